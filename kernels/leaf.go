@@ -1,0 +1,189 @@
+package kernels
+
+// The leaf operations on float32 in pure Go: the definition that every other variant must equal bit for bit.
+
+import "math"
+
+// tileCols and tileRows are the size of the register tile: 6 rows of 16 columns fill 12 of AVX2's 16 registers.
+const (
+	tileCols = 16
+	tileRows = 6
+)
+
+// tile goes on with the chains of a tile of outputs, rows ≤ tileRows by tileCols columns:
+// c[i,j] = fma(a[i,k], b[k,j], c[i,j]) for each k in order. Rows lie ldc, lda and ldb apart. ahead is a hint only: the row
+// of b that many rows further on may be fetched into cache.
+func tile(c []float32, ldc int, a []float32, lda int, b []float32, ldb, rows, k, ahead int) {
+	for i := range rows {
+		chain(c[i*ldc:i*ldc+tileCols], a[i*lda:i*lda+k], b, ldb)
+	}
+}
+
+// chain goes on with len(y) chains: y[j] = fma(x[k], w[k·ldw+j], y[j]) for each k in order.
+func chain(y, x, w []float32, ldw int) {
+	for k, xk := range x {
+		for j, wkj := range w[k*ldw : k*ldw+len(y)] {
+			y[j] = fma(xk, wkj, y[j])
+		}
+	}
+}
+
+// chain16 is chain over weights in F16 or BF16.
+func chain16(y, x []float32, w []uint16, ldw int, bf16 bool) {
+	for k, xk := range x {
+		for j, wkj := range w[k*ldw : k*ldw+len(y)] {
+			y[j] = fma(xk, widen(wkj, bf16), y[j])
+		}
+	}
+}
+
+// pack copies panels of tileCols columns, each k rows of src that lie ld apart, so that each panel is contiguous: [panels, k, tileCols].
+func pack(dst, src []float32, ld, k, panels int) {
+	for p := range panels {
+		for i := range k {
+			copy(dst[(p*k+i)*tileCols:][:tileCols], src[i*ld+p*tileCols:])
+		}
+	}
+}
+
+// pack16 is pack from F16 or BF16.
+func pack16(dst []float32, src []uint16, ld, k, panels int, bf16 bool) {
+	for p := range panels {
+		for i := range k {
+			convert16(dst[(p*k+i)*tileCols:][:tileCols], src[i*ld+p*tileCols:], bf16)
+		}
+	}
+}
+
+// dot sets dst[i·ldd+j] to the product of row i of x and row j of w, both k long: lanes (see the package comment).
+func dot(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int) {
+	for i := range rows {
+		for j := range outs {
+			var lanes [8]float32
+			xi, wj := x[i*ldx:i*ldx+k], w[j*ldw:j*ldw+k]
+			for n, v := range xi {
+				lanes[n%8] = fma(v, wj[n], lanes[n%8])
+			}
+			dst[i*ldd+j] = reduce(&lanes)
+		}
+	}
+}
+
+// dot16 is dot over weights in F16 or BF16.
+func dot16(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int, bf16 bool) {
+	for i := range rows {
+		for j := range outs {
+			var lanes [8]float32
+			xi, wj := x[i*ldx:i*ldx+k], w[j*ldw:j*ldw+k]
+			for n, v := range xi {
+				lanes[n%8] = fma(v, widen(wj[n], bf16), lanes[n%8])
+			}
+			dst[i*ldd+j] = reduce(&lanes)
+		}
+	}
+}
+
+// reduce adds the eight lanes by the one tree that this package uses.
+func reduce(l *[8]float32) float32 {
+	return float32(float32(float32(l[0]+l[1])+float32(l[2]+l[3])) + float32(float32(l[4]+l[5])+float32(l[6]+l[7])))
+}
+
+// layerNorm sets dst to (x − mean)·(1/√(variance + eps))·gain + bias, the variance being the mean squared deviation. gain and bias are as long as x.
+func layerNorm(dst, x, gain, bias []float32, eps float32) {
+	var sums, squares [8]float32
+	for i, v := range x {
+		sums[i%8] = float32(sums[i%8] + v)
+	}
+	n := float32(len(x))
+	mean := float32(reduce(&sums) / n)
+	for i, v := range x {
+		d := float32(v - mean)
+		squares[i%8] = fma(d, d, squares[i%8])
+	}
+	variance := float32(reduce(&squares) / n)
+	inverse := float32(1 / sqrt(float32(variance+eps)))
+	for i, v := range x {
+		dst[i] = fma(float32(float32(v-mean)*inverse), gain[i], bias[i])
+	}
+}
+
+// sqrt is the correctly rounded square root: float64 has more than twice the bits, so rounding twice does no harm.
+func sqrt(x float32) float32 { return float32(math.Sqrt(float64(x))) }
+
+// activate applies an activation to each element in place.
+func activate(x []float32, a Activation) {
+	for i, v := range x {
+		x[i] = a.apply(v)
+	}
+}
+
+// add adds x to dst.
+func add(dst, x []float32) {
+	for i, v := range x {
+		dst[i] = float32(dst[i] + v)
+	}
+}
+
+// scale multiplies x by a number.
+func scale(x []float32, by float32) {
+	for i, v := range x {
+		x[i] = float32(v * by)
+	}
+}
+
+// scoresMax turns dot products into scores, s[i]·scale, or fma(s[i], scale, mask[i]) where there is a mask (nil for none), and returns the
+// greatest of them and of max. A NaN among them makes it NaN or is passed over: which is not promised.
+func scoresMax(s, mask []float32, scale, max float32) float32 {
+	for i, v := range s {
+		if mask == nil {
+			v = float32(v * scale)
+		} else {
+			v = fma(v, scale, mask[i])
+		}
+		s[i] = v
+		if v > max {
+			max = v
+		}
+	}
+	return max
+}
+
+// expShift replaces each s[i] by exp(s[i] − max) and returns the sum of the results: lanes.
+func expShift(s []float32, max float32) float32 {
+	var lanes [8]float32
+	for i, v := range s {
+		e := exp(float32(v - max))
+		s[i] = e
+		lanes[i%8] = float32(lanes[i%8] + e)
+	}
+	return reduce(&lanes)
+}
+
+// convert16 widens F16 or BF16 to float32, exactly.
+func convert16(dst []float32, src []uint16, bf16 bool) {
+	for i := range dst {
+		dst[i] = widen(src[i], bf16)
+	}
+}
+
+func widen(h uint16, bf16 bool) float32 {
+	if bf16 {
+		return math.Float32frombits(uint32(h) << 16)
+	}
+	return halfToFloat(h)
+}
+
+// halfToFloat converts IEEE 754 binary16, subnormals, infinities and NaN included.
+func halfToFloat(h uint16) float32 {
+	sign := uint32(h&0x8000) << 16
+	magnitude := uint32(h & 0x7fff)
+	switch {
+	case magnitude >= 0x7c00: // infinity, NaN
+		return math.Float32frombits(sign | 0x7f800000 | magnitude<<13&0x7fffff)
+	case magnitude >= 0x0400: // normal: move the exponent's bias from 15 to 127
+		return math.Float32frombits(sign | (magnitude<<13 + (127-15)<<23))
+	default: // subnormal: a count of 2⁻²⁴, exact in float32
+		f := float32(magnitude) * (1.0 / (1 << 24))
+		return math.Float32frombits(sign | math.Float32bits(f))
+	}
+}

@@ -1,0 +1,71 @@
+package kernels
+
+// A weight matrix in one of the number formats.
+
+import "fmt"
+
+// A Format is how a matrix's numbers are stored.
+type Format uint8
+
+// The number formats. F16 is IEEE 754 binary16. Q8 and Q4 store blocks of integers with a scale (see quant.go).
+const (
+	F32 Format = iota
+	F16
+	BF16
+	Q8
+	Q4
+)
+
+var formatNames = [...]string{"f32", "f16", "bf16", "q8", "q4"}
+
+func (f Format) String() string {
+	if int(f) < len(formatNames) {
+		return formatNames[f]
+	}
+	return fmt.Sprintf("Format(%d)", uint8(f))
+}
+
+// A Layout is the order of a matrix's numbers in F32, F16 and BF16.
+type Layout uint8
+
+const (
+	InOut Layout = iota // [in, out]: GPT-2's Conv1D weights. Linear runs chains.
+	OutIn               // [out, in]: wte as the logits' head, PyTorch's nn.Linear. Linear runs lanes.
+)
+
+// A Matrix is the weights of a linear layer: a view, never written. One of the slices is set, by Format.
+type Matrix struct {
+	Format  Format
+	Layout  Layout
+	In, Out int
+	F32     []float32 // F32, [in, out] or [out, in]
+	F16     []uint16  // the bits of F16 or BF16, likewise
+	Blocks  []byte    // Q8, Q4: the layout of quant.go, whatever Layout says
+}
+
+// Bytes returns the size of the weights: what a decoding step must read.
+func (m *Matrix) Bytes() int64 {
+	return int64(len(m.F32))*4 + int64(len(m.F16))*2 + int64(len(m.Blocks))
+}
+
+// Row sets dst to the weights of output i, dst[k] being those of input k: a token's embedding, when m is wte.
+// The layout must be OutIn, or the format Q8 or Q4.
+func (m *Matrix) Row(dst []float32, i int) {
+	switch m.Format {
+	case F32:
+		copy(dst, m.F32[i*m.In:(i+1)*m.In])
+	case F16, BF16:
+		convert16(dst[:m.In], m.F16[i*m.In:(i+1)*m.In], m.Format == BF16)
+	default:
+		m.quantRow(dst, i)
+	}
+}
+
+func (m *Matrix) bf16() bool { return m.Format == BF16 }
+
+// check panics with the sizes where a caller's slices do not fit.
+func (m *Matrix) check(dst, x []float32, rows int, bias []float32) {
+	if len(x) < rows*m.In || len(dst) < rows*m.Out || bias != nil && len(bias) != m.Out {
+		panic(fmt.Sprintf("kernels: Linear [%d,%d] on %d rows: x has %d numbers, dst %d, bias %d", m.In, m.Out, rows, len(x), len(dst), len(bias)))
+	}
+}

@@ -1,0 +1,75 @@
+package kernels
+
+// The leaf operations, and which implementations of them this processor can run.
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A variant is one implementation of the leaf operations. Each field's definition is the pure Go function of the same name
+// in leaf.go (leafquant.go for the integer ones); slices are at least as long as the sizes say, and never overlap.
+type variant struct {
+	name string
+
+	tile    func(c []float32, ldc int, a []float32, lda int, b []float32, ldb, rows, k, ahead int)
+	chain   func(y, x, w []float32, ldw int)
+	chain16 func(y, x []float32, w []uint16, ldw int, bf16 bool)
+	pack    func(dst, src []float32, ld, k, panels int)
+	pack16  func(dst []float32, src []uint16, ld, k, panels int, bf16 bool)
+	dot     func(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int)
+	dot16   func(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int, bf16 bool)
+
+	layerNorm func(dst, x, gain, bias []float32, eps float32)
+	activate  func(x []float32, a Activation)
+	add       func(dst, x []float32)
+	scale     func(x []float32, by float32)
+	expShift  func(s []float32, max float32) float32
+	scoresMax func(s, mask []float32, scale, max float32) float32
+	logSumExp func(x []float32) float64
+	convert16 func(dst []float32, src []uint16, bf16 bool)
+}
+
+// goVariant is the definition of every leaf operation.
+var goVariant = &variant{
+	name:      "go",
+	tile:      tile,
+	chain:     chain,
+	chain16:   chain16,
+	pack:      pack,
+	pack16:    pack16,
+	dot:       dot,
+	dot16:     dot16,
+	layerNorm: layerNorm,
+	activate:  activate,
+	add:       add,
+	scale:     scale,
+	expShift:  expShift,
+	scoresMax: scoresMax,
+	logSumExp: logSumExp,
+	convert16: convert16,
+}
+
+// available lists what this processor can run, the fastest first. It is set once, before main, and never changes.
+var available = append(archVariants(), goVariant)
+
+// Variants returns the names of the variants that this processor can run, the fastest first. The last is always "go".
+func Variants() []string {
+	names := make([]string, len(available))
+	for i, v := range available {
+		names[i] = v.name
+	}
+	return names
+}
+
+func findVariant(name string) (*variant, error) {
+	if name == "" {
+		return available[0], nil
+	}
+	for _, v := range available {
+		if v.name == name {
+			return v, nil
+		}
+	}
+	return nil, fmt.Errorf("kernel: %q, want one that this machine has: %s", name, strings.Join(Variants(), ", "))
+}
