@@ -1,0 +1,122 @@
+// GPT-2's configuration: what config.json says, with every claim checked.
+
+package model
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"picogpt/internal/strictjson"
+)
+
+// Config is the shape and the arithmetic of one GPT-2, as in Hugging Face's
+// config.json. DefaultConfig is where to start from in Go; ParseConfig reads
+// a file. It marshals to a config.json that ParseConfig reads back.
+type Config struct {
+	VocabSize int `json:"vocab_size"`  // n_vocab: rows of wte and of the logits
+	Positions int `json:"n_positions"` // n_ctx: rows of wpe, the longest context
+	Embd      int `json:"n_embd"`      // width of the residual stream
+	Layer     int `json:"n_layer"`     // blocks
+	Head      int `json:"n_head"`      // attention heads; divides Embd
+	Inner     int `json:"n_inner"`     // width of the MLP
+
+	Activation       Activation `json:"activation_function"`
+	LayerNormEpsilon float64    `json:"layer_norm_epsilon"`
+
+	ScaleAttnWeights           bool `json:"scale_attn_weights"`              // scores times 1/√(Embd/Head)
+	ScaleAttnByInverseLayerIdx bool `json:"scale_attn_by_inverse_layer_idx"` // scores of block i times 1/(i+1)
+	ReorderAndUpcastAttn       bool `json:"reorder_and_upcast_attn"`         // precision only: changes no exact result
+	TieWordEmbeddings          bool `json:"tie_word_embeddings"`             // the head is wte where the file has no lm_head
+
+	// Token ids within the vocabulary; some configs name ids outside it, which
+	// can never occur and count as absent.
+	BOSTokenID  *int  `json:"bos_token_id"`
+	EOSTokenIDs []int `json:"eos_token_id"` // usually one
+
+	ModelType     string   `json:"model_type"`    // "gpt2"
+	Architectures []string `json:"architectures"` // for information
+}
+
+// An Activation is the MLP's nonlinearity, by its name in config.json.
+type Activation string
+
+// The activations of GPT-2 checkpoints. GELUNew, GELUPytorchTanh and GELUFast
+// are one function in three spellings, and so are SiLU and Swish.
+const (
+	GELUNew         Activation = "gelu_new"          // x/2 · (1 + tanh(√(2/π)·(x + 0.044715·x³)))
+	GELUPytorchTanh Activation = "gelu_pytorch_tanh" // the same
+	GELUFast        Activation = "gelu_fast"         // the same
+	GELU            Activation = "gelu"              // x/2 · (1 + erf(x/√2))
+	QuickGELU       Activation = "quick_gelu"        // x / (1 + exp(−1.702·x))
+	ReLU            Activation = "relu"              // max(0, x)
+	SiLU            Activation = "silu"              // x / (1 + exp(−x))
+	Swish           Activation = "swish"             // the same
+	Tanh            Activation = "tanh"
+)
+
+func activations() []Activation {
+	return []Activation{GELUNew, GELUPytorchTanh, GELUFast, GELU, QuickGELU, ReLU, SiLU, Swish, Tanh}
+}
+
+// Bounds far above any GPT-2 and far below where a product of two of them
+// overflows 64 bits or a list of one length each exhausts memory.
+const (
+	maxVocabSize = 1 << 24
+	maxPositions = 1 << 20
+	maxEmbd      = 1 << 16
+	maxLayer     = 1 << 12
+	maxInner     = 1 << 20
+	maxConfig    = 1 << 20 // bytes of config.json
+)
+
+// DefaultConfig returns GPT2Config's defaults, which are GPT-2 small.
+func DefaultConfig() Config {
+	bos := 50256
+	return Config{
+		VocabSize:         50257,
+		Positions:         1024,
+		Embd:              768,
+		Layer:             12,
+		Head:              12,
+		Inner:             4 * 768,
+		Activation:        GELUNew,
+		LayerNormEpsilon:  1e-5,
+		ScaleAttnWeights:  true,
+		TieWordEmbeddings: true,
+		BOSTokenID:        &bos,
+		EOSTokenIDs:       []int{50256},
+		ModelType:         "gpt2",
+	}
+}
+
+// Validate reports the first field that no model can have, by its name in
+// config.json. ParseConfig and New call it.
+func (c Config) Validate() error {
+	for _, f := range []struct {
+		name       string
+		value, max int
+	}{
+		{"vocab_size", c.VocabSize, maxVocabSize},
+		{"n_positions", c.Positions, maxPositions},
+		{"n_embd", c.Embd, maxEmbd},
+		{"n_layer", c.Layer, maxLayer},
+		{"n_head", c.Head, maxEmbd},
+		{"n_inner", c.Inner, maxInner},
+	} {
+		if f.value < 1 || f.value > f.max {
+			return fmt.Errorf("%s: %d, want 1 to %d", f.name, f.value, f.max)
+		}
+	}
+	if c.Embd%c.Head != 0 {
+		return fmt.Errorf("n_head: %d does not divide n_embd, which is %d", c.Head, c.Embd)
+	}
+	if !slices.Contains(activations(), c.Activation) {
+		return fmt.Errorf("activation_function: %s, want one of %v", strictjson.Quote([]byte(c.Activation), 40), activations())
+	}
+	// Written so that NaN fails; the bound keeps it finite as a float32.
+	if !(c.LayerNormEpsilon >= 0 && c.LayerNormEpsilon <= math.MaxFloat32) {
+		return fmt.Errorf("layer_norm_epsilon: %v, want a finite number, 0 or more", c.LayerNormEpsilon)
+	}
+	return nil
+}

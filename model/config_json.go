@@ -1,0 +1,269 @@
+// Reading config.json: GPT2Config's keys, aliases and defaults.
+
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"picogpt/internal/strictjson"
+)
+
+// ParseConfig reads a config.json. Absent keys, and null ones, take
+// GPT2Config's defaults; its aliases (hidden_size, num_hidden_layers,
+// num_attention_heads, max_position_embeddings) and the old n_ctx are
+// honoured. A key that would change the arithmetic in a way that this package
+// does not follow is refused by name; keys that touch no arithmetic are not
+// looked at. Errors begin with the key.
+func ParseConfig(b []byte) (Config, error) {
+	if len(b) > maxConfig {
+		return Config{}, fmt.Errorf("config of %d bytes, want at most %d", len(b), maxConfig)
+	}
+	keys := configKeys{}
+	err := strictjson.Members(b, func(key string, value json.RawMessage) error {
+		keys[key] = value
+		return nil
+	})
+	if err != nil {
+		return Config{}, err
+	}
+	if err := keys.refuse(); err != nil {
+		return Config{}, err
+	}
+	c, err := keys.config()
+	if err != nil {
+		return Config{}, err
+	}
+	return c, c.Validate()
+}
+
+// readConfig reads the config.json of a checkpoint's directory. Its errors
+// begin with the file.
+func readConfig(path string) (Config, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return Config{}, err
+	}
+	if !info.Mode().IsRegular() { // opening a named pipe would wait for a writer
+		return Config{}, fmt.Errorf("%s: %s, want a regular file", path, info.Mode().Type())
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return Config{}, err
+	}
+	defer file.Close()
+	b, err := io.ReadAll(io.LimitReader(file, maxConfig+1))
+	if err != nil {
+		return Config{}, err
+	}
+	c, err := ParseConfig(b)
+	if err != nil {
+		return Config{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+// UnmarshalJSON is ParseConfig: no Config comes out of JSON unchecked.
+func (c *Config) UnmarshalJSON(b []byte) error {
+	parsed, err := ParseConfig(b)
+	if err == nil {
+		*c = parsed
+	}
+	return err
+}
+
+type configKeys map[string]json.RawMessage
+
+// get returns the value of a key that is there and not null.
+func (k configKeys) get(name string) (json.RawMessage, bool) {
+	v, ok := k[name]
+	return v, ok && string(v) != "null"
+}
+
+// refuse names the first key that asks for another architecture.
+func (k configKeys) refuse() error {
+	for _, r := range []struct {
+		name    string
+		neutral []string // the values that change nothing, as JSON
+		why     string
+	}{
+		{"model_type", []string{`"gpt2"`}, "this is another architecture"},
+		{"add_cross_attention", []string{"false"}, "there is no encoder to attend to"},
+		{"is_encoder_decoder", []string{"false"}, "GPT-2 is a decoder"},
+		{"pruned_heads", []string{"{}", "[]"}, "pruned heads are not supported"},
+		{"quantization_config", nil, "these weights need their quantizer; use the unquantized checkpoint"},
+		{"position_embedding_type", []string{`"absolute"`, `"learned"`, `"learned_absolute"`}, "positions are learned and absolute here"},
+		{"attention_head_type", []string{`"multihead"`}, "each head has keys and values of its own here"},
+		{"multi_query", []string{"false"}, "each head has keys and values of its own here"},
+	} {
+		v, ok := k.get(r.name)
+		if !ok || slices.Contains(r.neutral, string(v)) {
+			continue
+		}
+		want := "absent"
+		if r.neutral != nil {
+			want = r.neutral[0]
+		}
+		return fmt.Errorf("%s: %s, want %s: %s", r.name, show(v), want, r.why)
+	}
+	return nil
+}
+
+func (k configKeys) config() (c Config, err error) {
+	c = DefaultConfig()
+	check := func(e error) {
+		if err == nil {
+			err = e
+		}
+	}
+	check(k.integer(&c.VocabSize, "vocab_size"))
+	check(k.integer(&c.Positions, "n_positions", "n_ctx", "max_position_embeddings"))
+	check(k.integer(&c.Embd, "n_embd", "hidden_size"))
+	check(k.integer(&c.Layer, "n_layer", "num_hidden_layers"))
+	check(k.integer(&c.Head, "n_head", "num_attention_heads"))
+	c.Inner = 4 * c.Embd
+	check(k.integer(&c.Inner, "n_inner"))
+	check(k.epsilon(&c.LayerNormEpsilon))
+	check(k.boolean(&c.ScaleAttnWeights, "scale_attn_weights"))
+	check(k.boolean(&c.ScaleAttnByInverseLayerIdx, "scale_attn_by_inverse_layer_idx"))
+	check(k.boolean(&c.ReorderAndUpcastAttn, "reorder_and_upcast_attn"))
+	check(k.boolean(&c.TieWordEmbeddings, "tie_word_embeddings"))
+	if v, ok := k.get("activation_function"); ok {
+		s, e := strictjson.String(v)
+		if e != nil {
+			check(fmt.Errorf("activation_function: %w", e))
+		}
+		c.Activation = Activation(s)
+	}
+	check(k.tokens(&c))
+	if v, ok := k.get("architectures"); ok {
+		// Of any other type it is ignored: it touches no arithmetic.
+		if json.Unmarshal(v, &c.Architectures) != nil {
+			c.Architectures = nil
+		}
+	}
+	return c, err
+}
+
+// integer sets *dst from whichever of the names is there; names that disagree
+// are an error, for each could be the one that the weights were made with.
+func (k configKeys) integer(dst *int, names ...string) error {
+	first := ""
+	for _, name := range names {
+		v, ok := k.get(name)
+		if !ok {
+			continue
+		}
+		n, ok := integral(v)
+		if !ok {
+			return fmt.Errorf("%s: %s, want an integer", name, show(v))
+		}
+		if first != "" && n != *dst {
+			return fmt.Errorf("%s: %d, but %s is %d: want them equal, or one of them", name, n, first, *dst)
+		}
+		if first == "" {
+			first = name
+		}
+		*dst = n
+	}
+	return nil
+}
+
+func (k configKeys) boolean(dst *bool, name string) error {
+	v, ok := k.get(name)
+	if !ok {
+		return nil
+	}
+	switch string(v) {
+	case "true":
+		*dst = true
+	case "false":
+		*dst = false
+	default:
+		return fmt.Errorf("%s: %s, want true or false", name, show(v))
+	}
+	return nil
+}
+
+func (k configKeys) epsilon(dst *float64) error {
+	v, ok := k.get("layer_norm_epsilon")
+	if !ok {
+		return nil
+	}
+	f, err := strconv.ParseFloat(string(v), 64)
+	if err != nil { // not a number, or one beyond float64
+		return fmt.Errorf("layer_norm_epsilon: %s, want a finite number, 0 or more", show(v))
+	}
+	*dst = f
+	return nil
+}
+
+// tokens sets the ids that begin and end a text. As in Hugging Face, an absent
+// key means 50256 and null means none. Ids that the vocabulary does not have
+// are left out: they can never be sampled.
+func (k configKeys) tokens(c *Config) error {
+	bos, err := k.ids("bos_token_id", c.VocabSize)
+	if err != nil {
+		return err
+	}
+	c.BOSTokenID = nil
+	if len(bos) > 0 {
+		c.BOSTokenID = &bos[0]
+	}
+	c.EOSTokenIDs, err = k.ids("eos_token_id", c.VocabSize)
+	return err
+}
+
+// ids reads a token id or a list of them, as generation_config.json has.
+func (k configKeys) ids(name string, vocab int) ([]int, error) {
+	v, ok := k[name]
+	items := []json.RawMessage{v}
+	switch {
+	case !ok:
+		items[0] = json.RawMessage("50256")
+	case string(v) == "null":
+		return nil, nil
+	case v[0] == '[':
+		if err := json.Unmarshal(v, &items); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	var ids []int
+	for _, item := range items {
+		n, ok := integral(item)
+		if !ok {
+			return nil, fmt.Errorf("%s: %s, want an integer or a list of them", name, show(item))
+		}
+		if 0 <= n && n < vocab && !slices.Contains(ids, n) {
+			ids = append(ids, n)
+		}
+	}
+	return ids, nil
+}
+
+// integral reads a JSON number that is an integer of 32 bits, in any spelling:
+// 12, 12.0 and 1.2e1 are the same number.
+func integral(v json.RawMessage) (int, bool) {
+	f, err := strconv.ParseFloat(string(v), 64)
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > math.MaxInt32 {
+		return 0, false
+	}
+	return int(f), true
+}
+
+// show prints a value from the file for an error: one line, and not all of a
+// long one.
+func show(v json.RawMessage) string {
+	odd := func(r rune) bool { return !unicode.IsPrint(r) }
+	if len(v) > 60 || strings.ContainsFunc(string(v), odd) {
+		return strictjson.Quote(v, 60)
+	}
+	return string(v)
+}

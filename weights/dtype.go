@@ -1,0 +1,131 @@
+// Element types, and tensors as floats or raw bits.
+
+package weights
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"unsafe"
+)
+
+// A DType is an element type, spelled as in safetensors.
+type DType string
+
+// The element types that a file may have. Only F32, F16, BF16 and F64 are read
+// as floats; the others are carried as bytes.
+const (
+	BOOL DType = "BOOL"
+	U8   DType = "U8"
+	I8   DType = "I8"
+	I16  DType = "I16"
+	U16  DType = "U16"
+	F16  DType = "F16"
+	BF16 DType = "BF16"
+	I32  DType = "I32"
+	U32  DType = "U32"
+	F32  DType = "F32"
+	F64  DType = "F64"
+	I64  DType = "I64"
+	U64  DType = "U64"
+)
+
+// Size returns the bytes of one element, 0 for an unknown type.
+func (d DType) Size() int {
+	switch d {
+	case BOOL, U8, I8:
+		return 1
+	case I16, U16, F16, BF16:
+		return 2
+	case I32, U32, F32:
+		return 4
+	case F64, I64, U64:
+		return 8
+	}
+	return 0
+}
+
+// Float32s returns the elements as float32s. Those of an F32 tensor are the
+// file's own bytes where alignment and byte order allow, and must not be
+// written to; all others are converted into new memory: F16 and BF16 exactly,
+// F64 rounded to nearest.
+func (t Tensor) Float32s() ([]float32, error) {
+	if t.DType == F32 && littleEndian() && aligned(t.Data, 4) && len(t.Data)%4 == 0 {
+		return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(t.Data))), len(t.Data)/4), nil
+	}
+	if err := t.wantFloats(); err != nil {
+		return nil, err
+	}
+	dst := make([]float32, len(t.Data)/t.DType.Size())
+	return dst, t.ReadFloat32s(dst, 0)
+}
+
+// ReadFloat32s fills dst with the elements from position `from` on, converted
+// as by Float32s, so that a large tensor can be read in parts.
+func (t Tensor) ReadFloat32s(dst []float32, from int) error {
+	if err := t.wantFloats(); err != nil {
+		return err
+	}
+	n := len(t.Data) / t.DType.Size()
+	if from < 0 || from > n || len(dst) > n-from {
+		return fmt.Errorf("%s: elements %d to %d of %d", t.Name, from, from+len(dst), n)
+	}
+	src := t.Data[from*t.DType.Size():]
+	switch t.DType {
+	case F32:
+		for i := range dst {
+			dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:]))
+		}
+	case F16:
+		for i := range dst {
+			dst[i] = f16ToFloat32(binary.LittleEndian.Uint16(src[2*i:]))
+		}
+	case BF16: // the upper half of a float32
+		for i := range dst {
+			dst[i] = math.Float32frombits(uint32(binary.LittleEndian.Uint16(src[2*i:])) << 16)
+		}
+	case F64:
+		for i := range dst {
+			dst[i] = float32(math.Float64frombits(binary.LittleEndian.Uint64(src[8*i:])))
+		}
+	}
+	return nil
+}
+
+func (t Tensor) wantFloats() error {
+	switch t.DType {
+	case F32, F16, BF16, F64:
+		return nil
+	}
+	return fmt.Errorf("%s: type %s, want F32, F16, BF16 or F64", t.Name, t.DType)
+}
+
+// Uint16s returns the raw bits of an F16 or BF16 tensor: the file's own bytes
+// where alignment and byte order allow, which must not be written to.
+func (t Tensor) Uint16s() ([]uint16, error) {
+	if t.DType != F16 && t.DType != BF16 {
+		return nil, fmt.Errorf("%s: type %s, want F16 or BF16", t.Name, t.DType)
+	}
+	n := len(t.Data) / 2
+	if littleEndian() && aligned(t.Data, 2) {
+		return unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(t.Data))), n), nil
+	}
+	dst := make([]uint16, n)
+	for i := range dst {
+		dst[i] = binary.LittleEndian.Uint16(t.Data[2*i:])
+	}
+	return dst, nil
+}
+
+// f16ToFloat32 converts an IEEE 754 binary16 exactly. NaNs keep sign and payload.
+func f16ToFloat32(h uint16) float32 {
+	sign := uint32(h>>15) << 31
+	exp, frac := uint32(h>>10)&0x1f, uint32(h)&0x3ff
+	switch exp {
+	case 0: // zero or subnormal: frac · 2^-24, exact in float32
+		return math.Float32frombits(sign | math.Float32bits(float32(frac)*0x1p-24))
+	case 31:
+		return math.Float32frombits(sign | 0x7f800000 | frac<<13)
+	}
+	return math.Float32frombits(sign | (exp+127-15)<<23 | frac<<13)
+}

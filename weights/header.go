@@ -1,0 +1,264 @@
+// The header of a safetensors file: the rules a file must keep before any of
+// it is trusted, and the errors that name what was broken.
+
+package weights
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"picogpt/internal/strictjson"
+)
+
+const (
+	// maxHeader bounds the headers of one checkpoint, all shards together, and
+	// so the time and memory that a hostile one can cost. GPT-2 XL's has 60 kB.
+	maxHeader = 2 << 20
+	maxName   = 512 // bytes in a tensor's name
+	maxRank   = 16  // dimensions of a tensor
+)
+
+type header struct {
+	entries  []entry // in file order
+	metadata map[string]string
+	size     int64 // bytes of JSON
+}
+
+type entry struct {
+	name       string
+	dtype      DType
+	shape      []int
+	begin, end int64 // in the data, which follows the header
+}
+
+type memory []byte
+
+func (m memory) ReadAt(p []byte, off int64) (int, error) {
+	return bytes.NewReader(m).ReadAt(p, off)
+}
+
+// readHeader reads and checks the header of a file of the given size. It
+// allocates in proportion to the header, which may take up to budget bytes.
+func readHeader(r io.ReaderAt, size, budget int64) (*header, error) {
+	var first [8]byte
+	if size < int64(len(first)) {
+		return nil, fmt.Errorf("%d bytes, too short for a safetensors file", size)
+	}
+	if _, err := r.ReadAt(first[:], 0); err != nil {
+		return nil, cause(err)
+	}
+	n := binary.LittleEndian.Uint64(first[:])
+	if hint := foreign(r, size); hint != "" {
+		return nil, fmt.Errorf("not a safetensors file, but %s", hint)
+	}
+	if n > uint64(size-8) {
+		return nil, fmt.Errorf("header of %d bytes, but only %d follow: truncated, or not a safetensors file", n, size-8)
+	}
+	if n > uint64(budget) {
+		return nil, fmt.Errorf("header of %d bytes, want at most %d in all", n, budget)
+	}
+	text := make([]byte, n)
+	if _, err := r.ReadAt(text, 8); err != nil {
+		return nil, cause(err)
+	}
+	hdr, err := parseHeader(text)
+	if err != nil {
+		return nil, err
+	}
+	hdr.size = int64(n)
+	return hdr, hdr.checkOffsets(size - 8 - int64(n))
+}
+
+// foreign recognizes what people take for safetensors files.
+func foreign(r io.ReaderAt, size int64) string {
+	start := make([]byte, min(size, 32))
+	if _, err := r.ReadAt(start, 0); err != nil {
+		return ""
+	}
+	for _, f := range []struct{ magic, what string }{
+		{"PK\x03\x04", "a zip archive (PyTorch's .bin, .pt or .pth?): convert it to safetensors"},
+		{"\x80\x02", "a pickle (old PyTorch?): convert it to safetensors"},
+		{"GGUF", "a GGUF file: get the model's safetensors"},
+		{"version https://git-lfs", "a Git LFS pointer: fetch the file itself with git lfs pull"},
+		{"\x89HDF", "an HDF5 file (TensorFlow?): get the model's safetensors"},
+		{"<!DOCTYPE", "a web page: the download went wrong"},
+		{"<html", "a web page: the download went wrong"},
+	} {
+		if bytes.HasPrefix(start, []byte(f.magic)) {
+			return f.what
+		}
+	}
+	return ""
+}
+
+func parseHeader(text []byte) (*header, error) {
+	if len(text) == 0 || text[0] != '{' {
+		return nil, fmt.Errorf("header begins with %s, want {", strictjson.Quote(text, 12))
+	}
+	if !utf8.Valid(text) {
+		return nil, errors.New("header is not valid UTF-8")
+	}
+	hdr := &header{metadata: map[string]string{}}
+	err := strictjson.Members(text, func(name string, value json.RawMessage) error {
+		if name == "__metadata__" {
+			return parseMetadata(hdr.metadata, value)
+		}
+		if err := checkName(name); err != nil {
+			return err
+		}
+		e := entry{name: name}
+		if err := e.parse(value); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		hdr.entries = append(hdr.entries, e)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("header: %w", err)
+	}
+	return hdr, nil
+}
+
+func parseMetadata(dst map[string]string, value json.RawMessage) error {
+	return strictjson.Members(value, func(key string, raw json.RawMessage) error {
+		s, err := strictjson.String(raw)
+		if err != nil {
+			return fmt.Errorf("__metadata__: %s: %w", strictjson.Quote([]byte(key), 40), err)
+		}
+		dst[key] = s
+		return nil
+	})
+}
+
+// checkName keeps names fit for one line of an error message. U+FFFD is what
+// the JSON reader makes of an escaped half surrogate.
+func checkName(name string) error {
+	odd := func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }
+	switch {
+	case name == "":
+		return errors.New("a tensor has an empty name")
+	case len(name) > maxName:
+		return fmt.Errorf("tensor %s: name of %d bytes, want at most %d", strictjson.Quote([]byte(name), 40), len(name), maxName)
+	case strings.ContainsFunc(name, odd):
+		return fmt.Errorf("tensor %s: unprintable character in its name", strictjson.Quote([]byte(name), 40))
+	}
+	return nil
+}
+
+// parse reads {"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}.
+func (e *entry) parse(value json.RawMessage) error {
+	seen := 0
+	err := strictjson.Members(value, func(key string, raw json.RawMessage) (err error) {
+		seen++
+		switch key {
+		case "dtype":
+			var s string
+			if s, err = strictjson.String(raw); err == nil && DType(s).Size() == 0 {
+				err = fmt.Errorf("%s is not a type that safetensors files have here", strictjson.Quote([]byte(s), 20))
+			}
+			e.dtype = DType(s)
+		case "shape":
+			e.shape, err = asShape(raw)
+		case "data_offsets":
+			var o []int64
+			if o, err = asNumbers(raw); err == nil && len(o) != 2 {
+				err = fmt.Errorf("%d numbers, want 2", len(o))
+			}
+			if err == nil {
+				e.begin, e.end = o[0], o[1]
+			}
+		default:
+			return fmt.Errorf("unknown key %s, want dtype, shape and data_offsets", strictjson.Quote([]byte(key), 20))
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		return nil
+	})
+	if err == nil && seen != 3 { // no duplicates and no unknown ones, so one is missing
+		err = errors.New("want dtype, shape and data_offsets, found fewer")
+	}
+	return err
+}
+
+// asShape checks that the dimensions' product fits an int, so that no later
+// computation with them can overflow. Zeros are left out of that product: a
+// tensor of no elements may not hide an absurd dimension.
+func asShape(raw json.RawMessage) ([]int, error) {
+	dims, err := asNumbers(raw)
+	if err != nil {
+		return nil, err
+	}
+	if len(dims) > maxRank {
+		return nil, fmt.Errorf("%d dimensions, want at most %d", len(dims), maxRank)
+	}
+	shape := make([]int, len(dims))
+	product := int64(1)
+	for i, d := range dims {
+		if d > 0 && product > math.MaxInt/8/d { // 8 bytes are the widest element
+			return nil, fmt.Errorf("%v has more elements than can be addressed", dims)
+		}
+		product *= max(d, 1)
+		shape[i] = int(d)
+	}
+	return shape, nil
+}
+
+// checkOffsets puts the entries in file order and checks that they cover the
+// data exactly: no overlap, no hole, nothing missing, nothing left over, and
+// each as long as its shape and type say.
+func (h *header) checkOffsets(size int64) error {
+	slices.SortStableFunc(h.entries, func(a, b entry) int {
+		if a.begin != b.begin {
+			return int(min(max(a.begin-b.begin, -1), 1))
+		}
+		return int(min(max(a.end-b.end, -1), 1))
+	})
+	at := int64(0)
+	for _, e := range h.entries {
+		want := int64(Tensor{Shape: e.shape}.Len()) * int64(e.dtype.Size())
+		switch {
+		case e.end < e.begin || e.end-e.begin != want:
+			return fmt.Errorf("%s: data_offsets [%d %d], want %d bytes for %s %v", e.name, e.begin, e.end, want, e.dtype, e.shape)
+		case e.end > size:
+			return fmt.Errorf("%s: data ends at byte %d, but the file has %d bytes of data: truncated?", e.name, e.end, size)
+		case e.begin != at:
+			return fmt.Errorf("%s: data begins at byte %d, want %d, the end of the tensor before it", e.name, e.begin, at)
+		}
+		at = e.end
+	}
+	if at != size {
+		return fmt.Errorf("the tensors end at byte %d, but the file has %d bytes of data", at, size)
+	}
+	return nil
+}
+
+// asNumbers reads an array of plain non-negative integers: no null, no 1.0.
+func asNumbers(raw json.RawMessage) ([]int64, error) {
+	var items []json.RawMessage
+	if raw[0] != '[' {
+		return nil, fmt.Errorf("found %s, want an array", strictjson.Quote(raw, 20))
+	}
+	if err := json.Unmarshal(raw, &items); err != nil {
+		return nil, fmt.Errorf("not valid JSON: %w", err)
+	}
+	out := make([]int64, len(items))
+	for i, item := range items {
+		n, err := strconv.ParseUint(string(item), 10, 63)
+		if err != nil {
+			return nil, fmt.Errorf("found %s, want an integer from 0 to 2^63-1", strictjson.Quote(item, 24))
+		}
+		out[i] = int64(n)
+	}
+	return out, nil
+}

@@ -1,0 +1,17 @@
+// Reading files where there is no mmap.
+
+//go:build !unix && !windows
+
+package weights
+
+import (
+	"io"
+	"os"
+)
+
+// mapFile reads a whole file, whose header has been checked against its size.
+func mapFile(f *os.File, size int) (region, error) {
+	b := make([]byte, size)
+	_, err := io.ReadFull(io.NewSectionReader(f, 0, int64(size)), b)
+	return region{bytes: b}, err
+}

@@ -1,0 +1,234 @@
+// Finding the files of a checkpoint: a file, an index of shards, a directory.
+
+package weights
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"picogpt/internal/strictjson"
+)
+
+const (
+	maxIndex  = 4 << 20 // bytes of a model.safetensors.index.json
+	maxShards = 1024
+)
+
+// Open opens a checkpoint: a safetensors file; a *.safetensors.index.json with
+// its shards; or a directory with model.safetensors, else
+// model.safetensors.index.json, else exactly one *.safetensors.
+func Open(path string) (*File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, cause(err))
+	}
+	if info.IsDir() {
+		if path, err = find(path); err != nil {
+			return nil, err
+		}
+	}
+	if strings.HasSuffix(path, ".json") {
+		return openIndex(path)
+	}
+	f := newFile(path)
+	if _, err := f.addPath(path, maxHeader); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, nil
+}
+
+// Dir returns the directory of a checkpoint that Open takes: path itself, or
+// the directory that holds the file. config.json and the tokenizer are there.
+func Dir(path string) string {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return path
+	}
+	return filepath.Dir(path)
+}
+
+// addPath opens one safetensors file into f and returns its header's size.
+func (f *File) addPath(path string, budget int64) (int64, error) {
+	hdr, r, err := openFile(path, budget)
+	if err != nil {
+		return 0, err
+	}
+	if err := f.add(hdr, r); err != nil {
+		if r.release != nil {
+			r.release()
+		}
+		return 0, err
+	}
+	return hdr.size, nil
+}
+
+// find returns the checkpoint file of a directory.
+func find(dir string) (string, error) {
+	for _, name := range []string{"model.safetensors", "model.safetensors.index.json"} {
+		path := filepath.Join(dir, name)
+		if _, err := os.Lstat(path); err == nil {
+			return path, nil
+		}
+	}
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", dir, cause(err))
+	}
+	var found, other []string
+	for _, e := range list {
+		switch ext := filepath.Ext(e.Name()); {
+		case ext == ".safetensors":
+			found = append(found, e.Name())
+		case slices.Contains([]string{".bin", ".pt", ".pth", ".gguf", ".h5", ".msgpack", ".onnx", ".ckpt"}, ext):
+			other = append(other, e.Name())
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return filepath.Join(dir, found[0]), nil
+	case len(found) > 1:
+		return "", fmt.Errorf("%s: %d safetensors files (%s, %s, …) and neither model.safetensors nor model.safetensors.index.json: name the file",
+			dir, len(found), found[0], found[1])
+	case len(other) > 0:
+		return "", fmt.Errorf("%s: no safetensors file, only %s: convert it to safetensors: %w", dir, other[0], fs.ErrNotExist)
+	}
+	return "", fmt.Errorf("%s: no safetensors file in this directory: %w", dir, fs.ErrNotExist)
+}
+
+// openIndex opens the shards that an index names, and checks that each tensor
+// it lists is in the shard it says.
+func openIndex(path string) (_ *File, err error) {
+	where, err := readIndex(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	f := newFile(path)
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
+	budget := int64(maxHeader)
+	holder := map[string]string{} // tensor -> the shard it was found in
+	for _, shard := range shards(where) {
+		file, from := filepath.Join(filepath.Dir(path), shard), len(f.tensors)
+		size, err := f.addPath(file, budget)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		budget -= size
+		for _, t := range f.tensors[from:] {
+			holder[t.Name] = shard
+		}
+	}
+	for _, e := range where {
+		if found := holder[e.tensor]; found == "" {
+			return nil, fmt.Errorf("%s: %s: listed in %s, which does not have it", path, e.tensor, e.shard)
+		} else if found != e.shard {
+			return nil, fmt.Errorf("%s: %s: listed in %s, but found in %s", path, e.tensor, e.shard, found)
+		}
+	}
+	return f, nil
+}
+
+// A place says which shard holds a tensor.
+type place struct{ tensor, shard string }
+
+// shards returns the distinct shards in the order of their names, which is the
+// order of their numbers.
+func shards(where []place) []string {
+	var names []string
+	for _, e := range where {
+		names = append(names, e.shard)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// readIndex reads the weight_map of an index.
+func readIndex(path string) ([]place, error) {
+	file, size, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if size > maxIndex {
+		return nil, fmt.Errorf("%d bytes, want at most %d for an index", size, maxIndex)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxIndex))
+	if err != nil {
+		return nil, cause(err)
+	}
+	var where []place
+	found := false
+	err = strictjson.Members(text, func(key string, value json.RawMessage) error {
+		if key != "weight_map" {
+			return nil // metadata: a total size that nothing depends on
+		}
+		found = true
+		where, err = parseWeightMap(value)
+		return err
+	})
+	if err == nil && !found {
+		err = errors.New("no weight_map in this index")
+	}
+	return where, err
+}
+
+func parseWeightMap(value json.RawMessage) ([]place, error) {
+	var where []place
+	names := map[string]bool{}
+	err := strictjson.Members(value, func(tensor string, raw json.RawMessage) error {
+		if err := checkName(tensor); err != nil {
+			return err
+		}
+		shard, err := strictjson.String(raw)
+		if err != nil {
+			return fmt.Errorf("%s: %w", tensor, err)
+		}
+		// A shard lies beside its index, and nowhere else.
+		if shard != filepath.Base(shard) || !filepath.IsLocal(shard) || strings.ContainsAny(shard, `/\`) || checkName(shard) != nil {
+			return fmt.Errorf("%s: shard %s, want a plain file name", tensor, strictjson.Quote([]byte(shard), 80))
+		}
+		if names[shard] = true; len(names) > maxShards {
+			return fmt.Errorf("more than %d shards", maxShards)
+		}
+		where = append(where, place{tensor, shard})
+		return nil
+	})
+	if err == nil && len(where) == 0 {
+		err = errors.New("lists no tensors")
+	}
+	if err != nil {
+		err = fmt.Errorf("weight_map: %w", err)
+	}
+	return where, err
+}
+
+// cause strips the operation and the path from a file error: our own messages
+// begin with the path.
+func cause(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+func fileKind(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "a directory"
+	case m&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	}
+	return "a device"
+}

@@ -1,0 +1,159 @@
+// Writing safetensors files.
+
+package weights
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// dataAlign is where the data of a written file begins: a multiple of a cache
+// line, and so of every element's size.
+const dataAlign = 64
+
+// Write writes a safetensors file: the same arguments give the same bytes.
+// Tensors with wider elements come first and keep their order otherwise, so
+// that each is aligned and can be mapped in place. A tensor's bytes are its
+// Data or, where that is nil, what its Stream writes.
+func Write(w io.Writer, metadata map[string]string, tensors []Tensor) error {
+	tensors = slices.Clone(tensors)
+	slices.SortStableFunc(tensors, func(a, b Tensor) int { return b.DType.Size() - a.DType.Size() })
+	head, err := encodeHeader(metadata, tensors)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(head); err != nil {
+		return err
+	}
+	for _, t := range tensors {
+		if t.Data != nil || t.Stream == nil {
+			if _, err := w.Write(t.Data); err != nil {
+				return err
+			}
+			continue
+		}
+		c := counter{w: w}
+		if err := t.Stream(&c); err != nil {
+			return fmt.Errorf("%s: %w", t.Name, err)
+		}
+		if c.n != t.bytes() {
+			return fmt.Errorf("%s: %d bytes written, want %d", t.Name, c.n, t.bytes())
+		}
+	}
+	return nil
+}
+
+// WriteFile writes a safetensors file whole or not at all: beside its place
+// first, then renamed, so that a reader that has the old file mapped keeps it.
+func WriteFile(path string, metadata map[string]string, tensors []Tensor) (err error) {
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, cause(err))
+	}
+	defer func() {
+		if err != nil {
+			file.Close()
+			os.Remove(file.Name())
+			err = fmt.Errorf("%s: %w", path, cause(err))
+		}
+	}()
+	if err = Write(file, metadata, tensors); err != nil {
+		return err
+	}
+	file.Chmod(0o644) // CreateTemp's files are private; where this fails, so it stays
+	if err = file.Close(); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}
+
+// bytes returns the size of the tensor's data, from its shape and type.
+func (t Tensor) bytes() int64 { return int64(t.Len()) * int64(t.DType.Size()) }
+
+// encodeHeader returns the header with its length before it and spaces after.
+func encodeHeader(metadata map[string]string, tensors []Tensor) ([]byte, error) {
+	b := make([]byte, 8, 4096) // the length, set below
+	b = append(b, '{')
+	if len(metadata) > 0 {
+		b = append(b, `"__metadata__":{`...)
+		for i, k := range slices.Sorted(maps.Keys(metadata)) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendString(append(appendString(b, k), ':'), metadata[k])
+		}
+		b = append(b, '}')
+	}
+	at, seen := int64(0), map[string]bool{"__metadata__": true}
+	for _, t := range tensors {
+		if err := t.checkWritable(); err != nil {
+			return nil, err
+		}
+		if seen[t.Name] {
+			return nil, fmt.Errorf("%s: name used twice", t.Name)
+		}
+		seen[t.Name] = true
+		if len(b) > 9 {
+			b = append(b, ',')
+		}
+		shape, _ := json.Marshal(append([]int{}, t.Shape...)) // [] for a scalar, not null
+		b = append(appendString(b, t.Name), ':')
+		b = fmt.Appendf(b, `{"dtype":"%s","shape":%s,"data_offsets":[%d,%d]}`, t.DType, shape, at, at+t.bytes())
+		at += t.bytes()
+	}
+	b = append(b, '}')
+	for len(b)%dataAlign != 0 {
+		b = append(b, ' ')
+	}
+	if len(b)-8 > maxHeader {
+		return nil, fmt.Errorf("header of %d bytes, want at most %d", len(b)-8, maxHeader)
+	}
+	binary.LittleEndian.PutUint64(b, uint64(len(b)-8))
+	return b, nil
+}
+
+// checkWritable holds a tensor to the rules that Open has.
+func (t Tensor) checkWritable() error {
+	if err := checkName(t.Name); err != nil {
+		return err
+	}
+	if t.DType.Size() == 0 {
+		return fmt.Errorf("%s: unknown type %q", t.Name, t.DType)
+	}
+	raw, _ := json.Marshal(append([]int{}, t.Shape...))
+	if _, err := asShape(raw); err != nil {
+		return fmt.Errorf("%s: shape: %w", t.Name, err)
+	}
+	if (t.Data != nil || t.Stream == nil) && int64(len(t.Data)) != t.bytes() {
+		return fmt.Errorf("%s: %d bytes of data, want %d for %s %v", t.Name, len(t.Data), t.bytes(), t.DType, t.Shape)
+	}
+	return nil
+}
+
+// appendString appends a JSON string, leaving <, > and & as they are.
+func appendString(b []byte, s string) []byte {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	enc.Encode(s) // strings always encode
+	return append(b, bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...)
+}
+
+// A counter counts what passes through it.
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
