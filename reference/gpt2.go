@@ -1,0 +1,125 @@
+// The forward pass of GPT-2, top to bottom. Read this file first: everything else in the project is this, faster.
+
+// Package reference is picoGPT (jaymody's gpt2.py) in Go: GPT-2 in float64 on gonum, function for function, with the
+// few variations that real checkpoints ask for. It keeps no cache and recomputes every position for every token, so it
+// is slow; it is here to be read, and to be the oracle that the tests of the fast packages trust. It shares no code with them.
+//
+// Fill HParams with ParseHParams and Params with FromTensors, then call GPT2 for logits or Generate for greedy tokens.
+package reference
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+)
+
+// gelu is the tanh form, GPT-2's own ("gelu_new" in a config); variants.go has the others.
+func gelu(x float64) float64 {
+	return 0.5 * x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
+}
+
+func softmax(x *mat.Dense) *mat.Dense { // [m, n] -> [m, n], each row sums to 1
+	return eachRow(x, func(row []float64) {
+		top := floats.Max(row) // the largest exponent becomes 0, so nothing overflows
+		for j, v := range row {
+			row[j] = math.Exp(v - top)
+		}
+		floats.Scale(1/floats.Sum(row), row)
+	})
+}
+
+func layerNorm(x *mat.Dense, ln LayerNorm, eps float64) *mat.Dense { // [m, n_embd] -> [m, n_embd]
+	return eachRow(x, func(row []float64) {
+		mean, variance := stat.PopMeanVariance(row, nil)
+		for j, v := range row {
+			row[j] = ln.G[j]*(v-mean)/math.Sqrt(variance+eps) + ln.B[j]
+		}
+	})
+}
+
+func linear(x *mat.Dense, l Linear) *mat.Dense { // [m, in], [in, out], [out] -> [m, out]
+	return eachRow(matmul(x, l.W), func(row []float64) { floats.Add(row, l.B) })
+}
+
+func ffn(x *mat.Dense, mlp MLP, hp HParams) *mat.Dense { // [n_seq, n_embd] -> [n_seq, n_embd]
+	a := each(linear(x, mlp.CFC), activation(hp.Activation)) // [n_seq, n_embd] -> [n_seq, n_inner]
+	return linear(a, mlp.CProj)                              // [n_seq, n_inner] -> [n_seq, n_embd]
+}
+
+func attention(q, k, v, mask *mat.Dense, scale float64) *mat.Dense { // [n_q, d_k], [n_k, d_k], [n_k, d_v], [n_q, n_k] -> [n_q, d_v]
+	scores := add(times(scale, matmul(q, k.T())), mask) // [n_q, d_k] @ [d_k, n_k] -> [n_q, n_k]
+	return matmul(softmax(scores), v)                   // [n_q, n_k] @ [n_k, d_v] -> [n_q, d_v]
+}
+
+func mha(x *mat.Dense, attn Attn, hp HParams, layer int) *mat.Dense { // [n_seq, n_embd] -> [n_seq, n_embd]
+	qkv := split(linear(x, attn.CAttn), 3) // [n_seq, n_embd] -> [n_seq, 3*n_embd] -> [3, n_seq, n_embd]
+	q := split(qkv[0], hp.Head)            // [n_seq, n_embd] -> [n_head, n_seq, n_embd/n_head]
+	k := split(qkv[1], hp.Head)
+	v := split(qkv[2], hp.Head)
+
+	mask := causalMask(x.RawMatrix().Rows) // [n_seq, n_seq]
+	scale := attnScale(hp, layer)          // 1/sqrt(n_embd/n_head), but for two flags
+
+	heads := make([]*mat.Dense, hp.Head) // [n_head, n_seq, n_embd/n_head]
+	for h := range heads {
+		heads[h] = attention(q[h], k[h], v[h], mask, scale)
+	}
+	return linear(hstack(heads), attn.CProj) // [n_seq, n_embd] -> [n_seq, n_embd]
+}
+
+// causalMask keeps position i from seeing any later one. Added to scores of ordinary size, -1e10 leaves exp(score) = 0.
+func causalMask(n int) *mat.Dense { // [n_seq, n_seq]
+	mask := mat.NewDense(n, n, nil)
+	for i := range n {
+		for j := i + 1; j < n; j++ {
+			mask.Set(i, j, -1e10)
+		}
+	}
+	return mask
+}
+
+func transformerBlock(x *mat.Dense, b Block, hp HParams, layer int) *mat.Dense { // [n_seq, n_embd] -> [n_seq, n_embd]
+	x = add(x, mha(layerNorm(x, b.LN1, hp.Epsilon), b.Attn, hp, layer)) // tokens look at one another
+	x = add(x, ffn(layerNorm(x, b.LN2, hp.Epsilon), b.MLP, hp))         // each token thinks alone
+	return x
+}
+
+// GPT2 returns the logits after each of inputs: [n_seq, n_vocab], row i the unnormalised log-probabilities of what
+// follows inputs[0..i]. It is an error if inputs are none or more than hp.Positions, or one is no row of wte.
+// The computation is that of Radford et al., "Language Models are Unsupervised Multitask Learners" (2019), after picoGPT.
+func GPT2(inputs []int, p *Params, hp HParams) (*mat.Dense, error) { // [n_seq] -> [n_seq, n_vocab]
+	if err := checkInputs(inputs, hp); err != nil {
+		return nil, err
+	}
+	x := embed(inputs, p) // [n_seq] -> [n_seq, n_embd]
+	for layer, block := range p.Blocks {
+		x = transformerBlock(x, block, hp, layer)
+	}
+	x = layerNorm(x, p.LNF, hp.Epsilon)
+	return matmul(x, p.Head.T()), nil // [n_seq, n_embd] @ [n_embd, n_vocab] -> [n_seq, n_vocab]
+}
+
+func embed(inputs []int, p *Params) *mat.Dense { // [n_seq] -> [n_seq, n_embd]: wte[inputs] + wpe[0..n_seq-1]
+	x := mat.NewDense(len(inputs), p.WTE.RawMatrix().Cols, nil)
+	for i, id := range inputs {
+		floats.AddTo(x.RawRowView(i), p.WTE.RawRowView(id), p.WPE.RawRowView(i))
+	}
+	return x
+}
+
+// Generate returns the n tokens that follow inputs greedily: each time the token with the largest logit, the lowest id
+// among equals. It fails as GPT2 does, so len(inputs)+n-1 must not exceed hp.Positions.
+func Generate(inputs []int, p *Params, hp HParams, n int) ([]int, error) {
+	ids := append([]int(nil), inputs...)
+	for range n {
+		logits, err := GPT2(ids, p, hp) // [n_seq, n_vocab]
+		if err != nil {
+			return nil, err
+		}
+		next := floats.MaxIdx(logits.RawRowView(len(ids) - 1))
+		ids = append(ids, next)
+	}
+	return ids[len(inputs):], nil
+}

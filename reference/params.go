@@ -1,0 +1,202 @@
+// Where the numbers come from: hyperparameters out of config.json, weights out of named tensors.
+package reference
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// HParams are the hyperparameters that change the arithmetic. ParseHParams fills them with GPT-2's defaults.
+type HParams struct {
+	Vocab, Positions  int     // rows of wte and of wpe
+	Embd, Head, Layer int     // Embd is a multiple of Head
+	Inner             int     // width of the MLP
+	Activation        string  // Hugging Face's name for it
+	Epsilon           float64 // added to LayerNorm's variance
+	ScaleAttn         bool    // scores times 1/sqrt(Embd/Head)
+	InverseLayer      bool    // scores of layer i, from 0, times 1/(i+1)
+	Tied              bool    // the head is wte where a checkpoint has no head of its own
+}
+
+// ParseHParams reads the bytes of a Hugging Face config.json. Absent keys take the defaults of transformers'
+// GPT2Config; n_positions falls back on n_ctx, and n_inner on 4*n_embd. What it cannot compute is an error.
+func ParseHParams(config []byte) (HParams, error) {
+	c := struct {
+		Vocab      int     `json:"vocab_size"`
+		Positions  int     `json:"n_positions"`
+		Ctx        int     `json:"n_ctx"`
+		Embd       int     `json:"n_embd"`
+		Head       int     `json:"n_head"`
+		Layer      int     `json:"n_layer"`
+		Inner      int     `json:"n_inner"`
+		Activation string  `json:"activation_function"`
+		Epsilon    float64 `json:"layer_norm_epsilon"`
+		Scale      bool    `json:"scale_attn_weights"`
+		Inverse    bool    `json:"scale_attn_by_inverse_layer_idx"`
+		Tied       bool    `json:"tie_word_embeddings"`
+		Cross      bool    `json:"add_cross_attention"`
+	}{Vocab: 50257, Ctx: 1024, Embd: 768, Head: 12, Layer: 12, Activation: "gelu_new", Epsilon: 1e-5, Scale: true, Tied: true}
+	if err := json.Unmarshal(config, &c); err != nil {
+		return HParams{}, fmt.Errorf("config: %w", err)
+	}
+	if c.Positions == 0 {
+		c.Positions = c.Ctx
+	}
+	if c.Inner == 0 {
+		c.Inner = 4 * c.Embd
+	}
+	switch {
+	case c.Cross:
+		return HParams{}, fmt.Errorf("config: add_cross_attention true, want false")
+	case min(c.Vocab, c.Positions, c.Embd, c.Head, c.Layer, c.Inner) < 1:
+		return HParams{}, fmt.Errorf("config: vocab_size %d, n_positions %d, n_embd %d, n_head %d, n_layer %d, n_inner %d, want all positive",
+			c.Vocab, c.Positions, c.Embd, c.Head, c.Layer, c.Inner)
+	case c.Embd%c.Head != 0:
+		return HParams{}, fmt.Errorf("config: n_embd %d, want a multiple of n_head, %d", c.Embd, c.Head)
+	case activation(c.Activation) == nil:
+		return HParams{}, fmt.Errorf("config: activation_function %q is not known", c.Activation)
+	}
+	return HParams{c.Vocab, c.Positions, c.Embd, c.Head, c.Layer, c.Inner, c.Activation, c.Epsilon, c.Scale, c.Inverse, c.Tied}, nil
+}
+
+// Params are the weights, in the tree that picoGPT keeps them in.
+type Params struct {
+	WTE    *mat.Dense // [n_vocab, n_embd]
+	WPE    *mat.Dense // [n_positions, n_embd]
+	Blocks []Block    // n_layer of them
+	LNF    LayerNorm
+	Head   *mat.Dense // [n_vocab, n_embd]; WTE itself where the head is tied
+}
+
+// Block is one layer of the stack.
+type Block struct {
+	LN1  LayerNorm
+	Attn Attn
+	LN2  LayerNorm
+	MLP  MLP
+}
+
+// Attn is a block's attention: one linear layer to queries, keys and values side by side, one back.
+type Attn struct {
+	CAttn Linear // n_embd -> 3*n_embd
+	CProj Linear // n_embd -> n_embd
+}
+
+// MLP is a block's feed-forward network.
+type MLP struct {
+	CFC   Linear // n_embd -> n_inner
+	CProj Linear // n_inner -> n_embd
+}
+
+// Linear is x @ W + B.
+type Linear struct {
+	W *mat.Dense // [in, out]
+	B []float64  // [out]
+}
+
+// LayerNorm scales by G and shifts by B what it has brought to mean 0 and variance 1.
+type LayerNorm struct{ G, B []float64 } // [n_embd], [n_embd]
+
+// FromTensors fills Params from tensors by Hugging Face's names, with or without the prefix "transformer.". get
+// returns a tensor's values in row-major order, which Params then share, and its shape. A separate lm_head.weight (or
+// lm_head.decoder.weight) wins over tying. A tensor that is absent or misshapen is an error.
+func FromTensors(hp HParams, get func(name string) (data []float64, shape []int, ok bool)) (*Params, error) {
+	r := reader{get: get}
+	if _, _, ok := get("transformer.wte.weight"); ok {
+		r.prefix = "transformer."
+	}
+	p := &Params{
+		WTE: r.matrix("wte.weight", hp.Vocab, hp.Embd),
+		WPE: r.matrix("wpe.weight", hp.Positions, hp.Embd),
+	}
+	for i := range hp.Layer {
+		h := fmt.Sprintf("h.%d.", i)
+		p.Blocks = append(p.Blocks, Block{
+			LN1:  r.layerNorm(h+"ln_1", hp.Embd),
+			Attn: Attn{r.linear(h+"attn.c_attn", hp.Embd, 3*hp.Embd), r.linear(h+"attn.c_proj", hp.Embd, hp.Embd)},
+			LN2:  r.layerNorm(h+"ln_2", hp.Embd),
+			MLP:  MLP{r.linear(h+"mlp.c_fc", hp.Embd, hp.Inner), r.linear(h+"mlp.c_proj", hp.Inner, hp.Embd)},
+		})
+	}
+	p.LNF = r.layerNorm("ln_f", hp.Embd)
+	p.Head = r.head(p.WTE, hp)
+	if r.err != nil {
+		return nil, r.err
+	}
+	return p, nil
+}
+
+// reader takes tensors by name and remembers the first that was wrong.
+type reader struct {
+	get    func(name string) ([]float64, []int, bool)
+	prefix string
+	err    error
+}
+
+func (r *reader) head(wte *mat.Dense, hp HParams) *mat.Dense { // [n_vocab, n_embd]
+	r.prefix = "" // the head stands beside the transformer, not in it
+	for _, name := range []string{"lm_head.weight", "lm_head.decoder.weight"} {
+		if _, _, ok := r.get(name); ok {
+			return r.matrix(name, hp.Vocab, hp.Embd)
+		}
+	}
+	if hp.Tied {
+		return wte
+	}
+	return r.matrix("lm_head.weight", hp.Vocab, hp.Embd) // absent: the error says so
+}
+
+func (r *reader) linear(name string, in, out int) Linear {
+	return Linear{r.matrix(name+".weight", in, out), r.tensor(name+".bias", out)}
+}
+
+func (r *reader) layerNorm(name string, n int) LayerNorm {
+	return LayerNorm{r.tensor(name+".weight", n), r.tensor(name+".bias", n)}
+}
+
+func (r *reader) matrix(name string, rows, cols int) *mat.Dense { // [rows, cols]
+	data := r.tensor(name, rows, cols)
+	if r.err != nil {
+		return nil
+	}
+	return mat.NewDense(rows, cols, data)
+}
+
+func (r *reader) tensor(name string, want ...int) []float64 {
+	if r.err != nil {
+		return nil
+	}
+	name = r.prefix + name
+	data, shape, ok := r.get(name)
+	n := 1
+	for _, d := range want {
+		n *= d
+	}
+	switch {
+	case !ok:
+		r.err = fmt.Errorf("%s: missing, want shape %v", name, want)
+	case !slices.Equal(shape, want):
+		r.err = fmt.Errorf("%s: shape %v, want %v", name, shape, want)
+	case len(data) != n:
+		r.err = fmt.Errorf("%s: %d values, want %d", name, len(data), n)
+	}
+	return data
+}
+
+func checkInputs(inputs []int, hp HParams) error {
+	if activation(hp.Activation) == nil {
+		return fmt.Errorf("activation %q is not known", hp.Activation)
+	}
+	if len(inputs) == 0 || len(inputs) > hp.Positions {
+		return fmt.Errorf("%d tokens, want 1 to n_positions, %d", len(inputs), hp.Positions)
+	}
+	for i, id := range inputs {
+		if id < 0 || id >= hp.Vocab {
+			return fmt.Errorf("token %d at position %d, want 0 to %d", id, i, hp.Vocab-1)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+// Loading: defaults, both spellings of names, and errors that name the thing.
+package reference
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestConfigDefaultsAreGPT2s(t *testing.T) {
+	hp, err := ParseHParams([]byte(`{"n_inner": null, "some_other_key": [1]}`))
+	want := HParams{Vocab: 50257, Positions: 1024, Embd: 768, Head: 12, Layer: 12, Inner: 3072,
+		Activation: "gelu_new", Epsilon: 1e-5, ScaleAttn: true, Tied: true}
+	if err != nil || hp != want {
+		t.Errorf("%+v, %v, want %+v", hp, err, want)
+	}
+	hp, err = ParseHParams([]byte(`{"n_ctx": 77, "n_embd": 10, "n_head": 5}`))
+	if err != nil || hp.Positions != 77 || hp.Inner != 40 {
+		t.Errorf("%+v, %v, want 77 positions from n_ctx and n_inner 40", hp, err)
+	}
+}
+
+func TestConfigsItCannotComputeAreRefused(t *testing.T) {
+	for config, want := range map[string]string{
+		`{"add_cross_attention": true}`:          "add_cross_attention",
+		`{"activation_function": "gelu_newest"}`: `"gelu_newest"`,
+		`{"n_embd": 10, "n_head": 3}`:            "n_embd 10, want a multiple of n_head, 3",
+		`{"n_layer": -1}`:                        "n_layer -1, n_inner",
+		`{"n_embd": "wide"}`:                     "n_embd",
+		`[`:                                      "JSON",
+	} {
+		if _, err := ParseHParams([]byte(config)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one with %q", config, err, want)
+		}
+	}
+}
+
+func TestTensorsThatAreMissingOrMisshapenAreNamed(t *testing.T) {
+	hp := HParams{Vocab: 3, Positions: 4, Embd: 2, Head: 1, Layer: 1, Inner: 5, Activation: "relu", ScaleAttn: true}
+	shapes := map[string][]int{
+		"wte.weight": {3, 2}, "wpe.weight": {4, 2}, "ln_f.weight": {2}, "ln_f.bias": {2},
+		"h.0.ln_1.weight": {2}, "h.0.ln_1.bias": {2}, "h.0.ln_2.weight": {2}, "h.0.ln_2.bias": {2},
+		"h.0.attn.c_attn.weight": {2, 6}, "h.0.attn.c_attn.bias": {6}, "h.0.attn.c_proj.weight": {2, 2}, "h.0.attn.c_proj.bias": {2},
+		"h.0.mlp.c_fc.weight": {2, 5}, "h.0.mlp.c_fc.bias": {5}, "h.0.mlp.c_proj.weight": {5, 2}, "h.0.mlp.c_proj.bias": {2},
+		"lm_head.weight": {3, 2},
+	}
+	get := func(name string) ([]float64, []int, bool) {
+		shape, ok := shapes[name]
+		n := 1
+		for _, d := range shape {
+			n *= d
+		}
+		return make([]float64, n), shape, ok
+	}
+	if _, err := FromTensors(hp, get); err != nil {
+		t.Fatalf("all tensors there: %v", err)
+	}
+	for name, shape := range shapes {
+		delete(shapes, name)
+		if _, err := FromTensors(hp, get); err == nil || !strings.HasPrefix(err.Error(), name+": missing") {
+			t.Errorf("without %s: error %v", name, err)
+		}
+		shapes[name] = append([]int{1}, shape...)
+		if _, err := FromTensors(hp, get); err == nil || !strings.HasPrefix(err.Error(), name+": shape [1 ") {
+			t.Errorf("misshapen %s: error %v", name, err)
+		}
+		shapes[name] = shape
+	}
+	delete(shapes, "lm_head.weight")
+	hp.Tied = true
+	if p, err := FromTensors(hp, get); err != nil || p.Head != p.WTE {
+		t.Errorf("tied and no lm_head.weight: %v, want the head to be wte", err)
+	}
+}
