@@ -1,0 +1,151 @@
+package model
+
+// Loader: tensors by name, each checked for presence, shape and type, and what the file holds besides.
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"picogpt/kernels"
+	"picogpt/weights"
+)
+
+// A loader finds the stack's tensors in a file. The first error sticks, and what is read after it is empty.
+type loader struct {
+	config  Config
+	file    *weights.File
+	team    *kernels.Team
+	format  kernels.Format // of the linear layers: as asked for, or as found
+	auto    bool           // as found
+	prefix  string         // "transformer." or ""
+	used    map[string]bool
+	ignored []string
+	err     error
+}
+
+// load reads the parameters in the format of that name ("" and "auto" for the format as stored).
+func (l *loader) load(format string) (*params, error) {
+	l.used = map[string]bool{}
+	l.wantFormat(format)
+	l.findPrefix()
+	p := l.stack()
+	l.leftovers()
+	return p, l.err
+}
+
+func (l *loader) fail(format string, args ...any) {
+	if l.err == nil {
+		l.err = fmt.Errorf(format, args...)
+	}
+}
+
+// findPrefix settles whether names begin with "transformer.", as in files that were saved with a head.
+func (l *loader) findPrefix() {
+	_, plain := l.file.Tensor("wte.weight")
+	_, prefixed := l.file.Tensor("transformer.wte.weight")
+	if plain && prefixed {
+		l.fail("wte.weight: found twice, also as transformer.wte.weight")
+	}
+	if prefixed {
+		l.prefix = "transformer."
+	}
+}
+
+// tensor returns the tensor of the stack with that name, if it has the shape and holds floats. Quantized tensors are told apart before.
+func (l *loader) tensor(name string, shape ...int) weights.Tensor {
+	if l.err != nil {
+		return weights.Tensor{}
+	}
+	t, ok := l.file.Tensor(name)
+	switch {
+	case !ok:
+		l.fail("%s: missing, want shape %v", name, shape)
+	case !slices.Equal(t.Shape, shape):
+		l.fail("%s: shape %v, want %v", name, t.Shape, shape)
+	case t.DType != weights.F32 && t.DType != weights.F16 && t.DType != weights.BF16:
+		l.fail("%s: type %s, want F32, F16 or BF16", name, t.DType)
+	}
+	l.used[name] = true
+	return t
+}
+
+// floats returns a small tensor as float32, whatever the format of the linear layers.
+func (l *loader) floats(name string, shape ...int) []float32 {
+	t := l.tensor(l.prefix+name, shape...)
+	if l.err != nil {
+		return nil
+	}
+	x, err := t.Float32s()
+	if err != nil {
+		l.fail("%w", err)
+	}
+	return x
+}
+
+func (l *loader) norm(name string) norm {
+	return norm{l.floats(name+".weight", l.config.Embd), l.floats(name+".bias", l.config.Embd)}
+}
+
+func (l *loader) linear(name string, in, out int) linear {
+	return linear{l.matrix(l.prefix+name+".weight", kernels.InOut, in, out, l.format), l.floats(name+".bias", out)}
+}
+
+func (l *loader) embedding() kernels.Matrix {
+	return l.matrix(l.prefix+"wte.weight", kernels.OutIn, l.config.Embd, l.config.VocabSize, headFormat(l.format))
+}
+
+// headNames are what checkpoints call the logits' weights; the oldest DialoGPT uses the second.
+var headNames = []string{"lm_head.weight", "lm_head.decoder.weight"}
+
+// head returns the logits' weights. A head in the file that differs from wte wins over tying.
+func (l *loader) head(wte *kernels.Matrix) *kernels.Matrix {
+	embedding, _ := l.file.Tensor(l.prefix + "wte.weight")
+	for _, name := range headNames {
+		t, ok := l.file.Tensor(name)
+		if !ok || l.err != nil {
+			continue
+		}
+		if t.DType == embedding.DType && slices.Equal(t.Shape, embedding.Shape) && bytes.Equal(t.Data, embedding.Data) {
+			l.used[name] = true
+			return wte
+		}
+		m := l.matrix(name, kernels.OutIn, l.config.Embd, l.config.VocabSize, headFormat(l.format))
+		return &m
+	}
+	if !l.config.TieWordEmbeddings {
+		l.fail("%s: missing, want shape [%d %d], since tie_word_embeddings is false", headNames[0], l.config.VocabSize, l.config.Embd)
+	}
+	return wte
+}
+
+// leftovers sorts what the file holds besides the stack: mask buffers and the heads of other tasks are ignored, anything else that
+// belongs to the stack is an error, for it would change the arithmetic.
+func (l *loader) leftovers() {
+	for _, t := range l.file.Tensors() {
+		if l.used[t.Name] {
+			continue
+		}
+		name, inside := strings.CutPrefix(t.Name, "transformer.")
+		part, _, _ := strings.Cut(name, ".")
+		switch {
+		case inside == (l.prefix != "") && isMask(name):
+		case inside, part == "h", part == "wte", part == "wpe", part == "ln_f", part == "lm_head":
+			l.fail("%s: unknown tensor in the stack, want the names of a GPT-2 with n_layer %d", t.Name, l.config.Layer)
+			return
+		}
+		l.ignored = append(l.ignored, t.Name)
+	}
+}
+
+// isMask reports whether a name is that of a causal mask, which old files carry for each layer: h.N.attn.bias, h.N.attn.masked_bias.
+func isMask(name string) bool {
+	parts := strings.Split(name, ".")
+	if len(parts) != 4 || parts[0] != "h" || parts[2] != "attn" || parts[3] != "bias" && parts[3] != "masked_bias" {
+		return false
+	}
+	_, err := strconv.Atoi(parts[1])
+	return err == nil
+}
