@@ -23,7 +23,7 @@ import (
 const (
 	// maxHeader bounds the headers of one checkpoint, all shards together, and
 	// so the time and memory that a hostile one can cost. GPT-2 XL's has 60 kB.
-	maxHeader = 2 << 20
+	maxHeader = 1 << 20
 	maxName   = 512 // bytes in a tensor's name
 	maxRank   = 16  // dimensions of a tensor
 )
@@ -44,7 +44,11 @@ type entry struct {
 type memory []byte
 
 func (m memory) ReadAt(p []byte, off int64) (int, error) {
-	return bytes.NewReader(m).ReadAt(p, off)
+	n := copy(p, m[min(off, int64(len(m))):])
+	if n < len(p) {
+		return n, io.ErrUnexpectedEOF
+	}
+	return n, nil
 }
 
 // readHeader reads and checks the header of a file of the given size. It
@@ -65,7 +69,7 @@ func readHeader(r io.ReaderAt, size, budget int64) (*header, error) {
 		return nil, fmt.Errorf("header of %d bytes, but only %d follow: truncated, or not a safetensors file", n, size-8)
 	}
 	if n > uint64(budget) {
-		return nil, fmt.Errorf("header of %d bytes, want at most %d in all", n, budget)
+		return nil, fmt.Errorf("header of %d bytes, want at most %d", n, budget)
 	}
 	text := make([]byte, n)
 	if _, err := r.ReadAt(text, 8); err != nil {

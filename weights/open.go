@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	maxIndex  = 4 << 20 // bytes of a model.safetensors.index.json
+	maxIndex  = 1 << 20 // bytes of a model.safetensors.index.json
 	maxShards = 1024
 )
 
@@ -165,7 +165,10 @@ func readIndex(path string) ([]place, error) {
 	if err != nil {
 		return nil, cause(err)
 	}
-	var where []place
+	return parseIndex(text)
+}
+
+func parseIndex(text []byte) (where []place, err error) {
 	found := false
 	err = strictjson.Members(text, func(key string, value json.RawMessage) error {
 		if key != "weight_map" {

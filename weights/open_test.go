@@ -1,0 +1,197 @@
+package weights
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// tiny is a file with one F32 tensor of the given name.
+func tiny(name string) string {
+	return string(raw(fmt.Sprintf(`{"__metadata__":{"of":"%s"},"%s":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`, name, name), 8))
+}
+
+func names(f *File) string {
+	var list []string
+	for _, t := range f.Tensors() {
+		list = append(list, t.Name)
+	}
+	return strings.Join(list, " ")
+}
+
+func TestADirectoryHoldsOneCheckpoint(t *testing.T) {
+	index := `{"metadata":{"total_size":8},"weight_map":{"i":"s1.safetensors"}}`
+	for _, c := range []struct {
+		name  string
+		files []string
+		want  string
+	}{
+		{"model.safetensors wins", []string{"model.safetensors", tiny("m"), "other.safetensors", tiny("o"), "model.safetensors.index.json", index}, "m"},
+		{"then the index", []string{"a.safetensors", tiny("a"), "s1.safetensors", tiny("i"), "model.safetensors.index.json", index}, "i"},
+		{"then the only one", []string{"any.safetensors", tiny("a"), "pytorch_model.bin", "x", "config.json", "{}"}, "a"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f, err := Open(put(t, c.files...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			if names(f) != c.want {
+				t.Errorf("opened %s, want %s", names(f), c.want)
+			}
+		})
+	}
+}
+
+func TestADirectoryWithoutOneSaysWhatItHas(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		files    []string
+		notExist bool
+		want     []string
+	}{
+		{"nothing", nil, true, []string{"no safetensors file"}},
+		{"only pytorch", []string{"pytorch_model.bin", "x"}, true, []string{"pytorch_model.bin", "convert"}},
+		{"only gguf", []string{"gpt2.gguf", "x"}, true, []string{"gpt2.gguf"}},
+		{"two", []string{"a.safetensors", tiny("a"), "b.safetensors", tiny("b")}, false, []string{"2 safetensors files", "a.safetensors", "b.safetensors"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := put(t, c.files...)
+			_, err := Open(dir)
+			wantError(t, err, append(c.want, dir+": ")...)
+			if errors.Is(err, fs.ErrNotExist) != c.notExist {
+				t.Errorf("errors.Is(%v, ErrNotExist) is %v", err, !c.notExist)
+			}
+		})
+	}
+}
+
+func TestPathsThatAreNoFiles(t *testing.T) {
+	dir := t.TempDir()
+	missing := filepath.Join(dir, "none.safetensors")
+	_, err := Open(missing)
+	wantError(t, err, missing+": ")
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v is not ErrNotExist", err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "model.safetensors"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(dir)
+	wantError(t, err, "a directory, want a regular file")
+	if err := os.Symlink("nowhere", filepath.Join(dir, "dangling")); err == nil {
+		_, err = Open(filepath.Join(dir, "dangling"))
+		wantError(t, err, "dangling: ")
+	}
+	if _, err := os.Stat(os.DevNull); err == nil && filepath.IsAbs(os.DevNull) {
+		_, err = Open(os.DevNull)
+		wantError(t, err, "a device, want a regular file")
+	}
+}
+
+func TestDirIsWhereTheConfigLies(t *testing.T) {
+	dir := put(t, "model.safetensors", tiny("a"))
+	if got := Dir(dir); got != dir {
+		t.Errorf("Dir(directory) = %s, want %s", got, dir)
+	}
+	if got := Dir(filepath.Join(dir, "model.safetensors")); got != dir {
+		t.Errorf("Dir(file) = %s, want %s", got, dir)
+	}
+	if got := Dir("m.safetensors"); got != "." {
+		t.Errorf("Dir(plain name) = %s, want .", got)
+	}
+}
+
+func TestShardsMakeOneCheckpoint(t *testing.T) {
+	dir := put(t,
+		"s2.safetensors", tiny("b"), "s1.safetensors", tiny("a"), "s10.safetensors", tiny("c"),
+		"model.safetensors.index.json", `{"weight_map":{"b":"s2.safetensors","c":"s10.safetensors","a":"s1.safetensors"},"metadata":null}`)
+	for _, path := range []string{dir, filepath.Join(dir, "model.safetensors.index.json")} {
+		f, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if names(f) != "a c b" || f.Metadata()["of"] != "a" || f.Size() != 3*int64(len(tiny("a"))) {
+			t.Errorf("tensors %s, metadata %v, %d bytes", names(f), f.Metadata(), f.Size())
+		}
+		c, ok := f.Tensor("c")
+		if v, err := c.Float32s(); !ok || err != nil || len(v) != 2 {
+			t.Errorf("c: %v %v %v", ok, v, err)
+		}
+		f.Prefault(3)
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestMalformedIndexesAreRefusedByName(t *testing.T) {
+	for _, c := range []struct {
+		name, index string
+		want        []string
+	}{
+		{"empty", ``, []string{"JSON"}},
+		{"not JSON", `hello`, []string{"JSON"}},
+		{"a list", `[]`, []string{"object"}},
+		{"cut short", `{"weight_map":{"a":"s1.safetensors"`, []string{"JSON"}},
+		{"trailing", `{"weight_map":{"a":"s1.safetensors"}} x`, []string{"more follows"}},
+		{"no weight_map", `{"metadata":{}}`, []string{"weight_map"}},
+		{"weight_map null", `{"weight_map":null}`, []string{"weight_map", "null"}},
+		{"weight_map empty", `{"weight_map":{}}`, []string{"weight_map", "no tensors"}},
+		{"weight_map twice", `{"weight_map":{"a":"s1.safetensors"},"weight_map":{"a":"s1.safetensors"}}`, []string{"weight_map", "twice"}},
+		{"tensor twice", `{"weight_map":{"a":"s1.safetensors","a":"s2.safetensors"}}`, []string{`"a" comes twice`}},
+		{"shard a number", `{"weight_map":{"a":1}}`, []string{"a:", "string"}},
+		{"shard empty", `{"weight_map":{"a":""}}`, []string{"a:", "plain file name"}},
+		{"shard above", `{"weight_map":{"a":"../s1.safetensors"}}`, []string{"a:", "plain file name"}},
+		{"shard dot dot", `{"weight_map":{"a":".."}}`, []string{"a:", "plain file name"}},
+		{"shard below", `{"weight_map":{"a":"x/s1.safetensors"}}`, []string{"a:", "plain file name"}},
+		{"shard with a backslash", `{"weight_map":{"a":"..\\s1.safetensors"}}`, []string{"a:", "plain file name"}},
+		{"shard absolute", `{"weight_map":{"a":"/etc/passwd"}}`, []string{"a:", "plain file name"}},
+		{"shard with NUL", `{"weight_map":{"a":"s1\u0000.safetensors"}}`, []string{"a:", "plain file name"}},
+		{"shard missing", `{"weight_map":{"a":"s1.safetensors","z":"s9.safetensors"}}`, []string{"s9.safetensors: "}},
+		{"shard malformed", `{"weight_map":{"a":"s1.safetensors","z":"bad.safetensors"}}`, []string{"bad.safetensors: ", "too short"}},
+		{"shard is the index", `{"weight_map":{"a":"model.safetensors.index.json"}}`, []string{"model.safetensors.index.json: ", "not a safetensors file"}},
+		{"tensor not in its shard", `{"weight_map":{"a":"s1.safetensors","z":"s1.safetensors"}}`, []string{"z:", "s1.safetensors", "does not have it"}},
+		{"tensor in another shard", `{"weight_map":{"a":"s2.safetensors","b":"s1.safetensors"}}`, []string{"listed in", "found in"}},
+		{"tensor in two shards", `{"weight_map":{"a":"s1.safetensors","b":"again.safetensors"}}`, []string{"a: also in another shard"}},
+		{"newline in a tensor name", `{"weight_map":{"a\nb":"s1.safetensors"}}`, []string{"unprintable"}},
+		{"too large", `{"weight_map":{"a":"s1.safetensors"}}` + strings.Repeat(" ", maxIndex), []string{"want at most"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := put(t, "model.safetensors.index.json", c.index,
+				"s1.safetensors", tiny("a"), "s2.safetensors", tiny("b"), "again.safetensors", tiny("a"), "bad.safetensors", "x")
+			_, err := Open(dir)
+			wantError(t, err, append(c.want, dir)...)
+		})
+	}
+}
+
+// Each shard may be harmless and all together not.
+func TestHeadersOfAllShardsShareOneBound(t *testing.T) {
+	half := func(name string) string {
+		header := fmt.Sprintf(`{"%s":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}`, name)
+		return string(raw(header+strings.Repeat(" ", maxHeader*2/3-len(header))+"}", 0))
+	}
+	dir := put(t, "s1.safetensors", half("a"), "s2.safetensors", half("b"),
+		"model.safetensors.index.json", `{"weight_map":{"a":"s1.safetensors","b":"s2.safetensors"}}`)
+	_, err := Open(dir)
+	wantError(t, err, "s2.safetensors: ", "header of", "want at most")
+	f, err := Open(filepath.Join(dir, "s2.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+}
+
+func TestTooManyShardsAreRefused(t *testing.T) {
+	var b strings.Builder
+	for i := range maxShards + 1 {
+		fmt.Fprintf(&b, `,"t%d":"s%d"`, i, i)
+	}
+	_, err := parseIndex([]byte(`{"weight_map":{` + b.String()[1:] + `}}`))
+	wantError(t, err, "more than 1024 shards")
+}
