@@ -1,24 +1,28 @@
 package model_test
 
+// The model against answers that other programs gave: PyTorch in float64, and a model that someone else trained.
+
 import (
 	"context"
-	"encoding/json"
+	"errors"
+	"io/fs"
 	"math"
 	"os"
 	"testing"
 
+	"picogpt/internal/fixture"
 	"picogpt/model"
 	"picogpt/weights"
 	"picogpt/weights/demo"
 )
 
-func demoModel(t testing.TB, o model.Options) *model.Model {
+func newModel(t testing.TB, config, file []byte, o model.Options) *model.Model {
 	t.Helper()
-	c, err := model.ParseConfig(demo.Config())
+	c, err := model.ParseConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := weights.FromBytes("demo", demo.Weights())
+	f, err := weights.FromBytes("test", file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,39 +34,185 @@ func demoModel(t testing.TB, o model.Options) *model.Model {
 	return m
 }
 
-func TestGreedyTranscripts(t *testing.T) {
-	b, err := os.ReadFile("../internal/fixture/testdata/tinystories.json")
+func demoModel(t testing.TB, o model.Options) *model.Model {
+	return newModel(t, demo.Config(), demo.Weights(), o)
+}
+
+func eval(t testing.TB, s *model.Session, ids ...int) []float32 {
+	t.Helper()
+	if err := s.Model().Eval(context.Background(), model.Input{Session: s, Tokens: ids}); err != nil {
+		t.Fatal(err)
+	}
+	return s.Logits()
+}
+
+// visit returns the logits after each of ids, [len(ids), vocab_size], from one Eval of an empty session.
+func visit(t testing.TB, m *model.Model, ids []int) [][]float32 {
+	t.Helper()
+	rows := make([][]float32, len(ids))
+	err := m.Eval(context.Background(), model.Input{Session: m.NewSession(), Tokens: ids, Visit: func(i int, logits []float32) {
+		rows[i] = append([]float32(nil), logits...)
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var g struct {
-		Greedy []struct {
-			Prompt    string
-			PromptIDs []int `json:"prompt_ids"`
-			IDs       []int
+	return rows
+}
+
+func argmax(x []float32) int {
+	best := 0
+	for i, v := range x {
+		if v > x[best] {
+			best = i
 		}
 	}
-	if err := json.Unmarshal(b, &g); err != nil {
+	return best
+}
+
+// checkLogits holds promise 1: within 1e-4 of the largest logit.
+func checkLogits(t *testing.T, got []float32, want []float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%d logits, want %d", len(got), len(want))
+	}
+	worst, largest := 0.0, 0.0
+	for i, v := range want {
+		worst, largest = max(worst, math.Abs(float64(got[i])-v)), max(largest, math.Abs(v))
+	}
+	if !(worst <= 1e-4*largest) {
+		t.Errorf("logits differ by up to %g, want at most 1e-4 of %g", worst, largest)
+	}
+}
+
+func TestUnusualConfigsAgreeWithPyTorch(t *testing.T) {
+	goldens, err := fixture.Goldens()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range goldens {
+		t.Run(g.Name, func(t *testing.T) {
+			m := newModel(t, g.Config, g.File, model.Options{Threads: 2})
+			for _, seq := range g.Sequences {
+				for i, row := range visit(t, m, seq.Tokens) {
+					checkLogits(t, row, seq.Logits[i])
+				}
+			}
+		})
+	}
+}
+
+func TestDemoLogitsAgreeWithPyTorch(t *testing.T) {
+	stories, err := fixture.TinyStories()
+	if err != nil {
 		t.Fatal(err)
 	}
 	m := demoModel(t, model.Options{})
-	for _, g := range g.Greedy {
-		s := m.NewSession()
-		ids := g.PromptIDs
+	for _, last := range stories.Last {
+		want := make([]float64, len(last.Logits))
+		for i, v := range last.Logits {
+			want[i] = float64(v)
+		}
+		checkLogits(t, eval(t, m.NewSession(), last.Tokens...), want)
+	}
+}
+
+func TestDemoTellsPyTorchsStories(t *testing.T) {
+	stories, err := fixture.TinyStories()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := demoModel(t, model.Options{})
+	for _, g := range stories.Greedy {
+		s, ids := m.NewSession(), g.PromptIDs
 		for i, want := range g.IDs {
-			if err := m.Eval(context.Background(), model.Input{Session: s, Tokens: ids}); err != nil {
-				t.Fatal(err)
+			got := argmax(eval(t, s, ids...))
+			if got != want {
+				t.Fatalf("%q: token %d is %d, want %d", g.Prompt, i, got, want)
 			}
-			best, at := math.Inf(-1), 0
-			for j, v := range s.Logits() {
-				if float64(v) > best {
-					best, at = float64(v), j
+			ids = []int{got}
+		}
+	}
+}
+
+// nanoSort is a model that sorts six digits, trained by others; see ../shared/models/nano-sort. TestUnusualConfigsAgreeWithPyTorch
+// is the twin of its tests that needs no file.
+func nanoSort(t *testing.T) *model.Model {
+	t.Helper()
+	m, err := model.Load("../../shared/models/nano-sort", model.Options{})
+	if errors.Is(err, fs.ErrNotExist) || os.IsNotExist(err) || !exists("../../shared/models/nano-sort") {
+		t.Skip("../shared/models/nano-sort is not here")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func TestNanoSortSortsEverything(t *testing.T) {
+	m := nanoSort(t)
+	for n := range 729 {
+		var digits, count [6]int
+		for i, rest := 0, n; i < 6; i, rest = i+1, rest/3 {
+			digits[i] = rest % 3
+			count[rest%3]++
+		}
+		s, ids := m.NewSession(), digits[:]
+		for i := range 6 {
+			want := 0
+			if i >= count[0] {
+				want = 1
+			}
+			if i >= count[0]+count[1] {
+				want = 2
+			}
+			got := argmax(eval(t, s, ids...))
+			if got != want {
+				t.Fatalf("%v: digit %d is %d, want %d", digits, i, got, want)
+			}
+			ids = []int{got}
+		}
+		if s.Len() != m.Config().Positions {
+			t.Fatalf("%d tokens evaluated, want the whole context", s.Len())
+		}
+	}
+}
+
+func TestNanoSortAgreesWithItsMakers(t *testing.T) {
+	m := nanoSort(t)
+	f, err := weights.Open("../../shared/models/nano-sort/partials.safetensors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	tensor := func(name string) []float32 {
+		x, ok := f.Tensor(name)
+		if !ok {
+			t.Fatalf("no %s", name)
+		}
+		v, err := x.Float32s()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	idx, logits := tensor("idx"), tensor("lm_head")
+	for i := range 3 {
+		ids := make([]int, 11)
+		for j := range ids {
+			ids[j] = int(idx[i*11+j])
+		}
+		for j, row := range visit(t, m, ids) {
+			for k, v := range row {
+				if want := logits[(i*11+j)*3+k]; math.Abs(float64(v-want)) > 1e-4 {
+					t.Errorf("sequence %d, position %d: logit %d is %v, want %v", i, j, k, v, want)
 				}
 			}
-			if at != want {
-				t.Fatalf("%q: token %d is %d, want %d", g.Prompt, i, at, want)
-			}
-			ids = []int{at}
 		}
 	}
 }

@@ -1,0 +1,137 @@
+package model_test
+
+// What Eval promises besides numbers: all or nothing, its errors, no garbage.
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"picogpt/internal/fixture"
+	"picogpt/model"
+	"picogpt/weights"
+)
+
+func small(t testing.TB, o model.Options) *model.Model {
+	config, file := fixture.Checkpoint(fixture.Options{})
+	return newModel(t, config, file, o)
+}
+
+func TestEvalErrorsLeaveSessionsAsTheyWere(t *testing.T) {
+	m, other := small(t, model.Options{}), small(t, model.Options{})
+	s := m.NewSession()
+	before := append([]float32(nil), eval(t, s, 1, 2, 3)...)
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	for name, c := range map[string]struct {
+		ctx   context.Context
+		batch []model.Input
+		want  string
+	}{
+		"too long":        {nil, []model.Input{{Session: s, Tokens: make([]int, 21)}}, "context: 3 tokens and 21 more, want at most 23"},
+		"id too large":    {nil, []model.Input{{Session: s, Tokens: []int{4, 29}}}, "token 1: id 29, want 0 to 28"},
+		"id negative":     {nil, []model.Input{{Session: s, Tokens: []int{-1}}}, "token 0: id -1, want 0 to 28"},
+		"no tokens":       {nil, []model.Input{{Session: s}}, "no tokens"},
+		"no session":      {nil, []model.Input{{Tokens: []int{1}}}, "not of this model"},
+		"another model's": {nil, []model.Input{{Session: other.NewSession(), Tokens: []int{1}}}, "not of this model"},
+		"twice":           {nil, []model.Input{{Session: s, Tokens: []int{1}}, {Session: s, Tokens: []int{1}}}, "the session is input 0 too"},
+		"second is bad":   {nil, []model.Input{{Session: s, Tokens: []int{1}}, {Session: m.NewSession(), Tokens: []int{99}}}, "id 99"},
+		"cancelled":       {cancelled, []model.Input{{Session: s, Tokens: []int{1}}}, context.Canceled.Error()},
+	} {
+		if c.ctx == nil {
+			c.ctx = context.Background()
+		}
+		err := m.Eval(c.ctx, c.batch...)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
+		}
+		if s.Len() != 3 {
+			t.Fatalf("%s: the session holds %d tokens, want 3", name, s.Len())
+		}
+		sameBits(t, name, s.Logits(), before)
+	}
+	var full *model.ContextError
+	if err := m.Eval(context.Background(), model.Input{Session: s, Tokens: make([]int, 21)}); !errors.As(err, &full) || full.Positions != 23 {
+		t.Errorf("%v is no ContextError of this model", err)
+	}
+	eval(t, s, make([]int, 20)...) // what fits, fits
+}
+
+func TestNonFiniteLogitsAreAnErrorWithTheirPosition(t *testing.T) {
+	config, file := fixture.Checkpoint(fixture.Options{Config: map[string]any{"layer_norm_epsilon": 0}})
+	f, err := weights.FromBytes("test", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := model.ParseConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wte, _ := f.Tensor("wte.weight")
+	for i := range c.Embd { // the row of id 7 becomes infinite
+		copy(wte.Data[(7*c.Embd+i)*4:], []byte{0, 0, 0x80, 0x7f})
+	}
+	m, err := model.New(c, f, model.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	s := m.NewSession()
+	err = m.Eval(context.Background(), model.Input{Session: s, Tokens: []int{1, 2, 7, 3}, Visit: func(int, []float32) {}})
+	var bad *model.NonFiniteError
+	if !errors.As(err, &bad) || s.Len() != 0 {
+		t.Fatalf("error %v with %d tokens held, want a NonFiniteError and none", err, s.Len())
+	}
+}
+
+func TestDecodingAllocatesNothing(t *testing.T) {
+	m := demoModel(t, model.Options{Threads: 2})
+	s := m.NewSession()
+	eval(t, s, 1, 2, 3)
+	token, ctx := []int{11}, context.Background()
+	n := testing.AllocsPerRun(40, func() { // one page holds them all: a new one every 64 tokens is not the median
+		if err := m.Eval(ctx, model.Input{Session: s, Tokens: token}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n != 0 {
+		t.Errorf("%v allocations a token, want 0", n)
+	}
+}
+
+func TestCloseLeavesNoGoroutines(t *testing.T) {
+	before := runtime.NumGoroutine()
+	config, file := fixture.Checkpoint(fixture.Options{})
+	c, _ := model.ParseConfig(config)
+	f, err := weights.FromBytes("test", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := model.New(c, f, model.Options{Threads: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eval(t, m.NewSession(), 1, 2, 3)
+	m.Close()
+	m.Close() // harmless
+	for range 100 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+}
+
+func TestCancellingStopsALongEval(t *testing.T) {
+	m := demoModel(t, model.Options{})
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	s := m.NewSession()
+	if err := m.Eval(ctx, model.Input{Session: s, Tokens: make([]int, 256)}); !errors.Is(err, context.DeadlineExceeded) || s.Len() != 0 {
+		t.Errorf("error %v with %d tokens held, want the deadline and none", err, s.Len())
+	}
+}
