@@ -136,6 +136,7 @@ func TestMalformedIndexesAreRefusedByName(t *testing.T) {
 	}{
 		{"empty", ``, []string{"JSON"}},
 		{"not JSON", `hello`, []string{"JSON"}},
+		{"a number of a thousand digits", strings.Repeat("3", 1000), []string{"object"}},
 		{"a list", `[]`, []string{"object"}},
 		{"cut short", `{"weight_map":{"a":"s1.safetensors"`, []string{"JSON"}},
 		{"trailing", `{"weight_map":{"a":"s1.safetensors"}} x`, []string{"more follows"}},

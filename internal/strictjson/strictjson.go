@@ -17,6 +17,7 @@ import (
 // has no space around it.
 func Members(text []byte, visit func(key string, value json.RawMessage) error) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber() // or the error for a number beyond float64 quotes all of it
 	if t, err := dec.Token(); err != nil {
 		return invalid(err)
 	} else if t != json.Delim('{') {
