@@ -1,0 +1,27 @@
+# The commands of this project, each one line to copy. CI runs .ci/run.
+
+.PHONY: build test race fuzz bench lint
+
+build: ## one static binary: ./gpt
+	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o gpt ./cmd/gpt
+
+test: ## everything that needs no other machine
+	go test ./...
+
+race: ## what runs side by side, under the race detector
+	go test -race -short ./kernels ./model ./decode ./tokenizer ./eval ./attention
+
+FUZZTIME ?= 10s
+fuzz: ## every fuzz target for FUZZTIME
+	@for p in $$(go list ./...); do \
+		for f in $$(go test -list '^Fuzz' $$p | grep ^Fuzz); do \
+			echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; \
+		done; \
+	done
+
+bench: ## each kernel beside gonum's, for benchstat
+	go test -run '^$$' -bench . -count 6 ./kernels ./attention
+
+lint:
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }
+	go vet ./...
