@@ -1,0 +1,319 @@
+package decode
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestEveryStepAgreesWithHuggingFace compares kept sets, probabilities and draws with testdata/warpers.py, an
+// implementation in numpy of the definitions that the package comment names.
+func TestEveryStepAgreesWithHuggingFace(t *testing.T) {
+	var cases []struct {
+		Logits  []float32
+		History []int
+		Options struct {
+			Temperature   float64
+			TopK          int     `json:"top_k"`
+			TopP          float64 `json:"top_p"`
+			MinP          float64 `json:"min_p"`
+			RepeatPenalty float64 `json:"repeat_penalty"`
+			RepeatLastN   int     `json:"repeat_last_n"`
+			Seed          uint64
+		}
+		Greedy     int
+		Kept       []int
+		Probs      []float64
+		Draws      []int
+		LogSoftmax float64 `json:"log_softmax"`
+	}
+	b, err := os.ReadFile("testdata/warpers.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, &cases); err != nil {
+		t.Fatal(err)
+	}
+	if len(cases) < 100 {
+		t.Fatalf("%d cases, want at least 100", len(cases))
+	}
+	for i, c := range cases {
+		o := Options{Temperature: c.Options.Temperature, TopK: c.Options.TopK, TopP: c.Options.TopP, MinP: c.Options.MinP,
+			RepeatPenalty: c.Options.RepeatPenalty, RepeatLastN: c.Options.RepeatLastN, Seed: c.Options.Seed}
+		s := sampler(t, o)
+		for j, want := range c.Draws {
+			if got := next(t, s, c.Logits, c.History); got != want {
+				t.Errorf("case %d, %+v: draw %d is %d, want %d", i, o, j, got, want)
+			}
+		}
+		ids, probs := distribution(s)
+		if !slices.Equal(ids, c.Kept) {
+			t.Errorf("case %d, %+v: kept %v, want %v", i, o, ids, c.Kept)
+			continue
+		}
+		for j, p := range probs {
+			if math.Abs(p-c.Probs[j]) > 1e-13+1e-12*c.Probs[j] {
+				t.Errorf("case %d, %+v: probability of %d is %v, want %v", i, o, ids[j], p, c.Probs[j])
+			}
+		}
+		o.Temperature = 0
+		if got := next(t, sampler(t, o), c.Logits, c.History); got != c.Greedy {
+			t.Errorf("case %d, %+v: greedy %d, want %d", i, o, got, c.Greedy)
+		}
+		if got := LogProb(c.Logits, c.Greedy); math.Abs(got-c.LogSoftmax) > 1e-13*(1+math.Abs(c.LogSoftmax)) {
+			t.Errorf("case %d: log-probability of %d is %v, want %v", i, c.Greedy, got, c.LogSoftmax)
+		}
+	}
+}
+
+func sampler(t testing.TB, o Options) *Sampler {
+	t.Helper()
+	s, err := NewSampler(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func next(t testing.TB, s *Sampler, logits []float32, context []int) int {
+	t.Helper()
+	id, err := s.Next(logits, context)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// distribution returns what the last draw was made from.
+func distribution(s *Sampler) (ids []int, probs []float64) {
+	for _, c := range s.kept {
+		ids = append(ids, c.id)
+		probs = append(probs, c.weight/mass(s.kept))
+	}
+	return ids, probs
+}
+
+func TestTies(t *testing.T) {
+	even := []float32{1, 1, 1, 1}
+	for _, c := range []struct {
+		about  string
+		logits []float32
+		o      Options
+		want   []int
+	}{
+		{"top-k keeps all that equal the k-th", []float32{3, 2, 5, 2, 2, 1}, Options{TopK: 3}, []int{0, 1, 2, 3, 4}},
+		{"top-p drops the higher id first", even, Options{TopP: 0.5}, []int{0, 1}},
+		{"top-p keeps an id that the mass before it does not reach p", even, Options{TopP: 0.51}, []int{0, 1, 2}},
+		{"top-p keeps one, however small p is", even, Options{TopP: 5e-324}, []int{0}},
+		{"min-p 1 keeps all that equal the largest", []float32{7, 7, 6}, Options{MinP: 1}, []int{0, 1}},
+		{"top-p counts what top-k left only", []float32{0, 0, -1, -1}, Options{TopK: 2, TopP: 0.5}, []int{0}},
+		{"min-p is relative, so top-p before it changes nothing", []float32{0, -1, -9}, Options{TopP: 0.99, MinP: 0.3}, []int{0, 1}},
+	} {
+		c.o.Temperature = 1
+		s := sampler(t, c.o)
+		next(t, s, c.logits, []int{0})
+		if ids, _ := distribution(s); !slices.Equal(ids, c.want) {
+			t.Errorf("%s: kept %v, want %v", c.about, ids, c.want)
+		}
+	}
+	if got := next(t, sampler(t, Options{}), []float32{1, 4, 4, 2}, []int{0}); got != 1 {
+		t.Errorf("greedy took %d of two equals, want the lower id, 1", got)
+	}
+}
+
+func TestExtremeOptionsStayDefined(t *testing.T) {
+	logits := []float32{-3e38, 3e38, 1, 3e38, -1}
+	for _, o := range []Options{
+		{Temperature: 5e-324}, {Temperature: 1e308}, {Temperature: 1e-300, TopP: 0.9, MinP: 1, TopK: 2},
+		{Temperature: 1, RepeatPenalty: 1e100}, {Temperature: 1, RepeatPenalty: 1e-100, TopP: 0.5},
+	} {
+		s := sampler(t, o)
+		for range 20 {
+			next(t, s, logits, []int{0, 1, 2, 3, 4, 99, -1})
+		}
+		if m := mass(s.kept); !(m >= 1) || math.IsInf(m, 0) {
+			t.Errorf("%+v: mass %v of %v", o, m, s.kept)
+		}
+	}
+}
+
+func TestLogitsThatAreNotFiniteAreAnErrorThatNamesThem(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	for _, c := range []struct {
+		logits []float32
+		want   string
+	}{
+		{[]float32{1, nan, 3}, "logits after position 4: id 1 is not finite"},
+		{[]float32{1, 2, inf}, "logits after position 4: id 2 is not finite"},
+		{[]float32{-inf, 2, 3}, "logits after position 4: id 0 is not finite"},
+		{[]float32{-inf, -inf}, "logits after position 4: id 0 is not finite"},
+		{nil, "logits after position 4: want at least one id to draw, found none"},
+	} {
+		for _, o := range []Options{{}, {Temperature: 1, TopK: 2}} {
+			if _, err := sampler(t, o).Next(c.logits, []int{0, 0, 0, 0, 0}); err == nil || err.Error() != c.want {
+				t.Errorf("%v: error %q, want %q", c.logits, err, c.want)
+			}
+		}
+	}
+}
+
+func TestPaddingRowsAreNeverDrawn(t *testing.T) {
+	logits := []float32{0, 1, 9, 9} // ids 2 and 3 are padding
+	for _, o := range []Options{{}, {Temperature: 5}, {Temperature: 5, TopK: 1}, {Temperature: 5, TopP: 0.9}} {
+		o.Vocabulary = letters(2)
+		s := sampler(t, o)
+		for range 50 {
+			if id := next(t, s, logits, []int{0}); id >= 2 {
+				t.Fatalf("%+v: drew padding row %d", o, id)
+			}
+		}
+	}
+}
+
+// TestAPartialSortKeepsTheSameNucleus checks top-k and top-p, which sort no more than they need, against a full sort.
+func TestAPartialSortKeepsTheSameNucleus(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for round := range 200 {
+		size := 1 + r.IntN(500)
+		logits := make([]float32, size)
+		for i := range logits {
+			logits[i] = float32(math.Round(r.NormFloat64()*float64(1+round%40)) / 4)
+		}
+		o := Options{Temperature: 0.5 + r.Float64(), TopK: r.IntN(2 * size), TopP: r.Float64()}
+		s := sampler(t, o)
+		next(t, s, logits, []int{0})
+		got, _ := distribution(s)
+
+		order := make([]candidate, size)
+		for id, x := range logits {
+			order[id] = candidate{id: id, score: float64(x)}
+		}
+		slices.SortFunc(order, likelier)
+		if 0 < o.TopK && o.TopK < size {
+			kth := order[o.TopK-1].score
+			order = slices.DeleteFunc(order, func(c candidate) bool { return c.score < kth })
+		}
+		total := 0.0
+		for i := range order {
+			order[i].weight = math.Exp((order[i].score - order[0].score) / o.Temperature)
+			total += order[i].weight
+		}
+		var want []int
+		before := 0.0
+		for _, c := range order {
+			if before < o.TopP*total {
+				want = append(want, c.id)
+			}
+			before += c.weight
+		}
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Fatalf("round %d, %+v: kept %v, want %v", round, o, got, want)
+		}
+	}
+}
+
+func TestNeighbouringSeedsDrawIndependently(t *testing.T) {
+	logits := make([]float32, 16)
+	const seeds = 1 << 14
+	var counts [16]int
+	var pairs [256]int
+	last := 0
+	for seed := range uint64(seeds) {
+		id := next(t, sampler(t, Options{Temperature: 1, Seed: seed}), logits, []int{0})
+		counts[id]++
+		pairs[last*16+id]++
+		last = id
+	}
+	// The chi-square statistics of 15 and 255 degrees of freedom exceed these bounds once in a million seeds' worth.
+	if x := chiSquare(counts[:], seeds); x > 58 {
+		t.Errorf("first draws of %d seeds are not even: chi-square %.1f, %v", seeds, x, counts)
+	}
+	if x := chiSquare(pairs[:], seeds); x > 380 {
+		t.Errorf("first draws of neighbouring seeds are not independent: chi-square %.1f", x)
+	}
+}
+
+func chiSquare(counts []int, n int) float64 {
+	want, sum := float64(n)/float64(len(counts)), 0.0
+	for _, c := range counts {
+		sum += (float64(c) - want) * (float64(c) - want) / want
+	}
+	return sum
+}
+
+func TestOptionsNobodyCanFollowAreRefusedByName(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	for want, o := range map[string]Options{
+		"max tokens -1":         {MaxTokens: -1},
+		"temperature -0.1":      {Temperature: -0.1},
+		"temperature NaN":       {Temperature: nan},
+		"temperature +Inf":      {Temperature: inf},
+		"top-k -1":              {TopK: -1},
+		"top-p 1.1":             {TopP: 1.1},
+		"top-p NaN":             {TopP: nan},
+		"min-p -1":              {MinP: -1},
+		"repetition penalty -2": {RepeatPenalty: -2},
+		"repetition window -1":  {RepeatLastN: -1},
+		"stop strings":          {Stop: []string{"x"}},
+		"stop string 2 of 2":    {Stop: []string{"x", ""}, Vocabulary: letters(2)},
+		`overflow "wrap"`:       {Overflow: "wrap"},
+	} {
+		if _, err := NewSampler(o); err == nil || !strings.HasPrefix(err.Error(), want+":") {
+			t.Errorf("%+v: error %v, want one about %s", o, err, want)
+		}
+	}
+}
+
+func TestChoosingAllocatesNothing(t *testing.T) {
+	logits, context := gpt2Row()
+	for name, o := range samplings() {
+		s := sampler(t, o)
+		next(t, s, logits, context)
+		if n := testing.AllocsPerRun(3, func() { next(t, s, logits, context) }); n != 0 {
+			t.Errorf("%s: %v allocations a token, want 0", name, n)
+		}
+	}
+}
+
+// gpt2Row is a row of GPT-2's size with a likely spread of logits.
+func gpt2Row() (logits []float32, context []int) {
+	r := rand.New(rand.NewPCG(1, 2))
+	logits = make([]float32, 50257)
+	for i := range logits {
+		logits[i] = float32(r.NormFloat64() * 3)
+	}
+	for range 500 {
+		context = append(context, r.IntN(len(logits)))
+	}
+	return logits, context
+}
+
+func samplings() map[string]Options {
+	return map[string]Options{
+		"greedy": {}, "top-k": {Temperature: 0.8, TopK: 40}, "top-p": {Temperature: 0.8, TopP: 0.95},
+		"temperature": {Temperature: 1}, "min-p": {Temperature: 1, MinP: 0.05},
+		"all": {Temperature: 0.8, TopK: 40, TopP: 0.95, MinP: 0.05, RepeatPenalty: 1.1, RepeatLastN: 64},
+	}
+}
+
+func BenchmarkNext(b *testing.B) {
+	logits, context := gpt2Row()
+	for name, o := range samplings() {
+		b.Run(name, func(b *testing.B) {
+			s := sampler(b, o)
+			for b.Loop() {
+				next(b, s, logits, context)
+			}
+		})
+	}
+	b.Run("log-probability", func(b *testing.B) {
+		for b.Loop() {
+			LogProb(logits, 7)
+		}
+	})
+}

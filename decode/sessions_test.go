@@ -1,0 +1,302 @@
+package decode
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"testing"
+
+	"picogpt/internal/fixture"
+	"picogpt/model"
+	"picogpt/weights"
+	"picogpt/weights/demo"
+)
+
+// TestSamplesInOneBatchAreWhatTheirSeedsGiveAlone also ends them at different lengths, and slides them at different times.
+func TestSamplesInOneBatchAreWhatTheirSeedsGiveAlone(t *testing.T) {
+	rule := func(tokens []int) []float32 {
+		logits := make([]float32, 26)
+		for i, id := range tokens {
+			logits[id] += float32(i%3) / 4
+		}
+		logits[25] = 1.5
+		return logits
+	}
+	l := small
+	l.endOfText = []int{25}
+	prompt := []int{3, 1, 4}
+	o := Options{MaxTokens: 60, Temperature: 1, TopP: 0.9, Seed: 100, Overflow: OverflowSlide, Vocabulary: letters(26), Stop: []string{"ab", "ba"}}
+
+	const n = 12
+	together := &script{rule: rule}
+	var streams []*stream
+	for i := range n {
+		together.timelines = append(together.timelines, slices.Clone(prompt))
+		st, err := newStream(i, l, prompt, 0, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		streams = append(streams, st)
+	}
+	var got [n][]Token
+	run(context.Background(), together, streams, func(tok Token, err error) bool {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[tok.Sample] = append(got[tok.Sample], tok)
+		return true
+	})
+	lengths, slid := map[int]bool{}, false
+	for i := range n {
+		alone := o
+		alone.Seed += uint64(i)
+		want, err := play(&script{rule: rule}, l, prompt, alone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j := range want {
+			want[j].Sample = i
+			slid = slid || want[j].Dropped > 0
+		}
+		if !slices.Equal(got[i], want) {
+			t.Errorf("sample %d: %v, alone %v", i, got[i], want)
+		}
+		lengths[len(want)] = true
+	}
+	if len(lengths) < 3 || !slid {
+		t.Errorf("the samples have %d different lengths and slid: %v; this test wants more variety", len(lengths), slid)
+	}
+}
+
+// open makes a model of a checkpoint's bytes.
+func open(t testing.TB, config, file []byte, threads int) *model.Model {
+	t.Helper()
+	c, err := model.ParseConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := weights.FromBytes("test", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := model.New(c, f, model.Options{Threads: threads})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+// tiny is a random model with a context of 23 and 29 ids.
+func tiny(t testing.TB, o fixture.Options) *model.Model {
+	t.Helper()
+	config, file := fixture.Checkpoint(o)
+	return open(t, config, file, 1)
+}
+
+// collect generates to the end.
+func collect(t testing.TB, s *model.Session, prompt []int, o Options) []Token {
+	t.Helper()
+	var tokens []Token
+	for tok, err := range Generate(context.Background(), s, prompt, o) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens = append(tokens, tok)
+	}
+	return tokens
+}
+
+func TestGreedyTellsTheStoriesThatPyTorchTells(t *testing.T) {
+	stories, err := fixture.TinyStories()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := open(t, demo.Config(), demo.Weights(), 0)
+	for _, g := range stories.Greedy {
+		want := g.IDs[:min(24, len(g.IDs))]
+		if got := ids(collect(t, m.NewSession(), g.PromptIDs, Options{MaxTokens: len(want)})); !slices.Equal(got, want) {
+			t.Errorf("%q goes on %v, want %v", g.Prompt, got, want)
+		}
+	}
+}
+
+// TestASeedIsAPromise holds the tokens of a few seeds, so that another machine, number of threads or build would show.
+func TestASeedIsAPromise(t *testing.T) {
+	o := Options{MaxTokens: 12, Temperature: 0.8, TopK: 40, TopP: 0.98, MinP: 0.01, RepeatPenalty: 1.1, RepeatLastN: 64, Seed: 1}
+	want := [][]int{
+		{612, 373, 257, 2576, 1444, 40355, 13, 1375, 550, 257, 1263, 16225}, // " there was a girl called …"
+		{11, 612, 373, 257, 1310, 2933, 3706, 5045, 1820, 13, 5045, 1820},   // ", there was a little boy named …"
+		{11, 612, 373, 257, 1310, 2576, 3706, 20037, 13, 1375, 6151, 284},   // ", there was a little girl named Lily. …"
+	}
+	for _, threads := range []int{1, 2, 7} {
+		m := open(t, demo.Config(), demo.Weights(), threads)
+		for i := range want {
+			o.Seed = uint64(1 + i)
+			if got := ids(collect(t, m.NewSession(), []int{7454, 2402, 257, 640}, o)); !slices.Equal(got, want[i]) {
+				t.Errorf("%d threads, seed %d: %v, want %v", threads, o.Seed, got, want[i])
+			}
+		}
+	}
+}
+
+func TestSamplesAreWhatTheirSeedsGiveAlone(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	prompt := []int{3, 1, 4, 1, 5}
+	for _, o := range []Options{
+		{Temperature: 1.2, Seed: 7, EndOfText: []int{2, 20}, Vocabulary: letters(29), Stop: []string{"ca", "ac"}},
+		{Temperature: 0.9, TopK: 10, Seed: 8, MaxTokens: 40, Overflow: OverflowSlide},
+	} {
+		const n = together + 3
+		got := make([][]Token, n)
+		s := m.NewSession()
+		for tok, err := range Samples(context.Background(), s, prompt, n, o) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[tok.Sample] = append(got[tok.Sample], tok)
+		}
+		if !slices.Equal(s.Tokens(), prompt) || s.Logits() == nil {
+			t.Errorf("the session holds %v after its samples, want the prompt, ready to go on", s.Tokens())
+		}
+		for i := range n {
+			alone := o
+			alone.Seed += uint64(i)
+			want := collect(t, m.NewSession(), prompt, alone)
+			for j := range want {
+				want[j].Sample = i
+			}
+			if !slices.Equal(got[i], want) {
+				t.Errorf("sample %d: %v, alone %v", i, got[i], want)
+			}
+		}
+	}
+	for _, err := range Samples(context.Background(), m.NewSession(), prompt, 0, Options{}) {
+		if err == nil || err.Error() != "samples 0: want at least 1" {
+			t.Errorf("no samples: %v", err)
+		}
+	}
+}
+
+func TestBreakLeavesTheSessionReadyToGoOn(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	want := ids(collect(t, m.NewSession(), []int{9, 8, 7}, Options{MaxTokens: 15}))
+
+	s := m.NewSession()
+	var got []int
+	for tok, err := range Generate(context.Background(), s, []int{9, 8, 7}, Options{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got = append(got, tok.ID); len(got) == 6 {
+			break
+		}
+	}
+	if s.Len() != 3+6-1 {
+		t.Errorf("the session holds %d tokens after a break at the sixth new one, want 8", s.Len())
+	}
+	got = append(got, ids(collect(t, s, got[5:], Options{MaxTokens: 9}))...)
+	if !slices.Equal(got, want) {
+		t.Errorf("in two parts %v, in one %v", got, want)
+	}
+
+	s.Truncate(3) // the logits are gone, the tokens are not
+	if got := ids(collect(t, s, nil, Options{MaxTokens: 15})); !slices.Equal(got, want) {
+		t.Errorf("after Truncate and without a prompt %v, want %v", got, want)
+	}
+}
+
+func TestACancelledContextEndsTheTextAndSparesTheSession(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	prompt := []int{1, 2, 3}
+	for _, at := range []int{1, 5, 21} { // 21 new tokens after 3 fill the context of 23: the next evaluation slides
+		ctx, cancel := context.WithCancel(context.Background())
+		s := m.NewSession()
+		var got []int
+		var last error
+		for tok, err := range Generate(ctx, s, prompt, Options{Overflow: OverflowSlide}) {
+			if last = err; err == nil {
+				if got = append(got, tok.ID); len(got) == at {
+					cancel()
+				}
+			}
+		}
+		if !errors.Is(last, context.Canceled) || len(got) != at {
+			t.Errorf("cancelled at %d: %d tokens, error %v", at, len(got), last)
+		}
+		if want := slices.Concat(prompt, got[:at-1]); !slices.Equal(s.Tokens(), want) {
+			t.Errorf("cancelled at %d: the session holds %v, want %v", at, s.Tokens(), want)
+		}
+		want := collect(t, m.NewSession(), prompt, Options{Overflow: OverflowSlide, MaxTokens: at + 1})[at]
+		next := collect(t, s, got[at-1:], Options{Overflow: OverflowSlide, MaxTokens: 1})[0]
+		if next.ID != want.ID {
+			t.Errorf("cancelled at %d, then on: %v, want %v", at, next, want)
+		}
+		cancel()
+	}
+}
+
+func TestTheContextsErrorIsTheModels(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	for name, c := range map[string]struct{ prompt, max int }{"a long prompt": {24, 0}, "many new tokens": {4, 21}} {
+		s := m.NewSession()
+		for _, err := range Generate(context.Background(), s, make([]int, c.prompt), Options{MaxTokens: c.max}) {
+			var full *model.ContextError
+			if !errors.As(err, &full) || full.Positions != 23 || s.Len() != 0 {
+				t.Errorf("%s: %v, and the session holds %d tokens", name, err, s.Len())
+			}
+		}
+	}
+}
+
+// TestTheConfigsIdsCountWhereTheVocabularyHasThem covers configs as nano-sort's, which name GPT-2's 50256 by default.
+func TestTheConfigsIdsCountWhereTheVocabularyHasThem(t *testing.T) {
+	for _, c := range []struct {
+		config map[string]any
+		first  int
+		end    []int
+	}{
+		{nil, -1, nil}, // the defaults, 50256, are not among 29 ids
+		{map[string]any{"bos_token_id": 7}, 7, nil},
+		{map[string]any{"bos_token_id": 7, "eos_token_id": 0}, 7, []int{0}},
+		{map[string]any{"bos_token_id": 29, "eos_token_id": 28}, 28, []int{28}},
+		{map[string]any{"bos_token_id": nil, "eos_token_id": []int{50256, 4, 5}}, 4, []int{4, 5}},
+	} {
+		m := tiny(t, fixture.Options{Config: c.config})
+		l := limitsOf(m, &Options{})
+		if l.first != c.first || !slices.Equal(l.endOfText, c.end) || l.context != 23 || l.vocabulary != 29 {
+			t.Errorf("%v: %+v, want first %d, end of text %v", c.config, l, c.first, c.end)
+		}
+		if l := limitsOf(m, &Options{EndOfText: []int{}}); len(l.endOfText) != 0 {
+			t.Errorf("%v: end of text %v where none was asked for", c.config, l.endOfText)
+		}
+	}
+}
+
+func TestATokenAllocatesNothing(t *testing.T) {
+	m := open(t, demo.Config(), demo.Weights(), 2)
+	o := Options{Temperature: 0.8, TopK: 40, EndOfText: []int{}}
+	pull, stop := iter.Pull2(Generate(context.Background(), m.NewSession(), []int{7454}, o))
+	defer stop()
+	step := func() { pull() }
+	step()
+	// Pages of the cache and the list of tokens grow now and then, so the median, not the mean.
+	var allocs []float64
+	for range 21 {
+		allocs = append(allocs, testing.AllocsPerRun(1, step))
+	}
+	if slices.Sort(allocs); allocs[10] != 0 {
+		t.Errorf("%v allocations a token, want 0", allocs)
+	}
+}
+
+func BenchmarkGenerateDemo(b *testing.B) {
+	m := open(b, demo.Config(), demo.Weights(), 0)
+	o := Options{Temperature: 0.8, TopK: 40, MaxTokens: 100, EndOfText: []int{}}
+	for b.Loop() {
+		o.Seed++
+		collect(b, m.NewSession(), []int{7454, 2402, 257, 640}, o)
+	}
+	b.ReportMetric(float64(b.N)*100/b.Elapsed().Seconds(), "tokens/s")
+}

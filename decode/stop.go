@@ -1,0 +1,85 @@
+package decode
+
+// The text of a stream: stop strings are never shown in part, and runes never split.
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// textStream turns the bytes of tokens into text that can be shown at once. It holds back the bytes that may yet turn
+// out to begin a stop string or that begin a rune whose rest has not come. What it gives, put together, is the
+// tokens' bytes exactly, cut before the stop string; bytes that cannot be part of a rune pass as they are.
+type textStream struct {
+	stops [][]byte
+	held  []byte // every match, complete or begun, lies inside
+}
+
+func newTextStream(stops []string) *textStream {
+	t := &textStream{}
+	for _, s := range stops {
+		t.stops = append(t.stops, []byte(s))
+	}
+	return t
+}
+
+// push takes the bytes of one token and returns the text that is decided. The text ends, and stopped is true, at the
+// first byte where a stop string is complete, and is cut where that string begins (the longest, if several are).
+func (t *textStream) push(token []byte) (text string, stopped bool) {
+	for _, b := range token {
+		t.held = append(t.held, b)
+		if start := t.match(); start >= 0 {
+			text = string(t.held[:start])
+			t.held = t.held[:0]
+			return text, true
+		}
+	}
+	n := wholeRunes(t.held[:t.begun()])
+	text = string(t.held[:n])
+	t.held = append(t.held[:0], t.held[n:]...)
+	return text, false
+}
+
+// flush returns what is held back, at the end of a text that no stop string ended.
+func (t *textStream) flush() string {
+	text := string(t.held)
+	t.held = t.held[:0]
+	return text
+}
+
+// match returns where the longest stop string that ends held begins, or -1.
+func (t *textStream) match() int {
+	start := -1
+	for _, stop := range t.stops {
+		if at := len(t.held) - len(stop); bytes.HasSuffix(t.held, stop) && (start < 0 || at < start) {
+			start = at
+		}
+	}
+	return start
+}
+
+// begun returns where the longest proper beginning of a stop string that ends held begins; len(held) if none does.
+func (t *textStream) begun() int {
+	start := len(t.held)
+	for _, stop := range t.stops {
+		for n := min(len(stop)-1, len(t.held)); n > len(t.held)-start; n-- {
+			if bytes.HasSuffix(t.held, stop[:n]) {
+				start = len(t.held) - n
+			}
+		}
+	}
+	return start
+}
+
+// wholeRunes returns the length of b without the bytes at its end that begin a rune and lack its rest.
+func wholeRunes(b []byte) int {
+	for i := len(b) - 1; i >= 0 && i >= len(b)-(utf8.UTFMax-1); i-- {
+		if utf8.RuneStart(b[i]) {
+			if utf8.FullRune(b[i:]) {
+				return len(b)
+			}
+			return i
+		}
+	}
+	return len(b)
+}

@@ -1,0 +1,105 @@
+package decode
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// shown pushes tokens until a stop string ends the text or they run out, and returns the pieces that were shown.
+func shown(t *textStream, tokens []string) (pieces []string, stopped bool) {
+	for _, token := range tokens {
+		text, stopped := t.push([]byte(token))
+		pieces = append(pieces, text)
+		if stopped {
+			return pieces, true
+		}
+	}
+	return append(pieces, t.flush()), false
+}
+
+func TestAStopStringIsNeverShownInPart(t *testing.T) {
+	for _, c := range []struct {
+		about   string
+		stops   []string
+		tokens  []string
+		want    string // pieces joined by |
+		stopped bool
+	}{
+		{"no stop strings", nil, []string{"one", " two"}, "one| two|", false},
+		{"inside one token", []string{"\n"}, []string{"a", "b\nc", "d"}, "a|b", true},
+		{"across tokens", []string{"</end>"}, []string{"x<", "/e", "nd", ">y"}, "x|||", true},
+		{"begun, then not", []string{"</end>"}, []string{"x<", "/e", "n!"}, "x||</en!|", false},
+		{"begun at the end", []string{"</end>"}, []string{"x<", "/e"}, "x||</e", false},
+		{"begun again inside itself", []string{"aab"}, []string{"a", "a", "a", "b"}, "||a|", true},
+		{"the first complete one wins", []string{"bcd", "abcde"}, []string{"xabcde"}, "xa", true},
+		{"the longest of those complete together", []string{"c", "abc"}, []string{"ab", "c"}, "|", true},
+		{"one held for another that does not come", []string{"b", "ac"}, []string{"a", "b"}, "|a", true},
+		{"a whole token", []string{"two"}, []string{"one", "two", "three"}, "one|", true},
+		{"in the first bytes", []string{"a"}, []string{"abc"}, "", true},
+		{"a rune across tokens", nil, []string{"h\xc3", "\xa9\xf0\x9f", "\x98\x80!"}, "h|é|😀!|", false},
+		{"a rune that never ends", nil, []string{"h\xe2\x82"}, "h|\xe2\x82", false},
+		{"bytes that are no rune", nil, []string{"\xff", "\x80", "\xe2\x82", "x"}, "\xff|\x80||\xe2\x82x|", false},
+		{"a stop string of bytes across runes", []string{"é"}, []string{"x\xc3", "\xa9y"}, "x|", true},
+		{"a stop string that begins inside a rune", []string{"\xa9!"}, []string{"\xc3", "\xa9", "?"}, "||é?|", false},
+	} {
+		pieces, stopped := shown(newTextStream(c.stops), c.tokens)
+		if got := strings.Join(pieces, "|"); got != c.want || stopped != c.stopped {
+			t.Errorf("%s: %q, stopped %v; want %q, %v", c.about, got, stopped, c.want, c.stopped)
+		}
+	}
+}
+
+// FuzzStop compares the stream with the plain definition on the whole text: the earliest end of a stop string, and of
+// those that end there the longest; whatever the token borders.
+func FuzzStop(f *testing.F) {
+	f.Add("once upon a time", "n a", "tim", uint64(0x123456789))
+	f.Add("aaaaab", "aab", "ab", uint64(0))
+	f.Add("h\xc3\xa9llo \xf0\x9f\x98\x80", "\xa9", "o \xf0\x9f\x98\x80", ^uint64(0))
+	f.Add("\xff\xfe\xe2\x82", "\xe2\x82\xac", "x", uint64(7))
+	f.Fuzz(func(t *testing.T, text, stop1, stop2 string, borders uint64) {
+		var stops []string
+		for _, s := range []string{stop1, stop2} {
+			if s != "" {
+				stops = append(stops, s)
+			}
+		}
+		want, wantStopped := text, false
+		for end := 0; end <= len(text) && !wantStopped; end++ {
+			for _, s := range stops {
+				if strings.HasSuffix(text[:end], s) && (!wantStopped || end-len(s) < len(want)) {
+					want, wantStopped = text[:end-len(s)], true
+				}
+			}
+		}
+		var tokens []string
+		last := 0
+		for i := 1; i <= len(text); i++ {
+			if i == len(text) || borders>>(i%64)&1 == 1 {
+				tokens = append(tokens, text[last:i])
+				last = i
+			}
+		}
+
+		pieces, stopped := shown(newTextStream(stops), tokens)
+		if got := strings.Join(pieces, ""); got != want || stopped != wantStopped {
+			t.Fatalf("%q cut by %x with stops %q: %q, stopped %v; want %q, %v", text, borders, stops, got, stopped, want, wantStopped)
+		}
+		if utf8.ValidString(want) {
+			for i, p := range pieces {
+				if !utf8.ValidString(p) {
+					t.Fatalf("%q with stops %q: piece %d, %q, splits a rune", text, stops, i, p)
+				}
+			}
+		}
+		if !stopped && len(stops) > 0 { // nothing was held back for longer than a stop string and a rune could need
+			held := newTextStream(stops)
+			for _, token := range tokens {
+				held.push([]byte(token))
+			}
+			if n := max(len(stop1), len(stop2)) + utf8.UTFMax - 2; len(held.held) > n {
+				t.Fatalf("%q with stops %q: %d bytes held back, want at most %d", text, stops, len(held.held), n)
+			}
+		}
+	})
+}
