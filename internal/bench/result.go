@@ -1,0 +1,65 @@
+// Package bench measures a machine and the engine on it in one run: the read bandwidth and the FMA peak that the engine's own workers
+// reach, and how near to them it decodes and prefills.
+package bench
+
+// A Result is one run. Times are medians over rounds; each ratio is the median over rounds of what was reached against the limit
+// measured in the same round, since shared machines drift.
+type Result struct {
+	Model   string  `json:"model"`
+	DType   string  `json:"dtype"`
+	Threads int     `json:"threads"`
+	Kernel  string  `json:"kernel"`
+	Rounds  int     `json:"rounds"`
+	Limits  Limits  `json:"limits"`
+	Decode  Decode  `json:"decode"`
+	Prefill Prefill `json:"prefill"`
+	Batch   Batch   `json:"batch"`
+	Context Context `json:"context"`
+	Start   Start   `json:"start"`
+
+	RSSMB          float64 `json:"rss_mb"`           // resident memory beyond mapped files, with one session of prompt and generated tokens
+	MappedMB       float64 `json:"mapped_mb"`        // resident pages of mapped files
+	AllocsPerToken float64 `json:"allocs_per_token"` // median
+}
+
+// Limits are what the machine does with nothing else to do.
+type Limits struct {
+	ReadGBps  float64 `json:"read_gbps"`  // 10⁹ bytes read from memory a second
+	FMAGFlops float64 `json:"fma_gflops"` // 10⁹ float32 operations a second, two to each fused multiply-add
+}
+
+// Decode is one session, a token at a time.
+type Decode struct {
+	MSPerToken float64 `json:"ms_per_token"`
+	GBPerToken float64 `json:"gb_per_token"` // weights read
+	Ratio      float64 `json:"ratio"`        // of the read bandwidth
+}
+
+// Prefill is a prompt in one Eval, with the logits of its last position.
+type Prefill struct {
+	Tokens int     `json:"tokens"`
+	MS     float64 `json:"ms"`
+	GFlops float64 `json:"gflops"` // 2·T·12·L·d² + 2·L·d·T·(T+1) + 2·V·d operations over the time
+	Ratio  float64 `json:"ratio"`  // of the FMA peak
+}
+
+// Batch is several sessions, a token of each in one Eval.
+type Batch struct {
+	Sessions     int     `json:"sessions"`
+	TokensPerSec float64 `json:"tokens_per_s"`
+	Speedup      float64 `json:"speedup"` // against one session
+}
+
+// Context is decoding early and late. Models with less context are measured at At[1] = n_positions less a few.
+type Context struct {
+	At      [2]int  `json:"at"`
+	MSAt50  float64 `json:"ms_at_50"`
+	MSAt900 float64 `json:"ms_at_900"`
+	Ratio   float64 `json:"ratio"`
+}
+
+// Start is a process of its own, from exec to its first token, the file being in the page cache.
+type Start struct {
+	IDsMS  float64 `json:"ids_ms"`
+	TextMS float64 `json:"text_ms"` // a prompt of text: the tokenizer too
+}
