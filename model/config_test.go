@@ -213,7 +213,7 @@ func TestValidateHoldsConfigsMadeInGoToTheSameRules(t *testing.T) {
 	}{
 		{"vocab_size: 0", func(c *Config) { c.VocabSize = 0 }},
 		{"n_positions: -1", func(c *Config) { c.Positions = -1 }},
-		{"n_embd: 9223372036854775807", func(c *Config) { c.Embd = math.MaxInt64 }},
+		{"n_embd: 2147483647", func(c *Config) { c.Embd = math.MaxInt32 }},
 		{"n_layer: 0", func(c *Config) { c.Layer = 0 }},
 		{"n_head: 0", func(c *Config) { c.Head = 0 }},
 		{"n_head: 7", func(c *Config) { c.Head = 7 }},
