@@ -1,4 +1,8 @@
+//go:build purego || !amd64
+
 package kernels
+
+// Machines without assembly of ours.
 
 func archVariants() []*variant { return nil }
 

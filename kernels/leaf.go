@@ -132,7 +132,7 @@ func scale(x []float32, by float32) {
 }
 
 // scoresMax turns dot products into scores, s[i]·scale, or fma(s[i], scale, mask[i]) where there is a mask (nil for none), and returns the
-// greatest of them and of max. A NaN among them makes it NaN or is passed over: which is not promised.
+// greatest of them and of max. A NaN among them makes it NaN or is passed over: which is not promised, nor is the sign of a zero.
 func scoresMax(s, mask []float32, scale, max float32) float32 {
 	for i, v := range s {
 		if mask == nil {

@@ -28,6 +28,9 @@ type variant struct {
 	scoresMax func(s, mask []float32, scale, max float32) float32
 	logSumExp func(x []float32) float64
 	convert16 func(dst []float32, src []uint16, bf16 bool)
+
+	fmaPeak    func(iterations int) float64
+	readMemory func(b []byte) uint64
 }
 
 // goVariant is the definition of every leaf operation.
@@ -48,6 +51,9 @@ var goVariant = &variant{
 	scoresMax: scoresMax,
 	logSumExp: logSumExp,
 	convert16: convert16,
+
+	fmaPeak:    fmaPeak,
+	readMemory: readMemory,
 }
 
 // available lists what this processor can run, the fastest first. It is set once, before main, and never changes.

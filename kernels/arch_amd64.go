@@ -1,0 +1,246 @@
+//go:build !purego
+
+package kernels
+
+// The leaf operations in AVX2, FMA and F16C assembly. Each stub is documented by the Go function that it equals bit for bit.
+
+import "golang.org/x/sys/cpu"
+
+// archVariants returns what this processor can run. Package cpu asks the operating system too: it must save the wide registers.
+func archVariants() []*variant {
+	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA || !cpu.X86.HasF16C {
+		return nil
+	}
+	return []*variant{{
+		name:       "avx2",
+		tile:       tileAVX2,
+		chain:      chainAVX2,
+		chain16:    chain16Fast,
+		pack:       packAVX2,
+		pack16:     pack16Fast,
+		dot:        dotFast,
+		dot16:      dot16Fast,
+		layerNorm:  layerNormAVX2,
+		activate:   activateFast,
+		add:        addAVX2,
+		scale:      scaleAVX2,
+		expShift:   expShiftAVX2,
+		scoresMax:  scoresMaxAVX2,
+		logSumExp:  logSumExpFast,
+		convert16:  convert16Fast,
+		fmaPeak:    fmaPeakFast,
+		readMemory: readMemoryAVX2,
+	}}
+}
+
+// pause tells the processor that the caller is spinning; it takes about a hundred nanoseconds.
+func pause()
+
+// tileAVX2 is tile, in blocks of 6 rows (4 and 2 at the end) by 16 columns.
+//
+//go:noescape
+func tileAVX2(c []float32, ldc int, a []float32, lda int, b []float32, ldb, rows, k, ahead int)
+
+// chainAVX2 is chain: eight rows of w at a time pass over all of y, or, where y is short, y stays in registers.
+//
+//go:noescape
+func chainAVX2(y, x, w []float32, ldw int)
+
+// chainF16AVX2 and chainBF16AVX2 are chain16 on the columns before len(y) mod 8.
+//
+//go:noescape
+func chainF16AVX2(y, x []float32, w []uint16, ldw int)
+
+//go:noescape
+func chainBF16AVX2(y, x []float32, w []uint16, ldw int)
+
+func chain16Fast(y, x []float32, w []uint16, ldw int, bf16 bool) {
+	if bf16 {
+		chainBF16AVX2(y, x, w, ldw)
+	} else {
+		chainF16AVX2(y, x, w, ldw)
+	}
+	if rest := len(y) &^ 7; rest < len(y) && len(x) > 0 {
+		chain16(y[rest:], x, w[rest:], ldw, bf16)
+	}
+}
+
+// packAVX2 is pack.
+//
+//go:noescape
+func packAVX2(dst, src []float32, ld, k, panels int)
+
+// packF16AVX2 and packBF16AVX2 are pack16.
+//
+//go:noescape
+func packF16AVX2(dst []float32, src []uint16, ld, k, panels int)
+
+//go:noescape
+func packBF16AVX2(dst []float32, src []uint16, ld, k, panels int)
+
+func pack16Fast(dst []float32, src []uint16, ld, k, panels int, bf16 bool) {
+	if bf16 {
+		packBF16AVX2(dst, src, ld, k, panels)
+	} else {
+		packF16AVX2(dst, src, ld, k, panels)
+	}
+}
+
+// dotRowAVX2 is dot for one row of x, four rows of w at a time.
+//
+//go:noescape
+func dotRowAVX2(dst, x, w []float32, ldw, outs, k int)
+
+// dotTileAVX2 is dot, four rows of x by three of w at a time.
+//
+//go:noescape
+func dotTileAVX2(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int)
+
+func dotFast(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int) {
+	if rows == 1 {
+		dotRowAVX2(dst, x, w, ldw, outs, k)
+		return
+	}
+	dotTileAVX2(dst, ldd, x, ldx, w, ldw, rows, outs, k)
+}
+
+// The same over weights in F16 and BF16, k ≥ 8.
+//
+//go:noescape
+func dotRowF16AVX2(dst, x []float32, w []uint16, ldw, outs, k int)
+
+//go:noescape
+func dotRowBF16AVX2(dst, x []float32, w []uint16, ldw, outs, k int)
+
+//go:noescape
+func dotTileF16AVX2(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int)
+
+//go:noescape
+func dotTileBF16AVX2(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int)
+
+func dot16Fast(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int, bf16 bool) {
+	switch {
+	case k < 8:
+		dot16(dst, ldd, x, ldx, w, ldw, rows, outs, k, bf16)
+	case rows == 1 && bf16:
+		dotRowBF16AVX2(dst, x, w, ldw, outs, k)
+	case rows == 1:
+		dotRowF16AVX2(dst, x, w, ldw, outs, k)
+	case bf16:
+		dotTileBF16AVX2(dst, ldd, x, ldx, w, ldw, rows, outs, k)
+	default:
+		dotTileF16AVX2(dst, ldd, x, ldx, w, ldw, rows, outs, k)
+	}
+}
+
+// layerNormAVX2 is layerNorm.
+//
+//go:noescape
+func layerNormAVX2(dst, x, gain, bias []float32, eps float32)
+
+// addAVX2 is add.
+//
+//go:noescape
+func addAVX2(dst, x []float32)
+
+// scaleAVX2 is scale.
+//
+//go:noescape
+func scaleAVX2(x []float32, by float32)
+
+// scoresMaxAVX2 is scoresMax.
+//
+//go:noescape
+func scoresMaxAVX2(s, mask []float32, scale, max float32) float32
+
+// expShiftAVX2 is expShift.
+//
+//go:noescape
+func expShiftAVX2(s []float32, max float32) float32
+
+// Each of these is x[i] = a.apply(x[i]) for one activation.
+//
+//go:noescape
+func geluTanhAVX2(x []float32)
+
+//go:noescape
+func geluErfAVX2(x []float32)
+
+//go:noescape
+func quickGELUAVX2(x []float32)
+
+//go:noescape
+func siluAVX2(x []float32)
+
+//go:noescape
+func reluAVX2(x []float32)
+
+//go:noescape
+func tanhAVX2(x []float32)
+
+func activateFast(x []float32, a Activation) {
+	switch a {
+	case GELUTanh:
+		geluTanhAVX2(x)
+	case GELUErf:
+		geluErfAVX2(x)
+	case QuickGELU:
+		quickGELUAVX2(x)
+	case SiLU:
+		siluAVX2(x)
+	case ReLU:
+		reluAVX2(x)
+	default:
+		tanhAVX2(x)
+	}
+}
+
+// maxAVX2 returns the greatest element, −Inf if there is none, NaN if one is NaN.
+//
+//go:noescape
+func maxAVX2(x []float32) float32
+
+// sumExpAVX2 returns Σ Exp64(float64(x[i]) − max): eight lanes. No difference is NaN or above 0.
+//
+//go:noescape
+func sumExpAVX2(x []float32, max float64) float64
+
+func logSumExpFast(x []float32) float64 {
+	max := float64(maxAVX2(x))
+	if max-max != 0 { // NaN or infinite
+		return max
+	}
+	return float64(max + Log64(sumExpAVX2(x, max)))
+}
+
+// convertF16AVX2 and convertBF16AVX2 are convert16 on the elements before len(dst) mod 8.
+//
+//go:noescape
+func convertF16AVX2(dst []float32, src []uint16)
+
+//go:noescape
+func convertBF16AVX2(dst []float32, src []uint16)
+
+func convert16Fast(dst []float32, src []uint16, bf16 bool) {
+	if bf16 {
+		convertBF16AVX2(dst, src)
+	} else {
+		convertF16AVX2(dst, src)
+	}
+	if rest := len(dst) &^ 7; rest < len(dst) {
+		convert16(dst[rest:], src[rest:], bf16)
+	}
+}
+
+// fmaPeakAVX2 runs 12 independent chains of fused multiply-adds, 8 lanes each, 4 steps an iteration.
+func fmaPeakAVX2(iterations int)
+
+func fmaPeakFast(iterations int) float64 {
+	fmaPeakAVX2(iterations)
+	return 2 * 12 * 8 * 4 * float64(iterations)
+}
+
+// readMemoryAVX2 is readMemory on whole runs of 256 bytes.
+//
+//go:noescape
+func readMemoryAVX2(b []byte) uint64

@@ -1,0 +1,33 @@
+//go:build !purego
+
+#include "textflag.h"
+
+// func pause()
+TEXT ·pause(SB), NOSPLIT, $0-0
+	PAUSE
+	PAUSE
+	PAUSE
+	PAUSE
+	RET
+
+// laneMask is eight lanes set and eight clear: eight lanes from byte 32−4n on begin with n that are set.
+DATA ·laneMask+0(SB)/8, $-1
+DATA ·laneMask+8(SB)/8, $-1
+DATA ·laneMask+16(SB)/8, $-1
+DATA ·laneMask+24(SB)/8, $-1
+DATA ·laneMask+32(SB)/8, $0
+DATA ·laneMask+40(SB)/8, $0
+DATA ·laneMask+48(SB)/8, $0
+DATA ·laneMask+56(SB)/8, $0
+GLOBL ·laneMask(SB), RODATA|NOPTR, $64
+
+// turn counts lanes, twice over.
+DATA ·turn+0(SB)/8, $0x0000000100000000
+DATA ·turn+8(SB)/8, $0x0000000300000002
+DATA ·turn+16(SB)/8, $0x0000000500000004
+DATA ·turn+24(SB)/8, $0x0000000700000006
+DATA ·turn+32(SB)/8, $0x0000000100000000
+DATA ·turn+40(SB)/8, $0x0000000300000002
+DATA ·turn+48(SB)/8, $0x0000000500000004
+DATA ·turn+56(SB)/8, $0x0000000700000006
+GLOBL ·turn(SB), RODATA|NOPTR, $64

@@ -1,0 +1,140 @@
+package kernels
+
+// Operands for the tests of the variants: odd alignments, guard bands on both sides, and numbers of every kind.
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"unsafe"
+)
+
+const (
+	roomSize  = 1 << 18
+	guardBand = 256 // bytes before an operand, and up to this many behind it
+	guardByte = 0xa5
+)
+
+// A placer makes the operands of one call of an operation. Two placers of the same seed make the same operands.
+type placer struct {
+	rooms    [][]byte // one for each operand, reused from call to call
+	operands []operand
+	kind     numbers
+	offset   int // elements between the operand and the end of its room
+	rng      *rand.Rand
+}
+
+type operand struct {
+	room       []byte
+	start, end int
+}
+
+func newPlacer(t testing.TB) *placer {
+	p := &placer{rng: rand.New(rand.NewPCG(0, 0))}
+	for range 6 {
+		p.rooms = append(p.rooms, roomMemory(t, roomSize))
+	}
+	return p
+}
+
+// reset forgets the operands.
+func (p *placer) reset(seed uint64, kind numbers, offset int) {
+	p.rng = rand.New(rand.NewPCG(seed, 1))
+	p.operands, p.kind, p.offset = p.operands[:0], kind, offset
+}
+
+func (p *placer) take(bytes, size int) []byte {
+	room := p.rooms[len(p.operands)]
+	end := len(room) - p.offset*size
+	start := end - bytes
+	for i := range room[start-guardBand:] {
+		room[start-guardBand+i] = guardByte
+	}
+	p.operands = append(p.operands, operand{room, start, end})
+	return room[start:end:end]
+}
+
+// floats places n numbers.
+func (p *placer) floats(n int) []float32 {
+	s := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(p.take(n*4, 4)))), n)
+	for i := range s {
+		s[i] = p.kind.float(p.rng)
+	}
+	return s
+}
+
+// halves places n numbers in F16 or BF16: any bits.
+func (p *placer) halves(n int, bf16 bool) []uint16 {
+	s := unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(p.take(n*2, 2)))), n)
+	for i := range s {
+		switch {
+		case p.kind == special:
+			s[i] = uint16(p.rng.Uint32())
+		case bf16:
+			s[i] = uint16(math.Float32bits(p.kind.float(p.rng)) >> 16)
+		default: // 2⁻¹⁵ … 2, and subnormals
+			s[i] = uint16(p.rng.Uint32()) & 0xbfff
+		}
+	}
+	return s
+}
+
+// results returns what the operands hold after the call, having checked the guard bands.
+func (p *placer) results(t testing.TB) (bytes [][]byte) {
+	t.Helper()
+	for i, o := range p.operands {
+		before, behind := o.room[o.start-guardBand:o.start], o.room[o.end:]
+		for _, b := range slices.Concat(before, behind) {
+			if b != guardByte {
+				t.Fatalf("operand %d: written outside", i)
+			}
+		}
+		bytes = append(bytes, slices.Clone(o.room[o.start:o.end]))
+	}
+	return bytes
+}
+
+// Kinds of numbers.
+type numbers uint8
+
+const (
+	ordinary numbers = iota // around 1
+	wide                    // any exponent, subnormals too
+	special                 // mixed with zeros, subnormals, infinities, NaN
+	tiny                    // products below the least normal number
+	kinds
+)
+
+var specials = []float32{0, float32(math.Copysign(0, -1)), 1, -1, float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN()),
+	math.MaxFloat32, -math.MaxFloat32, math.SmallestNonzeroFloat32, -math.SmallestNonzeroFloat32, 0x1p-126, 0x1.fffffcp-127, 88.73, -87.34, 0.625, 4, 1e-10}
+
+func (k numbers) float(rng *rand.Rand) float32 {
+	switch k {
+	case wide:
+		return math.Float32frombits(rng.Uint32() &^ (1 << 30)) // |x| < 2
+	case special:
+		if rng.IntN(8) == 0 {
+			return specials[rng.IntN(len(specials))]
+		}
+	case tiny:
+		return float32(rng.NormFloat64() * 0x1p-65)
+	}
+	return float32(rng.NormFloat64())
+}
+
+// sameBits says whether two numbers are the same to the last bit, or both NaN.
+func sameBits(a, b float32) bool {
+	return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b
+}
+
+// sameFloats compares bytes that hold float32s.
+func sameFloats(t testing.TB, what string, got, want []byte) {
+	t.Helper()
+	for i := 0; i+4 <= len(got); i += 4 {
+		g, w := *(*float32)(unsafe.Pointer(&got[i])), *(*float32)(unsafe.Pointer(&want[i]))
+		if !sameBits(g, w) {
+			t.Fatalf("%s [%d]: %v (%#08x), want %v (%#08x)", what, i/4, g, math.Float32bits(g), w, math.Float32bits(w))
+		}
+	}
+}

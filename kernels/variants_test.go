@@ -1,0 +1,223 @@
+package kernels
+
+// Every variant of every leaf operation against pure Go, bit for bit.
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+)
+
+// A leafTest calls one operation on operands of the sizes a, b and c and returns the numbers that it returned.
+type leafTest struct {
+	name  string
+	a, b  []int // what to try; c is 0…3
+	call  func(v *variant, p *placer, a, b, c int) []float64
+	loose bool // 16-bit operands are among the results, which sameFloats must not look at
+}
+
+var (
+	edges = []int{0, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 23, 24, 31, 32, 33, 47, 48, 63, 64, 65, 72, 95, 96, 97, 103, 127, 128, 129, 136, 143, 144, 145, 151, 250}
+	short = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 15, 16, 17, 25}
+	few   = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14}
+	one   = []int{0}
+)
+
+func matrixSize(rows, ld, cols int) int {
+	if rows == 0 {
+		return 0
+	}
+	return (rows-1)*ld + cols
+}
+
+var leafTests = []leafTest{
+	{name: "tile", a: few, b: short, call: func(v *variant, p *placer, rows, k, pad int) []float64 {
+		ldc, lda, ldb := tileCols+pad, k+pad, tileCols+3*pad
+		c, a, b := p.floats(matrixSize(rows, ldc, tileCols)), p.floats(matrixSize(rows, lda, k)), p.floats(matrixSize(k, ldb, tileCols))
+		v.tile(c, ldc, a, lda, b, ldb, rows, k, 5*pad)
+		return nil
+	}},
+	{name: "chain", a: edges, b: short, call: func(v *variant, p *placer, n, k, pad int) []float64 {
+		v.chain(p.floats(n), p.floats(k), p.floats(matrixSize(k, n+pad, n)), n+pad)
+		return nil
+	}},
+	{name: "chain16", a: edges, b: short, loose: true, call: func(v *variant, p *placer, n, k, c int) []float64 {
+		bf16, pad := c&1 == 1, c&2
+		v.chain16(p.floats(n), p.floats(k), p.halves(matrixSize(k, n+pad, n), bf16), n+pad, bf16)
+		return nil
+	}},
+	{name: "pack", a: []int{0, 1, 2, 5}, b: short, call: func(v *variant, p *placer, panels, k, pad int) []float64 {
+		v.pack(p.floats(panels*k*tileCols), p.floats(matrixSize(k, panels*tileCols+pad, panels*tileCols)), panels*tileCols+pad, k, panels)
+		return nil
+	}},
+	{name: "pack16", a: []int{0, 1, 2, 5}, b: short, loose: true, call: func(v *variant, p *placer, panels, k, c int) []float64 {
+		bf16, pad := c&1 == 1, c&2
+		ld := panels*tileCols + pad
+		v.pack16(p.floats(panels*k*tileCols), p.halves(matrixSize(k, ld, panels*tileCols), bf16), ld, k, panels, bf16)
+		return nil
+	}},
+	{name: "dot row", a: short, b: edges, call: func(v *variant, p *placer, outs, k, pad int) []float64 {
+		v.dot(p.floats(outs), outs, p.floats(k), k, p.floats(matrixSize(outs, k+pad, k)), k+pad, 1, outs, k)
+		return nil
+	}},
+	{name: "dot", a: few, b: edges, call: func(v *variant, p *placer, rows, k, pad int) []float64 {
+		outs := 1 + (rows+k)%7
+		v.dot(p.floats(matrixSize(rows, outs+pad, outs)), outs+pad, p.floats(matrixSize(rows, k+pad, k)), k+pad, p.floats(matrixSize(outs, k+2*pad, k)), k+2*pad, rows, outs, k)
+		return nil
+	}},
+	{name: "dot16 row", a: short, b: edges, loose: true, call: func(v *variant, p *placer, outs, k, c int) []float64 {
+		bf16, pad := c&1 == 1, c&2
+		v.dot16(p.floats(outs), outs, p.floats(k), k, p.halves(matrixSize(outs, k+pad, k), bf16), k+pad, 1, outs, k, bf16)
+		return nil
+	}},
+	{name: "dot16", a: few, b: edges, loose: true, call: func(v *variant, p *placer, rows, k, c int) []float64 {
+		bf16, pad, outs := c&1 == 1, c&2, 1+(rows+k)%7
+		v.dot16(p.floats(matrixSize(rows, outs+pad, outs)), outs+pad, p.floats(matrixSize(rows, k+pad, k)), k+pad, p.halves(matrixSize(outs, k+2*pad, k), bf16), k+2*pad, rows, outs, k, bf16)
+		return nil
+	}},
+	{name: "layerNorm", a: edges, b: one, call: func(v *variant, p *placer, n, _, _ int) []float64 {
+		v.layerNorm(p.floats(n), p.floats(n), p.floats(n), p.floats(n), 1e-5)
+		return nil
+	}},
+	{name: "layerNorm in place", a: edges, b: one, call: func(v *variant, p *placer, n, _, _ int) []float64 {
+		x := p.floats(n)
+		v.layerNorm(x, x, p.floats(n), p.floats(n), 1e-5)
+		return nil
+	}},
+	{name: "activate", a: edges, b: []int{0, 1, 2, 3, 4, 5}, call: func(v *variant, p *placer, n, a, c int) []float64 {
+		x := p.floats(n)
+		if c > 0 {
+			scale(x, float32(c*c*5)) // every branch
+		}
+		v.activate(x, Activation(a))
+		return nil
+	}},
+	{name: "add", a: edges, b: one, call: func(v *variant, p *placer, n, _, _ int) []float64 {
+		v.add(p.floats(n), p.floats(n))
+		return nil
+	}},
+	{name: "scale", a: edges, b: one, call: func(v *variant, p *placer, n, _, _ int) []float64 {
+		v.scale(p.floats(n), p.kind.float(p.rng))
+		return nil
+	}},
+	{name: "expShift", a: edges, b: one, call: func(v *variant, p *placer, n, _, c int) []float64 {
+		s := p.floats(n)
+		scale(s, float32(1+20*c))
+		return []float64{float64(v.expShift(s, p.kind.float(p.rng)))}
+	}},
+	{name: "scoresMax", a: edges, b: one, call: func(v *variant, p *placer, n, _, c int) []float64 {
+		s, mask := p.floats(n), p.floats(n)
+		if c&1 == 0 {
+			mask = nil
+		}
+		max := v.scoresMax(s, mask, 0.125, -float32(c))
+		return []float64{float64(max + 0)} // the sign of a zero is not promised
+	}},
+	{name: "logSumExp", a: edges, b: one, call: func(v *variant, p *placer, n, _, c int) []float64 {
+		s := p.floats(n)
+		scale(s, float32(1+200*c))
+		return []float64{v.logSumExp(s)}
+	}},
+	{name: "convert16", a: edges, b: one, loose: true, call: func(v *variant, p *placer, n, _, c int) []float64 {
+		v.convert16(p.floats(n), p.halves(n, c&1 == 1), c&1 == 1)
+		return nil
+	}},
+}
+
+// others returns the variants to hold against pure Go: all, or the one that GPT_KERNEL names, which must be there.
+func others(t testing.TB) []*variant {
+	t.Helper()
+	list := slices.DeleteFunc(slices.Clone(available), func(v *variant) bool { return v == goVariant })
+	if name := os.Getenv("GPT_KERNEL"); name != "" {
+		v, err := findVariant(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = []*variant{v}
+	}
+	if len(list) == 0 {
+		t.Skip("pure Go is all there is")
+	}
+	return list
+}
+
+// compare makes one call with pure Go and one with v and compares everything that they leave behind.
+func (l *leafTest) compare(t testing.TB, p *placer, v *variant, a, b, c int, kind numbers, offset int) {
+	t.Helper()
+	seed := uint64(a*1000003 + b*1009 + c)
+	p.reset(seed, kind, offset)
+	wantReturned := l.call(goVariant, p, a, b, c)
+	want := p.results(t)
+	p.reset(seed, kind, offset)
+	gotReturned := l.call(v, p, a, b, c)
+	got := p.results(t)
+	what := fmt.Sprintf("%s %s(%d, %d, %d) kind %d offset %d", v.name, l.name, a, b, c, kind, offset)
+	for i, w := range wantReturned {
+		if g := gotReturned[i]; !(g == w && 1/g == 1/w) && !(g != g && w != w) {
+			t.Fatalf("%s: returned %v, want %v", what, g, w)
+		}
+	}
+	for i := range want {
+		if l.loose && i == len(want)-1 { // the last operand is in 16 bits
+			if !slices.Equal(got[i], want[i]) {
+				t.Fatalf("%s: operand %d was written", what, i)
+			}
+			continue
+		}
+		sameFloats(t, fmt.Sprintf("%s: operand %d", what, i), got[i], want[i])
+	}
+}
+
+func TestVariantsAreTheSame(t *testing.T) {
+	for _, v := range others(t) {
+		p := newPlacer(t)
+		for _, l := range leafTests {
+			t.Run(v.name+"/"+l.name, func(t *testing.T) {
+				for _, a := range l.a {
+					for _, b := range l.b {
+						for kind := range kinds {
+							c := (a + b + int(kind)) % 4
+							l.compare(t, p, v, a, b, c, kind, 0)
+							l.compare(t, p, v, a, b, 3-c, kind, 1+(a+b)%7)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestVariantsAtRealSizes tries the shapes of a model: long chains, where an error in an order would show.
+func TestVariantsAtRealSizes(t *testing.T) {
+	sizes := map[string][2]int{"tile": {13, 300}, "chain": {300, 200}, "chain16": {320, 203}, "dot row": {11, 768}, "dot": {11, 771},
+		"dot16 row": {11, 768}, "dot16": {11, 771}, "layerNorm": {1600, 0}, "expShift": {1027, 0}, "logSumExp": {50257, 0}}
+	for _, v := range others(t) {
+		p := newPlacer(t)
+		for _, l := range leafTests {
+			if size, ok := sizes[l.name]; ok {
+				for kind := range kinds {
+					l.compare(t, p, v, size[0], size[1], int(kind), kind, 3)
+				}
+			}
+		}
+	}
+}
+
+// FuzzVariants tries sizes, alignments and numbers at random.
+func FuzzVariants(f *testing.F) {
+	for i := range leafTests {
+		f.Add(uint8(i), uint8(17), uint8(9), uint8(1), uint8(2), uint8(3))
+	}
+	variants, p := others(f), newPlacer(f)
+	f.Fuzz(func(t *testing.T, op, a, b, c, kind, offset uint8) {
+		l := &leafTests[int(op)%len(leafTests)]
+		size := func(tried []int, n uint8) int { // between the least and the greatest that are tried
+			low, high := slices.Min(tried), slices.Max(tried)
+			return low + int(n)%(high-low+1)
+		}
+		for _, v := range variants {
+			l.compare(t, p, v, size(l.a, a), size(l.b, b), int(c)%4, numbers(kind)%kinds, int(offset)%64)
+		}
+	})
+}
