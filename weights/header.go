@@ -62,10 +62,10 @@ func readHeader(r io.ReaderAt, size, budget int64) (*header, error) {
 		return nil, cause(err)
 	}
 	n := binary.LittleEndian.Uint64(first[:])
-	if hint := foreign(r, size); hint != "" {
-		return nil, fmt.Errorf("not a safetensors file, but %s", hint)
-	}
 	if n > uint64(size-8) {
+		if what := foreign(r, size); what != "" {
+			return nil, fmt.Errorf("not a safetensors file, but %s", what)
+		}
 		return nil, fmt.Errorf("header of %d bytes, but only %d follow: truncated, or not a safetensors file", n, size-8)
 	}
 	if n > uint64(budget) {
@@ -83,7 +83,9 @@ func readHeader(r io.ReaderAt, size, budget int64) (*header, error) {
 	return hdr, hdr.checkOffsets(size - 8 - int64(n))
 }
 
-// foreign recognizes what people take for safetensors files.
+// foreign recognizes what people take for safetensors files. The first eight
+// bytes of each are absurd as a header's length; an old pickle's \x80\x02 need
+// not be (640 begins so), which is why the length is judged first.
 func foreign(r io.ReaderAt, size int64) string {
 	start := make([]byte, min(size, 32))
 	if _, err := r.ReadAt(start, 0); err != nil {

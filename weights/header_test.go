@@ -149,15 +149,16 @@ func TestEveryTruncationIsRefused(t *testing.T) {
 
 func TestOddButValidFilesOpen(t *testing.T) {
 	for name, b := range map[string][]byte{
-		"no tensors":           raw(`{}`, 0),
-		"padded with spaces":   raw(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}      `, 8),
-		"metadata only":        raw(`{"__metadata__":{"format":"pt"}}`, 0),
-		"keys in any order":    raw(`{"a":{"data_offsets":[0,8],"shape":[2],"dtype":"F32"}}`, 8),
-		"tensors in any order": raw(`{"b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, 8),
-		"a scalar":             raw(`{"a":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}`, 4),
-		"no elements":          raw(`{"a":{"dtype":"F32","shape":[0,5],"data_offsets":[0,0]},"b":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"c":{"dtype":"U8","shape":[8],"data_offsets":[0,8]}}`, 8),
-		"names of any script":  raw(`{"слой.0 <|x|>":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`, 8),
-		"every type":           raw(`{"a":{"dtype":"BOOL","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"I64","shape":[1],"data_offsets":[1,9]}}`, 9),
+		"no tensors":               raw(`{}`, 0),
+		"padded with spaces":       raw(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}      `, 8),
+		"metadata only":            raw(`{"__metadata__":{"format":"pt"}}`, 0),
+		"keys in any order":        raw(`{"a":{"data_offsets":[0,8],"shape":[2],"dtype":"F32"}}`, 8),
+		"tensors in any order":     raw(`{"b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, 8),
+		"a scalar":                 raw(`{"a":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}`, 4),
+		"no elements":              raw(`{"a":{"dtype":"F32","shape":[0,5],"data_offsets":[0,0]},"b":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"c":{"dtype":"U8","shape":[8],"data_offsets":[0,8]}}`, 8),
+		"names of any script":      raw(`{"слой.0 <|x|>":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`, 8),
+		"a length like a pickle's": raw(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`+strings.Repeat(" ", 640-54), 8),
+		"every type":               raw(`{"a":{"dtype":"BOOL","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"I64","shape":[1],"data_offsets":[1,9]}}`, 9),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := FromBytes(name, b); err != nil {

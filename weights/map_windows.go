@@ -23,5 +23,5 @@ func mapFile(f *os.File, size int) (region, error) {
 	// The address is outside Go's heap, so this conversion hides nothing from
 	// the collector; it is spelled through a pointer because vet cannot know that.
 	b := unsafe.Slice(*(**byte)(unsafe.Pointer(&addr)), size)
-	return region{bytes: b, mapped: true, release: func() error { return windows.UnmapViewOfFile(addr) }}, nil
+	return region{bytes: b, release: func() error { return windows.UnmapViewOfFile(addr) }}, nil
 }

@@ -122,7 +122,6 @@ func TestShardsMakeOneCheckpoint(t *testing.T) {
 		if v, err := c.Float32s(); !ok || err != nil || len(v) != 2 {
 			t.Errorf("c: %v %v %v", ok, v, err)
 		}
-		f.Prefault(3)
 		if err := f.Close(); err != nil {
 			t.Error(err)
 		}

@@ -18,8 +18,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
-	"sync"
 	"unsafe"
 
 	"github.com/nlpodyssey/safetensors"
@@ -60,8 +58,7 @@ type File struct {
 // A region is the bytes of one safetensors file, mapped or in memory.
 type region struct {
 	bytes   []byte
-	mapped  bool // pages come from the file, so Prefault can help
-	release func() error
+	release func() error // nil where there is nothing to unmap
 }
 
 // FromBytes reads a safetensors file that is already in memory. The tensors'
@@ -128,8 +125,8 @@ func openRegular(path string) (*os.File, int64, error) {
 }
 
 // add takes the tensors of one region into f. The safetensors library reads
-// the whole file once more: it owns the format, and what our header rules let
-// through must satisfy it too.
+// the header once more, from the map: it owns the format, and what our rules
+// let through must satisfy it too.
 func (f *File) add(hdr *header, r region) error {
 	st, err := safetensors.Deserialize(r.bytes)
 	if err != nil {
@@ -137,8 +134,8 @@ func (f *File) add(hdr *header, r region) error {
 	}
 	for _, e := range hdr.entries {
 		view, ok := st.Tensor(e.name)
-		if !ok {
-			return fmt.Errorf("%s: listed in the header, not found", e.name)
+		if !ok || int64(view.DataLen()) != e.end-e.begin {
+			return fmt.Errorf("%s: the file changed while it was opened", e.name)
 		}
 		if _, ok := f.index[e.name]; ok {
 			return fmt.Errorf("%s: also in another shard, want it once", e.name)
@@ -185,30 +182,6 @@ func (f *File) Metadata() map[string]string { return f.metadata }
 
 // Size returns the bytes of all files together, headers included.
 func (f *File) Size() int64 { return f.size }
-
-// Prefault brings the pages of mapped files into the process with the given
-// number of goroutines (one per CPU when 0 or less) and returns when they are
-// done. It only saves time: without it, each page is mapped on first use. It
-// does nothing for bytes in memory and where the system has no such call.
-func (f *File) Prefault(workers int) {
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	var wg sync.WaitGroup
-	for _, r := range f.regions {
-		if !r.mapped {
-			continue
-		}
-		// A multiple of every page size in use, so that each share starts on a page.
-		const grain = 1 << 20
-		share := (len(r.bytes)/workers/grain + 1) * grain
-		for from := 0; from < len(r.bytes); from += share {
-			part := r.bytes[from:min(from+share, len(r.bytes))]
-			wg.Go(func() { populate(part) })
-		}
-	}
-	wg.Wait()
-}
 
 // Close unmaps the files. Every Data slice and every view made from one is
 // invalid from then on: touching it ends the process.
