@@ -237,6 +237,27 @@ func TestACancelledContextEndsTheTextAndSparesTheSession(t *testing.T) {
 	}
 }
 
+func TestAFailedSlideGivesEverySessionItsTokensBack(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	e := &sessions{model: m}
+	var steps []step
+	for i, n := range []int{5, 9, 7} {
+		s := m.NewSession()
+		collect(t, s, upTo(0, n), Options{MaxTokens: 1})
+		e.sessions = append(e.sessions, s)
+		steps = append(steps, step{i, plan{keep: i, tokens: []int{28}}})
+	}
+	steps[1].tokens = []int{29} // not in the vocabulary
+	if err := e.eval(context.Background(), steps); err == nil {
+		t.Fatal("an id outside the vocabulary was evaluated")
+	}
+	for i, n := range []int{5, 9, 7} {
+		if s := e.sessions[i]; !slices.Equal(s.Tokens(), upTo(0, n)) || s.Logits() == nil {
+			t.Errorf("session %d holds %v, want %d tokens and their logits", i, s.Tokens(), n)
+		}
+	}
+}
+
 func TestTheContextsErrorIsTheModels(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	for name, c := range map[string]struct{ prompt, max int }{"a long prompt": {24, 0}, "many new tokens": {4, 21}} {
