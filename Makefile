@@ -15,7 +15,7 @@ FUZZTIME ?= 10s
 fuzz: ## every fuzz target for FUZZTIME
 	@for p in $$(go list ./...); do \
 		for f in $$(go test -list '^Fuzz' $$p | grep ^Fuzz); do \
-			echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; \
+			echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$p || exit 1; \
 		done; \
 	done
 
