@@ -1,0 +1,163 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// A head is one head's queries, keys and values, and the same keys and values in blocks.
+type head struct {
+	queries, keys, dk, dv int
+	q, k, v, mask         []float32
+	kBlocks, vBlocks      [][]float32
+}
+
+func newHead(rng *rand.Rand, queries, keys, dk, dv int) *head {
+	h := &head{queries: queries, keys: keys, dk: dk, dv: dv}
+	h.q, h.k, h.v, h.mask = randoms(rng, queries*dk), randoms(rng, keys*dk), randoms(rng, keys*dv), randoms(rng, queries*keys)
+	for j := range keys {
+		if j%Block == 0 {
+			garbage := func(n int) []float32 { // past the last key there may be anything
+				b := make([]float32, n)
+				for i := range b {
+					b[i] = float32(math.NaN())
+				}
+				return b
+			}
+			h.kBlocks, h.vBlocks = append(h.kBlocks, garbage(3+Block*dk)), append(h.vBlocks, garbage(5+Block*dv))
+		}
+		StoreKV(h.kBlocks[j/Block][3:], h.vBlocks[j/Block][5:], j%Block, h.k[j*dk:(j+1)*dk], h.v[j*dv:(j+1)*dv])
+	}
+	return h
+}
+
+// attention describes rows from … to of the head: causal or full, with or without the mask.
+func (h *head) attention(out []float32, from, to int, causal, masked bool) *Attention {
+	a := &Attention{Q: h.q[from*h.dk:], LDQ: h.dk, Out: out[from*h.dv:], LDO: h.dv, Rows: to - from, K: h.kBlocks, V: h.vBlocks, KOff: 3, VOff: 5,
+		DK: h.dk, DV: h.dv, Keys: h.keys, See: h.keys, Scale: float32(1 / math.Sqrt(float64(h.dk)))}
+	if causal {
+		a.See, a.Step = h.keys-h.queries+from+1, 1
+	}
+	if masked {
+		a.Mask, a.LDM = h.mask[from*h.keys:], h.keys
+	}
+	return a
+}
+
+// naive is the softmax in float64 over all keys at once.
+func (h *head) naive(causal, masked bool) []float64 {
+	out := make([]float64, h.queries*h.dv)
+	for i := range h.queries {
+		sees := h.keys
+		if causal {
+			sees = max(0, h.keys-h.queries+i+1)
+		}
+		p, high, sum := make([]float64, sees), math.Inf(-1), 0.0
+		for j := range p {
+			for d := range h.dk {
+				p[j] += float64(h.q[i*h.dk+d]) * float64(h.k[j*h.dk+d])
+			}
+			p[j] /= math.Sqrt(float64(h.dk))
+			if masked {
+				p[j] += float64(h.mask[i*h.keys+j])
+			}
+			high = max(high, p[j])
+		}
+		for j := range p {
+			p[j] = math.Exp(p[j] - high)
+			sum += p[j]
+		}
+		for j := range p {
+			for d := range h.dv {
+				out[i*h.dv+d] += p[j] / sum * float64(h.v[j*h.dv+d])
+			}
+		}
+	}
+	return out
+}
+
+func attendTiles(t testing.TB, h *head, variant string, tile int, causal, masked bool) []float32 {
+	out := make([]float32, h.queries*h.dv)
+	newTeam(t, 2, variant).Run(func(w *Worker) {
+		tiles := (h.queries + tile - 1) / tile
+		for n := w.Next(); n < tiles; n = w.Next() {
+			w.Attend(h.attention(out, n*tile, min((n+1)*tile, h.queries), causal, masked))
+		}
+		w.Sync()
+	})
+	return out
+}
+
+func TestAttend(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 18))
+	for _, s := range [][4]int{{1, 1, 4, 4}, {5, 5, 8, 8}, {70, 70, 64, 64}, {3, 200, 16, 20}, {130, 150, 33, 17}, {1, 129, 64, 80}} {
+		h := newHead(rng, s[0], s[1], s[2], s[3])
+		for flags := range 4 {
+			causal, masked := flags&1 == 1, flags&2 == 2
+			want := h.naive(causal, masked)
+			var first []float32
+			for _, variant := range Variants() {
+				for _, tile := range []int{1, 2, 6, 7, 32, 64, 200} {
+					got := attendTiles(t, h, variant, tile, causal, masked)
+					what := fmt.Sprintf("%s %v causal %v mask %v, tiles of %d", variant, s, causal, masked, tile)
+					if first == nil {
+						first = got
+					}
+					sameSlices(t, what, got, first) // the rows in a tile do not matter, nor the variant
+					for i := range got {
+						if math.Abs(float64(got[i])-want[i]) > 3e-6 {
+							t.Fatalf("%s: [%d] is %v, want %v", what, i, got[i], want[i])
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// A key that is not there yet, or is masked by a large negative number as GPT-2 masks it, changes nothing.
+func TestAttendUnseenKeysDoNotCount(t *testing.T) {
+	rng := rand.New(rand.NewPCG(19, 20))
+	const keys, seen = 150, 70
+	h := newHead(rng, 1, keys, 64, 64)
+	full, masked := make([]float32, 64), make([]float32, 64)
+	for j := range keys {
+		h.mask[j] = 0
+		if j >= seen {
+			h.mask[j] = -1e10
+		}
+	}
+	newTeam(t, 1, "").Run(func(w *Worker) {
+		a := h.attention(full, 0, 1, false, false)
+		a.Keys, a.See = seen, seen
+		w.Attend(a)
+		w.Attend(h.attention(masked, 0, 1, false, true))
+	})
+	sameSlices(t, "masked", masked, full)
+}
+
+func TestAttendOfNothingIsZero(t *testing.T) {
+	rng := rand.New(rand.NewPCG(21, 22))
+	h := newHead(rng, 3, 100, 8, 8)
+	for i := range h.mask {
+		h.mask[i] = float32(math.Inf(-1))
+	}
+	out := make([]float32, 3*8)
+	newTeam(t, 1, "").Run(func(w *Worker) {
+		for i := range out {
+			out[i] = 7
+		}
+		w.Attend(h.attention(out, 0, 3, false, true))
+		sameSlices(t, "all masked", out, make([]float32, len(out)))
+		for i := range out {
+			out[i] = 7
+		}
+		a := h.attention(out, 0, 3, false, false)
+		a.See, a.Step = -1, 1 // rows 0 and 1 see nothing, row 2 one key
+		w.Attend(a)
+	})
+	sameSlices(t, "no keys", out[:16], make([]float32, 16))
+	sameSlices(t, "one key", out[16:], h.v[:8])
+}

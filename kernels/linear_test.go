@@ -1,0 +1,208 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+func randoms(rng *rand.Rand, n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(rng.NormFloat64())
+	}
+	return x
+}
+
+func randomMatrix(rng *rand.Rand, format Format, layout Layout, in, out int) *Matrix {
+	m := &Matrix{Format: format, Layout: layout, In: in, Out: out}
+	switch format {
+	case F32:
+		m.F32 = randoms(rng, in*out)
+	case F16:
+		m.F16 = make([]uint16, in*out)
+		for i := range m.F16 {
+			m.F16[i] = uint16(rng.Uint32()) & 0xbfff
+		}
+	case BF16:
+		m.F16 = make([]uint16, in*out)
+		for i := range m.F16 {
+			m.F16[i] = uint16(math.Float32bits(float32(rng.NormFloat64())) >> 16)
+		}
+	}
+	return m
+}
+
+// at returns the weight of input k and output j.
+func (m *Matrix) at(k, j int) float32 {
+	i := k*m.Out + j
+	if m.Layout == OutIn {
+		i = j*m.In + k
+	}
+	if m.Format == F32 {
+		return m.F32[i]
+	}
+	return widen(m.F16[i], m.bf16())
+}
+
+// linearByDefinition is the package comment's words, one output at a time.
+func linearByDefinition(dst, x []float32, rows int, m *Matrix, bias []float32) {
+	for i := range rows {
+		for j := range m.Out {
+			var b float32
+			if bias != nil {
+				b = bias[j]
+			}
+			if m.Layout == InOut {
+				acc := b
+				for k := range m.In {
+					acc = fma(x[i*m.In+k], m.at(k, j), acc)
+				}
+				dst[i*m.Out+j] = acc
+				continue
+			}
+			var l [8]float32
+			for k := range m.In {
+				l[k%8] = fma(x[i*m.In+k], m.at(k, j), l[k%8])
+			}
+			sum := float32(float32(float32(l[0]+l[1])+float32(l[2]+l[3])) + float32(float32(l[4]+l[5])+float32(l[6]+l[7])))
+			if bias != nil {
+				sum = float32(sum + b)
+			}
+			dst[i*m.Out+j] = sum
+		}
+	}
+}
+
+func TestLinearIsItsDefinition(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for _, size := range [][2]int{{1, 1}, {3, 5}, {8, 16}, {20, 33}, {65, 130}, {300, 97}} {
+		in, out := size[0], size[1]
+		for _, format := range []Format{F32, F16, BF16} {
+			for _, layout := range []Layout{InOut, OutIn} {
+				m := randomMatrix(rng, format, layout, in, out)
+				bias := randoms(rng, out)
+				for _, rows := range []int{1, 2, 5, 8, 9, 13, 26, 66} {
+					x := randoms(rng, rows*in)
+					want := make([]float32, rows*out)
+					linearByDefinition(want, x, rows, m, bias)
+					for _, variant := range Variants() {
+						for _, threads := range []int{1, 3} {
+							got := make([]float32, rows*out)
+							newTeam(t, threads, variant).Run(func(w *Worker) { Linear(w, got, x, rows, m, bias) })
+							what := fmt.Sprintf("%s, %d threads: %d rows × [%d,%d] %v layout %d", variant, threads, rows, in, out, format, layout)
+							sameSlices(t, what, got, want)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func sameSlices(t testing.TB, what string, got, want []float32) {
+	t.Helper()
+	for i := range want {
+		if !sameBits(got[i], want[i]) {
+			t.Fatalf("%s: [%d] is %v, want %v", what, i, got[i], want[i])
+		}
+	}
+}
+
+// A product at real sizes does not depend on how many rows it is given at once, nor on the threads; and it is right.
+func TestLinearDoesNotDependOnTheBatch(t *testing.T) {
+	const in, out, rows = 768, 770, 520 // past every block size
+	rng := rand.New(rand.NewPCG(11, 12))
+	x := randoms(rng, rows*in)
+	for _, layout := range []Layout{InOut, OutIn} {
+		for _, format := range []Format{F32, F16} {
+			m := randomMatrix(rng, format, layout, in, out)
+			all := make([]float32, rows*out)
+			newTeam(t, 2, "").Run(func(w *Worker) { Linear(w, all, x, rows, m, nil) })
+			for _, n := range []int{1, 8, 30} {
+				part := make([]float32, n*out)
+				newTeam(t, 1, "").Run(func(w *Worker) { Linear(w, part, x[(rows-n)*in:], n, m, nil) })
+				sameSlices(t, fmt.Sprintf("%v layout %d, %d rows", format, layout, n), part, all[(rows-n)*out:])
+			}
+			for range 1000 {
+				i, j := rng.IntN(rows), rng.IntN(out)
+				var want, size float64
+				for k := range in {
+					p := float64(x[i*in+k]) * float64(m.at(k, j))
+					want, size = want+p, size+math.Abs(p)
+				}
+				if got := float64(all[i*out+j]); math.Abs(got-want) > 1e-5*size {
+					t.Fatalf("%v layout %d: [%d,%d] is %v, want %v", format, layout, i, j, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestLinearWithoutBiasStartsAtZero(t *testing.T) {
+	m := &Matrix{Format: F32, In: 1, Out: 1, F32: []float32{0}}
+	for _, x := range []float32{1, -1} { // fma(−1, 0, +0) is +0
+		dst := []float32{99}
+		newTeam(t, 1, "").Run(func(w *Worker) { Linear(w, dst, []float32{x}, 1, m, nil) })
+		sameSlices(t, "0 · x", dst, []float32{0})
+	}
+}
+
+func TestLinearPanicsOnShortSlices(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	m := &Matrix{Format: F32, In: 2, Out: 2, F32: make([]float32, 4)}
+	m.check(make([]float32, 3), make([]float32, 4), 2, nil)
+}
+
+func TestRowOfAMatrix(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	for _, format := range []Format{F32, F16, BF16} {
+		m := randomMatrix(rng, format, OutIn, 21, 5)
+		row := make([]float32, 21)
+		m.Row(row, 3)
+		for k := range row {
+			if row[k] != m.at(k, 3) {
+				t.Fatalf("%v: Row(3)[%d] = %v, want %v", format, k, row[k], m.at(k, 3))
+			}
+		}
+	}
+}
+
+func TestRowOperations(t *testing.T) {
+	const rows, n = 5, 37
+	rng := rand.New(rand.NewPCG(15, 16))
+	x, y, gain, bias := randoms(rng, rows*n), randoms(rng, rows*n), randoms(rng, n), randoms(rng, n)
+	for _, variant := range Variants() {
+		norm, sum, act := make([]float32, rows*n), append([]float32{}, x...), append([]float32{}, x...)
+		newTeam(t, 3, variant).Run(func(w *Worker) {
+			LayerNorm(w, norm, x, rows, gain, bias, 1e-5)
+			Add(w, sum, y)
+			Activate(w, act, SiLU)
+		})
+		for i := range x {
+			var mean, variance float64
+			row := x[i/n*n : i/n*n+n]
+			for _, v := range row {
+				mean += float64(v) / n
+			}
+			for _, v := range row {
+				variance += (float64(v) - mean) * (float64(v) - mean) / n
+			}
+			want := (float64(x[i])-mean)/math.Sqrt(variance+1e-5)*float64(gain[i%n]) + float64(bias[i%n])
+			if math.Abs(float64(norm[i])-want) > 2e-6 {
+				t.Errorf("%s: LayerNorm [%d] = %v, want %v", variant, i, norm[i], want)
+			}
+			if sum[i] != x[i]+y[i] {
+				t.Errorf("%s: Add [%d] = %v, want %v", variant, i, sum[i], x[i]+y[i])
+			}
+			if want := float64(x[i]) / (1 + math.Exp(-float64(x[i]))); math.Abs(float64(act[i])-want) > 1e-6 {
+				t.Errorf("%s: Activate [%d] = %v, want %v", variant, i, act[i], want)
+			}
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package kernels
+
+import (
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func newTeam(t testing.TB, threads int, variant string) *Team {
+	t.Helper()
+	team, err := NewTeam(threads, variant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(team.Close)
+	return team
+}
+
+func TestTeamSharesTasksBetweenBarriers(t *testing.T) {
+	for _, threads := range []int{1, 2, 7} {
+		team := newTeam(t, threads, "")
+		const operations, tasks = 50, 100
+		var done [operations][tasks]int32 // written by whoever has the task: the race detector sees a task given twice
+		var ids [7]atomic.Int32
+		team.Run(func(w *Worker) {
+			ids[w.ID()].Add(1)
+			for o := range operations {
+				for i := w.Next(); i < tasks; i = w.Next() {
+					done[o][i]++
+				}
+				w.Sync()
+				for i := range tasks { // what the others did is there
+					if done[o][i] != 1 {
+						t.Errorf("%d threads: task %d of operation %d ran %d times", threads, i, o, done[o][i])
+						return
+					}
+				}
+				w.Sync()
+			}
+		})
+		for i := range threads {
+			if n := ids[i].Load(); n != 1 {
+				t.Errorf("%d threads: worker %d ran %d times", threads, i, n)
+			}
+		}
+		if team.Size() != threads {
+			t.Errorf("Size() = %d, want %d", team.Size(), threads)
+		}
+	}
+}
+
+func TestWorkersSleepAndWake(t *testing.T) {
+	team := newTeam(t, 3, "")
+	var before atomic.Int32
+	team.Run(func(w *Worker) {
+		for range 3 {
+			if w.ID() == 1 {
+				time.Sleep(5 * time.Millisecond) // long past spinning
+			}
+			before.Add(1)
+			w.Sync()
+			if n := before.Load(); n%3 != 0 {
+				t.Errorf("past the barrier after %d arrivals", n)
+			}
+			w.Sync()
+		}
+	})
+}
+
+func TestRunsTakeTurns(t *testing.T) {
+	team := newTeam(t, 2, "")
+	var inside, runs atomic.Int32
+	var callers sync.WaitGroup
+	for range 8 {
+		callers.Go(func() {
+			for range 20 {
+				team.Run(func(w *Worker) {
+					if n := inside.Add(1); n > 2 {
+						t.Errorf("%d workers at once", n)
+					}
+					w.Sync()
+					inside.Add(-1)
+					runs.Add(1)
+				})
+			}
+		})
+	}
+	callers.Wait()
+	if n := runs.Load(); n != 8*20*2 {
+		t.Errorf("%d bodies ran, want %d", n, 8*20*2)
+	}
+}
+
+func TestCloseEndsTheWorkers(t *testing.T) {
+	start := settled()
+	var teams []*Team
+	for range 5 {
+		team, err := NewTeam(4, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		teams = append(teams, team)
+		team.Run(func(w *Worker) {})
+	}
+	if n := runtime.NumGoroutine(); n != start+5*3 {
+		t.Errorf("%d goroutines with five teams of 4, want %d", n, start+5*3)
+	}
+	for _, team := range teams {
+		team.Close()
+		team.Close()
+		team.Run(func(w *Worker) { t.Error("a closed team ran") })
+	}
+	if n := settled(); n != start {
+		t.Errorf("%d goroutines after Close, %d before", n, start)
+	}
+}
+
+// settled returns the number of goroutines once it has stayed the same for a while.
+func settled() int {
+	n, same := runtime.NumGoroutine(), 0
+	for wait := 0; same < 20 && wait < 2000; wait++ {
+		time.Sleep(time.Millisecond)
+		if m := runtime.NumGoroutine(); m != n {
+			n, same = m, 0
+		}
+		same++
+	}
+	return n
+}
+
+func TestNewTeamRefuses(t *testing.T) {
+	if _, err := NewTeam(1, "altivec"); err == nil || !strings.Contains(err.Error(), `"altivec"`) || !strings.Contains(err.Error(), "go") {
+		t.Errorf("an unknown kernel: %v", err)
+	}
+	if _, err := NewTeam(1<<20, ""); err == nil || !strings.Contains(err.Error(), "threads: 1048576") {
+		t.Errorf("a million threads: %v", err)
+	}
+	team := newTeam(t, 0, "")
+	if team.Size() != runtime.GOMAXPROCS(0) {
+		t.Errorf("NewTeam(0): %d workers, want %d", team.Size(), runtime.GOMAXPROCS(0))
+	}
+	for _, name := range Variants() {
+		if got := newTeam(t, 1, name).Variant(); got != name {
+			t.Errorf("asked for %s, got %s", name, got)
+		}
+	}
+	if got := newTeam(t, 1, "").Variant(); got != Variants()[0] {
+		t.Errorf("the fastest is %s, want %s", got, Variants()[0])
+	}
+}
+
+func TestShareCoversAllAndBalances(t *testing.T) {
+	for _, threads := range []int{1, 2, 7, 16} {
+		w := Worker{team: &Team{workers: make([]Worker, threads)}}
+		for _, n := range []int{1, 15, 16, 17, 768, 2304, 50257} {
+			for _, most := range []int{16, 64, 1024} {
+				each := w.share(n, 16, most)
+				if each < 1 || each > most || each%16 != 0 {
+					t.Errorf("share(%d, 16, %d) of %d = %d", n, most, threads, each)
+				}
+			}
+		}
+	}
+}
