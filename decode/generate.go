@@ -11,7 +11,7 @@ import (
 // Token is one new token of one sample.
 type Token struct {
 	Sample  int     // which of Samples' samples; 0 from Generate
-	ID      int     //
+	ID      int     // in the model's vocabulary
 	LogProb float64 // see the function LogProb
 	Text    string  // what became certain with this token: whole runes, nothing of a stop string; "" without a Vocabulary
 	Dropped int     // how many of the context's oldest tokens Overflow dropped before this token was chosen

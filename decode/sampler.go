@@ -55,16 +55,16 @@ func (s *Sampler) Next(logits []float32, context []int) (int, error) {
 	if err := s.score(logits, context); err != nil {
 		return 0, err
 	}
-	best := 0
+	best, largest := 0, s.scores[0]
 	for id, score := range s.scores {
-		if score > s.scores[best] {
-			best = id
+		if score > largest {
+			best, largest = id, score
 		}
 	}
 	if s.temperature == 0 {
 		return best, nil
 	}
-	s.keepTopK(s.scores[best])
+	s.keepTopK(largest)
 	s.keepTopP()
 	s.keepMinP()
 	return s.draw(), nil
@@ -72,19 +72,18 @@ func (s *Sampler) Next(logits []float32, context []int) (int, error) {
 
 // score fills scores with the logits of the ids that may be drawn, after the repetition penalty.
 func (s *Sampler) score(logits []float32, context []int) error {
+	n := min(s.limit, len(logits))
+	scores := slices.Grow(s.scores[:0], len(logits))[:len(logits)]
 	for id, x := range logits {
-		if x-x != 0 { // NaN and infinities only
+		if math.Float32bits(x)&0x7f800000 == 0x7f800000 { // NaN and infinities
 			return &model.NonFiniteError{Position: len(context) - 1, ID: id}
 		}
+		scores[id] = float64(x)
 	}
-	logits = logits[:min(s.limit, len(logits))]
-	if len(logits) == 0 {
+	if n <= 0 {
 		return fmt.Errorf("logits after position %d: want at least one id to draw, found none", len(context)-1)
 	}
-	s.scores = slices.Grow(s.scores[:0], len(logits))[:len(logits)]
-	for id, x := range logits {
-		s.scores[id] = float64(x)
-	}
+	s.scores = scores[:n]
 	if s.penalty == 0 || s.penalty == 1 {
 		return nil
 	}
@@ -92,7 +91,7 @@ func (s *Sampler) score(logits []float32, context []int) error {
 		context = context[len(context)-s.lastN:]
 	}
 	for _, id := range context {
-		if id < 0 || id >= len(logits) {
+		if id < 0 || id >= n {
 			continue
 		}
 		// From the logit, not from the score: an id that occurs twice is penalised once.
@@ -129,14 +128,16 @@ func (s *Sampler) kthLargest(k int) float64 {
 	for i := k/2 - 1; i >= 0; i-- {
 		siftDown(heap, i)
 	}
+	least := heap[0]
 	for _, score := range s.scores[k:] {
-		if score > heap[0] {
+		if score > least {
 			heap[0] = score
 			siftDown(heap, 0)
+			least = heap[0]
 		}
 	}
 	s.heap = heap
-	return heap[0]
+	return least
 }
 
 // siftDown puts heap[i] where no child is less than its parent, given that both subtrees of i are so.
