@@ -49,7 +49,10 @@ func (m *Model) Eval(ctx context.Context, batch ...Input) error {
 		return err
 	}
 	select {
-	case <-m.turn:
+	case _, open := <-m.turn:
+		if !open {
+			return ErrClosed
+		}
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -91,6 +94,10 @@ func (m *Model) check(batch []Input) error {
 // passRows bounds the rows of one pass, and with them the scratch memory, whatever the prompt's length.
 const passRows = 512
 
+// shareWork is how many multiplications must lie between two barriers, very roughly, before it pays to share them out: a layer has ten barriers, and
+// each takes about a microsecond, or far more on a machine that is busy with other things. The bits do not depend on it.
+const shareWork = 1 << 20
+
 // A span is the part of an input that a pass evaluates: n tokens from Tokens[from], in rows row, row+1, ….
 type span struct {
 	Input
@@ -103,10 +110,12 @@ type span struct {
 type evaluation struct {
 	model *Model
 	ctx   context.Context
-	body  func(*kernels.Worker)
+
+	forwardBody, layersBody func(*kernels.Worker) // made once: a method value is an allocation
 
 	spans []span
 	rows  int
+	small bool // the layers run on one worker
 
 	x, norm, sum []float32 // [rows, n_embd]
 	qkv          []float32 // [rows, 3·n_embd]
@@ -119,7 +128,7 @@ type evaluation struct {
 
 func (e *evaluation) init(m *Model) {
 	e.model = m
-	e.body = e.forward
+	e.forwardBody, e.layersBody = e.forward, e.layers
 }
 
 // run evaluates a batch pass by pass: rows are taken from the inputs in order, at most passRows at a time.
@@ -142,7 +151,12 @@ func (e *evaluation) run(ctx context.Context, batch []Input) error {
 			}
 		}
 		e.resize()
-		e.model.team.Run(e.body)
+		e.small = e.rows*e.model.params.layerSize() < shareWork
+		team := e.model.team
+		if e.small && e.rows*e.model.config.VocabSize*e.model.config.Embd < shareWork {
+			team = e.model.single
+		}
+		team.Run(e.forwardBody)
 		if e.stopped {
 			return ctx.Err()
 		}

@@ -114,9 +114,13 @@ func TestCloseLeavesNoGoroutines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eval(t, m.NewSession(), 1, 2, 3)
+	s := m.NewSession()
+	eval(t, s, 1, 2, 3)
 	m.Close()
 	m.Close() // harmless
+	if err := m.Eval(context.Background(), model.Input{Session: s, Tokens: []int{4}}); !errors.Is(err, model.ErrClosed) || s.Len() != 3 {
+		t.Errorf("Eval on a closed model: error %v, %d tokens", err, s.Len())
+	}
 	for range 100 {
 		if runtime.NumGoroutine() <= before {
 			return

@@ -7,6 +7,21 @@ import "picogpt/kernels"
 
 // forward evaluates the rows of one pass and hands out the logits that are wanted.
 func (e *evaluation) forward(w *kernels.Worker) {
+	if !e.small || w.Size() == 1 {
+		e.layers(w)
+	} else {
+		if w.ID() == 0 {
+			e.model.single.Run(e.layersBody)
+		}
+		w.Sync()
+	}
+	if !e.stopped {
+		e.head(w)
+	}
+}
+
+// layers: the embedding and the blocks.
+func (e *evaluation) layers(w *kernels.Worker) {
 	e.embed(w)
 	for i := range e.model.params.h {
 		if e.cancelled(w) {
@@ -14,7 +29,6 @@ func (e *evaluation) forward(w *kernels.Worker) {
 		}
 		e.block(w, i)
 	}
-	e.head(w)
 }
 
 // embed: x = wte[tokens] + wpe[positions]

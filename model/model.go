@@ -29,10 +29,10 @@ type Model struct {
 	ignored []string
 	file    *weights.File // closed with the model where Load opened it
 
-	turn  chan struct{} // holds one token: whoever has it may use eval
-	eval  evaluation
-	team  *kernels.Team
-	close func() error
+	turn   chan struct{} // holds one token: whoever has it may use eval; closed by Close
+	eval   evaluation
+	team   *kernels.Team
+	single *kernels.Team // of one worker, for work that is not worth sharing
 }
 
 // Load opens a checkpoint: a directory that holds config.json beside its safetensors files, or one of those files with
@@ -72,22 +72,33 @@ func New(c Config, file *weights.File, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	single, err := kernels.NewTeam(1, o.Kernel)
+	if err != nil {
+		return nil, err
+	}
 	l := loader{config: c, file: file, team: team}
 	p, err := l.load(o.Format)
 	if err != nil {
 		team.Close()
 		return nil, err
 	}
-	m := &Model{config: c, params: *p, format: l.format, ignored: l.ignored, team: team, turn: make(chan struct{}, 1)}
+	m := &Model{config: c, params: *p, format: l.format, ignored: l.ignored, team: team, single: single, turn: make(chan struct{}, 1)}
 	m.eval.init(m)
 	m.turn <- struct{}{}
 	return m, nil
 }
 
-// Close ends the workers and, where Load opened the weights, unmaps them. It waits for an Eval that is under way; neither
-// the model nor its sessions may be used after.
+// ErrClosed is what Eval returns on a closed model.
+var ErrClosed = errors.New("model: closed")
+
+// Close ends the workers and, where Load opened the weights, unmaps them. It waits for an Eval that is under way. A second Close does nothing.
 func (m *Model) Close() error {
+	if _, open := <-m.turn; !open {
+		return nil
+	}
+	close(m.turn)
 	m.team.Close()
+	m.single.Close()
 	if m.file == nil {
 		return nil
 	}

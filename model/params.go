@@ -39,6 +39,15 @@ func (b *block) linears() []*linear {
 	return []*linear{&b.cAttn, &b.attnProj, &b.cFC, &b.mlpProj}
 }
 
+// layerSize returns the number of weights in a layer.
+func (p *params) layerSize() int {
+	n := 0
+	for _, l := range p.h[0].linears() {
+		n += l.weight.In * l.weight.Out
+	}
+	return n
+}
+
 // stack reads the tensors that the configuration asks for, in the order of the forward pass.
 func (l *loader) stack() *params {
 	c := &l.config
