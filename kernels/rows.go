@@ -12,6 +12,16 @@ func LayerNorm(w *Worker, dst, x []float32, rows int, gain, bias []float32, eps 
 	w.Sync()
 }
 
+// AddLayerNorm adds sum to x, and then is LayerNorm of x: one barrier less than the two by themselves.
+func AddLayerNorm(w *Worker, dst, x, sum []float32, rows int, gain, bias []float32, eps float32) {
+	n, v := len(gain), w.team.variant
+	for i := w.Next(); i < rows; i = w.Next() {
+		v.add(x[i*n:(i+1)*n], sum[i*n:(i+1)*n])
+		v.layerNorm(dst[i*n:(i+1)*n], x[i*n:(i+1)*n], gain, bias, eps)
+	}
+	w.Sync()
+}
+
 // Activate applies an activation to each element of x in place. It ends with a barrier.
 func Activate(w *Worker, x []float32, a Activation) {
 	each := w.share(len(x), 8, elementsPerTask)

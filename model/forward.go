@@ -24,10 +24,12 @@ func (e *evaluation) forward(w *kernels.Worker) {
 func (e *evaluation) layers(w *kernels.Worker) {
 	e.embed(w)
 	for i := range e.model.params.h {
-		if e.cancelled(w) {
+		if w.ID() == 0 && e.ctx.Err() != nil {
+			e.stopped = true
+		}
+		if !e.block(w, i) {
 			return
 		}
-		e.block(w, i)
 	}
 }
 
@@ -47,22 +49,25 @@ func (e *evaluation) embed(w *kernels.Worker) {
 	w.Sync()
 }
 
-// block: x += mha(ln_1(x)); x += mlp(ln_2(x))
-func (e *evaluation) block(w *kernels.Worker, layer int) {
+// block: x += mha(ln_1(x)); x += mlp(ln_2(x)). It reports false, to every worker alike, where the context has ended.
+func (e *evaluation) block(w *kernels.Worker, layer int) bool {
 	b, n := &e.model.params.h[layer], e.rows
 	eps := float32(e.model.config.LayerNormEpsilon)
 
-	kernels.LayerNorm(w, e.norm, e.x, n, b.ln1.gain, b.ln1.bias, eps)        // [rows, n_embd]
+	kernels.LayerNorm(w, e.norm, e.x, n, b.ln1.gain, b.ln1.bias, eps) // [rows, n_embd]
+	if e.stopped {                                                    // written before this barrier, and again only after others
+		return false
+	}
 	kernels.Linear(w, e.qkv, e.norm, n, &b.cAttn.weight, b.cAttn.bias)       // [rows, n_embd] -> [rows, 3*n_embd]
 	e.attention(w, layer, e.norm)                                            // [rows, 3*n_embd] -> [rows, n_embd]
-	kernels.Linear(w, e.sum, e.norm, n, &b.attnProj.weight, b.attnProj.bias) // [rows, n_embd]
-	kernels.Add(w, e.x, e.sum)
+	kernels.Linear(w, e.sum, e.norm, n, &b.attnProj.weight, b.attnProj.bias) // [rows, n_embd] -> [rows, n_embd]
 
-	kernels.LayerNorm(w, e.norm, e.x, n, b.ln2.gain, b.ln2.bias, eps)       // [rows, n_embd]
-	kernels.Linear(w, e.inner, e.norm, n, &b.cFC.weight, b.cFC.bias)        // [rows, n_embd] -> [rows, n_inner]
-	kernels.Activate(w, e.inner, e.model.params.activation)                 // [rows, n_inner]
-	kernels.Linear(w, e.sum, e.inner, n, &b.mlpProj.weight, b.mlpProj.bias) // [rows, n_inner] -> [rows, n_embd]
+	kernels.AddLayerNorm(w, e.norm, e.x, e.sum, n, b.ln2.gain, b.ln2.bias, eps) // x += sum; [rows, n_embd]
+	kernels.Linear(w, e.inner, e.norm, n, &b.cFC.weight, b.cFC.bias)            // [rows, n_embd] -> [rows, n_inner]
+	kernels.Activate(w, e.inner, e.model.params.activation)                     // [rows, n_inner]
+	kernels.Linear(w, e.sum, e.inner, n, &b.mlpProj.weight, b.mlpProj.bias)     // [rows, n_inner] -> [rows, n_embd]
 	kernels.Add(w, e.x, e.sum)
+	return true
 }
 
 // attentionRows is the number of queries that pass over a block of keys together: enough to use the block well, few enough to share out.
@@ -71,44 +76,51 @@ const attentionRows = 48
 // attention adds the pass's keys and values to the caches, then lets every query see its own session's keys up to its own
 // position: out [rows, n_embd], from e.qkv [rows, 3*n_embd].
 func (e *evaluation) attention(w *kernels.Worker, layer int, out []float32) {
-	c := &e.model.config
-	heads, dim, width := c.Head, c.Embd/c.Head, 3*c.Embd
-
-	for t := w.Next(); t < len(e.spans)*heads; t = w.Next() {
-		s, h := &e.spans[t/heads], t%heads
-		at := (layer*heads + h) * dim * kernels.Block // of this head in a page
-		for i := range s.n {
-			p := s.position + i
-			k := e.qkv[(s.row+i)*width+c.Embd+h*dim:][:dim]
-			v := e.qkv[(s.row+i)*width+2*c.Embd+h*dim:][:dim]
-			kernels.StoreKV(s.Session.keys[p/kernels.Block][at:], s.Session.values[p/kernels.Block][at:], p%kernels.Block, k, v)
+	heads, tiles := e.model.config.Head, e.attentionTiles()
+	together := tiles == len(e.spans) // one tile a session, as in decoding: the task that needs a head's keys stores them
+	if !together {
+		for t := w.Next(); t < len(e.spans)*heads; t = w.Next() {
+			e.store(&e.spans[t/heads], layer, t%heads)
 		}
+		w.Sync()
 	}
-	w.Sync()
-
-	// The longest tasks, the last queries of a prompt, go first.
-	tasks, tile := e.attentionTasks(), 0
-	for t := w.Next(); t < tasks*heads; t = w.Next() {
-		tile = tasks - 1 - t/heads
-		s, first := e.attentionTile(tile)
-		h := t % heads
-		at := (layer*heads + h) * dim * kernels.Block
-		row := s.row + first
-		w.Attend(&kernels.Attention{
-			Q: e.qkv[row*width+h*dim:], LDQ: width,
-			Out: out[row*c.Embd+h*dim:], LDO: c.Embd,
-			Rows: min(attentionRows, s.n-first),
-			K:    s.Session.keys, V: s.Session.values, KOff: at, VOff: at,
-			DK: dim, DV: dim,
-			Keys: s.position + s.n, See: s.position + first + 1, Step: 1,
-			Scale: e.model.params.h[layer].scale,
-		})
+	for t := w.Next(); t < tiles*heads; t = w.Next() {
+		s, first := e.attentionTile(tiles - 1 - t/heads) // the longest, the last queries of a prompt, go first
+		if together {
+			e.store(s, layer, t%heads)
+		}
+		e.attend(w, s, first, layer, t%heads, out)
 	}
 	w.Sync()
 }
 
-// attentionTasks returns the number of tiles of queries in the pass, over all spans.
-func (e *evaluation) attentionTasks() int {
+// store writes a span's keys and values of one head to its session's cache.
+func (e *evaluation) store(s *span, layer, head int) {
+	n, dim, at := e.model.config.Embd, e.model.headDim(), e.model.cacheOffset(layer, head)
+	for i := range s.n {
+		row, p := e.qkv[(s.row+i)*3*n:], s.position+i
+		k, v := row[n+head*dim:][:dim], row[2*n+head*dim:][:dim]
+		kernels.StoreKV(s.Session.keys[p/kernels.Block][at:], s.Session.values[p/kernels.Block][at:], p%kernels.Block, k, v)
+	}
+}
+
+// attend computes one head's attention for a tile of a span's queries, from query first on.
+func (e *evaluation) attend(w *kernels.Worker, s *span, first, layer, head int, out []float32) {
+	n, dim, at := e.model.config.Embd, e.model.headDim(), e.model.cacheOffset(layer, head)
+	row := s.row + first
+	w.Attend(&kernels.Attention{
+		Q: e.qkv[row*3*n+head*dim:], LDQ: 3 * n,
+		Out: out[row*n+head*dim:], LDO: n,
+		Rows: min(attentionRows, s.n-first),
+		K:    s.Session.keys, V: s.Session.values, KOff: at, VOff: at,
+		DK: dim, DV: dim,
+		Keys: s.position + s.n, See: s.position + first + 1, Step: 1,
+		Scale: e.model.params.h[layer].scale,
+	})
+}
+
+// attentionTiles returns the number of tiles of queries in the pass, over all spans.
+func (e *evaluation) attentionTiles() int {
 	n := 0
 	for i := range e.spans {
 		n += (e.spans[i].n + attentionRows - 1) / attentionRows
@@ -136,15 +148,6 @@ func (e *evaluation) spanOf(row int) *span {
 		}
 	}
 	panic("model: no such row")
-}
-
-// cancelled tells every worker alike whether the context has ended.
-func (e *evaluation) cancelled(w *kernels.Worker) bool {
-	if w.ID() == 0 && e.ctx.Err() != nil {
-		e.stopped = true
-	}
-	w.Sync()
-	return e.stopped
 }
 
 // head: logits = ln_f(x) @ wte.T, for the rows where they are wanted, a group at a time.

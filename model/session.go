@@ -70,6 +70,13 @@ func (s *Session) Fork(n int) *Session {
 	return f
 }
 
+func (m *Model) headDim() int { return m.config.Embd / m.config.Head }
+
+// cacheOffset returns where a head's keys begin in a page of keys, and its values in a page of values.
+func (m *Model) cacheOffset(layer, head int) int {
+	return (layer*m.config.Head + head) * m.headDim() * kernels.Block
+}
+
 func pagesFor(tokens int) int { return (tokens + kernels.Block - 1) / kernels.Block }
 
 // reserve makes room for n tokens more: pages for their positions, the first of which may be a page that must be copied because a
