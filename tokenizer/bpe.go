@@ -1,0 +1,223 @@
+// Byte-pair encoding of one piece: the adjacent pair whose merge has the lowest rank is merged, the leftmost first,
+// until no pair can be. Two forms give the same ids: a plain one for the short pieces of ordinary text, and one in
+// O(n log n), so that a line of a million letters is no attack.
+
+package tokenizer
+
+import (
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+)
+
+// none is no id and no rank.
+const none = math.MaxUint32
+
+// A pairTable gives the rank of the merge of two ids: a hash table with open addressing, about 20 ns to build a pair,
+// so that GPT-2's 50,000 are ready a millisecond after the start.
+type pairTable struct {
+	slots []pairSlot // a power of two, at most half full
+	shift int        // 64 − log2(len(slots))
+	mix   uint64     // odd and random, so that no file can be made to collide; results do not depend on it
+}
+
+type pairSlot struct {
+	left, right uint32
+	next        uint32 // rank + 1; 0: the slot is free
+}
+
+// newPairTable makes a table with room for n pairs.
+func newPairTable(n int) pairTable {
+	log := bits.Len(uint(2*n + 1))
+	return pairTable{slots: make([]pairSlot, 1<<log), shift: 64 - log, mix: rand.Uint64() | 1}
+}
+
+// slot returns the slot of the pair, or the free one where it belongs.
+func (p *pairTable) slot(left, right uint32) *pairSlot {
+	mask := len(p.slots) - 1
+	for i := int((uint64(left)<<32 | uint64(right)) * p.mix >> p.shift); ; i++ {
+		s := &p.slots[i&mask]
+		if s.next == 0 || s.left == left && s.right == right {
+			return s
+		}
+	}
+}
+
+// set gives a pair its rank; a later one wins.
+func (p *pairTable) set(left, right, rank uint32) {
+	*p.slot(left, right) = pairSlot{left: left, right: right, next: rank + 1}
+}
+
+// rank returns the rank of the pair's merge, or none.
+func (p *pairTable) rank(left, right uint32) uint32 {
+	return p.slot(left, right).next - 1 // a free slot's 0 becomes none
+}
+
+// appendID appends a merged part's id.
+func appendID(ids []int, part uint32) []int {
+	if part == none {
+		return append(ids, Unknown)
+	}
+	return append(ids, int(part))
+}
+
+// shortPiece is the length up to which looking at all pairs for each merge is quicker than a heap.
+const shortPiece = 64
+
+// appendPiece appends the ids of one piece, which is not empty.
+func (t *Tokenizer) appendPiece(ids []int, piece string) []int {
+	if len(piece) > shortPiece {
+		return t.appendLongPiece(ids, piece)
+	}
+	var part, rank [shortPiece]uint32 // rank[i]: of the merge of parts i and i+1
+	n := len(piece)
+	for i := range n {
+		part[i] = t.byteID[piece[i]]
+	}
+	for i := range n - 1 {
+		rank[i] = t.pairs.rank(part[i], part[i+1])
+	}
+	for n > 1 {
+		best, at := uint32(none), 0
+		for i, r := range rank[:n-1] {
+			if r < best {
+				best, at = r, i
+			}
+		}
+		if best == none {
+			break
+		}
+		part[at] = t.merged[best]
+		copy(part[at+1:n], part[at+2:n])
+		copy(rank[at:n-1], rank[at+1:n-1])
+		n--
+		if at > 0 {
+			rank[at-1] = t.pairs.rank(part[at-1], part[at])
+		}
+		if at < n-1 {
+			rank[at] = t.pairs.rank(part[at], part[at+1])
+		}
+	}
+	for _, p := range part[:n] {
+		ids = appendID(ids, p)
+	}
+	return ids
+}
+
+// appendLongPiece is appendPiece with the parts in a linked list and the mergeable pairs in a heap. The part that
+// begins at byte i of the piece is entry i of the list.
+func (t *Tokenizer) appendLongPiece(ids []int, piece string) []int {
+	type link struct {
+		part, rank uint32 // rank: of the merge with the next part, or none; a heap entry with another rank is stale
+		prev, next int32  // next: len(piece) at the end
+	}
+	list := make([]link, len(piece))
+	for i := range list {
+		list[i] = link{part: t.byteID[piece[i]], rank: none, prev: int32(i - 1), next: int32(i + 1)}
+	}
+	var queue mergeQueue
+	for i := range len(list) - 1 {
+		rank := t.pairs.rank(list[i].part, list[i+1].part)
+		list[i].rank = rank
+		if rank != none {
+			queue.first = append(queue.first, merge(rank, i))
+		}
+	}
+	slices.Sort(queue.first)
+	renew := func(i int32) {
+		l := &list[i]
+		l.rank = none
+		if int(l.next) < len(list) {
+			if l.rank = t.pairs.rank(l.part, list[l.next].part); l.rank != none {
+				queue.push(merge(l.rank, int(i)))
+			}
+		}
+	}
+	for !queue.empty() {
+		rank, i := queue.pop()
+		l := &list[i]
+		if l.rank != rank {
+			continue
+		}
+		gone := &list[l.next]
+		gone.rank = none
+		l.part = t.merged[rank]
+		l.next = gone.next
+		if int(l.next) < len(list) {
+			list[l.next].prev = i
+		}
+		renew(i)
+		if l.prev >= 0 {
+			renew(l.prev)
+		}
+	}
+	for i := 0; i < len(list); i = int(list[i].next) {
+		ids = appendID(ids, list[i].part)
+	}
+	return ids
+}
+
+// A mergeQueue holds the merges that could be done, each rank<<32 | position: lowest rank first, leftmost of equals.
+// Those of the piece as it was are sorted once, which costs next to nothing for a run of one letter; a heap takes those
+// that come up later. Its entries have four children each, which lie in one cache line or two. (container/heap takes
+// three times as long, by its calls through an interface.)
+type mergeQueue struct {
+	first []uint64 // in order
+	heap  []uint64
+}
+
+func merge(rank uint32, at int) uint64 {
+	return uint64(rank)<<32 | uint64(at)
+}
+
+func (q *mergeQueue) empty() bool {
+	return len(q.first) == 0 && len(q.heap) == 0
+}
+
+func (q *mergeQueue) push(m uint64) {
+	q.heap = append(q.heap, m)
+	h := q.heap
+	i := len(h) - 1
+	for i > 0 && h[(i-1)/4] > m {
+		h[i] = h[(i-1)/4]
+		i = (i - 1) / 4
+	}
+	h[i] = m
+}
+
+func (q *mergeQueue) pop() (rank uint32, at int32) {
+	var m uint64
+	if len(q.heap) == 0 || len(q.first) > 0 && q.first[0] < q.heap[0] {
+		m = q.first[0]
+		q.first = q.first[1:]
+	} else {
+		m = q.heap[0]
+		last := len(q.heap) - 1
+		moved := q.heap[last]
+		q.heap = q.heap[:last]
+		if last > 0 {
+			siftDown(q.heap, moved)
+		}
+	}
+	return uint32(m >> 32), int32(uint32(m))
+}
+
+// siftDown puts m where it belongs in a heap whose top is free.
+func siftDown(h []uint64, m uint64) {
+	i := 0
+	for 4*i+1 < len(h) {
+		child := 4*i + 1
+		for c := child + 1; c < min(4*i+5, len(h)); c++ {
+			if h[c] < h[child] {
+				child = c
+			}
+		}
+		if h[child] >= m {
+			break
+		}
+		h[i] = h[child]
+		i = child
+	}
+	h[i] = m
+}

@@ -1,0 +1,108 @@
+// Splitting a text into pieces: GPT-2's pattern, by hand, in one pass without backtracking.
+
+package tokenizer
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// gpt2Pattern is what pieceLen follows (openai/gpt-2, src/encoder.py). Merges never cross the border of two pieces.
+const gpt2Pattern = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
+
+// gpt2PatternShort is the same pattern as tiktoken writes it.
+const gpt2PatternShort = `'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
+
+// A class is what the pattern distinguishes.
+type class uint8
+
+const (
+	symbol class = iota // [^\s\p{L}\p{N}], and any byte that is no part of valid UTF-8
+	letter              // \p{L}
+	number              // \p{N}
+	space               // \s
+)
+
+// classify returns the class of the first rune of s, which is not empty, and its length in bytes.
+func classify(s string) (class, int) {
+	if c := s[0]; c < utf8.RuneSelf {
+		switch {
+		case 'a' <= c|0x20 && c|0x20 <= 'z':
+			return letter, 1
+		case '0' <= c && c <= '9':
+			return number, 1
+		case c == ' ' || '\t' <= c && c <= '\r':
+			return space, 1
+		}
+		return symbol, 1
+	}
+	r, size := utf8.DecodeRuneInString(s)
+	switch {
+	case r == utf8.RuneError && size == 1:
+		return symbol, 1
+	case unicode.IsLetter(r):
+		return letter, size
+	case unicode.In(r, unicode.N): // IsNumber is the same set, but says so less plainly
+		return number, size
+	case unicode.IsSpace(r):
+		return space, size
+	}
+	return symbol, size
+}
+
+// pieceLen returns the length of the first piece of s, which is not empty. The pattern's alternatives are tried in
+// its order. After a white space run, at most one rune of it is looked at again, so a whole text takes linear time.
+func pieceLen(s string) int {
+	if s[0] == '\'' {
+		if n := contractionLen(s); n > 0 {
+			return n
+		}
+	}
+	lead := 0 // the optional space before a word
+	if s[0] == ' ' && len(s) > 1 {
+		lead = 1
+	}
+	if kind, size := classify(s[lead:]); kind != space {
+		end := lead + size
+		for end < len(s) {
+			next, size := classify(s[end:])
+			if next != kind {
+				break
+			}
+			end += size
+		}
+		return end
+	}
+	// White space: all of it at the end of the text; else all but its last rune, which a word may begin with; but
+	// never nothing.
+	end, last := 0, 0
+	for end < len(s) {
+		kind, size := classify(s[end:])
+		if kind != space {
+			if last > 0 {
+				return last
+			}
+			return end
+		}
+		last = end
+		end += size
+	}
+	return end
+}
+
+// contractionLen returns the length of the 's, 't, 're, 've, 'm, 'll or 'd that s begins with, else 0.
+func contractionLen(s string) int {
+	if len(s) > 1 {
+		switch s[1] {
+		case 's', 't', 'm', 'd':
+			return 2
+		}
+	}
+	if len(s) > 2 {
+		switch s[1:3] {
+		case "re", "ve", "ll":
+			return 3
+		}
+	}
+	return 0
+}
