@@ -1,0 +1,262 @@
+package eval_test
+
+// The protocols, the scores and the readers against testdata/make_oracle.py, which knows their definitions and none of this code.
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"os"
+	"testing"
+
+	"picogpt/eval"
+	"picogpt/internal/fixture"
+	"picogpt/model"
+	"picogpt/tokenizer"
+	"picogpt/weights"
+	"picogpt/weights/demo"
+)
+
+// oracle is testdata/oracle.json.
+type oracle struct {
+	Random     []int `json:"random"`
+	Perplexity []struct {
+		Checkpoint string        `json:"checkpoint"`
+		Length     int           `json:"length"`
+		Protocol   eval.Protocol `json:"protocol"`
+		Window     int           `json:"window"`
+		Stride     int           `json:"stride"`
+		NLL        float64       `json:"nll"`
+		Perplexity float64       `json:"perplexity"`
+		Scored     int           `json:"scored"`
+		StdErr     *float64      `json:"stderr"`
+	} `json:"perplexity"`
+	Scores []struct {
+		Checkpoint string    `json:"checkpoint"`
+		Tokens     []int     `json:"tokens"`
+		LogProbs   []float64 `json:"logprobs"`
+		Ranks      [][2]int  `json:"ranks"`
+		Entropies  []float64 `json:"entropies"`
+	} `json:"scores"`
+	WikiText []struct {
+		Text  string `json:"text"`
+		Lines string `json:"lines"`
+		Pages []struct {
+			Page        string `json:"page"`
+			Detokenized string `json:"detokenized"`
+			Words       int    `json:"words"`
+			Bytes       int    `json:"bytes"`
+		} `json:"pages"`
+	} `json:"wikitext"`
+	SHA256 string `json:"story_sha256"`
+}
+
+func readJSON(t testing.TB, path string, v any) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readOracle(t testing.TB) oracle {
+	var o oracle
+	readJSON(t, "testdata/oracle.json", &o)
+	return o
+}
+
+func story(t testing.TB) (text string, ids []int) {
+	b, err := os.ReadFile("testdata/story.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readJSON(t, "testdata/story.ids.json", &ids)
+	return string(b), ids
+}
+
+func newModel(t testing.TB, config, file []byte, o model.Options) *model.Model {
+	t.Helper()
+	c, err := model.ParseConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := weights.FromBytes("test", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := model.New(c, f, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+func demoModel(t testing.TB, o model.Options) *model.Model {
+	return newModel(t, demo.Config(), demo.Weights(), o)
+}
+
+// tinyModel is the fixture "plain", whose vocabulary has 29 ids, with id 3 as its BOS.
+func tinyModel(t testing.TB, o model.Options) *model.Model {
+	goldens, err := fixture.Goldens()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range goldens {
+		if g.Name != "plain" {
+			continue
+		}
+		var config map[string]any
+		if err := json.Unmarshal(g.Config, &config); err != nil {
+			t.Fatal(err)
+		}
+		config["bos_token_id"] = 3
+		b, err := json.Marshal(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return newModel(t, b, g.File, o)
+	}
+	t.Fatal("no golden plain")
+	return nil
+}
+
+// letters is a vocabulary for the tiny model: id i is the letter 'a'+i.
+type letters struct{}
+
+func (letters) Encode(text string) []int {
+	ids := make([]int, len(text))
+	for i := range ids {
+		ids[i] = int(text[i] - 'a')
+	}
+	return ids
+}
+
+func (letters) Bytes(id int) ([]byte, error) { return []byte{'a' + byte(id)}, nil }
+
+// near checks that two numbers agree to 1e-6 of the wanted one.
+func near(t testing.TB, what string, got, want float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= 1e-6*math.Abs(want)) {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+// close32 checks a number of a single token, which has the error of float32 logits.
+func close32(t testing.TB, what string, got, want float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= 1e-5+1e-6*math.Abs(want)) {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+func TestPerplexityAgreesWithTheDefinitions(t *testing.T) {
+	o := readOracle(t)
+	_, ids := story(t)
+	models := map[string]*model.Model{"demo": demoModel(t, model.Options{}), "tiny": tinyModel(t, model.Options{})}
+	for _, want := range o.Perplexity {
+		tokens := o.Random
+		if want.Checkpoint == "demo" {
+			tokens = ids
+		}
+		options := eval.Options{Protocol: want.Protocol, Window: want.Window, Stride: want.Stride}
+		got, err := eval.Perplexity(context.Background(), models[want.Checkpoint], tokens[:want.Length], options)
+		if err != nil {
+			t.Errorf("%+v: %v", want, err)
+			continue
+		}
+		near(t, "nll", got.NLL, want.NLL)
+		near(t, "perplexity", got.Perplexity, want.Perplexity)
+		if got.Scored != want.Scored || got.Tokens != want.Length || got.Partial {
+			t.Errorf("%+v: scored %d of %d, partial %t", want, got.Scored, got.Tokens, got.Partial)
+		}
+		if want.StdErr != nil {
+			near(t, "stderr", got.StdErr, *want.StdErr)
+		} else if !math.IsNaN(got.StdErr) {
+			t.Errorf("%+v: stderr %v, want none", want, got.StdErr)
+		}
+	}
+}
+
+func TestScoresAgreeWithTheDefinitions(t *testing.T) {
+	models := map[string]*model.Model{"demo": demoModel(t, model.Options{}), "tiny": tinyModel(t, model.Options{})}
+	toks := map[string]eval.Tokenizer{"demo": tokenizer.GPT2(), "tiny": letters{}}
+	for _, want := range readOracle(t).Scores {
+		s := scoreOne(t, models[want.Checkpoint], toks[want.Checkpoint], eval.Request{Tokens: want.Tokens}, eval.ScoreOptions{})
+		if len(s.Tokens) != len(want.Tokens) || s.Count != len(want.Tokens)-1 {
+			t.Fatalf("%d tokens, %d scored, want %d", len(s.Tokens), s.Count, len(want.Tokens))
+		}
+		sum := 0.0
+		for i, lp := range want.LogProbs {
+			got := s.Tokens[i+1]
+			close32(t, "logprob", got.LogProb, lp)
+			close32(t, "entropy", got.Entropy, want.Entropies[i])
+			if r := want.Ranks[i]; got.Rank < r[0] || got.Rank > r[1] {
+				t.Errorf("token %d: rank %d, want %d to %d", i+1, got.Rank, r[0], r[1])
+			}
+			sum += lp
+		}
+		near(t, "sum", s.Sum, sum)
+		near(t, "mean", s.Mean, sum/float64(len(want.LogProbs)))
+	}
+}
+
+// scoreOne scores a single request.
+func scoreOne(t testing.TB, m *model.Model, tok eval.Tokenizer, r eval.Request, o eval.ScoreOptions) eval.Scored {
+	t.Helper()
+	for s, err := range eval.Score(context.Background(), m, tok, one(r), o) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	t.Fatal("no score")
+	return eval.Scored{}
+}
+
+func one[T any](v T) func(func(T) bool) { return func(yield func(T) bool) { yield(v) } }
+
+// runes is an encoder that keeps the text: id by rune.
+type runes struct{}
+
+func (runes) Encode(text string) []int {
+	var ids []int
+	for _, r := range text {
+		ids = append(ids, int(r))
+	}
+	return ids
+}
+
+func TestWikiTextReadersAgreeWithPython(t *testing.T) {
+	for _, want := range readOracle(t).WikiText {
+		hf := eval.NewWikiText(eval.HF, runes{}, want.Text)
+		if got := string32(hf.Documents[0].Tokens); got != want.Lines {
+			t.Errorf("lines of %q: %q, want %q", want.Text, got, want.Lines)
+		}
+		lm := eval.NewWikiText(eval.LMEval, runes{}, want.Text)
+		if len(lm.Documents) != len(want.Pages) {
+			t.Errorf("%q: %d pages, want %d", want.Text, len(lm.Documents), len(want.Pages))
+			continue
+		}
+		for i, d := range lm.Documents {
+			p := want.Pages[i]
+			if got := string32(d.Tokens); got != p.Detokenized {
+				t.Errorf("page %q: %q, want %q", p.Page, got, p.Detokenized)
+			}
+			if d.Words != p.Words || d.Bytes != p.Bytes {
+				t.Errorf("page %q: %d words and %d bytes, want %d and %d", p.Page, d.Words, d.Bytes, p.Words, p.Bytes)
+			}
+		}
+	}
+}
+
+func string32(ids []int) string {
+	r := make([]rune, len(ids))
+	for i, id := range ids {
+		r[i] = rune(id)
+	}
+	return string(r)
+}

@@ -1,0 +1,202 @@
+package eval
+
+// The protocols: which tokens are scored, with what before them, and how much each counts.
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+
+	"picogpt/model"
+)
+
+// A Protocol is a published definition of perplexity. They give different numbers for one text and one model.
+type Protocol string
+
+const (
+	// HF is Hugging Face's "perplexity of fixed-length models": windows that advance by a stride, no BOS, the first token
+	// unscored. A window's mean over its t new tokens (t−1 where the window has no more targets) is weighed by t−1.
+	HF Protocol = "hf"
+
+	// LMEval is EleutherAI lm-evaluation-harness's loglikelihood_rolling: a BOS before each document, every token scored,
+	// disjoint windows with one token of context, the last one filled up with context on the left.
+	LMEval Protocol = "lm-eval"
+
+	// LlamaCpp is llama-perplexity: disjoint chunks, the tail dropped, the second half of each chunk scored, no BOS for GPT-2's
+	// vocabulary. It needs two chunks, and defines a standard error.
+	LlamaCpp Protocol = "llama.cpp"
+)
+
+// Protocols returns the protocols there are.
+func Protocols() []Protocol { return []Protocol{HF, LMEval, LlamaCpp} }
+
+// ParseProtocol returns the protocol of that name.
+func ParseProtocol(name string) (Protocol, error) {
+	var names []string
+	for _, p := range Protocols() {
+		if string(p) == name {
+			return p, nil
+		}
+		names = append(names, string(p))
+	}
+	return "", fmt.Errorf("protocol %q: want one of %s", name, strings.Join(names, ", "))
+}
+
+// Options say how to measure. The zero value is HF with disjoint windows of the model's context.
+type Options struct {
+	Protocol Protocol // "" is HF
+	Window   int      // tokens of context at most; 0 is n_positions
+	Stride   int      // HF only: how far windows advance; 0 is Window
+
+	Batch    int            // windows in one Eval; 0 is as many as fill a pass of the model. It changes no digit.
+	Progress func(Progress) // if not nil, called after each Eval
+}
+
+// Progress is how far a measurement has come.
+type Progress struct {
+	Done, Total int     // tokens of the text
+	Perplexity  float64 // of what is done; NaN while nothing is scored
+}
+
+// A window is one forward pass of a protocol. tokens[:len−1] are evaluated; tokens[first:] are scored, each from all before it.
+type window struct {
+	tokens []int
+	first  int // ≥ 1
+	weight int // what the mean over the scored tokens counts for: their number, but for HF's quirk
+	end    int // tokens of the text that are behind this window, for progress
+}
+
+// settings are options made definite for a model.
+type settings struct {
+	Options
+	bos int // LMEval's prefix
+}
+
+func (o Options) settle(c model.Config) (settings, error) {
+	s := settings{Options: o}
+	if s.Protocol == "" {
+		s.Protocol = HF
+	}
+	if _, err := ParseProtocol(string(s.Protocol)); err != nil {
+		return s, err
+	}
+	if s.Window == 0 {
+		s.Window = c.Positions
+	}
+	least := map[Protocol]int{HF: 2, LMEval: 1, LlamaCpp: 3}[s.Protocol] // what leaves a window a target
+	if s.Window < least || s.Window > c.Positions {
+		return s, fmt.Errorf("window: %d, want %d to %d (n_positions) for %s", s.Window, least, c.Positions, s.Protocol)
+	}
+	switch {
+	case s.Stride == 0:
+		s.Stride = s.Window
+	case s.Protocol != HF && s.Stride != s.Window:
+		return s, fmt.Errorf("stride: %d, want none: %s's windows are disjoint", s.Stride, s.Protocol)
+	case s.Stride < 1 || s.Stride > s.Window:
+		return s, fmt.Errorf("stride: %d, want 1 to %d (the window)", s.Stride, s.Window)
+	}
+	if s.Batch < 0 {
+		return s, fmt.Errorf("batch: %d, want 1 or more, or 0", s.Batch)
+	}
+	if s.Batch == 0 {
+		s.Batch = max(1, batchRows/s.Window)
+	}
+	if s.Protocol == LMEval {
+		id, err := BOS(c)
+		if err != nil {
+			return s, err
+		}
+		s.bos = id
+	}
+	return s, nil
+}
+
+// batchRows is how many rows one Eval should have: enough for the model's passes to be full.
+const batchRows = 1024
+
+// BOS returns the id that protocols put before a text: bos_token_id, or eos_token_id where the vocabulary has no such id.
+func BOS(c model.Config) (int, error) {
+	if c.BOSTokenID != nil {
+		return *c.BOSTokenID, nil
+	}
+	if len(c.EOSTokenIDs) > 0 {
+		return c.EOSTokenIDs[0], nil
+	}
+	return 0, fmt.Errorf("bos_token_id and eos_token_id: none within the vocabulary of %d, want one to put before the text", c.VocabSize)
+}
+
+// check says why the protocol cannot score a text of so many tokens.
+func (s *settings) check(tokens int) error {
+	least := map[Protocol]int{HF: 2, LMEval: 1, LlamaCpp: 2 * s.Window}[s.Protocol]
+	if tokens >= least {
+		return nil
+	}
+	hint := ""
+	if s.Protocol == LlamaCpp {
+		hint = fmt.Sprintf(" (two windows of %d)", s.Window)
+	}
+	return fmt.Errorf("text: %d tokens, want at least %d%s for %s", tokens, least, hint, s.Protocol)
+}
+
+// windows lists the windows of one document.
+func (s *settings) windows(tokens []int) iter.Seq[window] {
+	switch s.Protocol {
+	case LMEval:
+		return s.rolling(tokens)
+	case LlamaCpp:
+		return s.chunks(tokens)
+	}
+	return s.strided(tokens)
+}
+
+// strided follows huggingface.co/docs/transformers/perplexity, where the loss is a mean over the labels that are left after
+// the shift, min(t, e−b−1) of them, and the weight t−1 whatever their number.
+func (s *settings) strided(tokens []int) iter.Seq[window] {
+	return func(yield func(window) bool) {
+		prev := 0
+		for b := 0; prev < len(tokens); b += s.Stride {
+			e := min(b+s.Window, len(tokens))
+			t := e - prev
+			prev = e
+			targets := min(t, e-b-1)
+			w := window{tokens: tokens[b:e], first: e - b - targets, weight: t - 1, end: e}
+			if targets > 0 && !yield(w) {
+				return
+			}
+		}
+	}
+}
+
+// rolling follows lm_eval.utils.get_rolling_token_windows with context_len 1. The first window's context is the BOS; the others begin
+// with the last token already scored, but for the last, which takes as much context as fits.
+func (s *settings) rolling(tokens []int) iter.Seq[window] {
+	return func(yield func(window) bool) {
+		for done := 0; done < len(tokens); {
+			n := min(len(tokens)-done, s.Window)
+			e := done + n
+			w := window{first: 1, weight: n, end: e}
+			if done == 0 {
+				w.tokens = append([]int{s.bos}, tokens[:n]...)
+			} else {
+				w.tokens = tokens[e-s.Window-1 : e]
+				w.first = len(w.tokens) - n
+			}
+			done = e
+			if !yield(w) {
+				return
+			}
+		}
+	}
+}
+
+// chunks follows llama-perplexity without --ppl-stride: token window/2 of a chunk is the last that is context only.
+func (s *settings) chunks(tokens []int) iter.Seq[window] {
+	return func(yield func(window) bool) {
+		for e := s.Window; e <= len(tokens); e += s.Window {
+			first := s.Window/2 + 1
+			if !yield(window{tokens: tokens[e-s.Window : e], first: first, weight: s.Window - first, end: e}) {
+				return
+			}
+		}
+	}
+}

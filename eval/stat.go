@@ -1,0 +1,94 @@
+package eval
+
+// What is measured of one token, from the logits before it.
+
+import (
+	"slices"
+
+	"picogpt/kernels"
+)
+
+// A Stat is how one token was predicted. Logarithms are natural.
+type Stat struct {
+	ID      int
+	LogProb float64
+	Rank    int     // how many ids have a greater logit; ids of equal logits share a rank
+	Greedy  bool    // it is the greedy choice: of rank 0, and the lowest such id
+	Entropy float64 // of the prediction, in nats
+
+	Top []Alternative // the most probable ids, best first, as many as were asked for
+}
+
+// An Alternative is an id that could have been.
+type Alternative struct {
+	ID      int
+	LogProb float64
+}
+
+// measure says what to find beside the log-probability.
+type measure struct {
+	decay *decay // rank and entropy too, unless nil
+	top   int
+}
+
+// A summary is what all tokens at one position have in common.
+type summary struct {
+	measure
+	lse, entropy float64
+	best         []Alternative
+}
+
+func (m measure) summarize(logits []float32) summary {
+	s := summary{measure: m, lse: kernels.LogSumExp(logits)}
+	if m.decay != nil {
+		s.entropy = m.decay.entropy(logits, s.lse)
+	}
+	if m.top > 0 {
+		s.best = top(logits, m.top)
+		for i := range s.best {
+			s.best[i].LogProb = float64(logits[s.best[i].ID]) - s.lse
+		}
+	}
+	return s
+}
+
+// stat is the measure of one id; logits are those that were summarized.
+func (s *summary) stat(logits []float32, id int) Stat {
+	t := Stat{ID: id, LogProb: float64(logits[id]) - s.lse, Entropy: s.entropy, Top: s.best}
+	if s.decay != nil {
+		t.Rank, t.Greedy = rank(logits, id)
+	}
+	return t
+}
+
+// rank counts the logits greater than that of id, and says whether none before it is as great.
+func rank(logits []float32, id int) (n int, greedy bool) {
+	x := logits[id]
+	for _, v := range logits {
+		if v > x {
+			n++
+		}
+	}
+	return n, n == 0 && !slices.Contains(logits[:id], x)
+}
+
+// top returns the k first ids in the order of falling logits and rising ids, by insertion: few of a vocabulary's logits get past the
+// worst of the best.
+func top(logits []float32, k int) []Alternative {
+	k = min(k, len(logits))
+	best := make([]Alternative, 0, k)
+	for id, v := range logits {
+		if len(best) == k && v <= logits[best[k-1].ID] {
+			continue
+		}
+		if len(best) < k {
+			best = append(best, Alternative{})
+		}
+		i := len(best) - 1
+		for ; i > 0 && v > logits[best[i-1].ID]; i-- {
+			best[i] = best[i-1]
+		}
+		best[i].ID = id
+	}
+	return best
+}

@@ -1,0 +1,187 @@
+package eval
+
+// From bytes to documents of tokens, as each protocol's publisher reads them.
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"iter"
+	"strings"
+	"unicode"
+)
+
+// An Encoder turns text into ids. *tokenizer.Tokenizer is one.
+type Encoder interface {
+	Encode(text string) []int // any bytes, valid UTF-8 or not
+}
+
+// A Document is what a protocol takes as one text. Words and Bytes are of the original, before any detokenizing; 0 if they are not known.
+type Document struct {
+	Tokens       []int
+	Words, Bytes int
+}
+
+// A Text is what is measured.
+type Text struct {
+	Documents []Document
+	SHA256    string // of the original bytes, in hexadecimal; "" if they are not known
+}
+
+// NewText encodes files, byte for byte. For LMEval each is a document; the other protocols know one text, which is all files one
+// after the other.
+func NewText(p Protocol, e Encoder, files ...string) Text {
+	if p != LMEval {
+		files = []string{strings.Join(files, "")}
+	}
+	t := Text{SHA256: digest(files)}
+	for _, f := range files {
+		t.Documents = append(t.Documents, Document{e.Encode(f), words(f), len(f)})
+	}
+	return t
+}
+
+// NewWikiText encodes raw WikiText files as the protocol's publisher does. HF takes the lines of the datasets library, a blank one
+// as "" and every other with its line feed, joined by two line feeds. LMEval takes pages, detokenized. LlamaCpp takes the
+// bytes as they are.
+func NewWikiText(p Protocol, e Encoder, files ...string) Text {
+	switch p {
+	case LMEval:
+		t := Text{SHA256: digest(files)}
+		for _, f := range files {
+			for page := range wikiPages(newlines(f)) {
+				t.Documents = append(t.Documents, Document{e.Encode(wikiDetokenize(page)), words(page), len(page)})
+			}
+		}
+		return t
+	case LlamaCpp:
+		return NewText(p, e, files...)
+	}
+	all := strings.Join(files, "")
+	return Text{
+		Documents: []Document{{e.Encode(wikiLines(newlines(all))), words(all), len(all)}},
+		SHA256:    digest(files),
+	}
+}
+
+func digest(files []string) string {
+	h := sha256.New()
+	for _, f := range files {
+		for len(f) > 0 { // without a copy of the whole
+			n := min(len(f), 1<<16)
+			h.Write([]byte(f[:n]))
+			f = f[n:]
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// newlines turns "\r\n" and "\r" into "\n", as Python does to the files that it reads as text.
+func newlines(s string) string {
+	if !strings.Contains(s, "\r") {
+		return s
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
+}
+
+// space is Python's \s: Unicode white space and the four separators U+001C to U+001F.
+func space(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
+
+// words is len(re.split(r"\s+", s)): the runs of white space and one, so that white space at an end makes an empty word.
+func words(s string) int {
+	n, inside := 1, false
+	for _, r := range s {
+		is := space(r)
+		if is && !inside {
+			n++
+		}
+		inside = is
+	}
+	return n
+}
+
+// wikiLines is "\n\n".join(lines) of the datasets library's wikitext.
+func wikiLines(s string) string {
+	var b strings.Builder
+	b.Grow(len(s) + len(s)/64)
+	first := true
+	for line := range strings.Lines(s) {
+		if !first {
+			b.WriteString("\n\n")
+		}
+		first = false
+		if strings.TrimFunc(line, space) != "" {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// wikiPages cuts a file before each level-one heading, " = Title = ", as the dataset wikitext_document_level does. The line feed before
+// a heading belongs to no page.
+func wikiPages(s string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		start := 0
+		for at := 0; at <= len(s); {
+			end := strings.IndexByte(s[at:], '\n')
+			if end < 0 {
+				end = len(s) - at
+			}
+			if at > 0 && heading(s[at:at+end]) {
+				if page := s[start : at-1]; strings.TrimFunc(page, space) != "" && !yield(page) {
+					return
+				}
+				start = at
+			}
+			at += end + 1
+		}
+		yield(s[start:])
+	}
+}
+
+// heading reports whether a line is a level-one heading: "= … =", and not "= = … = =".
+func heading(line string) bool {
+	line = strings.ReplaceAll(strings.ReplaceAll(line, "= = =", "==="), "= =", "==")
+	line = strings.TrimFunc(line, space)
+	return strings.HasPrefix(line, "= ") && strings.HasSuffix(line, " =")
+}
+
+// wikiDetokenize undoes WikiText's word-level tokens, by the rules of lm_eval's preprocess_wikitext and in their order.
+func wikiDetokenize(s string) string {
+	s = replace(s, "s '", "s'",
+		" @-@ ", "-", " @,@ ", ",", " @.@ ", ".",
+		" : ", ": ", " ; ", "; ", " . ", ". ", " ! ", "! ", " ? ", "? ", " , ", ", ")
+	for _, pair := range []string{"()", "[]", "{}", `""`, "''"} {
+		s = tighten(s, pair[0], pair[1])
+	}
+	return replace(s, "= = = =", "====", "= = =", "===", "= =", "==",
+		" ° ", "°", " \n", "\n", "\n ", "\n", " N ", " 1 ", " 's", "'s")
+}
+
+// replace makes one replacement after the other.
+func replace(s string, pairs ...string) string {
+	for i := 0; i < len(pairs); i += 2 {
+		s = strings.ReplaceAll(s, pairs[i], pairs[i+1])
+	}
+	return s
+}
+
+// tighten removes the white space just inside each pair of marks: from an opening mark to the next closing one, whatever is between.
+func tighten(s string, open, close byte) string {
+	var b strings.Builder
+	for {
+		i := strings.IndexByte(s, open)
+		if i < 0 {
+			break
+		}
+		n := strings.IndexByte(s[i+1:], close)
+		if n < 0 {
+			break
+		}
+		b.WriteString(s[:i+1])
+		b.WriteString(strings.TrimFunc(s[i+1:i+1+n], space))
+		b.WriteByte(close)
+		s = s[i+1+n+1:]
+	}
+	b.WriteString(s)
+	return b.String()
+}
