@@ -1,0 +1,76 @@
+// The machine's limits in C, to hold `gpt bench` against: how fast threads read memory, and how fast they multiply and add.
+//
+//	cc -O3 -march=native -pthread limits.c -o limits && ./limits 2
+//
+// It prints the same two numbers under the same names as gpt bench --json does in "limits", each the best of several runs.
+
+#include <immintrin.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { BYTES = 1 << 29, ITERATIONS = 20000000, RUNS = 10, MAX_THREADS = 256 };
+
+static char *memory;
+static int threads;
+static volatile float sink;
+
+static double now(void) {
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+// Each thread reads a contiguous share once.
+static void *read_share(void *arg) {
+	size_t share = BYTES / threads, from = (size_t)(intptr_t)arg * share;
+	__m256i a = _mm256_setzero_si256(), b = a, c = a, d = a;
+	for (const char *p = memory + from, *end = p + share; p < end; p += 128) {
+		a = _mm256_add_epi64(a, _mm256_loadu_si256((const __m256i *)p));
+		b = _mm256_add_epi64(b, _mm256_loadu_si256((const __m256i *)(p + 32)));
+		c = _mm256_add_epi64(c, _mm256_loadu_si256((const __m256i *)(p + 64)));
+		d = _mm256_add_epi64(d, _mm256_loadu_si256((const __m256i *)(p + 96)));
+	}
+	a = _mm256_add_epi64(_mm256_add_epi64(a, b), _mm256_add_epi64(c, d));
+	sink += (float)_mm256_extract_epi64(a, 0) + (float)_mm256_extract_epi64(a, 3);
+	return NULL;
+}
+
+// Twelve independent chains keep two FMA units of latency four or five busy.
+static void *fma_share(void *arg) {
+	__m256 x[12], m = _mm256_set1_ps(0.5f), one = _mm256_set1_ps(1 + (float)(intptr_t)arg);
+	for (int i = 0; i < 12; i++) x[i] = _mm256_set1_ps((float)i);
+	for (int n = 0; n < ITERATIONS; n++)
+		for (int i = 0; i < 12; i++) x[i] = _mm256_fmadd_ps(x[i], m, one);
+	for (int i = 1; i < 12; i++) x[0] = _mm256_add_ps(x[0], x[i]);
+	sink += _mm256_cvtss_f32(x[0]);
+	return NULL;
+}
+
+static double best(void *(*share)(void *)) {
+	double least = 1e9;
+	for (int run = 0; run < RUNS; run++) {
+		pthread_t ids[MAX_THREADS];
+		double start = now();
+		for (int i = 1; i < threads; i++) pthread_create(&ids[i], NULL, share, (void *)(intptr_t)i);
+		share(0);
+		for (int i = 1; i < threads; i++) pthread_join(ids[i], NULL);
+		double took = now() - start;
+		if (took < least) least = took;
+	}
+	return least;
+}
+
+int main(int argc, char **argv) {
+	threads = argc > 1 ? atoi(argv[1]) : 1;
+	if (threads < 1 || threads > MAX_THREADS) return 2;
+	memory = aligned_alloc(4096, BYTES);
+	memset(memory, 1, BYTES);
+	double read = BYTES / best(read_share);
+	double fma = 2.0 * 8 * 12 * ITERATIONS * threads / best(fma_share);
+	printf("{\"threads\":%d,\"read_gbps\":%.1f,\"fma_gflops\":%.1f}\n", threads, read / 1e9, fma / 1e9);
+	return 0;
+}
