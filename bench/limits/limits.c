@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { BYTES = 1 << 29, ITERATIONS = 20000000, RUNS = 10, MAX_THREADS = 256 };
+enum { BYTES = 1 << 29, ITERATIONS = 4000000, RUNS = 10, MAX_THREADS = 256 };
 
 static char *memory;
 static int threads;
