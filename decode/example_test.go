@@ -1,0 +1,112 @@
+package decode_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"picogpt/decode"
+	"picogpt/model"
+	"picogpt/tokenizer"
+	"picogpt/weights"
+	"picogpt/weights/demo"
+)
+
+// loadDemo stands for model.Load("directory", model.Options{}).
+func loadDemo() *model.Model {
+	config, err := model.ParseConfig(demo.Config())
+	if err != nil {
+		log.Fatal(err)
+	}
+	file, err := weights.FromBytes("demo", demo.Weights())
+	if err != nil {
+		log.Fatal(err)
+	}
+	m, err := model.New(config, file, model.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return m
+}
+
+func ExampleGenerate() {
+	m := loadDemo()
+	defer m.Close()
+	tok := tokenizer.GPT2()
+	prompt := "Once upon a time"
+	fmt.Print(prompt)
+	for t, err := range decode.Generate(context.Background(), m.NewSession(), tok.Encode(prompt),
+		decode.Options{Vocabulary: tok, MaxTokens: 60, Stop: []string{"One day"}}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Print(t.Text) // as it comes
+		if t.Finish != "" {
+			fmt.Printf("[%s]\n", t.Finish)
+		}
+	}
+	// Output:
+	// Once upon a time, there was a little girl named Lily. She loved to play outside in the sun. [stop]
+}
+
+// The session keeps what it has read, so that a dialogue, or a second look at one story, costs only what is new.
+func ExampleGenerate_goOn() {
+	m := loadDemo()
+	defer m.Close()
+	tok := tokenizer.GPT2()
+	s := m.NewSession()
+	next := tok.Encode("The dog was very")
+	for range 2 {
+		for t, err := range decode.Generate(context.Background(), s, next, decode.Options{Vocabulary: tok, MaxTokens: 8}) {
+			if err != nil {
+				log.Fatal(err)
+			}
+			fmt.Print(t.Text)
+			next = []int{t.ID} // chosen, not yet evaluated
+		}
+		fmt.Printf(" [%d tokens held]\n", s.Len())
+	}
+	// Output:
+	// happy and he was so happy. He [11 tokens held]
+	//  thanked the dog for helping him. From [19 tokens held]
+}
+
+func ExampleSamples() {
+	m := loadDemo()
+	defer m.Close()
+	tok := tokenizer.GPT2()
+	texts := make([]string, 3)
+	for t, err := range decode.Samples(context.Background(), m.NewSession(), tok.Encode("Tom and Sue went to the"), len(texts),
+		decode.Options{Vocabulary: tok, MaxTokens: 10, Temperature: 0.8, TopK: 40, Seed: 1}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		texts[t.Sample] += t.Text
+	}
+	for i, text := range texts {
+		fmt.Printf("seed %d:%s\n", 1+i, text)
+	}
+	// Output:
+	// seed 1: zoo. They saw a beautiful lake. They had
+	// seed 2: park with their mom. They saw a big slide
+	// seed 3: park.
+	// At the park, Tom saw a
+}
+
+// A loop of one's own: the sampler sees one row of logits at a time.
+func ExampleSampler() {
+	s, err := decode.NewSampler(decode.Options{Temperature: 1, TopP: 0.99, Seed: 4})
+	if err != nil {
+		log.Fatal(err)
+	}
+	logits := []float32{2, 1, 0, -3}
+	for range 6 {
+		id, err := s.Next(logits, nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%d (%.3f) ", id, decode.LogProb(logits, id))
+	}
+	// Output:
+	// 1 (-1.412) 1 (-1.412) 0 (-0.412) 0 (-0.412) 0 (-0.412) 1 (-1.412)
+}
