@@ -27,6 +27,8 @@ type Team struct {
 	phase   atomic.Uint32
 	_       [60]byte
 
+	rows atomic.Pointer[quantRows] // see sharedRows
+
 	sleepers atomic.Int32
 	mu       sync.Mutex
 	wake     sync.Cond
@@ -38,7 +40,7 @@ type Worker struct {
 	team    *Team
 	id      int
 	scratch [scratches][]float32
-	ints    []int16
+	row     *quantRows // one row
 }
 
 // NewTeam starts a team. threads ≤ 0 means one for each processor that Go may use. variant names the kernels to run:
@@ -56,8 +58,9 @@ func NewTeam(threads int, name string) (*Team, error) {
 	}
 	t := &Team{variant: v, workers: make([]Worker, threads)}
 	t.wake.L = &t.mu
+	t.rows.Store(&quantRows{})
 	for i := range t.workers {
-		t.workers[i].team, t.workers[i].id = t, i
+		t.workers[i].team, t.workers[i].id, t.workers[i].row = t, i, &quantRows{}
 	}
 	for i := 1; i < threads; i++ {
 		start := make(chan func(*Worker), 1)

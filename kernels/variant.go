@@ -8,7 +8,7 @@ import (
 )
 
 // A variant is one implementation of the leaf operations. Each field's definition is the pure Go function of the same name
-// in leaf.go (leafquant.go for the integer ones); slices are at least as long as the sizes say, and never overlap.
+// in leaf.go (quantleaf.go for the integer ones); slices are at least as long as the sizes say, and never overlap.
 type variant struct {
 	name string
 
@@ -28,6 +28,11 @@ type variant struct {
 	scoresMax func(s, mask []float32, scale, max float32) float32
 	logSumExp func(x []float32) float64
 	convert16 func(dst []float32, src []uint16, bf16 bool)
+
+	quantizeRow func(q []int16, sums []int32, x []float32) float32
+	quantTile8  func(y []float32, ldy int, q []int16, sums []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)
+	quantTile4  func(y []float32, ldy int, q []int16, sums []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)
+	scaleAdd    func(y, bias []float32, by float32)
 
 	fmaPeak    func(iterations int) float64
 	readMemory func(b []byte) uint64
@@ -51,6 +56,11 @@ var goVariant = &variant{
 	scoresMax: scoresMax,
 	logSumExp: logSumExp,
 	convert16: convert16,
+
+	quantizeRow: quantizeRow,
+	quantTile8:  quantTile8,
+	quantTile4:  quantTile4,
+	scaleAdd:    scaleAdd,
 
 	fmaPeak:    fmaPeak,
 	readMemory: readMemory,

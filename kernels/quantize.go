@@ -1,0 +1,212 @@
+package kernels
+
+// Conversion of weights from one number format to another.
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// Convert returns src in format f: the same bits whatever the team. Sizes, and where there is one the layout, stay. F16 and BF16 are
+// rounded to nearest even; of Q8 and Q4, encode8 and encode4 say how. The result is src itself where that is its format.
+// It calls [Team.Run], so it must not be called within.
+func Convert(t *Team, f Format, src *Matrix) Matrix {
+	dst := Matrix{Format: f, Layout: src.Layout, In: src.In, Out: src.Out}
+	switch {
+	case f == src.Format:
+		return *src
+	case f == Q8 || f == Q4:
+		dst.Blocks = make([]byte, QuantBytes(f, src.In, src.Out))
+	case f == F32:
+		dst.F32 = make([]float32, src.In*src.Out)
+	default:
+		dst.F16 = make([]uint16, src.In*src.Out)
+	}
+	tiles := (src.Out + tileCols - 1) / tileCols
+	t.Run(func(w *Worker) {
+		var values tileValues
+		for o := w.Next(); o < tiles; o = w.Next() {
+			for b := range blocksOf(src.In) {
+				src.readTile(&values, o, b)
+				dst.writeTile(&values, o, b)
+			}
+		}
+	})
+	return dst
+}
+
+// tileValues are a tile's weights by input and output.
+type tileValues [quantBlock][tileCols]float32
+
+// tile returns tile (o, b) of a matrix in Q8 or Q4.
+func (m *Matrix) tile(o, b int) []byte {
+	size := m.Format.tileBytes()
+	return m.Blocks[(o*blocksOf(m.In)+b)*size:][:size]
+}
+
+// span returns where tile (o, b) of a float matrix lies: at start, the next input and the next output so many numbers further
+// on, and how many of each there are.
+func (m *Matrix) span(o, b int) (start, in, out, ins, outs int) {
+	in, out = m.Out, 1
+	if m.Layout == OutIn {
+		in, out = 1, m.In
+	}
+	return b*quantBlock*in + o*tileCols*out, in, out, min(quantBlock, m.In-b*quantBlock), min(tileCols, m.Out-o*tileCols)
+}
+
+// readTile sets values to those of tile (o, b), zeros past the end.
+func (m *Matrix) readTile(values *tileValues, o, b int) {
+	if m.Blocks != nil {
+		tile := m.tile(o, b)
+		for k := range values {
+			for j := range values[k] {
+				values[k][j] = float32(float32(m.Format.integer(tile, j, k)) * tileScale(tile, j))
+			}
+		}
+		return
+	}
+	start, in, out, ins, outs := m.span(o, b)
+	if ins < quantBlock || outs < tileCols {
+		*values = tileValues{}
+	}
+	for k := range ins {
+		for j := range outs {
+			if i := start + k*in + j*out; m.Format == F32 {
+				values[k][j] = m.F32[i]
+			} else {
+				values[k][j] = widen(m.F16[i], m.bf16())
+			}
+		}
+	}
+}
+
+// writeTile sets tile (o, b) to values.
+func (m *Matrix) writeTile(values *tileValues, o, b int) {
+	switch m.Format {
+	case Q8:
+		encode8(m.tile(o, b), values)
+		return
+	case Q4:
+		encode4(m.tile(o, b), values)
+		return
+	}
+	start, in, out, ins, outs := m.span(o, b)
+	for k := range ins {
+		for j := range outs {
+			i, v := start+k*in+j*out, values[k][j]
+			switch m.Format {
+			case F32:
+				m.F32[i] = v
+			case F16:
+				m.F16[i] = Half(v)
+			default:
+				m.F16[i] = BFloat(v)
+			}
+		}
+	}
+}
+
+// encode8 makes a Q8 tile. An output's scale is the bfloat16 nearest to max|w|/127, its integers are those nearest to w/scale, ties to
+// even, within ±127.
+func encode8(tile []byte, values *tileValues) {
+	for j := range tileCols {
+		scale := blockScale(blockPeak(values, j), 127)
+		binary.LittleEndian.PutUint16(tile[q8Weights+2*j:], scale)
+		inverse := blockInverse(scale)
+		for k := range values {
+			tile[q8Index(j, k)] = byte(nearest(values[k][j], inverse, -127, 127))
+		}
+	}
+}
+
+// fourBits are the integers that encode4 tries for the weight of greatest magnitude. Beyond −8 that weight is cut off, which can serve
+// the others.
+var fourBits = [...]float32{-8, 8, -7.5, 7.5, -8.5, 8.5, -9, 9, -7, 7, -9.5, 9.5, -10, 10}
+
+// encode4 makes a Q4 tile. For each of fourBits there is a scale, the bfloat16 nearest to the peak divided by it, and the
+// integers nearest to w/scale, ties to even, within −8 … 7. The first with the least sum of squared errors is taken.
+func encode4(tile []byte, values *tileValues) {
+	clear(tile[:q4Weights])
+	for j := range tileCols {
+		peak := blockPeak(values, j)
+		var best uint16
+		least := float32(math.Inf(1))
+		for _, d := range fourBits {
+			scale := blockScale(peak, d)
+			if e := blockError(values, j, scale, peak); e < least || d == fourBits[0] {
+				best, least = scale, e
+			}
+		}
+		binary.LittleEndian.PutUint16(tile[q4Weights+2*j:], best)
+		inverse := blockInverse(best)
+		for k := range values {
+			at, shift := q4Index(j, k)
+			tile[at] |= byte(nearest(values[k][j], inverse, -8, 7)+8) << shift
+		}
+	}
+}
+
+// blockError returns the sum of squared errors of output j's integers −8 … 7 at a scale, in units of peak².
+func blockError(values *tileValues, j int, scale uint16, peak float32) float32 {
+	inverse := blockInverse(scale)
+	var sum float32
+	for k := range values {
+		v := values[k][j]
+		e := float32(float32(v*inverse) - float32(nearest(v, inverse, -8, 7)))
+		sum = float32(sum + float32(e*e))
+	}
+	unit := float32(widen(scale, true) / peak)
+	return float32(sum * float32(unit*unit))
+}
+
+// blockPeak returns output j's weight of greatest magnitude, the first of several: NaN where one is NaN or infinite, and 0
+// where none is at least leastWeight.
+func blockPeak(values *tileValues, j int) float32 {
+	var peak float32
+	var most uint32
+	for k := range values {
+		if bits := math.Float32bits(values[k][j]) & 0x7fffffff; bits > most {
+			peak, most = values[k][j], bits
+		}
+	}
+	switch {
+	case most >= 0x7f800000:
+		return float32(math.NaN())
+	case most < leastWeight:
+		return 0
+	}
+	return peak
+}
+
+const leastWeight = (127 - 80) << 23 // the bits of 2⁻⁸⁰: from there on a scale's inverse is finite
+
+// blockScale returns the scale that gives peak the integer d.
+func blockScale(peak, d float32) uint16 {
+	switch {
+	case peak != peak:
+		return 0x7fc0 // one NaN, the same everywhere
+	case peak == 0:
+		return 0
+	}
+	return BFloat(float32(peak / d))
+}
+
+// blockInverse returns 1/scale, and 0 for a scale that is 0 or NaN.
+func blockInverse(scale uint16) float32 {
+	s := widen(scale, true)
+	if s == 0 || s != s {
+		return 0
+	}
+	return float32(1 / s)
+}
+
+// nearest returns v·inverse, which is below 2²² in magnitude, rounded to an integer, ties to even, and cut off at least and most. It is 0 where
+// inverse is 0, whatever v.
+func nearest(v, inverse float32, least, most int32) int32 {
+	if inverse == 0 {
+		return 0
+	}
+	const shift = 0x1.8p23 // a sum near it has no bits for a fraction
+	n := int32(math.Float32bits(float32(float32(v*inverse)+shift)) - math.Float32bits(shift))
+	return min(max(n, least), most)
+}

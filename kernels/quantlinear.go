@@ -1,0 +1,112 @@
+package kernels
+
+// Linear layers on Q8 and Q4 weights: the rows of x become integers once, then each worker takes tiles of outputs.
+
+// quantRows are rows of x as integers, with scales.
+type quantRows struct {
+	q      []int16   // [rows, blocks, quantBlock]
+	sums   []int32   // [rows, blocks]
+	scales []float32 // [rows]
+}
+
+// grown returns r if it has room, else something larger.
+func (r *quantRows) grown(rows, blocks int) *quantRows {
+	if len(r.sums) >= rows*blocks && len(r.scales) >= rows {
+		return r
+	}
+	sums, scales := max(len(r.sums), rows*blocks), max(len(r.scales), rows)
+	return &quantRows{make([]int16, sums*quantBlock), make([]int32, sums), make([]float32, scales)}
+}
+
+// sharedRows returns the team's room for quantized rows: the same to every worker that asks in the course of one operation, for each
+// asks for the same size, and none asks for the next before all have passed this one's last barrier.
+func (t *Team) sharedRows(rows, blocks int) *quantRows {
+	for {
+		old := t.rows.Load()
+		grown := old.grown(rows, blocks)
+		if grown == old || t.rows.CompareAndSwap(old, grown) {
+			return grown
+		}
+	}
+}
+
+// quantize sets row i of r to x.
+func (r *quantRows) quantize(v *variant, i int, x []float32, blocks int) {
+	at := i * blocks
+	r.scales[i] = v.quantizeRow(r.q[at*quantBlock:(at+blocks)*quantBlock], r.sums[at:at+blocks], x)
+}
+
+const (
+	quantTiles = 8  // tiles of outputs in a task of one row: 100 KB of Q8 weights at GPT-2's width
+	quantWidth = 6  // tiles of outputs in a task of many rows
+	quantRange = 96 // rows in a task, a multiple of tileRows
+	quantDepth = 24 // blocks of inputs at a time: 13 KB of Q8 weights stay in L1
+)
+
+// linearQuant quantizes x, and then splits the product. It leaves the last barrier to its caller.
+func linearQuant(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
+	v, blocks := w.team.variant, blocksOf(m.In)
+	tiles := (m.Out + tileCols - 1) / tileCols
+	if rows == 1 { // each worker for itself: it takes less time than a barrier
+		row := w.row.grown(1, blocks)
+		w.row = row
+		row.quantize(v, 0, x[:m.In], blocks)
+		each := w.share(tiles, 1, quantTiles)
+		for t := w.Next() * each; t < tiles; t = w.Next() * each {
+			w.quantTask(dst, row, 0, 1, m, bias, t, min(each, tiles-t))
+		}
+		return
+	}
+	r := w.team.sharedRows(rows, blocks)
+	for i := w.Next(); i < rows; i = w.Next() {
+		r.quantize(v, i, x[i*m.In:(i+1)*m.In], blocks)
+	}
+	w.Sync()
+	each := w.share(tiles, 1, quantWidth)
+	across := (tiles + each - 1) / each
+	for n := w.Next(); n < across*((rows+quantRange-1)/quantRange); n = w.Next() {
+		i, t := n/across*quantRange, n%across*each
+		w.quantTask(dst, r, i, min(quantRange, rows-i), m, bias, t, min(each, tiles-t))
+	}
+}
+
+// quantTask computes rows from row i on, of tiles tiles of outputs from tile t on.
+func (w *Worker) quantTask(dst []float32, r *quantRows, i, rows int, m *Matrix, bias []float32, t, tiles int) {
+	scaleAdd := w.team.variant.scaleAdd
+	whole := min(tiles, m.Out/tileCols-t)
+	c := t * tileCols
+	w.quantTiles(dst[i*m.Out+c:], m.Out, r, i, rows, m, t, whole)
+	if whole < tiles { // the last tile has fewer outputs than columns: it is computed elsewhere, and what exists is copied
+		edge := w.floats(scratchPack, quantRange*tileCols)
+		w.quantTiles(edge, tileCols, r, i, rows, m, t+whole, 1)
+		for n := range rows {
+			copy(dst[(i+n)*m.Out : (i+n+1)*m.Out][c+whole*tileCols:], edge[n*tileCols:])
+		}
+	}
+	end := min(c+tiles*tileCols, m.Out)
+	if bias != nil {
+		bias = bias[c:end]
+	}
+	for n := range rows {
+		scaleAdd(dst[(i+n)*m.Out:][c:end], bias, r.scales[i+n])
+	}
+}
+
+// quantTiles sets y, rows that lie ldy apart, to the chains of rows from row i of r on with tiles whole tiles from tile t on.
+func (w *Worker) quantTiles(y []float32, ldy int, r *quantRows, i, rows int, m *Matrix, t, tiles int) {
+	v, blocks, size := w.team.variant, blocksOf(m.In), m.Format.tileBytes()
+	leaf := v.quantTile8
+	if m.Format == Q4 {
+		leaf = v.quantTile4
+	}
+	for n := range rows {
+		clear(y[n*ldy:][:tiles*tileCols])
+	}
+	depth := quantDepth
+	if rows <= tileRows { // each weight is read once: in the order of memory
+		depth = max(blocks, 1)
+	}
+	for b := 0; b < blocks; b += depth {
+		leaf(y, ldy, r.q[(i*blocks+b)*quantBlock:], r.sums[i*blocks+b:], blocks, m.Blocks[(t*blocks+b)*size:], blocks*size, rows, min(depth, blocks-b), tiles)
+	}
+}
