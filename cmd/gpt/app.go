@@ -1,0 +1,104 @@
+package main
+
+// The process: its streams, the global flags, and what Ctrl-C does.
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// globals are the flags of every command.
+type globals struct {
+	Model   *string `short:"m" placeholder:"DIR|FILE" help:"checkpoint: a directory with config.json and *.safetensors, or one such file; $$GPT_MODEL, else the embedded demo"`
+	Threads int     `placeholder:"N" default:"0" help:"worker threads; 0 is one for each processor"`
+	Dtype   string  `placeholder:"TYPE" default:"auto" enum:"auto,f32,f16,bf16,q8,q4" help:"number format of the weights: auto (as stored), f32, f16, bf16, q8, q4"`
+	Verbose bool    `short:"v" help:"say on stderr what was used, and how long it took"`
+}
+
+// validate settles what the flags and the environment leave open.
+func (g *globals) validate() error {
+	if g.Model != nil && *g.Model == "" {
+		return usagef("--model: want a directory or a file, found nothing")
+	}
+	if path := os.Getenv("GPT_MODEL"); g.Model == nil && path != "" {
+		g.Model = &path
+	}
+	if g.Threads < 0 {
+		return usagef("--threads %d: want 0 or more", g.Threads)
+	}
+	return nil
+}
+
+// An app is what every command has.
+type app struct {
+	globals
+	stdin  *os.File
+	stdout *output
+	stderr io.Writer
+	start  time.Time
+
+	mu       sync.Mutex
+	cancel   context.CancelFunc // what Ctrl-C calls, if not nil
+	progress *progress          // on the terminal, if not nil
+}
+
+func newApp() *app {
+	return &app{stdin: os.Stdin, stdout: newOutput(os.Stdout), stderr: os.Stderr, start: time.Now()}
+}
+
+// logf writes a line to stderr if -v is given.
+func (a *app) logf(format string, args ...any) {
+	if a.Verbose {
+		fmt.Fprintf(a.stderr, "gpt: "+format+"\n", args...)
+	}
+}
+
+// notef writes a line to stderr that users need to see.
+func (a *app) notef(format string, args ...any) {
+	fmt.Fprintf(a.stderr, "gpt: "+format+"\n", args...)
+}
+
+// watchInterrupts makes Ctrl-C end the process with 130: at once, or between the calls of graceful and its release by
+// cancelling the context, and at once if it comes a second time. A closed pipe becomes an error of Write.
+func (a *app) watchInterrupts() {
+	signal.Ignore(syscall.SIGPIPE)
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	go func() {
+		for range interrupts {
+			a.mu.Lock()
+			cancel := a.cancel
+			a.cancel = nil
+			a.mu.Unlock()
+			if cancel == nil {
+				a.endProgress()
+				os.Exit(130)
+			}
+			cancel()
+		}
+	}()
+}
+
+// graceful returns a context that Ctrl-C cancels. Call release when the work is done.
+func (a *app) graceful() (ctx context.Context, release func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	a.mu.Lock()
+	a.cancel = cancel
+	a.mu.Unlock()
+	return ctx, func() {
+		a.mu.Lock()
+		a.cancel = nil
+		a.mu.Unlock()
+		cancel()
+	}
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

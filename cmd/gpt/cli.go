@@ -1,0 +1,81 @@
+package main
+
+// The grammar of the command line, and parsing.
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// commands is the whole grammar. A command is a struct with flags and a method Run(*app) error.
+type commands struct {
+	globals
+	Version bool `help:"print the version"`
+
+	Generate generateCommand `cmd:"" help:"write text that goes on from a prompt (the default)"`
+	Logits   logitsCommand   `cmd:"" help:"print the logits after some tokens, as JSON"`
+	Tokenize tokenizeCommand `cmd:"" help:"turn text into token ids, or back"`
+	Inspect  inspectCommand  `cmd:"" help:"show what a checkpoint holds, and what it needs"`
+}
+
+// A command is what the command line asks for.
+type command func(a *app) error
+
+func (c command) Run(a *app) error { return c(a) }
+
+// parse reads the command line into a command and a's global flags.
+func parse(a *app, args []string) (command, error) {
+	var c commands
+	k, err := kong.New(&c, kong.Name("gpt"), kong.Writers(a.stdout, a.stderr), kong.Help(printHelp))
+	if err != nil {
+		return nil, err // a mistake in the grammar
+	}
+	k.Model.HelpFlag.Help = "print this"
+	arranged, err := arrange(k.Model.Node, args)
+	if err != nil {
+		return nil, err
+	}
+	ctx, err := k.Parse(arranged)
+	if c.Version {
+		return printVersion, nil
+	}
+	if err == nil {
+		a.globals = c.globals
+		err = a.globals.validate()
+	}
+	if err != nil {
+		return nil, grammarError(err)
+	}
+	return func(a *app) error { return ctx.Run(a) }, nil
+}
+
+// grammarError is a mistake in the command line, with what kong or we know of its mend as the hint.
+func grammarError(err error) error {
+	var own usageError
+	if errors.As(err, &own) || errors.Is(err, errClosedPipe) {
+		return err
+	}
+	message, hint, _ := strings.Cut(err.Error(), ", did you mean ")
+	switch {
+	case hint != "":
+		hint = "did you mean " + strings.ReplaceAll(hint, `"`, "")
+	case strings.HasPrefix(message, "unknown flag"):
+		hint = "gpt --help lists the flags, and a prompt that begins with - goes after --"
+	}
+	return hinted{usageError{errors.New(message)}, hint}
+}
+
+func printVersion(a *app) error {
+	version := "(devel)"
+	info, ok := debug.ReadBuildInfo()
+	if ok && info.Main.Version != "" {
+		version = info.Main.Version
+	}
+	_, err := fmt.Fprintf(a.stdout, "gpt %s, %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
+}

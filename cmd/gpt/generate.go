@@ -1,0 +1,191 @@
+package main
+
+// gpt generate: text that goes on from a prompt.
+
+import (
+	"errors"
+	"iter"
+	"math/rand/v2"
+	"time"
+
+	"picogpt/decode"
+	"picogpt/model"
+	"picogpt/tokenizer"
+)
+
+type generateCommand struct {
+	Prompt promptSource `embed:""`
+
+	MaxTokens     *int     `short:"n" placeholder:"N" group:"How much:" help:"new tokens at most; default: to the end of the text or of the context"`
+	Samples       int      `placeholder:"N" default:"1" group:"How much:" help:"how many texts; text i is what --seed S+i gives alone"`
+	Stop          []string `placeholder:"STRING" sep:"none" group:"How much:" help:"end where the text comes to this string, and leave it out; may be repeated"`
+	Overflow      string   `placeholder:"HOW" default:"error" enum:"error,truncate,slide" group:"How much:" help:"what does not fit the context: error, truncate (drop the prompt's oldest tokens), slide (go on past its end)"`
+	Temp          float64  `placeholder:"T" default:"0.8" aliases:"temperature" group:"Which tokens:" help:"temperature: 0 takes the likeliest token, more is wilder"`
+	TopK          int      `placeholder:"K" default:"40" group:"Which tokens:" help:"only the K likeliest tokens; 0 is off"`
+	TopP          float64  `placeholder:"P" default:"1" group:"Which tokens:" help:"only the likeliest tokens that share the probability P; 1 is off"`
+	MinP          float64  `placeholder:"P" default:"0" group:"Which tokens:" help:"only tokens at least P times as likely as the likeliest; 0 is off"`
+	RepeatPenalty float64  `placeholder:"R" default:"1" group:"Which tokens:" help:"above 1, tokens that were there become less likely; 1 is off"`
+	RepeatLastN   int      `placeholder:"N" default:"0" group:"Which tokens:" help:"how far back the penalty looks; 0 is all the way"`
+	Seed          *uint64  `placeholder:"S" group:"Which tokens:" help:"the same seed gives the same text, on every machine; default: a random one, which -v prints"`
+
+	Output          string `placeholder:"FORM" default:"auto" enum:"auto,text,ids,json" group:"Output:" help:"text, ids (an array for each text) or json (an object for each text, one a line); auto: text where there is a tokenizer"`
+	NoDisplayPrompt bool   `group:"Output:" help:"print only what is new"`
+}
+
+func (c *generateCommand) Help() string {
+	return `The prompt is the words of the command line or --file, else stdin where that is no terminal; what is not needed
+is not read. Bytes count as they are, a newline at the end too. Without a prompt the text starts from
+<|endoftext|>: anything may come. A prompt that is a command's name goes after one: gpt generate tokenize.
+
+The output is the prompt, what follows it, and a newline; several texts have a line --- between them. In ids that is
+one array for each text. An object of --output json has sample, seed, prompt_ids (as given), ids (the new ones,
+without the one that ends the text), text (of ids; null without a tokenizer), logprobs (of ids: in nats, before
+temperature and filters), dropped (how many tokens --overflow dropped) and finish_reason: end_of_text, stop, length
+or interrupted.
+
+  gpt "Once upon a time"
+  gpt --temp 0 -n 20 "The dog was very"
+  gpt -m ~/models/gpt2 -f notes.txt --no-display-prompt
+  gpt --seed 1 --samples 3 --stop $'\n' "Lily said"
+  echo -n "Tom and Sue" | gpt --output json -n 5`
+}
+
+// options checks the flags and makes decode's options of them. Vocabulary is left open.
+func (c *generateCommand) options() (decode.Options, error) {
+	o := decode.Options{
+		Temperature: c.Temp, TopK: c.TopK, TopP: c.TopP, MinP: c.MinP, RepeatPenalty: c.RepeatPenalty, RepeatLastN: c.RepeatLastN,
+		Stop: c.Stop, Overflow: decode.Overflow(c.Overflow),
+	}
+	if c.MaxTokens != nil {
+		if *c.MaxTokens < 1 {
+			return o, usagef("--max-tokens %d: want at least 1", *c.MaxTokens)
+		}
+		o.MaxTokens = *c.MaxTokens
+	}
+	if c.Samples < 1 {
+		return o, usagef("--samples %d: want at least 1", c.Samples)
+	}
+	for _, s := range c.Stop {
+		if s == "" {
+			return o, usagef("--stop: want at least one byte, found none")
+		}
+	}
+	o.Seed = uint64(rand.Uint32()) // short enough to type
+	if c.Seed != nil {
+		o.Seed = *c.Seed
+	}
+	if _, err := decode.NewSampler(o); err != nil {
+		return o, usageError{err}
+	}
+	return o, nil
+}
+
+func (c *generateCommand) Run(a *app) error {
+	o, err := c.options()
+	if err != nil {
+		return err
+	}
+	m, err := a.openModel()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	p, err := c.Prompt.read(a)
+	if err != nil {
+		return err
+	}
+	tok, err := c.vocabulary(a, &p, &o)
+	if err != nil {
+		return err
+	}
+	if p.asText {
+		if err := p.encode(tok, c.Prompt.Special); err != nil {
+			return err
+		}
+	}
+	print, err := c.printer(a, tok, p, o.Seed)
+	if err != nil {
+		return err
+	}
+	fallBack(m.Config(), tok, &p, &o)
+	a.logf("seed: %d", o.Seed)
+	ctx, release := a.graceful()
+	defer release()
+	tokens := decode.Generate(ctx, m.NewSession(), p.ids, o)
+	if s := m.NewSession(); c.Samples > 1 {
+		tokens = decode.Samples(ctx, s, p.ids, c.Samples, o)
+	}
+	return a.stream(tokens, max(1, len(p.ids)), print)
+}
+
+// vocabulary finds the tokenizer that the prompt and the output need, nil if ids will do, and gives o its vocabulary. The
+// ids that may be drawn are those of the tokenizer in every form of output, so that the same seed draws the same.
+func (c *generateCommand) vocabulary(a *app, p *prompt, o *decode.Options) (*tokenizer.Tokenizer, error) {
+	own, err := a.ownTokenizer()
+	switch {
+	case err != nil && (p.asText || c.Output == "text" || len(c.Stop) > 0):
+		return nil, err
+	case err != nil:
+		if !errors.Is(err, errNoTokenizer) {
+			a.notef("no text, only ids: %s", oneLine(err.Error()))
+		}
+		return nil, nil
+	case !p.asText && c.Output == "ids" && len(c.Stop) == 0:
+		o.Vocabulary = idsBelow(gpt2Size)
+		if own != nil {
+			o.Vocabulary = idsBelow(own.Size())
+		}
+		return own, nil
+	case own == nil:
+		own = tokenizer.GPT2()
+	}
+	o.Vocabulary = own
+	return own, nil
+}
+
+// idsBelow is a vocabulary of ids without text, for output in ids.
+type idsBelow int
+
+func (n idsBelow) Size() int                 { return int(n) }
+func (n idsBelow) Bytes(int) ([]byte, error) { return nil, nil }
+
+// fallBack takes the tokenizer's <|endoftext|>, to end a text and to start from, where the config names no such id, as small
+// vocabularies' configs often do.
+func fallBack(config model.Config, tok *tokenizer.Tokenizer, p *prompt, o *decode.Options) {
+	if tok == nil || len(config.EOSTokenIDs) > 0 {
+		return
+	}
+	id, ok := tok.EndOfText()
+	if !ok || id >= config.VocabSize {
+		return
+	}
+	o.EndOfText = []int{id}
+	if len(p.ids) == 0 && config.BOSTokenID == nil {
+		p.ids = []int{id}
+	}
+}
+
+// stream prints texts as they come, in the order of the samples, then what was dropped and how long it took.
+func (a *app) stream(tokens iter.Seq2[decode.Token, error], promptLen int, p printer) (err error) {
+	t := timing{start: time.Now(), prompt: promptLen}
+	defer a.showProgress(t.label)()
+	order := inOrder{print: p.token}
+	for token, failed := range tokens {
+		if err = failed; err != nil {
+			a.endProgress()
+			err = errors.Join(order.interrupt(p), overflowHint(err))
+			break
+		}
+		if t.count(token) == 1 && p.streams() && a.stdout.terminal {
+			a.endProgress()
+		}
+		if err = order.push(token); err != nil {
+			break
+		}
+	}
+	a.endProgress()
+	if !errors.Is(err, errClosedPipe) {
+		t.log(a)
+	}
+	return err
+}

@@ -1,0 +1,206 @@
+package main
+
+// gpt inspect: what a checkpoint holds, and what it needs.
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"text/tabwriter"
+
+	"picogpt/internal/strictjson"
+	"picogpt/model"
+	"picogpt/weights"
+)
+
+type inspectCommand struct {
+	Path *string `arg:"" name:"model" optional:"" help:"the checkpoint, as for --model"`
+	JSON bool    `name:"json" help:"print one JSON object"`
+}
+
+func (c *inspectCommand) Help() string {
+	return `Shows the config, every tensor with its shape and type, the number of parameters, the bytes, and the memory that one
+session needs at the model's full context. Tensors that the model does not use (masks, heads of other tasks) are
+marked. A checkpoint that cannot run is shown as far as it can be read; the reason goes to stderr and the exit status
+is 1.
+
+  gpt inspect
+  gpt inspect ~/models/gpt2 --json`
+}
+
+func (c *inspectCommand) Run(a *app) error {
+	if c.Path != nil {
+		if *c.Path == "" {
+			return usagef("model: want a directory or a file, found nothing")
+		}
+		a.Model = c.Path
+	}
+	config, file, err := a.openFile()
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	i := newInspection(a.modelName(), config, file)
+	m, problem := model.New(config, file, model.Options{Threads: 1})
+	if problem == nil {
+		i.Format = m.Format()
+		i.ignore(m.Ignored())
+		m.Close()
+	} else {
+		i.Problem = problem.Error()
+	}
+	i.measure(config, file)
+	if c.JSON {
+		err = printJSON(a.stdout, i)
+	} else {
+		_, err = a.stdout.Write(i.text())
+	}
+	if err != nil {
+		return err
+	}
+	return problem
+}
+
+// An inspection is what gpt inspect prints.
+type inspection struct {
+	Model      string            `json:"model"`
+	Config     model.Config      `json:"config"`
+	Format     string            `json:"format"` // "" if the model cannot run
+	Metadata   map[string]string `json:"metadata"`
+	Tensors    []inspectedTensor `json:"tensors"`
+	Ignored    []string          `json:"ignored"`
+	Parameters int64             `json:"parameters"` // of the model: what is ignored or stored twice does not count
+	Bytes      int64             `json:"bytes"`      // of the files
+	Memory     memory            `json:"memory"`
+	Problem    string            `json:"problem,omitempty"` // why the model cannot run
+}
+
+type inspectedTensor struct {
+	Name    string `json:"name"`
+	DType   string `json:"dtype"`
+	Shape   []int  `json:"shape"`
+	Bytes   int64  `json:"bytes"`
+	Ignored bool   `json:"ignored,omitempty"`
+}
+
+// memory is in bytes, for one session at full context.
+type memory struct {
+	Weights   int64 `json:"weights"`  // mapped from the file, and shared
+	KeyValues int64 `json:"kv_cache"` // float32, in pages of 64 positions
+	Total     int64 `json:"total"`
+}
+
+func newInspection(name string, config model.Config, file *weights.File) *inspection {
+	i := &inspection{Model: name, Config: config, Metadata: file.Metadata(), Ignored: []string{}, Bytes: file.Size()}
+	for _, t := range file.Tensors() {
+		i.Tensors = append(i.Tensors, inspectedTensor{
+			Name: t.Name, DType: string(t.DType), Shape: slices.Concat([]int{}, t.Shape), Bytes: int64(len(t.Data)),
+		})
+	}
+	return i
+}
+
+func (i *inspection) ignore(names []string) {
+	i.Ignored = append(i.Ignored, names...)
+	for j := range i.Tensors {
+		i.Tensors[j].Ignored = slices.Contains(names, i.Tensors[j].Name)
+	}
+}
+
+// measure counts what the config asks for.
+func (i *inspection) measure(c model.Config, file *weights.File) {
+	const page = 64
+	n, inner := int64(c.Embd), int64(c.Inner)
+	block := 4*n + n*3*n + 3*n + n*n + n + n*inner + inner + inner*n + n // ln_1, ln_2; c_attn; c_proj; c_fc; c_proj
+	i.Parameters = int64(c.VocabSize)*n + int64(c.Positions)*n + int64(c.Layer)*block + 2*n
+	if untied(file) {
+		i.Parameters += int64(c.VocabSize) * n
+	}
+	for _, t := range i.Tensors {
+		if !t.Ignored {
+			i.Memory.Weights += t.Bytes
+		}
+	}
+	pages := (int64(c.Positions) + page - 1) / page
+	i.Memory.KeyValues = 2 * int64(c.Layer) * n * pages * page * 4
+	i.Memory.Total = i.Memory.Weights + i.Memory.KeyValues
+}
+
+// untied reports whether the file has a head that is not wte once more.
+func untied(file *weights.File) bool {
+	for _, head := range []string{"lm_head.weight", "lm_head.decoder.weight"} {
+		t, ok := file.Tensor(head)
+		if !ok {
+			continue
+		}
+		wte, ok := file.Tensor("transformer.wte.weight")
+		if !ok {
+			wte, _ = file.Tensor("wte.weight")
+		}
+		return t.DType != wte.DType || !bytes.Equal(t.Data, wte.Data)
+	}
+	return false
+}
+
+// text lays an inspection out for people.
+func (i *inspection) text() []byte {
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "model\t%s\n", i.Model)
+	fmt.Fprintf(w, "parameters\t%d\n", i.Parameters)
+	fmt.Fprintf(w, "bytes\t%d\t%s\n", i.Bytes, size(i.Bytes))
+	if i.Format != "" {
+		fmt.Fprintf(w, "format\t%s\n", i.Format)
+	}
+	fmt.Fprintf(w, "memory at full context\t%d\t%s: weights %s, keys and values of %d positions %s\n",
+		i.Memory.Total, size(i.Memory.Total), size(i.Memory.Weights), i.Config.Positions, size(i.Memory.KeyValues))
+	w.Flush()
+	fmt.Fprint(&b, "\nconfig\n")
+	for _, line := range configLines(i.Config) {
+		fmt.Fprintf(w, "  %s\t%s\n", line[0], line[1])
+	}
+	w.Flush()
+	if len(i.Metadata) > 0 {
+		fmt.Fprint(&b, "\nmetadata\n")
+		for _, key := range slices.Sorted(maps.Keys(i.Metadata)) {
+			fmt.Fprintf(&b, "  %q: %q\n", key, i.Metadata[key])
+		}
+	}
+	fmt.Fprintf(&b, "\n%s\n", count(len(i.Tensors), "tensor"))
+	for _, t := range i.Tensors {
+		mark := ""
+		if t.Ignored {
+			mark = "\tignored"
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%v\t%d%s\n", t.Name, t.DType, t.Shape, t.Bytes, mark)
+	}
+	w.Flush()
+	return b.Bytes()
+}
+
+// configLines lists a config's fields under their names in config.json.
+func configLines(c model.Config) (lines [][2]string) {
+	b, err := json.Marshal(c)
+	if err != nil {
+		return nil
+	}
+	strictjson.Members(b, func(key string, value json.RawMessage) error {
+		lines = append(lines, [2]string{key, string(value)})
+		return nil
+	})
+	return lines
+}
+
+// size writes a number of bytes for people.
+func size(n int64) string {
+	x := float64(n)
+	for _, unit := range []string{"B", "kB", "MB"} {
+		if x < 1000 {
+			return fmt.Sprintf("%.4g %s", x, unit)
+		}
+		x /= 1000
+	}
+	return fmt.Sprintf("%.4g GB", x)
+}

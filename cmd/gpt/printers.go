@@ -1,0 +1,235 @@
+package main
+
+// The forms of output of gpt generate: text, ids, JSON.
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"picogpt/decode"
+	"picogpt/tokenizer"
+)
+
+// A printer prints the tokens of one sample after another.
+type printer interface {
+	token(t decode.Token) error
+	interrupt() error // the sample that was begun goes no further
+	streams() bool    // tokens show as they come
+}
+
+// printer makes the printer for --output. tok may be nil, if the ids are there.
+func (c *generateCommand) printer(a *app, tok *tokenizer.Tokenizer, p prompt, seed uint64) (printer, error) {
+	form := c.Output
+	if form == "auto" && tok == nil {
+		form = "ids"
+	}
+	switch form {
+	case "json":
+		return &jsonPrinter{out: a.stdout, seed: seed, prompt: p.ids, hasText: tok != nil}, nil
+	case "ids":
+		if c.NoDisplayPrompt {
+			p.ids = nil
+		}
+		return &idsPrinter{out: a.stdout, prompt: p.ids}, nil
+	}
+	text := p.text
+	if !p.asText {
+		var err error
+		if text, err = tok.Decode(p.ids); err != nil {
+			return nil, err
+		}
+	}
+	if c.NoDisplayPrompt {
+		text = ""
+	}
+	return &textPrinter{out: a.stdout, prompt: text}, nil
+}
+
+// A textPrinter prints the prompt, the text as it comes and a newline; a line --- between samples.
+type textPrinter struct {
+	out    *output
+	prompt string
+	inside bool // a sample
+}
+
+func (p *textPrinter) streams() bool { return true }
+
+func (p *textPrinter) token(t decode.Token) error {
+	var b []byte
+	if !p.inside {
+		if p.inside = true; t.Sample > 0 {
+			b = append(b, "---\n"...)
+		}
+		b = append(b, p.prompt...)
+	}
+	b = append(b, t.Text...)
+	if t.Finish != "" {
+		p.inside = false
+		b = append(b, '\n')
+	}
+	_, err := p.out.Write(b)
+	return err
+}
+
+func (p *textPrinter) interrupt() error {
+	if !p.inside {
+		return nil
+	}
+	_, err := p.out.WriteString("\n")
+	return err
+}
+
+// An idsPrinter prints an array of ids for each sample, an id as it comes.
+type idsPrinter struct {
+	out    *output
+	prompt []int
+	inside bool
+	comma  bool
+}
+
+func (p *idsPrinter) streams() bool { return true }
+
+func (p *idsPrinter) token(t decode.Token) error {
+	var b []byte
+	if !p.inside {
+		b = bytes.TrimSuffix(appendIDs(b, p.prompt), []byte("]"))
+		p.inside, p.comma = true, len(p.prompt) > 0
+	}
+	if t.Finish != decode.FinishEndOfText {
+		one := appendIDs(nil, []int{t.ID})
+		if p.comma {
+			b = append(b, ',')
+		}
+		b = append(b, one[1:len(one)-1]...)
+		p.comma = true
+	}
+	if t.Finish != "" {
+		p.inside = false
+		b = append(b, "]\n"...)
+	}
+	_, err := p.out.Write(b)
+	return err
+}
+
+func (p *idsPrinter) interrupt() error {
+	if !p.inside {
+		return nil
+	}
+	_, err := p.out.WriteString("]\n")
+	return err
+}
+
+// A jsonPrinter prints an object for each sample when it is complete.
+type jsonPrinter struct {
+	out     *output
+	seed    uint64
+	prompt  []int
+	hasText bool
+	now     jsonSample
+	inside  bool
+}
+
+type jsonSample struct {
+	Sample       int       `json:"sample"`
+	Seed         uint64    `json:"seed"`
+	PromptIDs    []int     `json:"prompt_ids"`
+	IDs          []int     `json:"ids"`
+	Text         *string   `json:"text"`
+	LogProbs     []float64 `json:"logprobs"`
+	Dropped      int       `json:"dropped"`
+	FinishReason string    `json:"finish_reason"`
+}
+
+func (p *jsonPrinter) streams() bool { return false }
+
+func (p *jsonPrinter) token(t decode.Token) error {
+	s := &p.now
+	if !p.inside {
+		p.inside = true
+		*s = jsonSample{Sample: t.Sample, Seed: p.seed + uint64(t.Sample), PromptIDs: slices.Concat([]int{}, p.prompt), IDs: []int{}, LogProbs: []float64{}}
+		if p.hasText {
+			s.Text = new(string)
+		}
+	}
+	if t.Finish != decode.FinishEndOfText {
+		s.IDs = append(s.IDs, t.ID)
+		s.LogProbs = append(s.LogProbs, t.LogProb)
+	}
+	if p.hasText {
+		*s.Text += t.Text
+	}
+	s.Dropped += t.Dropped
+	if t.Finish == "" {
+		return nil
+	}
+	return p.print(t.Finish)
+}
+
+func (p *jsonPrinter) print(finish string) error {
+	p.inside = false
+	p.now.FinishReason = finish
+	return printJSON(p.out, &p.now)
+}
+
+func (p *jsonPrinter) interrupt() error {
+	if !p.inside {
+		return nil
+	}
+	return p.print("interrupted")
+}
+
+// printJSON prints a value in one line.
+func printJSON(out *output, v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := out.Write(b.Bytes())
+	return err
+}
+
+// inOrder hands on the tokens of several samples that are made side by side, one sample after another.
+type inOrder struct {
+	print   func(decode.Token) error
+	now     int
+	waiting map[int][]decode.Token // of later samples
+}
+
+func (o *inOrder) push(t decode.Token) error {
+	if t.Sample != o.now {
+		if o.waiting == nil {
+			o.waiting = map[int][]decode.Token{}
+		}
+		o.waiting[t.Sample] = append(o.waiting[t.Sample], t)
+		return nil
+	}
+	if err := o.print(t); err != nil || t.Finish == "" {
+		return err
+	}
+	o.now++
+	early := o.waiting[o.now]
+	delete(o.waiting, o.now)
+	for _, t := range early {
+		if err := o.push(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// interrupt ends the sample that is being printed and, where samples are printed whole, the ones after it.
+func (o *inOrder) interrupt(p printer) error {
+	err := p.interrupt()
+	for o.now++; err == nil && !p.streams() && len(o.waiting[o.now]) > 0; o.now++ {
+		for _, t := range o.waiting[o.now] {
+			if err = p.token(t); err != nil {
+				return err
+			}
+		}
+		err = p.interrupt()
+	}
+	return err
+}

@@ -1,0 +1,142 @@
+package main
+
+// Where text and ids come from: the arguments, a file, or stdin.
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"picogpt/tokenizer"
+)
+
+// A textSource is text in the arguments, in a file, or on stdin if that is no terminal. Every byte counts, a newline at the
+// end included. What is not asked for is not read.
+type textSource struct {
+	Words []string `arg:"" name:"text" optional:"" sep:"none" help:"the text; several words are joined by single spaces"`
+	File  *string  `short:"f" placeholder:"FILE" help:"read the text from a file, - for stdin"`
+}
+
+// read returns the text, and false if there is none.
+func (s *textSource) read(a *app) (text string, given bool, err error) {
+	switch {
+	case len(s.Words) > 0 && s.File != nil:
+		return "", false, usagef("text in the arguments and --file: want one of them")
+	case len(s.Words) > 0:
+		return strings.Join(s.Words, " "), true, nil
+	case s.File != nil && *s.File != "-":
+		b, err := os.ReadFile(*s.File)
+		return string(b), true, fileError(*s.File, err)
+	case s.File == nil && !readable(a.stdin):
+		return "", false, nil
+	}
+	b, err := io.ReadAll(a.stdin)
+	return string(b), true, fileError("stdin", err)
+}
+
+// readable reports whether a file is there and is not a person's keyboard.
+func readable(f *os.File) bool {
+	_, err := f.Stat()
+	return err == nil && !isTerminal(f)
+}
+
+// fileError names the file and the reason, and not the system call.
+func fileError(name string, err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// A promptSource is a text, or ids in its place.
+type promptSource struct {
+	Text    textSource `embed:""`
+	Tokens  *string    `placeholder:"IDS" help:"the prompt as token ids, 1,2,3 or [1,2,3]: needs no tokenizer"`
+	Special bool       `help:"special tokens in the text, such as <|endoftext|>, count as such"`
+}
+
+// A prompt is what the model starts from.
+type prompt struct {
+	text   string
+	ids    []int
+	asText bool // ids are to be made from text
+}
+
+// read returns the prompt, with ids only if they were given as such.
+func (s *promptSource) read(a *app) (prompt, error) {
+	if s.Tokens != nil {
+		if len(s.Text.Words) > 0 || s.Text.File != nil {
+			return prompt{}, usagef("--tokens and a text: want one of them")
+		}
+		ids, err := parseIDs(*s.Tokens)
+		if err != nil {
+			return prompt{}, usagef("--tokens: %w", err)
+		}
+		return prompt{ids: ids}, nil
+	}
+	text, _, err := s.Text.read(a)
+	return prompt{text: text, asText: text != ""}, err
+}
+
+// encode fills in the ids of a text.
+func (p *prompt) encode(t *tokenizer.Tokenizer, special bool) error {
+	ids, err := encode(t, p.text, special)
+	p.ids = ids
+	return err
+}
+
+// encode is the tokenizer's Encode, or EncodeSpecial, with an error for a byte that it has no token for.
+func encode(t *tokenizer.Tokenizer, text string, special bool) ([]int, error) {
+	if err := t.Encodable(text); err != nil {
+		return nil, err
+	}
+	if special {
+		return t.EncodeSpecial(text), nil
+	}
+	return t.Encode(text), nil
+}
+
+// parseIDs reads ids as a JSON array, or separated by commas or space.
+func parseIDs(s string) ([]int, error) {
+	s = strings.TrimSpace(s)
+	var words []string
+	if strings.HasPrefix(s, "[") {
+		var values []json.RawMessage
+		if err := json.Unmarshal([]byte(s), &values); err != nil {
+			return nil, fmt.Errorf("want a JSON array of ids: %w", err)
+		}
+		for _, v := range values {
+			words = append(words, string(bytes.TrimSpace(v)))
+		}
+	} else if strings.Contains(s, ",") {
+		words = strings.Split(s, ",")
+	} else {
+		words = strings.Fields(s)
+	}
+	ids := make([]int, len(words))
+	for i, w := range words {
+		id, err := strconv.Atoi(strings.TrimSpace(w))
+		if err != nil {
+			return nil, fmt.Errorf("id %d of %d is %s: want a whole number", i+1, len(words), quoteShort(w))
+		}
+		ids[i] = id
+	}
+	return ids, nil
+}
+
+func quoteShort(s string) string {
+	const most = 40
+	if len(s) > most {
+		return strconv.Quote(s[:most]) + "…"
+	}
+	return strconv.Quote(s)
+}
