@@ -29,10 +29,10 @@ func archVariants() []*variant {
 		logSumExp: logSumExpFast,
 		convert16: convert16Fast,
 
-		quantizeRow: quantizeRow,
-		quantTile8:  quantTile8,
-		quantTile4:  quantTile4,
-		scaleAdd:    scaleAdd,
+		quantizeRow: quantizeRowFast,
+		quantTile8:  quantTile8AVX2,
+		quantTile4:  quantTile4AVX2,
+		scaleAdd:    scaleAddAVX2,
 
 		fmaPeak:    fmaPeakFast,
 		readMemory: readMemoryAVX2,

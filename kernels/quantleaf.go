@@ -8,35 +8,52 @@ import "math"
 // unused, and 16 bits cost no more, since VPMADDWD multiplies int16 anyway. No sum overflows: 32 · 32767 · 128 < 2³¹.
 const quantMax = 32767
 
-// quantizeRow sets q to the integers nearest to x·quantMax/max|x|, ties to even, and zeros past x's end, and sums[b] to
-// the sum of block b. len(q) is a multiple of quantBlock, len(sums) the number of blocks. It returns the scale max|x|/quantMax,
-// by which an integer means a number again. The scale of a row that holds a NaN or an infinity is NaN, with all integers zero; the
-// scale of a row without a number of at least 2⁻⁸⁰ is 0, likewise.
-func quantizeRow(q []int16, sums []int32, x []float32) float32 {
-	var most uint32 // the bits of |x|: they are in the order of the numbers, and NaN comes last
+// quantizeRow sets q to the integers nearest to x·quantMax/max|x|, ties to even, and zeros past x's end, and starts[b] to −8 times the
+// sum of block b, where Q4's sums start. len(q) is a multiple of quantBlock, len(starts) the number of blocks. It
+// returns the scale max|x|/quantMax, by which an integer means a number again. The scale of a row that holds a NaN or an
+// infinity is NaN, that of a row without a number of at least 2⁻⁸⁰ is 0: their integers are zero.
+func quantizeRow(q []int16, starts []int32, x []float32) float32 {
+	scale, inverse := rowScale(math.Float32frombits(peakBits(x)))
+	roundRow(q, starts, x, inverse)
+	return scale
+}
+
+// peakBits returns the bits of max|x|: they are in the order of the numbers, and NaN comes last.
+func peakBits(x []float32) uint32 {
+	var most uint32
 	for _, v := range x {
-		most = max(most, math.Float32bits(v)&0x7fffffff)
+		most = max(most, math.Float32bits(v)&^(1<<31))
 	}
-	clear(q)
-	clear(sums)
-	peak := math.Float32frombits(most)
+	return most
+}
+
+// rowScale returns the scale of a row whose greatest magnitude is peak, and what to multiply the row with: 0 to make it zeros.
+func rowScale(peak float32) (scale, inverse float32) {
 	switch {
-	case most >= 0x7f800000:
-		return float32(math.NaN())
+	case peak-peak != 0: // NaN or infinite
+		return float32(math.NaN()), 0
 	case peak < quantLeast:
-		return 0
+		return 0, 0
 	}
-	inverse := float32(quantMax / peak)
+	return float32(peak / quantMax), float32(quantMax / peak)
+}
+
+const quantLeast = 0x1p-80 // keeps quantMax/peak from overflowing
+
+// roundRow sets q to x·inverse, rounded, and zeros past x's end, and starts as quantizeRow says. Where inverse is 0 q is zero, even
+// if x is not finite.
+func roundRow(q []int16, starts []int32, x []float32, inverse float32) {
+	clear(q)
+	clear(starts)
+	if inverse == 0 {
+		return
+	}
 	for i, v := range x {
 		n := int32(roundEven(float32(v * inverse)))
 		q[i] = int16(n)
-		sums[i/quantBlock] += n
+		starts[i/quantBlock] -= 8 * n
 	}
-	return float32(peak / quantMax)
 }
-
-// quantLeast keeps quantMax/max|x| from overflowing.
-const quantLeast = 0x1p-80
 
 // roundEven rounds |x| < 2²² to the nearest integer, ties to even: a sum near 1.5·2²³ has no bits for a fraction.
 func roundEven(x float32) float32 {
@@ -45,8 +62,8 @@ func roundEven(x float32) float32 {
 
 // quantTile8 goes on with the chains of rows × tiles·tileCols outputs over blocks blocks of Q8 weights: for each block b in order,
 // y[i,j] = fma(float32(Σ q[i,k]·w[k,j] over the block), its scale, y[i,j]). Rows of y lie ldy apart; rows of q lie ldq blocks apart, and so
-// do rows of sums; the tiles of 16 more outputs lie ldw bytes further on in w.
-func quantTile8(y []float32, ldy int, q []int16, sums []int32, ldq int, w []byte, ldw, rows, blocks, tiles int) {
+// do rows of starts; the tiles of 16 more outputs lie ldw bytes further on in w.
+func quantTile8(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int) {
 	for t := range tiles {
 		for i := range rows {
 			out := y[i*ldy+t*tileCols:][:tileCols]
@@ -65,8 +82,8 @@ func quantTile8(y []float32, ldy int, q []int16, sums []int32, ldq int, w []byte
 	}
 }
 
-// quantTile4 is quantTile8 on Q4 weights. sums[i,b] is the sum of row i's block b of q.
-func quantTile4(y []float32, ldy int, q []int16, sums []int32, ldq int, w []byte, ldw, rows, blocks, tiles int) {
+// quantTile4 is quantTile8 on Q4 weights. The sum of row i's block b begins at starts[i,b], which stands for the 8 less of each weight.
+func quantTile4(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int) {
 	for t := range tiles {
 		for i := range rows {
 			out := y[i*ldy+t*tileCols:][:tileCols]
@@ -74,7 +91,7 @@ func quantTile4(y []float32, ldy int, q []int16, sums []int32, ldq int, w []byte
 				tile := w[t*ldw+b*q4Tile:][:q4Tile]
 				x := q[(i*ldq+b)*quantBlock:][:quantBlock]
 				for j := range out {
-					sum := -8 * sums[i*ldq+b]
+					sum := starts[i*ldq+b]
 					for k, v := range x {
 						at, shift := q4Index(j, k)
 						sum += int32(v) * int32(tile[at]>>shift&15)
@@ -86,15 +103,15 @@ func quantTile4(y []float32, ldy int, q []int16, sums []int32, ldq int, w []byte
 	}
 }
 
-// scaleAdd sets y[j] to fma(y[j], by, bias[j]), with +0 for a nil bias.
-func scaleAdd(y, bias []float32, by float32) {
-	if bias == nil {
-		for j, v := range y {
-			y[j] = fma(v, by, 0)
+// scaleAdd ends the chains of rows of cols outputs that lie ldy apart: y[i,j] = fma(y[i,j], scales[i], bias[j]), with +0 for a nil bias.
+func scaleAdd(y []float32, ldy int, bias, scales []float32, cols int) {
+	for i, scale := range scales {
+		for j, v := range y[i*ldy : i*ldy+cols] {
+			if bias == nil {
+				y[i*ldy+j] = fma(v, scale, 0)
+			} else {
+				y[i*ldy+j] = fma(v, scale, bias[j])
+			}
 		}
-		return
-	}
-	for j, v := range y {
-		y[j] = fma(v, by, bias[j])
 	}
 }

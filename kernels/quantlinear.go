@@ -5,17 +5,17 @@ package kernels
 // quantRows are rows of x as integers, with scales.
 type quantRows struct {
 	q      []int16   // [rows, blocks, quantBlock]
-	sums   []int32   // [rows, blocks]
+	starts []int32   // [rows, blocks]
 	scales []float32 // [rows]
 }
 
 // grown returns r if it has room, else something larger.
 func (r *quantRows) grown(rows, blocks int) *quantRows {
-	if len(r.sums) >= rows*blocks && len(r.scales) >= rows {
+	if len(r.starts) >= rows*blocks && len(r.scales) >= rows {
 		return r
 	}
-	sums, scales := max(len(r.sums), rows*blocks), max(len(r.scales), rows)
-	return &quantRows{make([]int16, sums*quantBlock), make([]int32, sums), make([]float32, scales)}
+	blocks, scales := max(rows*blocks, len(r.starts)), max(rows, len(r.scales))
+	return &quantRows{make([]int16, blocks*quantBlock), make([]int32, blocks), make([]float32, scales)}
 }
 
 // sharedRows returns the team's room for quantized rows: the same to every worker that asks in the course of one operation, for each
@@ -33,7 +33,7 @@ func (t *Team) sharedRows(rows, blocks int) *quantRows {
 // quantize sets row i of r to x.
 func (r *quantRows) quantize(v *variant, i int, x []float32, blocks int) {
 	at := i * blocks
-	r.scales[i] = v.quantizeRow(r.q[at*quantBlock:(at+blocks)*quantBlock], r.sums[at:at+blocks], x)
+	r.scales[i] = v.quantizeRow(r.q[at*quantBlock:(at+blocks)*quantBlock], r.starts[at:at+blocks], x)
 }
 
 const (
@@ -72,7 +72,6 @@ func linearQuant(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float3
 
 // quantTask computes rows from row i on, of tiles tiles of outputs from tile t on.
 func (w *Worker) quantTask(dst []float32, r *quantRows, i, rows int, m *Matrix, bias []float32, t, tiles int) {
-	scaleAdd := w.team.variant.scaleAdd
 	whole := min(tiles, m.Out/tileCols-t)
 	c := t * tileCols
 	w.quantTiles(dst[i*m.Out+c:], m.Out, r, i, rows, m, t, whole)
@@ -87,9 +86,7 @@ func (w *Worker) quantTask(dst []float32, r *quantRows, i, rows int, m *Matrix, 
 	if bias != nil {
 		bias = bias[c:end]
 	}
-	for n := range rows {
-		scaleAdd(dst[(i+n)*m.Out:][c:end], bias, r.scales[i+n])
-	}
+	w.team.variant.scaleAdd(dst[i*m.Out+c:], m.Out, bias, r.scales[i:i+rows], end-c)
 }
 
 // quantTiles sets y, rows that lie ldy apart, to the chains of rows from row i of r on with tiles whole tiles from tile t on.
@@ -107,6 +104,6 @@ func (w *Worker) quantTiles(y []float32, ldy int, r *quantRows, i, rows int, m *
 		depth = max(blocks, 1)
 	}
 	for b := 0; b < blocks; b += depth {
-		leaf(y, ldy, r.q[(i*blocks+b)*quantBlock:], r.sums[i*blocks+b:], blocks, m.Blocks[(t*blocks+b)*size:], blocks*size, rows, min(depth, blocks-b), tiles)
+		leaf(y, ldy, r.q[(i*blocks+b)*quantBlock:], r.starts[i*blocks+b:], blocks, m.Blocks[(t*blocks+b)*size:], blocks*size, rows, min(depth, blocks-b), tiles)
 	}
 }

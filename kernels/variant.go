@@ -29,10 +29,10 @@ type variant struct {
 	logSumExp func(x []float32) float64
 	convert16 func(dst []float32, src []uint16, bf16 bool)
 
-	quantizeRow func(q []int16, sums []int32, x []float32) float32
-	quantTile8  func(y []float32, ldy int, q []int16, sums []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)
-	quantTile4  func(y []float32, ldy int, q []int16, sums []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)
-	scaleAdd    func(y, bias []float32, by float32)
+	quantizeRow func(q []int16, starts []int32, x []float32) float32
+	quantTile8  func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)
+	quantTile4  func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)
+	scaleAdd    func(y []float32, ldy int, bias, scales []float32, cols int)
 
 	fmaPeak    func(iterations int) float64
 	readMemory func(b []byte) uint64

@@ -15,6 +15,7 @@ type leafTest struct {
 	a, b  []int // what to try; c is 0…3
 	call  func(v *variant, p *placer, a, b, c int) []float64
 	loose bool // 16-bit operands are among the results, which sameFloats must not look at
+	ints  uint // bit i says that operand i holds integers
 }
 
 var (
@@ -31,7 +32,9 @@ func matrixSize(rows, ld, cols int) int {
 	return (rows-1)*ld + cols
 }
 
-var leafTests = []leafTest{
+var leafTests = slices.Concat(floatLeafTests, quantLeafTests)
+
+var floatLeafTests = []leafTest{
 	{name: "tile", a: few, b: short, call: func(v *variant, p *placer, rows, k, pad int) []float64 {
 		ldc, lda, ldb := tileCols+pad, k+pad, tileCols+3*pad
 		c, a, b := p.floats(matrixSize(rows, ldc, tileCols)), p.floats(matrixSize(rows, lda, k)), p.floats(matrixSize(k, ldb, tileCols))
@@ -165,6 +168,12 @@ func (l *leafTest) compare(t testing.TB, p *placer, v *variant, a, b, c int, kin
 			}
 			continue
 		}
+		if l.ints>>i&1 == 1 {
+			if !slices.Equal(got[i], want[i]) {
+				t.Fatalf("%s: operand %d differs", what, i)
+			}
+			continue
+		}
 		sameFloats(t, fmt.Sprintf("%s: operand %d", what, i), got[i], want[i])
 	}
 }
@@ -191,7 +200,8 @@ func TestVariantsAreTheSame(t *testing.T) {
 // TestVariantsAtRealSizes tries the shapes of a model: long chains, where an error in an order would show.
 func TestVariantsAtRealSizes(t *testing.T) {
 	sizes := map[string][2]int{"tile": {13, 300}, "chain": {300, 200}, "chain16": {320, 203}, "dot row": {11, 768}, "dot": {11, 771},
-		"dot16 row": {11, 768}, "dot16": {11, 771}, "layerNorm": {1600, 0}, "expShift": {1027, 0}, "logSumExp": {50257, 0}}
+		"dot16 row": {11, 768}, "dot16": {11, 771}, "layerNorm": {1600, 0}, "expShift": {1027, 0}, "logSumExp": {50257, 0},
+		"quantizeRow": {3072, 0}, "quantTile8": {13, 24}, "quantTile4": {13, 24}}
 	for _, v := range others(t) {
 		p := newPlacer(t)
 		for _, l := range leafTests {

@@ -1,0 +1,41 @@
+//go:build !purego
+
+package kernels
+
+// The leaf operations on integers in AVX2 assembly. Each stub is documented by the Go function that it equals bit for bit.
+
+import "math"
+
+// quantTile8AVX2 is quantTile8, in blocks of 6, 4, 2 and 1 rows.
+//
+//go:noescape
+func quantTile8AVX2(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)
+
+// quantTile4AVX2 is quantTile4, likewise.
+//
+//go:noescape
+func quantTile4AVX2(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)
+
+// scaleAddAVX2 is scaleAdd.
+//
+//go:noescape
+func scaleAddAVX2(y []float32, ldy int, bias, scales []float32, cols int)
+
+// peakBitsAVX2 is peakBits. len(x) is a multiple of quantBlock.
+//
+//go:noescape
+func peakBitsAVX2(x []float32) uint32
+
+// roundRowAVX2 is roundRow on whole blocks: it ignores what x has beyond.
+//
+//go:noescape
+func roundRowAVX2(q []int16, starts []int32, x []float32, inverse float32)
+
+func quantizeRowFast(q []int16, starts []int32, x []float32) float32 {
+	whole := len(x) &^ (quantBlock - 1)
+	peak := math.Float32frombits(max(peakBitsAVX2(x[:whole]), peakBits(x[whole:])))
+	scale, inverse := rowScale(peak)
+	roundRowAVX2(q, starts, x[:whole], inverse)
+	roundRow(q[whole:], starts[whole/quantBlock:], x[whole:], inverse)
+	return scale
+}

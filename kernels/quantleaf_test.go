@@ -1,0 +1,78 @@
+package kernels
+
+// Every variant of the leaf operations on integers against pure Go: see variants_test.go.
+
+import (
+	"unsafe"
+)
+
+// integers places n integers of any bits; a quarter of them are the extremes.
+func integers[T int16 | int32](p *placer, n int, least, most T) []T {
+	size := int(unsafe.Sizeof(least))
+	s := unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(p.take(n*size, size)))), n)
+	for i := range s {
+		switch p.rng.IntN(8) {
+		case 0:
+			s[i] = least
+		case 1:
+			s[i] = most
+		default:
+			s[i] = least + T(p.rng.Int64N(int64(most)-int64(least)+1))
+		}
+	}
+	return s
+}
+
+// blocks places n bytes at any alignment: weights, all of them extremes now and then, and scales.
+func (p *placer) blocks(n int) []byte {
+	s := p.take(n, 1)
+	worst := p.rng.IntN(4) == 0
+	for i := range s {
+		if s[i] = byte(p.rng.Uint32()); worst {
+			s[i] = 0x80
+		}
+	}
+	return s
+}
+
+func quantTileTest(name string, size int, leaf func(v *variant) func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)) leafTest {
+	return leafTest{name: name, a: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13}, b: []int{0, 1, 2, 5}, ints: 1<<1 | 1<<2 | 1<<3, call: func(v *variant, p *placer, rows, blocks, c int) []float64 {
+		tiles, pad := c&1+1, c>>1
+		ldy, ldq, ldw := tiles*tileCols+pad, blocks+pad, blocks*size+3*pad
+		y := p.floats(matrixSize(rows, ldy, tiles*tileCols))
+		q := integers[int16](p, quantBlock*matrixSize(rows, ldq, blocks), -quantMax, quantMax)
+		starts := integers[int32](p, matrixSize(rows, ldq, blocks), -8*32*quantMax, 8*32*quantMax)
+		leaf(v)(y, ldy, q, starts, ldq, p.blocks(matrixSize(tiles, ldw, blocks*size)), ldw, rows, blocks, tiles)
+		return nil
+	}}
+}
+
+var quantLeafTests = []leafTest{
+	quantTileTest("quantTile8", q8Tile, func(v *variant) func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int) {
+		return v.quantTile8
+	}),
+	quantTileTest("quantTile4", q4Tile, func(v *variant) func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int) {
+		return v.quantTile4
+	}),
+	{name: "quantizeRow", a: edges, b: one, ints: 1<<0 | 1<<1, call: func(v *variant, p *placer, n, _, c int) []float64 {
+		blocks := blocksOf(n)
+		q, starts, x := integers[int16](p, blocks*quantBlock, -9, 9), integers[int32](p, blocks, -9, 9), p.floats(n)
+		if p.kind == special && c > 0 { // a row without NaN and infinities, with whole numbers and halves: ties
+			for i := range x {
+				x[i] = float32(p.rng.IntN(2*quantMax+1)-quantMax) / 2
+			}
+			if n > 0 {
+				x[p.rng.IntN(n)] = quantMax
+			}
+		}
+		return []float64{float64(v.quantizeRow(q, starts, x))}
+	}},
+	{name: "scaleAdd", a: edges, b: short, call: func(v *variant, p *placer, cols, rows, c int) []float64 {
+		y, bias, scales := p.floats(matrixSize(rows, cols+c, cols)), p.floats(cols), p.floats(rows)
+		if c == 1 {
+			bias = nil
+		}
+		v.scaleAdd(y, cols+c, bias, scales, cols)
+		return nil
+	}},
+}
