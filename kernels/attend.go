@@ -13,8 +13,9 @@ const Block = 64
 //
 //	out[i] = Σ_j softmax_j(q[i]·k[j]·Scale + mask[i,j]) · v[j], over the keys j that row i sees
 //
-// Row i sees the first min(Keys, See+Step·i) keys: for causal attention See is one more than the first row's position and
-// Step is 1; for full attention See is Keys and Step 0. A row that sees no key, or whose scores are all −Inf, gives zeros.
+// Row i sees the first min(Keys, See+Step·i) keys, but for those that Keep hides: for causal attention See is one more than
+// the first row's position and Step is 1; for full attention See is Keys and Step 0. A row that sees no key, or whose scores
+// are all −Inf, gives zeros.
 type Attention struct {
 	Q    []float32 // [Rows, DK], rows LDQ apart
 	LDQ  int
@@ -22,119 +23,221 @@ type Attention struct {
 	LDO  int
 	Rows int
 
-	K, V       [][]float32 // for each block of keys: K from KOff on is [DK, Block], keys as columns; V from VOff on is [Block, DV]
+	K, V       [][]float32 // for each block, from KOff and VOff on: as StoreKV lays them out
 	KOff, VOff int
 	DK, DV     int
 	Keys       int
 	See, Step  int
 
 	Scale float32
-	Mask  []float32 // [Rows, Keys], rows LDM apart; nil for none
+	Mask  []float32 // [Rows, Keys], added to the scores, rows LDM apart; nil for none
+	Keep  []bool    // [Rows, Keys], false hides a key, rows LDM apart; nil for none
 	LDM   int
+
+	Weights []float32 // [Rows, Keys], rows LDW apart: where to put the weights; nil where they are not wanted
+	LDW     int
 }
 
 // visible returns how many keys row i sees.
 func (a *Attention) visible(i int) int { return max(0, min(a.Keys, a.See+a.Step*i)) }
 
+// panel returns how many columns the panel from column j of n on has.
+func panel(j, n int) int { return min(tileCols, n-j) }
+
+// An attendTile is the working memory of one Attention. Rows that lie a multiple of 512 bytes apart fall on the same few
+// lines of the cache: queries and outputs are worked on in copies whose rows do not.
+type attendTile struct {
+	Attention
+	v            *variant
+	q            []float32 // [Rows, DK], rows ldq apart
+	ldq          int
+	acc          []float32 // [Rows, DV], rows lda apart
+	lda          int
+	scores       []float32 // [Rows, Block]
+	maxima, sums []float32 // [Rows]
+	hidden       []float32 // [Block]
+}
+
+// stride returns how far apart rows of n floats are to lie.
+func stride(n int) int {
+	if n%128 == 0 {
+		n += tileCols
+	}
+	return n
+}
+
 // Attend computes one tile. It is one task: no other worker takes part, and there is no barrier.
 func (w *Worker) Attend(a *Attention) {
-	scores := w.floats(scratchScores, a.Rows*Block)
-	state := w.floats(scratchState, 2*a.Rows)
-	maxima, sums := state[:a.Rows], state[a.Rows:]
-	for i := range a.Rows {
-		maxima[i], sums[i] = float32(math.Inf(-1)), 0
-		clear(a.Out[i*a.LDO : i*a.LDO+a.DV])
-	}
+	t := w.attendTile(a)
 	for b := 0; b*Block < a.visible(a.Rows-1); b++ {
-		w.scores(a, b, scores)
-		w.softmax(a, b, scores, maxima, sums)
-		w.values(a, b, scores)
+		t.score(b)
+		t.softmax(b)
+		t.values(b)
 	}
 	for i := range a.Rows {
-		if sums[i] != 0 {
-			w.team.variant.scale(a.Out[i*a.LDO:i*a.LDO+a.DV], float32(1/sums[i]))
+		out := a.Out[i*a.LDO : i*a.LDO+a.DV]
+		copy(out, t.acc[i*t.lda:])
+		if t.sums[i] != 0 {
+			t.v.scale(out, float32(1/t.sums[i]))
 		}
+	}
+	if a.Weights != nil {
+		t.weights()
 	}
 }
 
-// scores sets scores [Rows, Block] to the products of the queries with the keys of block b.
-func (w *Worker) scores(a *Attention, b int, scores []float32) {
-	v := w.team.variant
-	keys := a.K[b][a.KOff:] // [DK, Block]
-	n := min(Block, a.visible(a.Rows-1)-b*Block)
-	if a.Rows == 1 {
-		clear(scores[:n])
-		v.chain(scores[:n], a.Q[:a.DK], keys, Block)
-		return
+func (w *Worker) attendTile(a *Attention) attendTile {
+	t := attendTile{Attention: *a, v: w.team.variant, q: a.Q, ldq: a.LDQ, lda: stride(a.DV)}
+	buffer := w.floats(scratchScores, a.Rows*(Block+stride(a.DK)+t.lda))
+	t.scores, buffer = buffer[:a.Rows*Block], buffer[a.Rows*Block:]
+	t.acc, buffer = buffer[:a.Rows*t.lda], buffer[a.Rows*t.lda:]
+	clear(t.acc)
+	if a.Rows > 1 {
+		t.q, t.ldq = buffer, stride(a.DK)
+		for i := range a.Rows {
+			copy(t.q[i*t.ldq:], a.Q[i*a.LDQ:i*a.LDQ+a.DK])
+		}
 	}
-	clear(scores[:a.Rows*Block])
+	state := w.floats(scratchState, 2*a.Rows+Block)
+	t.maxima, t.sums, t.hidden = state[:a.Rows], state[a.Rows:2*a.Rows], state[2*a.Rows:]
+	for i := range a.Rows {
+		t.maxima[i], t.sums[i] = float32(math.Inf(-1)), 0
+	}
+	return t
+}
+
+// score sets scores [Rows, Block] to the products of the queries with the keys of block b.
+func (t *attendTile) score(b int) {
+	n := min(Block, t.visible(t.Rows-1)-b*Block)
+	clear(t.scores)
 	for j := 0; j < n; j += tileCols {
-		for i := 0; i < a.Rows; i += tileRows {
-			v.tile(scores[i*Block+j:], Block, a.Q[i*a.LDQ:], a.LDQ, keys[j:], Block, min(tileRows, a.Rows-i), a.DK, 0)
+		panel := t.K[b][t.KOff+j*t.DK:] // [DK, 16]
+		if t.Rows == 1 {
+			t.v.chain(t.scores[j:j+tileCols], t.q[:t.DK], panel, tileCols)
+		} else {
+			t.v.tile(t.scores[j:], Block, t.q, t.ldq, panel, tileCols, t.Rows, t.DK, 0)
 		}
 	}
 }
 
-// softmax replaces the scores that each row sees in block b by exp(score − running maximum), and brings the row's running sum and output to
-// the new maximum.
-func (w *Worker) softmax(a *Attention, b int, scores, maxima, sums []float32) {
-	v := w.team.variant
-	for i := range a.Rows {
-		n := min(Block, a.visible(i)-b*Block)
-		if n <= 0 {
-			continue
+// softmax replaces the scores that each row sees in block b by exp(score − running maximum), and brings the row's running sum
+// and output to the new maximum.
+func (t *attendTile) softmax(b int) {
+	for i := range t.Rows {
+		highest := t.scale(b, i, t.maxima[i])
+		if highest != t.maxima[i] {
+			shrink := exp(float32(t.maxima[i] - highest))
+			t.sums[i] = float32(t.sums[i] * shrink)
+			t.v.scale(t.acc[i*t.lda:i*t.lda+t.DV], shrink)
+			t.maxima[i] = highest
 		}
-		s := scores[i*Block : i*Block+n]
-		var mask []float32
-		if a.Mask != nil {
-			mask = a.Mask[i*a.LDM+b*Block:][:n]
-		}
-		highest := v.scoresMax(s, mask, a.Scale, maxima[i])
-		if math.IsInf(float64(highest), -1) { // all masked so far
+	}
+	for i := range t.Rows { // apart from the loop above, so that one row's exponentials need not wait for its maximum
+		s := t.row(b, i)
+		if math.IsInf(float64(t.maxima[i]), -1) { // nothing seen so far
 			clear(s)
 			continue
 		}
-		if highest != maxima[i] {
-			shrink := exp(float32(maxima[i] - highest))
-			sums[i] = float32(sums[i] * shrink)
-			v.scale(a.Out[i*a.LDO:i*a.LDO+a.DV], shrink)
-			maxima[i] = highest
-		}
-		sums[i] = float32(sums[i] + v.expShift(s, highest))
+		t.sums[i] = float32(t.sums[i] + t.v.expShift(s, t.maxima[i]))
 	}
+}
+
+// row returns the scores of row i with the keys that it sees in block b.
+func (t *attendTile) row(b, i int) []float32 {
+	return t.scores[i*Block : i*Block+max(0, min(Block, t.visible(i)-b*Block))]
+}
+
+// scale turns the products of row i with the keys that it sees in block b into scores, and returns the greatest of them and highest.
+func (t *attendTile) scale(b, i int, highest float32) float32 {
+	s := t.row(b, i)
+	n := len(s)
+	var mask []float32
+	if t.Mask != nil {
+		mask = t.Mask[i*t.LDM+b*Block:][:n]
+	}
+	if t.Keep != nil {
+		hidden := t.hidden[:n]
+		clear(hidden)
+		copy(hidden, mask)
+		for j, keep := range t.Keep[i*t.LDM+b*Block:][:n] {
+			if !keep {
+				s[j], hidden[j] = 0, float32(math.Inf(-1)) // whatever the product was, NaN too
+			}
+		}
+		mask = hidden
+	}
+	return t.v.scoresMax(s, mask, t.Scale, highest)
 }
 
 // values adds the values of block b to the output, weighted: the chain of each output runs over the keys that its row sees.
-func (w *Worker) values(a *Attention, b int, weights []float32) {
-	v := w.team.variant
-	values := a.V[b][a.VOff:] // [Block, DV]
-	whole := a.DV / tileCols * tileCols
-	for i := 0; i < a.Rows; i += tileRows {
-		rows := min(tileRows, a.Rows-i)
-		common := 0 // keys that every row of the tile sees: these go as a tile, the rest row by row
-		if rows > 1 {
-			common = max(0, min(Block, a.visible(i)-b*Block))
-		}
-		for j := 0; j < whole && common > 0; j += tileCols {
-			v.tile(a.Out[i*a.LDO+j:], a.LDO, weights[i*Block:], Block, values[j:], a.DV, rows, common, 0)
-		}
+func (t *attendTile) values(b int) {
+	first, last := t.visible(0)-b*Block, t.visible(t.Rows-1)-b*Block
+	if first >= Block || first == last {
+		t.add(b, 0, t.Rows, 0, min(Block, first))
+		return
+	}
+	// A staircase: of a few rows, the keys that all see go together, the rest row by row.
+	for i := 0; i < t.Rows; i += tileRows {
+		rows := min(tileRows, t.Rows-i)
+		common := max(0, min(Block, t.visible(i)-b*Block))
+		t.add(b, i, rows, 0, common)
 		for r := i; r < i+rows; r++ {
-			out, p := a.Out[r*a.LDO:r*a.LDO+a.DV], weights[r*Block:]
-			n := max(0, min(Block, a.visible(r)-b*Block))
-			if common > 0 && whole < a.DV {
-				v.chain(out[whole:], p[:common], values[whole:], a.DV)
-			}
-			if n > common {
-				v.chain(out, p[common:n], values[common*a.DV:], a.DV)
-			}
+			t.add(b, r, 1, common, min(Block, t.visible(r)-b*Block))
 		}
 	}
 }
 
-// StoreKV writes one key [DK] and value [DV] as key number j of a block's K [DK, Block] and V [Block, DV].
-func StoreKV(kBlock, vBlock []float32, j int, key, value []float32) {
-	for d, x := range key {
-		kBlock[d*Block+j] = x
+// add goes on with the chains of some rows over the keys from … to of block b.
+func (t *attendTile) add(b, first, rows, from, to int) {
+	if from >= to {
+		return
 	}
-	copy(vBlock[j*len(value):], value)
+	for j := 0; j < t.DV; j += tileCols {
+		cols := panel(j, t.DV)
+		values := t.V[b][t.VOff+j*Block+from*cols:] // [to-from, cols]
+		acc, weights := t.acc[first*t.lda+j:], t.scores[first*Block+from:]
+		if rows > 1 && cols == tileCols {
+			t.v.tile(acc, t.lda, weights, Block, values, tileCols, rows, to-from, 0)
+			continue
+		}
+		for i := range rows {
+			t.v.chain(acc[i*t.lda:i*t.lda+cols], weights[i*Block:i*Block+to-from], values, cols)
+		}
+	}
+}
+
+// weights computes the scores once more, now that the maxima and sums are known.
+func (t *attendTile) weights() {
+	for i := range t.Rows {
+		clear(t.Weights[i*t.LDW : i*t.LDW+t.Keys])
+	}
+	for b := 0; b*Block < t.visible(t.Rows-1); b++ {
+		t.score(b)
+		for i := range t.Rows {
+			s := t.row(b, i)
+			if len(s) == 0 || t.sums[i] == 0 {
+				continue
+			}
+			t.scale(b, i, 0)
+			t.v.expShift(s, t.maxima[i])
+			t.v.scale(s, float32(1/t.sums[i]))
+			copy(t.Weights[i*t.LDW+b*Block:], s)
+		}
+	}
+}
+
+// StoreKV writes one key [DK] and value [DV] as key number j of a block. A block of keys is [Block/16, DK, 16] and a block of
+// values [⌈DV/16⌉, Block, 16], the last panel being as narrow as DV leaves it: they take DK·Block and DV·Block floats, and a
+// register tile reads its 16 columns in one run.
+func StoreKV(kBlock, vBlock []float32, j int, key, value []float32) {
+	if dk := len(key); dk > 0 {
+		k := kBlock[j/tileCols*tileCols*dk+j%tileCols:]
+		for d, x := range key {
+			k[d*tileCols] = x
+		}
+	}
+	for d := 0; d < len(value); d += tileCols {
+		cols := panel(d, len(value))
+		copy(vBlock[d*Block+j*cols:][:cols], value[d:])
+	}
 }
