@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/pkoukk/tiktoken-go"
 )
@@ -24,6 +26,14 @@ var tiktokenGo = sync.OnceValue(func() *tiktoken.Tiktoken {
 	}
 	return tiktoken.NewTiktoken(bpe, nil, nil)
 })
+
+// newer reports whether text has a letter or number that Go's Unicode tables, which both oracles go by, do not have.
+func newer(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool {
+		kind := classOf(r)
+		return (kind == letter) != unicode.IsLetter(r) || (kind == number) != unicode.IsNumber(r)
+	})
+}
 
 // whiteSpace is \s in Unicode; package regexp's own is ASCII.
 const whiteSpace = `\t-\r \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}`
@@ -80,13 +90,16 @@ func FuzzSplit(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		want := oraclePieces(string([]rune(text))) // each byte that is not valid as U+FFFD, which is a symbol
+		if newer(text) {
+			want = nil // no oracle
+		}
 		rest := text
 		for i := 0; rest != ""; i++ {
 			n := pieceLen(rest)
 			if n < 1 || n > len(rest) {
 				t.Fatalf("%q: pieceLen %d", rest, n)
 			}
-			if string([]rune(rest[:n])) != want[i] {
+			if want != nil && string([]rune(rest[:n])) != want[i] {
 				t.Fatalf("%q: piece %d is %q, want %q", text, i, rest[:n], want[i])
 			}
 			rest = rest[n:]
@@ -103,7 +116,7 @@ func FuzzRoundTrip(f *testing.F) {
 		ids := tok.Encode(text)
 		roundTrip(t, tok, text, ids)
 		roundTrip(t, tok, text, tok.EncodeSpecial(text))
-		if len(text) < 2000 && strings.ToValidUTF8(text, "") == text {
+		if len(text) < 2000 && utf8.ValidString(text) && !newer(text) {
 			if want := tiktokenGo().EncodeOrdinary(text); !equal(ids, want) {
 				t.Fatalf("%q: %v, tiktoken-go %v", text, ids, want)
 			}

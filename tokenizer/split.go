@@ -3,9 +3,15 @@
 package tokenizer
 
 import (
-	"unicode"
+	_ "embed"
 	"unicode/utf8"
 )
+
+// classes is written by internal/genclasses, which documents its layout. Package unicode's tables do not serve: they
+// are at Unicode 15.0, tiktoken's are at 16.0, and ids must not change with the version of Go.
+//
+//go:embed classes.bin
+var classes string
 
 // gpt2Pattern is what pieceLen follows (openai/gpt-2, src/encoder.py). Merges never cross the border of two pieces.
 const gpt2Pattern = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
@@ -37,17 +43,29 @@ func classify(s string) (class, int) {
 		return symbol, 1
 	}
 	r, size := utf8.DecodeRuneInString(s)
-	switch {
-	case r == utf8.RuneError && size == 1:
+	if r == utf8.RuneError && size == 1 {
 		return symbol, 1
-	case unicode.IsLetter(r):
-		return letter, size
-	case unicode.In(r, unicode.N): // IsNumber is the same set, but says so less plainly
-		return number, size
-	case unicode.IsSpace(r):
-		return space, size
 	}
-	return symbol, size
+	return classOf(r), size
+}
+
+// classOf finds the last entry of classes that does not lie after r.
+func classOf(r rune) class {
+	from, to := 0, len(classes)/4 // entry from is not after r, entry to is
+	for to-from > 1 {
+		middle := int(uint(from+to) / 2)
+		if classEntry(middle)>>2 <= uint32(r) {
+			from = middle
+		} else {
+			to = middle
+		}
+	}
+	return class(classEntry(from) & 3)
+}
+
+func classEntry(i int) uint32 {
+	b := classes[4*i : 4*i+4]
+	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
 }
 
 // pieceLen returns the length of the first piece of s, which is not empty. The pattern's alternatives are tried in
