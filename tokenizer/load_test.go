@@ -1,0 +1,323 @@
+// vocab.json with merges.txt, and what is common to both forms of files.
+
+package tokenizer
+
+import (
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// same checks that tok has GPT-2's tokens and gives GPT-2's ids.
+func same(t *testing.T, name string, tok *Tokenizer) {
+	t.Helper()
+	want := GPT2()
+	if tok.text != want.text || tok.Size() != want.Size() {
+		t.Errorf("%s: other tokens; %d ids, want %d", name, tok.Size(), want.Size())
+	}
+	if id, ok := tok.EndOfText(); id != 50256 || !ok {
+		t.Errorf("%s: end of text %d, %t", name, id, ok)
+	}
+	for _, text := range append(corpus, broken...) {
+		if got, ids := tok.Encode(text), want.Encode(text); !equal(got, ids) {
+			t.Errorf("%s: %q: %v, want %v", name, text, got, ids)
+		}
+		if got, ids := tok.EncodeSpecial(text), want.EncodeSpecial(text); !equal(got, ids) {
+			t.Errorf("%s: %q: special %v, want %v", name, text, got, ids)
+		}
+	}
+}
+
+// TestGPT2Files reads OpenAI's own files; TestGPT2FilesWritten is its twin, which needs none.
+func TestGPT2Files(t *testing.T) {
+	dir := "../../shared/data/gpt2"
+	if _, err := os.Stat(dir); err != nil {
+		t.Skip("no GPT-2 vocabulary here: ", err)
+	}
+	tok, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, dir, tok)
+}
+
+func TestGPT2FilesWritten(t *testing.T) {
+	vocab, merges := gpt2Files()
+	lines := strings.Split(strings.TrimSpace(merges), "\n")
+	pairs := make([][]string, len(lines))
+	for i, line := range lines {
+		pairs[i] = strings.Split(line, " ")
+	}
+	special := func(top, _ map[string]any) {
+		top["added_tokens"] = []any{map[string]any{"id": 50256, "content": EndOfTextToken, "special": true, "normalized": true}}
+	}
+	for name, files := range map[string]map[string]string{
+		"as Python writes them":                    {"vocab.json": ascii(toJSON(vocab)), "merges.txt": "#version: 0.2\n" + merges},
+		"with CRLF, not escaped":                   {"vocab.json": toJSON(vocab), "merges.txt": strings.ReplaceAll(merges, "\n", "\r\n")},
+		"tokenizer.json, merges as strings":        {"tokenizer.json": tokenizerJSON(vocab, lines, special)},
+		"tokenizer.json, merges as pairs, escaped": {"tokenizer.json": ascii(tokenizerJSON(vocab, pairs, special))},
+		"tokenizer.json wins":                      {"tokenizer.json": tokenizerJSON(vocab, lines, special), "vocab.json": "{}", "merges.txt": "x"},
+	} {
+		tok, err := Load(write(t, files))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		same(t, name, tok)
+	}
+}
+
+// TestMergeOrderDecides gives ids in another order than the merges, and the merges in two orders.
+func TestMergeOrderDecides(t *testing.T) {
+	vocab := byteVocab(100)
+	vocab["ab"], vocab["bc"], vocab["abc"] = 7, 5, 3
+	a, c := vocab["a"], vocab["c"]
+	for merges, want := range map[string][]int{
+		"a b\nb c\n":        {7, c},
+		"b c\na b\n":        {a, 5},
+		"b c\na b\na bc":    {3},
+		"a b\nb c\na bc":    {7, c}, // no merge of ab with c
+		"a b\nb c\na b\n":   {a, 5}, // of a pair that comes twice, the last counts
+		"#version: 1\na b ": nil,
+	} {
+		tok, err := Load(write(t, map[string]string{"vocab.json": toJSON(vocab), "merges.txt": merges}))
+		if want == nil {
+			if err == nil {
+				t.Errorf("%q: no error", merges)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", merges, err)
+			continue
+		}
+		if got := tok.Encode("abc"); !equal(got, want) {
+			t.Errorf("%q: %v, want %v", merges, got, want)
+		}
+	}
+}
+
+// TestRandomVocabularies compares with BPE on strings, for merges in any order, so that late ones make the parts of
+// early ones.
+func TestRandomVocabularies(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	for range 100 {
+		tokens := []string{"a", "b", "c", "d"}
+		taken := map[string]bool{}
+		var merges [][2]string
+		for range 40 {
+			left, right := tokens[random.IntN(len(tokens))], tokens[random.IntN(len(tokens))]
+			if both := left + right; len(both) < 12 && !taken[both] {
+				taken[both] = true
+				tokens = append(tokens, both)
+				merges = append(merges, [2]string{left, right})
+			}
+		}
+		random.Shuffle(len(merges), func(i, j int) { merges[i], merges[j] = merges[j], merges[i] })
+		vocab := byteVocab(0)
+		ids := random.Perm(len(tokens))
+		for i, token := range tokens[4:] {
+			vocab[token] = 256 + ids[i]
+		}
+		lines, ranks := "", map[[2]string]int{}
+		for rank, m := range merges {
+			lines += m[0] + " " + m[1] + "\n"
+			ranks[m] = rank
+		}
+		tok, err := Load(write(t, map[string]string{"vocab.json": toJSON(vocab), "merges.txt": lines}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			piece := make([]byte, 1+random.IntN(100))
+			for i := range piece {
+				piece[i] = "abcd"[random.IntN(4)]
+			}
+			want := []int{}
+			for _, part := range oracleBPE(strings.Split(string(piece), ""), ranks) {
+				want = append(want, vocab[part])
+			}
+			if got := tok.Encode(string(piece)); !equal(got, want) {
+				t.Fatalf("%s: %q: %v, want %v", lines, piece, got, want)
+			}
+			if got := tok.appendLongPiece(nil, string(piece)); !equal(got, want) {
+				t.Fatalf("%s: %q as a long piece: %v, want %v", lines, piece, got, want)
+			}
+		}
+	}
+}
+
+func TestBytesWithoutAToken(t *testing.T) {
+	tok, err := Load(write(t, map[string]string{"vocab.json": `{"a": 0, "b": 1, "ab": 4}`, "merges.txt": "a b"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := tok.Encode("abcb"); !equal(got, []int{4, Unknown, 1}) {
+		t.Errorf("%v", got)
+	}
+	if err := tok.Encodable("abcb"); err == nil || err.Error() != "byte 2 of the text, 0x63: the vocabulary has no token for it" {
+		t.Error(err)
+	}
+	if err := tok.Encodable("abb"); err != nil {
+		t.Error(err)
+	}
+	if err := GPT2().Encodable("any\x00\xff"); err != nil {
+		t.Error(err)
+	}
+	if _, err := tok.Decode(tok.Encode("c")); err == nil {
+		t.Error("Unknown decodes")
+	}
+	for _, id := range []int{2, 3, 5} { // holes, and the end
+		if _, err := tok.Bytes(id); err == nil || !strings.HasSuffix(err.Error(), "is unknown: the vocabulary has 5 ids") {
+			t.Errorf("%d: %v", id, err)
+		}
+	}
+	if _, ok := tok.EndOfText(); ok || tok.Size() != 5 {
+		t.Errorf("end of text %t, size %d", ok, tok.Size())
+	}
+}
+
+// TestFilesBesideVocab: added_tokens.json and tokenizer_config.json.
+func TestFilesBesideVocab(t *testing.T) {
+	tok, err := Load(write(t, map[string]string{
+		"vocab.json": toJSON(byteVocab(0)), "merges.txt": "", "added_tokens.json": `{"<|pad|>": 300, "<é>": 256}`,
+		"tokenizer_config.json": `{"add_prefix_space": true, "model_max_length": 1024}`,
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := tok.Encode("<é>"); !equal(got, []int{' ', '<', 0xc3, 0xa9, '>'}) {
+		t.Errorf("%v", got)
+	}
+	if got := tok.EncodeSpecial(" x<é><|pad|>y"); !equal(got, []int{' ', 'x', 256, 300, ' ', 'y'}) {
+		t.Errorf("%v", got)
+	}
+	if got := tok.Encode(""); len(got) > 0 {
+		t.Errorf("empty: %v", got)
+	}
+	if text, err := tok.Decode([]int{256, 300}); text != "<é><|pad|>" || err != nil {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+func TestNoFiles(t *testing.T) {
+	dir := write(t, map[string]string{"model.safetensors": ""})
+	for _, path := range []string{dir, filepath.Join(dir, "model.safetensors")} {
+		_, err := Load(path)
+		if !errors.Is(err, ErrNone) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if _, err := Load(filepath.Join(dir, "nothing")); !errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrNone) {
+		t.Errorf("no directory: %v", err)
+	}
+}
+
+// TestBadFiles: each gives one line that names the file and what is wrong, and none looks like a directory without
+// tokenizer files, which may be given another vocabulary.
+func TestBadFiles(t *testing.T) {
+	good := toJSON(byteVocab(0))
+	for name, test := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"no merges":          {map[string]string{"vocab.json": good}, "merges.txt: no such file, but vocab.json is there"},
+		"no vocab":           {map[string]string{"merges.txt": ""}, "vocab.json: no such file, but merges.txt is there"},
+		"empty vocab":        {map[string]string{"vocab.json": "", "merges.txt": ""}, `vocab.json: byte 0: want '{', found the end`},
+		"no tokens":          {map[string]string{"vocab.json": "{}", "merges.txt": ""}, `vocab.json: byte 2: no tokens`},
+		"array":              {map[string]string{"vocab.json": `["a"]`, "merges.txt": ""}, `byte 0: want '{', found '['`},
+		"truncated":          {map[string]string{"vocab.json": good[:100], "merges.txt": ""}, "vocab.json: byte 100: "},
+		"open string":        {map[string]string{"vocab.json": `{"a`, "merges.txt": ""}, "byte 3: a string has no end"},
+		"open escape":        {map[string]string{"vocab.json": `{"\`, "merges.txt": ""}, "byte 2: a string has no end"},
+		"unknown escape":     {map[string]string{"vocab.json": `{"\x": 1}`, "merges.txt": ""}, `byte 2: unknown escape "\\x"`},
+		"half a surrogate":   {map[string]string{"vocab.json": `{"\ud83d": 1}`, "merges.txt": ""}, `byte 2: want \u and four`},
+		"short escape":       {map[string]string{"vocab.json": `{"\u12": 1}`, "merges.txt": ""}, `byte 2: want \u and four`},
+		"control character":  {map[string]string{"vocab.json": "{\"a\nb\": 1}", "merges.txt": ""}, `byte 3: control character '\n'`},
+		"after it":           {map[string]string{"vocab.json": `{"a": 1} x`, "merges.txt": ""}, "byte 9: want the end, found 'x'"},
+		"no comma":           {map[string]string{"vocab.json": `{"a": 1 "b": 2}`, "merges.txt": ""}, `byte 8: want '}', found '"'`},
+		"negative id":        {map[string]string{"vocab.json": `{"a": -1}`, "merges.txt": ""}, `byte 6: want a whole number below 1048576, found "-1"`},
+		"huge id":            {map[string]string{"vocab.json": `{"a": 4294967296000}`, "merges.txt": ""}, `want a whole number below 1048576, found "4294967296000"`},
+		"fraction":           {map[string]string{"vocab.json": `{"a": 1.5}`, "merges.txt": ""}, `found "1.5"`},
+		"string id":          {map[string]string{"vocab.json": `{"a": "1"}`, "merges.txt": ""}, `byte 6: want a whole number, found '"'`},
+		"token twice":        {map[string]string{"vocab.json": `{"a": 1, "a": 2}`, "merges.txt": ""}, `token "a" is there twice, as 1 and 2`},
+		"id twice":           {map[string]string{"vocab.json": `{"a": 1, "b": 1}`, "merges.txt": ""}, `id 1 is given twice, to "a" and "b"`},
+		"empty token":        {map[string]string{"vocab.json": `{"": 1}`, "merges.txt": ""}, `the token of id 1 is empty`},
+		"not UTF-8":          {map[string]string{"vocab.json": "{\"\xff\": 1}", "merges.txt": ""}, `vocab.json: not valid UTF-8`},
+		"one token":          {map[string]string{"vocab.json": good, "merges.txt": "#version: 0.2\na"}, `merges.txt: line 2: "a", want two tokens`},
+		"three tokens":       {map[string]string{"vocab.json": good, "merges.txt": "\na b c"}, `merges.txt: line 2: "a b c", want two tokens`},
+		"left unknown":       {map[string]string{"vocab.json": good, "merges.txt": "xx b"}, `merges.txt: line 1: "xx" is not in vocab.json`},
+		"right unknown":      {map[string]string{"vocab.json": good, "merges.txt": "a xx"}, `"xx" is not in vocab.json`},
+		"both unknown":       {map[string]string{"vocab.json": good, "merges.txt": "a b"}, `"ab", which "a" and "b" make, is not in vocab.json`},
+		"long line":          {map[string]string{"vocab.json": good, "merges.txt": strings.Repeat("x", 1<<20)}, `xxx"…, want two tokens`},
+		"added id taken":     {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `{"<x>": 5}`}, `added_tokens.json: byte 9: id 5 is given twice`},
+		"added text twice":   {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `{"<x>": 256, "<x>": 257}`}, `added token "<x>" is there twice`},
+		"added other id":     {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `{"a": 256}`}, `added token "a" has id 256, but in vocab.json 97`},
+		"added for a byte":   {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `{"é": 233}`}, `added token "é" is the ordinary token 233 too`},
+		"added empty":        {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `{"": 256}`}, `added token 256 is empty`},
+		"added not JSON":     {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `[]`}, `added_tokens.json: byte 0: want '{'`},
+		"config not JSON":    {map[string]string{"vocab.json": good, "merges.txt": "", "tokenizer_config.json": `{`}, `tokenizer_config.json: unexpected end`},
+		"config: not a bool": {map[string]string{"vocab.json": good, "merges.txt": "", "tokenizer_config.json": `{"add_prefix_space": 1}`}, `tokenizer_config.json: json: cannot unmarshal number`},
+	} {
+		checkBad(t, name, write(t, test.files), test.want)
+	}
+}
+
+// checkBad loads dir and checks the error.
+func checkBad(t *testing.T, name, dir, want string) {
+	t.Helper()
+	_, err := Load(dir)
+	if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("%s: %v, want …%s…", name, err, want)
+		return
+	}
+	if strings.ContainsAny(err.Error(), "\n\r") || len(err.Error()) > len(dir)+400 || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s: not one line of a known fault: %q", name, err)
+	}
+}
+
+// TestFilesThatAreNone: a directory and a huge sparse file in the place of a file.
+func TestFilesThatAreNone(t *testing.T) {
+	for _, name := range []string{"tokenizer.json", "vocab.json", "merges.txt"} {
+		dir := t.TempDir()
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		checkBad(t, name, dir, name+": not a regular file")
+	}
+	dir := write(t, map[string]string{"tokenizer.json": "{"})
+	if err := os.Truncate(filepath.Join(dir, "tokenizer.json"), 1<<32); err != nil {
+		t.Skip("no sparse files here: ", err)
+	}
+	checkBad(t, "4 GiB", dir, "tokenizer.json: more than 33554432 bytes")
+}
+
+func FuzzVocabMerges(f *testing.F) {
+	f.Add(`{"a": 0, "b": 1, "ab": 2}`, "#version: 0.2\na b\n", `{"<|endoftext|>": 3}`)
+	f.Add(`{"\u0120": 0, "\ud83d\ude00": 5}`, "", "")
+	f.Fuzz(func(t *testing.T, vocab, merges, added string) {
+		tok, err := parseVocabMerges(&scanner{name: "vocab.json", data: vocab}, "merges.txt", merges, &scanner{name: "added_tokens.json", data: added})
+		usable(t, tok, err, vocab+merges+added)
+	})
+}
+
+// usable checks that what was loaded works, or the error is one line.
+func usable(t *testing.T, tok *Tokenizer, err error, text string) {
+	if err != nil {
+		if strings.ContainsAny(err.Error(), "\n\r") || len(err.Error()) > 1000 {
+			t.Fatalf("%q", err)
+		}
+		return
+	}
+	for id := range tok.Size() {
+		tok.Bytes(id)
+	}
+	ids := tok.Encode(text)
+	if tok.Encodable(text) == nil && !tok.prefixSpace {
+		roundTrip(t, tok, text, ids)
+		roundTrip(t, tok, text, tok.EncodeSpecial(text))
+	}
+}

@@ -1,0 +1,223 @@
+// tokenizer.json: what is followed, and what is refused by name.
+
+package tokenizer
+
+import (
+	"strings"
+	"testing"
+)
+
+type object = map[string]any
+
+// load loads a tokenizer.json with the 256 bytes as ids 0 to 255, "ab" as 256 and " a" as 257, and GPT-2's rules changed
+// by change.
+func loadJSON(t *testing.T, change func(top, model object)) (*Tokenizer, error) {
+	t.Helper()
+	vocab := byteVocab(0)
+	vocab["ab"], vocab["Ġa"] = 256, 257
+	return Load(write(t, map[string]string{"tokenizer.json": tokenizerJSON(vocab, []string{"a b", "Ġ a"}, change)}))
+}
+
+func TestTokenizerJSONRules(t *testing.T) {
+	type rule = func(top, model object)
+	split := func(pattern string) rule {
+		return func(top, _ object) {
+			top["pre_tokenizer"] = object{"type": "Sequence", "pretokenizers": []any{
+				object{"type": "Split", "pattern": object{"Regex": pattern}, "behavior": "Isolated", "invert": false},
+				object{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false},
+			}}
+		}
+	}
+	for name, test := range map[string]struct {
+		change rule
+		text   string
+		want   []int
+	}{
+		"GPT-2's": {nil, "ab a a", []int{256, 257, 257}},
+		"add_prefix_space": {func(top, _ object) {
+			top["pre_tokenizer"] = object{"type": "ByteLevel", "add_prefix_space": true}
+		}, "a\na", []int{257, '\n', 'a'}},
+		"add_prefix_space before a space": {func(top, _ object) {
+			top["pre_tokenizer"] = object{"type": "ByteLevel", "add_prefix_space": true}
+		}, " a", []int{257}},
+		"use_regex true": {func(top, _ object) {
+			top["pre_tokenizer"] = object{"type": "ByteLevel", "use_regex": true}
+		}, "1  a", []int{'1', ' ', 257}},
+		"GPT-2's, of 1ab": {func(_, model object) {
+			model["vocab"].(map[string]int)["1a"] = 258
+			model["merges"] = []string{"1 a"}
+		}, "1a", []int{'1', 'a'}}, // a number and a letter are two pieces
+		"use_regex false: one piece": {func(top, model object) {
+			top["pre_tokenizer"] = object{"type": "ByteLevel", "use_regex": false}
+			model["vocab"].(map[string]int)["1a"] = 258
+			model["merges"] = []string{"1 a"}
+		}, "1a", []int{258}},
+		"GPT-2's pattern in a Split": {split(gpt2Pattern), "1 ab", []int{'1', ' ', 256}},
+		"tiktoken's spelling of it":  {split(gpt2PatternShort), "1 a", []int{'1', 257}},
+		"no decoder, no type, and unknown keys that are off": {func(top, model object) {
+			delete(top, "decoder")
+			delete(top, "post_processor")
+			delete(top, "added_tokens")
+			delete(model, "type")
+			top["normalizer"] = object{"type": "Sequence", "normalizers": []any{}}
+			top["new"], model["newer"] = nil, false
+			top["truncation"] = object{"max_length": 1}
+		}, "ab", []int{256}},
+	} {
+		tok, err := loadJSON(t, test.change)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := tok.Encode(test.text); !equal(got, test.want) {
+			t.Errorf("%s: %q: %v, want %v", name, test.text, got, test.want)
+		}
+	}
+}
+
+// TestAddedTokens: special ones on request, others always; the leftmost, then the longest; beyond the vocabulary.
+func TestAddedTokens(t *testing.T) {
+	tok, err := loadJSON(t, func(top, _ object) {
+		top["added_tokens"] = []any{
+			object{"id": 300, "content": "<|x|>", "special": true},
+			object{"id": 301, "content": "<|x|><|x|>", "special": true},
+			object{"id": 302, "content": "ab1", "special": false},
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string][2][]int{
+		"a<|x|>b":        {{'a', '<', '|', 'x', '|', '>', 'b'}, {'a', 300, 'b'}},
+		"<|x|><|x|><|x|": {nil, {301, '<', '|', 'x', '|'}},
+		"xab1ab":         {{'x', 302, 256}, {'x', 302, 256}},
+		"<ab1<|x|>":      {{'<', 302, '<', '|', 'x', '|', '>'}, {'<', 302, 300}},
+		"ab1":            {{302}, {302}},
+	} {
+		if got := tok.Encode(text); want[0] != nil && !equal(got, want[0]) {
+			t.Errorf("%q: %v, want %v", text, got, want[0])
+		}
+		if got := tok.EncodeSpecial(text); !equal(got, want[1]) {
+			t.Errorf("%q: special %v, want %v", text, got, want[1])
+		}
+		roundTrip(t, tok, text, tok.EncodeSpecial(text))
+	}
+	if tok.Size() != 303 {
+		t.Errorf("size %d", tok.Size())
+	}
+}
+
+func TestTokenizerJSONRefused(t *testing.T) {
+	set := func(key string, value any) func(top, model object) {
+		return func(top, model object) {
+			if inner, ok := strings.CutPrefix(key, "model."); ok {
+				model[inner] = value
+			} else {
+				top[key] = value
+			}
+		}
+	}
+	sequence := func(steps ...any) object { return object{"type": "Sequence", "pretokenizers": steps} }
+	bytes := object{"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}
+	split := func(pattern object, behavior string, invert bool) object {
+		return object{"type": "Split", "pattern": pattern, "behavior": behavior, "invert": invert}
+	}
+	ours := object{"Regex": gpt2Pattern}
+	added := func(keys object) []any {
+		token := object{"id": 300, "content": "<x>", "special": true}
+		for key, value := range keys {
+			token[key] = value
+		}
+		return []any{token}
+	}
+	for _, test := range []struct {
+		change func(top, model object)
+		want   string
+	}{
+		{set("model", nil), "tokenizer.json: byte"},
+		{func(top, _ object) { delete(top, "model") }, "no model"},
+		{func(_, model object) { delete(model, "vocab") }, "no model.vocab"},
+		{func(_, model object) { delete(model, "merges") }, "no model.merges"},
+		{set("model.type", "Unigram"), `model.type: "\"Unigram\"", want "BPE"`},
+		{set("model.dropout", 0.1), "model.dropout: 0.1 is not supported"},
+		{set("model.continuing_subword_prefix", "##"), "model.continuing_subword_prefix: "},
+		{set("model.end_of_word_suffix", "</w>"), "model.end_of_word_suffix: "},
+		{set("model.byte_fallback", true), "model.byte_fallback: true is not supported"},
+		{set("model.ignore_merges", true), "model.ignore_merges: true is not supported"},
+		{set("model.new\nkey", true), `"model.new\nkey": true is not supported`},
+		{set("newer", object{"x": 1}), "newer: "},
+		{set("normalizer", object{"type": "NFC"}), `normalizer: type "NFC", want none`},
+		{set("normalizer", object{"type": "Sequence", "normalizers": []any{object{"type": "NFC"}}}), `normalizer: type "Sequence"`},
+		{set("normalizer", 7), "cannot unmarshal number"},
+		{set("post_processor", object{"type": "TemplateProcessing"}), `post_processor: type "TemplateProcessing", want "ByteLevel" or none`},
+		{set("decoder", object{"type": "WordPiece"}), `decoder: type "WordPiece", want "ByteLevel" or none`},
+		{set("pre_tokenizer", nil), `pre_tokenizer: none, want "ByteLevel"`},
+		{set("pre_tokenizer", object{"type": "Whitespace"}), `pre_tokenizer: step 0 is "Whitespace", want "ByteLevel"`},
+		{set("pre_tokenizer", sequence()), "pre_tokenizer: no steps"},
+		{set("pre_tokenizer", sequence(object{"type": "Digits"}, bytes)), `pre_tokenizer: step 0 is "Digits"`},
+		{set("pre_tokenizer", sequence(bytes, bytes)), `pre_tokenizer: step 0 is "ByteLevel"`},
+		{set("pre_tokenizer", sequence(split(ours, "Isolated", false))), `pre_tokenizer: step 0 is "Split"`},
+		{set("pre_tokenizer", sequence(split(object{"Regex": `\d`}, "Isolated", false), bytes)), `pre_tokenizer: Split with the pattern "\\d", want GPT-2's`},
+		{set("pre_tokenizer", sequence(split(object{"String": " "}, "Isolated", false), bytes)), `Split with the pattern " "`},
+		{set("pre_tokenizer", sequence(split(ours, "Removed", false), bytes)), `Split with behavior "Removed", invert false`},
+		{set("pre_tokenizer", sequence(split(ours, "Isolated", true), bytes)), `invert true`},
+		{set("pre_tokenizer", sequence(split(ours, "Isolated", false), object{"type": "ByteLevel"})), `ByteLevel after Split with use_regex true`},
+		{set("pre_tokenizer", sequence(split(ours, "Isolated", false), object{"type": "ByteLevel", "use_regex": false, "add_prefix_space": true})), `add_prefix_space true`},
+		{set("added_tokens", added(object{"lstrip": true})), `added_tokens[0]: "<x>": lstrip is not supported`},
+		{set("added_tokens", added(object{"rstrip": true})), `rstrip is not supported`},
+		{set("added_tokens", added(object{"single_word": true})), `single_word is not supported`},
+		{set("added_tokens", added(object{"id": -1})), `added_tokens[0]: no id from 0 to 1048575`},
+		{set("added_tokens", added(object{"id": 1 << 20})), `no id from 0`},
+		{set("added_tokens", added(object{"id": 97})), `added_tokens[0]: id 97 is given twice, to "a" and "<x>"`},
+		{set("added_tokens", added(object{"content": "a"})), `added token "a" has id 300, but in model.vocab 97`},
+		{set("added_tokens", added(object{"content": ""})), `added token 300 is empty`},
+		{set("added_tokens", append(added(nil), added(object{"id": 301})...)), `added_tokens[1]: added token "<x>" is there twice`},
+		{set("added_tokens", object{"x": 1}), "want '[', found '{'"},
+		{set("model.merges", []any{[]string{"a", "b", "c"}}), "a merge of 3 tokens, want 2"},
+		{set("model.merges", []any{"a b", "abc"}), `"abc": want two tokens with a space between`},
+		{set("model.merges", []any{"a b", "a c"}), `model.merges[1]: "ac", which "a" and "c" make, is not in model.vocab`},
+		{set("model.merges", []any{7}), `want '"', found '7'`},
+		{set("model.vocab", []any{[]any{"a", -1.5}}), `want '{', found '['`}, // Unigram's
+	} {
+		_, err := loadJSON(t, test.change)
+		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "tokenizer.json: ") {
+			t.Errorf("%v, want …%s…", err, test.want)
+		} else if strings.ContainsAny(err.Error(), "\n\r") {
+			t.Errorf("not one line: %q", err)
+		}
+	}
+}
+
+func TestTokenizerJSONHostile(t *testing.T) {
+	deep := strings.Repeat("[", 1<<20)
+	for text, want := range map[string]string{
+		"":                                 "byte 0: want '{', found the end",
+		"null":                             "byte 0: want '{', found 'n'",
+		"{":                                "byte 1: want '\"', found the end",
+		`{"model"`:                         "byte 8: want ':', found the end",
+		`{"model":`:                        "byte 9: want a value, found the end",
+		`{"model":"\`:                      "want a value, found the end",
+		`{"model":]}`:                      "byte 9: want a value, found ']'",
+		`{"model":{}} {}`:                  "byte 13: want the end",
+		`{"model":{},"model":{}}`:          `"model" is there twice`,
+		`{"version":@@,"model":{}}`:        "byte 11: not JSON: \"@@\"",
+		`{"model":{"vocab":{},"vocab":{}}`: "want '}', found the end",
+		`{"pre_tokenizer":{"type":"ByteLevel"},"model":{"vocab":{},"vocab":{}}}`: `"vocab" is there twice`,
+		`{"x":` + deep: "want a value, found the end",
+		`{"pre_tokenizer":` + deep + strings.Repeat("]", 1<<20) + `}`:                                                    "want at most 65536",
+		`{"pre_tokenizer":{"type":"ByteLevel"},"model":{"vocab":` + deep + strings.Repeat("]", 1<<20) + `,"merges":[]}}`: "want '{', found '['",
+	} {
+		checkBad(t, short(text), write(t, map[string]string{"tokenizer.json": text}), "tokenizer.json: ")
+		checkBad(t, short(text), write(t, map[string]string{"tokenizer.json": text}), want)
+	}
+}
+
+func FuzzTokenizerJSON(f *testing.F) {
+	f.Add(`{"pre_tokenizer":{"type":"ByteLevel"},"model":{"vocab":{"a":0,"b":1,"ab":2},"merges":["a b"]}}`)
+	f.Add(`{"added_tokens":[{"id":7,"content":"<x>"}],"pre_tokenizer":{"type":"ByteLevel","use_regex":false},"model":{"merges":[["a","\u0062"]],"vocab":{"a":0,"b":1,"ab":2}}}`)
+	f.Add(`{"pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"Split","pattern":{"Regex":"x"},"behavior":"Isolated"},{"type":"ByteLevel","use_regex":false}]},"model":{}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		tok, err := parseTokenizerJSON("tokenizer.json", text)
+		usable(t, tok, err, text)
+	})
+}

@@ -1,0 +1,232 @@
+// A vocabulary from files: tokens, their ids and the merges, checked and turned into a Tokenizer.
+
+package tokenizer
+
+import (
+	"fmt"
+)
+
+// Bounds on what a file may ask for. The largest vocabularies in use have 262,144 ids and 33 MB of text.
+const (
+	maxIDs      = 1 << 20
+	maxMerges   = 1 << 20
+	maxAdded    = 1 << 17
+	maxFileSize = 32 << 20
+)
+
+// A vocabulary is what a file says, not yet a Tokenizer. Tokens are written in GPT-2's byte alphabet.
+type vocabulary struct {
+	name   string // of the table of ids, for errors: vocab.json
+	ids    map[string]uint32
+	tokens []string    // by id; "": no token has it
+	merges [][3]uint32 // in rank order: left, right, what they make
+	joined []byte      // scratch
+
+	added     []addedToken
+	addedText map[string]bool
+}
+
+// readVocab reads an object of token → id.
+func readVocab(name string, s *scanner) (*vocabulary, error) {
+	few := min(s.size()/20, maxIDs) // GPT-2's takes 20.7 bytes a token
+	v := &vocabulary{name: name, ids: make(map[string]uint32, few), tokens: make([]string, 0, few)}
+	err := s.object(func(token string) error {
+		id, err := s.natural(maxIDs)
+		if err != nil {
+			return err
+		}
+		if token == "" {
+			return s.errorf("the token of id %d is empty", id)
+		}
+		if other, ok := v.ids[token]; ok {
+			return s.errorf("token %s is there twice, as %d and %d", short(token), other, id)
+		}
+		if err := v.set(id, token); err != nil {
+			return s.errorf("%v", err)
+		}
+		v.ids[token] = uint32(id)
+		return nil
+	})
+	if err == nil {
+		err = s.end()
+	}
+	if err == nil && len(v.ids) == 0 {
+		err = s.errorf("no tokens")
+	}
+	return v, err
+}
+
+// size returns the length of what is left to read.
+func (s *scanner) size() int { return len(s.data) - s.at }
+
+// set gives id to token.
+func (v *vocabulary) set(id int, token string) error {
+	for len(v.tokens) <= id {
+		v.tokens = append(v.tokens, "")
+	}
+	if v.tokens[id] != "" {
+		return fmt.Errorf("id %d is given twice, to %s and %s", id, short(v.tokens[id]), short(token))
+	}
+	v.tokens[id] = token
+	return nil
+}
+
+// addMerge appends the merge of two tokens: its rank is its place.
+func (v *vocabulary) addMerge(left, right string) error {
+	if len(v.merges) == maxMerges {
+		return fmt.Errorf("more than %d merges", maxMerges)
+	}
+	v.joined = append(append(v.joined[:0], left...), right...)
+	l, ok := v.ids[left]
+	if !ok {
+		return fmt.Errorf("%s is not in %s", short(left), v.name)
+	}
+	r, ok := v.ids[right]
+	if !ok {
+		return fmt.Errorf("%s is not in %s", short(right), v.name)
+	}
+	both, ok := v.ids[string(v.joined)]
+	if !ok {
+		return fmt.Errorf("%s, which %s and %s make, is not in %s", short(string(v.joined)), short(left), short(right), v.name)
+	}
+	v.merges = append(v.merges, [3]uint32{l, r, both})
+	return nil
+}
+
+// addToken takes in an added token, which may be in the vocabulary already. Merges must be complete.
+func (v *vocabulary) addToken(token addedToken) error {
+	if token.text == "" {
+		return fmt.Errorf("added token %d is empty", token.id)
+	}
+	if len(v.added) == maxAdded {
+		return fmt.Errorf("more than %d added tokens", maxAdded)
+	}
+	if v.addedText[token.text] {
+		return fmt.Errorf("added token %s is there twice", short(token.text))
+	}
+	if id, ok := v.ids[token.text]; !ok {
+		if err := v.set(token.id, token.text); err != nil {
+			return err
+		}
+	} else if int(id) != token.id {
+		return fmt.Errorf("added token %s has id %d, but in %s %d", short(token.text), token.id, v.name, id)
+	}
+	if v.addedText == nil {
+		v.addedText = map[string]bool{}
+	}
+	v.addedText[token.text] = true
+	v.added = append(v.added, token)
+	return nil
+}
+
+// tokenizer builds the Tokenizer. <|endoftext|> is special wherever the vocabulary has it.
+func (v *vocabulary) tokenizer() (*Tokenizer, error) {
+	alphabet := newByteAlphabet()
+	t := &Tokenizer{
+		start:     make([]uint32, 1, len(v.tokens)+1),
+		pairs:     newPairTable(len(v.merges)),
+		merged:    make([]uint32, len(v.merges)),
+		endOfText: Unknown,
+	}
+	ordinary := make([]bool, len(v.tokens)) // what bytes and merges give
+	for b, r := range alphabet.runes {
+		id, ok := v.ids[string(r)]
+		if ok {
+			ordinary[id] = true
+		} else {
+			id = none
+		}
+		t.byteID[b] = id
+	}
+	for rank, m := range v.merges {
+		t.pairs.set(m[0], m[1], uint32(rank))
+		t.merged[rank] = m[2]
+		ordinary[m[2]] = true
+	}
+	v.addEndOfText(t)
+	verbatim, err := v.verbatim(ordinary, alphabet)
+	if err != nil {
+		return nil, err
+	}
+	length := 0
+	for _, token := range v.tokens {
+		length += len(token)
+	}
+	text := make([]byte, 0, length)
+	for id, token := range v.tokens {
+		if verbatim[id] {
+			text = append(text, token...)
+		} else {
+			text = alphabet.appendBytes(text, token)
+		}
+		t.start = append(t.start, uint32(len(text)))
+	}
+	t.text = string(text)
+	t.setAdded(v.added)
+	return t, nil
+}
+
+// addEndOfText tells t the id of <|endoftext|>, and adds it to the special tokens if it is only in the vocabulary.
+func (v *vocabulary) addEndOfText(t *Tokenizer) {
+	for _, token := range v.added {
+		if token.text == EndOfTextToken {
+			t.endOfText = token.id
+			return
+		}
+	}
+	if id, ok := v.ids[EndOfTextToken]; ok {
+		t.endOfText = int(id)
+		v.added = append(v.added, addedToken{text: EndOfTextToken, id: int(id), special: true})
+	}
+}
+
+// verbatim returns the added tokens' ids. Added tokens stand for their text as it is; one that is an ordinary token
+// too, where it stands for other bytes, would not decode to what it was, and is an error.
+func (v *vocabulary) verbatim(ordinary []bool, alphabet *byteAlphabet) (map[int]bool, error) {
+	ids := make(map[int]bool, len(v.added))
+	for _, token := range v.added {
+		if ordinary[token.id] && string(alphabet.appendBytes(nil, token.text)) != token.text {
+			return nil, fmt.Errorf("added token %s is the ordinary token %d too, which stands for other bytes", short(token.text), token.id)
+		}
+		ids[token.id] = true
+	}
+	return ids, nil
+}
+
+// A byteAlphabet is how GPT-2's files write bytes as printable runes (openai/gpt-2, src/encoder.py, bytes_to_unicode):
+// printable Latin-1 as itself, the others as U+0100 and on.
+type byteAlphabet struct {
+	runes [256]rune
+	bytes [256 + 68]int16 // by rune; −1: not in the alphabet
+}
+
+func newByteAlphabet() *byteAlphabet {
+	a := new(byteAlphabet)
+	for i := range a.bytes {
+		a.bytes[i] = -1
+	}
+	next := rune(256)
+	for b := range rune(256) {
+		r := b
+		if !('!' <= b && b <= '~' || '¡' <= b && b <= '¬' || '®' <= b) {
+			r = next
+			next++
+		}
+		a.runes[b] = r
+		a.bytes[r] = int16(b)
+	}
+	return a
+}
+
+// appendBytes appends the bytes that token stands for. A token with a rune outside the alphabet stands for itself, as
+// in Hugging Face's ByteLevel decoder.
+func (a *byteAlphabet) appendBytes(dst []byte, token string) []byte {
+	from := len(dst)
+	for _, r := range token {
+		if int(r) >= len(a.bytes) || a.bytes[r] < 0 {
+			return append(dst[:from], token...)
+		}
+		dst = append(dst, byte(a.bytes[r]))
+	}
+	return dst
+}
