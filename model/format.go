@@ -3,21 +3,12 @@ package model
 // Number formats: matrices as stored, or converted on the way in.
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 
 	"picogpt/kernels"
 	"picogpt/weights"
 )
-
-// headFormat returns the format of wte and the head in a model of that format: four bits would cost more there than anywhere
-// else, so Q4 keeps them in eight.
-func headFormat(f kernels.Format) kernels.Format {
-	if f == kernels.Q4 {
-		return kernels.Q8
-	}
-	return f
-}
 
 // Formats returns the names that Options.Format takes.
 func Formats() []string { return []string{"auto", "f32", "f16", "bf16", "q8", "q4"} }
@@ -36,34 +27,52 @@ func (l *loader) wantFormat(name string) {
 	l.fail("format: %q, want one of %s", name, strings.Join(Formats(), ", "))
 }
 
-// matrix returns a matrix in its format, a view of the file where it is stored so.
-func (l *loader) matrix(name string, layout kernels.Layout, in, out int, format kernels.Format) kernels.Matrix {
+// headFormat returns the format of wte and the head in a model of that format: four bits would cost more there than anywhere
+// else, so Q4 keeps them in eight.
+func headFormat(f kernels.Format) kernels.Format {
+	if f == kernels.Q4 {
+		return kernels.Q8
+	}
+	return f
+}
+
+// matrix returns the matrix of that name in the wanted format: a view of the file where it is stored so, else converted. Formats of
+// integers are the end of a road: they are not converted to any other.
+func (l *loader) matrix(name string, layout kernels.Layout, in, out int) kernels.Matrix {
+	m := l.stored(name, layout, in, out)
+	want := l.format
+	if layout == kernels.OutIn {
+		want = headFormat(want)
+	}
+	switch {
+	case l.err != nil:
+	case l.auto:
+		if layout == kernels.InOut {
+			l.format = m.Format
+		}
+	case m.Format == want:
+	case m.Blocks != nil:
+		l.fail("%s: stored as %s, want %s: convert the checkpoint that it was made of", name, m.Format, want)
+	default:
+		m = kernels.Convert(l.team, want, &m)
+	}
+	return m
+}
+
+// stored returns the matrix of that name as the file has it.
+func (l *loader) stored(name string, layout kernels.Layout, in, out int) kernels.Matrix {
+	if t, ok := l.file.Tensor(name); ok && t.DType == weights.U8 {
+		return l.blocks(t, layout, in, out)
+	}
 	shape := []int{in, out}
 	if layout == kernels.OutIn {
 		shape = []int{out, in}
 	}
 	t := l.tensor(name, shape...)
-	if l.err != nil {
-		return kernels.Matrix{}
-	}
-	m, err := stored(t, layout, in, out)
-	if err != nil {
-		l.fail("%w", err)
-		return m
-	}
-	if l.auto {
-		l.format = m.Format
-		return m
-	}
-	if m.Format != format {
-		l.fail("%s: stored as %s, cannot convert to %s", name, m.Format, format)
-	}
-	return m
-}
-
-// stored returns a tensor of floats as a matrix.
-func stored(t weights.Tensor, layout kernels.Layout, in, out int) (kernels.Matrix, error) {
 	m := kernels.Matrix{Layout: layout, In: in, Out: out}
+	if l.err != nil {
+		return m
+	}
 	var err error
 	switch t.DType {
 	case weights.F32:
@@ -71,11 +80,36 @@ func stored(t weights.Tensor, layout kernels.Layout, in, out int) (kernels.Matri
 	case weights.F16:
 		m.Format = kernels.F16
 		m.F16, err = t.Uint16s()
-	case weights.BF16:
+	default: // tensor lets only BF16 through besides
 		m.Format = kernels.BF16
 		m.F16, err = t.Uint16s()
-	default:
-		err = fmt.Errorf("%s: type %s, want F32, F16 or BF16", t.Name, t.DType)
 	}
-	return m, err
+	if err != nil {
+		l.fail("%w", err)
+	}
+	return m
+}
+
+// blocks returns a quantized matrix, whose tensor is [tiles, bytes in a tile] of U8; the format is told by the size of a tile.
+func (l *loader) blocks(t weights.Tensor, layout kernels.Layout, in, out int) kernels.Matrix {
+	l.used[t.Name] = true
+	for _, f := range []kernels.Format{kernels.Q8, kernels.Q4} {
+		if !slices.Equal(t.Shape, blocksShape(f, in, out)) {
+			continue
+		}
+		m, err := kernels.QuantMatrix(f, in, out, t.Data)
+		if err != nil {
+			l.fail("%s: %w", t.Name, err)
+		}
+		m.Layout = layout
+		return m
+	}
+	l.fail("%s: type U8 and shape %v, want %v for q8 or %v for q4", t.Name, t.Shape, blocksShape(kernels.Q8, in, out), blocksShape(kernels.Q4, in, out))
+	return kernels.Matrix{}
+}
+
+// blocksShape returns the shape under which a quantized matrix is stored.
+func blocksShape(f kernels.Format, in, out int) []int {
+	tile := kernels.QuantBytes(f, 1, 1)
+	return []int{kernels.QuantBytes(f, in, out) / tile, tile}
 }

@@ -152,7 +152,7 @@ func (e *evaluation) spanOf(row int) *span {
 
 // head: logits = ln_f(x) @ wte.T, for the rows where they are wanted, a group at a time.
 func (e *evaluation) head(w *kernels.Worker) {
-	p := &e.model.params
+	p := e.model.params
 	eps := float32(e.model.config.LayerNormEpsilon)
 	for row := 0; row < e.rows; {
 		if w.ID() == 0 {

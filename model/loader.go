@@ -90,11 +90,11 @@ func (l *loader) norm(name string) norm {
 }
 
 func (l *loader) linear(name string, in, out int) linear {
-	return linear{l.matrix(l.prefix+name+".weight", kernels.InOut, in, out, l.format), l.floats(name+".bias", out)}
+	return linear{l.matrix(l.prefix+name+".weight", kernels.InOut, in, out), l.floats(name+".bias", out)}
 }
 
 func (l *loader) embedding() kernels.Matrix {
-	return l.matrix(l.prefix+"wte.weight", kernels.OutIn, l.config.Embd, l.config.VocabSize, headFormat(l.format))
+	return l.matrix(l.prefix+"wte.weight", kernels.OutIn, l.config.Embd, l.config.VocabSize)
 }
 
 // headNames are what checkpoints call the logits' weights; the oldest DialoGPT uses the second.
@@ -112,7 +112,7 @@ func (l *loader) head(wte *kernels.Matrix) *kernels.Matrix {
 			l.used[name] = true
 			return wte
 		}
-		m := l.matrix(name, kernels.OutIn, l.config.Embd, l.config.VocabSize, headFormat(l.format))
+		m := l.matrix(name, kernels.OutIn, l.config.Embd, l.config.VocabSize)
 		return &m
 	}
 	if !l.config.TieWordEmbeddings {

@@ -24,7 +24,7 @@ type Options struct {
 // take turns, each on all the workers.
 type Model struct {
 	config  Config
-	params  params
+	params  *params
 	format  kernels.Format
 	ignored []string
 	file    *weights.File // closed with the model where Load opened it
@@ -82,7 +82,7 @@ func New(c Config, file *weights.File, o Options) (*Model, error) {
 		team.Close()
 		return nil, err
 	}
-	m := &Model{config: c, params: *p, format: l.format, ignored: l.ignored, team: team, single: single, turn: make(chan struct{}, 1)}
+	m := &Model{config: c, params: p, format: l.format, ignored: l.ignored, team: team, single: single, turn: make(chan struct{}, 1)}
 	m.eval.init(m)
 	m.turn <- struct{}{}
 	return m, nil

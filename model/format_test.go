@@ -1,0 +1,116 @@
+package model_test
+
+// Number formats: what each costs in accuracy, and that a saved model is the model.
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"picogpt/internal/fixture"
+	"picogpt/kernels"
+	"picogpt/model"
+	"picogpt/weights"
+)
+
+// TestFormatsKeepTheirBits holds promise 2 for converted weights, saved and loaded again.
+func TestFormatsKeepTheirBits(t *testing.T) {
+	for name, o := range shapes {
+		config, file := fixture.Checkpoint(o)
+		for _, format := range model.Formats() {
+			t.Run(name+" as "+format, func(t *testing.T) {
+				want := []float32(nil)
+				for _, threads := range []int{1, 2} {
+					for _, kernel := range kernels.Variants() {
+						m := newModel(t, config, file, model.Options{Threads: threads, Kernel: kernel, Format: format})
+						whole := visit(t, m, []int{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9})
+						if want == nil {
+							want = whole[14]
+						}
+						sameBits(t, fmt.Sprint("whole, ", threads, kernel), whole[14], want)
+						s := m.NewSession()
+						for i, id := range []int{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9} {
+							sameBits(t, fmt.Sprint("one by one, ", threads, kernel), eval(t, s, id), whole[i])
+						}
+						saved := save(t, m, config)
+						sameBits(t, "saved", eval(t, saved.NewSession(), 3, 1, 4), whole[2])
+						if saved.Format() != m.Format() {
+							t.Errorf("saved as %s, loaded as %s", m.Format(), saved.Format())
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// save writes a model to a file and loads it again, as stored.
+func save(t *testing.T, m *model.Model, config []byte) *model.Model {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "config.json"), config, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Save(filepath.Join(dir, "model.safetensors")); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := model.Load(dir, model.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { loaded.Close() })
+	return loaded
+}
+
+func TestFormatsAreAsCloseAsTheirBits(t *testing.T) {
+	exact := demoModel(t, model.Options{Format: "f32"})
+	ids := []int{7454, 2402, 257, 640, 11, 612, 373, 257, 1310}
+	want := slices.Clone(eval(t, exact.NewSession(), ids...))
+	sameBits(t, "f16, as stored", eval(t, demoModel(t, model.Options{}).NewSession(), ids...), want)
+	for format, bound := range map[string]float64{"f16": 0, "bf16": 0.01, "q8": 0.05, "q4": 0.25} {
+		got := eval(t, demoModel(t, model.Options{Format: format}).NewSession(), ids...)
+		wrong, square := 0.0, 0.0
+		for i, v := range want {
+			wrong += math.Pow(float64(v-got[i]), 2)
+			square += math.Pow(float64(v), 2)
+		}
+		if off := math.Sqrt(wrong / square); !(off <= bound) || format != "f16" && off < bound/100 {
+			t.Errorf("%s: logits are off by %.3g of their size, want about %g", format, off, bound)
+		}
+	}
+}
+
+func TestAQuantizedFileIsOnlyWhatItIs(t *testing.T) {
+	config, file := fixture.Checkpoint(fixture.Options{})
+	q8 := newModel(t, config, file, model.Options{Format: "q8"})
+	path := filepath.Join(t.TempDir(), "q8.safetensors")
+	if err := q8.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	f, err := weights.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	c, err := model.ParseConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []string{"f32", "f16", "q4"} {
+		if _, err := model.New(c, f, model.Options{Format: format}); err == nil || !strings.Contains(err.Error(), "stored as q8, want ") {
+			t.Errorf("%s of a q8 file: error %v", format, err)
+		}
+	}
+	c.Inner = 61 // [15 61] has as many blocks as [15 60]; the bias tells them apart
+	if _, err := model.New(c, f, model.Options{}); err == nil || !strings.Contains(err.Error(), "h.0.mlp.c_fc.bias: shape [60], want [61]") {
+		t.Errorf("another n_inner: error %v", err)
+	}
+	c.Inner = 70
+	if _, err := model.New(c, f, model.Options{}); err == nil || !strings.Contains(err.Error(), "h.0.mlp.c_fc.weight: type U8 and shape [4 544], want [5 544] for q8 or [5 288] for q4") {
+		t.Errorf("another n_inner: error %v", err)
+	}
+}

@@ -1,0 +1,91 @@
+package model
+
+// Save: a model's weights as a safetensors file, in the format they have now.
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+
+	"picogpt/kernels"
+	"picogpt/weights"
+)
+
+// Save writes the model's weights to a file that Load maps without conversion: f32, f16 and bf16 as Hugging Face stores
+// them, q8 and q4 in this project's layout. Names have no prefix; what Ignored lists is left out. config.json is not written.
+//
+// In q8 and q4 a matrix is a U8 tensor [tiles, bytes in a tile] under its usual name, the bytes being those that kernels/quant.go
+// describes; wte, and lm_head where there is one, are q8 in both. wpe, layer norms and biases are F32 in all formats. The file's
+// metadata has "picogpt.format" with the format's name.
+func (m *Model) Save(path string) error {
+	metadata := map[string]string{"format": "pt", "picogpt.format": m.Format()}
+	return weights.WriteFile(path, metadata, m.tensors())
+}
+
+// tensors lists the stack in the order of the forward pass.
+func (m *Model) tensors() []weights.Tensor {
+	p, c := m.params, &m.config
+	ts := []weights.Tensor{matrixTensor("wte.weight", &p.wte), floatsTensor("wpe.weight", p.wpe, c.Positions, c.Embd)}
+	ln := func(name string, n norm) {
+		ts = append(ts, floatsTensor(name+".weight", n.gain, c.Embd), floatsTensor(name+".bias", n.bias, c.Embd))
+	}
+	layer := func(name string, l *linear) {
+		ts = append(ts, matrixTensor(name+".weight", &l.weight), floatsTensor(name+".bias", l.bias, l.weight.Out))
+	}
+	for i := range p.h {
+		b, h := &p.h[i], fmt.Sprintf("h.%d.", i)
+		ln(h+"ln_1", b.ln1)
+		layer(h+"attn.c_attn", &b.cAttn)
+		layer(h+"attn.c_proj", &b.attnProj)
+		ln(h+"ln_2", b.ln2)
+		layer(h+"mlp.c_fc", &b.cFC)
+		layer(h+"mlp.c_proj", &b.mlpProj)
+	}
+	ln("ln_f", p.lnF)
+	if p.head != &p.wte {
+		ts = append(ts, matrixTensor(headNames[0], p.head))
+	}
+	return ts
+}
+
+func floatsTensor(name string, x []float32, shape ...int) weights.Tensor {
+	return weights.Tensor{Name: name, DType: weights.F32, Shape: shape, Stream: func(w io.Writer) error {
+		return writeNumbers(w, x, func(b []byte, v float32) []byte { return binary.LittleEndian.AppendUint32(b, math.Float32bits(v)) })
+	}}
+}
+
+func matrixTensor(name string, m *kernels.Matrix) weights.Tensor {
+	shape := []int{m.In, m.Out}
+	if m.Layout == kernels.OutIn {
+		shape = []int{m.Out, m.In}
+	}
+	switch m.Format {
+	case kernels.F32:
+		return floatsTensor(name, m.F32, shape...)
+	case kernels.F16, kernels.BF16:
+		t := weights.Tensor{Name: name, DType: weights.F16, Shape: shape}
+		if m.Format == kernels.BF16 {
+			t.DType = weights.BF16
+		}
+		t.Stream = func(w io.Writer) error { return writeNumbers(w, m.F16, binary.LittleEndian.AppendUint16) }
+		return t
+	default:
+		return weights.Tensor{Name: name, DType: weights.U8, Shape: blocksShape(m.Format, m.In, m.Out), Data: m.Blocks}
+	}
+}
+
+// writeNumbers writes numbers, little-endian, some at a time.
+func writeNumbers[T any](w io.Writer, x []T, appendTo func([]byte, T) []byte) error {
+	buf := make([]byte, 0, 1<<16)
+	for i, v := range x {
+		buf = appendTo(buf, v)
+		if len(buf) > cap(buf)-8 || i == len(x)-1 {
+			if _, err := w.Write(buf); err != nil {
+				return err
+			}
+			buf = buf[:0]
+		}
+	}
+	return nil
+}
