@@ -74,7 +74,9 @@ func (c *generateCommand) options() (decode.Options, error) {
 	if c.Seed != nil {
 		o.Seed = *c.Seed
 	}
-	if _, err := decode.NewSampler(o); err != nil {
+	probe := o
+	probe.Vocabulary = idsBelow(gpt2Size) // stop strings want one; the real one comes later
+	if _, err := decode.NewSampler(probe); err != nil {
 		return o, usageError{err}
 	}
 	return o, nil
@@ -127,7 +129,7 @@ func (c *generateCommand) vocabulary(a *app, p *prompt, o *decode.Options) (*tok
 		return nil, err
 	case err != nil:
 		if !errors.Is(err, errNoTokenizer) {
-			a.notef("no text, only ids: %s", oneLine(err.Error()))
+			a.notef("no text, only ids: %s", oneLine(err))
 		}
 		return nil, nil
 	case !p.asText && c.Output == "ids" && len(c.Stop) == 0:

@@ -96,7 +96,7 @@ func newInspection(name string, config model.Config, file *weights.File) *inspec
 	i := &inspection{Model: name, Config: config, Metadata: file.Metadata(), Ignored: []string{}, Bytes: file.Size()}
 	for _, t := range file.Tensors() {
 		i.Tensors = append(i.Tensors, inspectedTensor{
-			Name: t.Name, DType: string(t.DType), Shape: slices.Concat([]int{}, t.Shape), Bytes: int64(len(t.Data)),
+			Name: t.Name, DType: string(t.DType), Shape: append([]int{}, t.Shape...), Bytes: int64(len(t.Data)),
 		})
 	}
 	return i

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 )
@@ -60,7 +61,7 @@ func (a *app) report(err error) int {
 	case errors.Is(err, context.Canceled):
 		return 130
 	}
-	fmt.Fprintf(a.stderr, "gpt: %s\n", oneLine(err.Error()))
+	fmt.Fprintf(a.stderr, "gpt: %s\n", oneLine(err))
 	if hint := hintFor(err); hint != "" {
 		fmt.Fprintf(a.stderr, "gpt: hint: %s\n", hint)
 	}
@@ -70,7 +71,13 @@ func (a *app) report(err error) int {
 	return 1
 }
 
-// oneLine keeps a message in its line, whatever names a file or an argument brought into it.
-func oneLine(s string) string {
+// oneLine is an error's message without the system call's name in front, in one line whatever names a file or an argument
+// brought into it.
+func oneLine(err error) string {
+	s := err.Error()
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		s = strings.TrimPrefix(s, path.Op+" ")
+	}
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 }

@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 
 	"picogpt/decode"
 	"picogpt/tokenizer"
@@ -147,7 +146,7 @@ func (p *jsonPrinter) token(t decode.Token) error {
 	s := &p.now
 	if !p.inside {
 		p.inside = true
-		*s = jsonSample{Sample: t.Sample, Seed: p.seed + uint64(t.Sample), PromptIDs: slices.Concat([]int{}, p.prompt), IDs: []int{}, LogProbs: []float64{}}
+		*s = jsonSample{Sample: t.Sample, Seed: p.seed + uint64(t.Sample), PromptIDs: append([]int{}, p.prompt...), IDs: []int{}, LogProbs: []float64{}}
 		if p.hasText {
 			s.Text = new(string)
 		}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"picogpt/decode"
+
+	"github.com/alecthomas/kong"
+)
+
+func grammar(t *testing.T) *kong.Node {
+	t.Helper()
+	k, err := kong.New(new(commands))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k.Model.Node
+}
+
+func TestArguments(t *testing.T) {
+	root := grammar(t)
+	for _, c := range []struct{ args, want string }{
+		{"", "generate --"},
+		{"Once upon", "generate -- Once upon"},
+		{"tokenize", "tokenize --"},
+		{"tokenize tokenize", "tokenize -- tokenize"},
+		{"-- tokenize", "generate -- tokenize"},
+		{"generate tokenize", "generate -- tokenize"},
+		{"--stop tokenize Once", "generate --stop=tokenize -- Once"},
+		{"-m dir tokenize a", "tokenize --model=dir -- a"},
+		{"a tokenize", "generate -- a tokenize"},
+		{"a -n 3 b --temp 0 c", "generate --max-tokens=3 --temp=0 -- a b c"},
+		{"-vn3 a", "generate --verbose --max-tokens=3 -- a"},
+		{"-vn 3 a", "generate --verbose --max-tokens=3 -- a"},
+		{"-n=3 -vfx", "generate --max-tokens=3 --verbose --file=x --"},
+		{"--temp -1 --stop -- --stop -n", "generate --temp=-1 --stop=-- --stop=-n --"},
+		{"--top_k 3 --no_display_prompt=false a_b", "generate --top-k=3 --no-display-prompt=false -- a_b"},
+		{"--stop=a_b=c", "generate --stop=a_b=c --"},
+		{"--zebra 3", "generate --zebra -- 3"},
+		{"-z3 a", "generate -z3 -- a"},
+		{"- a", "generate -- - a"},
+		{"--help", "--help --"},
+		{"-h -v", "--help --verbose --"},
+		{"a --help", "generate --help -- a"},
+		{"--help logits", "logits --help --"},
+		{"help", "--help --"},
+		{"help logits", "logits --help --"},
+		{"help me please", "generate -- help me please"},
+		{"help zebra", "generate -- help zebra"},
+		{"a -- -v --temp", "generate -- a -v --temp"},
+	} {
+		got, err := arrange(root, strings.Fields(c.args))
+		if err != nil || strings.Join(got, " ") != c.want {
+			t.Errorf("%q: got %q, %v, want %q", c.args, strings.Join(got, " "), err, c.want)
+		}
+	}
+	for _, args := range [][]string{{"-n"}, {"a", "--temp"}, {"-vm"}, {"- a"}, {"--temp is low"}} {
+		var usage usageError
+		if got, err := arrange(root, args); !errors.As(err, &usage) {
+			t.Errorf("%q: got %q, %v, want a usage error", args, got, err)
+		}
+	}
+}
+
+// arrange reads one table for all commands.
+func TestAFlagIsOfOneKindInAllCommands(t *testing.T) {
+	kinds := map[string]bool{}
+	var visit func(n *kong.Node)
+	visit = func(n *kong.Node) {
+		for _, f := range n.Flags {
+			names := append([]string{"--" + f.Name}, f.Aliases...)
+			if f.Short != 0 {
+				names = append(names, "-"+string(f.Short))
+			}
+			for _, name := range names {
+				if boolean, seen := kinds[name]; seen && boolean != f.IsBool() {
+					t.Errorf("%s of %s: takes a value in one command and none in another", name, n.Path())
+				}
+				kinds[name] = f.IsBool()
+			}
+		}
+		for _, c := range n.Children {
+			visit(c)
+		}
+	}
+	visit(grammar(t))
+}
+
+func TestSamplesComeOneAfterAnother(t *testing.T) {
+	token := func(sample, id int, finish string) decode.Token {
+		return decode.Token{Sample: sample, ID: id, Finish: finish}
+	}
+	made := []decode.Token{
+		token(0, 1, ""), token(1, 2, decode.FinishStop), token(2, 3, ""),
+		token(0, 4, ""), token(2, 5, decode.FinishLength),
+		token(0, 6, decode.FinishLength), token(3, 7, ""), token(3, 8, decode.FinishLength),
+	}
+	var got []int
+	o := inOrder{print: func(t decode.Token) error { got = append(got, t.ID); return nil }}
+	for _, m := range made {
+		if err := o.push(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []int{1, 4, 6, 2, 3, 5, 7, 8}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	o.print = func(decode.Token) error { return errClosedPipe }
+	if err := o.push(token(4, 9, "")); err != errClosedPipe {
+		t.Errorf("got %v, want the printer's error", err)
+	}
+}
+
+func TestIDs(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want []int
+	}{
+		{"", []int{}}, {" \n", []int{}}, {"[]", []int{}}, {"7", []int{7}}, {"1,2, 3 ", []int{1, 2, 3}}, {"1 2\n3", []int{1, 2, 3}},
+		{" [1, 2,\n 3]\n", []int{1, 2, 3}}, {"-1", []int{-1}},
+	} {
+		if got, err := parseIDs(c.text); err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%q: got %v, %v, want %v", c.text, got, err, c.want)
+		}
+	}
+	for _, text := range []string{"a", "1,", ",", "1;2", "1.0", "[1", "[1]]", "[1 2]", "[[1]]", `["1"]`, "[1e1]", "[true]", "9223372036854775808", "1, 2 3"} {
+		if got, err := parseIDs(text); err == nil {
+			t.Errorf("%q: got %v, want an error", text, got)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package main
+
+// What a user sees: testdata/script, one file a subject. The commands that the scripts have besides testscript's are below.
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"picogpt/internal/fixture"
+	"picogpt/weights"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"gpt": main})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("GPT_KERNEL", os.Getenv("GPT_KERNEL"))
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits":         exits,
+			"checkpoint":    checkpoint,
+			"bytetokenizer": byteTokenizer,
+			"truncate":      truncate,
+			"replace":       replace,
+		},
+		RequireExplicitExec: true,
+	})
+}
+
+// exits STATUS PROGRAM ARG... runs a program that must end with that status.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if (got == want) == neg {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// checkpoint DIR KEY=VALUE... writes a small random checkpoint; config.KEY=JSON sets a key of its config.json.
+func checkpoint(ts *testscript.TestScript, neg bool, args []string) {
+	o := fixture.Options{Config: map[string]any{}}
+	for _, arg := range args[1:] {
+		key, value, _ := strings.Cut(arg, "=")
+		n, _ := strconv.Atoi(value)
+		switch key {
+		case "vocab":
+			o.Vocab = n
+		case "positions":
+			o.Positions = n
+		case "shards":
+			o.Shards = n
+		case "dtype":
+			o.DType = weights.DType(value)
+		case "masks":
+			o.Masks = true
+		case "heads":
+			o.Heads = true
+		case "untied":
+			o.Untied = true
+		case "prefix":
+			o.Prefix = true
+		default:
+			config, ok := strings.CutPrefix(key, "config.")
+			if !ok {
+				ts.Fatalf("checkpoint: unknown option %s", arg)
+			}
+			var v any
+			ts.Check(json.Unmarshal([]byte(value), &v))
+			o.Config[config] = v
+		}
+	}
+	ts.Check(fixture.Write(ts.MkAbs(args[0]), o))
+}
+
+// byteTokenizer DIR writes a vocab.json in which each byte's id is its value, and <|endoftext|> is 256, and an empty
+// merges.txt.
+func byteTokenizer(ts *testscript.TestScript, neg bool, args []string) {
+	vocab := map[string]int{"<|endoftext|>": 256}
+	next := 256 // GPT-2's alphabet: printable bytes of Latin-1 are themselves, the others follow from U+0100 on
+	for b := range 256 {
+		r := b
+		if !(b >= '!' && b <= '~' || b >= 0xA1 && b <= 0xAC || b >= 0xAE) {
+			r, next = next, next+1
+		}
+		vocab[string(rune(r))] = b
+	}
+	text, err := json.Marshal(vocab)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]+"/vocab.json"), text, 0o666))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]+"/merges.txt"), []byte("#version: 0.2\n"), 0o666))
+}
+
+// truncate FILE N cuts a file to N bytes.
+func truncate(ts *testscript.TestScript, neg bool, args []string) {
+	n, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	ts.Check(os.Truncate(ts.MkAbs(args[0]), n))
+}
+
+// replace FILE OLD NEW replaces bytes that must be there.
+func replace(ts *testscript.TestScript, neg bool, args []string) {
+	file := ts.MkAbs(args[0])
+	b, err := os.ReadFile(file)
+	ts.Check(err)
+	if !bytes.Contains(b, []byte(args[1])) {
+		ts.Fatalf("%s: %q is not there", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(file, bytes.ReplaceAll(b, []byte(args[1]), []byte(args[2])), 0o666))
+}
