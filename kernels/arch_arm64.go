@@ -1,0 +1,270 @@
+//go:build !purego
+
+package kernels
+
+// The leaf operations in NEON assembly. Each stub is documented by the Go function that it equals bit for bit.
+
+// archVariants returns what this processor can run: every arm64 processor that Go supports has NEON, with fused multiply-adds.
+func archVariants() []*variant {
+	return []*variant{{
+		name:      "neon",
+		tile:      tileNEON,
+		chain:     chainFast,
+		chain16:   chain16Fast,
+		pack:      packNEON,
+		pack16:    pack16Fast,
+		dot:       dotFast,
+		dot16:     dot16Fast,
+		layerNorm: layerNormNEON,
+		activate:  activateFast,
+		add:       addNEON,
+		scale:     scaleNEON,
+		expShift:  expShiftNEON,
+		scoresMax: scoresMaxNEON,
+		logSumExp: logSumExpFast,
+		convert16: convert16Fast,
+
+		quantizeRow: quantizeRow,
+		quantTile8:  quantTile8,
+		quantTile4:  quantTile4,
+		scaleAdd:    scaleAdd,
+
+		fmaPeak:    fmaPeakFast,
+		readMemory: readMemoryNEON,
+	}}
+}
+
+// pause tells the processor that the caller is spinning; it takes about a hundred nanoseconds.
+func pause()
+
+// tileNEON is tile, in blocks of 6 rows (4 and 2 at the end) by 16 columns.
+//
+//go:noescape
+func tileNEON(c []float32, ldc int, a []float32, lda int, b []float32, ldb, rows, k, ahead int)
+
+// chainNarrowNEON is chain: 64, 16, 4, 2 or 1 columns stay in registers while all of x passes.
+//
+//go:noescape
+func chainNarrowNEON(y, x, w []float32, ldw int)
+
+// chainWideNEON is chain on the columns before len(y) mod 16 and the elements before len(x) mod 8: eight rows of w at a time pass over y.
+//
+//go:noescape
+func chainWideNEON(y, x, w []float32, ldw int)
+
+// The same over weights in F16 and BF16.
+//
+//go:noescape
+func chainNarrowF16NEON(y, x []float32, w []uint16, ldw int)
+
+//go:noescape
+func chainWideF16NEON(y, x []float32, w []uint16, ldw int)
+
+//go:noescape
+func chainNarrowBF16NEON(y, x []float32, w []uint16, ldw int)
+
+//go:noescape
+func chainWideBF16NEON(y, x []float32, w []uint16, ldw int)
+
+func chainFast(y, x, w []float32, ldw int) {
+	chainParts(y, x, w, ldw, chainWideNEON, chainNarrowNEON)
+}
+
+func chain16Fast(y, x []float32, w []uint16, ldw int, bf16 bool) {
+	if bf16 {
+		chainParts(y, x, w, ldw, chainWideBF16NEON, chainNarrowBF16NEON)
+	} else {
+		chainParts(y, x, w, ldw, chainWideF16NEON, chainNarrowF16NEON)
+	}
+}
+
+// chainParts splits a chain of many columns: whole vectors and rows of w in long runs, then the rows that are left, then the columns.
+func chainParts[T float32 | uint16](y, x []float32, w []T, ldw int, wide, narrow func(y, x []float32, w []T, ldw int)) {
+	if len(y) <= 128 {
+		narrow(y, x, w, ldw)
+		return
+	}
+	cols, rows := len(y)&^15, len(x)&^7
+	wide(y[:cols], x[:rows], w, ldw)
+	if rows < len(x) {
+		narrow(y[:cols], x[rows:], w[rows*ldw:], ldw)
+	}
+	if cols < len(y) && len(x) > 0 {
+		narrow(y[cols:], x, w[cols:], ldw)
+	}
+}
+
+// packNEON is pack.
+//
+//go:noescape
+func packNEON(dst, src []float32, ld, k, panels int)
+
+// packF16NEON and packBF16NEON are pack16.
+//
+//go:noescape
+func packF16NEON(dst []float32, src []uint16, ld, k, panels int)
+
+//go:noescape
+func packBF16NEON(dst []float32, src []uint16, ld, k, panels int)
+
+func pack16Fast(dst []float32, src []uint16, ld, k, panels int, bf16 bool) {
+	if bf16 {
+		packBF16NEON(dst, src, ld, k, panels)
+	} else {
+		packF16NEON(dst, src, ld, k, panels)
+	}
+}
+
+// dotRowNEON is dot for one row of x, four rows of w at a time.
+//
+//go:noescape
+func dotRowNEON(dst, x, w []float32, ldw, outs, k int)
+
+// dotTileNEON is dot, four rows of x by three of w at a time.
+//
+//go:noescape
+func dotTileNEON(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int)
+
+func dotFast(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int) {
+	if rows == 1 {
+		dotRowNEON(dst, x, w, ldw, outs, k)
+		return
+	}
+	dotTileNEON(dst, ldd, x, ldx, w, ldw, rows, outs, k)
+}
+
+// The same over weights in F16 and BF16.
+//
+//go:noescape
+func dotRowF16NEON(dst, x []float32, w []uint16, ldw, outs, k int)
+
+//go:noescape
+func dotRowBF16NEON(dst, x []float32, w []uint16, ldw, outs, k int)
+
+//go:noescape
+func dotTileF16NEON(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int)
+
+//go:noescape
+func dotTileBF16NEON(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int)
+
+func dot16Fast(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int, bf16 bool) {
+	switch {
+	case rows == 1 && bf16:
+		dotRowBF16NEON(dst, x, w, ldw, outs, k)
+	case rows == 1:
+		dotRowF16NEON(dst, x, w, ldw, outs, k)
+	case bf16:
+		dotTileBF16NEON(dst, ldd, x, ldx, w, ldw, rows, outs, k)
+	default:
+		dotTileF16NEON(dst, ldd, x, ldx, w, ldw, rows, outs, k)
+	}
+}
+
+// layerNormNEON is layerNorm.
+//
+//go:noescape
+func layerNormNEON(dst, x, gain, bias []float32, eps float32)
+
+// addNEON is add.
+//
+//go:noescape
+func addNEON(dst, x []float32)
+
+// scaleNEON is scale.
+//
+//go:noescape
+func scaleNEON(x []float32, by float32)
+
+// scoresMaxNEON is scoresMax.
+//
+//go:noescape
+func scoresMaxNEON(s, mask []float32, scale, max float32) float32
+
+// expShiftNEON is expShift.
+//
+//go:noescape
+func expShiftNEON(s []float32, max float32) float32
+
+// Each of these is x[i] = a.apply(x[i]) for one activation.
+//
+//go:noescape
+func geluTanhNEON(x []float32)
+
+//go:noescape
+func geluErfNEON(x []float32)
+
+//go:noescape
+func quickGELUNEON(x []float32)
+
+//go:noescape
+func siluNEON(x []float32)
+
+//go:noescape
+func reluNEON(x []float32)
+
+//go:noescape
+func tanhNEON(x []float32)
+
+func activateFast(x []float32, a Activation) {
+	switch a {
+	case GELUTanh:
+		geluTanhNEON(x)
+	case GELUErf:
+		geluErfNEON(x)
+	case QuickGELU:
+		quickGELUNEON(x)
+	case SiLU:
+		siluNEON(x)
+	case ReLU:
+		reluNEON(x)
+	default:
+		tanhNEON(x)
+	}
+}
+
+// maxNEON returns the greatest element, −Inf if there is none, NaN if one is NaN.
+//
+//go:noescape
+func maxNEON(x []float32) float32
+
+// sumExpNEON returns Σ Exp64(float64(x[i]) − max): eight lanes. No difference is NaN or above 0.
+//
+//go:noescape
+func sumExpNEON(x []float32, max float64) float64
+
+func logSumExpFast(x []float32) float64 {
+	max := float64(maxNEON(x))
+	if max-max != 0 { // NaN or infinite
+		return max
+	}
+	return float64(max + Log64(sumExpNEON(x, max)))
+}
+
+// convertF16NEON and convertBF16NEON are convert16.
+//
+//go:noescape
+func convertF16NEON(dst []float32, src []uint16)
+
+//go:noescape
+func convertBF16NEON(dst []float32, src []uint16)
+
+func convert16Fast(dst []float32, src []uint16, bf16 bool) {
+	if bf16 {
+		convertBF16NEON(dst, src)
+	} else {
+		convertF16NEON(dst, src)
+	}
+}
+
+// fmaPeakNEON runs 24 independent chains of fused multiply-adds, 4 lanes each, 2 steps an iteration.
+func fmaPeakNEON(iterations int)
+
+func fmaPeakFast(iterations int) float64 {
+	fmaPeakNEON(iterations)
+	return 2 * 24 * 4 * 2 * float64(iterations)
+}
+
+// readMemoryNEON is readMemory on whole runs of 256 bytes.
+//
+//go:noescape
+func readMemoryNEON(b []byte) uint64
