@@ -21,6 +21,8 @@ type commands struct {
 	Logits   logitsCommand   `cmd:"" help:"print the logits after some tokens, as JSON"`
 	Tokenize tokenizeCommand `cmd:"" help:"turn text into token ids, or back"`
 	Inspect  inspectCommand  `cmd:"" help:"show what a checkpoint holds, and what it needs"`
+	Quantize quantizeCommand `cmd:"" help:"write a checkpoint in another number format"`
+	Bench    benchCommand    `cmd:"" help:"measure this machine, and the engine on it"`
 }
 
 // A command is what the command line asks for.

@@ -4,6 +4,7 @@ package bench
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -39,7 +40,7 @@ func Shape(name string) (model.Config, error) {
 
 // WriteRandom writes a checkpoint of that shape into dir: float32 weights, uniform with standard deviation 0.02 as GPT-2 starts training
 // with, the same for the same seed.
-func WriteRandom(dir string, c model.Config, seed uint64) error {
+func WriteRandom(ctx context.Context, dir string, c model.Config, seed uint64) error {
 	config, err := json.Marshal(c)
 	if err != nil {
 		return err
@@ -52,7 +53,7 @@ func WriteRandom(dir string, c model.Config, seed uint64) error {
 		return err
 	}
 	w := bufio.NewWriterSize(f, 1<<20)
-	if err := weights.Write(w, nil, randomTensors(c, seed)); err != nil {
+	if err := weights.Write(w, nil, randomTensors(ctx, c, seed)); err != nil {
 		f.Close()
 		return err
 	}
@@ -64,14 +65,14 @@ func WriteRandom(dir string, c model.Config, seed uint64) error {
 }
 
 // randomTensors lists the tensors of a checkpoint, made as they are written.
-func randomTensors(c model.Config, seed uint64) []weights.Tensor {
+func randomTensors(ctx context.Context, c model.Config, seed uint64) []weights.Tensor {
 	var ts []weights.Tensor
 	tensor := func(name string, fill func(i uint64) float32, shape ...int) {
 		n := 1
 		for _, d := range shape {
 			n *= d
 		}
-		ts = append(ts, weights.Tensor{Name: name, DType: weights.F32, Shape: shape, Stream: func(w io.Writer) error { return stream(w, n, fill) }})
+		ts = append(ts, weights.Tensor{Name: name, DType: weights.F32, Shape: shape, Stream: func(w io.Writer) error { return stream(ctx, w, n, fill) }})
 	}
 	random := func(name string, shape ...int) {
 		s := seed<<32 + uint64(len(ts))
@@ -101,13 +102,16 @@ func randomTensors(c model.Config, seed uint64) []weights.Tensor {
 	return ts
 }
 
-func stream(w io.Writer, n int, fill func(i uint64) float32) error {
+func stream(ctx context.Context, w io.Writer, n int, fill func(i uint64) float32) error {
 	buf := make([]byte, 0, 1<<16)
 	for i := range n {
 		buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(fill(uint64(i))))
 		if len(buf) == cap(buf) || i == n-1 {
 			if _, err := w.Write(buf); err != nil {
 				return err
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
 			}
 			buf = buf[:0]
 		}

@@ -61,5 +61,5 @@ type Context struct {
 // Start is a process of its own, from exec to its first token, the file being in the page cache.
 type Start struct {
 	IDsMS  float64 `json:"ids_ms"`
-	TextMS float64 `json:"text_ms"` // a prompt of text: the tokenizer too
+	TextMS float64 `json:"text_ms,omitempty"` // a prompt of text: the tokenizer too
 }

@@ -1,0 +1,153 @@
+package main
+
+// gpt bench: the machine's limits, and the engine beside them.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"text/tabwriter"
+
+	"picogpt/internal/bench"
+	"picogpt/model"
+)
+
+// benchCommand is gpt bench and its own commands.
+type benchCommand struct {
+	Engine benchEngineCommand `cmd:"" default:"withargs" help:"the engine (the default)"`
+}
+
+type benchEngineCommand struct {
+	Random       string `placeholder:"SHAPE" default:"" enum:",gpt2,gpt2-medium,gpt2-large,gpt2-xl" help:"random weights of the shape gpt2, gpt2-medium, gpt2-large or gpt2-xl, in a temporary file, instead of --model"`
+	PromptTokens int    `placeholder:"N" default:"512" help:"length of the prompt"`
+	GenTokens    int    `placeholder:"N" default:"64" help:"tokens to decode"`
+	Batch        int    `placeholder:"N" default:"8" help:"sessions to decode side by side"`
+	Rounds       int    `placeholder:"N" default:"5" help:"how often everything is measured; medians are printed"`
+	JSON         bool   `name:"json" help:"print one JSON object"`
+}
+
+func (c *benchEngineCommand) Help() string {
+	return `Measures, in turn and several times, what this machine can do (reading memory, multiplying and adding) and what the
+engine makes of it, on as many threads as --threads says. Each ratio is what was reached over the limit measured
+beside it. Decoding must read every weight for each token, so the memory bounds it; a prompt is bounded by arithmetic.
+Starting up is a process of its own, from exec to its first token.
+
+  gpt bench
+  gpt bench --random gpt2 --dtype q8 --threads 2
+  gpt bench -m ~/models/gpt2 --json`
+}
+
+func (c *benchEngineCommand) Run(a *app) error {
+	if c.PromptTokens < 1 || c.GenTokens < 1 || c.Batch < 1 || c.Rounds < 1 {
+		return usagef("--prompt-tokens, --gen-tokens, --batch, --rounds: want at least 1")
+	}
+	ctx, release := a.graceful()
+	defer release()
+	name := a.modelName()
+	if c.Random != "" {
+		dir, err := a.randomModel(ctx, c.Random)
+		if dir != "" {
+			defer os.RemoveAll(dir)
+		}
+		if err != nil {
+			return err
+		}
+		a.globals.Model, a.globals.Dtype = &dir, "auto"
+		name = "random " + c.Random
+	}
+	m, err := a.openModel()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	var doing atomic.Value
+	doing.Store("measuring")
+	progress := func(what string) { doing.Store(what) }
+	defer a.showProgress(func() string { return doing.Load().(string) })()
+	r, err := bench.Measure(ctx, m, bench.Options{
+		PromptTokens: c.PromptTokens, GenTokens: c.GenTokens, Batch: c.Batch, Rounds: c.Rounds, Progress: progress,
+	})
+	if err != nil {
+		return err
+	}
+	r.Model = name
+	progress("starting up")
+	if err := a.benchStart(ctx, r); err != nil {
+		return err
+	}
+	a.endProgress()
+	if c.JSON {
+		b, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		_, err = a.stdout.Write(append(b, '\n'))
+		return err
+	}
+	return printBench(a.stdout, r)
+}
+
+// randomModel writes a random checkpoint in the format of --dtype to a temporary directory, which the caller removes.
+func (a *app) randomModel(ctx context.Context, shape string) (dir string, err error) {
+	config, err := bench.Shape(shape)
+	if err != nil {
+		return "", err
+	}
+	if dir, err = os.MkdirTemp("", "gpt-bench-"); err != nil {
+		return "", err
+	}
+	defer a.showProgress(func() string { return "making random weights" })()
+	if err := bench.WriteRandom(ctx, dir, config, 1); err != nil || a.Dtype == "auto" || a.Dtype == "f32" {
+		return dir, err
+	}
+	m, err := model.Load(dir, model.Options{Threads: a.Threads, Format: a.Dtype})
+	if err != nil {
+		return dir, err
+	}
+	defer m.Close()
+	return dir, m.Save(filepath.Join(dir, "model.safetensors")) // the mapped file lives on until Close
+}
+
+// benchStart measures processes of this program, with a prompt of ids and with one of text.
+func (a *app) benchStart(ctx context.Context, r *bench.Result) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	args := []string{"generate", "--max-tokens=1", "--temp=0", "--output=ids", "--threads=" + strconv.Itoa(a.Threads), "--dtype=" + a.Dtype}
+	if a.Model != nil {
+		args = append(args, "--model="+*a.Model)
+	}
+	if r.Start.IDsMS, err = bench.StartUp(ctx, self, append(args, "--tokens=1,2,3,4,5")...); err != nil {
+		return err
+	}
+	if r.Start.TextMS, err = bench.StartUp(ctx, self, append(args, "Once upon a time")...); err != nil {
+		a.logf("no text start-up: %v", err) // a checkpoint without a tokenizer
+		r.Start.TextMS = 0
+	}
+	return ctx.Err()
+}
+
+func printBench(w *output, r *bench.Result) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(what, figure, beside string) { fmt.Fprintf(t, "%s\t%s\t%s\n", what, figure, beside) }
+	fmt.Fprintf(t, "%s, %s, kernels %s, %d threads, medians of %d rounds\n\n", r.Model, r.DType, r.Kernel, r.Threads, r.Rounds)
+	row("memory read", fmt.Sprintf("%.1f GB/s", r.Limits.ReadGBps), "limit of decoding")
+	row("multiply and add", fmt.Sprintf("%.0f GFLOP/s", r.Limits.FMAGFlops), "limit of prompts")
+	row("decode", fmt.Sprintf("%.2f ms a token", r.Decode.MSPerToken), fmt.Sprintf("%.2f of the limit (%.3f GB a token), %.0f tokens/s", r.Decode.Ratio, r.Decode.GBPerToken, 1e3/r.Decode.MSPerToken))
+	row(fmt.Sprintf("prompt of %d", r.Prefill.Tokens), fmt.Sprintf("%.0f ms", r.Prefill.MS), fmt.Sprintf("%.2f of the limit (%.0f GFLOP/s), %.0f tokens/s", r.Prefill.Ratio, r.Prefill.GFlops, float64(r.Prefill.Tokens)/r.Prefill.MS*1e3))
+	row(fmt.Sprintf("%d sessions", r.Batch.Sessions), fmt.Sprintf("%.0f tokens/s", r.Batch.TokensPerSec), fmt.Sprintf("%.1f × one session", r.Batch.Speedup))
+	row(fmt.Sprintf("decode at %d, at %d", r.Context.At[0], r.Context.At[1]), fmt.Sprintf("%.2f ms, %.2f ms", r.Context.MSAt50, r.Context.MSAt900), fmt.Sprintf("%.2f ×", r.Context.Ratio))
+	start := "no tokenizer for text"
+	if r.Start.TextMS > 0 {
+		start = fmt.Sprintf("%.0f ms with a prompt of text", r.Start.TextMS)
+	}
+	row("exec to first token", fmt.Sprintf("%.0f ms", r.Start.IDsMS), start)
+	row("memory", fmt.Sprintf("%.0f MB", r.RSSMB), fmt.Sprintf("beyond %.0f MB of mapped file", r.MappedMB))
+	row("allocations a token", fmt.Sprintf("%.0f", r.AllocsPerToken), "")
+	return t.Flush()
+}
