@@ -66,8 +66,8 @@ func (a *app) notef(format string, args ...any) {
 	fmt.Fprintf(a.stderr, "gpt: "+format+"\n", args...)
 }
 
-// watchInterrupts makes Ctrl-C end the process with 130: at once, or between the calls of graceful and its release by
-// cancelling the context, and at once if it comes a second time. A closed pipe becomes an error of Write.
+// watchInterrupts makes Ctrl-C end the process with 130: at once, unless graceful has said otherwise, and at once if it
+// comes a second time. A closed pipe becomes an error of Write.
 func (a *app) watchInterrupts() {
 	signal.Ignore(syscall.SIGPIPE)
 	interrupts := make(chan os.Signal, 1)
@@ -87,18 +87,21 @@ func (a *app) watchInterrupts() {
 	}()
 }
 
-// graceful returns a context that Ctrl-C cancels. Call release when the work is done.
+// graceful returns a context that Ctrl-C cancels, so that what is there can be printed. Call release when the work is done.
 func (a *app) graceful() (ctx context.Context, release func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	a.mu.Lock()
-	a.cancel = cancel
-	a.mu.Unlock()
+	a.setCancel(cancel)
 	return ctx, func() {
-		a.mu.Lock()
-		a.cancel = nil
-		a.mu.Unlock()
+		a.setCancel(nil)
 		cancel()
 	}
+}
+
+// setCancel sets what Ctrl-C does: it calls cancel, or ends the process if that is nil.
+func (a *app) setCancel(cancel context.CancelFunc) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.cancel = cancel
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

@@ -3,6 +3,7 @@ package main
 // gpt generate: text that goes on from a prompt.
 
 import (
+	"context"
 	"errors"
 	"iter"
 	"math/rand/v2"
@@ -111,13 +112,13 @@ func (c *generateCommand) Run(a *app) error {
 	}
 	fallBack(m.Config(), tok, &p, &o)
 	a.logf("seed: %d", o.Seed)
-	ctx, release := a.graceful()
-	defer release()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	tokens := decode.Generate(ctx, m.NewSession(), p.ids, o)
 	if s := m.NewSession(); c.Samples > 1 {
 		tokens = decode.Samples(ctx, s, p.ids, c.Samples, o)
 	}
-	return a.stream(tokens, max(1, len(p.ids)), print)
+	return a.stream(tokens, cancel, max(1, len(p.ids)), print)
 }
 
 // vocabulary finds the tokenizer that the prompt and the output need, nil if ids will do, and gives o its vocabulary. The
@@ -167,8 +168,9 @@ func fallBack(config model.Config, tok *tokenizer.Tokenizer, p *prompt, o *decod
 	}
 }
 
-// stream prints texts as they come, in the order of the samples, then what was dropped and how long it took.
-func (a *app) stream(tokens iter.Seq2[decode.Token, error], promptLen int, p printer) (err error) {
+// stream prints texts as they come, in the order of the samples, then what was dropped and how long it took. Ctrl-C cancels
+// once there is something to print; before, it just ends the process.
+func (a *app) stream(tokens iter.Seq2[decode.Token, error], cancel context.CancelFunc, promptLen int, p printer) (err error) {
 	t := timing{start: time.Now(), prompt: promptLen}
 	defer a.showProgress(t.label)()
 	order := inOrder{print: p.token}
@@ -178,8 +180,12 @@ func (a *app) stream(tokens iter.Seq2[decode.Token, error], promptLen int, p pri
 			err = errors.Join(order.interrupt(p), overflowHint(err))
 			break
 		}
-		if t.count(token) == 1 && p.streams() && a.stdout.terminal {
-			a.endProgress()
+		if t.count(token) == 1 {
+			a.setCancel(cancel)
+			defer a.setCancel(nil)
+			if p.streams() && a.stdout.terminal {
+				a.endProgress()
+			}
 		}
 		if err = order.push(token); err != nil {
 			break

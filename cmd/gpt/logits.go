@@ -36,8 +36,7 @@ func (c *logitsCommand) Run(a *app) error {
 		return err
 	}
 	defer m.Close()
-	ctx, release := a.graceful()
-	defer release()
+	ctx := context.Background() // Ctrl-C ends the process
 	if c.Positions == "all" {
 		return a.printAllLogits(ctx, m.NewSession(), ids)
 	}
