@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"picogpt/decode"
+	"picogpt/model"
 
 	"github.com/alecthomas/kong"
 )
@@ -88,6 +89,14 @@ func TestAFlagIsOfOneKindInAllCommands(t *testing.T) {
 		}
 	}
 	visit(grammar(t))
+}
+
+func TestDtypeTakesTheModelsFormats(t *testing.T) {
+	for _, f := range grammar(t).Flags {
+		if f.Name == "dtype" && f.Enum != strings.Join(model.Formats(), ",") {
+			t.Errorf("--dtype takes %s, want %v", f.Enum, model.Formats())
+		}
+	}
 }
 
 func TestSamplesComeOneAfterAnother(t *testing.T) {
