@@ -24,10 +24,10 @@ func archVariants() []*variant {
 		logSumExp: logSumExpFast,
 		convert16: convert16Fast,
 
-		quantizeRow: quantizeRow,
-		quantTile8:  quantTile8,
-		quantTile4:  quantTile4,
-		scaleAdd:    scaleAdd,
+		quantizeRow: quantizeRowFast,
+		quantTile8:  quantTile8NEON,
+		quantTile4:  quantTile4NEON,
+		scaleAdd:    scaleAddNEON,
 
 		fmaPeak:    fmaPeakFast,
 		readMemory: readMemoryNEON,

@@ -51,6 +51,32 @@
 	FMLA(w, x, 31)              \
 	LOW1(31, acc)
 
+#define ZEROS \
+	ZERO(0)                     \
+	ZERO(1)                     \
+	ZERO(2)                     \
+	ZERO(3)                     \
+	ZERO(4)                     \
+	ZERO(5)                     \
+	ZERO(6)                     \
+	ZERO(7)                     \
+	ZERO(8)                     \
+	ZERO(9)                     \
+	ZERO(10)                    \
+	ZERO(11)                    \
+	ZERO(12)                    \
+	ZERO(13)                    \
+	ZERO(14)                    \
+	ZERO(15)                    \
+	ZERO(16)                    \
+	ZERO(17)                    \
+	ZERO(18)                    \
+	ZERO(19)                    \
+	ZERO(20)                    \
+	ZERO(21)                    \
+	ZERO(22)                    \
+	ZERO(23)
+
 // SUM3 reduces the three products of a row of x, the first of which is in a (f, v), and stores them at R14, R14 + R20 and R14 + R21; then R14
 // moves to the next row if there is one.
 #define SUM3(a, f, v, row) \
@@ -152,32 +178,6 @@ nextQuad:                       \
 	B    quad                   \
 end:                            \
 	RET
-
-#define ZEROS \
-	ZERO(0)                     \
-	ZERO(1)                     \
-	ZERO(2)                     \
-	ZERO(3)                     \
-	ZERO(4)                     \
-	ZERO(5)                     \
-	ZERO(6)                     \
-	ZERO(7)                     \
-	ZERO(8)                     \
-	ZERO(9)                     \
-	ZERO(10)                    \
-	ZERO(11)                    \
-	ZERO(12)                    \
-	ZERO(13)                    \
-	ZERO(14)                    \
-	ZERO(15)                    \
-	ZERO(16)                    \
-	ZERO(17)                    \
-	ZERO(18)                    \
-	ZERO(19)                    \
-	ZERO(20)                    \
-	ZERO(21)                    \
-	ZERO(22)                    \
-	ZERO(23)
 
 // func dotTileNEON(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int)
 TEXT ·dotTileNEON(SB), NOSPLIT, $0-120

@@ -56,3 +56,23 @@
 #define DCMGT(m, n, d) WORD $(0x6ee0e400 | (m)<<16 | (n)<<5 | (d))   // fcmgt d.2d, n.2d, m.2d: n > m
 #define DIADD(m, n, d) WORD $(0x4ee08400 | (m)<<16 | (n)<<5 | (d))   // add d.2d, n.2d, m.2d
 #define DSHL52(n, d) WORD $(0x4f745400 | (n)<<5 | (d))               // shl d.2d, n.2d, #52
+
+// Integers.
+
+// SMLAL and SMLAL2 multiply the lower and the upper four int16 of n by one of m (m < 16): d + n·m[e] in int32.
+#define SMLAL(e, m, n, d) WORD $(0x0f402000 | ((e)&1)<<20 | ((e)>>1&1)<<21 | ((e)>>2)<<11 | (m)<<16 | (n)<<5 | (d))  // smlal d.4s, n.4h, m.h[e]
+#define SMLAL2(e, m, n, d) WORD $(0x4f402000 | ((e)&1)<<20 | ((e)>>1&1)<<21 | ((e)>>2)<<11 | (m)<<16 | (n)<<5 | (d)) // smlal2 d.4s, n.8h, m.h[e]
+#define HSHL8(n, d) WORD $(0x4f185400 | (n)<<5 | (d))                // shl d.8h, n.8h, #8
+#define HSSHR8(n, d) WORD $(0x4f180400 | (n)<<5 | (d))               // sshr d.8h, n.8h, #8
+#define HUSHR(s, n, d) WORD $(0x6f000400 | (32-(s))<<16 | (n)<<5 | (d)) // ushr d.8h, n.8h, #s
+#define HUZP1(m, n, d) WORD $(0x4e401800 | (m)<<16 | (n)<<5 | (d))   // uzp1 d.8h, n.8h, m.8h: the even ones
+#define HUZP2(m, n, d) WORD $(0x4e405800 | (m)<<16 | (n)<<5 | (d))   // uzp2 d.8h, n.8h, m.8h: the odd ones
+#define AND(m, n, d) WORD $(0x4e201c00 | (m)<<16 | (n)<<5 | (d))     // and d.16b, n.16b, m.16b
+#define FIFTEEN(d) WORD $(0x4f0085e0 | (d))                          // movi d.8h, #15
+#define UMAX(m, n, d) WORD $(0x6ea06400 | (m)<<16 | (n)<<5 | (d))    // umax d.4s, n.4s, m.4s
+#define UMAXV(n, d) WORD $(0x6eb0a800 | (n)<<5 | (d))                // umaxv d(s), n.4s
+#define ADDV(n, d) WORD $(0x4eb1b800 | (n)<<5 | (d))                 // addv d(s), n.4s
+#define SCVTF(n, d) WORD $(0x4e21d800 | (n)<<5 | (d))                // scvtf d.4s, n.4s: int32 to float32
+#define FCVTNS(n, d) WORD $(0x4e21a800 | (n)<<5 | (d))               // fcvtns d.4s, n.4s: to the nearest int32, ties to even
+#define SQXTN(n, d) WORD $(0x0e614800 | (n)<<5 | (d))                // sqxtn d.4h, n.4s
+#define SQXTN2(n, d) WORD $(0x4e614800 | (n)<<5 | (d))               // sqxtn2 d.8h, n.4s

@@ -1,0 +1,40 @@
+//go:build !purego
+
+package kernels
+
+// The leaf operations on integers in NEON assembly. Each stub is documented by the Go function that it equals bit for bit.
+
+import "math"
+
+// quantTile8NEON is quantTile8, in blocks of four rows and of one.
+//
+//go:noescape
+func quantTile8NEON(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)
+
+// quantTile4NEON is quantTile4, likewise.
+//
+//go:noescape
+func quantTile4NEON(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)
+
+// scaleAddNEON is scaleAdd.
+//
+//go:noescape
+func scaleAddNEON(y []float32, ldy int, bias, scales []float32, cols int)
+
+// peakBitsNEON is peakBits.
+//
+//go:noescape
+func peakBitsNEON(x []float32) uint32
+
+// roundRowNEON is roundRow on whole blocks: it ignores what x has beyond.
+//
+//go:noescape
+func roundRowNEON(q []int16, starts []int32, x []float32, inverse float32)
+
+func quantizeRowFast(q []int16, starts []int32, x []float32) float32 {
+	whole := len(x) &^ (quantBlock - 1)
+	scale, inverse := rowScale(math.Float32frombits(peakBitsNEON(x)))
+	roundRowNEON(q, starts, x[:whole], inverse)
+	roundRow(q[whole:], starts[whole/quantBlock:], x[whole:], inverse)
+	return scale
+}
