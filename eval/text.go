@@ -63,6 +63,26 @@ func NewWikiText(p Protocol, e Encoder, files ...string) Text {
 	}
 }
 
+// NewTokens is a text given as ids. If t is not nil and knows all of them, the text's words, bytes and SHA-256 are those of the bytes that they
+// stand for.
+func NewTokens(ids []int, t Tokenizer) Text {
+	d := Document{Tokens: ids}
+	unknown := Text{Documents: []Document{d}}
+	if t == nil {
+		return unknown
+	}
+	var b strings.Builder
+	for _, id := range ids {
+		bytes, err := t.Bytes(id)
+		if err != nil {
+			return unknown
+		}
+		b.Write(bytes)
+	}
+	d.Words, d.Bytes = words(b.String()), b.Len()
+	return Text{Documents: []Document{d}, SHA256: digest([]string{b.String()})}
+}
+
 func digest(files []string) string {
 	h := sha256.New()
 	for _, f := range files {

@@ -23,6 +23,10 @@ type commands struct {
 	Inspect  inspectCommand  `cmd:"" help:"show what a checkpoint holds, and what it needs"`
 	Quantize quantizeCommand `cmd:"" help:"write a checkpoint in another number format"`
 	Bench    benchCommand    `cmd:"" help:"measure this machine, and the engine on it"`
+
+	Perplexity perplexityCommand `cmd:"" help:"measure how well a model predicts a text, by a published protocol"`
+	Score      scoreCommand      `cmd:"" help:"log-likelihoods of many texts, token by token"`
+	Eval       evalCommand       `cmd:"" help:"benchmarks on log-likelihoods: LAMBADA, multiple choice"`
 }
 
 // A command is what the command line asks for.

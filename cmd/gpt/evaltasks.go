@@ -1,0 +1,294 @@
+package main
+
+// gpt eval: benchmarks on log-likelihoods.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"picogpt/eval"
+	"picogpt/model"
+)
+
+type evalCommand struct {
+	Lambada lambadaCommand `cmd:"" help:"how often the last word of a text is the likeliest, and its perplexity"`
+	Choice  choiceCommand  `cmd:"" help:"how often the right one of several continuations is the likeliest"`
+}
+
+// A taskSource is the examples of a benchmark: JSON objects, one a line.
+type taskSource struct {
+	File  string `arg:"" name:"file" help:"JSON objects, one a line; - is stdin"`
+	Limit int    `placeholder:"N" default:"0" help:"only the first N lines; 0 is all"`
+	Batch int    `placeholder:"N" default:"0" help:"texts that run together; 0 is as many as pay. It changes no digit"`
+	JSON  bool   `name:"json" help:"print one JSON object"`
+}
+
+type lambadaCommand struct {
+	Source taskSource `embed:""`
+}
+
+func (c *lambadaCommand) Help() string {
+	return `Each line is an object with text, as in OpenAI's lambada_test.jsonl. The definition is lm-evaluation-harness's task
+lambada_openai: the text is cut at its last space, which belongs to the word; the word is right if each of its tokens
+is the likeliest, and the perplexity is exp(-mean log-likelihood of the word). A line that is broken is reported, and
+the exit status is 1.
+
+  gpt -m ~/models/gpt2 eval lambada lambada_test.jsonl`
+}
+
+type choiceCommand struct {
+	Source    taskSource `embed:""`
+	Delimiter *string    `placeholder:"STRING" help:"what to put between context and choice; default: a space, where neither has white space there"`
+}
+
+func (c *choiceCommand) Help() string {
+	return `Each line is an object with context, choices (texts) and answer (the number of the right one, from 0, or its text).
+A choice is scored as the continuation of the context, as by gpt score. Three ways to compare choices give three
+accuracies: the log-likelihood (sum), its mean over the choice's tokens (mean), and itself over the bytes of the choice as it
+stands in the file (bytes). A line that is broken is reported, and the exit status is 1.
+
+  gpt eval choice questions.jsonl --json`
+}
+
+// A taskRun is a benchmark under way.
+type taskRun struct {
+	*app
+	source  taskSource
+	model   *model.Model
+	tok     *textEncoder
+	lines   []int // line numbers of the examples
+	skipped int
+	bar     *bar
+}
+
+// start reads the source line by line: parse takes a line, and an error of it is reported by number.
+func (s *taskSource) start(a *app, parse func(line string) error) (*taskRun, error) {
+	if s.Limit < 0 || s.Batch < 0 {
+		return nil, usagef("--limit %d, --batch %d: want 0 or more", s.Limit, s.Batch)
+	}
+	text, err := a.readFile(s.File)
+	if err != nil {
+		return nil, err
+	}
+	r := &taskRun{app: a, source: *s}
+	n := 0
+	for line := range strings.Lines(text) {
+		if n++; s.Limit > 0 && n > s.Limit {
+			break
+		}
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if !utf8.ValidString(line) {
+			err = errors.New("not UTF-8, which JSON must be")
+		} else {
+			err = parse(line)
+		}
+		if err != nil {
+			r.skip(n, err)
+			continue
+		}
+		r.lines = append(r.lines, n)
+	}
+	if len(r.lines) == 0 {
+		return nil, fmt.Errorf("%s: no examples", s.File)
+	}
+	t, err := a.openTokenizer()
+	if err != nil {
+		return nil, err
+	}
+	r.tok = &textEncoder{Tokenizer: t}
+	r.bar = newBar("examples")
+	r.model, err = a.openModel()
+	return r, err
+}
+
+func (r *taskRun) skip(line int, err error) {
+	r.skipped++
+	r.notef("%s: line %d: %s", r.source.File, line, oneLine(err))
+}
+
+func (r *taskRun) options() eval.TaskOptions {
+	return eval.TaskOptions{
+		Batch:    r.source.Batch,
+		Progress: func(done int) { r.bar.set(done, len(r.lines), "") },
+		Skip:     func(i int, err error) { r.skip(r.lines[i], err) },
+	}
+}
+
+// run runs the benchmark until it is done or interrupted, and prints what there is.
+func (r *taskRun) run(benchmark func(ctx context.Context) error, object func() any, text func() string) error {
+	ctx, release := r.graceful()
+	defer release()
+	end := r.showProgress(r.bar.String)
+	err := benchmark(ctx)
+	end()
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	if r.source.JSON {
+		err = joinErrors(r.printJSON(object()), err)
+	} else {
+		_, e := r.stdout.WriteString(text())
+		err = joinErrors(e, err)
+	}
+	if err == nil && r.skipped > 0 {
+		err = fmt.Errorf("%d of %d examples could not be scored", r.skipped, r.skipped+r.bar.done)
+	}
+	return err
+}
+
+// taskJSON is what the results of all benchmarks have.
+type taskJSON struct {
+	Task     string `json:"task"`
+	Examples int    `json:"examples"`
+	Skipped  int    `json:"skipped"`
+	Model    string `json:"model"`
+	DType    string `json:"dtype"`
+	Partial  bool   `json:"partial"`
+}
+
+func (r *taskRun) common(task string, examples int, partial bool) taskJSON {
+	return taskJSON{task, examples, r.skipped, r.modelName(), r.model.Format(), partial}
+}
+
+func (t taskJSON) String() string {
+	s := fmt.Sprintf("%-12s %s, %s\n%-12s %d", "model", t.Model, t.DType, "examples", t.Examples)
+	if t.Skipped > 0 {
+		s += fmt.Sprintf(", %d skipped", t.Skipped)
+	}
+	if t.Partial {
+		s += ", partial: interrupted"
+	}
+	return s + "\n"
+}
+
+// percent is an accuracy for people.
+func percent(a eval.Accuracy) string {
+	return fmt.Sprintf("%.2f %% ± %.2f", 100*a.Value, 100*a.StdErr)
+}
+
+func (c *lambadaCommand) Run(a *app) error {
+	var texts []string
+	run, err := c.Source.start(a, func(line string) error {
+		var o struct {
+			Text *string `json:"text"`
+		}
+		if err := json.Unmarshal([]byte(line), &o); err != nil {
+			return fmt.Errorf("want a JSON object: %w", err)
+		}
+		if o.Text == nil {
+			return errors.New("want text")
+		}
+		texts = append(texts, *o.Text)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	defer run.model.Close()
+	var r eval.LambadaResult
+	return run.run(func(ctx context.Context) (err error) {
+		r, err = eval.Lambada(ctx, run.model, run.tok, slices.Values(texts), run.options())
+		return err
+	}, func() any {
+		return struct {
+			taskJSON
+			Perplexity *float64 `json:"perplexity"`
+			Accuracy   *float64 `json:"accuracy"`
+			StdErr     *float64 `json:"accuracy_stderr"`
+		}{run.common("lambada", r.Examples, r.Partial), number(r.Perplexity), number(r.Accuracy.Value), number(r.Accuracy.StdErr)}
+	}, func() string {
+		return fmt.Sprintf("%v%-12s %.4f per last word\n%-12s %s\n", run.common("lambada", r.Examples, r.Partial),
+			"perplexity", r.Perplexity, "accuracy", percent(r.Accuracy))
+	})
+}
+
+func (c *choiceCommand) Run(a *app) error {
+	var questions []eval.Question
+	run, err := c.Source.start(a, func(line string) error {
+		q, err := c.parse(line)
+		if err == nil {
+			questions = append(questions, q)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer run.model.Close()
+	var r eval.ChoiceResult
+	return run.run(func(ctx context.Context) (err error) {
+		r, err = eval.Choice(ctx, run.model, run.tok, slices.Values(questions), run.options())
+		return err
+	}, func() any {
+		return struct {
+			taskJSON
+			Sum        *float64 `json:"accuracy_sum"`
+			SumStdErr  *float64 `json:"accuracy_sum_stderr"`
+			Mean       *float64 `json:"accuracy_mean"`
+			MeanStdErr *float64 `json:"accuracy_mean_stderr"`
+			Byte       *float64 `json:"accuracy_bytes"`
+			ByteStdErr *float64 `json:"accuracy_bytes_stderr"`
+		}{run.common("choice", r.Examples, r.Partial), number(r.BySum.Value), number(r.BySum.StdErr),
+			number(r.ByMean.Value), number(r.ByMean.StdErr), number(r.ByByte.Value), number(r.ByByte.StdErr)}
+	}, func() string {
+		return fmt.Sprintf("%v%-12s %s\n%-12s %s\n%-12s %s\n", run.common("choice", r.Examples, r.Partial),
+			"by sum", percent(r.BySum), "by mean", percent(r.ByMean), "by bytes", percent(r.ByByte))
+	})
+}
+
+// parse reads one question.
+func (c *choiceCommand) parse(line string) (eval.Question, error) {
+	var o struct {
+		Context *string         `json:"context"`
+		Choices []string        `json:"choices"`
+		Answer  json.RawMessage `json:"answer"`
+	}
+	if err := json.Unmarshal([]byte(line), &o); err != nil {
+		return eval.Question{}, fmt.Errorf("want a JSON object: %w", err)
+	}
+	if o.Context == nil || len(o.Choices) == 0 || o.Answer == nil {
+		return eval.Question{}, errors.New("want context, choices and answer")
+	}
+	q := eval.Question{Context: *o.Context, Answer: -1}
+	var text string
+	if json.Unmarshal(o.Answer, &text) != nil {
+		if err := json.Unmarshal(o.Answer, &q.Answer); err != nil {
+			return q, fmt.Errorf("answer: want a number or one of the choices, found %s", quoteShort(string(o.Answer)))
+		}
+		if q.Answer < 0 || q.Answer >= len(o.Choices) {
+			return q, fmt.Errorf("answer: %d, want 0 to %d", q.Answer, len(o.Choices)-1)
+		}
+	}
+	for i, choice := range o.Choices {
+		if q.Answer < 0 && choice == text {
+			q.Answer = i
+		}
+		q.Bytes = append(q.Bytes, len(choice))
+		q.Choices = append(q.Choices, c.delimiter(q.Context, choice)+choice)
+	}
+	if q.Answer < 0 {
+		return q, fmt.Errorf("answer: %s, want a number or one of the choices", quoteShort(text))
+	}
+	return q, nil
+}
+
+// delimiter is what goes between a context and a choice.
+func (c *choiceCommand) delimiter(context, choice string) string {
+	if c.Delimiter != nil {
+		return *c.Delimiter
+	}
+	last, _ := utf8.DecodeLastRuneInString(context)
+	first, _ := utf8.DecodeRuneInString(choice)
+	if context == "" || unicode.IsSpace(last) || unicode.IsSpace(first) {
+		return ""
+	}
+	return " "
+}

@@ -1,0 +1,235 @@
+package main
+
+// gpt perplexity: how well a model predicts a text, by one of the published protocols.
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"picogpt/eval"
+	"picogpt/model"
+	"picogpt/tokenizer"
+)
+
+type perplexityCommand struct {
+	Files    []string `arg:"" name:"file" optional:"" sep:"none" help:"texts, - for stdin; default: stdin, where that is no terminal"`
+	Protocol string   `placeholder:"NAME" default:"hf" enum:"hf,lm-eval,llama.cpp" help:"hf (Hugging Face's strided windows), lm-eval (lm-evaluation-harness's rolling windows), llama.cpp (second halves of chunks)"`
+	Window   int      `placeholder:"N" default:"0" help:"tokens of context at most; 0 is the model's n_positions"`
+	Stride   int      `placeholder:"N" default:"0" help:"hf: how far windows advance; 0 is the window"`
+	WikiText bool     `name:"wikitext" help:"the files are raw WikiText, to be read as the protocol's publisher does"`
+	Tokens   *string  `placeholder:"IDS" help:"token ids in place of files: 1,2,3 or [1,2,3], or the name of a file of them, - for stdin"`
+	Special  bool     `help:"special tokens in the text, such as <|endoftext|>, count as such"`
+	Batch    int      `placeholder:"N" default:"0" help:"windows that run together; 0 is as many as pay. It changes no digit"`
+	JSON     bool     `name:"json" help:"print one JSON object"`
+}
+
+func (c *perplexityCommand) Help() string {
+	return `Bytes are scored as given, a newline at the end included. Several files are one text, one after the other; for lm-eval each
+is a document of its own. The number depends on the checkpoint, its number format, the text and the protocol, and
+on nothing else. Ctrl-C prints what is done so far, marked partial.
+
+hf         windows of the context that advance by --stride, no BOS, the first token unscored; the published numbers are
+           of --stride 1024 and 512, with --wikitext on the WikiText-2 raw test
+lm-eval    a BOS before each document, every token scored, one token of context at the start of a window; --wikitext
+           cuts pages and detokenizes them. The published number is the word perplexity
+llama.cpp  disjoint chunks, the second half of each scored, with a standard error; its own default is --window 512
+
+  gpt perplexity book.txt
+  gpt -m ~/models/gpt2 perplexity --wikitext --stride 512 wiki.test.raw
+  gpt -m ~/models/gpt2 perplexity --wikitext --protocol lm-eval --json wiki.test.raw`
+}
+
+func (c *perplexityCommand) Run(a *app) error {
+	files, err := c.read(a)
+	if err != nil {
+		return err
+	}
+	o := eval.Options{Protocol: eval.Protocol(c.Protocol), Window: c.Window, Stride: c.Stride, Batch: c.Batch}
+	if o.Window < 0 || o.Stride < 0 || o.Batch < 0 {
+		return usagef("--window %d, --stride %d, --batch %d: want 0 or more", o.Window, o.Stride, o.Batch)
+	}
+	text, err := c.text(a, files)
+	if err != nil {
+		return err
+	}
+	m, err := a.openModel()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	r, err := a.measure(m, text, o)
+	if err != nil && r.Scored == 0 {
+		return err
+	}
+	r.Model = a.modelName()
+	if c.JSON {
+		err = joinErrors(a.printJSON(r), err)
+	} else {
+		_, e := a.stdout.WriteString(describe(r))
+		err = joinErrors(e, err)
+	}
+	return err
+}
+
+// joinErrors returns the first error that is one.
+func joinErrors(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read returns the contents of the files, or of what --tokens names.
+func (c *perplexityCommand) read(a *app) ([]string, error) {
+	names := c.Files
+	if c.Tokens != nil {
+		switch {
+		case len(names) > 0:
+			return nil, usagef("--tokens and files: want one of them")
+		case c.WikiText:
+			return nil, usagef("--tokens and --wikitext: want one of them")
+		}
+		if _, err := os.Stat(*c.Tokens); err != nil && *c.Tokens != "-" {
+			return []string{*c.Tokens}, nil
+		}
+		names = []string{*c.Tokens}
+	}
+	if len(names) == 0 {
+		if !readable(a.stdin) {
+			return nil, hinted{usagef("no text"), "give files, or a text through a pipe"}
+		}
+		names = []string{"-"}
+	}
+	files := make([]string, len(names))
+	for i, name := range names {
+		text, err := a.readFile(name)
+		if err != nil {
+			return nil, err
+		}
+		files[i] = text
+	}
+	return files, nil
+}
+
+// readFile returns a whole file, or stdin for "-", without a second copy of it.
+func (a *app) readFile(name string) (string, error) {
+	f := a.stdin
+	if name == "-" {
+		name = "stdin"
+	} else {
+		var err error
+		if f, err = os.Open(name); err != nil {
+			return "", fileError(name, err)
+		}
+		defer f.Close()
+	}
+	var b strings.Builder
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		b.Grow(int(info.Size()) + 512)
+	}
+	_, err := io.Copy(&b, f)
+	return b.String(), fileError(name, err)
+}
+
+// text encodes the files, or reads them as ids.
+func (c *perplexityCommand) text(a *app, files []string) (eval.Text, error) {
+	defer a.showProgress(func() string { return "tokenizing" })()
+	if c.Tokens != nil {
+		ids, err := parseIDs(files[0])
+		if err != nil {
+			return eval.Text{}, usagef("--tokens: %w", err)
+		}
+		if t, err := a.openTokenizer(); err == nil {
+			return eval.NewTokens(ids, t), nil
+		}
+		return eval.NewTokens(ids, nil), nil // no tokenizer: words and bytes remain unknown
+	}
+	t, err := a.openTokenizer()
+	if err != nil {
+		return eval.Text{}, err
+	}
+	e := &textEncoder{Tokenizer: t, special: c.Special}
+	start := time.Now()
+	text := eval.NewText
+	if c.WikiText {
+		text = eval.NewWikiText
+	}
+	result := text(eval.Protocol(c.Protocol), e, files...)
+	a.logf("tokenizing: %s", duration(time.Since(start)))
+	return result, e.err
+}
+
+// A textEncoder is a tokenizer with the command's idea of special tokens. It remembers what cannot be encoded.
+type textEncoder struct {
+	*tokenizer.Tokenizer
+	special bool
+	err     error
+}
+
+func (e *textEncoder) Encode(text string) []int {
+	ids, err := encode(e.Tokenizer, text, e.special)
+	if err != nil && e.err == nil {
+		e.err = err
+	}
+	return ids
+}
+
+// measure runs the protocol with a progress bar. Ctrl-C ends it early.
+func (a *app) measure(m *model.Model, text eval.Text, o eval.Options) (eval.Result, error) {
+	ctx, release := a.graceful()
+	defer release()
+	bar := newBar("tokens")
+	o.Progress = func(p eval.Progress) {
+		bar.set(p.Done, p.Total, fmt.Sprintf("perplexity %.4f", p.Perplexity))
+	}
+	end := a.showProgress(bar.String)
+	start := time.Now()
+	r, err := eval.Measure(ctx, m, text, o)
+	end()
+	if took := time.Since(start); r.Scored > 0 {
+		a.logf("%d tokens in %s, %.0f tokens/s", bar.done, duration(took), float64(bar.done)/took.Seconds())
+	}
+	return r, err
+}
+
+// describe is a result for people. Numbers have all digits that they have: the result is the same everywhere.
+func describe(r eval.Result) string {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-16s "+format+"\n", append([]any{name}, args...)...)
+	}
+	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+	if r.Partial {
+		line("partial", "the text was not measured to its end")
+	}
+	line("protocol", "%s: window %d, stride %d, BOS %s", r.Protocol, r.Window, r.Stride, r.BOS)
+	line("model", "%s, %s", r.Model, r.DType)
+	line("tokens", "%d, %d of them scored", r.Tokens, r.Scored)
+	if r.Bytes > 0 {
+		documents := ""
+		if r.Documents > 1 {
+			documents = fmt.Sprintf(" in %d documents", r.Documents)
+		}
+		line("text", "%d words, %d bytes%s", r.Words, r.Bytes, documents)
+		line("SHA-256", "%s", r.SHA256)
+	}
+	line("nll", "%s nats per token", number(r.NLL))
+	stderr := ""
+	if !math.IsNaN(r.StdErr) {
+		stderr = " ± " + number(r.StdErr)
+	}
+	line("perplexity", "%s%s per token", number(r.Perplexity), stderr)
+	if r.Bytes > 0 {
+		line("", "%s per word", number(r.WordPerplexity))
+		line("", "%s per byte", number(r.BytePerplexity))
+		line("bits per byte", "%s", number(r.BitsPerByte))
+	}
+	return b.String()
+}
