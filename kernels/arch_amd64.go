@@ -29,6 +29,11 @@ func archVariants() []*variant {
 		logSumExp: logSumExpFast,
 		convert16: convert16Fast,
 
+		packRows:    packRowsAVX2,
+		chainRows:   chainRowsAVX2,
+		chainRows16: chainRows16Fast,
+		packGroups:  packGroupsAVX2,
+
 		quantizeRow: quantizeRowFast,
 		quantTile8:  quantTile8AVX2,
 		quantTile4:  quantTile4AVX2,
@@ -45,7 +50,12 @@ func pause()
 // tileAVX2 is tile, in blocks of 6 rows (4 and 2 at the end) by 16 columns.
 //
 //go:noescape
-func tileAVX2(c []float32, ldc int, a []float32, lda int, b []float32, ldb, rows, k, ahead int)
+func tileAVX2(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k, panels int)
+
+// packRowsAVX2 is packRows.
+//
+//go:noescape
+func packRowsAVX2(dst, a []float32, lda, rows, k int)
 
 // chainAVX2 is chain: eight rows of w at a time pass over all of y, or, where y is short, y stays in registers.
 //
@@ -71,6 +81,30 @@ func chain16Fast(y, x []float32, w []uint16, ldw int, bf16 bool) {
 	}
 }
 
+// chainRowsAVX2 is chainRows; chainRowsF16AVX2 and chainRowsBF16AVX2 are chainRows16.
+//
+//go:noescape
+func chainRowsAVX2(y []float32, ldy int, x, w []float32, ldw, rows, groups, cols int)
+
+//go:noescape
+func chainRowsF16AVX2(y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int)
+
+//go:noescape
+func chainRowsBF16AVX2(y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int)
+
+func chainRows16Fast(y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int, bf16 bool) {
+	if bf16 {
+		chainRowsBF16AVX2(y, ldy, x, w, ldw, rows, groups, cols)
+	} else {
+		chainRowsF16AVX2(y, ldy, x, w, ldw, rows, groups, cols)
+	}
+}
+
+// packGroupsAVX2 is packGroups.
+//
+//go:noescape
+func packGroupsAVX2(dst, x []float32, ldx, rows, groups int)
+
 // packAVX2 is pack.
 //
 //go:noescape
@@ -92,7 +126,7 @@ func pack16Fast(dst []float32, src []uint16, ld, k, panels int, bf16 bool) {
 	}
 }
 
-// dotRowAVX2 is dot for one row of x, four rows of w at a time.
+// dotRowAVX2 is dot for one row of x, four rows of w at a time, on outs &^ 3 of them.
 //
 //go:noescape
 func dotRowAVX2(dst, x, w []float32, ldw, outs, k int)
@@ -105,7 +139,8 @@ func dotTileAVX2(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw,
 func dotFast(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int) {
 	if rows == 1 {
 		dotRowAVX2(dst, x, w, ldw, outs, k)
-		return
+		done := outs &^ 3
+		dst, w, outs = dst[done:], w[min(done*ldw, len(w)):], outs-done
 	}
 	dotTileAVX2(dst, ldd, x, ldx, w, ldw, rows, outs, k)
 }
@@ -125,18 +160,20 @@ func dotTileF16AVX2(dst []float32, ldd int, x []float32, ldx int, w []uint16, ld
 func dotTileBF16AVX2(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int)
 
 func dot16Fast(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int, bf16 bool) {
-	switch {
-	case k < 8:
+	if k < 8 {
 		dot16(dst, ldd, x, ldx, w, ldw, rows, outs, k, bf16)
-	case rows == 1 && bf16:
-		dotRowBF16AVX2(dst, x, w, ldw, outs, k)
-	case rows == 1:
-		dotRowF16AVX2(dst, x, w, ldw, outs, k)
-	case bf16:
-		dotTileBF16AVX2(dst, ldd, x, ldx, w, ldw, rows, outs, k)
-	default:
-		dotTileF16AVX2(dst, ldd, x, ldx, w, ldw, rows, outs, k)
+		return
 	}
+	row, tile := dotRowF16AVX2, dotTileF16AVX2
+	if bf16 {
+		row, tile = dotRowBF16AVX2, dotTileBF16AVX2
+	}
+	if rows == 1 {
+		row(dst, x, w, ldw, outs, k)
+		done := outs &^ 3
+		dst, w, outs = dst[done:], w[min(done*ldw, len(w)):], outs-done
+	}
+	tile(dst, ldd, x, ldx, w, ldw, rows, outs, k)
 }
 
 // layerNormAVX2 is layerNorm.

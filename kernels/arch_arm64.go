@@ -8,7 +8,7 @@ package kernels
 func archVariants() []*variant {
 	return []*variant{{
 		name:      "neon",
-		tile:      tileNEON,
+		tile:      tileFast,
 		chain:     chainFast,
 		chain16:   chain16Fast,
 		pack:      packNEON,
@@ -37,7 +37,14 @@ func archVariants() []*variant {
 // pause tells the processor that the caller is spinning; it takes about a hundred nanoseconds.
 func pause()
 
-// tileNEON is tile, in blocks of 6 rows (4 and 2 at the end) by 16 columns.
+// tileFast is tile where ka is 1: rows are not packed for this variant.
+func tileFast(c []float32, ldc int, a []float32, lda, _ int, b []float32, ldb, nextb, rows, k, panels int) {
+	for p := range panels {
+		tileNEON(c[p*tileCols:], ldc, a, lda, b[p*nextb:], ldb, rows, k, 0)
+	}
+}
+
+// tileNEON is one panel of tile, in blocks of 6 rows (4 and 2 at the end) by 16 columns.
 //
 //go:noescape
 func tileNEON(c []float32, ldc int, a []float32, lda int, b []float32, ldb, rows, k, ahead int)

@@ -110,14 +110,8 @@ func (w *Worker) attendTile(a *Attention) attendTile {
 func (t *attendTile) score(b int) {
 	n := min(Block, t.visible(t.Rows-1)-b*Block)
 	clear(t.scores)
-	for j := 0; j < n; j += tileCols {
-		panel := t.K[b][t.KOff+j*t.DK:] // [DK, 16]
-		if t.Rows == 1 {
-			t.v.chain(t.scores[j:j+tileCols], t.q[:t.DK], panel, tileCols)
-		} else {
-			t.v.tile(t.scores[j:], Block, t.q, t.ldq, panel, tileCols, t.Rows, t.DK, 0)
-		}
-	}
+	keys := t.K[b][t.KOff:] // [Block/16, DK, 16]
+	t.v.tile(t.scores, Block, t.q, t.ldq, 1, keys, tileCols, t.DK*tileCols, t.Rows, t.DK, (n+tileCols-1)/tileCols)
 }
 
 // softmax replaces the scores that each row sees in block b by exp(score − running maximum), and brings the row's running sum
@@ -192,16 +186,15 @@ func (t *attendTile) add(b, first, rows, from, to int) {
 	if from >= to {
 		return
 	}
-	for j := 0; j < t.DV; j += tileCols {
-		cols := panel(j, t.DV)
-		values := t.V[b][t.VOff+j*Block+from*cols:] // [to-from, cols]
-		acc, weights := t.acc[first*t.lda+j:], t.scores[first*Block+from:]
-		if rows > 1 && cols == tileCols {
-			t.v.tile(acc, t.lda, weights, Block, values, tileCols, rows, to-from, 0)
-			continue
-		}
+	values, weights := t.V[b][t.VOff:], t.scores[first*Block+from:] // [⌈DV/16⌉, Block, 16]
+	panels := t.DV / tileCols
+	if panels > 0 {
+		t.v.tile(t.acc[first*t.lda:], t.lda, weights, Block, 1, values[from*tileCols:], tileCols, Block*tileCols, rows, to-from, panels)
+	}
+	if rest := panels * tileCols; rest < t.DV { // the last panel, which is narrow
+		cols := t.DV - rest
 		for i := range rows {
-			t.v.chain(acc[i*t.lda:i*t.lda+cols], weights[i*Block:i*Block+to-from], values, cols)
+			t.v.chain(t.acc[(first+i)*t.lda+rest:][:cols], weights[i*Block:i*Block+to-from], values[rest*Block+from*cols:], cols)
 		}
 	}
 }

@@ -27,6 +27,11 @@ var goldenBits = map[string]uint64{
 	"add":                0x2ed01338c7a7512b,
 	"chain":              0xa9e2b60f5e05fa08,
 	"chain16":            0x7b3114d89a4c8d99,
+	"chainRows":          0x286afae15b9e12cd,
+	"chainRows16":        0x7664a9448b294766,
+	"packGroups":         0xa263a0d4d0e1f613,
+	"packRows":           0x3d824e7baed57042,
+	"tile, packed":       0x245339a33c2000a1,
 	"convert16":          0xf1fcd63abb5009b9,
 	"dot":                0x0b8d44057bb81be9,
 	"dot row":            0x26f94c4e0c4e04aa,
@@ -44,7 +49,7 @@ var goldenBits = map[string]uint64{
 	"scale":              0x8fb250b3f506d6da,
 	"scaleAdd":           0x9b4f214103c63ba0,
 	"scoresMax":          0x397c4282d4a93581,
-	"tile":               0x123bdbb3a859fd30,
+	"tile":               0x4bfbc6d36f74187c,
 }
 
 // elementSizes are the sizes in bytes of the numbers in the operands of the operations on integers. Elsewhere all are float32, but for

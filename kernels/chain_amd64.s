@@ -36,6 +36,18 @@
 	OP((AX)(R9*2), Y14)       \
 	OP((AX)(R11*1), Y15)
 
+// FETCH8 brings the next eight rows at these columns into the second-level cache: runs are too short for the hardware to see.
+#define FETCH8 \
+	LEAQ (AX)(R8*8), R15      \
+	PREFETCHT1 (R15)          \
+	PREFETCHT1 (R15)(R8*1)    \
+	PREFETCHT1 (R15)(R8*2)    \
+	PREFETCHT1 (R15)(R9*1)    \
+	PREFETCHT1 (R15)(R8*4)    \
+	PREFETCHT1 (R15)(R10*1)   \
+	PREFETCHT1 (R15)(R9*2)    \
+	PREFETCHT1 (R15)(R11*1)
+
 // Two, one and part of a vector of columns. Y2 is the mask of the columns that exist: what lies beyond is neither read nor written.
 #define F32x16(at, x) \
 	VFMADD231PS 0 at, x, Y0      \
@@ -80,15 +92,7 @@ rows8:
 cols16:
 	SUBQ $16, R13
 	JLT  cols8
-	PREFETCHT0 (AX)(R8*8)
-	LEAQ (AX)(R8*8), R15
-	PREFETCHT0 (R15)(R8*1)
-	PREFETCHT0 (R15)(R8*2)
-	PREFETCHT0 (R15)(R9*1)
-	PREFETCHT0 (R15)(R8*4)
-	PREFETCHT0 (R15)(R10*1)
-	PREFETCHT0 (R15)(R9*2)
-	PREFETCHT0 (R15)(R11*1)
+	FETCH8
 	VMOVUPS (R12), Y0
 	VMOVUPS 32(R12), Y1
 	EIGHT(F32x16)
@@ -176,10 +180,6 @@ short64:
 
 loop64:
 	VBROADCASTSS (R12), Y8
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	PREFETCHT0 1152(AX)
-	PREFETCHT0 1216(AX)
 	VFMADD231PS 0(AX), Y8, Y4
 	VFMADD231PS 32(AX), Y8, Y5
 	VFMADD231PS 64(AX), Y8, Y6
@@ -274,22 +274,26 @@ end:
 
 // Weights in 16 bits: W(address, vector) widens eight.
 
-#define HALF16(W, at, x) \
-	W(0 at, Y2)              \
-	W(16 at, Y3)             \
-	VFMADD231PS Y2, x, Y0    \
-	VFMADD231PS Y3, x, Y1
+#define HALF32(W, at, x) \
+	W(0 at, Y4)              \
+	W(16 at, Y5)             \
+	W(32 at, Y6)             \
+	W(48 at, Y7)             \
+	VFMADD231PS Y4, x, Y0    \
+	VFMADD231PS Y5, x, Y1    \
+	VFMADD231PS Y6, x, Y2    \
+	VFMADD231PS Y7, x, Y3
 
 #define HALF8(W, at, x) \
-	W(at, Y2)                \
-	VFMADD231PS Y2, x, Y0
+	W(at, Y4)                \
+	VFMADD231PS Y4, x, Y0
 
-#define F16x16(at, x) HALF16(F16, at, x)
+#define F16x32(at, x) HALF32(F16, at, x)
 #define F16x8(at, x) HALF8(F16, at, x)
-#define BF16x16(at, x) HALF16(BF16, at, x)
+#define BF16x32(at, x) HALF32(BF16, at, x)
 #define BF16x8(at, x) HALF8(BF16, at, x)
 
-#define CHAIN16(x16, x8) \
+#define CHAIN16(x32, x8) \
 	MOVQ y_base+0(FP), DI      \
 	MOVQ y_len+8(FP), DX       \
 	MOVQ x_base+24(FP), SI     \
@@ -305,32 +309,32 @@ rows8:                         \
 	MOVQ DI, R12               \
 	MOVQ BX, AX                \
 	MOVQ DX, R13               \
-cols16:                        \
-	SUBQ $16, R13              \
+cols32:                        \
+	SUBQ $32, R13              \
 	JLT  cols8                 \
-	PREFETCHT0 (AX)(R8*8)      \
-	LEAQ (AX)(R8*8), R15       \
-	PREFETCHT0 (R15)(R8*1)     \
-	PREFETCHT0 (R15)(R8*2)     \
-	PREFETCHT0 (R15)(R9*1)     \
-	PREFETCHT0 (R15)(R8*4)     \
-	PREFETCHT0 (R15)(R10*1)    \
-	PREFETCHT0 (R15)(R9*2)     \
-	PREFETCHT0 (R15)(R11*1)    \
+	FETCH8                     \
 	VMOVUPS (R12), Y0          \
 	VMOVUPS 32(R12), Y1        \
-	EIGHT(x16)                 \
+	VMOVUPS 64(R12), Y2        \
+	VMOVUPS 96(R12), Y3        \
+	EIGHT(x32)                 \
 	VMOVUPS Y0, (R12)          \
 	VMOVUPS Y1, 32(R12)        \
-	ADDQ $64, R12              \
-	ADDQ $32, AX               \
-	JMP  cols16                \
+	VMOVUPS Y2, 64(R12)        \
+	VMOVUPS Y3, 96(R12)        \
+	ADDQ $128, R12             \
+	ADDQ $64, AX               \
+	JMP  cols32                \
 cols8:                         \
-	CMPQ R13, $-16             \
+	CMPQ R13, $-32             \
 	JEQ  next8                 \
 	VMOVUPS (R12), Y0          \
 	EIGHT(x8)                  \
 	VMOVUPS Y0, (R12)          \
+	ADDQ $32, R12              \
+	ADDQ $16, AX               \
+	SUBQ $8, R13               \
+	JMP  cols8                 \
 next8:                         \
 	LEAQ (BX)(R8*8), BX        \
 	ADDQ $32, SI               \
@@ -363,8 +367,8 @@ end:                           \
 
 // func chainF16AVX2(y, x []float32, w []uint16, ldw int)
 TEXT ·chainF16AVX2(SB), NOSPLIT, $0-80
-	CHAIN16(F16x16, F16x8)
+	CHAIN16(F16x32, F16x8)
 
 // func chainBF16AVX2(y, x []float32, w []uint16, ldw int)
 TEXT ·chainBF16AVX2(SB), NOSPLIT, $0-80
-	CHAIN16(BF16x16, BF16x8)
+	CHAIN16(BF16x32, BF16x8)

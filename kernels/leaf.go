@@ -10,12 +10,16 @@ const (
 	tileRows = 6
 )
 
-// tile goes on with the chains of a tile of outputs, rows ≤ tileRows by tileCols columns:
-// c[i,j] = fma(a[i,k], b[k,j], c[i,j]) for each k in order. Rows lie ldc, lda and ldb apart. ahead is a hint only: the row
-// of b that many rows further on may be fetched into cache.
-func tile(c []float32, ldc int, a []float32, lda int, b []float32, ldb, rows, k, ahead int) {
+// tile goes on with the chains of rows by panels·tileCols outputs: c[i,j] = fma(a[i,k], b[k,j], c[i,j]) for each k in order.
+// Rows of c lie ldc apart. Element a[i,k] is at i·lda + k·ka. A panel is tileCols columns of b: panel p begins at p·nextb, its rows lie ldb apart.
+func tile(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k, panels int) {
 	for i := range rows {
-		chain(c[i*ldc:i*ldc+tileCols], a[i*lda:i*lda+k], b, ldb)
+		for p := range panels {
+			y := c[i*ldc+p*tileCols:][:tileCols]
+			for n := range k {
+				chain(y, a[i*lda+n*ka:][:1], b[p*nextb+n*ldb:], ldb)
+			}
+		}
 	}
 }
 
@@ -37,6 +41,37 @@ func chain16(y, x []float32, w []uint16, ldw int, bf16 bool) {
 	}
 }
 
+// chainRows goes on with the chains of several rows, groupDepth inputs at a time: y[i·ldy+j] = fma(x[i,k], w[k·ldw+j], y[i·ldy+j]) for each
+// k < groups·groupDepth in order. x is laid out by packGroups. cols is a multiple of tileCols.
+func chainRows(y []float32, ldy int, x, w []float32, ldw, rows, groups, cols int) {
+	for g := range groups {
+		for i := range rows {
+			chain(y[i*ldy:i*ldy+cols], x[(g*rows+i)*groupDepth:][:groupDepth], w[g*groupDepth*ldw:], ldw)
+		}
+	}
+}
+
+// chainRows16 is chainRows over weights in F16 or BF16.
+func chainRows16(y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int, bf16 bool) {
+	for g := range groups {
+		for i := range rows {
+			chain16(y[i*ldy:i*ldy+cols], x[(g*rows+i)*groupDepth:][:groupDepth], w[g*groupDepth*ldw:], ldw, bf16)
+		}
+	}
+}
+
+// groupDepth is how many rows of weights chainRows holds in registers, 16 columns wide.
+const groupDepth = 4
+
+// packGroups copies x, rows that lie ldx apart, as chainRows reads it: [groups, rows, groupDepth].
+func packGroups(dst, x []float32, ldx, rows, groups int) {
+	for g := range groups {
+		for i := range rows {
+			copy(dst[(g*rows+i)*groupDepth:][:groupDepth], x[i*ldx+g*groupDepth:])
+		}
+	}
+}
+
 // pack copies panels of tileCols columns, each k rows of src that lie ld apart, so that each panel is contiguous: [panels, k, tileCols].
 func pack(dst, src []float32, ld, k, panels int) {
 	for p := range panels {
@@ -51,6 +86,15 @@ func pack16(dst []float32, src []uint16, ld, k, panels int, bf16 bool) {
 	for p := range panels {
 		for i := range k {
 			convert16(dst[(p*k+i)*tileCols:][:tileCols], src[i*ld+p*tileCols:], bf16)
+		}
+	}
+}
+
+// packRows copies k columns of up to tileRows rows of a, lda apart, as the tile reads them: dst[k·tileRows + i]. Past the last row it repeats that.
+func packRows(dst, a []float32, lda, rows, k int) {
+	for n := range k {
+		for i := range tileRows {
+			dst[n*tileRows+i] = a[min(i, rows-1)*lda+n]
 		}
 	}
 }

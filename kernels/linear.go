@@ -12,6 +12,8 @@ func Linear(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
 		linearDot(w, dst, x, rows, m, bias)
 	case rows == 1:
 		linearChain(w, dst, x, m, bias)
+	case rows <= batchRows && w.team.variant.chainRows != nil:
+		linearBatch(w, dst, x, rows, m, bias)
 	default:
 		linearTile(w, dst, x, rows, m, bias)
 	}
@@ -30,7 +32,11 @@ func setBias(dst, bias []float32, from int) {
 // linearChain is one row: memory-bound, so each worker streams runs of whole cache lines.
 func linearChain(w *Worker, dst, x []float32, m *Matrix, bias []float32) {
 	x = x[:m.In]
-	each := w.share(m.Out, tileCols, chainCols)
+	most := chainCols
+	if m.Format != F32 {
+		most *= 2
+	}
+	each := w.share(m.Out, 2*tileCols, most)
 	for c := w.Next() * each; c < m.Out; c = w.Next() * each {
 		cols := min(each, m.Out-c)
 		setBias(dst[c:c+cols], bias, c)
@@ -42,82 +48,150 @@ func linearChain(w *Worker, dst, x []float32, m *Matrix, bias []float32) {
 	}
 }
 
-const (
-	chainCols  = 1024 // columns of one task of linearChain at most
-	tileDepth  = 256  // rows of a packed block of weights: a panel of 16 KiB stays in L1
-	tileWidth  = 96   // columns of a packed block: 96 KiB in L2
-	batchRows  = 24   // up to here float32 weights are used in place
-	batchDepth = 64
-	batchWidth = 128
-	rowBlock   = 504 // rows that pass over one packed block
-)
-
-// linearTile is several rows: blocks of weights, packed or in place, each meeting all the rows while it is in cache.
-func linearTile(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
-	inPlace := m.Format == F32 && rows <= batchRows
-	depth, width := tileDepth, tileWidth
-	if inPlace {
-		depth, width = batchDepth, batchWidth
-	}
-	width = min(width, w.share(m.Out, tileCols, width))
-	colTasks := (m.Out + width - 1) / width
-	rowTasks := (rows + rowBlock - 1) / rowBlock
-	for t := w.Next(); t < colTasks*rowTasks; t = w.Next() {
-		r, c := t/colTasks*rowBlock, t%colTasks*width
-		n, cols := min(rowBlock, rows-r), min(width, m.Out-c)
-		out, in := dst[r*m.Out+c:], x[r*m.In:]
-		for i := range n {
-			setBias(out[i*m.Out:i*m.Out+cols], bias, c)
+// linearBatch is a few rows: memory is still nearly the limit, so each worker streams runs of weights, and what is worked on in
+// between, rows of the output and of x, is small and copied to where it does not share lines of the cache.
+func linearBatch(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
+	v, groups := w.team.variant, m.In/groupDepth
+	depth := groups * groupDepth
+	xs := w.floats(scratchRows, rows*depth)
+	v.packGroups(xs, x, m.In, rows, groups)
+	each := w.share(m.Out, 2*tileCols, max(2*tileCols, batchFloats/rows/(2*tileCols)*2*tileCols))
+	for c := w.Next() * each; c < m.Out; c = w.Next() * each {
+		cols := min(each, m.Out-c)
+		whole, ldy := cols/tileCols*tileCols, stride(cols)
+		y := w.floats(scratchPack, rows*ldy)
+		for i := range rows {
+			setBias(y[i*ldy:i*ldy+cols], bias, c)
 		}
-		for k := 0; k < m.In; k += depth {
-			d := min(depth, m.In-k)
-			linearBlock(w, out, in[k:], n, m, k, d, c, cols, inPlace)
+		if m.Format == F32 {
+			v.chainRows(y, ldy, xs, m.F32[c:], m.Out, rows, groups, whole)
+		} else {
+			v.chainRows16(y, ldy, xs, m.F16[c:], m.Out, rows, groups, whole, m.bf16())
+		}
+		for i := range rows {
+			yi, xi := y[i*ldy:i*ldy+cols], x[i*m.In:(i+1)*m.In]
+			m.chain(v, yi[whole:], xi[:depth], 0, c+whole)
+			m.chain(v, yi, xi[depth:], depth, c)
+			copy(dst[i*m.Out+c:], yi)
 		}
 	}
 }
 
-// linearBlock goes on with the chains of n rows and cols columns from column c on, over the d inputs from k on.
-func linearBlock(w *Worker, out, in []float32, n int, m *Matrix, k, d, c, cols int, inPlace bool) {
-	v := w.team.variant
-	panels := cols / tileCols
-	at := k*m.Out + c
-	b, ldb, next, ahead := m.F32, m.Out, tileCols, d // panel p begins at b[p*next:]
+// chain goes on with the chains of the outputs from column c on over the inputs from k on.
+func (m *Matrix) chain(v *variant, y, x []float32, k, c int) {
 	switch {
-	case inPlace:
-		b = m.F32[at:]
+	case len(x) == 0 || len(y) == 0:
 	case m.Format == F32:
-		b, ldb, next, ahead = w.floats(scratchPack, tileDepth*tileWidth), tileCols, d*tileCols, 0
-		v.pack(b, m.F32[at:], m.Out, d, panels)
+		v.chain(y, x, m.F32[k*m.Out+c:], m.Out)
 	default:
-		b, ldb, next, ahead = w.floats(scratchPack, tileDepth*tileWidth), tileCols, d*tileCols, 0
-		v.pack16(b, m.F16[at:], m.Out, d, panels, m.bf16())
+		v.chain16(y, x, m.F16[k*m.Out+c:], m.Out, m.bf16())
 	}
-	for p := range panels {
-		for i := 0; i < n; i += tileRows {
-			v.tile(out[i*m.Out+p*tileCols:], m.Out, in[i*m.In:], m.In, b[p*next:], ldb, min(tileRows, n-i), d, ahead)
+}
+
+const (
+	chainCols   = 1024 // columns of one task of linearChain at most
+	batchRows   = 32   // rows of linearBatch at most
+	batchFloats = 4608 // of its output in one task: 18 KiB stay in the first-level cache
+
+	// The sizes of the blocks of linearTile. A block of weights stays in the second-level cache while all the rows pass, a tile of
+	// rows in the first while it meets the whole block.
+	tileDepth = 256
+	tileWidth = 192
+	taskCols  = 1536 // columns of a task: the rows are packed once for all of them
+	taskRows  = 768
+)
+
+// linearTile is several rows.
+func linearTile(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
+	rowTasks := (rows + taskRows - 1) / taskRows
+	height := (rows + rowTasks - 1) / rowTasks
+	width := w.share(m.Out, tileCols, taskCols)
+	colTasks := (m.Out + width - 1) / width
+	for t := w.Next(); t < rowTasks*colTasks; t = w.Next() {
+		r, c := t/colTasks*height, t%colTasks*width
+		b := linearBlock{w: w, m: m, dst: dst[r*m.Out+c:], x: x[r*m.In:], rows: min(height, rows-r), col: c, cols: min(width, m.Out-c)}
+		for i := range b.rows {
+			setBias(b.dst[i*m.Out:i*m.Out+b.cols], bias, c)
+		}
+		for k := 0; k < m.In; k += tileDepth {
+			b.run(k, min(tileDepth, m.In-k))
 		}
 	}
-	if rest := panels * tileCols; rest < cols { // the last columns, fewer than a tile
-		for i := range n {
-			y, a := out[i*m.Out+rest:i*m.Out+cols], in[i*m.In:i*m.In+d]
-			if m.Format == F32 {
-				v.chain(y, a, m.F32[at+rest:], m.Out)
-			} else {
-				v.chain16(y, a, m.F16[at+rest:], m.Out, m.bf16())
-			}
+}
+
+// A linearBlock is one task of linearTile: some rows by some columns, over all inputs.
+type linearBlock struct {
+	w         *Worker
+	m         *Matrix
+	dst, x    []float32 // from the first row and column on
+	rows      int
+	col, cols int
+}
+
+// run goes on with the chains over the inputs from k on, depth of them: it packs the rows, then block after block of the weights.
+func (b *linearBlock) run(k, depth int) {
+	v, m := b.w.team.variant, b.m
+	var a []float32
+	if v.packRows != nil {
+		a = b.w.floats(scratchRows, (b.rows/tileRows+2)*tileRows*depth)
+		for i, at := 0, 0; i < b.rows; i, at = i+tileHeight(b.rows-i), at+tileRows*depth {
+			v.packRows(a[at:], b.x[i*m.In+k:], m.In, tileHeight(b.rows-i), depth)
 		}
 	}
+	for c := 0; c < b.cols; c += tileWidth {
+		panels := min(tileWidth, b.cols-c) / tileCols
+		if panels > 0 {
+			b.panels(a, k, depth, c, panels)
+		}
+	}
+	if rest := b.cols % tileCols; rest > 0 { // the last columns, fewer than a panel
+		for i := range b.rows {
+			m.chain(v, b.dst[i*m.Out+b.cols-rest:i*m.Out+b.cols], b.x[i*m.In+k:i*m.In+k+depth], k, b.col+b.cols-rest)
+		}
+	}
+}
+
+// panels multiplies the packed rows by one block of weights.
+func (b *linearBlock) panels(a []float32, k, depth, c, panels int) {
+	v, m := b.w.team.variant, b.m
+	block := b.w.floats(scratchPack, tileDepth*tileWidth)
+	at := k*m.Out + b.col + c
+	if m.Format == F32 {
+		v.pack(block, m.F32[at:], m.Out, depth, panels)
+	} else {
+		v.pack16(block, m.F16[at:], m.Out, depth, panels, m.bf16())
+	}
+	if v.packRows == nil {
+		v.tile(b.dst[c:], m.Out, b.x[k:], m.In, 1, block, tileCols, depth*tileCols, b.rows, depth, panels)
+		return
+	}
+	for i := 0; i < b.rows; i += tileHeight(b.rows - i) {
+		v.tile(b.dst[i*m.Out+c:], m.Out, a, 1, tileRows, block, tileCols, depth*tileCols, tileHeight(b.rows-i), depth, panels)
+		a = a[tileRows*depth:]
+	}
+}
+
+// tileHeight returns how many of the rows that are left go into one tile: 7 and 8 are better split in two than as 6 and a rest.
+func tileHeight(rest int) int {
+	if rest == 7 || rest == 8 {
+		return 4
+	}
+	return min(rest, tileRows)
 }
 
 const (
 	dotOuts = 48 // rows of weights that stay in cache while the rows of x pass: 144 KiB at GPT-2's width
 	dotRows = 64
+	dotRun  = 2048 // rows of weights of one task where x is one row
 )
 
 // linearDot is [out, in] weights: each block of weight rows meets all rows of x.
 func linearDot(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
 	v := w.team.variant
-	each := w.share(m.Out, 1, dotOuts)
+	each := w.share(m.Out, 4, dotOuts)
+	if rows == 1 {
+		each = w.share(m.Out, 4, dotRun)
+	}
 	for j := w.Next() * each; j < m.Out; j = w.Next() * each {
 		outs := min(each, m.Out-j)
 		for i := 0; i < rows; i += dotRows {

@@ -169,6 +169,7 @@ const (
 // Kinds of per-worker scratch memory: an operation may need two at once.
 const (
 	scratchPack   = iota // weights, converted and packed
+	scratchRows          // rows, packed
 	scratchScores        // attention scores of one query tile
 	scratchState         // running maximum and sum of each query
 	scratches

@@ -32,86 +32,94 @@
 	VMOVUPS lo, (row)   \
 	VMOVUPS hi, 32(row)
 
-// B takes the next row of b and fetches the one R15 bytes further on.
+// B takes the next row of b.
 #define B \
 	VMOVUPS (AX), Y12        \
 	VMOVUPS 32(AX), Y13      \
-	PREFETCHT0 (AX)(R15*1)   \
 	ADDQ R14, AX
 
-#define A(row, k, x, lo, hi) \
-	VBROADCASTSS k(row)(DX*1), x  \
+#define A(row, x, lo, hi) \
+	VBROADCASTSS (row)(DX*1), x   \
 	VFMADD231PS Y12, x, lo        \
 	VFMADD231PS Y13, x, hi
 
-#define STEP2(k) \
+#define ROWS2 \
+	A(R8, Y14, Y0, Y1)       \
+	A(R9, Y15, Y2, Y3)
+
+#define ROWS4 \
+	ROWS2                    \
+	A(R10, Y14, Y4, Y5)      \
+	A(R11, Y15, Y6, Y7)
+
+#define ROWS6 \
+	ROWS4                    \
+	A(R12, Y14, Y8, Y9)      \
+	A(R13, Y15, Y10, Y11)
+
+#define STEP(ROWSN) \
 	B                        \
-	A(R8, k, Y14, Y0, Y1)    \
-	A(R9, k, Y15, Y2, Y3)
+	ROWSN                    \
+	ADDQ R15, DX
 
-#define STEP4(k) \
-	STEP2(k)                 \
-	A(R10, k, Y14, Y4, Y5)   \
-	A(R11, k, Y15, Y6, Y7)
-
-#define STEP6(k) \
-	STEP4(k)                 \
-	A(R12, k, Y14, Y8, Y9)   \
-	A(R13, k, Y15, Y10, Y11)
-
-// SUM goes over k = 0, 1, …; BX counts the elements that are left, DX is the offset in the rows of a.
-#define SUM(STEP, by4, by1, done) \
+// SUM goes over k = 0, 1, …, four at a time: BX counts them, DX is the offset in a. It leaves R8–R13 at the rows of c.
+#define SUM(ROWSN, by4, by1, done) \
 	MOVQ lda+56(FP), AX      \
 	SHLQ $2, AX              \
 	ROWS(SI, AX)             \
-	MOVQ b_base+64(FP), AX   \
-	MOVQ k+104(FP), BX       \
-	XORQ DX, DX              \
-by4:                         \
+	MOVQ panel-8(SP), AX     \
+	MOVQ k+120(FP), BX       \
+	XORL DX, DX              \
 	SUBQ $4, BX              \
 	JLT  by1                 \
-	STEP(0)                  \
-	STEP(4)                  \
-	STEP(8)                  \
-	STEP(12)                 \
-	ADDQ $16, DX             \
-	JMP  by4                 \
+	PCALIGN $64 \
+by4:                         \
+	STEP(ROWSN)              \
+	STEP(ROWSN)              \
+	STEP(ROWSN)              \
+	STEP(ROWSN)              \
+	SUBQ $4, BX              \
+	JGE  by4                 \
 by1:                         \
 	CMPQ BX, $-4             \
 	JEQ  done                \
 	DECQ BX                  \
-	STEP(0)                  \
-	ADDQ $4, DX              \
+	STEP(ROWSN)              \
 	JMP  by1                 \
 done:                        \
 	MOVQ ldc+24(FP), AX      \
 	SHLQ $2, AX              \
 	ROWS(DI, AX)
 
-// NEXT passes on to the tile n rows below.
-#define NEXT(n) \
-	SUBQ $n, CX              \
-	MOVQ ldc+24(FP), AX      \
-	IMULQ $(4*n), AX         \
-	ADDQ AX, DI              \
-	MOVQ lda+56(FP), AX      \
-	IMULQ $(4*n), AX         \
-	ADDQ AX, SI              \
-	JMP  tiles
-
-// func tileAVX2(c []float32, ldc int, a []float32, lda int, b []float32, ldb, rows, k, ahead int)
-TEXT ·tileAVX2(SB), NOSPLIT, $0-120
+// func tileAVX2(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k, panels int)
+// DI and SI are the tile's first rows of c and a, CX the rows left; R14 and R15 the bytes from one row of b, and one column of a, to the next.
+TEXT ·tileAVX2(SB), NOSPLIT, $24-136
 	MOVQ c_base+0(FP), DI
 	MOVQ a_base+32(FP), SI
-	MOVQ ldb+88(FP), R14
+	MOVQ ka+64(FP), R15
+	SHLQ $2, R15
+	MOVQ ldb+96(FP), R14
 	SHLQ $2, R14
-	MOVQ ahead+112(FP), R15
-	IMULQ R14, R15
-	MOVQ rows+96(FP), CX
+	MOVQ rows+112(FP), CX
 
 tiles:
 	CMPQ CX, $0
 	JLE  end
+	MOVQ DI, first-24(SP)
+	MOVQ b_base+72(FP), AX
+	MOVQ AX, panel-8(SP)
+	MOVQ panels+128(FP), AX
+	MOVQ AX, panels-16(SP)
+
+columns:
+	CMPQ CX, $1
+	JNE  column
+	CMPQ panels-16(SP), $4
+	JGE  one
+
+column:
+	SUBQ $1, panels-16(SP)
+	JLT  below
 	MOVQ ldc+24(FP), AX
 	SHLQ $2, AX
 	ROWS(DI, AX)
@@ -129,28 +137,173 @@ tiles:
 	JEQ  four
 	LOAD(R12, Y8, Y9)
 	LOAD(R13, Y10, Y11)
-	SUM(STEP6, six4, six1, sixDone)
-	STORE(R8, Y0, Y1)
-	STORE(R9, Y2, Y3)
-	STORE(R10, Y4, Y5)
-	STORE(R11, Y6, Y7)
+	LEAQ (AX)(AX*2), BX // the same columns of the tile of rows below
+	PREFETCHT0 (R8)(BX*2)
+	PREFETCHT0 (R9)(BX*2)
+	PREFETCHT0 (R10)(BX*2)
+	PREFETCHT0 (R11)(BX*2)
+	PREFETCHT0 (R12)(BX*2)
+	PREFETCHT0 (R13)(BX*2)
+	SUM(ROWS6, six4, six1, sixDone)
 	STORE(R12, Y8, Y9)
 	STORE(R13, Y10, Y11)
-	NEXT(6)
+	JMP  store4
 
 four:
-	SUM(STEP4, four4, four1, fourDone)
-	STORE(R8, Y0, Y1)
-	STORE(R9, Y2, Y3)
+	SUM(ROWS4, four4, four1, fourDone)
+
+store4:
 	STORE(R10, Y4, Y5)
 	STORE(R11, Y6, Y7)
-	NEXT(4)
+	JMP  store2
 
 two:
-	SUM(STEP2, two4, two1, twoDone)
+	SUM(ROWS2, two4, two1, twoDone)
+
+store2:
 	STORE(R8, Y0, Y1)
 	STORE(R9, Y2, Y3)
-	NEXT(2)
+	ADDQ $64, DI
+	MOVQ nextb+104(FP), AX
+	SHLQ $2, AX
+	ADDQ AX, panel-8(SP)
+	JMP  columns
+
+one: // one row: four panels of b at a time, from R8–R11 on, with the row in R12
+	SUBQ $4, panels-16(SP)
+	VMOVUPS 0(DI), Y0
+	VMOVUPS 32(DI), Y1
+	VMOVUPS 64(DI), Y2
+	VMOVUPS 96(DI), Y3
+	VMOVUPS 128(DI), Y4
+	VMOVUPS 160(DI), Y5
+	VMOVUPS 192(DI), Y6
+	VMOVUPS 224(DI), Y7
+	MOVQ nextb+104(FP), AX
+	SHLQ $2, AX
+	MOVQ panel-8(SP), R8
+	LEAQ (R8)(AX*1), R9
+	LEAQ (R9)(AX*1), R10
+	LEAQ (R10)(AX*1), R11
+	MOVQ SI, R12
+	XORL DX, DX
+	MOVQ k+120(FP), BX
+	TESTQ BX, BX
+	JEQ  oneDone
+
+oneStep:
+	VBROADCASTSS (R12), Y12
+	VFMADD231PS 0(R8)(DX*1), Y12, Y0
+	VFMADD231PS 32(R8)(DX*1), Y12, Y1
+	VFMADD231PS 0(R9)(DX*1), Y12, Y2
+	VFMADD231PS 32(R9)(DX*1), Y12, Y3
+	VFMADD231PS 0(R10)(DX*1), Y12, Y4
+	VFMADD231PS 32(R10)(DX*1), Y12, Y5
+	VFMADD231PS 0(R11)(DX*1), Y12, Y6
+	VFMADD231PS 32(R11)(DX*1), Y12, Y7
+	ADDQ R14, DX
+	ADDQ R15, R12
+	DECQ BX
+	JNE  oneStep
+
+oneDone:
+	VMOVUPS Y0, 0(DI)
+	VMOVUPS Y1, 32(DI)
+	VMOVUPS Y2, 64(DI)
+	VMOVUPS Y3, 96(DI)
+	VMOVUPS Y4, 128(DI)
+	VMOVUPS Y5, 160(DI)
+	VMOVUPS Y6, 192(DI)
+	VMOVUPS Y7, 224(DI)
+	ADDQ $256, DI
+	LEAQ (R11)(AX*1), AX
+	MOVQ AX, panel-8(SP)
+	JMP  columns
+
+below: // the tile of rows below this one
+	MOVQ first-24(SP), DI
+	MOVL $6, BX
+	MOVL $4, DX
+	CMPQ CX, $7
+	CMOVQEQ DX, BX
+	CMPQ CX, $8
+	CMOVQEQ DX, BX
+	SUBQ BX, CX
+	SHLQ $2, BX
+	MOVQ ldc+24(FP), AX
+	IMULQ BX, AX
+	ADDQ AX, DI
+	MOVQ lda+56(FP), AX
+	IMULQ BX, AX
+	ADDQ AX, SI
+	JMP  tiles
+
+end:
+	VZEROUPPER
+	RET
+
+// func packRowsAVX2(dst, a []float32, lda, rows, k int)
+// Four columns at a time: a 4×4 transposition of the first four rows, and pairs of the last two.
+TEXT ·packRowsAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst_base+0(FP), DI
+	MOVQ a_base+24(FP), SI
+	MOVQ lda+48(FP), AX
+	SHLQ $2, AX
+	MOVQ rows+56(FP), CX
+	ROWS(SI, AX)
+	MOVQ k+64(FP), BX
+	XORL DX, DX
+
+by4:
+	SUBQ $4, BX
+	JLT  by1
+	VMOVUPS (R8)(DX*1), X0
+	VMOVUPS (R9)(DX*1), X1
+	VMOVUPS (R10)(DX*1), X2
+	VMOVUPS (R11)(DX*1), X3
+	VMOVUPS (R12)(DX*1), X4
+	VMOVUPS (R13)(DX*1), X5
+	VUNPCKLPS X1, X0, X6   // a00 a10 a01 a11
+	VUNPCKHPS X1, X0, X7   // a02 a12 a03 a13
+	VUNPCKLPS X3, X2, X8   // a20 a30 a21 a31
+	VUNPCKHPS X3, X2, X9
+	VUNPCKLPS X5, X4, X10  // a40 a50 a41 a51
+	VUNPCKHPS X5, X4, X11
+	VMOVLHPS X8, X6, X12
+	VMOVHLPS X6, X8, X13
+	VMOVLHPS X9, X7, X14
+	VMOVHLPS X7, X9, X15
+	VMOVUPS X12, 0(DI)
+	VMOVLPS X10, 16(DI)
+	VMOVUPS X13, 24(DI)
+	VMOVHPS X10, 40(DI)
+	VMOVUPS X14, 48(DI)
+	VMOVLPS X11, 64(DI)
+	VMOVUPS X15, 72(DI)
+	VMOVHPS X11, 88(DI)
+	ADDQ $16, DX
+	ADDQ $96, DI
+	JMP  by4
+
+by1:
+	CMPQ BX, $-4
+	JEQ  end
+	DECQ BX
+	VMOVSS (R8)(DX*1), X0
+	VMOVSS (R9)(DX*1), X1
+	VMOVSS (R10)(DX*1), X2
+	VMOVSS (R11)(DX*1), X3
+	VMOVSS (R12)(DX*1), X4
+	VMOVSS (R13)(DX*1), X5
+	VMOVSS X0, 0(DI)
+	VMOVSS X1, 4(DI)
+	VMOVSS X2, 8(DI)
+	VMOVSS X3, 12(DI)
+	VMOVSS X4, 16(DI)
+	VMOVSS X5, 20(DI)
+	ADDQ $4, DX
+	ADDQ $24, DI
+	JMP  by1
 
 end:
 	VZEROUPPER

@@ -12,13 +12,17 @@ import (
 type variant struct {
 	name string
 
-	tile    func(c []float32, ldc int, a []float32, lda int, b []float32, ldb, rows, k, ahead int)
-	chain   func(y, x, w []float32, ldw int)
-	chain16 func(y, x []float32, w []uint16, ldw int, bf16 bool)
-	pack    func(dst, src []float32, ld, k, panels int)
-	pack16  func(dst []float32, src []uint16, ld, k, panels int, bf16 bool)
-	dot     func(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int)
-	dot16   func(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int, bf16 bool)
+	tile        func(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k, panels int)
+	chain       func(y, x, w []float32, ldw int)
+	chain16     func(y, x []float32, w []uint16, ldw int, bf16 bool)
+	chainRows   func(y []float32, ldy int, x, w []float32, ldw, rows, groups, cols int)
+	chainRows16 func(y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int, bf16 bool)
+	packGroups  func(dst, x []float32, ldx, rows, groups int)
+	pack        func(dst, src []float32, ld, k, panels int)
+	pack16      func(dst []float32, src []uint16, ld, k, panels int, bf16 bool)
+	packRows    func(dst, a []float32, lda, rows, k int)
+	dot         func(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int)
+	dot16       func(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int, bf16 bool)
 
 	layerNorm func(dst, x, gain, bias []float32, eps float32)
 	activate  func(x []float32, a Activation)
@@ -40,22 +44,26 @@ type variant struct {
 
 // goVariant is the definition of every leaf operation.
 var goVariant = &variant{
-	name:      "go",
-	tile:      tile,
-	chain:     chain,
-	chain16:   chain16,
-	pack:      pack,
-	pack16:    pack16,
-	dot:       dot,
-	dot16:     dot16,
-	layerNorm: layerNorm,
-	activate:  activate,
-	add:       add,
-	scale:     scale,
-	expShift:  expShift,
-	scoresMax: scoresMax,
-	logSumExp: logSumExp,
-	convert16: convert16,
+	name:        "go",
+	tile:        tile,
+	chain:       chain,
+	chain16:     chain16,
+	pack:        pack,
+	pack16:      pack16,
+	chainRows:   chainRows,
+	chainRows16: chainRows16,
+	packGroups:  packGroups,
+	packRows:    packRows,
+	dot:         dot,
+	dot16:       dot16,
+	layerNorm:   layerNorm,
+	activate:    activate,
+	add:         add,
+	scale:       scale,
+	expShift:    expShift,
+	scoresMax:   scoresMax,
+	logSumExp:   logSumExp,
+	convert16:   convert16,
 
 	quantizeRow: quantizeRow,
 	quantTile8:  quantTile8,

@@ -36,9 +36,25 @@ var leafTests = slices.Concat(floatLeafTests, quantLeafTests)
 
 var floatLeafTests = []leafTest{
 	{name: "tile", a: few, b: short, call: func(v *variant, p *placer, rows, k, pad int) []float64 {
-		ldc, lda, ldb := tileCols+pad, k+pad, tileCols+3*pad
-		c, a, b := p.floats(matrixSize(rows, ldc, tileCols)), p.floats(matrixSize(rows, lda, k)), p.floats(matrixSize(k, ldb, tileCols))
-		v.tile(c, ldc, a, lda, b, ldb, rows, k, 5*pad)
+		panels := 1 + (rows+k)%6
+		ldc, lda, ldb := panels*tileCols+pad, k+pad, panels*tileCols+3*pad
+		c, a, b := p.floats(matrixSize(rows, ldc, panels*tileCols)), p.floats(matrixSize(rows, lda, k)), p.floats(matrixSize(k, ldb, panels*tileCols))
+		v.tile(c, ldc, a, lda, 1, b, ldb, tileCols, rows, k, panels)
+		return nil
+	}},
+	{name: "tile, packed", a: []int{1, 2, 3, 4, 5, 6}, b: short, call: func(v *variant, p *placer, rows, k, panels int) []float64 {
+		if v.packRows == nil { // it reads rows in place
+			v = goVariant
+		}
+		c, a, b := p.floats(matrixSize(rows, panels*tileCols+1, panels*tileCols)), p.floats(tileRows*k), p.floats(k*panels*tileCols)
+		v.tile(c, panels*tileCols+1, a, 1, tileRows, b, tileCols, k*tileCols, rows, k, panels)
+		return nil
+	}},
+	{name: "packRows", a: []int{1, 2, 3, 4, 5, 6}, b: edges, call: func(v *variant, p *placer, rows, k, pad int) []float64 {
+		if v.packRows == nil {
+			v = goVariant
+		}
+		v.packRows(p.floats(tileRows*k), p.floats(matrixSize(rows, k+pad, k)), k+pad, rows, k)
 		return nil
 	}},
 	{name: "chain", a: edges, b: short, call: func(v *variant, p *placer, n, k, pad int) []float64 {
@@ -48,6 +64,30 @@ var floatLeafTests = []leafTest{
 	{name: "chain16", a: edges, b: short, loose: true, call: func(v *variant, p *placer, n, k, c int) []float64 {
 		bf16, pad := c&1 == 1, c&2
 		v.chain16(p.floats(n), p.floats(k), p.halves(matrixSize(k, n+pad, n), bf16), n+pad, bf16)
+		return nil
+	}},
+	{name: "chainRows", a: few, b: []int{0, 1, 2, 5, 7}, call: func(v *variant, p *placer, rows, groups, pad int) []float64 {
+		cols := (1 + rows%4) * tileCols
+		if v.chainRows == nil {
+			v = goVariant
+		}
+		v.chainRows(p.floats(matrixSize(rows, cols+pad, cols)), cols+pad, p.floats(groups*rows*groupDepth), p.floats(matrixSize(groups*groupDepth, cols+2*pad, cols)), cols+2*pad, rows, groups, cols)
+		return nil
+	}},
+	{name: "chainRows16", a: few, b: []int{0, 1, 2, 5, 7}, loose: true, call: func(v *variant, p *placer, rows, groups, c int) []float64 {
+		cols, bf16, pad := (1+rows%4)*tileCols, c&1 == 1, c&2
+		if v.chainRows == nil {
+			v = goVariant
+		}
+		v.chainRows16(p.floats(matrixSize(rows, cols+pad, cols)), cols+pad, p.floats(groups*rows*groupDepth), p.halves(matrixSize(groups*groupDepth, cols+2*pad, cols), bf16), cols+2*pad, rows, groups, cols, bf16)
+		return nil
+	}},
+	{name: "packGroups", a: few, b: []int{0, 1, 2, 5, 7}, call: func(v *variant, p *placer, rows, groups, pad int) []float64 {
+		ldx := groups*groupDepth + pad
+		if v.chainRows == nil {
+			v = goVariant
+		}
+		v.packGroups(p.floats(groups*rows*groupDepth), p.floats(matrixSize(rows, ldx, groups*groupDepth)), ldx, rows, groups)
 		return nil
 	}},
 	{name: "pack", a: []int{0, 1, 2, 5}, b: short, call: func(v *variant, p *placer, panels, k, pad int) []float64 {
