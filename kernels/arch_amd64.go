@@ -11,7 +11,7 @@ func archVariants() []*variant {
 	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA || !cpu.X86.HasF16C {
 		return nil
 	}
-	return []*variant{{
+	fast := &variant{
 		name:      "avx2",
 		tile:      tileAVX2,
 		chain:     chainAVX2,
@@ -38,10 +38,15 @@ func archVariants() []*variant {
 		quantTile8:  quantTile8AVX2,
 		quantTile4:  quantTile4AVX2,
 		scaleAdd:    scaleAddAVX2,
+		errors4:     errors4AVX2,
 
 		fmaPeak:    fmaPeakFast,
 		readMemory: readMemoryAVX2,
-	}}
+	}
+	if hasVNNI() {
+		fast.quantTile8, fast.quantTile4 = quantTile8VNNI, quantTile4VNNI
+	}
+	return []*variant{fast}
 }
 
 // pause tells the processor that the caller is spinning; it takes about a hundred nanoseconds.

@@ -28,6 +28,7 @@ func archVariants() []*variant {
 		quantTile8:  quantTile8NEON,
 		quantTile4:  quantTile4NEON,
 		scaleAdd:    scaleAddNEON,
+		errors4:     errors4,
 
 		fmaPeak:    fmaPeakFast,
 		readMemory: readMemoryNEON,

@@ -10,14 +10,6 @@ import (
 	"testing"
 )
 
-func randomFloats(rng *rand.Rand, n int) []float32 {
-	x := make([]float32, n)
-	for i := range x {
-		x[i] = float32(rng.NormFloat64())
-	}
-	return x
-}
-
 // storedWeight reads a weight by the words at the top of quant.go, and by nothing else.
 func storedWeight(f Format, blocks []byte, in, k, j int) (integer int, scale float32) {
 	tiles := (in + 31) / 32
@@ -48,7 +40,7 @@ func TestConvertRoundsWithinHalfAStep(t *testing.T) {
 		for _, layout := range []Layout{InOut, OutIn} {
 			for _, size := range quantSizes {
 				in, out := size[0], size[1]
-				src := Matrix{Layout: layout, In: in, Out: out, F32: randomFloats(rng, in*out)}
+				src := Matrix{Layout: layout, In: in, Out: out, F32: randoms(rng, in*out)}
 				m := Convert(newTeam(t, 3, ""), f, &src)
 				if len(m.Blocks) != QuantBytes(f, in, out) || m.In != in || m.Out != out || m.Format != f {
 					t.Fatalf("%v %v: %v [%d %d], %d bytes", f, size, m.Format, m.In, m.Out, len(m.Blocks))
@@ -81,7 +73,7 @@ func TestConvertRoundsWithinHalfAStep(t *testing.T) {
 func TestConvertQ4SearchesTheScale(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	const in, out = 256, 64
-	src := Matrix{Layout: OutIn, In: in, Out: out, F32: randomFloats(rng, in*out)}
+	src := Matrix{Layout: OutIn, In: in, Out: out, F32: randoms(rng, in*out)}
 	m := Convert(newTeam(t, 1, ""), Q4, &src)
 	var searched, plain float64
 	row := make([]float32, in)
@@ -151,7 +143,7 @@ func TestConvertBetweenAll(t *testing.T) {
 	team := newTeam(t, 2, "")
 	for _, layout := range []Layout{InOut, OutIn} {
 		for _, size := range quantSizes {
-			src := Matrix{Layout: layout, In: size[0], Out: size[1], F32: randomFloats(rng, size[0]*size[1])}
+			src := Matrix{Layout: layout, In: size[0], Out: size[1], F32: randoms(rng, size[0]*size[1])}
 			for _, f := range []Format{F32, F16, BF16, Q8, Q4} {
 				there := Convert(team, f, &src)
 				back := Convert(team, F32, &there)
@@ -221,10 +213,10 @@ func TestQuantLinearAgreesWithFloat64(t *testing.T) {
 		for _, size := range quantSizes {
 			for _, rows := range []int{1, 2, 7} {
 				in, out := size[0], size[1]
-				src := Matrix{Layout: OutIn, In: in, Out: out, F32: randomFloats(rng, in*out)}
+				src := Matrix{Layout: OutIn, In: in, Out: out, F32: randoms(rng, in*out)}
 				team := newTeam(t, 2, "")
 				m := Convert(team, f, &src)
-				x, bias, dst := randomFloats(rng, rows*in), randomFloats(rng, out), make([]float32, rows*out)
+				x, bias, dst := randoms(rng, rows*in), randoms(rng, out), make([]float32, rows*out)
 				x[0] = 300 // an outlier
 				team.Run(func(w *Worker) { Linear(w, dst, x, rows, &m, bias) })
 				row := make([]float32, in)
@@ -245,6 +237,70 @@ func TestQuantLinearAgreesWithFloat64(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// The same bits whatever the team, the kernels, and the rows that a row is computed with.
+func TestQuantLinearIsTheSameEverywhere(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for _, f := range []Format{Q8, Q4} {
+		for _, size := range [][2]int{{40, 10}, {600, 77}} {
+			const rows = quantRange + 13
+			in, out := size[0], size[1]
+			src := Matrix{In: in, Out: out, F32: randoms(rng, in*out)}
+			m := Convert(newTeam(t, 1, "go"), f, &src)
+			x, bias := randoms(rng, rows*in), randoms(rng, out)
+			x[3*in+5], x[4*in] = float32(math.Inf(1)), float32(math.NaN())
+			clear(x[5*in : 6*in])
+			product := func(threads int, variant string, from, n int, bias []float32) []float32 {
+				dst := make([]float32, n*out)
+				newTeam(t, threads, variant).Run(func(w *Worker) { Linear(w, dst, x[from*in:], n, &m, bias) })
+				return dst
+			}
+			for _, b := range [][]float32{bias, nil} {
+				want := product(1, "go", 0, rows, b)
+				for i, v := range want[3*out : 6*out] {
+					switch row := 3 + i/out; {
+					case row < 5 && v == v:
+						t.Fatalf("%v: row %d is not finite and gives %v", f, row, v)
+					case row == 5 && b != nil && v != b[i%out], row == 5 && b == nil && math.Float32bits(v) != 0:
+						t.Fatalf("%v: a row of zeros gives %v", f, v)
+					}
+				}
+				for _, name := range Variants() {
+					for _, threads := range []int{1, 3} {
+						for _, split := range []int{rows, 1, 7, 100} {
+							for from := 0; from < rows; from += split {
+								n := min(split, rows-from)
+								if from > 10 && from < rows-20 { // enough of them
+									continue
+								}
+								for i, v := range product(threads, name, from, n, b) {
+									if w := want[from*out+i]; !sameBits(v, w) {
+										t.Fatalf("%v %v, %s, %d threads, rows %d–%d: number %d is %v, want %v", f, size, name, threads, from, from+n, i, v, w)
+									}
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestQuantLinearAllocatesNothing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	team := newTeam(t, 2, "")
+	src := Matrix{In: 96, Out: 50, F32: randoms(rng, 96*50)}
+	m := Convert(team, Q8, &src)
+	x, dst := randoms(rng, 9*96), make([]float32, 9*50)
+	rows := 9
+	body := func(w *Worker) { Linear(w, dst, x, rows, &m, nil) }
+	for _, rows = range []int{9, 1, 4} {
+		if n := testing.AllocsPerRun(20, func() { team.Run(body) }); n != 0 {
+			t.Errorf("%d rows: %v allocations", rows, n)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func Convert(t *Team, f Format, src *Matrix) Matrix {
 		for o := w.Next(); o < tiles; o = w.Next() {
 			for b := range blocksOf(src.In) {
 				src.readTile(&values, o, b)
-				dst.writeTile(&values, o, b)
+				dst.writeTile(t.variant, &values, o, b)
 			}
 		}
 	})
@@ -81,26 +81,26 @@ func (m *Matrix) readTile(values *tileValues, o, b int) {
 }
 
 // writeTile sets tile (o, b) to values.
-func (m *Matrix) writeTile(values *tileValues, o, b int) {
+func (m *Matrix) writeTile(v *variant, values *tileValues, o, b int) {
 	switch m.Format {
 	case Q8:
 		encode8(m.tile(o, b), values)
 		return
 	case Q4:
-		encode4(m.tile(o, b), values)
+		encode4(v, m.tile(o, b), values)
 		return
 	}
 	start, in, out, ins, outs := m.span(o, b)
 	for k := range ins {
 		for j := range outs {
-			i, v := start+k*in+j*out, values[k][j]
+			i, w := start+k*in+j*out, values[k][j]
 			switch m.Format {
 			case F32:
-				m.F32[i] = v
+				m.F32[i] = w
 			case F16:
-				m.F16[i] = Half(v)
+				m.F16[i] = Half(w)
 			default:
-				m.F16[i] = BFloat(v)
+				m.F16[i] = BFloat(w)
 			}
 		}
 	}
@@ -119,26 +119,32 @@ func encode8(tile []byte, values *tileValues) {
 	}
 }
 
-// fourBits are the integers that encode4 tries for the weight of greatest magnitude. Beyond −8 that weight is cut off, which can serve
-// the others.
-var fourBits = [...]float32{-8, 8, -7.5, 7.5, -8.5, 8.5, -9, 9, -7, 7, -9.5, 9.5, -10, 10}
-
 // encode4 makes a Q4 tile. For each of fourBits there is a scale, the bfloat16 nearest to the peak divided by it, and the
 // integers nearest to w/scale, ties to even, within −8 … 7. The first with the least sum of squared errors is taken.
-func encode4(tile []byte, values *tileValues) {
-	clear(tile[:q4Weights])
+func encode4(v *variant, tile []byte, values *tileValues) {
+	var peaks, errors, least, inverses [tileCols]float32
+	var scales, best [tileCols]uint16
 	for j := range tileCols {
-		peak := blockPeak(values, j)
-		var best uint16
-		least := float32(math.Inf(1))
-		for _, d := range fourBits {
-			scale := blockScale(peak, d)
-			if e := blockError(values, j, scale, peak); e < least || d == fourBits[0] {
-				best, least = scale, e
+		peaks[j] = blockPeak(values, j)
+	}
+	for i := range 2 * len(fourBits) {
+		d := fourBits[i/2] * float32(1-i%2*2)
+		for j, peak := range peaks {
+			scales[j] = blockScale(peak, d)
+			inverses[j] = blockInverse(scales[j])
+		}
+		v.errors4(&errors, values, &inverses)
+		for j, peak := range peaks {
+			unit := float32(widen(scales[j], true) / peak) // the error in units of the peak overflows for no scale
+			if e := float32(errors[j] * float32(unit*unit)); i == 0 || e < least[j] {
+				best[j], least[j] = scales[j], e
 			}
 		}
-		binary.LittleEndian.PutUint16(tile[q4Weights+2*j:], best)
-		inverse := blockInverse(best)
+	}
+	clear(tile[:q4Weights])
+	for j, scale := range best {
+		binary.LittleEndian.PutUint16(tile[q4Weights+2*j:], scale)
+		inverse := blockInverse(scale)
 		for k := range values {
 			at, shift := q4Index(j, k)
 			tile[at] |= byte(nearest(values[k][j], inverse, -8, 7)+8) << shift
@@ -146,17 +152,21 @@ func encode4(tile []byte, values *tileValues) {
 	}
 }
 
-// blockError returns the sum of squared errors of output j's integers −8 … 7 at a scale, in units of peak².
-func blockError(values *tileValues, j int, scale uint16, peak float32) float32 {
-	inverse := blockInverse(scale)
-	var sum float32
+// fourBits are the integers, of either sign, that encode4 tries for the weight of greatest magnitude. From 8 on that weight is cut off: the
+// others gain more.
+var fourBits = [...]float32{-8, -7.5, -8.5, -9, -9.5, -7, -10, -10.5, -11, -6.5, -11.5, -12}
+
+// errors4 sets errors[j] to Σ (x − n)², in the order of the inputs, where x = w·inverses[j] for the weights w of output j and n is the
+// integer of −8 … 7 nearest to x, ties to even.
+func errors4(errors *[tileCols]float32, values *tileValues, inverses *[tileCols]float32) {
+	clear(errors[:])
 	for k := range values {
-		v := values[k][j]
-		e := float32(float32(v*inverse) - float32(nearest(v, inverse, -8, 7)))
-		sum = float32(sum + float32(e*e))
+		for j, inverse := range inverses {
+			x := float32(values[k][j] * inverse)
+			e := float32(x - min(max(roundEven(x), -8), 7))
+			errors[j] = float32(errors[j] + float32(e*e))
+		}
 	}
-	unit := float32(widen(scale, true) / peak)
-	return float32(sum * float32(unit*unit))
 }
 
 // blockPeak returns output j's weight of greatest magnitude, the first of several: NaN where one is NaN or infinite, and 0

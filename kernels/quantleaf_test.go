@@ -36,7 +36,7 @@ func (p *placer) blocks(n int) []byte {
 }
 
 func quantTileTest(name string, size int, leaf func(v *variant) func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)) leafTest {
-	return leafTest{name: name, a: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13}, b: []int{0, 1, 2, 5}, ints: 1<<1 | 1<<2 | 1<<3, call: func(v *variant, p *placer, rows, blocks, c int) []float64 {
+	return leafTest{name: name, a: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 19}, b: []int{0, 1, 2, 16, 17}, ints: 1<<1 | 1<<2 | 1<<3, call: func(v *variant, p *placer, rows, blocks, c int) []float64 {
 		tiles, pad := c&1+1, c>>1
 		ldy, ldq, ldw := tiles*tileCols+pad, blocks+pad, blocks*size+3*pad
 		y := p.floats(matrixSize(rows, ldy, tiles*tileCols))
@@ -73,6 +73,27 @@ var quantLeafTests = []leafTest{
 			bias = nil
 		}
 		v.scaleAdd(y, cols+c, bias, scales, cols)
+		return nil
+	}},
+	{name: "errors4", a: []int{0, 1, 2, 3, 4}, b: one, call: func(v *variant, p *placer, n, _, _ int) []float64 {
+		errors, inverses, values := p.floats(tileCols), p.floats(tileCols), p.floats(quantBlock*tileCols)
+		for i := range values { // to the range of use, and ties; NaN and the like only where it counts for nothing
+			switch p.kind {
+			case ordinary:
+				values[i] *= float32(5 * n)
+			case special:
+				values[i] = float32(p.rng.IntN(48)-24) / 2
+			}
+		}
+		for j := range inverses {
+			switch p.kind {
+			case ordinary:
+				inverses[j] = 1 + float32(j)/8
+			case special:
+				inverses[j] = 1
+			}
+		}
+		v.errors4((*[tileCols]float32)(errors), (*tileValues)(unsafe.Pointer(unsafe.SliceData(values))), (*[tileCols]float32)(inverses))
 		return nil
 	}},
 }

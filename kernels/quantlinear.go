@@ -40,7 +40,7 @@ const (
 	quantTiles = 8  // tiles of outputs in a task of one row: 100 KB of Q8 weights at GPT-2's width
 	quantWidth = 6  // tiles of outputs in a task of many rows
 	quantRange = 96 // rows in a task, a multiple of tileRows
-	quantDepth = 24 // blocks of inputs at a time: 13 KB of Q8 weights stay in L1
+	quantDepth = 16 // blocks of inputs at a time: the weights of a tile stay in L1, even widened to 16 bits
 )
 
 // linearQuant quantizes x, and then splits the product. It leaves the last barrier to its caller.

@@ -2,7 +2,7 @@
 
 #include "textflag.h"
 
-// Rows of float32 to integers and back.
+// Float32 to integers and back.
 
 // func peakBitsAVX2(x []float32) uint32
 TEXT ·peakBitsAVX2(SB), NOSPLIT, $0-28
@@ -154,5 +154,49 @@ next:
 	JMP  row
 
 done:
+	VZEROUPPER
+	RET
+
+// CONSTANT broadcasts a float32, given by its bits.
+#define CONSTANT(bits, x, y) \
+	MOVL         $bits, AX  \
+	VMOVD        AX, x      \
+	VBROADCASTSS x, y
+
+// ERROR adds the squared errors of 8 weights.
+#define ERROR(at, inverses, sum) \
+	VMULPS at(SI), inverses, Y4  \
+	VADDPS Y8, Y4, Y5            \
+	VSUBPS Y8, Y5, Y5            \
+	VMAXPS Y9, Y5, Y5            \
+	VMINPS Y10, Y5, Y5           \
+	VSUBPS Y5, Y4, Y4            \
+	VMULPS Y4, Y4, Y4            \
+	VADDPS Y4, sum, sum
+
+// func errors4AVX2(errors *[tileCols]float32, values *tileValues, inverses *[tileCols]float32)
+TEXT ·errors4AVX2(SB), NOSPLIT, $0-24
+	MOVQ    errors+0(FP), DI
+	MOVQ    values+8(FP), SI
+	MOVQ    inverses+16(FP), BX
+	VMOVUPS (BX), Y2
+	VMOVUPS 32(BX), Y3
+	CONSTANT(0x4b400000, X8, Y8)    // 1.5·2²³: see roundEven
+	CONSTANT(0xc1000000, X9, Y9)    // −8
+	CONSTANT(0x40e00000, X10, Y10)  // 7
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	MOVQ    $16, CX
+
+inputs:
+	ERROR(0, Y2, Y0)
+	ERROR(32, Y3, Y1)
+	ERROR(64, Y2, Y0)
+	ERROR(96, Y3, Y1)
+	ADDQ    $128, SI
+	DECQ    CX
+	JNZ     inputs
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, 32(DI)
 	VZEROUPPER
 	RET

@@ -37,6 +37,7 @@ type variant struct {
 	quantTile8  func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)
 	quantTile4  func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)
 	scaleAdd    func(y []float32, ldy int, bias, scales []float32, cols int)
+	errors4     func(errors *[tileCols]float32, values *tileValues, inverses *[tileCols]float32)
 
 	fmaPeak    func(iterations int) float64
 	readMemory func(b []byte) uint64
@@ -69,6 +70,7 @@ var goVariant = &variant{
 	quantTile8:  quantTile8,
 	quantTile4:  quantTile4,
 	scaleAdd:    scaleAdd,
+	errors4:     errors4,
 
 	fmaPeak:    fmaPeak,
 	readMemory: readMemory,
