@@ -40,6 +40,9 @@ func pause()
 
 // tileFast is tile where ka is 1: rows are not packed for this variant.
 func tileFast(c []float32, ldc int, a []float32, lda, _ int, b []float32, ldb, nextb, rows, k, panels int) {
+	if k == 0 {
+		return
+	}
 	for p := range panels {
 		tileNEON(c[p*tileCols:], ldc, a, lda, b[p*nextb:], ldb, rows, k, 0)
 	}
