@@ -27,6 +27,7 @@ type commands struct {
 	Perplexity perplexityCommand `cmd:"" help:"measure how well a model predicts a text, by a published protocol"`
 	Score      scoreCommand      `cmd:"" help:"log-likelihoods of many texts, token by token"`
 	Eval       evalCommand       `cmd:"" help:"benchmarks on log-likelihoods: LAMBADA, multiple choice"`
+	Surprise   surpriseCommand   `cmd:"" help:"a picture of how surprising each token of a text is"`
 }
 
 // A command is what the command line asks for.

@@ -1,0 +1,106 @@
+package main
+
+// gpt surprise: how surprising each token of a text is, as a picture.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"os"
+
+	"picogpt/eval"
+	"picogpt/internal/surprise"
+)
+
+type surpriseCommand struct {
+	Text  promptSource `embed:""`
+	By    string       `placeholder:"SCALE" default:"rank" enum:"rank,surprisal" help:"what colours show: rank (how many tokens the model preferred) or surprisal (in bits)"`
+	HTML  *string      `name:"html" placeholder:"FILE" help:"write a page for a browser, - to stdout; it needs nothing besides itself"`
+	BOS   bool         `name:"bos" help:"put <|endoftext|> before the text, so that its first token has a colour too"`
+	Top   int          `placeholder:"K" default:"0" help:"alternatives for each token in the page; 0 is 8"`
+	Color string       `placeholder:"WHEN" default:"auto" enum:"auto,always,never" help:"colours: auto is on a terminal, unless $$NO_COLOR is set"`
+}
+
+func (c *surpriseCommand) Help() string {
+	return `Colours show how far each token was from what the model expected after the tokens before it. The rank of a token is the
+number of ids with a greater logit: 0 is the model's first choice. Without colours, each token has a line of numbers.
+The text is the words of the command line or --file, else stdin where that is no terminal.
+
+  gpt surprise "The cat sat on the moon."
+  gpt -m ~/models/gpt2 surprise -f essay.txt --html essay.html
+  gpt surprise --by surprisal --bos "Once upon a time" `
+}
+
+func (c *surpriseCommand) Run(a *app) error {
+	if c.Top < 0 {
+		return usagef("--top %d: want 0 or more", c.Top)
+	}
+	p, err := c.Text.read(a)
+	if err != nil {
+		return err
+	}
+	if !p.asText && p.ids == nil {
+		return hinted{usagef("no text"), "give a text as an argument, with --file, or through a pipe"}
+	}
+	t, err := a.openTokenizer()
+	if err != nil {
+		return err
+	}
+	if p.asText {
+		if err := p.encode(t, c.Text.Special); err != nil {
+			return err
+		}
+	}
+	picture := surprise.Picture{Model: a.modelName(), By: surprise.Scale(c.By), Text: func(id int) string {
+		b, _ := t.Bytes(id) // a row beyond the vocabulary has no text
+		return string(b)
+	}}
+	picture.Score, err = c.score(a, eval.Request{Tokens: p.ids}, &textEncoder{Tokenizer: t})
+	if err != nil {
+		return err
+	}
+	return c.draw(a, picture)
+}
+
+// score is the text's score.
+func (c *surpriseCommand) score(a *app, r eval.Request, t eval.Tokenizer) (eval.Scored, error) {
+	m, err := a.openModel()
+	if err != nil {
+		return eval.Scored{}, err
+	}
+	defer m.Close()
+	o := eval.ScoreOptions{BOS: c.BOS}
+	if c.HTML != nil {
+		if o.Top = c.Top; c.Top == 0 {
+			o.Top = 8
+		}
+	}
+	defer a.showProgress(func() string { return "reading" })()
+	for s, err := range eval.Score(context.Background(), m, t, func(yield func(eval.Request) bool) { yield(r) }, o) {
+		var bad *eval.RequestError
+		if errors.As(err, &bad) {
+			err = bad.Err
+		}
+		return s, err
+	}
+	return eval.Scored{Mean: math.NaN()}, nil
+}
+
+func (c *surpriseCommand) draw(a *app, p surprise.Picture) error {
+	if c.HTML != nil {
+		var page bytes.Buffer
+		if err := p.Page(&page); err != nil {
+			return err
+		}
+		if *c.HTML == "-" {
+			_, err := a.stdout.Write(page.Bytes())
+			return err
+		}
+		return fileError(*c.HTML, os.WriteFile(*c.HTML, page.Bytes(), 0o666))
+	}
+	if c.Color == "always" || c.Color == "auto" && a.stdout.terminal && os.Getenv("NO_COLOR") == "" {
+		return p.Terminal(a.stdout)
+	}
+	return p.Table(a.stdout)
+}

@@ -1,0 +1,250 @@
+package surprise_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"picogpt/eval"
+	"picogpt/internal/surprise"
+	"picogpt/model"
+	"picogpt/tokenizer"
+	"picogpt/weights"
+	"picogpt/weights/demo"
+)
+
+const text = "Once upon a time there was <b>a naïve 🙂 dragon</b> & \"friends\".\n\nThey \u009b[31mlived\x1b[0m.\n"
+
+// picture scores text with the demo checkpoint.
+func picture(t testing.TB, text string, by surprise.Scale) surprise.Picture {
+	t.Helper()
+	c, err := model.ParseConfig(demo.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := weights.FromBytes("demo", demo.Weights())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := model.New(c, f, model.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	tok := tokenizer.GPT2()
+	p := surprise.Picture{Model: "the demo", By: by, Text: func(id int) string {
+		b, err := tok.Bytes(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}}
+	one := func(yield func(eval.Request) bool) { yield(eval.Request{Text: text}) }
+	for s, err := range eval.Score(context.Background(), m, tok, one, eval.ScoreOptions{Top: 5}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Score = s
+	}
+	return p
+}
+
+func TestTerminal(t *testing.T) {
+	p := picture(t, text, surprise.ByRank)
+	var b bytes.Buffer
+	if err := p.Terminal(&b); err != nil {
+		t.Fatal(err)
+	}
+	colours := regexp.MustCompile("\x1b\\[(0|30;48;5;\\d+)m")
+	plain := colours.ReplaceAllString(b.String(), "")
+	if strings.ContainsAny(plain, "\x1b\u009b") {
+		t.Errorf("the text's own escape sequences got through: %q", plain)
+	}
+	body, legend, _ := strings.Cut(plain, "\n\nrank:")
+	want := strings.NewReplacer("\n", "↵\n", "\x1b", "␛", "\u009b", "\uFFFD").Replace(text)
+	if body != want {
+		t.Errorf("the text is %q, want %q", body, want)
+	}
+	for _, name := range surprise.ByRank.Names() {
+		if !strings.Contains(legend, name) {
+			t.Errorf("no %q in the legend %q", name, legend)
+		}
+	}
+	if n := strings.Count(legend, "\n"); n != 2 {
+		t.Errorf("%d lines after the text, want the legend and the summary", n)
+	}
+}
+
+func TestTable(t *testing.T) {
+	p := picture(t, text, surprise.ByRank)
+	var b bytes.Buffer
+	if err := p.Table(&b); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsRune(b.String(), '\x1b') {
+		t.Error("an escape character")
+	}
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	if len(lines) != len(p.Score.Tokens)+2 {
+		t.Fatalf("%d lines for %d tokens", len(lines), len(p.Score.Tokens))
+	}
+	whole := ""
+	for i, token := range p.Score.Tokens {
+		f := strings.Split(lines[i+1], "\t")
+		s, err := strconv.Unquote(f[4])
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole += s
+		if i == 0 {
+			continue
+		}
+		if f[0] != fmt.Sprint(token.Rank) || f[1] != fmt.Sprintf("%.4g", math.Exp(token.LogProb)) || f[2] != fmt.Sprintf("%.2f", -math.Log2(math.Exp(token.LogProb))) {
+			t.Errorf("%q: %+v", lines[i+1], token.Stat)
+		}
+	}
+	if whole != text {
+		t.Errorf("tokens make %q", whole)
+	}
+}
+
+func TestLevels(t *testing.T) {
+	token := func(rank int, bits float64) *eval.Token {
+		return &eval.Token{Stat: eval.Stat{Rank: rank, LogProb: -bits * math.Ln2}}
+	}
+	for _, c := range []struct {
+		rank            int
+		bits            float64
+		byRank, byShock int
+	}{{-1, math.NaN(), -1, -1}, {0, 0.5, 0, 0}, {1, 1.5, 1, 1}, {9, 3.5, 1, 2}, {10, 7, 2, 3}, {99, 9.9, 2, 3}, {100, 10.1, 3, 4}, {999, 30, 3, 4}, {1000, 2, 4, 1}} {
+		if got := surprise.ByRank.Level(token(c.rank, c.bits)); got != c.byRank {
+			t.Errorf("rank %d: level %d, want %d", c.rank, got, c.byRank)
+		}
+		if got := surprise.BySurprisal.Level(token(c.rank, c.bits)); got != c.byShock {
+			t.Errorf("%v bits: level %d, want %d", c.bits, got, c.byShock)
+		}
+	}
+}
+
+func page(t testing.TB, p surprise.Picture) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := p.Page(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestPageNeedsNothingBesidesItself(t *testing.T) {
+	html := page(t, picture(t, text, surprise.ByRank))
+	outside := regexp.MustCompile(`(?i)https?:|//[a-z]+\.|\bsrc\s*=|@import|url\(|<iframe|<object|fetch\(|XMLHttp|ZgotmplZ`)
+	if found := outside.FindString(html); found != "" {
+		t.Errorf("%q in the page", found)
+	}
+	for _, want := range []string{`<!DOCTYPE html>`, `lang="en"`, `default-src 'none'`, `role="listbox" tabindex="0"`, `name="viewport"`, `<noscript>`} {
+		if !strings.Contains(html, want) {
+			t.Errorf("no %q in the page", want)
+		}
+	}
+	if strings.Contains(html, "<b>a") {
+		t.Error("the text's own tags got through")
+	}
+}
+
+func TestPageShowsEachToken(t *testing.T) {
+	p := picture(t, text, surprise.BySurprisal)
+	html := page(t, p)
+	spans := regexp.MustCompile(`<span id="p\d+"[^>]*>([^<]*)</span>`).FindAllStringSubmatch(html, -1)
+	shown := ""
+	for _, s := range spans {
+		shown += s[1]
+	}
+	unescape := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&#34;", `"`, "&amp;", "&")
+	if got := unescape.Replace(shown); got != text {
+		t.Errorf("the page's text is %q", got)
+	}
+	raw := regexp.MustCompile(`(?s)<script id="data"[^>]*>(.*?)</script>`).FindStringSubmatch(html)
+	var data struct {
+		Tokens []struct {
+			ID, Piece, Rank int
+			P, Bits         float64
+			Top             [][]any
+		}
+	}
+	if err := json.Unmarshal([]byte(raw[1]), &data); err != nil {
+		t.Fatal(err)
+	}
+	if len(data.Tokens) != len(p.Score.Tokens) {
+		t.Fatalf("%d tokens, want %d", len(data.Tokens), len(p.Score.Tokens))
+	}
+	for i, token := range data.Tokens {
+		want := p.Score.Tokens[i]
+		if token.ID != want.ID || token.Rank != want.Rank || i > 0 && math.Abs(token.P-math.Exp(want.LogProb)) > 1e-5 || i > 0 && len(token.Top) != 5 {
+			t.Errorf("token %d: %+v, want %+v", i, token, want.Stat)
+		}
+		if token.Piece >= len(spans) {
+			t.Errorf("token %d: piece %d of %d", i, token.Piece, len(spans))
+		}
+	}
+	if len(spans) >= len(p.Score.Tokens) {
+		t.Errorf("%d pieces for %d tokens: the emoji's bytes want to be one", len(spans), len(p.Score.Tokens))
+	}
+	counts := regexp.MustCompile(`<td class="number">(\d+) \(`).FindAllStringSubmatch(html, -1)
+	sum := 0
+	for _, c := range counts {
+		n, _ := strconv.Atoi(c[1])
+		sum += n
+	}
+	if sum != p.Score.Count {
+		t.Errorf("the histogram counts %d tokens, want %d", sum, p.Score.Count)
+	}
+}
+
+// Colours of text on its ground, light and dark, are readable: a contrast of 4.5 at least (WCAG 2.1, AA).
+func TestPageContrast(t *testing.T) {
+	html := page(t, picture(t, "a b", surprise.ByRank))
+	schemes := regexp.MustCompile(`(?s):root \{(.*?)\}`).FindAllStringSubmatch(html, -1)
+	if len(schemes) != 2 {
+		t.Fatalf("%d colour schemes, want light and dark", len(schemes))
+	}
+	for i, scheme := range schemes {
+		colours := map[string]float64{}
+		for _, c := range regexp.MustCompile(`--([a-z0-9-]+): #(\w{6});`).FindAllStringSubmatch(scheme[1], -1) {
+			colours[c[1]] = luminance(t, c[2])
+		}
+		pairs := [][2]string{{"ink", "ground"}, {"ink", "card"}, {"quiet", "ground"}, {"quiet", "card"}}
+		for level := range surprise.Levels {
+			pairs = append(pairs, [2]string{"token-ink", fmt.Sprint("level-", level)})
+		}
+		for _, p := range pairs {
+			a, b := colours[p[0]], colours[p[1]]
+			if contrast := (max(a, b) + 0.05) / (min(a, b) + 0.05); contrast < 4.5 || a == 0 && b == 0 {
+				t.Errorf("scheme %d: %s on %s has a contrast of %.2f", i, p[0], p[1], contrast)
+			}
+		}
+	}
+}
+
+func luminance(t *testing.T, hex string) float64 {
+	var sum float64
+	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
+		n, err := strconv.ParseUint(hex[2*i:2*i+2], 16, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := float64(n) / 255
+		if c <= 0.03928 {
+			c /= 12.92
+		} else {
+			c = math.Pow((c+0.055)/1.055, 2.4)
+		}
+		sum += weight * c
+	}
+	return sum
+}
