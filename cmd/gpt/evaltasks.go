@@ -88,7 +88,7 @@ func (s *taskSource) start(a *app, parse func(line string) error) (*taskRun, err
 		if !utf8.ValidString(line) {
 			err = errors.New("not UTF-8, which JSON must be")
 		} else {
-			err = parse(line)
+			err = parse(strings.TrimRight(line, "\r\n"))
 		}
 		if err != nil {
 			r.skip(n, err)
