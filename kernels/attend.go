@@ -41,9 +41,6 @@ type Attention struct {
 // visible returns how many keys row i sees.
 func (a *Attention) visible(i int) int { return max(0, min(a.Keys, a.See+a.Step*i)) }
 
-// panel returns how many columns the panel from column j of n on has.
-func panel(j, n int) int { return min(tileCols, n-j) }
-
 // An attendTile is the working memory of one Attention. Rows that lie a multiple of 512 bytes apart fall on the same few
 // lines of the cache: queries and outputs are worked on in copies whose rows do not.
 type attendTile struct {
@@ -51,8 +48,8 @@ type attendTile struct {
 	v            *variant
 	q            []float32 // [Rows, DK], rows ldq apart
 	ldq          int
-	acc          []float32 // [Rows, DV], rows lda apart
-	lda          int
+	acc          []float32 // the output so far, [⌈DV/16⌉, Rows, 16]: panels, the last as narrow as DV leaves it
+	part         []float32 // what one block adds to a panel of it, [Rows, 16]
 	scores       []float32 // [Rows, Block]
 	maxima, sums []float32 // [Rows]
 	hidden       []float32 // [Block]
@@ -76,7 +73,9 @@ func (w *Worker) Attend(a *Attention) {
 	}
 	for i := range a.Rows {
 		out := a.Out[i*a.LDO : i*a.LDO+a.DV]
-		copy(out, t.acc[i*t.lda:])
+		for j := 0; j < a.DV; j += tileCols {
+			copy(out[j:], t.outputs(i, j))
+		}
 		if t.sums[i] != 0 {
 			t.v.scale(out, float32(1/t.sums[i]))
 		}
@@ -87,10 +86,11 @@ func (w *Worker) Attend(a *Attention) {
 }
 
 func (w *Worker) attendTile(a *Attention) attendTile {
-	t := attendTile{Attention: *a, v: w.team.variant, q: a.Q, ldq: a.LDQ, lda: stride(a.DV)}
-	buffer := w.floats(scratchScores, a.Rows*(Block+stride(a.DK)+t.lda))
+	t := attendTile{Attention: *a, v: w.team.variant, q: a.Q, ldq: a.LDQ}
+	buffer := w.floats(scratchScores, a.Rows*(Block+a.DV+tileCols+stride(a.DK)))
 	t.scores, buffer = buffer[:a.Rows*Block], buffer[a.Rows*Block:]
-	t.acc, buffer = buffer[:a.Rows*t.lda], buffer[a.Rows*t.lda:]
+	t.acc, buffer = buffer[:a.Rows*a.DV], buffer[a.Rows*a.DV:]
+	t.part, buffer = buffer[:a.Rows*tileCols], buffer[a.Rows*tileCols:]
 	clear(t.acc)
 	if a.Rows > 1 {
 		t.q, t.ldq = buffer, stride(a.DK)
@@ -109,9 +109,9 @@ func (w *Worker) attendTile(a *Attention) attendTile {
 // score sets scores [Rows, Block] to the products of the queries with the keys of block b.
 func (t *attendTile) score(b int) {
 	n := min(Block, t.visible(t.Rows-1)-b*Block)
+	n = (n + tileCols - 1) / tileCols * tileCols // whole panels: what a key beyond the last gives is not looked at
 	clear(t.scores)
-	keys := t.K[b][t.KOff:] // [Block/16, DK, 16]
-	t.v.tile(t.scores, Block, t.q, t.ldq, 1, keys, tileCols, t.DK*tileCols, t.Rows, t.DK, (n+tileCols-1)/tileCols)
+	t.v.multiply(t.scores, Block, t.q, t.ldq, t.Rows, &Panels{Data: t.K[b][t.KOff:], K: t.DK, Cols: n}, 0, t.DK)
 }
 
 // softmax replaces the scores that each row sees in block b by exp(score − running maximum), and brings the row's running sum
@@ -122,7 +122,9 @@ func (t *attendTile) softmax(b int) {
 		if highest != t.maxima[i] {
 			shrink := exp(float32(t.maxima[i] - highest))
 			t.sums[i] = float32(t.sums[i] * shrink)
-			t.v.scale(t.acc[i*t.lda:i*t.lda+t.DV], shrink)
+			for j := 0; j < t.DV; j += tileCols {
+				t.v.scale(t.outputs(i, j), shrink)
+			}
 			t.maxima[i] = highest
 		}
 	}
@@ -134,6 +136,12 @@ func (t *attendTile) softmax(b int) {
 		}
 		t.sums[i] = float32(t.sums[i] + t.v.expShift(s, t.maxima[i]))
 	}
+}
+
+// outputs returns the output so far of row i in the panel from column j on.
+func (t *attendTile) outputs(i, j int) []float32 {
+	cols := min(tileCols, t.DV-j)
+	return t.acc[j*t.Rows+i*cols:][:cols]
 }
 
 // row returns the scores of row i with the keys that it sees in block b.
@@ -163,39 +171,45 @@ func (t *attendTile) scale(b, i int, highest float32) float32 {
 	return t.v.scoresMax(s, mask, t.Scale, highest)
 }
 
-// values adds the values of block b to the output, weighted: the chain of each output runs over the keys that its row sees.
+// values adds the values of block b to the output, weighted: the chain of each output runs over the keys of the block that its row
+// sees, from +0, and is then added: sums of sums lose less than one chain over all keys.
 func (t *attendTile) values(b int) {
-	first, last := t.visible(0)-b*Block, t.visible(t.Rows-1)-b*Block
-	if first >= Block || first == last {
-		t.add(b, 0, t.Rows, 0, min(Block, first))
-		return
+	seeing := 0 // the first row that sees a key of the block: those before stay as they are
+	for t.visible(seeing) <= b*Block {
+		seeing++
 	}
-	// A staircase: of a few rows, the keys that all see go together, the rest row by row.
-	for i := 0; i < t.Rows; i += tileRows {
+	first, last := t.visible(seeing)-b*Block, t.visible(t.Rows-1)-b*Block
+	for j := 0; j < t.DV; j += tileCols {
+		cols := min(tileCols, t.DV-j)
+		panel := Panels{Data: t.V[b][t.VOff+j*Block:], K: Block, Cols: cols}
+		part := t.part[:t.Rows*cols]
+		clear(part)
+		if first >= Block || first == last {
+			t.weigh(part, seeing, t.Rows-seeing, &panel, 0, min(Block, first))
+		} else {
+			t.staircase(b, part, seeing, &panel)
+		}
+		t.v.add(t.acc[j*t.Rows+seeing*cols:(j+cols)*t.Rows], part[seeing*cols:])
+	}
+}
+
+// staircase weighs the values where the rows do not all see the same keys. Of a few rows, the keys that all see go together, the rest row
+// by row.
+func (t *attendTile) staircase(b int, part []float32, from int, panel *Panels) {
+	for i := from; i < t.Rows; i += tileRows {
 		rows := min(tileRows, t.Rows-i)
-		common := max(0, min(Block, t.visible(i)-b*Block))
-		t.add(b, i, rows, 0, common)
-		for r := i; r < i+rows; r++ {
-			t.add(b, r, 1, common, min(Block, t.visible(r)-b*Block))
+		common := min(Block, t.visible(i)-b*Block)
+		t.weigh(part, i, rows, panel, 0, common)
+		for r := i + 1; r < i+rows; r++ {
+			t.weigh(part, r, 1, panel, common, min(Block, t.visible(r)-b*Block))
 		}
 	}
 }
 
-// add goes on with the chains of some rows over the keys from … to of block b.
-func (t *attendTile) add(b, first, rows, from, to int) {
-	if from >= to {
-		return
-	}
-	values, weights := t.V[b][t.VOff:], t.scores[first*Block+from:] // [⌈DV/16⌉, Block, 16]
-	panels := t.DV / tileCols
-	if panels > 0 {
-		t.v.tile(t.acc[first*t.lda:], t.lda, weights, Block, 1, values[from*tileCols:], tileCols, Block*tileCols, rows, to-from, panels)
-	}
-	if rest := panels * tileCols; rest < t.DV { // the last panel, which is narrow
-		cols := t.DV - rest
-		for i := range rows {
-			t.v.chain(t.acc[(first+i)*t.lda+rest:][:cols], weights[i*Block:i*Block+to-from], values[rest*Block+from*cols:], cols)
-		}
+// weigh goes on with the chains of some rows over the keys from … to of a block.
+func (t *attendTile) weigh(part []float32, first, rows int, panel *Panels, from, to int) {
+	if from < to {
+		t.v.multiply(part[first*panel.Cols:], panel.Cols, t.scores[first*Block+from:], Block, rows, panel, from, to)
 	}
 }
 
@@ -219,18 +233,10 @@ func (t *attendTile) weights() {
 	}
 }
 
-// StoreKV writes one key [DK] and value [DV] as key number j of a block. A block of keys is [Block/16, DK, 16] and a block of
-// values [⌈DV/16⌉, Block, 16], the last panel being as narrow as DV leaves it: they take DK·Block and DV·Block floats, and a
-// register tile reads its 16 columns in one run.
+// StoreKV writes one key [DK] and value [DV] as key number j of a block. A block of keys is the Panels [DK, Block] and a block
+// of values the Panels [Block, DV], packed: they take DK·Block and DV·Block floats.
 func StoreKV(kBlock, vBlock []float32, j int, key, value []float32) {
-	if dk := len(key); dk > 0 {
-		k := kBlock[j/tileCols*tileCols*dk+j%tileCols:]
-		for d, x := range key {
-			k[d*tileCols] = x
-		}
-	}
-	for d := 0; d < len(value); d += tileCols {
-		cols := panel(d, len(value))
-		copy(vBlock[d*Block+j*cols:][:cols], value[d:])
-	}
+	k, v := Panels{Data: kBlock, K: len(key), Cols: Block}, Panels{Data: vBlock, K: Block, Cols: len(value)}
+	k.PackColumns(j, key, len(key), 1)
+	v.PackRows(j, value, len(value), 1)
 }

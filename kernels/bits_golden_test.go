@@ -14,7 +14,7 @@ import (
 )
 
 var goldenBits = map[string]uint64{
-	"Attend":             0xe9d01e615d2552c0,
+	"Attend":             0xb95e398159dc900f,
 	"Convert bf16":       0xed65c7022e12ff4d,
 	"Convert f16":        0xfc77c9678556b476,
 	"Convert q4":         0xbd52ac31c811c9a8,

@@ -1,0 +1,109 @@
+package kernels
+
+// Products with matrices that lie in panels of 16 columns, for one worker by itself: what attention is made of.
+
+// Panels is a matrix [K, Cols] whose columns are taken 16 at a time. With LD = 0 each panel lies in one run, [⌈Cols/16⌉, K, 16],
+// the last one being as narrow as Cols leaves it, so that the matrix takes K·Cols floats. Else it is row-major, rows LD apart.
+type Panels struct {
+	Data    []float32
+	K, Cols int
+	LD      int
+}
+
+// panel returns the panel that begins at column j, from row k on, how far apart its rows lie, and how many columns it has.
+func (p *Panels) panel(j, k int) (data []float32, ld, cols int) {
+	cols = min(tileCols, p.Cols-j)
+	if p.LD != 0 {
+		return p.Data[k*p.LD+j:], p.LD, cols
+	}
+	return p.Data[j*p.K+k*cols:], cols, cols
+}
+
+// Multiply goes on with the chains of c [rows, Cols]: c[i,j] = fma(a[i,k], p[k,j], c[i,j]) for each k from … to-1 in order. Column
+// k-from of a, not k, belongs to k. Rows lie ldc and lda apart. It is part of one worker's task: there is no barrier.
+func (w *Worker) Multiply(c []float32, ldc int, a []float32, lda, rows int, p *Panels, from, to int) {
+	w.team.variant.multiply(c, ldc, a, lda, rows, p, from, to)
+}
+
+func (v *variant) multiply(c []float32, ldc int, a []float32, lda, rows int, p *Panels, from, to int) {
+	if from >= to {
+		return
+	}
+	whole := p.Cols / tileCols * tileCols
+	if whole > 0 {
+		b, ldb, _ := p.panel(0, from)
+		next := p.K * tileCols
+		if p.LD != 0 {
+			next = tileCols
+		}
+		v.tile(c, ldc, a, lda, 1, b, ldb, next, rows, to-from, whole/tileCols)
+	}
+	if whole < p.Cols {
+		b, ldb, cols := p.panel(whole, from)
+		for i := range rows {
+			v.chain(c[i*ldc+whole:i*ldc+whole+cols], a[i*lda:i*lda+to-from], b, ldb)
+		}
+	}
+}
+
+// Dot returns the product of two vectors of one length: lanes (see the package comment). No barrier.
+func (w *Worker) Dot(x, y []float32) float32 {
+	dst := w.floats(scratchState, 1)
+	w.team.variant.dot(dst, 1, x, len(x), y, len(y), 1, 1, len(x))
+	return dst[0]
+}
+
+// Plus adds x to dst, and Times multiplies x by a number. No barrier.
+func (w *Worker) Plus(dst, x []float32)         { w.team.variant.add(dst, x) }
+func (w *Worker) Times(x []float32, by float32) { w.team.variant.scale(x, by) }
+
+// ELU1 sets dst to elu(x) + 1: x + 1 above 0, exp(x) below; an infinity gives NaN. No barrier.
+func (w *Worker) ELU1(dst, x []float32) {
+	v, positive := w.team.variant, w.floats(scratchScores, len(x))
+	copy(positive, x)
+	v.activate(positive, ReLU)
+	copy(dst, x)
+	v.scale(positive, -1)
+	v.add(dst, positive) // x below 0, else 0
+	v.scale(positive, -1)
+	v.expShift(dst[:len(x)], 0)
+	v.add(dst, positive)
+}
+
+// PackRows copies the n rows of src, Cols long and ld apart, to rows k, k+1, … of packed panels.
+func (p *Panels) PackRows(k int, src []float32, ld, n int) {
+	for j := 0; j < p.Cols; j += tileCols {
+		dst, ldp, cols := p.panel(j, k)
+		for i := range n {
+			copy(dst[i*ldp:i*ldp+cols], src[i*ld+j:])
+		}
+	}
+}
+
+// PackColumns copies the n rows of src, K long and ld apart, to columns j, j+1, … of packed panels: the keys of a block.
+func (p *Panels) PackColumns(j int, src []float32, ld, n int) {
+	for i := 0; i < n; {
+		in := (j + i) % tileCols
+		dst, ldp, cols := p.panel(j+i-in, 0)
+		each := min(n-i, cols-in)
+		Transpose(dst[in:], ldp, src[i*ld:], ld, each, p.K)
+		i += each
+	}
+}
+
+// Transpose sets column i of dst to row i of src, for n rows of k numbers. Rows lie ldd and lds apart.
+func Transpose(dst []float32, ldd int, src []float32, lds, n, k int) {
+	i := 0
+	for ; i+4 <= n && k > 0; i += 4 { // four rows at a time: a cache line of dst is written once, not four times
+		a, b, c, d := src[i*lds:][:k], src[(i+1)*lds:][:k], src[(i+2)*lds:][:k], src[(i+3)*lds:][:k]
+		for j, x := range a {
+			y := dst[j*ldd+i:][:4]
+			y[0], y[1], y[2], y[3] = x, b[j], c[j], d[j]
+		}
+	}
+	for ; i < n; i++ {
+		for j, x := range src[i*lds:][:k] {
+			dst[j*ldd+i] = x
+		}
+	}
+}
