@@ -37,7 +37,7 @@ func (r *quantRows) quantize(v *variant, i int, x []float32, blocks int) {
 }
 
 const (
-	quantTiles = 8  // tiles of outputs in a task of one row: 100 KB of Q8 weights at GPT-2's width
+	quantRun   = 16 // tiles of outputs in a task of one row: 200 KB of Q8 weights at GPT-2's width
 	quantWidth = 6  // tiles of outputs in a task of many rows
 	quantRange = 96 // rows in a task, a multiple of tileRows
 	quantDepth = 16 // blocks of inputs at a time: the weights of a tile stay in L1, even widened to 16 bits
@@ -51,7 +51,7 @@ func linearQuant(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float3
 		row := w.row.grown(1, blocks)
 		w.row = row
 		row.quantize(v, 0, x[:m.In], blocks)
-		each := w.share(tiles, 1, quantTiles)
+		each := w.share(tiles, 1, quantRun)
 		for t := w.Next() * each; t < tiles; t = w.Next() * each {
 			w.quantTask(dst, row, 0, 1, m, bias, t, min(each, tiles-t))
 		}
@@ -100,7 +100,7 @@ func (w *Worker) quantTiles(y []float32, ldy int, r *quantRows, i, rows int, m *
 		clear(y[n*ldy:][:tiles*tileCols])
 	}
 	depth := quantDepth
-	if rows <= tileRows { // each weight is read once: in the order of memory
+	if rows < 2*tileRows { // memory is what takes time: read it in its order
 		depth = max(blocks, 1)
 	}
 	for b := 0; b < blocks; b += depth {
