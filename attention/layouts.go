@@ -100,7 +100,7 @@ func NewHeads(h Head, width, heads, keyDim, valueDim int) *Layer {
 // NewReduced is one or more heads that first reduce the width and then project: each goes width -> reduced -> keyDim and valueDim. wu [width, heads·valueDim]
 // and bu [width] unify the heads, which lie side by side; with wu nil that is the result.
 func NewReduced(heads []Head, wu, bu []float32, width, reduced, keyDim, valueDim int) *Layer {
-	l := &Layer{heads: len(heads), width: width, dk: keyDim, dv: valueDim}
+	l := &Layer{heads: len(heads), width: width, dk: keyDim, dv: valueDim, scale: headScale(keyDim)}
 	for i := range heads {
 		h := &heads[i]
 		check("Reduce [reduced width]", len(h.Reduce), reduced, width)
@@ -132,9 +132,11 @@ func newLayer(q, k, v projection, out *projection, heads int) *Layer {
 	if heads < 1 || dk%heads != 0 || dv%heads != 0 {
 		panic(fmt.Sprintf("attention: %d heads of queries %d wide and values %d wide, want a divisor of both", heads, dk, dv))
 	}
-	return &Layer{heads: heads, width: q.weight.In, dk: dk / heads, dv: dv / heads,
+	return &Layer{heads: heads, width: q.weight.In, dk: dk / heads, dv: dv / heads, scale: headScale(dk / heads),
 		query: []projection{q}, key: []projection{k}, value: []projection{v}, output: out}
 }
+
+func headScale(dk int) float32 { return float32(1 / math.Sqrt(float64(dk))) }
 
 func checkBias(name string, bias []float32, n int) {
 	if bias != nil {

@@ -124,6 +124,9 @@ func (v *view) at(batch, head, row int) []float32 {
 	return v.data[batch*v.batch+head*v.head+row*v.row:]
 }
 
+// sequence is the part of one of the batch.
+func (v *view) sequence(batch int) Rows { return Rows{v.at(batch, 0, 0), v.row, v.head} }
+
 // grow returns n floats of memory that is kept in *b from call to call. What they hold is left from before.
 func grow(b *[]float32, n int) []float32 {
 	if cap(*b) < n {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 
+	"picogpt/attention"
 	"picogpt/kernels"
 )
 
@@ -114,6 +115,7 @@ type evaluation struct {
 	forwardBody, layersBody func(*kernels.Worker) // made once: a method value is an allocation
 
 	spans []span
+	heads []attention.Span // what attention needs of each of the spans
 	rows  int
 	small bool // the layers run on one worker
 
@@ -151,6 +153,7 @@ func (e *evaluation) run(ctx context.Context, batch []Input) error {
 			}
 		}
 		e.resize()
+		e.setHeads()
 		e.small = e.rows*e.model.params.layerSize() < shareWork
 		team := e.model.team
 		if e.small && e.rows*e.model.config.VocabSize*e.model.config.Embd < shareWork {
@@ -171,6 +174,7 @@ func (e *evaluation) run(ctx context.Context, batch []Input) error {
 func (e *evaluation) release() {
 	e.ctx = nil
 	clear(e.spans[:cap(e.spans)])
+	clear(e.heads[:cap(e.heads)])
 	clear(e.ends[:cap(e.ends)])
 }
 
@@ -182,6 +186,26 @@ func (e *evaluation) resize() {
 		width  int
 	}{{&e.x, c.Embd}, {&e.norm, c.Embd}, {&e.sum, c.Embd}, {&e.qkv, 3 * c.Embd}, {&e.inner, c.Inner}} {
 		grow(b.buffer, e.rows*b.width)
+	}
+}
+
+// setHeads says where attention finds the queries, keys and values of the pass and puts its results: from qkv [rows, 3·n_embd] to norm
+// [rows, n_embd].
+func (e *evaluation) setHeads() {
+	n, dim := e.model.config.Embd, e.model.headDim()
+	e.heads = e.heads[:0]
+	for i := range e.spans {
+		s := &e.spans[i]
+		qkv := e.qkv[s.row*3*n:]
+		e.heads = append(e.heads, attention.Span{
+			Rows: s.n, Heads: e.model.config.Head, KeyDim: dim, ValueDim: dim,
+			Query: attention.Rows{Data: qkv, Row: 3 * n, Head: dim},
+			Key:   attention.Rows{Data: qkv[n:], Row: 3 * n, Head: dim},
+			Value: attention.Rows{Data: qkv[2*n:], Row: 3 * n, Head: dim},
+			Out:   attention.Rows{Data: e.norm[s.row*n:], Row: n, Head: dim},
+			Keys:  s.Session.keys, Values: s.Session.values,
+			Tokens: s.position + s.n,
+		})
 	}
 }
 

@@ -3,7 +3,10 @@ package model
 // The forward pass. Every worker runs these functions together; each operation of package kernels takes the worker's
 // share and ends with a barrier. Compare reference/gpt2.go, which is the same in float64 without the machinery.
 
-import "picogpt/kernels"
+import (
+	"picogpt/attention"
+	"picogpt/kernels"
+)
 
 // forward evaluates the rows of one pass and hands out the logits that are wanted.
 func (e *evaluation) forward(w *kernels.Worker) {
@@ -53,13 +56,14 @@ func (e *evaluation) embed(w *kernels.Worker) {
 func (e *evaluation) block(w *kernels.Worker, layer int) bool {
 	b, n := &e.model.params.h[layer], e.rows
 	eps := float32(e.model.config.LayerNormEpsilon)
+	at := e.model.cacheOffset(layer)
 
 	kernels.LayerNorm(w, e.norm, e.x, n, b.ln1.gain, b.ln1.bias, eps) // [rows, n_embd]
 	if e.stopped {                                                    // written before this barrier, and again only after others
 		return false
 	}
 	kernels.Linear(w, e.qkv, e.norm, n, &b.cAttn.weight, b.cAttn.bias)       // [rows, n_embd] -> [rows, 3*n_embd]
-	e.attention(w, layer, e.norm)                                            // [rows, 3*n_embd] -> [rows, n_embd]
+	attention.Attend(w, e.heads, at, at, b.scale)                            // [rows, 3*n_embd] -> [rows, n_embd]
 	kernels.Linear(w, e.sum, e.norm, n, &b.attnProj.weight, b.attnProj.bias) // [rows, n_embd] -> [rows, n_embd]
 
 	kernels.AddLayerNorm(w, e.norm, e.x, e.sum, n, b.ln2.gain, b.ln2.bias, eps) // x += sum; [rows, n_embd]
@@ -68,76 +72,6 @@ func (e *evaluation) block(w *kernels.Worker, layer int) bool {
 	kernels.Linear(w, e.sum, e.inner, n, &b.mlpProj.weight, b.mlpProj.bias)     // [rows, n_inner] -> [rows, n_embd]
 	kernels.Add(w, e.x, e.sum)
 	return true
-}
-
-// attentionRows is the number of queries that pass over a block of keys together: enough to use the block well, few enough to share out.
-const attentionRows = 48
-
-// attention adds the pass's keys and values to the caches, then lets every query see its own session's keys up to its own
-// position: out [rows, n_embd], from e.qkv [rows, 3*n_embd].
-func (e *evaluation) attention(w *kernels.Worker, layer int, out []float32) {
-	heads, tiles := e.model.config.Head, e.attentionTiles()
-	together := tiles == len(e.spans) // one tile a session, as in decoding: the task that needs a head's keys stores them
-	if !together {
-		for t := w.Next(); t < len(e.spans)*heads; t = w.Next() {
-			e.store(&e.spans[t/heads], layer, t%heads)
-		}
-		w.Sync()
-	}
-	for t := w.Next(); t < tiles*heads; t = w.Next() {
-		s, first := e.attentionTile(tiles - 1 - t/heads) // the longest, the last queries of a prompt, go first
-		if together {
-			e.store(s, layer, t%heads)
-		}
-		e.attend(w, s, first, layer, t%heads, out)
-	}
-	w.Sync()
-}
-
-// store writes a span's keys and values of one head to its session's cache.
-func (e *evaluation) store(s *span, layer, head int) {
-	n, dim, at := e.model.config.Embd, e.model.headDim(), e.model.cacheOffset(layer, head)
-	for i := range s.n {
-		row, p := e.qkv[(s.row+i)*3*n:], s.position+i
-		k, v := row[n+head*dim:][:dim], row[2*n+head*dim:][:dim]
-		kernels.StoreKV(s.Session.keys[p/kernels.Block][at:], s.Session.values[p/kernels.Block][at:], p%kernels.Block, k, v)
-	}
-}
-
-// attend computes one head's attention for a tile of a span's queries, from query first on.
-func (e *evaluation) attend(w *kernels.Worker, s *span, first, layer, head int, out []float32) {
-	n, dim, at := e.model.config.Embd, e.model.headDim(), e.model.cacheOffset(layer, head)
-	row := s.row + first
-	w.Attend(&kernels.Attention{
-		Q: e.qkv[row*3*n+head*dim:], LDQ: 3 * n,
-		Out: out[row*n+head*dim:], LDO: n,
-		Rows: min(attentionRows, s.n-first),
-		K:    s.Session.keys, V: s.Session.values, KOff: at, VOff: at,
-		DK: dim, DV: dim,
-		Keys: s.position + s.n, See: s.position + first + 1, Step: 1,
-		Scale: e.model.params.h[layer].scale,
-	})
-}
-
-// attentionTiles returns the number of tiles of queries in the pass, over all spans.
-func (e *evaluation) attentionTiles() int {
-	n := 0
-	for i := range e.spans {
-		n += (e.spans[i].n + attentionRows - 1) / attentionRows
-	}
-	return n
-}
-
-// attentionTile returns the span of a tile, and its first query in the span.
-func (e *evaluation) attentionTile(tile int) (*span, int) {
-	for i := range e.spans {
-		n := (e.spans[i].n + attentionRows - 1) / attentionRows
-		if tile < n {
-			return &e.spans[i], tile * attentionRows
-		}
-		tile -= n
-	}
-	panic("model: no such tile")
 }
 
 // spanOf returns the span that a row belongs to.

@@ -72,10 +72,8 @@ func (s *Session) Fork(n int) *Session {
 
 func (m *Model) headDim() int { return m.config.Embd / m.config.Head }
 
-// cacheOffset returns where a head's keys begin in a page of keys, and its values in a page of values.
-func (m *Model) cacheOffset(layer, head int) int {
-	return (layer*m.config.Head + head) * m.headDim() * kernels.Block
-}
+// cacheOffset returns where a layer's keys begin in a page of keys, and its values in a page of values.
+func (m *Model) cacheOffset(layer int) int { return layer * m.config.Embd * kernels.Block }
 
 func pagesFor(tokens int) int { return (tokens + kernels.Block - 1) / kernels.Block }
 
