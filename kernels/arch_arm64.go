@@ -7,28 +7,31 @@ package kernels
 // archVariants returns what this processor can run: every arm64 processor that Go supports has NEON, with fused multiply-adds.
 func archVariants() []*variant {
 	return []*variant{{
-		name:      "neon",
-		tile:      tileFast,
-		chain:     chainFast,
-		chain16:   chain16Fast,
-		pack:      packNEON,
-		pack16:    pack16Fast,
-		dot:       dotFast,
-		dot16:     dot16Fast,
-		layerNorm: layerNormNEON,
-		activate:  activateFast,
-		add:       addNEON,
-		scale:     scaleNEON,
-		expShift:  expShiftNEON,
-		scoresMax: scoresMaxNEON,
-		logSumExp: logSumExpFast,
-		convert16: convert16Fast,
+		name:        "neon",
+		tile:        tileFast,
+		chain:       chainFast,
+		chain16:     chain16Fast,
+		chainRows:   chainRowsNEON,
+		chainRows16: chainRows16Fast,
+		packGroups:  packGroupsNEON,
+		pack:        packNEON,
+		pack16:      pack16Fast,
+		dot:         dotFast,
+		dot16:       dot16Fast,
+		layerNorm:   layerNormNEON,
+		activate:    activateFast,
+		add:         addNEON,
+		scale:       scaleNEON,
+		expShift:    expShiftNEON,
+		scoresMax:   scoresMaxNEON,
+		logSumExp:   logSumExpFast,
+		convert16:   convert16Fast,
 
 		quantizeRow: quantizeRowFast,
 		quantTile8:  quantTile8NEON,
 		quantTile4:  quantTile4NEON,
 		scaleAdd:    scaleAddNEON,
-		errors4:     errors4,
+		errors4:     errors4NEON,
 
 		fmaPeak:    fmaPeakFast,
 		readMemory: readMemoryNEON,
@@ -38,20 +41,21 @@ func archVariants() []*variant {
 // pause tells the processor that the caller is spinning; it takes about a hundred nanoseconds.
 func pause()
 
-// tileFast is tile where ka is 1: rows are not packed for this variant.
+// tileFast is tile where ka is 1. Rows need no packing here: the multiply-add takes one of four elements of a register, so that a row of a
+// is read in order.
 func tileFast(c []float32, ldc int, a []float32, lda, _ int, b []float32, ldb, nextb, rows, k, panels int) {
 	if k == 0 {
 		return
 	}
 	for p := range panels {
-		tileNEON(c[p*tileCols:], ldc, a, lda, b[p*nextb:], ldb, rows, k, 0)
+		tileNEON(c[p*tileCols:], ldc, a, lda, b[p*nextb:], ldb, rows, k)
 	}
 }
 
-// tileNEON is one panel of tile, in blocks of 6 rows (4 and 2 at the end) by 16 columns.
+// tileNEON is one panel of tile, in blocks of 6 rows (4 and 2 at the end).
 //
 //go:noescape
-func tileNEON(c []float32, ldc int, a []float32, lda int, b []float32, ldb, rows, k, ahead int)
+func tileNEON(c []float32, ldc int, a []float32, lda int, b []float32, ldb, rows, k int)
 
 // chainNarrowNEON is chain: 64, 16, 4, 2 or 1 columns stay in registers while all of x passes.
 //
@@ -104,6 +108,30 @@ func chainParts[T float32 | uint16](y, x []float32, w []T, ldw int, wide, narrow
 		narrow(y[cols:], x, w[cols:], ldw)
 	}
 }
+
+// chainRowsNEON is chainRows; chainRowsF16NEON and chainRowsBF16NEON are chainRows16.
+//
+//go:noescape
+func chainRowsNEON(y []float32, ldy int, x, w []float32, ldw, rows, groups, cols int)
+
+//go:noescape
+func chainRowsF16NEON(y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int)
+
+//go:noescape
+func chainRowsBF16NEON(y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int)
+
+func chainRows16Fast(y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int, bf16 bool) {
+	if bf16 {
+		chainRowsBF16NEON(y, ldy, x, w, ldw, rows, groups, cols)
+	} else {
+		chainRowsF16NEON(y, ldy, x, w, ldw, rows, groups, cols)
+	}
+}
+
+// packGroupsNEON is packGroups.
+//
+//go:noescape
+func packGroupsNEON(dst, x []float32, ldx, rows, groups int)
 
 // packNEON is pack.
 //

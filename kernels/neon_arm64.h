@@ -14,6 +14,7 @@
 #define FMAXNM(m, n, d) WORD $(0x4e20c400 | (m)<<16 | (n)<<5 | (d))  // fmaxnm d.4s, n.4s, m.4s: the other if one is NaN
 #define FMAXV(n, d) WORD $(0x6e30f800 | (n)<<5 | (d))                // fmaxv d(s), n.4s
 #define FMAXNMV(n, d) WORD $(0x6e30c800 | (n)<<5 | (d))              // fmaxnmv d(s), n.4s
+#define FRINTN(n, d) WORD $(0x4e218800 | (n)<<5 | (d))               // frintn d.4s, n.4s: to an integer, ties to even
 #define FNEG(n, d) WORD $(0x6ea0f800 | (n)<<5 | (d))                 // fneg d.4s, n.4s
 #define FABS(n, d) WORD $(0x4ea0f800 | (n)<<5 | (d))                 // fabs d.4s, n.4s
 #define FADDP(m, n, d) WORD $(0x6e20d400 | (m)<<16 | (n)<<5 | (d))   // faddp d.4s, n.4s, m.4s: n0+n1, n2+n3, m0+m1, m2+m3

@@ -21,6 +21,11 @@ func quantTile4NEON(y []float32, ldy int, q []int16, starts []int32, ldq int, w 
 //go:noescape
 func scaleAddNEON(y []float32, ldy int, bias, scales []float32, cols int)
 
+// errors4NEON is errors4.
+//
+//go:noescape
+func errors4NEON(errors *[tileCols]float32, values *tileValues, inverses *[tileCols]float32)
+
 // peakBitsNEON is peakBits.
 //
 //go:noescape

@@ -3,7 +3,7 @@
 #include "textflag.h"
 #include "neon_arm64.h"
 
-// Rows of float32 to integers and back.
+// Rows of float32 to integers and back; the errors of the search for Q4's scales.
 
 // ROUND takes eight numbers, stores the integers nearest to them times V16, and adds these to V17 and V18.
 #define ROUND \
@@ -17,6 +17,16 @@
 	SQXTN(0, 2)                 \
 	SQXTN2(1, 2)                \
 	FMOVQ.P F2, 16(R0)
+
+// ERROR adds the squared errors of four weights: V16 is −8, V17 is 7.
+#define ERROR(w, inverse, acc) \
+	FMUL(inverse, w, w)         \
+	FRINTN(w, 18)               \
+	FMAX(16, 18, 18)            \
+	FMIN(17, 18, 18)            \
+	FSUB(18, w, w)              \
+	FMUL(w, w, w)               \
+	FADD(w, acc, acc)
 
 // WITH and WITHOUT take the bias.
 #define WITH(LOAD, size) LOAD size(R6), F1
@@ -151,4 +161,34 @@ TEXT ·scaleAddNEON(SB), NOSPLIT, $0-88
 	SCALED(WITH, with, with4, withRest, with1)
 
 end:
+	RET
+
+// func errors4NEON(errors *[tileCols]float32, values *tileValues, inverses *[tileCols]float32)
+TEXT ·errors4NEON(SB), NOSPLIT, $0-24
+	MOVD errors+0(FP), R0
+	MOVD values+8(FP), R1
+	MOVD inverses+16(FP), R2
+	FLDPQ (R2), (F8, F9)
+	FLDPQ 32(R2), (F10, F11)
+	FMOVS $-8.0, F16
+	VDUP V16.S[0], V16.S4
+	FMOVS $7.0, F17
+	VDUP V17.S[0], V17.S4
+	ZERO(0)
+	ZERO(1)
+	ZERO(2)
+	ZERO(3)
+	MOVD $32, R3
+
+input:
+	FLDPQ.P 32(R1), (F4, F5)
+	FLDPQ.P 32(R1), (F6, F7)
+	ERROR(4, 8, 0)
+	ERROR(5, 9, 1)
+	ERROR(6, 10, 2)
+	ERROR(7, 11, 3)
+	SUBS $1, R3
+	BNE  input
+	FSTPQ (F0, F1), (R0)
+	FSTPQ (F2, F3), 32(R0)
 	RET

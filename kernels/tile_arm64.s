@@ -83,15 +83,12 @@
 	FMLAE(e, a, 24, lo)   \
 	FMLAE(e, a, 25, hi)
 
-// The steps for one k. B1 takes the first half of a row of b, B2 the second, and the row at R5 is fetched.
-#define B1 \
-	FLDPQ (R2), (F24, F25)    \
-	PRFM (R5), PLDL1KEEP
+// The steps for one k. B1 takes the first half of a row of b, B2 the second.
+#define B1 FLDPQ (R2), (F24, F25)
 
 #define B2 \
 	FLDPQ 32(R2), (F24, F25)  \
-	ADD R3, R2                \
-	ADD R3, R5
+	ADD R3, R2
 
 #define STEP2(e) \
 	B1                        \
@@ -136,9 +133,6 @@
 	LSL  $2, R7               \
 	ROWS(R1, R7)              \
 	MOVD b_base+64(FP), R2    \
-	MOVD ahead+112(FP), R5    \
-	MUL  R3, R5               \
-	ADD  R2, R5               \
 	MOVD k+104(FP), R6        \
 by4:                          \
 	SUBS $4, R6               \
@@ -170,8 +164,8 @@ done:                         \
 	MADD R7, R1, R8, R1       \
 	B    tiles
 
-// func tileNEON(c []float32, ldc int, a []float32, lda int, b []float32, ldb, rows, k, ahead int)
-TEXT ·tileNEON(SB), NOSPLIT, $0-120
+// func tileNEON(c []float32, ldc int, a []float32, lda int, b []float32, ldb, rows, k int)
+TEXT ·tileNEON(SB), NOSPLIT, $0-112
 	MOVD c_base+0(FP), R0
 	MOVD a_base+32(FP), R1
 	MOVD ldb+88(FP), R3
