@@ -1,0 +1,84 @@
+package main
+
+// Reading a checkpoint, whatever floats it stores, as float32.
+
+import (
+	"fmt"
+	"slices"
+
+	"picogpt/model"
+	"picogpt/weights"
+)
+
+// A checkpoint keeps the first error that a tensor gave; the writers ask for it once.
+type checkpoint struct {
+	config model.Config
+	file   *weights.File
+	prefix string // "transformer." where the file has it
+	err    error
+}
+
+// openCheckpoint opens a directory and refuses what llama.cpp's gpt2 graph cannot compute.
+func openCheckpoint(dir string) (*checkpoint, error) {
+	config, err := model.ReadConfig(dir)
+	if err != nil {
+		return nil, err
+	}
+	tanh := []model.Activation{model.GELUNew, model.GELUPytorchTanh, model.GELUFast}
+	if !slices.Contains(tanh, config.Activation) || !config.ScaleAttnWeights || config.ScaleAttnByInverseLayerIdx {
+		return nil, fmt.Errorf("%s: the peers compute GPT-2 with tanh GELU and plainly scaled attention, not %s", dir, config.Activation)
+	}
+	if config.Embd%32 != 0 || config.Inner%32 != 0 {
+		return nil, fmt.Errorf("%s: n_embd %d, n_inner %d: want multiples of 32, the peers' quantized blocks", dir, config.Embd, config.Inner)
+	}
+	file, err := weights.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	c := &checkpoint{config: config, file: file}
+	if _, ok := file.Tensor("wte.weight"); !ok {
+		c.prefix = "transformer."
+	}
+	return c, nil
+}
+
+// untied returns the head's own matrix, or nil where the head is wte.
+func (c *checkpoint) untied() []float32 {
+	if _, ok := c.file.Tensor("lm_head.weight"); !ok {
+		return nil
+	}
+	return c.named("lm_head.weight", c.config.VocabSize*c.config.Embd)
+}
+
+// floats returns n numbers of a tensor, row-major.
+func (c *checkpoint) floats(name string, n int) []float32 { return c.named(c.prefix+name, n) }
+
+func (c *checkpoint) named(name string, n int) []float32 {
+	t, ok := c.file.Tensor(name)
+	x, err := []float32(nil), fmt.Errorf("not in the file")
+	if ok {
+		x, err = t.Float32s()
+	}
+	if err == nil && len(x) != n {
+		err = fmt.Errorf("%d numbers, want %d", len(x), n)
+	}
+	if err != nil {
+		if c.err == nil {
+			c.err = fmt.Errorf("%s: %w", name, err)
+		}
+		return make([]float32, n)
+	}
+	return x
+}
+
+// transposed returns a Conv1D weight [in, out] as [out, in].
+func (c *checkpoint) transposed(name string, in, out int) []float32 {
+	x := c.floats(name, in*out)
+	y := make([]float32, len(x))
+	for i := range in {
+		for j := range out {
+			y[j*in+i] = x[i*out+j]
+		}
+	}
+	return y
+}
