@@ -67,22 +67,16 @@ func packRowsAVX2(dst, a []float32, lda, rows, k int)
 //go:noescape
 func chainAVX2(y, x, w []float32, ldw int)
 
-// chainF16AVX2 and chainBF16AVX2 are chain16 on the columns before len(y) mod 8.
-//
-//go:noescape
-func chainF16AVX2(y, x []float32, w []uint16, ldw int)
-
-//go:noescape
-func chainBF16AVX2(y, x []float32, w []uint16, ldw int)
-
+// chain16Fast widens a stretch of a row of w at a time. It is for the edges only: see linearBatch.
 func chain16Fast(y, x []float32, w []uint16, ldw int, bf16 bool) {
-	if bf16 {
-		chainBF16AVX2(y, x, w, ldw)
-	} else {
-		chainF16AVX2(y, x, w, ldw)
-	}
-	if rest := len(y) &^ 7; rest < len(y) && len(x) > 0 {
-		chain16(y[rest:], x, w[rest:], ldw, bf16)
+	var wide [256]float32
+	for c := 0; c < len(y); c += len(wide) {
+		part := y[c:min(c+len(wide), len(y))]
+		row := wide[:len(part)]
+		for k := range x {
+			convert16Fast(row, w[k*ldw+c:], bf16)
+			chainAVX2(part, x[k:k+1], row, len(row))
+		}
 	}
 }
 
@@ -136,18 +130,23 @@ func pack16Fast(dst []float32, src []uint16, ld, k, panels int, bf16 bool) {
 //go:noescape
 func dotRowAVX2(dst, x, w []float32, ldw, outs, k int)
 
-// dotTileAVX2 is dot, four rows of x by three of w at a time.
+// dotTileAVX2 is dot, four rows of x by three of w at a time: row n of w, n < count, row n + far and row n + 2·far.
 //
 //go:noescape
-func dotTileAVX2(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int)
+func dotTileAVX2(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, count, far, k int)
 
 func dotFast(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int) {
+	done := 0
 	if rows == 1 {
 		dotRowAVX2(dst, x, w, ldw, outs, k)
-		done := outs &^ 3
-		dst, w, outs = dst[done:], w[min(done*ldw, len(w)):], outs-done
+		done = outs &^ 3
+	} else {
+		dotTileAVX2(dst, ldd, x, ldx, w, ldw, rows, outs/3, outs/3, k)
+		done = outs / 3 * 3
 	}
-	dotTileAVX2(dst, ldd, x, ldx, w, ldw, rows, outs, k)
+	for ; done < outs; done++ {
+		dotTileAVX2(dst[done:], ldd, x, ldx, w[done*ldw:], ldw, rows, 1, 0, k)
+	}
 }
 
 // The same over weights in F16 and BF16, k ≥ 8.
@@ -159,10 +158,10 @@ func dotRowF16AVX2(dst, x []float32, w []uint16, ldw, outs, k int)
 func dotRowBF16AVX2(dst, x []float32, w []uint16, ldw, outs, k int)
 
 //go:noescape
-func dotTileF16AVX2(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int)
+func dotTileF16AVX2(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, count, far, k int)
 
 //go:noescape
-func dotTileBF16AVX2(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int)
+func dotTileBF16AVX2(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, count, far, k int)
 
 func dot16Fast(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int, bf16 bool) {
 	if k < 8 {
@@ -173,12 +172,17 @@ func dot16Fast(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, ro
 	if bf16 {
 		row, tile = dotRowBF16AVX2, dotTileBF16AVX2
 	}
+	done := 0
 	if rows == 1 {
 		row(dst, x, w, ldw, outs, k)
-		done := outs &^ 3
-		dst, w, outs = dst[done:], w[min(done*ldw, len(w)):], outs-done
+		done = outs &^ 3
+	} else {
+		tile(dst, ldd, x, ldx, w, ldw, rows, outs/3, outs/3, k)
+		done = outs / 3 * 3
 	}
-	tile(dst, ldd, x, ldx, w, ldw, rows, outs, k)
+	for ; done < outs; done++ {
+		tile(dst[done:], ldd, x, ldx, w[done*ldw:], ldw, rows, 1, 0, k)
+	}
 }
 
 // layerNormAVX2 is layerNorm.

@@ -1,18 +1,11 @@
 //go:build !purego
 
 #include "textflag.h"
-#include "widen_amd64.h"
 
 // One row of x: y is read and written in place. Memory is the limit, so what counts is that w is read in long runs.
 //
 // Registers: DI y, R12 within it; SI x, CX elements of x left; BX the row of w, AX within it; DX columns, R13 left of them;
 // R8, R9, R10, R11 = 1, 3, 5, 7 rows of w in bytes.
-
-#define STRIDES(shift) \
-	SHLQ $shift, R8           \
-	LEAQ (R8)(R8*2), R9       \
-	LEAQ (R8)(R8*4), R10      \
-	LEAQ (R9)(R8*4), R11
 
 // X8 spreads eight elements of x over Y8–Y15.
 #define X8 \
@@ -36,7 +29,7 @@
 	OP((AX)(R9*2), Y14)       \
 	OP((AX)(R11*1), Y15)
 
-// FETCH8 brings the next eight rows at these columns into the second-level cache: runs are too short for the hardware to see.
+// FETCH8 brings the next eight rows at these columns into the second-level cache: the runs are short for the hardware to see.
 #define FETCH8 \
 	LEAQ (AX)(R8*8), R15      \
 	PREFETCHT1 (R15)          \
@@ -59,13 +52,6 @@
 	VMASKMOVPS at, Y2, Y3       \
 	VFMADD231PS Y3, x, Y0
 
-#define COLUMNS(columns, mask) \
-	LEAQ ·laneMask+32(SB), R15  \
-	MOVQ columns, AX            \
-	SHLQ $2, AX                 \
-	SUBQ AX, R15                \
-	VMOVUPS (R15), mask
-
 // func chainAVX2(y, x, w []float32, ldw int)
 TEXT ·chainAVX2(SB), NOSPLIT, $0-80
 	MOVQ y_base+0(FP), DI
@@ -74,10 +60,16 @@ TEXT ·chainAVX2(SB), NOSPLIT, $0-80
 	MOVQ x_len+32(FP), CX
 	MOVQ w_base+48(FP), BX
 	MOVQ ldw+72(FP), R8
-	STRIDES(2)
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), R9
+	LEAQ (R8)(R8*4), R10
+	LEAQ (R9)(R8*4), R11
 	MOVQ DX, AX
 	ANDQ $7, AX
-	COLUMNS(AX, Y2)
+	SHLQ $2, AX
+	LEAQ ·laneMask+32(SB), R15
+	SUBQ AX, R15
+	VMOVUPS (R15), Y2
 	CMPQ DX, $128
 	JLE  short
 
@@ -271,104 +263,3 @@ loopMask:
 end:
 	VZEROUPPER
 	RET
-
-// Weights in 16 bits: W(address, vector) widens eight.
-
-#define HALF32(W, at, x) \
-	W(0 at, Y4)              \
-	W(16 at, Y5)             \
-	W(32 at, Y6)             \
-	W(48 at, Y7)             \
-	VFMADD231PS Y4, x, Y0    \
-	VFMADD231PS Y5, x, Y1    \
-	VFMADD231PS Y6, x, Y2    \
-	VFMADD231PS Y7, x, Y3
-
-#define HALF8(W, at, x) \
-	W(at, Y4)                \
-	VFMADD231PS Y4, x, Y0
-
-#define F16x32(at, x) HALF32(F16, at, x)
-#define F16x8(at, x) HALF8(F16, at, x)
-#define BF16x32(at, x) HALF32(BF16, at, x)
-#define BF16x8(at, x) HALF8(BF16, at, x)
-
-#define CHAIN16(x32, x8) \
-	MOVQ y_base+0(FP), DI      \
-	MOVQ y_len+8(FP), DX       \
-	MOVQ x_base+24(FP), SI     \
-	MOVQ x_len+32(FP), CX      \
-	MOVQ w_base+48(FP), BX     \
-	MOVQ ldw+72(FP), R8        \
-	STRIDES(1)                 \
-	ANDQ $~7, DX               \
-rows8:                         \
-	SUBQ $8, CX                \
-	JLT  rows1                 \
-	X8                         \
-	MOVQ DI, R12               \
-	MOVQ BX, AX                \
-	MOVQ DX, R13               \
-cols32:                        \
-	SUBQ $32, R13              \
-	JLT  cols8                 \
-	FETCH8                     \
-	VMOVUPS (R12), Y0          \
-	VMOVUPS 32(R12), Y1        \
-	VMOVUPS 64(R12), Y2        \
-	VMOVUPS 96(R12), Y3        \
-	EIGHT(x32)                 \
-	VMOVUPS Y0, (R12)          \
-	VMOVUPS Y1, 32(R12)        \
-	VMOVUPS Y2, 64(R12)        \
-	VMOVUPS Y3, 96(R12)        \
-	ADDQ $128, R12             \
-	ADDQ $64, AX               \
-	JMP  cols32                \
-cols8:                         \
-	CMPQ R13, $-32             \
-	JEQ  next8                 \
-	VMOVUPS (R12), Y0          \
-	EIGHT(x8)                  \
-	VMOVUPS Y0, (R12)          \
-	ADDQ $32, R12              \
-	ADDQ $16, AX               \
-	SUBQ $8, R13               \
-	JMP  cols8                 \
-next8:                         \
-	LEAQ (BX)(R8*8), BX        \
-	ADDQ $32, SI               \
-	JMP  rows8                 \
-rows1:                         \
-	ADDQ $8, CX                \
-	JEQ  end                   \
-row:                           \
-	VBROADCASTSS (SI), Y8      \
-	MOVQ DI, R12               \
-	MOVQ BX, AX                \
-	MOVQ DX, R13               \
-row8:                          \
-	SUBQ $8, R13               \
-	JLT  nextRow               \
-	VMOVUPS (R12), Y0          \
-	x8((AX), Y8)               \
-	VMOVUPS Y0, (R12)          \
-	ADDQ $32, R12              \
-	ADDQ $16, AX               \
-	JMP  row8                  \
-nextRow:                       \
-	ADDQ R8, BX                \
-	ADDQ $4, SI                \
-	DECQ CX                    \
-	JNE  row                   \
-end:                           \
-	VZEROUPPER                 \
-	RET
-
-// func chainF16AVX2(y, x []float32, w []uint16, ldw int)
-TEXT ·chainF16AVX2(SB), NOSPLIT, $0-80
-	CHAIN16(F16x32, F16x8)
-
-// func chainBF16AVX2(y, x []float32, w []uint16, ldw int)
-TEXT ·chainBF16AVX2(SB), NOSPLIT, $0-80
-	CHAIN16(BF16x32, BF16x8)

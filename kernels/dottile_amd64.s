@@ -25,28 +25,52 @@
 	VFMADD213PS acc, Y12, Y13         \
 	VBLENDVPS Y15, Y13, acc, acc
 
-// SUM3 reduces three products of one row of x and stores those of X14's lanes at BX, then moves BX down unless this was the last row.
+// SUM3 reduces three products of one row of x and stores them at BX, R8 bytes apart, then moves BX down unless this was the last row.
 #define SUM3(a, b, c, xa, row) \
 	VHADDPS b, a, a             \
 	VHADDPS c, c, c             \
 	VHADDPS c, a, a             \
 	VEXTRACTF128 $1, a, X12     \
 	VADDPS X12, xa, xa          \
-	VMASKMOVPS xa, X14, (BX)    \
+	VMOVSS xa, (BX)             \
+	VEXTRACTPS $1, xa, (BX)(R8*1) \
+	VEXTRACTPS $2, xa, (BX)(R8*2) \
 	LEAQ (BX)(AX*1), R15        \
 	CMPQ DX, $row               \
 	CMOVQGT R15, BX
 
-// DOTTILE: R8–R11 four rows of x and R12–R14 three of w, the last repeated where fewer exist; AX the element, BX
-// elements left; DX rows of x left, CX of w; SI the first row of x, DI dst.
+#define STEP(WIDEN, size) \
+	WIDEN((R12)(AX*size), Y12)  \
+	WIDEN((R13)(AX*size), Y13)  \
+	WIDEN((R14)(AX*size), Y14)  \
+	X4(R8, Y0, Y1, Y2)          \
+	X4(R9, Y3, Y4, Y5)          \
+	X4(R10, Y6, Y7, Y8)         \
+	X4(R11, Y9, Y10, Y11)       \
+	ADDQ $8, AX
+
+// DOTTILE: three rows of w, far apart and each followed by the next of its stream, meet all rows of x, four at a time.
+// R12–R14 are the rows of w, CX counts them; R8–R11 four rows of x, the last repeated where fewer exist, DX rows left, SI the first;
+// AX the element, BX elements left. It fetches the next rows of w.
 #define DOTTILE(WIDEN, REST, size) \
+	MOVQ w_base+64(FP), R12     \
+	MOVQ ldw+88(FP), AX         \
+	IMULQ far+112(FP), AX       \
+	IMULQ $size, AX             \
+	LEAQ (R12)(AX*1), R13       \
+	LEAQ (R13)(AX*1), R14       \
 	MOVQ dst_base+0(FP), AX     \
-	MOVQ AX, line-8(SP)         \
+	MOVQ AX, column-8(SP)       \
+	MOVQ count+104(FP), CX      \
+triple:                         \
+	SUBQ $1, CX                 \
+	JLT  end                    \
+	MOVQ column-8(SP), AX       \
+	MOVQ AX, line-16(SP)        \
+	ADDQ $4, column-8(SP)       \
 	MOVQ x_base+32(FP), SI      \
 	MOVQ rows+96(FP), DX        \
 quad:                           \
-	CMPQ DX, $0                 \
-	JLE  end                    \
 	MOVQ ldx+56(FP), AX         \
 	SHLQ $2, AX                 \
 	MOVQ SI, R8                 \
@@ -59,20 +83,6 @@ quad:                           \
 	LEAQ (R10)(AX*1), R11       \
 	CMPQ DX, $4                 \
 	CMOVQLT R10, R11            \
-	MOVQ w_base+64(FP), R12     \
-	MOVQ outs+104(FP), CX       \
-	MOVQ line-8(SP), DI         \
-triple:                         \
-	CMPQ CX, $0                 \
-	JLE  nextQuad               \
-	MOVQ ldw+88(FP), AX         \
-	IMULQ $size, AX             \
-	LEAQ (R12)(AX*1), R13       \
-	CMPQ CX, $2                 \
-	CMOVQLT R12, R13            \
-	LEAQ (R13)(AX*1), R14       \
-	CMPQ CX, $3                 \
-	CMOVQLT R13, R14            \
 	VXORPS Y0, Y0, Y0           \
 	VXORPS Y1, Y1, Y1           \
 	VXORPS Y2, Y2, Y2           \
@@ -85,20 +95,25 @@ triple:                         \
 	VXORPS Y9, Y9, Y9           \
 	VXORPS Y10, Y10, Y10        \
 	VXORPS Y11, Y11, Y11        \
-	MOVQ k+112(FP), BX          \
-	XORQ AX, AX                 \
-loop:                           \
-	SUBQ $8, BX                 \
+	MOVQ k+120(FP), BX          \
+	XORL AX, AX                 \
+	SUBQ $16, BX                \
+	JLT  eight                  \
+	MOVQ ldw+88(FP), R15        \
+sixteen:                        \
+	LEAQ (R15)(AX*1), DI        \
+	PREFETCHT1 (R12)(DI*size)   \
+	PREFETCHT1 (R13)(DI*size)   \
+	PREFETCHT1 (R14)(DI*size)   \
+	STEP(WIDEN, size)           \
+	STEP(WIDEN, size)           \
+	SUBQ $16, BX                \
+	JGE  sixteen                \
+eight:                          \
+	ADDQ $8, BX                 \
 	JLT  rest                   \
-	WIDEN((R12)(AX*size), Y12)  \
-	WIDEN((R13)(AX*size), Y13)  \
-	WIDEN((R14)(AX*size), Y14)  \
-	X4(R8, Y0, Y1, Y2)          \
-	X4(R9, Y3, Y4, Y5)          \
-	X4(R10, Y6, Y7, Y8)         \
-	X4(R11, Y9, Y10, Y11)       \
-	ADDQ $8, AX                 \
-	JMP  loop                   \
+	STEP(WIDEN, size)           \
+	SUBQ $8, BX                 \
 rest:                           \
 	ADDQ $8, BX                 \
 	JEQ  reduce                 \
@@ -107,47 +122,40 @@ rest:                           \
 	RESTS(REST, R13, Y1, Y4, Y7, Y10)  \
 	RESTS(REST, R14, Y2, Y5, Y8, Y11)  \
 reduce:                         \
-	MOVL $3, AX                 \
-	CMPQ CX, AX                 \
-	CMOVQLT CX, AX              \
-	SHLQ $2, AX                 \
-	LEAQ ·laneMask+32(SB), R15  \
-	SUBQ AX, R15                \
-	VMOVUPS (R15), X14          \
 	MOVQ ldd+24(FP), AX         \
 	SHLQ $2, AX                 \
-	MOVQ DI, BX                 \
+	MOVQ far+112(FP), R8        \
+	SHLQ $2, R8                 \
+	MOVQ line-16(SP), BX        \
 	SUM3(Y0, Y1, Y2, X0, 1)     \
 	SUM3(Y3, Y4, Y5, X3, 2)     \
 	SUM3(Y6, Y7, Y8, X6, 3)     \
 	SUM3(Y9, Y10, Y11, X9, 4)   \
-	MOVQ ldw+88(FP), AX         \
-	IMULQ $(3*size), AX         \
-	ADDQ AX, R12                \
-	ADDQ $12, DI                \
-	SUBQ $3, CX                 \
-	JMP  triple                 \
-nextQuad:                       \
-	MOVQ ldd+24(FP), AX         \
-	SHLQ $4, AX                 \
-	ADDQ AX, line-8(SP)         \
+	LEAQ (AX*4), AX             \
+	ADDQ AX, line-16(SP)        \
 	MOVQ ldx+56(FP), AX         \
 	SHLQ $4, AX                 \
 	ADDQ AX, SI                 \
 	SUBQ $4, DX                 \
-	JMP  quad                   \
+	JGT  quad                   \
+	MOVQ ldw+88(FP), AX         \
+	IMULQ $size, AX             \
+	ADDQ AX, R12                \
+	ADDQ AX, R13                \
+	ADDQ AX, R14                \
+	JMP  triple                 \
 end:                            \
 	VZEROUPPER                  \
 	RET
 
-// func dotTileAVX2(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int)
-TEXT ·dotTileAVX2(SB), NOSPLIT, $8-120
+// func dotTileAVX2(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, count, far, k int)
+TEXT ·dotTileAVX2(SB), NOSPLIT, $16-128
 	DOTTILE(F32, F32REST, 4)
 
-// func dotTileF16AVX2(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int)
-TEXT ·dotTileF16AVX2(SB), NOSPLIT, $8-120
+// func dotTileF16AVX2(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, count, far, k int)
+TEXT ·dotTileF16AVX2(SB), NOSPLIT, $16-128
 	DOTTILE(F16, F16REST, 2)
 
-// func dotTileBF16AVX2(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int)
-TEXT ·dotTileBF16AVX2(SB), NOSPLIT, $8-120
+// func dotTileBF16AVX2(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, count, far, k int)
+TEXT ·dotTileBF16AVX2(SB), NOSPLIT, $16-128
 	DOTTILE(BF16, BF16REST, 2)

@@ -10,9 +10,9 @@ func Linear(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
 		linearQuant(w, dst, x, rows, m, bias)
 	case m.Layout == OutIn:
 		linearDot(w, dst, x, rows, m, bias)
-	case rows == 1:
+	case rows == 1 && m.Format == F32:
 		linearChain(w, dst, x, m, bias)
-	case rows <= batchRows && w.team.variant.chainRows != nil:
+	case rows <= batchRows:
 		linearBatch(w, dst, x, rows, m, bias)
 	default:
 		linearTile(w, dst, x, rows, m, bias)
@@ -29,22 +29,13 @@ func setBias(dst, bias []float32, from int) {
 	copy(dst, bias[from:])
 }
 
-// linearChain is one row: memory-bound, so each worker streams runs of whole cache lines.
+// linearChain is one row on float32 weights: memory-bound, so each worker streams runs of whole cache lines.
 func linearChain(w *Worker, dst, x []float32, m *Matrix, bias []float32) {
-	x = x[:m.In]
-	most := chainCols
-	if m.Format != F32 {
-		most *= 2
-	}
-	each := w.share(m.Out, 2*tileCols, most)
+	each := w.share(m.Out, 2*tileCols, chainCols)
 	for c := w.Next() * each; c < m.Out; c = w.Next() * each {
-		cols := min(each, m.Out-c)
-		setBias(dst[c:c+cols], bias, c)
-		if m.Format == F32 {
-			w.team.variant.chain(dst[c:c+cols], x, m.F32[c:], m.Out)
-		} else {
-			w.team.variant.chain16(dst[c:c+cols], x, m.F16[c:], m.Out, m.bf16())
-		}
+		y := dst[c:min(c+each, m.Out)]
+		setBias(y, bias, c)
+		w.team.variant.chain(y, x[:m.In], m.F32[c:], m.Out)
 	}
 }
 
@@ -90,7 +81,7 @@ func (m *Matrix) chain(v *variant, y, x []float32, k, c int) {
 
 const (
 	chainCols   = 1024 // columns of one task of linearChain at most
-	batchRows   = 32   // rows of linearBatch at most
+	batchRows   = 96   // rows of linearBatch at most
 	batchFloats = 4608 // of its output in one task: 18 KiB stay in the first-level cache
 
 	// The sizes of the blocks of linearTile. A block of weights stays in the second-level cache while all the rows pass, a tile of
@@ -180,18 +171,14 @@ func tileHeight(rest int) int {
 }
 
 const (
-	dotOuts = 48 // rows of weights that stay in cache while the rows of x pass: 144 KiB at GPT-2's width
-	dotRows = 64
-	dotRun  = 2048 // rows of weights of one task where x is one row
+	dotRun  = 2048 // rows of weights of one task: long streams
+	dotRows = 64   // rows of x that meet each of them: 192 KiB at GPT-2's width, in the second-level cache
 )
 
-// linearDot is [out, in] weights: each block of weight rows meets all rows of x.
+// linearDot is [out, in] weights.
 func linearDot(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
 	v := w.team.variant
-	each := w.share(m.Out, 4, dotOuts)
-	if rows == 1 {
-		each = w.share(m.Out, 4, dotRun)
-	}
+	each := w.share(m.Out, 12, dotRun)
 	for j := w.Next() * each; j < m.Out; j = w.Next() * each {
 		outs := min(each, m.Out-j)
 		for i := 0; i < rows; i += dotRows {

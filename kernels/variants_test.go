@@ -68,25 +68,16 @@ var floatLeafTests = []leafTest{
 	}},
 	{name: "chainRows", a: few, b: []int{0, 1, 2, 5, 7}, call: func(v *variant, p *placer, rows, groups, pad int) []float64 {
 		cols := (1 + rows%4) * tileCols
-		if v.chainRows == nil {
-			v = goVariant
-		}
 		v.chainRows(p.floats(matrixSize(rows, cols+pad, cols)), cols+pad, p.floats(groups*rows*groupDepth), p.floats(matrixSize(groups*groupDepth, cols+2*pad, cols)), cols+2*pad, rows, groups, cols)
 		return nil
 	}},
 	{name: "chainRows16", a: few, b: []int{0, 1, 2, 5, 7}, loose: true, call: func(v *variant, p *placer, rows, groups, c int) []float64 {
 		cols, bf16, pad := (1+rows%4)*tileCols, c&1 == 1, c&2
-		if v.chainRows == nil {
-			v = goVariant
-		}
 		v.chainRows16(p.floats(matrixSize(rows, cols+pad, cols)), cols+pad, p.floats(groups*rows*groupDepth), p.halves(matrixSize(groups*groupDepth, cols+2*pad, cols), bf16), cols+2*pad, rows, groups, cols, bf16)
 		return nil
 	}},
 	{name: "packGroups", a: few, b: []int{0, 1, 2, 5, 7}, call: func(v *variant, p *placer, rows, groups, pad int) []float64 {
 		ldx := groups*groupDepth + pad
-		if v.chainRows == nil {
-			v = goVariant
-		}
 		v.packGroups(p.floats(groups*rows*groupDepth), p.floats(matrixSize(rows, ldx, groups*groupDepth)), ldx, rows, groups)
 		return nil
 	}},
