@@ -8,7 +8,7 @@ const session = await ort.InferenceSession.create(path, {
   executionProviders: ["cpu"], intraOpNumThreads: nThreads, interOpNumThreads: 1, executionMode: "sequential", graphOptimizationLevel: "all",
 });
 const caches = {}; // keys_I and values_I: [1, n_head, n_ctx, head_size]
-const nCtx = job.prompt.length + job.feed.length, size = job.heads * job.head_size;
+const nCtx = Math.max(job.prompt.length + job.feed.length, job.greedy.prompt.length + job.greedy.ids.length), size = job.heads * job.head_size;
 for (let i = 0; i < job.layers; i++) {
   for (const what of ["keys", "values"]) {
     caches[`${what}_${i}`] = new ort.Tensor("float32", new Float32Array(nCtx * size), [1, job.heads, nCtx, job.head_size]);

@@ -34,11 +34,11 @@ func writeJob(path string, c *checkpoint, dir string, prompt, gen int) error {
 	gen = min(gen, g.Positions/2)
 	prompt = min(prompt, g.Positions-gen)
 	j := job{Layers: g.Layer, Heads: g.Head, HeadSize: g.Embd / g.Head, Positions: g.Positions}
-	j.Prompt = make([]int, prompt) // the tokens of gpt bench
-	for i := range j.Prompt {
-		j.Prompt[i] = (i*7919 + 11) % g.VocabSize
+	tokens := make([]int, max(prompt, gen)) // those of gpt bench
+	for i := range tokens {
+		tokens[i] = (i*7919 + 11) % g.VocabSize
 	}
-	j.Feed = j.Prompt[:min(gen, prompt)]
+	j.Prompt, j.Feed = tokens[:prompt], tokens[:gen]
 	var err error
 	if j.Greedy, err = ours(dir); err != nil {
 		return err

@@ -26,15 +26,14 @@ func main() {
 	out := flag.String("out", "", "`directory` to write into")
 	prompt := flag.Int("prompt-tokens", 512, "length of the prompt to time")
 	gen := flag.Int("gen-tokens", 64, "tokens to decode after it")
-	only := flag.Bool("f32", false, "write float32 only")
 	flag.Parse()
-	if err := export(*from, *random, *useDemo, *out, *prompt, *gen, *only); err != nil {
+	if err := export(*from, *random, *useDemo, *out, *prompt, *gen); err != nil {
 		fmt.Fprintln(os.Stderr, "export:", err)
 		os.Exit(1)
 	}
 }
 
-func export(from, random string, useDemo bool, out string, prompt, gen int, only bool) error {
+func export(from, random string, useDemo bool, out string, prompt, gen int) error {
 	if out == "" {
 		return fmt.Errorf("-out: want a directory")
 	}
@@ -67,16 +66,12 @@ func export(from, random string, useDemo bool, out string, prompt, gen int, only
 		return err
 	}
 	defer c.file.Close()
-	types, widths := []ggmlType{ggmlF32, ggmlF16, ggmlQ8, ggmlQ4}, []int{32, 8, 4}
-	if only {
-		types, widths = types[:1], widths[:1]
-	}
-	for _, t := range types {
+	for _, t := range []ggmlType{ggmlF32, ggmlF16, ggmlQ8, ggmlQ4} {
 		if err := writeTo(filepath.Join(out, t.String()+".gguf"), func(w io.Writer) error { return writeGGUF(w, c, t) }); err != nil {
 			return err
 		}
 	}
-	for _, bits := range widths {
+	for _, bits := range []int{32, 8, 4} {
 		if err := writeONNX(out, c, bits); err != nil {
 			return err
 		}
