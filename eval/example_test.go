@@ -1,0 +1,61 @@
+package eval_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"slices"
+
+	"picogpt/eval"
+	"picogpt/model"
+	"picogpt/tokenizer"
+	"picogpt/weights"
+	"picogpt/weights/demo"
+)
+
+// load is model.Load for the demo checkpoint, which is in the program.
+func load() *model.Model {
+	c, err := model.ParseConfig(demo.Config())
+	if err != nil {
+		log.Fatal(err)
+	}
+	f, err := weights.FromBytes("demo", demo.Weights())
+	if err != nil {
+		log.Fatal(err)
+	}
+	m, err := model.New(c, f, model.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return m
+}
+
+func ExamplePerplexity() {
+	m := load() // or model.Load(dir, model.Options{})
+	defer m.Close()
+	tokens := tokenizer.GPT2().Encode("Once upon a time, there was a little girl named Lily. She loved to play outside in the sun.")
+	r, err := eval.Perplexity(context.Background(), m, tokens, eval.Options{Protocol: eval.LMEval})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d of %d tokens, perplexity %.4f\n", r.Scored, r.Tokens, r.Perplexity)
+	// Output: 22 of 22 tokens, perplexity 1.3985
+}
+
+func ExampleScore() {
+	m := load()
+	defer m.Close()
+	requests := []eval.Request{
+		{Context: "Once upon a", Text: " time", Pair: true},
+		{Context: "Once upon a", Text: " dragon", Pair: true},
+	}
+	for s, err := range eval.Score(context.Background(), m, tokenizer.GPT2(), slices.Values(requests), eval.ScoreOptions{}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%q %.3f\n", s.Text, s.Sum)
+	}
+	// Output:
+	// " time" -0.002
+	// " dragon" -15.875
+}
