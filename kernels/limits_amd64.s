@@ -50,33 +50,49 @@ end:
 	RET
 
 // func readMemoryAVX2(b []byte) uint64
-// Four sums, 256 bytes at a time. The hardware fetches ahead better than it can be told to.
+// Four streams, a quarter of b each, a cache line at a time. One stream reaches two thirds of this on one thread, and telling the
+// processor what to fetch only slows it down.
 TEXT ·readMemoryAVX2(SB), NOSPLIT, $0-32
-	MOVQ b_base+0(FP), SI
+	MOVQ b_base+0(FP), R8
 	MOVQ b_len+8(FP), CX
+	SHRQ $8, CX
+	MOVQ CX, AX
+	SHLQ $6, AX
+	LEAQ (R8)(AX*1), R9
+	LEAQ (R9)(AX*1), R10
+	LEAQ (R10)(AX*1), R11
+	XORL AX, AX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
+	VPXOR Y4, Y4, Y4
+	VPXOR Y5, Y5, Y5
+	VPXOR Y6, Y6, Y6
+	VPXOR Y7, Y7, Y7
 
 loop:
-	SUBQ $256, CX
+	SUBQ $1, CX
 	JLT  end
-	VPADDQ 0(SI), Y0, Y0
-	VPADDQ 32(SI), Y1, Y1
-	VPADDQ 64(SI), Y2, Y2
-	VPADDQ 96(SI), Y3, Y3
-	VPADDQ 128(SI), Y0, Y0
-	VPADDQ 160(SI), Y1, Y1
-	VPADDQ 192(SI), Y2, Y2
-	VPADDQ 224(SI), Y3, Y3
-	ADDQ $256, SI
+	VPADDQ 0(R8)(AX*1), Y0, Y0
+	VPADDQ 32(R8)(AX*1), Y1, Y1
+	VPADDQ 0(R9)(AX*1), Y2, Y2
+	VPADDQ 32(R9)(AX*1), Y3, Y3
+	VPADDQ 0(R10)(AX*1), Y4, Y4
+	VPADDQ 32(R10)(AX*1), Y5, Y5
+	VPADDQ 0(R11)(AX*1), Y6, Y6
+	VPADDQ 32(R11)(AX*1), Y7, Y7
+	ADDQ $64, AX
 	JMP  loop
 
 end:
 	VPADDQ Y1, Y0, Y0
 	VPADDQ Y3, Y2, Y2
+	VPADDQ Y5, Y4, Y4
+	VPADDQ Y7, Y6, Y6
 	VPADDQ Y2, Y0, Y0
+	VPADDQ Y6, Y4, Y4
+	VPADDQ Y4, Y0, Y0
 	VEXTRACTI128 $1, Y0, X1
 	VPADDQ X1, X0, X0
 	VPSRLDQ $8, X0, X1
