@@ -3,8 +3,9 @@
 package tokenizer
 
 import (
+	"cmp"
 	"slices"
-	"strings"
+	"sort"
 )
 
 // An addedToken is text that has an id of its own.
@@ -17,7 +18,7 @@ type addedToken struct {
 // setAdded makes findAdded find tokens.
 func (t *Tokenizer) setAdded(tokens []addedToken) {
 	tokens = slices.Clone(tokens)
-	slices.SortFunc(tokens, func(a, b addedToken) int { return len(b.text) - len(a.text) })
+	slices.SortFunc(tokens, func(a, b addedToken) int { return cmp.Compare(a.text, b.text) })
 	for _, token := range tokens {
 		t.added[token.text[0]] = append(t.added[token.text[0]], token)
 		t.alwaysAdded = t.alwaysAdded || !token.special
@@ -28,11 +29,30 @@ func (t *Tokenizer) setAdded(tokens []addedToken) {
 // Special ones count only if asked for.
 func (t *Tokenizer) findAdded(text string, special bool) (int, addedToken) {
 	for i := range len(text) {
-		for _, token := range t.added[text[i]] {
-			if (special || !token.special) && strings.HasPrefix(text[i:], token.text) {
-				return i, token
-			}
+		if token := longestAdded(t.added[text[i]], text[i:], special); token.text != "" {
+			return i, token
 		}
 	}
 	return -1, addedToken{}
+}
+
+// longestAdded returns the longest of the sorted tokens that text begins with, or none. It narrows them down byte by
+// byte, so that a file with a hundred thousand tokens cannot make every byte of a text meet each of them.
+func longestAdded(tokens []addedToken, text string, special bool) (longest addedToken) {
+	for depth := 1; len(tokens) > 0; depth++ { // all begin with text[:depth]
+		if len(tokens[0].text) == depth {
+			if special || !tokens[0].special {
+				longest = tokens[0]
+			}
+			tokens = tokens[1:]
+		}
+		if depth == len(text) {
+			break
+		}
+		next := text[depth]
+		from := sort.Search(len(tokens), func(i int) bool { return tokens[i].text[depth] >= next })
+		to := sort.Search(len(tokens), func(i int) bool { return tokens[i].text[depth] > next })
+		tokens = tokens[from:to]
+	}
+	return longest
 }

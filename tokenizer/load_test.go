@@ -258,6 +258,7 @@ func TestBadFiles(t *testing.T) {
 		"added other id":     {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `{"a": 256}`}, `added token "a" has id 256, but in vocab.json 97`},
 		"added for a byte":   {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `{"é": 233}`}, `added token "é" is the ordinary token 233 too`},
 		"added empty":        {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `{"": 256}`}, `added token 256 is empty`},
+		"added too long":     {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `{"` + strings.Repeat("x", 1025) + `": 256}`}, `added token 256 has 1025 bytes, want at most 1024`},
 		"added not JSON":     {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `[]`}, `added_tokens.json: byte 0: want '{'`},
 		"config not JSON":    {map[string]string{"vocab.json": good, "merges.txt": "", "tokenizer_config.json": `{`}, `tokenizer_config.json: unexpected end`},
 		"config: not a bool": {map[string]string{"vocab.json": good, "merges.txt": "", "tokenizer_config.json": `{"add_prefix_space": 1}`}, `tokenizer_config.json: json: cannot unmarshal number`},

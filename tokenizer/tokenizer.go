@@ -26,7 +26,7 @@ type Tokenizer struct {
 	pairs  pairTable   // which two ids merge, and when
 	merged []uint32    // [merges] what the merge of each rank gives
 
-	added       [256][]addedToken // by first byte, the longest first
+	added       [256][]addedToken // by first byte, sorted
 	alwaysAdded bool              // some added token is not special: it is found in any text
 	endOfText   int               // or Unknown
 

@@ -3,13 +3,15 @@
 package tokenizer
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 type object = map[string]any
 
-// load loads a tokenizer.json with the 256 bytes as ids 0 to 255, "ab" as 256 and " a" as 257, and GPT-2's rules changed
+// loadJSON loads a tokenizer.json with the 256 bytes as ids 0 to 255, "ab" as 256 and " a" as 257, and GPT-2's rules changed
 // by change.
 func loadJSON(t *testing.T, change func(top, model object)) (*Tokenizer, error) {
 	t.Helper()
@@ -104,6 +106,30 @@ func TestAddedTokens(t *testing.T) {
 	}
 	if tok.Size() != 303 {
 		t.Errorf("size %d", tok.Size())
+	}
+}
+
+// TestManyAddedTokens guards against a file that makes every byte of a text meet every added token: minutes, not 0.1 s.
+func TestManyAddedTokens(t *testing.T) {
+	var list []any
+	for i := range 50000 {
+		list = append(list, object{"id": 300 + i, "content": fmt.Sprintf("a%d.", i)})
+	}
+	tok, err := loadJSON(t, func(top, _ object) { top["added_tokens"] = list })
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Repeat("a1234a49999.a50000.", 50000)
+	start := time.Now()
+	ids := tok.Encode(text)
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("%v", took)
+	}
+	if got, err := tok.Decode(ids); got != text || err != nil {
+		t.Errorf("does not decode to itself: %v", err)
+	}
+	if got, want := ids[:7], []int{'a', '1', '2', '3', '4', 300 + 49999, 'a'}; !equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 

@@ -11,6 +11,7 @@ const (
 	maxIDs      = 1 << 20
 	maxMerges   = 1 << 20
 	maxAdded    = 1 << 17
+	maxAddedLen = 1 << 10 // bytes: a text is compared that far at each of its bytes
 	maxFileSize = 32 << 20
 )
 
@@ -97,6 +98,9 @@ func (v *vocabulary) addMerge(left, right string) error {
 func (v *vocabulary) addToken(token addedToken) error {
 	if token.text == "" {
 		return fmt.Errorf("added token %d is empty", token.id)
+	}
+	if len(token.text) > maxAddedLen {
+		return fmt.Errorf("added token %d has %d bytes, want at most %d", token.id, len(token.text), maxAddedLen)
 	}
 	if len(v.added) == maxAdded {
 		return fmt.Errorf("more than %d added tokens", maxAdded)
