@@ -72,16 +72,16 @@ func rank(logits []float32, id int) (n int, greedy bool) {
 	return n, n == 0 && !slices.Contains(logits[:id], x)
 }
 
-// top returns the k first ids in the order of falling logits and rising ids, by insertion: few of a vocabulary's logits get past the
-// worst of the best.
+// top returns the k first ids in the order of falling logits and rising ids, by insertion: few of a vocabulary's logits are greater than
+// the least of the best so far.
 func top(logits []float32, k int) []Alternative {
-	k = min(k, len(logits))
-	best := make([]Alternative, 0, k)
+	best := make([]Alternative, 0, min(k, len(logits)))
+	var least float32
 	for id, v := range logits {
-		if len(best) == k && v <= logits[best[k-1].ID] {
+		if len(best) == cap(best) && v <= least {
 			continue
 		}
-		if len(best) < k {
+		if len(best) < cap(best) {
 			best = append(best, Alternative{})
 		}
 		i := len(best) - 1
@@ -89,6 +89,7 @@ func top(logits []float32, k int) []Alternative {
 			best[i] = best[i-1]
 		}
 		best[i].ID = id
+		least = logits[best[len(best)-1].ID]
 	}
 	return best
 }
