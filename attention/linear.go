@@ -73,9 +73,9 @@ func (m *linearMemory) workers(n, size int) {
 
 // Sizes of tasks: a piece of S that stays in the first cache, and queries that pass over all of S together.
 const (
-	sumRows    = 96
+	sumRows    = 192
 	sumCols    = 64
-	linearRows = 96
+	linearRows = 192
 )
 
 func (c *linearCall) prepare(team *kernels.Team, s Sizes, o LinearOptions, m *linearMemory) {

@@ -126,17 +126,25 @@ func (c *call) run(w *kernels.Worker) {
 	}
 }
 
-// pack copies blocks from … to of one head's keys and values into panels.
+// pack copies blocks from … to of one head's keys and values into panels. Narrow values stay where they are.
 func (c *call) pack(b *headBlocks, batch, head, from, to int) {
 	for i := from; i < to; i++ {
 		first := i * kernels.Block
 		n := min(kernels.Block, c.Keys-first)
 		k := kernels.Panels{Data: b.keys[i], K: c.KeyDim, Cols: kernels.Block}
-		v := kernels.Panels{Data: b.values[i], K: kernels.Block, Cols: c.ValueDim}
 		k.PackColumns(0, c.k.at(batch, head, first), c.k.row, n)
+		if c.inPlace() {
+			b.values[i] = c.v.at(batch, head, first)
+			continue
+		}
+		v := kernels.Panels{Data: b.values[i], K: kernels.Block, Cols: c.ValueDim}
 		v.PackRows(0, c.v.at(batch, head, first), c.v.row, n)
 	}
 }
+
+// inPlace tells whether the values are read where they are: their rows lie so near each other that a block of them does not need
+// packing to stay in the first cache.
+func (c *call) inPlace() bool { return c.v.row <= kernels.Block }
 
 // attend computes the tile of one head that begins at a query.
 func (c *call) attend(w *kernels.Worker, b *headBlocks, batch, head, row int) {
@@ -146,6 +154,9 @@ func (c *call) attend(w *kernels.Worker, b *headBlocks, batch, head, row int) {
 		Rows: min(c.tile, c.Queries-row),
 		K:    b.keys, V: b.values, DK: c.KeyDim, DV: c.ValueDim,
 		Keys: c.Keys, See: c.Keys, Scale: c.Scale,
+	}
+	if c.inPlace() {
+		a.LDV = c.v.row
 	}
 	if c.Causal {
 		a.See, a.Step = c.Past+row+1, 1

@@ -25,6 +25,7 @@ type Attention struct {
 
 	K, V       [][]float32 // for each block, from KOff and VOff on: as StoreKV lays them out
 	KOff, VOff int
+	LDV        int // if not 0, the values of a block are rows LDV apart instead
 	DK, DV     int
 	Keys       int
 	See, Step  int
@@ -42,16 +43,17 @@ type Attention struct {
 func (a *Attention) visible(i int) int { return max(0, min(a.Keys, a.See+a.Step*i)) }
 
 // An attendTile is the working memory of one Attention. Rows that lie a multiple of 512 bytes apart fall on the same few
-// lines of the cache: queries and outputs are worked on in copies whose rows do not.
+// lines of the cache: such queries are worked on in a copy.
 type attendTile struct {
 	Attention
 	v            *variant
 	q            []float32 // [Rows, DK], rows ldq apart
 	ldq          int
-	acc          []float32 // the output so far, [⌈DV/16⌉, Rows, 16]: panels, the last as narrow as DV leaves it
-	part         []float32 // what one block adds to a panel of it, [Rows, 16]
+	acc          []float32 // the output so far, [⌈DV/64⌉, Rows, 64], the last as narrow as DV leaves it
+	part         []float32 // what one block adds to 64 columns of it, [Rows, 64]
 	scores       []float32 // [Rows, Block]
 	maxima, sums []float32 // [Rows]
+	shrink       []float32 // [Rows]
 	hidden       []float32 // [Block]
 }
 
@@ -71,15 +73,7 @@ func (w *Worker) Attend(a *Attention) {
 		t.softmax(b)
 		t.values(b)
 	}
-	for i := range a.Rows {
-		out := a.Out[i*a.LDO : i*a.LDO+a.DV]
-		for j := 0; j < a.DV; j += tileCols {
-			copy(out[j:], t.outputs(i, j))
-		}
-		if t.sums[i] != 0 {
-			t.v.scale(out, float32(1/t.sums[i]))
-		}
-	}
+	t.finish()
 	if a.Weights != nil {
 		t.weights()
 	}
@@ -87,23 +81,36 @@ func (w *Worker) Attend(a *Attention) {
 
 func (w *Worker) attendTile(a *Attention) attendTile {
 	t := attendTile{Attention: *a, v: w.team.variant, q: a.Q, ldq: a.LDQ}
-	buffer := w.floats(scratchScores, a.Rows*(Block+a.DV+tileCols+stride(a.DK)))
+	buffer := w.floats(scratchScores, a.Rows*(Block+a.DV+outCols+stride(a.DK)))
 	t.scores, buffer = buffer[:a.Rows*Block], buffer[a.Rows*Block:]
 	t.acc, buffer = buffer[:a.Rows*a.DV], buffer[a.Rows*a.DV:]
-	t.part, buffer = buffer[:a.Rows*tileCols], buffer[a.Rows*tileCols:]
+	t.part, buffer = buffer[:a.Rows*outCols], buffer[a.Rows*outCols:]
 	clear(t.acc)
-	if a.Rows > 1 {
+	if a.Rows > 1 && a.LDQ%128 == 0 {
 		t.q, t.ldq = buffer, stride(a.DK)
 		for i := range a.Rows {
 			copy(t.q[i*t.ldq:], a.Q[i*a.LDQ:i*a.LDQ+a.DK])
 		}
 	}
-	state := w.floats(scratchState, 2*a.Rows+Block)
-	t.maxima, t.sums, t.hidden = state[:a.Rows], state[a.Rows:2*a.Rows], state[2*a.Rows:]
+	state := w.floats(scratchState, 3*a.Rows+Block)
+	t.maxima, t.sums, t.shrink, t.hidden = state[:a.Rows], state[a.Rows:2*a.Rows], state[2*a.Rows:3*a.Rows], state[3*a.Rows:]
 	for i := range a.Rows {
 		t.maxima[i], t.sums[i] = float32(math.Inf(-1)), 0
 	}
 	return t
+}
+
+// finish divides the outputs by the sums of their weights.
+func (t *attendTile) finish() {
+	for i := range t.Rows {
+		out := t.Out[i*t.LDO : i*t.LDO+t.DV]
+		for j := 0; j < t.DV; j += outCols {
+			copy(out[j:], t.outputs(i, j))
+		}
+		if t.sums[i] != 0 {
+			t.v.scale(out, float32(1/t.sums[i]))
+		}
+	}
 }
 
 // score sets scores [Rows, Block] to the products of the queries with the keys of block b.
@@ -117,18 +124,21 @@ func (t *attendTile) score(b int) {
 // softmax replaces the scores that each row sees in block b by exp(score − running maximum), and brings the row's running sum
 // and output to the new maximum.
 func (t *attendTile) softmax(b int) {
+	grown := false
 	for i := range t.Rows {
 		highest := t.scale(b, i, t.maxima[i])
+		t.shrink[i] = 0
 		if highest != t.maxima[i] {
-			shrink := exp(float32(t.maxima[i] - highest))
-			t.sums[i] = float32(t.sums[i] * shrink)
-			for j := 0; j < t.DV; j += tileCols {
-				t.v.scale(t.outputs(i, j), shrink)
+			if t.sums[i] != 0 {
+				t.shrink[i], grown = float32(t.maxima[i]-highest), true
 			}
 			t.maxima[i] = highest
 		}
 	}
-	for i := range t.Rows { // apart from the loop above, so that one row's exponentials need not wait for its maximum
+	if grown {
+		t.rescale()
+	}
+	for i := range t.Rows {
 		s := t.row(b, i)
 		if math.IsInf(float64(t.maxima[i]), -1) { // nothing seen so far
 			clear(s)
@@ -138,9 +148,23 @@ func (t *attendTile) softmax(b int) {
 	}
 }
 
-// outputs returns the output so far of row i in the panel from column j on.
+// rescale brings the sums and outputs of the rows whose maximum has grown to the new one.
+func (t *attendTile) rescale() {
+	t.v.expShift(t.shrink, 0) // all at once; where nothing has grown, exp(0) = 1
+	for i, by := range t.shrink {
+		if by == 1 {
+			continue
+		}
+		t.sums[i] = float32(t.sums[i] * by)
+		for j := 0; j < t.DV; j += outCols {
+			t.v.scale(t.outputs(i, j), by)
+		}
+	}
+}
+
+// outputs returns the output so far of row i in the columns from j on that are worked on together.
 func (t *attendTile) outputs(i, j int) []float32 {
-	cols := min(tileCols, t.DV-j)
+	cols := min(outCols, t.DV-j)
 	return t.acc[j*t.Rows+i*cols:][:cols]
 }
 
@@ -179,37 +203,45 @@ func (t *attendTile) values(b int) {
 		seeing++
 	}
 	first, last := t.visible(seeing)-b*Block, t.visible(t.Rows-1)-b*Block
-	for j := 0; j < t.DV; j += tileCols {
-		cols := min(tileCols, t.DV-j)
-		panel := Panels{Data: t.V[b][t.VOff+j*Block:], K: Block, Cols: cols}
+	for j := 0; j < t.DV; j += outCols {
+		cols := min(outCols, t.DV-j)
+		values := Panels{Data: t.V[b][t.VOff:], K: Block, Cols: cols, LD: t.LDV}
+		if t.LDV == 0 {
+			values.Data = values.Data[j*Block:]
+		} else {
+			values.Data = values.Data[j:]
+		}
 		part := t.part[:t.Rows*cols]
 		clear(part)
 		if first >= Block || first == last {
-			t.weigh(part, seeing, t.Rows-seeing, &panel, 0, min(Block, first))
+			t.weigh(part, seeing, t.Rows-seeing, &values, 0, min(Block, first))
 		} else {
-			t.staircase(b, part, seeing, &panel)
+			t.staircase(b, part, seeing, &values)
 		}
 		t.v.add(t.acc[j*t.Rows+seeing*cols:(j+cols)*t.Rows], part[seeing*cols:])
 	}
 }
 
+// outCols is how many columns of the output are worked on together: what a block adds to them is to stay in the first caches.
+const outCols = 64
+
 // staircase weighs the values where the rows do not all see the same keys. Of a few rows, the keys that all see go together, the rest row
 // by row.
-func (t *attendTile) staircase(b int, part []float32, from int, panel *Panels) {
+func (t *attendTile) staircase(b int, part []float32, from int, values *Panels) {
 	for i := from; i < t.Rows; i += tileRows {
 		rows := min(tileRows, t.Rows-i)
 		common := min(Block, t.visible(i)-b*Block)
-		t.weigh(part, i, rows, panel, 0, common)
+		t.weigh(part, i, rows, values, 0, common)
 		for r := i + 1; r < i+rows; r++ {
-			t.weigh(part, r, 1, panel, common, min(Block, t.visible(r)-b*Block))
+			t.weigh(part, r, 1, values, common, min(Block, t.visible(r)-b*Block))
 		}
 	}
 }
 
 // weigh goes on with the chains of some rows over the keys from … to of a block.
-func (t *attendTile) weigh(part []float32, first, rows int, panel *Panels, from, to int) {
+func (t *attendTile) weigh(part []float32, first, rows int, values *Panels, from, to int) {
 	if from < to {
-		t.v.multiply(part[first*panel.Cols:], panel.Cols, t.scores[first*Block+from:], Block, rows, panel, from, to)
+		t.v.multiply(part[first*values.Cols:], values.Cols, t.scores[first*Block+from:], Block, rows, values, from, to)
 	}
 }
 

@@ -96,9 +96,9 @@ func Transpose(dst []float32, ldd int, src []float32, lds, n, k int) {
 	i := 0
 	for ; i+4 <= n && k > 0; i += 4 { // four rows at a time: a cache line of dst is written once, not four times
 		a, b, c, d := src[i*lds:][:k], src[(i+1)*lds:][:k], src[(i+2)*lds:][:k], src[(i+3)*lds:][:k]
+		b, c, d = b[:len(a)], c[:len(a)], d[:len(a)]
 		for j, x := range a {
-			y := dst[j*ldd+i:][:4]
-			y[0], y[1], y[2], y[3] = x, b[j], c[j], d[j]
+			*(*[4]float32)(dst[j*ldd+i:]) = [4]float32{x, b[j], c[j], d[j]}
 		}
 	}
 	for ; i < n; i++ {
