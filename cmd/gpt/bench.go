@@ -18,7 +18,8 @@ import (
 
 // benchCommand is gpt bench and its own commands.
 type benchCommand struct {
-	Engine benchEngineCommand `cmd:"" default:"withargs" help:"the engine (the default)"`
+	Engine    benchEngineCommand    `cmd:"" default:"withargs" help:"the engine (the default)"`
+	Attention benchAttentionCommand `cmd:"" help:"the attention family: softmax and linear, time against tokens"`
 }
 
 type benchEngineCommand struct {

@@ -1,0 +1,101 @@
+package main
+
+// gpt bench attention: the attention family, time against tokens.
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"text/tabwriter"
+
+	"picogpt/internal/bench"
+	"picogpt/kernels"
+)
+
+type benchAttentionCommand struct {
+	MaxTokens int    `placeholder:"N" default:"16384" help:"the longest sequence; lengths double from 1024 on"`
+	Rounds    int    `placeholder:"N" default:"3" help:"how often everything is measured; medians are printed"`
+	JSON      bool   `name:"json" help:"print one JSON object"`
+	Plot      string `placeholder:"FILE.svg" help:"draw time against tokens"`
+}
+
+func (c *benchAttentionCommand) Help() string {
+	return `Times attention on one sequence of growing length and width 512: a single head, several heads one by one and at
+once, and linear attention, each with its projections of queries, keys and values; then three workloads with many
+sequences. Ratios are of the multiply-and-add peak, measured before and after; hidden keys and exponentials do not
+count as work. The exponent is fitted to the longest three lengths: 2 is quadratic, 1 linear.
+
+  gpt bench attention
+  gpt bench attention --max-tokens 4096 --threads 2 --plot attention.svg
+  gpt bench attention --json`
+}
+
+func (c *benchAttentionCommand) Run(a *app) error {
+	if c.Rounds < 1 || c.MaxTokens < 64 || c.MaxTokens > 1<<18 {
+		return usagef("--rounds %d --max-tokens %d: want at least 1 round, and 64 to %d tokens", c.Rounds, c.MaxTokens, 1<<18)
+	}
+	kernel := os.Getenv("GPT_KERNEL")
+	if kernel != "" && !slices.Contains(kernels.Variants(), kernel) {
+		return fmt.Errorf("GPT_KERNEL: %q, want one that this machine has: %s", kernel, strings.Join(kernels.Variants(), ", "))
+	}
+	ctx, release := a.graceful()
+	defer release()
+	var doing atomic.Value
+	doing.Store("measuring")
+	end := a.showProgress(func() string { return doing.Load().(string) })
+	r, err := bench.MeasureAttention(ctx, bench.AttentionOptions{
+		MaxTokens: c.MaxTokens, Rounds: c.Rounds, Threads: a.Threads, Kernel: kernel, Progress: func(what string) { doing.Store(what) },
+	})
+	end()
+	if err != nil {
+		return err
+	}
+	if c.Plot != "" {
+		var picture bytes.Buffer
+		if err := r.SVG(&picture); err != nil {
+			return err
+		}
+		if err := os.WriteFile(c.Plot, picture.Bytes(), 0o666); err != nil {
+			return err
+		}
+	}
+	if c.JSON {
+		b, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		_, err = a.stdout.Write(append(b, '\n'))
+		return err
+	}
+	return printBenchAttention(a.stdout, r)
+}
+
+func printBenchAttention(w *output, r *bench.Attention) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "attention, width %d, kernels %s, %d threads, medians of %d rounds; peak %.0f GFLOP/s\n\n", r.Width, r.Kernel, r.Threads, r.Rounds, r.FMAGFlops)
+	point := func(name string, p bench.AttentionPoint, note string) {
+		memory := "-"
+		if p.PeakMB > 0 {
+			memory = fmt.Sprintf("%.0f", p.PeakMB)
+		}
+		fmt.Fprintf(t, "%s\t%d\t%.2f\t%.0f\t%.2f\t%s\t %s\n", name, p.Tokens, p.MS, p.GFlops, p.Ratio, memory, note)
+	}
+	fmt.Fprintln(t, "\ttokens\tms\tGFLOP/s\tof peak\tpeak MB\t ")
+	for _, s := range r.Series {
+		for i, p := range s.Points {
+			note := ""
+			if i == len(s.Points)-1 && s.Exponent != 0 {
+				note = fmt.Sprintf("N^%.2f", s.Exponent)
+			}
+			point(s.Name, p, note)
+		}
+	}
+	for _, p := range r.Workloads {
+		point(p.Name, p, "")
+	}
+	return t.Flush()
+}
