@@ -28,14 +28,15 @@ type Options struct {
 	// wherever token borders fall; neither the string nor any part of it appears in Token.Text. Needs Vocabulary.
 	Stop []string
 
-	// Vocabulary gives Token.Text its bytes, and limits sampling to ids below its Size: a checkpoint's padding rows
-	// beyond it are never drawn. Nil leaves Text empty and every row open.
+	// Vocabulary gives Token.Text its bytes, and limits sampling to its ids: a checkpoint's padding rows beyond its Size
+	// are never drawn, nor those in between that its method Gaps() []int, if it has one, lists. Nil leaves Text empty and
+	// every row open.
 	Vocabulary Vocabulary
 
 	Overflow Overflow // what happens where the context is too short; "" means OverflowError
 }
 
-// Vocabulary turns ids into bytes. *tokenizer.Tokenizer is one.
+// Vocabulary turns ids into bytes. *tokenizer.Tokenizer is one, with Gaps.
 type Vocabulary interface {
 	Bytes(id int) ([]byte, error) // the bytes of one token, which the caller does not change
 	Size() int                    // one more than the largest id

@@ -18,9 +18,10 @@ import (
 type Sampler struct {
 	temperature, topP, minP, penalty float64
 	topK, lastN, limit               int
+	gaps                             []int // ids below limit that are never drawn
 	random                           *rand.PCG
 
-	scores []float64   // [vocabulary] logits after the repetition penalty
+	scores []float64   // [vocabulary] logits after the repetition penalty; -Inf for gaps
 	kept   []candidate // what may still be drawn, ascending ids
 	head   []candidate // the likeliest of kept, for top-p
 	heap   []float64   // the k largest scores, for top-k
@@ -45,6 +46,9 @@ func NewSampler(o Options) (*Sampler, error) {
 	}
 	if o.Vocabulary != nil {
 		s.limit = o.Vocabulary.Size()
+	}
+	if v, ok := o.Vocabulary.(interface{ Gaps() []int }); ok {
+		s.gaps = v.Gaps()
 	}
 	return s, nil
 }
@@ -72,7 +76,6 @@ func (s *Sampler) Next(logits []float32, context []int) (int, error) {
 
 // score fills scores with the logits of the ids that may be drawn, after the repetition penalty.
 func (s *Sampler) score(logits []float32, context []int) error {
-	n := min(s.limit, len(logits))
 	scores := slices.Grow(s.scores[:0], len(logits))[:len(logits)]
 	for id, x := range logits {
 		if math.Float32bits(x)&0x7f800000 == 0x7f800000 { // NaN and infinities
@@ -80,18 +83,31 @@ func (s *Sampler) score(logits []float32, context []int) error {
 		}
 		scores[id] = float64(x)
 	}
-	if n <= 0 {
+	s.scores = scores[:min(s.limit, len(logits))]
+	s.penalise(logits, context)
+	open := len(s.scores)
+	for _, id := range s.gaps {
+		if id < len(s.scores) {
+			s.scores[id] = math.Inf(-1)
+			open--
+		}
+	}
+	if open <= 0 {
 		return fmt.Errorf("logits after position %d: want at least one id to draw, found none", len(context)-1)
 	}
-	s.scores = scores[:n]
+	return nil
+}
+
+// penalise applies the repetition penalty to scores.
+func (s *Sampler) penalise(logits []float32, context []int) {
 	if s.penalty == 0 || s.penalty == 1 {
-		return nil
+		return
 	}
 	if s.lastN > 0 && s.lastN < len(context) {
 		context = context[len(context)-s.lastN:]
 	}
 	for _, id := range context {
-		if id < 0 || id >= n {
+		if id < 0 || id >= len(s.scores) {
 			continue
 		}
 		// From the logit, not from the score: an id that occurs twice is penalised once.
@@ -101,15 +117,14 @@ func (s *Sampler) score(logits []float32, context []int) error {
 			s.scores[id] = x / s.penalty
 		}
 	}
-	return nil
 }
 
 // keepTopK fills kept with the ids at or above the k-th largest score, and their weights at the temperature.
 // Dividing by the temperature keeps the order, so it can wait until the ids are few.
 func (s *Sampler) keepTopK(largest float64) {
-	least := math.Inf(-1)
+	least := -math.MaxFloat64 // so that gaps are out
 	if 0 < s.topK && s.topK < len(s.scores) {
-		least = s.kthLargest(s.topK)
+		least = max(least, s.kthLargest(s.topK))
 	}
 	s.kept = s.kept[:0]
 	for id, score := range s.scores {

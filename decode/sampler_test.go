@@ -174,6 +174,31 @@ func TestPaddingRowsAreNeverDrawn(t *testing.T) {
 	}
 }
 
+// gapped is letters without some of them.
+type gapped struct {
+	letters
+	gaps []int
+}
+
+func (g gapped) Gaps() []int { return g.gaps }
+
+func TestIDsWithoutATokenAreNeverDrawn(t *testing.T) {
+	logits := []float32{9, 1, 9, 0, 9}
+	for _, o := range []Options{{}, {Temperature: 5}, {Temperature: 5, TopK: 1}, {Temperature: 5, TopK: 3}, {Temperature: 5, TopP: 0.9}, {Temperature: 5, RepeatPenalty: 2}} {
+		o.Vocabulary = gapped{4, []int{0, 2}}
+		s := sampler(t, o)
+		for range 50 {
+			if id := next(t, s, logits, []int{0, 2}); id != 1 && id != 3 {
+				t.Fatalf("%+v: drew %d", o, id)
+			}
+		}
+	}
+	s := sampler(t, Options{Vocabulary: gapped{4, []int{0, 1, 2, 3}}})
+	if _, err := s.Next(logits, []int{0}); err == nil || err.Error() != "logits after position 0: want at least one id to draw, found none" {
+		t.Errorf("nothing but gaps: %v", err)
+	}
+}
+
 // TestAPartialSortKeepsTheSameNucleus checks top-k and top-p, which sort no more than they need, against a full sort.
 func TestAPartialSortKeepsTheSameNucleus(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))

@@ -176,8 +176,11 @@ func TestBytesWithoutAToken(t *testing.T) {
 			t.Errorf("%d: %v", id, err)
 		}
 	}
-	if _, ok := tok.EndOfText(); ok || tok.Size() != 5 {
-		t.Errorf("end of text %t, size %d", ok, tok.Size())
+	if _, ok := tok.EndOfText(); ok || tok.Size() != 5 || !equal(tok.Gaps(), []int{2, 3}) {
+		t.Errorf("end of text %t, size %d, gaps %v", ok, tok.Size(), tok.Gaps())
+	}
+	if gaps := GPT2().Gaps(); gaps != nil {
+		t.Errorf("GPT2: gaps %v", gaps)
 	}
 }
 

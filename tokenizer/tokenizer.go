@@ -127,6 +127,16 @@ func (t *Tokenizer) Size() int {
 	return len(t.start) - 1
 }
 
+// Gaps returns the ids below Size that no token has, in ascending order: nil for GPT2.
+func (t *Tokenizer) Gaps() (ids []int) {
+	for id := range t.Size() {
+		if t.start[id] == t.start[id+1] {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // EndOfText returns the id of <|endoftext|>, and whether the vocabulary has one.
 func (t *Tokenizer) EndOfText() (id int, ok bool) {
 	return t.endOfText, t.endOfText != Unknown

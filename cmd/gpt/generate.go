@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -57,6 +58,9 @@ func (c *generateCommand) options() (decode.Options, error) {
 		Temperature: c.Temp, TopK: c.TopK, TopP: c.TopP, MinP: c.MinP, RepeatPenalty: c.RepeatPenalty, RepeatLastN: c.RepeatLastN,
 		Stop: c.Stop, Overflow: decode.Overflow(c.Overflow),
 	}
+	if c.TopP == 0 {
+		o.TopP = math.SmallestNonzeroFloat64 // as in Hugging Face, one token stays; decode's 0 is off
+	}
 	if c.MaxTokens != nil {
 		if *c.MaxTokens < 1 {
 			return o, usagef("--max-tokens %d: want at least 1", *c.MaxTokens)
@@ -76,7 +80,7 @@ func (c *generateCommand) options() (decode.Options, error) {
 		o.Seed = *c.Seed
 	}
 	probe := o
-	probe.Vocabulary = idsBelow(gpt2Size) // stop strings want one; the real one comes later
+	probe.Vocabulary = onlyIDs{size: gpt2Size} // stop strings want one; the real one comes later
 	if _, err := decode.NewSampler(probe); err != nil {
 		return o, usageError{err}
 	}
@@ -134,9 +138,9 @@ func (c *generateCommand) vocabulary(a *app, p *prompt, o *decode.Options) (*tok
 		}
 		return nil, nil
 	case !p.asText && c.Output == "ids" && len(c.Stop) == 0:
-		o.Vocabulary = idsBelow(gpt2Size)
+		o.Vocabulary = onlyIDs{size: gpt2Size}
 		if own != nil {
-			o.Vocabulary = idsBelow(own.Size())
+			o.Vocabulary = onlyIDs{own.Size(), own.Gaps()}
 		}
 		return own, nil
 	case own == nil:
@@ -146,11 +150,15 @@ func (c *generateCommand) vocabulary(a *app, p *prompt, o *decode.Options) (*tok
 	return own, nil
 }
 
-// idsBelow is a vocabulary of ids without text, for output in ids.
-type idsBelow int
+// onlyIDs is a vocabulary of ids without text, for output in ids.
+type onlyIDs struct {
+	size int
+	gaps []int
+}
 
-func (n idsBelow) Size() int                 { return int(n) }
-func (n idsBelow) Bytes(int) ([]byte, error) { return nil, nil }
+func (v onlyIDs) Size() int                 { return v.size }
+func (v onlyIDs) Gaps() []int               { return v.gaps }
+func (v onlyIDs) Bytes(int) ([]byte, error) { return nil, nil }
 
 // fallBack takes the tokenizer's <|endoftext|>, to end a text and to start from, where the config names no such id, as small
 // vocabularies' configs often do.
