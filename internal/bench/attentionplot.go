@@ -42,7 +42,7 @@ func (a *Attention) SVG(w io.Writer) error {
 	}
 	for _, p := range a.Series[0].Points {
 		at := x.at(float64(p.Tokens))
-		fmt.Fprintf(&b, `<path d="M%.1f %dV%d" stroke="#ddd"/><text x="%[1]f" y="%d" text-anchor="middle">%d</text>`+"\n", at, plotTop, plotBottom, plotBottom+20, p.Tokens)
+		fmt.Fprintf(&b, `<path d="M%.1f %dV%d" stroke="#ddd"/><text x="%.1f" y="%d" text-anchor="middle">%d</text>`+"\n", at, plotTop, plotBottom, at, plotBottom+20, p.Tokens)
 	}
 	fmt.Fprintf(&b, `<path d="M%d %dV%dH%d" fill="none" stroke="black"/><text x="%d" y="%d" text-anchor="middle">tokens</text>`+"\n",
 		plotLeft, plotTop, plotBottom, plotRight, (plotLeft+plotRight)/2, plotBottom+44)
