@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"picogpt/internal/strictjson"
 )
@@ -52,7 +53,7 @@ func readConfig(path string) (Config, error) {
 		return Config{}, err
 	}
 	if !info.Mode().IsRegular() { // opening a named pipe would wait for a writer
-		return Config{}, fmt.Errorf("%s: %s, want a regular file", path, info.Mode().Type())
+		return Config{}, fmt.Errorf("%s: not a regular file", path)
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -261,7 +262,7 @@ func integral(v json.RawMessage) (int, bool) {
 // show prints a value from the file for an error: one line, and not all of a
 // long one.
 func show(v json.RawMessage) string {
-	odd := func(r rune) bool { return !unicode.IsPrint(r) }
+	odd := func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }
 	if len(v) > 60 || strings.ContainsFunc(string(v), odd) {
 		return strictjson.Quote(v, 60)
 	}

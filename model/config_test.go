@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestAnEmptyConfigIsGPT2Small(t *testing.T) {
@@ -151,6 +152,7 @@ func TestConfigsThatCannotBeHonouredAreRefusedByName(t *testing.T) {
 		{`{"n_head":5}`, []string{"n_head: 5 does not divide n_embd", "768"}},
 		{`{"n_head":1536}`, []string{"n_head: 1536 does not divide n_embd"}},
 
+		{"{\"model_type\":\"gpt\xff\"}", []string{`model_type: "\"gpt\xff\""`}},
 		{`{"layer_norm_epsilon":-1e-5}`, []string{"layer_norm_epsilon: -1e-05"}},
 		{`{"layer_norm_epsilon":1e400}`, []string{"layer_norm_epsilon: 1e400"}},
 		{`{"layer_norm_epsilon":1e39}`, []string{"layer_norm_epsilon: 1e+39"}},
@@ -193,7 +195,7 @@ func wantOneLine(t *testing.T, err error, what string, words ...string) {
 		t.Errorf("%s: no error, want one with %q", what, words)
 		return
 	}
-	if strings.ContainsAny(err.Error(), "\n\r\x1b\u009b") || len(err.Error()) > 400 {
+	if strings.ContainsAny(err.Error(), "\n\r\x1b\u009b") || !utf8.ValidString(err.Error()) || len(err.Error()) > 400 {
 		t.Errorf("%s: error is not one plain line: %.500q", what, err)
 	}
 	for _, w := range words {

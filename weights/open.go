@@ -96,10 +96,16 @@ func find(dir string) (string, error) {
 		return "", fmt.Errorf("%s: %d safetensors files (%s, %s, …) and neither model.safetensors nor model.safetensors.index.json: name the file",
 			dir, len(found), found[0], found[1])
 	case len(other) > 0:
-		return "", fmt.Errorf("%s: no safetensors file, only %s: convert it to safetensors: %w", dir, other[0], fs.ErrNotExist)
+		return "", absent(fmt.Sprintf("%s: no safetensors file, only %s: convert it to safetensors", dir, other[0]))
 	}
-	return "", fmt.Errorf("%s: no safetensors file in this directory: %w", dir, fs.ErrNotExist)
+	return "", absent(dir + ": no safetensors file in this directory")
 }
+
+// absent is an error that is fs.ErrNotExist in its own words.
+type absent string
+
+func (e absent) Error() string      { return string(e) }
+func (absent) Is(target error) bool { return target == fs.ErrNotExist }
 
 // openIndex opens the shards that an index names, and checks that each tensor
 // it lists is in the shard it says.
