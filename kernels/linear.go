@@ -94,10 +94,14 @@ const (
 
 // linearTile is several rows.
 func linearTile(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
-	rowTasks := (rows + taskRows - 1) / taskRows
-	height := (rows + rowTasks - 1) / rowTasks
-	width := w.share(m.Out, tileCols, taskCols)
+	width := max(tileWidth, w.share(m.Out, tileCols, taskCols))
 	colTasks := (m.Out + width - 1) / width
+	rowTasks := (rows + taskRows - 1) / taskRows
+	for rowTasks*colTasks%w.Size() != 0 && rows/(rowTasks+1) >= 4*tileRows { // many workers: narrower would be more packing than work
+		rowTasks++
+	}
+	height := (rows + rowTasks - 1) / rowTasks
+	rowTasks = (rows + height - 1) / height
 	for t := w.Next(); t < rowTasks*colTasks; t = w.Next() {
 		r, c := t/colTasks*height, t%colTasks*width
 		b := linearBlock{w: w, m: m, dst: dst[r*m.Out+c:], x: x[r*m.In:], rows: min(height, rows-r), col: c, cols: min(width, m.Out-c)}

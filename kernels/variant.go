@@ -20,7 +20,7 @@ type variant struct {
 	packGroups  func(dst, x []float32, ldx, rows, groups int)
 	pack        func(dst, src []float32, ld, k, panels int)
 	pack16      func(dst []float32, src []uint16, ld, k, panels int, bf16 bool)
-	packRows    func(dst, a []float32, lda, rows, k int)
+	packRows    func(dst, a []float32, lda, rows, k int) // nil where tile is only ever given rows in place, ka = 1
 	dot         func(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int)
 	dot16       func(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int, bf16 bool)
 
