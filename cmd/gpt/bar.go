@@ -39,3 +39,15 @@ func (b *bar) String() string {
 	return fmt.Sprintf("[%s%s] %d of %d %s, %.0f %s/s, %s left, %s", strings.Repeat("#", full), strings.Repeat(".", width-full),
 		b.done, b.total, b.unit, rate, b.unit, left, b.extra)
 }
+
+// noteDuring writes a line to stderr while b may be on the terminal.
+func (a *app) noteDuring(b *bar, format string, args ...any) {
+	a.mu.Lock()
+	shown := a.progress != nil
+	a.mu.Unlock()
+	a.endProgress()
+	a.notef(format, args...)
+	if shown {
+		a.showProgress(b.String)
+	}
+}

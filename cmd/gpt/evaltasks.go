@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -76,7 +77,7 @@ func (s *taskSource) start(a *app, parse func(line string) error) (*taskRun, err
 	if err != nil {
 		return nil, err
 	}
-	r := &taskRun{app: a, source: *s}
+	r := &taskRun{app: a, source: *s, bar: newBar("examples")}
 	n := 0
 	for line := range strings.Lines(text) {
 		if n++; s.Limit > 0 && n > s.Limit {
@@ -104,14 +105,14 @@ func (s *taskSource) start(a *app, parse func(line string) error) (*taskRun, err
 		return nil, err
 	}
 	r.tok = &textEncoder{Tokenizer: t}
-	r.bar = newBar("examples")
+	r.bar.start = time.Now()
 	r.model, err = a.openModel()
 	return r, err
 }
 
 func (r *taskRun) skip(line int, err error) {
 	r.skipped++
-	r.notef("%s: line %d: %s", r.source.File, line, oneLine(err))
+	r.noteDuring(r.bar, "%s: line %d: %s", r.source.File, line, oneLine(err))
 }
 
 func (r *taskRun) options() eval.TaskOptions {

@@ -149,11 +149,13 @@ func (c *scoreCommand) score(a *app, in *scoreInput, out io.Writer) error {
 	defer release()
 
 	bar := newBar("lines")
-	end := a.showProgress(bar.String)
-	defer func() { end() }()
+	if out != io.Writer(a.stdout) || !a.stdout.terminal {
+		a.showProgress(bar.String)
+	}
+	defer a.endProgress()
 	start, tokens := time.Now(), 0
 	e := &textEncoder{Tokenizer: t, special: c.Special}
-	w := scoreWriter{command: c, tok: t, out: out}
+	w := scoreWriter{command: c, tok: t, out: out, bar: bar}
 	o := eval.ScoreOptions{BOS: c.BOS, Top: c.Top, Batch: c.Batch}
 	for s, err := range eval.Score(ctx, m, e, in.requests, o) {
 		var bad *eval.RequestError
@@ -181,6 +183,7 @@ type scoreWriter struct {
 	command *scoreCommand
 	tok     eval.Tokenizer
 	out     io.Writer
+	bar     *bar
 }
 
 // scoreJSON is a line of output.

@@ -199,6 +199,6 @@ func (in *scoreInput) answerBroken(a *app, w *scoreWriter) error {
 // report tells of a line that cannot be scored, on stderr and in the output.
 func (in *scoreInput) report(a *app, w *scoreWriter, o openInput, err error) error {
 	in.broken++
-	a.notef("%s: line %d: %s", in.name, o.line, oneLine(err))
+	a.noteDuring(w.bar, "%s: line %d: %s", in.name, o.line, oneLine(err))
 	return w.fail(o.line, o.id, err)
 }
