@@ -1,6 +1,6 @@
 package attention_test
 
-// Every case of the goldens, which float64 PyTorch computed from float32 inputs (testdata/make_goldens.py), each on every variant.
+// Every case of the goldens, which float64 PyTorch computed from float32 inputs (as testdata/make_goldens.py does), each on every variant.
 
 import (
 	"math"
@@ -60,7 +60,7 @@ func (g *goldens) near(name string, got []float32) {
 	}
 }
 
-// goldenFiles are the file in testdata, and any that GOLDENS_DIR of other seeds names: see make_goldens.py.
+// goldenFiles are the file in testdata, and the one that ATTENTION_GOLDENS names: see make_goldens.py.
 func goldenFiles() []string {
 	files := []string{"testdata/attention.safetensors"}
 	if more := os.Getenv("ATTENTION_GOLDENS"); more != "" {
