@@ -24,15 +24,18 @@ static double now(void) {
 	return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
-// Each thread reads a contiguous share once.
+// Each thread reads a share once, as four streams: one stream gets a fifth to a third less.
 static void *read_share(void *arg) {
-	size_t share = BYTES / threads, from = (size_t)(intptr_t)arg * share;
+	size_t share = BYTES / threads, quarter = share / 4;
+	const char *p = memory + (size_t)(intptr_t)arg * share;
 	__m256i a = _mm256_setzero_si256(), b = a, c = a, d = a;
-	for (const char *p = memory + from, *end = p + share; p < end; p += 128) {
-		a = _mm256_add_epi64(a, _mm256_loadu_si256((const __m256i *)p));
-		b = _mm256_add_epi64(b, _mm256_loadu_si256((const __m256i *)(p + 32)));
-		c = _mm256_add_epi64(c, _mm256_loadu_si256((const __m256i *)(p + 64)));
-		d = _mm256_add_epi64(d, _mm256_loadu_si256((const __m256i *)(p + 96)));
+	for (const char *end = p + quarter; p < end; p += 64) {
+		for (int half = 0; half < 64; half += 32) {
+			a = _mm256_add_epi64(a, _mm256_loadu_si256((const __m256i *)(p + half)));
+			b = _mm256_add_epi64(b, _mm256_loadu_si256((const __m256i *)(p + quarter + half)));
+			c = _mm256_add_epi64(c, _mm256_loadu_si256((const __m256i *)(p + 2 * quarter + half)));
+			d = _mm256_add_epi64(d, _mm256_loadu_si256((const __m256i *)(p + 3 * quarter + half)));
+		}
 	}
 	a = _mm256_add_epi64(_mm256_add_epi64(a, b), _mm256_add_epi64(c, d));
 	sink += (float)_mm256_extract_epi64(a, 0) + (float)_mm256_extract_epi64(a, 3);
