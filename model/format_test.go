@@ -84,6 +84,20 @@ func TestFormatsAreAsCloseAsTheirBits(t *testing.T) {
 	}
 }
 
+// TestASavedModelKeepsAHeadThatIsWTE: config.json says that nothing is tied, and the file has wte twice.
+func TestASavedModelKeepsAHeadThatIsWTE(t *testing.T) {
+	o := fixture.Options{Untied: true}
+	m, err := spoil(t, o, func(ts tensors) tensors {
+		wte := slices.IndexFunc(ts, func(x weights.Tensor) bool { return x.Name == "wte.weight" })
+		return change("lm_head.weight", func(x *weights.Tensor) { x.Data = ts[wte].Data })(ts)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved := save(t, m, fixture.Config(o))
+	sameBits(t, "saved", eval(t, saved.NewSession(), 3, 1, 4), eval(t, m.NewSession(), 3, 1, 4))
+}
+
 func TestAQuantizedFileIsOnlyWhatItIs(t *testing.T) {
 	config, file := fixture.Checkpoint(fixture.Options{})
 	q8 := newModel(t, config, file, model.Options{Format: "q8"})

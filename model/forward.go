@@ -63,7 +63,7 @@ func (e *evaluation) block(w *kernels.Worker, layer int) bool {
 		return false
 	}
 	kernels.Linear(w, e.qkv, e.norm, n, &b.cAttn.weight, b.cAttn.bias)       // [rows, n_embd] -> [rows, 3*n_embd]
-	attention.Attend(w, e.heads, at, at, b.scale)                            // [rows, 3*n_embd] -> [rows, n_embd]
+	attention.Attend(w, e.heads, at, at, b.scale)                            // qkv -> norm: [rows, 3*n_embd] -> [rows, n_embd]
 	kernels.Linear(w, e.sum, e.norm, n, &b.attnProj.weight, b.attnProj.bias) // [rows, n_embd] -> [rows, n_embd]
 
 	kernels.AddLayerNorm(w, e.norm, e.x, e.sum, n, b.ln2.gain, b.ln2.bias, eps) // x += sum; [rows, n_embd]

@@ -43,7 +43,7 @@ func (m *Model) tensors() []weights.Tensor {
 		layer(h+"mlp.c_proj", &b.mlpProj)
 	}
 	ln("ln_f", p.lnF)
-	if p.head != &p.wte {
+	if p.head != &p.wte || !c.TieWordEmbeddings { // a config that ties nothing wants a head in the file, even one that is wte
 		ts = append(ts, matrixTensor(headNames[0], p.head))
 	}
 	return ts

@@ -31,7 +31,7 @@ tasks are left out.
 }
 
 // companions are the files beside the weights that are copied along.
-var companions = []string{"vocab.json", "merges.txt", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "generation_config.json"}
+var companions = []string{"vocab.json", "merges.txt", "added_tokens.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "generation_config.json"}
 
 func (c *quantizeCommand) Run(a *app) error {
 	if a.Dtype == "auto" {
