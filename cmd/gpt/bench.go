@@ -34,7 +34,8 @@ type benchEngineCommand struct {
 func (c *benchEngineCommand) Help() string {
 	return `Measures, in turn and several times, what this machine can do (reading memory, multiplying and adding) and what the
 engine makes of it, on as many threads as --threads says. Each ratio is what was reached over the limit measured
-beside it. Decoding must read every weight for each token, so the memory bounds it; a prompt is bounded by arithmetic.
+beside it. Decoding must read every weight for each token, so the memory bounds it; a prompt is bounded by arithmetic. Decoding
+begins with an empty session; the line on contexts says what a long past adds.
 Starting up is a process of its own, from exec to its first token.
 
   gpt bench

@@ -94,7 +94,7 @@ func (b *meter) median(name string) float64 { return median(b.rounds[name]) }
 // round measures everything once, each beside the limit that bounds it.
 func (b *meter) round(c model.Config) error {
 	read := b.readBandwidth()
-	s, err := b.prefilled(b.PromptTokens)
+	s, err := b.prefilled(1)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (b *meter) round(c model.Config) error {
 	b.add("prefill", took)
 	b.add("prefill ratio", prefillFlops(c, b.PromptTokens)/took/peak)
 
-	many, err := b.decodeBatch(s)
+	many, err := b.decodeBatch()
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,9 @@ func (b *meter) round(c model.Config) error {
 	b.add("batch speedup", float64(b.Batch)*one/many)
 
 	early, late := contexts(c)
-	s.Truncate(min(early, s.Len()))
+	if s, err = b.prefilled(early); err != nil {
+		return err
+	}
 	at50, err := b.decode(s, 16)
 	if err != nil {
 		return err
@@ -226,13 +228,17 @@ func (b *meter) decode(s *model.Session, n int) (float64, error) {
 	return median(times), nil
 }
 
-// decodeBatch forks a session, appends a token to each fork in one Eval, again and again, and returns the median time of one Eval.
-func (b *meter) decodeBatch(s *model.Session) (float64, error) {
+// decodeBatch appends a token to each of several sessions in one Eval, again and again, and returns the median time of one Eval.
+func (b *meter) decodeBatch() (float64, error) {
 	batch := make([]model.Input, b.Batch)
 	for i := range batch {
-		batch[i] = model.Input{Session: s.Fork(b.PromptTokens), Tokens: b.prompt[i : i+1]}
+		s, err := b.prefilled(1)
+		if err != nil {
+			return 0, err
+		}
+		batch[i] = model.Input{Session: s, Tokens: b.prompt[i : i+1]}
 	}
-	times := make([]float64, min(16, b.GenTokens))
+	times := make([]float64, b.GenTokens)
 	for i := range times {
 		start := time.Now()
 		if err := b.eval(batch...); err != nil {

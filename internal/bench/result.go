@@ -28,7 +28,7 @@ type Limits struct {
 	FMAGFlops float64 `json:"fma_gflops"` // 10⁹ float32 operations a second, two to each fused multiply-add
 }
 
-// Decode is one session, a token at a time.
+// Decode is one session, a token at a time from its beginning: Context says what a longer past costs.
 type Decode struct {
 	MSPerToken float64 `json:"ms_per_token"`
 	GBPerToken float64 `json:"gb_per_token"` // weights read
@@ -43,7 +43,7 @@ type Prefill struct {
 	Ratio  float64 `json:"ratio"`  // of the FMA peak
 }
 
-// Batch is several sessions, a token of each in one Eval.
+// Batch is several sessions, a token of each in one Eval, from their beginning too.
 type Batch struct {
 	Sessions     int     `json:"sessions"`
 	TokensPerSec float64 `json:"tokens_per_s"`
