@@ -3,7 +3,8 @@
 //
 //	[ScaledDotProduct]                     softmax(q·kᵀ/√d + mask)·v, on plain slices
 //	[NewGPT2], [NewTorch], [NewEinsum],    multi-head attention with its projections, by the layout of its parameters:
-//	[NewFullWidth], [NewHead], [NewReduced]   a [Layer], whose methods are Self, Forward, Next and Linear
+//	[NewFullWidth], [NewHead], [NewHeads], a [Layer], whose methods are Self, Forward, Next, Linear and NextLinear
+//	[NewReduced]
 //	[Cache]                                keys and values so far: causal attention token by token
 //	[Linear], [LinearState]                φ(q)·(φ(k)ᵀ·v), whose cost grows with the tokens and not with their square
 //	[Attend]                               what all softmax attention comes down to, inside a team: the model calls it too

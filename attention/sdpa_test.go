@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"picogpt/attention"
@@ -246,5 +247,23 @@ func rows(x []float32, tokens, dim, from, n int) []float32 {
 func putRows(dst, y []float32, tokens, dim, from, n int) {
 	for ; len(dst) > 0; dst, y = dst[tokens*dim:], y[n*dim:] {
 		copy(dst[from*dim:], y[:n*dim])
+	}
+}
+
+// Without the weights nothing of the size of queries × keys is made.
+func TestMemoryGrowsWithTokens(t *testing.T) {
+	team := newTeam(t, 2, "")
+	taken := func(tokens int) uint64 {
+		s := attention.Sizes{Batch: 1, Heads: 1, Queries: tokens, Keys: tokens, KeyDim: 4, ValueDim: 4}
+		p, dst := newProblem(rand.New(rand.NewPCG(15, 16)), s, attention.Options{}), make([]float32, tokens*4)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		attention.ScaledDotProduct(team, dst, p.q, p.k, p.v, s, p.Options)
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	taken(1024) // the workers' memory, once
+	if n := taken(4096); n > 4096*64*4 {
+		t.Errorf("4096 tokens take %d bytes, want at most 64 numbers for each", n)
 	}
 }
