@@ -18,6 +18,7 @@ type Layer struct {
 	scale             float32
 	reduce            []projection // [width, reduced] for each head, or none
 	query, key, value []projection // [width, heads·dim], or, where the heads reduce, [reduced, dim] for each
+	all               *projection  // the three side by side, for one input: it is packed once; nil where the heads reduce
 	output            *projection  // [heads·dv, width], or nil
 	scratch           sync.Pool    // of *workspace
 }
@@ -55,14 +56,12 @@ func (l *Layer) Forward(team *kernels.Team, dst, query, key, value []float32, ba
 	}
 	s := l.workspace()
 	defer l.release(s)
-	s.reserve(l, batch, queries, keys)
+	s.reserve(l, batch, queries, keys, same(query, key) && same(key, value))
 	s.call.prepare(team, Sizes{batch, l.heads, queries, keys, l.dk, l.dv}, o, &s.packing)
-	s.call.q, s.call.k, s.call.v = l.view(s.q, queries, l.dk), l.view(s.k, keys, l.dk), l.view(s.v, keys, l.dv)
+	s.call.q, s.call.k, s.call.v = s.qHeads, s.kHeads, s.vHeads
 	s.call.out = byRow(l.context(s, dst), l.heads, queries, l.dv)
 	team.Run(func(w *kernels.Worker) {
-		l.project(w, s.q, query, s.reduced, batch*queries, l.query)
-		l.project(w, s.k, key, s.reduced, batch*keys, l.key)
-		l.project(w, s.v, value, s.reduced, batch*keys, l.value)
+		l.project(w, s, query, key, value, batch*queries, batch*keys)
 		s.call.run(w)
 		l.unify(w, dst, s, batch*queries)
 	})
@@ -75,12 +74,10 @@ func (l *Layer) Next(team *kernels.Team, dst, x []float32, batch, tokens int, c 
 	l.fits("cache", c.batch, c.heads, c.dk, c.dv, batch)
 	s := l.workspace()
 	defer l.release(s)
-	s.reserve(l, batch, tokens, tokens)
-	c.prepare(byRow(l.context(s, dst), l.heads, tokens, l.dv), l.view(s.q, tokens, l.dk), l.view(s.k, tokens, l.dk), l.view(s.v, tokens, l.dv), tokens)
+	s.reserve(l, batch, tokens, tokens, true)
+	c.prepare(byRow(l.context(s, dst), l.heads, tokens, l.dv), s.qHeads, s.kHeads, s.vHeads, tokens)
 	team.Run(func(w *kernels.Worker) {
-		l.project(w, s.q, x, s.reduced, batch*tokens, l.query)
-		l.project(w, s.k, x, s.reduced, batch*tokens, l.key)
-		l.project(w, s.v, x, s.reduced, batch*tokens, l.value)
+		l.project(w, s, x, x, x, batch*tokens, batch*tokens)
 		Attend(w, c.sequences, 0, 0, l.scale)
 		l.unify(w, dst, s, batch*tokens)
 	})
@@ -92,15 +89,13 @@ func (l *Layer) Linear(team *kernels.Team, dst, query, key, value []float32, bat
 	l.check(dst, query, key, value, batch, queries, keys)
 	s := l.workspace()
 	defer l.release(s)
-	s.reserve(l, batch, queries, keys)
+	s.reserve(l, batch, queries, keys, same(query, key) && same(key, value))
 	c := &s.linear
 	c.prepare(team, Sizes{batch, l.heads, queries, keys, l.dk, l.dv}, o, &s.linearMemory)
-	c.q, c.k, c.v = l.view(s.q, queries, l.dk), l.view(s.k, keys, l.dk), l.view(s.v, keys, l.dv)
+	c.q, c.k, c.v = s.qHeads, s.kHeads, s.vHeads
 	c.out = byRow(l.context(s, dst), l.heads, queries, l.dv)
 	team.Run(func(w *kernels.Worker) {
-		l.project(w, s.q, query, s.reduced, batch*queries, l.query)
-		l.project(w, s.k, key, s.reduced, batch*keys, l.key)
-		l.project(w, s.v, value, s.reduced, batch*keys, l.value)
+		l.project(w, s, query, key, value, batch*queries, batch*keys)
 		c.run(w)
 		l.unify(w, dst, s, batch*queries)
 	})
@@ -112,13 +107,11 @@ func (l *Layer) NextLinear(team *kernels.Team, dst, x []float32, batch, tokens i
 	l.fits("state", state.batch, state.heads, state.dk, state.dv, batch)
 	s := l.workspace()
 	defer l.release(s)
-	s.reserve(l, batch, tokens, tokens)
+	s.reserve(l, batch, tokens, tokens, true)
 	state.prepare(team, byRow(l.context(s, dst), l.heads, tokens, l.dv),
-		l.view(s.q, tokens, l.dk), l.view(s.k, tokens, l.dk), l.view(s.v, tokens, l.dv), tokens)
+		s.qHeads, s.kHeads, s.vHeads, tokens)
 	team.Run(func(w *kernels.Worker) {
-		l.project(w, s.q, x, s.reduced, batch*tokens, l.query)
-		l.project(w, s.k, x, s.reduced, batch*tokens, l.key)
-		l.project(w, s.v, x, s.reduced, batch*tokens, l.value)
+		l.project(w, s, x, x, x, batch*tokens, batch*tokens)
 		state.run(w)
 		l.unify(w, dst, s, batch*tokens)
 	})
@@ -141,9 +134,19 @@ func (l *Layer) check(dst, query, key, value []float32, batch, queries, keys int
 	check("dst [batch queries out_width]", len(dst), batch, queries, l.OutWidth())
 }
 
-// project sets dst to the projections of rows of x: [rows, heads·dim], or, where the heads reduce x first, [heads, rows, dim]. Every
-// worker calls it; it ends with a barrier.
-func (l *Layer) project(w *kernels.Worker, dst, x, reduced []float32, rows int, p []projection) {
+// project computes the heads' queries, keys and values. Every worker calls it; it ends with a barrier.
+func (l *Layer) project(w *kernels.Worker, s *workspace, query, key, value []float32, queries, keys int) {
+	if s.self {
+		kernels.Linear(w, s.q, query, queries, &l.all.weight, l.all.bias) // [rows, width] -> [rows, heads·(2·dk + dv)]
+		return
+	}
+	l.projectOne(w, s.q, query, s.reduced, queries, l.query)
+	l.projectOne(w, s.k, key, s.reduced, keys, l.key)
+	l.projectOne(w, s.v, value, s.reduced, keys, l.value)
+}
+
+// projectOne sets dst to one of the projections of rows of x: [rows, heads·dim], or, where the heads reduce x first, [heads, rows, dim].
+func (l *Layer) projectOne(w *kernels.Worker, dst, x, reduced []float32, rows int, p []projection) {
 	if l.reduce == nil {
 		kernels.Linear(w, dst, x, rows, &p[0].weight, p[0].bias) // [rows, width] -> [rows, heads·dim]
 		return
@@ -156,13 +159,8 @@ func (l *Layer) project(w *kernels.Worker, dst, x, reduced []float32, rows int, 
 	}
 }
 
-// view is where the heads lie in what project gives; rows are those of one sequence.
-func (l *Layer) view(data []float32, rows, dim int) view {
-	if l.reduce == nil {
-		return byRow(data, l.heads, rows, dim)
-	}
-	return view{data, rows * dim, len(data) / l.heads, dim}
-}
+// same tells whether two inputs are one.
+func same(x, y []float32) bool { return len(x) == len(y) && (len(x) == 0 || &x[0] == &y[0]) }
 
 // context returns where the heads' results go, side by side: to dst, where nothing follows.
 func (l *Layer) context(s *workspace, dst []float32) []float32 {
@@ -181,11 +179,14 @@ func (l *Layer) unify(w *kernels.Worker, dst []float32, s *workspace, rows int) 
 
 // A workspace is the memory of one call, kept for the next.
 type workspace struct {
-	q, k, v, context, reduced []float32
-	call                      call
-	packing                   packing
-	linear                    linearCall
-	linearMemory              linearMemory
+	self                   bool      // one input: q holds queries, keys and values
+	q, k, v                []float32 // what project gives
+	qHeads, kHeads, vHeads view      // where the heads lie in it
+	context, reduced       []float32
+	call                   call
+	packing                packing
+	linear                 linearCall
+	linearMemory           linearMemory
 }
 
 func (l *Layer) workspace() *workspace {
@@ -201,14 +202,26 @@ func (l *Layer) release(s *workspace) {
 	l.scratch.Put(s)
 }
 
-func (s *workspace) reserve(l *Layer, batch, queries, keys int) {
-	s.q = grow(&s.q, batch*queries*l.heads*l.dk)
-	s.k = grow(&s.k, batch*keys*l.heads*l.dk)
-	s.v = grow(&s.v, batch*keys*l.heads*l.dv)
+// reserve makes room for a call. self says that queries, keys and values have one input.
+func (s *workspace) reserve(l *Layer, batch, queries, keys int, self bool) {
 	if l.output != nil {
 		s.context = grow(&s.context, batch*queries*l.heads*l.dv)
 	}
-	if l.reduce != nil {
+	dk, dv := l.heads*l.dk, l.heads*l.dv
+	if s.self = self && l.all != nil; s.self {
+		width := 2*dk + dv
+		s.q = grow(&s.q, batch*queries*width)
+		s.qHeads = view{s.q, queries * width, l.dk, width}
+		s.kHeads = view{s.q[min(dk, len(s.q)):], queries * width, l.dk, width}
+		s.vHeads = view{s.q[min(2*dk, len(s.q)):], queries * width, l.dv, width}
+		return
+	}
+	s.q, s.k, s.v = grow(&s.q, batch*queries*dk), grow(&s.k, batch*keys*dk), grow(&s.v, batch*keys*dv)
+	s.qHeads, s.kHeads, s.vHeads = byRow(s.q, l.heads, queries, l.dk), byRow(s.k, l.heads, keys, l.dk), byRow(s.v, l.heads, keys, l.dv)
+	if l.reduce != nil { // each head by itself
 		s.reduced = grow(&s.reduced, batch*max(queries, keys)*l.reduce[0].weight.Out)
+		s.qHeads = view{s.q, queries * l.dk, batch * queries * l.dk, l.dk}
+		s.kHeads = view{s.k, keys * l.dk, batch * keys * l.dk, l.dk}
+		s.vHeads = view{s.v, keys * l.dv, batch * keys * l.dv, l.dv}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"picogpt/attention"
@@ -120,5 +121,22 @@ func TestLayerIsShared(t *testing.T) {
 	}
 	for range 4 {
 		sameBits(t, "side by side", <-results, want)
+	}
+}
+
+// One input is projected at once; the bits are those of three equal inputs.
+func TestOneInputOrThree(t *testing.T) {
+	const batch, tokens, width = 2, 9, 24
+	r := rand.New(rand.NewPCG(49, 50))
+	x := randoms(r, batch*tokens*width)
+	team := newTeam(t, 2, "")
+	for name, l := range layers(r) {
+		one, three := make([]float32, batch*tokens*l.OutWidth()), make([]float32, batch*tokens*l.OutWidth())
+		l.Self(team, one, x, batch, tokens, attention.Options{})
+		l.Forward(team, three, x, slices.Clone(x), slices.Clone(x), batch, tokens, tokens, attention.Options{})
+		sameBits(t, name, three, one)
+		l.Linear(team, one, x, x, x, batch, tokens, tokens, attention.LinearOptions{})
+		l.Linear(team, three, slices.Clone(x), x, x, batch, tokens, tokens, attention.LinearOptions{})
+		sameBits(t, name+", linear", three, one)
 	}
 }

@@ -133,7 +133,7 @@ func newLayer(q, k, v projection, out *projection, heads int) *Layer {
 		panic(fmt.Sprintf("attention: %d heads of queries %d wide and values %d wide, want a divisor of both", heads, dk, dv))
 	}
 	return &Layer{heads: heads, width: q.weight.In, dk: dk / heads, dv: dv / heads, scale: headScale(dk / heads),
-		query: []projection{q}, key: []projection{k}, value: []projection{v}, output: out}
+		query: []projection{q}, key: []projection{k}, value: []projection{v}, all: sideBySide(q, k, v), output: out}
 }
 
 func headScale(dk int) float32 { return float32(1 / math.Sqrt(float64(dk))) }
@@ -158,6 +158,32 @@ func outIn(m []float32, in, out int, bias []float32) projection {
 	w := make([]float32, in*out)
 	kernels.Transpose(w, out, m, in, out, in)
 	return newProjection(w, in, out, bias)
+}
+
+// sideBySide is several projections of one input as one.
+func sideBySide(parts ...projection) *projection {
+	in, out, biased := parts[0].weight.In, 0, false
+	for _, p := range parts {
+		out += p.weight.Out
+		biased = biased || p.bias != nil
+	}
+	w, bias := make([]float32, 0, in*out), []float32(nil)
+	for i := range in {
+		for _, p := range parts {
+			n := p.weight.Out
+			w = append(w, p.weight.F32[i*n:(i+1)*n]...)
+		}
+	}
+	if biased {
+		bias = make([]float32, out)
+		at := 0
+		for _, p := range parts {
+			copy(bias[at:at+p.weight.Out], p.bias)
+			at += p.weight.Out
+		}
+	}
+	p := newProjection(w, in, out, bias)
+	return &p
 }
 
 func newProjection(w []float32, in, out int, bias []float32) projection {

@@ -75,7 +75,11 @@ func (p *Panels) PackRows(k int, src []float32, ld, n int) {
 	for j := 0; j < p.Cols; j += tileCols {
 		dst, ldp, cols := p.panel(j, k)
 		for i := range n {
-			copy(dst[i*ldp:i*ldp+cols], src[i*ld+j:])
+			if cols == tileCols {
+				*(*[tileCols]float32)(dst[i*ldp:]) = *(*[tileCols]float32)(src[i*ld+j:])
+			} else {
+				copy(dst[i*ldp:i*ldp+cols], src[i*ld+j:])
+			}
 		}
 	}
 }
