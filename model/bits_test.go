@@ -57,8 +57,12 @@ func TestSameBits(t *testing.T) {
 			for i, id := range ids {
 				want[i] = append([]float32(nil), eval(t, s, id)...)
 			}
+			teams := []int{1, 2, 7}
+			if testing.Short() {
+				teams = teams[1:2]
+			}
 			for _, kernel := range kernels.Variants() {
-				for _, threads := range []int{1, 2, 7} {
+				for _, threads := range teams {
 					t.Run(fmt.Sprintf("%s, %d threads", kernel, threads), func(t *testing.T) {
 						m := newModel(t, config, file, model.Options{Threads: threads, Kernel: kernel})
 						checkWhole(t, m, ids, want)
