@@ -89,7 +89,7 @@ func (p Picture) Page(w io.Writer) error {
 		return err
 	}
 	d := pageData{
-		Title: excerpt(p.Score.Text), Model: p.Model, Summary: summary(&p.Score), By: p.By,
+		Title: visible(excerpt(p.Score.Text), ""), Model: p.Model, Summary: summary(&p.Score), By: p.By,
 		RankNames: ByRank.Names(), SurprisalNames: BySurprisal.Names(),
 		Width: len(p.Score.Tokens), Histogram: histogram(&p.Score),
 		CSS: template.CSS(pageCSS), JS: template.JS(pageJS),
@@ -110,7 +110,7 @@ func (p Picture) Page(w io.Writer) error {
 		if strings.HasPrefix(piece.text, "\n") {
 			class += " feed" // drawn, for there to be something to point at
 		}
-		d.Pieces = append(d.Pieces, pagePiece{i, class, strings.ToValidUTF8(piece.text, "\uFFFD")})
+		d.Pieces = append(d.Pieces, pagePiece{i, class, visible(strings.ToValidUTF8(piece.text, "\uFFFD"), "\n\t")})
 	}
 	return t.Execute(w, d)
 }
@@ -132,7 +132,7 @@ func quoted(s string) string {
 	if !utf8.ValidString(s) {
 		return fmt.Sprintf("bytes % x", s)
 	}
-	return strings.NewReplacer(" ", "␣", "\n", "↵").Replace(visible(s))
+	return strings.NewReplacer(" ", "␣", "\n", "↵").Replace(visible(s, "\n"))
 }
 
 func excerpt(s string) string {

@@ -99,11 +99,12 @@ func inside(s string, i int) bool {
 	return false
 }
 
-// visible replaces what would move a terminal's cursor or change its state. Line feeds stay.
-func visible(s string) string {
+// visible replaces control characters: what would move a terminal's cursor or change its state, and what a page may not hold. Those of
+// keep stay.
+func visible(s, keep string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r == '\n':
+		case strings.ContainsRune(keep, r):
 			return r
 		case r < ' ':
 			return 0x2400 + r

@@ -157,6 +157,24 @@ func TestPageNeedsNothingBesidesItself(t *testing.T) {
 	}
 }
 
+func TestPageHoldsNoControlCharacters(t *testing.T) {
+	p := picture(t, "One\x00 two\x1b[31m\r\nthree\tfour\u009b </script><!-- \x7f\xff\x0c five", surprise.ByRank)
+	var b bytes.Buffer
+	if err := p.Page(&b); err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range b.String() {
+		if r != '\n' && r != '\t' && (r < ' ' || r >= 0x7f && r < 0xa0) {
+			t.Errorf("%q in %q", r, b.Bytes()[max(0, i-20):min(b.Len(), i+20)])
+		}
+	}
+	for _, want := range []string{">\t<", ">␍<", "four", "> &lt;/<", "<title>Surprise: One␀ two␛[31m three four\uFFFD &lt;/script&gt;"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+}
+
 func TestPageShowsEachToken(t *testing.T) {
 	p := picture(t, text, surprise.BySurprisal)
 	html := page(t, p)
@@ -166,7 +184,7 @@ func TestPageShowsEachToken(t *testing.T) {
 		shown += s[1]
 	}
 	unescape := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&#34;", `"`, "&amp;", "&")
-	if got := unescape.Replace(shown); got != text {
+	if got := unescape.Replace(shown); got != strings.NewReplacer("\x1b", "␛", "\u009b", "\uFFFD").Replace(text) {
 		t.Errorf("the page's text is %q", got)
 	}
 	raw := regexp.MustCompile(`(?s)<script id="data"[^>]*>(.*?)</script>`).FindStringSubmatch(html)

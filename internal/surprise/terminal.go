@@ -30,7 +30,7 @@ func (p Picture) Terminal(w io.Writer) error {
 		for i := piece.first; i <= piece.last; i++ {
 			level = max(level, p.By.Level(&p.Score.Tokens[i]))
 		}
-		for i, line := range strings.Split(visible(piece.text), "\n") {
+		for i, line := range strings.Split(visible(piece.text, "\n"), "\n") {
 			if i > 0 { // colour to the line's end would run to the terminal's edge
 				b.WriteString(coloured(level, "↵") + "\n")
 			}
