@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -108,6 +109,19 @@ func (g *globals) ownTokenizer() (*tokenizer.Tokenizer, error) {
 		return nil, noTokenizer(*g.Model, config.VocabSize)
 	}
 	return nil, nil
+}
+
+// An idTokenizer stands in where a checkpoint has no tokenizer and ids are given. A token's text is before and its number; without
+// before, nothing.
+type idTokenizer struct{ before string }
+
+func (idTokenizer) Encode(string) []int { return nil }
+
+func (t idTokenizer) Bytes(id int) ([]byte, error) {
+	if t.before == "" {
+		return nil, nil
+	}
+	return strconv.AppendInt([]byte(t.before), int64(id), 10), nil
 }
 
 func noTokenizer(path string, size int) error {

@@ -68,8 +68,8 @@ type taskRun struct {
 	bar     *bar
 }
 
-// start reads the source line by line: parse takes a line, and an error of it is reported by number.
-func (s *taskSource) start(a *app, parse func(line string) error) (*taskRun, error) {
+// start reads the source line by line: parse takes a line's object, and an error of it is reported by number.
+func (s *taskSource) start(a *app, parse func(o object, encodable func(text string) error) error) (*taskRun, error) {
 	if s.Limit < 0 || s.Batch < 0 {
 		return nil, usagef("--limit %d, --batch %d: want 0 or more", s.Limit, s.Batch)
 	}
@@ -77,19 +77,25 @@ func (s *taskSource) start(a *app, parse func(line string) error) (*taskRun, err
 	if err != nil {
 		return nil, err
 	}
-	r := &taskRun{app: a, source: *s, bar: newBar("examples")}
+	t, err := a.openTokenizer()
+	if err != nil {
+		return nil, err
+	}
+	r := &taskRun{app: a, source: *s, bar: newBar("examples"), tok: &textEncoder{Tokenizer: t}}
+	if s.File == "-" {
+		r.source.File = "stdin"
+	}
 	n := 0
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(strings.TrimPrefix(text, byteOrderMark)) {
 		if n++; s.Limit > 0 && n > s.Limit {
 			break
 		}
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		if !utf8.ValidString(line) {
-			err = errors.New("not UTF-8, which JSON must be")
-		} else {
-			err = parse(strings.TrimRight(line, "\r\n"))
+		o, err := parseObject([]byte(strings.TrimRight(line, "\r\n")))
+		if err == nil {
+			err = parse(o, t.Encodable)
 		}
 		if err != nil {
 			r.skip(n, err)
@@ -98,13 +104,8 @@ func (s *taskSource) start(a *app, parse func(line string) error) (*taskRun, err
 		r.lines = append(r.lines, n)
 	}
 	if len(r.lines) == 0 {
-		return nil, fmt.Errorf("%s: no examples", s.File)
+		return nil, fmt.Errorf("%s: no examples", r.source.File)
 	}
-	t, err := a.openTokenizer()
-	if err != nil {
-		return nil, err
-	}
-	r.tok = &textEncoder{Tokenizer: t}
 	r.bar.start = time.Now()
 	r.model, err = a.openModel()
 	return r, err
@@ -177,18 +178,18 @@ func percent(a eval.Accuracy) string {
 
 func (c *lambadaCommand) Run(a *app) error {
 	var texts []string
-	run, err := c.Source.start(a, func(line string) error {
-		var o struct {
-			Text *string `json:"text"`
+	run, err := c.Source.start(a, func(o object, encodable func(string) error) error {
+		text, err := o.text("text")
+		if err == nil && text == nil {
+			err = errors.New("want text")
 		}
-		if err := json.Unmarshal([]byte(line), &o); err != nil {
-			return fmt.Errorf("want a JSON object: %w", err)
+		if err == nil {
+			err = encodable(*text)
 		}
-		if o.Text == nil {
-			return errors.New("want text")
+		if err == nil {
+			texts = append(texts, *text)
 		}
-		texts = append(texts, *o.Text)
-		return nil
+		return err
 	})
 	if err != nil {
 		return err
@@ -213,8 +214,11 @@ func (c *lambadaCommand) Run(a *app) error {
 
 func (c *choiceCommand) Run(a *app) error {
 	var questions []eval.Question
-	run, err := c.Source.start(a, func(line string) error {
-		q, err := c.parse(line)
+	run, err := c.Source.start(a, func(o object, encodable func(string) error) error {
+		q, err := c.parse(o)
+		if err == nil {
+			err = encodable(q.Context + strings.Join(q.Choices, ""))
+		}
 		if err == nil {
 			questions = append(questions, q)
 		}
@@ -246,29 +250,30 @@ func (c *choiceCommand) Run(a *app) error {
 }
 
 // parse reads one question.
-func (c *choiceCommand) parse(line string) (eval.Question, error) {
-	var o struct {
-		Context *string         `json:"context"`
-		Choices []string        `json:"choices"`
-		Answer  json.RawMessage `json:"answer"`
+func (c *choiceCommand) parse(o object) (eval.Question, error) {
+	before, errBefore := o.text("context")
+	choices, errChoices := list[string](o, "choices", "strings")
+	answer := o["answer"]
+	if err := joinErrors(errBefore, errChoices); err != nil {
+		return eval.Question{}, err
 	}
-	if err := json.Unmarshal([]byte(line), &o); err != nil {
-		return eval.Question{}, fmt.Errorf("want a JSON object: %w", err)
-	}
-	if o.Context == nil || len(o.Choices) == 0 || o.Answer == nil {
+	if before == nil || len(choices) == 0 || answer == nil || string(answer) == "null" {
 		return eval.Question{}, errors.New("want context, choices and answer")
 	}
-	q := eval.Question{Context: *o.Context, Answer: -1}
+	q := eval.Question{Context: *before, Answer: -1}
 	var text string
-	if json.Unmarshal(o.Answer, &text) != nil {
-		if err := json.Unmarshal(o.Answer, &q.Answer); err != nil {
-			return q, fmt.Errorf("answer: want a number or one of the choices, found %s", quoteShort(string(o.Answer)))
+	if json.Unmarshal(answer, &text) != nil {
+		if err := json.Unmarshal(answer, &q.Answer); err != nil {
+			return q, fmt.Errorf("answer: want a number or one of the choices, found %s", quoteShort(string(answer)))
 		}
-		if q.Answer < 0 || q.Answer >= len(o.Choices) {
-			return q, fmt.Errorf("answer: %d, want 0 to %d", q.Answer, len(o.Choices)-1)
+		if q.Answer < 0 || q.Answer >= len(choices) {
+			return q, fmt.Errorf("answer: %d, want 0 to %d", q.Answer, len(choices)-1)
 		}
 	}
-	for i, choice := range o.Choices {
+	for i, choice := range choices {
+		if choice == "" {
+			return q, fmt.Errorf("choice %d: empty", i)
+		}
 		if q.Answer < 0 && choice == text {
 			q.Answer = i
 		}

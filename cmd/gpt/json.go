@@ -1,11 +1,15 @@
 package main
 
-// JSON as commands print it: one value a line, and < as it is.
+// JSON as commands print it: one value a line, and < as it is; and as they read it, an object a line.
 
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
+	"slices"
+	"unicode/utf8"
 )
 
 // marshalLine is a value as one line of JSON.
@@ -34,3 +38,55 @@ func number(x float64) *float64 {
 	}
 	return &x
 }
+
+// An object is a JSON object of somebody's file. Its keys are as they stand there: Text is not text. Of equal ones the last counts.
+type object map[string]json.RawMessage
+
+func parseObject(line []byte) (object, error) {
+	if !utf8.Valid(line) {
+		return nil, errors.New("not UTF-8, which JSON must be")
+	}
+	var o object
+	err := json.Unmarshal(line, &o)
+	var other *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &other):
+		return nil, fmt.Errorf("want a JSON object: found %s", other.Value)
+	case err != nil:
+		return nil, fmt.Errorf("want a JSON object: %w", err)
+	case o == nil:
+		return nil, errors.New("want a JSON object: found null")
+	}
+	return o, nil
+}
+
+// text returns the string of that key, nil where there is none or null.
+func (o object) text(key string) (s *string, err error) {
+	if v, ok := o[key]; ok && json.Unmarshal(v, &s) != nil {
+		return nil, fmt.Errorf("%s: want a string", key)
+	}
+	return s, nil
+}
+
+// list returns the array of that key, nil where there is none or null. want says what it is to hold.
+func list[T any](o object, key, want string) ([]T, error) {
+	v, ok := o[key]
+	if !ok {
+		return nil, nil
+	}
+	var items []*T // null is no T, and not its zero value
+	if json.Unmarshal(v, &items) != nil || slices.Contains(items, nil) {
+		return nil, fmt.Errorf("%s: want an array of %s", key, want)
+	}
+	if items == nil {
+		return nil, nil
+	}
+	values := make([]T, len(items))
+	for i, item := range items {
+		values[i] = *item
+	}
+	return values, nil
+}
+
+// byteOrderMark is what some editors put before a file's first line.
+const byteOrderMark = "\uFEFF"

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,8 +31,8 @@ type scoreCommand struct {
 }
 
 func (c *scoreCommand) Help() string {
-	return `An object on a line of input has text, or context and continuation, or tokens (ids); its id, if it has one, comes back.
-An object of output has line, tokens (ids), text, offsets (where each token is in text), logprobs (in nats), ranks (how
+	return `An object on a line of input has text, or context and continuation, or tokens (ids, which need no tokenizer); its id,
+if it has one, comes back. An object of output has line, tokens (ids), text, offsets (where each token is in text), logprobs (in nats), ranks (how
 many ids have a greater logit), entropies, sum_logprob, mean_logprob, greedy (each token is the likeliest), and with --top K
 top: K alternatives for each token. The first token of a text has nothing before it: null, unless --bos is given.
 
@@ -61,6 +62,9 @@ func (c *scoreCommand) Run(a *app) error {
 		return err
 	}
 	defer in.close()
+	if c.Out != nil && in.reads(a, *c.Out) {
+		return usagef("--out %s: that is the input", *c.Out)
+	}
 	out, done, err := c.create(a)
 	if err != nil {
 		return err
@@ -108,6 +112,9 @@ func lastResult(f *os.File) (done int, err error) {
 		if err != nil && err != io.EOF {
 			return 0, err
 		}
+		if begin := []byte(`{"line":`); err == io.EOF && !bytes.HasPrefix(line, begin) && !bytes.HasPrefix(begin, line) {
+			return 0, fmt.Errorf("%q after line %d: want what gpt score writes", short(line), done)
+		}
 		var result struct {
 			Line int `json:"line"`
 		}
@@ -137,6 +144,11 @@ func short(line []byte) string {
 // score runs the requests and writes the results, both in the order of the lines.
 func (c *scoreCommand) score(a *app, in *scoreInput, out io.Writer) error {
 	t, err := a.openTokenizer()
+	var e eval.Tokenizer = &textEncoder{Tokenizer: t, special: c.Special}
+	if in.encodable = func(text string) error { return t.Encodable(text) }; in.jsonl && errors.Is(err, errNoTokenizer) {
+		missing := err
+		e, in.encodable, err = idTokenizer{}, func(string) error { return missing }, nil
+	}
 	if err != nil {
 		return err
 	}
@@ -154,8 +166,7 @@ func (c *scoreCommand) score(a *app, in *scoreInput, out io.Writer) error {
 	}
 	defer a.endProgress()
 	start, tokens := time.Now(), 0
-	e := &textEncoder{Tokenizer: t, special: c.Special}
-	w := scoreWriter{command: c, tok: t, out: out, bar: bar}
+	w := scoreWriter{command: c, tok: e, out: out, bar: bar}
 	o := eval.ScoreOptions{BOS: c.BOS, Top: c.Top, Batch: c.Batch}
 	for s, err := range eval.Score(ctx, m, e, in.requests, o) {
 		var bad *eval.RequestError

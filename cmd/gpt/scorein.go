@@ -11,7 +11,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"unicode/utf8"
 
 	"picogpt/eval"
 )
@@ -26,6 +25,8 @@ type scoreInput struct {
 	r     *bufio.Reader
 	file  *os.File // to be closed
 	jsonl bool
+
+	encodable func(text string) error // says why a text has no tokens
 
 	done     int         // lines up to here have results already
 	line     int         // the last one read
@@ -68,6 +69,7 @@ func (c *scoreCommand) input(a *app) (*scoreInput, error) {
 
 func beginsObject(r *bufio.Reader) bool {
 	b, _ := r.Peek(512)
+	b = bytes.TrimPrefix(b, []byte(byteOrderMark))
 	return bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("{"))
 }
 
@@ -77,12 +79,29 @@ func (in *scoreInput) close() {
 	}
 }
 
+// reads reports whether the input is the file of that name.
+func (in *scoreInput) reads(a *app, name string) bool {
+	f := in.file
+	if f == nil && in.r != nil {
+		f = a.stdin
+	}
+	if f == nil {
+		return false
+	}
+	mine, err := f.Stat()
+	other, e := os.Stat(name)
+	return err == nil && e == nil && other.Mode().IsRegular() && os.SameFile(mine, other)
+}
+
 // requests are the lines that can be read, for eval.Score, which reads ahead. Those that cannot wait in open for their turn.
 func (in *scoreInput) requests(yield func(eval.Request) bool) {
 	if in.text != nil {
 		if in.line = 1; in.done < 1 {
-			in.open = append(in.open, openInput{line: 1})
-			yield(eval.Request{Text: *in.text})
+			o := openInput{line: 1, err: in.encodable(*in.text)}
+			in.open = append(in.open, o)
+			if o.err == nil {
+				yield(eval.Request{Text: *in.text})
+			}
 		}
 		return
 	}
@@ -91,7 +110,9 @@ func (in *scoreInput) requests(yield func(eval.Request) bool) {
 		if err == io.EOF {
 			return
 		}
-		in.line++
+		if in.line++; in.line == 1 && in.jsonl {
+			line = bytes.TrimPrefix(line, []byte(byteOrderMark))
+		}
 		if in.line <= in.done {
 			continue
 		}
@@ -108,6 +129,9 @@ func (in *scoreInput) requests(yield func(eval.Request) bool) {
 			continue
 		default:
 			r, o.id, o.err = parseRequest(line)
+		}
+		if o.err == nil && r.Tokens == nil {
+			o.err = in.encodable(r.Context + r.Text)
 		}
 		in.open = append(in.open, o)
 		if o.err == nil && !yield(r) {
@@ -141,32 +165,30 @@ func (in *scoreInput) readLine() (line []byte, err error) {
 	}
 }
 
-// parseRequest reads one object.
+// parseRequest reads one object. Its id is there even if the rest is no request.
 func parseRequest(line []byte) (r eval.Request, id json.RawMessage, err error) {
-	if !utf8.Valid(line) {
-		return r, nil, errors.New("not UTF-8, which JSON must be")
+	o, err := parseObject(line)
+	if err != nil {
+		return r, nil, err
 	}
-	var o struct {
-		ID           json.RawMessage `json:"id"`
-		Text         *string         `json:"text"`
-		Context      *string         `json:"context"`
-		Continuation *string         `json:"continuation"`
-		Tokens       []int           `json:"tokens"`
+	text, errText := o.text("text")
+	before, errBefore := o.text("context")
+	after, errAfter := o.text("continuation")
+	tokens, errTokens := list[int](o, "tokens", "whole numbers")
+	if err = joinErrors(errText, errBefore, errAfter, errTokens); err != nil {
+		return r, o["id"], err
 	}
-	if err := json.Unmarshal(line, &o); err != nil {
-		return r, nil, fmt.Errorf("want a JSON object: %w", err)
-	}
-	switch pair := o.Context != nil && o.Continuation != nil; {
-	case pair && o.Text == nil && o.Tokens == nil:
-		r = eval.Request{Context: *o.Context, Text: *o.Continuation, Pair: true}
-	case o.Text != nil && o.Tokens == nil && o.Context == nil && o.Continuation == nil:
-		r.Text = *o.Text
-	case o.Tokens != nil && o.Text == nil && o.Context == nil && o.Continuation == nil:
-		r.Tokens = o.Tokens
+	switch pair := before != nil && after != nil; {
+	case pair && text == nil && tokens == nil:
+		r = eval.Request{Context: *before, Text: *after, Pair: true}
+	case text != nil && tokens == nil && before == nil && after == nil:
+		r.Text = *text
+	case tokens != nil && text == nil && before == nil && after == nil:
+		r.Tokens = tokens
 	default:
 		err = errors.New("want text, or context and continuation, or tokens")
 	}
-	return r, o.ID, err
+	return r, o["id"], err
 }
 
 // answer writes the result of the oldest request, and of the broken lines before it.

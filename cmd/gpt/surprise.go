@@ -43,12 +43,15 @@ func (c *surpriseCommand) Run(a *app) error {
 	if !p.asText && p.ids == nil {
 		return hinted{usagef("no text"), "give a text as an argument, with --file, or through a pipe"}
 	}
-	t, err := a.openTokenizer()
-	if err != nil {
+	own, err := a.openTokenizer()
+	var t eval.Tokenizer = own
+	switch {
+	case !p.asText && errors.Is(err, errNoTokenizer):
+		t = idTokenizer{before: " "}
+	case err != nil:
 		return err
-	}
-	if p.asText {
-		if err := p.encode(t, c.Text.Special); err != nil {
+	case p.asText:
+		if err := p.encode(own, c.Text.Special); err != nil {
 			return err
 		}
 	}
@@ -56,7 +59,7 @@ func (c *surpriseCommand) Run(a *app) error {
 		b, _ := t.Bytes(id) // a row beyond the vocabulary has no text
 		return string(b)
 	}}
-	picture.Score, err = c.score(a, eval.Request{Tokens: p.ids}, &textEncoder{Tokenizer: t})
+	picture.Score, err = c.score(a, eval.Request{Tokens: p.ids}, t)
 	if err != nil {
 		return err
 	}
