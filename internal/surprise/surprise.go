@@ -99,8 +99,8 @@ func inside(s string, i int) bool {
 	return false
 }
 
-// visible replaces control characters: what would move a terminal's cursor or change its state, and what a page may not hold. Those of
-// keep stay.
+// visible replaces control characters: what would move a terminal's cursor or change its state, what a page may not hold, and what
+// would turn the rest of the text around. Those of keep stay.
 func visible(s, keep string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -110,7 +110,7 @@ func visible(s, keep string) string {
 			return 0x2400 + r
 		case r == 0x7f:
 			return 0x2421
-		case r >= 0x80 && r < 0xa0:
+		case r >= 0x80 && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069: // the latter turn the direction of what follows
 			return utf8.RuneError
 		}
 		return r

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"regexp"
 	"strconv"
@@ -154,6 +155,23 @@ func TestPageNeedsNothingBesidesItself(t *testing.T) {
 	}
 	if strings.Contains(html, "<b>a") {
 		t.Error("the text's own tags got through")
+	}
+}
+
+func TestTextDoesNotTurnWhatFollows(t *testing.T) {
+	p := picture(t, "One \u202edlo\u202c \u2067dog\u2069 and שלום", surprise.ByRank)
+	draw := map[string]func(io.Writer) error{"page": p.Page, "terminal": p.Terminal}
+	for name, f := range draw {
+		var b bytes.Buffer
+		if err := f(&b); err != nil {
+			t.Fatal(err)
+		}
+		if i := strings.IndexAny(b.String(), "\u202e\u202c\u2067\u2069"); i >= 0 {
+			t.Errorf("%s: %q", name, b.String()[max(0, i-20):i+20])
+		}
+		if name == "page" && !strings.Contains(b.String(), "\uFFFD") || !strings.Contains(b.String(), "ש") {
+			t.Errorf("%s: the text is not there", name)
+		}
 	}
 }
 
