@@ -36,8 +36,12 @@ func (b *bar) String() string {
 	const width = 20
 	full := width * b.done / b.total
 	left := time.Duration(float64(b.total-b.done) / rate * float64(time.Second)).Round(time.Second)
-	return fmt.Sprintf("[%s%s] %d of %d %s, %.0f %s/s, %s left, %s", strings.Repeat("#", full), strings.Repeat(".", width-full),
-		b.done, b.total, b.unit, rate, b.unit, left, b.extra)
+	s := fmt.Sprintf("[%s%s] %d of %d %s, %.0f %s/s, %s left", strings.Repeat("#", full), strings.Repeat(".", width-full),
+		b.done, b.total, b.unit, rate, b.unit, left)
+	if b.extra != "" {
+		s += ", " + b.extra
+	}
+	return s
 }
 
 // noteDuring writes a line to stderr while b may be on the terminal.
