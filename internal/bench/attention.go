@@ -77,7 +77,7 @@ func MeasureAttention(ctx context.Context, o AttentionOptions) (*Attention, erro
 		return nil, err
 	}
 	defer team.Close()
-	b := &meter{Options: Options{Rounds: o.Rounds, Progress: o.Progress}, ctx: ctx, team: team, flops: make([]float64, team.Size()), rounds: map[string][]float64{}}
+	b := newMeter(ctx, team, Options{Rounds: o.Rounds, Progress: o.Progress})
 	r := &Attention{Threads: team.Size(), Kernel: team.Variant(), Rounds: o.Rounds, Width: attentionWidth}
 	for _, kind := range attentionKinds {
 		s := AttentionSeries{Name: kind.name}

@@ -49,10 +49,16 @@ type meter struct {
 	m    *model.Model
 	team *kernels.Team // as many workers as the model has
 	buf  []byte        // far larger than any cache
+	next int           // where in buf readMemory goes on
 
-	flops  []float64 // of each worker, for FMAPeak
-	prompt []int
-	rounds map[string][]float64
+	iterations int       // of FMAPeak
+	flops      []float64 // of each worker, for FMAPeak
+	prompt     []int
+	rounds     map[string][]float64
+}
+
+func newMeter(ctx context.Context, team *kernels.Team, o Options) *meter {
+	return &meter{Options: o, ctx: ctx, team: team, iterations: 1 << 10, flops: make([]float64, team.Size()), rounds: map[string][]float64{}}
 }
 
 // Measure runs a model through everything but starting up, which takes a process (see StartUp).
@@ -64,7 +70,8 @@ func Measure(ctx context.Context, m *model.Model, o Options) (*Result, error) {
 		return nil, err
 	}
 	defer team.Close()
-	b := &meter{Options: o, ctx: ctx, m: m, team: team, flops: make([]float64, team.Size()), rounds: map[string][]float64{}}
+	b := newMeter(ctx, team, o)
+	b.m = m
 	b.prompt = make([]int, max(o.PromptTokens, c.Positions))
 	for i := range b.prompt {
 		b.prompt[i] = (i*7919 + 11) % c.VocabSize
@@ -77,6 +84,7 @@ func Measure(ctx context.Context, m *model.Model, o Options) (*Result, error) {
 	for i := 0; i < len(b.buf); i += 4096 {
 		b.buf[i] = 1 // a page that was never written is all one page
 	}
+	b.multiply() // finds its number of iterations
 	for i := range o.Rounds {
 		o.Progress("round " + strconv.Itoa(i+1) + " of " + strconv.Itoa(o.Rounds))
 		if err := b.round(c); err != nil {
@@ -91,58 +99,76 @@ func (b *meter) add(name string, v float64) { b.rounds[name] = append(b.rounds[n
 
 func (b *meter) median(name string) float64 { return median(b.rounds[name]) }
 
-// round measures everything once, each beside the limit that bounds it.
+// round measures everything once. What is compared runs in turn, token by token, for a shared machine's speed changes from one
+// moment to the next.
 func (b *meter) round(c model.Config) error {
-	read := b.readBandwidth()
 	s, err := b.prefilled(1)
 	if err != nil {
 		return err
 	}
-	one, err := b.decode(s, b.GenTokens)
+	batch := make([]model.Input, b.Batch)
+	for i := range batch {
+		t, err := b.prefilled(1)
+		if err != nil {
+			return err
+		}
+		batch[i] = model.Input{Session: t, Tokens: b.prompt[i : i+1]}
+	}
+	took, err := b.inTurn(b.GenTokens, b.readMemory, b.token(s), func() error { return b.eval(batch...) })
 	if err != nil {
 		return err
 	}
-	read = max(read, b.readBandwidth())
+	read, one, many := readBytes/took[0], took[1], took[2]
 	b.add("read", read)
 	b.add("decode", one)
 	b.add("decode ratio", float64(b.m.Bytes())/one/read)
-
-	peak := b.fmaPeak()
-	took, err := b.timePrefill()
-	if err != nil {
-		return err
-	}
-	peak = max(peak, b.fmaPeak())
-	b.add("peak", peak)
-	b.add("prefill", took)
-	b.add("prefill ratio", prefillFlops(c, b.PromptTokens)/took/peak)
-
-	many, err := b.decodeBatch()
-	if err != nil {
-		return err
-	}
 	b.add("batch", many)
 	b.add("batch speedup", float64(b.Batch)*one/many)
 
-	early, late := contexts(c)
-	if s, err = b.prefilled(early); err != nil {
-		return err
-	}
-	at50, err := b.decode(s, 16)
+	var flops float64
+	took, err = b.inTurn(3, func() error { flops = b.multiply(); return nil }, b.prefill)
 	if err != nil {
 		return err
 	}
-	if s, err = b.prefilled(late); err != nil {
-		return err
-	}
-	at900, err := b.decode(s, 16)
+	b.add("peak", flops/took[0])
+	b.add("prefill", took[1])
+	b.add("prefill ratio", prefillFlops(c, b.PromptTokens)/took[1]/(flops/took[0]))
+
+	at50, at900 := contexts(c)
+	early, err := b.prefilled(at50)
 	if err != nil {
 		return err
 	}
-	b.add("at 50", at50)
-	b.add("at 900", at900)
-	b.add("context ratio", at900/at50)
+	late, err := b.prefilled(at900)
+	if err != nil {
+		return err
+	}
+	if took, err = b.inTurn(16, b.token(early), b.token(late)); err != nil {
+		return err
+	}
+	b.add("at 50", took[0])
+	b.add("at 900", took[1])
+	b.add("context ratio", took[1]/took[0])
 	return nil
+}
+
+// inTurn runs the steps one after the other, n times, and returns each one's median time in seconds.
+func (b *meter) inTurn(n int, steps ...func() error) ([]float64, error) {
+	times := make([][]float64, len(steps))
+	for range n {
+		for i, step := range steps {
+			start := time.Now()
+			if err := step(); err != nil {
+				return nil, err
+			}
+			times[i] = append(times[i], time.Since(start).Seconds())
+		}
+	}
+	medians := make([]float64, len(steps))
+	for i := range times {
+		medians[i] = median(times[i])
+	}
+	return medians, nil
 }
 
 // contexts are where decoding is measured early and late.
@@ -167,36 +193,38 @@ func prefillFlops(c model.Config, tokens int) float64 {
 	return 2*t*l*linear + 2*l*d*t*(t+1) + 2*float64(c.VocabSize)*d
 }
 
-// readBandwidth returns bytes a second, the best of a few passes.
-func (b *meter) readBandwidth() float64 {
-	best := 0.0
-	for range 5 {
-		start := time.Now()
-		b.team.Run(func(w *kernels.Worker) { kernels.ReadMemory(w, b.buf) })
-		best = max(best, float64(len(b.buf))/time.Since(start).Seconds())
-	}
-	return best
+// readBytes is how much one pass of readMemory reads: many times a cache, and a part of the buffer, so that the next pass finds nothing
+// in one.
+const readBytes = 1 << 27
+
+func (b *meter) readMemory() error {
+	part := b.buf[b.next : b.next+readBytes]
+	b.next = (b.next + readBytes) % len(b.buf)
+	b.team.Run(func(w *kernels.Worker) { kernels.ReadMemory(w, part) })
+	return nil
 }
 
-// fmaPeak returns operations a second, the best of a few runs of about 20 ms.
-func (b *meter) fmaPeak() float64 {
-	best, iterations := 0.0, 1<<10
-	for tries := 0; tries < 4; {
+// multiply multiplies and adds for 40 ms or so, and returns how many operations that was.
+func (b *meter) multiply() (operations float64) {
+	for {
 		start := time.Now()
-		b.team.Run(func(w *kernels.Worker) { b.flops[w.ID()] = kernels.FMAPeak(w, iterations) })
-		took := time.Since(start).Seconds()
-		if took < 0.02 {
-			iterations *= 2
-			continue
+		b.team.Run(func(w *kernels.Worker) { b.flops[w.ID()] = kernels.FMAPeak(w, b.iterations) })
+		if time.Since(start) > 40*time.Millisecond {
+			break
 		}
-		sum := 0.0
-		for _, f := range b.flops {
-			sum += f
-		}
-		best = max(best, sum/took)
-		tries++
+		b.iterations *= 2 // at first it is not known how many iterations take that long
 	}
-	return best
+	for _, f := range b.flops {
+		operations += f
+	}
+	return operations
+}
+
+// fmaPeak returns operations a second.
+func (b *meter) fmaPeak() float64 {
+	b.multiply()
+	start := time.Now()
+	return b.multiply() / time.Since(start).Seconds()
 }
 
 func (b *meter) eval(batch ...model.Input) error { return b.m.Eval(b.ctx, batch...) }
@@ -207,46 +235,14 @@ func (b *meter) prefilled(n int) (*model.Session, error) {
 	return s, b.eval(model.Input{Session: s, Tokens: b.prompt[:n]})
 }
 
-func (b *meter) timePrefill() (float64, error) {
-	s := b.m.NewSession()
-	start := time.Now()
-	err := b.eval(model.Input{Session: s, Tokens: b.prompt[:b.PromptTokens]})
-	return time.Since(start).Seconds(), err
+func (b *meter) prefill() error {
+	_, err := b.prefilled(b.PromptTokens)
+	return err
 }
 
-// decode appends n tokens one by one, and returns the median time of one.
-func (b *meter) decode(s *model.Session, n int) (float64, error) {
-	times, token := make([]float64, n), []int{0}
-	for i := range times {
-		token[0] = b.prompt[i]
-		start := time.Now()
-		if err := b.eval(model.Input{Session: s, Tokens: token}); err != nil {
-			return 0, err
-		}
-		times[i] = time.Since(start).Seconds()
-	}
-	return median(times), nil
-}
-
-// decodeBatch appends a token to each of several sessions in one Eval, again and again, and returns the median time of one Eval.
-func (b *meter) decodeBatch() (float64, error) {
-	batch := make([]model.Input, b.Batch)
-	for i := range batch {
-		s, err := b.prefilled(1)
-		if err != nil {
-			return 0, err
-		}
-		batch[i] = model.Input{Session: s, Tokens: b.prompt[i : i+1]}
-	}
-	times := make([]float64, b.GenTokens)
-	for i := range times {
-		start := time.Now()
-		if err := b.eval(batch...); err != nil {
-			return 0, err
-		}
-		times[i] = time.Since(start).Seconds()
-	}
-	return median(times), nil
+// token returns a step that appends one token to s.
+func (b *meter) token(s *model.Session) func() error {
+	return func() error { return b.eval(model.Input{Session: s, Tokens: b.prompt[:1]}) }
 }
 
 // memory decodes with one session in a process that has done nothing else, and looks at what that took.
