@@ -253,14 +253,17 @@ func (b *meter) memory(r *Result) error {
 	}
 	var before, after runtime.MemStats
 	allocs := make([]float64, b.GenTokens)
-	token := []int{1}
-	for i := range allocs {
-		runtime.ReadMemStats(&before)
-		if err := b.eval(model.Input{Session: s, Tokens: token}); err != nil {
-			return err
+	step := b.token(s)
+	for range 4 { // the last time counts: at first Go itself takes some memory for each processor's waiting goroutines
+		s.Truncate(b.PromptTokens)
+		for i := range allocs {
+			runtime.ReadMemStats(&before)
+			if err := step(); err != nil {
+				return err
+			}
+			runtime.ReadMemStats(&after)
+			allocs[i] = float64(after.Mallocs - before.Mallocs)
 		}
-		runtime.ReadMemStats(&after)
-		allocs[i] = float64(after.Mallocs - before.Mallocs)
 	}
 	r.AllocsPerToken = median(allocs)
 	debug.FreeOSMemory() // garbage of loading is not the session's
