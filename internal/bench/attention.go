@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -77,6 +78,7 @@ func MeasureAttention(ctx context.Context, o AttentionOptions) (*Attention, erro
 		return nil, err
 	}
 	defer team.Close()
+	defer debug.SetGCPercent(debug.SetGCPercent(10)) // a few large slices: collecting them at once is cheap, and peaks are what is live
 	b := newMeter(ctx, team, Options{Rounds: o.Rounds, Progress: o.Progress})
 	r := &Attention{Threads: team.Size(), Kernel: team.Variant(), Rounds: o.Rounds, Width: attentionWidth}
 	for _, kind := range attentionKinds {
@@ -117,6 +119,7 @@ func (b *meter) attention(l workload) (AttentionPoint, error) {
 			return AttentionPoint{}, err
 		}
 		peak := b.fmaPeak()
+		runtime.GC() // one round's garbage is not the next one's memory
 		took := shortest(run)
 		peak = max(peak, b.fmaPeak())
 		b.add("peak", peak)
