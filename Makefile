@@ -1,12 +1,15 @@
 # The commands of this project, each one line to copy. CI runs .ci/run.
 
-.PHONY: build test race fuzz bench lint
+.PHONY: build test long race fuzz bench lint
 
 build: ## one static binary: ./gpt
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o gpt ./cmd/gpt
 
 test: ## everything that needs no other machine
 	go test ./...
+
+long: ## the exhaustive runs: every case where test takes a sample
+	go test -tags long -timeout 60m ./...
 
 race: ## what runs side by side, under the race detector
 	go test -race -short ./kernels ./model ./decode ./tokenizer ./eval ./attention
