@@ -27,8 +27,12 @@ const (
 
 // engine evaluates timelines, one a sample. It is a model's sessions, or a script in tests.
 type engine interface {
-	// eval makes timeline i hold its first keep tokens and then tokens, for each step, in one evaluation.
+	// eval makes timeline i hold its first keep tokens and then tokens, for each step, in one
+	// evaluation. It looks at the context, and after an error every timeline is as it was.
 	eval(ctx context.Context, steps []step) error
+	// undo makes every timeline hold what it held before the last eval. It may be called once after
+	// each.
+	undo()
 	// logits returns timeline i's [vocabulary] after its last token, nil if it has none at hand.
 	logits(i int) []float32
 }
@@ -123,20 +127,23 @@ func (s *stream) extend(id int) {
 	s.next = plan{keep: keep, tokens: s.context[keep:]}
 }
 
-// run yields tokens in rounds, one of each stream that is not done, and reports whether the caller wants more.
-// timeline i of e is streams[i]'s, with its logits at hand.
+// run yields tokens in rounds, one of each stream that is not done, and reports whether the caller
+// wants more. timeline i of e is streams[i]'s, with its logits at hand.
+//
+// Whenever a token is yielded its timeline holds all tokens but this one, and it still does when
+// run returns: the context is looked at by eval only, so that an evaluation that succeeded is
+// always followed by its token, and one whose token cannot be chosen is undone.
 func run(ctx context.Context, e engine, streams []*stream, yield func(Token, error) bool) bool {
 	steps := make([]step, 0, len(streams))
 	for {
-		if err := ctx.Err(); err != nil {
-			yield(Token{}, err)
-			return false
-		}
 		for i, s := range streams {
 			if s.done {
 				continue
 			}
 			t, err := s.choose(e.logits(i))
+			if err != nil {
+				e.undo()
+			}
 			if !yield(t, err) || err != nil {
 				return false
 			}
@@ -157,7 +164,8 @@ func run(ctx context.Context, e engine, streams []*stream, yield func(Token, err
 	}
 }
 
-// prefill makes timeline 0 of e hold the prompt, with logits at hand, and returns the plan that did.
+// prefill makes timeline 0 of e hold the prompt, with logits at hand, and returns the plan that
+// did.
 func prefill(ctx context.Context, e engine, l limits, held, prompt []int, o *Options) (plan, error) {
 	if err := o.check(); err != nil {
 		return plan{}, err
@@ -173,7 +181,7 @@ func prefill(ctx context.Context, e engine, l limits, held, prompt []int, o *Opt
 	}
 	if len(p.tokens) == 0 {
 		if len(e.logits(0)) > 0 {
-			return p, nil
+			return p, ctx.Err()
 		}
 		p.keep, p.tokens = len(held)-1, slices.Clone(held[len(held)-1:]) // a truncated session has tokens and no logits
 	}

@@ -16,6 +16,7 @@ type script struct {
 	evals     int // calls so far
 	evaluated int // tokens so far
 	fail      error
+	before    [][]int // the timelines before the last eval
 }
 
 func (s *script) eval(ctx context.Context, steps []step) error {
@@ -23,11 +24,18 @@ func (s *script) eval(ctx context.Context, steps []step) error {
 		return err
 	}
 	s.evals++
+	s.before = slices.Clone(s.timelines)
 	for _, st := range steps {
 		s.timelines[st.timeline] = append(s.timelines[st.timeline][:st.keep:st.keep], st.tokens...)
 		s.evaluated += len(st.tokens)
 	}
 	return nil
+}
+
+func (s *script) undo() {
+	if s.before != nil {
+		s.timelines, s.before = s.before, nil
+	}
 }
 
 func firstError(errs ...error) error {

@@ -11,14 +11,16 @@ import (
 	"picogpt/model"
 )
 
-// Generate appends prompt to session s and streams the tokens that follow, each as soon as it is chosen. The loop ends
-// with a token whose Finish says why, or with an error and no token: the options', the context's, the model's.
-// An empty prompt goes on from what the session holds; if that is nothing, from the config's bos_token_id, else its
-// eos_token_id.
+// Generate appends prompt to session s and streams the tokens that follow, each as soon as it is
+// chosen. The loop ends with a token whose Finish says why, or with an error and no token: the
+// options', the context's, the model's. An empty prompt goes on from what the session holds; if
+// that is nothing, from the config's bos_token_id, else its eos_token_id.
 //
-// Leave the session alone until the loop ends. Then, and after a break, it holds the prompt and every new token but the
-// last, which is chosen and not yet evaluated. To go on from there, give that token's ID as the prompt. After an error
-// it holds what it held before the evaluation that failed.
+// Leave the session alone until the loop ends. Then, however it ended (a Finish, a break, an error,
+// a cancelled context), the session holds the prompt and every token that was yielded but the last,
+// which is chosen and not yet evaluated. To go on from there, give that token's ID as the prompt.
+// If no token was yielded, the session is as it was, and the prompt has yet to be given again.
+// Where OverflowSlide has dropped tokens the session holds the ones that stay.
 //
 // Ranging over the result again generates again, from what the session then holds.
 func Generate(ctx context.Context, s *model.Session, prompt []int, o Options) iter.Seq2[Token, error] {
@@ -39,13 +41,15 @@ func Generate(ctx context.Context, s *model.Session, prompt []int, o Options) it
 	}
 }
 
-// together is how many samples share an Eval: enough to read the weights once for many, few enough for their caches.
+// together is how many samples share an Eval: enough to read the weights once for many, few enough
+// for their caches.
 const together = 8
 
-// Samples appends prompt to session s once and streams n continuations of it: sample i, marked by Token.Sample, is
-// token for token what Generate gives with Seed+i. Samples 0 to 7 come first, a token of each in turn as they are
-// decoded in one Eval, then 8 to 15, and so on. They run on forks of s, so that s ends as it was after the prompt.
-// An error ends all of them. See Generate for the rest.
+// Samples appends prompt to session s once and streams n continuations of it: sample i, marked by
+// Token.Sample, is token for token what Generate gives with Seed+i. Samples 0 to 7 come first, a
+// token of each in turn as they are decoded in one Eval, then 8 to 15, and so on. They run on forks
+// of s, so that s ends as it was after the prompt. An error ends all of them. See Generate for the
+// rest.
 func Samples(ctx context.Context, s *model.Session, prompt []int, n int, o Options) iter.Seq2[Token, error] {
 	return func(yield func(Token, error) bool) {
 		if n < 1 {
@@ -59,6 +63,10 @@ func Samples(ctx context.Context, s *model.Session, prompt []int, n int, o Optio
 			return
 		}
 		for first := 0; first < n; first += together {
+			if err := ctx.Err(); first > 0 && err != nil { // the prompt's evaluation is followed by tokens
+				yield(Token{}, err)
+				return
+			}
 			e := &sessions{model: s.Model()}
 			var streams []*stream
 			for i := first; i < min(first+together, n); i++ {
@@ -99,26 +107,45 @@ type sessions struct {
 	model    *model.Model
 	sessions []*model.Session
 	batch    []model.Input
+	before   []before // of the sessions that the last eval changed
+}
+
+// before is what a session held before an evaluation: its first n tokens, or another session's, if
+// it began anew.
+type before struct {
+	session *model.Session
+	n       int
+	old     *model.Session
 }
 
 func (e *sessions) logits(i int) []float32 { return e.sessions[i].Logits() }
 
 func (e *sessions) eval(ctx context.Context, steps []step) error {
-	e.batch = e.batch[:0]
-	undo := func() {}
+	e.batch, e.before = e.batch[:0], e.before[:0]
 	for _, st := range steps {
 		s := e.sessions[st.timeline]
+		b := before{session: s, n: s.Len()}
 		if st.keep < s.Len() {
-			// Eval is all or nothing, and so is this: a session that begins anew gets its tokens back if Eval fails.
-			before, rest := s.Fork(s.Len()), undo
-			undo = func() { *s = *before; rest() }
+			b.old = s.Fork(s.Len())
 			s.Truncate(st.keep)
 		}
+		e.before = append(e.before, b)
 		e.batch = append(e.batch, model.Input{Session: s, Tokens: st.tokens})
 	}
 	err := e.model.Eval(ctx, e.batch...)
 	if err != nil {
-		undo()
+		e.undo()
 	}
 	return err
+}
+
+func (e *sessions) undo() {
+	for _, b := range e.before {
+		if b.old != nil {
+			*b.session = *b.old
+		} else {
+			b.session.Truncate(b.n)
+		}
+	}
+	e.before = e.before[:0]
 }

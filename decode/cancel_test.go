@@ -1,0 +1,340 @@
+package decode
+
+// However a generation ends, its session can go on: cancels at every moment, breaks, errors.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"picogpt/internal/fixture"
+	"picogpt/model"
+)
+
+// endings are options under which a text of the tiny model ends or overflows in each of the ways
+// there are.
+func endings() map[string]Options {
+	window := Options{RepeatPenalty: 1.3, RepeatLastN: 8}
+	stopped, slid, cut, ended := window, window, window, window
+	stopped.Vocabulary, stopped.Stop = letters(29), []string{"c", "gh"}
+	slid.MaxTokens, slid.Overflow = 45, OverflowSlide
+	cut.Overflow = OverflowTruncate
+	ended.MaxTokens, ended.Overflow, ended.EndOfText = 45, OverflowSlide, []int{2, 20}
+	return map[string]Options{
+		"to the context's end": {},
+		"max tokens":           {MaxTokens: 9},
+		"slide":                slid,
+		"truncate":             cut,
+		"end of text":          ended,
+		"stop string":          stopped,
+	}
+}
+
+// yielded is what a disturbed generation gave: its new tokens, and the error that it ended with.
+type yielded struct {
+	ids    []int
+	finish string
+	err    error
+}
+
+// disturbed generates until the end, an error, or the token at which disturb says false.
+func disturbed(ctx context.Context, s *model.Session, prompt []int, o Options,
+	disturb func(n int) bool) (y yielded) {
+	for tok, err := range Generate(ctx, s, prompt, o) {
+		if err != nil {
+			y.err = err
+			continue
+		}
+		y.ids, y.finish = append(y.ids, tok.ID), tok.Finish
+		if !disturb(len(y.ids)) {
+			break
+		}
+	}
+	return y
+}
+
+// undisturbed lets a generation run to its end.
+func undisturbed(int) bool { return true }
+
+// checkHeld fails unless the session holds the prompt and all yielded tokens but the last, or,
+// where the context slid, the newest of them.
+func checkHeld(t *testing.T, s *model.Session, prompt []int, y yielded) {
+	t.Helper()
+	var want []int
+	if len(y.ids) > 0 {
+		want = slices.Concat(prompt, y.ids[:len(y.ids)-1])
+	}
+	held := s.Tokens()
+	newest := want[max(0, len(want)-len(held)):]
+	slid := len(want) > s.Model().Config().Positions
+	if !slices.Equal(held, newest) || len(newest) < len(want) && !slid {
+		t.Fatalf("after %d tokens and error %v the session holds %v, want %v or its newest",
+			len(y.ids), y.err, held, want)
+	}
+}
+
+// checkGoesOn goes on from the session as Generate's comment says, and fails unless the tokens are
+// the undisturbed ones.
+func checkGoesOn(t *testing.T, s *model.Session, prompt []int, y yielded, o Options, want []Token) {
+	t.Helper()
+	checkHeld(t, s, prompt, y)
+	if y.finish != "" {
+		return
+	}
+	next := prompt
+	if n := len(y.ids); n > 0 {
+		next = y.ids[n-1:]
+	}
+	if o.MaxTokens > 0 {
+		o.MaxTokens -= len(y.ids)
+	}
+	got := append(slices.Clone(y.ids), ids(collect(t, s, next, o))...)
+	if !slices.Equal(got, ids(want)) {
+		t.Fatalf("disturbed after %d tokens by %v: then on %v, undisturbed %v",
+			len(y.ids), y.err, got, ids(want))
+	}
+}
+
+// expiring is a context that is cancelled from the n-th look at it on.
+type expiring struct {
+	context.Context
+	looks int
+}
+
+func (e *expiring) Err() error {
+	if e.looks--; e.looks < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestACancelAtAnyLookAtTheContextRepeatsNoToken cancels at each of the moments at which anything
+// looks at the context.
+func TestACancelAtAnyLookAtTheContextRepeatsNoToken(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	prompt := []int{3, 1, 4}
+	for name, o := range endings() {
+		t.Run(name, func(t *testing.T) {
+			want := collect(t, m.NewSession(), prompt, o)
+			for looks := 0; ; looks++ {
+				s := m.NewSession()
+				ctx := &expiring{context.Background(), looks}
+				y := disturbed(ctx, s, prompt, o, undisturbed)
+				checkGoesOn(t, s, prompt, y, o, want)
+				if y.err == nil {
+					break
+				}
+			}
+		})
+	}
+}
+
+// TestRandomDisturbancesRepeatNoToken cancels from another goroutine and inside the loop, lets
+// deadlines pass, and breaks, at random moments.
+func TestRandomDisturbancesRepeatNoToken(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	rounds := 150
+	if fixture.Long {
+		rounds = 10_000
+	}
+	for name, o := range endings() {
+		t.Run(name, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(1, uint64(len(name))))
+			prompt := make([]int, 1+random.IntN(8))
+			want := collect(t, m.NewSession(), prompt, o)
+			start := time.Now()
+			collect(t, m.NewSession(), prompt, o)
+			whole := time.Since(start)
+			for range rounds {
+				s := m.NewSession()
+				moment := time.Duration(random.Int64N(int64(whole) + 1))
+				at := 1 + random.IntN(len(want))
+				ctx, cancel := context.WithCancel(context.Background())
+				ways := []func(n int) bool{
+					undisturbed, // a cancel from another goroutine
+					undisturbed, // a deadline
+					func(n int) bool { return n < at },
+					func(n int) bool {
+						if n == at {
+							cancel()
+						}
+						return true
+					},
+				}
+				way := random.IntN(len(ways))
+				switch way {
+				case 0:
+					defer time.AfterFunc(moment, cancel).Stop()
+				case 1:
+					cancel()
+					ctx, cancel = context.WithTimeout(context.Background(), moment)
+				}
+				y := disturbed(ctx, s, prompt, o, ways[way])
+				cancel()
+				if y.err != nil && y.err != ctx.Err() {
+					t.Fatal(y.err)
+				}
+				checkGoesOn(t, s, prompt, y, o, want)
+			}
+		})
+	}
+}
+
+// TestAnEmptyPromptGoesOnAfterACancel starts from what a session holds: with its logits, and
+// without.
+func TestAnEmptyPromptGoesOnAfterACancel(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	o := Options{MaxTokens: 6}
+	for _, truncated := range []bool{false, true} {
+		start := func() *model.Session {
+			s := m.NewSession()
+			in := model.Input{Session: s, Tokens: []int{5, 6, 7, 8}}
+			if err := m.Eval(context.Background(), in); err != nil {
+				t.Fatal(err)
+			}
+			if truncated {
+				s.Truncate(3)
+			}
+			return s
+		}
+		held := slices.Clone(start().Tokens())
+		want := collect(t, start(), nil, o)
+		for looks := 0; ; looks++ {
+			s := start()
+			ctx := &expiring{context.Background(), looks}
+			y := disturbed(ctx, s, nil, o, undisturbed)
+			if len(y.ids) == 0 {
+				if !slices.Equal(s.Tokens(), held) {
+					t.Fatalf("no token came and the session holds %v, want %v", s.Tokens(), held)
+				}
+				checkTokens(t, collect(t, s, nil, o), want)
+				continue
+			}
+			checkGoesOn(t, s, held, y, o, want)
+			if y.err == nil {
+				break
+			}
+		}
+	}
+}
+
+func checkTokens(t *testing.T, got, want []Token) {
+	t.Helper()
+	if !slices.Equal(ids(got), ids(want)) {
+		t.Fatalf("%v, want %v", ids(got), ids(want))
+	}
+}
+
+// TestSamplesEndWithTheSessionAfterThePrompt cancels Samples at each look at the context: the
+// session holds the prompt or nothing, and the next Samples gives what an undisturbed one gives.
+func TestSamplesEndWithTheSessionAfterThePrompt(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	prompt := []int{3, 1, 4}
+	o := Options{MaxTokens: 4, Temperature: 1.2, Seed: 7}
+	const n = together + 2
+	draw := func(ctx context.Context, s *model.Session, prompt []int,
+		disturb func(n int) bool) (got []Token, err error) {
+		for tok, e := range Samples(ctx, s, prompt, n, o) {
+			if err = e; e == nil {
+				if got = append(got, tok); !disturb(len(got)) {
+					break
+				}
+			}
+		}
+		return got, err
+	}
+	want, err := draw(context.Background(), m.NewSession(), prompt, undisturbed)
+	if err != nil || len(want) != n*o.MaxTokens {
+		t.Fatalf("%d tokens, %v", len(want), err)
+	}
+	check := func(s *model.Session, got []Token) {
+		t.Helper()
+		rest := prompt
+		if len(got) > 0 {
+			rest = nil
+		}
+		if len(got) > 0 && !slices.Equal(s.Tokens(), prompt) || len(got) == 0 && s.Len() > 0 {
+			t.Fatalf("after %d tokens the session holds %v", len(got), s.Tokens())
+		}
+		again, err := draw(context.Background(), s, rest, undisturbed)
+		if err != nil || !slices.Equal(again, want) {
+			t.Fatalf("after %d tokens and once more: %v, %v; want %v", len(got), again, err, want)
+		}
+	}
+	for looks := 0; ; looks++ {
+		s := m.NewSession()
+		got, err := draw(&expiring{context.Background(), looks}, s, prompt, undisturbed)
+		check(s, got)
+		if err == nil {
+			break
+		}
+	}
+	for at := 1; at <= len(want); at += 5 {
+		s := m.NewSession()
+		got, _ := draw(context.Background(), s, prompt, func(n int) bool { return n < at })
+		check(s, got)
+	}
+}
+
+// TestSamplesOfOneTokenAreCancelledBetweenTheirBatches covers samples that need no evaluation after
+// the prompt.
+func TestSamplesOfOneTokenAreCancelledBetweenTheirBatches(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	n, last := 0, error(nil)
+	for _, err := range Samples(ctx, m.NewSession(), []int{1}, 1000, Options{MaxTokens: 1}) {
+		n, last = n+1, err
+		cancel()
+	}
+	if !errors.Is(last, context.Canceled) || n > together+1 {
+		t.Errorf("%d tokens and %v after a cancel at the first, want at most %d and the cancel",
+			n, last, together)
+	}
+}
+
+// forgetful is a vocabulary without the bytes of one id.
+type forgetful struct {
+	letters
+	id int
+}
+
+func (v forgetful) Bytes(id int) ([]byte, error) {
+	if id == v.id {
+		return nil, fmt.Errorf("id %d: no bytes", id)
+	}
+	return v.letters.Bytes(id)
+}
+
+// TestATokenThatCannotBeChosenLeavesTheOneBeforeToBeGivenAgain makes each token of a text, slides
+// among them, fail.
+func TestATokenThatCannotBeChosenLeavesTheOneBeforeToBeGivenAgain(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	prompt := []int{3, 1, 4}
+	o := Options{MaxTokens: 45, Overflow: OverflowSlide, RepeatPenalty: 1.3}
+	o.Vocabulary = letters(29)
+	want := collect(t, m.NewSession(), prompt, o)
+	failed := map[int]bool{}
+	for id := range 29 {
+		s := m.NewSession()
+		spoilt := o
+		spoilt.Vocabulary = forgetful{29, id}
+		y := disturbed(context.Background(), s, prompt, spoilt, undisturbed)
+		checkGoesOn(t, s, prompt, y, o, want)
+		failed[len(y.ids)] = y.err != nil
+	}
+	slides := 0
+	for i, tok := range want {
+		if tok.Dropped > 0 && failed[i] {
+			slides++
+		}
+	}
+	if !failed[0] || slides == 0 || len(failed) < 10 {
+		t.Errorf("failures after %v tokens, %d of them after a slide: this test wants more variety",
+			failed, slides)
+	}
+}
