@@ -16,7 +16,7 @@ import (
 )
 
 func Example() {
-	m, err := model.Load("weights/demo", model.Options{}) // any directory with config.json and *.safetensors
+	m, err := model.Load(context.Background(), "weights/demo", model.Options{}) // any directory with config.json and *.safetensors
 	if err != nil {
 		log.Fatal(err)
 	}

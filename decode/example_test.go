@@ -12,7 +12,7 @@ import (
 	"picogpt/weights/demo"
 )
 
-// loadDemo stands for model.Load("directory", model.Options{}).
+// loadDemo stands for model.Load(context.Background(), "directory", model.Options{}).
 func loadDemo() *model.Model {
 	config, err := model.ParseConfig(demo.Config())
 	if err != nil {
@@ -22,7 +22,7 @@ func loadDemo() *model.Model {
 	if err != nil {
 		log.Fatal(err)
 	}
-	m, err := model.New(config, file, model.Options{})
+	m, err := model.New(context.Background(), config, file, model.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

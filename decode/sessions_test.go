@@ -80,7 +80,7 @@ func open(t testing.TB, config, file []byte, threads int) *model.Model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := model.New(c, f, model.Options{Threads: threads})
+	m, err := model.New(context.Background(), c, f, model.Options{Threads: threads})
 	if err != nil {
 		t.Fatal(err)
 	}

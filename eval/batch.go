@@ -48,7 +48,7 @@ func (r *runner) run(ctx context.Context, batch []*sequence) error {
 		inputs := make([]model.Input, len(level))
 		for i, g := range level {
 			r.inherit(g)
-			inputs[i] = model.Input{Session: g.session, Tokens: g.tokens}
+			inputs[i] = model.Input{Session: g.session, Tokens: g.tokens, NoLogits: true}
 			if g.wanted {
 				inputs[i].Visit = r.visitor(g)
 			}
@@ -77,19 +77,19 @@ func (r *runner) inherit(g *segment) {
 }
 
 // visitor measures each wanted target of a segment's members. Members agree on all targets but the one after the segment.
-func (r *runner) visitor(g *segment) func(i int, logits []float32) {
-	return func(i int, logits []float32) {
-		target := g.from + i + 1
+func (r *runner) visitor(g *segment) func(model.Row) {
+	return func(row model.Row) {
+		target := g.from + row.Index + 1
 		sum, stat := summary{}, Stat{ID: -1}
 		for _, s := range g.members {
 			if target < s.first {
 				continue
 			}
 			if stat.ID < 0 {
-				sum = r.measure.summarize(logits)
+				sum = r.measure.summarize(row.Logits)
 			}
 			if id := s.tokens[target]; id != stat.ID {
-				stat = sum.stat(logits, id)
+				stat = sum.stat(row.Logits, id)
 			}
 			s.stats[target-s.first] = stat
 		}

@@ -23,7 +23,7 @@ func load() *model.Model {
 	if err != nil {
 		log.Fatal(err)
 	}
-	m, err := model.New(c, f, model.Options{})
+	m, err := model.New(context.Background(), c, f, model.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func load() *model.Model {
 }
 
 func ExamplePerplexity() {
-	m := load() // or model.Load(dir, model.Options{})
+	m := load() // or model.Load(ctx, dir, model.Options{})
 	defer m.Close()
 	tokens := tokenizer.GPT2().Encode("Once upon a time, there was a little girl named Lily. She loved to play outside in the sun.")
 	r, err := eval.Perplexity(context.Background(), m, tokens, eval.Options{Protocol: eval.LMEval})

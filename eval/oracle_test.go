@@ -87,7 +87,7 @@ func newModel(t testing.TB, config, file []byte, o model.Options) *model.Model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := model.New(c, f, o)
+	m, err := model.New(context.Background(), c, f, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func TestPublishedNumbers(t *testing.T) {
 	if dir == "" {
 		t.Skip("GPT2_DIR is not set: a directory with GPT-2 (124M)")
 	}
-	m, err := model.Load(dir, model.Options{})
+	m, err := model.Load(context.Background(), dir, model.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // Package model is the GPT-2 decoder: tokens in, logits out, nothing else.
 //
-//	m, err := model.Load("gpt2", model.Options{})   // a checkpoint directory
+//	m, err := model.Load(ctx, "gpt2", model.Options{})   // a checkpoint directory
 //	s := m.NewSession()
 //	err = m.Eval(ctx, model.Input{Session: s, Tokens: ids})
 //	next := s.Logits()                              // [vocab_size], after the last token

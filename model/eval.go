@@ -15,9 +15,36 @@ type Input struct {
 	Session *Session
 	Tokens  []int // to append; at least one
 
-	// Visit, if not nil, is called once for each of Tokens with the logits after it, [vocab_size]: i counts from 0 in Tokens. The
-	// calls come from the workers, several at a time and in any order; logits may be read during the call only.
-	Visit func(i int, logits []float32)
+	// Visit, if not nil, is called once for each of Tokens from VisitFrom on, with what the model computed
+	// for it. The calls come from the workers, several at a time and in any order.
+	Visit     func(Row)
+	VisitFrom int
+
+	// NoLogits says that the session does not need the logits after the last token: its Logits are then
+	// nil. The head is only computed for rows that Visit or the session want.
+	NoLogits bool
+}
+
+// A Row is what Eval hands out for one token. Its slices may be read during the call of Visit only.
+type Row struct {
+	Index  int       // of the token in Tokens
+	Logits []float32 // after the token, [vocab_size]
+	Hidden []float32 // the final hidden state, after ln_f, [n_embd]
+}
+
+// An InputError is an error of one input of a batch: the others have nothing to do with it.
+type InputError struct {
+	Input int // its index in the batch
+	Err   error
+}
+
+func (e *InputError) Error() string { return fmt.Sprintf("input %d: %v", e.Input, e.Err) }
+
+func (e *InputError) Unwrap() error { return e.Err }
+
+// inputErrorf makes an InputError with a message.
+func inputErrorf(input int, format string, args ...any) error {
+	return &InputError{input, fmt.Errorf(format, args...)}
 }
 
 // A ContextError says that a session has no room for the tokens it was given.
@@ -42,27 +69,23 @@ func (e *NonFiniteError) Error() string {
 // Eval appends each input's tokens to its session and computes the logits after the last of them. Linear layers run over
 // the rows of all inputs together, attention for each session by itself.
 //
-// It is all or nothing: on an error every session is as it was. Errors are a *ContextError, a *NonFiniteError (which wraps neither), the
-// context's error, and a caller's mistakes: a token id outside the vocabulary, a session of another model, a session twice, no tokens.
-// A context is looked at before each layer.
+// It is all or nothing: on an error every session is as it was. An error that one input causes is an
+// *InputError; it wraps a *ContextError, a *NonFiniteError, or a caller's mistake: a token id outside
+// the vocabulary, a session of another model, a session twice, no tokens. Others are ErrClosed and the
+// context's error. The context is looked at before each layer.
 func (m *Model) Eval(ctx context.Context, batch ...Input) error {
 	if err := m.check(batch); err != nil {
 		return err
 	}
-	select {
-	case _, open := <-m.turn:
-		if !open {
-			return ErrClosed
-		}
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := m.begin(ctx); err != nil {
+		return err
 	}
-	defer func() { m.turn <- struct{}{} }()
+	defer m.end()
 	if err := m.eval.run(ctx, batch); err != nil {
 		return err
 	}
 	for i := range batch {
-		batch[i].Session.commit(batch[i].Tokens)
+		batch[i].Session.commit(batch[i].Tokens, !batch[i].NoLogits)
 	}
 	return nil
 }
@@ -72,20 +95,22 @@ func (m *Model) check(batch []Input) error {
 		in := &batch[i]
 		switch {
 		case in.Session == nil || in.Session.model != m:
-			return fmt.Errorf("input %d: the session is not of this model", i)
+			return inputErrorf(i, "the session is not of this model")
 		case len(in.Tokens) == 0:
-			return fmt.Errorf("input %d: no tokens, want at least one", i)
+			return inputErrorf(i, "no tokens, want at least one")
 		case len(in.Tokens) > m.config.Positions-len(in.Session.tokens):
-			return &ContextError{len(in.Session.tokens), len(in.Tokens), m.config.Positions}
+			return &InputError{i, &ContextError{len(in.Session.tokens), len(in.Tokens), m.config.Positions}}
+		case in.VisitFrom < 0:
+			return inputErrorf(i, "VisitFrom %d, want 0 or more", in.VisitFrom)
 		}
 		for j, id := range in.Tokens {
 			if id < 0 || id >= m.config.VocabSize {
-				return fmt.Errorf("token %d: id %d, want 0 to %d", j, id, m.config.VocabSize-1)
+				return inputErrorf(i, "token %d: id %d, want 0 to %d", j, id, m.config.VocabSize-1)
 			}
 		}
 		for j := range i {
 			if batch[j].Session == in.Session {
-				return fmt.Errorf("input %d: the session is input %d too", i, j)
+				return inputErrorf(i, "the session is input %d too", j)
 			}
 		}
 	}
@@ -102,6 +127,7 @@ const shareWork = 1 << 20
 // A span is the part of an input that a pass evaluates: n tokens from Tokens[from], in rows row, row+1, ….
 type span struct {
 	Input
+	input        int // its index in the batch
 	from, n, row int
 	position     int // of its first token in the session
 }
@@ -146,7 +172,7 @@ func (e *evaluation) run(ctx context.Context, batch []Input) error {
 		for i < len(batch) && e.rows < passRows {
 			in := &batch[i]
 			n := min(len(in.Tokens)-from, passRows-e.rows)
-			e.spans = append(e.spans, span{*in, from, n, e.rows, in.Session.Len() + from})
+			e.spans = append(e.spans, span{*in, i, from, n, e.rows, in.Session.Len() + from})
 			e.rows += n
 			if from += n; from == len(in.Tokens) {
 				i, from = i+1, 0
@@ -163,8 +189,8 @@ func (e *evaluation) run(ctx context.Context, batch []Input) error {
 		if e.stopped {
 			return ctx.Err()
 		}
-		if err := e.nonFinite.Load(); err != nil {
-			return err
+		if found := e.nonFinite.Load(); found != nil {
+			return &InputError{found.input, &found.NonFiniteError}
 		}
 	}
 	return nil

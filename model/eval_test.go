@@ -5,7 +5,13 @@ package model_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +19,7 @@ import (
 	"picogpt/internal/fixture"
 	"picogpt/model"
 	"picogpt/weights"
+	"picogpt/weights/demo"
 )
 
 func small(t testing.TB, o model.Options) *model.Model {
@@ -74,13 +81,13 @@ func TestNonFiniteLogitsAreAnErrorWithTheirPosition(t *testing.T) {
 	for i := range c.Embd { // the row of id 7 becomes infinite
 		copy(wte.Data[(7*c.Embd+i)*4:], []byte{0, 0, 0x80, 0x7f})
 	}
-	m, err := model.New(c, f, model.Options{})
+	m, err := model.New(context.Background(), c, f, model.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer m.Close()
 	s := m.NewSession()
-	err = m.Eval(context.Background(), model.Input{Session: s, Tokens: []int{1, 2, 7, 3}, Visit: func(int, []float32) {}})
+	err = m.Eval(context.Background(), model.Input{Session: s, Tokens: []int{1, 2, 7, 3}, Visit: func(model.Row) {}})
 	var bad *model.NonFiniteError
 	if !errors.As(err, &bad) || s.Len() != 0 {
 		t.Fatalf("error %v with %d tokens held, want a NonFiniteError and none", err, s.Len())
@@ -110,7 +117,7 @@ func TestCloseLeavesNoGoroutines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := model.New(c, f, model.Options{Threads: 8})
+	m, err := model.New(context.Background(), c, f, model.Options{Threads: 8})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,5 +144,124 @@ func TestCancellingStopsALongEval(t *testing.T) {
 	s := m.NewSession()
 	if err := m.Eval(ctx, model.Input{Session: s, Tokens: make([]int, 256)}); !errors.Is(err, context.DeadlineExceeded) || s.Len() != 0 {
 		t.Errorf("error %v with %d tokens held, want the deadline and none", err, s.Len())
+	}
+}
+
+func TestVisitHandsOutTheRowsThatAreWanted(t *testing.T) {
+	m := demoModel(t, model.Options{Threads: 3})
+	ids := tokens(rand.New(rand.NewPCG(3, 3)), 150, 29)
+	want := visit(t, m, ids)
+	f, err := weights.FromBytes("demo", demo.Weights())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tensor, _ := f.Tensor("wte.weight")
+	wte, err := tensor.Float32s()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		from     int
+		noLogits bool
+	}{{0, false}, {149, false}, {70, true}, {150, false}, {200, true}} {
+		s := m.NewSession()
+		rows := make([]model.Row, len(ids))
+		err := m.Eval(context.Background(), model.Input{Session: s, Tokens: ids, VisitFrom: c.from, NoLogits: c.noLogits,
+			Visit: func(r model.Row) {
+				if rows[r.Index].Logits != nil {
+					t.Errorf("from %d: row %d comes twice", c.from, r.Index)
+				}
+				rows[r.Index] = model.Row{Index: r.Index, Logits: slices.Clone(r.Logits), Hidden: slices.Clone(r.Hidden)}
+			}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range rows {
+			if i < c.from {
+				if r.Logits != nil {
+					t.Errorf("from %d: row %d comes", c.from, i)
+				}
+				continue
+			}
+			what := fmt.Sprintf("from %d: row %d", c.from, i)
+			sameBits(t, what, r.Logits, want[i])
+			checkHidden(t, what, m, wte, r)
+		}
+		if c.noLogits {
+			if s.Logits() != nil {
+				t.Errorf("from %d: the session has logits that nobody wanted", c.from)
+			}
+			eval(t, s, 5)
+			continue
+		}
+		sameBits(t, "the session's", s.Logits(), want[len(ids)-1])
+	}
+}
+
+// checkHidden holds that the logits are the hidden state times the embedding of the demo, whose head is tied.
+func checkHidden(t *testing.T, what string, m *model.Model, wte []float32, r model.Row) {
+	t.Helper()
+	n := m.Config().Embd
+	if len(r.Hidden) != n {
+		t.Fatalf("%s: hidden state of %d, want %d", what, len(r.Hidden), n)
+	}
+	for id := 0; id < m.Config().VocabSize; id += 997 {
+		sum := 0.0
+		for j, h := range r.Hidden {
+			sum += float64(h) * float64(wte[id*n+j])
+		}
+		if math.Abs(sum-float64(r.Logits[id])) > 1e-3 {
+			t.Fatalf("%s: hidden·wte[%d] is %v, the logit %v", what, id, sum, r.Logits[id])
+		}
+	}
+}
+
+func TestErrorsNameTheInput(t *testing.T) {
+	m := small(t, model.Options{})
+	good := func() model.Input { return model.Input{Session: m.NewSession(), Tokens: []int{1, 2}} }
+	for _, bad := range []model.Input{
+		{Session: m.NewSession(), Tokens: []int{29}},
+		{Session: m.NewSession()},
+		{Tokens: []int{1}},
+		{Session: m.NewSession(), Tokens: make([]int, 24)},
+		{Session: m.NewSession(), Tokens: []int{1}, VisitFrom: -1},
+	} {
+		err := m.Eval(context.Background(), good(), good(), bad, good())
+		var in *model.InputError
+		if !errors.As(err, &in) || in.Input != 2 || !strings.HasPrefix(err.Error(), "input 2: ") {
+			t.Errorf("error %v, want one of input 2", err)
+		}
+	}
+}
+
+func TestSaveAfterCloseIsAnError(t *testing.T) {
+	m := small(t, model.Options{})
+	m.Close()
+	path := filepath.Join(t.TempDir(), "model.safetensors")
+	if err := m.Save(context.Background(), path); !errors.Is(err, model.ErrClosed) {
+		t.Errorf("error %v, want ErrClosed", err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("there is a file")
+	}
+}
+
+func TestAContextEndsLoadingAndSaving(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	dir := t.TempDir()
+	if err := fixture.Write(dir, fixture.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := model.Load(ctx, dir, model.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Load: %v, error %v", m, err)
+	}
+	m := small(t, model.Options{})
+	path := filepath.Join(t.TempDir(), "model.safetensors")
+	if err := m.Save(ctx, path); !errors.Is(err, context.Canceled) {
+		t.Errorf("Save: error %v", err)
+	}
+	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) > 0 {
+		t.Errorf("Save left %v", left)
 	}
 }

@@ -3,6 +3,7 @@ package model_test
 // Number formats: what each costs in accuracy, and that a saved model is the model.
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"os"
@@ -55,10 +56,10 @@ func save(t *testing.T, m *model.Model, config []byte) *model.Model {
 	if err := os.WriteFile(filepath.Join(dir, "config.json"), config, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Save(filepath.Join(dir, "model.safetensors")); err != nil {
+	if err := m.Save(context.Background(), filepath.Join(dir, "model.safetensors")); err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := model.Load(dir, model.Options{})
+	loaded, err := model.Load(context.Background(), dir, model.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +103,7 @@ func TestAQuantizedFileIsOnlyWhatItIs(t *testing.T) {
 	config, file := fixture.Checkpoint(fixture.Options{})
 	q8 := newModel(t, config, file, model.Options{Format: "q8"})
 	path := filepath.Join(t.TempDir(), "q8.safetensors")
-	if err := q8.Save(path); err != nil {
+	if err := q8.Save(context.Background(), path); err != nil {
 		t.Fatal(err)
 	}
 	f, err := weights.Open(path)
@@ -115,16 +116,16 @@ func TestAQuantizedFileIsOnlyWhatItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, format := range []string{"f32", "f16", "q4"} {
-		if _, err := model.New(c, f, model.Options{Format: format}); err == nil || !strings.Contains(err.Error(), "stored as q8, want ") {
+		if _, err := model.New(context.Background(), c, f, model.Options{Format: format}); err == nil || !strings.Contains(err.Error(), "stored as q8, want ") {
 			t.Errorf("%s of a q8 file: error %v", format, err)
 		}
 	}
 	c.Inner = 61 // [15 61] has as many blocks as [15 60]; the bias tells them apart
-	if _, err := model.New(c, f, model.Options{}); err == nil || !strings.Contains(err.Error(), "h.0.mlp.c_fc.bias: shape [60], want [61]") {
+	if _, err := model.New(context.Background(), c, f, model.Options{}); err == nil || !strings.Contains(err.Error(), "h.0.mlp.c_fc.bias: shape [60], want [61]") {
 		t.Errorf("another n_inner: error %v", err)
 	}
 	c.Inner = 70
-	if _, err := model.New(c, f, model.Options{}); err == nil || !strings.Contains(err.Error(), "h.0.mlp.c_fc.weight: type U8 and shape [4 544], want [5 544] for q8 or [5 288] for q4") {
+	if _, err := model.New(context.Background(), c, f, model.Options{}); err == nil || !strings.Contains(err.Error(), "h.0.mlp.c_fc.weight: type U8 and shape [4 544], want [5 544] for q8 or [5 288] for q4") {
 		t.Errorf("another n_inner: error %v", err)
 	}
 }

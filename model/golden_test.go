@@ -26,7 +26,7 @@ func newModel(t testing.TB, config, file []byte, o model.Options) *model.Model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := model.New(c, f, o)
+	m, err := model.New(context.Background(), c, f, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,8 +50,8 @@ func eval(t testing.TB, s *model.Session, ids ...int) []float32 {
 func visit(t testing.TB, m *model.Model, ids []int) [][]float32 {
 	t.Helper()
 	rows := make([][]float32, len(ids))
-	err := m.Eval(context.Background(), model.Input{Session: m.NewSession(), Tokens: ids, Visit: func(i int, logits []float32) {
-		rows[i] = append([]float32(nil), logits...)
+	err := m.Eval(context.Background(), model.Input{Session: m.NewSession(), Tokens: ids, Visit: func(r model.Row) {
+		rows[r.Index] = append([]float32(nil), r.Logits...)
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func TestDemoTellsPyTorchsStories(t *testing.T) {
 // is the twin of its tests that needs no file.
 func nanoSort(t *testing.T) *model.Model {
 	t.Helper()
-	m, err := model.Load("../../shared/models/nano-sort", model.Options{})
+	m, err := model.Load(context.Background(), "../../shared/models/nano-sort", model.Options{})
 	if errors.Is(err, fs.ErrNotExist) || os.IsNotExist(err) || !exists("../../shared/models/nano-sort") {
 		t.Skip("../shared/models/nano-sort is not here")
 	}

@@ -4,6 +4,7 @@ package model
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 
 // A loader finds the stack's tensors in a file. The first error sticks, and what is read after it is empty.
 type loader struct {
+	ctx     context.Context
 	config  Config
 	file    *weights.File
 	team    *kernels.Team
@@ -56,6 +58,9 @@ func (l *loader) findPrefix() {
 
 // tensor returns the tensor of the stack with that name, if it has the shape and holds floats. Quantized tensors are told apart before.
 func (l *loader) tensor(name string, shape ...int) weights.Tensor {
+	if l.err == nil {
+		l.err = l.ctx.Err()
+	}
 	if l.err != nil {
 		return weights.Tensor{}
 	}

@@ -4,6 +4,7 @@ package model_test
 
 import (
 	"bytes"
+	"context"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -33,7 +34,7 @@ func spoil(t *testing.T, o fixture.Options, f func(tensors) tensors) (*model.Mod
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := model.New(c, file, model.Options{Threads: 1})
+	m, err := model.New(context.Background(), c, file, model.Options{Threads: 1})
 	if err == nil {
 		t.Cleanup(func() { m.Close() })
 	}
@@ -159,7 +160,7 @@ func TestStorageDoesNotMatter(t *testing.T) {
 		if err := fixture.Write(dir, o); err != nil {
 			t.Fatal(err)
 		}
-		m, err := model.Load(dir, model.Options{})
+		m, err := model.Load(context.Background(), dir, model.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +177,7 @@ func TestStorageDoesNotMatter(t *testing.T) {
 
 func TestLoadNamesWhatIsMissing(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := model.Load(filepath.Join(dir, "none"), model.Options{}); err == nil || !strings.Contains(err.Error(), "no such file") {
+	if _, err := model.Load(context.Background(), filepath.Join(dir, "none"), model.Options{}); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("error %v", err)
 	}
 	if err := fixture.Write(dir, fixture.Options{}); err != nil {
@@ -185,7 +186,7 @@ func TestLoadNamesWhatIsMissing(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "config.json")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := model.Load(dir, model.Options{}); err == nil || !strings.Contains(err.Error(), "config.json") {
+	if _, err := model.Load(context.Background(), dir, model.Options{}); err == nil || !strings.Contains(err.Error(), "config.json") {
 		t.Errorf("error %v", err)
 	}
 	config, bytes := fixture.Checkpoint(fixture.Options{})
@@ -198,7 +199,7 @@ func TestLoadNamesWhatIsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, o := range []model.Options{{Format: "f64"}, {Kernel: "mmx"}, {Threads: 1 << 30}} {
-		if _, err := model.New(c, file, o); err == nil {
+		if _, err := model.New(context.Background(), c, file, o); err == nil {
 			t.Errorf("%+v is accepted", o)
 		}
 	}

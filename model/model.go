@@ -3,6 +3,7 @@ package model
 // Model: weights and workers, from opening to Close.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -36,8 +37,9 @@ type Model struct {
 }
 
 // Load opens a checkpoint: a directory that holds config.json beside its safetensors files, or one of those files with
-// config.json beside it. Weights stay in the mapped file where their format allows.
-func Load(path string, o Options) (*Model, error) {
+// config.json beside it. Weights stay in the mapped file where their format allows. A context that ends
+// is looked at before each tensor.
+func Load(ctx context.Context, path string, o Options) (*Model, error) {
 	config, err := ReadConfig(path)
 	if err != nil {
 		return nil, err
@@ -46,7 +48,7 @@ func Load(path string, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := New(config, file, o)
+	m, err := New(ctx, config, file, o)
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
@@ -64,7 +66,7 @@ func ReadConfig(path string) (Config, error) {
 
 // New makes a model of a configuration and the tensors of an open checkpoint. file must stay open as long as the model is used.
 // Tensor names may have the prefix "transformer."; every tensor of the stack must be there, with its shape, and none besides.
-func New(c Config, file *weights.File, o Options) (*Model, error) {
+func New(ctx context.Context, c Config, file *weights.File, o Options) (*Model, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -74,12 +76,14 @@ func New(c Config, file *weights.File, o Options) (*Model, error) {
 	}
 	single, err := kernels.NewTeam(1, o.Kernel)
 	if err != nil {
+		team.Close()
 		return nil, err
 	}
-	l := loader{config: c, file: file, team: team}
+	l := loader{ctx: ctx, config: c, file: file, team: team}
 	p, err := l.load(o.Format)
 	if err != nil {
 		team.Close()
+		single.Close()
 		return nil, err
 	}
 	m := &Model{config: c, params: p, format: l.format, ignored: l.ignored, team: team, single: single, turn: make(chan struct{}, 1)}
@@ -88,8 +92,23 @@ func New(c Config, file *weights.File, o Options) (*Model, error) {
 	return m, nil
 }
 
-// ErrClosed is what Eval returns on a closed model.
+// ErrClosed is what Eval and Save return on a closed model.
 var ErrClosed = errors.New("model: closed")
+
+// begin waits for the caller's turn to use the weights and the workers. Call end after it.
+func (m *Model) begin(ctx context.Context) error {
+	select {
+	case _, open := <-m.turn:
+		if !open {
+			return ErrClosed
+		}
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (m *Model) end() { m.turn <- struct{}{} }
 
 // Close ends the workers and, where Load opened the weights, unmaps them. It waits for an Eval that is under way. A second Close does nothing.
 func (m *Model) Close() error {

@@ -3,6 +3,7 @@ package model
 // The outputs of a pass: which rows want logits, and where these go.
 
 import (
+	"cmp"
 	"math"
 	"sync/atomic"
 
@@ -16,7 +17,7 @@ type outputs struct {
 	logits   []float32 // [len(ends), vocab_size]
 	gathered int       // rows of the pass that have been looked at
 
-	nonFinite atomic.Pointer[NonFiniteError] // the one at the lowest position found
+	nonFinite atomic.Pointer[nonFinite] // the first one found, in the order of the batch
 }
 
 // An end is a row whose logits are wanted.
@@ -25,8 +26,11 @@ type end struct {
 	i int // of the token in Tokens
 }
 
-// last reports whether the row is its input's last, whose logits the session keeps.
-func (d end) last() bool { return d.i == len(d.Tokens)-1 }
+// kept reports whether the session keeps the row's logits.
+func (d end) kept() bool { return d.i == len(d.Tokens)-1 && !d.NoLogits }
+
+// visited reports whether the row is shown to the visitor.
+func (d end) visited() bool { return d.Visit != nil && d.i >= d.VisitFrom }
 
 // logitsRows bounds the rows of logits that exist at a time: each is a vocabulary of floats.
 const logitsRows = 64
@@ -37,7 +41,7 @@ func (e *evaluation) gather(row int) {
 	for ; row < e.rows && len(e.ends) < logitsRows; row++ {
 		s := e.spanOf(row)
 		d := end{s, s.from + row - s.row}
-		if s.Visit != nil || d.last() {
+		if d.visited() || d.kept() {
 			e.ends = append(e.ends, d)
 		}
 	}
@@ -60,15 +64,15 @@ func (e *evaluation) deliver(w *kernels.Worker) {
 	parts := (v + deliverCols - 1) / deliverCols
 	visitors := false
 	for _, d := range e.ends {
-		visitors = visitors || d.Visit != nil
+		visitors = visitors || d.visited()
 	}
 	for t := w.Next(); t < len(e.ends)*parts; t = w.Next() {
 		d, from := e.ends[t/parts], t%parts*deliverCols
 		logits := e.logits[t/parts*v:][from:min(from+deliverCols, v)]
 		if i := firstNonFinite(logits); i >= 0 {
-			e.report(&NonFiniteError{d.Session.Len() + d.i, from + i})
+			e.report(d.input, &NonFiniteError{d.Session.Len() + d.i, from + i})
 		}
-		if d.last() {
+		if d.kept() {
 			copy(d.Session.next[from:], logits)
 		}
 	}
@@ -76,9 +80,10 @@ func (e *evaluation) deliver(w *kernels.Worker) {
 	if !visitors || e.nonFinite.Load() != nil {
 		return
 	}
+	n := e.model.config.Embd
 	for t := w.Next(); t < len(e.ends); t = w.Next() {
-		if d := e.ends[t]; d.Visit != nil {
-			d.Visit(d.i, e.logits[t*v:(t+1)*v])
+		if d := e.ends[t]; d.visited() {
+			d.Visit(Row{d.i, e.logits[t*v : (t+1)*v], e.hidden[t*n : (t+1)*n]})
 		}
 	}
 	w.Sync()
@@ -95,14 +100,23 @@ func firstNonFinite(x []float32) int {
 	return -1
 }
 
-// report keeps the error at the lowest position, and there at the lowest id, so that it does not depend on the workers.
-func (o *outputs) report(err *NonFiniteError) {
+// nonFinite is a logit that is no finite number.
+type nonFinite struct {
+	input int
+	NonFiniteError
+}
+
+// before orders such logits as the batch does.
+func (a *nonFinite) before(b *nonFinite) bool {
+	return cmp.Or(cmp.Compare(a.input, b.input), cmp.Compare(a.Position, b.Position), cmp.Compare(a.ID, b.ID)) < 0
+}
+
+// report keeps the first logit of those found, so that the error does not depend on the workers.
+func (o *outputs) report(input int, err *NonFiniteError) {
+	found := &nonFinite{input, *err}
 	for {
 		old := o.nonFinite.Load()
-		if old != nil && (old.Position < err.Position || old.Position == err.Position && old.ID <= err.ID) {
-			return
-		}
-		if o.nonFinite.CompareAndSwap(old, err) {
+		if old != nil && !found.before(old) || o.nonFinite.CompareAndSwap(old, found) {
 			return
 		}
 	}

@@ -3,6 +3,7 @@ package model
 // Save: a model's weights as a safetensors file, in the format they have now.
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -18,9 +19,15 @@ import (
 // In q8 and q4 a matrix is a U8 tensor [tiles, bytes in a tile] under its usual name, the bytes being those that kernels/quant.go
 // describes; wte, and lm_head where there is one, are q8 in both. wpe, layer norms and biases are F32 in all formats. The file's
 // metadata has "picogpt.format" with the format's name.
-func (m *Model) Save(path string) error {
+//
+// Save takes its turn with Eval. If the context ends, there is no file.
+func (m *Model) Save(ctx context.Context, path string) error {
+	if err := m.begin(ctx); err != nil {
+		return err
+	}
+	defer m.end()
 	metadata := map[string]string{"format": "pt", "picogpt.format": m.Format()}
-	return weights.WriteFile(path, metadata, m.tensors())
+	return weights.WriteFile(ctx, path, metadata, m.tensors())
 }
 
 // tensors lists the stack in the order of the forward pass.

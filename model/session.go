@@ -30,8 +30,8 @@ func (s *Session) Len() int { return len(s.tokens) }
 // Tokens returns the tokens evaluated, oldest first. The slice is the session's own: copy it to keep it.
 func (s *Session) Tokens() []int { return s.tokens }
 
-// Logits returns the logits after the last token, [vocab_size], or nil where they are not known: in a new session and after
-// Truncate. They are valid until the session's next Eval.
+// Logits returns the logits after the last token, [vocab_size], or nil where they are not known: in a new session, after
+// Truncate and after an Input with NoLogits. They are valid until the session's next Eval.
 func (s *Session) Logits() []float32 {
 	if len(s.logits) == 0 {
 		return nil
@@ -98,8 +98,12 @@ func (s *Session) reserve(n int) {
 	s.next = s.next[:c.VocabSize]
 }
 
-// commit takes the tokens and the logits that Eval wrote to next.
-func (s *Session) commit(tokens []int) {
+// commit takes the tokens and, if there are any, the logits that Eval wrote to next.
+func (s *Session) commit(tokens []int, logits bool) {
 	s.tokens = append(s.tokens, tokens...)
+	if !logits {
+		s.logits = s.logits[:0]
+		return
+	}
 	s.logits, s.next = s.next, s.logits
 }

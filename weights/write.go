@@ -4,6 +4,7 @@ package weights
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -52,7 +53,8 @@ func Write(w io.Writer, metadata map[string]string, tensors []Tensor) error {
 
 // WriteFile writes a safetensors file whole or not at all: beside its place
 // first, then renamed, so that a reader that has the old file mapped keeps it.
-func WriteFile(path string, metadata map[string]string, tensors []Tensor) (err error) {
+// Where the context ends before that, there is no file.
+func WriteFile(ctx context.Context, path string, metadata map[string]string, tensors []Tensor) (err error) {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, cause(err))
@@ -64,7 +66,7 @@ func WriteFile(path string, metadata map[string]string, tensors []Tensor) (err e
 			err = fmt.Errorf("%s: %w", path, cause(err))
 		}
 	}()
-	if err = Write(file, metadata, tensors); err != nil {
+	if err = Write(&cancelWriter{ctx, file}, metadata, tensors); err != nil {
 		return err
 	}
 	file.Chmod(0o644) // CreateTemp's files are private; where this fails, so it stays
@@ -144,6 +146,19 @@ func appendString(b []byte, s string) []byte {
 	enc.SetEscapeHTML(false)
 	enc.Encode(s) // strings always encode
 	return append(b, bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...)
+}
+
+// A cancelWriter writes until its context ends.
+type cancelWriter struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (c *cancelWriter) Write(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.w.Write(p)
 }
 
 // A counter counts what passes through it.

@@ -2,6 +2,7 @@ package weights
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ func TestWhatIsWrittenOpensTheSame(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "out.safetensors")
 	meta := map[string]string{"format": "pt", `quote"`: "é\u2028"}
-	if err := WriteFile(path, meta, all); err != nil {
+	if err := WriteFile(context.Background(), path, meta, all); err != nil {
 		t.Fatal(err)
 	}
 	f, err := Open(path)
@@ -121,7 +122,7 @@ func TestWriteRefusesWhatOpenWould(t *testing.T) {
 			wantError(t, Write(io.Discard, nil, c.tensors), c.want...)
 			dir := t.TempDir()
 			path := filepath.Join(dir, "out.safetensors")
-			wantError(t, WriteFile(path, nil, c.tensors), append(c.want, path+": ")...)
+			wantError(t, WriteFile(context.Background(), path, nil, c.tensors), append(c.want, path+": ")...)
 			if left, _ := os.ReadDir(dir); len(left) > 0 {
 				t.Errorf("a failed WriteFile leaves %s", left[0].Name())
 			}
@@ -133,7 +134,7 @@ func TestReplacingAnOpenFileLeavesItsReaderAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.safetensors")
 	write := func(v byte) {
 		t.Helper()
-		if err := WriteFile(path, nil, []Tensor{{Name: "a", DType: U8, Shape: []int{1 << 16}, Data: bytes.Repeat([]byte{v}, 1<<16)}}); err != nil {
+		if err := WriteFile(context.Background(), path, nil, []Tensor{{Name: "a", DType: U8, Shape: []int{1 << 16}, Data: bytes.Repeat([]byte{v}, 1<<16)}}); err != nil {
 			t.Skip("this system does not replace open files:", err)
 		}
 	}

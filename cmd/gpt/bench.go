@@ -106,12 +106,12 @@ func (a *app) randomModel(ctx context.Context, shape string) (dir string, err er
 	if err := bench.WriteRandom(ctx, dir, config, 1); err != nil || a.Dtype == "auto" || a.Dtype == "f32" {
 		return dir, err
 	}
-	m, err := model.Load(dir, model.Options{Threads: a.Threads, Format: a.Dtype})
+	m, err := model.Load(context.Background(), dir, model.Options{Threads: a.Threads, Format: a.Dtype})
 	if err != nil {
 		return dir, err
 	}
 	defer m.Close()
-	return dir, m.Save(filepath.Join(dir, "model.safetensors")) // the mapped file lives on until Close
+	return dir, m.Save(context.Background(), filepath.Join(dir, "model.safetensors")) // the mapped file lives on until Close
 }
 
 // benchStart measures processes of this program, with a prompt of ids and with one of text.

@@ -3,6 +3,7 @@ package main
 // The checkpoint that a command works on: the embedded demo, or what -m names.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -68,13 +69,13 @@ func (a *app) loadModel(o model.Options) (*model.Model, error) {
 		return nil, fmt.Errorf("GPT_KERNEL: %q, want one that this machine has: %s", o.Kernel, strings.Join(kernels.Variants(), ", "))
 	}
 	if a.Model != nil {
-		return model.Load(*a.Model, o)
+		return model.Load(context.Background(), *a.Model, o)
 	}
 	config, file, err := a.openFile()
 	if err != nil {
 		return nil, err
 	}
-	return model.New(config, file, o)
+	return model.New(context.Background(), config, file, o)
 }
 
 // gpt2Size is the size of GPT-2's vocabulary, and of the smallest model that its ids fit.

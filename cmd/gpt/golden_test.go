@@ -98,14 +98,14 @@ func TestLogitsAreExact(t *testing.T) {
 			if err := g.Write(dir); err != nil {
 				t.Fatal(err)
 			}
-			m, err := model.Load(dir, model.Options{})
+			m, err := model.Load(context.Background(), dir, model.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer m.Close()
 			tokens := g.Sequences[0].Tokens
 			rows := make([][]float32, len(tokens))
-			visit := func(i int, logits []float32) { rows[i] = append(rows[i], logits...) }
+			visit := func(r model.Row) { rows[r.Index] = append(rows[r.Index], r.Logits...) }
 			if err := m.Eval(context.Background(), model.Input{Session: m.NewSession(), Tokens: tokens, Visit: visit}); err != nil {
 				t.Fatal(err)
 			}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -43,7 +44,7 @@ func (c *inspectCommand) Run(a *app) error {
 	}
 	defer file.Close()
 	i := newInspection(a.modelName(), config, file)
-	m, problem := model.New(config, file, model.Options{Threads: 1})
+	m, problem := model.New(context.Background(), config, file, model.Options{Threads: 1})
 	if problem == nil {
 		i.Format = m.Format()
 		i.ignore(m.Ignored())

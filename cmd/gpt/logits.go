@@ -70,7 +70,7 @@ func (a *app) printAllLogits(ctx context.Context, s *model.Session, ids []int) e
 	rows := make([][]float32, few) // [few, vocab_size]
 	for from := 0; from < len(ids); from += few {
 		part := ids[from:min(from+few, len(ids))]
-		visit := func(i int, logits []float32) { rows[i] = append(rows[i][:0], logits...) }
+		visit := func(r model.Row) { rows[r.Index] = append(rows[r.Index][:0], r.Logits...) }
 		if err := m.Eval(ctx, model.Input{Session: s, Tokens: part, Visit: visit}); err != nil {
 			return err
 		}

@@ -16,6 +16,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+
+	"picogpt/model"
 )
 
 func main() {
@@ -78,6 +80,10 @@ func oneLine(err error) string {
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		s = strings.TrimPrefix(s, path.Op+" ")
+	}
+	var input *model.InputError // the command knows what it gave to the model: the input's number says nothing
+	if errors.As(err, &input) {
+		s = strings.Replace(s, input.Error(), input.Err.Error(), 1)
 	}
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 }

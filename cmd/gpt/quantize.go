@@ -3,6 +3,7 @@ package main
 // gpt quantize: a checkpoint in another number format.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -54,7 +55,7 @@ func (c *quantizeCommand) Run(a *app) error {
 		return err
 	}
 	end := a.showProgress(func() string { return "writing " + out })
-	err = m.Save(out)
+	err = m.Save(context.Background(), out)
 	end()
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ func picture(t testing.TB, text string, by surprise.Scale) surprise.Picture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := model.New(c, f, model.Options{})
+	m, err := model.New(context.Background(), c, f, model.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func writeJob(path string, c *checkpoint, dir string, prompt, gen int) error {
 
 // ours runs the engine for 20 tokens after "Once upon a time", or after the first ids of a small vocabulary.
 func ours(dir string) (greedy, error) {
-	m, err := model.Load(dir, model.Options{Format: "f32"})
+	m, err := model.Load(context.Background(), dir, model.Options{Format: "f32"})
 	if err != nil {
 		return greedy{}, err
 	}
