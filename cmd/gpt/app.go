@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"picogpt/internal/outfile"
 )
 
 // globals are the flags of every command.
@@ -44,6 +46,7 @@ type app struct {
 	stdout *output
 	stderr io.Writer
 	start  time.Time
+	temps  outfile.Temps // of the files being written, removed when the process ends
 
 	mu       sync.Mutex
 	cancel   context.CancelFunc // what Ctrl-C calls, if not nil

@@ -6,10 +6,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"math"
 	"os"
 
 	"picogpt/eval"
+	"picogpt/internal/outfile"
 	"picogpt/internal/surprise"
 )
 
@@ -17,6 +19,7 @@ type surpriseCommand struct {
 	Text  promptSource `embed:""`
 	By    string       `placeholder:"SCALE" default:"rank" enum:"rank,surprisal" help:"what colours show: rank (how many tokens the model preferred) or surprisal (in bits)"`
 	HTML  *string      `name:"html" placeholder:"FILE" help:"write a page for a browser, - to stdout; it needs nothing besides itself"`
+	Force bool         `help:"write over the file that --html names, if it is there"`
 	BOS   bool         `name:"bos" help:"put <|endoftext|> before the text, so that its first token has a colour too"`
 	Top   int          `placeholder:"K" default:"0" help:"alternatives for each token in the page; 0 is 8"`
 	Color string       `placeholder:"WHEN" default:"auto" enum:"auto,always,never" help:"colours: auto is on a terminal, unless $$NO_COLOR is set"`
@@ -35,6 +38,9 @@ The text is the words of the command line or --file, else stdin where that is no
 func (c *surpriseCommand) Run(a *app) error {
 	if c.Top < 0 {
 		return usagef("--top %d: want 0 or more", c.Top)
+	}
+	if err := c.checkPage(a); err != nil {
+		return err
 	}
 	p, err := c.Text.read(a)
 	if err != nil {
@@ -90,6 +96,36 @@ func (c *surpriseCommand) score(a *app, r eval.Request, t eval.Tokenizer) (eval.
 	return eval.Scored{Mean: math.NaN()}, nil
 }
 
+// pageRules says what the page may overwrite.
+func (c *surpriseCommand) pageRules(a *app) outfile.Options {
+	var inputs []string
+	switch {
+	case c.Text.Text.File != nil:
+		inputs = []string{*c.Text.Text.File}
+	case len(c.Text.Text.Words) == 0 && c.Text.Tokens == nil:
+		inputs = []string{"-"}
+	}
+	return a.writing(c.Force, inputs...)
+}
+
+// checkPage refuses a page that cannot be written, before anything is read.
+func (c *surpriseCommand) checkPage(a *app) error {
+	if c.HTML == nil || *c.HTML == "-" {
+		return nil
+	}
+	return outputError("--html", outfile.Check(*c.HTML, c.pageRules(a)))
+}
+
+func (c *surpriseCommand) writePage(a *app, page []byte) error {
+	ctx, release := a.graceful()
+	defer release()
+	err := outfile.WriteFile(ctx, *c.HTML, c.pageRules(a), func(w io.Writer) error {
+		_, err := w.Write(page)
+		return err
+	})
+	return outputError("--html", err)
+}
+
 func (c *surpriseCommand) draw(a *app, p surprise.Picture) error {
 	if c.HTML != nil {
 		var page bytes.Buffer
@@ -100,7 +136,7 @@ func (c *surpriseCommand) draw(a *app, p surprise.Picture) error {
 			_, err := a.stdout.Write(page.Bytes())
 			return err
 		}
-		return fileError(*c.HTML, os.WriteFile(*c.HTML, page.Bytes(), 0o666))
+		return c.writePage(a, page.Bytes())
 	}
 	if c.Color == "always" || c.Color == "auto" && a.stdout.terminal && os.Getenv("NO_COLOR") == "" {
 		return p.Terminal(a.stdout)

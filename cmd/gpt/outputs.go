@@ -1,0 +1,65 @@
+package main
+
+// Files that a command writes: what they may overwrite, and what they never do.
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"picogpt/internal/outfile"
+	"picogpt/weights"
+)
+
+// writing returns the rules for an output file of this command. inputs are the files that it reads, "-" for stdin; the
+// checkpoint's files count too.
+func (a *app) writing(force bool, inputs ...string) outfile.Options {
+	o := outfile.Options{Force: force, Temps: &a.temps}
+	for _, name := range inputs {
+		info, err := a.stdin.Stat()
+		if name != "-" {
+			info, err = os.Stat(name)
+		}
+		if err == nil { // else reading it reports the error
+			o.Inputs = append(o.Inputs, info)
+		}
+	}
+	if a.Model != nil {
+		o.Inputs = append(o.Inputs, checkpointFiles(*a.Model)...)
+	}
+	return o
+}
+
+// checkpointFiles lists the files of the checkpoint at path, the weights' and those beside them.
+func checkpointFiles(path string) (files []fs.FileInfo) {
+	dir := weights.Dir(path)
+	list, _ := os.ReadDir(dir) // where this fails, so does opening the checkpoint
+	for _, e := range list {
+		name := filepath.Join(dir, e.Name())
+		ours := e.Name() == "config.json" || slices.Contains(companions, e.Name()) ||
+			strings.HasSuffix(name, ".safetensors") || strings.HasSuffix(name, ".safetensors.index.json")
+		if info, err := os.Stat(name); ours && err == nil {
+			files = append(files, info)
+		}
+	}
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		files = append(files, info) // its name may end in anything
+	}
+	return files
+}
+
+// outputError is an error of package outfile about the file that a flag names.
+func outputError(flag string, err error) error {
+	switch {
+	case errors.Is(err, outfile.ErrInput):
+		return usagef("%s %w", flag, err)
+	case errors.Is(err, outfile.ErrNoName):
+		return usagef("%s: %w", flag, err)
+	case errors.Is(err, outfile.ErrExists):
+		return hinted{err, "--force writes over it"}
+	}
+	return err
+}

@@ -1,0 +1,164 @@
+// Package outfile writes the files that a user names, so that nothing is lost.
+//
+// The rules are the same for every file. A regular file that is there is
+// overwritten only with Options.Force. A file that is also an input is never
+// overwritten: files are compared by identity, so that links, other spellings
+// of a path and redirections do not matter. Devices and pipes need no Force,
+// and neither does what the caller's shell has opened (/dev/stdout, /dev/fd/3),
+// which is appended to.
+//
+// Use Output for results that come one by one: the file is opened at the first
+// one. Use WriteFile for a file that is complete or not there at all.
+package outfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Options say what may be overwritten. The zero value overwrites no regular file.
+type Options struct {
+	Force  bool          // regular files may be overwritten
+	Inputs []fs.FileInfo // what is read, from Stat: never overwritten, with Force too
+	Temps  *Temps        // remembers the temporary files, if not nil
+}
+
+// ErrExists is in the error for a regular file that is there, without Force.
+var ErrExists = errors.New("there already")
+
+// ErrNoName is the error for a path that is empty.
+var ErrNoName = errors.New("want the name of a file, found nothing")
+
+// ErrInput is in the error for an output that is also an input.
+var ErrInput = errors.New("that is the input")
+
+// Check returns the error that writing to path would meet as things are now.
+// It changes nothing. Call it before work that takes long.
+func Check(path string, o Options) error {
+	_, err := o.find(path)
+	return err
+}
+
+// A target is where the bytes for a path go.
+type target struct {
+	path string      // with links followed where the file is regular or absent
+	info fs.FileInfo // nil where there is no file yet
+	open bool        // neither replaced nor cut: a device, a pipe, or the shell's file
+}
+
+// find follows path to its target and applies the rules.
+func (o Options) find(path string) (target, error) {
+	if path == "" {
+		return target{}, ErrNoName
+	}
+	t, err := follow(path)
+	if err != nil {
+		return t, fmt.Errorf("%s: %w", path, cause(err))
+	}
+	switch {
+	case t.info == nil || !t.info.Mode().IsRegular():
+		return t, nil
+	case o.isInput(t.info):
+		return t, fmt.Errorf("%s: %w", path, ErrInput)
+	case !o.Force && !t.open:
+		return t, fmt.Errorf("%s: %w", path, ErrExists)
+	}
+	return t, nil
+}
+
+// isInput reports whether a file is one of the inputs.
+func (o Options) isInput(info fs.FileInfo) bool {
+	for _, in := range o.Inputs {
+		if os.SameFile(in, info) {
+			return true
+		}
+	}
+	return false
+}
+
+// follow finds what a path names. It follows links by hand where the last one
+// leads to no file, since such a file can be made.
+func follow(path string) (target, error) {
+	t := target{path: path}
+	for links := 0; ; links++ {
+		info, err := os.Stat(t.path)
+		if err == nil {
+			return t.exists(path, info)
+		}
+		if !errors.Is(err, fs.ErrNotExist) || links > 40 {
+			return t, err
+		}
+		next, err := os.Readlink(t.path)
+		if err != nil {
+			break // neither a file nor a link
+		}
+		if !filepath.IsAbs(next) {
+			next = filepath.Join(filepath.Dir(t.path), next)
+		}
+		t.path = next
+	}
+	if os.IsPathSeparator(t.path[len(t.path)-1]) {
+		return t, errors.New("want a file, found the name of a directory")
+	}
+	dir := filepath.Dir(t.path)
+	if info, err := os.Stat(dir); err != nil {
+		return t, fmt.Errorf("directory %s: %w", dir, cause(err))
+	} else if !info.IsDir() {
+		return t, fmt.Errorf("%s: want a directory, found a file", dir)
+	}
+	return t, nil
+}
+
+// exists completes a target that is there. path is what the user wrote.
+func (t target) exists(path string, info fs.FileInfo) (target, error) {
+	t.info = info
+	switch {
+	case info.IsDir():
+		return t, errors.New("want a file, found a directory")
+	case !info.Mode().IsRegular() || isOpenOutput(path):
+		t.open = true
+		return t, nil
+	}
+	if real, err := filepath.EvalSymlinks(t.path); err == nil {
+		t.path = real
+	}
+	return t, nil
+}
+
+// isOpenOutput reports whether a path names a file that the shell has opened
+// for this process: its user has said there what becomes of the old content.
+func isOpenOutput(path string) bool {
+	for _, dir := range []string{"/dev/fd/", "/proc/self/fd/"} {
+		if fd, ok := strings.CutPrefix(path, dir); ok {
+			return fd != "0"
+		}
+	}
+	return path == "/dev/stdout" || path == "/dev/stderr"
+}
+
+// openExisting opens a target that is neither replaced nor cut.
+func (t target) openExisting() (*os.File, error) {
+	flag := os.O_WRONLY
+	if t.info.Mode().IsRegular() {
+		flag |= os.O_APPEND
+	}
+	return os.OpenFile(t.path, flag, 0)
+}
+
+// cause strips the operation and the path from a file error: messages here
+// begin with the path.
+func cause(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
+}

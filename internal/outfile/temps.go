@@ -1,0 +1,73 @@
+// Temps: the temporary files and folders that are there now.
+
+package outfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// Temps remembers temporary files and folders, so that a process that must end
+// at once can remove them. The zero value is ready; nil remembers nothing.
+type Temps struct {
+	mu    sync.Mutex
+	paths map[string]bool
+}
+
+// RemoveAll removes all that is there. It waits for a rename that is under way,
+// and lets none begin afterwards: only the end of the process may follow.
+func (t *Temps) RemoveAll() {
+	t.mu.Lock()
+	for path := range t.paths {
+		os.RemoveAll(path)
+	}
+}
+
+// hold runs f while RemoveAll waits.
+func (t *Temps) hold(f func() error) error {
+	if t != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+	}
+	return f()
+}
+
+// create makes a temporary name in dir with the function given, and remembers it.
+// No reader takes the name for a checkpoint: it begins with a dot and ends in .tmp.
+func (t *Temps) create(dir string, create func(path string) error) (path string, err error) {
+	err = t.hold(func() error {
+		for range 1000 {
+			path = filepath.Join(dir, fmt.Sprintf(".picogpt-%016x.tmp", rand.Uint64()))
+			if err := create(path); !errors.Is(err, fs.ErrExist) {
+				if err == nil && t != nil {
+					t.add(path)
+				}
+				return err
+			}
+		}
+		return fmt.Errorf("directory %s: found no free name for a temporary file", dir)
+	})
+	return path, err
+}
+
+func (t *Temps) add(path string) {
+	if t.paths == nil {
+		t.paths = map[string]bool{}
+	}
+	t.paths[path] = true
+}
+
+// remove removes a temporary file or folder, if it is still there, and forgets it.
+func (t *Temps) remove(path string) {
+	t.hold(func() error {
+		if t != nil {
+			delete(t.paths, path)
+		}
+		return os.RemoveAll(path)
+	})
+}

@@ -1,0 +1,152 @@
+// WriteFile: a file that is complete or not there at all.
+
+package outfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+)
+
+// WriteFile writes what write writes to the file at path. The bytes go to a
+// temporary file in the same folder, which is renamed when all of it is on the
+// disk: a reader sees the old file or the new one. After an error, a full disk
+// or a cancelled context the old file is as it was and nothing new remains. A
+// new file has the usual permissions, one that is replaced keeps its own.
+//
+// A device or a pipe is written to directly.
+func WriteFile(ctx context.Context, path string, o Options, write func(w io.Writer) error) error {
+	t, err := o.find(path)
+	if err != nil {
+		return err
+	}
+	if t.open {
+		err = t.writeOpen(ctx, write)
+	} else {
+		err = o.replace(ctx, t, write)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, cause(err))
+	}
+	return nil
+}
+
+// writeOpen writes to a target that is neither replaced nor cut.
+func (t target) writeOpen(ctx context.Context, write func(w io.Writer) error) error {
+	f, err := t.openExisting()
+	if err != nil {
+		return err
+	}
+	err = write(cancelWriter{ctx, f})
+	return errors.Join(err, f.Close())
+}
+
+// replace writes a temporary file beside the target and renames it.
+func (o Options) replace(ctx context.Context, t target, write func(w io.Writer) error) error {
+	temp, err := o.writeTemp(ctx, filepath.Dir(t.path), t.info, write)
+	if err != nil {
+		return err
+	}
+	defer o.Temps.remove(temp)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return o.Temps.hold(func() error {
+		if o.Force {
+			err = os.Rename(temp, t.path)
+		} else {
+			err = renameNew(temp, t.path)
+		}
+		if err == nil {
+			syncFolder(filepath.Dir(t.path))
+		}
+		return err
+	})
+}
+
+// writeTemp writes a temporary file in dir, all of it on the disk at the end,
+// and returns its path. like is the file that it will replace, or nil.
+func (o Options) writeTemp(
+	ctx context.Context, dir string, like fs.FileInfo, write func(w io.Writer) error,
+) (string, error) {
+	var f *os.File
+	path, err := o.Temps.create(dir, func(path string) (err error) {
+		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	if err = fill(ctx, f, like, write); err != nil {
+		o.Temps.remove(path)
+	}
+	return path, err
+}
+
+// fill writes f, syncs it and closes it.
+func fill(ctx context.Context, f *os.File, like fs.FileInfo, write func(w io.Writer) error) error {
+	defer f.Close() // once more where all went well
+	if like != nil {
+		if err := f.Chmod(like.Mode().Perm()); err != nil && runtime.GOOS != "windows" {
+			return err
+		}
+	}
+	if err := write(cancelWriter{ctx, f}); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) { // a system without fsync
+		return err
+	}
+	return f.Close()
+}
+
+// renameNew renames a file to a name that must be free.
+func renameNew(from, to string) error {
+	if err := os.Link(from, to); err == nil || errors.Is(err, fs.ErrExist) {
+		if err != nil {
+			return ErrExists
+		}
+		return os.Remove(from)
+	}
+	if _, err := os.Lstat(to); err == nil { // a system without hard links
+		return ErrExists
+	}
+	return os.Rename(from, to)
+}
+
+// syncFolder puts the names in a folder on the disk, where the system can.
+func syncFolder(dir string) {
+	if f, err := os.Open(dir); err == nil {
+		f.Sync()
+		f.Close()
+	}
+}
+
+// A cancelWriter writes until its context is cancelled, some at a time.
+type cancelWriter struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (c cancelWriter) Write(b []byte) (n int, err error) {
+	const atOnce = 1 << 20
+	for {
+		if err := c.ctx.Err(); err != nil {
+			return n, err
+		}
+		m, err := c.w.Write(b[:min(len(b), atOnce)])
+		n, b = n+m, b[m:]
+		if err != nil || len(b) == 0 {
+			return n, err
+		}
+	}
+}
