@@ -1,6 +1,7 @@
 package main
 
-// Arranging the arguments: flags and words may come in any order, and the command is generate unless the first word names another.
+// Arranging the arguments: flags and words may stand in any order, and the first word names the
+// command.
 
 import (
 	"slices"
@@ -9,82 +10,109 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// arrange returns the arguments in one canonical order: the command, the flags in the form --name=value, then after -- the
-// other words. The first word may name a command, wherever flags stand; a word after -- never does. Underscores in flags'
-// names become hyphens. Flags that nobody knows are left as they are, for kong to name.
+// An arrangement is the arguments in one canonical order: the command, the flags in the form
+// --name=value, then after -- the other words.
+type arrangement struct {
+	flagsByName           map[string]*kong.Flag
+	command, flags, words []string
+	unknown               bool // a flag that nobody knows is among flags: the next word may be its value
+}
+
+// arrange brings the arguments into the order that kong is given. The first word names the command,
+// wherever flags stand; if it looks like no command's name (see looksLikeCommand), or if there is
+// none, the command is generate. A word after -- names no command. Underscores in flags' names
+// become hyphens. Flags that nobody knows are left as they are, for kong to name.
 func arrange(root *kong.Node, args []string) ([]string, error) {
-	if len(args) > 0 && args[0] == "help" && len(args) < 3 && (len(args) == 1 || child(root, args[1]) != nil) {
-		args = append(args[1:len(args):len(args)], "--help") // gpt help, gpt help tokenize
-	}
-	names := map[string]*kong.Flag{}
-	listFlags(root, names)
-	var path, flags, words []string
+	a := arrangement{flagsByName: map[string]*kong.Flag{}}
+	listFlags(root, a.flagsByName)
 	node := root
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		switch {
 		case arg == "--":
-			words = append(words, args[i+1:]...)
+			a.words = append(a.words, args[i+1:]...)
 			i = len(args)
 		case len(arg) > 1 && arg[0] == '-':
-			arranged, taken, err := arrangeFlag(names, arg, args[i+1:])
+			taken, err := a.flag(arg, args[i+1:])
 			if err != nil {
 				return nil, err
 			}
-			flags = append(flags, arranged...)
 			i += taken
-		case len(words) == 0 && child(node, arg) != nil:
+		case len(a.words) == 0 && child(node, arg) != nil:
 			node = child(node, arg)
-			path = append(path, arg)
+			a.command = append(a.command, arg)
+		case len(a.words) == 0 && !a.unknown && node == root && looksLikeCommand(arg):
+			return nil, noFirstCommand(root, arg)
+		case len(a.words) == 0 && !a.unknown && node != root && len(node.Children) > 0:
+			return nil, notACommand(node, arg, "")
 		default:
-			words = append(words, arg)
+			a.words = append(a.words, arg)
 		}
 	}
-	if len(path) == 0 && (len(words) > 0 || !slices.Contains(flags, "--help")) {
-		path = []string{"generate"}
+	if node == root && (len(a.words) > 0 || !slices.Contains(a.flags, "--help")) {
+		a.command = []string{"generate"}
 	}
-	return append(append(append(path, flags...), "--"), words...), nil
+	return append(append(append(a.command, a.flags...), "--"), a.words...), nil
 }
 
-// arrangeFlag rewrites one argument that begins with -, and says how many of the next arguments it took as its value.
-func arrangeFlag(names map[string]*kong.Flag, arg string, next []string) (arranged []string, taken int, err error) {
+// looksLikeCommand reports whether a first word can only be meant as a command's name: it is made of
+// lower-case ASCII letters, digits and hyphens alone. Such a word is never taken for a prompt, so
+// that a misspelt command does not generate text.
+func looksLikeCommand(word string) bool {
+	return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+}
+
+// flag adds one argument that begins with -, and says how many of the next arguments it took as its
+// value.
+func (a *arrangement) flag(arg string, next []string) (taken int, err error) {
 	name, value, hasValue := strings.Cut(arg, "=")
 	if strings.ContainsAny(name, " \t\n") {
-		return nil, 0, hinted{usagef("%s is no flag", quoteShort(arg)), "a prompt that begins with - goes after --"}
+		return 0, hinted{usagef("%s is no flag", quoteShort(arg)), "a prompt that begins with - goes after --"}
 	}
-	if strings.HasPrefix(arg, "--") {
-		name = strings.ReplaceAll(name, "_", "-")
-		switch f := names[name]; {
-		case hasValue:
-			return []string{name + "=" + value}, 0, nil
-		case f == nil || f.IsBool():
-			return []string{name}, 0, nil
-		default:
-			return takeValue(f, nil, next)
-		}
+	if !strings.HasPrefix(arg, "--") {
+		return a.shortFlags(arg, next)
 	}
-	for at, letter := range arg[1:] { // -v, -vn5, -n 5
-		f, value := names["-"+string(letter)], arg[1+at+len(string(letter)):]
-		switch {
-		case f == nil:
-			return append(arranged, "-"+arg[1+at:]), 0, nil
-		case f.IsBool():
-			arranged = append(arranged, "--"+f.Name)
-		case value != "":
-			return append(arranged, "--"+f.Name+"="+strings.TrimPrefix(value, "=")), 0, nil
-		default:
-			return takeValue(f, arranged, next)
-		}
+	name = strings.ReplaceAll(name, "_", "-")
+	switch f := a.flagsByName[name]; {
+	case hasValue:
+		a.flags = append(a.flags, name+"="+value)
+	case f == nil:
+		a.flags, a.unknown = append(a.flags, name), true
+	case f.IsBool():
+		a.flags = append(a.flags, name)
+	default:
+		return a.flagWithNext(f, next)
 	}
-	return arranged, 0, nil
+	return 0, nil
 }
 
-// takeValue appends a flag with the next argument as its value, whatever that looks like.
-func takeValue(f *kong.Flag, arranged, next []string) ([]string, int, error) {
-	if len(next) == 0 {
-		return nil, 0, usagef("--%s: want a value, found none", f.Name)
+// shortFlags adds flags of one letter, of which the last may have a value: -v, -vn5, -n 5, -n=5.
+func (a *arrangement) shortFlags(arg string, next []string) (taken int, err error) {
+	for at, letter := range arg[1:] {
+		f, value := a.flagsByName["-"+string(letter)], arg[1+at+len(string(letter)):]
+		switch {
+		case f == nil:
+			a.flags, a.unknown = append(a.flags, "-"+arg[1+at:]), true
+			return 0, nil
+		case f.IsBool():
+			a.flags = append(a.flags, "--"+f.Name)
+		case value != "":
+			a.flags = append(a.flags, "--"+f.Name+"="+strings.TrimPrefix(value, "="))
+			return 0, nil
+		default:
+			return a.flagWithNext(f, next)
+		}
 	}
-	return append(arranged, "--"+f.Name+"="+next[0]), 1, nil
+	return 0, nil
+}
+
+// flagWithNext adds a flag whose value is the next argument, whatever that looks like.
+func (a *arrangement) flagWithNext(f *kong.Flag, next []string) (taken int, err error) {
+	if len(next) == 0 {
+		return 0, usagef("--%s: want a value, found none", f.Name)
+	}
+	a.flags = append(a.flags, "--"+f.Name+"="+next[0])
+	return 1, nil
 }
 
 // listFlags maps --name and -n to the flags of all commands. One name means one kind of flag throughout.

@@ -33,26 +33,30 @@ func TestArguments(t *testing.T) {
 		{"generate tokenize", "generate -- tokenize"},
 		{"--stop tokenize Once", "generate --stop=tokenize -- Once"},
 		{"-m dir tokenize a", "tokenize --model=dir -- a"},
-		{"a tokenize", "generate -- a tokenize"},
-		{"a -n 3 b --temp 0 c", "generate --max-tokens=3 --temp=0 -- a b c"},
-		{"-vn3 a", "generate --verbose --max-tokens=3 -- a"},
-		{"-vn 3 a", "generate --verbose --max-tokens=3 -- a"},
+		{"A tokenize", "generate -- A tokenize"},
+		{"A -n 3 b --temp 0 c", "generate --max-tokens=3 --temp=0 -- A b c"},
+		{"-vn3 A", "generate --verbose --max-tokens=3 -- A"},
+		{"-vn 3 A", "generate --verbose --max-tokens=3 -- A"},
 		{"-n=3 -vfx", "generate --max-tokens=3 --verbose --file=x --"},
 		{"--temp -1 --stop -- --stop -n", "generate --temp=-1 --stop=-- --stop=-n --"},
 		{"--top_k 3 --no_display_prompt=false a_b", "generate --top-k=3 --no-display-prompt=false -- a_b"},
 		{"--stop=a_b=c", "generate --stop=a_b=c --"},
 		{"--zebra 3", "generate --zebra -- 3"},
+		{"--zebra once", "generate --zebra -- once"}, // once may be the value of --zebra
 		{"-z3 a", "generate -z3 -- a"},
-		{"- a", "generate -- - a"},
 		{"--help", "--help --"},
 		{"-h -v", "--help --verbose --"},
-		{"a --help", "generate --help -- a"},
+		{"A --help", "generate --help -- A"},
 		{"--help logits", "logits --help --"},
-		{"help", "--help --"},
-		{"help logits", "logits --help --"},
-		{"help me please", "generate -- help me please"},
-		{"help zebra", "generate -- help zebra"},
-		{"a -- -v --temp", "generate -- a -v --temp"},
+		{"help", "help --"},
+		{"help logits", "help -- logits"},
+		{"A -- -v --temp", "generate -- A -v --temp"},
+		{"-- once upon", "generate -- once upon"},
+		{"-n 3 -- once", "generate --max-tokens=3 -- once"},
+		{"-p once", "generate --prompt=once --"},
+		{"--prompt quantise", "generate --prompt=quantise --"},
+		{"generate once", "generate -- once"},
+		{"eval lambada f", "eval lambada -- f"},
 	} {
 		got, err := arrange(root, strings.Fields(c.args))
 		if err != nil || strings.Join(got, " ") != c.want {
@@ -64,6 +68,46 @@ func TestArguments(t *testing.T) {
 		if got, err := arrange(root, args); !errors.As(err, &usage) {
 			t.Errorf("%q: got %q, %v, want a usage error", args, got, err)
 		}
+	}
+}
+
+// A first word that looks like a command's name is an error whatever follows; anything else begins a
+// prompt.
+func TestAFirstWordIsACommandOrBeginsAPrompt(t *testing.T) {
+	root := grammar(t)
+	for _, line := range [][]string{
+		{"once"}, {"a"}, {"42"}, {"gpt-2"}, {"-"}, {"quantise", "a", "b"}, {"once", "Upon"}, {"once", "--", "x"},
+		{"-n", "5", "once"}, {"-f", "file", "once"}, {"-p", "Lily", "once"}, {"--help", "tokenise"}, {"once", "--help"},
+		{"once", "--zebra"}, {"eval", "lamdba"}, {"eval", "Lambada"}, {"bench", "attension"},
+	} {
+		var usage usageError
+		if got, err := arrange(root, line); !errors.As(err, &usage) {
+			t.Errorf("%q: got %q, %v, want a usage error", line, got, err)
+		}
+	}
+	for _, word := range []string{"", "Lily", "once upon", "once.", "a_b", "don't", "it's", "你好", "élan", "ｏｎｃｅ", "\n", "once\n", "\x00", "\xff"} {
+		got, err := arrange(root, []string{word, "b"})
+		if want := []string{"generate", "--", word, "b"}; err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: got %q, %v, want %q", word, got, err, want)
+		}
+	}
+}
+
+func TestTheNearestCommand(t *testing.T) {
+	root := grammar(t)
+	for word, want := range map[string]string{
+		"quantise": "quantize", "tokenise": "tokenize", "tokenzie": "tokenize", "perplexty": "perplexity", "scores": "score",
+		"inspekt": "inspect", "benhc": "bench", "logit": "logits", "evla": "eval", "hlep": "help", "genrate": "generate",
+		"perp": "perplexity", "to": "tokenize", "evaluate": "eval", "quantization": "quantize", "scoring": "score",
+		"detokenize": "tokenize", "surprice": "surprise", "gen": "generate", "benchmark": "bench",
+		"once": "", "a": "", "the": "", "42": "", "lily": "", "chat": "", "summarize": "",
+	} {
+		if got := nearestCommand(root, word); got != want {
+			t.Errorf("%s: got %q, want %q", word, got, want)
+		}
+	}
+	if got := nearestCommand(child(root, "eval"), "lamdba"); got != "lambada" {
+		t.Errorf("eval lamdba: got %q, want lambada", got)
 	}
 }
 

@@ -28,6 +28,8 @@ type commands struct {
 	Score      scoreCommand      `cmd:"" help:"log-likelihoods of many texts, token by token"`
 	Eval       evalCommand       `cmd:"" help:"benchmarks on log-likelihoods: LAMBADA, multiple choice"`
 	Surprise   surpriseCommand   `cmd:"" help:"a picture of how surprising each token of a text is"`
+
+	Help helpCommand `cmd:"" help:"explain a command, as gpt COMMAND --help does"`
 }
 
 // A command is what the command line asks for.
@@ -68,8 +70,8 @@ func grammarError(err error) error {
 		return err
 	}
 	message, hint, _ := strings.Cut(err.Error(), ", did you mean ")
-	switch {
-	case hint != "":
+	switch letter := strings.HasPrefix(message, "unknown flag -") && !strings.HasPrefix(message, "unknown flag --"); {
+	case hint != "" && !letter: // all letters are alike
 		hint = "did you mean " + strings.ReplaceAll(hint, `"`, "")
 	case strings.HasPrefix(message, "unknown flag"):
 		hint = "gpt --help lists the flags, and a prompt that begins with - goes after --"

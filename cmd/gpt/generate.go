@@ -16,7 +16,7 @@ import (
 )
 
 type generateCommand struct {
-	Prompt promptSource `embed:""`
+	Prompt generateSource `embed:""`
 
 	MaxTokens     *int     `short:"n" placeholder:"N" group:"How much:" help:"new tokens at most; default: to the end of the text or of the context"`
 	Samples       int      `placeholder:"N" default:"1" group:"How much:" help:"how many texts; text i is what --seed S+i gives alone"`
@@ -37,7 +37,10 @@ type generateCommand struct {
 func (c *generateCommand) Help() string {
 	return `The prompt is the words of the command line or --file, else stdin where that is no terminal; what is not needed
 is not read. Bytes count as they are, a newline at the end too. Without a prompt the text starts from
-<|endoftext|>: anything may come. A prompt that is a command's name goes after one: gpt generate tokenize.
+<|endoftext|>: anything may come.
+
+Without the word generate, a first word of lower-case letters, digits and hyphens alone is taken for a command, so
+that a misspelt command is an error. As a prompt it is written gpt generate once, gpt -p once or gpt -- once.
 
 The output is the prompt, what follows it, and a newline; several texts have a line --- between them. In ids that is
 one array for each text. An object of --output json has sample, seed, prompt_ids (as given), ids (the new ones,

@@ -25,23 +25,40 @@ Examples:
   gpt --tokens 7454,2402 --output json       ids in, ids out
 `
 
+// helpCommand is gpt help, which prints what --help does.
+type helpCommand struct {
+	Of []string `arg:"" name:"command" optional:"" help:"the command to explain; none: all of them in short"`
+}
+
+func (c *helpCommand) Run(a *app, ctx *kong.Context) error {
+	node := ctx.Model.Node
+	for _, name := range c.Of {
+		next := child(node, name)
+		if next == nil {
+			return notACommand(node, name, "")
+		}
+		node = next
+	}
+	return writeHelp(ctx, node)
+}
+
 // printHelp is kong's HelpPrinter.
 func printHelp(_ kong.HelpOptions, ctx *kong.Context) error {
+	if node := ctx.Selected(); node != nil {
+		return writeHelp(ctx, node)
+	}
+	return writeHelp(ctx, ctx.Model.Node)
+}
+
+// writeHelp writes the page of one command, or the overview of all for the root.
+func writeHelp(ctx *kong.Context, node *kong.Node) error {
 	var b strings.Builder
-	node := ctx.Selected()
-	if node == nil {
+	if node == ctx.Model.Node {
 		b.WriteString(overview)
 		b.WriteString("\nCommands:\n")
-		var rows [][2]string
-		for _, c := range ctx.Model.Children {
-			if !c.Hidden {
-				rows = append(rows, [2]string{c.Name, c.Help})
-			}
-		}
-		writeRows(&b, rows)
-		node = child(ctx.Model.Node, "generate")
-		writeFlags(&b, "Prompt:", node.Flags)
-		writeFlags(&b, "Everywhere:", ctx.Model.Flags)
+		writeCommands(&b, node)
+		writeFlags(&b, "Prompt:", child(node, "generate").Flags)
+		writeFlags(&b, "Everywhere:", node.Flags)
 		b.WriteString("\nUnderscores in flags are hyphens. gpt COMMAND --help says more, gpt generate --help too.\n")
 	} else {
 		fmt.Fprintf(&b, "gpt %s: %s\n\nUsage:\n  gpt %s%s [flags]\n", node.Path(), node.Help, node.Path(), positionals(node))
@@ -50,17 +67,23 @@ func printHelp(_ kong.HelpOptions, ctx *kong.Context) error {
 		}
 		if len(node.Children) > 0 {
 			b.WriteString("\nCommands:\n")
-			var rows [][2]string
-			for _, c := range node.Children {
-				rows = append(rows, [2]string{c.Name, c.Help})
-			}
-			writeRows(&b, rows)
+			writeCommands(&b, node)
 		}
 		writeFlags(&b, "Flags:", node.Flags)
 		writeFlags(&b, "Everywhere:", ctx.Model.Flags)
 	}
 	_, err := ctx.Stdout.Write([]byte(b.String()))
 	return err
+}
+
+func writeCommands(b *strings.Builder, node *kong.Node) {
+	var rows [][2]string
+	for _, c := range node.Children {
+		if !c.Hidden {
+			rows = append(rows, [2]string{c.Name, c.Help})
+		}
+	}
+	writeRows(b, rows)
 }
 
 func positionals(node *kong.Node) string {

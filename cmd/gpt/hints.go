@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	"picogpt/model"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/alecthomas/kong"
 )
 
 // hintFor returns the hint that an error carries, or the one that its kind calls for, or "".
@@ -34,4 +37,48 @@ func overflowHint(err error) error {
 			context.Positions-context.Held+1)}
 	}
 	return hinted{err, "--overflow=truncate and --overflow=slide drop the oldest tokens of the prompt"}
+}
+
+// notACommand is the error of a word that stands where a command of node is wanted. The hint names
+// the command that was likely meant, and ends with more.
+func notACommand(node *kong.Node, word, more string) error {
+	gpt, err := "gpt ", usagef("%s is not a command", quoteShort(word))
+	if node.Parent != nil {
+		gpt += node.Path() + " "
+		err = usagef("%s is not a command of gpt %s", quoteShort(word), node.Path())
+	}
+	hint := gpt + "--help lists the commands."
+	if near := nearestCommand(node, word); near != "" {
+		hint = "did you mean " + gpt + near + "?"
+	}
+	return hinted{err, strings.TrimSuffix(hint+more, ".")}
+}
+
+// noFirstCommand is the error of a first word that looks like a command's name and is none.
+func noFirstCommand(root *kong.Node, word string) error {
+	if strings.Trim(word, "-") == "" {
+		return hinted{usagef("%s is not a command", quoteShort(word)), "gpt -f - reads the prompt from stdin"}
+	}
+	return notACommand(root, word, " To use the word as a prompt: gpt generate "+word)
+}
+
+// nearestCommand returns the command of node whose name a misspelt, shortened or lengthened word is
+// most like, or "".
+func nearestCommand(node *kong.Node, word string) (nearest string) {
+	const alike = 4 // words that share that many letters at the beginning count as near
+	least := len(word)
+	for _, c := range node.Children {
+		most := (len(c.Name) + 2) / 3 // edits; more make another word
+		edits := levenshtein.ComputeDistance(c.Name, word)
+		switch {
+		case len(word) > 1 && strings.HasPrefix(c.Name, word):
+			edits = 0
+		case len(word) > alike && strings.HasPrefix(c.Name, word[:alike]):
+			edits = min(edits, most)
+		}
+		if !c.Hidden && edits <= most && edits < least {
+			nearest, least = c.Name, edits
+		}
+	}
+	return nearest
 }

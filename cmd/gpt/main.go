@@ -38,7 +38,7 @@ func run(a *app, args []string) error {
 // errClosedPipe says that nobody reads stdout any more.
 var errClosedPipe = errors.New("stdout is closed")
 
-// A usageError is a command line that cannot be meant.
+// A usageError is a mistake in the command line. It ends the process with status 2.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }

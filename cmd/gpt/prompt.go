@@ -87,6 +87,23 @@ func (s *promptSource) read(a *app) (prompt, error) {
 	return prompt{text: text, asText: text != ""}, err
 }
 
+// A generateSource is what gpt generate writes on from.
+type generateSource struct {
+	promptSource `embed:""`
+	Prompt       *string `short:"p" placeholder:"TEXT" help:"the prompt, whatever it looks like"`
+}
+
+// read returns the prompt, with ids only if they were given as such.
+func (s *generateSource) read(a *app) (prompt, error) {
+	if s.Prompt != nil {
+		if len(s.Text.Words) > 0 {
+			return prompt{}, usagef("--prompt and a text in the arguments: want one of them")
+		}
+		s.Text.Words = []string{*s.Prompt}
+	}
+	return s.promptSource.read(a)
+}
+
 // encode fills in the ids of a text.
 func (p *prompt) encode(t *tokenizer.Tokenizer, special bool) error {
 	ids, err := encode(t, p.text, special)

@@ -31,6 +31,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":         exits,
+			"refused":       refused,
 			"checkpoint":    checkpoint,
 			"bytetokenizer": byteTokenizer,
 			"truncate":      truncate,
@@ -54,6 +55,23 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if (got == want) == neg {
 		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// refused STATUS PROGRAM ARG... runs a program that must end with that status, print nothing on stdout,
+// and on stderr one line that says why and at most one hint.
+func refused(ts *testscript.TestScript, neg bool, args []string) {
+	exits(ts, neg, args)
+	if got := ts.ReadFile("stdout"); got != "" {
+		ts.Fatalf("stdout: %q, want nothing", got)
+	}
+	lines := strings.SplitAfter(ts.ReadFile("stderr"), "\n")
+	why, hint := lines[0], strings.Join(lines[1:], "")
+	if !strings.HasPrefix(why, "gpt: ") || strings.HasPrefix(why, "gpt: hint: ") || !strings.HasSuffix(why, "\n") {
+		ts.Fatalf("stderr: want a line that says why")
+	}
+	if hint != "" && (!strings.HasPrefix(hint, "gpt: hint: ") || strings.Count(hint, "\n") != 1) {
+		ts.Fatalf("stderr: want at most one hint after the first line")
 	}
 }
 
