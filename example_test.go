@@ -22,7 +22,10 @@ func Example() {
 	}
 	defer m.Close()
 	tok := tokenizer.GPT2()
-	prompt := tok.Encode("Once upon a time")
+	prompt, err := tok.Encode("Once upon a time")
+	if err != nil {
+		log.Fatal(err)
+	}
 	for t, err := range decode.Generate(context.Background(), m.NewSession(), prompt, decode.Options{Vocabulary: tok, MaxTokens: 20}) {
 		if err != nil {
 			log.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"picogpt/internal/fixture"
 	"picogpt/model"
+	"picogpt/tokenizer"
 )
 
 // endings are options under which a text of the tiny model ends or overflows in each of the ways
@@ -303,11 +304,13 @@ type forgetful struct {
 	id int
 }
 
-func (v forgetful) Bytes(id int) ([]byte, error) {
+func (v forgetful) NewDecoder([]int) tokenizer.Decoder { return v }
+
+func (v forgetful) Push(id int) (string, error) {
 	if id == v.id {
-		return nil, fmt.Errorf("id %d: no bytes", id)
+		return "", fmt.Errorf("id %d: no bytes", id)
 	}
-	return v.letters.Bytes(id)
+	return v.letters.Push(id)
 }
 
 // TestATokenThatCannotBeChosenLeavesTheOneBeforeToBeGivenAgain makes each token of a text, slides

@@ -29,13 +29,22 @@ func loadDemo() *model.Model {
 	return m
 }
 
+// encode gives the prompts' ids.
+func encode(tok *tokenizer.Tokenizer, text string) []int {
+	ids, err := tok.Encode(text)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return ids
+}
+
 func ExampleGenerate() {
 	m := loadDemo()
 	defer m.Close()
 	tok := tokenizer.GPT2()
 	prompt := "Once upon a time"
 	fmt.Print(prompt)
-	for t, err := range decode.Generate(context.Background(), m.NewSession(), tok.Encode(prompt),
+	for t, err := range decode.Generate(context.Background(), m.NewSession(), encode(tok, prompt),
 		decode.Options{Vocabulary: tok, MaxTokens: 60, Stop: []string{"One day"}}) {
 		if err != nil {
 			log.Fatal(err)
@@ -55,7 +64,7 @@ func ExampleGenerate_goOn() {
 	defer m.Close()
 	tok := tokenizer.GPT2()
 	s := m.NewSession()
-	next := tok.Encode("The dog was very")
+	next := encode(tok, "The dog was very")
 	for range 2 {
 		for t, err := range decode.Generate(context.Background(), s, next, decode.Options{Vocabulary: tok, MaxTokens: 8}) {
 			if err != nil {
@@ -76,7 +85,7 @@ func ExampleSamples() {
 	defer m.Close()
 	tok := tokenizer.GPT2()
 	texts := make([]string, 3)
-	for t, err := range decode.Samples(context.Background(), m.NewSession(), tok.Encode("Tom and Sue went to the"), len(texts),
+	for t, err := range decode.Samples(context.Background(), m.NewSession(), encode(tok, "Tom and Sue went to the"), len(texts),
 		decode.Options{Vocabulary: tok, MaxTokens: 10, Temperature: 0.8, TopK: 40, Seed: 1}) {
 		if err != nil {
 			log.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"picogpt/tokenizer"
 )
 
 // Token is one new token of one sample.
@@ -49,6 +51,7 @@ type stream struct {
 	options *Options
 	limits  limits
 	sampler *Sampler
+	decoder tokenizer.Decoder // nil without a Vocabulary
 	text    *textStream
 	context []int // the tokens its timeline holds
 	n       int   // new tokens so far
@@ -65,8 +68,12 @@ func newStream(sample int, l limits, context []int, dropped int, o *Options) (*s
 	if err != nil {
 		return nil, err
 	}
-	return &stream{sample: sample, options: o, limits: l, sampler: sampler, text: newTextStream(o.Stop),
-		context: slices.Clone(context), dropped: dropped}, nil
+	s := &stream{sample: sample, options: o, limits: l, sampler: sampler, text: newTextStream(o.Stop),
+		context: slices.Clone(context), dropped: dropped}
+	if o.Vocabulary != nil {
+		s.decoder = o.Vocabulary.NewDecoder(context)
+	}
+	return s, nil
 }
 
 // choose takes the logits after the timeline's last token and returns the next one.
@@ -93,7 +100,7 @@ func (s *stream) choose(logits []float32) (Token, error) {
 		s.extend(id)
 		return t, nil
 	case FinishEndOfText, FinishLength:
-		t.Text += s.text.flush()
+		s.endText(&t)
 	}
 	s.done = true
 	return t, nil
@@ -101,19 +108,34 @@ func (s *stream) choose(logits []float32) (Token, error) {
 
 // spell gives t its text, and its Finish if a stop string is complete.
 func (s *stream) spell(t *Token) error {
-	if s.options.Vocabulary == nil {
+	if s.decoder == nil {
 		return nil
 	}
-	b, err := s.options.Vocabulary.Bytes(t.ID)
+	certain, err := s.decoder.Push(t.ID)
 	if err != nil {
 		return fmt.Errorf("the text of token %d, id %d: %w", s.n, t.ID, err)
 	}
-	text, stopped := s.text.push(b)
+	text, stopped := s.text.push(certain)
 	t.Text = text
 	if stopped {
 		t.Finish = FinishStop
 	}
 	return nil
+}
+
+// endText gives t, the last token, what is still held back of the text.
+func (s *stream) endText(t *Token) {
+	if s.decoder == nil {
+		return
+	}
+	text, stopped := s.text.push(s.decoder.Flush())
+	t.Text += text
+	switch {
+	case !stopped:
+		t.Text += s.text.flush()
+	case t.Finish == FinishLength:
+		t.Finish = FinishStop
+	}
 }
 
 // extend plans the evaluation of id, which slides the context if it is full.

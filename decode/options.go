@@ -5,6 +5,8 @@ package decode
 import (
 	"fmt"
 	"math"
+
+	"picogpt/tokenizer"
 )
 
 // Options says how tokens are chosen and when to stop. The zero value is greedy until the end of text or of the context.
@@ -36,10 +38,10 @@ type Options struct {
 	Overflow Overflow // what happens where the context is too short; "" means OverflowError
 }
 
-// Vocabulary turns ids into bytes. *tokenizer.Tokenizer is one, with Gaps.
+// Vocabulary turns ids into text. *tokenizer.Tokenizer is one, with Gaps.
 type Vocabulary interface {
-	Bytes(id int) ([]byte, error) // the bytes of one token, which the caller does not change
-	Size() int                    // one more than the largest id
+	NewDecoder(before []int) tokenizer.Decoder // of the ids that follow those before
+	Size() int                                 // one more than the largest id
 }
 
 // Overflow is the choice for a prompt or a continuation that the context (n_positions of the model) cannot hold.

@@ -4,10 +4,11 @@ package decode
 
 import (
 	"bytes"
-	"unicode/utf8"
+
+	"picogpt/tokenizer"
 )
 
-// textStream turns the bytes of tokens into text that can be shown at once. It holds back the bytes that may yet turn
+// textStream turns the bytes of a text, as they become certain, into text that can be shown at once. It holds back the bytes that may yet turn
 // out to begin a stop string or that begin a rune whose rest has not come. What it gives, put together, is the
 // tokens' bytes exactly, cut before the stop string; bytes that cannot be part of a rune pass as they are.
 type textStream struct {
@@ -23,18 +24,18 @@ func newTextStream(stops []string) *textStream {
 	return t
 }
 
-// push takes the bytes of one token and returns the text that is decided. The text ends, and stopped is true, at the
+// push takes the next bytes and returns the text that is decided. The text ends, and stopped is true, at the
 // first byte where a stop string is complete, and is cut where that string begins (the longest, if several are).
-func (t *textStream) push(token []byte) (text string, stopped bool) {
-	for _, b := range token {
-		t.held = append(t.held, b)
+func (t *textStream) push(certain string) (text string, stopped bool) {
+	for i := range len(certain) {
+		t.held = append(t.held, certain[i])
 		if start := t.match(); start >= 0 {
 			text = string(t.held[:start])
 			t.held = t.held[:0]
 			return text, true
 		}
 	}
-	n := wholeRunes(t.held[:t.begun()])
+	n := tokenizer.WholeRunes(t.held[:t.begun()])
 	text = string(t.held[:n])
 	t.held = append(t.held[:0], t.held[n:]...)
 	return text, false
@@ -69,17 +70,4 @@ func (t *textStream) begun() int {
 		}
 	}
 	return start
-}
-
-// wholeRunes returns the length of b without the bytes at its end that begin a rune and lack its rest.
-func wholeRunes(b []byte) int {
-	for i := len(b) - 1; i >= 0 && i >= len(b)-(utf8.UTFMax-1); i-- {
-		if utf8.RuneStart(b[i]) {
-			if utf8.FullRune(b[i:]) {
-				return len(b)
-			}
-			return i
-		}
-	}
-	return len(b)
 }

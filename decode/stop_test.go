@@ -9,7 +9,7 @@ import (
 // shown pushes tokens until a stop string ends the text or they run out, and returns the pieces that were shown.
 func shown(t *textStream, tokens []string) (pieces []string, stopped bool) {
 	for _, token := range tokens {
-		text, stopped := t.push([]byte(token))
+		text, stopped := t.push(token)
 		pieces = append(pieces, text)
 		if stopped {
 			return pieces, true
@@ -95,7 +95,7 @@ func FuzzStop(f *testing.F) {
 		if !stopped && len(stops) > 0 { // nothing was held back for longer than a stop string and a rune could need
 			held := newTextStream(stops)
 			for _, token := range tokens {
-				held.push([]byte(token))
+				held.push(token)
 			}
 			if n := max(len(stop1), len(stop2)) + utf8.UTFMax - 2; len(held.held) > n {
 				t.Fatalf("%q with stops %q: %d bytes held back, want at most %d", text, stops, len(held.held), n)

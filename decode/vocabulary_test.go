@@ -1,22 +1,94 @@
 package decode
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"picogpt/tokenizer"
+)
 
 // letters is a vocabulary of so many ids: 0 is "a", 1 is "b" and so on.
 type letters int
 
 func (l letters) Size() int { return int(l) }
 
-func (l letters) Bytes(id int) ([]byte, error) {
+func (l letters) NewDecoder([]int) tokenizer.Decoder { return l }
+
+func (l letters) Push(id int) (string, error) {
 	if id < 0 || id >= int(l) {
-		return nil, fmt.Errorf("id %d: want 0 to %d", id, int(l)-1)
+		return "", fmt.Errorf("id %d: want 0 to %d", id, int(l)-1)
 	}
-	return []byte{byte('a' + id)}, nil
+	return string(rune('a' + id)), nil
 }
+
+func (letters) Flush() string { return "" }
 
 // pieces is a vocabulary of any bytes.
 type pieces []string
 
 func (p pieces) Size() int { return len(p) }
 
-func (p pieces) Bytes(id int) ([]byte, error) { return []byte(p[id]), nil }
+func (p pieces) NewDecoder([]int) tokenizer.Decoder { return p }
+
+func (p pieces) Push(id int) (string, error) { return p[id], nil }
+
+func (pieces) Flush() string { return "" }
+
+// words is a vocabulary whose text is not the sum of its tokens: a space stands before each word but
+// the text's first, and a word is certain only when the next one has come.
+type words []string
+
+func (w words) Size() int { return len(w) }
+
+func (w words) NewDecoder(before []int) tokenizer.Decoder {
+	return &wordDecoder{words: w, begun: len(before) > 0}
+}
+
+type wordDecoder struct {
+	words
+	begun bool
+	held  string
+}
+
+func (d *wordDecoder) Push(id int) (string, error) {
+	certain := d.Flush()
+	if d.held = d.words[id]; d.begun {
+		d.held = " " + d.held
+	}
+	d.begun = true
+	return certain, nil
+}
+
+func (d *wordDecoder) Flush() string {
+	held := d.held
+	d.held = ""
+	return held
+}
+
+func TestTheTextOfAVocabularyWithState(t *testing.T) {
+	vocabulary := words{"one", "two", "three", "four", "five"}
+	for _, c := range []struct {
+		about  string
+		stop   []string
+		max    int
+		want   []string // the tokens' texts
+		finish string
+	}{
+		{"to its end", nil, 4, []string{"", " two", " three", " four five"}, FinishLength},
+		{"a stop string across words", []string{"o th"}, 4, []string{"", " tw", ""}, FinishStop},
+		{"a stop string in what is certain at the end", []string{"ve"}, 4,
+			[]string{"", " two", " three", " four fi"}, FinishStop},
+	} {
+		s := &script{rule: counting(len(vocabulary))}
+		tokens, err := play(s, small, []int{0},
+			Options{MaxTokens: c.max, Vocabulary: vocabulary, Stop: c.stop})
+		var texts []string
+		for _, token := range tokens {
+			texts = append(texts, token.Text)
+		}
+		if err != nil || !slices.Equal(texts, c.want) || tokens[len(tokens)-1].Finish != c.finish {
+			t.Errorf("%s: %q, %v; want %q, %s", c.about, texts, tokens[len(tokens)-1], c.want, c.finish)
+		}
+	}
+}

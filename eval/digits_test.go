@@ -38,9 +38,9 @@ func digits(t *testing.T, m *model.Model, batch int) map[string]string {
 		{Protocol: eval.LlamaCpp}, {Protocol: eval.LlamaCpp, Window: 128},
 	} {
 		o.Batch = batch
-		texts := map[string]eval.Text{"story": eval.NewText(o.Protocol, tok, text)}
+		texts := map[string]eval.Text{"story": must(eval.NewText(o.Protocol, tok, text))}
 		if o.Protocol != eval.LlamaCpp { // too short
-			texts["wiki"] = eval.NewWikiText(o.Protocol, tok, string(wiki))
+			texts["wiki"] = must(eval.NewWikiText(o.Protocol, tok, string(wiki)))
 		}
 		for name, x := range texts {
 			r, err := eval.Measure(context.Background(), m, x, o)
@@ -136,7 +136,7 @@ func TestAgreesWithPyTorchOnStories(t *testing.T) {
 	m, tok := demoModel(t, model.Options{}), tokenizer.GPT2()
 	for _, want := range stories.Perplexity {
 		o := eval.Options{Protocol: eval.Protocol(want.Protocol), Stride: want.Stride}
-		r, err := eval.Measure(context.Background(), m, eval.NewText(o.Protocol, tok, want.Text), o)
+		r, err := eval.Measure(context.Background(), m, must(eval.NewText(o.Protocol, tok, want.Text)), o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,7 +33,10 @@ func load() *model.Model {
 func ExamplePerplexity() {
 	m := load() // or model.Load(ctx, dir, model.Options{})
 	defer m.Close()
-	tokens := tokenizer.GPT2().Encode("Once upon a time, there was a little girl named Lily. She loved to play outside in the sun.")
+	tokens, err := tokenizer.GPT2().Encode("Once upon a time, there was a little girl named Lily. She loved to play outside in the sun.")
+	if err != nil {
+		log.Fatal(err)
+	}
 	r, err := eval.Perplexity(context.Background(), m, tokens, eval.Options{Protocol: eval.LMEval})
 	if err != nil {
 		log.Fatal(err)

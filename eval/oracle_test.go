@@ -127,15 +127,34 @@ func tinyModel(t testing.TB, o model.Options) *model.Model {
 // letters is a vocabulary for the tiny model: id i is the letter 'a'+i.
 type letters struct{}
 
-func (letters) Encode(text string) []int {
-	ids := make([]int, len(text))
-	for i := range ids {
-		ids[i] = int(text[i] - 'a')
-	}
-	return ids
+func (l letters) Encode(text string) ([]int, error) {
+	ids, _, err := l.EncodeSpans(text)
+	return ids, err
 }
 
-func (letters) Bytes(id int) ([]byte, error) { return []byte{'a' + byte(id)}, nil }
+func (letters) EncodeSpans(text string) (ids []int, spans []tokenizer.Span, err error) {
+	for i := range len(text) {
+		ids = append(ids, int(text[i]-'a'))
+		spans = append(spans, tokenizer.Span{Start: i, End: i + 1})
+	}
+	return ids, spans, nil
+}
+
+func (letters) DecodeSpans(ids []int) (text string, spans []tokenizer.Span, err error) {
+	for i, id := range ids {
+		text += string(rune('a' + id))
+		spans = append(spans, tokenizer.Span{Start: i, End: i + 1})
+	}
+	return text, spans, nil
+}
+
+// must returns what comes without an error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
 
 // near checks that two numbers agree to 1e-6 of the wanted one.
 func near(t testing.TB, what string, got, want float64) {
@@ -222,21 +241,20 @@ func one[T any](v T) func(func(T) bool) { return func(yield func(T) bool) { yiel
 // runes is an encoder that keeps the text: id by rune.
 type runes struct{}
 
-func (runes) Encode(text string) []int {
-	var ids []int
+func (runes) Encode(text string) (ids []int, err error) {
 	for _, r := range text {
 		ids = append(ids, int(r))
 	}
-	return ids
+	return ids, nil
 }
 
 func TestWikiTextReadersAgreeWithPython(t *testing.T) {
 	for _, want := range readOracle(t).WikiText {
-		hf := eval.NewWikiText(eval.HF, runes{}, want.Text)
+		hf := must(eval.NewWikiText(eval.HF, runes{}, want.Text))
 		if got := string32(hf.Documents[0].Tokens); got != want.Lines {
 			t.Errorf("lines of %q: %q, want %q", want.Text, got, want.Lines)
 		}
-		lm := eval.NewWikiText(eval.LMEval, runes{}, want.Text)
+		lm := must(eval.NewWikiText(eval.LMEval, runes{}, want.Text))
 		if len(lm.Documents) != len(want.Pages) {
 			t.Errorf("%q: %d pages, want %d", want.Text, len(lm.Documents), len(want.Pages))
 			continue

@@ -8,12 +8,15 @@ import (
 	"strings"
 
 	"picogpt/model"
+	"picogpt/tokenizer"
 )
 
-// A Tokenizer turns text into ids and ids into bytes. *tokenizer.Tokenizer is one.
+// A Tokenizer turns text into ids and back, and tells where each id is in the text. *tokenizer.Tokenizer
+// is one.
 type Tokenizer interface {
 	Encoder
-	Bytes(id int) ([]byte, error) // of one token; not to be changed
+	EncodeSpans(text string) (ids []int, spans []tokenizer.Span, err error)
+	DecodeSpans(ids []int) (text string, spans []tokenizer.Span, err error)
 }
 
 // A Request is one text to score.
@@ -34,10 +37,12 @@ type Request struct {
 // A job is a request on its way: its tokens, and the sequences that will measure them.
 type job struct {
 	index  int
-	tokens []int // all of them, the BOS and the context included
-	first  int   // token that is scored first
-	hidden int   // tokens that are not part of the scored text: the BOS, the context
-	drop   int   // tokens of the context that are too far away to be seen
+	tokens []int            // all of them, the BOS and the context included
+	first  int              // token that is scored first
+	hidden int              // tokens that are not part of the scored text: the BOS, the context
+	text   string           // what is scored
+	spans  []tokenizer.Span // [len(tokens)-hidden] where in text
+	drop   int              // tokens of the context that are too far away to be seen
 	parts  []*sequence
 	left   int // parts that are not evaluated yet
 	err    error
@@ -49,13 +54,16 @@ func (o *ScoreOptions) prepare(c model.Config, tok Tokenizer, r Request, index i
 	if r.Pair {
 		j.err = j.pair(c, tok, r)
 	} else {
-		j.err = j.text(c, tok, r, o.BOS)
+		j.err = j.alone(c, tok, r, o.BOS)
 	}
 	if j.err == nil {
 		j.err = vocabulary(j.tokens[j.hidden:], c.VocabSize)
 	}
 	if j.err == nil {
 		j.err = vocabulary(j.tokens[:j.hidden], c.VocabSize)
+	}
+	if j.err == nil && r.Tokens != nil {
+		j.text, j.spans, j.err = tok.DecodeSpans(r.Tokens)
 	}
 	if j.err == nil && r.Pair && len(j.tokens)-j.first > c.Positions {
 		j.err = fmt.Errorf("continuation: %d tokens, want at most %d (n_positions)", len(j.tokens)-j.first, c.Positions)
@@ -66,10 +74,14 @@ func (o *ScoreOptions) prepare(c model.Config, tok Tokenizer, r Request, index i
 	return j
 }
 
-func (j *job) text(c model.Config, tok Tokenizer, r Request, bos bool) error {
+// alone makes the tokens of a text without a context.
+func (j *job) alone(c model.Config, tok Tokenizer, r Request, bos bool) (err error) {
 	ids := r.Tokens
 	if ids == nil {
-		ids = tok.Encode(r.Text)
+		j.text = r.Text
+		if ids, j.spans, err = tok.EncodeSpans(r.Text); err != nil {
+			return err
+		}
 	}
 	if !bos {
 		j.tokens, j.first = ids, 1
@@ -83,17 +95,31 @@ func (j *job) text(c model.Config, tok Tokenizer, r Request, bos bool) error {
 	return nil
 }
 
+// pair makes the tokens of a context and its continuation, which is what is scored.
 func (j *job) pair(c model.Config, tok Tokenizer, r Request) error {
 	if r.Tokens != nil {
 		return errors.New("tokens: want none beside a context")
 	}
 	context := strings.TrimRightFunc(r.Context, space)
-	before := tok.Encode(context)
-	after := tok.Encode(r.Context + r.Text)
+	before, err := tok.Encode(context)
+	if err != nil {
+		return err
+	}
+	both := r.Context + r.Text
+	after, spans, err := tok.EncodeSpans(both)
+	if err != nil {
+		return err
+	}
 	if len(after) <= len(before) {
 		return fmt.Errorf("continuation: no token of its own (context %d, context and continuation %d)", len(before), len(after))
 	}
-	after = after[len(before):]
+	after, j.spans = after[len(before):], spans[len(before):]
+	start := j.spans[0].Start
+	j.text = both[start:]
+	for i := range j.spans {
+		j.spans[i].Start -= start
+		j.spans[i].End -= start
+	}
 	if len(before) == 0 {
 		id, err := BOS(c)
 		if err != nil {

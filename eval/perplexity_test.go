@@ -130,7 +130,7 @@ func TestStoppedMeasurementsArePartial(t *testing.T) {
 
 func TestResultJSON(t *testing.T) {
 	m := tinyModel(t, model.Options{})
-	text := eval.NewText(eval.HF, letters{}, "abc", "cab")
+	text := must(eval.NewText(eval.HF, letters{}, "abc", "cab"))
 	r, err := eval.Measure(context.Background(), m, text, eval.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -155,17 +155,17 @@ func TestResultJSON(t *testing.T) {
 	if want := fmt.Sprintf("%x", sha256.Sum256([]byte("abccab"))); r.SHA256 != want {
 		t.Errorf("SHA-256 %s, want %s", r.SHA256, want)
 	}
-	if one := eval.NewText(eval.HF, letters{}, "abccab"); one.SHA256 != text.SHA256 || !slices.Equal(one.Documents[0].Tokens, text.Documents[0].Tokens) {
+	if one := must(eval.NewText(eval.HF, letters{}, "abccab")); one.SHA256 != text.SHA256 || !slices.Equal(one.Documents[0].Tokens, text.Documents[0].Tokens) {
 		t.Error("two files are not one text")
 	}
-	if two := eval.NewText(eval.LMEval, letters{}, "abc", "cab"); len(two.Documents) != 2 || two.SHA256 != text.SHA256 {
+	if two := must(eval.NewText(eval.LMEval, letters{}, "abc", "cab")); len(two.Documents) != 2 || two.SHA256 != text.SHA256 {
 		t.Error("two files are not two documents")
 	}
 }
 
 func TestStorySHA256(t *testing.T) {
 	text, ids := story(t)
-	got := eval.NewText(eval.HF, runes{}, text)
+	got := must(eval.NewText(eval.HF, runes{}, text))
 	if want := readOracle(t).SHA256; got.SHA256 != want {
 		t.Errorf("%s, want %s", got.SHA256, want)
 	}

@@ -47,13 +47,13 @@ func published(t *testing.T, name string) string {
 func TestWikiTextHasItsPublishedNumberOfTokens(t *testing.T) {
 	text := published(t, "wikitext-2-raw.test.txt")
 	tok := tokenizer.GPT2()
-	if n := len(eval.NewWikiText(eval.HF, tok, text).Documents[0].Tokens); n != 287644 {
+	if n := len(must(eval.NewWikiText(eval.HF, tok, text)).Documents[0].Tokens); n != 287644 {
 		t.Errorf("%d tokens by the lines of the datasets library, want 287644", n)
 	}
-	if n := len(eval.NewWikiText(eval.LlamaCpp, tok, text).Documents[0].Tokens); n != 286221 {
+	if n := len(must(eval.NewWikiText(eval.LlamaCpp, tok, text)).Documents[0].Tokens); n != 286221 {
 		t.Errorf("%d tokens in the file, want 286221", n)
 	}
-	if n := len(eval.NewWikiText(eval.LMEval, tok, text).Documents); n != 62 {
+	if n := len(must(eval.NewWikiText(eval.LMEval, tok, text)).Documents); n != 62 {
 		t.Errorf("%d pages, want 62", n)
 	}
 }
@@ -85,7 +85,7 @@ func TestPublishedNumbers(t *testing.T) {
 		}
 	}
 	t.Run("hf", func(t *testing.T) {
-		text := eval.NewWikiText(eval.HF, tok, published(t, "wikitext-2-raw.test.txt"))
+		text := must(eval.NewWikiText(eval.HF, tok, published(t, "wikitext-2-raw.test.txt")))
 		r, err := eval.Measure(ctx, m, text, eval.Options{Protocol: eval.HF, Stride: 1024})
 		if err != nil {
 			t.Fatal(err)
@@ -93,7 +93,7 @@ func TestPublishedNumbers(t *testing.T) {
 		check("WikiText-2, hf, stride 1024", fmt.Sprintf("%.2f", r.Perplexity), "29.94")
 	})
 	t.Run("lm-eval", func(t *testing.T) {
-		text := eval.NewWikiText(eval.LMEval, tok, published(t, "wikitext-2-raw.test.txt"))
+		text := must(eval.NewWikiText(eval.LMEval, tok, published(t, "wikitext-2-raw.test.txt")))
 		r, err := eval.Measure(ctx, m, text, eval.Options{Protocol: eval.LMEval})
 		if err != nil {
 			t.Fatal(err)

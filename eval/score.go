@@ -70,7 +70,7 @@ func Score(ctx context.Context, m *model.Model, tok Tokenizer, requests iter.Seq
 		if o.Batch == 0 {
 			o.Batch = scoreBatch
 		}
-		s := scorer{o: o, tok: tok, yield: yield, ctx: ctx}
+		s := scorer{o: o, yield: yield, ctx: ctx}
 		s.runner = runner{model: m, share: true, measure: measure{decay: newDecay(), top: o.Top}}
 		index := 0
 		for r := range requests {
@@ -87,7 +87,6 @@ func Score(ctx context.Context, m *model.Model, tok Tokenizer, requests iter.Seq
 type scorer struct {
 	runner
 	o     ScoreOptions
-	tok   Tokenizer
 	ctx   context.Context
 	yield func(Scored, error) bool
 
@@ -134,7 +133,7 @@ func (s *scorer) flush() bool {
 	for len(s.jobs) > 0 && s.jobs[0].left == 0 {
 		j := s.jobs[0]
 		s.jobs = s.jobs[1:]
-		score, err := j.score(s.tok)
+		score, err := j.score()
 		if err != nil {
 			err = &RequestError{j.index, err}
 		}
@@ -146,8 +145,8 @@ func (s *scorer) flush() bool {
 }
 
 // score puts the parts of a finished job together.
-func (j *job) score(tok Tokenizer) (Scored, error) {
-	s := Scored{Index: j.index, Dropped: j.drop, Mean: math.NaN(), Greedy: true}
+func (j *job) score() (Scored, error) {
+	s := Scored{Index: j.index, Text: j.text, Dropped: j.drop, Mean: math.NaN(), Greedy: true}
 	if j.err != nil {
 		return Scored{Index: j.index}, j.err
 	}
@@ -166,16 +165,8 @@ func (j *job) score(tok Tokenizer) (Scored, error) {
 	if s.Count = len(stats); s.Count > 0 {
 		s.Mean = s.Sum / float64(s.Count)
 	}
-	var text []byte
-	for i := range s.Tokens {
-		b, err := tok.Bytes(s.Tokens[i].ID)
-		if err != nil {
-			return Scored{Index: j.index}, err
-		}
-		s.Tokens[i].Start = len(text)
-		text = append(text, b...)
-		s.Tokens[i].End = len(text)
+	for i, span := range j.spans {
+		s.Tokens[i].Start, s.Tokens[i].End = span.Start, span.End
 	}
-	s.Text = string(text)
 	return s, nil
 }

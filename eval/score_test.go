@@ -86,7 +86,7 @@ func TestPairsAreCutAsByLMEval(t *testing.T) {
 		if s.Text != c.scored || s.Count != len(s.Tokens) {
 			t.Errorf("%q + %q: scored %q, %d of %d", c.context, c.continuation, s.Text, s.Count, len(s.Tokens))
 		}
-		ids, sum := tok.EncodeSpecial(c.given), 0.0
+		ids, sum := must(tok.WithSpecial().Encode(c.given)), 0.0
 		for i, token := range s.Tokens {
 			ids = append(ids, token.ID)
 			near(t, fmt.Sprintf("%q token %d", c.context, i), token.LogProb, logprob(t, m, ids...))
@@ -112,11 +112,11 @@ func TestOffsetsCoverTheText(t *testing.T) {
 		}
 		at := 0
 		for _, token := range s.Tokens {
-			b, err := tok.Bytes(token.ID)
+			b, err := tok.Text(token.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if token.Start != at || text[token.Start:token.End] != string(b) {
+			if token.Start != at || text[token.Start:token.End] != b {
 				t.Errorf("%q: token %q at %d to %d", text, b, token.Start, token.End)
 			}
 			at = token.End

@@ -18,8 +18,8 @@ import (
 // continuation is the log-likelihood of text after context, token by token, each by an Eval of its own, and whether each is the greatest.
 func continuation(t *testing.T, m *model.Model, context, text string) (sum float64, greedy bool, tokens int) {
 	tok := tokenizer.GPT2()
-	ids := tok.Encode(context)
-	rest := tok.Encode(context + text)[len(ids):]
+	ids := must(tok.Encode(context))
+	rest := must(tok.Encode(context + text))[len(ids):]
 	greedy = true
 	for _, id := range rest {
 		s := m.NewSession()

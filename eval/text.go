@@ -12,7 +12,7 @@ import (
 
 // An Encoder turns text into ids. *tokenizer.Tokenizer is one.
 type Encoder interface {
-	Encode(text string) []int // any bytes, valid UTF-8 or not
+	Encode(text string) ([]int, error) // any bytes, valid UTF-8 or not
 }
 
 // A Document is what a protocol takes as one text. Words and Bytes are of the original, before any detokenizing; 0 if they are not known.
@@ -29,38 +29,47 @@ type Text struct {
 
 // NewText encodes files, byte for byte. For LMEval each is a document; the other protocols know one text, which is all files one
 // after the other.
-func NewText(p Protocol, e Encoder, files ...string) Text {
+func NewText(p Protocol, e Encoder, files ...string) (Text, error) {
 	if p != LMEval {
 		files = []string{strings.Join(files, "")}
 	}
 	t := Text{SHA256: digest(files)}
 	for _, f := range files {
-		t.Documents = append(t.Documents, Document{e.Encode(f), words(f), len(f)})
+		if err := t.add(e, f, f); err != nil {
+			return Text{}, err
+		}
 	}
-	return t
+	return t, nil
+}
+
+// add appends the document that is encoded from text. Its words and bytes are the original's.
+func (t *Text) add(e Encoder, text, original string) error {
+	ids, err := e.Encode(text)
+	t.Documents = append(t.Documents, Document{ids, words(original), len(original)})
+	return err
 }
 
 // NewWikiText encodes raw WikiText files as the protocol's publisher does. HF takes the lines of the datasets library, a blank one
 // as "" and every other with its line feed, joined by two line feeds. LMEval takes pages, detokenized. LlamaCpp takes the
 // bytes as they are.
-func NewWikiText(p Protocol, e Encoder, files ...string) Text {
+func NewWikiText(p Protocol, e Encoder, files ...string) (Text, error) {
+	t := Text{SHA256: digest(files)}
 	switch p {
 	case LMEval:
-		t := Text{SHA256: digest(files)}
 		for _, f := range files {
 			for page := range wikiPages(newlines(f)) {
-				t.Documents = append(t.Documents, Document{e.Encode(wikiDetokenize(page)), words(page), len(page)})
+				if err := t.add(e, wikiDetokenize(page), page); err != nil {
+					return Text{}, err
+				}
 			}
 		}
-		return t
+		return t, nil
 	case LlamaCpp:
 		return NewText(p, e, files...)
 	}
 	all := strings.Join(files, "")
-	return Text{
-		Documents: []Document{{e.Encode(wikiLines(newlines(all))), words(all), len(all)}},
-		SHA256:    digest(files),
-	}
+	err := t.add(e, wikiLines(newlines(all)), all)
+	return t, err
 }
 
 // NewTokens is a text given as ids. If t is not nil and knows all of them, the text's words, bytes and SHA-256 are those of the bytes that they
@@ -71,16 +80,12 @@ func NewTokens(ids []int, t Tokenizer) Text {
 	if t == nil {
 		return unknown
 	}
-	var b strings.Builder
-	for _, id := range ids {
-		bytes, err := t.Bytes(id)
-		if err != nil {
-			return unknown
-		}
-		b.Write(bytes)
+	text, _, err := t.DecodeSpans(ids)
+	if err != nil {
+		return unknown
 	}
-	d.Words, d.Bytes = words(b.String()), b.Len()
-	return Text{Documents: []Document{d}, SHA256: digest([]string{b.String()})}
+	d.Words, d.Bytes = words(text), len(text)
+	return Text{Documents: []Document{d}, SHA256: digest([]string{text})}
 }
 
 func digest(files []string) string {

@@ -15,21 +15,35 @@ type addedToken struct {
 	special bool // ordinary text unless asked for
 }
 
-// setAdded makes findAdded find tokens.
-func (t *Tokenizer) setAdded(tokens []addedToken) {
+// addedTokens are the added tokens of a vocabulary, to be found in a text.
+type addedTokens struct {
+	byFirst [256][]addedToken // by first byte, sorted
+	special []int             // ids, ascending
+	always  bool              // some added token is not special: it is found in any text
+}
+
+// newAddedTokens makes find find tokens.
+func newAddedTokens(tokens []addedToken) *addedTokens {
+	a := new(addedTokens)
 	tokens = slices.Clone(tokens)
 	slices.SortFunc(tokens, func(a, b addedToken) int { return cmp.Compare(a.text, b.text) })
 	for _, token := range tokens {
-		t.added[token.text[0]] = append(t.added[token.text[0]], token)
-		t.alwaysAdded = t.alwaysAdded || !token.special
+		a.byFirst[token.text[0]] = append(a.byFirst[token.text[0]], token)
+		if token.special {
+			a.special = append(a.special, token.id)
+		} else {
+			a.always = true
+		}
 	}
+	slices.Sort(a.special)
+	return a
 }
 
-// findAdded returns where the first added token of text begins, −1 if it holds none, and the longest one there.
-// Special ones count only if asked for.
-func (t *Tokenizer) findAdded(text string, special bool) (int, addedToken) {
+// find returns where the first added token of text begins, −1 if it holds none, and the longest one
+// there. Special ones count only if asked for.
+func (a *addedTokens) find(text string, special bool) (int, addedToken) {
 	for i := range len(text) {
-		if token := longestAdded(t.added[text[i]], text[i:], special); token.text != "" {
+		if token := longestAdded(a.byFirst[text[i]], text[i:], special); token.text != "" {
 			return i, token
 		}
 	}

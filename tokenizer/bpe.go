@@ -54,19 +54,11 @@ func (p *pairTable) rank(left, right uint32) uint32 {
 	return p.slot(left, right).next - 1 // a free slot's 0 becomes none
 }
 
-// appendID appends a merged part's id.
-func appendID(ids []int, part uint32) []int {
-	if part == none {
-		return append(ids, Unknown)
-	}
-	return append(ids, int(part))
-}
-
 // shortPiece is the length up to which looking at all pairs for each merge is quicker than a heap.
 const shortPiece = 64
 
-// appendPiece appends the ids of one piece, which is not empty.
-func (t *Tokenizer) appendPiece(ids []int, piece string) []int {
+// appendPiece appends the ids of one piece, which is not empty and has a token for each byte.
+func (t *byteLevel) appendPiece(ids []int, piece string) []int {
 	if len(piece) > shortPiece {
 		return t.appendLongPiece(ids, piece)
 	}
@@ -100,14 +92,14 @@ func (t *Tokenizer) appendPiece(ids []int, piece string) []int {
 		}
 	}
 	for _, p := range part[:n] {
-		ids = appendID(ids, p)
+		ids = append(ids, int(p))
 	}
 	return ids
 }
 
 // appendLongPiece is appendPiece with the parts in a linked list and the mergeable pairs in a heap. The part that
 // begins at byte i of the piece is entry i of the list.
-func (t *Tokenizer) appendLongPiece(ids []int, piece string) []int {
+func (t *byteLevel) appendLongPiece(ids []int, piece string) []int {
 	type link struct {
 		part, rank uint32 // rank: of the merge with the next part, or none; a heap entry with another rank is stale
 		prev, next int32  // next: len(piece) at the end
@@ -153,7 +145,7 @@ func (t *Tokenizer) appendLongPiece(ids []int, piece string) []int {
 		}
 	}
 	for i := 0; i < len(list); i = int(list[i].next) {
-		ids = appendID(ids, list[i].part)
+		ids = append(ids, int(list[i].part))
 	}
 	return ids
 }

@@ -2,19 +2,23 @@
 //
 // [GPT2] is GPT-2's own vocabulary, embedded in 200 KB; [Load] reads the vocab.json and merges.txt or the byte-level BPE
 // tokenizer.json beside a checkpoint. Then [Tokenizer.Encode] gives ids, [Tokenizer.Decode] bytes,
-// [Tokenizer.Stream] and [Decoder] text as ids come, never a part of a rune:
+// [Tokenizer.Stream] text as ids come, never a part of a rune:
 //
 //	tok := tokenizer.GPT2()
-//	ids := tok.Encode("Hello world")         // [15496 995]
+//	ids, err := tok.Encode("Hello world")    // [15496 995]
 //	text, err := tok.Decode(ids)             // "Hello world"
+//
+// [Tokenizer.EncodeSpans] and [Tokenizer.DecodeSpans] also tell which bytes of the text each id stands for, and a
+// [Decoder] takes one id at a time. That the bytes of a text's tokens, joined, are the text holds for byte-level BPE
+// and not for every kind of vocabulary, so callers do not rely on it.
 //
 // # What is promised
 //
 // Ids equal those of OpenAI's tiktoken for GPT-2's vocabulary and any valid UTF-8; letters and numbers are those of
 // Unicode 16.0, as in tiktoken, whatever the version of Go. Any bytes, valid or not, come back from Decode as they were: a byte
 // that is no part of valid UTF-8 splits a text as a symbol does, so next to symbols it can be in their piece, and is
-// tokenized as itself. <|endoftext|> and other special tokens are ordinary text to Encode and ids to EncodeSpecial. An
-// unknown id is an error. The time is O(n log n) for any text: a megabyte of one letter takes 0.15 s.
+// tokenized as itself. <|endoftext|> and other special tokens are ordinary text, and ids to a tokenizer of WithSpecial.
+// A byte without a token and an unknown id are errors. The time is O(n log n) for any text: a megabyte of one letter takes 0.15 s.
 //
 // # tiktoken-go
 //

@@ -9,20 +9,20 @@ import (
 
 func ExampleTokenizer_Encode() {
 	tok := tokenizer.GPT2()
-	ids := tok.Encode("Hello world<|endoftext|>")
-	fmt.Println(ids)
-	fmt.Println(tok.EncodeSpecial("Hello world<|endoftext|>"))
+	ids, err := tok.Encode("Hello world<|endoftext|>")
+	fmt.Println(ids, err)
+	fmt.Println(tok.WithSpecial().Encode("Hello world<|endoftext|>"))
 	text, err := tok.Decode(ids)
 	fmt.Println(text, err)
 	// Output:
-	// [15496 995 27 91 437 1659 5239 91 29]
-	// [15496 995 50256]
+	// [15496 995 27 91 437 1659 5239 91 29] <nil>
+	// [15496 995 50256] <nil>
 	// Hello world<|endoftext|> <nil>
 }
 
 func ExampleTokenizer_Stream() {
 	tok := tokenizer.GPT2()
-	ids := tok.Encode("a 🦙!") // the llama is four tokens
+	ids, _ := tok.Encode("a 🦙!") // the llama is four tokens
 	var generated iter.Seq2[int, error] = func(yield func(int, error) bool) {
 		for _, id := range ids {
 			if !yield(id, nil) {
@@ -40,18 +40,19 @@ func ExampleTokenizer_Stream() {
 	// "!" <nil>
 }
 
-func ExampleTokenizer_Bytes() {
-	tok := tokenizer.GPT2()
-	offset := 0
-	for _, id := range tok.Encode("tokens have offsets") {
-		token, _ := tok.Bytes(id)
-		fmt.Printf("%d %q\n", offset, token)
-		offset += len(token)
+func ExampleTokenizer_EncodeSpans() {
+	text := "tokens have offsets"
+	ids, spans, err := tokenizer.GPT2().EncodeSpans(text)
+	if err != nil {
+		panic(err)
+	}
+	for i, s := range spans {
+		fmt.Printf("%d: %d to %d, %q\n", ids[i], s.Start, s.End, text[s.Start:s.End])
 	}
 	// Output:
-	// 0 "t"
-	// 1 "ok"
-	// 3 "ens"
-	// 6 " have"
-	// 11 " offsets"
+	// 83: 0 to 1, "t"
+	// 482: 1 to 3, "ok"
+	// 641: 3 to 6, "ens"
+	// 423: 6 to 11, " have"
+	// 49005: 11 to 19, " offsets"
 }

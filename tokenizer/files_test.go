@@ -12,6 +12,19 @@ import (
 	"testing"
 )
 
+// encode is Encode for texts that tok has tokens for.
+func encode(t testing.TB, tok *Tokenizer, text string) []int {
+	t.Helper()
+	ids, err := tok.Encode(text)
+	if err != nil {
+		t.Errorf("%.80q: %v", text, err)
+	}
+	return ids
+}
+
+// levelOf returns the scheme of a byte-level vocabulary.
+func levelOf(tok *Tokenizer) *byteLevel { return tok.scheme.(*byteLevel) }
+
 // spell writes bytes in GPT-2's byte alphabet, by the rule of openai/gpt-2's bytes_to_unicode, not by this package's.
 func spell(bytes string) string {
 	var b strings.Builder
@@ -40,7 +53,7 @@ func gpt2Files() (vocab map[string]int, merges string) {
 	tokens := make([]string, 50256)
 	var lines strings.Builder
 	for id := range tokens {
-		token, _ := GPT2().token(id)
+		token, _ := GPT2().tokens.token(id)
 		tokens[id] = spell(token)
 		vocab[tokens[id]] = id
 		if id >= 256 {

@@ -19,36 +19,37 @@ func GPT2() *Tokenizer { return gpt2() }
 
 var gpt2 = sync.OnceValue(func() *Tokenizer { return fromTable(r50k) })
 
-// fromTable builds a tokenizer from r50k.bin's layout. Ids are ranks here: the merge of rank r makes the id 256 + r.
+// fromTable builds a tokenizer from r50k.bin's layout. Ids are ranks here: the merge of rank r makes
+// the id 256 + r.
 func fromTable(table string) *Tokenizer {
 	merges := (len(table) - 256) / 4
-	t := &Tokenizer{
-		start:     make([]uint32, 1, 256+merges+2),
-		pairs:     newPairTable(merges),
-		merged:    make([]uint32, merges),
-		endOfText: Unknown,
+	start := make([]uint32, 1, 256+merges+2)
+	s := &byteLevel{
+		tokens:   &tokens{},
+		complete: true,
+		pairs:    newPairTable(merges),
+		merged:   make([]uint32, merges),
 	}
 	text := make([]byte, 0, 7*(256+merges)) // GPT-2's tokens have 6.4 bytes on average
 	for id := range 256 {
-		t.byteID[table[id]] = uint32(id)
+		s.byteID[table[id]] = uint32(id)
 		text = append(text, table[id])
-		t.start = append(t.start, uint32(len(text)))
+		start = append(start, uint32(len(text)))
 	}
 	var entry [4]byte
 	for rank := range uint32(merges) {
 		copy(entry[:], table[256+4*rank:])
 		left := uint32(binary.LittleEndian.Uint16(entry[:2]))
 		right := uint32(binary.LittleEndian.Uint16(entry[2:]))
-		t.pairs.set(left, right, rank)
-		t.merged[rank] = 256 + rank
-		text = append(text, text[t.start[left]:t.start[left+1]]...)
-		text = append(text, text[t.start[right]:t.start[right+1]]...)
-		t.start = append(t.start, uint32(len(text)))
+		s.pairs.set(left, right, rank)
+		s.merged[rank] = 256 + rank
+		text = append(text, text[start[left]:start[left+1]]...)
+		text = append(text, text[start[right]:start[right+1]]...)
+		start = append(start, uint32(len(text)))
 	}
-	t.endOfText = 256 + merges
+	endOfText := 256 + merges
 	text = append(text, EndOfTextToken...)
-	t.start = append(t.start, uint32(len(text)))
-	t.text = string(text)
-	t.setAdded([]addedToken{{text: EndOfTextToken, id: t.endOfText, special: true}})
-	return t
+	s.text, s.start = string(text), append(start, uint32(len(text)))
+	added := []addedToken{{text: EndOfTextToken, id: endOfText, special: true}}
+	return &Tokenizer{tokens: s.tokens, scheme: s, added: newAddedTokens(added), endOfText: endOfText}
 }

@@ -67,18 +67,16 @@ func loadPair(dir string) (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := parseVocabMerges(&scanner{name: vocabName, data: vocab}, mergesName, merges, &scanner{name: addedName, data: added})
+	rules, err := configured(filepath.Join(dir, "tokenizer_config.json"))
 	if err != nil {
 		return nil, err
 	}
-	if err := t.configure(filepath.Join(dir, "tokenizer_config.json")); err != nil {
-		return nil, err
-	}
-	return t, nil
+	return parseVocabMerges(&scanner{name: vocabName, data: vocab}, mergesName, merges,
+		&scanner{name: addedName, data: added}, rules)
 }
 
 // parseVocabMerges builds a Tokenizer from the three files; an empty added is none.
-func parseVocabMerges(vocab *scanner, mergesName, merges string, added *scanner) (*Tokenizer, error) {
+func parseVocabMerges(vocab *scanner, mergesName, merges string, added *scanner, rules splitting) (*Tokenizer, error) {
 	v, err := readVocab(filepath.Base(vocab.name), vocab)
 	if err != nil {
 		return nil, err
@@ -103,7 +101,7 @@ func parseVocabMerges(vocab *scanner, mergesName, merges string, added *scanner)
 			return nil, err
 		}
 	}
-	t, err := v.tokenizer()
+	t, err := v.tokenizer(rules)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", added.name, err)
 	}
@@ -128,22 +126,19 @@ func (v *vocabulary) readSpecial(s *scanner) error {
 	return s.end()
 }
 
-// configure takes in what a tokenizer_config.json, if there is one, says about ids.
-func (t *Tokenizer) configure(name string) error {
+// configured returns what a tokenizer_config.json, if there is one, says about ids.
+func configured(name string) (rules splitting, err error) {
 	data, found, err := readFile(name)
 	if err != nil || !found {
-		return err
+		return rules, err
 	}
 	var config struct {
-		AddPrefixSpace *bool `json:"add_prefix_space"`
+		AddPrefixSpace bool `json:"add_prefix_space"`
 	}
 	if err := json.Unmarshal([]byte(data), &config); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return rules, fmt.Errorf("%s: %w", name, err)
 	}
-	if config.AddPrefixSpace != nil {
-		t.prefixSpace = *config.AddPrefixSpace
-	}
-	return nil
+	return splitting{prefixSpace: config.AddPrefixSpace}, nil
 }
 
 // readFile reads a file of valid UTF-8, and reports whether there is one.

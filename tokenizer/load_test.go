@@ -16,17 +16,17 @@ import (
 func same(t *testing.T, name string, tok *Tokenizer) {
 	t.Helper()
 	want := GPT2()
-	if tok.text != want.text || tok.Size() != want.Size() {
+	if tok.tokens.text != want.tokens.text || tok.Size() != want.Size() {
 		t.Errorf("%s: other tokens; %d ids, want %d", name, tok.Size(), want.Size())
 	}
 	if id, ok := tok.EndOfText(); id != 50256 || !ok {
 		t.Errorf("%s: end of text %d, %t", name, id, ok)
 	}
 	for _, text := range append(corpus, broken...) {
-		if got, ids := tok.Encode(text), want.Encode(text); !equal(got, ids) {
+		if got, ids := encode(t, tok, text), encode(t, want, text); !equal(got, ids) {
 			t.Errorf("%s: %q: %v, want %v", name, text, got, ids)
 		}
-		if got, ids := tok.EncodeSpecial(text), want.EncodeSpecial(text); !equal(got, ids) {
+		if got, ids := encode(t, tok.WithSpecial(), text), encode(t, want.WithSpecial(), text); !equal(got, ids) {
 			t.Errorf("%s: %q: special %v, want %v", name, text, got, ids)
 		}
 	}
@@ -95,7 +95,7 @@ func TestMergeOrderDecides(t *testing.T) {
 			t.Errorf("%q: %v", merges, err)
 			continue
 		}
-		if got := tok.Encode("abc"); !equal(got, want) {
+		if got := encode(t, tok, "abc"); !equal(got, want) {
 			t.Errorf("%q: %v, want %v", merges, got, want)
 		}
 	}
@@ -141,10 +141,10 @@ func TestRandomVocabularies(t *testing.T) {
 			for _, part := range oracleBPE(strings.Split(string(piece), ""), ranks) {
 				want = append(want, vocab[part])
 			}
-			if got := tok.Encode(string(piece)); !equal(got, want) {
+			if got := encode(t, tok, string(piece)); !equal(got, want) {
 				t.Fatalf("%s: %q: %v, want %v", lines, piece, got, want)
 			}
-			if got := tok.appendLongPiece(nil, string(piece)); !equal(got, want) {
+			if got := levelOf(tok).appendLongPiece(nil, string(piece)); !equal(got, want) {
 				t.Fatalf("%s: %q as a long piece: %v, want %v", lines, piece, got, want)
 			}
 		}
@@ -156,23 +156,18 @@ func TestBytesWithoutAToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := tok.Encode("abcb"); !equal(got, []int{4, Unknown, 1}) {
+	if _, err := tok.Encode("abcb"); err == nil || err.Error() != "byte 2 of the text, 0x63: the vocabulary has no token for it" {
+		t.Error(err)
+	}
+	if _, _, err := tok.EncodeSpans("ac"); err == nil || !strings.HasPrefix(err.Error(), "byte 1 of the text") {
+		t.Error(err)
+	}
+	if got := encode(t, tok, "abb"); !equal(got, []int{4, 1}) {
 		t.Errorf("%v", got)
 	}
-	if err := tok.Encodable("abcb"); err == nil || err.Error() != "byte 2 of the text, 0x63: the vocabulary has no token for it" {
-		t.Error(err)
-	}
-	if err := tok.Encodable("abb"); err != nil {
-		t.Error(err)
-	}
-	if err := GPT2().Encodable("any\x00\xff"); err != nil {
-		t.Error(err)
-	}
-	if _, err := tok.Decode(tok.Encode("c")); err == nil {
-		t.Error("Unknown decodes")
-	}
+	encode(t, GPT2(), "any\x00\xff")
 	for _, id := range []int{2, 3, 5} { // holes, and the end
-		if _, err := tok.Bytes(id); err == nil || !strings.HasSuffix(err.Error(), "is unknown: the vocabulary has 5 ids") {
+		if _, err := tok.Text(id); err == nil || !strings.HasSuffix(err.Error(), "is unknown: the vocabulary has 5 ids") {
 			t.Errorf("%d: %v", id, err)
 		}
 	}
@@ -193,13 +188,13 @@ func TestFilesBesideVocab(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := tok.Encode("<é>"); !equal(got, []int{' ', '<', 0xc3, 0xa9, '>'}) {
+	if got := encode(t, tok, "<é>"); !equal(got, []int{' ', '<', 0xc3, 0xa9, '>'}) {
 		t.Errorf("%v", got)
 	}
-	if got := tok.EncodeSpecial(" x<é><|pad|>y"); !equal(got, []int{' ', 'x', 256, 300, ' ', 'y'}) {
+	if got := encode(t, tok.WithSpecial(), " x<é><|pad|>y"); !equal(got, []int{' ', 'x', 256, 300, ' ', 'y'}) {
 		t.Errorf("%v", got)
 	}
-	if got := tok.Encode(""); len(got) > 0 {
+	if got := encode(t, tok, ""); len(got) > 0 {
 		t.Errorf("empty: %v", got)
 	}
 	if text, err := tok.Decode([]int{256, 300}); text != "<é><|pad|>" || err != nil {
@@ -303,7 +298,7 @@ func FuzzVocabMerges(f *testing.F) {
 	f.Add(`{"a": 0, "b": 1, "ab": 2}`, "#version: 0.2\na b\n", `{"<|endoftext|>": 3}`)
 	f.Add(`{"\u0120": 0, "\ud83d\ude00": 5}`, "", "")
 	f.Fuzz(func(t *testing.T, vocab, merges, added string) {
-		tok, err := parseVocabMerges(&scanner{name: "vocab.json", data: vocab}, "merges.txt", merges, &scanner{name: "added_tokens.json", data: added})
+		tok, err := parseVocabMerges(&scanner{name: "vocab.json", data: vocab}, "merges.txt", merges, &scanner{name: "added_tokens.json", data: added}, splitting{})
 		usable(t, tok, err, vocab+merges+added)
 	})
 }
@@ -317,11 +312,11 @@ func usable(t *testing.T, tok *Tokenizer, err error, text string) {
 		return
 	}
 	for id := range tok.Size() {
-		tok.Bytes(id)
+		tok.Text(id)
 	}
-	ids := tok.Encode(text)
-	if tok.Encodable(text) == nil && !tok.prefixSpace {
-		roundTrip(t, tok, text, ids)
-		roundTrip(t, tok, text, tok.EncodeSpecial(text))
+	for _, tok := range []*Tokenizer{tok, tok.WithSpecial()} {
+		if ids, err := tok.Encode(text); err == nil && !levelOf(tok).prefixSpace {
+			roundTrip(t, tok, text, ids)
+		}
 	}
 }

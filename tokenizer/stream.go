@@ -1,81 +1,75 @@
-// Decoding one id at a time, in whole runes.
+// Decoding one id at a time.
 
 package tokenizer
 
 import (
 	"iter"
+	"slices"
 	"unicode/utf8"
 )
 
-// A Decoder turns ids into text as they come. It holds back the bytes of a rune that is not complete yet, at most
-// three, so that what it returns never ends inside one. Bytes that cannot become valid UTF-8 are not held back: all that
-// Push and Flush return, joined, is what [Tokenizer.Decode] gives. A Decoder serves one goroutine at a time.
-type Decoder struct {
-	t    *Tokenizer
-	held [utf8.UTFMax]byte
-	n    int // of held
+// A Decoder turns the ids of one text into its bytes, as they come. In some vocabularies the bytes of
+// a token depend on the tokens around it, so a Decoder has state; it serves one goroutine at a time.
+// All that Push and Flush return, joined, is the text.
+type Decoder interface {
+	// Push takes the next id and returns the bytes that are certain with it, which may be none, and
+	// may begin or end inside a rune: see [WholeRunes]. An unknown id is an error and changes nothing.
+	Push(id int) (string, error)
+
+	// Flush returns the bytes that were not certain yet, and forgets them: for the end of a text.
+	Flush() string
 }
 
-// NewDecoder returns a Decoder at the beginning of a text.
-func (t *Tokenizer) NewDecoder() *Decoder {
-	return &Decoder{t: t}
-}
-
-// Push takes the next id and returns the text that is complete with it, which may be empty. An unknown id is an error
-// and changes nothing.
-func (d *Decoder) Push(id int) (string, error) {
-	token, err := d.t.token(id)
-	if err != nil {
-		return "", err
+// NewDecoder returns a Decoder for what follows the ids `before`, which may be none, in a text.
+func (t *Tokenizer) NewDecoder(before []int) Decoder {
+	ordinary := func(id int) bool {
+		_, special := slices.BinarySearch(t.added.special, id)
+		return !special
 	}
-	if d.n > 0 {
-		token = string(d.held[:d.n]) + token
-	}
-	whole := wholeRunes(token)
-	d.n = copy(d.held[:], token[whole:])
-	return token[:whole], nil
+	return t.scheme.decoder(slices.ContainsFunc(before, ordinary))
 }
 
-// Flush returns the bytes held back, which are no whole rune, and forgets them: for the end of a text.
-func (d *Decoder) Flush() string {
-	rest := string(d.held[:d.n])
-	d.n = 0
-	return rest
-}
-
-// wholeRunes returns the length of s without the bytes at its end that could begin a rune but do not finish it.
-func wholeRunes(s string) int {
-	for i := max(0, len(s)-utf8.UTFMax+1); i < len(s); i++ {
-		if utf8.RuneStart(s[i]) && !utf8.FullRuneInString(s[i:]) {
-			return i
-		}
-	}
-	return len(s)
-}
-
-// Stream turns a sequence of ids into a sequence of non-empty texts, each of whole runes; see [Decoder]. What is held
-// back at the end comes last as it is. An error of ids, or an unknown id, is passed on after the text before it and
-// ends the sequence.
+// Stream turns a sequence of ids into a sequence of non-empty texts, none of which ends inside a rune:
+// of one that is not complete yet, at most three bytes are held back. Bytes that cannot become valid
+// UTF-8 are not held back, and what is at the end comes last as it is. An error of ids, or an unknown
+// id, is passed on after the text before it and ends the sequence.
 func (t *Tokenizer) Stream(ids iter.Seq2[int, error]) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		d := t.NewDecoder()
+		d := t.NewDecoder(nil)
+		held := ""
 		for id, err := range ids {
-			var text string
+			text := ""
 			if err == nil {
 				text, err = d.Push(id)
 			}
 			if err != nil {
-				if rest := d.Flush(); rest == "" || yield(rest, nil) {
+				if rest := held + d.Flush(); rest == "" || yield(rest, nil) {
 					yield("", err)
 				}
 				return
 			}
-			if text != "" && !yield(text, nil) {
+			if held != "" {
+				text = held + text
+			}
+			whole := WholeRunes(text)
+			held = text[whole:]
+			if whole > 0 && !yield(text[:whole], nil) {
 				return
 			}
 		}
-		if rest := d.Flush(); rest != "" {
+		if rest := held + d.Flush(); rest != "" {
 			yield(rest, nil)
 		}
 	}
+}
+
+// WholeRunes returns the length of s without the bytes at its end, at most three, that begin a rune
+// and lack its rest. Bytes that cannot become valid UTF-8 count as whole.
+func WholeRunes[T string | []byte](s T) int {
+	for i := max(0, len(s)-utf8.UTFMax+1); i < len(s); i++ {
+		if utf8.RuneStart(s[i]) && !utf8.FullRuneInString(string(s[i:])) {
+			return i
+		}
+	}
+	return len(s)
 }

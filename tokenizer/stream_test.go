@@ -15,52 +15,49 @@ import (
 func bytesOf(text string) []int {
 	ids := []int{}
 	for i := range len(text) {
-		ids = append(ids, int(GPT2().byteID[text[i]]))
+		ids = append(ids, int(levelOf(GPT2()).byteID[text[i]]))
 	}
 	return ids
 }
 
-func TestDecoderHoldsBackPartsOfRunes(t *testing.T) {
+func TestStreamsHoldBackPartsOfRunes(t *testing.T) {
 	for _, test := range []struct {
 		text  string
-		parts []string // what each Push returns, then Flush
+		parts []string
 	}{
-		{"aé", []string{"a", "", "é", ""}},
-		{"€", []string{"", "", "€", ""}},
-		{"😀", []string{"", "", "", "😀", ""}},
-		{"\xffa", []string{"\xff", "a", ""}},             // never valid: at once
-		{"\xe2\x82x", []string{"", "", "\xe2\x82x", ""}}, // x ends what could have been
-		{"\xe2\xe2\x82\xac", []string{"", "\xe2", "", "€", ""}},
-		{"\xf0\x9f\x98", []string{"", "", "", "\xf0\x9f\x98"}},
-		{"\xed\xa0\x80", []string{"", "\xed\xa0", "\x80", ""}}, // a surrogate: invalid by its second byte
-		{"\xc0\x80", []string{"\xc0", "\x80", ""}},
+		{"aé", []string{"a", "é"}},
+		{"€", []string{"€"}},
+		{"😀", []string{"😀"}},
+		{"\xffa", []string{"\xff", "a"}},     // never valid: at once
+		{"\xe2\x82x", []string{"\xe2\x82x"}}, // x ends what could have been
+		{"\xe2\xe2\x82\xac", []string{"\xe2", "€"}},
+		{"\xf0\x9f\x98", []string{"\xf0\x9f\x98"}},
+		{"\xed\xa0\x80", []string{"\xed\xa0", "\x80"}}, // a surrogate: invalid by its second byte
+		{"\xc0\x80", []string{"\xc0", "\x80"}},
 	} {
-		d := GPT2().NewDecoder()
-		got := []string{}
-		for _, id := range bytesOf(test.text) {
-			part, err := d.Push(id)
+		var got []string
+		for part, err := range GPT2().Stream(values(bytesOf(test.text))) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			got = append(got, part)
 		}
-		if got = append(got, d.Flush()); !slices.Equal(got, test.parts) {
+		if !slices.Equal(got, test.parts) {
 			t.Errorf("%q: %q, want %q", test.text, got, test.parts)
-		}
-		if rest := d.Flush(); rest != "" {
-			t.Errorf("%q: a second Flush gives %q", test.text, rest)
 		}
 	}
 }
 
 func TestDecoderUnknownID(t *testing.T) {
-	d := GPT2().NewDecoder()
+	d := GPT2().NewDecoder(nil)
 	ids := bytesOf("é")
-	d.Push(ids[0])
+	if part, err := d.Push(ids[0]); part != "\xc3" || err != nil {
+		t.Errorf("%q, %v", part, err)
+	}
 	if part, err := d.Push(60000); err == nil || part != "" {
 		t.Errorf("%q, %v", part, err)
 	}
-	if part, err := d.Push(ids[1]); part != "é" || err != nil {
+	if part, err := d.Push(ids[1]); part+d.Flush() != "\xa9" || err != nil {
 		t.Errorf("after an unknown id: %q, %v", part, err)
 	}
 }
@@ -132,8 +129,8 @@ func TestStreamBreak(t *testing.T) {
 
 // TestDecoderAllocatesNothing for tokens of whole runes, which is nearly all there are.
 func TestDecoderAllocatesNothing(t *testing.T) {
-	ids := GPT2().Encode(strings.Repeat("Once upon a time. ", 10))
-	d := GPT2().NewDecoder()
+	ids := encode(t, GPT2(), strings.Repeat("Once upon a time. ", 10))
+	d := GPT2().NewDecoder(nil)
 	if n := testing.AllocsPerRun(10, func() {
 		for _, id := range ids {
 			d.Push(id)

@@ -1,136 +1,160 @@
-// The Tokenizer: text to ids and back. Its parts are in split.go (text to pieces), bpe.go (a piece to ids) and
-// added.go (special tokens).
+// The Tokenizer: what every kind of vocabulary has in common. The kinds are schemes: bytelevel.go is
+// GPT-2's. Added tokens (added.go) are found here, before a scheme sees the text.
 
 package tokenizer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // EndOfTextToken is how GPT-2's end-of-text token is written.
 const EndOfTextToken = "<|endoftext|>"
 
-// Unknown stands in Encode's result for a byte that the vocabulary has no token for. It is no id: Decode and the
-// models refuse it. Only a file's vocabulary that lacks some of the 256 bytes can lead to it; [Tokenizer.Encodable]
-// says so beforehand. GPT2 has all 256.
-const Unknown = -1
-
-// A Tokenizer is a byte-level BPE vocabulary with its rules. It never changes after [GPT2] or [Load] has made it, so
-// any number of goroutines may use it at once.
+// A Tokenizer is a vocabulary with its rules. It never changes after [GPT2] or [Load] has made it,
+// so any number of goroutines may use it at once.
 type Tokenizer struct {
-	text  string   // the bytes of all tokens, in id order
-	start []uint32 // [size+1] token id is text[start[id]:start[id+1]]; empty: no token has this id
-
-	byteID [256]uint32 // the token of each single byte, or none
-	pairs  pairTable   // which two ids merge, and when
-	merged []uint32    // [merges] what the merge of each rank gives
-
-	added       [256][]addedToken // by first byte, sorted
-	alwaysAdded bool              // some added token is not special: it is found in any text
-	endOfText   int               // or Unknown
-
-	whole       bool // no splitting: a text is one piece
-	prefixSpace bool // a text that does not begin with a space gets one
+	tokens    *tokens
+	scheme    scheme
+	added     *addedTokens
+	endOfText int  // -1: none
+	special   bool // Encode reads special tokens in a text as such
 }
 
-// Encode returns the ids of text. Special tokens written in it are ordinary text. The text may be any bytes: a byte
-// that is no part of valid UTF-8 is split off as a symbol would be, and keeps its value. For valid UTF-8 and GPT2 the
-// ids are those of OpenAI's tiktoken (r50k_base, encode_ordinary).
-func (t *Tokenizer) Encode(text string) []int {
-	return t.encode(text, false)
+// A scheme is one kind of tokenization: how it turns text into ids and back, between added tokens.
+type scheme interface {
+	// encode appends the ids of text, which begins at byte `at` of the whole text, to e, with their
+	// spans if e wants them. What it cannot encode is an error that names the byte.
+	encode(e *encoded, text string, at int) error
+
+	// decoder returns a decoder at the beginning of a text or, if begun, within one.
+	decoder(begun bool) Decoder
 }
 
-// EncodeSpecial is Encode, but the vocabulary's special tokens (GPT-2's only one is <|endoftext|>) written in text
-// become their single ids, the leftmost first and of several there the longest.
-func (t *Tokenizer) EncodeSpecial(text string) []int {
-	return t.encode(text, true)
+// A Span is a range of bytes of a text, [Start, End).
+type Span struct{ Start, End int }
+
+// encoded is what encoding has given so far.
+type encoded struct {
+	ids       []int
+	spans     []Span // [len(ids)] if wantSpans
+	wantSpans bool
 }
 
-func (t *Tokenizer) encode(text string, special bool) []int {
-	ids := make([]int, 0, len(text)/4+1) // English has about 4.4 bytes a token
-	if special || t.alwaysAdded {
+// add appends one token.
+func (e *encoded) add(id int, s Span) {
+	e.ids = append(e.ids, id)
+	if e.wantSpans {
+		e.spans = append(e.spans, s)
+	}
+}
+
+// WithSpecial returns the same vocabulary with another rule: special tokens (GPT-2's only one is
+// <|endoftext|>) written in a text become their single ids, the leftmost first and of several there
+// the longest. Without it, they are ordinary text.
+func (t *Tokenizer) WithSpecial() *Tokenizer {
+	special := *t
+	special.special = true
+	return &special
+}
+
+// Encode returns the ids of text. Special tokens written in it are ordinary text, unless the
+// tokenizer is one of [Tokenizer.WithSpecial]. The text may be any bytes: a byte that is no part of
+// valid UTF-8 is split off as a symbol would be, and keeps its value. A part of the text that the
+// vocabulary has no token for is an error that names the byte; GPT2 has a token for every byte. For
+// valid UTF-8 and GPT2 the ids are those of OpenAI's tiktoken (r50k_base, encode_ordinary).
+func (t *Tokenizer) Encode(text string) ([]int, error) {
+	e := encoded{ids: make([]int, 0, len(text)/4+1)} // English has about 4.4 bytes a token
+	err := t.encode(&e, text)
+	return e.ids, err
+}
+
+// EncodeSpans is Encode, and tells for each id which bytes of text it stands for. Spans may be empty
+// (of a token that a rule of the vocabulary puts in) and may begin or end within a rune.
+func (t *Tokenizer) EncodeSpans(text string) (ids []int, spans []Span, err error) {
+	e := encoded{ids: make([]int, 0, len(text)/4+1), wantSpans: true}
+	err = t.encode(&e, text)
+	return e.ids, e.spans, err
+}
+
+func (t *Tokenizer) encode(e *encoded, text string) error {
+	at := 0
+	if t.special || t.added.always {
 		for {
-			at, token := t.findAdded(text, special)
-			if at < 0 {
+			i, token := t.added.find(text[at:], t.special)
+			if i < 0 {
 				break
 			}
-			ids = t.appendChunk(ids, text[:at])
-			ids = append(ids, token.id)
-			text = text[at+len(token.text):]
+			if err := t.encodeChunk(e, text[at:at+i], at); err != nil {
+				return err
+			}
+			at += i
+			e.add(token.id, Span{at, at + len(token.text)})
+			at += len(token.text)
 		}
 	}
-	return t.appendChunk(ids, text)
+	return t.encodeChunk(e, text[at:], at)
 }
 
-// appendChunk appends the ids of text, which holds no added token to look for.
-func (t *Tokenizer) appendChunk(ids []int, text string) []int {
-	if t.prefixSpace && text != "" && text[0] != ' ' {
-		text = " " + text
+func (t *Tokenizer) encodeChunk(e *encoded, text string, at int) error {
+	if text == "" {
+		return nil
 	}
-	for text != "" {
-		n := len(text)
-		if !t.whole {
-			n = pieceLen(text)
-		}
-		ids = t.appendPiece(ids, text[:n])
-		text = text[n:]
-	}
-	return ids
+	return t.scheme.encode(e, text, at)
 }
 
-// Encodable returns nil if the vocabulary has a token for every byte of text, as GPT2 has, else an error that names
-// the first byte without one. After nil, Encode's ids hold no Unknown, and Decode gives text back.
-func (t *Tokenizer) Encodable(text string) error {
-	for i := range len(text) {
-		if t.byteID[text[i]] == none {
-			return fmt.Errorf("byte %d of the text, %#02x: the vocabulary has no token for it", i, text[i])
-		}
-	}
-	return nil
-}
-
-// Decode returns the bytes that ids stand for, which are valid UTF-8 only if the ids come from such a text. An id that
-// the vocabulary does not have is an error.
+// Decode returns the bytes that ids stand for, which are valid UTF-8 only if the ids come from such a
+// text. An id that the vocabulary does not have is an error.
 func (t *Tokenizer) Decode(ids []int) (string, error) {
+	text, _, err := t.decode(ids, nil)
+	return text, err
+}
+
+// DecodeSpans is Decode, and tells for each id which bytes of the text it stands for. Where a token's
+// bytes are certain only with a later token, they count as the later one's.
+func (t *Tokenizer) DecodeSpans(ids []int) (text string, spans []Span, err error) {
+	return t.decode(ids, make([]Span, 0, len(ids)))
+}
+
+func (t *Tokenizer) decode(ids []int, spans []Span) (string, []Span, error) {
 	var b strings.Builder
+	d := t.NewDecoder(nil)
 	for _, id := range ids {
-		token, err := t.token(id)
+		from := b.Len()
+		text, err := d.Push(id)
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
-		b.WriteString(token)
-	}
-	return b.String(), nil
-}
-
-// Bytes returns a copy of the bytes of one token, often a part of a word and sometimes a part of a rune. The lengths of
-// a text's tokens add up to the text's, so they give each token's offset. (A vocabulary with add_prefix_space puts
-// one space before a text.)
-func (t *Tokenizer) Bytes(id int) ([]byte, error) {
-	token, err := t.token(id)
-	return []byte(token), err
-}
-
-// token returns the bytes of a token without a copy.
-func (t *Tokenizer) token(id int) (string, error) {
-	if id >= 0 && id < t.Size() {
-		if from, to := t.start[id], t.start[id+1]; from < to {
-			return t.text[from:to], nil
+		b.WriteString(text)
+		if spans != nil {
+			spans = append(spans, Span{from, b.Len()})
 		}
 	}
-	return "", fmt.Errorf("token id %d is unknown: the vocabulary has %d ids", id, t.Size())
+	b.WriteString(d.Flush())
+	if n := len(spans); n > 0 {
+		spans[n-1].End = b.Len()
+	}
+	return b.String(), spans, nil
 }
 
-// Size returns the number of ids: all are below it. GPT2's is 50257. A file's vocabulary may leave some out.
-func (t *Tokenizer) Size() int {
-	return len(t.start) - 1
+// Text returns the bytes that a token adds in the middle of a text, for showing one token: often a
+// part of a word and sometimes a part of a rune. The text of several tokens is Decode's, and not
+// their Texts joined, for in some vocabularies a token is written otherwise at a text's beginning.
+func (t *Tokenizer) Text(id int) (string, error) {
+	d := t.scheme.decoder(true)
+	text, err := d.Push(id)
+	return text + d.Flush(), err
 }
+
+// Size returns the number of ids: all are below it. GPT2's is 50257. A file's vocabulary may leave
+// some out.
+func (t *Tokenizer) Size() int { return t.tokens.size() }
 
 // Gaps returns the ids below Size that no token has, in ascending order: nil for GPT2.
 func (t *Tokenizer) Gaps() (ids []int) {
 	for id := range t.Size() {
-		if t.start[id] == t.start[id+1] {
+		if t.tokens.length(id) == 0 {
 			ids = append(ids, id)
 		}
 	}
@@ -139,5 +163,32 @@ func (t *Tokenizer) Gaps() (ids []int) {
 
 // EndOfText returns the id of <|endoftext|>, and whether the vocabulary has one.
 func (t *Tokenizer) EndOfText() (id int, ok bool) {
-	return t.endOfText, t.endOfText != Unknown
+	return t.endOfText, t.endOfText >= 0
 }
+
+// Special returns the ids of the special tokens, in ascending order.
+func (t *Tokenizer) Special() []int {
+	return slices.Clone(t.added.special)
+}
+
+// tokens are a vocabulary's tokens by id.
+type tokens struct {
+	text  string   // of all tokens, in id order
+	start []uint32 // [size+1] token id is text[start[id]:start[id+1]]; empty: no token has this id
+}
+
+// token returns a token as the vocabulary has it, without a copy.
+func (t *tokens) token(id int) (string, error) {
+	if id >= 0 && id < t.size() {
+		if from, to := t.start[id], t.start[id+1]; from < to {
+			return t.text[from:to], nil
+		}
+	}
+	return "", fmt.Errorf("token id %d is unknown: the vocabulary has %d ids", id, t.size())
+}
+
+// length returns the length of a token, 0 if no token has the id, which is below size.
+func (t *tokens) length(id int) int { return int(t.start[id+1] - t.start[id]) }
+
+// size returns the number of ids, those that no token has included.
+func (t *tokens) size() int { return len(t.start) - 1 }

@@ -22,7 +22,6 @@ func parseTokenizerJSON(name, data string) (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	rules := new(Tokenizer)
 	for _, key := range slices.Sorted(maps.Keys(members)) {
 		value := members[key]
 		switch key {
@@ -40,7 +39,8 @@ func parseTokenizerJSON(name, data string) (*Tokenizer, error) {
 			return nil, err
 		}
 	}
-	if err := preTokenizer(rules, name, members["pre_tokenizer"]); err != nil {
+	rules, err := preTokenizer(name, members["pre_tokenizer"])
+	if err != nil {
 		return nil, err
 	}
 	v, err := bpeModel(name, members["model"])
@@ -50,11 +50,10 @@ func parseTokenizerJSON(name, data string) (*Tokenizer, error) {
 	if err := v.readAdded(members["added_tokens"]); err != nil {
 		return nil, err
 	}
-	t, err := v.tokenizer()
+	t, err := v.tokenizer(rules)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	t.whole, t.prefixSpace = rules.whole, rules.prefixSpace
 	return t, nil
 }
 
@@ -97,17 +96,17 @@ func refuse(s *scanner, key string) error {
 	return fmt.Errorf("%s: %s: %s is not supported, want none", s.name, plain(key), plain(s.text()))
 }
 
-// preTokenizer sets t's rules for splitting: ByteLevel, alone or after a Split with GPT-2's own pattern.
-func preTokenizer(t *Tokenizer, name string, s *scanner) error {
-	fail := func(format string, args ...any) error {
-		return fmt.Errorf("%s: pre_tokenizer: %s", name, fmt.Sprintf(format, args...))
+// preTokenizer reads the rules for splitting: ByteLevel, alone or after a Split with GPT-2's own pattern.
+func preTokenizer(name string, s *scanner) (splitting, error) {
+	fail := func(format string, args ...any) (splitting, error) {
+		return splitting{}, fmt.Errorf("%s: pre_tokenizer: %s", name, fmt.Sprintf(format, args...))
 	}
 	if s.idle() {
 		return fail("none, want \"ByteLevel\"")
 	}
 	var c component
 	if err := s.unmarshal(&c); err != nil {
-		return err
+		return splitting{}, err
 	}
 	steps := c.steps(nil)
 	last := len(steps) - 1
@@ -133,9 +132,7 @@ func preTokenizer(t *Tokenizer, name string, s *scanner) error {
 	if last == 1 && (regex || bytes.AddPrefixSpace) {
 		return fail("ByteLevel after Split with use_regex %t, add_prefix_space %t, want false for both", regex, bytes.AddPrefixSpace)
 	}
-	t.whole = !regex && last == 0
-	t.prefixSpace = bytes.AddPrefixSpace
-	return nil
+	return splitting{whole: !regex && last == 0, prefixSpace: bytes.AddPrefixSpace}, nil
 }
 
 // steps appends the component's steps to list, sequences flattened.
@@ -175,7 +172,7 @@ func bpeModel(name string, s *scanner) (*vocabulary, error) {
 		value := members[key]
 		switch key {
 		case "vocab", "merges":
-		case "unk_token", "fuse_unk": // for bytes without a token, which Encodable reports
+		case "unk_token", "fuse_unk": // for bytes without a token, which Encode refuses
 			err = value.valid()
 		case "type":
 			if value.text() != `"BPE"` {

@@ -124,13 +124,13 @@ func (v *vocabulary) addToken(token addedToken) error {
 }
 
 // tokenizer builds the Tokenizer. <|endoftext|> is special wherever the vocabulary has it.
-func (v *vocabulary) tokenizer() (*Tokenizer, error) {
+func (v *vocabulary) tokenizer(rules splitting) (*Tokenizer, error) {
 	alphabet := newByteAlphabet()
-	t := &Tokenizer{
-		start:     make([]uint32, 1, len(v.tokens)+1),
+	s := &byteLevel{
+		complete:  true,
 		pairs:     newPairTable(len(v.merges)),
 		merged:    make([]uint32, len(v.merges)),
-		endOfText: Unknown,
+		splitting: rules,
 	}
 	ordinary := make([]bool, len(v.tokens)) // what bytes and merges give
 	for b, r := range alphabet.runes {
@@ -139,49 +139,56 @@ func (v *vocabulary) tokenizer() (*Tokenizer, error) {
 			ordinary[id] = true
 		} else {
 			id = none
+			s.complete = false
 		}
-		t.byteID[b] = id
+		s.byteID[b] = id
 	}
 	for rank, m := range v.merges {
-		t.pairs.set(m[0], m[1], uint32(rank))
-		t.merged[rank] = m[2]
+		s.pairs.set(m[0], m[1], uint32(rank))
+		s.merged[rank] = m[2]
 		ordinary[m[2]] = true
 	}
-	v.addEndOfText(t)
+	endOfText := v.endOfText()
 	verbatim, err := v.verbatim(ordinary, alphabet)
 	if err != nil {
 		return nil, err
 	}
+	s.tokens = v.table(verbatim, alphabet)
+	return &Tokenizer{tokens: s.tokens, scheme: s, added: newAddedTokens(v.added), endOfText: endOfText}, nil
+}
+
+// table returns the bytes of all tokens.
+func (v *vocabulary) table(verbatim map[int]bool, alphabet *byteAlphabet) *tokens {
 	length := 0
 	for _, token := range v.tokens {
 		length += len(token)
 	}
-	text := make([]byte, 0, length)
+	text, start := make([]byte, 0, length), make([]uint32, 1, len(v.tokens)+1)
 	for id, token := range v.tokens {
 		if verbatim[id] {
 			text = append(text, token...)
 		} else {
 			text = alphabet.appendBytes(text, token)
 		}
-		t.start = append(t.start, uint32(len(text)))
+		start = append(start, uint32(len(text)))
 	}
-	t.text = string(text)
-	t.setAdded(v.added)
-	return t, nil
+	return &tokens{text: string(text), start: start}
 }
 
-// addEndOfText tells t the id of <|endoftext|>, and adds it to the special tokens if it is only in the vocabulary.
-func (v *vocabulary) addEndOfText(t *Tokenizer) {
+// endOfText returns the id of <|endoftext|>, -1 if there is none, and adds it to the special tokens
+// if it is only in the vocabulary.
+func (v *vocabulary) endOfText() int {
 	for _, token := range v.added {
 		if token.text == EndOfTextToken {
-			t.endOfText = token.id
-			return
+			return token.id
 		}
 	}
-	if id, ok := v.ids[EndOfTextToken]; ok {
-		t.endOfText = int(id)
-		v.added = append(v.added, addedToken{text: EndOfTextToken, id: int(id), special: true})
+	id, ok := v.ids[EndOfTextToken]
+	if !ok {
+		return -1
 	}
+	v.added = append(v.added, addedToken{text: EndOfTextToken, id: int(id), special: true})
+	return int(id)
 }
 
 // verbatim returns the added tokens' ids. Added tokens stand for their text as it is; one that is an ordinary token

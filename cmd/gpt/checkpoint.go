@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"picogpt/eval"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -112,17 +113,41 @@ func (g *globals) ownTokenizer() (*tokenizer.Tokenizer, error) {
 	return nil, nil
 }
 
-// An idTokenizer stands in where a checkpoint has no tokenizer and ids are given. A token's text is before and its number; without
-// before, nothing.
-type idTokenizer struct{ before string }
+// A scoringTokenizer is what the commands that score need.
+type scoringTokenizer interface {
+	eval.Tokenizer
+	Text(id int) (string, error) // of one token, to show it
+}
 
-func (idTokenizer) Encode(string) []int { return nil }
+// An idTokenizer stands in where a checkpoint has no tokenizer and ids are given. A token's text is
+// before and its number; without before, nothing.
+type idTokenizer struct {
+	before  string
+	missing error // why a text has no ids
+}
 
-func (t idTokenizer) Bytes(id int) ([]byte, error) {
-	if t.before == "" {
-		return nil, nil
+func (t idTokenizer) Encode(string) ([]int, error) { return nil, t.missing }
+
+func (t idTokenizer) EncodeSpans(string) ([]int, []tokenizer.Span, error) {
+	return nil, nil, t.missing
+}
+
+func (t idTokenizer) DecodeSpans(ids []int) (string, []tokenizer.Span, error) {
+	var text strings.Builder
+	spans := make([]tokenizer.Span, len(ids))
+	for i, id := range ids {
+		token, _ := t.Text(id)
+		spans[i] = tokenizer.Span{Start: text.Len(), End: text.Len() + len(token)}
+		text.WriteString(token)
 	}
-	return strconv.AppendInt([]byte(t.before), int64(id), 10), nil
+	return text.String(), spans, nil
+}
+
+func (t idTokenizer) Text(id int) (string, error) {
+	if t.before == "" {
+		return "", nil
+	}
+	return t.before + strconv.Itoa(id), nil
 }
 
 func noTokenizer(path string, size int) error {

@@ -15,6 +15,7 @@ import (
 
 	"picogpt/eval"
 	"picogpt/model"
+	"picogpt/tokenizer"
 )
 
 type evalCommand struct {
@@ -62,14 +63,14 @@ type taskRun struct {
 	*app
 	source  taskSource
 	model   *model.Model
-	tok     *textEncoder
+	tok     *tokenizer.Tokenizer
 	lines   []int // line numbers of the examples
 	skipped int
 	bar     *bar
 }
 
 // start reads the source line by line: parse takes a line's object, and an error of it is reported by number.
-func (s *taskSource) start(a *app, parse func(o object, encodable func(text string) error) error) (*taskRun, error) {
+func (s *taskSource) start(a *app, parse func(o object) error) (*taskRun, error) {
 	if s.Limit < 0 || s.Batch < 0 {
 		return nil, usagef("--limit %d, --batch %d: want 0 or more", s.Limit, s.Batch)
 	}
@@ -81,7 +82,7 @@ func (s *taskSource) start(a *app, parse func(o object, encodable func(text stri
 	if err != nil {
 		return nil, err
 	}
-	r := &taskRun{app: a, source: *s, bar: newBar("examples"), tok: &textEncoder{Tokenizer: t}}
+	r := &taskRun{app: a, source: *s, bar: newBar("examples"), tok: t}
 	if s.File == "-" {
 		r.source.File = "stdin"
 	}
@@ -95,7 +96,7 @@ func (s *taskSource) start(a *app, parse func(o object, encodable func(text stri
 		}
 		o, err := parseObject([]byte(strings.TrimRight(line, "\r\n")))
 		if err == nil {
-			err = parse(o, t.Encodable)
+			err = parse(o)
 		}
 		if err != nil {
 			r.skip(n, err)
@@ -178,13 +179,10 @@ func percent(a eval.Accuracy) string {
 
 func (c *lambadaCommand) Run(a *app) error {
 	var texts []string
-	run, err := c.Source.start(a, func(o object, encodable func(string) error) error {
+	run, err := c.Source.start(a, func(o object) error {
 		text, err := o.text("text")
 		if err == nil && text == nil {
 			err = errors.New("want text")
-		}
-		if err == nil {
-			err = encodable(*text)
 		}
 		if err == nil {
 			texts = append(texts, *text)
@@ -214,11 +212,8 @@ func (c *lambadaCommand) Run(a *app) error {
 
 func (c *choiceCommand) Run(a *app) error {
 	var questions []eval.Question
-	run, err := c.Source.start(a, func(o object, encodable func(string) error) error {
+	run, err := c.Source.start(a, func(o object) error {
 		q, err := c.parse(o)
-		if err == nil {
-			err = encodable(q.Context + strings.Join(q.Choices, ""))
-		}
 		if err == nil {
 			questions = append(questions, q)
 		}

@@ -159,9 +159,11 @@ type onlyIDs struct {
 	gaps []int
 }
 
-func (v onlyIDs) Size() int                 { return v.size }
-func (v onlyIDs) Gaps() []int               { return v.gaps }
-func (v onlyIDs) Bytes(int) ([]byte, error) { return nil, nil }
+func (v onlyIDs) Size() int                                 { return v.size }
+func (v onlyIDs) Gaps() []int                               { return v.gaps }
+func (v onlyIDs) NewDecoder(before []int) tokenizer.Decoder { return v }
+func (v onlyIDs) Push(int) (string, error)                  { return "", nil }
+func (v onlyIDs) Flush() string                             { return "" }
 
 // fallBack takes the tokenizer's <|endoftext|>, to end a text and to start from, where the config names no such id, as small
 // vocabularies' configs often do.

@@ -13,7 +13,6 @@ import (
 
 	"picogpt/eval"
 	"picogpt/model"
-	"picogpt/tokenizer"
 )
 
 type perplexityCommand struct {
@@ -155,30 +154,17 @@ func (c *perplexityCommand) text(a *app, files []string) (eval.Text, error) {
 	if err != nil {
 		return eval.Text{}, err
 	}
-	e := &textEncoder{Tokenizer: t, special: c.Special}
+	if c.Special {
+		t = t.WithSpecial()
+	}
 	start := time.Now()
 	text := eval.NewText
 	if c.WikiText {
 		text = eval.NewWikiText
 	}
-	result := text(eval.Protocol(c.Protocol), e, files...)
+	result, err := text(eval.Protocol(c.Protocol), t, files...)
 	a.logf("tokenizing: %s", duration(time.Since(start)))
-	return result, e.err
-}
-
-// A textEncoder is a tokenizer with the command's idea of special tokens. It remembers what cannot be encoded.
-type textEncoder struct {
-	*tokenizer.Tokenizer
-	special bool
-	err     error
-}
-
-func (e *textEncoder) Encode(text string) []int {
-	ids, err := encode(e.Tokenizer, text, e.special)
-	if err != nil && e.err == nil {
-		e.err = err
-	}
-	return ids
+	return result, err
 }
 
 // measure runs the protocol with a progress bar. Ctrl-C ends it early.

@@ -111,15 +111,12 @@ func (p *prompt) encode(t *tokenizer.Tokenizer, special bool) error {
 	return err
 }
 
-// encode is the tokenizer's Encode, or EncodeSpecial, with an error for a byte that it has no token for.
+// encode is the tokenizer's Encode, with special tokens in the text or without.
 func encode(t *tokenizer.Tokenizer, text string, special bool) ([]int, error) {
-	if err := t.Encodable(text); err != nil {
-		return nil, err
-	}
 	if special {
-		return t.EncodeSpecial(text), nil
+		t = t.WithSpecial()
 	}
-	return t.Encode(text), nil
+	return t.Encode(text)
 }
 
 // parseIDs reads ids as a JSON array, or separated by commas or space.

@@ -144,13 +144,14 @@ func short(line []byte) string {
 // score runs the requests and writes the results, both in the order of the lines.
 func (c *scoreCommand) score(a *app, in *scoreInput, out io.Writer) error {
 	t, err := a.openTokenizer()
-	var e eval.Tokenizer = &textEncoder{Tokenizer: t, special: c.Special}
-	if in.encodable = func(text string) error { return t.Encodable(text) }; in.jsonl && errors.Is(err, errNoTokenizer) {
-		missing := err
-		e, in.encodable, err = idTokenizer{}, func(string) error { return missing }, nil
-	}
-	if err != nil {
+	var e scoringTokenizer = t
+	switch {
+	case in.jsonl && errors.Is(err, errNoTokenizer):
+		e = idTokenizer{missing: err}
+	case err != nil:
 		return err
+	case c.Special:
+		e = t.WithSpecial()
 	}
 	m, err := a.openModel()
 	if err != nil {
@@ -192,7 +193,7 @@ func (c *scoreCommand) score(a *app, in *scoreInput, out io.Writer) error {
 // A scoreWriter turns scores into lines of JSON.
 type scoreWriter struct {
 	command *scoreCommand
-	tok     eval.Tokenizer
+	tok     scoringTokenizer
 	out     io.Writer
 	bar     *bar
 }
@@ -235,8 +236,8 @@ func (w *scoreWriter) write(line int, id json.RawMessage, s eval.Scored) error {
 		if w.command.Top > 0 {
 			top := make([]alternative, len(t.Top))
 			for k, a := range t.Top {
-				b, _ := w.tok.Bytes(a.ID) // a row beyond the vocabulary has no text
-				top[k] = alternative{a.ID, string(b), a.LogProb}
+				text, _ := w.tok.Text(a.ID) // a row beyond the vocabulary has no text
+				top[k] = alternative{a.ID, text, a.LogProb}
 			}
 			j.Top = append(j.Top, top)
 		}

@@ -26,8 +26,6 @@ type scoreInput struct {
 	file  *os.File // to be closed
 	jsonl bool
 
-	encodable func(text string) error // says why a text has no tokens
-
 	done     int         // lines up to here have results already
 	line     int         // the last one read
 	open     []openInput // read and not yet answered, in order
@@ -97,11 +95,8 @@ func (in *scoreInput) reads(a *app, name string) bool {
 func (in *scoreInput) requests(yield func(eval.Request) bool) {
 	if in.text != nil {
 		if in.line = 1; in.done < 1 {
-			o := openInput{line: 1, err: in.encodable(*in.text)}
-			in.open = append(in.open, o)
-			if o.err == nil {
-				yield(eval.Request{Text: *in.text})
-			}
+			in.open = append(in.open, openInput{line: 1})
+			yield(eval.Request{Text: *in.text})
 		}
 		return
 	}
@@ -129,9 +124,6 @@ func (in *scoreInput) requests(yield func(eval.Request) bool) {
 			continue
 		default:
 			r, o.id, o.err = parseRequest(line)
-		}
-		if o.err == nil && r.Tokens == nil {
-			o.err = in.encodable(r.Context + r.Text)
 		}
 		in.open = append(in.open, o)
 		if o.err == nil && !yield(r) {

@@ -50,7 +50,7 @@ func (c *surpriseCommand) Run(a *app) error {
 		return hinted{usagef("no text"), "give a text as an argument, with --file, or through a pipe"}
 	}
 	own, err := a.openTokenizer()
-	var t eval.Tokenizer = own
+	var t scoringTokenizer = own
 	switch {
 	case !p.asText && errors.Is(err, errNoTokenizer):
 		t = idTokenizer{before: " "}
@@ -62,8 +62,8 @@ func (c *surpriseCommand) Run(a *app) error {
 		}
 	}
 	picture := surprise.Picture{Model: a.modelName(), By: surprise.Scale(c.By), Text: func(id int) string {
-		b, _ := t.Bytes(id) // a row beyond the vocabulary has no text
-		return string(b)
+		text, _ := t.Text(id) // a row beyond the vocabulary has no text
+		return text
 	}}
 	picture.Score, err = c.score(a, eval.Request{Tokens: p.ids}, t)
 	if err != nil {

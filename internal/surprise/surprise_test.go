@@ -40,7 +40,7 @@ func picture(t testing.TB, text string, by surprise.Scale) surprise.Picture {
 	defer m.Close()
 	tok := tokenizer.GPT2()
 	p := surprise.Picture{Model: "the demo", By: by, Text: func(id int) string {
-		b, err := tok.Bytes(id)
+		b, err := tok.Text(id)
 		if err != nil {
 			t.Fatal(err)
 		}

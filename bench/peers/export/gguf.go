@@ -180,8 +180,8 @@ func vocabulary(n int) []string {
 	names := make([]string, n)
 	for i := range names {
 		names[i] = fmt.Sprintf("<%d>", i)
-		if bytes, err := t.Bytes(i); err == nil && i < n-1 {
-			names[i] = visible(bytes)
+		if text, err := t.Text(i); err == nil && i < n-1 {
+			names[i] = visible([]byte(text))
 		}
 	}
 	return names
