@@ -109,6 +109,30 @@ func TestDecodingAllocatesNothing(t *testing.T) {
 	}
 }
 
+func TestTakeMovesWhatASessionHolds(t *testing.T) {
+	m := small(t, model.Options{Threads: 1})
+	s := m.NewSession()
+	eval(t, s, 1, 2, 3)
+	want := s.Fork(2)
+	eval(t, want, 7, 8)
+	from := s.Fork(2)
+	eval(t, from, 7, 8)
+	s.Take(from)
+	s.Take(s)
+	if !slices.Equal(s.Tokens(), []int{1, 2, 7, 8}) || !slices.Equal(s.Logits(), want.Logits()) {
+		t.Errorf("the session holds %v, want the other's tokens and logits", s.Tokens())
+	}
+	if from.Len() != 0 || from.Logits() != nil {
+		t.Errorf("the other session holds %v, want nothing", from.Tokens())
+	}
+	eval(t, s, 9)
+	eval(t, want, 9)
+	eval(t, from, 5) // of use again, and of no harm
+	if !slices.Equal(s.Logits(), want.Logits()) {
+		t.Error("the session goes on with other logits than the other would have")
+	}
+}
+
 func TestCloseLeavesNoGoroutines(t *testing.T) {
 	before := runtime.NumGoroutine()
 	config, file := fixture.Checkpoint(fixture.Options{})

@@ -70,6 +70,14 @@ func (s *Session) Fork(n int) *Session {
 	return f
 }
 
+// Take makes s hold what from holds, its logits too, and leaves from empty. Work that may fail can so be
+// done on a fork, and taken over when it is whole. Both are of one model.
+func (s *Session) Take(from *Session) {
+	if s != from {
+		*s, *from = *from, Session{model: from.model}
+	}
+}
+
 func (m *Model) headDim() int { return m.config.Embd / m.config.Head }
 
 // cacheOffset returns where a layer's keys begin in a page of keys, and its values in a page of values.
