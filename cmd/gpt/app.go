@@ -48,6 +48,8 @@ type app struct {
 	start  time.Time
 	temps  outfile.Temps // of the files being written, removed when the process ends
 
+	stdinLeft bool // the text comes from elsewhere, and nothing was said yet of bytes on stdin
+
 	mu       sync.Mutex
 	cancel   context.CancelFunc // what Ctrl-C calls, if not nil
 	progress *progress          // on the terminal, if not nil

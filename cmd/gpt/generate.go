@@ -36,8 +36,9 @@ type generateCommand struct {
 
 func (c *generateCommand) Help() string {
 	return `The prompt is the words of the command line or --file, else stdin where that is no terminal; what is not needed
-is not read. Bytes count as they are, a newline at the end too. Without a prompt the text starts from
-<|endoftext|>: anything may come.
+is not read. A file (-f - is stdin) and words together are one prompt: the file, a newline unless it ends in one, the
+words. Bytes count as they are, a newline at the end too. Without a prompt the text starts from <|endoftext|>: anything
+may come.
 
 Without the word generate, a first word of lower-case letters, digits and hyphens alone is taken for a command, so
 that a misspelt command is an error. As a prompt it is written gpt generate once, gpt -p once or gpt -- once.
@@ -52,6 +53,7 @@ or interrupted.
   gpt --temp 0 -n 20 "The dog was very"
   gpt -m ~/models/gpt2 -f notes.txt --no-display-prompt
   gpt --seed 1 --samples 3 --stop $'\n' "Lily said"
+  cat notes.txt | gpt -f - "In short:"
   echo -n "Tom and Sue" | gpt --output json -n 5`
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 
 	"picogpt/model"
@@ -37,6 +38,13 @@ func overflowHint(err error) error {
 			context.Positions-context.Held+1)}
 	}
 	return hinted{err, "--overflow=truncate and --overflow=slide drop the oldest tokens of the prompt"}
+}
+
+// hintAtFile says that a text in the arguments is a file's name too.
+func (a *app) hintAtFile(text string) {
+	if info, err := os.Stat(text); err == nil && !info.IsDir() {
+		a.notef("hint: %s is the text, not the file of that name, which -f reads", quoteShort(text))
+	}
 }
 
 // notACommand is the error of a word that stands where a command of node is wanted. The hint names

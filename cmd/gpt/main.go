@@ -32,7 +32,11 @@ func run(a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	return parsed.Run(a)
+	err = parsed.Run(a)
+	if err == nil {
+		a.noteStdinLeft()
+	}
+	return err
 }
 
 // errClosedPipe says that nobody reads stdout any more.

@@ -159,3 +159,99 @@ func TestAClosedPipeEndsItQuietly(t *testing.T) {
 		}
 	}
 }
+
+func TestBytesOnStdinThatAreNotReadAreNoticed(t *testing.T) {
+	pipe := func(held string, open bool) *os.File {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { r.Close(); w.Close() })
+		io.WriteString(w, held)
+		if !open {
+			w.Close()
+		}
+		return r
+	}
+	file := func(at int64) *os.File {
+		f, err := os.Create(t.TempDir() + "/notes")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		f.WriteString("notes")
+		f.Seek(at, io.SeekStart)
+		return f
+	}
+	lily, notes := []string{"-n", "1", "Lily"}, "notes"
+	for _, c := range []struct {
+		name  string
+		stdin *os.File // nil is /dev/null
+		args  []string
+		left  string // what must still be there, with a note of it
+	}{
+		{"a full pipe", pipe(notes, true), lily, notes},
+		{"a full pipe whose writer is gone", pipe(notes, false), lily, notes},
+		{"a full pipe and -p", pipe(notes, false), []string{"-n", "1", "-p", "Lily"}, notes},
+		{"a full pipe and ids", pipe(notes, false), []string{"-n", "1", "--tokens", "1"}, notes},
+		{"a full pipe and tokenize", pipe(notes, false), []string{"tokenize", "Lily"}, notes},
+		{"a file", file(0), lily, notes},
+		{"a file at its end", file(5), lily, ""},
+		{"an empty pipe", pipe("", true), lily, ""},
+		{"an empty pipe whose writer is gone", pipe("", false), lily, ""},
+		{"nothing", nil, lily, ""},
+		{"a pipe that is read", pipe(notes, false), []string{"-n", "1", "-f", "-", "Lily"}, ""},
+	} {
+		cmd := exec.Command("gpt", c.args...)
+		if c.stdin != nil {
+			cmd.Stdin = c.stdin
+		}
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		if err := cmd.Run(); err != nil {
+			t.Fatalf("%s: %v: %s", c.name, err, &stderr)
+		}
+		want := ""
+		if c.left != "" {
+			want = "gpt: stdin is not read, because the text was given in the arguments; -f - reads stdin\n"
+		}
+		if stderr.String() != want {
+			t.Errorf("%s: stderr %q, want %q", c.name, stderr.String(), want)
+		}
+		if left := make([]byte, len(c.left)); c.left != "" {
+			if io.ReadFull(c.stdin, left); string(left) != c.left {
+				t.Errorf("%s: %q is left, want %q", c.name, left, c.left)
+			}
+		}
+	}
+}
+
+func TestBytesThatComeLateAreNoticedAtTheEnd(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	cmd := exec.Command("gpt", "--seed", "1", "--samples", "16", "Once upon a time")
+	var stderr strings.Builder
+	cmd.Stdin, cmd.Stderr = r, &stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(stdout, make([]byte, 1)); err != nil { // the prompt was looked for before
+		t.Fatal(err)
+	}
+	io.WriteString(w, "notes")
+	io.Copy(io.Discard, stdout)
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(stderr.String(), "gpt: stdin is not read") != 1 {
+		t.Errorf("stderr: %q, want one line on stdin", stderr.String())
+	}
+}

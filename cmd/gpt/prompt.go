@@ -28,7 +28,10 @@ func (s *textSource) read(a *app) (text string, given bool, err error) {
 	case len(s.Words) > 0 && s.File != nil:
 		return "", false, usagef("text in the arguments and --file: want one of them")
 	case len(s.Words) > 0:
-		return strings.Join(s.Words, " "), true, nil
+		text = strings.Join(s.Words, " ")
+		a.hintAtFile(text)
+		a.leaveStdin()
+		return text, true, nil
 	case s.File != nil && *s.File != "-":
 		b, err := os.ReadFile(*s.File)
 		return string(b), true, fileError(*s.File, err)
@@ -77,6 +80,7 @@ func (s *promptSource) read(a *app) (prompt, error) {
 		if len(s.Text.Words) > 0 || s.Text.File != nil {
 			return prompt{}, usagef("--tokens and a text: want one of them")
 		}
+		a.leaveStdin()
 		ids, err := parseIDs(*s.Tokens)
 		if err != nil {
 			return prompt{}, usagef("--tokens: %w", err)
@@ -87,7 +91,8 @@ func (s *promptSource) read(a *app) (prompt, error) {
 	return prompt{text: text, asText: text != ""}, err
 }
 
-// A generateSource is what gpt generate writes on from.
+// A generateSource is what gpt generate writes on from. A file and a text in the arguments are one
+// prompt there.
 type generateSource struct {
 	promptSource `embed:""`
 	Prompt       *string `short:"p" placeholder:"TEXT" help:"the prompt, whatever it looks like"`
@@ -95,13 +100,25 @@ type generateSource struct {
 
 // read returns the prompt, with ids only if they were given as such.
 func (s *generateSource) read(a *app) (prompt, error) {
+	words := s.Text.Words
 	if s.Prompt != nil {
-		if len(s.Text.Words) > 0 {
+		if len(words) > 0 {
 			return prompt{}, usagef("--prompt and a text in the arguments: want one of them")
 		}
-		s.Text.Words = []string{*s.Prompt}
+		words = []string{*s.Prompt}
 	}
-	return s.promptSource.read(a)
+	if s.Tokens != nil || s.Text.File == nil || len(words) == 0 {
+		s.Text.Words = words
+		return s.promptSource.read(a)
+	}
+	s.Text.Words = nil
+	p, err := s.promptSource.read(a)
+	if !strings.HasSuffix(p.text, "\n") {
+		p.text += "\n"
+	}
+	p.text += strings.Join(words, " ")
+	p.asText = true
+	return p, err
 }
 
 // encode fills in the ids of a text.

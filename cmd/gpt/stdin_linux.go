@@ -1,0 +1,13 @@
+package main
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// bufferedBytes returns how many bytes the system holds of a pipe or a socket, 0 if it does not say.
+func bufferedBytes(f *os.File) int {
+	n, _ := unix.IoctlGetInt(int(f.Fd()), unix.TIOCINQ)
+	return n
+}
