@@ -1,6 +1,6 @@
 package decode
 
-// The score of a token.
+// The score of a token, and the ids that score best.
 
 import "picogpt/kernels"
 
@@ -9,4 +9,30 @@ import "picogpt/kernels"
 // same bits on every machine.
 func LogProb(logits []float32, id int) float64 {
 	return float64(logits[id]) - kernels.LogSumExp(logits)
+}
+
+// Likeliest returns the k ids [min(k, vocabulary)] of the greatest logits [vocabulary], the greatest
+// first; of equal ones the lowest id comes first. k is 0 or more.
+func Likeliest(logits []float32, k int) []int {
+	best := make([]int, 0, min(k, len(logits)))
+	if cap(best) == 0 {
+		return best
+	}
+	// Insertion: few of a vocabulary's logits are greater than the least of the best so far.
+	for id, v := range logits {
+		n := len(best)
+		switch {
+		case n < cap(best):
+			best = append(best, id)
+		case v <= logits[best[n-1]]:
+			continue
+		default:
+			n--
+		}
+		for ; n > 0 && v > logits[best[n-1]]; n-- {
+			best[n] = best[n-1]
+		}
+		best[n] = id
+	}
+	return best
 }

@@ -5,6 +5,7 @@ package eval
 import (
 	"slices"
 
+	"picogpt/decode"
 	"picogpt/kernels"
 )
 
@@ -44,9 +45,10 @@ func (m measure) summarize(logits []float32) summary {
 		s.entropy = m.decay.entropy(logits, s.lse)
 	}
 	if m.top > 0 {
-		s.best = top(logits, m.top)
-		for i := range s.best {
-			s.best[i].LogProb = float64(logits[s.best[i].ID]) - s.lse
+		ids := decode.Likeliest(logits, m.top)
+		s.best = make([]Alternative, len(ids))
+		for i, id := range ids {
+			s.best[i] = Alternative{id, float64(logits[id]) - s.lse}
 		}
 	}
 	return s
@@ -70,26 +72,4 @@ func rank(logits []float32, id int) (n int, greedy bool) {
 		}
 	}
 	return n, n == 0 && !slices.Contains(logits[:id], x)
-}
-
-// top returns the k first ids in the order of falling logits and rising ids, by insertion: few of a vocabulary's logits are greater than
-// the least of the best so far.
-func top(logits []float32, k int) []Alternative {
-	best := make([]Alternative, 0, min(k, len(logits)))
-	var least float32
-	for id, v := range logits {
-		if len(best) == cap(best) && v <= least {
-			continue
-		}
-		if len(best) < cap(best) {
-			best = append(best, Alternative{})
-		}
-		i := len(best) - 1
-		for ; i > 0 && v > logits[best[i-1].ID]; i-- {
-			best[i] = best[i-1]
-		}
-		best[i].ID = id
-		least = logits[best[len(best)-1].ID]
-	}
-	return best
 }

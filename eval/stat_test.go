@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"testing"
 
 	"picogpt/kernels"
@@ -51,21 +50,12 @@ func TestEntropy(t *testing.T) {
 	}
 }
 
-func TestRankAndTopWithTies(t *testing.T) {
+func TestRankWithTies(t *testing.T) {
 	x := []float32{1, 5, 2, 5, 2, 2, 0}
 	for id, want := range []int{5, 0, 2, 0, 2, 2, 6} {
 		n, greedy := rank(x, id)
 		if n != want || greedy != (id == 1) {
 			t.Errorf("id %d: rank %d, greedy %t, want %d", id, n, greedy, want)
-		}
-	}
-	for k, want := range [][]int{{1}, {1, 3}, {1, 3, 2}, {1, 3, 2, 4}, {1, 3, 2, 4, 5}, {1, 3, 2, 4, 5, 0}, {1, 3, 2, 4, 5, 0, 6}, {1, 3, 2, 4, 5, 0, 6}} {
-		ids := []int{}
-		for _, a := range top(x, k+1) {
-			ids = append(ids, a.ID)
-		}
-		if !reflect.DeepEqual(ids, want) {
-			t.Errorf("top %d: %v, want %v", k+1, ids, want)
 		}
 	}
 }

@@ -3,33 +3,54 @@ package main
 // gpt logits: what the model makes of some tokens, as JSON.
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"sync/atomic"
 
+	"picogpt/decode"
+	"picogpt/kernels"
 	"picogpt/model"
 )
 
 type logitsCommand struct {
-	Tokens    string `required:"" placeholder:"IDS" help:"token ids, 1,2,3 or [1,2,3]"`
-	Positions string `placeholder:"WHICH" default:"last" enum:"last,all" help:"last: one array, after the last token; all: an array for each token"`
+	Prompt    promptSource `embed:""`
+	Positions string       `placeholder:"WHICH" default:"last" enum:"last,all" help:"last: after the last token; all: an array with an entry for each token"`
+	Top       int          `placeholder:"K" default:"0" help:"only the K likeliest next tokens, as objects; 0 prints the logit of every id"`
 }
 
 func (c *logitsCommand) Help() string {
-	return `Prints one object, {"tokens":[…],"logits":[…]}. Each number is the shortest decimal that gives the same float32
-back, so the output is the model's arithmetic to the last bit.
+	return `Prints one object, {"tokens":[…],"logits":[…]}: the ids of the text, and for each id of the vocabulary its logit after
+them. Each number is the shortest decimal that gives the same float32 back, so the output is the model's arithmetic to
+the last bit.
 
+With --top K the object has top in place of logits: the K likeliest ids, best first, each as an object of id, text, logit
+and logprob (the natural logarithm of its probability).
+
+  gpt logits "The cat sat on the" --top 5
   gpt logits --tokens 7454,2402,257,640
-  gpt logits --tokens "$(gpt tokenize 'Once upon a time')" --positions all`
+  gpt logits --positions all -f story.txt > logits.json`
 }
 
 func (c *logitsCommand) Run(a *app) error {
-	ids, err := parseIDs(c.Tokens)
-	if err != nil {
-		return usagef("--tokens: %w", err)
+	if c.Top < 0 {
+		return usagef("--top %d: want 0 or more", c.Top)
 	}
-	if len(ids) == 0 {
+	p, err := c.Prompt.given(a)
+	if err != nil {
+		return err
+	}
+	if len(p.ids) == 0 && !p.asText {
 		return usagef("--tokens: want at least one id, found none")
+	}
+	w := logitsWriter{top: c.Top, before: `,"logits":`}
+	if c.Top > 0 {
+		w.before = `,"top":`
+	}
+	if p.asText || c.Top > 0 {
+		if w.tok, err = c.Prompt.tokenizer(a, &p, idTokenizer{}); err != nil {
+			return err
+		}
 	}
 	m, err := a.openModel()
 	if err != nil {
@@ -37,16 +58,52 @@ func (c *logitsCommand) Run(a *app) error {
 	}
 	defer m.Close()
 	ctx := context.Background() // Ctrl-C ends the process
-	if c.Positions == "all" {
-		return a.printAllLogits(ctx, m.NewSession(), ids)
-	}
 	s := m.NewSession()
-	if err := a.eval(ctx, s, ids); err != nil {
+	if c.Positions == "all" {
+		return a.printAllLogits(ctx, s, p.ids, w)
+	}
+	if err := a.eval(ctx, s, p.ids); err != nil {
 		return err
 	}
-	b := append(appendIDs([]byte(`{"tokens":`), ids), `,"logits":`...)
-	_, err = a.stdout.Write(append(appendFloats(b, s.Logits()), "}\n"...))
+	b, err := w.append(w.begin(p.ids), s.Logits())
+	if err != nil {
+		return err
+	}
+	_, err = a.stdout.Write(append(b, "}\n"...))
 	return err
+}
+
+// A logitsWriter writes what is printed of the logits after one token.
+type logitsWriter struct {
+	before string // the name of it
+	top    int
+	tok    scoringTokenizer // for top
+}
+
+// begin is the object up to the logits.
+func (w *logitsWriter) begin(ids []int) []byte {
+	return append(appendIDs([]byte(`{"tokens":`), ids), w.before...)
+}
+
+// append appends all logits [vocab_size], or the likeliest as objects.
+func (w *logitsWriter) append(b []byte, logits []float32) ([]byte, error) {
+	if w.top == 0 {
+		return appendFloats(b, logits), nil
+	}
+	type likely struct {
+		ID      int     `json:"id"`
+		Text    string  `json:"text"`
+		Logit   float32 `json:"logit"`
+		LogProb float64 `json:"logprob"`
+	}
+	ids := decode.Likeliest(logits, w.top)
+	top, sum := make([]likely, len(ids)), kernels.LogSumExp(logits)
+	for i, id := range ids {
+		text, _ := w.tok.Text(id) // a row beyond the vocabulary has no text
+		top[i] = likely{id, text, logits[id], float64(logits[id]) - sum}
+	}
+	line, err := marshalLine(top)
+	return append(b, bytes.TrimSuffix(line, []byte("\n"))...), err
 }
 
 // eval appends ids to s, with progress.
@@ -56,7 +113,7 @@ func (a *app) eval(ctx context.Context, s *model.Session, ids []int) error {
 }
 
 // printAllLogits evaluates a few tokens at a time, which changes no bit, so that memory does not grow with their number.
-func (a *app) printAllLogits(ctx context.Context, s *model.Session, ids []int) error {
+func (a *app) printAllLogits(ctx context.Context, s *model.Session, ids []int, w logitsWriter) error {
 	const few = 32
 	m := s.Model()
 	if err := checkTokens(m.Config(), ids); err != nil { // before anything is printed: each Eval sees only its own
@@ -66,21 +123,22 @@ func (a *app) printAllLogits(ctx context.Context, s *model.Session, ids []int) e
 	if !a.stdout.terminal {
 		defer a.showProgress(func() string { return fmt.Sprintf("%d of %d tokens", printed.Load(), len(ids)) })()
 	}
-	b := append(appendIDs([]byte(`{"tokens":`), ids), `,"logits":[`...)
+	b := append(w.begin(ids), '[')
 	rows := make([][]float32, few) // [few, vocab_size]
 	for from := 0; from < len(ids); from += few {
 		part := ids[from:min(from+few, len(ids))]
 		visit := func(r model.Row) { rows[r.Index] = append(rows[r.Index][:0], r.Logits...) }
-		if err := m.Eval(ctx, model.Input{Session: s, Tokens: part, Visit: visit}); err != nil {
-			return err
-		}
-		for i := range part {
+		err := m.Eval(ctx, model.Input{Session: s, Tokens: part, Visit: visit})
+		for i := 0; i < len(part) && err == nil; i++ {
 			if from+i > 0 {
 				b = append(b, ',')
 			}
-			b = appendFloats(b, rows[i])
+			b, err = w.append(b, rows[i])
 		}
-		if _, err := a.stdout.Write(b); err != nil {
+		if err == nil {
+			_, err = a.stdout.Write(b)
+		}
+		if err != nil {
 			return err
 		}
 		b = b[:0]

@@ -91,6 +91,31 @@ func (s *promptSource) read(a *app) (prompt, error) {
 	return prompt{text: text, asText: text != ""}, err
 }
 
+// given is read for commands that need a prompt.
+func (s *promptSource) given(a *app) (prompt, error) {
+	p, err := s.read(a)
+	if err == nil && !p.asText && p.ids == nil {
+		err = hinted{usagef("no text"), textHint}
+	}
+	return p, err
+}
+
+// textHint says how a command gets its text.
+const textHint = "give a text as an argument, with --file, or through a pipe"
+
+// tokenizer returns the tokenizer that shows tokens, and encodes p if it is a text. Where ids were
+// given and the checkpoint has no tokenizer, missing stands in for it.
+func (s *promptSource) tokenizer(a *app, p *prompt, missing idTokenizer) (scoringTokenizer, error) {
+	t, err := a.openTokenizer()
+	switch {
+	case !p.asText && errors.Is(err, errNoTokenizer):
+		return missing, nil
+	case err == nil && p.asText:
+		err = p.encode(t, s.Special)
+	}
+	return t, err
+}
+
 // A generateSource is what gpt generate writes on from. A file and a text in the arguments are one
 // prompt there.
 type generateSource struct {

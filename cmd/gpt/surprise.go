@@ -42,24 +42,13 @@ func (c *surpriseCommand) Run(a *app) error {
 	if err := c.checkPage(a); err != nil {
 		return err
 	}
-	p, err := c.Text.read(a)
+	p, err := c.Text.given(a)
 	if err != nil {
 		return err
 	}
-	if !p.asText && p.ids == nil {
-		return hinted{usagef("no text"), "give a text as an argument, with --file, or through a pipe"}
-	}
-	own, err := a.openTokenizer()
-	var t scoringTokenizer = own
-	switch {
-	case !p.asText && errors.Is(err, errNoTokenizer):
-		t = idTokenizer{before: " "}
-	case err != nil:
+	t, err := c.Text.tokenizer(a, &p, idTokenizer{before: " "})
+	if err != nil {
 		return err
-	case p.asText:
-		if err := p.encode(own, c.Text.Special); err != nil {
-			return err
-		}
 	}
 	picture := surprise.Picture{Model: a.modelName(), By: surprise.Scale(c.By), Text: func(id int) string {
 		text, _ := t.Text(id) // a row beyond the vocabulary has no text

@@ -25,7 +25,7 @@ func (c *tokenizeCommand) Run(a *app) error {
 		return err
 	}
 	if !given {
-		return hinted{usagef("nothing to tokenize"), "give a text as an argument, with --file, or through a pipe"}
+		return hinted{usagef("nothing to tokenize"), textHint}
 	}
 	t, err := a.openTokenizer()
 	if err != nil {
