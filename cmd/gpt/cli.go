@@ -3,11 +3,9 @@ package main
 // The grammar of the command line, and parsing.
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"strings"
 
 	"github.com/alecthomas/kong"
 )
@@ -61,22 +59,6 @@ func parse(a *app, args []string) (command, error) {
 		return nil, grammarError(err)
 	}
 	return func(a *app) error { return ctx.Run(a) }, nil
-}
-
-// grammarError is a mistake in the command line, with what kong or we know of its mend as the hint.
-func grammarError(err error) error {
-	var own usageError
-	if errors.As(err, &own) || errors.Is(err, errClosedPipe) {
-		return err
-	}
-	message, hint, _ := strings.Cut(err.Error(), ", did you mean ")
-	switch letter := strings.HasPrefix(message, "unknown flag -") && !strings.HasPrefix(message, "unknown flag --"); {
-	case hint != "" && !letter: // all letters are alike
-		hint = "did you mean " + strings.ReplaceAll(hint, `"`, "")
-	case strings.HasPrefix(message, "unknown flag"):
-		hint = "gpt --help lists the flags, and a prompt that begins with - goes after --"
-	}
-	return hinted{usageError{errors.New(message)}, hint}
 }
 
 func printVersion(a *app) error {

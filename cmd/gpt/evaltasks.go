@@ -25,7 +25,7 @@ type evalCommand struct {
 
 // A taskSource is the examples of a benchmark: JSON objects, one a line.
 type taskSource struct {
-	File  string `arg:"" name:"file" help:"JSON objects, one a line; - is stdin"`
+	File  string `arg:"" name:"file" optional:"" help:"JSON objects, one a line; - is stdin, the default where that is no terminal"`
 	Limit int    `placeholder:"N" default:"0" help:"only the first N lines; 0 is all"`
 	Batch int    `placeholder:"N" default:"0" help:"texts that run together; 0 is as many as pay. It changes no digit"`
 	JSON  bool   `name:"json" help:"print one JSON object"`
@@ -73,6 +73,12 @@ type taskRun struct {
 func (s *taskSource) start(a *app, parse func(o object) error) (*taskRun, error) {
 	if s.Limit < 0 || s.Batch < 0 {
 		return nil, usagef("--limit %d, --batch %d: want 0 or more", s.Limit, s.Batch)
+	}
+	if s.File == "" {
+		if !readable(a.stdin) {
+			return nil, hinted{usagef("no examples"), "give a file of JSON objects, one a line, or such lines through a pipe"}
+		}
+		s.File = "-"
 	}
 	text, err := a.readFile(s.File)
 	if err != nil {

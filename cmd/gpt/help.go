@@ -61,7 +61,7 @@ func writeHelp(ctx *kong.Context, node *kong.Node) error {
 		writeFlags(&b, "Everywhere:", node.Flags)
 		b.WriteString("\nUnderscores in flags are hyphens. gpt COMMAND --help says more, gpt generate --help too.\n")
 	} else {
-		fmt.Fprintf(&b, "gpt %s: %s\n\nUsage:\n  gpt %s%s [flags]\n", node.Path(), node.Help, node.Path(), positionals(node))
+		fmt.Fprintf(&b, "gpt %s: %s\n\nUsage:\n  %s\n", node.Path(), node.Help, usage(node))
 		if node.Detail != "" {
 			fmt.Fprintf(&b, "\n%s\n", node.Detail)
 		}
@@ -86,8 +86,12 @@ func writeCommands(b *strings.Builder, node *kong.Node) {
 	writeRows(b, rows)
 }
 
-func positionals(node *kong.Node) string {
-	var b strings.Builder
+// usage is a command with the names of its arguments.
+func usage(node *kong.Node) string {
+	line := "gpt " + node.Path()
+	if len(node.Children) > 0 {
+		line += " COMMAND"
+	}
 	for _, p := range node.Positional {
 		name := strings.ToUpper(p.Name)
 		if p.IsCumulative() {
@@ -96,9 +100,9 @@ func positionals(node *kong.Node) string {
 		if !p.Required {
 			name = "[" + name + "]"
 		}
-		b.WriteString(" " + name)
+		line += " " + name
 	}
-	return b.String()
+	return line + " [flags]"
 }
 
 // writeFlags writes flags by their groups in order of appearance, those without one under title.

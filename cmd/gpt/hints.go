@@ -21,6 +21,8 @@ func hintFor(err error) string {
 	switch {
 	case errors.As(err, &own):
 		return own.hint
+	case strings.HasPrefix(oneLine(err), "-: "): // a file named -, which for texts is stdin
+		return "a checkpoint is not read from stdin"
 	case errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), "config.json"):
 		return "-m wants a directory with config.json and *.safetensors, as Hugging Face stores GPT-2"
 	}
@@ -40,10 +42,10 @@ func overflowHint(err error) error {
 	return hinted{err, "--overflow=truncate and --overflow=slide drop the oldest tokens of the prompt"}
 }
 
-// hintAtFile says that a text in the arguments is a file's name too.
-func (a *app) hintAtFile(text string) {
+// hintAtFile says that a text in the arguments is a file's name too, and what reads the file.
+func (a *app) hintAtFile(text, reads string) {
 	if info, err := os.Stat(text); err == nil && !info.IsDir() {
-		a.notef("hint: %s is the text, not the file of that name, which -f reads", quoteShort(text))
+		a.notef("hint: %s is taken as text; %s reads the file of that name", quoteShort(text), reads)
 	}
 }
 

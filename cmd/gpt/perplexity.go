@@ -3,8 +3,10 @@ package main
 // gpt perplexity: how well a model predicts a text, by one of the published protocols.
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"strconv"
@@ -109,6 +111,9 @@ func (c *perplexityCommand) read(a *app) ([]string, error) {
 	files := make([]string, len(names))
 	for i, name := range names {
 		text, err := a.readFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = hinted{err, "to measure a text itself: printf %s TEXT | gpt perplexity"}
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -29,7 +29,7 @@ func (s *textSource) read(a *app) (text string, given bool, err error) {
 		return "", false, usagef("text in the arguments and --file: want one of them")
 	case len(s.Words) > 0:
 		text = strings.Join(s.Words, " ")
-		a.hintAtFile(text)
+		a.hintAtFile(text, "-f FILE")
 		a.leaveStdin()
 		return text, true, nil
 	case s.File != nil && *s.File != "-":

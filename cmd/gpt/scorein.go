@@ -49,6 +49,7 @@ func (c *scoreCommand) input(a *app) (*scoreInput, error) {
 		return nil, usagef("--text and a file: want one of them")
 	case c.Text != nil:
 		in.name, in.text = "--text", c.Text
+		a.hintAtFile(*c.Text, "gpt score FILE")
 		return in, nil
 	case c.File == "" && !readable(a.stdin):
 		return nil, hinted{usagef("nothing to score"), "give a file of texts, --text TEXT, or texts through a pipe"}

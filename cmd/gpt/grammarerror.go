@@ -1,0 +1,102 @@
+package main
+
+// Mistakes in the command line that kong finds, in this program's words: what is named, what was
+// wanted, what was found.
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// grammarError turns an error of kong's Parse into a usageError, with a hint where one is known.
+func grammarError(err error) error {
+	var own usageError
+	var parse *kong.ParseError
+	if errors.As(err, &own) || errors.Is(err, errClosedPipe) || !errors.As(err, &parse) {
+		return err
+	}
+	node := parse.Context.Selected()
+	if node == nil {
+		node = parse.Context.Model.Node
+	}
+	message, near, _ := strings.Cut(err.Error(), ", did you mean ")
+	switch {
+	case strings.HasPrefix(message, "unknown flag "):
+		return hinted{usagef("%s", message), unknownFlagHint(node, strings.TrimPrefix(message, "unknown flag "), near)}
+	case strings.HasPrefix(message, "expected one of "): // commands
+		return hinted{usagef("%s: want one of its commands, found none", node.Path()),
+			"gpt " + node.Path() + " --help lists them"}
+	case strings.HasPrefix(message, "expected "): // <argument> ...
+		missing := strings.ToUpper(strings.Trim(strings.TrimPrefix(message, "expected "), `"`))
+		return hinted{usagef("%s: want %s, found none", node.Path(), strings.NewReplacer("<", "", ">", "").Replace(missing)),
+			"usage: " + usage(node)}
+	case strings.HasPrefix(message, "unexpected argument "):
+		extra := strings.TrimPrefix(message, "unexpected argument ")
+		return hinted{usagef("%s: %s is an argument too many", node.Path(), quoteShort(extra)), "usage: " + usage(node)}
+	}
+	return usageError{errors.New(reworded(message))}
+}
+
+// unknownFlagHint says where to look for a flag. near is what kong found to be alike.
+func unknownFlagHint(node *kong.Node, flag, near string) string {
+	help := strings.TrimSpace("gpt "+node.Path()) + " --help"
+	owners := commandsWithFlag(rootOf(node), flag)
+	switch {
+	case flag == "--file" && len(node.Positional) > 0: // -f is a flag of the commands about a text
+		return "the file is an argument: " + usage(node)
+	case len(owners) > 2:
+		return fmt.Sprintf("other commands have %s; %s lists the flags here", flag, help)
+	case len(owners) > 0:
+		return fmt.Sprintf("%s is a flag of gpt %s; %s lists the flags here", flag, strings.Join(owners, " and gpt "), help)
+	case near != "" && strings.HasPrefix(flag, "--"): // one letter is like every other
+		return "did you mean " + strings.ReplaceAll(near, `"`, "")
+	case node.Name == "generate":
+		return "gpt --help lists the flags, and a prompt that begins with - goes after --"
+	}
+	return help + " lists the flags"
+}
+
+func rootOf(node *kong.Node) *kong.Node {
+	for node.Parent != nil {
+		node = node.Parent
+	}
+	return node
+}
+
+// commandsWithFlag lists the commands from node down that have a flag of that name.
+func commandsWithFlag(node *kong.Node, flag string) (paths []string) {
+	for _, f := range node.Flags {
+		if "--"+f.Name == flag {
+			paths = append(paths, node.Path())
+		}
+	}
+	for _, c := range node.Children {
+		paths = append(paths, commandsWithFlag(c, flag)...)
+	}
+	return paths
+}
+
+// reworded is a message about a flag's value.
+func reworded(message string) string {
+	for _, r := range [][2]string{
+		{`expected a valid \d+ bit int but got (.*)`, "want a whole number, found $1"},
+		{`expected a valid \d+ bit uint but got (.*)`, "want a whole number, 0 or more, found $1"},
+		{`expected a float but got (.*) \(string\)`, "want a number, found $1"},
+		{`bool value must be .* but got (.*)`, "want true or false, found $1"},
+	} {
+		if from := regexp.MustCompile("(?s)" + r[0] + "$"); from.MatchString(message) {
+			return from.ReplaceAllString(message, r[1])
+		}
+	}
+	enum := regexp.MustCompile(`(?s)^(\S+) must be one of (\S+) but got (.*)$`).FindStringSubmatch(message)
+	if enum == nil {
+		return message
+	}
+	values := strings.Split(strings.TrimPrefix(strings.ReplaceAll(enum[2], `"`, ""), ","), ",")
+	last := len(values) - 1
+	return enum[1] + ": want " + strings.Join(values[:last], ", ") + " or " + values[last] + ", found " + enum[3]
+}
