@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 
+	"picogpt/internal/outfile"
 	"picogpt/kernels"
 	"picogpt/weights"
 )
@@ -26,8 +27,20 @@ func (m *Model) Save(ctx context.Context, path string) error {
 		return err
 	}
 	defer m.end()
-	metadata := map[string]string{"format": "pt", "picogpt.format": m.Format()}
-	return weights.WriteFile(ctx, path, metadata, m.tensors())
+	return weights.WriteFile(ctx, path, m.metadata(), m.tensors())
+}
+
+// SaveTo writes to w what Save writes to a file.
+func (m *Model) SaveTo(ctx context.Context, w io.Writer) error {
+	if err := m.begin(ctx); err != nil {
+		return err
+	}
+	defer m.end()
+	return weights.Write(outfile.Cancellable(ctx, w), m.metadata(), m.tensors())
+}
+
+func (m *Model) metadata() map[string]string {
+	return map[string]string{"format": "pt", "picogpt.format": m.Format()}
 }
 
 // tensors lists the stack in the order of the forward pass.

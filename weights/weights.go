@@ -21,6 +21,8 @@ import (
 	"unsafe"
 
 	"github.com/nlpodyssey/safetensors"
+
+	"picogpt/internal/outfile"
 )
 
 // A Tensor is one named array of a checkpoint, row-major.
@@ -111,7 +113,7 @@ func openRegular(path string) (*os.File, int64, error) {
 		return nil, 0, cause(err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, 0, fmt.Errorf("%s, want a regular file", fileKind(info.Mode()))
+		return nil, 0, fmt.Errorf("%s, want a regular file", outfile.Kind(info.Mode()))
 	}
 	file, err := os.Open(path)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
+
+	"picogpt/internal/outfile"
 )
 
 // dataAlign is where the data of a written file begins: a multiple of a cache
@@ -53,27 +53,12 @@ func Write(w io.Writer, metadata map[string]string, tensors []Tensor) error {
 
 // WriteFile writes a safetensors file whole or not at all: beside its place
 // first, then renamed, so that a reader that has the old file mapped keeps it.
-// Where the context ends before that, there is no file.
-func WriteFile(ctx context.Context, path string, metadata map[string]string, tensors []Tensor) (err error) {
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, cause(err))
-	}
-	defer func() {
-		if err != nil {
-			file.Close()
-			os.Remove(file.Name())
-			err = fmt.Errorf("%s: %w", path, cause(err))
-		}
-	}()
-	if err = Write(&cancelWriter{ctx, file}, metadata, tensors); err != nil {
-		return err
-	}
-	file.Chmod(0o644) // CreateTemp's files are private; where this fails, so it stays
-	if err = file.Close(); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
+// A file that is there is replaced. Where the context ends before that, there is
+// no new file.
+func WriteFile(ctx context.Context, path string, metadata map[string]string, tensors []Tensor) error {
+	return outfile.WriteFile(ctx, path, outfile.Options{Force: true}, func(w io.Writer) error {
+		return Write(w, metadata, tensors)
+	})
 }
 
 // bytes returns the size of the tensor's data, from its shape and type.
@@ -146,19 +131,6 @@ func appendString(b []byte, s string) []byte {
 	enc.SetEscapeHTML(false)
 	enc.Encode(s) // strings always encode
 	return append(b, bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...)
-}
-
-// A cancelWriter writes until its context ends.
-type cancelWriter struct {
-	ctx context.Context
-	w   io.Writer
-}
-
-func (c *cancelWriter) Write(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.w.Write(p)
 }
 
 // A counter counts what passes through it.

@@ -1,6 +1,6 @@
 package main
 
-// The process: its streams, the global flags, and what Ctrl-C does.
+// The process: its streams, the global flags, and what signals do.
 
 import (
 	"context"
@@ -52,6 +52,7 @@ type app struct {
 
 	mu       sync.Mutex
 	cancel   context.CancelFunc // what Ctrl-C calls, if not nil
+	ended    os.Signal          // the last one of those that end the process
 	progress *progress          // on the terminal, if not nil
 }
 
@@ -71,28 +72,41 @@ func (a *app) notef(format string, args ...any) {
 	fmt.Fprintf(a.stderr, "gpt: "+format+"\n", args...)
 }
 
-// watchInterrupts makes Ctrl-C end the process with 130: at once, unless graceful has said otherwise, and at once if it
-// comes a second time. A closed pipe becomes an error of Write.
-func (a *app) watchInterrupts() {
-	signal.Ignore(syscall.SIGPIPE)
-	interrupts := make(chan os.Signal, 1)
-	signal.Notify(interrupts, os.Interrupt)
+// watchSignals makes Ctrl-C, SIGTERM and a terminal that is closed end the process with 128 and the signal's number: at
+// once, unless graceful has said otherwise, and at once if a second one comes. Temporary files are removed in any case. A
+// closed pipe and a file that grows too large become errors of Write.
+func (a *app) watchSignals() {
+	signal.Ignore(errorsInstead()...)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, endings()...)
 	go func() {
-		for range interrupts {
+		for s := range signals {
 			a.mu.Lock()
 			cancel := a.cancel
 			a.cancel = nil
+			a.ended = s
 			a.mu.Unlock()
 			if cancel == nil {
 				a.endProgress()
-				os.Exit(130)
+				a.temps.RemoveAll()
+				os.Exit(a.signalStatus())
 			}
 			cancel()
 		}
 	}()
 }
 
-// graceful returns a context that Ctrl-C cancels, so that what is there can be printed. Call release when the work is done.
+// signalStatus is the exit status after a signal: 130 for Ctrl-C, 143 for SIGTERM.
+func (a *app) signalStatus() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if number, ok := a.ended.(syscall.Signal); ok {
+		return 128 + int(number)
+	}
+	return 130
+}
+
+// graceful returns a context that Ctrl-C and its like cancel, so that what is there can be printed. Call release when the work is done.
 func (a *app) graceful() (ctx context.Context, release func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	a.setCancel(cancel)

@@ -3,7 +3,6 @@ package main
 // gpt bench attention: the attention family, time against tokens.
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"text/tabwriter"
 
 	"picogpt/internal/bench"
+	"picogpt/internal/outfile"
 	"picogpt/kernels"
 )
 
@@ -21,6 +21,7 @@ type benchAttentionCommand struct {
 	Rounds    int    `placeholder:"N" default:"3" help:"how often everything is measured; medians are printed"`
 	JSON      bool   `name:"json" help:"print one JSON object"`
 	Plot      string `placeholder:"FILE.svg" help:"draw time against tokens"`
+	Force     bool   `help:"write over the file that --plot names, if it is there"`
 }
 
 func (c *benchAttentionCommand) Help() string {
@@ -37,6 +38,11 @@ count as work. The exponent is fitted to the longest three lengths: 2 is quadrat
 func (c *benchAttentionCommand) Run(a *app) error {
 	if c.Rounds < 1 || c.MaxTokens < 64 || c.MaxTokens > 1<<18 {
 		return usagef("--rounds %d --max-tokens %d: want at least 1 round, and 64 to %d tokens", c.Rounds, c.MaxTokens, 1<<18)
+	}
+	if c.Plot != "" {
+		if err := outputError("--plot", outfile.Check(c.Plot, a.writing(c.Force))); err != nil {
+			return err
+		}
 	}
 	kernel := os.Getenv("GPT_KERNEL")
 	if kernel != "" && !slices.Contains(kernels.Variants(), kernel) {
@@ -55,11 +61,7 @@ func (c *benchAttentionCommand) Run(a *app) error {
 		return err
 	}
 	if c.Plot != "" {
-		var picture bytes.Buffer
-		if err := r.SVG(&picture); err != nil {
-			return err
-		}
-		if err := os.WriteFile(c.Plot, picture.Bytes(), 0o666); err != nil {
+		if err := outputError("--plot", outfile.WriteFile(ctx, c.Plot, a.writing(c.Force), r.SVG)); err != nil {
 			return err
 		}
 	}

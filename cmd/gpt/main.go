@@ -5,8 +5,8 @@
 //	gpt --help
 //
 // Each command is a struct with a method Run in a file of its name; commands in cli.go lists them. Results go to stdout,
-// everything else to stderr. The exit status is 0, 1 for a failure, 2 for usage, and 130 for Ctrl-C; where a reader closes
-// stdout early, as head does, gpt ends quietly with 0.
+// everything else to stderr. The exit status is 0, 1 for a failure, 2 for usage, 130 for Ctrl-C and 143 for SIGTERM; where a
+// reader closes stdout early, as head does, gpt ends quietly with 0.
 package main
 
 import (
@@ -27,7 +27,7 @@ func main() {
 
 // run does what the command line says.
 func run(a *app, args []string) error {
-	a.watchInterrupts()
+	a.watchSignals()
 	parsed, err := parse(a, args)
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func (a *app) report(err error) int {
 	case err == nil, errors.Is(err, errClosedPipe):
 		return 0
 	case errors.Is(err, context.Canceled):
-		return 130
+		return a.signalStatus()
 	}
 	fmt.Fprintf(a.stderr, "gpt: %s\n", oneLine(err))
 	if hint := hintFor(err); hint != "" {

@@ -8,7 +8,8 @@
 // which is appended to.
 //
 // Use Output for results that come one by one: the file is opened at the first
-// one. Use WriteFile for a file that is complete or not there at all.
+// one. Use WriteFile for a file that is complete or not there at all, and Folder
+// for several of them.
 package outfile
 
 import (
@@ -31,7 +32,7 @@ type Options struct {
 var ErrExists = errors.New("there already")
 
 // ErrNoName is the error for a path that is empty.
-var ErrNoName = errors.New("want the name of a file, found nothing")
+var ErrNoName = errors.New("want a path, found nothing")
 
 // ErrInput is in the error for an output that is also an input.
 var ErrInput = errors.New("that is the input")
@@ -97,18 +98,18 @@ func follow(path string) (target, error) {
 			break // neither a file nor a link
 		}
 		if !filepath.IsAbs(next) {
-			next = filepath.Join(filepath.Dir(t.path), next)
+			next = join(folderOf(t.path), next)
 		}
 		t.path = next
 	}
 	if os.IsPathSeparator(t.path[len(t.path)-1]) {
 		return t, errors.New("want a file, found the name of a directory")
 	}
-	dir := filepath.Dir(t.path)
+	dir := folderOf(t.path)
 	if info, err := os.Stat(dir); err != nil {
-		return t, fmt.Errorf("directory %s: %w", dir, cause(err))
+		return t, fmt.Errorf("directory %s: %w", trimSlashes(dir), cause(err))
 	} else if !info.IsDir() {
-		return t, fmt.Errorf("%s: want a directory, found a file", dir)
+		return t, fmt.Errorf("%s: want a directory, found a file", trimSlashes(dir))
 	}
 	return t, nil
 }
@@ -147,6 +148,23 @@ func (t target) openExisting() (*os.File, error) {
 		flag |= os.O_APPEND
 	}
 	return os.OpenFile(t.path, flag, 0)
+}
+
+// Kind says in words what a file is: "a pipe".
+func Kind(m fs.FileMode) string {
+	switch {
+	case m.IsRegular():
+		return "a regular file"
+	case m.IsDir():
+		return "a directory"
+	case m&fs.ModeSymlink != 0:
+		return "a link"
+	case m&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	}
+	return "a device"
 }
 
 // cause strips the operation and the path from a file error: messages here

@@ -236,10 +236,10 @@ func TestAFileIsWrittenWholeOrNotAtAll(t *testing.T) {
 func TestALargeWriteEndsWhenItIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var b bytes.Buffer
-	n, err := cancelWriter{ctx, writerFunc(func(p []byte) (int, error) {
+	n, err := Cancellable(ctx, writerFunc(func(p []byte) (int, error) {
 		cancel()
 		return b.Write(p)
-	})}.Write(make([]byte, 10<<20))
+	})).Write(make([]byte, 10<<20))
 	if !errors.Is(err, context.Canceled) || n != b.Len() || n > 1<<20 {
 		t.Errorf("%d bytes and error %v, want at most 1 MB and that it was cancelled", n, err)
 	}
@@ -271,7 +271,7 @@ func TestANameThatCannotBeAFileIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	file := put(t, dir, "file", "text")
 	for path, want := range map[string]string{
-		"":                                    "want the name of a file",
+		"":                                    "want a path",
 		dir:                                   "want a file, found a directory",
 		filepath.Join(dir, "none", "out"):     "directory " + filepath.Join(dir, "none") + ": no such",
 		filepath.Join(dir, "none") + "/":      "want a file, found the name of a directory",

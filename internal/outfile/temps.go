@@ -8,15 +8,16 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
+	"slices"
 	"sync"
 )
 
 // Temps remembers temporary files and folders, so that a process that must end
 // at once can remove them. The zero value is ready; nil remembers nothing.
 type Temps struct {
-	mu    sync.Mutex
-	paths map[string]bool
+	mu      sync.Mutex
+	paths   map[string]bool
+	parents []string // folders that were made to hold a new one, the outer ones first
 }
 
 // RemoveAll removes all that is there. It waits for a rename that is under way,
@@ -25,6 +26,14 @@ func (t *Temps) RemoveAll() {
 	t.mu.Lock()
 	for path := range t.paths {
 		os.RemoveAll(path)
+	}
+	removeEmpty(t.parents)
+}
+
+// removeEmpty removes folders, the last one first, unless somebody uses them.
+func removeEmpty(folders []string) {
+	for _, dir := range slices.Backward(folders) {
+		os.Remove(dir) // fails where something is in it
 	}
 }
 
@@ -42,9 +51,9 @@ func (t *Temps) hold(f func() error) error {
 func (t *Temps) create(dir string, create func(path string) error) (path string, err error) {
 	err = t.hold(func() error {
 		for range 1000 {
-			path = filepath.Join(dir, fmt.Sprintf(".picogpt-%016x.tmp", rand.Uint64()))
+			path = join(dir, fmt.Sprintf(".picogpt-%016x.tmp", rand.Uint64()))
 			if err := create(path); !errors.Is(err, fs.ErrExist) {
-				if err == nil && t != nil {
+				if err == nil {
 					t.add(path)
 				}
 				return err
@@ -55,19 +64,35 @@ func (t *Temps) create(dir string, create func(path string) error) (path string,
 	return path, err
 }
 
+// add remembers a path. It is called within hold.
 func (t *Temps) add(path string) {
+	if t == nil {
+		return
+	}
 	if t.paths == nil {
 		t.paths = map[string]bool{}
 	}
 	t.paths[path] = true
 }
 
+// forget forgets a path. It is called within hold.
+func (t *Temps) forget(path string) {
+	if t != nil {
+		delete(t.paths, path)
+	}
+}
+
 // remove removes a temporary file or folder, if it is still there, and forgets it.
 func (t *Temps) remove(path string) {
 	t.hold(func() error {
-		if t != nil {
-			delete(t.paths, path)
-		}
+		t.forget(path)
 		return os.RemoveAll(path)
 	})
+}
+
+// setParents remembers the folders that were made to hold a new one.
+func (t *Temps) setParents(folders []string) {
+	if t != nil {
+		t.parents = folders
+	}
 }

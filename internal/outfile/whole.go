@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"syscall"
 )
@@ -43,13 +42,13 @@ func (t target) writeOpen(ctx context.Context, write func(w io.Writer) error) er
 	if err != nil {
 		return err
 	}
-	err = write(cancelWriter{ctx, f})
+	err = write(Cancellable(ctx, f))
 	return errors.Join(err, f.Close())
 }
 
 // replace writes a temporary file beside the target and renames it.
 func (o Options) replace(ctx context.Context, t target, write func(w io.Writer) error) error {
-	temp, err := o.writeTemp(ctx, filepath.Dir(t.path), t.info, write)
+	temp, err := o.writeTemp(ctx, folderOf(t.path), t.info, write)
 	if err != nil {
 		return err
 	}
@@ -58,16 +57,30 @@ func (o Options) replace(ctx context.Context, t target, write func(w io.Writer) 
 		return err
 	}
 	return o.Temps.hold(func() error {
-		if o.Force {
-			err = os.Rename(temp, t.path)
-		} else {
-			err = renameNew(temp, t.path)
+		if err := o.move(temp, t.path); err != nil {
+			return err
 		}
-		if err == nil {
-			syncFolder(filepath.Dir(t.path))
-		}
-		return err
+		syncFolder(folderOf(t.path))
+		return nil
 	})
+}
+
+// move gives a file its name: with Force one that may be there, else a new one.
+func (o Options) move(from, to string) error {
+	if o.Force {
+		return os.Rename(from, to)
+	}
+	err := os.Link(from, to) // unlike a rename it never replaces a file
+	switch {
+	case err == nil:
+		return os.Remove(from)
+	case errors.Is(err, fs.ErrExist):
+		return ErrExists
+	}
+	if _, err := os.Lstat(to); err == nil { // a system without hard links
+		return ErrExists
+	}
+	return os.Rename(from, to)
 }
 
 // writeTemp writes a temporary file in dir, all of it on the disk at the end,
@@ -97,7 +110,7 @@ func fill(ctx context.Context, f *os.File, like fs.FileInfo, write func(w io.Wri
 			return err
 		}
 	}
-	if err := write(cancelWriter{ctx, f}); err != nil {
+	if err := write(Cancellable(ctx, f)); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
@@ -109,20 +122,6 @@ func fill(ctx context.Context, f *os.File, like fs.FileInfo, write func(w io.Wri
 	return f.Close()
 }
 
-// renameNew renames a file to a name that must be free.
-func renameNew(from, to string) error {
-	if err := os.Link(from, to); err == nil || errors.Is(err, fs.ErrExist) {
-		if err != nil {
-			return ErrExists
-		}
-		return os.Remove(from)
-	}
-	if _, err := os.Lstat(to); err == nil { // a system without hard links
-		return ErrExists
-	}
-	return os.Rename(from, to)
-}
-
 // syncFolder puts the names in a folder on the disk, where the system can.
 func syncFolder(dir string) {
 	if f, err := os.Open(dir); err == nil {
@@ -131,7 +130,9 @@ func syncFolder(dir string) {
 	}
 }
 
-// A cancelWriter writes until its context is cancelled, some at a time.
+// Cancellable returns a writer that passes on to w, some bytes at a time, until ctx is cancelled.
+func Cancellable(ctx context.Context, w io.Writer) io.Writer { return cancelWriter{ctx, w} }
+
 type cancelWriter struct {
 	ctx context.Context
 	w   io.Writer

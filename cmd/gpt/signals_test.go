@@ -1,0 +1,174 @@
+//go:build unix
+
+package main
+
+// What a signal leaves behind.
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// contents lists the files of a folder with their sizes.
+func contents(t *testing.T, dir string) string {
+	t.Helper()
+	var all []string
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || path == dir {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(dir, path)
+		if !e.IsDir() {
+			name += " " + info.ModTime().String() + " " + info.Mode().String()
+		}
+		all = append(all, name)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(all, "\n")
+}
+
+// interrupted runs gpt quantize until a large temporary file is there, sends the signals, and returns the exit status.
+func interrupted(t *testing.T, dir, out string, signals ...syscall.Signal) int {
+	t.Helper()
+	cmd := exec.Command("gpt", "quantize", "demo", out, "--dtype", "f32", "--force")
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	for tick := time.NewTicker(200 * time.Microsecond); ; {
+		select {
+		case err := <-done:
+			tick.Stop()
+			return status(err)
+		case <-tick.C:
+			if largeTemporary(dir) {
+				for _, s := range signals {
+					cmd.Process.Signal(s)
+				}
+			}
+		}
+	}
+}
+
+func largeTemporary(dir string) (found bool) {
+	filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() && strings.HasSuffix(path, ".tmp") {
+			info, err := e.Info()
+			found = found || err == nil && info.Size() > 1<<16
+		}
+		return nil
+	})
+	return found
+}
+
+func TestASignalWhileACheckpointIsWrittenLeavesNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		signals []syscall.Signal
+		status  int
+	}{
+		"Ctrl-C":       {[]syscall.Signal{syscall.SIGINT}, 130},
+		"SIGTERM":      {[]syscall.Signal{syscall.SIGTERM}, 143},
+		"SIGHUP":       {[]syscall.Signal{syscall.SIGHUP}, 129},
+		"Ctrl-C twice": {[]syscall.Signal{syscall.SIGINT, syscall.SIGINT}, 130},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			old := filepath.Join(dir, "old")
+			if err := exec.Command("gpt", "quantize", "demo", old, "--dtype", "q8").Run(); err != nil {
+				t.Fatal(err)
+			}
+			for _, out := range []string{"old", "new", "x/y/new"} {
+				for try := 0; ; try++ {
+					before := contents(t, dir)
+					got := interrupted(t, dir, filepath.Join(dir, out), c.signals...)
+					if got == 0 && try < 20 { // it was done before the signal came
+						os.RemoveAll(filepath.Join(dir, "new"))
+						os.RemoveAll(filepath.Join(dir, "x"))
+						continue
+					}
+					if got != c.status {
+						t.Errorf("%s: exit status %d, want %d", out, got, c.status)
+					}
+					if after := contents(t, dir); after != before {
+						t.Errorf("%s: the folder holds\n%s\nwant\n%s", out, after, before)
+					}
+					break
+				}
+			}
+		})
+	}
+}
+
+func TestWhatSIGKILLLeavesIsNoCheckpoint(t *testing.T) {
+	dir := t.TempDir()
+	killed := false
+	for try := 0; try < 20 && !killed; try++ {
+		killed = interrupted(t, dir, filepath.Join(dir, "out"), syscall.SIGKILL) != 0
+		if !killed {
+			os.RemoveAll(filepath.Join(dir, "out"))
+		}
+	}
+	left, _ := filepath.Glob(filepath.Join(dir, ".picogpt-*.tmp"))
+	if !killed || len(left) == 0 {
+		t.Fatalf("killed %v, left %q: want a temporary folder", killed, left)
+	}
+	for _, path := range append(left, dir) {
+		if exec.Command("gpt", "inspect", path).Run() == nil {
+			t.Errorf("%s was taken for a checkpoint", path)
+		}
+	}
+	named, _ := filepath.Glob(filepath.Join(left[0], "*.safetensors"))
+	if len(named) > 0 {
+		t.Errorf("%q has a checkpoint's name", named)
+	}
+	if err := exec.Command("gpt", "quantize", "demo", filepath.Join(dir, "out"), "--dtype", "q8").Run(); err != nil {
+		t.Errorf("after it: %v", err)
+	}
+}
+
+func TestSIGTERMIsLikeCtrlC(t *testing.T) {
+	cmd, stdout, stderr := started(t, endless...)
+	head := make([]byte, 60)
+	if _, err := io.ReadFull(stdout, head); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Process.Signal(syscall.SIGTERM)
+	rest, err := io.ReadAll(stdout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := status(cmd.Wait()); got != 143 {
+		t.Errorf("exit status %d, want 143", got)
+	}
+	if stderr.Len() > 0 {
+		t.Errorf("stderr: %q, want nothing", stderr)
+	}
+	if !strings.HasSuffix(string(rest), "\n") {
+		t.Errorf("the text ends %q, want a newline", rest)
+	}
+}
+
+// TestNohupKeepsItsMeaning: a process that was started with SIGHUP ignored does not end by it.
+func TestNohupKeepsItsMeaning(t *testing.T) {
+	cmd := exec.Command("sh", "-c", `trap "" HUP; gpt "$@" & kill -HUP $!; sleep 0.3; kill -HUP $!; kill -TERM $!; wait $!`,
+		"sh", "--samples", "1000000", "--output", "ids", "Once upon a time")
+	if got := status(cmd.Run()); got != 143 {
+		t.Errorf("exit status %d, want SIGTERM's 143", got)
+	}
+}
