@@ -4,17 +4,48 @@ package kernels
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
+	"sync/atomic"
 )
 
 // Convert returns src in format f: the same bits whatever the team. Sizes, and where there is one the layout, stay. F16 and BF16 are
 // rounded to nearest even; of Q8 and Q4, encode8 and encode4 say how. The result is src itself where that is its format.
 // It calls [Team.Run], so it must not be called within.
 func Convert(t *Team, f Format, src *Matrix) Matrix {
-	dst := Matrix{Format: f, Layout: src.Layout, In: src.In, Out: src.Out}
+	m, _ := convert(t, f, src)
+	return m
+}
+
+// ConvertFinite is Convert with an error where F16 or BF16 makes an infinity of a finite number.
+func ConvertFinite(t *Team, f Format, src *Matrix) (Matrix, error) {
+	m, infinite := convert(t, f, src)
+	if !infinite {
+		return m, nil
+	}
+	infinity := uint16(halfInfinity)
+	if m.bf16() {
+		infinity = bfloatInfinity
+	}
+	numbers := Convert(t, F32, src).F32
+	for i, half := range m.F16 {
+		if x := numbers[i]; half&0x7fff == infinity && !math.IsInf(float64(x), 0) {
+			columns := src.Out
+			if src.Layout == OutIn {
+				columns = src.In
+			}
+			return m, fmt.Errorf("%g at [%d %d] is too large for %v", x, i/columns, i%columns, f)
+		}
+	}
+	return m, nil
+}
+
+// convert is Convert, and reports whether the result has infinities in F16 or BF16.
+func convert(t *Team, f Format, src *Matrix) (dst Matrix, infinite bool) {
+	dst = Matrix{Format: f, Layout: src.Layout, In: src.In, Out: src.Out}
 	switch {
 	case f == src.Format:
-		return *src
+		return *src, false
 	case f == Q8 || f == Q4:
 		dst.Blocks = make([]byte, QuantBytes(f, src.In, src.Out))
 	case f == F32:
@@ -23,16 +54,19 @@ func Convert(t *Team, f Format, src *Matrix) Matrix {
 		dst.F16 = make([]uint16, src.In*src.Out)
 	}
 	tiles := (src.Out + tileCols - 1) / tileCols
+	var found atomic.Bool
 	t.Run(func(w *Worker) {
 		var values tileValues
 		for o := w.Next(); o < tiles; o = w.Next() {
 			for b := range blocksOf(src.In) {
 				src.readTile(&values, o, b)
-				dst.writeTile(t.variant, &values, o, b)
+				if dst.writeTile(t.variant, &values, o, b) {
+					found.Store(true)
+				}
 			}
 		}
 	})
-	return dst
+	return dst, found.Load()
 }
 
 // tileValues are a tile's weights by input and output.
@@ -80,16 +114,17 @@ func (m *Matrix) readTile(values *tileValues, o, b int) {
 	}
 }
 
-// writeTile sets tile (o, b) to values.
-func (m *Matrix) writeTile(v *variant, values *tileValues, o, b int) {
+// writeTile sets tile (o, b) to values, and reports whether one became an infinity of F16 or BF16.
+func (m *Matrix) writeTile(v *variant, values *tileValues, o, b int) (infinite bool) {
 	switch m.Format {
 	case Q8:
 		encode8(m.tile(o, b), values)
-		return
+		return false
 	case Q4:
 		encode4(v, m.tile(o, b), values)
-		return
+		return false
 	}
+	var most uint16
 	start, in, out, ins, outs := m.span(o, b)
 	for k := range ins {
 		for j := range outs {
@@ -98,13 +133,20 @@ func (m *Matrix) writeTile(v *variant, values *tileValues, o, b int) {
 			case F32:
 				m.F32[i] = w
 			case F16:
-				m.F16[i] = Half(w)
+				half := Half(w)
+				m.F16[i] = half
+				most = max(most, half&0x7fff)
 			default:
-				m.F16[i] = BFloat(w)
+				half := BFloat(w)
+				m.F16[i] = half
+				most = max(most, half&0x7fff)
 			}
 		}
 	}
+	return most >= halfInfinity && m.Format == F16 || most >= bfloatInfinity
 }
+
+const halfInfinity, bfloatInfinity = 0x7c00, 0x7f80 // the bits of F16 and BF16
 
 // encode8 makes a Q8 tile. An output's scale is the bfloat16 nearest to max|w|/127, its integers are those nearest to w/scale, ties to
 // even, within ±127.

@@ -54,7 +54,11 @@ func (l *loader) matrix(name string, layout kernels.Layout, in, out int) kernels
 	case m.Blocks != nil:
 		l.fail("%s: stored as %s, want %s: convert the checkpoint that it was made of", name, m.Format, want)
 	default:
-		m = kernels.Convert(l.team, want, &m)
+		converted, err := kernels.ConvertFinite(l.team, want, &m)
+		if err != nil {
+			l.fail("%s: %w", name, err)
+		}
+		m = converted
 	}
 	return m
 }

@@ -4,6 +4,7 @@ package model_test
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"os"
@@ -127,5 +128,41 @@ func TestAQuantizedFileIsOnlyWhatItIs(t *testing.T) {
 	c.Inner = 70
 	if _, err := model.New(context.Background(), c, f, model.Options{}); err == nil || !strings.Contains(err.Error(), "h.0.mlp.c_fc.weight: type U8 and shape [4 544], want [5 544] for q8 or [5 288] for q4") {
 		t.Errorf("another n_inner: error %v", err)
+	}
+}
+
+// TestAFormatThatCannotHoldAWeightIsRefused: 65519 rounds to binary16's greatest number, 65520 to infinity.
+func TestAFormatThatCannotHoldAWeightIsRefused(t *testing.T) {
+	inf := float32(math.Inf(1))
+	for _, c := range []struct {
+		format, tensor string
+		weight         float32
+		want           string // "" where the format holds it
+	}{
+		{"f16", "h.1.mlp.c_fc.weight", 65519, ""},
+		{"f16", "h.1.mlp.c_fc.weight", 65520, "h.1.mlp.c_fc.weight: 65520 at [2 7] is too large for f16"},
+		{"f16", "h.0.attn.c_attn.weight", -1e38, "h.0.attn.c_attn.weight: -1e+38 at [2 7] is too large for f16"},
+		{"f16", "wte.weight", 1e6, "wte.weight: 1e+06 at [2 7] is too large for f16"},
+		{"f16", "h.1.mlp.c_fc.weight", inf, ""}, // it was infinite before
+		{"f16", "h.1.mlp.c_fc.bias", 1e6, ""},   // stays F32
+		{"bf16", "h.1.mlp.c_fc.weight", 3.38e38, ""},
+		{"bf16", "h.1.mlp.c_fc.weight", math.MaxFloat32, "h.1.mlp.c_fc.weight: 3.4028235e+38 at [2 7] is too large for bf16"},
+		{"f32", "h.1.mlp.c_fc.weight", math.MaxFloat32, ""},
+		{"auto", "h.1.mlp.c_fc.weight", 65520, ""},
+	} {
+		_, err := spoilAs(t, c.format, fixture.Options{}, change(c.tensor, func(w *weights.Tensor) {
+			at := 7
+			if len(w.Shape) == 2 {
+				at += 2 * w.Shape[1]
+			}
+			w.Data = slices.Clone(w.Data)
+			binary.LittleEndian.PutUint32(w.Data[4*at:], math.Float32bits(c.weight))
+		}))
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%s as %s: %v, want no error", c.tensor, c.format, err)
+		case c.want != "" && (err == nil || err.Error() != c.want):
+			t.Errorf("%s as %s: error %v, want %q", c.tensor, c.format, err, c.want)
+		}
 	}
 }

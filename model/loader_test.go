@@ -22,6 +22,12 @@ type tensors = []weights.Tensor
 // spoil makes a checkpoint whose tensors were changed by f.
 func spoil(t *testing.T, o fixture.Options, f func(tensors) tensors) (*model.Model, error) {
 	t.Helper()
+	return spoilAs(t, "auto", o, f)
+}
+
+// spoilAs does so, and loads it in another number format.
+func spoilAs(t *testing.T, format string, o fixture.Options, f func(tensors) tensors) (*model.Model, error) {
+	t.Helper()
 	var b bytes.Buffer
 	if err := weights.Write(&b, nil, f(fixture.Tensors(o))); err != nil {
 		t.Fatal(err)
@@ -34,7 +40,7 @@ func spoil(t *testing.T, o fixture.Options, f func(tensors) tensors) (*model.Mod
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := model.New(context.Background(), c, file, model.Options{Threads: 1})
+	m, err := model.New(context.Background(), c, file, model.Options{Threads: 1, Format: format})
 	if err == nil {
 		t.Cleanup(func() { m.Close() })
 	}
