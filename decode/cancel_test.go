@@ -306,6 +306,8 @@ type forgetful struct {
 
 func (v forgetful) NewDecoder([]int) tokenizer.Decoder { return v }
 
+func (v forgetful) Fork() tokenizer.Decoder { return v }
+
 func (v forgetful) Push(id int) (string, error) {
 	if id == v.id {
 		return "", fmt.Errorf("id %d: no bytes", id)

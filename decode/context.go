@@ -3,29 +3,55 @@ package decode
 // What fits the context, and what is dropped where it does not.
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"picogpt/model"
 )
 
-// limits is what the rules need to know of a model. first is the token that an empty prompt stands for, -1 if none can.
+// limits is what the rules need to know of a model. first is the token that an empty prompt stands
+// for, -1 if none can.
 type limits struct {
 	context, vocabulary, first int
 	endOfText                  []int
 }
 
-// plan is what one evaluation makes of a session: its first keep tokens, then tokens.
-type plan struct {
-	keep    int
-	tokens  []int
-	dropped int // how many of the oldest tokens are not among them
+// limitsOf reads a model's limits, and the options that change them.
+func limitsOf(m *model.Model, o *Options) limits {
+	c := m.Config()
+	l := limits{context: c.Positions, vocabulary: c.VocabSize, first: -1, endOfText: o.EndOfText}
+	in := func(id int) bool { return 0 <= id && id < c.VocabSize }
+	if i := slices.IndexFunc(c.EOSTokenIDs, in); i >= 0 {
+		l.first = c.EOSTokenIDs[i]
+	}
+	if c.BOSTokenID != nil && in(*c.BOSTokenID) {
+		l.first = *c.BOSTokenID
+	}
+	if o.EndOfText == nil {
+		out := func(id int) bool { return !in(id) }
+		l.endOfText = slices.DeleteFunc(slices.Clone(c.EOSTokenIDs), out)
+	}
+	return l
 }
 
-// newPlan settles, before anything runs, what the model sees of a session that holds held and of the prompt after it.
-func newPlan(l limits, held, prompt []int, o *Options) (plan, error) {
+// check refuses ids to end the text that the vocabulary does not have.
+func (l *limits) check() error {
+	for _, id := range l.endOfText {
+		if id < 0 || id >= l.vocabulary {
+			return fmt.Errorf("end-of-text id %d: want 0 to %d", id, l.vocabulary-1)
+		}
+	}
+	return nil
+}
+
+// fit settles, before anything runs, what the first new token follows: what the session held and
+// the prompt after it, without the oldest tokens that are dropped.
+func fit(l limits, held, prompt []int, o *Options) (context []int, dropped int, err error) {
 	if len(held)+len(prompt) == 0 {
 		if l.first < 0 {
-			return plan{}, fmt.Errorf("empty prompt: want a bos_token_id or eos_token_id in the vocabulary to start from, found none")
+			return nil, 0, errors.New("empty prompt: want a bos_token_id or eos_token_id in the " +
+				"vocabulary to start from, found none")
 		}
 		prompt = []int{l.first}
 	}
@@ -33,34 +59,37 @@ func newPlan(l limits, held, prompt []int, o *Options) (plan, error) {
 	switch o.Overflow {
 	case OverflowTruncate:
 		if o.MaxTokens > 0 && o.MaxTokens <= l.context {
-			if fits := l.context - o.MaxTokens + 1; length > fits {
-				return dropOldest(held, prompt, length-fits), nil
-			}
+			dropped = max(0, length-(l.context-o.MaxTokens+1))
 			break
 		}
 		fallthrough
 	case OverflowSlide:
 		if length > l.context {
-			return dropOldest(held, prompt, length-newestHalf(l.context)), nil
+			dropped = length - newestHalf(l.context)
 		}
 	default:
-		if length > l.context {
-			return plan{}, fmt.Errorf("prompt of %d tokens: %w", len(prompt), &model.ContextError{Held: len(held), Added: len(prompt), Positions: l.context})
-		}
-		if o.MaxTokens-1 > l.context-length {
-			return plan{}, fmt.Errorf("prompt of %d tokens and %d new ones, the last of which needs no room: %w",
-				len(prompt), o.MaxTokens, &model.ContextError{Held: length, Added: o.MaxTokens - 1, Positions: l.context})
+		if err := checkRoom(l, len(held), len(prompt), o.MaxTokens); err != nil {
+			return nil, 0, err
 		}
 	}
-	return plan{keep: len(held), tokens: prompt}, nil
+	return slices.Concat(held, prompt)[dropped:], dropped, nil
 }
 
-// newestHalf is how many tokens stay when the context is full.
-func newestHalf(context int) int { return max(1, context/2) }
+// checkRoom refuses a prompt and new tokens that do not fit the context beside the tokens held.
+func checkRoom(l limits, held, prompt, maxTokens int) error {
+	length := held + prompt
+	if length > l.context {
+		full := &model.ContextError{Held: held, Added: prompt, Positions: l.context}
+		return fmt.Errorf("prompt of %d tokens: %w", prompt, full)
+	}
+	if maxTokens-1 > l.context-length {
+		full := &model.ContextError{Held: length, Added: maxTokens - 1, Positions: l.context}
+		return fmt.Errorf("prompt of %d tokens and %d new ones, the last of which needs no room: %w",
+			prompt, maxTokens, full)
+	}
+	return nil
+}
 
-// dropOldest plans to begin again without the oldest n tokens of held and prompt. Positions are absolute in GPT-2, so
+// newestHalf is how many tokens stay when the context is full. Positions are absolute in GPT-2, so
 // all that stays is evaluated anew.
-func dropOldest(held, prompt []int, n int) plan {
-	all := append(append(make([]int, 0, len(held)+len(prompt)), held...), prompt...)
-	return plan{tokens: all[n:], dropped: n}
-}
+func newestHalf(context int) int { return max(1, context/2) }

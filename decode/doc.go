@@ -1,35 +1,39 @@
-// Package decode turns logits into tokens, and tokens into text: the samplers, the stopping rules and the loop around
-// a model's session.
+// Package decode turns logits into tokens, and tokens into text: the samplers, the stopping rules
+// and the loop around a model's session.
 //
-// [Generate] continues one session and streams its tokens; [Samples] draws several continuations of one prompt, a few
-// at a time in one Eval. [Sampler] is the choice of one token from one row of logits, for a loop of your own, and
-// [LogProb] the score of a token.
+// [Generate] continues one session and streams its tokens; [Samples] draws several continuations of
+// one prompt, a few at a time in one Eval. Both are thin users of [Stream], the state machine that says
+// what to evaluate and takes the logits, for loops of your own. [Sampler] is the choice of one token
+// from one row of logits, and [LogProb] the score of a token.
 //
 // # From logits to a token
 //
-// The order of operations and their definitions are Hugging Face transformers' (GenerationMixin.generate with
-// do_sample=True; the class that defines each step is named), the arithmetic is float64 throughout:
+// The order of operations and their definitions are Hugging Face transformers'
+// (GenerationMixin.generate with do_sample=True; the class that defines each step is named), the
+// arithmetic is float64 throughout:
 //
-//  1. Repetition penalty (RepetitionPenaltyLogitsProcessor, over a window): each id among the last RepeatLastN tokens of
-//     the context has its logit divided by RepeatPenalty if it is positive or zero, multiplied if negative, once
-//     however often the id occurs.
-//  2. Temperature (TemperatureLogitsWarper): logits are divided by it. Temperature 0 is greedy: the largest logit after
-//     step 1 wins, the lowest id among equals, and steps 3 to 6 do not apply.
-//  3. Top-k (TopKLogitsWarper): ids whose logit is below the k-th largest are removed. Ids equal to the k-th largest
-//     all stay, so ties can keep more than k.
-//  4. Top-p (TopPLogitsWarper): of the distribution that is left, ids are removed from the least likely upwards while
-//     the removed mass is at most 1 - p. At least one stays. Hugging Face leaves the order among equals open; here the
-//     higher id goes first.
+//  1. Repetition penalty (RepetitionPenaltyLogitsProcessor, over a window): each id among the last
+//     RepeatLastN tokens of the context has its logit divided by RepeatPenalty if it is positive or
+//     zero, multiplied if negative, once however often the id occurs.
+//  2. Temperature (TemperatureLogitsWarper): logits are divided by it. Temperature 0 is greedy: the
+//     largest logit after step 1 wins, the lowest id among equals, and steps 3 to 6 do not apply.
+//  3. Top-k (TopKLogitsWarper): ids whose logit is below the k-th largest are removed. Ids equal to
+//     the k-th largest all stay, so ties can keep more than k.
+//  4. Top-p (TopPLogitsWarper): of the distribution that is left, ids are removed from the least
+//     likely upwards while the removed mass is at most 1 - p. At least one stays. Hugging Face
+//     leaves the order among equals open; here the higher id goes first.
 //  5. Min-p (MinPLogitsWarper): ids whose probability is below MinP times the largest are removed.
-//  6. One draw: the kept ids in ascending order share [0, 1) in proportion to their probabilities, and the id whose
-//     share holds the next random number is the token.
+//  6. One draw: the kept ids in ascending order share [0, 1) in proportion to their probabilities,
+//     and the id whose share holds the next random number is the token.
 //
-// Logits must be finite: NaN or an infinity anywhere in the row is an error that names the position and the id.
+// Logits must be finite: NaN or an infinity anywhere in the row is an error that names the position
+// and the id.
 //
 // # The same text everywhere
 //
-// A seed is a promise: the same checkpoint, prompt, options and seed give the same tokens on every machine. The
-// exponential and the logarithm are package kernels' own, every sum runs in ascending order of ids, and the random
-// numbers are the top 53 bits of math/rand/v2's PCG seeded with (Seed, Seed), one number a token.
-// Sample i of [Samples] uses Seed+i and is the text that Seed+i gives alone.
+// A seed is a promise: the same checkpoint, prompt, options and seed give the same tokens on every
+// machine. The exponential and the logarithm are package kernels' own, every sum runs in ascending
+// order of ids, and the random numbers are the top 53 bits of math/rand/v2's PCG seeded with (Seed,
+// Seed), one number a token. Sample i of [Samples] uses Seed+i and is the text that Seed+i gives
+// alone.
 package decode

@@ -1,13 +1,15 @@
 package decode
 
-// The generation loop: sample, yield, evaluate.
+// Generation on a model's session: the calls a Go user sees.
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
+	"iter"
+	"sync"
 
-	"picogpt/tokenizer"
+	"picogpt/model"
 )
 
 // Token is one new token of one sample.
@@ -15,197 +17,169 @@ type Token struct {
 	Sample  int     // which of Samples' samples; 0 from Generate
 	ID      int     // in the model's vocabulary
 	LogProb float64 // see the function LogProb
-	Text    string  // what became certain with this token: whole runes, nothing of a stop string; "" without a Vocabulary
-	Dropped int     // how many of the context's oldest tokens Overflow dropped before this token was chosen
+	Text    string  // what became certain: see Options.Vocabulary and Options.Stop
+	Dropped int     // how many of the context's oldest tokens were dropped before it was chosen
 	Finish  string  // why the sample ends with this token, "" while it goes on
 }
 
 // Why a sample ended.
 const (
-	FinishStop      = "stop"        // a stop string is complete; its beginning is where the text was cut
+	FinishStop      = "stop"        // a stop string is complete; the text was cut where it begins
 	FinishEndOfText = "end_of_text" // the token is one of EndOfText; it has no text of its own
 	FinishLength    = "length"      // MaxTokens, or the context's end
 )
 
-// engine evaluates timelines, one a sample. It is a model's sessions, or a script in tests.
-type engine interface {
-	// eval makes timeline i hold its first keep tokens and then tokens, for each step, in one
-	// evaluation. It looks at the context, and after an error every timeline is as it was.
-	eval(ctx context.Context, steps []step) error
-	// undo makes every timeline hold what it held before the last eval. It may be called once after
-	// each.
-	undo()
-	// logits returns timeline i's [vocabulary] after its last token, nil if it has none at hand.
-	logits(i int) []float32
+// Generate appends prompt to session s and streams the tokens that follow, each as soon as it is
+// chosen. The loop ends with a token whose Finish says why, or with an error and no token: the
+// options', the context's, the model's. An empty prompt goes on from what the session holds; if
+// that is nothing, from the config's bos_token_id, else its eos_token_id.
+//
+// Leave the session alone until the loop ends. Then, however it ended (a Finish, a break, an error,
+// a cancelled context), the session holds the prompt and every token that was yielded but the last,
+// which is chosen and not yet evaluated. To go on from there, give that token's ID as the prompt.
+// If no token was yielded, the session is as it was, and the prompt has yet to be given again.
+// Where OverflowSlide has dropped tokens the session holds the ones that stay.
+//
+// Ranging over the result again generates again, from what the session then holds.
+func Generate(
+	ctx context.Context, s *model.Session, prompt []int, o Options,
+) iter.Seq2[Token, error] {
+	return func(yield func(Token, error) bool) {
+		st, err := NewStream(s, prompt, o)
+		if err != nil {
+			yield(Token{}, err)
+			return
+		}
+		defer st.Stop()
+		if _, ok := st.Input(0); !ok && ctx.Err() != nil { // later on, Eval looks at the context
+			yield(Token{}, ctx.Err())
+			return
+		}
+		run(ctx, s.Model(), []*Stream{st}, yield)
+	}
 }
 
-// step is what one evaluation does to one timeline.
-type step struct {
-	timeline int
-	plan
-}
+// together is how many samples share an Eval: enough to read the weights once for many, few enough
+// for their caches.
+const together = 8
 
-// stream is one sample in the making.
-type stream struct {
-	sample  int // the Sample of its tokens
-	options *Options
-	limits  limits
-	sampler *Sampler
-	decoder tokenizer.Decoder // nil without a Vocabulary
-	text    *textStream
-	context []int // the tokens its timeline holds
-	n       int   // new tokens so far
-	dropped int   // tokens dropped since the last new one
-	next    plan  // what its timeline evaluates next
-	done    bool
-}
-
-// newStream starts a sample on a timeline that holds context, of which dropped tokens were dropped.
-func newStream(sample int, l limits, context []int, dropped int, o *Options) (*stream, error) {
-	own := *o
-	own.Seed += uint64(sample)
-	sampler, err := NewSampler(own)
-	if err != nil {
-		return nil, err
-	}
-	s := &stream{sample: sample, options: o, limits: l, sampler: sampler, text: newTextStream(o.Stop),
-		context: slices.Clone(context), dropped: dropped}
-	if o.Vocabulary != nil {
-		s.decoder = o.Vocabulary.NewDecoder(context)
-	}
-	return s, nil
-}
-
-// choose takes the logits after the timeline's last token and returns the next one.
-func (s *stream) choose(logits []float32) (Token, error) {
-	id, err := s.sampler.Next(logits, s.context)
-	if err != nil {
-		return Token{Sample: s.sample}, err
-	}
-	t := Token{Sample: s.sample, ID: id, LogProb: LogProb(logits, id), Dropped: s.dropped}
-	s.n++
-	s.dropped = 0
-	if slices.Contains(s.limits.endOfText, id) {
-		t.Finish = FinishEndOfText
-	} else if err := s.spell(&t); err != nil {
-		return Token{Sample: s.sample}, err
-	}
-	if t.Finish == "" {
-		if s.n == s.options.MaxTokens || len(s.context) == s.limits.context && s.options.Overflow != OverflowSlide {
-			t.Finish = FinishLength
+// Samples appends prompt to session s once and streams n continuations of it: sample i, marked by
+// Token.Sample, is token for token what Generate gives with Seed+i. Samples 0 to 7 come first, a
+// token of each in turn as they are decoded in one Eval, then 8 to 15, and so on. They run on forks
+// of s, so that s ends as it was after the prompt. An error ends all of them. See Generate for the
+// rest.
+func Samples(
+	ctx context.Context, s *model.Session, prompt []int, n int, o Options,
+) iter.Seq2[Token, error] {
+	return func(yield func(Token, error) bool) {
+		if err := checkSamples(n); err != nil {
+			yield(Token{}, err)
+			return
+		}
+		parent, err := NewStream(s, prompt, o)
+		if err == nil {
+			err = parent.prefill(ctx)
+		}
+		if err != nil {
+			yield(Token{}, err)
+			return
+		}
+		parent.shared = newScratches()
+		for first := 0; first < n; first += together {
+			// The prompt's evaluation is followed by tokens in any case.
+			if err := ctx.Err(); first > 0 && err != nil {
+				yield(Token{}, err)
+				return
+			}
+			var streams []*Stream
+			for i := first; i < min(first+together, n); i++ {
+				streams = append(streams, parent.sampleOf(i))
+			}
+			if !run(ctx, s.Model(), streams, yield) {
+				return
+			}
 		}
 	}
-	switch t.Finish {
-	case "":
-		s.extend(id)
-		return t, nil
-	case FinishEndOfText, FinishLength:
-		s.endText(&t)
-	}
-	s.done = true
-	return t, nil
 }
 
-// spell gives t its text, and its Finish if a stop string is complete.
-func (s *stream) spell(t *Token) error {
-	if s.decoder == nil {
-		return nil
-	}
-	certain, err := s.decoder.Push(t.ID)
-	if err != nil {
-		return fmt.Errorf("the text of token %d, id %d: %w", s.n, t.ID, err)
-	}
-	text, stopped := s.text.push(certain)
-	t.Text = text
-	if stopped {
-		t.Finish = FinishStop
+func checkSamples(n int) error {
+	if n < 1 {
+		return fmt.Errorf("samples %d: want at least 1", n)
 	}
 	return nil
 }
 
-// endText gives t, the last token, what is still held back of the text.
-func (s *stream) endText(t *Token) {
-	if s.decoder == nil {
-		return
+// newScratches returns memory for the choices of streams that run together: as much as is in use at
+// a time, and not as much as there are streams.
+func newScratches() *sync.Pool { return &sync.Pool{New: func() any { return new(scratch) }} }
+
+// prefill evaluates the context, so that the stream can be forked after it.
+func (s *Stream) prefill(ctx context.Context) error {
+	in, ok := s.Input(0)
+	if !ok {
+		return ctx.Err()
 	}
-	text, stopped := s.text.push(s.decoder.Flush())
-	t.Text += text
-	switch {
-	case !stopped:
-		t.Text += s.text.flush()
-	case t.Finish == FinishLength:
-		t.Finish = FinishStop
+	in.Visit = nil
+	if err := s.session.Model().Eval(ctx, in); err != nil {
+		s.Stop()
+		return cause(err)
 	}
+	s.settle()
+	return nil
 }
 
-// extend plans the evaluation of id, which slides the context if it is full.
-func (s *stream) extend(id int) {
-	keep := len(s.context)
-	s.context = append(s.context, id)
-	if keep == s.limits.context {
-		keep, s.dropped = 0, len(s.context)-newestHalf(s.limits.context)
-		s.context = append(s.context[:0], s.context[s.dropped:]...)
-	}
-	s.next = plan{keep: keep, tokens: s.context[keep:]}
+// sampleOf forks a stream whose context is evaluated into its i-th sample.
+func (s *Stream) sampleOf(i int) *Stream {
+	f := s.Fork()
+	f.sample = i
+	f.sampler.seed(s.options.Seed + uint64(i))
+	return f
 }
 
 // run yields tokens in rounds, one of each stream that is not done, and reports whether the caller
-// wants more. timeline i of e is streams[i]'s, with its logits at hand.
+// wants more.
 //
-// Whenever a token is yielded its timeline holds all tokens but this one, and it still does when
-// run returns: the context is looked at by eval only, so that an evaluation that succeeded is
-// always followed by its token, and one whose token cannot be chosen is undone.
-func run(ctx context.Context, e engine, streams []*stream, yield func(Token, error) bool) bool {
-	steps := make([]step, 0, len(streams))
+// Eval alone looks at the context: an evaluation that succeeded is followed by its tokens, so that
+// the sessions hold all tokens but the last whenever run returns.
+func run(
+	ctx context.Context, m *model.Model, streams []*Stream, yield func(Token, error) bool,
+) bool {
+	batch := make([]model.Input, 0, len(streams))
 	for {
-		for i, s := range streams {
-			if s.done {
+		batch = batch[:0]
+		done := true
+		for _, s := range streams {
+			done = done && s.Done()
+			if in, ok := s.Input(0); ok {
+				batch = append(batch, in)
+			}
+		}
+		if done {
+			return true
+		}
+		if len(batch) > 0 {
+			if err := m.Eval(ctx, batch...); err != nil {
+				yield(Token{}, cause(err))
+				return false
+			}
+		}
+		for _, s := range streams {
+			if s.Done() {
 				continue
 			}
-			t, err := s.choose(e.logits(i))
-			if err != nil {
-				e.undo()
-			}
+			t, _, err := s.Next()
 			if !yield(t, err) || err != nil {
 				return false
 			}
 		}
-		steps = steps[:0]
-		for i, s := range streams {
-			if !s.done {
-				steps = append(steps, step{i, s.next})
-			}
-		}
-		if len(steps) == 0 {
-			return true
-		}
-		if err := e.eval(ctx, steps); err != nil {
-			yield(Token{}, err)
-			return false
-		}
 	}
 }
 
-// prefill makes timeline 0 of e hold the prompt, with logits at hand, and returns the plan that
-// did.
-func prefill(ctx context.Context, e engine, l limits, held, prompt []int, o *Options) (plan, error) {
-	if err := o.check(); err != nil {
-		return plan{}, err
+// cause is an error of Eval without the number of an input, which only its caller knows.
+func cause(err error) error {
+	var input *model.InputError
+	if errors.As(err, &input) {
+		return input.Err
 	}
-	for _, id := range l.endOfText {
-		if id < 0 || id >= l.vocabulary {
-			return plan{}, fmt.Errorf("end-of-text id %d: want 0 to %d", id, l.vocabulary-1)
-		}
-	}
-	p, err := newPlan(l, held, prompt, o)
-	if err != nil {
-		return plan{}, err
-	}
-	if len(p.tokens) == 0 {
-		if len(e.logits(0)) > 0 {
-			return p, ctx.Err()
-		}
-		p.keep, p.tokens = len(held)-1, slices.Clone(held[len(held)-1:]) // a truncated session has tokens and no logits
-	}
-	return p, e.eval(ctx, []step{{0, p}})
+	return err
 }

@@ -1,57 +1,16 @@
 package decode
 
 import (
-	"context"
-	"errors"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// script is an engine whose timelines follow a rule of their own: rule gives the logits after a timeline's tokens.
+// script stands for a model whose session holds some tokens: rule gives the logits after any.
 type script struct {
-	rule      func(tokens []int) []float32
-	timelines [][]int
-	evals     int // calls so far
-	evaluated int // tokens so far
-	fail      error
-	before    [][]int // the timelines before the last eval
-}
-
-func (s *script) eval(ctx context.Context, steps []step) error {
-	if err := firstError(ctx.Err(), s.fail); err != nil {
-		return err
-	}
-	s.evals++
-	s.before = slices.Clone(s.timelines)
-	for _, st := range steps {
-		s.timelines[st.timeline] = append(s.timelines[st.timeline][:st.keep:st.keep], st.tokens...)
-		s.evaluated += len(st.tokens)
-	}
-	return nil
-}
-
-func (s *script) undo() {
-	if s.before != nil {
-		s.timelines, s.before = s.before, nil
-	}
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *script) logits(i int) []float32 {
-	if len(s.timelines[i]) == 0 {
-		return nil
-	}
-	return s.rule(s.timelines[i])
+	rule     func(tokens []int) []float32
+	timeline []int // what the session holds
 }
 
 // counting is sure of the id one above the last, modulo n.
@@ -63,26 +22,21 @@ func counting(n int) func([]int) []float32 {
 	}
 }
 
-// play generates on timeline 0 of s from what it holds.
+// play generates from what the timeline holds.
 func play(s *script, l limits, prompt []int, o Options) (tokens []Token, err error) {
-	if s.timelines == nil {
-		s.timelines = make([][]int, 1)
-	}
-	p, err := prefill(context.Background(), s, l, s.timelines[0], prompt, &o)
+	st, err := newStream(l, s.timeline, prompt, o)
 	if err != nil {
 		return nil, err
 	}
-	st, err := newStream(0, l, s.timelines[0], p.dropped, &o)
-	if err != nil {
-		return nil, err
-	}
-	run(context.Background(), s, []*stream{st}, func(t Token, e error) bool {
-		if err = e; e == nil {
-			tokens = append(tokens, t)
+	for !st.Done() {
+		s.timeline = slices.Clone(st.context)
+		t, err := st.Push(s.rule(s.timeline))
+		if err != nil {
+			return tokens, err
 		}
-		return true
-	})
-	return tokens, err
+		tokens = append(tokens, t)
+	}
+	return tokens, nil
 }
 
 func ids(tokens []Token) (ids []int) {
@@ -108,8 +62,8 @@ func TestSixIdsAndSixNewOnesFitAContextOfEleven(t *testing.T) {
 	if err != nil || !slices.Equal(ids(tokens), []int{6, 7, 8, 9, 10, 11}) || tokens[5].Finish != FinishLength {
 		t.Errorf("%v, %v", tokens, err)
 	}
-	if len(s.timelines[0]) != 11 {
-		t.Errorf("the timeline holds %d tokens, want 11: the last is not evaluated", len(s.timelines[0]))
+	if len(s.timeline) != 11 {
+		t.Errorf("the timeline holds %d tokens, want 11: the last is not evaluated", len(s.timeline))
 	}
 }
 
@@ -128,13 +82,10 @@ func TestWhatCannotFitIsRefusedBeforeAnythingRuns(t *testing.T) {
 		{"nothing to start from", 0, 0, Options{}, "empty prompt: want a bos_token_id"},
 		{"too long before wrong options", 0, 1, Options{TopK: -1}, "top-k -1"},
 	} {
-		s := &script{rule: counting(26), timelines: [][]int{make([]int, c.held)}}
+		s := &script{rule: counting(26), timeline: make([]int, c.held)}
 		_, err := play(s, small, make([]int, c.prompt), c.o)
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %s", c.about, err, c.want)
-		}
-		if s.evals != 0 {
-			t.Errorf("%s: %d evaluations ran", c.about, s.evals)
 		}
 	}
 }
@@ -168,14 +119,14 @@ func TestTruncateDropsTheOldestPromptTokens(t *testing.T) {
 		{0, 11, 0, 0, 0, 1},    // a prompt that fits is not cut
 		{0, 11, 999, 0, 0, 1},  // even so
 	} {
-		s := &script{rule: counting(26), timelines: [][]int{upTo(0, c.held)}}
+		s := &script{rule: counting(26), timeline: upTo(0, c.held)}
 		tokens, err := play(s, small, upTo(c.held, c.held+c.prompt), Options{MaxTokens: c.max, Overflow: OverflowTruncate})
 		if err != nil {
 			t.Errorf("%+v: %v", c, err)
 			continue
 		}
-		if len(tokens) != c.news || tokens[0].Dropped != c.dropped || s.timelines[0][0] != c.first {
-			t.Errorf("%+v: %d tokens, dropped %d, first %d", c, len(tokens), tokens[0].Dropped, s.timelines[0][0])
+		if len(tokens) != c.news || tokens[0].Dropped != c.dropped || s.timeline[0] != c.first {
+			t.Errorf("%+v: %d tokens, dropped %d, first %d", c, len(tokens), tokens[0].Dropped, s.timeline[0])
 		}
 		if last := tokens[len(tokens)-1]; last.Finish != FinishLength {
 			t.Errorf("%+v: finish %q, want %q", c, last.Finish, FinishLength)
@@ -196,7 +147,8 @@ func TestSlideGoesOnWithTheNewestHalf(t *testing.T) {
 	if err != nil || !slices.Equal(ids(tokens), upTo(9, 26)) || tokens[16].Finish != FinishLength {
 		t.Fatalf("%v, %v", tokens, err)
 	}
-	// 0..10 fill the context. 11 finds it full: 7 to 11 stay, and 12 is the next token. 17 fills it again: 18 slides.
+	// 0..10 fill the context. 11 finds it full: 7 to 11 stay, and 12 is the next token. 17 fills it
+	// again: 18 slides.
 	for i, tok := range tokens {
 		want := 0
 		if tok.ID == 12 || tok.ID == 19 || tok.ID == 26 {
@@ -206,13 +158,13 @@ func TestSlideGoesOnWithTheNewestHalf(t *testing.T) {
 			t.Errorf("token %d, id %d: dropped %d, want %d", i, tok.ID, tok.Dropped, want)
 		}
 	}
-	if !slices.Equal(s.timelines[0], upTo(14, 25)) {
-		t.Errorf("the timeline holds %v", s.timelines[0])
+	if !slices.Equal(s.timeline, upTo(14, 25)) {
+		t.Errorf("the timeline holds %v", s.timeline)
 	}
 	s = &script{rule: counting(26)}
 	tokens, err = play(s, small, upTo(0, 20), Options{MaxTokens: 1, Overflow: OverflowSlide})
-	if err != nil || tokens[0].ID != 20 || tokens[0].Dropped != 15 || !slices.Equal(s.timelines[0], upTo(15, 20)) {
-		t.Errorf("a prompt longer than the context: %v, %v, timeline %v", tokens, err, s.timelines[0])
+	if err != nil || tokens[0].ID != 20 || tokens[0].Dropped != 15 || !slices.Equal(s.timeline, upTo(15, 20)) {
+		t.Errorf("a prompt longer than the context: %v, %v, timeline %v", tokens, err, s.timeline)
 	}
 	s = &script{rule: counting(26)}
 	tokens, err = play(s, limits{context: 1, vocabulary: 26}, []int{3}, Options{MaxTokens: 4, Overflow: OverflowSlide})
@@ -226,16 +178,8 @@ func TestAnEmptyPromptStartsFromTheFirstToken(t *testing.T) {
 	l.first = 25
 	s := &script{rule: counting(26)}
 	tokens, err := play(s, l, nil, Options{MaxTokens: 2})
-	if err != nil || !slices.Equal(ids(tokens), []int{0, 1}) || !slices.Equal(s.timelines[0], []int{25, 0}) {
-		t.Errorf("%v, %v, timeline %v", tokens, err, s.timelines[0])
-	}
-}
-
-func TestAnEmptyPromptAfterTokensGoesOnFromTheirLogits(t *testing.T) {
-	s := &script{rule: counting(26), timelines: [][]int{{1, 2}}}
-	tokens, err := play(s, small, nil, Options{MaxTokens: 1})
-	if err != nil || !slices.Equal(ids(tokens), []int{3}) || s.evals != 0 {
-		t.Errorf("%v, %v, %d evaluations", tokens, err, s.evals)
+	if err != nil || !slices.Equal(ids(tokens), []int{0, 1}) || !slices.Equal(s.timeline, []int{25, 0}) {
+		t.Errorf("%v, %v, timeline %v", tokens, err, s.timeline)
 	}
 }
 
@@ -308,18 +252,5 @@ func TestLogitsThatAreNotFiniteEndTheTextWithAnError(t *testing.T) {
 	tokens, err := play(s, small, []int{0, 1}, Options{})
 	if len(tokens) != 2 || err == nil || err.Error() != "logits after position 3: id 7 is not finite" {
 		t.Errorf("%v, %v", tokens, err)
-	}
-}
-
-func TestAFailedEvaluationIsTheLastThingReported(t *testing.T) {
-	s := &script{rule: counting(26), timelines: [][]int{{1}}, fail: errors.New("no power")}
-	st, err := newStream(0, small, []int{1}, 0, &Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []error
-	run(context.Background(), s, []*stream{st}, func(_ Token, err error) bool { got = append(got, err); return true })
-	if len(got) != 2 || got[0] != nil || got[1] != s.fail {
-		t.Errorf("%v, want a token and then the failure", got)
 	}
 }

@@ -9,29 +9,34 @@ import (
 	"picogpt/tokenizer"
 )
 
-// Options says how tokens are chosen and when to stop. The zero value is greedy until the end of text or of the context.
-// The package comment gives the order in which the choices apply.
+// Options says how tokens are chosen and when to stop. The zero value is greedy until the end of
+// text or of the context. The package comment gives the order in which the choices apply.
 type Options struct {
 	MaxTokens int // new tokens at most; 0 means until the end of text or of the context
 
-	Temperature   float64 // 0 means greedy
-	TopK          int     // 0 means off
-	TopP          float64 // in [0, 1]; 0 and 1 mean off
-	MinP          float64 // in [0, 1]; 0 means off
-	RepeatPenalty float64 // from 1e-100 to 1e100; 0 and 1 mean off, above 1 discourages what the context holds
-	RepeatLastN   int     // how many of the context's newest tokens are penalised, the prompt's included; 0 means all
-	Seed          uint64  // ignored when greedy
+	Temperature float64 // 0 means greedy
+	TopK        int     // 0 means off
+	TopP        float64 // in [0, 1]; 0 and 1 mean off
+	MinP        float64 // in [0, 1]; 0 means off
+	Seed        uint64  // ignored when greedy
 
-	// EndOfText holds the ids that end the text. Nil means the model's eos_token_id if its vocabulary has that id,
-	// and an empty slice that no id does.
+	// RepeatPenalty above 1 discourages ids that are among the newest RepeatLastN tokens of the
+	// context, the prompt's included. From 1e-100 to 1e100; 0 and 1 mean off.
+	RepeatPenalty float64
+	RepeatLastN   int // 0 means all
+
+	// EndOfText holds the ids that end the text. Nil means the model's eos_token_id if its
+	// vocabulary has that id, and an empty slice that no id does.
 	EndOfText []int
 
-	// Stop holds strings that end the text where the first of them is complete in the bytes of the generated tokens,
-	// wherever token borders fall; neither the string nor any part of it appears in Token.Text. Needs Vocabulary.
+	// Stop holds strings that end the text where the first of them is complete in the bytes of the
+	// generated tokens, wherever token borders fall; neither the string nor any part of it appears
+	// in Token.Text. Needs Vocabulary.
 	Stop []string
 
-	// Vocabulary gives Token.Text its bytes, and limits sampling to its ids: a checkpoint's padding rows beyond its Size
-	// are never drawn, nor those in between that its method Gaps() []int, if it has one, lists. Nil leaves Text empty and
+	// Vocabulary gives Token.Text its bytes, in whole runes as they become certain, and limits
+	// sampling to its ids: a checkpoint's padding rows beyond its Size are never drawn, nor those
+	// in between that its method Gaps() []int, if it has one, lists. Nil leaves Text empty and
 	// every row open.
 	Vocabulary Vocabulary
 
@@ -44,25 +49,27 @@ type Vocabulary interface {
 	Size() int                                 // one more than the largest id
 }
 
-// Overflow is the choice for a prompt or a continuation that the context (n_positions of the model) cannot hold.
-// What the session held before counts as part of the prompt. Token.Dropped reports every token that was dropped.
+// Overflow is the choice for a prompt or a continuation that the context (n_positions of the model)
+// cannot hold. What the session held before counts as part of the prompt. Token.Dropped reports
+// every token that was dropped.
 type Overflow string
 
 const (
-	// OverflowError refuses, before anything runs, a prompt longer than the context, and a MaxTokens n with
-	// prompt + n - 1 > context: the n-th new token need not be evaluated. Without MaxTokens the text ends at the
-	// context's end, with FinishLength.
+	// OverflowError refuses, before anything runs, a prompt longer than the context, and a
+	// MaxTokens n with prompt + n - 1 > context: the n-th new token need not be evaluated. Without
+	// MaxTokens the text ends at the context's end, with FinishLength.
 	OverflowError Overflow = "error"
 
-	// OverflowTruncate drops the oldest prompt tokens so that the n tokens of MaxTokens fit, leaving context - n + 1
-	// of the prompt. Where no cut can make them fit (n is 0 or above the context), only a prompt longer than the
-	// context is cut, to the newest half of a context, and the text ends at the context's end, with FinishLength.
+	// OverflowTruncate drops the oldest prompt tokens so that the n tokens of MaxTokens fit,
+	// leaving context - n + 1 of the prompt. Where no cut can make them fit (n is 0 or above the
+	// context), only a prompt longer than the context is cut, to the newest half of a context, and
+	// the text ends at the context's end, with FinishLength.
 	OverflowTruncate Overflow = "truncate"
 
-	// OverflowSlide goes on past the context's end: whenever a token finds the context full, the newest half of a
-	// context (context / 2 rounded down, at least 1, that token included) is evaluated anew from position 0 and the
-	// rest is dropped. So is a prompt longer than the context. The text then ends by MaxTokens, end of text, a stop
-	// string or the caller only.
+	// OverflowSlide goes on past the context's end: whenever a token finds the context full, the
+	// newest half of a context (context / 2 rounded down, at least 1, that token included) is
+	// evaluated anew from position 0 and the rest is dropped. So is a prompt longer than the
+	// context. The text then ends by MaxTokens, end of text, a stop string or the caller only.
 	OverflowSlide Overflow = "slide"
 )
 
@@ -72,7 +79,8 @@ func (o *Options) check() error {
 	case o.MaxTokens < 0:
 		return fmt.Errorf("max tokens %d: want 0 (no limit) or more", o.MaxTokens)
 	case !(o.Temperature >= 0) || math.IsInf(o.Temperature, 1):
-		return fmt.Errorf("temperature %v: want 0 (greedy) or a finite number above it", o.Temperature)
+		return fmt.Errorf("temperature %v: want 0 (greedy) or a finite number above it",
+			o.Temperature)
 	case o.TopK < 0:
 		return fmt.Errorf("top-k %d: want 0 (off) or more", o.TopK)
 	case !(o.TopP >= 0 && o.TopP <= 1):
@@ -80,7 +88,8 @@ func (o *Options) check() error {
 	case !(o.MinP >= 0 && o.MinP <= 1):
 		return fmt.Errorf("min-p %v: want a number from 0 (off) to 1", o.MinP)
 	case o.RepeatPenalty != 0 && !(o.RepeatPenalty >= 1e-100 && o.RepeatPenalty <= 1e100):
-		return fmt.Errorf("repetition penalty %v: want 0 or 1 (off) or another number from 1e-100 to 1e100", o.RepeatPenalty)
+		return fmt.Errorf("repetition penalty %v: want 0 or 1 (off) or another number "+
+			"from 1e-100 to 1e100", o.RepeatPenalty)
 	case o.RepeatLastN < 0:
 		return fmt.Errorf("repetition window %d: want 0 (the whole context) or more", o.RepeatLastN)
 	case len(o.Stop) > 0 && o.Vocabulary == nil:
@@ -88,12 +97,14 @@ func (o *Options) check() error {
 	}
 	for i, stop := range o.Stop {
 		if stop == "" {
-			return fmt.Errorf("stop string %d of %d: want at least one byte, found none", i+1, len(o.Stop))
+			return fmt.Errorf("stop string %d of %d: want at least one byte, found none",
+				i+1, len(o.Stop))
 		}
 	}
 	switch o.Overflow {
 	case "", OverflowError, OverflowTruncate, OverflowSlide:
 		return nil
 	}
-	return fmt.Errorf("overflow %q: want %q, %q or %q", o.Overflow, OverflowError, OverflowTruncate, OverflowSlide)
+	return fmt.Errorf("overflow %q: want %q, %q or %q",
+		o.Overflow, OverflowError, OverflowTruncate, OverflowSlide)
 }

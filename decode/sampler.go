@@ -13,28 +13,41 @@ import (
 	"picogpt/model"
 )
 
-// Sampler chooses tokens as the package comment defines, from Options' sampling fields, and owns its random numbers
-// and its scratch memory: after the first row, choosing allocates nothing. It serves one timeline, one call at a time.
+// Sampler chooses tokens as the package comment defines, from Options' sampling fields, and owns
+// its random numbers and its scratch memory: after the first row, choosing allocates nothing. It
+// serves one timeline, one call at a time.
 type Sampler struct {
 	temperature, topP, minP, penalty float64
 	topK, lastN, limit               int
 	gaps                             []int // ids below limit that are never drawn
-	random                           *rand.PCG
 
+	state samplerState
+	*scratch
+}
+
+// samplerState is what one choice leaves to the next. It is a value: to keep it is to be able to go
+// back.
+type samplerState struct {
+	random rand.PCG
+}
+
+// scratch is memory that a choice works in and leaves behind.
+type scratch struct {
 	scores []float64   // [vocabulary] logits after the repetition penalty; -Inf for gaps
 	kept   []candidate // what may still be drawn, ascending ids
 	head   []candidate // the likeliest of kept, for top-p
 	heap   []float64   // the k largest scores, for top-k
 }
 
-// candidate is an id that may be drawn. weight is its probability but for a common factor: the likeliest has weight 1.
+// candidate is an id that may be drawn. weight is its probability but for a common factor: the
+// likeliest has weight 1.
 type candidate struct {
 	id            int
 	score, weight float64
 }
 
-// NewSampler returns a sampler at the start of the seed's random numbers. It reads Temperature, TopK, TopP, MinP,
-// RepeatPenalty, RepeatLastN, Seed and Vocabulary.
+// NewSampler returns a sampler at the start of the seed's random numbers. It reads Temperature,
+// TopK, TopP, MinP, RepeatPenalty, RepeatLastN, Seed and Vocabulary.
 func NewSampler(o Options) (*Sampler, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -42,8 +55,9 @@ func NewSampler(o Options) (*Sampler, error) {
 	s := &Sampler{
 		temperature: o.Temperature, topP: o.TopP, minP: o.MinP, penalty: o.RepeatPenalty,
 		topK: o.TopK, lastN: o.RepeatLastN, limit: math.MaxInt,
-		random: rand.NewPCG(o.Seed, o.Seed),
+		scratch: &scratch{},
 	}
+	s.seed(o.Seed)
 	if o.Vocabulary != nil {
 		s.limit = o.Vocabulary.Size()
 	}
@@ -53,8 +67,18 @@ func NewSampler(o Options) (*Sampler, error) {
 	return s, nil
 }
 
-// Next returns the token that follows context, given logits [vocabulary], the model's after its last token.
-// It leaves both as they are. A logit that is not finite is a *model.NonFiniteError.
+// seed begins the random numbers of a seed.
+func (s *Sampler) seed(seed uint64) { s.state.random.Seed(seed, seed) }
+
+// fork returns a sampler with the same random numbers to come and scratch memory of its own.
+func (s *Sampler) fork() *Sampler {
+	f := *s
+	f.scratch = &scratch{}
+	return &f
+}
+
+// Next returns the token that follows context, given logits [vocabulary], the model's after its
+// last token. It leaves both as they are. A logit that is not finite is a *model.NonFiniteError.
 func (s *Sampler) Next(logits []float32, context []int) (int, error) {
 	if err := s.score(logits, context); err != nil {
 		return 0, err
@@ -93,7 +117,8 @@ func (s *Sampler) score(logits []float32, context []int) error {
 		}
 	}
 	if open <= 0 {
-		return fmt.Errorf("logits after position %d: want at least one id to draw, found none", len(context)-1)
+		return fmt.Errorf("logits after position %d: want at least one id to draw, found none",
+			len(context)-1)
 	}
 	return nil
 }
@@ -119,8 +144,8 @@ func (s *Sampler) penalise(logits []float32, context []int) {
 	}
 }
 
-// keepTopK fills kept with the ids at or above the k-th largest score, and their weights at the temperature.
-// Dividing by the temperature keeps the order, so it can wait until the ids are few.
+// keepTopK fills kept with the ids at or above the k-th largest score, and their weights at the
+// temperature. Dividing by the temperature keeps the order, so it can wait until the ids are few.
 func (s *Sampler) keepTopK(largest float64) {
 	least := -math.MaxFloat64 // so that gaps are out
 	if 0 < s.topK && s.topK < len(s.scores) {
@@ -129,15 +154,16 @@ func (s *Sampler) keepTopK(largest float64) {
 	s.kept = s.kept[:0]
 	for id, score := range s.scores {
 		if score >= least {
-			// The largest is taken off first: exp cannot overflow, nor can a tiny temperature make Inf - Inf.
+			// The largest is taken off first: exp cannot overflow, nor can a tiny temperature make
+			// Inf - Inf.
 			weight := kernels.Exp64((score - largest) / s.temperature)
 			s.kept = append(s.kept, candidate{id, score, weight})
 		}
 	}
 }
 
-// kthLargest returns the k-th largest score, for 0 < k <= vocabulary. A heap of k numbers, the least on top, meets
-// mostly numbers below its top, which cost one comparison each.
+// kthLargest returns the k-th largest score, for 0 < k <= vocabulary. A heap of k numbers, the
+// least on top, meets mostly numbers below its top, which cost one comparison each.
 func (s *Sampler) kthLargest(k int) float64 {
 	heap := append(s.heap[:0], s.scores[:k]...)
 	for i := k/2 - 1; i >= 0; i-- {
@@ -155,7 +181,8 @@ func (s *Sampler) kthLargest(k int) float64 {
 	return least
 }
 
-// siftDown puts heap[i] where no child is less than its parent, given that both subtrees of i are so.
+// siftDown puts heap[i] where no child is less than its parent, given that both subtrees of i are
+// so.
 func siftDown(heap []float64, i int) {
 	for {
 		child := 2*i + 1
@@ -173,15 +200,15 @@ func siftDown(heap []float64, i int) {
 	}
 }
 
-// keepTopP removes from kept the least likely ids whose mass together is at most 1-p: an id stays if the mass of those
-// before it in order of likelihood is below p.
+// keepTopP removes from kept the least likely ids whose mass together is at most 1-p: an id stays
+// if the mass of those before it in order of likelihood is below p.
 func (s *Sampler) keepTopP() {
 	if s.topP == 0 || s.topP == 1 {
 		return
 	}
 	want := s.topP * mass(s.kept)
-	// The head of the order is all that is needed, and most often short: sort the ids within a factor of the
-	// likeliest, and widen it until they hold the mass.
+	// The head of the order is all that is needed, and most often short: sort the ids within a
+	// factor of the likeliest, and widen it until they hold the mass.
 	for least := 0.25; ; least *= least {
 		s.head = s.head[:0]
 		for _, c := range s.kept {
@@ -228,7 +255,7 @@ func (s *Sampler) keepMinP() {
 
 // draw spends one random number on kept.
 func (s *Sampler) draw() int {
-	at := float64(s.random.Uint64()>>11) * 0x1p-53 * mass(s.kept) // [0, mass)
+	at := float64(s.state.random.Uint64()>>11) * 0x1p-53 * mass(s.kept) // [0, mass)
 	below := 0.0
 	for _, c := range s.kept {
 		below += c.weight
@@ -236,7 +263,8 @@ func (s *Sampler) draw() int {
 			return c.id
 		}
 	}
-	// Not reached: below ends as the mass, term by term, and at is less than the mass even after rounding.
+	// Not reached: below ends as the mass, term by term, and at is less than the mass even after
+	// rounding.
 	return s.kept[len(s.kept)-1].id
 }
 

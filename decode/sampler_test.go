@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// TestEveryStepAgreesWithHuggingFace compares kept sets, probabilities and draws with testdata/warpers.py, an
-// implementation in numpy of the definitions that the package comment names.
+// TestEveryStepAgreesWithHuggingFace compares kept sets, probabilities and draws with
+// testdata/warpers.py, an implementation in numpy of the definitions that the package comment
+// names.
 func TestEveryStepAgreesWithHuggingFace(t *testing.T) {
 	var cases []struct {
 		Logits  []float32
@@ -199,7 +200,8 @@ func TestIDsWithoutATokenAreNeverDrawn(t *testing.T) {
 	}
 }
 
-// TestAPartialSortKeepsTheSameNucleus checks top-k and top-p, which sort no more than they need, against a full sort.
+// TestAPartialSortKeepsTheSameNucleus checks top-k and top-p, which sort no more than they need,
+// against a full sort.
 func TestAPartialSortKeepsTheSameNucleus(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for round := range 200 {
@@ -254,7 +256,8 @@ func TestNeighbouringSeedsDrawIndependently(t *testing.T) {
 		pairs[last*16+id]++
 		last = id
 	}
-	// The chi-square statistics of 15 and 255 degrees of freedom exceed these bounds once in a million seeds' worth.
+	// The chi-square statistics of 15 and 255 degrees of freedom exceed these bounds once in a
+	// million seeds' worth.
 	if x := chiSquare(counts[:], seeds); x > 58 {
 		t.Errorf("first draws of %d seeds are not even: chi-square %.1f, %v", seeds, x, counts)
 	}

@@ -13,7 +13,8 @@ import (
 	"picogpt/weights/demo"
 )
 
-// TestSamplesInOneBatchAreWhatTheirSeedsGiveAlone also ends them at different lengths, and slides them at different times.
+// TestSamplesInOneBatchAreWhatTheirSeedsGiveAlone also ends them at different lengths, and slides
+// them at different times.
 func TestSamplesInOneBatchAreWhatTheirSeedsGiveAlone(t *testing.T) {
 	rule := func(tokens []int) []float32 {
 		logits := make([]float32, 26)
@@ -29,24 +30,26 @@ func TestSamplesInOneBatchAreWhatTheirSeedsGiveAlone(t *testing.T) {
 	o := Options{MaxTokens: 60, Temperature: 1, TopP: 0.9, Seed: 100, Overflow: OverflowSlide, Vocabulary: letters(26), Stop: []string{"ab", "ba"}}
 
 	const n = 12
-	together := &script{rule: rule}
-	var streams []*stream
+	parent, err := newStream(l, nil, prompt, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent.shared = newScratches()
+	var streams []*Stream
 	for i := range n {
-		together.timelines = append(together.timelines, slices.Clone(prompt))
-		st, err := newStream(i, l, prompt, 0, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		streams = append(streams, st)
+		streams = append(streams, parent.sampleOf(i))
 	}
 	var got [n][]Token
-	run(context.Background(), together, streams, func(tok Token, err error) bool {
-		if err != nil {
-			t.Fatal(err)
+	for len(streams) > 0 {
+		for _, st := range streams {
+			tok, err := st.Push(rule(st.context))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[tok.Sample] = append(got[tok.Sample], tok)
 		}
-		got[tok.Sample] = append(got[tok.Sample], tok)
-		return true
-	})
+		streams = slices.DeleteFunc(streams, (*Stream).Done)
+	}
 	lengths, slid := map[int]bool{}, false
 	for i := range n {
 		alone := o
@@ -122,7 +125,8 @@ func TestGreedyTellsTheStoriesThatPyTorchTells(t *testing.T) {
 	}
 }
 
-// TestASeedIsAPromise holds the tokens of a few seeds, so that another machine, number of threads or build would show.
+// TestASeedIsAPromise holds the tokens of a few seeds, so that another machine, number of threads
+// or build would show.
 func TestASeedIsAPromise(t *testing.T) {
 	o := Options{MaxTokens: 12, Temperature: 0.8, TopK: 40, TopP: 0.98, MinP: 0.01, RepeatPenalty: 1.1, RepeatLastN: 64, Seed: 1}
 	want := [][]int{
@@ -237,24 +241,62 @@ func TestACancelledContextEndsTheTextAndSparesTheSession(t *testing.T) {
 	}
 }
 
-func TestAFailedSlideGivesEverySessionItsTokensBack(t *testing.T) {
+func TestAFailedSlideLeavesTheSessionItsTokens(t *testing.T) {
 	m := tiny(t, fixture.Options{})
-	e := &sessions{model: m}
-	var steps []step
-	for i, n := range []int{5, 9, 7} {
-		s := m.NewSession()
-		collect(t, s, upTo(0, n), Options{MaxTokens: 1})
-		e.sessions = append(e.sessions, s)
-		steps = append(steps, step{i, plan{keep: i, tokens: []int{28}}})
+	s := m.NewSession()
+	o := Options{MaxTokens: 30, Overflow: OverflowSlide}
+	st, err := NewStream(s, upTo(0, 22), o)
+	if err != nil {
+		t.Fatal(err)
 	}
-	steps[1].tokens = []int{29} // not in the vocabulary
-	if err := e.eval(context.Background(), steps); err == nil {
-		t.Fatal("an id outside the vocabulary was evaluated")
-	}
-	for i, n := range []int{5, 9, 7} {
-		if s := e.sessions[i]; !slices.Equal(s.Tokens(), upTo(0, n)) || s.Logits() == nil {
-			t.Errorf("session %d holds %v, want %d tokens and their logits", i, s.Tokens(), n)
+	for held := 0; ; held = s.Len() {
+		in, _ := st.Input(0)
+		if in.Session != s { // the slide
+			break
 		}
+		if held > 23 {
+			t.Fatal("the context did not slide")
+		}
+		if err := m.Eval(context.Background(), in); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok, err := st.Next(); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+	}
+	want := slices.Clone(s.Tokens())
+	for range 3 {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		in, _ := st.Input(0)
+		if err := m.Eval(ctx, in); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if _, ok, err := st.Next(); ok || err != nil {
+			t.Fatalf("a token after a failed evaluation: %v, %v", ok, err)
+		}
+	}
+	if len(want) != 23 || !slices.Equal(s.Tokens(), want) || s.Logits() == nil {
+		t.Errorf("the session holds %v, want %v and its logits", s.Tokens(), want)
+	}
+}
+
+func TestAnEmptyPromptAfterTokensNeedsNoEvaluation(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	s := m.NewSession()
+	if err := m.Eval(context.Background(), model.Input{Session: s, Tokens: []int{1, 2}}); err != nil {
+		t.Fatal(err)
+	}
+	want := next(t, sampler(t, Options{}), s.Logits(), s.Tokens())
+	st, err := NewStream(s, nil, Options{MaxTokens: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in, ok := st.Input(0); ok {
+		t.Errorf("%v is to be evaluated, want nothing", in.Tokens)
+	}
+	if tok, ok, err := st.Next(); tok.ID != want || !ok || err != nil {
+		t.Errorf("%v, %v, %v; want id %d", tok, ok, err, want)
 	}
 }
 
@@ -271,7 +313,8 @@ func TestTheContextsErrorIsTheModels(t *testing.T) {
 	}
 }
 
-// TestTheConfigsIdsCountWhereTheVocabularyHasThem covers configs as nano-sort's, which name GPT-2's 50256 by default.
+// TestTheConfigsIdsCountWhereTheVocabularyHasThem covers configs as nano-sort's, which name GPT-2's
+// 50256 by default.
 func TestTheConfigsIdsCountWhereTheVocabularyHasThem(t *testing.T) {
 	for _, c := range []struct {
 		config map[string]any

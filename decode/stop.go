@@ -8,9 +8,10 @@ import (
 	"picogpt/tokenizer"
 )
 
-// textStream turns the bytes of a text, as they become certain, into text that can be shown at once. It holds back the bytes that may yet turn
-// out to begin a stop string or that begin a rune whose rest has not come. What it gives, put together, is the
-// tokens' bytes exactly, cut before the stop string; bytes that cannot be part of a rune pass as they are.
+// textStream turns the bytes of a text, as they become certain, into text that can be shown at
+// once. It holds back the bytes that may yet turn out to begin a stop string or that begin a rune
+// whose rest has not come. What it gives, put together, is the tokens' bytes exactly, cut before
+// the stop string; bytes that cannot be part of a rune pass as they are.
 type textStream struct {
 	stops [][]byte
 	held  []byte // every match, complete or begun, lies inside
@@ -24,8 +25,14 @@ func newTextStream(stops []string) *textStream {
 	return t
 }
 
-// push takes the next bytes and returns the text that is decided. The text ends, and stopped is true, at the
-// first byte where a stop string is complete, and is cut where that string begins (the longest, if several are).
+// fork returns a text stream that holds back the same.
+func (t *textStream) fork() *textStream {
+	return &textStream{stops: t.stops, held: bytes.Clone(t.held)}
+}
+
+// push takes the next bytes and returns the text that is decided. The text ends, and stopped is
+// true, at the first byte where a stop string is complete, and is cut where that string begins (the
+// longest, if several are).
 func (t *textStream) push(certain string) (text string, stopped bool) {
 	for i := range len(certain) {
 		t.held = append(t.held, certain[i])
@@ -52,14 +59,16 @@ func (t *textStream) flush() string {
 func (t *textStream) match() int {
 	start := -1
 	for _, stop := range t.stops {
-		if at := len(t.held) - len(stop); bytes.HasSuffix(t.held, stop) && (start < 0 || at < start) {
+		at := len(t.held) - len(stop)
+		if bytes.HasSuffix(t.held, stop) && (start < 0 || at < start) {
 			start = at
 		}
 	}
 	return start
 }
 
-// begun returns where the longest proper beginning of a stop string that ends held begins; len(held) if none does.
+// begun returns where the longest proper beginning of a stop string that ends held begins;
+// len(held) if none does.
 func (t *textStream) begun() int {
 	start := len(t.held)
 	for _, stop := range t.stops {

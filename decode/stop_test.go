@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// shown pushes tokens until a stop string ends the text or they run out, and returns the pieces that were shown.
+// shown pushes tokens until a stop string ends the text or they run out, and returns the pieces
+// that were shown.
 func shown(t *textStream, tokens []string) (pieces []string, stopped bool) {
 	for _, token := range tokens {
 		text, stopped := t.push(token)
@@ -50,8 +51,8 @@ func TestAStopStringIsNeverShownInPart(t *testing.T) {
 	}
 }
 
-// FuzzStop compares the stream with the plain definition on the whole text: the earliest end of a stop string, and of
-// those that end there the longest; whatever the token borders.
+// FuzzStop compares the stream with the plain definition on the whole text: the earliest end of a
+// stop string, and of those that end there the longest; whatever the token borders.
 func FuzzStop(f *testing.F) {
 	f.Add("once upon a time", "n a", "tim", uint64(0x123456789))
 	f.Add("aaaaab", "aab", "ab", uint64(0))

@@ -24,6 +24,8 @@ func (l letters) Push(id int) (string, error) {
 
 func (letters) Flush() string { return "" }
 
+func (l letters) Fork() tokenizer.Decoder { return l }
+
 // pieces is a vocabulary of any bytes.
 type pieces []string
 
@@ -35,8 +37,10 @@ func (p pieces) Push(id int) (string, error) { return p[id], nil }
 
 func (pieces) Flush() string { return "" }
 
-// words is a vocabulary whose text is not the sum of its tokens: a space stands before each word but
-// the text's first, and a word is certain only when the next one has come.
+func (p pieces) Fork() tokenizer.Decoder { return p }
+
+// words is a vocabulary whose text is not the sum of its tokens: a space stands before each word
+// but the text's first, and a word is certain only when the next one has come.
 type words []string
 
 func (w words) Size() int { return len(w) }
@@ -58,6 +62,11 @@ func (d *wordDecoder) Push(id int) (string, error) {
 	}
 	d.begun = true
 	return certain, nil
+}
+
+func (d *wordDecoder) Fork() tokenizer.Decoder {
+	f := *d
+	return &f
 }
 
 func (d *wordDecoder) Flush() string {

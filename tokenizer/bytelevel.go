@@ -81,3 +81,6 @@ func (s *byteLevel) Push(id int) (string, error) { return s.token(id) }
 
 // Flush returns nothing: all bytes are certain at once.
 func (s *byteLevel) Flush() string { return "" }
+
+// Fork returns the same decoder.
+func (s *byteLevel) Fork() Decoder { return s }

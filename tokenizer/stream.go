@@ -18,6 +18,9 @@ type Decoder interface {
 
 	// Flush returns the bytes that were not certain yet, and forgets them: for the end of a text.
 	Flush() string
+
+	// Fork returns a Decoder in the same state, for another way on from here.
+	Fork() Decoder
 }
 
 // NewDecoder returns a Decoder for what follows the ids `before`, which may be none, in a text.

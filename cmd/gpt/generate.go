@@ -166,6 +166,7 @@ func (v onlyIDs) Gaps() []int                               { return v.gaps }
 func (v onlyIDs) NewDecoder(before []int) tokenizer.Decoder { return v }
 func (v onlyIDs) Push(int) (string, error)                  { return "", nil }
 func (v onlyIDs) Flush() string                             { return "" }
+func (v onlyIDs) Fork() tokenizer.Decoder                   { return v }
 
 // fallBack takes the tokenizer's <|endoftext|>, to end a text and to start from, where the config names no such id, as small
 // vocabularies' configs often do.

@@ -1,0 +1,287 @@
+package decode
+
+// One text in the making: what to evaluate next, and the token that follows.
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"picogpt/model"
+	"picogpt/tokenizer"
+)
+
+// A Stream goes on from a session token by token, and leaves it to its owner when what is evaluated
+// with what else. It is the state machine behind [Generate], [Samples] and [Batcher]: sampling,
+// stop strings, the end of the text, overflow and log-probabilities are all here. A loop of one's
+// own, with any number of streams in one Eval, is
+//
+//	st, err := decode.NewStream(session, prompt, options)
+//	…
+//	defer st.Stop()
+//	for !st.Done() {
+//		if in, ok := st.Input(0); ok {
+//			if err := m.Eval(ctx, in); err != nil { … }
+//		}
+//		t, ok, err := st.Next()
+//		…
+//	}
+//
+// After an error of Eval nothing has changed: the same Input may be tried again. The session
+// belongs to the stream until it is done or stopped. A stream serves one goroutine at a time.
+//
+// A search forks streams ([Stream.Fork]) and evaluates them together. [Stream.Push] takes logits
+// that are not a session's.
+type Stream struct {
+	timeline
+	lean bool // the session need not keep logits
+
+	sample  int // the Sample of its tokens
+	options Options
+	limits  limits
+	sampler *Sampler
+	shared  *sync.Pool        // of *scratch; nil: the sampler has its own
+	decoder tokenizer.Decoder // nil without a Vocabulary
+	text    *textStream
+
+	context []int // what the next token follows; the session holds the first of them
+	n       int   // new tokens so far
+	dropped int   // tokens dropped since the last new one
+	done    bool
+
+	visit func(model.Row) // see, made once: a method value is an allocation
+	next  choice
+}
+
+// A choice is a token that is chosen after all of the context. It may be made in an Eval that fails
+// in the end, and then once more: it counts when Next takes it.
+type choice struct {
+	made    bool
+	id      int
+	logProb float64
+	state   samplerState // of the sampler after it
+	err     error
+}
+
+// NewStream returns a stream that goes on from what s holds and prompt. An empty prompt goes on
+// from the session's tokens; if there are none, from the config's bos_token_id, else its
+// eos_token_id. Nothing runs yet. What cannot be followed, or cannot fit the context, is an error.
+func NewStream(s *model.Session, prompt []int, o Options) (*Stream, error) {
+	st, err := newStream(limitsOf(s.Model(), &o), s.Tokens(), prompt, o)
+	if err != nil {
+		return nil, err
+	}
+	st.session, st.base = s, s.Len()
+	switch {
+	case st.dropped > 0:
+		st.renew(0)
+	case st.pending() == 0 && s.Logits() == nil: // it was truncated: its last token once more
+		st.renew(s.Len() - 1)
+	}
+	return st, nil
+}
+
+// newStream returns a stream without a session.
+func newStream(l limits, held, prompt []int, o Options) (*Stream, error) {
+	sampler, err := NewSampler(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	context, dropped, err := fit(l, held, prompt, &o)
+	if err != nil {
+		return nil, err
+	}
+	s := &Stream{options: o, limits: l, sampler: sampler, text: newTextStream(o.Stop),
+		context: context, dropped: dropped}
+	if o.Vocabulary != nil {
+		s.decoder = o.Vocabulary.NewDecoder(context)
+	}
+	s.visit = s.see
+	return s, nil
+}
+
+// Fork returns a stream that goes on from here by itself, on a fork of the session, with the same
+// random numbers to come. It costs no arithmetic, and no memory for the cache until the two differ.
+func (s *Stream) Fork() *Stream {
+	f := *s
+	f.timeline, f.context = s.timeline.fork(), slices.Clone(s.context)
+	f.sampler, f.text = s.sampler.fork(), s.text.fork()
+	if s.decoder != nil {
+		f.decoder = s.decoder.Fork()
+	}
+	f.visit = f.see
+	return &f
+}
+
+// Session returns the stream's session: the one it was given, or a fork's own.
+func (s *Stream) Session() *model.Session { return s.session }
+
+// Done reports whether the text has ended: with a token that has a Finish, an error, or Stop.
+func (s *Stream) Done() bool { return s.done }
+
+// pending returns how many tokens of the context are not evaluated yet.
+func (s *Stream) pending() int { return s.timeline.pending(s.context) }
+
+// Input returns what the model is to evaluate before the next token: at most rows tokens, or all if
+// rows is 0. The token is chosen during the Eval that evaluates the last of them, by one of its
+// workers (Input.Visit). There is nothing to evaluate, and ok is false, if the stream is done or
+// the logits are at hand.
+func (s *Stream) Input(rows int) (in model.Input, ok bool) {
+	n := s.pending()
+	if s.done || n == 0 {
+		return model.Input{}, false
+	}
+	s.next.made = false
+	in = model.Input{Session: s.grows(), Tokens: s.context[len(s.context)-n:], NoLogits: true}
+	if 0 < rows && rows < n {
+		in.Tokens = in.Tokens[:rows]
+		return in, true
+	}
+	in.Visit, in.VisitFrom, in.NoLogits = s.visit, n-1, s.lean
+	return in, true
+}
+
+// see chooses the next token, on a worker.
+func (s *Stream) see(r model.Row) { s.choose(r.Logits) }
+
+// Next returns the next token when the Inputs before it are evaluated; ok is false while there are
+// more of them. The stream is done after an error, and the session as Stop leaves it.
+func (s *Stream) Next() (t Token, ok bool, err error) {
+	if s.done || s.pending() > 0 {
+		return Token{Sample: s.sample}, false, nil
+	}
+	if !s.next.made {
+		s.choose(s.grows().Logits())
+	}
+	t, err = s.take()
+	return t, err == nil, err
+}
+
+// Push is Next for logits [vocabulary] of the caller's: those of the session, changed, or those of
+// several models together. What Next needs, Push needs.
+func (s *Stream) Push(logits []float32) (Token, error) {
+	if s.done {
+		return Token{Sample: s.sample}, errors.New("stream: it is done, and takes no more logits")
+	}
+	if n := s.pending(); n > 0 {
+		return Token{Sample: s.sample}, fmt.Errorf("stream: logits before %d of its tokens are "+
+			"evaluated, want them after", n)
+	}
+	s.choose(logits)
+	return s.take()
+}
+
+// choose makes the choice that follows the context.
+func (s *Stream) choose(logits []float32) {
+	before := s.sampler.state
+	if s.shared != nil {
+		s.sampler.scratch = s.shared.Get().(*scratch)
+		defer s.shared.Put(s.sampler.scratch)
+	}
+	id, err := s.sampler.Next(logits, s.context)
+	s.next = choice{made: true, id: id, err: err, state: s.sampler.state}
+	s.sampler.state = before
+	if err == nil {
+		s.next.logProb = LogProb(logits, id)
+	}
+}
+
+// take makes a token of the choice, and moves on to what it leads to.
+func (s *Stream) take() (Token, error) {
+	c := s.next
+	s.next.made = false
+	t := Token{Sample: s.sample, ID: c.id, LogProb: c.logProb, Dropped: s.dropped}
+	err := c.err
+	if err == nil {
+		err = s.finish(&t)
+	}
+	if err != nil {
+		s.Stop()
+		return Token{Sample: s.sample}, err
+	}
+	s.sampler.state = c.state
+	s.dropped = 0
+	s.settle()
+	if s.done = t.Finish != ""; !s.done {
+		s.extend(t.ID)
+	}
+	return t, nil
+}
+
+// finish gives t its text, and its Finish if it is the last.
+func (s *Stream) finish(t *Token) error {
+	s.n++
+	if slices.Contains(s.limits.endOfText, t.ID) {
+		t.Finish = FinishEndOfText
+	} else if err := s.spell(t); err != nil {
+		return err
+	}
+	full := len(s.context) == s.limits.context && s.options.Overflow != OverflowSlide
+	if t.Finish == "" && (s.n == s.options.MaxTokens || full) {
+		t.Finish = FinishLength
+	}
+	if t.Finish == FinishEndOfText || t.Finish == FinishLength {
+		s.endText(t)
+	}
+	return nil
+}
+
+// spell gives t its text, and its Finish if a stop string is complete.
+func (s *Stream) spell(t *Token) error {
+	if s.decoder == nil {
+		return nil
+	}
+	certain, err := s.decoder.Push(t.ID)
+	if err != nil {
+		return fmt.Errorf("the text of token %d, id %d: %w", s.n, t.ID, err)
+	}
+	text, stopped := s.text.push(certain)
+	t.Text = text
+	if stopped {
+		t.Finish = FinishStop
+	}
+	return nil
+}
+
+// endText gives t, the last token, what is still held back of the text.
+func (s *Stream) endText(t *Token) {
+	if s.decoder == nil {
+		return
+	}
+	text, stopped := s.text.push(s.decoder.Flush())
+	t.Text += text
+	switch {
+	case !stopped:
+		t.Text += s.text.flush()
+	case t.Finish == FinishLength:
+		t.Finish = FinishStop
+	}
+}
+
+// extend makes id part of the context. If that is full, its newest half begins anew.
+func (s *Stream) extend(id int) {
+	s.context = append(s.context, id)
+	if len(s.context) <= s.limits.context {
+		return
+	}
+	s.dropped = len(s.context) - newestHalf(s.limits.context)
+	s.context = append(s.context[:0], s.context[s.dropped:]...)
+	s.renew(0)
+}
+
+// Stop ends the stream where it is. The session then holds the tokens that it held and the prompt,
+// and every token that Next or Push has returned but the last, which is chosen and not evaluated:
+// to go on from there, begin a stream whose prompt is that token. Where none was returned the
+// session is as it was. Where OverflowSlide has dropped tokens it holds those that stay. After the
+// end Stop does nothing.
+func (s *Stream) Stop() {
+	if s.done {
+		return
+	}
+	s.done = true
+	s.undo()
+}

@@ -1,0 +1,188 @@
+package decode
+
+// Streams driven by a loop of one's own: in pieces, in random company, forked, failing and stopped.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"picogpt/internal/fixture"
+	"picogpt/model"
+)
+
+// A drive is a stream of a random drive, and what it should give.
+type drive struct {
+	about  string
+	prompt []int
+	o      Options
+	stream *Stream
+	before []Token // of the stream that this one was forked from
+	want   []Token
+	got    []Token
+}
+
+func newDrive(t *testing.T, m *model.Model, about string, prompt []int, o Options) *drive {
+	t.Helper()
+	st, err := NewStream(m.NewSession(), prompt, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := collect(t, m.NewSession(), prompt, o)
+	return &drive{about: about, prompt: prompt, o: o, stream: st, want: want}
+}
+
+// ways are the endings, greedy and sampled.
+func ways() map[string]Options {
+	ways := endings()
+	for name, o := range endings() {
+		o.Temperature, o.TopP, o.Seed = 1.5, 0.95, uint64(len(name))
+		ways[name+", sampled"] = o
+	}
+	return ways
+}
+
+// step gives the model random pieces of some of the streams in one Eval, which may fail, and takes
+// the tokens.
+func step(t *testing.T, m *model.Model, random *rand.Rand, drives []*drive) {
+	t.Helper()
+	var batch []model.Input
+	for _, d := range drives {
+		in, ok := d.stream.Input(random.IntN(5))
+		if !ok || random.IntN(3) == 0 {
+			continue
+		}
+		if in.Visit != nil && random.IntN(4) == 0 { // as an Eval does that fails in a later pass
+			logits := make([]float32, 29)
+			logits[random.IntN(29)] = 9
+			in.Visit(model.Row{Index: len(in.Tokens) - 1, Logits: logits})
+		} else {
+			batch = append(batch, in)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if random.IntN(4) == 0 {
+		cancel()
+	}
+	if err := m.Eval(ctx, batch...); err != nil && !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	for _, d := range drives {
+		tok, ok, err := d.stream.Next()
+		if err != nil {
+			t.Fatalf("%s: %v", d.about, err)
+		}
+		if ok {
+			d.got = append(d.got, tok)
+		}
+	}
+}
+
+func TestStreamsInRandomPiecesAndCompanyGiveWhatGenerateGives(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	rounds := 3
+	if fixture.Long {
+		rounds = 300
+	}
+	for round := range rounds {
+		random := rand.New(rand.NewPCG(9, uint64(round)))
+		var drives, forks []*drive
+		for name, o := range ways() {
+			prompt := make([]int, 1+random.IntN(9))
+			drives = append(drives, newDrive(t, m, name, prompt, o))
+		}
+		open := slices.Clone(drives)
+		for len(open) > 0 {
+			step(t, m, random, open)
+			if d := open[random.IntN(len(open))]; len(forks) < 40 && random.IntN(3) == 0 {
+				f := *d
+				f.stream, f.got = d.stream.Fork(), slices.Clone(d.got)
+				f.about += fmt.Sprintf(", forked after %d tokens", len(d.got))
+				forks, open = append(forks, &f), append(open, &f)
+			}
+			open = slices.DeleteFunc(open, func(d *drive) bool { return d.stream.Done() })
+		}
+		for _, d := range append(drives, forks...) {
+			if !slices.Equal(d.got, d.want) {
+				t.Errorf("%s: %v, Generate gives %v", d.about, ids(d.got), ids(d.want))
+			}
+		}
+		if len(forks) < 10 {
+			t.Errorf("%d forks, this test wants more", len(forks))
+		}
+	}
+}
+
+func TestAStoppedStreamLeavesItsSessionReadyToGoOn(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	random := rand.New(rand.NewPCG(10, 0))
+	for name, o := range endings() {
+		for range 30 {
+			d := newDrive(t, m, name, make([]int, 1+random.IntN(9)), o)
+			for range random.IntN(80) {
+				step(t, m, random, []*drive{d})
+			}
+			finish := ""
+			if n := len(d.got); n > 0 {
+				finish = d.got[n-1].Finish
+			}
+			d.stream.Stop()
+			if _, ok := d.stream.Input(0); ok || !d.stream.Done() {
+				t.Errorf("%s: a stopped stream wants to evaluate", name)
+			}
+			y := yielded{ids: ids(d.got), finish: finish}
+			checkGoesOn(t, d.stream.Session(), d.prompt, y, o, d.want)
+		}
+	}
+}
+
+func TestPushTakesLogitsWhereNextWould(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	s := m.NewSession()
+	st, err := NewStream(s, []int{1, 2}, Options{MaxTokens: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	logits := make([]float32, 29)
+	logits[17] = 3
+	_, err = st.Push(logits)
+	if err == nil || !strings.Contains(err.Error(), "2 of its tokens") {
+		t.Errorf("logits too early: %v", err)
+	}
+	for i := range 2 {
+		in, _ := st.Input(0)
+		if err := m.Eval(context.Background(), in); err != nil {
+			t.Fatal(err)
+		}
+		tok, err := st.Push(logits)
+		if err != nil || tok.ID != 17 || tok.LogProb != LogProb(logits, 17) {
+			t.Errorf("token %d: %v, %v; want id 17", i, tok, err)
+		}
+	}
+	if _, err := st.Push(logits); err == nil || !slices.Equal(s.Tokens(), []int{1, 2, 17}) {
+		t.Errorf("after the last token: error %v, the session holds %v", err, s.Tokens())
+	}
+}
+
+func TestErrorsOfStreamsAreTheLastThingReported(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	var got []error
+	for _, err := range Generate(context.Background(), m.NewSession(), []int{1}, Options{}) {
+		got = append(got, err)
+		m.Close()
+	}
+	if len(got) != 2 || got[0] != nil || got[1] != model.ErrClosed {
+		t.Errorf("%v, want a token and then that the model is closed", got)
+	}
+	m = tiny(t, fixture.Options{})
+	for _, err := range Generate(context.Background(), m.NewSession(), []int{29}, Options{}) {
+		if err == nil || err.Error() != "token 0: id 29, want 0 to 28" {
+			t.Errorf("an id outside the vocabulary: %v", err)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package decode
+
+// The session under a stream: where its context grows, and how it goes back.
+
+import "picogpt/model"
+
+// A timeline is a session that a stream extends. The zero value stands for no session: in tests,
+// logits come without one.
+type timeline struct {
+	session *model.Session
+	base    int            // the session's tokens when the last token came, to which undo returns
+	anew    *model.Session // where a context grows that does not begin as the session does, or nil
+}
+
+// grows returns the session that the context grows in.
+func (t *timeline) grows() *model.Session {
+	if t.anew != nil {
+		return t.anew
+	}
+	return t.session
+}
+
+// pending returns how many of a context's tokens are not evaluated yet.
+func (t *timeline) pending(context []int) int {
+	if t.session == nil {
+		return 0
+	}
+	return len(context) - t.grows().Len()
+}
+
+// renew lets a context grow that has only its first n tokens in common with the session, which
+// stays as it is until settle.
+func (t *timeline) renew(n int) {
+	if t.session != nil {
+		t.anew = t.session.Fork(n)
+	}
+}
+
+// settle makes what is evaluated the state to which undo returns.
+func (t *timeline) settle() {
+	if t.anew != nil {
+		t.session.Take(t.anew)
+		t.anew = nil
+	}
+	if t.session != nil {
+		t.base = t.session.Len()
+	}
+}
+
+// undo makes the session hold what it held when settle was last called.
+func (t *timeline) undo() {
+	if t.anew != nil {
+		t.anew.Truncate(0)
+		t.anew = nil
+	}
+	if t.session != nil {
+		t.session.Truncate(t.base)
+	}
+}
+
+// fork returns the same on forks of the sessions.
+func (t *timeline) fork() timeline {
+	f := *t
+	if t.session != nil {
+		f.session = t.session.Fork(t.session.Len())
+	}
+	if t.anew != nil {
+		f.anew = t.anew.Fork(t.anew.Len())
+	}
+	return f
+}
