@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"text/tabwriter"
 
@@ -78,7 +79,7 @@ func (c *benchEngineCommand) Run(a *app) error {
 	}
 	r.Model = name
 	progress("starting up")
-	if err := a.benchStart(ctx, r); err != nil {
+	if err := a.benchStart(ctx, m.Config(), r); err != nil {
 		return err
 	}
 	a.endProgress()
@@ -115,7 +116,7 @@ func (a *app) randomModel(ctx context.Context, shape string) (dir string, err er
 }
 
 // benchStart measures processes of this program, with a prompt of ids and with one of text.
-func (a *app) benchStart(ctx context.Context, r *bench.Result) error {
+func (a *app) benchStart(ctx context.Context, c model.Config, r *bench.Result) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -124,10 +125,14 @@ func (a *app) benchStart(ctx context.Context, r *bench.Result) error {
 	if a.Model != nil {
 		args = append(args, "--model="+*a.Model)
 	}
-	if r.Start.IDsMS, err = bench.StartUp(ctx, self, append(args, "--tokens=1,2,3,4,5")...); err != nil {
+	ids := make([]string, min(5, c.Positions))
+	for i := range ids {
+		ids[i] = strconv.Itoa((i + 1) % c.VocabSize)
+	}
+	if r.Start.IDsMS, err = bench.StartUp(ctx, self, append(args, "--tokens="+strings.Join(ids, ","))...); err != nil {
 		return err
 	}
-	if r.Start.TextMS, err = bench.StartUp(ctx, self, append(args, "Once upon a time")...); err != nil {
+	if r.Start.TextMS, err = bench.StartUp(ctx, self, append(args, "--overflow=truncate", "Once upon a time")...); err != nil {
 		a.logf("no text start-up: %v", err) // a checkpoint without a tokenizer
 		r.Start.TextMS = 0
 	}

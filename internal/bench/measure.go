@@ -4,6 +4,7 @@ package bench
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"runtime"
@@ -17,7 +18,8 @@ import (
 	"picogpt/model"
 )
 
-// Options say what to measure. The zero value of a number takes its default.
+// Options say what to measure. The zero value of a number takes its default; prompts and contexts are
+// shorter where the model's context is.
 type Options struct {
 	PromptTokens int // 512
 	GenTokens    int // 64
@@ -61,9 +63,13 @@ func newMeter(ctx context.Context, team *kernels.Team, o Options) *meter {
 	return &meter{Options: o, ctx: ctx, team: team, iterations: 1 << 10, flops: make([]float64, team.Size()), rounds: map[string][]float64{}}
 }
 
-// Measure runs a model through everything but starting up, which takes a process (see StartUp).
+// Measure runs a model through everything but starting up, which takes a process (see StartUp). Its
+// context must have room for two positions: a token is decoded after another.
 func Measure(ctx context.Context, m *model.Model, o Options) (*Result, error) {
 	c := m.Config()
+	if c.Positions < 2 {
+		return nil, fmt.Errorf("n_positions: %d, want at least 2 to measure decoding", c.Positions)
+	}
 	o.defaults(c)
 	team, err := kernels.NewTeam(m.Threads(), m.Kernel())
 	if err != nil {
@@ -112,7 +118,7 @@ func (b *meter) round(c model.Config) error {
 		if err != nil {
 			return err
 		}
-		batch[i] = model.Input{Session: t, Tokens: b.prompt[i : i+1]}
+		batch[i] = model.Input{Session: t, Tokens: b.prompt[i%len(b.prompt):][:1]}
 	}
 	took, err := b.inTurn(b.GenTokens, b.readMemory, b.token(s), func() error { return b.eval(batch...) })
 	if err != nil {
@@ -171,9 +177,10 @@ func (b *meter) inTurn(n int, steps ...func() error) ([]float64, error) {
 	return medians, nil
 }
 
-// contexts are where decoding is measured early and late.
+// contexts are where decoding is measured early and late: 16 tokens each, which go round where the
+// context ends sooner (see token).
 func contexts(c model.Config) (early, late int) {
-	return min(50, c.Positions/4), min(900, c.Positions-16)
+	return max(1, min(50, c.Positions/4)), min(900, max(c.Positions-16, c.Positions/2))
 }
 
 func (b *meter) report(r *Result, c model.Config) {
@@ -240,9 +247,16 @@ func (b *meter) prefill() error {
 	return err
 }
 
-// token returns a step that appends one token to s.
+// token returns a step that appends one token to s. When s is full it begins again from the tokens
+// that it holds now.
 func (b *meter) token(s *model.Session) func() error {
-	return func() error { return b.eval(model.Input{Session: s, Tokens: b.prompt[:1]}) }
+	begin, full := s.Len(), b.m.Config().Positions
+	return func() error {
+		if s.Len() == full {
+			s.Truncate(begin)
+		}
+		return b.eval(model.Input{Session: s, Tokens: b.prompt[:1]})
+	}
 }
 
 // memory decodes with one session in a process that has done nothing else, and looks at what that took.
