@@ -18,7 +18,7 @@ const goldenError = 4e-7
 // goldens are the tensors of a file, by name.
 type goldens struct {
 	t    testing.TB
-	file *weights.File
+	file *weights.Tensors
 	team *kernels.Team
 }
 

@@ -21,16 +21,11 @@ type limits struct {
 func limitsOf(m *model.Model, o *Options) limits {
 	c := m.Config()
 	l := limits{context: c.Positions, vocabulary: c.VocabSize, first: -1, endOfText: o.EndOfText}
-	in := func(id int) bool { return 0 <= id && id < c.VocabSize }
-	if i := slices.IndexFunc(c.EOSTokenIDs, in); i >= 0 {
-		l.first = c.EOSTokenIDs[i]
-	}
-	if c.BOSTokenID != nil && in(*c.BOSTokenID) {
-		l.first = *c.BOSTokenID
+	if id, ok := c.StartToken(); ok {
+		l.first = id
 	}
 	if o.EndOfText == nil {
-		out := func(id int) bool { return !in(id) }
-		l.endOfText = slices.DeleteFunc(slices.Clone(c.EOSTokenIDs), out)
+		l.endOfText = c.EndTokens()
 	}
 	return l
 }

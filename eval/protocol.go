@@ -116,11 +116,8 @@ const batchRows = 1024
 
 // BOS returns the id that protocols put before a text: bos_token_id, or eos_token_id where the vocabulary has no such id.
 func BOS(c model.Config) (int, error) {
-	if c.BOSTokenID != nil {
-		return *c.BOSTokenID, nil
-	}
-	if len(c.EOSTokenIDs) > 0 {
-		return c.EOSTokenIDs[0], nil
+	if id, ok := c.StartToken(); ok {
+		return id, nil
 	}
 	return 0, fmt.Errorf("bos_token_id and eos_token_id: none within the vocabulary of %d, want one to put before the text", c.VocabSize)
 }

@@ -90,6 +90,25 @@ func DefaultConfig() Config {
 	}
 }
 
+// StartToken returns the id that stands before a text: bos_token_id, else the first eos_token_id, if the
+// vocabulary has it.
+func (c Config) StartToken() (id int, ok bool) {
+	if c.BOSTokenID != nil && c.has(*c.BOSTokenID) {
+		return *c.BOSTokenID, true
+	}
+	if end := c.EndTokens(); len(end) > 0 {
+		return end[0], true
+	}
+	return 0, false
+}
+
+// EndTokens returns the ids that end a text: those of eos_token_id that the vocabulary has.
+func (c Config) EndTokens() []int {
+	return slices.DeleteFunc(slices.Clone(c.EOSTokenIDs), func(id int) bool { return !c.has(id) })
+}
+
+func (c Config) has(id int) bool { return 0 <= id && id < c.VocabSize }
+
 // Validate reports the first field that no model can have, by its name in
 // config.json. ParseConfig and New call it.
 func (c Config) Validate() error {

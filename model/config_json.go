@@ -5,9 +5,7 @@ package model
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,32 +41,6 @@ func ParseConfig(b []byte) (Config, error) {
 		return Config{}, err
 	}
 	return c, c.Validate()
-}
-
-// readConfig reads the config.json of a checkpoint's directory. Its errors
-// begin with the file.
-func readConfig(path string) (Config, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return Config{}, err
-	}
-	if !info.Mode().IsRegular() { // opening a named pipe would wait for a writer
-		return Config{}, fmt.Errorf("%s: not a regular file", path)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return Config{}, err
-	}
-	defer file.Close()
-	b, err := io.ReadAll(io.LimitReader(file, maxConfig+1))
-	if err != nil {
-		return Config{}, err
-	}
-	c, err := ParseConfig(b)
-	if err != nil {
-		return Config{}, fmt.Errorf("%s: %w", path, err)
-	}
-	return c, nil
 }
 
 // UnmarshalJSON is ParseConfig: no Config comes out of JSON unchecked.

@@ -65,7 +65,7 @@ func (l *loader) matrix(name string, layout kernels.Layout, in, out int) kernels
 
 // stored returns the matrix of that name as the file has it.
 func (l *loader) stored(name string, layout kernels.Layout, in, out int) kernels.Matrix {
-	if t, ok := l.file.Tensor(name); ok && t.DType == weights.U8 {
+	if t, ok := l.tensors.Tensor(name); ok && t.DType == weights.U8 {
 		return l.blocks(t, layout, in, out)
 	}
 	shape := []int{in, out}

@@ -18,7 +18,7 @@ import (
 type loader struct {
 	ctx     context.Context
 	config  Config
-	file    *weights.File
+	tensors *weights.Tensors
 	team    *kernels.Team
 	format  kernels.Format // of the linear layers: as asked for, or as found
 	auto    bool           // as found
@@ -46,8 +46,8 @@ func (l *loader) fail(format string, args ...any) {
 
 // findPrefix settles whether names begin with "transformer.", as in files that were saved with a head.
 func (l *loader) findPrefix() {
-	_, plain := l.file.Tensor("wte.weight")
-	_, prefixed := l.file.Tensor("transformer.wte.weight")
+	_, plain := l.tensors.Tensor("wte.weight")
+	_, prefixed := l.tensors.Tensor("transformer.wte.weight")
 	if plain && prefixed {
 		l.fail("wte.weight: found twice, also as transformer.wte.weight")
 	}
@@ -64,7 +64,7 @@ func (l *loader) tensor(name string, shape ...int) weights.Tensor {
 	if l.err != nil {
 		return weights.Tensor{}
 	}
-	t, ok := l.file.Tensor(name)
+	t, ok := l.tensors.Tensor(name)
 	switch {
 	case !ok:
 		l.fail("%s: missing, want shape %v", name, shape)
@@ -107,9 +107,9 @@ var headNames = []string{"lm_head.weight", "lm_head.decoder.weight"}
 
 // head returns the logits' weights. A head in the file that differs from wte wins over tying.
 func (l *loader) head(wte *kernels.Matrix) *kernels.Matrix {
-	embedding, _ := l.file.Tensor(l.prefix + "wte.weight")
+	embedding, _ := l.tensors.Tensor(l.prefix + "wte.weight")
 	for _, name := range headNames {
-		t, ok := l.file.Tensor(name)
+		t, ok := l.tensors.Tensor(name)
 		if !ok || l.err != nil {
 			continue
 		}
@@ -129,7 +129,7 @@ func (l *loader) head(wte *kernels.Matrix) *kernels.Matrix {
 // leftovers sorts what the file holds besides the stack: mask buffers and the heads of other tasks are ignored, anything else that
 // belongs to the stack is an error, for it would change the arithmetic.
 func (l *loader) leftovers() {
-	for _, t := range l.file.Tensors() {
+	for _, t := range l.tensors.All() {
 		if l.used[t.Name] {
 			continue
 		}

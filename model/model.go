@@ -6,9 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"io/fs"
 
+	"picogpt/internal/folder"
 	"picogpt/kernels"
 	"picogpt/weights"
 )
@@ -28,7 +28,7 @@ type Model struct {
 	params  *params
 	format  kernels.Format
 	ignored []string
-	file    *weights.File // closed with the model where Load opened it
+	opened  *weights.Tensors // closed with the model where Load opened them; else nil
 
 	turn   chan struct{} // holds one token: whoever has it may use eval; closed by Close
 	eval   evaluation
@@ -44,29 +44,45 @@ func Load(ctx context.Context, path string, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := weights.Open(path)
+	tensors, err := weights.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	m, err := New(ctx, config, file, o)
+	m, err := New(ctx, config, tensors, o)
 	if err != nil {
-		return nil, errors.Join(err, file.Close())
+		return nil, errors.Join(err, tensors.Close())
 	}
-	m.file = file
+	m.opened = tensors
 	return m, nil
 }
 
 // ReadConfig reads the config.json of the checkpoint at path, a directory or a file in it.
 func ReadConfig(path string) (Config, error) {
-	if _, err := os.Stat(path); err != nil {
-		return Config{}, fmt.Errorf("%s: no such file or directory", path)
+	fsys, _, err := folder.Split(path)
+	if err != nil {
+		return Config{}, err
 	}
-	return readConfig(filepath.Join(weights.Dir(path), "config.json"))
+	return ReadConfigFS(fsys)
 }
 
-// New makes a model of a configuration and the tensors of an open checkpoint. file must stay open as long as the model is used.
+// ReadConfigFS reads the config.json of the checkpoint in fsys. Its errors begin with the file.
+func ReadConfigFS(fsys fs.FS) (Config, error) {
+	const name = "config.json"
+	b, err := folder.Read(fsys, name, maxConfig)
+	if err != nil {
+		return Config{}, fmt.Errorf("%s: %w", folder.Path(fsys, name), err)
+	}
+	c, err := ParseConfig(b)
+	if err != nil {
+		return Config{}, fmt.Errorf("%s: %w", folder.Path(fsys, name), err)
+	}
+	return c, nil
+}
+
+// New makes a model of a configuration and the tensors of an open checkpoint, which must stay open as long as the model is
+// used.
 // Tensor names may have the prefix "transformer."; every tensor of the stack must be there, with its shape, and none besides.
-func New(ctx context.Context, c Config, file *weights.File, o Options) (*Model, error) {
+func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*Model, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -79,7 +95,7 @@ func New(ctx context.Context, c Config, file *weights.File, o Options) (*Model, 
 		team.Close()
 		return nil, err
 	}
-	l := loader{ctx: ctx, config: c, file: file, team: team}
+	l := loader{ctx: ctx, config: c, tensors: tensors, team: team}
 	p, err := l.load(o.Format)
 	if err != nil {
 		team.Close()
@@ -118,10 +134,10 @@ func (m *Model) Close() error {
 	close(m.turn)
 	m.team.Close()
 	m.single.Close()
-	if m.file == nil {
+	if m.opened == nil {
 		return nil
 	}
-	return m.file.Close()
+	return m.opened.Close()
 }
 
 // Config returns the model's configuration.

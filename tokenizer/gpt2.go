@@ -13,6 +13,9 @@ import (
 //go:embed r50k.bin
 var r50k string
 
+// GPT2Size is the number of GPT-2's ids. The last is <|endoftext|>.
+const GPT2Size = 50257
+
 // GPT2 returns GPT-2's tokenizer: 50,257 ids, of which 50256 is <|endoftext|>. It is built on the first call, in about
 // 2 ms and 3 MB, and shared by all callers.
 func GPT2() *Tokenizer { return gpt2() }

@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
+
+	"picogpt/internal/folder"
 )
 
 // ErrNone is what [Load] returns, wrapped, for a directory without tokenizer files. It wraps fs.ErrNotExist.
@@ -26,53 +26,55 @@ var ErrNone = fmt.Errorf("no tokenizer files: %w", fs.ErrNotExist)
 //
 // A file is read only up to 32 MiB, and has at most 1,048,576 ids. An error names the file, and the byte or line.
 func Load(dir string) (*Tokenizer, error) {
-	info, err := os.Stat(dir)
+	fsys, _, err := folder.Split(dir)
 	if err != nil {
 		return nil, err
 	}
-	if !info.IsDir() {
-		dir = filepath.Dir(dir)
-	}
-	name := filepath.Join(dir, "tokenizer.json")
-	data, found, err := readFile(name)
+	return LoadFS(fsys)
+}
+
+// LoadFS is Load for the files in fsys.
+func LoadFS(fsys fs.FS) (*Tokenizer, error) {
+	const name = "tokenizer.json"
+	data, found, err := readFile(fsys, name)
 	if err != nil {
 		return nil, err
 	}
 	if found {
-		return parseTokenizerJSON(name, data)
+		return parseTokenizerJSON(folder.Path(fsys, name), data)
 	}
-	return loadPair(dir)
+	return loadPair(fsys)
 }
 
 // loadPair loads vocab.json and merges.txt.
-func loadPair(dir string) (*Tokenizer, error) {
-	vocabName, mergesName := filepath.Join(dir, "vocab.json"), filepath.Join(dir, "merges.txt")
-	vocab, haveVocab, err := readFile(vocabName)
+func loadPair(fsys fs.FS) (*Tokenizer, error) {
+	const vocabName, mergesName, addedName = "vocab.json", "merges.txt", "added_tokens.json"
+	path := func(name string) string { return folder.Path(fsys, name) }
+	vocab, haveVocab, err := readFile(fsys, vocabName)
 	if err != nil {
 		return nil, err
 	}
-	merges, haveMerges, err := readFile(mergesName)
+	merges, haveMerges, err := readFile(fsys, mergesName)
 	switch {
 	case err != nil:
 		return nil, err
 	case !haveVocab && !haveMerges:
-		return nil, fmt.Errorf("%s: %w", dir, ErrNone)
+		return nil, fmt.Errorf("%s: %w", path("."), ErrNone)
 	case !haveMerges:
-		return nil, fmt.Errorf("%s: no such file, but %s is there: a tokenizer needs both", mergesName, filepath.Base(vocabName))
+		return nil, fmt.Errorf("%s: no such file, but %s is there: a tokenizer needs both", path(mergesName), vocabName)
 	case !haveVocab:
-		return nil, fmt.Errorf("%s: no such file, but %s is there: a tokenizer needs both", vocabName, filepath.Base(mergesName))
+		return nil, fmt.Errorf("%s: no such file, but %s is there: a tokenizer needs both", path(vocabName), mergesName)
 	}
-	addedName := filepath.Join(dir, "added_tokens.json")
-	added, _, err := readFile(addedName)
+	added, _, err := readFile(fsys, addedName)
 	if err != nil {
 		return nil, err
 	}
-	rules, err := configured(filepath.Join(dir, "tokenizer_config.json"))
+	rules, err := configured(fsys, "tokenizer_config.json")
 	if err != nil {
 		return nil, err
 	}
-	return parseVocabMerges(&scanner{name: vocabName, data: vocab}, mergesName, merges,
-		&scanner{name: addedName, data: added}, rules)
+	return parseVocabMerges(&scanner{name: path(vocabName), data: vocab}, path(mergesName), merges,
+		&scanner{name: path(addedName), data: added}, rules)
 }
 
 // parseVocabMerges builds a Tokenizer from the three files; an empty added is none.
@@ -127,8 +129,8 @@ func (v *vocabulary) readSpecial(s *scanner) error {
 }
 
 // configured returns what a tokenizer_config.json, if there is one, says about ids.
-func configured(name string) (rules splitting, err error) {
-	data, found, err := readFile(name)
+func configured(fsys fs.FS, name string) (rules splitting, err error) {
+	data, found, err := readFile(fsys, name)
 	if err != nil || !found {
 		return rules, err
 	}
@@ -136,40 +138,21 @@ func configured(name string) (rules splitting, err error) {
 		AddPrefixSpace bool `json:"add_prefix_space"`
 	}
 	if err := json.Unmarshal([]byte(data), &config); err != nil {
-		return rules, fmt.Errorf("%s: %w", name, err)
+		return rules, fmt.Errorf("%s: %w", folder.Path(fsys, name), err)
 	}
 	return splitting{prefixSpace: config.AddPrefixSpace}, nil
 }
 
 // readFile reads a file of valid UTF-8, and reports whether there is one.
-func readFile(name string) (data string, found bool, err error) {
-	info, err := os.Stat(name) // before opening it: a pipe would wait for a writer
-	if errors.Is(err, fs.ErrNotExist) {
+func readFile(fsys fs.FS, name string) (data string, found bool, err error) {
+	b, err := folder.Read(fsys, name, maxFileSize)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return "", false, nil
+	case err != nil:
+		return "", false, fmt.Errorf("%s: %w", folder.Path(fsys, name), err)
+	case !utf8.Valid(b):
+		return "", false, fmt.Errorf("%s: not valid UTF-8", folder.Path(fsys, name))
 	}
-	if err != nil {
-		return "", false, err
-	}
-	if !info.Mode().IsRegular() {
-		return "", false, fmt.Errorf("%s: not a regular file", name)
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return "", false, err
-	}
-	defer f.Close()
-	var b strings.Builder
-	b.Grow(int(min(info.Size(), maxFileSize) + 1))
-	n, err := io.Copy(&b, io.LimitReader(f, maxFileSize+1))
-	if err != nil {
-		return "", false, err
-	}
-	if n > maxFileSize {
-		return "", false, fmt.Errorf("%s: more than %d bytes, which no tokenizer needs", name, maxFileSize)
-	}
-	data = b.String()
-	if !utf8.ValidString(data) {
-		return "", false, fmt.Errorf("%s: not valid UTF-8", name)
-	}
-	return data, true, nil
+	return string(b), true, nil
 }

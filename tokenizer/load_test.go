@@ -285,7 +285,7 @@ func TestFilesThatAreNone(t *testing.T) {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		checkBad(t, name, dir, name+": not a regular file")
+		checkBad(t, name, dir, name+": a directory, want a regular file")
 	}
 	dir := write(t, map[string]string{"tokenizer.json": "{"})
 	if err := os.Truncate(filepath.Join(dir, "tokenizer.json"), 1<<32); err != nil {

@@ -117,7 +117,7 @@ func TestAlignedTensorsAreViewsAndOthersCopies(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	for _, x := range f.Tensors() {
+	for _, x := range f.All() {
 		var at unsafe.Pointer
 		if x.DType == F32 {
 			v, err := x.Float32s()

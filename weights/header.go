@@ -17,6 +17,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"picogpt/internal/folder"
 	"picogpt/internal/strictjson"
 )
 
@@ -59,7 +60,7 @@ func readHeader(r io.ReaderAt, size, budget int64) (*header, error) {
 		return nil, fmt.Errorf("%d bytes, too short for a safetensors file", size)
 	}
 	if _, err := r.ReadAt(first[:], 0); err != nil {
-		return nil, cause(err)
+		return nil, folder.Cause(err)
 	}
 	n := binary.LittleEndian.Uint64(first[:])
 	if n > uint64(size-8) {
@@ -73,7 +74,7 @@ func readHeader(r io.ReaderAt, size, budget int64) (*header, error) {
 	}
 	text := make([]byte, n)
 	if _, err := r.ReadAt(text, 8); err != nil {
-		return nil, cause(err)
+		return nil, folder.Cause(err)
 	}
 	hdr, err := parseHeader(text)
 	if err != nil {

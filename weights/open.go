@@ -6,13 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"picogpt/internal/folder"
 	"picogpt/internal/strictjson"
 )
 
@@ -21,27 +22,34 @@ const (
 	maxShards = 1024
 )
 
-// Open opens a checkpoint: a safetensors file; a *.safetensors.index.json with
+// Open opens the weights of a checkpoint: a safetensors file; a *.safetensors.index.json with
 // its shards; or a directory with model.safetensors, else
 // model.safetensors.index.json, else exactly one *.safetensors.
-func Open(path string) (*File, error) {
-	info, err := os.Stat(path)
+func Open(path string) (*Tensors, error) {
+	fsys, name, err := folder.Split(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, cause(err))
+		return nil, err
 	}
-	if info.IsDir() {
-		if path, err = find(path); err != nil {
+	return OpenFS(fsys, name)
+}
+
+// OpenFS is Open for the file of that name in fsys or, if name is "", for fsys as the directory. Files
+// that are in memory, as those of demo.FS, are used in place; others are read.
+func OpenFS(fsys fs.FS, name string) (*Tensors, error) {
+	if name == "" {
+		var err error
+		if name, err = find(fsys); err != nil {
 			return nil, err
 		}
 	}
-	if strings.HasSuffix(path, ".json") {
-		return openIndex(path)
+	if strings.HasSuffix(name, ".json") {
+		return openIndex(fsys, name)
 	}
-	f := newFile(path)
-	if _, err := f.addPath(path, maxHeader); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	t := newTensors(folder.Path(fsys, name))
+	if _, err := t.addSafetensors(fsys, name, maxHeader); err != nil {
+		return nil, fmt.Errorf("%s: %w", t.name, err)
 	}
-	return f, nil
+	return t, nil
 }
 
 // Dir returns the directory of a checkpoint that Open takes: path itself, or
@@ -53,36 +61,21 @@ func Dir(path string) string {
 	return filepath.Dir(path)
 }
 
-// addPath opens one safetensors file into f and returns its header's size.
-func (f *File) addPath(path string, budget int64) (int64, error) {
-	hdr, r, err := openFile(path, budget)
-	if err != nil {
-		return 0, err
-	}
-	if err := f.add(hdr, r); err != nil {
-		if r.release != nil {
-			r.release()
-		}
-		return 0, err
-	}
-	return hdr.size, nil
-}
-
 // find returns the checkpoint file of a directory.
-func find(dir string) (string, error) {
+func find(fsys fs.FS) (string, error) {
 	for _, name := range []string{"model.safetensors", "model.safetensors.index.json"} {
-		path := filepath.Join(dir, name)
-		if _, err := os.Lstat(path); err == nil {
-			return path, nil
+		if _, err := fs.Lstat(fsys, name); err == nil {
+			return name, nil
 		}
 	}
-	list, err := os.ReadDir(dir)
+	dir := folder.Path(fsys, ".")
+	list, err := fs.ReadDir(fsys, ".")
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", dir, cause(err))
+		return "", fmt.Errorf("%s: %w", dir, folder.Cause(err))
 	}
 	var found, other []string
 	for _, e := range list {
-		switch ext := filepath.Ext(e.Name()); {
+		switch ext := path.Ext(e.Name()); {
 		case ext == ".safetensors":
 			found = append(found, e.Name())
 		case slices.Contains([]string{".bin", ".pt", ".pth", ".gguf", ".h5", ".msgpack", ".onnx", ".ckpt"}, ext):
@@ -91,7 +84,7 @@ func find(dir string) (string, error) {
 	}
 	switch {
 	case len(found) == 1:
-		return filepath.Join(dir, found[0]), nil
+		return found[0], nil
 	case len(found) > 1:
 		return "", fmt.Errorf("%s: %d safetensors files (%s, %s, …) and neither model.safetensors nor model.safetensors.index.json: name the file",
 			dir, len(found), found[0], found[1])
@@ -109,38 +102,38 @@ func (absent) Is(target error) bool { return target == fs.ErrNotExist }
 
 // openIndex opens the shards that an index names, and checks that each tensor
 // it lists is in the shard it says.
-func openIndex(path string) (_ *File, err error) {
-	where, err := readIndex(path)
+func openIndex(fsys fs.FS, name string) (_ *Tensors, err error) {
+	t := newTensors(folder.Path(fsys, name))
+	where, err := readIndex(fsys, name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", t.name, err)
 	}
-	f := newFile(path)
 	defer func() {
 		if err != nil {
-			f.Close()
+			t.Close()
 		}
 	}()
 	budget := int64(maxHeader)
 	holder := map[string]string{} // tensor -> the shard it was found in
 	for _, shard := range shards(where) {
-		file, from := filepath.Join(filepath.Dir(path), shard), len(f.tensors)
-		size, err := f.addPath(file, budget)
+		from := len(t.tensors)
+		size, err := t.addSafetensors(fsys, shard, budget)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+			return nil, fmt.Errorf("%s: %w", folder.Path(fsys, shard), err)
 		}
 		budget -= size
-		for _, t := range f.tensors[from:] {
-			holder[t.Name] = shard
+		for _, x := range t.tensors[from:] {
+			holder[x.Name] = shard
 		}
 	}
 	for _, e := range where {
 		if found := holder[e.tensor]; found == "" {
-			return nil, fmt.Errorf("%s: %s: listed in %s, which does not have it", path, e.tensor, e.shard)
+			return nil, fmt.Errorf("%s: %s: listed in %s, which does not have it", t.name, e.tensor, e.shard)
 		} else if found != e.shard {
-			return nil, fmt.Errorf("%s: %s: listed in %s, but found in %s", path, e.tensor, e.shard, found)
+			return nil, fmt.Errorf("%s: %s: listed in %s, but found in %s", t.name, e.tensor, e.shard, found)
 		}
 	}
-	return f, nil
+	return t, nil
 }
 
 // A place says which shard holds a tensor.
@@ -158,18 +151,10 @@ func shards(where []place) []string {
 }
 
 // readIndex reads the weight_map of an index.
-func readIndex(path string) ([]place, error) {
-	file, size, err := openRegular(path)
+func readIndex(fsys fs.FS, name string) ([]place, error) {
+	text, err := folder.Read(fsys, name, maxIndex)
 	if err != nil {
 		return nil, err
-	}
-	defer file.Close()
-	if size > maxIndex {
-		return nil, fmt.Errorf("%d bytes, want at most %d for an index", size, maxIndex)
-	}
-	text, err := io.ReadAll(io.LimitReader(file, maxIndex))
-	if err != nil {
-		return nil, cause(err)
 	}
 	return parseIndex(text)
 }
@@ -218,14 +203,4 @@ func parseWeightMap(value json.RawMessage) ([]place, error) {
 		err = fmt.Errorf("weight_map: %w", err)
 	}
 	return where, err
-}
-
-// cause strips the operation and the path from a file error: our own messages
-// begin with the path.
-func cause(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
 }

@@ -15,9 +15,9 @@ func tiny(name string) string {
 	return string(raw(fmt.Sprintf(`{"__metadata__":{"of":"%s"},"%s":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`, name, name), 8))
 }
 
-func names(f *File) string {
+func names(f *Tensors) string {
 	var list []string
-	for _, t := range f.Tensors() {
+	for _, t := range f.All() {
 		list = append(list, t.Name)
 	}
 	return strings.Join(list, " ")

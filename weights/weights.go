@@ -1,14 +1,15 @@
 // Package weights turns checkpoint files into named, typed, checked tensors.
 //
-// Open maps a safetensors file, a sharded checkpoint's index, or a directory
-// that holds either; nothing is read before it is used, and no tensor is
-// copied. FromBytes does the same for bytes in memory, such as an embedded
-// checkpoint. Write makes such files.
+// Open finds the weights of a checkpoint: a safetensors file, a sharded checkpoint's index, or a
+// directory that holds either. Files are mapped; nothing is read before it is used, and no tensor is
+// copied. OpenFS does the same in any fs.FS, and FromBytes for a file in memory. Whatever the format,
+// what comes out is a Tensors, and nothing above knows where it came from. Write makes safetensors
+// files.
 //
 // Every file is taken to be hostile: Open reads only a header of bounded size,
 // checks each claim in it against the file, and returns one line that names
 // the file, the tensor, what was wanted and what was found. One limit remains:
-// while a File is open, its file must not be truncated by anyone. Touching a
+// while a Tensors is open, its files must not be truncated by anyone. Touching a
 // mapped page that no longer exists ends the process (SIGBUS), as in any
 // program that maps files. Replace checkpoints by renaming, as WriteFile does.
 package weights
@@ -17,12 +18,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"os"
 	"unsafe"
-
-	"github.com/nlpodyssey/safetensors"
-
-	"picogpt/internal/outfile"
 )
 
 // A Tensor is one named array of a checkpoint, row-major.
@@ -30,7 +26,7 @@ type Tensor struct {
 	Name  string
 	DType DType
 	Shape []int  // empty for a scalar
-	Data  []byte // little-endian elements; read-only, and valid until the File's Close
+	Data  []byte // little-endian elements; read-only, and valid until Tensors.Close
 
 	// Stream is for Write only: where Data is nil, it writes the tensor's
 	// bytes, so that a file can be written without holding it in memory.
@@ -46,9 +42,9 @@ func (t Tensor) Len() int {
 	return n
 }
 
-// A File is an open checkpoint: one safetensors file or all shards of one.
-// It does not change after Open and is safe for concurrent use until Close.
-type File struct {
+// Tensors are the open weights of one checkpoint, whatever the format and the number of their files.
+// They do not change after Open and are safe for concurrent use until Close.
+type Tensors struct {
 	name     string
 	tensors  []Tensor
 	index    map[string]int // name -> position in tensors
@@ -57,147 +53,74 @@ type File struct {
 	regions  []region
 }
 
-// A region is the bytes of one safetensors file, mapped or in memory.
+// A region is the bytes of one file, mapped or in memory.
 type region struct {
 	bytes   []byte
 	release func() error // nil where there is nothing to unmap
 }
 
-// FromBytes reads a safetensors file that is already in memory. The tensors'
-// Data are parts of b, which must not change while they are in use. The name
-// stands for the file in errors.
-func FromBytes(name string, b []byte) (*File, error) {
-	f := newFile(name)
-	hdr, err := readHeader(memory(b), int64(len(b)), maxHeader)
-	if err == nil {
-		err = f.add(hdr, region{bytes: b})
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return f, nil
+// newTensors begins an empty set that stands for the file, or the index of files, of that name.
+func newTensors(name string) *Tensors {
+	return &Tensors{name: name, index: map[string]int{}, metadata: map[string]string{}}
 }
 
-func newFile(name string) *File {
-	return &File{name: name, index: map[string]int{}, metadata: map[string]string{}}
-}
-
-// openFile maps one safetensors file whose header may take up to budget bytes.
-// The header is checked by ordinary reads before anything is mapped or, where
-// there is no mmap, before memory is taken for the rest.
-func openFile(path string, budget int64) (*header, region, error) {
-	file, size, err := openRegular(path)
-	if err != nil {
-		return nil, region{}, err
-	}
-	defer file.Close()
-	hdr, err := readHeader(file, size, budget)
-	if err != nil {
-		return nil, region{}, err
-	}
-	if size != int64(int(size)) {
-		return nil, region{}, fmt.Errorf("%d bytes are more than this machine can address", size)
-	}
-	r, err := mapFile(file, int(size))
-	if err != nil {
-		return nil, region{}, fmt.Errorf("cannot map the file: %w", err)
-	}
-	return hdr, r, nil
-}
-
-// openRegular opens a regular file. Anything else is refused before it is
-// opened: opening a named pipe would wait for a writer.
-func openRegular(path string) (*os.File, int64, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, 0, cause(err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, 0, fmt.Errorf("%s, want a regular file", outfile.Kind(info.Mode()))
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, 0, cause(err)
-	}
-	if info, err = file.Stat(); err != nil {
-		file.Close()
-		return nil, 0, cause(err)
-	}
-	return file, info.Size(), nil
-}
-
-// add takes the tensors of one region into f. The safetensors library reads
-// the header once more, from the map: it owns the format, and what our rules
-// let through must satisfy it too.
-func (f *File) add(hdr *header, r region) error {
-	st, err := safetensors.Deserialize(r.bytes)
-	if err != nil {
-		return fmt.Errorf("not a valid safetensors file: %w", err)
-	}
-	for _, e := range hdr.entries {
-		view, ok := st.Tensor(e.name)
-		if !ok || int64(view.DataLen()) != e.end-e.begin {
-			return fmt.Errorf("%s: the file changed while it was opened", e.name)
+// add takes the tensors of one file, each of which is in r, and the file's metadata. All formats end
+// here.
+func (t *Tensors) add(r region, tensors []Tensor, metadata map[string]string) error {
+	for _, x := range tensors {
+		if _, ok := t.index[x.Name]; ok {
+			return fmt.Errorf("%s: also in another shard, want it once", x.Name)
 		}
-		if _, ok := f.index[e.name]; ok {
-			return fmt.Errorf("%s: also in another shard, want it once", e.name)
-		}
-		data := view.Data()
-		f.index[e.name] = len(f.tensors)
-		f.tensors = append(f.tensors, Tensor{
-			Name:  e.name,
-			DType: e.dtype,
-			Shape: e.shape,
-			Data:  data[:len(data):len(data)],
-		})
+		t.index[x.Name] = len(t.tensors)
+		t.tensors = append(t.tensors, x)
 	}
-	for k, v := range hdr.metadata {
-		if _, ok := f.metadata[k]; !ok {
-			f.metadata[k] = v
+	for k, v := range metadata {
+		if _, ok := t.metadata[k]; !ok {
+			t.metadata[k] = v
 		}
 	}
-	f.regions = append(f.regions, r)
-	f.size += int64(len(r.bytes))
+	t.regions = append(t.regions, r)
+	t.size += int64(len(r.bytes))
 	return nil
 }
 
-// Name returns the path that was opened, or FromBytes's name: the file for
-// messages about its tensors.
-func (f *File) Name() string { return f.name }
+// Name returns the path of the file that was opened, or FromBytes's name: the file for messages about
+// its tensors.
+func (t *Tensors) Name() string { return t.name }
 
-// Tensors returns all tensors in file order, shards in the order of their
-// names. The caller must not change the slice.
-func (f *File) Tensors() []Tensor { return f.tensors }
+// All returns all tensors in file order, shards in the order of their names.
+// The caller must not change the slice.
+func (t *Tensors) All() []Tensor { return t.tensors }
 
 // Tensor returns the tensor of that name, if there is one.
-func (f *File) Tensor(name string) (Tensor, bool) {
-	i, ok := f.index[name]
+func (t *Tensors) Tensor(name string) (Tensor, bool) {
+	i, ok := t.index[name]
 	if !ok {
 		return Tensor{}, false
 	}
-	return f.tensors[i], true
+	return t.tensors[i], true
 }
 
-// Metadata returns the file's __metadata__, never nil; of shards that
+// Metadata returns the file's metadata (in safetensors __metadata__), never nil; of shards that
 // disagree, the first one's.
-func (f *File) Metadata() map[string]string { return f.metadata }
+func (t *Tensors) Metadata() map[string]string { return t.metadata }
 
 // Size returns the bytes of all files together, headers included.
-func (f *File) Size() int64 { return f.size }
+func (t *Tensors) Size() int64 { return t.size }
 
 // Close unmaps the files. Every Data slice and every view made from one is
 // invalid from then on: touching it ends the process.
-func (f *File) Close() error {
+func (t *Tensors) Close() error {
 	var first error
-	for _, r := range f.regions {
+	for _, r := range t.regions {
 		if r.release == nil {
 			continue
 		}
 		if err := r.release(); err != nil && first == nil {
-			first = fmt.Errorf("%s: %w", f.name, err)
+			first = fmt.Errorf("%s: %w", t.name, err)
 		}
 	}
-	f.regions, f.tensors, f.index = nil, nil, nil
+	t.regions, t.tensors, t.index = nil, nil, nil
 	return first
 }
 

@@ -61,8 +61,8 @@ func TestWhatIsWrittenOpensTheSame(t *testing.T) {
 			t.Errorf("%s: not aligned", w.Name)
 		}
 	}
-	if len(f.Tensors()) != len(all) {
-		t.Errorf("%d tensors, want %d", len(f.Tensors()), len(all))
+	if len(f.All()) != len(all) {
+		t.Errorf("%d tensors, want %d", len(f.All()), len(all))
 	}
 	if _, ok := f.Tensor("none"); ok {
 		t.Error("has a tensor that nobody wrote")

@@ -14,6 +14,8 @@ import (
 
 	"golang.org/x/term"
 
+	"picogpt/checkpoint"
+
 	"picogpt/internal/outfile"
 )
 
@@ -42,6 +44,7 @@ func (g *globals) validate() error {
 // An app is what every command has.
 type app struct {
 	globals
+	opened *checkpoint.Checkpoint // nil until open
 	stdin  *os.File
 	stdout *output
 	stderr io.Writer

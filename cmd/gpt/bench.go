@@ -54,7 +54,10 @@ func (c *benchEngineCommand) Run(a *app) error {
 	if c.Random != "" {
 		dir, err := a.randomModel(ctx, c.Random)
 		if dir != "" {
-			defer os.RemoveAll(dir)
+			defer func() {
+				a.close() // some systems do not remove a file that is mapped
+				os.RemoveAll(dir)
+			}()
 		}
 		if err != nil {
 			return err

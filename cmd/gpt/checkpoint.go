@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"picogpt/checkpoint"
 	"picogpt/eval"
 	"picogpt/kernels"
 	"picogpt/model"
@@ -31,23 +32,28 @@ func (g *globals) modelName() string {
 	return *g.Model
 }
 
-// openFile opens the checkpoint without making a model of it.
-func (g *globals) openFile() (model.Config, *weights.File, error) {
-	var config model.Config
-	if g.Model == nil {
-		config, err := model.ParseConfig(demo.Config())
-		if err != nil {
-			return config, nil, err
-		}
-		file, err := weights.FromBytes(demoName, demo.Weights())
-		return config, file, err
+// open opens the checkpoint, once in a process; close closes it.
+func (a *app) open() (*checkpoint.Checkpoint, error) {
+	if a.opened != nil {
+		return a.opened, nil
 	}
-	config, err := model.ReadConfig(*g.Model)
-	if err != nil {
-		return config, nil, err
+	var c *checkpoint.Checkpoint
+	var err error
+	if a.Model == nil {
+		c, err = checkpoint.OpenFS(demo.FS())
+	} else {
+		c, err = checkpoint.Open(*a.Model)
 	}
-	file, err := weights.Open(*g.Model)
-	return config, file, err
+	a.opened = c
+	return c, err
+}
+
+// close closes the checkpoint, if it is open. No model may use it any more.
+func (a *app) close() {
+	if a.opened != nil {
+		a.opened.Close()
+		a.opened = nil
+	}
 }
 
 // openModel loads the checkpoint on the kernels that $GPT_KERNEL names, or the fastest.
@@ -69,48 +75,39 @@ func (a *app) loadModel(o model.Options) (*model.Model, error) {
 	if o.Kernel != "" && !slices.Contains(kernels.Variants(), o.Kernel) {
 		return nil, fmt.Errorf("GPT_KERNEL: %q, want one that this machine has: %s", o.Kernel, strings.Join(kernels.Variants(), ", "))
 	}
-	if a.Model != nil {
-		return model.Load(context.Background(), *a.Model, o)
-	}
-	config, file, err := a.openFile()
+	c, err := a.open()
 	if err != nil {
 		return nil, err
 	}
-	return model.New(context.Background(), config, file, o)
+	return model.New(context.Background(), c.Config, c.Tensors, o)
 }
 
-// gpt2Size is the size of GPT-2's vocabulary, and of the smallest model that its ids fit.
-const gpt2Size = 50257
-
-// errNoTokenizer says that a checkpoint has no tokenizer and cannot have been made with GPT-2's.
-var errNoTokenizer = errors.New("no tokenizer files")
-
-// openTokenizer returns the checkpoint's own tokenizer, else GPT-2's if its ids fit the model. It needs no weights.
-func (g *globals) openTokenizer() (*tokenizer.Tokenizer, error) {
-	own, err := g.ownTokenizer()
-	if own != nil || err != nil {
-		return own, err
-	}
-	return tokenizer.GPT2(), nil
-}
-
-// ownTokenizer returns the checkpoint's own tokenizer, nil where GPT-2's stands in for it.
-func (g *globals) ownTokenizer() (*tokenizer.Tokenizer, error) {
-	if g.Model == nil {
-		return nil, nil
-	}
-	own, err := tokenizer.Load(weights.Dir(*g.Model))
-	if !errors.Is(err, tokenizer.ErrNone) {
-		return own, err
-	}
-	config, err := model.ReadConfig(*g.Model)
+// openTokenizer returns the checkpoint's tokenizer.
+func (a *app) openTokenizer() (*tokenizer.Tokenizer, error) {
+	c, err := a.open()
 	if err != nil {
 		return nil, err
 	}
-	if config.VocabSize < gpt2Size {
-		return nil, noTokenizer(*g.Model, config.VocabSize)
+	t, err := c.Tokenizer()
+	return t, a.hintTokenizer(err)
+}
+
+// openOnlyTokenizer is openTokenizer for a command that needs nothing else: there need be no weights.
+func (a *app) openOnlyTokenizer() (*tokenizer.Tokenizer, error) {
+	if a.Model == nil {
+		return checkpoint.OpenTokenizerFS(demo.FS())
 	}
-	return nil, nil
+	t, err := checkpoint.OpenTokenizer(*a.Model)
+	return t, a.hintTokenizer(err)
+}
+
+// hintTokenizer tells what to do where there is no tokenizer.
+func (a *app) hintTokenizer(err error) error {
+	if !errors.Is(err, checkpoint.ErrNoTokenizer) {
+		return err
+	}
+	return hinted{err, "give ids with --tokens, or put the model's tokenizer.json (or vocab.json and merges.txt) into " +
+		filepath.Clean(weights.Dir(*a.Model))}
 }
 
 // A scoringTokenizer is what the commands that score need.
@@ -148,12 +145,4 @@ func (t idTokenizer) Text(id int) (string, error) {
 		return "", nil
 	}
 	return t.before + strconv.Itoa(id), nil
-}
-
-func noTokenizer(path string, size int) error {
-	dir := filepath.Clean(weights.Dir(path))
-	return hinted{
-		fmt.Errorf("%s: %w, and vocab_size %d is too small for GPT-2's %d ids", dir, errNoTokenizer, size, gpt2Size),
-		"give ids with --tokens, or put the model's tokenizer.json (or vocab.json and merges.txt) into " + dir,
-	}
 }

@@ -10,8 +10,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"picogpt/checkpoint"
 	"picogpt/decode"
-	"picogpt/model"
 	"picogpt/tokenizer"
 )
 
@@ -85,7 +85,7 @@ func (c *generateCommand) options() (decode.Options, error) {
 		o.Seed = *c.Seed
 	}
 	probe := o
-	probe.Vocabulary = onlyIDs{size: gpt2Size} // stop strings want one; the real one comes later
+	probe.Vocabulary = onlyIDs{size: tokenizer.GPT2Size} // stop strings want one; the real one comes later
 	if _, err := decode.NewSampler(probe); err != nil {
 		return o, usageError{err}
 	}
@@ -119,7 +119,6 @@ func (c *generateCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	fallBack(m.Config(), tok, &p, &o)
 	a.logf("seed: %d", o.Seed)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -133,26 +132,35 @@ func (c *generateCommand) Run(a *app) error {
 // vocabulary finds the tokenizer that the prompt and the output need, nil if ids will do, and gives o its vocabulary. The
 // ids that may be drawn are those of the tokenizer in every form of output, so that the same seed draws the same.
 func (c *generateCommand) vocabulary(a *app, p *prompt, o *decode.Options) (*tokenizer.Tokenizer, error) {
-	own, err := a.ownTokenizer()
-	switch {
-	case err != nil && (p.asText || c.Output == "text" || len(c.Stop) > 0):
+	ck, err := a.open()
+	if err != nil {
 		return nil, err
-	case err != nil:
-		if !errors.Is(err, errNoTokenizer) {
-			a.notef("no text, only ids: %s", oneLine(err))
-		}
-		return nil, nil
-	case !p.asText && c.Output == "ids" && len(c.Stop) == 0:
-		o.Vocabulary = onlyIDs{size: gpt2Size}
-		if own != nil {
-			o.Vocabulary = onlyIDs{own.Size(), own.Gaps()}
-		}
-		return own, nil
-	case own == nil:
-		own = tokenizer.GPT2()
 	}
-	o.Vocabulary = own
-	return own, nil
+	if c.Output == "ids" && !p.asText && len(c.Stop) == 0 {
+		size, gaps, err := ck.Vocabulary()
+		if err == nil {
+			o.Vocabulary = onlyIDs{size, gaps}
+		}
+		a.noteWithoutText(err)
+		return nil, nil
+	}
+	tok, err := a.openTokenizer()
+	switch {
+	case err == nil:
+		o.Vocabulary = tok
+		return tok, nil
+	case p.asText || c.Output == "text" || len(c.Stop) > 0:
+		return nil, err
+	}
+	a.noteWithoutText(err)
+	return nil, nil
+}
+
+// noteWithoutText says why there is no text, only ids. Where there is no tokenizer, that needs no word.
+func (a *app) noteWithoutText(err error) {
+	if err != nil && !errors.Is(err, checkpoint.ErrNoTokenizer) {
+		a.notef("no text, only ids: %s", oneLine(err))
+	}
 }
 
 // onlyIDs is a vocabulary of ids without text, for output in ids.
@@ -167,22 +175,6 @@ func (v onlyIDs) NewDecoder(before []int) tokenizer.Decoder { return v }
 func (v onlyIDs) Push(int) (string, error)                  { return "", nil }
 func (v onlyIDs) Flush() string                             { return "" }
 func (v onlyIDs) Fork() tokenizer.Decoder                   { return v }
-
-// fallBack takes the tokenizer's <|endoftext|>, to end a text and to start from, where the config names no such id, as small
-// vocabularies' configs often do.
-func fallBack(config model.Config, tok *tokenizer.Tokenizer, p *prompt, o *decode.Options) {
-	if tok == nil || len(config.EOSTokenIDs) > 0 {
-		return
-	}
-	id, ok := tok.EndOfText()
-	if !ok || id >= config.VocabSize {
-		return
-	}
-	o.EndOfText = []int{id}
-	if len(p.ids) == 0 && config.BOSTokenID == nil {
-		p.ids = []int{id}
-	}
-}
 
 // stream prints texts as they come, in the order of the samples, then what was dropped and how long it took. Ctrl-C cancels
 // once there is something to print; before, it just ends the process.

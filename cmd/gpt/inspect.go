@@ -38,11 +38,11 @@ func (c *inspectCommand) Run(a *app) error {
 		}
 		a.Model = c.Path
 	}
-	config, file, err := a.openFile()
+	opened, err := a.open()
 	if err != nil {
 		return err
 	}
-	defer file.Close()
+	config, file := opened.Config, opened.Tensors
 	i := newInspection(a.modelName(), config, file)
 	m, problem := model.New(context.Background(), config, file, model.Options{Threads: 1})
 	if problem == nil {
@@ -93,9 +93,9 @@ type memory struct {
 	Total     int64 `json:"total"`
 }
 
-func newInspection(name string, config model.Config, file *weights.File) *inspection {
+func newInspection(name string, config model.Config, file *weights.Tensors) *inspection {
 	i := &inspection{Model: name, Config: config, Metadata: file.Metadata(), Ignored: []string{}, Bytes: file.Size()}
-	for _, t := range file.Tensors() {
+	for _, t := range file.All() {
 		i.Tensors = append(i.Tensors, inspectedTensor{
 			Name: t.Name, DType: string(t.DType), Shape: append([]int{}, t.Shape...), Bytes: int64(len(t.Data)),
 		})
@@ -111,7 +111,7 @@ func (i *inspection) ignore(names []string) {
 }
 
 // measure counts what the config asks for.
-func (i *inspection) measure(c model.Config, file *weights.File) {
+func (i *inspection) measure(c model.Config, file *weights.Tensors) {
 	const page = 64
 	n, inner := int64(c.Embd), int64(c.Inner)
 	block := 4*n + n*3*n + 3*n + n*n + n + n*inner + inner + inner*n + n // ln_1, ln_2; c_attn; c_proj; c_fc; c_proj
@@ -130,7 +130,7 @@ func (i *inspection) measure(c model.Config, file *weights.File) {
 }
 
 // untied reports whether the file has a head that is not wte once more.
-func untied(file *weights.File) bool {
+func untied(file *weights.Tensors) bool {
 	for _, head := range []string{"lm_head.weight", "lm_head.decoder.weight"} {
 		t, ok := file.Tensor(head)
 		if !ok {

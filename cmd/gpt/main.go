@@ -32,6 +32,7 @@ func run(a *app, args []string) error {
 	if err != nil {
 		return err
 	}
+	defer a.close()
 	err = parsed.Run(a)
 	if err == nil {
 		a.noteStdinLeft()

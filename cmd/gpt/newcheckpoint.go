@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"picogpt/internal/folder"
 	"picogpt/internal/outfile"
 	"picogpt/model"
 	"picogpt/weights"
@@ -125,28 +126,14 @@ func (a *app) readCompanions() ([]companion, error) {
 	return files, nil
 }
 
-// readSmall reads a regular file of at most largestCompanion bytes. It opens no other: a pipe would wait for a writer.
+// readSmall reads a regular file of at most largestCompanion bytes.
 func readSmall(path string) ([]byte, error) {
-	info, err := os.Stat(path)
+	dir, name := filepath.Split(path)
+	data, err := folder.Read(folder.Dir(dir), name, largestCompanion)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(path); err == nil {
 			return nil, fmt.Errorf("%s: a link to a file that is not there", path)
 		}
-	}
-	if err != nil {
-		return nil, fileError(path, err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: %s, want a regular file", path, outfile.Kind(info.Mode()))
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fileError(path, err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, largestCompanion+1))
-	if err == nil && len(data) > largestCompanion {
-		err = fmt.Errorf("more than %d bytes, want at most that many beside the weights", largestCompanion)
 	}
 	return data, fileError(path, err)
 }

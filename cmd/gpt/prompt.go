@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"picogpt/checkpoint"
 	"picogpt/tokenizer"
 )
 
@@ -108,7 +109,7 @@ const textHint = "give a text as an argument, with --file, or through a pipe"
 func (s *promptSource) tokenizer(a *app, p *prompt, missing idTokenizer) (scoringTokenizer, error) {
 	t, err := a.openTokenizer()
 	switch {
-	case !p.asText && errors.Is(err, errNoTokenizer):
+	case !p.asText && errors.Is(err, checkpoint.ErrNoTokenizer):
 		return missing, nil
 	case err == nil && p.asText:
 		err = p.encode(t, s.Special)

@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"picogpt/checkpoint"
 	"picogpt/eval"
 )
 
@@ -146,7 +147,7 @@ func (c *scoreCommand) score(a *app, in *scoreInput, out io.Writer) error {
 	t, err := a.openTokenizer()
 	var e scoringTokenizer = t
 	switch {
-	case in.jsonl && errors.Is(err, errNoTokenizer):
+	case in.jsonl && errors.Is(err, checkpoint.ErrNoTokenizer):
 		e = idTokenizer{missing: err}
 	case err != nil:
 		return err

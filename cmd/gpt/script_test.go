@@ -32,7 +32,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":         exits,
 			"refused":       refused,
-			"checkpoint":    checkpoint,
+			"checkpoint":    makeCheckpoint,
 			"bytetokenizer": byteTokenizer,
 			"truncate":      truncate,
 			"replace":       replace,
@@ -75,8 +75,8 @@ func refused(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// checkpoint DIR KEY=VALUE... writes a small random checkpoint; config.KEY=JSON sets a key of its config.json.
-func checkpoint(ts *testscript.TestScript, neg bool, args []string) {
+// makeCheckpoint is the script command checkpoint: checkpoint DIR KEY=VALUE... writes a small random checkpoint; config.KEY=JSON sets a key of its config.json.
+func makeCheckpoint(ts *testscript.TestScript, neg bool, args []string) {
 	o := fixture.Options{Config: map[string]any{}}
 	for _, arg := range args[1:] {
 		key, value, _ := strings.Cut(arg, "=")

@@ -27,7 +27,7 @@ func (c *tokenizeCommand) Run(a *app) error {
 	if !given {
 		return hinted{usagef("nothing to tokenize"), textHint}
 	}
-	t, err := a.openTokenizer()
+	t, err := a.openOnlyTokenizer()
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"picogpt/internal/folder"
 )
 
 // A Folder is written file by file and appears with Commit. Where there is no
@@ -52,11 +54,11 @@ func NewFolder(path string, names []string, o Options) (*Folder, error) {
 	}
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", path, cause(err))
+		return nil, fmt.Errorf("%s: %w", path, folder.Cause(err))
 	case o.isInput(info):
 		return nil, fmt.Errorf("%s: %w", path, ErrInput)
 	case !info.IsDir():
-		return nil, fmt.Errorf("%s: want a directory, found %s", path, Kind(info.Mode()))
+		return nil, fmt.Errorf("%s: want a directory, found %s", path, folder.Kind(info.Mode()))
 	}
 	f.there = true
 	return f, f.check(names)
@@ -66,7 +68,7 @@ func NewFolder(path string, names []string, o Options) (*Folder, error) {
 func (f *Folder) check(names []string) error {
 	list, err := os.ReadDir(f.path)
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.path, cause(err))
+		return fmt.Errorf("%s: %w", f.path, folder.Cause(err))
 	}
 	for _, e := range list {
 		info, err := os.Stat(f.in(e.Name()))
@@ -79,9 +81,9 @@ func (f *Folder) check(names []string) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			return fmt.Errorf("%s: %w", f.in(name), cause(err))
+			return fmt.Errorf("%s: %w", f.in(name), folder.Cause(err))
 		case info.Mode()&fs.ModeSymlink == 0 && !info.Mode().IsRegular():
-			return fmt.Errorf("%s: want a regular file, found %s", f.in(name), Kind(info.Mode()))
+			return fmt.Errorf("%s: want a regular file, found %s", f.in(name), folder.Kind(info.Mode()))
 		case !f.options.Force:
 			return fmt.Errorf("%s: %w", f.in(name), ErrExists)
 		}
@@ -100,7 +102,7 @@ func (f *Folder) Write(ctx context.Context, name string, write func(w io.Writer)
 	}
 	temp, err := f.options.writeTemp(ctx, f.work, like, write)
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.in(name), cause(err))
+		return fmt.Errorf("%s: %w", f.in(name), folder.Cause(err))
 	}
 	f.files = append(f.files, written{temp: temp, name: name})
 	return nil
@@ -121,7 +123,7 @@ func (f *Folder) begin() (err error) {
 	}
 	f.work, err = f.options.Temps.create(parent, func(path string) error { return os.Mkdir(path, 0o777) })
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.path, cause(err))
+		return fmt.Errorf("%s: %w", f.path, folder.Cause(err))
 	}
 	return nil
 }
@@ -141,7 +143,7 @@ func (f *Folder) makeParents(dir string) error {
 		if errors.Is(err, fs.ErrExist) { // somebody was quicker, or dir ends in ".."
 			return nil
 		} else if err != nil {
-			return fmt.Errorf("%s: %w", dir, cause(err))
+			return fmt.Errorf("%s: %w", dir, folder.Cause(err))
 		}
 		f.made = append(f.made, dir)
 		f.options.Temps.setParents(f.made)
@@ -184,7 +186,7 @@ func (f *Folder) rename() error {
 			}
 		}
 		if err := f.options.move(file.temp, to); err != nil {
-			return fmt.Errorf("%s: %w", f.in(file.name), cause(err))
+			return fmt.Errorf("%s: %w", f.in(file.name), folder.Cause(err))
 		}
 		file.renamed = true
 	}
@@ -195,7 +197,7 @@ func (f *Folder) rename() error {
 	if err := os.Rename(f.work, f.path); errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s: %w", f.path, ErrExists)
 	} else if err != nil {
-		return fmt.Errorf("%s: %w", f.path, cause(err))
+		return fmt.Errorf("%s: %w", f.path, folder.Cause(err))
 	}
 	syncFolder(folderOf(f.path))
 	return nil

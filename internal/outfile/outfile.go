@@ -19,6 +19,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"picogpt/internal/folder"
 )
 
 // Options say what may be overwritten. The zero value overwrites no regular file.
@@ -58,7 +60,7 @@ func (o Options) find(path string) (target, error) {
 	}
 	t, err := follow(path)
 	if err != nil {
-		return t, fmt.Errorf("%s: %w", path, cause(err))
+		return t, fmt.Errorf("%s: %w", path, folder.Cause(err))
 	}
 	switch {
 	case t.info == nil || !t.info.Mode().IsRegular():
@@ -107,7 +109,7 @@ func follow(path string) (target, error) {
 	}
 	dir := folderOf(t.path)
 	if info, err := os.Stat(dir); err != nil {
-		return t, fmt.Errorf("directory %s: %w", trimSlashes(dir), cause(err))
+		return t, fmt.Errorf("directory %s: %w", trimSlashes(dir), folder.Cause(err))
 	} else if !info.IsDir() {
 		return t, fmt.Errorf("%s: want a directory, found a file", trimSlashes(dir))
 	}
@@ -148,35 +150,4 @@ func (t target) openExisting() (*os.File, error) {
 		flag |= os.O_APPEND
 	}
 	return os.OpenFile(t.path, flag, 0)
-}
-
-// Kind says in words what a file is: "a pipe".
-func Kind(m fs.FileMode) string {
-	switch {
-	case m.IsRegular():
-		return "a regular file"
-	case m.IsDir():
-		return "a directory"
-	case m&fs.ModeSymlink != 0:
-		return "a link"
-	case m&fs.ModeNamedPipe != 0:
-		return "a pipe"
-	case m&fs.ModeSocket != 0:
-		return "a socket"
-	}
-	return "a device"
-}
-
-// cause strips the operation and the path from a file error: messages here
-// begin with the path.
-func cause(err error) error {
-	var path *fs.PathError
-	var link *os.LinkError
-	switch {
-	case errors.As(err, &path):
-		return path.Err
-	case errors.As(err, &link):
-		return link.Err
-	}
-	return err
 }

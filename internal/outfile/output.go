@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"picogpt/internal/folder"
 )
 
 // An Output is a file that is opened when the first result exists: until then
@@ -93,7 +95,7 @@ func (w *Output) Close() error {
 // named puts the path before an error of the system.
 func (w *Output) named(err error) error {
 	if err != nil {
-		return fmt.Errorf("%s: %w", w.path, cause(err))
+		return fmt.Errorf("%s: %w", w.path, folder.Cause(err))
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"os"
 	"runtime"
 	"syscall"
+
+	"picogpt/internal/folder"
 )
 
 // WriteFile writes what write writes to the file at path. The bytes go to a
@@ -31,7 +33,7 @@ func WriteFile(ctx context.Context, path string, o Options, write func(w io.Writ
 		err = o.replace(ctx, t, write)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, cause(err))
+		return fmt.Errorf("%s: %w", path, folder.Cause(err))
 	}
 	return nil
 }

@@ -14,13 +14,22 @@
 // nothing else. The weights are under the project's own licence, MIT.
 package demo
 
-import _ "embed"
+import (
+	_ "embed"
+	"io/fs"
+
+	"picogpt/internal/folder"
+)
 
 //go:embed config.json
 var config []byte
 
 //go:embed model.safetensors
 var weights []byte
+
+// FS returns the checkpoint as a folder with config.json and model.safetensors, for checkpoint.OpenFS.
+// The files are not copied.
+func FS() fs.FS { return folder.Memory{"config.json": config, "model.safetensors": weights} }
 
 // Config returns the checkpoint's config.json. The caller must not change it.
 func Config() []byte { return config }

@@ -30,11 +30,11 @@ func TestTheCheckpointOpensInPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := len(f.Tensors()), 2+4*12+2; got != want {
+	if got, want := len(f.All()), 2+4*12+2; got != want {
 		t.Errorf("%d tensors, want %d", got, want)
 	}
 	parameters := 0
-	for _, tensor := range f.Tensors() {
+	for _, tensor := range f.All() {
 		parameters += tensor.Len()
 		bits, err := tensor.Uint16s()
 		if err != nil {

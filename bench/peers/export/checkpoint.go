@@ -13,7 +13,7 @@ import (
 // A checkpoint keeps the first error that a tensor gave; the writers ask for it once.
 type checkpoint struct {
 	config model.Config
-	file   *weights.File
+	file   *weights.Tensors
 	prefix string // "transformer." where the file has it
 	err    error
 }

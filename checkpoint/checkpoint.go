@@ -1,0 +1,147 @@
+// Package checkpoint opens a checkpoint as one thing: its config, its tensors, its tokenizer, and the
+// tokens that begin and end a text.
+//
+//	c, err := checkpoint.Open("models/gpt2")
+//	defer c.Close()
+//	m, err := model.New(ctx, c.Config, c.Tensors, model.Options{})
+//	tok, err := c.Tokenizer()
+//
+// The rules for what a checkpoint leaves open are here and nowhere else: whose tokenizer it has, and
+// where a text begins and ends.
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"picogpt/internal/folder"
+	"picogpt/model"
+	"picogpt/tokenizer"
+	"picogpt/weights"
+)
+
+// ErrNoTokenizer is what Tokenizer returns, wrapped, for a checkpoint that has no tokenizer files and
+// cannot have been made with GPT-2's tokenizer. Such a model works on ids.
+var ErrNoTokenizer = errors.New("no tokenizer files")
+
+// A Checkpoint is an open checkpoint. It does not change, and is safe for concurrent use until Close.
+type Checkpoint struct {
+	// Config is what config.json says. Where that names no token that ends a text, it is the
+	// tokenizer's <|endoftext|>, if it has one: small vocabularies' configs often leave it out.
+	// Config.StartToken and Config.EndTokens are the tokens that begin and end a text.
+	Config model.Config
+
+	// Tensors are the weights, mapped from their files. A model that is made of them uses them until
+	// it is closed.
+	Tensors *weights.Tensors
+
+	own func() (*tokenizer.Tokenizer, error)
+}
+
+// Open opens the checkpoint at path: a directory that holds config.json beside the weights, or the file
+// of the weights with config.json beside it.
+func Open(path string) (*Checkpoint, error) {
+	fsys, name, err := folder.Split(path)
+	if err != nil {
+		return nil, err
+	}
+	return open(fsys, name)
+}
+
+// OpenFS opens the checkpoint whose files are in fsys, such as demo.FS().
+func OpenFS(fsys fs.FS) (*Checkpoint, error) { return open(fsys, "") }
+
+func open(fsys fs.FS, name string) (*Checkpoint, error) {
+	config, err := model.ReadConfigFS(fsys)
+	if err != nil {
+		return nil, err
+	}
+	tensors, err := weights.OpenFS(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	c := &Checkpoint{Config: config, Tensors: tensors}
+	c.own = sync.OnceValues(func() (*tokenizer.Tokenizer, error) { return ownTokenizer(fsys, &c.Config) })
+	if len(config.EOSTokenIDs) == 0 {
+		c.endWithTokenizers()
+	}
+	return c, nil
+}
+
+// endWithTokenizers completes the config. A tokenizer that cannot be read is Tokenizer's to report.
+func (c *Checkpoint) endWithTokenizers() {
+	own, err := c.own()
+	if err != nil {
+		return
+	}
+	id, ok := tokenizer.GPT2Size-1, true
+	if own != nil {
+		id, ok = own.EndOfText()
+	}
+	if ok && id < c.Config.VocabSize {
+		c.Config.EOSTokenIDs = []int{id}
+	}
+}
+
+// Close unmaps the weights. Close the models that were made of them first.
+func (c *Checkpoint) Close() error { return c.Tensors.Close() }
+
+// Tokenizer returns the checkpoint's own tokenizer, else GPT-2's if the model's vocabulary has room for
+// it, as checkpoints without tokenizer files were nearly all made with it; else the error is
+// ErrNoTokenizer. It is read on the first call.
+func (c *Checkpoint) Tokenizer() (*tokenizer.Tokenizer, error) { return orGPT2(c.own()) }
+
+// Vocabulary returns the number of the tokenizer's ids and those below it that have no token, which are
+// the ids that generation may draw. Unlike Tokenizer it does not build GPT-2's.
+func (c *Checkpoint) Vocabulary() (size int, gaps []int, err error) {
+	own, err := c.own()
+	if err != nil || own == nil {
+		return tokenizer.GPT2Size, nil, err
+	}
+	return own.Size(), own.Gaps(), nil
+}
+
+// OpenTokenizer returns what Open(path) and Tokenizer would, for a folder that need not have weights,
+// nor a config where there are tokenizer files.
+func OpenTokenizer(path string) (*tokenizer.Tokenizer, error) {
+	fsys, _, err := folder.Split(path)
+	if err != nil {
+		return nil, err
+	}
+	return OpenTokenizerFS(fsys)
+}
+
+// OpenTokenizerFS is OpenTokenizer for the files in fsys.
+func OpenTokenizerFS(fsys fs.FS) (*tokenizer.Tokenizer, error) {
+	return orGPT2(ownTokenizer(fsys, nil))
+}
+
+// ownTokenizer returns the tokenizer of the files in fsys, nil where GPT-2's stands in for it. The
+// config is read if it is nil and is needed.
+func ownTokenizer(fsys fs.FS, config *model.Config) (*tokenizer.Tokenizer, error) {
+	own, err := tokenizer.LoadFS(fsys)
+	if !errors.Is(err, tokenizer.ErrNone) {
+		return own, err
+	}
+	if config == nil {
+		c, err := model.ReadConfigFS(fsys)
+		if err != nil {
+			return nil, err
+		}
+		config = &c
+	}
+	if config.VocabSize < tokenizer.GPT2Size {
+		return nil, fmt.Errorf("%s: %w, and vocab_size %d is too small for GPT-2's %d ids",
+			folder.Path(fsys, "."), ErrNoTokenizer, config.VocabSize, tokenizer.GPT2Size)
+	}
+	return nil, nil
+}
+
+func orGPT2(own *tokenizer.Tokenizer, err error) (*tokenizer.Tokenizer, error) {
+	if own == nil && err == nil {
+		own = tokenizer.GPT2()
+	}
+	return own, err
+}

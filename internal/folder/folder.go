@@ -1,0 +1,143 @@
+// Package folder reads the files of one checkpoint, wherever they lie: in a directory, in memory or in
+// any other fs.FS. Files may be hostile: only regular ones are opened, and reading is bounded.
+package folder
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Split returns the folder of a checkpoint that a user names and, if path is not the folder itself, the
+// name of the file in it.
+func Split(path string) (fsys fs.FS, name string, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", path, Cause(err))
+	}
+	if info.IsDir() {
+		return Dir(path), "", nil
+	}
+	dir, name := filepath.Split(path) // and not filepath.Dir, which cleans: link/../x is not x
+	return Dir(dir), name, nil
+}
+
+// Dir is a directory, "" the current one. Its files are *os.File, which can be mapped. Unlike os.DirFS it opens names that
+// are not valid UTF-8: they are what a user gave or what the directory lists.
+type Dir string
+
+func (d Dir) path(name string) string {
+	dir := string(d)
+	if trimmed := strings.TrimRight(dir, separators); trimmed != filepath.VolumeName(dir) {
+		dir = trimmed
+	}
+	switch {
+	case dir == "":
+		return name
+	case name == ".":
+		return dir
+	case os.IsPathSeparator(dir[len(dir)-1]):
+		return dir + name
+	}
+	return dir + string(filepath.Separator) + name
+}
+
+// separators are what stands between names in a path.
+var separators = "/" + string(filepath.Separator)
+
+// Open is fs.FS's.
+func (d Dir) Open(name string) (fs.File, error) { return os.Open(d.path(name)) }
+
+// Stat is fs.StatFS's.
+func (d Dir) Stat(name string) (fs.FileInfo, error) { return os.Stat(d.path(name)) }
+
+// Lstat is fs.ReadLinkFS's.
+func (d Dir) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(d.path(name)) }
+
+// ReadLink is fs.ReadLinkFS's.
+func (d Dir) ReadLink(name string) (string, error) { return os.Readlink(d.path(name)) }
+
+// ReadDir is fs.ReadDirFS's.
+func (d Dir) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(d.path(name)) }
+
+// Path returns how messages name a file of fsys.
+func Path(fsys fs.FS, name string) string {
+	if d, ok := fsys.(Dir); ok {
+		return d.path(name)
+	}
+	return name
+}
+
+// Open opens a regular file and returns its size. Anything else is refused before it is opened, for
+// opening a named pipe would wait for a writer. Errors do not name the file.
+func Open(fsys fs.FS, name string) (fs.File, int64, error) {
+	info, err := fs.Stat(fsys, name)
+	if err != nil {
+		return nil, 0, Cause(err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, 0, fmt.Errorf("%s, want a regular file", Kind(info.Mode()))
+	}
+	file, err := fsys.Open(name)
+	if err != nil {
+		return nil, 0, Cause(err)
+	}
+	if info, err = file.Stat(); err != nil {
+		file.Close()
+		return nil, 0, Cause(err)
+	}
+	return file, info.Size(), nil
+}
+
+// Read returns the bytes of a regular file of at most limit bytes. Errors do not name the file.
+func Read(fsys fs.FS, name string, limit int64) ([]byte, error) {
+	file, size, err := Open(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	var b bytes.Buffer
+	b.Grow(int(max(0, min(size, limit))) + bytes.MinRead)
+	if _, err := b.ReadFrom(io.LimitReader(file, limit+1)); err != nil {
+		return nil, Cause(err)
+	}
+	if int64(b.Len()) > limit {
+		return nil, fmt.Errorf("more than %d bytes, want at most that", limit)
+	}
+	return b.Bytes(), nil
+}
+
+// Cause strips the operation and the path from a file error: our messages begin with the path.
+func Cause(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
+}
+
+// Kind says in words what a file is: "a pipe".
+func Kind(m fs.FileMode) string {
+	switch {
+	case m.IsRegular():
+		return "a regular file"
+	case m.IsDir():
+		return "a directory"
+	case m&fs.ModeSymlink != 0:
+		return "a link"
+	case m&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	}
+	return "a device"
+}

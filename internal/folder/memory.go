@@ -1,0 +1,89 @@
+// A folder of files in memory.
+
+package folder
+
+import (
+	"bytes"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Memory is a folder of files in memory, by name. They are used in place and must not change.
+type Memory map[string][]byte
+
+// Open is fs.FS's. A file is a *MemoryFile.
+func (m Memory) Open(name string) (fs.File, error) {
+	fail := func(err error) (fs.File, error) { return nil, &fs.PathError{Op: "open", Path: name, Err: err} }
+	if !fs.ValidPath(name) {
+		return fail(fs.ErrInvalid)
+	}
+	if b, ok := m[name]; ok {
+		return &MemoryFile{Reader: bytes.NewReader(b), Bytes: b, info: memoryInfo{name, int64(len(b))}}, nil
+	}
+	if name != "." {
+		return fail(fs.ErrNotExist)
+	}
+	list := &memoryList{}
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		list.rest = append(list.rest, fs.FileInfoToDirEntry(memoryInfo{name, int64(len(m[name]))}))
+	}
+	return list, nil
+}
+
+// A MemoryFile is an open file of a Memory.
+type MemoryFile struct {
+	*bytes.Reader
+	Bytes []byte // the file's, not a copy
+	info  memoryInfo
+}
+
+// Stat is fs.File's.
+func (f *MemoryFile) Stat() (fs.FileInfo, error) { return f.info, nil }
+
+// Close does nothing.
+func (f *MemoryFile) Close() error { return nil }
+
+// A memoryList is the open folder itself.
+type memoryList struct{ rest []fs.DirEntry }
+
+func (l *memoryList) Stat() (fs.FileInfo, error) { return memoryInfo{".", -1}, nil }
+func (l *memoryList) Close() error               { return nil }
+
+func (l *memoryList) Read([]byte) (int, error) {
+	return 0, &fs.PathError{Op: "read", Path: ".", Err: fs.ErrInvalid}
+}
+
+// ReadDir is fs.ReadDirFile's.
+func (l *memoryList) ReadDir(n int) ([]fs.DirEntry, error) {
+	if n <= 0 {
+		n = len(l.rest)
+	} else if len(l.rest) == 0 {
+		return nil, io.EOF
+	}
+	n = min(n, len(l.rest))
+	part := l.rest[:n]
+	l.rest = l.rest[n:]
+	return part, nil
+}
+
+// memoryInfo describes a file, or with size -1 the folder.
+type memoryInfo struct {
+	name string
+	size int64
+}
+
+func (i memoryInfo) Name() string       { return i.name }
+func (i memoryInfo) Size() int64        { return max(0, i.size) }
+func (i memoryInfo) IsDir() bool        { return i.size < 0 }
+func (i memoryInfo) ModTime() time.Time { return time.Time{} }
+func (i memoryInfo) Sys() any           { return nil }
+
+func (i memoryInfo) Mode() fs.FileMode {
+	if i.IsDir() {
+		return fs.ModeDir | 0o555
+	}
+	return 0o444
+}
