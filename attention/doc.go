@@ -23,7 +23,14 @@
 // normalizer calculation for softmax", 2018; Rabe and Staats, "Self-attention does not need O(n²) memory", 2021), so its memory
 // grows with the tokens, not with their square, unless the weights are asked for.
 //
-// A query that sees no key at all gives zeros and zero weights, where PyTorch gives NaN. "Sees no key" means hidden by a
-// boolean mask, by −Inf, or by the causal mask; a row of −1e10 alone hides nothing, as in PyTorch: it is the same for every
-// key. Values must be finite even where they are hidden.
+// A query that sees no key at all gives zeros and zero weights, where PyTorch gives NaN. "Sees no
+// key" means hidden by a boolean mask, by −Inf, or by the causal mask; a row of −1e10 alone hides
+// nothing, as in PyTorch: it is the same for every key. Values must be finite even where they are
+// hidden by a mask.
+//
+// Nothing but a mask hides a key. As in PyTorch, a NaN or +Inf among the scores that a query sees
+// makes its result NaN, and so does overflow of all its scores to −Inf; beside greater scores, one
+// of −Inf has a weight of 0. A boolean mask hides a key whatever its score is; −Inf is added to the
+// score, so that a NaN stays one. Linear attention gives NaN where its sums overflow. Results that
+// are not finite are not reported: look for them where that matters, as package model does.
 package attention

@@ -222,6 +222,9 @@ func (c *linearCall) attend(w *kernels.Worker, head, row int) {
 	for i := range n {
 		out := c.out.at(b, h, row+i)[:c.ValueDim]
 		copy(out, acc[i*lda:])
-		w.Times(out, float32(1/float32(w.Dot(rows[i*ldf:i*ldf+f], z)+c.Epsilon)))
+		w.Times(out, inverse(float32(w.Dot(rows[i*ldf:i*ldf+f], z)+c.Epsilon)))
 	}
 }
+
+// inverse returns 1/sum, and NaN for a sum that has overflowed: 0 would hide that.
+func inverse(sum float32) float32 { return float32(float32(1/sum) + float32(sum-sum)) }

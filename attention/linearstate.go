@@ -217,7 +217,8 @@ func (s *LinearState) divide(w *kernels.Worker, head, i int) {
 		for _, a := range c.scores[at*kernels.Block:][:p%kernels.Block+1] {
 			sum = float32(sum + a)
 		}
-		w.Times(c.out.at(head/s.heads, head%s.heads, row)[:s.dv], float32(1/float32(sum+s.options.Epsilon)))
+		out := c.out.at(head/s.heads, head%s.heads, row)[:s.dv]
+		w.Times(out, inverse(float32(sum+s.options.Epsilon)))
 	}
 	if i == c.blocks-1 {
 		keys, values := f*kernels.Block, kernels.Block*s.dv

@@ -13,9 +13,13 @@ const Block = 64
 //
 //	out[i] = Σ_j softmax_j(q[i]·k[j]·Scale + mask[i,j]) · v[j], over the keys j that row i sees
 //
-// Row i sees the first min(Keys, See+Step·i) keys, but for those that Keep hides: for causal attention See is one more than
-// the first row's position and Step is 1; for full attention See is Keys and Step 0. A row that sees no key, or whose scores
-// are all −Inf, gives zeros.
+// Row i sees the first min(Keys, See+Step·i) keys: for causal attention See is one more than the
+// first row's position and Step is 1; for full attention See is Keys and Step 0. Of these, keys
+// where Keep is false or Mask is −Inf are hidden. A row that sees no key gives zeros.
+//
+// Nothing else hides a key. A row that sees a score which is NaN or +Inf gives NaN, and so does a
+// row that sees keys, all of whose scores have overflowed to −Inf. Beside greater scores, one of
+// −Inf has a weight of 0.
 type Attention struct {
 	Q    []float32 // [Rows, DK], rows LDQ apart
 	LDQ  int
@@ -100,9 +104,13 @@ func (w *Worker) attendTile(a *Attention) attendTile {
 	return t
 }
 
-// finish divides the outputs by the sums of their weights.
+// finish divides the outputs by the sums of their weights. A row whose maximum is still −Inf has a
+// sum of 0, or NaN: zeros are its result only if it sees no key.
 func (t *attendTile) finish() {
 	for i := range t.Rows {
+		if math.IsInf(float64(t.maxima[i]), -1) && t.sees(i) {
+			t.sums[i] = float32(math.NaN())
+		}
 		out := t.Out[i*t.LDO : i*t.LDO+t.DV]
 		for j := 0; j < t.DV; j += outCols {
 			copy(out[j:], t.outputs(i, j))
@@ -111,6 +119,17 @@ func (t *attendTile) finish() {
 			t.v.scale(out, float32(1/t.sums[i]))
 		}
 	}
+}
+
+// sees reports whether row i sees a key that no mask hides.
+func (t *attendTile) sees(i int) bool {
+	for j := range t.visible(i) {
+		kept := t.Keep == nil || t.Keep[i*t.LDM+j]
+		if kept && (t.Mask == nil || !math.IsInf(float64(t.Mask[i*t.LDM+j]), -1)) {
+			return true
+		}
+	}
+	return false
 }
 
 // score sets scores [Rows, Block] to the products of the queries with the keys of block b.
@@ -139,12 +158,11 @@ func (t *attendTile) softmax(b int) {
 		t.rescale()
 	}
 	for i := range t.Rows {
-		s := t.row(b, i)
-		if math.IsInf(float64(t.maxima[i]), -1) { // nothing seen so far
-			clear(s)
-			continue
+		shift := t.maxima[i]
+		if math.IsInf(float64(shift), -1) { // so far all scores are −Inf, whose weight is 0, or NaN
+			shift = 0
 		}
-		t.sums[i] = float32(t.sums[i] + t.v.expShift(s, t.maxima[i]))
+		t.sums[i] = float32(t.sums[i] + t.v.expShift(t.row(b, i), shift))
 	}
 }
 
@@ -173,7 +191,9 @@ func (t *attendTile) row(b, i int) []float32 {
 	return t.scores[i*Block : i*Block+max(0, min(Block, t.visible(i)-b*Block))]
 }
 
-// scale turns the products of row i with the keys that it sees in block b into scores, and returns the greatest of them and highest.
+// scale turns the products of row i with the keys that it sees in block b into scores, and returns
+// the greatest of them and highest. A NaN is passed over: it is still there when the exponentials
+// are summed.
 func (t *attendTile) scale(b, i int, highest float32) float32 {
 	s := t.row(b, i)
 	n := len(s)

@@ -40,7 +40,7 @@ var goldenBits = map[string]uint64{
 	"errors4":            0x9c60a14f8ff21c87,
 	"expShift":           0xf9c56a47c555bd44,
 	"layerNorm":          0x78137f40c4c7123b,
-	"layerNorm in place": 0x425f0803286c93a2,
+	"layerNorm in place": 0x9fc87a627c580c30,
 	"logSumExp":          0x93a2f78d570b055d,
 	"pack":               0x6510af87f53bf44c,
 	"pack16":             0x1a8daa2b0c2443f3,

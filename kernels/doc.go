@@ -26,6 +26,20 @@
 // F16 and BF16 weights are converted to float32, which is exact, and then follow the float32 rule.
 // Any NaN counts as equal to any NaN: a NaN's sign and payload are not promised.
 //
+// # What is not finite
+//
+// A NaN or an infinity in the input, or an overflow on the way, is never turned into finite numbers
+// that mean something else. It follows IEEE 754 and PyTorch, with these rules where an operation
+// would lose it:
+//
+//	LayerNorm     a row whose squared deviations overflow is NaN: 1/√Inf = 0 would give the bias
+//	Attend        only See, Step, Keep and a Mask of −Inf hide a key: see [Attention]
+//	Q8, Q4        a row of x with a NaN or an infinity gives NaN for every output; a block of
+//	              weights with one gives NaN for its output
+//	activations   a limit is a result: ReLU(−Inf) = 0 and Tanh(±Inf) = ±1; the others give NaN
+//	              for −Inf
+//	LogSumExp     NaN gives NaN, +Inf gives +Inf
+//
 // # Variants
 //
 // A variant is one implementation of the leaf operations: "go" is the definition, in pure Go; the others are assembly and

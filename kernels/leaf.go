@@ -132,7 +132,8 @@ func reduce(l *[8]float32) float32 {
 	return float32(float32(float32(l[0]+l[1])+float32(l[2]+l[3])) + float32(float32(l[4]+l[5])+float32(l[6]+l[7])))
 }
 
-// layerNorm sets dst to (x − mean)·(1/√(variance + eps))·gain + bias, the variance being the mean squared deviation. gain and bias are as long as x.
+// layerNorm sets dst to (x − mean)·(1/√(variance + eps))·gain + bias, the variance being the mean
+// squared deviation. gain and bias are as long as x. If the squares overflow, all of dst is NaN.
 func layerNorm(dst, x, gain, bias []float32, eps float32) {
 	var sums, squares [8]float32
 	for i, v := range x {
@@ -144,8 +145,9 @@ func layerNorm(dst, x, gain, bias []float32, eps float32) {
 		d := float32(v - mean)
 		squares[i%8] = fma(d, d, squares[i%8])
 	}
-	variance := float32(reduce(&squares) / n)
-	inverse := float32(1 / sqrt(float32(variance+eps)))
+	spread := float32(float32(reduce(&squares)/n) + eps)
+	// The difference is 0, but NaN for +Inf, where 1/√spread would be 0 and the result finite.
+	inverse := float32(float32(1/sqrt(spread)) + float32(spread-spread))
 	for i, v := range x {
 		dst[i] = fma(float32(float32(v-mean)*inverse), gain[i], bias[i])
 	}
@@ -175,8 +177,9 @@ func scale(x []float32, by float32) {
 	}
 }
 
-// scoresMax turns dot products into scores, s[i]·scale, or fma(s[i], scale, mask[i]) where there is a mask (nil for none), and returns the
-// greatest of them and of max. A NaN among them makes it NaN or is passed over: which is not promised, nor is the sign of a zero.
+// scoresMax turns dot products into scores, s[i]·scale, or fma(s[i], scale, mask[i]) where there is
+// a mask (nil for none), and returns the greatest of them and of max. It passes a NaN over, which
+// stays among the scores. The sign of a zero that it returns is not promised.
 func scoresMax(s, mask []float32, scale, max float32) float32 {
 	for i, v := range s {
 		if mask == nil {

@@ -57,7 +57,7 @@ func (w *Worker) Dot(x, y []float32) float32 {
 func (w *Worker) Plus(dst, x []float32)         { w.team.variant.add(dst, x) }
 func (w *Worker) Times(x []float32, by float32) { w.team.variant.scale(x, by) }
 
-// ELU1 sets dst to elu(x) + 1: x + 1 above 0, exp(x) below; an infinity gives NaN. No barrier.
+// ELU1 sets dst to elu(x) + 1: x + 1 above 0, exp(x) below; +Inf gives NaN. No barrier.
 func (w *Worker) ELU1(dst, x []float32) {
 	v, positive := w.team.variant, w.floats(scratchScores, len(x))
 	copy(positive, x)
