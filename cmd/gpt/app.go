@@ -21,10 +21,10 @@ import (
 
 // globals are the flags of every command.
 type globals struct {
-	Model   *string `short:"m" placeholder:"DIR|FILE" help:"checkpoint: a directory with config.json and *.safetensors, or one such file; $$GPT_MODEL, else the embedded demo"`
-	Threads int     `placeholder:"N" default:"0" help:"worker threads; 0 is one for each processor"`
-	Dtype   string  `placeholder:"TYPE" default:"auto" enum:"auto,f32,f16,bf16,q8,q4" help:"number format of the weights: auto (as stored), f32, f16, bf16, q8, q4"`
-	Verbose bool    `short:"v" help:"say on stderr what was used, and how long it took"`
+	Model   *string `short:"m" placeholder:"DIR|FILE" help:"checkpoint: a directory with config.json and *.safetensors, or one .safetensors file; default: $$GPT_MODEL, or the built-in demo"`
+	Threads int     `placeholder:"N" default:"0" help:"worker threads; default: one for each processor"`
+	Dtype   string  `placeholder:"TYPE" default:"auto" enum:"auto,f32,f16,bf16,q8,q4" help:"number format of the weights: auto (as in the file), f32, f16, bf16, q8 or q4"`
+	Verbose bool    `short:"v" help:"report on stderr what is used and how long it takes"`
 }
 
 // validate settles what the flags and the environment leave open.
@@ -127,3 +127,11 @@ func (a *app) setCancel(cancel context.CancelFunc) {
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// columns is the width of a terminal, 80 where f is none or does not say.
+func columns(f *os.File) int {
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+		return width
+	}
+	return 80
+}

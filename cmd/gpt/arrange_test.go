@@ -15,7 +15,7 @@ import (
 
 func grammar(t *testing.T) *kong.Node {
 	t.Helper()
-	k, err := kong.New(new(commands))
+	k, err := newGrammar(new(commands))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,25 +19,29 @@ import (
 
 // benchCommand is gpt bench and its own commands.
 type benchCommand struct {
-	Engine    benchEngineCommand    `cmd:"" default:"withargs" help:"the engine (the default)"`
-	Attention benchAttentionCommand `cmd:"" help:"the attention family: softmax and linear, time against tokens"`
+	Engine    benchEngineCommand    `cmd:"" default:"withargs" help:"measure the speed of a model (the default)"`
+	Attention benchAttentionCommand `cmd:"" help:"measure attention alone, softmax and linear, as the number of tokens grows"`
 }
 
 type benchEngineCommand struct {
-	Random       string `placeholder:"SHAPE" default:"" enum:",gpt2,gpt2-medium,gpt2-large,gpt2-xl" help:"random weights of the shape gpt2, gpt2-medium, gpt2-large or gpt2-xl, in a temporary file, instead of --model"`
-	PromptTokens int    `placeholder:"N" default:"512" help:"length of the prompt"`
-	GenTokens    int    `placeholder:"N" default:"64" help:"tokens to decode"`
-	Batch        int    `placeholder:"N" default:"8" help:"sessions to decode side by side"`
-	Rounds       int    `placeholder:"N" default:"5" help:"how often everything is measured; medians are printed"`
+	Random       string `placeholder:"SHAPE" default:"" enum:",gpt2,gpt2-medium,gpt2-large,gpt2-xl" help:"measure random weights of a shape in place of --model: gpt2, gpt2-medium, gpt2-large or gpt2-xl; they are written to a temporary file"`
+	PromptTokens int    `placeholder:"N" default:"512" help:"tokens of the prompt, as far as the context holds them"`
+	GenTokens    int    `placeholder:"N" default:"64" help:"tokens to decode, as far as the context holds them"`
+	Batch        int    `placeholder:"N" default:"8" help:"sessions to decode together"`
+	Rounds       int    `placeholder:"N" default:"5" help:"how often everything is measured; the medians are printed"`
 	JSON         bool   `name:"json" help:"print one JSON object"`
 }
 
 func (c *benchEngineCommand) Help() string {
-	return `Measures, in turn and several times, what this machine can do (reading memory, multiplying and adding) and what the
-engine makes of it, on as many threads as --threads says. Each ratio is what was reached over the limit measured
-beside it. Decoding must read every weight for each token, so the memory bounds it; a prompt is bounded by arithmetic. Decoding
-begins with an empty session; the line on contexts says what a long past adds.
-Starting up is a process of its own, from exec to its first token.
+	return `Measures in turn what this machine can do (reading memory, multiplying and adding) and what the
+model reaches, on the threads that --threads gives. Each ratio is what was reached, divided by the
+limit that was measured beside it.
+
+Decoding reads every weight for each token, so the speed of the memory limits it; the speed of
+arithmetic limits prompts. Decoding begins with an empty session; the line "decode at" compares a
+short past with a long one. Starting up is measured in new processes, from exec to the first token.
+
+Examples:
 
   gpt bench
   gpt bench --random gpt2 --dtype q8 --threads 2

@@ -17,18 +17,23 @@ import (
 )
 
 type benchAttentionCommand struct {
-	MaxTokens int    `placeholder:"N" default:"16384" help:"the longest sequence; lengths double from 1024 on"`
-	Rounds    int    `placeholder:"N" default:"3" help:"how often everything is measured; medians are printed"`
+	MaxTokens int    `placeholder:"N" default:"16384" help:"tokens of the longest sequence; lengths double from 1024 on"`
+	Rounds    int    `placeholder:"N" default:"3" help:"how often everything is measured; the medians are printed"`
 	JSON      bool   `name:"json" help:"print one JSON object"`
-	Plot      string `placeholder:"FILE.svg" help:"draw time against tokens"`
+	Plot      string `placeholder:"FILE.svg" help:"draw the times as a picture"`
 	Force     bool   `help:"write over the file that --plot names, if it is there"`
 }
 
 func (c *benchAttentionCommand) Help() string {
-	return `Times attention on one sequence of growing length and width 512: a single head, several heads one by one and at
-once, and linear attention, each with its projections of queries, keys and values; then three workloads with many
-sequences. Ratios are of the multiply-and-add peak, measured before and after; hidden keys and exponentials do not
-count as work. The exponent is fitted to the longest three lengths: 2 is quadratic, 1 linear.
+	return `Measures attention on one sequence of growing length and of width 512: a single head, several heads
+one by one and at once, and linear attention, each with its projections of queries, keys and values;
+then three workloads of many sequences.
+
+Ratios are of the speed of multiplying and adding, measured before and after. Keys that are hidden
+and exponentials do not count as work. The exponent is fitted to the longest three lengths: 2 is
+quadratic, 1 is linear.
+
+Examples:
 
   gpt bench attention
   gpt bench attention --max-tokens 4096 --threads 2 --plot attention.svg

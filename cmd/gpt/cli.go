@@ -15,17 +15,17 @@ type commands struct {
 	globals
 	Version bool `help:"print the version"`
 
-	Generate generateCommand `cmd:"" help:"write text that goes on from a prompt (the default)"`
-	Logits   logitsCommand   `cmd:"" help:"print the logits after some tokens, as JSON"`
-	Tokenize tokenizeCommand `cmd:"" help:"turn text into token ids, or back"`
-	Inspect  inspectCommand  `cmd:"" help:"show what a checkpoint holds, and what it needs"`
+	Generate generateCommand `cmd:"" help:"write text that continues a prompt (the default command)"`
+	Logits   logitsCommand   `cmd:"" help:"print the logits of the next token, as JSON"`
+	Tokenize tokenizeCommand `cmd:"" help:"turn a text into token ids, or ids into text"`
+	Inspect  inspectCommand  `cmd:"" help:"show what a checkpoint holds and how much memory it needs"`
 	Quantize quantizeCommand `cmd:"" help:"write a checkpoint in another number format"`
-	Bench    benchCommand    `cmd:"" help:"measure this machine, and the engine on it"`
+	Bench    benchCommand    `cmd:"" help:"measure this machine and the speed of the models on it"`
 
 	Perplexity perplexityCommand `cmd:"" help:"measure how well a model predicts a text, by a published protocol"`
-	Score      scoreCommand      `cmd:"" help:"log-likelihoods of many texts, token by token"`
-	Eval       evalCommand       `cmd:"" help:"benchmarks on log-likelihoods: LAMBADA, multiple choice"`
-	Surprise   surpriseCommand   `cmd:"" help:"a picture of how surprising each token of a text is"`
+	Score      scoreCommand      `cmd:"" help:"print the log-likelihood of each token of many texts"`
+	Eval       evalCommand       `cmd:"" help:"run a benchmark (LAMBADA or multiple choice)"`
+	Surprise   surpriseCommand   `cmd:"" help:"show how surprising each token of a text is"`
 
 	Help helpCommand `cmd:"" help:"explain a command, as gpt COMMAND --help does"`
 }
@@ -35,14 +35,24 @@ type command func(a *app) error
 
 func (c command) Run(a *app) error { return c(a) }
 
-// parse reads the command line into a command and a's global flags.
-func parse(a *app, args []string) (command, error) {
-	var c commands
-	k, err := kong.New(&c, kong.Name("gpt"), kong.Writers(a.stdout, a.stderr), kong.Help(printHelp))
+// newGrammar is the grammar whose flags and arguments are parsed into c.
+func newGrammar(c *commands, options ...kong.Option) (*kong.Kong, error) {
+	k, err := kong.New(c, append(options, kong.Name("gpt"))...)
 	if err != nil {
 		return nil, err // a mistake in the grammar
 	}
-	k.Model.HelpFlag.Help = "print this"
+	k.Model.HelpFlag.Help = "print this help"
+	return k, nil
+}
+
+// parse reads the command line into a command and a's global flags.
+func parse(a *app, args []string) (command, error) {
+	var c commands
+	help := func(_ kong.HelpOptions, ctx *kong.Context) error { return a.printHelp(ctx, ctx.Selected()) }
+	k, err := newGrammar(&c, kong.Writers(a.stdout, a.stderr), kong.Help(help))
+	if err != nil {
+		return nil, err
+	}
 	arranged, err := arrange(k.Model.Node, args)
 	if err != nil {
 		return nil, err

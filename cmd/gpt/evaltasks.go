@@ -19,15 +19,20 @@ import (
 )
 
 type evalCommand struct {
-	Lambada lambadaCommand `cmd:"" help:"how often the last word of a text is the likeliest, and its perplexity"`
-	Choice  choiceCommand  `cmd:"" help:"how often the right one of several continuations is the likeliest"`
+	Lambada lambadaCommand `cmd:"" help:"how often the model knows the last word of a text"`
+	Choice  choiceCommand  `cmd:"" help:"how often the right one of several answers is the likeliest"`
+}
+
+func (c *evalCommand) Help() string {
+	return `Prints the result of a benchmark as text, or as one JSON object with --json. Only log-likelihoods are
+compared; no text is written.`
 }
 
 // A taskSource is the examples of a benchmark: JSON objects, one a line.
 type taskSource struct {
-	File  string `arg:"" name:"file" optional:"" help:"JSON objects, one a line; - is stdin, the default where that is no terminal"`
-	Limit int    `placeholder:"N" default:"0" help:"only the first N lines; 0 is all"`
-	Batch int    `placeholder:"N" default:"0" help:"texts that run together; 0 is as many as pay. It changes no digit"`
+	File  string `arg:"" name:"file" optional:"" help:"JSON objects, one on each line; - is stdin; default: what comes through a pipe"`
+	Limit int    `placeholder:"N" default:"0" help:"read the first N lines only; default: all"`
+	Batch int    `placeholder:"N" default:"0" help:"how many texts run together, which changes no digit; default: chosen for speed"`
 	JSON  bool   `name:"json" help:"print one JSON object"`
 }
 
@@ -36,24 +41,33 @@ type lambadaCommand struct {
 }
 
 func (c *lambadaCommand) Help() string {
-	return `Each line is an object with text, as in OpenAI's lambada_test.jsonl. The definition is lm-evaluation-harness's task
-lambada_openai: the text is cut at its last space, which belongs to the word; the word is right if each of its tokens
-is the likeliest, and the perplexity is exp(-mean log-likelihood of the word). A line that is broken is reported, and
-the exit status is 1.
+	return `Each line of FILE is an object with text, as in OpenAI's lambada_test.jsonl. As in the task
+lambada_openai of lm-evaluation-harness, the text is cut at its last space, which belongs to the last
+word. The word counts as right if each of its tokens is the likeliest. The perplexity is e to the
+power of the mean negative log-likelihood of the last words.
+
+A broken line is reported, the others count, and the exit status is 1.
+
+Examples:
 
   gpt -m ~/models/gpt2 eval lambada lambada_test.jsonl`
 }
 
 type choiceCommand struct {
 	Source    taskSource `embed:""`
-	Delimiter *string    `placeholder:"STRING" help:"what to put between context and choice; default: a space, where neither has white space there"`
+	Delimiter *string    `placeholder:"STRING" help:"what stands between context and choice; default: a space, unless one of them has white space there"`
 }
 
 func (c *choiceCommand) Help() string {
-	return `Each line is an object with context, choices (texts) and answer (the number of the right one, from 0, or its text).
-A choice is scored as the continuation of the context, as by gpt score. Three ways to compare choices give three
-accuracies: the log-likelihood (sum), its mean over the choice's tokens (mean), and itself over the bytes of the choice as it
-stands in the file (bytes). A line that is broken is reported, and the exit status is 1.
+	return `Each line of FILE is an object with context, choices (an array of texts) and answer (the number of
+the right choice, from 0, or its text). Each choice is scored as the continuation of the context, as
+gpt score does it. There are three accuracies, for three ways to compare choices: by the
+log-likelihood of the choice (sum), divided by the number of its tokens (mean), or divided by the
+number of its bytes in FILE (bytes).
+
+A broken line is reported, the others count, and the exit status is 1.
+
+Examples:
 
   gpt eval choice questions.jsonl --json`
 }

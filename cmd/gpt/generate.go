@@ -18,36 +18,45 @@ import (
 type generateCommand struct {
 	Prompt generateSource `embed:""`
 
-	MaxTokens     *int     `short:"n" placeholder:"N" group:"How much:" help:"new tokens at most; default: to the end of the text or of the context"`
-	Samples       int      `placeholder:"N" default:"1" group:"How much:" help:"how many texts; text i is what --seed S+i gives alone"`
-	Stop          []string `placeholder:"STRING" sep:"none" group:"How much:" help:"end where the text comes to this string, and leave it out; may be repeated"`
-	Overflow      string   `placeholder:"HOW" default:"error" enum:"error,truncate,slide" group:"How much:" help:"what does not fit the context: error, truncate (drop the prompt's oldest tokens), slide (go on past its end)"`
-	Temp          float64  `placeholder:"T" default:"0.8" aliases:"temperature" group:"Which tokens:" help:"temperature: 0 takes the likeliest token, more is wilder"`
-	TopK          int      `placeholder:"K" default:"40" group:"Which tokens:" help:"only the K likeliest tokens; 0 is off"`
-	TopP          float64  `placeholder:"P" default:"1" group:"Which tokens:" help:"only the likeliest tokens that share the probability P; 1 is off"`
-	MinP          float64  `placeholder:"P" default:"0" group:"Which tokens:" help:"only tokens at least P times as likely as the likeliest; 0 is off"`
-	RepeatPenalty float64  `placeholder:"R" default:"1" group:"Which tokens:" help:"above 1, tokens that were there become less likely; 1 is off"`
-	RepeatLastN   int      `placeholder:"N" default:"0" group:"Which tokens:" help:"how far back the penalty looks; 0 is all the way"`
-	Seed          *uint64  `placeholder:"S" group:"Which tokens:" help:"the same seed gives the same text, on every machine; default: a random one, which -v prints"`
+	MaxTokens     *int     `short:"n" placeholder:"N" group:"How much:" help:"write at most N new tokens; default: until the text ends or the context is full"`
+	Samples       int      `placeholder:"N" default:"1" group:"How much:" help:"write N texts; text i, counted from 0, is what seed S+i gives alone"`
+	Stop          []string `placeholder:"STRING" sep:"none" group:"How much:" help:"end the text before this string; the flag may be repeated"`
+	Overflow      string   `placeholder:"HOW" default:"error" enum:"error,truncate,slide" group:"How much:" help:"what to do where the model's context is too small: error, truncate (drop the oldest tokens of the prompt) or slide (drop them later too, and write on without end)"`
+	Temp          float64  `placeholder:"T" default:"0.8" aliases:"temperature" group:"Which tokens:" help:"temperature: 0 always takes the likeliest token, higher values give more variety"`
+	TopK          int      `placeholder:"K" default:"40" group:"Which tokens:" help:"choose among the K likeliest tokens; 0 is no limit"`
+	TopP          float64  `placeholder:"P" default:"1" group:"Which tokens:" help:"choose among the likeliest tokens that have the probability P together; 1 is no limit"`
+	MinP          float64  `placeholder:"P" default:"0" group:"Which tokens:" help:"choose among tokens at least P times as likely as the likeliest; 0 is no limit"`
+	RepeatPenalty float64  `placeholder:"R" default:"1" group:"Which tokens:" help:"values above 1 make tokens that occurred before less likely; 1 is off"`
+	RepeatLastN   int      `placeholder:"N" default:"0" group:"Which tokens:" help:"how many of the last tokens the penalty looks at; 0 is all"`
+	Seed          *uint64  `placeholder:"S" group:"Which tokens:" help:"the same seed gives the same text, on every machine; default: a random seed, which -v reports"`
 
-	Output          string `placeholder:"FORM" default:"auto" enum:"auto,text,ids,json" group:"Output:" help:"text, ids (an array for each text) or json (an object for each text, one a line); auto: text where there is a tokenizer"`
-	NoDisplayPrompt bool   `group:"Output:" help:"print only what is new"`
+	Output          string `placeholder:"FORM" default:"auto" enum:"auto,text,ids,json" group:"Output:" help:"text, ids (an array for each text) or json (an object for each text); auto is text, or ids where there is no tokenizer"`
+	NoDisplayPrompt bool   `group:"Output:" help:"print the new text only, without the prompt"`
 }
 
 func (c *generateCommand) Help() string {
-	return `The prompt is the words of the command line or --file, else stdin where that is no terminal; what is not needed
-is not read. A file (-f - is stdin) and words together are one prompt: the file, a newline unless it ends in one, the
-words. Bytes count as they are, a newline at the end too. Without a prompt the text starts from <|endoftext|>: anything
-may come.
+	return `The prompt is TEXT, or the text of a file (-f FILE; -f - is stdin). Given both, the prompt is the
+file, a newline unless the file ends in one, and TEXT. Given neither, a text that comes through a
+pipe is the prompt; on a terminal there is none, and the model begins from <|endoftext|>. Every byte
+counts, a newline at the end too.
 
-Without the word generate, a first word of lower-case letters, digits and hyphens alone is taken for a command, so
-that a misspelt command is an error. As a prompt it is written gpt generate once, gpt -p once or gpt -- once.
+A first word of lower-case letters, digits and hyphens alone is the name of a command, so that a
+misspelt command is an error. After generate, after -p and after -- such a word is a prompt.
 
-The output is the prompt, what follows it, and a newline; several texts have a line --- between them. In ids that is
-one array for each text. An object of --output json has sample, seed, prompt_ids (as given), ids (the new ones,
-without the one that ends the text), text (of ids; null without a tokenizer), logprobs (of ids: in nats, before
-temperature and filters), dropped (how many tokens --overflow dropped) and finish_reason: end_of_text, stop, length
-or interrupted.
+The output is the prompt, the new text and a newline. Several texts are separated by a line ---.
+With --output json each text is an object on a line of its own:
+
+sample	the number of the text, from 0
+seed	the seed that gives this text alone
+prompt_ids	the ids of the prompt, as given
+ids	the new ids, without the one that ended the text
+text	the text of ids; null where the checkpoint has no tokenizer
+logprobs	of each of ids, the natural logarithm of the probability that the model gave it,
+	before temperature and the other choices
+dropped	how many tokens --overflow dropped
+finish_reason	end_of_text, stop, length or interrupted
+
+Examples:
 
   gpt "Once upon a time"
   gpt --temp 0 -n 20 "The dog was very"

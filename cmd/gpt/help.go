@@ -3,31 +3,34 @@ package main
 // --help: an overview of the commands with the flags of generate, or the page of one command.
 
 import (
-	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 )
 
-const overview = `gpt writes text with GPT-2 models: on the processor, with the same bits everywhere.
+const overview = `
+gpt writes text with GPT-2 models. It runs on the processor, and the same seed gives the same text on
+every machine.
 
 Usage:
-  gpt [generate] [PROMPT]... [flags]
+
+  gpt [generate] [TEXT]... [flags]
   gpt COMMAND ... [flags]
 
 Examples:
-  gpt "Once upon a time"                     a story from the embedded demo model
-  gpt                                        any story: nothing but <|endoftext|> to start from
-  gpt -m ~/models/gpt2 -n 50 "The meaning"   a checkpoint as Hugging Face stores it
-  gpt --seed 1 --samples 3 "Lily said"       three texts, which seeds 1, 2 and 3 give anywhere
-  gpt -f notes.txt --no-display-prompt       only what follows a file
-  gpt --tokens 7454,2402 --output json       ids in, ids out
+
+gpt "Once upon a time"	a story by the built-in demo model
+gpt	any story: the model begins from nothing
+gpt -m ~/models/gpt2 -n 50 "The end"	another model, at most 50 new tokens
+gpt --seed 1 --samples 3 "Lily said"	three texts, the same ones on every machine
+gpt -f notes.txt --no-display-prompt	only what follows the text of a file
+cat notes.txt | gpt -f - "In short:"	a prompt from stdin, and a text after it
+gpt --tokens 7454,2402 --output json	token ids in, JSON out
 `
 
 // helpCommand is gpt help, which prints what --help does.
 type helpCommand struct {
-	Of []string `arg:"" name:"command" optional:"" help:"the command to explain; none: all of them in short"`
+	Of []string `arg:"" name:"command" optional:"" help:"the command to explain; default: an overview of all"`
 }
 
 func (c *helpCommand) Run(a *app, ctx *kong.Context) error {
@@ -39,74 +42,75 @@ func (c *helpCommand) Run(a *app, ctx *kong.Context) error {
 		}
 		node = next
 	}
-	return writeHelp(ctx, node)
+	return a.printHelp(ctx, node)
 }
 
-// printHelp is kong's HelpPrinter.
-func printHelp(_ kong.HelpOptions, ctx *kong.Context) error {
-	if node := ctx.Selected(); node != nil {
-		return writeHelp(ctx, node)
-	}
-	return writeHelp(ctx, ctx.Model.Node)
-}
-
-// writeHelp writes the page of one command, or the overview of all for the root.
-func writeHelp(ctx *kong.Context, node *kong.Node) error {
-	var b strings.Builder
-	if node == ctx.Model.Node {
-		b.WriteString(overview)
-		b.WriteString("\nCommands:\n")
-		writeCommands(&b, node)
-		writeFlags(&b, "Prompt:", child(node, "generate").Flags)
-		writeFlags(&b, "Everywhere:", node.Flags)
-		b.WriteString("\nUnderscores in flags are hyphens. gpt COMMAND --help says more, gpt generate --help too.\n")
+// printHelp prints the page of one command, or the overview for the root, as wide as the terminal.
+func (a *app) printHelp(ctx *kong.Context, node *kong.Node) error {
+	p := &page{width: columns(a.stdout.file)}
+	if node == nil || node == ctx.Model.Node {
+		p.overview(ctx.Model.Node)
 	} else {
-		fmt.Fprintf(&b, "gpt %s: %s\n\nUsage:\n  %s\n", node.Path(), node.Help, usage(node))
-		if node.Detail != "" {
-			fmt.Fprintf(&b, "\n%s\n", node.Detail)
-		}
-		if len(node.Children) > 0 {
-			b.WriteString("\nCommands:\n")
-			writeCommands(&b, node)
-		}
-		writeFlags(&b, "Flags:", node.Flags)
-		writeFlags(&b, "Everywhere:", ctx.Model.Flags)
+		p.command(node)
 	}
-	_, err := ctx.Stdout.Write([]byte(b.String()))
+	_, err := a.stdout.WriteString(p.String())
 	return err
 }
 
-func writeCommands(b *strings.Builder, node *kong.Node) {
+func (p *page) overview(root *kong.Node) {
+	p.prose(overview)
+	p.commands(root)
+	p.flags("Flags of generate:", child(root, "generate").Flags)
+	p.flags("Flags of every command:", root.Flags)
+	p.WriteString("\n")
+	p.prose("gpt COMMAND --help explains a command, gpt generate --help too. In the names of flags _ is the same as -.")
+}
+
+// command writes the page of one command. One that has commands and a default among them has the
+// text and the flags of the default.
+func (p *page) command(node *kong.Node) {
+	p.prose("gpt " + node.Path() + ": " + node.Help + ".\n\nUsage:\n\n  " + usage(node))
+	main := node
+	if node.DefaultCmd != nil {
+		main = node.DefaultCmd
+	}
+	if main.Detail != "" {
+		p.WriteString("\n")
+		p.prose(main.Detail)
+	}
+	if len(node.Children) > 0 {
+		p.commands(node)
+	}
+	p.arguments(main)
+	p.flags("Flags:", main.Flags)
+	p.flags("Flags of every command:", rootOf(node).Flags)
+}
+
+func (p *page) commands(node *kong.Node) {
+	p.WriteString("\nCommands:\n\n")
 	var rows [][2]string
 	for _, c := range node.Children {
 		if !c.Hidden {
 			rows = append(rows, [2]string{c.Name, c.Help})
 		}
 	}
-	writeRows(b, rows)
+	p.rows(rows)
 }
 
-// usage is a command with the names of its arguments.
-func usage(node *kong.Node) string {
-	line := "gpt " + node.Path()
-	if len(node.Children) > 0 {
-		line += " COMMAND"
+func (p *page) arguments(node *kong.Node) {
+	if len(node.Positional) == 0 {
+		return
 	}
-	for _, p := range node.Positional {
-		name := strings.ToUpper(p.Name)
-		if p.IsCumulative() {
-			name += "..."
-		}
-		if !p.Required {
-			name = "[" + name + "]"
-		}
-		line += " " + name
+	p.WriteString("\nArguments:\n\n")
+	var rows [][2]string
+	for _, a := range node.Positional {
+		rows = append(rows, [2]string{strings.ToUpper(a.Name), a.Help})
 	}
-	return line + " [flags]"
+	p.rows(rows)
 }
 
-// writeFlags writes flags by their groups in order of appearance, those without one under title.
-func writeFlags(b *strings.Builder, title string, flags []*kong.Flag) {
+// flags writes flags by their groups in order of appearance, those without one under title.
+func (p *page) flags(title string, flags []*kong.Flag) {
 	var titles []string
 	groups := map[string][][2]string{}
 	for _, f := range flags {
@@ -123,9 +127,31 @@ func writeFlags(b *strings.Builder, title string, flags []*kong.Flag) {
 		groups[of] = append(groups[of], [2]string{flagName(f), flagHelp(f)})
 	}
 	for _, title := range titles {
-		b.WriteString("\n" + title + "\n")
-		writeRows(b, groups[title])
+		p.WriteString("\n" + title + "\n\n")
+		p.rows(groups[title])
 	}
+}
+
+// usage is a command with the names of its arguments.
+func usage(node *kong.Node) string {
+	line := "gpt " + node.Path()
+	switch {
+	case node.DefaultCmd != nil:
+		line += " [COMMAND]"
+	case len(node.Children) > 0:
+		line += " COMMAND"
+	}
+	for _, p := range node.Positional {
+		name := strings.ToUpper(p.Name)
+		if p.IsCumulative() {
+			name += "..."
+		}
+		if !p.Required {
+			name = "[" + name + "]"
+		}
+		line += " " + name
+	}
+	return line + " [flags]"
 }
 
 func flagName(f *kong.Flag) string {
@@ -140,28 +166,8 @@ func flagName(f *kong.Flag) string {
 }
 
 func flagHelp(f *kong.Flag) string {
-	if f.HasDefault && !f.IsBool() {
+	if f.HasDefault && f.Default != "" && !f.IsBool() && !strings.Contains(f.Help, "default:") {
 		return f.Help + " (default " + f.Default + ")"
 	}
 	return f.Help
-}
-
-// writeRows writes two columns, the second wrapped.
-func writeRows(b *strings.Builder, rows [][2]string) {
-	const width = 110
-	left := 0
-	for _, r := range rows {
-		left = max(left, utf8.RuneCountInString(r[0]))
-	}
-	for _, r := range rows {
-		line := fmt.Sprintf("  %-*s ", left, r[0])
-		for _, word := range strings.Fields(r[1]) {
-			if utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
-				b.WriteString(line + "\n")
-				line = strings.Repeat(" ", left+3)
-			}
-			line += " " + word
-		}
-		b.WriteString(line + "\n")
-	}
 }

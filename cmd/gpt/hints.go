@@ -1,6 +1,6 @@
 package main
 
-// Hints: the likely mend of an error that the packages return.
+// Hints: what a user may do about an error.
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// hintFor returns the hint that an error carries, or the one that its kind calls for, or "".
+// hintFor returns the hint that an error carries, or one for its kind, or "".
 func hintFor(err error) string {
 	var own hinted
 	switch {

@@ -17,15 +17,19 @@ import (
 )
 
 type inspectCommand struct {
-	Path *string `arg:"" name:"model" optional:"" help:"the checkpoint, as for --model"`
+	Path *string `arg:"" name:"model" optional:"" help:"the checkpoint to show, as for --model"`
 	JSON bool    `name:"json" help:"print one JSON object"`
 }
 
 func (c *inspectCommand) Help() string {
-	return `Shows the config, every tensor with its shape and type, the number of parameters, the bytes, and the memory that one
-session needs at the model's full context. Tensors that the model does not use (masks, heads of other tasks) are
-marked. A checkpoint that cannot run is shown as far as it can be read; the reason goes to stderr and the exit status
-is 1.
+	return `Shows the config, each tensor with its shape and type, the number of parameters, the bytes of the
+files, and the memory that the weights and one session at the model's full context need. Tensors that
+the model does not use are marked as ignored: masks, and heads of other tasks.
+
+A checkpoint that cannot run is shown as far as it can be read. The reason goes to stderr, and the
+exit status is 1.
+
+Examples:
 
   gpt inspect
   gpt inspect ~/models/gpt2 --json`

@@ -15,19 +15,23 @@ import (
 
 type logitsCommand struct {
 	Prompt    promptSource `embed:""`
-	Positions string       `placeholder:"WHICH" default:"last" enum:"last,all" help:"last: after the last token; all: an array with an entry for each token"`
-	Top       int          `placeholder:"K" default:"0" help:"only the K likeliest next tokens, as objects; 0 prints the logit of every id"`
+	Positions string       `placeholder:"WHICH" default:"last" enum:"last,all" help:"last: the logits after the last token; all: an array with those after each token"`
+	Top       int          `placeholder:"K" default:"0" help:"print the K likeliest next tokens; default: the logits of all ids"`
 }
 
 func (c *logitsCommand) Help() string {
-	return `Prints one object, {"tokens":[…],"logits":[…]}: the ids of the text, and for each id of the vocabulary its logit after
-them. Each number is the shortest decimal that gives the same float32 back, so the output is the model's arithmetic to
-the last bit.
+	return `Prints one object, {"tokens":[…],"logits":[…]}: the ids of the text, and for each id of the
+vocabulary its logit as the next token. Each number is the shortest decimal that gives the same
+float32 back, so the output is the model's arithmetic to the last bit.
 
-With --top K the object has top in place of logits: the K likeliest ids, best first, each as an object of id, text, logit
-and logprob (the natural logarithm of its probability).
+With --top K the object has top in place of logits: the K likeliest ids, the likeliest first, each
+an object with id, text, logit and logprob, the natural logarithm of its probability.
 
-  gpt logits "The cat sat on the" --top 5
+The text is TEXT, the text of a file (-f FILE; -f - is stdin), or what comes through a pipe.
+
+Examples:
+
+  gpt logits --top 5 "The cat sat on the"
   gpt logits --tokens 7454,2402,257,640
   gpt logits --positions all -f story.txt > logits.json`
 }

@@ -51,7 +51,7 @@ func (e usageError) Unwrap() error { return e.error }
 // usagef makes a usageError.
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// A hinted error comes with the likely mend.
+// A hinted error carries a hint: what the user may want to do instead.
 type hinted struct {
 	error
 	hint string

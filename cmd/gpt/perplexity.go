@@ -18,31 +18,38 @@ import (
 )
 
 type perplexityCommand struct {
-	Files    []string `arg:"" name:"file" optional:"" sep:"none" help:"texts, - for stdin; default: stdin, where that is no terminal"`
-	Protocol string   `placeholder:"NAME" default:"hf" enum:"hf,lm-eval,llama.cpp" help:"hf (Hugging Face's strided windows), lm-eval (lm-evaluation-harness's rolling windows), llama.cpp (second halves of chunks)"`
-	Window   int      `placeholder:"N" default:"0" help:"tokens of context at most; 0 is the model's n_positions"`
-	Stride   int      `placeholder:"N" default:"0" help:"hf: how far windows advance; 0 is the window"`
-	WikiText bool     `name:"wikitext" help:"the files are raw WikiText, to be read as the protocol's publisher does"`
-	Tokens   *string  `placeholder:"IDS" help:"token ids in place of files: 1,2,3 or [1,2,3], or the name of a file of them, - for stdin"`
-	Special  bool     `help:"special tokens in the text, such as <|endoftext|>, count as such"`
-	Batch    int      `placeholder:"N" default:"0" help:"windows that run together; 0 is as many as pay. It changes no digit"`
+	Files    []string `arg:"" name:"file" optional:"" sep:"none" help:"text files; - is stdin; default: what comes through a pipe"`
+	Protocol string   `placeholder:"NAME" default:"hf" enum:"hf,lm-eval,llama.cpp" help:"how the text is cut and what is counted: hf, lm-eval or llama.cpp, as above"`
+	Window   int      `placeholder:"N" default:"0" help:"tokens of a window; default: the model's n_positions"`
+	Stride   int      `placeholder:"N" default:"0" help:"for hf, how many tokens windows advance; default: the window"`
+	WikiText bool     `name:"wikitext" help:"read the files as raw WikiText, as the protocol's publisher does"`
+	Tokens   *string  `placeholder:"IDS" help:"token ids in place of files: 1,2,3 or [1,2,3], or the name of a file with such ids; - is stdin"`
+	Special  bool     `help:"read <|endoftext|> and other special tokens in the text as such"`
+	Batch    int      `placeholder:"N" default:"0" help:"how many windows run together, which changes no digit; default: chosen for speed"`
 	JSON     bool     `name:"json" help:"print one JSON object"`
 }
 
 func (c *perplexityCommand) Help() string {
-	return `Bytes are scored as given, a newline at the end included. Several files are one text, one after the other; for lm-eval each
-is a document of its own. The number depends on the checkpoint, its number format, the text and the protocol, and
-on nothing else. Ctrl-C prints what is done so far, marked partial.
+	return `Prints the perplexity of the files: e to the power of the mean negative log-likelihood of their
+tokens. Several files are measured as one text; with --protocol lm-eval each is a document of its
+own. Every byte counts, a newline at the end too. The number depends on the checkpoint, its number
+format, the text and the protocol, and on nothing else. Ctrl-C prints the result so far, marked as
+partial.
 
-hf         windows of the context that advance by --stride, no BOS, the first token unscored; the published numbers are
-           of --stride 1024 and 512, with --wikitext on the WikiText-2 raw test
-lm-eval    a BOS before each document, every token scored, one token of context at the start of a window; --wikitext
-           cuts pages and detokenizes them. The published number is the word perplexity
-llama.cpp  disjoint chunks, the second half of each scored, with a standard error; its own default is --window 512
+hf	Hugging Face's strided windows: windows advance by --stride, and each token is counted once,
+	but for the first, which nothing precedes. The published numbers are of --stride 1024 and 512,
+	with --wikitext on the raw test file of WikiText-2.
+lm-eval	lm-evaluation-harness's rolling windows: <|endoftext|> stands before each document, and every
+	token is counted. With --wikitext pages are cut apart and detokenized; the published number is
+	the perplexity per word.
+llama.cpp	llama.cpp's chunks, which do not overlap: the second half of each is counted, and there
+	is a standard error. Its own default is --window 512.
+
+Examples:
 
   gpt perplexity book.txt
-  gpt -m ~/models/gpt2 perplexity --wikitext --stride 512 wiki.test.raw
-  gpt -m ~/models/gpt2 perplexity --wikitext --protocol lm-eval --json wiki.test.raw`
+  gpt perplexity --wikitext --stride 512 -m ~/models/gpt2 wiki.test.raw
+  gpt perplexity --protocol lm-eval --json book.txt`
 }
 
 func (c *perplexityCommand) Run(a *app) error {

@@ -20,7 +20,7 @@ import (
 // end included. What is not asked for is not read.
 type textSource struct {
 	Words []string `arg:"" name:"text" optional:"" sep:"none" help:"the text; several words are joined by single spaces"`
-	File  *string  `short:"f" placeholder:"FILE" help:"read the text from a file, - for stdin"`
+	File  *string  `short:"f" placeholder:"FILE" help:"read the text from FILE; - is stdin"`
 }
 
 // read returns the text, and false if there is none.
@@ -64,8 +64,8 @@ func fileError(name string, err error) error {
 // A promptSource is a text, or ids in its place.
 type promptSource struct {
 	Text    textSource `embed:""`
-	Tokens  *string    `placeholder:"IDS" help:"the prompt as token ids, 1,2,3 or [1,2,3]: needs no tokenizer"`
-	Special bool       `help:"special tokens in the text, such as <|endoftext|>, count as such"`
+	Tokens  *string    `placeholder:"IDS" help:"token ids in place of a text: 1,2,3 or [1,2,3]"`
+	Special bool       `help:"read <|endoftext|> and other special tokens in the text as such"`
 }
 
 // A prompt is what the model starts from.
@@ -120,8 +120,8 @@ func (s *promptSource) tokenizer(a *app, p *prompt, missing idTokenizer) (scorin
 // A generateSource is what gpt generate writes on from. A file and a text in the arguments are one
 // prompt there.
 type generateSource struct {
+	Prompt       *string `short:"p" placeholder:"TEXT" help:"take TEXT as the prompt, whatever it looks like"`
 	promptSource `embed:""`
-	Prompt       *string `short:"p" placeholder:"TEXT" help:"the prompt, whatever it looks like"`
 }
 
 // read returns the prompt, with ids only if they were given as such.

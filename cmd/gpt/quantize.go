@@ -11,8 +11,8 @@ import (
 )
 
 type quantizeCommand struct {
-	From  string `arg:"" name:"model" help:"the checkpoint to read, as for --model; \"demo\" where there is no such file is the embedded one"`
-	To    string `arg:"" name:"out" help:"the directory to write; it is made"`
+	From  string `arg:"" name:"model" help:"the checkpoint to read, as for --model; demo is the built-in one, unless there is a file of that name"`
+	To    string `arg:"" name:"out" help:"the directory to write; it is made if it is not there"`
 	Force bool   `help:"write over the files of a checkpoint that is there"`
 }
 
@@ -24,6 +24,8 @@ tasks are left out. A weight that f16 or bf16 cannot hold is an error.
 
 A directory that is new appears when all of it is written. In one that is there, other files stay. After an error or
 Ctrl-C nothing of the new checkpoint is left. The checkpoint that is read is never written over.
+
+Examples:
 
   gpt quantize ~/models/gpt2 ~/models/gpt2-q8 --dtype q8
   gpt -m ~/models/gpt2-q8 "In a shocking finding,"`

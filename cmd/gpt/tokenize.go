@@ -4,17 +4,22 @@ package main
 
 type tokenizeCommand struct {
 	Text    textSource `embed:""`
-	Decode  bool       `help:"the other way: print the bytes that a JSON array of ids stands for"`
-	Special bool       `help:"special tokens in the text, such as <|endoftext|>, count as such"`
+	Decode  bool       `help:"read ids, and print the text that they stand for"`
+	Special bool       `help:"read <|endoftext|> and other special tokens in the text as such"`
 }
 
 func (c *tokenizeCommand) Help() string {
-	return `Prints one JSON array. The text is the words of the command line or --file, else stdin where that is no terminal,
-byte for byte. --decode reads the array from the same places and prints exactly the bytes it stands for, with no
-newline added (but on a terminal). The tokenizer is the checkpoint's own, else GPT-2's if the model's vocabulary has
-room for it.
+	return `Prints the ids of the text as one JSON array. With --decode it reads such an array, and prints
+exactly the bytes that the ids stand for; a newline is added on a terminal only.
+
+The text is TEXT, the text of a file (-f FILE; -f - is stdin), or what comes through a pipe. Every
+byte counts. The tokenizer is the checkpoint's own; where it has none, and its vocabulary is large
+enough, it is GPT-2's.
+
+Examples:
 
   gpt tokenize "Hello, world"
+  gpt tokenize --decode 15496,11,995
   gpt tokenize < book.txt | gpt tokenize --decode | cmp - book.txt
   gpt -m ~/models/codeparrot tokenize --special "<|endoftext|>def"`
 }
