@@ -5,6 +5,7 @@ package outfile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 
@@ -16,6 +17,8 @@ import (
 type Output struct {
 	path    string
 	options Options
+	again   bool     // the file is there and is continued
+	keep    int64    // how many bytes of it stay
 	file    *os.File // nil until it is opened
 }
 
@@ -25,6 +28,14 @@ func NewOutput(path string, o Options) (*Output, error) {
 		return nil, err
 	}
 	return &Output{path: path, options: o}, nil
+}
+
+// ContinueOutput is NewOutput for a regular file whose first keep bytes stay: what is written follows
+// them. It needs no Options.Force.
+func ContinueOutput(path string, keep int64, o Options) (*Output, error) {
+	w := &Output{path: path, options: o, again: true, keep: keep}
+	w.options.Force = true
+	return w, Check(path, w.options)
 }
 
 // Open opens the file, empty, if it is not open yet. Write calls it; it is also
@@ -37,41 +48,63 @@ func (w *Output) Open() error {
 	if err != nil {
 		return err
 	}
-	if t.open {
+	switch {
+	case t.open:
 		w.file, err = t.openExisting()
-	} else {
-		w.file, err = w.options.openEmpty(t)
+	case w.again:
+		w.file, err = os.OpenFile(t.path, os.O_WRONLY, 0)
+	default:
+		w.file, err = w.options.create(t)
+	}
+	if err == nil && !t.open {
+		err = w.cut()
 	}
 	return w.named(err)
 }
 
-// openEmpty makes a new file, or cuts the one that is there. What was opened is
-// looked at once more before it is cut: the path may name another file by now.
-func (o Options) openEmpty(t target) (*os.File, error) {
+// create makes a new file, or opens the one that is there.
+func (o Options) create(t target) (*os.File, error) {
 	flag := os.O_WRONLY | os.O_CREATE
 	if !o.Force {
 		flag |= os.O_EXCL
 	}
 	f, err := os.OpenFile(t.path, flag, 0o666)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, ErrExists
-	} else if err != nil {
-		return nil, err
+		err = ErrExists
 	}
-	info, err := f.Stat()
+	return f, err
+}
+
+// cut cuts the file that was just opened after the bytes that stay. It is looked at once more before: the
+// path may name another file by now.
+func (w *Output) cut() error {
+	info, err := w.file.Stat()
 	switch {
 	case err != nil:
-	case o.isInput(info):
+	case w.options.isInput(info):
 		err = ErrInput
+	case info.Size() < w.keep:
+		err = fmt.Errorf("%d bytes, want the %d that were there", info.Size(), w.keep)
 	case info.Mode().IsRegular():
-		err = f.Truncate(0)
+		err = w.truncate(w.keep)
 	}
 	if err != nil {
-		f.Close()
-		return nil, err
+		w.file.Close()
+		w.file = nil
 	}
-	return f, nil
+	return err
 }
+
+func (w *Output) truncate(size int64) error {
+	if err := w.file.Truncate(size); err != nil {
+		return err
+	}
+	_, err := w.file.Seek(size, io.SeekStart)
+	return err
+}
+
+// Truncate cuts the file, which is open, after its first size bytes.
+func (w *Output) Truncate(size int64) error { return w.named(w.truncate(size)) }
 
 // Write passes b on at once. It opens the file if that is not done yet.
 func (w *Output) Write(b []byte) (int, error) {

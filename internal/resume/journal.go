@@ -1,0 +1,222 @@
+package resume
+
+// The journal: what is in it, and how a file is continued by it.
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"picogpt/internal/outfile"
+)
+
+// A header is a journal's first line.
+type header struct {
+	Program  string    `json:"program"`
+	Settings []Setting `json:"settings"`
+}
+
+// An entry is any other line of a journal.
+type entry struct {
+	Mark
+	Bytes  int64  `json:"bytes"`           // of the file of records
+	Output string `json:"output"`          // SHA-256 of those bytes
+	Ended  bool   `json:"ended,omitempty"` // the process ended in order: nothing is after those bytes
+}
+
+// longestEntry bounds a line of a journal.
+const longestEntry = 1 << 20
+
+func (f *File) journalPath() string { return f.path + ".resume" }
+
+// mark writes the entry of what is there now.
+func (f *File) mark() error {
+	f.now.Output = hex.EncodeToString(f.digest.Sum(nil))
+	return f.append(f.now)
+}
+
+// append writes one line. Where that fails, the journal is cut back to whole lines, if it can be.
+func (f *File) append(v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	n, err := f.marks.Write(append(line, '\n'))
+	if err != nil {
+		f.marks.Truncate(f.journal)
+		return err
+	}
+	f.journal += int64(n)
+	return nil
+}
+
+// ownJournal reports whether a journal is there, whole or cut off; a file of that name that is none is an error.
+func (f *File) ownJournal() (bool, error) {
+	file, err := os.Open(f.journalPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || info.Mode().IsRegular() {
+		begin := make([]byte, len(headerBegin))
+		n, _ := io.ReadFull(file, begin)
+		if strings.HasPrefix(headerBegin, string(begin[:n])) {
+			return true, nil
+		}
+	}
+	return false, fmt.Errorf("%s: %w", f.journalPath(), outfile.ErrExists)
+}
+
+// headerBegin is how the first line of a journal begins.
+const headerBegin = `{"program":`
+
+// continues finds the mark to continue from.
+func (f *File) continues() error {
+	o := f.options.Options
+	o.Force = true // the first bytes stay
+	if err := outfile.Check(f.path, o); err != nil {
+		return err
+	}
+	journal, err := os.Open(f.journalPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return f.mismatch("want %s beside it, which says what it holds; found none", f.journalPath())
+	} else if err != nil {
+		return err
+	}
+	defer journal.Close()
+	records, err := os.Open(f.path)
+	if err != nil {
+		return err
+	}
+	defer records.Close()
+	info, err := records.Stat()
+	if err != nil {
+		return err
+	}
+	j, err := readJournal(journal, info.Size())
+	if err != nil {
+		return &MismatchError{f.journalPath(), err.Error()}
+	}
+	if err := f.compare(j.header); err != nil {
+		return err
+	}
+	if err := f.verify(records, j, info.Size()); err != nil {
+		return err
+	}
+	f.last, f.now, f.journal = j.last, j.last, j.size
+	if f.records, err = outfile.ContinueOutput(f.path, j.last.Bytes, f.options.Options); err != nil {
+		return err
+	}
+	f.marks, err = outfile.ContinueOutput(f.journalPath(), j.size, f.options.Options)
+	return err
+}
+
+func (f *File) mismatch(format string, args ...any) error {
+	return &MismatchError{f.path, fmt.Sprintf(format, args...)}
+}
+
+// compare names the first setting that is not what it was.
+func (f *File) compare(h header) error {
+	if h.Program != f.options.Program {
+		return f.mismatch("%q wrote it, not %q", h.Program, f.options.Program)
+	}
+	then := make(map[string]string)
+	for _, s := range h.Settings {
+		then[s.Name] = s.Value
+	}
+	for _, s := range f.options.Settings {
+		was, ok := then[s.Name]
+		delete(then, s.Name)
+		if !ok {
+			return f.mismatch("begun without %s, now with %s", s.Name, s.Value)
+		}
+		if was != s.Value {
+			return f.mismatch("begun with another %s: %s, now %s", s.Name, was, s.Value)
+		}
+	}
+	for _, s := range h.Settings {
+		if _, ok := then[s.Name]; ok {
+			return f.mismatch("begun with %s %s, now without", s.Name, s.Value)
+		}
+	}
+	return nil
+}
+
+// verify reads the records up to the mark, which must be as they were, and looks at what follows.
+func (f *File) verify(records io.Reader, j journal, size int64) error {
+	if _, err := io.CopyN(f.digest, records, j.last.Bytes); err != nil {
+		return err
+	}
+	if found := hex.EncodeToString(f.digest.Sum(nil)); j.last.Bytes > 0 && found != j.last.Output {
+		return f.mismatch("its first %d bytes were changed since they were written", j.last.Bytes)
+	}
+	if j.last.Ended && !j.more && size > j.last.Bytes {
+		return f.mismatch("%d bytes, want the %d that were written", size, j.last.Bytes)
+	}
+	for r := bufio.NewReaderSize(records, 1<<16); ; {
+		if begin, err := r.Peek(1); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		} else if begin[0] != '{' {
+			return f.mismatch("more than what was written follows its first %d bytes", j.last.Bytes)
+		}
+		for more := true; more; {
+			_, err := r.ReadSlice('\n')
+			if more = err == bufio.ErrBufferFull; err != nil && err != io.EOF && !more {
+				return err
+			}
+		}
+	}
+}
+
+// A journal is what readJournal finds.
+type journal struct {
+	header
+	last entry // the last one that the records still hold
+	size int64 // of the journal up to and with that entry
+	more bool  // entries follow it
+}
+
+// readJournal reads a journal whose records have so many bytes.
+func readJournal(r io.Reader, bytes int64) (j journal, err error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, longestEntry)
+	lines.Split(wholeLines)
+	if !lines.Scan() {
+		return j, errors.Join(errors.New("cut off within its first line"), lines.Err())
+	}
+	if json.Unmarshal(lines.Bytes(), &j.header) != nil || j.Program == "" {
+		return j, errors.New("line 1 is none of a journal's")
+	}
+	j.size = int64(len(lines.Bytes()) + 1)
+	at := j.size
+	for n := 2; lines.Scan(); n++ {
+		e := entry{Bytes: -1}
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil || e.Bytes < j.last.Bytes || e.Line < j.last.Line {
+			return j, fmt.Errorf("line %d is none of a journal's", n)
+		}
+		at += int64(len(lines.Bytes()) + 1)
+		if j.more = j.more || e.Bytes > bytes; !j.more {
+			j.last, j.size = e, at
+		}
+	}
+	return j, lines.Err()
+}
+
+// wholeLines is bufio.ScanLines without a last line that is cut off.
+func wholeLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	if i := bytes.IndexByte(data, '\n'); i >= 0 {
+		return i + 1, data[:i], nil
+	}
+	return 0, nil, nil
+}

@@ -1,0 +1,267 @@
+package resume
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"picogpt/internal/outfile"
+)
+
+// records are what the runs of these tests write, one for each line of an input.
+func record(line int) string { return fmt.Sprintf("{\"line\":%d,%q:%d}\n", line, "x", line*line*line) }
+
+const inputLines = 12
+
+func options(resume bool) Options {
+	return Options{Resume: resume, Program: "test", Settings: []Setting{{"model", "m"}, {"--top", "0"}}}
+}
+
+// run opens path and writes the records that are missing, up to line last. After each line it calls each.
+func run(t *testing.T, path string, o Options, last int, each func(f *File, line int)) *File {
+	t.Helper()
+	f, err := Open(path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := f.Last().Line + 1; line <= last; line++ {
+		m := Mark{Line: line, Input: fmt.Sprint("digest of ", line), State: []byte(fmt.Sprint(line))}
+		if err := f.Write([]byte(record(line)), m); err != nil {
+			t.Fatal(err)
+		}
+		each(f, line)
+	}
+	return f
+}
+
+func nothing(*File, int) {}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// whole returns what an uninterrupted run writes.
+func whole(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "out")
+	if err := run(t, path, options(false), inputLines, nothing).Close(); err != nil {
+		t.Fatal(err)
+	}
+	return read(t, path)
+}
+
+// killed leaves the two files as a process does that was killed after line last, having marked some lines.
+func killed(t *testing.T, path string, last int, marked func(line int) bool) {
+	f := run(t, path, options(false), last, func(f *File, line int) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if marked(line) {
+			if err := f.mark(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	f.timer.Stop()
+	f.closeFiles(t)
+}
+
+// closeFiles closes a file without its last mark.
+func (f *File) closeFiles(t *testing.T) {
+	if err := errors.Join(f.marks.Close(), f.records.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAKilledRunContinuesToTheSameBytes(t *testing.T) {
+	want := whole(t)
+	dir := t.TempDir()
+	rng := rand.New(rand.NewPCG(3, 4))
+	for round := range 300 {
+		path := filepath.Join(dir, fmt.Sprint(round))
+		killed(t, path, 1+rng.IntN(inputLines), func(int) bool { return rng.IntN(3) == 0 })
+		// The kill came within a record, within a line of the journal, or a power failure took more.
+		records, marks := read(t, path), read(t, path+".resume")
+		header := strings.Index(marks, "\n") + 1
+		put(t, path, records[:rng.IntN(len(records)+1)])
+		put(t, path+".resume", marks[:header+rng.IntN(len(marks)-header+1)])
+		f := run(t, path, options(true), inputLines, nothing)
+		if last := f.Last(); last.Line > 0 && string(last.State) != fmt.Sprint(last.Line) {
+			t.Fatalf("%+v: another line's state", last)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := read(t, path); got != want {
+			t.Fatalf("round %d: %q, want %q", round, got, want)
+		}
+	}
+}
+
+func TestAnEndedRunContinuesWhenTheInputGrows(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out")
+	for _, last := range []int{0, 4, 4, 9, inputLines} {
+		f := run(t, path, options(true), last, nothing)
+		if err := errors.Join(f.Start(), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := read(t, path), whole(t); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestMarksComeWithoutBeingAskedFor(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out")
+	f := run(t, path, options(false), 3, nothing)
+	f.markLater() // the timer, early
+	f.closeFiles(t)
+	again, err := Open(path, options(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Last().Line != 3 {
+		t.Errorf("continues after line %d, want 3", again.Last().Line)
+	}
+}
+
+func TestNothingChangesBeforeTheFirstRecord(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out")
+	killed(t, path, 5, func(line int) bool { return line == 3 })
+	records, marks := read(t, path), read(t, path+".resume")
+	for _, resume := range []bool{false, true} {
+		o := options(resume)
+		o.Force = !resume
+		f, err := Open(path, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if read(t, path) != records || read(t, path+".resume") != marks {
+			t.Errorf("resume %t: a file changed without a record", resume)
+		}
+	}
+}
+
+func TestWhatCannotBeContinuedIsRefusedAndStays(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(path string, o *Options)
+		want   string
+	}{
+		"no journal":      {func(path string, o *Options) { os.Remove(path + ".resume") }, "out: want "},
+		"journal of zero": {func(path string, o *Options) { put(t, path+".resume", "") }, "out.resume: cut off within its first line"},
+		"half a header":   {func(path string, o *Options) { put(t, path+".resume", `{"program":"te`) }, "out.resume: cut off"},
+		"no header":       {func(path string, o *Options) { put(t, path+".resume", "{\"line\":1}\n") }, "out.resume: line 1 is none"},
+		"other lines": {func(path string, o *Options) {
+			put(t, path+".resume", read(t, path+".resume")+"precious\n")
+		}, "out.resume: line 3 is none"},
+		"another program": {func(path string, o *Options) { o.Program = "other" }, `out: "test" wrote it, not "other"`},
+		"another model": {func(path string, o *Options) { o.Settings = []Setting{{"model", "n"}, {"--top", "0"}} },
+			"out: begun with another model: m, now n"},
+		"a new option": {func(path string, o *Options) { o.Settings = append(o.Settings, Setting{"--bos", "true"}) },
+			"out: begun without --bos, now with true"},
+		"an option less": {func(path string, o *Options) { o.Settings = o.Settings[:1] }, "out: begun with --top 0, now without"},
+		"changed records": {func(path string, o *Options) {
+			put(t, path, strings.Replace(read(t, path), `"x":1`, `"x":2`, 1))
+		}, "out: its first 52 bytes were changed"},
+		"another file": {func(path string, o *Options) { put(t, path, strings.Repeat("precious", 99)) }, "out: its first 52 bytes were changed"},
+		"records after the end": {func(path string, o *Options) {
+			put(t, path, read(t, path)+record(5))
+		}, "out: 71 bytes, want the 52 that were written"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "out")
+			if err := run(t, path, options(false), 3, nothing).Close(); err != nil {
+				t.Fatal(err)
+			}
+			o := options(true)
+			c.change(path, &o)
+			records := read(t, path)
+			_, err := Open(path, o)
+			var mismatch *MismatchError
+			if !errors.As(err, &mismatch) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+			if read(t, path) != records {
+				t.Error("the records changed")
+			}
+		})
+	}
+}
+
+func TestTextAfterTheLastMarkOfAKilledRunIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out")
+	for _, tail := range []string{"precious\n", record(5) + "precious\n"} {
+		killed(t, path, 4, func(line int) bool { return line == 2 })
+		put(t, path, read(t, path)+tail)
+		if _, err := Open(path, options(true)); err == nil || !strings.Contains(err.Error(), "follows its first") {
+			t.Errorf("%q: %v, want that more follows", tail, err)
+		}
+		os.Remove(path)
+	}
+}
+
+func TestOtherFilesStay(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out")
+	put(t, path+".resume", "precious\n")
+	for _, resume := range []bool{false, true} {
+		if _, err := Open(path, options(resume)); !errors.Is(err, outfile.ErrExists) {
+			t.Errorf("resume %t: %v, want that the journal's name is taken", resume, err)
+		}
+	}
+	for _, o := range []Options{{Resume: true}, {Options: outfile.Options{Force: true}}} {
+		info, err := os.Stat(path + ".resume")
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Inputs = []fs.FileInfo{info}
+		if _, err := Open(path, o); !errors.Is(err, outfile.ErrInput) && !errors.Is(err, outfile.ErrExists) {
+			t.Errorf("%v, want that the journal's name is the input's", err)
+		}
+		if _, err := Open(path+".resume", o); !errors.Is(err, outfile.ErrInput) {
+			t.Errorf("%v, want that it is the input", err)
+		}
+	}
+	if got := read(t, path+".resume"); got != "precious\n" {
+		t.Errorf("the other file holds %q", got)
+	}
+	dir := filepath.Dir(path)
+	if _, err := Open(dir, options(true)); err == nil || !strings.Contains(err.Error(), "found a directory") {
+		t.Errorf("a directory: %v", err)
+	}
+}
+
+func TestAnUnwritableFileLeavesNoJournal(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out")
+	f, err := Open(path, options(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, path, "it came meanwhile")
+	if err := f.Write([]byte(record(1)), Mark{Line: 1}); !errors.Is(err, outfile.ErrExists) {
+		t.Errorf("%v, want that the file is there", err)
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(path + ".resume"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v, want no journal", err)
+	}
+}
