@@ -37,7 +37,8 @@ type Checkpoint struct {
 	// it is closed.
 	Tensors *weights.Tensors
 
-	own func() (*tokenizer.Tokenizer, error)
+	own   func() (*tokenizer.Tokenizer, error)
+	files fs.FS
 }
 
 // Open opens the checkpoint at path: a directory that holds config.json beside the weights, or the file
@@ -62,7 +63,7 @@ func open(fsys fs.FS, name string) (*Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Checkpoint{Config: config, Tensors: tensors}
+	c := &Checkpoint{Config: config, Tensors: tensors, files: fsys}
 	c.own = sync.OnceValues(func() (*tokenizer.Tokenizer, error) { return ownTokenizer(fsys, &c.Config) })
 	if len(config.EOSTokenIDs) == 0 {
 		c.endWithTokenizers()

@@ -62,3 +62,19 @@ func ExampleScore() {
 	// " time" -0.002
 	// " dragon" -15.875
 }
+
+func ExampleChoose() {
+	m := load()
+	defer m.Close()
+	labels := []string{" happy", " sad"}
+	a, err := eval.Choose(context.Background(), m, tokenizer.GPT2(), "Lily lost her toy. She was very", labels...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for i, p := range a.Probabilities {
+		fmt.Printf("%.4f%s\n", p, labels[i])
+	}
+	// Output:
+	// 0.2172 happy
+	// 0.7828 sad
+}

@@ -148,6 +148,8 @@ func (letters) DecodeSpans(ids []int) (text string, spans []tokenizer.Span, err 
 	return text, spans, nil
 }
 
+func (letters) Text(id int) (string, error) { return string(rune('a' + id)), nil }
+
 // must returns what comes without an error.
 func must[T any](v T, err error) T {
 	if err != nil {

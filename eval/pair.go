@@ -17,6 +17,7 @@ type Tokenizer interface {
 	Encoder
 	EncodeSpans(text string) (ids []int, spans []tokenizer.Span, err error)
 	DecodeSpans(ids []int) (text string, spans []tokenizer.Span, err error)
+	Text(id int) (string, error) // of one token by itself, to show it
 }
 
 // A Request is one text to score.
@@ -32,11 +33,19 @@ type Request struct {
 
 	// Tokens, if not nil, are the ids of Text, which is ignored, in a request that is no Pair.
 	Tokens []int
+
+	// Tag is the caller's: it comes back as Scored.Tag. A string or a number is the id of the Record.
+	Tag any
+
+	// Err, if not nil, says why there is nothing to score, a line that is broken for example. It comes
+	// back in its turn, as a RequestError.
+	Err error
 }
 
 // A job is a request on its way: its tokens, and the sequences that will measure them.
 type job struct {
 	index  int
+	tag    any
 	tokens []int            // all of them, the BOS and the context included
 	first  int              // token that is scored first
 	hidden int              // tokens that are not part of the scored text: the BOS, the context
@@ -50,10 +59,12 @@ type job struct {
 
 // prepare encodes a request and cuts it into sequences.
 func (o *ScoreOptions) prepare(c model.Config, tok Tokenizer, r Request, index int) *job {
-	j := &job{index: index}
-	if r.Pair {
+	j := &job{index: index, tag: r.Tag, err: r.Err}
+	switch {
+	case j.err != nil:
+	case r.Pair:
 		j.err = j.pair(c, tok, r)
-	} else {
+	default:
 		j.err = j.alone(c, tok, r, o.BOS)
 	}
 	if j.err == nil {

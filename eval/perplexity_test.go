@@ -192,9 +192,14 @@ func spoiled(t *testing.T) *model.Model {
 			tensors[i].Data = append([]byte{0, 0, 0xc0, 0x7f}, tensors[i].Data[4:]...)
 		}
 	}
-	var file bytes.Buffer
-	if err := weights.Write(&file, nil, tensors); err != nil {
+	return newModel(t, fixture.Config(o), file(t, tensors), model.Options{})
+}
+
+// file is a safetensors file.
+func file(t *testing.T, tensors []weights.Tensor) []byte {
+	var b bytes.Buffer
+	if err := weights.Write(&b, nil, tensors); err != nil {
 		t.Fatal(err)
 	}
-	return newModel(t, fixture.Config(o), file.Bytes(), model.Options{})
+	return b.Bytes()
 }

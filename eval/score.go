@@ -4,6 +4,7 @@ package eval
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -18,9 +19,10 @@ type ScoreOptions struct {
 	Batch int  // texts in one Eval; 0 is 64. It changes no digit
 }
 
-// A Scored is what the model makes of one request.
+// A Scored is what the model makes of one request. Its JSON is that of its Record.
 type Scored struct {
 	Index  int // of the request, from 0
+	Tag    any // the request's
 	Text   string
 	Tokens []Token
 
@@ -42,6 +44,7 @@ type Token struct {
 // A RequestError says that one request cannot be scored; the others can.
 type RequestError struct {
 	Index int // of the request, from 0
+	Tag   any // the request's
 	Err   error
 }
 
@@ -55,13 +58,31 @@ const (
 	scoreRows  = 2048
 )
 
-// Score yields one Scored or error for each request, in the order of the requests. After a *RequestError the iteration goes on;
-// any other error, the context's for one, ends it.
+// Score yields one Scored for each request, in the order of the requests. A request that cannot be
+// scored, whether for its tokens or for what the model makes of them, yields a *RequestError beside a
+// Scored that has only Index and Tag; the iteration goes on. Any other error, the context's for one,
+// ends it.
 //
-// Requests are read ahead until a batch is full. What several texts of a batch have in common at their beginning is computed
-// once. The model's context bounds what a token is predicted from: a continuation's context loses its beginning (Scored.Dropped), and a long
-// text is scored in windows that advance by half the context.
-func Score(ctx context.Context, m *model.Model, tok Tokenizer, requests iter.Seq[Request], o ScoreOptions) iter.Seq2[Scored, error] {
+// Requests may come at any time, from a channel for example:
+//
+//	requests := func(yield func(eval.Request) bool) {
+//		for r := range channel {
+//			if !yield(r) {
+//				return
+//			}
+//		}
+//	}
+//
+// Score runs the requests' function in a goroutine of its own. It takes what there is for the next
+// batch, and does not wait for more once it has some. When the loop ends early, the function ends at its
+// next yield: one that waits on a channel should also look at a context.
+//
+// What several texts of a batch have in common at their beginning is computed once. The model's context
+// bounds what a token is predicted from: a continuation's context loses its beginning (Scored.Dropped),
+// and a long text is scored in windows that advance by half the context.
+func Score(
+	ctx context.Context, m *model.Model, tok Tokenizer, requests iter.Seq[Request], o ScoreOptions,
+) iter.Seq2[Scored, error] {
 	return func(yield func(Scored, error) bool) {
 		if o.Top < 0 || o.Batch < 0 {
 			yield(Scored{}, fmt.Errorf("top and batch: %d and %d, want 0 or more", o.Top, o.Batch))
@@ -70,16 +91,9 @@ func Score(ctx context.Context, m *model.Model, tok Tokenizer, requests iter.Seq
 		if o.Batch == 0 {
 			o.Batch = scoreBatch
 		}
-		s := scorer{o: o, yield: yield, ctx: ctx}
+		s := scorer{o: o, tok: tok, yield: yield, ctx: ctx}
 		s.runner = runner{model: m, share: true, measure: measure{decay: newDecay(), top: o.Top}}
-		index := 0
-		for r := range requests {
-			if !s.add(o.prepare(m.Config(), tok, r, index)) {
-				return
-			}
-			index++
-		}
-		s.flush()
+		s.take(requests)
 	}
 }
 
@@ -87,6 +101,7 @@ func Score(ctx context.Context, m *model.Model, tok Tokenizer, requests iter.Seq
 type scorer struct {
 	runner
 	o     ScoreOptions
+	tok   Tokenizer
 	ctx   context.Context
 	yield func(Scored, error) bool
 
@@ -99,6 +114,33 @@ type scorer struct {
 type part struct {
 	*sequence
 	owner *job
+}
+
+// take scores the requests until they end or the loop does.
+func (s *scorer) take(requests iter.Seq[Request]) {
+	f := newFeed(requests)
+	defer f.stop()
+	for index := 0; ; {
+		r, state := f.next(s.ctx, len(s.batch) > 0)
+		switch state {
+		case found:
+			if !s.add(s.o.prepare(s.model.Config(), s.tok, r, index)) {
+				return
+			}
+			index++
+		case nothing:
+			if !s.flush() {
+				return
+			}
+		case ended:
+			if err := s.ctx.Err(); err != nil {
+				s.yield(Scored{}, err)
+			} else {
+				s.flush()
+			}
+			return
+		}
+	}
 }
 
 // add and flush return false when the iteration is over.
@@ -118,11 +160,7 @@ func (s *scorer) add(j *job) bool {
 }
 
 func (s *scorer) flush() bool {
-	sequences := make([]*sequence, len(s.batch))
-	for i, p := range s.batch {
-		sequences[i] = p.sequence
-	}
-	if err := s.run(s.ctx, sequences); err != nil {
+	if err := s.evaluate(s.batch); err != nil {
 		s.yield(Scored{}, err)
 		return false
 	}
@@ -133,9 +171,9 @@ func (s *scorer) flush() bool {
 	for len(s.jobs) > 0 && s.jobs[0].left == 0 {
 		j := s.jobs[0]
 		s.jobs = s.jobs[1:]
-		score, err := j.score()
+		score, err := s.score(j)
 		if err != nil {
-			err = &RequestError{j.index, err}
+			err = &RequestError{j.index, j.tag, err}
 		}
 		if !s.yield(score, err) {
 			return false
@@ -144,29 +182,70 @@ func (s *scorer) flush() bool {
 	return true
 }
 
+// evaluate runs a batch. Where the model refuses one of its sequences, the halves run by themselves, so
+// that the error meets only the job that it is of.
+func (s *scorer) evaluate(batch []part) error {
+	sequences := make([]*sequence, len(batch))
+	for i, p := range batch {
+		sequences[i] = p.sequence
+	}
+	err := s.run(s.ctx, sequences)
+	var refused *model.InputError
+	switch {
+	case !errors.As(err, &refused):
+		return err
+	case len(batch) == 1:
+		batch[0].owner.err = refused.Err
+		return nil
+	}
+	half := len(batch) / 2
+	if err := s.evaluate(batch[:half]); err != nil {
+		return err
+	}
+	return s.evaluate(batch[half:])
+}
+
 // score puts the parts of a finished job together.
-func (j *job) score() (Scored, error) {
-	s := Scored{Index: j.index, Text: j.text, Dropped: j.drop, Mean: math.NaN(), Greedy: true}
+func (s *scorer) score(j *job) (Scored, error) {
+	r := Scored{Index: j.index, Tag: j.tag}
 	if j.err != nil {
-		return Scored{Index: j.index}, j.err
+		return r, j.err
 	}
-	var stats []Stat
-	for _, p := range j.parts {
-		stats = append(stats, p.stats...)
-	}
+	r.Text, r.Dropped, r.Mean, r.Greedy = j.text, j.drop, math.NaN(), true
 	for _, id := range j.tokens[j.hidden:min(j.first, len(j.tokens))] {
-		s.Tokens = append(s.Tokens, Token{Stat: Stat{ID: id, LogProb: math.NaN(), Entropy: math.NaN(), Rank: -1}})
+		t := Token{Stat: Stat{ID: id, LogProb: math.NaN(), Entropy: math.NaN(), Rank: -1}}
+		if s.o.Top > 0 {
+			t.Top = []Alternative{}
+		}
+		r.Tokens = append(r.Tokens, t)
 	}
-	for _, t := range stats {
-		s.Tokens = append(s.Tokens, Token{Stat: t})
-		s.Sum += t.LogProb
-		s.Greedy = s.Greedy && t.Greedy
+	for _, p := range j.parts {
+		for _, stat := range p.stats {
+			stat.Top = texts(stat.Top, s.tok)
+			r.Tokens = append(r.Tokens, Token{Stat: stat})
+			r.Count++
+			r.Sum += stat.LogProb
+			r.Greedy = r.Greedy && stat.Greedy
+		}
 	}
-	if s.Count = len(stats); s.Count > 0 {
-		s.Mean = s.Sum / float64(s.Count)
+	if r.Count > 0 {
+		r.Mean = r.Sum / float64(r.Count)
 	}
 	for i, span := range j.spans {
-		s.Tokens[i].Start, s.Tokens[i].End = span.Start, span.End
+		r.Tokens[i].Start, r.Tokens[i].End = span.Start, span.End
 	}
-	return s, nil
+	return r, nil
+}
+
+// texts returns alternatives with their texts. The stats of several jobs share those without.
+func texts(top []Alternative, tok Tokenizer) []Alternative {
+	if len(top) == 0 {
+		return nil
+	}
+	with := make([]Alternative, len(top))
+	for i, a := range top {
+		a.Text, _ = tok.Text(a.ID) // a row beyond the vocabulary has none
+		with[i] = a
+	}
+	return with
 }

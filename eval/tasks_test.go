@@ -152,3 +152,63 @@ func TestTasksPassOverWhatCannotBeScored(t *testing.T) {
 		t.Errorf("%+v, %v, want nothing, stopped", c, err)
 	}
 }
+
+func TestAnswers(t *testing.T) {
+	m, tok := demoModel(t, model.Options{}), tokenizer.GPT2()
+	questions := []eval.Question{
+		{Context: "Once upon a", Choices: []string{" dragon", " time"}, Tag: "a"},
+		{Context: "Once", Tag: "b"},
+		{Context: "She loved to play", Choices: []string{" in", " zebra", " in"}, Tag: "c"},
+		{Context: "Once", Choices: []string{" upon", strings.Repeat(" a", 300)}, Tag: "d"},
+		{Context: "Once", Choices: []string{"", " upon"}, Tag: "e"},
+		{Context: "Tom was very", Choices: []string{" sad"}, Tag: "f"},
+	}
+	best := map[string]int{"a": 1, "c": 0, "f": 0}
+	for _, batch := range []int{1, 64} {
+		n := 0
+		for a, err := range eval.Answers(context.Background(), m, tok, slices.Values(questions), eval.ScoreOptions{Batch: batch}) {
+			q := questions[n]
+			if a.Index != n || a.Tag != q.Tag {
+				t.Fatalf("answer %d has index %d and tag %v", n, a.Index, a.Tag)
+			}
+			n++
+			want, ok := best[a.Tag.(string)]
+			var bad *eval.RequestError
+			if !ok {
+				if !errors.As(err, &bad) || bad.Index != a.Index || bad.Tag != a.Tag {
+					t.Errorf("%v: %v, want an error of this question", a.Tag, err)
+				}
+				continue
+			}
+			if err != nil || a.Best != want || len(a.Scores) != len(q.Choices) {
+				t.Errorf("%v: %+v, %v, want choice %d", a.Tag, a, err, want)
+			}
+			total, all := 0.0, 0.0
+			for _, s := range a.Scores {
+				all += math.Exp(s.Sum)
+			}
+			for i, p := range a.Probabilities {
+				near(t, "probability", p, math.Exp(a.Scores[i].Sum)/all)
+				total += p
+			}
+			near(t, "all probabilities", total, 1)
+		}
+		if n != len(questions) {
+			t.Errorf("%d answers to %d questions", n, len(questions))
+		}
+	}
+	a, err := eval.Choose(context.Background(), m, tok, "Once upon a", " dragon", " time")
+	if err != nil || a.Best != 1 || a.Probabilities[1] < 0.9 {
+		t.Errorf("%+v, %v", a, err)
+	}
+	for _, choices := range [][]string{nil, {""}, {" upon", strings.Repeat(" a", 300)}} {
+		if _, err := eval.Choose(context.Background(), m, tok, "Once", choices...); err == nil {
+			t.Errorf("%.20q: no error", choices)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := eval.Choose(ctx, m, tok, "Once", " upon"); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want the context's error", err)
+	}
+}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"picogpt/checkpoint"
-	"picogpt/eval"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -108,12 +107,6 @@ func (a *app) hintTokenizer(err error) error {
 	}
 	return hinted{err, "give ids with --tokens, or put the model's tokenizer.json (or vocab.json and merges.txt) into " +
 		filepath.Clean(weights.Dir(*a.Model))}
-}
-
-// A scoringTokenizer is what the commands that score need.
-type scoringTokenizer interface {
-	eval.Tokenizer
-	Text(id int) (string, error) // of one token, to show it
 }
 
 // An idTokenizer stands in where a checkpoint has no tokenizer and ids are given. A token's text is

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"picogpt/decode"
+	"picogpt/eval"
 	"picogpt/kernels"
 	"picogpt/model"
 )
@@ -81,7 +82,7 @@ func (c *logitsCommand) Run(a *app) error {
 type logitsWriter struct {
 	before string // the name of it
 	top    int
-	tok    scoringTokenizer // for top
+	tok    eval.Tokenizer // for top
 }
 
 // begin is the object up to the logits.

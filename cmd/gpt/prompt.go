@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"picogpt/checkpoint"
+	"picogpt/eval"
 	"picogpt/tokenizer"
 )
 
@@ -106,7 +107,7 @@ const textHint = "give a text as an argument, with --file, or through a pipe"
 
 // tokenizer returns the tokenizer that shows tokens, and encodes p if it is a text. Where ids were
 // given and the checkpoint has no tokenizer, missing stands in for it.
-func (s *promptSource) tokenizer(a *app, p *prompt, missing idTokenizer) (scoringTokenizer, error) {
+func (s *promptSource) tokenizer(a *app, p *prompt, missing idTokenizer) (eval.Tokenizer, error) {
 	t, err := a.openTokenizer()
 	switch {
 	case !p.asText && errors.Is(err, checkpoint.ErrNoTokenizer):

@@ -5,20 +5,24 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
 	"strings"
 
 	"picogpt/eval"
+	"picogpt/internal/resume"
 )
 
 // longestLine bounds what one line may hold in memory.
 const longestLine = 16 << 20
 
-// A scoreInput reads requests from lines, and remembers which line each is of until it is answered.
+// A scoreInput reads requests from lines.
 type scoreInput struct {
 	name  string
 	text  *string // the one text, in place of a file
@@ -26,24 +30,22 @@ type scoreInput struct {
 	file  *os.File // to be closed
 	jsonl bool
 
-	done     int         // lines up to here have results already
-	line     int         // the last one read
-	open     []openInput // read and not yet answered, in order
-	answered int
-	broken   int
-	err      error // of reading
+	from   resume.Mark // lines up to here have results already
+	line   int         // the last one read
+	digest hash.Hash   // of the lines up to there, each with a line feed at its end
+	err    error       // of reading; after the last request
 }
 
-// An openInput is a line on its way.
-type openInput struct {
-	line int
-	id   json.RawMessage
-	err  error // why it is no request
+// A scoreLine is the tag of a request: the line that it is of.
+type scoreLine struct {
+	number int
+	id     json.RawMessage
+	digest string // of the input up to here
 }
 
 // input opens the file, stdin, or the one text.
 func (c *scoreCommand) input(a *app) (*scoreInput, error) {
-	in := &scoreInput{name: c.File}
+	in := &scoreInput{name: c.File, digest: sha256.New()}
 	switch {
 	case c.Text != nil && c.File != "":
 		return nil, usagef("--text and a file: want one of them")
@@ -66,10 +68,19 @@ func (c *scoreCommand) input(a *app) (*scoreInput, error) {
 	return in, nil
 }
 
+// beginsObject reports whether the first thing in r is {. It waits for no more than that.
 func beginsObject(r *bufio.Reader) bool {
-	b, _ := r.Peek(512)
-	b = bytes.TrimPrefix(b, []byte(byteOrderMark))
-	return bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("{"))
+	for n := 1; n <= 512; n++ {
+		b, err := r.Peek(n)
+		if err != nil {
+			return false
+		}
+		text := strings.TrimLeft(strings.TrimPrefix(string(b), byteOrderMark), " \t\r\n")
+		if text != "" && !strings.HasPrefix(byteOrderMark, text) {
+			return text[0] == '{'
+		}
+	}
+	return false
 }
 
 func (in *scoreInput) close() {
@@ -78,65 +89,90 @@ func (in *scoreInput) close() {
 	}
 }
 
-// reads reports whether the input is the file of that name.
-func (in *scoreInput) reads(a *app, name string) bool {
-	f := in.file
-	if f == nil && in.r != nil {
-		f = a.stdin
+// path is the file that is read, "-" for stdin, "" for none.
+func (in *scoreInput) path() string {
+	switch {
+	case in.file != nil:
+		return in.name
+	case in.text != nil:
+		return ""
 	}
-	if f == nil {
-		return false
-	}
-	mine, err := f.Stat()
-	other, e := os.Stat(name)
-	return err == nil && e == nil && other.Mode().IsRegular() && os.SameFile(mine, other)
+	return "-"
 }
 
-// requests are the lines that can be read, for eval.Score, which reads ahead. Those that cannot wait in open for their turn.
+// requests are the lines, for eval.Score, which reads ahead.
 func (in *scoreInput) requests(yield func(eval.Request) bool) {
-	if in.text != nil {
-		if in.line = 1; in.done < 1 {
-			in.open = append(in.open, openInput{line: 1})
-			yield(eval.Request{Text: *in.text})
-		}
-		return
-	}
 	for {
-		line, err := in.readLine()
-		if err == io.EOF {
+		r, err := in.next()
+		if err != nil {
+			if in.err = err; err == io.EOF {
+				in.err = in.atEnd()
+			}
 			return
 		}
-		if in.line++; in.line == 1 && in.jsonl {
-			line = bytes.TrimPrefix(line, []byte(byteOrderMark))
-		}
-		if in.line <= in.done {
-			continue
-		}
-		var r eval.Request
-		o := openInput{line: in.line, err: err}
-		switch {
-		case err != nil && err != errLongLine:
-			in.err = fileError(in.name, err)
-			return
-		case err != nil:
-		case !in.jsonl:
-			r.Text = string(line)
-		case len(bytes.TrimSpace(line)) == 0:
-			continue
-		default:
-			r, o.id, o.err = parseRequest(line)
-		}
-		in.open = append(in.open, o)
-		if o.err == nil && !yield(r) {
+		if r.Tag != nil && !yield(r) {
 			return
 		}
 	}
+}
+
+// atEnd errs if the input ends before the lines that have results.
+func (in *scoreInput) atEnd() error {
+	if in.line < in.from.Line {
+		return in.mismatch("%d lines, want the %d that have results", in.line, in.from.Line)
+	}
+	return nil
+}
+
+func (in *scoreInput) mismatch(format string, args ...any) error {
+	return hinted{fmt.Errorf(in.name+": "+format, args...), "--force in place of --resume begins anew"}
+}
+
+// next reads one line. One that has its result already, or needs none, is a request without a tag.
+func (in *scoreInput) next() (r eval.Request, err error) {
+	line, bad := in.readLine()
+	if bad != nil && bad != errLongLine {
+		return r, bad
+	}
+	in.line++
+	in.digest.Write([]byte{'\n'})
+	sum := hex.EncodeToString(in.digest.Sum(nil))
+	if in.line == in.from.Line && sum != in.from.Input {
+		return r, in.mismatch("its first %d lines are not those that have results", in.line)
+	}
+	if in.line <= in.from.Line {
+		return r, nil
+	}
+	if in.line == 1 && in.jsonl {
+		line = bytes.TrimPrefix(line, []byte(byteOrderMark))
+	}
+	tag := &scoreLine{number: in.line, digest: sum}
+	switch {
+	case bad != nil:
+		r.Err = bad
+	case !in.jsonl:
+		r.Text = string(line)
+	case len(bytes.TrimSpace(line)) == 0:
+		return r, nil
+	default:
+		r, tag.id, r.Err = parseRequest(line)
+	}
+	r.Tag = tag
+	return r, nil
 }
 
 var errLongLine = fmt.Errorf("more than %d bytes", longestLine)
 
-// readLine returns the next line without its end, errLongLine for one that is too long, which it reads past, or io.EOF.
+// readLine returns the next line without its end, errLongLine for one that is too long, which it reads
+// past, or io.EOF. It digests what it returns.
 func (in *scoreInput) readLine() (line []byte, err error) {
+	if in.text != nil {
+		if in.line == 1 {
+			return nil, io.EOF
+		}
+		io.WriteString(in.digest, *in.text)
+		return []byte(*in.text), nil
+	}
 	size := 0
 	for {
 		part, err := in.r.ReadSlice('\n')
@@ -146,14 +182,18 @@ func (in *scoreInput) readLine() (line []byte, err error) {
 		switch {
 		case err == bufio.ErrBufferFull:
 			continue
-		case err != nil && (err != io.EOF || size == 0):
-			return nil, err
+		case err == io.EOF && size == 0:
+			return nil, io.EOF
+		case err != nil && err != io.EOF:
+			return nil, fileError(in.name, err)
 		case size > longestLine:
+			fmt.Fprintf(in.digest, "%s %d", line, size)
 			return nil, errLongLine
 		}
 		if n := len(line) - 1; n >= 0 && line[n] == '\n' {
 			line = bytes.TrimSuffix(line[:n], []byte("\r"))
 		}
+		in.digest.Write(line)
 		return line, nil
 	}
 }
@@ -182,38 +222,4 @@ func parseRequest(line []byte) (r eval.Request, id json.RawMessage, err error) {
 		err = errors.New("want text, or context and continuation, or tokens")
 	}
 	return r, o["id"], err
-}
-
-// answer writes the result of the oldest request, and of the broken lines before it.
-func (in *scoreInput) answer(a *app, w *scoreWriter, s eval.Scored, err error) error {
-	if err := in.answerBroken(a, w); err != nil {
-		return err
-	}
-	o := in.open[0]
-	in.open = in.open[1:]
-	in.answered++
-	if err != nil {
-		return in.report(a, w, o, err)
-	}
-	return w.write(o.line, o.id, s)
-}
-
-// answerBroken writes what is to be said of the broken lines that are next.
-func (in *scoreInput) answerBroken(a *app, w *scoreWriter) error {
-	for len(in.open) > 0 && in.open[0].err != nil {
-		o := in.open[0]
-		in.open = in.open[1:]
-		in.answered++
-		if err := in.report(a, w, o, o.err); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// report tells of a line that cannot be scored, on stderr and in the output.
-func (in *scoreInput) report(a *app, w *scoreWriter, o openInput, err error) error {
-	in.broken++
-	a.noteDuring(w.bar, "%s: line %d: %s", in.name, o.line, oneLine(err))
-	return w.fail(o.line, o.id, err)
 }

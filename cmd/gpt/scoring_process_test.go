@@ -5,8 +5,10 @@ package main
 // The scoring commands as the system sees them: Ctrl-C, and lines that are too long to hold.
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -55,44 +57,86 @@ func TestCtrlCPrintsThePartialPerplexity(t *testing.T) {
 	t.Error("nothing was scored in time")
 }
 
-func TestScoreKeepsWhatIsDoneWhenItIsKilled(t *testing.T) {
+func TestScoreContinuesHoweverItEnds(t *testing.T) {
 	dir := t.TempDir()
-	in, out := filepath.Join(dir, "in.txt"), filepath.Join(dir, "out.jsonl")
-	if err := os.WriteFile(in, []byte(strings.Repeat("The cat sat on the mat, and the dog saw it.\n", 3000)), 0o666); err != nil {
+	in, out, want := filepath.Join(dir, "in.txt"), filepath.Join(dir, "out.jsonl"), filepath.Join(dir, "want.jsonl")
+	text := ""
+	for i := range 300 {
+		text += fmt.Sprintf("The cat number %d sat on the mat, and the dog saw it.\n", i)
+	}
+	if err := os.WriteFile(in, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	cmd, _, _ := started(t, "score", in, "-o", out)
-	for range 500 {
-		if info, err := os.Stat(out); err == nil && info.Size() > 10000 {
-			break
+	if b, err := exec.Command("gpt", "score", in, "-o", want).CombinedOutput(); err != nil {
+		t.Fatalf("%s, %v", b, err)
+	}
+	for _, end := range []syscall.Signal{syscall.SIGKILL, syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
+		before := fileSize(out)
+		cmd, _, _ := started(t, "score", in, "-o", out, "--resume", "--batch", "4")
+		for range 500 {
+			if fileSize(out) > before+10000 {
+				break
+			}
+			time.Sleep(2 * time.Millisecond)
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	cmd.Process.Signal(syscall.SIGKILL)
-	cmd.Wait()
-	half, err := os.ReadFile(out)
-	if err != nil || len(half) < 1000 {
-		t.Fatalf("%d bytes, %v", len(half), err)
-	}
-	if err := os.Truncate(out, int64(len(half)-100)); err != nil { // as if the last line were cut
-		t.Fatal(err)
+		cmd.Process.Signal(end)
+		err := cmd.Wait()
+		if s := cmd.ProcessState.Sys().(syscall.WaitStatus); status(err) != 128+int(end) && s.Signal() != syscall.SIGKILL {
+			t.Errorf("after %v: exit status %d", end, status(err))
+		}
 	}
 	if b, err := exec.Command("gpt", "score", in, "-o", out, "--resume").CombinedOutput(); err != nil {
 		t.Fatalf("%s, %v", b, err)
 	}
-	whole, err := os.ReadFile(out)
+	got, err := os.ReadFile(out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.Split(strings.TrimSpace(string(whole)), "\n")
-	if len(lines) != 3000 {
-		t.Fatalf("%d lines, want 3000", len(lines))
+	if whole, err := os.ReadFile(want); err != nil || !bytes.Equal(got, whole) {
+		t.Errorf("%d bytes that are not the %d of a run without an interruption", len(got), len(whole))
 	}
-	for i, line := range lines {
-		var r struct{ Line int }
-		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Line != i+1 {
-			t.Fatalf("line %d: %q, %v", i+1, line, err)
-		}
+}
+
+// fileSize is 0 for a file that is not there.
+func fileSize(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+func TestScoreAnswersALineBeforeTheNextOneComes(t *testing.T) {
+	for name, lines := range map[string][]string{
+		"lines": {"The cat\n", "The dog\n"}, "jsonl": {"{\"text\":\"The cat\"}\n", "{\"text\":\"The dog\"}\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, w := io.Pipe()
+			cmd := exec.Command("gpt", "score")
+			cmd.Stdin = r
+			stdout, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			watchdog := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+			defer watchdog.Stop()
+			answers := bufio.NewReader(stdout)
+			for i, line := range lines {
+				if _, err := io.WriteString(w, line); err != nil {
+					t.Fatal(err)
+				}
+				if got, err := answers.ReadString('\n'); err != nil || !strings.HasPrefix(got, fmt.Sprintf(`{"line":%d,`, i+1)) {
+					t.Fatalf("%q, %v, want the answer to line %d", got, err, i+1)
+				}
+			}
+			w.Close()
+			if err := cmd.Wait(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

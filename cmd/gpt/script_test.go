@@ -84,6 +84,8 @@ func makeCheckpoint(ts *testscript.TestScript, neg bool, args []string) {
 		switch key {
 		case "vocab":
 			o.Vocab = n
+		case "seed":
+			o.Seed = uint64(n)
 		case "positions":
 			o.Positions = n
 		case "shards":

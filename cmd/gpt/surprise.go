@@ -54,10 +54,7 @@ func (c *surpriseCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	picture := surprise.Picture{Model: a.modelName(), By: surprise.Scale(c.By), Text: func(id int) string {
-		text, _ := t.Text(id) // a row beyond the vocabulary has no text
-		return text
-	}}
+	picture := surprise.Picture{Model: a.modelName(), By: surprise.Scale(c.By)}
 	picture.Score, err = c.score(a, eval.Request{Tokens: p.ids}, t)
 	if err != nil {
 		return err

@@ -163,10 +163,17 @@ func (f *File) Start() error {
 
 func (f *File) startJournal() error {
 	err := f.marks.Open()
-	if err == nil && !f.resumed {
-		if err = f.append(header{f.options.Program, f.options.Settings}); err != nil {
-			f.dropJournal()
-		}
+	switch {
+	case err != nil:
+		return err
+	case !f.resumed:
+		err = f.append(header{f.options.Program, f.options.Settings})
+	case f.last.Ended: // more will follow now
+		f.now.Ended = false
+		err = f.append(f.now)
+	}
+	if err != nil {
+		f.dropJournal()
 	}
 	return err
 }

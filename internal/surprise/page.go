@@ -122,7 +122,7 @@ func (p Picture) token(t *eval.Token, piece int) pageToken {
 	}
 	j.P, j.Bits, j.Entropy = sixDigits(kernels.Exp64(t.LogProb)), sixDigits(bits(t.LogProb)), sixDigits(bits(-t.Entropy))
 	for _, a := range t.Top {
-		j.Top = append(j.Top, pageAlternative{quoted(p.Text(a.ID)), a.ID, sixDigits(kernels.Exp64(a.LogProb))})
+		j.Top = append(j.Top, pageAlternative{quoted(a.Text), a.ID, sixDigits(kernels.Exp64(a.LogProb))})
 	}
 	return j
 }

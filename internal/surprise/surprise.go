@@ -16,7 +16,6 @@ type Picture struct {
 	Model string // its name, for the heading
 	Score eval.Scored
 	By    Scale
-	Text  func(id int) string // the text of an alternative
 }
 
 // A Scale is what colours stand for.

@@ -39,13 +39,7 @@ func picture(t testing.TB, text string, by surprise.Scale) surprise.Picture {
 	}
 	defer m.Close()
 	tok := tokenizer.GPT2()
-	p := surprise.Picture{Model: "the demo", By: by, Text: func(id int) string {
-		b, err := tok.Text(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(b)
-	}}
+	p := surprise.Picture{Model: "the demo", By: by}
 	one := func(yield func(eval.Request) bool) { yield(eval.Request{Text: text}) }
 	for s, err := range eval.Score(context.Background(), m, tok, one, eval.ScoreOptions{Top: 5}) {
 		if err != nil {

@@ -1,0 +1,86 @@
+package checkpoint
+
+// What tells one checkpoint from another.
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"picogpt/internal/folder"
+	"picogpt/weights"
+)
+
+// Digest returns 32 hexadecimal digits that another config or another tensor would change, whatever the
+// files and their names. All tensors are read: so that this costs little more than the reading, it is the
+// SHA-256 of the CRC-32 of their pieces, which tells files apart that nobody made to look alike.
+func (c *Checkpoint) Digest() (string, error) {
+	h := sha256.New()
+	config, err := json.Marshal(c.Config)
+	if err != nil {
+		return "", err
+	}
+	h.Write(config)
+	tensors := slices.Clone(c.Tensors.All())
+	slices.SortFunc(tensors, func(a, b weights.Tensor) int { return strings.Compare(a.Name, b.Name) })
+	var pieces [][]byte
+	for _, t := range tensors {
+		fmt.Fprintf(h, "%q %s %v\n", t.Name, t.DType, t.Shape)
+		pieces = slices.AppendSeq(pieces, slices.Chunk(t.Data, 1<<18))
+	}
+	binary.Write(h, binary.LittleEndian, checksums(pieces))
+	return hex.EncodeToString(h.Sum(nil)[:16]), nil
+}
+
+// checksums returns the CRC-32 (Castagnoli) of each piece: another one wherever one value is another.
+func checksums(pieces [][]byte) []uint32 {
+	table := crc32.MakeTable(crc32.Castagnoli)
+	sums := make([]uint32, len(pieces))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; int(i) < len(pieces); i = next.Add(1) - 1 {
+				sums[i] = crc32.Checksum(pieces[i], table)
+			}
+		})
+	}
+	workers.Wait()
+	return sums
+}
+
+// tokenizerFiles are all files that a tokenizer may be read from.
+var tokenizerFiles = [...]string{
+	"tokenizer.json", "vocab.json", "merges.txt", "added_tokens.json", "tokenizer_config.json",
+}
+
+// TokenizerDigest returns 32 hexadecimal digits that another tokenizer file would change, "none" where
+// there are none.
+func (c *Checkpoint) TokenizerDigest() (string, error) {
+	h, found := sha256.New(), false
+	for _, name := range tokenizerFiles {
+		b, err := folder.Read(c.files, name, 64<<20)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
+			return "", fmt.Errorf("%s: %w", folder.Path(c.files, name), err)
+		}
+		found = true
+		fmt.Fprintf(h, "%q %d\n", name, len(b))
+		h.Write(b)
+	}
+	if !found {
+		return "none", nil
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16]), nil
+}

@@ -1,0 +1,139 @@
+package main
+
+// Records, one a line, on stdout or in a file that a later run can continue.
+
+import (
+	"errors"
+	"os"
+
+	"picogpt/internal/outfile"
+	"picogpt/internal/resume"
+	"picogpt/model"
+)
+
+// A recordsTarget is where a command writes its records.
+type recordsTarget struct {
+	Out    *string `short:"o" placeholder:"FILE" help:"write there, not to stdout; FILE.resume beside it remembers how far it is"`
+	Resume bool    `help:"continue the FILE of --out where an earlier run was stopped"`
+	Force  bool    `help:"write over the FILE of --out, if it is there"`
+}
+
+// check refuses what cannot be written, before anything is loaded. input is the file that is read, "-"
+// for stdin, "" for none.
+func (t *recordsTarget) check(a *app, input string) error {
+	if t.Out != nil && *t.Out == "-" {
+		t.Out = nil
+	}
+	switch {
+	case t.Out == nil && t.Resume:
+		return usagef("--resume: want --out FILE, the file to continue")
+	case t.Resume && t.Force:
+		return usagef("--resume and --force: want one of them, to continue the file or to write over it")
+	case t.Out == nil:
+		return stdoutIsNot(a.writing(false, input).Inputs)
+	}
+	o := a.writing(t.Force || t.Resume, input) // what is continued stays
+	return t.hinted(outfile.Check(*t.Out, o))
+}
+
+// stdoutIsNot refuses stdout where it is a file that is read.
+func stdoutIsNot(inputs []os.FileInfo) error {
+	out, err := os.Stdout.Stat()
+	if err != nil || !out.Mode().IsRegular() {
+		return nil
+	}
+	for _, in := range inputs {
+		if os.SameFile(in, out) {
+			return usagef("stdout: that is the input")
+		}
+	}
+	return nil
+}
+
+// open opens the file for the program that is named and its options, or stdout. Nothing is written yet.
+func (t *recordsTarget) open(
+	a *app, m *model.Model, input, program string, options ...resume.Setting,
+) (*records, error) {
+	if t.Out == nil {
+		return &records{stdout: a.stdout}, nil
+	}
+	o := resume.Options{Options: a.writing(t.Force, input), Resume: t.Resume, Program: program}
+	if !outfile.IsStream(*t.Out) {
+		checkpoint, err := a.checkpointSettings(m)
+		if err != nil {
+			return nil, err
+		}
+		o.Settings = append(checkpoint, options...)
+	}
+	f, err := resume.Open(*t.Out, o)
+	if err != nil {
+		return nil, t.hinted(err)
+	}
+	if t.Resume {
+		a.logf("%s: continuing after line %d", *t.Out, f.Last().Line)
+	}
+	return &records{file: f}, nil
+}
+
+// checkpointSettings are what records depend on in the checkpoint.
+func (a *app) checkpointSettings(m *model.Model) ([]resume.Setting, error) {
+	defer a.showProgress(func() string { return "reading " + a.modelName() })()
+	c, err := a.open()
+	if err != nil {
+		return nil, err
+	}
+	weights, err := c.Digest()
+	if err != nil {
+		return nil, err
+	}
+	tokenizer, err := c.TokenizerDigest()
+	return []resume.Setting{
+		{Name: "model", Value: weights}, {Name: "--dtype", Value: m.Format()}, {Name: "tokenizer", Value: tokenizer},
+	}, err
+}
+
+// hinted adds what can be done about a file that is there.
+func (t *recordsTarget) hinted(err error) error {
+	var mismatch *resume.MismatchError
+	switch {
+	case errors.As(err, &mismatch):
+		return hinted{err, "--force in place of --resume begins anew"}
+	case errors.Is(err, outfile.ErrExists):
+		return hinted{err, "--resume continues it, --force writes over it"}
+	}
+	return outputError("--out", err)
+}
+
+// records are written one by one, each at once.
+type records struct {
+	stdout *output
+	file   *resume.File // in place of stdout, if not nil
+}
+
+// last is the mark that is continued from.
+func (r *records) last() resume.Mark {
+	if r.file == nil {
+		return resume.Mark{}
+	}
+	return r.file.Last()
+}
+
+// write writes one record, a line with its end.
+func (r *records) write(record []byte, m resume.Mark) error {
+	if r.file == nil {
+		_, err := r.stdout.Write(record)
+		return err
+	}
+	return r.file.Write(record, m)
+}
+
+// close closes the file. Where all went well it is there, even without a record.
+func (r *records) close(err error) error {
+	if r.file == nil {
+		return err
+	}
+	if err == nil {
+		err = r.file.Start()
+	}
+	return joinErrors(err, r.file.Close())
+}

@@ -1,0 +1,102 @@
+package eval
+
+// A digest of many records that does not depend on their order.
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// A Digest tells whether two runs scored the same texts alike, to the last bit: in whatever order, in
+// however many parts, by whatever program. It is the sum, mod 2²⁵⁶, of the SHA-256 of each record, both
+// as numbers whose first byte is the most significant; the zero Digest is that of no records. In JSON it
+// is 64 hexadecimal digits.
+//
+// The SHA-256 of a record is that of these bytes. Integers have 64 bits, the least significant byte first.
+//
+//	id        the byte 0 where there is none, or null
+//	          the byte 1, the length of the UTF-8, the UTF-8: for a string, with its escapes resolved
+//	          the byte 2, the length of the JSON, the JSON: for any other value, as it stands but
+//	          without white space between its parts
+//	tokens    how many, and each id
+//	logprobs  how many, and the bits of each as a float64; 0x7ff8000000000000 for null, which the first
+//	          token of a text has
+//
+// Line and place do not count, and neither do records of texts that could not be scored.
+type Digest [sha256.Size]byte
+
+// Add adds a record, as Score gives it or as it is read from gpt score's output. It errs if the id is no JSON.
+func (d *Digest) Add(r *Record) error {
+	b, err := appendID(nil, r.ID)
+	if err != nil {
+		return err
+	}
+	number := binary.LittleEndian.AppendUint64
+	b = number(b, uint64(len(r.Tokens)))
+	for _, id := range r.Tokens {
+		b = number(b, uint64(id))
+	}
+	b = number(b, uint64(len(r.LogProbs)))
+	for _, x := range r.LogProbs {
+		if x == nil {
+			b = number(b, 0x7ff8000000000000)
+		} else {
+			b = number(b, math.Float64bits(*x))
+		}
+	}
+	d.Merge(sha256.Sum256(b))
+	return nil
+}
+
+// Merge adds the records of another digest.
+func (d *Digest) Merge(other Digest) {
+	var carry uint64
+	for i := len(d) - 8; i >= 0; i -= 8 {
+		var sum uint64
+		sum, carry = bits.Add64(binary.BigEndian.Uint64(d[i:]), binary.BigEndian.Uint64(other[i:]), carry)
+		binary.BigEndian.PutUint64(d[i:], sum)
+	}
+}
+
+func (d Digest) String() string { return hex.EncodeToString(d[:]) }
+
+// MarshalText writes hexadecimal digits.
+func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads them.
+func (d *Digest) UnmarshalText(text []byte) error {
+	b, err := hex.DecodeString(string(text))
+	if err != nil || len(b) != len(d) {
+		return fmt.Errorf("digest: %.80q, want %d hexadecimal digits", text, 2*len(d))
+	}
+	copy(d[:], b)
+	return nil
+}
+
+// appendID appends an id in canonical form.
+func appendID(b []byte, id json.RawMessage) ([]byte, error) {
+	id = bytes.TrimSpace(id)
+	if len(id) == 0 || string(id) == "null" {
+		return append(b, 0), nil
+	}
+	if id[0] == '"' {
+		var s string
+		if err := json.Unmarshal(id, &s); err != nil {
+			return nil, fmt.Errorf("id: %w", err)
+		}
+		b = binary.LittleEndian.AppendUint64(append(b, 1), uint64(len(s)))
+		return append(b, s...), nil
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, id); err != nil {
+		return nil, fmt.Errorf("id: %w", err)
+	}
+	b = binary.LittleEndian.AppendUint64(append(b, 2), uint64(compact.Len()))
+	return append(b, compact.Bytes()...), nil
+}

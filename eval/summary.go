@@ -1,0 +1,68 @@
+package eval
+
+// What the records of many texts come to.
+
+import (
+	"encoding/json"
+	"math"
+
+	"picogpt/kernels"
+)
+
+// A Summary is what the records of many texts come to.
+type Summary struct {
+	Lines  int     // texts, scored and in error together
+	Errors int     // those that could not be scored
+	Tokens int     // that have a log-probability
+	Sum    float64 // of the log-probabilities, in nats
+	Digest Digest
+}
+
+// summaryJSON is a Summary as JSON.
+type summaryJSON struct {
+	Lines      int      `json:"lines"`
+	Errors     int      `json:"errors"`
+	Tokens     int      `json:"tokens"`
+	Sum        float64  `json:"sum_logprob"`
+	Perplexity *float64 `json:"perplexity"`
+	Digest     Digest   `json:"digest"`
+}
+
+// MarshalJSON writes one object, the perplexity in it.
+func (s Summary) MarshalJSON() ([]byte, error) {
+	return json.Marshal(summaryJSON{s.Lines, s.Errors, s.Tokens, s.Sum, finite(s.Perplexity()), s.Digest})
+}
+
+// UnmarshalJSON reads it.
+func (s *Summary) UnmarshalJSON(b []byte) error {
+	var j summaryJSON
+	err := json.Unmarshal(b, &j)
+	*s = Summary{j.Lines, j.Errors, j.Tokens, j.Sum, j.Digest}
+	return err
+}
+
+// Add adds a text that was scored, Err one that was not. Sums are in the order of the calls.
+func (s *Summary) Add(r *Record) error {
+	s.Lines++
+	for _, x := range r.LogProbs {
+		if x != nil {
+			s.Tokens++
+		}
+	}
+	s.Sum += r.Sum
+	return s.Digest.Add(r)
+}
+
+// Err adds a text that could not be scored.
+func (s *Summary) Err() {
+	s.Lines++
+	s.Errors++
+}
+
+// Perplexity is exp(−Sum/Tokens), NaN where nothing is scored.
+func (s *Summary) Perplexity() float64 {
+	if s.Tokens == 0 {
+		return math.NaN()
+	}
+	return kernels.Exp64(-s.Sum / float64(s.Tokens))
+}
