@@ -13,14 +13,14 @@ import (
 type Cache struct {
 	batch, heads, dk, dv int
 	tokens               int
-	sequences            []Span // one for each of the batch
+	sequences            []kernels.Span // one for each of the batch
 }
 
 // NewCache makes an empty cache for batch sequences with so many heads of keys key_dim wide and values value_dim wide.
 func NewCache(batch, heads, keyDim, valueDim int) *Cache {
-	c := &Cache{batch, heads, keyDim, valueDim, 0, make([]Span, batch)}
+	c := &Cache{batch, heads, keyDim, valueDim, 0, make([]kernels.Span, batch)}
 	for b := range c.sequences {
-		c.sequences[b] = Span{Heads: heads, KeyDim: keyDim, ValueDim: valueDim}
+		c.sequences[b] = kernels.Span{Heads: heads, KeyDim: keyDim, ValueDim: valueDim}
 	}
 	return c
 }
@@ -42,7 +42,7 @@ func (c *Cache) Append(team *kernels.Team, dst, q, k, v []float32, tokens int, s
 		scale = float32(1 / math.Sqrt(float64(c.dk)))
 	}
 	c.prepare(byHead(dst, c.heads, tokens, c.dv), byHead(q, c.heads, tokens, c.dk), byHead(k, c.heads, tokens, c.dk), byHead(v, c.heads, tokens, c.dv), tokens)
-	team.Run(func(w *kernels.Worker) { Attend(w, c.sequences, 0, 0, scale) })
+	team.Run(func(w *kernels.Worker) { kernels.CausalAttention(w, c.sequences, 0, scale) })
 	c.forget()
 }
 
@@ -63,7 +63,7 @@ func (c *Cache) prepare(out, q, k, v view, tokens int) {
 // forget lets go of the caller's memory.
 func (c *Cache) forget() {
 	for b := range c.sequences {
-		s := &c.sequences[b]
-		s.Query, s.Key, s.Value, s.Out = Rows{}, Rows{}, Rows{}, Rows{}
+		s, none := &c.sequences[b], kernels.HeadRows{}
+		s.Query, s.Key, s.Value, s.Out = none, none, none, none
 	}
 }

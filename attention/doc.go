@@ -7,7 +7,9 @@
 //	[NewReduced]
 //	[Cache]                                keys and values so far: causal attention token by token
 //	[Linear], [LinearState]                φ(q)·(φ(k)ᵀ·v), whose cost grows with the tokens and not with their square
-//	[Attend]                               what all softmax attention comes down to, inside a team: the model calls it too
+//
+// The decoder has no part of this package: its attention over a cache is kernels.CausalAttention, which
+// [Cache] uses too.
 //
 // # Conventions
 //

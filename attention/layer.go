@@ -78,7 +78,7 @@ func (l *Layer) Next(team *kernels.Team, dst, x []float32, batch, tokens int, c 
 	c.prepare(byRow(l.context(s, dst), l.heads, tokens, l.dv), s.qHeads, s.kHeads, s.vHeads, tokens)
 	team.Run(func(w *kernels.Worker) {
 		l.project(w, s, x, x, x, batch*tokens, batch*tokens)
-		Attend(w, c.sequences, 0, 0, l.scale)
+		kernels.CausalAttention(w, c.sequences, 0, l.scale)
 		l.unify(w, dst, s, batch*tokens)
 	})
 	c.forget()

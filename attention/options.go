@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"picogpt/kernels"
 )
 
 // Sizes are the sizes of one call of scaled dot-product attention.
@@ -125,7 +127,9 @@ func (v *view) at(batch, head, row int) []float32 {
 }
 
 // sequence is the part of one of the batch.
-func (v *view) sequence(batch int) Rows { return Rows{v.at(batch, 0, 0), v.row, v.head} }
+func (v *view) sequence(batch int) kernels.HeadRows {
+	return kernels.HeadRows{Data: v.at(batch, 0, 0), Row: v.row, Head: v.head}
+}
 
 // grow returns n floats of memory that is kept in *b from call to call. What they hold is left from before.
 func grow(b *[]float32, n int) []float32 {

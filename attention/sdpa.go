@@ -47,12 +47,12 @@ type headBlocks struct{ keys, values [][]float32 } // a block is as kernels.Stor
 func (c *call) prepare(team *kernels.Team, s Sizes, o Options, p *packing) {
 	o.check(s)
 	c.Sizes, c.Options, c.packing = s, o, p
-	c.tile = tileRows(s.KeyDim + s.ValueDim)
+	c.tile = kernels.QueryTile(s.KeyDim+s.ValueDim, s.Queries, 1, 0)
 	const small = 1 << 18 // floats: 1 MiB of keys and values
 	tiles, size := (s.Queries+c.tile-1)/c.tile, s.Keys*(s.KeyDim+s.ValueDim)
 	c.together = tiles > 1 && (size > small || s.Batch*s.Heads < 4*team.Size()) || o.MeanWeights != nil
 	if c.together {
-		c.tile = spread(c.tile, s.Queries, 1, team.Size())
+		c.tile = kernels.QueryTile(s.KeyDim+s.ValueDim, s.Queries, 1, team.Size())
 	}
 	n := team.Size()
 	if c.together {
@@ -80,23 +80,6 @@ func (p *packing) reserve(n int, s Sizes) {
 			h.keys, h.values, m = append(h.keys, m[:k]), append(h.values, m[k:k+v]), m[k+v:]
 		}
 	}
-}
-
-// tileRows is the number of queries that pass over a block of keys together. The wider the head, the more must share a block
-// that does not stay in cache; dims is the width of a key and a value.
-func tileRows(dims int) int {
-	if dims >= 512 {
-		return 192
-	}
-	return 96
-}
-
-// spread makes tiles of rows smaller until there are enough for the workers, as far as that helps.
-func spread(tile, rows, heads, workers int) int {
-	for tile > 24 && heads*((rows+tile-1)/tile) < 4*workers {
-		tile /= 2
-	}
-	return tile
 }
 
 // run is what every worker does. It ends with a barrier.
@@ -173,7 +156,7 @@ func (c *call) attend(w *kernels.Worker, b *headBlocks, batch, head, row int) {
 	} else if c.MeanWeights != nil {
 		a.Weights, a.LDW = grow(&c.mean[w.ID()], c.tile*c.Keys), c.Keys
 	}
-	w.Attend(&a)
+	w.AttendTile(&a)
 	if c.MeanWeights != nil { // the heads come one after the other: see run
 		n := a.Rows * c.Keys
 		mean := c.MeanWeights[(batch*c.Queries+row)*c.Keys:][:n]

@@ -27,12 +27,13 @@ type Attention struct {
 	LDO  int
 	Rows int
 
-	K, V       [][]float32 // for each block, from KOff and VOff on: as StoreKV lays them out
-	KOff, VOff int
-	LDV        int // if not 0, the values of a block are rows LDV apart instead
-	DK, DV     int
-	Keys       int
-	See, Step  int
+	K, V             [][]float32 // for each block, as StoreKV lays them out
+	KBefore, VBefore int         // how many numbers of each key's position a block holds before this head's
+	Room             int         // keys that the last block has room for; 0 for all of Block
+	LDV              int         // if not 0, the values of a block are rows LDV apart instead
+	DK, DV           int
+	Keys             int
+	See, Step        int
 
 	Scale float32
 	Mask  []float32 // [Rows, Keys], added to the scores, rows LDM apart; nil for none
@@ -69,8 +70,8 @@ func stride(n int) int {
 	return n
 }
 
-// Attend computes one tile. It is one task: no other worker takes part, and there is no barrier.
-func (w *Worker) Attend(a *Attention) {
+// AttendTile computes one tile. It is one task: no other worker takes part, and there is no barrier.
+func (w *Worker) AttendTile(a *Attention) {
 	t := w.attendTile(a)
 	for b := 0; b*Block < a.visible(a.Rows-1); b++ {
 		t.score(b)
@@ -136,8 +137,10 @@ func (t *attendTile) sees(i int) bool {
 func (t *attendTile) score(b int) {
 	n := min(Block, t.visible(t.Rows-1)-b*Block)
 	n = (n + tileCols - 1) / tileCols * tileCols // whole panels: what a key beyond the last gives is not looked at
+	room := blockRoom(b, len(t.K), t.Room)
+	keys := Panels{Data: t.K[b][t.KBefore*room:], K: t.DK, Cols: min(n, room)}
 	clear(t.scores)
-	t.v.multiply(t.scores, Block, t.q, t.ldq, t.Rows, &Panels{Data: t.K[b][t.KOff:], K: t.DK, Cols: n}, 0, t.DK)
+	t.v.multiply(t.scores, Block, t.q, t.ldq, t.Rows, &keys, 0, t.DK)
 }
 
 // softmax replaces the scores that each row sees in block b by exp(score − running maximum), and brings the row's running sum
@@ -223,11 +226,12 @@ func (t *attendTile) values(b int) {
 		seeing++
 	}
 	first, last := t.visible(seeing)-b*Block, t.visible(t.Rows-1)-b*Block
+	room := blockRoom(b, len(t.V), t.Room)
 	for j := 0; j < t.DV; j += outCols {
 		cols := min(outCols, t.DV-j)
-		values := Panels{Data: t.V[b][t.VOff:], K: Block, Cols: cols, LD: t.LDV}
+		values := Panels{Data: t.V[b][t.VBefore*room:], K: room, Cols: cols, LD: t.LDV}
 		if t.LDV == 0 {
-			values.Data = values.Data[j*Block:]
+			values.Data = values.Data[j*room:]
 		} else {
 			values.Data = values.Data[j:]
 		}
@@ -285,10 +289,47 @@ func (t *attendTile) weights() {
 	}
 }
 
-// StoreKV writes one key [DK] and value [DV] as key number j of a block. A block of keys is the Panels [DK, Block] and a block
-// of values the Panels [Block, DV], packed: they take DK·Block and DV·Block floats.
-func StoreKV(kBlock, vBlock []float32, j int, key, value []float32) {
-	k, v := Panels{Data: kBlock, K: len(key), Cols: Block}, Panels{Data: vBlock, K: Block, Cols: len(value)}
+// StoreKV writes one key [DK] and value [DV] as key number j of a block that has room for so many, a
+// multiple of 8. A block of keys is the Panels [DK, room] and a block of values the Panels [room, DV],
+// packed: they take DK·room and DV·room floats.
+func StoreKV(kBlock, vBlock []float32, room, j int, key, value []float32) {
+	k, v := keyPanels(kBlock, len(key), room), valuePanels(vBlock, len(value), room)
 	k.PackColumns(j, key, len(key), 1)
 	v.PackRows(j, value, len(value), 1)
+}
+
+func keyPanels(block []float32, dim, room int) Panels {
+	return Panels{Data: block, K: dim, Cols: room}
+}
+
+func valuePanels(block []float32, dim, room int) Panels {
+	return Panels{Data: block, K: room, Cols: dim}
+}
+
+// MoveKV copies the keys and values of some heads from a block to one that has more room, or as much.
+func MoveKV(kTo, vTo []float32, roomTo int, kFrom, vFrom []float32, room, heads, dk, dv int) {
+	if room == roomTo {
+		copy(kTo[:heads*dk*room], kFrom)
+		copy(vTo[:heads*dv*room], vFrom)
+		return
+	}
+	for h := range heads {
+		keys := keyPanels(kFrom[h*dk*room:], dk, room)
+		to := keyPanels(kTo[h*dk*roomTo:], dk, roomTo)
+		movePanels(&to, &keys, room, dk)
+		values := valuePanels(vFrom[h*dv*room:], dv, room)
+		to = valuePanels(vTo[h*dv*roomTo:], dv, roomTo)
+		movePanels(&to, &values, dv, room)
+	}
+}
+
+// movePanels copies the first columns and rows of packed panels.
+func movePanels(to, from *Panels, cols, rows int) {
+	for j := 0; j < cols; j += tileCols {
+		src, lds, n := from.panel(j, 0)
+		dst, ldd, _ := to.panel(j, 0)
+		for k := range rows {
+			copy(dst[k*ldd:k*ldd+n], src[k*lds:])
+		}
+	}
 }

@@ -12,12 +12,19 @@ type head struct {
 	queries, keys, dk, dv int
 	q, k, v, mask         []float32
 	kBlocks, vBlocks      [][]float32
+	room                  int // of the last block
 }
 
+// newHead makes a head whose last block has as little room as its keys need.
 func newHead(rng *rand.Rand, queries, keys, dk, dv int) *head {
 	h := &head{queries: queries, keys: keys, dk: dk, dv: dv}
 	h.q, h.k, h.v, h.mask = randoms(rng, queries*dk), randoms(rng, keys*dk), randoms(rng, keys*dv), randoms(rng, queries*keys)
+	h.room = 8
+	for h.room < (keys-1)%Block+1 {
+		h.room *= 2
+	}
 	for j := range keys {
+		room := blockRoom(j/Block, (keys+Block-1)/Block, h.room)
 		if j%Block == 0 {
 			garbage := func(n int) []float32 { // past the last key there may be anything
 				b := make([]float32, n)
@@ -26,17 +33,24 @@ func newHead(rng *rand.Rand, queries, keys, dk, dv int) *head {
 				}
 				return b
 			}
-			h.kBlocks, h.vBlocks = append(h.kBlocks, garbage(3+Block*dk)), append(h.vBlocks, garbage(5+Block*dv))
+			h.kBlocks, h.vBlocks = append(h.kBlocks, garbage(room*(3+dk))), append(h.vBlocks, garbage(room*(5+dv)))
 		}
-		StoreKV(h.kBlocks[j/Block][3:], h.vBlocks[j/Block][5:], j%Block, h.k[j*dk:(j+1)*dk], h.v[j*dv:(j+1)*dv])
+		h.store(j, h.k[j*dk:(j+1)*dk], h.v[j*dv:(j+1)*dv])
 	}
 	return h
 }
 
+// store writes key and value j to their block, behind what other heads might have there.
+func (h *head) store(j int, key, value []float32) {
+	b := j / Block
+	room := blockRoom(b, (h.keys+Block-1)/Block, h.room)
+	StoreKV(h.kBlocks[b][3*room:], h.vBlocks[b][5*room:], room, j%Block, key, value)
+}
+
 // attention describes rows from … to of the head: causal or full, with or without the mask.
 func (h *head) attention(out []float32, from, to int, causal, masked bool) *Attention {
-	a := &Attention{Q: h.q[from*h.dk:], LDQ: h.dk, Out: out[from*h.dv:], LDO: h.dv, Rows: to - from, K: h.kBlocks, V: h.vBlocks, KOff: 3, VOff: 5,
-		DK: h.dk, DV: h.dv, Keys: h.keys, See: h.keys, Scale: float32(1 / math.Sqrt(float64(h.dk)))}
+	a := &Attention{Q: h.q[from*h.dk:], LDQ: h.dk, Out: out[from*h.dv:], LDO: h.dv, Rows: to - from, K: h.kBlocks, V: h.vBlocks, KBefore: 3, VBefore: 5,
+		Room: h.room, DK: h.dk, DV: h.dv, Keys: h.keys, See: h.keys, Scale: float32(1 / math.Sqrt(float64(h.dk)))}
 	if causal {
 		a.See, a.Step = h.keys-h.queries+from+1, 1
 	}
@@ -83,7 +97,7 @@ func attendTiles(t testing.TB, h *head, variant string, tile int, causal, masked
 	newTeam(t, 2, variant).Run(func(w *Worker) {
 		tiles := (h.queries + tile - 1) / tile
 		for n := w.Next(); n < tiles; n = w.Next() {
-			w.Attend(h.attention(out, n*tile, min((n+1)*tile, h.queries), causal, masked))
+			w.AttendTile(h.attention(out, n*tile, min((n+1)*tile, h.queries), causal, masked))
 		}
 		w.Sync()
 	})
@@ -132,8 +146,8 @@ func TestAttendUnseenKeysDoNotCount(t *testing.T) {
 	newTeam(t, 1, "").Run(func(w *Worker) {
 		a := h.attention(full, 0, 1, false, false)
 		a.Keys, a.See = seen, seen
-		w.Attend(a)
-		w.Attend(h.attention(masked, 0, 1, false, true))
+		w.AttendTile(a)
+		w.AttendTile(h.attention(masked, 0, 1, false, true))
 	})
 	sameSlices(t, "masked", masked, full)
 }
@@ -149,15 +163,38 @@ func TestAttendOfNothingIsZero(t *testing.T) {
 		for i := range out {
 			out[i] = 7
 		}
-		w.Attend(h.attention(out, 0, 3, false, true))
+		w.AttendTile(h.attention(out, 0, 3, false, true))
 		sameSlices(t, "all masked", out, make([]float32, len(out)))
 		for i := range out {
 			out[i] = 7
 		}
 		a := h.attention(out, 0, 3, false, false)
 		a.See, a.Step = -1, 1 // rows 0 and 1 see nothing, row 2 one key
-		w.Attend(a)
+		w.AttendTile(a)
 	})
 	sameSlices(t, "no keys", out[:16], make([]float32, 16))
 	sameSlices(t, "one key", out[16:], h.v[:8])
+}
+
+func TestABlockWithLessRoomGivesTheSameBits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(29, 30))
+	for _, keys := range []int{1, 7, 8, 9, 16, 64, 70, 80, 97} {
+		for _, variant := range Variants() {
+			h := newHead(rng, min(keys, 3), keys, 20, 36)
+			want := attendTiles(t, h, variant, 2, true, false)
+			for room := h.room; room <= Block; room *= 2 {
+				h.move(room)
+				what := fmt.Sprintf("%s, %d keys, room for %d", variant, keys, room)
+				sameSlices(t, what, attendTiles(t, h, variant, 2, true, false), want)
+			}
+		}
+	}
+}
+
+// move gives the last block room for so many keys.
+func (h *head) move(room int) {
+	last := len(h.kBlocks) - 1
+	k, v := make([]float32, room*(3+h.dk)), make([]float32, room*(5+h.dv))
+	MoveKV(k[3*room:], v[5*room:], room, h.kBlocks[last][3*h.room:], h.vBlocks[last][5*h.room:], h.room, 1, h.dk, h.dv)
+	h.kBlocks[last], h.vBlocks[last], h.room = k, v, room
 }

@@ -57,7 +57,7 @@ func newSpoiled(seed uint64) *spoiled {
 		}
 	}
 	for j := range s.keys {
-		s.store(j, s.k[j*s.dk:(j+1)*s.dk])
+		s.store(j, s.k[j*s.dk:(j+1)*s.dk], s.v[j*s.dv:(j+1)*s.dv])
 	}
 	s.keep = make([]bool, len(s.mask))
 	hide, hard := odds(), odds()
@@ -68,11 +68,6 @@ func newSpoiled(seed uint64) *spoiled {
 		}
 	}
 	return s
-}
-
-// store puts key j and its value where attention finds them.
-func (h *head) store(j int, key []float32) {
-	StoreKV(h.kBlocks[j/Block][3:], h.vBlocks[j/Block][5:], j%Block, key, h.v[j*h.dv:(j+1)*h.dv])
 }
 
 func (s *spoiled) attention(out []float32, from, to int) *Attention {
@@ -141,7 +136,7 @@ func TestAttendKeepsWhatIsNotFinite(t *testing.T) {
 				out := make([]float32, s.queries*s.dv)
 				newTeam(t, 1, variant).Run(func(w *Worker) {
 					for from := 0; from < s.queries; from += tile {
-						w.Attend(s.attention(out, from, min(from+tile, s.queries)))
+						w.AttendTile(s.attention(out, from, min(from+tile, s.queries)))
 					}
 				})
 				for i := range s.queries {
@@ -202,14 +197,14 @@ func TestScoresThatOverflow(t *testing.T) {
 					key[d] = -1e37
 				}
 			}
-			h.store(j, key)
+			h.store(j, key, h.v[j*dim:(j+1)*dim])
 		}
 		out, weights := make([]float32, dim), make([]float32, keys)
 		newTeam(t, 1, variant).Run(func(w *Worker) {
 			a := h.attention(out, 0, 1, false, false)
 			a.Weights, a.LDW = weights, keys
 			as(a)
-			w.Attend(a)
+			w.AttendTile(a)
 		})
 		return out, weights
 	}

@@ -18,7 +18,7 @@
 //	Linear, Q8 and Q4 weights          exact int32 sums over blocks of 32; a chain of fma(float32(sum), scale, acc) over
 //	                                   the blocks, from +0; then fma(acc, scale of the row, bias)
 //	LayerNorm                          lanes for the mean, lanes for the squared deviations
-//	Attend                             scores: chain over head_dim; softmax: online over blocks of 64 keys that start at
+//	AttendTile                         scores: chain over head_dim; softmax: online over blocks of 64 keys that start at
 //	                                   multiples of 64, lanes for a block's sum; values: chain over a block's keys, then added
 //	LogSumExp                          float64, lanes
 //	Exp, Tanh, Erf and all built on    one operation sequence an element, written in exp.go

@@ -40,7 +40,7 @@ func TestPackColumns(t *testing.T) {
 		p.PackColumns(first, keys, ld, n)
 		want, values := make([]float32, dk*Block), make([]float32, Block)
 		for j := range n {
-			StoreKV(want, values, first+j, keys[j*ld:j*ld+dk], keys[:1])
+			StoreKV(want, values, Block, first+j, keys[j*ld:j*ld+dk], keys[:1])
 		}
 		sameSlices(t, fmt.Sprint("from ", first), p.Data, want)
 		for j := range n {

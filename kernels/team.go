@@ -15,6 +15,7 @@ type Team struct {
 	variant *variant
 	workers []Worker
 	start   []chan func(*Worker) // one for each worker but the first
+	solo    *Team                // of one worker, for Alone; nil where this team is of one worker
 
 	running sync.Mutex // held by Run
 	closed  bool       // guarded by running
@@ -37,10 +38,11 @@ type Team struct {
 // A Worker is one member of a team, inside a call of Run. It is handed to the operations of this package, and every
 // worker of the team must call the same operations in the same order.
 type Worker struct {
-	team    *Team
-	id      int
-	scratch [scratches][]float32
-	row     *quantRows // one row
+	team      *Team
+	id        int
+	goroutine atomic.Uintptr // see Inside; the first worker's only during a Run
+	scratch   [scratches][]float32
+	row       *quantRows // one row
 }
 
 // NewTeam starts a team. threads ≤ 0 means one for each processor that Go may use. variant names the kernels to run:
@@ -62,10 +64,16 @@ func NewTeam(threads int, name string) (*Team, error) {
 	for i := range t.workers {
 		t.workers[i].team, t.workers[i].id, t.workers[i].row = t, i, &quantRows{}
 	}
+	if threads > 1 {
+		if t.solo, err = NewTeam(1, v.name); err != nil {
+			return nil, err
+		}
+	}
 	for i := 1; i < threads; i++ {
 		start := make(chan func(*Worker), 1)
 		t.start = append(t.start, start)
 		go func(w *Worker) {
+			w.goroutine.Store(goroutine())
 			for body := range start {
 				body(w)
 				w.Sync()
@@ -95,6 +103,8 @@ func (t *Team) Run(body func(w *Worker)) {
 	for _, start := range t.start {
 		start <- body
 	}
+	t.workers[0].goroutine.Store(goroutine())
+	defer t.workers[0].goroutine.Store(0)
 	body(&t.workers[0])
 	t.workers[0].Sync()
 }

@@ -12,5 +12,6 @@
 // The logits are the same to the last bit whatever the number of threads, the batch a session was evaluated in, the way its
 // tokens were divided over calls of Eval, and the kernels that ran.
 //
-// The forward pass is in forward.go; package reference has the same model in float64, for reading.
+// The forward pass on the processor is package internal/cpu's forward.go; package reference has the same
+// model in float64, for reading.
 package model

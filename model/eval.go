@@ -4,10 +4,10 @@ package model
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
-	"picogpt/attention"
-	"picogpt/kernels"
+	"picogpt/internal/engine"
 )
 
 // An Input is one session's part of a batch.
@@ -71,8 +71,9 @@ func (e *NonFiniteError) Error() string {
 //
 // It is all or nothing: on an error every session is as it was. An error that one input causes is an
 // *InputError; it wraps a *ContextError, a *NonFiniteError, or a caller's mistake: a token id outside
-// the vocabulary, a session of another model, a session twice, no tokens. Others are ErrClosed and the
-// context's error. The context is looked at before each layer.
+// the vocabulary, a session of another model, a session twice, no tokens, or an ErrCacheFull where the
+// input was the first that found no room. Others are ErrClosed, ErrInVisit and the context's error. The
+// context is looked at before each layer. A panic in a Visit comes out of Eval, and the model stays of use.
 func (m *Model) Eval(ctx context.Context, batch ...Input) error {
 	if err := m.check(batch); err != nil {
 		return err
@@ -81,13 +82,7 @@ func (m *Model) Eval(ctx context.Context, batch ...Input) error {
 		return err
 	}
 	defer m.end()
-	if err := m.eval.run(ctx, batch); err != nil {
-		return err
-	}
-	for i := range batch {
-		batch[i].Session.commit(batch[i].Tokens, !batch[i].NoLogits)
-	}
-	return nil
+	return m.eval.run(ctx, batch)
 }
 
 func (m *Model) check(batch []Input) error {
@@ -120,124 +115,100 @@ func (m *Model) check(batch []Input) error {
 // passRows bounds the rows of one pass, and with them the scratch memory, whatever the prompt's length.
 const passRows = 512
 
-// shareWork is how many multiplications must lie between two barriers, very roughly, before it pays to share them out: a layer has ten barriers, and
-// each takes about a microsecond, or far more on a machine that is busy with other things. The bits do not depend on it.
-const shareWork = 1 << 20
-
-// A span is the part of an input that a pass evaluates: n tokens from Tokens[from], in rows row, row+1, ….
-type span struct {
-	Input
-	input        int // its index in the batch
-	from, n, row int
-	position     int // of its first token in the session
-}
-
-// An evaluation is what one Eval at a time works with: the rows of the current pass and their scratch memory, which is kept from call
-// to call. forward.go says what happens to them.
+// An evaluation is one Eval at a time: the plan of its passes. The memory is kept from call to call.
 type evaluation struct {
 	model *Model
-	ctx   context.Context
+	batch []Input
+	pass  engine.Pass
+	parts []part // of each span of the pass
+	spare buffers
 
-	forwardBody, layersBody func(*kernels.Worker) // made once: a method value is an allocation
-
-	spans []span
-	heads []attention.Span // what attention needs of each of the spans
-	rows  int
-	small bool // the layers run on one worker
-
-	x, norm, sum []float32 // [rows, n_embd]
-	qkv          []float32 // [rows, 3·n_embd]
-	inner        []float32 // [rows, n_inner]
-
-	outputs // the rows whose logits are wanted
-
-	stopped bool // written by the first worker between barriers
+	reserved int  // inputs whose sessions have room
+	whole    bool // all passes have run
 }
+
+// A part is what a span of a pass takes of an input: the tokens from from on.
+type part struct{ input, from int }
 
 func (e *evaluation) init(m *Model) {
 	e.model = m
-	e.forwardBody, e.layersBody = e.forward, e.layers
+	e.pass.Visit = e.visit // made once: a method value is an allocation
 }
 
-// run evaluates a batch pass by pass: rows are taken from the inputs in order, at most passRows at a time.
+// run reserves room for a batch, evaluates it pass by pass, and commits it. Whatever ends it early, a
+// panic in a Visit too, leaves the sessions as they were.
 func (e *evaluation) run(ctx context.Context, batch []Input) error {
-	e.ctx, e.stopped = ctx, false
-	e.nonFinite.Store(nil)
-	defer e.release()
-	for i := range batch {
-		batch[i].Session.reserve(len(batch[i].Tokens))
+	e.batch = append(e.batch[:0], batch...) // the caller's own stays on its stack
+	e.reserved, e.whole = 0, false
+	defer e.end()
+	for i := range e.batch {
+		if err := e.batch[i].Session.reserve(&e.batch[i], &e.spare); err != nil {
+			return &InputError{i, err}
+		}
+		e.reserved++
 	}
-	for i, from := 0, 0; i < len(batch); {
-		e.spans, e.rows = e.spans[:0], 0
-		for i < len(batch) && e.rows < passRows {
-			in := &batch[i]
-			n := min(len(in.Tokens)-from, passRows-e.rows)
-			e.spans = append(e.spans, span{*in, i, from, n, e.rows, in.Session.Len() + from})
-			e.rows += n
-			if from += n; from == len(in.Tokens) {
-				i, from = i+1, 0
-			}
-		}
-		e.resize()
-		e.setHeads()
-		e.small = e.rows*e.model.params.layerSize() < shareWork
-		team := e.model.team
-		if e.small && e.rows*e.model.config.VocabSize*e.model.config.Embd < shareWork {
-			team = e.model.single
-		}
-		team.Run(e.forwardBody)
-		if e.stopped {
-			return ctx.Err()
-		}
-		if found := e.nonFinite.Load(); found != nil {
-			return &InputError{found.input, &found.NonFiniteError}
+	for next := (part{}); next.input < len(e.batch); {
+		next = e.plan(next)
+		if err := e.model.backend.Run(ctx, &e.pass); err != nil {
+			return e.explain(err)
 		}
 	}
+	e.whole = true
 	return nil
 }
 
-// release forgets the callers' memory.
-func (e *evaluation) release() {
-	e.ctx = nil
-	clear(e.spans[:cap(e.spans)])
-	clear(e.heads[:cap(e.heads)])
-	clear(e.ends[:cap(e.ends)])
+// end commits a batch that was evaluated whole, and else undoes what was reserved. Then it lets go of
+// the callers' memory.
+func (e *evaluation) end() {
+	for i := range e.batch[:e.reserved] {
+		if in := &e.batch[i]; e.whole {
+			in.Session.commit(in, &e.spare)
+		} else {
+			in.Session.rollback(&e.spare)
+		}
+	}
+	clear(e.batch[:cap(e.batch)])
+	clear(e.pass.Spans[:cap(e.pass.Spans)])
 }
 
-// resize makes room for the rows of a pass. Nothing is kept from the pass before.
-func (e *evaluation) resize() {
-	c := &e.model.config
-	for _, b := range []struct {
-		buffer *[]float32
-		width  int
-	}{{&e.x, c.Embd}, {&e.norm, c.Embd}, {&e.sum, c.Embd}, {&e.qkv, 3 * c.Embd}, {&e.inner, c.Inner}} {
-		grow(b.buffer, e.rows*b.width)
+// plan makes the next pass: rows from the inputs in their order, at most passRows. It returns where the
+// pass after it begins.
+func (e *evaluation) plan(next part) part {
+	e.pass.Spans, e.parts = e.pass.Spans[:0], e.parts[:0]
+	for rows := 0; next.input < len(e.batch) && rows < passRows; {
+		in := &e.batch[next.input]
+		n := min(len(in.Tokens)-next.from, passRows-rows)
+		end := next.from + n
+		span := engine.Span{
+			Cache: in.Session.cache.Cache, Tokens: in.Tokens[next.from:end], Position: in.Session.Len() + next.from, Visit: n,
+		}
+		if in.Visit != nil {
+			span.Visit = min(n, max(0, in.VisitFrom-next.from))
+		}
+		if end == len(in.Tokens) {
+			span.Logits = in.Session.next // nil where the session does not want them
+		}
+		e.pass.Spans, e.parts = append(e.pass.Spans, span), append(e.parts, next)
+		rows += n
+		if next.from = end; end == len(in.Tokens) {
+			next = part{input: next.input + 1}
+		}
 	}
+	return next
 }
 
-// setHeads says where attention finds the queries, keys and values of the pass and puts its results: from qkv [rows, 3·n_embd] to norm
-// [rows, n_embd].
-func (e *evaluation) setHeads() {
-	n, dim := e.model.config.Embd, e.model.headDim()
-	e.heads = e.heads[:0]
-	for i := range e.spans {
-		s := &e.spans[i]
-		qkv := e.qkv[s.row*3*n:]
-		e.heads = append(e.heads, attention.Span{
-			Rows: s.n, Heads: e.model.config.Head, KeyDim: dim, ValueDim: dim,
-			Query: attention.Rows{Data: qkv, Row: 3 * n, Head: dim},
-			Key:   attention.Rows{Data: qkv[n:], Row: 3 * n, Head: dim},
-			Value: attention.Rows{Data: qkv[2*n:], Row: 3 * n, Head: dim},
-			Out:   attention.Rows{Data: e.norm[s.row*n:], Row: n, Head: dim},
-			Keys:  s.Session.keys, Values: s.Session.values,
-			Tokens: s.position + s.n,
-		})
-	}
+// visit hands a row of the pass to its input's Visit.
+func (e *evaluation) visit(span, i int, logits, hidden []float32) {
+	p := e.parts[span]
+	e.batch[p.input].Visit(Row{Index: p.from + i, Logits: logits, Hidden: hidden})
 }
 
-func grow(b *[]float32, n int) {
-	if cap(*b) < n {
-		*b = make([]float32, n)
+// explain says of a backend's error which input it is about.
+func (e *evaluation) explain(err error) error {
+	var bad *engine.NonFiniteError
+	if !errors.As(err, &bad) {
+		return err
 	}
-	*b = (*b)[:n]
+	s := &e.pass.Spans[bad.Span]
+	return &InputError{e.parts[bad.Span].input, &NonFiniteError{s.Position + bad.Token, bad.ID}}
 }

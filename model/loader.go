@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"picogpt/internal/engine"
 	"picogpt/kernels"
 	"picogpt/weights"
 )
@@ -29,7 +30,7 @@ type loader struct {
 }
 
 // load reads the parameters in the format of that name ("" and "auto" for the format as stored).
-func (l *loader) load(format string) (*params, error) {
+func (l *loader) load(format string) (*engine.Params, error) {
 	l.used = map[string]bool{}
 	l.wantFormat(format)
 	l.findPrefix()
@@ -90,12 +91,12 @@ func (l *loader) floats(name string, shape ...int) []float32 {
 	return x
 }
 
-func (l *loader) norm(name string) norm {
-	return norm{l.floats(name+".weight", l.config.Embd), l.floats(name+".bias", l.config.Embd)}
+func (l *loader) norm(name string) engine.Norm {
+	return engine.Norm{Gain: l.floats(name+".weight", l.config.Embd), Bias: l.floats(name+".bias", l.config.Embd)}
 }
 
-func (l *loader) linear(name string, in, out int) linear {
-	return linear{l.matrix(l.prefix+name+".weight", kernels.InOut, in, out), l.floats(name+".bias", out)}
+func (l *loader) linear(name string, in, out int) engine.Linear {
+	return engine.Linear{Weight: l.matrix(l.prefix+name+".weight", kernels.InOut, in, out), Bias: l.floats(name+".bias", out)}
 }
 
 func (l *loader) embedding() kernels.Matrix {
@@ -105,8 +106,8 @@ func (l *loader) embedding() kernels.Matrix {
 // headNames are what checkpoints call the logits' weights; the oldest DialoGPT uses the second.
 var headNames = []string{"lm_head.weight", "lm_head.decoder.weight"}
 
-// head returns the logits' weights. A head in the file that differs from wte wins over tying.
-func (l *loader) head(wte *kernels.Matrix) *kernels.Matrix {
+// lmHead returns the logits' weights. A head in the file that differs from wte wins over tying.
+func (l *loader) lmHead(wte *kernels.Matrix) *kernels.Matrix {
 	embedding, _ := l.tensors.Tensor(l.prefix + "wte.weight")
 	for _, name := range headNames {
 		t, ok := l.tensors.Tensor(name)

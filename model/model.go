@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io/fs"
 
+	"picogpt/internal/cpu"
+	"picogpt/internal/engine"
 	"picogpt/internal/folder"
 	"picogpt/kernels"
 	"picogpt/weights"
@@ -19,21 +21,29 @@ type Options struct {
 	Threads int    // workers; 0 for one for each processor that Go may use
 	Format  string // "auto" or "" for the weights as stored, or "f32", "f16", "bf16", "q8", "q4" to convert them
 	Kernel  string // one of kernels.Variants(), or "" for the fastest
+
+	// CacheBytes bounds the memory of all sessions' caches together; 0 is no bound. An Eval that needs
+	// more is an ErrCacheFull.
+	CacheBytes int64
+
+	Device engine.Device // what computes the model; nil for the processor
 }
 
 // A Model is one checkpoint, ready to run. It is immutable, and safe for use by several goroutines: their calls of Eval
 // take turns, each on all the workers.
 type Model struct {
 	config  Config
-	params  *params
+	params  *engine.Params
 	format  kernels.Format
 	ignored []string
 	opened  *weights.Tensors // closed with the model where Load opened them; else nil
 
-	turn   chan struct{} // holds one token: whoever has it may use eval; closed by Close
-	eval   evaluation
-	team   *kernels.Team
-	single *kernels.Team // of one worker, for work that is not worth sharing
+	team    *kernels.Team
+	cache   *engine.Budget
+	backend engine.Backend
+
+	turn chan struct{} // holds one token: whoever has it may use what is above and eval; closed by Close
+	eval evaluation
 }
 
 // Load opens a checkpoint: a directory that holds config.json beside its safetensors files, or one of those files with
@@ -90,54 +100,87 @@ func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*M
 	if err != nil {
 		return nil, err
 	}
-	single, err := kernels.NewTeam(1, o.Kernel)
-	if err != nil {
-		team.Close()
-		return nil, err
-	}
+	m := &Model{config: c, team: team, cache: engine.NewBudget(o.CacheBytes), turn: make(chan struct{}, 1)}
 	l := loader{ctx: ctx, config: c, tensors: tensors, team: team}
-	p, err := l.load(o.Format)
+	if m.params, err = l.load(o.Format); err == nil {
+		m.format, m.ignored = l.format, l.ignored
+		m.backend, err = m.open(ctx, o.Device)
+	}
 	if err != nil {
 		team.Close()
-		single.Close()
 		return nil, err
 	}
-	m := &Model{config: c, params: p, format: l.format, ignored: l.ignored, team: team, single: single, turn: make(chan struct{}, 1)}
 	m.eval.init(m)
 	m.turn <- struct{}{}
 	return m, nil
 }
 
+// open returns what computes the model: a device's backend, or the processor's.
+func (m *Model) open(ctx context.Context, d engine.Device) (engine.Backend, error) {
+	if d == nil {
+		return cpu.New(m.team, m.params, m.cache), nil
+	}
+	return d.Open(ctx, m.params, m.cache)
+}
+
 // ErrClosed is what Eval and Save return on a closed model.
 var ErrClosed = errors.New("model: closed")
 
+// ErrCacheFull is what Eval returns where the sessions' caches would take more than Options.CacheBytes.
+// All sessions are as they were: it may be tried again when some have been released.
+var ErrCacheFull = engine.ErrCacheFull
+
+// ErrInVisit is what Eval, Save and Close return inside a Visit of the same model, which they would wait
+// for.
+var ErrInVisit = errors.New("model: called inside Visit, which it would wait for")
+
 // begin waits for the caller's turn to use the weights and the workers. Call end after it.
 func (m *Model) begin(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	select {
 	case _, open := <-m.turn:
-		if !open {
-			return ErrClosed
-		}
-		return nil
+		return m.began(open)
+	default:
+	}
+	if m.backend.Inside() {
+		return ErrInVisit
+	}
+	select {
+	case _, open := <-m.turn:
+		return m.began(open)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
+func (m *Model) began(open bool) error {
+	if !open {
+		return ErrClosed
+	}
+	return nil
+}
+
 func (m *Model) end() { m.turn <- struct{}{} }
 
-// Close ends the workers and, where Load opened the weights, unmaps them. It waits for an Eval that is under way. A second Close does nothing.
+// Close ends the workers and, where Load opened the weights, unmaps them. It waits for an Eval that is
+// under way. A second Close does nothing.
 func (m *Model) Close() error {
-	if _, open := <-m.turn; !open {
+	switch err := m.begin(context.Background()); err {
+	case nil:
+	case ErrClosed:
 		return nil
+	default:
+		return err
 	}
 	close(m.turn)
+	err := m.backend.Close()
 	m.team.Close()
-	m.single.Close()
-	if m.opened == nil {
-		return nil
+	if m.opened != nil {
+		err = errors.Join(err, m.opened.Close())
 	}
-	return m.opened.Close()
+	return err
 }
 
 // Config returns the model's configuration.
@@ -149,20 +192,16 @@ func (m *Model) Format() string { return m.format.String() }
 // Threads returns the number of workers.
 func (m *Model) Threads() int { return m.team.Size() }
 
-// Kernel returns the name of the kernels that the model runs.
-func (m *Model) Kernel() string { return m.team.Variant() }
+// Kernel returns the name of the kernels that the model runs, or of its device.
+func (m *Model) Kernel() string { return m.backend.Kernel() }
+
+// CacheBytes returns the memory that the caches of all sessions take now. Pages that forks share count
+// once.
+func (m *Model) CacheBytes() int64 { return m.cache.Used() }
 
 // Ignored returns the names of the tensors that the file holds beside the decoder, in file order: causal mask buffers and
 // the heads of other tasks.
 func (m *Model) Ignored() []string { return m.ignored }
 
 // Bytes returns the size of the weights that one decoding step reads: the linear layers and the head.
-func (m *Model) Bytes() int64 {
-	n := m.params.head.Bytes()
-	for i := range m.params.h {
-		for _, l := range m.params.h[i].linears() {
-			n += l.weight.Bytes()
-		}
-	}
-	return n
-}
+func (m *Model) Bytes() int64 { return m.params.Bytes() }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 
+	"picogpt/internal/engine"
 	"picogpt/internal/outfile"
 	"picogpt/kernels"
 	"picogpt/weights"
@@ -46,25 +47,25 @@ func (m *Model) metadata() map[string]string {
 // tensors lists the stack in the order of the forward pass.
 func (m *Model) tensors() []weights.Tensor {
 	p, c := m.params, &m.config
-	ts := []weights.Tensor{matrixTensor("wte.weight", &p.wte), floatsTensor("wpe.weight", p.wpe, c.Positions, c.Embd)}
-	ln := func(name string, n norm) {
-		ts = append(ts, floatsTensor(name+".weight", n.gain, c.Embd), floatsTensor(name+".bias", n.bias, c.Embd))
+	ts := []weights.Tensor{matrixTensor("wte.weight", &p.WTE), floatsTensor("wpe.weight", p.WPE, c.Positions, c.Embd)}
+	ln := func(name string, n engine.Norm) {
+		ts = append(ts, floatsTensor(name+".weight", n.Gain, c.Embd), floatsTensor(name+".bias", n.Bias, c.Embd))
 	}
-	layer := func(name string, l *linear) {
-		ts = append(ts, matrixTensor(name+".weight", &l.weight), floatsTensor(name+".bias", l.bias, l.weight.Out))
+	layer := func(name string, l *engine.Linear) {
+		ts = append(ts, matrixTensor(name+".weight", &l.Weight), floatsTensor(name+".bias", l.Bias, l.Weight.Out))
 	}
-	for i := range p.h {
-		b, h := &p.h[i], fmt.Sprintf("h.%d.", i)
-		ln(h+"ln_1", b.ln1)
-		layer(h+"attn.c_attn", &b.cAttn)
-		layer(h+"attn.c_proj", &b.attnProj)
-		ln(h+"ln_2", b.ln2)
-		layer(h+"mlp.c_fc", &b.cFC)
-		layer(h+"mlp.c_proj", &b.mlpProj)
+	for i := range p.H {
+		b, h := &p.H[i], fmt.Sprintf("h.%d.", i)
+		ln(h+"ln_1", b.Ln1)
+		layer(h+"attn.c_attn", &b.CAttn)
+		layer(h+"attn.c_proj", &b.AttnProj)
+		ln(h+"ln_2", b.Ln2)
+		layer(h+"mlp.c_fc", &b.CFC)
+		layer(h+"mlp.c_proj", &b.MLPProj)
 	}
-	ln("ln_f", p.lnF)
-	if p.head != &p.wte || !c.TieWordEmbeddings { // a config that ties nothing wants a head in the file, even one that is wte
-		ts = append(ts, matrixTensor(headNames[0], p.head))
+	ln("ln_f", p.LnF)
+	if p.LMHead != &p.WTE || !c.TieWordEmbeddings { // a config that ties nothing wants a head in the file, even one that is wte
+		ts = append(ts, matrixTensor(headNames[0], p.LMHead))
 	}
 	return ts
 }

@@ -24,7 +24,10 @@ type globals struct {
 	Model   *string `short:"m" placeholder:"DIR|FILE" help:"checkpoint: a directory with config.json and *.safetensors, or one .safetensors file; default: $$GPT_MODEL, or the built-in demo"`
 	Threads int     `placeholder:"N" default:"0" help:"worker threads; default: one for each processor"`
 	Dtype   string  `placeholder:"TYPE" default:"auto" enum:"auto,f32,f16,bf16,q8,q4" help:"number format of the weights: auto (as in the file), f32, f16, bf16, q8 or q4"`
-	Verbose bool    `short:"v" help:"report on stderr what is used and how long it takes"`
+
+	CacheBytes byteSize `placeholder:"SIZE" default:"0" help:"memory for keys and values at most, as in 512MiB; default: no limit"`
+
+	Verbose bool `short:"v" help:"report on stderr what is used and how long it takes"`
 }
 
 // validate settles what the flags and the environment leave open.

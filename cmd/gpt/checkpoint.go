@@ -59,7 +59,7 @@ func (a *app) close() {
 func (a *app) openModel() (*model.Model, error) {
 	defer a.showProgress(func() string { return "loading " + a.modelName() })()
 	start := time.Now()
-	m, err := a.loadModel(model.Options{Threads: a.Threads, Format: a.Dtype, Kernel: os.Getenv("GPT_KERNEL")})
+	m, err := a.loadModel(model.Options{Threads: a.Threads, Format: a.Dtype, Kernel: os.Getenv("GPT_KERNEL"), CacheBytes: int64(a.CacheBytes)})
 	if err != nil {
 		return nil, err
 	}

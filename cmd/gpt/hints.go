@@ -23,6 +23,8 @@ func hintFor(err error) string {
 		return own.hint
 	case strings.HasPrefix(oneLine(err), "-: "): // a file named -, which for texts is stdin
 		return "a checkpoint is not read from stdin"
+	case errors.Is(err, model.ErrCacheFull):
+		return "--cache-bytes gives the cache more memory; shorter or fewer texts at a time need less"
 	case errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), "config.json"):
 		return "-m wants a directory with config.json and *.safetensors, as Hugging Face stores GPT-2"
 	}

@@ -1,0 +1,144 @@
+// Package cpu computes a model on the processor: engine.Backend on package kernels. The forward pass is
+// forward.go, and reads like picoGPT.
+package cpu
+
+import (
+	"context"
+	"sync/atomic"
+
+	"picogpt/internal/engine"
+	"picogpt/kernels"
+)
+
+// A backend is the workers, the pages of the caches, and the rows of the current pass with their
+// scratch memory, which is kept from pass to pass. forward.go says what happens to them.
+type backend struct {
+	params *engine.Params
+	team   *kernels.Team
+	pool   pool
+
+	ctx  context.Context
+	pass *engine.Pass
+
+	wholePass, onlyLayers func(*kernels.Worker) // made once: a method value is an allocation
+
+	starts []int          // the row at which each span begins
+	rows   int            // of the pass
+	spans  []kernels.Span // what attention needs of each span
+	alone  bool           // the layers run on one worker
+
+	x, norm, sum []float32 // [rows, n_embd]
+	qkv          []float32 // [rows, 3·n_embd]
+	inner        []float32 // [rows, n_inner]
+
+	outputs // the rows whose logits are wanted
+
+	stopped atomic.Bool // the context has ended
+}
+
+var _ engine.Backend = (*backend)(nil)
+
+// New makes a backend that runs on a team, which it leaves open.
+func New(team *kernels.Team, p *engine.Params, cache *engine.Budget) engine.Backend {
+	b := &backend{params: p, team: team}
+	b.pool.params, b.pool.budget = p, cache
+	b.wholePass, b.onlyLayers = b.forward, b.layers
+	return b
+}
+
+// Kernel implements engine.Backend.
+func (b *backend) Kernel() string { return b.team.Variant() }
+
+// NewCache implements engine.Backend.
+func (b *backend) NewCache() engine.Cache { return &cache{pool: &b.pool} }
+
+// Inside implements engine.Backend.
+func (b *backend) Inside() bool { return b.team.Inside() }
+
+// Close implements engine.Backend: the garbage collector takes the memory.
+func (b *backend) Close() error { return nil }
+
+// aloneBelow is how many multiplications must be between two barriers, very roughly, before it is worth
+// it to share them out: a layer has ten barriers, and each takes about a microsecond, or far more on a
+// machine that is busy with other things. The bits do not depend on it.
+const aloneBelow = 1 << 20
+
+// Run implements engine.Backend.
+func (b *backend) Run(ctx context.Context, p *engine.Pass) error {
+	b.ctx, b.pass = ctx, p
+	b.stopped.Store(false)
+	b.nonFinite.Store(nil)
+	defer b.release()
+	b.prepare()
+	c := b.params
+	b.alone = b.rows*c.H[0].Weights() < aloneBelow
+	if b.alone && b.rows*c.Vocab*c.Embd < aloneBelow {
+		b.team.RunAlone(b.wholePass)
+	} else {
+		b.team.Run(b.wholePass)
+	}
+	if b.stopped.Load() {
+		return ctx.Err()
+	}
+	if found := b.nonFinite.Load(); found != nil {
+		return found
+	}
+	return nil
+}
+
+// prepare lays out the rows of the pass, and makes room for them. Nothing is kept from the pass before.
+func (b *backend) prepare() {
+	c := b.params
+	b.starts, b.rows = b.starts[:0], 0
+	for i := range b.pass.Spans {
+		b.starts = append(b.starts, b.rows)
+		b.rows += len(b.pass.Spans[i].Tokens)
+	}
+	grow(&b.x, b.rows*c.Embd)
+	grow(&b.norm, b.rows*c.Embd)
+	grow(&b.sum, b.rows*c.Embd)
+	grow(&b.qkv, b.rows*3*c.Embd)
+	grow(&b.inner, b.rows*c.Inner)
+	b.spans = b.spans[:0]
+	for i := range b.pass.Spans {
+		b.spans = append(b.spans, b.span(i))
+	}
+}
+
+// span says where attention finds the queries, keys and values of a span's rows, and where it puts its
+// results: from qkv [rows, 3·n_embd] to norm [rows, n_embd].
+func (b *backend) span(i int) kernels.Span {
+	s, n, dim, row := &b.pass.Spans[i], b.params.Embd, b.params.HeadDim(), b.starts[i]
+	cache, qkv := s.Cache.(*cache), b.qkv[row*3*n:]
+	return kernels.Span{
+		Rows: len(s.Tokens), Heads: b.params.Heads, KeyDim: dim, ValueDim: dim,
+		Query: kernels.HeadRows{Data: qkv, Row: 3 * n, Head: dim},
+		Key:   kernels.HeadRows{Data: qkv[n:], Row: 3 * n, Head: dim},
+		Value: kernels.HeadRows{Data: qkv[2*n:], Row: 3 * n, Head: dim},
+		Out:   kernels.HeadRows{Data: b.norm[row*n:], Row: n, Head: dim},
+		Keys:  cache.keys, Values: cache.values, Room: cache.room(),
+		Tokens: s.Position + len(s.Tokens),
+	}
+}
+
+// spanOf returns the number of the span that a row belongs to.
+func (b *backend) spanOf(row int) int {
+	i := len(b.starts) - 1
+	for b.starts[i] > row {
+		i--
+	}
+	return i
+}
+
+// release forgets the callers' memory.
+func (b *backend) release() {
+	b.ctx, b.pass = nil, nil
+	clear(b.spans[:cap(b.spans)])
+}
+
+func grow(b *[]float32, n int) {
+	if cap(*b) < n {
+		*b = make([]float32, n)
+	}
+	*b = (*b)[:n]
+}

@@ -1,0 +1,152 @@
+package cpu
+
+// The cache of one session: pages of 64 positions, which forks share until one of them writes.
+
+import (
+	"slices"
+
+	"picogpt/internal/engine"
+	"picogpt/kernels"
+)
+
+// A cache is the pages of one session. Page i holds the keys and values of positions [64·i, 64·i+64)
+// for all layers. Only the last page may have less room than for 64 positions. Outside of an evaluation
+// there are as many pages as the positions need.
+type cache struct {
+	pool *pool
+	held int // positions
+
+	pages        []*page
+	keys, values [][]float32 // of the pages, as the kernels read them
+
+	before   []*page // while reserved: what pages[first:] were
+	first    int
+	reserved int // while reserved: positions that Commit makes it hold
+}
+
+var _ engine.Cache = (*cache)(nil)
+
+func pagesFor(positions int) int { return (positions + kernels.Block - 1) / kernels.Block }
+
+// Reserve implements engine.Cache. A page that a fork shares or that has too little room is replaced by
+// a copy.
+func (c *cache) Reserve(n int) error {
+	c.first, c.reserved = c.held/kernels.Block, c.held+n
+	c.before = append(c.before[:0], c.pages[c.first:]...)
+	need := pagesFor(c.reserved)
+	for i := c.first; i < need; i++ {
+		room := kernels.Block
+		if i == need-1 {
+			room = c.pool.roomFor(c.reserved - i*kernels.Block)
+		}
+		if i == len(c.pages) {
+			c.set(i, nil)
+		}
+		old := c.pages[i]
+		if old != nil && old.room >= room && old.refs.Load() == 1 {
+			continue
+		}
+		p, err := c.pool.get(max(room, roomOf(old)))
+		if err != nil {
+			c.restore(i)
+			return err
+		}
+		if old != nil {
+			c.pool.copy(p, old)
+		}
+		c.set(i, p)
+	}
+	return nil
+}
+
+// set makes p page i, which may be one more than there are.
+func (c *cache) set(i int, p *page) {
+	var keys, values []float32
+	if p != nil {
+		keys, values = p.keys, p.values
+	}
+	if i == len(c.pages) {
+		c.pages, c.keys, c.values = append(c.pages, p), append(c.keys, keys), append(c.values, values)
+		return
+	}
+	c.pages[i], c.keys[i], c.values[i] = p, keys, values
+}
+
+// cut leaves the first n pages in the lists.
+func (c *cache) cut(n int) {
+	clear(c.pages[n:])
+	clear(c.keys[n:])
+	clear(c.values[n:])
+	c.pages, c.keys, c.values = c.pages[:n], c.keys[:n], c.values[:n]
+}
+
+// restore brings back the pages from before Reserve, which has replaced those before page end.
+func (c *cache) restore(end int) {
+	for i := c.first; i < end; i++ {
+		if j := i - c.first; j >= len(c.before) || c.pages[i] != c.before[j] {
+			c.pool.drop(c.pages[i])
+		}
+	}
+	c.cut(c.first)
+	for i, p := range c.before {
+		c.set(c.first+i, p)
+	}
+	c.forget()
+}
+
+// forget ends what Reserve began.
+func (c *cache) forget() {
+	clear(c.before)
+	c.before, c.first = c.before[:0], len(c.pages)
+}
+
+// Commit implements engine.Cache.
+func (c *cache) Commit() {
+	for i, p := range c.before {
+		if c.pages[c.first+i] != p {
+			c.pool.drop(p)
+		}
+	}
+	c.held = c.reserved
+	c.forget()
+}
+
+// Rollback implements engine.Cache.
+func (c *cache) Rollback() { c.restore(len(c.pages)) }
+
+// Fork implements engine.Cache.
+func (c *cache) Fork(n int) engine.Cache {
+	pages := pagesFor(n)
+	for _, p := range c.pages[:pages] {
+		p.refs.Add(1)
+	}
+	return &cache{
+		pool: c.pool, held: n, pages: slices.Clone(c.pages[:pages]),
+		keys: slices.Clone(c.keys[:pages]), values: slices.Clone(c.values[:pages]),
+	}
+}
+
+// Truncate implements engine.Cache.
+func (c *cache) Truncate(n int) {
+	pages := pagesFor(n)
+	for _, p := range c.pages[pages:] {
+		c.pool.drop(p)
+	}
+	c.cut(pages)
+	c.held = n
+}
+
+// Bytes implements engine.Cache.
+func (c *cache) Bytes() int64 {
+	n := int64(0)
+	for _, p := range c.pages {
+		n += c.pool.bytes(p.room)
+	}
+	return n
+}
+
+// Release implements engine.Cache.
+func (c *cache) Release() { c.Truncate(0) }
+
+// room returns how many positions the last page has room for.
+func (c *cache) room() int { return roomOf(c.pages[len(c.pages)-1]) }

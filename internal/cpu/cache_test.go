@@ -1,0 +1,167 @@
+package cpu
+
+// Pages: how much memory a session takes, who shares it, and that it all comes back.
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"picogpt/internal/engine"
+)
+
+// sized returns a pool for a model of that shape: pages need no weights.
+func sized(layers, heads, dim int, limit int64) *pool {
+	return &pool{
+		params: &engine.Params{Embd: heads * dim, Heads: heads, H: make([]engine.Block, layers)},
+		budget: engine.NewBudget(limit),
+	}
+}
+
+func reserve(t *testing.T, c *cache, n int) {
+	t.Helper()
+	if err := c.Reserve(n); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func hold(t *testing.T, c *cache, n int) {
+	t.Helper()
+	reserve(t, c, n)
+	c.Commit()
+}
+
+func TestAShortTextTakesLittleMemory(t *testing.T) {
+	p := sized(12, 12, 64, 0) // GPT-2 124M
+	c := &cache{pool: p}
+	for _, step := range []struct {
+		tokens int
+		most   int64
+	}{{1, 600e3}, {8, 600e3}, {9, 1.2e6}, {17, 2.4e6}, {33, 4.8e6}, {64, 4.8e6}, {65, 5.4e6}} {
+		hold(t, c, step.tokens-c.held)
+		if n := c.Bytes(); n > step.most || n != p.budget.Used() {
+			t.Errorf("%d tokens: %d bytes, %d counted, want at most %d", step.tokens, n, p.budget.Used(), step.most)
+		}
+	}
+	c.Release()
+	if n := p.budget.Used(); n != 0 {
+		t.Errorf("%d bytes after Release", n)
+	}
+}
+
+// A model is a cache's contents as a list: a number for each position, in all its keys and values.
+type modelCache struct {
+	*cache
+	marks []float32
+}
+
+// write gives the positions that are reserved their marks, in the first and the last number of a page's
+// positions.
+func (m *modelCache) write(marks []float32) {
+	for i, mark := range marks {
+		at := m.held + i
+		*m.keyAt(at), *m.valueAt(at) = mark, -mark
+	}
+}
+
+// keyAt is a number of position at's last key, in a model of 2 heads 3 wide and 2 layers: see Panels.
+func (m *modelCache) keyAt(at int) *float32 {
+	p, j := m.pages[at/64], at%64
+	const dim = 3
+	width := min(16, p.room)
+	block := p.keys[3*dim*p.room:]
+	return &block[j/16*16*dim+2*width+j%16]
+}
+
+func (m *modelCache) valueAt(at int) *float32 {
+	p, j := m.pages[at/64], at%64
+	const dim = 3
+	return &p.values[3*dim*p.room:][j*dim+2]
+}
+
+func (m *modelCache) check(t *testing.T) {
+	t.Helper()
+	if m.held != len(m.marks) || len(m.pages) != pagesFor(m.held) || len(m.keys) != len(m.pages) {
+		t.Fatalf("%d positions in %d pages, want %d", m.held, len(m.pages), len(m.marks))
+	}
+	for at, mark := range m.marks {
+		if *m.keyAt(at) != mark || *m.valueAt(at) != -mark {
+			t.Fatalf("position %d of %d holds %v and %v, want %v", at, m.held, *m.keyAt(at), *m.valueAt(at), mark)
+		}
+	}
+}
+
+// bytes counts the pages of some caches, each once.
+func bytes(caches []*modelCache) int64 {
+	seen, n := map[*page]bool{}, int64(0)
+	for _, c := range caches {
+		for _, p := range c.pages {
+			if !seen[p] {
+				seen[p], n = true, n+c.pool.bytes(p.room)
+			}
+		}
+	}
+	return n
+}
+
+// TestPagesKeepWhatTheyHold does random things to caches that share pages, and holds them to lists.
+func TestPagesKeepWhatTheyHold(t *testing.T) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		p := sized(2, 2, 3, int64(40*2*4*2*6*64)) // 40 pages
+		caches := []*modelCache{{cache: &cache{pool: p}}}
+		next := float32(0)
+		for range 400 {
+			m := caches[r.IntN(len(caches))]
+			switch r.IntN(8) {
+			case 0:
+				n := r.IntN(len(m.marks) + 1)
+				caches = append(caches, &modelCache{m.Fork(n).(*cache), slices.Clone(m.marks[:n])})
+			case 1:
+				n := r.IntN(len(m.marks) + 1)
+				m.Truncate(n)
+				m.marks = m.marks[:n]
+			case 2:
+				if m.Release(); len(caches) > 1 {
+					caches = slices.DeleteFunc(caches, func(o *modelCache) bool { return o == m })
+				}
+				m.marks = nil
+			default:
+				marks := make([]float32, 1+r.IntN(1+r.IntN(100)))
+				for i := range marks {
+					next++
+					marks[i] = next
+				}
+				before := p.budget.Used()
+				err := m.Reserve(len(marks))
+				if err != nil {
+					if !errors.Is(err, engine.ErrCacheFull) {
+						t.Fatal(err)
+					}
+				} else if m.write(marks); r.IntN(3) > 0 {
+					m.Commit()
+					m.marks = append(m.marks, marks...)
+					break
+				} else {
+					m.Rollback()
+				}
+				if used := p.budget.Used(); used != before {
+					t.Fatalf("seed %d: %d bytes after what was undone, %d before", seed, used, before)
+				}
+			}
+			for _, c := range caches {
+				c.check(t)
+			}
+			if n, used := bytes(caches), p.budget.Used(); n != used {
+				t.Fatalf("seed %d: pages of %d bytes, %d counted", seed, n, used)
+			}
+		}
+		for _, c := range caches {
+			c.Release()
+		}
+		if used := p.budget.Used(); used != 0 {
+			t.Fatalf("seed %d: %d bytes when all is released", seed, used)
+		}
+	}
+}

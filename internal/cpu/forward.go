@@ -1,0 +1,87 @@
+package cpu
+
+// The forward pass. Every worker runs these functions together; each operation of package kernels takes
+// the worker's share and ends with a barrier. Compare reference/gpt2.go, which is the same in float64
+// without the machinery.
+
+import "picogpt/kernels"
+
+// forward computes the rows of a pass and hands out the logits that are wanted.
+func (b *backend) forward(w *kernels.Worker) {
+	if b.alone {
+		w.Alone(b.onlyLayers)
+	} else {
+		b.layers(w)
+	}
+	if !b.stopped.Load() {
+		b.logitsOfRows(w)
+	}
+}
+
+// layers: the embedding and the blocks.
+func (b *backend) layers(w *kernels.Worker) {
+	b.embed(w)
+	for i := range b.params.H {
+		if w.ID() == 0 && b.ctx.Err() != nil {
+			b.stopped.Store(true)
+		}
+		if !b.block(w, i) {
+			return
+		}
+	}
+}
+
+// embed: x = wte[tokens] + wpe[positions]
+func (b *backend) embed(w *kernels.Worker) {
+	p, n := b.params, b.params.Embd
+	for r := w.Next(); r < b.rows; r = w.Next() {
+		i := b.spanOf(r)
+		s, at := &b.pass.Spans[i], r-b.starts[i]
+		x := b.x[r*n : (r+1)*n] // [n_embd]
+		p.WTE.Row(x, s.Tokens[at])
+		wpe := p.WPE[(s.Position+at)*n:]
+		for j := range x {
+			x[j] += wpe[j]
+		}
+	}
+	w.Sync()
+}
+
+// block: x += mha(ln_1(x)); x += mlp(ln_2(x)). It reports false, to every worker alike, where the
+// context has ended.
+func (b *backend) block(w *kernels.Worker, layer int) bool {
+	h, n, eps := &b.params.H[layer], b.rows, b.params.Epsilon
+
+	kernels.LayerNorm(w, b.norm, b.x, n, h.Ln1.Gain, h.Ln1.Bias, eps) // [rows, n_embd]
+	if b.stopped.Load() {                                             // set before this barrier, and again only after others
+		return false
+	}
+	kernels.Linear(w, b.qkv, b.norm, n, &h.CAttn.Weight, h.CAttn.Bias)       // [rows, n_embd] -> [rows, 3*n_embd]
+	kernels.CausalAttention(w, b.spans, layer*b.params.Embd, h.Scale)        // qkv -> norm: [rows, 3*n_embd] -> [rows, n_embd]
+	kernels.Linear(w, b.sum, b.norm, n, &h.AttnProj.Weight, h.AttnProj.Bias) // [rows, n_embd] -> [rows, n_embd]
+
+	kernels.AddLayerNorm(w, b.norm, b.x, b.sum, n, h.Ln2.Gain, h.Ln2.Bias, eps) // x += sum; [rows, n_embd]
+	kernels.Linear(w, b.inner, b.norm, n, &h.CFC.Weight, h.CFC.Bias)            // [rows, n_embd] -> [rows, n_inner]
+	kernels.Activate(w, b.inner, b.params.Activation)                           // [rows, n_inner]
+	kernels.Linear(w, b.sum, b.inner, n, &h.MLPProj.Weight, h.MLPProj.Bias)     // [rows, n_inner] -> [rows, n_embd]
+	kernels.Add(w, b.x, b.sum)
+	return true
+}
+
+// logitsOfRows: logits = ln_f(x) @ wte.T, for the rows where they are wanted, a group at a time.
+func (b *backend) logitsOfRows(w *kernels.Worker) {
+	p := b.params
+	for row := 0; row < b.rows; {
+		if w.ID() == 0 {
+			b.gather(row)
+		}
+		w.Sync()
+		if n := len(b.wanted); n > 0 {
+			kernels.LayerNorm(w, b.hidden, b.hidden, n, p.LnF.Gain, p.LnF.Bias, p.Epsilon) // [wanted, n_embd]
+			kernels.Linear(w, b.logits, b.hidden, n, p.LMHead, nil)                        // [wanted, n_embd] -> [wanted, vocab_size]
+			b.deliver(w)
+		}
+		row = b.gathered
+		w.Sync()
+	}
+}

@@ -1,0 +1,36 @@
+package engine
+
+// Budget: how much memory the caches of a model take, and may take.
+
+import (
+	"fmt"
+	"sync/atomic"
+)
+
+// A Budget counts the bytes of cache pages. It is safe for concurrent use.
+type Budget struct {
+	limit int64 // 0 for none
+	used  atomic.Int64
+}
+
+// NewBudget makes a budget of so many bytes, 0 for no limit.
+func NewBudget(limit int64) *Budget { return &Budget{limit: limit} }
+
+// Used returns the bytes that are taken.
+func (b *Budget) Used() int64 { return b.used.Load() }
+
+// Take takes n bytes, or returns an ErrCacheFull that says how many there are.
+func (b *Budget) Take(n int64) error {
+	for {
+		used := b.used.Load()
+		if b.limit > 0 && n > b.limit-used {
+			return fmt.Errorf("%w: %d bytes in use and %d more, want at most %d", ErrCacheFull, used, n, b.limit)
+		}
+		if b.used.CompareAndSwap(used, used+n) {
+			return nil
+		}
+	}
+}
+
+// Give gives n bytes back.
+func (b *Budget) Give(n int64) { b.used.Add(-n) }

@@ -1,0 +1,32 @@
+package kernels
+
+// Work that is not worth sharing out: one worker does it as a team of one.
+
+// Alone runs body on the first worker, which body sees as a team of one; the other workers wait. It ends
+// with a barrier. Passes that are too small to share run so: the bits do not depend on it.
+func (w *Worker) Alone(body func(w *Worker)) {
+	t := w.team
+	if t.solo == nil {
+		body(w)
+		return
+	}
+	if w.id == 0 {
+		t.solo.Run(body)
+	}
+	w.Sync()
+}
+
+// RunAlone is Run with a worker that is a team of one: the others are not woken.
+func (t *Team) RunAlone(body func(w *Worker)) {
+	if t.solo == nil {
+		t.Run(body)
+		return
+	}
+	t.running.Lock()
+	defer t.running.Unlock()
+	if !t.closed {
+		t.workers[0].goroutine.Store(goroutine())
+		defer t.workers[0].goroutine.Store(0)
+		t.solo.Run(body)
+	}
+}

@@ -1,0 +1,121 @@
+package kernels
+
+// Causal attention over a cache of keys and values in blocks: what a decoder does in each layer.
+
+// A Span is the new tokens of one sequence, all heads, and the cache of everything before them.
+type Span struct {
+	Rows, Heads      int // new tokens
+	KeyDim, ValueDim int // of one head
+
+	Query, Key, Value, Out HeadRows // of the new tokens
+
+	// A block is for 64 tokens and holds one head after the other, as StoreKV writes them. There must
+	// be room for the new tokens. The last block may have less room than for 64: see Room.
+	Keys, Values [][]float32
+	Room         int // tokens that the last block has room for, a multiple of 8; 0 for all 64
+	Tokens       int // in the cache so far, the new ones included
+}
+
+// HeadRows says where the numbers of each token and head are: token i's of head h begin at
+// Data[i·Row + h·Head].
+type HeadRows struct {
+	Data      []float32
+	Row, Head int
+}
+
+func (r *HeadRows) at(row, head int) []float32 { return r.Data[row*r.Row+head*r.Head:] }
+
+// CausalAttention stores the new keys and values of every span in its cache and computes the attention
+// of its new tokens: each sees everything up to itself. The workers share the heads and the tiles of
+// queries. before is how many numbers of each token a block holds before the first head: a decoder has
+// all its layers in one block. scale is what q·k is multiplied by.
+//
+// It ends with a barrier, and allocates nothing. However the tokens are cut into calls, the bits are
+// the same.
+func CausalAttention(w *Worker, spans []Span, before int, scale float32) {
+	dims, heads, longest := 0, 0, 0
+	for i := range spans {
+		s := &spans[i]
+		dims, heads, longest = max(dims, s.KeyDim+s.ValueDim), heads+s.Heads, max(longest, s.Rows)
+	}
+	tile := QueryTile(dims, longest, heads, w.Size())
+	tasks, together := 0, true // one tile a span, as in decoding: the task that needs a head's keys stores them
+	for i := range spans {
+		tasks += spans[i].tiles(tile)
+		together = together && spans[i].Rows <= tile
+	}
+	if !together {
+		for t := w.Next(); t < heads; t = w.Next() {
+			i, h := 0, t
+			for ; h >= spans[i].Heads; i++ {
+				h -= spans[i].Heads
+			}
+			spans[i].store(h, before)
+		}
+		w.Sync()
+	}
+	for t := w.Next(); t < tasks; t = w.Next() {
+		n, i := tasks-1-t, 0 // from the last: the last queries of a prompt take the longest
+		for ; n >= spans[i].tiles(tile); i++ {
+			n -= spans[i].tiles(tile)
+		}
+		s := &spans[i]
+		if together {
+			s.store(n%s.Heads, before)
+		}
+		s.attend(w, n%s.Heads, n/s.Heads*tile, tile, before, scale)
+	}
+	w.Sync()
+}
+
+// QueryTile returns how many queries pass over a block of keys together: more where a head is wide, so
+// that a block that does not stay in the cache is read less often, and fewer until there are enough
+// tiles for the workers. dims is the width of a key and a value; rows the queries of each of heads.
+func QueryTile(dims, rows, heads, workers int) int {
+	tile := 96
+	if dims >= 512 {
+		tile = 192
+	}
+	for tile > 24 && heads*((rows+tile-1)/tile) < 4*workers {
+		tile /= 2
+	}
+	return tile
+}
+
+// tiles returns the number of tasks, all heads together.
+func (s *Span) tiles(tile int) int { return (s.Rows + tile - 1) / tile * s.Heads }
+
+// store writes the new keys and values of one head.
+func (s *Span) store(head, before int) {
+	for i := range s.Rows {
+		p := s.Tokens - s.Rows + i
+		block := p / Block
+		room := blockRoom(block, len(s.Keys), s.Room)
+		k := s.Keys[block][(before+head*s.KeyDim)*room:]
+		v := s.Values[block][(before+head*s.ValueDim)*room:]
+		StoreKV(k, v, room, p%Block, s.Key.at(i, head)[:s.KeyDim], s.Value.at(i, head)[:s.ValueDim])
+	}
+}
+
+// blockRoom returns how many keys a block of so many has room for, where the last has room for last of
+// them, or for all where that is 0.
+func blockRoom(block, blocks, last int) int {
+	if last != 0 && block == blocks-1 {
+		return last
+	}
+	return Block
+}
+
+// attend computes one head's tile of queries, from first on.
+func (s *Span) attend(w *Worker, head, first, tile, before int, scale float32) {
+	w.AttendTile(&Attention{
+		Q: s.Query.at(first, head), LDQ: s.Query.Row,
+		Out: s.Out.at(first, head), LDO: s.Out.Row,
+		Rows: min(tile, s.Rows-first),
+		K:    s.Keys, KBefore: before + head*s.KeyDim, DK: s.KeyDim,
+		V: s.Values, VBefore: before + head*s.ValueDim, DV: s.ValueDim,
+		Room: s.Room,
+		Keys: s.Tokens, See: s.Tokens - s.Rows + first + 1, Step: 1,
+		Scale: scale,
+	})
+}
