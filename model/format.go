@@ -96,7 +96,7 @@ func (l *loader) stored(name string, layout kernels.Layout, in, out int) kernels
 
 // blocks returns a quantized matrix, whose tensor is [tiles, bytes in a tile] of U8; the format is told by the size of a tile.
 func (l *loader) blocks(t weights.Tensor, layout kernels.Layout, in, out int) kernels.Matrix {
-	l.used[t.Name] = true
+	l.use(t)
 	for _, f := range []kernels.Format{kernels.Q8, kernels.Q4} {
 		if !slices.Equal(t.Shape, blocksShape(f, in, out)) {
 			continue

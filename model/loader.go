@@ -27,6 +27,9 @@ type loader struct {
 	used    map[string]bool
 	ignored []string
 	err     error
+
+	progress func(done, total int64) // Options.Progress
+	read     int64                   // bytes of the tensors used so far
 }
 
 // load reads the parameters in the format of that name ("" and "auto" for the format as stored).
@@ -74,8 +77,17 @@ func (l *loader) tensor(name string, shape ...int) weights.Tensor {
 	case t.DType != weights.F32 && t.DType != weights.F16 && t.DType != weights.BF16:
 		l.fail("%s: type %s, want F32, F16 or BF16", name, t.DType)
 	}
-	l.used[name] = true
+	l.use(t)
 	return t
+}
+
+// use takes note that a tensor is part of the stack, and that work on it begins.
+func (l *loader) use(t weights.Tensor) {
+	l.used[t.Name] = true
+	if l.progress != nil {
+		l.progress(l.read, l.tensors.Size())
+	}
+	l.read += int64(len(t.Data))
 }
 
 // floats returns a small tensor as float32, whatever the format of the linear layers.
@@ -115,7 +127,7 @@ func (l *loader) lmHead(wte *kernels.Matrix) *kernels.Matrix {
 			continue
 		}
 		if t.DType == embedding.DType && slices.Equal(t.Shape, embedding.Shape) && bytes.Equal(t.Data, embedding.Data) {
-			l.used[name] = true
+			l.use(t)
 			return wte
 		}
 		m := l.matrix(name, kernels.OutIn, l.config.Embd, l.config.VocabSize)

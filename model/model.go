@@ -27,6 +27,10 @@ type Options struct {
 	CacheBytes int64
 
 	Device engine.Device // what computes the model; nil for the processor
+
+	// Progress, if not nil, is called as the weights are loaded, with the bytes of the tensors that are done and of all
+	// files. What takes time is converting them.
+	Progress func(done, total int64)
 }
 
 // A Model is one checkpoint, ready to run. It is immutable, and safe for use by several goroutines: their calls of Eval
@@ -106,6 +110,7 @@ func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*M
 		m.format, m.ignored = l.format, l.ignored
 		m.backend, err = m.open(ctx, o.Device)
 	}
+
 	if err != nil {
 		team.Close()
 		return nil, err

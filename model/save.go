@@ -40,6 +40,15 @@ func (m *Model) SaveTo(ctx context.Context, w io.Writer) error {
 	return weights.Write(outfile.Cancellable(ctx, w), m.metadata(), m.tensors())
 }
 
+// SaveSize returns the bytes of all tensors that Save writes. The file has a header besides.
+func (m *Model) SaveSize() int64 {
+	var n int64
+	for _, t := range m.tensors() {
+		n += int64(t.Len()) * int64(t.DType.Size())
+	}
+	return n
+}
+
 func (m *Model) metadata() map[string]string {
 	return map[string]string{"format": "pt", "picogpt.format": m.Format()}
 }

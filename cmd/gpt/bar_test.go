@@ -2,26 +2,89 @@ package main
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 )
 
 func TestBar(t *testing.T) {
-	b := newBar("lines")
-	b.start = time.Now().Add(-2 * time.Second)
+	lines, bytes := newBar("lines"), newByteBar("loading gpt2")
 	for _, c := range []struct {
+		bar         *bar
 		done, total int
 		extra, want string
 	}{
-		{0, 0, "", `^0 lines, 0 lines/s$`},
-		{10, 0, "", `^10 lines, [45] lines/s$`},
-		{0, 40, "", `^0 lines, 0 lines/s$`},
-		{10, 40, "", `^\[#{5}\.{15}\] 10 of 40 lines, [45] lines/s, [6-9]s left$`},
-		{40, 40, "perplexity 2", `^\[#{20}\] 40 of 40 lines, [0-9]+ lines/s, 0s left, perplexity 2$`},
+		{lines, 0, 0, "", `^0 lines, 0 lines/s$`},
+		{lines, 10, 0, "", `^10 lines, [45][.0-9]* lines/s$`},
+		{lines, 0, 40, "", `^\[\.{20}\] 0 of 40 lines, 0 lines/s$`},
+		{lines, 10, 40, "", `^\[#{5}\.{15}\] 10 of 40 lines, [6-9]s left, [45][.0-9]* lines/s$`},
+		{lines, 40, 40, "perplexity 2", `^\[#{20}\] 40 of 40 lines, 0s left, [0-9]+ lines/s, perplexity 2$`},
+		{lines, 50, 40, "", `^\[#{20}\] 50 of 40 lines, 0s left, `},
+		{bytes, 5e8, 2e9, "", `^\[#{5}\.{15}\] loading gpt2, 500 MB of 2.00 GB, [6-9]s left, 2[0-9.]+ MB/s$`},
+		{bytes, 5e8, 0, "", `^loading gpt2, 500 MB, 2[0-9.]+ MB/s$`},
 	} {
-		b.set(c.done, c.total, c.extra)
-		if got := b.String(); !regexp.MustCompile(c.want).MatchString(got) {
+		c.bar.start = time.Now().Add(-2 * time.Second)
+		c.bar.set(c.done, c.total, c.extra)
+		if got := c.bar.status().line(100); !regexp.MustCompile(c.want).MatchString(got) {
 			t.Errorf("got %q, want %s", got, c.want)
+		}
+	}
+	lines.set(10, 0, "")
+	lines.setInput(3e6, 12e6)
+	want := `^\[#{5}\.{15}\] 10 lines, 3.00 MB of 12.0 MB, [6-9]s left, [45][.0-9]* lines/s$`
+	if got := lines.status().line(100); !regexp.MustCompile(want).MatchString(got) {
+		t.Errorf("got %q, want %s", got, want)
+	}
+}
+
+func TestShortSize(t *testing.T) {
+	for n, want := range map[int64]string{
+		0: "0 B", 999: "999 B", 1000: "1.00 kB", 9994: "9.99 kB", 9996: "10.0 kB", 99940: "99.9 kB", 99960: "100 kB",
+		999499: "999 kB", 999500: "1.00 MB", 1419319488: "1.42 GB", 1e15: "1000000 GB",
+	} {
+		if got := shortSize(n); got != want {
+			t.Errorf("%d bytes: %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestAStatusFitsTheTerminal(t *testing.T) {
+	parts := []string{"120 of 500 lines", "12s left", "30 lines/s", "perplexity 20.0222", "7 s"}
+	work := workState{parts: parts, bar: true, share: 0.24}
+	file := workState{title: "loading /models/gpt2-medium", parts: []string{"500 MB of 2 GB", "12s left", "90 MB/s"}, bar: true, share: 0.25}
+	for _, c := range []struct {
+		workState
+		room int
+		want string
+	}{
+		{work, 120, "[####................] 120 of 500 lines, 12s left, 30 lines/s, perplexity 20.0222, 7 s"},
+		{work, 79, "[###..........] 120 of 500 lines, 12s left, 30 lines/s, perplexity 20.0222, 7 s"},
+		{work, 62, "120 of 500 lines, 12s left, 30 lines/s, perplexity 20.0222"},
+		{work, 39, "120 of 500 lines, 12s left, 30 lines/s"},
+		{work, 19, "120 of 500 lines"},
+		{work, 10, "120 of 50…"},
+		{work, 1, "…"},
+		{work, 0, ""},
+		{file, 120, "[#####...............] loading /models/gpt2-medium, 500 MB of 2 GB, 12s left, 90 MB/s"},
+		{file, 60, "loading /models/gpt2-med…, 500 MB of 2 GB, 12s left, 90 MB/s"},
+		{file, 39, "loading /mod…, 500 MB of 2 GB, 12s left"},
+		{file, 25, "loading…, 500 MB of 2 GB"},
+		{file, 19, "500 MB of 2 GB"},
+		{file, 9, "500 MB o…"},
+		{workState{title: "loading 模型", parts: []string{"7 s"}}, 79, "loading 模型, 7 s"},
+		{workState{title: "loading 模型模型模型模型", parts: []string{"7 s"}}, 18, "loading 模型…, 7 s"},
+		{workState{title: "loading e\u0301e\u0301e\u0301", parts: []string{"7 s"}}, 79, "loading e\u0301e\u0301e\u0301, 7 s"},
+		{workState{title: "a\nb\x1b[2J\xff"}, 79, "a\ufffdb\ufffd[2J\ufffd"},
+	} {
+		if got := c.line(c.room); got != c.want {
+			t.Errorf("in %d columns: %q, want %q", c.room, got, c.want)
+		}
+	}
+	for room := range 200 {
+		for _, s := range []workState{work, file, {title: strings.Repeat("模型e\u0301👩\u200d🚀", 30), parts: parts, bar: true}, {}} {
+			if got := columnsOf(s.line(room)); got > room {
+				t.Errorf("%d columns in %d: %q", got, room, s.line(room))
+			}
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"text/tabwriter"
 
 	"picogpt/internal/bench"
@@ -74,18 +73,16 @@ func (c *benchEngineCommand) Run(a *app) error {
 		return err
 	}
 	defer m.Close()
-	var doing atomic.Value
-	doing.Store("measuring")
-	progress := func(what string) { doing.Store(what) }
-	defer a.showProgress(func() string { return doing.Load().(string) })()
+	bar := newShareBar("measuring")
+	defer a.showBar(bar)()
 	r, err := bench.Measure(ctx, m, bench.Options{
-		PromptTokens: c.PromptTokens, GenTokens: c.GenTokens, Batch: c.Batch, Rounds: c.Rounds, Progress: progress,
+		PromptTokens: c.PromptTokens, GenTokens: c.GenTokens, Batch: c.Batch, Rounds: c.Rounds, Progress: bar.setShare,
 	})
 	if err != nil {
 		return err
 	}
 	r.Model = name
-	progress("starting up")
+	bar.setShare("starting up", 1)
 	if err := a.benchStart(ctx, m.Config(), r); err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"text/tabwriter"
 
 	"picogpt/internal/bench"
@@ -55,11 +54,10 @@ func (c *benchAttentionCommand) Run(a *app) error {
 	}
 	ctx, release := a.graceful()
 	defer release()
-	var doing atomic.Value
-	doing.Store("measuring")
-	end := a.showProgress(func() string { return doing.Load().(string) })
+	bar := newShareBar("measuring")
+	end := a.showBar(bar)
 	r, err := bench.MeasureAttention(ctx, bench.AttentionOptions{
-		MaxTokens: c.MaxTokens, Rounds: c.Rounds, Threads: a.Threads, Kernel: kernel, Progress: func(what string) { doing.Store(what) },
+		MaxTokens: c.MaxTokens, Rounds: c.Rounds, Threads: a.Threads, Kernel: kernel, Progress: bar.setShare,
 	})
 	end()
 	if err != nil {

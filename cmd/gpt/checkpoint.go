@@ -57,9 +57,13 @@ func (a *app) close() {
 
 // openModel loads the checkpoint on the kernels that $GPT_KERNEL names, or the fastest.
 func (a *app) openModel() (*model.Model, error) {
-	defer a.showProgress(func() string { return "loading " + a.modelName() })()
+	bar := newByteBar("loading " + a.modelName())
+	defer a.showBar(bar)()
 	start := time.Now()
-	m, err := a.loadModel(model.Options{Threads: a.Threads, Format: a.Dtype, Kernel: os.Getenv("GPT_KERNEL"), CacheBytes: int64(a.CacheBytes)})
+	m, err := a.loadModel(model.Options{
+		Threads: a.Threads, Format: a.Dtype, Kernel: os.Getenv("GPT_KERNEL"), CacheBytes: int64(a.CacheBytes),
+		Progress: bar.setBytes,
+	})
 	if err != nil {
 		return nil, err
 	}

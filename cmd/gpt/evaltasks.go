@@ -149,7 +149,7 @@ func (r *taskRun) options() eval.TaskOptions {
 func (r *taskRun) run(benchmark func(ctx context.Context) error, object func() any, text func() string) error {
 	ctx, release := r.graceful()
 	defer release()
-	end := r.showProgress(r.bar.String)
+	end := r.showBar(r.bar)
 	err := benchmark(ctx)
 	end()
 	if err != nil && !errors.Is(err, context.Canceled) {
@@ -162,7 +162,7 @@ func (r *taskRun) run(benchmark func(ctx context.Context) error, object func() a
 		err = joinErrors(e, err)
 	}
 	if err == nil && r.skipped > 0 {
-		err = fmt.Errorf("%d of %d examples could not be scored", r.skipped, r.skipped+r.bar.done)
+		err = fmt.Errorf("%d of %d examples could not be scored", r.skipped, r.skipped+int(r.bar.done))
 	}
 	return err
 }

@@ -187,7 +187,7 @@ func (a *app) measure(m *model.Model, text eval.Text, o eval.Options) (eval.Resu
 	o.Progress = func(p eval.Progress) {
 		bar.set(p.Done, p.Total, fmt.Sprintf("perplexity %.4f", p.Perplexity))
 	}
-	end := a.showProgress(bar.String)
+	end := a.showBar(bar)
 	start := time.Now()
 	r, err := eval.Measure(ctx, m, text, o)
 	end()

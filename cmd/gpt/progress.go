@@ -8,13 +8,16 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
+
+	"golang.org/x/term"
 )
 
 // A progress is a line that a goroutine rewrites until it is ended.
 type progress struct {
-	label func() string
+	now   func() workState
 	since time.Time
+	wait  time.Duration // until the line appears
+	every time.Duration // from one line to the next
 	stop  chan struct{}
 	once  sync.Once
 	done  chan struct{}
@@ -23,16 +26,30 @@ type progress struct {
 // showProgress shows, a second from now on, what label returns and how long it has taken. label is called from another
 // goroutine. Call end before anything else is written to the terminal. There is at most one line at a time.
 func (a *app) showProgress(label func() string) (end func()) {
+	return a.showStatus(func() workState { return workState{title: label()} })
+}
+
+// showBar shows a bar in the same way.
+func (a *app) showBar(b *bar) (end func()) { return a.showStatus(b.status) }
+
+func (a *app) showStatus(now func() workState) (end func()) {
 	file, ok := a.stderr.(*os.File)
 	if !ok || !isTerminal(file) {
 		return func() {}
 	}
-	p := &progress{label: label, since: time.Now(), stop: make(chan struct{}), done: make(chan struct{})}
+	p := newProgress(now)
 	a.mu.Lock()
 	a.progress = p
 	a.mu.Unlock()
 	go p.run(file)
 	return a.endProgress
+}
+
+func newProgress(now func() workState) *progress {
+	return &progress{
+		now: now, since: time.Now(), wait: time.Second, every: 200 * time.Millisecond,
+		stop: make(chan struct{}), done: make(chan struct{}),
+	}
 }
 
 // endProgress wipes the line, if there is one.
@@ -47,22 +64,47 @@ func (a *app) endProgress() {
 	}
 }
 
+// noteDuring writes a line to stderr while b may be on the terminal.
+func (a *app) noteDuring(b *bar, format string, args ...any) {
+	a.mu.Lock()
+	shown := a.progress != nil
+	a.mu.Unlock()
+	a.endProgress()
+	a.notef(format, args...)
+	if shown {
+		a.showBar(b)
+	}
+}
+
 func (p *progress) run(w *os.File) {
 	defer close(p.done)
-	width := 0
-	for wait := time.NewTimer(time.Second); ; wait.Reset(200 * time.Millisecond) {
+	written := 0 // columns that hold something
+	for wait := time.NewTimer(p.wait); ; wait.Reset(p.every) {
 		select {
 		case <-p.stop:
 			wait.Stop()
-			if width > 0 {
-				fmt.Fprintf(w, "\r%s\r", strings.Repeat(" ", width))
+			if written > 0 {
+				fmt.Fprintf(w, "\r%s\r", strings.Repeat(" ", min(written, roomOf(w))))
 			}
 			return
 		case <-wait.C:
-			line := fmt.Sprintf("%s, %d s", p.label(), int(time.Since(p.since).Seconds()))
-			columns := utf8.RuneCountInString(line)
-			fmt.Fprintf(w, "\r%s%s", line, strings.Repeat(" ", max(0, width-columns)))
-			width = max(width, columns)
+			now, room := p.now(), roomOf(w)
+			now.parts = append(now.parts, fmt.Sprintf("%d s", int(time.Since(p.since).Seconds())))
+			line := now.line(room)
+			columns := columnsOf(line)
+			fmt.Fprintf(w, "\r%s%s", line, strings.Repeat(" ", max(0, min(written, room)-columns)))
+			written = columns
 		}
 	}
+}
+
+// roomOf returns how many columns a line on the terminal may take at this moment. The last column stays free: writing to it
+// makes some terminals begin a new line.
+func roomOf(w *os.File) int {
+	const usual = 80 // where the terminal does not say
+	width, _, err := term.GetSize(int(w.Fd()))
+	if err != nil || width <= 0 {
+		width = usual
+	}
+	return width - 1
 }

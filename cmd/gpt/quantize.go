@@ -54,6 +54,9 @@ func (c *quantizeCommand) Run(a *app) error {
 	defer m.Close()
 	ctx, release := a.graceful()
 	defer release()
-	defer a.showProgress(func() string { return "writing " + filepath.Join(c.To, weightsName) })()
-	return out.write(ctx, func(w io.Writer) error { return m.SaveTo(ctx, w) })
+	bar := newByteBar("writing " + filepath.Join(c.To, weightsName))
+	defer a.showBar(bar)()
+	return out.write(ctx, func(w io.Writer) error {
+		return m.SaveTo(ctx, &countingWriter{w: w, bar: bar, total: m.SaveSize()})
+	})
 }

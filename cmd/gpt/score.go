@@ -140,7 +140,7 @@ func (s *scoring) run(m *model.Model, t eval.Tokenizer) error {
 	ctx, release := s.graceful()
 	defer release()
 	if s.command.Target.Out != nil || !s.stdout.terminal {
-		s.showProgress(s.bar.String)
+		s.showBar(s.bar)
 	}
 	defer s.endProgress()
 	start := time.Now()

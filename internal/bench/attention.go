@@ -52,7 +52,7 @@ type AttentionOptions struct {
 	MaxTokens       int // 16384; lengths go from 1024 up to here, or are this alone where it is less
 	Rounds, Threads int // 3; 0 for one for each processor
 	Kernel          string
-	Progress        func(what string)
+	Progress        Progress
 }
 
 const attentionWidth = 512 // d_model
@@ -80,6 +80,14 @@ func MeasureAttention(ctx context.Context, o AttentionOptions) (*Attention, erro
 	defer team.Close()
 	defer debug.SetGCPercent(debug.SetGCPercent(10)) // a few large slices: collecting them at once is cheap, and peaks are what is live
 	b := newMeter(ctx, team, Options{Rounds: o.Rounds, Progress: o.Progress})
+	for _, kind := range attentionKinds {
+		for n := min(1024, o.MaxTokens); n <= o.MaxTokens; n *= 2 {
+			b.ahead += kind.at(n).operations
+		}
+	}
+	for _, w := range workloads {
+		b.ahead += w.operations
+	}
 	r := &Attention{Threads: team.Size(), Kernel: team.Variant(), Rounds: o.Rounds, Width: attentionWidth}
 	for _, kind := range attentionKinds {
 		s := AttentionSeries{Name: kind.name}
@@ -108,8 +116,9 @@ func MeasureAttention(ctx context.Context, o AttentionOptions) (*Attention, erro
 // attention measures one workload over the rounds.
 func (b *meter) attention(l workload) (AttentionPoint, error) {
 	if b.Progress != nil {
-		b.Progress(fmt.Sprintf("%s, %d tokens", l.name, l.tokens))
+		b.Progress(fmt.Sprintf("%s, %d tokens", l.name, l.tokens), b.done/b.ahead)
 	}
+	b.done += l.operations
 	debug.FreeOSMemory()
 	resetPeak()
 	run := l.setup(b.team)

@@ -18,6 +18,9 @@ import (
 	"picogpt/model"
 )
 
+// Progress is called with what is being measured, and how much of the work is done by then, 0 to 1.
+type Progress func(what string, share float64)
+
 // Options say what to measure. The zero value of a number takes its default; prompts and contexts are
 // shorter where the model's context is.
 type Options struct {
@@ -25,7 +28,7 @@ type Options struct {
 	GenTokens    int // 64
 	Batch        int // 8
 	Rounds       int // 5
-	Progress     func(what string)
+	Progress     Progress
 }
 
 func (o *Options) defaults(c model.Config) {
@@ -40,7 +43,7 @@ func (o *Options) defaults(c model.Config) {
 	o.GenTokens = min(o.GenTokens, c.Positions-1)
 	o.PromptTokens = min(o.PromptTokens, c.Positions-o.GenTokens)
 	if o.Progress == nil {
-		o.Progress = func(string) {}
+		o.Progress = func(string, float64) {}
 	}
 }
 
@@ -57,6 +60,8 @@ type meter struct {
 	flops      []float64 // of each worker, for FMAPeak
 	prompt     []int
 	rounds     map[string][]float64
+
+	done, ahead float64 // operations of MeasureAttention: of the workloads so far, and of all
 }
 
 func newMeter(ctx context.Context, team *kernels.Team, o Options) *meter {
@@ -92,7 +97,7 @@ func Measure(ctx context.Context, m *model.Model, o Options) (*Result, error) {
 	}
 	b.multiply() // finds its number of iterations
 	for i := range o.Rounds {
-		o.Progress("round " + strconv.Itoa(i+1) + " of " + strconv.Itoa(o.Rounds))
+		o.Progress(fmt.Sprintf("round %d of %d", i+1, o.Rounds), float64(i)/float64(o.Rounds))
 		if err := b.round(c); err != nil {
 			return nil, err
 		}
