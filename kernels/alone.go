@@ -4,7 +4,7 @@ package kernels
 
 // Alone runs body on the first worker, which body sees as a team of one; the other workers wait. It ends
 // with a barrier. Passes that are too small to share run so: the bits do not depend on it.
-func (w *Worker) Alone(body func(w *Worker)) {
+func Alone(w *Worker, body func(w *Worker)) {
 	t := w.team
 	if t.solo == nil {
 		body(w)

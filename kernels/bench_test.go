@@ -55,7 +55,7 @@ func BenchmarkLimits(b *testing.B) {
 	b.Run("fma", func(b *testing.B) {
 		var operations [benchThreads]float64
 		for b.Loop() {
-			team.Run(func(w *Worker) { operations[w.ID()] = FMAPeak(w, 1e5) })
+			team.Run(func(w *Worker) { operations[w.ID()] = w.FMAPeak(1e5) })
 		}
 		report(b, operations[0]+operations[1], 0)
 	})

@@ -47,6 +47,11 @@
 //
 // # Workers
 //
-// Work runs on a [Team]: [Team.Run] starts one function on every worker (single program, many data), and the operations
-// that take a [Worker] are called by all of them together. Each ends with a barrier, so its output is there for the next.
+// Work runs on a [Team]: [Team.Run] starts one function on every worker (single program, many data). Inside
+// it, two kinds of operations look different:
+//
+//	kernels.Linear(w, …)   a function of the worker is for all workers together: each calls it, they share
+//	                       the work, and it ends with a barrier. Its output is there for the next.
+//	w.AttendTile(…)        a method of the worker is its own: a part of a task, without a barrier. Only
+//	                       w.Sync is a barrier, and nothing else.
 package kernels

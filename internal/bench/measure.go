@@ -220,7 +220,7 @@ func (b *meter) readMemory() error {
 func (b *meter) multiply() (operations float64) {
 	for {
 		start := time.Now()
-		b.team.Run(func(w *kernels.Worker) { b.flops[w.ID()] = kernels.FMAPeak(w, b.iterations) })
+		b.team.Run(func(w *kernels.Worker) { b.flops[w.ID()] = w.FMAPeak(b.iterations) })
 		if time.Since(start) > 40*time.Millisecond {
 			break
 		}

@@ -9,7 +9,7 @@ import "picogpt/kernels"
 // forward computes the rows of a pass and hands out the logits that are wanted.
 func (b *backend) forward(w *kernels.Worker) {
 	if b.alone {
-		w.Alone(b.onlyLayers)
+		kernels.Alone(w, b.onlyLayers)
 	} else {
 		b.layers(w)
 	}
