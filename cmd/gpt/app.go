@@ -21,7 +21,7 @@ import (
 
 // globals are the flags of every command.
 type globals struct {
-	Model   *string `short:"m" placeholder:"DIR|FILE" help:"checkpoint: a directory with config.json and *.safetensors, or one .safetensors file; default: $$GPT_MODEL, or the built-in demo"`
+	Model   *string `short:"m" placeholder:"DIR|FILE" help:"checkpoint: a directory with config.json and *.safetensors, or one .safetensors file; default: $$GPT_MODEL, or the embedded demo"`
 	Threads int     `placeholder:"N" default:"0" help:"worker threads; default: one for each processor"`
 	Dtype   string  `placeholder:"TYPE" default:"auto" enum:"auto,f32,f16,bf16,q8,q4" help:"number format of the weights: auto (as in the file), f32, f16, bf16, q8 or q4"`
 

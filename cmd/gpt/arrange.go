@@ -15,13 +15,13 @@ import (
 type arrangement struct {
 	flagsByName           map[string]*kong.Flag
 	command, flags, words []string
-	unknown               bool // a flag that nobody knows is among flags: the next word may be its value
+	unknown               string // the first flag that no command has: the next word may be its value
 }
 
 // arrange brings the arguments into the order that kong is given. The first word names the command,
 // wherever flags stand; if it looks like no command's name (see looksLikeCommand), or if there is
 // none, the command is generate. A word after -- names no command. Underscores in flags' names
-// become hyphens. Flags that nobody knows are left as they are, for kong to name.
+// become hyphens. Flags that another command has are left for kong to refuse.
 func arrange(root *kong.Node, args []string) ([]string, error) {
 	a := arrangement{flagsByName: map[string]*kong.Flag{}}
 	listFlags(root, a.flagsByName)
@@ -41,13 +41,16 @@ func arrange(root *kong.Node, args []string) ([]string, error) {
 		case len(a.words) == 0 && child(node, arg) != nil:
 			node = child(node, arg)
 			a.command = append(a.command, arg)
-		case len(a.words) == 0 && !a.unknown && node == root && looksLikeCommand(arg):
+		case len(a.words) == 0 && a.unknown == "" && node == root && looksLikeCommand(arg):
 			return nil, noFirstCommand(root, arg)
-		case len(a.words) == 0 && !a.unknown && node != root && len(node.Children) > 0:
+		case len(a.words) == 0 && a.unknown == "" && node != root && len(node.Children) > 0:
 			return nil, notACommand(node, arg, "")
 		default:
 			a.words = append(a.words, arg)
 		}
+	}
+	if a.unknown != "" {
+		return nil, unknownFlag(node, a.unknown)
 	}
 	if node == root && (len(a.words) > 0 || !slices.Contains(a.flags, "--help")) {
 		a.command = []string{"generate"}
@@ -74,10 +77,10 @@ func (a *arrangement) flag(arg string, next []string) (taken int, err error) {
 	}
 	name = strings.ReplaceAll(name, "_", "-")
 	switch f := a.flagsByName[name]; {
+	case f == nil:
+		a.noteUnknown(name)
 	case hasValue:
 		a.flags = append(a.flags, name+"="+value)
-	case f == nil:
-		a.flags, a.unknown = append(a.flags, name), true
 	case f.IsBool():
 		a.flags = append(a.flags, name)
 	default:
@@ -91,8 +94,11 @@ func (a *arrangement) shortFlags(arg string, next []string) (taken int, err erro
 	for at, letter := range arg[1:] {
 		f, value := a.flagsByName["-"+string(letter)], arg[1+at+len(string(letter)):]
 		switch {
+		case f == nil && at == 0:
+			a.noteUnknown(arg)
+			return 0, nil
 		case f == nil:
-			a.flags, a.unknown = append(a.flags, "-"+arg[1+at:]), true
+			a.noteUnknown("-" + string(letter))
 			return 0, nil
 		case f.IsBool():
 			a.flags = append(a.flags, "--"+f.Name)
@@ -104,6 +110,12 @@ func (a *arrangement) shortFlags(arg string, next []string) (taken int, err erro
 		}
 	}
 	return 0, nil
+}
+
+func (a *arrangement) noteUnknown(flag string) {
+	if a.unknown == "" {
+		a.unknown = flag
+	}
 }
 
 // flagWithNext adds a flag whose value is the next argument, whatever that looks like.

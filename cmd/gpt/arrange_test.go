@@ -41,9 +41,6 @@ func TestArguments(t *testing.T) {
 		{"--temp -1 --stop -- --stop -n", "generate --temp=-1 --stop=-- --stop=-n --"},
 		{"--top_k 3 --no_display_prompt=false a_b", "generate --top-k=3 --no-display-prompt=false -- a_b"},
 		{"--stop=a_b=c", "generate --stop=a_b=c --"},
-		{"--zebra 3", "generate --zebra -- 3"},
-		{"--zebra once", "generate --zebra -- once"}, // once may be the value of --zebra
-		{"-z3 a", "generate -z3 -- a"},
 		{"--help", "--help --"},
 		{"-h -v", "--help --verbose --"},
 		{"A --help", "generate --help -- A"},
@@ -89,6 +86,32 @@ func TestAFirstWordIsACommandOrBeginsAPrompt(t *testing.T) {
 		got, err := arrange(root, []string{word, "b"})
 		if want := []string{"generate", "--", word, "b"}; err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: got %q, %v, want %q", word, got, err, want)
+		}
+	}
+}
+
+// The word after a flag that no command has may be its value, so the flag is the mistake.
+func TestAnUnknownFlagIsNamed(t *testing.T) {
+	root := grammar(t)
+	for line, want := range map[string][2]string{
+		"--zebra 3":          {"unknown flag --zebra", "gpt --help lists the flags"},
+		"--zebra once":       {"unknown flag --zebra", ""},
+		"Lily --zebra=3 -q":  {"unknown flag --zebra", ""},
+		"-z3 Lily":           {"unknown flag -z3", ""},
+		"-vz Lily":           {"unknown flag -z", ""},
+		"--tmep 1 Lily":      {"unknown flag --tmep", "did you mean --temp?"},
+		"-temp 1 Lily":       {"unknown flag -temp", "did you mean --temp?"},
+		"--topk 1 Lily":      {"unknown flag --topk", "did you mean --top-k?"},
+		"--n 5 Lily":         {"unknown flag --n", "did you mean -n?"},
+		"--max-new-tokens 5": {"unknown flag --max-new-tokens", "did you mean --max-tokens?"},
+		"tokenize --decod 1": {"unknown flag --decod", "did you mean --decode?"},
+		"inspect --modle a":  {"unknown flag --modle", "did you mean --model?"},
+		"tokenize -1":        {"unknown flag -1", "gpt tokenize --help lists the flags; a text that begins with - goes after --"},
+	} {
+		got, err := arrange(root, strings.Fields(line))
+		var usage usageError
+		if !errors.As(err, &usage) || err.Error() != want[0] || !strings.HasPrefix(hintFor(err), want[1]) {
+			t.Errorf("%s: got %q, %v, hint %q, want %q", line, got, err, hintFor(err), want)
 		}
 	}
 }

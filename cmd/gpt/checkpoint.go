@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,6 +43,9 @@ func (a *app) open() (*checkpoint.Checkpoint, error) {
 		c, err = checkpoint.OpenFS(demo.FS())
 	} else {
 		c, err = checkpoint.Open(*a.Model)
+		if _, missing := os.Stat(*a.Model); errors.Is(missing, fs.ErrNotExist) {
+			err = hinted{err, checkpointHint}
+		}
 	}
 	a.opened = c
 	return c, err

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -192,8 +193,11 @@ func (t taskJSON) String() string {
 	return s + "\n"
 }
 
-// percent is an accuracy for people.
+// percent is an accuracy for people, with its standard error where there is one.
 func percent(a eval.Accuracy) string {
+	if math.IsNaN(a.StdErr) {
+		return fmt.Sprintf("%.2f %%", 100*a.Value)
+	}
 	return fmt.Sprintf("%.2f %% ± %.2f", 100*a.Value, 100*a.StdErr)
 }
 

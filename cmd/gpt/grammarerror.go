@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -23,10 +24,10 @@ func grammarError(err error) error {
 	if node == nil {
 		node = parse.Context.Model.Node
 	}
-	message, near, _ := strings.Cut(err.Error(), ", did you mean ")
+	message, _, _ := strings.Cut(err.Error(), ", did you mean ")
 	switch {
 	case strings.HasPrefix(message, "unknown flag "):
-		return hinted{usagef("%s", message), unknownFlagHint(node, strings.TrimPrefix(message, "unknown flag "), near)}
+		return unknownFlag(node, strings.TrimPrefix(message, "unknown flag "))
 	case strings.HasPrefix(message, "expected one of "): // commands
 		return hinted{usagef("%s: want one of its commands, found none", node.Path()),
 			"gpt " + node.Path() + " --help lists them"}
@@ -41,23 +42,41 @@ func grammarError(err error) error {
 	return usageError{errors.New(reworded(message))}
 }
 
-// unknownFlagHint says where to look for a flag. near is what kong found to be alike.
-func unknownFlagHint(node *kong.Node, flag, near string) string {
+// unknownFlag is the error of a flag that a command does not have. The hint says where to look for it.
+func unknownFlag(node *kong.Node, flag string) error {
 	help := strings.TrimSpace("gpt "+node.Path()) + " --help"
+	hint := help + " lists the flags; a text that begins with - goes after --"
 	owners := commandsWithFlag(rootOf(node), flag)
-	switch {
+	switch near := nearestFlag(node, flag); {
 	case flag == "--file" && len(node.Positional) > 0: // -f is a flag of the commands about a text
-		return "the file is an argument: " + usage(node)
+		hint = "the file is an argument: " + usage(node)
 	case len(owners) > 2:
-		return fmt.Sprintf("other commands have %s; %s lists the flags here", flag, help)
+		hint = fmt.Sprintf("other commands have %s; %s lists the flags here", flag, help)
 	case len(owners) > 0:
-		return fmt.Sprintf("%s is a flag of gpt %s; %s lists the flags here", flag, strings.Join(owners, " and gpt "), help)
-	case near != "" && strings.HasPrefix(flag, "--"): // one letter is like every other
-		return "did you mean " + strings.ReplaceAll(near, `"`, "")
-	case node.Name == "generate":
-		return "gpt --help lists the flags, and a prompt that begins with - goes after --"
+		hint = fmt.Sprintf("%s is a flag of gpt %s; %s lists the flags here", flag, strings.Join(owners, " and gpt "), help)
+	case near != "":
+		hint = "did you mean " + near + "?"
 	}
-	return help + " lists the flags"
+	return hinted{usagef("unknown flag %s", flag), hint}
+}
+
+// nearestFlag returns the flag of a command that a misspelt one is most like, or "".
+func nearestFlag(node *kong.Node, flag string) string {
+	if node.Parent == nil {
+		node = child(node, "generate")
+	}
+	word := strings.TrimLeft(flag, "-")
+	var names []string
+	for _, f := range slices.Concat(node.Flags, rootOf(node).Flags) {
+		if len(word) == 1 && strings.HasPrefix(flag, "--") && word == string(f.Short) {
+			return "-" + word
+		}
+		names = append(append(names, f.Name), f.Aliases...)
+	}
+	if near := nearest(word, names); near != "" {
+		return "--" + near
+	}
+	return ""
 }
 
 func rootOf(node *kong.Node) *kong.Node {

@@ -19,7 +19,7 @@ Usage:
 
 Examples:
 
-gpt "Once upon a time"	a story by the built-in demo model
+gpt "Once upon a time"	a story by the embedded demo model
 gpt	any story: the model begins from nothing
 gpt -m ~/models/gpt2 -n 50 "The end"	another model, at most 50 new tokens
 gpt --seed 1 --samples 3 "Lily said"	three texts, the same ones on every machine

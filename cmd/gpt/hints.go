@@ -21,15 +21,17 @@ func hintFor(err error) string {
 	switch {
 	case errors.As(err, &own):
 		return own.hint
-	case strings.HasPrefix(oneLine(err), "-: "): // a file named -, which for texts is stdin
-		return "a checkpoint is not read from stdin"
 	case errors.Is(err, model.ErrCacheFull):
 		return "--cache-bytes gives the cache more memory; shorter or fewer texts at a time need less"
 	case errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), "config.json"):
-		return "-m wants a directory with config.json and *.safetensors, as Hugging Face stores GPT-2"
+		return checkpointHint
 	}
 	return ""
 }
+
+// checkpointHint says what -m takes.
+const checkpointHint = "a checkpoint is a directory with config.json and *.safetensors, as Hugging Face stores GPT-2; " +
+	"gpt downloads none"
 
 // overflowHint adds what --overflow and -n can do about a context that is too short.
 func overflowHint(err error) error {
@@ -74,22 +76,32 @@ func noFirstCommand(root *kong.Node, word string) error {
 	return notACommand(root, word, " To use the word as a prompt: gpt generate "+word)
 }
 
-// nearestCommand returns the command of node whose name a misspelt, shortened or lengthened word is
-// most like, or "".
-func nearestCommand(node *kong.Node, word string) (nearest string) {
+// nearestCommand returns the command of node whose name a word is most like, or "".
+func nearestCommand(node *kong.Node, word string) string {
+	var names []string
+	for _, c := range node.Children {
+		if !c.Hidden {
+			names = append(names, c.Name)
+		}
+	}
+	return nearest(word, names)
+}
+
+// nearest returns the name that a misspelt, shortened or lengthened word is most like, or "".
+func nearest(word string, names []string) (nearest string) {
 	const alike = 4 // words that share that many letters at the beginning count as near
 	least := len(word)
-	for _, c := range node.Children {
-		most := (len(c.Name) + 2) / 3 // edits; more make another word
-		edits := levenshtein.ComputeDistance(c.Name, word)
+	for _, name := range names {
+		most := (len(name) + 2) / 3 // edits; more make another word
+		edits := levenshtein.ComputeDistance(name, word)
 		switch {
-		case len(word) > 1 && strings.HasPrefix(c.Name, word):
+		case len(word) > 1 && strings.HasPrefix(name, word):
 			edits = 0
-		case len(word) > alike && strings.HasPrefix(c.Name, word[:alike]):
+		case len(word) > alike && strings.HasPrefix(name, word[:alike]):
 			edits = min(edits, most)
 		}
-		if !c.Hidden && edits <= most && edits < least {
-			nearest, least = c.Name, edits
+		if edits <= most && edits < least {
+			nearest, least = name, edits
 		}
 	}
 	return nearest
