@@ -13,12 +13,13 @@ import (
 type Cache struct {
 	batch, heads, dk, dv int
 	tokens               int
+	end                  int            // the tokens when the call that is under way has ended
 	sequences            []kernels.Span // one for each of the batch
 }
 
 // NewCache makes an empty cache for batch sequences with so many heads of keys key_dim wide and values value_dim wide.
 func NewCache(batch, heads, keyDim, valueDim int) *Cache {
-	c := &Cache{batch, heads, keyDim, valueDim, 0, make([]kernels.Span, batch)}
+	c := &Cache{batch, heads, keyDim, valueDim, 0, 0, make([]kernels.Span, batch)}
 	for b := range c.sequences {
 		c.sequences[b] = kernels.Span{Heads: heads, KeyDim: keyDim, ValueDim: valueDim}
 	}
@@ -43,25 +44,26 @@ func (c *Cache) Append(team *kernels.Team, dst, q, k, v []float32, tokens int, s
 	}
 	c.prepare(byHead(dst, c.heads, tokens, c.dv), byHead(q, c.heads, tokens, c.dk), byHead(k, c.heads, tokens, c.dk), byHead(v, c.heads, tokens, c.dv), tokens)
 	team.Run(func(w *kernels.Worker) { kernels.CausalAttention(w, c.sequences, 0, scale) })
-	c.forget()
+	c.commit()
 }
 
 // prepare makes room for new tokens, and says where they are and their results go.
 func (c *Cache) prepare(out, q, k, v view, tokens int) {
-	c.tokens += tokens
+	c.end = c.tokens + tokens
 	for b := range c.sequences {
 		s := &c.sequences[b]
-		for len(s.Keys)*kernels.Block < c.tokens {
+		for len(s.Keys)*kernels.Block < c.end {
 			s.Keys = append(s.Keys, make([]float32, c.heads*c.dk*kernels.Block))
 			s.Values = append(s.Values, make([]float32, c.heads*c.dv*kernels.Block))
 		}
-		s.Rows, s.Tokens = tokens, c.tokens
+		s.Rows, s.Tokens = tokens, c.end
 		s.Query, s.Key, s.Value, s.Out = q.sequence(b), k.sequence(b), v.sequence(b), out.sequence(b)
 	}
 }
 
-// forget lets go of the caller's memory.
-func (c *Cache) forget() {
+// commit takes the new tokens, and lets go of the caller's memory.
+func (c *Cache) commit() {
+	c.tokens = c.end
 	for b := range c.sequences {
 		s, none := &c.sequences[b], kernels.HeadRows{}
 		s.Query, s.Key, s.Value, s.Out = none, none, none, none

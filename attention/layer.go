@@ -81,7 +81,7 @@ func (l *Layer) Next(team *kernels.Team, dst, x []float32, batch, tokens int, c 
 		kernels.CausalAttention(w, c.sequences, 0, l.scale)
 		l.unify(w, dst, s, batch*tokens)
 	})
-	c.forget()
+	c.commit()
 }
 
 // Linear is Forward with linear attention in place of the softmax: every query sees every key.
@@ -115,7 +115,7 @@ func (l *Layer) NextLinear(team *kernels.Team, dst, x []float32, batch, tokens i
 		state.run(w)
 		l.unify(w, dst, s, batch*tokens)
 	})
-	state.forget()
+	state.commit()
 }
 
 // fits panics unless a cache or state is of the layer's sizes.

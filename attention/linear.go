@@ -10,6 +10,7 @@ import (
 type LinearOptions struct {
 	// Map writes the features of one query or key, x [key_dim], to dst [Features]. It is called by several workers at a time. nil is
 	// elu(x) + 1, and Features is key_dim then. Features must not be negative in sum: they divide.
+	// A panic in Map comes out of the call; a LinearState is then as it was before.
 	Map      func(dst, x []float32)
 	Features int // 0 for key_dim
 

@@ -46,11 +46,12 @@ func (s *LinearState) Append(team *kernels.Team, dst, q, k, v []float32, tokens 
 	check("dst [batch heads tokens value_dim]", len(dst), s.batch, s.heads, tokens, s.dv)
 	s.prepare(team, byHead(dst, s.heads, tokens, s.dv), byHead(q, s.heads, tokens, s.dk), byHead(k, s.heads, tokens, s.dk), byHead(v, s.heads, tokens, s.dv), tokens)
 	team.Run(s.run)
-	s.forget()
+	s.commit()
 }
 
-// forget lets go of the caller's memory.
-func (s *LinearState) forget() {
+// commit takes the new tokens, and lets go of the caller's memory.
+func (s *LinearState) commit() {
+	s.tokens = s.call.end
 	s.call.q, s.call.k, s.call.v, s.call.out = view{}, view{}, view{}, view{}
 }
 
@@ -72,7 +73,6 @@ func (s *LinearState) prepare(team *kernels.Team, out, q, k, v view, tokens int)
 	c, f, n := &s.call, s.options.Features, s.batch*s.heads
 	c.q, c.k, c.v, c.out = q, k, v, out
 	c.start, c.end = s.tokens, s.tokens+tokens
-	s.tokens = c.end
 	c.first = c.start / kernels.Block
 	c.blocks = tiles(c.end, kernels.Block) - c.first
 	c.features = grow(&c.features, n*tokens*padded(f))

@@ -2,7 +2,9 @@ package attention_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"picogpt/attention"
@@ -71,5 +73,47 @@ func TestPanics(t *testing.T) {
 			}()
 			c.call()
 		})
+	}
+}
+
+// A feature map that panics on any worker panics in the caller, and the state is as it was: the
+// same tokens can be appended again, with the results that they would have had.
+func TestAPanicInAFeatureMap(t *testing.T) {
+	const heads, tokens, dim = 4, 70, 3
+	r := rand.New(rand.NewPCG(81, 82))
+	x := randoms(r, 3*heads*tokens*dim)
+	for at := range int64(4 * heads) {
+		var calls atomic.Int64
+		calls.Store(1 << 20)
+		options := attention.LinearOptions{Map: func(dst, x []float32) {
+			if calls.Add(-1) == 0 {
+				panic("map")
+			}
+			elu1(dst, x)
+		}}
+		team := newTeam(t, 3, "")
+		run := func(fails bool) []float32 {
+			state := attention.NewLinearState(1, heads, dim, dim, options)
+			dst := make([]float32, heads*tokens*dim)
+			for from := range 3 {
+				part := x[from*heads*tokens*dim:][:heads*tokens*dim]
+				if fails {
+					calls.Store(1 + at*tokens/2)
+					value := func() (value any) {
+						defer func() { value = recover() }()
+						state.Append(team, dst, part, part, part, tokens)
+						return nil
+					}()
+					if value != "map" || state.Len() != from*tokens {
+						t.Fatalf("Append panics with %v and holds %d tokens, want map and %d",
+							value, state.Len(), from*tokens)
+					}
+					calls.Store(1 << 20)
+				}
+				state.Append(team, dst, part, part, part, tokens)
+			}
+			return dst
+		}
+		sameBits(t, "after panics", run(true), run(false))
 	}
 }

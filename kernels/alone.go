@@ -22,7 +22,7 @@ func (t *Team) RunAlone(body func(w *Worker)) {
 		t.Run(body)
 		return
 	}
-	t.running.Lock()
+	t.lock()
 	defer t.running.Unlock()
 	if !t.closed {
 		t.workers[0].goroutine.Store(goroutine())

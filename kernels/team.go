@@ -1,6 +1,7 @@
 package kernels
 
-// The workers: one team runs one function at a time on all of its workers, with a barrier between the operations.
+// The workers: one team runs one function at a time on all of its workers. barrier.go is where they
+// wait for each other, unwind.go what happens when the function fails.
 
 import (
 	"fmt"
@@ -25,14 +26,16 @@ type Team struct {
 	_       [56]byte
 	arrived atomic.Int32
 	_       [60]byte
-	phase   atomic.Uint32
+	phase   atomic.Uint32 // grows by 2 with each barrier; the lowest bit is aborted
 	_       [60]byte
-
-	rows atomic.Pointer[quantRows] // see sharedRows
 
 	sleepers atomic.Int32
 	mu       sync.Mutex
 	wake     sync.Cond
+	failure  *failure      // the first in this Run, guarded by mu
+	unwound  chan struct{} // from each worker but the first, when a Run has failed
+
+	rows atomic.Pointer[quantRows] // see sharedRows
 }
 
 // A Worker is one member of a team, inside a call of Run. It is handed to the operations of this package, and every
@@ -41,12 +44,14 @@ type Worker struct {
 	team      *Team
 	id        int
 	goroutine atomic.Uintptr // see Inside; the first worker's only during a Run
+	unwinds   bool           // since another worker has failed
 	scratch   [scratches][]float32
 	row       *quantRows // one row
 }
 
-// NewTeam starts a team. threads ≤ 0 means one for each processor that Go may use. variant names the kernels to run:
-// "" for the fastest that this processor has, else one of [Variants]; a name that is not there is an error.
+// NewTeam starts a team. threads ≤ 0 means one for each processor that Go may use. name is that of
+// the kernels to run: "" for the fastest that this processor has, else one of [Variants]; one that
+// is not there is an error.
 func NewTeam(threads int, name string) (*Team, error) {
 	v, err := findVariant(name)
 	if err != nil {
@@ -58,7 +63,7 @@ func NewTeam(threads int, name string) (*Team, error) {
 	if threads > maxThreads {
 		return nil, fmt.Errorf("threads: %d, want at most %d", threads, maxThreads)
 	}
-	t := &Team{variant: v, workers: make([]Worker, threads)}
+	t := &Team{variant: v, workers: make([]Worker, threads), unwound: make(chan struct{}, threads)}
 	t.wake.L = &t.mu
 	t.rows.Store(&quantRows{})
 	for i := range t.workers {
@@ -72,13 +77,7 @@ func NewTeam(threads int, name string) (*Team, error) {
 	for i := 1; i < threads; i++ {
 		start := make(chan func(*Worker), 1)
 		t.start = append(t.start, start)
-		go func(w *Worker) {
-			w.goroutine.Store(goroutine())
-			for body := range start {
-				body(w)
-				w.Sync()
-			}
-		}(&t.workers[i])
+		go t.workers[i].serve(start)
 	}
 	return t, nil
 }
@@ -92,26 +91,57 @@ func (t *Team) Size() int { return len(t.workers) }
 // Variant returns the name of the kernels that this team runs.
 func (t *Team) Variant() string { return t.variant.name }
 
-// Run calls body once on every worker, at the same time, and returns when all have returned. Calls of Run from several
-// goroutines take turns. Run on a closed team does nothing.
+// Run calls body once on every worker, at the same time, and returns when all have returned. Calls
+// of Run from several goroutines take turns. Run on a closed team does nothing.
+//
+// If body panics on any worker, Run panics with the same value, once the other workers have stopped
+// at their next barrier. If body ends its goroutine with runtime.Goexit, Run ends the caller's.
+// Where several workers fail, the caller's own failure counts, or else the first. The team can be
+// used again.
+//
+// Run inside a body of the same team cannot be waited for: it panics, and so does Close.
 func (t *Team) Run(body func(w *Worker)) {
-	t.running.Lock()
-	defer t.running.Unlock()
+	t.lock()
 	if t.closed {
+		t.running.Unlock()
 		return
 	}
+	w, returned := &t.workers[0], false
+	w.goroutine.Store(goroutine())
+	defer func() {
+		var f *failure
+		if !returned {
+			if w.unwinds {
+				f = t.cause(recover())
+			}
+			t.reset()
+		}
+		w.goroutine.Store(0)
+		t.running.Unlock()
+		f.repeat()
+	}()
 	for _, start := range t.start {
 		start <- body
 	}
-	t.workers[0].goroutine.Store(goroutine())
-	defer t.workers[0].goroutine.Store(0)
-	body(&t.workers[0])
-	t.workers[0].Sync()
+	body(w)
+	w.Sync()
+	returned = true
+}
+
+// lock waits for a Run that is under way, which must not be the one that the caller is part of.
+func (t *Team) lock() {
+	if t.running.TryLock() {
+		return
+	}
+	if t.Inside() {
+		panic("kernels: Run or Close inside a function that the same team runs")
+	}
+	t.running.Lock()
 }
 
 // Close ends the workers. It waits for a Run that is under way. A second Close does nothing.
 func (t *Team) Close() {
-	t.running.Lock()
+	t.lock()
 	defer t.running.Unlock()
 	if t.closed {
 		return
@@ -133,48 +163,6 @@ func (w *Worker) Size() int { return len(w.team.workers) }
 //	for i := w.Next(); i < tasks; i = w.Next() { … }
 //	w.Sync()
 func (w *Worker) Next() int { return int(w.team.task.Add(1)) - 1 }
-
-// Sync waits until every worker has called it.
-func (w *Worker) Sync() {
-	t := w.team
-	phase := t.phase.Load()
-	if int(t.arrived.Add(1)) == len(t.workers) {
-		t.arrived.Store(0)
-		t.task.Store(0)
-		t.phase.Store(phase + 1)
-		if t.sleepers.Load() > 0 {
-			t.mu.Lock()
-			t.wake.Broadcast()
-			t.mu.Unlock()
-		}
-		return
-	}
-	// Operations follow each other within microseconds, a wake-up costs ten: spin first, then yield, then sleep.
-	for range spins {
-		if t.phase.Load() != phase {
-			return
-		}
-		pause()
-	}
-	for range yields {
-		if t.phase.Load() != phase {
-			return
-		}
-		runtime.Gosched()
-	}
-	t.sleepers.Add(1)
-	t.mu.Lock()
-	for t.phase.Load() == phase {
-		t.wake.Wait()
-	}
-	t.mu.Unlock()
-	t.sleepers.Add(-1)
-}
-
-const (
-	spins  = 256 // of pause, a few hundred cycles each
-	yields = 64
-)
 
 // Kinds of per-worker scratch memory: an operation may need two at once.
 const (
