@@ -25,7 +25,7 @@ type globals struct {
 	Threads int     `placeholder:"N" default:"0" help:"worker threads; default: one for each processor"`
 	Dtype   string  `placeholder:"TYPE" default:"auto" enum:"auto,f32,f16,bf16,q8,q4" help:"number format of the weights: auto (as in the file), f32, f16, bf16, q8 or q4"`
 
-	CacheBytes byteSize `placeholder:"SIZE" default:"0" help:"memory for keys and values at most, as in 512MiB; default: no limit"`
+	CacheBytes byteSize `placeholder:"SIZE" default:"0" help:"at most that much memory for keys and values, such as 512MiB; default: no limit"`
 
 	Verbose bool `short:"v" help:"report on stderr what is used and how long it takes"`
 }

@@ -48,8 +48,8 @@ Examples:
 }
 
 func (c *benchEngineCommand) Run(a *app) error {
-	if c.PromptTokens < 1 || c.GenTokens < 1 || c.Batch < 1 || c.Rounds < 1 {
-		return usagef("--prompt-tokens, --gen-tokens, --batch, --rounds: want at least 1")
+	if err := c.check(); err != nil {
+		return err
 	}
 	ctx, release := a.graceful()
 	defer release()
@@ -96,6 +96,20 @@ func (c *benchEngineCommand) Run(a *app) error {
 		return err
 	}
 	return printBench(a.stdout, r)
+}
+
+func (c *benchEngineCommand) check() error {
+	for _, f := range []struct {
+		flag  string
+		value int
+	}{
+		{"--prompt-tokens", c.PromptTokens}, {"--gen-tokens", c.GenTokens}, {"--batch", c.Batch}, {"--rounds", c.Rounds},
+	} {
+		if f.value < 1 {
+			return usagef("%s %d: want at least 1", f.flag, f.value)
+		}
+	}
+	return nil
 }
 
 // randomModel writes a random checkpoint in the format of --dtype to a temporary directory, which the caller removes.

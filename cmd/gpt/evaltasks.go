@@ -31,10 +31,10 @@ compared; no text is written.`
 
 // A taskSource is the examples of a benchmark: JSON objects, one a line.
 type taskSource struct {
-	File  string `arg:"" name:"file" optional:"" help:"JSON objects, one on each line; - is stdin; default: what comes through a pipe"`
-	Limit int    `placeholder:"N" default:"0" help:"read the first N lines only; default: all"`
-	Batch int    `placeholder:"N" default:"0" help:"how many texts run together, which changes no digit; default: chosen for speed"`
-	JSON  bool   `name:"json" help:"print one JSON object"`
+	File  *string `arg:"" name:"file" optional:"" help:"JSON objects, one on each line; - is stdin; default: what comes through a pipe"`
+	Limit int     `placeholder:"N" default:"0" help:"read the first N lines only; default: all"`
+	Batch int     `placeholder:"N" default:"0" help:"how many texts run together, which changes no digit; default: chosen for speed"`
+	JSON  bool    `name:"json" help:"print one JSON object"`
 }
 
 type lambadaCommand struct {
@@ -77,6 +77,7 @@ Examples:
 type taskRun struct {
 	*app
 	source  taskSource
+	name    string // of the file, for messages
 	model   *model.Model
 	tok     *tokenizer.Tokenizer
 	lines   []int // line numbers of the examples
@@ -89,13 +90,14 @@ func (s *taskSource) start(a *app, parse func(o object) error) (*taskRun, error)
 	if s.Limit < 0 || s.Batch < 0 {
 		return nil, usagef("--limit %d, --batch %d: want 0 or more", s.Limit, s.Batch)
 	}
-	if s.File == "" {
-		if !readable(a.stdin) {
-			return nil, hinted{usagef("no examples"), "give a file of JSON objects, one a line, or such lines through a pipe"}
-		}
-		s.File = "-"
+	name := "-"
+	if s.File != nil {
+		name = *s.File
+	} else if !readable(a.stdin) {
+		return nil, hinted{usagef("no examples"),
+			"give a file of JSON objects, one on each line, or such lines through a pipe"}
 	}
-	text, err := a.readFile(s.File)
+	text, err := a.readFile(name)
 	if err != nil {
 		return nil, err
 	}
@@ -103,10 +105,10 @@ func (s *taskSource) start(a *app, parse func(o object) error) (*taskRun, error)
 	if err != nil {
 		return nil, err
 	}
-	r := &taskRun{app: a, source: *s, bar: newBar("examples"), tok: t}
-	if s.File == "-" {
-		r.source.File = "stdin"
+	if name == "-" {
+		name = "stdin"
 	}
+	r := &taskRun{app: a, source: *s, name: name, bar: newBar("examples"), tok: t}
 	n := 0
 	for line := range strings.Lines(strings.TrimPrefix(text, byteOrderMark)) {
 		if n++; s.Limit > 0 && n > s.Limit {
@@ -126,7 +128,7 @@ func (s *taskSource) start(a *app, parse func(o object) error) (*taskRun, error)
 		r.lines = append(r.lines, n)
 	}
 	if len(r.lines) == 0 {
-		return nil, fmt.Errorf("%s: no examples", r.source.File)
+		return nil, fmt.Errorf("%s: no examples", r.name)
 	}
 	r.bar.start = time.Now()
 	r.model, err = a.openModel()
@@ -135,7 +137,7 @@ func (s *taskSource) start(a *app, parse func(o object) error) (*taskRun, error)
 
 func (r *taskRun) skip(line int, err error) {
 	r.skipped++
-	r.noteDuring(r.bar, "%s: line %d: %s", r.source.File, line, oneLine(err))
+	r.noteDuring(r.bar, "%s: line %d: %s", r.name, line, oneLine(err))
 }
 
 func (r *taskRun) options() eval.TaskOptions {

@@ -46,10 +46,13 @@ func overflowHint(err error) error {
 	return hinted{err, "--overflow=truncate and --overflow=slide drop the oldest tokens of the prompt"}
 }
 
-// hintAtFile says that a text in the arguments is a file's name too, and what reads the file.
+// hintAtFile says that a text in the arguments is a file's name too, or - for stdin. Before the name,
+// reads is what would read the file.
 func (a *app) hintAtFile(text, reads string) {
-	if info, err := os.Stat(text); err == nil && !info.IsDir() {
-		a.notef("hint: %s is taken as text; %s reads the file of that name", quoteShort(text), reads)
+	if text == "-" {
+		a.notef(`hint: "-" is taken as text; %s - reads stdin`, reads)
+	} else if info, err := os.Stat(text); err == nil && !info.IsDir() {
+		a.notef("hint: %s is taken as text; %s FILE reads the file of that name", quoteShort(text), reads)
 	}
 }
 

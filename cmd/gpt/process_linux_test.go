@@ -3,46 +3,62 @@ package main
 // The process on a terminal.
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
 )
 
-// onTerminal runs gpt with stdout on a terminal of that many columns, and returns what it prints there.
-func onTerminal(t *testing.T, columns int, args ...string) string {
+// openTerminal returns both ends of a pseudo-terminal.
+func openTerminal(t *testing.T) (screen, terminal *os.File) {
 	t.Helper()
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		t.Skip(err) // a machine without terminals; TestHelpFitsItsWidth needs none
+		t.Skip("no pseudo-terminals here:", err)
 	}
-	defer master.Close()
-	number, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.IoctlSetWinsize(int(master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: uint16(columns)}); err != nil {
-		t.Fatal(err)
-	}
-	terminal, err := os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0)
+	t.Cleanup(func() { screen.Close() })
+	fd := int(screen.Fd())
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	terminal, err = os.OpenFile(fmt.Sprint("/dev/pts/", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { terminal.Close() })
+	return screen, terminal
+}
+
+// resize gives a terminal that many columns.
+func resize(t *testing.T, terminal *os.File, columns uint16) {
+	t.Helper()
+	size := unix.Winsize{Row: 24, Col: columns}
+	if err := unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ, &size); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// onTerminal runs gpt with stdout on a terminal of that many columns, and returns what it prints there.
+func onTerminal(t *testing.T, columns uint16, args ...string) string {
+	t.Helper()
+	screen, terminal := openTerminal(t)
+	resize(t, terminal, columns)
 	cmd := exec.Command("gpt", args...)
 	cmd.Stdout = terminal
-	err = cmd.Start()
+	err := cmd.Start()
 	terminal.Close()
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, _ := io.ReadAll(master) // ends with an error when the process closes its side
+	text, _ := io.ReadAll(screen) // ends with an error when the process closes its side
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
@@ -50,8 +66,8 @@ func onTerminal(t *testing.T, columns int, args ...string) string {
 }
 
 func TestHelpIsAsWideAsTheTerminalAnd80InAPipe(t *testing.T) {
-	for _, columns := range []int{60, 80, 120} {
-		if got, want := onTerminal(t, columns, "generate", "--help"), pages(t, columns)["generate"]; got != want {
+	for _, columns := range []uint16{60, 80, 120} {
+		if got, want := onTerminal(t, columns, "generate", "--help"), pages(t, int(columns))["generate"]; got != want {
 			t.Errorf("%d columns: got\n%s\nwant\n%s", columns, got, want)
 		}
 	}

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/term"
 )
 
 // A progress is a line that a goroutine rewrites until it is ended.
@@ -98,13 +96,6 @@ func (p *progress) run(w *os.File) {
 	}
 }
 
-// roomOf returns how many columns a line on the terminal may take at this moment. The last column stays free: writing to it
-// makes some terminals begin a new line.
-func roomOf(w *os.File) int {
-	const usual = 80 // where the terminal does not say
-	width, _, err := term.GetSize(int(w.Fd()))
-	if err != nil || width <= 0 {
-		width = usual
-	}
-	return width - 1
-}
+// roomOf returns how many columns a line on the terminal may take at this moment. The last column
+// stays free: writing to it makes some terminals begin a new line.
+func roomOf(w *os.File) int { return columns(w) - 1 }

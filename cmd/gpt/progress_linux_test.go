@@ -3,49 +3,15 @@ package main
 // The line of progress on a terminal, which is a pseudo-terminal here.
 
 import (
-	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
-
-// openTerminal returns both ends of a pseudo-terminal.
-func openTerminal(t *testing.T) (screen, terminal *os.File) {
-	t.Helper()
-	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skip("no pseudo-terminals here:", err)
-	}
-	t.Cleanup(func() { screen.Close() })
-	fd := int(screen.Fd())
-	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	terminal, err = os.OpenFile(fmt.Sprint("/dev/pts/", number), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { terminal.Close() })
-	return screen, terminal
-}
 
 // TestProgressNeverWrapsALine runs the line on terminals of several widths, which change while it runs, and ends it: nothing
 // of it may remain.
 func TestProgressNeverWrapsALine(t *testing.T) {
 	screen, terminal := openTerminal(t)
-	resize := func(columns uint16) {
-		size := unix.Winsize{Row: 24, Col: columns}
-		if err := unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ, &size); err != nil {
-			t.Fatal(err)
-		}
-	}
 	read := func() string { // what was written up to now
 		b := make([]byte, 1<<16)
 		n, err := screen.Read(b)
@@ -67,7 +33,7 @@ func TestProgressNeverWrapsALine(t *testing.T) {
 	go p.run(terminal)
 	var line string
 	for _, columns := range []uint16{80, 40, 120, 20, 5, 1, 0, 80} {
-		resize(columns)
+		resize(t, terminal, columns)
 		turn <- true
 		text, ok := strings.CutPrefix(read(), "\r")
 		line = text

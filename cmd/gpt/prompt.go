@@ -31,7 +31,7 @@ func (s *textSource) read(a *app) (text string, given bool, err error) {
 		return "", false, usagef("text in the arguments and --file: want one of them")
 	case len(s.Words) > 0:
 		text = strings.Join(s.Words, " ")
-		a.hintAtFile(text, "-f FILE")
+		a.hintAtFile(text, "-f")
 		a.leaveStdin()
 		return text, true, nil
 	case s.File != nil && *s.File != "-":
@@ -52,6 +52,9 @@ func readable(f *os.File) bool {
 
 // fileError names the file and the reason, and not the system call.
 func fileError(name string, err error) error {
+	if name == "" {
+		name = `""`
+	}
 	var path *os.PathError
 	if errors.As(err, &path) {
 		err = path.Err

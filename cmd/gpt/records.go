@@ -13,9 +13,9 @@ import (
 
 // A recordsTarget is where a command writes its records.
 type recordsTarget struct {
-	Out    *string `short:"o" placeholder:"FILE" help:"write there, not to stdout; FILE.resume beside it remembers how far it is"`
-	Resume bool    `help:"continue the FILE of --out where an earlier run was stopped"`
-	Force  bool    `help:"write over the FILE of --out, if it is there"`
+	Out    *string `short:"o" placeholder:"FILE" help:"write to FILE, not to stdout"`
+	Resume bool    `help:"continue the file of --out where an earlier run was stopped"`
+	Force  bool    `help:"write over the file of --out, if it is there"`
 }
 
 // check refuses what cannot be written, before anything is loaded. input is the file that is read, "-"

@@ -16,36 +16,54 @@ import (
 )
 
 type scoreCommand struct {
-	File    string  `arg:"" name:"file" optional:"" help:"texts, one a line, or JSON objects, one a line; - is stdin, the default where that is no terminal"`
-	Text    *string `placeholder:"TEXT" help:"score this one text"`
-	Input   string  `placeholder:"FORM" default:"auto" enum:"auto,lines,jsonl" help:"what a line is: lines (a text), jsonl (an object), auto (jsonl if the name ends in .jsonl or the first line begins with {)"`
+	File    *string `arg:"" name:"file" optional:"" help:"texts or JSON objects, one on each line; - is stdin; default: what comes through a pipe"`
+	Text    *string `placeholder:"TEXT" help:"score TEXT, in place of a file"`
+	Input   string  `placeholder:"FORM" default:"auto" enum:"auto,lines,jsonl" help:"what each line is: lines (a text), jsonl (an object) or auto (jsonl if the name of the file ends in .jsonl, or its first line begins with {)"`
 	BOS     bool    `name:"bos" help:"put <|endoftext|> before a text, so that its first token is scored too"`
-	Top     int     `placeholder:"K" default:"0" help:"the K likeliest tokens at each place"`
-	Offsets string  `placeholder:"UNIT" default:"chars" enum:"chars,utf16,bytes" help:"what offsets count: chars (code points, as Python), utf16 (as JavaScript), bytes (of UTF-8)"`
-	Batch   int     `placeholder:"N" default:"0" help:"texts that run together; 0 is as many as pay. It changes no digit"`
-	Special bool    `help:"special tokens in the text, such as <|endoftext|>, count as such"`
+	Top     int     `placeholder:"K" default:"0" help:"print the K likeliest tokens in place of each token too; default: none"`
+	Offsets string  `placeholder:"UNIT" default:"chars" enum:"chars,utf16,bytes" help:"what offsets count: chars (code points, as in Python), utf16 (as in JavaScript) or bytes (of UTF-8)"`
+	Batch   int     `placeholder:"N" default:"0" help:"how many texts run together, which changes no digit; default: chosen for speed"`
+	Special bool    `help:"read <|endoftext|> and other special tokens in the text as such"`
 
 	Target recordsTarget `embed:""`
 }
 
 func (c *scoreCommand) Help() string {
-	return `An object on a line of input has text, or context and continuation, or tokens (ids, which need no tokenizer); its id,
-if it has one, comes back. An object of output has line, tokens (ids), text, offsets (where each token is in text), logprobs (in nats), ranks (how
-many ids have a greater logit), entropies, sum_logprob, mean_logprob, greedy (each token is the likeliest), and with --top K
-top: K alternatives for each token. The first token of a text has nothing before it: null, unless --bos is given.
+	return `Prints an object for each line of the input, in order. A line of the input is a text, or an object
+with text, with context and continuation, or with tokens (ids, which need no tokenizer). An object of
+the output has
 
-Of a context and a continuation the continuation is scored. As in lm-evaluation-harness, white space at the end of the
-context moves to the continuation, whose tokens are encode(both)[len(encode(context)):]; a context that is too long
-loses its beginning (context_dropped), and <|endoftext|> stands for an empty one. A text that is longer than the model's
-context is scored in windows that advance by half of it.
+line	the number of the input's line, from 1
+id	the id of the input's object, if it has one
+tokens	the ids
+text	the text that was scored
+offsets	where each token begins and ends in text
+logprobs	the natural logarithm of the probability of each token
+ranks	how many tokens the model thought likelier
+entropies	of the prediction of each token, in nats
+sum_logprob	the sum of logprobs
+mean_logprob	their mean
+greedy	whether each token is the likeliest
+context_dropped	how many tokens of the context did not fit
+top	with --top K, the K likeliest tokens in place of each
 
-The output has a line for each line of the input, in order; empty lines of jsonl have none. A line that cannot be
-scored gives {"line", "error"} and a message, and the exit status is 1 at the end. What texts share at their beginning
-is computed once.
+Nothing precedes the first token of a text, so its numbers are null, unless --bos is given.
 
-With --out FILE, FILE.resume remembers the model, the options and how much of the input is answered. --resume continues
-after that, however the earlier run ended, and refuses another model, other options, and an input whose answered lines
-were changed; new lines may follow them. The file ends as an uninterrupted run would leave it.
+Of a context and a continuation the continuation is scored. As in lm-evaluation-harness, white space
+at the end of the context is moved to the continuation; its tokens are those of both texts together,
+without as many as the context has alone. A context that is too long loses its beginning, and
+<|endoftext|> takes the place of an empty one. A text that is longer than the model's context is
+scored in windows that advance by half the context.
+
+A line that cannot be scored gives an object with line and error, and a message on stderr; the exit
+status is then 1. Empty lines are skipped where lines are objects.
+
+With --out FILE, FILE.resume remembers the model, the options and how much of the input is answered.
+--resume continues after that, however the earlier run ended, and refuses another model, other
+options, and an input whose answered lines were changed; new lines may follow them. The file ends as
+an uninterrupted run would leave it.
+
+Examples:
 
   gpt score --text "The cat sat on the mat."
   gpt score < sentences.txt | jq .mean_logprob

@@ -45,23 +45,24 @@ type scoreLine struct {
 
 // input opens the file, stdin, or the one text.
 func (c *scoreCommand) input(a *app) (*scoreInput, error) {
-	in := &scoreInput{name: c.File, digest: sha256.New()}
+	in := &scoreInput{digest: sha256.New()}
 	switch {
-	case c.Text != nil && c.File != "":
+	case c.Text != nil && c.File != nil:
 		return nil, usagef("--text and a file: want one of them")
 	case c.Text != nil:
 		in.name, in.text = "--text", c.Text
-		a.hintAtFile(*c.Text, "gpt score FILE")
+		a.hintAtFile(*c.Text, "gpt score")
 		return in, nil
-	case c.File == "" && !readable(a.stdin):
+	case c.File == nil && !readable(a.stdin):
 		return nil, hinted{usagef("nothing to score"), "give a file of texts, --text TEXT, or texts through a pipe"}
-	case c.File == "" || c.File == "-":
+	case c.File == nil || *c.File == "-":
 		in.name, in.r = "stdin", bufio.NewReaderSize(a.stdin, 1<<16)
 	default:
-		f, err := os.Open(c.File)
+		f, err := os.Open(*c.File)
 		if err != nil {
-			return nil, hinted{fileError(c.File, err), "to score a text itself: gpt score --text TEXT"}
+			return nil, hinted{fileError(*c.File, err), "to score a text itself: gpt score --text TEXT"}
 		}
+		in.name = *c.File
 		in.file, in.r = f, bufio.NewReaderSize(f, 1<<16)
 	}
 	in.jsonl = c.Input == "jsonl" || c.Input == "auto" && (strings.HasSuffix(in.name, ".jsonl") || beginsObject(in.r))
