@@ -10,6 +10,8 @@ import (
 	"math"
 	"slices"
 	"unicode/utf8"
+
+	"picogpt/internal/strictjson"
 )
 
 // marshalLine is a value as one line of JSON.
@@ -39,7 +41,7 @@ func number(x float64) *float64 {
 	return &x
 }
 
-// An object is a JSON object of somebody's file. Its keys are as they stand there: Text is not text. Of equal ones the last counts.
+// An object is a JSON object of somebody's file. Its keys are as they stand there: Text is not text.
 type object map[string]json.RawMessage
 
 func parseObject(line []byte) (object, error) {
@@ -57,7 +59,7 @@ func parseObject(line []byte) (object, error) {
 	case o == nil:
 		return nil, errors.New("want a JSON object: found null")
 	}
-	return o, nil
+	return o, strictjson.Check(line)
 }
 
 // text returns the string of that key, nil where there is none or null.
