@@ -1,6 +1,6 @@
 # The commands of this project, each one line to copy. CI runs .ci/run.
 
-.PHONY: build test long race fuzz bench lint
+.PHONY: build test long race fuzz bench lint module
 
 build: ## one static binary: ./gpt
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o gpt ./cmd/gpt
@@ -28,3 +28,7 @@ bench: ## each kernel beside gonum's, for benchstat
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }
 	go vet ./...
+
+# PATH is the new name here: the recipe takes the standard utilities' search path instead.
+module: ## rename the module everywhere: make module PATH=github.com/you/picogpt
+	@PATH="$$(command -p getconf PATH)" sh internal/module.sh '$(if $(filter command line,$(origin PATH)),$(PATH))'

@@ -67,30 +67,50 @@ func TestEvalErrorsLeaveSessionsAsTheyWere(t *testing.T) {
 	eval(t, s, make([]int, 20)...) // what fits, fits
 }
 
+// The error names the first logit that is not finite, of the first position and the first input that
+// have one. Of the checkpoint's head, row 7 is infinite, so that only id 7 is bad, and the positional
+// embedding of position 52, so that all ids after it are.
 func TestNonFiniteLogitsAreAnErrorWithTheirPosition(t *testing.T) {
-	config, file := fixture.Checkpoint(fixture.Options{Config: map[string]any{"layer_norm_epsilon": 0}})
-	f, err := weights.FromBytes("test", file)
-	if err != nil {
-		t.Fatal(err)
+	inf := math.Inf(1)
+	row := make([]func(tensors) tensors, 15)
+	for i := range row {
+		row[i] = plant("lm_head.weight", 7*15+i, inf)
 	}
-	c, err := model.ParseConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wte, _ := f.Tensor("wte.weight")
-	for i := range c.Embd { // the row of id 7 becomes infinite
-		copy(wte.Data[(7*c.Embd+i)*4:], []byte{0, 0, 0x80, 0x7f})
-	}
-	m, err := model.New(context.Background(), c, f, model.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
-	s := m.NewSession()
-	err = m.Eval(context.Background(), model.Input{Session: s, Tokens: []int{1, 2, 7, 3}, Visit: func(model.Row) {}})
-	var bad *model.NonFiniteError
-	if !errors.As(err, &bad) || s.Len() != 0 {
-		t.Fatalf("error %v with %d tokens held, want a NonFiniteError and none", err, s.Len())
+	wpe := plant("wpe.weight", 52*15, inf)
+	for _, c := range []struct {
+		name         string
+		changes      []func(tensors) tensors
+		held         int // tokens in the session before
+		position, id int
+	}{
+		{"a row of the head", row, 0, 0, 7},
+		{"a position", []func(tensors) tensors{wpe}, 0, 52, 0},
+		{"a position, with tokens before", []func(tensors) tensors{wpe}, 50, 52, 0},
+		{"both", append(row, wpe), 0, 0, 7},
+	} {
+		m := newModel(t, fixture.Config(longer), checkpointWith(t, c.changes...), model.Options{Threads: 3})
+		good, s := m.NewSession(), m.NewSession()
+		if c.held > 0 {
+			eval(t, s, make([]int, c.held)...)
+		}
+		batch := []model.Input{{Session: s, Tokens: make([]int, 90-c.held), Visit: func(model.Row) {}}}
+		want := 0
+		if c.id == 0 { // the other has no bad position
+			batch, want = append([]model.Input{{Session: good, Tokens: []int{1}}}, batch...), 1
+		}
+		err := m.Eval(context.Background(), batch...)
+		var bad *model.NonFiniteError
+		var in *model.InputError
+		if !errors.As(err, &bad) || !errors.As(err, &in) {
+			t.Errorf("%s: error %v, want a NonFiniteError of an input", c.name, err)
+			continue
+		}
+		if bad.Position != c.position || bad.ID != c.id || in.Input != want {
+			t.Errorf("%s: %v, want position %d, id %d of input %d", c.name, err, c.position, c.id, want)
+		}
+		if s.Len() != c.held || good.Len() != 0 {
+			t.Errorf("%s: %d and %d tokens held, want %d and 0", c.name, s.Len(), good.Len(), c.held)
+		}
 	}
 }
 

@@ -59,11 +59,11 @@ const (
 	goesWell = iota
 	isCancelled
 	cancelledInVisit
+	panicsInVisit
+	exitsInVisit
 	entersAgain
 	isWrong
 	ways
-	panicsInVisit
-	exitsInVisit
 )
 
 // step evaluates a random batch in a random way.
