@@ -79,7 +79,7 @@ func checkRoom(l limits, held, prompt, maxTokens int) error {
 	}
 	if maxTokens-1 > l.context-length {
 		full := &model.ContextError{Held: length, Added: maxTokens - 1, Positions: l.context}
-		return fmt.Errorf("prompt of %d tokens and %d new ones, the last of which needs no room: %w",
+		return fmt.Errorf("prompt of %d tokens and %d new ones (the last takes no position): %w",
 			prompt, maxTokens, full)
 	}
 	return nil

@@ -76,7 +76,7 @@ func TestWhatCannotFitIsRefusedBeforeAnythingRuns(t *testing.T) {
 	}{
 		{"prompt", 0, 12, Options{}, "prompt of 12 tokens: context: 0 tokens and 12 more, want at most 11 (n_positions)"},
 		{"prompt and what the session holds", 7, 5, Options{}, "prompt of 5 tokens: context: 7 tokens and 5 more, want at most 11 (n_positions)"},
-		{"new tokens", 0, 6, Options{MaxTokens: 7}, "prompt of 6 tokens and 7 new ones, the last of which needs no room: context: 6 tokens and 6 more, want at most 11 (n_positions)"},
+		{"new tokens", 0, 6, Options{MaxTokens: 7}, "prompt of 6 tokens and 7 new ones (the last takes no position): context: 6 tokens and 6 more, want at most 11 (n_positions)"},
 		{"new tokens after held ones", 3, 3, Options{MaxTokens: 7}, "prompt of 3 tokens and 7 new ones"},
 		{"more than an int holds", 0, 6, Options{MaxTokens: math.MaxInt}, "prompt of 6 tokens and"},
 		{"nothing to start from", 0, 0, Options{}, "empty prompt: want a bos_token_id"},

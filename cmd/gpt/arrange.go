@@ -15,13 +15,14 @@ import (
 type arrangement struct {
 	flagsByName           map[string]*kong.Flag
 	command, flags, words []string
-	unknown               string // the first flag that no command has: the next word may be its value
+	unknown               string // the first flag that no command has; it may own the next word
 }
 
 // arrange brings the arguments into the order that kong is given. The first word names the command,
-// wherever flags stand; if it looks like no command's name (see looksLikeCommand), or if there is
-// none, the command is generate. A word after -- names no command. Underscores in flags' names
-// become hyphens. Flags that another command has are left for kong to refuse.
+// wherever flags stand. The command is generate where there is no word, or where the first one does
+// not look like a command's name (see looksLikeCommand). A word after -- names no command.
+// Underscores in flags' names become hyphens. Flags that another command has are left for kong to
+// refuse.
 func arrange(root *kong.Node, args []string) ([]string, error) {
 	a := arrangement{flagsByName: map[string]*kong.Flag{}}
 	listFlags(root, a.flagsByName)
@@ -58,8 +59,8 @@ func arrange(root *kong.Node, args []string) ([]string, error) {
 	return append(append(append(a.command, a.flags...), "--"), a.words...), nil
 }
 
-// looksLikeCommand reports whether a first word can only be meant as a command's name: it is made of
-// lower-case ASCII letters, digits and hyphens alone. Such a word is never taken for a prompt, so
+// looksLikeCommand reports whether a first word can only be meant as a command's name: it is made
+// of lower-case ASCII letters, digits and hyphens alone. Such a word is never taken for a prompt, so
 // that a misspelt command does not generate text.
 func looksLikeCommand(word string) bool {
 	return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
@@ -70,7 +71,8 @@ func looksLikeCommand(word string) bool {
 func (a *arrangement) flag(arg string, next []string) (taken int, err error) {
 	name, value, hasValue := strings.Cut(arg, "=")
 	if strings.ContainsAny(name, " \t\n") {
-		return 0, hinted{usagef("%s is no flag", quoteShort(arg)), "a prompt that begins with - goes after --"}
+		return 0, hinted{usagef("%s is no flag", quoteShort(arg)),
+			"a prompt that begins with - goes after --"}
 	}
 	if !strings.HasPrefix(arg, "--") {
 		return a.shortFlags(arg, next)
@@ -127,7 +129,8 @@ func (a *arrangement) flagWithNext(f *kong.Flag, next []string) (taken int, err 
 	return 1, nil
 }
 
-// listFlags maps --name and -n to the flags of all commands. One name means one kind of flag throughout.
+// listFlags maps --name and -n to the flags of all commands. One name means one kind of flag
+// throughout.
 func listFlags(node *kong.Node, names map[string]*kong.Flag) {
 	for _, f := range node.Flags {
 		names["--"+f.Name] = f

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -76,7 +77,8 @@ func (c *benchEngineCommand) Run(a *app) error {
 	bar := newShareBar("measuring")
 	defer a.showBar(bar)()
 	r, err := bench.Measure(ctx, m, bench.Options{
-		PromptTokens: c.PromptTokens, GenTokens: c.GenTokens, Batch: c.Batch, Rounds: c.Rounds, Progress: bar.setShare,
+		PromptTokens: c.PromptTokens, GenTokens: c.GenTokens, Batch: c.Batch, Rounds: c.Rounds,
+		Progress: bar.setShare,
 	})
 	if err != nil {
 		return err
@@ -103,7 +105,8 @@ func (c *benchEngineCommand) check() error {
 		flag  string
 		value int
 	}{
-		{"--prompt-tokens", c.PromptTokens}, {"--gen-tokens", c.GenTokens}, {"--batch", c.Batch}, {"--rounds", c.Rounds},
+		{"--prompt-tokens", c.PromptTokens}, {"--gen-tokens", c.GenTokens},
+		{"--batch", c.Batch}, {"--rounds", c.Rounds},
 	} {
 		if f.value < 1 {
 			return usagef("%s %d: want at least 1", f.flag, f.value)
@@ -112,7 +115,8 @@ func (c *benchEngineCommand) check() error {
 	return nil
 }
 
-// randomModel writes a random checkpoint in the format of --dtype to a temporary directory, which the caller removes.
+// randomModel writes a random checkpoint in the format of --dtype to a temporary directory, which
+// the caller removes.
 func (a *app) randomModel(ctx context.Context, shape string) (dir string, err error) {
 	config, err := bench.Shape(shape)
 	if err != nil {
@@ -130,7 +134,8 @@ func (a *app) randomModel(ctx context.Context, shape string) (dir string, err er
 		return dir, err
 	}
 	defer m.Close()
-	return dir, m.Save(context.Background(), filepath.Join(dir, "model.safetensors")) // the mapped file lives on until Close
+	// The mapped file lives on until Close.
+	return dir, m.Save(context.Background(), filepath.Join(dir, "model.safetensors"))
 }
 
 // benchStart measures processes of this program, with a prompt of ids and with one of text.
@@ -139,7 +144,8 @@ func (a *app) benchStart(ctx context.Context, c model.Config, r *bench.Result) e
 	if err != nil {
 		return err
 	}
-	args := []string{"generate", "--max-tokens=1", "--temp=0", "--output=ids", "--threads=" + strconv.Itoa(a.Threads), "--dtype=" + a.Dtype}
+	args := []string{"generate", "--max-tokens=1", "--temp=0", "--output=ids",
+		"--threads=" + strconv.Itoa(a.Threads), "--dtype=" + a.Dtype}
 	if a.Model != nil {
 		args = append(args, "--model="+*a.Model)
 	}
@@ -147,10 +153,12 @@ func (a *app) benchStart(ctx context.Context, c model.Config, r *bench.Result) e
 	for i := range ids {
 		ids[i] = strconv.Itoa((i + 1) % c.VocabSize)
 	}
-	if r.Start.IDsMS, err = bench.StartUp(ctx, self, append(args, "--tokens="+strings.Join(ids, ","))...); err != nil {
+	withIDs := append(slices.Clone(args), "--tokens="+strings.Join(ids, ","))
+	if r.Start.IDsMS, err = bench.StartUp(ctx, self, withIDs...); err != nil {
 		return err
 	}
-	if r.Start.TextMS, err = bench.StartUp(ctx, self, append(args, "--overflow=truncate", "Once upon a time")...); err != nil {
+	withText := append(args, "--overflow=truncate", "Once upon a time")
+	if r.Start.TextMS, err = bench.StartUp(ctx, self, withText...); err != nil {
 		a.logf("no text start-up: %v", err) // a checkpoint without a tokenizer
 		r.Start.TextMS = 0
 	}
@@ -158,21 +166,29 @@ func (a *app) benchStart(ctx context.Context, c model.Config, r *bench.Result) e
 }
 
 func printBench(w *output, r *bench.Result) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	row := func(what, figure, beside string) { fmt.Fprintf(t, "%s\t%s\t%s\n", what, figure, beside) }
-	fmt.Fprintf(t, "%s, %s, kernels %s, %d threads, medians of %d rounds\n\n", r.Model, r.DType, r.Kernel, r.Threads, r.Rounds)
-	row("memory read", fmt.Sprintf("%.1f GB/s", r.Limits.ReadGBps), "limit of decoding")
-	row("multiply and add", fmt.Sprintf("%.0f GFLOP/s", r.Limits.FMAGFlops), "limit of prompts")
-	row("decode", fmt.Sprintf("%.2f ms a token", r.Decode.MSPerToken), fmt.Sprintf("%.2f of the limit (%.3f GB a token), %.0f tokens/s", r.Decode.Ratio, r.Decode.GBPerToken, 1e3/r.Decode.MSPerToken))
-	row(fmt.Sprintf("prompt of %d", r.Prefill.Tokens), fmt.Sprintf("%.0f ms", r.Prefill.MS), fmt.Sprintf("%.2f of the limit (%.0f GFLOP/s), %.0f tokens/s", r.Prefill.Ratio, r.Prefill.GFlops, float64(r.Prefill.Tokens)/r.Prefill.MS*1e3))
-	row(fmt.Sprintf("%d sessions", r.Batch.Sessions), fmt.Sprintf("%.0f tokens/s", r.Batch.TokensPerSec), fmt.Sprintf("%.1f × one session", r.Batch.Speedup))
-	row(fmt.Sprintf("decode at %d, at %d", r.Context.At[0], r.Context.At[1]), fmt.Sprintf("%.2f ms, %.2f ms", r.Context.MSAt50, r.Context.MSAt900), fmt.Sprintf("%.2f ×", r.Context.Ratio))
+	t, f := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0), fmt.Sprintf
+	row := func(what, figure, beside string) {
+		fmt.Fprintf(t, "%s\t%s\t%s\n", what, figure, beside)
+	}
+	d, p, b, c := r.Decode, r.Prefill, r.Batch, r.Context
+	fmt.Fprintf(t, "%s, %s, kernels %s, %d threads, medians of %d rounds\n\n",
+		r.Model, r.DType, r.Kernel, r.Threads, r.Rounds)
+	row("memory read", f("%.1f GB/s", r.Limits.ReadGBps), "limit of decoding")
+	row("multiply and add", f("%.0f GFLOP/s", r.Limits.FMAGFlops), "limit of prompts")
+	row("decode", f("%.2f ms a token", d.MSPerToken),
+		f("%.2f of the limit (%.3f GB a token), %.0f tokens/s", d.Ratio, d.GBPerToken, 1e3/d.MSPerToken))
+	row(f("prompt of %d", p.Tokens), f("%.0f ms", p.MS),
+		f("%.2f of the limit (%.0f GFLOP/s), %.0f tokens/s", p.Ratio, p.GFlops, float64(p.Tokens)/p.MS*1e3))
+	row(f("%d sessions", b.Sessions), f("%.0f tokens/s", b.TokensPerSec),
+		f("%.1f × one session", b.Speedup))
+	row(f("decode at %d, at %d", c.At[0], c.At[1]), f("%.2f ms, %.2f ms", c.MSAt50, c.MSAt900),
+		f("%.2f ×", c.Ratio))
 	start := "no tokenizer for text"
 	if r.Start.TextMS > 0 {
-		start = fmt.Sprintf("%.0f ms with a prompt of text", r.Start.TextMS)
+		start = f("%.0f ms with a prompt of text", r.Start.TextMS)
 	}
-	row("exec to first token", fmt.Sprintf("%.0f ms", r.Start.IDsMS), start)
-	row("memory", fmt.Sprintf("%.0f MB", r.RSSMB), fmt.Sprintf("beyond %.0f MB of mapped file", r.MappedMB))
-	row("allocations a token", fmt.Sprintf("%.0f", r.AllocsPerToken), "")
+	row("exec to first token", f("%.0f ms", r.Start.IDsMS), start)
+	row("memory", f("%.0f MB", r.RSSMB), f("beyond %.0f MB of mapped file", r.MappedMB))
+	row("allocations a token", f("%.0f", r.AllocsPerToken), "")
 	return t.Flush()
 }

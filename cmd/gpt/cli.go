@@ -48,7 +48,9 @@ func newGrammar(c *commands, options ...kong.Option) (*kong.Kong, error) {
 // parse reads the command line into a command and a's global flags.
 func parse(a *app, args []string) (command, error) {
 	var c commands
-	help := func(_ kong.HelpOptions, ctx *kong.Context) error { return a.printHelp(ctx, ctx.Selected()) }
+	help := func(_ kong.HelpOptions, ctx *kong.Context) error {
+		return a.printHelp(ctx, ctx.Selected())
+	}
 	k, err := newGrammar(&c, kong.Writers(a.stdout, a.stderr), kong.Help(help))
 	if err != nil {
 		return nil, err

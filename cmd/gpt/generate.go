@@ -1,6 +1,6 @@
 package main
 
-// gpt generate: text that goes on from a prompt.
+// gpt generate: text that continues a prompt.
 
 import (
 	"context"

@@ -32,17 +32,20 @@ func grammarError(err error) error {
 		return hinted{usagef("%s: want one of its commands, found none", node.Path()),
 			"gpt " + node.Path() + " --help lists them"}
 	case strings.HasPrefix(message, "expected "): // <argument> ...
-		missing := strings.ToUpper(strings.Trim(strings.TrimPrefix(message, "expected "), `"`))
-		return hinted{usagef("%s: want %s, found none", node.Path(), strings.NewReplacer("<", "", ">", "").Replace(missing)),
+		bare := strings.NewReplacer("expected ", "", "<", "", ">", "", `"`, "")
+		missing := bare.Replace(message)
+		return hinted{usagef("%s: want %s, found none", node.Path(), strings.ToUpper(missing)),
 			"usage: " + usage(node)}
 	case strings.HasPrefix(message, "unexpected argument "):
 		extra := strings.TrimPrefix(message, "unexpected argument ")
-		return hinted{usagef("%s: %s is an argument too many", node.Path(), quoteShort(extra)), "usage: " + usage(node)}
+		return hinted{usagef("%s: %s is an argument too many", node.Path(), quoteShort(extra)),
+			"usage: " + usage(node)}
 	}
 	return usageError{errors.New(reworded(message))}
 }
 
-// unknownFlag is the error of a flag that a command does not have. The hint says where to look for it.
+// unknownFlag is the error of a flag that a command does not have. The hint says where to look for
+// it.
 func unknownFlag(node *kong.Node, flag string) error {
 	help := strings.TrimSpace("gpt "+node.Path()) + " --help"
 	hint := help + " lists the flags; a text that begins with - goes after --"
@@ -53,7 +56,8 @@ func unknownFlag(node *kong.Node, flag string) error {
 	case len(owners) > 2:
 		hint = fmt.Sprintf("other commands have %s; %s lists the flags here", flag, help)
 	case len(owners) > 0:
-		hint = fmt.Sprintf("%s is a flag of gpt %s; %s lists the flags here", flag, strings.Join(owners, " and gpt "), help)
+		hint = fmt.Sprintf("%s is a flag of gpt %s; %s lists the flags here",
+			flag, strings.Join(owners, " and gpt "), help)
 	case near != "":
 		hint = "did you mean " + near + "?"
 	}
@@ -111,11 +115,13 @@ func reworded(message string) string {
 			return from.ReplaceAllString(message, r[1])
 		}
 	}
-	enum := regexp.MustCompile(`(?s)^(\S+) must be one of (\S+) but got (.*)$`).FindStringSubmatch(message)
+	one := regexp.MustCompile(`(?s)^(\S+) must be one of (\S+) but got (.*)$`)
+	enum := one.FindStringSubmatch(message)
 	if enum == nil {
 		return message
 	}
 	values := strings.Split(strings.TrimPrefix(strings.ReplaceAll(enum[2], `"`, ""), ","), ",")
 	last := len(values) - 1
-	return enum[1] + ": want " + strings.Join(values[:last], ", ") + " or " + values[last] + ", found " + enum[3]
+	return fmt.Sprintf("%s: want %s or %s, found %s",
+		enum[1], strings.Join(values[:last], ", "), values[last], enum[3])
 }

@@ -9,8 +9,8 @@ import (
 )
 
 const overview = `
-gpt writes text with GPT-2 models. It runs on the processor, and the same seed gives the same text on
-every machine.
+gpt writes text with GPT-2 models. It runs on the processor, and the same seed gives the same text
+on every machine.
 
 Usage:
 
@@ -63,7 +63,8 @@ func (p *page) overview(root *kong.Node) {
 	p.flags("Flags of generate:", child(root, "generate").Flags)
 	p.flags("Flags of every command:", root.Flags)
 	p.WriteString("\n")
-	p.prose("gpt COMMAND --help explains a command, gpt generate --help too. In the names of flags _ is the same as -.")
+	p.prose("gpt COMMAND --help explains a command, gpt generate --help too. " +
+		"In the names of flags _ is the same as -.")
 }
 
 // command writes the page of one command. One that has commands and a default among them has the

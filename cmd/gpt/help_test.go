@@ -33,7 +33,8 @@ func TestHelpFitsItsWidth(t *testing.T) {
 		for name, text := range pages(t, width) {
 			for line := range strings.Lines(text) {
 				line = strings.TrimSuffix(line, "\n")
-				if n := utf8.RuneCountInString(line); n > width && (width >= 80 || !strings.HasPrefix(line, "  ")) {
+				n, example := utf8.RuneCountInString(line), strings.HasPrefix(line, "  ")
+				if n > width && (width >= 80 || !example) {
 					t.Errorf("gpt %s --help at %d columns: a line of %d: %s", name, width, n, line)
 				}
 				if strings.TrimRight(line, " ") != line {
@@ -58,7 +59,8 @@ func TestHelpExplainsEachFlagAndArgument(t *testing.T) {
 	var visit func(n *kong.Node)
 	visit = func(n *kong.Node) {
 		for _, p := range n.Positional {
-			if p.Help == "" || !strings.Contains(texts[n.Path()], "\n  "+strings.ToUpper(p.Name)+"  ") {
+			row := "\n  " + strings.ToUpper(p.Name) + "  "
+			if p.Help == "" || !strings.Contains(texts[n.Path()], row) {
 				t.Errorf("gpt %s --help: no word on %s", n.Path(), p.Name)
 			}
 		}

@@ -22,7 +22,8 @@ func hintFor(err error) string {
 	case errors.As(err, &own):
 		return own.hint
 	case errors.Is(err, model.ErrCacheFull):
-		return "--cache-bytes gives the cache more memory; shorter or fewer texts at a time need less"
+		return "--cache-bytes gives the cache more memory; " +
+			"shorter or fewer texts at a time need less"
 	case errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), "config.json"):
 		return checkpointHint
 	}
@@ -30,8 +31,8 @@ func hintFor(err error) string {
 }
 
 // checkpointHint says what -m takes.
-const checkpointHint = "a checkpoint is a directory with config.json and *.safetensors, as Hugging Face stores GPT-2; " +
-	"gpt downloads none"
+const checkpointHint = "a checkpoint is a directory with config.json and *.safetensors, " +
+	"as Hugging Face stores GPT-2; gpt downloads none"
 
 // overflowHint adds what --overflow and -n can do about a context that is too short.
 func overflowHint(err error) error {
@@ -40,19 +41,22 @@ func overflowHint(err error) error {
 	case !errors.As(err, &context):
 		return err
 	case context.Held > 0 && context.Held <= context.Positions:
-		return hinted{err, fmt.Sprintf("-n %d fits; --overflow=truncate drops the oldest tokens of the prompt, --overflow=slide goes on past the context's end",
-			context.Positions-context.Held+1)}
+		fits := context.Positions - context.Held + 1
+		return hinted{err, fmt.Sprintf("-n %d fits; --overflow=truncate drops the oldest tokens of "+
+			"the prompt, --overflow=slide writes on past the context's end", fits)}
 	}
-	return hinted{err, "--overflow=truncate and --overflow=slide drop the oldest tokens of the prompt"}
+	return hinted{err,
+		"--overflow=truncate and --overflow=slide drop the oldest tokens of the prompt"}
 }
 
-// hintAtFile says that a text in the arguments is a file's name too, or - for stdin. Before the name,
-// reads is what would read the file.
+// hintAtFile says that a text in the arguments is a file's name too, or - for stdin. What would
+// read the file is reads and the name.
 func (a *app) hintAtFile(text, reads string) {
 	if text == "-" {
 		a.notef(`hint: "-" is taken as text; %s - reads stdin`, reads)
 	} else if info, err := os.Stat(text); err == nil && !info.IsDir() {
-		a.notef("hint: %s is taken as text; %s FILE reads the file of that name", quoteShort(text), reads)
+		a.notef("hint: %s is taken as text; %s FILE reads the file of that name",
+			quoteShort(text), reads)
 	}
 }
 
@@ -74,7 +78,8 @@ func notACommand(node *kong.Node, word, more string) error {
 // noFirstCommand is the error of a first word that looks like a command's name and is none.
 func noFirstCommand(root *kong.Node, word string) error {
 	if strings.Trim(word, "-") == "" {
-		return hinted{usagef("%s is not a command", quoteShort(word)), "gpt -f - reads the prompt from stdin"}
+		return hinted{usagef("%s is not a command", quoteShort(word)),
+			"gpt -f - reads the prompt from stdin"}
 	}
 	return notACommand(root, word, " To use the word as a prompt: gpt generate "+word)
 }

@@ -117,16 +117,22 @@ func (a *app) eval(ctx context.Context, s *model.Session, ids []int) error {
 	return s.Model().Eval(ctx, model.Input{Session: s, Tokens: ids})
 }
 
-// printAllLogits evaluates a few tokens at a time, which changes no bit, so that memory does not grow with their number.
-func (a *app) printAllLogits(ctx context.Context, s *model.Session, ids []int, w logitsWriter) error {
+// printAllLogits evaluates a few tokens at a time, which changes no bit, so that memory does not
+// grow with their number.
+func (a *app) printAllLogits(
+	ctx context.Context, s *model.Session, ids []int, w logitsWriter,
+) error {
 	const few = 32
 	m := s.Model()
-	if err := checkTokens(m.Config(), ids); err != nil { // before anything is printed: each Eval sees only its own
+	// Each Eval sees only its own tokens, and nothing is to be printed of what another refuses.
+	if err := checkTokens(m.Config(), ids); err != nil {
 		return err
 	}
 	var printed atomic.Int64
 	if !a.stdout.terminal {
-		defer a.showProgress(func() string { return fmt.Sprintf("%d of %d tokens", printed.Load(), len(ids)) })()
+		defer a.showProgress(func() string {
+			return fmt.Sprintf("%d of %d tokens", printed.Load(), len(ids))
+		})()
 	}
 	b := append(w.begin(ids), '[')
 	rows := make([][]float32, few) // [few, vocab_size]

@@ -13,9 +13,9 @@ type page struct {
 	width int
 }
 
-// prose writes paragraphs, which empty lines separate. A paragraph is wrapped anew, unless its first
-// line begins with a space: such lines are examples and stay as they are. Lines with a tab in them
-// are rows of two columns; a line that begins with a tab continues the row before it.
+// prose writes paragraphs, which empty lines separate. A paragraph is wrapped anew, unless its
+// first line begins with a space: such lines are examples and stay as they are. Lines with a tab
+// in them are rows of two columns; a line that begins with a tab continues the row before it.
 func (p *page) prose(text string) {
 	for i, paragraph := range strings.Split(strings.TrimSpace(text), "\n\n") {
 		if i > 0 {

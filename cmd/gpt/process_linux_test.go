@@ -46,7 +46,8 @@ func resize(t *testing.T, terminal *os.File, columns uint16) {
 	}
 }
 
-// onTerminal runs gpt with stdout on a terminal of that many columns, and returns what it prints there.
+// onTerminal runs gpt with stdout on a terminal of that many columns, and returns what it prints
+// there.
 func onTerminal(t *testing.T, columns uint16, args ...string) string {
 	t.Helper()
 	screen, terminal := openTerminal(t)
@@ -67,7 +68,8 @@ func onTerminal(t *testing.T, columns uint16, args ...string) string {
 
 func TestHelpIsAsWideAsTheTerminalAnd80InAPipe(t *testing.T) {
 	for _, columns := range []uint16{60, 80, 120} {
-		if got, want := onTerminal(t, columns, "generate", "--help"), pages(t, int(columns))["generate"]; got != want {
+		want := pages(t, int(columns))["generate"]
+		if got := onTerminal(t, columns, "generate", "--help"); got != want {
 			t.Errorf("%d columns: got\n%s\nwant\n%s", columns, got, want)
 		}
 	}

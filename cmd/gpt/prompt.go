@@ -17,8 +17,8 @@ import (
 	"picogpt/tokenizer"
 )
 
-// A textSource is text in the arguments, in a file, or on stdin if that is no terminal. Every byte counts, a newline at the
-// end included. What is not asked for is not read.
+// A textSource is text in the arguments, in a file, or on stdin if that is no terminal. Every byte
+// counts, a newline at the end included. What is not asked for is not read.
 type textSource struct {
 	Words []string `arg:"" name:"text" optional:"" sep:"none" help:"the text; several words are joined by single spaces"`
 	File  *string  `short:"f" placeholder:"FILE" help:"read the text from FILE; - is stdin"`
@@ -187,7 +187,8 @@ func parseIDs(s string) ([]int, error) {
 	for i, w := range words {
 		id, err := strconv.Atoi(strings.TrimSpace(w))
 		if err != nil {
-			return nil, fmt.Errorf("id %d of %d is %s: want a whole number", i+1, len(words), quoteShort(w))
+			return nil, fmt.Errorf("id %d of %d is %s: want a whole number",
+				i+1, len(words), quoteShort(w))
 		}
 		ids[i] = id
 	}

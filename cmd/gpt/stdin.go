@@ -24,8 +24,8 @@ func (a *app) noteStdinLeft() {
 	}
 }
 
-// bytesWait reports whether a pipe, a socket or a regular file has bytes to be read; false where the
-// system does not tell.
+// bytesWait reports whether a pipe, a socket or a regular file has bytes to be read; false where
+// the system does not tell.
 func bytesWait(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil {
