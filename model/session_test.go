@@ -196,7 +196,10 @@ func TestSessionsHoldWhatAReplayGives(t *testing.T) {
 	o := fixture.Options{Seed: 7, Positions: 150, Layer: 2}
 	config, file := fixture.Checkpoint(o)
 	seeds := uint64(3)
-	if fixture.Long {
+	switch {
+	case testing.Short():
+		seeds = 1
+	case fixture.Long:
 		seeds = 100
 	}
 	for seed := range seeds {
