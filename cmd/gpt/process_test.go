@@ -233,7 +233,7 @@ func TestBytesThatComeLateAreNoticedAtTheEnd(t *testing.T) {
 	}
 	defer r.Close()
 	defer w.Close()
-	cmd := exec.Command("gpt", "--seed", "1", "--samples", "16", "Once upon a time")
+	cmd := exec.Command("gpt", "--seed", "1", "--samples", "3", "Once upon a time")
 	var stderr strings.Builder
 	cmd.Stdin, cmd.Stderr = r, &stderr
 	stdout, err := cmd.StdoutPipe()
