@@ -210,3 +210,18 @@ func TestLoadNamesWhatIsMissing(t *testing.T) {
 		}
 	}
 }
+
+func TestProgressCountsTheBytesThatAreLoaded(t *testing.T) {
+	config, file := fixture.Checkpoint(fixture.Options{})
+	var steps int
+	var last, all int64
+	newModel(t, config, file, model.Options{Threads: 1, Format: "f16", Progress: func(done, total int64) {
+		if done < last || done > total || total != int64(len(file)) {
+			t.Errorf("%d of %d bytes after %d: want it to grow, of %d", done, total, last, len(file))
+		}
+		steps, last, all = steps+1, done, total
+	}})
+	if steps != len(fixture.Tensors(fixture.Options{})) || last < all/2 {
+		t.Errorf("called %d times, at last with %d of %d bytes", steps, last, all)
+	}
+}

@@ -105,12 +105,11 @@ func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*M
 		return nil, err
 	}
 	m := &Model{config: c, team: team, cache: engine.NewBudget(o.CacheBytes), turn: make(chan struct{}, 1)}
-	l := loader{ctx: ctx, config: c, tensors: tensors, team: team}
+	l := loader{ctx: ctx, config: c, tensors: tensors, team: team, progress: o.Progress}
 	if m.params, err = l.load(o.Format); err == nil {
 		m.format, m.ignored = l.format, l.ignored
 		m.backend, err = m.open(ctx, o.Device)
 	}
-
 	if err != nil {
 		team.Close()
 		return nil, err
