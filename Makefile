@@ -1,9 +1,25 @@
 # The commands of this project, each one line to copy. CI runs .ci/run.
 
-.PHONY: build test long race fuzz bench lint module
+.PHONY: build dist test long race fuzz bench lint module
 
 build: ## one static binary: ./gpt
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o gpt ./cmd/gpt
+
+VERSION ?= $(shell git describe --tags --always --dirty)
+TARGETS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+
+dist: ## static binaries for six systems, and their sums: dist/gpt-VERSION-OS-ARCH, dist/SHA256SUMS
+	@test -n "$(VERSION)" || { echo "no version: this is no git checkout; make dist VERSION=..."; exit 1; }
+	rm -rf dist && mkdir dist
+	@set -e; for target in $(TARGETS); do \
+		os=$${target%/*} arch=$${target#*/}; \
+		out=dist/gpt-$(VERSION)-$$os-$$arch; \
+		if [ $$os = windows ]; then out=$$out.exe; fi; \
+		echo $$out; \
+		env -u GOFLAGS -u GOAMD64 -u GOARM64 -u GOEXPERIMENT CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch \
+			go build -trimpath -buildvcs=false -ldflags="-s -w -buildid= -X main.version=$(VERSION)" -o $$out ./cmd/gpt; \
+	done
+	cd dist && if command -v sha256sum >/dev/null; then sha256sum gpt-*; else shasum -a 256 gpt-*; fi >SHA256SUMS
 
 test: ## everything that needs no other machine
 	go test ./...

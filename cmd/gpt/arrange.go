@@ -14,8 +14,15 @@ import (
 // --name=value, then after -- the other words.
 type arrangement struct {
 	flagsByName           map[string]*kong.Flag
+	node                  *kong.Node // the command so far
 	command, flags, words []string
 	unknown               string // the first flag that no command has; it may own the next word
+}
+
+func newArrangement(root *kong.Node) *arrangement {
+	a := &arrangement{flagsByName: map[string]*kong.Flag{}, node: root}
+	listFlags(root, a.flagsByName)
+	return a
 }
 
 // arrange brings the arguments into the order that kong is given. The first word names the command,
@@ -24,39 +31,42 @@ type arrangement struct {
 // Underscores in flags' names become hyphens. Flags that another command has are left for kong to
 // refuse.
 func arrange(root *kong.Node, args []string) ([]string, error) {
-	a := arrangement{flagsByName: map[string]*kong.Flag{}}
-	listFlags(root, a.flagsByName)
-	node := root
+	a := newArrangement(root)
 	for i := 0; i < len(args); i++ {
-		arg := args[i]
-		switch {
-		case arg == "--":
-			a.words = append(a.words, args[i+1:]...)
-			i = len(args)
-		case len(arg) > 1 && arg[0] == '-':
-			taken, err := a.flag(arg, args[i+1:])
-			if err != nil {
-				return nil, err
-			}
-			i += taken
-		case len(a.words) == 0 && child(node, arg) != nil:
-			node = child(node, arg)
-			a.command = append(a.command, arg)
-		case len(a.words) == 0 && a.unknown == "" && node == root && looksLikeCommand(arg):
-			return nil, noFirstCommand(root, arg)
-		case len(a.words) == 0 && a.unknown == "" && node != root && len(node.Children) > 0:
-			return nil, notACommand(node, arg, "")
-		default:
-			a.words = append(a.words, arg)
+		taken, err := a.take(args[i], args[i+1:])
+		if err != nil {
+			return nil, err
 		}
+		i += taken
 	}
 	if a.unknown != "" {
-		return nil, unknownFlag(node, a.unknown)
+		return nil, unknownFlag(a.node, a.unknown)
 	}
-	if node == root && (len(a.words) > 0 || !slices.Contains(a.flags, "--help")) {
+	if a.node == root && (len(a.words) > 0 || !slices.Contains(a.flags, "--help")) {
 		a.command = []string{"generate"}
 	}
 	return append(append(append(a.command, a.flags...), "--"), a.words...), nil
+}
+
+// take adds one argument, and says how many of the next arguments belong to it.
+func (a *arrangement) take(arg string, next []string) (taken int, err error) {
+	switch first := len(a.words) == 0; {
+	case arg == "--":
+		a.words = append(a.words, next...)
+		return len(next), nil
+	case len(arg) > 1 && arg[0] == '-':
+		return a.flag(arg, next)
+	case first && child(a.node, arg) != nil:
+		a.node = child(a.node, arg)
+		a.command = append(a.command, arg)
+	case first && a.unknown == "" && a.node.Parent == nil && looksLikeCommand(arg):
+		return 0, noFirstCommand(a.node, arg)
+	case first && a.unknown == "" && a.node.Parent != nil && len(a.node.Children) > 0:
+		return 0, notACommand(a.node, arg, "")
+	default:
+		a.words = append(a.words, arg)
+	}
+	return 0, nil
 }
 
 // looksLikeCommand reports whether a first word can only be meant as a command's name: it is made

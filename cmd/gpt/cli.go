@@ -3,17 +3,13 @@ package main
 // The grammar of the command line, and parsing.
 
 import (
-	"fmt"
-	"runtime"
-	"runtime/debug"
-
 	"github.com/alecthomas/kong"
 )
 
 // commands is the whole grammar. A command is a struct with flags and a method Run(*app) error.
 type commands struct {
 	globals
-	Version bool `help:"print the version"`
+	PrintVersion bool `name:"version" help:"print the version"`
 
 	Generate generateCommand `cmd:"" help:"write text that continues a prompt (the default command)"`
 	Logits   logitsCommand   `cmd:"" help:"print the logits of the next token, as JSON"`
@@ -27,7 +23,9 @@ type commands struct {
 	Eval       evalCommand       `cmd:"" help:"run a benchmark (LAMBADA or multiple choice)"`
 	Surprise   surpriseCommand   `cmd:"" help:"show how surprising each token of a text is"`
 
-	Help helpCommand `cmd:"" help:"explain a command, as gpt COMMAND --help does"`
+	Help       helpCommand       `cmd:"" help:"explain a command, as gpt COMMAND --help does"`
+	Version    versionCommand    `cmd:"" help:"print the version"`
+	Completion completionCommand `cmd:"" help:"print a script with which the shell completes command lines"`
 }
 
 // A command is what the command line asks for.
@@ -60,7 +58,7 @@ func parse(a *app, args []string) (command, error) {
 		return nil, err
 	}
 	ctx, err := k.Parse(arranged)
-	if c.Version {
+	if c.PrintVersion {
 		return printVersion, nil
 	}
 	if err == nil {
@@ -71,14 +69,4 @@ func parse(a *app, args []string) (command, error) {
 		return nil, grammarError(err)
 	}
 	return func(a *app) error { return ctx.Run(a) }, nil
-}
-
-func printVersion(a *app) error {
-	version := "(devel)"
-	info, ok := debug.ReadBuildInfo()
-	if ok && info.Main.Version != "" {
-		version = info.Main.Version
-	}
-	_, err := fmt.Fprintf(a.stdout, "gpt %s, %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return err
 }

@@ -123,5 +123,5 @@ func reworded(message string) string {
 	values := strings.Split(strings.TrimPrefix(strings.ReplaceAll(enum[2], `"`, ""), ","), ",")
 	last := len(values) - 1
 	return fmt.Sprintf("%s: want %s or %s, found %s",
-		enum[1], strings.Join(values[:last], ", "), values[last], enum[3])
+		strings.Trim(enum[1], "<>"), strings.Join(values[:last], ", "), values[last], enum[3])
 }

@@ -105,7 +105,9 @@ func (p *page) arguments(node *kong.Node) {
 	p.WriteString("\nArguments:\n\n")
 	var rows [][2]string
 	for _, a := range node.Positional {
-		rows = append(rows, [2]string{strings.ToUpper(a.Name), a.Help})
+		if !a.Tag.Hidden {
+			rows = append(rows, [2]string{strings.ToUpper(a.Name), a.Help})
+		}
 	}
 	p.rows(rows)
 }
@@ -143,6 +145,9 @@ func usage(node *kong.Node) string {
 		line += " COMMAND"
 	}
 	for _, p := range node.Positional {
+		if p.Tag.Hidden {
+			continue
+		}
 		name := strings.ToUpper(p.Name)
 		if p.IsCumulative() {
 			name += "..."
