@@ -19,6 +19,7 @@ type addedToken struct {
 type addedTokens struct {
 	byFirst [256][]addedToken // by first byte, sorted
 	special []int             // ids, ascending
+	longest int               // bytes of the longest
 	always  bool              // some added token is not special: it is found in any text
 }
 
@@ -28,6 +29,7 @@ func newAddedTokens(tokens []addedToken) *addedTokens {
 	tokens = slices.Clone(tokens)
 	slices.SortFunc(tokens, func(a, b addedToken) int { return cmp.Compare(a.text, b.text) })
 	for _, token := range tokens {
+		a.longest = max(a.longest, len(token.text))
 		a.byFirst[token.text[0]] = append(a.byFirst[token.text[0]], token)
 		if token.special {
 			a.special = append(a.special, token.id)
@@ -39,10 +41,10 @@ func newAddedTokens(tokens []addedToken) *addedTokens {
 	return a
 }
 
-// find returns where the first added token of text begins, −1 if it holds none, and the longest one
-// there. Special ones count only if asked for.
-func (a *addedTokens) find(text string, special bool) (int, addedToken) {
-	for i := range len(text) {
+// find returns where the first added token of text begins, −1 if none begins in its first limit bytes,
+// and the longest one there. Special ones count only if asked for.
+func (a *addedTokens) find(text string, limit int, special bool) (int, addedToken) {
+	for i := range limit {
 		if token := longestAdded(a.byFirst[text[i]], text[i:], special); token.text != "" {
 			return i, token
 		}

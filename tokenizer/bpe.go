@@ -97,57 +97,85 @@ func (t *byteLevel) appendPiece(ids []int, piece string) []int {
 	return ids
 }
 
-// appendLongPiece is appendPiece with the parts in a linked list and the mergeable pairs in a heap. The part that
-// begins at byte i of the piece is entry i of the list.
+// appendLongPiece is appendPiece with the parts in a linked list and the mergeable pairs in a heap.
 func (t *byteLevel) appendLongPiece(ids []int, piece string) []int {
-	type link struct {
-		part, rank uint32 // rank: of the merge with the next part, or none; a heap entry with another rank is stale
-		prev, next int32  // next: len(piece) at the end
+	m := t.newMerging(piece)
+	for {
+		if _, _, ok := m.next(); !ok {
+			break
+		}
 	}
-	list := make([]link, len(piece))
-	for i := range list {
-		list[i] = link{part: t.byteID[piece[i]], rank: none, prev: int32(i - 1), next: int32(i + 1)}
+	for i := 0; i < len(m.list); i = int(m.list[i].next) {
+		ids = append(ids, int(m.list[i].part))
 	}
-	var queue mergeQueue
-	for i := range len(list) - 1 {
-		rank := t.pairs.rank(list[i].part, list[i+1].part)
-		list[i].rank = rank
+	return ids
+}
+
+// A merging is the byte-pair encoding of one piece under way. The part that begins at byte i of the
+// piece is entry i of the list.
+type merging struct {
+	*byteLevel
+	list  []link
+	queue mergeQueue
+}
+
+// A link is one part. Its rank is that of the merge with the next part, or none; an entry of the queue
+// with another rank is stale.
+type link struct {
+	part, rank uint32
+	prev, next int32 // next: the length of the list at its end
+}
+
+func (t *byteLevel) newMerging(piece string) *merging {
+	m := &merging{byteLevel: t, list: make([]link, len(piece))}
+	for i := range m.list {
+		m.list[i] = link{part: t.byteID[piece[i]], rank: none, prev: int32(i - 1), next: int32(i + 1)}
+	}
+	for i := range len(m.list) - 1 {
+		rank := t.pairs.rank(m.list[i].part, m.list[i+1].part)
+		m.list[i].rank = rank
 		if rank != none {
-			queue.first = append(queue.first, merge(rank, i))
+			m.queue.first = append(m.queue.first, merge(rank, i))
 		}
 	}
-	slices.Sort(queue.first)
-	renew := func(i int32) {
-		l := &list[i]
-		l.rank = none
-		if int(l.next) < len(list) {
-			if l.rank = t.pairs.rank(l.part, list[l.next].part); l.rank != none {
-				queue.push(merge(l.rank, int(i)))
-			}
-		}
-	}
-	for !queue.empty() {
-		rank, i := queue.pop()
-		l := &list[i]
+	slices.Sort(m.queue.first)
+	return m
+}
+
+// next does the next merge and returns its rank and the place of the part that it makes, or false if no
+// merge is left.
+func (m *merging) next() (rank uint32, at int32, ok bool) {
+	for !m.queue.empty() {
+		rank, i := m.queue.pop()
+		l := &m.list[i]
 		if l.rank != rank {
 			continue
 		}
-		gone := &list[l.next]
+		gone := &m.list[l.next]
 		gone.rank = none
-		l.part = t.merged[rank]
+		l.part = m.merged[rank]
 		l.next = gone.next
-		if int(l.next) < len(list) {
-			list[l.next].prev = i
+		if int(l.next) < len(m.list) {
+			m.list[l.next].prev = i
 		}
-		renew(i)
+		m.renew(i)
 		if l.prev >= 0 {
-			renew(l.prev)
+			m.renew(l.prev)
+		}
+		return rank, i, true
+	}
+	return 0, 0, false
+}
+
+// renew looks up the merge of a part with the next one.
+func (m *merging) renew(i int32) {
+	l := &m.list[i]
+	l.rank = none
+	if int(l.next) < len(m.list) {
+		if l.rank = m.pairs.rank(l.part, m.list[l.next].part); l.rank != none {
+			m.queue.push(merge(l.rank, int(i)))
 		}
 	}
-	for i := 0; i < len(list); i = int(list[i].next) {
-		ids = append(ids, int(list[i].part))
-	}
-	return ids
 }
 
 // A mergeQueue holds the merges that could be done, each rank<<32 | position: lowest rank first, leftmost of equals.

@@ -3,7 +3,11 @@
 
 package tokenizer
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"sync"
+)
 
 // byteLevel is the scheme of a byte-level BPE vocabulary.
 type byteLevel struct {
@@ -13,6 +17,10 @@ type byteLevel struct {
 	pairs    pairTable   // which two ids merge, and when
 	merged   []uint32    // [merges] what the merge of each rank gives
 	splitting
+
+	once     sync.Once
+	matcher  *matcher // by suffixes
+	maxToken int      // bytes of the longest token in it
 }
 
 // splitting is how a text is prepared. The zero value is GPT-2's way.
@@ -84,3 +92,22 @@ func (s *byteLevel) Flush() string { return "" }
 
 // Fork returns the same decoder.
 func (s *byteLevel) Fork() Decoder { return s }
+
+// suffixes returns the matcher of the tokens that text can become, and the bytes of the longest one. It
+// is built on the first call: only pieces too long to hold need it.
+func (s *byteLevel) suffixes() (m *matcher, longest int) {
+	s.once.Do(func() {
+		ids := append(slices.Clone(s.byteID[:]), s.merged...)
+		slices.Sort(ids)
+		ids = slices.DeleteFunc(slices.Compact(ids), func(id uint32) bool { return id == none })
+		for _, id := range ids {
+			s.maxToken = max(s.maxToken, s.length(int(id)))
+		}
+		s.matcher = newMatcher(s.tokens, ids, func(id uint32) bool {
+			token, _ := s.token(int(id))
+			got := s.appendPiece(nil, token)
+			return len(got) == 1 && got[0] == int(id)
+		})
+	})
+	return s.matcher, s.maxToken
+}

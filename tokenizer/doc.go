@@ -8,9 +8,10 @@
 //	ids, err := tok.Encode("Hello world")    // [15496 995]
 //	text, err := tok.Decode(ids)             // "Hello world"
 //
-// [Tokenizer.EncodeSpans] and [Tokenizer.DecodeSpans] also tell which bytes of the text each id stands for, and a
-// [Decoder] takes one id at a time. That the bytes of a text's tokens, joined, are the text holds for byte-level BPE
-// and not for every kind of vocabulary, so callers do not rely on it.
+// [Tokenizer.EncodeSpans] and [Tokenizer.DecodeSpans] also tell which bytes of the text each id stands
+// for. A [Decoder] takes one id at a time, and an [Encoder] a text in parts, in memory that does not
+// grow with it. That the bytes of a text's tokens, joined, are the text holds for byte-level BPE and not
+// for every kind of vocabulary, so callers do not rely on it.
 //
 // # What is promised
 //

@@ -28,6 +28,10 @@ type scheme interface {
 	// spans if e wants them. What it cannot encode is an error that names the byte.
 	encode(e *encoded, text string, at int) error
 
+	// chunks returns an encoder of texts that come in parts, each of them between added tokens. It hands
+	// on ids to one that keeps the newest keep.
+	chunks(keep int) chunkEncoder
+
 	// decoder returns a decoder at the beginning of a text or, if begun, within one.
 	decoder(begun bool) Decoder
 }
@@ -82,7 +86,7 @@ func (t *Tokenizer) encode(e *encoded, text string) error {
 	at := 0
 	if t.special || t.added.always {
 		for {
-			i, token := t.added.find(text[at:], t.special)
+			i, token := t.added.find(text[at:], len(text)-at, t.special)
 			if i < 0 {
 				break
 			}

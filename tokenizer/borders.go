@@ -1,0 +1,114 @@
+// Borders: whether byte-pair encoding keeps two tokens apart that stand side by side.
+
+package tokenizer
+
+// A stage is what one end of a token consists of during a part of its own encoding.
+type stage struct {
+	part uint32 // the part at this end
+	most uint32 // the highest rank of the merges done until it grows, none once it is the token
+}
+
+// ends are the stages of both ends of a token, from a single byte to the whole. Both are nil for a
+// token that its own bytes do not encode to: it never occurs.
+type ends struct {
+	known       bool
+	left, right []stage
+}
+
+// borders decides which pairs of tokens can be neighbours. It remembers what it worked out about tokens
+// and pairs, so it serves one goroutine.
+//
+// Two tokens u, v are an encoding of their bytes if no merge ever crosses the border between them. Until
+// one does, the merges inside u come in the order in which u alone is encoded, and those inside v
+// likewise; of the two next ones, that of the lower rank is done first, u's if they are equal. So the
+// process leaves the stages of u's right end and of v's left end in the order of the highest rank
+// that each has had so far. While both ends are x and y, the merge of x and y, if there is one, is
+// done before both have been left if and only if its rank is lower than the highest that u still has
+// to come in this stage and not higher than v's.
+type borders struct {
+	*byteLevel
+	ends []ends // by token
+	seen [1 << 14]struct{ u, v, open uint32 }
+}
+
+func newBorders(s *byteLevel) *borders {
+	b := &borders{byteLevel: s, ends: make([]ends, s.size())}
+	for i := range b.seen {
+		b.seen[i].u = none
+	}
+	return b
+}
+
+// occurs reports whether the token is the encoding of its own bytes.
+func (b *borders) occurs(id uint32) bool { return b.of(id).left != nil }
+
+// keeps reports whether u and v, which occur, are the encoding of their bytes.
+func (b *borders) keeps(u, v uint32) bool {
+	slot := &b.seen[(u*0x9e3779b1^v*0x85ebca6b)>>(32-14)]
+	if slot.u != u || slot.v != v {
+		slot.u, slot.v, slot.open = u, v, 0
+		if b.crossed(u, v) {
+			slot.open = 1
+		}
+	}
+	return slot.open == 0
+}
+
+func (b *borders) crossed(u, v uint32) bool {
+	right, left := b.of(u).right, b.of(v).left
+	i, j := 0, 0
+	mostU, mostV := right[0].most, left[0].most // so far
+	for {
+		x, y := right[i], left[j]
+		if rank := b.pairs.rank(x.part, y.part); rank < x.most && rank <= y.most && rank != none {
+			return true
+		}
+		switch {
+		case x.most == none && y.most == none:
+			return false
+		case mostU <= mostV:
+			i++
+			mostU = max(mostU, right[i].most)
+		default:
+			j++
+			mostV = max(mostV, left[j].most)
+		}
+	}
+}
+
+// of returns the ends of a token.
+func (b *borders) of(id uint32) *ends {
+	e := &b.ends[id]
+	if !e.known {
+		*e = b.watch(id)
+	}
+	return e
+}
+
+// watch encodes a token's bytes and writes down how its ends grow.
+func (b *borders) watch(id uint32) ends {
+	bytes, _ := b.token(int(id))
+	m := b.newMerging(bytes)
+	last := len(bytes) - 1
+	left := []stage{{part: m.list[0].part}}
+	right := []stage{{part: m.list[last].part}}
+	for {
+		rank, at, ok := m.next()
+		if !ok {
+			break
+		}
+		l, r := &left[len(left)-1], &right[len(right)-1]
+		l.most, r.most = max(l.most, rank), max(r.most, rank)
+		if at == 0 {
+			left = append(left, stage{part: m.list[0].part})
+		}
+		if int(m.list[at].next) == len(bytes) {
+			right = append(right, stage{part: m.list[at].part})
+		}
+	}
+	if int(m.list[0].next) != len(bytes) || m.list[0].part != id {
+		return ends{known: true}
+	}
+	left[len(left)-1].most, right[len(right)-1].most = none, none
+	return ends{known: true, left: left, right: right}
+}

@@ -1,0 +1,116 @@
+// Encoding a text that comes in parts, in memory that does not grow with it.
+
+package tokenizer
+
+// An Encoder encodes a text that is written to it in parts. It keeps the newest ids and counts the
+// others, in memory that depends on the vocabulary and on how many ids it keeps, and not on the text.
+// The ids are those of [Tokenizer.Encode] for the whole text, wherever the parts end.
+type Encoder struct {
+	t       *Tokenizer
+	chunk   chunkEncoder
+	ids     newest
+	at      int    // byte of the whole text at which pending begins
+	pending string // not yet given to chunk: an added token may begin in it
+	err     error
+}
+
+// A chunkEncoder is a scheme's encoding of a text between added tokens, in parts. It may be used for one
+// such text after another.
+type chunkEncoder interface {
+	// write appends a part, which begins at byte `at` of the whole text.
+	write(part string, at int, to *newest) error
+	// end says that the text between added tokens is complete.
+	end(to *newest)
+	// atLeast returns how many tokens besides those handed on the text has at least.
+	atLeast() int
+}
+
+// NewEncoder returns an Encoder that keeps the newest keep ids, at least 1.
+func (t *Tokenizer) NewEncoder(keep int) *Encoder {
+	keep = max(1, keep)
+	return &Encoder{t: t, chunk: t.scheme.chunks(keep), ids: newest{keep: keep}}
+}
+
+// Write takes the next part of the text. After an error, which is Encode's, the Encoder gives the same
+// error again.
+func (e *Encoder) Write(part []byte) (int, error) {
+	if e.write(string(part), false); e.err != nil {
+		return 0, e.err
+	}
+	return len(part), nil
+}
+
+// AtLeast returns the number of tokens that the text has at least, whatever is written yet.
+func (e *Encoder) AtLeast() int { return e.ids.total + e.chunk.atLeast() }
+
+// End returns, at the end of the text, its newest ids, in their order, and how many there are
+// in the whole text.
+func (e *Encoder) End() (ids []int, total int, err error) {
+	if e.write("", true); e.err != nil {
+		return nil, 0, e.err
+	}
+	return e.ids.all(), e.ids.total, nil
+}
+
+// write finds the added tokens in what is pending and in part, but for the end of it, where the rest of
+// one may be missing.
+func (e *Encoder) write(part string, last bool) {
+	text := e.pending + part
+	for e.err == nil {
+		i, token := -1, addedToken{}
+		certain := len(text)
+		if e.t.special || e.t.added.always {
+			if !last {
+				certain = max(0, len(text)-max(0, e.t.added.longest-1))
+			}
+			i, token = e.t.added.find(text, certain, e.t.special)
+		}
+		if i >= 0 {
+			certain = i
+		}
+		if certain > 0 {
+			e.err = e.chunk.write(text[:certain], e.at, &e.ids)
+		}
+		e.at += certain
+		text = text[certain:]
+		if i < 0 || e.err != nil {
+			break
+		}
+		e.chunk.end(&e.ids)
+		e.ids.add([]int{token.id})
+		e.at += len(token.text)
+		text = text[len(token.text):]
+	}
+	if e.pending = text; last && e.err == nil {
+		e.chunk.end(&e.ids)
+	}
+}
+
+// newest are the newest of a sequence of ids, at most keep, and the number of all.
+type newest struct {
+	keep  int
+	total int
+	ids   []int // a ring once it is full
+	next  int   // where the next id goes, once the ring is full
+}
+
+func (n *newest) add(ids []int) {
+	n.total += len(ids)
+	for _, id := range ids[max(0, len(ids)-n.keep):] {
+		if len(n.ids) < n.keep {
+			n.ids = append(n.ids, id)
+			continue
+		}
+		n.ids[n.next] = id
+		if n.next++; n.next == n.keep {
+			n.next = 0
+		}
+	}
+}
+
+// skip counts ids that are unknown. At least keep others follow.
+func (n *newest) skip(count int) { n.total += count }
+
+func (n *newest) all() []int {
+	return append(append(make([]int, 0, len(n.ids)), n.ids[n.next:]...), n.ids[:n.next]...)
+}

@@ -1,0 +1,163 @@
+// Byte-pair encoding of a piece that comes byte by byte, in memory that does not grow with it.
+//
+// Let e(i) be the encoding of a piece's first i bytes, and t its last token. Then
+//
+//   - e(i) is e(i − len(t)) followed by t. For wherever an encoding has a border, no merge has crossed it,
+//     so the merges on either side were those of that side alone.
+//   - t is the one token that the i bytes end with whose border with the last token of e(i − len(t))
+//     is kept (borders.go). For tokens are the encoding of their bytes if each two neighbours
+//     are: the first merge to cross a border would be the same without the other tokens.
+//
+// Both hold for any list of merges. So it is enough to remember the last token of each e(i) for as many
+// bytes as the longest token has and, for the ids, to go back from token to token. What all encodings
+// of the newest beginnings have in common, every encoding of the piece has, however it goes on: it is
+// handed on and forgotten. (GitHub's crate bpe encodes so, github.com/github/rust-gems, for merges in
+// the order of training; files may have others.)
+
+package tokenizer
+
+import "slices"
+
+// A longPiece is the encoding of one piece under way.
+type longPiece struct {
+	*borders
+	matcher *matcher
+	longest int // bytes in the longest token
+	keep    int // how many of the newest ids are wanted
+
+	size  int      // bytes so far
+	node  uint32   // of the matcher
+	first int      // last[0] is of e(first+1)
+	last  []uint32 // the last token of e(first+1), …, e(size)
+	count []int    // [power of two] tokens in e(i), for the newest i, by i modulo the length
+
+	border  int // all tokens up to here are handed on
+	settled int // their number
+	next    int // size at which to look for a later border
+
+	live []bool // scratch
+	back []int  // scratch
+}
+
+func newLongPiece(s *byteLevel, keep int) *longPiece {
+	m, longest := s.suffixes()
+	n := 1
+	for n <= longest {
+		n *= 2
+	}
+	return &longPiece{borders: newBorders(s), matcher: m, longest: longest, keep: keep, count: make([]int, n)}
+}
+
+// begin makes the longPiece ready for the next piece.
+func (p *longPiece) begin() {
+	p.size, p.node, p.first, p.last = 0, 0, 0, p.last[:0]
+	p.border, p.settled, p.next = 0, 0, 4*p.longest
+	p.count[0] = 0
+}
+
+// add appends bytes, and hands on the tokens that have become certain.
+func (p *longPiece) add(part string, to *newest) {
+	for i := range len(part) {
+		p.node = p.matcher.step(p.node, part[i])
+		p.size++
+		token := p.lastToken()
+		p.last = append(p.last, token)
+		*p.countAt(p.size) = *p.countAt(p.size - p.length(int(token))) + 1
+		if p.size == p.next {
+			p.settle(to)
+		}
+	}
+}
+
+// countAt returns the number of tokens in e(i), for one of the newest i.
+func (p *longPiece) countAt(i int) *int { return &p.count[i&(len(p.count)-1)] }
+
+// lastToken returns the last token of e(size), which `last` does not have yet.
+func (p *longPiece) lastToken() uint32 {
+	for node := p.matcher.longest[p.node]; ; node = p.matcher.longest[p.matcher.fail[node]] {
+		token := p.matcher.token[node]
+		if !p.occurs(token) {
+			continue
+		}
+		before := p.size - p.length(int(token))
+		if before == 0 || p.keeps(p.last[before-p.first-1], token) {
+			return token
+		}
+	}
+}
+
+// parent returns where the last token of e(i) begins.
+func (p *longPiece) parent(i int) int { return i - p.length(int(p.last[i-p.first-1])) }
+
+// settle hands on what is certain, and forgets what is not needed any more.
+func (p *longPiece) settle(to *newest) {
+	p.handOn(p.commonBorder(), to)
+	needed := min(p.border, p.size-p.longest)
+	if most := p.longest * (p.keep + 1); p.size-needed > 2*most {
+		needed = p.size - most // the encodings have nothing in common: no more than can be wanted
+	}
+	p.last = p.last[:copy(p.last, p.last[needed-p.first:])]
+	p.first = needed
+	p.next = p.size + max(4*p.longest, len(p.last))
+}
+
+// commonBorder returns the last border that all the encodings of the newest beginnings have, as many as
+// the longest token has bytes, or the old one. The encodings are paths back from border to border: it
+// follows all at once, from right to left, to where one is left.
+func (p *longPiece) commonBorder() int {
+	end := max(p.border, p.first)
+	oldest := p.size - p.longest + 1
+	paths := p.longest
+	p.live = slices.Grow(p.live[:0], p.size-end+1)[:p.size-end+1] // by border − end
+	clear(p.live)
+	for i := oldest; i <= p.size; i++ {
+		p.live[i-end] = true
+	}
+	for i := p.size; i > end; i-- {
+		if !p.live[i-end] {
+			continue
+		}
+		if paths == 1 {
+			return i
+		}
+		parent := p.parent(i)
+		if parent < end {
+			break // beyond what is remembered
+		}
+		if p.live[parent-end] {
+			paths--
+		}
+		p.live[parent-end] = true
+	}
+	return p.border
+}
+
+// handOn hands on the tokens up to a border that is certain. Those that are not remembered are too old to
+// be wanted.
+func (p *longPiece) handOn(border int, to *newest) {
+	p.back = p.back[:0]
+	count := *p.countAt(p.size)
+	for i := p.size; i > border; i = p.parent(i) {
+		count--
+	}
+	for i := border; i > max(p.border, p.first); i = p.parent(i) {
+		p.back = append(p.back, int(p.last[i-p.first-1]))
+	}
+	to.skip(count - p.settled - len(p.back))
+	slices.Reverse(p.back)
+	to.add(p.back)
+	p.border, p.settled = border, count
+}
+
+// end hands on all that is left.
+func (p *longPiece) end(to *newest) { p.handOn(p.size, to) }
+
+// atLeast returns how many of the tokens that are not handed on the piece has at least, however it goes
+// on: one of the newest borders is in its encoding.
+func (p *longPiece) atLeast() int {
+	least := *p.countAt(p.size)
+	for i := max(0, p.size-p.longest+1); i < p.size; i++ {
+		least = min(least, *p.countAt(i))
+	}
+	return max(0, least-p.settled)
+}
