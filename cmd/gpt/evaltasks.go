@@ -7,9 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
-	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -97,35 +97,34 @@ func (s *taskSource) start(a *app, parse func(o object) error) (*taskRun, error)
 		return nil, hinted{usagef("no examples"),
 			"give a file of JSON objects, one on each line, or such lines through a pipe"}
 	}
-	text, err := a.readFile(name)
+	in, err := a.openSource(name)
 	if err != nil {
 		return nil, err
 	}
+	defer in.close()
 	t, err := a.openTokenizer()
 	if err != nil {
 		return nil, err
 	}
-	if name == "-" {
-		name = "stdin"
-	}
-	r := &taskRun{app: a, source: *s, name: name, bar: newBar("examples"), tok: t}
-	n := 0
-	for line := range strings.Lines(strings.TrimPrefix(text, byteOrderMark)) {
-		if n++; s.Limit > 0 && n > s.Limit {
+	r := &taskRun{app: a, source: *s, name: in.name, bar: newBar("examples"), tok: t}
+	for lines := newRows(in, "jsonl"); s.Limit == 0 || in.line < s.Limit; {
+		w, err := lines.next()
+		if err == io.EOF {
 			break
+		} else if err != nil {
+			return nil, err
 		}
-		if strings.TrimSpace(line) == "" {
+		switch {
+		case w.err == nil && w.object == nil:
+			continue // an empty line
+		case w.err == nil:
+			w.err = parse(w.object)
+		}
+		if w.err != nil {
+			r.skip(w.first, w.err)
 			continue
 		}
-		o, err := parseObject([]byte(strings.TrimRight(line, "\r\n")))
-		if err == nil {
-			err = parse(o)
-		}
-		if err != nil {
-			r.skip(n, err)
-			continue
-		}
-		r.lines = append(r.lines, n)
+		r.lines = append(r.lines, w.first)
 	}
 	if len(r.lines) == 0 {
 		return nil, fmt.Errorf("%s: no examples", r.name)
@@ -274,7 +273,7 @@ func (c *choiceCommand) Run(a *app) error {
 func (c *choiceCommand) parse(o object) (eval.Question, error) {
 	before, errBefore := o.text("context")
 	choices, errChoices := list[string](o, "choices", "strings")
-	answer := o["answer"]
+	answer := o.get("answer")
 	if err := joinErrors(errBefore, errChoices); err != nil {
 		return eval.Question{}, err
 	}

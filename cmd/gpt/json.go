@@ -41,30 +41,55 @@ func number(x float64) *float64 {
 	return &x
 }
 
-// An object is a JSON object of somebody's file. Its keys are as they stand there: Text is not text.
-type object map[string]json.RawMessage
+// An object is a JSON object of somebody's file, its members in their order. Its keys are as they stand
+// there: Text is not text.
+type object []member
 
-func parseObject(line []byte) (object, error) {
+// A member is a key of an object with its value.
+type member struct {
+	key   string
+	value json.RawMessage
+}
+
+func parseObject(line []byte) (o object, err error) {
 	if !utf8.Valid(line) {
 		return nil, errors.New("not UTF-8, which JSON must be")
 	}
-	var o object
-	err := json.Unmarshal(line, &o)
+	var members map[string]json.RawMessage
+	err = json.Unmarshal(line, &members)
 	var other *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &other):
 		return nil, fmt.Errorf("want a JSON object: found %s", other.Value)
 	case err != nil:
 		return nil, fmt.Errorf("want a JSON object: %w", err)
-	case o == nil:
+	case members == nil:
 		return nil, errors.New("want a JSON object: found null")
 	}
-	return o, strictjson.Check(line)
+	if err := strictjson.Check(line); err != nil {
+		return nil, err
+	}
+	o = object{} // not nil, even if it is empty
+	err = strictjson.Members(line, func(key string, value json.RawMessage) error {
+		o = append(o, member{key, value})
+		return nil
+	})
+	return o, err
+}
+
+// get returns the value of a key, nil where there is none.
+func (o object) get(key string) json.RawMessage {
+	for _, m := range o {
+		if m.key == key {
+			return m.value
+		}
+	}
+	return nil
 }
 
 // text returns the string of that key, nil where there is none or null.
 func (o object) text(key string) (s *string, err error) {
-	if v, ok := o[key]; ok && json.Unmarshal(v, &s) != nil {
+	if v := o.get(key); v != nil && json.Unmarshal(v, &s) != nil {
 		return nil, fmt.Errorf("%s: want a string", key)
 	}
 	return s, nil
@@ -72,8 +97,8 @@ func (o object) text(key string) (s *string, err error) {
 
 // list returns the array of that key, nil where there is none or null. want says what it is to hold.
 func list[T any](o object, key, want string) ([]T, error) {
-	v, ok := o[key]
-	if !ok {
+	v := o.get(key)
+	if v == nil {
 		return nil, nil
 	}
 	var items []*T // null is no T, and not its zero value

@@ -3,10 +3,12 @@ package main
 // gpt score: log-likelihoods of many texts, JSON objects out.
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"picogpt/checkpoint"
@@ -16,24 +18,37 @@ import (
 )
 
 type scoreCommand struct {
-	File    *string `arg:"" name:"file" optional:"" help:"texts or JSON objects, one on each line; - is stdin; default: what comes through a pipe"`
-	Text    *string `placeholder:"TEXT" help:"score TEXT, in place of a file"`
-	Input   string  `placeholder:"FORM" default:"auto" enum:"auto,lines,jsonl" help:"what each line is: lines (a text), jsonl (an object) or auto (jsonl if the name of the file ends in .jsonl, or its first line begins with {)"`
-	BOS     bool    `name:"bos" help:"put <|endoftext|> before a text, so that its first token is scored too"`
-	Top     int     `placeholder:"K" default:"0" help:"print the K likeliest tokens in place of each token too; default: none"`
-	Offsets string  `placeholder:"UNIT" default:"chars" enum:"chars,utf16,bytes" help:"what offsets count: chars (code points, as in Python), utf16 (as in JavaScript) or bytes (of UTF-8)"`
-	Batch   int     `placeholder:"N" default:"0" help:"how many texts run together, which changes no digit; default: chosen for speed"`
-	Special bool    `help:"read <|endoftext|> and other special tokens in the text as such"`
+	File  *string `arg:"" name:"file" optional:"" help:"the texts: lines, JSON objects on lines, or a table; - is stdin; default: what comes through a pipe"`
+	Text  *string `placeholder:"TEXT" help:"score TEXT, in place of a file"`
+	Input string  `placeholder:"FORM" default:"auto" enum:"auto,lines,jsonl,csv,tsv" help:"what the input is: lines (texts), jsonl (an object on each line), csv, tsv (tables) or auto (by the end of the file's name, else jsonl if it begins with {, else lines)"`
+
+	TextField *string  `placeholder:"NAME" help:"the field or column that holds the text; default: text"`
+	Fields    []string `placeholder:"LIST" help:"write only these fields, for example id,mean_logprob; default: all"`
+	Keep      bool     `help:"write the fields of the input too"`
+	Summary   bool     `help:"print one object for all of the input, in place of an object for each line"`
+
+	BOS     bool   `name:"bos" help:"put <|endoftext|> before a text, so that its first token is scored too"`
+	Top     int    `placeholder:"K" default:"0" help:"print the K likeliest tokens in place of each token too; default: none"`
+	Offsets string `placeholder:"UNIT" default:"chars" enum:"chars,utf16,bytes" help:"what offsets count: chars (code points, as in Python), utf16 (as in JavaScript) or bytes (of UTF-8)"`
+	Batch   int    `placeholder:"N" default:"0" help:"how many texts run together, which changes no digit; default: chosen for speed"`
+	Special bool   `help:"read <|endoftext|> and other special tokens in the text as such"`
 
 	Target recordsTarget `embed:""`
 }
 
 func (c *scoreCommand) Help() string {
-	return `Prints an object for each line of the input, in order. A line of the input is a text, or an object
-with text, with context and continuation, or with tokens (ids, which need no tokenizer). An object of
+	return `Prints an object for each text of the input, in order. The input is one of
+
+lines	a text on each line
+jsonl	an object on each line, with text, or with context and continuation, or with tokens (ids, which
+	need no tokenizer)
+csv, tsv	a table whose first line names the columns: text, or context and continuation. Fields may be
+	quoted, as RFC 4180 has it, and then hold line feeds
+
+plain or compressed by gzip or zstd. --text-field names another field or column to read. An object of
 the output has
 
-line	the number of the input's line, from 1
+line	the line on which the text begins, from 1
 id	the id of the input's object, if it has one
 tokens	the ids
 text	the text that was scored
@@ -47,7 +62,9 @@ greedy	whether each token is the likeliest
 context_dropped	how many tokens of the context did not fit
 top	with --top K, the K likeliest tokens in place of each
 
-Nothing precedes the first token of a text, so its numbers are null, unless --bos is given.
+Nothing precedes the first token of a text, so its numbers are null, unless --bos is given. --fields
+writes only the fields that it names. --keep adds the fields of the input, as they stand; one that has
+the name of a field of the output gives way.
 
 Of a context and a continuation the continuation is scored. As in lm-evaluation-harness, white space
 at the end of the context is moved to the continuation; its tokens are those of both texts together,
@@ -55,8 +72,14 @@ without as many as the context has alone. A context that is too long loses its b
 <|endoftext|> takes the place of an empty one. A text that is longer than the model's context is
 scored in windows that advance by half the context.
 
-A line that cannot be scored gives an object with line and error, and a message on stderr; the exit
-status is then 1. Empty lines are skipped where lines are objects.
+A text that cannot be scored gives an object with line and error, and a message on stderr; the exit
+status is then 1. Empty lines are skipped, but where lines are texts. Each text is answered without
+waiting for the next one.
+
+--summary prints one object in place of those of the texts, which --out still writes: lines (texts,
+scored and in error together), errors, tokens (that have a log-probability), sum_logprob, perplexity and
+digest. Two runs have the same digest if they scored texts of the same ids and tokens with the same
+bits, in whatever order and form; go doc eval.Digest says how it is made.
 
 With --out FILE, FILE.resume remembers the model, the options and how much of the input is answered.
 --resume continues after that, however the earlier run ended, and refuses another model, other
@@ -67,6 +90,7 @@ Examples:
 
   gpt score --text "The cat sat on the mat."
   gpt score < sentences.txt | jq .mean_logprob
+  gpt score reviews.csv.gz --text-field review --fields mean_logprob --keep
   gpt score pairs.jsonl -o scores.jsonl --resume`
 }
 
@@ -74,12 +98,15 @@ func (c *scoreCommand) Run(a *app) error {
 	if c.Top < 0 || c.Batch < 0 {
 		return usagef("--top %d, --batch %d: want 0 or more", c.Top, c.Batch)
 	}
+	if err := c.checkFields(); err != nil {
+		return err
+	}
 	in, err := c.input(a)
 	if err != nil {
 		return err
 	}
 	defer in.close()
-	if err := c.Target.check(a, in.path()); err != nil {
+	if err := c.Target.check(a, in.path); err != nil {
 		return err
 	}
 	t, err := c.tokenizer(a, in)
@@ -91,7 +118,7 @@ func (c *scoreCommand) Run(a *app) error {
 		return err
 	}
 	defer m.Close()
-	out, err := c.Target.open(a, m, in.path(), "gpt score", c.settings(in)...)
+	out, err := c.Target.open(a, m, in.path, "gpt score", c.settings(in)...)
 	if err != nil {
 		return err
 	}
@@ -100,7 +127,11 @@ func (c *scoreCommand) Run(a *app) error {
 	if err == nil {
 		err = run.run(m, t)
 	}
-	if err = out.close(err); err == nil && run.total.Errors > 0 {
+	err = out.close(err)
+	if c.Summary && !errors.Is(err, errClosedPipe) {
+		err = joinErrors(run.summary(err != nil), err)
+	}
+	if err == nil && run.total.Errors > 0 {
 		err = fmt.Errorf("%d of %d lines could not be scored", run.total.Errors, run.total.Lines)
 	}
 	return err
@@ -110,7 +141,7 @@ func (c *scoreCommand) Run(a *app) error {
 func (c *scoreCommand) tokenizer(a *app, in *scoreInput) (eval.Tokenizer, error) {
 	t, err := a.openTokenizer()
 	switch {
-	case in.jsonl && errors.Is(err, checkpoint.ErrNoTokenizer):
+	case in.form == "jsonl" && errors.Is(err, checkpoint.ErrNoTokenizer):
 		return idTokenizer{missing: err}, nil
 	case err == nil && c.Special:
 		return t.WithSpecial(), nil
@@ -120,16 +151,15 @@ func (c *scoreCommand) tokenizer(a *app, in *scoreInput) (eval.Tokenizer, error)
 
 // settings are the options that the output depends on.
 func (c *scoreCommand) settings(in *scoreInput) []resume.Setting {
-	form := "lines"
-	if in.jsonl {
-		form = "jsonl"
-	}
 	return []resume.Setting{
-		{Name: "--input", Value: form},
+		{Name: "--input", Value: in.form},
+		{Name: "--text-field", Value: strconv.Quote(in.textField)},
 		{Name: "--bos", Value: strconv.FormatBool(c.BOS)},
 		{Name: "--top", Value: strconv.Itoa(c.Top)},
 		{Name: "--offsets", Value: c.Offsets},
 		{Name: "--special", Value: strconv.FormatBool(c.Special)},
+		{Name: "--fields", Value: strconv.Quote(strings.Join(c.Fields, ","))},
+		{Name: "--keep", Value: strconv.FormatBool(c.Keep)},
 	}
 }
 
@@ -141,6 +171,7 @@ type scoring struct {
 	out     *records
 	bar     *bar
 	total   eval.Summary // of all lines, those of an earlier run included
+	lines   int          // answered now
 	tokens  int          // scored now
 }
 
@@ -157,7 +188,7 @@ func (s *scoring) begin() error {
 func (s *scoring) run(m *model.Model, t eval.Tokenizer) error {
 	ctx, release := s.graceful()
 	defer release()
-	if s.command.Target.Out != nil || !s.stdout.terminal {
+	if s.command.Target.Out != nil || s.command.Summary || !s.stdout.terminal {
 		s.showBar(s.bar)
 	}
 	defer s.endProgress()
@@ -174,17 +205,21 @@ func (s *scoring) run(m *model.Model, t eval.Tokenizer) error {
 		if err != nil {
 			return err
 		}
-		s.bar.set(s.total.Lines, 0, "")
+		s.lines++
+		s.bar.set(s.lines, 0, "")
+		if known := s.in.known.Load(); s.in.size > 0 {
+			s.bar.setInput(s.in.read.Load()-known, s.in.size-known)
+		}
 	}
 	took := time.Since(start)
 	s.logf("%d tokens in %s, %.0f tokens/s", s.tokens, duration(took), rate(s.tokens, took))
 	return s.in.err
 }
 
-// answer writes the score of a line.
-func (s *scoring) answer(line *scoreLine, score *eval.Scored) error {
+// answer writes the score of a row.
+func (s *scoring) answer(row *scoreLine, score *eval.Scored) error {
 	r := score.Record()
-	r.Line, r.ID = line.number, line.id
+	r.Line, r.ID = row.first, row.id
 	if u := eval.Unit(s.command.Offsets); u != eval.Chars {
 		r.Offsets = score.Offsets(u)
 	}
@@ -192,22 +227,22 @@ func (s *scoring) answer(line *scoreLine, score *eval.Scored) error {
 	if err := s.total.Add(&r); err != nil {
 		return err
 	}
-	return s.write(line, r)
+	return s.write(row, r)
 }
 
-// fail tells of a line that cannot be scored, on stderr and in the output.
-func (s *scoring) fail(line *scoreLine, err error) error {
+// fail tells of a row that cannot be scored, on stderr and in the output.
+func (s *scoring) fail(row *scoreLine, err error) error {
 	s.total.Err()
-	s.noteDuring(s.bar, "%s: line %d: %s", s.in.name, line.number, oneLine(err))
-	return s.write(line, struct {
-		Line  int             `json:"line"`
-		ID    json.RawMessage `json:"id,omitempty"`
-		Error string          `json:"error"`
-	}{line.number, line.id, oneLine(err)})
+	s.noteDuring(s.bar, "%s: line %d: %s", s.in.name, row.first, oneLine(err))
+	return s.write(row, scoreError{row.first, row.id, oneLine(err)})
 }
 
-func (s *scoring) write(line *scoreLine, record any) error {
-	b, err := marshalLine(record)
+// write writes a record, to the file only where stdout is for the summary.
+func (s *scoring) write(row *scoreLine, record any) error {
+	if s.command.Summary && s.command.Target.Out == nil {
+		return nil
+	}
+	b, err := s.command.line(row, record)
 	if err != nil {
 		return err
 	}
@@ -215,5 +250,17 @@ func (s *scoring) write(line *scoreLine, record any) error {
 	if err != nil {
 		return err
 	}
-	return s.out.write(b, resume.Mark{Line: line.number, Input: line.digest, State: state})
+	return s.out.write(b, resume.Mark{Line: row.last, Input: row.digest, State: state})
+}
+
+// summary prints what all rows came to, those of an earlier run included.
+func (s *scoring) summary(partial bool) error {
+	b, err := marshalLine(s.total)
+	if err == nil && partial {
+		b = append(bytes.TrimSuffix(b, []byte("}\n")), ",\"partial\":true}\n"...)
+	}
+	if err == nil {
+		_, err = s.stdout.Write(b)
+	}
+	return err
 }

@@ -1,127 +1,138 @@
 package main
 
-// What gpt score reads: lines of text or of JSON, some of them broken.
+// What gpt score reads: requests from the rows of its input.
 
 import (
-	"bufio"
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
-	"os"
 	"strings"
+	"sync/atomic"
 
 	"picogpt/eval"
 	"picogpt/internal/resume"
 )
 
-// longestLine bounds what one line may hold in memory.
-const longestLine = 16 << 20
-
-// A scoreInput reads requests from lines.
+// A scoreInput reads requests from rows.
 type scoreInput struct {
-	name  string
-	text  *string // the one text, in place of a file
-	r     *bufio.Reader
-	file  *os.File // to be closed
-	jsonl bool
-
-	from   resume.Mark // lines up to here have results already
-	line   int         // the last one read
-	digest hash.Hash   // of the lines up to there, each with a line feed at its end
-	err    error       // of reading; after the last request
-}
-
-// A scoreLine is the tag of a request: the line that it is of.
-type scoreLine struct {
-	number int
-	id     json.RawMessage
-	digest string // of the input up to here
+	*rows
+	textField string       // "" where none was asked for
+	from      resume.Mark  // lines up to here have results already
+	known     atomic.Int64 // bytes of the file up to there
+	err       error        // of reading; after the last request
 }
 
 // input opens the file, stdin, or the one text.
 func (c *scoreCommand) input(a *app) (*scoreInput, error) {
-	in := &scoreInput{digest: sha256.New()}
+	var s *source
+	var err error
 	switch {
 	case c.Text != nil && c.File != nil:
 		return nil, usagef("--text and a file: want one of them")
 	case c.Text != nil:
-		in.name, in.text = "--text", c.Text
 		a.hintAtFile(*c.Text, "gpt score")
-		return in, nil
+		s = newSource("--text", strings.NewReader(""))
 	case c.File == nil && !readable(a.stdin):
 		return nil, hinted{usagef("nothing to score"), "give a file of texts, --text TEXT, or texts through a pipe"}
-	case c.File == nil || *c.File == "-":
-		in.name, in.r = "stdin", bufio.NewReaderSize(a.stdin, 1<<16)
+	case c.File == nil:
+		s, err = a.openSource("-")
 	default:
-		f, err := os.Open(*c.File)
-		if err != nil {
-			return nil, hinted{fileError(*c.File, err), "to score a text itself: gpt score --text TEXT"}
+		if s, err = a.openSource(*c.File); err != nil {
+			err = hinted{err, "to score a text itself: gpt score --text TEXT"}
 		}
-		in.name = *c.File
-		in.file, in.r = f, bufio.NewReaderSize(f, 1<<16)
 	}
-	in.jsonl = c.Input == "jsonl" || c.Input == "auto" && (strings.HasSuffix(in.name, ".jsonl") || beginsObject(in.r))
+	if err != nil {
+		return nil, err
+	}
+	in := &scoreInput{}
+	if c.Text != nil {
+		in.rows = &rows{source: s, form: "text", only: *c.Text}
+	} else {
+		in.rows = newRows(s, c.Input)
+	}
+	if err := in.settle(c); err != nil {
+		s.close()
+		return nil, err
+	}
 	return in, nil
 }
 
-// beginsObject reports whether the first thing in r is {. It waits for no more than that.
-func beginsObject(r *bufio.Reader) bool {
-	for n := 1; n <= 512; n++ {
-		b, err := r.Peek(n)
-		if err != nil {
-			return false
+// settle reads the header, if there is one, and finds the text in it.
+func (in *scoreInput) settle(c *scoreCommand) error {
+	if c.TextField != nil {
+		if in.textField = *c.TextField; in.textField == "" {
+			return usagef("--text-field: want a name, found nothing")
 		}
-		text := strings.TrimLeft(strings.TrimPrefix(string(b), byteOrderMark), " \t\r\n")
-		if text != "" && !strings.HasPrefix(byteOrderMark, text) {
-			return text[0] == '{'
+		if in.form == "text" || in.form == "lines" {
+			return hinted{usagef("--text-field: %s has no fields, its lines are texts", in.name),
+				"--input says what they are: csv, tsv, jsonl"}
 		}
 	}
-	return false
-}
-
-func (in *scoreInput) close() {
-	if in.file != nil {
-		in.file.Close()
+	if err := in.readHeader(); err != nil || in.header == nil {
+		return err
 	}
-}
-
-// path is the file that is read, "-" for stdin, "" for none.
-func (in *scoreInput) path() string {
-	switch {
-	case in.file != nil:
-		return in.name
-	case in.text != nil:
-		return ""
+	o := make(object, len(in.header))
+	for i, name := range in.header {
+		o[i] = member{name, json.RawMessage(`""`)}
 	}
-	return "-"
+	if _, err := in.request(o); err != nil {
+		return hinted{fmt.Errorf("%s: %w; its first line names %s", in.name, err, quoteShort(strings.Join(in.header, ", "))),
+			"--text-field NAME says in which column the text is"}
+	}
+	return nil
 }
 
-// requests are the lines, for eval.Score, which reads ahead.
+// A scoreLine is the tag of a request: the row that it is of.
+type scoreLine struct {
+	row
+	id json.RawMessage
+}
+
+// requests are the rows, for eval.Score, which reads ahead.
 func (in *scoreInput) requests(yield func(eval.Request) bool) {
+	if in.err = in.skip(); in.err != nil {
+		return
+	}
 	for {
-		r, err := in.next()
-		if err != nil {
-			if in.err = err; err == io.EOF {
-				in.err = in.atEnd()
-			}
+		w, err := in.next()
+		if err == io.EOF {
+			return
+		} else if err != nil {
+			in.err = err
 			return
 		}
-		if r.Tag != nil && !yield(r) {
+		line := &scoreLine{row: w}
+		r := eval.Request{Tag: line, Text: w.text, Err: w.err}
+		switch {
+		case w.err != nil, in.form == "lines", in.form == "text":
+		case w.object == nil:
+			continue // an empty line
+		default:
+			r, r.Err = in.request(w.object)
+			r.Tag, line.id = line, w.object.get("id")
+		}
+		if !yield(r) {
 			return
 		}
 	}
 }
 
-// atEnd errs if the input ends before the lines that have results.
-func (in *scoreInput) atEnd() error {
-	if in.line < in.from.Line {
-		return in.mismatch("%d lines, want the %d that have results", in.line, in.from.Line)
+// skip reads the rows that have results, which must be those that were read then.
+func (in *scoreInput) skip() error {
+	var w row
+	for in.line < in.from.Line {
+		var err error
+		if w, err = in.next(); err == io.EOF {
+			return in.mismatch("%d lines, want the %d that have results", in.line, in.from.Line)
+		} else if err != nil {
+			return err
+		}
 	}
+	if w.last != in.from.Line || w.digest != in.from.Input {
+		return in.mismatch("its first %d lines are not those that have results", in.from.Line)
+	}
+	in.known.Store(in.read.Load())
 	return nil
 }
 
@@ -129,98 +140,38 @@ func (in *scoreInput) mismatch(format string, args ...any) error {
 	return hinted{fmt.Errorf(in.name+": "+format, args...), "--force in place of --resume begins anew"}
 }
 
-// next reads one line. One that has its result already, or needs none, is a request without a tag.
-func (in *scoreInput) next() (r eval.Request, err error) {
-	line, bad := in.readLine()
-	if bad != nil && bad != errLongLine {
-		return r, bad
-	}
-	in.line++
-	in.digest.Write([]byte{'\n'})
-	sum := hex.EncodeToString(in.digest.Sum(nil))
-	if in.line == in.from.Line && sum != in.from.Input {
-		return r, in.mismatch("its first %d lines are not those that have results", in.line)
-	}
-	if in.line <= in.from.Line {
-		return r, nil
-	}
-	if in.line == 1 && in.jsonl {
-		line = bytes.TrimPrefix(line, []byte(byteOrderMark))
-	}
-	tag := &scoreLine{number: in.line, digest: sum}
-	switch {
-	case bad != nil:
-		r.Err = bad
-	case !in.jsonl:
-		r.Text = string(line)
-	case len(bytes.TrimSpace(line)) == 0:
-		return r, nil
-	default:
-		r, tag.id, r.Err = parseRequest(line)
-	}
-	r.Tag = tag
-	return r, nil
-}
-
-var errLongLine = fmt.Errorf("more than %d bytes", longestLine)
-
-// readLine returns the next line without its end, errLongLine for one that is too long, which it reads
-// past, or io.EOF. It digests what it returns.
-func (in *scoreInput) readLine() (line []byte, err error) {
-	if in.text != nil {
-		if in.line == 1 {
-			return nil, io.EOF
+// request is what an object asks for.
+func (in *scoreInput) request(o object) (r eval.Request, err error) {
+	if in.textField != "" {
+		text, err := o.text(in.textField)
+		if err == nil && text == nil {
+			err = fmt.Errorf("want %s", in.textField)
 		}
-		io.WriteString(in.digest, *in.text)
-		return []byte(*in.text), nil
-	}
-	size := 0
-	for {
-		part, err := in.r.ReadSlice('\n')
-		if size += len(part); size <= longestLine {
-			line = append(line, part...)
+		if err == nil {
+			r.Text = *text
 		}
-		switch {
-		case err == bufio.ErrBufferFull:
-			continue
-		case err == io.EOF && size == 0:
-			return nil, io.EOF
-		case err != nil && err != io.EOF:
-			return nil, fileError(in.name, err)
-		case size > longestLine:
-			fmt.Fprintf(in.digest, "%s %d", line, size)
-			return nil, errLongLine
-		}
-		if n := len(line) - 1; n >= 0 && line[n] == '\n' {
-			line = bytes.TrimSuffix(line[:n], []byte("\r"))
-		}
-		in.digest.Write(line)
-		return line, nil
-	}
-}
-
-// parseRequest reads one object. Its id is there even if the rest is no request.
-func parseRequest(line []byte) (r eval.Request, id json.RawMessage, err error) {
-	o, err := parseObject(line)
-	if err != nil {
-		return r, nil, err
+		return r, err
 	}
 	text, errText := o.text("text")
 	before, errBefore := o.text("context")
 	after, errAfter := o.text("continuation")
-	tokens, errTokens := list[int](o, "tokens", "whole numbers")
-	if err = joinErrors(errText, errBefore, errAfter, errTokens); err != nil {
-		return r, o["id"], err
+	var tokens []int
+	var errTokens error
+	if in.header == nil { // in a table it is a column like any other
+		tokens, errTokens = list[int](o, "tokens", "whole numbers")
+	}
+	if err := joinErrors(errText, errBefore, errAfter, errTokens); err != nil {
+		return r, err
 	}
 	switch pair := before != nil && after != nil; {
 	case pair && text == nil && tokens == nil:
-		r = eval.Request{Context: *before, Text: *after, Pair: true}
+		return eval.Request{Context: *before, Text: *after, Pair: true}, nil
 	case text != nil && tokens == nil && before == nil && after == nil:
-		r.Text = *text
+		return eval.Request{Text: *text}, nil
 	case tokens != nil && text == nil && before == nil && after == nil:
-		r.Tokens = tokens
-	default:
-		err = errors.New("want text, or context and continuation, or tokens")
+		return eval.Request{Tokens: tokens}, nil
+	case in.header != nil:
+		return r, errors.New("want a column text, or columns context and continuation")
 	}
-	return r, o["id"], err
+	return r, errors.New("want text, or context and continuation, or tokens")
 }

@@ -4,8 +4,10 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
@@ -15,6 +17,7 @@ import (
 	"picogpt/internal/fixture"
 	"picogpt/weights"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -36,6 +39,7 @@ func TestScripts(t *testing.T) {
 			"bytetokenizer": byteTokenizer,
 			"truncate":      truncate,
 			"replace":       replace,
+			"pack":          pack,
 		},
 		RequireExplicitExec: true,
 	})
@@ -129,6 +133,22 @@ func byteTokenizer(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]+"/vocab.json"), text, 0o666))
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]+"/merges.txt"), []byte("#version: 0.2\n"), 0o666))
+}
+
+// pack FORM FILE OUT compresses a file, FORM being gzip or zstd.
+func pack(ts *testscript.TestScript, neg bool, args []string) {
+	text, err := os.ReadFile(ts.MkAbs(args[1]))
+	ts.Check(err)
+	var out bytes.Buffer
+	var w io.WriteCloser = gzip.NewWriter(&out)
+	if args[0] == "zstd" {
+		w, err = zstd.NewWriter(&out)
+		ts.Check(err)
+	}
+	_, err = w.Write(text)
+	ts.Check(err)
+	ts.Check(w.Close())
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), out.Bytes(), 0o666))
 }
 
 // truncate FILE N cuts a file to N bytes.

@@ -1,0 +1,176 @@
+package main
+
+// What a source and its rows make of bytes that are as other programs write them, and of those that are not.
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// records reads all records of a text.
+func csvRecords(t *testing.T, text string, comma byte) (all [][]string, errs []error) {
+	t.Helper()
+	form := map[byte]string{',': "csv", '\t': "tsv"}[comma]
+	r := &rows{source: newSource("test", strings.NewReader(text)), form: form}
+	for {
+		record, err := r.record()
+		if err == io.EOF {
+			return all, errs
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, record.fields)
+		errs = append(errs, record.err)
+	}
+}
+
+func TestRecordsAreThoseOfEncodingCSV(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	pieces := []string{"a", "é", " ", "1", "\n", `""`, ",", "\t", "日"}
+	for round := range 3000 {
+		comma := ",\t"[round%2]
+		var want [][]string
+		var text strings.Builder
+		for range 1 + rng.IntN(4) {
+			record := make([]string, 2+rng.IntN(3))
+			for i := range record {
+				var b strings.Builder
+				for range rng.IntN(5) {
+					b.WriteString(pieces[rng.IntN(len(pieces))])
+				}
+				record[i] = strings.ReplaceAll(b.String(), `""`, `"`)
+			}
+			want = append(want, record)
+		}
+		w := csv.NewWriter(&text)
+		w.Comma = rune(comma)
+		w.UseCRLF = round%3 == 0
+		if w.UseCRLF { // it would make \r\n of the line feeds within fields
+			for _, record := range want {
+				for i := range record {
+					record[i] = strings.ReplaceAll(record[i], "\n", "")
+				}
+			}
+		}
+		if err := w.WriteAll(want); err != nil {
+			t.Fatal(err)
+		}
+		in := text.String()
+		if round%5 == 0 {
+			in = strings.TrimRight(in, "\r\n")
+		}
+		got, errs := csvRecords(t, in, comma)
+		if err := errors.Join(errs...); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%q: %q, %v, want %q", in, got, err, want)
+		}
+	}
+}
+
+func TestRecordsKeepTheirBytesAndTheirPlace(t *testing.T) {
+	long := strings.Repeat("x", longestLine+1)
+	for name, c := range map[string]struct {
+		text string
+		want string // fields joined by |, ! for a record in error
+	}{
+		"CRLF within quotes stays":       {"a,\"b\r\nc\"\r\nd,e\r\n", "a|b\r\nc;d|e"},
+		"a quote within a field":         {"5\" disk,b\n", `5" disk|b`},
+		"empty fields":                   {",\n\"\",\"\"\n", "|;|"},
+		"a byte order mark":              {"\uFEFF\"a\",b\n", "a|b"},
+		"no line feed at the end":        {"a,b", "a|b"},
+		"text after a quoted field":      {"\"a\"b,c\nd,e\n", "!;d|e"},
+		"text after it, and more quotes": {"\"a\"b,\"c\nd\"\ne,f\n", "!;e|f"},
+		"no end of a quote":              {"a,b\nc,\"d\ne,f\n", "a|b;!"},
+		"not UTF-8":                      {"a,\xff\nb,c\n", "!;b|c"},
+		"too long":                       {long + "\na,b\n", "!;a|b"},
+		"too long, quotes even":          {`"` + long + `"` + "\na,b\n", "!;a|b"},
+		"too long, quote open":           {`"` + long + "\na,b\nc\"\nd,e\n", "!;d|e"},
+		"too many lines":                 {`"` + strings.Repeat(strings.Repeat("x", 999)+"\n", longestLine/1000+1) + "\",b\nc,d\n", "!;c|d"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all, errs := csvRecords(t, c.text, ',')
+			var got []string
+			for i, fields := range all {
+				if errs[i] != nil {
+					fields = []string{"!"}
+				}
+				got = append(got, strings.Join(fields, "|"))
+			}
+			if s := strings.Join(got, ";"); s != c.want {
+				t.Errorf("%.80q, want %q (%v)", s, c.want, errs)
+			}
+		})
+	}
+}
+
+// digests are those of the rows of a text, in a form.
+func rowDigests(t *testing.T, text, form string) (all []string) {
+	r := newRows(newSource("test", strings.NewReader(text)), form)
+	if err := r.readHeader(); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		w, err := r.next()
+		if err == io.EOF {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, fmt.Sprint(w.last, w.digest))
+	}
+}
+
+func TestDigestsChangeWithTheRowsBeforeThem(t *testing.T) {
+	for _, c := range []struct {
+		form, text, other string
+		alike             int // how many rows begin alike
+	}{
+		{"lines", "a\nb\nc\n", "a\nb\nc\nd\n", 3},
+		{"lines", "a\nb", "a\nb\nc\n", 2},
+		{"lines", "a\nb", "a\r\nb\r\n", 2},
+		{"lines", "a\nb\nc\n", "a\nx\nc\n", 1},
+		{"lines", "a\nb\n", "ab\n", 0},
+		{"lines", "a\n\nb\n", "a\nb\n\n", 1},
+		{"jsonl", "{}\n{}\n", "{}\n\n{}\n", 1},
+		{"csv", "t\na\nb\n", "t\na\nb\nc\n", 2},
+		{"csv", "t\na\n", "u\na\n", 0},
+		{"csv", "t\na\n\"b\nc\"\n", "t\na\n\"b\r\nc\"\n", 1},
+		{"csv", "t\na\n\"b\nc", "t\na\n\"b\nc\"\n", 1},
+		{"csv", "t\na\n\"b", "t\na\n\"b\nc\n", 1},
+	} {
+		a, b := rowDigests(t, c.text, c.form), rowDigests(t, c.other, c.form)
+		n := 0
+		for n < min(len(a), len(b)) && a[n] == b[n] {
+			n++
+		}
+		if n != c.alike {
+			t.Errorf("%s %q and %q: %d rows begin alike, want %d", c.form, c.text, c.other, n, c.alike)
+		}
+	}
+}
+
+func TestASourceWaitsForNoMoreThanTells(t *testing.T) {
+	for _, text := range []string{"{", "T", "P", "\x1f", "\uFEFF{", " \n{"} {
+		r, w := io.Pipe() // without an end
+		go io.WriteString(w, text+"x")
+		done := make(chan string)
+		go func() {
+			s := newSource("stdin", r)
+			plain, err := decompressed(s.r)
+			if err != nil {
+				t.Error(err)
+			}
+			s.r = plain
+			done <- newRows(s, "auto").form
+		}()
+		form := <-done
+		if want := map[bool]string{true: "jsonl", false: "lines"}[strings.Contains(text, "{")]; form != want {
+			t.Errorf("%q: %s, want %s", text, form, want)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package main
+
+// What gpt score writes: which fields of a record, and which of the input's.
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+
+	"picogpt/eval"
+	"picogpt/internal/strictjson"
+)
+
+// recordFields are the names of the fields of a record, in their order.
+func recordFields() (names []string) {
+	t := reflect.TypeFor[eval.Record]()
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}
+
+// checkFields refuses names that no record has.
+func (c *scoreCommand) checkFields() error {
+	known := recordFields()
+	if c.Fields != nil && len(c.Fields) == 0 {
+		return usagef("--fields: want names, found nothing")
+	}
+	for _, name := range c.Fields {
+		switch {
+		case !slices.Contains(known, name):
+			return hinted{usagef("--fields: %s is no field of the output", quoteShort(name)),
+				"the fields are " + strings.Join(known, ", ")}
+		case name == "top" && c.Top == 0:
+			return usagef("--fields: top wants --top K")
+		}
+	}
+	return nil
+}
+
+// A scoreError is the record of a row that cannot be scored.
+type scoreError struct {
+	Line  int             `json:"line"`
+	ID    json.RawMessage `json:"id,omitempty"`
+	Error string          `json:"error"`
+}
+
+// line is a record of the row as a line of output.
+func (c *scoreCommand) line(row *scoreLine, record any) ([]byte, error) {
+	b, err := marshalLine(record)
+	if err != nil || c.Fields == nil && !c.Keep {
+		return b, err
+	}
+	var all object
+	written := []string{"error", "context_dropped"} // reserved, whether or not this record has them
+	_, failed := record.(scoreError)
+	err = strictjson.Members(b, func(key string, value json.RawMessage) error {
+		if failed || c.Fields == nil || slices.Contains(c.Fields, key) {
+			all = append(all, member{key, value})
+			written = append(written, key)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if c.Keep {
+		for _, m := range row.object {
+			if !slices.Contains(written, m.key) {
+				all = append(all, m)
+			}
+		}
+	}
+	return all.line()
+}
+
+// line is the object as one line of JSON, its values as they stand.
+func (o object) line() ([]byte, error) {
+	var b bytes.Buffer
+	for i, m := range o {
+		b.WriteByte("{,"[min(i, 1)])
+		key, err := marshalLine(m.key)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(bytes.TrimSuffix(key, []byte("\n")))
+		b.WriteByte(':')
+		if err := json.Compact(&b, m.value); err != nil {
+			return nil, err
+		}
+	}
+	if len(o) == 0 {
+		b.WriteByte('{')
+	}
+	b.WriteString("}\n")
+	return b.Bytes(), nil
+}

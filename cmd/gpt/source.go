@@ -1,0 +1,198 @@
+package main
+
+// Sources: the lines of a file or of stdin, plain or compressed, however many and however long.
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"strings"
+	"sync/atomic"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// longestLine bounds what one line may hold in memory.
+const longestLine = 16 << 20
+
+var errLongLine = fmt.Errorf("more than %d bytes", longestLine)
+
+// A source reads lines, and remembers what it has read.
+type source struct {
+	name string   // for messages
+	path string   // "-" for stdin, "" where there is neither a file nor stdin
+	file *os.File // to be closed, if not nil
+	size int64    // of the file, 0 where it is not known
+	read *atomic.Int64
+	r    *bufio.Reader // what is in the file, decompressed
+
+	line   int       // the last one read, from 1
+	quotes int       // how many it has
+	digest hash.Hash // of what was read
+}
+
+// newSource reads from r, which is not closed.
+func newSource(name string, r io.Reader) *source {
+	s := &source{name: name, digest: sha256.New(), read: new(atomic.Int64)}
+	s.r = bufio.NewReaderSize(counter{r, s.read}, 1<<16)
+	return s
+}
+
+// openSource opens the file of that name, "-" for stdin. Data of gzip and zstd are decompressed.
+func (a *app) openSource(path string) (*source, error) {
+	name, file := path, a.stdin
+	if path == "-" {
+		name = "stdin"
+	} else {
+		var err error
+		if file, err = os.Open(path); err != nil {
+			return nil, fileError(path, err)
+		}
+	}
+	s := newSource(name, file)
+	s.path = path
+	if path != "-" {
+		s.file = file
+	}
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+		s.size = info.Size()
+	}
+	r, err := decompressed(s.r)
+	if err != nil {
+		s.close()
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	s.r = r
+	return s, nil
+}
+
+func (s *source) close() {
+	if s.file != nil {
+		s.file.Close()
+	}
+}
+
+// next reads a line with its end, errLongLine for one that is too long, which it reads past, or io.EOF.
+func (s *source) next() (line []byte, err error) {
+	size, quotes := 0, 0
+	for {
+		part, err := s.r.ReadSlice('\n')
+		quotes += bytes.Count(part, []byte{'"'})
+		if size += len(part); size <= longestLine {
+			line = append(line, part...)
+		}
+		switch {
+		case err == bufio.ErrBufferFull:
+			continue
+		case err == io.EOF && size == 0:
+			return nil, io.EOF
+		case err != nil && err != io.EOF:
+			return nil, fileError(s.name, err)
+		}
+		s.quotes = quotes
+		if s.line++; size > longestLine {
+			fmt.Fprintf(s.digest, "%d ", size) // the whole of it is not held
+			return line, errLongLine
+		}
+		return line, nil
+	}
+}
+
+// take adds a line to what was read.
+func (s *source) take(line []byte) {
+	s.digest.Write(line)
+	s.digest.Write([]byte{'\n'})
+}
+
+// sum is the digest of all that was read.
+func (s *source) sum() string { return hex.EncodeToString(s.digest.Sum(nil)) }
+
+// trimEnd removes the end of a line.
+func trimEnd(line []byte) []byte {
+	line, fed := bytes.CutSuffix(line, []byte("\n"))
+	if fed {
+		line = bytes.TrimSuffix(line, []byte("\r"))
+	}
+	return line
+}
+
+// A counter counts the bytes that are read through it.
+type counter struct {
+	r io.Reader
+	n *atomic.Int64
+}
+
+func (c counter) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// startsWith reports whether r begins with a prefix. It waits for no more bytes than tell.
+func startsWith(r *bufio.Reader, prefix string) bool {
+	for n := 1; n <= len(prefix); n++ {
+		if b, err := r.Peek(n); err != nil || b[n-1] != prefix[n-1] {
+			return false
+		}
+	}
+	return true
+}
+
+// largestWindow bounds the memory that zstd data may ask for: zstd --long makes no larger one.
+const largestWindow = 128 << 20
+
+// decompressed returns what the data of r stand for. What they are is told by their first bytes.
+func decompressed(r *bufio.Reader) (*bufio.Reader, error) {
+	for magic, kind := range map[string]string{
+		"\xfd7zXZ\x00": "xz", "BZh91AY&SY": "bzip2", "PK\x03\x04": "zip",
+	} {
+		if startsWith(r, magic) {
+			return nil, fmt.Errorf("%s data, want text, gzip or zstd", kind)
+		}
+	}
+	switch {
+	case startsWith(r, "\x1f\x8b"):
+		z, err := gzip.NewReader(r)
+		return inflated(z, "gzip", err)
+	case startsWith(r, "\x28\xb5\x2f\xfd"), startsWith(r, "\x50\x2a\x4d\x18"): // a frame, one to skip (pzstd)
+		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(largestWindow))
+		return inflated(z, "zstd", err)
+	}
+	return r, nil
+}
+
+func inflated(z io.Reader, kind string, err error) (*bufio.Reader, error) {
+	if err != nil {
+		return nil, badData(kind, err)
+	}
+	return bufio.NewReaderSize(inflater{z, kind}, 1<<16), nil
+}
+
+// An inflater says what is wrong with compressed data.
+type inflater struct {
+	io.Reader
+	kind string
+}
+
+func (z inflater) Read(b []byte) (int, error) {
+	n, err := z.Reader.Read(b)
+	if err != nil && err != io.EOF {
+		err = badData(z.kind, err)
+	}
+	return n, err
+}
+
+func badData(kind string, err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s data: cut off before their end", kind)
+	}
+	return fmt.Errorf("%s data: %s", kind, strings.TrimPrefix(err.Error(), kind+": "))
+}
