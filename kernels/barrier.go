@@ -2,7 +2,10 @@ package kernels
 
 // The barrier between operations.
 
-import "runtime"
+import (
+	"runtime"
+	"time"
+)
 
 // Sync waits until every worker has called it. It does not return where another worker has failed:
 // see Team.Run.
@@ -28,20 +31,24 @@ func (w *Worker) Sync() {
 	}
 }
 
-// Operations follow each other within microseconds, a wake-up costs ten: spin first, then yield, then
-// sleep.
+// Operations follow each other within microseconds, and a wake-up takes ten: a worker that waits
+// spins first, then yields, then sleeps. With more workers than processors it does not spin, and
+// yields little: it would hold the processor that those it waits for need.
 const (
-	spins  = 256 // of pause, a few hundred cycles each
-	yields = 64
+	spinTime   = 20 * time.Microsecond
+	spinPauses = 32 // between two looks at the clock
+	manyYields = 64
+	fewYields  = 4
 )
 
 // await returns what follows a phase.
 func (t *Team) await(phase uint32) uint32 {
-	for range spins {
-		if next := t.phase.Load(); next != phase {
+	yields := fewYields
+	if t.spins.Load() {
+		yields = manyYields
+		if next := t.spin(phase); next != phase {
 			return next
 		}
-		pause()
 	}
 	for range yields {
 		if next := t.phase.Load(); next != phase {
@@ -57,4 +64,23 @@ func (t *Team) await(phase uint32) uint32 {
 	t.mu.Unlock()
 	t.sleepers.Add(-1)
 	return t.phase.Load()
+}
+
+// spin returns what follows a phase, or the phase itself after spinTime.
+func (t *Team) spin(phase uint32) uint32 {
+	var start time.Time
+	for {
+		for range spinPauses {
+			if next := t.phase.Load(); next != phase {
+				return next
+			}
+			pause()
+		}
+		switch {
+		case start.IsZero(): // only now, since most waits are over by then
+			start = time.Now()
+		case time.Since(start) > spinTime:
+			return phase
+		}
+	}
 }

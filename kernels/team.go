@@ -29,6 +29,7 @@ type Team struct {
 	phase   atomic.Uint32 // grows by 2 with each barrier; the lowest bit is aborted
 	_       [60]byte
 
+	spins    atomic.Bool // while waiting: each worker has a processor
 	sleepers atomic.Int32
 	mu       sync.Mutex
 	wake     sync.Cond
@@ -49,6 +50,20 @@ type Worker struct {
 	row       *quantRows // one row
 }
 
+// Threads returns how many workers are worth having where n are wanted: one for each processor that
+// Go may use where n ≤ 0, and never more than four for each, since a barrier has to wake them all. A
+// number that NewTeam refuses stays as it is.
+func Threads(n int) int {
+	processors := runtime.GOMAXPROCS(0)
+	switch {
+	case n <= 0:
+		return processors
+	case n > maxThreads:
+		return n
+	}
+	return min(n, 4*processors)
+}
+
 // NewTeam starts a team. threads ≤ 0 means one for each processor that Go may use. name is that of
 // the kernels to run: "" for the fastest that this processor has, else one of [Variants]; one that
 // is not there is an error.
@@ -58,7 +73,7 @@ func NewTeam(threads int, name string) (*Team, error) {
 		return nil, err
 	}
 	if threads <= 0 {
-		threads = runtime.GOMAXPROCS(0)
+		threads = Threads(0)
 	}
 	if threads > maxThreads {
 		return nil, fmt.Errorf("threads: %d, want at most %d", threads, maxThreads)
@@ -105,6 +120,9 @@ func (t *Team) Run(body func(w *Worker)) {
 	if t.closed {
 		t.running.Unlock()
 		return
+	}
+	if len(t.start) > 0 {
+		t.spins.Store(len(t.workers) <= min(runtime.GOMAXPROCS(0), runtime.NumCPU()))
 	}
 	w, returned := &t.workers[0], false
 	w.goroutine.Store(goroutine())

@@ -152,6 +152,44 @@ func TestNewTeamRefuses(t *testing.T) {
 	}
 }
 
+func TestThreadsAreAtMostFourForEachProcessor(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
+	for n, want := range map[int]int{-1: 3, 0: 3, 1: 1, 4: 4, 12: 12, 13: 12, 4096: 12, 5000: 5000} {
+		if got := Threads(n); got != want {
+			t.Errorf("Threads(%d) is %d on 3 processors, want %d", n, got, want)
+		}
+	}
+}
+
+// With more workers than processors a barrier takes as long as it takes to run each of them: no
+// worker spins while another waits for its processor.
+func TestManyWorkersDoNotSpin(t *testing.T) {
+	const barriers, limit = 300, 60 * time.Millisecond
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	team, least := newTeam(t, 64, ""), time.Hour
+	for try := 0; try < 10 && least > limit; try++ { // the machine may be busy with other things
+		start := time.Now()
+		team.Run(func(w *Worker) {
+			for range barriers {
+				w.Sync()
+			}
+		})
+		least = min(least, time.Since(start))
+	}
+	t.Logf("%v for each barrier", least/barriers)
+	if least > limit {
+		t.Errorf("%d barriers of 64 workers on 2 processors take %v, want at most %v",
+			barriers, least, limit)
+	}
+	for workers, want := range map[int]bool{2: runtime.NumCPU() >= 2, 3: false} {
+		team := newTeam(t, workers, "")
+		team.Run(func(*Worker) {})
+		if team.spins.Load() != want {
+			t.Errorf("%d workers on 2 processors spin: %v, want %v", workers, !want, want)
+		}
+	}
+}
+
 func TestShareCoversAllAndBalances(t *testing.T) {
 	for _, threads := range []int{1, 2, 7, 16} {
 		w := Worker{team: &Team{workers: make([]Worker, threads)}}

@@ -18,7 +18,7 @@ import (
 // Options are what a model is loaded with. The zero value takes every processor, the fastest kernels and the weights as
 // they are stored.
 type Options struct {
-	Threads int    // workers; 0 for one for each processor that Go may use
+	Threads int    // workers, at most four for each processor that Go may use; 0 for one for each
 	Format  string // "auto" or "" for the weights as stored, or "f32", "f16", "bf16", "q8", "q4" to convert them
 	Kernel  string // one of kernels.Variants(), or "" for the fastest
 
@@ -100,7 +100,7 @@ func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*M
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	team, err := kernels.NewTeam(o.Threads, o.Kernel)
+	team, err := kernels.NewTeam(kernels.Threads(o.Threads), o.Kernel)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ import (
 // globals are the flags of every command.
 type globals struct {
 	Model   *string `short:"m" placeholder:"DIR|FILE" help:"checkpoint: a directory with config.json and *.safetensors, or one .safetensors file; default: $$GPT_MODEL, or the embedded demo"`
-	Threads int     `placeholder:"N" default:"0" help:"worker threads; default: one for each processor"`
+	Threads int     `placeholder:"N" default:"0" help:"worker threads, at most 4 for each processor; default: 1 for each"`
 	Dtype   string  `placeholder:"TYPE" default:"auto" enum:"auto,f32,f16,bf16,q8,q4" help:"number format of the weights: auto (as in the file), f32, f16, bf16, q8 or q4"`
 
 	CacheBytes byteSize `placeholder:"SIZE" default:"0" help:"at most that much memory for keys and values, such as 512MiB; default: no limit"`

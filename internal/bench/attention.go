@@ -50,7 +50,7 @@ type AttentionPoint struct {
 // AttentionOptions say what to measure.
 type AttentionOptions struct {
 	MaxTokens       int // 16384; lengths go from 1024 up to here, or are this alone where it is less
-	Rounds, Threads int // 3; 0 for one for each processor
+	Rounds, Threads int // 3; 0 for one for each processor, and at most four for each
 	Kernel          string
 	Progress        Progress
 }
@@ -73,7 +73,7 @@ func MeasureAttention(ctx context.Context, o AttentionOptions) (*Attention, erro
 	if o.Rounds <= 0 {
 		o.Rounds = 3
 	}
-	team, err := kernels.NewTeam(o.Threads, o.Kernel)
+	team, err := kernels.NewTeam(kernels.Threads(o.Threads), o.Kernel)
 	if err != nil {
 		return nil, err
 	}
