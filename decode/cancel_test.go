@@ -35,6 +35,18 @@ func endings() map[string]Options {
 	}
 }
 
+// sized is how much a test of random things does: some, a fifth of it under -short, which is for the
+// race detector, or all there is to try.
+func sized(some, all int) int {
+	switch {
+	case fixture.Long:
+		return all
+	case testing.Short():
+		return max(1, some/5)
+	}
+	return some
+}
+
 // yielded is what a disturbed generation gave: its new tokens, and the error that it ended with.
 type yielded struct {
 	ids    []int
@@ -138,10 +150,7 @@ func TestACancelAtAnyLookAtTheContextRepeatsNoToken(t *testing.T) {
 // deadlines pass, and breaks, at random moments.
 func TestRandomDisturbancesRepeatNoToken(t *testing.T) {
 	m := tiny(t, fixture.Options{})
-	rounds := 150
-	if fixture.Long {
-		rounds = 10_000
-	}
+	rounds := sized(150, 10_000)
 	for name, o := range endings() {
 		t.Run(name, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(1, uint64(len(name))))

@@ -2,9 +2,13 @@
 // and the loop around a model's session.
 //
 // [Generate] continues one session and streams its tokens; [Samples] draws several continuations of
-// one prompt, a few at a time in one Eval. Both are thin users of [Stream], the state machine that says
-// what to evaluate and takes the logits, for loops of your own. [Sampler] is the choice of one token
-// from one row of logits, and [LogProb] the score of a token.
+// one prompt, a few at a time in one Eval. A [Batcher] does both for many callers at once, in one
+// batch that they join and leave as they like.
+//
+// All of them drive [Stream], the state machine that says what to evaluate and takes the logits:
+// sampling, stop strings, overflow and log-probabilities are there and nowhere else. It is exported
+// for loops of your own. [Sampler] is the choice of one token from one row of logits, and [LogProb]
+// the score of a token.
 //
 // # From logits to a token
 //

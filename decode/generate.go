@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"sync"
 
 	"picogpt/model"
 )
@@ -84,7 +83,7 @@ func Samples(
 			yield(Token{}, err)
 			return
 		}
-		parent.shared = newScratches()
+		parent.shared = &scratches{}
 		for first := 0; first < n; first += together {
 			// The prompt's evaluation is followed by tokens in any case.
 			if err := ctx.Err(); first > 0 && err != nil {
@@ -95,7 +94,11 @@ func Samples(
 			for i := first; i < min(first+together, n); i++ {
 				streams = append(streams, parent.sampleOf(i))
 			}
-			if !run(ctx, s.Model(), streams, yield) {
+			more := run(ctx, s.Model(), streams, yield)
+			for _, st := range streams {
+				st.forget()
+			}
+			if !more {
 				return
 			}
 		}
@@ -109,17 +112,13 @@ func checkSamples(n int) error {
 	return nil
 }
 
-// newScratches returns memory for the choices of streams that run together: as much as is in use at
-// a time, and not as much as there are streams.
-func newScratches() *sync.Pool { return &sync.Pool{New: func() any { return new(scratch) }} }
-
 // prefill evaluates the context, so that the stream can be forked after it.
 func (s *Stream) prefill(ctx context.Context) error {
+	s.forks = true
 	in, ok := s.Input(0)
 	if !ok {
 		return ctx.Err()
 	}
-	in.Visit = nil
 	if err := s.session.Model().Eval(ctx, in); err != nil {
 		s.Stop()
 		return cause(err)
@@ -131,7 +130,7 @@ func (s *Stream) prefill(ctx context.Context) error {
 // sampleOf forks a stream whose context is evaluated into its i-th sample.
 func (s *Stream) sampleOf(i int) *Stream {
 	f := s.Fork()
-	f.sample = i
+	f.forks, f.own, f.sample = false, true, i
 	f.sampler.seed(s.options.Seed + uint64(i))
 	return f
 }

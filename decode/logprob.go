@@ -11,8 +11,8 @@ func LogProb(logits []float32, id int) float64 {
 	return float64(logits[id]) - kernels.LogSumExp(logits)
 }
 
-// Likeliest returns the k ids [min(k, vocabulary)] of the greatest logits [vocabulary], the greatest
-// first; of equal ones the lowest id comes first. k is 0 or more.
+// Likeliest returns the k ids [min(k, vocabulary)] of the greatest logits [vocabulary], the
+// greatest first; of equal ones the lowest id comes first. k is 0 or more.
 func Likeliest(logits []float32, k int) []int {
 	best := make([]int, 0, min(k, len(logits)))
 	if cap(best) == 0 {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 
 	"picogpt/kernels"
 	"picogpt/model"
@@ -37,6 +38,31 @@ type scratch struct {
 	kept   []candidate // what may still be drawn, ascending ids
 	head   []candidate // the likeliest of kept, for top-p
 	heap   []float64   // the k largest scores, for top-k
+}
+
+// scratches is memory for the choices of streams that run together: as much as is in use at a time,
+// and not as much as there are streams.
+type scratches struct {
+	mu   sync.Mutex
+	free []*scratch
+}
+
+func (s *scratches) get() *scratch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.free)
+	if n == 0 {
+		return &scratch{}
+	}
+	last := s.free[n-1]
+	s.free = s.free[:n-1]
+	return last
+}
+
+func (s *scratches) put(one *scratch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.free = append(s.free, one)
 }
 
 // candidate is an id that may be drawn. weight is its probability but for a common factor: the

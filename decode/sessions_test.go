@@ -34,7 +34,7 @@ func TestSamplesInOneBatchAreWhatTheirSeedsGiveAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parent.shared = newScratches()
+	parent.shared = &scratches{}
 	var streams []*Stream
 	for i := range n {
 		streams = append(streams, parent.sampleOf(i))
@@ -75,6 +75,11 @@ func TestSamplesInOneBatchAreWhatTheirSeedsGiveAlone(t *testing.T) {
 // open makes a model of a checkpoint's bytes.
 func open(t testing.TB, config, file []byte, threads int) *model.Model {
 	t.Helper()
+	return openWith(t, config, file, model.Options{Threads: threads})
+}
+
+func openWith(t testing.TB, config, file []byte, o model.Options) *model.Model {
+	t.Helper()
 	c, err := model.ParseConfig(config)
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +88,7 @@ func open(t testing.TB, config, file []byte, threads int) *model.Model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := model.New(context.Background(), c, f, model.Options{Threads: threads})
+	m, err := model.New(context.Background(), c, f, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -35,13 +34,14 @@ import (
 // that are not a session's.
 type Stream struct {
 	timeline
-	lean bool // the session need not keep logits
+	own   bool // the session is nobody else's: it need keep neither logits nor what it held
+	forks bool // only forks choose tokens
 
 	sample  int // the Sample of its tokens
 	options Options
 	limits  limits
 	sampler *Sampler
-	shared  *sync.Pool        // of *scratch; nil: the sampler has its own
+	shared  *scratches        // nil: the sampler has its own
 	decoder tokenizer.Decoder // nil without a Vocabulary
 	text    *textStream
 
@@ -141,7 +141,9 @@ func (s *Stream) Input(rows int) (in model.Input, ok bool) {
 		in.Tokens = in.Tokens[:rows]
 		return in, true
 	}
-	in.Visit, in.VisitFrom, in.NoLogits = s.visit, n-1, s.lean
+	if in.NoLogits = s.own; !s.forks {
+		in.Visit, in.VisitFrom = s.visit, n-1
+	}
 	return in, true
 }
 
@@ -179,8 +181,8 @@ func (s *Stream) Push(logits []float32) (Token, error) {
 func (s *Stream) choose(logits []float32) {
 	before := s.sampler.state
 	if s.shared != nil {
-		s.sampler.scratch = s.shared.Get().(*scratch)
-		defer s.shared.Put(s.sampler.scratch)
+		s.sampler.scratch = s.shared.get()
+		defer s.shared.put(s.sampler.scratch)
 	}
 	id, err := s.sampler.Next(logits, s.context)
 	s.next = choice{made: true, id: id, err: err, state: s.sampler.state}
@@ -270,7 +272,11 @@ func (s *Stream) extend(id int) {
 	}
 	s.dropped = len(s.context) - newestHalf(s.limits.context)
 	s.context = append(s.context[:0], s.context[s.dropped:]...)
-	s.renew(0)
+	if s.own {
+		s.forget()
+	} else {
+		s.renew(0)
+	}
 }
 
 // Stop ends the stream where it is. The session then holds the tokens that it held and the prompt,

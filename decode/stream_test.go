@@ -85,11 +85,7 @@ func step(t *testing.T, m *model.Model, random *rand.Rand, drives []*drive) {
 
 func TestStreamsInRandomPiecesAndCompanyGiveWhatGenerateGives(t *testing.T) {
 	m := tiny(t, fixture.Options{})
-	rounds := 3
-	if fixture.Long {
-		rounds = 300
-	}
-	for round := range rounds {
+	for round := range sized(3, 300) {
 		random := rand.New(rand.NewPCG(9, uint64(round)))
 		var drives, forks []*drive
 		for name, o := range ways() {
@@ -122,7 +118,7 @@ func TestAStoppedStreamLeavesItsSessionReadyToGoOn(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	random := rand.New(rand.NewPCG(10, 0))
 	for name, o := range endings() {
-		for range 30 {
+		for range sized(30, 1000) {
 			d := newDrive(t, m, name, make([]int, 1+random.IntN(9)), o)
 			for range random.IntN(80) {
 				step(t, m, random, []*drive{d})

@@ -50,12 +50,21 @@ func (t *timeline) settle() {
 // undo makes the session hold what it held when settle was last called.
 func (t *timeline) undo() {
 	if t.anew != nil {
-		t.anew.Truncate(0)
+		t.anew.Release()
 		t.anew = nil
 	}
 	if t.session != nil {
 		t.session.Truncate(t.base)
 	}
+}
+
+// forget gives the session's memory back: all of the context is pending.
+func (t *timeline) forget() {
+	t.undo()
+	if t.session != nil {
+		t.session.Release()
+	}
+	t.base = 0
 }
 
 // fork returns the same on forks of the sessions.

@@ -1,0 +1,506 @@
+package decode
+
+// Many callers, one batch: the same tokens as alone, nobody held up, nothing left behind.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"picogpt/internal/fixture"
+	"picogpt/model"
+	"picogpt/tokenizer"
+	"picogpt/weights/demo"
+)
+
+func newBatcher(t testing.TB, m *model.Model, o BatcherOptions) *Batcher {
+	b := NewBatcher(m, o)
+	t.Cleanup(func() { b.Close() })
+	return b
+}
+
+// A visitor is a caller of a Batcher who comes, goes and dawdles at random.
+type visitor struct {
+	name   string
+	random *rand.Rand
+	prompt []int
+	o      Options
+	want   [][]Token // of each sample
+	guest  bool      // brings no session
+}
+
+func newVisitor(t *testing.T, m *model.Model, random *rand.Rand) *visitor {
+	all := ways()
+	names := slices.Sorted(func(yield func(string) bool) {
+		for name := range all {
+			if !yield(name) {
+				return
+			}
+		}
+	})
+	v := &visitor{name: names[random.IntN(len(names))], prompt: make([]int, 1+random.IntN(12))}
+	v.o, v.random = all[v.name], rand.New(rand.NewPCG(random.Uint64(), 0))
+	for i := range v.prompt {
+		v.prompt[i] = random.IntN(29)
+	}
+	for i := range 1 + 4*random.IntN(2) {
+		o := v.o
+		o.Seed += uint64(i)
+		tokens := collect(t, m.NewSession(), v.prompt, o)
+		for j := range tokens {
+			tokens[j].Sample = i
+		}
+		v.want = append(v.want, tokens)
+	}
+	return v
+}
+
+// visit makes one call and compares what comes until the visitor leaves or the text ends.
+func (v *visitor) visit(t *testing.T, b *Batcher) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	total := 0
+	for _, tokens := range v.want {
+		total += len(tokens)
+	}
+	at, way := v.random.IntN(total+1), v.random.IntN(4)
+	if way == 0 {
+		defer time.AfterFunc(time.Duration(v.random.IntN(3000))*time.Microsecond, cancel).Stop()
+	}
+	var session *model.Session
+	tokens := b.Generate(ctx, v.prompt, v.o)
+	if len(v.want) > 1 {
+		tokens = b.Samples(ctx, v.prompt, len(v.want), v.o)
+	} else if v.random.IntN(2) == 0 && !v.guest {
+		session = b.model.NewSession()
+		tokens = b.Continue(ctx, session, v.prompt, v.o)
+	}
+	got := make([][]Token, len(v.want))
+	n, last := 0, error(nil)
+	for tok, err := range tokens {
+		if last = err; err != nil {
+			continue
+		}
+		n++
+		got[tok.Sample] = append(got[tok.Sample], tok)
+		if v.random.IntN(8) == 0 {
+			time.Sleep(time.Duration(v.random.IntN(200)) * time.Microsecond)
+		} else if v.random.IntN(40) == 0 {
+			time.Sleep(4 * time.Millisecond) // and the place is gone
+		}
+		if way == 1 && n == at {
+			break
+		}
+		if way == 2 && n == at {
+			cancel()
+		}
+	}
+	v.check(t, got, n, last)
+	if session != nil {
+		y := yielded{ids: ids(got[0]), err: last}
+		if n > 0 {
+			y.finish = got[0][n-1].Finish
+		}
+		checkHeld(t, session, v.prompt, y)
+		if v.o.Temperature == 0 {
+			checkGoesOn(t, session, v.prompt, y, v.o, v.want[0])
+		}
+	}
+}
+
+func (v *visitor) check(t *testing.T, got [][]Token, n int, err error) {
+	if err != nil && !errors.Is(err, context.Canceled) {
+		t.Errorf("%s: %v", v.name, err)
+	}
+	for i, tokens := range got {
+		if want := v.want[i]; len(tokens) > len(want) || !slices.Equal(tokens, want[:len(tokens)]) {
+			t.Errorf("%s, sample %d: %v, alone %v", v.name, i, ids(tokens), ids(want))
+		}
+	}
+}
+
+func TestTextsInABatchAreWhatGenerateGivesWhoeverComesAndGoes(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	visitors := sized(60, 3000)
+	for _, o := range []BatcherOptions{
+		{MaxStreams: 3, MaxDelay: time.Nanosecond}, // a row of a prompt at a time
+		{MaxStreams: 7, MaxDelay: 200 * time.Microsecond},
+		{},
+	} {
+		random := rand.New(rand.NewPCG(11, uint64(o.MaxStreams)))
+		b := newBatcher(t, m, o)
+		var group sync.WaitGroup
+		for range visitors {
+			v := newVisitor(t, m, random)
+			group.Go(func() { v.visit(t, b) })
+			time.Sleep(time.Duration(random.IntN(100)) * time.Microsecond)
+		}
+		group.Wait()
+	}
+}
+
+// count takes tokens until the end and returns how many there were, and the error.
+func count(tokens iter.Seq2[Token, error]) (n int, err error) {
+	for _, e := range tokens {
+		if err = e; e == nil {
+			n++
+		}
+	}
+	return n, err
+}
+
+func TestALongPromptIsCutWhileItsNeighbourGoesOn(t *testing.T) {
+	m := open(t, demo.Config(), demo.Weights(), 2)
+	b := newBatcher(t, m, BatcherOptions{MaxDelay: time.Nanosecond})
+	o := Options{Overflow: OverflowSlide, EndOfText: []int{}}
+	first := make(chan bool)
+	during := -1
+	for range b.Generate(context.Background(), []int{1}, o) {
+		if during++; during == 0 {
+			go func() {
+				count(b.Generate(context.Background(), make([]int, 200), Options{MaxTokens: 1}))
+				close(first)
+			}()
+		}
+		select {
+		case <-first:
+			if during < 15 {
+				t.Errorf("the neighbour had %d tokens while a prompt of 200 was read, want more",
+					during)
+			}
+			return
+		default:
+		}
+	}
+}
+
+func TestACallerWhoTakesNothingHoldsUpNobody(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	b := newBatcher(t, m, BatcherOptions{MaxStreams: 1, MaxDelay: 100 * time.Microsecond})
+	o := Options{Temperature: 1, Overflow: OverflowSlide, EndOfText: []int{}, MaxTokens: 100}
+	want := ids(collect(t, m.NewSession(), []int{1}, o))
+	for _, tokens := range []iter.Seq2[Token, error]{
+		b.Generate(context.Background(), []int{1}, o),
+		b.Continue(context.Background(), m.NewSession(), []int{1}, o),
+		b.Samples(context.Background(), []int{1}, 1, o),
+	} {
+		var got []int
+		for tok, err := range tokens {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got = append(got, tok.ID); len(got)%30 != 1 {
+				continue
+			}
+			n, err := count(b.Generate(context.Background(), []int{2}, Options{MaxTokens: 20}))
+			if n != 20 || err != nil {
+				t.Errorf("%d tokens, %v beside a caller who takes nothing", n, err)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("the slow caller has %v, alone %v", got, want)
+		}
+	}
+}
+
+func TestABreakFreesThePlace(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	b := newBatcher(t, m, BatcherOptions{MaxStreams: 1})
+	endless := Options{Overflow: OverflowSlide, EndOfText: []int{}}
+	for range 50 {
+		for range b.Generate(context.Background(), []int{1}, endless) {
+			break
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	n := 0
+	for _, err := range b.Samples(ctx, []int{1}, 1000, endless) {
+		if n++; n == 30 {
+			cancel()
+		}
+		if err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+	if n, err := count(b.Generate(context.Background(), []int{1}, Options{MaxTokens: 3})); n != 3 {
+		t.Errorf("%d tokens, %v", n, err)
+	}
+}
+
+// TestPlacesAreGivenInTheOrderOfTheCalls plays the goroutine: it admits and ends requests by hand.
+func TestPlacesAreGivenInTheOrderOfTheCalls(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	b := newBatcher(t, m, BatcherOptions{MaxStreams: 2})
+	var calls []*request
+	for range 5 {
+		st, err := NewStream(m.NewSession(), []int{1}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls = append(calls, newRequest(context.Background(), st, buffered))
+	}
+	b.queue = slices.Clone(calls)
+	for i := range calls {
+		b.admit()
+		var places []*request
+		for _, task := range b.running {
+			places = append(places, task.request)
+		}
+		if want := calls[i:min(i+2, len(calls))]; !slices.Equal(places, want) {
+			t.Fatalf("after %d requests have ended: %d have places, want the next %d",
+				i, len(places), len(want))
+		}
+		b.leave(b.running[0])
+	}
+	if b.admit() {
+		t.Error("all requests have ended and there is more to write")
+	}
+}
+
+func TestManySamplesLeavePlacesToOthers(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	b := newBatcher(t, m, BatcherOptions{MaxStreams: 3})
+	o := Options{MaxTokens: 5, Temperature: 1}
+	n := 0
+	for _, err := range b.Samples(context.Background(), []int{1}, 100, o) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n++; n == 20 {
+			other, err := count(b.Generate(context.Background(), []int{1}, o))
+			if other != 5 || err != nil {
+				t.Errorf("beside 100 samples: %d tokens, %v", other, err)
+			}
+		}
+	}
+	if n != 500 {
+		t.Errorf("%d tokens of 100 samples, want 500", n)
+	}
+	if _, err := count(b.Samples(context.Background(), []int{1}, 0, o)); err == nil {
+		t.Error("no samples: want an error")
+	}
+}
+
+func TestAnErrorIsItsRequestsAlone(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	b := newBatcher(t, m, BatcherOptions{})
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	calls := map[string]func() iter.Seq2[Token, error]{
+		"token 1: id 29, want 0 to 28": func() iter.Seq2[Token, error] {
+			return b.Generate(context.Background(), []int{1, 29}, Options{})
+		},
+		"id 28: no bytes": func() iter.Seq2[Token, error] {
+			o := Options{Temperature: 9, Vocabulary: forgetful{29, 28}, Overflow: OverflowSlide}
+			return b.Samples(context.Background(), []int{1}, 5, o)
+		},
+		"context canceled": func() iter.Seq2[Token, error] {
+			return b.Generate(cancelled, []int{1}, Options{})
+		},
+		"top-k -1": func() iter.Seq2[Token, error] {
+			return b.Generate(context.Background(), []int{1}, Options{TopK: -1})
+		},
+	}
+	var group sync.WaitGroup
+	for want, call := range calls {
+		for range 20 {
+			group.Go(func() {
+				if _, err := count(call()); err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("error %v, want %s", err, want)
+				}
+			})
+			group.Go(func() {
+				n, err := count(b.Generate(context.Background(), []int{1}, Options{MaxTokens: 15}))
+				if n != 15 || err != nil {
+					t.Errorf("beside errors of others: %d tokens, %v", n, err)
+				}
+			})
+		}
+	}
+	group.Wait()
+}
+
+// fragile is a vocabulary that panics.
+type fragile struct{ letters }
+
+func (v fragile) NewDecoder([]int) tokenizer.Decoder { return v }
+func (v fragile) Fork() tokenizer.Decoder            { return v }
+func (v fragile) Push(id int) (string, error)        { panic(fmt.Sprint("no word for ", id)) }
+
+func TestAPanicIsItsCallersAlone(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	b := newBatcher(t, m, BatcherOptions{})
+	var group sync.WaitGroup
+	for range 10 {
+		group.Go(func() {
+			defer func() {
+				if p, _ := recover().(string); !strings.HasPrefix(p, "no word for") {
+					t.Errorf("recovered %q", p)
+				}
+			}()
+			count(b.Generate(context.Background(), []int{1}, Options{Vocabulary: fragile{29}}))
+		})
+		group.Go(func() {
+			n, err := count(b.Generate(context.Background(), []int{1}, Options{MaxTokens: 15}))
+			if n != 15 || err != nil {
+				t.Errorf("beside panics of others: %d tokens, %v", n, err)
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestCloseEndsAllAndLeavesNoGoroutine(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	before := runtime.NumGoroutine()
+	b := NewBatcher(m, BatcherOptions{MaxStreams: 4})
+	var group, begun sync.WaitGroup
+	sessions := make([]*model.Session, 12)
+	for i := range sessions {
+		sessions[i] = m.NewSession()
+		begun.Add(1)
+		group.Go(func() {
+			once := sync.OnceFunc(begun.Done)
+			var y yielded
+			if i >= 4 {
+				once()
+			}
+			o := Options{Overflow: OverflowSlide, EndOfText: []int{}}
+			for tok, err := range b.Continue(context.Background(), sessions[i], []int{i}, o) {
+				if once(); err != nil {
+					y.err = err
+				} else {
+					y.ids = append(y.ids, tok.ID)
+				}
+			}
+			if y.err != ErrBatcherClosed {
+				t.Errorf("error %v, want %v", y.err, ErrBatcherClosed)
+			}
+			checkHeld(t, sessions[i], []int{i}, y)
+		})
+	}
+	time.Sleep(time.Millisecond)
+	b.Close()
+	b.Close() // harmless
+	group.Wait()
+	n, err := count(b.Generate(context.Background(), []int{1}, Options{}))
+	if n > 0 || err != ErrBatcherClosed {
+		t.Errorf("after Close: %d tokens, %v", n, err)
+	}
+	checkGoroutines(t, before)
+}
+
+func TestAnIdleBatcherHasNoGoroutine(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	before := runtime.NumGoroutine()
+	b := NewBatcher(m, BatcherOptions{})
+	for range 3 {
+		n, err := count(b.Generate(context.Background(), []int{1}, Options{MaxTokens: 4}))
+		if n != 4 {
+			t.Errorf("%d tokens, %v", n, err)
+		}
+		checkGoroutines(t, before)
+	}
+}
+
+// checkGoroutines fails if more goroutines stay than there were.
+func checkGoroutines(t *testing.T, before int) {
+	t.Helper()
+	for range 1000 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+}
+
+// crowded is the tiny model with room for the caches of so many sessions.
+func crowded(t *testing.T, sessions int64) *model.Model {
+	m := tiny(t, fixture.Options{})
+	s := m.NewSession()
+	in := model.Input{Session: s, Tokens: make([]int, 23)}
+	if err := m.Eval(context.Background(), in); err != nil {
+		t.Fatal(err)
+	}
+	config, file := fixture.Checkpoint(fixture.Options{})
+	return openWith(t, config, file, model.Options{Threads: 1, CacheBytes: sessions * s.Bytes()})
+}
+
+func TestTextsTakeTurnsWhereTheCacheHasNoRoomForAll(t *testing.T) {
+	m := crowded(t, 3)
+	random := rand.New(rand.NewPCG(12, 0))
+	for range 2 {
+		b := newBatcher(t, m, BatcherOptions{MaxDelay: 100 * time.Microsecond})
+		var group sync.WaitGroup
+		for range sized(30, 500) {
+			v := newVisitor(t, tiny(t, fixture.Options{}), random)
+			v.guest = true
+			group.Go(func() { v.visit(t, b) })
+		}
+		group.Wait()
+		b.Close()
+	}
+	var batch []model.Input // all room is free again
+	for range 3 {
+		batch = append(batch, model.Input{Session: m.NewSession(), Tokens: make([]int, 23)})
+	}
+	if err := m.Eval(context.Background(), batch...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestATextThatTheCacheCannotHoldIsAnErrorOfItsOwn(t *testing.T) {
+	m := crowded(t, 1)
+	held := m.NewSession()
+	in := model.Input{Session: held, Tokens: make([]int, 23)}
+	if err := m.Eval(context.Background(), in); err != nil {
+		t.Fatal(err)
+	}
+	b := newBatcher(t, m, BatcherOptions{})
+	for range 3 {
+		n, err := count(b.Generate(context.Background(), []int{1}, Options{}))
+		if n != 0 || !errors.Is(err, model.ErrCacheFull) {
+			t.Errorf("without room: %d tokens, %v", n, err)
+		}
+	}
+	held.Release()
+	n, err := count(b.Generate(context.Background(), []int{1}, Options{MaxTokens: 5}))
+	if n != 5 || err != nil {
+		t.Errorf("with room: %d tokens, %v", n, err)
+	}
+}
+
+func TestAClosedModelEndsTheBatch(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	b := newBatcher(t, m, BatcherOptions{})
+	m.Close()
+	n, err := count(b.Generate(context.Background(), []int{1}, Options{}))
+	if err != model.ErrClosed {
+		t.Errorf("%d tokens, %v; want %v", n, err, model.ErrClosed)
+	}
+}
+
+func TestATokenInABatchAllocatesNothing(t *testing.T) {
+	m := open(t, demo.Config(), demo.Weights(), 2)
+	b := newBatcher(t, m, BatcherOptions{})
+	o := Options{Temperature: 0.8, TopK: 40, EndOfText: []int{}}
+	pull, stop := iter.Pull2(b.Generate(context.Background(), []int{7454}, o))
+	defer stop()
+	for range 40 {
+		pull()
+	}
+	// Pages of the cache grow now and then: AllocsPerRun rounds their part of a token down to 0.
+	if n := testing.AllocsPerRun(100, func() { pull() }); n != 0 {
+		t.Errorf("%v allocations a token, want 0", n)
+	}
+}
