@@ -78,9 +78,10 @@ func (a *app) notef(format string, args ...any) {
 	fmt.Fprintf(a.stderr, "gpt: "+format+"\n", args...)
 }
 
-// watchSignals makes Ctrl-C, SIGTERM and a terminal that is closed end the process with 128 and the signal's number: at
-// once, unless graceful has said otherwise, and at once if a second one comes. Temporary files are removed in any case. A
-// closed pipe and a file that grows too large become errors of Write.
+// watchSignals makes Ctrl-C, SIGTERM and a terminal that is closed end the process with 128 and the
+// signal's number: at once, unless graceful has said otherwise, and at once if a second one comes.
+// Temporary files are removed in any case. A closed pipe and a file that grows too large become
+// errors of Write.
 func (a *app) watchSignals() {
 	signal.Ignore(errorsInstead()...)
 	signals := make(chan os.Signal, 1)
@@ -112,7 +113,8 @@ func (a *app) signalStatus() int {
 	return 130
 }
 
-// graceful returns a context that Ctrl-C and its like cancel, so that what is there can be printed. Call release when the work is done.
+// graceful returns a context that Ctrl-C and its like cancel, so that what is there can be printed.
+// Call release when the work is done.
 func (a *app) graceful() (ctx context.Context, release func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	a.setCancel(cancel)

@@ -31,7 +31,9 @@ func newBar(unit string) *bar { return &bar{unit: unit, start: time.Now()} }
 func newByteBar(title string) *bar { return &bar{title: title, start: time.Now()} }
 
 // newShareBar counts nothing: it is told the share of the work that is done.
-func newShareBar(title string) *bar { return &bar{title: title, start: time.Now(), shareOnly: true} }
+func newShareBar(title string) *bar {
+	return &bar{title: title, start: time.Now(), shareOnly: true}
+}
 
 // set says how far things are; total is 0 where that is not known.
 func (b *bar) set(done, total int, extra string) {

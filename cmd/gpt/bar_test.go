@@ -8,7 +8,7 @@ import (
 )
 
 func TestBar(t *testing.T) {
-	lines, bytes := newBar("lines"), newByteBar("loading gpt2")
+	lines, bytes := newBar("lines"), newByteBar("load")
 	for _, c := range []struct {
 		bar         *bar
 		done, total int
@@ -18,10 +18,10 @@ func TestBar(t *testing.T) {
 		{lines, 10, 0, "", `^10 lines, [45][.0-9]* lines/s$`},
 		{lines, 0, 40, "", `^\[\.{20}\] 0 of 40 lines, 0 lines/s$`},
 		{lines, 10, 40, "", `^\[#{5}\.{15}\] 10 of 40 lines, [6-9]s left, [45][.0-9]* lines/s$`},
-		{lines, 40, 40, "perplexity 2", `^\[#{20}\] 40 of 40 lines, 0s left, [0-9]+ lines/s, perplexity 2$`},
+		{lines, 40, 40, "loss 2", `^\[#{20}\] 40 of 40 lines, 0s left, [0-9]+ lines/s, loss 2$`},
 		{lines, 50, 40, "", `^\[#{20}\] 50 of 40 lines, 0s left, `},
-		{bytes, 5e8, 2e9, "", `^\[#{5}\.{15}\] loading gpt2, 500 MB of 2.00 GB, [6-9]s left, 2[0-9.]+ MB/s$`},
-		{bytes, 5e8, 0, "", `^loading gpt2, 500 MB, 2[0-9.]+ MB/s$`},
+		{bytes, 5e8, 2e9, "", `^\[#{5}\.{15}\] load, 500 MB of 2.00 GB, [6-9]s left, 2[0-9.]+ MB/s$`},
+		{bytes, 5e8, 0, "", `^load, 500 MB, 2[0-9.]+ MB/s$`},
 	} {
 		c.bar.start = time.Now().Add(-2 * time.Second)
 		c.bar.set(c.done, c.total, c.extra)
@@ -39,8 +39,8 @@ func TestBar(t *testing.T) {
 
 func TestShortSize(t *testing.T) {
 	for n, want := range map[int64]string{
-		0: "0 B", 999: "999 B", 1000: "1.00 kB", 9994: "9.99 kB", 9996: "10.0 kB", 99940: "99.9 kB", 99960: "100 kB",
-		999499: "999 kB", 999500: "1.00 MB", 1419319488: "1.42 GB", 1e15: "1000000 GB",
+		0: "0 B", 999: "999 B", 1000: "1.00 kB", 9994: "9.99 kB", 9996: "10.0 kB",
+		99940: "99.9 kB", 99960: "100 kB", 999499: "999 kB", 999500: "1.00 MB", 1419319488: "1.42 GB", 1e15: "1000000 GB",
 	} {
 		if got := shortSize(n); got != want {
 			t.Errorf("%d bytes: %q, want %q", n, got, want)
@@ -51,7 +51,11 @@ func TestShortSize(t *testing.T) {
 func TestAStatusFitsTheTerminal(t *testing.T) {
 	parts := []string{"120 of 500 lines", "12s left", "30 lines/s", "perplexity 20.0222", "7 s"}
 	work := workState{parts: parts, bar: true, share: 0.24}
-	file := workState{title: "loading /models/gpt2-medium", parts: []string{"500 MB of 2 GB", "12s left", "90 MB/s"}, bar: true, share: 0.25}
+	file := workState{
+		title: "loading /models/gpt2-medium", bar: true, share: 0.25,
+		parts: []string{"500 MB of 2 GB", "12s left", "90 MB/s"},
+	}
+	long := workState{title: strings.Repeat("模型e\u0301👩\u200d🚀", 30), parts: parts, bar: true}
 	for _, c := range []struct {
 		workState
 		room int
@@ -81,7 +85,7 @@ func TestAStatusFitsTheTerminal(t *testing.T) {
 		}
 	}
 	for room := range 200 {
-		for _, s := range []workState{work, file, {title: strings.Repeat("模型e\u0301👩\u200d🚀", 30), parts: parts, bar: true}, {}} {
+		for _, s := range []workState{work, file, long, {}} {
 			if got := columnsOf(s.line(room)); got > room {
 				t.Errorf("%d columns in %d: %q", got, room, s.line(room))
 			}

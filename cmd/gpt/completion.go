@@ -19,7 +19,8 @@ type completionCommand struct {
 }
 
 func (c *completionCommand) Help() string {
-	return `Prints a script. With it the shell completes commands, flags, their values and the names of files.
+	return `Prints a script. With it the shell completes commands, flags, their values and the names
+of files.
 
 source <(gpt completion bash)	now, or always as a line of ~/.bashrc
 gpt completion zsh > "${fpath[1]}/_gpt"	always in zsh
@@ -51,8 +52,8 @@ func (c *completionCommand) Run(a *app, ctx *kong.Context) error {
 	return err
 }
 
-// joinAtEquals undoes that bash makes three words of --flag=value. It returns before, what the last word has gained at its
-// beginning.
+// joinAtEquals undoes that bash makes three words of --flag=value. It returns before, what the last
+// word has gained at its beginning.
 func joinAtEquals(words []string) (joined []string, before string) {
 	for i, w := range words {
 		last := len(joined) - 1

@@ -20,8 +20,8 @@ import (
 
 // companions are the files beside the weights that are copied along.
 var companions = []string{
-	"vocab.json", "merges.txt", "added_tokens.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
-	"generation_config.json",
+	"vocab.json", "merges.txt", "added_tokens.json", "tokenizer.json", "tokenizer_config.json",
+	"special_tokens_map.json", "generation_config.json",
 }
 
 // largestCompanion bounds a file that is copied along, in bytes. The tokenizer reads no larger one.
@@ -44,8 +44,8 @@ type companion struct {
 	data []byte
 }
 
-// newCheckpoint reads what the new checkpoint takes along from the current one, and checks that its folder may be written. It
-// makes nothing yet. Call close at the end.
+// newCheckpoint reads what the new checkpoint takes along from the current one, and checks that its
+// folder may be written. It makes nothing yet. Call close at the end.
 func (a *app) newCheckpoint(path string, force bool) (*newCheckpoint, error) {
 	c := &newCheckpoint{app: a, path: path}
 	var err error
@@ -87,7 +87,8 @@ func (c *newCheckpoint) write(ctx context.Context, weights func(w io.Writer) err
 	return nil
 }
 
-// noteOthers names the companions that an older checkpoint has left in the folder: they belong to the new one from now on.
+// noteOthers names the companions that an older checkpoint has left in the folder: they belong to
+// the new one from now on.
 func (c *newCheckpoint) noteOthers() {
 	ours := map[string]bool{}
 	for _, file := range c.copies {
@@ -96,7 +97,8 @@ func (c *newCheckpoint) noteOthers() {
 	for _, name := range companions {
 		path := filepath.Join(c.path, name)
 		if _, err := os.Lstat(path); err == nil && !ours[name] {
-			c.app.notef("%s: was there before and stays, though %s has no such file", path, c.app.modelName())
+			c.app.notef("%s: was there before and stays, though %s has no such file",
+				path, c.app.modelName())
 		}
 	}
 }

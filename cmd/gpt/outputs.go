@@ -14,8 +14,8 @@ import (
 	"picogpt/weights"
 )
 
-// writing returns the rules for an output file of this command. inputs are the files that it reads, "-" for stdin; the
-// checkpoint's files count too.
+// writing returns the rules for an output file of this command. inputs are the files that it reads,
+// "-" for stdin; the checkpoint's files count too.
 func (a *app) writing(force bool, inputs ...string) outfile.Options {
 	o := outfile.Options{Force: force, Temps: &a.temps}
 	for _, name := range inputs {

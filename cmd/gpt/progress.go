@@ -21,8 +21,9 @@ type progress struct {
 	done  chan struct{}
 }
 
-// showProgress shows, a second from now on, what label returns and how long it has taken. label is called from another
-// goroutine. Call end before anything else is written to the terminal. There is at most one line at a time.
+// showProgress shows, a second from now on, what label returns and how long it has taken. label is
+// called from another goroutine. Call end before anything else is written to the terminal. There is
+// at most one line at a time.
 func (a *app) showProgress(label func() string) (end func()) {
 	return a.showStatus(func() workState { return workState{title: label()} })
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestProgressNeverWrapsALine runs the line on terminals of several widths, which change while it runs, and ends it: nothing
-// of it may remain.
+// TestProgressNeverWrapsALine runs the line on terminals of several widths, which change while it
+// runs, and ends it: nothing of it may remain.
 func TestProgressNeverWrapsALine(t *testing.T) {
 	screen, terminal := openTerminal(t)
 	read := func() string { // what was written up to now

@@ -17,13 +17,15 @@ type quantizeCommand struct {
 }
 
 func (c *quantizeCommand) Help() string {
-	return `Writes config.json, model.safetensors in the format that --dtype names, and the tokenizer's files, if there are any.
-The new checkpoint is used like any other; it is mapped, not converted, when it is opened. q8 and q4 hold the matrices
-in blocks of 32 with a scale (q4 keeps the embedding in 8 bits); the layout is this project's own. Masks and heads of other
-tasks are left out. A weight that f16 or bf16 cannot hold is an error.
+	return `Writes config.json, model.safetensors in the format that --dtype names, and the
+tokenizer's files, if there are any. The new checkpoint is used like any other; it is mapped, not
+converted, when it is opened. q8 and q4 hold the matrices in blocks of 32 with a scale (q4 keeps the
+embedding in 8 bits); the layout is this project's own. Masks and heads of other tasks are left out.
+A weight that f16 or bf16 cannot hold is an error.
 
-A directory that is new appears when all of it is written. In one that is there, other files stay. After an error or
-Ctrl-C nothing of the new checkpoint is left. The checkpoint that is read is never written over.
+A directory that is new appears when all of it is written. In one that is there, other files stay.
+After an error or Ctrl-C nothing of the new checkpoint is left. The checkpoint that is read is never
+written over.
 
 Examples:
 
@@ -34,7 +36,8 @@ Examples:
 func (c *quantizeCommand) Run(a *app) error {
 	switch {
 	case a.Dtype == "auto":
-		return hinted{usagef("--dtype: missing, want the format to write"), "--dtype q8 takes a quarter of f32's space, q4 less than a fifth"}
+		return hinted{usagef("--dtype: missing, want the format to write"),
+			"--dtype q8 takes a quarter of f32's space, q4 less than a fifth"}
 	case c.From == "":
 		return usagef("model: want a directory or a file, found nothing")
 	}

@@ -41,7 +41,8 @@ func contents(t *testing.T, dir string) string {
 	return strings.Join(all, "\n")
 }
 
-// interrupted runs gpt quantize until a large temporary file is there, sends the signals, and returns the exit status.
+// interrupted runs gpt quantize until a large temporary file is there, sends the signals, and
+// returns the exit status.
 func interrupted(t *testing.T, dir, out string, signals ...syscall.Signal) int {
 	t.Helper()
 	cmd := exec.Command("gpt", "quantize", "demo", out, "--dtype", "f32", "--force")
@@ -63,6 +64,13 @@ func interrupted(t *testing.T, dir, out string, signals ...syscall.Signal) int {
 				}
 			}
 		}
+	}
+}
+
+func quantizeDemo(t *testing.T, out string) {
+	t.Helper()
+	if err := exec.Command("gpt", "quantize", "demo", out, "--dtype", "q8").Run(); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -90,9 +98,7 @@ func TestASignalWhileACheckpointIsWrittenLeavesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			old := filepath.Join(dir, "old")
-			if err := exec.Command("gpt", "quantize", "demo", old, "--dtype", "q8").Run(); err != nil {
-				t.Fatal(err)
-			}
+			quantizeDemo(t, old)
 			for _, out := range []string{"old", "new", "x/y/new"} {
 				for try := 0; ; try++ {
 					before := contents(t, dir)
@@ -137,9 +143,7 @@ func TestWhatSIGKILLLeavesIsNoCheckpoint(t *testing.T) {
 	if len(named) > 0 {
 		t.Errorf("%q has a checkpoint's name", named)
 	}
-	if err := exec.Command("gpt", "quantize", "demo", filepath.Join(dir, "out"), "--dtype", "q8").Run(); err != nil {
-		t.Errorf("after it: %v", err)
-	}
+	quantizeDemo(t, filepath.Join(dir, "out"))
 }
 
 func TestSIGTERMIsLikeCtrlC(t *testing.T) {
@@ -166,8 +170,8 @@ func TestSIGTERMIsLikeCtrlC(t *testing.T) {
 
 // TestNohupKeepsItsMeaning: a process that was started with SIGHUP ignored does not end by it.
 func TestNohupKeepsItsMeaning(t *testing.T) {
-	cmd := exec.Command("sh", "-c", `trap "" HUP; gpt "$@" & kill -HUP $!; sleep 0.3; kill -HUP $!; kill -TERM $!; wait $!`,
-		"sh", "--samples", "1000000", "--output", "ids", "Once upon a time")
+	const script = `trap "" HUP; gpt "$@" & sleep 0.3; kill -HUP $!; kill -TERM $!; wait $!`
+	cmd := exec.Command("sh", append([]string{"-c", script, "sh", "--output", "ids"}, endless...)...)
 	if got := status(cmd.Run()); got != 143 {
 		t.Errorf("exit status %d, want SIGTERM's 143", got)
 	}

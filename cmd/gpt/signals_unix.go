@@ -17,5 +17,6 @@ func endings() []os.Signal {
 	return all
 }
 
-// errorsInstead are the signals that are ignored, for the error of the Write that caused them says the same.
+// errorsInstead are the signals that are ignored, for the error of the Write that caused them says
+// the same.
 func errorsInstead() []os.Signal { return []os.Signal{syscall.SIGPIPE, syscall.SIGXFSZ} }

@@ -23,6 +23,7 @@ func printVersion(a *app) error {
 	if v == "" {
 		v = "(devel)"
 	}
-	_, err := fmt.Fprintf(a.stdout, "gpt %s, %s %s/%s\n", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintf(a.stdout, "gpt %s, %s %s/%s\n",
+		v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// A workState is the state of some work. Its line has a bar, the title and the parts. Where there is no room for all of it, the
-// bar goes first, then the title becomes shorter, then the last parts go, then the title.
+// A workState is the state of some work. Its line has a bar, the title and the parts. Where there
+// is no room for all of it, the bar goes first, then the title becomes shorter, then the last parts
+// go, then the title.
 type workState struct {
 	title string   // "" for none; may hold the name of a file, and so anything
 	parts []string // the most important one first
@@ -53,8 +54,8 @@ func after(parts []string) string {
 	return ", " + strings.Join(parts, ", ")
 }
 
-// columnsOf returns the number of columns that a terminal takes for s, where a Chinese character takes two and a combining
-// accent none.
+// columnsOf returns the number of columns that a terminal takes for s, where a Chinese character
+// takes two and a combining accent none.
 func columnsOf(s string) int { return uniseg.StringWidth(s) }
 
 // cut shortens s to at most room columns, the last of them an ellipsis if something is missing.
@@ -79,7 +80,8 @@ func cut(s string, room int) string {
 // printable replaces what would move the cursor, or is no text at all.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r == '\u200d' || unicode.IsPrint(r) { // the joiner inside some emoji is not printable by itself
+		const joiner = '\u200d' // stands inside some emoji, and is not printable by itself
+		if r == joiner || unicode.IsPrint(r) {
 			return r
 		}
 		return unicode.ReplacementChar

@@ -121,7 +121,8 @@ func (f *Folder) begin() (err error) {
 	if err := f.makeParents(parent); err != nil {
 		return err
 	}
-	f.work, err = f.options.Temps.create(parent, func(path string) error { return os.Mkdir(path, 0o777) })
+	mkdir := func(path string) error { return os.Mkdir(path, 0o777) }
+	f.work, err = f.options.Temps.create(parent, mkdir)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.path, folder.Cause(err))
 	}
@@ -243,7 +244,8 @@ func (f *Folder) in(name string) string { return join(f.path, name) }
 // a link, dir/.. is not the folder that holds dir.
 
 func trimSlashes(path string) string {
-	for len(path) > 1 && os.IsPathSeparator(path[len(path)-1]) && path != filepath.VolumeName(path)+path[len(path)-1:] {
+	root := len(filepath.VolumeName(path)) + 1
+	for len(path) > root && os.IsPathSeparator(path[len(path)-1]) {
 		path = path[:len(path)-1]
 	}
 	return path

@@ -37,7 +37,9 @@ func holdsPair(t *testing.T, path string) {
 }
 
 func TestANewFolderAppearsComplete(t *testing.T) {
-	for name, path := range map[string]string{"beside": "out", "with folders above it": "x/y/out", "slashes at its end": "out//"} {
+	for name, path := range map[string]string{
+		"beside": "out", "with folders above it": "x/y/out", "slashes at its end": "out//",
+	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			f, err := NewFolder(dir+"/"+path, pair, Options{})
@@ -72,8 +74,9 @@ func TestInAFolderThatIsThereOtherFilesStay(t *testing.T) {
 	}
 	put(t, dir, "other", "other")
 	put(t, dir, "a", "old")
-	if err := writePair(dir, Options{}); !errors.Is(err, ErrExists) || !strings.HasPrefix(err.Error(), filepath.Join(dir, "b")) {
-		t.Errorf("error %v, want that b is there", err)
+	err := writePair(dir, Options{})
+	if b := filepath.Join(dir, "b"); !errors.Is(err, ErrExists) || !strings.HasPrefix(err.Error(), b) {
+		t.Errorf("error %v, want that %s is there", err, b)
 	}
 	holds(t, filepath.Join(dir, "a"), "old")
 	if err := writePair(dir, Options{Force: true}); err != nil {
@@ -99,11 +102,15 @@ func TestAFailureLeavesNothing(t *testing.T) {
 		"the second file fails": func(f *Folder) error {
 			return errors.Join(f.Write(background, "a", text("new")), f.Write(background, "b", fail))
 		},
-		"the first file is cancelled": func(f *Folder) error { return f.Write(cancelled, "a", text("new")) },
+		"the first file is cancelled": func(f *Folder) error {
+			return f.Write(cancelled, "a", text("new"))
+		},
 		"Commit is cancelled": func(f *Folder) error {
 			return errors.Join(f.Write(background, "a", text("new")), f.Commit(cancelled))
 		},
-		"nobody commits": func(f *Folder) error { return errors.Join(f.Write(background, "a", text("new")), broken) },
+		"nobody commits": func(f *Folder) error {
+			return errors.Join(f.Write(background, "a", text("new")), broken)
+		},
 		"the process ends": func(f *Folder) error {
 			f.Write(background, "a", text("new"))
 			f.options.Temps.RemoveAll()
@@ -240,7 +247,8 @@ func TestANameThatCannotBeAFolderIsRefused(t *testing.T) {
 		want[dir+"/dangling"] = "want a directory, found a link to nothing"
 	}
 	for path, want := range want {
-		if err := writePair(path, Options{Force: true}); err == nil || !strings.Contains(err.Error(), want) {
+		err := writePair(path, Options{Force: true})
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", path, err, want)
 		}
 	}

@@ -46,8 +46,8 @@ func Check(path string, o Options) error {
 	return err
 }
 
-// IsStream reports whether path names a device, a pipe, or a file that the caller's shell has opened:
-// it is written to as it is, and never replaced or cut.
+// IsStream reports whether path names a device, a pipe, or a file that the caller's shell has
+// opened: it is written to as it is, and never replaced or cut.
 func IsStream(path string) bool {
 	t, err := follow(path)
 	return err == nil && t.open

@@ -121,9 +121,11 @@ func TestAnInputIsNeverOverwritten(t *testing.T) {
 			for _, path := range paths {
 				for _, force := range []bool{false, true} {
 					o := Options{Force: force, Inputs: []fs.FileInfo{stat(t, sub), stat(t, in)}}
-					for name, err := range map[string]error{"Check": Check(path, o), way: write(path, o, "new")} {
+					errs := map[string]error{"Check": Check(path, o), way: write(path, o, "new")}
+					for name, err := range errs {
 						if !errors.Is(err, ErrInput) {
-							t.Errorf("%s %s, force %v: error %v, want that it is the input", name, path, force, err)
+							t.Errorf("%s %s, force %v: error %v, want that it is the input",
+								name, path, force, err)
 						}
 					}
 					holds(t, in, "text")
@@ -252,7 +254,8 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 func TestWhatIsTemporaryIsRemovedAtTheEndOfTheProcess(t *testing.T) {
 	dir := t.TempDir()
 	var temps Temps
-	err := WriteFile(context.Background(), filepath.Join(dir, "out"), Options{Temps: &temps}, func(w io.Writer) error {
+	path, o := filepath.Join(dir, "out"), Options{Temps: &temps}
+	err := WriteFile(context.Background(), path, o, func(w io.Writer) error {
 		list, _ := os.ReadDir(dir)
 		if len(list) != 1 || filepath.Ext(list[0].Name()) != ".tmp" || list[0].Name()[0] != '.' {
 			t.Errorf("the folder holds %v, want one hidden name that ends in .tmp", list)
@@ -279,7 +282,7 @@ func TestANameThatCannotBeAFileIsRefused(t *testing.T) {
 		filepath.Join(dir, "none", "..", "x"): "", // Join cleans it: a good name
 	} {
 		err := Check(path, Options{})
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", path, err, want)
 		}
 		for way, write := range ways {

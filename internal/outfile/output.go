@@ -30,8 +30,8 @@ func NewOutput(path string, o Options) (*Output, error) {
 	return &Output{path: path, options: o}, nil
 }
 
-// ContinueOutput is NewOutput for a regular file whose first keep bytes stay: what is written follows
-// them. It needs no Options.Force.
+// ContinueOutput is NewOutput for a regular file whose first keep bytes stay: what is written
+// follows them. It needs no Options.Force.
 func ContinueOutput(path string, keep int64, o Options) (*Output, error) {
 	w := &Output{path: path, options: o, again: true, keep: keep}
 	w.options.Force = true
@@ -75,8 +75,8 @@ func (o Options) create(t target) (*os.File, error) {
 	return f, err
 }
 
-// cut cuts the file that was just opened after the bytes that stay. It is looked at once more before: the
-// path may name another file by now.
+// cut cuts the file that was just opened after the bytes that stay. It is looked at once more
+// before: the path may name another file by now.
 func (w *Output) cut() error {
 	info, err := w.file.Stat()
 	switch {

@@ -62,7 +62,8 @@ func TestWhatTheShellHasOpenedIsAppendedTo(t *testing.T) {
 				t.Error(err)
 			}
 			holds(t, path, "old new")
-			if err := write(name, Options{Inputs: []fs.FileInfo{stat(t, path)}}, "x"); !errors.Is(err, ErrInput) {
+			o := Options{Inputs: []fs.FileInfo{stat(t, path)}}
+			if err := write(name, o, "x"); !errors.Is(err, ErrInput) {
 				t.Errorf("error %v, want that it is the input", err)
 			}
 			holds(t, path, "old new")
@@ -83,8 +84,10 @@ func TestALinkStaysALink(t *testing.T) {
 			dir := t.TempDir()
 			sub := filepath.Join(dir, "sub")
 			old := put(t, dir, "old", "old")
-			err := errors.Join(os.Mkdir(sub, 0o777), os.Symlink("../old", filepath.Join(sub, "link")),
-				os.Symlink("sub/fresh", filepath.Join(dir, "dangling")), os.Symlink("round", filepath.Join(dir, "round")))
+			err := errors.Join(os.Mkdir(sub, 0o777),
+				os.Symlink("../old", filepath.Join(sub, "link")),
+				os.Symlink("sub/fresh", filepath.Join(dir, "dangling")),
+				os.Symlink("round", filepath.Join(dir, "round")))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -129,7 +132,8 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// TestAFullDisk uses the process's limit on a file's size, which fails a write half-way as a full disk does.
+// TestAFullDisk uses the process's limit on a file's size, which fails a write half-way as a full
+// disk does.
 func TestAFullDisk(t *testing.T) {
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)
@@ -145,7 +149,8 @@ func TestAFullDisk(t *testing.T) {
 	defer syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old)
 	dir := t.TempDir()
 	path := put(t, dir, "out", "old")
-	err := WriteFile(context.Background(), path, Options{Force: true}, text(strings.Repeat("x", 300_000)))
+	large := text(strings.Repeat("x", 300_000))
+	err := WriteFile(context.Background(), path, Options{Force: true}, large)
 	if !errors.Is(err, syscall.EFBIG) || !strings.HasPrefix(err.Error(), path+": ") {
 		t.Errorf("error %v, want that %s is too large", err, path)
 	}
@@ -153,7 +158,9 @@ func TestAFullDisk(t *testing.T) {
 	names(t, dir, "out")
 
 	w := &Output{path: "/dev/full"}
-	if _, err := io.WriteString(w, "x"); err != nil && !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("error %v, want that the device is full", err)
+	if _, err := os.Stat(w.path); err == nil {
+		if _, err := io.WriteString(w, "x"); !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("error %v, want that the device is full", err)
+		}
 	}
 }
