@@ -5,6 +5,8 @@
 build: ## one static binary: ./gpt
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o gpt ./cmd/gpt
 
+# The bits depend on the sources, VERSION and the release of Go, and on nothing else: neither on the
+# folder nor on the state of git, which -buildvcs would write into them.
 VERSION ?= $(shell git describe --tags --always --dirty)
 TARGETS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
