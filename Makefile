@@ -15,7 +15,7 @@ dist: ## static binaries for six systems, and their sums: dist/gpt-VERSION-OS-AR
 	rm -rf dist && mkdir dist
 	@set -e; for target in $(TARGETS); do \
 		os=$${target%/*} arch=$${target#*/}; \
-		out=dist/gpt-$(VERSION)-$$os-$$arch; \
+		out=dist/gpt-$(subst /,-,$(VERSION))-$$os-$$arch; \
 		if [ $$os = windows ]; then out=$$out.exe; fi; \
 		echo $$out; \
 		env -u GOFLAGS -u GOAMD64 -u GOARM64 -u GOEXPERIMENT CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch \

@@ -14,7 +14,6 @@ import (
 	"picogpt/internal/folder"
 	"picogpt/internal/outfile"
 	"picogpt/model"
-	"picogpt/weights"
 	"picogpt/weights/demo"
 )
 
@@ -58,9 +57,15 @@ func (a *app) newCheckpoint(path string, force bool) (*newCheckpoint, error) {
 	}
 	rules := a.writing(force)
 	if a.Model != nil {
-		if info, err := os.Stat(weights.Dir(*a.Model)); err == nil {
-			rules.Inputs = append(rules.Inputs, info)
+		dir, _, err := folder.Split(*a.Model)
+		if err != nil {
+			return nil, err
 		}
+		info, err := fs.Stat(dir, ".")
+		if err != nil {
+			return nil, fileError(*a.Model, err)
+		}
+		rules.Inputs = append(rules.Inputs, info)
 	}
 	c.folder, err = outfile.NewFolder(path, append(names, weightsName), rules)
 	return c, outputError("out", err)
@@ -114,14 +119,17 @@ func (a *app) readCompanions() ([]companion, error) {
 	if _, err := model.ReadConfig(*a.Model); err != nil {
 		return nil, err // in better words than those of a copy
 	}
+	dir, _, err := folder.Split(*a.Model)
+	if err != nil {
+		return nil, err
+	}
 	var files []companion
-	dir := weights.Dir(*a.Model)
 	for _, name := range append([]string{"config.json"}, companions...) {
-		data, err := readSmall(filepath.Join(dir, name))
+		data, err := readSmall(dir, name)
 		if errors.Is(err, fs.ErrNotExist) && name != "config.json" {
 			continue
 		} else if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", folder.Path(dir, name), err)
 		}
 		files = append(files, companion{name, data})
 	}
@@ -129,13 +137,12 @@ func (a *app) readCompanions() ([]companion, error) {
 }
 
 // readSmall reads a regular file of at most largestCompanion bytes.
-func readSmall(path string) ([]byte, error) {
-	dir, name := filepath.Split(path)
-	data, err := folder.Read(folder.Dir(dir), name, largestCompanion)
+func readSmall(dir fs.FS, name string) ([]byte, error) {
+	data, err := folder.Read(dir, name, largestCompanion)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Lstat(path); err == nil {
-			return nil, fmt.Errorf("%s: a link to a file that is not there", path)
+		if _, err := fs.Lstat(dir, name); err == nil {
+			return nil, errors.New("a link to a file that is not there")
 		}
 	}
-	return data, fileError(path, err)
+	return data, err
 }

@@ -6,12 +6,11 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"picogpt/internal/folder"
 	"picogpt/internal/outfile"
-	"picogpt/weights"
 )
 
 // writing returns the rules for an output file of this command. inputs are the files that it reads,
@@ -35,18 +34,18 @@ func (a *app) writing(force bool, inputs ...string) outfile.Options {
 
 // checkpointFiles lists the files of the checkpoint at path, the weights' and those beside them.
 func checkpointFiles(path string) (files []fs.FileInfo) {
-	dir := weights.Dir(path)
-	list, _ := os.ReadDir(dir) // where this fails, so does opening the checkpoint
+	dir, name, err := folder.Split(path)
+	if err != nil {
+		return nil // opening the checkpoint reports it
+	}
+	list, _ := fs.ReadDir(dir, ".")
 	for _, e := range list {
-		name := filepath.Join(dir, e.Name())
-		ours := e.Name() == "config.json" || slices.Contains(companions, e.Name()) ||
-			strings.HasSuffix(name, ".safetensors") || strings.HasSuffix(name, ".safetensors.index.json")
-		if info, err := os.Stat(name); ours && err == nil {
+		ours := e.Name() == name || e.Name() == "config.json" || slices.Contains(companions, e.Name()) ||
+			strings.HasSuffix(e.Name(), ".safetensors") ||
+			strings.HasSuffix(e.Name(), ".safetensors.index.json")
+		if info, err := fs.Stat(dir, e.Name()); ours && err == nil {
 			files = append(files, info)
 		}
-	}
-	if info, err := os.Stat(path); err == nil && !info.IsDir() {
-		files = append(files, info) // its name may end in anything
 	}
 	return files
 }

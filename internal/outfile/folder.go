@@ -243,10 +243,14 @@ func (f *Folder) in(name string) string { return join(f.path, name) }
 // The functions below do not clean paths as package filepath does: where dir is
 // a link, dir/.. is not the folder that holds dir.
 
+// trimSlashes removes slashes from the end of a path, and a last name that is a dot.
 func trimSlashes(path string) string {
 	root := len(filepath.VolumeName(path)) + 1
 	for len(path) > root && os.IsPathSeparator(path[len(path)-1]) {
 		path = path[:len(path)-1]
+	}
+	if last := len(path) - 1; last > root && path[last] == '.' && os.IsPathSeparator(path[last-1]) {
+		return trimSlashes(path[:last])
 	}
 	return path
 }

@@ -39,6 +39,7 @@ func holdsPair(t *testing.T, path string) {
 func TestANewFolderAppearsComplete(t *testing.T) {
 	for name, path := range map[string]string{
 		"beside": "out", "with folders above it": "x/y/out", "slashes at its end": "out//",
+		"a dot at its end": "out/./",
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
