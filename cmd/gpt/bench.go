@@ -60,7 +60,7 @@ func (c *benchEngineCommand) Run(a *app) error {
 		if dir != "" {
 			defer func() {
 				a.close() // some systems do not remove a file that is mapped
-				os.RemoveAll(dir)
+				a.temps.Remove(dir)
 			}()
 		}
 		if err != nil {
@@ -122,7 +122,7 @@ func (a *app) randomModel(ctx context.Context, shape string) (dir string, err er
 	if err != nil {
 		return "", err
 	}
-	if dir, err = os.MkdirTemp("", "gpt-bench-"); err != nil {
+	if dir, err = a.temps.MkdirTemp("gpt-bench-"); err != nil {
 		return "", err
 	}
 	defer a.showProgress(func() string { return "making random weights" })()

@@ -176,3 +176,29 @@ func TestNohupKeepsItsMeaning(t *testing.T) {
 		t.Errorf("exit status %d, want SIGTERM's 143", got)
 	}
 }
+
+// TestASecondCtrlCRemovesTheWeightsOfBench: they may take gigabytes.
+func TestASecondCtrlCRemovesTheWeightsOfBench(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.Command("gpt", "bench", "--random", "gpt2")
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	for begun := false; ; {
+		select {
+		case err := <-done:
+			if left := contents(t, dir); status(err) != 130 || left != "" {
+				t.Errorf("exit status %d, want 130; the folder holds %q, want nothing", status(err), left)
+			}
+			return
+		case <-time.After(5 * time.Millisecond):
+			made, _ := filepath.Glob(filepath.Join(dir, "gpt-bench-*", "*.safetensors"))
+			if begun = begun || len(made) > 0; begun {
+				cmd.Process.Signal(os.Interrupt)
+			}
+		}
+	}
+}

@@ -224,10 +224,10 @@ func (f *Folder) undo() {
 // Close removes what Commit has not made the folder's own.
 func (f *Folder) Close() {
 	for i := range f.files {
-		f.options.Temps.remove(f.files[i].temp)
+		f.options.Temps.Remove(f.files[i].temp)
 	}
 	if f.work != "" && !f.there {
-		f.options.Temps.remove(f.work)
+		f.options.Temps.Remove(f.work)
 	}
 	f.options.Temps.hold(func() error {
 		removeEmpty(f.made)

@@ -46,6 +46,19 @@ func (t *Temps) hold(f func() error) error {
 	return f()
 }
 
+// MkdirTemp makes a folder in the system's place for temporary files, as os.MkdirTemp
+// does, and remembers it. Call Remove at the end.
+func (t *Temps) MkdirTemp(pattern string) (path string, err error) {
+	err = t.hold(func() error {
+		path, err = os.MkdirTemp("", pattern)
+		if err == nil {
+			t.add(path)
+		}
+		return err
+	})
+	return path, err
+}
+
 // create makes a temporary name in dir with the function given, and remembers it.
 // No reader takes the name for a checkpoint: it begins with a dot and ends in .tmp.
 func (t *Temps) create(dir string, create func(path string) error) (path string, err error) {
@@ -82,8 +95,8 @@ func (t *Temps) forget(path string) {
 	}
 }
 
-// remove removes a temporary file or folder, if it is still there, and forgets it.
-func (t *Temps) remove(path string) {
+// Remove removes a temporary file or folder, if it is still there, and forgets it.
+func (t *Temps) Remove(path string) {
 	t.hold(func() error {
 		t.forget(path)
 		return os.RemoveAll(path)

@@ -54,7 +54,7 @@ func (o Options) replace(ctx context.Context, t target, write func(w io.Writer) 
 	if err != nil {
 		return err
 	}
-	defer o.Temps.remove(temp)
+	defer o.Temps.Remove(temp)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (o Options) writeTemp(
 		return "", err
 	}
 	if err = fill(ctx, f, like, write); err != nil {
-		o.Temps.remove(path)
+		o.Temps.Remove(path)
 	}
 	return path, err
 }
