@@ -10,23 +10,18 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/decode"
-	"picogpt/model"
-	"picogpt/tokenizer"
+	"picogpt"
 )
 
 func Example() {
-	m, err := model.Load(context.Background(), "weights/demo", model.Options{}) // any directory with config.json and *.safetensors
+	ctx := context.Background()
+	gpt, err := picogpt.Open(ctx, "weights/demo") // a folder with config.json and *.safetensors
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer m.Close()
-	tok := tokenizer.GPT2()
-	prompt, err := tok.Encode("Once upon a time")
-	if err != nil {
-		log.Fatal(err)
-	}
-	for t, err := range decode.Generate(context.Background(), m.NewSession(), prompt, decode.Options{Vocabulary: tok, MaxTokens: 20}) {
+	defer gpt.Close()
+	o := picogpt.Options{MaxTokens: 20, Greedy: true}
+	for t, err := range gpt.Generate(ctx, "Once upon a time", o) {
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -1,0 +1,171 @@
+// Package picogpt is the front door: it opens a checkpoint, and writes, scores and chooses text.
+//
+//	gpt, err := picogpt.Open(ctx, "models/gpt2")
+//	defer gpt.Close()
+//	for t, err := range gpt.Generate(ctx, "Once upon a time", picogpt.Options{MaxTokens: 40}) {
+//		fmt.Print(t.Text)
+//	}
+//	scored, err := gpt.Score(ctx, "The cat sat on the mat.")
+//	answer, err := gpt.Choose(ctx, "I loved it. It was", " good", " bad")
+//
+// A GPT may be used from many goroutines. Texts that are generated at the same time share one
+// batch, so that many users cost little more than one, and each text is the same as if it were
+// alone. [GPT.Scores] and [GPT.Answers] do many texts at once.
+//
+// What is behind the door can be used by itself: package checkpoint opens the files, model computes
+// logits, decode chooses tokens, eval scores, tokenizer turns text into ids and back.
+package picogpt
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+
+	"picogpt/checkpoint"
+	"picogpt/decode"
+	"picogpt/eval"
+	"picogpt/model"
+	"picogpt/tokenizer"
+)
+
+// A GPT is an open checkpoint, ready to use. It is safe for concurrent use.
+type GPT struct {
+	checkpoint *checkpoint.Checkpoint
+	tokenizer  *tokenizer.Tokenizer
+	model      *model.Model
+	batcher    *decode.Batcher
+}
+
+// Open opens the checkpoint at path: a directory with config.json, *.safetensors and, if its
+// tokenizer is not GPT-2's, the tokenizer's files; or one .safetensors file in such a directory.
+func Open(ctx context.Context, path string) (*GPT, error) {
+	c, err := checkpoint.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return own(ctx, c)
+}
+
+// OpenFS opens the checkpoint whose files are in fsys. OpenFS(ctx, demo.FS()) opens the small model
+// of package weights/demo, which needs no files.
+func OpenFS(ctx context.Context, fsys fs.FS) (*GPT, error) {
+	c, err := checkpoint.OpenFS(fsys)
+	if err != nil {
+		return nil, err
+	}
+	return own(ctx, c)
+}
+
+// own is New for a checkpoint that Close is to close.
+func own(ctx context.Context, c *checkpoint.Checkpoint) (*GPT, error) {
+	g, err := New(ctx, c, model.Options{})
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	g.checkpoint = c
+	return g, nil
+}
+
+// New makes a GPT of an open checkpoint, which stays the caller's to close, with options: threads,
+// number format, memory for the caches.
+func New(ctx context.Context, c *checkpoint.Checkpoint, o model.Options) (*GPT, error) {
+	tok, err := c.Tokenizer()
+	if err != nil {
+		return nil, err
+	}
+	m, err := model.New(ctx, c.Config, c.Tensors, o)
+	if err != nil {
+		return nil, err
+	}
+	return &GPT{tokenizer: tok, model: m, batcher: decode.NewBatcher(m, decode.BatcherOptions{})},
+		nil
+}
+
+// Close ends what is being generated, and gives all memory back. A second Close does nothing.
+func (g *GPT) Close() error {
+	err := errors.Join(g.batcher.Close(), g.model.Close())
+	if g.checkpoint != nil {
+		err = errors.Join(err, g.checkpoint.Close())
+	}
+	return err
+}
+
+// Model returns the model, for use with packages model, decode and eval.
+func (g *GPT) Model() *model.Model { return g.model }
+
+// Tokenizer returns the checkpoint's tokenizer.
+func (g *GPT) Tokenizer() *tokenizer.Tokenizer { return g.tokenizer }
+
+// A Token is one new token: its Text is whole characters, and its Finish is not "" in the last one.
+type Token = decode.Token
+
+// Generate streams the text that follows prompt, token by token. It ends with the text's end, with
+// Options.MaxTokens, with the model's context, or with an error. A break ends it too.
+//
+// An empty prompt stands for the beginning of a text: anything may come.
+func (g *GPT) Generate(ctx context.Context, prompt string, o Options) iter.Seq2[Token, error] {
+	return g.generate(prompt, func(ids []int) iter.Seq2[Token, error] {
+		return g.batcher.Generate(ctx, ids, g.options(o))
+	})
+}
+
+// Samples streams n texts that follow prompt, which is read once. Token.Sample says whose a token
+// is: sample i is what Generate gives with Seed+i. The tokens of different samples come as they are
+// made.
+func (g *GPT) Samples(
+	ctx context.Context, prompt string, n int, o Options,
+) iter.Seq2[Token, error] {
+	return g.generate(prompt, func(ids []int) iter.Seq2[Token, error] {
+		return g.batcher.Samples(ctx, ids, n, g.options(o))
+	})
+}
+
+// generate encodes the prompt when the loop over the result begins.
+func (g *GPT) generate(
+	prompt string, tokens func(ids []int) iter.Seq2[Token, error],
+) iter.Seq2[Token, error] {
+	return func(yield func(Token, error) bool) {
+		ids, err := g.tokenizer.Encode(prompt)
+		if err != nil {
+			yield(Token{}, err)
+			return
+		}
+		tokens(ids)(yield)
+	}
+}
+
+// Score says how likely each token of a text is after those before it.
+func (g *GPT) Score(ctx context.Context, text string) (eval.Scored, error) {
+	one := func(yield func(eval.Request) bool) { yield(eval.Request{Text: text}) }
+	for s, err := range g.Scores(ctx, one, eval.ScoreOptions{}) {
+		var bad *eval.RequestError
+		if errors.As(err, &bad) {
+			err = bad.Err
+		}
+		return s, err
+	}
+	return eval.Scored{}, ctx.Err()
+}
+
+// Scores scores many texts in batches, in their order. A text that cannot be scored is an
+// *eval.RequestError, and does not end the loop. See [eval.Score].
+func (g *GPT) Scores(
+	ctx context.Context, requests iter.Seq[eval.Request], o eval.ScoreOptions,
+) iter.Seq2[eval.Scored, error] {
+	return eval.Score(ctx, g.model, g.tokenizer, requests, o)
+}
+
+// Choose says which of some texts follows a context best, and how probable each is if it must be
+// one of them. The space between the context and a choice belongs to the choice: " good". See
+// [eval.Choose].
+func (g *GPT) Choose(ctx context.Context, context string, choices ...string) (eval.Answer, error) {
+	return eval.Choose(ctx, g.model, g.tokenizer, context, choices...)
+}
+
+// Answers is Choose for many questions, in batches. See [eval.Answers].
+func (g *GPT) Answers(
+	ctx context.Context, questions iter.Seq[eval.Question],
+) iter.Seq2[eval.Answer, error] {
+	return eval.Answers(ctx, g.model, g.tokenizer, questions, eval.ScoreOptions{})
+}

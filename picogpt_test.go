@@ -1,0 +1,213 @@
+package picogpt_test
+
+// The front door on the demo: the same texts as behind it, from many goroutines, and its errors.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"picogpt"
+	"picogpt/checkpoint"
+	"picogpt/decode"
+	"picogpt/eval"
+	"picogpt/internal/fixture"
+	"picogpt/model"
+	"picogpt/weights/demo"
+)
+
+func openDemo(t testing.TB) *picogpt.GPT {
+	t.Helper()
+	g, err := picogpt.OpenFS(context.Background(), demo.FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { g.Close() })
+	return g
+}
+
+// write returns the text that follows a prompt.
+func write(t testing.TB, g *picogpt.GPT, prompt string, o picogpt.Options) string {
+	t.Helper()
+	var b strings.Builder
+	for tok, err := range g.Generate(context.Background(), prompt, o) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.WriteString(tok.Text)
+	}
+	return b.String()
+}
+
+// behind returns what package decode writes with these options.
+func behind(t testing.TB, g *picogpt.GPT, prompt string, o decode.Options) string {
+	t.Helper()
+	ids, err := g.Tokenizer().Encode(prompt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Vocabulary = g.Tokenizer()
+	var b strings.Builder
+	for tok, err := range decode.Generate(context.Background(), g.Model().NewSession(), ids, o) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.WriteString(tok.Text)
+	}
+	return b.String()
+}
+
+func TestDefaultsAreTheCommands(t *testing.T) {
+	g := openDemo(t)
+	for _, c := range []struct {
+		door   picogpt.Options
+		behind decode.Options
+	}{
+		{picogpt.Options{MaxTokens: 30, Seed: 3},
+			decode.Options{MaxTokens: 30, Seed: 3, Temperature: 0.8, TopK: 40}},
+		{picogpt.Options{MaxTokens: 30, Greedy: true, Temperature: 2},
+			decode.Options{MaxTokens: 30}},
+		{picogpt.Options{MaxTokens: 30, Seed: 4, TopK: -1, Temperature: 1.5},
+			decode.Options{MaxTokens: 30, Seed: 4, Temperature: 1.5}},
+		{picogpt.Options{Seed: 5, TopK: 7, TopP: 0.9, MinP: 0.01, RepeatPenalty: 1.2,
+			RepeatLastN: 20, Stop: []string{"."}},
+			decode.Options{Seed: 5, Temperature: 0.8, TopK: 7, TopP: 0.9, MinP: 0.01,
+				RepeatPenalty: 1.2, RepeatLastN: 20, Stop: []string{"."}}},
+	} {
+		if got, want := write(t, g, "Lily said", c.door),
+			behind(t, g, "Lily said", c.behind); got != want || got == "" {
+			t.Errorf("%+v writes %q, want %q", c.door, got, want)
+		}
+	}
+}
+
+func TestManyUsersGetTheirOwnTexts(t *testing.T) {
+	g := openDemo(t)
+	prompts := []string{"Once upon a time", "Tom and Sue", "The dog", "", "One day, a cat",
+		"It was hot."}
+	want := make([]string, len(prompts))
+	for i, p := range prompts {
+		want[i] = write(t, g, p, picogpt.Options{MaxTokens: 25, Seed: uint64(i)})
+	}
+	var wg sync.WaitGroup
+	for i, p := range prompts {
+		wg.Go(func() {
+			if got := write(t, g, p, picogpt.Options{MaxTokens: 25,
+				Seed: uint64(i)}); got != want[i] {
+				t.Errorf("%q: %q, want %q", p, got, want[i])
+			}
+		})
+	}
+	wg.Wait()
+	samples := make([]string, 3)
+	for tok, err := range g.Samples(context.Background(), prompts[0], 3,
+		picogpt.Options{MaxTokens: 25}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		samples[tok.Sample] += tok.Text
+	}
+	if samples[0] != want[0] || samples[1] == samples[0] {
+		t.Errorf("samples %q, want the first to be %q", samples, want[0])
+	}
+	if n := g.Model().CacheBytes(); n != 0 {
+		t.Errorf("%d bytes of cache when all texts have ended", n)
+	}
+}
+
+func TestScoreAndChoose(t *testing.T) {
+	g, ctx := openDemo(t), context.Background()
+	s, err := g.Score(ctx, "Once upon a time")
+	if err != nil || len(s.Tokens) != 4 || s.Count != 3 || !(s.Sum < 0) {
+		t.Fatalf("score %+v, error %v", s, err)
+	}
+	n := 0
+	for many, err := range g.Scores(ctx, slices.Values([]eval.Request{{Text: "Once upon a time"},
+		{Text: "The end."}}), eval.ScoreOptions{}) {
+		if err != nil || n == 0 && many.Sum != s.Sum {
+			t.Errorf("score %v, error %v, want %v", many.Sum, err, s.Sum)
+		}
+		n++
+	}
+	a, err := g.Choose(ctx, "Once upon a", " time", " spoon")
+	if err != nil || a.Best != 0 || !(a.Probabilities[0] > 0.99) ||
+		math.Abs(a.Probabilities[0]+a.Probabilities[1]-1) > 1e-9 {
+		t.Errorf("answer %+v, error %v", a, err)
+	}
+	for all, err := range g.Answers(ctx, slices.Values([]eval.Question{{Context: "Once upon a",
+		Choices: []string{" time", " spoon"}}})) {
+		if n++; err != nil || !slices.Equal(all.Probabilities, a.Probabilities) {
+			t.Errorf("answer %+v, error %v", all, err)
+		}
+	}
+	if n != 3 {
+		t.Errorf("%d results, want 3", n)
+	}
+}
+
+func TestTheDoorSaysWhatIsWrong(t *testing.T) {
+	ctx := context.Background()
+	if _, err := picogpt.Open(ctx, t.TempDir()); err == nil ||
+		!strings.Contains(err.Error(), "config.json") {
+		t.Errorf("no checkpoint: error %v", err)
+	}
+	dir := t.TempDir()
+	if err := fixture.Write(dir, fixture.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := picogpt.Open(ctx, dir); !errors.Is(err, checkpoint.ErrNoTokenizer) {
+		t.Errorf("no tokenizer: error %v", err)
+	}
+	g := openDemo(t)
+	fails := func(what string, tokens func(yield func(picogpt.Token, error) bool), want string) {
+		t.Helper()
+		for _, err := range tokens {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: error %v, want one with %q", what, err, want)
+			}
+			return
+		}
+		t.Errorf("%s: nothing", what)
+	}
+	fails("temperature", g.Generate(ctx, "x", picogpt.Options{Temperature: -1}), "temperature")
+	fails("too long", g.Generate(ctx, strings.Repeat("word ", 3000), picogpt.Options{}), "context")
+	fails("samples", g.Samples(ctx, "x", 0, picogpt.Options{}), "samples 0")
+	done, cancel := context.WithCancel(ctx)
+	cancel()
+	fails("cancelled", g.Generate(done, "x", picogpt.Options{}), "canceled")
+	if _, err := g.Choose(ctx, "x"); err == nil {
+		t.Error("no choices: no error")
+	}
+	g.Close()
+	g.Close()
+	fails("closed", g.Generate(ctx, "x", picogpt.Options{}), "closed")
+	if _, err := g.Score(ctx, "x y"); !errors.Is(err, model.ErrClosed) {
+		t.Errorf("Score after Close: error %v", err)
+	}
+}
+
+func ExampleGPT_Choose() {
+	ctx := context.Background()
+	gpt, err := picogpt.OpenFS(ctx, demo.FS())
+	if err != nil {
+		panic(err)
+	}
+	defer gpt.Close()
+	labels := []string{" happy", " sad"}
+	for _, story := range []string{"Lily got a new toy. She was very",
+		"Tom lost his ball. He was very"} {
+		a, err := gpt.Choose(ctx, story, labels...)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Printf("%s%s (%.2f)\n", story, labels[a.Best], a.Probabilities[a.Best])
+	}
+	// Output:
+	// Lily got a new toy. She was very happy (0.97)
+	// Tom lost his ball. He was very sad (0.74)
+}
