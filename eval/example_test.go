@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log"
 	"slices"
+	"testing"
 
 	"picogpt/eval"
 	"picogpt/model"
@@ -77,4 +78,16 @@ func ExampleChoose() {
 	// Output:
 	// 0.2172 happy
 	// 0.7828 sad
+}
+
+func ExampleExpectPerplexity() {
+	m := load()
+	defer m.Close()
+	t := new(testing.T) // what func TestPerplexity(t *testing.T) is given
+
+	text, _ := eval.NewText(eval.HF, tokenizer.GPT2(), "Once upon a time, there was a little girl named Lily.")
+	r := eval.ExpectPerplexity(t, m, text, eval.Options{}, "1.22")
+
+	fmt.Printf("failed: %t, perplexity %.2f", t.Failed(), r.Perplexity)
+	// Output: failed: false, perplexity 1.22
 }

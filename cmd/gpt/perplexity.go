@@ -27,6 +27,9 @@ type perplexityCommand struct {
 	Special  bool     `help:"read <|endoftext|> and other special tokens in the text as such"`
 	Batch    int      `placeholder:"N" default:"0" help:"how many windows run together, which changes no digit; default: chosen for speed"`
 	JSON     bool     `name:"json" help:"print one JSON object"`
+
+	Expect    *string  `placeholder:"NUMBER" help:"exit with status 1 unless the perplexity per token is NUMBER, for tests"`
+	Tolerance *float64 `placeholder:"X" help:"how far it may be from the NUMBER of --expect; default: half a unit of its last digit"`
 }
 
 func (c *perplexityCommand) Help() string {
@@ -49,10 +52,15 @@ Examples:
 
   gpt perplexity book.txt
   gpt perplexity --wikitext --stride 512 -m ~/models/gpt2 wiki.test.raw
-  gpt perplexity --protocol lm-eval --json book.txt`
+  gpt perplexity --protocol lm-eval --json book.txt
+  gpt perplexity book.txt --expect 20.0222    (from 20.02215 to 20.02225)`
 }
 
 func (c *perplexityCommand) Run(a *app) error {
+	expected, err := c.expected()
+	if err != nil {
+		return err
+	}
 	files, err := c.read(a)
 	if err != nil {
 		return err
@@ -81,7 +89,29 @@ func (c *perplexityCommand) Run(a *app) error {
 		_, e := a.stdout.WriteString(describe(r))
 		err = joinErrors(e, err)
 	}
+	if c.Expect != nil && err == nil {
+		err = expected.Check(r.Perplexity)
+	}
 	return err
+}
+
+// expected is what --expect and --tolerance say.
+func (c *perplexityCommand) expected() (e eval.Expectation, err error) {
+	if c.Expect == nil {
+		if c.Tolerance != nil {
+			return e, usagef("--tolerance: want --expect NUMBER too")
+		}
+		return e, nil
+	}
+	if e, err = eval.ParseExpectation(*c.Expect); err != nil {
+		return e, usagef("--expect %w", err)
+	}
+	if c.Tolerance != nil {
+		if e.Tolerance = *c.Tolerance; !(e.Tolerance >= 0) || math.IsInf(e.Tolerance, 0) {
+			return e, usagef("--tolerance %v: want 0 or more", e.Tolerance)
+		}
+	}
+	return e, nil
 }
 
 // joinErrors returns the first error that is one.
