@@ -38,7 +38,8 @@ func (c *generateCommand) Help() string {
 	return `The prompt is TEXT, or the text of a file (-f FILE; -f - is stdin). Given both, the prompt is the
 file, a newline unless the file ends in one, and TEXT. Given neither, a text that comes through a
 pipe is the prompt; on a terminal there is none, and the model begins from <|endoftext|>. Every byte
-counts, a newline at the end too.
+counts, a newline at the end too. The output repeats a prompt of up to 16 MiB before each text; a
+longer one is printed while it is read, before the first text only.
 
 A first word of lower-case letters, digits and hyphens alone is the name of a command, so that a
 misspelt command is an error. After generate, after -p and after -- such a word is a prompt.
@@ -48,7 +49,7 @@ With --output json each text is an object on a line of its own:
 
 sample	the number of the text, from 0
 seed	the seed that gives this text alone
-prompt_ids	the ids of the prompt, as given
+prompt_ids	the ids of the prompt, as given; of more than 131072 the newest
 ids	the new ids, without the one that ended the text
 text	the text of ids; null where the checkpoint has no tokenizer
 logprobs	of each of ids, the natural logarithm of the probability that the model gave it,
@@ -111,16 +112,17 @@ func (c *generateCommand) Run(a *app) error {
 		return err
 	}
 	defer m.Close()
-	p, err := c.Prompt.read(a)
+	p, closePrompt, err := c.Prompt.open(a)
 	if err != nil {
 		return err
 	}
+	defer closePrompt()
 	tok, err := c.vocabulary(a, &p, &o)
 	if err != nil {
 		return err
 	}
 	if p.asText {
-		if err := p.encode(tok, c.Prompt.Special); err != nil {
+		if err := c.readText(a, tok, m.Config().Positions, &p); err != nil {
 			return err
 		}
 	}
@@ -135,6 +137,7 @@ func (c *generateCommand) Run(a *app) error {
 	if s := m.NewSession(); c.Samples > 1 {
 		tokens = decode.Samples(ctx, s, p.ids, c.Samples, o)
 	}
+	tokens = withDropped(tokens, p.dropped)
 	return a.stream(tokens, cancel, max(1, len(p.ids)), print)
 }
 

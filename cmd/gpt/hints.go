@@ -37,10 +37,11 @@ const checkpointHint = "a checkpoint is a directory with config.json and *.safet
 // overflowHint adds what --overflow and -n can do about a context that is too short.
 func overflowHint(err error) error {
 	var context *model.ContextError
+	var long *promptTooLong
 	switch {
-	case !errors.As(err, &context):
+	case !errors.As(err, &context) && !errors.As(err, &long):
 		return err
-	case context.Held > 0 && context.Held <= context.Positions:
+	case context != nil && context.Held > 0 && context.Held <= context.Positions:
 		fits := context.Positions - context.Held + 1
 		return hinted{err, fmt.Sprintf("-n %d fits; --overflow=truncate drops the oldest tokens of "+
 			"the prompt, --overflow=slide writes on past the context's end", fits)}

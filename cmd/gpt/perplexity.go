@@ -5,7 +5,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -159,24 +158,14 @@ func (c *perplexityCommand) read(a *app) ([]string, error) {
 	return files, nil
 }
 
-// readFile returns a whole file, or stdin for "-", without a second copy of it.
+// readFile returns a whole file, or stdin for "-".
 func (a *app) readFile(name string) (string, error) {
-	f := a.stdin
-	if name == "-" {
-		name = "stdin"
-	} else {
-		var err error
-		if f, err = os.Open(name); err != nil {
-			return "", fileError(name, err)
-		}
-		defer f.Close()
+	r, err := a.openInput(name)
+	if err != nil {
+		return "", err
 	}
-	var b strings.Builder
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-		b.Grow(int(info.Size()) + 512)
-	}
-	_, err := io.Copy(&b, f)
-	return b.String(), fileError(name, err)
+	defer r.Close()
+	return readWhole(r)
 }
 
 // text encodes the files, or reads them as ids.

@@ -3,6 +3,7 @@ package main
 // Where text and ids come from: the arguments, a file, or stdin.
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -26,22 +27,70 @@ type textSource struct {
 
 // read returns the text, and false if there is none.
 func (s *textSource) read(a *app) (text string, given bool, err error) {
+	r, err := s.open(a)
+	if r == nil || err != nil {
+		return "", false, err
+	}
+	defer r.Close()
+	text, err = readWhole(r)
+	return text, true, err
+}
+
+// open returns a reader of the text, nil if there is none.
+func (s *textSource) open(a *app) (io.ReadCloser, error) {
 	switch {
 	case len(s.Words) > 0 && s.File != nil:
-		return "", false, usagef("text in the arguments and --file: want one of them")
+		return nil, usagef("text in the arguments and --file: want one of them")
 	case len(s.Words) > 0:
-		text = strings.Join(s.Words, " ")
+		text := strings.Join(s.Words, " ")
 		a.hintAtFile(text, "-f")
 		a.leaveStdin()
-		return text, true, nil
-	case s.File != nil && *s.File != "-":
-		b, err := os.ReadFile(*s.File)
-		return string(b), true, fileError(*s.File, err)
-	case s.File == nil && !readable(a.stdin):
-		return "", false, nil
+		return io.NopCloser(strings.NewReader(text)), nil
+	case s.File != nil:
+		return a.openInput(*s.File)
+	case !readable(a.stdin):
+		return nil, nil
 	}
-	b, err := io.ReadAll(a.stdin)
-	return string(b), true, fileError("stdin", err)
+	return a.openInput("-")
+}
+
+// An input is a file that is read, or stdin. Errors of Read name it.
+type input struct {
+	*os.File
+	name string
+}
+
+// openInput opens a file, or stdin for "-". Close leaves stdin open.
+func (a *app) openInput(name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(&input{a.stdin, "stdin"}), nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fileError(name, err)
+	}
+	return &input{f, name}, nil
+}
+
+// Read is io.Reader's.
+func (in *input) Read(b []byte) (int, error) {
+	n, err := in.File.Read(b)
+	if err != nil && err != io.EOF {
+		err = fileError(in.name, err)
+	}
+	return n, err
+}
+
+// readWhole reads to the end, without a second copy where the length is known.
+func readWhole(r io.Reader) (string, error) {
+	var b strings.Builder
+	if in, ok := r.(interface{ Stat() (os.FileInfo, error) }); ok {
+		if info, err := in.Stat(); err == nil && info.Mode().IsRegular() {
+			b.Grow(int(info.Size()) + 512)
+		}
+	}
+	_, err := io.Copy(&b, struct{ io.Reader }{r})
+	return b.String(), err
 }
 
 // readable reports whether a file is there and is not a person's keyboard.
@@ -77,6 +126,10 @@ type prompt struct {
 	text   string
 	ids    []int
 	asText bool // ids are to be made from text
+
+	// Of gpt generate only.
+	source  io.Reader // of the text, if asText
+	dropped int       // tokens before ids that were not kept
 }
 
 // read returns the prompt, with ids only if they were given as such.
@@ -128,27 +181,51 @@ type generateSource struct {
 	promptSource `embed:""`
 }
 
-// read returns the prompt, with ids only if they were given as such.
-func (s *generateSource) read(a *app) (prompt, error) {
+// open returns the prompt, with ids only if they were given as such, and with a text not yet read. Call
+// close when it is.
+func (s *generateSource) open(a *app) (p prompt, close func(), err error) {
+	close = func() {}
+	text, err := s.promptText(a)
+	if s.Tokens != nil && err == nil {
+		p, err = s.promptSource.read(a)
+	}
+	if text == nil || err != nil {
+		return p, close, err
+	}
+	first := bufio.NewReader(text)
+	_, err = first.Peek(1) // an empty text is no prompt
+	p.source, p.asText = first, err == nil
+	if err == io.EOF {
+		err = nil
+	}
+	return p, func() { text.Close() }, err
+}
+
+// promptText returns a reader of the prompt's text, nil if there is none.
+func (s *generateSource) promptText(a *app) (io.ReadCloser, error) {
 	words := s.Text.Words
 	if s.Prompt != nil {
 		if len(words) > 0 {
-			return prompt{}, usagef("--prompt and a text in the arguments: want one of them")
+			return nil, usagef("--prompt and a text in the arguments: want one of them")
 		}
 		words = []string{*s.Prompt}
 	}
-	if s.Tokens != nil || s.Text.File == nil || len(words) == 0 {
-		s.Text.Words = words
-		return s.promptSource.read(a)
+	s.Text.Words = words
+	if s.Tokens != nil {
+		return nil, nil
 	}
-	s.Text.Words = nil
-	p, err := s.promptSource.read(a)
-	if !strings.HasSuffix(p.text, "\n") {
-		p.text += "\n"
+	if s.Text.File == nil || len(words) == 0 {
+		return s.Text.open(a)
 	}
-	p.text += strings.Join(words, " ")
-	p.asText = true
-	return p, err
+	file, err := a.openInput(*s.Text.File)
+	if err != nil {
+		return nil, err
+	}
+	both := io.MultiReader(&lineReader{file: file}, strings.NewReader(strings.Join(words, " ")))
+	return struct {
+		io.Reader
+		io.Closer
+	}{both, file}, nil
 }
 
 // encode fills in the ids of a text.

@@ -1,0 +1,133 @@
+//go:build unix
+
+package main
+
+// Prompts of any length.
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"picogpt/tokenizer"
+)
+
+// writeOn runs gpt generate for a prompt on stdin and returns its JSON objects.
+func writeOn(t *testing.T, prompt string, args ...string) (samples []jsonSample) {
+	t.Helper()
+	args = append([]string{"generate", "--temp", "0", "--output", "json"}, args...)
+	cmd := exec.Command("gpt", args...)
+	cmd.Stdin = strings.NewReader(prompt)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("gpt %v: %v", args, err)
+	}
+	for line := range bytes.Lines(out) {
+		var s jsonSample
+		if err := json.Unmarshal(line, &s); err != nil {
+			t.Fatal(err)
+		}
+		samples = append(samples, s)
+	}
+	return samples
+}
+
+// TestALongPromptIsWhatItsNewestTokensAre compares with the ids of encoding the whole, of which as many
+// are given as --overflow keeps.
+func TestALongPromptIsWhatItsNewestTokensAre(t *testing.T) {
+	const context, fresh = 256, 5 // n_positions of the demo
+	random := rand.New(rand.NewPCG(1, 2))
+	noise := make([]byte, 300_000)
+	for i := range noise {
+		noise[i] = byte(random.Uint32())
+	}
+	for name, text := range map[string]string{
+		"one word":       strings.Repeat("a", 2_000_000),
+		"spaces":         "x" + strings.Repeat(" ", 300_000),
+		"random bytes":   string(noise),
+		"wide runes":     strings.Repeat("日本", 60_000) + "\xe6\x97",
+		"special tokens": strings.Repeat("<|endoftext|>Once upon a time", 30_000),
+	} {
+		ids, err := tokenizer.GPT2().WithSpecial().Encode(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for overflow, keep := range map[string]int{"truncate": context - fresh + 1, "slide": context / 2} {
+			flags := []string{"-n", fmt.Sprint(fresh), "--overflow", overflow, "--samples", "2"}
+			got := writeOn(t, text, append(flags, "--special")...)
+			newest := strings.Trim(fmt.Sprint(ids[len(ids)-keep:]), "[]")
+			want := writeOn(t, "", append(flags, "--tokens", newest)...)
+			for i, s := range got {
+				if !slices.Equal(s.IDs, want[i].IDs) || s.Dropped != len(ids)-keep {
+					t.Errorf("%s, %s: %v, %d dropped; want %v, %d",
+						name, overflow, s.IDs, s.Dropped, want[i].IDs, len(ids)-keep)
+				}
+				if shown := ids[max(0, len(ids)-shownIDs):]; !slices.Equal(s.PromptIDs, shown) {
+					t.Errorf("%s, %s: %d prompt_ids, want the newest %d",
+						name, overflow, len(s.PromptIDs), len(shown))
+				}
+			}
+		}
+	}
+}
+
+// TestAPromptThatIsTooLongIsNotReadToItsEnd gives gpt a stdin that never ends.
+func TestAPromptThatIsTooLongIsNotReadToItsEnd(t *testing.T) {
+	for _, unit := range []string{"a", " ", "Once upon a time ", "日"} {
+		cmd := exec.Command("gpt", "generate", "-n", "1")
+		stdin, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		watchdog := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+		written, part := 0, []byte(strings.Repeat(unit, 4096))
+		for err == nil {
+			var n int
+			n, err = stdin.Write(part)
+			written += n
+		}
+		err = cmd.Wait()
+		watchdog.Stop()
+		want := "gpt: prompt of more than 256 tokens: want at most 256 (n_positions)\n"
+		if status(err) != 1 || !strings.HasPrefix(stderr.String(), want) {
+			t.Errorf("%q for ever: %v, %q; want %q", unit, err, stderr.String(), want)
+		}
+		if written > 1<<20 {
+			t.Errorf("%q for ever: %d bytes were taken", unit, written)
+		}
+	}
+}
+
+func TestLineReader(t *testing.T) {
+	for text, want := range map[string]string{"": "\n", "a": "a\n", "a\n": "a\n", "\n": "\n", "a\nb": "a\nb\n"} {
+		for _, file := range []io.Reader{strings.NewReader(text), dataAndEnd{strings.NewReader(text)}} {
+			got, err := io.ReadAll(io.MultiReader(&lineReader{file: file}, strings.NewReader("z")))
+			if string(got) != want+"z" || err != nil {
+				t.Errorf("%q: %q, %v; want %q", text, got, err, want+"z")
+			}
+		}
+	}
+}
+
+// dataAndEnd returns io.EOF with the last bytes, as a reader may.
+type dataAndEnd struct{ *strings.Reader }
+
+func (r dataAndEnd) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
+	if r.Len() == 0 {
+		err = io.EOF
+	}
+	return n, err
+}
