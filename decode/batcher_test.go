@@ -121,7 +121,7 @@ func (v *visitor) check(t *testing.T, got [][]Token, n int, err error) {
 		t.Errorf("%s: %v", v.name, err)
 	}
 	for i, tokens := range got {
-		if want := v.want[i]; len(tokens) > len(want) || !slices.Equal(tokens, want[:len(tokens)]) {
+		if want := v.want[i]; len(tokens) > len(want) || !same(tokens, want[:len(tokens)]) {
 			t.Errorf("%s, sample %d: %v, alone %v", v.name, i, ids(tokens), ids(want))
 		}
 	}

@@ -22,6 +22,7 @@ func endings() map[string]Options {
 	window := Options{RepeatPenalty: 1.3, RepeatLastN: 8}
 	stopped, slid, cut, ended := window, window, window, window
 	stopped.Vocabulary, stopped.Stop = letters(29), []string{"c", "gh"}
+	stopped.Top = 3
 	slid.MaxTokens, slid.Overflow = 45, OverflowSlide
 	cut.Overflow = OverflowTruncate
 	ended.MaxTokens, ended.Overflow, ended.EndOfText = 45, OverflowSlide, []int{2, 20}
@@ -271,7 +272,7 @@ func TestSamplesEndWithTheSessionAfterThePrompt(t *testing.T) {
 			t.Fatalf("after %d tokens the session holds %v", len(got), s.Tokens())
 		}
 		again, err := draw(context.Background(), s, rest, undisturbed)
-		if err != nil || !slices.Equal(again, want) {
+		if err != nil || !same(again, want) {
 			t.Fatalf("after %d tokens and once more: %v, %v; want %v", len(got), again, err, want)
 		}
 	}

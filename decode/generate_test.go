@@ -2,6 +2,7 @@ package decode
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -44,6 +45,11 @@ func ids(tokens []Token) (ids []int) {
 		ids = append(ids, t.ID)
 	}
 	return ids
+}
+
+// same reports whether tokens are equal in all that they say.
+func same(a, b []Token) bool {
+	return slices.EqualFunc(a, b, func(a, b Token) bool { return reflect.DeepEqual(a, b) })
 }
 
 func text(tokens []Token) string {
@@ -238,6 +244,35 @@ func TestTheRepetitionPenaltySeesTheNewestTokens(t *testing.T) {
 	tokens, err = play(&script{rule: flat}, small, []int{0}, Options{MaxTokens: 7, RepeatPenalty: 2, RepeatLastN: 2})
 	if err != nil || !slices.Equal(ids(tokens), []int{1, 2, 0, 1, 2, 0, 1}) {
 		t.Errorf("over two tokens: %v, %v", ids(tokens), err)
+	}
+}
+
+func TestATokenComesWithTheLikeliestInItsPlace(t *testing.T) {
+	rule := func([]int) []float32 { return []float32{1, 3, 2, 3} }
+	for top, want := range [][]int{{}, {1}, {1, 3}, {1, 3, 2}, {1, 3, 2, 0}, {1, 3, 2, 0}} {
+		o := Options{MaxTokens: 2, Top: top, Temperature: 9, Vocabulary: spelled{4}}
+		tokens, err := play(&script{rule: rule}, small, []int{0}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tok := range tokens {
+			if len(tok.Top) != len(want) {
+				t.Fatalf("%d asked for: %v", top, tok.Top)
+			}
+			for i, id := range want {
+				a := Alternative{id, string(rune('a' + id)), LogProb(rule(nil), id)}
+				if tok.Top[i] != a {
+					t.Errorf("alternative %d of %d is %v, want %v", i, top, tok.Top[i], a)
+				}
+			}
+		}
+	}
+	tokens, err := play(&script{rule: rule}, small, []int{0}, Options{MaxTokens: 1, Top: 1})
+	if err != nil || tokens[0].Top[0].Text != "" {
+		t.Errorf("without a vocabulary: %v, %v", tokens, err)
+	}
+	if _, err := NewSampler(Options{Top: -1}); err == nil {
+		t.Error("top -1: want an error")
 	}
 }
 

@@ -11,6 +11,22 @@ func LogProb(logits []float32, id int) float64 {
 	return float64(logits[id]) - kernels.LogSumExp(logits)
 }
 
+// An Alternative is an id that could have been chosen.
+type Alternative struct {
+	ID      int     `json:"id"`
+	Text    string  `json:"text"` // of the token by itself, "" where that is not known
+	LogProb float64 `json:"logprob"`
+}
+
+// alternatives returns the k likeliest ids, given the logarithm of the sum of exp(logits).
+func alternatives(logits []float32, k int, logSumExp float64) []Alternative {
+	top := make([]Alternative, 0, min(k, len(logits)))
+	for _, id := range Likeliest(logits, k) {
+		top = append(top, Alternative{ID: id, LogProb: float64(logits[id]) - logSumExp})
+	}
+	return top
+}
+
 // Likeliest returns the k ids [min(k, vocabulary)] of the greatest logits [vocabulary], the
 // greatest first; of equal ones the lowest id comes first. k is 0 or more.
 func Likeliest(logits []float32, k int) []int {

@@ -40,6 +40,11 @@ type Options struct {
 	// every row open.
 	Vocabulary Vocabulary
 
+	// Top is how many alternatives each token comes with, in Token.Top: the likeliest ids in the
+	// model's own opinion, as LogProb has it. Their texts are there if the Vocabulary has a method
+	// Text(id int) (string, error).
+	Top int
+
 	Overflow Overflow // what happens where the context is too short; "" means OverflowError
 }
 
@@ -92,6 +97,8 @@ func (o *Options) check() error {
 			"from 1e-100 to 1e100", o.RepeatPenalty)
 	case o.RepeatLastN < 0:
 		return fmt.Errorf("repetition window %d: want 0 (the whole context) or more", o.RepeatLastN)
+	case o.Top < 0:
+		return fmt.Errorf("top %d: want 0 (none) or more", o.Top)
 	case len(o.Stop) > 0 && o.Vocabulary == nil:
 		return fmt.Errorf("stop strings: want a vocabulary to find them in the text, found none")
 	}

@@ -1,6 +1,6 @@
 package decode
 
-// The Batcher's loop: who has a place, what a step holds, and where its tokens go.
+// The Batcher's loop: what a step holds, and where its tokens go.
 
 import (
 	"errors"
@@ -39,10 +39,7 @@ type task struct {
 
 func newSchedule(b *Batcher) schedule {
 	w := workOf(b.model.Config())
-	return schedule{
-		budget: newBudget(b.options.MaxDelay, w), work: w,
-		scratch: &scratches{},
-	}
+	return schedule{budget: newBudget(b.options.MaxDelay, w), work: w, scratch: &scratches{}}
 }
 
 // write runs steps until there is nothing left to write.
@@ -57,6 +54,17 @@ func (b *Batcher) write() {
 			b.wait()
 		}
 	}
+}
+
+// reset empties the step, which must not keep alive what it was about.
+func (b *Batcher) reset() {
+	clear(b.batch)
+	clear(b.batched)
+	clear(b.prompts)
+	clear(b.portions)
+	b.batch, b.batched = b.batch[:0], b.batched[:0]
+	b.prompts, b.portions = b.prompts[:0], b.portions[:0]
+	b.done, b.cut = 0, false
 }
 
 // wait waits, while every text waits for its caller, until one comes or others may take a place.
@@ -82,169 +90,6 @@ func (b *Batcher) recoverAll() {
 		b.end(r, errors.New("batcher: its goroutine was ended from within"))
 	}
 	b.queue, b.writing = nil, false
-}
-
-// admit ends the requests that are over and gives places to others. It reports whether there is
-// anything to write.
-func (b *Batcher) admit() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for i := len(b.requests) - 1; i >= 0; i-- {
-		if err, over := b.over(b.requests[i]); over {
-			b.end(b.requests[i], err)
-		}
-	}
-	b.queue = slices.DeleteFunc(b.queue, func(r *request) bool {
-		err, over := b.over(r)
-		if over {
-			b.end(r, err)
-		}
-		return over
-	})
-	for _, r := range b.requests {
-		r.planned = 0
-	}
-	for b.fill() {
-	}
-	b.writing = len(b.requests) > 0
-	return b.writing
-}
-
-// over reports whether a request ends before its texts do, and with which error.
-func (b *Batcher) over(r *request) (error, bool) {
-	switch err := r.ctx.Err(); {
-	case b.closed:
-		return ErrBatcherClosed, true
-	case err != nil:
-		return err, true
-	}
-	return nil, r.left.Load()
-}
-
-// fill gives a place to the stream whose turn it is, if there are both. A request that has been
-// given a place keeps it until all its samples are written; then come those in the queue; and what
-// is free after that goes to requests for several samples, equally.
-func (b *Batcher) fill() bool {
-	var next *request
-	for _, r := range b.requests {
-		if r.waits() && r.room() && (next == nil || r.running < next.running) {
-			next = r
-		}
-	}
-	first := len(b.queue) > 0 && (next == nil || next.running > 0)
-	if first {
-		next = b.queue[0]
-	}
-	if next == nil {
-		return false
-	}
-	free := len(b.running) == 0 || len(b.running) < b.options.MaxStreams && !b.full
-	if !free && (next.running > 0 || !b.clear()) {
-		return false
-	}
-	if first {
-		b.queue = slices.Delete(b.queue, 0, 1)
-		b.requests = append(b.requests, next)
-	}
-	b.running = append(b.running, &task{Stream: next.pop(b.scratch), request: next})
-	next.running++
-	return true
-}
-
-// waits reports whether a request has streams that can run and have no place.
-func (r *request) waits() bool {
-	return len(r.paused) > 0 || r.parent != nil && r.begun < r.samples
-}
-
-// pop returns the next of the streams that wait.
-func (r *request) pop(shared *scratches) *Stream {
-	if len(r.paused) > 0 {
-		st := r.paused[0]
-		r.paused = r.paused[1:]
-		st.shared = shared
-		return st
-	}
-	st := r.parent.sampleOf(r.begun)
-	if r.begun++; r.begun == r.samples {
-		r.release(r.parent)
-	}
-	return st
-}
-
-// release ends a stream and gives its memory back, unless its session is the caller's.
-func (r *request) release(st *Stream) {
-	st.Stop()
-	if !r.kept {
-		st.forget()
-	}
-}
-
-// end ends a request.
-func (b *Batcher) end(r *request, err error) {
-	b.running = slices.DeleteFunc(b.running, func(t *task) bool {
-		if t.request == r {
-			r.release(t.Stream)
-		}
-		return t.request == r
-	})
-	for _, st := range r.paused {
-		r.release(st)
-	}
-	if r.parent != nil {
-		r.release(r.parent)
-	}
-	b.requests = slices.DeleteFunc(b.requests, func(other *request) bool { return other == r })
-	b.full = false
-	r.err = err
-	close(r.tokens)
-}
-
-// patience is how long a text that waits for its caller keeps a place that others wait for.
-func (b *Batcher) patience() time.Duration {
-	return max(10*b.options.MaxDelay, time.Millisecond)
-}
-
-// clear takes the place of a text that has waited for its caller for too long. It reports whether
-// there was one.
-func (b *Batcher) clear() bool {
-	for _, t := range b.running {
-		if !t.paused.IsZero() && time.Since(t.paused) > b.patience() {
-			b.pause(t)
-			return true
-		}
-	}
-	return false
-}
-
-// pause takes the place of a stream that will go on when it has one again. Others may have its
-// memory: what it held is then evaluated again.
-func (b *Batcher) pause(t *task) {
-	b.unplace(t)
-	r := t.request
-	if !r.kept {
-		t.forget()
-	}
-	r.paused = append(r.paused, t.Stream)
-	if r.running == 0 && r.parent != nil && r.begun < r.samples { // the last to need its pages
-		r.parent.forget()
-		r.paused, r.parent = append(r.paused, r.parent), nil
-	}
-}
-
-// unplace takes a stream's place.
-func (b *Batcher) unplace(t *task) {
-	b.full = false
-	b.running = slices.DeleteFunc(b.running, func(other *task) bool { return other == t })
-	t.request.running--
-}
-
-// leave takes a stream's place when it is done, and ends its request if it was the last.
-func (b *Batcher) leave(t *task) {
-	b.unplace(t)
-	r := t.request
-	if r.running == 0 && !r.waits() {
-		b.end(r, nil)
-	}
 }
 
 // chooseAtHand takes tokens for which nothing needs to be evaluated, the first ones of samples, and
@@ -284,9 +129,7 @@ func (t *task) ready() bool {
 
 // plan fills the batch: one token of each text, then what the budget allows of the prompts.
 func (b *Batcher) plan() {
-	b.batch, b.batched = b.batch[:0], b.batched[:0]
-	b.prompts, b.portions = b.prompts[:0], b.portions[:0]
-	b.done, b.cut = 0, false
+	b.reset()
 	for _, t := range b.running {
 		n := t.pending()
 		if n == 0 || !t.ready() {

@@ -62,7 +62,7 @@ func TestSamplesInOneBatchAreWhatTheirSeedsGiveAlone(t *testing.T) {
 			want[j].Sample = i
 			slid = slid || want[j].Dropped > 0
 		}
-		if !slices.Equal(got[i], want) {
+		if !same(got[i], want) {
 			t.Errorf("sample %d: %v, alone %v", i, got[i], want)
 		}
 		lengths[len(want)] = true
@@ -176,7 +176,7 @@ func TestSamplesAreWhatTheirSeedsGiveAlone(t *testing.T) {
 			for j := range want {
 				want[j].Sample = i
 			}
-			if !slices.Equal(got[i], want) {
+			if !same(got[i], want) {
 				t.Errorf("sample %d: %v, alone %v", i, got[i], want)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -60,6 +61,7 @@ type choice struct {
 	made    bool
 	id      int
 	logProb float64
+	top     []Alternative
 	state   samplerState // of the sampler after it
 	err     error
 }
@@ -187,8 +189,13 @@ func (s *Stream) choose(logits []float32) {
 	id, err := s.sampler.Next(logits, s.context)
 	s.next = choice{made: true, id: id, err: err, state: s.sampler.state}
 	s.sampler.state = before
-	if err == nil {
-		s.next.logProb = LogProb(logits, id)
+	if err != nil {
+		return
+	}
+	sum := kernels.LogSumExp(logits)
+	s.next.logProb = float64(logits[id]) - sum
+	if s.options.Top > 0 {
+		s.next.top = alternatives(logits, s.options.Top, sum)
 	}
 }
 
@@ -196,7 +203,9 @@ func (s *Stream) choose(logits []float32) {
 func (s *Stream) take() (Token, error) {
 	c := s.next
 	s.next.made = false
-	t := Token{Sample: s.sample, ID: c.id, LogProb: c.logProb, Dropped: s.dropped}
+	t := Token{
+		Sample: s.sample, ID: c.id, LogProb: c.logProb, Dropped: s.dropped, Top: s.named(c.top),
+	}
 	err := c.err
 	if err == nil {
 		err = s.finish(&t)
@@ -247,6 +256,17 @@ func (s *Stream) spell(t *Token) error {
 		t.Finish = FinishStop
 	}
 	return nil
+}
+
+// named gives alternatives their texts, where the vocabulary tells them.
+func (s *Stream) named(top []Alternative) []Alternative {
+	v, ok := s.options.Vocabulary.(interface{ Text(id int) (string, error) })
+	for i := range top {
+		if ok {
+			top[i].Text, _ = v.Text(top[i].ID) // a row beyond the vocabulary has none
+		}
+	}
+	return top
 }
 
 // endText gives t, the last token, what is still held back of the text.

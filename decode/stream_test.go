@@ -104,7 +104,7 @@ func TestStreamsInRandomPiecesAndCompanyGiveWhatGenerateGives(t *testing.T) {
 			open = slices.DeleteFunc(open, func(d *drive) bool { return d.stream.Done() })
 		}
 		for _, d := range append(drives, forks...) {
-			if !slices.Equal(d.got, d.want) {
+			if !same(d.got, d.want) {
 				t.Errorf("%s: %v, Generate gives %v", d.about, ids(d.got), ids(d.want))
 			}
 		}

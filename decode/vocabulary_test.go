@@ -26,6 +26,11 @@ func (letters) Flush() string { return "" }
 
 func (l letters) Fork() tokenizer.Decoder { return l }
 
+// spelled is letters that tell the text of a token by itself.
+type spelled struct{ letters }
+
+func (s spelled) Text(id int) (string, error) { return s.Push(id) }
+
 // pieces is a vocabulary of any bytes.
 type pieces []string
 

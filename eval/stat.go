@@ -21,11 +21,7 @@ type Stat struct {
 }
 
 // An Alternative is an id that could have been.
-type Alternative struct {
-	ID      int     `json:"id"`
-	Text    string  `json:"text"` // of the token by itself, from Score
-	LogProb float64 `json:"logprob"`
-}
+type Alternative = decode.Alternative
 
 // measure says what to find beside the log-probability.
 type measure struct {
