@@ -86,38 +86,36 @@ func largeTemporary(dir string) (found bool) {
 }
 
 func TestASignalWhileACheckpointIsWrittenLeavesNothing(t *testing.T) {
-	for name, c := range map[string]struct {
-		signals []syscall.Signal
+	dir := t.TempDir()
+	quantizeDemo(t, filepath.Join(dir, "old"))
+	for _, c := range []struct {
+		out     string
 		status  int
+		signals []syscall.Signal
 	}{
-		"Ctrl-C":       {[]syscall.Signal{syscall.SIGINT}, 130},
-		"SIGTERM":      {[]syscall.Signal{syscall.SIGTERM}, 143},
-		"SIGHUP":       {[]syscall.Signal{syscall.SIGHUP}, 129},
-		"Ctrl-C twice": {[]syscall.Signal{syscall.SIGINT, syscall.SIGINT}, 130},
+		{"old", 130, []syscall.Signal{syscall.SIGINT}},
+		{"new", 130, []syscall.Signal{syscall.SIGINT}},
+		{"old", 143, []syscall.Signal{syscall.SIGTERM}},
+		{"x/y/new", 143, []syscall.Signal{syscall.SIGTERM}},
+		{"new", 129, []syscall.Signal{syscall.SIGHUP}},
+		{"x/y/new", 130, []syscall.Signal{syscall.SIGINT, syscall.SIGINT}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			old := filepath.Join(dir, "old")
-			quantizeDemo(t, old)
-			for _, out := range []string{"old", "new", "x/y/new"} {
-				for try := 0; ; try++ {
-					before := contents(t, dir)
-					got := interrupted(t, dir, filepath.Join(dir, out), c.signals...)
-					if got == 0 && try < 20 { // it was done before the signal came
-						os.RemoveAll(filepath.Join(dir, "new"))
-						os.RemoveAll(filepath.Join(dir, "x"))
-						continue
-					}
-					if got != c.status {
-						t.Errorf("%s: exit status %d, want %d", out, got, c.status)
-					}
-					if after := contents(t, dir); after != before {
-						t.Errorf("%s: the folder holds\n%s\nwant\n%s", out, after, before)
-					}
-					break
-				}
+		for try := 0; ; try++ {
+			before := contents(t, dir)
+			got := interrupted(t, dir, filepath.Join(dir, c.out), c.signals...)
+			if got == 0 && try < 20 { // it was done before the signal came
+				os.RemoveAll(filepath.Join(dir, "new"))
+				os.RemoveAll(filepath.Join(dir, "x"))
+				continue
 			}
-		})
+			if got != c.status {
+				t.Errorf("%s, %v: exit status %d, want %d", c.out, c.signals, got, c.status)
+			}
+			if after := contents(t, dir); after != before {
+				t.Errorf("%s, %v: the folder holds\n%s\nwant\n%s", c.out, c.signals, after, before)
+			}
+			break
+		}
 	}
 }
 
