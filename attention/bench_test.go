@@ -9,11 +9,13 @@ import (
 
 func BenchmarkScaledDotProduct(b *testing.B) {
 	for name, s := range map[string]attention.Sizes{
-		"one head of 512": {Batch: 1, Heads: 1, Queries: 1024, Keys: 1024, KeyDim: 512, ValueDim: 512},
-		"heads of 64":     {Batch: 4, Heads: 8, Queries: 128, Keys: 128, KeyDim: 64, ValueDim: 64},
+		"one head of 512": {Batch: 1, Heads: 1, Queries: 1024, Keys: 1024, KeyDim: 512,
+			ValueDim: 512},
+		"heads of 64": {Batch: 4, Heads: 8, Queries: 128, Keys: 128, KeyDim: 64, ValueDim: 64},
 	} {
 		b.Run(name, func(b *testing.B) {
-			p, team := newProblem(rand.New(rand.NewPCG(1, 1)), s, attention.Options{}), newTeam(b, 0, "")
+			p, team := newProblem(rand.New(rand.NewPCG(1, 1)), s, attention.Options{}),
+				newTeam(b, 0, "")
 			dst := make([]float32, s.Batch*s.Heads*s.Queries*s.ValueDim)
 			for b.Loop() {
 				attention.ScaledDotProduct(team, dst, p.q, p.k, p.v, s, p.Options)

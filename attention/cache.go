@@ -1,6 +1,7 @@
 package attention
 
-// The keys and values of a batch of sequences so far, for causal attention that goes on token by token.
+// The keys and values of a batch of sequences so far, for causal attention that goes on token by
+// token.
 
 import (
 	"math"
@@ -8,8 +9,8 @@ import (
 	"picogpt/kernels"
 )
 
-// A Cache holds the keys and values of a batch of sequences of one length, in blocks of 64 tokens. It grows with the tokens.
-// One call at a time.
+// A Cache holds the keys and values of a batch of sequences of one length, in blocks of 64 tokens.
+// It grows with the tokens. One call at a time.
 type Cache struct {
 	batch, heads, dk, dv int
 	tokens               int
@@ -17,7 +18,8 @@ type Cache struct {
 	sequences            []kernels.Span // one for each of the batch
 }
 
-// NewCache makes an empty cache for batch sequences with so many heads of keys key_dim wide and values value_dim wide.
+// NewCache makes an empty cache for batch sequences with so many heads of keys key_dim wide and
+// values value_dim wide.
 func NewCache(batch, heads, keyDim, valueDim int) *Cache {
 	c := &Cache{batch, heads, keyDim, valueDim, 0, 0, make([]kernels.Span, batch)}
 	for b := range c.sequences {
@@ -29,11 +31,12 @@ func NewCache(batch, heads, keyDim, valueDim int) *Cache {
 // Len returns the number of tokens that each sequence holds.
 func (c *Cache) Len() int { return c.tokens }
 
-// Append adds new tokens and computes their causal attention: each sees everything up to itself. The result is bit for bit what one
-// call of ScaledDotProduct with Causal gives for the whole sequence.
+// Append adds new tokens and computes their causal attention: each sees everything up to itself.
+// The result is bit for bit what one call of ScaledDotProduct with Causal gives for the whole
+// sequence.
 //
-// q and k [batch, heads, tokens, key_dim], v [batch, heads, tokens, value_dim] -> dst [batch, heads, tokens, value_dim]. scale is what
-// q·k is multiplied by, 0 for 1/√key_dim.
+// q and k [batch, heads, tokens, key_dim], v [batch, heads, tokens, value_dim] -> dst [batch,
+// heads, tokens, value_dim]. scale is what q·k is multiplied by, 0 for 1/√key_dim.
 func (c *Cache) Append(team *kernels.Team, dst, q, k, v []float32, tokens int, scale float32) {
 	check("q [batch heads tokens key_dim]", len(q), c.batch, c.heads, tokens, c.dk)
 	check("k [batch heads tokens key_dim]", len(k), c.batch, c.heads, tokens, c.dk)
@@ -42,7 +45,8 @@ func (c *Cache) Append(team *kernels.Team, dst, q, k, v []float32, tokens int, s
 	if scale == 0 && c.dk > 0 {
 		scale = float32(1 / math.Sqrt(float64(c.dk)))
 	}
-	c.prepare(byHead(dst, c.heads, tokens, c.dv), byHead(q, c.heads, tokens, c.dk), byHead(k, c.heads, tokens, c.dk), byHead(v, c.heads, tokens, c.dv), tokens)
+	c.prepare(byHead(dst, c.heads, tokens, c.dv), byHead(q, c.heads, tokens, c.dk),
+		byHead(k, c.heads, tokens, c.dk), byHead(v, c.heads, tokens, c.dv), tokens)
 	team.Run(func(w *kernels.Worker) { kernels.CausalAttention(w, c.sequences, 0, scale) })
 	c.commit()
 }
@@ -57,7 +61,8 @@ func (c *Cache) prepare(out, q, k, v view, tokens int) {
 			s.Values = append(s.Values, make([]float32, c.heads*c.dv*kernels.Block))
 		}
 		s.Rows, s.Tokens = tokens, c.end
-		s.Query, s.Key, s.Value, s.Out = q.sequence(b), k.sequence(b), v.sequence(b), out.sequence(b)
+		s.Query, s.Key, s.Value, s.Out = q.sequence(b), k.sequence(b), v.sequence(b),
+			out.sequence(b)
 	}
 }
 

@@ -20,8 +20,9 @@ func exampleTeam() *kernels.Team {
 	return team
 }
 
-// Why the scores are divided by √d. The product of two random vectors grows as √d; softmax of large numbers is all or nothing, and
-// where it is, there is no gradient to learn from. Divided by √d, the scores are of the order of one whatever d is.
+// Why the scores are divided by √d. The product of two random vectors grows as √d; softmax of large
+// numbers is all or nothing, and where it is, there is no gradient to learn from. Divided by √d,
+// the scores are of the order of one whatever d is.
 func Example_whyScale() {
 	team := exampleTeam()
 	defer team.Close()
@@ -33,12 +34,14 @@ func Example_whyScale() {
 		var largest [2]float32
 		for i, scale := range []float32{1, float32(1 / math.Sqrt(float64(d)))} {
 			weights := make([]float32, keys)
-			attention.ScaledDotProduct(team, make([]float32, 1), q, k, v, s, attention.Options{Scale: scale, Weights: weights})
+			attention.ScaledDotProduct(team, make([]float32, 1), q, k, v, s,
+				attention.Options{Scale: scale, Weights: weights})
 			for _, w := range weights {
 				largest[i] = max(largest[i], w)
 			}
 		}
-		fmt.Printf("d = %4d: the largest of %d weights is %.2f, and %.2f with 1/√d\n", d, keys, largest[0], largest[1])
+		fmt.Printf("d = %4d: the largest of %d weights is %.2f, and %.2f with 1/√d\n", d, keys,
+			largest[0], largest[1])
 	}
 	// Output:
 	// d =    4: the largest of 16 weights is 0.31, and 0.16 with 1/√d
@@ -54,8 +57,9 @@ func randomVectors(r *rand.Rand, n, d int) []float32 {
 	return x
 }
 
-// What a causal mask does: each token looks at itself and at what came before. All scores are equal here, so that a token spreads
-// its attention evenly over what it may see, and the result is the mean of those values.
+// What a causal mask does: each token looks at itself and at what came before. All scores are equal
+// here, so that a token spreads its attention evenly over what it may see, and the result is the
+// mean of those values.
 func Example_causalMask() {
 	team := exampleTeam()
 	defer team.Close()
@@ -64,7 +68,8 @@ func Example_causalMask() {
 	s := attention.Sizes{Batch: 1, Heads: 1, Queries: 4, Keys: 4, KeyDim: 2, ValueDim: 1}
 	for _, causal := range []bool{false, true} {
 		out, weights := make([]float32, 4), make([]float32, 4*4)
-		attention.ScaledDotProduct(team, out, q, k, v, s, attention.Options{Causal: causal, Weights: weights})
+		attention.ScaledDotProduct(team, out, q, k, v, s,
+			attention.Options{Causal: causal, Weights: weights})
 		fmt.Println("causal:", causal)
 		for i := range 4 {
 			fmt.Printf("  weights %.2f -> %.2f\n", weights[i*4:(i+1)*4], out[i])
@@ -90,7 +95,8 @@ func Example_selfAttention() {
 		var weights [3]float64
 		sum := 0.0
 		for j, k := range x {
-			weights[j] = math.Exp((q[0]*k[0] + q[1]*k[1]) / math.Sqrt2) // exp of the score: how much they have in common
+			// exp of the score: how much they have in common
+			weights[j] = math.Exp((q[0]*k[0] + q[1]*k[1]) / math.Sqrt2)
 			sum += weights[j]
 		}
 		var out [2]float64
@@ -120,8 +126,9 @@ func Example_selfAttention() {
 	// SDPA     [0.7517 0.7517] weights [0.2483 0.2483 0.5035]
 }
 
-// Cross-attention: the queries come from one sequence, the keys and values from another, of another length. Here the keys say which
-// drawer, the values what is in it, and the queries ask loudly for one drawer each, the last for either of two.
+// Cross-attention: the queries come from one sequence, the keys and values from another, of another
+// length. Here the keys say which drawer, the values what is in it, and the queries ask loudly for
+// one drawer each, the last for either of two.
 func Example_crossAttention() {
 	team := exampleTeam()
 	defer team.Close()
@@ -141,7 +148,8 @@ func Example_crossAttention() {
 	}
 	s := attention.Sizes{Batch: 1, Heads: 1, Queries: 2, Keys: 3, KeyDim: 3, ValueDim: 2}
 	out, weights := make([]float32, 2*2), make([]float32, 2*3)
-	attention.ScaledDotProduct(team, out, queries, keys, values, s, attention.Options{Weights: weights})
+	attention.ScaledDotProduct(team, out, queries, keys, values, s,
+		attention.Options{Weights: weights})
 	for i := range 2 {
 		fmt.Printf("weights %.3f -> %.2f\n", weights[i*3:i*3+3], out[i*2:i*2+2])
 	}
@@ -150,21 +158,25 @@ func Example_crossAttention() {
 	// weights [0.500 0.000 0.500] -> [25.00 26.00]
 }
 
-// What softmax and linear attention cost. Softmax must compare each of N queries with each of N keys: 2·N²·d multiplications for one head. Linear
-// attention sums keys and values up once, into a d×d matrix, and asks that: 2·N·d². They cost the same where N = d.
+// What softmax and linear attention cost. Softmax must compare each of N queries with each of N
+// keys: 2·N²·d multiplications for one head. Linear attention sums keys and values up once, into a
+// d×d matrix, and asks that: 2·N·d². They cost the same where N = d.
 func Example_cost() {
 	const d = 64
 	for _, n := range []int{64, 1024, 16384} {
 		softmax, linear := 2*n*n*d, 2*n*d*d
-		fmt.Printf("N = %5d: softmax %11d, linear %9d multiplications, %d times as many\n", n, softmax, linear, softmax/linear)
+		fmt.Printf("N = %5d: softmax %11d, linear %9d multiplications, %d times as many\n", n,
+			softmax, linear, softmax/linear)
 	}
 
-	// The price: a sum has forgotten which key was which. Two keys that point the same way, one longer: softmax tells them apart as
-	// sharply as the query likes, linear attention with φ = elu+1 hardly does.
+	// The price: a sum has forgotten which key was which. Two keys that point the same way, one
+	// longer: softmax tells them apart as sharply as the query likes, linear attention with φ =
+	// elu+1 hardly does.
 	team := exampleTeam()
 	defer team.Close()
 	s := attention.Sizes{Batch: 1, Heads: 1, Queries: 1, Keys: 2, KeyDim: 1, ValueDim: 1}
-	query, keys, values := []float32{5}, []float32{1, 3}, []float32{0, 1} // the result is the weight of the second key
+	// the result is the weight of the second key
+	query, keys, values := []float32{5}, []float32{1, 3}, []float32{0, 1}
 	var sharp, soft [1]float32
 	attention.ScaledDotProduct(team, sharp[:], query, keys, values, s, attention.Options{})
 	attention.Linear(team, soft[:], query, keys, values, s, attention.LinearOptions{})
@@ -176,13 +188,15 @@ func Example_cost() {
 	// weight of the longer key: softmax 1.0000, linear 0.6667
 }
 
-// A sequence that goes on: the cache holds the keys and values so far, and a token at a time gives what the whole would.
+// A sequence that goes on: the cache holds the keys and values so far, and a token at a time gives
+// what the whole would.
 func ExampleLayer_Next() {
 	team := exampleTeam()
 	defer team.Close()
 	const width, tokens = 8, 5
 	r := rand.New(rand.NewPCG(1, 2))
-	l := attention.NewGPT2(randomVectors(r, width, 3*width), make([]float32, 3*width), randomVectors(r, width, width), make([]float32, width), width, 2)
+	l := attention.NewGPT2(randomVectors(r, width, 3*width), make([]float32, 3*width),
+		randomVectors(r, width, width), make([]float32, width), width, 2)
 	x := randomVectors(r, tokens, width)
 
 	whole := make([]float32, tokens*width)

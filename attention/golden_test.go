@@ -1,6 +1,7 @@
 package attention_test
 
-// Every case of the goldens, which float64 PyTorch computed from float32 inputs (as testdata/make_goldens.py does), each on every variant.
+// Every case of the goldens, which float64 PyTorch computed from float32 inputs (as
+// testdata/make_goldens.py does), each on every variant.
 
 import (
 	"math"
@@ -60,7 +61,8 @@ func (g *goldens) near(name string, got []float32) {
 	}
 }
 
-// goldenFiles are the file in testdata, and the one that ATTENTION_GOLDENS names: see make_goldens.py.
+// goldenFiles are the file in testdata, and the one that ATTENTION_GOLDENS names: see
+// make_goldens.py.
 func goldenFiles() []string {
 	files := []string{"testdata/attention.safetensors"}
 	if more := os.Getenv("ATTENTION_GOLDENS"); more != "" {
@@ -100,10 +102,12 @@ var goldenTests = map[string]func(g *goldens){
 
 func (g *goldens) sdpa(name string, o attention.Options) {
 	q, v := g.shape(name+".q"), g.shape(name+".v")
-	s := attention.Sizes{Batch: q[0], Heads: q[1], Queries: q[2], Keys: v[2], KeyDim: q[3], ValueDim: v[3]}
+	s := attention.Sizes{Batch: q[0], Heads: q[1], Queries: q[2], Keys: v[2], KeyDim: q[3],
+		ValueDim: v[3]}
 	out := make([]float32, s.Batch*s.Heads*s.Queries*s.ValueDim)
 	o.Weights = make([]float32, s.Batch*s.Heads*s.Queries*s.Keys)
-	attention.ScaledDotProduct(g.team, out, g.get(name+".q"), g.get(name+".k"), g.get(name+".v"), s, o)
+	attention.ScaledDotProduct(g.team, out, g.get(name+".q"), g.get(name+".k"), g.get(name+".v"), s,
+		o)
 	g.near(name+".out", out)
 	g.near(name+".weights", o.Weights)
 }
@@ -123,7 +127,8 @@ func (g *goldens) torch() {
 	p := "torch_mha."
 	shape := g.shape(p + "x") // [batch, tokens, width]
 	memory := g.shape("torch_mha_cross.memory")
-	l := attention.NewTorch(g.get(p+"in_proj_weight"), g.get(p+"in_proj_bias"), g.get(p+"out_proj_weight"), g.get(p+"out_proj_bias"), shape[2], 2)
+	l := attention.NewTorch(g.get(p+"in_proj_weight"), g.get(p+"in_proj_bias"),
+		g.get(p+"out_proj_weight"), g.get(p+"out_proj_bias"), shape[2], 2)
 	out := make([]float32, len(g.get(p+"x")))
 	mean := make([]float32, shape[0]*shape[1]*shape[1])
 	l.Self(g.team, out, g.get(p+"x"), shape[0], shape[1], attention.Options{MeanWeights: mean})
@@ -148,7 +153,8 @@ func (g *goldens) einsum() {
 func (g *goldens) pico() {
 	for _, p := range []string{"pico_encoder.", "pico_decoder."} {
 		shape := g.shape(p + "x") // [tokens, width]
-		l := attention.NewGPT2(g.get(p+"c_attn_w"), g.get(p+"c_attn_b"), g.get(p+"c_proj_w"), g.get(p+"c_proj_b"), shape[1], 4)
+		l := attention.NewGPT2(g.get(p+"c_attn_w"), g.get(p+"c_attn_b"), g.get(p+"c_proj_w"),
+			g.get(p+"c_proj_b"), shape[1], 4)
 		out := make([]float32, len(g.get(p+"x")))
 		causal := p == "pico_decoder."
 		l.Self(g.team, out, g.get(p+"x"), 1, shape[0], attention.Options{Causal: causal})
@@ -168,34 +174,41 @@ func (g *goldens) pico() {
 func (g *goldens) fullWidth() {
 	p := "fullwidth_scale."
 	shape := g.shape(p + "x")
-	l := attention.NewFullWidth(g.get(p+"wq"), g.get(p+"wk"), g.get(p+"wv"), g.get(p+"wu"), g.get(p+"bu"), shape[2], 4)
+	l := attention.NewFullWidth(g.get(p+"wq"), g.get(p+"wk"), g.get(p+"wv"), g.get(p+"wu"),
+		g.get(p+"bu"), shape[2], 4)
 	out := make([]float32, len(g.get(p+"x")))
 	l.Self(g.team, out, g.get(p+"x"), shape[0], shape[1], attention.Options{})
 	g.near(p+"out", out)
 
 	p = "fullwidth_scale_cross."
 	m := g.get(p + "memory")
-	l.Forward(g.team, out, g.get(p+"x"), m, m, shape[0], shape[1], g.shape(p + "memory")[1], attention.Options{})
+	l.Forward(g.team, out, g.get(p+"x"), m, m, shape[0], shape[1], g.shape(p + "memory")[1],
+		attention.Options{})
 	g.near(p+"out", out)
 }
 
 func (g *goldens) reduced() {
 	x, shape := g.get("reduced_multihead.x"), g.shape("reduced_multihead.x")
 	var heads []attention.Head
-	for _, p := range []string{"reduced_head0.", "reduced_head1.", "reduced_head2.", "reduced_head3."} {
-		h := attention.Head{Reduce: g.get(p + "reduce"), WQ: g.get(p + "wq"), WK: g.get(p + "wk"), WV: g.get(p + "wv")}
+	for _, p := range []string{"reduced_head0.", "reduced_head1.", "reduced_head2.",
+		"reduced_head3."} {
+		h := attention.Head{Reduce: g.get(p + "reduce"), WQ: g.get(p + "wq"), WK: g.get(p + "wk"),
+			WV: g.get(p + "wv")}
 		heads = append(heads, h)
 		out := make([]float32, shape[0]*shape[1]*8)
-		attention.NewReduced([]attention.Head{h}, nil, nil, shape[2], 8, 8, 8).Self(g.team, out, x, shape[0], shape[1], attention.Options{})
+		attention.NewReduced([]attention.Head{h}, nil, nil, shape[2], 8, 8, 8).Self(g.team, out, x,
+			shape[0], shape[1], attention.Options{})
 		g.near(p+"out", out)
 		// A head of its own is a plain head on the reduced input.
 		z := multiply(x, h.Reduce, shape[0]*shape[1], shape[2], 8)
 		plain := h
 		plain.Reduce = nil
-		attention.NewHead(plain, 8, 8, 8).Forward(g.team, out, z, z, z, shape[0], shape[1], shape[1], attention.Options{})
+		attention.NewHead(plain, 8, 8, 8).Forward(g.team, out, z, z, z, shape[0], shape[1],
+			shape[1], attention.Options{})
 		g.near(p+"out", out)
 	}
-	l := attention.NewReduced(heads, g.get("reduced_multihead.wu"), g.get("reduced_multihead.bu"), shape[2], 8, 8, 8)
+	l := attention.NewReduced(heads, g.get("reduced_multihead.wu"), g.get("reduced_multihead.bu"),
+		shape[2], 8, 8, 8)
 	out := make([]float32, len(x))
 	l.Forward(g.team, out, x, x, x, shape[0], shape[1], shape[1], attention.Options{})
 	g.near("reduced_multihead.out", out)
@@ -204,12 +217,14 @@ func (g *goldens) reduced() {
 func (g *goldens) linear() {
 	p := "linear."
 	x, shape, dim := g.get(p+"x"), g.shape(p+"x"), g.shape(p + "wq")[0]
-	l := attention.NewHead(attention.Head{WQ: g.get(p + "wq"), WK: g.get(p + "wk"), WV: g.get(p + "wv"),
+	l := attention.NewHead(attention.Head{WQ: g.get(p + "wq"), WK: g.get(p + "wk"),
+		WV: g.get(p + "wv"),
 		BQ: g.get(p + "bq"), BK: g.get(p + "bk"), BV: g.get(p + "bv")}, shape[2], dim, dim)
 	out := make([]float32, shape[0]*shape[1]*dim)
 	l.Linear(g.team, out, x, x, x, shape[0], shape[1], shape[1], attention.LinearOptions{})
 	g.near(p+"out", out)
 
-	l.NextLinear(g.team, out, x, shape[0], shape[1], attention.NewLinearState(shape[0], 1, dim, dim, attention.LinearOptions{}))
+	l.NextLinear(g.team, out, x, shape[0], shape[1],
+		attention.NewLinearState(shape[0], 1, dim, dim, attention.LinearOptions{}))
 	g.near("linear_causal.out", out)
 }

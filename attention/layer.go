@@ -9,18 +9,21 @@ import (
 	"picogpt/kernels"
 )
 
-// A Layer is attention with its weights: queries, keys and values are projected from their inputs, the heads attend, and what they
-// give is projected back, side by side. Its constructors are named after the layouts of the parameters. It holds copies of its
-// parameters, never changes, and is safe for use by several goroutines.
+// A Layer is attention with its weights: queries, keys and values are projected from their inputs,
+// the heads attend, and what they give is projected back, side by side. Its constructors are named
+// after the layouts of the parameters. It holds copies of its parameters, never changes, and is
+// safe for use by several goroutines.
 type Layer struct {
-	heads, width      int // width of the inputs
-	dk, dv            int // of one head
-	scale             float32
-	reduce            []projection // [width, reduced] for each head, or none
-	query, key, value []projection // [width, heads·dim], or, where the heads reduce, [reduced, dim] for each
-	all               *projection  // the three side by side, for one input: it is packed once; nil where the heads reduce
-	output            *projection  // [heads·dv, width], or nil
-	scratch           sync.Pool    // of *workspace
+	heads, width int // width of the inputs
+	dk, dv       int // of one head
+	scale        float32
+	reduce       []projection // [width, reduced] for each head, or none
+	// [width, heads·dim], or, where the heads reduce, [reduced, dim] for each
+	query, key, value []projection
+	// the three side by side, for one input: it is packed once; nil where the heads reduce
+	all     *projection
+	output  *projection // [heads·dv, width], or nil
+	scratch sync.Pool   // of *workspace
 }
 
 // A projection is a linear layer.
@@ -37,7 +40,8 @@ func (l *Layer) OutWidth() int {
 	return l.heads * l.dv
 }
 
-// Heads, KeyDim and ValueDim return the number of heads and the sizes of each: what NewCache and NewLinearState want.
+// Heads, KeyDim and ValueDim return the number of heads and the sizes of each: what NewCache and
+// NewLinearState want.
 func (l *Layer) Heads() int    { return l.heads }
 func (l *Layer) KeyDim() int   { return l.dk }
 func (l *Layer) ValueDim() int { return l.dv }
@@ -47,9 +51,12 @@ func (l *Layer) Self(team *kernels.Team, dst, x []float32, batch, tokens int, o 
 	l.Forward(team, dst, x, x, x, batch, tokens, tokens, o)
 }
 
-// Forward is attention with an input of its own for queries, keys and values; for cross-attention key and value are both the memory:
-// query [batch, queries, width], key and value [batch, keys, width] -> dst [batch, queries, out_width].
-func (l *Layer) Forward(team *kernels.Team, dst, query, key, value []float32, batch, queries, keys int, o Options) {
+// Forward is attention with an input of its own for queries, keys and values; for cross-attention
+// key and value are both the memory: query [batch, queries, width], key and value [batch, keys,
+// width] -> dst [batch, queries, out_width].
+func (l *Layer) Forward(
+	team *kernels.Team, dst, query, key, value []float32, batch, queries, keys int, o Options,
+) {
 	l.check(dst, query, key, value, batch, queries, keys)
 	if o.Scale == 0 {
 		o.Scale = l.scale
@@ -67,8 +74,9 @@ func (l *Layer) Forward(team *kernels.Team, dst, query, key, value []float32, ba
 	})
 }
 
-// Next is causal self-attention that goes on where the cache ends: x [batch, tokens, width], the new tokens -> dst [batch, tokens, out_width]. The
-// result is bit for bit what Self with Causal gives for the whole sequences.
+// Next is causal self-attention that goes on where the cache ends: x [batch, tokens, width], the
+// new tokens -> dst [batch, tokens, out_width]. The result is bit for bit what Self with Causal
+// gives for the whole sequences.
 func (l *Layer) Next(team *kernels.Team, dst, x []float32, batch, tokens int, c *Cache) {
 	l.check(dst, x, x, x, batch, tokens, tokens)
 	l.fits("cache", c.batch, c.heads, c.dk, c.dv, batch)
@@ -85,7 +93,9 @@ func (l *Layer) Next(team *kernels.Team, dst, x []float32, batch, tokens int, c 
 }
 
 // Linear is Forward with linear attention in place of the softmax: every query sees every key.
-func (l *Layer) Linear(team *kernels.Team, dst, query, key, value []float32, batch, queries, keys int, o LinearOptions) {
+func (l *Layer) Linear(
+	team *kernels.Team, dst, query, key, value []float32, batch, queries, keys int, o LinearOptions,
+) {
 	l.check(dst, query, key, value, batch, queries, keys)
 	s := l.workspace()
 	defer l.release(s)
@@ -102,7 +112,9 @@ func (l *Layer) Linear(team *kernels.Team, dst, query, key, value []float32, bat
 }
 
 // NextLinear is Next with causal linear attention: its memory does not grow with the tokens.
-func (l *Layer) NextLinear(team *kernels.Team, dst, x []float32, batch, tokens int, state *LinearState) {
+func (l *Layer) NextLinear(
+	team *kernels.Team, dst, x []float32, batch, tokens int, state *LinearState,
+) {
 	l.check(dst, x, x, x, batch, tokens, tokens)
 	l.fits("state", state.batch, state.heads, state.dk, state.dv, batch)
 	s := l.workspace()
@@ -134,10 +146,14 @@ func (l *Layer) check(dst, query, key, value []float32, batch, queries, keys int
 	check("dst [batch queries out_width]", len(dst), batch, queries, l.OutWidth())
 }
 
-// project computes the heads' queries, keys and values. Every worker calls it; it ends with a barrier.
-func (l *Layer) project(w *kernels.Worker, s *workspace, query, key, value []float32, queries, keys int) {
+// project computes the heads' queries, keys and values. Every worker calls it; it ends with a
+// barrier.
+func (l *Layer) project(
+	w *kernels.Worker, s *workspace, query, key, value []float32, queries, keys int,
+) {
 	if s.self {
-		kernels.Linear(w, s.q, query, queries, &l.all.weight, l.all.bias) // [rows, width] -> [rows, heads·(2·dk + dv)]
+		// [rows, width] -> [rows, heads·(2·dk + dv)]
+		kernels.Linear(w, s.q, query, queries, &l.all.weight, l.all.bias)
 		return
 	}
 	l.projectOne(w, s.q, query, s.reduced, queries, l.query)
@@ -145,17 +161,20 @@ func (l *Layer) project(w *kernels.Worker, s *workspace, query, key, value []flo
 	l.projectOne(w, s.v, value, s.reduced, keys, l.value)
 }
 
-// projectOne sets dst to one of the projections of rows of x: [rows, heads·dim], or, where the heads reduce x first, [heads, rows, dim].
+// projectOne sets dst to one of the projections of rows of x: [rows, heads·dim], or, where the
+// heads reduce x first, [heads, rows, dim].
 func (l *Layer) projectOne(w *kernels.Worker, dst, x, reduced []float32, rows int, p []projection) {
 	if l.reduce == nil {
-		kernels.Linear(w, dst, x, rows, &p[0].weight, p[0].bias) // [rows, width] -> [rows, heads·dim]
+		// [rows, width] -> [rows, heads·dim]
+		kernels.Linear(w, dst, x, rows, &p[0].weight, p[0].bias)
 		return
 	}
 	for h := range p {
 		r := &l.reduce[h]
 		kernels.Linear(w, reduced, x, rows, &r.weight, r.bias) // [rows, width] -> [rows, reduced]
 		n := rows * p[h].weight.Out
-		kernels.Linear(w, dst[h*n:(h+1)*n], reduced, rows, &p[h].weight, p[h].bias) // [rows, reduced] -> [rows, dim]
+		// [rows, reduced] -> [rows, dim]
+		kernels.Linear(w, dst[h*n:(h+1)*n], reduced, rows, &p[h].weight, p[h].bias)
 	}
 }
 
@@ -173,7 +192,8 @@ func (l *Layer) context(s *workspace, dst []float32) []float32 {
 // unify projects the heads' results back. Every worker calls it.
 func (l *Layer) unify(w *kernels.Worker, dst []float32, s *workspace, rows int) {
 	if l.output != nil {
-		kernels.Linear(w, dst, s.context, rows, &l.output.weight, l.output.bias) // [rows, heads·dv] -> [rows, width]
+		// [rows, heads·dv] -> [rows, width]
+		kernels.Linear(w, dst, s.context, rows, &l.output.weight, l.output.bias)
 	}
 }
 
@@ -216,8 +236,10 @@ func (s *workspace) reserve(l *Layer, batch, queries, keys int, self bool) {
 		s.vHeads = view{s.q[min(2*dk, len(s.q)):], queries * width, l.dv, width}
 		return
 	}
-	s.q, s.k, s.v = grow(&s.q, batch*queries*dk), grow(&s.k, batch*keys*dk), grow(&s.v, batch*keys*dv)
-	s.qHeads, s.kHeads, s.vHeads = byRow(s.q, l.heads, queries, l.dk), byRow(s.k, l.heads, keys, l.dk), byRow(s.v, l.heads, keys, l.dv)
+	s.q, s.k, s.v = grow(&s.q, batch*queries*dk), grow(&s.k, batch*keys*dk),
+		grow(&s.v, batch*keys*dv)
+	s.qHeads, s.kHeads, s.vHeads = byRow(s.q, l.heads, queries, l.dk),
+		byRow(s.k, l.heads, keys, l.dk), byRow(s.v, l.heads, keys, l.dv)
 	if l.reduce != nil { // each head by itself
 		s.reduced = grow(&s.reduced, batch*max(queries, keys)*l.reduce[0].weight.Out)
 		s.qHeads = view{s.q, queries * l.dk, batch * queries * l.dk, l.dk}

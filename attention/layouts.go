@@ -9,9 +9,10 @@ import (
 	"picogpt/kernels"
 )
 
-// NewGPT2 is multi-head attention as GPT-2 and picoGPT store it: q, k, v = split(x·c_attn + bias), then c_proj.
-// cAttn [width, 3·width], cAttnBias [3·width], cProj [width, width], cProjBias [width]. Options.Causal makes it the decoder's form;
-// without it is the encoder's. (Radford et al., 2019; jaymody/picoGPT, mha.)
+// NewGPT2 is multi-head attention as GPT-2 and picoGPT store it: q, k, v = split(x·c_attn + bias),
+// then c_proj. cAttn [width, 3·width], cAttnBias [3·width], cProj [width, width], cProjBias
+// [width]. Options.Causal makes it the decoder's form; without it is the encoder's. (Radford et
+// al., 2019; jaymody/picoGPT, mha.)
 func NewGPT2(cAttn, cAttnBias, cProj, cProjBias []float32, width, heads int) *Layer {
 	check("c_attn [width 3·width]", len(cAttn), width, 3*width)
 	check("c_attn bias [3·width]", len(cAttnBias), 3*width)
@@ -19,16 +20,20 @@ func NewGPT2(cAttn, cAttnBias, cProj, cProjBias []float32, width, heads int) *La
 	check("c_proj bias [width]", len(cProjBias), width)
 	var p [3]projection
 	for i := range p {
-		p[i] = inOut(cAttn[min(len(cAttn), i*width):], 3*width, width, width, cAttnBias[i*width:(i+1)*width])
+		p[i] = inOut(cAttn[min(len(cAttn), i*width):], 3*width, width, width,
+			cAttnBias[i*width:(i+1)*width])
 	}
 	out := inOut(cProj, width, width, width, cProjBias)
 	return newLayer(p[0], p[1], p[2], &out, heads)
 }
 
-// NewTorch is multi-head attention as PyTorch's nn.MultiheadAttention stores it: inProjWeight [3·width, width], inProjBias [3·width] (nil for
-// none), the rows being those of q, k and v; outProjWeight [width, width], outProjBias [width] (nil for none). Its averaged weights are
+// NewTorch is multi-head attention as PyTorch's nn.MultiheadAttention stores it: inProjWeight
+// [3·width, width], inProjBias [3·width] (nil for none), the rows being those of q, k and v;
+// outProjWeight [width, width], outProjBias [width] (nil for none). Its averaged weights are
 // Options.MeanWeights.
-func NewTorch(inProjWeight, inProjBias, outProjWeight, outProjBias []float32, width, heads int) *Layer {
+func NewTorch(
+	inProjWeight, inProjBias, outProjWeight, outProjBias []float32, width, heads int,
+) *Layer {
 	check("in_proj_weight [3·width width]", len(inProjWeight), 3*width, width)
 	check("out_proj.weight [width width]", len(outProjWeight), width, width)
 	if inProjBias == nil {
@@ -38,21 +43,24 @@ func NewTorch(inProjWeight, inProjBias, outProjWeight, outProjBias []float32, wi
 	checkBias("out_proj.bias [width]", outProjBias, width)
 	var p [3]projection
 	for i := range p {
-		p[i] = outIn(inProjWeight[i*width*width:(i+1)*width*width], width, width, inProjBias[i*width:(i+1)*width])
+		p[i] = outIn(inProjWeight[i*width*width:(i+1)*width*width], width, width,
+			inProjBias[i*width:(i+1)*width])
 	}
 	out := outIn(outProjWeight, width, width, outProjBias)
 	return newLayer(p[0], p[1], p[2], &out, heads)
 }
 
-// NewEinsum is multi-head attention of four matrices without biases, as it is written with einsum: each of K, Q, V [width, width] gives its
-// output by row, out[i] = Σ_j K[i,j]·x[j], the heads taking consecutive rows, and L [width, width] unifies them likewise.
+// NewEinsum is multi-head attention of four matrices without biases, as it is written with einsum:
+// each of K, Q, V [width, width] gives its output by row, out[i] = Σ_j K[i,j]·x[j], the heads
+// taking consecutive rows, and L [width, width] unifies them likewise.
 func NewEinsum(k, q, v, l []float32, width, heads int) *Layer {
 	return rows(q, k, v, l, nil, width, heads)
 }
 
-// NewFullWidth is multi-head attention of q, k and v projections without bias and a unifying one with bias, each [out, in] as PyTorch's nn.Linear
-// stores it, whose scores are scaled by 1/√width, the full width and not the head's. wq, wk, wv, wu [width, width], bu [width].
-// (Bloem, "Transformers from scratch", 2019, which scales q and k by width^¼ each.)
+// NewFullWidth is multi-head attention of q, k and v projections without bias and a unifying one
+// with bias, each [out, in] as PyTorch's nn.Linear stores it, whose scores are scaled by 1/√width,
+// the full width and not the head's. wq, wk, wv, wu [width, width], bu [width]. (Bloem,
+// "Transformers from scratch", 2019, which scales q and k by width^¼ each.)
 func NewFullWidth(wq, wk, wv, wu, bu []float32, width, heads int) *Layer {
 	checkBias("bias of the unifying projection [width]", bu, width)
 	l := rows(wq, wk, wv, wu, bu, width, heads)
@@ -69,15 +77,18 @@ func rows(q, k, v, u, bias []float32, width, heads int) *Layer {
 		check(m.name+" [width width]", len(m.data), width, width)
 	}
 	out := outIn(u, width, width, bias)
-	return newLayer(outIn(q, width, width, nil), outIn(k, width, width, nil), outIn(v, width, width, nil), &out, heads)
+	return newLayer(outIn(q, width, width, nil), outIn(k, width, width, nil),
+		outIn(v, width, width, nil), &out, heads)
 }
 
-// Head is the parameters of a single head, stored [out, in]: wq, wk [key_dim, in], wv [value_dim, in], with biases or nil.
+// Head is the parameters of a single head, stored [out, in]: wq, wk [key_dim, in], wv [value_dim,
+// in], with biases or nil.
 type Head struct {
 	WQ, WK, WV []float32
 	BQ, BK, BV []float32
 
-	// Reduce [reduced, width], if not nil, is applied to each input first; then in above is reduced. Else it is width.
+	// Reduce [reduced, width], if not nil, is applied to each input first; then in above is
+	// reduced. Else it is width.
 	Reduce []float32
 }
 
@@ -90,15 +101,17 @@ func NewHead(h Head, width, keyDim, valueDim int) *Layer {
 	return newLayer(q, k, v, nil, 1)
 }
 
-// NewHeads is several heads at once, whose rows follow each other in h: wq, wk [heads·key_dim, width], wv [heads·value_dim, width]; the
-// heads' results lie side by side, without an output projection.
+// NewHeads is several heads at once, whose rows follow each other in h: wq, wk [heads·key_dim,
+// width], wv [heads·value_dim, width]; the heads' results lie side by side, without an output
+// projection.
 func NewHeads(h Head, width, heads, keyDim, valueDim int) *Layer {
 	q, k, v := h.projections(width, heads*keyDim, heads*valueDim)
 	return newLayer(q, k, v, nil, heads)
 }
 
-// NewReduced is one or more heads that first reduce the width and then project: each goes width -> reduced -> keyDim and valueDim. wu [width, heads·valueDim]
-// and bu [width] unify the heads, which lie side by side; with wu nil that is the result.
+// NewReduced is one or more heads that first reduce the width and then project: each goes width ->
+// reduced -> keyDim and valueDim. wu [width, heads·valueDim] and bu [width] unify the heads, which
+// lie side by side; with wu nil that is the result.
 func NewReduced(heads []Head, wu, bu []float32, width, reduced, keyDim, valueDim int) *Layer {
 	l := &Layer{heads: len(heads), width: width, dk: keyDim, dv: valueDim, scale: headScale(keyDim)}
 	for i := range heads {
@@ -132,8 +145,10 @@ func newLayer(q, k, v projection, out *projection, heads int) *Layer {
 	if heads < 1 || dk%heads != 0 || dv%heads != 0 {
 		panic(fmt.Sprintf("attention: %d heads of queries %d wide and values %d wide, want a divisor of both", heads, dk, dv))
 	}
-	return &Layer{heads: heads, width: q.weight.In, dk: dk / heads, dv: dv / heads, scale: headScale(dk / heads),
-		query: []projection{q}, key: []projection{k}, value: []projection{v}, all: sideBySide(q, k, v), output: out}
+	return &Layer{heads: heads, width: q.weight.In, dk: dk / heads, dv: dv / heads,
+		scale: headScale(dk / heads),
+		query: []projection{q}, key: []projection{k}, value: []projection{v},
+		all: sideBySide(q, k, v), output: out}
 }
 
 func headScale(dk int) float32 { return float32(1 / math.Sqrt(float64(dk))) }
@@ -153,7 +168,8 @@ func inOut(m []float32, ld, in, out int, bias []float32) projection {
 	return newProjection(w, in, out, bias)
 }
 
-// outIn copies a matrix [out, in], transposed: the kernels' chains run faster over columns than over rows.
+// outIn copies a matrix [out, in], transposed: the kernels' chains run faster over columns than
+// over rows.
 func outIn(m []float32, in, out int, bias []float32) projection {
 	w := make([]float32, in*out)
 	kernels.Transpose(w, out, m, in, out, in)
@@ -190,5 +206,6 @@ func newProjection(w []float32, in, out int, bias []float32) projection {
 	if bias != nil {
 		bias = append([]float32(nil), bias...)
 	}
-	return projection{kernels.Matrix{Format: kernels.F32, Layout: kernels.InOut, In: in, Out: out, F32: w}, bias}
+	return projection{kernels.Matrix{Format: kernels.F32, Layout: kernels.InOut, In: in, Out: out,
+		F32: w}, bias}
 }

@@ -1,16 +1,19 @@
 package attention
 
-// Linear attention: a feature map in place of the exponential, so that keys and values can be summed up once for all queries.
+// Linear attention: a feature map in place of the exponential, so that keys and values can be
+// summed up once for all queries.
 
 import (
 	"picogpt/kernels"
 )
 
-// LinearOptions choose the feature map of linear attention. The zero value is elu(x)+1 and an epsilon of 1e-6.
+// LinearOptions choose the feature map of linear attention. The zero value is elu(x)+1 and an
+// epsilon of 1e-6.
 type LinearOptions struct {
-	// Map writes the features of one query or key, x [key_dim], to dst [Features]. It is called by several workers at a time. nil is
-	// elu(x) + 1, and Features is key_dim then. Features must not be negative in sum: they divide.
-	// A panic in Map comes out of the call; a LinearState is then as it was before.
+	// Map writes the features of one query or key, x [key_dim], to dst [Features]. It is called by
+	// several workers at a time. nil is elu(x) + 1, and Features is key_dim then. Features must not
+	// be negative in sum: they divide. A panic in Map comes out of the call; a LinearState is then
+	// as it was before.
 	Map      func(dst, x []float32)
 	Features int // 0 for key_dim
 
@@ -30,9 +33,10 @@ func (o *LinearOptions) complete(keyDim int) {
 //
 //	dst[i] = φ(q[i])·S / (φ(q[i])·z + ε)      S = Σ_j φ(k[j])·v[j]ᵀ, z = Σ_j φ(k[j])
 //
-// over all keys j: each query sees every key. Time and memory grow with the tokens, not with their square.
-// q [batch, heads, queries, key_dim], k [batch, heads, keys, key_dim], v [batch, heads, keys, value_dim] -> dst [batch, heads, queries, value_dim].
-// (Katharopoulos et al., "Transformers are RNNs", 2020, equations 4 to 7.) For the causal form see LinearState.
+// over all keys j: each query sees every key. Time and memory grow with the tokens, not with their
+// square. q [batch, heads, queries, key_dim], k [batch, heads, keys, key_dim], v [batch, heads,
+// keys, value_dim] -> dst [batch, heads, queries, value_dim]. (Katharopoulos et al., "Transformers
+// are RNNs", 2020, equations 4 to 7.) For the causal form see LinearState.
 func Linear(team *kernels.Team, dst, q, k, v []float32, s Sizes, o LinearOptions) {
 	check("q [batch heads queries key_dim]", len(q), s.Batch, s.Heads, s.Queries, s.KeyDim)
 	check("k [batch heads keys key_dim]", len(k), s.Batch, s.Heads, s.Keys, s.KeyDim)
@@ -57,7 +61,8 @@ type linearCall struct {
 
 // linearMemory is the memory of a call, kept for the next.
 type linearMemory struct {
-	keys, values []float32   // [batch·heads, blocks, …]: φ(k) [features, 64], values in panels [64, value_dim]
+	// [batch·heads, blocks, …]: φ(k) [features, 64], values in panels [64, value_dim]
+	keys, values []float32
 	parts        []float32   // [batch·heads, blocks, features]: Σ φ(k) of each block
 	sums, z      []float32   // [batch·heads, …]: S in panels [features, value_dim], z [features]
 	worker       [][]float32 // for each worker
@@ -72,7 +77,8 @@ func (m *linearMemory) workers(n, size int) {
 	}
 }
 
-// Sizes of tasks: a piece of S that stays in the first cache, and queries that pass over all of S together.
+// Sizes of tasks: a piece of S that stays in the first cache, and queries that pass over all of S
+// together.
 const (
 	sumRows    = 192
 	sumCols    = 64
@@ -88,10 +94,12 @@ func (c *linearCall) prepare(team *kernels.Team, s Sizes, o LinearOptions, m *li
 	m.values = grow(&m.values, n*c.blocks*kernels.Block*s.ValueDim)
 	m.parts = grow(&m.parts, n*c.blocks*f)
 	m.sums, m.z = grow(&m.sums, n*f*s.ValueDim), grow(&m.z, n*f)
-	m.workers(team.Size(), max(kernels.Block*f, 2*sumRows*sumCols, linearRows*(padded(f)+padded(s.ValueDim))))
+	m.workers(team.Size(), max(kernels.Block*f, 2*sumRows*sumCols,
+		linearRows*(padded(f)+padded(s.ValueDim))))
 }
 
-// padded is how far apart rows of n floats are to lie: a multiple of 512 bytes would put them all on the same few lines of the cache.
+// padded is how far apart rows of n floats are to lie: a multiple of 512 bytes would put them all
+// on the same few lines of the cache.
 func padded(n int) int {
 	if n%128 == 0 {
 		return n + 16
@@ -125,7 +133,9 @@ func (c *linearCall) run(w *kernels.Worker) {
 func tiles(n, each int) int { return (n + each - 1) / each }
 
 // mapRows writes the features of n rows of x to dst, rows ld apart.
-func (o *LinearOptions) mapRows(w *kernels.Worker, dst []float32, ld int, x []float32, ldx, keyDim, n int) {
+func (o *LinearOptions) mapRows(
+	w *kernels.Worker, dst []float32, ld int, x []float32, ldx, keyDim, n int,
+) {
 	for i := range n {
 		y, x := dst[i*ld:i*ld+o.Features], x[i*ldx:i*ldx+keyDim]
 		if o.Map == nil {
@@ -136,7 +146,8 @@ func (o *LinearOptions) mapRows(w *kernels.Worker, dst []float32, ld int, x []fl
 	}
 }
 
-// pack takes one block of keys and values: φ(k) turned, the values in panels, and the sum of the features.
+// pack takes one block of keys and values: φ(k) turned, the values in panels, and the sum of the
+// features.
 func (c *linearCall) pack(w *kernels.Worker, head, block int) {
 	first := block * kernels.Block
 	n := min(kernels.Block, c.Keys-first)
@@ -164,7 +175,8 @@ func (c *linearCall) panels(at int) kernels.Panels {
 	return kernels.Panels{Data: c.values[at*n : (at+1)*n], K: kernels.Block, Cols: c.ValueDim}
 }
 
-// sum computes a piece of S, block after block: the features from row on, the values' columns from col on.
+// sum computes a piece of S, block after block: the features from row on, the values' columns from
+// col on.
 func (c *linearCall) sum(w *kernels.Worker, head, row, col int) {
 	f := c.Features
 	s := kernels.Panels{Data: c.sums[head*f*c.ValueDim:], K: f, Cols: c.ValueDim}
@@ -173,25 +185,31 @@ func (c *linearCall) sum(w *kernels.Worker, head, row, col int) {
 	}
 	for i := range c.blocks {
 		at := head*c.blocks + i
-		addPiece(w, &s, c.worker[w.ID()], c.keys[at*f*kernels.Block:], c.panels(at), row, col, min(kernels.Block, c.Keys-i*kernels.Block))
+		addPiece(w, &s, c.worker[w.ID()], c.keys[at*f*kernels.Block:], c.panels(at), row, col,
+			min(kernels.Block, c.Keys-i*kernels.Block))
 	}
 }
 
-// addPiece adds a block's Σ φ(k)·vᵀ, over its first n keys, to the piece of S from a row and a column on. The block is summed by itself
-// first: sums of sums lose less than one long chain.
-func addPiece(w *kernels.Worker, s *kernels.Panels, part, keys []float32, values kernels.Panels, row, col, n int) {
+// addPiece adds a block's Σ φ(k)·vᵀ, over its first n keys, to the piece of S from a row and a
+// column on. The block is summed by itself first: sums of sums lose less than one long chain.
+func addPiece(
+	w *kernels.Worker, s *kernels.Panels, part, keys []float32, values kernels.Panels,
+	row, col, n int,
+) {
 	for j := col; j < min(col+sumCols, s.Cols); j += panelCols {
 		total := piece(s, row, j) // [rows, cols]
 		part := part[:len(total)]
 		clear(part)
 		cols := min(panelCols, s.Cols-j)
 		panel := kernels.Panels{Data: values.Data[j*kernels.Block:], K: kernels.Block, Cols: cols}
-		w.Multiply(part, cols, keys[row*kernels.Block:], kernels.Block, len(total)/cols, &panel, 0, n)
+		w.Multiply(part, cols, keys[row*kernels.Block:], kernels.Block, len(total)/cols, &panel, 0,
+			n)
 		w.Plus(total, part)
 	}
 }
 
-// piece is the part of S that a task works on at a time: up to sumRows rows of the panel from column j on.
+// piece is the part of S that a task works on at a time: up to sumRows rows of the panel from
+// column j on.
 func piece(s *kernels.Panels, row, j int) []float32 {
 	cols := min(panelCols, s.Cols-j)
 	return s.Data[j*s.K+row*cols:][:min(sumRows, s.K-row)*cols]

@@ -28,8 +28,11 @@ func elu1(dst, x []float32) {
 	}
 }
 
-// linearByLoop is linear attention as its quadratic form: similarities φ(q)·φ(k) in place of exp(q·k).
-func linearByLoop(q, k, v []float32, s attention.Sizes, o attention.LinearOptions, causal bool) []float64 {
+// linearByLoop is linear attention as its quadratic form: similarities φ(q)·φ(k) in place of
+// exp(q·k).
+func linearByLoop(
+	q, k, v []float32, s attention.Sizes, o attention.LinearOptions, causal bool,
+) []float64 {
 	phi, width := elu1, s.KeyDim
 	if o.Map != nil {
 		phi, width = o.Map, o.Features
@@ -84,7 +87,8 @@ var linearOptions = map[string]func(s attention.Sizes) attention.LinearOptions{
 func TestLinear(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
 	for name, options := range linearOptions {
-		for _, s := range append(linearSizes, attention.Sizes{Batch: 1, Heads: 2, Queries: 5, Keys: 100, KeyDim: 8, ValueDim: 8}) {
+		for _, s := range append(linearSizes,
+			attention.Sizes{Batch: 1, Heads: 2, Queries: 5, Keys: 100, KeyDim: 8, ValueDim: 8}) {
 			p, o := newProblem(r, s, attention.Options{}), options(s)
 			var first []float32
 			for _, variant := range slices.Backward(kernels.Variants()) { // "go" first
@@ -129,7 +133,9 @@ func TestLinearState(t *testing.T) {
 	}
 }
 
-func appendPieces(team *kernels.Team, p problem, o attention.LinearOptions, pieces []int) []float32 {
+func appendPieces(
+	team *kernels.Team, p problem, o attention.LinearOptions, pieces []int,
+) []float32 {
 	s := p.Sizes
 	state := attention.NewLinearState(s.Batch, s.Heads, s.KeyDim, s.ValueDim, o)
 	out := make([]float32, s.Batch*s.Heads*s.Keys*s.ValueDim)
@@ -137,7 +143,8 @@ func appendPieces(team *kernels.Team, p problem, o attention.LinearOptions, piec
 		from := state.Len()
 		n := min(pieces[i%len(pieces)], s.Keys-from)
 		dst := make([]float32, s.Batch*s.Heads*n*s.ValueDim)
-		state.Append(team, dst, rows(p.q, s.Keys, s.KeyDim, from, n), rows(p.k, s.Keys, s.KeyDim, from, n), rows(p.v, s.Keys, s.ValueDim, from, n), n)
+		state.Append(team, dst, rows(p.q, s.Keys, s.KeyDim, from, n),
+			rows(p.k, s.Keys, s.KeyDim, from, n), rows(p.v, s.Keys, s.ValueDim, from, n), n)
 		putRows(out, dst, s.Keys, s.ValueDim, from, n)
 	}
 	return out

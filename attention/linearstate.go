@@ -4,24 +4,30 @@ package attention
 
 import "picogpt/kernels"
 
-// A LinearState is what causal linear attention remembers of a batch of sequences: S and z over the whole blocks of 64 tokens so far,
-// and the block that is not full yet. Its size does not grow with the tokens. One call at a time.
+// A LinearState is what causal linear attention remembers of a batch of sequences: S and z over the
+// whole blocks of 64 tokens so far, and the block that is not full yet. Its size does not grow with
+// the tokens. One call at a time.
 //
-// A token's result is φ(q)·(S + the keys and values of its block, up to its own) over the same of z: the products with S are one chain, which
-// goes on over the block's keys. So it does not matter how many tokens come at once.
+// A token's result is φ(q)·(S + the keys and values of its block, up to its own) over the same of
+// z: the products with S are one chain, which goes on over the block's keys. So it does not matter
+// how many tokens come at once.
 type LinearState struct {
 	batch, heads, dk, dv int
 	options              LinearOptions
 	tokens               int
 
-	sums, z      []float32 // [batch·heads, …] over whole blocks: S in panels [features, dv], z [features]
-	keys, values []float32 // [batch·heads, …] of the block that is not full: φ(k) [features, 64], values in panels [64, dv]
+	// [batch·heads, …] over whole blocks: S in panels [features, dv], z [features]
+	sums, z []float32
+	// [batch·heads, …] of the block that is not full: φ(k) [features, 64], values in panels [64,
+	// dv]
+	keys, values []float32
 	part         []float32 // [batch·heads, features]: Σ φ(k) of that block
 
 	call stateCall
 }
 
-// NewLinearState makes an empty state for batch sequences with so many heads of keys keyDim wide and values valueDim wide.
+// NewLinearState makes an empty state for batch sequences with so many heads of keys keyDim wide
+// and values valueDim wide.
 func NewLinearState(batch, heads, keyDim, valueDim int, o LinearOptions) *LinearState {
 	o.complete(keyDim)
 	n, f := batch*heads, o.Features
@@ -33,18 +39,21 @@ func NewLinearState(batch, heads, keyDim, valueDim int, o LinearOptions) *Linear
 // Len returns the number of tokens that each sequence has seen.
 func (s *LinearState) Len() int { return s.tokens }
 
-// Append adds new tokens and computes their attention, each seeing everything up to itself: for token i
+// Append adds new tokens and computes their attention, each seeing everything up to itself: for
+// token i
 //
 //	dst[i] = Σ_{j≤i} (φ(q[i])·φ(k[j]))·v[j] / (Σ_{j≤i} φ(q[i])·φ(k[j]) + ε)
 //
-// q and k [batch, heads, tokens, key_dim], v [batch, heads, tokens, value_dim] -> dst [batch, heads, tokens, value_dim]. The result is
-// the same, bit for bit, however the tokens are cut into calls. (Katharopoulos et al., 2020, equations 9 to 12 and 16 to 20.)
+// q and k [batch, heads, tokens, key_dim], v [batch, heads, tokens, value_dim] -> dst [batch,
+// heads, tokens, value_dim]. The result is the same, bit for bit, however the tokens are cut into
+// calls. (Katharopoulos et al., 2020, equations 9 to 12 and 16 to 20.)
 func (s *LinearState) Append(team *kernels.Team, dst, q, k, v []float32, tokens int) {
 	check("q [batch heads tokens key_dim]", len(q), s.batch, s.heads, tokens, s.dk)
 	check("k [batch heads tokens key_dim]", len(k), s.batch, s.heads, tokens, s.dk)
 	check("v [batch heads tokens value_dim]", len(v), s.batch, s.heads, tokens, s.dv)
 	check("dst [batch heads tokens value_dim]", len(dst), s.batch, s.heads, tokens, s.dv)
-	s.prepare(team, byHead(dst, s.heads, tokens, s.dv), byHead(q, s.heads, tokens, s.dk), byHead(k, s.heads, tokens, s.dk), byHead(v, s.heads, tokens, s.dv), tokens)
+	s.prepare(team, byHead(dst, s.heads, tokens, s.dv), byHead(q, s.heads, tokens, s.dk),
+		byHead(k, s.heads, tokens, s.dk), byHead(v, s.heads, tokens, s.dv), tokens)
 	team.Run(s.run)
 	s.commit()
 }
@@ -62,11 +71,12 @@ type stateCall struct {
 	first        int // number of the first block that they touch
 	blocks       int // how many they touch
 
-	features     []float32   // [batch·heads, tokens, features], rows padded apart: φ(q)
-	scores       []float32   // [batch·heads, tokens, 64]: φ(q)·φ(k) within the block
-	keys, values []float32   // [batch·heads, blocks, …] as in LinearState
-	parts, z     []float32   // [batch·heads, blocks, features]: Σ φ(k) of a block, and of all before it
-	worker       [][]float32 // for each worker
+	features     []float32 // [batch·heads, tokens, features], rows padded apart: φ(q)
+	scores       []float32 // [batch·heads, tokens, 64]: φ(q)·φ(k) within the block
+	keys, values []float32 // [batch·heads, blocks, …] as in LinearState
+	// [batch·heads, blocks, features]: Σ φ(k) of a block, and of all before it
+	parts, z []float32
+	worker   [][]float32 // for each worker
 }
 
 func (s *LinearState) prepare(team *kernels.Team, out, q, k, v view, tokens int) {
@@ -84,7 +94,8 @@ func (s *LinearState) prepare(team *kernels.Team, out, q, k, v view, tokens int)
 		c.worker = append(c.worker, nil)
 	}
 	for i := range c.worker {
-		c.worker[i] = grow(&c.worker[i], max(kernels.Block*f, sumRows*panelCols+kernels.Block*sumCols))
+		c.worker[i] = grow(&c.worker[i], max(kernels.Block*f,
+			sumRows*panelCols+kernels.Block*sumCols))
 	}
 }
 
@@ -116,7 +127,8 @@ func (s *LinearState) run(w *kernels.Worker) {
 	w.Sync()
 }
 
-// pack takes the new tokens of one block: their features, their values in panels, and their scores among themselves.
+// pack takes the new tokens of one block: their features, their values in panels, and their scores
+// among themselves.
 func (s *LinearState) pack(w *kernels.Worker, head, i int) {
 	const size = kernels.Block
 	c, f, ldf := &s.call, s.options.Features, padded(s.options.Features)
@@ -143,7 +155,8 @@ func (s *LinearState) pack(w *kernels.Worker, head, i int) {
 	features, scores := c.features[at*ldf:][:n*ldf], c.scores[at*size:][:n*size]
 	s.options.mapRows(w, features, ldf, c.q.at(b, h, row), c.q.row, s.dk, n)
 	clear(scores)
-	seen := kernels.Panels{Data: keys, K: f, Cols: tiles(to-(c.first+i)*size, panelCols) * panelCols, LD: size}
+	seen := kernels.Panels{Data: keys, K: f,
+		Cols: tiles(to-(c.first+i)*size, panelCols) * panelCols, LD: size}
 	w.Multiply(scores, size, features, ldf, n, &seen, 0, f)
 }
 
@@ -164,7 +177,8 @@ func (s *LinearState) sumFeatures(w *kernels.Worker, head int) {
 	}
 }
 
-// attend computes the numerators of a group of the values' columns, and brings S past every block that is full.
+// attend computes the numerators of a group of the values' columns, and brings S past every block
+// that is full.
 func (s *LinearState) attend(w *kernels.Worker, head, col int) {
 	const size = kernels.Block
 	c, f, ldf := &s.call, s.options.Features, padded(s.options.Features)
@@ -192,20 +206,26 @@ func (s *LinearState) attend(w *kernels.Worker, head, col int) {
 	}
 }
 
-// addSeen goes on with the chains of n rows over the keys of their block, up to each row's own, which is from for the first. Of a few
-// rows, the keys that all see go together, the rest row by row.
-func addSeen(w *kernels.Worker, acc []float32, ld int, scores []float32, n int, values *kernels.Panels, from int) {
+// addSeen goes on with the chains of n rows over the keys of their block, up to each row's own,
+// which is from for the first. Of a few rows, the keys that all see go together, the rest row by
+// row.
+func addSeen(
+	w *kernels.Worker, acc []float32, ld int, scores []float32, n int, values *kernels.Panels,
+	from int,
+) {
 	const few = 6
 	for i := 0; i < n; i += few {
 		rows, common := min(few, n-i), from+i+1
 		w.Multiply(acc[i*ld:], ld, scores[i*kernels.Block:], kernels.Block, rows, values, 0, common)
 		for j := i + 1; j < i+rows; j++ {
-			w.Multiply(acc[j*ld:], ld, scores[j*kernels.Block+common:], kernels.Block, 1, values, common, from+j+1)
+			w.Multiply(acc[j*ld:], ld, scores[j*kernels.Block+common:], kernels.Block, 1, values,
+				common, from+j+1)
 		}
 	}
 }
 
-// divide divides the new tokens of a block by their sums, and keeps the last block for the next call.
+// divide divides the new tokens of a block by their sums, and keeps the last block for the next
+// call.
 func (s *LinearState) divide(w *kernels.Worker, head, i int) {
 	c, f, ldf := &s.call, s.options.Features, padded(s.options.Features)
 	z := c.z[(head*c.blocks+i)*f:][:f]

@@ -21,15 +21,18 @@ type Sizes struct {
 type Options struct {
 	Scale float32 // what q·k is multiplied by; 0 for 1/√KeyDim, or for what the layer's layout says
 
-	// Causal hides what comes after a query: query i sees keys 0 … Past+i. Past is the number of keys before the first query:
-	// 0 for a whole sequence. It equals adding −1e10, as GPT-2 and picoGPT do: exp of that is 0.
+	// Causal hides what comes after a query: query i sees keys 0 … Past+i. Past is the number of
+	// keys before the first query: 0 for a whole sequence. It equals adding −1e10, as GPT-2 and
+	// picoGPT do: exp of that is 0.
 	Causal bool
 	Past   int
 
 	Mask Mask
 
-	Weights     []float32 // [batch, heads, queries, keys]: where to put the attention weights, if not nil
-	MeanWeights []float32 // [batch, queries, keys]: where to put their mean over the heads, if not nil
+	// [batch, heads, queries, keys]: where to put the attention weights, if not nil
+	Weights []float32
+	// [batch, queries, keys]: where to put their mean over the heads, if not nil
+	MeanWeights []float32
 }
 
 // A Mask is added to the scores, or hides some of them. Both fields may be set.
@@ -37,8 +40,8 @@ type Mask struct {
 	Add  []float32 // added after scaling: −1e10 or −Inf to hide, anything else to bias
 	Keep []bool    // true where a query may look, as in PyTorch's scaled_dot_product_attention
 
-	// Shape of Add and Keep, [batch, heads, queries, keys]: each of the first three the size or 1, for the same mask throughout. All
-	// zero means [1, 1, queries, keys].
+	// Shape of Add and Keep, [batch, heads, queries, keys]: each of the first three the size or 1,
+	// for the same mask throughout. All zero means [1, 1, queries, keys].
 	Shape [4]int
 }
 
@@ -52,7 +55,9 @@ func check(name string, n int, sizes ...int) {
 		want *= s
 	}
 	if n != want {
-		panic(fmt.Sprintf("attention: %s has %d numbers, want %v = %d", name, n, slices.Clone(sizes), want)) // Clone: so that sizes stays on the stack
+		// Clone: so that sizes stays on the stack
+		panic(fmt.Sprintf("attention: %s has %d numbers, want %v = %d", name, n,
+			slices.Clone(sizes), want))
 	}
 }
 
@@ -62,10 +67,12 @@ func (o *Options) check(s Sizes) {
 		o.Scale = float32(1 / math.Sqrt(float64(s.KeyDim)))
 	}
 	if o.Past != 0 && (!o.Causal || o.Past < 0) {
-		panic(fmt.Sprintf("attention: Past is %d with Causal %v, want 0, or more with Causal", o.Past, o.Causal))
+		panic(fmt.Sprintf("attention: Past is %d with Causal %v, want 0, or more with Causal",
+			o.Past, o.Causal))
 	}
 	if o.Weights != nil {
-		check("Weights [batch heads queries keys]", len(o.Weights), s.Batch, s.Heads, s.Queries, s.Keys)
+		check("Weights [batch heads queries keys]", len(o.Weights), s.Batch, s.Heads, s.Queries,
+			s.Keys)
 	}
 	if o.MeanWeights != nil {
 		check("MeanWeights [batch queries keys]", len(o.MeanWeights), s.Batch, s.Queries, s.Keys)
@@ -91,7 +98,8 @@ func (m *Mask) check(s Sizes) {
 	}
 }
 
-// at returns where the row of a query begins, and how far apart the rows of consecutive queries lie.
+// at returns where the row of a query begins, and how far apart the rows of consecutive queries
+// lie.
 func (m *Mask) at(batch, head, query int) (offset, ld int) {
 	if m.Shape[0] == 1 {
 		batch = 0
@@ -131,7 +139,8 @@ func (v *view) sequence(batch int) kernels.HeadRows {
 	return kernels.HeadRows{Data: v.at(batch, 0, 0), Row: v.row, Head: v.head}
 }
 
-// grow returns n floats of memory that is kept in *b from call to call. What they hold is left from before.
+// grow returns n floats of memory that is kept in *b from call to call. What they hold is left from
+// before.
 func grow(b *[]float32, n int) []float32 {
 	if cap(*b) < n {
 		*b = make([]float32, n)

@@ -44,8 +44,12 @@ func multiply(x, w []float32, rows, in, out int) []float32 {
 	return y
 }
 
-// oneHead is attention of one head as the formula says. hidden tells whether query i may not see key j; add is what is added to its score.
-func oneHead(q, k, v []float32, s attention.Sizes, scale float64, hidden func(i, j int) bool, add func(i, j int) float64) (out, weights []float64) {
+// oneHead is attention of one head as the formula says. hidden tells whether query i may not see
+// key j; add is what is added to its score.
+func oneHead(
+	q, k, v []float32, s attention.Sizes, scale float64, hidden func(i, j int) bool,
+	add func(i, j int) float64,
+) (out, weights []float64) {
 	out, weights = make([]float64, s.Queries*s.ValueDim), make([]float64, s.Queries*s.Keys)
 	for i := range s.Queries {
 		row, highest, sum := weights[i*s.Keys:(i+1)*s.Keys], math.Inf(-1), 0.0
@@ -78,7 +82,9 @@ func oneHead(q, k, v []float32, s attention.Sizes, scale float64, hidden func(i,
 }
 
 // byLoop is ScaledDotProduct, head by head.
-func byLoop(q, k, v []float32, s attention.Sizes, o attention.Options) (out, weights, mean []float64) {
+func byLoop(
+	q, k, v []float32, s attention.Sizes, o attention.Options,
+) (out, weights, mean []float64) {
 	scale := float64(o.Scale)
 	if scale == 0 {
 		scale = 1 / math.Sqrt(float64(s.KeyDim))
@@ -107,7 +113,8 @@ func byLoop(q, k, v []float32, s attention.Sizes, o attention.Options) (out, wei
 				}
 				return float64(o.Mask.Add[at(i, j)])
 			}
-			y, w := oneHead(q[n*s.Queries*s.KeyDim:], k[n*s.Keys*s.KeyDim:], v[n*s.Keys*s.ValueDim:], s, scale, hidden, add)
+			y, w := oneHead(q[n*s.Queries*s.KeyDim:], k[n*s.Keys*s.KeyDim:],
+				v[n*s.Keys*s.ValueDim:], s, scale, hidden, add)
 			out, weights = append(out, y...), append(weights, w...)
 			for i := range w {
 				mean[b*s.Queries*s.Keys+i] += w[i] / float64(s.Heads)
@@ -148,7 +155,8 @@ func sameBits(t testing.TB, what string, got, want []float32) {
 	}
 	for i := range want {
 		if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
-			t.Fatalf("%s: number %d is %x (%v), want %x (%v)", what, i, math.Float32bits(got[i]), got[i], math.Float32bits(want[i]), want[i])
+			t.Fatalf("%s: number %d is %x (%v), want %x (%v)", what, i, math.Float32bits(got[i]),
+				got[i], math.Float32bits(want[i]), want[i])
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package attention
 
-// Scaled dot-product attention over heads that lie anywhere: who packs the keys, and who takes which queries.
+// Scaled dot-product attention over heads that lie anywhere: who packs the keys, and who takes
+// which queries.
 
 import "picogpt/kernels"
 
@@ -8,8 +9,9 @@ import "picogpt/kernels"
 //
 //	dst = softmax(q·kᵀ·Scale + mask)·v      the softmax over the keys
 //
-// q [batch, heads, queries, key_dim], k [batch, heads, keys, key_dim], v [batch, heads, keys, value_dim] -> dst [batch, heads, queries, value_dim].
-// (Vaswani et al., "Attention is all you need", 2017, equation 1; the options are those of PyTorch's scaled_dot_product_attention.)
+// q [batch, heads, queries, key_dim], k [batch, heads, keys, key_dim], v [batch, heads, keys,
+// value_dim] -> dst [batch, heads, queries, value_dim]. (Vaswani et al., "Attention is all you
+// need", 2017, equation 1; the options are those of PyTorch's scaled_dot_product_attention.)
 func ScaledDotProduct(team *kernels.Team, dst, q, k, v []float32, s Sizes, o Options) {
 	check("q [batch heads queries key_dim]", len(q), s.Batch, s.Heads, s.Queries, s.KeyDim)
 	check("k [batch heads keys key_dim]", len(k), s.Batch, s.Heads, s.Keys, s.KeyDim)
@@ -42,15 +44,17 @@ type packing struct {
 
 type headBlocks struct{ keys, values [][]float32 } // a block is as kernels.StoreKV lays it out
 
-// prepare makes ready to run. Where there are many heads and each is small, a worker takes a whole head, from packing its keys on, so
-// that they stay in its cache. Else the workers pack one head after the other together and share its queries.
+// prepare makes ready to run. Where there are many heads and each is small, a worker takes a whole
+// head, from packing its keys on, so that they stay in its cache. Else the workers pack one head
+// after the other together and share its queries.
 func (c *call) prepare(team *kernels.Team, s Sizes, o Options, p *packing) {
 	o.check(s)
 	c.Sizes, c.Options, c.packing = s, o, p
 	c.tile = kernels.QueryTile(s.KeyDim+s.ValueDim, s.Queries, 1, 0)
 	const small = 1 << 18 // floats: 1 MiB of keys and values
 	tiles, size := (s.Queries+c.tile-1)/c.tile, s.Keys*(s.KeyDim+s.ValueDim)
-	c.together = tiles > 1 && (size > small || s.Batch*s.Heads < 4*team.Size()) || o.MeanWeights != nil
+	c.together = tiles > 1 && (size > small || s.Batch*s.Heads < 4*team.Size()) ||
+		o.MeanWeights != nil
 	if c.together {
 		c.tile = kernels.QueryTile(s.KeyDim+s.ValueDim, s.Queries, 1, team.Size())
 	}
@@ -102,14 +106,16 @@ func (c *call) run(w *kernels.Worker) {
 			c.pack(b, h/c.Heads, h%c.Heads, t, t+1)
 		}
 		w.Sync()
-		for t := w.Next(); t < tiles; t = w.Next() { // from the last: where the attention is causal, it is the longest
+		// from the last: where the attention is causal, it is the longest
+		for t := w.Next(); t < tiles; t = w.Next() {
 			c.attend(w, b, h/c.Heads, h%c.Heads, (tiles-1-t)*c.tile)
 		}
 		w.Sync()
 	}
 }
 
-// pack copies blocks from … to of one head's keys and values into panels. Narrow values stay where they are.
+// pack copies blocks from … to of one head's keys and values into panels. Narrow values stay where
+// they are.
 func (c *call) pack(b *headBlocks, batch, head, from, to int) {
 	for i := from; i < to; i++ {
 		first := i * kernels.Block
@@ -125,8 +131,8 @@ func (c *call) pack(b *headBlocks, batch, head, from, to int) {
 	}
 }
 
-// inPlace tells whether the values are read where they are: their rows lie so near each other that a block of them does not need
-// packing to stay in the first cache.
+// inPlace tells whether the values are read where they are: their rows lie so near each other that
+// a block of them does not need packing to stay in the first cache.
 func (c *call) inPlace() bool { return c.v.row <= kernels.Block }
 
 // attend computes the tile of one head that begins at a query.

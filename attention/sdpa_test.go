@@ -19,7 +19,8 @@ type problem struct {
 }
 
 func newProblem(r *rand.Rand, s attention.Sizes, o attention.Options) problem {
-	return problem{s, o, randoms(r, s.Batch*s.Heads*s.Queries*s.KeyDim), randoms(r, s.Batch*s.Heads*s.Keys*s.KeyDim), randoms(r, s.Batch*s.Heads*s.Keys*s.ValueDim)}
+	return problem{s, o, randoms(r, s.Batch*s.Heads*s.Queries*s.KeyDim),
+		randoms(r, s.Batch*s.Heads*s.Keys*s.KeyDim), randoms(r, s.Batch*s.Heads*s.Keys*s.ValueDim)}
 }
 
 // run returns the result, the weights and their mean.
@@ -69,9 +70,12 @@ func problems(r *rand.Rand) map[string]problem {
 		"causal, fewer keys": newProblem(r, long, attention.Options{Causal: true}),
 		"additive mask":      newProblem(r, odd, attention.Options{Mask: addOnly}),
 		"boolean mask":       newProblem(r, odd, attention.Options{Mask: keepOnly}),
-		"both, each head":    newProblem(r, many, attention.Options{Mask: mask(many, [4]int{5, 7, 9, 65})}),
-		"padding":            newProblem(r, odd, attention.Options{Mask: mask(odd, [4]int{2, 1, 1, 130})}),
-		"causal and mask":    newProblem(r, square, attention.Options{Causal: true, Mask: mask(square, [4]int{1, 2, 129, 129})}),
+		"both, each head": newProblem(r, many,
+			attention.Options{Mask: mask(many, [4]int{5, 7, 9, 65})}),
+		"padding": newProblem(r, odd,
+			attention.Options{Mask: mask(odd, [4]int{2, 1, 1, 130})}),
+		"causal and mask": newProblem(r, square,
+			attention.Options{Causal: true, Mask: mask(square, [4]int{1, 2, 129, 129})}),
 	}
 }
 
@@ -97,7 +101,8 @@ func TestScaledDotProductSameBits(t *testing.T) {
 					if testing.Short() && threads < 5 {
 						break
 					}
-					team, what := newTeam(t, threads, variant), fmt.Sprintf("%s, %d threads", variant, threads)
+					team, what := newTeam(t, threads, variant),
+						fmt.Sprintf("%s, %d threads", variant, threads)
 					out, weights, mean := p.run(team)
 					sameBits(t, what, out, want)
 					sameBits(t, what+", weights", weights, wantWeights)
@@ -111,7 +116,8 @@ func TestScaledDotProductSameBits(t *testing.T) {
 	}
 }
 
-// One head of many keys takes the shared path, where workers pack together; the head beside others takes the other. Both are the same bits.
+// One head of many keys takes the shared path, where workers pack together; the head beside others
+// takes the other. Both are the same bits.
 func TestPathsAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	s := attention.Sizes{Batch: 1, Heads: 40, Queries: 200, Keys: 200, KeyDim: 16, ValueDim: 24}
@@ -124,7 +130,8 @@ func TestPathsAgree(t *testing.T) {
 	for h := range s.Heads {
 		nk, nv := s.Keys*s.KeyDim, s.Keys*s.ValueDim
 		got := make([]float32, nv)
-		attention.ScaledDotProduct(team, got, all.q[h*nk:(h+1)*nk], all.k[h*nk:(h+1)*nk], all.v[h*nv:(h+1)*nv], one, all.Options)
+		attention.ScaledDotProduct(team, got, all.q[h*nk:(h+1)*nk], all.k[h*nk:(h+1)*nk],
+			all.v[h*nv:(h+1)*nv], one, all.Options)
 		sameBits(t, fmt.Sprintf("head %d", h), got, want[h*nv:(h+1)*nv])
 	}
 }
@@ -132,7 +139,8 @@ func TestPathsAgree(t *testing.T) {
 // Causal attention is GPT-2's: as if −1e10 were added.
 func TestCausalIsMinus1e10(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
-	p := newProblem(r, attention.Sizes{Batch: 1, Heads: 2, Queries: 100, Keys: 100, KeyDim: 8, ValueDim: 8}, attention.Options{Causal: true})
+	p := newProblem(r, attention.Sizes{Batch: 1, Heads: 2, Queries: 100, Keys: 100, KeyDim: 8,
+		ValueDim: 8}, attention.Options{Causal: true})
 	team := newTeam(t, 2, "")
 	want, wantWeights, _ := p.run(team)
 	add := make([]float32, 100*100)
@@ -147,7 +155,8 @@ func TestCausalIsMinus1e10(t *testing.T) {
 	sameBits(t, "weights", weights, wantWeights)
 }
 
-// A row that sees nothing is zeros, whichever way it is hidden, and the rows beside it are not touched by that.
+// A row that sees nothing is zeros, whichever way it is hidden, and the rows beside it are not
+// touched by that.
 func TestFullyMaskedRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	s := attention.Sizes{Batch: 1, Heads: 2, Queries: 7, Keys: 70, KeyDim: 8, ValueDim: 20}
@@ -162,21 +171,25 @@ func TestFullyMaskedRows(t *testing.T) {
 	team := newTeam(t, 2, "")
 	p := newProblem(r, s, attention.Options{})
 	open, openWeights, _ := p.run(team)
-	for name, mask := range map[string]attention.Mask{"-Inf": {Add: add}, "boolean": {Keep: keep}, "both": {Add: add, Keep: keep}} {
+	for name, mask := range map[string]attention.Mask{"-Inf": {Add: add}, "boolean": {Keep: keep},
+		"both": {Add: add, Keep: keep}} {
 		p.Mask = mask
 		out, weights, mean := p.run(team)
 		for h := range s.Heads {
 			for i := range s.Queries {
 				row := h*s.Queries + i
-				gotRow, gotWeights := out[row*s.ValueDim:(row+1)*s.ValueDim], weights[row*s.Keys:(row+1)*s.Keys]
+				gotRow, gotWeights := out[row*s.ValueDim:(row+1)*s.ValueDim],
+					weights[row*s.Keys:(row+1)*s.Keys]
 				if i == 3 {
 					sameBits(t, name+", hidden row", gotRow, make([]float32, s.ValueDim))
 					sameBits(t, name+", hidden row's weights", gotWeights, make([]float32, s.Keys))
-					sameBits(t, name+", hidden row's mean weights", mean[i*s.Keys:(i+1)*s.Keys], make([]float32, s.Keys))
+					sameBits(t, name+", hidden row's mean weights", mean[i*s.Keys:(i+1)*s.Keys],
+						make([]float32, s.Keys))
 					continue
 				}
 				sameBits(t, name+", open row", gotRow, open[row*s.ValueDim:(row+1)*s.ValueDim])
-				sameBits(t, name+", open row's weights", gotWeights, openWeights[row*s.Keys:(row+1)*s.Keys])
+				sameBits(t, name+", open row's weights", gotWeights,
+					openWeights[row*s.Keys:(row+1)*s.Keys])
 			}
 		}
 	}
@@ -187,7 +200,8 @@ func TestHiddenKeysMayBeNaN(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	s := attention.Sizes{Batch: 1, Heads: 1, Queries: 3, Keys: 80, KeyDim: 8, ValueDim: 8}
 	keep := make([]bool, s.Keys)
-	p := newProblem(r, s, attention.Options{Mask: attention.Mask{Keep: keep, Shape: [4]int{1, 1, 1, s.Keys}}})
+	p := newProblem(r, s, attention.Options{Mask: attention.Mask{Keep: keep,
+		Shape: [4]int{1, 1, 1, s.Keys}}})
 	for j := range keep {
 		keep[j] = j%3 != 0
 	}
@@ -207,11 +221,13 @@ func TestHiddenKeysMayBeNaN(t *testing.T) {
 func TestNoKeys(t *testing.T) {
 	s := attention.Sizes{Batch: 1, Heads: 1, Queries: 2, Keys: 0, KeyDim: 4, ValueDim: 3}
 	out := []float32{1, 2, 3, 4, 5, 6}
-	attention.ScaledDotProduct(newTeam(t, 2, ""), out, make([]float32, 8), nil, nil, s, attention.Options{})
+	attention.ScaledDotProduct(newTeam(t, 2, ""), out, make([]float32, 8), nil, nil, s,
+		attention.Options{})
 	sameBits(t, "no keys", out, make([]float32, 6))
 }
 
-// Token by token, and in pieces of any size, on the cache: the same bits as the whole sequence at once.
+// Token by token, and in pieces of any size, on the cache: the same bits as the whole sequence at
+// once.
 func TestCacheSameBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
 	s := attention.Sizes{Batch: 2, Heads: 3, Queries: 150, Keys: 150, KeyDim: 20, ValueDim: 33}
@@ -226,7 +242,9 @@ func TestCacheSameBits(t *testing.T) {
 				from := cache.Len()
 				n := min(pieces[i%len(pieces)], s.Keys-from)
 				dst := make([]float32, s.Batch*s.Heads*n*s.ValueDim)
-				cache.Append(team, dst, rows(p.q, s.Keys, s.KeyDim, from, n), rows(p.k, s.Keys, s.KeyDim, from, n), rows(p.v, s.Keys, s.ValueDim, from, n), n, 0)
+				cache.Append(team, dst, rows(p.q, s.Keys, s.KeyDim, from, n),
+					rows(p.k, s.Keys, s.KeyDim, from, n), rows(p.v, s.Keys, s.ValueDim, from, n), n,
+					0)
 				putRows(got, dst, s.Keys, s.ValueDim, from, n)
 			}
 			sameBits(t, fmt.Sprintf("pieces %v, %d threads", pieces, threads), got, want)
@@ -254,8 +272,10 @@ func putRows(dst, y []float32, tokens, dim, from, n int) {
 func TestMemoryGrowsWithTokens(t *testing.T) {
 	team := newTeam(t, 2, "")
 	taken := func(tokens int) uint64 {
-		s := attention.Sizes{Batch: 1, Heads: 1, Queries: tokens, Keys: tokens, KeyDim: 4, ValueDim: 4}
-		p, dst := newProblem(rand.New(rand.NewPCG(15, 16)), s, attention.Options{}), make([]float32, tokens*4)
+		s := attention.Sizes{Batch: 1, Heads: 1, Queries: tokens, Keys: tokens, KeyDim: 4,
+			ValueDim: 4}
+		p, dst := newProblem(rand.New(rand.NewPCG(15, 16)), s, attention.Options{}),
+			make([]float32, tokens*4)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		attention.ScaledDotProduct(team, dst, p.q, p.k, p.v, s, p.Options)

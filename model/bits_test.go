@@ -18,10 +18,13 @@ import (
 
 // shapes are checkpoints whose sizes straddle the kernels' tiles.
 var shapes = map[string]fixture.Options{
-	"small and odd":  {Seed: 1, Vocab: 53, Positions: 200},
-	"wider, f16":     {Seed: 2, Vocab: 301, Positions: 200, Embd: 72, Head: 3, Inner: 150, Layer: 2, DType: weights.F16},
-	"two panels":     {Seed: 3, Vocab: 130, Positions: 200, Embd: 96, Head: 2, Inner: 290, Layer: 2, Untied: true},
-	"bf16, one head": {Seed: 4, Vocab: 67, Positions: 200, Embd: 33, Head: 1, Layer: 2, DType: weights.BF16},
+	"small and odd": {Seed: 1, Vocab: 53, Positions: 200},
+	"wider, f16": {Seed: 2, Vocab: 301, Positions: 200, Embd: 72, Head: 3, Inner: 150, Layer: 2,
+		DType: weights.F16},
+	"two panels": {Seed: 3, Vocab: 130, Positions: 200, Embd: 96, Head: 2, Inner: 290, Layer: 2,
+		Untied: true},
+	"bf16, one head": {Seed: 4, Vocab: 67, Positions: 200, Embd: 33, Head: 1, Layer: 2,
+		DType: weights.BF16},
 }
 
 func tokens(r *rand.Rand, n, vocab int) []int {
@@ -39,12 +42,14 @@ func sameBits(t testing.TB, what string, got, want []float32) {
 	}
 	for i := range want {
 		if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
-			t.Fatalf("%s: logit %d is %x (%v), want %x (%v)", what, i, math.Float32bits(got[i]), got[i], math.Float32bits(want[i]), want[i])
+			t.Fatalf("%s: logit %d is %x (%v), want %x (%v)", what, i, math.Float32bits(got[i]),
+				got[i], math.Float32bits(want[i]), want[i])
 		}
 	}
 }
 
-// TestSameBits evaluates 150 tokens token by token on one thread with the pure Go kernels, and then in every other way.
+// TestSameBits evaluates 150 tokens token by token on one thread with the pure Go kernels, and then
+// in every other way.
 func TestSameBits(t *testing.T) {
 	for name, o := range shapes {
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +69,8 @@ func TestSameBits(t *testing.T) {
 			for _, kernel := range kernels.Variants() {
 				for _, threads := range teams {
 					t.Run(fmt.Sprintf("%s, %d threads", kernel, threads), func(t *testing.T) {
-						m := newModel(t, config, file, model.Options{Threads: threads, Kernel: kernel})
+						m := newModel(t, config, file,
+							model.Options{Threads: threads, Kernel: kernel})
 						checkWhole(t, m, ids, want)
 						checkChunks(t, m, r, ids, want)
 						checkBatch(t, m, r, ids, want)
@@ -92,7 +98,8 @@ func checkChunks(t *testing.T, m *model.Model, r *rand.Rand, ids []int, want [][
 	}
 }
 
-// checkBatch runs sessions that are at different places of the same text, with chunks of different lengths, in one Eval.
+// checkBatch runs sessions that are at different places of the same text, with chunks of different
+// lengths, in one Eval.
 func checkBatch(t *testing.T, m *model.Model, r *rand.Rand, ids []int, want [][]float32) {
 	batch := make([]model.Input, 9)
 	for i := range batch {
@@ -112,7 +119,8 @@ func checkBatch(t *testing.T, m *model.Model, r *rand.Rand, ids []int, want [][]
 		}
 		for i := range batch {
 			s := batch[i].Session
-			sameBits(t, fmt.Sprintf("session %d of a batch, position %d", i, s.Len()-1), s.Logits(), want[s.Len()-1])
+			sameBits(t, fmt.Sprintf("session %d of a batch, position %d", i, s.Len()-1), s.Logits(),
+				want[s.Len()-1])
 		}
 	}
 }
@@ -124,7 +132,8 @@ func checkForkAndTruncate(t *testing.T, m *model.Model, ids []int, want [][]floa
 	sameBits(t, "a fork's logits", full.Logits(), want[99])
 	early := s.Fork(70) // in the middle of a page
 	other := s.Fork(64)
-	eval(t, other, tokens(rand.New(rand.NewPCG(9, 9)), 20, m.Config().VocabSize)...) // must not disturb the others
+	// must not disturb the others
+	eval(t, other, tokens(rand.New(rand.NewPCG(9, 9)), 20, m.Config().VocabSize)...)
 	sameBits(t, "a fork goes on", eval(t, early, ids[70:90]...), want[89])
 	sameBits(t, "the original goes on", eval(t, s, ids[100:130]...), want[129])
 	sameBits(t, "a full fork goes on", eval(t, full, ids[100:101]...), want[100])
@@ -148,7 +157,8 @@ func TestManyGoroutinesShareAModel(t *testing.T) {
 		wg.Go(func() {
 			s := m.NewSession()
 			for _, id := range ids {
-				if err := m.Eval(context.Background(), model.Input{Session: s, Tokens: []int{id}}); err != nil {
+				if err := m.Eval(context.Background(),
+					model.Input{Session: s, Tokens: []int{id}}); err != nil {
 					t.Error(err)
 					return
 				}

@@ -24,10 +24,14 @@ type Config struct {
 	Activation       Activation `json:"activation_function"`
 	LayerNormEpsilon float64    `json:"layer_norm_epsilon"`
 
-	ScaleAttnWeights           bool `json:"scale_attn_weights"`              // scores times 1/√(Embd/Head)
-	ScaleAttnByInverseLayerIdx bool `json:"scale_attn_by_inverse_layer_idx"` // scores of block i times 1/(i+1)
-	ReorderAndUpcastAttn       bool `json:"reorder_and_upcast_attn"`         // precision only: changes no exact result
-	TieWordEmbeddings          bool `json:"tie_word_embeddings"`             // the head is wte where the file has no lm_head
+	// scores times 1/√(Embd/Head)
+	ScaleAttnWeights bool `json:"scale_attn_weights"`
+	// scores of block i times 1/(i+1)
+	ScaleAttnByInverseLayerIdx bool `json:"scale_attn_by_inverse_layer_idx"`
+	// precision only: changes no exact result
+	ReorderAndUpcastAttn bool `json:"reorder_and_upcast_attn"`
+	// the head is wte where the file has no lm_head
+	TieWordEmbeddings bool `json:"tie_word_embeddings"`
 
 	// Token ids within the vocabulary; some configs name ids outside it, which
 	// can never occur and count as absent.
@@ -56,7 +60,8 @@ const (
 )
 
 func activations() []Activation {
-	return []Activation{GELUNew, GELUPytorchTanh, GELUFast, GELU, QuickGELU, ReLU, SiLU, Swish, Tanh}
+	return []Activation{GELUNew, GELUPytorchTanh, GELUFast, GELU, QuickGELU, ReLU, SiLU, Swish,
+		Tanh}
 }
 
 // Bounds far above any GPT-2 and far below where a product of two of them
@@ -90,8 +95,8 @@ func DefaultConfig() Config {
 	}
 }
 
-// StartToken returns the id that stands before a text: bos_token_id, else the first eos_token_id, if the
-// vocabulary has it.
+// StartToken returns the id that stands before a text: bos_token_id, else the first eos_token_id,
+// if the vocabulary has it.
 func (c Config) StartToken() (id int, ok bool) {
 	if c.BOSTokenID != nil && c.has(*c.BOSTokenID) {
 		return *c.BOSTokenID, true
@@ -131,11 +136,13 @@ func (c Config) Validate() error {
 		return fmt.Errorf("n_head: %d does not divide n_embd, which is %d", c.Head, c.Embd)
 	}
 	if !slices.Contains(activations(), c.Activation) {
-		return fmt.Errorf("activation_function: %s, want one of %v", strictjson.Quote([]byte(c.Activation), 40), activations())
+		return fmt.Errorf("activation_function: %s, want one of %v",
+			strictjson.Quote([]byte(c.Activation), 40), activations())
 	}
 	// Written so that NaN fails; the bound keeps it finite as a float32.
 	if !(c.LayerNormEpsilon >= 0 && c.LayerNormEpsilon <= math.MaxFloat32) {
-		return fmt.Errorf("layer_norm_epsilon: %v, want a finite number, 0 or more", c.LayerNormEpsilon)
+		return fmt.Errorf("layer_norm_epsilon: %v, want a finite number, 0 or more",
+			c.LayerNormEpsilon)
 	}
 	return nil
 }

@@ -72,8 +72,10 @@ func (k configKeys) refuse() error {
 		{"is_encoder_decoder", []string{"false"}, "GPT-2 is a decoder"},
 		{"pruned_heads", []string{"{}", "[]"}, "pruned heads are not supported"},
 		{"quantization_config", nil, "these weights need their quantizer; use the unquantized checkpoint"},
-		{"position_embedding_type", []string{`"absolute"`, `"learned"`, `"learned_absolute"`}, "positions are learned and absolute here"},
-		{"attention_head_type", []string{`"multihead"`}, "each head has keys and values of its own here"},
+		{"position_embedding_type", []string{`"absolute"`, `"learned"`, `"learned_absolute"`},
+			"positions are learned and absolute here"},
+		{"attention_head_type", []string{`"multihead"`},
+			"each head has keys and values of its own here"},
 		{"multi_query", []string{"false"}, "each head has keys and values of its own here"},
 	} {
 		v, ok := k.get(r.name)
@@ -139,7 +141,8 @@ func (k configKeys) integer(dst *int, names ...string) error {
 			return fmt.Errorf("%s: %s, want an integer", name, show(v))
 		}
 		if first != "" && n != *dst {
-			return fmt.Errorf("%s: %d, but %s is %d: want them equal, or one of them", name, n, first, *dst)
+			return fmt.Errorf("%s: %d, but %s is %d: want them equal, or one of them", name, n,
+				first, *dst)
 		}
 		if first == "" {
 			first = name

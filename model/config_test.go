@@ -20,8 +20,9 @@ func TestAnEmptyConfigIsGPT2Small(t *testing.T) {
 	bos := 50256
 	want := Config{ // transformers' GPT2Config(), 4.46
 		VocabSize: 50257, Positions: 1024, Embd: 768, Layer: 12, Head: 12, Inner: 3072,
-		Activation: "gelu_new", LayerNormEpsilon: 1e-5, ScaleAttnWeights: true, TieWordEmbeddings: true,
-		BOSTokenID: &bos, EOSTokenIDs: []int{50256}, ModelType: "gpt2",
+		Activation: "gelu_new", LayerNormEpsilon: 1e-5, ScaleAttnWeights: true,
+		TieWordEmbeddings: true,
+		BOSTokenID:        &bos, EOSTokenIDs: []int{50256}, ModelType: "gpt2",
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("%+v\nwant %+v", c, want)
@@ -34,7 +35,8 @@ func TestAnEmptyConfigIsGPT2Small(t *testing.T) {
 // summary prints what the tests below compare: sizes, then what differs from
 // the defaults.
 func summary(c Config) string {
-	s := fmt.Sprintf("v%d p%d e%d l%d h%d i%d %s %g", c.VocabSize, c.Positions, c.Embd, c.Layer, c.Head, c.Inner, c.Activation, c.LayerNormEpsilon)
+	s := fmt.Sprintf("v%d p%d e%d l%d h%d i%d %s %g", c.VocabSize, c.Positions, c.Embd, c.Layer,
+		c.Head, c.Inner, c.Activation, c.LayerNormEpsilon)
 	for _, f := range []struct {
 		on   bool
 		name string
@@ -56,13 +58,16 @@ func TestConfigsInTheWild(t *testing.T) {
 	for _, c := range []struct{ name, json, want string }{
 		{"nano-sort", `{"model_type":"gpt2","architectures":["GPT2LMHeadModel"],"vocab_size":3,"n_positions":11,"n_ctx":11,"n_embd":48,"n_layer":3,"n_head":3,"n_inner":null,"activation_function":"gelu_new","layer_norm_epsilon":1e-05,"tie_word_embeddings":false}`,
 			"v3 p11 e48 l3 h3 i192 gelu_new 1e-05 untied eos[]"},
-		{"Cerebras-GPT 13B: exact GELU, no n_ctx, its own n_inner", `{"architectures":["GPT2Model"],"activation_function":"gelu","n_embd":5120,"n_head":40,"n_inner":20480,"n_layer":40,"n_positions":2048,"attn_pdrop":0.0,"scale_attn_weights":true,"use_cache":true,"vocab_size":50257}`,
+		{"Cerebras-GPT 13B: exact GELU, no n_ctx, its own n_inner",
+			`{"architectures":["GPT2Model"],"activation_function":"gelu","n_embd":5120,"n_head":40,"n_inner":20480,"n_layer":40,"n_positions":2048,"attn_pdrop":0.0,"scale_attn_weights":true,"use_cache":true,"vocab_size":50257}`,
 			"v50257 p2048 e5120 l40 h40 i20480 gelu 1e-05 bos50256 eos[50256]"},
 		{"codeparrot-small", `{"vocab_size":32768,"scale_attn_by_inverse_layer_idx":true,"reorder_and_upcast_attn":true,"bos_token_id":0,"eos_token_id":0}`,
 			"v32768 p1024 e768 l12 h12 i3072 gelu_new 1e-05 inverse upcast bos0 eos[0]"},
-		{"GPT2-Chinese: ids outside the vocabulary", `{"vocab_size":21128,"bos_token_id":50256,"eos_token_id":50256,"tokenizer_class":"BertTokenizer"}`,
+		{"GPT2-Chinese: ids outside the vocabulary",
+			`{"vocab_size":21128,"bos_token_id":50256,"eos_token_id":50256,"tokenizer_class":"BertTokenizer"}`,
 			"v21128 p1024 e768 l12 h12 i3072 gelu_new 1e-05 eos[]"},
-		{"a chess model: multiples of nothing", `{"vocab_size":44,"n_embd":35,"n_head":5,"n_inner":37,"n_layer":1,"n_positions":7}`,
+		{"a chess model: multiples of nothing",
+			`{"vocab_size":44,"n_embd":35,"n_head":5,"n_inner":37,"n_layer":1,"n_positions":7}`,
 			"v44 p7 e35 l1 h5 i37 gelu_new 1e-05 eos[]"},
 		{"n_ctx alone", `{"n_ctx":77}`, "v50257 p77 e768 l12 h12 i3072 gelu_new 1e-05 bos50256 eos[50256]"},
 		{"GPT2Config's aliases", `{"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"max_position_embeddings":32}`,
@@ -71,17 +76,24 @@ func TestConfigsInTheWild(t *testing.T) {
 			"v50257 p9 e64 l12 h1 i256 gelu_new 1e-05 bos50256 eos[50256]"},
 		{"nulls are absent keys", `{"vocab_size":null,"n_positions":null,"n_ctx":5,"n_embd":null,"n_layer":null,"n_head":null,"n_inner":null,"activation_function":null,"layer_norm_epsilon":null,"scale_attn_weights":null,"tie_word_embeddings":null,"add_cross_attention":null,"model_type":null,"quantization_config":null,"architectures":null,"pruned_heads":null}`,
 			"v50257 p5 e768 l12 h12 i3072 gelu_new 1e-05 bos50256 eos[50256]"},
-		{"but null means no such token", `{"bos_token_id":null,"eos_token_id":null}`, "v50257 p1024 e768 l12 h12 i3072 gelu_new 1e-05 eos[]"},
-		{"several ends of text", `{"eos_token_id":[50256,3,3,-1,99999]}`, "v50257 p1024 e768 l12 h12 i3072 gelu_new 1e-05 bos50256 eos[50256 3]"},
+		{"but null means no such token", `{"bos_token_id":null,"eos_token_id":null}`,
+			"v50257 p1024 e768 l12 h12 i3072 gelu_new 1e-05 eos[]"},
+		{"several ends of text", `{"eos_token_id":[50256,3,3,-1,99999]}`,
+			"v50257 p1024 e768 l12 h12 i3072 gelu_new 1e-05 bos50256 eos[50256 3]"},
 		{"integers in other spellings", `{"n_positions":1e3,"n_embd":12.0,"n_head":30e-1,"n_layer":0.2E+1,"n_inner":7.00}`,
 			"v50257 p1000 e12 l2 h3 i7 gelu_new 1e-05 bos50256 eos[50256]"},
-		{"scores unscaled", `{"scale_attn_weights":false}`, "v50257 p1024 e768 l12 h12 i3072 gelu_new 1e-05 unscaled bos50256 eos[50256]"},
-		{"epsilon zero", `{"layer_norm_epsilon":0}`, "v50257 p1024 e768 l12 h12 i3072 gelu_new 0 bos50256 eos[50256]"},
-		{"epsilon large", `{"layer_norm_epsilon":1}`, "v50257 p1024 e768 l12 h12 i3072 gelu_new 1 bos50256 eos[50256]"},
-		{"keys in capitals are other keys", `{"N_EMBD":5,"Model_Type":"bert"}`, "v50257 p1024 e768 l12 h12 i3072 gelu_new 1e-05 bos50256 eos[50256]"},
+		{"scores unscaled", `{"scale_attn_weights":false}`,
+			"v50257 p1024 e768 l12 h12 i3072 gelu_new 1e-05 unscaled bos50256 eos[50256]"},
+		{"epsilon zero", `{"layer_norm_epsilon":0}`,
+			"v50257 p1024 e768 l12 h12 i3072 gelu_new 0 bos50256 eos[50256]"},
+		{"epsilon large", `{"layer_norm_epsilon":1}`,
+			"v50257 p1024 e768 l12 h12 i3072 gelu_new 1 bos50256 eos[50256]"},
+		{"keys in capitals are other keys", `{"N_EMBD":5,"Model_Type":"bert"}`,
+			"v50257 p1024 e768 l12 h12 i3072 gelu_new 1e-05 bos50256 eos[50256]"},
 		{"flags at their neutral values", `{"add_cross_attention":false,"is_encoder_decoder":false,"pruned_heads":{},"position_embedding_type":"absolute","attention_head_type":"multihead","multi_query":false}`,
 			"v50257 p1024 e768 l12 h12 i3072 gelu_new 1e-05 bos50256 eos[50256]"},
-		{"keys that touch no arithmetic, of any type", `{"_name_or_path":7,"attn_pdrop":"0.1","resid_pdrop":-1,"embd_pdrop":null,"initializer_range":[],"summary_activation":{},"summary_first_dropout":1e-1,"summary_proj_to_labels":"x","summary_type":false,"summary_use_proj":3,"architectures":"GPT2LMHeadModel","task_specific_params":{"a":1,"a":2},"torch_dtype":12,"transformers_version":null,"use_cache":"yes","gradient_checkpointing":1,"id2label":{"0":"x"},"chess":"♞"}`,
+		{"keys that touch no arithmetic, of any type",
+			`{"_name_or_path":7,"attn_pdrop":"0.1","resid_pdrop":-1,"embd_pdrop":null,"initializer_range":[],"summary_activation":{},"summary_first_dropout":1e-1,"summary_proj_to_labels":"x","summary_type":false,"summary_use_proj":3,"architectures":"GPT2LMHeadModel","task_specific_params":{"a":1,"a":2},"torch_dtype":12,"transformers_version":null,"use_cache":"yes","gradient_checkpointing":1,"id2label":{"0":"x"},"chess":"♞"}`,
 			"v50257 p1024 e768 l12 h12 i3072 gelu_new 1e-05 bos50256 eos[50256]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -132,7 +144,8 @@ func TestConfigsThatCannotBeHonouredAreRefusedByName(t *testing.T) {
 		{`{"add_cross_attention":true}`, []string{"add_cross_attention: true"}},
 		{`{"add_cross_attention":1}`, []string{"add_cross_attention: 1"}},
 		{`{"is_encoder_decoder":true}`, []string{"is_encoder_decoder: true"}},
-		{`{"quantization_config":{"bits":4}}`, []string{"quantization_config", "bits", "want absent"}},
+		{`{"quantization_config":{"bits":4}}`,
+			[]string{"quantization_config", "bits", "want absent"}},
 		{`{"pruned_heads":{"0":[1]}}`, []string{"pruned_heads"}},
 		{`{"position_embedding_type":"alibi"}`, []string{"position_embedding_type", "alibi"}},
 		{`{"attention_head_type":"multiquery"}`, []string{"attention_head_type", "multiquery"}},
@@ -141,7 +154,8 @@ func TestConfigsThatCannotBeHonouredAreRefusedByName(t *testing.T) {
 		{"{\"model_type\":\"a\u009b2J\"}", []string{"model_type"}},
 		{`{"model_type":"` + strings.Repeat("x", 100000) + `"}`, []string{"model_type"}},
 
-		{`{"activation_function":"mish"}`, []string{"activation_function", "mish", "gelu_new", "quick_gelu"}},
+		{`{"activation_function":"mish"}`, []string{"activation_function", "mish", "gelu_new",
+			"quick_gelu"}},
 		{`{"activation_function":"GELU"}`, []string{"activation_function", "GELU"}},
 		{`{"activation_function":""}`, []string{"activation_function"}},
 		{`{"activation_function":3}`, []string{"activation_function", "3", "string"}},
@@ -160,7 +174,8 @@ func TestConfigsThatCannotBeHonouredAreRefusedByName(t *testing.T) {
 		{`{"layer_norm_epsilon":"Infinity"}`, []string{"layer_norm_epsilon"}},
 		{`{"layer_norm_epsilon":true}`, []string{"layer_norm_epsilon: true"}},
 		{`{"scale_attn_weights":1}`, []string{"scale_attn_weights: 1", "true or false"}},
-		{`{"scale_attn_by_inverse_layer_idx":"true"}`, []string{"scale_attn_by_inverse_layer_idx", "true or false"}},
+		{`{"scale_attn_by_inverse_layer_idx":"true"}`,
+			[]string{"scale_attn_by_inverse_layer_idx", "true or false"}},
 		{`{"reorder_and_upcast_attn":0}`, []string{"reorder_and_upcast_attn: 0"}},
 		{`{"tie_word_embeddings":{}}`, []string{"tie_word_embeddings: {}"}},
 		{`{"eos_token_id":"50256"}`, []string{"eos_token_id", "integer"}},
@@ -174,8 +189,11 @@ func TestConfigsThatCannotBeHonouredAreRefusedByName(t *testing.T) {
 }
 
 func TestSizesAreBoundedBeforeAnythingIsMade(t *testing.T) {
-	for _, name := range []string{"vocab_size", "n_positions", "n_ctx", "n_embd", "hidden_size", "n_layer", "n_head", "n_inner"} {
-		for _, v := range []string{"0", "-0", "-1", "-768", "1.5", "2147483648", "4294967297", "9223372036854775808", "1e30", "1e999999999", "-1e400", `"768"`, "true", "[768]", "{}", "2147483647", strings.Repeat("9", 5000)} {
+	for _, name := range []string{"vocab_size", "n_positions", "n_ctx", "n_embd", "hidden_size",
+		"n_layer", "n_head", "n_inner"} {
+		for _, v := range []string{"0", "-0", "-1", "-768", "1.5", "2147483648", "4294967297",
+			"9223372036854775808", "1e30", "1e999999999", "-1e400", `"768"`, "true", "[768]", "{}",
+			"2147483647", strings.Repeat("9", 5000)} {
 			_, err := ParseConfig([]byte(`{"` + name + `":` + v + `}`))
 			want := name
 			switch name { // the bounds are Validate's, which knows one name each
@@ -195,7 +213,8 @@ func wantOneLine(t *testing.T, err error, what string, words ...string) {
 		t.Errorf("%s: no error, want one with %q", what, words)
 		return
 	}
-	if strings.ContainsAny(err.Error(), "\n\r\x1b\u009b") || !utf8.ValidString(err.Error()) || len(err.Error()) > 400 {
+	if strings.ContainsAny(err.Error(), "\n\r\x1b\u009b") || !utf8.ValidString(err.Error()) ||
+		len(err.Error()) > 400 {
 		t.Errorf("%s: error is not one plain line: %.500q", what, err)
 	}
 	for _, w := range words {
@@ -298,8 +317,10 @@ func TestConfigFilesAreReadWithinBounds(t *testing.T) {
 // what it accepts is a valid Config that marshals to the same.
 func FuzzConfig(f *testing.F) {
 	for _, s := range []string{
-		`{}`, `{"n_embd":64,"n_head":4,"n_inner":null,"eos_token_id":[1,2]}`, `{"n_ctx":1e3,"layer_norm_epsilon":1e-5}`,
-		`{"activation_function":"swish","model_type":"gpt2","scale_attn_weights":false}`, `{"n_embd":12.0,"architectures":["x"]}`, `{"bos_token_id":-1}`,
+		`{}`, `{"n_embd":64,"n_head":4,"n_inner":null,"eos_token_id":[1,2]}`,
+		`{"n_ctx":1e3,"layer_norm_epsilon":1e-5}`,
+		`{"activation_function":"swish","model_type":"gpt2","scale_attn_weights":false}`,
+		`{"n_embd":12.0,"architectures":["x"]}`, `{"bos_token_id":-1}`,
 	} {
 		f.Add([]byte(s))
 	}

@@ -1,7 +1,7 @@
 package model_test
 
-// The wall between the model and its device: a second backend, which computes nothing like GPT-2, stands
-// behind it.
+// The wall between the model and its device: a second backend, which computes nothing like GPT-2,
+// stands behind it.
 
 import (
 	"context"
@@ -29,7 +29,9 @@ type listDevice struct {
 	closed int
 }
 
-func (d *listDevice) Open(_ context.Context, p *engine.Params, b *engine.Budget) (engine.Backend, error) {
+func (d *listDevice) Open(
+	_ context.Context, p *engine.Params, b *engine.Budget,
+) (engine.Backend, error) {
 	d.params, d.budget = p, b
 	return d, nil
 }
@@ -61,7 +63,8 @@ func (d *listDevice) Run(ctx context.Context, p *engine.Pass) error {
 			if id == d.nanAt && id > 0 {
 				return &engine.NonFiniteError{Span: n, Token: i, ID: 3}
 			}
-			logits := listLogits(append(slices.Clone(cache.tokens), cache.written[:s.Position-len(cache.tokens)+i+1]...), d.params.Vocab)
+			logits := listLogits(append(slices.Clone(cache.tokens),
+				cache.written[:s.Position-len(cache.tokens)+i+1]...), d.params.Vocab)
 			if s.Logits != nil && i == len(s.Tokens)-1 {
 				copy(s.Logits, logits)
 			}
@@ -102,7 +105,8 @@ func (c *listCache) Reserve(n int) error {
 }
 
 func (c *listCache) Commit() {
-	c.tokens, c.written, c.reserved = append(c.tokens[:len(c.tokens):len(c.tokens)], c.written...), nil, 0
+	c.tokens, c.written, c.reserved = append(c.tokens[:len(c.tokens):len(c.tokens)], c.written...),
+		nil, 0
 }
 
 func (c *listCache) Rollback() {
@@ -141,7 +145,8 @@ func TestAnotherDeviceComputesTheModel(t *testing.T) {
 	eval(t, b, ids[:5]...)
 	rows := make([][]float32, len(ids))
 	err := m.Eval(context.Background(),
-		model.Input{Session: a, Tokens: ids, VisitFrom: 500, Visit: func(r model.Row) { rows[r.Index] = slices.Clone(r.Logits) }},
+		model.Input{Session: a, Tokens: ids, VisitFrom: 500,
+			Visit: func(r model.Row) { rows[r.Index] = slices.Clone(r.Logits) }},
 		model.Input{Session: b, Tokens: ids[5:7]})
 	if err != nil {
 		t.Fatal(err)
@@ -175,20 +180,23 @@ func TestADeviceThatFailsLeavesSessionsAsTheyWere(t *testing.T) {
 		a, b := m.NewSession(), m.NewSession()
 		eval(t, a, 1, 2, 3)
 		before, used := slices.Clone(a.Logits()), m.CacheBytes()
-		batch := []model.Input{{Session: a, Tokens: make([]int, 1200)}, {Session: b, Tokens: []int{6, 7}}}
+		batch := []model.Input{{Session: a, Tokens: make([]int, 1200)},
+			{Session: b, Tokens: []int{6, 7}}}
 		err := m.Eval(context.Background(), batch...)
 		var nan *model.NonFiniteError
 		var in *model.InputError
 		switch {
 		case d.nanAt != 0:
-			if !errors.As(err, &nan) || nan.Position != 1 || nan.ID != 3 || !errors.As(err, &in) || in.Input != 1 {
+			if !errors.As(err, &nan) || nan.Position != 1 || nan.ID != 3 || !errors.As(err, &in) ||
+				in.Input != 1 {
 				t.Errorf("error %v, want a NonFiniteError of input 1 after position 1", err)
 			}
 		case !errors.Is(err, errLost):
 			t.Errorf("error %v, want the device's", err)
 		}
 		if a.Len() != 3 || b.Len() != 0 || m.CacheBytes() != used {
-			t.Errorf("%d and %d tokens in %d bytes, want 3 and 0 in %d", a.Len(), b.Len(), m.CacheBytes(), used)
+			t.Errorf("%d and %d tokens in %d bytes, want 3 and 0 in %d", a.Len(), b.Len(),
+				m.CacheBytes(), used)
 		}
 		sameBits(t, "the logits", a.Logits(), before)
 		d.nanAt = 0

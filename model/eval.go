@@ -15,13 +15,13 @@ type Input struct {
 	Session *Session
 	Tokens  []int // to append; at least one
 
-	// Visit, if not nil, is called once for each of Tokens from VisitFrom on, with what the model computed
-	// for it. The calls come from the workers, several at a time and in any order.
+	// Visit, if not nil, is called once for each of Tokens from VisitFrom on, with what the model
+	// computed for it. The calls come from the workers, several at a time and in any order.
 	Visit     func(Row)
 	VisitFrom int
 
-	// NoLogits says that the session does not need the logits after the last token: its Logits are then
-	// nil. The head is only computed for rows that Visit or the session want.
+	// NoLogits says that the session does not need the logits after the last token: its Logits are
+	// then nil. The head is only computed for rows that Visit or the session want.
 	NoLogits bool
 }
 
@@ -53,7 +53,8 @@ type ContextError struct {
 }
 
 func (e *ContextError) Error() string {
-	return fmt.Sprintf("context: %d tokens and %d more, want at most %d (n_positions)", e.Held, e.Added, e.Positions)
+	return fmt.Sprintf("context: %d tokens and %d more, want at most %d (n_positions)", e.Held,
+		e.Added, e.Positions)
 }
 
 // A NonFiniteError says that the logits after a token hold a NaN or an infinity.
@@ -66,14 +67,15 @@ func (e *NonFiniteError) Error() string {
 	return fmt.Sprintf("logits after position %d: id %d is not finite", e.Position, e.ID)
 }
 
-// Eval appends each input's tokens to its session and computes the logits after the last of them. Linear layers run over
-// the rows of all inputs together, attention for each session by itself.
+// Eval appends each input's tokens to its session and computes the logits after the last of them.
+// Linear layers run over the rows of all inputs together, attention for each session by itself.
 //
-// It is all or nothing: on an error every session is as it was. An error that one input causes is an
-// *InputError; it wraps a *ContextError, a *NonFiniteError, or a caller's mistake: a token id outside
-// the vocabulary, a session of another model, a session twice, no tokens, or an ErrCacheFull where the
-// input was the first that found no room. Others are ErrClosed, ErrInVisit and the context's error. The
-// context is looked at before each layer. A panic in a Visit comes out of Eval, and the model stays of use.
+// It is all or nothing: on an error every session is as it was. An error that one input causes is
+// an *InputError; it wraps a *ContextError, a *NonFiniteError, or a caller's mistake: a token id
+// outside the vocabulary, a session of another model, a session twice, no tokens, or an
+// ErrCacheFull where the input was the first that found no room. Others are ErrClosed, ErrInVisit
+// and the context's error. The context is looked at before each layer. A panic in a Visit comes out
+// of Eval, and the model stays of use.
 func (m *Model) Eval(ctx context.Context, batch ...Input) error {
 	if err := m.check(batch); err != nil {
 		return err
@@ -94,7 +96,8 @@ func (m *Model) check(batch []Input) error {
 		case len(in.Tokens) == 0:
 			return inputErrorf(i, "no tokens, want at least one")
 		case len(in.Tokens) > m.config.Positions-len(in.Session.tokens):
-			return &InputError{i, &ContextError{len(in.Session.tokens), len(in.Tokens), m.config.Positions}}
+			return &InputError{i, &ContextError{len(in.Session.tokens), len(in.Tokens),
+				m.config.Positions}}
 		case in.VisitFrom < 0:
 			return inputErrorf(i, "VisitFrom %d, want 0 or more", in.VisitFrom)
 		}
@@ -112,10 +115,12 @@ func (m *Model) check(batch []Input) error {
 	return nil
 }
 
-// passRows bounds the rows of one pass, and with them the scratch memory, whatever the prompt's length.
+// passRows bounds the rows of one pass, and with them the scratch memory, whatever the prompt's
+// length.
 const passRows = 512
 
-// An evaluation is one Eval at a time: the plan of its passes. The memory is kept from call to call.
+// An evaluation is one Eval at a time: the plan of its passes. The memory is kept from call to
+// call.
 type evaluation struct {
 	model *Model
 	batch []Input
@@ -135,8 +140,8 @@ func (e *evaluation) init(m *Model) {
 	e.pass.Visit = e.visit // made once: a method value is an allocation
 }
 
-// run reserves room for a batch, evaluates it pass by pass, and commits it. Whatever ends it early, a
-// panic in a Visit too, leaves the sessions as they were.
+// run reserves room for a batch, evaluates it pass by pass, and commits it. Whatever ends it early,
+// a panic in a Visit too, leaves the sessions as they were.
 func (e *evaluation) run(ctx context.Context, batch []Input) error {
 	e.batch = append(e.batch[:0], batch...) // the caller's own stays on its stack
 	e.reserved, e.whole = 0, false
@@ -157,8 +162,8 @@ func (e *evaluation) run(ctx context.Context, batch []Input) error {
 	return nil
 }
 
-// end commits a batch that was evaluated whole, and else undoes what was reserved. Then it lets go of
-// the callers' memory.
+// end commits a batch that was evaluated whole, and else undoes what was reserved. Then it lets go
+// of the callers' memory.
 func (e *evaluation) end() {
 	for i := range e.batch[:e.reserved] {
 		if in := &e.batch[i]; e.whole {
@@ -171,8 +176,8 @@ func (e *evaluation) end() {
 	clear(e.pass.Spans[:cap(e.pass.Spans)])
 }
 
-// plan makes the next pass: rows from the inputs in their order, at most passRows. It returns where the
-// pass after it begins.
+// plan makes the next pass: rows from the inputs in their order, at most passRows. It returns where
+// the pass after it begins.
 func (e *evaluation) plan(next part) part {
 	e.pass.Spans, e.parts = e.pass.Spans[:0], e.parts[:0]
 	for rows := 0; next.input < len(e.batch) && rows < passRows; {
@@ -180,7 +185,8 @@ func (e *evaluation) plan(next part) part {
 		n := min(len(in.Tokens)-next.from, passRows-rows)
 		end := next.from + n
 		span := engine.Span{
-			Cache: in.Session.cache.Cache, Tokens: in.Tokens[next.from:end], Position: in.Session.Len() + next.from, Visit: n,
+			Cache: in.Session.cache.Cache, Tokens: in.Tokens[next.from:end],
+			Position: in.Session.Len() + next.from, Visit: n,
 		}
 		if in.Visit != nil {
 			span.Visit = min(n, max(0, in.VisitFrom-next.from))

@@ -38,15 +38,22 @@ func TestEvalErrorsLeaveSessionsAsTheyWere(t *testing.T) {
 		batch []model.Input
 		want  string
 	}{
-		"too long":        {nil, []model.Input{{Session: s, Tokens: make([]int, 21)}}, "context: 3 tokens and 21 more, want at most 23"},
-		"id too large":    {nil, []model.Input{{Session: s, Tokens: []int{4, 29}}}, "token 1: id 29, want 0 to 28"},
-		"id negative":     {nil, []model.Input{{Session: s, Tokens: []int{-1}}}, "token 0: id -1, want 0 to 28"},
-		"no tokens":       {nil, []model.Input{{Session: s}}, "no tokens"},
-		"no session":      {nil, []model.Input{{Tokens: []int{1}}}, "not of this model"},
-		"another model's": {nil, []model.Input{{Session: other.NewSession(), Tokens: []int{1}}}, "not of this model"},
-		"twice":           {nil, []model.Input{{Session: s, Tokens: []int{1}}, {Session: s, Tokens: []int{1}}}, "the session is input 0 too"},
-		"second is bad":   {nil, []model.Input{{Session: s, Tokens: []int{1}}, {Session: m.NewSession(), Tokens: []int{99}}}, "id 99"},
-		"cancelled":       {cancelled, []model.Input{{Session: s, Tokens: []int{1}}}, context.Canceled.Error()},
+		"too long": {nil, []model.Input{{Session: s, Tokens: make([]int, 21)}},
+			"context: 3 tokens and 21 more, want at most 23"},
+		"id too large": {nil, []model.Input{{Session: s, Tokens: []int{4, 29}}},
+			"token 1: id 29, want 0 to 28"},
+		"id negative": {nil, []model.Input{{Session: s, Tokens: []int{-1}}},
+			"token 0: id -1, want 0 to 28"},
+		"no tokens":  {nil, []model.Input{{Session: s}}, "no tokens"},
+		"no session": {nil, []model.Input{{Tokens: []int{1}}}, "not of this model"},
+		"another model's": {nil, []model.Input{{Session: other.NewSession(), Tokens: []int{1}}},
+			"not of this model"},
+		"twice": {nil, []model.Input{{Session: s, Tokens: []int{1}},
+			{Session: s, Tokens: []int{1}}}, "the session is input 0 too"},
+		"second is bad": {nil, []model.Input{{Session: s, Tokens: []int{1}},
+			{Session: m.NewSession(), Tokens: []int{99}}}, "id 99"},
+		"cancelled": {cancelled, []model.Input{{Session: s, Tokens: []int{1}}},
+			context.Canceled.Error()},
 	} {
 		if c.ctx == nil {
 			c.ctx = context.Background()
@@ -61,15 +68,16 @@ func TestEvalErrorsLeaveSessionsAsTheyWere(t *testing.T) {
 		sameBits(t, name, s.Logits(), before)
 	}
 	var full *model.ContextError
-	if err := m.Eval(context.Background(), model.Input{Session: s, Tokens: make([]int, 21)}); !errors.As(err, &full) || full.Positions != 23 {
+	if err := m.Eval(context.Background(), model.Input{Session: s,
+		Tokens: make([]int, 21)}); !errors.As(err, &full) || full.Positions != 23 {
 		t.Errorf("%v is no ContextError of this model", err)
 	}
 	eval(t, s, make([]int, 20)...) // what fits, fits
 }
 
-// The error names the first logit that is not finite, of the first position and the first input that
-// have one. Of the checkpoint's head, row 7 is infinite, so that only id 7 is bad, and the positional
-// embedding of position 52, so that all ids after it are.
+// The error names the first logit that is not finite, of the first position and the first input
+// that have one. Of the checkpoint's head, row 7 is infinite, so that only id 7 is bad, and the
+// positional embedding of position 52, so that all ids after it are.
 func TestNonFiniteLogitsAreAnErrorWithTheirPosition(t *testing.T) {
 	inf := math.Inf(1)
 	row := make([]func(tensors) tensors, 15)
@@ -88,12 +96,14 @@ func TestNonFiniteLogitsAreAnErrorWithTheirPosition(t *testing.T) {
 		{"a position, with tokens before", []func(tensors) tensors{wpe}, 50, 52, 0},
 		{"both", append(row, wpe), 0, 0, 7},
 	} {
-		m := newModel(t, fixture.Config(longer), checkpointWith(t, c.changes...), model.Options{Threads: 3})
+		m := newModel(t, fixture.Config(longer), checkpointWith(t, c.changes...),
+			model.Options{Threads: 3})
 		good, s := m.NewSession(), m.NewSession()
 		if c.held > 0 {
 			eval(t, s, make([]int, c.held)...)
 		}
-		batch := []model.Input{{Session: s, Tokens: make([]int, 90-c.held), Visit: func(model.Row) {}}}
+		batch := []model.Input{{Session: s, Tokens: make([]int, 90-c.held),
+			Visit: func(model.Row) {}}}
 		want := 0
 		if c.id == 0 { // the other has no bad position
 			batch, want = append([]model.Input{{Session: good, Tokens: []int{1}}}, batch...), 1
@@ -106,10 +116,12 @@ func TestNonFiniteLogitsAreAnErrorWithTheirPosition(t *testing.T) {
 			continue
 		}
 		if bad.Position != c.position || bad.ID != c.id || in.Input != want {
-			t.Errorf("%s: %v, want position %d, id %d of input %d", c.name, err, c.position, c.id, want)
+			t.Errorf("%s: %v, want position %d, id %d of input %d", c.name, err, c.position, c.id,
+				want)
 		}
 		if s.Len() != c.held || good.Len() != 0 {
-			t.Errorf("%s: %d and %d tokens held, want %d and 0", c.name, s.Len(), good.Len(), c.held)
+			t.Errorf("%s: %d and %d tokens held, want %d and 0", c.name, s.Len(), good.Len(),
+				c.held)
 		}
 	}
 }
@@ -119,7 +131,8 @@ func TestDecodingAllocatesNothing(t *testing.T) {
 	s := m.NewSession()
 	eval(t, s, 1, 2, 3)
 	token, ctx := []int{11}, context.Background()
-	n := testing.AllocsPerRun(40, func() { // one page holds them all: a new one every 64 tokens is not the median
+	// one page holds them all: a new one every 64 tokens is not the median
+	n := testing.AllocsPerRun(40, func() {
 		if err := m.Eval(ctx, model.Input{Session: s, Tokens: token}); err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +182,8 @@ func TestCloseLeavesNoGoroutines(t *testing.T) {
 	eval(t, s, 1, 2, 3)
 	m.Close()
 	m.Close() // harmless
-	if err := m.Eval(context.Background(), model.Input{Session: s, Tokens: []int{4}}); !errors.Is(err, model.ErrClosed) || s.Len() != 3 {
+	if err := m.Eval(context.Background(), model.Input{Session: s,
+		Tokens: []int{4}}); !errors.Is(err, model.ErrClosed) || s.Len() != 3 {
 		t.Errorf("Eval on a closed model: error %v, %d tokens", err, s.Len())
 	}
 	for range 100 {
@@ -186,7 +200,8 @@ func TestCancellingStopsALongEval(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
 	s := m.NewSession()
-	if err := m.Eval(ctx, model.Input{Session: s, Tokens: make([]int, 256)}); !errors.Is(err, context.DeadlineExceeded) || s.Len() != 0 {
+	if err := m.Eval(ctx, model.Input{Session: s, Tokens: make([]int, 256)}); !errors.Is(err,
+		context.DeadlineExceeded) || s.Len() != 0 {
 		t.Errorf("error %v with %d tokens held, want the deadline and none", err, s.Len())
 	}
 }
@@ -210,12 +225,14 @@ func TestVisitHandsOutTheRowsThatAreWanted(t *testing.T) {
 	}{{0, false}, {149, false}, {70, true}, {150, false}, {200, true}} {
 		s := m.NewSession()
 		rows := make([]model.Row, len(ids))
-		err := m.Eval(context.Background(), model.Input{Session: s, Tokens: ids, VisitFrom: c.from, NoLogits: c.noLogits,
+		err := m.Eval(context.Background(), model.Input{Session: s, Tokens: ids, VisitFrom: c.from,
+			NoLogits: c.noLogits,
 			Visit: func(r model.Row) {
 				if rows[r.Index].Logits != nil {
 					t.Errorf("from %d: row %d comes twice", c.from, r.Index)
 				}
-				rows[r.Index] = model.Row{Index: r.Index, Logits: slices.Clone(r.Logits), Hidden: slices.Clone(r.Hidden)}
+				rows[r.Index] = model.Row{Index: r.Index, Logits: slices.Clone(r.Logits),
+					Hidden: slices.Clone(r.Hidden)}
 			}})
 		if err != nil {
 			t.Fatal(err)
@@ -242,7 +259,8 @@ func TestVisitHandsOutTheRowsThatAreWanted(t *testing.T) {
 	}
 }
 
-// checkHidden holds that the logits are the hidden state times the embedding of the demo, whose head is tied.
+// checkHidden holds that the logits are the hidden state times the embedding of the demo, whose
+// head is tied.
 func checkHidden(t *testing.T, what string, m *model.Model, wte []float32, r model.Row) {
 	t.Helper()
 	n := m.Config().Embd

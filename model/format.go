@@ -27,8 +27,8 @@ func (l *loader) wantFormat(name string) {
 	l.fail("format: %q, want one of %s", name, strings.Join(Formats(), ", "))
 }
 
-// headFormat returns the format of wte and the head in a model of that format: four bits would cost more there than anywhere
-// else, so Q4 keeps them in eight.
+// headFormat returns the format of wte and the head in a model of that format: four bits would cost
+// more there than anywhere else, so Q4 keeps them in eight.
 func headFormat(f kernels.Format) kernels.Format {
 	if f == kernels.Q4 {
 		return kernels.Q8
@@ -36,8 +36,9 @@ func headFormat(f kernels.Format) kernels.Format {
 	return f
 }
 
-// matrix returns the matrix of that name in the wanted format: a view of the file where it is stored so, else converted. Formats of
-// integers are the end of a road: they are not converted to any other.
+// matrix returns the matrix of that name in the wanted format: a view of the file where it is
+// stored so, else converted. Formats of integers are the end of a road: they are not converted to
+// any other.
 func (l *loader) matrix(name string, layout kernels.Layout, in, out int) kernels.Matrix {
 	m := l.stored(name, layout, in, out)
 	want := l.format
@@ -52,7 +53,8 @@ func (l *loader) matrix(name string, layout kernels.Layout, in, out int) kernels
 		}
 	case m.Format == want:
 	case m.Blocks != nil:
-		l.fail("%s: stored as %s, want %s: convert the checkpoint that it was made of", name, m.Format, want)
+		l.fail("%s: stored as %s, want %s: convert the checkpoint that it was made of", name,
+			m.Format, want)
 	default:
 		converted, err := kernels.ConvertFinite(l.team, want, &m)
 		if err != nil {
@@ -94,7 +96,8 @@ func (l *loader) stored(name string, layout kernels.Layout, in, out int) kernels
 	return m
 }
 
-// blocks returns a quantized matrix, whose tensor is [tiles, bytes in a tile] of U8; the format is told by the size of a tile.
+// blocks returns a quantized matrix, whose tensor is [tiles, bytes in a tile] of U8; the format is
+// told by the size of a tile.
 func (l *loader) blocks(t weights.Tensor, layout kernels.Layout, in, out int) kernels.Matrix {
 	l.use(t)
 	for _, f := range []kernels.Format{kernels.Q8, kernels.Q4} {
@@ -108,7 +111,8 @@ func (l *loader) blocks(t weights.Tensor, layout kernels.Layout, in, out int) ke
 		m.Layout = layout
 		return m
 	}
-	l.fail("%s: type U8 and shape %v, want %v for q8 or %v for q4", t.Name, t.Shape, blocksShape(kernels.Q8, in, out), blocksShape(kernels.Q4, in, out))
+	l.fail("%s: type U8 and shape %v, want %v for q8 or %v for q4", t.Name, t.Shape,
+		blocksShape(kernels.Q8, in, out), blocksShape(kernels.Q4, in, out))
 	return kernels.Matrix{}
 }
 

@@ -28,7 +28,8 @@ func TestFormatsKeepTheirBits(t *testing.T) {
 				want := []float32(nil)
 				for _, threads := range []int{1, 2} {
 					for _, kernel := range kernels.Variants() {
-						m := newModel(t, config, file, model.Options{Threads: threads, Kernel: kernel, Format: format})
+						m := newModel(t, config, file,
+							model.Options{Threads: threads, Kernel: kernel, Format: format})
 						whole := visit(t, m, []int{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9})
 						if want == nil {
 							want = whole[14]
@@ -36,7 +37,8 @@ func TestFormatsKeepTheirBits(t *testing.T) {
 						sameBits(t, fmt.Sprint("whole, ", threads, kernel), whole[14], want)
 						s := m.NewSession()
 						for i, id := range []int{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9} {
-							sameBits(t, fmt.Sprint("one by one, ", threads, kernel), eval(t, s, id), whole[i])
+							sameBits(t, fmt.Sprint("one by one, ", threads, kernel), eval(t, s, id),
+								whole[i])
 						}
 						saved := save(t, m, config)
 						sameBits(t, "saved", eval(t, saved.NewSession(), 3, 1, 4), whole[2])
@@ -86,7 +88,8 @@ func TestFormatsAreAsCloseAsTheirBits(t *testing.T) {
 	}
 }
 
-// TestASavedModelKeepsAHeadThatIsWTE: config.json says that nothing is tied, and the file has wte twice.
+// TestASavedModelKeepsAHeadThatIsWTE: config.json says that nothing is tied, and the file has wte
+// twice.
 func TestASavedModelKeepsAHeadThatIsWTE(t *testing.T) {
 	o := fixture.Options{Untied: true}
 	m, err := spoil(t, o, func(ts tensors) tensors {
@@ -117,21 +120,26 @@ func TestAQuantizedFileIsOnlyWhatItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, format := range []string{"f32", "f16", "q4"} {
-		if _, err := model.New(context.Background(), c, f, model.Options{Format: format}); err == nil || !strings.Contains(err.Error(), "stored as q8, want ") {
+		if _, err := model.New(context.Background(), c, f,
+			model.Options{Format: format}); err == nil ||
+			!strings.Contains(err.Error(), "stored as q8, want ") {
 			t.Errorf("%s of a q8 file: error %v", format, err)
 		}
 	}
 	c.Inner = 61 // [15 61] has as many blocks as [15 60]; the bias tells them apart
-	if _, err := model.New(context.Background(), c, f, model.Options{}); err == nil || !strings.Contains(err.Error(), "h.0.mlp.c_fc.bias: shape [60], want [61]") {
+	if _, err := model.New(context.Background(), c, f, model.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "h.0.mlp.c_fc.bias: shape [60], want [61]") {
 		t.Errorf("another n_inner: error %v", err)
 	}
 	c.Inner = 70
-	if _, err := model.New(context.Background(), c, f, model.Options{}); err == nil || !strings.Contains(err.Error(), "h.0.mlp.c_fc.weight: type U8 and shape [4 544], want [5 544] for q8 or [5 288] for q4") {
+	if _, err := model.New(context.Background(), c, f, model.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "h.0.mlp.c_fc.weight: type U8 and shape [4 544], want [5 544] for q8 or [5 288] for q4") {
 		t.Errorf("another n_inner: error %v", err)
 	}
 }
 
-// TestAFormatThatCannotHoldAWeightIsRefused: 65519 rounds to binary16's greatest number, 65520 to infinity.
+// TestAFormatThatCannotHoldAWeightIsRefused: 65519 rounds to binary16's greatest number, 65520 to
+// infinity.
 func TestAFormatThatCannotHoldAWeightIsRefused(t *testing.T) {
 	inf := float32(math.Inf(1))
 	for _, c := range []struct {
@@ -140,13 +148,16 @@ func TestAFormatThatCannotHoldAWeightIsRefused(t *testing.T) {
 		want           string // "" where the format holds it
 	}{
 		{"f16", "h.1.mlp.c_fc.weight", 65519, ""},
-		{"f16", "h.1.mlp.c_fc.weight", 65520, "h.1.mlp.c_fc.weight: 65520 at [2 7] is too large for f16"},
-		{"f16", "h.0.attn.c_attn.weight", -1e38, "h.0.attn.c_attn.weight: -1e+38 at [2 7] is too large for f16"},
+		{"f16", "h.1.mlp.c_fc.weight", 65520,
+			"h.1.mlp.c_fc.weight: 65520 at [2 7] is too large for f16"},
+		{"f16", "h.0.attn.c_attn.weight", -1e38,
+			"h.0.attn.c_attn.weight: -1e+38 at [2 7] is too large for f16"},
 		{"f16", "wte.weight", 1e6, "wte.weight: 1e+06 at [2 7] is too large for f16"},
 		{"f16", "h.1.mlp.c_fc.weight", inf, ""}, // it was infinite before
 		{"f16", "h.1.mlp.c_fc.bias", 1e6, ""},   // stays F32
 		{"bf16", "h.1.mlp.c_fc.weight", 3.38e38, ""},
-		{"bf16", "h.1.mlp.c_fc.weight", math.MaxFloat32, "h.1.mlp.c_fc.weight: 3.4028235e+38 at [2 7] is too large for bf16"},
+		{"bf16", "h.1.mlp.c_fc.weight", math.MaxFloat32,
+			"h.1.mlp.c_fc.weight: 3.4028235e+38 at [2 7] is too large for bf16"},
 		{"f32", "h.1.mlp.c_fc.weight", math.MaxFloat32, ""},
 		{"auto", "h.1.mlp.c_fc.weight", 65520, ""},
 	} {

@@ -1,6 +1,7 @@
 package model_test
 
-// The model against answers that other programs gave: PyTorch in float64, and a model that someone else trained.
+// The model against answers that other programs gave: PyTorch in float64, and a model that someone
+// else trained.
 
 import (
 	"context"
@@ -40,19 +41,22 @@ func demoModel(t testing.TB, o model.Options) *model.Model {
 
 func eval(t testing.TB, s *model.Session, ids ...int) []float32 {
 	t.Helper()
-	if err := s.Model().Eval(context.Background(), model.Input{Session: s, Tokens: ids}); err != nil {
+	if err := s.Model().Eval(context.Background(),
+		model.Input{Session: s, Tokens: ids}); err != nil {
 		t.Fatal(err)
 	}
 	return s.Logits()
 }
 
-// visit returns the logits after each of ids, [len(ids), vocab_size], from one Eval of an empty session.
+// visit returns the logits after each of ids, [len(ids), vocab_size], from one Eval of an empty
+// session.
 func visit(t testing.TB, m *model.Model, ids []int) [][]float32 {
 	t.Helper()
 	rows := make([][]float32, len(ids))
-	err := m.Eval(context.Background(), model.Input{Session: m.NewSession(), Tokens: ids, Visit: func(r model.Row) {
-		rows[r.Index] = append([]float32(nil), r.Logits...)
-	}})
+	err := m.Eval(context.Background(), model.Input{Session: m.NewSession(), Tokens: ids,
+		Visit: func(r model.Row) {
+			rows[r.Index] = append([]float32(nil), r.Logits...)
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,12 +138,13 @@ func TestDemoTellsPyTorchsStories(t *testing.T) {
 	}
 }
 
-// nanoSort is a model that sorts six digits, trained by others; see ../shared/models/nano-sort. TestUnusualConfigsAgreeWithPyTorch
-// is the twin of its tests that needs no file.
+// nanoSort is a model that sorts six digits, trained by others; see ../shared/models/nano-sort.
+// TestUnusualConfigsAgreeWithPyTorch is the twin of its tests that needs no file.
 func nanoSort(t *testing.T) *model.Model {
 	t.Helper()
 	m, err := model.Load(context.Background(), "../../shared/models/nano-sort", model.Options{})
-	if errors.Is(err, fs.ErrNotExist) || os.IsNotExist(err) || !exists("../../shared/models/nano-sort") {
+	if errors.Is(err, fs.ErrNotExist) || os.IsNotExist(err) ||
+		!exists("../../shared/models/nano-sort") {
 		t.Skip("../shared/models/nano-sort is not here")
 	}
 	if err != nil {

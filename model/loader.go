@@ -1,6 +1,7 @@
 package model
 
-// Loader: tensors by name, each checked for presence, shape and type, and what the file holds besides.
+// Loader: tensors by name, each checked for presence, shape and type, and what the file holds
+// besides.
 
 import (
 	"bytes"
@@ -15,7 +16,8 @@ import (
 	"picogpt/weights"
 )
 
-// A loader finds the stack's tensors in a file. The first error sticks, and what is read after it is empty.
+// A loader finds the stack's tensors in a file. The first error sticks, and what is read after it
+// is empty.
 type loader struct {
 	ctx     context.Context
 	config  Config
@@ -48,7 +50,8 @@ func (l *loader) fail(format string, args ...any) {
 	}
 }
 
-// findPrefix settles whether names begin with "transformer.", as in files that were saved with a head.
+// findPrefix settles whether names begin with "transformer.", as in files that were saved with a
+// head.
 func (l *loader) findPrefix() {
 	_, plain := l.tensors.Tensor("wte.weight")
 	_, prefixed := l.tensors.Tensor("transformer.wte.weight")
@@ -60,7 +63,8 @@ func (l *loader) findPrefix() {
 	}
 }
 
-// tensor returns the tensor of the stack with that name, if it has the shape and holds floats. Quantized tensors are told apart before.
+// tensor returns the tensor of the stack with that name, if it has the shape and holds floats.
+// Quantized tensors are told apart before.
 func (l *loader) tensor(name string, shape ...int) weights.Tensor {
 	if l.err == nil {
 		l.err = l.ctx.Err()
@@ -104,11 +108,13 @@ func (l *loader) floats(name string, shape ...int) []float32 {
 }
 
 func (l *loader) norm(name string) engine.Norm {
-	return engine.Norm{Gain: l.floats(name+".weight", l.config.Embd), Bias: l.floats(name+".bias", l.config.Embd)}
+	return engine.Norm{Gain: l.floats(name+".weight", l.config.Embd),
+		Bias: l.floats(name+".bias", l.config.Embd)}
 }
 
 func (l *loader) linear(name string, in, out int) engine.Linear {
-	return engine.Linear{Weight: l.matrix(l.prefix+name+".weight", kernels.InOut, in, out), Bias: l.floats(name+".bias", out)}
+	return engine.Linear{Weight: l.matrix(l.prefix+name+".weight", kernels.InOut, in, out),
+		Bias: l.floats(name+".bias", out)}
 }
 
 func (l *loader) embedding() kernels.Matrix {
@@ -126,7 +132,8 @@ func (l *loader) lmHead(wte *kernels.Matrix) *kernels.Matrix {
 		if !ok || l.err != nil {
 			continue
 		}
-		if t.DType == embedding.DType && slices.Equal(t.Shape, embedding.Shape) && bytes.Equal(t.Data, embedding.Data) {
+		if t.DType == embedding.DType && slices.Equal(t.Shape, embedding.Shape) &&
+			bytes.Equal(t.Data, embedding.Data) {
 			l.use(t)
 			return wte
 		}
@@ -134,13 +141,15 @@ func (l *loader) lmHead(wte *kernels.Matrix) *kernels.Matrix {
 		return &m
 	}
 	if !l.config.TieWordEmbeddings {
-		l.fail("%s: missing, want shape [%d %d], since tie_word_embeddings is false", headNames[0], l.config.VocabSize, l.config.Embd)
+		l.fail("%s: missing, want shape [%d %d], since tie_word_embeddings is false", headNames[0],
+			l.config.VocabSize, l.config.Embd)
 	}
 	return wte
 }
 
-// leftovers sorts what the file holds besides the stack: mask buffers and the heads of other tasks are ignored, anything else that
-// belongs to the stack is an error, for it would change the arithmetic.
+// leftovers sorts what the file holds besides the stack: mask buffers and the heads of other tasks
+// are ignored, anything else that belongs to the stack is an error, for it would change the
+// arithmetic.
 func (l *loader) leftovers() {
 	for _, t := range l.tensors.All() {
 		if l.used[t.Name] {
@@ -151,17 +160,20 @@ func (l *loader) leftovers() {
 		switch {
 		case inside == (l.prefix != "") && isMask(name):
 		case inside, part == "h", part == "wte", part == "wpe", part == "ln_f", part == "lm_head":
-			l.fail("%s: unknown tensor in the stack, want the names of a GPT-2 with n_layer %d", t.Name, l.config.Layer)
+			l.fail("%s: unknown tensor in the stack, want the names of a GPT-2 with n_layer %d",
+				t.Name, l.config.Layer)
 			return
 		}
 		l.ignored = append(l.ignored, t.Name)
 	}
 }
 
-// isMask reports whether a name is that of a causal mask, which old files carry for each layer: h.N.attn.bias, h.N.attn.masked_bias.
+// isMask reports whether a name is that of a causal mask, which old files carry for each layer:
+// h.N.attn.bias, h.N.attn.masked_bias.
 func isMask(name string) bool {
 	parts := strings.Split(name, ".")
-	if len(parts) != 4 || parts[0] != "h" || parts[2] != "attn" || parts[3] != "bias" && parts[3] != "masked_bias" {
+	if len(parts) != 4 || parts[0] != "h" || parts[2] != "attn" || parts[3] != "bias" &&
+		parts[3] != "masked_bias" {
 		return false
 	}
 	_, err := strconv.Atoi(parts[1])

@@ -26,7 +26,9 @@ func spoil(t *testing.T, o fixture.Options, f func(tensors) tensors) (*model.Mod
 }
 
 // spoilAs does so, and loads it in another number format.
-func spoilAs(t *testing.T, format string, o fixture.Options, f func(tensors) tensors) (*model.Model, error) {
+func spoilAs(
+	t *testing.T, format string, o fixture.Options, f func(tensors) tensors,
+) (*model.Model, error) {
 	t.Helper()
 	var b bytes.Buffer
 	if err := weights.Write(&b, nil, f(fixture.Tensors(o))); err != nil {
@@ -80,28 +82,40 @@ func zeros(name string, shape ...int) weights.Tensor {
 }
 
 func TestATensorThatIsNotAsWantedIsRefusedByName(t *testing.T) {
-	plain, prefixed, untied := fixture.Options{}, fixture.Options{Prefix: true}, fixture.Options{Untied: true}
+	plain, prefixed, untied := fixture.Options{}, fixture.Options{Prefix: true},
+		fixture.Options{Untied: true}
 	for _, c := range []struct {
 		o    fixture.Options
 		f    func(tensors) tensors
 		want string
 	}{
 		{plain, without("wte.weight"), "wte.weight: missing, want shape [29 15]"},
-		{prefixed, without("transformer.wpe.weight"), "transformer.wpe.weight: missing, want shape [23 15]"},
+		{prefixed, without("transformer.wpe.weight"),
+			"transformer.wpe.weight: missing, want shape [23 15]"},
 		{plain, without("h.2.mlp.c_fc.bias"), "h.2.mlp.c_fc.bias: missing, want shape [60]"},
 		{plain, without("ln_f.weight"), "ln_f.weight: missing, want shape [15]"},
 		{untied, without("lm_head.weight"), "lm_head.weight: missing, want shape [29 15], since tie_word_embeddings is false"},
-		{plain, change("h.0.attn.c_attn.weight", func(t *weights.Tensor) { t.Shape = []int{45, 15} }), "h.0.attn.c_attn.weight: shape [45 15], want [15 45]"},
-		{plain, change("h.1.ln_2.bias", func(t *weights.Tensor) { t.Shape = []int{15, 1} }), "h.1.ln_2.bias: shape [15 1], want [15]"},
-		{plain, change("h.1.ln_2.bias", func(t *weights.Tensor) { t.DType = weights.I32 }), "h.1.ln_2.bias: type I32, want F32, F16 or BF16"},
-		{plain, change("h.1.attn.c_proj.weight", func(t *weights.Tensor) { t.DType = weights.U32 }), "h.1.attn.c_proj.weight: type U32, want F32, F16 or BF16"},
-		{plain, with(zeros("h.0.attn.q_norm.weight", 5)), "h.0.attn.q_norm.weight: unknown tensor in the stack"},
-		{plain, with(zeros("h.3.ln_1.weight", 15)), "h.3.ln_1.weight: unknown tensor in the stack, want the names of a GPT-2 with n_layer 3"},
-		{prefixed, with(zeros("transformer.ln_e.weight", 15)), "transformer.ln_e.weight: unknown tensor in the stack"},
+		{plain, change("h.0.attn.c_attn.weight",
+			func(t *weights.Tensor) { t.Shape = []int{45, 15} }),
+			"h.0.attn.c_attn.weight: shape [45 15], want [15 45]"},
+		{plain, change("h.1.ln_2.bias", func(t *weights.Tensor) { t.Shape = []int{15, 1} }),
+			"h.1.ln_2.bias: shape [15 1], want [15]"},
+		{plain, change("h.1.ln_2.bias", func(t *weights.Tensor) { t.DType = weights.I32 }),
+			"h.1.ln_2.bias: type I32, want F32, F16 or BF16"},
+		{plain, change("h.1.attn.c_proj.weight", func(t *weights.Tensor) { t.DType = weights.U32 }),
+			"h.1.attn.c_proj.weight: type U32, want F32, F16 or BF16"},
+		{plain, with(zeros("h.0.attn.q_norm.weight", 5)),
+			"h.0.attn.q_norm.weight: unknown tensor in the stack"},
+		{plain, with(zeros("h.3.ln_1.weight", 15)),
+			"h.3.ln_1.weight: unknown tensor in the stack, want the names of a GPT-2 with n_layer 3"},
+		{prefixed, with(zeros("transformer.ln_e.weight", 15)),
+			"transformer.ln_e.weight: unknown tensor in the stack"},
 		{plain, with(zeros("lm_head.bias", 29)), "lm_head.bias: unknown tensor in the stack"},
-		{plain, with(zeros("transformer.wte.weight", 29, 15)), "wte.weight: found twice, also as transformer.wte.weight"},
+		{plain, with(zeros("transformer.wte.weight", 29, 15)),
+			"wte.weight: found twice, also as transformer.wte.weight"},
 	} {
-		if _, err := spoil(t, c.o, c.f); err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+		if _, err := spoil(t, c.o, c.f); err == nil || !strings.HasPrefix(err.Error(), c.want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("error %q, want %q", err, c.want)
 		}
 	}
@@ -128,11 +142,13 @@ func TestOtherHeadsAndMasksAreIgnoredAndListed(t *testing.T) {
 		if len(plain.Ignored()) != 0 {
 			t.Errorf("ignored %v, want none", plain.Ignored())
 		}
-		sameBits(t, "with other heads", eval(t, m.NewSession(), 1, 2, 3), eval(t, plain.NewSession(), 1, 2, 3))
+		sameBits(t, "with other heads", eval(t, m.NewSession(), 1, 2, 3),
+			eval(t, plain.NewSession(), 1, 2, 3))
 	}
 }
 
-// lm_head is used where it differs from wte, whatever the config says of tying, under both its names.
+// lm_head is used where it differs from wte, whatever the config says of tying, under both its
+// names.
 func TestAHeadThatDiffersFromWTEWins(t *testing.T) {
 	head := zeros("lm_head.weight", 29, 15)
 	r := rand.New(rand.NewPCG(3, 3))
@@ -161,7 +177,8 @@ func TestAHeadThatDiffersFromWTEWins(t *testing.T) {
 
 func TestStorageDoesNotMatter(t *testing.T) {
 	var want []float32
-	for _, o := range []fixture.Options{{}, {Prefix: true}, {Shards: 3}, {Shards: 2, Prefix: true, Masks: true}} {
+	for _, o := range []fixture.Options{{}, {Prefix: true}, {Shards: 3},
+		{Shards: 2, Prefix: true, Masks: true}} {
 		dir := t.TempDir()
 		if err := fixture.Write(dir, o); err != nil {
 			t.Fatal(err)
@@ -183,7 +200,8 @@ func TestStorageDoesNotMatter(t *testing.T) {
 
 func TestLoadNamesWhatIsMissing(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := model.Load(context.Background(), filepath.Join(dir, "none"), model.Options{}); err == nil || !strings.Contains(err.Error(), "no such file") {
+	if _, err := model.Load(context.Background(), filepath.Join(dir, "none"),
+		model.Options{}); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("error %v", err)
 	}
 	if err := fixture.Write(dir, fixture.Options{}); err != nil {
@@ -192,7 +210,8 @@ func TestLoadNamesWhatIsMissing(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "config.json")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := model.Load(context.Background(), dir, model.Options{}); err == nil || !strings.Contains(err.Error(), "config.json") {
+	if _, err := model.Load(context.Background(), dir, model.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "config.json") {
 		t.Errorf("error %v", err)
 	}
 	config, bytes := fixture.Checkpoint(fixture.Options{})
@@ -215,12 +234,14 @@ func TestProgressCountsTheBytesThatAreLoaded(t *testing.T) {
 	config, file := fixture.Checkpoint(fixture.Options{})
 	var steps int
 	var last, all int64
-	newModel(t, config, file, model.Options{Threads: 1, Format: "f16", Progress: func(done, total int64) {
-		if done < last || done > total || total != int64(len(file)) {
-			t.Errorf("%d of %d bytes after %d: want it to grow, of %d", done, total, last, len(file))
-		}
-		steps, last, all = steps+1, done, total
-	}})
+	newModel(t, config, file, model.Options{Threads: 1, Format: "f16",
+		Progress: func(done, total int64) {
+			if done < last || done > total || total != int64(len(file)) {
+				t.Errorf("%d of %d bytes after %d: want it to grow, of %d", done, total, last,
+					len(file))
+			}
+			steps, last, all = steps+1, done, total
+		}})
 	if steps != len(fixture.Tensors(fixture.Options{})) || last < all/2 {
 		t.Errorf("called %d times, at last with %d of %d bytes", steps, last, all)
 	}

@@ -15,26 +15,27 @@ import (
 	"picogpt/weights"
 )
 
-// Options are what a model is loaded with. The zero value takes every processor, the fastest kernels and the weights as
-// they are stored.
+// Options are what a model is loaded with. The zero value takes every processor, the fastest
+// kernels and the weights as they are stored.
 type Options struct {
-	Threads int    // workers, at most four for each processor that Go may use; 0 for one for each
-	Format  string // "auto" or "" for the weights as stored, or "f32", "f16", "bf16", "q8", "q4" to convert them
-	Kernel  string // one of kernels.Variants(), or "" for the fastest
+	Threads int // workers, at most four for each processor that Go may use; 0 for one for each
+	// "auto" or "" for the weights as stored, or "f32", "f16", "bf16", "q8", "q4" to convert them
+	Format string
+	Kernel string // one of kernels.Variants(), or "" for the fastest
 
-	// CacheBytes bounds the memory of all sessions' caches together; 0 is no bound. An Eval that needs
-	// more is an ErrCacheFull.
+	// CacheBytes bounds the memory of all sessions' caches together; 0 is no bound. An Eval that
+	// needs more is an ErrCacheFull.
 	CacheBytes int64
 
 	Device engine.Device // what computes the model; nil for the processor
 
-	// Progress, if not nil, is called as the weights are loaded, with the bytes of the tensors that are done and of all
-	// files. What takes time is converting them.
+	// Progress, if not nil, is called as the weights are loaded, with the bytes of the tensors that
+	// are done and of all files. What takes time is converting them.
 	Progress func(done, total int64)
 }
 
-// A Model is one checkpoint, ready to run. It is immutable, and safe for use by several goroutines: their calls of Eval
-// take turns, each on all the workers.
+// A Model is one checkpoint, ready to run. It is immutable, and safe for use by several goroutines:
+// their calls of Eval take turns, each on all the workers.
 type Model struct {
 	config  Config
 	params  *engine.Params
@@ -46,13 +47,14 @@ type Model struct {
 	cache   *engine.Budget
 	backend engine.Backend
 
-	turn chan struct{} // holds one token: whoever has it may use what is above and eval; closed by Close
+	// holds one token: whoever has it may use what is above and eval; closed by Close
+	turn chan struct{}
 	eval evaluation
 }
 
-// Load opens a checkpoint: a directory that holds config.json beside its safetensors files, or one of those files with
-// config.json beside it. Weights stay in the mapped file where their format allows. A context that ends
-// is looked at before each tensor.
+// Load opens a checkpoint: a directory that holds config.json beside its safetensors files, or one
+// of those files with config.json beside it. Weights stay in the mapped file where their format
+// allows. A context that ends is looked at before each tensor.
 func Load(ctx context.Context, path string, o Options) (*Model, error) {
 	config, err := ReadConfig(path)
 	if err != nil {
@@ -93,9 +95,9 @@ func ReadConfigFS(fsys fs.FS) (Config, error) {
 	return c, nil
 }
 
-// New makes a model of a configuration and the tensors of an open checkpoint, which must stay open as long as the model is
-// used.
-// Tensor names may have the prefix "transformer."; every tensor of the stack must be there, with its shape, and none besides.
+// New makes a model of a configuration and the tensors of an open checkpoint, which must stay open
+// as long as the model is used. Tensor names may have the prefix "transformer."; every tensor of
+// the stack must be there, with its shape, and none besides.
 func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*Model, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -104,7 +106,8 @@ func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*M
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{config: c, team: team, cache: engine.NewBudget(o.CacheBytes), turn: make(chan struct{}, 1)}
+	m := &Model{config: c, team: team, cache: engine.NewBudget(o.CacheBytes),
+		turn: make(chan struct{}, 1)}
 	l := loader{ctx: ctx, config: c, tensors: tensors, team: team, progress: o.Progress}
 	if m.params, err = l.load(o.Format); err == nil {
 		m.format, m.ignored = l.format, l.ignored
@@ -130,12 +133,13 @@ func (m *Model) open(ctx context.Context, d engine.Device) (engine.Backend, erro
 // ErrClosed is what Eval and Save return on a closed model.
 var ErrClosed = errors.New("model: closed")
 
-// ErrCacheFull is what Eval returns where the sessions' caches would take more than Options.CacheBytes.
-// All sessions are as they were: it may be tried again when some have been released.
+// ErrCacheFull is what Eval returns where the sessions' caches would take more than
+// Options.CacheBytes. All sessions are as they were: it may be tried again when some have been
+// released.
 var ErrCacheFull = engine.ErrCacheFull
 
-// ErrInVisit is what Eval, Save and Close return inside a Visit of the same model, which they would wait
-// for.
+// ErrInVisit is what Eval, Save and Close return inside a Visit of the same model, which they would
+// wait for.
 var ErrInVisit = errors.New("model: called inside Visit, which it would wait for")
 
 // begin waits for the caller's turn to use the weights and the workers. Call end after it.
@@ -168,8 +172,8 @@ func (m *Model) began(open bool) error {
 
 func (m *Model) end() { m.turn <- struct{}{} }
 
-// Close ends the workers and, where Load opened the weights, unmaps them. It waits for an Eval that is
-// under way. A second Close does nothing.
+// Close ends the workers and, where Load opened the weights, unmaps them. It waits for an Eval that
+// is under way. A second Close does nothing.
 func (m *Model) Close() error {
 	switch err := m.begin(context.Background()); err {
 	case nil:
@@ -190,7 +194,8 @@ func (m *Model) Close() error {
 // Config returns the model's configuration.
 func (m *Model) Config() Config { return m.config }
 
-// Format returns the number format of the linear layers, "f32", "f16", "bf16", "q8" or "q4": as stored, or as converted.
+// Format returns the number format of the linear layers, "f32", "f16", "bf16", "q8" or "q4": as
+// stored, or as converted.
 func (m *Model) Format() string { return m.format.String() }
 
 // Threads returns the number of workers.
@@ -199,13 +204,14 @@ func (m *Model) Threads() int { return m.team.Size() }
 // Kernel returns the name of the kernels that the model runs, or of its device.
 func (m *Model) Kernel() string { return m.backend.Kernel() }
 
-// CacheBytes returns the memory that the caches of all sessions take now. Pages that forks share count
-// once.
+// CacheBytes returns the memory that the caches of all sessions take now. Pages that forks share
+// count once.
 func (m *Model) CacheBytes() int64 { return m.cache.Used() }
 
-// Ignored returns the names of the tensors that the file holds beside the decoder, in file order: causal mask buffers and
-// the heads of other tasks.
+// Ignored returns the names of the tensors that the file holds beside the decoder, in file order:
+// causal mask buffers and the heads of other tasks.
 func (m *Model) Ignored() []string { return m.ignored }
 
-// Bytes returns the size of the weights that one decoding step reads: the linear layers and the head.
+// Bytes returns the size of the weights that one decoding step reads: the linear layers and the
+// head.
 func (m *Model) Bytes() int64 { return m.params.Bytes() }

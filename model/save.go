@@ -15,12 +15,14 @@ import (
 	"picogpt/weights"
 )
 
-// Save writes the model's weights to a file that Load maps without conversion: f32, f16 and bf16 as Hugging Face stores
-// them, q8 and q4 in this project's layout. Names have no prefix; what Ignored lists is left out. config.json is not written.
+// Save writes the model's weights to a file that Load maps without conversion: f32, f16 and bf16 as
+// Hugging Face stores them, q8 and q4 in this project's layout. Names have no prefix; what Ignored
+// lists is left out. config.json is not written.
 //
-// In q8 and q4 a matrix is a U8 tensor [tiles, bytes in a tile] under its usual name, the bytes being those that kernels/quant.go
-// describes; wte, and lm_head where there is one, are q8 in both. wpe, layer norms and biases are F32 in all formats. The file's
-// metadata has "picogpt.format" with the format's name.
+// In q8 and q4 a matrix is a U8 tensor [tiles, bytes in a tile] under its usual name, the bytes
+// being those that kernels/quant.go describes; wte, and lm_head where there is one, are q8 in both.
+// wpe, layer norms and biases are F32 in all formats. The file's metadata has "picogpt.format" with
+// the format's name.
 //
 // Save takes its turn with Eval. If the context ends, there is no file.
 func (m *Model) Save(ctx context.Context, path string) error {
@@ -56,12 +58,15 @@ func (m *Model) metadata() map[string]string {
 // tensors lists the stack in the order of the forward pass.
 func (m *Model) tensors() []weights.Tensor {
 	p, c := m.params, &m.config
-	ts := []weights.Tensor{matrixTensor("wte.weight", &p.WTE), floatsTensor("wpe.weight", p.WPE, c.Positions, c.Embd)}
+	ts := []weights.Tensor{matrixTensor("wte.weight", &p.WTE),
+		floatsTensor("wpe.weight", p.WPE, c.Positions, c.Embd)}
 	ln := func(name string, n engine.Norm) {
-		ts = append(ts, floatsTensor(name+".weight", n.Gain, c.Embd), floatsTensor(name+".bias", n.Bias, c.Embd))
+		ts = append(ts, floatsTensor(name+".weight", n.Gain, c.Embd),
+			floatsTensor(name+".bias", n.Bias, c.Embd))
 	}
 	layer := func(name string, l *engine.Linear) {
-		ts = append(ts, matrixTensor(name+".weight", &l.Weight), floatsTensor(name+".bias", l.Bias, l.Weight.Out))
+		ts = append(ts, matrixTensor(name+".weight", &l.Weight),
+			floatsTensor(name+".bias", l.Bias, l.Weight.Out))
 	}
 	for i := range p.H {
 		b, h := &p.H[i], fmt.Sprintf("h.%d.", i)
@@ -73,16 +78,21 @@ func (m *Model) tensors() []weights.Tensor {
 		layer(h+"mlp.c_proj", &b.MLPProj)
 	}
 	ln("ln_f", p.LnF)
-	if p.LMHead != &p.WTE || !c.TieWordEmbeddings { // a config that ties nothing wants a head in the file, even one that is wte
+	// a config that ties nothing wants a head in the file, even one that is wte
+	if p.LMHead != &p.WTE || !c.TieWordEmbeddings {
 		ts = append(ts, matrixTensor(headNames[0], p.LMHead))
 	}
 	return ts
 }
 
 func floatsTensor(name string, x []float32, shape ...int) weights.Tensor {
-	return weights.Tensor{Name: name, DType: weights.F32, Shape: shape, Stream: func(w io.Writer) error {
-		return writeNumbers(w, x, func(b []byte, v float32) []byte { return binary.LittleEndian.AppendUint32(b, math.Float32bits(v)) })
-	}}
+	return weights.Tensor{Name: name, DType: weights.F32, Shape: shape,
+		Stream: func(w io.Writer) error {
+			return writeNumbers(w, x, func(b []byte,
+				v float32) []byte {
+				return binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+			})
+		}}
 }
 
 func matrixTensor(name string, m *kernels.Matrix) weights.Tensor {
@@ -98,10 +108,14 @@ func matrixTensor(name string, m *kernels.Matrix) weights.Tensor {
 		if m.Format == kernels.BF16 {
 			t.DType = weights.BF16
 		}
-		t.Stream = func(w io.Writer) error { return writeNumbers(w, m.F16, binary.LittleEndian.AppendUint16) }
+		t.Stream = func(w io.Writer) error {
+			return writeNumbers(w, m.F16,
+				binary.LittleEndian.AppendUint16)
+		}
 		return t
 	default:
-		return weights.Tensor{Name: name, DType: weights.U8, Shape: blocksShape(m.Format, m.In, m.Out), Data: m.Blocks}
+		return weights.Tensor{Name: name, DType: weights.U8,
+			Shape: blocksShape(m.Format, m.In, m.Out), Data: m.Blocks}
 	}
 }
 

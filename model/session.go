@@ -9,10 +9,10 @@ import (
 	"picogpt/internal/engine"
 )
 
-// A Session is one sequence of tokens and what attention remembers of them. It belongs to one goroutine
-// at a time; sessions of one model may be used side by side. Memory grows with the tokens, in pages:
-// Bytes says how much. Release gives it back at once; a session that is simply forgotten gives it back
-// when the garbage collector finds it.
+// A Session is one sequence of tokens and what attention remembers of them. It belongs to one
+// goroutine at a time; sessions of one model may be used side by side. Memory grows with the
+// tokens, in pages: Bytes says how much. Release gives it back at once; a session that is simply
+// forgotten gives it back when the garbage collector finds it.
 type Session struct {
 	model  *Model
 	cache  *holder
@@ -21,7 +21,8 @@ type Session struct {
 	next   []float32 // where Eval writes, until it succeeds
 }
 
-// A holder has the cache of one session, and outlives it for as long as it takes to release the cache.
+// A holder has the cache of one session, and outlives it for as long as it takes to release the
+// cache.
 type holder struct{ engine.Cache }
 
 // NewSession starts an empty timeline.
@@ -39,18 +40,21 @@ func (s *Session) Model() *Model { return s.model }
 // Len returns the number of tokens evaluated.
 func (s *Session) Len() int { return len(s.tokens) }
 
-// Tokens returns the tokens evaluated, oldest first. The slice is the session's own: copy it to keep it.
+// Tokens returns the tokens evaluated, oldest first. The slice is the session's own: copy it to
+// keep it.
 func (s *Session) Tokens() []int { return s.tokens }
 
-// Logits returns the logits after the last token, [vocab_size], or nil where they are not known: in a
-// new session, after Truncate and after an Input with NoLogits. They are valid until the session's next
-// Eval.
+// Logits returns the logits after the last token, [vocab_size], or nil where they are not known: in
+// a new session, after Truncate and after an Input with NoLogits. They are valid until the
+// session's next Eval.
 func (s *Session) Logits() []float32 { return s.logits }
 
-// Bytes returns the size of the session's cache pages. Pages that forks share count for each of them.
+// Bytes returns the size of the session's cache pages. Pages that forks share count for each of
+// them.
 func (s *Session) Bytes() int64 { return s.cache.Bytes() }
 
-// Truncate forgets all but the first n tokens, and the logits. n must be 0 ≤ n ≤ Len; n = Len changes nothing.
+// Truncate forgets all but the first n tokens, and the logits. n must be 0 ≤ n ≤ Len; n = Len
+// changes nothing.
 func (s *Session) Truncate(n int) {
 	if n == len(s.tokens) {
 		return
@@ -60,15 +64,16 @@ func (s *Session) Truncate(n int) {
 	s.cache.Truncate(n)
 }
 
-// Release forgets all tokens and gives the memory back, also to Options.CacheBytes. The session is then
-// as new, and may be used again.
+// Release forgets all tokens and gives the memory back, also to Options.CacheBytes. The session is
+// then as new, and may be used again.
 func (s *Session) Release() {
 	s.tokens, s.logits = nil, nil
 	s.cache.Release()
 }
 
-// Fork returns a new session that holds the first n tokens, 0 ≤ n ≤ Len, and shares their pages: it costs
-// no arithmetic, and no memory until one of the two goes on. With n = Len the logits are copied too.
+// Fork returns a new session that holds the first n tokens, 0 ≤ n ≤ Len, and shares their pages: it
+// costs no arithmetic, and no memory until one of the two goes on. With n = Len the logits are
+// copied too.
 func (s *Session) Fork(n int) *Session {
 	f := s.model.newSession(s.cache.Fork(n))
 	f.tokens = slices.Clone(s.tokens[:n])
@@ -78,8 +83,8 @@ func (s *Session) Fork(n int) *Session {
 	return f
 }
 
-// Take makes s hold what from holds, its logits too, and leaves from empty. Work that may fail can so be
-// done on a fork, and taken over when it is whole. Both are of one model.
+// Take makes s hold what from holds, its logits too, and leaves from empty. Work that may fail can
+// so be done on a fork, and taken over when it is whole. Both are of one model.
 func (s *Session) Take(from *Session) {
 	if s == from {
 		return

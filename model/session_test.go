@@ -18,7 +18,8 @@ import (
 	"picogpt/model"
 )
 
-// A world is sessions of one model, the tokens that each must hold, and another model that replays them.
+// A world is sessions of one model, the tokens that each must hold, and another model that replays
+// them.
 type world struct {
 	t        *testing.T
 	r        *rand.Rand
@@ -46,7 +47,8 @@ func (w *world) check(what string) {
 			w.t.Fatalf("%s: session %d holds %v, want %v", what, i, s.Tokens(), w.tokens[i])
 		}
 		if (s.Logits() != nil) != w.haveLast[i] {
-			w.t.Fatalf("%s: session %d has logits: %v, want %v", what, i, s.Logits() != nil, w.haveLast[i])
+			w.t.Fatalf("%s: session %d has logits: %v, want %v", what, i, s.Logits() != nil,
+				w.haveLast[i])
 		}
 		if w.haveLast[i] {
 			sameBits(w.t, fmt.Sprintf("%s: session %d", what, i), s.Logits(), w.after(w.tokens[i]))
@@ -75,7 +77,9 @@ func (w *world) step() {
 		if room == 0 {
 			continue
 		}
-		in := model.Input{Session: w.sessions[i], Tokens: tokens(w.r, 1+w.r.IntN(min(room, 40)), w.m.Config().VocabSize), NoLogits: w.r.IntN(3) == 0}
+		in := model.Input{Session: w.sessions[i],
+			Tokens:   tokens(w.r, 1+w.r.IntN(min(room, 40)), w.m.Config().VocabSize),
+			NoLogits: w.r.IntN(3) == 0}
 		batch, members = append(batch, in), append(members, i)
 	}
 	if len(batch) == 0 {
@@ -157,13 +161,15 @@ func (w *world) eval(ctx context.Context, way int, batch []model.Input) (err err
 // enter calls inside a Visit what waits for the end of its Eval.
 func (w *world) enter() {
 	s := w.m.NewSession()
-	if err := w.m.Eval(context.Background(), model.Input{Session: s, Tokens: []int{1}}); !errors.Is(err, model.ErrInVisit) {
+	if err := w.m.Eval(context.Background(),
+		model.Input{Session: s, Tokens: []int{1}}); !errors.Is(err, model.ErrInVisit) {
 		w.t.Errorf("Eval inside Visit: error %v", err)
 	}
 	if err := w.m.Close(); !errors.Is(err, model.ErrInVisit) {
 		w.t.Errorf("Close inside Visit: error %v", err)
 	}
-	if err := w.m.Save(context.Background(), filepath.Join(w.t.TempDir(), "x")); !errors.Is(err, model.ErrInVisit) {
+	if err := w.m.Save(context.Background(), filepath.Join(w.t.TempDir(), "x")); !errors.Is(err,
+		model.ErrInVisit) {
 		w.t.Errorf("Save inside Visit: error %v", err)
 	}
 }
@@ -175,7 +181,8 @@ func (w *world) change() {
 	whole := n == s.Len()
 	switch w.r.IntN(4) {
 	case 0:
-		w.sessions, w.tokens = append(w.sessions, s.Fork(n)), append(w.tokens, slices.Clone(w.tokens[i][:n]))
+		w.sessions, w.tokens = append(w.sessions, s.Fork(n)),
+			append(w.tokens, slices.Clone(w.tokens[i][:n]))
 		w.haveLast = append(w.haveLast, whole && w.haveLast[i])
 	case 1:
 		s.Truncate(n)
@@ -206,10 +213,12 @@ func TestSessionsHoldWhatAReplayGives(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			w := &world{
 				t: t, r: rand.New(rand.NewPCG(seed, 1)), known: map[string][]float32{},
-				m:       newModel(t, config, file, model.Options{Threads: 1 + int(seed)%3, CacheBytes: 12 * 2 * 4 * 2 * 15 * 64}),
+				m: newModel(t, config, file,
+					model.Options{Threads: 1 + int(seed)%3, CacheBytes: 12 * 2 * 4 * 2 * 15 * 64}),
 				replays: newModel(t, config, file, model.Options{Threads: 1, Kernel: "go"}),
 			}
-			w.sessions, w.tokens, w.haveLast = []*model.Session{w.m.NewSession()}, [][]int{nil}, []bool{false}
+			w.sessions, w.tokens, w.haveLast = []*model.Session{w.m.NewSession()}, [][]int{nil},
+				[]bool{false}
 			for n := range 150 {
 				if w.r.IntN(3) == 0 {
 					w.change()
@@ -254,11 +263,13 @@ func TestAForgottenSessionGivesItsMemoryBack(t *testing.T) {
 
 func TestAFullCacheLeavesSessionsAsTheyWere(t *testing.T) {
 	config, file := fixture.Checkpoint(fixture.Options{Positions: 300})
-	m := newModel(t, config, file, model.Options{CacheBytes: 3 * 2 * 4 * 3 * 15 * 64}) // three pages
+	// three pages
+	m := newModel(t, config, file, model.Options{CacheBytes: 3 * 2 * 4 * 3 * 15 * 64})
 	a, b := m.NewSession(), m.NewSession()
 	eval(t, a, 1, 2, 3)
 	before := slices.Clone(a.Logits())
-	err := m.Eval(context.Background(), model.Input{Session: a, Tokens: []int{4}}, model.Input{Session: b, Tokens: make([]int, 200)})
+	err := m.Eval(context.Background(), model.Input{Session: a, Tokens: []int{4}},
+		model.Input{Session: b, Tokens: make([]int, 200)})
 	var in *model.InputError
 	if !errors.Is(err, model.ErrCacheFull) || !errors.As(err, &in) || in.Input != 1 {
 		t.Fatalf("error %v, want ErrCacheFull of input 1", err)

@@ -43,7 +43,8 @@ func goldens(t testing.TB) []fixture.Golden {
 	return all
 }
 
-// apart returns the largest |got-want| and the largest |want|; a NaN or a wrong length is infinitely far.
+// apart returns the largest |got-want| and the largest |want|; a NaN or a wrong length is
+// infinitely far.
 func apart(got, want []float64) (diff, size float64) {
 	if len(got) != len(want) {
 		return math.Inf(1), 1
@@ -78,15 +79,16 @@ func TestLogitsAreThoseOfPyTorchInFloat64(t *testing.T) {
 			p, hp := load(t, g.Config, g.File)
 			for _, s := range g.Sequences {
 				if diff, size := logitsApart(t, s, p, hp); diff > 1e-12*size {
-					t.Errorf("%d tokens: logits off by %.3g of %.3g, want 1e-12 of that", len(s.Tokens), diff, size)
+					t.Errorf("%d tokens: logits off by %.3g of %.3g, want 1e-12 of that",
+						len(s.Tokens), diff, size)
 				}
 			}
 		})
 	}
 }
 
-// A golden proves that its flag is honoured only if the logits without the flag are other ones, and so far off that
-// the float32 model's tolerance, 1e-4 of the largest, cannot hide it.
+// A golden proves that its flag is honoured only if the logits without the flag are other ones, and
+// so far off that the float32 model's tolerance, 1e-4 of the largest, cannot hide it.
 func TestGoldensShowTheirFlags(t *testing.T) {
 	wrong := map[string]func(p *Params, hp *HParams){
 		"gelu-inner37":   func(_ *Params, hp *HParams) { hp.Activation = "gelu_new" },
@@ -106,7 +108,8 @@ func TestGoldensShowTheirFlags(t *testing.T) {
 		p, hp := load(t, g.Config, g.File)
 		spoil(p, &hp)
 		if diff, size := logitsApart(t, g.Sequences[2], p, hp); diff < 2e-4*size {
-			t.Errorf("%s: without its flag the logits are off by only %.3g of %.3g", g.Name, diff, size)
+			t.Errorf("%s: without its flag the logits are off by only %.3g of %.3g", g.Name, diff,
+				size)
 		}
 	}
 	for name := range wrong {
@@ -133,9 +136,12 @@ func TestEveryStepIsPyTorchs(t *testing.T) {
 	t.Fatal("no golden has partials")
 }
 
-// checkSteps walks the forward pass as GPT2 does and holds every value on the way to the partials: those of layer i are
-// "h.i.ln1", "h.i.q" and so on. A partial that is nil is not compared.
-func checkSteps(t *testing.T, ids []int, p *Params, hp HParams, tolerance float64, partial func(name string) []float64) {
+// checkSteps walks the forward pass as GPT2 does and holds every value on the way to the partials:
+// those of layer i are "h.i.ln1", "h.i.q" and so on. A partial that is nil is not compared.
+func checkSteps(
+	t *testing.T, ids []int, p *Params, hp HParams, tolerance float64,
+	partial func(name string) []float64,
+) {
 	t.Helper()
 	compared := 0
 	check := func(name string, got ...*mat.Dense) {
@@ -167,7 +173,8 @@ func checkSteps(t *testing.T, ids []int, p *Params, hp HParams, tolerance float6
 		check(h+"v", v...)
 		attSm := make([]*mat.Dense, hp.Head) // attention over an identity for v is its weights
 		for j := range attSm {
-			attSm[j] = attention(q[j], k[j], identity(len(ids)), causalMask(len(ids)), attnScale(hp, i))
+			attSm[j] = attention(q[j], k[j], identity(len(ids)), causalMask(len(ids)),
+				attnScale(hp, i))
 		}
 		check(h+"attSm", attSm...)
 		yProj := mha(ln1, b.Attn, hp, i)

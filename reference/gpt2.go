@@ -1,10 +1,13 @@
-// The forward pass of GPT-2, top to bottom. Read this file first: everything else in the project is this, faster.
+// The forward pass of GPT-2, top to bottom. Read this file first: everything else in the project is
+// this, faster.
 
-// Package reference is picoGPT (jaymody's gpt2.py) in Go: GPT-2 in float64 on gonum, function for function, with the
-// few variations that real checkpoints ask for. It keeps no cache and recomputes every position for every token, so it
-// is slow; it is here to be read, and to be the oracle that the tests of the fast packages trust. It shares no code with them.
+// Package reference is picoGPT (jaymody's gpt2.py) in Go: GPT-2 in float64 on gonum, function for
+// function, with the few variations that real checkpoints ask for. It keeps no cache and recomputes
+// every position for every token, so it is slow; it is here to be read, and to be the oracle that
+// the tests of the fast packages trust. It shares no code with them.
 //
-// Fill HParams with ParseHParams and Params with FromTensors, then call GPT2 for logits or Generate for greedy tokens.
+// Fill HParams with ParseHParams and Params with FromTensors, then call GPT2 for logits or Generate
+// for greedy tokens.
 package reference
 
 import (
@@ -48,14 +51,17 @@ func ffn(x *mat.Dense, mlp MLP, hp HParams) *mat.Dense { // [n_seq, n_embd] -> [
 	return linear(a, mlp.CProj)                              // [n_seq, n_inner] -> [n_seq, n_embd]
 }
 
-func attention(q, k, v, mask *mat.Dense, scale float64) *mat.Dense { // [n_q, d_k], [n_k, d_k], [n_k, d_v], [n_q, n_k] -> [n_q, d_v]
+// [n_q, d_k], [n_k, d_k], [n_k, d_v], [n_q, n_k] -> [n_q, d_v]
+func attention(q, k, v, mask *mat.Dense, scale float64) *mat.Dense {
 	scores := add(times(scale, matmul(q, k.T())), mask) // [n_q, d_k] @ [d_k, n_k] -> [n_q, n_k]
 	return matmul(softmax(scores), v)                   // [n_q, n_k] @ [n_k, d_v] -> [n_q, d_v]
 }
 
-func mha(x *mat.Dense, attn Attn, hp HParams, layer int) *mat.Dense { // [n_seq, n_embd] -> [n_seq, n_embd]
-	qkv := split(linear(x, attn.CAttn), 3) // [n_seq, n_embd] -> [n_seq, 3*n_embd] -> [3, n_seq, n_embd]
-	q := split(qkv[0], hp.Head)            // [n_seq, n_embd] -> [n_head, n_seq, n_embd/n_head]
+// [n_seq, n_embd] -> [n_seq, n_embd]
+func mha(x *mat.Dense, attn Attn, hp HParams, layer int) *mat.Dense {
+	// [n_seq, n_embd] -> [n_seq, 3*n_embd] -> [3, n_seq, n_embd]
+	qkv := split(linear(x, attn.CAttn), 3)
+	q := split(qkv[0], hp.Head) // [n_seq, n_embd] -> [n_head, n_seq, n_embd/n_head]
 	k := split(qkv[1], hp.Head)
 	v := split(qkv[2], hp.Head)
 
@@ -69,7 +75,8 @@ func mha(x *mat.Dense, attn Attn, hp HParams, layer int) *mat.Dense { // [n_seq,
 	return linear(hstack(heads), attn.CProj) // [n_seq, n_embd] -> [n_seq, n_embd]
 }
 
-// causalMask keeps position i from seeing any later one. Added to scores of ordinary size, -1e10 leaves exp(score) = 0.
+// causalMask keeps position i from seeing any later one. Added to scores of ordinary size, -1e10
+// leaves exp(score) = 0.
 func causalMask(n int) *mat.Dense { // [n_seq, n_seq]
 	mask := mat.NewDense(n, n, nil)
 	for i := range n {
@@ -80,15 +87,18 @@ func causalMask(n int) *mat.Dense { // [n_seq, n_seq]
 	return mask
 }
 
-func transformerBlock(x *mat.Dense, b Block, hp HParams, layer int) *mat.Dense { // [n_seq, n_embd] -> [n_seq, n_embd]
-	x = add(x, mha(layerNorm(x, b.LN1, hp.Epsilon), b.Attn, hp, layer)) // tokens look at one another
-	x = add(x, ffn(layerNorm(x, b.LN2, hp.Epsilon), b.MLP, hp))         // each token thinks alone
+// [n_seq, n_embd] -> [n_seq, n_embd]
+func transformerBlock(x *mat.Dense, b Block, hp HParams, layer int) *mat.Dense {
+	// tokens look at one another
+	x = add(x, mha(layerNorm(x, b.LN1, hp.Epsilon), b.Attn, hp, layer))
+	x = add(x, ffn(layerNorm(x, b.LN2, hp.Epsilon), b.MLP, hp)) // each token thinks alone
 	return x
 }
 
-// GPT2 returns the logits after each of inputs: [n_seq, n_vocab], row i the unnormalised log-probabilities of what
-// follows inputs[0..i]. It is an error if inputs are none or more than hp.Positions, or one is no row of wte.
-// The computation is that of Radford et al., "Language Models are Unsupervised Multitask Learners" (2019), after picoGPT.
+// GPT2 returns the logits after each of inputs: [n_seq, n_vocab], row i the unnormalised
+// log-probabilities of what follows inputs[0..i]. It is an error if inputs are none or more than
+// hp.Positions, or one is no row of wte. The computation is that of Radford et al., "Language
+// Models are Unsupervised Multitask Learners" (2019), after picoGPT.
 func GPT2(inputs []int, p *Params, hp HParams) (*mat.Dense, error) { // [n_seq] -> [n_seq, n_vocab]
 	if err := checkInputs(inputs, hp); err != nil {
 		return nil, err
@@ -101,7 +111,8 @@ func GPT2(inputs []int, p *Params, hp HParams) (*mat.Dense, error) { // [n_seq] 
 	return matmul(x, p.Head.T()), nil // [n_seq, n_embd] @ [n_embd, n_vocab] -> [n_seq, n_vocab]
 }
 
-func embed(inputs []int, p *Params) *mat.Dense { // [n_seq] -> [n_seq, n_embd]: wte[inputs] + wpe[0..n_seq-1]
+// [n_seq] -> [n_seq, n_embd]: wte[inputs] + wpe[0..n_seq-1]
+func embed(inputs []int, p *Params) *mat.Dense {
 	x := mat.NewDense(len(inputs), p.WTE.RawMatrix().Cols, nil)
 	for i, id := range inputs {
 		floats.AddTo(x.RawRowView(i), p.WTE.RawRowView(id), p.WPE.RawRowView(i))
@@ -109,8 +120,9 @@ func embed(inputs []int, p *Params) *mat.Dense { // [n_seq] -> [n_seq, n_embd]: 
 	return x
 }
 
-// Generate returns the n tokens that follow inputs greedily: each time the token with the largest logit, the lowest id
-// among equals. It fails as GPT2 does, so len(inputs)+n-1 must not exceed hp.Positions.
+// Generate returns the n tokens that follow inputs greedily: each time the token with the largest
+// logit, the lowest id among equals. It fails as GPT2 does, so len(inputs)+n-1 must not exceed
+// hp.Positions.
 func Generate(inputs []int, p *Params, hp HParams, n int) ([]int, error) {
 	ids := append([]int(nil), inputs...)
 	for range n {

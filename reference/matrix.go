@@ -1,4 +1,5 @@
-// The handful of NumPy operations that picoGPT uses, on gonum's matrices. Each returns a new matrix, as NumPy's do.
+// The handful of NumPy operations that picoGPT uses, on gonum's matrices. Each returns a new
+// matrix, as NumPy's do.
 package reference
 
 import "gonum.org/v1/gonum/mat"
@@ -27,7 +28,8 @@ func each(x *mat.Dense, f func(float64) float64) *mat.Dense { // [m, n] -> [m, n
 	return &y
 }
 
-func eachRow(x *mat.Dense, f func(row []float64)) *mat.Dense { // [m, n] -> [m, n]; f changes its row in place
+// [m, n] -> [m, n]; f changes its row in place
+func eachRow(x *mat.Dense, f func(row []float64)) *mat.Dense {
 	y := mat.DenseCopyOf(x)
 	for i := range y.RawMatrix().Rows {
 		f(y.RawRowView(i))

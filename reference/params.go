@@ -9,7 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// HParams are the hyperparameters that change the arithmetic. ParseHParams fills them with GPT-2's defaults.
+// HParams are the hyperparameters that change the arithmetic. ParseHParams fills them with GPT-2's
+// defaults.
 type HParams struct {
 	Vocab, Positions  int     // rows of wte and of wpe
 	Embd, Head, Layer int     // Embd is a multiple of Head
@@ -21,8 +22,9 @@ type HParams struct {
 	Tied              bool    // the head is wte where a checkpoint has no head of its own
 }
 
-// ParseHParams reads the bytes of a Hugging Face config.json. Absent keys take the defaults of transformers'
-// GPT2Config; n_positions falls back on n_ctx, and n_inner on 4*n_embd. What it cannot compute is an error.
+// ParseHParams reads the bytes of a Hugging Face config.json. Absent keys take the defaults of
+// transformers' GPT2Config; n_positions falls back on n_ctx, and n_inner on 4*n_embd. What it
+// cannot compute is an error.
 func ParseHParams(config []byte) (HParams, error) {
 	c := struct {
 		Vocab      int     `json:"vocab_size"`
@@ -38,7 +40,8 @@ func ParseHParams(config []byte) (HParams, error) {
 		Inverse    bool    `json:"scale_attn_by_inverse_layer_idx"`
 		Tied       bool    `json:"tie_word_embeddings"`
 		Cross      bool    `json:"add_cross_attention"`
-	}{Vocab: 50257, Ctx: 1024, Embd: 768, Head: 12, Layer: 12, Activation: "gelu_new", Epsilon: 1e-5, Scale: true, Tied: true}
+	}{Vocab: 50257, Ctx: 1024, Embd: 768, Head: 12, Layer: 12, Activation: "gelu_new",
+		Epsilon: 1e-5, Scale: true, Tied: true}
 	if err := json.Unmarshal(config, &c); err != nil {
 		return HParams{}, fmt.Errorf("config: %w", err)
 	}
@@ -55,11 +58,13 @@ func ParseHParams(config []byte) (HParams, error) {
 		return HParams{}, fmt.Errorf("config: vocab_size %d, n_positions %d, n_embd %d, n_head %d, n_layer %d, n_inner %d, want all positive",
 			c.Vocab, c.Positions, c.Embd, c.Head, c.Layer, c.Inner)
 	case c.Embd%c.Head != 0:
-		return HParams{}, fmt.Errorf("config: n_embd %d, want a multiple of n_head, %d", c.Embd, c.Head)
+		return HParams{}, fmt.Errorf("config: n_embd %d, want a multiple of n_head, %d", c.Embd,
+			c.Head)
 	case activation(c.Activation) == nil:
 		return HParams{}, fmt.Errorf("config: activation_function %q is not known", c.Activation)
 	}
-	return HParams{c.Vocab, c.Positions, c.Embd, c.Head, c.Layer, c.Inner, c.Activation, c.Epsilon, c.Scale, c.Inverse, c.Tied}, nil
+	return HParams{c.Vocab, c.Positions, c.Embd, c.Head, c.Layer, c.Inner, c.Activation, c.Epsilon,
+		c.Scale, c.Inverse, c.Tied}, nil
 }
 
 // Params are the weights, in the tree that picoGPT keeps them in.
@@ -100,10 +105,13 @@ type Linear struct {
 // LayerNorm scales by G and shifts by B what it has brought to mean 0 and variance 1.
 type LayerNorm struct{ G, B []float64 } // [n_embd], [n_embd]
 
-// FromTensors fills Params from tensors by Hugging Face's names, with or without the prefix "transformer.". get
-// returns a tensor's values in row-major order, which Params then share, and its shape. A separate lm_head.weight (or
-// lm_head.decoder.weight) wins over tying. A tensor that is absent or misshapen is an error.
-func FromTensors(hp HParams, get func(name string) (data []float64, shape []int, ok bool)) (*Params, error) {
+// FromTensors fills Params from tensors by Hugging Face's names, with or without the prefix
+// "transformer.". get returns a tensor's values in row-major order, which Params then share, and
+// its shape. A separate lm_head.weight (or lm_head.decoder.weight) wins over tying. A tensor that
+// is absent or misshapen is an error.
+func FromTensors(
+	hp HParams, get func(name string) (data []float64, shape []int, ok bool),
+) (*Params, error) {
 	r := reader{get: get}
 	if _, _, ok := get("transformer.wte.weight"); ok {
 		r.prefix = "transformer."
@@ -115,10 +123,12 @@ func FromTensors(hp HParams, get func(name string) (data []float64, shape []int,
 	for i := range hp.Layer {
 		h := fmt.Sprintf("h.%d.", i)
 		p.Blocks = append(p.Blocks, Block{
-			LN1:  r.layerNorm(h+"ln_1", hp.Embd),
-			Attn: Attn{r.linear(h+"attn.c_attn", hp.Embd, 3*hp.Embd), r.linear(h+"attn.c_proj", hp.Embd, hp.Embd)},
-			LN2:  r.layerNorm(h+"ln_2", hp.Embd),
-			MLP:  MLP{r.linear(h+"mlp.c_fc", hp.Embd, hp.Inner), r.linear(h+"mlp.c_proj", hp.Inner, hp.Embd)},
+			LN1: r.layerNorm(h+"ln_1", hp.Embd),
+			Attn: Attn{r.linear(h+"attn.c_attn", hp.Embd, 3*hp.Embd),
+				r.linear(h+"attn.c_proj", hp.Embd, hp.Embd)},
+			LN2: r.layerNorm(h+"ln_2", hp.Embd),
+			MLP: MLP{r.linear(h+"mlp.c_fc", hp.Embd, hp.Inner),
+				r.linear(h+"mlp.c_proj", hp.Inner, hp.Embd)},
 		})
 	}
 	p.LNF = r.layerNorm("ln_f", hp.Embd)

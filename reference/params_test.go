@@ -28,20 +28,24 @@ func TestConfigsItCannotComputeAreRefused(t *testing.T) {
 		`{"n_embd": "wide"}`:                     "n_embd",
 		`[`:                                      "JSON",
 	} {
-		if _, err := ParseHParams([]byte(config)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ParseHParams([]byte(config)); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", config, err, want)
 		}
 	}
 }
 
 func TestTensorsThatAreMissingOrMisshapenAreNamed(t *testing.T) {
-	hp := HParams{Vocab: 3, Positions: 4, Embd: 2, Head: 1, Layer: 1, Inner: 5, Activation: "relu", ScaleAttn: true}
+	hp := HParams{Vocab: 3, Positions: 4, Embd: 2, Head: 1, Layer: 1, Inner: 5, Activation: "relu",
+		ScaleAttn: true}
 	shapes := map[string][]int{
 		"wte.weight": {3, 2}, "wpe.weight": {4, 2}, "ln_f.weight": {2}, "ln_f.bias": {2},
 		"h.0.ln_1.weight": {2}, "h.0.ln_1.bias": {2}, "h.0.ln_2.weight": {2}, "h.0.ln_2.bias": {2},
-		"h.0.attn.c_attn.weight": {2, 6}, "h.0.attn.c_attn.bias": {6}, "h.0.attn.c_proj.weight": {2, 2}, "h.0.attn.c_proj.bias": {2},
-		"h.0.mlp.c_fc.weight": {2, 5}, "h.0.mlp.c_fc.bias": {5}, "h.0.mlp.c_proj.weight": {5, 2}, "h.0.mlp.c_proj.bias": {2},
-		"lm_head.weight": {3, 2},
+		"h.0.attn.c_attn.weight": {2, 6}, "h.0.attn.c_attn.bias": {6},
+		"h.0.attn.c_proj.weight": {2, 2}, "h.0.attn.c_proj.bias": {2},
+		"h.0.mlp.c_fc.weight": {2, 5}, "h.0.mlp.c_fc.bias": {5}, "h.0.mlp.c_proj.weight": {5, 2},
+		"h.0.mlp.c_proj.bias": {2},
+		"lm_head.weight":      {3, 2},
 	}
 	get := func(name string) ([]float64, []int, bool) {
 		shape, ok := shapes[name]
@@ -56,11 +60,13 @@ func TestTensorsThatAreMissingOrMisshapenAreNamed(t *testing.T) {
 	}
 	for name, shape := range shapes {
 		delete(shapes, name)
-		if _, err := FromTensors(hp, get); err == nil || !strings.HasPrefix(err.Error(), name+": missing") {
+		if _, err := FromTensors(hp, get); err == nil ||
+			!strings.HasPrefix(err.Error(), name+": missing") {
 			t.Errorf("without %s: error %v", name, err)
 		}
 		shapes[name] = append([]int{1}, shape...)
-		if _, err := FromTensors(hp, get); err == nil || !strings.HasPrefix(err.Error(), name+": shape [1 ") {
+		if _, err := FromTensors(hp, get); err == nil ||
+			!strings.HasPrefix(err.Error(), name+": shape [1 ") {
 			t.Errorf("misshapen %s: error %v", name, err)
 		}
 		shapes[name] = shape

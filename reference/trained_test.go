@@ -1,4 +1,5 @@
-// The oracle on trained checkpoints: the demo's stories, and a sorter whose authors kept every intermediate value.
+// The oracle on trained checkpoints: the demo's stories, and a sorter whose authors kept every
+// intermediate value.
 package reference
 
 import (
@@ -50,7 +51,8 @@ func TestDemoTellsPyTorchsStory(t *testing.T) {
 
 const nanoSort = "../../shared/models/nano-sort"
 
-// openNanoSort skips where the third-party checkpoint is absent; TestEveryStepIsPyTorchs is the twin that needs none.
+// openNanoSort skips where the third-party checkpoint is absent; TestEveryStepIsPyTorchs is the
+// twin that needs none.
 func openNanoSort(t *testing.T) (*Params, HParams) {
 	t.Helper()
 	config, err := os.ReadFile(filepath.Join(nanoSort, "config.json"))
@@ -72,8 +74,10 @@ func TestNanoSortsIntermediateValues(t *testing.T) {
 	}
 	defer f.Close()
 	get := fixture.Tensors64(f)
-	names := map[string]string{"x": "x", "ln_f": "ln_f", "h.0.block": "block0", "h.1.block": "block1", "h.2.block": "block2"}
-	for _, s := range []string{"ln1", "q", "k", "v", "attSm", "yProj", "attnResid", "ln2", "fc", "gelu", "mlp"} {
+	names := map[string]string{"x": "x", "ln_f": "ln_f", "h.0.block": "block0",
+		"h.1.block": "block1", "h.2.block": "block2"}
+	for _, s := range []string{"ln1", "q", "k", "v", "attSm", "yProj", "attnResid", "ln2", "fc",
+		"gelu", "mlp"} {
 		names["h.0."+s] = s
 	}
 	idx, _, _ := get("idx") // [3, 11]

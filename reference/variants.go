@@ -3,8 +3,8 @@ package reference
 
 import "math"
 
-// activation returns the function a config calls name, or nil. The names and formulas are those of Hugging Face
-// transformers' activations.py.
+// activation returns the function a config calls name, or nil. The names and formulas are those of
+// Hugging Face transformers' activations.py.
 func activation(name string) func(float64) float64 {
 	switch name {
 	case "gelu_new", "gelu_pytorch_tanh":
@@ -12,7 +12,10 @@ func activation(name string) func(float64) float64 {
 	case "gelu":
 		return func(x float64) float64 { return 0.5 * x * (1 + math.Erf(x/math.Sqrt2)) }
 	case "gelu_fast": // the tanh form with sqrt(2/pi) cut to ten digits
-		return func(x float64) float64 { return 0.5 * x * (1 + math.Tanh(x*0.7978845608*(1+0.044715*x*x))) }
+		return func(x float64) float64 {
+			return 0.5 * x * (1 +
+				math.Tanh(x*0.7978845608*(1+0.044715*x*x)))
+		}
 	case "quick_gelu":
 		return func(x float64) float64 { return x * sigmoid(1.702*x) }
 	case "silu", "swish":
@@ -27,8 +30,9 @@ func activation(name string) func(float64) float64 {
 
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-// attnScale multiplies the scores of a layer, counted from 0. reorder_and_upcast_attn has no part in it: that flag
-// moves the same factors about to save half-precision sums from overflow, and changes nothing in float64.
+// attnScale multiplies the scores of a layer, counted from 0. reorder_and_upcast_attn has no part
+// in it: that flag moves the same factors about to save half-precision sums from overflow, and
+// changes nothing in float64.
 func attnScale(hp HParams, layer int) float64 {
 	scale := 1.0
 	if hp.ScaleAttn {

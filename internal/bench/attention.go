@@ -20,10 +20,11 @@ import (
 
 // Attention is one run of the attention family.
 type Attention struct {
-	Threads   int               `json:"threads"`
-	Kernel    string            `json:"kernel"`
-	Rounds    int               `json:"rounds"`
-	FMAGFlops float64           `json:"fma_gflops"` // the machine's peak, the median of what was measured beside the points
+	Threads int    `json:"threads"`
+	Kernel  string `json:"kernel"`
+	Rounds  int    `json:"rounds"`
+	// the machine's peak, the median of what was measured beside the points
+	FMAGFlops float64           `json:"fma_gflops"`
 	Width     int               `json:"d_model"`
 	Series    []AttentionSeries `json:"series"`
 	Workloads []AttentionPoint  `json:"workloads"`
@@ -31,25 +32,29 @@ type Attention struct {
 
 // AttentionSeries is one kind of attention over growing numbers of tokens, one sequence.
 type AttentionSeries struct {
-	Name     string           `json:"name"`
-	Exponent float64          `json:"exponent"` // of the time, fitted over the longest three lengths
+	Name string `json:"name"`
+	// of the time, fitted over the longest three lengths
+	Exponent float64          `json:"exponent"`
 	Points   []AttentionPoint `json:"points"`
 }
 
-// AttentionPoint is one measurement. Operations are those of the formula: two to each multiplication of the projections, of q·k and of
-// the weights with v, where a query may look; neither exponentials nor what is hidden count.
+// AttentionPoint is one measurement. Operations are those of the formula: two to each
+// multiplication of the projections, of q·k and of the weights with v, where a query may look;
+// neither exponentials nor what is hidden count.
 type AttentionPoint struct {
 	Name   string  `json:"name,omitempty"` // of a workload
 	Tokens int     `json:"tokens"`
 	MS     float64 `json:"ms"` // median over rounds
 	GFlops float64 `json:"gflops"`
-	Ratio  float64 `json:"ratio"`             // of the FMA peak, measured before and after
-	PeakMB float64 `json:"peak_mb,omitempty"` // the most resident memory of the process meanwhile; not known everywhere
+	Ratio  float64 `json:"ratio"` // of the FMA peak, measured before and after
+	// the most resident memory of the process meanwhile; not known everywhere
+	PeakMB float64 `json:"peak_mb,omitempty"`
 }
 
 // AttentionOptions say what to measure.
 type AttentionOptions struct {
-	MaxTokens       int // 16384; lengths go from 1024 up to here, or are this alone where it is less
+	// 16384; lengths go from 1024 up to here, or are this alone where it is less
+	MaxTokens       int
 	Rounds, Threads int // 3; 0 for one for each processor, and at most four for each
 	Kernel          string
 	Progress        Progress
@@ -78,7 +83,8 @@ func MeasureAttention(ctx context.Context, o AttentionOptions) (*Attention, erro
 		return nil, err
 	}
 	defer team.Close()
-	defer debug.SetGCPercent(debug.SetGCPercent(10)) // a few large slices: collecting them at once is cheap, and peaks are what is live
+	// a few large slices: collecting them at once is cheap, and peaks are what is live
+	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	b := newMeter(ctx, team, Options{Rounds: o.Rounds, Progress: o.Progress})
 	for _, kind := range attentionKinds {
 		for n := min(1024, o.MaxTokens); n <= o.MaxTokens; n *= 2 {
@@ -88,7 +94,8 @@ func MeasureAttention(ctx context.Context, o AttentionOptions) (*Attention, erro
 	for _, w := range workloads {
 		b.ahead += w.operations
 	}
-	r := &Attention{Threads: team.Size(), Kernel: team.Variant(), Rounds: o.Rounds, Width: attentionWidth}
+	r := &Attention{Threads: team.Size(), Kernel: team.Variant(), Rounds: o.Rounds,
+		Width: attentionWidth}
 	for _, kind := range attentionKinds {
 		s := AttentionSeries{Name: kind.name}
 		for n := min(1024, o.MaxTokens); n <= o.MaxTokens; n *= 2 {
@@ -134,10 +141,12 @@ func (b *meter) attention(l workload) (AttentionPoint, error) {
 		b.add("peak", peak)
 		times, ratios = append(times, took), append(ratios, l.operations/took/peak)
 	}
-	return AttentionPoint{l.name, l.tokens, median(times) * 1e3, l.operations / median(times) / 1e9, median(ratios), peakResident()}, nil
+	return AttentionPoint{l.name, l.tokens, median(times) * 1e3, l.operations / median(times) / 1e9,
+		median(ratios), peakResident()}, nil
 }
 
-// shortest runs something once, or as often as it fits in a twentieth of a second, and returns the shortest time.
+// shortest runs something once, or as often as it fits in a twentieth of a second, and returns the
+// shortest time.
 func shortest(run func()) float64 {
 	best := math.Inf(1)
 	for begin := time.Now(); ; {
@@ -150,7 +159,8 @@ func shortest(run func()) float64 {
 	}
 }
 
-// exponent fits time = c·tokensᵉ to the last three points, by least squares of the logarithms. Before, what grows otherwise still counts.
+// exponent fits time = c·tokensᵉ to the last three points, by least squares of the logarithms.
+// Before, what grows otherwise still counts.
 func exponent(p []AttentionPoint) float64 {
 	p = p[max(0, len(p)-3):]
 	if len(p) < 2 {
@@ -190,7 +200,8 @@ var attentionKinds = []kind{
 	{name: "linear, causal", heads: 1, dim: 512, linear: true, causal: true},
 }
 
-// at is a kind's workload for n tokens: projections to the heads and the heads' attention, without an output projection.
+// at is a kind's workload for n tokens: projections to the heads and the heads' attention, without
+// an output projection.
 func (k kind) at(n int) workload {
 	t, width := float64(n), float64(k.heads*k.dim)
 	operations := 3 * 2 * t * attentionWidth * width
@@ -211,7 +222,8 @@ func (k kind) at(n int) workload {
 		return func() {
 			switch {
 			case k.linear && k.causal:
-				l.NextLinear(team, dst, x, 1, n, attention.NewLinearState(1, k.heads, k.dim, k.dim, attention.LinearOptions{}))
+				l.NextLinear(team, dst, x, 1, n,
+					attention.NewLinearState(1, k.heads, k.dim, k.dim, attention.LinearOptions{}))
 			case k.linear:
 				l.Linear(team, dst, x, x, x, 1, n, n, attention.LinearOptions{})
 			default:
@@ -240,7 +252,10 @@ func (k kind) byLoop(team *kernels.Team, dst, x []float32, n int) func() {
 
 // randomHead has scores of the order of one.
 func randomHead(rows int) attention.Head {
-	weight := func() []float32 { return between(rows*attentionWidth, float32(math.Sqrt(3/float64(attentionWidth)))) }
+	weight := func() []float32 {
+		return between(rows*attentionWidth,
+			float32(math.Sqrt(3/float64(attentionWidth))))
+	}
 	return attention.Head{WQ: weight(), WK: weight(), WV: weight()}
 }
 
@@ -256,7 +271,8 @@ func multiHead(batch, tokens, width, heads int) workload {
 	name := fmt.Sprintf("multi-head %d×%d×%d, %d heads", batch, tokens, width, heads)
 	return workload{name, tokens, 4*2*b*t*w*w + 4*b*t*t*w, func(team *kernels.Team) func() {
 		scale := float32(math.Sqrt(3 / w))
-		l := attention.NewTorch(between(3*width*width, scale), nil, between(width*width, scale), nil, width, heads)
+		l := attention.NewTorch(between(3*width*width, scale), nil, between(width*width, scale),
+			nil, width, heads)
 		x, dst := between(batch*tokens*width, 1), make([]float32, batch*tokens*width)
 		return func() { l.Self(team, dst, x, batch, tokens, attention.Options{}) }
 	}}
@@ -269,7 +285,8 @@ func heads(batch, n, tokens, dim int) workload {
 	return workload{name, tokens, 4 * b * t * t * float64(dim), func(team *kernels.Team) func() {
 		size := batch * n * tokens * dim
 		q, k, v, dst := between(size, 1), between(size, 1), between(size, 1), make([]float32, size)
-		s := attention.Sizes{Batch: batch, Heads: n, Queries: tokens, Keys: tokens, KeyDim: dim, ValueDim: dim}
+		s := attention.Sizes{Batch: batch, Heads: n, Queries: tokens, Keys: tokens, KeyDim: dim,
+			ValueDim: dim}
 		return func() { attention.ScaledDotProduct(team, dst, q, k, v, s, attention.Options{}) }
 	}}
 }
@@ -287,7 +304,8 @@ func between(n int, limit float32) []float32 {
 // resetPeak has Linux forget the most memory that the process held.
 func resetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
 
-// peakResident returns the most memory that the process held, in 10⁶ bytes, or 0 where the system does not tell.
+// peakResident returns the most memory that the process held, in 10⁶ bytes, or 0 where the system
+// does not tell.
 func peakResident() float64 {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -32,7 +32,8 @@ func TestExponent(t *testing.T) {
 }
 
 func TestSVG(t *testing.T) {
-	a := Attention{Width: 512, Series: []AttentionSeries{{"quadratic", 2, powers(1e-5, 2)}, {"linear", 1, powers(1e-3, 1)}}}
+	a := Attention{Width: 512, Series: []AttentionSeries{{"quadratic", 2, powers(1e-5, 2)},
+		{"linear", 1, powers(1e-3, 1)}}}
 	for range 2 { // all lengths, then only one
 		var b bytes.Buffer
 		if err := a.SVG(&b); err != nil {

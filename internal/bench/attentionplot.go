@@ -1,7 +1,8 @@
 package bench
 
-// The picture of the attention run: time against tokens, both logarithmic, so that a power is a straight line. It is written as SVG here:
-// a plotting library would be ten times the size of all the rest of this command.
+// The picture of the attention run: time against tokens, both logarithmic, so that a power is a
+// straight line. It is written as SVG here: a plotting library would be ten times the size of all
+// the rest of this command.
 
 import (
 	"bytes"
@@ -17,7 +18,8 @@ const (
 )
 
 // plotColors are the series', in order; a dash tells two of one color apart.
-var plotColors = []string{"#1b6ca8", "#7fb3d5", "#b5651d", "#e59866", "#1e8449", "#58d68d", "#a9dfbf", "#8e44ad", "#c39bd3"}
+var plotColors = []string{"#1b6ca8", "#7fb3d5", "#b5651d", "#e59866", "#1e8449", "#58d68d",
+	"#a9dfbf", "#8e44ad", "#c39bd3"}
 
 // scale maps a logarithm to the picture.
 type plotScale struct{ low, high, from, to float64 }
@@ -56,11 +58,13 @@ func (a *Attention) SVG(w io.Writer) error {
 
 // plotScales span all points.
 func (a *Attention) plotScales() (x, y plotScale) {
-	x, y = plotScale{math.Inf(1), math.Inf(-1), plotLeft, plotRight}, plotScale{math.Inf(1), math.Inf(-1), plotBottom, plotTop}
+	x, y = plotScale{math.Inf(1), math.Inf(-1), plotLeft, plotRight},
+		plotScale{math.Inf(1), math.Inf(-1), plotBottom, plotTop}
 	for _, s := range a.Series {
 		for _, p := range s.Points {
 			t, ms := math.Log(float64(p.Tokens)), math.Log(p.MS)
-			x.low, x.high, y.low, y.high = min(x.low, t), max(x.high, t), min(y.low, ms), max(y.high, ms)
+			x.low, x.high, y.low, y.high = min(x.low, t), max(x.high, t), min(y.low, ms),
+				max(y.high, ms)
 		}
 	}
 	if x.low == x.high { // one length only
@@ -78,7 +82,8 @@ func (a *Attention) plotSeries(b *bytes.Buffer, i int, x, y plotScale) {
 	}
 	b.WriteString(`"/>`)
 	for _, p := range s.Points {
-		fmt.Fprintf(b, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`, x.at(float64(p.Tokens)), y.at(p.MS), color)
+		fmt.Fprintf(b, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`, x.at(float64(p.Tokens)),
+			y.at(p.MS), color)
 	}
 	name := s.Name
 	if s.Exponent != 0 {

@@ -21,8 +21,8 @@ import (
 // Progress is called with what is being measured, and how much of the work is done by then, 0 to 1.
 type Progress func(what string, share float64)
 
-// Options say what to measure. The zero value of a number takes its default; prompts and contexts are
-// shorter where the model's context is.
+// Options say what to measure. The zero value of a number takes its default; prompts and contexts
+// are shorter where the model's context is.
 type Options struct {
 	PromptTokens int // 512
 	GenTokens    int // 64
@@ -65,7 +65,8 @@ type meter struct {
 }
 
 func newMeter(ctx context.Context, team *kernels.Team, o Options) *meter {
-	return &meter{Options: o, ctx: ctx, team: team, iterations: 1 << 10, flops: make([]float64, team.Size()), rounds: map[string][]float64{}}
+	return &meter{Options: o, ctx: ctx, team: team, iterations: 1 << 10,
+		flops: make([]float64, team.Size()), rounds: map[string][]float64{}}
 }
 
 // Measure runs a model through everything but starting up, which takes a process (see StartUp). Its
@@ -110,8 +111,8 @@ func (b *meter) add(name string, v float64) { b.rounds[name] = append(b.rounds[n
 
 func (b *meter) median(name string) float64 { return median(b.rounds[name]) }
 
-// round measures everything once. What is compared runs in turn, token by token, for a shared machine's speed changes from one
-// moment to the next.
+// round measures everything once. What is compared runs in turn, token by token, for a shared
+// machine's speed changes from one moment to the next.
 func (b *meter) round(c model.Config) error {
 	s, err := b.prefilled(1)
 	if err != nil {
@@ -125,7 +126,8 @@ func (b *meter) round(c model.Config) error {
 		}
 		batch[i] = model.Input{Session: t, Tokens: b.prompt[i%len(b.prompt):][:1]}
 	}
-	took, err := b.inTurn(b.GenTokens, b.readMemory, b.token(s), func() error { return b.eval(batch...) })
+	took, err := b.inTurn(b.GenTokens, b.readMemory, b.token(s),
+		func() error { return b.eval(batch...) })
 	if err != nil {
 		return err
 	}
@@ -163,7 +165,8 @@ func (b *meter) round(c model.Config) error {
 	return nil
 }
 
-// inTurn runs the steps one after the other, n times, and returns each one's median time in seconds.
+// inTurn runs the steps one after the other, n times, and returns each one's median time in
+// seconds.
 func (b *meter) inTurn(n int, steps ...func() error) ([]float64, error) {
 	times := make([][]float64, len(steps))
 	for range n {
@@ -192,10 +195,12 @@ func (b *meter) report(r *Result, c model.Config) {
 	const ms = 1e3
 	r.Limits = Limits{ReadGBps: b.median("read") / 1e9, FMAGFlops: b.median("peak") / 1e9}
 	r.Decode = Decode{b.median("decode") * ms, float64(b.m.Bytes()) / 1e9, b.median("decode ratio")}
-	r.Prefill = Prefill{b.PromptTokens, b.median("prefill") * ms, prefillFlops(c, b.PromptTokens) / b.median("prefill") / 1e9, b.median("prefill ratio")}
+	r.Prefill = Prefill{b.PromptTokens, b.median("prefill") * ms,
+		prefillFlops(c, b.PromptTokens) / b.median("prefill") / 1e9, b.median("prefill ratio")}
 	r.Batch = Batch{b.Batch, float64(b.Batch) / b.median("batch"), b.median("batch speedup")}
 	early, late := contexts(c)
-	r.Context = Context{[2]int{early, late}, b.median("at 50") * ms, b.median("at 900") * ms, b.median("context ratio")}
+	r.Context = Context{[2]int{early, late}, b.median("at 50") * ms, b.median("at 900") * ms,
+		b.median("context ratio")}
 }
 
 // prefillFlops counts the linear layers, causal attention, and the head for one position.
@@ -205,8 +210,8 @@ func prefillFlops(c model.Config, tokens int) float64 {
 	return 2*t*l*linear + 2*l*d*t*(t+1) + 2*float64(c.VocabSize)*d
 }
 
-// readBytes is how much one pass of readMemory reads: many times a cache, and a part of the buffer, so that the next pass finds nothing
-// in one.
+// readBytes is how much one pass of readMemory reads: many times a cache, and a part of the buffer,
+// so that the next pass finds nothing in one.
 const readBytes = 1 << 27
 
 func (b *meter) readMemory() error {
@@ -264,7 +269,8 @@ func (b *meter) token(s *model.Session) func() error {
 	}
 }
 
-// memory decodes with one session in a process that has done nothing else, and looks at what that took.
+// memory decodes with one session in a process that has done nothing else, and looks at what that
+// took.
 func (b *meter) memory(r *Result) error {
 	s, err := b.prefilled(b.PromptTokens)
 	if err != nil {
@@ -273,7 +279,9 @@ func (b *meter) memory(r *Result) error {
 	var before, after runtime.MemStats
 	allocs := make([]float64, b.GenTokens)
 	step := b.token(s)
-	for range 4 { // the last time counts: at first Go itself takes some memory for each processor's waiting goroutines
+	// the last time counts: at first Go itself takes some memory for each processor's waiting
+	// goroutines
+	for range 4 {
 		s.Truncate(b.PromptTokens)
 		for i := range allocs {
 			runtime.ReadMemStats(&before)
@@ -291,8 +299,8 @@ func (b *meter) memory(r *Result) error {
 	return nil
 }
 
-// resident returns the process's resident memory in 10⁶ bytes: its own, and pages of mapped files. Where the system does not tell, it is what
-// Go took from the system, and 0.
+// resident returns the process's resident memory in 10⁶ bytes: its own, and pages of mapped files.
+// Where the system does not tell, it is what Go took from the system, and 0.
 func resident() (own, mapped float64) {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -33,19 +33,22 @@ func TestMeasureTakesTinyModels(t *testing.T) {
 		}
 	}
 	for _, o := range models {
-		r, err := Measure(context.Background(), tiny(t, o), Options{Rounds: 1, GenTokens: 2, Batch: 20})
+		r, err := Measure(context.Background(), tiny(t, o),
+			Options{Rounds: 1, GenTokens: 2, Batch: 20})
 		if err != nil {
 			t.Errorf("%+v: %v", o, err)
 			continue
 		}
 		for name, x := range map[string]float64{
-			"decode": r.Decode.MSPerToken, "prefill": r.Prefill.MS, "batch": r.Batch.TokensPerSec, "early": r.Context.MSAt50, "late": r.Context.MSAt900,
+			"decode": r.Decode.MSPerToken, "prefill": r.Prefill.MS, "batch": r.Batch.TokensPerSec,
+			"early": r.Context.MSAt50, "late": r.Context.MSAt900,
 		} {
 			if !(x > 0) || math.IsInf(x, 0) {
 				t.Errorf("%+v: %s %v, want a time", o, name, x)
 			}
 		}
-		if early, late := r.Context.At[0], r.Context.At[1]; early < 1 || late < early || late >= o.Positions {
+		if early, late := r.Context.At[0], r.Context.At[1]; early < 1 || late < early ||
+			late >= o.Positions {
 			t.Errorf("%+v: contexts %d and %d, want 1 to n_positions", o, early, late)
 		}
 		if n := r.Prefill.Tokens; n < 1 || n > o.Positions {
@@ -55,7 +58,8 @@ func TestMeasureTakesTinyModels(t *testing.T) {
 }
 
 func TestMeasureWantsRoomForTwoPositions(t *testing.T) {
-	_, err := Measure(context.Background(), tiny(t, fixture.Options{Positions: 1}), Options{Rounds: 1})
+	_, err := Measure(context.Background(), tiny(t, fixture.Options{Positions: 1}),
+		Options{Rounds: 1})
 	if err == nil || !strings.Contains(err.Error(), "n_positions: 1, want at least 2") {
 		t.Errorf("got %v, want an error that names n_positions", err)
 	}

@@ -38,8 +38,8 @@ func Shape(name string) (model.Config, error) {
 	return c, nil
 }
 
-// WriteRandom writes a checkpoint of that shape into dir: float32 weights, uniform with standard deviation 0.02 as GPT-2 starts training
-// with, the same for the same seed.
+// WriteRandom writes a checkpoint of that shape into dir: float32 weights, uniform with standard
+// deviation 0.02 as GPT-2 starts training with, the same for the same seed.
 func WriteRandom(ctx context.Context, dir string, c model.Config, seed uint64) error {
 	config, err := json.Marshal(c)
 	if err != nil {
@@ -72,7 +72,8 @@ func randomTensors(ctx context.Context, c model.Config, seed uint64) []weights.T
 		for _, d := range shape {
 			n *= d
 		}
-		ts = append(ts, weights.Tensor{Name: name, DType: weights.F32, Shape: shape, Stream: func(w io.Writer) error { return stream(ctx, w, n, fill) }})
+		ts = append(ts, weights.Tensor{Name: name, DType: weights.F32, Shape: shape,
+			Stream: func(w io.Writer) error { return stream(ctx, w, n, fill) }})
 	}
 	random := func(name string, shape ...int) {
 		s := seed<<32 + uint64(len(ts))
@@ -119,8 +120,8 @@ func stream(ctx context.Context, w io.Writer, n int, fill func(i uint64) float32
 	return nil
 }
 
-// uniform returns the i-th number of stream s: SplitMix64's mixing of a counter (Steele, Lea and Flood 2014), 24 bits of it, spread
-// over ±0.02·√3.
+// uniform returns the i-th number of stream s: SplitMix64's mixing of a counter (Steele, Lea and
+// Flood 2014), 24 bits of it, spread over ±0.02·√3.
 func uniform(s, i uint64) float32 {
 	z := (s<<40 + i + 1) * 0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9

@@ -1,9 +1,9 @@
-// Package bench measures a machine and the engine on it in one run: the read bandwidth and the FMA peak that the engine's own workers
-// reach, and how near to them it decodes and prefills.
+// Package bench measures a machine and the engine on it in one run: the read bandwidth and the FMA
+// peak that the engine's own workers reach, and how near to them it decodes and prefills.
 package bench
 
-// A Result is one run. Times are medians over rounds; each ratio is the median over rounds of what was reached against the limit
-// measured in the same round, since shared machines drift.
+// A Result is one run. Times are medians over rounds; each ratio is the median over rounds of what
+// was reached against the limit measured in the same round, since shared machines drift.
 type Result struct {
 	Model   string  `json:"model"`
 	DType   string  `json:"dtype"`
@@ -17,18 +17,21 @@ type Result struct {
 	Context Context `json:"context"`
 	Start   Start   `json:"start"`
 
-	RSSMB          float64 `json:"rss_mb"`           // resident memory beyond mapped files, with one session of prompt and generated tokens
+	// resident memory beyond mapped files, with one session of prompt and generated tokens
+	RSSMB          float64 `json:"rss_mb"`
 	MappedMB       float64 `json:"mapped_mb"`        // resident pages of mapped files
 	AllocsPerToken float64 `json:"allocs_per_token"` // median
 }
 
 // Limits are what the machine does with nothing else to do.
 type Limits struct {
-	ReadGBps  float64 `json:"read_gbps"`  // 10⁹ bytes read from memory a second
-	FMAGFlops float64 `json:"fma_gflops"` // 10⁹ float32 operations a second, two to each fused multiply-add
+	ReadGBps float64 `json:"read_gbps"` // 10⁹ bytes read from memory a second
+	// 10⁹ float32 operations a second, two to each fused multiply-add
+	FMAGFlops float64 `json:"fma_gflops"`
 }
 
-// Decode is one session, a token at a time from its beginning: Context says what a longer past costs.
+// Decode is one session, a token at a time from its beginning: Context says what a longer past
+// costs.
 type Decode struct {
 	MSPerToken float64 `json:"ms_per_token"`
 	GBPerToken float64 `json:"gb_per_token"` // weights read
@@ -50,7 +53,8 @@ type Batch struct {
 	Speedup      float64 `json:"speedup"` // against one session
 }
 
-// Context is decoding early and late. Models with less context are measured at At[1] = n_positions less a few.
+// Context is decoding early and late. Models with less context are measured at At[1] = n_positions
+// less a few.
 type Context struct {
 	At      [2]int  `json:"at"`
 	MSAt50  float64 `json:"ms_at_50"`

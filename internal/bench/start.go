@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// StartUp runs the program with args several times, each a process of its own, and returns the median time from exec to the first byte of its
-// standard output, in milliseconds. One run before the first is not counted: it brings the file into the page cache.
+// StartUp runs the program with args several times, each a process of its own, and returns the
+// median time from exec to the first byte of its standard output, in milliseconds. One run before
+// the first is not counted: it brings the file into the page cache.
 func StartUp(ctx context.Context, program string, args ...string) (float64, error) {
 	times := make([]float64, 0, 7)
 	for i := range cap(times) + 1 {
@@ -43,7 +44,8 @@ func firstByte(ctx context.Context, program string, args []string) (time.Duratio
 	took := time.Since(start)
 	io.Copy(io.Discard, out)
 	if wait := cmd.Wait(); wait != nil || err != nil {
-		return 0, fmt.Errorf("starting %s %s: %w: %s", program, strings.Join(args, " "), wait, strings.TrimSpace(stderr.String()))
+		return 0, fmt.Errorf("starting %s %s: %w: %s", program, strings.Join(args, " "), wait,
+			strings.TrimSpace(stderr.String()))
 	}
 	return took, nil
 }

@@ -1,5 +1,5 @@
-// Package cpu computes a model on the processor: engine.Backend on package kernels. The forward pass is
-// forward.go, and reads like picoGPT.
+// Package cpu computes a model on the processor: engine.Backend on package kernels. The forward
+// pass is forward.go, and reads like picoGPT.
 package cpu
 
 import (
@@ -58,9 +58,9 @@ func (b *backend) Inside() bool { return b.team.Inside() }
 // Close implements engine.Backend: the garbage collector takes the memory.
 func (b *backend) Close() error { return nil }
 
-// aloneBelow is how many multiplications must be between two barriers, very roughly, before it is worth
-// it to share them out: a layer has ten barriers, and each takes about a microsecond, or far more on a
-// machine that is busy with other things. The bits do not depend on it.
+// aloneBelow is how many multiplications must be between two barriers, very roughly, before it is
+// worth it to share them out: a layer has ten barriers, and each takes about a microsecond, or far
+// more on a machine that is busy with other things. The bits do not depend on it.
 const aloneBelow = 1 << 20
 
 // Run implements engine.Backend.
@@ -86,7 +86,8 @@ func (b *backend) Run(ctx context.Context, p *engine.Pass) error {
 	return nil
 }
 
-// prepare lays out the rows of the pass, and makes room for them. Nothing is kept from the pass before.
+// prepare lays out the rows of the pass, and makes room for them. Nothing is kept from the pass
+// before.
 func (b *backend) prepare() {
 	c := b.params
 	b.starts, b.rows = b.starts[:0], 0
@@ -105,8 +106,8 @@ func (b *backend) prepare() {
 	}
 }
 
-// span says where attention finds the queries, keys and values of a span's rows, and where it puts its
-// results: from qkv [rows, 3·n_embd] to norm [rows, n_embd].
+// span says where attention finds the queries, keys and values of a span's rows, and where it puts
+// its results: from qkv [rows, 3·n_embd] to norm [rows, n_embd].
 func (b *backend) span(i int) kernels.Span {
 	s, n, dim, row := &b.pass.Spans[i], b.params.Embd, b.params.HeadDim(), b.starts[i]
 	cache, qkv := s.Cache.(*cache), b.qkv[row*3*n:]

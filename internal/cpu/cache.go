@@ -9,9 +9,9 @@ import (
 	"picogpt/kernels"
 )
 
-// A cache is the pages of one session. Page i holds the keys and values of positions [64·i, 64·i+64)
-// for all layers. Only the last page may have less room than for 64 positions. Outside of an evaluation
-// there are as many pages as the positions need.
+// A cache is the pages of one session. Page i holds the keys and values of positions [64·i,
+// 64·i+64) for all layers. Only the last page may have less room than for 64 positions. Outside of
+// an evaluation there are as many pages as the positions need.
 type cache struct {
 	pool *pool
 	held int // positions
@@ -28,8 +28,8 @@ var _ engine.Cache = (*cache)(nil)
 
 func pagesFor(positions int) int { return (positions + kernels.Block - 1) / kernels.Block }
 
-// Reserve implements engine.Cache. A page that a fork shares or that has too little room is replaced by
-// a copy.
+// Reserve implements engine.Cache. A page that a fork shares or that has too little room is
+// replaced by a copy.
 func (c *cache) Reserve(n int) error {
 	c.first, c.reserved = c.held/kernels.Block, c.held+n
 	c.before = append(c.before[:0], c.pages[c.first:]...)
@@ -66,7 +66,8 @@ func (c *cache) set(i int, p *page) {
 		keys, values = p.keys, p.values
 	}
 	if i == len(c.pages) {
-		c.pages, c.keys, c.values = append(c.pages, p), append(c.keys, keys), append(c.values, values)
+		c.pages, c.keys, c.values = append(c.pages, p), append(c.keys, keys),
+			append(c.values, values)
 		return
 	}
 	c.pages[i], c.keys[i], c.values[i] = p, keys, values

@@ -41,7 +41,8 @@ func TestAShortTextTakesLittleMemory(t *testing.T) {
 	}{{1, 600e3}, {8, 600e3}, {9, 1.2e6}, {17, 2.4e6}, {33, 4.8e6}, {64, 4.8e6}, {65, 5.4e6}} {
 		hold(t, c, step.tokens-c.held)
 		if n := c.Bytes(); n > step.most || n != p.budget.Used() {
-			t.Errorf("%d tokens: %d bytes, %d counted, want at most %d", step.tokens, n, p.budget.Used(), step.most)
+			t.Errorf("%d tokens: %d bytes, %d counted, want at most %d", step.tokens, n,
+				p.budget.Used(), step.most)
 		}
 	}
 	c.Release()
@@ -56,8 +57,8 @@ type modelCache struct {
 	marks []float32
 }
 
-// write gives the positions that are reserved their marks, in the first and the last number of a page's
-// positions.
+// write gives the positions that are reserved their marks, in the first and the last number of a
+// page's positions.
 func (m *modelCache) write(marks []float32) {
 	for i, mark := range marks {
 		at := m.held + i
@@ -65,7 +66,8 @@ func (m *modelCache) write(marks []float32) {
 	}
 }
 
-// keyAt is a number of position at's last key, in a model of 2 heads 3 wide and 2 layers: see Panels.
+// keyAt is a number of position at's last key, in a model of 2 heads 3 wide and 2 layers: see
+// Panels.
 func (m *modelCache) keyAt(at int) *float32 {
 	p, j := m.pages[at/64], at%64
 	const dim = 3
@@ -87,7 +89,8 @@ func (m *modelCache) check(t *testing.T) {
 	}
 	for at, mark := range m.marks {
 		if *m.keyAt(at) != mark || *m.valueAt(at) != -mark {
-			t.Fatalf("position %d of %d holds %v and %v, want %v", at, m.held, *m.keyAt(at), *m.valueAt(at), mark)
+			t.Fatalf("position %d of %d holds %v and %v, want %v", at, m.held, *m.keyAt(at),
+				*m.valueAt(at), mark)
 		}
 	}
 }
@@ -147,7 +150,8 @@ func TestPagesKeepWhatTheyHold(t *testing.T) {
 					m.Rollback()
 				}
 				if used := p.budget.Used(); used != before {
-					t.Fatalf("seed %d: %d bytes after what was undone, %d before", seed, used, before)
+					t.Fatalf("seed %d: %d bytes after what was undone, %d before", seed, used,
+						before)
 				}
 			}
 			for _, c := range caches {

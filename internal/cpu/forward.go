@@ -1,8 +1,8 @@
 package cpu
 
-// The forward pass. Every worker runs these functions together; each operation of package kernels takes
-// the worker's share and ends with a barrier. Compare reference/gpt2.go, which is the same in float64
-// without the machinery.
+// The forward pass. Every worker runs these functions together; each operation of package kernels
+// takes the worker's share and ends with a barrier. Compare reference/gpt2.go, which is the same in
+// float64 without the machinery.
 
 import "picogpt/kernels"
 
@@ -52,18 +52,20 @@ func (b *backend) embed(w *kernels.Worker) {
 func (b *backend) block(w *kernels.Worker, layer int) bool {
 	h, n, eps := &b.params.H[layer], b.rows, b.params.Epsilon
 
-	kernels.LayerNorm(w, b.norm, b.x, n, h.Ln1.Gain, h.Ln1.Bias, eps) // [rows, n_embd]
-	if b.stopped.Load() {                                             // set before this barrier, and again only after others
+	// x, norm and sum are [rows, n_embd]
+	kernels.LayerNorm(w, b.norm, b.x, n, h.Ln1.Gain, h.Ln1.Bias, eps)
+	if b.stopped.Load() { // set before this barrier, and again only after others
 		return false
 	}
-	kernels.Linear(w, b.qkv, b.norm, n, &h.CAttn.Weight, h.CAttn.Bias)       // [rows, n_embd] -> [rows, 3*n_embd]
-	kernels.CausalAttention(w, b.spans, layer*b.params.Embd, h.Scale)        // qkv -> norm: [rows, 3*n_embd] -> [rows, n_embd]
-	kernels.Linear(w, b.sum, b.norm, n, &h.AttnProj.Weight, h.AttnProj.Bias) // [rows, n_embd] -> [rows, n_embd]
+	kernels.Linear(w, b.qkv, b.norm, n, &h.CAttn.Weight, h.CAttn.Bias) // -> [rows, 3*n_embd]
+	kernels.CausalAttention(w, b.spans, layer*b.params.Embd, h.Scale)  // qkv -> norm [rows, n_embd]
+	kernels.Linear(w, b.sum, b.norm, n, &h.AttnProj.Weight, h.AttnProj.Bias)
 
-	kernels.AddLayerNorm(w, b.norm, b.x, b.sum, n, h.Ln2.Gain, h.Ln2.Bias, eps) // x += sum; [rows, n_embd]
-	kernels.Linear(w, b.inner, b.norm, n, &h.CFC.Weight, h.CFC.Bias)            // [rows, n_embd] -> [rows, n_inner]
-	kernels.Activate(w, b.inner, b.params.Activation)                           // [rows, n_inner]
-	kernels.Linear(w, b.sum, b.inner, n, &h.MLPProj.Weight, h.MLPProj.Bias)     // [rows, n_inner] -> [rows, n_embd]
+	kernels.AddLayerNorm(w, b.norm, b.x, b.sum, n, h.Ln2.Gain, h.Ln2.Bias, eps) // x += sum first
+	// -> [rows, n_inner]
+	kernels.Linear(w, b.inner, b.norm, n, &h.CFC.Weight, h.CFC.Bias)
+	kernels.Activate(w, b.inner, b.params.Activation)                       // [rows, n_inner]
+	kernels.Linear(w, b.sum, b.inner, n, &h.MLPProj.Weight, h.MLPProj.Bias) // -> [rows, n_embd]
 	kernels.Add(w, b.x, b.sum)
 	return true
 }
@@ -77,8 +79,9 @@ func (b *backend) logitsOfRows(w *kernels.Worker) {
 		}
 		w.Sync()
 		if n := len(b.wanted); n > 0 {
-			kernels.LayerNorm(w, b.hidden, b.hidden, n, p.LnF.Gain, p.LnF.Bias, p.Epsilon) // [wanted, n_embd]
-			kernels.Linear(w, b.logits, b.hidden, n, p.LMHead, nil)                        // [wanted, n_embd] -> [wanted, vocab_size]
+			// [wanted, n_embd] -> [wanted, n_embd] -> [wanted, vocab_size]
+			kernels.LayerNorm(w, b.hidden, b.hidden, n, p.LnF.Gain, p.LnF.Bias, p.Epsilon)
+			kernels.Linear(w, b.logits, b.hidden, n, p.LMHead, nil)
 			b.deliver(w)
 		}
 		row = b.gathered

@@ -27,8 +27,8 @@ type wantedRow struct{ span, token int }
 // groupRows bounds the rows of logits that exist at a time: each is a vocabulary of floats.
 const groupRows = 64
 
-// gather fills wanted with the next rows, from row on, whose logits are wanted, and copies their hidden
-// states.
+// gather fills wanted with the next rows, from row on, whose logits are wanted, and copies their
+// hidden states.
 func (b *backend) gather(row int) {
 	b.wanted = b.wanted[:0]
 	n := b.params.Embd
@@ -50,7 +50,8 @@ func (b *backend) gather(row int) {
 // deliverCols is how many logits of a row one worker looks at in one task.
 const deliverCols = 16384
 
-// deliver checks the logits of a group, copies those that spans want, and shows rows to the visitor.
+// deliver checks the logits of a group, copies those that spans want, and shows rows to the
+// visitor.
 func (b *backend) deliver(w *kernels.Worker) {
 	v := b.params.Vocab
 	parts := (v + deliverCols - 1) / deliverCols
@@ -71,7 +72,8 @@ func (b *backend) deliver(w *kernels.Worker) {
 	n := b.params.Embd
 	for t := w.Next(); t < len(b.wanted); t = w.Next() {
 		if r := b.wanted[t]; b.visits(r) {
-			b.pass.Visit(r.span, r.token, b.logits[t*v:(t+1)*v:(t+1)*v], b.hidden[t*n:(t+1)*n:(t+1)*n])
+			b.pass.Visit(r.span, r.token, b.logits[t*v:(t+1)*v:(t+1)*v],
+				b.hidden[t*n:(t+1)*n:(t+1)*n])
 		}
 	}
 	w.Sync()
@@ -111,5 +113,6 @@ func (o *outputs) report(found *engine.NonFiniteError) {
 }
 
 func before(a, b *engine.NonFiniteError) bool {
-	return cmp.Or(cmp.Compare(a.Span, b.Span), cmp.Compare(a.Token, b.Token), cmp.Compare(a.ID, b.ID)) < 0
+	return cmp.Or(cmp.Compare(a.Span, b.Span), cmp.Compare(a.Token, b.Token),
+		cmp.Compare(a.ID, b.ID)) < 0
 }

@@ -11,8 +11,8 @@ import (
 	"picogpt/kernels"
 )
 
-// A page is the keys and values of up to 64 positions, for all layers: of each layer and head, a block
-// as kernels.StoreKV writes it.
+// A page is the keys and values of up to 64 positions, for all layers: of each layer and head, a
+// block as kernels.StoreKV writes it.
 type page struct {
 	keys, values []float32 // [n_layer, n_head, head_dim, room], [n_layer, n_head, room, head_dim]
 	room         int       // positions: 8, 16, 32 or 64

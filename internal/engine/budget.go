@@ -24,7 +24,8 @@ func (b *Budget) Take(n int64) error {
 	for {
 		used := b.used.Load()
 		if b.limit > 0 && n > b.limit-used {
-			return fmt.Errorf("%w: %d bytes in use and %d more, want at most %d", ErrCacheFull, used, n, b.limit)
+			return fmt.Errorf("%w: %d bytes in use and %d more, want at most %d", ErrCacheFull,
+				used, n, b.limit)
 		}
 		if b.used.CompareAndSwap(used, used+n) {
 			return nil

@@ -1,11 +1,12 @@
 // Package engine is the wall between the model and the device that computes it.
 //
-// Package model plans and commits: it checks a batch, cuts it into passes of a bounded number of rows,
-// and keeps each session's tokens. A [Backend] computes: it has the [Params], the caches of the
-// sessions, and runs one [Pass] at a time. Package internal/cpu is one; a GPU is another, with its own
-// parameters, pages and forward pass behind the same few methods.
+// Package model plans and commits: it checks a batch, cuts it into passes of a bounded number of
+// rows, and keeps each session's tokens. A [Backend] computes: it has the [Params], the caches of
+// the sessions, and runs one [Pass] at a time. Package internal/cpu is one; a GPU is another, with
+// its own parameters, pages and forward pass behind the same few methods.
 //
-// Every backend gives the same bits. The order of each floating-point sum is fixed by package kernels.
+// Every backend gives the same bits. The order of each floating-point sum is fixed by package
+// kernels.
 package engine
 
 import (
@@ -29,25 +30,26 @@ type Backend interface {
 	// NewCache makes the cache of a new session, which holds nothing.
 	NewCache() Cache
 
-	// Run computes a pass. The keys and values of its tokens go to their caches, which have room for
-	// them; the outputs go where the pass says. An error is a *NonFiniteError, the context's, or the
-	// device's; a context that ends is seen before the next layer. Visits that panic make Run panic.
+	// Run computes a pass. The keys and values of its tokens go to their caches, which have room
+	// for them; the outputs go where the pass says. An error is a *NonFiniteError, the context's,
+	// or the device's; a context that ends is seen before the next layer. Visits that panic make
+	// Run panic.
 	Run(ctx context.Context, p *Pass) error
 
-	// Inside reports whether the calling goroutine is in a Visit of a Run of this backend: to wait for
-	// the Run there is to wait for ever.
+	// Inside reports whether the calling goroutine is in a Visit of a Run of this backend: to wait
+	// for the Run there is to wait for ever.
 	Inside() bool
 
 	// Close frees what the device holds, caches included. A cache may be released after it.
 	Close() error
 }
 
-// A Cache is what attention remembers of one session: keys and values in pages. A session's methods are
-// called by one goroutine at a time, those of sessions that share pages at the same time.
+// A Cache is what attention remembers of one session: keys and values in pages. A session's methods
+// are called by one goroutine at a time, those of sessions that share pages at the same time.
 type Cache interface {
-	// Reserve makes room for n positions more. After it comes Commit, by which the cache holds them, or
-	// Rollback, by which everything is as it was before. An error (ErrCacheFull, or the device's)
-	// changes nothing, and nothing comes after it.
+	// Reserve makes room for n positions more. After it comes Commit, by which the cache holds
+	// them, or Rollback, by which everything is as it was before. An error (ErrCacheFull, or the
+	// device's) changes nothing, and nothing comes after it.
 	Reserve(n int) error
 	Commit()
 	Rollback()
@@ -70,19 +72,20 @@ type Cache interface {
 type Pass struct {
 	Spans []Span
 
-	// Visit is called once for each row that a span wants visited, by any goroutine, several at a time.
-	// i counts the span's tokens from 0. logits is [vocab_size]; hidden is after ln_f, [n_embd]. They
-	// are the caller's during the call only.
+	// Visit is called once for each row that a span wants visited, by any goroutine, several at a
+	// time. i counts the span's tokens from 0. logits is [vocab_size]; hidden is after ln_f,
+	// [n_embd]. They are the caller's during the call only.
 	Visit func(span, i int, logits, hidden []float32)
 }
 
 // A Span is the tokens of one session in a pass.
 type Span struct {
 	Cache    Cache
-	Tokens   []int     // at positions Position, Position+1, …
-	Position int       // what is before it is in the cache
-	Visit    int       // Tokens[Visit:] are visited; len(Tokens) for none
-	Logits   []float32 // where the logits after the last token go, [vocab_size]; nil where they are not wanted
+	Tokens   []int // at positions Position, Position+1, …
+	Position int   // what is before it is in the cache
+	Visit    int   // Tokens[Visit:] are visited; len(Tokens) for none
+	// where the logits after the last token go, [vocab_size]; nil where they are not wanted
+	Logits []float32
 }
 
 // Rows returns the number of rows of a pass.

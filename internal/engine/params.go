@@ -15,11 +15,12 @@ type Params struct {
 	Epsilon    float32 // layer_norm_epsilon
 	Activation kernels.Activation
 
-	WTE    kernels.Matrix  // [vocab_size, n_embd]: a token's embedding is a row
-	WPE    []float32       // [n_positions, n_embd]
-	H      []Block         // [n_layer]
-	LnF    Norm            // [n_embd]
-	LMHead *kernels.Matrix // [vocab_size, n_embd]: &WTE, or lm_head where the checkpoint has another
+	WTE kernels.Matrix // [vocab_size, n_embd]: a token's embedding is a row
+	WPE []float32      // [n_positions, n_embd]
+	H   []Block        // [n_layer]
+	LnF Norm           // [n_embd]
+	// [vocab_size, n_embd]: &WTE, or lm_head where the checkpoint has another
+	LMHead *kernels.Matrix
 }
 
 // A Block is one layer of the decoder.
@@ -56,7 +57,8 @@ func (b *Block) Weights() int {
 	return n
 }
 
-// Bytes returns the size of the weights that one decoding step reads: the linear layers and the head.
+// Bytes returns the size of the weights that one decoding step reads: the linear layers and the
+// head.
 func (p *Params) Bytes() int64 {
 	n := p.LMHead.Bytes()
 	for i := range p.H {

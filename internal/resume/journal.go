@@ -26,9 +26,10 @@ type header struct {
 // An entry is any other line of a journal.
 type entry struct {
 	Mark
-	Bytes  int64  `json:"bytes"`           // of the file of records
-	Output string `json:"output"`          // SHA-256 of those bytes
-	Ended  bool   `json:"ended,omitempty"` // the process ended in order: nothing is after those bytes
+	Bytes  int64  `json:"bytes"`  // of the file of records
+	Output string `json:"output"` // SHA-256 of those bytes
+	// the process ended in order: nothing is after those bytes
+	Ended bool `json:"ended,omitempty"`
 }
 
 // longestEntry bounds a line of a journal.
@@ -57,7 +58,8 @@ func (f *File) append(v any) error {
 	return nil
 }
 
-// ownJournal reports whether a journal is there, whole or cut off; a file of that name that is none is an error.
+// ownJournal reports whether a journal is there, whole or cut off; a file of that name that is none
+// is an error.
 func (f *File) ownJournal() (bool, error) {
 	file, err := os.Open(f.journalPath())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -88,7 +90,8 @@ func (f *File) continues() error {
 	}
 	journal, err := os.Open(f.journalPath())
 	if errors.Is(err, fs.ErrNotExist) {
-		return f.mismatch("want %s beside it, which says what it holds; found none", f.journalPath())
+		return f.mismatch("want %s beside it, which says what it holds; found none",
+			f.journalPath())
 	} else if err != nil {
 		return err
 	}
@@ -113,7 +116,8 @@ func (f *File) continues() error {
 		return err
 	}
 	f.last, f.now, f.journal = j.last, j.last, j.size
-	if f.records, err = outfile.ContinueOutput(f.path, j.last.Bytes, f.options.Options); err != nil {
+	if f.records, err = outfile.ContinueOutput(f.path, j.last.Bytes,
+		f.options.Options); err != nil {
 		return err
 	}
 	f.marks, err = outfile.ContinueOutput(f.journalPath(), j.size, f.options.Options)
@@ -202,7 +206,8 @@ func readJournal(r io.Reader, bytes int64) (j journal, err error) {
 	at := j.size
 	for n := 2; lines.Scan(); n++ {
 		e := entry{Bytes: -1}
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil || e.Bytes < j.last.Bytes || e.Line < j.last.Line {
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil || e.Bytes < j.last.Bytes ||
+			e.Line < j.last.Line {
 			return j, fmt.Errorf("line %d is none of a journal's", n)
 		}
 		at += int64(len(lines.Bytes()) + 1)

@@ -143,7 +143,8 @@ func (f *File) markLater() {
 }
 
 // Start opens the file, if it is not open yet. Write calls it; it is also for the end of an input
-// without records, where an empty file is wanted. The journal comes first, so that no file is without.
+// without records, where an empty file is wanted. The journal comes first, so that no file is
+// without.
 func (f *File) Start() error {
 	if f.opened {
 		return nil

@@ -14,15 +14,19 @@ import (
 )
 
 // records are what the runs of these tests write, one for each line of an input.
-func record(line int) string { return fmt.Sprintf("{\"line\":%d,%q:%d}\n", line, "x", line*line*line) }
+func record(line int) string {
+	return fmt.Sprintf("{\"line\":%d,%q:%d}\n", line, "x", line*line*line)
+}
 
 const inputLines = 12
 
 func options(resume bool) Options {
-	return Options{Resume: resume, Program: "test", Settings: []Setting{{"model", "m"}, {"--top", "0"}}}
+	return Options{Resume: resume, Program: "test",
+		Settings: []Setting{{"model", "m"}, {"--top", "0"}}}
 }
 
-// run opens path and writes the records that are missing, up to line last. After each line it calls each.
+// run opens path and writes the records that are missing, up to line last. After each line it calls
+// each.
 func run(t *testing.T, path string, o Options, last int, each func(f *File, line int)) *File {
 	t.Helper()
 	f, err := Open(path, o)
@@ -30,7 +34,8 @@ func run(t *testing.T, path string, o Options, last int, each func(f *File, line
 		t.Fatal(err)
 	}
 	for line := f.Last().Line + 1; line <= last; line++ {
-		m := Mark{Line: line, Input: fmt.Sprint("digest of ", line), State: []byte(fmt.Sprint(line))}
+		m := Mark{Line: line, Input: fmt.Sprint("digest of ", line),
+			State: []byte(fmt.Sprint(line))}
 		if err := f.Write([]byte(record(line)), m); err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +118,8 @@ func TestAKilledRunContinuesToTheSameBytes(t *testing.T) {
 			}
 		}
 		begun := killed(t, path, 1+rng.IntN(inputLines), func(int) bool { return rng.IntN(3) == 0 })
-		// The kill came within a record, within a line of the journal, or a power failure took more.
+		// The kill came within a record, within a line of the journal, or a power failure took
+		// more.
 		records, marks := read(t, path), read(t, path+".resume")
 		put(t, path, records[:rng.IntN(len(records)+1)])
 		put(t, path+".resume", marks[:begun+rng.IntN(len(marks)-begun+1)])
@@ -182,23 +188,42 @@ func TestWhatCannotBeContinuedIsRefusedAndStays(t *testing.T) {
 		change func(path string, o *Options)
 		want   string
 	}{
-		"no journal":      {func(path string, o *Options) { os.Remove(path + ".resume") }, "out: want "},
-		"journal of zero": {func(path string, o *Options) { put(t, path+".resume", "") }, "out.resume: cut off within its first line"},
-		"half a header":   {func(path string, o *Options) { put(t, path+".resume", `{"program":"te`) }, "out.resume: cut off"},
-		"no header":       {func(path string, o *Options) { put(t, path+".resume", "{\"line\":1}\n") }, "out.resume: line 1 is none"},
+		"no journal": {func(path string, o *Options) { os.Remove(path + ".resume") },
+			"out: want "},
+		"journal of zero": {func(path string, o *Options) { put(t, path+".resume", "") },
+			"out.resume: cut off within its first line"},
+		"half a header": {func(path string,
+			o *Options) {
+			put(t, path+".resume", `{"program":"te`)
+		}, "out.resume: cut off"},
+		"no header": {func(path string,
+			o *Options) {
+			put(t, path+".resume", "{\"line\":1}\n")
+		}, "out.resume: line 1 is none"},
 		"other lines": {func(path string, o *Options) {
 			put(t, path+".resume", read(t, path+".resume")+"precious\n")
 		}, "out.resume: line 3 is none"},
-		"another program": {func(path string, o *Options) { o.Program = "other" }, `out: "test" wrote it, not "other"`},
-		"another model": {func(path string, o *Options) { o.Settings = []Setting{{"model", "n"}, {"--top", "0"}} },
+		"another program": {func(path string, o *Options) { o.Program = "other" },
+			`out: "test" wrote it, not "other"`},
+		"another model": {func(path string, o *Options) {
+			o.Settings = []Setting{{"model", "n"},
+				{"--top", "0"}}
+		},
 			"out: begun with another model: m, now n"},
-		"a new option": {func(path string, o *Options) { o.Settings = append(o.Settings, Setting{"--bos", "true"}) },
+		"a new option": {func(path string, o *Options) {
+			o.Settings = append(o.Settings,
+				Setting{"--bos", "true"})
+		},
 			"out: begun without --bos, now with true"},
-		"an option less": {func(path string, o *Options) { o.Settings = o.Settings[:1] }, "out: begun with --top 0, now without"},
+		"an option less": {func(path string, o *Options) { o.Settings = o.Settings[:1] },
+			"out: begun with --top 0, now without"},
 		"changed records": {func(path string, o *Options) {
 			put(t, path, strings.Replace(read(t, path), `"x":1`, `"x":2`, 1))
 		}, "out: its first 52 bytes were changed"},
-		"another file": {func(path string, o *Options) { put(t, path, strings.Repeat("precious", 99)) }, "out: its first 52 bytes were changed"},
+		"another file": {func(path string, o *Options) {
+			put(t, path,
+				strings.Repeat("precious", 99))
+		}, "out: its first 52 bytes were changed"},
 		"records after the end": {func(path string, o *Options) {
 			put(t, path, read(t, path)+record(5))
 		}, "out: 71 bytes, want the 52 that were written"},
@@ -228,7 +253,8 @@ func TestTextAfterTheLastMarkOfAKilledRunIsRefused(t *testing.T) {
 	for _, tail := range []string{"precious\n", record(5) + "precious\n"} {
 		killed(t, path, 4, func(line int) bool { return line == 2 })
 		put(t, path, read(t, path)+tail)
-		if _, err := Open(path, options(true)); err == nil || !strings.Contains(err.Error(), "follows its first") {
+		if _, err := Open(path, options(true)); err == nil ||
+			!strings.Contains(err.Error(), "follows its first") {
 			t.Errorf("%q: %v, want that more follows", tail, err)
 		}
 		os.Remove(path)
@@ -249,7 +275,8 @@ func TestOtherFilesStay(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.Inputs = []fs.FileInfo{info}
-		if _, err := Open(path, o); !errors.Is(err, outfile.ErrInput) && !errors.Is(err, outfile.ErrExists) {
+		if _, err := Open(path, o); !errors.Is(err, outfile.ErrInput) &&
+			!errors.Is(err, outfile.ErrExists) {
 			t.Errorf("%v, want that the journal's name is the input's", err)
 		}
 		if _, err := Open(path+".resume", o); !errors.Is(err, outfile.ErrInput) {
@@ -260,7 +287,8 @@ func TestOtherFilesStay(t *testing.T) {
 		t.Errorf("the other file holds %q", got)
 	}
 	dir := filepath.Dir(path)
-	if _, err := Open(dir, options(true)); err == nil || !strings.Contains(err.Error(), "found a directory") {
+	if _, err := Open(dir, options(true)); err == nil ||
+		!strings.Contains(err.Error(), "found a directory") {
 		t.Errorf("a directory: %v", err)
 	}
 }

@@ -58,7 +58,8 @@ func Check(text []byte) error {
 	}
 }
 
-// loneSurrogate returns the first escape in valid JSON that is half of a pair without the other half, or "".
+// loneSurrogate returns the first escape in valid JSON that is half of a pair without the other
+// half, or "".
 func loneSurrogate(text []byte) string {
 	for {
 		i := bytes.IndexByte(text, '\\')
@@ -78,8 +79,8 @@ func loneSurrogate(text []byte) string {
 	}
 }
 
-// escape returns the code unit of the \u escape that text begins with, and its length. Another escape is
-// 0 and 2 long; where there is none, 0 and 0.
+// escape returns the code unit of the \u escape that text begins with, and its length. Another
+// escape is 0 and 2 long; where there is none, 0 and 0.
 func escape(text []byte) (r rune, n int) {
 	if len(text) < 2 || text[0] != '\\' {
 		return 0, 0

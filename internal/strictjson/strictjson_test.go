@@ -9,10 +9,11 @@ import (
 
 func TestMembersComeInOrderAndTrimmed(t *testing.T) {
 	var got []string
-	err := Members([]byte(" {\"b\" : [1, 2] ,\n\"a\\u0041\": null, \"\":\"x\"} \n"), func(key string, value json.RawMessage) error {
-		got = append(got, key+"="+string(value))
-		return nil
-	})
+	err := Members([]byte(" {\"b\" : [1, 2] ,\n\"a\\u0041\": null, \"\":\"x\"} \n"),
+		func(key string, value json.RawMessage) error {
+			got = append(got, key+"="+string(value))
+			return nil
+		})
 	if want := "b=[1, 2]|aA=null|=\"x\""; err != nil || strings.Join(got, "|") != want {
 		t.Errorf("%q, %v, want %s", got, err, want)
 	}
@@ -58,7 +59,11 @@ func TestWhatIsNotOneObjectIsRefused(t *testing.T) {
 
 func TestTheFirstErrorOfVisitEndsIt(t *testing.T) {
 	stop, calls := errors.New("stop"), 0
-	err := Members([]byte(`{"a":1,"b":2`), func(string, json.RawMessage) error { calls++; return stop })
+	err := Members([]byte(`{"a":1,"b":2`), func(string,
+		json.RawMessage) error {
+		calls++
+		return stop
+	})
 	if err != stop || calls != 1 {
 		t.Errorf("%v after %d calls", err, calls)
 	}
@@ -76,7 +81,8 @@ func TestStringTakesStringsOnly(t *testing.T) {
 }
 
 func TestQuoteStaysOnOneLine(t *testing.T) {
-	for in, want := range map[string]string{"ab": `"ab"`, "a\nb": `"a\n"…`, "\x1b\xff\u009b": `"\x1b\xff"…`} {
+	for in, want := range map[string]string{"ab": `"ab"`, "a\nb": `"a\n"…`,
+		"\x1b\xff\u009b": `"\x1b\xff"…`} {
 		if got := Quote([]byte(in), 2); got != want {
 			t.Errorf("%q: %s, want %s", in, got, want)
 		}

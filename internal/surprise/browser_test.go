@@ -2,8 +2,8 @@
 
 package surprise_test
 
-// The page in a browser: headless Chromium, spoken to through a pipe in the DevTools protocol. Without Chromium, the tests in
-// surprise_test.go check what can be checked in the file.
+// The page in a browser: headless Chromium, spoken to through a pipe in the DevTools protocol.
+// Without Chromium, the tests in surprise_test.go check what can be checked in the file.
 
 import (
 	"bufio"
@@ -50,7 +50,8 @@ func openBrowser(t *testing.T) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run",
+	cmd := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu",
+		"--remote-debugging-pipe", "--no-first-run",
 		"--user-data-dir="+t.TempDir(), "about:blank")
 	cmd.ExtraFiles = []*os.File{toBrowser, fromBrowser} // 3 and 4
 	if err := cmd.Start(); err != nil {
@@ -70,7 +71,8 @@ func openBrowser(t *testing.T) *browser {
 	var target struct{ TargetID string }
 	b.call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
 	var attached struct{ SessionID string }
-	b.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
+	b.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true},
+		&attached)
 	b.session = attached.SessionID
 	for _, domain := range []string{"Page", "Runtime", "Network", "Log"} {
 		b.call(domain+".enable", nil, nil)
@@ -135,7 +137,8 @@ func (b *browser) js(expression string) string {
 		Result           struct{ Value any }
 		ExceptionDetails json.RawMessage
 	}
-	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &r)
+	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true,
+		"awaitPromise": true}, &r)
 	if r.ExceptionDetails != nil {
 		b.t.Fatalf("%s: %s", expression, r.ExceptionDetails)
 	}
@@ -145,10 +148,12 @@ func (b *browser) js(expression string) string {
 // press presses and releases keys.
 func (b *browser) press(keys ...string) {
 	b.t.Helper()
-	codes := map[string]int{"Tab": 9, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
+	codes := map[string]int{"Tab": 9, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38,
+		"ArrowRight": 39, "ArrowDown": 40}
 	for _, key := range keys {
 		for _, kind := range []string{"keyDown", "keyUp"} {
-			p := map[string]any{"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": codes[key]}
+			p := map[string]any{"type": kind, "key": key, "code": key,
+				"windowsVirtualKeyCode": codes[key]}
 			if len(key) == 1 && kind == "keyDown" {
 				p["text"] = key
 			}
@@ -159,7 +164,9 @@ func (b *browser) press(keys ...string) {
 
 func (b *browser) open(path string, width, height int, scheme string) {
 	b.t.Helper()
-	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
+	b.call("Emulation.setDeviceMetricsOverride",
+		map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false},
+		nil)
 	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 	b.call("Page.navigate", map[string]any{"url": "file://" + path}, nil)
 	for range 200 {
@@ -191,7 +198,8 @@ func (b *browser) shoot(name string) {
 const detail = "['token','probability','rank','entropy'].map(n => document.getElementById('d-' + n).textContent).join('|')"
 
 func TestPageInABrowserWithTheKeyboardOnly(t *testing.T) {
-	p := picture(t, text+strings.Repeat("One day, the girl went to the park with her mom. ", 30), surprise.ByRank)
+	p := picture(t, text+strings.Repeat("One day, the girl went to the park with her mom. ", 30),
+		surprise.ByRank)
 	path := filepath.Join(t.TempDir(), "page.html")
 	if err := os.WriteFile(path, []byte(page(t, p)), 0o666); err != nil {
 		t.Fatal(err)
@@ -222,7 +230,8 @@ func TestPageInABrowserWithTheKeyboardOnly(t *testing.T) {
 	if got := b.js("document.activeElement.matches(':focus-visible') + getComputedStyle(document.activeElement).outlineStyle"); got != "truesolid" {
 		t.Errorf("focus is not to be seen: %s", got)
 	}
-	if got := b.js("document.getElementById('d-place').textContent"); !strings.HasPrefix(got, "token 1 of ") {
+	if got := b.js("document.getElementById('d-place').textContent"); !strings.HasPrefix(got,
+		"token 1 of ") {
 		t.Errorf("focus chooses %q", got)
 	}
 
@@ -298,7 +307,8 @@ func TestPageInABrowserWithTheKeyboardOnly(t *testing.T) {
 	b.shoot("narrow.png")
 
 	for _, url := range b.requests {
-		if !strings.HasPrefix(url, "file:") && !strings.HasPrefix(url, "data:") && url != "about:blank" {
+		if !strings.HasPrefix(url, "file:") && !strings.HasPrefix(url, "data:") &&
+			url != "about:blank" {
 			t.Errorf("the page asks for %s", url)
 		}
 	}

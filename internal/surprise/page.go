@@ -89,7 +89,8 @@ func (p Picture) Page(w io.Writer) error {
 		return err
 	}
 	d := pageData{
-		Title: visible(excerpt(p.Score.Text), ""), Model: p.Model, Summary: summary(&p.Score), By: p.By,
+		Title: visible(excerpt(p.Score.Text), ""), Model: p.Model, Summary: summary(&p.Score),
+		By:        p.By,
 		RankNames: ByRank.Names(), SurprisalNames: BySurprisal.Names(),
 		Width: len(p.Score.Tokens), Histogram: histogram(&p.Score),
 		CSS: template.CSS(pageCSS), JS: template.JS(pageJS),
@@ -100,7 +101,8 @@ func (p Picture) Page(w io.Writer) error {
 		rank, surprisal := -1, -1
 		for k := piece.first; k <= piece.last; k++ {
 			token := &p.Score.Tokens[k]
-			rank, surprisal = max(rank, ByRank.Level(token)), max(surprisal, BySurprisal.Level(token))
+			rank, surprisal = max(rank, ByRank.Level(token)),
+				max(surprisal, BySurprisal.Level(token))
 			d.Data.Tokens = append(d.Data.Tokens, p.token(token, i))
 		}
 		class := "none"
@@ -110,19 +112,23 @@ func (p Picture) Page(w io.Writer) error {
 		if strings.HasPrefix(piece.text, "\n") {
 			class += " feed" // drawn, for there to be something to point at
 		}
-		d.Pieces = append(d.Pieces, pagePiece{i, class, visible(strings.ToValidUTF8(piece.text, "\uFFFD"), "\n\t")})
+		d.Pieces = append(d.Pieces, pagePiece{i, class,
+			visible(strings.ToValidUTF8(piece.text, "\uFFFD"), "\n\t")})
 	}
 	return t.Execute(w, d)
 }
 
 func (p Picture) token(t *eval.Token, piece int) pageToken {
-	j := pageToken{Text: quoted(p.Score.Text[t.Start:t.End]), ID: t.ID, Piece: piece, Rank: t.Rank, Top: []pageAlternative{}}
+	j := pageToken{Text: quoted(p.Score.Text[t.Start:t.End]), ID: t.ID, Piece: piece, Rank: t.Rank,
+		Top: []pageAlternative{}}
 	if t.Rank < 0 {
 		return j
 	}
-	j.P, j.Bits, j.Entropy = sixDigits(kernels.Exp64(t.LogProb)), sixDigits(bits(t.LogProb)), sixDigits(bits(-t.Entropy))
+	j.P, j.Bits, j.Entropy = sixDigits(kernels.Exp64(t.LogProb)), sixDigits(bits(t.LogProb)),
+		sixDigits(bits(-t.Entropy))
 	for _, a := range t.Top {
-		j.Top = append(j.Top, pageAlternative{quoted(a.Text), a.ID, sixDigits(kernels.Exp64(a.LogProb))})
+		j.Top = append(j.Top, pageAlternative{quoted(a.Text), a.ID,
+			sixDigits(kernels.Exp64(a.LogProb))})
 	}
 	return j
 }

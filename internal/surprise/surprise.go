@@ -1,5 +1,5 @@
-// Package surprise draws a text by how surprising each token of it is: in a terminal (Terminal), as lines of numbers (Table),
-// or as a page for a browser (Page).
+// Package surprise draws a text by how surprising each token of it is: in a terminal (Terminal), as
+// lines of numbers (Table), or as a page for a browser (Page).
 package surprise
 
 import (
@@ -42,7 +42,8 @@ func (s Scale) Names() [Levels]string {
 	if s == BySurprisal {
 		return [...]string{"under 1 bit", "under 3", "under 6", "under 10", "10 bits and more"}
 	}
-	return [...]string{"rank 0: the first choice", "1 to 9", "10 to 99", "100 to 999", "1000 and more"}
+	return [...]string{"rank 0: the first choice", "1 to 9", "10 to 99", "100 to 999",
+		"1000 and more"}
 }
 
 // Level is the level of a token, −1 for one with nothing before it.
@@ -98,8 +99,8 @@ func inside(s string, i int) bool {
 	return false
 }
 
-// visible replaces control characters: what would move a terminal's cursor or change its state, what a page may not hold, and what
-// would turn the rest of the text around. Those of keep stay.
+// visible replaces control characters: what would move a terminal's cursor or change its state,
+// what a page may not hold, and what would turn the rest of the text around. Those of keep stay.
 func visible(s, keep string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -131,5 +132,6 @@ func summary(s *eval.Scored) string {
 		}
 	}
 	return fmt.Sprintf("%d tokens scored, %.2f bits each, %.0f %% of them the first choice, %.0f %% among the first ten",
-		s.Count, bits(s.Mean), 100*float64(first)/float64(s.Count), 100*float64(ten)/float64(s.Count))
+		s.Count, bits(s.Mean), 100*float64(first)/float64(s.Count),
+		100*float64(ten)/float64(s.Count))
 }

@@ -100,7 +100,8 @@ func TestTable(t *testing.T) {
 		if i == 0 {
 			continue
 		}
-		if f[0] != fmt.Sprint(token.Rank) || f[1] != fmt.Sprintf("%.4g", math.Exp(token.LogProb)) || f[2] != fmt.Sprintf("%.2f", -math.Log2(math.Exp(token.LogProb))) {
+		if f[0] != fmt.Sprint(token.Rank) || f[1] != fmt.Sprintf("%.4g", math.Exp(token.LogProb)) ||
+			f[2] != fmt.Sprintf("%.2f", -math.Log2(math.Exp(token.LogProb))) {
 			t.Errorf("%q: %+v", lines[i+1], token.Stat)
 		}
 	}
@@ -117,7 +118,8 @@ func TestLevels(t *testing.T) {
 		rank            int
 		bits            float64
 		byRank, byShock int
-	}{{-1, math.NaN(), -1, -1}, {0, 0.5, 0, 0}, {1, 1.5, 1, 1}, {9, 3.5, 1, 2}, {10, 7, 2, 3}, {99, 9.9, 2, 3}, {100, 10.1, 3, 4}, {999, 30, 3, 4}, {1000, 2, 4, 1}} {
+	}{{-1, math.NaN(), -1, -1}, {0, 0.5, 0, 0}, {1, 1.5, 1, 1}, {9, 3.5, 1, 2}, {10, 7, 2, 3},
+		{99, 9.9, 2, 3}, {100, 10.1, 3, 4}, {999, 30, 3, 4}, {1000, 2, 4, 1}} {
 		if got := surprise.ByRank.Level(token(c.rank, c.bits)); got != c.byRank {
 			t.Errorf("rank %d: level %d, want %d", c.rank, got, c.byRank)
 		}
@@ -142,7 +144,8 @@ func TestPageNeedsNothingBesidesItself(t *testing.T) {
 	if found := outside.FindString(html); found != "" {
 		t.Errorf("%q in the page", found)
 	}
-	for _, want := range []string{`<!DOCTYPE html>`, `lang="en"`, `default-src 'none'`, `role="listbox" tabindex="0"`, `name="viewport"`, `<noscript>`} {
+	for _, want := range []string{`<!DOCTYPE html>`, `lang="en"`, `default-src 'none'`,
+		`role="listbox" tabindex="0"`, `name="viewport"`, `<noscript>`} {
 		if !strings.Contains(html, want) {
 			t.Errorf("no %q in the page", want)
 		}
@@ -163,14 +166,16 @@ func TestTextDoesNotTurnWhatFollows(t *testing.T) {
 		if i := strings.IndexAny(b.String(), "\u202e\u202c\u2067\u2069"); i >= 0 {
 			t.Errorf("%s: %q", name, b.String()[max(0, i-20):i+20])
 		}
-		if name == "page" && !strings.Contains(b.String(), "\uFFFD") || !strings.Contains(b.String(), "ש") {
+		if name == "page" && !strings.Contains(b.String(), "\uFFFD") ||
+			!strings.Contains(b.String(), "ש") {
 			t.Errorf("%s: the text is not there", name)
 		}
 	}
 }
 
 func TestPageHoldsNoControlCharacters(t *testing.T) {
-	p := picture(t, "One\x00 two\x1b[31m\r\nthree\tfour\u009b </script><!-- \x7f\xff\x0c five", surprise.ByRank)
+	p := picture(t, "One\x00 two\x1b[31m\r\nthree\tfour\u009b </script><!-- \x7f\xff\x0c five",
+		surprise.ByRank)
 	var b bytes.Buffer
 	if err := p.Page(&b); err != nil {
 		t.Fatal(err)
@@ -180,7 +185,8 @@ func TestPageHoldsNoControlCharacters(t *testing.T) {
 			t.Errorf("%q in %q", r, b.Bytes()[max(0, i-20):min(b.Len(), i+20)])
 		}
 	}
-	for _, want := range []string{">\t<", ">␍<", "four", "> &lt;/<", "<title>Surprise: One␀ two␛[31m three four\uFFFD &lt;/script&gt;"} {
+	for _, want := range []string{">\t<", ">␍<", "four", "> &lt;/<",
+		"<title>Surprise: One␀ two␛[31m three four\uFFFD &lt;/script&gt;"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing", want)
 		}
@@ -190,13 +196,15 @@ func TestPageHoldsNoControlCharacters(t *testing.T) {
 func TestPageShowsEachToken(t *testing.T) {
 	p := picture(t, text, surprise.BySurprisal)
 	html := page(t, p)
-	spans := regexp.MustCompile(`<span id="p\d+"[^>]*>([^<]*)</span>`).FindAllStringSubmatch(html, -1)
+	spans := regexp.MustCompile(`<span id="p\d+"[^>]*>([^<]*)</span>`).FindAllStringSubmatch(html,
+		-1)
 	shown := ""
 	for _, s := range spans {
 		shown += s[1]
 	}
 	unescape := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&#34;", `"`, "&amp;", "&")
-	if got := unescape.Replace(shown); got != strings.NewReplacer("\x1b", "␛", "\u009b", "\uFFFD").Replace(text) {
+	if got := unescape.Replace(shown); got != strings.NewReplacer("\x1b", "␛", "\u009b",
+		"\uFFFD").Replace(text) {
 		t.Errorf("the page's text is %q", got)
 	}
 	raw := regexp.MustCompile(`(?s)<script id="data"[^>]*>(.*?)</script>`).FindStringSubmatch(html)
@@ -215,7 +223,8 @@ func TestPageShowsEachToken(t *testing.T) {
 	}
 	for i, token := range data.Tokens {
 		want := p.Score.Tokens[i]
-		if token.ID != want.ID || token.Rank != want.Rank || i > 0 && math.Abs(token.P-math.Exp(want.LogProb)) > 1e-5 || i > 0 && len(token.Top) != 5 {
+		if token.ID != want.ID || token.Rank != want.Rank || i > 0 &&
+			math.Abs(token.P-math.Exp(want.LogProb)) > 1e-5 || i > 0 && len(token.Top) != 5 {
 			t.Errorf("token %d: %+v, want %+v", i, token, want.Stat)
 		}
 		if token.Piece >= len(spans) {
@@ -223,7 +232,8 @@ func TestPageShowsEachToken(t *testing.T) {
 		}
 	}
 	if len(spans) >= len(p.Score.Tokens) {
-		t.Errorf("%d pieces for %d tokens: the emoji's bytes want to be one", len(spans), len(p.Score.Tokens))
+		t.Errorf("%d pieces for %d tokens: the emoji's bytes want to be one", len(spans),
+			len(p.Score.Tokens))
 	}
 	counts := regexp.MustCompile(`<td class="number">(\d+) \(`).FindAllStringSubmatch(html, -1)
 	sum := 0
@@ -236,7 +246,8 @@ func TestPageShowsEachToken(t *testing.T) {
 	}
 }
 
-// Colours of text on its ground, light and dark, are readable: a contrast of 4.5 at least (WCAG 2.1, AA).
+// Colours of text on its ground, light and dark, are readable: a contrast of 4.5 at least (WCAG
+// 2.1, AA).
 func TestPageContrast(t *testing.T) {
 	html := page(t, picture(t, "a b", surprise.ByRank))
 	schemes := regexp.MustCompile(`(?s):root \{(.*?)\}`).FindAllStringSubmatch(html, -1)
@@ -248,13 +259,15 @@ func TestPageContrast(t *testing.T) {
 		for _, c := range regexp.MustCompile(`--([a-z0-9-]+): #(\w{6});`).FindAllStringSubmatch(scheme[1], -1) {
 			colours[c[1]] = luminance(t, c[2])
 		}
-		pairs := [][2]string{{"ink", "ground"}, {"ink", "card"}, {"quiet", "ground"}, {"quiet", "card"}}
+		pairs := [][2]string{{"ink", "ground"}, {"ink", "card"}, {"quiet", "ground"},
+			{"quiet", "card"}}
 		for level := range surprise.Levels {
 			pairs = append(pairs, [2]string{"token-ink", fmt.Sprint("level-", level)})
 		}
 		for _, p := range pairs {
 			a, b := colours[p[0]], colours[p[1]]
-			if contrast := (max(a, b) + 0.05) / (min(a, b) + 0.05); contrast < 4.5 || a == 0 && b == 0 {
+			if contrast := (max(a, b) + 0.05) / (min(a, b) + 0.05); contrast < 4.5 || a == 0 &&
+				b == 0 {
 				t.Errorf("scheme %d: %s on %s has a contrast of %.2f", i, p[0], p[1], contrast)
 			}
 		}

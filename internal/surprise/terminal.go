@@ -10,7 +10,8 @@ import (
 	"picogpt/kernels"
 )
 
-// Background colours of the 256-colour palette, from green to violet, all bright enough for black letters.
+// Background colours of the 256-colour palette, from green to violet, all bright enough for black
+// letters.
 var backgrounds = [Levels]int{157, 228, 215, 210, 177}
 
 const reset = "\x1b[0m"
@@ -56,7 +57,8 @@ func (p Picture) Table(w io.Writer) error {
 			fmt.Fprintf(&b, "-\t-\t-\t-\t%q\n", text)
 			continue
 		}
-		fmt.Fprintf(&b, "%d\t%.4g\t%.2f\t%.2f\t%q\n", t.Rank, kernels.Exp64(t.LogProb), bits(t.LogProb), bits(-t.Entropy), text)
+		fmt.Fprintf(&b, "%d\t%.4g\t%.2f\t%.2f\t%q\n", t.Rank, kernels.Exp64(t.LogProb),
+			bits(t.LogProb), bits(-t.Entropy), text)
 	}
 	fmt.Fprintf(&b, "%s\n", summary(&p.Score))
 	_, err := io.WriteString(w, b.String())

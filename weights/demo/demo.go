@@ -27,8 +27,8 @@ var config []byte
 //go:embed model.safetensors
 var weights []byte
 
-// FS returns the checkpoint as a folder with config.json and model.safetensors, for checkpoint.OpenFS.
-// The files are not copied.
+// FS returns the checkpoint as a folder with config.json and model.safetensors, for
+// checkpoint.OpenFS. The files are not copied.
 func FS() fs.FS { return folder.Memory{"config.json": config, "model.safetensors": weights} }
 
 // Config returns the checkpoint's config.json. The caller must not change it.

@@ -17,7 +17,8 @@ func TestTheCheckpointIsTheOneThatWasTrained(t *testing.T) {
 		want string
 	}{
 		{"config.json", demo.Config(), "e599cc240afa853dbd2c6866980d59baa292780ff744ceb4b1b806fad05de86d"},
-		{"model.safetensors", demo.Weights(), "ec60965a769b0b54f91c08c48da562c55658acc4467c6d7bfd5a20d2f960e5ef"},
+		{"model.safetensors", demo.Weights(),
+			"ec60965a769b0b54f91c08c48da562c55658acc4467c6d7bfd5a20d2f960e5ef"},
 	} {
 		if got := fmt.Sprintf("%x", sha256.Sum256(c.data)); got != c.want {
 			t.Errorf("%s: SHA-256 %s, want %s", c.name, got, c.want)

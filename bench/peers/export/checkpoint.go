@@ -25,7 +25,8 @@ func openCheckpoint(dir string) (*checkpoint, error) {
 		return nil, err
 	}
 	tanh := []model.Activation{model.GELUNew, model.GELUPytorchTanh, model.GELUFast}
-	if !slices.Contains(tanh, config.Activation) || !config.ScaleAttnWeights || config.ScaleAttnByInverseLayerIdx {
+	if !slices.Contains(tanh, config.Activation) || !config.ScaleAttnWeights ||
+		config.ScaleAttnByInverseLayerIdx {
 		return nil, fmt.Errorf("%s: the peers compute GPT-2 with tanh GELU and plainly scaled attention, not %s", dir, config.Activation)
 	}
 	if config.Embd%32 != 0 || config.Inner%32 != 0 {

@@ -1,6 +1,7 @@
 package main
 
-// The formats' details, by hand. That the files as a whole are right, the peers say: run lets each write our own tokens first.
+// The formats' details, by hand. That the files as a whole are right, the peers say: run lets each
+// write our own tokens first.
 
 import (
 	"bytes"
@@ -10,7 +11,8 @@ import (
 )
 
 func TestAlphabetIsGPT2s(t *testing.T) {
-	for b, want := range map[byte]rune{'A': 'A', '!': '!', ' ': 'Ġ', '\n': 'Ċ', 0: 'Ā', 0x7f: 'ġ', 0xa0: 'ł', 0xa1: '¡', 0xad: 'Ń', 0xff: 'ÿ'} {
+	for b, want := range map[byte]rune{'A': 'A', '!': '!', ' ': 'Ġ', '\n': 'Ċ', 0: 'Ā', 0x7f: 'ġ',
+		0xa0: 'ł', 0xa1: '¡', 0xad: 'Ń', 0xff: 'ÿ'} {
 		if got := alphabet(b); got != want {
 			t.Errorf("byte %#x: %c, want %c", b, got, want)
 		}
@@ -99,7 +101,8 @@ func TestProtobuf(t *testing.T) {
 	m = nil
 	m.int(3, -1)
 	m.float(2, 1)
-	if want := "\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01" + "\x15\x00\x00\x80\x3f"; string(m) != want {
+	if want := "\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01" +
+		"\x15\x00\x00\x80\x3f"; string(m) != want {
 		t.Errorf("% x, want % x", m, want)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
-// GGUF version 3, as ggml's docs/gguf.md describes it, with the keys and names of llama.cpp's gpt2 architecture.
+// GGUF version 3, as ggml's docs/gguf.md describes it, with the keys and names of llama.cpp's gpt2
+// architecture.
 
 import (
 	"encoding/binary"
@@ -37,8 +38,8 @@ func (t ggufTensor) len() int {
 	return n
 }
 
-// writeGGUF writes the checkpoint with its matrices as t: [out, in], as ggml multiplies. Biases, layer norms and wpe stay float32, and wte
-// is never less than 8 bits, as in our own q4.
+// writeGGUF writes the checkpoint with its matrices as t: [out, in], as ggml multiplies. Biases,
+// layer norms and wpe stay float32, and wte is never less than 8 bits, as in our own q4.
 func writeGGUF(w io.Writer, c *checkpoint, t ggmlType) error {
 	tensors := ggufTensors(c, t)
 	b := append([]byte("GGUF"), 3, 0, 0, 0)
@@ -57,7 +58,8 @@ func writeGGUF(w io.Writer, c *checkpoint, t ggmlType) error {
 		b = binary.LittleEndian.AppendUint64(b, uint64(at))
 		at += aligned(t.as.size(t.len()), ggufAlign)
 	}
-	if _, err := w.Write(append(b, make([]byte, aligned(len(b), ggufAlign)-len(b))...)); err != nil {
+	if _, err := w.Write(append(b, make([]byte,
+		aligned(len(b), ggufAlign)-len(b))...)); err != nil {
 		return err
 	}
 	for _, t := range tensors {
@@ -68,7 +70,8 @@ func writeGGUF(w io.Writer, c *checkpoint, t ggmlType) error {
 		if len(data) != t.as.size(t.len()) {
 			return fmt.Errorf("%s: %d bytes, want %d", t.name, len(data), t.as.size(t.len()))
 		}
-		if _, err := w.Write(append(data, make([]byte, aligned(len(data), ggufAlign)-len(data))...)); err != nil {
+		if _, err := w.Write(append(data, make([]byte,
+			aligned(len(data), ggufAlign)-len(data))...)); err != nil {
 			return err
 		}
 	}
@@ -85,18 +88,21 @@ func ggufTensors(c *checkpoint, t ggmlType) []ggufTensor {
 		head = ggmlQ8
 	}
 	vector := func(name, ours string, n int) {
-		ts = append(ts, ggufTensor{name, []int{n}, ggmlF32, func() []float32 { return c.floats(ours, n) }})
+		ts = append(ts, ggufTensor{name, []int{n}, ggmlF32,
+			func() []float32 { return c.floats(ours, n) }})
 	}
 	norm := func(name, ours string) {
 		vector(name+".weight", ours+".weight", g.Embd)
 		vector(name+".bias", ours+".bias", g.Embd)
 	}
 	linear := func(name, ours string, in, out int) {
-		ts = append(ts, ggufTensor{name + ".weight", []int{in, out}, t, func() []float32 { return c.transposed(ours+".weight", in, out) }})
+		ts = append(ts, ggufTensor{name + ".weight", []int{in, out}, t,
+			func() []float32 { return c.transposed(ours+".weight", in, out) }})
 		vector(name+".bias", ours+".bias", out)
 	}
 	table := func(name, ours string, rows int, as ggmlType) {
-		ts = append(ts, ggufTensor{name, []int{g.Embd, rows}, as, func() []float32 { return c.floats(ours, rows*g.Embd) }})
+		ts = append(ts, ggufTensor{name, []int{g.Embd, rows}, as,
+			func() []float32 { return c.floats(ours, rows*g.Embd) }})
 	}
 	table("token_embd.weight", "wte.weight", g.VocabSize, head)
 	table("position_embd.weight", "wpe.weight", g.Positions, ggmlF32)
@@ -148,7 +154,8 @@ func ggufKeys(c *checkpoint, t ggmlType) (b []byte, n int) {
 	key("gpt2.attention.layer_norm_epsilon", ggufFloat32)
 	b = append(b, floatBytes([]float32{float32(g.LayerNormEpsilon)})...)
 
-	// llama.cpp opens no file without a vocabulary. Only ids pass through the benchmark, so one merge stands for all.
+	// llama.cpp opens no file without a vocabulary. Only ids pass through the benchmark, so one
+	// merge stands for all.
 	text("tokenizer.ggml.model", "gpt2")
 	text("tokenizer.ggml.pre", "gpt-2")
 	list("tokenizer.ggml.tokens", ggufString, g.VocabSize)
@@ -174,7 +181,8 @@ func ggufText(b []byte, s string) []byte {
 	return append(binary.LittleEndian.AppendUint64(b, uint64(len(s))), s...)
 }
 
-// vocabulary returns n different tokens, GPT-2's own in the byte alphabet of its vocab.json as far as they go.
+// vocabulary returns n different tokens, GPT-2's own in the byte alphabet of its vocab.json as far
+// as they go.
 func vocabulary(n int) []string {
 	t := tokenizer.GPT2()
 	names := make([]string, n)
@@ -187,7 +195,8 @@ func vocabulary(n int) []string {
 	return names
 }
 
-// visible spells bytes in GPT-2's alphabet: printable Latin-1 as itself, the other 68 bytes in order from U+0100.
+// visible spells bytes in GPT-2's alphabet: printable Latin-1 as itself, the other 68 bytes in
+// order from U+0100.
 func visible(bytes []byte) string {
 	var s []rune
 	for _, b := range bytes {
@@ -197,7 +206,10 @@ func visible(bytes []byte) string {
 }
 
 func alphabet(b byte) rune {
-	printable := func(b int) bool { return b >= '!' && b <= '~' || b >= 0xa1 && b <= 0xff && b != 0xad }
+	printable := func(b int) bool {
+		return b >= '!' && b <= '~' || b >= 0xa1 && b <= 0xff &&
+			b != 0xad
+	}
 	if printable(int(b)) {
 		return rune(b)
 	}

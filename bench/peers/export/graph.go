@@ -6,24 +6,30 @@ import (
 	"fmt"
 )
 
-// gpt2Graph builds the graph of one step: the tokens [1, n_seq] at their positions, each block's cache [1, n_head, n_ctx, head_size], and
-// out of each block the keys and values to add to it, [1, n_seq, 2*n_embd]. The caches themselves are no outputs: onnxruntime-node copies
-// every output into new memory, even where it is given the memory to use. Logits come for the last token alone.
+// gpt2Graph builds the graph of one step: the tokens [1, n_seq] at their positions, each block's
+// cache [1, n_head, n_ctx, head_size], and out of each block the keys and values to add to it, [1,
+// n_seq, 2*n_embd]. The caches themselves are no outputs: onnxruntime-node copies every output into
+// new memory, even where it is given the memory to use. Logits come for the last token alone.
 func gpt2Graph(g *graph, c *checkpoint, bits int) {
 	k := c.config
 	g.inputs.message(11, value("tokens", onnxInt64, 1, "n_seq"))
 	g.inputs.message(11, value("positions", onnxInt64, 1, "n_seq"))
 	g.inputs.message(11, value("last", onnxInt32, 1))  // total, less 1
 	g.inputs.message(11, value("total", onnxInt32, 1)) // tokens in the cache after this step
-	wte := g.weight("wte", onnxFloat, floatBytes(c.floats("wte.weight", k.VocabSize*k.Embd)), k.VocabSize, k.Embd)
-	wpe := g.weight("wpe", onnxFloat, floatBytes(c.floats("wpe.weight", k.Positions*k.Embd)), k.Positions, k.Embd)
+	wte := g.weight("wte", onnxFloat, floatBytes(c.floats("wte.weight", k.VocabSize*k.Embd)),
+		k.VocabSize, k.Embd)
+	wpe := g.weight("wpe", onnxFloat, floatBytes(c.floats("wpe.weight", k.Positions*k.Embd)),
+		k.Positions, k.Embd)
 	g.integers("split", k.Embd, 2*k.Embd) // of c_attn's output: queries; keys and values
 	b := &builder{g, c, bits}
-	x := g.node("Add", []string{g.node("Gather", []string{wte, "tokens"}), g.node("Gather", []string{wpe, "positions"})}) // [1, n_seq, n_embd]
+	// [1, n_seq, n_embd]
+	x := g.node("Add", []string{g.node("Gather", []string{wte, "tokens"}),
+		g.node("Gather", []string{wpe, "positions"})})
 	for i := range k.Layer {
 		x = b.block(i, x)
 	}
-	x = g.node("Gather", []string{x, g.integers("end", -1)}, attribute{"axis", 1})   // [1, 1, n_embd]
+	// [1, 1, n_embd]
+	x = g.node("Gather", []string{x, g.integers("end", -1)}, attribute{"axis", 1})
 	x = g.node("Reshape", []string{b.norm("ln_f", x), g.integers("row", 1, k.Embd)}) // [1, n_embd]
 	b.head(x, wte)
 	g.outputs.message(12, value("logits", onnxFloat, 1, k.VocabSize))
@@ -46,7 +52,8 @@ func (b *builder) block(i int, x string) string {
 	return b.node("Add", []string{x, b.linear(h+"mlp.c_proj", m, k.Inner, k.Embd)})
 }
 
-// attention is com.microsoft.GroupQueryAttention with a key and value head for each query head, on c_attn's output as it is.
+// attention is com.microsoft.GroupQueryAttention with a key and value head for each query head, on
+// c_attn's output as it is.
 func (b *builder) attention(i int, qkv string) string {
 	k := b.c.config
 	past := []string{fmt.Sprintf("keys_%d", i), fmt.Sprintf("values_%d", i)}
@@ -54,7 +61,8 @@ func (b *builder) attention(i int, qkv string) string {
 		b.inputs.message(11, value(name, onnxFloat, 1, k.Head, "n_ctx", k.Embd/k.Head))
 	}
 	added := fmt.Sprintf("added_%d", i)
-	b.nodeTo([]string{"queries_" + added, added}, "", "Split", []string{qkv, "split"}, attribute{"axis", -1})
+	b.nodeTo([]string{"queries_" + added, added}, "", "Split", []string{qkv, "split"},
+		attribute{"axis", -1})
 	b.outputs.message(12, value(added, onnxFloat, 1, "n_seq", 2*k.Embd))
 	out := fmt.Sprintf("attention_%d", i)
 	b.nodeTo([]string{out, out + ".keys", out + ".values"}, "com.microsoft", "GroupQueryAttention",
@@ -67,7 +75,8 @@ func (b *builder) norm(name, x string) string {
 	n := b.c.config.Embd
 	gain := b.weight(name+".weight", onnxFloat, floatBytes(b.c.floats(name+".weight", n)), n)
 	bias := b.weight(name+".bias", onnxFloat, floatBytes(b.c.floats(name+".bias", n)), n)
-	return b.node("LayerNormalization", []string{x, gain, bias}, attribute{"axis", -1}, attribute{"epsilon", float32(b.c.config.LayerNormEpsilon)})
+	return b.node("LayerNormalization", []string{x, gain, bias}, attribute{"axis", -1},
+		attribute{"epsilon", float32(b.c.config.LayerNormEpsilon)})
 }
 
 // linear is x·w + b, with w [in, out] as Conv1D stores it, or in blocks.
@@ -77,7 +86,8 @@ func (b *builder) linear(name, x string, in, out int) string {
 		y := b.blocks(name, x, b.c.transposed(name+".weight", in, out), in, out, b.bits)
 		return b.node("Add", []string{y, bias})
 	}
-	w := b.weight(name+".weight", onnxFloat, floatBytes(b.c.floats(name+".weight", in*out)), in, out)
+	w := b.weight(name+".weight", onnxFloat, floatBytes(b.c.floats(name+".weight", in*out)), in,
+		out)
 	return b.node("Add", []string{b.node("MatMul", []string{x, w}), bias})
 }
 
@@ -89,7 +99,8 @@ func (b *builder) head(x, wte string) {
 		if own == nil {
 			own = b.c.floats("wte.weight", k.VocabSize*k.Embd)
 		}
-		b.nodeTo([]string{"logits"}, "", "Identity", []string{b.blocks("head", x, own, k.Embd, k.VocabSize, 8)})
+		b.nodeTo([]string{"logits"}, "", "Identity",
+			[]string{b.blocks("head", x, own, k.Embd, k.VocabSize, 8)})
 		return
 	}
 	if own != nil {
@@ -98,8 +109,9 @@ func (b *builder) head(x, wte string) {
 	b.nodeTo([]string{"logits"}, "", "Gemm", []string{x, wte}, attribute{"transB", 1})
 }
 
-// blocks is x·w with w [out, in] in com.microsoft.MatMulNBits' form: blocks of 32 along in, each with a float32 scale; the integers are
-// unsigned around the middle of their range. accuracy_level 4 lets the activations be rounded to 8 bits, as ggml does.
+// blocks is x·w with w [out, in] in com.microsoft.MatMulNBits' form: blocks of 32 along in, each
+// with a float32 scale; the integers are unsigned around the middle of their range. accuracy_level
+// 4 lets the activations be rounded to 8 bits, as ggml does.
 func (b *builder) blocks(name, x string, w []float32, in, out, bits int) string {
 	middle := 1 << (bits - 1)
 	var packed []byte
@@ -124,7 +136,8 @@ func (b *builder) blocks(name, x string, w []float32, in, out, bits int) string 
 		x,
 		b.weight(name+".blocks", onnxUint8, packed, out, in/32, 32*bits/8),
 		b.weight(name+".scales", onnxFloat, floatBytes(scales), out, in/32),
-	}, attribute{"K", in}, attribute{"N", out}, attribute{"bits", bits}, attribute{"block_size", 32}, attribute{"accuracy_level", 4})
+	}, attribute{"K", in}, attribute{"N", out}, attribute{"bits", bits},
+		attribute{"block_size", 32}, attribute{"accuracy_level", 4})
 	return y
 }
 

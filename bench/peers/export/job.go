@@ -23,9 +23,11 @@ type job struct {
 
 // greedy is what our own engine makes of a prompt in float32.
 type greedy struct {
-	Prompt []int     `json:"prompt"`
-	IDs    []int     `json:"ids"`    // what follows, the likeliest token each time
-	Margin float32   `json:"margin"` // the least distance from the best logit to the next, over IDs: closer than rounding, and peers may differ
+	Prompt []int `json:"prompt"`
+	IDs    []int `json:"ids"` // what follows, the likeliest token each time
+	// the least distance from the best logit to the next, over IDs: closer than rounding, and peers
+	// may differ
+	Margin float32   `json:"margin"`
 	Logits []float32 `json:"logits"` // after the prompt
 }
 
@@ -50,7 +52,8 @@ func writeJob(path string, c *checkpoint, dir string, prompt, gen int) error {
 	return os.WriteFile(path, b, 0o666)
 }
 
-// ours runs the engine for 20 tokens after "Once upon a time", or after the first ids of a small vocabulary.
+// ours runs the engine for 20 tokens after "Once upon a time", or after the first ids of a small
+// vocabulary.
 func ours(dir string) (greedy, error) {
 	m, err := model.Load(context.Background(), dir, model.Options{Format: "f32"})
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command export writes what the peers read: a GPT-2 checkpoint as GGUF for llama.cpp and as ONNX for ONNX Runtime, and the work to do
-// with it as JSON.
+// Command export writes what the peers read: a GPT-2 checkpoint as GGUF for llama.cpp and as ONNX
+// for ONNX Runtime, and the work to do with it as JSON.
 //
 //	export -random gpt2 -out DIR    also writes the checkpoint itself, into DIR
 //	export -demo -out DIR           likewise
@@ -51,10 +51,12 @@ func export(from, random string, useDemo bool, out string, prompt, gen int) erro
 		}
 		from = out
 	case useDemo:
-		if err := os.WriteFile(filepath.Join(out, "config.json"), demo.Config(), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(out, "config.json"), demo.Config(),
+			0o666); err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(out, "model.safetensors"), demo.Weights(), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(out, "model.safetensors"), demo.Weights(),
+			0o666); err != nil {
 			return err
 		}
 		from = out
@@ -67,7 +69,8 @@ func export(from, random string, useDemo bool, out string, prompt, gen int) erro
 	}
 	defer c.file.Close()
 	for _, t := range []ggmlType{ggmlF32, ggmlF16, ggmlQ8, ggmlQ4} {
-		if err := writeTo(filepath.Join(out, t.String()+".gguf"), func(w io.Writer) error { return writeGGUF(w, c, t) }); err != nil {
+		if err := writeTo(filepath.Join(out, t.String()+".gguf"),
+			func(w io.Writer) error { return writeGGUF(w, c, t) }); err != nil {
 			return err
 		}
 	}

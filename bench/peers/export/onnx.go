@@ -1,6 +1,7 @@
 package main
 
-// ONNX models: the graph in NAME.onnx with its weights in NAME.data beside it (onnx.proto3, IR version 10).
+// ONNX models: the graph in NAME.onnx with its weights in NAME.data beside it (onnx.proto3, IR
+// version 10).
 
 import (
 	"bytes"
@@ -36,7 +37,8 @@ type attribute struct {
 	value any
 }
 
-// node adds an operator of the standard, or of com.microsoft where op says so, and returns its first output.
+// node adds an operator of the standard, or of com.microsoft where op says so, and returns its
+// first output.
 func (g *graph) node(op string, inputs []string, attributes ...attribute) string {
 	g.values++
 	out := op + "_" + strconv.Itoa(g.values)
@@ -44,7 +46,9 @@ func (g *graph) node(op string, inputs []string, attributes ...attribute) string
 	return out
 }
 
-func (g *graph) nodeTo(outputs []string, domain, op string, inputs []string, attributes ...attribute) {
+func (g *graph) nodeTo(
+	outputs []string, domain, op string, inputs []string, attributes ...attribute,
+) {
 	g.nodes.message(1, func(n *message) {
 		for _, in := range inputs {
 			n.text(1, in)
@@ -76,7 +80,8 @@ func (a attribute) write(m *message) {
 	}
 }
 
-// weight adds an initializer kept in the data file, each at a page of its own so that it can be mapped.
+// weight adds an initializer kept in the data file, each at a page of its own so that it can be
+// mapped.
 func (g *graph) weight(name string, kind int, data []byte, shape ...int) string {
 	const page = 4096
 	pad := aligned(g.at, page) - g.at
@@ -93,7 +98,8 @@ func (g *graph) weight(name string, kind int, data []byte, shape ...int) string 
 		}
 		t.int(2, kind)
 		t.text(8, name)
-		for _, kv := range [][2]string{{"location", g.dataName}, {"offset", strconv.Itoa(at)}, {"length", strconv.Itoa(len(data))}} {
+		for _, kv := range [][2]string{{"location", g.dataName}, {"offset", strconv.Itoa(at)},
+			{"length", strconv.Itoa(len(data))}} {
 			t.message(13, func(e *message) {
 				e.text(1, kv[0])
 				e.text(2, kv[1])

@@ -14,7 +14,8 @@ func (m *message) tag(field, wire int) { *m = binary.AppendUvarint(*m, uint64(fi
 
 func (m *message) int(field, v int) {
 	m.tag(field, 0)
-	*m = binary.AppendUvarint(*m, uint64(v)) // negative numbers take ten bytes, as protobuf wants of int64
+	// negative numbers take ten bytes, as protobuf wants of int64
+	*m = binary.AppendUvarint(*m, uint64(v))
 }
 
 func (m *message) float(field int, v float32) {

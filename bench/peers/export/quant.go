@@ -76,8 +76,9 @@ func appendQ8(dst []byte, x *[32]float32) []byte {
 	return dst
 }
 
-// appendQ4 appends a q4_0 block: d as float16, then 16 bytes with value i in the low half and i+16 in the high; a value is (q−8)·d. The
-// widest value gets q = 0, the end of the range that has one step more.
+// appendQ4 appends a q4_0 block: d as float16, then 16 bytes with value i in the low half and i+16
+// in the high; a value is (q−8)·d. The widest value gets q = 0, the end of the range that has one
+// step more.
 func appendQ4(dst []byte, x *[32]float32) []byte {
 	d := widest(x) / -8
 	dst = binary.LittleEndian.AppendUint16(dst, kernels.Half(d))
