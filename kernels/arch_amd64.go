@@ -284,13 +284,11 @@ func convert16Fast(dst []float32, src []uint16, bf16 bool) {
 	}
 }
 
-// fmaPeakAVX2 runs 12 independent chains of fused multiply-adds, 8 lanes each, 4 steps an iteration.
-func fmaPeakAVX2(iterations int)
+// fmaPeakAVX2 runs 12 independent chains of fused multiply-adds, 8 lanes each, 4 steps an
+// iteration. It returns how many there were: exact for countable iterations.
+func fmaPeakAVX2(iterations int) float32
 
-func fmaPeakFast(iterations int) float64 {
-	fmaPeakAVX2(iterations)
-	return 2 * 12 * 8 * 4 * float64(iterations)
-}
+func fmaPeakFast(iterations int) float64 { return countFMAs(iterations, fmaPeakAVX2) }
 
 // readMemoryAVX2 is readMemory on whole runs of 256 bytes.
 //

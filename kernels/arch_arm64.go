@@ -295,13 +295,11 @@ func convert16Fast(dst []float32, src []uint16, bf16 bool) {
 	}
 }
 
-// fmaPeakNEON runs 24 independent chains of fused multiply-adds, 4 lanes each, 2 steps an iteration.
-func fmaPeakNEON(iterations int)
+// fmaPeakNEON runs 24 independent chains of fused multiply-adds, 4 lanes each, 2 steps an
+// iteration. It returns how many there were: exact for countable iterations.
+func fmaPeakNEON(iterations int) float32
 
-func fmaPeakFast(iterations int) float64 {
-	fmaPeakNEON(iterations)
-	return 2 * 24 * 4 * 2 * float64(iterations)
-}
+func fmaPeakFast(iterations int) float64 { return countFMAs(iterations, fmaPeakNEON) }
 
 // readMemoryNEON is readMemory on whole runs of 256 bytes.
 //

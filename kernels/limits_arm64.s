@@ -27,15 +27,24 @@
 	ZERO((a)+4)                 \
 	ZERO((a)+5)
 
-// func fmaPeakNEON(iterations int)
-TEXT ·fmaPeakNEON(SB), NOSPLIT, $0-8
+// SUM6 adds six registers to the first of them.
+#define SUM6(a) \
+	FADD((a)+1, (a)+0, (a)+0)   \
+	FADD((a)+2, (a)+0, (a)+0)   \
+	FADD((a)+3, (a)+0, (a)+0)   \
+	FADD((a)+4, (a)+0, (a)+0)   \
+	FADD((a)+5, (a)+0, (a)+0)
+
+// func fmaPeakNEON(iterations int) float32
+TEXT ·fmaPeakNEON(SB), NOSPLIT, $0-12
 	MOVD iterations+0(FP), R6
 	ZERO6(0)
 	ZERO6(6)
 	ZERO6(12)
 	ZERO6(18)
-	ZERO(30)
-	ZERO(31)
+	FMOVS $1.0, F30 // 1: each multiply-add counts itself
+	VDUP V30.S[0], V30.S4
+	MOV(30, 31)
 
 loop:
 	SUBS $1, R6
@@ -45,6 +54,16 @@ loop:
 	B    loop
 
 end:
+	SUM6(0)
+	SUM6(6)
+	SUM6(12)
+	SUM6(18)
+	FADD(6, 0, 0)
+	FADD(12, 0, 0)
+	FADD(18, 0, 0)
+	FADDP(0, 0, 0)
+	FADDP(0, 0, 0)
+	FMOVS F0, ret+8(FP)
 	RET
 
 // func readMemoryNEON(b []byte) uint64

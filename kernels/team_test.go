@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"fmt"
 	"runtime"
 	"strings"
 	"sync"
@@ -190,16 +191,32 @@ func TestManyWorkersDoNotSpin(t *testing.T) {
 	}
 }
 
-func TestShareCoversAllAndBalances(t *testing.T) {
+// The tasks are as many as the limit on their size asks for and no more, and the busiest worker has
+// little more than its share: a grain and the rounding for each task of its own.
+func TestShareBalances(t *testing.T) {
+	const grain = 16
 	for _, threads := range []int{1, 2, 7, 16} {
 		w := Worker{team: &Team{workers: make([]Worker, threads)}}
-		for _, n := range []int{1, 15, 16, 17, 768, 2304, 50257} {
-			for _, most := range []int{16, 64, 1024} {
-				each := w.share(n, 16, most)
-				if each < 1 || each > most || each%16 != 0 {
-					t.Errorf("share(%d, 16, %d) of %d = %d", n, most, threads, each)
+		for _, n := range []int{1, 15, 16, 17, 100, 768, 2304, 3072, 50257} {
+			for _, most := range []int{16, 64, 1024, 2048} {
+				what := fmt.Sprintf("share(%d, %d, %d) of %d workers", n, grain, most, threads)
+				each := w.share(n, grain, most)
+				if each < 1 || each > most || each%grain != 0 {
+					t.Errorf("%s is %d, want a multiple of the grain, at most %d", what, each, most)
+					continue
+				}
+				rounds := max(1, ceil(n, threads*most)) // of a task for each worker
+				tasks := ceil(n, each)
+				if tasks > rounds*threads {
+					t.Errorf("%s makes %d tasks of %d, want at most %d", what, tasks, each, rounds*threads)
+				}
+				busiest := min(n, ceil(tasks, threads)*each)
+				if limit := ceil(n, threads) + rounds*grain; busiest > limit {
+					t.Errorf("%s gives one of them %d items, want at most %d", what, busiest, limit)
 				}
 			}
 		}
 	}
 }
+
+func ceil(a, b int) int { return (a + b - 1) / b }
