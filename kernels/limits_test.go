@@ -33,10 +33,11 @@ func TestReadMemoryReadsEveryWord(t *testing.T) {
 func TestFMAPeakCountsWhatItDoes(t *testing.T) {
 	lanes := map[string]int{"go": 4, "avx2": 48 * 8, "avx2vnni": 48 * 8, "neon": 48 * 4}
 	for _, v := range available {
-		for _, iterations := range []int{0, 1, 2, 3, 1000, countable, countable + 1, 3*countable + 12345} {
+		for _, iterations := range []int{0, 1, 2, 3, 99, countable, 3*countable + 7} {
 			want := 2 * float64(lanes[v.name]) * float64(iterations)
 			if got := v.fmaPeak(iterations); got != want {
-				t.Errorf("%s: %d iterations did %v operations, want %v", v.name, iterations, got, want)
+				t.Errorf("%s: %d iterations did %v operations, want %v",
+					v.name, iterations, got, want)
 			}
 		}
 	}

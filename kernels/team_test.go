@@ -208,7 +208,8 @@ func TestShareBalances(t *testing.T) {
 				rounds := max(1, ceil(n, threads*most)) // of a task for each worker
 				tasks := ceil(n, each)
 				if tasks > rounds*threads {
-					t.Errorf("%s makes %d tasks of %d, want at most %d", what, tasks, each, rounds*threads)
+					t.Errorf("%s makes %d tasks of %d, want at most %d",
+						what, tasks, each, rounds*threads)
 				}
 				busiest := min(n, ceil(tasks, threads)*each)
 				if limit := ceil(n, threads) + rounds*grain; busiest > limit {
