@@ -25,7 +25,7 @@ func (t *Team) RunAlone(body func(w *Worker)) {
 	t.lock()
 	defer t.running.Unlock()
 	if !t.closed {
-		t.workers[0].goroutine.Store(goroutine())
+		t.workers[0].goroutine.Store(t.goroutine())
 		defer t.workers[0].goroutine.Store(0)
 		t.solo.Run(body)
 	}

@@ -14,8 +14,13 @@ func archVariants() []*variant { return nil }
 func pause() {}
 
 // goroutine returns a number that no other goroutine has at this time: the one that the runtime prints.
-func goroutine() uintptr {
-	var buf [40]byte
+// Its text goes to memory of the team, since it would have to be allocated each time.
+func (t *Team) goroutine() uintptr {
+	buf, ok := t.heads.Get().(*[40]byte)
+	if !ok {
+		buf = new([40]byte)
+	}
+	defer t.heads.Put(buf)
 	n := runtime.Stack(buf[:], false)
 	id := uintptr(0)
 	for _, c := range bytes.TrimPrefix(buf[:n], []byte("goroutine ")) {

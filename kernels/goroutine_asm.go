@@ -2,5 +2,7 @@
 
 package kernels
 
-// goroutine returns a number that no other goroutine has at this time: where the runtime keeps it.
+// goroutine returns where the runtime keeps the goroutine: no other is there at this time.
 func goroutine() uintptr
+
+func (t *Team) goroutine() uintptr { return goroutine() }

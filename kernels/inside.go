@@ -4,7 +4,7 @@ package kernels
 
 // Inside reports whether the calling goroutine is one of the team's workers, in a Run that is under way.
 func (t *Team) Inside() bool {
-	id := goroutine()
+	id := t.goroutine()
 	for i := range t.workers {
 		if t.workers[i].goroutine.Load() == id {
 			return true

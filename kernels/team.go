@@ -36,7 +36,8 @@ type Team struct {
 	failure  *failure      // the first in this Run, guarded by mu
 	unwound  chan struct{} // from each worker but the first, when a Run has failed
 
-	rows atomic.Pointer[quantRows] // see sharedRows
+	rows  atomic.Pointer[quantRows] // see sharedRows
+	heads sync.Pool                 // see goroutine
 }
 
 // A Worker is one member of a team, inside a call of Run. It is handed to the operations of this package, and every
@@ -125,7 +126,7 @@ func (t *Team) Run(body func(w *Worker)) {
 		t.spins.Store(len(t.workers) <= min(runtime.GOMAXPROCS(0), runtime.NumCPU()))
 	}
 	w, returned := &t.workers[0], false
-	w.goroutine.Store(goroutine())
+	w.goroutine.Store(t.goroutine())
 	defer func() {
 		var f *failure
 		if !returned {

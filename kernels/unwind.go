@@ -38,7 +38,7 @@ func (w *Worker) unwind() {
 // serve is the goroutine of a worker that is not the first: it runs what comes until bodies is
 // closed. If a body ends the goroutine, another takes its place.
 func (w *Worker) serve(bodies <-chan func(*Worker)) {
-	w.goroutine.Store(goroutine())
+	w.goroutine.Store(w.team.goroutine())
 	closed := false
 	defer func() {
 		w.goroutine.Store(0)
