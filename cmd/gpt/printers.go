@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 
 	"picogpt/decode"
 	"picogpt/tokenizer"
@@ -176,18 +175,6 @@ func (p *jsonPrinter) interrupt() error {
 		return nil
 	}
 	return p.print("interrupted")
-}
-
-// printJSON prints a value in one line.
-func printJSON(out *output, v any) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return err
-	}
-	_, err := out.Write(b.Bytes())
-	return err
 }
 
 // inOrder hands on the tokens of several samples that are made side by side, one sample after another.
