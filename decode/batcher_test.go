@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"picogpt/internal/fixture"
-	"picogpt/internal/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
 	"picogpt/weights/demo"
@@ -434,7 +433,7 @@ func crowded(t *testing.T, sessions int64) *model.Model {
 		t.Fatal(err)
 	}
 	config, file := fixture.Checkpoint(fixture.Options{})
-	return testmodel.New(t, config, file, model.Options{Threads: 1, CacheBytes: sessions * s.Bytes()})
+	return openWith(t, config, file, model.Options{Threads: 1, CacheBytes: sessions * s.Bytes()})
 }
 
 func TestTextsTakeTurnsWhereTheCacheHasNoRoomForAll(t *testing.T) {

@@ -7,20 +7,24 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/checkpoint"
 	"picogpt/eval"
 	"picogpt/model"
 	"picogpt/tokenizer"
+	"picogpt/weights"
 	"picogpt/weights/demo"
 )
 
 // load is model.Load for the demo checkpoint, which is in the program.
 func load() *model.Model {
-	c, err := checkpoint.OpenFS(demo.FS())
+	c, err := model.ParseConfig(demo.Config())
 	if err != nil {
 		log.Fatal(err)
 	}
-	m, err := model.New(context.Background(), c.Config, c.Tensors, model.Options{})
+	f, err := weights.FromBytes("demo", demo.Weights())
+	if err != nil {
+		log.Fatal(err)
+	}
+	m, err := model.New(context.Background(), c, f, model.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"picogpt/eval"
-	"picogpt/internal/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -68,7 +67,7 @@ func (r *reporter) Fatalf(format string, args ...any) {
 }
 
 func TestExpectPerplexity(t *testing.T) {
-	m := testmodel.Demo(t, model.Options{})
+	m := demoModel(t, model.Options{})
 	story, err := os.ReadFile("testdata/story.txt")
 	if err != nil {
 		t.Fatal(err)

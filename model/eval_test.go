@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"picogpt/internal/fixture"
-	"picogpt/internal/testmodel"
 	"picogpt/model"
 	"picogpt/weights"
 	"picogpt/weights/demo"
@@ -25,7 +24,7 @@ import (
 
 func small(t testing.TB, o model.Options) *model.Model {
 	config, file := fixture.Checkpoint(fixture.Options{})
-	return testmodel.New(t, config, file, o)
+	return newModel(t, config, file, o)
 }
 
 func TestEvalErrorsLeaveSessionsAsTheyWere(t *testing.T) {
@@ -97,7 +96,7 @@ func TestNonFiniteLogitsAreAnErrorWithTheirPosition(t *testing.T) {
 		{"a position, with tokens before", []func(tensors) tensors{wpe}, 50, 52, 0},
 		{"both", append(row, wpe), 0, 0, 7},
 	} {
-		m := testmodel.New(t, fixture.Config(longer), checkpointWith(t, c.changes...),
+		m := newModel(t, fixture.Config(longer), checkpointWith(t, c.changes...),
 			model.Options{Threads: 3})
 		good, s := m.NewSession(), m.NewSession()
 		if c.held > 0 {
@@ -128,7 +127,7 @@ func TestNonFiniteLogitsAreAnErrorWithTheirPosition(t *testing.T) {
 }
 
 func TestDecodingAllocatesNothing(t *testing.T) {
-	m := testmodel.Demo(t, model.Options{Threads: 2})
+	m := demoModel(t, model.Options{Threads: 2})
 	s := m.NewSession()
 	eval(t, s, 1, 2, 3)
 	token, ctx := []int{11}, context.Background()
@@ -197,7 +196,7 @@ func TestCloseLeavesNoGoroutines(t *testing.T) {
 }
 
 func TestCancellingStopsALongEval(t *testing.T) {
-	m := testmodel.Demo(t, model.Options{})
+	m := demoModel(t, model.Options{})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
 	s := m.NewSession()
@@ -208,7 +207,7 @@ func TestCancellingStopsALongEval(t *testing.T) {
 }
 
 func TestVisitHandsOutTheRowsThatAreWanted(t *testing.T) {
-	m := testmodel.Demo(t, model.Options{Threads: 3})
+	m := demoModel(t, model.Options{Threads: 3})
 	ids := tokens(rand.New(rand.NewPCG(3, 3)), 150, 29)
 	want := visit(t, m, ids)
 	f, err := weights.FromBytes("demo", demo.Weights())

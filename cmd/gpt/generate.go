@@ -30,8 +30,11 @@ type generateCommand struct {
 	RepeatLastN   int      `placeholder:"N" default:"0" group:"Which tokens:" help:"how many of the last tokens the penalty looks at; 0 is all"`
 	Seed          *uint64  `placeholder:"S" group:"Which tokens:" help:"the same seed gives the same text, on every machine; default: a random seed, which -v reports"`
 
-	Output          string `placeholder:"FORM" default:"auto" enum:"auto,text,ids,json" group:"Output:" help:"text, ids (an array for each text) or json (an object for each text); auto is text, or ids where there is no tokenizer"`
+	Output          string `placeholder:"FORM" default:"auto" enum:"auto,text,ids,json,events" group:"Output:" help:"text, ids (an array for each text), json (an object for each text) or events (an object for each token, as it comes); auto is text, or ids where there is no tokenizer"`
+	LogProbs        int    `name:"logprobs" placeholder:"N" default:"0" group:"Output:" help:"in json and events, the N likeliest tokens in place of each; default: none"`
 	NoDisplayPrompt bool   `group:"Output:" help:"print the new text only, without the prompt"`
+
+	Many promptsSource `embed:"" group:"Many prompts:"`
 }
 
 func (c *generateCommand) Help() string {
@@ -54,8 +57,27 @@ ids	the new ids, without the one that ended the text
 text	the text of ids; null where the checkpoint has no tokenizer
 logprobs	of each of ids, the natural logarithm of the probability that the model gave it,
 	before temperature and the other choices
+top	with --logprobs N, the N likeliest tokens in place of each of ids, the likeliest first,
+	as objects with id, text and logprob
 dropped	how many tokens --overflow dropped
 finish_reason	end_of_text, stop, length or interrupted
+
+With --output events each token is an object, printed as the token comes:
+
+sample	the number of the text, from 0; several texts take turns
+index	the number of the token in the text, from 0
+id	the token; the one that ended the text has one too
+text	what the text gains: nothing while a character or a stop string may be incomplete
+logprob, top	as above, of this token
+dropped	how many tokens --overflow dropped before it
+finish_reason	on the last token of a text only; interrupted has no token
+
+--prompts FILE writes texts for many prompts side by side. Each line of FILE is an object with prompt (a
+text) or tokens (ids, which need no tokenizer), and if you like id, which comes back, and seed; line i has
+the seed S+i-1 otherwise. The objects are those of --output json with line and id before them, in the
+order of the lines; a prompt that cannot be continued gives an object with line, id and error, a message
+on stderr, and in the end the exit status 1. With --out, FILE.resume remembers what --resume needs:
+continued after any interruption, the file ends as an uninterrupted run would leave it.
 
 Examples:
 
@@ -64,14 +86,15 @@ Examples:
   gpt -m ~/models/gpt2 -f notes.txt --no-display-prompt
   gpt --seed 1 --samples 3 --stop $'\n' "Lily said"
   cat notes.txt | gpt -f - "In short:"
-  echo -n "Tom and Sue" | gpt --output json -n 5`
+  echo -n "Tom and Sue" | gpt --output json -n 5
+  gpt --prompts prompts.jsonl -n 50 --seed 1 -o texts.jsonl`
 }
 
 // options checks the flags and makes decode's options of them. Vocabulary is left open.
 func (c *generateCommand) options() (decode.Options, error) {
 	o := decode.Options{
 		Temperature: c.Temp, TopK: c.TopK, TopP: c.TopP, MinP: c.MinP, RepeatPenalty: c.RepeatPenalty, RepeatLastN: c.RepeatLastN,
-		Stop: c.Stop, Overflow: decode.Overflow(c.Overflow),
+		Stop: c.Stop, Overflow: decode.Overflow(c.Overflow), Top: c.LogProbs,
 	}
 	if c.TopP == 0 {
 		o.TopP = math.SmallestNonzeroFloat64 // as in Hugging Face, one token stays; decode's 0 is off
@@ -84,6 +107,13 @@ func (c *generateCommand) options() (decode.Options, error) {
 	}
 	if c.Samples < 1 {
 		return o, usagef("--samples %d: want at least 1", c.Samples)
+	}
+	switch {
+	case c.LogProbs < 0:
+		return o, usagef("--logprobs %d: want 0 or more", c.LogProbs)
+	case c.LogProbs > 0 && !c.writesJSON():
+		return o, hinted{usagef("--logprobs: --output %s has no room for them", c.Output),
+			"--output json and --output events have"}
 	}
 	for _, s := range c.Stop {
 		if s == "" {
@@ -102,10 +132,21 @@ func (c *generateCommand) options() (decode.Options, error) {
 	return o, nil
 }
 
+// writesJSON reports whether the output is objects.
+func (c *generateCommand) writesJSON() bool {
+	return c.Output == "json" || c.Output == "events" || c.Many.Prompts != nil
+}
+
 func (c *generateCommand) Run(a *app) error {
 	o, err := c.options()
+	if err == nil {
+		err = c.checkPrompts()
+	}
 	if err != nil {
 		return err
+	}
+	if c.Many.Prompts != nil {
+		return c.runPrompts(a, o)
 	}
 	m, err := a.openModel()
 	if err != nil {
@@ -193,11 +234,10 @@ func (v onlyIDs) Fork() tokenizer.Decoder                   { return v }
 func (a *app) stream(tokens iter.Seq2[decode.Token, error], cancel context.CancelFunc, promptLen int, p printer) (err error) {
 	t := timing{start: time.Now(), prompt: promptLen}
 	defer a.showProgress(t.label)()
-	order := inOrder{print: p.token}
 	for token, failed := range tokens {
 		if err = failed; err != nil {
 			a.endProgress()
-			err = errors.Join(order.interrupt(p), overflowHint(err))
+			err = errors.Join(p.interrupt(), overflowHint(err))
 			break
 		}
 		if t.count(token) == 1 {
@@ -207,7 +247,7 @@ func (a *app) stream(tokens iter.Seq2[decode.Token, error], cancel context.Cance
 				a.endProgress()
 			}
 		}
-		if err = order.push(token); err != nil {
+		if err = p.token(token); err != nil {
 			break
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"unicode/utf8"
@@ -25,12 +24,12 @@ func marshalLine(v any) ([]byte, error) {
 }
 
 // printJSON prints a value as one line of JSON.
-func printJSON(out io.Writer, v any) error {
+func (a *app) printJSON(v any) error {
 	b, err := marshalLine(v)
 	if err != nil {
 		return err
 	}
-	_, err = out.Write(b)
+	_, err = a.stdout.Write(b)
 	return err
 }
 

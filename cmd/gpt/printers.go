@@ -1,6 +1,6 @@
 package main
 
-// The forms of output of gpt generate: text, ids, JSON.
+// The forms of output of gpt generate. JSON is in printjson.go.
 
 import (
 	"bytes"
@@ -9,27 +9,33 @@ import (
 	"picogpt/tokenizer"
 )
 
-// A printer prints the tokens of one sample after another.
+// A printer prints the tokens of some samples.
 type printer interface {
 	token(t decode.Token) error
-	interrupt() error // the sample that was begun goes no further
+	interrupt() error // the samples that were begun go no further
 	streams() bool    // tokens show as they come
 }
 
 // printer makes the printer for --output. tok may be nil, if the ids are there.
-func (c *generateCommand) printer(a *app, tok *tokenizer.Tokenizer, p prompt, seed uint64) (printer, error) {
+func (c *generateCommand) printer(
+	a *app, tok *tokenizer.Tokenizer, p prompt, seed uint64,
+) (printer, error) {
 	form := c.Output
 	if form == "auto" && tok == nil {
 		form = "ids"
 	}
 	switch form {
 	case "json":
-		return &jsonPrinter{out: a.stdout, seed: seed, prompt: p.ids, hasText: tok != nil}, nil
+		return inTurn(&jsonPrinter{
+			print: a.printJSON, form: c.jsonForm(tok), seed: seed, prompt: p.ids,
+		}), nil
+	case "events":
+		return &eventPrinter{print: a.printJSON, form: c.jsonForm(tok)}, nil
 	case "ids":
 		if c.NoDisplayPrompt {
 			p.ids = nil
 		}
-		return &idsPrinter{out: a.stdout, prompt: p.ids}, nil
+		return inTurn(&idsPrinter{out: a.stdout, prompt: p.ids}), nil
 	}
 	text := p.text
 	if !p.asText {
@@ -41,7 +47,7 @@ func (c *generateCommand) printer(a *app, tok *tokenizer.Tokenizer, p prompt, se
 	if c.NoDisplayPrompt {
 		text = ""
 	}
-	return &textPrinter{out: a.stdout, prompt: text}, nil
+	return inTurn(&textPrinter{out: a.stdout, prompt: text}), nil
 }
 
 // A textPrinter prints the prompt, the text as it comes and a newline; a line --- between samples.
@@ -118,66 +124,19 @@ func (p *idsPrinter) interrupt() error {
 	return err
 }
 
-// A jsonPrinter prints an object for each sample when it is complete.
-type jsonPrinter struct {
-	out     *output
-	seed    uint64
-	prompt  []int
-	hasText bool
-	now     jsonSample
-	inside  bool
+// inTurn makes a printer that is given the samples one after another.
+func inTurn(p printer) printer { return &ordered{p, inOrder{print: p.token}} }
+
+type ordered struct {
+	printer
+	order inOrder
 }
 
-type jsonSample struct {
-	Sample       int       `json:"sample"`
-	Seed         uint64    `json:"seed"`
-	PromptIDs    []int     `json:"prompt_ids"`
-	IDs          []int     `json:"ids"`
-	Text         *string   `json:"text"`
-	LogProbs     []float64 `json:"logprobs"`
-	Dropped      int       `json:"dropped"`
-	FinishReason string    `json:"finish_reason"`
-}
+func (o *ordered) token(t decode.Token) error { return o.order.push(t) }
+func (o *ordered) interrupt() error           { return o.order.interrupt(o.printer) }
 
-func (p *jsonPrinter) streams() bool { return false }
-
-func (p *jsonPrinter) token(t decode.Token) error {
-	s := &p.now
-	if !p.inside {
-		p.inside = true
-		*s = jsonSample{Sample: t.Sample, Seed: p.seed + uint64(t.Sample), PromptIDs: append([]int{}, p.prompt...), IDs: []int{}, LogProbs: []float64{}}
-		if p.hasText {
-			s.Text = new(string)
-		}
-	}
-	if t.Finish != decode.FinishEndOfText {
-		s.IDs = append(s.IDs, t.ID)
-		s.LogProbs = append(s.LogProbs, t.LogProb)
-	}
-	if p.hasText {
-		*s.Text += t.Text
-	}
-	s.Dropped += t.Dropped
-	if t.Finish == "" {
-		return nil
-	}
-	return p.print(t.Finish)
-}
-
-func (p *jsonPrinter) print(finish string) error {
-	p.inside = false
-	p.now.FinishReason = finish
-	return printJSON(p.out, &p.now)
-}
-
-func (p *jsonPrinter) interrupt() error {
-	if !p.inside {
-		return nil
-	}
-	return p.print("interrupted")
-}
-
-// inOrder hands on the tokens of several samples that are made side by side, one sample after another.
+// inOrder hands on the tokens of several samples that are made side by side, one sample after
+// another.
 type inOrder struct {
 	print   func(decode.Token) error
 	now     int
@@ -206,7 +165,8 @@ func (o *inOrder) push(t decode.Token) error {
 	return nil
 }
 
-// interrupt ends the sample that is being printed and, where samples are printed whole, the ones after it.
+// interrupt ends the sample that is being printed and, where samples are printed whole, the ones
+// after it.
 func (o *inOrder) interrupt(p printer) error {
 	err := p.interrupt()
 	for o.now++; err == nil && !p.streams() && len(o.waiting[o.now]) > 0; o.now++ {

@@ -3,6 +3,7 @@ package main
 // Records, one a line, on stdout or in a file that a later run can continue.
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 
@@ -18,8 +19,8 @@ type recordsTarget struct {
 	Force  bool    `help:"write over the file of --out, if it is there"`
 }
 
-// check refuses what cannot be written, before anything is loaded. input is the file that is read, "-"
-// for stdin, "" for none.
+// check refuses what cannot be written, before anything is loaded. input is the file that is read,
+// "-" for stdin, "" for none.
 func (t *recordsTarget) check(a *app, input string) error {
 	if t.Out != nil && *t.Out == "-" {
 		t.Out = nil
@@ -50,14 +51,17 @@ func stdoutIsNot(inputs []os.FileInfo) error {
 	return nil
 }
 
-// open opens the file for the program that is named and its options, or stdout. Nothing is written yet.
+// open opens the file for the program that is named and its options, or stdout. Nothing is written
+// yet. free are options that were chosen and not asked for.
 func (t *recordsTarget) open(
-	a *app, m *model.Model, input, program string, options ...resume.Setting,
+	a *app, m *model.Model, input, program string, options, free []resume.Setting,
 ) (*records, error) {
 	if t.Out == nil {
 		return &records{stdout: a.stdout}, nil
 	}
-	o := resume.Options{Options: a.writing(t.Force, input), Resume: t.Resume, Program: program}
+	o := resume.Options{
+		Options: a.writing(t.Force, input), Resume: t.Resume, Program: program, Free: free,
+	}
 	if !outfile.IsStream(*t.Out) {
 		checkpoint, err := a.checkpointSettings(m)
 		if err != nil {
@@ -108,6 +112,13 @@ func (t *recordsTarget) hinted(err error) error {
 type records struct {
 	stdout *output
 	file   *resume.File // in place of stdout, if not nil
+}
+
+// A lineError is the record of a line of the input that has no result.
+type lineError struct {
+	Line  int             `json:"line"`
+	ID    json.RawMessage `json:"id,omitempty"`
+	Error string          `json:"error"`
 }
 
 // last is the mark that is continued from.

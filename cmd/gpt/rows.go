@@ -1,6 +1,6 @@
 package main
 
-// Rows: what gpt score reads from a source, in each of its forms. A row is a text, an object, or a record.
+// Rows: what commands read from a source, in each of its forms. A row is a text, an object, or a record.
 
 import (
 	"bufio"
@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"picogpt/internal/resume"
 )
 
 // A row is one text with what belongs to it. It begins on a line and ends on one.
@@ -101,6 +103,28 @@ func (r *rows) next() (w row, err error) {
 	}
 	w.last = r.line
 	return w, err
+}
+
+// skip reads the rows that have results, which must be those that were read then.
+func (r *rows) skip(from resume.Mark) error {
+	var w row
+	for r.line < from.Line {
+		var err error
+		if w, err = r.next(); err == io.EOF {
+			return r.mismatch("%d lines, want the %d that have results", r.line, from.Line)
+		} else if err != nil {
+			return err
+		}
+	}
+	if w.last != from.Line || w.digest != from.Input {
+		return r.mismatch("its first %d lines are not those that have results", from.Line)
+	}
+	return nil
+}
+
+func (r *rows) mismatch(format string, args ...any) error {
+	err := fmt.Errorf(r.name+": "+format, args...)
+	return hinted{err, "--force in place of --resume begins anew"}
 }
 
 func (r *rows) nextLine(w *row) error {

@@ -118,7 +118,7 @@ func (c *scoreCommand) Run(a *app) error {
 		return err
 	}
 	defer m.Close()
-	out, err := c.Target.open(a, m, in.path, "gpt score", c.settings(in)...)
+	out, err := c.Target.open(a, m, in.path, "gpt score", c.settings(in), nil)
 	if err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func (s *scoring) answer(row *scoreLine, score *eval.Scored) error {
 func (s *scoring) fail(row *scoreLine, err error) error {
 	s.total.Err()
 	s.noteDuring(s.bar, "%s: line %d: %s", s.in.name, row.first, oneLine(err))
-	return s.write(row, scoreError{row.first, row.id, oneLine(err)})
+	return s.write(row, lineError{row.first, row.id, oneLine(err)})
 }
 
 // write writes a record, to the file only where stdout is for the summary.

@@ -91,9 +91,10 @@ type scoreLine struct {
 
 // requests are the rows, for eval.Score, which reads ahead.
 func (in *scoreInput) requests(yield func(eval.Request) bool) {
-	if in.err = in.skip(); in.err != nil {
+	if in.err = in.skip(in.from); in.err != nil {
 		return
 	}
+	in.known.Store(in.read.Load())
 	for {
 		w, err := in.next()
 		if err == io.EOF {
@@ -116,28 +117,6 @@ func (in *scoreInput) requests(yield func(eval.Request) bool) {
 			return
 		}
 	}
-}
-
-// skip reads the rows that have results, which must be those that were read then.
-func (in *scoreInput) skip() error {
-	var w row
-	for in.line < in.from.Line {
-		var err error
-		if w, err = in.next(); err == io.EOF {
-			return in.mismatch("%d lines, want the %d that have results", in.line, in.from.Line)
-		} else if err != nil {
-			return err
-		}
-	}
-	if w.last != in.from.Line || w.digest != in.from.Input {
-		return in.mismatch("its first %d lines are not those that have results", in.from.Line)
-	}
-	in.known.Store(in.read.Load())
-	return nil
-}
-
-func (in *scoreInput) mismatch(format string, args ...any) error {
-	return hinted{fmt.Errorf(in.name+": "+format, args...), "--force in place of --resume begins anew"}
 }
 
 // request is what an object asks for.

@@ -41,13 +41,6 @@ func (c *scoreCommand) checkFields() error {
 	return nil
 }
 
-// A scoreError is the record of a row that cannot be scored.
-type scoreError struct {
-	Line  int             `json:"line"`
-	ID    json.RawMessage `json:"id,omitempty"`
-	Error string          `json:"error"`
-}
-
 // line is a record of the row as a line of output.
 func (c *scoreCommand) line(row *scoreLine, record any) ([]byte, error) {
 	b, err := marshalLine(record)
@@ -56,7 +49,7 @@ func (c *scoreCommand) line(row *scoreLine, record any) ([]byte, error) {
 	}
 	var all object
 	written := []string{"error", "context_dropped"} // reserved, whether or not this record has them
-	_, failed := record.(scoreError)
+	_, failed := record.(lineError)
 	err = strictjson.Members(b, func(key string, value json.RawMessage) error {
 		if failed || c.Fields == nil || slices.Contains(c.Fields, key) {
 			all = append(all, member{key, value})

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -58,21 +59,37 @@ func TestCtrlCPrintsThePartialPerplexity(t *testing.T) {
 }
 
 func TestScoreContinuesHoweverItEnds(t *testing.T) {
+	line := "The cat number %d sat on the mat, and the dog saw it.\n"
+	continuesHoweverItEnds(t, line, "--batch 4", "score", "IN")
+}
+
+func TestGenerateContinuesHoweverItEnds(t *testing.T) {
+	line := `{"prompt":"The cat number %d","id":"x"}` + "\n"
+	continuesHoweverItEnds(t, line, "--threads 1", "--prompts", "IN", "-n", "4", "--seed", "1")
+}
+
+// continuesHoweverItEnds runs a command on 300 lines, once without an interruption and once with
+// several, where it is given more arguments that change nothing. IN stands for the file of the lines.
+func continuesHoweverItEnds(t *testing.T, line, more string, args ...string) {
 	dir := t.TempDir()
-	in, out, want := filepath.Join(dir, "in.txt"), filepath.Join(dir, "out.jsonl"), filepath.Join(dir, "want.jsonl")
+	in, out := filepath.Join(dir, "in"), filepath.Join(dir, "out.jsonl")
+	want := filepath.Join(dir, "want.jsonl")
 	text := ""
 	for i := range 300 {
-		text += fmt.Sprintf("The cat number %d sat on the mat, and the dog saw it.\n", i)
+		text += fmt.Sprintf(line, i)
 	}
 	if err := os.WriteFile(in, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := exec.Command("gpt", "score", in, "-o", want).CombinedOutput(); err != nil {
+	args[slices.Index(args, "IN")] = in
+	with := func(more ...string) []string { return slices.Concat(args, more) }
+	if b, err := exec.Command("gpt", with("-o", want)...).CombinedOutput(); err != nil {
 		t.Fatalf("%s, %v", b, err)
 	}
+	interrupted := append(with("-o", out, "--resume"), strings.Fields(more)...)
 	for _, end := range []syscall.Signal{syscall.SIGKILL, syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
 		before := fileSize(out)
-		cmd, _, _ := started(t, "score", in, "-o", out, "--resume", "--batch", "4")
+		cmd, _, _ := started(t, interrupted...)
 		for range 500 {
 			if fileSize(out) > before+10000 {
 				break
@@ -81,11 +98,12 @@ func TestScoreContinuesHoweverItEnds(t *testing.T) {
 		}
 		cmd.Process.Signal(end)
 		err := cmd.Wait()
-		if s := cmd.ProcessState.Sys().(syscall.WaitStatus); status(err) != 128+int(end) && s.Signal() != syscall.SIGKILL {
+		killed := cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL
+		if status(err) != 128+int(end) && !killed {
 			t.Errorf("after %v: exit status %d", end, status(err))
 		}
 	}
-	if b, err := exec.Command("gpt", "score", in, "-o", out, "--resume").CombinedOutput(); err != nil {
+	if b, err := exec.Command("gpt", with("-o", out, "--resume")...).CombinedOutput(); err != nil {
 		t.Fatalf("%s, %v", b, err)
 	}
 	got, err := os.ReadFile(out)

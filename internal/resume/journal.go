@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"picogpt/internal/outfile"
@@ -145,6 +146,13 @@ func (f *File) compare(h header) error {
 		}
 		if was != s.Value {
 			return f.mismatch("begun with another %s: %s, now %s", s.Name, was, s.Value)
+		}
+	}
+	f.options.Free = slices.Clone(f.options.Free)
+	for i, s := range f.options.Free {
+		if was, ok := then[s.Name]; ok {
+			f.options.Free[i].Value = was
+			delete(then, s.Name)
 		}
 	}
 	for _, s := range h.Settings {

@@ -19,6 +19,7 @@ import (
 	"encoding/json"
 	"hash"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,6 +33,7 @@ type Options struct {
 	Resume   bool      // continue the file, if it is there
 	Program  string    // what writes the records, "gpt score" for example
 	Settings []Setting // what the records depend on beside the input
+	Free     []Setting // so do these, but nobody asked for them: a continued file keeps its own
 }
 
 // A Setting is one thing that the records depend on: an option's value, the digest of a file.
@@ -107,6 +109,18 @@ func (f *File) begins() (err error) {
 // Last is the mark that is continued from, the zero Mark where the file begins.
 func (f *File) Last() Mark { return f.last.Mark }
 
+// Setting returns the value of a setting that the records depend on, as it was when the file began.
+func (f *File) Setting(name string) string {
+	for _, s := range f.settings() {
+		if s.Name == name {
+			return s.Value
+		}
+	}
+	return ""
+}
+
+func (f *File) settings() []Setting { return slices.Concat(f.options.Settings, f.options.Free) }
+
 // Write appends one record, a line with its end. m says what is answered with it.
 func (f *File) Write(record []byte, m Mark) error {
 	if err := f.Start(); err != nil {
@@ -168,7 +182,7 @@ func (f *File) startJournal() error {
 	case err != nil:
 		return err
 	case !f.resumed:
-		err = f.append(header{f.options.Program, f.options.Settings})
+		err = f.append(header{f.options.Program, f.settings()})
 	case f.last.Ended: // more will follow now
 		f.now.Ended = false
 		err = f.append(f.now)

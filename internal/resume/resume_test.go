@@ -248,6 +248,35 @@ func TestWhatCannotBeContinuedIsRefusedAndStays(t *testing.T) {
 	}
 }
 
+func TestAFreeSettingIsThatOfTheBeginning(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out")
+	free := func(resume bool, value string) Options {
+		o := options(resume)
+		o.Free = []Setting{{Name: "--seed", Value: value}}
+		return o
+	}
+	if err := run(t, path, free(false, "7"), 3, nothing).Close(); err != nil {
+		t.Fatal(err)
+	}
+	f := run(t, path, free(true, "8"), 4, nothing)
+	if got := f.Setting("--seed"); got != "7" {
+		t.Errorf("the seed of a continued file is %s, want 7", got)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	asked := options(true)
+	asked.Settings = append(asked.Settings, Setting{Name: "--seed", Value: "8"})
+	_, err := Open(path, asked)
+	if err == nil || !strings.Contains(err.Error(), "begun with another --seed: 7, now 8") {
+		t.Errorf("another seed that was asked for: %v", err)
+	}
+	asked.Settings[len(asked.Settings)-1].Value = "7"
+	if f, err := Open(path, asked); err != nil || f.Setting("--seed") != "7" {
+		t.Errorf("the same seed, asked for: %v", err)
+	}
+}
+
 func TestTextAfterTheLastMarkOfAKilledRunIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out")
 	for _, tail := range []string{"precious\n", record(5) + "precious\n"} {

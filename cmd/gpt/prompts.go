@@ -1,0 +1,281 @@
+package main
+
+// gpt generate --prompts: many prompts, a text or several for each, written side by side.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"picogpt/checkpoint"
+	"picogpt/decode"
+	"picogpt/internal/resume"
+	"picogpt/model"
+)
+
+// A promptsSource is a file of prompts and where their texts go.
+type promptsSource struct {
+	Prompts *string       `placeholder:"FILE" help:"JSON objects on lines, each with a prompt; - is stdin"`
+	Target  recordsTarget `embed:""`
+}
+
+// checkPrompts refuses what --prompts does not go with.
+func (c *generateCommand) checkPrompts() error {
+	t, one := &c.Many.Target, &c.Prompt
+	switch {
+	case c.Many.Prompts == nil && (t.Out != nil || t.Resume || t.Force):
+		return hinted{usagef("--out, --resume and --force: want --prompts FILE"),
+			"without it the shell can write the output to a file: gpt ... > FILE"}
+	case c.Many.Prompts == nil:
+		return nil
+	case len(one.Text.Words) > 0 || one.Text.File != nil || one.Prompt != nil || one.Tokens != nil:
+		return usagef("--prompts and another prompt: want one of them")
+	case c.Output != "auto" && c.Output != "json":
+		return usagef("--prompts and --output %s: want --output json, which is the default here",
+			c.Output)
+	}
+	return nil
+}
+
+// runPrompts answers a file of prompts.
+func (c *generateCommand) runPrompts(a *app, o decode.Options) error {
+	if *c.Many.Prompts != "-" {
+		a.leaveStdin()
+	}
+	source, err := a.openSource(*c.Many.Prompts)
+	if err != nil {
+		return err
+	}
+	defer source.close()
+	if err := c.Many.Target.check(a, source.path); err != nil {
+		return err
+	}
+	m, err := a.openModel()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	run := prompting{app: a, command: c, options: o, model: m, bar: newBar("lines")}
+	run.in = &promptInput{rows: newRows(source, "jsonl"), special: c.Prompt.Special}
+	if err := run.openTokenizer(); err != nil {
+		return err
+	}
+	settings, seed := c.settings(), []resume.Setting{{Name: "--seed", Value: decimal(o.Seed)}}
+	if c.Seed != nil {
+		settings, seed = append(settings, seed...), nil
+	}
+	run.out, err = c.Many.Target.open(a, m, source.path, "gpt generate", settings, seed)
+	if err != nil {
+		return err
+	}
+	if err = run.begin(); err == nil {
+		err = run.run()
+	}
+	err = run.out.close(err)
+	if n := run.state.Errors; err == nil && n > 0 {
+		err = fmt.Errorf("%d of %s could not be continued", n, count(run.state.Lines, "prompt"))
+	}
+	return err
+}
+
+func decimal(x uint64) string { return strconv.FormatUint(x, 10) }
+
+// settings are the options that the output depends on, without the seed.
+func (c *generateCommand) settings() []resume.Setting {
+	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+	maxTokens := "none"
+	if c.MaxTokens != nil {
+		maxTokens = strconv.Itoa(*c.MaxTokens)
+	}
+	stop, _ := json.Marshal(append([]string{}, c.Stop...)) // strings have a JSON
+	return []resume.Setting{
+		{Name: "--max-tokens", Value: maxTokens},
+		{Name: "--samples", Value: strconv.Itoa(c.Samples)},
+		{Name: "--stop", Value: string(stop)}, {Name: "--overflow", Value: c.Overflow},
+		{Name: "--temp", Value: number(c.Temp)}, {Name: "--top-k", Value: strconv.Itoa(c.TopK)},
+		{Name: "--top-p", Value: number(c.TopP)}, {Name: "--min-p", Value: number(c.MinP)},
+		{Name: "--repeat-penalty", Value: number(c.RepeatPenalty)},
+		{Name: "--repeat-last-n", Value: strconv.Itoa(c.RepeatLastN)},
+		{Name: "--logprobs", Value: strconv.Itoa(c.LogProbs)},
+		{Name: "--special", Value: strconv.FormatBool(c.Prompt.Special)},
+	}
+}
+
+// A prompting is a run of gpt generate --prompts.
+type prompting struct {
+	*app
+	command *generateCommand
+	options decode.Options
+	model   *model.Model
+	form    jsonForm
+	in      *promptInput
+	out     *records
+	bar     *bar
+	state   promptingState
+	lines   int // answered now
+	tokens  int // made now
+}
+
+// A promptingState is what a later run needs to continue this one.
+type promptingState struct {
+	Lines  int `json:"lines"`
+	Errors int `json:"errors"`
+}
+
+// openTokenizer finds the tokenizer. Where there is none, ids can still be given.
+func (r *prompting) openTokenizer() error {
+	t, err := r.app.openTokenizer()
+	switch {
+	case err == nil:
+		r.in.tokenizer, r.options.Vocabulary = t, t
+	case !errors.Is(err, checkpoint.ErrNoTokenizer) || len(r.options.Stop) > 0:
+		return err
+	}
+	r.in.missing = err
+	r.form = r.command.jsonForm(t)
+	return nil
+}
+
+// begin takes up what an earlier run has done.
+func (r *prompting) begin() (err error) {
+	if r.out.file != nil {
+		if seed := r.out.file.Setting("--seed"); seed != "" { // none in a device
+			r.options.Seed, err = strconv.ParseUint(seed, 10, 64)
+		}
+	}
+	last := r.out.last()
+	if r.in.from = last; last.State != nil && err == nil {
+		err = json.Unmarshal(last.State, &r.state)
+	}
+	return err
+}
+
+// Of the prompts that are read, so many are not answered yet at most, and so many written at a
+// time.
+const (
+	promptsAhead    = 64
+	promptsTogether = 16
+)
+
+// run writes the texts side by side, and the objects in the order of the lines.
+func (r *prompting) run() error {
+	ctx, release := r.graceful()
+	defer release()
+	if r.command.Many.Target.Out != nil || !r.stdout.terminal {
+		r.showBar(r.bar)
+	}
+	defer r.endProgress()
+	r.logf("seed: %d", r.options.Seed)
+	start := time.Now()
+	// Nobody waits for a token here, so that prompts may take their time.
+	b := decode.NewBatcher(r.model, decode.BatcherOptions{
+		MaxStreams: promptsTogether, MaxDelay: time.Second,
+	})
+	defer b.Close()
+	jobs := make(chan *promptJob, promptsAhead)
+	go r.read(ctx, b, jobs)
+	for j := range jobs {
+		<-j.done
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := r.answer(j); err != nil {
+			return err
+		}
+	}
+	took := time.Since(start)
+	r.logf("%s in %s, %.0f tokens/s",
+		count(r.tokens, "token"), duration(took), rate(r.tokens, took))
+	return joinErrors(ctx.Err(), r.in.err)
+}
+
+// A promptJob is a line on its way.
+type promptJob struct {
+	promptLine
+	tokens int
+	object []byte // of the line's texts, each on a line
+	done   chan struct{}
+}
+
+// read reads the lines and lets each be continued.
+func (r *prompting) read(ctx context.Context, b *decode.Batcher, jobs chan<- *promptJob) {
+	defer close(jobs)
+	for line := range r.in.lines(r.options.Seed) {
+		j := &promptJob{promptLine: line, done: make(chan struct{})}
+		go func() {
+			defer close(j.done)
+			r.continues(ctx, b, j)
+		}()
+		select {
+		case jobs <- j:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// continues makes the objects of a line.
+func (r *prompting) continues(ctx context.Context, b *decode.Batcher, j *promptJob) {
+	if j.err != nil {
+		return
+	}
+	o, n := r.options, r.command.Samples
+	o.Seed = j.seed
+	tokens := b.Generate(ctx, j.ids, o)
+	if n > 1 {
+		tokens = b.Samples(ctx, j.ids, n, o)
+	}
+	samples := make([]*jsonSample, n)
+	for i := range samples {
+		samples[i] = r.form.newSample(i, j.seed, j.ids)
+	}
+	for t, err := range tokens {
+		if err != nil {
+			j.err = err
+			return
+		}
+		samples[t.Sample].add(t)
+		j.tokens++
+	}
+	for _, s := range samples {
+		var line []byte
+		if line, j.err = marshalLine(promptRecord{j.first, j.id, s}); j.err != nil {
+			return
+		}
+		j.object = append(j.object, line...)
+	}
+}
+
+// A promptRecord is the object of a text.
+type promptRecord struct {
+	Line int             `json:"line"`
+	ID   json.RawMessage `json:"id,omitempty"`
+	*jsonSample
+}
+
+// answer writes what became of a line.
+func (r *prompting) answer(j *promptJob) error {
+	r.lines++
+	r.state.Lines++
+	r.tokens += j.tokens
+	if j.err != nil {
+		r.state.Errors++
+		r.noteDuring(r.bar, "%s: line %d: %s", r.in.name, j.first, oneLine(j.err))
+		var err error
+		if j.object, err = marshalLine(lineError{j.first, j.id, oneLine(j.err)}); err != nil {
+			return err
+		}
+	}
+	state, err := json.Marshal(r.state)
+	if err != nil {
+		return err
+	}
+	r.bar.set(r.lines, 0, "")
+	if known := r.in.known.Load(); r.in.size > 0 {
+		r.bar.setInput(r.in.read.Load()-known, r.in.size-known)
+	}
+	return r.out.write(j.object, resume.Mark{Line: j.last, Input: j.digest, State: state})
+}

@@ -1,0 +1,102 @@
+package main
+
+// What gpt generate --prompts reads: prompts from JSON objects, one a line.
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"strconv"
+	"sync/atomic"
+
+	"picogpt/internal/resume"
+	"picogpt/tokenizer"
+)
+
+// A promptInput reads prompts from rows.
+type promptInput struct {
+	*rows
+	tokenizer *tokenizer.Tokenizer // nil where there is none
+	missing   error                // why
+	special   bool                 // special tokens in a prompt count as such
+	from      resume.Mark          // lines up to here have results already
+	known     atomic.Int64         // bytes of the file up to there
+	err       error                // of reading; after the last line
+}
+
+// A promptLine is what a line asks for.
+type promptLine struct {
+	row  // err says why it is no prompt
+	id   json.RawMessage
+	ids  []int
+	seed uint64
+}
+
+// lines are the prompts. Line i has the seed `first` + i − 1, unless it names one.
+func (in *promptInput) lines(first uint64) iter.Seq[promptLine] {
+	return func(yield func(promptLine) bool) {
+		if in.err = in.skip(in.from); in.err != nil {
+			return
+		}
+		in.known.Store(in.read.Load())
+		for {
+			w, err := in.next()
+			if err != nil {
+				if err != io.EOF {
+					in.err = err
+				}
+				return
+			}
+			if w.object == nil && w.err == nil {
+				continue // an empty line
+			}
+			line := promptLine{row: w, id: w.object.get("id"), seed: first + uint64(w.first) - 1}
+			if line.err == nil {
+				line.err = in.request(&line)
+			}
+			if !yield(line) {
+				return
+			}
+		}
+	}
+}
+
+// request fills in what the line's object asks for.
+func (in *promptInput) request(line *promptLine) error {
+	text, errText := line.object.text("prompt")
+	tokens, errTokens := list[int](line.object, "tokens", "whole numbers")
+	errSeed := in.seed(line)
+	if err := joinErrors(errText, errTokens, errSeed); err != nil {
+		return err
+	}
+	var err error
+	switch {
+	case text != nil && tokens != nil, text == nil && tokens == nil:
+		return errors.New("want prompt, or tokens")
+	case tokens != nil:
+		line.ids = tokens
+	case *text == "": // no ids, and none are missing
+	case in.tokenizer == nil:
+		return in.missing
+	default:
+		line.ids, err = encode(in.tokenizer, *text, in.special)
+	}
+	return err
+}
+
+// seed reads the line's own seed, if it has one.
+func (in *promptInput) seed(line *promptLine) error {
+	v := string(line.object.get("seed"))
+	if v == "" || v == "null" {
+		return nil
+	}
+	seed, err := strconv.ParseUint(v, 10, 64)
+	if err != nil {
+		return fmt.Errorf("seed: want a whole number from 0 to %d", uint64(math.MaxUint64))
+	}
+	line.seed = seed
+	return nil
+}
