@@ -137,15 +137,7 @@ func (g *GPT) generate(
 
 // Score says how likely each token of a text is after those before it.
 func (g *GPT) Score(ctx context.Context, text string) (eval.Scored, error) {
-	one := func(yield func(eval.Request) bool) { yield(eval.Request{Text: text}) }
-	for s, err := range g.Scores(ctx, one, eval.ScoreOptions{}) {
-		var bad *eval.RequestError
-		if errors.As(err, &bad) {
-			err = bad.Err
-		}
-		return s, err
-	}
-	return eval.Scored{}, ctx.Err()
+	return eval.ScoreOne(ctx, g.model, g.tokenizer, eval.Request{Text: text}, eval.ScoreOptions{})
 }
 
 // Scores scores many texts in batches, in their order. A text that cannot be scored is an

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"picogpt/internal/fixture"
+	"picogpt/internal/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
 	"picogpt/weights/demo"
@@ -433,7 +434,7 @@ func crowded(t *testing.T, sessions int64) *model.Model {
 		t.Fatal(err)
 	}
 	config, file := fixture.Checkpoint(fixture.Options{})
-	return openWith(t, config, file, model.Options{Threads: 1, CacheBytes: sessions * s.Bytes()})
+	return testmodel.New(t, config, file, model.Options{Threads: 1, CacheBytes: sessions * s.Bytes()})
 }
 
 func TestTextsTakeTurnsWhereTheCacheHasNoRoomForAll(t *testing.T) {

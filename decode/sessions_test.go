@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"picogpt/internal/fixture"
+	"picogpt/internal/testmodel"
 	"picogpt/model"
-	"picogpt/weights"
 	"picogpt/weights/demo"
 )
 
@@ -75,25 +75,7 @@ func TestSamplesInOneBatchAreWhatTheirSeedsGiveAlone(t *testing.T) {
 // open makes a model of a checkpoint's bytes.
 func open(t testing.TB, config, file []byte, threads int) *model.Model {
 	t.Helper()
-	return openWith(t, config, file, model.Options{Threads: threads})
-}
-
-func openWith(t testing.TB, config, file []byte, o model.Options) *model.Model {
-	t.Helper()
-	c, err := model.ParseConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := weights.FromBytes("test", file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := model.New(context.Background(), c, f, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { m.Close() })
-	return m
+	return testmodel.New(t, config, file, model.Options{Threads: threads})
 }
 
 // tiny is a random model with a context of 23 and 29 ids.

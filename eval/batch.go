@@ -4,6 +4,7 @@ package eval
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"picogpt/model"
@@ -14,6 +15,7 @@ type sequence struct {
 	tokens []int
 	first  int    // ≥ 1
 	stats  []Stat // [len(tokens)-first], written by run
+	err    error  // why the model refuses it, or nil; written by run
 }
 
 // inputs are the tokens that the model sees.
@@ -38,8 +40,28 @@ type segment struct {
 	heirs   int // segments that hang on this one
 }
 
-// run fills the stats of all sequences. After an error some may be filled.
+// run fills the stats of all sequences, or says why it cannot for one. Where the model refuses an input,
+// for what is in it or for want of memory, the halves of the batch run by themselves, so that a refusal
+// meets only the sequence that it is of. After an error some stats may be filled.
 func (r *runner) run(ctx context.Context, batch []*sequence) error {
+	err := r.together(ctx, batch)
+	var refused *model.InputError
+	switch {
+	case !errors.As(err, &refused):
+		return err
+	case len(batch) == 1:
+		batch[0].err = refused.Err
+		return nil
+	}
+	half := len(batch) / 2
+	if err := r.run(ctx, batch[:half]); err != nil {
+		return err
+	}
+	return r.run(ctx, batch[half:])
+}
+
+// together evaluates a batch level by level.
+func (r *runner) together(ctx context.Context, batch []*sequence) error {
 	for _, s := range batch {
 		s.stats = make([]Stat, len(s.tokens)-s.first)
 	}
@@ -54,6 +76,9 @@ func (r *runner) run(ctx context.Context, batch []*sequence) error {
 			}
 		}
 		if err := r.model.Eval(ctx, inputs...); err != nil {
+			for _, g := range level { // those before have handed their sessions on
+				g.session.Release()
+			}
 			return err
 		}
 		level = r.next(level)
@@ -124,7 +149,7 @@ func (r *runner) next(level []*segment) []*segment {
 		}
 		g.heirs = len(next) - n
 		if g.heirs == 0 {
-			g.session = nil
+			g.session.Release()
 		}
 	}
 	return next

@@ -15,6 +15,7 @@ import (
 
 	"picogpt/eval"
 	"picogpt/internal/fixture"
+	"picogpt/internal/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -86,7 +87,7 @@ func few(t *testing.T, m *model.Model) map[string]string {
 }
 
 func TestDemoDigits(t *testing.T) {
-	got := digits(t, demoModel(t, model.Options{}), 0)
+	got := digits(t, testmodel.Demo(t, model.Options{}), 0)
 	if *update {
 		b, err := json.MarshalIndent(got, "", " ")
 		if err == nil {
@@ -115,12 +116,12 @@ func TestDigitsDoNotDependOnBatchThreadsOrKernels(t *testing.T) {
 	for _, c := range []struct {
 		threads, batch int
 	}{{1, 1}, {3, 7}} {
-		if got := digits(t, demoModel(t, model.Options{Threads: c.threads}), c.batch); !reflect.DeepEqual(got, want) {
+		if got := digits(t, testmodel.Demo(t, model.Options{Threads: c.threads}), c.batch); !reflect.DeepEqual(got, want) {
 			t.Errorf("%d threads, batches of %d: other digits", c.threads, c.batch)
 		}
 	}
 	for _, k := range kernels.Variants() {
-		for name, got := range few(t, demoModel(t, model.Options{Kernel: k})) {
+		for name, got := range few(t, testmodel.Demo(t, model.Options{Kernel: k})) {
 			if got != want[name] {
 				t.Errorf("%s on %s: %s, want %s", name, k, got, want[name])
 			}
@@ -133,7 +134,7 @@ func TestAgreesWithPyTorchOnStories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, tok := demoModel(t, model.Options{}), tokenizer.GPT2()
+	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
 	for _, want := range stories.Perplexity {
 		o := eval.Options{Protocol: eval.Protocol(want.Protocol), Stride: want.Stride}
 		r, err := eval.Measure(context.Background(), m, must(eval.NewText(o.Protocol, tok, want.Text)), o)

@@ -7,24 +7,20 @@ import (
 	"slices"
 	"testing"
 
+	"picogpt/checkpoint"
 	"picogpt/eval"
 	"picogpt/model"
 	"picogpt/tokenizer"
-	"picogpt/weights"
 	"picogpt/weights/demo"
 )
 
 // load is model.Load for the demo checkpoint, which is in the program.
 func load() *model.Model {
-	c, err := model.ParseConfig(demo.Config())
+	c, err := checkpoint.OpenFS(demo.FS())
 	if err != nil {
 		log.Fatal(err)
 	}
-	f, err := weights.FromBytes("demo", demo.Weights())
-	if err != nil {
-		log.Fatal(err)
-	}
-	m, err := model.New(context.Background(), c, f, model.Options{})
+	m, err := model.New(context.Background(), c.Config, c.Tensors, model.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"picogpt/eval"
+	"picogpt/internal/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -67,7 +68,7 @@ func (r *reporter) Fatalf(format string, args ...any) {
 }
 
 func TestExpectPerplexity(t *testing.T) {
-	m := demoModel(t, model.Options{})
+	m := testmodel.Demo(t, model.Options{})
 	story, err := os.ReadFile("testdata/story.txt")
 	if err != nil {
 		t.Fatal(err)

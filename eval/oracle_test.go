@@ -11,10 +11,9 @@ import (
 
 	"picogpt/eval"
 	"picogpt/internal/fixture"
+	"picogpt/internal/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
-	"picogpt/weights"
-	"picogpt/weights/demo"
 )
 
 // oracle is testdata/oracle.json.
@@ -77,28 +76,6 @@ func story(t testing.TB) (text string, ids []int) {
 	return string(b), ids
 }
 
-func newModel(t testing.TB, config, file []byte, o model.Options) *model.Model {
-	t.Helper()
-	c, err := model.ParseConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := weights.FromBytes("test", file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := model.New(context.Background(), c, f, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { m.Close() })
-	return m
-}
-
-func demoModel(t testing.TB, o model.Options) *model.Model {
-	return newModel(t, demo.Config(), demo.Weights(), o)
-}
-
 // tinyModel is the fixture "plain", whose vocabulary has 29 ids, with id 3 as its BOS.
 func tinyModel(t testing.TB, o model.Options) *model.Model {
 	goldens, err := fixture.Goldens()
@@ -118,7 +95,7 @@ func tinyModel(t testing.TB, o model.Options) *model.Model {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return newModel(t, b, g.File, o)
+		return testmodel.New(t, b, g.File, o)
 	}
 	t.Fatal("no golden plain")
 	return nil
@@ -177,7 +154,7 @@ func close32(t testing.TB, what string, got, want float64) {
 func TestPerplexityAgreesWithTheDefinitions(t *testing.T) {
 	o := readOracle(t)
 	_, ids := story(t)
-	models := map[string]*model.Model{"demo": demoModel(t, model.Options{}), "tiny": tinyModel(t, model.Options{})}
+	models := map[string]*model.Model{"demo": testmodel.Demo(t, model.Options{}), "tiny": tinyModel(t, model.Options{})}
 	for _, want := range o.Perplexity {
 		tokens := o.Random
 		if want.Checkpoint == "demo" {
@@ -203,7 +180,7 @@ func TestPerplexityAgreesWithTheDefinitions(t *testing.T) {
 }
 
 func TestScoresAgreeWithTheDefinitions(t *testing.T) {
-	models := map[string]*model.Model{"demo": demoModel(t, model.Options{}), "tiny": tinyModel(t, model.Options{})}
+	models := map[string]*model.Model{"demo": testmodel.Demo(t, model.Options{}), "tiny": tinyModel(t, model.Options{})}
 	toks := map[string]eval.Tokenizer{"demo": tokenizer.GPT2(), "tiny": letters{}}
 	for _, want := range readOracle(t).Scores {
 		s := scoreOne(t, models[want.Checkpoint], toks[want.Checkpoint], eval.Request{Tokens: want.Tokens}, eval.ScoreOptions{})
@@ -228,14 +205,11 @@ func TestScoresAgreeWithTheDefinitions(t *testing.T) {
 // scoreOne scores a single request.
 func scoreOne(t testing.TB, m *model.Model, tok eval.Tokenizer, r eval.Request, o eval.ScoreOptions) eval.Scored {
 	t.Helper()
-	for s, err := range eval.Score(context.Background(), m, tok, one(r), o) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
+	s, err := eval.ScoreOne(context.Background(), m, tok, r, o)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal("no score")
-	return eval.Scored{}
+	return s
 }
 
 func one[T any](v T) func(func(T) bool) { return func(yield func(T) bool) { yield(v) } }

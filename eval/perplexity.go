@@ -81,6 +81,9 @@ func (s *sums) run(ctx context.Context, m *model.Model) error {
 			return err
 		}
 		for i, w := range windows {
+			if err := batch[i].err; err != nil {
+				return err
+			}
 			s.add(w, batch[i].stats)
 		}
 		windows = windows[:0]

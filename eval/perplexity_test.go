@@ -16,6 +16,7 @@ import (
 
 	"picogpt/eval"
 	"picogpt/internal/fixture"
+	"picogpt/internal/testmodel"
 	"picogpt/model"
 	"picogpt/weights"
 )
@@ -53,13 +54,13 @@ func TestPerplexityRefusesByName(t *testing.T) {
 
 func TestLMEvalNeedsABOS(t *testing.T) {
 	config, file := fixture.Checkpoint(fixture.Options{Seed: 1})
-	m := newModel(t, config, file, model.Options{})
+	m := testmodel.New(t, config, file, model.Options{})
 	_, err := eval.Perplexity(context.Background(), m, []int{1, 2}, eval.Options{Protocol: eval.LMEval})
 	if err == nil || !strings.Contains(err.Error(), "bos_token_id") {
 		t.Errorf("%v, want an error that names bos_token_id", err)
 	}
 	config, file = fixture.Checkpoint(fixture.Options{Seed: 1, Config: map[string]any{"eos_token_id": 7}})
-	m = newModel(t, config, file, model.Options{})
+	m = testmodel.New(t, config, file, model.Options{})
 	r, err := eval.Perplexity(context.Background(), m, []int{1, 2}, eval.Options{Protocol: eval.LMEval})
 	if err != nil || r.BOS != "7 before each document" {
 		t.Errorf("BOS %q, %v, want the eos_token_id", r.BOS, err)
@@ -192,7 +193,7 @@ func spoiled(t *testing.T) *model.Model {
 			tensors[i].Data = append([]byte{0, 0, 0xc0, 0x7f}, tensors[i].Data[4:]...)
 		}
 	}
-	return newModel(t, fixture.Config(o), file(t, tensors), model.Options{})
+	return testmodel.New(t, fixture.Config(o), file(t, tensors), model.Options{})
 }
 
 // file is a safetensors file.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 
 	"picogpt/model"
 )
@@ -97,6 +98,20 @@ func Score(
 	}
 }
 
+// ScoreOne is Score for one request.
+func ScoreOne(
+	ctx context.Context, m *model.Model, tok Tokenizer, r Request, o ScoreOptions,
+) (Scored, error) {
+	for s, err := range Score(ctx, m, tok, slices.Values([]Request{r}), o) {
+		var bad *RequestError
+		if errors.As(err, &bad) {
+			err = bad.Err
+		}
+		return s, err
+	}
+	return Scored{}, ctx.Err()
+}
+
 // A scorer collects jobs until their sequences fill a batch, and yields those that are done.
 type scorer struct {
 	runner
@@ -160,12 +175,19 @@ func (s *scorer) add(j *job) bool {
 }
 
 func (s *scorer) flush() bool {
-	if err := s.evaluate(s.batch); err != nil {
+	sequences := make([]*sequence, len(s.batch))
+	for i, p := range s.batch {
+		sequences[i] = p.sequence
+	}
+	if err := s.run(s.ctx, sequences); err != nil {
 		s.yield(Scored{}, err)
 		return false
 	}
 	for _, p := range s.batch {
 		p.owner.left--
+		if p.owner.err == nil {
+			p.owner.err = p.err
+		}
 	}
 	s.batch, s.rows = s.batch[:0], 0
 	for len(s.jobs) > 0 && s.jobs[0].left == 0 {
@@ -180,29 +202,6 @@ func (s *scorer) flush() bool {
 		}
 	}
 	return true
-}
-
-// evaluate runs a batch. Where the model refuses one of its sequences, the halves run by themselves, so
-// that the error meets only the job that it is of.
-func (s *scorer) evaluate(batch []part) error {
-	sequences := make([]*sequence, len(batch))
-	for i, p := range batch {
-		sequences[i] = p.sequence
-	}
-	err := s.run(s.ctx, sequences)
-	var refused *model.InputError
-	switch {
-	case !errors.As(err, &refused):
-		return err
-	case len(batch) == 1:
-		batch[0].owner.err = refused.Err
-		return nil
-	}
-	half := len(batch) / 2
-	if err := s.evaluate(batch[:half]); err != nil {
-		return err
-	}
-	return s.evaluate(batch[half:])
 }
 
 // score puts the parts of a finished job together.

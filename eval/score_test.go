@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"picogpt/eval"
+	"picogpt/internal/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -69,7 +70,7 @@ func TestTextsOfNoTokenAndOfOne(t *testing.T) {
 }
 
 func TestPairsAreCutAsByLMEval(t *testing.T) {
-	m, tok := demoModel(t, model.Options{}), tokenizer.GPT2()
+	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
 	for _, c := range []struct {
 		context, continuation string
 		given                 string // the context that is seen
@@ -104,7 +105,7 @@ func TestPairsAreCutAsByLMEval(t *testing.T) {
 }
 
 func TestOffsetsCoverTheText(t *testing.T) {
-	m, tok := demoModel(t, model.Options{}), tokenizer.GPT2()
+	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
 	for _, text := range []string{"naïve 🙂 text\n", "\xff\xfe broken \xf0\x9f", "日本語"} {
 		s := scoreOne(t, m, tok, eval.Request{Text: text}, eval.ScoreOptions{})
 		if s.Text != text {

@@ -18,6 +18,7 @@ import (
 
 	"picogpt/eval"
 	"picogpt/internal/fixture"
+	"picogpt/internal/testmodel"
 	"picogpt/model"
 )
 
@@ -170,7 +171,7 @@ func poisoned(t *testing.T) *model.Model {
 			binary.LittleEndian.PutUint32(tensors[i].Data[5*width:], math.Float32bits(float32(math.NaN())))
 		}
 	}
-	return newModel(t, fixture.Config(o), file(t, tensors), model.Options{})
+	return testmodel.New(t, fixture.Config(o), file(t, tensors), model.Options{})
 }
 
 func TestOneBadTextEndsNeitherABatchNorACorpus(t *testing.T) {
@@ -218,7 +219,7 @@ func TestOneBadTextEndsNeitherABatchNorACorpus(t *testing.T) {
 
 func TestAModelThatIsClosedEndsTheScore(t *testing.T) {
 	config, file := fixture.Checkpoint(fixture.Options{Seed: 1})
-	m := newModel(t, config, file, model.Options{})
+	m := testmodel.New(t, config, file, model.Options{})
 	m.Close()
 	n := 0
 	for _, err := range eval.Score(context.Background(), m, letters{}, slices.Values(related()), eval.ScoreOptions{}) {
@@ -228,5 +229,57 @@ func TestAModelThatIsClosedEndsTheScore(t *testing.T) {
 	}
 	if n != 1 {
 		t.Errorf("%d answers, want the error alone", n)
+	}
+}
+
+func TestABoundedCacheMakesBatchesSmallerAndChangesNothing(t *testing.T) {
+	config, file := fixture.Checkpoint(fixture.Options{Seed: 1, Positions: 200}) // four pages of 64
+	requests := related()
+	requests = append(requests, eval.Request{Text: strings.Repeat("abcde", 30)}, eval.Request{Text: "abc"})
+	all := func(m *model.Model) (out []string, full int) {
+		for s, err := range eval.Score(context.Background(), m, letters{}, slices.Values(requests), eval.ScoreOptions{}) {
+			var bad *eval.RequestError
+			if err != nil && !errors.As(err, &bad) {
+				t.Fatal(err)
+			}
+			if errors.Is(err, model.ErrCacheFull) {
+				full++
+			}
+			out = append(out, fmt.Sprintf("%+v %v", s, err))
+		}
+		return out, full
+	}
+	m := testmodel.New(t, config, file, model.Options{})
+	want, _ := all(m)
+	s := m.NewSession()
+	if err := m.Eval(context.Background(), model.Input{Session: s, Tokens: make([]int, 64)}); err != nil {
+		t.Fatal(err)
+	}
+	page := s.Bytes()
+
+	bounded := testmodel.New(t, config, file, model.Options{CacheBytes: 5 * page})
+	if got, full := all(bounded); full > 0 || !reflect.DeepEqual(got, want) {
+		t.Errorf("with room for five pages: other answers, %d of them without room", full)
+	}
+	o := eval.Options{Window: 60, Batch: 20} // 20 pages
+	r, err := eval.Perplexity(context.Background(), bounded, make([]int, 1000), o)
+	if same := must(eval.Perplexity(context.Background(), m, make([]int, 1000), o)); err != nil || r.NLL != same.NLL {
+		t.Errorf("perplexity: %v, %v, want %v", r.NLL, err, same.NLL)
+	}
+
+	small := testmodel.New(t, config, file, model.Options{CacheBytes: 2 * page})
+	got, full := all(small)
+	for i := range got {
+		if got[i] != want[i] && !strings.Contains(got[i], "cache full") {
+			t.Errorf("request %d: %s, want %s", i, got[i], want[i])
+		}
+	}
+	if full != 1 || got[len(got)-1] != want[len(want)-1] {
+		t.Errorf("%d requests found no room, want the one that needs three pages", full)
+	}
+	for range 2 { // all of it was given back, without the garbage collector
+		if err := small.Eval(context.Background(), model.Input{Session: small.NewSession(), Tokens: make([]int, 64)}); err != nil {
+			t.Error(err)
+		}
 	}
 }

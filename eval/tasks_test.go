@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"picogpt/eval"
+	"picogpt/internal/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -34,7 +35,7 @@ func continuation(t *testing.T, m *model.Model, context, text string) (sum float
 }
 
 func TestLambada(t *testing.T) {
-	m := demoModel(t, model.Options{})
+	m := testmodel.Demo(t, model.Options{})
 	texts := []string{"Once upon a time", "The children went to the zebra", "Tom has a car", "Lily and Tom went to the park.\n\n\"Hello,\" said Tom"}
 	sum, right := 0.0, 0
 	for _, text := range texts {
@@ -66,7 +67,7 @@ func TestLambada(t *testing.T) {
 }
 
 func TestChoice(t *testing.T) {
-	m := demoModel(t, model.Options{})
+	m := testmodel.Demo(t, model.Options{})
 	// By sum, by mean and by bytes different choices win, if the choices are as different as these.
 	questions := []eval.Question{
 		{Context: "She loved to play", Choices: []string{" in", " outside in the sun.", " zebra"}, Answer: 0},
@@ -112,7 +113,7 @@ func TestChoice(t *testing.T) {
 }
 
 func TestTasksPassOverWhatCannotBeScored(t *testing.T) {
-	m := demoModel(t, model.Options{})
+	m := testmodel.Demo(t, model.Options{})
 	tok := tokenizer.GPT2()
 	long := strings.Repeat(" a", 300)
 	var skipped []int
@@ -154,7 +155,7 @@ func TestTasksPassOverWhatCannotBeScored(t *testing.T) {
 }
 
 func TestAnswers(t *testing.T) {
-	m, tok := demoModel(t, model.Options{}), tokenizer.GPT2()
+	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
 	questions := []eval.Question{
 		{Context: "Once upon a", Choices: []string{" dragon", " time"}, Tag: "a"},
 		{Context: "Once", Tag: "b"},

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"picogpt/internal/fixture"
+	"picogpt/internal/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/weights"
@@ -56,7 +57,7 @@ func TestSameBits(t *testing.T) {
 			config, file := fixture.Checkpoint(o)
 			r := rand.New(rand.NewPCG(1, 2))
 			ids := tokens(r, 150, o.Vocab)
-			m := newModel(t, config, file, model.Options{Threads: 1, Kernel: "go"})
+			m := testmodel.New(t, config, file, model.Options{Threads: 1, Kernel: "go"})
 			want := make([][]float32, len(ids))
 			s := m.NewSession()
 			for i, id := range ids {
@@ -69,7 +70,7 @@ func TestSameBits(t *testing.T) {
 			for _, kernel := range kernels.Variants() {
 				for _, threads := range teams {
 					t.Run(fmt.Sprintf("%s, %d threads", kernel, threads), func(t *testing.T) {
-						m := newModel(t, config, file,
+						m := testmodel.New(t, config, file,
 							model.Options{Threads: threads, Kernel: kernel})
 						checkWhole(t, m, ids, want)
 						checkChunks(t, m, r, ids, want)
@@ -149,7 +150,7 @@ func checkForkAndTruncate(t *testing.T, m *model.Model, ids []int, want [][]floa
 
 func TestManyGoroutinesShareAModel(t *testing.T) {
 	config, file := fixture.Checkpoint(shapes["wider, f16"])
-	m := newModel(t, config, file, model.Options{Threads: 3})
+	m := testmodel.New(t, config, file, model.Options{Threads: 3})
 	ids := tokens(rand.New(rand.NewPCG(5, 5)), 40, m.Config().VocabSize)
 	want := append([]float32(nil), eval(t, m.NewSession(), ids...)...)
 	var wg sync.WaitGroup

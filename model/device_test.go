@@ -14,6 +14,7 @@ import (
 
 	"picogpt/internal/engine"
 	"picogpt/internal/fixture"
+	"picogpt/internal/testmodel"
 	"picogpt/model"
 )
 
@@ -132,7 +133,7 @@ func (c *listCache) Release()     { c.Truncate(0) }
 func TestAnotherDeviceComputesTheModel(t *testing.T) {
 	config, file := fixture.Checkpoint(fixture.Options{Positions: 2000})
 	d := &listDevice{}
-	m := newModel(t, config, file, model.Options{Device: d, CacheBytes: 3000})
+	m := testmodel.New(t, config, file, model.Options{Device: d, CacheBytes: 3000})
 	if m.Kernel() != "lists" {
 		t.Errorf("kernel %q", m.Kernel())
 	}
@@ -176,7 +177,7 @@ func TestAnotherDeviceComputesTheModel(t *testing.T) {
 func TestADeviceThatFailsLeavesSessionsAsTheyWere(t *testing.T) {
 	config, file := fixture.Checkpoint(fixture.Options{Positions: 2000})
 	for _, d := range []*listDevice{{failAt: 2}, {failAt: 3}, {failAt: 4}, {nanAt: 7}} {
-		m := newModel(t, config, file, model.Options{Device: d, CacheBytes: 4000})
+		m := testmodel.New(t, config, file, model.Options{Device: d, CacheBytes: 4000})
 		a, b := m.NewSession(), m.NewSession()
 		eval(t, a, 1, 2, 3)
 		before, used := slices.Clone(a.Logits()), m.CacheBytes()

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"picogpt/internal/fixture"
+	"picogpt/internal/testmodel"
 	"picogpt/model"
 	"picogpt/weights"
 	"picogpt/weights/demo"
@@ -24,7 +25,7 @@ import (
 
 func small(t testing.TB, o model.Options) *model.Model {
 	config, file := fixture.Checkpoint(fixture.Options{})
-	return newModel(t, config, file, o)
+	return testmodel.New(t, config, file, o)
 }
 
 func TestEvalErrorsLeaveSessionsAsTheyWere(t *testing.T) {
@@ -96,7 +97,7 @@ func TestNonFiniteLogitsAreAnErrorWithTheirPosition(t *testing.T) {
 		{"a position, with tokens before", []func(tensors) tensors{wpe}, 50, 52, 0},
 		{"both", append(row, wpe), 0, 0, 7},
 	} {
-		m := newModel(t, fixture.Config(longer), checkpointWith(t, c.changes...),
+		m := testmodel.New(t, fixture.Config(longer), checkpointWith(t, c.changes...),
 			model.Options{Threads: 3})
 		good, s := m.NewSession(), m.NewSession()
 		if c.held > 0 {
@@ -127,7 +128,7 @@ func TestNonFiniteLogitsAreAnErrorWithTheirPosition(t *testing.T) {
 }
 
 func TestDecodingAllocatesNothing(t *testing.T) {
-	m := demoModel(t, model.Options{Threads: 2})
+	m := testmodel.Demo(t, model.Options{Threads: 2})
 	s := m.NewSession()
 	eval(t, s, 1, 2, 3)
 	token, ctx := []int{11}, context.Background()
@@ -196,7 +197,7 @@ func TestCloseLeavesNoGoroutines(t *testing.T) {
 }
 
 func TestCancellingStopsALongEval(t *testing.T) {
-	m := demoModel(t, model.Options{})
+	m := testmodel.Demo(t, model.Options{})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
 	s := m.NewSession()
@@ -207,7 +208,7 @@ func TestCancellingStopsALongEval(t *testing.T) {
 }
 
 func TestVisitHandsOutTheRowsThatAreWanted(t *testing.T) {
-	m := demoModel(t, model.Options{Threads: 3})
+	m := testmodel.Demo(t, model.Options{Threads: 3})
 	ids := tokens(rand.New(rand.NewPCG(3, 3)), 150, 29)
 	want := visit(t, m, ids)
 	f, err := weights.FromBytes("demo", demo.Weights())

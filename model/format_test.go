@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"picogpt/internal/fixture"
+	"picogpt/internal/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/weights"
@@ -28,7 +29,7 @@ func TestFormatsKeepTheirBits(t *testing.T) {
 				want := []float32(nil)
 				for _, threads := range []int{1, 2} {
 					for _, kernel := range kernels.Variants() {
-						m := newModel(t, config, file,
+						m := testmodel.New(t, config, file,
 							model.Options{Threads: threads, Kernel: kernel, Format: format})
 						whole := visit(t, m, []int{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9})
 						if want == nil {
@@ -71,12 +72,12 @@ func save(t *testing.T, m *model.Model, config []byte) *model.Model {
 }
 
 func TestFormatsAreAsCloseAsTheirBits(t *testing.T) {
-	exact := demoModel(t, model.Options{Format: "f32"})
+	exact := testmodel.Demo(t, model.Options{Format: "f32"})
 	ids := []int{7454, 2402, 257, 640, 11, 612, 373, 257, 1310}
 	want := slices.Clone(eval(t, exact.NewSession(), ids...))
-	sameBits(t, "f16, as stored", eval(t, demoModel(t, model.Options{}).NewSession(), ids...), want)
+	sameBits(t, "f16, as stored", eval(t, testmodel.Demo(t, model.Options{}).NewSession(), ids...), want)
 	for format, bound := range map[string]float64{"f16": 0, "bf16": 0.01, "q8": 0.05, "q4": 0.25} {
-		got := eval(t, demoModel(t, model.Options{Format: format}).NewSession(), ids...)
+		got := eval(t, testmodel.Demo(t, model.Options{Format: format}).NewSession(), ids...)
 		wrong, square := 0.0, 0.0
 		for i, v := range want {
 			wrong += math.Pow(float64(v-got[i]), 2)
@@ -105,7 +106,7 @@ func TestASavedModelKeepsAHeadThatIsWTE(t *testing.T) {
 
 func TestAQuantizedFileIsOnlyWhatItIs(t *testing.T) {
 	config, file := fixture.Checkpoint(fixture.Options{})
-	q8 := newModel(t, config, file, model.Options{Format: "q8"})
+	q8 := testmodel.New(t, config, file, model.Options{Format: "q8"})
 	path := filepath.Join(t.TempDir(), "q8.safetensors")
 	if err := q8.Save(context.Background(), path); err != nil {
 		t.Fatal(err)

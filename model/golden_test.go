@@ -12,32 +12,10 @@ import (
 	"testing"
 
 	"picogpt/internal/fixture"
+	"picogpt/internal/testmodel"
 	"picogpt/model"
 	"picogpt/weights"
-	"picogpt/weights/demo"
 )
-
-func newModel(t testing.TB, config, file []byte, o model.Options) *model.Model {
-	t.Helper()
-	c, err := model.ParseConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := weights.FromBytes("test", file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := model.New(context.Background(), c, f, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { m.Close() })
-	return m
-}
-
-func demoModel(t testing.TB, o model.Options) *model.Model {
-	return newModel(t, demo.Config(), demo.Weights(), o)
-}
 
 func eval(t testing.TB, s *model.Session, ids ...int) []float32 {
 	t.Helper()
@@ -95,7 +73,7 @@ func TestUnusualConfigsAgreeWithPyTorch(t *testing.T) {
 	}
 	for _, g := range goldens {
 		t.Run(g.Name, func(t *testing.T) {
-			m := newModel(t, g.Config, g.File, model.Options{Threads: 2})
+			m := testmodel.New(t, g.Config, g.File, model.Options{Threads: 2})
 			for _, seq := range g.Sequences {
 				for i, row := range visit(t, m, seq.Tokens) {
 					checkLogits(t, row, seq.Logits[i])
@@ -110,7 +88,7 @@ func TestDemoLogitsAgreeWithPyTorch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := demoModel(t, model.Options{})
+	m := testmodel.Demo(t, model.Options{})
 	for _, last := range stories.Last {
 		want := make([]float64, len(last.Logits))
 		for i, v := range last.Logits {
@@ -125,7 +103,7 @@ func TestDemoTellsPyTorchsStories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := demoModel(t, model.Options{})
+	m := testmodel.Demo(t, model.Options{})
 	for _, g := range stories.Greedy {
 		s, ids := m.NewSession(), g.PromptIDs
 		for i, want := range g.IDs {

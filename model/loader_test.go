@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"picogpt/internal/fixture"
+	"picogpt/internal/testmodel"
 	"picogpt/model"
 	"picogpt/weights"
 )
@@ -234,7 +235,7 @@ func TestProgressCountsTheBytesThatAreLoaded(t *testing.T) {
 	config, file := fixture.Checkpoint(fixture.Options{})
 	var steps int
 	var last, all int64
-	newModel(t, config, file, model.Options{Threads: 1, Format: "f16",
+	testmodel.New(t, config, file, model.Options{Threads: 1, Format: "f16",
 		Progress: func(done, total int64) {
 			if done < last || done > total || total != int64(len(file)) {
 				t.Errorf("%d of %d bytes after %d: want it to grow, of %d", done, total, last,

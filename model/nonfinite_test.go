@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"picogpt/internal/fixture"
+	"picogpt/internal/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/weights"
@@ -83,7 +84,7 @@ func forFormats(t *testing.T, file []byte, formats string, f func(what string, m
 	for _, format := range strings.Fields(formats) {
 		for _, kernel := range kernels.Variants() {
 			o := model.Options{Threads: 2, Kernel: kernel, Format: format}
-			m := newModel(t, config, file, o)
+			m := testmodel.New(t, config, file, o)
 			f(fmt.Sprintf("%s, %s", format, kernel), m)
 			m.Close()
 		}
@@ -202,7 +203,7 @@ func TestWeightsThatNoTokenReaches(t *testing.T) {
 		plant("wte.weight", 20*15, math.NaN()), plant("wpe.weight", 80*15, math.Inf(1)))
 	clean := checkpointWith(t)
 	forFormats(t, file, allFormats, func(what string, m *model.Model) {
-		other := newModel(t, fixture.Config(longer), clean, model.Options{Format: m.Format()})
+		other := testmodel.New(t, fixture.Config(longer), clean, model.Options{Format: m.Format()})
 		sameBits(t, what, eval(t, m.NewSession(), 1, 2, 3), eval(t, other.NewSession(), 1, 2, 3))
 		if !evalFails(t, m, 81) {
 			t.Errorf("%s: position 80 is reached, and the logits are finite", what)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"picogpt/internal/fixture"
+	"picogpt/internal/testmodel"
 	"picogpt/model"
 )
 
@@ -213,9 +214,9 @@ func TestSessionsHoldWhatAReplayGives(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			w := &world{
 				t: t, r: rand.New(rand.NewPCG(seed, 1)), known: map[string][]float32{},
-				m: newModel(t, config, file,
+				m: testmodel.New(t, config, file,
 					model.Options{Threads: 1 + int(seed)%3, CacheBytes: 12 * 2 * 4 * 2 * 15 * 64}),
-				replays: newModel(t, config, file, model.Options{Threads: 1, Kernel: "go"}),
+				replays: testmodel.New(t, config, file, model.Options{Threads: 1, Kernel: "go"}),
 			}
 			w.sessions, w.tokens, w.haveLast = []*model.Session{w.m.NewSession()}, [][]int{nil},
 				[]bool{false}
@@ -264,7 +265,7 @@ func TestAForgottenSessionGivesItsMemoryBack(t *testing.T) {
 func TestAFullCacheLeavesSessionsAsTheyWere(t *testing.T) {
 	config, file := fixture.Checkpoint(fixture.Options{Positions: 300})
 	// three pages
-	m := newModel(t, config, file, model.Options{CacheBytes: 3 * 2 * 4 * 3 * 15 * 64})
+	m := testmodel.New(t, config, file, model.Options{CacheBytes: 3 * 2 * 4 * 3 * 15 * 64})
 	a, b := m.NewSession(), m.NewSession()
 	eval(t, a, 1, 2, 3)
 	before := slices.Clone(a.Logits())

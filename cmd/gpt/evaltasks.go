@@ -158,7 +158,7 @@ func (r *taskRun) run(benchmark func(ctx context.Context) error, object func() a
 		return err
 	}
 	if r.source.JSON {
-		err = joinErrors(r.printJSON(object()), err)
+		err = joinErrors(printJSON(r.stdout, object()), err)
 	} else {
 		_, e := r.stdout.WriteString(text())
 		err = joinErrors(e, err)

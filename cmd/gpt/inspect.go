@@ -58,7 +58,7 @@ func (c *inspectCommand) Run(a *app) error {
 	}
 	i.measure(config, file)
 	if c.JSON {
-		err = a.printJSON(i)
+		err = printJSON(a.stdout, i)
 	} else {
 		_, err = a.stdout.Write(i.text())
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"unicode/utf8"
@@ -24,12 +25,12 @@ func marshalLine(v any) ([]byte, error) {
 }
 
 // printJSON prints a value as one line of JSON.
-func (a *app) printJSON(v any) error {
+func printJSON(out io.Writer, v any) error {
 	b, err := marshalLine(v)
 	if err != nil {
 		return err
 	}
-	_, err = a.stdout.Write(b)
+	_, err = out.Write(b)
 	return err
 }
 

@@ -83,7 +83,7 @@ func (c *perplexityCommand) Run(a *app) error {
 	}
 	r.Model = a.modelName()
 	if c.JSON {
-		err = joinErrors(a.printJSON(r), err)
+		err = joinErrors(printJSON(a.stdout, r), err)
 	} else {
 		_, e := a.stdout.WriteString(describe(r))
 		err = joinErrors(e, err)

@@ -27,10 +27,10 @@ func (c *generateCommand) printer(
 	switch form {
 	case "json":
 		return inTurn(&jsonPrinter{
-			print: a.printJSON, form: c.jsonForm(tok), seed: seed, prompt: p.ids,
+			out: a.stdout, form: c.jsonForm(tok), seed: seed, prompt: p.ids,
 		}), nil
 	case "events":
-		return &eventPrinter{print: a.printJSON, form: c.jsonForm(tok)}, nil
+		return &eventPrinter{out: a.stdout, form: c.jsonForm(tok)}, nil
 	case "ids":
 		if c.NoDisplayPrompt {
 			p.ids = nil

@@ -66,7 +66,7 @@ const finishInterrupted = "interrupted"
 
 // A jsonPrinter prints an object for each sample when it is complete.
 type jsonPrinter struct {
-	print  func(v any) error
+	out    *output
 	form   jsonForm
 	seed   uint64
 	prompt []int
@@ -84,7 +84,7 @@ func (p *jsonPrinter) token(t decode.Token) error {
 	}
 	s := p.now
 	p.now = nil
-	return p.print(s)
+	return printJSON(p.out, s)
 }
 
 func (p *jsonPrinter) interrupt() error {
@@ -94,7 +94,7 @@ func (p *jsonPrinter) interrupt() error {
 	s := p.now
 	p.now = nil
 	s.FinishReason = finishInterrupted
-	return p.print(s)
+	return printJSON(p.out, s)
 }
 
 // A jsonEvent is the object of one token.
@@ -119,9 +119,9 @@ type interruption struct {
 // An eventPrinter prints an object for each token as it comes. Samples that are made side by side
 // take turns.
 type eventPrinter struct {
-	print func(v any) error
-	form  jsonForm
-	open  []interruption // of the samples that have begun and go on
+	out  *output
+	form jsonForm
+	open []interruption // of the samples that have begun and go on
 }
 
 func (p *eventPrinter) streams() bool { return true }
@@ -137,7 +137,7 @@ func (p *eventPrinter) token(t decode.Token) error {
 	if p.form.top {
 		e.Top = &t.Top
 	}
-	return p.print(e)
+	return printJSON(p.out, e)
 }
 
 // index returns the number of a token in its sample, from 0.
@@ -159,7 +159,7 @@ func (p *eventPrinter) index(t decode.Token) int {
 
 func (p *eventPrinter) interrupt() error {
 	for _, sample := range p.open {
-		if err := p.print(sample); err != nil {
+		if err := printJSON(p.out, sample); err != nil {
 			return err
 		}
 	}

@@ -5,9 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
-	"math"
 	"os"
 
 	"picogpt/eval"
@@ -76,14 +74,7 @@ func (c *surpriseCommand) score(a *app, r eval.Request, t eval.Tokenizer) (eval.
 		}
 	}
 	defer a.showProgress(func() string { return "reading" })()
-	for s, err := range eval.Score(context.Background(), m, t, func(yield func(eval.Request) bool) { yield(r) }, o) {
-		var bad *eval.RequestError
-		if errors.As(err, &bad) {
-			err = bad.Err
-		}
-		return s, err
-	}
-	return eval.Scored{Mean: math.NaN()}, nil
+	return eval.ScoreOne(context.Background(), m, t, r, o)
 }
 
 // pageRules says what the page may overwrite.

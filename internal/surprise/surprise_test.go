@@ -14,10 +14,9 @@ import (
 
 	"picogpt/eval"
 	"picogpt/internal/surprise"
+	"picogpt/internal/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
-	"picogpt/weights"
-	"picogpt/weights/demo"
 )
 
 const text = "Once upon a time there was <b>a naïve 🙂 dragon</b> & \"friends\".\n\nThey \u009b[31mlived\x1b[0m.\n"
@@ -25,29 +24,12 @@ const text = "Once upon a time there was <b>a naïve 🙂 dragon</b> & \"friends
 // picture scores text with the demo checkpoint.
 func picture(t testing.TB, text string, by surprise.Scale) surprise.Picture {
 	t.Helper()
-	c, err := model.ParseConfig(demo.Config())
+	m, o := testmodel.Demo(t, model.Options{}), eval.ScoreOptions{Top: 5}
+	score, err := eval.ScoreOne(context.Background(), m, tokenizer.GPT2(), eval.Request{Text: text}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := weights.FromBytes("demo", demo.Weights())
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := model.New(context.Background(), c, f, model.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
-	tok := tokenizer.GPT2()
-	p := surprise.Picture{Model: "the demo", By: by}
-	one := func(yield func(eval.Request) bool) { yield(eval.Request{Text: text}) }
-	for s, err := range eval.Score(context.Background(), m, tok, one, eval.ScoreOptions{Top: 5}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.Score = s
-	}
-	return p
+	return surprise.Picture{Model: "the demo", By: by, Score: score}
 }
 
 func TestTerminal(t *testing.T) {

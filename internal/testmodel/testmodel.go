@@ -1,0 +1,37 @@
+// Package testmodel makes the models of tests. It is apart from internal/fixture, which the tests inside
+// package model import too.
+package testmodel
+
+import (
+	"context"
+	"testing"
+
+	"picogpt/model"
+	"picogpt/weights"
+	"picogpt/weights/demo"
+)
+
+// New makes a model of the bytes of config.json and of a safetensors file. It is closed with the test.
+func New(t testing.TB, config, file []byte, o model.Options) *model.Model {
+	t.Helper()
+	c, err := model.ParseConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := weights.FromBytes("test", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := model.New(context.Background(), c, f, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+// Demo makes a model of the demo checkpoint.
+func Demo(t testing.TB, o model.Options) *model.Model {
+	t.Helper()
+	return New(t, demo.Config(), demo.Weights(), o)
+}
