@@ -460,6 +460,42 @@ func TestTextsTakeTurnsWhereTheCacheHasNoRoomForAll(t *testing.T) {
 	}
 }
 
+// A full cache takes the place of the text that came last of those whose memory it gives back, and
+// gives none before another becomes free.
+func TestWhoLeavesAFullCache(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	for _, c := range []struct {
+		kept []bool // the texts that have a place: whether their sessions are the callers'
+		left int    // which of them has to leave it
+	}{
+		{[]bool{false, false}, 1}, {[]bool{false, true}, 0}, {[]bool{true, true}, 1},
+		{[]bool{true, false, false, true}, 2},
+	} {
+		b := newBatcher(t, m, BatcherOptions{})
+		var tasks []*task
+		for _, kept := range c.kept {
+			st, err := NewStream(m.NewSession(), []int{1, 2}, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := newRequest(context.Background(), st, buffered)
+			r.kept = kept
+			b.queue = append(b.queue, r)
+			b.fill()
+			tasks = append(tasks, b.running[len(b.running)-1])
+		}
+		want := slices.Delete(slices.Clone(tasks), c.left, c.left+1)
+		b.fail(&model.InputError{Err: model.ErrCacheFull})
+		if !slices.Equal(b.running, want) || b.fill() {
+			t.Errorf("%v: %d texts have a place, want all but number %d", c.kept, len(b.running),
+				c.left)
+		}
+		if b.unplace(want[0]); !b.fill() {
+			t.Errorf("%v: a place that has become free is given to nobody", c.kept)
+		}
+	}
+}
+
 func TestATextThatTheCacheCannotHoldIsAnErrorOfItsOwn(t *testing.T) {
 	m := crowded(t, 1)
 	held := m.NewSession()

@@ -26,6 +26,10 @@ func endings() map[string]Options {
 	slid.MaxTokens, slid.Overflow = 45, OverflowSlide
 	cut.Overflow = OverflowTruncate
 	ended.MaxTokens, ended.Overflow, ended.EndOfText = 45, OverflowSlide, []int{2, 20}
+	var vocabulary words
+	for i := range 29 {
+		vocabulary = append(vocabulary, fmt.Sprint("word", i))
+	}
 	return map[string]Options{
 		"to the context's end": {},
 		"max tokens":           {MaxTokens: 9},
@@ -33,6 +37,7 @@ func endings() map[string]Options {
 		"truncate":             cut,
 		"end of text":          ended,
 		"stop string":          stopped,
+		"words":                {MaxTokens: 9, Vocabulary: vocabulary},
 	}
 }
 

@@ -266,6 +266,13 @@ func TestAFailedSlideLeavesTheSessionItsTokens(t *testing.T) {
 	if len(want) != 23 || !slices.Equal(s.Tokens(), want) || s.Logits() == nil {
 		t.Errorf("the session holds %v, want %v and its logits", s.Tokens(), want)
 	}
+	in, _ := st.Input(4)
+	if err := m.Eval(context.Background(), in); err != nil {
+		t.Fatal(err)
+	}
+	if st.Stop(); in.Session.Bytes() != 0 {
+		t.Errorf("a slide that was given up keeps %d bytes", in.Session.Bytes())
+	}
 }
 
 func TestAnEmptyPromptAfterTokensNeedsNoEvaluation(t *testing.T) {

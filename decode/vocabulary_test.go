@@ -86,16 +86,22 @@ func TestTheTextOfAVocabularyWithState(t *testing.T) {
 		about  string
 		stop   []string
 		max    int
+		end    []int    // ids
 		want   []string // the tokens' texts
 		finish string
 	}{
-		{"to its end", nil, 4, []string{"", " two", " three", " four five"}, FinishLength},
-		{"a stop string across words", []string{"o th"}, 4, []string{"", " tw", ""}, FinishStop},
-		{"a stop string in what is certain at the end", []string{"ve"}, 4,
+		{"to its end", nil, 4, nil, []string{"", " two", " three", " four five"}, FinishLength},
+		{"a stop string across words", []string{"o th"}, 4, nil,
+			[]string{"", " tw", ""}, FinishStop},
+		{"a stop string in what is certain at the end", []string{"ve"}, 4, nil,
 			[]string{"", " two", " three", " four fi"}, FinishStop},
+		{"a stop string in what the end of text makes certain", []string{"ur"}, 4, []int{4},
+			[]string{"", " two", " three", " fo"}, FinishEndOfText},
 	} {
 		s := &script{rule: counting(len(vocabulary))}
-		tokens, err := play(s, small, []int{0},
+		l := small
+		l.endOfText = c.end
+		tokens, err := play(s, l, []int{0},
 			Options{MaxTokens: c.max, Vocabulary: vocabulary, Stop: c.stop})
 		var texts []string
 		for _, token := range tokens {
