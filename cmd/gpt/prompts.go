@@ -75,8 +75,20 @@ func (c *generateCommand) runPrompts(a *app, o decode.Options) error {
 		err = run.run()
 	}
 	err = run.out.close(err)
-	if n := run.state.Errors; err == nil && n > 0 {
-		err = fmt.Errorf("%d of %s could not be continued", n, count(run.state.Lines, "prompt"))
+	if err == nil {
+		err = run.state.error()
+	}
+	return err
+}
+
+// error tells of the lines that could not be continued.
+func (s promptingState) error() error {
+	if s.Errors == 0 {
+		return nil
+	}
+	err := fmt.Errorf("%d of %s could not be continued", s.Errors, count(s.Lines, "prompt"))
+	if s.Errors == s.Lines {
+		err = hinted{err, `a line is an object such as {"prompt":"Once upon a time"}`}
 	}
 	return err
 }
