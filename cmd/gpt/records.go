@@ -135,7 +135,11 @@ func (r *records) write(record []byte, m resume.Mark) error {
 		_, err := r.stdout.Write(record)
 		return err
 	}
-	return r.file.Write(record, m)
+	err := r.file.Write(record, m)
+	if closedPipe(err) { // as of stdout
+		return errClosedPipe
+	}
+	return err
 }
 
 // close closes the file. Where all went well it is there, even without a record.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"sync/atomic"
 
@@ -38,7 +39,7 @@ func (c *scoreCommand) input(a *app) (*scoreInput, error) {
 	case c.File == nil:
 		s, err = a.openSource("-")
 	default:
-		if s, err = a.openSource(*c.File); err != nil {
+		if s, err = a.openSource(*c.File); errors.Is(err, fs.ErrNotExist) {
 			err = hinted{err, "to score a text itself: gpt score --text TEXT"}
 		}
 	}

@@ -59,24 +59,41 @@ func (f *File) append(v any) error {
 	return nil
 }
 
+// lockJournal opens the journal, if it is there, and keeps it from other processes.
+func (f *File) lockJournal() error {
+	if f.locked != nil {
+		return nil
+	}
+	info, err := os.Stat(f.journalPath()) // before opening it: a pipe would wait for a writer
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: %w", f.journalPath(), outfile.ErrExists)
+	}
+	if f.locked, err = os.Open(f.journalPath()); err != nil {
+		return err
+	}
+	if lock(f.locked) {
+		return f.mismatch("another process writes to it")
+	}
+	return nil
+}
+
 // ownJournal reports whether a journal is there, whole or cut off; a file of that name that is none
 // is an error.
 func (f *File) ownJournal() (bool, error) {
-	file, err := os.Open(f.journalPath())
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	} else if err != nil {
+	if err := f.lockJournal(); f.locked == nil || err != nil {
 		return false, err
 	}
-	defer file.Close()
-	if info, err := file.Stat(); err != nil || info.Mode().IsRegular() {
-		begin := make([]byte, len(headerBegin))
-		n, _ := io.ReadFull(file, begin)
-		if strings.HasPrefix(headerBegin, string(begin[:n])) {
-			return true, nil
-		}
+	begin := make([]byte, len(headerBegin))
+	n, _ := io.ReadFull(f.locked, begin)
+	if !strings.HasPrefix(headerBegin, string(begin[:n])) {
+		return false, fmt.Errorf("%s: %w", f.journalPath(), outfile.ErrExists)
 	}
-	return false, fmt.Errorf("%s: %w", f.journalPath(), outfile.ErrExists)
+	return true, nil
 }
 
 // headerBegin is how the first line of a journal begins.
@@ -89,14 +106,13 @@ func (f *File) continues() error {
 	if err := outfile.Check(f.path, o); err != nil {
 		return err
 	}
-	journal, err := os.Open(f.journalPath())
-	if errors.Is(err, fs.ErrNotExist) {
-		return f.mismatch("want %s beside it, which says what it holds; found none",
-			f.journalPath())
-	} else if err != nil {
+	if err := f.lockJournal(); err != nil {
 		return err
 	}
-	defer journal.Close()
+	if f.locked == nil {
+		return f.mismatch("want %s beside it, which says what it holds; found none",
+			f.journalPath())
+	}
 	records, err := os.Open(f.path)
 	if err != nil {
 		return err
@@ -106,7 +122,7 @@ func (f *File) continues() error {
 	if err != nil {
 		return err
 	}
-	j, err := readJournal(journal, info.Size())
+	j, err := readJournal(f.locked, info.Size())
 	if err != nil {
 		return &MismatchError{f.journalPath(), err.Error()}
 	}

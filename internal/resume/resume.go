@@ -61,6 +61,7 @@ type File struct {
 	resumed bool  // the file was there and is continued
 	last    entry // from here
 	opened  bool
+	locked  *os.File // the journal once more: while it is open, no other process writes
 
 	mu      sync.Mutex // guards what is below: a timer writes marks
 	records *outfile.Output
@@ -88,7 +89,17 @@ func Open(path string, o Options) (f *File, err error) {
 	default:
 		err = f.begins()
 	}
-	return f, err
+	if err != nil {
+		f.unlock()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *File) unlock() {
+	if f.locked != nil {
+		f.locked.Close()
+	}
 }
 
 // begins prepares a new file.
@@ -177,12 +188,17 @@ func (f *File) Start() error {
 }
 
 func (f *File) startJournal() error {
+	if err := f.lockJournal(); err != nil { // before it is cut
+		return err
+	}
 	err := f.marks.Open()
 	switch {
 	case err != nil:
 		return err
 	case !f.resumed:
-		err = f.append(header{f.options.Program, f.settings()})
+		if err = f.lockJournal(); err == nil {
+			err = f.append(header{f.options.Program, f.settings()})
+		}
 	case f.last.Ended: // more will follow now
 		f.now.Ended = false
 		err = f.append(f.now)
@@ -206,6 +222,7 @@ func (f *File) dropJournal() {
 
 // Close marks what is written and closes the file. Where nothing was written, nothing changes.
 func (f *File) Close() error {
+	defer f.unlock()
 	if !f.opened {
 		return nil
 	}

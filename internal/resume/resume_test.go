@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -101,6 +102,7 @@ func killed(t *testing.T, path string, last int, marked func(line int) bool) (be
 
 // closeFiles closes a file without its last mark.
 func (f *File) closeFiles(t *testing.T) {
+	f.unlock()
 	if err := errors.Join(f.marks.Close(), f.records.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -337,5 +339,56 @@ func TestAnUnwritableFileLeavesNoJournal(t *testing.T) {
 	}
 	if _, err := os.Stat(path + ".resume"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v, want no journal", err)
+	}
+}
+
+func TestOneProcessAtATime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out")
+	f := run(t, path, options(false), 3, nothing)
+	probe, err := os.Open(path + ".resume")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer probe.Close()
+	if !lock(probe) {
+		t.Skip("a system without locks")
+	}
+	forced := options(false)
+	forced.Force = true
+	for _, o := range []Options{options(true), forced} {
+		var mismatch *MismatchError
+		other, err := Open(path, o)
+		if err == nil {
+			err = other.Write([]byte(record(4)), Mark{Line: 4})
+		}
+		if !errors.As(err, &mismatch) || !strings.Contains(err.Error(), "another process") {
+			t.Errorf("%v, want that another process writes to it", err)
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f = run(t, path, options(true), inputLines, nothing)
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := read(t, path), whole(t); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestAPipeInPlaceOfAJournalIsNotWaitedFor(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out")
+	if err := exec.Command("mkfifo", path+".resume").Run(); err != nil {
+		t.Skip("a system without mkfifo")
+	}
+	for _, resume := range []bool{false, true} {
+		if _, err := Open(path, options(resume)); !errors.Is(err, outfile.ErrExists) {
+			t.Errorf("resume %t: %v, want that the journal's name is taken", resume, err)
+		}
+	}
+	put(t, path, record(1))
+	if _, err := Open(path, options(true)); !errors.Is(err, outfile.ErrExists) {
+		t.Errorf("%v, want that the journal's name is taken", err)
 	}
 }
