@@ -64,8 +64,8 @@ type budget struct {
 }
 
 func newBudget(delay time.Duration, w work) budget {
-	const slowest = 1e10 // any machine is faster
-	return budget{delay: delay.Seconds(), row: w.layers, speed: slowest}
+	const careful = 1e9 // until a step has told: what pure Go does on a slow machine
+	return budget{delay: delay.Seconds(), row: w.layers, speed: careful}
 }
 
 // without is how long a step without prompts takes, 0 if there was none.
@@ -95,6 +95,7 @@ func (b *budget) observe(took time.Duration, done float64, prompts, full bool) {
 	if !prompts {
 		b.alone[b.steps%len(b.alone)] = seconds
 		b.steps++
+		b.speed = max(b.speed, done/seconds) // more rows are not slower
 		return
 	}
 	if full || seconds > b.target() {
