@@ -120,9 +120,7 @@ func (k configKeys) config() (c Config, err error) {
 	check(k.tokens(&c))
 	if v, ok := k.get("architectures"); ok {
 		// Of any other type it is ignored: it touches no arithmetic.
-		if json.Unmarshal(v, &c.Architectures) != nil {
-			c.Architectures = nil
-		}
+		c.Architectures = architectures(v)
 	}
 	return c, err
 }
@@ -207,9 +205,7 @@ func (k configKeys) ids(name string, vocab int) ([]int, error) {
 	case string(v) == "null":
 		return nil, nil
 	case v[0] == '[':
-		if err := json.Unmarshal(v, &items); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
+		items = elements(v)
 	}
 	var ids []int
 	for _, item := range items {
@@ -222,6 +218,35 @@ func (k configKeys) ids(name string, vocab int) ([]int, error) {
 		}
 	}
 	return ids, nil
+}
+
+// elements returns the elements of an array in valid JSON.
+func elements(v json.RawMessage) (items []json.RawMessage) {
+	r := strictjson.NewReader(string(v))
+	r.Array(func(int) error {
+		item, err := r.Value()
+		if err == nil {
+			items = append(items, json.RawMessage(item.Text()))
+		}
+		return err
+	})
+	return items
+}
+
+// architectures returns the strings of a list of nothing else, else nil.
+func architectures(v json.RawMessage) []string {
+	if v[0] != '[' {
+		return nil
+	}
+	names := []string{}
+	for _, item := range elements(v) {
+		name, err := strictjson.String(item)
+		if err != nil {
+			return nil
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // integral reads a JSON number that is an integer of 32 bits, in any spelling:

@@ -93,7 +93,7 @@ func TestConfigsInTheWild(t *testing.T) {
 		{"flags at their neutral values", `{"add_cross_attention":false,"is_encoder_decoder":false,"pruned_heads":{},"position_embedding_type":"absolute","attention_head_type":"multihead","multi_query":false}`,
 			"v50257 p1024 e768 l12 h12 i3072 gelu_new 1e-05 bos50256 eos[50256]"},
 		{"keys that touch no arithmetic, of any type",
-			`{"_name_or_path":7,"attn_pdrop":"0.1","resid_pdrop":-1,"embd_pdrop":null,"initializer_range":[],"summary_activation":{},"summary_first_dropout":1e-1,"summary_proj_to_labels":"x","summary_type":false,"summary_use_proj":3,"architectures":"GPT2LMHeadModel","task_specific_params":{"a":1,"a":2},"torch_dtype":12,"transformers_version":null,"use_cache":"yes","gradient_checkpointing":1,"id2label":{"0":"x"},"chess":"♞"}`,
+			`{"_name_or_path":7,"attn_pdrop":"0.1","resid_pdrop":-1,"embd_pdrop":null,"initializer_range":[],"summary_activation":{},"summary_first_dropout":1e-1,"summary_proj_to_labels":"x","summary_type":false,"summary_use_proj":3,"architectures":"GPT2LMHeadModel","task_specific_params":{"a":1,"b":2},"torch_dtype":12,"transformers_version":null,"use_cache":"yes","gradient_checkpointing":1,"id2label":{"0":"x"},"chess":"♞"}`,
 			"v50257 p1024 e768 l12 h12 i3072 gelu_new 1e-05 bos50256 eos[50256]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -130,8 +130,8 @@ func TestConfigsThatCannotBeHonouredAreRefusedByName(t *testing.T) {
 		{`{"n_embd":4`, []string{"JSON"}},
 		{`{"n_embd":NaN}`, []string{"JSON"}},
 		{`{"n_embd":04}`, []string{"JSON"}},
-		{`{} {}`, []string{"more follows"}},
-		{`{}x`, []string{"more follows"}},
+		{`{} {}`, []string{"want the end"}},
+		{`{}x`, []string{"want the end"}},
 		{`{"x":` + deep + `}`, []string{"JSON"}},
 		{"\ufeff{}", []string{"JSON"}},
 		{`{"n_embd":4,"n_embd":4}`, []string{"n_embd", "twice"}},
@@ -166,7 +166,9 @@ func TestConfigsThatCannotBeHonouredAreRefusedByName(t *testing.T) {
 		{`{"n_head":5}`, []string{"n_head: 5 does not divide n_embd", "768"}},
 		{`{"n_head":1536}`, []string{"n_head: 1536 does not divide n_embd"}},
 
-		{"{\"model_type\":\"gpt\xff\"}", []string{`model_type: "\"gpt\xff\""`}},
+		{"{\"model_type\":\"gpt\xff\"}", []string{"byte 18: not valid JSON: invalid UTF-8"}},
+		{`{"model_type":"gpt\ud800"}`, []string{`\ud800 is a lone surrogate`}},
+		{`{"task_specific_params":{"a":1,"a":2}}`, []string{`"a" comes twice`}},
 		{`{"layer_norm_epsilon":-1e-5}`, []string{"layer_norm_epsilon: -1e-05"}},
 		{`{"layer_norm_epsilon":1e400}`, []string{"layer_norm_epsilon: 1e400"}},
 		{`{"layer_norm_epsilon":1e39}`, []string{"layer_norm_epsilon: 1e+39"}},

@@ -3,15 +3,14 @@
 package tokenizer
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
 	"picogpt/internal/folder"
+	"picogpt/internal/strictjson"
 )
 
 // ErrNone is what [Load] returns, wrapped, for a directory without tokenizer files. It wraps fs.ErrNotExist.
@@ -73,18 +72,39 @@ func loadPair(fsys fs.FS) (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseVocabMerges(&scanner{name: path(vocabName), data: vocab}, path(mergesName), merges,
-		&scanner{name: path(addedName), data: added}, rules)
+	v, err := parseVocab(vocab)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path(vocabName), err)
+	}
+	if err := v.parseMerges(merges); err != nil {
+		return nil, fmt.Errorf("%s: %w", path(mergesName), err)
+	}
+	if added != "" {
+		if err := v.parseSpecial(added); err != nil {
+			return nil, fmt.Errorf("%s: %w", path(addedName), err)
+		}
+	}
+	t, err := v.tokenizer(rules)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path(addedName), err)
+	}
+	return t, nil
 }
 
-// parseVocabMerges builds a Tokenizer from the three files; an empty added is none.
-func parseVocabMerges(vocab *scanner, mergesName, merges string, added *scanner, rules splitting) (*Tokenizer, error) {
-	v, err := readVocab(filepath.Base(vocab.name), vocab)
+// parseVocab reads a vocab.json.
+func parseVocab(text string) (*vocabulary, error) {
+	r := strictjson.NewReader(text)
+	v, err := readVocab("vocab.json", r)
 	if err != nil {
 		return nil, err
 	}
+	return v, r.End()
+}
+
+// parseMerges reads a merges.txt.
+func (v *vocabulary) parseMerges(text string) error {
 	number := 0
-	for line := range strings.Lines(merges) {
+	for line := range strings.Lines(text) {
 		number++
 		line = strings.TrimRight(line, "\r\n")
 		if line == "" || strings.HasPrefix(line, "#version") {
@@ -92,40 +112,32 @@ func parseVocabMerges(vocab *scanner, mergesName, merges string, added *scanner,
 		}
 		left, right, ok := strings.Cut(line, " ")
 		if !ok || strings.Contains(right, " ") {
-			return nil, fmt.Errorf("%s: line %d: %s, want two tokens with a space between", mergesName, number, short(line))
+			return fmt.Errorf("line %d: %s, want two tokens with a space between", number, short(line))
 		}
 		if err := v.addMerge(left, right); err != nil {
-			return nil, fmt.Errorf("%s: line %d: %w", mergesName, number, err)
+			return fmt.Errorf("line %d: %w", number, err)
 		}
 	}
-	if added.data != "" {
-		if err := v.readSpecial(added); err != nil {
-			return nil, err
-		}
-	}
-	t, err := v.tokenizer(rules)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", added.name, err)
-	}
-	return t, nil
+	return nil
 }
 
-// readSpecial reads an object of special token → id.
-func (v *vocabulary) readSpecial(s *scanner) error {
-	err := s.object(func(text string) error {
-		id, err := s.natural(maxIDs)
+// parseSpecial reads an added_tokens.json, an object of special token → id.
+func (v *vocabulary) parseSpecial(text string) error {
+	r := strictjson.NewReader(text)
+	err := r.Object(func(text string) error {
+		id, err := r.Natural(maxIDs - 1)
 		if err != nil {
 			return err
 		}
-		if err := v.addToken(addedToken{text: text, id: id, special: true}); err != nil {
-			return s.errorf("%v", err)
+		if err := v.addToken(addedToken{text: text, id: int(id), special: true}); err != nil {
+			return r.Errorf("%v", err)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return s.end()
+	return r.End()
 }
 
 // configured returns what a tokenizer_config.json, if there is one, says about ids.
@@ -134,13 +146,24 @@ func configured(fsys fs.FS, name string) (rules splitting, err error) {
 	if err != nil || !found {
 		return rules, err
 	}
-	var config struct {
-		AddPrefixSpace bool `json:"add_prefix_space"`
+	r := strictjson.NewReader(data)
+	err = r.Object(func(key string) error {
+		value, err := r.Value()
+		if err != nil || key != "add_prefix_space" || value.Text() == "null" {
+			return err
+		}
+		if rules.prefixSpace, err = value.Bool(); err != nil {
+			err = fmt.Errorf("add_prefix_space: %w", err)
+		}
+		return err
+	})
+	if err == nil {
+		err = r.End()
 	}
-	if err := json.Unmarshal([]byte(data), &config); err != nil {
+	if err != nil {
 		return rules, fmt.Errorf("%s: %w", folder.Path(fsys, name), err)
 	}
-	return splitting{prefixSpace: config.AddPrefixSpace}, nil
+	return rules, nil
 }
 
 // readFile reads a file of valid UTF-8, and reports whether there is one.

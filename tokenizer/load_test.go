@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"picogpt/internal/folder"
 )
 
 // same checks that tok has GPT-2's tokens and gives GPT-2's ids.
@@ -225,23 +227,23 @@ func TestBadFiles(t *testing.T) {
 	}{
 		"no merges":          {map[string]string{"vocab.json": good}, "merges.txt: no such file, but vocab.json is there"},
 		"no vocab":           {map[string]string{"merges.txt": ""}, "vocab.json: no such file, but merges.txt is there"},
-		"empty vocab":        {map[string]string{"vocab.json": "", "merges.txt": ""}, `vocab.json: byte 0: want '{', found the end`},
+		"empty vocab":        {map[string]string{"vocab.json": "", "merges.txt": ""}, `vocab.json: byte 0: not valid JSON: unexpected EOF`},
 		"no tokens":          {map[string]string{"vocab.json": "{}", "merges.txt": ""}, `vocab.json: byte 2: no tokens`},
-		"array":              {map[string]string{"vocab.json": `["a"]`, "merges.txt": ""}, `byte 0: want '{', found '['`},
+		"array":              {map[string]string{"vocab.json": `["a"]`, "merges.txt": ""}, `byte 0: want an object, found an array`},
 		"truncated":          {map[string]string{"vocab.json": good[:100], "merges.txt": ""}, "vocab.json: byte 100: "},
-		"open string":        {map[string]string{"vocab.json": `{"a`, "merges.txt": ""}, "byte 3: a string has no end"},
-		"open escape":        {map[string]string{"vocab.json": `{"\`, "merges.txt": ""}, "byte 2: a string has no end"},
-		"unknown escape":     {map[string]string{"vocab.json": `{"\x": 1}`, "merges.txt": ""}, `byte 2: unknown escape "\\x"`},
-		"half a surrogate":   {map[string]string{"vocab.json": `{"\ud83d": 1}`, "merges.txt": ""}, `byte 2: want \u and four`},
-		"short escape":       {map[string]string{"vocab.json": `{"\u12": 1}`, "merges.txt": ""}, `byte 2: want \u and four`},
-		"control character":  {map[string]string{"vocab.json": "{\"a\nb\": 1}", "merges.txt": ""}, `byte 3: control character '\n'`},
-		"after it":           {map[string]string{"vocab.json": `{"a": 1} x`, "merges.txt": ""}, "byte 9: want the end, found 'x'"},
-		"no comma":           {map[string]string{"vocab.json": `{"a": 1 "b": 2}`, "merges.txt": ""}, `byte 8: want '}', found '"'`},
-		"negative id":        {map[string]string{"vocab.json": `{"a": -1}`, "merges.txt": ""}, `byte 6: want a whole number below 1048576, found "-1"`},
-		"huge id":            {map[string]string{"vocab.json": `{"a": 4294967296000}`, "merges.txt": ""}, `want a whole number below 1048576, found "4294967296000"`},
+		"open string":        {map[string]string{"vocab.json": `{"a`, "merges.txt": ""}, "byte 3: not valid JSON: unexpected EOF"},
+		"open escape":        {map[string]string{"vocab.json": `{"\`, "merges.txt": ""}, "byte 2: not valid JSON: unexpected EOF"},
+		"unknown escape":     {map[string]string{"vocab.json": `{"\x": 1}`, "merges.txt": ""}, "byte 2: not valid JSON: invalid escape sequence `\\x`"},
+		"half a surrogate":   {map[string]string{"vocab.json": `{"\ud83d": 1}`, "merges.txt": ""}, `byte 2: \ud83d is a lone surrogate`},
+		"short escape":       {map[string]string{"vocab.json": `{"\u12": 1}`, "merges.txt": ""}, "byte 2: not valid JSON: invalid escape sequence"},
+		"control character":  {map[string]string{"vocab.json": "{\"a\nb\": 1}", "merges.txt": ""}, `byte 3: not valid JSON: invalid character '\n' in string`},
+		"after it":           {map[string]string{"vocab.json": `{"a": 1} x`, "merges.txt": ""}, `byte 9: want the end, found "x"`},
+		"no comma":           {map[string]string{"vocab.json": `{"a": 1 "b": 2}`, "merges.txt": ""}, `byte 8: not valid JSON: invalid character '"' after object value`},
+		"negative id":        {map[string]string{"vocab.json": `{"a": -1}`, "merges.txt": ""}, `byte 6: want a whole number from 0 to 1048575, found "-1"`},
+		"huge id":            {map[string]string{"vocab.json": `{"a": 4294967296000}`, "merges.txt": ""}, `want a whole number from 0 to 1048575, found "4294967296000"`},
 		"fraction":           {map[string]string{"vocab.json": `{"a": 1.5}`, "merges.txt": ""}, `found "1.5"`},
-		"string id":          {map[string]string{"vocab.json": `{"a": "1"}`, "merges.txt": ""}, `byte 6: want a whole number, found '"'`},
-		"token twice":        {map[string]string{"vocab.json": `{"a": 1, "a": 2}`, "merges.txt": ""}, `token "a" is there twice, as 1 and 2`},
+		"string id":          {map[string]string{"vocab.json": `{"a": "1"}`, "merges.txt": ""}, `byte 6: want a whole number, found "1"`},
+		"token twice":        {map[string]string{"vocab.json": `{"a": 1, "a": 2}`, "merges.txt": ""}, `token "a" comes twice, as 1 and 2`},
 		"id twice":           {map[string]string{"vocab.json": `{"a": 1, "b": 1}`, "merges.txt": ""}, `id 1 is given twice, to "a" and "b"`},
 		"empty token":        {map[string]string{"vocab.json": `{"": 1}`, "merges.txt": ""}, `the token of id 1 is empty`},
 		"not UTF-8":          {map[string]string{"vocab.json": "{\"\xff\": 1}", "merges.txt": ""}, `vocab.json: not valid UTF-8`},
@@ -252,14 +254,15 @@ func TestBadFiles(t *testing.T) {
 		"both unknown":       {map[string]string{"vocab.json": good, "merges.txt": "a b"}, `"ab", which "a" and "b" make, is not in vocab.json`},
 		"long line":          {map[string]string{"vocab.json": good, "merges.txt": strings.Repeat("x", 1<<20)}, `xxx"…, want two tokens`},
 		"added id taken":     {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `{"<x>": 5}`}, `added_tokens.json: byte 9: id 5 is given twice`},
-		"added text twice":   {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `{"<x>": 256, "<x>": 257}`}, `added token "<x>" is there twice`},
+		"added text twice":   {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `{"<x>": 256, "<x>": 257}`}, `added_tokens.json: byte 18: "<x>" comes twice`},
 		"added other id":     {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `{"a": 256}`}, `added token "a" has id 256, but in vocab.json 97`},
 		"added for a byte":   {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `{"é": 233}`}, `added token "é" is the ordinary token 233 too`},
 		"added empty":        {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `{"": 256}`}, `added token 256 is empty`},
 		"added too long":     {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `{"` + strings.Repeat("x", 1025) + `": 256}`}, `added token 256 has 1025 bytes, want at most 1024`},
-		"added not JSON":     {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `[]`}, `added_tokens.json: byte 0: want '{'`},
-		"config not JSON":    {map[string]string{"vocab.json": good, "merges.txt": "", "tokenizer_config.json": `{`}, `tokenizer_config.json: unexpected end`},
-		"config: not a bool": {map[string]string{"vocab.json": good, "merges.txt": "", "tokenizer_config.json": `{"add_prefix_space": 1}`}, `tokenizer_config.json: json: cannot unmarshal number`},
+		"added not JSON":     {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `[]`}, `added_tokens.json: byte 0: want an object, found an array`},
+		"config not JSON":    {map[string]string{"vocab.json": good, "merges.txt": "", "tokenizer_config.json": `{`}, `tokenizer_config.json: byte 1: not valid JSON: unexpected EOF`},
+		"config: key twice":  {map[string]string{"vocab.json": good, "merges.txt": "", "tokenizer_config.json": `{"x": 1, "x": 2}`}, `"x" comes twice`},
+		"config: not a bool": {map[string]string{"vocab.json": good, "merges.txt": "", "tokenizer_config.json": `{"add_prefix_space": 1}`}, `tokenizer_config.json: add_prefix_space: byte 21: want true or false, found 1`},
 	} {
 		checkBad(t, name, write(t, test.files), test.want)
 	}
@@ -298,7 +301,9 @@ func FuzzVocabMerges(f *testing.F) {
 	f.Add(`{"a": 0, "b": 1, "ab": 2}`, "#version: 0.2\na b\n", `{"<|endoftext|>": 3}`)
 	f.Add(`{"\u0120": 0, "\ud83d\ude00": 5}`, "", "")
 	f.Fuzz(func(t *testing.T, vocab, merges, added string) {
-		tok, err := parseVocabMerges(&scanner{name: "vocab.json", data: vocab}, "merges.txt", merges, &scanner{name: "added_tokens.json", data: added}, splitting{})
+		tok, err := loadPair(folder.Memory{
+			"vocab.json": []byte(vocab), "merges.txt": []byte(merges), "added_tokens.json": []byte(added),
+		})
 		usable(t, tok, err, vocab+merges+added)
 	})
 }

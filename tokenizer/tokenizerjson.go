@@ -1,149 +1,206 @@
-// tokenizer.json, the one-file form of Hugging Face's tokenizers library: byte-level BPE as GPT-2's, and nothing else.
+// tokenizer.json, the one-file form of Hugging Face's tokenizers library: byte-level BPE as GPT-2's, and
+// nothing else.
 
 package tokenizer
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
+
+	"picogpt/internal/strictjson"
 )
 
-// parseTokenizerJSON builds a Tokenizer from a tokenizer.json. What would change ids in a way this package does not
-// follow is refused by name; post-processing that adds nothing, decoders that are the inverse of the byte alphabet, and
-// the cutting and padding of batches are accepted.
+// parseTokenizerJSON builds a Tokenizer from a tokenizer.json. What would change ids in a way this
+// package does not follow is refused by name; post-processing that adds nothing, decoders that are the
+// inverse of the byte alphabet, and the cutting and padding of batches are accepted.
 func parseTokenizerJSON(name, data string) (*Tokenizer, error) {
-	top := &scanner{name: name, data: data}
-	members, err := top.members()
-	if err == nil {
-		err = top.end()
-	}
-	if err != nil {
-		return nil, err
-	}
-	for _, key := range slices.Sorted(maps.Keys(members)) {
-		value := members[key]
-		switch key {
-		case "model", "added_tokens", "pre_tokenizer":
-		case "version", "truncation", "padding":
-			err = value.valid()
-		case "normalizer":
-			err = onlyType(value, key, "")
-		case "post_processor", "decoder":
-			err = onlyType(value, key, "ByteLevel")
-		default:
-			err = refuse(value, key)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	rules, err := preTokenizer(name, members["pre_tokenizer"])
-	if err != nil {
-		return nil, err
-	}
-	v, err := bpeModel(name, members["model"])
-	if err != nil {
-		return nil, err
-	}
-	if err := v.readAdded(members["added_tokens"]); err != nil {
-		return nil, err
-	}
-	t, err := v.tokenizer(rules)
+	t, err := readTokenizerJSON(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return t, nil
 }
 
-// A component is a normalizer, pre-tokenizer, post-processor or decoder.
-type component struct {
-	Type           string
-	Normalizers    []component
-	PreTokenizers  []component `json:"pretokenizers"`
-	AddPrefixSpace bool        `json:"add_prefix_space"`
-	UseRegex       *bool       `json:"use_regex"`
-	Pattern        struct{ String, Regex *string }
-	Behavior       string
-	Invert         bool
+func readTokenizerJSON(data string) (*Tokenizer, error) {
+	var f tokenizerFile
+	r := strictjson.NewReader(data)
+	if err := r.Object(func(key string) error { return f.member(r, key) }); err != nil {
+		return nil, err
+	}
+	if err := r.End(); err != nil {
+		return nil, err
+	}
+	rules, err := preTokenizer(f.preTokenizer)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.complete(); err != nil {
+		return nil, err
+	}
+	return f.vocab.tokenizer(rules)
 }
 
-// onlyType refuses a component of another type than the one wanted. One that is not there, or a sequence of none, is
-// none.
-func onlyType(s *scanner, key, want string) error {
-	if s.idle() {
-		return nil
+// A tokenizerFile is what was read of a tokenizer.json.
+type tokenizerFile struct {
+	model               bool // is there
+	vocab               *vocabulary
+	merged              bool               // vocab has its merges
+	merges              *strictjson.Reader // that came before the vocabulary
+	added, preTokenizer *strictjson.Reader
+}
+
+// member reads a member of the whole.
+func (f *tokenizerFile) member(r *strictjson.Reader, key string) error {
+	if key == "model" { // large: it is read in place
+		f.model = true
+		return r.Object(func(key string) error { return f.modelMember(r, key) })
 	}
-	var c component
-	if err := s.unmarshal(&c); err != nil {
+	value, err := r.Value()
+	if err != nil {
 		return err
 	}
-	if c.Type == want || c.Type == "Sequence" && key == "normalizer" && len(c.Normalizers) == 0 {
-		return nil
+	switch key {
+	case "version", "truncation", "padding":
+	case "added_tokens":
+		f.added = value
+	case "pre_tokenizer":
+		f.preTokenizer = value
+	case "normalizer":
+		return onlyType(value, key, "")
+	case "post_processor", "decoder":
+		return onlyType(value, key, "ByteLevel")
+	default:
+		return refuse(value, key)
 	}
-	if want == "" {
-		return fmt.Errorf("%s: %s: type %s, want none", s.name, key, short(c.Type))
+	return nil
+}
+
+// modelMember reads a member of model.
+func (f *tokenizerFile) modelMember(r *strictjson.Reader, key string) (err error) {
+	switch {
+	case key == "vocab":
+		f.vocab, err = readVocab("model.vocab", r)
+		return err
+	case key == "merges" && f.vocab != nil:
+		f.merged = true
+		return f.vocab.readMerges(r)
 	}
-	return fmt.Errorf("%s: %s: type %s, want %q or none", s.name, key, short(c.Type), want)
+	value, err := r.Value()
+	if err != nil {
+		return err
+	}
+	switch key {
+	case "merges":
+		f.merges = value
+	case "unk_token", "fuse_unk": // for bytes without a token, which Encode refuses
+	case "type":
+		if value.Text() != `"BPE"` {
+			return fmt.Errorf("model.type: %s, want \"BPE\"", plain(value.Text()))
+		}
+	default: // dropout, continuing_subword_prefix, end_of_word_suffix, byte_fallback, ignore_merges
+		return refuse(value, "model."+key)
+	}
+	return nil
+}
+
+// complete adds to the vocabulary what could not be understood before it.
+func (f *tokenizerFile) complete() error {
+	switch {
+	case !f.model:
+		return errors.New("no model")
+	case f.vocab == nil:
+		return errors.New("no model.vocab")
+	case f.merges != nil:
+		if err := f.vocab.readMerges(f.merges); err != nil {
+			return err
+		}
+	case !f.merged:
+		return errors.New("no model.merges")
+	}
+	return f.vocab.readAdded(f.added)
+}
+
+// idle reports whether a value is one that switches a feature off, as is no value.
+func idle(value *strictjson.Reader) bool {
+	if value == nil {
+		return true
+	}
+	switch value.Text() {
+	case "null", "false", `""`, "0", "0.0", "[]", "{}":
+		return true
+	}
+	return false
 }
 
 // refuse refuses a member that this package does not know, unless it switches something off.
-func refuse(s *scanner, key string) error {
-	if s.idle() {
+func refuse(value *strictjson.Reader, key string) error {
+	if idle(value) {
 		return nil
 	}
-	return fmt.Errorf("%s: %s: %s is not supported, want none", s.name, plain(key), plain(s.text()))
+	return fmt.Errorf("%s: %s is not supported, want none", plain(key), plain(value.Text()))
 }
 
-// preTokenizer reads the rules for splitting: ByteLevel, alone or after a Split with GPT-2's own pattern.
-func preTokenizer(name string, s *scanner) (splitting, error) {
-	fail := func(format string, args ...any) (splitting, error) {
-		return splitting{}, fmt.Errorf("%s: pre_tokenizer: %s", name, fmt.Sprintf(format, args...))
+// onlyType refuses a component of another type than the one wanted. One that is not there, or a
+// sequence of none, is none.
+func onlyType(value *strictjson.Reader, key, want string) error {
+	if idle(value) {
+		return nil
 	}
-	if s.idle() {
+	c, err := readComponent(value)
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	if c.kind == want || c.kind == "Sequence" && key == "normalizer" && len(c.steps) == 0 {
+		return nil
+	}
+	if want == "" {
+		return fmt.Errorf("%s: type %s, want none", key, short(c.kind))
+	}
+	return fmt.Errorf("%s: type %s, want %q or none", key, short(c.kind), want)
+}
+
+// preTokenizer reads the rules for splitting: ByteLevel, alone or after a Split with GPT-2's own
+// pattern.
+func preTokenizer(value *strictjson.Reader) (splitting, error) {
+	fail := func(format string, args ...any) (splitting, error) {
+		return splitting{}, fmt.Errorf("pre_tokenizer: %s", fmt.Sprintf(format, args...))
+	}
+	if idle(value) {
 		return fail("none, want \"ByteLevel\"")
 	}
-	var c component
-	if err := s.unmarshal(&c); err != nil {
-		return splitting{}, err
+	c, err := readComponent(value)
+	if err != nil {
+		return fail("%v", err)
 	}
-	steps := c.steps(nil)
+	steps := c.flat(nil)
 	last := len(steps) - 1
 	for i, step := range steps {
 		switch {
-		case step.Type == "ByteLevel" && i == last:
-		case step.Type == "Split" && i == 0 && last == 1:
-			if p := step.Pattern.Regex; p == nil || *p != gpt2Pattern && *p != gpt2PatternShort {
-				return fail("Split with the pattern %s, want GPT-2's, %s", quoted(step.Pattern.Regex, step.Pattern.String), gpt2Pattern)
+		case step.kind == "ByteLevel" && i == last:
+		case step.kind == "Split" && i == 0 && last == 1:
+			if p := step.regex; p == nil || *p != gpt2Pattern && *p != gpt2PatternShort {
+				return fail("Split with the pattern %s, want GPT-2's, %s",
+					quoted(step.regex, step.literal), gpt2Pattern)
 			}
-			if step.Behavior != "Isolated" || step.Invert {
-				return fail("Split with behavior %s, invert %t, want \"Isolated\", false", short(step.Behavior), step.Invert)
+			if step.behavior != "Isolated" || step.invert {
+				return fail("Split with behavior %s, invert %t, want \"Isolated\", false",
+					short(step.behavior), step.invert)
 			}
 		default:
-			return fail("step %d is %s, want \"ByteLevel\", alone or after a \"Split\"", i, short(step.Type))
+			return fail("step %d is %s, want \"ByteLevel\", alone or after a \"Split\"",
+				i, short(step.kind))
 		}
 	}
 	if last < 0 {
 		return fail("no steps, want \"ByteLevel\"")
 	}
 	bytes := steps[last]
-	regex := bytes.UseRegex == nil || *bytes.UseRegex
-	if last == 1 && (regex || bytes.AddPrefixSpace) {
-		return fail("ByteLevel after Split with use_regex %t, add_prefix_space %t, want false for both", regex, bytes.AddPrefixSpace)
+	if last == 1 && (bytes.useRegex || bytes.addPrefixSpace) {
+		return fail("ByteLevel after Split with use_regex %t, add_prefix_space %t, want false for both",
+			bytes.useRegex, bytes.addPrefixSpace)
 	}
-	return splitting{whole: !regex && last == 0, prefixSpace: bytes.AddPrefixSpace}, nil
-}
-
-// steps appends the component's steps to list, sequences flattened.
-func (c *component) steps(list []component) []component {
-	if c.Type != "Sequence" {
-		return append(list, *c)
-	}
-	for i := range c.PreTokenizers {
-		list = c.PreTokenizers[i].steps(list)
-	}
-	return list
+	return splitting{whole: !bytes.useRegex && last == 0, prefixSpace: bytes.addPrefixSpace}, nil
 }
 
 // quoted quotes the first string that is there.
@@ -156,132 +213,58 @@ func quoted(texts ...*string) string {
 	return "none"
 }
 
-// bpeModel reads the member model.
-func bpeModel(name string, s *scanner) (*vocabulary, error) {
-	if s == nil {
-		return nil, fmt.Errorf("%s: no model", name)
-	}
-	members, err := s.members()
-	if err == nil {
-		err = s.end()
-	}
-	if err != nil {
-		return nil, err
-	}
-	for _, key := range slices.Sorted(maps.Keys(members)) {
-		value := members[key]
-		switch key {
-		case "vocab", "merges":
-		case "unk_token", "fuse_unk": // for bytes without a token, which Encode refuses
-			err = value.valid()
-		case "type":
-			if value.text() != `"BPE"` {
-				err = fmt.Errorf("%s: model.type: %s, want \"BPE\"", name, plain(value.text()))
-			}
-		default: // dropout, continuing_subword_prefix, end_of_word_suffix, byte_fallback, ignore_merges
-			err = refuse(value, "model."+key)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	for _, key := range []string{"vocab", "merges"} {
-		if members[key] == nil {
-			return nil, fmt.Errorf("%s: no model.%s", name, key)
-		}
-	}
-	v, err := readVocab("model.vocab", members["vocab"])
-	if err != nil {
-		return nil, err
-	}
-	return v, v.readMerges(members["merges"])
-}
-
 // readMerges reads an array of merges, each "left right" or ["left", "right"].
-func (v *vocabulary) readMerges(s *scanner) error {
-	err := s.array(func(i int) error {
-		left, right, err := mergePair(s)
+func (v *vocabulary) readMerges(r *strictjson.Reader) error {
+	return r.Array(func(i int) error {
+		left, right, err := mergePair(r)
 		if err != nil {
 			return err
 		}
 		if err := v.addMerge(left, right); err != nil {
-			return fmt.Errorf("%s: model.merges[%d]: %w", s.name, i, err)
+			return fmt.Errorf("model.merges[%d]: %w", i, err)
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return s.end()
 }
 
-func mergePair(s *scanner) (left, right string, err error) {
-	if s.peek() != '[' {
-		pair, err := s.str()
+func mergePair(r *strictjson.Reader) (left, right string, err error) {
+	if r.Kind() != '[' {
+		pair, err := r.String()
 		if err != nil {
 			return "", "", err
 		}
 		left, right, ok := strings.Cut(pair, " ")
 		if !ok || strings.Contains(right, " ") {
-			return "", "", s.errorf("%s: want two tokens with a space between", short(pair))
+			return "", "", r.Errorf("%s: want two tokens with a space between", short(pair))
 		}
 		return left, right, nil
 	}
 	n := 0
-	err = s.array(func(i int) error {
-		token, err := s.str()
+	err = r.Array(func(i int) error {
+		token, err := r.String()
 		left, right, n = right, token, i+1
 		return err
 	})
 	if err == nil && n != 2 {
-		err = s.errorf("a merge of %d tokens, want 2", n)
+		err = r.Errorf("a merge of %d tokens, want 2", n)
 	}
 	return left, right, err
 }
 
-// readAdded reads added_tokens. Tokens that are not special are found in any text, as Hugging Face does.
-func (v *vocabulary) readAdded(s *scanner) error {
-	if s.idle() {
+// readAdded reads added_tokens. Tokens that are not special are found in any text, as Hugging Face
+// does.
+func (v *vocabulary) readAdded(r *strictjson.Reader) error {
+	if idle(r) {
 		return nil
 	}
-	err := s.array(func(i int) error {
-		element, err := s.value()
-		if err != nil {
-			return err
+	return r.Array(func(i int) error {
+		token, err := readAddedToken(r)
+		if err == nil {
+			err = v.addToken(token)
 		}
-		if err := v.readAddedToken(element); err != nil {
-			return fmt.Errorf("%s: added_tokens[%d]: %w", s.name, i, err)
+		if err != nil {
+			return fmt.Errorf("added_tokens[%d]: %w", i, err)
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return s.end()
-}
-
-func (v *vocabulary) readAddedToken(s *scanner) error {
-	var token struct {
-		ID         *int
-		Content    string
-		Special    bool
-		SingleWord bool `json:"single_word"`
-		LStrip     bool
-		RStrip     bool
-	}
-	if err := json.Unmarshal([]byte(s.text()), &token); err != nil {
-		return err
-	}
-	if token.ID == nil || *token.ID < 0 || *token.ID >= maxIDs {
-		return fmt.Errorf("no id from 0 to %d", maxIDs-1)
-	}
-	for _, flag := range []struct {
-		name string
-		set  bool
-	}{{"single_word", token.SingleWord}, {"lstrip", token.LStrip}, {"rstrip", token.RStrip}} {
-		if flag.set {
-			return fmt.Errorf("%s: %s is not supported, want false", short(token.Content), flag.name)
-		}
-	}
-	return v.addToken(addedToken{text: token.Content, id: *token.ID, special: token.Special})
 }

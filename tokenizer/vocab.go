@@ -4,6 +4,9 @@ package tokenizer
 
 import (
 	"fmt"
+	"slices"
+
+	"picogpt/internal/strictjson"
 )
 
 // Bounds on what a file may ask for. The largest vocabularies in use have 262,144 ids and 33 MB of text.
@@ -22,43 +25,40 @@ type vocabulary struct {
 	tokens []string    // by id; "": no token has it
 	merges [][3]uint32 // in rank order: left, right, what they make
 	joined []byte      // scratch
+	made   uint32      // what the last merge makes
 
 	added     []addedToken
 	addedText map[string]bool
 }
 
-// readVocab reads an object of token → id.
-func readVocab(name string, s *scanner) (*vocabulary, error) {
-	few := min(s.size()/20, maxIDs) // GPT-2's takes 20.7 bytes a token
+// readVocab reads an object of token → id. Errors give the byte.
+func readVocab(name string, r *strictjson.Reader) (*vocabulary, error) {
+	few := min(r.Left()/20, maxIDs) // GPT-2's takes 20.7 bytes a token
 	v := &vocabulary{name: name, ids: make(map[string]uint32, few), tokens: make([]string, 0, few)}
-	err := s.object(func(token string) error {
-		id, err := s.natural(maxIDs)
+	err := r.Table(func(token string) error {
+		n, err := r.Natural(maxIDs - 1)
 		if err != nil {
 			return err
 		}
+		id := int(n)
 		if token == "" {
-			return s.errorf("the token of id %d is empty", id)
+			return r.Errorf("the token of id %d is empty", id)
 		}
-		if other, ok := v.ids[token]; ok {
-			return s.errorf("token %s is there twice, as %d and %d", short(token), other, id)
+		different := len(v.ids)
+		if v.ids[token] = uint32(id); len(v.ids) == different { // half the time of looking first
+			return r.Errorf("token %s comes twice, as %d and %d",
+				short(token), slices.Index(v.tokens, token), id)
 		}
 		if err := v.set(id, token); err != nil {
-			return s.errorf("%v", err)
+			return r.Errorf("%v", err)
 		}
-		v.ids[token] = uint32(id)
 		return nil
 	})
-	if err == nil {
-		err = s.end()
-	}
 	if err == nil && len(v.ids) == 0 {
-		err = s.errorf("no tokens")
+		err = r.Errorf("no tokens")
 	}
 	return v, err
 }
-
-// size returns the length of what is left to read.
-func (s *scanner) size() int { return len(s.data) - s.at }
 
 // set gives id to token.
 func (v *vocabulary) set(id int, token string) error {
@@ -86,11 +86,15 @@ func (v *vocabulary) addMerge(left, right string) error {
 	if !ok {
 		return fmt.Errorf("%s is not in %s", short(right), v.name)
 	}
-	both, ok := v.ids[string(v.joined)]
+	both, ok := v.made+1, true // mostly, ids are in the order of the merges
+	if both >= uint32(len(v.tokens)) || v.tokens[both] != string(v.joined) {
+		both, ok = v.ids[string(v.joined)]
+	}
 	if !ok {
 		return fmt.Errorf("%s, which %s and %s make, is not in %s", short(string(v.joined)), short(left), short(right), v.name)
 	}
 	v.merges = append(v.merges, [3]uint32{l, r, both})
+	v.made = both
 	return nil
 }
 
@@ -106,7 +110,7 @@ func (v *vocabulary) addToken(token addedToken) error {
 		return fmt.Errorf("more than %d added tokens", maxAdded)
 	}
 	if v.addedText[token.text] {
-		return fmt.Errorf("added token %s is there twice", short(token.text))
+		return fmt.Errorf("added token %s comes twice", short(token.text))
 	}
 	if id, ok := v.ids[token.text]; !ok {
 		if err := v.set(token.id, token.text); err != nil {
@@ -240,4 +244,16 @@ func (a *byteAlphabet) appendBytes(dst []byte, token string) []byte {
 		dst = append(dst, byte(a.bytes[r]))
 	}
 	return dst
+}
+
+// short quotes what a file says, cut to a length that fits an error.
+func short(text string) string { return strictjson.Quote([]byte(text), 60) }
+
+// plain is short without the quotes if nothing in the text needs them.
+func plain(text string) string {
+	q := short(text)
+	if q == `"`+text+`"` {
+		return text
+	}
+	return q
 }

@@ -6,13 +6,11 @@ package weights
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -116,39 +114,40 @@ func parseHeader(text []byte) (*header, error) {
 		return nil, errors.New("header is not valid UTF-8")
 	}
 	hdr := &header{metadata: map[string]string{}}
-	err := strictjson.Members(text, func(name string, value json.RawMessage) error {
+	r := strictjson.NewReader(string(text))
+	err := r.Object(func(name string) error {
 		if name == "__metadata__" {
-			return parseMetadata(hdr.metadata, value)
+			return parseMetadata(hdr.metadata, r)
 		}
 		if err := checkName(name); err != nil {
 			return err
 		}
 		e := entry{name: name}
-		if err := e.parse(value); err != nil {
+		if err := e.parse(r); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		hdr.entries = append(hdr.entries, e)
 		return nil
 	})
+	if err == nil {
+		err = r.End()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("header: %w", err)
 	}
 	return hdr, nil
 }
 
-func parseMetadata(dst map[string]string, value json.RawMessage) error {
-	return strictjson.Members(value, func(key string, raw json.RawMessage) error {
-		s, err := strictjson.String(raw)
-		if err != nil {
-			return fmt.Errorf("__metadata__: %s: %w", strictjson.Quote([]byte(key), 40), err)
+func parseMetadata(dst map[string]string, r *strictjson.Reader) error {
+	return r.Object(func(key string) (err error) {
+		if dst[key], err = r.String(); err != nil {
+			err = fmt.Errorf("__metadata__: %s: %w", strictjson.Quote([]byte(key), 40), err)
 		}
-		dst[key] = s
-		return nil
+		return err
 	})
 }
 
-// checkName keeps names fit for one line of an error message. U+FFFD is what
-// the JSON reader makes of an escaped half surrogate.
+// checkName keeps names fit for one line of an error message.
 func checkName(name string) error {
 	odd := func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }
 	switch {
@@ -163,22 +162,25 @@ func checkName(name string) error {
 }
 
 // parse reads {"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}.
-func (e *entry) parse(value json.RawMessage) error {
+func (e *entry) parse(r *strictjson.Reader) error {
 	seen := 0
-	err := strictjson.Members(value, func(key string, raw json.RawMessage) (err error) {
+	err := r.Object(func(key string) (err error) {
 		seen++
 		switch key {
 		case "dtype":
 			var s string
-			if s, err = strictjson.String(raw); err == nil && DType(s).Size() == 0 {
+			if s, err = r.String(); err == nil && DType(s).Size() == 0 {
 				err = fmt.Errorf("%s is not a type that safetensors files have here", strictjson.Quote([]byte(s), 20))
 			}
 			e.dtype = DType(s)
 		case "shape":
-			e.shape, err = asShape(raw)
+			var dims []int64
+			if dims, err = numbers(r); err == nil {
+				e.shape, err = asShape(dims)
+			}
 		case "data_offsets":
 			var o []int64
-			if o, err = asNumbers(raw); err == nil && len(o) != 2 {
+			if o, err = numbers(r); err == nil && len(o) != 2 {
 				err = fmt.Errorf("%d numbers, want 2", len(o))
 			}
 			if err == nil {
@@ -198,21 +200,27 @@ func (e *entry) parse(value json.RawMessage) error {
 	return err
 }
 
+// numbers reads an array of plain non-negative integers: no null, no 1.0.
+func numbers(r *strictjson.Reader) (all []int64, err error) {
+	err = r.Array(func(int) error {
+		n, err := r.Natural(math.MaxInt64)
+		all = append(all, n)
+		return err
+	})
+	return all, err
+}
+
 // asShape checks that the dimensions' product fits an int, so that no later
 // computation with them can overflow. Zeros are left out of that product: a
 // tensor of no elements may not hide an absurd dimension.
-func asShape(raw json.RawMessage) ([]int, error) {
-	dims, err := asNumbers(raw)
-	if err != nil {
-		return nil, err
-	}
+func asShape(dims []int64) ([]int, error) {
 	if len(dims) > maxRank {
 		return nil, fmt.Errorf("%d dimensions, want at most %d", len(dims), maxRank)
 	}
 	shape := make([]int, len(dims))
 	product := int64(1)
 	for i, d := range dims {
-		if d > 0 && product > math.MaxInt/8/d { // 8 bytes are the widest element
+		if d < 0 || d > 0 && product > math.MaxInt/8/d { // 8 bytes are the widest element
 			return nil, fmt.Errorf("%v has more elements than can be addressed", dims)
 		}
 		product *= max(d, 1)
@@ -248,24 +256,4 @@ func (h *header) checkOffsets(size int64) error {
 		return fmt.Errorf("the tensors end at byte %d, but the file has %d bytes of data", at, size)
 	}
 	return nil
-}
-
-// asNumbers reads an array of plain non-negative integers: no null, no 1.0.
-func asNumbers(raw json.RawMessage) ([]int64, error) {
-	var items []json.RawMessage
-	if raw[0] != '[' {
-		return nil, fmt.Errorf("found %s, want an array", strictjson.Quote(raw, 20))
-	}
-	if err := json.Unmarshal(raw, &items); err != nil {
-		return nil, fmt.Errorf("not valid JSON: %w", err)
-	}
-	out := make([]int64, len(items))
-	for i, item := range items {
-		n, err := strconv.ParseUint(string(item), 10, 63)
-		if err != nil {
-			return nil, fmt.Errorf("found %s, want an integer from 0 to 2^63-1", strictjson.Quote(item, 24))
-		}
-		out[i] = int64(n)
-	}
-	return out, nil
 }

@@ -3,7 +3,6 @@
 package weights
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -161,28 +160,33 @@ func readIndex(fsys fs.FS, name string) ([]place, error) {
 
 func parseIndex(text []byte) (where []place, err error) {
 	found := false
-	err = strictjson.Members(text, func(key string, value json.RawMessage) error {
+	r := strictjson.NewReader(string(text))
+	err = r.Object(func(key string) (err error) {
 		if key != "weight_map" {
-			return nil // metadata: a total size that nothing depends on
+			_, err = r.Value() // metadata: a total size that nothing depends on
+			return err
 		}
 		found = true
-		where, err = parseWeightMap(value)
+		where, err = parseWeightMap(r)
 		return err
 	})
+	if err == nil {
+		err = r.End()
+	}
 	if err == nil && !found {
 		err = errors.New("no weight_map in this index")
 	}
 	return where, err
 }
 
-func parseWeightMap(value json.RawMessage) ([]place, error) {
+func parseWeightMap(r *strictjson.Reader) ([]place, error) {
 	var where []place
 	names := map[string]bool{}
-	err := strictjson.Members(value, func(tensor string, raw json.RawMessage) error {
+	err := r.Object(func(tensor string) error {
 		if err := checkName(tensor); err != nil {
 			return err
 		}
-		shard, err := strictjson.String(raw)
+		shard, err := r.String()
 		if err != nil {
 			return fmt.Errorf("%s: %w", tensor, err)
 		}

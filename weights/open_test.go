@@ -138,7 +138,7 @@ func TestMalformedIndexesAreRefusedByName(t *testing.T) {
 		{"a number of a thousand digits", strings.Repeat("3", 1000), []string{"object"}},
 		{"a list", `[]`, []string{"object"}},
 		{"cut short", `{"weight_map":{"a":"s1.safetensors"`, []string{"JSON"}},
-		{"trailing", `{"weight_map":{"a":"s1.safetensors"}} x`, []string{"more follows"}},
+		{"trailing", `{"weight_map":{"a":"s1.safetensors"}} x`, []string{"want the end"}},
 		{"no weight_map", `{"metadata":{}}`, []string{"weight_map"}},
 		{"weight_map null", `{"weight_map":null}`, []string{"weight_map", "null"}},
 		{"weight_map empty", `{"weight_map":{}}`, []string{"weight_map", "no tensors"}},

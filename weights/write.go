@@ -114,8 +114,11 @@ func (t Tensor) checkWritable() error {
 	if t.DType.Size() == 0 {
 		return fmt.Errorf("%s: unknown type %q", t.Name, t.DType)
 	}
-	raw, _ := json.Marshal(append([]int{}, t.Shape...))
-	if _, err := asShape(raw); err != nil {
+	dims := make([]int64, len(t.Shape))
+	for i, d := range t.Shape {
+		dims[i] = int64(d)
+	}
+	if _, err := asShape(dims); err != nil {
 		return fmt.Errorf("%s: shape: %w", t.Name, err)
 	}
 	if (t.Data != nil || t.Stream == nil) && int64(len(t.Data)) != t.bytes() {

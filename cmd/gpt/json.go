@@ -5,12 +5,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
-	"unicode/utf8"
 
 	"picogpt/internal/strictjson"
 )
@@ -52,26 +50,9 @@ type member struct {
 	value json.RawMessage
 }
 
-func parseObject(line []byte) (o object, err error) {
-	if !utf8.Valid(line) {
-		return nil, errors.New("not UTF-8, which JSON must be")
-	}
-	var members map[string]json.RawMessage
-	err = json.Unmarshal(line, &members)
-	var other *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &other):
-		return nil, fmt.Errorf("want a JSON object: found %s", other.Value)
-	case err != nil:
-		return nil, fmt.Errorf("want a JSON object: %w", err)
-	case members == nil:
-		return nil, errors.New("want a JSON object: found null")
-	}
-	if err := strictjson.Check(line); err != nil {
-		return nil, err
-	}
-	o = object{} // not nil, even if it is empty
-	err = strictjson.Members(line, func(key string, value json.RawMessage) error {
+func parseObject(line []byte) (object, error) {
+	o := object{} // not nil, even if it is empty
+	err := strictjson.Members(line, func(key string, value json.RawMessage) error {
 		o = append(o, member{key, value})
 		return nil
 	})

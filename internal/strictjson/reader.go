@@ -1,0 +1,245 @@
+package strictjson
+
+// Reader: one JSON value, part by part, without a copy of its strings.
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A Reader reads one JSON value from its beginning to its end.
+type Reader struct {
+	text string
+	at   int               // byte of the file that text begins at
+	dec  *jsontext.Decoder // nil until something is read
+	buf  []byte            // scratch
+}
+
+// NewReader returns a Reader of text.
+func NewReader(text string) *Reader { return &Reader{text: text} }
+
+// Text returns the whole text of the value.
+func (r *Reader) Text() string { return r.text }
+
+func (r *Reader) decoder() *jsontext.Decoder {
+	if r.dec == nil {
+		// Names that come twice are found by Object, and by Value in what it returns: looking for them in
+		// a vocabulary takes longer than reading it, and its ids are looked up anyway.
+		r.dec = jsontext.NewDecoder(bytes.NewBufferString(r.text), jsontext.AllowDuplicateNames(true))
+	}
+	return r.dec
+}
+
+// Errorf makes an error that gives the byte after what was read last.
+func (r *Reader) Errorf(format string, args ...any) error {
+	return r.errorAt(int(r.decoder().InputOffset()), format, args...)
+}
+
+func (r *Reader) errorAt(offset int, format string, args ...any) error {
+	return fmt.Errorf("byte %d: %s", r.at+offset, fmt.Sprintf(format, args...))
+}
+
+// invalid makes an error of the decoder's.
+func (r *Reader) invalid(err error) error {
+	var syntax *jsontext.SyntacticError
+	if !errors.As(err, &syntax) { // there is nothing at all
+		return r.errorAt(len(r.text), "not valid JSON: %v", io.ErrUnexpectedEOF)
+	}
+	offset := int(syntax.ByteOffset)
+	if strings.HasPrefix(syntax.Err.Error(), "invalid surrogate pair") {
+		escape := r.text[offset:min(offset+len(`\ud800`), len(r.text))]
+		return r.errorAt(offset, "%s is a lone surrogate, which is no character", escape)
+	}
+	return r.errorAt(offset, "not valid JSON: %v", syntax.Err)
+}
+
+// next returns where the next value begins.
+func (r *Reader) next() int {
+	from := int(r.decoder().InputOffset())
+	return len(r.text) - len(strings.TrimLeft(r.text[from:], " \t\r\n,:"))
+}
+
+// Kind returns the first character of the value that is next: {, [, ", 0 for any number, t, f or n.
+func (r *Reader) Kind() byte { return byte(r.decoder().PeekKind()) }
+
+// Left returns the number of bytes that are not read yet.
+func (r *Reader) Left() int { return len(r.text) - int(r.decoder().InputOffset()) }
+
+// want errs unless a value of that kind is next.
+func (r *Reader) want(kind jsontext.Kind, what string) error {
+	switch found := r.decoder().PeekKind(); found {
+	case kind:
+		return nil
+	case 0, '}', ']':
+		_, err := r.dec.ReadToken()
+		return r.invalid(err)
+	case '{', '[':
+		return r.errorAt(r.next(), "want %s, found %s", what, show(found, ""))
+	default:
+		at := r.next()
+		value, err := r.raw()
+		if err != nil {
+			return err
+		}
+		return r.errorAt(at, "want %s, found %s", what, show(found, value))
+	}
+}
+
+// show names a value that is not wanted: an array and an object by their kind, others as they are.
+func show(kind jsontext.Kind, value string) string {
+	switch {
+	case kind == '{':
+		return "an object"
+	case kind == '[':
+		return "an array"
+	case len(value) > 40:
+		return Quote([]byte(value), 40)
+	}
+	return value
+}
+
+// raw reads a value and returns it as it is written.
+func (r *Reader) raw() (string, error) {
+	v, err := r.decoder().ReadValue()
+	if err != nil {
+		return "", r.invalid(err)
+	}
+	end := int(r.dec.InputOffset())
+	return r.text[end-len(v) : end], nil
+}
+
+// scalar reads a value of a kind that is no object and no array.
+func (r *Reader) scalar(kind jsontext.Kind, what string) (string, error) {
+	if r.decoder().PeekKind() != kind {
+		return "", r.want(kind, what)
+	}
+	return r.raw()
+}
+
+// Object reads an object; member reads each value. A name that comes twice is an error.
+func (r *Reader) Object(member func(key string) error) error {
+	seen := map[string]bool{}
+	return r.Table(func(key string) error {
+		if seen[key] {
+			return r.Errorf("%s comes twice", Quote([]byte(key), 80))
+		}
+		seen[key] = true
+		return member(key)
+	})
+}
+
+// Table is Object for a large object whose names the caller keeps: it lets those pass that come twice.
+func (r *Reader) Table(member func(key string) error) error {
+	if err := r.want('{', "an object"); err != nil {
+		return err
+	}
+	r.dec.ReadToken()
+	for r.dec.PeekKind() != '}' {
+		key, err := r.String()
+		if err != nil {
+			return err
+		}
+		if err := member(key); err != nil {
+			return err
+		}
+	}
+	return r.shut()
+}
+
+// shut reads the end of an object or an array.
+func (r *Reader) shut() error {
+	if _, err := r.dec.ReadToken(); err != nil { // a comma before it
+		return r.invalid(err)
+	}
+	return nil
+}
+
+// Array reads an array; element reads each value.
+func (r *Reader) Array(element func(i int) error) error {
+	if err := r.want('[', "an array"); err != nil {
+		return err
+	}
+	r.dec.ReadToken()
+	for i := 0; r.dec.PeekKind() != ']'; i++ {
+		if err := element(i); err != nil {
+			return err
+		}
+	}
+	return r.shut()
+}
+
+// String reads a string. Without escapes in it, it is a part of the text and not a copy.
+func (r *Reader) String() (string, error) {
+	quoted, err := r.scalar('"', "a string")
+	if err != nil {
+		return "", err
+	}
+	if strings.IndexByte(quoted, '\\') < 0 {
+		return quoted[1 : len(quoted)-1], nil
+	}
+	r.buf, err = jsontext.AppendUnquote(r.buf[:0], quoted)
+	return string(r.buf), err
+}
+
+// Bool reads true or false.
+func (r *Reader) Bool() (bool, error) {
+	if k := r.Kind(); k != 't' && k != 'f' {
+		return false, r.want('t', "true or false")
+	}
+	value, err := r.raw()
+	return value == "true", err
+}
+
+// Natural reads a whole number from 0 to most, written in digits alone.
+func (r *Reader) Natural(most int64) (int64, error) {
+	digits, err := r.scalar('0', "a whole number")
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseUint(digits, 10, 63)
+	if err != nil || int64(n) > most {
+		at := int(r.dec.InputOffset()) - len(digits)
+		return 0, r.errorAt(at, "want a whole number from 0 to %d, found %s", most, Quote([]byte(digits), 24))
+	}
+	return int64(n), nil
+}
+
+// Value reads any value and returns a Reader of it. No name in it comes twice in an object.
+func (r *Reader) Value() (*Reader, error) {
+	text, err := r.raw()
+	if err != nil {
+		return nil, err
+	}
+	value := &Reader{text: text, at: r.at + int(r.dec.InputOffset()) - len(text)}
+	if text[0] != '{' && text[0] != '[' {
+		return value, nil
+	}
+	if _, err := jsontext.NewDecoder(bytes.NewBufferString(text)).ReadValue(); err != nil {
+		return nil, value.twice(err)
+	}
+	return value, nil
+}
+
+// twice makes an error of a name that comes twice in valid JSON.
+func (r *Reader) twice(err error) error {
+	var syntax *jsontext.SyntacticError
+	if !errors.As(err, &syntax) {
+		return r.invalid(err)
+	}
+	return r.errorAt(int(syntax.ByteOffset), "%s comes twice", Quote([]byte(syntax.JSONPointer.LastToken()), 80))
+}
+
+// End errs if anything but space follows the value.
+func (r *Reader) End() error {
+	rest := strings.TrimLeft(r.text[r.decoder().InputOffset():], " \t\r\n")
+	if rest != "" {
+		return r.errorAt(len(r.text)-len(rest), "want the end, found %s", Quote([]byte(rest), 12))
+	}
+	return nil
+}
