@@ -460,6 +460,20 @@ func TestTextsTakeTurnsWhereTheCacheHasNoRoomForAll(t *testing.T) {
 	}
 }
 
+func TestACancelledTextDoesNotWaitForItsPlace(t *testing.T) {
+	b := newBatcher(t, tiny(t, fixture.Options{}), BatcherOptions{
+		MaxStreams: 1, MaxDelay: time.Hour, // a slow caller keeps its place for ten hours
+	})
+	taken, stop := iter.Pull2(b.Generate(context.Background(), []int{1}, Options{MaxTokens: 20}))
+	defer stop()
+	taken()
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	if n, err := count(b.Generate(ctx, []int{1}, Options{})); n > 0 || !errors.Is(err, ctx.Err()) {
+		t.Errorf("%d tokens, %v", n, err)
+	}
+}
+
 // A full cache takes the place of the text that came last of those whose memory it gives back, and
 // gives none before another becomes free.
 func TestWhoLeavesAFullCache(t *testing.T) {
@@ -490,7 +504,7 @@ func TestWhoLeavesAFullCache(t *testing.T) {
 			t.Errorf("%v: %d texts have a place, want all but number %d", c.kept, len(b.running),
 				c.left)
 		}
-		if b.unplace(want[0]); !b.fill() {
+		if b.end(want[0].request, nil); !b.fill() {
 			t.Errorf("%v: a place that has become free is given to nobody", c.kept)
 		}
 	}

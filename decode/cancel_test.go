@@ -263,9 +263,14 @@ func TestSamplesEndWithTheSessionAfterThePrompt(t *testing.T) {
 		}
 		return got, err
 	}
-	want, err := draw(context.Background(), m.NewSession(), prompt, undisturbed)
+	first := m.NewSession()
+	want, err := draw(context.Background(), first, prompt, undisturbed)
 	if err != nil || len(want) != n*o.MaxTokens {
 		t.Fatalf("%d tokens, %v", len(want), err)
+	}
+	if held := first.Bytes(); m.CacheBytes() != held {
+		t.Errorf("%d bytes of cache when the samples are done, want %d of the prompt",
+			m.CacheBytes(), held)
 	}
 	check := func(s *model.Session, got []Token) {
 		t.Helper()

@@ -104,7 +104,11 @@ func TestNonFiniteLogitsAreAnErrorWithTheirPosition(t *testing.T) {
 			eval(t, s, make([]int, c.held)...)
 		}
 		batch := []model.Input{{Session: s, Tokens: make([]int, 90-c.held),
-			Visit: func(model.Row) {}}}
+			Visit: func(r model.Row) {
+				if x := r.Logits[c.id]; x-x != 0 {
+					t.Errorf("%s: token %d is visited with %v", c.name, r.Index, x)
+				}
+			}}}
 		want := 0
 		if c.id == 0 { // the other has no bad position
 			batch, want = append([]model.Input{{Session: good, Tokens: []int{1}}}, batch...), 1
@@ -123,6 +127,9 @@ func TestNonFiniteLogitsAreAnErrorWithTheirPosition(t *testing.T) {
 		if s.Len() != c.held || good.Len() != 0 {
 			t.Errorf("%s: %d and %d tokens held, want %d and 0", c.name, s.Len(), good.Len(),
 				c.held)
+		}
+		if c.id == 0 { // nothing is left of the error
+			eval(t, good, 1)
 		}
 	}
 }
@@ -204,6 +211,48 @@ func TestCancellingStopsALongEval(t *testing.T) {
 	if err := m.Eval(ctx, model.Input{Session: s, Tokens: make([]int, 256)}); !errors.Is(err,
 		context.DeadlineExceeded) || s.Len() != 0 {
 		t.Errorf("error %v with %d tokens held, want the deadline and none", err, s.Len())
+	}
+}
+
+// cancelledAt is a context that is cancelled from a look at it on.
+type cancelledAt struct {
+	context.Context
+	look, looks int
+}
+
+func (c *cancelledAt) Err() error {
+	if c.looks++; c.looks > c.look {
+		return context.Canceled
+	}
+	return nil
+}
+
+// An Eval that is cancelled before a layer runs no further one, and the next is as any other.
+func TestACancelledEvalLeavesNothingBehind(t *testing.T) {
+	for _, m := range []*model.Model{
+		small(t, model.Options{Threads: 3}), testmodel.Demo(t, model.Options{Threads: 3}),
+	} {
+		ids := slices.Repeat([]int{1, 2, 3, 4}, 5)
+		want := slices.Clone(eval(t, m.NewSession(), ids...))
+		looks := 0
+		for ; ; looks++ {
+			ctx, s := &cancelledAt{Context: context.Background(), look: looks}, m.NewSession()
+			err := m.Eval(ctx, model.Input{Session: s, Tokens: ids})
+			if err == nil {
+				break
+			}
+			if most := looks + 2; !errors.Is(err, context.Canceled) || s.Len() != 0 ||
+				ctx.looks > most { // the last look is for the error
+				t.Errorf("cancelled at look %d: error %v, %d tokens held, %d looks, want %d at most",
+					looks, err, s.Len(), ctx.looks, most)
+			}
+			sameBits(t, fmt.Sprint("after a cancel at look ", looks), eval(t, m.NewSession(), ids...),
+				want)
+		}
+		if layers := m.Config().Layer; looks != layers+1 {
+			t.Errorf("%d looks at the context, want one before %d layers and one before all", looks,
+				layers)
+		}
 	}
 }
 

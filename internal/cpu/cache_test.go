@@ -110,9 +110,10 @@ func bytes(caches []*modelCache) int64 {
 
 // TestPagesKeepWhatTheyHold does random things to caches that share pages, and holds them to lists.
 func TestPagesKeepWhatTheyHold(t *testing.T) {
+	full := 0
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		p := sized(2, 2, 3, int64(40*2*4*2*6*64)) // 40 pages
+		p := sized(2, 2, 3, int64(12*2*4*2*6*64)) // 12 pages
 		caches := []*modelCache{{cache: &cache{pool: p}}}
 		next := float32(0)
 		for range 400 {
@@ -142,6 +143,7 @@ func TestPagesKeepWhatTheyHold(t *testing.T) {
 					if !errors.Is(err, engine.ErrCacheFull) {
 						t.Fatal(err)
 					}
+					full++
 				} else if m.write(marks); r.IntN(3) > 0 {
 					m.Commit()
 					m.marks = append(m.marks, marks...)
@@ -167,5 +169,8 @@ func TestPagesKeepWhatTheyHold(t *testing.T) {
 		if used := p.budget.Used(); used != 0 {
 			t.Fatalf("seed %d: %d bytes when all is released", seed, used)
 		}
+	}
+	if full < 100 {
+		t.Errorf("the cache was full %d times, this test wants more", full)
 	}
 }

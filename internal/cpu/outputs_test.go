@@ -1,0 +1,32 @@
+package cpu
+
+// Which of the logits that are not finite an error names.
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"picogpt/internal/engine"
+)
+
+func TestTheFirstOfThePassIsReportedWhoeverFindsIt(t *testing.T) {
+	var all []engine.NonFiniteError
+	for span := range 3 {
+		for token := range 3 {
+			for id := range 3 {
+				all = append(all, engine.NonFiniteError{Span: span, Token: token, ID: id})
+			}
+		}
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	for first := range all {
+		var o outputs
+		for _, i := range r.Perm(len(all) - first) {
+			found := all[first+i]
+			o.report(&found)
+		}
+		if got := *o.nonFinite.Load(); got != all[first] {
+			t.Errorf("%v, want %v", got, all[first])
+		}
+	}
+}
