@@ -17,6 +17,8 @@ type Input struct {
 
 	// Visit, if not nil, is called once for each of Tokens from VisitFrom on, with what the model
 	// computed for it. The calls come from the workers, several at a time and in any order.
+	// Visit must not wait for another Eval, Save or Close of the model: called in it they are
+	// ErrInVisit, and in other goroutines, such as a decode.Batcher's, they wait for Visit to end.
 	Visit     func(Row)
 	VisitFrom int
 

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -324,6 +325,38 @@ func checkHidden(t *testing.T, what string, m *model.Model, wte []float32, r mod
 		}
 		if math.Abs(sum-float64(r.Logits[id])) > 1e-3 {
 			t.Fatalf("%s: hidden·wte[%d] is %v, the logit %v", what, id, sum, r.Logits[id])
+		}
+	}
+}
+
+// Inputs that share passes of at most 512 rows are visited from where each of them says.
+func TestVisitsInSeveralPasses(t *testing.T) {
+	config, file := fixture.Checkpoint(fixture.Options{Positions: 700, Layer: 1})
+	m := testmodel.New(t, config, file, model.Options{Threads: 2})
+	r := rand.New(rand.NewPCG(3, 1))
+	for _, froms := range [][2]int{{0, 0}, {10, 600}, {299, 212}, {300, 213}, {5, 690}} {
+		var batch []model.Input
+		var counts [2][700]atomic.Int32
+		for i, from := range froms {
+			batch = append(batch, model.Input{
+				Session: m.NewSession(), Tokens: tokens(r, 300+390*i, 29), VisitFrom: from,
+				Visit: func(row model.Row) { counts[i][row.Index].Add(1) },
+			})
+		}
+		if err := m.Eval(context.Background(), batch...); err != nil {
+			t.Fatal(err)
+		}
+		for i, from := range froms {
+			for at := range batch[i].Tokens {
+				want := int32(0)
+				if at >= from {
+					want = 1
+				}
+				if n := counts[i][at].Load(); n != want {
+					t.Fatalf("VisitFrom %v: token %d of input %d is visited %d times, want %d",
+						froms, at, i, n, want)
+				}
+			}
 		}
 	}
 }
