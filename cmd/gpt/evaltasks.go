@@ -3,6 +3,7 @@ package main
 // gpt eval: benchmarks on log-likelihoods.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -87,8 +88,8 @@ type taskRun struct {
 
 // start reads the source line by line: parse takes a line's object, and an error of it is reported by number.
 func (s *taskSource) start(a *app, parse func(o object) error) (*taskRun, error) {
-	if s.Limit < 0 || s.Batch < 0 {
-		return nil, usagef("--limit %d, --batch %d: want 0 or more", s.Limit, s.Batch)
+	if err := cmp.Or(notNegative("--limit", s.Limit), notNegative("--batch", s.Batch)); err != nil {
+		return nil, err
 	}
 	name := "-"
 	if s.File != nil {

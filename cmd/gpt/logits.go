@@ -38,8 +38,8 @@ Examples:
 }
 
 func (c *logitsCommand) Run(a *app) error {
-	if c.Top < 0 {
-		return usagef("--top %d: want 0 or more", c.Top)
+	if err := notNegative("--top", c.Top); err != nil {
+		return err
 	}
 	p, err := c.Prompt.given(a)
 	if err != nil {

@@ -51,6 +51,14 @@ func (e usageError) Unwrap() error { return e.error }
 // usagef makes a usageError.
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
+// notNegative returns a usageError for a flag whose value is below 0.
+func notNegative(flag string, n int) error {
+	if n < 0 {
+		return usagef("%s %d: want 0 or more", flag, n)
+	}
+	return nil
+}
+
 // A hinted error carries a hint: what the user may want to do instead.
 type hinted struct {
 	error

@@ -3,6 +3,7 @@ package main
 // gpt perplexity: how well a model predicts a text, by one of the published protocols.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -65,8 +66,10 @@ func (c *perplexityCommand) Run(a *app) error {
 		return err
 	}
 	o := eval.Options{Protocol: eval.Protocol(c.Protocol), Window: c.Window, Stride: c.Stride, Batch: c.Batch}
-	if o.Window < 0 || o.Stride < 0 || o.Batch < 0 {
-		return usagef("--window %d, --stride %d, --batch %d: want 0 or more", o.Window, o.Stride, o.Batch)
+	err = cmp.Or(notNegative("--window", o.Window), notNegative("--stride", o.Stride),
+		notNegative("--batch", o.Batch))
+	if err != nil {
+		return err
 	}
 	text, err := c.text(a, files)
 	if err != nil {

@@ -102,6 +102,8 @@ func (t *recordsTarget) hinted(err error) error {
 	switch {
 	case errors.As(err, &mismatch):
 		return hinted{err, "--force in place of --resume begins anew"}
+	case errors.Is(err, resume.ErrForeign):
+		return hinted{err, "give --out another name, or move that file away; --force writes over it"}
 	case errors.Is(err, outfile.ErrExists):
 		return hinted{err, "--resume continues it, --force writes over it"}
 	}

@@ -71,12 +71,17 @@ func (r *rows) readHeader() error {
 	record, err := r.record()
 	if err == io.EOF {
 		return fmt.Errorf("%s: empty, want a line that names the columns", r.name)
-	} else if err == nil {
-		err = record.err
+	} else if err != nil {
+		return err
 	}
+	err = record.err
 	for i, name := range record.fields {
-		if slices.Contains(record.fields[:i], name) && err == nil {
+		switch {
+		case err != nil:
+		case slices.Contains(record.fields[:i], name):
 			err = fmt.Errorf("column %s comes twice", quoteShort(name))
+		case strings.Contains(strings.ReplaceAll(name, "\r\n", ""), "\r"):
+			err = errors.New("a carriage return without a line feed, want lines that end with a line feed")
 		}
 	}
 	if err != nil {

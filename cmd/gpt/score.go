@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -95,8 +96,8 @@ Examples:
 }
 
 func (c *scoreCommand) Run(a *app) error {
-	if c.Top < 0 || c.Batch < 0 {
-		return usagef("--top %d, --batch %d: want 0 or more", c.Top, c.Batch)
+	if err := cmp.Or(notNegative("--top", c.Top), notNegative("--batch", c.Batch)); err != nil {
+		return err
 	}
 	if err := c.checkFields(); err != nil {
 		return err

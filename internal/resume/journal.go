@@ -91,10 +91,13 @@ func (f *File) ownJournal() (bool, error) {
 	begin := make([]byte, len(headerBegin))
 	n, _ := io.ReadFull(f.locked, begin)
 	if !strings.HasPrefix(headerBegin, string(begin[:n])) {
-		return false, fmt.Errorf("%s: %w", f.journalPath(), outfile.ErrExists)
+		return false, fmt.Errorf("%s: %w", f.journalPath(), ErrForeign)
 	}
 	return true, nil
 }
+
+// ErrForeign is in the error for a file that has a journal's name and is none.
+var ErrForeign = fmt.Errorf("%w, and not a journal of results", outfile.ErrExists)
 
 // headerBegin is how the first line of a journal begins.
 const headerBegin = `{"program":`
