@@ -174,3 +174,14 @@ func TestASourceWaitsForNoMoreThanTells(t *testing.T) {
 		}
 	}
 }
+
+// TestASourceSaysHowFarItIs: what is read ahead does not count, and all of the file at the end.
+func TestASourceSaysHowFarItIs(t *testing.T) {
+	s := newSource("test", strings.NewReader("ab\nc\n\ndef"))
+	for _, want := range []int64{3, 5, 6, 9, 9} {
+		_, err := s.next()
+		if got := s.read.Load(); got != want || err != nil && err != io.EOF {
+			t.Errorf("line %d: at byte %d, %v, want %d", s.line, got, err, want)
+		}
+	}
+}

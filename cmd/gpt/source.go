@@ -26,12 +26,14 @@ var errLongLine = fmt.Errorf("more than %d bytes", longestLine)
 
 // A source reads lines, and remembers what it has read.
 type source struct {
-	name string   // for messages
-	path string   // "-" for stdin, "" where there is neither a file nor stdin
-	file *os.File // to be closed, if not nil
-	size int64    // of the file, 0 where it is not known
-	read *atomic.Int64
-	r    *bufio.Reader // what is in the file, decompressed
+	name string       // for messages
+	path string       // "-" for stdin, "" where there is neither a file nor stdin
+	file *os.File     // to be closed, if not nil
+	size int64        // of the file, 0 where it is not known
+	read atomic.Int64 // bytes of the file up to the last line that was read
+	in   *counter
+	raw  *bufio.Reader // what is in the file
+	r    *bufio.Reader // the same, decompressed
 
 	line   int       // the last one read, from 1
 	quotes int       // how many it has
@@ -40,8 +42,9 @@ type source struct {
 
 // newSource reads from r, which is not closed.
 func newSource(name string, r io.Reader) *source {
-	s := &source{name: name, digest: sha256.New(), read: new(atomic.Int64)}
-	s.r = bufio.NewReaderSize(counter{r, s.read}, 1<<16)
+	s := &source{name: name, digest: sha256.New(), in: &counter{r: r}}
+	s.raw = bufio.NewReaderSize(s.in, 1<<16)
+	s.r = s.raw
 	return s
 }
 
@@ -97,6 +100,7 @@ func (s *source) next() (line []byte, err error) {
 			return nil, fileError(s.name, err)
 		}
 		s.quotes = quotes
+		s.read.Store(s.in.n - int64(s.raw.Buffered()))
 		if s.line++; size > longestLine {
 			fmt.Fprintf(s.digest, "%d ", size) // the whole of it is not held
 			return line, errLongLine
@@ -126,12 +130,12 @@ func trimEnd(line []byte) []byte {
 // A counter counts the bytes that are read through it.
 type counter struct {
 	r io.Reader
-	n *atomic.Int64
+	n int64
 }
 
-func (c counter) Read(b []byte) (int, error) {
+func (c *counter) Read(b []byte) (int, error) {
 	n, err := c.r.Read(b)
-	c.n.Add(int64(n))
+	c.n += int64(n)
 	return n, err
 }
 
