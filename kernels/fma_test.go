@@ -80,7 +80,7 @@ func FuzzFMA(f *testing.F) {
 
 func TestHalfToFloat(t *testing.T) {
 	for h := range 1 << 16 {
-		got := float64(halfToFloat(uint16(h)))
+		got := float64(FromHalf(uint16(h)))
 		exponent, fraction := h>>10&31, float64(h&1023)
 		want := math.Ldexp(1+fraction/1024, exponent-15)
 		switch {

@@ -217,11 +217,11 @@ func widen(h uint16, bf16 bool) float32 {
 	if bf16 {
 		return math.Float32frombits(uint32(h) << 16)
 	}
-	return halfToFloat(h)
+	return FromHalf(h)
 }
 
-// halfToFloat converts IEEE 754 binary16, subnormals, infinities and NaN included.
-func halfToFloat(h uint16) float32 {
+// FromHalf converts IEEE 754 binary16, subnormals, infinities and NaN included. It is exact.
+func FromHalf(h uint16) float32 {
 	sign := uint32(h&0x8000) << 16
 	magnitude := uint32(h & 0x7fff)
 	switch {

@@ -165,7 +165,7 @@ func TestConvertBetweenAll(t *testing.T) {
 						case F32:
 							want = src.F32[at]
 						case F16:
-							want = halfToFloat(Half(src.F32[at]))
+							want = FromHalf(Half(src.F32[at]))
 						case BF16:
 							want = math.Float32frombits(uint32(BFloat(src.F32[at])) << 16)
 						}

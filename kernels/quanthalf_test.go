@@ -21,7 +21,7 @@ func halfValue(h uint16) float64 {
 
 func TestHalfToFloatMeansWhatBinary16Says(t *testing.T) {
 	for i := range 1 << 16 {
-		got, want := float64(halfToFloat(uint16(i))), halfValue(uint16(i))
+		got, want := float64(FromHalf(uint16(i))), halfValue(uint16(i))
 		if math.Float64bits(got) != math.Float64bits(want) && !(got != got && want != want) {
 			t.Fatalf("%#04x: %v, want %v", i, got, want)
 		}
@@ -35,7 +35,7 @@ func TestHalfReturnsEveryHalf(t *testing.T) {
 		if f := halfValue(h); f != f {
 			want |= 0x200 // made quiet
 		}
-		if got := Half(halfToFloat(h)); got != want {
+		if got := Half(FromHalf(h)); got != want {
 			t.Fatalf("Half of the value of %#04x: %#04x, want %#04x", h, got, want)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"picogpt/internal/strictjson"
+	"picogpt/internal/quote"
 )
 
 // Config is the shape and the arithmetic of one GPT-2, as in Hugging Face's
@@ -137,7 +137,7 @@ func (c Config) Validate() error {
 	}
 	if !slices.Contains(activations(), c.Activation) {
 		return fmt.Errorf("activation_function: %s, want one of %v",
-			strictjson.Quote([]byte(c.Activation), 40), activations())
+			quote.Short(string(c.Activation), 40), activations())
 	}
 	// Written so that NaN fails; the bound keeps it finite as a float32.
 	if !(c.LayerNormEpsilon >= 0 && c.LayerNormEpsilon <= math.MaxFloat32) {

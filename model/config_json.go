@@ -8,10 +8,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 )
 
@@ -259,12 +257,5 @@ func integral(v json.RawMessage) (int, bool) {
 	return int(f), true
 }
 
-// show prints a value from the file for an error: one line, and not all of a
-// long one.
-func show(v json.RawMessage) string {
-	odd := func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }
-	if len(v) > 60 || strings.ContainsFunc(string(v), odd) {
-		return strictjson.Quote(v, 60)
-	}
-	return string(v)
-}
+// show prints a value from the file for an error.
+func show(v json.RawMessage) string { return quote.Plain(string(v), 60) }

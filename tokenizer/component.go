@@ -5,6 +5,7 @@ package tokenizer
 import (
 	"fmt"
 
+	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 )
 
@@ -119,7 +120,7 @@ func readAddedToken(r *strictjson.Reader) (token addedToken, err error) {
 	switch {
 	case err != nil:
 	case unsupported != "":
-		err = fmt.Errorf("%s: %s is not supported, want false", short(token.text), unsupported)
+		err = fmt.Errorf("%s: %s is not supported, want false", quote.Short(token.text, 60), unsupported)
 	case token.id < 0:
 		err = fmt.Errorf("no id from 0 to %d", maxIDs-1)
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"picogpt/internal/folder"
+	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 )
 
@@ -112,7 +113,7 @@ func (v *vocabulary) parseMerges(text string) error {
 		}
 		left, right, ok := strings.Cut(line, " ")
 		if !ok || strings.Contains(right, " ") {
-			return fmt.Errorf("line %d: %s, want two tokens with a space between", number, short(line))
+			return fmt.Errorf("line %d: %s, want two tokens with a space between", number, quote.Short(line, 60))
 		}
 		if err := v.addMerge(left, right); err != nil {
 			return fmt.Errorf("line %d: %w", number, err)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 )
 
@@ -96,7 +97,7 @@ func (f *tokenizerFile) modelMember(r *strictjson.Reader, key string) (err error
 	case "unk_token", "fuse_unk": // for bytes without a token, which Encode refuses
 	case "type":
 		if value.Text() != `"BPE"` {
-			return fmt.Errorf("model.type: %s, want \"BPE\"", plain(value.Text()))
+			return fmt.Errorf("model.type: %s, want \"BPE\"", quote.Plain(value.Text(), 60))
 		}
 	default: // dropout, continuing_subword_prefix, end_of_word_suffix, byte_fallback, ignore_merges
 		return refuse(value, "model."+key)
@@ -138,7 +139,7 @@ func refuse(value *strictjson.Reader, key string) error {
 	if idle(value) {
 		return nil
 	}
-	return fmt.Errorf("%s: %s is not supported, want none", plain(key), plain(value.Text()))
+	return fmt.Errorf("%s: %s is not supported, want none", quote.Plain(key, 60), quote.Plain(value.Text(), 60))
 }
 
 // onlyType refuses a component of another type than the one wanted. One that is not there, or a
@@ -155,9 +156,9 @@ func onlyType(value *strictjson.Reader, key, want string) error {
 		return nil
 	}
 	if want == "" {
-		return fmt.Errorf("%s: type %s, want none", key, short(c.kind))
+		return fmt.Errorf("%s: type %s, want none", key, quote.Short(c.kind, 60))
 	}
-	return fmt.Errorf("%s: type %s, want %q or none", key, short(c.kind), want)
+	return fmt.Errorf("%s: type %s, want %q or none", key, quote.Short(c.kind, 60), want)
 }
 
 // preTokenizer reads the rules for splitting: ByteLevel, alone or after a Split with GPT-2's own
@@ -185,11 +186,11 @@ func preTokenizer(value *strictjson.Reader) (splitting, error) {
 			}
 			if step.behavior != "Isolated" || step.invert {
 				return fail("Split with behavior %s, invert %t, want \"Isolated\", false",
-					short(step.behavior), step.invert)
+					quote.Short(step.behavior, 60), step.invert)
 			}
 		default:
 			return fail("step %d is %s, want \"ByteLevel\", alone or after a \"Split\"",
-				i, short(step.kind))
+				i, quote.Short(step.kind, 60))
 		}
 	}
 	if last < 0 {
@@ -207,7 +208,7 @@ func preTokenizer(value *strictjson.Reader) (splitting, error) {
 func quoted(texts ...*string) string {
 	for _, text := range texts {
 		if text != nil {
-			return short(*text)
+			return quote.Short(*text, 60)
 		}
 	}
 	return "none"
@@ -235,7 +236,7 @@ func mergePair(r *strictjson.Reader) (left, right string, err error) {
 		}
 		left, right, ok := strings.Cut(pair, " ")
 		if !ok || strings.Contains(right, " ") {
-			return "", "", r.Errorf("%s: want two tokens with a space between", short(pair))
+			return "", "", r.Errorf("%s: want two tokens with a space between", quote.Short(pair, 60))
 		}
 		return left, right, nil
 	}

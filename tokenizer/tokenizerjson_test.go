@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"picogpt/internal/quote"
 )
 
 type object = map[string]any
@@ -164,7 +166,7 @@ func TestTokenizerJSONRefused(t *testing.T) {
 		{func(top, _ object) { delete(top, "model") }, "no model"},
 		{func(_, model object) { delete(model, "vocab") }, "no model.vocab"},
 		{func(_, model object) { delete(model, "merges") }, "no model.merges"},
-		{set("model.type", "Unigram"), `model.type: "\"Unigram\"", want "BPE"`},
+		{set("model.type", "Unigram"), `model.type: "Unigram", want "BPE"`},
 		{set("model.dropout", 0.1), "model.dropout: 0.1 is not supported"},
 		{set("model.continuing_subword_prefix", "##"), "model.continuing_subword_prefix: "},
 		{set("model.end_of_word_suffix", "</w>"), "model.end_of_word_suffix: "},
@@ -238,8 +240,8 @@ func TestTokenizerJSONHostile(t *testing.T) {
 		`{"pre_tokenizer":[` + strings.Repeat("0,", 1<<20) + `0]}`:                                                       "want at most 65536",
 		`{"pre_tokenizer":{"type":"ByteLevel"},"model":{"vocab":` + deep + strings.Repeat("]", 1<<20) + `,"merges":[]}}`: "want an object, found an array",
 	} {
-		checkBad(t, short(text), write(t, map[string]string{"tokenizer.json": text}), "tokenizer.json: ")
-		checkBad(t, short(text), write(t, map[string]string{"tokenizer.json": text}), want)
+		checkBad(t, quote.Short(text, 60), write(t, map[string]string{"tokenizer.json": text}), "tokenizer.json: ")
+		checkBad(t, quote.Short(text, 60), write(t, map[string]string{"tokenizer.json": text}), want)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 )
 
@@ -47,7 +48,7 @@ func readVocab(name string, r *strictjson.Reader) (*vocabulary, error) {
 		different := len(v.ids)
 		if v.ids[token] = uint32(id); len(v.ids) == different { // half the time of looking first
 			return r.Errorf("token %s comes twice, as %d and %d",
-				short(token), slices.Index(v.tokens, token), id)
+				quote.Short(token, 60), slices.Index(v.tokens, token), id)
 		}
 		if err := v.set(id, token); err != nil {
 			return r.Errorf("%v", err)
@@ -66,7 +67,7 @@ func (v *vocabulary) set(id int, token string) error {
 		v.tokens = append(v.tokens, "")
 	}
 	if v.tokens[id] != "" {
-		return fmt.Errorf("id %d is given twice, to %s and %s", id, short(v.tokens[id]), short(token))
+		return fmt.Errorf("id %d is given twice, to %s and %s", id, quote.Short(v.tokens[id], 60), quote.Short(token, 60))
 	}
 	v.tokens[id] = token
 	return nil
@@ -80,18 +81,18 @@ func (v *vocabulary) addMerge(left, right string) error {
 	v.joined = append(append(v.joined[:0], left...), right...)
 	l, ok := v.ids[left]
 	if !ok {
-		return fmt.Errorf("%s is not in %s", short(left), v.name)
+		return fmt.Errorf("%s is not in %s", quote.Short(left, 60), v.name)
 	}
 	r, ok := v.ids[right]
 	if !ok {
-		return fmt.Errorf("%s is not in %s", short(right), v.name)
+		return fmt.Errorf("%s is not in %s", quote.Short(right, 60), v.name)
 	}
 	both, ok := v.made+1, true // mostly, ids are in the order of the merges
 	if both >= uint32(len(v.tokens)) || v.tokens[both] != string(v.joined) {
 		both, ok = v.ids[string(v.joined)]
 	}
 	if !ok {
-		return fmt.Errorf("%s, which %s and %s make, is not in %s", short(string(v.joined)), short(left), short(right), v.name)
+		return fmt.Errorf("%s, which %s and %s make, is not in %s", quote.Short(string(v.joined), 60), quote.Short(left, 60), quote.Short(right, 60), v.name)
 	}
 	v.merges = append(v.merges, [3]uint32{l, r, both})
 	v.made = both
@@ -110,14 +111,14 @@ func (v *vocabulary) addToken(token addedToken) error {
 		return fmt.Errorf("more than %d added tokens", maxAdded)
 	}
 	if v.addedText[token.text] {
-		return fmt.Errorf("added token %s comes twice", short(token.text))
+		return fmt.Errorf("added token %s comes twice", quote.Short(token.text, 60))
 	}
 	if id, ok := v.ids[token.text]; !ok {
 		if err := v.set(token.id, token.text); err != nil {
 			return err
 		}
 	} else if int(id) != token.id {
-		return fmt.Errorf("added token %s has id %d, but in %s %d", short(token.text), token.id, v.name, id)
+		return fmt.Errorf("added token %s has id %d, but in %s %d", quote.Short(token.text, 60), token.id, v.name, id)
 	}
 	if v.addedText == nil {
 		v.addedText = map[string]bool{}
@@ -201,7 +202,7 @@ func (v *vocabulary) verbatim(ordinary []bool, alphabet *byteAlphabet) (map[int]
 	ids := make(map[int]bool, len(v.added))
 	for _, token := range v.added {
 		if ordinary[token.id] && string(alphabet.appendBytes(nil, token.text)) != token.text {
-			return nil, fmt.Errorf("added token %s is the ordinary token %d too, which stands for other bytes", short(token.text), token.id)
+			return nil, fmt.Errorf("added token %s is the ordinary token %d too, which stands for other bytes", quote.Short(token.text, 60), token.id)
 		}
 		ids[token.id] = true
 	}
@@ -244,16 +245,4 @@ func (a *byteAlphabet) appendBytes(dst []byte, token string) []byte {
 		dst = append(dst, byte(a.bytes[r]))
 	}
 	return dst
-}
-
-// short quotes what a file says, cut to a length that fits an error.
-func short(text string) string { return strictjson.Quote([]byte(text), 60) }
-
-// plain is short without the quotes if nothing in the text needs them.
-func plain(text string) string {
-	q := short(text)
-	if q == `"`+text+`"` {
-		return text
-	}
-	return q
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"unsafe"
+
+	"picogpt/kernels"
 )
 
 // A DType is an element type, spelled as in safetensors.
@@ -78,7 +80,7 @@ func (t Tensor) ReadFloat32s(dst []float32, from int) error {
 		}
 	case F16:
 		for i := range dst {
-			dst[i] = f16ToFloat32(binary.LittleEndian.Uint16(src[2*i:]))
+			dst[i] = kernels.FromHalf(binary.LittleEndian.Uint16(src[2*i:]))
 		}
 	case BF16: // the upper half of a float32
 		for i := range dst {
@@ -115,17 +117,4 @@ func (t Tensor) Uint16s() ([]uint16, error) {
 		dst[i] = binary.LittleEndian.Uint16(t.Data[2*i:])
 	}
 	return dst, nil
-}
-
-// f16ToFloat32 converts an IEEE 754 binary16 exactly. NaNs keep sign and payload.
-func f16ToFloat32(h uint16) float32 {
-	sign := uint32(h>>15) << 31
-	exp, frac := uint32(h>>10)&0x1f, uint32(h)&0x3ff
-	switch exp {
-	case 0: // zero or subnormal: frac · 2^-24, exact in float32
-		return math.Float32frombits(sign | math.Float32bits(float32(frac)*0x1p-24))
-	case 31:
-		return math.Float32frombits(sign | 0x7f800000 | frac<<13)
-	}
-	return math.Float32frombits(sign | (exp+127-15)<<23 | frac<<13)
 }

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"picogpt/internal/folder"
+	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 )
 
@@ -108,7 +109,7 @@ func foreign(r io.ReaderAt, size int64) string {
 
 func parseHeader(text []byte) (*header, error) {
 	if len(text) == 0 || text[0] != '{' {
-		return nil, fmt.Errorf("header begins with %s, want {", strictjson.Quote(text, 12))
+		return nil, fmt.Errorf("header begins with %s, want {", quote.Short(string(text), 12))
 	}
 	if !utf8.Valid(text) {
 		return nil, errors.New("header is not valid UTF-8")
@@ -141,7 +142,7 @@ func parseHeader(text []byte) (*header, error) {
 func parseMetadata(dst map[string]string, r *strictjson.Reader) error {
 	return r.Object(func(key string) (err error) {
 		if dst[key], err = r.String(); err != nil {
-			err = fmt.Errorf("__metadata__: %s: %w", strictjson.Quote([]byte(key), 40), err)
+			err = fmt.Errorf("__metadata__: %s: %w", quote.Short(key, 40), err)
 		}
 		return err
 	})
@@ -154,9 +155,9 @@ func checkName(name string) error {
 	case name == "":
 		return errors.New("a tensor has an empty name")
 	case len(name) > maxName:
-		return fmt.Errorf("tensor %s: name of %d bytes, want at most %d", strictjson.Quote([]byte(name), 40), len(name), maxName)
+		return fmt.Errorf("tensor %s: name of %d bytes, want at most %d", quote.Short(name, 40), len(name), maxName)
 	case strings.ContainsFunc(name, odd):
-		return fmt.Errorf("tensor %s: unprintable character in its name", strictjson.Quote([]byte(name), 40))
+		return fmt.Errorf("tensor %s: unprintable character in its name", quote.Short(name, 40))
 	}
 	return nil
 }
@@ -170,7 +171,7 @@ func (e *entry) parse(r *strictjson.Reader) error {
 		case "dtype":
 			var s string
 			if s, err = r.String(); err == nil && DType(s).Size() == 0 {
-				err = fmt.Errorf("%s is not a type that safetensors files have here", strictjson.Quote([]byte(s), 20))
+				err = fmt.Errorf("%s is not a type that safetensors files have here", quote.Short(s, 20))
 			}
 			e.dtype = DType(s)
 		case "shape":
@@ -187,7 +188,7 @@ func (e *entry) parse(r *strictjson.Reader) error {
 				e.begin, e.end = o[0], o[1]
 			}
 		default:
-			return fmt.Errorf("unknown key %s, want dtype, shape and data_offsets", strictjson.Quote([]byte(key), 20))
+			return fmt.Errorf("unknown key %s, want dtype, shape and data_offsets", quote.Short(key, 20))
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)

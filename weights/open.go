@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"picogpt/internal/folder"
+	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 )
 
@@ -192,7 +193,7 @@ func parseWeightMap(r *strictjson.Reader) ([]place, error) {
 		}
 		// A shard lies beside its index, and nowhere else.
 		if shard != filepath.Base(shard) || !filepath.IsLocal(shard) || strings.ContainsAny(shard, `/\`) || checkName(shard) != nil {
-			return fmt.Errorf("%s: shard %s, want a plain file name", tensor, strictjson.Quote([]byte(shard), 80))
+			return fmt.Errorf("%s: shard %s, want a plain file name", tensor, quote.Short(shard, 80))
 		}
 		if names[shard] = true; len(names) > maxShards {
 			return fmt.Errorf("more than %d shards", maxShards)

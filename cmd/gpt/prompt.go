@@ -15,6 +15,7 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/eval"
+	"picogpt/internal/quote"
 	"picogpt/tokenizer"
 )
 
@@ -272,10 +273,5 @@ func parseIDs(s string) ([]int, error) {
 	return ids, nil
 }
 
-func quoteShort(s string) string {
-	const most = 40
-	if len(s) > most {
-		return strconv.Quote(s[:most]) + "…"
-	}
-	return strconv.Quote(s)
-}
+// quoteShort quotes what a user wrote.
+func quoteShort(s string) string { return quote.Short(s, 40) }

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"picogpt/internal/quote"
 )
 
 // A Reader reads one JSON value from its beginning to its end.
@@ -99,7 +101,7 @@ func show(kind jsontext.Kind, value string) string {
 	case kind == '[':
 		return "an array"
 	case len(value) > 40:
-		return Quote([]byte(value), 40)
+		return quote.Short(value, 40)
 	}
 	return value
 }
@@ -127,7 +129,7 @@ func (r *Reader) Object(member func(key string) error) error {
 	seen := map[string]bool{}
 	return r.Table(func(key string) error {
 		if seen[key] {
-			return r.Errorf("%s comes twice", Quote([]byte(key), 80))
+			return r.Errorf("%s comes twice", quote.Short(key, 80))
 		}
 		seen[key] = true
 		return member(key)
@@ -205,7 +207,7 @@ func (r *Reader) Natural(most int64) (int64, error) {
 	n, err := strconv.ParseUint(digits, 10, 63)
 	if err != nil || int64(n) > most {
 		at := int(r.dec.InputOffset()) - len(digits)
-		return 0, r.errorAt(at, "want a whole number from 0 to %d, found %s", most, Quote([]byte(digits), 24))
+		return 0, r.errorAt(at, "want a whole number from 0 to %d, found %s", most, quote.Short(digits, 24))
 	}
 	return int64(n), nil
 }
@@ -232,14 +234,14 @@ func (r *Reader) twice(err error) error {
 	if !errors.As(err, &syntax) {
 		return r.invalid(err)
 	}
-	return r.errorAt(int(syntax.ByteOffset), "%s comes twice", Quote([]byte(syntax.JSONPointer.LastToken()), 80))
+	return r.errorAt(int(syntax.ByteOffset), "%s comes twice", quote.Short(syntax.JSONPointer.LastToken(), 80))
 }
 
 // End errs if anything but space follows the value.
 func (r *Reader) End() error {
 	rest := strings.TrimLeft(r.text[r.decoder().InputOffset():], " \t\r\n")
 	if rest != "" {
-		return r.errorAt(len(r.text)-len(rest), "want the end, found %s", Quote([]byte(rest), 12))
+		return r.errorAt(len(r.text)-len(rest), "want the end, found %s", quote.Short(rest, 12))
 	}
 	return nil
 }

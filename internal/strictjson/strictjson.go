@@ -8,7 +8,6 @@ package strictjson
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 )
 
 // Members calls visit for each member of a JSON object, in order, and stops at the first error. A value
@@ -35,13 +34,4 @@ func String(value json.RawMessage) (string, error) {
 		return "", fmt.Errorf("want a string, found %s", show(k, string(value)))
 	}
 	return r.String()
-}
-
-// Quote returns the first n bytes of b, quoted for an error message: printable,
-// on one line.
-func Quote(b []byte, n int) string {
-	if len(b) > n {
-		return strconv.Quote(string(b[:n])) + "…"
-	}
-	return strconv.Quote(string(b))
 }

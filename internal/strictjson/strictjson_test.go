@@ -149,15 +149,6 @@ func TestReader(t *testing.T) {
 	}
 }
 
-func TestQuoteStaysOnOneLine(t *testing.T) {
-	for in, want := range map[string]string{"ab": `"ab"`, "a\nb": `"a\n"…`,
-		"\x1b\xff\u009b": `"\x1b\xff"…`} {
-		if got := Quote([]byte(in), 2); got != want {
-			t.Errorf("%q: %s, want %s", in, got, want)
-		}
-	}
-}
-
 // FuzzMembers compares with encoding/json, which lets pass more, and is the same where it is strict.
 func FuzzMembers(f *testing.F) {
 	for _, text := range []string{`{}`, `{"a":1,"b":[{"c":null}]}`, `{"a":"\ud83d\ude42"}`, `{"a":1,"a":2}`, `{"a":"\ud83d"}`, "{\"\xff\":1}", `[1]`, `{"a":01}`} {
