@@ -37,58 +37,55 @@ type GPT struct {
 	batcher    *decode.Batcher
 }
 
+// A Config is how a checkpoint is opened. The zero value is every processor, the weights as they are
+// stored, and no limit of memory.
+type Config struct {
+	Model   model.Options         // threads, number format, memory for the caches
+	Batcher decode.BatcherOptions // how many texts at a time, and how long one waits for another
+}
+
 // Open opens the checkpoint at path: a directory with config.json, *.safetensors and, if its
 // tokenizer is not GPT-2's, the tokenizer's files; or one .safetensors file in such a directory.
-func Open(ctx context.Context, path string) (*GPT, error) {
-	c, err := checkpoint.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	return own(ctx, c)
-}
+func Open(ctx context.Context, path string) (*GPT, error) { return Config{}.Open(ctx, path) }
 
 // OpenFS opens the checkpoint whose files are in fsys. OpenFS(ctx, demo.FS()) opens the small model
 // of package weights/demo, which needs no files.
-func OpenFS(ctx context.Context, fsys fs.FS) (*GPT, error) {
-	c, err := checkpoint.OpenFS(fsys)
+func OpenFS(ctx context.Context, fsys fs.FS) (*GPT, error) { return Config{}.OpenFS(ctx, fsys) }
+
+// Open is the function Open, with c.
+func (c Config) Open(ctx context.Context, path string) (*GPT, error) {
+	opened, err := checkpoint.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	return own(ctx, c)
+	return c.make(ctx, opened)
 }
 
-// own is New for a checkpoint that Close is to close.
-func own(ctx context.Context, c *checkpoint.Checkpoint) (*GPT, error) {
-	g, err := New(ctx, c, model.Options{})
+// OpenFS is the function OpenFS, with c.
+func (c Config) OpenFS(ctx context.Context, fsys fs.FS) (*GPT, error) {
+	opened, err := checkpoint.OpenFS(fsys)
 	if err != nil {
-		return nil, errors.Join(err, c.Close())
+		return nil, err
 	}
-	g.checkpoint = c
-	return g, nil
+	return c.make(ctx, opened)
 }
 
-// New makes a GPT of an open checkpoint, which stays the caller's to close, with options: threads,
-// number format, memory for the caches.
-func New(ctx context.Context, c *checkpoint.Checkpoint, o model.Options) (*GPT, error) {
-	tok, err := c.Tokenizer()
-	if err != nil {
-		return nil, err
+// make makes a GPT of a checkpoint, which it closes.
+func (c Config) make(ctx context.Context, opened *checkpoint.Checkpoint) (*GPT, error) {
+	tok, err := opened.Tokenizer()
+	var m *model.Model
+	if err == nil {
+		m, err = model.New(ctx, opened.Config, opened.Tensors, c.Model)
 	}
-	m, err := model.New(ctx, c.Config, c.Tensors, o)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, opened.Close())
 	}
-	return &GPT{tokenizer: tok, model: m, batcher: decode.NewBatcher(m, decode.BatcherOptions{})},
-		nil
+	return &GPT{opened, tok, m, decode.NewBatcher(m, c.Batcher)}, nil
 }
 
 // Close ends what is being generated, and gives all memory back. A second Close does nothing.
 func (g *GPT) Close() error {
-	err := errors.Join(g.batcher.Close(), g.model.Close())
-	if g.checkpoint != nil {
-		err = errors.Join(err, g.checkpoint.Close())
-	}
-	return err
+	return errors.Join(g.batcher.Close(), g.model.Close(), g.checkpoint.Close())
 }
 
 // Model returns the model, for use with packages model, decode and eval.
@@ -102,6 +99,10 @@ type Token = decode.Token
 
 // Generate streams the text that follows prompt, token by token. It ends with the text's end, with
 // Options.MaxTokens, with the model's context, or with an error. A break ends it too.
+//
+// The caller's mistakes are a *decode.OptionError, a *model.ContextError for a prompt that is too
+// long, and the tokenizer's error for a byte that it has no token for. Other errors are the
+// context's, model.ErrCacheFull, a *model.NonFiniteError and decode.ErrBatcherClosed.
 //
 // An empty prompt stands for the beginning of a text: anything may come.
 func (g *GPT) Generate(ctx context.Context, prompt string, o Options) iter.Seq2[Token, error] {
@@ -142,6 +143,9 @@ func (g *GPT) Score(ctx context.Context, text string) (eval.Scored, error) {
 
 // Scores scores many texts in batches, in their order. A text that cannot be scored is an
 // *eval.RequestError, and does not end the loop. See [eval.Score].
+//
+// What is generated at the same time waits for each batch of texts: ScoreOptions.Batch makes them
+// smaller.
 func (g *GPT) Scores(
 	ctx context.Context, requests iter.Seq[eval.Request], o eval.ScoreOptions,
 ) iter.Seq2[eval.Scored, error] {

@@ -120,6 +120,27 @@ func TestManyUsersGetTheirOwnTexts(t *testing.T) {
 	}
 }
 
+func TestAConfigReachesTheModelAndTheBatcher(t *testing.T) {
+	c := picogpt.Config{Model: model.Options{Threads: 1, Format: "q8", CacheBytes: 1000}}
+	g, err := c.OpenFS(context.Background(), demo.FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	if m := g.Model(); m.Threads() != 1 || m.Format() != "q8" {
+		t.Errorf("%d threads, format %s", m.Threads(), m.Format())
+	}
+	for _, err := range g.Generate(context.Background(), "x", picogpt.Options{}) {
+		if !errors.Is(err, model.ErrCacheFull) {
+			t.Errorf("error %v, want ErrCacheFull", err)
+		}
+	}
+	if _, err := (picogpt.Config{Model: model.Options{Format: "q3"}}).Open(context.Background(),
+		"weights/demo"); err == nil {
+		t.Error("format q3 is accepted")
+	}
+}
+
 func TestScoreAndChoose(t *testing.T) {
 	g, ctx := openDemo(t), context.Background()
 	s, err := g.Score(ctx, "Once upon a time")
@@ -173,6 +194,12 @@ func TestTheDoorSaysWhatIsWrong(t *testing.T) {
 			return
 		}
 		t.Errorf("%s: nothing", what)
+	}
+	for _, err := range g.Generate(ctx, "x", picogpt.Options{TopP: 2}) {
+		var bad *decode.OptionError
+		if !errors.As(err, &bad) {
+			t.Errorf("top-p 2: error %v, want an OptionError", err)
+		}
 	}
 	fails("temperature", g.Generate(ctx, "x", picogpt.Options{Temperature: -1}), "temperature")
 	fails("too long", g.Generate(ctx, strings.Repeat("word ", 3000), picogpt.Options{}), "context")

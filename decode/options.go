@@ -78,6 +78,13 @@ const (
 	OverflowSlide Overflow = "slide"
 )
 
+// An OptionError is a mistake in the options: the caller's, whatever the model and the prompt are.
+type OptionError struct{ Err error }
+
+func (e *OptionError) Error() string { return e.Err.Error() }
+
+func (e *OptionError) Unwrap() error { return e.Err }
+
 // check refuses options that no model could follow, by name.
 func (o *Options) check() error {
 	switch {

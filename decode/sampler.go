@@ -73,10 +73,10 @@ type candidate struct {
 }
 
 // NewSampler returns a sampler at the start of the seed's random numbers. It reads Temperature,
-// TopK, TopP, MinP, RepeatPenalty, RepeatLastN, Seed and Vocabulary.
+// TopK, TopP, MinP, RepeatPenalty, RepeatLastN, Seed and Vocabulary. An error is an *OptionError.
 func NewSampler(o Options) (*Sampler, error) {
 	if err := o.check(); err != nil {
-		return nil, err
+		return nil, &OptionError{err}
 	}
 	s := &Sampler{
 		temperature: o.Temperature, topP: o.TopP, minP: o.MinP, penalty: o.RepeatPenalty,
