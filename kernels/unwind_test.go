@@ -125,6 +125,33 @@ func TestAFailureReachesTheCaller(t *testing.T) {
 	}
 }
 
+// What runs alone fails like anything else, and leaves both teams as new.
+func TestAFailureAlone(t *testing.T) {
+	for _, threads := range []int{1, 3} {
+		team := newTeam(t, threads, "")
+		for _, f := range failings() {
+			for name, run := range map[string]func(func(*Worker)){
+				"RunAlone": team.RunAlone,
+				"Alone": func(body func(*Worker)) {
+					team.Run(func(w *Worker) { Alone(w, body) })
+				},
+			} {
+				what := fmt.Sprintf("%d threads, %s in %s", threads, f.name, name)
+				value, returned := outcome(run, func(*Worker) { f.fail() })
+				if returned || !f.want(value) {
+					t.Fatalf("%s: Run gives %v, returned is %v", what, value, returned)
+				}
+				bodies := 0
+				_, returned = outcome(run, func(*Worker) { bodies++ })
+				if !returned || bodies != 1 {
+					t.Fatalf("%s: afterwards %d bodies run, want 1", what, bodies)
+				}
+				works(t, what, team)
+			}
+		}
+	}
+}
+
 // The caller's own failure counts, whoever was first; else it is one of those that there were.
 func TestWhichFailureCounts(t *testing.T) {
 	team := newTeam(t, 4, "")
