@@ -21,9 +21,10 @@ import (
 	"picogpt/weights"
 )
 
-// Digest returns 32 hexadecimal digits that another config or another tensor would change, whatever the
-// files and their names. All tensors are read: so that this costs little more than the reading, it is the
-// SHA-256 of the CRC-32 of their pieces, which tells files apart that nobody made to look alike.
+// Digest returns 32 hexadecimal digits that another config or another tensor would change, whatever
+// the files and their names. All tensors are read: so that this costs little more than the reading,
+// it is the SHA-256 of the CRC-32 of their pieces, which tells files apart that nobody made to look
+// alike.
 func (c *Checkpoint) Digest() (string, error) {
 	h := sha256.New()
 	config, err := json.Marshal(c.Config)
@@ -32,7 +33,9 @@ func (c *Checkpoint) Digest() (string, error) {
 	}
 	h.Write(config)
 	tensors := slices.Clone(c.Tensors.All())
-	slices.SortFunc(tensors, func(a, b weights.Tensor) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(tensors, func(a, b weights.Tensor) int {
+		return strings.Compare(a.Name, b.Name)
+	})
 	var pieces [][]byte
 	for _, t := range tensors {
 		fmt.Fprintf(h, "%q %s %v\n", t.Name, t.DType, t.Shape)
@@ -42,7 +45,8 @@ func (c *Checkpoint) Digest() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
-// checksums returns the CRC-32 (Castagnoli) of each piece: another one wherever one value is another.
+// checksums returns the CRC-32 (Castagnoli) of each piece: another one wherever one value is
+// another.
 func checksums(pieces [][]byte) []uint32 {
 	table := crc32.MakeTable(crc32.Castagnoli)
 	sums := make([]uint32, len(pieces))
@@ -64,8 +68,8 @@ var tokenizerFiles = [...]string{
 	"tokenizer.json", "vocab.json", "merges.txt", "added_tokens.json", "tokenizer_config.json",
 }
 
-// TokenizerDigest returns 32 hexadecimal digits that another tokenizer file would change, "none" where
-// there are none.
+// TokenizerDigest returns 32 hexadecimal digits that another tokenizer file would change, "none"
+// where there are none.
 func (c *Checkpoint) TokenizerDigest() (string, error) {
 	h, found := sha256.New(), false
 	for _, name := range tokenizerFiles {

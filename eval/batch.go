@@ -10,7 +10,8 @@ import (
 	"picogpt/model"
 )
 
-// A sequence is tokens to evaluate, all but the last, of which tokens[first:] are to be measured from what is before them.
+// A sequence is tokens to evaluate, all but the last, of which tokens[first:] are to be measured
+// from what is before them.
 type sequence struct {
 	tokens []int
 	first  int    // ≥ 1
@@ -28,8 +29,8 @@ type runner struct {
 	share   bool // look for common prefixes
 }
 
-// A segment is a run of inputs that some sequences have in common, after the segments it hangs on. A segment is either wanted,
-// and its logits are looked at, or not, and they are not computed.
+// A segment is a run of inputs that some sequences have in common, after the segments it hangs on.
+// A segment is either wanted, and its logits are looked at, or not, and they are not computed.
 type segment struct {
 	parent  *segment
 	from    int   // of its first token in the sequences
@@ -40,9 +41,9 @@ type segment struct {
 	heirs   int // segments that hang on this one
 }
 
-// run fills the stats of all sequences, or says why it cannot for one. Where the model refuses an input,
-// for what is in it or for want of memory, the halves of the batch run by themselves, so that a refusal
-// meets only the sequence that it is of. After an error some stats may be filled.
+// run fills the stats of all sequences, or says why it cannot for one. Where the model refuses an
+// input, for what is in it or for want of memory, the halves of the batch run by themselves, so
+// that a refusal meets only the sequence that it is of. After an error some stats may be filled.
 func (r *runner) run(ctx context.Context, batch []*sequence) error {
 	err := r.together(ctx, batch)
 	var refused *model.InputError
@@ -86,7 +87,8 @@ func (r *runner) together(ctx context.Context, batch []*sequence) error {
 	return nil
 }
 
-// inherit gives the segment a session that holds what is before it. Its parent's last heir takes the parent's own.
+// inherit gives the segment a session that holds what is before it. Its parent's last heir takes
+// the parent's own.
 func (r *runner) inherit(g *segment) {
 	switch p := g.parent; {
 	case p == nil:
@@ -101,7 +103,8 @@ func (r *runner) inherit(g *segment) {
 	}
 }
 
-// visitor measures each wanted target of a segment's members. Members agree on all targets but the one after the segment.
+// visitor measures each wanted target of a segment's members. Members agree on all targets but the
+// one after the segment.
 func (r *runner) visitor(g *segment) func(model.Row) {
 	return func(row model.Row) {
 		target := g.from + row.Index + 1
@@ -131,7 +134,9 @@ func (r *runner) split(batch []*sequence) []*segment {
 		}
 		return level
 	}
-	slices.SortStableFunc(members, func(a, b *sequence) int { return slices.Compare(a.inputs(), b.inputs()) })
+	slices.SortStableFunc(members, func(a, b *sequence) int {
+		return slices.Compare(a.inputs(), b.inputs())
+	})
 	return branch(nil, 0, 0, members, nil)
 }
 
@@ -158,8 +163,8 @@ func (r *runner) next(level []*segment) []*segment {
 // worthwhile is how many rows a shared segment must save: a pass of few rows costs about as much.
 const worthwhile = 32
 
-// branch appends the segments that begin at input from of the members, which are sorted and agree before input at ≥ from. Members that
-// agree further share a segment if that saves enough.
+// branch appends the segments that begin at input from of the members, which are sorted and agree
+// before input at ≥ from. Members that agree further share a segment if that saves enough.
 func branch(parent *segment, from, at int, members []*sequence, to []*segment) []*segment {
 	for len(members) > 0 {
 		s := members[0].inputs()
@@ -197,7 +202,8 @@ func common(a, b []int) int {
 	return n
 }
 
-// cut makes the segment from up to end, or only its beginning if none of the logits there are wanted and some after are.
+// cut makes the segment from up to end, or only its beginning if none of the logits there are
+// wanted and some after are.
 func cut(parent *segment, from, end int, members []*sequence) *segment {
 	wanted := members[0].first - 1
 	for _, s := range members {
@@ -207,6 +213,7 @@ func cut(parent *segment, from, end int, members []*sequence) *segment {
 		end = min(end, wanted)
 	}
 	return &segment{
-		parent: parent, from: from, tokens: members[0].tokens[from:end], members: members, wanted: from >= wanted,
+		parent: parent, from: from, tokens: members[0].tokens[from:end], members: members,
+		wanted: from >= wanted,
 	}
 }

@@ -16,13 +16,15 @@ import (
 // A Question asks which of several texts follows a context.
 type Question struct {
 	Context string
-	Choices []string // what may follow Context, with the space between the two where there is to be one
+	// what may follow Context, with the space between the two where there is to be one
+	Choices []string
 
 	Tag any // the caller's: it comes back as Answer.Tag
 
 	// For Choice.
-	Answer int   // the right choice, from 0
-	Bytes  []int // the length that each choice counts for in ChoiceResult.ByByte; nil for those of Choices
+	Answer int // the right choice, from 0
+	// the length that each choice counts for in ChoiceResult.ByByte; nil for those of Choices
+	Bytes []int
 }
 
 func (q *Question) check() error {
@@ -44,13 +46,13 @@ type Answer struct {
 	Best   int      // the likeliest choice; of equal ones the first
 	Scores []Scored // of each choice, cut from the context as in a Request that is a Pair
 
-	// Probabilities of the choices, if one of them it must be: e^Sum of each, divided by the sum of these.
-	// They add up to 1.
+	// Probabilities of the choices, if one of them it must be: e^Sum of each, divided by the sum of
+	// these. They add up to 1.
 	Probabilities []float64
 }
 
-// Choose answers one question: which of the choices follows the context. The first choice that cannot be
-// scored is an error.
+// Choose answers one question: which of the choices follows the context. The first choice that
+// cannot be scored is an error.
 func Choose(
 	ctx context.Context, m *model.Model, tok Tokenizer, context string, choices ...string,
 ) (Answer, error) {
@@ -66,10 +68,11 @@ func Choose(
 }
 
 // Answers yields one Answer for each question, in the order of the questions. They are scored in
-// batches as by Score, which says when the questions may come and what ends the iteration: a question
-// that cannot be answered yields a *RequestError, whose Index and Tag are the question's.
+// batches as by Score, which says when the questions may come and what ends the iteration: a
+// question that cannot be answered yields a *RequestError, whose Index and Tag are the question's.
 func Answers(
-	ctx context.Context, m *model.Model, tok Tokenizer, questions iter.Seq[Question], o ScoreOptions,
+	ctx context.Context, m *model.Model, tok Tokenizer, questions iter.Seq[Question],
+	o ScoreOptions,
 ) iter.Seq2[Answer, error] {
 	return func(yield func(Answer, error) bool) {
 		var open *openQuestion
@@ -160,7 +163,8 @@ func (q *openQuestion) answer() (Answer, error) {
 	return a, nil
 }
 
-// A ChoiceResult is the accuracy of three ways to choose. Its numbers are NaN where there are no examples.
+// A ChoiceResult is the accuracy of three ways to choose. Its numbers are NaN where there are no
+// examples.
 type ChoiceResult struct {
 	Examples int
 	BySum    Accuracy // the greatest log-likelihood
@@ -169,8 +173,8 @@ type ChoiceResult struct {
 	Partial  bool     // an error came before the last example
 }
 
-// Choice measures how often the right choice is the likeliest; of equal ones the first is taken. On an
-// error, such as the context's, the result is that of the questions before it.
+// Choice measures how often the right choice is the likeliest; of equal ones the first is taken. On
+// an error, such as the context's, the result is that of the questions before it.
 func Choice(
 	ctx context.Context, m *model.Model, tok Tokenizer, questions iter.Seq[Question], o TaskOptions,
 ) (ChoiceResult, error) {

@@ -13,25 +13,27 @@ import (
 	"math/bits"
 )
 
-// A Digest tells whether two runs scored the same texts alike, to the last bit: in whatever order, in
-// however many parts, by whatever program. It is the sum, mod 2²⁵⁶, of the SHA-256 of each record, both
-// as numbers whose first byte is the most significant; the zero Digest is that of no records. In JSON it
-// is 64 hexadecimal digits.
+// A Digest tells whether two runs scored the same texts alike, to the last bit: in whatever order,
+// in however many parts, by whatever program. It is the sum, mod 2²⁵⁶, of the SHA-256 of each
+// record, both as numbers whose first byte is the most significant; the zero Digest is that of no
+// records. In JSON it is 64 hexadecimal digits.
 //
-// The SHA-256 of a record is that of these bytes. Integers have 64 bits, the least significant byte first.
+// The SHA-256 of a record is that of these bytes. Integers have 64 bits, the least significant byte
+// first.
 //
 //	id        the byte 0 where there is none, or null
-//	          the byte 1, the length of the UTF-8, the UTF-8: for a string, with its escapes resolved
+//	          the byte 1, the length of the UTF-8, the UTF-8: for a string, its escapes resolved
 //	          the byte 2, the length of the JSON, the JSON: for any other value, as it stands but
 //	          without white space between its parts
 //	tokens    how many, and each id
-//	logprobs  how many, and the bits of each as a float64; 0x7ff8000000000000 for null, which the first
-//	          token of a text has
+//	logprobs  how many, and the bits of each as a float64; 0x7ff8000000000000 for null, which
+//	          the first token of a text has
 //
 // Line and place do not count, and neither do records of texts that could not be scored.
 type Digest [sha256.Size]byte
 
-// Add adds a record, as Score gives it or as it is read from gpt score's output. It errs if the id is no JSON.
+// Add adds a record, as Score gives it or as it is read from gpt score's output. It errs if the id
+// is no JSON.
 func (d *Digest) Add(r *Record) error {
 	b, err := appendID(nil, r.ID)
 	if err != nil {
@@ -59,7 +61,8 @@ func (d *Digest) Merge(other Digest) {
 	var carry uint64
 	for i := len(d) - 8; i >= 0; i -= 8 {
 		var sum uint64
-		sum, carry = bits.Add64(binary.BigEndian.Uint64(d[i:]), binary.BigEndian.Uint64(other[i:]), carry)
+		sum, carry = bits.Add64(binary.BigEndian.Uint64(d[i:]), binary.BigEndian.Uint64(other[i:]),
+			carry)
 		binary.BigEndian.PutUint64(d[i:], sum)
 	}
 }

@@ -1,6 +1,7 @@
 package eval_test
 
-// Records and their digest: the JSON of a score, and that the digest is what its documentation says.
+// Records and their digest: the JSON of a score, and that the digest is what its documentation
+// says.
 
 import (
 	"bytes"
@@ -31,8 +32,10 @@ func records() []eval.Record {
 		{Tokens: []int{1, 2}, LogProbs: []*float64{ptr(0), ptr(-1.5)}},
 		{Tokens: []int{50256}, LogProbs: []*float64{nil}},
 	}
-	for _, id := range []string{`null`, `""`, `"a"`, `"é"`, `7`, `"7"`, `7.0`, `{"a": [1, 2]}`, ` true `} {
-		list = append(list, eval.Record{ID: json.RawMessage(id), Tokens: []int{1, 2}, LogProbs: []*float64{nil, ptr(-1.5)}})
+	for _, id := range []string{`null`, `""`, `"a"`, `"é"`, `7`, `"7"`, `7.0`, `{"a": [1, 2]}`,
+		` true `} {
+		list = append(list, eval.Record{ID: json.RawMessage(id), Tokens: []int{1, 2},
+			LogProbs: []*float64{nil, ptr(-1.5)}})
 	}
 	return list
 }
@@ -47,7 +50,8 @@ func digest(t *testing.T, list ...eval.Record) (d eval.Digest) {
 	return d
 }
 
-// canonical is the documentation in another way: one number after the other, as 8 bytes by division.
+// canonical is the documentation in another way: one number after the other, as 8 bytes by
+// division.
 func canonical(id []byte, kind byte, tokens []int, logprobs []uint64) []byte {
 	b := []byte{kind}
 	number := func(x uint64) {
@@ -98,7 +102,8 @@ func TestTheDigestTellsRecordsApart(t *testing.T) {
 	seen := map[eval.Digest]int{}
 	for i, r := range records() {
 		d := digest(t, r)
-		if j, ok := seen[d]; ok && !(i == 1 && j == 0 || i == 7 && j == 2) { // the same but for what does not count
+		// the same but for what does not count
+		if j, ok := seen[d]; ok && !(i == 1 && j == 0 || i == 7 && j == 2) {
 			t.Errorf("records %d and %d have one digest", i, j)
 		}
 		seen[d] = i
@@ -121,7 +126,8 @@ func TestTheDigestKnowsNoOrder(t *testing.T) {
 			t.Fatalf("%v, want %v", a, want)
 		}
 	}
-	if twice := digest(t, list[0], list[0]); twice == (eval.Digest{}) || twice == digest(t, list[0]) {
+	if twice := digest(t, list[0], list[0]); twice == (eval.Digest{}) ||
+		twice == digest(t, list[0]) {
 		t.Error("a record that comes twice counts once, or not at all")
 	}
 	text, err := want.MarshalText()
@@ -140,10 +146,12 @@ func TestTheDigestKnowsNoOrder(t *testing.T) {
 func scores(t *testing.T) (list []eval.Scored) {
 	m := tinyModel(t, model.Options{})
 	requests := []eval.Request{
-		{Text: "cab", Tag: "a < b"}, {Text: "", Tag: 7}, {Text: "a"}, {Text: "bad", Tag: json.RawMessage(`{"x":1}`)},
+		{Text: "cab", Tag: "a < b"}, {Text: "", Tag: 7}, {Text: "a"},
+		{Text: "bad", Tag: json.RawMessage(`{"x":1}`)},
 		{Context: "ab", Text: "cab", Pair: true, Tag: new(int)},
 	}
-	for s, err := range eval.Score(context.Background(), m, letters{}, slices.Values(requests), eval.ScoreOptions{Top: 2}) {
+	for s, err := range eval.Score(context.Background(), m, letters{}, slices.Values(requests),
+		eval.ScoreOptions{Top: 2}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,9 +173,13 @@ func TestAScoreInJSONIsItsRecord(t *testing.T) {
 		if back.Line != i+1 || digest(t, back) != digest(t, s.Record()) {
 			t.Errorf("%s: not the record %+v", b, s.Record())
 		}
-		want := []string{`"id":"a \u003c b","tokens":[2,0,1],"text":"cab","offsets":[[0,1],[1,2],[2,3]],"logprobs":[null,-`,
-			`"id":7,"tokens":[],"text":"","offsets":[],"logprobs":[],"ranks":[],"entropies":[],"sum_logprob":0,"mean_logprob":null,"greedy":true}`,
-			`{"line":3,"tokens":[0],"text":"a","offsets":[[0,1]],"logprobs":[null],"ranks":[null],"entropies":[null],"sum_logprob":0,"mean_logprob":null,"greedy":true,"top":[[]]}`,
+		want := []string{
+			`"id":"a \u003c b","tokens":[2,0,1],"text":"cab","offsets":[[0,1],[1,2],[2,3]],` +
+				`"logprobs":[null,-`,
+			`"id":7,"tokens":[],"text":"","offsets":[],"logprobs":[],"ranks":[],"entropies":[],` +
+				`"sum_logprob":0,"mean_logprob":null,"greedy":true}`,
+			`{"line":3,"tokens":[0],"text":"a","offsets":[[0,1]],"logprobs":[null],` +
+				`"ranks":[null],"entropies":[null],"sum_logprob":0,"mean_logprob":null,"greedy":true,"top":[[]]}`,
 			`"id":{"x":1},"tokens"`, `{"line":5,"tokens":[2,0,1],"text":"cab"`}[i]
 		if !bytes.Contains(b, []byte(want)) {
 			t.Errorf("%s\nwant %s", b, want)
@@ -198,7 +210,8 @@ func TestASummaryAddsUp(t *testing.T) {
 	}
 	near(t, "perplexity", whole.Perplexity(), math.Exp(-sum/float64(tokens)))
 	b, err := json.Marshal(eval.Summary{Lines: 1, Errors: 1})
-	want := `{"lines":1,"errors":1,"tokens":0,"sum_logprob":0,"perplexity":null,"digest":"` + strings.Repeat("0", 64) + `"}`
+	want := `{"lines":1,"errors":1,"tokens":0,"sum_logprob":0,"perplexity":null,"digest":"` +
+		strings.Repeat("0", 64) + `"}`
 	if err != nil || string(b) != want {
 		t.Errorf("%s, %v, want %s", b, err, want)
 	}

@@ -1,6 +1,7 @@
 package eval_test
 
-// The demo checkpoint's numbers, to the last bit: on every machine, with every batch, number of threads and kernel.
+// The demo checkpoint's numbers, to the last bit: on every machine, with every batch, number of
+// threads and kernel.
 
 import (
 	"context"
@@ -34,7 +35,8 @@ func digits(t *testing.T, m *model.Model, batch int) map[string]string {
 	all := make(map[string]string)
 	put := func(name string, x float64) { all[name] = strconv.FormatFloat(x, 'x', -1, 64) }
 	for _, o := range []eval.Options{
-		{Protocol: eval.HF}, {Protocol: eval.HF, Stride: 128}, {Protocol: eval.HF, Window: 60, Stride: 37},
+		{Protocol: eval.HF}, {Protocol: eval.HF, Stride: 128},
+		{Protocol: eval.HF, Window: 60, Stride: 37},
 		{Protocol: eval.LMEval}, {Protocol: eval.LMEval, Window: 99},
 		{Protocol: eval.LlamaCpp}, {Protocol: eval.LlamaCpp, Window: 128},
 	} {
@@ -57,7 +59,8 @@ func digits(t *testing.T, m *model.Model, batch int) map[string]string {
 			put(name+" bits per byte", r.BitsPerByte)
 		}
 	}
-	s := scoreOne(t, m, tok, eval.Request{Tokens: ids[:300]}, eval.ScoreOptions{BOS: true, Top: 3, Batch: batch})
+	s := scoreOne(t, m, tok, eval.Request{Tokens: ids[:300]},
+		eval.ScoreOptions{BOS: true, Top: 3, Batch: batch})
 	put("score sum", s.Sum)
 	put("score entropy", entropies(s))
 	maps.Copy(all, few(t, m))
@@ -74,11 +77,13 @@ func entropies(s eval.Scored) (sum float64) {
 // few are digits that even the pure Go kernels have soon.
 func few(t *testing.T, m *model.Model) map[string]string {
 	_, ids := story(t)
-	r, err := eval.Perplexity(context.Background(), m, ids[:40], eval.Options{Window: 20, Stride: 13})
+	r, err := eval.Perplexity(context.Background(), m, ids[:40],
+		eval.Options{Window: 20, Stride: 13})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := scoreOne(t, m, tokenizer.GPT2(), eval.Request{Tokens: ids[:20]}, eval.ScoreOptions{BOS: true})
+	s := scoreOne(t, m, tokenizer.GPT2(), eval.Request{Tokens: ids[:20]},
+		eval.ScoreOptions{BOS: true})
 	return map[string]string{
 		"few perplexity": strconv.FormatFloat(r.Perplexity, 'x', -1, 64),
 		"few sum":        strconv.FormatFloat(s.Sum, 'x', -1, 64),
@@ -116,7 +121,8 @@ func TestDigitsDoNotDependOnBatchThreadsOrKernels(t *testing.T) {
 	for _, c := range []struct {
 		threads, batch int
 	}{{1, 1}, {3, 7}} {
-		if got := digits(t, testmodel.Demo(t, model.Options{Threads: c.threads}), c.batch); !reflect.DeepEqual(got, want) {
+		if got := digits(t, testmodel.Demo(t, model.Options{Threads: c.threads}),
+			c.batch); !reflect.DeepEqual(got, want) {
 			t.Errorf("%d threads, batches of %d: other digits", c.threads, c.batch)
 		}
 	}
@@ -137,13 +143,15 @@ func TestAgreesWithPyTorchOnStories(t *testing.T) {
 	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
 	for _, want := range stories.Perplexity {
 		o := eval.Options{Protocol: eval.Protocol(want.Protocol), Stride: want.Stride}
-		r, err := eval.Measure(context.Background(), m, must(eval.NewText(o.Protocol, tok, want.Text)), o)
+		r, err := eval.Measure(context.Background(), m,
+			must(eval.NewText(o.Protocol, tok, want.Text)), o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		near(t, want.Name, r.Perplexity, want.Perplexity)
 		if r.Scored != want.Scored || r.Tokens != want.Tokens {
-			t.Errorf("%s: %d of %d, want %d of %d", want.Name, r.Scored, r.Tokens, want.Scored, want.Tokens)
+			t.Errorf("%s: %d of %d, want %d of %d", want.Name, r.Scored, r.Tokens, want.Scored,
+				want.Tokens)
 		}
 		switch o.Protocol {
 		case eval.LMEval:
@@ -152,7 +160,8 @@ func TestAgreesWithPyTorchOnStories(t *testing.T) {
 			near(t, "bits per byte", r.BitsPerByte, want.BitsPerByte)
 			near(t, "log-likelihood", -r.NLL*float64(r.Scored), want.LL)
 			if r.Words != want.Words || r.Bytes != want.Bytes {
-				t.Errorf("%s: %d words, %d bytes, want %d and %d", want.Name, r.Words, r.Bytes, want.Words, want.Bytes)
+				t.Errorf("%s: %d words, %d bytes, want %d and %d", want.Name, r.Words, r.Bytes,
+					want.Words, want.Bytes)
 			}
 		case eval.LlamaCpp:
 			near(t, "stderr", r.StdErr, want.StdErr)

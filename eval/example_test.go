@@ -30,7 +30,9 @@ func load() *model.Model {
 func ExamplePerplexity() {
 	m := load() // or model.Load(ctx, dir, model.Options{})
 	defer m.Close()
-	tokens, err := tokenizer.GPT2().Encode("Once upon a time, there was a little girl named Lily. She loved to play outside in the sun.")
+	text := "Once upon a time, there was a little girl named Lily. " +
+		"She loved to play outside in the sun."
+	tokens, err := tokenizer.GPT2().Encode(text)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -49,7 +51,8 @@ func ExampleScore() {
 		{Context: "Once upon a", Text: " time", Pair: true},
 		{Context: "Once upon a", Text: " dragon", Pair: true},
 	}
-	for s, err := range eval.Score(context.Background(), m, tokenizer.GPT2(), slices.Values(requests), eval.ScoreOptions{}) {
+	for s, err := range eval.Score(context.Background(), m, tokenizer.GPT2(),
+		slices.Values(requests), eval.ScoreOptions{}) {
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -64,7 +67,8 @@ func ExampleChoose() {
 	m := load()
 	defer m.Close()
 	labels := []string{" happy", " sad"}
-	a, err := eval.Choose(context.Background(), m, tokenizer.GPT2(), "Lily lost her toy. She was very", labels...)
+	a, err := eval.Choose(context.Background(), m, tokenizer.GPT2(),
+		"Lily lost her toy. She was very", labels...)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -81,7 +85,8 @@ func ExampleExpectPerplexity() {
 	defer m.Close()
 	t := new(testing.T) // what func TestPerplexity(t *testing.T) is given
 
-	text, _ := eval.NewText(eval.HF, tokenizer.GPT2(), "Once upon a time, there was a little girl named Lily.")
+	text, _ := eval.NewText(eval.HF, tokenizer.GPT2(),
+		"Once upon a time, there was a little girl named Lily.")
 	r := eval.ExpectPerplexity(t, m, text, eval.Options{}, "1.22")
 
 	fmt.Printf("failed: %t, perplexity %.2f", t.Failed(), r.Perplexity)

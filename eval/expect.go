@@ -1,6 +1,7 @@
 package eval
 
-// Expectations: a perplexity that is wanted, for the tests of those who change a model or what runs it.
+// Expectations: a perplexity that is wanted, for the tests of those who change a model or what runs
+// it.
 
 import (
 	"context"
@@ -18,8 +19,8 @@ type Expectation struct {
 	Tolerance  float64 // how far it may be from that
 }
 
-// ParseExpectation reads a perplexity as it is printed. Its tolerance is half a unit of the last digit:
-// "20.0222" is 20.0222 ± 0.00005.
+// ParseExpectation reads a perplexity as it is printed. Its tolerance is half a unit of the last
+// digit: "20.0222" is 20.0222 ± 0.00005.
 func ParseExpectation(s string) (Expectation, error) {
 	mantissa, exponent, scaled := strings.Cut(strings.ToLower(s), "e")
 	whole, decimals, _ := strings.Cut(mantissa, ".")
@@ -29,8 +30,10 @@ func ParseExpectation(s string) (Expectation, error) {
 	}
 	x, bad := strconv.ParseFloat(s, 64)
 	digits := whole + decimals
-	if err != nil || bad != nil || digits == "" || strings.Trim(digits, "0123456789") != "" || x <= 0 {
-		return Expectation{}, fmt.Errorf("%q: want a perplexity as it is printed, 20.0222 for example", s)
+	if err != nil || bad != nil || digits == "" || strings.Trim(digits, "0123456789") != "" ||
+		x <= 0 {
+		return Expectation{},
+			fmt.Errorf("%q: want a perplexity as it is printed, 20.0222 for example", s)
 	}
 	half, err := strconv.ParseFloat("5e"+strconv.Itoa(power-len(decimals)-1), 64)
 	return Expectation{x, half}, err

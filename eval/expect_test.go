@@ -16,16 +16,20 @@ import (
 
 func TestExpectationsAreOfTheDigitsThatAreWritten(t *testing.T) {
 	for s, want := range map[string]eval.Expectation{
-		"20.0222": {20.0222, 0.00005}, "20": {20, 0.5}, "20.": {20, 0.5}, "20.0": {20, 0.05}, "1.50e3": {1500, 5},
-		"2E1": {20, 5}, "2002.22e-2": {20.0222, 0.00005}, "1": {1, 0.5}, "20.022234567890123": {20.022234567890123, 5e-16},
+		"20.0222": {20.0222, 0.00005}, "20": {20, 0.5}, "20.": {20, 0.5}, "20.0": {20, 0.05},
+		"1.50e3": {1500, 5},
+		"2E1":    {20, 5}, "2002.22e-2": {20.0222, 0.00005}, "1": {1, 0.5},
+		"20.022234567890123": {20.022234567890123, 5e-16},
 	} {
 		if got, err := eval.ParseExpectation(s); err != nil || got != want {
 			t.Errorf("%q: %+v, %v, want %+v", s, got, err, want)
 		}
 	}
-	for _, s := range []string{"", ".", "e3", "1e", "-1", "+1", "0", "0.0", "nan", "inf", "0x10", "1_0", "1e999", "1e-999",
+	for _, s := range []string{"", ".", "e3", "1e", "-1", "+1", "0", "0.0", "nan", "inf", "0x10",
+		"1_0", "1e999", "1e-999",
 		"1e99999999999", "20,0222", " 20", "20.0222 ", "20.02.22", "2/3"} {
-		if e, err := eval.ParseExpectation(s); err == nil || !strings.Contains(err.Error(), "want a perplexity") {
+		if e, err := eval.ParseExpectation(s); err == nil ||
+			!strings.Contains(err.Error(), "want a perplexity") {
 			t.Errorf("%q: %+v, %v, want an error", s, e, err)
 		}
 	}
@@ -39,10 +43,13 @@ func TestExpectationsCheck(t *testing.T) {
 	}{
 		{eval.Expectation{20.0222, 0.00005}, 20.02224999, ""},
 		{eval.Expectation{20.0222, 0.00005}, 20.02215001, ""},
-		{eval.Expectation{20.0222, 0.00005}, 20.02226, "perplexity per token: 20.02226, want 20.0222 ± 0.00005"},
-		{eval.Expectation{20.0222, 0.00005}, 20.0221, "perplexity per token: 20.0221, want 20.0222 ± 0.00005"},
+		{eval.Expectation{20.0222, 0.00005}, 20.02226,
+			"perplexity per token: 20.02226, want 20.0222 ± 0.00005"},
+		{eval.Expectation{20.0222, 0.00005}, 20.0221,
+			"perplexity per token: 20.0221, want 20.0222 ± 0.00005"},
 		{eval.Expectation{20, 0}, 20, ""},
-		{eval.Expectation{20, 0}, math.Nextafter(20, 21), "perplexity per token: 20.000000000000004, want 20 ± 0"},
+		{eval.Expectation{20, 0}, math.Nextafter(20, 21),
+			"perplexity per token: 20.000000000000004, want 20 ± 0"},
 		{eval.Expectation{20, 100}, math.NaN(), "perplexity per token: NaN, want 20 ± 100"},
 		{eval.Expectation{20, 100}, math.Inf(1), "perplexity per token: +Inf, want 20 ± 100"},
 	} {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// patience is how long a batch that is not full waits for one more request: longer than a source needs
-// to hand over what it has, and too short to be noticed.
+// patience is how long a batch that is not full waits for one more request: longer than a source
+// needs to hand over what it has, and too short to be noticed.
 const patience = 2 * time.Millisecond
 
 // A feed runs a source of requests in a goroutine of its own, one request ahead.
@@ -50,7 +50,8 @@ func (f *feed) run(source iter.Seq[Request]) {
 	returned = true
 }
 
-// stop ends the source at its next request. One that is not waiting for something has returned then.
+// stop ends the source at its next request. One that is not waiting for something has returned
+// then.
 func (f *feed) stop() {
 	close(f.stopped)
 	f.timer.Reset(patience)
@@ -86,8 +87,8 @@ const (
 	ended         // the source has, or the context
 )
 
-// next returns the next request. If the source has none at the moment, it waits for one, with hurry only
-// a little. A panic of the source is one here, as where it runs in the loop.
+// next returns the next request. If the source has none at the moment, it waits for one, with hurry
+// only a little. A panic of the source is one here, as where it runs in the loop.
 func (f *feed) next(ctx context.Context, hurry bool) (r Request, s state) {
 	var late <-chan time.Time
 	if hurry {

@@ -18,12 +18,13 @@ type TaskOptions struct {
 	Batch    int            // texts in one Eval, as in ScoreOptions
 	Progress func(done int) // if not nil, called after each example
 
-	// Skip, if not nil, is told of an example that cannot be scored, counted from 0; the benchmark goes on without it. If it is nil,
-	// such an example is an error.
+	// Skip, if not nil, is told of an example that cannot be scored, counted from 0; the benchmark
+	// goes on without it. If it is nil, such an example is an error.
 	Skip func(example int, err error)
 }
 
-// An Accuracy is a share of right answers, and its standard error √(p·(1−p)/(n−1)), which is NaN for a single one.
+// An Accuracy is a share of right answers, and its standard error √(p·(1−p)/(n−1)), which is NaN
+// for a single one.
 type Accuracy struct{ Value, StdErr float64 }
 
 func accuracy(right, n int) Accuracy {
@@ -39,10 +40,12 @@ type LambadaResult struct {
 	Partial    bool     // an error came before the last example
 }
 
-// Lambada measures how well the last word of each text is predicted from the rest, by the definition of lm-evaluation-harness's
-// lambada_openai: the text is cut at its last space, and the space belongs to the word. On an error, such as the context's, the
-// result is that of the texts before it.
-func Lambada(ctx context.Context, m *model.Model, tok Tokenizer, texts iter.Seq[string], o TaskOptions) (LambadaResult, error) {
+// Lambada measures how well the last word of each text is predicted from the rest, by the
+// definition of lm-evaluation-harness's lambada_openai: the text is cut at its last space, and the
+// space belongs to the word. On an error, such as the context's, the result is that of the texts
+// before it.
+func Lambada(ctx context.Context, m *model.Model, tok Tokenizer, texts iter.Seq[string],
+	o TaskOptions) (LambadaResult, error) {
 	requests := func(yield func(Request) bool) {
 		for text := range texts {
 			at := strings.LastIndexByte(text, ' ')

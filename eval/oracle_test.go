@@ -1,6 +1,7 @@
 package eval_test
 
-// The protocols, the scores and the readers against testdata/make_oracle.py, which knows their definitions and none of this code.
+// The protocols, the scores and the readers against testdata/make_oracle.py, which knows their
+// definitions and none of this code.
 
 import (
 	"context"
@@ -154,14 +155,16 @@ func close32(t testing.TB, what string, got, want float64) {
 func TestPerplexityAgreesWithTheDefinitions(t *testing.T) {
 	o := readOracle(t)
 	_, ids := story(t)
-	models := map[string]*model.Model{"demo": testmodel.Demo(t, model.Options{}), "tiny": tinyModel(t, model.Options{})}
+	models := map[string]*model.Model{"demo": testmodel.Demo(t, model.Options{}),
+		"tiny": tinyModel(t, model.Options{})}
 	for _, want := range o.Perplexity {
 		tokens := o.Random
 		if want.Checkpoint == "demo" {
 			tokens = ids
 		}
 		options := eval.Options{Protocol: want.Protocol, Window: want.Window, Stride: want.Stride}
-		got, err := eval.Perplexity(context.Background(), models[want.Checkpoint], tokens[:want.Length], options)
+		got, err := eval.Perplexity(context.Background(), models[want.Checkpoint],
+			tokens[:want.Length], options)
 		if err != nil {
 			t.Errorf("%+v: %v", want, err)
 			continue
@@ -180,10 +183,12 @@ func TestPerplexityAgreesWithTheDefinitions(t *testing.T) {
 }
 
 func TestScoresAgreeWithTheDefinitions(t *testing.T) {
-	models := map[string]*model.Model{"demo": testmodel.Demo(t, model.Options{}), "tiny": tinyModel(t, model.Options{})}
+	models := map[string]*model.Model{"demo": testmodel.Demo(t, model.Options{}),
+		"tiny": tinyModel(t, model.Options{})}
 	toks := map[string]eval.Tokenizer{"demo": tokenizer.GPT2(), "tiny": letters{}}
 	for _, want := range readOracle(t).Scores {
-		s := scoreOne(t, models[want.Checkpoint], toks[want.Checkpoint], eval.Request{Tokens: want.Tokens}, eval.ScoreOptions{})
+		s := scoreOne(t, models[want.Checkpoint], toks[want.Checkpoint],
+			eval.Request{Tokens: want.Tokens}, eval.ScoreOptions{})
 		if len(s.Tokens) != len(want.Tokens) || s.Count != len(want.Tokens)-1 {
 			t.Fatalf("%d tokens, %d scored, want %d", len(s.Tokens), s.Count, len(want.Tokens))
 		}
@@ -203,7 +208,8 @@ func TestScoresAgreeWithTheDefinitions(t *testing.T) {
 }
 
 // scoreOne scores a single request.
-func scoreOne(t testing.TB, m *model.Model, tok eval.Tokenizer, r eval.Request, o eval.ScoreOptions) eval.Scored {
+func scoreOne(t testing.TB, m *model.Model, tok eval.Tokenizer, r eval.Request,
+	o eval.ScoreOptions) eval.Scored {
 	t.Helper()
 	s, err := eval.ScoreOne(context.Background(), m, tok, r, o)
 	if err != nil {
@@ -241,7 +247,8 @@ func TestWikiTextReadersAgreeWithPython(t *testing.T) {
 				t.Errorf("page %q: %q, want %q", p.Page, got, p.Detokenized)
 			}
 			if d.Words != p.Words || d.Bytes != p.Bytes {
-				t.Errorf("page %q: %d words and %d bytes, want %d and %d", p.Page, d.Words, d.Bytes, p.Words, p.Bytes)
+				t.Errorf("page %q: %d words and %d bytes, want %d and %d", p.Page, d.Words, d.Bytes,
+					p.Words, p.Bytes)
 			}
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"picogpt/tokenizer"
 )
 
-// A Tokenizer turns text into ids and back, and tells where each id is in the text. *tokenizer.Tokenizer
-// is one.
+// A Tokenizer turns text into ids and back, and tells where each id is in the text.
+// *tokenizer.Tokenizer is one.
 type Tokenizer interface {
 	Encoder
 	EncodeSpans(text string) (ids []int, spans []tokenizer.Span, err error)
@@ -25,20 +25,22 @@ type Request struct {
 	// Text is scored. Alone, all of its tokens are, but for the first where there is no BOS.
 	Text string
 
-	// Context, in a Pair, is what Text continues; only Text is scored. The two are cut as lm-evaluation-harness cuts them: white space
-	// at the end of Context moves to the beginning of Text, and Text's tokens are encode(Context+Text)[len(encode(Context)):].
-	// After an empty Context, the BOS comes first.
+	// Context, in a Pair, is what Text continues; only Text is scored. The two are cut as
+	// lm-evaluation-harness cuts them: white space at the end of Context moves to the beginning of
+	// Text, and Text's tokens are encode(Context+Text)[len(encode(Context)):]. After an empty
+	// Context, the BOS comes first.
 	Context string
 	Pair    bool
 
 	// Tokens, if not nil, are the ids of Text, which is ignored, in a request that is no Pair.
 	Tokens []int
 
-	// Tag is the caller's: it comes back as Scored.Tag. A string or a number is the id of the Record.
+	// Tag is the caller's: it comes back as Scored.Tag. A string or a number is the id of the
+	// Record.
 	Tag any
 
-	// Err, if not nil, says why there is nothing to score, a line that is broken for example. It comes
-	// back in its turn, as a RequestError.
+	// Err, if not nil, says why there is nothing to score, a line that is broken for example. It
+	// comes back in its turn, as a RequestError.
 	Err error
 }
 
@@ -77,7 +79,8 @@ func (o *ScoreOptions) prepare(c model.Config, tok Tokenizer, r Request, index i
 		j.text, j.spans, j.err = tok.DecodeSpans(r.Tokens)
 	}
 	if j.err == nil && r.Pair && len(j.tokens)-j.first > c.Positions {
-		j.err = fmt.Errorf("continuation: %d tokens, want at most %d (n_positions)", len(j.tokens)-j.first, c.Positions)
+		j.err = fmt.Errorf("continuation: %d tokens, want at most %d (n_positions)",
+			len(j.tokens)-j.first, c.Positions)
 	}
 	if j.err == nil {
 		j.cut(c.Positions)
@@ -122,7 +125,8 @@ func (j *job) pair(c model.Config, tok Tokenizer, r Request) error {
 		return err
 	}
 	if len(after) <= len(before) {
-		return fmt.Errorf("continuation: no token of its own (context %d, context and continuation %d)", len(before), len(after))
+		return fmt.Errorf("continuation: no token of its own "+
+			"(context %d, context and continuation %d)", len(before), len(after))
 	}
 	after, j.spans = after[len(before):], spans[len(before):]
 	start := j.spans[0].Start
@@ -143,9 +147,10 @@ func (j *job) pair(c model.Config, tok Tokenizer, r Request) error {
 	return nil
 }
 
-// cut makes the sequences. A context that is too long loses its beginning, as in lm-evaluation-harness: the model sees the last
-// positions tokens before the last. A text that is too long is cut into windows that advance by half of that, so that every token is
-// scored once, with at least half a window before it.
+// cut makes the sequences. A context that is too long loses its beginning, as in
+// lm-evaluation-harness: the model sees the last positions tokens before the last. A text that is
+// too long is cut into windows that advance by half of that, so that every token is scored once,
+// with at least half a window before it.
 func (j *job) cut(positions int) {
 	n := len(j.tokens)
 	if j.hidden > 1 || n <= positions+1 { // a context, or a text that fits
@@ -157,7 +162,8 @@ func (j *job) cut(positions int) {
 		j.parts = []*sequence{{tokens: j.tokens[:positions+1], first: j.first}}
 		for done := positions + 1; done < n; {
 			end := min(done+max(1, positions/2), n)
-			j.parts = append(j.parts, &sequence{tokens: j.tokens[end-positions-1 : end], first: done - (end - positions - 1)})
+			j.parts = append(j.parts, &sequence{tokens: j.tokens[end-positions-1 : end],
+				first: done - (end - positions - 1)})
 			done = end
 		}
 	}

@@ -11,24 +11,27 @@ import (
 	"picogpt/model"
 )
 
-// Perplexity measures one text, given as ids, by the protocol that o names. The result's words, bytes and SHA-256 are unknown: Measure
-// takes a Text, which has them.
+// Perplexity measures one text, given as ids, by the protocol that o names. The result's words,
+// bytes and SHA-256 are unknown: Measure takes a Text, which has them.
 //
-// If ctx ends, or the logits are not finite, the result is that of the windows done, marked Partial, and comes with the error.
-// Other errors name a token outside the vocabulary, an option, or how many tokens the protocol wants.
+// If ctx ends, or the logits are not finite, the result is that of the windows done, marked
+// Partial, and comes with the error. Other errors name a token outside the vocabulary, an option,
+// or how many tokens the protocol wants.
 func Perplexity(ctx context.Context, m *model.Model, tokens []int, o Options) (Result, error) {
 	return Measure(ctx, m, Text{Documents: []Document{{Tokens: tokens}}}, o)
 }
 
-// Measure is Perplexity for a text of one document or more, with its words and bytes. HF and LlamaCpp know one document only; for LMEval
-// each gets a BOS of its own, and the sums run over all.
+// Measure is Perplexity for a text of one document or more, with its words and bytes. HF and
+// LlamaCpp know one document only; for LMEval each gets a BOS of its own, and the sums run over
+// all.
 func Measure(ctx context.Context, m *model.Model, text Text, o Options) (Result, error) {
 	s, err := o.settle(m.Config())
 	if err != nil {
 		return Result{}, err
 	}
 	if len(text.Documents) > 1 && s.Protocol != LMEval {
-		return Result{}, fmt.Errorf("text: %d documents, want 1 for %s", len(text.Documents), s.Protocol)
+		return Result{}, fmt.Errorf("text: %d documents, want 1 for %s", len(text.Documents),
+			s.Protocol)
 	}
 	sum := sums{settings: s, text: text}
 	for _, d := range text.Documents {
@@ -50,7 +53,8 @@ func Measure(ctx context.Context, m *model.Model, text Text, o Options) (Result,
 func vocabulary(tokens []int, size int) error {
 	for i, id := range tokens {
 		if id < 0 || id >= size {
-			return fmt.Errorf("token %d: id %d, want 0 to %d (the model's vocabulary)", i, id, size-1)
+			return fmt.Errorf("token %d: id %d, want 0 to %d (the model's vocabulary)", i, id,
+				size-1)
 		}
 	}
 	return nil
@@ -111,7 +115,8 @@ func (s *sums) run(ctx context.Context, m *model.Model) error {
 	return nil
 }
 
-// add adds a window: its sum, or where the weight is another than the number of targets (HF), its mean times the weight.
+// add adds a window: its sum, or where the weight is another than the number of targets (HF), its
+// mean times the weight.
 func (s *sums) add(w window, stats []Stat) {
 	nll := 0.0
 	for _, t := range stats {
@@ -136,8 +141,9 @@ func (s *sums) perplexity() float64 {
 func (s *sums) result(m *model.Model, partial bool) Result {
 	r := Result{
 		Protocol: s.Protocol, Window: s.Window, Stride: s.Stride, BOS: "none",
-		Documents: len(s.text.Documents), Tokens: s.tokens, Scored: s.scored, Words: s.words, Bytes: s.bytes,
-		NLL: s.nll / float64(s.scored), Perplexity: s.perplexity(), StdErr: math.NaN(),
+		Documents: len(s.text.Documents), Tokens: s.tokens, Scored: s.scored, Words: s.words,
+		Bytes: s.bytes,
+		NLL:   s.nll / float64(s.scored), Perplexity: s.perplexity(), StdErr: math.NaN(),
 		WordPerplexity: math.NaN(), BytePerplexity: math.NaN(), BitsPerByte: math.NaN(),
 		SHA256: s.text.SHA256, DType: m.Format(), Partial: partial,
 	}
@@ -152,7 +158,8 @@ func (s *sums) result(m *model.Model, partial bool) Result {
 	if s.scored == 0 || s.bytes == 0 {
 		return r
 	}
-	// The whole text's surprise: what was scored, or at the same mean what the protocol leaves out too.
+	// The whole text's surprise: what was scored, or at the same mean what the protocol leaves out
+	// too.
 	whole := s.nll
 	if s.scored != s.tokens {
 		whole = float64(r.NLL * float64(s.tokens))

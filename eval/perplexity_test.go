@@ -32,17 +32,20 @@ func TestPerplexityRefusesByName(t *testing.T) {
 		{nil, eval.Options{}, "text: 0 tokens, want at least 2 for hf"},
 		{ids(1), eval.Options{}, "text: 1 tokens, want at least 2 for hf"},
 		{nil, eval.Options{Protocol: eval.LMEval}, "text: 0 tokens, want at least 1 for lm-eval"},
-		{ids(45), eval.Options{Protocol: eval.LlamaCpp}, "text: 45 tokens, want at least 46 (two windows of 23) for llama.cpp"},
+		{ids(45), eval.Options{Protocol: eval.LlamaCpp},
+			"text: 45 tokens, want at least 46 (two windows of 23) for llama.cpp"},
 		{[]int{1, 2, 29}, eval.Options{}, "token 2: id 29, want 0 to 28"},
 		{[]int{1, -1}, eval.Options{}, "token 1: id -1, want 0 to 28"},
-		{ids(99), eval.Options{Protocol: "gptq"}, `protocol "gptq": want one of hf, lm-eval, llama.cpp`},
+		{ids(99), eval.Options{Protocol: "gptq"},
+			`protocol "gptq": want one of hf, lm-eval, llama.cpp`},
 		{ids(99), eval.Options{Window: 24}, "window: 24, want 2 to 23 (n_positions) for hf"},
 		{ids(99), eval.Options{Window: 1}, "window: 1, want 2 to 23"},
 		{ids(99), eval.Options{Window: -1}, "window: -1, want 2 to 23"},
 		{ids(99), eval.Options{Protocol: eval.LlamaCpp, Window: 2}, "window: 2, want 3 to 23"},
 		{ids(99), eval.Options{Window: 10, Stride: 11}, "stride: 11, want 1 to 10 (the window)"},
 		{ids(99), eval.Options{Stride: -3}, "stride: -3, want 1 to 23 (the window)"},
-		{ids(99), eval.Options{Protocol: eval.LMEval, Stride: 5}, "stride: 5, want none: lm-eval's windows are disjoint"},
+		{ids(99), eval.Options{Protocol: eval.LMEval, Stride: 5},
+			"stride: 5, want none: lm-eval's windows are disjoint"},
 		{ids(99), eval.Options{Batch: -1}, "batch: -1, want 1 or more"},
 	} {
 		_, err := eval.Perplexity(context.Background(), m, c.tokens, c.o)
@@ -55,13 +58,16 @@ func TestPerplexityRefusesByName(t *testing.T) {
 func TestLMEvalNeedsABOS(t *testing.T) {
 	config, file := fixture.Checkpoint(fixture.Options{Seed: 1})
 	m := testmodel.New(t, config, file, model.Options{})
-	_, err := eval.Perplexity(context.Background(), m, []int{1, 2}, eval.Options{Protocol: eval.LMEval})
+	_, err := eval.Perplexity(context.Background(), m, []int{1, 2},
+		eval.Options{Protocol: eval.LMEval})
 	if err == nil || !strings.Contains(err.Error(), "bos_token_id") {
 		t.Errorf("%v, want an error that names bos_token_id", err)
 	}
-	config, file = fixture.Checkpoint(fixture.Options{Seed: 1, Config: map[string]any{"eos_token_id": 7}})
+	config, file = fixture.Checkpoint(fixture.Options{Seed: 1,
+		Config: map[string]any{"eos_token_id": 7}})
 	m = testmodel.New(t, config, file, model.Options{})
-	r, err := eval.Perplexity(context.Background(), m, []int{1, 2}, eval.Options{Protocol: eval.LMEval})
+	r, err := eval.Perplexity(context.Background(), m, []int{1, 2},
+		eval.Options{Protocol: eval.LMEval})
 	if err != nil || r.BOS != "7 before each document" {
 		t.Errorf("BOS %q, %v, want the eos_token_id", r.BOS, err)
 	}
@@ -78,7 +84,8 @@ func TestDocumentsEachBeginWithABOS(t *testing.T) {
 		}
 		sum += r.NLL * float64(r.Scored)
 	}
-	text := eval.Text{Documents: []eval.Document{{Tokens: a, Words: 2, Bytes: 9}, {}, {Tokens: b, Words: 1, Bytes: 4}}}
+	text := eval.Text{Documents: []eval.Document{{Tokens: a, Words: 2, Bytes: 9}, {},
+		{Tokens: b, Words: 1, Bytes: 4}}}
 	r, err := eval.Measure(context.Background(), m, text, eval.Options{Protocol: eval.LMEval})
 	if err != nil {
 		t.Fatal(err)
@@ -107,10 +114,12 @@ func TestStoppedMeasurementsArePartial(t *testing.T) {
 		if !errors.Is(err, context.Canceled) || !r.Partial {
 			t.Fatalf("%s: %v, partial %t", p, err, r.Partial)
 		}
-		if len(seen) != 2 || seen[1].Done != 4*23 || seen[1].Total != 200 || seen[1].Perplexity != r.Perplexity {
+		if len(seen) != 2 || seen[1].Done != 4*23 || seen[1].Total != 200 ||
+			seen[1].Perplexity != r.Perplexity {
 			t.Errorf("%s: progress %+v", p, seen)
 		}
-		whole, err := eval.Perplexity(context.Background(), m, tokens[:4*23], eval.Options{Protocol: p})
+		whole, err := eval.Perplexity(context.Background(), m, tokens[:4*23],
+			eval.Options{Protocol: p})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,16 +159,19 @@ func TestResultJSON(t *testing.T) {
 			t.Errorf("no %s in %s", k, b)
 		}
 	}
-	if keys["stderr"] != nil || keys["words"] != 1.0 || keys["bytes"] != 6.0 || keys["dtype"] != "f32" {
+	if keys["stderr"] != nil || keys["words"] != 1.0 || keys["bytes"] != 6.0 ||
+		keys["dtype"] != "f32" {
 		t.Errorf("%s", b)
 	}
 	if want := fmt.Sprintf("%x", sha256.Sum256([]byte("abccab"))); r.SHA256 != want {
 		t.Errorf("SHA-256 %s, want %s", r.SHA256, want)
 	}
-	if one := must(eval.NewText(eval.HF, letters{}, "abccab")); one.SHA256 != text.SHA256 || !slices.Equal(one.Documents[0].Tokens, text.Documents[0].Tokens) {
+	if one := must(eval.NewText(eval.HF, letters{}, "abccab")); one.SHA256 != text.SHA256 ||
+		!slices.Equal(one.Documents[0].Tokens, text.Documents[0].Tokens) {
 		t.Error("two files are not one text")
 	}
-	if two := must(eval.NewText(eval.LMEval, letters{}, "abc", "cab")); len(two.Documents) != 2 || two.SHA256 != text.SHA256 {
+	if two := must(eval.NewText(eval.LMEval, letters{}, "abc", "cab")); len(two.Documents) != 2 ||
+		two.SHA256 != text.SHA256 {
 		t.Error("two files are not two documents")
 	}
 }

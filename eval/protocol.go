@@ -10,20 +10,24 @@ import (
 	"picogpt/model"
 )
 
-// A Protocol is a published definition of perplexity. They give different numbers for one text and one model.
+// A Protocol is a published definition of perplexity. They give different numbers for one text and
+// one model.
 type Protocol string
 
 const (
-	// HF is Hugging Face's "perplexity of fixed-length models": windows that advance by a stride, no BOS, the first token
-	// unscored. A window's mean over its t new tokens (t−1 where the window has no more targets) is weighed by t−1.
+	// HF is Hugging Face's "perplexity of fixed-length models": windows that advance by a stride,
+	// no BOS, the first token unscored. A window's mean over its t new tokens (t−1 where the window
+	// has no more targets) is weighed by t−1.
 	HF Protocol = "hf"
 
-	// LMEval is EleutherAI lm-evaluation-harness's loglikelihood_rolling: a BOS before each document, every token scored,
-	// disjoint windows with one token of context, the last one filled up with context on the left.
+	// LMEval is EleutherAI lm-evaluation-harness's loglikelihood_rolling: a BOS before each
+	// document, every token scored, disjoint windows with one token of context, the last one filled
+	// up with context on the left.
 	LMEval Protocol = "lm-eval"
 
-	// LlamaCpp is llama-perplexity: disjoint chunks, the tail dropped, the second half of each chunk scored, no BOS for GPT-2's
-	// vocabulary. It needs two chunks, and defines a standard error.
+	// LlamaCpp is llama-perplexity: disjoint chunks, the tail dropped, the second half of each
+	// chunk scored, no BOS for GPT-2's vocabulary. It needs two chunks, and defines a standard
+	// error.
 	LlamaCpp Protocol = "llama.cpp"
 )
 
@@ -48,7 +52,7 @@ type Options struct {
 	Window   int      // tokens of context at most; 0 is n_positions
 	Stride   int      // HF only: how far windows advance; 0 is Window
 
-	Batch    int            // windows in one Eval; 0 is as many as fill a pass of the model. It changes no digit.
+	Batch    int            // windows in one Eval; 0 is what fills a pass. It changes no digit.
 	Progress func(Progress) // if not nil, called after each Eval
 }
 
@@ -58,7 +62,8 @@ type Progress struct {
 	Perplexity  float64 // of what is done; NaN while nothing is scored
 }
 
-// A window is one forward pass of a protocol. tokens[:len−1] are evaluated; tokens[first:] are scored, each from all before it.
+// A window is one forward pass of a protocol. tokens[:len−1] are evaluated; tokens[first:] are
+// scored, each from all before it.
 type window struct {
 	tokens []int
 	first  int // ≥ 1
@@ -83,15 +88,18 @@ func (o Options) settle(c model.Config) (settings, error) {
 	if s.Window == 0 {
 		s.Window = c.Positions
 	}
-	least := map[Protocol]int{HF: 2, LMEval: 1, LlamaCpp: 3}[s.Protocol] // what leaves a window a target
+	// what leaves a window a target
+	least := map[Protocol]int{HF: 2, LMEval: 1, LlamaCpp: 3}[s.Protocol]
 	if s.Window < least || s.Window > c.Positions {
-		return s, fmt.Errorf("window: %d, want %d to %d (n_positions) for %s", s.Window, least, c.Positions, s.Protocol)
+		return s, fmt.Errorf("window: %d, want %d to %d (n_positions) for %s", s.Window, least,
+			c.Positions, s.Protocol)
 	}
 	switch {
 	case s.Stride == 0:
 		s.Stride = s.Window
 	case s.Protocol != HF && s.Stride != s.Window:
-		return s, fmt.Errorf("stride: %d, want none: %s's windows are disjoint", s.Stride, s.Protocol)
+		return s, fmt.Errorf("stride: %d, want none: %s's windows are disjoint", s.Stride,
+			s.Protocol)
 	case s.Stride < 1 || s.Stride > s.Window:
 		return s, fmt.Errorf("stride: %d, want 1 to %d (the window)", s.Stride, s.Window)
 	}
@@ -114,12 +122,14 @@ func (o Options) settle(c model.Config) (settings, error) {
 // batchRows is how many rows one Eval should have: enough for the model's passes to be full.
 const batchRows = 1024
 
-// BOS returns the id that protocols put before a text: bos_token_id, or eos_token_id where the vocabulary has no such id.
+// BOS returns the id that protocols put before a text: bos_token_id, or eos_token_id where the
+// vocabulary has no such id.
 func BOS(c model.Config) (int, error) {
 	if id, ok := c.StartToken(); ok {
 		return id, nil
 	}
-	return 0, fmt.Errorf("bos_token_id and eos_token_id: none within the vocabulary of %d, want one to put before the text", c.VocabSize)
+	return 0, fmt.Errorf("bos_token_id and eos_token_id: none within the vocabulary of %d, "+
+		"want one to put before the text", c.VocabSize)
 }
 
 // check says why the protocol cannot score a text of so many tokens.
@@ -146,8 +156,9 @@ func (s *settings) windows(tokens []int) iter.Seq[window] {
 	return s.strided(tokens)
 }
 
-// strided follows huggingface.co/docs/transformers/perplexity, where the loss is a mean over the labels that are left after
-// the shift, min(t, e−b−1) of them, and the weight t−1 whatever their number.
+// strided follows huggingface.co/docs/transformers/perplexity, where the loss is a mean over the
+// labels that are left after the shift, min(t, e−b−1) of them, and the weight t−1 whatever their
+// number.
 func (s *settings) strided(tokens []int) iter.Seq[window] {
 	return func(yield func(window) bool) {
 		prev := 0
@@ -164,8 +175,9 @@ func (s *settings) strided(tokens []int) iter.Seq[window] {
 	}
 }
 
-// rolling follows lm_eval.utils.get_rolling_token_windows with context_len 1. The first window's context is the BOS; the others begin
-// with the last token already scored, but for the last, which takes as much context as fits.
+// rolling follows lm_eval.utils.get_rolling_token_windows with context_len 1. The first window's
+// context is the BOS; the others begin with the last token already scored, but for the last, which
+// takes as much context as fits.
 func (s *settings) rolling(tokens []int) iter.Seq[window] {
 	return func(yield func(window) bool) {
 		for done := 0; done < len(tokens); {
@@ -186,12 +198,14 @@ func (s *settings) rolling(tokens []int) iter.Seq[window] {
 	}
 }
 
-// chunks follows llama-perplexity without --ppl-stride: token window/2 of a chunk is the last that is context only.
+// chunks follows llama-perplexity without --ppl-stride: token window/2 of a chunk is the last that
+// is context only.
 func (s *settings) chunks(tokens []int) iter.Seq[window] {
 	return func(yield func(window) bool) {
 		for e := s.Window; e <= len(tokens); e += s.Window {
 			first := s.Window/2 + 1
-			if !yield(window{tokens: tokens[e-s.Window : e], first: first, weight: s.Window - first, end: e}) {
+			if !yield(window{tokens: tokens[e-s.Window : e], first: first, weight: s.Window - first,
+				end: e}) {
 				return
 			}
 		}

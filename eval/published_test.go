@@ -4,9 +4,9 @@ package eval_test
 //
 //	GPT2_DIR=~/models/gpt2 go test ./eval -run Published -v -timeout 3h
 //
-// GPT2_DIR is openai-community/gpt2 as Hugging Face stores it (config.json, model.safetensors). The texts are OpenAI's
-// lambada_test.jsonl and WikiText-2's raw test, wikitext-2-raw.test.txt, in the folder GPT2_DATA, or in ../shared/data
-// beside the repository.
+// GPT2_DIR is openai-community/gpt2 as Hugging Face stores it (config.json, model.safetensors). The
+// texts are OpenAI's lambada_test.jsonl and WikiText-2's raw test, wikitext-2-raw.test.txt, in the
+// folder GPT2_DATA, or in ../shared/data beside the repository.
 
 import (
 	"bufio"
@@ -58,7 +58,8 @@ func TestWikiTextHasItsPublishedNumberOfTokens(t *testing.T) {
 	}
 }
 
-// TestAgreesWithPyTorchOnStories and TestPerplexityAgreesWithTheDefinitions are the twins that need no checkpoint.
+// TestAgreesWithPyTorchOnStories and TestPerplexityAgreesWithTheDefinitions are the twins that need
+// no checkpoint.
 func TestPublishedNumbers(t *testing.T) {
 	dir := os.Getenv("GPT2_DIR")
 	if dir == "" {
@@ -98,7 +99,8 @@ func TestPublishedNumbers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		check("WikiText-2, lm-eval, word perplexity", fmt.Sprintf("%.2f", r.WordPerplexity), "37.37")
+		check("WikiText-2, lm-eval, word perplexity", fmt.Sprintf("%.2f", r.WordPerplexity),
+			"37.37")
 	})
 	t.Run("lambada", func(t *testing.T) {
 		r, err := eval.Lambada(ctx, m, tok, slices.Values(lambadaTexts(t)), eval.TaskOptions{})
@@ -112,7 +114,8 @@ func TestPublishedNumbers(t *testing.T) {
 
 func lambadaTexts(t *testing.T) []string {
 	var texts []string
-	for lines := bufio.NewScanner(bytes.NewBufferString(published(t, "lambada_test.jsonl"))); lines.Scan(); {
+	file := bytes.NewBufferString(published(t, "lambada_test.jsonl"))
+	for lines := bufio.NewScanner(file); lines.Scan(); {
 		var o struct{ Text string }
 		if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
 			t.Fatal(err)

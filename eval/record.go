@@ -12,16 +12,16 @@ import (
 // A Record is one line of gpt score's output. Numbers that do not exist are nil, and null in JSON.
 type Record struct {
 	Line      int             `json:"line"`                      // Scored.Index + 1
-	ID        json.RawMessage `json:"id,omitempty"`              // Scored.Tag, if it is a string, an integer or JSON
+	ID        json.RawMessage `json:"id,omitempty"`              // a Tag: string, integer, JSON
 	Tokens    []int           `json:"tokens"`                    // ids
-	Text      string          `json:"text"`                      //
+	Text      string          `json:"text"`                      // that was scored
 	Offsets   [][2]int        `json:"offsets"`                   // where each token is in Text
 	LogProbs  []*float64      `json:"logprobs"`                  // natural logarithms
 	Ranks     []*int          `json:"ranks"`                     // ids with a greater logit
 	Entropies []*float64      `json:"entropies"`                 // in nats
-	Sum       float64         `json:"sum_logprob"`               //
-	Mean      *float64        `json:"mean_logprob"`              //
-	Greedy    bool            `json:"greedy"`                    //
+	Sum       float64         `json:"sum_logprob"`               // of LogProbs
+	Mean      *float64        `json:"mean_logprob"`              // of LogProbs
+	Greedy    bool            `json:"greedy"`                    // each token is the greedy choice
 	Dropped   int             `json:"context_dropped,omitempty"` // tokens of the context
 	Top       [][]Alternative `json:"top,omitempty"`             // for each token
 }
@@ -32,14 +32,16 @@ func (s *Scored) Record() Record {
 	r := Record{
 		Line: s.Index + 1, ID: tagID(s.Tag), Text: s.Text, Offsets: s.Offsets(Chars),
 		Sum: s.Sum, Mean: finite(s.Mean), Greedy: s.Greedy, Dropped: s.Dropped,
-		Tokens: make([]int, n), LogProbs: make([]*float64, n), Ranks: make([]*int, n), Entropies: make([]*float64, n),
+		Tokens: make([]int, n), LogProbs: make([]*float64, n), Ranks: make([]*int, n),
+		Entropies: make([]*float64, n),
 	}
 	top := make([][]Alternative, n)
 	for i := range s.Tokens {
 		t := &s.Tokens[i]
 		r.Tokens[i] = t.ID
 		if t.Rank >= 0 {
-			r.LogProbs[i], r.Ranks[i], r.Entropies[i] = finite(t.LogProb), &t.Rank, finite(t.Entropy)
+			r.LogProbs[i], r.Ranks[i], r.Entropies[i] = finite(t.LogProb), &t.Rank,
+				finite(t.Entropy)
 		}
 		if top[i] = t.Top; t.Top != nil {
 			r.Top = top
@@ -88,7 +90,8 @@ func (s *Scored) Offsets(u Unit) [][2]int {
 		return at
 	}
 	before := make([]int, len(s.Text)+1) // units before the character that byte i belongs to
-	after := make([]int, len(s.Text)+1)  // units up to the end of the character that byte i−1 belongs to
+	// units up to the end of the character that byte i−1 belongs to
+	after := make([]int, len(s.Text)+1)
 	n := 0
 	for i, r := range s.Text {
 		size := 1

@@ -7,7 +7,8 @@ import (
 	"math"
 )
 
-// A Result is a perplexity with everything that is needed to obtain it again. Numbers that do not exist are NaN in Go and null in JSON.
+// A Result is a perplexity with everything that is needed to obtain it again. Numbers that do not
+// exist are NaN in Go and null in JSON.
 type Result struct {
 	Protocol   Protocol
 	Perplexity float64 // per scored token: exp(NLL)
@@ -20,8 +21,8 @@ type Result struct {
 	Words     int // of the original text, or 0 where it is not known
 	Bytes     int
 
-	// Of the whole text: exp(total/Words), exp(total/Bytes), total/(Bytes·ln 2). The total is NLL·Tokens: tokens that the protocol does
-	// not score count as its mean.
+	// Of the whole text: exp(total/Words), exp(total/Bytes), total/(Bytes·ln 2). The total is
+	// NLL·Tokens: tokens that the protocol does not score count as its mean.
 	WordPerplexity, BytePerplexity, BitsPerByte float64
 
 	Window, Stride int

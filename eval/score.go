@@ -27,13 +27,15 @@ type Scored struct {
 	Text   string
 	Tokens []Token
 
-	// Over the tokens that have something before them: all of Tokens, but for the first of a text without BOS.
+	// Over the tokens that have something before them: all of Tokens, but for the first of a text
+	// without BOS.
 	Count  int
 	Sum    float64 // of the log-probabilities, in nats; 0 where nothing is scored
 	Mean   float64 // Sum/Count; NaN where nothing is scored
 	Greedy bool    // each is the greedy choice
 
-	Dropped int // tokens at the beginning of the context that the model did not see, for want of positions
+	// tokens at the beginning of the context that the model did not see, for want of positions
+	Dropped int
 }
 
 // A Token is one token of the scored text.
@@ -53,16 +55,17 @@ func (e *RequestError) Error() string { return fmt.Sprintf("request %d: %v", e.I
 
 func (e *RequestError) Unwrap() error { return e.Err }
 
-// scoreBatch is how many texts share an Eval; scoreRows bounds their tokens, and with them the memory of their caches.
+// scoreBatch is how many texts share an Eval; scoreRows bounds their tokens, and with them the
+// memory of their caches.
 const (
 	scoreBatch = 64
 	scoreRows  = 2048
 )
 
 // Score yields one Scored for each request, in the order of the requests. A request that cannot be
-// scored, whether for its tokens or for what the model makes of them, yields a *RequestError beside a
-// Scored that has only Index and Tag; the iteration goes on. Any other error, the context's for one,
-// ends it.
+// scored, whether for its tokens or for what the model makes of them, yields a *RequestError beside
+// a Scored that has only Index and Tag; the iteration goes on. Any other error, the context's for
+// one, ends it.
 //
 // Requests may come at any time, from a channel for example:
 //
@@ -75,12 +78,12 @@ const (
 //	}
 //
 // Score runs the requests' function in a goroutine of its own. It takes what there is for the next
-// batch, and does not wait for more once it has some. When the loop ends early, the function ends at its
-// next yield: one that waits on a channel should also look at a context.
+// batch, and does not wait for more once it has some. When the loop ends early, the function ends
+// at its next yield: one that waits on a channel should also look at a context.
 //
-// What several texts of a batch have in common at their beginning is computed once. The model's context
-// bounds what a token is predicted from: a continuation's context loses its beginning (Scored.Dropped),
-// and a long text is scored in windows that advance by half the context.
+// What several texts of a batch have in common at their beginning is computed once. The model's
+// context bounds what a token is predicted from: a continuation's context loses its beginning
+// (Scored.Dropped), and a long text is scored in windows that advance by half the context.
 func Score(
 	ctx context.Context, m *model.Model, tok Tokenizer, requests iter.Seq[Request], o ScoreOptions,
 ) iter.Seq2[Scored, error] {

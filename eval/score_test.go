@@ -19,12 +19,14 @@ import (
 	"picogpt/tokenizer"
 )
 
-// logprob is the log-probability that the model gives to the last token after the others, computed the long way.
+// logprob is the log-probability that the model gives to the last token after the others, computed
+// the long way.
 func logprob(t testing.TB, m *model.Model, ids ...int) float64 {
 	t.Helper()
 	s := m.NewSession()
 	last := len(ids) - 1
-	if err := m.Eval(context.Background(), model.Input{Session: s, Tokens: ids[:last]}); err != nil {
+	in := model.Input{Session: s, Tokens: ids[:last]}
+	if err := m.Eval(context.Background(), in); err != nil {
 		t.Fatal(err)
 	}
 	sum := 0.0
@@ -37,7 +39,8 @@ func logprob(t testing.TB, m *model.Model, ids ...int) float64 {
 func TestATextAlone(t *testing.T) {
 	m := tinyModel(t, model.Options{})
 	s := scoreOne(t, m, letters{}, eval.Request{Text: "cab"}, eval.ScoreOptions{})
-	if first := s.Tokens[0]; !math.IsNaN(first.LogProb) || !math.IsNaN(first.Entropy) || first.Rank != -1 || first.ID != 2 {
+	if first := s.Tokens[0]; !math.IsNaN(first.LogProb) || !math.IsNaN(first.Entropy) ||
+		first.Rank != -1 || first.ID != 2 {
 		t.Errorf("the first token has nothing before it, but %+v", first)
 	}
 	near(t, "second", s.Tokens[1].LogProb, logprob(t, m, 2, 0))
@@ -83,9 +86,11 @@ func TestPairsAreCutAsByLMEval(t *testing.T) {
 		{"", "The mat.", "<|endoftext|>", "The mat."},
 		{"  ", "The mat.", "<|endoftext|>", "  The mat."},
 	} {
-		s := scoreOne(t, m, tok, eval.Request{Context: c.context, Text: c.continuation, Pair: true}, eval.ScoreOptions{})
+		s := scoreOne(t, m, tok, eval.Request{Context: c.context, Text: c.continuation, Pair: true},
+			eval.ScoreOptions{})
 		if s.Text != c.scored || s.Count != len(s.Tokens) {
-			t.Errorf("%q + %q: scored %q, %d of %d", c.context, c.continuation, s.Text, s.Count, len(s.Tokens))
+			t.Errorf("%q + %q: scored %q, %d of %d", c.context, c.continuation, s.Text, s.Count,
+				len(s.Tokens))
 		}
 		ids, sum := must(tok.WithSpecial().Encode(c.given)), 0.0
 		for i, token := range s.Tokens {
@@ -96,7 +101,8 @@ func TestPairsAreCutAsByLMEval(t *testing.T) {
 		near(t, "sum", s.Sum, sum)
 	}
 	// "do" + "g": one token, which the context alone does not make
-	for _, err := range eval.Score(context.Background(), m, tok, one(eval.Request{Context: "The do", Text: "g", Pair: true}), eval.ScoreOptions{}) {
+	for _, err := range eval.Score(context.Background(), m, tok,
+		one(eval.Request{Context: "The do", Text: "g", Pair: true}), eval.ScoreOptions{}) {
 		var bad *eval.RequestError
 		if !errors.As(err, &bad) || !strings.Contains(err.Error(), "no token of its own") {
 			t.Errorf("a continuation that melts into its context: %v", err)
@@ -135,7 +141,8 @@ func TestLongTextsAndContexts(t *testing.T) {
 	if len(s.Tokens) != 100 || s.Count != 99 {
 		t.Fatalf("%d tokens, %d scored", len(s.Tokens), s.Count)
 	}
-	// 23 positions: 23 targets at first, then 11 at a time, each window's inputs being the 23 tokens before its last target.
+	// 23 positions: 23 targets at first, then 11 at a time, each window's inputs being the 23
+	// tokens before its last target.
 	for i, token := range s.Tokens[1:] {
 		target, from := i+1, 0
 		if target > 23 {
@@ -161,8 +168,10 @@ func TestLongTextsAndContexts(t *testing.T) {
 	near(t, "last of the continuation", s.Tokens[4].LogProb, logprob(t, m, ids[41:65]...))
 
 	pair = eval.Request{Context: "a", Text: text(ids[:24]), Pair: true}
-	for _, err := range eval.Score(context.Background(), m, letters{}, one(pair), eval.ScoreOptions{}) {
-		if err == nil || !strings.Contains(err.Error(), "continuation: 24 tokens, want at most 23") {
+	for _, err := range eval.Score(context.Background(), m, letters{}, one(pair),
+		eval.ScoreOptions{}) {
+		if err == nil || !strings.Contains(err.Error(),
+			"continuation: 24 tokens, want at most 23") {
 			t.Errorf("%v", err)
 		}
 	}
@@ -185,7 +194,8 @@ func related() []eval.Request {
 		case 0:
 			requests = append(requests, eval.Request{Tokens: []int{1, 2, 99}})
 		case 1, 2, 3:
-			requests = append(requests, eval.Request{Context: text, Text: letter() + letter(), Pair: true})
+			requests = append(requests, eval.Request{Context: text, Text: letter() + letter(),
+				Pair: true})
 		case 4:
 			requests = append(requests, eval.Request{Text: text + text + text})
 		default:
@@ -201,9 +211,11 @@ func TestBatchesAndSharedPrefixesChangeNothing(t *testing.T) {
 	all := func(batch int) (out []string) {
 		o := eval.ScoreOptions{Batch: batch, Top: 4}
 		n := 0
-		for s, err := range eval.Score(context.Background(), m, letters{}, slices.Values(requests), o) {
+		for s, err := range eval.Score(context.Background(), m, letters{}, slices.Values(requests),
+			o) {
 			var bad *eval.RequestError
-			if err != nil && (!errors.As(err, &bad) || bad.Index != n) || err == nil && s.Index != n {
+			if err != nil && (!errors.As(err, &bad) || bad.Index != n) || err == nil &&
+				s.Index != n {
 				t.Fatalf("request %d: %+v, %v", n, s.Index, err)
 			}
 			n++
@@ -240,7 +252,8 @@ func TestTopAlternatives(t *testing.T) {
 				t.Errorf("token %d: alternative %d is more probable than the one before", i, j)
 			}
 			if a.ID == token.ID && (a.LogProb != token.LogProb || j != token.Rank) {
-				t.Errorf("token %d is alternative %d with %v, but of rank %d with %v", i, j, a.LogProb, token.Rank, token.LogProb)
+				t.Errorf("token %d is alternative %d with %v, but of rank %d with %v", i, j,
+					a.LogProb, token.Rank, token.LogProb)
 			}
 		}
 		near(t, "all probability", sum, 1)
@@ -272,7 +285,8 @@ func TestScoreStops(t *testing.T) {
 	for range eval.Score(context.Background(), m, letters{}, endless, eval.ScoreOptions{}) {
 		break
 	}
-	for _, err := range eval.Score(context.Background(), spoiled(t), letters{}, endless, eval.ScoreOptions{}) {
+	for _, err := range eval.Score(context.Background(), spoiled(t), letters{}, endless,
+		eval.ScoreOptions{}) {
 		var bad *model.NonFiniteError
 		if !errors.As(err, &bad) {
 			t.Errorf("%v, want a NonFiniteError", err)

@@ -34,9 +34,12 @@ func TestEntropy(t *testing.T) {
 		return x
 	}
 	cases := map[string][]float32{
-		"one": {3}, "equal": {1, 1, 1, 1, 1, 1, 1}, "certain": {0, 1000, -1000}, "huge": {1e30, -1e30, 0}, "large": {5000, -1e30, 0, 5000}, "far": {0, -699.9, -700.1, -1e5},
+		"one": {3}, "equal": {1, 1, 1, 1, 1, 1, 1}, "certain": {0, 1000, -1000},
+		"huge": {1e30, -1e30, 0}, "large": {5000, -1e30, 0, 5000},
+		"far":                    {0, -699.9, -700.1, -1e5},
 		"near the table's edges": {0, -0.00135, -0.0027, -0.693, -0.694, -1.386},
-		"vocabulary":             normal(50257, 3, -80), "flat": normal(50257, 0.01, 5), "sharp": normal(50257, 30, 0),
+		"vocabulary":             normal(50257, 3, -80), "flat": normal(50257, 0.01, 5),
+		"sharp": normal(50257, 30, 0),
 	}
 	for n := range 20 {
 		cases[fmt.Sprint("length ", n+1)] = normal(n+1, 4, 0)

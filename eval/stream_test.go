@@ -38,7 +38,8 @@ func TestASlowSourceHasItsAnswersAtOnce(t *testing.T) {
 	requests, answers := make(chan eval.Request), make(chan eval.Scored)
 	go func() {
 		defer close(answers)
-		for s, err := range eval.Score(context.Background(), m, letters{}, channel(requests), eval.ScoreOptions{}) {
+		for s, err := range eval.Score(context.Background(), m, letters{}, channel(requests),
+			eval.ScoreOptions{}) {
 			if err != nil {
 				t.Error(err)
 			}
@@ -105,7 +106,8 @@ func TestAScoreThatEndsEarlyLeavesNoGoroutine(t *testing.T) {
 			for yield(eval.Request{Text: "abc"}) {
 			}
 		}
-		for range eval.Score(context.Background(), m, letters{}, source, eval.ScoreOptions{Batch: 2}) {
+		for range eval.Score(context.Background(), m, letters{}, source,
+			eval.ScoreOptions{Batch: 2}) {
 			break
 		}
 		if !returned {
@@ -147,14 +149,17 @@ func TestErrorsOfSingleRequestsKeepTheirPlaceAndTag(t *testing.T) {
 	for _, batch := range []int{1, 64} {
 		var got []string
 		o := eval.ScoreOptions{Batch: batch}
-		for s, err := range eval.Score(context.Background(), m, letters{}, slices.Values(requests), o) {
+		for s, err := range eval.Score(context.Background(), m, letters{}, slices.Values(requests),
+			o) {
 			var bad *eval.RequestError
 			if errors.As(err, &bad) && (bad.Tag != s.Tag || bad.Index != s.Index) {
 				t.Errorf("%+v beside %+v", bad, s)
 			}
-			got = append(got, fmt.Sprint(s.Index, s.Tag, s.Count, errors.Is(err, broken), err != nil))
+			got = append(got, fmt.Sprint(s.Index, s.Tag, s.Count, errors.Is(err, broken),
+				err != nil))
 		}
-		want := []string{"0first2 false false", "1second0 true true", "2third0 false true", "3fourth2 false false"}
+		want := []string{"0first2 false false", "1second0 true true", "2third0 false true",
+			"3fourth2 false false"}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("batch %d: %q, want %q", batch, got, want)
 		}
@@ -168,7 +173,8 @@ func poisoned(t *testing.T) *model.Model {
 	for i := range tensors {
 		if tensors[i].Name == "wte.weight" {
 			width := 4 * tensors[i].Shape[1]
-			binary.LittleEndian.PutUint32(tensors[i].Data[5*width:], math.Float32bits(float32(math.NaN())))
+			binary.LittleEndian.PutUint32(tensors[i].Data[5*width:],
+				math.Float32bits(float32(math.NaN())))
 		}
 	}
 	return testmodel.New(t, fixture.Config(o), file(t, tensors), model.Options{})
@@ -184,7 +190,8 @@ func TestOneBadTextEndsNeitherABatchNorACorpus(t *testing.T) {
 		requests = append(requests, r)
 	}
 	all := func(batch int) (out []string) {
-		for s, err := range eval.Score(context.Background(), m, letters{}, slices.Values(requests), eval.ScoreOptions{Batch: batch}) {
+		for s, err := range eval.Score(context.Background(), m, letters{}, slices.Values(requests),
+			eval.ScoreOptions{Batch: batch}) {
 			var bad *eval.RequestError
 			if err != nil && !errors.As(err, &bad) {
 				t.Fatal(err)
@@ -222,7 +229,8 @@ func TestAModelThatIsClosedEndsTheScore(t *testing.T) {
 	m := testmodel.New(t, config, file, model.Options{})
 	m.Close()
 	n := 0
-	for _, err := range eval.Score(context.Background(), m, letters{}, slices.Values(related()), eval.ScoreOptions{}) {
+	for _, err := range eval.Score(context.Background(), m, letters{}, slices.Values(related()),
+		eval.ScoreOptions{}) {
 		if n++; !errors.Is(err, model.ErrClosed) {
 			t.Errorf("%v, want that the model is closed", err)
 		}
@@ -235,9 +243,11 @@ func TestAModelThatIsClosedEndsTheScore(t *testing.T) {
 func TestABoundedCacheMakesBatchesSmallerAndChangesNothing(t *testing.T) {
 	config, file := fixture.Checkpoint(fixture.Options{Seed: 1, Positions: 200}) // four pages of 64
 	requests := related()
-	requests = append(requests, eval.Request{Text: strings.Repeat("abcde", 30)}, eval.Request{Text: "abc"})
+	requests = append(requests, eval.Request{Text: strings.Repeat("abcde", 30)},
+		eval.Request{Text: "abc"})
 	all := func(m *model.Model) (out []string, full int) {
-		for s, err := range eval.Score(context.Background(), m, letters{}, slices.Values(requests), eval.ScoreOptions{}) {
+		for s, err := range eval.Score(context.Background(), m, letters{}, slices.Values(requests),
+			eval.ScoreOptions{}) {
 			var bad *eval.RequestError
 			if err != nil && !errors.As(err, &bad) {
 				t.Fatal(err)
@@ -252,7 +262,8 @@ func TestABoundedCacheMakesBatchesSmallerAndChangesNothing(t *testing.T) {
 	m := testmodel.New(t, config, file, model.Options{})
 	want, _ := all(m)
 	s := m.NewSession()
-	if err := m.Eval(context.Background(), model.Input{Session: s, Tokens: make([]int, 64)}); err != nil {
+	in := model.Input{Session: s, Tokens: make([]int, 64)}
+	if err := m.Eval(context.Background(), in); err != nil {
 		t.Fatal(err)
 	}
 	page := s.Bytes()
@@ -263,7 +274,8 @@ func TestABoundedCacheMakesBatchesSmallerAndChangesNothing(t *testing.T) {
 	}
 	o := eval.Options{Window: 60, Batch: 20} // 20 pages
 	r, err := eval.Perplexity(context.Background(), bounded, make([]int, 1000), o)
-	if same := must(eval.Perplexity(context.Background(), m, make([]int, 1000), o)); err != nil || r.NLL != same.NLL {
+	if same := must(eval.Perplexity(context.Background(), m, make([]int, 1000), o)); err != nil ||
+		r.NLL != same.NLL {
 		t.Errorf("perplexity: %v, %v, want %v", r.NLL, err, same.NLL)
 	}
 
@@ -278,7 +290,8 @@ func TestABoundedCacheMakesBatchesSmallerAndChangesNothing(t *testing.T) {
 		t.Errorf("%d requests found no room, want the one that needs three pages", full)
 	}
 	for range 2 { // all of it was given back, without the garbage collector
-		if err := small.Eval(context.Background(), model.Input{Session: small.NewSession(), Tokens: make([]int, 64)}); err != nil {
+		in := model.Input{Session: small.NewSession(), Tokens: make([]int, 64)}
+		if err := small.Eval(context.Background(), in); err != nil {
 			t.Error(err)
 		}
 	}

@@ -30,7 +30,8 @@ type summaryJSON struct {
 
 // MarshalJSON writes one object, the perplexity in it.
 func (s Summary) MarshalJSON() ([]byte, error) {
-	return json.Marshal(summaryJSON{s.Lines, s.Errors, s.Tokens, s.Sum, finite(s.Perplexity()), s.Digest})
+	return json.Marshal(summaryJSON{s.Lines, s.Errors, s.Tokens, s.Sum, finite(s.Perplexity()),
+		s.Digest})
 }
 
 // UnmarshalJSON reads it.

@@ -16,8 +16,10 @@ import (
 	"picogpt/tokenizer"
 )
 
-// continuation is the log-likelihood of text after context, token by token, each by an Eval of its own, and whether each is the greatest.
-func continuation(t *testing.T, m *model.Model, context, text string) (sum float64, greedy bool, tokens int) {
+// continuation is the log-likelihood of text after context, token by token, each by an Eval of its
+// own, and whether each is the greatest.
+func continuation(t *testing.T, m *model.Model, context, text string) (sum float64, greedy bool,
+	tokens int) {
 	tok := tokenizer.GPT2()
 	ids := must(tok.Encode(context))
 	rest := must(tok.Encode(context + text))[len(ids):]
@@ -36,7 +38,8 @@ func continuation(t *testing.T, m *model.Model, context, text string) (sum float
 
 func TestLambada(t *testing.T) {
 	m := testmodel.Demo(t, model.Options{})
-	texts := []string{"Once upon a time", "The children went to the zebra", "Tom has a car", "Lily and Tom went to the park.\n\n\"Hello,\" said Tom"}
+	texts := []string{"Once upon a time", "The children went to the zebra", "Tom has a car",
+		"Lily and Tom went to the park.\n\n\"Hello,\" said Tom"}
 	sum, right := 0.0, 0
 	for _, text := range texts {
 		at := strings.LastIndex(text, " ")
@@ -70,12 +73,15 @@ func TestChoice(t *testing.T) {
 	m := testmodel.Demo(t, model.Options{})
 	// By sum, by mean and by bytes different choices win, if the choices are as different as these.
 	questions := []eval.Question{
-		{Context: "She loved to play", Choices: []string{" in", " outside in the sun.", " zebra"}, Answer: 0},
-		{Context: "She loved to play", Choices: []string{" in", " outside in the sun.", " zebra"}, Answer: 1},
+		{Context: "She loved to play", Choices: []string{" in", " outside in the sun.", " zebra"},
+			Answer: 0},
+		{Context: "She loved to play", Choices: []string{" in", " outside in the sun.", " zebra"},
+			Answer: 1},
 		{Context: "Tom was very", Choices: []string{" excited", " sad, so he", " glad"}, Answer: 0},
 		{Context: "Tom was very", Choices: []string{" hungry and", " sad"}, Answer: 0},
 		{Context: "Tom saw a big", Choices: []string{" dog", " dinosaur", " box"}, Answer: 1},
-		{Context: "Once upon a", Choices: []string{" dragon", " time, there was a little girl"}, Answer: 1},
+		{Context: "Once upon a", Choices: []string{" dragon", " time, there was a little girl"},
+			Answer: 1},
 		{Context: "Once upon a", Choices: []string{" time", " time"}, Answer: 1},
 	}
 	var want [3]int
@@ -97,7 +103,8 @@ func TestChoice(t *testing.T) {
 		}
 	}
 	for _, batch := range []int{0, 1, 4} {
-		r, err := eval.Choice(context.Background(), m, tokenizer.GPT2(), slices.Values(questions), eval.TaskOptions{Batch: batch})
+		r, err := eval.Choice(context.Background(), m, tokenizer.GPT2(), slices.Values(questions),
+			eval.TaskOptions{Batch: batch})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +125,8 @@ func TestTasksPassOverWhatCannotBeScored(t *testing.T) {
 	long := strings.Repeat(" a", 300)
 	var skipped []int
 	o := eval.TaskOptions{Skip: func(i int, err error) { skipped = append(skipped, i) }}
-	texts := slices.Values([]string{"Once upon a time", "Once " + strings.Repeat("é", 300), "Once upon a time"})
+	texts := slices.Values([]string{"Once upon a time", "Once " + strings.Repeat("é", 300),
+		"Once upon a time"})
 	l, err := eval.Lambada(context.Background(), m, tok, texts, o)
 	if err != nil || l.Examples != 2 || !slices.Equal(skipped, []int{1}) {
 		t.Errorf("%+v, %v, skipped %v", l, err, skipped)
@@ -137,19 +145,24 @@ func TestTasksPassOverWhatCannotBeScored(t *testing.T) {
 		{Context: "Once", Choices: []string{" upon"}, Bytes: []int{1, 2}},
 	})
 	c, err := eval.Choice(context.Background(), m, tok, questions, o)
-	if err != nil || c.Examples != 1 || c.BySum.Value != 1 || !slices.Equal(skipped, []int{0, 2, 3, 4, 5}) {
+	if err != nil || c.Examples != 1 || c.BySum.Value != 1 ||
+		!slices.Equal(skipped, []int{0, 2, 3, 4, 5}) {
 		t.Errorf("%+v, %v, skipped %v", c, err, skipped)
 	}
-	if _, err := eval.Choice(context.Background(), m, tok, questions, eval.TaskOptions{}); err == nil || !strings.Contains(err.Error(), "question 0: choice 1: ") {
+	if _, err := eval.Choice(context.Background(), m, tok, questions,
+		eval.TaskOptions{}); err == nil || !strings.Contains(err.Error(),
+		"question 0: choice 1: ") {
 		t.Errorf("%v, want an error that names question 0", err)
 	}
 
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if l, err := eval.Lambada(ctx, m, tok, texts, o); !errors.Is(err, context.Canceled) || !l.Partial || !math.IsNaN(l.Perplexity) {
+	if l, err := eval.Lambada(ctx, m, tok, texts, o); !errors.Is(err, context.Canceled) ||
+		!l.Partial || !math.IsNaN(l.Perplexity) {
 		t.Errorf("%+v, %v, want nothing, stopped", l, err)
 	}
-	if c, err := eval.Choice(ctx, m, tok, questions, o); !errors.Is(err, context.Canceled) || !c.Partial {
+	if c, err := eval.Choice(ctx, m, tok, questions, o); !errors.Is(err, context.Canceled) ||
+		!c.Partial {
 		t.Errorf("%+v, %v, want nothing, stopped", c, err)
 	}
 }
@@ -167,7 +180,8 @@ func TestAnswers(t *testing.T) {
 	best := map[string]int{"a": 1, "c": 0, "f": 0}
 	for _, batch := range []int{1, 64} {
 		n := 0
-		for a, err := range eval.Answers(context.Background(), m, tok, slices.Values(questions), eval.ScoreOptions{Batch: batch}) {
+		for a, err := range eval.Answers(context.Background(), m, tok, slices.Values(questions),
+			eval.ScoreOptions{Batch: batch}) {
 			q := questions[n]
 			if a.Index != n || a.Tag != q.Tag {
 				t.Fatalf("answer %d has index %d and tag %v", n, a.Index, a.Tag)

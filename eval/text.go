@@ -15,7 +15,8 @@ type Encoder interface {
 	Encode(text string) ([]int, error) // any bytes, valid UTF-8 or not
 }
 
-// A Document is what a protocol takes as one text. Words and Bytes are of the original, before any detokenizing; 0 if they are not known.
+// A Document is what a protocol takes as one text. Words and Bytes are of the original, before any
+// detokenizing; 0 if they are not known.
 type Document struct {
 	Tokens       []int
 	Words, Bytes int
@@ -27,8 +28,8 @@ type Text struct {
 	SHA256    string // of the original bytes, in hexadecimal; "" if they are not known
 }
 
-// NewText encodes files, byte for byte. For LMEval each is a document; the other protocols know one text, which is all files one
-// after the other.
+// NewText encodes files, byte for byte. For LMEval each is a document; the other protocols know one
+// text, which is all files one after the other.
 func NewText(p Protocol, e Encoder, files ...string) (Text, error) {
 	if p != LMEval {
 		files = []string{strings.Join(files, "")}
@@ -49,9 +50,9 @@ func (t *Text) add(e Encoder, text, original string) error {
 	return err
 }
 
-// NewWikiText encodes raw WikiText files as the protocol's publisher does. HF takes the lines of the datasets library, a blank one
-// as "" and every other with its line feed, joined by two line feeds. LMEval takes pages, detokenized. LlamaCpp takes the
-// bytes as they are.
+// NewWikiText encodes raw WikiText files as the protocol's publisher does. HF takes the lines of
+// the datasets library, a blank one as "" and every other with its line feed, joined by two line
+// feeds. LMEval takes pages, detokenized. LlamaCpp takes the bytes as they are.
 func NewWikiText(p Protocol, e Encoder, files ...string) (Text, error) {
 	t := Text{SHA256: digest(files)}
 	switch p {
@@ -72,8 +73,8 @@ func NewWikiText(p Protocol, e Encoder, files ...string) (Text, error) {
 	return t, err
 }
 
-// NewTokens is a text given as ids. If t is not nil and knows all of them, the text's words, bytes and SHA-256 are those of the bytes that they
-// stand for.
+// NewTokens is a text given as ids. If t is not nil and knows all of them, the text's words, bytes
+// and SHA-256 are those of the bytes that they stand for.
 func NewTokens(ids []int, t Tokenizer) Text {
 	d := Document{Tokens: ids}
 	unknown := Text{Documents: []Document{d}}
@@ -111,7 +112,8 @@ func newlines(s string) string {
 // space is Python's \s: Unicode white space and the four separators U+001C to U+001F.
 func space(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
 
-// words is len(re.split(r"\s+", s)): the runs of white space and one, so that white space at an end makes an empty word.
+// words is len(re.split(r"\s+", s)): the runs of white space and one, so that white space at an end
+// makes an empty word.
 func words(s string) int {
 	n, inside := 1, false
 	for _, r := range s {
@@ -141,8 +143,8 @@ func wikiLines(s string) string {
 	return b.String()
 }
 
-// wikiPages cuts a file before each level-one heading, " = Title = ", as the dataset wikitext_document_level does. The line feed before
-// a heading belongs to no page.
+// wikiPages cuts a file before each level-one heading, " = Title = ", as the dataset
+// wikitext_document_level does. The line feed before a heading belongs to no page.
 func wikiPages(s string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		start := 0
@@ -170,7 +172,8 @@ func heading(line string) bool {
 	return strings.HasPrefix(line, "= ") && strings.HasSuffix(line, " =")
 }
 
-// wikiDetokenize undoes WikiText's word-level tokens, by the rules of lm_eval's preprocess_wikitext and in their order.
+// wikiDetokenize undoes WikiText's word-level tokens, by the rules of lm_eval's preprocess_wikitext
+// and in their order.
 func wikiDetokenize(s string) string {
 	s = replace(s, "s '", "s'",
 		" @-@ ", "-", " @,@ ", ",", " @.@ ", ".",
@@ -190,7 +193,8 @@ func replace(s string, pairs ...string) string {
 	return s
 }
 
-// tighten removes the white space just inside each pair of marks: from an opening mark to the next closing one, whatever is between.
+// tighten removes the white space just inside each pair of marks: from an opening mark to the next
+// closing one, whatever is between.
 func tighten(s string, open, close byte) string {
 	var b strings.Builder
 	for {

@@ -7,8 +7,8 @@ import (
 	"errors"
 )
 
-// A csvRecord takes the lines of one record. A field that begins with a quote may hold separators, line
-// feeds and, doubled, quotes; all its bytes count. In other fields a quote is a character.
+// A csvRecord takes the lines of one record. A field that begins with a quote may hold separators,
+// line feeds and, doubled, quotes; all its bytes count. In other fields a quote is a character.
 type csvRecord struct {
 	comma byte
 	open  bool // within quotes: the next line belongs to the record
@@ -20,8 +20,9 @@ type csvRecord struct {
 }
 
 var (
-	errQuote = errors.New("want a separator after the quote that ends a field; within quotes, a quote is doubled")
-	errOpen  = errors.New("the quote before a field has no end")
+	errQuote = errors.New("want a separator after the quote that ends a field; " +
+		"within quotes, a quote is doubled")
+	errOpen = errors.New("the quote before a field has no end")
 )
 
 // add takes a line with its end.

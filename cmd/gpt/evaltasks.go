@@ -86,7 +86,8 @@ type taskRun struct {
 	bar     *bar
 }
 
-// start reads the source line by line: parse takes a line's object, and an error of it is reported by number.
+// start reads the source line by line: parse takes a line's object, and an error of it is reported
+// by number.
 func (s *taskSource) start(a *app, parse func(o object) error) (*taskRun, error) {
 	if err := cmp.Or(notNegative("--limit", s.Limit), notNegative("--batch", s.Batch)); err != nil {
 		return nil, err
@@ -149,7 +150,8 @@ func (r *taskRun) options() eval.TaskOptions {
 }
 
 // run runs the benchmark until it is done or interrupted, and prints what there is.
-func (r *taskRun) run(benchmark func(ctx context.Context) error, object func() any, text func() string) error {
+func (r *taskRun) run(benchmark func(ctx context.Context) error, object func() any,
+	text func() string) error {
 	ctx, release := r.graceful()
 	defer release()
 	end := r.showBar(r.bar)
@@ -165,7 +167,8 @@ func (r *taskRun) run(benchmark func(ctx context.Context) error, object func() a
 		err = joinErrors(e, err)
 	}
 	if err == nil && r.skipped > 0 {
-		err = fmt.Errorf("%d of %d examples could not be scored", r.skipped, r.skipped+int(r.bar.done))
+		err = fmt.Errorf("%d of %d examples could not be scored", r.skipped,
+			r.skipped+int(r.bar.done))
 	}
 	return err
 }
@@ -229,9 +232,11 @@ func (c *lambadaCommand) Run(a *app) error {
 			Perplexity *float64 `json:"perplexity"`
 			Accuracy   *float64 `json:"accuracy"`
 			StdErr     *float64 `json:"accuracy_stderr"`
-		}{run.common("lambada", r.Examples, r.Partial), number(r.Perplexity), number(r.Accuracy.Value), number(r.Accuracy.StdErr)}
+		}{run.common("lambada", r.Examples, r.Partial), number(r.Perplexity),
+			number(r.Accuracy.Value), number(r.Accuracy.StdErr)}
 	}, func() string {
-		return fmt.Sprintf("%v%-12s %.4f per last word\n%-12s %s\n", run.common("lambada", r.Examples, r.Partial),
+		return fmt.Sprintf("%v%-12s %.4f per last word\n%-12s %s\n",
+			run.common("lambada", r.Examples, r.Partial),
 			"perplexity", r.Perplexity, "accuracy", percent(r.Accuracy))
 	})
 }
@@ -262,10 +267,13 @@ func (c *choiceCommand) Run(a *app) error {
 			MeanStdErr *float64 `json:"accuracy_mean_stderr"`
 			Byte       *float64 `json:"accuracy_bytes"`
 			ByteStdErr *float64 `json:"accuracy_bytes_stderr"`
-		}{run.common("choice", r.Examples, r.Partial), number(r.BySum.Value), number(r.BySum.StdErr),
-			number(r.ByMean.Value), number(r.ByMean.StdErr), number(r.ByByte.Value), number(r.ByByte.StdErr)}
+		}{run.common("choice", r.Examples, r.Partial), number(r.BySum.Value),
+			number(r.BySum.StdErr),
+			number(r.ByMean.Value), number(r.ByMean.StdErr), number(r.ByByte.Value),
+			number(r.ByByte.StdErr)}
 	}, func() string {
-		return fmt.Sprintf("%v%-12s %s\n%-12s %s\n%-12s %s\n", run.common("choice", r.Examples, r.Partial),
+		return fmt.Sprintf("%v%-12s %s\n%-12s %s\n%-12s %s\n",
+			run.common("choice", r.Examples, r.Partial),
 			"by sum", percent(r.BySum), "by mean", percent(r.ByMean), "by bytes", percent(r.ByByte))
 	})
 }
@@ -285,7 +293,8 @@ func (c *choiceCommand) parse(o object) (eval.Question, error) {
 	var text string
 	if json.Unmarshal(answer, &text) != nil {
 		if err := json.Unmarshal(answer, &q.Answer); err != nil {
-			return q, fmt.Errorf("answer: want a number or one of the choices, found %s", quoteShort(string(answer)))
+			return q, fmt.Errorf("answer: want a number or one of the choices, found %s",
+				quoteShort(string(answer)))
 		}
 		if q.Answer < 0 || q.Answer >= len(choices) {
 			return q, fmt.Errorf("answer: %d, want 0 to %d", q.Answer, len(choices)-1)

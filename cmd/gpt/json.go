@@ -1,6 +1,7 @@
 package main
 
-// JSON as commands print it: one value a line, and < as it is; and as they read it, an object a line.
+// JSON as commands print it: one value a line, and < as it is; and as they read it, an object a
+// line.
 
 import (
 	"bytes"
@@ -40,8 +41,8 @@ func number(x float64) *float64 {
 	return &x
 }
 
-// An object is a JSON object of somebody's file, its members in their order. Its keys are as they stand
-// there: Text is not text.
+// An object is a JSON object of somebody's file, its members in their order. Its keys are as they
+// stand there: Text is not text.
 type object []member
 
 // A member is a key of an object with its value.
@@ -77,7 +78,8 @@ func (o object) text(key string) (s *string, err error) {
 	return s, nil
 }
 
-// list returns the array of that key, nil where there is none or null. want says what it is to hold.
+// list returns the array of that key, nil where there is none or null. want says what it is to
+// hold.
 func list[T any](o object, key, want string) ([]T, error) {
 	v := o.get(key)
 	if v == nil {

@@ -65,7 +65,8 @@ func (c *perplexityCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	o := eval.Options{Protocol: eval.Protocol(c.Protocol), Window: c.Window, Stride: c.Stride, Batch: c.Batch}
+	o := eval.Options{Protocol: eval.Protocol(c.Protocol), Window: c.Window, Stride: c.Stride,
+		Batch: c.Batch}
 	err = cmp.Or(notNegative("--window", o.Window), notNegative("--stride", o.Stride),
 		notNegative("--batch", o.Batch))
 	if err != nil {
@@ -214,12 +215,14 @@ func (a *app) measure(m *model.Model, text eval.Text, o eval.Options) (eval.Resu
 	r, err := eval.Measure(ctx, m, text, o)
 	end()
 	if took := time.Since(start); r.Scored > 0 {
-		a.logf("%d tokens in %s, %.0f tokens/s", bar.done, duration(took), float64(bar.done)/took.Seconds())
+		a.logf("%d tokens in %s, %.0f tokens/s", bar.done, duration(took),
+			float64(bar.done)/took.Seconds())
 	}
 	return r, err
 }
 
-// describe is a result for people. Numbers have all digits that they have: the result is the same everywhere.
+// describe is a result for people. Numbers have all digits that they have: the result is the same
+// everywhere.
 func describe(r eval.Result) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {

@@ -29,7 +29,8 @@ func (t *recordsTarget) check(a *app, input string) error {
 	case t.Out == nil && t.Resume:
 		return usagef("--resume: want --out FILE, the file to continue")
 	case t.Resume && t.Force:
-		return usagef("--resume and --force: want one of them, to continue the file or to write over it")
+		return usagef("--resume and --force: want one of them: " +
+			"to continue the file, or to write over it")
 	case t.Out == nil:
 		return stdoutIsNot(a.writing(false, input).Inputs)
 	}
@@ -92,7 +93,8 @@ func (a *app) checkpointSettings(m *model.Model) ([]resume.Setting, error) {
 	}
 	tokenizer, err := c.TokenizerDigest()
 	return []resume.Setting{
-		{Name: "model", Value: weights}, {Name: "--dtype", Value: m.Format()}, {Name: "tokenizer", Value: tokenizer},
+		{Name: "model", Value: weights}, {Name: "--dtype", Value: m.Format()},
+		{Name: "tokenizer", Value: tokenizer},
 	}, err
 }
 

@@ -1,6 +1,7 @@
 package main
 
-// Rows: what commands read from a source, in each of its forms. A row is a text, an object, or a record.
+// Rows: what commands read from a source, in each of its forms. A row is a text, an object, or a
+// record.
 
 import (
 	"bufio"
@@ -38,7 +39,8 @@ func newRows(s *source, form string) *rows {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
 	switch {
 	case form != "auto":
-	case strings.HasSuffix(name, ".csv"), strings.HasSuffix(name, ".tsv"), strings.HasSuffix(name, ".jsonl"):
+	case strings.HasSuffix(name, ".csv"), strings.HasSuffix(name, ".tsv"),
+		strings.HasSuffix(name, ".jsonl"):
 		form = name[strings.LastIndexByte(name, '.')+1:]
 	case beginsObject(s.r):
 		form = "jsonl"

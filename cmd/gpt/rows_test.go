@@ -1,6 +1,7 @@
 package main
 
-// What a source and its rows make of bytes that are as other programs write them, and of those that are not.
+// What a source and its rows make of bytes that are as other programs write them, and of those that
+// are not.
 
 import (
 	"encoding/csv"
@@ -73,7 +74,7 @@ func TestRecordsAreThoseOfEncodingCSV(t *testing.T) {
 }
 
 func TestRecordsKeepTheirBytesAndTheirPlace(t *testing.T) {
-	long := strings.Repeat("x", longestLine+1)
+	long, thousand := strings.Repeat("x", longestLine+1), strings.Repeat("x", 999)+"\n"
 	for name, c := range map[string]struct {
 		text string
 		want string // fields joined by |, ! for a record in error
@@ -90,7 +91,8 @@ func TestRecordsKeepTheirBytesAndTheirPlace(t *testing.T) {
 		"too long":                       {long + "\na,b\n", "!;a|b"},
 		"too long, quotes even":          {`"` + long + `"` + "\na,b\n", "!;a|b"},
 		"too long, quote open":           {`"` + long + "\na,b\nc\"\nd,e\n", "!;d|e"},
-		"too many lines":                 {`"` + strings.Repeat(strings.Repeat("x", 999)+"\n", longestLine/1000+1) + "\",b\nc,d\n", "!;c|d"},
+		"too many lines": {`"` + strings.Repeat(thousand, longestLine/1000+1) +
+			"\",b\nc,d\n", "!;c|d"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all, errs := csvRecords(t, c.text, ',')
@@ -149,7 +151,8 @@ func TestDigestsChangeWithTheRowsBeforeThem(t *testing.T) {
 			n++
 		}
 		if n != c.alike {
-			t.Errorf("%s %q and %q: %d rows begin alike, want %d", c.form, c.text, c.other, n, c.alike)
+			t.Errorf("%s %q and %q: %d rows begin alike, want %d", c.form, c.text, c.other, n,
+				c.alike)
 		}
 	}
 }
@@ -169,7 +172,11 @@ func TestASourceWaitsForNoMoreThanTells(t *testing.T) {
 			done <- newRows(s, "auto").form
 		}()
 		form := <-done
-		if want := map[bool]string{true: "jsonl", false: "lines"}[strings.Contains(text, "{")]; form != want {
+		want := "lines"
+		if strings.Contains(text, "{") {
+			want = "jsonl"
+		}
+		if form != want {
 			t.Errorf("%q: %s, want %s", text, form, want)
 		}
 	}

@@ -41,13 +41,13 @@ func (c *scoreCommand) Help() string {
 	return `Prints an object for each text of the input, in order. The input is one of
 
 lines	a text on each line
-jsonl	an object on each line, with text, or with context and continuation, or with tokens (ids, which
-	need no tokenizer)
-csv, tsv	a table whose first line names the columns: text, or context and continuation. Fields may be
-	quoted, as RFC 4180 has it, and then hold line feeds
+jsonl	an object on each line, with text, or with context and continuation, or with tokens
+	(ids, which need no tokenizer)
+csv, tsv	a table whose first line names the columns: text, or context and continuation. Fields
+	may be quoted, as RFC 4180 has it, and then hold line feeds
 
-plain or compressed by gzip or zstd. --text-field names another field or column to read. An object of
-the output has
+plain or compressed by gzip or zstd. --text-field names another field or column to read. An object
+of the output has
 
 line	the line on which the text begins, from 1
 id	the id of the input's object, if it has one
@@ -64,8 +64,8 @@ context_dropped	how many tokens of the context did not fit
 top	with --top K, the K likeliest tokens in place of each
 
 Nothing precedes the first token of a text, so its numbers are null, unless --bos is given. --fields
-writes only the fields that it names. --keep adds the fields of the input, as they stand; one that has
-the name of a field of the output gives way.
+writes only the fields that it names. --keep adds the fields of the input, as they stand; one that
+has the name of a field of the output gives way.
 
 Of a context and a continuation the continuation is scored. As in lm-evaluation-harness, white space
 at the end of the context is moved to the continuation; its tokens are those of both texts together,
@@ -78,9 +78,9 @@ status is then 1. Empty lines are skipped, but where lines are texts. Each text 
 waiting for the next one.
 
 --summary prints one object in place of those of the texts, which --out still writes: lines (texts,
-scored and in error together), errors, tokens (that have a log-probability), sum_logprob, perplexity and
-digest. Two runs have the same digest if they scored texts of the same ids and tokens with the same
-bits, in whatever order and form; go doc eval.Digest says how it is made.
+scored and in error together), errors, tokens (that have a log-probability), sum_logprob, perplexity
+and digest. Two runs have the same digest if they scored texts of the same ids and tokens with the
+same bits, in whatever order and form; go doc eval.Digest says how it is made.
 
 With --out FILE, FILE.resume remembers the model, the options and how much of the input is answered.
 --resume continues after that, however the earlier run ended, and refuses another model, other

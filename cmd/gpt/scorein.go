@@ -35,7 +35,8 @@ func (c *scoreCommand) input(a *app) (*scoreInput, error) {
 		a.hintAtFile(*c.Text, "gpt score")
 		s = newSource("--text", strings.NewReader(""))
 	case c.File == nil && !readable(a.stdin):
-		return nil, hinted{usagef("nothing to score"), "give a file of texts, --text TEXT, or texts through a pipe"}
+		return nil, hinted{usagef("nothing to score"),
+			"give a file of texts, --text TEXT, or texts through a pipe"}
 	case c.File == nil:
 		s, err = a.openSource("-")
 	default:
@@ -78,7 +79,8 @@ func (in *scoreInput) settle(c *scoreCommand) error {
 		o[i] = member{name, json.RawMessage(`""`)}
 	}
 	if _, err := in.request(o); err != nil {
-		return hinted{fmt.Errorf("%s: %w; its first line names %s", in.name, err, quoteShort(strings.Join(in.header, ", "))),
+		return hinted{fmt.Errorf("%s: %w; its first line names %s", in.name, err,
+			quoteShort(strings.Join(in.header, ", "))),
 			"--text-field NAME says in which column the text is"}
 	}
 	return nil

@@ -82,7 +82,8 @@ func (s *source) close() {
 	}
 }
 
-// next reads a line with its end, errLongLine for one that is too long, which it reads past, or io.EOF.
+// next reads a line with its end, errLongLine for one that is too long, which it reads past, or
+// io.EOF.
 func (s *source) next() (line []byte, err error) {
 	size, quotes := 0, 0
 	for {
@@ -165,7 +166,8 @@ func decompressed(r *bufio.Reader) (*bufio.Reader, error) {
 	case startsWith(r, "\x1f\x8b"):
 		z, err := gzip.NewReader(r)
 		return inflated(z, "gzip", err)
-	case startsWith(r, "\x28\xb5\x2f\xfd"), startsWith(r, "\x50\x2a\x4d\x18"): // a frame, one to skip (pzstd)
+	case startsWith(r, "\x28\xb5\x2f\xfd"), // a frame
+		startsWith(r, "\x50\x2a\x4d\x18"): // one to skip, with which pzstd begins
 		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 			zstd.WithDecoderMaxWindow(largestWindow))
 		return inflated(z, "zstd", err)

@@ -1,5 +1,5 @@
-// Package testmodel makes the models of tests. It is apart from internal/fixture, which the tests inside
-// package model import too.
+// Package testmodel makes the models of tests. It is apart from internal/fixture, which the tests
+// inside package model import too.
 package testmodel
 
 import (
@@ -11,7 +11,8 @@ import (
 	"picogpt/weights/demo"
 )
 
-// New makes a model of the bytes of config.json and of a safetensors file. It is closed with the test.
+// New makes a model of the bytes of config.json and of a safetensors file. It is closed with the
+// test.
 func New(t testing.TB, config, file []byte, o model.Options) *model.Model {
 	t.Helper()
 	c, err := model.ParseConfig(config)
