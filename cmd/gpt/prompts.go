@@ -76,18 +76,19 @@ func (c *generateCommand) runPrompts(a *app, o decode.Options) error {
 	}
 	err = run.out.close(err)
 	if err == nil {
-		err = run.state.error()
+		err = run.bad()
 	}
 	return err
 }
 
-// error tells of the lines that could not be continued.
-func (s promptingState) error() error {
-	if s.Errors == 0 {
+// bad tells of the lines that could not be continued.
+func (r *prompting) bad() error {
+	n := r.state.Errors
+	if n == 0 {
 		return nil
 	}
-	err := fmt.Errorf("%d of %s could not be continued", s.Errors, count(s.Lines, "prompt"))
-	if s.Errors == s.Lines {
+	err := fmt.Errorf("%d of %s could not be continued", n, count(r.state.Lines, "prompt"))
+	if r.lines > 0 && !r.objects {
 		err = hinted{err, `a line is an object such as {"prompt":"Once upon a time"}`}
 	}
 	return err
@@ -129,6 +130,8 @@ type prompting struct {
 	state   promptingState
 	lines   int // answered now
 	tokens  int // made now
+
+	objects bool // some lines were
 }
 
 // A promptingState is what a later run needs to continue this one.
@@ -208,7 +211,7 @@ func (r *prompting) run() error {
 type promptJob struct {
 	promptLine
 	tokens int
-	object []byte // of the line's texts, each on a line
+	record []byte // the objects of the line's texts, each on a line
 	done   chan struct{}
 }
 
@@ -257,7 +260,7 @@ func (r *prompting) continues(ctx context.Context, b *decode.Batcher, j *promptJ
 		if line, j.err = marshalLine(promptRecord{j.first, j.id, s}); j.err != nil {
 			return
 		}
-		j.object = append(j.object, line...)
+		j.record = append(j.record, line...)
 	}
 }
 
@@ -273,11 +276,12 @@ func (r *prompting) answer(j *promptJob) error {
 	r.lines++
 	r.state.Lines++
 	r.tokens += j.tokens
+	r.objects = r.objects || j.parsed
 	if j.err != nil {
 		r.state.Errors++
 		r.noteDuring(r.bar, "%s: line %d: %s", r.in.name, j.first, oneLine(j.err))
 		var err error
-		if j.object, err = marshalLine(lineError{j.first, j.id, oneLine(j.err)}); err != nil {
+		if j.record, err = marshalLine(lineError{j.first, j.id, oneLine(j.err)}); err != nil {
 			return err
 		}
 	}
@@ -289,5 +293,5 @@ func (r *prompting) answer(j *promptJob) error {
 	if known := r.in.known.Load(); r.in.size > 0 {
 		r.bar.setInput(r.in.read.Load()-known, r.in.size-known)
 	}
-	return r.out.write(j.object, resume.Mark{Line: j.last, Input: j.digest, State: state})
+	return r.out.write(j.record, resume.Mark{Line: j.last, Input: j.digest, State: state})
 }

@@ -29,10 +29,11 @@ type promptInput struct {
 
 // A promptLine is what a line asks for.
 type promptLine struct {
-	row  // err says why it is no prompt
-	id   json.RawMessage
-	ids  []int
-	seed uint64
+	row         // err says why it is no prompt
+	parsed bool // it is an object
+	id     json.RawMessage
+	ids    []int
+	seed   uint64
 }
 
 // lines are the prompts. Line i has the seed `first` + i − 1, unless it names one.
@@ -53,8 +54,9 @@ func (in *promptInput) lines(first uint64) iter.Seq[promptLine] {
 			if w.object == nil && w.err == nil {
 				continue // an empty line
 			}
-			line := promptLine{row: w, id: w.object.get("id"), seed: first + uint64(w.first) - 1}
-			if line.err == nil {
+			line := promptLine{row: w, parsed: w.err == nil, seed: first + uint64(w.first) - 1}
+			if line.parsed {
+				line.id = w.object.get("id")
 				line.err = in.request(&line)
 			}
 			if !yield(line) {
