@@ -206,7 +206,7 @@ func (s *LinearState) attend(w *kernels.Worker, head, col int) {
 	}
 }
 
-// addSeen goes on with the chains of n rows over the keys of their block, up to each row's own,
+// addSeen continues the sums of n rows over the keys of their block, up to each row's own,
 // which is from for the first. Of a few rows, the keys that all see go together, the rest row by
 // row.
 func addSeen(

@@ -1,13 +1,13 @@
-// Package checkpoint opens a checkpoint as one thing: its config, its tensors, its tokenizer, and the
-// tokens that begin and end a text.
+// Package checkpoint opens a checkpoint as one thing: its config, its tensors, its tokenizer, and
+// the tokens that begin and end a text.
 //
 //	c, err := checkpoint.Open("models/gpt2")
 //	defer c.Close()
 //	m, err := model.New(ctx, c.Config, c.Tensors, model.Options{})
 //	tok, err := c.Tokenizer()
 //
-// The rules for what a checkpoint leaves open are here and nowhere else: whose tokenizer it has, and
-// where a text begins and ends.
+// The rules for what a checkpoint leaves open are here and nowhere else: whose tokenizer it has,
+// and where a text begins and ends.
 package checkpoint
 
 import (
@@ -22,27 +22,28 @@ import (
 	"picogpt/weights"
 )
 
-// ErrNoTokenizer is what Tokenizer returns, wrapped, for a checkpoint that has no tokenizer files and
-// cannot have been made with GPT-2's tokenizer. Such a model works on ids.
+// ErrNoTokenizer is what Tokenizer returns, wrapped, for a checkpoint that has no tokenizer files
+// and cannot have been made with GPT-2's tokenizer. Such a model works on ids.
 var ErrNoTokenizer = errors.New("no tokenizer files")
 
-// A Checkpoint is an open checkpoint. It does not change, and is safe for concurrent use until Close.
+// A Checkpoint is an open checkpoint. It does not change, and is safe for concurrent use until
+// Close.
 type Checkpoint struct {
 	// Config is what config.json says. Where that names no token that ends a text, it is the
 	// tokenizer's <|endoftext|>, if it has one: small vocabularies' configs often leave it out.
 	// Config.StartToken and Config.EndTokens are the tokens that begin and end a text.
 	Config model.Config
 
-	// Tensors are the weights, mapped from their files. A model that is made of them uses them until
-	// it is closed.
+	// Tensors are the weights, mapped from their files. A model that is made of them uses them
+	// until it is closed.
 	Tensors *weights.Tensors
 
 	own   func() (*tokenizer.Tokenizer, error)
 	files fs.FS
 }
 
-// Open opens the checkpoint at path: a directory that holds config.json beside the weights, or the file
-// of the weights with config.json beside it.
+// Open opens the checkpoint at path: a directory that holds config.json beside the weights, or the
+// file of the weights with config.json beside it.
 func Open(path string) (*Checkpoint, error) {
 	fsys, name, err := folder.Split(path)
 	if err != nil {
@@ -64,7 +65,10 @@ func open(fsys fs.FS, name string) (*Checkpoint, error) {
 		return nil, err
 	}
 	c := &Checkpoint{Config: config, Tensors: tensors, files: fsys}
-	c.own = sync.OnceValues(func() (*tokenizer.Tokenizer, error) { return ownTokenizer(fsys, &c.Config) })
+	c.own = sync.OnceValues(func() (*tokenizer.Tokenizer,
+		error) {
+		return ownTokenizer(fsys, &c.Config)
+	})
 	if len(config.EOSTokenIDs) == 0 {
 		c.endWithTokenizers()
 	}
@@ -89,13 +93,13 @@ func (c *Checkpoint) endWithTokenizers() {
 // Close unmaps the weights. Close the models that were made of them first.
 func (c *Checkpoint) Close() error { return c.Tensors.Close() }
 
-// Tokenizer returns the checkpoint's own tokenizer, else GPT-2's if the model's vocabulary has room for
-// it, as checkpoints without tokenizer files were nearly all made with it; else the error is
+// Tokenizer returns the checkpoint's own tokenizer, else GPT-2's if the model's vocabulary has room
+// for it, as checkpoints without tokenizer files were nearly all made with it; else the error is
 // ErrNoTokenizer. It is read on the first call.
 func (c *Checkpoint) Tokenizer() (*tokenizer.Tokenizer, error) { return orGPT2(c.own()) }
 
-// Vocabulary returns the number of the tokenizer's ids and those below it that have no token, which are
-// the ids that generation may draw. Unlike Tokenizer it does not build GPT-2's.
+// Vocabulary returns the number of the tokenizer's ids and those below it that have no token, which
+// are the ids that generation may draw. Unlike Tokenizer it does not build GPT-2's.
 func (c *Checkpoint) Vocabulary() (size int, gaps []int, err error) {
 	own, err := c.own()
 	if err != nil || own == nil {
@@ -104,8 +108,8 @@ func (c *Checkpoint) Vocabulary() (size int, gaps []int, err error) {
 	return own.Size(), own.Gaps(), nil
 }
 
-// OpenTokenizer returns what Open(path) and Tokenizer would, for a folder that need not have weights,
-// nor a config where there are tokenizer files.
+// OpenTokenizer returns what Open(path) and Tokenizer would, for a folder that need not have
+// weights, nor a config where there are tokenizer files.
 func OpenTokenizer(path string) (*tokenizer.Tokenizer, error) {
 	fsys, _, err := folder.Split(path)
 	if err != nil {

@@ -52,7 +52,10 @@ func TestOpenDirectoryFileAndFS(t *testing.T) {
 	for name, open := range map[string]func() (*checkpoint.Checkpoint, error){
 		"directory": byPath(dir),
 		"file":      byPath(file),
-		"fs.FS":     func() (*checkpoint.Checkpoint, error) { return checkpoint.OpenFS(os.DirFS(dir)) },
+		"fs.FS": func() (*checkpoint.Checkpoint,
+			error) {
+			return checkpoint.OpenFS(os.DirFS(dir))
+		},
 	} {
 		c, err := open()
 		if err != nil {
@@ -98,7 +101,8 @@ func TestTheDemoIsUsedInPlace(t *testing.T) {
 	if tok, err := c.Tokenizer(); tok != tokenizer.GPT2() || err != nil {
 		t.Errorf("tokenizer %p, %v; want GPT-2's", tok, err)
 	}
-	if id, ok := c.Config.StartToken(); id != 50256 || !ok || !slices.Equal(c.Config.EndTokens(), []int{50256}) {
+	if id, ok := c.Config.StartToken(); id != 50256 || !ok ||
+		!slices.Equal(c.Config.EndTokens(), []int{50256}) {
 		t.Errorf("start %d, %t, end %v; want 50256", id, ok, c.Config.EndTokens())
 	}
 }
@@ -114,11 +118,16 @@ func TestStartAndEndTokens(t *testing.T) {
 		start  int // -1: none
 		end    []int
 	}{
-		{"the config's", map[string]any{"bos_token_id": 3, "eos_token_id": []int{5, 7}}, 29, letters(), 3, []int{5, 7}},
-		{"end tokens begin a text, too", map[string]any{"bos_token_id": nil, "eos_token_id": []int{5, 7}}, 29, letters(), 5, []int{5, 7}},
-		{"ids outside the vocabulary are none", map[string]any{"bos_token_id": 50256, "eos_token_id": 50256}, 29, letters(), 26, []int{26}},
+		{"the config's", map[string]any{"bos_token_id": 3, "eos_token_id": []int{5, 7}}, 29,
+			letters(), 3, []int{5, 7}},
+		{"end tokens begin a text, too", map[string]any{"bos_token_id": nil,
+			"eos_token_id": []int{5, 7}}, 29, letters(), 5, []int{5, 7}},
+		{"ids outside the vocabulary are none",
+			map[string]any{"bos_token_id": 50256, "eos_token_id": 50256}, 29, letters(), 26,
+			[]int{26}},
 		{"the tokenizer's", none, 29, letters(), 26, []int{26}},
-		{"the config's start, the tokenizer's end", map[string]any{"bos_token_id": 3, "eos_token_id": nil}, 29, letters(), 3, []int{26}},
+		{"the config's start, the tokenizer's end",
+			map[string]any{"bos_token_id": 3, "eos_token_id": nil}, 29, letters(), 3, []int{26}},
 		{"the tokenizer's is beyond the model", none, 26, letters(), -1, nil},
 		{"no tokenizer", none, 29, nil, -1, nil},
 		{"a broken tokenizer", none, 29, map[string]string{"tokenizer.json": "{"}, -1, nil},
@@ -154,7 +163,8 @@ func TestWhoseTokenizer(t *testing.T) {
 		{"its own before GPT-2's", size, letters(), 27, ""},
 		{"GPT-2's, whose ids fit", size, nil, size, ""},
 		{"GPT-2's, with rows to spare", size + 47, nil, size, ""},
-		{"none, as GPT-2's ids do not fit", size - 1, nil, 0, "no tokenizer files, and vocab_size 50256 is too small for GPT-2's 50257 ids"},
+		{"none, as GPT-2's ids do not fit", size - 1, nil, 0,
+			"no tokenizer files, and vocab_size 50256 is too small for GPT-2's 50257 ids"},
 		{"a broken one", size, map[string]string{"tokenizer.json": "{"}, 0, "tokenizer.json: "},
 		{"half of one", size, map[string]string{"vocab.json": "{}"}, 0, "merges.txt: no such file"},
 	} {
@@ -169,15 +179,19 @@ func TestWhoseTokenizer(t *testing.T) {
 		alone, errAlone := checkpoint.OpenTokenizer(dir)
 		n, gaps, errIDs := ck.Vocabulary()
 		for _, err := range []error{err, errAlone, errIDs} {
-			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			if (err == nil) != (c.want == "") || err != nil &&
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s: %v, want %q", c.about, err, c.want)
 			}
-			if none := strings.HasPrefix(c.want, "no tokenizer"); errors.Is(err, checkpoint.ErrNoTokenizer) != none {
+			if none := strings.HasPrefix(c.want, "no tokenizer"); errors.Is(err,
+				checkpoint.ErrNoTokenizer) != none {
 				t.Errorf("%s: %v is ErrNoTokenizer: %t", c.about, err, !none)
 			}
 		}
-		if c.want == "" && (tok.Size() != c.size || alone.Size() != c.size || n != c.size || !slices.Equal(gaps, tok.Gaps())) {
-			t.Errorf("%s: sizes %d, %d, %d, gaps %v; want %d", c.about, tok.Size(), alone.Size(), n, gaps, c.size)
+		if c.want == "" && (tok.Size() != c.size || alone.Size() != c.size || n != c.size ||
+			!slices.Equal(gaps, tok.Gaps())) {
+			t.Errorf("%s: sizes %d, %d, %d, gaps %v; want %d", c.about, tok.Size(), alone.Size(), n,
+				gaps, c.size)
 		}
 	}
 }
@@ -198,7 +212,8 @@ func TestATokenizerNeedsNoWeights(t *testing.T) {
 		}
 	}
 	_, err := checkpoint.OpenTokenizer(dir)
-	if !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), filepath.Join(dir, "config.json")+": ") {
+	if !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(),
+		filepath.Join(dir, "config.json")+": ") {
 		t.Errorf("%v, want that there is no config.json", err)
 	}
 }

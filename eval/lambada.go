@@ -19,7 +19,7 @@ type TaskOptions struct {
 	Progress func(done int) // if not nil, called after each example
 
 	// Skip, if not nil, is told of an example that cannot be scored, counted from 0; the benchmark
-	// goes on without it. If it is nil, such an example is an error.
+	// continues without it. If it is nil, such an example is an error.
 	Skip func(example int, err error)
 }
 

@@ -2,8 +2,8 @@ package kernels
 
 // Work that is not worth sharing out: one worker does it as a team of one.
 
-// Alone runs body on the first worker, which body sees as a team of one; the other workers wait. It ends
-// with a barrier. Passes that are too small to share run so: the bits do not depend on it.
+// Alone runs body on the first worker, which body sees as a team of one; the other workers wait. It
+// ends with a barrier. Passes that are too small to share run so: the bits do not depend on it.
 func Alone(w *Worker, body func(w *Worker)) {
 	t := w.team
 	if t.solo == nil {

@@ -2,7 +2,8 @@
 
 package kernels
 
-// The leaf operations in AVX2, FMA and F16C assembly. Each stub is documented by the Go function that it equals bit for bit.
+// The leaf operations in AVX2, FMA and F16C assembly. Each stub is documented by the Go function
+// that it equals bit for bit.
 
 import "golang.org/x/sys/cpu"
 
@@ -59,14 +60,16 @@ func pause()
 // tileAVX2 is tile, in blocks of 6 rows (4 and 2 at the end) by 16 columns.
 //
 //go:noescape
-func tileAVX2(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k, panels int)
+func tileAVX2(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k,
+	panels int)
 
 // packRowsAVX2 is packRows.
 //
 //go:noescape
 func packRowsAVX2(dst, a []float32, lda, rows, k int)
 
-// chainAVX2 is chain: eight rows of w at a time pass over all of y, or, where y is short, y stays in registers.
+// chainAVX2 is chain: eight rows of w at a time pass over all of y, or, where y is short, y stays
+// in registers.
 //
 //go:noescape
 func chainAVX2(y, x, w []float32, ldw int)
@@ -95,7 +98,9 @@ func chainRowsF16AVX2(y []float32, ldy int, x []float32, w []uint16, ldw, rows, 
 //go:noescape
 func chainRowsBF16AVX2(y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int)
 
-func chainRows16Fast(y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int, bf16 bool) {
+func chainRows16Fast(
+	y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int, bf16 bool,
+) {
 	if bf16 {
 		chainRowsBF16AVX2(y, ldy, x, w, ldw, rows, groups, cols)
 	} else {
@@ -134,10 +139,12 @@ func pack16Fast(dst []float32, src []uint16, ld, k, panels int, bf16 bool) {
 //go:noescape
 func dotRowAVX2(dst, x, w []float32, ldw, outs, k int)
 
-// dotTileAVX2 is dot, four rows of x by three of w at a time: row n of w, n < count, row n + far and row n + 2·far.
+// dotTileAVX2 is dot, four rows of x by three of w at a time: row n of w, n < count, row n + far
+// and row n + 2·far.
 //
 //go:noescape
-func dotTileAVX2(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, count, far, k int)
+func dotTileAVX2(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, count, far,
+	k int)
 
 func dotFast(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int) {
 	done := 0
@@ -162,12 +169,16 @@ func dotRowF16AVX2(dst, x []float32, w []uint16, ldw, outs, k int)
 func dotRowBF16AVX2(dst, x []float32, w []uint16, ldw, outs, k int)
 
 //go:noescape
-func dotTileF16AVX2(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, count, far, k int)
+func dotTileF16AVX2(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, count, far,
+	k int)
 
 //go:noescape
-func dotTileBF16AVX2(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, count, far, k int)
+func dotTileBF16AVX2(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, count,
+	far, k int)
 
-func dot16Fast(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int, bf16 bool) {
+func dot16Fast(
+	dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int, bf16 bool,
+) {
 	if k < 8 {
 		dot16(dst, ldd, x, ldx, w, ldw, rows, outs, k, bf16)
 		return

@@ -2,9 +2,11 @@
 
 package kernels
 
-// The leaf operations in NEON assembly. Each stub is documented by the Go function that it equals bit for bit.
+// The leaf operations in NEON assembly. Each stub is documented by the Go function that it equals
+// bit for bit.
 
-// archVariants returns what this processor can run: every arm64 processor that Go supports has NEON, with fused multiply-adds.
+// archVariants returns what this processor can run: every arm64 processor that Go supports has
+// NEON, with fused multiply-adds.
 func archVariants() []*variant {
 	return []*variant{{
 		name:        "neon",
@@ -41,9 +43,11 @@ func archVariants() []*variant {
 // pause tells the processor that the caller is spinning; it takes about a hundred nanoseconds.
 func pause()
 
-// tileFast is tile where ka is 1. Rows need no packing here: the multiply-add takes one of four elements of a register, so that a row of a
-// is read in order.
-func tileFast(c []float32, ldc int, a []float32, lda, _ int, b []float32, ldb, nextb, rows, k, panels int) {
+// tileFast is tile where ka is 1. Rows need no packing here: the multiply-add takes one of four
+// elements of a register, so that a row of a is read in order.
+func tileFast(
+	c []float32, ldc int, a []float32, lda, _ int, b []float32, ldb, nextb, rows, k, panels int,
+) {
 	if k == 0 {
 		return
 	}
@@ -62,7 +66,8 @@ func tileNEON(c []float32, ldc int, a []float32, lda int, b []float32, ldb, rows
 //go:noescape
 func chainNarrowNEON(y, x, w []float32, ldw int)
 
-// chainWideNEON is chain on the columns before len(y) mod 16 and the elements before len(x) mod 8: eight rows of w at a time pass over y.
+// chainWideNEON is chain on the columns before len(y) mod 16 and the elements before len(x) mod 8:
+// eight rows of w at a time pass over y.
 //
 //go:noescape
 func chainWideNEON(y, x, w []float32, ldw int)
@@ -93,8 +98,11 @@ func chain16Fast(y, x []float32, w []uint16, ldw int, bf16 bool) {
 	}
 }
 
-// chainParts splits a chain of many columns: whole vectors and rows of w in long runs, then the rows that are left, then the columns.
-func chainParts[T float32 | uint16](y, x []float32, w []T, ldw int, wide, narrow func(y, x []float32, w []T, ldw int)) {
+// chainParts splits a chain of many columns: whole vectors and rows of w in long runs, then the
+// rows that are left, then the columns.
+func chainParts[T float32 | uint16](
+	y, x []float32, w []T, ldw int, wide, narrow func(y, x []float32, w []T, ldw int),
+) {
 	if len(y) <= 128 {
 		narrow(y, x, w, ldw)
 		return
@@ -120,7 +128,9 @@ func chainRowsF16NEON(y []float32, ldy int, x []float32, w []uint16, ldw, rows, 
 //go:noescape
 func chainRowsBF16NEON(y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int)
 
-func chainRows16Fast(y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int, bf16 bool) {
+func chainRows16Fast(
+	y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int, bf16 bool,
+) {
 	if bf16 {
 		chainRowsBF16NEON(y, ldy, x, w, ldw, rows, groups, cols)
 	} else {
@@ -181,12 +191,16 @@ func dotRowF16NEON(dst, x []float32, w []uint16, ldw, outs, k int)
 func dotRowBF16NEON(dst, x []float32, w []uint16, ldw, outs, k int)
 
 //go:noescape
-func dotTileF16NEON(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int)
+func dotTileF16NEON(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs,
+	k int)
 
 //go:noescape
-func dotTileBF16NEON(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int)
+func dotTileBF16NEON(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs,
+	k int)
 
-func dot16Fast(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int, bf16 bool) {
+func dot16Fast(
+	dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int, bf16 bool,
+) {
 	switch {
 	case rows == 1 && bf16:
 		dotRowBF16NEON(dst, x, w, ldw, outs, k)

@@ -13,8 +13,8 @@ func archVariants() []*variant { return nil }
 
 func pause() {}
 
-// goroutine returns a number that no other goroutine has at this time: the one that the runtime prints.
-// Its text goes to memory of the team, since it would have to be allocated each time.
+// goroutine returns a number that no other goroutine has at this time: the one that the runtime
+// prints. Its text goes to memory of the team, since it would have to be allocated each time.
 func (t *Team) goroutine() uintptr {
 	buf, ok := t.heads.Get().(*[40]byte)
 	if !ok {

@@ -1,12 +1,12 @@
 package kernels
 
-// Softmax attention of a tile of queries over keys and values that lie in blocks: online, one block after the other, so
-// that nothing grows with the number of keys.
+// Softmax attention of a tile of queries over keys and values that lie in blocks: online, one block
+// after the other, so that nothing grows with the number of keys.
 
 import "math"
 
-// Block is the number of keys in a block. Blocks start at multiples of it, whatever the query: the boundaries are part of
-// the definition of the result.
+// Block is the number of keys in a block. Blocks start at multiples of it, whatever the query: the
+// boundaries are part of the definition of the result.
 const Block = 64
 
 // An Attention is one head's attention for a tile of queries:
@@ -27,10 +27,11 @@ type Attention struct {
 	LDO  int
 	Rows int
 
-	K, V             [][]float32 // for each block, as StoreKV lays them out
-	KBefore, VBefore int         // how many numbers of each key's position a block holds before this head's
-	Room             int         // keys that the last block has room for; 0 for all of Block
-	LDV              int         // if not 0, the values of a block are rows LDV apart instead
+	K, V [][]float32 // for each block, as StoreKV lays them out
+	// how many numbers of each key's position a block holds before this head's
+	KBefore, VBefore int
+	Room             int // keys that the last block has room for; 0 for all of Block
+	LDV              int // if not 0, the values of a block are rows LDV apart instead
 	DK, DV           int
 	Keys             int
 	See, Step        int
@@ -40,21 +41,23 @@ type Attention struct {
 	Keep  []bool    // [Rows, Keys], false hides a key, rows LDM apart; nil for none
 	LDM   int
 
-	Weights []float32 // [Rows, Keys], rows LDW apart: where to put the weights; nil where they are not wanted
+	// [Rows, Keys], rows LDW apart: where to put the weights; nil where they are not wanted
+	Weights []float32
 	LDW     int
 }
 
 // visible returns how many keys row i sees.
 func (a *Attention) visible(i int) int { return max(0, min(a.Keys, a.See+a.Step*i)) }
 
-// An attendTile is the working memory of one Attention. Rows that lie a multiple of 512 bytes apart fall on the same few
-// lines of the cache: such queries are worked on in a copy.
+// An attendTile is the working memory of one Attention. Rows that lie a multiple of 512 bytes apart
+// fall on the same few lines of the cache: such queries are worked on in a copy.
 type attendTile struct {
 	Attention
-	v            *variant
-	q            []float32 // [Rows, DK], rows ldq apart
-	ldq          int
-	acc          []float32 // the output so far, [⌈DV/64⌉, Rows, 64], the last as narrow as DV leaves it
+	v   *variant
+	q   []float32 // [Rows, DK], rows ldq apart
+	ldq int
+	// the output so far, [⌈DV/64⌉, Rows, 64], the last as narrow as DV leaves it
+	acc          []float32
 	part         []float32 // what one block adds to 64 columns of it, [Rows, 64]
 	scores       []float32 // [Rows, Block]
 	maxima, sums []float32 // [Rows]
@@ -70,7 +73,8 @@ func stride(n int) int {
 	return n
 }
 
-// AttendTile computes one tile. It is one task: no other worker takes part, and there is no barrier.
+// AttendTile computes one tile. It is one task: no other worker takes part, and there is no
+// barrier.
 func (w *Worker) AttendTile(a *Attention) {
 	t := w.attendTile(a)
 	for b := 0; b*Block < a.visible(a.Rows-1); b++ {
@@ -98,7 +102,8 @@ func (w *Worker) attendTile(a *Attention) attendTile {
 		}
 	}
 	state := w.floats(scratchState, 3*a.Rows+Block)
-	t.maxima, t.sums, t.shrink, t.hidden = state[:a.Rows], state[a.Rows:2*a.Rows], state[2*a.Rows:3*a.Rows], state[3*a.Rows:]
+	t.maxima, t.sums, t.shrink, t.hidden = state[:a.Rows], state[a.Rows:2*a.Rows],
+		state[2*a.Rows:3*a.Rows], state[3*a.Rows:]
 	for i := range a.Rows {
 		t.maxima[i], t.sums[i] = float32(math.Inf(-1)), 0
 	}
@@ -136,15 +141,16 @@ func (t *attendTile) sees(i int) bool {
 // score sets scores [Rows, Block] to the products of the queries with the keys of block b.
 func (t *attendTile) score(b int) {
 	n := min(Block, t.visible(t.Rows-1)-b*Block)
-	n = (n + tileCols - 1) / tileCols * tileCols // whole panels: what a key beyond the last gives is not looked at
+	// whole panels: what a key beyond the last gives is not looked at
+	n = (n + tileCols - 1) / tileCols * tileCols
 	room := blockRoom(b, len(t.K), t.Room)
 	keys := Panels{Data: t.K[b][t.KBefore*room:], K: t.DK, Cols: min(n, room)}
 	clear(t.scores)
 	t.v.multiply(t.scores, Block, t.q, t.ldq, t.Rows, &keys, 0, t.DK)
 }
 
-// softmax replaces the scores that each row sees in block b by exp(score − running maximum), and brings the row's running sum
-// and output to the new maximum.
+// softmax replaces the scores that each row sees in block b by exp(score − running maximum), and
+// brings the row's running sum and output to the new maximum.
 func (t *attendTile) softmax(b int) {
 	grown := false
 	for i := range t.Rows {
@@ -218,8 +224,9 @@ func (t *attendTile) scale(b, i int, highest float32) float32 {
 	return t.v.scoresMax(s, mask, t.Scale, highest)
 }
 
-// values adds the values of block b to the output, weighted: the chain of each output runs over the keys of the block that its row
-// sees, from +0, and is then added: sums of sums lose less than one chain over all keys.
+// values adds the values of block b to the output, weighted: the chain of each output runs over the
+// keys of the block that its row sees, from +0, and is then added: sums of sums lose less than one
+// chain over all keys.
 func (t *attendTile) values(b int) {
 	seeing := 0 // the first row that sees a key of the block: those before stay as they are
 	for t.visible(seeing) <= b*Block {
@@ -246,11 +253,12 @@ func (t *attendTile) values(b int) {
 	}
 }
 
-// outCols is how many columns of the output are worked on together: what a block adds to them is to stay in the first caches.
+// outCols is how many columns of the output are worked on together: what a block adds to them is to
+// stay in the first caches.
 const outCols = 64
 
-// staircase weighs the values where the rows do not all see the same keys. Of a few rows, the keys that all see go together, the rest row
-// by row.
+// staircase weighs the values where the rows do not all see the same keys. Of a few rows, the keys
+// that all see go together, the rest row by row.
 func (t *attendTile) staircase(b int, part []float32, from int, values *Panels) {
 	for i := from; i < t.Rows; i += tileRows {
 		rows := min(tileRows, t.Rows-i)
@@ -262,10 +270,11 @@ func (t *attendTile) staircase(b int, part []float32, from int, values *Panels) 
 	}
 }
 
-// weigh goes on with the chains of some rows over the keys from … to of a block.
+// weigh continues the sums of some rows over the keys from … to of a block.
 func (t *attendTile) weigh(part []float32, first, rows int, values *Panels, from, to int) {
 	if from < to {
-		t.v.multiply(part[first*values.Cols:], values.Cols, t.scores[first*Block+from:], Block, rows, values, from, to)
+		t.v.multiply(part[first*values.Cols:], values.Cols, t.scores[first*Block+from:], Block,
+			rows, values, from, to)
 	}
 }
 
@@ -289,9 +298,9 @@ func (t *attendTile) weights() {
 	}
 }
 
-// StoreKV writes one key [DK] and value [DV] as key number j of a block that has room for so many, a
-// multiple of 8. A block of keys is the Panels [DK, room] and a block of values the Panels [room, DV],
-// packed: they take DK·room and DV·room floats.
+// StoreKV writes one key [DK] and value [DV] as key number j of a block that has room for so many,
+// a multiple of 8. A block of keys is the Panels [DK, room] and a block of values the Panels [room,
+// DV], packed: they take DK·room and DV·room floats.
 func StoreKV(kBlock, vBlock []float32, room, j int, key, value []float32) {
 	k, v := keyPanels(kBlock, len(key), room), valuePanels(vBlock, len(value), room)
 	k.PackColumns(j, key, len(key), 1)
@@ -306,7 +315,8 @@ func valuePanels(block []float32, dim, room int) Panels {
 	return Panels{Data: block, K: room, Cols: dim}
 }
 
-// MoveKV copies the keys and values of some heads from a block to one that has more room, or as much.
+// MoveKV copies the keys and values of some heads from a block to one that has more room, or as
+// much.
 func MoveKV(kTo, vTo []float32, roomTo int, kFrom, vFrom []float32, room, heads, dk, dv int) {
 	if room == roomTo {
 		copy(kTo[:heads*dk*room], kFrom)

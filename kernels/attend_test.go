@@ -18,7 +18,8 @@ type head struct {
 // newHead makes a head whose last block has as little room as its keys need.
 func newHead(rng *rand.Rand, queries, keys, dk, dv int) *head {
 	h := &head{queries: queries, keys: keys, dk: dk, dv: dv}
-	h.q, h.k, h.v, h.mask = randoms(rng, queries*dk), randoms(rng, keys*dk), randoms(rng, keys*dv), randoms(rng, queries*keys)
+	h.q, h.k, h.v, h.mask = randoms(rng, queries*dk), randoms(rng, keys*dk), randoms(rng, keys*dv),
+		randoms(rng, queries*keys)
 	h.room = 8
 	for h.room < (keys-1)%Block+1 {
 		h.room *= 2
@@ -33,7 +34,8 @@ func newHead(rng *rand.Rand, queries, keys, dk, dv int) *head {
 				}
 				return b
 			}
-			h.kBlocks, h.vBlocks = append(h.kBlocks, garbage(room*(3+dk))), append(h.vBlocks, garbage(room*(5+dv)))
+			h.kBlocks, h.vBlocks = append(h.kBlocks, garbage(room*(3+dk))),
+				append(h.vBlocks, garbage(room*(5+dv)))
 		}
 		h.store(j, h.k[j*dk:(j+1)*dk], h.v[j*dv:(j+1)*dv])
 	}
@@ -49,8 +51,10 @@ func (h *head) store(j int, key, value []float32) {
 
 // attention describes rows from … to of the head: causal or full, with or without the mask.
 func (h *head) attention(out []float32, from, to int, causal, masked bool) *Attention {
-	a := &Attention{Q: h.q[from*h.dk:], LDQ: h.dk, Out: out[from*h.dv:], LDO: h.dv, Rows: to - from, K: h.kBlocks, V: h.vBlocks, KBefore: 3, VBefore: 5,
-		Room: h.room, DK: h.dk, DV: h.dv, Keys: h.keys, See: h.keys, Scale: float32(1 / math.Sqrt(float64(h.dk)))}
+	a := &Attention{Q: h.q[from*h.dk:], LDQ: h.dk, Out: out[from*h.dv:], LDO: h.dv, Rows: to - from,
+		K: h.kBlocks, V: h.vBlocks, KBefore: 3, VBefore: 5,
+		Room: h.room, DK: h.dk, DV: h.dv, Keys: h.keys, See: h.keys,
+		Scale: float32(1 / math.Sqrt(float64(h.dk)))}
 	if causal {
 		a.See, a.Step = h.keys-h.queries+from+1, 1
 	}
@@ -106,7 +110,8 @@ func attendTiles(t testing.TB, h *head, variant string, tile int, causal, masked
 
 func TestAttend(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 18))
-	for _, s := range [][4]int{{1, 1, 4, 4}, {5, 5, 8, 8}, {70, 70, 64, 64}, {3, 200, 16, 20}, {130, 150, 33, 17}, {1, 129, 64, 80}} {
+	for _, s := range [][4]int{{1, 1, 4, 4}, {5, 5, 8, 8}, {70, 70, 64, 64}, {3, 200, 16, 20},
+		{130, 150, 33, 17}, {1, 129, 64, 80}} {
 		h := newHead(rng, s[0], s[1], s[2], s[3])
 		for flags := range 4 {
 			causal, masked := flags&1 == 1, flags&2 == 2
@@ -115,11 +120,13 @@ func TestAttend(t *testing.T) {
 			for _, variant := range Variants() {
 				for _, tile := range []int{1, 2, 6, 7, 32, 64, 200} {
 					got := attendTiles(t, h, variant, tile, causal, masked)
-					what := fmt.Sprintf("%s %v causal %v mask %v, tiles of %d", variant, s, causal, masked, tile)
+					what := fmt.Sprintf("%s %v causal %v mask %v, tiles of %d", variant, s, causal,
+						masked, tile)
 					if first == nil {
 						first = got
 					}
-					sameSlices(t, what, got, first) // the rows in a tile do not matter, nor the variant
+					// the rows in a tile do not matter, nor the variant
+					sameSlices(t, what, got, first)
 					for i := range got {
 						if math.Abs(float64(got[i])-want[i]) > 3e-6 {
 							t.Fatalf("%s: [%d] is %v, want %v", what, i, got[i], want[i])
@@ -131,7 +138,8 @@ func TestAttend(t *testing.T) {
 	}
 }
 
-// A key that is not there yet, or is masked by a large negative number as GPT-2 masks it, changes nothing.
+// A key that is not there yet, or is masked by a large negative number as GPT-2 masks it, changes
+// nothing.
 func TestAttendUnseenKeysDoNotCount(t *testing.T) {
 	rng := rand.New(rand.NewPCG(19, 20))
 	const keys, seen = 150, 70
@@ -195,6 +203,7 @@ func TestABlockWithLessRoomGivesTheSameBits(t *testing.T) {
 func (h *head) move(room int) {
 	last := len(h.kBlocks) - 1
 	k, v := make([]float32, room*(3+h.dk)), make([]float32, room*(5+h.dv))
-	MoveKV(k[3*room:], v[5*room:], room, h.kBlocks[last][3*h.room:], h.vBlocks[last][5*h.room:], h.room, 1, h.dk, h.dv)
+	MoveKV(k[3*room:], v[5*room:], room, h.kBlocks[last][3*h.room:], h.vBlocks[last][5*h.room:],
+		h.room, 1, h.dk, h.dv)
 	h.kBlocks[last], h.vBlocks[last], h.room = k, v, room
 }

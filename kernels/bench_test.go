@@ -1,6 +1,7 @@
 package kernels
 
-// Benchmarks of the float kernels, beside gonum's where it has the operation, and of the machine's limits. Two workers.
+// Benchmarks of the float kernels, beside gonum's where it has the operation, and of the machine's
+// limits. Two workers.
 
 import (
 	"fmt"
@@ -16,7 +17,8 @@ const benchThreads = 2
 // gpt2Shapes are the linear layers of GPT-2 124M, [in, out].
 var gpt2Shapes = [][2]int{{768, 2304}, {768, 768}, {768, 3072}, {3072, 768}}
 
-// filled returns n numbers, each page of them written: memory that was never written is all one page.
+// filled returns n numbers, each page of them written: memory that was never written is all one
+// page.
 func filled(n int) []float32 {
 	x := make([]float32, n)
 	for i := range x {
@@ -96,7 +98,8 @@ func BenchmarkPrefill(b *testing.B) {
 		}
 		b.Run(name+"/gonum", func(b *testing.B) {
 			for b.Loop() {
-				blas32.Gemm(blas.NoTrans, t, 1, general(rows, m.In, x), weights, 0, general(rows, m.Out, y))
+				blas32.Gemm(blas.NoTrans, t, 1, general(rows, m.In, x), weights, 0,
+					general(rows, m.Out, y))
 			}
 			report(b, operations, 0)
 		})
@@ -110,7 +113,8 @@ func BenchmarkPrefill(b *testing.B) {
 	}
 }
 
-// BenchmarkDecode is all linear layers of GPT-2 124M one after the other, so that no weight is in a cache, for a few rows.
+// BenchmarkDecode is all linear layers of GPT-2 124M one after the other, so that no weight is in a
+// cache, for a few rows.
 func BenchmarkDecode(b *testing.B) {
 	team := newTeam(b, benchThreads, "")
 	for _, format := range []Format{F32, F16, BF16} {
@@ -141,14 +145,15 @@ func BenchmarkDecode(b *testing.B) {
 					report(b, 0, float64(bytes))
 				})
 				if format == F32 && rows == 1 {
-					b.Run(fmt.Sprintf("%v/%s/%d/gonum", format, part.name, rows), func(b *testing.B) {
-						for b.Loop() {
-							for _, m := range part.of {
-								gonumVector(y, x, m)
+					b.Run(fmt.Sprintf("%v/%s/%d/gonum", format, part.name, rows),
+						func(b *testing.B) {
+							for b.Loop() {
+								for _, m := range part.of {
+									gonumVector(y, x, m)
+								}
 							}
-						}
-						report(b, 0, float64(bytes))
-					})
+							report(b, 0, float64(bytes))
+						})
 				}
 			}
 		}
@@ -159,10 +164,12 @@ func BenchmarkDecode(b *testing.B) {
 func gonumVector(y, x []float32, m *Matrix) {
 	in, out := blas32.Vector{N: m.In, Inc: 1, Data: x}, blas32.Vector{N: m.Out, Inc: 1, Data: y}
 	if m.Layout == OutIn {
-		blas32.Gemv(blas.NoTrans, 1, blas32.General{Rows: m.Out, Cols: m.In, Stride: m.In, Data: m.F32}, in, 0, out)
+		blas32.Gemv(blas.NoTrans, 1, blas32.General{Rows: m.Out, Cols: m.In, Stride: m.In,
+			Data: m.F32}, in, 0, out)
 		return
 	}
-	blas32.Gemv(blas.Trans, 1, blas32.General{Rows: m.In, Cols: m.Out, Stride: m.Out, Data: m.F32}, in, 0, out)
+	blas32.Gemv(blas.Trans, 1, blas32.General{Rows: m.In, Cols: m.Out, Stride: m.Out, Data: m.F32},
+		in, 0, out)
 }
 
 // BenchmarkRow is the operations on rows that fit in a cache, on one thread.

@@ -1,7 +1,8 @@
 package kernels
 
-// The bits themselves: hashes of what every operation computes, the same constants on every machine. The other tests hold a
-// variant against pure Go on one machine; this one would show that a compiler fused or reordered something in pure Go itself.
+// The bits themselves: hashes of what every operation computes, the same constants on every
+// machine. The other tests hold a variant against pure Go on one machine; this one would show that
+// a compiler fused or reordered something in pure Go itself.
 
 import (
 	"encoding/binary"
@@ -53,13 +54,14 @@ var goldenBits = map[string]uint64{
 	"tile":               0x039d782f8dbeb9b1,
 }
 
-// elementSizes are the sizes in bytes of the numbers in the operands of the operations on integers. Elsewhere all are float32, but for
-// the last operand of a loose test, which is only read.
+// elementSizes are the sizes in bytes of the numbers in the operands of the operations on integers.
+// Elsewhere all are float32, but for the last operand of a loose test, which is only read.
 var elementSizes = map[string][]int{
 	"quantTile8": {4, 2, 4, 1}, "quantTile4": {4, 2, 4, 1}, "quantizeRow": {2, 4, 4},
 }
 
-// addNumbers hashes bytes that hold numbers of a size in this machine's order. Every NaN is the same.
+// addNumbers hashes bytes that hold numbers of a size in this machine's order. Every NaN is the
+// same.
 func addNumbers(h hash.Hash64, b []byte, size int) {
 	for ; len(b) >= size; b = b[size:] {
 		var n uint32
@@ -88,8 +90,8 @@ func addFloats(h hash.Hash64, x []float32) {
 	}
 }
 
-// leafBits hashes the results of one leaf operation at the middle and the greatest of the sizes that the tests try, or all if they are few,
-// several times each.
+// leafBits hashes the results of one leaf operation at the middle and the greatest of the sizes
+// that the tests try, or all if they are few, several times each.
 func leafBits(t *testing.T, l *leafTest, p *placer, v *variant) uint64 {
 	h := fnv.New64a()
 	for _, a := range []int{l.a[len(l.a)/2], slices.Max(l.a)} {

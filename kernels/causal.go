@@ -9,8 +9,8 @@ type Span struct {
 
 	Query, Key, Value, Out HeadRows // of the new tokens
 
-	// A block is for 64 tokens and holds one head after the other, as StoreKV writes them. There must
-	// be room for the new tokens. The last block may have less room than for 64: see Room.
+	// A block is for 64 tokens and holds one head after the other, as StoreKV writes them. There
+	// must be room for the new tokens. The last block may have less room than for 64: see Room.
 	Keys, Values [][]float32
 	Room         int // tokens that the last block has room for, a multiple of 8; 0 for all 64
 	Tokens       int // in the cache so far, the new ones included
@@ -25,13 +25,13 @@ type HeadRows struct {
 
 func (r *HeadRows) at(row, head int) []float32 { return r.Data[row*r.Row+head*r.Head:] }
 
-// CausalAttention stores the new keys and values of every span in its cache and computes the attention
-// of its new tokens: each sees everything up to itself. The workers share the heads and the tiles of
-// queries. before is how many numbers of each token a block holds before the first head: a decoder has
-// all its layers in one block. scale is what q·k is multiplied by.
+// CausalAttention stores the new keys and values of every span in its cache and computes the
+// attention of its new tokens: each sees everything up to itself. The workers share the heads and
+// the tiles of queries. before is how many numbers of each token a block holds before the first
+// head: a decoder has all its layers in one block. scale is what q·k is multiplied by.
 //
-// It ends with a barrier, and allocates nothing. However the tokens are cut into calls, the bits are
-// the same.
+// It ends with a barrier, and allocates nothing. However the tokens are cut into calls, the bits
+// are the same.
 func CausalAttention(w *Worker, spans []Span, before int, scale float32) {
 	dims, heads, longest := 0, 0, 0
 	for i := range spans {
@@ -39,7 +39,8 @@ func CausalAttention(w *Worker, spans []Span, before int, scale float32) {
 		dims, heads, longest = max(dims, s.KeyDim+s.ValueDim), heads+s.Heads, max(longest, s.Rows)
 	}
 	tile := QueryTile(dims, longest, heads, w.Size())
-	tasks, together := 0, true // one tile a span, as in decoding: the task that needs a head's keys stores them
+	// one tile a span, as in decoding: the task that needs a head's keys stores them
+	tasks, together := 0, true
 	for i := range spans {
 		tasks += spans[i].tiles(tile)
 		together = together && spans[i].Rows <= tile
@@ -68,9 +69,10 @@ func CausalAttention(w *Worker, spans []Span, before int, scale float32) {
 	w.Sync()
 }
 
-// QueryTile returns how many queries pass over a block of keys together: more where a head is wide, so
-// that a block that does not stay in the cache is read less often, and fewer until there are enough
-// tiles for the workers. dims is the width of a key and a value; rows the queries of each of heads.
+// QueryTile returns how many queries pass over a block of keys together: more where a head is wide,
+// so that a block that does not stay in the cache is read less often, and fewer until there are
+// enough tiles for the workers. dims is the width of a key and a value; rows the queries of each of
+// heads.
 func QueryTile(dims, rows, heads, workers int) int {
 	tile := 96
 	if dims >= 512 {
@@ -97,8 +99,8 @@ func (s *Span) store(head, before int) {
 	}
 }
 
-// blockRoom returns how many keys a block of so many has room for, where the last has room for last of
-// them, or for all where that is 0.
+// blockRoom returns how many keys a block of so many has room for, where the last has room for last
+// of them, or for all where that is 0.
 func blockRoom(block, blocks, last int) int {
 	if last != 0 && block == blocks-1 {
 		return last

@@ -11,7 +11,7 @@
 	ADD R16, row, R17           \
 	PRFM (R17), PLDL1KEEP
 
-// COLS16 goes on with sixteen columns, in V0–V3, by element e of x (V30 or V31).
+// COLS16 continues the sums of sixteen columns, in V0–V3, by element e of x (V30 or V31).
 #define COLS16(W, row, e, x) \
 	W(row, F4, F5, F6, F7, 4, 5, 6, 7) \
 	FMLAE(e, x, 4, 0)           \
@@ -19,7 +19,7 @@
 	FMLAE(e, x, 6, 2)           \
 	FMLAE(e, x, 7, 3)
 
-// WIDE16 goes on with len(y)/16·16 columns over len(x)/8·8 rows of w, eight rows in one pass over y.
+// WIDE16 continues the sums of len(y)/16·16 columns over len(x)/8·8 rows of w, eight rows in one pass over y.
 //
 // R0 y, R1 its length; R2 x, R3 elements left; R4 w, R5 bytes of a row, R16 of eight; R6–R13 the eight rows; R14 y and R15
 // columns left within the pass.

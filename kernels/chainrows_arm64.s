@@ -10,7 +10,7 @@
 	ADD R16, row, R17           \
 	PRFM (R17), PLDL2KEEP
 
-// GROUP goes on with four columns: v is the first row of w there.
+// GROUP continues the sums of four columns: v is the first row of w there.
 #define GROUP(v, acc) \
 	FMLAE(0, 4, v, acc)         \
 	FMLAE(1, 4, (v)+4, acc)     \

@@ -2,24 +2,28 @@
 //
 // # The same bits everywhere
 //
-// Each kernel fixes the order of its floating-point operations as part of its definition. Tiling, threads, batches and
-// instruction sets may vary; the result may not, to the last bit. Two orders cover nearly everything:
+// Each kernel fixes the order of its floating-point operations as part of its definition. Tiling,
+// threads, batches and instruction sets may vary; the result may not, to the last bit. Two orders
+// cover nearly everything:
 //
-//   - chain: an output is one chain of fused multiply-adds, acc = fma(x[k], w[k], acc) for k = 0, 1, 2, …, starting from
-//     the bias (or what the output held). A vector lane holds one output, so lanes, tiles and threads are free, and
-//     a chain may be stored and taken up again at any k.
-//   - lanes: eight partial sums by k mod 8, each a chain in k (of fused multiply-adds, or of additions), reduced by one
-//     tree: ((l0+l1)+(l2+l3)) + ((l4+l5)+(l6+l7)). A lane past the end keeps what it holds.
+//   - chain: an output is one chain of fused multiply-adds, acc = fma(x[k], w[k], acc) for k = 0, 1,
+//     2, …, starting from the bias (or what the output held). A vector lane holds one output, so
+//     lanes, tiles and threads are free, and a chain may be stored and continued at any k.
+//   - lanes: eight partial sums by k mod 8, each a chain in k (of fused multiply-adds, or of
+//     additions), reduced by one tree: ((l0+l1)+(l2+l3)) + ((l4+l5)+(l6+l7)). A lane past the end
+//     keeps what it holds.
 //
 // Which kernel uses which:
 //
 //	Linear, [in,out] weights (InOut)   chain over in, from the bias
 //	Linear, [out,in] weights (OutIn)   lanes over in, then + bias
-//	Linear, Q8 and Q4 weights          exact int32 sums over blocks of 32; a chain of fma(float32(sum), scale, acc) over
-//	                                   the blocks, from +0; then fma(acc, scale of the row, bias)
+//	Linear, Q8 and Q4 weights          exact int32 sums over blocks of 32; a chain of
+//	                                   fma(float32(sum), scale, acc) over the blocks, from +0; then
+//	                                   fma(acc, scale of the row, bias)
 //	LayerNorm                          lanes for the mean, lanes for the squared deviations
-//	AttendTile                         scores: chain over head_dim; softmax: online over blocks of 64 keys that start at
-//	                                   multiples of 64, lanes for a block's sum; values: chain over a block's keys, then added
+//	AttendTile                         scores: chain over head_dim; softmax: online over blocks of
+//	                                   64 keys that start at multiples of 64, lanes for a block's
+//	                                   sum; values: chain over a block's keys, then added
 //	LogSumExp                          float64, lanes
 //	Exp, Tanh, Erf and all built on    one operation sequence an element, written in exp.go
 //
@@ -42,13 +46,14 @@
 //
 // # Variants
 //
-// A variant is one implementation of the leaf operations: "go" is the definition, in pure Go; the others are assembly and
-// are tested against it bit for bit. A Team is given its variant when it is made.
+// A variant is one implementation of the leaf operations: "go" is the definition, in pure Go; the
+// others are assembly and are tested against it bit for bit. A Team is given its variant when it is
+// made.
 //
 // # Workers
 //
-// Work runs on a [Team]: [Team.Run] starts one function on every worker (single program, many data). Inside
-// it, two kinds of operations look different:
+// Work runs on a [Team]: [Team.Run] starts one function on every worker (single program, many
+// data). Inside it, two kinds of operations look different:
 //
 //	kernels.Linear(w, …)   a function of the worker is for all workers together: each calls it, they share
 //	                       the work, and it ends with a barrier. Its output is there for the next.

@@ -1,7 +1,8 @@
 package kernels
 
-// Exponential, tanh, erf and the activations in float32: one operation sequence an element, the same in every variant.
-// The polynomials are our own minimax fits; exp_test.go holds the error bounds.
+// Exponential, tanh, erf and the activations in float32: one operation sequence an element, the
+// same in every variant. The polynomials are our own minimax fits; exp_test.go holds the error
+// bounds.
 
 import "math"
 
@@ -23,7 +24,8 @@ const (
 	exp5 = 0.0001991823321705067
 )
 
-// exp returns eˣ with an error below 1.1 units in the last place; 0 below expMin, +Inf above expMax.
+// exp returns eˣ with an error below 1.1 units in the last place; 0 below expMin, +Inf above
+// expMax.
 func exp(x float32) float32 {
 	t := fma(x, log2e, round)
 	n := float32(t - round)
@@ -130,12 +132,13 @@ type Activation uint8
 
 // The activations that GPT-2 checkpoints use. σ(x) = 1/(1+exp(−x)).
 const (
-	GELUTanh  Activation = iota // x·σ(2u), u = √(2/π)·(x + 0.044715·x³): equal to x·(1+tanh(u))/2 (Hendrycks and Gimpel 2016)
-	GELUErf                     // x·(1+erf(x/√2))/2
-	QuickGELU                   // x·σ(1.702x)
-	SiLU                        // x·σ(x)
-	ReLU                        // x where x > 0, else 0
-	Tanh                        // tanh(x)
+	// x·σ(2u), u = √(2/π)·(x + 0.044715·x³): equal to x·(1+tanh(u))/2 (Hendrycks and Gimpel 2016)
+	GELUTanh  Activation = iota
+	GELUErf              // x·(1+erf(x/√2))/2
+	QuickGELU            // x·σ(1.702x)
+	SiLU                 // x·σ(x)
+	ReLU                 // x where x > 0, else 0
+	Tanh                 // tanh(x)
 	activations
 )
 

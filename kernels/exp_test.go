@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// ulps is the distance of got from want in units in the last place of a float32, never below that of the least normal number.
+// ulps is the distance of got from want in units in the last place of a float32, never below that
+// of the least normal number.
 func ulps(got float32, want float64) float64 {
 	unit := math.Ldexp(1, max(math.Ilogb(want), -126)-23)
 	return math.Abs(float64(got)-want) / unit
@@ -56,7 +57,8 @@ func TestTanhAndErfAreAccurate(t *testing.T) {
 		})
 		t.Logf("%s: %.3f units in the last place, at %v", f.name, worst, at)
 		if worst > f.bound {
-			t.Errorf("%s(%v) is off by %.3f units in the last place, want at most %v", f.name, at, worst, f.bound)
+			t.Errorf("%s(%v) is off by %.3f units in the last place, want at most %v", f.name, at,
+				worst, f.bound)
 		}
 	}
 }
@@ -75,8 +77,10 @@ func TestActivationsAreAccurate(t *testing.T) {
 		var worst float64
 		var at float32
 		sweep(1e4, func(x float32) {
-			// Near 0 the result is about x/2; far below it is small beside x, where an error of rounding of t counts |t| times.
-			d := math.Abs(float64(a.apply(x))-want[a](float64(x))) / (math.Abs(float64(x))*0x1p-24 + 0x1p-126)
+			// Near 0 the result is about x/2; far below it is small beside x, where an error of
+			// rounding of t counts |t| times.
+			d := math.Abs(float64(a.apply(x))-want[a](float64(x))) / (math.Abs(float64(x))*0x1p-24 +
+				0x1p-126)
 			if d > worst {
 				worst, at = d, x
 			}
@@ -138,7 +142,8 @@ func TestExp64IsAccurate(t *testing.T) {
 	if worst > 1 {
 		t.Errorf("Exp64 is off by %.3f · 2⁻⁵², want at most 1", worst)
 	}
-	for x, want := range map[float64]float64{0: 1, 710: math.Inf(1), -709: 0, math.Inf(1): math.Inf(1), math.Inf(-1): 0} {
+	for x, want := range map[float64]float64{0: 1, 710: math.Inf(1), -709: 0,
+		math.Inf(1): math.Inf(1), math.Inf(-1): 0} {
 		if got := Exp64(x); got != want {
 			t.Errorf("Exp64(%v) = %v, want %v", x, got, want)
 		}
@@ -211,7 +216,8 @@ func TestLogSumExp(t *testing.T) {
 	for _, c := range []struct {
 		x    []float32
 		want float64
-	}{{nil, math.Inf(-1)}, {[]float32{-inf, -inf}, math.Inf(-1)}, {[]float32{1, inf}, math.Inf(1)}, {[]float32{5, -inf}, 5}, {[]float32{1, float32(math.NaN()), inf}, math.NaN()}} {
+	}{{nil, math.Inf(-1)}, {[]float32{-inf, -inf}, math.Inf(-1)}, {[]float32{1, inf}, math.Inf(1)},
+		{[]float32{5, -inf}, 5}, {[]float32{1, float32(math.NaN()), inf}, math.NaN()}} {
 		for _, v := range available {
 			if got := v.logSumExp(c.x); got != c.want && !(got != got && c.want != c.want) {
 				t.Errorf("%s: LogSumExp(%v) = %v, want %v", v.name, c.x, got, c.want)

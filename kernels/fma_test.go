@@ -10,7 +10,8 @@ import (
 // exactFMA is a·b + c by exact arithmetic, rounded once.
 func exactFMA(a, b, c float32) float32 {
 	sum := float64(a)*float64(b) + float64(c)
-	if math.IsNaN(sum) || math.IsInf(float64(c), 0) || math.IsInf(float64(a), 0) || math.IsInf(float64(b), 0) {
+	if math.IsNaN(sum) || math.IsInf(float64(c), 0) || math.IsInf(float64(a), 0) ||
+		math.IsInf(float64(b), 0) {
 		return float32(sum)
 	}
 	x := new(big.Float).SetPrec(1000).SetFloat64(float64(a))
@@ -48,21 +49,25 @@ func TestFMARoundsOnce(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	float := func(low, high int) float32 { // a random number with an exponent in [low, high)
-		return float32(math.Copysign(math.Ldexp(1+float64(rng.Uint32()>>9)/(1<<23), low+rng.IntN(high-low)), rng.Float64()-0.5))
+		return float32(math.Copysign(math.Ldexp(1+float64(rng.Uint32()>>9)/(1<<23),
+			low+rng.IntN(high-low)), rng.Float64()-0.5))
 	}
 	for range 100000 {
 		checkFMA(t, float(-3, 3), float(-3, 3), float(-30, 3))
 		checkFMA(t, float(-70, -60), float(-70, -60), float(-149, -120)) // subnormal results
 		checkFMA(t, float(60, 64), float(60, 64), float(120, 128))       // up to overflow
 	}
-	// Double rounding: the product is 1 − 2⁻⁴⁶ times half a unit in the last place of c, so that float64 rounds the sum to the very half.
+	// Double rounding: the product is 1 − 2⁻⁴⁶ times half a unit in the last place of c, so that
+	// float64 rounds the sum to the very half.
 	for i := range 100000 {
 		c := float(-2, 2)
 		if i%4 == 0 {
-			c = math.Float32frombits(math.Float32bits(c)>>8) + 0x1p-126 // where half a unit is half the least subnormal
+			// where half a unit is half the least subnormal
+			c = math.Float32frombits(math.Float32bits(c)>>8) + 0x1p-126
 		}
 		exponent := max(math.Ilogb(float64(c)), -126) - 24
-		a, b := float32(math.Ldexp(1+0x1p-23, exponent/2)), float32(math.Ldexp(1-0x1p-23, exponent-exponent/2))
+		a, b := float32(math.Ldexp(1+0x1p-23, exponent/2)),
+			float32(math.Ldexp(1-0x1p-23, exponent-exponent/2))
 		checkFMA(t, a, b, c)
 		checkFMA(t, a, -b, c)
 	}
@@ -94,7 +99,8 @@ func TestHalfToFloat(t *testing.T) {
 		if h>>15 == 1 {
 			want = -want
 		}
-		if got != want && want == want || math.Signbit(got) != math.Signbit(want) && want == want || want != want && got == got {
+		if got != want && want == want || math.Signbit(got) != math.Signbit(want) && want == want ||
+			want != want && got == got {
 			t.Fatalf("%#04x: %v, want %v", h, got, want)
 		}
 	}

@@ -1,6 +1,7 @@
 package kernels
 
-// Operands for the tests of the variants: odd alignments, guard bands on both sides, and numbers of every kind.
+// Operands for the tests of the variants: odd alignments, guard bands on both sides, and numbers of
+// every kind.
 
 import (
 	"math"
@@ -16,7 +17,8 @@ const (
 	guardByte = 0xa5
 )
 
-// A placer makes the operands of one call of an operation. Two placers of the same seed make the same operands.
+// A placer makes the operands of one call of an operation. Two placers of the same seed make the
+// same operands.
 type placer struct {
 	rooms    [][]byte // one for each operand, reused from call to call
 	operands []operand
@@ -106,8 +108,10 @@ const (
 	kinds
 )
 
-var specials = []float32{0, float32(math.Copysign(0, -1)), 1, -1, float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN()),
-	math.MaxFloat32, -math.MaxFloat32, math.SmallestNonzeroFloat32, -math.SmallestNonzeroFloat32, 0x1p-126, 0x1.fffffcp-127, 88.73, -87.34, 0.625, 4, 1e-10}
+var specials = []float32{0, float32(math.Copysign(0, -1)), 1, -1, float32(math.Inf(1)),
+	float32(math.Inf(-1)), float32(math.NaN()),
+	math.MaxFloat32, -math.MaxFloat32, math.SmallestNonzeroFloat32, -math.SmallestNonzeroFloat32,
+	0x1p-126, 0x1.fffffcp-127, 88.73, -87.34, 0.625, 4, 1e-10}
 
 func (k numbers) float(rng *rand.Rand) float32 {
 	switch k {
@@ -134,7 +138,8 @@ func sameFloats(t testing.TB, what string, got, want []byte) {
 	for i := 0; i+4 <= len(got); i += 4 {
 		g, w := *(*float32)(unsafe.Pointer(&got[i])), *(*float32)(unsafe.Pointer(&want[i]))
 		if !sameBits(g, w) {
-			t.Fatalf("%s [%d]: %v (%#08x), want %v (%#08x)", what, i/4, g, math.Float32bits(g), w, math.Float32bits(w))
+			t.Fatalf("%s [%d]: %v (%#08x), want %v (%#08x)", what, i/4, g, math.Float32bits(g), w,
+				math.Float32bits(w))
 		}
 	}
 }

@@ -1,18 +1,23 @@
 package kernels
 
-// The leaf operations on float32 in pure Go: the definition that every other variant must equal bit for bit.
+// The leaf operations on float32 in pure Go: the definition that every other variant must equal bit
+// for bit.
 
 import "math"
 
-// tileCols and tileRows are the size of the register tile: 6 rows of 16 columns fill 12 of AVX2's 16 registers.
+// tileCols and tileRows are the size of the register tile: 6 rows of 16 columns fill 12 of AVX2's
+// 16 registers.
 const (
 	tileCols = 16
 	tileRows = 6
 )
 
-// tile goes on with the chains of rows by panels·tileCols outputs: c[i,j] = fma(a[i,k], b[k,j], c[i,j]) for each k in order.
-// Rows of c lie ldc apart. Element a[i,k] is at i·lda + k·ka. A panel is tileCols columns of b: panel p begins at p·nextb, its rows lie ldb apart.
-func tile(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k, panels int) {
+// tile continues the sums of rows by panels·tileCols outputs: c[i,j] = fma(a[i,k], b[k,j],
+// c[i,j]) for each k in order. Rows of c lie ldc apart. Element a[i,k] is at i·lda + k·ka. A panel
+// is tileCols columns of b: panel p begins at p·nextb, its rows lie ldb apart.
+func tile(
+	c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k, panels int,
+) {
 	for i := range rows {
 		for p := range panels {
 			y := c[i*ldc+p*tileCols:][:tileCols]
@@ -23,7 +28,7 @@ func tile(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, next
 	}
 }
 
-// chain goes on with len(y) chains: y[j] = fma(x[k], w[k·ldw+j], y[j]) for each k in order.
+// chain continues len(y) sums: y[j] = fma(x[k], w[k·ldw+j], y[j]) for each k in order.
 func chain(y, x, w []float32, ldw int) {
 	for k, xk := range x {
 		for j, wkj := range w[k*ldw : k*ldw+len(y)] {
@@ -41,21 +46,26 @@ func chain16(y, x []float32, w []uint16, ldw int, bf16 bool) {
 	}
 }
 
-// chainRows goes on with the chains of several rows, groupDepth inputs at a time: y[i·ldy+j] = fma(x[i,k], w[k·ldw+j], y[i·ldy+j]) for each
-// k < groups·groupDepth in order. x is laid out by packGroups. cols is a multiple of tileCols.
+// chainRows continues the sums of several rows, groupDepth inputs at a time: y[i·ldy+j] =
+// fma(x[i,k], w[k·ldw+j], y[i·ldy+j]) for each k < groups·groupDepth in order. x is laid out by
+// packGroups. cols is a multiple of tileCols.
 func chainRows(y []float32, ldy int, x, w []float32, ldw, rows, groups, cols int) {
 	for g := range groups {
 		for i := range rows {
-			chain(y[i*ldy:i*ldy+cols], x[(g*rows+i)*groupDepth:][:groupDepth], w[g*groupDepth*ldw:], ldw)
+			chain(y[i*ldy:i*ldy+cols], x[(g*rows+i)*groupDepth:][:groupDepth], w[g*groupDepth*ldw:],
+				ldw)
 		}
 	}
 }
 
 // chainRows16 is chainRows over weights in F16 or BF16.
-func chainRows16(y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int, bf16 bool) {
+func chainRows16(
+	y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int, bf16 bool,
+) {
 	for g := range groups {
 		for i := range rows {
-			chain16(y[i*ldy:i*ldy+cols], x[(g*rows+i)*groupDepth:][:groupDepth], w[g*groupDepth*ldw:], ldw, bf16)
+			chain16(y[i*ldy:i*ldy+cols], x[(g*rows+i)*groupDepth:][:groupDepth],
+				w[g*groupDepth*ldw:], ldw, bf16)
 		}
 	}
 }
@@ -72,7 +82,8 @@ func packGroups(dst, x []float32, ldx, rows, groups int) {
 	}
 }
 
-// pack copies panels of tileCols columns, each k rows of src that lie ld apart, so that each panel is contiguous: [panels, k, tileCols].
+// pack copies panels of tileCols columns, each k rows of src that lie ld apart, so that each panel
+// is contiguous: [panels, k, tileCols].
 func pack(dst, src []float32, ld, k, panels int) {
 	for p := range panels {
 		for i := range k {
@@ -90,7 +101,8 @@ func pack16(dst []float32, src []uint16, ld, k, panels int, bf16 bool) {
 	}
 }
 
-// packRows copies k columns of up to tileRows rows of a, lda apart, as the tile reads them: dst[k·tileRows + i]. Past the last row it repeats that.
+// packRows copies k columns of up to tileRows rows of a, lda apart, as the tile reads them:
+// dst[k·tileRows + i]. Past the last row it repeats that.
 func packRows(dst, a []float32, lda, rows, k int) {
 	for n := range k {
 		for i := range tileRows {
@@ -99,7 +111,8 @@ func packRows(dst, a []float32, lda, rows, k int) {
 	}
 }
 
-// dot sets dst[i·ldd+j] to the product of row i of x and row j of w, both k long: lanes (see the package comment).
+// dot sets dst[i·ldd+j] to the product of row i of x and row j of w, both k long: lanes (see the
+// package comment).
 func dot(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int) {
 	for i := range rows {
 		for j := range outs {
@@ -114,7 +127,9 @@ func dot(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, o
 }
 
 // dot16 is dot over weights in F16 or BF16.
-func dot16(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int, bf16 bool) {
+func dot16(
+	dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int, bf16 bool,
+) {
 	for i := range rows {
 		for j := range outs {
 			var lanes [8]float32
@@ -129,7 +144,8 @@ func dot16(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, 
 
 // reduce adds the eight lanes by the one tree that this package uses.
 func reduce(l *[8]float32) float32 {
-	return float32(float32(float32(l[0]+l[1])+float32(l[2]+l[3])) + float32(float32(l[4]+l[5])+float32(l[6]+l[7])))
+	return float32(float32(float32(l[0]+l[1])+float32(l[2]+l[3])) +
+		float32(float32(l[4]+l[5])+float32(l[6]+l[7])))
 }
 
 // layerNorm sets dst to (x − mean)·(1/√(variance + eps))·gain + bias, the variance being the mean
@@ -153,7 +169,8 @@ func layerNorm(dst, x, gain, bias []float32, eps float32) {
 	}
 }
 
-// sqrt is the correctly rounded square root: float64 has more than twice the bits, so rounding twice does no harm.
+// sqrt is the correctly rounded square root: float64 has more than twice the bits, so rounding
+// twice does no harm.
 func sqrt(x float32) float32 { return float32(math.Sqrt(float64(x))) }
 
 // activate applies an activation to each element in place.

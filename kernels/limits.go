@@ -1,16 +1,18 @@
 package kernels
 
-// The machine's limits, measured with the same workers and registers as the work that is held against them.
+// The machine's limits, measured with the same workers and registers as the work that is held
+// against them.
 
 import "encoding/binary"
 
-// FMAPeak does nothing but multiply and add in registers, iterations times 48 vectors, and returns how
-// many floating-point operations this worker did. No barrier.
+// FMAPeak does nothing but multiply and add in registers, iterations times 48 vectors, and returns
+// how many floating-point operations this worker did. No barrier.
 func (w *Worker) FMAPeak(iterations int) (operations float64) {
 	return w.team.variant.fmaPeak(iterations)
 }
 
-// ReadMemory reads b once, the workers sharing it, and returns a sum of what this worker read. It ends with a barrier.
+// ReadMemory reads b once, the workers sharing it, and returns a sum of what this worker read. It
+// ends with a barrier.
 func ReadMemory(w *Worker, b []byte) (sum uint64) {
 	const each = 4 << 20 // long enough that its beginning does not count
 	for i := w.Next() * each; i < len(b); i = w.Next() * each {

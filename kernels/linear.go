@@ -29,7 +29,8 @@ func setBias(dst, bias []float32, from int) {
 	copy(dst, bias[from:])
 }
 
-// linearChain is one row on float32 weights: memory-bound, so each worker streams runs of whole cache lines.
+// linearChain is one row on float32 weights: memory-bound, so each worker streams runs of whole
+// cache lines.
 func linearChain(w *Worker, dst, x []float32, m *Matrix, bias []float32) {
 	each := w.share(m.Out, 2*tileCols, chainCols)
 	for c := w.Next() * each; c < m.Out; c = w.Next() * each {
@@ -39,8 +40,9 @@ func linearChain(w *Worker, dst, x []float32, m *Matrix, bias []float32) {
 	}
 }
 
-// linearBatch is a few rows: memory is still nearly the limit, so each worker streams runs of weights, and what is worked on in
-// between, rows of the output and of x, is small and copied to where it does not share lines of the cache.
+// linearBatch is a few rows: memory is still nearly the limit, so each worker streams runs of
+// weights, and what is worked on in between, rows of the output and of x, is small and copied to
+// where it does not share lines of the cache.
 func linearBatch(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
 	v, groups := w.team.variant, m.In/groupDepth
 	depth := groups * groupDepth
@@ -68,7 +70,7 @@ func linearBatch(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float3
 	}
 }
 
-// chain goes on with the chains of the outputs from column c on over the inputs from k on.
+// chain continues the sums of the outputs from column c on over the inputs from k on.
 func (m *Matrix) chain(v *variant, y, x []float32, k, c int) {
 	switch {
 	case len(x) == 0 || len(y) == 0:
@@ -84,8 +86,8 @@ const (
 	batchRows   = 96   // rows of linearBatch at most
 	batchFloats = 4608 // of its output in one task: 18 KiB stay in the first-level cache
 
-	// The sizes of the blocks of linearTile. A block of weights stays in the second-level cache while all the rows pass, a tile of
-	// rows in the first while it meets the whole block.
+	// The sizes of the blocks of linearTile. A block of weights stays in the second-level cache
+	// while all the rows pass, a tile of rows in the first while it meets the whole block.
 	tileDepth = 256
 	tileWidth = 192
 	taskCols  = 1536 // columns of a task: the rows are packed once for all of them
@@ -97,14 +99,16 @@ func linearTile(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32
 	width := max(tileWidth, w.share(m.Out, tileCols, taskCols))
 	colTasks := (m.Out + width - 1) / width
 	rowTasks := (rows + taskRows - 1) / taskRows
-	for rowTasks*colTasks%w.Size() != 0 && rows/(rowTasks+1) >= 4*tileRows { // many workers: narrower would be more packing than work
+	// many workers: narrower would be more packing than work
+	for rowTasks*colTasks%w.Size() != 0 && rows/(rowTasks+1) >= 4*tileRows {
 		rowTasks++
 	}
 	height := (rows + rowTasks - 1) / rowTasks
 	rowTasks = (rows + height - 1) / height
 	for t := w.Next(); t < rowTasks*colTasks; t = w.Next() {
 		r, c := t/colTasks*height, t%colTasks*width
-		b := linearBlock{w: w, m: m, dst: dst[r*m.Out+c:], x: x[r*m.In:], rows: min(height, rows-r), col: c, cols: min(width, m.Out-c)}
+		b := linearBlock{w: w, m: m, dst: dst[r*m.Out+c:], x: x[r*m.In:], rows: min(height, rows-r),
+			col: c, cols: min(width, m.Out-c)}
 		for i := range b.rows {
 			setBias(b.dst[i*m.Out:i*m.Out+b.cols], bias, c)
 		}
@@ -123,7 +127,8 @@ type linearBlock struct {
 	col, cols int
 }
 
-// run goes on with the chains over the inputs from k on, depth of them: it packs the rows, then block after block of the weights.
+// run continues the sums over the inputs from k on, depth of them: it packs the rows, then
+// block after block of the weights.
 func (b *linearBlock) run(k, depth int) {
 	v, m := b.w.team.variant, b.m
 	var a []float32
@@ -141,7 +146,8 @@ func (b *linearBlock) run(k, depth int) {
 	}
 	if rest := b.cols % tileCols; rest > 0 { // the last columns, fewer than a panel
 		for i := range b.rows {
-			m.chain(v, b.dst[i*m.Out+b.cols-rest:i*m.Out+b.cols], b.x[i*m.In+k:i*m.In+k+depth], k, b.col+b.cols-rest)
+			m.chain(v, b.dst[i*m.Out+b.cols-rest:i*m.Out+b.cols], b.x[i*m.In+k:i*m.In+k+depth], k,
+				b.col+b.cols-rest)
 		}
 	}
 }
@@ -157,16 +163,19 @@ func (b *linearBlock) panels(a []float32, k, depth, c, panels int) {
 		v.pack16(block, m.F16[at:], m.Out, depth, panels, m.bf16())
 	}
 	if v.packRows == nil {
-		v.tile(b.dst[c:], m.Out, b.x[k:], m.In, 1, block, tileCols, depth*tileCols, b.rows, depth, panels)
+		v.tile(b.dst[c:], m.Out, b.x[k:], m.In, 1, block, tileCols, depth*tileCols, b.rows, depth,
+			panels)
 		return
 	}
 	for i := 0; i < b.rows; i += tileHeight(b.rows - i) {
-		v.tile(b.dst[i*m.Out+c:], m.Out, a, 1, tileRows, block, tileCols, depth*tileCols, tileHeight(b.rows-i), depth, panels)
+		v.tile(b.dst[i*m.Out+c:], m.Out, a, 1, tileRows, block, tileCols, depth*tileCols,
+			tileHeight(b.rows-i), depth, panels)
 		a = a[tileRows*depth:]
 	}
 }
 
-// tileHeight returns how many of the rows that are left go into one tile: 7 and 8 are better split in two than as 6 and a rest.
+// tileHeight returns how many of the rows that are left go into one tile: 7 and 8 are better split
+// in two than as 6 and a rest.
 func tileHeight(rest int) int {
 	if rest == 7 || rest == 8 {
 		return 4
@@ -175,8 +184,9 @@ func tileHeight(rest int) int {
 }
 
 const (
-	dotRun  = 2048 // rows of weights of one task: long streams
-	dotRows = 64   // rows of x that meet each of them: 192 KiB at GPT-2's width, in the second-level cache
+	dotRun = 2048 // rows of weights of one task: long streams
+	// rows of x that meet each of them: 192 KiB at GPT-2's width, in the second-level cache
+	dotRows = 64
 )
 
 // linearDot is [out, in] weights.
@@ -190,7 +200,8 @@ func linearDot(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32)
 			if m.Format == F32 {
 				v.dot(dst[i*m.Out+j:], m.Out, x[i*m.In:], m.In, m.F32[j*m.In:], m.In, n, outs, m.In)
 			} else {
-				v.dot16(dst[i*m.Out+j:], m.Out, x[i*m.In:], m.In, m.F16[j*m.In:], m.In, n, outs, m.In, m.bf16())
+				v.dot16(dst[i*m.Out+j:], m.Out, x[i*m.In:], m.In, m.F16[j*m.In:], m.In, n, outs,
+					m.In, m.bf16())
 			}
 		}
 		if bias != nil {

@@ -66,7 +66,8 @@ func linearByDefinition(dst, x []float32, rows int, m *Matrix, bias []float32) {
 			for k := range m.In {
 				l[k%8] = fma(x[i*m.In+k], m.at(k, j), l[k%8])
 			}
-			sum := float32(float32(float32(l[0]+l[1])+float32(l[2]+l[3])) + float32(float32(l[4]+l[5])+float32(l[6]+l[7])))
+			sum := float32(float32(float32(l[0]+l[1])+float32(l[2]+l[3])) +
+				float32(float32(l[4]+l[5])+float32(l[6]+l[7])))
 			if bias != nil {
 				sum = float32(sum + b)
 			}
@@ -90,8 +91,10 @@ func TestLinearIsItsDefinition(t *testing.T) {
 					for _, variant := range Variants() {
 						for _, threads := range []int{1, 3} {
 							got := make([]float32, rows*out)
-							newTeam(t, threads, variant).Run(func(w *Worker) { Linear(w, got, x, rows, m, bias) })
-							what := fmt.Sprintf("%s, %d threads: %d rows × [%d,%d] %v layout %d", variant, threads, rows, in, out, format, layout)
+							newTeam(t, threads,
+								variant).Run(func(w *Worker) { Linear(w, got, x, rows, m, bias) })
+							what := fmt.Sprintf("%s, %d threads: %d rows × [%d,%d] %v layout %d",
+								variant, threads, rows, in, out, format, layout)
 							sameSlices(t, what, got, want)
 						}
 					}
@@ -104,14 +107,17 @@ func TestLinearIsItsDefinition(t *testing.T) {
 // The blocks of many rows, split for a few workers and for more than there are columns for.
 func TestLinearOfManyRowsIsItsDefinition(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 24))
-	for _, size := range [][4]int{{97, 20, 33, 1}, {98, 300, 97, 2}, {745, 11, 200, 31}, {800, 9, 40, 3}, {130, 40, 1700, 2}} {
+	for _, size := range [][4]int{{97, 20, 33, 1}, {98, 300, 97, 2}, {745, 11, 200, 31},
+		{800, 9, 40, 3}, {130, 40, 1700, 2}} {
 		rows, in, out, threads := size[0], size[1], size[2], size[3]
 		for _, format := range []Format{F32, BF16} {
-			m, x, bias := randomMatrix(rng, format, InOut, in, out), randoms(rng, rows*in), randoms(rng, out)
+			m, x, bias := randomMatrix(rng, format, InOut, in, out), randoms(rng, rows*in),
+				randoms(rng, out)
 			want, got := make([]float32, rows*out), make([]float32, rows*out)
 			linearByDefinition(want, x, rows, m, bias)
 			newTeam(t, threads, "").Run(func(w *Worker) { Linear(w, got, x, rows, m, bias) })
-			sameSlices(t, fmt.Sprintf("%d rows × [%d,%d] %v, %d threads", rows, in, out, format, threads), got, want)
+			sameSlices(t, fmt.Sprintf("%d rows × [%d,%d] %v, %d threads", rows, in, out, format,
+				threads), got, want)
 		}
 	}
 }
@@ -125,7 +131,8 @@ func sameSlices(t testing.TB, what string, got, want []float32) {
 	}
 }
 
-// A product at real sizes does not depend on how many rows it is given at once, nor on the threads; and it is right.
+// A product at real sizes does not depend on how many rows it is given at once, nor on the threads;
+// and it is right.
 func TestLinearDoesNotDependOnTheBatch(t *testing.T) {
 	const in, out, rows = 768, 770, 520 // past every block size
 	rng := rand.New(rand.NewPCG(11, 12))
@@ -137,8 +144,12 @@ func TestLinearDoesNotDependOnTheBatch(t *testing.T) {
 			newTeam(t, 2, "").Run(func(w *Worker) { Linear(w, all, x, rows, m, nil) })
 			for _, n := range []int{1, 8, 30} {
 				part := make([]float32, n*out)
-				newTeam(t, 1, "").Run(func(w *Worker) { Linear(w, part, x[(rows-n)*in:], n, m, nil) })
-				sameSlices(t, fmt.Sprintf("%v layout %d, %d rows", format, layout, n), part, all[(rows-n)*out:])
+				newTeam(t, 1, "").Run(func(w *Worker) {
+					Linear(w, part, x[(rows-n)*in:], n, m,
+						nil)
+				})
+				sameSlices(t, fmt.Sprintf("%v layout %d, %d rows", format, layout, n), part,
+					all[(rows-n)*out:])
 			}
 			for range 1000 {
 				i, j := rng.IntN(rows), rng.IntN(out)
@@ -148,7 +159,8 @@ func TestLinearDoesNotDependOnTheBatch(t *testing.T) {
 					want, size = want+p, size+math.Abs(p)
 				}
 				if got := float64(all[i*out+j]); math.Abs(got-want) > 1e-5*size {
-					t.Fatalf("%v layout %d: [%d,%d] is %v, want %v", format, layout, i, j, got, want)
+					t.Fatalf("%v layout %d: [%d,%d] is %v, want %v", format, layout, i, j, got,
+						want)
 				}
 			}
 		}
@@ -193,7 +205,8 @@ func TestRowOperations(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))
 	x, y, gain, bias := randoms(rng, rows*n), randoms(rng, rows*n), randoms(rng, n), randoms(rng, n)
 	for _, variant := range Variants() {
-		norm, sum, act := make([]float32, rows*n), append([]float32{}, x...), append([]float32{}, x...)
+		norm, sum, act := make([]float32, rows*n), append([]float32{}, x...),
+			append([]float32{}, x...)
 		newTeam(t, 3, variant).Run(func(w *Worker) {
 			LayerNorm(w, norm, x, rows, gain, bias, 1e-5)
 			Add(w, sum, y)
@@ -208,7 +221,8 @@ func TestRowOperations(t *testing.T) {
 			for _, v := range row {
 				variance += (float64(v) - mean) * (float64(v) - mean) / n
 			}
-			want := (float64(x[i])-mean)/math.Sqrt(variance+1e-5)*float64(gain[i%n]) + float64(bias[i%n])
+			want := (float64(x[i])-mean)/math.Sqrt(variance+1e-5)*float64(gain[i%n]) +
+				float64(bias[i%n])
 			if math.Abs(float64(norm[i])-want) > 2e-6 {
 				t.Errorf("%s: LayerNorm [%d] = %v, want %v", variant, i, norm[i], want)
 			}

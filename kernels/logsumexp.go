@@ -1,12 +1,12 @@
 package kernels
 
-// Exponential and logarithm in float64, and the sum of a softmax. Package math has assembly for these on some machines, and its last bit
-// may differ there; these are the same everywhere.
+// Exponential and logarithm in float64, and the sum of a softmax. Package math has assembly for
+// these on some machines, and its last bit may differ there; these are the same everywhere.
 
 import "math"
 
-// LogSumExp returns ln Σ exp(x[i]) in float64: max + ln Σ exp(x[i] − max), the sum in eight lanes by i mod 8 (see the
-// package comment). No element gives −Inf; a NaN gives NaN; +Inf gives +Inf.
+// LogSumExp returns ln Σ exp(x[i]) in float64: max + ln Σ exp(x[i] − max), the sum in eight lanes
+// by i mod 8 (see the package comment). No element gives −Inf; a NaN gives NaN; +Inf gives +Inf.
 func LogSumExp(x []float32) float64 { return available[0].logSumExp(x) }
 
 func logSumExp(x []float32) float64 {
@@ -26,7 +26,8 @@ func logSumExp(x []float32) float64 {
 	for i, v := range x {
 		l[i%8] = float64(l[i%8] + Exp64(float64(float64(v)-float64(max))))
 	}
-	sum := float64(float64(float64(l[0]+l[1])+float64(l[2]+l[3])) + float64(float64(l[4]+l[5])+float64(l[6]+l[7])))
+	sum := float64(float64(float64(l[0]+l[1])+float64(l[2]+l[3])) +
+		float64(float64(l[4]+l[5])+float64(l[6]+l[7])))
 	return float64(float64(max) + Log64(sum))
 }
 
@@ -54,7 +55,8 @@ const (
 	e2  = 1.0 / 2
 )
 
-// Exp64 returns eˣ within two units in the last place, the same bits on every machine. Results that would be subnormal are 0.
+// Exp64 returns eˣ within two units in the last place, the same bits on every machine. Results that
+// would be subnormal are 0.
 func Exp64(x float64) float64 {
 	t := math.FMA(x, math.Log2E, round64)
 	n := float64(t - round64)
@@ -84,7 +86,8 @@ func Exp64(x float64) float64 {
 	return y
 }
 
-// Log64 returns the natural logarithm within two units in the last place, the same bits on every machine. It follows math.Log's special cases.
+// Log64 returns the natural logarithm within two units in the last place, the same bits on every
+// machine. It follows math.Log's special cases.
 func Log64(x float64) float64 {
 	switch {
 	case x != x || x < 0:

@@ -7,7 +7,8 @@ import "fmt"
 // A Format is how a matrix's numbers are stored.
 type Format uint8
 
-// The number formats. F16 is IEEE 754 binary16. Q8 and Q4 store blocks of integers with a scale (see quant.go).
+// The number formats. F16 is IEEE 754 binary16. Q8 and Q4 store blocks of integers with a scale
+// (see quant.go).
 const (
 	F32 Format = iota
 	F16
@@ -30,10 +31,12 @@ type Layout uint8
 
 const (
 	InOut Layout = iota // [in, out]: GPT-2's Conv1D weights. Linear runs chains.
-	OutIn               // [out, in]: wte as the logits' head, PyTorch's nn.Linear. Linear runs lanes.
+	// [out, in]: wte as the logits' head, PyTorch's nn.Linear. Linear runs lanes.
+	OutIn
 )
 
-// A Matrix is the weights of a linear layer: a view, never written. One of the slices is set, by Format.
+// A Matrix is the weights of a linear layer: a view, never written. One of the slices is set, by
+// Format.
 type Matrix struct {
 	Format  Format
 	Layout  Layout
@@ -48,8 +51,8 @@ func (m *Matrix) Bytes() int64 {
 	return int64(len(m.F32))*4 + int64(len(m.F16))*2 + int64(len(m.Blocks))
 }
 
-// Row sets dst to the weights of output i, dst[k] being those of input k: a token's embedding, when m is wte.
-// The layout must be OutIn, or the format Q8 or Q4.
+// Row sets dst to the weights of output i, dst[k] being those of input k: a token's embedding, when
+// m is wte. The layout must be OutIn, or the format Q8 or Q4.
 func (m *Matrix) Row(dst []float32, i int) {
 	switch m.Format {
 	case F32:
@@ -66,6 +69,7 @@ func (m *Matrix) bf16() bool { return m.Format == BF16 }
 // check panics with the sizes where a caller's slices do not fit.
 func (m *Matrix) check(dst, x []float32, rows int, bias []float32) {
 	if len(x) < rows*m.In || len(dst) < rows*m.Out || bias != nil && len(bias) != m.Out {
-		panic(fmt.Sprintf("kernels: Linear [%d,%d] on %d rows: x has %d numbers, dst %d, bias %d", m.In, m.Out, rows, len(x), len(dst), len(bias)))
+		panic(fmt.Sprintf("kernels: Linear [%d,%d] on %d rows: x has %d numbers, dst %d, bias %d",
+			m.In, m.Out, rows, len(x), len(dst), len(bias)))
 	}
 }

@@ -1,16 +1,19 @@
 package kernels
 
-// Products with matrices that lie in panels of 16 columns, for one worker by itself: what attention is made of.
+// Products with matrices that lie in panels of 16 columns, for one worker by itself: what attention
+// is made of.
 
-// Panels is a matrix [K, Cols] whose columns are taken 16 at a time. With LD = 0 each panel lies in one run, [⌈Cols/16⌉, K, 16],
-// the last one being as narrow as Cols leaves it, so that the matrix takes K·Cols floats. Else it is row-major, rows LD apart.
+// Panels is a matrix [K, Cols] whose columns are taken 16 at a time. With LD = 0 each panel lies in
+// one run, [⌈Cols/16⌉, K, 16], the last one being as narrow as Cols leaves it, so that the matrix
+// takes K·Cols floats. Else it is row-major, rows LD apart.
 type Panels struct {
 	Data    []float32
 	K, Cols int
 	LD      int
 }
 
-// panel returns the panel that begins at column j, from row k on, how far apart its rows lie, and how many columns it has.
+// panel returns the panel that begins at column j, from row k on, how far apart its rows lie, and
+// how many columns it has.
 func (p *Panels) panel(j, k int) (data []float32, ld, cols int) {
 	cols = min(tileCols, p.Cols-j)
 	if p.LD != 0 {
@@ -19,13 +22,18 @@ func (p *Panels) panel(j, k int) (data []float32, ld, cols int) {
 	return p.Data[j*p.K+k*cols:], cols, cols
 }
 
-// Multiply goes on with the chains of c [rows, Cols]: c[i,j] = fma(a[i,k], p[k,j], c[i,j]) for each k from … to-1 in order. Column
-// k-from of a, not k, belongs to k. Rows lie ldc and lda apart. It is part of one worker's task: there is no barrier.
-func (w *Worker) Multiply(c []float32, ldc int, a []float32, lda, rows int, p *Panels, from, to int) {
+// Multiply continues the sums of c [rows, Cols]: c[i,j] = fma(a[i,k], p[k,j], c[i,j]) for each
+// k from … to-1 in order. Column k-from of a, not k, belongs to k. Rows lie ldc and lda apart. It
+// is part of one worker's task: there is no barrier.
+func (w *Worker) Multiply(
+	c []float32, ldc int, a []float32, lda, rows int, p *Panels, from, to int,
+) {
 	w.team.variant.multiply(c, ldc, a, lda, rows, p, from, to)
 }
 
-func (v *variant) multiply(c []float32, ldc int, a []float32, lda, rows int, p *Panels, from, to int) {
+func (v *variant) multiply(
+	c []float32, ldc int, a []float32, lda, rows int, p *Panels, from, to int,
+) {
 	if from >= to {
 		return
 	}
@@ -46,7 +54,8 @@ func (v *variant) multiply(c []float32, ldc int, a []float32, lda, rows int, p *
 	}
 }
 
-// Dot returns the product of two vectors of one length: lanes (see the package comment). No barrier.
+// Dot returns the product of two vectors of one length: lanes (see the package comment). No
+// barrier.
 func (w *Worker) Dot(x, y []float32) float32 {
 	dst := w.floats(scratchState, 1)
 	w.team.variant.dot(dst, 1, x, len(x), y, len(y), 1, 1, len(x))
@@ -84,7 +93,8 @@ func (p *Panels) PackRows(k int, src []float32, ld, n int) {
 	}
 }
 
-// PackColumns copies the n rows of src, K long and ld apart, to columns j, j+1, … of packed panels: the keys of a block.
+// PackColumns copies the n rows of src, K long and ld apart, to columns j, j+1, … of packed panels:
+// the keys of a block.
 func (p *Panels) PackColumns(j int, src []float32, ld, n int) {
 	for i := 0; i < n; {
 		in := (j + i) % tileCols
@@ -95,10 +105,12 @@ func (p *Panels) PackColumns(j int, src []float32, ld, n int) {
 	}
 }
 
-// Transpose sets column i of dst to row i of src, for n rows of k numbers. Rows lie ldd and lds apart.
+// Transpose sets column i of dst to row i of src, for n rows of k numbers. Rows lie ldd and lds
+// apart.
 func Transpose(dst []float32, ldd int, src []float32, lds, n, k int) {
 	i := 0
-	for ; i+4 <= n && k > 0; i += 4 { // four rows at a time: a cache line of dst is written once, not four times
+	// four rows at a time: a cache line of dst is written once, not four times
+	for ; i+4 <= n && k > 0; i += 4 {
 		a, b, c, d := src[i*lds:][:k], src[(i+1)*lds:][:k], src[(i+2)*lds:][:k], src[(i+3)*lds:][:k]
 		b, c, d = b[:len(a)], c[:len(a)], d[:len(a)]
 		for j, x := range a {

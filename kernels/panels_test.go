@@ -10,7 +10,8 @@ import (
 // Packed and row-major panels give each product the bits of one chain from where it stood.
 func TestMultiply(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
-	for _, s := range [][4]int{{1, 1, 1, 0}, {1, 20, 40, 3}, {7, 33, 16, 0}, {13, 64, 50, 5}, {6, 9, 15, 9}} {
+	for _, s := range [][4]int{{1, 1, 1, 0}, {1, 20, 40, 3}, {7, 33, 16, 0}, {13, 64, 50, 5},
+		{6, 9, 15, 9}} {
 		rows, k, cols, from := s[0], s[1], s[2], s[3]
 		b, a, start := randoms(rng, k*cols), randoms(rng, rows*k), randoms(rng, rows*cols)
 		packed := Panels{Data: make([]float32, k*cols), K: k, Cols: cols}
@@ -23,7 +24,10 @@ func TestMultiply(t *testing.T) {
 		for _, variant := range Variants() {
 			for _, p := range []*Panels{&packed, {Data: b, K: k, Cols: cols, LD: cols}} {
 				got := append([]float32(nil), start...)
-				newTeam(t, 1, variant).Run(func(w *Worker) { w.Multiply(got, cols, a, k, rows, p, from, k) })
+				newTeam(t, 1, variant).Run(func(w *Worker) {
+					w.Multiply(got, cols, a, k, rows, p,
+						from, k)
+				})
 				sameSlices(t, fmt.Sprintf("%s %v, LD %d", variant, s, p.LD), got, want)
 			}
 		}

@@ -2,7 +2,8 @@
 
 package kernels
 
-// The leaf operations on integers in AVX2 assembly. Each stub is documented by the Go function that it equals bit for bit.
+// The leaf operations on integers in AVX2 assembly. Each stub is documented by the Go function that
+// it equals bit for bit.
 
 import (
 	"math"
@@ -10,27 +11,32 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// hasVNNI says whether the processor has VPDPWSSD on 256 bits: one instruction for the two that AVX2 takes, the same bits. Nothing else
-// of AVX-512 is used.
+// hasVNNI says whether the processor has VPDPWSSD on 256 bits: one instruction for the two that
+// AVX2 takes, the same bits. Nothing else of AVX-512 is used.
 func hasVNNI() bool { return cpu.X86.HasAVX512VNNI && cpu.X86.HasAVX512VL }
 
-// quantTile8AVX2 is quantTile8, in blocks of 6, 4, 2 and 1 rows. For many rows it widens the weights of up to 16 blocks to int16 first.
+// quantTile8AVX2 is quantTile8, in blocks of 6, 4, 2 and 1 rows. For many rows it widens the
+// weights of up to 16 blocks to int16 first.
 //
 //go:noescape
-func quantTile8AVX2(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)
+func quantTile8AVX2(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
+	blocks, tiles int)
 
 // quantTile4AVX2 is quantTile4, likewise.
 //
 //go:noescape
-func quantTile4AVX2(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)
+func quantTile4AVX2(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
+	blocks, tiles int)
 
 // quantTile8VNNI and quantTile4VNNI are the same where hasVNNI.
 //
 //go:noescape
-func quantTile8VNNI(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)
+func quantTile8VNNI(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
+	blocks, tiles int)
 
 //go:noescape
-func quantTile4VNNI(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)
+func quantTile4VNNI(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
+	blocks, tiles int)
 
 // scaleAddAVX2 is scaleAdd.
 //

@@ -145,7 +145,7 @@ GLOBL ·nibbles(SB), RODATA|NOPTR, $32
 	start((R15)(R11*1), Y8, Y9)    \
 	start((R15)(R11*2), Y10, Y11)
 
-// CHAIN goes on with a row's chains. Y12 and Y13 are the scales.
+// CHAIN continues a row's sums. Y12 and Y13 are the scales.
 #define CHAIN(y, lo, hi) \
 	VCVTDQ2PS   lo, lo         \
 	VCVTDQ2PS   hi, hi         \

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Both ways to multiply integers have a name, so that every test of the variants runs the one without VPDPWSSD on a
-// processor that has it.
+// Both ways to multiply integers have a name, so that every test of the variants runs the one
+// without VPDPWSSD on a processor that has it.
 func TestEachWayToMultiplyIntegersIsAVariant(t *testing.T) {
 	type tile = func([]float32, int, []int16, []int32, int, []byte, int, int, int, int)
 	ways := map[string][2]tile{"avx2": {quantTile8AVX2, quantTile4AVX2}}
@@ -23,7 +23,8 @@ func TestEachWayToMultiplyIntegersIsAVariant(t *testing.T) {
 	}
 	for _, v := range available {
 		for i, got := range []tile{v.quantTile8, v.quantTile4} {
-			if way, ok := ways[v.name]; ok && reflect.ValueOf(got).Pointer() != reflect.ValueOf(way[i]).Pointer() {
+			if way, ok := ways[v.name]; ok &&
+				reflect.ValueOf(got).Pointer() != reflect.ValueOf(way[i]).Pointer() {
 				t.Errorf("%s multiplies in the way of another variant", v.name)
 			}
 		}

@@ -2,19 +2,22 @@
 
 package kernels
 
-// The leaf operations on integers in NEON assembly. Each stub is documented by the Go function that it equals bit for bit.
+// The leaf operations on integers in NEON assembly. Each stub is documented by the Go function that
+// it equals bit for bit.
 
 import "math"
 
 // quantTile8NEON is quantTile8, in blocks of four rows and of one.
 //
 //go:noescape
-func quantTile8NEON(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)
+func quantTile8NEON(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
+	blocks, tiles int)
 
 // quantTile4NEON is quantTile4, likewise.
 //
 //go:noescape
-func quantTile4NEON(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)
+func quantTile4NEON(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
+	blocks, tiles int)
 
 // scaleAddNEON is scaleAdd.
 //

@@ -101,7 +101,7 @@
 	F(R14, V16, 16)             \
 	ZERO4(R14, V20, 20)
 
-// CHAIN goes on with a row's chains: the scales are in V4–V7. END4 does so for the rows that exist.
+// CHAIN continues a row's sums: the scales are in V4–V7. END4 does so for the rows that exist.
 #define CHAIN(y, acc) \
 	FLDPQ (y), (F0, F1)         \
 	FLDPQ 32(y), (F2, F3)       \

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// BenchmarkQuantLinear is a layer of GPT-2's mlp: one row reads memory, many rows multiply. MB/s are of weights; compare formats by ns/op.
+// BenchmarkQuantLinear is a layer of GPT-2's mlp: one row reads memory, many rows multiply. MB/s
+// are of weights; compare formats by ns/op.
 func BenchmarkQuantLinear(b *testing.B) {
 	const in, out, copies = 768, 3072, 16 // copies: more than a cache holds, for one row
 	rng := rand.New(rand.NewPCG(13, 14))

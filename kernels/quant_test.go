@@ -42,8 +42,10 @@ func TestConvertRoundsWithinHalfAStep(t *testing.T) {
 				in, out := size[0], size[1]
 				src := Matrix{Layout: layout, In: in, Out: out, F32: randoms(rng, in*out)}
 				m := Convert(newTeam(t, 3, ""), f, &src)
-				if len(m.Blocks) != QuantBytes(f, in, out) || m.In != in || m.Out != out || m.Format != f {
-					t.Fatalf("%v %v: %v [%d %d], %d bytes", f, size, m.Format, m.In, m.Out, len(m.Blocks))
+				if len(m.Blocks) != QuantBytes(f, in, out) || m.In != in || m.Out != out ||
+					m.Format != f {
+					t.Fatalf("%v %v: %v [%d %d], %d bytes", f, size, m.Format, m.In, m.Out,
+						len(m.Blocks))
 				}
 				row := make([]float32, in)
 				for j := range out {
@@ -59,8 +61,10 @@ func TestConvertRoundsWithinHalfAStep(t *testing.T) {
 						}
 						w, s := float64(src.F32[at]), math.Abs(float64(scale))
 						cut := f == Q4 && (integer == 7 || integer == -8)
-						if e := math.Abs(float64(row[k]) - w); e > s*0.501 && !(cut && math.Abs(w) > math.Abs(float64(row[k])) && e < 3*s) {
-							t.Fatalf("%v %v: input %d, output %d is %v = %d·%v, want %v", f, size, k, j, row[k], integer, scale, w)
+						if e := math.Abs(float64(row[k]) - w); e > s*0.501 &&
+							!(cut && math.Abs(w) > math.Abs(float64(row[k])) && e < 3*s) {
+							t.Fatalf("%v %v: input %d, output %d is %v = %d·%v, want %v", f, size,
+								k, j, row[k], integer, scale, w)
 						}
 					}
 				}
@@ -143,11 +147,13 @@ func TestConvertBetweenAll(t *testing.T) {
 	team := newTeam(t, 2, "")
 	for _, layout := range []Layout{InOut, OutIn} {
 		for _, size := range quantSizes {
-			src := Matrix{Layout: layout, In: size[0], Out: size[1], F32: randoms(rng, size[0]*size[1])}
+			src := Matrix{Layout: layout, In: size[0], Out: size[1],
+				F32: randoms(rng, size[0]*size[1])}
 			for _, f := range []Format{F32, F16, BF16, Q8, Q4} {
 				there := Convert(team, f, &src)
 				back := Convert(team, F32, &there)
-				if there.Format != f || back.Format != F32 || back.Layout != layout || back.In != src.In || back.Out != src.Out {
+				if there.Format != f || back.Format != F32 || back.Layout != layout ||
+					back.In != src.In || back.Out != src.Out {
 					t.Fatalf("%v, back %+v", there.Format, back)
 				}
 				row := make([]float32, src.In)
@@ -170,7 +176,8 @@ func TestConvertBetweenAll(t *testing.T) {
 							want = math.Float32frombits(uint32(BFloat(src.F32[at])) << 16)
 						}
 						if back.F32[at] != want {
-							t.Fatalf("%v %v: input %d, output %d is %v, want %v", f, size, k, j, back.F32[at], want)
+							t.Fatalf("%v %v: input %d, output %d is %v, want %v", f, size, k, j,
+								back.F32[at], want)
 						}
 					}
 				}
@@ -184,8 +191,10 @@ func TestQuantBytes(t *testing.T) {
 		f             Format
 		in, out, want int
 	}{
-		{Q8, 768, 2304, 768 * 2304 * 17 / 16}, {Q4, 768, 2304, 768 * 2304 * 9 / 16}, {Q8, 1, 1, 544}, {Q4, 33, 17, 4 * 288},
-		{Q8, 0, 5, 0}, {Q8, 5, 0, 0}, {Q8, -1, 5, -1}, {Q4, 5, -1, -1}, {F16, 32, 16, -1}, {Q8, math.MaxInt, math.MaxInt, -1}, {Q4, math.MaxInt, 1 << 10, -1},
+		{Q8, 768, 2304, 768 * 2304 * 17 / 16}, {Q4, 768, 2304, 768 * 2304 * 9 / 16},
+		{Q8, 1, 1, 544}, {Q4, 33, 17, 4 * 288},
+		{Q8, 0, 5, 0}, {Q8, 5, 0, 0}, {Q8, -1, 5, -1}, {Q4, 5, -1, -1}, {F16, 32, 16, -1},
+		{Q8, math.MaxInt, math.MaxInt, -1}, {Q4, math.MaxInt, 1 << 10, -1},
 	} {
 		if got := QuantBytes(c.f, c.in, c.out); got != c.want {
 			t.Errorf("QuantBytes(%v, %d, %d) = %d, want %d", c.f, c.in, c.out, got, c.want)
@@ -194,7 +203,8 @@ func TestQuantBytes(t *testing.T) {
 }
 
 func TestQuantMatrixRefusesOtherSizes(t *testing.T) {
-	if m, err := QuantMatrix(Q4, 33, 17, make([]byte, 4*288)); err != nil || m.Format != Q4 || m.In != 33 || m.Out != 17 {
+	if m, err := QuantMatrix(Q4, 33, 17, make([]byte, 4*288)); err != nil || m.Format != Q4 ||
+		m.In != 33 || m.Out != 17 {
 		t.Errorf("%+v, %v", m, err)
 	}
 	_, err := QuantMatrix(Q8, 32, 16, make([]byte, 543))
@@ -206,7 +216,8 @@ func TestQuantMatrixRefusesOtherSizes(t *testing.T) {
 	}
 }
 
-// Linear on Q8 and Q4 against float64 sums over the same integers: the rounding of x to 16 bits is all that it may lose.
+// Linear on Q8 and Q4 against float64 sums over the same integers: the rounding of x to 16 bits is
+// all that it may lose.
 func TestQuantLinearAgreesWithFloat64(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for _, f := range []Format{Q8, Q4} {
@@ -232,7 +243,8 @@ func TestQuantLinearAgreesWithFloat64(t *testing.T) {
 						}
 						bound := weights*peak/65534 + 1e-5*(1+weights*peak)
 						if got := float64(dst[i*out+j]); math.Abs(got-want) > bound {
-							t.Fatalf("%v %v: row %d, output %d is %v, want %v ± %v", f, size, i, j, got, want, bound)
+							t.Fatalf("%v %v: row %d, output %d is %v, want %v ± %v", f, size, i, j,
+								got, want, bound)
 						}
 					}
 				}
@@ -255,7 +267,10 @@ func TestQuantLinearIsTheSameEverywhere(t *testing.T) {
 			clear(x[5*in : 6*in])
 			product := func(threads int, variant string, from, n int, bias []float32) []float32 {
 				dst := make([]float32, n*out)
-				newTeam(t, threads, variant).Run(func(w *Worker) { Linear(w, dst, x[from*in:], n, &m, bias) })
+				newTeam(t, threads, variant).Run(func(w *Worker) {
+					Linear(w, dst, x[from*in:], n,
+						&m, bias)
+				})
 				return dst
 			}
 			for _, b := range [][]float32{bias, nil} {
@@ -264,7 +279,8 @@ func TestQuantLinearIsTheSameEverywhere(t *testing.T) {
 					switch row := 3 + i/out; {
 					case row < 5 && v == v:
 						t.Fatalf("%v: row %d is not finite and gives %v", f, row, v)
-					case row == 5 && b != nil && v != b[i%out], row == 5 && b == nil && math.Float32bits(v) != 0:
+					case row == 5 && b != nil && v != b[i%out],
+						row == 5 && b == nil && math.Float32bits(v) != 0:
 						t.Fatalf("%v: a row of zeros gives %v", f, v)
 					}
 				}

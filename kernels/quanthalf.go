@@ -4,8 +4,9 @@ package kernels
 
 import "math"
 
-// Half rounds f to IEEE 754 binary16, to nearest, ties to even. What is too large becomes an infinity, what is too small a
-// zero, each with f's sign; a NaN becomes a quiet NaN that keeps the top of its payload, as VCVTPS2PH does.
+// Half rounds f to IEEE 754 binary16, to nearest, ties to even. What is too large becomes an
+// infinity, what is too small a zero, each with f's sign; a NaN becomes a quiet NaN that keeps the
+// top of its payload, as VCVTPS2PH does.
 func Half(f float32) uint16 {
 	bits := math.Float32bits(f)
 	sign := uint16(bits >> 16 & 0x8000)
@@ -23,7 +24,8 @@ func Half(f float32) uint16 {
 	}
 }
 
-// BFloat rounds f to bfloat16, the upper half of a float32: to nearest, ties to even. A NaN becomes a quiet NaN.
+// BFloat rounds f to bfloat16, the upper half of a float32: to nearest, ties to even. A NaN becomes
+// a quiet NaN.
 func BFloat(f float32) uint16 {
 	bits := math.Float32bits(f)
 	if f != f {

@@ -41,7 +41,8 @@ func TestHalfReturnsEveryHalf(t *testing.T) {
 	}
 }
 
-// Between each two neighbours: the midpoint goes to the even one, a hair to either side goes to the nearer one.
+// Between each two neighbours: the midpoint goes to the even one, a hair to either side goes to the
+// nearer one.
 func TestHalfRoundsToNearestEven(t *testing.T) {
 	for i := range 0x7c00 {
 		low, high := uint16(i), uint16(i+1)
@@ -66,7 +67,8 @@ func TestHalfRoundsToNearestEven(t *testing.T) {
 	for _, c := range []struct {
 		f    float32
 		want uint16
-	}{{float32(math.Inf(1)), 0x7c00}, {math.MaxFloat32, 0x7c00}, {math.SmallestNonzeroFloat32, 0}, {float32(math.Copysign(0, -1)), 0x8000}} {
+	}{{float32(math.Inf(1)), 0x7c00}, {math.MaxFloat32, 0x7c00}, {math.SmallestNonzeroFloat32, 0},
+		{float32(math.Copysign(0, -1)), 0x8000}} {
 		if got := Half(c.f); got != c.want {
 			t.Errorf("Half(%v) = %#04x, want %#04x", c.f, got, c.want)
 		}
@@ -86,7 +88,8 @@ func TestBFloatRoundsToNearestEven(t *testing.T) {
 		for _, c := range []struct {
 			f    float32
 			want uint16
-		}{{float32(value(low)), low}, {mid, low + low&1}, {math.Nextafter32(mid, 0), low}, {math.Nextafter32(mid, float32(math.Inf(1))), high}} {
+		}{{float32(value(low)), low}, {mid, low + low&1}, {math.Nextafter32(mid, 0), low},
+			{math.Nextafter32(mid, float32(math.Inf(1))), high}} {
 			if got := BFloat(c.f); got != c.want {
 				t.Fatalf("BFloat(%v) = %#04x, want %#04x", c.f, got, c.want)
 			}

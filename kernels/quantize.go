@@ -9,9 +9,10 @@ import (
 	"sync/atomic"
 )
 
-// Convert returns src in format f: the same bits whatever the team. Sizes, and where there is one the layout, stay. F16 and BF16 are
-// rounded to nearest even; of Q8 and Q4, encode8 and encode4 say how. The result is src itself where that is its format.
-// It calls [Team.Run], so it must not be called within.
+// Convert returns src in format f: the same bits whatever the team. Sizes, and where there is one
+// the layout, stay. F16 and BF16 are rounded to nearest even; of Q8 and Q4, encode8 and encode4 say
+// how. The result is src itself where that is its format. It calls [Team.Run], so it must not be
+// called within.
 func Convert(t *Team, f Format, src *Matrix) Matrix {
 	m, _ := convert(t, f, src)
 	return m
@@ -78,14 +79,15 @@ func (m *Matrix) tile(o, b int) []byte {
 	return m.Blocks[(o*blocksOf(m.In)+b)*size:][:size]
 }
 
-// span returns where tile (o, b) of a float matrix lies: at start, the next input and the next output so many numbers further
-// on, and how many of each there are.
+// span returns where tile (o, b) of a float matrix lies: at start, the next input and the next
+// output so many numbers further on, and how many of each there are.
 func (m *Matrix) span(o, b int) (start, in, out, ins, outs int) {
 	in, out = m.Out, 1
 	if m.Layout == OutIn {
 		in, out = 1, m.In
 	}
-	return b*quantBlock*in + o*tileCols*out, in, out, min(quantBlock, m.In-b*quantBlock), min(tileCols, m.Out-o*tileCols)
+	return b*quantBlock*in + o*tileCols*out, in, out, min(quantBlock, m.In-b*quantBlock),
+		min(tileCols, m.Out-o*tileCols)
 }
 
 // readTile sets values to those of tile (o, b), zeros past the end.
@@ -148,8 +150,8 @@ func (m *Matrix) writeTile(v *variant, values *tileValues, o, b int) (infinite b
 
 const halfInfinity, bfloatInfinity = 0x7c00, 0x7f80 // the bits of F16 and BF16
 
-// encode8 makes a Q8 tile. An output's scale is the bfloat16 nearest to max|w|/127, its integers are those nearest to w/scale, ties to
-// even, within ±127.
+// encode8 makes a Q8 tile. An output's scale is the bfloat16 nearest to max|w|/127, its integers
+// are those nearest to w/scale, ties to even, within ±127.
 func encode8(tile []byte, values *tileValues) {
 	for j := range tileCols {
 		scale := blockScale(blockPeak(values, j), 127)
@@ -161,8 +163,9 @@ func encode8(tile []byte, values *tileValues) {
 	}
 }
 
-// encode4 makes a Q4 tile. For each of fourBits there is a scale, the bfloat16 nearest to the peak divided by it, and the
-// integers nearest to w/scale, ties to even, within −8 … 7. The first with the least sum of squared errors is taken.
+// encode4 makes a Q4 tile. For each of fourBits there is a scale, the bfloat16 nearest to the peak
+// divided by it, and the integers nearest to w/scale, ties to even, within −8 … 7. The first with
+// the least sum of squared errors is taken.
 func encode4(v *variant, tile []byte, values *tileValues) {
 	var peaks, errors, least, inverses [tileCols]float32
 	var scales, best [tileCols]uint16
@@ -177,7 +180,8 @@ func encode4(v *variant, tile []byte, values *tileValues) {
 		}
 		v.errors4(&errors, values, &inverses)
 		for j, peak := range peaks {
-			unit := float32(widen(scales[j], true) / peak) // the error in units of the peak overflows for no scale
+			// the error in units of the peak overflows for no scale
+			unit := float32(widen(scales[j], true) / peak)
 			if e := float32(errors[j] * float32(unit*unit)); i == 0 || e < least[j] {
 				best[j], least[j] = scales[j], e
 			}
@@ -194,12 +198,12 @@ func encode4(v *variant, tile []byte, values *tileValues) {
 	}
 }
 
-// fourBits are the integers, of either sign, that encode4 tries for the weight of greatest magnitude. From 8 on that weight is cut off: the
-// others gain more.
+// fourBits are the integers, of either sign, that encode4 tries for the weight of greatest
+// magnitude. From 8 on that weight is cut off: the others gain more.
 var fourBits = [...]float32{-8, -7.5, -8.5, -9, -9.5, -7, -10, -10.5, -11, -6.5, -11.5, -12}
 
-// errors4 sets errors[j] to Σ (x − n)², in the order of the inputs, where x = w·inverses[j] for the weights w of output j and n is the
-// integer of −8 … 7 nearest to x, ties to even.
+// errors4 sets errors[j] to Σ (x − n)², in the order of the inputs, where x = w·inverses[j] for the
+// weights w of output j and n is the integer of −8 … 7 nearest to x, ties to even.
 func errors4(errors *[tileCols]float32, values *tileValues, inverses *[tileCols]float32) {
 	clear(errors[:])
 	for k := range values {
@@ -211,8 +215,8 @@ func errors4(errors *[tileCols]float32, values *tileValues, inverses *[tileCols]
 	}
 }
 
-// blockPeak returns output j's weight of greatest magnitude, the first of several: NaN where one is NaN or infinite, and 0
-// where none is at least leastWeight.
+// blockPeak returns output j's weight of greatest magnitude, the first of several: NaN where one is
+// NaN or infinite, and 0 where none is at least leastWeight.
 func blockPeak(values *tileValues, j int) float32 {
 	var peak float32
 	var most uint32
@@ -252,8 +256,8 @@ func blockInverse(scale uint16) float32 {
 	return float32(1 / s)
 }
 
-// nearest returns v·inverse, which is below 2²² in magnitude, rounded to an integer, ties to even, and cut off at least and most. It is 0 where
-// inverse is 0, whatever v.
+// nearest returns v·inverse, which is below 2²² in magnitude, rounded to an integer, ties to even,
+// and cut off at least and most. It is 0 where inverse is 0, whatever v.
 func nearest(v, inverse float32, least, most int32) int32 {
 	if inverse == 0 {
 		return 0

@@ -1,17 +1,20 @@
 package kernels
 
-// The leaf operations on integers in pure Go: the definition that every other variant must equal bit for bit.
+// The leaf operations on integers in pure Go: the definition that every other variant must equal
+// bit for bit.
 
 import "math"
 
-// Activations are quantized by row, to 16 bits: rows of GPT-2's activations have outliers that would leave most of 8 bits
-// unused, and 16 bits cost no more, since VPMADDWD multiplies int16 anyway. No sum overflows: 32 · 32767 · 128 < 2³¹.
+// Activations are quantized by row, to 16 bits: rows of GPT-2's activations have outliers that
+// would leave most of 8 bits unused, and 16 bits cost no more, since VPMADDWD multiplies int16
+// anyway. No sum overflows: 32 · 32767 · 128 < 2³¹.
 const quantMax = 32767
 
-// quantizeRow sets q to the integers nearest to x·quantMax/max|x|, ties to even, and zeros past x's end, and starts[b] to −8 times the
-// sum of block b, where Q4's sums start. len(q) is a multiple of quantBlock, len(starts) the number of blocks. It
-// returns the scale max|x|/quantMax, by which an integer means a number again. The scale of a row that holds a NaN or an
-// infinity is NaN, that of a row without a number of at least 2⁻⁸⁰ is 0: their integers are zero.
+// quantizeRow sets q to the integers nearest to x·quantMax/max|x|, ties to even, and zeros past x's
+// end, and starts[b] to −8 times the sum of block b, where Q4's sums start. len(q) is a multiple of
+// quantBlock, len(starts) the number of blocks. It returns the scale max|x|/quantMax, by which an
+// integer means a number again. The scale of a row that holds a NaN or an infinity is NaN, that of
+// a row without a number of at least 2⁻⁸⁰ is 0: their integers are zero.
 func quantizeRow(q []int16, starts []int32, x []float32) float32 {
 	scale, inverse := rowScale(math.Float32frombits(peakBits(x)))
 	roundRow(q, starts, x, inverse)
@@ -27,7 +30,8 @@ func peakBits(x []float32) uint32 {
 	return most
 }
 
-// rowScale returns the scale of a row whose greatest magnitude is peak, and what to multiply the row with: 0 to make it zeros.
+// rowScale returns the scale of a row whose greatest magnitude is peak, and what to multiply the
+// row with: 0 to make it zeros.
 func rowScale(peak float32) (scale, inverse float32) {
 	switch {
 	case peak-peak != 0: // NaN or infinite
@@ -40,8 +44,8 @@ func rowScale(peak float32) (scale, inverse float32) {
 
 const quantLeast = 0x1p-80 // keeps quantMax/peak from overflowing
 
-// roundRow sets q to x·inverse, rounded, and zeros past x's end, and starts as quantizeRow says. Where inverse is 0 q is zero, even
-// if x is not finite.
+// roundRow sets q to x·inverse, rounded, and zeros past x's end, and starts as quantizeRow says.
+// Where inverse is 0 q is zero, even if x is not finite.
 func roundRow(q []int16, starts []int32, x []float32, inverse float32) {
 	clear(q)
 	clear(starts)
@@ -55,15 +59,20 @@ func roundRow(q []int16, starts []int32, x []float32, inverse float32) {
 	}
 }
 
-// roundEven rounds |x| < 2²² to the nearest integer, ties to even: a sum near 1.5·2²³ has no bits for a fraction.
+// roundEven rounds |x| < 2²² to the nearest integer, ties to even: a sum near 1.5·2²³ has no bits
+// for a fraction.
 func roundEven(x float32) float32 {
 	return float32(float32(x+0x1.8p23) - 0x1.8p23)
 }
 
-// quantTile8 goes on with the chains of rows × tiles·tileCols outputs over blocks blocks of Q8 weights: for each block b in order,
-// y[i,j] = fma(float32(Σ q[i,k]·w[k,j] over the block), its scale, y[i,j]). Rows of y lie ldy apart; rows of q lie ldq blocks apart, and so
-// do rows of starts; the tiles of 16 more outputs lie ldw bytes further on in w.
-func quantTile8(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int) {
+// quantTile8 continues the sums of rows × tiles·tileCols outputs over blocks blocks of Q8
+// weights: for each block b in order, y[i,j] = fma(float32(Σ q[i,k]·w[k,j] over the block), its
+// scale, y[i,j]). Rows of y lie ldy apart; rows of q lie ldq blocks apart, and so do rows of
+// starts; the tiles of 16 more outputs lie ldw bytes further on in w.
+func quantTile8(
+	y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte,
+	ldw, rows, blocks, tiles int,
+) {
 	for t := range tiles {
 		for i := range rows {
 			out := y[i*ldy+t*tileCols:][:tileCols]
@@ -82,8 +91,12 @@ func quantTile8(y []float32, ldy int, q []int16, starts []int32, ldq int, w []by
 	}
 }
 
-// quantTile4 is quantTile8 on Q4 weights. The sum of row i's block b begins at starts[i,b], which stands for the 8 less of each weight.
-func quantTile4(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int) {
+// quantTile4 is quantTile8 on Q4 weights. The sum of row i's block b begins at starts[i,b], which
+// stands for the 8 less of each weight.
+func quantTile4(
+	y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte,
+	ldw, rows, blocks, tiles int,
+) {
 	for t := range tiles {
 		for i := range rows {
 			out := y[i*ldy+t*tileCols:][:tileCols]
@@ -103,7 +116,8 @@ func quantTile4(y []float32, ldy int, q []int16, starts []int32, ldq int, w []by
 	}
 }
 
-// scaleAdd ends the chains of rows of cols outputs that lie ldy apart: y[i,j] = fma(y[i,j], scales[i], bias[j]), with +0 for a nil bias.
+// scaleAdd ends the chains of rows of cols outputs that lie ldy apart: y[i,j] = fma(y[i,j],
+// scales[i], bias[j]), with +0 for a nil bias.
 func scaleAdd(y []float32, ldy int, bias, scales []float32, cols int) {
 	for i, scale := range scales {
 		for j, v := range y[i*ldy : i*ldy+cols] {

@@ -35,39 +35,51 @@ func (p *placer) blocks(n int) []byte {
 	return s
 }
 
-func quantTileTest(name string, size int, leaf func(v *variant) func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)) leafTest {
-	return leafTest{name: name, a: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 19}, b: []int{0, 1, 2, 16, 17}, ints: 1<<1 | 1<<2 | 1<<3, call: func(v *variant, p *placer, rows, blocks, c int) []float64 {
-		tiles, pad := c&1+1, c>>1
-		ldy, ldq, ldw := tiles*tileCols+pad, blocks+pad, blocks*size+3*pad
-		y := p.floats(matrixSize(rows, ldy, tiles*tileCols))
-		q := integers[int16](p, quantBlock*matrixSize(rows, ldq, blocks), -quantMax, quantMax)
-		starts := integers[int32](p, matrixSize(rows, ldq, blocks), -8*32*quantMax, 8*32*quantMax)
-		leaf(v)(y, ldy, q, starts, ldq, p.blocks(matrixSize(tiles, ldw, blocks*size)), ldw, rows, blocks, tiles)
-		return nil
-	}}
+func quantTileTest(
+	name string, size int,
+	leaf func(v *variant) func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int),
+) leafTest {
+	return leafTest{name: name, a: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 19},
+		b: []int{0, 1, 2, 16, 17}, ints: 1<<1 | 1<<2 | 1<<3,
+		call: func(v *variant, p *placer, rows, blocks, c int) []float64 {
+			tiles, pad := c&1+1, c>>1
+			ldy, ldq, ldw := tiles*tileCols+pad, blocks+pad, blocks*size+3*pad
+			y := p.floats(matrixSize(rows, ldy, tiles*tileCols))
+			q := integers[int16](p, quantBlock*matrixSize(rows, ldq, blocks), -quantMax, quantMax)
+			starts := integers[int32](p, matrixSize(rows, ldq, blocks), -8*32*quantMax, 8*32*quantMax)
+			leaf(v)(y, ldy, q, starts, ldq, p.blocks(matrixSize(tiles, ldw, blocks*size)), ldw, rows,
+				blocks, tiles)
+			return nil
+		}}
 }
 
 var quantLeafTests = []leafTest{
-	quantTileTest("quantTile8", q8Tile, func(v *variant) func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int) {
+	quantTileTest("quantTile8", q8Tile, func(v *variant) func(y []float32, ldy int, q []int16,
+		starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int) {
 		return v.quantTile8
 	}),
-	quantTileTest("quantTile4", q4Tile, func(v *variant) func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int) {
+	quantTileTest("quantTile4", q4Tile, func(v *variant) func(y []float32, ldy int, q []int16,
+		starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int) {
 		return v.quantTile4
 	}),
-	{name: "quantizeRow", a: edges, b: one, ints: 1<<0 | 1<<1, call: func(v *variant, p *placer, n, _, c int) []float64 {
-		blocks := blocksOf(n)
-		q, starts, x := integers[int16](p, blocks*quantBlock, -9, 9), integers[int32](p, blocks, -9, 9), p.floats(n)
-		if p.kind == special && c > 0 { // a row without NaN and infinities, with whole numbers and halves: ties
-			for i := range x {
-				x[i] = float32(p.rng.IntN(2*quantMax+1)-quantMax) / 2
+	{name: "quantizeRow", a: edges, b: one, ints: 1<<0 | 1<<1,
+		call: func(v *variant, p *placer, n, _, c int) []float64 {
+			blocks := blocksOf(n)
+			q, starts, x := integers[int16](p, blocks*quantBlock, -9, 9),
+				integers[int32](p, blocks, -9, 9), p.floats(n)
+			// a row without NaN and infinities, with whole numbers and halves: ties
+			if p.kind == special && c > 0 {
+				for i := range x {
+					x[i] = float32(p.rng.IntN(2*quantMax+1)-quantMax) / 2
+				}
+				if n > 0 {
+					x[p.rng.IntN(n)] = quantMax
+				}
 			}
-			if n > 0 {
-				x[p.rng.IntN(n)] = quantMax
-			}
-		}
-		return []float64{float64(v.quantizeRow(q, starts, x))}
-	}},
-	{name: "scaleAdd", a: edges, b: short, call: func(v *variant, p *placer, cols, rows, c int) []float64 {
+			return []float64{float64(v.quantizeRow(q, starts, x))}
+		}},
+	{name: "scaleAdd", a: edges, b: short, call: func(v *variant, p *placer, cols, rows,
+		c int) []float64 {
 		y, bias, scales := p.floats(matrixSize(rows, cols+c, cols)), p.floats(cols), p.floats(rows)
 		if c == 1 {
 			bias = nil
@@ -75,25 +87,29 @@ var quantLeafTests = []leafTest{
 		v.scaleAdd(y, cols+c, bias, scales, cols)
 		return nil
 	}},
-	{name: "errors4", a: []int{0, 1, 2, 3, 4}, b: one, call: func(v *variant, p *placer, n, _, _ int) []float64 {
-		errors, inverses, values := p.floats(tileCols), p.floats(tileCols), p.floats(quantBlock*tileCols)
-		for i := range values { // to the range of use, and ties; NaN and the like only where it counts for nothing
-			switch p.kind {
-			case ordinary:
-				values[i] *= float32(5 * n)
-			case special:
-				values[i] = float32(p.rng.IntN(48)-24) / 2
+	{name: "errors4", a: []int{0, 1, 2, 3, 4}, b: one,
+		call: func(v *variant, p *placer, n, _, _ int) []float64 {
+			errors, inverses, values := p.floats(tileCols), p.floats(tileCols),
+				p.floats(quantBlock*tileCols)
+			// to the range of use, and ties; NaN and the like only where it counts for nothing
+			for i := range values {
+				switch p.kind {
+				case ordinary:
+					values[i] *= float32(5 * n)
+				case special:
+					values[i] = float32(p.rng.IntN(48)-24) / 2
+				}
 			}
-		}
-		for j := range inverses {
-			switch p.kind {
-			case ordinary:
-				inverses[j] = 1 + float32(j)/8
-			case special:
-				inverses[j] = 1
+			for j := range inverses {
+				switch p.kind {
+				case ordinary:
+					inverses[j] = 1 + float32(j)/8
+				case special:
+					inverses[j] = 1
+				}
 			}
-		}
-		v.errors4((*[tileCols]float32)(errors), (*tileValues)(unsafe.Pointer(unsafe.SliceData(values))), (*[tileCols]float32)(inverses))
-		return nil
-	}},
+			v.errors4((*[tileCols]float32)(errors),
+				(*tileValues)(unsafe.Pointer(unsafe.SliceData(values))), (*[tileCols]float32)(inverses))
+			return nil
+		}},
 }

@@ -1,6 +1,7 @@
 package kernels
 
-// Linear layers on Q8 and Q4 weights: the rows of x become integers once, then each worker takes tiles of outputs.
+// Linear layers on Q8 and Q4 weights: the rows of x become integers once, then each worker takes
+// tiles of outputs.
 
 // quantRows are rows of x as integers, with scales.
 type quantRows struct {
@@ -15,11 +16,13 @@ func (r *quantRows) grown(rows, blocks int) *quantRows {
 		return r
 	}
 	blocks, scales := max(rows*blocks, len(r.starts)), max(rows, len(r.scales))
-	return &quantRows{make([]int16, blocks*quantBlock), make([]int32, blocks), make([]float32, scales)}
+	return &quantRows{make([]int16, blocks*quantBlock), make([]int32, blocks),
+		make([]float32, scales)}
 }
 
-// sharedRows returns the team's room for quantized rows: the same to every worker that asks in the course of one operation, for each
-// asks for the same size, and none asks for the next before all have passed this one's last barrier.
+// sharedRows returns the team's room for quantized rows: the same to every worker that asks in the
+// course of one operation, for each asks for the same size, and none asks for the next before all
+// have passed this one's last barrier.
 func (t *Team) sharedRows(rows, blocks int) *quantRows {
 	for {
 		old := t.rows.Load()
@@ -33,14 +36,16 @@ func (t *Team) sharedRows(rows, blocks int) *quantRows {
 // quantize sets row i of r to x.
 func (r *quantRows) quantize(v *variant, i int, x []float32, blocks int) {
 	at := i * blocks
-	r.scales[i] = v.quantizeRow(r.q[at*quantBlock:(at+blocks)*quantBlock], r.starts[at:at+blocks], x)
+	r.scales[i] = v.quantizeRow(r.q[at*quantBlock:(at+blocks)*quantBlock], r.starts[at:at+blocks],
+		x)
 }
 
 const (
 	quantRun   = 16 // tiles of outputs in a task of one row: 200 KB of Q8 weights at GPT-2's width
 	quantWidth = 6  // tiles of outputs in a task of many rows
 	quantRange = 96 // rows in a task, a multiple of tileRows
-	quantDepth = 16 // blocks of inputs at a time: the weights of a tile stay in L1, even widened to 16 bits
+	// blocks of inputs at a time: the weights of a tile stay in L1, even widened to 16 bits
+	quantDepth = 16
 )
 
 // linearQuant quantizes x, and then splits the product. It leaves the last barrier to its caller.
@@ -71,11 +76,15 @@ func linearQuant(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float3
 }
 
 // quantTask computes rows from row i on, of tiles tiles of outputs from tile t on.
-func (w *Worker) quantTask(dst []float32, r *quantRows, i, rows int, m *Matrix, bias []float32, t, tiles int) {
+func (w *Worker) quantTask(
+	dst []float32, r *quantRows, i, rows int, m *Matrix, bias []float32, t, tiles int,
+) {
 	whole := min(tiles, m.Out/tileCols-t)
 	c := t * tileCols
 	w.quantTiles(dst[i*m.Out+c:], m.Out, r, i, rows, m, t, whole)
-	if whole < tiles { // the last tile has fewer outputs than columns: it is computed elsewhere, and what exists is copied
+	// the last tile has fewer outputs than columns: it is computed elsewhere, and what exists is
+	// copied
+	if whole < tiles {
 		edge := w.floats(scratchPack, quantRange*tileCols)
 		w.quantTiles(edge, tileCols, r, i, rows, m, t+whole, 1)
 		for n := range rows {
@@ -89,8 +98,11 @@ func (w *Worker) quantTask(dst []float32, r *quantRows, i, rows int, m *Matrix, 
 	w.team.variant.scaleAdd(dst[i*m.Out+c:], m.Out, bias, r.scales[i:i+rows], end-c)
 }
 
-// quantTiles sets y, rows that lie ldy apart, to the chains of rows from row i of r on with tiles whole tiles from tile t on.
-func (w *Worker) quantTiles(y []float32, ldy int, r *quantRows, i, rows int, m *Matrix, t, tiles int) {
+// quantTiles sets y, rows that lie ldy apart, to the chains of rows from row i of r on with tiles
+// whole tiles from tile t on.
+func (w *Worker) quantTiles(
+	y []float32, ldy int, r *quantRows, i, rows int, m *Matrix, t, tiles int,
+) {
 	v, blocks, size := w.team.variant, blocksOf(m.In), m.Format.tileBytes()
 	leaf := v.quantTile8
 	if m.Format == Q4 {
@@ -104,6 +116,7 @@ func (w *Worker) quantTiles(y []float32, ldy int, r *quantRows, i, rows int, m *
 		depth = max(blocks, 1)
 	}
 	for b := 0; b < blocks; b += depth {
-		leaf(y, ldy, r.q[(i*blocks+b)*quantBlock:], r.starts[i*blocks+b:], blocks, m.Blocks[(t*blocks+b)*size:], blocks*size, rows, min(depth, blocks-b), tiles)
+		leaf(y, ldy, r.q[(i*blocks+b)*quantBlock:], r.starts[i*blocks+b:], blocks,
+			m.Blocks[(t*blocks+b)*size:], blocks*size, rows, min(depth, blocks-b), tiles)
 	}
 }

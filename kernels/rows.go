@@ -2,8 +2,9 @@ package kernels
 
 // Operations on whole rows, split over the workers.
 
-// LayerNorm sets each of dst's rows to the normalized row of x: (x − mean)/√(variance + eps)·gain + bias, with the mean
-// squared deviation as variance. dst and x are [rows, len(gain)] and may be the same. It ends with a barrier.
+// LayerNorm sets each of dst's rows to the normalized row of x: (x − mean)/√(variance + eps)·gain +
+// bias, with the mean squared deviation as variance. dst and x are [rows, len(gain)] and may be the
+// same. It ends with a barrier.
 func LayerNorm(w *Worker, dst, x []float32, rows int, gain, bias []float32, eps float32) {
 	n := len(gain)
 	for i := w.Next(); i < rows; i = w.Next() {
@@ -12,7 +13,8 @@ func LayerNorm(w *Worker, dst, x []float32, rows int, gain, bias []float32, eps 
 	w.Sync()
 }
 
-// AddLayerNorm adds sum to x, and then is LayerNorm of x: one barrier less than the two by themselves.
+// AddLayerNorm adds sum to x, and then is LayerNorm of x: one barrier less than the two by
+// themselves.
 func AddLayerNorm(w *Worker, dst, x, sum []float32, rows int, gain, bias []float32, eps float32) {
 	n, v := len(gain), w.team.variant
 	for i := w.Next(); i < rows; i = w.Next() {

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// A Team is a fixed set of workers that run one function together. The caller of Run is the first worker; the others
-// are goroutines that live until Close and are parked between calls of Run.
+// A Team is a fixed set of workers that run one function together. The caller of Run is the first
+// worker; the others are goroutines that live until Close and are parked between calls of Run.
 type Team struct {
 	variant *variant
 	workers []Worker
@@ -21,7 +21,8 @@ type Team struct {
 	running sync.Mutex // held by Run
 	closed  bool       // guarded by running
 
-	_       [64]byte // the words below are written by every worker: keep each on a cache line of its own
+	// the words below are written by every worker: keep each on a cache line of its own
+	_       [64]byte
 	task    atomic.Int64
 	_       [56]byte
 	arrived atomic.Int32
@@ -40,8 +41,8 @@ type Team struct {
 	heads sync.Pool                 // see goroutine
 }
 
-// A Worker is one member of a team, inside a call of Run. It is handed to the operations of this package, and every
-// worker of the team must call the same operations in the same order.
+// A Worker is one member of a team, inside a call of Run. It is handed to the operations of this
+// package, and every worker of the team must call the same operations in the same order.
 type Worker struct {
 	team      *Team
 	id        int
@@ -52,8 +53,8 @@ type Worker struct {
 }
 
 // Threads returns how many workers are worth having where n are wanted: one for each processor that
-// Go may use where n ≤ 0, and never more than four for each, since a barrier has to wake them all. A
-// number that NewTeam refuses stays as it is.
+// Go may use where n ≤ 0, and never more than four for each, since a barrier has to wake them all.
+// A number that NewTeam refuses stays as it is.
 func Threads(n int) int {
 	processors := runtime.GOMAXPROCS(0)
 	switch {
@@ -177,7 +178,8 @@ func (w *Worker) ID() int { return w.id }
 // Size returns the number of workers in the team.
 func (w *Worker) Size() int { return len(w.team.workers) }
 
-// Next returns the number of the next task of this operation that no worker has taken: 0, 1, 2, … Sync starts again at 0.
+// Next returns the number of the next task of this operation that no worker has taken: 0, 1, 2, …
+// Sync starts again at 0.
 //
 //	for i := w.Next(); i < tasks; i = w.Next() { … }
 //	w.Sync()
@@ -192,7 +194,8 @@ const (
 	scratches
 )
 
-// floats returns n floats of the worker's own scratch memory of one kind. What they hold is left from earlier calls.
+// floats returns n floats of the worker's own scratch memory of one kind. What they hold is left
+// from earlier calls.
 func (w *Worker) floats(kind, n int) []float32 {
 	if cap(w.scratch[kind]) < n {
 		w.scratch[kind] = make([]float32, n)
@@ -200,8 +203,9 @@ func (w *Worker) floats(kind, n int) []float32 {
 	return w.scratch[kind][:n]
 }
 
-// share splits n items into tasks of at most most items, a multiple of grain each but for the last, so that the number of tasks
-// is a multiple of the workers where it can be. It returns the items in a task.
+// share splits n items into tasks of at most most items, a multiple of grain each but for the last,
+// so that the number of tasks is a multiple of the workers where it can be. It returns the items in
+// a task.
 func (w *Worker) share(n, grain, most int) int {
 	size := len(w.team.workers)
 	rounds := max(1, (n+size*most-1)/(size*most))

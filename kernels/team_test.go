@@ -24,7 +24,8 @@ func TestTeamSharesTasksBetweenBarriers(t *testing.T) {
 	for _, threads := range []int{1, 2, 7} {
 		team := newTeam(t, threads, "")
 		const operations, tasks = 50, 100
-		var done [operations][tasks]int32 // written by whoever has the task: the race detector sees a task given twice
+		// written by whoever has the task: the race detector sees a task given twice
+		var done [operations][tasks]int32
 		var ids [7]atomic.Int32
 		team.Run(func(w *Worker) {
 			ids[w.ID()].Add(1)
@@ -35,7 +36,8 @@ func TestTeamSharesTasksBetweenBarriers(t *testing.T) {
 				w.Sync()
 				for i := range tasks { // what the others did is there
 					if done[o][i] != 1 {
-						t.Errorf("%d threads: task %d of operation %d ran %d times", threads, i, o, done[o][i])
+						t.Errorf("%d threads: task %d of operation %d ran %d times", threads, i, o,
+							done[o][i])
 						return
 					}
 				}
@@ -133,10 +135,12 @@ func settled() int {
 }
 
 func TestNewTeamRefuses(t *testing.T) {
-	if _, err := NewTeam(1, "altivec"); err == nil || !strings.Contains(err.Error(), `"altivec"`) || !strings.Contains(err.Error(), "go") {
+	if _, err := NewTeam(1, "altivec"); err == nil || !strings.Contains(err.Error(), `"altivec"`) ||
+		!strings.Contains(err.Error(), "go") {
 		t.Errorf("an unknown kernel: %v", err)
 	}
-	if _, err := NewTeam(1<<20, ""); err == nil || !strings.Contains(err.Error(), "threads: 1048576") {
+	if _, err := NewTeam(1<<20, ""); err == nil ||
+		!strings.Contains(err.Error(), "threads: 1048576") {
 		t.Errorf("a million threads: %v", err)
 	}
 	team := newTeam(t, 0, "")
@@ -155,7 +159,8 @@ func TestNewTeamRefuses(t *testing.T) {
 
 func TestThreadsAreAtMostFourForEachProcessor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
-	for n, want := range map[int]int{-1: 3, 0: 3, 1: 1, 4: 4, 12: 12, 13: 12, 4096: 12, 5000: 5000} {
+	for n, want := range map[int]int{-1: 3, 0: 3, 1: 1, 4: 4, 12: 12, 13: 12, 4096: 12,
+		5000: 5000} {
 		if got := Threads(n); got != want {
 			t.Errorf("Threads(%d) is %d on 3 processors, want %d", n, got, want)
 		}

@@ -78,7 +78,7 @@
 	LOAD bytes(R12), F30  \
 	LOAD bytes(R13), F31
 
-// HALF goes on with eight columns of a row: e is the element of a.
+// HALF continues the sums of eight columns of a row: e is the element of a.
 #define HALF(e, a, lo, hi) \
 	FMLAE(e, a, 24, lo)   \
 	FMLAE(e, a, 25, hi)

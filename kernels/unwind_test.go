@@ -74,7 +74,8 @@ func failings() []failing {
 			err, ok := v.(runtime.Error)
 			return ok && strings.Contains(err.Error(), "index out of range")
 		}},
-		{"slice as a value", func() { panic([]int{1}) }, func(v any) bool { return len(v.([]int)) == 1 }},
+		{"slice as a value", func() { panic([]int{1}) },
+			func(v any) bool { return len(v.([]int)) == 1 }},
 		{"Goexit", runtime.Goexit, func(v any) bool { return v == nil }},
 	}
 }
@@ -84,17 +85,21 @@ func TestAFailureReachesTheCaller(t *testing.T) {
 		before := settled()
 		team := newTeam(t, threads, "")
 		last := threads - 1
-		for _, fails := range [][]int{{0}, {last}, {last / 2}, {last, last / 2}, {0, last}, {0, 1, 2, 3, 4, 5, 6}} {
+		for _, fails := range [][]int{{0}, {last}, {last / 2}, {last, last / 2}, {0, last},
+			{0, 1, 2, 3, 4, 5, 6}} {
 			for _, f := range failings() {
-				for point := range 6 { // before, between and after three barriers, and while the others wait for long
-					what := fmt.Sprintf("%d threads, %s on workers %v at %d", threads, f.name, fails, point)
+				// before, between and after three barriers, and while the others wait for long
+				for point := range 6 {
+					what := fmt.Sprintf("%d threads, %s on workers %v at %d", threads, f.name,
+						fails, point)
 					var ends atomic.Int32
 					value, returned := outcome(team.Run, func(w *Worker) {
 						defer ends.Add(1)
 						for at := range 4 {
 							for i := w.Next(); i < 3*threads; i = w.Next() {
 							}
-							if (at == point || at == 1 && point >= 4) && slices.Contains(fails, w.ID()) {
+							if (at == point || at == 1 && point >= 4) &&
+								slices.Contains(fails, w.ID()) {
 								if point == 5 {
 									time.Sleep(2 * time.Millisecond)
 								}
@@ -212,7 +217,8 @@ func TestFailuresOneAfterTheOther(t *testing.T) {
 				}
 			})
 			if want := fails == threads; returned != want || !want && value != n {
-				t.Fatalf("%d threads, run %d fails on %d: %v, returned is %v", threads, n, fails, value, returned)
+				t.Fatalf("%d threads, run %d fails on %d: %v, returned is %v", threads, n, fails,
+					value, returned)
 			}
 		}
 		works(t, "after all", team)
@@ -226,7 +232,8 @@ func TestTheStackOfAnotherWorkerIsKept(t *testing.T) {
 	team.workers[1].run(func(*Worker) { panic(value) })
 	f := team.failure
 	team.reset()
-	if printed := f.stack.Error(); !strings.Contains(printed, "TestTheStackOfAnotherWorkerIsKept.func") {
+	if printed := f.stack.Error(); !strings.Contains(printed,
+		"TestTheStackOfAnotherWorkerIsKept.func") {
 		t.Errorf("printed is %q, want the function that panics in it", printed)
 	}
 	defer func() {
@@ -267,7 +274,8 @@ func TestNoRunInsideARun(t *testing.T) {
 					})
 					message := "inside a function that the same team runs"
 					if returned || !strings.Contains(fmt.Sprint(value), message) {
-						t.Errorf("%s on worker %d of %d: %v, want a panic", name, id, threads, value)
+						t.Errorf("%s on worker %d of %d: %v, want a panic", name, id, threads,
+							value)
 					}
 				}
 			}

@@ -7,22 +7,28 @@ import (
 	"strings"
 )
 
-// A variant is one implementation of the leaf operations. Each field's definition is the pure Go function of the same name
-// in leaf.go (quantleaf.go for the integer ones); slices are at least as long as the sizes say, and never overlap.
+// A variant is one implementation of the leaf operations. Each field's definition is the pure Go
+// function of the same name in leaf.go (quantleaf.go for the integer ones); slices are at least as
+// long as the sizes say, and never overlap.
 type variant struct {
 	name string
 
-	tile        func(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k, panels int)
+	tile func(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows,
+		k, panels int)
 	chain       func(y, x, w []float32, ldw int)
 	chain16     func(y, x []float32, w []uint16, ldw int, bf16 bool)
 	chainRows   func(y []float32, ldy int, x, w []float32, ldw, rows, groups, cols int)
-	chainRows16 func(y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int, bf16 bool)
-	packGroups  func(dst, x []float32, ldx, rows, groups int)
-	pack        func(dst, src []float32, ld, k, panels int)
-	pack16      func(dst []float32, src []uint16, ld, k, panels int, bf16 bool)
-	packRows    func(dst, a []float32, lda, rows, k int) // nil where tile is only ever given rows in place, ka = 1
-	dot         func(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int)
-	dot16       func(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int, bf16 bool)
+	chainRows16 func(y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int,
+		bf16 bool)
+	packGroups func(dst, x []float32, ldx, rows, groups int)
+	pack       func(dst, src []float32, ld, k, panels int)
+	pack16     func(dst []float32, src []uint16, ld, k, panels int, bf16 bool)
+	// nil where tile is only ever given rows in place, ka = 1
+	packRows func(dst, a []float32, lda, rows, k int)
+	dot      func(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs,
+		k int)
+	dot16 func(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs,
+		k int, bf16 bool)
 
 	layerNorm func(dst, x, gain, bias []float32, eps float32)
 	activate  func(x []float32, a Activation)
@@ -34,10 +40,12 @@ type variant struct {
 	convert16 func(dst []float32, src []uint16, bf16 bool)
 
 	quantizeRow func(q []int16, starts []int32, x []float32) float32
-	quantTile8  func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)
-	quantTile4  func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)
-	scaleAdd    func(y []float32, ldy int, bias, scales []float32, cols int)
-	errors4     func(errors *[tileCols]float32, values *tileValues, inverses *[tileCols]float32)
+	quantTile8  func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
+		blocks, tiles int)
+	quantTile4 func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
+		blocks, tiles int)
+	scaleAdd func(y []float32, ldy int, bias, scales []float32, cols int)
+	errors4  func(errors *[tileCols]float32, values *tileValues, inverses *[tileCols]float32)
 
 	fmaPeak    func(iterations int) float64
 	readMemory func(b []byte) uint64
@@ -76,10 +84,12 @@ var goVariant = &variant{
 	readMemory: readMemory,
 }
 
-// available lists what this processor can run, the fastest first. It is set once, before main, and never changes.
+// available lists what this processor can run, the fastest first. It is set once, before main, and
+// never changes.
 var available = append(archVariants(), goVariant)
 
-// Variants returns the names of the variants that this processor can run, the fastest first. The last is always "go".
+// Variants returns the names of the variants that this processor can run, the fastest first. The
+// last is always "go".
 func Variants() []string {
 	names := make([]string, len(available))
 	for i, v := range available {
@@ -97,5 +107,6 @@ func findVariant(name string) (*variant, error) {
 			return v, nil
 		}
 	}
-	return nil, fmt.Errorf("kernel: %q, want one that this machine has: %s", name, strings.Join(Variants(), ", "))
+	return nil, fmt.Errorf("kernel: %q, want one that this machine has: %s", name,
+		strings.Join(Variants(), ", "))
 }

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// A leafTest calls one operation on operands of the sizes a, b and c and returns the numbers that it returned.
+// A leafTest calls one operation on operands of the sizes a, b and c and returns the numbers that
+// it returned.
 type leafTest struct {
 	name  string
 	a, b  []int // what to try; c is 0…3
@@ -19,7 +20,8 @@ type leafTest struct {
 }
 
 var (
-	edges = []int{0, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 23, 24, 31, 32, 33, 47, 48, 63, 64, 65, 72, 95, 96, 97, 103, 127, 128, 129, 136, 143, 144, 145, 151, 250}
+	edges = []int{0, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 23, 24, 31, 32, 33, 47, 48, 63, 64, 65, 72,
+		95, 96, 97, 103, 127, 128, 129, 136, 143, 144, 145, 151, 250}
 	short = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 15, 16, 17, 25}
 	few   = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14}
 	one   = []int{0}
@@ -38,95 +40,125 @@ var floatLeafTests = []leafTest{
 	{name: "tile", a: few, b: short, call: func(v *variant, p *placer, rows, k, pad int) []float64 {
 		panels := 1 + (rows+k)%6
 		ldc, lda, ldb := panels*tileCols+pad, k+pad, panels*tileCols+3*pad
-		c, a, b := p.floats(matrixSize(rows, ldc, panels*tileCols)), p.floats(matrixSize(rows, lda, k)), p.floats(matrixSize(k, ldb, panels*tileCols))
+		c, a, b := p.floats(matrixSize(rows, ldc, panels*tileCols)),
+			p.floats(matrixSize(rows, lda, k)), p.floats(matrixSize(k, ldb, panels*tileCols))
 		v.tile(c, ldc, a, lda, 1, b, ldb, tileCols, rows, k, panels)
 		return nil
 	}},
-	{name: "tile, packed", a: []int{1, 2, 3, 4, 5, 6}, b: short, call: func(v *variant, p *placer, rows, k, panels int) []float64 {
-		if v.packRows == nil { // it reads rows in place
-			v = goVariant
-		}
-		c, a, b := p.floats(matrixSize(rows, panels*tileCols+1, panels*tileCols)), p.floats(tileRows*k), p.floats(k*panels*tileCols)
-		v.tile(c, panels*tileCols+1, a, 1, tileRows, b, tileCols, k*tileCols, rows, k, panels)
-		return nil
-	}},
-	{name: "packRows", a: []int{1, 2, 3, 4, 5, 6}, b: edges, call: func(v *variant, p *placer, rows, k, pad int) []float64 {
-		if v.packRows == nil {
-			v = goVariant
-		}
-		v.packRows(p.floats(tileRows*k), p.floats(matrixSize(rows, k+pad, k)), k+pad, rows, k)
-		return nil
-	}},
+	{name: "tile, packed", a: []int{1, 2, 3, 4, 5, 6}, b: short,
+		call: func(v *variant, p *placer, rows, k, panels int) []float64 {
+			if v.packRows == nil { // it reads rows in place
+				v = goVariant
+			}
+			c, a, b := p.floats(matrixSize(rows, panels*tileCols+1, panels*tileCols)),
+				p.floats(tileRows*k), p.floats(k*panels*tileCols)
+			v.tile(c, panels*tileCols+1, a, 1, tileRows, b, tileCols, k*tileCols, rows, k, panels)
+			return nil
+		}},
+	{name: "packRows", a: []int{1, 2, 3, 4, 5, 6}, b: edges,
+		call: func(v *variant, p *placer, rows, k, pad int) []float64 {
+			if v.packRows == nil {
+				v = goVariant
+			}
+			v.packRows(p.floats(tileRows*k), p.floats(matrixSize(rows, k+pad, k)), k+pad, rows, k)
+			return nil
+		}},
 	{name: "chain", a: edges, b: short, call: func(v *variant, p *placer, n, k, pad int) []float64 {
 		v.chain(p.floats(n), p.floats(k), p.floats(matrixSize(k, n+pad, n)), n+pad)
 		return nil
 	}},
-	{name: "chain16", a: edges, b: short, loose: true, call: func(v *variant, p *placer, n, k, c int) []float64 {
-		bf16, pad := c&1 == 1, c&2
-		v.chain16(p.floats(n), p.floats(k), p.halves(matrixSize(k, n+pad, n), bf16), n+pad, bf16)
-		return nil
-	}},
-	{name: "chainRows", a: few, b: []int{0, 1, 2, 5, 7}, call: func(v *variant, p *placer, rows, groups, pad int) []float64 {
-		cols := (1 + rows%4) * tileCols
-		v.chainRows(p.floats(matrixSize(rows, cols+pad, cols)), cols+pad, p.floats(groups*rows*groupDepth), p.floats(matrixSize(groups*groupDepth, cols+2*pad, cols)), cols+2*pad, rows, groups, cols)
-		return nil
-	}},
-	{name: "chainRows16", a: few, b: []int{0, 1, 2, 5, 7}, loose: true, call: func(v *variant, p *placer, rows, groups, c int) []float64 {
-		cols, bf16, pad := (1+rows%4)*tileCols, c&1 == 1, c&2
-		v.chainRows16(p.floats(matrixSize(rows, cols+pad, cols)), cols+pad, p.floats(groups*rows*groupDepth), p.halves(matrixSize(groups*groupDepth, cols+2*pad, cols), bf16), cols+2*pad, rows, groups, cols, bf16)
-		return nil
-	}},
-	{name: "packGroups", a: few, b: []int{0, 1, 2, 5, 7}, call: func(v *variant, p *placer, rows, groups, pad int) []float64 {
-		ldx := groups*groupDepth + pad
-		v.packGroups(p.floats(groups*rows*groupDepth), p.floats(matrixSize(rows, ldx, groups*groupDepth)), ldx, rows, groups)
-		return nil
-	}},
-	{name: "pack", a: []int{0, 1, 2, 5}, b: short, call: func(v *variant, p *placer, panels, k, pad int) []float64 {
-		v.pack(p.floats(panels*k*tileCols), p.floats(matrixSize(k, panels*tileCols+pad, panels*tileCols)), panels*tileCols+pad, k, panels)
-		return nil
-	}},
-	{name: "pack16", a: []int{0, 1, 2, 5}, b: short, loose: true, call: func(v *variant, p *placer, panels, k, c int) []float64 {
-		bf16, pad := c&1 == 1, c&2
-		ld := panels*tileCols + pad
-		v.pack16(p.floats(panels*k*tileCols), p.halves(matrixSize(k, ld, panels*tileCols), bf16), ld, k, panels, bf16)
-		return nil
-	}},
-	{name: "dot row", a: short, b: edges, call: func(v *variant, p *placer, outs, k, pad int) []float64 {
-		v.dot(p.floats(outs), outs, p.floats(k), k, p.floats(matrixSize(outs, k+pad, k)), k+pad, 1, outs, k)
+	{name: "chain16", a: edges, b: short, loose: true,
+		call: func(v *variant, p *placer, n, k, c int) []float64 {
+			bf16, pad := c&1 == 1, c&2
+			v.chain16(p.floats(n), p.floats(k), p.halves(matrixSize(k, n+pad, n), bf16), n+pad, bf16)
+			return nil
+		}},
+	{name: "chainRows", a: few, b: []int{0, 1, 2, 5, 7},
+		call: func(v *variant, p *placer, rows, groups, pad int) []float64 {
+			cols := (1 + rows%4) * tileCols
+			v.chainRows(p.floats(matrixSize(rows, cols+pad, cols)), cols+pad,
+				p.floats(groups*rows*groupDepth),
+				p.floats(matrixSize(groups*groupDepth, cols+2*pad, cols)), cols+2*pad, rows, groups,
+				cols)
+			return nil
+		}},
+	{name: "chainRows16", a: few, b: []int{0, 1, 2, 5, 7}, loose: true,
+		call: func(v *variant, p *placer, rows, groups, c int) []float64 {
+			cols, bf16, pad := (1+rows%4)*tileCols, c&1 == 1, c&2
+			v.chainRows16(p.floats(matrixSize(rows, cols+pad, cols)), cols+pad,
+				p.floats(groups*rows*groupDepth),
+				p.halves(matrixSize(groups*groupDepth, cols+2*pad, cols), bf16), cols+2*pad, rows,
+				groups, cols, bf16)
+			return nil
+		}},
+	{name: "packGroups", a: few, b: []int{0, 1, 2, 5, 7},
+		call: func(v *variant, p *placer, rows, groups, pad int) []float64 {
+			ldx := groups*groupDepth + pad
+			v.packGroups(p.floats(groups*rows*groupDepth),
+				p.floats(matrixSize(rows, ldx, groups*groupDepth)), ldx, rows, groups)
+			return nil
+		}},
+	{name: "pack", a: []int{0, 1, 2, 5}, b: short,
+		call: func(v *variant, p *placer, panels, k, pad int) []float64 {
+			v.pack(p.floats(panels*k*tileCols), p.floats(matrixSize(k, panels*tileCols+pad,
+				panels*tileCols)), panels*tileCols+pad, k, panels)
+			return nil
+		}},
+	{name: "pack16", a: []int{0, 1, 2, 5}, b: short, loose: true,
+		call: func(v *variant, p *placer, panels, k, c int) []float64 {
+			bf16, pad := c&1 == 1, c&2
+			ld := panels*tileCols + pad
+			v.pack16(p.floats(panels*k*tileCols), p.halves(matrixSize(k, ld, panels*tileCols), bf16),
+				ld, k, panels, bf16)
+			return nil
+		}},
+	{name: "dot row", a: short, b: edges, call: func(v *variant, p *placer, outs, k,
+		pad int) []float64 {
+		v.dot(p.floats(outs), outs, p.floats(k), k, p.floats(matrixSize(outs, k+pad, k)), k+pad, 1,
+			outs, k)
 		return nil
 	}},
 	{name: "dot", a: few, b: edges, call: func(v *variant, p *placer, rows, k, pad int) []float64 {
 		outs := 1 + (rows+k)%7
-		v.dot(p.floats(matrixSize(rows, outs+pad, outs)), outs+pad, p.floats(matrixSize(rows, k+pad, k)), k+pad, p.floats(matrixSize(outs, k+2*pad, k)), k+2*pad, rows, outs, k)
+		v.dot(p.floats(matrixSize(rows, outs+pad, outs)), outs+pad,
+			p.floats(matrixSize(rows, k+pad, k)), k+pad, p.floats(matrixSize(outs, k+2*pad, k)),
+			k+2*pad, rows, outs, k)
 		return nil
 	}},
-	{name: "dot16 row", a: short, b: edges, loose: true, call: func(v *variant, p *placer, outs, k, c int) []float64 {
-		bf16, pad := c&1 == 1, c&2
-		v.dot16(p.floats(outs), outs, p.floats(k), k, p.halves(matrixSize(outs, k+pad, k), bf16), k+pad, 1, outs, k, bf16)
-		return nil
-	}},
-	{name: "dot16", a: few, b: edges, loose: true, call: func(v *variant, p *placer, rows, k, c int) []float64 {
-		bf16, pad, outs := c&1 == 1, c&2, 1+(rows+k)%7
-		v.dot16(p.floats(matrixSize(rows, outs+pad, outs)), outs+pad, p.floats(matrixSize(rows, k+pad, k)), k+pad, p.halves(matrixSize(outs, k+2*pad, k), bf16), k+2*pad, rows, outs, k, bf16)
-		return nil
-	}},
+	{name: "dot16 row", a: short, b: edges, loose: true,
+		call: func(v *variant, p *placer, outs, k, c int) []float64 {
+			bf16, pad := c&1 == 1, c&2
+			v.dot16(p.floats(outs), outs, p.floats(k), k, p.halves(matrixSize(outs, k+pad, k), bf16),
+				k+pad, 1, outs, k, bf16)
+			return nil
+		}},
+	{name: "dot16", a: few, b: edges, loose: true,
+		call: func(v *variant, p *placer, rows, k, c int) []float64 {
+			bf16, pad, outs := c&1 == 1, c&2, 1+(rows+k)%7
+			v.dot16(p.floats(matrixSize(rows, outs+pad, outs)), outs+pad,
+				p.floats(matrixSize(rows, k+pad, k)), k+pad,
+				p.halves(matrixSize(outs, k+2*pad, k), bf16), k+2*pad, rows, outs, k, bf16)
+			return nil
+		}},
 	{name: "layerNorm", a: edges, b: one, call: func(v *variant, p *placer, n, _, _ int) []float64 {
 		v.layerNorm(p.floats(n), p.floats(n), p.floats(n), p.floats(n), 1e-5)
 		return nil
 	}},
-	{name: "layerNorm in place", a: edges, b: one, call: func(v *variant, p *placer, n, _, _ int) []float64 {
-		x := p.floats(n)
-		v.layerNorm(x, x, p.floats(n), p.floats(n), 1e-5)
-		return nil
-	}},
-	{name: "activate", a: edges, b: []int{0, 1, 2, 3, 4, 5}, call: func(v *variant, p *placer, n, a, c int) []float64 {
-		x := p.floats(n)
-		if c > 0 {
-			scale(x, float32(c*c*5)) // every branch
-		}
-		v.activate(x, Activation(a))
-		return nil
-	}},
+	{name: "layerNorm in place", a: edges, b: one,
+		call: func(v *variant, p *placer, n, _, _ int) []float64 {
+			x := p.floats(n)
+			v.layerNorm(x, x, p.floats(n), p.floats(n), 1e-5)
+			return nil
+		}},
+	{name: "activate", a: edges, b: []int{0, 1, 2, 3, 4, 5},
+		call: func(v *variant, p *placer, n, a, c int) []float64 {
+			x := p.floats(n)
+			if c > 0 {
+				scale(x, float32(c*c*5)) // every branch
+			}
+			v.activate(x, Activation(a))
+			return nil
+		}},
 	{name: "add", a: edges, b: one, call: func(v *variant, p *placer, n, _, _ int) []float64 {
 		v.add(p.floats(n), p.floats(n))
 		return nil
@@ -153,16 +185,19 @@ var floatLeafTests = []leafTest{
 		scale(s, float32(1+200*c))
 		return []float64{v.logSumExp(s)}
 	}},
-	{name: "convert16", a: edges, b: one, loose: true, call: func(v *variant, p *placer, n, _, c int) []float64 {
-		v.convert16(p.floats(n), p.halves(n, c&1 == 1), c&1 == 1)
-		return nil
-	}},
+	{name: "convert16", a: edges, b: one, loose: true,
+		call: func(v *variant, p *placer, n, _, c int) []float64 {
+			v.convert16(p.floats(n), p.halves(n, c&1 == 1), c&1 == 1)
+			return nil
+		}},
 }
 
-// others returns the variants to hold against pure Go: all, or the one that GPT_KERNEL names, which must be there.
+// others returns the variants to hold against pure Go: all, or the one that GPT_KERNEL names, which
+// must be there.
 func others(t testing.TB) []*variant {
 	t.Helper()
-	list := slices.DeleteFunc(slices.Clone(available), func(v *variant) bool { return v == goVariant })
+	list := slices.DeleteFunc(slices.Clone(available),
+		func(v *variant) bool { return v == goVariant })
 	if name := os.Getenv("GPT_KERNEL"); name != "" {
 		v, err := findVariant(name)
 		if err != nil {
@@ -185,8 +220,11 @@ func testsOf(v *variant) []leafTest {
 	return leafTests
 }
 
-// compare makes one call with pure Go and one with v and compares everything that they leave behind.
-func (l *leafTest) compare(t testing.TB, p *placer, v *variant, a, b, c int, kind numbers, offset int) {
+// compare makes one call with pure Go and one with v and compares everything that they leave
+// behind.
+func (l *leafTest) compare(
+	t testing.TB, p *placer, v *variant, a, b, c int, kind numbers, offset int,
+) {
 	t.Helper()
 	seed := uint64(a*1000003 + b*1009 + c)
 	p.reset(seed, kind, offset)
@@ -195,7 +233,8 @@ func (l *leafTest) compare(t testing.TB, p *placer, v *variant, a, b, c int, kin
 	p.reset(seed, kind, offset)
 	gotReturned := l.call(v, p, a, b, c)
 	got := p.results(t)
-	what := fmt.Sprintf("%s %s(%d, %d, %d) kind %d offset %d", v.name, l.name, a, b, c, kind, offset)
+	what := fmt.Sprintf("%s %s(%d, %d, %d) kind %d offset %d", v.name, l.name, a, b, c, kind,
+		offset)
 	for i, w := range wantReturned {
 		if g := gotReturned[i]; !(g == w && 1/g == 1/w) && !(g != g && w != w) {
 			t.Fatalf("%s: returned %v, want %v", what, g, w)
@@ -237,10 +276,13 @@ func TestVariantsAreTheSame(t *testing.T) {
 	}
 }
 
-// TestVariantsAtRealSizes tries the shapes of a model: long chains, where an error in an order would show.
+// TestVariantsAtRealSizes tries the shapes of a model: long chains, where an error in an order
+// would show.
 func TestVariantsAtRealSizes(t *testing.T) {
-	sizes := map[string][2]int{"tile": {13, 300}, "chain": {300, 200}, "chain16": {320, 203}, "dot row": {11, 768}, "dot": {11, 771},
-		"dot16 row": {11, 768}, "dot16": {11, 771}, "layerNorm": {1600, 0}, "expShift": {1027, 0}, "logSumExp": {50257, 0},
+	sizes := map[string][2]int{"tile": {13, 300}, "chain": {300, 200}, "chain16": {320, 203},
+		"dot row": {11, 768}, "dot": {11, 771},
+		"dot16 row": {11, 768}, "dot16": {11, 771}, "layerNorm": {1600, 0}, "expShift": {1027, 0},
+		"logSumExp":   {50257, 0},
 		"quantizeRow": {3072, 0}, "quantTile8": {13, 24}, "quantTile4": {13, 24}}
 	for _, v := range others(t) {
 		p := newPlacer(t)
@@ -262,12 +304,14 @@ func FuzzVariants(f *testing.F) {
 	variants, p := others(f), newPlacer(f)
 	f.Fuzz(func(t *testing.T, op, a, b, c, kind, offset uint8) {
 		l := &leafTests[int(op)%len(leafTests)]
-		size := func(tried []int, n uint8) int { // between the least and the greatest that are tried
+		// between the least and the greatest that are tried
+		size := func(tried []int, n uint8) int {
 			low, high := slices.Min(tried), slices.Max(tried)
 			return low + int(n)%(high-low+1)
 		}
 		for _, v := range variants {
-			l.compare(t, p, v, size(l.a, a), size(l.b, b), int(c)%4, numbers(kind)%kinds, int(offset)%64)
+			l.compare(t, p, v, size(l.a, a), size(l.b, b), int(c)%4, numbers(kind)%kinds,
+				int(offset)%64)
 		}
 	})
 }

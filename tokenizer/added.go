@@ -41,8 +41,8 @@ func newAddedTokens(tokens []addedToken) *addedTokens {
 	return a
 }
 
-// find returns where the first added token of text begins, −1 if none begins in its first limit bytes,
-// and the longest one there. Special ones count only if asked for.
+// find returns where the first added token of text begins, −1 if none begins in its first limit
+// bytes, and the longest one there. Special ones count only if asked for.
 func (a *addedTokens) find(text string, limit int, special bool) (int, addedToken) {
 	for i := range limit {
 		if token := longestAdded(a.byFirst[text[i]], text[i:], special); token.text != "" {
@@ -52,8 +52,9 @@ func (a *addedTokens) find(text string, limit int, special bool) (int, addedToke
 	return -1, addedToken{}
 }
 
-// longestAdded returns the longest of the sorted tokens that text begins with, or none. It narrows them down byte by
-// byte, so that a file with a hundred thousand tokens cannot make every byte of a text meet each of them.
+// longestAdded returns the longest of the sorted tokens that text begins with, or none. It narrows
+// them down byte by byte, so that a file with a hundred thousand tokens cannot make every byte of a
+// text meet each of them.
 func longestAdded(tokens []addedToken, text string, special bool) (longest addedToken) {
 	for depth := 1; len(tokens) > 0; depth++ { // all begin with text[:depth]
 		if len(tokens[0].text) == depth {

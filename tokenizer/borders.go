@@ -15,16 +15,16 @@ type ends struct {
 	left, right []stage
 }
 
-// borders decides which pairs of tokens can be neighbours. It remembers what it worked out about tokens
-// and pairs, so it serves one goroutine.
+// borders decides which pairs of tokens can be neighbours. It remembers what it worked out about
+// tokens and pairs, so it serves one goroutine.
 //
-// Two tokens u, v are an encoding of their bytes if no merge ever crosses the border between them. Until
-// one does, the merges inside u come in the order in which u alone is encoded, and those inside v
-// likewise; of the two next ones, that of the lower rank is done first, u's if they are equal. So the
-// process leaves the stages of u's right end and of v's left end in the order of the highest rank
-// that each has had so far. While both ends are x and y, the merge of x and y, if there is one, is
-// done before both have been left if and only if its rank is lower than the highest that u still has
-// to come in this stage and not higher than v's.
+// Two tokens u, v are an encoding of their bytes if no merge ever crosses the border between them.
+// Until one does, the merges inside u come in the order in which u alone is encoded, and those
+// inside v likewise; of the two next ones, that of the lower rank is done first, u's if they are
+// equal. So the process leaves the stages of u's right end and of v's left end in the order of the
+// highest rank that each has had so far. While both ends are x and y, the merge of x and y, if
+// there is one, is done before both have been left if and only if its rank is lower than the
+// highest that u still has to come in this stage and not higher than v's.
 type borders struct {
 	*byteLevel
 	ends []ends // by token

@@ -1,6 +1,6 @@
-// Byte-pair encoding of one piece: the adjacent pair whose merge has the lowest rank is merged, the leftmost first,
-// until no pair can be. Two forms give the same ids: a plain one for the short pieces of ordinary text, and one in
-// O(n log n), so that a line of a million letters is no attack.
+// Byte-pair encoding of one piece: the adjacent pair whose merge has the lowest rank is merged, the
+// leftmost first, until no pair can be. Two forms give the same ids: a plain one for the short
+// pieces of ordinary text, and one in O(n log n), so that a line of a million letters is no attack.
 
 package tokenizer
 
@@ -14,12 +14,13 @@ import (
 // none is no id and no rank.
 const none = math.MaxUint32
 
-// A pairTable gives the rank of the merge of two ids: a hash table with open addressing, about 20 ns to build a pair,
-// so that GPT-2's 50,000 are ready a millisecond after the start.
+// A pairTable gives the rank of the merge of two ids: a hash table with open addressing, about 20
+// ns to build a pair, so that GPT-2's 50,000 are ready a millisecond after the start.
 type pairTable struct {
 	slots []pairSlot // a power of two, at most half full
 	shift int        // 64 − log2(len(slots))
-	mix   uint64     // odd and random, so that no file can be made to collide; results do not depend on it
+	// odd and random, so that no file can be made to collide; results do not depend on it
+	mix uint64
 }
 
 type pairSlot struct {
@@ -119,8 +120,8 @@ type merging struct {
 	queue mergeQueue
 }
 
-// A link is one part. Its rank is that of the merge with the next part, or none; an entry of the queue
-// with another rank is stale.
+// A link is one part. Its rank is that of the merge with the next part, or none; an entry of the
+// queue with another rank is stale.
 type link struct {
 	part, rank uint32
 	prev, next int32 // next: the length of the list at its end
@@ -129,7 +130,8 @@ type link struct {
 func (t *byteLevel) newMerging(piece string) *merging {
 	m := &merging{byteLevel: t, list: make([]link, len(piece))}
 	for i := range m.list {
-		m.list[i] = link{part: t.byteID[piece[i]], rank: none, prev: int32(i - 1), next: int32(i + 1)}
+		m.list[i] = link{part: t.byteID[piece[i]], rank: none, prev: int32(i - 1),
+			next: int32(i + 1)}
 	}
 	for i := range len(m.list) - 1 {
 		rank := t.pairs.rank(m.list[i].part, m.list[i+1].part)
@@ -142,8 +144,8 @@ func (t *byteLevel) newMerging(piece string) *merging {
 	return m
 }
 
-// next does the next merge and returns its rank and the place of the part that it makes, or false if no
-// merge is left.
+// next does the next merge and returns its rank and the place of the part that it makes, or false
+// if no merge is left.
 func (m *merging) next() (rank uint32, at int32, ok bool) {
 	for !m.queue.empty() {
 		rank, i := m.queue.pop()
@@ -178,10 +180,11 @@ func (m *merging) renew(i int32) {
 	}
 }
 
-// A mergeQueue holds the merges that could be done, each rank<<32 | position: lowest rank first, leftmost of equals.
-// Those of the piece as it was are sorted once, which costs next to nothing for a run of one letter; a heap takes those
-// that come up later. Its entries have four children each, which lie in one cache line or two. (container/heap takes
-// three times as long, by its calls through an interface.)
+// A mergeQueue holds the merges that could be done, each rank<<32 | position: lowest rank first,
+// leftmost of equals. Those of the piece as it was are sorted once, which costs next to nothing for
+// a run of one letter; a heap takes those that come up later. Its entries have four children each,
+// which lie in one cache line or two. (container/heap takes three times as long, by its calls
+// through an interface.)
 type mergeQueue struct {
 	first []uint64 // in order
 	heap  []uint64

@@ -1,5 +1,5 @@
-// Byte-level BPE, GPT-2's scheme: a text is split into pieces (split.go), and the bytes of each piece
-// are merged into tokens (bpe.go). A text is the sum of its tokens' bytes.
+// Byte-level BPE, GPT-2's scheme: a text is split into pieces (split.go), and the bytes of each
+// piece are merged into tokens (bpe.go). A text is the sum of its tokens' bytes.
 
 package tokenizer
 
@@ -63,7 +63,8 @@ func (s *byteLevel) encode(e *encoded, text string, at int) error {
 	return nil
 }
 
-// encodable errs if the vocabulary lacks a byte of text, which begins at byte `at` of the whole text.
+// encodable errs if the vocabulary lacks a byte of text, which begins at byte `at` of the whole
+// text.
 func (s *byteLevel) encodable(text string, at int, prefixed bool) error {
 	if s.complete {
 		return nil
@@ -93,8 +94,8 @@ func (s *byteLevel) Flush() string { return "" }
 // Fork returns the same decoder.
 func (s *byteLevel) Fork() Decoder { return s }
 
-// suffixes returns the matcher of the tokens that text can become, and the bytes of the longest one. It
-// is built on the first call: only pieces too long to hold need it.
+// suffixes returns the matcher of the tokens that text can become, and the bytes of the longest
+// one. It is built on the first call: only pieces too long to hold need it.
 func (s *byteLevel) suffixes() (m *matcher, longest int) {
 	s.once.Do(func() {
 		ids := append(slices.Clone(s.byteID[:]), s.merged...)

@@ -120,7 +120,8 @@ func readAddedToken(r *strictjson.Reader) (token addedToken, err error) {
 	switch {
 	case err != nil:
 	case unsupported != "":
-		err = fmt.Errorf("%s: %s is not supported, want false", quote.Short(token.text, 60), unsupported)
+		err = fmt.Errorf("%s: %s is not supported, want false", quote.Short(token.text, 60),
+			unsupported)
 	case token.id < 0:
 		err = fmt.Errorf("no id from 0 to %d", maxIDs-1)
 	}

@@ -1,31 +1,33 @@
 // Package tokenizer turns text into the token ids of GPT-2 class models and back.
 //
-// [GPT2] is GPT-2's own vocabulary, embedded in 200 KB; [Load] reads the vocab.json and merges.txt or the byte-level BPE
-// tokenizer.json beside a checkpoint. Then [Tokenizer.Encode] gives ids, [Tokenizer.Decode] bytes,
-// [Tokenizer.Stream] text as ids come, never a part of a rune:
+// [GPT2] is GPT-2's own vocabulary, embedded in 200 KB; [Load] reads the vocab.json and merges.txt
+// or the byte-level BPE tokenizer.json beside a checkpoint. Then [Tokenizer.Encode] gives ids,
+// [Tokenizer.Decode] bytes, [Tokenizer.Stream] text as ids come, never a part of a rune:
 //
 //	tok := tokenizer.GPT2()
 //	ids, err := tok.Encode("Hello world")    // [15496 995]
 //	text, err := tok.Decode(ids)             // "Hello world"
 //
-// [Tokenizer.EncodeSpans] and [Tokenizer.DecodeSpans] also tell which bytes of the text each id stands
-// for. A [Decoder] takes one id at a time, and an [Encoder] a text in parts, in memory that does not
-// grow with it. That the bytes of a text's tokens, joined, are the text holds for byte-level BPE and not
-// for every kind of vocabulary, so callers do not rely on it.
+// [Tokenizer.EncodeSpans] and [Tokenizer.DecodeSpans] also tell which bytes of the text each id
+// stands for. A [Decoder] takes one id at a time, and an [Encoder] a text in parts, in memory that
+// does not grow with it. That the bytes of a text's tokens, joined, are the text holds for
+// byte-level BPE and not for every kind of vocabulary, so callers do not rely on it.
 //
 // # What is promised
 //
-// Ids equal those of OpenAI's tiktoken for GPT-2's vocabulary and any valid UTF-8; letters and numbers are those of
-// Unicode 16.0, as in tiktoken, whatever the version of Go. Any bytes, valid or not, come back from Decode as they were: a byte
-// that is no part of valid UTF-8 splits a text as a symbol does, so next to symbols it can be in their piece, and is
-// tokenized as itself. <|endoftext|> and other special tokens are ordinary text, and ids to a tokenizer of WithSpecial.
-// A byte without a token and an unknown id are errors. The time is O(n log n) for any text: a megabyte of one letter takes 0.15 s.
+// Ids equal those of OpenAI's tiktoken for GPT-2's vocabulary and any valid UTF-8; letters and
+// numbers are those of Unicode 16.0, as in tiktoken, whatever the version of Go. Any bytes, valid
+// or not, come back from Decode as they were: a byte that is no part of valid UTF-8 splits a text
+// as a symbol does, so next to symbols it can be in their piece, and is tokenized as itself.
+// <|endoftext|> and other special tokens are ordinary text, and ids to a tokenizer of WithSpecial.
+// A byte without a token and an unknown id are errors. The time is O(n log n) for any text: a
+// megabyte of one letter takes 0.15 s.
 //
 // # tiktoken-go
 //
-// github.com/pkoukk/tiktoken-go is right on valid UTF-8 but for the 5,004 letters and numbers that Unicode gained after
-// 15.0, and the tests hold this package to its ids. The work itself is done here, because of what was measured with
-// tiktoken-go v0.1.8 on the same machine and day:
+// github.com/pkoukk/tiktoken-go is right on valid UTF-8 but for the 5,004 letters and numbers that
+// Unicode gained after 15.0, and the tests hold this package to its ids. The work itself is done
+// here, because of what was measured with tiktoken-go v0.1.8 on the same machine and day:
 //
 //	                             tiktoken-go        here
 //	ready to encode              40–110 ms, 6 MB    2 ms, 2.7 MB
@@ -35,6 +37,7 @@
 //	invalid UTF-8                becomes U+FFFD     kept
 //	unknown id in Decode         dropped            an error
 //
-// The whole start of a command may cost 60 ms more with text than with ids, so building its maps is too slow even for a
-// prompt of one word. Its vocabulary is used: r50k.bin is made from its loader's ranks by internal/genr50k.
+// The whole start of a command may cost 60 ms more with text than with ids, so building its maps is
+// too slow even for a prompt of one word. Its vocabulary is used: r50k.bin is made from its
+// loader's ranks by internal/genr50k.
 package tokenizer

@@ -3,8 +3,8 @@
 package tokenizer
 
 // An Encoder encodes a text that is written to it in parts. It keeps the newest ids and counts the
-// others, in memory that depends on the vocabulary and on how many ids it keeps, and not on the text.
-// The ids are those of [Tokenizer.Encode] for the whole text, wherever the parts end.
+// others, in memory that depends on the vocabulary and on how many ids it keeps, and not on the
+// text. The ids are those of [Tokenizer.Encode] for the whole text, wherever the parts end.
 type Encoder struct {
 	t       *Tokenizer
 	chunk   chunkEncoder
@@ -14,8 +14,8 @@ type Encoder struct {
 	err     error
 }
 
-// A chunkEncoder is a scheme's encoding of a text between added tokens, in parts. It may be used for one
-// such text after another.
+// A chunkEncoder is a scheme's encoding of a text between added tokens, in parts. It may be used
+// for one such text after another.
 type chunkEncoder interface {
 	// write appends a part, which begins at byte `at` of the whole text.
 	write(part string, at int, to *newest) error
@@ -31,8 +31,8 @@ func (t *Tokenizer) NewEncoder(keep int) *Encoder {
 	return &Encoder{t: t, chunk: t.scheme.chunks(keep), ids: newest{keep: keep}}
 }
 
-// Write takes the next part of the text. After an error, which is Encode's, the Encoder gives the same
-// error again.
+// Write takes the next part of the text. After an error, which is Encode's, the Encoder gives the
+// same error again.
 func (e *Encoder) Write(part []byte) (int, error) {
 	if e.write(string(part), false); e.err != nil {
 		return 0, e.err
@@ -52,8 +52,8 @@ func (e *Encoder) End() (ids []int, total int, err error) {
 	return e.ids.all(), e.ids.total, nil
 }
 
-// write finds the added tokens in what is pending and in part, but for the end of it, where the rest of
-// one may be missing.
+// write finds the added tokens in what is pending and in part, but for the end of it, where the
+// rest of one may be missing.
 func (e *Encoder) write(part string, last bool) {
 	text := e.pending + part
 	for e.err == nil {

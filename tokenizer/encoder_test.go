@@ -12,8 +12,8 @@ import (
 	"picogpt/internal/fixture"
 )
 
-// randomMerges returns a vocabulary of the bytes a to d and of random merges of them, in any order, so that
-// late merges make the parts of early ones, and several make the same token.
+// randomMerges returns a vocabulary of the bytes a to d and of random merges of them, in any order,
+// so that late merges make the parts of early ones, and several make the same token.
 func randomMerges(t testing.TB, random *rand.Rand, letters, merges int) *Tokenizer {
 	t.Helper()
 	v := &vocabulary{name: "test", ids: map[string]uint32{}}
@@ -64,8 +64,8 @@ func randomText(random *rand.Rand, letters, size int) string {
 	return b.String()[:size]
 }
 
-// TestLongPiecesInParts compares with the encoding of the whole, and what is certain on the way with what
-// it comes to.
+// TestLongPiecesInParts compares with the encoding of the whole, and what is certain on the way
+// with what it comes to.
 func TestLongPiecesInParts(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	rounds := 300
@@ -92,7 +92,8 @@ func TestLongPiecesInParts(t *testing.T) {
 				}
 			}
 			p.end(to)
-			if got := to.all(); to.total != len(want) || !equal(got, want[max(0, len(want)-keep):]) {
+			if got := to.all(); to.total != len(want) ||
+				!equal(got, want[max(0, len(want)-keep):]) {
 				t.Fatalf("round %d: %q: %d ids, newest %v; want %d, %v",
 					round, text, to.total, got, len(want), want)
 			}
@@ -117,7 +118,8 @@ func inParts(t *testing.T, random *rand.Rand, tok *Tokenizer, text string, wait 
 		if now := e.AtLeast(); now < least && wantErr == nil {
 			t.Fatalf("%q: at least %d tokens before %q, %d a part earlier", text, now, rest, least)
 		} else if least = now; least > len(want) && wantErr == nil {
-			t.Fatalf("%q: at least %d tokens before %q, but it has %d", text, least, rest, len(want))
+			t.Fatalf("%q: at least %d tokens before %q, but it has %d", text, least, rest,
+				len(want))
 		}
 	}
 	got, total, err := e.End()
@@ -134,8 +136,10 @@ func inParts(t *testing.T, random *rand.Rand, tok *Tokenizer, text string, wait 
 
 // jumble returns a text of what splitting and merging find hard, often for a long time the same.
 func jumble(random *rand.Rand, size int) string {
-	units := []string{" ", " ", "\n", "\u3000", "\u00a0", "a", "Z", "e", "the", " the", "é", "日", "\U00013c06", "1", "٣", "'", "'s",
-		"'re", "'l", "!", "=", "=-", "\xff", "\xe2\x82", "\xf0\x9f\x98", "€", "😀", "<|endoftext|>", "<|endof", "<x>", "<", "ab"}
+	units := []string{" ", " ", "\n", "\u3000", "\u00a0", "a", "Z", "e", "the", " the", "é", "日",
+		"\U00013c06", "1", "٣", "'", "'s",
+		"'re", "'l", "!", "=", "=-", "\xff", "\xe2\x82", "\xf0\x9f\x98", "€", "😀", "<|endoftext|>",
+		"<|endof", "<x>", "<", "ab"}
 	var b strings.Builder
 	for b.Len() < size {
 		unit := units[random.IntN(len(units))]
@@ -170,7 +174,8 @@ func TestEncoderIsEncode(t *testing.T) {
 	}
 	toks := map[string]*Tokenizer{"GPT-2": GPT2()}
 	for name, change := range map[string]func(top, model map[string]any){
-		"added tokens": added, "add_prefix_space": prefix, "one piece": whole, "a byte without a token": poor,
+		"added tokens": added, "add_prefix_space": prefix, "one piece": whole,
+		"a byte without a token": poor,
 	} {
 		tok, err := loadJSON(t, change)
 		if err != nil {
@@ -211,8 +216,8 @@ func FuzzEncoder(f *testing.F) {
 	})
 }
 
-// TestEncoderMemory encodes texts of one piece, for which Encode takes 100 bytes for each of the text, and
-// of many. What is certain on the way is nearly all.
+// TestEncoderMemory encodes texts of one piece, for which Encode takes 100 bytes for each of the
+// text, and of many. What is certain on the way is nearly all.
 func TestEncoderMemory(t *testing.T) {
 	size := 2 << 20
 	if fixture.Long {
@@ -255,7 +260,8 @@ func (e *endless) Read(b []byte) (int, error) {
 
 func BenchmarkEncoder(b *testing.B) {
 	for name, unit := range map[string]string{
-		"english": "The quick brown fox, 42 years old, didn't jump over the lazy dog.\n", "a": "a", "spaces": " ", "abracadabra": "abracadabra",
+		"english": "The quick brown fox, 42 years old, didn't jump over the lazy dog.\n", "a": "a",
+		"spaces": " ", "abracadabra": "abracadabra",
 	} {
 		text := []byte(strings.Repeat(unit, 1+1<<20/len(unit)))
 		b.Run(name, func(b *testing.B) {

@@ -25,7 +25,8 @@ func encode(t testing.TB, tok *Tokenizer, text string) []int {
 // levelOf returns the scheme of a byte-level vocabulary.
 func levelOf(tok *Tokenizer) *byteLevel { return tok.scheme.(*byteLevel) }
 
-// spell writes bytes in GPT-2's byte alphabet, by the rule of openai/gpt-2's bytes_to_unicode, not by this package's.
+// spell writes bytes in GPT-2's byte alphabet, by the rule of openai/gpt-2's bytes_to_unicode, not
+// by this package's.
 func spell(bytes string) string {
 	var b strings.Builder
 	for i := range len(bytes) {
@@ -112,17 +113,25 @@ func byteVocab(first int) map[string]int {
 }
 
 // tokenizerJSON returns a tokenizer.json with GPT-2's rules, changed by change.
-func tokenizerJSON(vocab map[string]int, merges any, change func(top, model map[string]any)) string {
+func tokenizerJSON(
+	vocab map[string]int, merges any, change func(top, model map[string]any),
+) string {
 	model := map[string]any{
-		"type": "BPE", "dropout": nil, "unk_token": nil, "continuing_subword_prefix": "", "end_of_word_suffix": "",
-		"fuse_unk": false, "byte_fallback": false, "ignore_merges": false, "vocab": vocab, "merges": merges,
+		"type": "BPE", "dropout": nil, "unk_token": nil, "continuing_subword_prefix": "",
+		"end_of_word_suffix": "",
+		"fuse_unk":           false, "byte_fallback": false, "ignore_merges": false, "vocab": vocab,
+		"merges": merges,
 	}
 	top := map[string]any{
-		"version": "1.0", "truncation": nil, "padding": nil, "normalizer": nil, "added_tokens": []any{},
-		"pre_tokenizer":  map[string]any{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true},
-		"post_processor": map[string]any{"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": false},
-		"decoder":        map[string]any{"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true},
-		"model":          model,
+		"version": "1.0", "truncation": nil, "padding": nil, "normalizer": nil,
+		"added_tokens": []any{},
+		"pre_tokenizer": map[string]any{"type": "ByteLevel", "add_prefix_space": false,
+			"trim_offsets": true},
+		"post_processor": map[string]any{"type": "ByteLevel", "add_prefix_space": true,
+			"trim_offsets": false},
+		"decoder": map[string]any{"type": "ByteLevel", "add_prefix_space": true,
+			"trim_offsets": true},
+		"model": model,
 	}
 	if change != nil {
 		change(top, model)

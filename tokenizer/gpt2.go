@@ -8,7 +8,8 @@ import (
 	"sync"
 )
 
-// r50k is written by internal/genr50k, which documents its layout, from the ranks of OpenAI's r50k_base.
+// r50k is written by internal/genr50k, which documents its layout, from the ranks of OpenAI's
+// r50k_base.
 //
 //go:embed r50k.bin
 var r50k string
@@ -16,14 +17,14 @@ var r50k string
 // GPT2Size is the number of GPT-2's ids. The last is <|endoftext|>.
 const GPT2Size = 50257
 
-// GPT2 returns GPT-2's tokenizer: 50,257 ids, of which 50256 is <|endoftext|>. It is built on the first call, in about
-// 2 ms and 3 MB, and shared by all callers.
+// GPT2 returns GPT-2's tokenizer: 50,257 ids, of which 50256 is <|endoftext|>. It is built on the
+// first call, in about 2 ms and 3 MB, and shared by all callers.
 func GPT2() *Tokenizer { return gpt2() }
 
 var gpt2 = sync.OnceValue(func() *Tokenizer { return fromTable(r50k) })
 
-// fromTable builds a tokenizer from r50k.bin's layout. Ids are ranks here: the merge of rank r makes
-// the id 256 + r.
+// fromTable builds a tokenizer from r50k.bin's layout. Ids are ranks here: the merge of rank r
+// makes the id 256 + r.
 func fromTable(table string) *Tokenizer {
 	merges := (len(table) - 256) / 4
 	start := make([]uint32, 1, 256+merges+2)
@@ -54,5 +55,6 @@ func fromTable(table string) *Tokenizer {
 	text = append(text, EndOfTextToken...)
 	s.text, s.start = string(text), append(start, uint32(len(text)))
 	added := []addedToken{{text: EndOfTextToken, id: endOfText, special: true}}
-	return &Tokenizer{tokens: s.tokens, scheme: s, added: newAddedTokens(added), endOfText: endOfText}
+	return &Tokenizer{tokens: s.tokens, scheme: s, added: newAddedTokens(added),
+		endOfText: endOfText}
 }

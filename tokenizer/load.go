@@ -14,17 +14,21 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// ErrNone is what [Load] returns, wrapped, for a directory without tokenizer files. It wraps fs.ErrNotExist.
+// ErrNone is what [Load] returns, wrapped, for a directory without tokenizer files. It wraps
+// fs.ErrNotExist.
 var ErrNone = fmt.Errorf("no tokenizer files: %w", fs.ErrNotExist)
 
-// Load returns the tokenizer of the directory dir, or of the directory that the file dir is in: from tokenizer.json if
-// there is one, else from vocab.json and merges.txt. The order of the merges decides, not the ids. Without either the
-// error is [ErrNone]; one of the pair without the other is another error.
+// Load returns the tokenizer of the directory dir, or of the directory that the file dir is in:
+// from tokenizer.json if there is one, else from vocab.json and merges.txt. The order of the merges
+// decides, not the ids. Without either the error is [ErrNone]; one of the pair without the other is
+// another error.
 //
-// Beside vocab.json, the tokens of added_tokens.json are special ones, and add_prefix_space of tokenizer_config.json
-// counts, as in Hugging Face's transformers; tokenizer.json speaks for itself.
+// Beside vocab.json, the tokens of added_tokens.json are special ones, and add_prefix_space of
+// tokenizer_config.json counts, as in Hugging Face's transformers; tokenizer.json speaks for
+// itself.
 //
-// A file is read only up to 32 MiB, and has at most 1,048,576 ids. An error names the file, and the byte or line.
+// A file is read only up to 32 MiB, and has at most 1,048,576 ids. An error names the file, and the
+// byte or line.
 func Load(dir string) (*Tokenizer, error) {
 	fsys, _, err := folder.Split(dir)
 	if err != nil {
@@ -61,9 +65,11 @@ func loadPair(fsys fs.FS) (*Tokenizer, error) {
 	case !haveVocab && !haveMerges:
 		return nil, fmt.Errorf("%s: %w", path("."), ErrNone)
 	case !haveMerges:
-		return nil, fmt.Errorf("%s: no such file, but %s is there: a tokenizer needs both", path(mergesName), vocabName)
+		return nil, fmt.Errorf("%s: no such file, but %s is there: a tokenizer needs both",
+			path(mergesName), vocabName)
 	case !haveVocab:
-		return nil, fmt.Errorf("%s: no such file, but %s is there: a tokenizer needs both", path(vocabName), mergesName)
+		return nil, fmt.Errorf("%s: no such file, but %s is there: a tokenizer needs both",
+			path(vocabName), mergesName)
 	}
 	added, _, err := readFile(fsys, addedName)
 	if err != nil {
@@ -113,7 +119,8 @@ func (v *vocabulary) parseMerges(text string) error {
 		}
 		left, right, ok := strings.Cut(line, " ")
 		if !ok || strings.Contains(right, " ") {
-			return fmt.Errorf("line %d: %s, want two tokens with a space between", number, quote.Short(line, 60))
+			return fmt.Errorf("line %d: %s, want two tokens with a space between", number,
+				quote.Short(line, 60))
 		}
 		if err := v.addMerge(left, right); err != nil {
 			return fmt.Errorf("line %d: %w", number, err)

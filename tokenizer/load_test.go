@@ -28,7 +28,8 @@ func same(t *testing.T, name string, tok *Tokenizer) {
 		if got, ids := encode(t, tok, text), encode(t, want, text); !equal(got, ids) {
 			t.Errorf("%s: %q: %v, want %v", name, text, got, ids)
 		}
-		if got, ids := encode(t, tok.WithSpecial(), text), encode(t, want.WithSpecial(), text); !equal(got, ids) {
+		if got, ids := encode(t, tok.WithSpecial(), text),
+			encode(t, want.WithSpecial(), text); !equal(got, ids) {
 			t.Errorf("%s: %q: special %v, want %v", name, text, got, ids)
 		}
 	}
@@ -55,14 +56,20 @@ func TestGPT2FilesWritten(t *testing.T) {
 		pairs[i] = strings.Split(line, " ")
 	}
 	special := func(top, _ map[string]any) {
-		top["added_tokens"] = []any{map[string]any{"id": 50256, "content": EndOfTextToken, "special": true, "normalized": true}}
+		top["added_tokens"] = []any{map[string]any{"id": 50256, "content": EndOfTextToken,
+			"special": true, "normalized": true}}
 	}
 	for name, files := range map[string]map[string]string{
-		"as Python writes them":                    {"vocab.json": ascii(toJSON(vocab)), "merges.txt": "#version: 0.2\n" + merges},
-		"with CRLF, not escaped":                   {"vocab.json": toJSON(vocab), "merges.txt": strings.ReplaceAll(merges, "\n", "\r\n")},
-		"tokenizer.json, merges as strings":        {"tokenizer.json": tokenizerJSON(vocab, lines, special)},
-		"tokenizer.json, merges as pairs, escaped": {"tokenizer.json": ascii(tokenizerJSON(vocab, pairs, special))},
-		"tokenizer.json wins":                      {"tokenizer.json": tokenizerJSON(vocab, lines, special), "vocab.json": "{}", "merges.txt": "x"},
+		"as Python writes them": {"vocab.json": ascii(toJSON(vocab)),
+			"merges.txt": "#version: 0.2\n" + merges},
+		"with CRLF, not escaped": {"vocab.json": toJSON(vocab),
+			"merges.txt": strings.ReplaceAll(merges, "\n", "\r\n")},
+		"tokenizer.json, merges as strings": {"tokenizer.json": tokenizerJSON(vocab, lines,
+			special)},
+		"tokenizer.json, merges as pairs, escaped": {"tokenizer.json": ascii(tokenizerJSON(vocab,
+			pairs, special))},
+		"tokenizer.json wins": {"tokenizer.json": tokenizerJSON(vocab, lines,
+			special), "vocab.json": "{}", "merges.txt": "x"},
 	} {
 		tok, err := Load(write(t, files))
 		if err != nil {
@@ -86,7 +93,8 @@ func TestMergeOrderDecides(t *testing.T) {
 		"a b\nb c\na b\n":   {a, 5}, // of a pair that comes twice, the last counts
 		"#version: 1\na b ": nil,
 	} {
-		tok, err := Load(write(t, map[string]string{"vocab.json": toJSON(vocab), "merges.txt": merges}))
+		tok, err := Load(write(t, map[string]string{"vocab.json": toJSON(vocab),
+			"merges.txt": merges}))
 		if want == nil {
 			if err == nil {
 				t.Errorf("%q: no error", merges)
@@ -103,8 +111,8 @@ func TestMergeOrderDecides(t *testing.T) {
 	}
 }
 
-// TestRandomVocabularies compares with BPE on strings, for merges in any order, so that late ones make the parts of
-// early ones.
+// TestRandomVocabularies compares with BPE on strings, for merges in any order, so that late ones
+// make the parts of early ones.
 func TestRandomVocabularies(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 100 {
@@ -130,7 +138,8 @@ func TestRandomVocabularies(t *testing.T) {
 			lines += m[0] + " " + m[1] + "\n"
 			ranks[m] = rank
 		}
-		tok, err := Load(write(t, map[string]string{"vocab.json": toJSON(vocab), "merges.txt": lines}))
+		tok, err := Load(write(t, map[string]string{"vocab.json": toJSON(vocab),
+			"merges.txt": lines}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,14 +163,17 @@ func TestRandomVocabularies(t *testing.T) {
 }
 
 func TestBytesWithoutAToken(t *testing.T) {
-	tok, err := Load(write(t, map[string]string{"vocab.json": `{"a": 0, "b": 1, "ab": 4}`, "merges.txt": "a b"}))
+	tok, err := Load(write(t, map[string]string{"vocab.json": `{"a": 0, "b": 1, "ab": 4}`,
+		"merges.txt": "a b"}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tok.Encode("abcb"); err == nil || err.Error() != "byte 2 of the text, 0x63: the vocabulary has no token for it" {
+	if _, err := tok.Encode("abcb"); err == nil ||
+		err.Error() != "byte 2 of the text, 0x63: the vocabulary has no token for it" {
 		t.Error(err)
 	}
-	if _, _, err := tok.EncodeSpans("ac"); err == nil || !strings.HasPrefix(err.Error(), "byte 1 of the text") {
+	if _, _, err := tok.EncodeSpans("ac"); err == nil ||
+		!strings.HasPrefix(err.Error(), "byte 1 of the text") {
 		t.Error(err)
 	}
 	if got := encode(t, tok, "abb"); !equal(got, []int{4, 1}) {
@@ -169,7 +181,8 @@ func TestBytesWithoutAToken(t *testing.T) {
 	}
 	encode(t, GPT2(), "any\x00\xff")
 	for _, id := range []int{2, 3, 5} { // holes, and the end
-		if _, err := tok.Text(id); err == nil || !strings.HasSuffix(err.Error(), "is unknown: the vocabulary has 5 ids") {
+		if _, err := tok.Text(id); err == nil ||
+			!strings.HasSuffix(err.Error(), "is unknown: the vocabulary has 5 ids") {
 			t.Errorf("%d: %v", id, err)
 		}
 	}
@@ -184,7 +197,8 @@ func TestBytesWithoutAToken(t *testing.T) {
 // TestFilesBesideVocab: added_tokens.json and tokenizer_config.json.
 func TestFilesBesideVocab(t *testing.T) {
 	tok, err := Load(write(t, map[string]string{
-		"vocab.json": toJSON(byteVocab(0)), "merges.txt": "", "added_tokens.json": `{"<|pad|>": 300, "<é>": 256}`,
+		"vocab.json": toJSON(byteVocab(0)), "merges.txt": "",
+		"added_tokens.json":     `{"<|pad|>": 300, "<é>": 256}`,
 		"tokenizer_config.json": `{"add_prefix_space": true, "model_max_length": 1024}`,
 	}))
 	if err != nil {
@@ -193,7 +207,8 @@ func TestFilesBesideVocab(t *testing.T) {
 	if got := encode(t, tok, "<é>"); !equal(got, []int{' ', '<', 0xc3, 0xa9, '>'}) {
 		t.Errorf("%v", got)
 	}
-	if got := encode(t, tok.WithSpecial(), " x<é><|pad|>y"); !equal(got, []int{' ', 'x', 256, 300, ' ', 'y'}) {
+	if got := encode(t, tok.WithSpecial(), " x<é><|pad|>y"); !equal(got,
+		[]int{' ', 'x', 256, 300, ' ', 'y'}) {
 		t.Errorf("%v", got)
 	}
 	if got := encode(t, tok, ""); len(got) > 0 {
@@ -208,61 +223,104 @@ func TestNoFiles(t *testing.T) {
 	dir := write(t, map[string]string{"model.safetensors": ""})
 	for _, path := range []string{dir, filepath.Join(dir, "model.safetensors")} {
 		_, err := Load(path)
-		if !errors.Is(err, ErrNone) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), dir) {
+		if !errors.Is(err, ErrNone) || !errors.Is(err, fs.ErrNotExist) ||
+			!strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if _, err := Load(filepath.Join(dir, "nothing")); !errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrNone) {
+	if _, err := Load(filepath.Join(dir, "nothing")); !errors.Is(err, fs.ErrNotExist) ||
+		errors.Is(err, ErrNone) {
 		t.Errorf("no directory: %v", err)
 	}
 }
 
-// TestBadFiles: each gives one line that names the file and what is wrong, and none looks like a directory without
-// tokenizer files, which may be given another vocabulary.
+// TestBadFiles: each gives one line that names the file and what is wrong, and none looks like a
+// directory without tokenizer files, which may be given another vocabulary.
 func TestBadFiles(t *testing.T) {
 	good := toJSON(byteVocab(0))
 	for name, test := range map[string]struct {
 		files map[string]string
 		want  string
 	}{
-		"no merges":          {map[string]string{"vocab.json": good}, "merges.txt: no such file, but vocab.json is there"},
-		"no vocab":           {map[string]string{"merges.txt": ""}, "vocab.json: no such file, but merges.txt is there"},
-		"empty vocab":        {map[string]string{"vocab.json": "", "merges.txt": ""}, `vocab.json: byte 0: not valid JSON: unexpected EOF`},
-		"no tokens":          {map[string]string{"vocab.json": "{}", "merges.txt": ""}, `vocab.json: byte 2: no tokens`},
-		"array":              {map[string]string{"vocab.json": `["a"]`, "merges.txt": ""}, `byte 0: want an object, found an array`},
-		"truncated":          {map[string]string{"vocab.json": good[:100], "merges.txt": ""}, "vocab.json: byte 100: "},
-		"open string":        {map[string]string{"vocab.json": `{"a`, "merges.txt": ""}, "byte 3: not valid JSON: unexpected EOF"},
-		"open escape":        {map[string]string{"vocab.json": `{"\`, "merges.txt": ""}, "byte 2: not valid JSON: unexpected EOF"},
-		"unknown escape":     {map[string]string{"vocab.json": `{"\x": 1}`, "merges.txt": ""}, "byte 2: not valid JSON: invalid escape sequence `\\x`"},
-		"half a surrogate":   {map[string]string{"vocab.json": `{"\ud83d": 1}`, "merges.txt": ""}, `byte 2: \ud83d is a lone surrogate`},
-		"short escape":       {map[string]string{"vocab.json": `{"\u12": 1}`, "merges.txt": ""}, "byte 2: not valid JSON: invalid escape sequence"},
-		"control character":  {map[string]string{"vocab.json": "{\"a\nb\": 1}", "merges.txt": ""}, `byte 3: not valid JSON: invalid character '\n' in string`},
-		"after it":           {map[string]string{"vocab.json": `{"a": 1} x`, "merges.txt": ""}, `byte 9: want the end, found "x"`},
-		"no comma":           {map[string]string{"vocab.json": `{"a": 1 "b": 2}`, "merges.txt": ""}, `byte 8: not valid JSON: invalid character '"' after object value`},
-		"negative id":        {map[string]string{"vocab.json": `{"a": -1}`, "merges.txt": ""}, `byte 6: want a whole number from 0 to 1048575, found "-1"`},
-		"huge id":            {map[string]string{"vocab.json": `{"a": 4294967296000}`, "merges.txt": ""}, `want a whole number from 0 to 1048575, found "4294967296000"`},
-		"fraction":           {map[string]string{"vocab.json": `{"a": 1.5}`, "merges.txt": ""}, `found "1.5"`},
-		"string id":          {map[string]string{"vocab.json": `{"a": "1"}`, "merges.txt": ""}, `byte 6: want a whole number, found "1"`},
-		"token twice":        {map[string]string{"vocab.json": `{"a": 1, "a": 2}`, "merges.txt": ""}, `token "a" comes twice, as 1 and 2`},
-		"id twice":           {map[string]string{"vocab.json": `{"a": 1, "b": 1}`, "merges.txt": ""}, `id 1 is given twice, to "a" and "b"`},
-		"empty token":        {map[string]string{"vocab.json": `{"": 1}`, "merges.txt": ""}, `the token of id 1 is empty`},
-		"not UTF-8":          {map[string]string{"vocab.json": "{\"\xff\": 1}", "merges.txt": ""}, `vocab.json: not valid UTF-8`},
-		"one token":          {map[string]string{"vocab.json": good, "merges.txt": "#version: 0.2\na"}, `merges.txt: line 2: "a", want two tokens`},
-		"three tokens":       {map[string]string{"vocab.json": good, "merges.txt": "\na b c"}, `merges.txt: line 2: "a b c", want two tokens`},
-		"left unknown":       {map[string]string{"vocab.json": good, "merges.txt": "xx b"}, `merges.txt: line 1: "xx" is not in vocab.json`},
-		"right unknown":      {map[string]string{"vocab.json": good, "merges.txt": "a xx"}, `"xx" is not in vocab.json`},
-		"both unknown":       {map[string]string{"vocab.json": good, "merges.txt": "a b"}, `"ab", which "a" and "b" make, is not in vocab.json`},
-		"long line":          {map[string]string{"vocab.json": good, "merges.txt": strings.Repeat("x", 1<<20)}, `xxx"…, want two tokens`},
-		"added id taken":     {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `{"<x>": 5}`}, `added_tokens.json: byte 9: id 5 is given twice`},
-		"added text twice":   {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `{"<x>": 256, "<x>": 257}`}, `added_tokens.json: byte 18: "<x>" comes twice`},
-		"added other id":     {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `{"a": 256}`}, `added token "a" has id 256, but in vocab.json 97`},
-		"added for a byte":   {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `{"é": 233}`}, `added token "é" is the ordinary token 233 too`},
-		"added empty":        {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `{"": 256}`}, `added token 256 is empty`},
-		"added too long":     {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `{"` + strings.Repeat("x", 1025) + `": 256}`}, `added token 256 has 1025 bytes, want at most 1024`},
-		"added not JSON":     {map[string]string{"vocab.json": good, "merges.txt": "", "added_tokens.json": `[]`}, `added_tokens.json: byte 0: want an object, found an array`},
-		"config not JSON":    {map[string]string{"vocab.json": good, "merges.txt": "", "tokenizer_config.json": `{`}, `tokenizer_config.json: byte 1: not valid JSON: unexpected EOF`},
-		"config: key twice":  {map[string]string{"vocab.json": good, "merges.txt": "", "tokenizer_config.json": `{"x": 1, "x": 2}`}, `"x" comes twice`},
-		"config: not a bool": {map[string]string{"vocab.json": good, "merges.txt": "", "tokenizer_config.json": `{"add_prefix_space": 1}`}, `tokenizer_config.json: add_prefix_space: byte 21: want true or false, found 1`},
+		"no merges": {map[string]string{"vocab.json": good},
+			"merges.txt: no such file, but vocab.json is there"},
+		"no vocab": {map[string]string{"merges.txt": ""},
+			"vocab.json: no such file, but merges.txt is there"},
+		"empty vocab": {map[string]string{"vocab.json": "", "merges.txt": ""},
+			`vocab.json: byte 0: not valid JSON: unexpected EOF`},
+		"no tokens": {map[string]string{"vocab.json": "{}", "merges.txt": ""},
+			`vocab.json: byte 2: no tokens`},
+		"array": {map[string]string{"vocab.json": `["a"]`, "merges.txt": ""},
+			`byte 0: want an object, found an array`},
+		"truncated": {map[string]string{"vocab.json": good[:100], "merges.txt": ""},
+			"vocab.json: byte 100: "},
+		"open string": {map[string]string{"vocab.json": `{"a`, "merges.txt": ""},
+			"byte 3: not valid JSON: unexpected EOF"},
+		"open escape": {map[string]string{"vocab.json": `{"\`, "merges.txt": ""},
+			"byte 2: not valid JSON: unexpected EOF"},
+		"unknown escape": {map[string]string{"vocab.json": `{"\x": 1}`, "merges.txt": ""},
+			"byte 2: not valid JSON: invalid escape sequence `\\x`"},
+		"half a surrogate": {map[string]string{"vocab.json": `{"\ud83d": 1}`, "merges.txt": ""},
+			`byte 2: \ud83d is a lone surrogate`},
+		"short escape": {map[string]string{"vocab.json": `{"\u12": 1}`, "merges.txt": ""},
+			"byte 2: not valid JSON: invalid escape sequence"},
+		"control character": {map[string]string{"vocab.json": "{\"a\nb\": 1}", "merges.txt": ""},
+			`byte 3: not valid JSON: invalid character '\n' in string`},
+		"after it": {map[string]string{"vocab.json": `{"a": 1} x`, "merges.txt": ""},
+			`byte 9: want the end, found "x"`},
+		"no comma": {map[string]string{"vocab.json": `{"a": 1 "b": 2}`, "merges.txt": ""},
+			`byte 8: not valid JSON: invalid character '"' after object value`},
+		"negative id": {map[string]string{"vocab.json": `{"a": -1}`, "merges.txt": ""},
+			`byte 6: want a whole number from 0 to 1048575, found "-1"`},
+		"huge id": {map[string]string{"vocab.json": `{"a": 4294967296000}`,
+			"merges.txt": ""}, `want a whole number from 0 to 1048575, found "4294967296000"`},
+		"fraction": {map[string]string{"vocab.json": `{"a": 1.5}`, "merges.txt": ""},
+			`found "1.5"`},
+		"string id": {map[string]string{"vocab.json": `{"a": "1"}`, "merges.txt": ""},
+			`byte 6: want a whole number, found "1"`},
+		"token twice": {map[string]string{"vocab.json": `{"a": 1, "a": 2}`,
+			"merges.txt": ""}, `token "a" comes twice, as 1 and 2`},
+		"id twice": {map[string]string{"vocab.json": `{"a": 1, "b": 1}`,
+			"merges.txt": ""}, `id 1 is given twice, to "a" and "b"`},
+		"empty token": {map[string]string{"vocab.json": `{"": 1}`, "merges.txt": ""},
+			`the token of id 1 is empty`},
+		"not UTF-8": {map[string]string{"vocab.json": "{\"\xff\": 1}", "merges.txt": ""},
+			`vocab.json: not valid UTF-8`},
+		"one token": {map[string]string{"vocab.json": good,
+			"merges.txt": "#version: 0.2\na"}, `merges.txt: line 2: "a", want two tokens`},
+		"three tokens": {map[string]string{"vocab.json": good, "merges.txt": "\na b c"},
+			`merges.txt: line 2: "a b c", want two tokens`},
+		"left unknown": {map[string]string{"vocab.json": good, "merges.txt": "xx b"},
+			`merges.txt: line 1: "xx" is not in vocab.json`},
+		"right unknown": {map[string]string{"vocab.json": good, "merges.txt": "a xx"},
+			`"xx" is not in vocab.json`},
+		"both unknown": {map[string]string{"vocab.json": good, "merges.txt": "a b"},
+			`"ab", which "a" and "b" make, is not in vocab.json`},
+		"long line": {map[string]string{"vocab.json": good,
+			"merges.txt": strings.Repeat("x", 1<<20)}, `xxx"…, want two tokens`},
+		"added id taken": {map[string]string{"vocab.json": good, "merges.txt": "",
+			"added_tokens.json": `{"<x>": 5}`}, `added_tokens.json: byte 9: id 5 is given twice`},
+		"added text twice": {map[string]string{"vocab.json": good, "merges.txt": "",
+			"added_tokens.json": `{"<x>": 256, "<x>": 257}`},
+			`added_tokens.json: byte 18: "<x>" comes twice`},
+		"added other id": {map[string]string{"vocab.json": good, "merges.txt": "",
+			"added_tokens.json": `{"a": 256}`}, `added token "a" has id 256, but in vocab.json 97`},
+		"added for a byte": {map[string]string{"vocab.json": good, "merges.txt": "",
+			"added_tokens.json": `{"é": 233}`}, `added token "é" is the ordinary token 233 too`},
+		"added empty": {map[string]string{"vocab.json": good, "merges.txt": "",
+			"added_tokens.json": `{"": 256}`}, `added token 256 is empty`},
+		"added too long": {map[string]string{"vocab.json": good, "merges.txt": "",
+			"added_tokens.json": `{"` + strings.Repeat("x", 1025) + `": 256}`},
+			`added token 256 has 1025 bytes, want at most 1024`},
+		"added not JSON": {map[string]string{"vocab.json": good, "merges.txt": "",
+			"added_tokens.json": `[]`}, `added_tokens.json: byte 0: want an object, found an array`},
+		"config not JSON": {map[string]string{"vocab.json": good, "merges.txt": "",
+			"tokenizer_config.json": `{`}, `tokenizer_config.json: byte 1: not valid JSON: unexpected EOF`},
+		"config: key twice": {map[string]string{"vocab.json": good, "merges.txt": "",
+			"tokenizer_config.json": `{"x": 1, "x": 2}`}, `"x" comes twice`},
+		"config: not a bool": {map[string]string{"vocab.json": good, "merges.txt": "",
+			"tokenizer_config.json": `{"add_prefix_space": 1}`},
+			`tokenizer_config.json: add_prefix_space: byte 21: want true or false, found 1`},
 	} {
 		checkBad(t, name, write(t, test.files), test.want)
 	}
@@ -276,7 +334,8 @@ func checkBad(t *testing.T, name, dir, want string) {
 		t.Errorf("%s: %v, want …%s…", name, err, want)
 		return
 	}
-	if strings.ContainsAny(err.Error(), "\n\r") || len(err.Error()) > len(dir)+400 || errors.Is(err, fs.ErrNotExist) {
+	if strings.ContainsAny(err.Error(), "\n\r") || len(err.Error()) > len(dir)+400 ||
+		errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%s: not one line of a known fault: %q", name, err)
 	}
 }
@@ -302,7 +361,8 @@ func FuzzVocabMerges(f *testing.F) {
 	f.Add(`{"\u0120": 0, "\ud83d\ude00": 5}`, "", "")
 	f.Fuzz(func(t *testing.T, vocab, merges, added string) {
 		tok, err := loadPair(folder.Memory{
-			"vocab.json": []byte(vocab), "merges.txt": []byte(merges), "added_tokens.json": []byte(added),
+			"vocab.json": []byte(vocab), "merges.txt": []byte(merges),
+			"added_tokens.json": []byte(added),
 		})
 		usable(t, tok, err, vocab+merges+added)
 	})

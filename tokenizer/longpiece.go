@@ -8,11 +8,11 @@
 //     is kept (borders.go). For tokens are the encoding of their bytes if each two neighbours
 //     are: the first merge to cross a border would be the same without the other tokens.
 //
-// Both hold for any list of merges. So it is enough to remember the last token of each e(i) for as many
-// bytes as the longest token has and, for the ids, to go back from token to token. What all encodings
-// of the newest beginnings have in common, every encoding of the piece has, however it goes on: it is
-// handed on and forgotten. (GitHub's crate bpe encodes so, github.com/github/rust-gems, for merges in
-// the order of training; files may have others.)
+// Both hold for any list of merges. So it is enough to remember the last token of each e(i) for as
+// many bytes as the longest token has and, for the ids, to go back from token to token. What all
+// encodings of the newest beginnings have in common, every encoding of the piece has, however it
+// goes on: it is handed on and forgotten. (GitHub's crate bpe encodes so,
+// github.com/github/rust-gems, for merges in the order of training; files may have others.)
 
 package tokenizer
 
@@ -45,7 +45,8 @@ func newLongPiece(s *byteLevel, keep int) *longPiece {
 	for n <= longest {
 		n *= 2
 	}
-	return &longPiece{borders: newBorders(s), matcher: m, longest: longest, keep: keep, count: make([]int, n)}
+	return &longPiece{borders: newBorders(s), matcher: m, longest: longest, keep: keep,
+		count: make([]int, n)}
 }
 
 // begin makes the longPiece ready for the next piece.
@@ -101,9 +102,9 @@ func (p *longPiece) settle(to *newest) {
 	p.next = p.size + max(4*p.longest, len(p.last))
 }
 
-// commonBorder returns the last border that all the encodings of the newest beginnings have, as many as
-// the longest token has bytes, or the old one. The encodings are paths back from border to border: it
-// follows all at once, from right to left, to where one is left.
+// commonBorder returns the last border that all the encodings of the newest beginnings have, as
+// many as the longest token has bytes, or the old one. The encodings are paths back from border to
+// border: it follows all at once, from right to left, to where one is left.
 func (p *longPiece) commonBorder() int {
 	end := max(p.border, p.first)
 	oldest := p.size - p.longest + 1
@@ -132,8 +133,8 @@ func (p *longPiece) commonBorder() int {
 	return p.border
 }
 
-// handOn hands on the tokens up to a border that is certain. Those that are not remembered are too old to
-// be wanted.
+// handOn hands on the tokens up to a border that is certain. Those that are not remembered are too
+// old to be wanted.
 func (p *longPiece) handOn(border int, to *newest) {
 	p.back = p.back[:0]
 	count := *p.countAt(p.size)
@@ -152,8 +153,8 @@ func (p *longPiece) handOn(border int, to *newest) {
 // end hands on all that is left.
 func (p *longPiece) end(to *newest) { p.handOn(p.size, to) }
 
-// atLeast returns how many of the tokens that are not handed on the piece has at least, however it goes
-// on: one of the newest borders is in its encoding.
+// atLeast returns how many of the tokens that are not handed on the piece has at least, however it
+// goes on: one of the newest borders is in its encoding.
 func (p *longPiece) atLeast() int {
 	least := *p.countAt(p.size)
 	for i := max(0, p.size-p.longest+1); i < p.size; i++ {

@@ -17,8 +17,8 @@ type matcher struct {
 	longest  []uint32  // by node: the longest suffix, the node itself included, that is a token
 }
 
-// newMatcher makes the matcher of the tokens of these ids, all different. Of tokens with the same bytes
-// it takes the one that wanted says.
+// newMatcher makes the matcher of the tokens of these ids, all different. Of tokens with the same
+// bytes it takes the one that wanted says.
 func newMatcher(t *tokens, ids []uint32, wanted func(id uint32) bool) *matcher {
 	bytes := func(id uint32) string { return t.text[t.start[id]:t.start[id+1]] }
 	slices.SortFunc(ids, func(a, b uint32) int { return cmp.Compare(bytes(a), bytes(b)) })
@@ -45,7 +45,9 @@ type twig struct {
 }
 
 // grow makes the tree of the sorted tokens.
-func (m *matcher) grow(ids []uint32, bytes func(id uint32) string, wanted func(id uint32) bool) []twig {
+func (m *matcher) grow(
+	ids []uint32, bytes func(id uint32) string, wanted func(id uint32) bool,
+) []twig {
 	twigs := make([]twig, 1, len(m.fail))
 	m.token[0] = none
 	path, before := []uint32{0}, "" // the nodes of the token before, by depth
@@ -74,7 +76,10 @@ func (m *matcher) link(twigs []twig) {
 	for node := range order {
 		order[node] = uint32(node)
 	}
-	slices.SortStableFunc(order, func(a, b uint32) int { return cmp.Compare(twigs[a].depth, twigs[b].depth) })
+	slices.SortStableFunc(order, func(a, b uint32) int {
+		return cmp.Compare(twigs[a].depth,
+			twigs[b].depth)
+	})
 	for _, node := range order[1:] {
 		if t := twigs[node]; t.depth > 1 {
 			m.fail[node] = m.step(m.fail[t.parent], t.byte)

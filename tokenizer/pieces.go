@@ -1,16 +1,17 @@
-// Byte-level BPE of a text that comes in parts: whole pieces as in bytelevel.go, and pieces that are too
-// long to wait for their end as in longpiece.go.
+// Byte-level BPE of a text that comes in parts: whole pieces as in bytelevel.go, and pieces that
+// are too long to wait for their end as in longpiece.go.
 
 package tokenizer
 
 import "unicode/utf8"
 
 const (
-	// waitFor is how long a piece may get, in bytes, before it is encoded without waiting for its end.
+	// waitFor is how long a piece may get, in bytes, before it is encoded without waiting for its
+	// end.
 	waitFor = 4096
 
-	// lookAhead is how many bytes after a piece pieceLen may look at: the last rune of white space, which
-	// belongs to the next piece, and the rune after it.
+	// lookAhead is how many bytes after a piece pieceLen may look at: the last rune of white space,
+	// which belongs to the next piece, and the rune after it.
 	lookAhead = 2 * utf8.UTFMax
 )
 
@@ -57,8 +58,8 @@ func (p *pieceEncoder) atLeast() int {
 	return 0
 }
 
-// encode encodes all pieces of text that are certain to end in it, or if it is the last of them all, and
-// leaves the rest pending.
+// encode encodes all pieces of text that are certain to end in it, or if it is the last of them
+// all, and leaves the rest pending.
 func (p *pieceEncoder) encode(text string, last bool, to *newest) {
 	for text != "" {
 		if !p.within {
@@ -108,9 +109,9 @@ func (p *pieceEncoder) startLong(text string, to *newest) (rest string) {
 	return text[lead:]
 }
 
-// continueLong adds to the long piece what text has of it, ends it if it ends there, and returns the
-// rest. Of white space, the last rune is part of the piece only at the end of the text: until that is
-// known, it is in the rest.
+// continueLong adds to the long piece what text has of it, ends it if it ends there, and returns
+// the rest. Of white space, the last rune is part of the piece only at the end of the text: until
+// that is known, it is in the rest.
 func (p *pieceEncoder) continueLong(text string, last bool, to *newest) (rest string) {
 	if p.whole {
 		p.long.add(text, to)

@@ -13,7 +13,8 @@ func TestSpansAreTheTokensBytes(t *testing.T) {
 	for _, tok := range []*Tokenizer{GPT2(), GPT2().WithSpecial()} {
 		for _, text := range append(corpus, broken...) {
 			ids, spans, err := tok.EncodeSpans(text)
-			if want := encode(t, tok, text); err != nil || !equal(ids, want) || len(spans) != len(ids) {
+			if want := encode(t, tok, text); err != nil || !equal(ids, want) ||
+				len(spans) != len(ids) {
 				t.Fatalf("%q: %v, %d spans, %v; want %v", text, ids, len(spans), err, want)
 			}
 			at := 0
@@ -46,10 +47,12 @@ func TestSpansOfWhatIsNotInTheText(t *testing.T) {
 		t.Fatal(err)
 	}
 	ids, spans, err := tok.WithSpecial().EncodeSpans("ab<x>bb<x> a<x>a1")
-	if want := []int{' ', 256, 300, ' ', 'b', 'b', 300, 257, 300, 257, '1'}; err != nil || !equal(ids, want) {
+	if want := []int{' ', 256, 300, ' ', 'b', 'b', 300, 257, 300, 257, '1'}; err != nil ||
+		!equal(ids, want) {
 		t.Fatalf("%v, %v; want %v", ids, err, want)
 	}
-	want := []Span{{0, 0}, {0, 2}, {2, 5}, {5, 5}, {5, 6}, {6, 7}, {7, 10}, {10, 12}, {12, 15}, {15, 16}, {16, 17}}
+	want := []Span{{0, 0}, {0, 2}, {2, 5}, {5, 5}, {5, 6}, {6, 7}, {7, 10}, {10, 12}, {12, 15},
+		{15, 16}, {16, 17}}
 	if !slices.Equal(spans, want) {
 		t.Errorf("%v, want %v", spans, want)
 	}

@@ -7,13 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// classes is written by internal/genclasses, which documents its layout. Package unicode's tables do not serve: they
-// are at Unicode 15.0, tiktoken's are at 16.0, and ids must not change with the version of Go.
+// classes is written by internal/genclasses, which documents its layout. Package unicode's tables
+// do not serve: they are at Unicode 15.0, tiktoken's are at 16.0, and ids must not change with the
+// version of Go.
 //
 //go:embed classes.bin
 var classes string
 
-// gpt2Pattern is what pieceLen follows (openai/gpt-2, src/encoder.py). Merges never cross the border of two pieces.
+// gpt2Pattern is what pieceLen follows (openai/gpt-2, src/encoder.py). Merges never cross the
+// border of two pieces.
 const gpt2Pattern = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 
 // gpt2PatternShort is the same pattern as tiktoken writes it.
@@ -68,8 +70,9 @@ func classEntry(i int) uint32 {
 	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
 }
 
-// pieceLen returns the length of the first piece of s, which is not empty. The pattern's alternatives are tried in
-// its order. After a white space run, at most one rune of it is looked at again, so a whole text takes linear time.
+// pieceLen returns the length of the first piece of s, which is not empty. The pattern's
+// alternatives are tried in its order. After a white space run, at most one rune of it is looked at
+// again, so a whole text takes linear time.
 func pieceLen(s string) int {
 	if s[0] == '\'' {
 		if n := contractionLen(s); n > 0 {
@@ -91,8 +94,8 @@ func pieceLen(s string) int {
 		}
 		return end
 	}
-	// White space: all of it at the end of the text; else all but its last rune, which a word may begin with; but
-	// never nothing.
+	// White space: all of it at the end of the text; else all but its last rune, which a word may
+	// begin with; but never nothing.
 	end, last := 0, 0
 	for end < len(s) {
 		kind, size := classify(s[end:])
@@ -108,7 +111,8 @@ func pieceLen(s string) int {
 	return end
 }
 
-// contractionLen returns the length of the 's, 't, 're, 've, 'm, 'll or 'd that s begins with, else 0.
+// contractionLen returns the length of the 's, 't, 're, 've, 'm, 'll or 'd that s begins with, else
+// 0.
 func contractionLen(s string) int {
 	if len(s) > 1 {
 		switch s[1] {

@@ -8,12 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// A Decoder turns the ids of one text into its bytes, as they come. In some vocabularies the bytes of
-// a token depend on the tokens around it, so a Decoder has state; it serves one goroutine at a time.
-// All that Push and Flush return, joined, is the text.
+// A Decoder turns the ids of one text into its bytes, as they come. In some vocabularies the bytes
+// of a token depend on the tokens around it, so a Decoder has state; it serves one goroutine at a
+// time. All that Push and Flush return, joined, is the text.
 type Decoder interface {
 	// Push takes the next id and returns the bytes that are certain with it, which may be none, and
-	// may begin or end inside a rune: see [WholeRunes]. An unknown id is an error and changes nothing.
+	// may begin or end inside a rune: see [WholeRunes]. An unknown id is an error and changes
+	// nothing.
 	Push(id int) (string, error)
 
 	// Flush returns the bytes that were not certain yet, and forgets them: for the end of a text.
@@ -32,10 +33,10 @@ func (t *Tokenizer) NewDecoder(before []int) Decoder {
 	return t.scheme.decoder(slices.ContainsFunc(before, ordinary))
 }
 
-// Stream turns a sequence of ids into a sequence of non-empty texts, none of which ends inside a rune:
-// of one that is not complete yet, at most three bytes are held back. Bytes that cannot become valid
-// UTF-8 are not held back, and what is at the end comes last as it is. An error of ids, or an unknown
-// id, is passed on after the text before it and ends the sequence.
+// Stream turns a sequence of ids into a sequence of non-empty texts, none of which ends inside a
+// rune: of one that is not complete yet, at most three bytes are held back. Bytes that cannot
+// become valid UTF-8 are not held back, and what is at the end comes last as it is. An error of
+// ids, or an unknown id, is passed on after the text before it and ends the sequence.
 func (t *Tokenizer) Stream(ids iter.Seq2[int, error]) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		d := t.NewDecoder(nil)

@@ -94,7 +94,8 @@ func TestStreamErrors(t *testing.T) {
 		want string
 	}{
 		"of the ids": {failing, "stop"},
-		"unknown id": {values(append(slices.Clone(half), 50257)), "token id 50257 is unknown: the vocabulary has 50257 ids"},
+		"unknown id": {values(append(slices.Clone(half), 50257)),
+			"token id 50257 is unknown: the vocabulary has 50257 ids"},
 	} {
 		var parts []string
 		var last error
@@ -104,7 +105,8 @@ func TestStreamErrors(t *testing.T) {
 			}
 			parts, last = append(parts, part), err
 		}
-		if !slices.Equal(parts, []string{"a", "\xc3", ""}) || last == nil || last.Error() != test.want {
+		if !slices.Equal(parts, []string{"a", "\xc3", ""}) || last == nil ||
+			last.Error() != test.want {
 			t.Errorf("%s: %q, %v", name, parts, last)
 		}
 	}

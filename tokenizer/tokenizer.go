@@ -1,5 +1,5 @@
-// The Tokenizer: what every kind of vocabulary has in common. The kinds are schemes: bytelevel.go is
-// GPT-2's. Added tokens (added.go) are found here, before a scheme sees the text.
+// The Tokenizer: what every kind of vocabulary has in common. The kinds are schemes: bytelevel.go
+// is GPT-2's. Added tokens (added.go) are found here, before a scheme sees the text.
 
 package tokenizer
 
@@ -28,8 +28,8 @@ type scheme interface {
 	// spans if e wants them. What it cannot encode is an error that names the byte.
 	encode(e *encoded, text string, at int) error
 
-	// chunks returns an encoder of texts that come in parts, each of them between added tokens. It hands
-	// on ids to one that keeps the newest keep.
+	// chunks returns an encoder of texts that come in parts, each of them between added tokens. It
+	// hands on ids to one that keeps the newest keep.
 	chunks(keep int) chunkEncoder
 
 	// decoder returns a decoder at the beginning of a text or, if begun, within one.
@@ -74,8 +74,8 @@ func (t *Tokenizer) Encode(text string) ([]int, error) {
 	return e.ids, err
 }
 
-// EncodeSpans is Encode, and tells for each id which bytes of text it stands for. Spans may be empty
-// (of a token that a rule of the vocabulary puts in) and may begin or end within a rune.
+// EncodeSpans is Encode, and tells for each id which bytes of text it stands for. Spans may be
+// empty (of a token that a rule of the vocabulary puts in) and may begin or end within a rune.
 func (t *Tokenizer) EncodeSpans(text string) (ids []int, spans []Span, err error) {
 	e := encoded{ids: make([]int, 0, len(text)/4+1), wantSpans: true}
 	err = t.encode(&e, text)
@@ -108,15 +108,15 @@ func (t *Tokenizer) encodeChunk(e *encoded, text string, at int) error {
 	return t.scheme.encode(e, text, at)
 }
 
-// Decode returns the bytes that ids stand for, which are valid UTF-8 only if the ids come from such a
-// text. An id that the vocabulary does not have is an error.
+// Decode returns the bytes that ids stand for, which are valid UTF-8 only if the ids come from such
+// a text. An id that the vocabulary does not have is an error.
 func (t *Tokenizer) Decode(ids []int) (string, error) {
 	text, _, err := t.decode(ids, nil)
 	return text, err
 }
 
-// DecodeSpans is Decode, and tells for each id which bytes of the text it stands for. Where a token's
-// bytes are certain only with a later token, they count as the later one's.
+// DecodeSpans is Decode, and tells for each id which bytes of the text it stands for. Where a
+// token's bytes are certain only with a later token, they count as the later one's.
 func (t *Tokenizer) DecodeSpans(ids []int) (text string, spans []Span, err error) {
 	return t.decode(ids, make([]Span, 0, len(ids)))
 }

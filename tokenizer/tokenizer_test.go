@@ -27,8 +27,8 @@ func TestAnyBytesRoundTrip(t *testing.T) {
 	}
 }
 
-// TestInvalidBytesStaySingle holds invalid UTF-8 to its rule in ids: \xff, which GPT-2 has no merge for, splits a text as
-// a symbol, and is token 187.
+// TestInvalidBytesStaySingle holds invalid UTF-8 to its rule in ids: \xff, which GPT-2 has no merge
+// for, splits a text as a symbol, and is token 187.
 func TestInvalidBytesStaySingle(t *testing.T) {
 	tok := GPT2()
 	for text, want := range map[string][]string{
@@ -41,7 +41,8 @@ func TestInvalidBytesStaySingle(t *testing.T) {
 		for _, token := range want {
 			ids = append(ids, encode(t, tok, token)...)
 		}
-		if got := encode(t, tok, text); !equal(got, ids) || len(got) != len(want) || !slices.Contains(got, 187) {
+		if got := encode(t, tok, text); !equal(got, ids) || len(got) != len(want) ||
+			!slices.Contains(got, 187) {
 			t.Errorf("%q: %v, want %v, the tokens %q", text, got, ids, want)
 		}
 	}
@@ -63,7 +64,8 @@ func TestUnknownIDs(t *testing.T) {
 	tok := GPT2()
 	for _, id := range []int{-1, 50257, 1 << 30} {
 		want := fmt.Sprintf("token id %d is unknown: the vocabulary has 50257 ids", id)
-		if text, err := tok.Decode([]int{15496, id}); err == nil || err.Error() != want || text != "" {
+		if text, err := tok.Decode([]int{15496, id}); err == nil || err.Error() != want ||
+			text != "" {
 			t.Errorf("Decode: %q, %v", text, err)
 		}
 		if b, err := tok.Text(id); err == nil || err.Error() != want || len(b) > 0 {
@@ -72,7 +74,8 @@ func TestUnknownIDs(t *testing.T) {
 	}
 }
 
-// TestLongPieces compares the linked list with the array, and both with BPE on strings, around the border of the two.
+// TestLongPieces compares the linked list with the array, and both with BPE on strings, around the
+// border of the two.
 func TestLongPieces(t *testing.T) {
 	tok := GPT2()
 	vocab, merges := gpt2Files()
@@ -82,7 +85,8 @@ func TestLongPieces(t *testing.T) {
 		ranks[[2]string{left, right}] = len(ranks)
 	}
 	random := rand.New(rand.NewPCG(3, 4))
-	for _, letters := range []string{"a", "ab", "etaoin", "=-", "0123456789", "\n", "\xff\xc3\xa9"} {
+	for _, letters := range []string{"a", "ab", "etaoin", "=-", "0123456789", "\n",
+		"\xff\xc3\xa9"} {
 		for _, length := range []int{1, 2, 3, 5, 63, 64, 65, 66, 130, 400} {
 			piece := make([]byte, length)
 			for i := range piece {
@@ -102,10 +106,12 @@ func TestLongPieces(t *testing.T) {
 	}
 }
 
-// TestAMegabyteOfAnything is the guard against quadratic time, which would take minutes: each takes 0.02 to 0.2 s.
+// TestAMegabyteOfAnything is the guard against quadratic time, which would take minutes: each takes
+// 0.02 to 0.2 s.
 func TestAMegabyteOfAnything(t *testing.T) {
 	tok := GPT2()
-	for _, unit := range []string{"a", " ", "7", "!", "\n", "é", "\xff", "ab", "aaaaaaaab", " \n", "a ", "\u3000", "'s", "= ", "日本語"} {
+	for _, unit := range []string{"a", " ", "7", "!", "\n", "é", "\xff", "ab", "aaaaaaaab", " \n",
+		"a ", "\u3000", "'s", "= ", "日本語"} {
 		text := strings.Repeat(unit, 1<<20/len(unit))
 		start := time.Now()
 		ids := encode(t, tok, text)
@@ -150,7 +156,8 @@ func TestManyGoroutines(t *testing.T) {
 // TestTiktokenGo compares all of the corpus with tiktoken-go.
 func TestTiktokenGo(t *testing.T) {
 	for _, text := range corpus {
-		if got, want := encode(t, GPT2(), text), tiktokenGo().EncodeOrdinary(text); !equal(got, want) {
+		if got, want := encode(t, GPT2(), text),
+			tiktokenGo().EncodeOrdinary(text); !equal(got, want) {
 			t.Errorf("%q: %v, tiktoken-go %v", text, got, want)
 		}
 	}

@@ -1,5 +1,5 @@
-// tokenizer.json, the one-file form of Hugging Face's tokenizers library: byte-level BPE as GPT-2's, and
-// nothing else.
+// tokenizer.json, the one-file form of Hugging Face's tokenizers library: byte-level BPE as
+// GPT-2's, and nothing else.
 
 package tokenizer
 
@@ -13,8 +13,8 @@ import (
 )
 
 // parseTokenizerJSON builds a Tokenizer from a tokenizer.json. What would change ids in a way this
-// package does not follow is refused by name; post-processing that adds nothing, decoders that are the
-// inverse of the byte alphabet, and the cutting and padding of batches are accepted.
+// package does not follow is refused by name; post-processing that adds nothing, decoders that are
+// the inverse of the byte alphabet, and the cutting and padding of batches are accepted.
 func parseTokenizerJSON(name, data string) (*Tokenizer, error) {
 	t, err := readTokenizerJSON(data)
 	if err != nil {
@@ -139,7 +139,8 @@ func refuse(value *strictjson.Reader, key string) error {
 	if idle(value) {
 		return nil
 	}
-	return fmt.Errorf("%s: %s is not supported, want none", quote.Plain(key, 60), quote.Plain(value.Text(), 60))
+	return fmt.Errorf("%s: %s is not supported, want none", quote.Plain(key, 60),
+		quote.Plain(value.Text(), 60))
 }
 
 // onlyType refuses a component of another type than the one wanted. One that is not there, or a
@@ -236,7 +237,8 @@ func mergePair(r *strictjson.Reader) (left, right string, err error) {
 		}
 		left, right, ok := strings.Cut(pair, " ")
 		if !ok || strings.Contains(right, " ") {
-			return "", "", r.Errorf("%s: want two tokens with a space between", quote.Short(pair, 60))
+			return "", "", r.Errorf("%s: want two tokens with a space between",
+				quote.Short(pair, 60))
 		}
 		return left, right, nil
 	}

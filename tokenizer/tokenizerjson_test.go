@@ -13,13 +13,14 @@ import (
 
 type object = map[string]any
 
-// loadJSON loads a tokenizer.json with the 256 bytes as ids 0 to 255, "ab" as 256 and " a" as 257, and GPT-2's rules changed
-// by change.
+// loadJSON loads a tokenizer.json with the 256 bytes as ids 0 to 255, "ab" as 256 and " a" as 257,
+// and GPT-2's rules changed by change.
 func loadJSON(t *testing.T, change func(top, model object)) (*Tokenizer, error) {
 	t.Helper()
 	vocab := byteVocab(0)
 	vocab["ab"], vocab["Ġa"] = 256, 257
-	return Load(write(t, map[string]string{"tokenizer.json": tokenizerJSON(vocab, []string{"a b", "Ġ a"}, change)}))
+	return Load(write(t, map[string]string{"tokenizer.json": tokenizerJSON(vocab,
+		[]string{"a b", "Ġ a"}, change)}))
 }
 
 func TestTokenizerJSONRules(t *testing.T) {
@@ -27,8 +28,10 @@ func TestTokenizerJSONRules(t *testing.T) {
 	split := func(pattern string) rule {
 		return func(top, _ object) {
 			top["pre_tokenizer"] = object{"type": "Sequence", "pretokenizers": []any{
-				object{"type": "Split", "pattern": object{"Regex": pattern}, "behavior": "Isolated", "invert": false},
-				object{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false},
+				object{"type": "Split", "pattern": object{"Regex": pattern}, "behavior": "Isolated",
+					"invert": false},
+				object{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true,
+					"use_regex": false},
 			}}
 		}
 	}
@@ -79,7 +82,8 @@ func TestTokenizerJSONRules(t *testing.T) {
 	}
 }
 
-// TestAddedTokens: special ones on request, others always; the leftmost, then the longest; beyond the vocabulary.
+// TestAddedTokens: special ones on request, others always; the leftmost, then the longest; beyond
+// the vocabulary.
 func TestAddedTokens(t *testing.T) {
 	tok, err := loadJSON(t, func(top, _ object) {
 		top["added_tokens"] = []any{
@@ -111,7 +115,8 @@ func TestAddedTokens(t *testing.T) {
 	}
 }
 
-// TestManyAddedTokens guards against a file that makes every byte of a text meet every added token: minutes, not 0.1 s.
+// TestManyAddedTokens guards against a file that makes every byte of a text meet every added token:
+// minutes, not 0.1 s.
 func TestManyAddedTokens(t *testing.T) {
 	var list []any
 	for i := range 50000 {
@@ -145,7 +150,10 @@ func TestTokenizerJSONRefused(t *testing.T) {
 			}
 		}
 	}
-	sequence := func(steps ...any) object { return object{"type": "Sequence", "pretokenizers": steps} }
+	sequence := func(steps ...any) object {
+		return object{"type": "Sequence",
+			"pretokenizers": steps}
+	}
 	bytes := object{"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}
 	split := func(pattern object, behavior string, invert bool) object {
 		return object{"type": "Split", "pattern": pattern, "behavior": behavior, "invert": invert}
@@ -175,40 +183,61 @@ func TestTokenizerJSONRefused(t *testing.T) {
 		{set("model.new\nkey", true), `"model.new\nkey": true is not supported`},
 		{set("newer", object{"x": 1}), "newer: "},
 		{set("normalizer", object{"type": "NFC"}), `normalizer: type "NFC", want none`},
-		{set("normalizer", object{"type": "Sequence", "normalizers": []any{object{"type": "NFC"}}}), `normalizer: type "Sequence"`},
+		{set("normalizer", object{"type": "Sequence", "normalizers": []any{object{"type": "NFC"}}}),
+			`normalizer: type "Sequence"`},
 		{set("normalizer", 7), "want an object, found 7"},
-		{set("post_processor", object{"type": "TemplateProcessing"}), `post_processor: type "TemplateProcessing", want "ByteLevel" or none`},
-		{set("decoder", object{"type": "WordPiece"}), `decoder: type "WordPiece", want "ByteLevel" or none`},
+		{set("post_processor", object{"type": "TemplateProcessing"}),
+			`post_processor: type "TemplateProcessing", want "ByteLevel" or none`},
+		{set("decoder", object{"type": "WordPiece"}),
+			`decoder: type "WordPiece", want "ByteLevel" or none`},
 		{set("pre_tokenizer", nil), `pre_tokenizer: none, want "ByteLevel"`},
-		{set("pre_tokenizer", object{"type": "Whitespace"}), `pre_tokenizer: step 0 is "Whitespace", want "ByteLevel"`},
+		{set("pre_tokenizer", object{"type": "Whitespace"}),
+			`pre_tokenizer: step 0 is "Whitespace", want "ByteLevel"`},
 		{set("pre_tokenizer", sequence()), "pre_tokenizer: no steps"},
-		{set("pre_tokenizer", sequence(object{"type": "Digits"}, bytes)), `pre_tokenizer: step 0 is "Digits"`},
+		{set("pre_tokenizer", sequence(object{"type": "Digits"}, bytes)),
+			`pre_tokenizer: step 0 is "Digits"`},
 		{set("pre_tokenizer", sequence(bytes, bytes)), `pre_tokenizer: step 0 is "ByteLevel"`},
-		{set("pre_tokenizer", sequence(split(ours, "Isolated", false))), `pre_tokenizer: step 0 is "Split"`},
-		{set("pre_tokenizer", sequence(split(object{"Regex": `\d`}, "Isolated", false), bytes)), `pre_tokenizer: Split with the pattern "\\d", want GPT-2's`},
-		{set("pre_tokenizer", sequence(split(object{"String": " "}, "Isolated", false), bytes)), `Split with the pattern " "`},
-		{set("pre_tokenizer", sequence(split(ours, "Removed", false), bytes)), `Split with behavior "Removed", invert false`},
+		{set("pre_tokenizer", sequence(split(ours, "Isolated", false))),
+			`pre_tokenizer: step 0 is "Split"`},
+		{set("pre_tokenizer", sequence(split(object{"Regex": `\d`}, "Isolated", false), bytes)),
+			`pre_tokenizer: Split with the pattern "\\d", want GPT-2's`},
+		{set("pre_tokenizer", sequence(split(object{"String": " "}, "Isolated", false), bytes)),
+			`Split with the pattern " "`},
+		{set("pre_tokenizer", sequence(split(ours, "Removed", false), bytes)),
+			`Split with behavior "Removed", invert false`},
 		{set("pre_tokenizer", sequence(split(ours, "Isolated", true), bytes)), `invert true`},
-		{set("pre_tokenizer", sequence(split(ours, "Isolated", false), object{"type": "ByteLevel"})), `ByteLevel after Split with use_regex true`},
-		{set("pre_tokenizer", sequence(split(ours, "Isolated", false), object{"type": "ByteLevel", "use_regex": false, "add_prefix_space": true})), `add_prefix_space true`},
-		{set("added_tokens", added(object{"lstrip": true})), `added_tokens[0]: "<x>": lstrip is not supported`},
+		{set("pre_tokenizer", sequence(split(ours, "Isolated", false),
+			object{"type": "ByteLevel"})), `ByteLevel after Split with use_regex true`},
+		{set("pre_tokenizer", sequence(split(ours, "Isolated", false),
+			object{"type": "ByteLevel", "use_regex": false, "add_prefix_space": true})),
+			`add_prefix_space true`},
+		{set("added_tokens", added(object{"lstrip": true})),
+			`added_tokens[0]: "<x>": lstrip is not supported`},
 		{set("added_tokens", added(object{"rstrip": true})), `rstrip is not supported`},
 		{set("added_tokens", added(object{"single_word": true})), `single_word is not supported`},
-		{set("added_tokens", added(object{"id": -1})), `added_tokens[0]: byte 39: want a whole number from 0 to 1048575, found "-1"`},
-		{set("added_tokens", added(object{"id": 1 << 20})), `want a whole number from 0 to 1048575, found "1048576"`},
-		{set("added_tokens", added(object{"id": 97})), `added_tokens[0]: id 97 is given twice, to "a" and "<x>"`},
-		{set("added_tokens", added(object{"content": "a"})), `added token "a" has id 300, but in model.vocab 97`},
+		{set("added_tokens", added(object{"id": -1})),
+			`added_tokens[0]: byte 39: want a whole number from 0 to 1048575, found "-1"`},
+		{set("added_tokens", added(object{"id": 1 << 20})),
+			`want a whole number from 0 to 1048575, found "1048576"`},
+		{set("added_tokens", added(object{"id": 97})),
+			`added_tokens[0]: id 97 is given twice, to "a" and "<x>"`},
+		{set("added_tokens", added(object{"content": "a"})),
+			`added token "a" has id 300, but in model.vocab 97`},
 		{set("added_tokens", added(object{"content": ""})), `added token 300 is empty`},
-		{set("added_tokens", append(added(nil), added(object{"id": 301})...)), `added_tokens[1]: added token "<x>" comes twice`},
+		{set("added_tokens", append(added(nil), added(object{"id": 301})...)),
+			`added_tokens[1]: added token "<x>" comes twice`},
 		{set("added_tokens", object{"x": 1}), "want an array, found an object"},
 		{set("model.merges", []any{[]string{"a", "b", "c"}}), "a merge of 3 tokens, want 2"},
 		{set("model.merges", []any{"a b", "abc"}), `"abc": want two tokens with a space between`},
-		{set("model.merges", []any{"a b", "a c"}), `model.merges[1]: "ac", which "a" and "c" make, is not in model.vocab`},
+		{set("model.merges", []any{"a b", "a c"}),
+			`model.merges[1]: "ac", which "a" and "c" make, is not in model.vocab`},
 		{set("model.merges", []any{7}), "want a string, found 7"},
-		{set("model.vocab", []any{[]any{"a", -1.5}}), "want an object, found an array"}, // Unigram's
+		// Unigram's
+		{set("model.vocab", []any{[]any{"a", -1.5}}), "want an object, found an array"},
 	} {
 		_, err := loadJSON(t, test.change)
-		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "tokenizer.json: ") {
+		if err == nil || !strings.Contains(err.Error(), test.want) ||
+			!strings.Contains(err.Error(), "tokenizer.json: ") {
 			t.Errorf("%v, want …%s…", err, test.want)
 		} else if strings.ContainsAny(err.Error(), "\n\r") {
 			t.Errorf("not one line: %q", err)
@@ -236,12 +265,17 @@ func TestTokenizerJSONHostile(t *testing.T) {
 		`{"pre_tokenizer":{"type":"ByteLevel","type":"Split"}}`:                         `"type" comes twice`,
 		`{"pre_tokenizer":{"type":"ByteLevel\ud800"}}`:                                  "lone surrogate",
 		`{"x":` + deep: "exceeded max depth",
-		`{"pre_tokenizer":` + deep + strings.Repeat("]", 1<<20) + `}`:                                                    "exceeded max depth",
-		`{"pre_tokenizer":[` + strings.Repeat("0,", 1<<20) + `0]}`:                                                       "want at most 65536",
-		`{"pre_tokenizer":{"type":"ByteLevel"},"model":{"vocab":` + deep + strings.Repeat("]", 1<<20) + `,"merges":[]}}`: "want an object, found an array",
+		`{"pre_tokenizer":` + deep + strings.Repeat("]", 1<<20) +
+			`}`: "exceeded max depth",
+		`{"pre_tokenizer":[` + strings.Repeat("0,", 1<<20) +
+			`0]}`: "want at most 65536",
+		`{"pre_tokenizer":{"type":"ByteLevel"},"model":{"vocab":` + deep +
+			strings.Repeat("]", 1<<20) + `,"merges":[]}}`: "want an object, found an array",
 	} {
-		checkBad(t, quote.Short(text, 60), write(t, map[string]string{"tokenizer.json": text}), "tokenizer.json: ")
-		checkBad(t, quote.Short(text, 60), write(t, map[string]string{"tokenizer.json": text}), want)
+		checkBad(t, quote.Short(text, 60), write(t, map[string]string{"tokenizer.json": text}),
+			"tokenizer.json: ")
+		checkBad(t, quote.Short(text, 60), write(t, map[string]string{"tokenizer.json": text}),
+			want)
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// Bounds on what a file may ask for. The largest vocabularies in use have 262,144 ids and 33 MB of text.
+// Bounds on what a file may ask for. The largest vocabularies in use have 262,144 ids and 33 MB of
+// text.
 const (
 	maxIDs      = 1 << 20
 	maxMerges   = 1 << 20
@@ -19,7 +20,8 @@ const (
 	maxFileSize = 32 << 20
 )
 
-// A vocabulary is what a file says, not yet a Tokenizer. Tokens are written in GPT-2's byte alphabet.
+// A vocabulary is what a file says, not yet a Tokenizer. Tokens are written in GPT-2's byte
+// alphabet.
 type vocabulary struct {
 	name   string // of the table of ids, for errors: vocab.json
 	ids    map[string]uint32
@@ -67,7 +69,8 @@ func (v *vocabulary) set(id int, token string) error {
 		v.tokens = append(v.tokens, "")
 	}
 	if v.tokens[id] != "" {
-		return fmt.Errorf("id %d is given twice, to %s and %s", id, quote.Short(v.tokens[id], 60), quote.Short(token, 60))
+		return fmt.Errorf("id %d is given twice, to %s and %s", id, quote.Short(v.tokens[id], 60),
+			quote.Short(token, 60))
 	}
 	v.tokens[id] = token
 	return nil
@@ -92,20 +95,24 @@ func (v *vocabulary) addMerge(left, right string) error {
 		both, ok = v.ids[string(v.joined)]
 	}
 	if !ok {
-		return fmt.Errorf("%s, which %s and %s make, is not in %s", quote.Short(string(v.joined), 60), quote.Short(left, 60), quote.Short(right, 60), v.name)
+		return fmt.Errorf("%s, which %s and %s make, is not in %s",
+			quote.Short(string(v.joined), 60), quote.Short(left, 60), quote.Short(right, 60),
+			v.name)
 	}
 	v.merges = append(v.merges, [3]uint32{l, r, both})
 	v.made = both
 	return nil
 }
 
-// addToken takes in an added token, which may be in the vocabulary already. Merges must be complete.
+// addToken takes in an added token, which may be in the vocabulary already. Merges must be
+// complete.
 func (v *vocabulary) addToken(token addedToken) error {
 	if token.text == "" {
 		return fmt.Errorf("added token %d is empty", token.id)
 	}
 	if len(token.text) > maxAddedLen {
-		return fmt.Errorf("added token %d has %d bytes, want at most %d", token.id, len(token.text), maxAddedLen)
+		return fmt.Errorf("added token %d has %d bytes, want at most %d", token.id, len(token.text),
+			maxAddedLen)
 	}
 	if len(v.added) == maxAdded {
 		return fmt.Errorf("more than %d added tokens", maxAdded)
@@ -118,7 +125,8 @@ func (v *vocabulary) addToken(token addedToken) error {
 			return err
 		}
 	} else if int(id) != token.id {
-		return fmt.Errorf("added token %s has id %d, but in %s %d", quote.Short(token.text, 60), token.id, v.name, id)
+		return fmt.Errorf("added token %s has id %d, but in %s %d", quote.Short(token.text, 60),
+			token.id, v.name, id)
 	}
 	if v.addedText == nil {
 		v.addedText = map[string]bool{}
@@ -159,7 +167,8 @@ func (v *vocabulary) tokenizer(rules splitting) (*Tokenizer, error) {
 		return nil, err
 	}
 	s.tokens = v.table(verbatim, alphabet)
-	return &Tokenizer{tokens: s.tokens, scheme: s, added: newAddedTokens(v.added), endOfText: endOfText}, nil
+	return &Tokenizer{tokens: s.tokens, scheme: s, added: newAddedTokens(v.added),
+		endOfText: endOfText}, nil
 }
 
 // table returns the bytes of all tokens.
@@ -196,8 +205,9 @@ func (v *vocabulary) endOfText() int {
 	return int(id)
 }
 
-// verbatim returns the added tokens' ids. Added tokens stand for their text as it is; one that is an ordinary token
-// too, where it stands for other bytes, would not decode to what it was, and is an error.
+// verbatim returns the added tokens' ids. Added tokens stand for their text as it is; one that is
+// an ordinary token too, where it stands for other bytes, would not decode to what it was, and is
+// an error.
 func (v *vocabulary) verbatim(ordinary []bool, alphabet *byteAlphabet) (map[int]bool, error) {
 	ids := make(map[int]bool, len(v.added))
 	for _, token := range v.added {
@@ -209,8 +219,8 @@ func (v *vocabulary) verbatim(ordinary []bool, alphabet *byteAlphabet) (map[int]
 	return ids, nil
 }
 
-// A byteAlphabet is how GPT-2's files write bytes as printable runes (openai/gpt-2, src/encoder.py, bytes_to_unicode):
-// printable Latin-1 as itself, the others as U+0100 and on.
+// A byteAlphabet is how GPT-2's files write bytes as printable runes (openai/gpt-2, src/encoder.py,
+// bytes_to_unicode): printable Latin-1 as itself, the others as U+0100 and on.
 type byteAlphabet struct {
 	runes [256]rune
 	bytes [256 + 68]int16 // by rune; −1: not in the alphabet
@@ -234,8 +244,8 @@ func newByteAlphabet() *byteAlphabet {
 	return a
 }
 
-// appendBytes appends the bytes that token stands for. A token with a rune outside the alphabet stands for itself, as
-// in Hugging Face's ByteLevel decoder.
+// appendBytes appends the bytes that token stands for. A token with a rune outside the alphabet
+// stands for itself, as in Hugging Face's ByteLevel decoder.
 func (a *byteAlphabet) appendBytes(dst []byte, token string) []byte {
 	from := len(dst)
 	for _, r := range token {

@@ -53,7 +53,8 @@ func (d DType) Size() int {
 // F64 rounded to nearest.
 func (t Tensor) Float32s() ([]float32, error) {
 	if t.DType == F32 && littleEndian() && aligned(t.Data, 4) && len(t.Data)%4 == 0 {
-		return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(t.Data))), len(t.Data)/4), nil
+		return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(t.Data))), len(t.Data)/4),
+			nil
 	}
 	if err := t.wantFloats(); err != nil {
 		return nil, err

@@ -40,8 +40,10 @@ func TestEveryF16IsExact(t *testing.T) {
 	for h, g := range got {
 		want := f16Definition(uint16(h))
 		if math.IsNaN(want) {
-			if g == g || math.Float32bits(g)>>13&0x3ff != uint32(h&0x3ff) || math.Signbit(float64(g)) != (h>>15 == 1) {
-				t.Errorf("%#04x: %#08x, want a NaN of the same sign and payload", h, math.Float32bits(g))
+			if g == g || math.Float32bits(g)>>13&0x3ff != uint32(h&0x3ff) ||
+				math.Signbit(float64(g)) != (h>>15 == 1) {
+				t.Errorf("%#04x: %#08x, want a NaN of the same sign and payload", h,
+					math.Float32bits(g))
 			}
 		} else if float64(g) != want || math.Signbit(float64(g)) != math.Signbit(want) {
 			t.Errorf("%#04x: %g, want %g", h, g, want)
@@ -57,10 +59,13 @@ func TestFloatsOfEveryType(t *testing.T) {
 		data  []byte
 		want  []float32
 	}{
-		{F32, le.AppendUint32(le.AppendUint32(le.AppendUint32(nil, math.Float32bits(1.5)), 1), nan), []float32{1.5, math.SmallestNonzeroFloat32, float32(math.NaN())}},
+		{F32, le.AppendUint32(le.AppendUint32(le.AppendUint32(nil, math.Float32bits(1.5)), 1), nan),
+			[]float32{1.5, math.SmallestNonzeroFloat32, float32(math.NaN())}},
 		{F16, []byte{0x00, 0x3c, 0x01, 0x00, 0xff, 0x7b}, []float32{1, 0x1p-24, 65504}},
-		{BF16, []byte{0x80, 0x3f, 0x01, 0x00, 0x80, 0xff}, []float32{1, 0x1p-133, float32(math.Inf(-1))}},
-		{F64, le.AppendUint64(le.AppendUint64(nil, math.Float64bits(0.1)), math.Float64bits(1e300)), []float32{0.1, float32(math.Inf(1))}},
+		{BF16, []byte{0x80, 0x3f, 0x01, 0x00, 0x80, 0xff},
+			[]float32{1, 0x1p-133, float32(math.Inf(-1))}},
+		{F64, le.AppendUint64(le.AppendUint64(nil, math.Float64bits(0.1)), math.Float64bits(1e300)),
+			[]float32{0.1, float32(math.Inf(1))}},
 	} {
 		// Once where it lies, once at every misalignment.
 		for shift := range 9 {
@@ -75,7 +80,8 @@ func TestFloatsOfEveryType(t *testing.T) {
 				if got[i] != w && !(got[i] != got[i] && w != w) {
 					t.Errorf("%s at shift %d: %v, want %v", c.dtype, shift, got, c.want)
 				}
-				if err := x.ReadFloat32s(part, i); err != nil || math.Float32bits(part[0]) != math.Float32bits(got[i]) {
+				if err := x.ReadFloat32s(part, i); err != nil ||
+					math.Float32bits(part[0]) != math.Float32bits(got[i]) {
 					t.Errorf("%s from %d: %v, %v, want %v", c.dtype, i, part, err, got[i])
 				}
 			}
@@ -88,7 +94,8 @@ func TestFloatsOfEveryType(t *testing.T) {
 
 func TestTypesThatAreNoFloatsAreNamed(t *testing.T) {
 	for _, d := range []DType{BOOL, U8, I8, I16, U16, I32, U32, I64, U64} {
-		x := Tensor{Name: "h.0.attn.c_attn.weight", DType: d, Shape: []int{1}, Data: make([]byte, d.Size())}
+		x := Tensor{Name: "h.0.attn.c_attn.weight", DType: d, Shape: []int{1},
+			Data: make([]byte, d.Size())}
 		_, err := x.Float32s()
 		wantError(t, err, "h.0.attn.c_attn.weight: type "+string(d), "want F32, F16, BF16 or F64")
 		_, err = x.Uint16s()
@@ -146,7 +153,8 @@ func TestAlignedTensorsAreViewsAndOthersCopies(t *testing.T) {
 		t.Fatal("the test's slice is aligned")
 	}
 	v, err := Tensor{Name: "h", DType: F16, Shape: x.Shape, Data: moved}.Uint16s()
-	if err != nil || v[0] != 0x3c00 || v[1] != 0x4000 || unsafe.Pointer(&v[0]) == unsafe.Pointer(&moved[0]) {
+	if err != nil || v[0] != 0x3c00 || v[1] != 0x4000 ||
+		unsafe.Pointer(&v[0]) == unsafe.Pointer(&moved[0]) {
 		t.Errorf("misaligned: %x, %v, want a copy", v, err)
 	}
 }

@@ -51,7 +51,8 @@ func FuzzOpen(f *testing.F) {
 		}
 		for _, x := range file.All() {
 			y, ok := again.Tensor(x.Name)
-			if !ok || y.DType != x.DType || fmt.Sprint(y.Shape) != fmt.Sprint(x.Shape) || !bytes.Equal(x.Data, y.Data) {
+			if !ok || y.DType != x.DType || fmt.Sprint(y.Shape) != fmt.Sprint(x.Shape) ||
+				!bytes.Equal(x.Data, y.Data) {
 				t.Errorf("%s changed on the way", x.Name)
 			}
 		}
@@ -80,7 +81,8 @@ func sameAsTheLibrary(t *testing.T, b []byte, got *Tensors) {
 // FuzzIndex: every shard that an index may name is a plain file name.
 func FuzzIndex(f *testing.F) {
 	for _, s := range []string{
-		`{"weight_map":{"a":"s1.safetensors"}}`, `{"weight_map":{"a":"../x"}}`, `{"weight_map":{"a":null}}`, `{"metadata":{},"weight_map":{}}`, `[]`, ``,
+		`{"weight_map":{"a":"s1.safetensors"}}`, `{"weight_map":{"a":"../x"}}`,
+		`{"weight_map":{"a":null}}`, `{"metadata":{},"weight_map":{}}`, `[]`, ``,
 	} {
 		f.Add([]byte(s))
 	}
@@ -91,7 +93,8 @@ func FuzzIndex(f *testing.F) {
 			return
 		}
 		for _, shard := range shards(where) {
-			if bytes.ContainsAny([]byte(shard), "/\\\x00\n") || shard == "" || shard == "." || shard == ".." {
+			if bytes.ContainsAny([]byte(shard), "/\\\x00\n") || shard == "" || shard == "." ||
+				shard == ".." {
 				t.Errorf("shard %q", shard)
 			}
 		}

@@ -155,7 +155,8 @@ func checkName(name string) error {
 	case name == "":
 		return errors.New("a tensor has an empty name")
 	case len(name) > maxName:
-		return fmt.Errorf("tensor %s: name of %d bytes, want at most %d", quote.Short(name, 40), len(name), maxName)
+		return fmt.Errorf("tensor %s: name of %d bytes, want at most %d", quote.Short(name, 40),
+			len(name), maxName)
 	case strings.ContainsFunc(name, odd):
 		return fmt.Errorf("tensor %s: unprintable character in its name", quote.Short(name, 40))
 	}
@@ -171,7 +172,8 @@ func (e *entry) parse(r *strictjson.Reader) error {
 		case "dtype":
 			var s string
 			if s, err = r.String(); err == nil && DType(s).Size() == 0 {
-				err = fmt.Errorf("%s is not a type that safetensors files have here", quote.Short(s, 20))
+				err = fmt.Errorf("%s is not a type that safetensors files have here",
+					quote.Short(s, 20))
 			}
 			e.dtype = DType(s)
 		case "shape":
@@ -188,7 +190,8 @@ func (e *entry) parse(r *strictjson.Reader) error {
 				e.begin, e.end = o[0], o[1]
 			}
 		default:
-			return fmt.Errorf("unknown key %s, want dtype, shape and data_offsets", quote.Short(key, 20))
+			return fmt.Errorf("unknown key %s, want dtype, shape and data_offsets",
+				quote.Short(key, 20))
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
@@ -245,7 +248,8 @@ func (h *header) checkOffsets(size int64) error {
 		want := int64(Tensor{Shape: e.shape}.Len()) * int64(e.dtype.Size())
 		switch {
 		case e.end < e.begin || e.end-e.begin != want:
-			return fmt.Errorf("%s: data_offsets [%d %d], want %d bytes for %s %v", e.name, e.begin, e.end, want, e.dtype, e.shape)
+			return fmt.Errorf("%s: data_offsets [%d %d], want %d bytes for %s %v", e.name, e.begin,
+				e.end, want, e.dtype, e.shape)
 		case e.end > size:
 			return fmt.Errorf("%s: data ends at byte %d, but the file has %d bytes of data: truncated?", e.name, e.end, size)
 		case e.begin != at:

@@ -28,7 +28,8 @@ func put(t *testing.T, files ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for i := 0; i < len(files); i += 2 {
-		if err := os.WriteFile(filepath.Join(dir, files[i]), []byte(files[i+1]), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, files[i]), []byte(files[i+1]),
+			0o666); err != nil {
 			t.Fatal(err)
 		}
 	}

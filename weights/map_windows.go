@@ -11,7 +11,8 @@ import (
 
 // mapFile maps a whole file of the given size, which is not 0, read-only.
 func mapFile(f *os.File, size int) (region, error) {
-	m, err := windows.CreateFileMapping(windows.Handle(f.Fd()), nil, windows.PAGE_READONLY, 0, 0, nil)
+	m, err := windows.CreateFileMapping(windows.Handle(f.Fd()), nil, windows.PAGE_READONLY, 0, 0,
+		nil)
 	if err != nil {
 		return region{}, err
 	}

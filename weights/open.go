@@ -33,8 +33,8 @@ func Open(path string) (*Tensors, error) {
 	return OpenFS(fsys, name)
 }
 
-// OpenFS is Open for the file of that name in fsys or, if name is "", for fsys as the directory. Files
-// that are in memory, as those of demo.FS, are used in place; others are read.
+// OpenFS is Open for the file of that name in fsys or, if name is "", for fsys as the directory.
+// Files that are in memory, as those of demo.FS, are used in place; others are read.
 func OpenFS(fsys fs.FS, name string) (*Tensors, error) {
 	if name == "" {
 		var err error
@@ -78,7 +78,8 @@ func find(fsys fs.FS) (string, error) {
 		switch ext := path.Ext(e.Name()); {
 		case ext == ".safetensors":
 			found = append(found, e.Name())
-		case slices.Contains([]string{".bin", ".pt", ".pth", ".gguf", ".h5", ".msgpack", ".onnx", ".ckpt"}, ext):
+		case slices.Contains([]string{".bin", ".pt", ".pth", ".gguf", ".h5", ".msgpack", ".onnx",
+			".ckpt"}, ext):
 			other = append(other, e.Name())
 		}
 	}
@@ -89,7 +90,8 @@ func find(fsys fs.FS) (string, error) {
 		return "", fmt.Errorf("%s: %d safetensors files (%s, %s, …) and neither model.safetensors nor model.safetensors.index.json: name the file",
 			dir, len(found), found[0], found[1])
 	case len(other) > 0:
-		return "", absent(fmt.Sprintf("%s: no safetensors file, only %s: convert it to safetensors", dir, other[0]))
+		return "", absent(fmt.Sprintf("%s: no safetensors file, only %s: convert it to safetensors",
+			dir, other[0]))
 	}
 	return "", absent(dir + ": no safetensors file in this directory")
 }
@@ -128,9 +130,11 @@ func openIndex(fsys fs.FS, name string) (_ *Tensors, err error) {
 	}
 	for _, e := range where {
 		if found := holder[e.tensor]; found == "" {
-			return nil, fmt.Errorf("%s: %s: listed in %s, which does not have it", t.name, e.tensor, e.shard)
+			return nil, fmt.Errorf("%s: %s: listed in %s, which does not have it", t.name, e.tensor,
+				e.shard)
 		} else if found != e.shard {
-			return nil, fmt.Errorf("%s: %s: listed in %s, but found in %s", t.name, e.tensor, e.shard, found)
+			return nil, fmt.Errorf("%s: %s: listed in %s, but found in %s", t.name, e.tensor,
+				e.shard, found)
 		}
 	}
 	return t, nil
@@ -192,8 +196,10 @@ func parseWeightMap(r *strictjson.Reader) ([]place, error) {
 			return fmt.Errorf("%s: %w", tensor, err)
 		}
 		// A shard lies beside its index, and nowhere else.
-		if shard != filepath.Base(shard) || !filepath.IsLocal(shard) || strings.ContainsAny(shard, `/\`) || checkName(shard) != nil {
-			return fmt.Errorf("%s: shard %s, want a plain file name", tensor, quote.Short(shard, 80))
+		if shard != filepath.Base(shard) || !filepath.IsLocal(shard) ||
+			strings.ContainsAny(shard, `/\`) || checkName(shard) != nil {
+			return fmt.Errorf("%s: shard %s, want a plain file name", tensor,
+				quote.Short(shard, 80))
 		}
 		if names[shard] = true; len(names) > maxShards {
 			return fmt.Errorf("more than %d shards", maxShards)

@@ -30,9 +30,12 @@ func TestADirectoryHoldsOneCheckpoint(t *testing.T) {
 		files []string
 		want  string
 	}{
-		{"model.safetensors wins", []string{"model.safetensors", tiny("m"), "other.safetensors", tiny("o"), "model.safetensors.index.json", index}, "m"},
-		{"then the index", []string{"a.safetensors", tiny("a"), "s1.safetensors", tiny("i"), "model.safetensors.index.json", index}, "i"},
-		{"then the only one", []string{"any.safetensors", tiny("a"), "pytorch_model.bin", "x", "config.json", "{}"}, "a"},
+		{"model.safetensors wins", []string{"model.safetensors", tiny("m"), "other.safetensors",
+			tiny("o"), "model.safetensors.index.json", index}, "m"},
+		{"then the index", []string{"a.safetensors", tiny("a"), "s1.safetensors", tiny("i"),
+			"model.safetensors.index.json", index}, "i"},
+		{"then the only one", []string{"any.safetensors", tiny("a"), "pytorch_model.bin", "x",
+			"config.json", "{}"}, "a"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f, err := Open(put(t, c.files...))
@@ -55,9 +58,11 @@ func TestADirectoryWithoutOneSaysWhatItHas(t *testing.T) {
 		want     []string
 	}{
 		{"nothing", nil, true, []string{"no safetensors file"}},
-		{"only pytorch", []string{"pytorch_model.bin", "x"}, true, []string{"pytorch_model.bin", "convert"}},
+		{"only pytorch", []string{"pytorch_model.bin", "x"}, true,
+			[]string{"pytorch_model.bin", "convert"}},
 		{"only gguf", []string{"gpt2.gguf", "x"}, true, []string{"gpt2.gguf"}},
-		{"two", []string{"a.safetensors", tiny("a"), "b.safetensors", tiny("b")}, false, []string{"2 safetensors files", "a.safetensors", "b.safetensors"}},
+		{"two", []string{"a.safetensors", tiny("a"), "b.safetensors", tiny("b")}, false,
+			[]string{"2 safetensors files", "a.safetensors", "b.safetensors"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := put(t, c.files...)
@@ -143,27 +148,41 @@ func TestMalformedIndexesAreRefusedByName(t *testing.T) {
 		{"weight_map null", `{"weight_map":null}`, []string{"weight_map", "null"}},
 		{"weight_map empty", `{"weight_map":{}}`, []string{"weight_map", "no tensors"}},
 		{"weight_map twice", `{"weight_map":{"a":"s1.safetensors"},"weight_map":{"a":"s1.safetensors"}}`, []string{"weight_map", "twice"}},
-		{"tensor twice", `{"weight_map":{"a":"s1.safetensors","a":"s2.safetensors"}}`, []string{`"a" comes twice`}},
+		{"tensor twice", `{"weight_map":{"a":"s1.safetensors","a":"s2.safetensors"}}`,
+			[]string{`"a" comes twice`}},
 		{"shard a number", `{"weight_map":{"a":1}}`, []string{"a:", "string"}},
 		{"shard empty", `{"weight_map":{"a":""}}`, []string{"a:", "plain file name"}},
-		{"shard above", `{"weight_map":{"a":"../s1.safetensors"}}`, []string{"a:", "plain file name"}},
+		{"shard above", `{"weight_map":{"a":"../s1.safetensors"}}`,
+			[]string{"a:", "plain file name"}},
 		{"shard dot dot", `{"weight_map":{"a":".."}}`, []string{"a:", "plain file name"}},
-		{"shard below", `{"weight_map":{"a":"x/s1.safetensors"}}`, []string{"a:", "plain file name"}},
-		{"shard with a backslash", `{"weight_map":{"a":"..\\s1.safetensors"}}`, []string{"a:", "plain file name"}},
+		{"shard below", `{"weight_map":{"a":"x/s1.safetensors"}}`,
+			[]string{"a:", "plain file name"}},
+		{"shard with a backslash", `{"weight_map":{"a":"..\\s1.safetensors"}}`,
+			[]string{"a:", "plain file name"}},
 		{"shard absolute", `{"weight_map":{"a":"/etc/passwd"}}`, []string{"a:", "plain file name"}},
-		{"shard with NUL", `{"weight_map":{"a":"s1\u0000.safetensors"}}`, []string{"a:", "plain file name"}},
-		{"shard missing", `{"weight_map":{"a":"s1.safetensors","z":"s9.safetensors"}}`, []string{"s9.safetensors: "}},
-		{"shard malformed", `{"weight_map":{"a":"s1.safetensors","z":"bad.safetensors"}}`, []string{"bad.safetensors: ", "too short"}},
-		{"shard is the index", `{"weight_map":{"a":"model.safetensors.index.json"}}`, []string{"model.safetensors.index.json: ", "not a safetensors file"}},
-		{"tensor not in its shard", `{"weight_map":{"a":"s1.safetensors","z":"s1.safetensors"}}`, []string{"z:", "s1.safetensors", "does not have it"}},
-		{"tensor in another shard", `{"weight_map":{"a":"s2.safetensors","b":"s1.safetensors"}}`, []string{"listed in", "found in"}},
-		{"tensor in two shards", `{"weight_map":{"a":"s1.safetensors","b":"again.safetensors"}}`, []string{"a: also in another shard"}},
-		{"newline in a tensor name", `{"weight_map":{"a\nb":"s1.safetensors"}}`, []string{"unprintable"}},
-		{"too large", `{"weight_map":{"a":"s1.safetensors"}}` + strings.Repeat(" ", maxIndex), []string{"want at most"}},
+		{"shard with NUL", `{"weight_map":{"a":"s1\u0000.safetensors"}}`,
+			[]string{"a:", "plain file name"}},
+		{"shard missing", `{"weight_map":{"a":"s1.safetensors","z":"s9.safetensors"}}`,
+			[]string{"s9.safetensors: "}},
+		{"shard malformed", `{"weight_map":{"a":"s1.safetensors","z":"bad.safetensors"}}`,
+			[]string{"bad.safetensors: ", "too short"}},
+		{"shard is the index", `{"weight_map":{"a":"model.safetensors.index.json"}}`,
+			[]string{"model.safetensors.index.json: ", "not a safetensors file"}},
+		{"tensor not in its shard", `{"weight_map":{"a":"s1.safetensors","z":"s1.safetensors"}}`,
+			[]string{"z:", "s1.safetensors", "does not have it"}},
+		{"tensor in another shard", `{"weight_map":{"a":"s2.safetensors","b":"s1.safetensors"}}`,
+			[]string{"listed in", "found in"}},
+		{"tensor in two shards", `{"weight_map":{"a":"s1.safetensors","b":"again.safetensors"}}`,
+			[]string{"a: also in another shard"}},
+		{"newline in a tensor name", `{"weight_map":{"a\nb":"s1.safetensors"}}`,
+			[]string{"unprintable"}},
+		{"too large", `{"weight_map":{"a":"s1.safetensors"}}` + strings.Repeat(" ", maxIndex),
+			[]string{"want at most"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := put(t, "model.safetensors.index.json", c.index,
-				"s1.safetensors", tiny("a"), "s2.safetensors", tiny("b"), "again.safetensors", tiny("a"), "bad.safetensors", "x")
+				"s1.safetensors", tiny("a"), "s2.safetensors", tiny("b"), "again.safetensors",
+				tiny("a"), "bad.safetensors", "x")
 			_, err := Open(dir)
 			wantError(t, err, append(c.want, dir)...)
 		})

@@ -43,8 +43,8 @@ func (t *Tensors) addSafetensors(fsys fs.FS, name string, budget int64) (int64, 
 }
 
 // openSafetensors maps a file or, where it cannot be mapped, reads it. The header is checked by
-// ordinary reads before anything is mapped or, where there is no mmap, before memory is taken for the
-// rest.
+// ordinary reads before anything is mapped or, where there is no mmap, before memory is taken for
+// the rest.
 func openSafetensors(fsys fs.FS, name string, budget int64) (*header, region, error) {
 	file, size, err := folder.Open(fsys, name)
 	if err != nil {
@@ -92,7 +92,8 @@ func (h *header) tensors(file []byte) []Tensor {
 	data := file[8+h.size:]
 	all := make([]Tensor, len(h.entries))
 	for i, e := range h.entries {
-		all[i] = Tensor{Name: e.name, DType: e.dtype, Shape: e.shape, Data: data[e.begin:e.end:e.end]}
+		all[i] = Tensor{Name: e.name, DType: e.dtype, Shape: e.shape,
+			Data: data[e.begin:e.end:e.end]}
 	}
 	return all
 }

@@ -1,10 +1,10 @@
 // Package weights turns checkpoint files into named, typed, checked tensors.
 //
 // Open finds the weights of a checkpoint: a safetensors file, a sharded checkpoint's index, or a
-// directory that holds either. Files are mapped; nothing is read before it is used, and no tensor is
-// copied. OpenFS does the same in any fs.FS, and FromBytes for a file in memory. Whatever the format,
-// what comes out is a Tensors, and nothing above knows where it came from. Write makes safetensors
-// files.
+// directory that holds either. Files are mapped; nothing is read before it is used, and no tensor
+// is copied. OpenFS does the same in any fs.FS, and FromBytes for a file in memory. Whatever the
+// format, what comes out is a Tensors, and nothing above knows where it came from. Write makes
+// safetensors files.
 //
 // Every file is taken to be hostile: Open reads only a header of bounded size,
 // checks each claim in it against the file, and returns one line that names
@@ -42,8 +42,8 @@ func (t Tensor) Len() int {
 	return n
 }
 
-// Tensors are the open weights of one checkpoint, whatever the format and the number of their files.
-// They do not change after Open and are safe for concurrent use until Close.
+// Tensors are the open weights of one checkpoint, whatever the format and the number of their
+// files. They do not change after Open and are safe for concurrent use until Close.
 type Tensors struct {
 	name     string
 	tensors  []Tensor
@@ -64,8 +64,8 @@ func newTensors(name string) *Tensors {
 	return &Tensors{name: name, index: map[string]int{}, metadata: map[string]string{}}
 }
 
-// add takes the tensors of one file, each of which is in r, and the file's metadata. All formats end
-// here.
+// add takes the tensors of one file, each of which is in r, and the file's metadata. All formats
+// end here.
 func (t *Tensors) add(r region, tensors []Tensor, metadata map[string]string) error {
 	for _, x := range tensors {
 		if _, ok := t.index[x.Name]; ok {
@@ -84,8 +84,8 @@ func (t *Tensors) add(r region, tensors []Tensor, metadata map[string]string) er
 	return nil
 }
 
-// Name returns the path of the file that was opened, or FromBytes's name: the file for messages about
-// its tensors.
+// Name returns the path of the file that was opened, or FromBytes's name: the file for messages
+// about its tensors.
 func (t *Tensors) Name() string { return t.name }
 
 // All returns all tensors in file order, shards in the order of their names.

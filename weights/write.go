@@ -55,7 +55,9 @@ func Write(w io.Writer, metadata map[string]string, tensors []Tensor) error {
 // first, then renamed, so that a reader that has the old file mapped keeps it.
 // A file that is there is replaced. Where the context ends before that, there is
 // no new file.
-func WriteFile(ctx context.Context, path string, metadata map[string]string, tensors []Tensor) error {
+func WriteFile(
+	ctx context.Context, path string, metadata map[string]string, tensors []Tensor,
+) error {
 	return outfile.WriteFile(ctx, path, outfile.Options{Force: true}, func(w io.Writer) error {
 		return Write(w, metadata, tensors)
 	})
@@ -92,7 +94,8 @@ func encodeHeader(metadata map[string]string, tensors []Tensor) ([]byte, error) 
 		}
 		shape, _ := json.Marshal(append([]int{}, t.Shape...)) // [] for a scalar, not null
 		b = append(appendString(b, t.Name), ':')
-		b = fmt.Appendf(b, `{"dtype":"%s","shape":%s,"data_offsets":[%d,%d]}`, t.DType, shape, at, at+t.bytes())
+		b = fmt.Appendf(b, `{"dtype":"%s","shape":%s,"data_offsets":[%d,%d]}`, t.DType, shape, at,
+			at+t.bytes())
 		at += t.bytes()
 	}
 	b = append(b, '}')
@@ -122,7 +125,8 @@ func (t Tensor) checkWritable() error {
 		return fmt.Errorf("%s: shape: %w", t.Name, err)
 	}
 	if (t.Data != nil || t.Stream == nil) && int64(len(t.Data)) != t.bytes() {
-		return fmt.Errorf("%s: %d bytes of data, want %d for %s %v", t.Name, len(t.Data), t.bytes(), t.DType, t.Shape)
+		return fmt.Errorf("%s: %d bytes of data, want %d for %s %v", t.Name, len(t.Data), t.bytes(),
+			t.DType, t.Shape)
 	}
 	return nil
 }

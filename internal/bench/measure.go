@@ -321,7 +321,8 @@ func resident() (own, mapped float64) {
 	return own, mapped
 }
 
-// median averages the two in the middle of an even number, which none of gonum/stat's quantiles does.
+// median averages the two in the middle of an even number, which none of gonum/stat's quantiles
+// does.
 func median(x []float64) float64 {
 	if len(x) == 0 {
 		return math.NaN()

@@ -1,5 +1,5 @@
-// Package folder reads the files of one checkpoint, wherever they lie: in a directory, in memory or in
-// any other fs.FS. Files may be hostile: only regular ones are opened, and reading is bounded.
+// Package folder reads the files of one checkpoint, wherever they lie: in a directory, in memory or
+// in any other fs.FS. Files may be hostile: only regular ones are opened, and reading is bounded.
 package folder
 
 import (
@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// Split returns the folder of a checkpoint that a user names and, if path is not the folder itself, the
-// name of the file in it.
+// Split returns the folder of a checkpoint that a user names and, if path is not the folder itself,
+// the name of the file in it.
 func Split(path string) (fsys fs.FS, name string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -27,8 +27,9 @@ func Split(path string) (fsys fs.FS, name string, err error) {
 	return Dir(dir), name, nil
 }
 
-// Dir is a directory, "" the current one. Its files are *os.File, which can be mapped. Unlike os.DirFS it opens names that
-// are not valid UTF-8: they are what a user gave or what the directory lists.
+// Dir is a directory, "" the current one. Its files are *os.File, which can be mapped. Unlike
+// os.DirFS it opens names that are not valid UTF-8: they are what a user gave or what the directory
+// lists.
 type Dir string
 
 func (d Dir) path(name string) string {

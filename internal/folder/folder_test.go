@@ -14,7 +14,8 @@ import (
 )
 
 func TestMemoryIsAFileSystem(t *testing.T) {
-	m := folder.Memory{"config.json": []byte("{}"), "model.safetensors": make([]byte, 5000), "empty": nil}
+	m := folder.Memory{"config.json": []byte("{}"), "model.safetensors": make([]byte, 5000),
+		"empty": nil}
 	if err := fstest.TestFS(m, "config.json", "model.safetensors", "empty"); err != nil {
 		t.Error(err)
 	}
@@ -32,17 +33,21 @@ func TestReadIsBounded(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "five"), []byte("12345"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for _, fsys := range []fs.FS{folder.Dir(dir), os.DirFS(dir), folder.Memory{"five": []byte("12345")}} {
+	for _, fsys := range []fs.FS{folder.Dir(dir), os.DirFS(dir),
+		folder.Memory{"five": []byte("12345")}} {
 		if b, err := folder.Read(fsys, "five", 5); string(b) != "12345" || err != nil {
 			t.Errorf("%T: %q, %v", fsys, b, err)
 		}
-		if b, err := folder.Read(fsys, "five", 4); b != nil || err == nil || !strings.Contains(err.Error(), "more than 4 bytes") {
+		if b, err := folder.Read(fsys, "five", 4); b != nil || err == nil ||
+			!strings.Contains(err.Error(), "more than 4 bytes") {
 			t.Errorf("%T, too long: %q, %v", fsys, b, err)
 		}
-		if _, err := folder.Read(fsys, "six", 4); !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "six") {
+		if _, err := folder.Read(fsys, "six", 4); !errors.Is(err, fs.ErrNotExist) ||
+			strings.Contains(err.Error(), "six") {
 			t.Errorf("%T, absent: %v", fsys, err)
 		}
-		if _, err := folder.Read(fsys, ".", 4); err == nil || err.Error() != "a directory, want a regular file" {
+		if _, err := folder.Read(fsys, ".", 4); err == nil ||
+			err.Error() != "a directory, want a regular file" {
 			t.Errorf("%T, a directory: %v", fsys, err)
 		}
 	}
@@ -73,13 +78,15 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestALinksParentIsNotWhereTheLinkIs covers DIR/link/../file, which is beside what the link leads to.
+// TestALinksParentIsNotWhereTheLinkIs covers DIR/link/../file, which is beside what the link leads
+// to.
 func TestALinksParentIsNotWhereTheLinkIs(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "there", "below"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(filepath.Join(dir, "there", "below"), filepath.Join(dir, "link")); err != nil {
+	if err := os.Symlink(filepath.Join(dir, "there", "below"),
+		filepath.Join(dir, "link")); err != nil {
 		t.Skip("no links here: ", err)
 	}
 	for name, text := range map[string]string{"there/file": "right", "file": "wrong"} {

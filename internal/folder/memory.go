@@ -16,12 +16,16 @@ type Memory map[string][]byte
 
 // Open is fs.FS's. A file is a *MemoryFile.
 func (m Memory) Open(name string) (fs.File, error) {
-	fail := func(err error) (fs.File, error) { return nil, &fs.PathError{Op: "open", Path: name, Err: err} }
+	fail := func(err error) (fs.File, error) {
+		return nil,
+			&fs.PathError{Op: "open", Path: name, Err: err}
+	}
 	if !fs.ValidPath(name) {
 		return fail(fs.ErrInvalid)
 	}
 	if b, ok := m[name]; ok {
-		return &MemoryFile{Reader: bytes.NewReader(b), Bytes: b, info: memoryInfo{name, int64(len(b))}}, nil
+		return &MemoryFile{Reader: bytes.NewReader(b), Bytes: b,
+			info: memoryInfo{name, int64(len(b))}}, nil
 	}
 	if name != "." {
 		return fail(fs.ErrNotExist)

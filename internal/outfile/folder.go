@@ -83,7 +83,8 @@ func (f *Folder) check(names []string) error {
 		case err != nil:
 			return fmt.Errorf("%s: %w", f.in(name), folder.Cause(err))
 		case info.Mode()&fs.ModeSymlink == 0 && !info.Mode().IsRegular():
-			return fmt.Errorf("%s: want a regular file, found %s", f.in(name), folder.Kind(info.Mode()))
+			return fmt.Errorf("%s: want a regular file, found %s", f.in(name),
+				folder.Kind(info.Mode()))
 		case !f.options.Force:
 			return fmt.Errorf("%s: %w", f.in(name), ErrExists)
 		}

@@ -76,7 +76,8 @@ func TestInAFolderThatIsThereOtherFilesStay(t *testing.T) {
 	put(t, dir, "other", "other")
 	put(t, dir, "a", "old")
 	err := writePair(dir, Options{})
-	if b := filepath.Join(dir, "b"); !errors.Is(err, ErrExists) || !strings.HasPrefix(err.Error(), b) {
+	if b := filepath.Join(dir, "b"); !errors.Is(err, ErrExists) ||
+		!strings.HasPrefix(err.Error(), b) {
 		t.Errorf("error %v, want that %s is there", err, b)
 	}
 	holds(t, filepath.Join(dir, "a"), "old")
@@ -101,7 +102,8 @@ func TestAFailureLeavesNothing(t *testing.T) {
 	for name, work := range map[string]func(f *Folder) error{
 		"the first file fails": func(f *Folder) error { return f.Write(background, "a", fail) },
 		"the second file fails": func(f *Folder) error {
-			return errors.Join(f.Write(background, "a", text("new")), f.Write(background, "b", fail))
+			return errors.Join(f.Write(background, "a", text("new")),
+				f.Write(background, "b", fail))
 		},
 		"the first file is cancelled": func(f *Folder) error {
 			return f.Write(cancelled, "a", text("new"))
@@ -126,7 +128,8 @@ func TestAFailureLeavesNothing(t *testing.T) {
 			put(t, old, "a", "old a")
 			put(t, old, "b", "old b")
 			put(t, old, "other", "other")
-			for _, path := range []string{old, filepath.Join(dir, "new"), filepath.Join(dir, "x/y/new")} {
+			for _, path := range []string{old, filepath.Join(dir, "new"),
+				filepath.Join(dir, "x/y/new")} {
 				var temps Temps
 				f, err := NewFolder(path, pair, Options{Force: true, Temps: &temps})
 				if err != nil {

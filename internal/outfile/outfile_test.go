@@ -114,7 +114,8 @@ func TestAnInputIsNeverOverwritten(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			paths := []string{in, hard, filepath.Join(sub, "..") + string(filepath.Separator) + "in"}
+			paths := []string{in, hard, filepath.Join(sub, "..") + string(filepath.Separator) +
+				"in"}
 			if os.Symlink(in, soft) == nil {
 				paths = append(paths, soft)
 			}
@@ -274,9 +275,10 @@ func TestANameThatCannotBeAFileIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	file := put(t, dir, "file", "text")
 	for path, want := range map[string]string{
-		"":                                    "want a path",
-		dir:                                   "want a file, found a directory",
-		filepath.Join(dir, "none", "out"):     "directory " + filepath.Join(dir, "none") + ": no such",
+		"":  "want a path",
+		dir: "want a file, found a directory",
+		filepath.Join(dir, "none", "out"): "directory " + filepath.Join(dir, "none") +
+			": no such",
 		filepath.Join(dir, "none") + "/":      "want a file, found the name of a directory",
 		filepath.Join(file, "out"):            "not a directory",
 		filepath.Join(dir, "none", "..", "x"): "", // Join cleans it: a good name

@@ -1,5 +1,5 @@
-// Package quote shows what files and users say in error messages: on one line, printable, and not all
-// of a long text.
+// Package quote shows what files and users say in error messages: on one line, printable, and not
+// all of a long text.
 package quote
 
 import (

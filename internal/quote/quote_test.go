@@ -4,7 +4,8 @@ import "testing"
 
 func TestShort(t *testing.T) {
 	for s, want := range map[string]string{
-		"ab": `"ab"`, "abc": `"abc"`, "abcd": `"abc"…`, "a\nb": `"a\nb"`, "abé": `"ab"…`, "éé": `"é"…`,
+		"ab": `"ab"`, "abc": `"abc"`, "abcd": `"abc"…`, "a\nb": `"a\nb"`, "abé": `"ab"…`,
+		"éé":             `"é"…`,
 		"\x1b\xff\u009b": `"\x1b\xff"…`, "日": `"日"`, "日本": `"日"…`, `"`: `"\""`, "": `""`,
 	} {
 		if got := Short(s, 3); got != want {
@@ -15,7 +16,8 @@ func TestShort(t *testing.T) {
 
 func TestPlain(t *testing.T) {
 	for s, want := range map[string]string{
-		"ab": "ab", `"x"`: `"x"`, "a b": "a b", "é": "é", "abcd": `"abc"…`, "a\n": `"a\n"`, "\xff": `"\xff"`,
+		"ab": "ab", `"x"`: `"x"`, "a b": "a b", "é": "é", "abcd": `"abc"…`, "a\n": `"a\n"`,
+		"\xff":   `"\xff"`,
 		"\u200b": `"\u200b"`, "": "",
 	} {
 		if got := Plain(s, 3); got != want {

@@ -31,9 +31,10 @@ func (r *Reader) Text() string { return r.text }
 
 func (r *Reader) decoder() *jsontext.Decoder {
 	if r.dec == nil {
-		// Names that come twice are found by Object, and by Value in what it returns: looking for them in
-		// a vocabulary takes longer than reading it, and its ids are looked up anyway.
-		r.dec = jsontext.NewDecoder(bytes.NewBufferString(r.text), jsontext.AllowDuplicateNames(true))
+		// Names that come twice are found by Object, and by Value in what it returns: looking for
+		// them in a vocabulary takes longer than reading it, and its ids are looked up anyway.
+		r.dec = jsontext.NewDecoder(bytes.NewBufferString(r.text),
+			jsontext.AllowDuplicateNames(true))
 	}
 	return r.dec
 }
@@ -136,7 +137,8 @@ func (r *Reader) Object(member func(key string) error) error {
 	})
 }
 
-// Table is Object for a large object whose names the caller keeps: it lets those pass that come twice.
+// Table is Object for a large object whose names the caller keeps: it lets those pass that come
+// twice.
 func (r *Reader) Table(member func(key string) error) error {
 	if err := r.want('{', "an object"); err != nil {
 		return err
@@ -207,7 +209,8 @@ func (r *Reader) Natural(most int64) (int64, error) {
 	n, err := strconv.ParseUint(digits, 10, 63)
 	if err != nil || int64(n) > most {
 		at := int(r.dec.InputOffset()) - len(digits)
-		return 0, r.errorAt(at, "want a whole number from 0 to %d, found %s", most, quote.Short(digits, 24))
+		return 0, r.errorAt(at, "want a whole number from 0 to %d, found %s", most,
+			quote.Short(digits, 24))
 	}
 	return int64(n), nil
 }
@@ -234,7 +237,8 @@ func (r *Reader) twice(err error) error {
 	if !errors.As(err, &syntax) {
 		return r.invalid(err)
 	}
-	return r.errorAt(int(syntax.ByteOffset), "%s comes twice", quote.Short(syntax.JSONPointer.LastToken(), 80))
+	return r.errorAt(int(syntax.ByteOffset), "%s comes twice",
+		quote.Short(syntax.JSONPointer.LastToken(), 80))
 }
 
 // End errs if anything but space follows the value.

@@ -78,7 +78,10 @@ func TestWhatOnlyLooksTwiceOrHalf(t *testing.T) {
 		`{"a":1,"b":{"a":2},"c":[{"a":3},{"a":4}]}`, `{"a":"a","b":"a"}`, `{"a":["a","a"],"b":"b"}`,
 		`{"a":1,"A":2}`, `{"x":"\ud83d\ude42"}`, `{"x":"\uD83D\uDE42\\ud83d"}`, `{"x":"\\\\ud83d"}`,
 	} {
-		if err := Members([]byte(text), func(string, json.RawMessage) error { return nil }); err != nil {
+		if err := Members([]byte(text), func(string,
+			json.RawMessage) error {
+			return nil
+		}); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -96,7 +99,8 @@ func TestTheFirstErrorOfVisitEndsIt(t *testing.T) {
 }
 
 func TestStringTakesStringsOnly(t *testing.T) {
-	for text, want := range map[string]string{`"a\n\u00e9"`: "a\né", `""`: "", `"\""`: `"`, `"é"`: "é"} {
+	for text, want := range map[string]string{`"a\n\u00e9"`: "a\né", `""`: "", `"\""`: `"`,
+		`"é"`: "é"} {
 		if s, err := String(json.RawMessage(text)); err != nil || s != want {
 			t.Errorf("%s: %q, %v", text, s, err)
 		}
@@ -135,12 +139,14 @@ func TestReader(t *testing.T) {
 		return nil
 	})
 	want := []string{"a1", "a2", "07", `1"x"`, "2true",
-		`byte 47: want a whole number from 0 to 98, found "-1"`, `byte 54: want a whole number from 0 to 98, found "1.5"`,
+		`byte 47: want a whole number from 0 to 98, found "-1"`,
+		`byte 54: want a whole number from 0 to 98, found "1.5"`,
 		`byte 65: want a whole number from 0 to 98, found "99"`, `byte 81: "s" comes twice`}
 	if strings.Join(got, "|") != strings.Join(want, "|") || err == nil {
 		t.Errorf("%q, %v\nwant %q", got, err, want)
 	}
-	for text, want := range map[string]string{`[1,]`: "byte 2: ", `[1 2]`: "byte 3: ", `[`: "byte 1: ", `{}`: "want an array"} {
+	for text, want := range map[string]string{`[1,]`: "byte 2: ", `[1 2]`: "byte 3: ",
+		`[`: "byte 1: ", `{}`: "want an array"} {
 		r := NewReader(text)
 		err := r.Array(func(int) error { _, err := r.Value(); return err })
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -149,9 +155,11 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// FuzzMembers compares with encoding/json, which lets pass more, and is the same where it is strict.
+// FuzzMembers compares with encoding/json, which lets pass more, and is the same where it is
+// strict.
 func FuzzMembers(f *testing.F) {
-	for _, text := range []string{`{}`, `{"a":1,"b":[{"c":null}]}`, `{"a":"\ud83d\ude42"}`, `{"a":1,"a":2}`, `{"a":"\ud83d"}`, "{\"\xff\":1}", `[1]`, `{"a":01}`} {
+	for _, text := range []string{`{}`, `{"a":1,"b":[{"c":null}]}`, `{"a":"\ud83d\ude42"}`,
+		`{"a":1,"a":2}`, `{"a":"\ud83d"}`, "{\"\xff\":1}", `[1]`, `{"a":01}`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

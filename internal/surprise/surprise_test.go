@@ -25,7 +25,8 @@ const text = "Once upon a time there was <b>a naïve 🙂 dragon</b> & \"friends
 func picture(t testing.TB, text string, by surprise.Scale) surprise.Picture {
 	t.Helper()
 	m, o := testmodel.Demo(t, model.Options{}), eval.ScoreOptions{Top: 5}
-	score, err := eval.ScoreOne(context.Background(), m, tokenizer.GPT2(), eval.Request{Text: text}, o)
+	score, err := eval.ScoreOne(context.Background(), m, tokenizer.GPT2(), eval.Request{Text: text},
+		o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,12 @@
-// Command genclasses writes tokenizer/classes.bin, the classes of all code points that GPT-2's pattern tells apart, by
-// Unicode 16.0, which is what OpenAI's tiktoken (npm package 1.0.22, and any built with Rust's regex-syntax 0.8.5 or
-// later) goes by. It needs no network: Go 1.26 has the tables of Unicode 15.0, and what 15.1 and 16.0 added is here.
+// Command genclasses writes tokenizer/classes.bin, the classes of all code points that GPT-2's
+// pattern tells apart, by Unicode 16.0, which is what OpenAI's tiktoken (npm package 1.0.22, and
+// any built with Rust's regex-syntax 0.8.5 or later) goes by. It needs no network: Go 1.26 has the
+// tables of Unicode 15.0, and what 15.1 and 16.0 added is here.
 //
 //	go run ./tokenizer/internal/genclasses tokenizer/classes.bin
 //
-// The layout: little-endian uint32s, code point<<2 | class, ascending. The class (0 symbol, 1 letter, 2 number, 3 white
-// space) holds up to the next one's code point.
+// The layout: little-endian uint32s, code point<<2 | class, ascending. The class (0 symbol, 1
+// letter, 2 number, 3 white space) holds up to the next one's code point.
 package main
 
 import (
