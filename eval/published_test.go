@@ -21,6 +21,7 @@ import (
 	"slices"
 	"testing"
 
+	"picogpt/checkpoint"
 	"picogpt/eval"
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -65,15 +66,17 @@ func TestPublishedNumbers(t *testing.T) {
 	if dir == "" {
 		t.Skip("GPT2_DIR is not set: a directory with GPT-2 (124M)")
 	}
-	m, err := model.Load(context.Background(), dir, model.Options{})
+	c, err := checkpoint.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	m, err := model.New(context.Background(), c.Config, c.Tensors, model.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	tok, err := tokenizer.Load(dir)
-	if errors.Is(err, tokenizer.ErrNone) {
-		tok, err = tokenizer.GPT2(), nil
-	}
+	tok, err := c.Tokenizer()
 	if err != nil {
 		t.Fatal(err)
 	}
