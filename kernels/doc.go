@@ -59,4 +59,6 @@
 //	                       the work, and it ends with a barrier. Its output is there for the next.
 //	w.AttendTile(…)        a method of the worker is its own: a part of a task, without a barrier. Only
 //	                       w.Sync is a barrier, and nothing else.
+//
+// A worker that panics does not leave the others waiting: see [Team.Run].
 package kernels
