@@ -75,7 +75,7 @@ func continuesHoweverItEnds(t *testing.T, line, more string, args ...string) {
 	in, out := filepath.Join(dir, "in"), filepath.Join(dir, "out.jsonl")
 	want := filepath.Join(dir, "want.jsonl")
 	text := ""
-	for i := range 300 {
+	for i := range 150 {
 		text += fmt.Sprintf(line, i)
 	}
 	if err := os.WriteFile(in, []byte(text), 0o666); err != nil {
@@ -91,7 +91,7 @@ func continuesHoweverItEnds(t *testing.T, line, more string, args ...string) {
 		before := fileSize(out)
 		cmd, _, _ := started(t, interrupted...)
 		for range 500 {
-			if fileSize(out) > before+10000 {
+			if fileSize(out) > before+6000 {
 				break
 			}
 			time.Sleep(2 * time.Millisecond)
