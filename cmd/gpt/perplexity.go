@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -35,7 +36,7 @@ type perplexityCommand struct {
 func (c *perplexityCommand) Help() string {
 	return `Prints the perplexity of the files: e to the power of the mean negative log-likelihood of their
 tokens. Several files are measured as one text; with --protocol lm-eval each is a document of its
-own. Every byte counts, a newline at the end too. The number depends on the checkpoint, its number
+own. Data of gzip and zstd are decompressed. Every byte counts, a newline at the end too. The number depends on the checkpoint, its number
 format, the text and the protocol, and on nothing else. Ctrl-C prints the result so far, marked as
 partial.
 
@@ -164,12 +165,15 @@ func (c *perplexityCommand) read(a *app) ([]string, error) {
 
 // readFile returns a whole file, or stdin for "-".
 func (a *app) readFile(name string) (string, error) {
-	r, err := a.openInput(name)
+	s, err := a.openSource(name)
 	if err != nil {
 		return "", err
 	}
-	defer r.Close()
-	return readWhole(r)
+	defer s.close()
+	var b strings.Builder
+	b.Grow(int(s.size) + 512)
+	_, err = io.Copy(&b, s.r)
+	return b.String(), fileError(s.name, err)
 }
 
 // text encodes the files, or reads them as ids.
