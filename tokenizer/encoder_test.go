@@ -184,7 +184,7 @@ func TestEncoderIsEncode(t *testing.T) {
 		toks[name] = tok
 	}
 	random := rand.New(rand.NewPCG(9, 10))
-	rounds := 400
+	rounds := 250
 	if fixture.Long {
 		rounds = 100_000
 	}

@@ -52,7 +52,7 @@ With --output json each text is an object on a line of its own:
 
 sample	the number of the text, from 0
 seed	the seed that gives this text alone
-prompt_ids	the ids of the prompt, as given; of more than 131072 the newest
+prompt_ids	the ids of the prompt, as given; of more than 1048576 the newest
 ids	the new ids, without the one that ended the text
 text	the text of ids; null where the checkpoint has no tokenizer
 logprobs	of each of ids, the natural logarithm of the probability that the model gave it,

@@ -16,7 +16,7 @@ import (
 
 const (
 	// shownIDs is how many ids of a prompt output in ids or JSON has at most, the newest.
-	shownIDs = 1 << 17
+	shownIDs = 1 << 20
 
 	// heldText is how many bytes of a prompt are held to be printed before each text.
 	heldText = 16 << 20
