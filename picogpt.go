@@ -37,8 +37,8 @@ type GPT struct {
 	batcher    *decode.Batcher
 }
 
-// A Config is how a checkpoint is opened. The zero value is every processor, the weights as they are
-// stored, and no limit of memory.
+// A Config is how a checkpoint is opened. The zero value is every processor, the weights as they
+// are stored, and no limit of memory.
 type Config struct {
 	Model   model.Options         // threads, number format, memory for the caches
 	Batcher decode.BatcherOptions // how many texts at a time, and how long one waits for another

@@ -87,9 +87,10 @@ const buffered = 16
 
 // A request is what one call wants: one text, or several samples of one prompt.
 type request struct {
-	ctx     context.Context
-	kept    bool      // the session is the caller's
-	parent  *Stream   // at the end of the prompt, where samples are forked; nil before and for one text
+	ctx  context.Context
+	kept bool // the session is the caller's
+	// at the end of the prompt, where samples are forked; nil before and for one text
+	parent  *Stream
 	paused  []*Stream // without a place
 	begun   int       // samples
 	samples int

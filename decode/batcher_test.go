@@ -434,7 +434,8 @@ func crowded(t *testing.T, sessions int64) *model.Model {
 		t.Fatal(err)
 	}
 	config, file := fixture.Checkpoint(fixture.Options{})
-	return testmodel.New(t, config, file, model.Options{Threads: 1, CacheBytes: sessions * s.Bytes()})
+	return testmodel.New(t, config, file, model.Options{Threads: 1,
+		CacheBytes: sessions * s.Bytes()})
 }
 
 func TestTextsTakeTurnsWhereTheCacheHasNoRoomForAll(t *testing.T) {

@@ -41,8 +41,8 @@ func endings() map[string]Options {
 	}
 }
 
-// sized is how much a test of random things does: some, a fifth of it under -short, which is for the
-// race detector, or all there is to try.
+// sized is how much a test of random things does: some, a fifth of it under -short, which is for
+// the race detector, or all there is to try.
 func sized(some, all int) int {
 	switch {
 	case fixture.Long:

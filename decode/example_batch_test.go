@@ -17,8 +17,8 @@ import (
 	"picogpt/tokenizer"
 )
 
-// A web service: each request joins the batch, is written as its tokens come, and leaves the batch when
-// its client does.
+// A web service: each request joins the batch, is written as its tokens come, and leaves the batch
+// when its client does.
 func ExampleBatcher() {
 	m := loadDemo()
 	defer m.Close()

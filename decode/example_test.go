@@ -58,7 +58,8 @@ func ExampleGenerate() {
 	// Once upon a time, there was a little girl named Lily. She loved to play outside in the sun. [stop]
 }
 
-// The session keeps what it has read, so that a dialogue, or a second look at one story, costs only what is new.
+// The session keeps what it has read, so that a dialogue, or a second look at one story, costs only
+// what is new.
 func ExampleGenerate_goOn() {
 	m := loadDemo()
 	defer m.Close()
@@ -66,7 +67,8 @@ func ExampleGenerate_goOn() {
 	s := m.NewSession()
 	next := encode(tok, "The dog was very")
 	for range 2 {
-		for t, err := range decode.Generate(context.Background(), s, next, decode.Options{Vocabulary: tok, MaxTokens: 8}) {
+		for t, err := range decode.Generate(context.Background(), s, next,
+			decode.Options{Vocabulary: tok, MaxTokens: 8}) {
 			if err != nil {
 				log.Fatal(err)
 			}
@@ -85,7 +87,8 @@ func ExampleSamples() {
 	defer m.Close()
 	tok := tokenizer.GPT2()
 	texts := make([]string, 3)
-	for t, err := range decode.Samples(context.Background(), m.NewSession(), encode(tok, "Tom and Sue went to the"), len(texts),
+	for t, err := range decode.Samples(context.Background(), m.NewSession(),
+		encode(tok, "Tom and Sue went to the"), len(texts),
 		decode.Options{Vocabulary: tok, MaxTokens: 10, Temperature: 0.8, TopK: 40, Seed: 1}) {
 		if err != nil {
 			log.Fatal(err)

@@ -65,11 +65,13 @@ var small = limits{context: 11, vocabulary: 26, first: -1}
 func TestSixIdsAndSixNewOnesFitAContextOfEleven(t *testing.T) {
 	s := &script{rule: counting(26)}
 	tokens, err := play(s, small, []int{0, 1, 2, 3, 4, 5}, Options{MaxTokens: 6})
-	if err != nil || !slices.Equal(ids(tokens), []int{6, 7, 8, 9, 10, 11}) || tokens[5].Finish != FinishLength {
+	if err != nil || !slices.Equal(ids(tokens), []int{6, 7, 8, 9, 10, 11}) ||
+		tokens[5].Finish != FinishLength {
 		t.Errorf("%v, %v", tokens, err)
 	}
 	if len(s.timeline) != 11 {
-		t.Errorf("the timeline holds %d tokens, want 11: the last is not evaluated", len(s.timeline))
+		t.Errorf("the timeline holds %d tokens, want 11: the last is not evaluated",
+			len(s.timeline))
 	}
 }
 
@@ -81,9 +83,12 @@ func TestWhatCannotFitIsRefusedBeforeAnythingRuns(t *testing.T) {
 		want         string
 	}{
 		{"prompt", 0, 12, Options{}, "prompt of 12 tokens: context: 0 tokens and 12 more, want at most 11 (n_positions)"},
-		{"prompt and what the session holds", 7, 5, Options{}, "prompt of 5 tokens: context: 7 tokens and 5 more, want at most 11 (n_positions)"},
-		{"new tokens", 0, 6, Options{MaxTokens: 7}, "prompt of 6 tokens and 7 new ones (the last takes no position): context: 6 tokens and 6 more, want at most 11 (n_positions)"},
-		{"new tokens after held ones", 3, 3, Options{MaxTokens: 7}, "prompt of 3 tokens and 7 new ones"},
+		{"prompt and what the session holds", 7, 5, Options{},
+			"prompt of 5 tokens: context: 7 tokens and 5 more, want at most 11 (n_positions)"},
+		{"new tokens", 0, 6, Options{MaxTokens: 7},
+			"prompt of 6 tokens and 7 new ones (the last takes no position): context: 6 tokens and 6 more, want at most 11 (n_positions)"},
+		{"new tokens after held ones", 3, 3, Options{MaxTokens: 7},
+			"prompt of 3 tokens and 7 new ones"},
 		{"more than an int holds", 0, 6, Options{MaxTokens: math.MaxInt}, "prompt of 6 tokens and"},
 		{"nothing to start from", 0, 0, Options{}, "empty prompt: want a bos_token_id"},
 		{"too long before wrong options", 0, 1, Options{TopK: -1}, "top-k -1"},
@@ -100,7 +105,8 @@ func TestWithoutMaxTokensTheTextEndsAtTheContextsEnd(t *testing.T) {
 	for _, prompt := range []int{1, 6, 11} {
 		s := &script{rule: counting(26)}
 		tokens, err := play(s, small, make([]int, prompt), Options{})
-		if want := 11 - prompt + 1; err != nil || len(tokens) != want || tokens[want-1].Finish != FinishLength {
+		if want := 11 - prompt + 1; err != nil || len(tokens) != want ||
+			tokens[want-1].Finish != FinishLength {
 			t.Errorf("prompt of %d: %v, %v; want %d tokens", prompt, tokens, err, want)
 		}
 	}
@@ -108,8 +114,9 @@ func TestWithoutMaxTokensTheTextEndsAtTheContextsEnd(t *testing.T) {
 
 func TestTruncateDropsTheOldestPromptTokens(t *testing.T) {
 	for _, c := range []struct {
-		held, prompt, max    int
-		dropped, first, news int // how many were dropped, the first id that stays, how many new tokens come
+		held, prompt, max int
+		// how many were dropped, the first id that stays, how many new tokens come
+		dropped, first, news int
 	}{
 		{0, 6, 6, 0, 0, 6},    // fits as it is
 		{0, 6, 8, 2, 2, 8},    // 4 of the prompt and 8 new ones
@@ -126,13 +133,15 @@ func TestTruncateDropsTheOldestPromptTokens(t *testing.T) {
 		{0, 11, 999, 0, 0, 1},  // even so
 	} {
 		s := &script{rule: counting(26), timeline: upTo(0, c.held)}
-		tokens, err := play(s, small, upTo(c.held, c.held+c.prompt), Options{MaxTokens: c.max, Overflow: OverflowTruncate})
+		tokens, err := play(s, small, upTo(c.held, c.held+c.prompt),
+			Options{MaxTokens: c.max, Overflow: OverflowTruncate})
 		if err != nil {
 			t.Errorf("%+v: %v", c, err)
 			continue
 		}
 		if len(tokens) != c.news || tokens[0].Dropped != c.dropped || s.timeline[0] != c.first {
-			t.Errorf("%+v: %d tokens, dropped %d, first %d", c, len(tokens), tokens[0].Dropped, s.timeline[0])
+			t.Errorf("%+v: %d tokens, dropped %d, first %d", c, len(tokens), tokens[0].Dropped,
+				s.timeline[0])
 		}
 		if last := tokens[len(tokens)-1]; last.Finish != FinishLength {
 			t.Errorf("%+v: finish %q, want %q", c, last.Finish, FinishLength)
@@ -169,11 +178,13 @@ func TestSlideGoesOnWithTheNewestHalf(t *testing.T) {
 	}
 	s = &script{rule: counting(26)}
 	tokens, err = play(s, small, upTo(0, 20), Options{MaxTokens: 1, Overflow: OverflowSlide})
-	if err != nil || tokens[0].ID != 20 || tokens[0].Dropped != 15 || !slices.Equal(s.timeline, upTo(15, 20)) {
+	if err != nil || tokens[0].ID != 20 || tokens[0].Dropped != 15 ||
+		!slices.Equal(s.timeline, upTo(15, 20)) {
 		t.Errorf("a prompt longer than the context: %v, %v, timeline %v", tokens, err, s.timeline)
 	}
 	s = &script{rule: counting(26)}
-	tokens, err = play(s, limits{context: 1, vocabulary: 26}, []int{3}, Options{MaxTokens: 4, Overflow: OverflowSlide})
+	tokens, err = play(s, limits{context: 1, vocabulary: 26}, []int{3},
+		Options{MaxTokens: 4, Overflow: OverflowSlide})
 	if err != nil || !slices.Equal(ids(tokens), []int{4, 5, 6, 7}) || tokens[1].Dropped != 1 {
 		t.Errorf("a context of one: %v, %v", tokens, err)
 	}
@@ -184,7 +195,8 @@ func TestAnEmptyPromptStartsFromTheFirstToken(t *testing.T) {
 	l.first = 25
 	s := &script{rule: counting(26)}
 	tokens, err := play(s, l, nil, Options{MaxTokens: 2})
-	if err != nil || !slices.Equal(ids(tokens), []int{0, 1}) || !slices.Equal(s.timeline, []int{25, 0}) {
+	if err != nil || !slices.Equal(ids(tokens), []int{0, 1}) ||
+		!slices.Equal(s.timeline, []int{25, 0}) {
 		t.Errorf("%v, %v, timeline %v", tokens, err, s.timeline)
 	}
 }
@@ -194,14 +206,16 @@ func TestEndOfTextEndsTheTextAndHasNone(t *testing.T) {
 	l.endOfText = []int{4, 9}
 	s := &script{rule: counting(26)}
 	tokens, err := play(s, l, []int{1}, Options{Vocabulary: letters(26), Stop: []string{"dx"}})
-	if err != nil || !slices.Equal(ids(tokens), []int{2, 3, 4}) || tokens[2].Finish != FinishEndOfText {
+	if err != nil || !slices.Equal(ids(tokens), []int{2, 3, 4}) ||
+		tokens[2].Finish != FinishEndOfText {
 		t.Fatalf("%v, %v", tokens, err)
 	}
 	if tokens[0].Text != "c" || tokens[1].Text != "" || tokens[2].Text != "d" {
 		t.Errorf("texts of %v: want c, nothing while d may begin a stop string, then d", tokens)
 	}
 	l.endOfText = []int{26}
-	if _, err := play(&script{rule: counting(26)}, l, []int{1}, Options{}); err == nil || !strings.Contains(err.Error(), "end-of-text id 26: want 0 to 25") {
+	if _, err := play(&script{rule: counting(26)}, l, []int{1}, Options{}); err == nil ||
+		!strings.Contains(err.Error(), "end-of-text id 26: want 0 to 25") {
 		t.Errorf("an end-of-text id outside the vocabulary: %v", err)
 	}
 }
@@ -219,7 +233,8 @@ func TestAStopStringEndsTheText(t *testing.T) {
 		{[]string{"efg"}, 5, "bcdef", FinishLength},   // begun with it
 	} {
 		s := &script{rule: counting(26)}
-		tokens, err := play(s, small, []int{0}, Options{MaxTokens: c.max, Vocabulary: letters(26), Stop: c.stop})
+		tokens, err := play(s, small, []int{0},
+			Options{MaxTokens: c.max, Vocabulary: letters(26), Stop: c.stop})
 		if err != nil || text(tokens) != c.want || tokens[len(tokens)-1].Finish != c.finish {
 			t.Errorf("%q: %q, %v; want %q, %s", c.stop, text(tokens), err, c.want, c.finish)
 		}
@@ -228,7 +243,8 @@ func TestAStopStringEndsTheText(t *testing.T) {
 
 func TestTheTextIsTheTokensBytesInWholeRunes(t *testing.T) {
 	s := &script{rule: counting(4)}
-	tokens, err := play(s, small, []int{3}, Options{MaxTokens: 6, Vocabulary: pieces{"h\xc3", "\xa9 \xe2", "\x82\xac", "!"}})
+	tokens, err := play(s, small, []int{3}, Options{MaxTokens: 6,
+		Vocabulary: pieces{"h\xc3", "\xa9 \xe2", "\x82\xac", "!"}})
 	if err != nil || text(tokens) != "hé €!hé \xe2" || tokens[0].Text != "h" {
 		t.Errorf("%v, %v", tokens, err)
 	}
@@ -241,7 +257,8 @@ func TestTheRepetitionPenaltySeesTheNewestTokens(t *testing.T) {
 	if err != nil || !slices.Equal(ids(tokens), []int{1, 2, 3, 4, 0, 0, 0}) {
 		t.Errorf("over the whole context: %v, %v", ids(tokens), err)
 	}
-	tokens, err = play(&script{rule: flat}, small, []int{0}, Options{MaxTokens: 7, RepeatPenalty: 2, RepeatLastN: 2})
+	tokens, err = play(&script{rule: flat}, small, []int{0},
+		Options{MaxTokens: 7, RepeatPenalty: 2, RepeatLastN: 2})
 	if err != nil || !slices.Equal(ids(tokens), []int{1, 2, 0, 1, 2, 0, 1}) {
 		t.Errorf("over two tokens: %v, %v", ids(tokens), err)
 	}

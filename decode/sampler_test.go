@@ -43,8 +43,10 @@ func TestEveryStepAgreesWithHuggingFace(t *testing.T) {
 		t.Fatalf("%d cases, want at least 100", len(cases))
 	}
 	for i, c := range cases {
-		o := Options{Temperature: c.Options.Temperature, TopK: c.Options.TopK, TopP: c.Options.TopP, MinP: c.Options.MinP,
-			RepeatPenalty: c.Options.RepeatPenalty, RepeatLastN: c.Options.RepeatLastN, Seed: c.Options.Seed}
+		o := Options{Temperature: c.Options.Temperature, TopK: c.Options.TopK, TopP: c.Options.TopP,
+			MinP:          c.Options.MinP,
+			RepeatPenalty: c.Options.RepeatPenalty, RepeatLastN: c.Options.RepeatLastN,
+			Seed: c.Options.Seed}
 		s := sampler(t, o)
 		for j, want := range c.Draws {
 			if got := next(t, s, c.Logits, c.History); got != want {
@@ -58,7 +60,8 @@ func TestEveryStepAgreesWithHuggingFace(t *testing.T) {
 		}
 		for j, p := range probs {
 			if math.Abs(p-c.Probs[j]) > 1e-13+1e-12*c.Probs[j] {
-				t.Errorf("case %d, %+v: probability of %d is %v, want %v", i, o, ids[j], p, c.Probs[j])
+				t.Errorf("case %d, %+v: probability of %d is %v, want %v", i, o, ids[j], p,
+					c.Probs[j])
 			}
 		}
 		o.Temperature = 0
@@ -66,7 +69,8 @@ func TestEveryStepAgreesWithHuggingFace(t *testing.T) {
 			t.Errorf("case %d, %+v: greedy %d, want %d", i, o, got, c.Greedy)
 		}
 		if got := LogProb(c.Logits, c.Greedy); math.Abs(got-c.LogSoftmax) > 1e-13*(1+math.Abs(c.LogSoftmax)) {
-			t.Errorf("case %d: log-probability of %d is %v, want %v", i, c.Greedy, got, c.LogSoftmax)
+			t.Errorf("case %d: log-probability of %d is %v, want %v", i, c.Greedy, got,
+				c.LogSoftmax)
 		}
 	}
 }
@@ -106,13 +110,18 @@ func TestTies(t *testing.T) {
 		o      Options
 		want   []int
 	}{
-		{"top-k keeps all that equal the k-th", []float32{3, 2, 5, 2, 2, 1}, Options{TopK: 3}, []int{0, 1, 2, 3, 4}},
+		{"top-k keeps all that equal the k-th", []float32{3, 2, 5, 2, 2, 1}, Options{TopK: 3},
+			[]int{0, 1, 2, 3, 4}},
 		{"top-p drops the higher id first", even, Options{TopP: 0.5}, []int{0, 1}},
-		{"top-p keeps an id that the mass before it does not reach p", even, Options{TopP: 0.51}, []int{0, 1, 2}},
+		{"top-p keeps an id that the mass before it does not reach p", even, Options{TopP: 0.51},
+			[]int{0, 1, 2}},
 		{"top-p keeps one, however small p is", even, Options{TopP: 5e-324}, []int{0}},
-		{"min-p 1 keeps all that equal the largest", []float32{7, 7, 6}, Options{MinP: 1}, []int{0, 1}},
-		{"top-p counts what top-k left only", []float32{0, 0, -1, -1}, Options{TopK: 2, TopP: 0.5}, []int{0}},
-		{"min-p is relative, so top-p before it changes nothing", []float32{0, -1, -9}, Options{TopP: 0.99, MinP: 0.3}, []int{0, 1}},
+		{"min-p 1 keeps all that equal the largest", []float32{7, 7, 6}, Options{MinP: 1},
+			[]int{0, 1}},
+		{"top-p counts what top-k left only", []float32{0, 0, -1, -1}, Options{TopK: 2, TopP: 0.5},
+			[]int{0}},
+		{"min-p is relative, so top-p before it changes nothing", []float32{0, -1, -9},
+			Options{TopP: 0.99, MinP: 0.3}, []int{0, 1}},
 	} {
 		c.o.Temperature = 1
 		s := sampler(t, c.o)
@@ -129,7 +138,8 @@ func TestTies(t *testing.T) {
 func TestExtremeOptionsStayDefined(t *testing.T) {
 	logits := []float32{-3e38, 3e38, 1, 3e38, -1}
 	for _, o := range []Options{
-		{Temperature: 5e-324}, {Temperature: 1e308}, {Temperature: 1e-300, TopP: 0.9, MinP: 1, TopK: 2},
+		{Temperature: 5e-324}, {Temperature: 1e308},
+		{Temperature: 1e-300, TopP: 0.9, MinP: 1, TopK: 2},
 		{Temperature: 1, RepeatPenalty: 1e100}, {Temperature: 1, RepeatPenalty: 1e-100, TopP: 0.5},
 	} {
 		s := sampler(t, o)
@@ -155,7 +165,8 @@ func TestLogitsThatAreNotFiniteAreAnErrorThatNamesThem(t *testing.T) {
 		{nil, "logits after position 4: want at least one id to draw, found none"},
 	} {
 		for _, o := range []Options{{}, {Temperature: 1, TopK: 2}} {
-			if _, err := sampler(t, o).Next(c.logits, []int{0, 0, 0, 0, 0}); err == nil || err.Error() != c.want {
+			if _, err := sampler(t, o).Next(c.logits, []int{0, 0, 0, 0, 0}); err == nil ||
+				err.Error() != c.want {
 				t.Errorf("%v: error %q, want %q", c.logits, err, c.want)
 			}
 		}
@@ -164,7 +175,8 @@ func TestLogitsThatAreNotFiniteAreAnErrorThatNamesThem(t *testing.T) {
 
 func TestPaddingRowsAreNeverDrawn(t *testing.T) {
 	logits := []float32{0, 1, 9, 9} // ids 2 and 3 are padding
-	for _, o := range []Options{{}, {Temperature: 5}, {Temperature: 5, TopK: 1}, {Temperature: 5, TopP: 0.9}} {
+	for _, o := range []Options{{}, {Temperature: 5}, {Temperature: 5, TopK: 1},
+		{Temperature: 5, TopP: 0.9}} {
 		o.Vocabulary = letters(2)
 		s := sampler(t, o)
 		for range 50 {
@@ -185,7 +197,9 @@ func (g gapped) Gaps() []int { return g.gaps }
 
 func TestIDsWithoutATokenAreNeverDrawn(t *testing.T) {
 	logits := []float32{9, 1, 9, 0, 9}
-	for _, o := range []Options{{}, {Temperature: 5}, {Temperature: 5, TopK: 1}, {Temperature: 5, TopK: 3}, {Temperature: 5, TopP: 0.9}, {Temperature: 5, RepeatPenalty: 2}} {
+	for _, o := range []Options{{}, {Temperature: 5}, {Temperature: 5, TopK: 1},
+		{Temperature: 5, TopK: 3}, {Temperature: 5, TopP: 0.9},
+		{Temperature: 5, RepeatPenalty: 2}} {
 		o.Vocabulary = gapped{4, []int{0, 2}}
 		s := sampler(t, o)
 		for range 50 {
@@ -195,7 +209,8 @@ func TestIDsWithoutATokenAreNeverDrawn(t *testing.T) {
 		}
 	}
 	s := sampler(t, Options{Vocabulary: gapped{4, []int{0, 1, 2, 3}}})
-	if _, err := s.Next(logits, []int{0}); err == nil || err.Error() != "logits after position 0: want at least one id to draw, found none" {
+	if _, err := s.Next(logits, []int{0}); err == nil ||
+		err.Error() != "logits after position 0: want at least one id to draw, found none" {
 		t.Errorf("nothing but gaps: %v", err)
 	}
 }
@@ -323,9 +338,11 @@ func gpt2Row() (logits []float32, context []int) {
 
 func samplings() map[string]Options {
 	return map[string]Options{
-		"greedy": {}, "top-k": {Temperature: 0.8, TopK: 40}, "top-p": {Temperature: 0.8, TopP: 0.95},
+		"greedy": {}, "top-k": {Temperature: 0.8, TopK: 40},
+		"top-p":       {Temperature: 0.8, TopP: 0.95},
 		"temperature": {Temperature: 1}, "min-p": {Temperature: 1, MinP: 0.05},
-		"all": {Temperature: 0.8, TopK: 40, TopP: 0.95, MinP: 0.05, RepeatPenalty: 1.1, RepeatLastN: 64},
+		"all": {Temperature: 0.8, TopK: 40, TopP: 0.95, MinP: 0.05, RepeatPenalty: 1.1,
+			RepeatLastN: 64},
 	}
 }
 

@@ -27,7 +27,8 @@ func TestSamplesInOneBatchAreWhatTheirSeedsGiveAlone(t *testing.T) {
 	l := small
 	l.endOfText = []int{25}
 	prompt := []int{3, 1, 4}
-	o := Options{MaxTokens: 60, Temperature: 1, TopP: 0.9, Seed: 100, Overflow: OverflowSlide, Vocabulary: letters(26), Stop: []string{"ab", "ba"}}
+	o := Options{MaxTokens: 60, Temperature: 1, TopP: 0.9, Seed: 100, Overflow: OverflowSlide,
+		Vocabulary: letters(26), Stop: []string{"ab", "ba"}}
 
 	const n = 12
 	parent, err := newStream(l, nil, prompt, o)
@@ -68,7 +69,8 @@ func TestSamplesInOneBatchAreWhatTheirSeedsGiveAlone(t *testing.T) {
 		lengths[len(want)] = true
 	}
 	if len(lengths) < 3 || !slid {
-		t.Errorf("the samples have %d different lengths and slid: %v; this test wants more variety", len(lengths), slid)
+		t.Errorf("the samples have %d different lengths and slid: %v; this test wants more variety",
+			len(lengths), slid)
 	}
 }
 
@@ -106,7 +108,8 @@ func TestGreedyTellsTheStoriesThatPyTorchTells(t *testing.T) {
 	m := open(t, demo.Config(), demo.Weights(), 0)
 	for _, g := range stories.Greedy {
 		want := g.IDs[:min(24, len(g.IDs))]
-		if got := ids(collect(t, m.NewSession(), g.PromptIDs, Options{MaxTokens: len(want)})); !slices.Equal(got, want) {
+		if got := ids(collect(t, m.NewSession(), g.PromptIDs,
+			Options{MaxTokens: len(want)})); !slices.Equal(got, want) {
 			t.Errorf("%q goes on %v, want %v", g.Prompt, got, want)
 		}
 	}
@@ -115,17 +118,22 @@ func TestGreedyTellsTheStoriesThatPyTorchTells(t *testing.T) {
 // TestASeedIsAPromise holds the tokens of a few seeds, so that another machine, number of threads
 // or build would show.
 func TestASeedIsAPromise(t *testing.T) {
-	o := Options{MaxTokens: 12, Temperature: 0.8, TopK: 40, TopP: 0.98, MinP: 0.01, RepeatPenalty: 1.1, RepeatLastN: 64, Seed: 1}
+	o := Options{MaxTokens: 12, Temperature: 0.8, TopK: 40, TopP: 0.98, MinP: 0.01,
+		RepeatPenalty: 1.1, RepeatLastN: 64, Seed: 1}
 	want := [][]int{
-		{612, 373, 257, 2576, 1444, 40355, 13, 1375, 550, 257, 1263, 16225}, // " there was a girl called …"
-		{11, 612, 373, 257, 1310, 2933, 3706, 5045, 1820, 13, 5045, 1820},   // ", there was a little boy named …"
-		{11, 612, 373, 257, 1310, 2576, 3706, 20037, 13, 1375, 6151, 284},   // ", there was a little girl named Lily. …"
+		// " there was a girl called …"
+		{612, 373, 257, 2576, 1444, 40355, 13, 1375, 550, 257, 1263, 16225},
+		// ", there was a little boy named …"
+		{11, 612, 373, 257, 1310, 2933, 3706, 5045, 1820, 13, 5045, 1820},
+		// ", there was a little girl named Lily. …"
+		{11, 612, 373, 257, 1310, 2576, 3706, 20037, 13, 1375, 6151, 284},
 	}
 	for _, threads := range []int{1, 2, 7} {
 		m := open(t, demo.Config(), demo.Weights(), threads)
 		for i := range want {
 			o.Seed = uint64(1 + i)
-			if got := ids(collect(t, m.NewSession(), []int{7454, 2402, 257, 640}, o)); !slices.Equal(got, want[i]) {
+			if got := ids(collect(t, m.NewSession(), []int{7454, 2402, 257, 640},
+				o)); !slices.Equal(got, want[i]) {
 				t.Errorf("%d threads, seed %d: %v, want %v", threads, o.Seed, got, want[i])
 			}
 		}
@@ -136,7 +144,8 @@ func TestSamplesAreWhatTheirSeedsGiveAlone(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	prompt := []int{3, 1, 4, 1, 5}
 	for _, o := range []Options{
-		{Temperature: 1.2, Seed: 7, EndOfText: []int{2, 20}, Vocabulary: letters(29), Stop: []string{"ca", "ac"}},
+		{Temperature: 1.2, Seed: 7, EndOfText: []int{2, 20}, Vocabulary: letters(29),
+			Stop: []string{"ca", "ac"}},
 		{Temperature: 0.9, TopK: 10, Seed: 8, MaxTokens: 40, Overflow: OverflowSlide},
 	} {
 		const n = together + 3
@@ -149,7 +158,8 @@ func TestSamplesAreWhatTheirSeedsGiveAlone(t *testing.T) {
 			got[tok.Sample] = append(got[tok.Sample], tok)
 		}
 		if !slices.Equal(s.Tokens(), prompt) || s.Logits() == nil {
-			t.Errorf("the session holds %v after its samples, want the prompt, ready to go on", s.Tokens())
+			t.Errorf("the session holds %v after its samples, want the prompt, ready to go on",
+				s.Tokens())
 		}
 		for i := range n {
 			alone := o
@@ -201,7 +211,8 @@ func TestBreakLeavesTheSessionReadyToGoOn(t *testing.T) {
 func TestACancelledContextEndsTheTextAndSparesTheSession(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	prompt := []int{1, 2, 3}
-	for _, at := range []int{1, 5, 21} { // 21 new tokens after 3 fill the context of 23: the next evaluation slides
+	// 21 new tokens after 3 fill the context of 23: the next evaluation slides
+	for _, at := range []int{1, 5, 21} {
 		ctx, cancel := context.WithCancel(context.Background())
 		s := m.NewSession()
 		var got []int
@@ -219,7 +230,8 @@ func TestACancelledContextEndsTheTextAndSparesTheSession(t *testing.T) {
 		if want := slices.Concat(prompt, got[:at-1]); !slices.Equal(s.Tokens(), want) {
 			t.Errorf("cancelled at %d: the session holds %v, want %v", at, s.Tokens(), want)
 		}
-		want := collect(t, m.NewSession(), prompt, Options{Overflow: OverflowSlide, MaxTokens: at + 1})[at]
+		want := collect(t, m.NewSession(), prompt,
+			Options{Overflow: OverflowSlide, MaxTokens: at + 1})[at]
 		next := collect(t, s, got[at-1:], Options{Overflow: OverflowSlide, MaxTokens: 1})[0]
 		if next.ID != want.ID {
 			t.Errorf("cancelled at %d, then on: %v, want %v", at, next, want)
@@ -278,7 +290,8 @@ func TestAFailedSlideLeavesTheSessionItsTokens(t *testing.T) {
 func TestAnEmptyPromptAfterTokensNeedsNoEvaluation(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	s := m.NewSession()
-	if err := m.Eval(context.Background(), model.Input{Session: s, Tokens: []int{1, 2}}); err != nil {
+	if err := m.Eval(context.Background(), model.Input{Session: s,
+		Tokens: []int{1, 2}}); err != nil {
 		t.Fatal(err)
 	}
 	want := next(t, sampler(t, Options{}), s.Logits(), s.Tokens())
@@ -296,9 +309,11 @@ func TestAnEmptyPromptAfterTokensNeedsNoEvaluation(t *testing.T) {
 
 func TestTheContextsErrorIsTheModels(t *testing.T) {
 	m := tiny(t, fixture.Options{})
-	for name, c := range map[string]struct{ prompt, max int }{"a long prompt": {24, 0}, "many new tokens": {4, 21}} {
+	for name, c := range map[string]struct{ prompt, max int }{"a long prompt": {24, 0},
+		"many new tokens": {4, 21}} {
 		s := m.NewSession()
-		for _, err := range Generate(context.Background(), s, make([]int, c.prompt), Options{MaxTokens: c.max}) {
+		for _, err := range Generate(context.Background(), s, make([]int, c.prompt),
+			Options{MaxTokens: c.max}) {
 			var full *model.ContextError
 			if !errors.As(err, &full) || full.Positions != 23 || s.Len() != 0 {
 				t.Errorf("%s: %v, and the session holds %d tokens", name, err, s.Len())
@@ -323,7 +338,8 @@ func TestTheConfigsIdsCountWhereTheVocabularyHasThem(t *testing.T) {
 	} {
 		m := tiny(t, fixture.Options{Config: c.config})
 		l := limitsOf(m, &Options{})
-		if l.first != c.first || !slices.Equal(l.endOfText, c.end) || l.context != 23 || l.vocabulary != 29 {
+		if l.first != c.first || !slices.Equal(l.endOfText, c.end) || l.context != 23 ||
+			l.vocabulary != 29 {
 			t.Errorf("%v: %+v, want first %d, end of text %v", c.config, l, c.first, c.end)
 		}
 		if l := limitsOf(m, &Options{EndOfText: []int{}}); len(l.endOfText) != 0 {

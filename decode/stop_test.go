@@ -34,15 +34,21 @@ func TestAStopStringIsNeverShownInPart(t *testing.T) {
 		{"begun at the end", []string{"</end>"}, []string{"x<", "/e"}, "x||</e", false},
 		{"begun again inside itself", []string{"aab"}, []string{"a", "a", "a", "b"}, "||a|", true},
 		{"the first complete one wins", []string{"bcd", "abcde"}, []string{"xabcde"}, "xa", true},
-		{"the longest of those complete together", []string{"c", "abc"}, []string{"ab", "c"}, "|", true},
-		{"one held for another that does not come", []string{"b", "ac"}, []string{"a", "b"}, "|a", true},
+		{"the longest of those complete together", []string{"c", "abc"}, []string{"ab", "c"}, "|",
+			true},
+		{"one held for another that does not come", []string{"b", "ac"}, []string{"a", "b"}, "|a",
+			true},
 		{"a whole token", []string{"two"}, []string{"one", "two", "three"}, "one|", true},
 		{"in the first bytes", []string{"a"}, []string{"abc"}, "", true},
-		{"a rune across tokens", nil, []string{"h\xc3", "\xa9\xf0\x9f", "\x98\x80!"}, "h|é|😀!|", false},
+		{"a rune across tokens", nil, []string{"h\xc3", "\xa9\xf0\x9f", "\x98\x80!"}, "h|é|😀!|",
+			false},
 		{"a rune that never ends", nil, []string{"h\xe2\x82"}, "h|\xe2\x82", false},
-		{"bytes that are no rune", nil, []string{"\xff", "\x80", "\xe2\x82", "x"}, "\xff|\x80||\xe2\x82x|", false},
-		{"a stop string of bytes across runes", []string{"é"}, []string{"x\xc3", "\xa9y"}, "x|", true},
-		{"a stop string that begins inside a rune", []string{"\xa9!"}, []string{"\xc3", "\xa9", "?"}, "||é?|", false},
+		{"bytes that are no rune", nil, []string{"\xff", "\x80", "\xe2\x82", "x"},
+			"\xff|\x80||\xe2\x82x|", false},
+		{"a stop string of bytes across runes", []string{"é"}, []string{"x\xc3", "\xa9y"}, "x|",
+			true},
+		{"a stop string that begins inside a rune", []string{"\xa9!"},
+			[]string{"\xc3", "\xa9", "?"}, "||é?|", false},
 	} {
 		pieces, stopped := shown(newTextStream(c.stops), c.tokens)
 		if got := strings.Join(pieces, "|"); got != c.want || stopped != c.stopped {
@@ -84,7 +90,8 @@ func FuzzStop(f *testing.F) {
 
 		pieces, stopped := shown(newTextStream(stops), tokens)
 		if got := strings.Join(pieces, ""); got != want || stopped != wantStopped {
-			t.Fatalf("%q cut by %x with stops %q: %q, stopped %v; want %q, %v", text, borders, stops, got, stopped, want, wantStopped)
+			t.Fatalf("%q cut by %x with stops %q: %q, stopped %v; want %q, %v", text, borders,
+				stops, got, stopped, want, wantStopped)
 		}
 		if utf8.ValidString(want) {
 			for i, p := range pieces {
@@ -93,13 +100,15 @@ func FuzzStop(f *testing.F) {
 				}
 			}
 		}
-		if !stopped && len(stops) > 0 { // nothing was held back for longer than a stop string and a rune could need
+		// nothing was held back for longer than a stop string and a rune could need
+		if !stopped && len(stops) > 0 {
 			held := newTextStream(stops)
 			for _, token := range tokens {
 				held.push(token)
 			}
 			if n := max(len(stop1), len(stop2)) + utf8.UTFMax - 2; len(held.held) > n {
-				t.Fatalf("%q with stops %q: %d bytes held back, want at most %d", text, stops, len(held.held), n)
+				t.Fatalf("%q with stops %q: %d bytes held back, want at most %d", text, stops,
+					len(held.held), n)
 			}
 		}
 	})

@@ -108,7 +108,8 @@ func TestTheTextOfAVocabularyWithState(t *testing.T) {
 			texts = append(texts, token.Text)
 		}
 		if err != nil || !slices.Equal(texts, c.want) || tokens[len(tokens)-1].Finish != c.finish {
-			t.Errorf("%s: %q, %v; want %q, %s", c.about, texts, tokens[len(tokens)-1], c.want, c.finish)
+			t.Errorf("%s: %q, %v; want %q, %s", c.about, texts, tokens[len(tokens)-1], c.want,
+				c.finish)
 		}
 	}
 }

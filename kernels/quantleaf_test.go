@@ -37,7 +37,8 @@ func (p *placer) blocks(n int) []byte {
 
 func quantTileTest(
 	name string, size int,
-	leaf func(v *variant) func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int),
+	leaf func(v *variant) func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte,
+		ldw, rows, blocks, tiles int),
 ) leafTest {
 	return leafTest{name: name, a: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 19},
 		b: []int{0, 1, 2, 16, 17}, ints: 1<<1 | 1<<2 | 1<<3,
@@ -46,8 +47,10 @@ func quantTileTest(
 			ldy, ldq, ldw := tiles*tileCols+pad, blocks+pad, blocks*size+3*pad
 			y := p.floats(matrixSize(rows, ldy, tiles*tileCols))
 			q := integers[int16](p, quantBlock*matrixSize(rows, ldq, blocks), -quantMax, quantMax)
-			starts := integers[int32](p, matrixSize(rows, ldq, blocks), -8*32*quantMax, 8*32*quantMax)
-			leaf(v)(y, ldy, q, starts, ldq, p.blocks(matrixSize(tiles, ldw, blocks*size)), ldw, rows,
+			starts := integers[int32](p, matrixSize(rows, ldq, blocks), -8*32*quantMax,
+				8*32*quantMax)
+			leaf(v)(y, ldy, q, starts, ldq, p.blocks(matrixSize(tiles, ldw, blocks*size)), ldw,
+				rows,
 				blocks, tiles)
 			return nil
 		}}
@@ -109,7 +112,8 @@ var quantLeafTests = []leafTest{
 				}
 			}
 			v.errors4((*[tileCols]float32)(errors),
-				(*tileValues)(unsafe.Pointer(unsafe.SliceData(values))), (*[tileCols]float32)(inverses))
+				(*tileValues)(unsafe.Pointer(unsafe.SliceData(values))),
+				(*[tileCols]float32)(inverses))
 			return nil
 		}},
 }

@@ -70,7 +70,8 @@ var floatLeafTests = []leafTest{
 	{name: "chain16", a: edges, b: short, loose: true,
 		call: func(v *variant, p *placer, n, k, c int) []float64 {
 			bf16, pad := c&1 == 1, c&2
-			v.chain16(p.floats(n), p.floats(k), p.halves(matrixSize(k, n+pad, n), bf16), n+pad, bf16)
+			v.chain16(p.floats(n), p.floats(k), p.halves(matrixSize(k, n+pad, n), bf16), n+pad,
+				bf16)
 			return nil
 		}},
 	{name: "chainRows", a: few, b: []int{0, 1, 2, 5, 7},
@@ -108,7 +109,8 @@ var floatLeafTests = []leafTest{
 		call: func(v *variant, p *placer, panels, k, c int) []float64 {
 			bf16, pad := c&1 == 1, c&2
 			ld := panels*tileCols + pad
-			v.pack16(p.floats(panels*k*tileCols), p.halves(matrixSize(k, ld, panels*tileCols), bf16),
+			v.pack16(p.floats(panels*k*tileCols),
+				p.halves(matrixSize(k, ld, panels*tileCols), bf16),
 				ld, k, panels, bf16)
 			return nil
 		}},
@@ -128,7 +130,8 @@ var floatLeafTests = []leafTest{
 	{name: "dot16 row", a: short, b: edges, loose: true,
 		call: func(v *variant, p *placer, outs, k, c int) []float64 {
 			bf16, pad := c&1 == 1, c&2
-			v.dot16(p.floats(outs), outs, p.floats(k), k, p.halves(matrixSize(outs, k+pad, k), bf16),
+			v.dot16(p.floats(outs), outs, p.floats(k), k,
+				p.halves(matrixSize(outs, k+pad, k), bf16),
 				k+pad, 1, outs, k, bf16)
 			return nil
 		}},

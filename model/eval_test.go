@@ -247,7 +247,8 @@ func TestACancelledEvalLeavesNothingBehind(t *testing.T) {
 				t.Errorf("cancelled at look %d: error %v, %d tokens held, %d looks, want %d at most",
 					looks, err, s.Len(), ctx.looks, most)
 			}
-			sameBits(t, fmt.Sprint("after a cancel at look ", looks), eval(t, m.NewSession(), ids...),
+			sameBits(t, fmt.Sprint("after a cancel at look ", looks),
+				eval(t, m.NewSession(), ids...),
 				want)
 		}
 		if layers := m.Config().Layer; looks != layers+1 {

@@ -75,7 +75,8 @@ func TestFormatsAreAsCloseAsTheirBits(t *testing.T) {
 	exact := testmodel.Demo(t, model.Options{Format: "f32"})
 	ids := []int{7454, 2402, 257, 640, 11, 612, 373, 257, 1310}
 	want := slices.Clone(eval(t, exact.NewSession(), ids...))
-	sameBits(t, "f16, as stored", eval(t, testmodel.Demo(t, model.Options{}).NewSession(), ids...), want)
+	sameBits(t, "f16, as stored", eval(t, testmodel.Demo(t, model.Options{}).NewSession(), ids...),
+		want)
 	for format, bound := range map[string]float64{"f16": 0, "bf16": 0.01, "q8": 0.05, "q4": 0.25} {
 		got := eval(t, testmodel.Demo(t, model.Options{Format: format}).NewSession(), ids...)
 		wrong, square := 0.0, 0.0

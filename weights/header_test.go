@@ -197,9 +197,10 @@ func TestEveryTruncationIsRefused(t *testing.T) {
 
 func TestOddButValidFilesOpen(t *testing.T) {
 	for name, b := range map[string][]byte{
-		"no tensors":         raw(`{}`, 0),
-		"padded with spaces": raw(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}      `, 8),
-		"metadata only":      raw(`{"__metadata__":{"format":"pt"}}`, 0),
+		"no tensors": raw(`{}`, 0),
+		"padded with spaces": raw(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}      `,
+			8),
+		"metadata only": raw(`{"__metadata__":{"format":"pt"}}`, 0),
 		"keys in any order": raw(`{"a":{"data_offsets":[0,8],"shape":[2],"dtype":"F32"}}`,
 			8),
 		"tensors in any order":     raw(`{"b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, 8),

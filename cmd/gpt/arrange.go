@@ -70,8 +70,8 @@ func (a *arrangement) take(arg string, next []string) (taken int, err error) {
 }
 
 // looksLikeCommand reports whether a first word can only be meant as a command's name: it is made
-// of lower-case ASCII letters, digits and hyphens alone. Such a word is never taken for a prompt, so
-// that a misspelt command does not generate text.
+// of lower-case ASCII letters, digits and hyphens alone. Such a word is never taken for a prompt,
+// so that a misspelt command does not generate text.
 func looksLikeCommand(word string) bool {
 	return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 }

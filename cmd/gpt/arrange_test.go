@@ -39,7 +39,8 @@ func TestArguments(t *testing.T) {
 		{"-vn 3 A", "generate --verbose --max-tokens=3 -- A"},
 		{"-n=3 -vfx", "generate --max-tokens=3 --verbose --file=x --"},
 		{"--temp -1 --stop -- --stop -n", "generate --temp=-1 --stop=-- --stop=-n --"},
-		{"--top_k 3 --no_display_prompt=false a_b", "generate --top-k=3 --no-display-prompt=false -- a_b"},
+		{"--top_k 3 --no_display_prompt=false a_b",
+			"generate --top-k=3 --no-display-prompt=false -- a_b"},
 		{"--stop=a_b=c", "generate --stop=a_b=c --"},
 		{"--help", "--help --"},
 		{"-h -v", "--help --verbose --"},
@@ -68,13 +69,15 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// A first word that looks like a command's name is an error whatever follows; anything else begins a
-// prompt.
+// A first word that looks like a command's name is an error whatever follows; anything else begins
+// a prompt.
 func TestAFirstWordIsACommandOrBeginsAPrompt(t *testing.T) {
 	root := grammar(t)
 	for _, line := range [][]string{
-		{"once"}, {"a"}, {"42"}, {"gpt-2"}, {"-"}, {"quantise", "a", "b"}, {"once", "Upon"}, {"once", "--", "x"},
-		{"-n", "5", "once"}, {"-f", "file", "once"}, {"-p", "Lily", "once"}, {"--help", "tokenise"}, {"once", "--help"},
+		{"once"}, {"a"}, {"42"}, {"gpt-2"}, {"-"}, {"quantise", "a", "b"}, {"once", "Upon"},
+		{"once", "--", "x"},
+		{"-n", "5", "once"}, {"-f", "file", "once"}, {"-p", "Lily", "once"}, {"--help", "tokenise"},
+		{"once", "--help"},
 		{"once", "--zebra"}, {"eval", "lamdba"}, {"eval", "Lambada"}, {"bench", "attension"},
 	} {
 		var usage usageError
@@ -82,7 +85,8 @@ func TestAFirstWordIsACommandOrBeginsAPrompt(t *testing.T) {
 			t.Errorf("%q: got %q, %v, want a usage error", line, got, err)
 		}
 	}
-	for _, word := range []string{"", "Lily", "once upon", "once.", "a_b", "don't", "it's", "你好", "élan", "ｏｎｃｅ", "\n", "once\n", "\x00", "\xff"} {
+	for _, word := range []string{"", "Lily", "once upon", "once.", "a_b", "don't", "it's", "你好",
+		"élan", "ｏｎｃｅ", "\n", "once\n", "\x00", "\xff"} {
 		got, err := arrange(root, []string{word, "b"})
 		if want := []string{"generate", "--", word, "b"}; err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: got %q, %v, want %q", word, got, err, want)
@@ -106,11 +110,13 @@ func TestAnUnknownFlagIsNamed(t *testing.T) {
 		"--max-new-tokens 5": {"unknown flag --max-new-tokens", "did you mean --max-tokens?"},
 		"tokenize --decod 1": {"unknown flag --decod", "did you mean --decode?"},
 		"inspect --modle a":  {"unknown flag --modle", "did you mean --model?"},
-		"tokenize -1":        {"unknown flag -1", "gpt tokenize --help lists the flags; a text that begins with - goes after --"},
+		"tokenize -1": {"unknown flag -1",
+			"gpt tokenize --help lists the flags; a text that begins with - goes after --"},
 	} {
 		got, err := arrange(root, strings.Fields(line))
 		var usage usageError
-		if !errors.As(err, &usage) || err.Error() != want[0] || !strings.HasPrefix(hintFor(err), want[1]) {
+		if !errors.As(err, &usage) || err.Error() != want[0] ||
+			!strings.HasPrefix(hintFor(err), want[1]) {
 			t.Errorf("%s: got %q, %v, hint %q, want %q", line, got, err, hintFor(err), want)
 		}
 	}
@@ -119,9 +125,12 @@ func TestAnUnknownFlagIsNamed(t *testing.T) {
 func TestTheNearestCommand(t *testing.T) {
 	root := grammar(t)
 	for word, want := range map[string]string{
-		"quantise": "quantize", "tokenise": "tokenize", "tokenzie": "tokenize", "perplexty": "perplexity", "scores": "score",
-		"inspekt": "inspect", "benhc": "bench", "logit": "logits", "evla": "eval", "hlep": "help", "genrate": "generate",
-		"perp": "perplexity", "to": "tokenize", "evaluate": "eval", "quantization": "quantize", "scoring": "score",
+		"quantise": "quantize", "tokenise": "tokenize", "tokenzie": "tokenize",
+		"perplexty": "perplexity", "scores": "score",
+		"inspekt": "inspect", "benhc": "bench", "logit": "logits", "evla": "eval", "hlep": "help",
+		"genrate": "generate",
+		"perp":    "perplexity", "to": "tokenize", "evaluate": "eval", "quantization": "quantize",
+		"scoring":    "score",
 		"detokenize": "tokenize", "surprice": "surprise", "gen": "generate", "benchmark": "bench",
 		"once": "", "a": "", "the": "", "42": "", "lily": "", "chat": "", "summarize": "",
 	} {
@@ -146,7 +155,8 @@ func TestAFlagIsOfOneKindInAllCommands(t *testing.T) {
 			}
 			for _, name := range names {
 				if boolean, seen := kinds[name]; seen && boolean != f.IsBool() {
-					t.Errorf("%s of %s: takes a value in one command and none in another", name, n.Path())
+					t.Errorf("%s of %s: takes a value in one command and none in another", name,
+						n.Path())
 				}
 				kinds[name] = f.IsBool()
 			}
@@ -196,14 +206,16 @@ func TestIDs(t *testing.T) {
 		text string
 		want []int
 	}{
-		{"", []int{}}, {" \n", []int{}}, {"[]", []int{}}, {"7", []int{7}}, {"1,2, 3 ", []int{1, 2, 3}}, {"1 2\n3", []int{1, 2, 3}},
+		{"", []int{}}, {" \n", []int{}}, {"[]", []int{}}, {"7", []int{7}},
+		{"1,2, 3 ", []int{1, 2, 3}}, {"1 2\n3", []int{1, 2, 3}},
 		{" [1, 2,\n 3]\n", []int{1, 2, 3}}, {"-1", []int{-1}},
 	} {
 		if got, err := parseIDs(c.text); err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%q: got %v, %v, want %v", c.text, got, err, c.want)
 		}
 	}
-	for _, text := range []string{"a", "1,", ",", "1;2", "1.0", "[1", "[1]]", "[1 2]", "[[1]]", `["1"]`, "[1e1]", "[true]", "9223372036854775808", "1, 2 3"} {
+	for _, text := range []string{"a", "1,", ",", "1;2", "1.0", "[1", "[1]]", "[1 2]", "[[1]]",
+		`["1"]`, "[1e1]", "[true]", "9223372036854775808", "1, 2 3"} {
 		if got, err := parseIDs(text); err == nil {
 			t.Errorf("%q: got %v, want an error", text, got)
 		}

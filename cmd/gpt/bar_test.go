@@ -40,7 +40,8 @@ func TestBar(t *testing.T) {
 func TestShortSize(t *testing.T) {
 	for n, want := range map[int64]string{
 		0: "0 B", 999: "999 B", 1000: "1.00 kB", 9994: "9.99 kB", 9996: "10.0 kB",
-		99940: "99.9 kB", 99960: "100 kB", 999499: "999 kB", 999500: "1.00 MB", 1419319488: "1.42 GB", 1e15: "1000000 GB",
+		99940: "99.9 kB", 99960: "100 kB", 999499: "999 kB", 999500: "1.00 MB",
+		1419319488: "1.42 GB", 1e15: "1000000 GB",
 	} {
 		if got := shortSize(n); got != want {
 			t.Errorf("%d bytes: %q, want %q", n, got, want)
@@ -77,7 +78,8 @@ func TestAStatusFitsTheTerminal(t *testing.T) {
 		{file, 9, "500 MB o…"},
 		{workState{title: "loading 模型", parts: []string{"7 s"}}, 79, "loading 模型, 7 s"},
 		{workState{title: "loading 模型模型模型模型", parts: []string{"7 s"}}, 18, "loading 模型…, 7 s"},
-		{workState{title: "loading e\u0301e\u0301e\u0301", parts: []string{"7 s"}}, 79, "loading e\u0301e\u0301e\u0301, 7 s"},
+		{workState{title: "loading e\u0301e\u0301e\u0301", parts: []string{"7 s"}}, 79,
+			"loading e\u0301e\u0301e\u0301, 7 s"},
 		{workState{title: "a\nb\x1b[2J\xff"}, 79, "a\ufffdb\ufffd[2J\ufffd"},
 	} {
 		if got := c.line(c.room); got != c.want {

@@ -126,10 +126,12 @@ func (a *app) randomModel(ctx context.Context, shape string) (dir string, err er
 		return "", err
 	}
 	defer a.showProgress(func() string { return "making random weights" })()
-	if err := bench.WriteRandom(ctx, dir, config, 1); err != nil || a.Dtype == "auto" || a.Dtype == "f32" {
+	if err := bench.WriteRandom(ctx, dir, config, 1); err != nil || a.Dtype == "auto" ||
+		a.Dtype == "f32" {
 		return dir, err
 	}
-	m, err := model.Load(context.Background(), dir, model.Options{Threads: a.Threads, Format: a.Dtype})
+	m, err := model.Load(context.Background(), dir,
+		model.Options{Threads: a.Threads, Format: a.Dtype})
 	if err != nil {
 		return dir, err
 	}
@@ -176,9 +178,11 @@ func printBench(w *output, r *bench.Result) error {
 	row("memory read", f("%.1f GB/s", r.Limits.ReadGBps), "limit of decoding")
 	row("multiply and add", f("%.0f GFLOP/s", r.Limits.FMAGFlops), "limit of prompts")
 	row("decode", f("%.2f ms a token", d.MSPerToken),
-		f("%.2f of the limit (%.3f GB a token), %.0f tokens/s", d.Ratio, d.GBPerToken, 1e3/d.MSPerToken))
+		f("%.2f of the limit (%.3f GB a token), %.0f tokens/s", d.Ratio, d.GBPerToken,
+			1e3/d.MSPerToken))
 	row(f("prompt of %d", p.Tokens), f("%.0f ms", p.MS),
-		f("%.2f of the limit (%.0f GFLOP/s), %.0f tokens/s", p.Ratio, p.GFlops, float64(p.Tokens)/p.MS*1e3))
+		f("%.2f of the limit (%.0f GFLOP/s), %.0f tokens/s", p.Ratio, p.GFlops,
+			float64(p.Tokens)/p.MS*1e3))
 	row(f("%d sessions", b.Sessions), f("%.0f tokens/s", b.TokensPerSec),
 		f("%.1f × one session", b.Speedup))
 	row(f("decode at %d, at %d", c.At[0], c.At[1]), f("%.2f ms, %.2f ms", c.MSAt50, c.MSAt900),

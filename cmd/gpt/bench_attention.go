@@ -41,7 +41,8 @@ Examples:
 
 func (c *benchAttentionCommand) Run(a *app) error {
 	if c.Rounds < 1 || c.MaxTokens < 64 || c.MaxTokens > 1<<18 {
-		return usagef("--rounds %d --max-tokens %d: want at least 1 round, and 64 to %d tokens", c.Rounds, c.MaxTokens, 1<<18)
+		return usagef("--rounds %d --max-tokens %d: want at least 1 round, and 64 to %d tokens",
+			c.Rounds, c.MaxTokens, 1<<18)
 	}
 	if c.Plot != "" {
 		if err := outputError("--plot", outfile.Check(c.Plot, a.writing(c.Force))); err != nil {
@@ -50,21 +51,24 @@ func (c *benchAttentionCommand) Run(a *app) error {
 	}
 	kernel := os.Getenv("GPT_KERNEL")
 	if kernel != "" && !slices.Contains(kernels.Variants(), kernel) {
-		return fmt.Errorf("GPT_KERNEL: %q, want one that this machine has: %s", kernel, strings.Join(kernels.Variants(), ", "))
+		return fmt.Errorf("GPT_KERNEL: %q, want one that this machine has: %s", kernel,
+			strings.Join(kernels.Variants(), ", "))
 	}
 	ctx, release := a.graceful()
 	defer release()
 	bar := newShareBar("measuring")
 	end := a.showBar(bar)
 	r, err := bench.MeasureAttention(ctx, bench.AttentionOptions{
-		MaxTokens: c.MaxTokens, Rounds: c.Rounds, Threads: a.Threads, Kernel: kernel, Progress: bar.setShare,
+		MaxTokens: c.MaxTokens, Rounds: c.Rounds, Threads: a.Threads, Kernel: kernel,
+		Progress: bar.setShare,
 	})
 	end()
 	if err != nil {
 		return err
 	}
 	if c.Plot != "" {
-		if err := outputError("--plot", outfile.WriteFile(ctx, c.Plot, a.writing(c.Force), r.SVG)); err != nil {
+		if err := outputError("--plot", outfile.WriteFile(ctx, c.Plot, a.writing(c.Force),
+			r.SVG)); err != nil {
 			return err
 		}
 	}
@@ -87,7 +91,8 @@ func printBenchAttention(w *output, r *bench.Attention) error {
 		if p.PeakMB > 0 {
 			memory = fmt.Sprintf("%.0f", p.PeakMB)
 		}
-		fmt.Fprintf(t, "%s\t%d\t%.2f\t%.0f\t%.2f\t%s\t %s\n", name, p.Tokens, p.MS, p.GFlops, p.Ratio, memory, note)
+		fmt.Fprintf(t, "%s\t%d\t%.2f\t%.0f\t%.2f\t%s\t %s\n", name, p.Tokens, p.MS, p.GFlops,
+			p.Ratio, memory, note)
 	}
 	fmt.Fprintln(t, "\ttokens\tms\tGFLOP/s\tof peak\tpeak MB\t ")
 	for _, s := range r.Series {

@@ -13,8 +13,8 @@ import (
 // A byteSize is a number of bytes.
 type byteSize int64
 
-// UnmarshalText reads a whole number of bytes, or a number with a unit: KB, MB, GB are powers of 1000,
-// KiB, MiB, GiB of 1024.
+// UnmarshalText reads a whole number of bytes, or a number with a unit: KB, MB, GB are powers of
+// 1000, KiB, MiB, GiB of 1024.
 func (s *byteSize) UnmarshalText(text []byte) error {
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	if err != nil {

@@ -65,14 +65,16 @@ func (a *app) openModel() (*model.Model, error) {
 	defer a.showBar(bar)()
 	start := time.Now()
 	m, err := a.loadModel(model.Options{
-		Threads: a.Threads, Format: a.Dtype, Kernel: os.Getenv("GPT_KERNEL"), CacheBytes: int64(a.CacheBytes),
-		Progress: bar.setBytes,
+		Threads: a.Threads, Format: a.Dtype, Kernel: os.Getenv("GPT_KERNEL"),
+		CacheBytes: int64(a.CacheBytes),
+		Progress:   bar.setBytes,
 	})
 	if err != nil {
 		return nil, err
 	}
 	c := m.Config()
-	a.logf("model: %s, %d layers of width %d, context %d, vocabulary %d", a.modelName(), c.Layer, c.Embd, c.Positions, c.VocabSize)
+	a.logf("model: %s, %d layers of width %d, context %d, vocabulary %d", a.modelName(), c.Layer,
+		c.Embd, c.Positions, c.VocabSize)
 	a.logf("format %s, kernels %s, %d threads", m.Format(), m.Kernel(), m.Threads())
 	a.logf("load: %s", duration(time.Since(start)))
 	return m, nil
@@ -80,7 +82,8 @@ func (a *app) openModel() (*model.Model, error) {
 
 func (a *app) loadModel(o model.Options) (*model.Model, error) {
 	if o.Kernel != "" && !slices.Contains(kernels.Variants(), o.Kernel) {
-		return nil, fmt.Errorf("GPT_KERNEL: %q, want one that this machine has: %s", o.Kernel, strings.Join(kernels.Variants(), ", "))
+		return nil, fmt.Errorf("GPT_KERNEL: %q, want one that this machine has: %s", o.Kernel,
+			strings.Join(kernels.Variants(), ", "))
 	}
 	c, err := a.open()
 	if err != nil {
@@ -99,7 +102,8 @@ func (a *app) openTokenizer() (*tokenizer.Tokenizer, error) {
 	return t, a.hintTokenizer(err)
 }
 
-// openOnlyTokenizer is openTokenizer for a command that needs nothing else: there need be no weights.
+// openOnlyTokenizer is openTokenizer for a command that needs nothing else: there need be no
+// weights.
 func (a *app) openOnlyTokenizer() (*tokenizer.Tokenizer, error) {
 	if a.Model == nil {
 		return checkpoint.OpenTokenizerFS(demo.FS())

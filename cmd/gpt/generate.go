@@ -93,11 +93,13 @@ Examples:
 // options checks the flags and makes decode's options of them. Vocabulary is left open.
 func (c *generateCommand) options() (decode.Options, error) {
 	o := decode.Options{
-		Temperature: c.Temp, TopK: c.TopK, TopP: c.TopP, MinP: c.MinP, RepeatPenalty: c.RepeatPenalty, RepeatLastN: c.RepeatLastN,
+		Temperature: c.Temp, TopK: c.TopK, TopP: c.TopP, MinP: c.MinP,
+		RepeatPenalty: c.RepeatPenalty, RepeatLastN: c.RepeatLastN,
 		Stop: c.Stop, Overflow: decode.Overflow(c.Overflow), Top: c.LogProbs,
 	}
 	if c.TopP == 0 {
-		o.TopP = math.SmallestNonzeroFloat64 // as in Hugging Face, one token stays; decode's 0 is off
+		// as in Hugging Face, one token stays; decode's 0 is off
+		o.TopP = math.SmallestNonzeroFloat64
 	}
 	if c.MaxTokens != nil {
 		if *c.MaxTokens < 1 {
@@ -125,7 +127,8 @@ func (c *generateCommand) options() (decode.Options, error) {
 		o.Seed = *c.Seed
 	}
 	probe := o
-	probe.Vocabulary = onlyIDs{size: tokenizer.GPT2Size} // stop strings want one; the real one comes later
+	// stop strings want one; the real one comes later
+	probe.Vocabulary = onlyIDs{size: tokenizer.GPT2Size}
 	if _, err := decode.NewSampler(probe); err != nil {
 		return o, usageError{err}
 	}
@@ -182,9 +185,12 @@ func (c *generateCommand) Run(a *app) error {
 	return a.stream(tokens, cancel, max(1, len(p.ids)), print)
 }
 
-// vocabulary finds the tokenizer that the prompt and the output need, nil if ids will do, and gives o its vocabulary. The
-// ids that may be drawn are those of the tokenizer in every form of output, so that the same seed draws the same.
-func (c *generateCommand) vocabulary(a *app, p *prompt, o *decode.Options) (*tokenizer.Tokenizer, error) {
+// vocabulary finds the tokenizer that the prompt and the output need, nil if ids will do, and gives
+// o its vocabulary. The ids that may be drawn are those of the tokenizer in every form of output,
+// so that the same seed draws the same.
+func (c *generateCommand) vocabulary(
+	a *app, p *prompt, o *decode.Options,
+) (*tokenizer.Tokenizer, error) {
 	ck, err := a.open()
 	if err != nil {
 		return nil, err
@@ -209,7 +215,8 @@ func (c *generateCommand) vocabulary(a *app, p *prompt, o *decode.Options) (*tok
 	return nil, nil
 }
 
-// noteWithoutText says why there is no text, only ids. Where there is no tokenizer, that needs no word.
+// noteWithoutText says why there is no text, only ids. Where there is no tokenizer, that needs no
+// word.
 func (a *app) noteWithoutText(err error) {
 	if err != nil && !errors.Is(err, checkpoint.ErrNoTokenizer) {
 		a.notef("no text, only ids: %s", oneLine(err))
@@ -229,9 +236,11 @@ func (v onlyIDs) Push(int) (string, error)                  { return "", nil }
 func (v onlyIDs) Flush() string                             { return "" }
 func (v onlyIDs) Fork() tokenizer.Decoder                   { return v }
 
-// stream prints texts as they come, in the order of the samples, then what was dropped and how long it took. Ctrl-C cancels
-// once there is something to print; before, it just ends the process.
-func (a *app) stream(tokens iter.Seq2[decode.Token, error], cancel context.CancelFunc, promptLen int, p printer) (err error) {
+// stream prints texts as they come, in the order of the samples, then what was dropped and how long
+// it took. Ctrl-C cancels once there is something to print; before, it just ends the process.
+func (a *app) stream(
+	tokens iter.Seq2[decode.Token, error], cancel context.CancelFunc, promptLen int, p printer,
+) (err error) {
 	t := timing{start: time.Now(), prompt: promptLen}
 	defer a.showProgress(t.label)()
 	for token, failed := range tokens {

@@ -38,10 +38,12 @@ func TestGreedyStoriesArePyTorchs(t *testing.T) {
 	}
 	for _, s := range stories.Greedy {
 		n := strconv.Itoa(len(s.IDs))
-		if got, want := gpt(t, "--temp", "0", "-n", n, "--", s.Prompt), s.Prompt+s.Text+"\n"; got != want {
+		if got, want := gpt(t, "--temp", "0", "-n", n, "--", s.Prompt),
+			s.Prompt+s.Text+"\n"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		got := gpt(t, "--temp", "0", "-n", n, "--output", "ids", "--tokens", ids(s.PromptIDs), "--no-display-prompt")
+		got := gpt(t, "--temp", "0", "-n", n, "--output", "ids", "--tokens", ids(s.PromptIDs),
+			"--no-display-prompt")
 		if want := ids(s.IDs) + "\n"; got != want {
 			t.Errorf("%q: got %s, want %s", s.Prompt, got, want)
 		}
@@ -55,7 +57,8 @@ func TestLogProbsArePyTorchs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The greedy ids' log-probabilities are those of the story's last logits where it gives them: the first new token's.
+	// The greedy ids' log-probabilities are those of the story's last logits where it gives them:
+	// the first new token's.
 	for _, l := range stories.LogProbs {
 		for i := 1; i < min(len(l.IDs), 4); i++ {
 			var got struct {
@@ -72,10 +75,12 @@ func TestLogProbsArePyTorchs(t *testing.T) {
 			want := *l.LogProbs[i]
 			if got.IDs[0] != l.IDs[i] {
 				if got.LogProbs[0] < want {
-					t.Errorf("%q, token %d: greedy took %v, the text's own has %v", l.Text, i, got.LogProbs[0], want)
+					t.Errorf("%q, token %d: greedy took %v, the text's own has %v", l.Text, i,
+						got.LogProbs[0], want)
 				}
 			} else if math.Abs(got.LogProbs[0]-want) > 1e-4 {
-				t.Errorf("%q, token %d: log-probability %v, want %v", l.Text, i, got.LogProbs[0], want)
+				t.Errorf("%q, token %d: log-probability %v, want %v", l.Text, i, got.LogProbs[0],
+					want)
 			}
 		}
 	}
@@ -106,13 +111,15 @@ func TestLogitsAreExact(t *testing.T) {
 			tokens := g.Sequences[0].Tokens
 			rows := make([][]float32, len(tokens))
 			visit := func(r model.Row) { rows[r.Index] = append(rows[r.Index], r.Logits...) }
-			if err := m.Eval(context.Background(), model.Input{Session: m.NewSession(), Tokens: tokens, Visit: visit}); err != nil {
+			if err := m.Eval(context.Background(),
+				model.Input{Session: m.NewSession(), Tokens: tokens, Visit: visit}); err != nil {
 				t.Fatal(err)
 			}
 
 			var last, all parsed
 			unmarshal(t, gpt(t, "logits", "-m", dir, "--tokens", ids(tokens)), &last)
-			unmarshal(t, gpt(t, "logits", "-m", filepath.Join(dir, "model.safetensors"), "--positions", "all", "--tokens", ids(tokens)), &all)
+			unmarshal(t, gpt(t, "logits", "-m", filepath.Join(dir, "model.safetensors"),
+				"--positions", "all", "--tokens", ids(tokens)), &all)
 			if got, want := ids(last.Tokens), ids(tokens); got != want {
 				t.Errorf("tokens %s, want %s", got, want)
 			}
@@ -156,7 +163,8 @@ func compareBits(t *testing.T, what string, text json.RawMessage, want []float32
 }
 
 func TestNumbersAreShortAndExact(t *testing.T) {
-	x := []float32{0, float32(math.Copysign(0, -1)), 1, -1.5, 0.1, 16777216, 3.4028235e38, 1e-45, 1e21, -1.0000001}
+	x := []float32{0, float32(math.Copysign(0, -1)), 1, -1.5, 0.1, 16777216, 3.4028235e38, 1e-45,
+		1e21, -1.0000001}
 	want := "[0,-0,1,-1.5,0.1,1.6777216e+07,3.4028235e+38,1e-45,1e+21,-1.0000001]"
 	got := appendFloats(nil, x)
 	if string(got) != want {

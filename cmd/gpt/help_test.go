@@ -38,7 +38,8 @@ func TestHelpFitsItsWidth(t *testing.T) {
 					t.Errorf("gpt %s --help at %d columns: a line of %d: %s", name, width, n, line)
 				}
 				if strings.TrimRight(line, " ") != line {
-					t.Errorf("gpt %s --help at %d columns: spaces at the end of %q", name, width, line)
+					t.Errorf("gpt %s --help at %d columns: spaces at the end of %q", name, width,
+						line)
 				}
 			}
 		}

@@ -70,16 +70,17 @@ func (c *inspectCommand) Run(a *app) error {
 
 // An inspection is what gpt inspect prints.
 type inspection struct {
-	Model      string            `json:"model"`
-	Config     model.Config      `json:"config"`
-	Format     string            `json:"format"` // "" if the model cannot run
-	Metadata   map[string]string `json:"metadata"`
-	Tensors    []inspectedTensor `json:"tensors"`
-	Ignored    []string          `json:"ignored"`
-	Parameters int64             `json:"parameters"` // of the model: what is ignored or stored twice does not count
-	Bytes      int64             `json:"bytes"`      // of the files
-	Memory     memory            `json:"memory"`
-	Problem    string            `json:"problem,omitempty"` // why the model cannot run
+	Model    string            `json:"model"`
+	Config   model.Config      `json:"config"`
+	Format   string            `json:"format"` // "" if the model cannot run
+	Metadata map[string]string `json:"metadata"`
+	Tensors  []inspectedTensor `json:"tensors"`
+	Ignored  []string          `json:"ignored"`
+	// of the model: what is ignored or stored twice does not count
+	Parameters int64  `json:"parameters"`
+	Bytes      int64  `json:"bytes"` // of the files
+	Memory     memory `json:"memory"`
+	Problem    string `json:"problem,omitempty"` // why the model cannot run
 }
 
 type inspectedTensor struct {
@@ -98,10 +99,12 @@ type memory struct {
 }
 
 func newInspection(name string, config model.Config, file *weights.Tensors) *inspection {
-	i := &inspection{Model: name, Config: config, Metadata: file.Metadata(), Ignored: []string{}, Bytes: file.Size()}
+	i := &inspection{Model: name, Config: config, Metadata: file.Metadata(), Ignored: []string{},
+		Bytes: file.Size()}
 	for _, t := range file.All() {
 		i.Tensors = append(i.Tensors, inspectedTensor{
-			Name: t.Name, DType: string(t.DType), Shape: append([]int{}, t.Shape...), Bytes: int64(len(t.Data)),
+			Name: t.Name, DType: string(t.DType), Shape: append([]int{}, t.Shape...),
+			Bytes: int64(len(t.Data)),
 		})
 	}
 	return i
@@ -118,7 +121,8 @@ func (i *inspection) ignore(names []string) {
 func (i *inspection) measure(c model.Config, file *weights.Tensors) {
 	const page = 64
 	n, inner := int64(c.Embd), int64(c.Inner)
-	block := 4*n + n*3*n + 3*n + n*n + n + n*inner + inner + inner*n + n // ln_1, ln_2; c_attn; c_proj; c_fc; c_proj
+	// ln_1, ln_2; c_attn; c_proj; c_fc; c_proj
+	block := 4*n + n*3*n + 3*n + n*n + n + n*inner + inner + inner*n + n
 	i.Parameters = int64(c.VocabSize)*n + int64(c.Positions)*n + int64(c.Layer)*block + 2*n
 	if untied(file) {
 		i.Parameters += int64(c.VocabSize) * n
@@ -160,7 +164,8 @@ func (i *inspection) text() []byte {
 		fmt.Fprintf(w, "format\t%s\n", i.Format)
 	}
 	fmt.Fprintf(w, "memory at full context\t%d\t%s: weights %s, keys and values of %d positions %s\n",
-		i.Memory.Total, size(i.Memory.Total), size(i.Memory.Weights), i.Config.Positions, size(i.Memory.KeyValues))
+		i.Memory.Total, size(i.Memory.Total), size(i.Memory.Weights), i.Config.Positions,
+		size(i.Memory.KeyValues))
 	w.Flush()
 	fmt.Fprint(&b, "\nconfig\n")
 	for _, line := range configLines(i.Config) {

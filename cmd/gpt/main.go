@@ -4,9 +4,10 @@
 //	gpt -m DIR "In a shocking finding,"    a checkpoint as Hugging Face stores it
 //	gpt --help
 //
-// Each command is a struct with a method Run in a file of its name; commands in cli.go lists them. Results go to stdout,
-// everything else to stderr. The exit status is 0, 1 for a failure, 2 for usage, 130 for Ctrl-C and 143 for SIGTERM; where a
-// reader closes stdout early, as head does, gpt ends quietly with 0.
+// Each command is a struct with a method Run in a file of its name; commands in cli.go lists them.
+// Results go to stdout, everything else to stderr. The exit status is 0, 1 for a failure, 2 for
+// usage, 130 for Ctrl-C and 143 for SIGTERM; where a reader closes stdout early, as head does, gpt
+// ends quietly with 0.
 package main
 
 import (
@@ -86,17 +87,19 @@ func (a *app) report(err error) int {
 	return 1
 }
 
-// oneLine is an error's message without the system call's name in front, in one line whatever names a file or an argument
-// brought into it.
+// oneLine is an error's message without the system call's name in front, in one line whatever names
+// a file or an argument brought into it.
 func oneLine(err error) string {
 	s := err.Error()
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		s = strings.TrimPrefix(s, path.Op+" ")
 	}
-	var input *model.InputError // the command knows what it gave to the model: the input's number says nothing
+	// the command knows what it gave to the model: the input's number says nothing
+	var input *model.InputError
 	if errors.As(err, &input) {
 		s = strings.Replace(s, input.Error(), input.Err.Error(), 1)
 	}
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }),
+		"; ")
 }

@@ -42,7 +42,8 @@ func closedPipe(err error) bool {
 		runtime.GOOS == "windows" && (errors.Is(err, brokenPipe) || errors.Is(err, noData))
 }
 
-// appendFloats appends a JSON array of numbers, each the shortest decimal that gives the same float32 back.
+// appendFloats appends a JSON array of numbers, each the shortest decimal that gives the same
+// float32 back.
 func appendFloats(b []byte, x []float32) []byte {
 	b = append(b, '[')
 	for i, v := range x {

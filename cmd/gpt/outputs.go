@@ -40,7 +40,8 @@ func checkpointFiles(path string) (files []fs.FileInfo) {
 	}
 	list, _ := fs.ReadDir(dir, ".")
 	for _, e := range list {
-		ours := e.Name() == name || e.Name() == "config.json" || slices.Contains(companions, e.Name()) ||
+		ours := e.Name() == name || e.Name() == "config.json" ||
+			slices.Contains(companions, e.Name()) ||
 			strings.HasSuffix(e.Name(), ".safetensors") ||
 			strings.HasSuffix(e.Name(), ".safetensors.index.json")
 		if info, err := fs.Stat(dir, e.Name()); ours && err == nil {

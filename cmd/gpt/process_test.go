@@ -17,7 +17,9 @@ import (
 )
 
 // started runs gpt with its streams at hand. Reading stops after a minute, whatever happens.
-func started(t *testing.T, args ...string) (cmd *exec.Cmd, stdout io.ReadCloser, stderr *strings.Builder) {
+func started(
+	t *testing.T, args ...string,
+) (cmd *exec.Cmd, stdout io.ReadCloser, stderr *strings.Builder) {
 	t.Helper()
 	cmd = exec.Command("gpt", args...)
 	stderr = new(strings.Builder)
@@ -243,7 +245,8 @@ func TestBytesThatComeLateAreNoticedAtTheEnd(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.ReadFull(stdout, make([]byte, 1)); err != nil { // the prompt was looked for before
+	// the prompt was looked for before
+	if _, err := io.ReadFull(stdout, make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
 	io.WriteString(w, "notes")

@@ -182,8 +182,8 @@ type generateSource struct {
 	promptSource `embed:""`
 }
 
-// open returns the prompt, with ids only if they were given as such, and with a text not yet read. Call
-// close when it is.
+// open returns the prompt, with ids only if they were given as such, and with a text not yet read.
+// Call close when it is.
 func (s *generateSource) open(a *app) (p prompt, close func(), err error) {
 	close = func() {}
 	text, err := s.promptText(a)

@@ -35,19 +35,21 @@ type promptReader struct {
 	printed bool // all that was held, and what came after it
 }
 
-// readText reads the text of p to its end, and fills in its ids. With --overflow error it stops as soon
-// as the text is certain to have more tokens than the context.
+// readText reads the text of p to its end, and fills in its ids. With --overflow error it stops as
+// soon as the text is certain to have more tokens than the context.
 func (c *generateCommand) readText(a *app, tok *tokenizer.Tokenizer, context int, p *prompt) error {
 	if c.Prompt.Special {
 		tok = tok.WithSpecial()
 	}
 	r := &promptReader{
 		app: a, context: context, refuse: c.Overflow == string(decode.OverflowError),
-		encoder: tok.NewEncoder(max(shownIDs, context+1)), // one more than fits, to be seen not to fit
+		// one more than fits, to be seen not to fit
+		encoder: tok.NewEncoder(max(shownIDs, context+1)),
 		show:    !c.NoDisplayPrompt && (c.Output == "text" || c.Output == "auto"),
 	}
 	defer a.showProgress(func() string { return "reading the prompt, " + size(r.bytes.Load()) })()
-	if _, err := io.CopyBuffer(struct{ io.Writer }{r}, struct{ io.Reader }{p.source}, make([]byte, 1<<16)); err != nil {
+	if _, err := io.CopyBuffer(struct{ io.Writer }{r}, struct{ io.Reader }{p.source},
+		make([]byte, 1<<16)); err != nil {
 		return overflowHint(err)
 	}
 	ids, total, err := r.encoder.End()
@@ -87,12 +89,15 @@ func (r *promptReader) Write(b []byte) (int, error) {
 type promptTooLong struct{ context int }
 
 func (e *promptTooLong) Error() string {
-	return fmt.Sprintf("prompt of more than %d tokens: want at most %d (n_positions)", e.context, e.context)
+	return fmt.Sprintf("prompt of more than %d tokens: want at most %d (n_positions)", e.context,
+		e.context)
 }
 
-// withDropped adds the tokens of the prompt that were dropped while it was read to those that each text
-// reports.
-func withDropped(tokens iter.Seq2[decode.Token, error], dropped int) iter.Seq2[decode.Token, error] {
+// withDropped adds the tokens of the prompt that were dropped while it was read to those that each
+// text reports.
+func withDropped(
+	tokens iter.Seq2[decode.Token, error], dropped int,
+) iter.Seq2[decode.Token, error] {
 	if dropped == 0 {
 		return tokens
 	}

@@ -9,12 +9,13 @@ import (
 	"testing"
 )
 
-// TestALongPromptTakesLittleMemory gives more text than is held. It comes back before what follows it, and
-// not again before the second text.
+// TestALongPromptTakesLittleMemory gives more text than is held. It comes back before what follows
+// it, and not again before the second text.
 func TestALongPromptTakesLittleMemory(t *testing.T) {
 	const size = 3 * heldText / 2
 	prompt := strings.Repeat("y\n", size/2)
-	cmd := exec.Command("gpt", "generate", "--overflow", "slide", "-n", "3", "--seed", "1", "--samples", "2")
+	cmd := exec.Command("gpt", "generate", "--overflow", "slide", "-n", "3", "--seed", "1",
+		"--samples", "2")
 	cmd.Stdin = struct{ io.Reader }{strings.NewReader(prompt)}
 	out, err := cmd.Output()
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
-// What a user sees: testdata/script, one file a subject. The commands that the scripts have besides testscript's are below.
+// What a user sees: testdata/script, one file a subject. The commands that the scripts have besides
+// testscript's are below.
 
 import (
 	"bytes"
@@ -62,8 +63,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// refused STATUS PROGRAM ARG... runs a program that must end with that status, print nothing on stdout,
-// and on stderr one line that says why and at most one hint.
+// refused STATUS PROGRAM ARG... runs a program that must end with that status, print nothing on
+// stdout, and on stderr one line that says why and at most one hint.
 func refused(ts *testscript.TestScript, neg bool, args []string) {
 	exits(ts, neg, args)
 	if got := ts.ReadFile("stdout"); got != "" {
@@ -71,7 +72,8 @@ func refused(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	lines := strings.SplitAfter(ts.ReadFile("stderr"), "\n")
 	why, hint := lines[0], strings.Join(lines[1:], "")
-	if !strings.HasPrefix(why, "gpt: ") || strings.HasPrefix(why, "gpt: hint: ") || !strings.HasSuffix(why, "\n") {
+	if !strings.HasPrefix(why, "gpt: ") || strings.HasPrefix(why, "gpt: hint: ") ||
+		!strings.HasSuffix(why, "\n") {
 		ts.Fatalf("stderr: want a line that says why")
 	}
 	if hint != "" && (!strings.HasPrefix(hint, "gpt: hint: ") || strings.Count(hint, "\n") != 1) {
@@ -79,7 +81,8 @@ func refused(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// makeCheckpoint is the script command checkpoint: checkpoint DIR KEY=VALUE... writes a small random checkpoint; config.KEY=JSON sets a key of its config.json.
+// makeCheckpoint is the script command checkpoint: checkpoint DIR KEY=VALUE... writes a small
+// random checkpoint; config.KEY=JSON sets a key of its config.json.
 func makeCheckpoint(ts *testscript.TestScript, neg bool, args []string) {
 	o := fixture.Options{Config: map[string]any{}}
 	for _, arg := range args[1:] {
@@ -117,11 +120,12 @@ func makeCheckpoint(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(fixture.Write(ts.MkAbs(args[0]), o))
 }
 
-// byteTokenizer DIR writes a vocab.json in which each byte's id is its value, and <|endoftext|> is 256, and an empty
-// merges.txt.
+// byteTokenizer DIR writes a vocab.json in which each byte's id is its value, and <|endoftext|> is
+// 256, and an empty merges.txt.
 func byteTokenizer(ts *testscript.TestScript, neg bool, args []string) {
 	vocab := map[string]int{"<|endoftext|>": 256}
-	next := 256 // GPT-2's alphabet: printable bytes of Latin-1 are themselves, the others follow from U+0100 on
+	// GPT-2's alphabet: printable bytes of Latin-1 are themselves, the others follow from U+0100 on
+	next := 256
 	for b := range 256 {
 		r := b
 		if !(b >= '!' && b <= '~' || b >= 0xA1 && b <= 0xAC || b >= 0xAE) {

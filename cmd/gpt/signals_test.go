@@ -169,7 +169,8 @@ func TestSIGTERMIsLikeCtrlC(t *testing.T) {
 // TestNohupKeepsItsMeaning: a process that was started with SIGHUP ignored does not end by it.
 func TestNohupKeepsItsMeaning(t *testing.T) {
 	const script = `trap "" HUP; gpt "$@" & sleep 0.3; kill -HUP $!; kill -TERM $!; wait $!`
-	cmd := exec.Command("sh", append([]string{"-c", script, "sh", "--output", "ids"}, endless...)...)
+	cmd := exec.Command("sh", append([]string{"-c", script, "sh", "--output", "ids"},
+		endless...)...)
 	if got := status(cmd.Run()); got != 143 {
 		t.Errorf("exit status %d, want SIGTERM's 143", got)
 	}
@@ -189,7 +190,8 @@ func TestASecondCtrlCRemovesTheWeightsOfBench(t *testing.T) {
 		select {
 		case err := <-done:
 			if left := contents(t, dir); status(err) != 130 || left != "" {
-				t.Errorf("exit status %d, want 130; the folder holds %q, want nothing", status(err), left)
+				t.Errorf("exit status %d, want 130; the folder holds %q, want nothing", status(err),
+					left)
 			}
 			return
 		case <-time.After(5 * time.Millisecond):

@@ -119,7 +119,8 @@ func (c *surpriseCommand) draw(a *app, p surprise.Picture) error {
 		}
 		return c.writePage(a, page.Bytes())
 	}
-	if c.Color == "always" || c.Color == "auto" && a.stdout.terminal && os.Getenv("NO_COLOR") == "" {
+	if c.Color == "always" || c.Color == "auto" && a.stdout.terminal &&
+		os.Getenv("NO_COLOR") == "" {
 		return p.Terminal(a.stdout)
 	}
 	return p.Table(a.stdout)

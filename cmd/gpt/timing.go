@@ -46,25 +46,30 @@ func (t *timing) label() string {
 	if n == 0 {
 		return fmt.Sprintf("reading %s", count(t.prompt, "token"))
 	}
-	return fmt.Sprintf("%s, %.1f tokens/s", count(int(n), "token"), rate(int(n), time.Since(t.start)-first))
+	return fmt.Sprintf("%s, %.1f tokens/s", count(int(n), "token"),
+		rate(int(n), time.Since(t.start)-first))
 }
 
 // log prints the timings under -v, and what was dropped in any case.
 func (t *timing) log(a *app) {
 	if t.dropped > 0 {
-		a.notef("the prompt does not fit the context: its oldest %s dropped", count(t.dropped, "token"))
+		a.notef("the prompt does not fit the context: its oldest %s dropped",
+			count(t.dropped, "token"))
 	}
 	if t.slides > 0 {
-		a.notef("the context slid on %s: %s dropped", count(t.slides, "time"), count(t.slid, "token"))
+		a.notef("the context slid on %s: %s dropped", count(t.slides, "time"),
+			count(t.slid, "token"))
 	}
 	n, first := int(t.tokens.Load()), time.Duration(t.first.Load())
 	if n == 0 {
 		return
 	}
-	a.logf("prefill: %s in %s, %.0f tokens/s", count(t.prompt, "token"), duration(first), rate(t.prompt, first))
+	a.logf("prefill: %s in %s, %.0f tokens/s", count(t.prompt, "token"), duration(first),
+		rate(t.prompt, first))
 	rest := time.Since(t.start) - first
 	if n > 1 {
-		a.logf("decode: %s in %s, %s a token, %.1f tokens/s", count(n-1, "token"), duration(rest), duration(rest/time.Duration(n-1)), rate(n-1, rest))
+		a.logf("decode: %s in %s, %s a token, %.1f tokens/s", count(n-1, "token"), duration(rest),
+			duration(rest/time.Duration(n-1)), rate(n-1, rest))
 	}
 	a.logf("total: %s from the start", duration(time.Since(a.start)))
 }
