@@ -53,7 +53,7 @@ func (c *scoreCommand) input(a *app) (*scoreInput, error) {
 	} else {
 		in.rows = newRows(s, c.Input)
 	}
-	if err := in.settle(c); err != nil {
+	if err := in.settle(a, c); err != nil {
 		s.close()
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (c *scoreCommand) input(a *app) (*scoreInput, error) {
 }
 
 // settle reads the header, if there is one, and finds the text in it.
-func (in *scoreInput) settle(c *scoreCommand) error {
+func (in *scoreInput) settle(a *app, c *scoreCommand) error {
 	if c.TextField != nil {
 		if in.textField = *c.TextField; in.textField == "" {
 			return usagef("--text-field: want a name, found nothing")
@@ -70,6 +70,10 @@ func (in *scoreInput) settle(c *scoreCommand) error {
 			return hinted{usagef("--text-field: %s has no fields, its lines are texts", in.name),
 				"--input says what they are: csv, tsv, jsonl"}
 		}
+	}
+	if c.Input == "auto" && in.form == "lines" && strings.HasSuffix(in.name, ".json") {
+		a.notef("%s: each line is scored as a text; for an array of objects: "+
+			"jq -c .[] %[1]s | gpt score", in.name)
 	}
 	if err := in.readHeader(); err != nil || in.header == nil {
 		return err

@@ -29,7 +29,9 @@ func (c *scoreCommand) checkFields() error {
 	if c.Fields != nil && len(c.Fields) == 0 {
 		return usagef("--fields: want names, found nothing")
 	}
-	for _, name := range c.Fields {
+	for i, name := range c.Fields {
+		name = strings.TrimSpace(name) // of "id, text"
+		c.Fields[i] = name
 		switch {
 		case !slices.Contains(known, name):
 			return hinted{usagef("--fields: %s is no field of the output", quoteShort(name)),
