@@ -68,14 +68,14 @@ func TestGenerateContinuesHoweverItEnds(t *testing.T) {
 	continuesHoweverItEnds(t, line, "--threads 1", "--prompts", "IN", "-n", "4", "--seed", "1")
 }
 
-// continuesHoweverItEnds runs a command on 150 lines, once without an interruption and once with
+// continuesHoweverItEnds runs a command on many lines, once without an interruption and once with
 // several, where it is given more arguments that change nothing. IN stands for the file of the lines.
 func continuesHoweverItEnds(t *testing.T, line, more string, args ...string) {
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "in"), filepath.Join(dir, "out.jsonl")
 	want := filepath.Join(dir, "want.jsonl")
 	text := ""
-	for i := range 150 {
+	for i := range 200 {
 		text += fmt.Sprintf(line, i)
 	}
 	if err := os.WriteFile(in, []byte(text), 0o666); err != nil {
@@ -86,12 +86,13 @@ func continuesHoweverItEnds(t *testing.T, line, more string, args ...string) {
 	if b, err := exec.Command("gpt", with("-o", want)...).CombinedOutput(); err != nil {
 		t.Fatalf("%s, %v", b, err)
 	}
+	part, stopped := fileSize(want)/12, 0
 	interrupted := append(with("-o", out, "--resume"), strings.Fields(more)...)
 	for _, end := range []syscall.Signal{syscall.SIGKILL, syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
 		before := fileSize(out)
 		cmd, _, _ := started(t, interrupted...)
 		for range 500 {
-			if fileSize(out) > before+fileSize(want)/8 { // long before its end
+			if fileSize(out) > before+part {
 				break
 			}
 			time.Sleep(2 * time.Millisecond)
@@ -99,9 +100,15 @@ func continuesHoweverItEnds(t *testing.T, line, more string, args ...string) {
 		cmd.Process.Signal(end)
 		err := cmd.Wait()
 		killed := cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL
-		if status(err) != 128+int(end) && !killed {
+		switch {
+		case killed, status(err) == 128+int(end):
+			stopped++
+		case status(err) != 0: // else it was quicker than the signal
 			t.Errorf("after %v: exit status %d", end, status(err))
 		}
+	}
+	if stopped == 0 {
+		t.Error("the command was never stopped: the lines are too few")
 	}
 	if b, err := exec.Command("gpt", with("-o", out, "--resume")...).CombinedOutput(); err != nil {
 		t.Fatalf("%s, %v", b, err)
