@@ -2,11 +2,11 @@
 //
 // Let e(i) be the encoding of a piece's first i bytes, and t its last token. Then
 //
-//   - e(i) is e(i − len(t)) followed by t. For wherever an encoding has a border, no merge has crossed it,
-//     so the merges on either side were those of that side alone.
-//   - t is the one token that the i bytes end with whose border with the last token of e(i − len(t))
-//     is kept (borders.go). For tokens are the encoding of their bytes if each two neighbours
-//     are: the first merge to cross a border would be the same without the other tokens.
+//   - e(i) is e(i − len(t)) followed by t. For wherever an encoding has a border, no merge has
+//     crossed it, so the merges on either side were those of that side alone.
+//   - t is the one token that the i bytes end with whose border with the last token of
+//     e(i − len(t)) is kept (borders.go). For tokens are the encoding of their bytes if each two
+//     neighbours are: the first merge to cross a border would be the same without the others.
 //
 // Both hold for any list of merges. So it is enough to remember the last token of each e(i) for as
 // many bytes as the longest token has and, for the ids, to go back from token to token. What all

@@ -212,7 +212,8 @@ func (v *vocabulary) verbatim(ordinary []bool, alphabet *byteAlphabet) (map[int]
 	ids := make(map[int]bool, len(v.added))
 	for _, token := range v.added {
 		if ordinary[token.id] && string(alphabet.appendBytes(nil, token.text)) != token.text {
-			return nil, fmt.Errorf("added token %s is the ordinary token %d too, which stands for other bytes", quote.Short(token.text, 60), token.id)
+			return nil, fmt.Errorf("added token %s is the ordinary token %d too, "+
+				"which stands for other bytes", quote.Short(token.text, 60), token.id)
 		}
 		ids[token.id] = true
 	}

@@ -66,7 +66,8 @@ func readHeader(r io.ReaderAt, size, budget int64) (*header, error) {
 		if what := foreign(r, size); what != "" {
 			return nil, fmt.Errorf("not a safetensors file, but %s", what)
 		}
-		return nil, fmt.Errorf("header of %d bytes, but only %d follow: truncated, or not a safetensors file", n, size-8)
+		return nil, fmt.Errorf("header of %d bytes, but only %d follow: "+
+			"truncated, or not a safetensors file", n, size-8)
 	}
 	if n > uint64(budget) {
 		return nil, fmt.Errorf("header of %d bytes, want at most %d", n, budget)
@@ -251,9 +252,11 @@ func (h *header) checkOffsets(size int64) error {
 			return fmt.Errorf("%s: data_offsets [%d %d], want %d bytes for %s %v", e.name, e.begin,
 				e.end, want, e.dtype, e.shape)
 		case e.end > size:
-			return fmt.Errorf("%s: data ends at byte %d, but the file has %d bytes of data: truncated?", e.name, e.end, size)
+			return fmt.Errorf("%s: data ends at byte %d, but the file has %d bytes of data: truncated?",
+				e.name, e.end, size)
 		case e.begin != at:
-			return fmt.Errorf("%s: data begins at byte %d, want %d, the end of the tensor before it", e.name, e.begin, at)
+			return fmt.Errorf("%s: data begins at byte %d, want %d, the end of the tensor before it",
+				e.name, e.begin, at)
 		}
 		at = e.end
 	}

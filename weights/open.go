@@ -87,7 +87,8 @@ func find(fsys fs.FS) (string, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return "", fmt.Errorf("%s: %d safetensors files (%s, %s, …) and neither model.safetensors nor model.safetensors.index.json: name the file",
+		return "", fmt.Errorf("%s: %d safetensors files (%s, %s, …) and neither "+
+			"model.safetensors nor model.safetensors.index.json: name the file",
 			dir, len(found), found[0], found[1])
 	case len(other) > 0:
 		return "", absent(fmt.Sprintf("%s: no safetensors file, only %s: convert it to safetensors",

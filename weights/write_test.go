@@ -131,8 +131,8 @@ func TestWriteRefusesWhatOpenWould(t *testing.T) {
 	}
 }
 
-// TestReplacingAnOpenFileLeavesItsReaderAlone: where the system does not replace a file that is mapped,
-// writing is an error, and the file stays as it was.
+// TestReplacingAnOpenFileLeavesItsReaderAlone: where the system does not replace a file that is
+// mapped, writing is an error, and the file stays as it was.
 func TestReplacingAnOpenFileLeavesItsReaderAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.safetensors")
 	const size = 1 << 16

@@ -117,8 +117,8 @@ func (a *app) hintTokenizer(err error) error {
 	if !errors.Is(err, checkpoint.ErrNoTokenizer) {
 		return err
 	}
-	return hinted{err, "give ids with --tokens, or put the model's tokenizer.json (or vocab.json and merges.txt) into " +
-		filepath.Clean(weights.Dir(*a.Model))}
+	return hinted{err, "give ids with --tokens, or put the model's tokenizer.json " +
+		"(or vocab.json and merges.txt) into " + filepath.Clean(weights.Dir(*a.Model))}
 }
 
 // An idTokenizer stands in where a checkpoint has no tokenizer and ids are given. A token's text is

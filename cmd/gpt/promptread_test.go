@@ -40,8 +40,8 @@ func writeOn(t *testing.T, prompt string, args ...string) (samples []jsonSample)
 	return samples
 }
 
-// TestALongPromptIsWhatItsNewestTokensAre compares with the ids of encoding the whole, of which as many
-// are given as --overflow keeps.
+// TestALongPromptIsWhatItsNewestTokensAre compares with the ids of encoding the whole, of which as
+// many are given as --overflow keeps.
 func TestALongPromptIsWhatItsNewestTokensAre(t *testing.T) {
 	const context, fresh = 256, 5 // n_positions of the demo
 	random := rand.New(rand.NewPCG(1, 2))
