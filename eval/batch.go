@@ -30,13 +30,12 @@ type runner struct {
 }
 
 // A segment is a run of inputs that some sequences have in common, after the segments it hangs on.
-// A segment is either wanted, and its logits are looked at, or not, and they are not computed.
 type segment struct {
 	parent  *segment
 	from    int   // of its first token in the sequences
 	tokens  []int // at least one
 	members []*sequence
-	wanted  bool
+	wanted  int // the logits of tokens[wanted:] are looked at, the others are not computed
 	session *model.Session
 	heirs   int // segments that hang on this one
 }
@@ -71,9 +70,9 @@ func (r *runner) together(ctx context.Context, batch []*sequence) error {
 		inputs := make([]model.Input, len(level))
 		for i, g := range level {
 			r.inherit(g)
-			inputs[i] = model.Input{Session: g.session, Tokens: g.tokens, NoLogits: true}
-			if g.wanted {
-				inputs[i].Visit = r.visitor(g)
+			inputs[i] = model.Input{
+				Session: g.session, Tokens: g.tokens, NoLogits: true,
+				Visit: r.visitor(g), VisitFrom: g.wanted,
 			}
 		}
 		if err := r.model.Eval(ctx, inputs...); err != nil {
@@ -145,13 +144,8 @@ func (r *runner) next(level []*segment) []*segment {
 	var next []*segment
 	for _, g := range level {
 		n := len(next)
-		if end := g.from + len(g.tokens); len(g.members) == 1 {
-			if s := g.members[0]; end < len(s.inputs()) {
-				next = append(next, cut(g, end, len(s.inputs()), g.members))
-			}
-		} else {
-			next = branch(g, end, end, g.members, next)
-		}
+		end := g.from + len(g.tokens)
+		next = branch(g, end, end, g.members, next)
 		g.heirs = len(next) - n
 		if g.heirs == 0 {
 			g.session.Release()
@@ -202,18 +196,14 @@ func common(a, b []int) int {
 	return n
 }
 
-// cut makes the segment from up to end, or only its beginning if none of the logits there are
-// wanted and some after are.
+// cut makes the segment from up to end.
 func cut(parent *segment, from, end int, members []*sequence) *segment {
-	wanted := members[0].first - 1
+	first := end // of the inputs whose logits are looked at
 	for _, s := range members {
-		wanted = min(wanted, s.first-1)
-	}
-	if from < wanted {
-		end = min(end, wanted)
+		first = min(first, s.first-1)
 	}
 	return &segment{
 		parent: parent, from: from, tokens: members[0].tokens[from:end], members: members,
-		wanted: from >= wanted,
+		wanted: max(0, first-from),
 	}
 }
