@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -114,7 +115,17 @@ func (w *logitsWriter) append(b []byte, logits []float32) ([]byte, error) {
 // eval appends ids to s, with progress.
 func (a *app) eval(ctx context.Context, s *model.Session, ids []int) error {
 	defer a.showProgress(func() string { return fmt.Sprintf("reading %d tokens", len(ids)) })()
-	return s.Model().Eval(ctx, model.Input{Session: s, Tokens: ids})
+	return evalOne(ctx, model.Input{Session: s, Tokens: ids})
+}
+
+// evalOne is Eval of one input, whose errors need not say which one they are about.
+func evalOne(ctx context.Context, in model.Input) error {
+	err := in.Session.Model().Eval(ctx, in)
+	var refused *model.InputError
+	if errors.As(err, &refused) {
+		return refused.Err
+	}
+	return err
 }
 
 // printAllLogits evaluates a few tokens at a time, which changes no bit, so that memory does not
@@ -123,9 +134,8 @@ func (a *app) printAllLogits(
 	ctx context.Context, s *model.Session, ids []int, w logitsWriter,
 ) error {
 	const few = 32
-	m := s.Model()
 	// Each Eval sees only its own tokens, and nothing is to be printed of what another refuses.
-	if err := checkTokens(m.Config(), ids); err != nil {
+	if err := checkTokens(s.Model().Config(), ids); err != nil {
 		return err
 	}
 	var printed atomic.Int64
@@ -139,7 +149,7 @@ func (a *app) printAllLogits(
 	for from := 0; from < len(ids); from += few {
 		part := ids[from:min(from+few, len(ids))]
 		visit := func(r model.Row) { rows[r.Index] = append(rows[r.Index][:0], r.Logits...) }
-		err := m.Eval(ctx, model.Input{Session: s, Tokens: part, Visit: visit})
+		err := evalOne(ctx, model.Input{Session: s, Tokens: part, Visit: visit})
 		for i := 0; i < len(part) && err == nil; i++ {
 			if from+i > 0 {
 				b = append(b, ',')

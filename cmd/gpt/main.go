@@ -18,7 +18,6 @@ import (
 	"os"
 	"strings"
 
-	"picogpt/model"
 )
 
 func main() {
@@ -94,11 +93,6 @@ func oneLine(err error) string {
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		s = strings.TrimPrefix(s, path.Op+" ")
-	}
-	// the command knows what it gave to the model: the input's number says nothing
-	var input *model.InputError
-	if errors.As(err, &input) {
-		s = strings.Replace(s, input.Error(), input.Err.Error(), 1)
 	}
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }),
 		"; ")
