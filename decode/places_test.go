@@ -1,0 +1,200 @@
+package decode
+
+// Who gets a place in the batch, and who leaves it where the cache is full.
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"picogpt/internal/fixture"
+	"picogpt/internal/testmodel"
+	"picogpt/model"
+)
+
+func TestABreakFreesThePlace(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	b := newBatcher(t, m, BatcherOptions{MaxStreams: 1})
+	endless := Options{Overflow: OverflowSlide, EndOfText: []int{}}
+	for range 50 {
+		for range b.Generate(context.Background(), []int{1}, endless) {
+			break
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	n := 0
+	for _, err := range b.Samples(ctx, []int{1}, 1000, endless) {
+		if n++; n == 30 {
+			cancel()
+		}
+		if err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+	if n, err := count(b.Generate(context.Background(), []int{1}, Options{MaxTokens: 3})); n != 3 {
+		t.Errorf("%d tokens, %v", n, err)
+	}
+}
+
+func TestPlacesAreGivenInTheOrderOfTheCalls(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	b := newBatcher(t, m, BatcherOptions{MaxStreams: 2})
+	var calls []*request
+	for range 5 {
+		st, err := NewStream(m.NewSession(), []int{1}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls = append(calls, newRequest(context.Background(), st, buffered))
+	}
+	b.queue = slices.Clone(calls)
+	for i := range calls {
+		b.admit()
+		var places []*request
+		for _, task := range b.running {
+			places = append(places, task.request)
+		}
+		if want := calls[i:min(i+2, len(calls))]; !slices.Equal(places, want) {
+			t.Fatalf("after %d requests have ended: %d have places, want the next %d",
+				i, len(places), len(want))
+		}
+		b.leave(b.running[0])
+	}
+	if b.admit() {
+		t.Error("all requests have ended and there is more to write")
+	}
+}
+
+func TestManySamplesLeavePlacesToOthers(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	b := newBatcher(t, m, BatcherOptions{MaxStreams: 3})
+	o := Options{MaxTokens: 5, Temperature: 1}
+	n := 0
+	for _, err := range b.Samples(context.Background(), []int{1}, 100, o) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n++; n == 20 {
+			other, err := count(b.Generate(context.Background(), []int{1}, o))
+			if other != 5 || err != nil {
+				t.Errorf("beside 100 samples: %d tokens, %v", other, err)
+			}
+		}
+	}
+	if n != 500 {
+		t.Errorf("%d tokens of 100 samples, want 500", n)
+	}
+	if _, err := count(b.Samples(context.Background(), []int{1}, 0, o)); err == nil {
+		t.Error("no samples: want an error")
+	}
+}
+
+func crowded(t *testing.T, sessions int64) *model.Model {
+	m := tiny(t, fixture.Options{})
+	s := m.NewSession()
+	in := model.Input{Session: s, Tokens: make([]int, 23)}
+	if err := m.Eval(context.Background(), in); err != nil {
+		t.Fatal(err)
+	}
+	config, file := fixture.Checkpoint(fixture.Options{})
+	return testmodel.New(t, config, file, model.Options{Threads: 1,
+		CacheBytes: sessions * s.Bytes()})
+}
+
+func TestTextsTakeTurnsWhereTheCacheHasNoRoomForAll(t *testing.T) {
+	m := crowded(t, 3)
+	random := rand.New(rand.NewPCG(12, 0))
+	for range 2 {
+		b := newBatcher(t, m, BatcherOptions{MaxDelay: 100 * time.Microsecond})
+		var group sync.WaitGroup
+		for range sized(30, 500) {
+			v := newVisitor(t, tiny(t, fixture.Options{}), random)
+			v.guest = true
+			group.Go(func() { v.visit(t, b) })
+		}
+		group.Wait()
+		b.Close()
+	}
+	var batch []model.Input // all room is free again
+	for range 3 {
+		batch = append(batch, model.Input{Session: m.NewSession(), Tokens: make([]int, 23)})
+	}
+	if err := m.Eval(context.Background(), batch...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestACancelledTextDoesNotWaitForItsPlace(t *testing.T) {
+	b := newBatcher(t, tiny(t, fixture.Options{}), BatcherOptions{
+		MaxStreams: 1, MaxDelay: time.Hour, // a slow caller keeps its place for ten hours
+	})
+	taken, stop := iter.Pull2(b.Generate(context.Background(), []int{1}, Options{MaxTokens: 20}))
+	defer stop()
+	taken()
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	if n, err := count(b.Generate(ctx, []int{1}, Options{})); n > 0 || !errors.Is(err, ctx.Err()) {
+		t.Errorf("%d tokens, %v", n, err)
+	}
+}
+
+func TestWhoLeavesAFullCache(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	for _, c := range []struct {
+		kept []bool // the texts that have a place: whether their sessions are the callers'
+		left int    // which of them has to leave it
+	}{
+		{[]bool{false, false}, 1}, {[]bool{false, true}, 0}, {[]bool{true, true}, 1},
+		{[]bool{true, false, false, true}, 2},
+	} {
+		b := newBatcher(t, m, BatcherOptions{})
+		var tasks []*task
+		for _, kept := range c.kept {
+			st, err := NewStream(m.NewSession(), []int{1, 2}, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := newRequest(context.Background(), st, buffered)
+			r.kept = kept
+			b.queue = append(b.queue, r)
+			b.fill()
+			tasks = append(tasks, b.running[len(b.running)-1])
+		}
+		want := slices.Delete(slices.Clone(tasks), c.left, c.left+1)
+		b.fail(&model.InputError{Err: model.ErrCacheFull})
+		if !slices.Equal(b.running, want) || b.fill() {
+			t.Errorf("%v: %d texts have a place, want all but number %d", c.kept, len(b.running),
+				c.left)
+		}
+		if b.end(want[0].request, nil); !b.fill() {
+			t.Errorf("%v: a place that has become free is given to nobody", c.kept)
+		}
+	}
+}
+
+func TestATextThatTheCacheCannotHoldIsAnErrorOfItsOwn(t *testing.T) {
+	m := crowded(t, 1)
+	held := m.NewSession()
+	in := model.Input{Session: held, Tokens: make([]int, 23)}
+	if err := m.Eval(context.Background(), in); err != nil {
+		t.Fatal(err)
+	}
+	b := newBatcher(t, m, BatcherOptions{})
+	for range 3 {
+		n, err := count(b.Generate(context.Background(), []int{1}, Options{}))
+		if n != 0 || !errors.Is(err, model.ErrCacheFull) {
+			t.Errorf("without room: %d tokens, %v", n, err)
+		}
+	}
+	held.Release()
+	n, err := count(b.Generate(context.Background(), []int{1}, Options{MaxTokens: 5}))
+	if n != 5 || err != nil {
+		t.Errorf("with room: %d tokens, %v", n, err)
+	}
+}
