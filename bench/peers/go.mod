@@ -5,7 +5,7 @@ go 1.26.0
 require picogpt v0.0.0
 
 require (
-	github.com/nlpodyssey/safetensors v0.0.0-20250209183917-bfb01cc25f7c // indirect
+	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 )
 
