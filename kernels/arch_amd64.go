@@ -3,18 +3,11 @@
 package kernels
 
 // The leaf operations in AVX2, FMA and F16C assembly. Each stub is documented by the Go function
-// that it equals bit for bit.
+// that it equals bit for bit. variants_amd64.go says which processor runs what.
 
-import "golang.org/x/sys/cpu"
-
-// archVariants returns what this processor can run: "avx2", and before it "avx2vnni", which has two
-// more instructions for products of integers. Package cpu asks the operating system too: it must
-// save the wide registers.
-func archVariants() []*variant {
-	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA || !cpu.X86.HasF16C {
-		return nil
-	}
-	fast := &variant{
+// avx2Variant returns the variant of a processor with AVX2, FMA and F16C.
+func avx2Variant() *variant {
+	return &variant{
 		name:      "avx2",
 		tile:      tileAVX2,
 		chain:     chainAVX2,
@@ -46,12 +39,6 @@ func archVariants() []*variant {
 		fmaPeak:    fmaPeakFast,
 		readMemory: readMemoryAVX2,
 	}
-	if !hasVNNI() {
-		return []*variant{fast}
-	}
-	vnni := *fast
-	vnni.name, vnni.quantTile8, vnni.quantTile4 = "avx2vnni", quantTile8VNNI, quantTile4VNNI
-	return []*variant{&vnni, fast}
 }
 
 // pause tells the processor that the caller is spinning; it takes about a hundred nanoseconds.

@@ -52,7 +52,7 @@ func tileFast(
 		return
 	}
 	for p := range panels {
-		tileNEON(c[p*tileCols:], ldc, a, lda, b[p*nextb:], ldb, rows, k)
+		tileNEON(c[p*panelCols:], ldc, a, lda, b[p*nextb:], ldb, rows, k)
 	}
 }
 

@@ -68,7 +68,7 @@ type attendTile struct {
 // stride returns how far apart rows of n floats are to lie.
 func stride(n int) int {
 	if n%128 == 0 {
-		n += tileCols
+		n += panelCols
 	}
 	return n
 }
@@ -142,7 +142,7 @@ func (t *attendTile) sees(i int) bool {
 func (t *attendTile) score(b int) {
 	n := min(Block, t.visible(t.Rows-1)-b*Block)
 	// whole panels: what a key beyond the last gives is not looked at
-	n = (n + tileCols - 1) / tileCols * tileCols
+	n = (n + panelCols - 1) / panelCols * panelCols
 	room := blockRoom(b, len(t.K), t.Room)
 	keys := Panels{Data: t.K[b][t.KBefore*room:], K: t.DK, Cols: min(n, room)}
 	clear(t.scores)
@@ -335,7 +335,7 @@ func MoveKV(kTo, vTo []float32, roomTo int, kFrom, vFrom []float32, room, heads,
 
 // movePanels copies the first columns and rows of packed panels.
 func movePanels(to, from *Panels, cols, rows int) {
-	for j := 0; j < cols; j += tileCols {
+	for j := 0; j < cols; j += panelCols {
 		src, lds, n := from.panel(j, 0)
 		dst, ldd, _ := to.panel(j, 0)
 		for k := range rows {

@@ -5,22 +5,23 @@ package kernels
 
 import "math"
 
-// tileCols and tileRows are the size of the register tile: 6 rows of 16 columns fill 12 of AVX2's
-// 16 registers.
+// panelCols is the width of a panel, of which packed matrices and the pages of the cache are made.
+// The register tile is the variant's own affair: a whole number of panels, one in AVX2 and two in
+// AVX-512, by tileRows rows, as packRows lays them out.
 const (
-	tileCols = 16
-	tileRows = 6
+	panelCols = 16
+	tileRows  = 6
 )
 
-// tile continues the sums of rows by panels·tileCols outputs: c[i,j] = fma(a[i,k], b[k,j],
+// tile continues the sums of rows by panels·panelCols outputs: c[i,j] = fma(a[i,k], b[k,j],
 // c[i,j]) for each k in order. Rows of c lie ldc apart. Element a[i,k] is at i·lda + k·ka. A panel
-// is tileCols columns of b: panel p begins at p·nextb, its rows lie ldb apart.
+// is panelCols columns of b: panel p begins at p·nextb, its rows lie ldb apart.
 func tile(
 	c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k, panels int,
 ) {
 	for i := range rows {
 		for p := range panels {
-			y := c[i*ldc+p*tileCols:][:tileCols]
+			y := c[i*ldc+p*panelCols:][:panelCols]
 			for n := range k {
 				chain(y, a[i*lda+n*ka:][:1], b[p*nextb+n*ldb:], ldb)
 			}
@@ -48,7 +49,7 @@ func chain16(y, x []float32, w []uint16, ldw int, bf16 bool) {
 
 // chainRows continues the sums of several rows, groupDepth inputs at a time: y[i·ldy+j] =
 // fma(x[i,k], w[k·ldw+j], y[i·ldy+j]) for each k < groups·groupDepth in order. x is laid out by
-// packGroups. cols is a multiple of tileCols.
+// packGroups. cols is a multiple of panelCols.
 func chainRows(y []float32, ldy int, x, w []float32, ldw, rows, groups, cols int) {
 	for g := range groups {
 		for i := range rows {
@@ -82,12 +83,12 @@ func packGroups(dst, x []float32, ldx, rows, groups int) {
 	}
 }
 
-// pack copies panels of tileCols columns, each k rows of src that lie ld apart, so that each panel
-// is contiguous: [panels, k, tileCols].
+// pack copies panels of panelCols columns, each k rows of src that lie ld apart, so that each panel
+// is contiguous: [panels, k, panelCols].
 func pack(dst, src []float32, ld, k, panels int) {
 	for p := range panels {
 		for i := range k {
-			copy(dst[(p*k+i)*tileCols:][:tileCols], src[i*ld+p*tileCols:])
+			copy(dst[(p*k+i)*panelCols:][:panelCols], src[i*ld+p*panelCols:])
 		}
 	}
 }
@@ -96,7 +97,7 @@ func pack(dst, src []float32, ld, k, panels int) {
 func pack16(dst []float32, src []uint16, ld, k, panels int, bf16 bool) {
 	for p := range panels {
 		for i := range k {
-			convert16(dst[(p*k+i)*tileCols:][:tileCols], src[i*ld+p*tileCols:], bf16)
+			convert16(dst[(p*k+i)*panelCols:][:panelCols], src[i*ld+p*panelCols:], bf16)
 		}
 	}
 }

@@ -31,7 +31,8 @@ func TestReadMemoryReadsEveryWord(t *testing.T) {
 // The variants count what they do in the registers that do it: with a multiply-add less the number
 // is another.
 func TestFMAPeakCountsWhatItDoes(t *testing.T) {
-	lanes := map[string]int{"go": 4, "avx2": 48 * 8, "avx2vnni": 48 * 8, "neon": 48 * 4}
+	lanes := map[string]int{"go": 4, "avx2": 48 * 8, "avx2vnni": 48 * 8, "avx512": 48 * 16,
+		"neon": 48 * 4}
 	for _, v := range available {
 		for _, iterations := range []int{0, 1, 2, 3, 99, countable, 3*countable + 7} {
 			want := 2 * float64(lanes[v.name]) * float64(iterations)

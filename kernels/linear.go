@@ -32,7 +32,7 @@ func setBias(dst, bias []float32, from int) {
 // linearChain is one row on float32 weights: memory-bound, so each worker streams runs of whole
 // cache lines.
 func linearChain(w *Worker, dst, x []float32, m *Matrix, bias []float32) {
-	each := w.share(m.Out, 2*tileCols, chainCols)
+	each := w.share(m.Out, 2*panelCols, chainCols)
 	for c := w.Next() * each; c < m.Out; c = w.Next() * each {
 		y := dst[c:min(c+each, m.Out)]
 		setBias(y, bias, c)
@@ -48,10 +48,10 @@ func linearBatch(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float3
 	depth := groups * groupDepth
 	xs := w.floats(scratchRows, rows*depth)
 	v.packGroups(xs, x, m.In, rows, groups)
-	each := w.share(m.Out, 2*tileCols, max(2*tileCols, batchFloats/rows/(2*tileCols)*2*tileCols))
+	each := w.share(m.Out, 2*panelCols, max(2*panelCols, batchFloats/rows/(2*panelCols)*2*panelCols))
 	for c := w.Next() * each; c < m.Out; c = w.Next() * each {
 		cols := min(each, m.Out-c)
-		whole, ldy := cols/tileCols*tileCols, stride(cols)
+		whole, ldy := cols/panelCols*panelCols, stride(cols)
 		y := w.floats(scratchPack, rows*ldy)
 		for i := range rows {
 			setBias(y[i*ldy:i*ldy+cols], bias, c)
@@ -96,7 +96,7 @@ const (
 
 // linearTile is several rows.
 func linearTile(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
-	width := max(tileWidth, w.share(m.Out, tileCols, taskCols))
+	width := max(tileWidth, w.share(m.Out, panelCols, taskCols))
 	colTasks := (m.Out + width - 1) / width
 	rowTasks := (rows + taskRows - 1) / taskRows
 	// many workers: narrower would be more packing than work
@@ -139,12 +139,12 @@ func (b *linearBlock) run(k, depth int) {
 		}
 	}
 	for c := 0; c < b.cols; c += tileWidth {
-		panels := min(tileWidth, b.cols-c) / tileCols
+		panels := min(tileWidth, b.cols-c) / panelCols
 		if panels > 0 {
 			b.panels(a, k, depth, c, panels)
 		}
 	}
-	if rest := b.cols % tileCols; rest > 0 { // the last columns, fewer than a panel
+	if rest := b.cols % panelCols; rest > 0 { // the last columns, fewer than a panel
 		for i := range b.rows {
 			m.chain(v, b.dst[i*m.Out+b.cols-rest:i*m.Out+b.cols], b.x[i*m.In+k:i*m.In+k+depth], k,
 				b.col+b.cols-rest)
@@ -163,12 +163,12 @@ func (b *linearBlock) panels(a []float32, k, depth, c, panels int) {
 		v.pack16(block, m.F16[at:], m.Out, depth, panels, m.bf16())
 	}
 	if v.packRows == nil {
-		v.tile(b.dst[c:], m.Out, b.x[k:], m.In, 1, block, tileCols, depth*tileCols, b.rows, depth,
+		v.tile(b.dst[c:], m.Out, b.x[k:], m.In, 1, block, panelCols, depth*panelCols, b.rows, depth,
 			panels)
 		return
 	}
 	for i := 0; i < b.rows; i += tileHeight(b.rows - i) {
-		v.tile(b.dst[i*m.Out+c:], m.Out, a, 1, tileRows, block, tileCols, depth*tileCols,
+		v.tile(b.dst[i*m.Out+c:], m.Out, a, 1, tileRows, block, panelCols, depth*panelCols,
 			tileHeight(b.rows-i), depth, panels)
 		a = a[tileRows*depth:]
 	}

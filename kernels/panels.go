@@ -15,7 +15,7 @@ type Panels struct {
 // panel returns the panel that begins at column j, from row k on, how far apart its rows lie, and
 // how many columns it has.
 func (p *Panels) panel(j, k int) (data []float32, ld, cols int) {
-	cols = min(tileCols, p.Cols-j)
+	cols = min(panelCols, p.Cols-j)
 	if p.LD != 0 {
 		return p.Data[k*p.LD+j:], p.LD, cols
 	}
@@ -37,14 +37,14 @@ func (v *variant) multiply(
 	if from >= to {
 		return
 	}
-	whole := p.Cols / tileCols * tileCols
+	whole := p.Cols / panelCols * panelCols
 	if whole > 0 {
 		b, ldb, _ := p.panel(0, from)
-		next := p.K * tileCols
+		next := p.K * panelCols
 		if p.LD != 0 {
-			next = tileCols
+			next = panelCols
 		}
-		v.tile(c, ldc, a, lda, 1, b, ldb, next, rows, to-from, whole/tileCols)
+		v.tile(c, ldc, a, lda, 1, b, ldb, next, rows, to-from, whole/panelCols)
 	}
 	if whole < p.Cols {
 		b, ldb, cols := p.panel(whole, from)
@@ -81,11 +81,11 @@ func (w *Worker) ELU1(dst, x []float32) {
 
 // PackRows copies the n rows of src, Cols long and ld apart, to rows k, k+1, … of packed panels.
 func (p *Panels) PackRows(k int, src []float32, ld, n int) {
-	for j := 0; j < p.Cols; j += tileCols {
+	for j := 0; j < p.Cols; j += panelCols {
 		dst, ldp, cols := p.panel(j, k)
 		for i := range n {
-			if cols == tileCols {
-				*(*[tileCols]float32)(dst[i*ldp:]) = *(*[tileCols]float32)(src[i*ld+j:])
+			if cols == panelCols {
+				*(*[panelCols]float32)(dst[i*ldp:]) = *(*[panelCols]float32)(src[i*ld+j:])
 			} else {
 				copy(dst[i*ldp:i*ldp+cols], src[i*ld+j:])
 			}
@@ -97,7 +97,7 @@ func (p *Panels) PackRows(k int, src []float32, ld, n int) {
 // the keys of a block.
 func (p *Panels) PackColumns(j int, src []float32, ld, n int) {
 	for i := 0; i < n; {
-		in := (j + i) % tileCols
+		in := (j + i) % panelCols
 		dst, ldp, cols := p.panel(j+i-in, 0)
 		each := min(n-i, cols-in)
 		Transpose(dst[in:], ldp, src[i*ld:], ld, each, p.K)

@@ -50,7 +50,7 @@ func TestPackColumns(t *testing.T) {
 		for j := range n {
 			for d := range dk {
 				at := first + j
-				if got := p.Data[at/tileCols*tileCols*dk+d*tileCols+at%tileCols]; got != keys[j*ld+d] {
+				if got := p.Data[at/panelCols*panelCols*dk+d*panelCols+at%panelCols]; got != keys[j*ld+d] {
 					t.Fatalf("key %d, number %d is %v, want %v", j, d, got, keys[j*ld+d])
 				}
 			}

@@ -34,10 +34,11 @@ import (
 
 const (
 	quantBlock = 32 // inputs that share a scale
-	q8Weights  = quantBlock * tileCols
+	quantCols  = 16 // outputs of a stored tile
+	q8Weights  = quantBlock * quantCols
 	q4Weights  = q8Weights / 2
-	q8Tile     = q8Weights + 2*tileCols // 544 bytes
-	q4Tile     = q4Weights + 2*tileCols // 288 bytes
+	q8Tile     = q8Weights + 2*quantCols // 544 bytes
+	q4Tile     = q4Weights + 2*quantCols // 288 bytes
 )
 
 // tileBytes is the size of one tile.
@@ -57,7 +58,7 @@ func QuantBytes(f Format, in, out int) int {
 	if f != Q8 && f != Q4 || in < 0 || out < 0 {
 		return -1
 	}
-	high, tiles := bits.Mul64(uint64(blocksOf(in)), (uint64(out)+tileCols-1)/tileCols)
+	high, tiles := bits.Mul64(uint64(blocksOf(in)), (uint64(out)+quantCols-1)/quantCols)
 	over, size := bits.Mul64(tiles, uint64(f.tileBytes()))
 	if high != 0 || over != 0 || size > math.MaxInt {
 		return -1
@@ -78,11 +79,11 @@ func QuantMatrix(f Format, in, out int, blocks []byte) (Matrix, error) {
 // quantRow is Row for Q8 and Q4.
 func (m *Matrix) quantRow(dst []float32, i int) {
 	size := m.Format.tileBytes()
-	tile := m.Blocks[i/tileCols*blocksOf(m.In)*size:]
+	tile := m.Blocks[i/quantCols*blocksOf(m.In)*size:]
 	for k := 0; k < m.In; k += quantBlock {
-		scale := tileScale(tile[:size], i%tileCols)
+		scale := tileScale(tile[:size], i%quantCols)
 		for n := range min(quantBlock, m.In-k) {
-			dst[k+n] = float32(float32(m.Format.integer(tile, i%tileCols, n)) * scale)
+			dst[k+n] = float32(float32(m.Format.integer(tile, i%quantCols, n)) * scale)
 		}
 		tile = tile[size:]
 	}
@@ -103,5 +104,5 @@ func q4Index(j, k int) (at, shift int) { return k/4*32 + j%8*4 + k%2*2 + k%4/2, 
 
 // tileScale returns the scale of output j: the last 32 bytes of a tile are its scales.
 func tileScale(tile []byte, j int) float32 {
-	return widen(binary.LittleEndian.Uint16(tile[len(tile)-2*tileCols+2*j:]), true)
+	return widen(binary.LittleEndian.Uint16(tile[len(tile)-2*quantCols+2*j:]), true)
 }

@@ -5,15 +5,7 @@ package kernels
 // The leaf operations on integers in AVX2 assembly. Each stub is documented by the Go function that
 // it equals bit for bit.
 
-import (
-	"math"
-
-	"golang.org/x/sys/cpu"
-)
-
-// hasVNNI says whether the processor has VPDPWSSD on 256 bits: one instruction for the two that
-// AVX2 takes, the same bits. Nothing else of AVX-512 is used.
-func hasVNNI() bool { return cpu.X86.HasAVX512VNNI && cpu.X86.HasAVX512VL }
+import "math"
 
 // quantTile8AVX2 is quantTile8, in blocks of 6, 4, 2 and 1 rows. For many rows it widens the
 // weights of up to 16 blocks to int16 first.
@@ -28,7 +20,7 @@ func quantTile8AVX2(y []float32, ldy int, q []int16, starts []int32, ldq int, w 
 func quantTile4AVX2(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
 	blocks, tiles int)
 
-// quantTile8VNNI and quantTile4VNNI are the same where hasVNNI.
+// quantTile8VNNI and quantTile4VNNI are the same with VPDPWSSD, one instruction for two of AVX2.
 //
 //go:noescape
 func quantTile8VNNI(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
@@ -46,7 +38,7 @@ func scaleAddAVX2(y []float32, ldy int, bias, scales []float32, cols int)
 // errors4AVX2 is errors4.
 //
 //go:noescape
-func errors4AVX2(errors *[tileCols]float32, values *tileValues, inverses *[tileCols]float32)
+func errors4AVX2(errors *[quantCols]float32, values *tileValues, inverses *[quantCols]float32)
 
 // peakBitsAVX2 is peakBits. len(x) is a multiple of quantBlock.
 //

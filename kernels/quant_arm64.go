@@ -27,7 +27,7 @@ func scaleAddNEON(y []float32, ldy int, bias, scales []float32, cols int)
 // errors4NEON is errors4.
 //
 //go:noescape
-func errors4NEON(errors *[tileCols]float32, values *tileValues, inverses *[tileCols]float32)
+func errors4NEON(errors *[quantCols]float32, values *tileValues, inverses *[quantCols]float32)
 
 // peakBitsNEON is peakBits.
 //

@@ -54,7 +54,7 @@ func convert(t *Team, f Format, src *Matrix) (dst Matrix, infinite bool) {
 	default:
 		dst.F16 = make([]uint16, src.In*src.Out)
 	}
-	tiles := (src.Out + tileCols - 1) / tileCols
+	tiles := (src.Out + quantCols - 1) / quantCols
 	var found atomic.Bool
 	t.Run(func(w *Worker) {
 		var values tileValues
@@ -71,7 +71,7 @@ func convert(t *Team, f Format, src *Matrix) (dst Matrix, infinite bool) {
 }
 
 // tileValues are a tile's weights by input and output.
-type tileValues [quantBlock][tileCols]float32
+type tileValues [quantBlock][quantCols]float32
 
 // tile returns tile (o, b) of a matrix in Q8 or Q4.
 func (m *Matrix) tile(o, b int) []byte {
@@ -86,8 +86,8 @@ func (m *Matrix) span(o, b int) (start, in, out, ins, outs int) {
 	if m.Layout == OutIn {
 		in, out = 1, m.In
 	}
-	return b*quantBlock*in + o*tileCols*out, in, out, min(quantBlock, m.In-b*quantBlock),
-		min(tileCols, m.Out-o*tileCols)
+	return b*quantBlock*in + o*quantCols*out, in, out, min(quantBlock, m.In-b*quantBlock),
+		min(quantCols, m.Out-o*quantCols)
 }
 
 // readTile sets values to those of tile (o, b), zeros past the end.
@@ -102,7 +102,7 @@ func (m *Matrix) readTile(values *tileValues, o, b int) {
 		return
 	}
 	start, in, out, ins, outs := m.span(o, b)
-	if ins < quantBlock || outs < tileCols {
+	if ins < quantBlock || outs < quantCols {
 		*values = tileValues{}
 	}
 	for k := range ins {
@@ -153,7 +153,7 @@ const halfInfinity, bfloatInfinity = 0x7c00, 0x7f80 // the bits of F16 and BF16
 // encode8 makes a Q8 tile. An output's scale is the bfloat16 nearest to max|w|/127, its integers
 // are those nearest to w/scale, ties to even, within ±127.
 func encode8(tile []byte, values *tileValues) {
-	for j := range tileCols {
+	for j := range quantCols {
 		scale := blockScale(blockPeak(values, j), 127)
 		binary.LittleEndian.PutUint16(tile[q8Weights+2*j:], scale)
 		inverse := blockInverse(scale)
@@ -167,9 +167,9 @@ func encode8(tile []byte, values *tileValues) {
 // divided by it, and the integers nearest to w/scale, ties to even, within −8 … 7. The first with
 // the least sum of squared errors is taken.
 func encode4(v *variant, tile []byte, values *tileValues) {
-	var peaks, errors, least, inverses [tileCols]float32
-	var scales, best [tileCols]uint16
-	for j := range tileCols {
+	var peaks, errors, least, inverses [quantCols]float32
+	var scales, best [quantCols]uint16
+	for j := range quantCols {
 		peaks[j] = blockPeak(values, j)
 	}
 	for i := range 2 * len(fourBits) {
@@ -204,7 +204,7 @@ var fourBits = [...]float32{-8, -7.5, -8.5, -9, -9.5, -7, -10, -10.5, -11, -6.5,
 
 // errors4 sets errors[j] to Σ (x − n)², in the order of the inputs, where x = w·inverses[j] for the
 // weights w of output j and n is the integer of −8 … 7 nearest to x, ties to even.
-func errors4(errors *[tileCols]float32, values *tileValues, inverses *[tileCols]float32) {
+func errors4(errors *[quantCols]float32, values *tileValues, inverses *[quantCols]float32) {
 	clear(errors[:])
 	for k := range values {
 		for j, inverse := range inverses {

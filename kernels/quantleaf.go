@@ -65,7 +65,7 @@ func roundEven(x float32) float32 {
 	return float32(float32(x+0x1.8p23) - 0x1.8p23)
 }
 
-// quantTile8 continues the sums of rows × tiles·tileCols outputs over blocks blocks of Q8
+// quantTile8 continues the sums of rows × tiles·quantCols outputs over blocks blocks of Q8
 // weights: for each block b in order, y[i,j] = fma(float32(Σ q[i,k]·w[k,j] over the block), its
 // scale, y[i,j]). Rows of y lie ldy apart; rows of q lie ldq blocks apart, and so do rows of
 // starts; the tiles of 16 more outputs lie ldw bytes further on in w.
@@ -75,7 +75,7 @@ func quantTile8(
 ) {
 	for t := range tiles {
 		for i := range rows {
-			out := y[i*ldy+t*tileCols:][:tileCols]
+			out := y[i*ldy+t*quantCols:][:quantCols]
 			for b := range blocks {
 				tile := w[t*ldw+b*q8Tile:][:q8Tile]
 				x := q[(i*ldq+b)*quantBlock:][:quantBlock]
@@ -99,7 +99,7 @@ func quantTile4(
 ) {
 	for t := range tiles {
 		for i := range rows {
-			out := y[i*ldy+t*tileCols:][:tileCols]
+			out := y[i*ldy+t*quantCols:][:quantCols]
 			for b := range blocks {
 				tile := w[t*ldw+b*q4Tile:][:q4Tile]
 				x := q[(i*ldq+b)*quantBlock:][:quantBlock]

@@ -44,8 +44,8 @@ func quantTileTest(
 		b: []int{0, 1, 2, 16, 17}, ints: 1<<1 | 1<<2 | 1<<3,
 		call: func(v *variant, p *placer, rows, blocks, c int) []float64 {
 			tiles, pad := c&1+1, c>>1
-			ldy, ldq, ldw := tiles*tileCols+pad, blocks+pad, blocks*size+3*pad
-			y := p.floats(matrixSize(rows, ldy, tiles*tileCols))
+			ldy, ldq, ldw := tiles*quantCols+pad, blocks+pad, blocks*size+3*pad
+			y := p.floats(matrixSize(rows, ldy, tiles*quantCols))
 			q := integers[int16](p, quantBlock*matrixSize(rows, ldq, blocks), -quantMax, quantMax)
 			starts := integers[int32](p, matrixSize(rows, ldq, blocks), -8*32*quantMax,
 				8*32*quantMax)
@@ -92,8 +92,8 @@ var quantLeafTests = []leafTest{
 	}},
 	{name: "errors4", a: []int{0, 1, 2, 3, 4}, b: one,
 		call: func(v *variant, p *placer, n, _, _ int) []float64 {
-			errors, inverses, values := p.floats(tileCols), p.floats(tileCols),
-				p.floats(quantBlock*tileCols)
+			errors, inverses, values := p.floats(quantCols), p.floats(quantCols),
+				p.floats(quantBlock*quantCols)
 			// to the range of use, and ties; NaN and the like only where it counts for nothing
 			for i := range values {
 				switch p.kind {
@@ -111,9 +111,9 @@ var quantLeafTests = []leafTest{
 					inverses[j] = 1
 				}
 			}
-			v.errors4((*[tileCols]float32)(errors),
+			v.errors4((*[quantCols]float32)(errors),
 				(*tileValues)(unsafe.Pointer(unsafe.SliceData(values))),
-				(*[tileCols]float32)(inverses))
+				(*[quantCols]float32)(inverses))
 			return nil
 		}},
 }

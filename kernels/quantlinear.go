@@ -51,7 +51,7 @@ const (
 // linearQuant quantizes x, and then splits the product. It leaves the last barrier to its caller.
 func linearQuant(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
 	v, blocks := w.team.variant, blocksOf(m.In)
-	tiles := (m.Out + tileCols - 1) / tileCols
+	tiles := (m.Out + quantCols - 1) / quantCols
 	if rows == 1 { // each worker for itself: it takes less time than a barrier
 		row := w.row.grown(1, blocks)
 		w.row = row
@@ -79,19 +79,19 @@ func linearQuant(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float3
 func (w *Worker) quantTask(
 	dst []float32, r *quantRows, i, rows int, m *Matrix, bias []float32, t, tiles int,
 ) {
-	whole := min(tiles, m.Out/tileCols-t)
-	c := t * tileCols
+	whole := min(tiles, m.Out/quantCols-t)
+	c := t * quantCols
 	w.quantTiles(dst[i*m.Out+c:], m.Out, r, i, rows, m, t, whole)
 	// the last tile has fewer outputs than columns: it is computed elsewhere, and what exists is
 	// copied
 	if whole < tiles {
-		edge := w.floats(scratchPack, quantRange*tileCols)
-		w.quantTiles(edge, tileCols, r, i, rows, m, t+whole, 1)
+		edge := w.floats(scratchPack, quantRange*quantCols)
+		w.quantTiles(edge, quantCols, r, i, rows, m, t+whole, 1)
 		for n := range rows {
-			copy(dst[(i+n)*m.Out : (i+n+1)*m.Out][c+whole*tileCols:], edge[n*tileCols:])
+			copy(dst[(i+n)*m.Out : (i+n+1)*m.Out][c+whole*quantCols:], edge[n*quantCols:])
 		}
 	}
-	end := min(c+tiles*tileCols, m.Out)
+	end := min(c+tiles*quantCols, m.Out)
 	if bias != nil {
 		bias = bias[c:end]
 	}
@@ -109,7 +109,7 @@ func (w *Worker) quantTiles(
 		leaf = v.quantTile4
 	}
 	for n := range rows {
-		clear(y[n*ldy:][:tiles*tileCols])
+		clear(y[n*ldy:][:tiles*quantCols])
 	}
 	depth := quantDepth
 	if rows < 2*tileRows { // memory is what takes time: read it in its order

@@ -174,7 +174,7 @@ done:
 	VMULPS Y4, Y4, Y4            \
 	VADDPS Y4, sum, sum
 
-// func errors4AVX2(errors *[tileCols]float32, values *tileValues, inverses *[tileCols]float32)
+// func errors4AVX2(errors *[quantCols]float32, values *tileValues, inverses *[quantCols]float32)
 TEXT ·errors4AVX2(SB), NOSPLIT, $0-24
 	MOVQ    errors+0(FP), DI
 	MOVQ    values+8(FP), SI

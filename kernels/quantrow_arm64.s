@@ -163,7 +163,7 @@ TEXT ·scaleAddNEON(SB), NOSPLIT, $0-88
 end:
 	RET
 
-// func errors4NEON(errors *[tileCols]float32, values *tileValues, inverses *[tileCols]float32)
+// func errors4NEON(errors *[quantCols]float32, values *tileValues, inverses *[quantCols]float32)
 TEXT ·errors4NEON(SB), NOSPLIT, $0-24
 	MOVD errors+0(FP), R0
 	MOVD values+8(FP), R1

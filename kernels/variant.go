@@ -45,7 +45,7 @@ type variant struct {
 	quantTile4 func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
 		blocks, tiles int)
 	scaleAdd func(y []float32, ldy int, bias, scales []float32, cols int)
-	errors4  func(errors *[tileCols]float32, values *tileValues, inverses *[tileCols]float32)
+	errors4  func(errors *[quantCols]float32, values *tileValues, inverses *[quantCols]float32)
 
 	fmaPeak    func(iterations int) float64
 	readMemory func(b []byte) uint64

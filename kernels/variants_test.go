@@ -39,10 +39,10 @@ var leafTests = slices.Concat(floatLeafTests, quantLeafTests)
 var floatLeafTests = []leafTest{
 	{name: "tile", a: few, b: short, call: func(v *variant, p *placer, rows, k, pad int) []float64 {
 		panels := 1 + (rows+k)%6
-		ldc, lda, ldb := panels*tileCols+pad, k+pad, panels*tileCols+3*pad
-		c, a, b := p.floats(matrixSize(rows, ldc, panels*tileCols)),
-			p.floats(matrixSize(rows, lda, k)), p.floats(matrixSize(k, ldb, panels*tileCols))
-		v.tile(c, ldc, a, lda, 1, b, ldb, tileCols, rows, k, panels)
+		ldc, lda, ldb := panels*panelCols+pad, k+pad, panels*panelCols+3*pad
+		c, a, b := p.floats(matrixSize(rows, ldc, panels*panelCols)),
+			p.floats(matrixSize(rows, lda, k)), p.floats(matrixSize(k, ldb, panels*panelCols))
+		v.tile(c, ldc, a, lda, 1, b, ldb, panelCols, rows, k, panels)
 		return nil
 	}},
 	{name: "tile, packed", a: []int{1, 2, 3, 4, 5, 6}, b: short,
@@ -50,9 +50,9 @@ var floatLeafTests = []leafTest{
 			if v.packRows == nil { // it reads rows in place
 				v = goVariant
 			}
-			c, a, b := p.floats(matrixSize(rows, panels*tileCols+1, panels*tileCols)),
-				p.floats(tileRows*k), p.floats(k*panels*tileCols)
-			v.tile(c, panels*tileCols+1, a, 1, tileRows, b, tileCols, k*tileCols, rows, k, panels)
+			c, a, b := p.floats(matrixSize(rows, panels*panelCols+1, panels*panelCols)),
+				p.floats(tileRows*k), p.floats(k*panels*panelCols)
+			v.tile(c, panels*panelCols+1, a, 1, tileRows, b, panelCols, k*panelCols, rows, k, panels)
 			return nil
 		}},
 	{name: "packRows", a: []int{1, 2, 3, 4, 5, 6}, b: edges,
@@ -76,7 +76,7 @@ var floatLeafTests = []leafTest{
 		}},
 	{name: "chainRows", a: few, b: []int{0, 1, 2, 5, 7},
 		call: func(v *variant, p *placer, rows, groups, pad int) []float64 {
-			cols := (1 + rows%4) * tileCols
+			cols := (1 + rows%4) * panelCols
 			v.chainRows(p.floats(matrixSize(rows, cols+pad, cols)), cols+pad,
 				p.floats(groups*rows*groupDepth),
 				p.floats(matrixSize(groups*groupDepth, cols+2*pad, cols)), cols+2*pad, rows, groups,
@@ -85,7 +85,7 @@ var floatLeafTests = []leafTest{
 		}},
 	{name: "chainRows16", a: few, b: []int{0, 1, 2, 5, 7}, loose: true,
 		call: func(v *variant, p *placer, rows, groups, c int) []float64 {
-			cols, bf16, pad := (1+rows%4)*tileCols, c&1 == 1, c&2
+			cols, bf16, pad := (1+rows%4)*panelCols, c&1 == 1, c&2
 			v.chainRows16(p.floats(matrixSize(rows, cols+pad, cols)), cols+pad,
 				p.floats(groups*rows*groupDepth),
 				p.halves(matrixSize(groups*groupDepth, cols+2*pad, cols), bf16), cols+2*pad, rows,
@@ -101,16 +101,16 @@ var floatLeafTests = []leafTest{
 		}},
 	{name: "pack", a: []int{0, 1, 2, 5}, b: short,
 		call: func(v *variant, p *placer, panels, k, pad int) []float64 {
-			v.pack(p.floats(panels*k*tileCols), p.floats(matrixSize(k, panels*tileCols+pad,
-				panels*tileCols)), panels*tileCols+pad, k, panels)
+			v.pack(p.floats(panels*k*panelCols), p.floats(matrixSize(k, panels*panelCols+pad,
+				panels*panelCols)), panels*panelCols+pad, k, panels)
 			return nil
 		}},
 	{name: "pack16", a: []int{0, 1, 2, 5}, b: short, loose: true,
 		call: func(v *variant, p *placer, panels, k, c int) []float64 {
 			bf16, pad := c&1 == 1, c&2
-			ld := panels*tileCols + pad
-			v.pack16(p.floats(panels*k*tileCols),
-				p.halves(matrixSize(k, ld, panels*tileCols), bf16),
+			ld := panels*panelCols + pad
+			v.pack16(p.floats(panels*k*panelCols),
+				p.halves(matrixSize(k, ld, panels*panelCols), bf16),
 				ld, k, panels, bf16)
 			return nil
 		}},

@@ -1,0 +1,18 @@
+//go:build !purego
+
+package kernels
+
+// The leaf operations in AVX-512 assembly (F, BW, DQ, VL, VNNI). Each stub is documented by the Go
+// function that it equals bit for bit.
+
+// avx512Variant returns v with the leaves replaced that 512-bit registers make faster.
+func avx512Variant(v variant) *variant {
+	v.name = "avx512"
+	v.fmaPeak = fmaPeakFast512
+	return &v
+}
+
+// fmaPeakAVX512 is fmaPeakAVX2 with chains of 16 lanes.
+func fmaPeakAVX512(iterations int) float32
+
+func fmaPeakFast512(iterations int) float64 { return countFMAs(iterations, fmaPeakAVX512) }

@@ -1,0 +1,31 @@
+//go:build !purego
+
+package kernels
+
+// Which variants an amd64 processor can run. Each is the one before it with some leaves replaced.
+//
+//	avx2      AVX2, FMA, F16C
+//	avx2vnni  VPDPWSSD on 256 bits for products of integers
+//	avx512    512-bit registers, 32 of them
+
+import "golang.org/x/sys/cpu"
+
+// archVariants returns the variants of this processor, the fastest first. Package cpu reads CPUID,
+// and XGETBV too: the operating system must save the wide registers.
+func archVariants() []*variant {
+	x := &cpu.X86
+	if !x.HasAVX2 || !x.HasFMA || !x.HasF16C {
+		return nil
+	}
+	avx2 := avx2Variant()
+	if !x.HasAVX512VNNI || !x.HasAVX512VL {
+		return []*variant{avx2}
+	}
+	avx2vnni := *avx2
+	avx2vnni.name = "avx2vnni"
+	avx2vnni.quantTile8, avx2vnni.quantTile4 = quantTile8VNNI, quantTile4VNNI
+	if !x.HasAVX512F || !x.HasAVX512BW || !x.HasAVX512DQ {
+		return []*variant{&avx2vnni, avx2}
+	}
+	return []*variant{avx512Variant(avx2vnni), &avx2vnni, avx2}
+}
