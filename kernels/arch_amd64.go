@@ -48,7 +48,7 @@ func pause()
 //
 //go:noescape
 func tileAVX2(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k,
-	panels int)
+	panels int, add bool)
 
 // packRowsAVX2 is packRows.
 //

@@ -47,19 +47,20 @@ func pause()
 // elements of a register, so that a row of a is read in order.
 func tileFast(
 	c []float32, ldc int, a []float32, lda, _ int, b []float32, ldb, nextb, rows, k, panels int,
+	add bool,
 ) {
 	if k == 0 {
 		return
 	}
 	for p := range panels {
-		tileNEON(c[p*panelCols:], ldc, a, lda, b[p*nextb:], ldb, rows, k)
+		tileNEON(c[p*panelCols:], ldc, a, lda, b[p*nextb:], ldb, rows, k, add)
 	}
 }
 
 // tileNEON is one panel of tile, in blocks of 6 rows (4 and 2 at the end).
 //
 //go:noescape
-func tileNEON(c []float32, ldc int, a []float32, lda int, b []float32, ldb, rows, k int)
+func tileNEON(c []float32, ldc int, a []float32, lda int, b []float32, ldb, rows, k int, add bool)
 
 // chainNarrowNEON is chain: 64, 16, 4, 2 or 1 columns stay in registers while all of x passes.
 //

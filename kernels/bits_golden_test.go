@@ -15,43 +15,45 @@ import (
 )
 
 var goldenBits = map[string]uint64{
-	"Attend":             0xb95e398159dc900f,
-	"Convert bf16":       0xed65c7022e12ff4d,
-	"Convert f16":        0xfc77c9678556b476,
-	"Convert q4":         0xbd52ac31c811c9a8,
-	"Convert q8":         0xb9f62ee85038fd41,
-	"Linear bf16":        0x1a40f924b2bc036d,
-	"Linear f16":         0xa81053d62d347561,
-	"Linear q4":          0x9f097d68dcdf2985,
-	"Linear q8":          0x53f8495901aa7df1,
-	"activate":           0xa20644eae5904ac1,
-	"add":                0x71694f89328bc247,
-	"chain":              0xf481120339e5d76b,
-	"chain16":            0x0761507318c047b0,
-	"chainRows16":        0xc346612e47a0b5bb,
-	"packRows":           0x47aa7fe700417a56,
-	"packGroups":         0xb424fd6702a35274,
-	"tile, packed":       0x8f2e8526666a071c,
-	"chainRows":          0x7c06648baa29c6c7,
-	"convert16":          0x8829697eece6a87b,
-	"dot":                0x38b74136dc686f58,
-	"dot row":            0x40501d1b13c96794,
-	"dot16":              0x39b77bf02cf53408,
-	"dot16 row":          0x478c7859ad14f90e,
-	"errors4":            0x9c60a14f8ff21c87,
-	"expShift":           0xf9c56a47c555bd44,
-	"layerNorm":          0x78137f40c4c7123b,
-	"layerNorm in place": 0x9fc87a627c580c30,
-	"logSumExp":          0x93a2f78d570b055d,
-	"pack":               0x6510af87f53bf44c,
-	"pack16":             0x1a8daa2b0c2443f3,
-	"quantTile4":         0x5862a3ee53c267d1,
-	"quantTile8":         0x3a6c5b5ab6074409,
-	"quantizeRow":        0xd96cc9b7fb3f2b0f,
-	"scale":              0xb97849af235709ca,
-	"scaleAdd":           0xcef402ce748c8c34,
-	"scoresMax":          0x7b2c186ffb796fd1,
-	"tile":               0x039d782f8dbeb9b1,
+	"Attend":                 0xb95e398159dc900f,
+	"Convert bf16":           0xed65c7022e12ff4d,
+	"Convert f16":            0xfc77c9678556b476,
+	"Convert q4":             0xbd52ac31c811c9a8,
+	"Convert q8":             0xb9f62ee85038fd41,
+	"Linear bf16":            0x1a40f924b2bc036d,
+	"Linear f16":             0xa81053d62d347561,
+	"Linear in segments f16": 0x7fe90759f68b13f3,
+	"Linear in segments f32": 0x97f27947597dc392,
+	"Linear q4":              0x9f097d68dcdf2985,
+	"Linear q8":              0x53f8495901aa7df1,
+	"activate":               0xa20644eae5904ac1,
+	"add":                    0x71694f89328bc247,
+	"chain":                  0xf481120339e5d76b,
+	"chain16":                0x0761507318c047b0,
+	"chainRows16":            0xc346612e47a0b5bb,
+	"packRows":               0x47aa7fe700417a56,
+	"packGroups":             0xb424fd6702a35274,
+	"tile, packed":           0xce02469865cd5700,
+	"chainRows":              0x7c06648baa29c6c7,
+	"convert16":              0x8829697eece6a87b,
+	"dot":                    0x38b74136dc686f58,
+	"dot row":                0x40501d1b13c96794,
+	"dot16":                  0x39b77bf02cf53408,
+	"dot16 row":              0x478c7859ad14f90e,
+	"errors4":                0x9c60a14f8ff21c87,
+	"expShift":               0xf9c56a47c555bd44,
+	"layerNorm":              0x78137f40c4c7123b,
+	"layerNorm in place":     0x9fc87a627c580c30,
+	"logSumExp":              0x93a2f78d570b055d,
+	"pack":                   0x6510af87f53bf44c,
+	"pack16":                 0x1a8daa2b0c2443f3,
+	"quantTile4":             0x5862a3ee53c267d1,
+	"quantTile8":             0x3a6c5b5ab6074409,
+	"quantizeRow":            0xd96cc9b7fb3f2b0f,
+	"scale":                  0xb97849af235709ca,
+	"scaleAdd":               0xcef402ce748c8c34,
+	"scoresMax":              0x7b2c186ffb796fd1,
+	"tile":                   0xbf77b11b5ec765c5,
 }
 
 // elementSizes are the sizes in bytes of the numbers in the operands of the operations on integers.
@@ -154,6 +156,18 @@ func wholeBits(t *testing.T, variant string) map[string]uint64 {
 		team.Run(func(w *Worker) { Linear(w, y, x, 1, &m, nil) })
 		addFloats(h, y)
 		bits["Linear "+format.String()] = h.Sum64()
+	}
+
+	long := Matrix{In: 600, Out: 75, F32: randoms(rng, 600*75)}
+	x, y = randoms(rng, rows*long.In), make([]float32, rows*long.Out)
+	for _, format := range []Format{F32, F16} {
+		h = fnv.New64a()
+		m := Convert(team, format, &long)
+		for _, n := range []int{1, rows} {
+			team.Run(func(w *Worker) { Linear(w, y, x, n, &m, x[:long.Out]) })
+			addFloats(h, y)
+		}
+		bits["Linear in segments "+format.String()] = h.Sum64()
 	}
 	return bits
 }

@@ -3,19 +3,22 @@
 // # The same bits everywhere
 //
 // Each kernel fixes the order of its floating-point operations as part of its definition. Tiling,
-// threads, batches and instruction sets may vary; the result may not, to the last bit. Two orders
-// cover nearly everything:
+// threads, batches and instruction sets may vary; the result may not, to the last bit. Three
+// orders cover nearly everything:
 //
 //   - chain: an output is one chain of fused multiply-adds, acc = fma(x[k], w[k], acc) for k = 0, 1,
 //     2, …, starting from the bias (or what the output held). A vector lane holds one output, so
 //     lanes, tiles and threads are free, and a chain may be stored and continued at any k.
+//   - segments: chains over 256 inputs each, k = 0 … 255, 256 … 511, …, the first from the bias, the
+//     others from +0, added in order: ((s0 + s1) + s2) + …. Long sums lose less, and a processor of
+//     many slow lanes can work on the segments side by side.
 //   - lanes: eight partial sums by k mod 8, each a chain in k (of fused multiply-adds, or of
 //     additions), reduced by one tree: ((l0+l1)+(l2+l3)) + ((l4+l5)+(l6+l7)). A lane past the end
 //     keeps what it holds.
 //
 // Which kernel uses which:
 //
-//	Linear, [in,out] weights (InOut)   chain over in, from the bias
+//	Linear, [in,out] weights (InOut)   segments over in, from the bias
 //	Linear, [out,in] weights (OutIn)   lanes over in, then + bias
 //	Linear, Q8 and Q4 weights          exact int32 sums over blocks of 32; a chain of
 //	                                   fma(float32(sum), scale, acc) over the blocks, from +0; then

@@ -14,16 +14,28 @@ const (
 )
 
 // tile continues the sums of rows by panels·panelCols outputs: c[i,j] = fma(a[i,k], b[k,j],
-// c[i,j]) for each k in order. Rows of c lie ldc apart. Element a[i,k] is at i·lda + k·ka. A panel
-// is panelCols columns of b: panel p begins at p·nextb, its rows lie ldb apart.
+// c[i,j]) for each k in order. With add, and k > 0, it starts from +0 instead, and adds the sums to
+// c at the end. Rows of c lie ldc apart. Element a[i,k] is at i·lda + k·ka. A panel is panelCols columns of
+// b: panel p begins at p·nextb, its rows lie ldb apart.
 func tile(
 	c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k, panels int,
+	add bool,
 ) {
 	for i := range rows {
 		for p := range panels {
 			y := c[i*ldc+p*panelCols:][:panelCols]
+			var sums [panelCols]float32
+			if !add {
+				copy(sums[:], y)
+			}
 			for n := range k {
-				chain(y, a[i*lda+n*ka:][:1], b[p*nextb+n*ldb:], ldb)
+				chain(sums[:], a[i*lda+n*ka:][:1], b[p*nextb+n*ldb:], ldb)
+			}
+			for j, sum := range sums {
+				if add {
+					sum = float32(y[j] + sum)
+				}
+				y[j] = sum
 			}
 		}
 	}

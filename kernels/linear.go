@@ -29,14 +29,24 @@ func setBias(dst, bias []float32, from int) {
 	copy(dst, bias[from:])
 }
 
+// segment is how many inputs a chain runs over: part of the definition of Linear on [in, out]
+// weights. Segment 0 starts from the bias, the others from +0; they are added in order.
+const segment = 256
+
 // linearChain is one row on float32 weights: memory-bound, so each worker streams runs of whole
 // cache lines.
 func linearChain(w *Worker, dst, x []float32, m *Matrix, bias []float32) {
-	each := w.share(m.Out, 2*panelCols, chainCols)
+	v, each := w.team.variant, w.share(m.Out, 2*panelCols, chainCols)
 	for c := w.Next() * each; c < m.Out; c = w.Next() * each {
 		y := dst[c:min(c+each, m.Out)]
 		setBias(y, bias, c)
-		w.team.variant.chain(y, x[:m.In], m.F32[c:], m.Out)
+		v.chain(y, x[:min(segment, m.In)], m.F32[c:], m.Out)
+		sums := w.floats(scratchPack, len(y))
+		for k := segment; k < m.In; k += segment {
+			clear(sums)
+			v.chain(sums, x[k:min(k+segment, m.In)], m.F32[k*m.Out+c:], m.Out)
+			v.add(y, sums)
+		}
 	}
 }
 
@@ -45,28 +55,46 @@ func linearChain(w *Worker, dst, x []float32, m *Matrix, bias []float32) {
 // where it does not share lines of the cache.
 func linearBatch(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
 	v, groups := w.team.variant, m.In/groupDepth
-	depth := groups * groupDepth
-	xs := w.floats(scratchRows, rows*depth)
+	xs := w.floats(scratchRows, rows*groups*groupDepth)
 	v.packGroups(xs, x, m.In, rows, groups)
 	each := w.share(m.Out, 2*panelCols, max(2*panelCols, batchFloats/rows/(2*panelCols)*2*panelCols))
 	for c := w.Next() * each; c < m.Out; c = w.Next() * each {
 		cols := min(each, m.Out-c)
-		whole, ldy := cols/panelCols*panelCols, stride(cols)
-		y := w.floats(scratchPack, rows*ldy)
+		ldy := stride(cols)
+		y := w.floats(scratchPack, 2*rows*ldy)
+		y, sums := y[:rows*ldy], y[rows*ldy:]
 		for i := range rows {
 			setBias(y[i*ldy:i*ldy+cols], bias, c)
 		}
-		if m.Format == F32 {
-			v.chainRows(y, ldy, xs, m.F32[c:], m.Out, rows, groups, whole)
-		} else {
-			v.chainRows16(y, ldy, xs, m.F16[c:], m.Out, rows, groups, whole, m.bf16())
+		m.chainSegment(v, y, ldy, x, xs, rows, 0, c, cols)
+		for k := segment; k < m.In; k += segment {
+			clear(sums)
+			m.chainSegment(v, sums, ldy, x, xs, rows, k, c, cols)
+			v.add(y, sums)
 		}
 		for i := range rows {
-			yi, xi := y[i*ldy:i*ldy+cols], x[i*m.In:(i+1)*m.In]
-			m.chain(v, yi[whole:], xi[:depth], 0, c+whole)
-			m.chain(v, yi, xi[depth:], depth, c)
-			copy(dst[i*m.Out+c:], yi)
+			copy(dst[i*m.Out+c:(i+1)*m.Out], y[i*ldy:i*ldy+cols])
 		}
+	}
+}
+
+// chainSegment continues the sums of rows by cols outputs from column c on over the segment of the
+// inputs that begins at k. xs is x, packed.
+func (m *Matrix) chainSegment(
+	v *variant, y []float32, ldy int, x, xs []float32, rows, k, c, cols int,
+) {
+	end, whole := min(k+segment, m.In), cols/panelCols*panelCols
+	groups := (end - k) / groupDepth
+	rest := k + groups*groupDepth
+	if m.Format == F32 {
+		v.chainRows(y, ldy, xs[rows*k:], m.F32[k*m.Out+c:], m.Out, rows, groups, whole)
+	} else {
+		v.chainRows16(y, ldy, xs[rows*k:], m.F16[k*m.Out+c:], m.Out, rows, groups, whole, m.bf16())
+	}
+	for i := range rows {
+		yi, xi := y[i*ldy:i*ldy+cols], x[i*m.In:(i+1)*m.In]
+		m.chain(v, yi[whole:], xi[k:rest], k, c+whole)
+		m.chain(v, yi, xi[rest:end], rest, c)
 	}
 }
 
@@ -87,8 +115,8 @@ const (
 	batchFloats = 4608 // of its output in one task: 18 KiB stay in the first-level cache
 
 	// The sizes of the blocks of linearTile. A block of weights stays in the second-level cache
-	// while all the rows pass, a tile of rows in the first while it meets the whole block.
-	tileDepth = 256
+	// while all the rows pass, a tile of rows in the first while it meets the whole block. Its depth
+	// is a segment.
 	tileWidth = 192
 	taskCols  = 1536 // columns of a task: the rows are packed once for all of them
 	taskRows  = 768
@@ -112,8 +140,8 @@ func linearTile(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32
 		for i := range b.rows {
 			setBias(b.dst[i*m.Out:i*m.Out+b.cols], bias, c)
 		}
-		for k := 0; k < m.In; k += tileDepth {
-			b.run(k, min(tileDepth, m.In-k))
+		for k := 0; k < m.In; k += segment {
+			b.run(k, min(segment, m.In-k))
 		}
 	}
 }
@@ -127,8 +155,8 @@ type linearBlock struct {
 	col, cols int
 }
 
-// run continues the sums over the inputs from k on, depth of them: it packs the rows, then
-// block after block of the weights.
+// run adds the segment of depth inputs that begins at k: it packs the rows, then block after block
+// of the weights.
 func (b *linearBlock) run(k, depth int) {
 	v, m := b.w.team.variant, b.m
 	var a []float32
@@ -145,9 +173,16 @@ func (b *linearBlock) run(k, depth int) {
 		}
 	}
 	if rest := b.cols % panelCols; rest > 0 { // the last columns, fewer than a panel
+		c := b.cols - rest
 		for i := range b.rows {
-			m.chain(v, b.dst[i*m.Out+b.cols-rest:i*m.Out+b.cols], b.x[i*m.In+k:i*m.In+k+depth], k,
-				b.col+b.cols-rest)
+			y, x := b.dst[i*m.Out+c:i*m.Out+b.cols], b.x[i*m.In+k:i*m.In+k+depth]
+			if k == 0 {
+				m.chain(v, y, x, k, b.col+c)
+				continue
+			}
+			var sums [panelCols]float32
+			m.chain(v, sums[:rest], x, k, b.col+c)
+			v.add(y, sums[:rest])
 		}
 	}
 }
@@ -155,7 +190,7 @@ func (b *linearBlock) run(k, depth int) {
 // panels multiplies the packed rows by one block of weights.
 func (b *linearBlock) panels(a []float32, k, depth, c, panels int) {
 	v, m := b.w.team.variant, b.m
-	block := b.w.floats(scratchPack, tileDepth*tileWidth)
+	block := b.w.floats(scratchPack, segment*tileWidth)
 	at := k*m.Out + b.col + c
 	if m.Format == F32 {
 		v.pack(block, m.F32[at:], m.Out, depth, panels)
@@ -164,12 +199,12 @@ func (b *linearBlock) panels(a []float32, k, depth, c, panels int) {
 	}
 	if v.packRows == nil {
 		v.tile(b.dst[c:], m.Out, b.x[k:], m.In, 1, block, panelCols, depth*panelCols, b.rows, depth,
-			panels)
+			panels, k > 0)
 		return
 	}
 	for i := 0; i < b.rows; i += tileHeight(b.rows - i) {
 		v.tile(b.dst[i*m.Out+c:], m.Out, a, 1, tileRows, block, panelCols, depth*panelCols,
-			tileHeight(b.rows-i), depth, panels)
+			tileHeight(b.rows-i), depth, panels, k > 0)
 		a = a[tileRows*depth:]
 	}
 }

@@ -55,11 +55,22 @@ func linearByDefinition(dst, x []float32, rows int, m *Matrix, bias []float32) {
 				b = bias[j]
 			}
 			if m.Layout == InOut {
-				acc := b
-				for k := range m.In {
-					acc = fma(x[i*m.In+k], m.at(k, j), acc)
+				var total float32
+				for from := 0; from < max(m.In, 1); from += 256 {
+					sum := float32(0)
+					if from == 0 {
+						sum = b
+					}
+					for k := from; k < min(from+256, m.In); k++ {
+						sum = fma(x[i*m.In+k], m.at(k, j), sum)
+					}
+					if from == 0 {
+						total = sum
+					} else {
+						total = float32(total + sum)
+					}
 				}
-				dst[i*m.Out+j] = acc
+				dst[i*m.Out+j] = total
 				continue
 			}
 			var l [8]float32
@@ -78,7 +89,8 @@ func linearByDefinition(dst, x []float32, rows int, m *Matrix, bias []float32) {
 
 func TestLinearIsItsDefinition(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
-	for _, size := range [][2]int{{1, 1}, {3, 5}, {8, 16}, {20, 33}, {65, 130}, {300, 97}} {
+	for _, size := range [][2]int{{1, 1}, {3, 5}, {8, 16}, {20, 33}, {65, 130}, {300, 97},
+		{256, 40}, {257, 17}, {771, 40}} {
 		in, out := size[0], size[1]
 		for _, format := range []Format{F32, F16, BF16} {
 			for _, layout := range []Layout{InOut, OutIn} {
@@ -108,7 +120,7 @@ func TestLinearIsItsDefinition(t *testing.T) {
 func TestLinearOfManyRowsIsItsDefinition(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 24))
 	for _, size := range [][4]int{{97, 20, 33, 1}, {98, 300, 97, 2}, {745, 11, 200, 31},
-		{800, 9, 40, 3}, {130, 40, 1700, 2}} {
+		{800, 9, 40, 3}, {130, 40, 1700, 2}, {98, 1025, 50, 2}} {
 		rows, in, out, threads := size[0], size[1], size[2], size[3]
 		for _, format := range []Format{F32, BF16} {
 			m, x, bias := randomMatrix(rng, format, InOut, in, out), randoms(rng, rows*in),

@@ -44,7 +44,8 @@ func (v *variant) multiply(
 		if p.LD != 0 {
 			next = panelCols
 		}
-		v.tile(c, ldc, a, lda, 1, b, ldb, next, rows, to-from, whole/panelCols)
+		v.tile(c, ldc, a, lda, 1, b, ldb, next, rows, to-from, whole/panelCols,
+			false)
 	}
 	if whole < p.Cols {
 		b, ldb, cols := p.panel(whole, from)

@@ -32,6 +32,42 @@
 	VMOVUPS lo, (row)   \
 	VMOVUPS hi, 32(row)
 
+// ADD adds what a row of c holds.
+#define ADD(row, lo, hi) \
+	VADDPS (row), lo, lo     \
+	VADDPS 32(row), hi, hi
+
+#define ADD2 \
+	ADD(R8, Y0, Y1)          \
+	ADD(R9, Y2, Y3)
+
+#define ADD4 \
+	ADD2                     \
+	ADD(R10, Y4, Y5)         \
+	ADD(R11, Y6, Y7)
+
+#define ADD6 \
+	ADD4                     \
+	ADD(R12, Y8, Y9)         \
+	ADD(R13, Y10, Y11)
+
+#define CLEAR8 \
+	VXORPS Y0, Y0, Y0 \
+	VXORPS Y1, Y1, Y1 \
+	VXORPS Y2, Y2, Y2 \
+	VXORPS Y3, Y3, Y3 \
+	VXORPS Y4, Y4, Y4 \
+	VXORPS Y5, Y5, Y5 \
+	VXORPS Y6, Y6, Y6 \
+	VXORPS Y7, Y7, Y7
+
+#define CLEAR12 \
+	CLEAR8                   \
+	VXORPS Y8, Y8, Y8 \
+	VXORPS Y9, Y9, Y9 \
+	VXORPS Y10, Y10, Y10 \
+	VXORPS Y11, Y11, Y11
+
 // B takes the next row of b.
 #define B \
 	VMOVUPS (AX), Y12        \
@@ -91,9 +127,9 @@ done:                        \
 	SHLQ $2, AX              \
 	ROWS(DI, AX)
 
-// func tileAVX2(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k, panels int)
+// func tileAVX2(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k, panels int, add bool)
 // DI and SI are the tile's first rows of c and a, CX the rows left; R14 and R15 the bytes from one row of b, and one column of a, to the next.
-TEXT ·tileAVX2(SB), NOSPLIT, $24-136
+TEXT ·tileAVX2(SB), NOSPLIT, $24-137
 	MOVQ c_base+0(FP), DI
 	MOVQ a_base+32(FP), SI
 	MOVQ ka+64(FP), R15
@@ -123,20 +159,16 @@ column:
 	MOVQ ldc+24(FP), AX
 	SHLQ $2, AX
 	ROWS(DI, AX)
-	LOAD(R8, Y0, Y1)
-	LOAD(R9, Y2, Y3)
+	CMPQ CX, $6
+	JLE  height
+	CMPQ CX, $8 // 7 and 8 are better split in two than as 6 and a rest
+	JLE  four
+
+height:
 	CMPQ CX, $2
 	JLE  two
-	LOAD(R10, Y4, Y5)
-	LOAD(R11, Y6, Y7)
 	CMPQ CX, $4
 	JLE  four
-	CMPQ CX, $7 // 7 and 8 are better split in two than as 6 and a rest
-	JEQ  four
-	CMPQ CX, $8
-	JEQ  four
-	LOAD(R12, Y8, Y9)
-	LOAD(R13, Y10, Y11)
 	LEAQ (AX)(AX*2), BX // the same columns of the tile of rows below
 	PREFETCHT0 (R8)(BX*2)
 	PREFETCHT0 (R9)(BX*2)
@@ -144,13 +176,47 @@ column:
 	PREFETCHT0 (R11)(BX*2)
 	PREFETCHT0 (R12)(BX*2)
 	PREFETCHT0 (R13)(BX*2)
+	CMPB add+136(FP), $0
+	JNE  clear6
+	LOAD(R8, Y0, Y1)
+	LOAD(R9, Y2, Y3)
+	LOAD(R10, Y4, Y5)
+	LOAD(R11, Y6, Y7)
+	LOAD(R12, Y8, Y9)
+	LOAD(R13, Y10, Y11)
+	JMP  sum6
+
+clear6:
+	CLEAR12
+
+sum6:
 	SUM(ROWS6, six4, six1, sixDone)
+	CMPB add+136(FP), $0
+	JEQ  store6
+	ADD6
+
+store6:
 	STORE(R12, Y8, Y9)
 	STORE(R13, Y10, Y11)
 	JMP  store4
 
 four:
+	CMPB add+136(FP), $0
+	JNE  clear4
+	LOAD(R8, Y0, Y1)
+	LOAD(R9, Y2, Y3)
+	LOAD(R10, Y4, Y5)
+	LOAD(R11, Y6, Y7)
+	JMP  sum4
+
+clear4:
+	CLEAR8
+
+sum4:
 	SUM(ROWS4, four4, four1, fourDone)
+	CMPB add+136(FP), $0
+	JEQ  store4
+	ADD4
 
 store4:
 	STORE(R10, Y4, Y5)
@@ -158,7 +224,20 @@ store4:
 	JMP  store2
 
 two:
+	CMPB add+136(FP), $0
+	JNE  clear2
+	LOAD(R8, Y0, Y1)
+	LOAD(R9, Y2, Y3)
+	JMP  sum2
+
+clear2:
+	CLEAR8
+
+sum2:
 	SUM(ROWS2, two4, two1, twoDone)
+	CMPB add+136(FP), $0
+	JEQ  store2
+	ADD2
 
 store2:
 	STORE(R8, Y0, Y1)
@@ -171,6 +250,9 @@ store2:
 
 one: // one row: four panels of b at a time, from R8–R11 on, with the row in R12
 	SUBQ $4, panels-16(SP)
+	CLEAR8
+	CMPB add+136(FP), $0
+	JNE  row
 	VMOVUPS 0(DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -179,6 +261,8 @@ one: // one row: four panels of b at a time, from R8–R11 on, with the row in R
 	VMOVUPS 160(DI), Y5
 	VMOVUPS 192(DI), Y6
 	VMOVUPS 224(DI), Y7
+
+row:
 	MOVQ nextb+104(FP), AX
 	SHLQ $2, AX
 	MOVQ panel-8(SP), R8
@@ -207,6 +291,18 @@ oneStep:
 	JNE  oneStep
 
 oneDone:
+	CMPB add+136(FP), $0
+	JEQ  store1
+	VADDPS 0(DI), Y0, Y0
+	VADDPS 32(DI), Y1, Y1
+	VADDPS 64(DI), Y2, Y2
+	VADDPS 96(DI), Y3, Y3
+	VADDPS 128(DI), Y4, Y4
+	VADDPS 160(DI), Y5, Y5
+	VADDPS 192(DI), Y6, Y6
+	VADDPS 224(DI), Y7, Y7
+
+store1:
 	VMOVUPS Y0, 0(DI)
 	VMOVUPS Y1, 32(DI)
 	VMOVUPS Y2, 64(DI)

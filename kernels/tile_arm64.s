@@ -63,6 +63,48 @@
 	PUT(R12, F16, F17, F18, F19) \
 	PUT(R13, F20, F21, F22, F23)
 
+// FRESH2, FRESH4 and FRESH6 are GET where the sums start from +0; PLUS2, PLUS4 and PLUS6 then add them to c.
+#define FRESH(c0, c1, c2, c3) \
+	ZERO(c0)                     \
+	ZERO(c1)                     \
+	ZERO(c2)                     \
+	ZERO(c3)
+
+#define FRESH2 \
+	FRESH(0, 1, 2, 3)         \
+	FRESH(4, 5, 6, 7)
+
+#define FRESH4 \
+	FRESH2                       \
+	FRESH(8, 9, 10, 11)       \
+	FRESH(12, 13, 14, 15)
+
+#define FRESH6 \
+	FRESH4                       \
+	FRESH(16, 17, 18, 19)     \
+	FRESH(20, 21, 22, 23)
+
+#define PLUS(row, c0, c1, c2, c3) \
+	GET(row, F24, F25, F26, F27) \
+	FADD(24, c0, c0)             \
+	FADD(25, c1, c1)             \
+	FADD(26, c2, c2)             \
+	FADD(27, c3, c3)
+
+#define PLUS2 \
+	PLUS(R8, 0, 1, 2, 3)         \
+	PLUS(R9, 4, 5, 6, 7)
+
+#define PLUS4 \
+	PLUS2                        \
+	PLUS(R10, 8, 9, 10, 11)      \
+	PLUS(R11, 12, 13, 14, 15)
+
+#define PLUS6 \
+	PLUS4                        \
+	PLUS(R12, 16, 17, 18, 19)    \
+	PLUS(R13, 20, 21, 22, 23)
+
 // A2, A4 and A6 take the next elements of that many rows of a.
 #define A2(LOAD, bytes) \
 	LOAD bytes(R8), F26   \
@@ -127,8 +169,14 @@
 	HALF(e, 31, 22, 23)
 
 // TILE does n rows and passes on to the tile below them. R6 counts the elements that are left.
-#define TILE(n, GET, A, STEP, PUT, by4, rest, by1, done) \
+#define TILE(n, GET, FRESHN, A, STEP, PLUS, PUT, clear, start, by4, rest, by1, done, put) \
+	MOVBU add+112(FP), R7     \
+	CBNZ R7, clear            \
 	GET                       \
+	B    start                \
+clear:                        \
+	FRESHN                    \
+start:                        \
 	MOVD lda+56(FP), R7       \
 	LSL  $2, R7               \
 	ROWS(R1, R7)              \
@@ -155,6 +203,10 @@ done:                         \
 	MOVD ldc+24(FP), R7       \
 	LSL  $2, R7               \
 	ROWS(R0, R7)              \
+	MOVBU add+112(FP), R2     \
+	CBZ  R2, put              \
+	PLUS                      \
+put:                          \
 	PUT                       \
 	SUB  $n, R4               \
 	MOVD $n, R8               \
@@ -164,8 +216,8 @@ done:                         \
 	MADD R7, R1, R8, R1       \
 	B    tiles
 
-// func tileNEON(c []float32, ldc int, a []float32, lda int, b []float32, ldb, rows, k int)
-TEXT ·tileNEON(SB), NOSPLIT, $0-112
+// func tileNEON(c []float32, ldc int, a []float32, lda int, b []float32, ldb, rows, k int, add bool)
+TEXT ·tileNEON(SB), NOSPLIT, $0-113
 	MOVD c_base+0(FP), R0
 	MOVD a_base+32(FP), R1
 	MOVD ldb+88(FP), R3
@@ -186,13 +238,13 @@ tiles:
 	BEQ  four
 	CMP  $8, R4
 	BEQ  four
-	TILE(6, GET6, A6, STEP6, PUT6, six4, sixRest, six1, sixDone)
+	TILE(6, GET6, FRESH6, A6, STEP6, PLUS6, PUT6, sixClear, sixStart, six4, sixRest, six1, sixDone, sixPut)
 
 four:
-	TILE(4, GET4, A4, STEP4, PUT4, four4, fourRest, four1, fourDone)
+	TILE(4, GET4, FRESH4, A4, STEP4, PLUS4, PUT4, fourClear, fourStart, four4, fourRest, four1, fourDone, fourPut)
 
 two:
-	TILE(2, GET2, A2, STEP2, PUT2, two4, twoRest, two1, twoDone)
+	TILE(2, GET2, FRESH2, A2, STEP2, PLUS2, PUT2, twoClear, twoStart, two4, twoRest, two1, twoDone, twoPut)
 
 end:
 	RET

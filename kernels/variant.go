@@ -14,7 +14,7 @@ type variant struct {
 	name string
 
 	tile func(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows,
-		k, panels int)
+		k, panels int, add bool)
 	chain       func(y, x, w []float32, ldw int)
 	chain16     func(y, x []float32, w []uint16, ldw int, bf16 bool)
 	chainRows   func(y []float32, ldy int, x, w []float32, ldw, rows, groups, cols int)

@@ -42,7 +42,7 @@ var floatLeafTests = []leafTest{
 		ldc, lda, ldb := panels*panelCols+pad, k+pad, panels*panelCols+3*pad
 		c, a, b := p.floats(matrixSize(rows, ldc, panels*panelCols)),
 			p.floats(matrixSize(rows, lda, k)), p.floats(matrixSize(k, ldb, panels*panelCols))
-		v.tile(c, ldc, a, lda, 1, b, ldb, panelCols, rows, k, panels)
+		v.tile(c, ldc, a, lda, 1, b, ldb, panelCols, rows, k, panels, k > 0 && pad%2 == 1)
 		return nil
 	}},
 	{name: "tile, packed", a: []int{1, 2, 3, 4, 5, 6}, b: short,
@@ -52,7 +52,8 @@ var floatLeafTests = []leafTest{
 			}
 			c, a, b := p.floats(matrixSize(rows, panels*panelCols+1, panels*panelCols)),
 				p.floats(tileRows*k), p.floats(k*panels*panelCols)
-			v.tile(c, panels*panelCols+1, a, 1, tileRows, b, panelCols, k*panelCols, rows, k, panels)
+			v.tile(c, panels*panelCols+1, a, 1, tileRows, b, panelCols, k*panelCols, rows, k,
+				panels, k > 0 && (rows+panels)%2 == 1)
 			return nil
 		}},
 	{name: "packRows", a: []int{1, 2, 3, 4, 5, 6}, b: edges,
