@@ -17,7 +17,6 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-
 )
 
 func main() {
