@@ -2,7 +2,8 @@
 //
 //	cc -O3 -march=native -pthread limits.c -o limits && ./limits 2
 //
-// It prints the same two numbers under the same names as gpt bench --json does in "limits", each the best of several runs.
+// It prints two numbers under the names that gpt bench --json gives them in "limits", each the best of several runs, and what
+// 256-bit registers reach: fma_gflops is with the widest registers that the processor has.
 
 #include <immintrin.h>
 #include <pthread.h>
@@ -42,16 +43,22 @@ static void *read_share(void *arg) {
 	return NULL;
 }
 
-// Twelve independent chains keep two FMA units of latency four or five busy.
-static void *fma_share(void *arg) {
-	__m256 x[12], m = _mm256_set1_ps(0.5f), one = _mm256_set1_ps(1 + (float)(intptr_t)arg);
-	for (int i = 0; i < 12; i++) x[i] = _mm256_set1_ps((float)i);
-	for (int n = 0; n < ITERATIONS; n++)
-		for (int i = 0; i < 12; i++) x[i] = _mm256_fmadd_ps(x[i], m, one);
-	for (int i = 1; i < 12; i++) x[0] = _mm256_add_ps(x[0], x[i]);
-	sink += _mm256_cvtss_f32(x[0]);
-	return NULL;
-}
+// Twelve independent chains keep two FMA units of latency four or five busy, 8 or 16 lanes wide.
+#define FMA_SHARE(name, type, set1, fmadd, add, first)                            \
+	static void *name(void *arg) {                                                \
+		type x[12], m = set1(0.5f), one = set1(1 + (float)(intptr_t)arg);         \
+		for (int i = 0; i < 12; i++) x[i] = set1((float)i);                       \
+		for (int n = 0; n < ITERATIONS; n++)                                      \
+			for (int i = 0; i < 12; i++) x[i] = fmadd(x[i], m, one);              \
+		for (int i = 1; i < 12; i++) x[0] = add(x[0], x[i]);                      \
+		sink += first(x[0]);                                                      \
+		return NULL;                                                              \
+	}
+
+FMA_SHARE(fma_256, __m256, _mm256_set1_ps, _mm256_fmadd_ps, _mm256_add_ps, _mm256_cvtss_f32)
+#ifdef __AVX512F__
+FMA_SHARE(fma_512, __m512, _mm512_set1_ps, _mm512_fmadd_ps, _mm512_add_ps, _mm512_cvtss_f32)
+#endif
 
 static double best(void *(*share)(void *)) {
 	double least = 1e9;
@@ -73,7 +80,12 @@ int main(int argc, char **argv) {
 	memory = aligned_alloc(4096, BYTES);
 	memset(memory, 1, BYTES);
 	double read = BYTES / best(read_share);
-	double fma = 2.0 * 8 * 12 * ITERATIONS * threads / best(fma_share);
-	printf("{\"threads\":%d,\"read_gbps\":%.1f,\"fma_gflops\":%.1f}\n", threads, read / 1e9, fma / 1e9);
+	double fma256 = 2.0 * 8 * 12 * ITERATIONS * threads / best(fma_256), fma = fma256;
+#ifdef __AVX512F__
+	double fma512 = 2.0 * 16 * 12 * ITERATIONS * threads / best(fma_512);
+	if (fma512 > fma) fma = fma512;
+#endif
+	printf("{\"threads\":%d,\"read_gbps\":%.1f,\"fma_gflops\":%.1f,\"fma_gflops_256\":%.1f}\n", threads,
+		read / 1e9, fma / 1e9, fma256 / 1e9);
 	return 0;
 }
