@@ -60,7 +60,7 @@ func Threads(n int) int {
 	switch {
 	case n <= 0:
 		return processors
-	case n > maxThreads:
+	case n > MaxThreads:
 		return n
 	}
 	return min(n, 4*processors)
@@ -77,8 +77,8 @@ func NewTeam(threads int, name string) (*Team, error) {
 	if threads <= 0 {
 		threads = Threads(0)
 	}
-	if threads > maxThreads {
-		return nil, fmt.Errorf("threads: %d, want at most %d", threads, maxThreads)
+	if threads > MaxThreads {
+		return nil, fmt.Errorf("threads: %d, want at most %d", threads, MaxThreads)
 	}
 	t := &Team{variant: v, workers: make([]Worker, threads), unwound: make(chan struct{}, threads)}
 	t.wake.L = &t.mu
@@ -99,8 +99,8 @@ func NewTeam(threads int, name string) (*Team, error) {
 	return t, nil
 }
 
-// maxThreads bounds a number that comes from a command line.
-const maxThreads = 4096
+// MaxThreads is the most workers of a team: it bounds a number that comes from a command line.
+const MaxThreads = 4096
 
 // Size returns the number of workers.
 func (t *Team) Size() int { return len(t.workers) }

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/term"
 
 	"picogpt/checkpoint"
-
 	"picogpt/internal/outfile"
+	"picogpt/kernels"
 )
 
 // globals are the flags of every command.
@@ -38,8 +38,8 @@ func (g *globals) validate() error {
 	if path := os.Getenv("GPT_MODEL"); g.Model == nil && path != "" {
 		g.Model = &path
 	}
-	if g.Threads < 0 {
-		return usagef("--threads %d: want 0 or more", g.Threads)
+	if g.Threads < 0 || g.Threads > kernels.MaxThreads {
+		return usagef("--threads %d: want 0 to %d", g.Threads, kernels.MaxThreads)
 	}
 	return nil
 }
