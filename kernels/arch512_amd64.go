@@ -8,9 +8,16 @@ package kernels
 // avx512Variant returns v with the leaves replaced that 512-bit registers make faster.
 func avx512Variant(v variant) *variant {
 	v.name = "avx512"
+	v.tile = tileAVX512
 	v.fmaPeak = fmaPeakFast512
 	return &v
 }
+
+// tileAVX512 is tile, in blocks of 6 rows (4 at the end) by two panels.
+//
+//go:noescape
+func tileAVX512(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k,
+	panels int, add bool)
 
 // fmaPeakAVX512 is fmaPeakAVX2 with chains of 16 lanes.
 func fmaPeakAVX512(iterations int) float32

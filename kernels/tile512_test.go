@@ -1,0 +1,39 @@
+package kernels
+
+// tile512Model is tileAVX512: up to six rows, the last repeated, by two panels; one row by four.
+func tile512Model(
+	c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k, panels int,
+	add bool,
+) {
+	start, end := uint16(allLanes), uint16(0)
+	if add {
+		start, end = end, start
+	}
+	for first := 0; first < rows; first += tileHeight(rows - first) {
+		n := tileHeight(rows - first)
+		for p, width := 0, 2; p < panels; p += width {
+			if n == 1 && panels-p >= 4 {
+				width = 4
+			} else {
+				width = min(2, panels-p)
+			}
+			each := func(f func(y []float32, i, q int)) {
+				for i := range tileRows {
+					for q := range width {
+						f(c[(first+min(i, n-1))*ldc+(p+q)*panelCols:], i, q)
+					}
+				}
+			}
+			var acc [tileRows][4]zmm
+			each(func(y []float32, i, q int) { acc[i][q] = loadZ(y, start) })
+			for m := range k {
+				each(func(_ []float32, i, q int) {
+					x := broadcastZ(a[(first+min(i, n-1))*lda+m*ka])
+					acc[i][q].fma(x, loadZ(b[(p+q)*nextb+m*ldb:], allLanes), allLanes)
+				})
+			}
+			each(func(y []float32, i, q int) { acc[i][q].add(loadZ(y, end), end) })
+			each(func(y []float32, i, q int) { acc[i][q].store(y, allLanes) })
+		}
+	}
+}
