@@ -9,6 +9,7 @@ package kernels
 func avx512Variant(v variant) *variant {
 	v.name = "avx512"
 	v.tile = tileAVX512
+	setQuantAVX512(&v)
 	v.fmaPeak = fmaPeakFast512
 	return &v
 }

@@ -43,15 +43,14 @@ func quantTileTest(
 	return leafTest{name: name, a: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 19},
 		b: []int{0, 1, 2, 16, 17}, ints: 1<<1 | 1<<2 | 1<<3,
 		call: func(v *variant, p *placer, rows, blocks, c int) []float64 {
-			tiles, pad := c&1+1, c>>1
+			tiles, pad := c+1, (rows+c)&1
 			ldy, ldq, ldw := tiles*quantCols+pad, blocks+pad, blocks*size+3*pad
 			y := p.floats(matrixSize(rows, ldy, tiles*quantCols))
 			q := integers[int16](p, quantBlock*matrixSize(rows, ldq, blocks), -quantMax, quantMax)
 			starts := integers[int32](p, matrixSize(rows, ldq, blocks), -8*32*quantMax,
 				8*32*quantMax)
 			leaf(v)(y, ldy, q, starts, ldq, p.blocks(matrixSize(tiles, ldw, blocks*size)), ldw,
-				rows,
-				blocks, tiles)
+				rows, blocks, tiles)
 			return nil
 		}}
 }

@@ -42,7 +42,7 @@ func (r *quantRows) quantize(v *variant, i int, x []float32, blocks int) {
 
 const (
 	quantRun   = 16 // tiles of outputs in a task of one row: 200 KB of Q8 weights at GPT-2's width
-	quantWidth = 6  // tiles of outputs in a task of many rows
+	quantWidth = 6  // tiles of outputs in a task of many rows: leaves take two at a time
 	quantRange = 96 // rows in a task, a multiple of tileRows
 	// blocks of inputs at a time: the weights of a tile stay in L1, even widened to 16 bits
 	quantDepth = 16
@@ -56,7 +56,7 @@ func linearQuant(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float3
 		row := w.row.grown(1, blocks)
 		w.row = row
 		row.quantize(v, 0, x[:m.In], blocks)
-		each := w.share(tiles, 1, quantRun)
+		each := w.share(tiles, 2, quantRun)
 		for t := w.Next() * each; t < tiles; t = w.Next() * each {
 			w.quantTask(dst, row, 0, 1, m, bias, t, min(each, tiles-t))
 		}
@@ -67,7 +67,7 @@ func linearQuant(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float3
 		r.quantize(v, i, x[i*m.In:(i+1)*m.In], blocks)
 	}
 	w.Sync()
-	each := w.share(tiles, 1, quantWidth)
+	each := w.share(tiles, 2, quantWidth)
 	across := (tiles + each - 1) / each
 	for n := w.Next(); n < across*((rows+quantRange-1)/quantRange); n = w.Next() {
 		i, t := n/across*quantRange, n%across*each
