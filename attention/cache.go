@@ -57,8 +57,8 @@ func (c *Cache) prepare(out, q, k, v view, tokens int) {
 	for b := range c.sequences {
 		s := &c.sequences[b]
 		for len(s.Keys)*kernels.Block < c.end {
-			s.Keys = append(s.Keys, make([]float32, c.heads*c.dk*kernels.Block))
-			s.Values = append(s.Values, make([]float32, c.heads*c.dv*kernels.Block))
+			s.Keys = append(s.Keys, kernels.MakeKV(kernels.F32, c.heads*c.dk*kernels.Block))
+			s.Values = append(s.Values, kernels.MakeKV(kernels.F32, c.heads*c.dv*kernels.Block))
 		}
 		s.Rows, s.Tokens = tokens, c.end
 		s.Query, s.Key, s.Value, s.Out = q.sequence(b), k.sequence(b), v.sequence(b),

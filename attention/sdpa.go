@@ -42,7 +42,7 @@ type packing struct {
 	mean   [][]float32 // [tile, keys] for each worker
 }
 
-type headBlocks struct{ keys, values [][]float32 } // a block is as kernels.StoreKV lays it out
+type headBlocks struct{ keys, values []kernels.KV }
 
 // prepare makes ready to run. Where there are many heads and each is small, a worker takes a whole
 // head, from packing its keys on, so that they stay in its cache. Else the workers pack one head
@@ -81,7 +81,8 @@ func (p *packing) reserve(n int, s Sizes) {
 		m, h := grow(&p.memory[i], blocks*(k+v)), &p.blocks[i]
 		h.keys, h.values = h.keys[:0], h.values[:0]
 		for range blocks {
-			h.keys, h.values, m = append(h.keys, m[:k]), append(h.values, m[k:k+v]), m[k+v:]
+			h.keys, h.values, m = append(h.keys, kernels.KV{F32: m[:k]}),
+				append(h.values, kernels.KV{F32: m[k : k+v]}), m[k+v:]
 		}
 	}
 }
@@ -120,13 +121,13 @@ func (c *call) pack(b *headBlocks, batch, head, from, to int) {
 	for i := from; i < to; i++ {
 		first := i * kernels.Block
 		n := min(kernels.Block, c.Keys-first)
-		k := kernels.Panels{Data: b.keys[i], K: c.KeyDim, Cols: kernels.Block}
+		k := kernels.Panels{Data: b.keys[i].F32, K: c.KeyDim, Cols: kernels.Block}
 		k.PackColumns(0, c.k.at(batch, head, first), c.k.row, n)
 		if c.inPlace() {
-			b.values[i] = c.v.at(batch, head, first)
+			b.values[i].F32 = c.v.at(batch, head, first)
 			continue
 		}
-		v := kernels.Panels{Data: b.values[i], K: kernels.Block, Cols: c.ValueDim}
+		v := kernels.Panels{Data: b.values[i].F32, K: kernels.Block, Cols: c.ValueDim}
 		v.PackRows(0, c.v.at(batch, head, first), c.v.row, n)
 	}
 }

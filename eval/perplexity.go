@@ -145,7 +145,7 @@ func (s *sums) result(m *model.Model, partial bool) Result {
 		Bytes: s.bytes,
 		NLL:   s.nll / float64(s.scored), Perplexity: s.perplexity(), StdErr: math.NaN(),
 		WordPerplexity: math.NaN(), BytePerplexity: math.NaN(), BitsPerByte: math.NaN(),
-		SHA256: s.text.SHA256, DType: m.Format(), Partial: partial,
+		SHA256: s.text.SHA256, DType: m.Format(), CacheDType: m.CacheFormat(), Partial: partial,
 	}
 	if s.Protocol == LMEval {
 		r.BOS = fmt.Sprintf("%d before each document", s.bos)

@@ -30,6 +30,7 @@ type Result struct {
 	SHA256         string // of the original bytes, in hexadecimal
 	Model          string // for the caller to fill in
 	DType          string // the number format of the model's linear layers
+	CacheDType     string // and of its keys and values; in JSON where it is not f32
 	Partial        bool   // not all windows were done
 }
 
@@ -40,6 +41,10 @@ func (r Result) MarshalJSON() ([]byte, error) {
 			return nil
 		}
 		return &n
+	}
+	cache := r.CacheDType
+	if cache == "f32" {
+		cache = ""
 	}
 	return json.Marshal(struct {
 		Protocol       Protocol `json:"protocol"`
@@ -60,12 +65,14 @@ func (r Result) MarshalJSON() ([]byte, error) {
 		SHA256         *string  `json:"sha256"`
 		Model          string   `json:"model"`
 		DType          string   `json:"dtype"`
+		CacheDType     string   `json:"cache_dtype,omitempty"`
 		Partial        bool     `json:"partial"`
 	}{
 		r.Protocol, finite(r.Perplexity), finite(r.NLL), finite(r.StdErr),
 		r.Documents, r.Tokens, r.Scored, known(r.Words), known(r.Bytes),
 		finite(r.WordPerplexity), finite(r.BytePerplexity), finite(r.BitsPerByte),
-		r.Window, r.Stride, r.BOS, hash(r.SHA256), r.Model, r.DType, r.Partial,
+		r.Window, r.Stride, r.BOS, hash(r.SHA256), r.Model, r.DType,
+		cache, r.Partial,
 	})
 }
 

@@ -11,6 +11,7 @@ func avx512Variant(v variant) *variant {
 	v.tile = tileAVX512
 	setQuantAVX512(&v)
 	v.fmaPeak = fmaPeakFast512
+	v.panelRow16 = panelRow16AVX512
 	return &v
 }
 

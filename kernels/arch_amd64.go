@@ -25,6 +25,9 @@ func avx2Variant() *variant {
 		logSumExp: logSumExpFast,
 		convert16: convert16Fast,
 
+		round16:    round16Fast,
+		panelRow16: panelRow16AVX2,
+
 		packRows:    packRowsAVX2,
 		chainRows:   chainRowsAVX2,
 		chainRows16: chainRows16Fast,

@@ -29,6 +29,9 @@ func archVariants() []*variant {
 		logSumExp:   logSumExpFast,
 		convert16:   convert16Fast,
 
+		round16:    round16Fast,
+		panelRow16: panelRow16Fast,
+
 		quantizeRow: quantizeRowFast,
 		quantTile8:  quantTile8NEON,
 		quantTile4:  quantTile4NEON,

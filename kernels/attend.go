@@ -27,11 +27,11 @@ type Attention struct {
 	LDO  int
 	Rows int
 
-	K, V [][]float32 // for each block, as StoreKV lays them out
+	K, V []KV // for each block
 	// how many numbers of each key's position a block holds before this head's
 	KBefore, VBefore int
 	Room             int // keys that the last block has room for; 0 for all of Block
-	LDV              int // if not 0, the values of a block are rows LDV apart instead
+	LDV              int // if not 0, the values of a block, in F32, are rows LDV apart instead
 	DK, DV           int
 	Keys             int
 	See, Step        int
@@ -63,6 +63,7 @@ type attendTile struct {
 	maxima, sums []float32 // [Rows]
 	shrink       []float32 // [Rows]
 	hidden       []float32 // [Block]
+	wide         []float32 // a part of a block in F16, for several queries
 }
 
 // stride returns how far apart rows of n floats are to lie.
@@ -104,6 +105,9 @@ func (w *Worker) attendTile(a *Attention) attendTile {
 	state := w.floats(scratchState, 3*a.Rows+Block)
 	t.maxima, t.sums, t.shrink, t.hidden = state[:a.Rows], state[a.Rows:2*a.Rows],
 		state[2*a.Rows:3*a.Rows], state[3*a.Rows:]
+	if len(a.K) > 0 && a.K[0].F16 != nil {
+		t.wide = w.floats(scratchPack, max(a.DK, outCols)*Block)
+	}
 	for i := range a.Rows {
 		t.maxima[i], t.sums[i] = float32(math.Inf(-1)), 0
 	}
@@ -144,9 +148,20 @@ func (t *attendTile) score(b int) {
 	// whole panels: what a key beyond the last gives is not looked at
 	n = (n + panelCols - 1) / panelCols * panelCols
 	room := blockRoom(b, len(t.K), t.Room)
-	keys := Panels{Data: t.K[b][t.KBefore*room:], K: t.DK, Cols: min(n, room)}
+	keys := t.panels(t.K[b].from(t.KBefore*room), t.DK, min(n, room))
 	clear(t.scores)
 	t.v.multiply(t.scores, Block, t.q, t.ldq, t.Rows, &keys, 0, t.DK)
+}
+
+// panels returns the packed panels [k, cols] that a part of a block begins with. One query reads
+// panels in F16 where they are; for several, they are widened once.
+func (t *attendTile) panels(b KV, k, cols int) Panels {
+	p := Panels{Data: b.F32, F16: b.F16, K: k, Cols: cols}
+	if b.F16 != nil && (t.Rows > 1 || cols%panelCols != 0) {
+		p.Data, p.F16 = t.wide[:k*cols], nil
+		t.v.convert16(p.Data, b.F16, false)
+	}
+	return p
 }
 
 // softmax replaces the scores that each row sees in block b by exp(score − running maximum), and
@@ -236,11 +251,11 @@ func (t *attendTile) values(b int) {
 	room := blockRoom(b, len(t.V), t.Room)
 	for j := 0; j < t.DV; j += outCols {
 		cols := min(outCols, t.DV-j)
-		values := Panels{Data: t.V[b][t.VBefore*room:], K: room, Cols: cols, LD: t.LDV}
+		var values Panels
 		if t.LDV == 0 {
-			values.Data = values.Data[j*room:]
+			values = t.panels(t.V[b].from((t.VBefore+j)*room), room, cols)
 		} else {
-			values.Data = values.Data[j:]
+			values = Panels{Data: t.V[b].F32[t.VBefore*room+j:], K: room, Cols: cols, LD: t.LDV}
 		}
 		part := t.part[:t.Rows*cols]
 		clear(part)
@@ -294,52 +309,6 @@ func (t *attendTile) weights() {
 			t.v.expShift(s, t.maxima[i])
 			t.v.scale(s, float32(1/t.sums[i]))
 			copy(t.Weights[i*t.LDW+b*Block:], s)
-		}
-	}
-}
-
-// StoreKV writes one key [DK] and value [DV] as key number j of a block that has room for so many,
-// a multiple of 8. A block of keys is the Panels [DK, room] and a block of values the Panels [room,
-// DV], packed: they take DK·room and DV·room floats.
-func StoreKV(kBlock, vBlock []float32, room, j int, key, value []float32) {
-	k, v := keyPanels(kBlock, len(key), room), valuePanels(vBlock, len(value), room)
-	k.PackColumns(j, key, len(key), 1)
-	v.PackRows(j, value, len(value), 1)
-}
-
-func keyPanels(block []float32, dim, room int) Panels {
-	return Panels{Data: block, K: dim, Cols: room}
-}
-
-func valuePanels(block []float32, dim, room int) Panels {
-	return Panels{Data: block, K: room, Cols: dim}
-}
-
-// MoveKV copies the keys and values of some heads from a block to one that has more room, or as
-// much.
-func MoveKV(kTo, vTo []float32, roomTo int, kFrom, vFrom []float32, room, heads, dk, dv int) {
-	if room == roomTo {
-		copy(kTo[:heads*dk*room], kFrom)
-		copy(vTo[:heads*dv*room], vFrom)
-		return
-	}
-	for h := range heads {
-		keys := keyPanels(kFrom[h*dk*room:], dk, room)
-		to := keyPanels(kTo[h*dk*roomTo:], dk, roomTo)
-		movePanels(&to, &keys, room, dk)
-		values := valuePanels(vFrom[h*dv*room:], dv, room)
-		to = valuePanels(vTo[h*dv*roomTo:], dv, roomTo)
-		movePanels(&to, &values, dv, room)
-	}
-}
-
-// movePanels copies the first columns and rows of packed panels.
-func movePanels(to, from *Panels, cols, rows int) {
-	for j := 0; j < cols; j += panelCols {
-		src, lds, n := from.panel(j, 0)
-		dst, ldd, _ := to.panel(j, 0)
-		for k := range rows {
-			copy(dst[k*ldd:k*ldd+n], src[k*lds:])
 		}
 	}
 }

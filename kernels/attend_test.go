@@ -11,13 +11,19 @@ import (
 type head struct {
 	queries, keys, dk, dv int
 	q, k, v, mask         []float32
-	kBlocks, vBlocks      [][]float32
+	format                Format // of the blocks
+	kBlocks, vBlocks      []KV
 	room                  int // of the last block
 }
 
 // newHead makes a head whose last block has as little room as its keys need.
 func newHead(rng *rand.Rand, queries, keys, dk, dv int) *head {
-	h := &head{queries: queries, keys: keys, dk: dk, dv: dv}
+	return newHeadIn(F32, rng, queries, keys, dk, dv)
+}
+
+// newHeadIn is newHead with blocks of a format.
+func newHeadIn(format Format, rng *rand.Rand, queries, keys, dk, dv int) *head {
+	h := &head{queries: queries, keys: keys, dk: dk, dv: dv, format: format}
 	h.q, h.k, h.v, h.mask = randoms(rng, queries*dk), randoms(rng, keys*dk), randoms(rng, keys*dv),
 		randoms(rng, queries*keys)
 	h.room = 8
@@ -27,10 +33,13 @@ func newHead(rng *rand.Rand, queries, keys, dk, dv int) *head {
 	for j := range keys {
 		room := blockRoom(j/Block, (keys+Block-1)/Block, h.room)
 		if j%Block == 0 {
-			garbage := func(n int) []float32 { // past the last key there may be anything
-				b := make([]float32, n)
-				for i := range b {
-					b[i] = float32(math.NaN())
+			garbage := func(n int) KV { // past the last key there may be anything
+				b := MakeKV(format, n)
+				for i := range b.F32 {
+					b.F32[i] = float32(math.NaN())
+				}
+				for i := range b.F16 {
+					b.F16[i] = 0x7e00
 				}
 				return b
 			}
@@ -46,8 +55,12 @@ func newHead(rng *rand.Rand, queries, keys, dk, dv int) *head {
 func (h *head) store(j int, key, value []float32) {
 	b := j / Block
 	room := blockRoom(b, (h.keys+Block-1)/Block, h.room)
-	StoreKV(h.kBlocks[b][3*room:], h.vBlocks[b][5*room:], room, j%Block, key, value)
+	lone(goVariant).StoreKV(h.kBlocks[b].from(3*room), h.vBlocks[b].from(5*room), room, j%Block, key,
+		value)
 }
+
+// lone returns a worker that is for operations without a barrier only.
+func lone(v *variant) *Worker { return &Worker{team: &Team{variant: v}} }
 
 // attention describes rows from … to of the head: causal or full, with or without the mask.
 func (h *head) attention(out []float32, from, to int, causal, masked bool) *Attention {
@@ -188,12 +201,14 @@ func TestABlockWithLessRoomGivesTheSameBits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(29, 30))
 	for _, keys := range []int{1, 7, 8, 9, 16, 64, 70, 80, 97} {
 		for _, variant := range Variants() {
-			h := newHead(rng, min(keys, 3), keys, 20, 36)
-			want := attendTiles(t, h, variant, 2, true, false)
-			for room := h.room; room <= Block; room *= 2 {
-				h.move(room)
-				what := fmt.Sprintf("%s, %d keys, room for %d", variant, keys, room)
-				sameSlices(t, what, attendTiles(t, h, variant, 2, true, false), want)
+			for _, format := range []Format{F32, F16} {
+				h := newHeadIn(format, rng, min(keys, 3), keys, 20, 36)
+				want := attendTiles(t, h, variant, 2, true, false)
+				for room := h.room; room <= Block; room *= 2 {
+					h.move(room)
+					what := fmt.Sprintf("%s, %d keys in %v, room for %d", variant, keys, format, room)
+					sameSlices(t, what, attendTiles(t, h, variant, 2, true, false), want)
+				}
 			}
 		}
 	}
@@ -202,8 +217,8 @@ func TestABlockWithLessRoomGivesTheSameBits(t *testing.T) {
 // move gives the last block room for so many keys.
 func (h *head) move(room int) {
 	last := len(h.kBlocks) - 1
-	k, v := make([]float32, room*(3+h.dk)), make([]float32, room*(5+h.dv))
-	MoveKV(k[3*room:], v[5*room:], room, h.kBlocks[last][3*h.room:], h.vBlocks[last][5*h.room:],
-		h.room, 1, h.dk, h.dv)
+	k, v := MakeKV(h.format, room*(3+h.dk)), MakeKV(h.format, room*(5+h.dv))
+	MoveKV(k.from(3*room), v.from(5*room), room, h.kBlocks[last].from(3*h.room),
+		h.vBlocks[last].from(5*h.room), h.room, 1, h.dk, h.dv)
 	h.kBlocks[last], h.vBlocks[last], h.room = k, v, room
 }

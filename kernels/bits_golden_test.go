@@ -36,30 +36,32 @@ var goldenBits = map[string]uint64{
 	"tile, packed":           0xce02469865cd5700,
 	"chainRows":              0x7c06648baa29c6c7,
 	"convert16":              0x8829697eece6a87b,
-	"dot":                    0x38b74136dc686f58,
-	"dot row":                0x40501d1b13c96794,
-	"dot16":                  0x39b77bf02cf53408,
-	"dot16 row":              0x478c7859ad14f90e,
-	"errors4":                0x9c60a14f8ff21c87,
-	"expShift":               0xf9c56a47c555bd44,
-	"layerNorm":              0x78137f40c4c7123b,
-	"layerNorm in place":     0x9fc87a627c580c30,
-	"logSumExp":              0x93a2f78d570b055d,
-	"pack":                   0x6510af87f53bf44c,
-	"pack16":                 0x1a8daa2b0c2443f3,
-	"quantTile4":             0x630b892aec5e76c7,
-	"quantTile8":             0xd248f6191de29fdd,
-	"quantizeRow":            0xd96cc9b7fb3f2b0f,
-	"scale":                  0xb97849af235709ca,
-	"scaleAdd":               0xcef402ce748c8c34,
-	"scoresMax":              0x7b2c186ffb796fd1,
-	"tile":                   0xbf77b11b5ec765c5,
+	"round16":                0x0c1e4e401dcbf4e7, "panelRow16": 0x83606f0eda84ee95,
+	"dot":                0x38b74136dc686f58,
+	"dot row":            0x40501d1b13c96794,
+	"dot16":              0x39b77bf02cf53408,
+	"dot16 row":          0x478c7859ad14f90e,
+	"errors4":            0x9c60a14f8ff21c87,
+	"expShift":           0xf9c56a47c555bd44,
+	"layerNorm":          0x78137f40c4c7123b,
+	"layerNorm in place": 0x9fc87a627c580c30,
+	"logSumExp":          0x93a2f78d570b055d,
+	"pack":               0x6510af87f53bf44c,
+	"pack16":             0x1a8daa2b0c2443f3,
+	"quantTile4":         0x630b892aec5e76c7,
+	"quantTile8":         0xd248f6191de29fdd,
+	"quantizeRow":        0xd96cc9b7fb3f2b0f,
+	"scale":              0xb97849af235709ca,
+	"scaleAdd":           0xcef402ce748c8c34,
+	"scoresMax":          0x7b2c186ffb796fd1,
+	"tile":               0xbf77b11b5ec765c5,
 }
 
-// elementSizes are the sizes in bytes of the numbers in the operands of the operations on integers.
+// elementSizes are the sizes in bytes of the numbers in the operands of the operations on integers and on 16 bits.
 // Elsewhere all are float32, but for the last operand of a loose test, which is only read.
 var elementSizes = map[string][]int{
 	"quantTile8": {4, 2, 4, 1}, "quantTile4": {4, 2, 4, 1}, "quantizeRow": {2, 4, 4},
+	"round16": {2, 4},
 }
 
 // addNumbers hashes bytes that hold numbers of a size in this machine's order. Every NaN is the

@@ -9,9 +9,9 @@ type Span struct {
 
 	Query, Key, Value, Out HeadRows // of the new tokens
 
-	// A block is for 64 tokens and holds one head after the other, as StoreKV writes them. There
-	// must be room for the new tokens. The last block may have less room than for 64: see Room.
-	Keys, Values [][]float32
+	// A block is for 64 tokens. All are in one format. There must be room for the new tokens. The
+	// last block may have less room than for 64: see Room.
+	Keys, Values []KV
 	Room         int // tokens that the last block has room for, a multiple of 8; 0 for all 64
 	Tokens       int // in the cache so far, the new ones included
 }
@@ -51,7 +51,7 @@ func CausalAttention(w *Worker, spans []Span, before int, scale float32) {
 			for ; h >= spans[i].Heads; i++ {
 				h -= spans[i].Heads
 			}
-			spans[i].store(h, before)
+			spans[i].store(w, h, before)
 		}
 		w.Sync()
 	}
@@ -62,7 +62,7 @@ func CausalAttention(w *Worker, spans []Span, before int, scale float32) {
 		}
 		s := &spans[i]
 		if together {
-			s.store(n%s.Heads, before)
+			s.store(w, n%s.Heads, before)
 		}
 		s.attend(w, n%s.Heads, n/s.Heads*tile, tile, before, scale)
 	}
@@ -88,14 +88,14 @@ func QueryTile(dims, rows, heads, workers int) int {
 func (s *Span) tiles(tile int) int { return (s.Rows + tile - 1) / tile * s.Heads }
 
 // store writes the new keys and values of one head.
-func (s *Span) store(head, before int) {
+func (s *Span) store(w *Worker, head, before int) {
 	for i := range s.Rows {
 		p := s.Tokens - s.Rows + i
 		block := p / Block
 		room := blockRoom(block, len(s.Keys), s.Room)
-		k := s.Keys[block][(before+head*s.KeyDim)*room:]
-		v := s.Values[block][(before+head*s.ValueDim)*room:]
-		StoreKV(k, v, room, p%Block, s.Key.at(i, head)[:s.KeyDim], s.Value.at(i, head)[:s.ValueDim])
+		k := s.Keys[block].from((before + head*s.KeyDim) * room)
+		v := s.Values[block].from((before + head*s.ValueDim) * room)
+		w.StoreKV(k, v, room, p%Block, s.Key.at(i, head)[:s.KeyDim], s.Value.at(i, head)[:s.ValueDim])
 	}
 }
 

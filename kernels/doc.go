@@ -31,6 +31,8 @@
 //	Exp, Tanh, Erf and all built on    one operation sequence an element, written in exp.go
 //
 // F16 and BF16 weights are converted to float32, which is exact, and then follow the float32 rule.
+// So are keys and values that a cache keeps in F16: see [KV]. Each was rounded once, to nearest
+// even, when it was stored and before anything read it.
 // Any NaN counts as equal to any NaN: a NaN's sign and payload are not promised.
 //
 // # What is not finite
@@ -41,6 +43,7 @@
 //
 //	LayerNorm     a row whose squared deviations overflow is NaN: 1/√Inf = 0 would give the bias
 //	Attend        only See, Step, Keep and a Mask of −Inf hide a key: see [Attention]
+//	KV in F16     a key or value above 65504, once rounded, is stored as a NaN
 //	Q8, Q4        a row of x with a NaN or an infinity gives NaN for every output; a block of
 //	              weights with one gives NaN for its output
 //	activations   a limit is a result: ReLU(−Inf) = 0 and Tanh(±Inf) = ±1; the others give NaN

@@ -45,6 +45,10 @@
 #define SHLL(n, d) WORD $(0x2e613800 | (n)<<5 | (d))                 // shll d.4s, n.4h, #16
 #define SHLL2(n, d) WORD $(0x6e613800 | (n)<<5 | (d))                // shll2 d.4s, n.8h, #16
 
+// float32 to 16 bits, rounded to nearest even, to the lower and the upper four.
+#define FCVTN(n, d) WORD $(0x0e216800 | (n)<<5 | (d))                // fcvtn d.4h, n.4s
+#define FCVTN2(n, d) WORD $(0x4e216800 | (n)<<5 | (d))               // fcvtn2 d.8h, n.4s
+
 // Two float64 lanes.
 #define WIDE(n, d) WORD $(0x0e617800 | (n)<<5 | (d))                 // fcvtl d.2d, n.2s
 #define WIDE2(n, d) WORD $(0x4e617800 | (n)<<5 | (d))                // fcvtl2 d.2d, n.4s

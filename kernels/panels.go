@@ -5,9 +5,10 @@ package kernels
 
 // Panels is a matrix [K, Cols] whose columns are taken 16 at a time. With LD = 0 each panel lies in
 // one run, [⌈Cols/16⌉, K, 16], the last one being as narrow as Cols leaves it, so that the matrix
-// takes K·Cols floats. Else it is row-major, rows LD apart.
+// takes K·Cols floats: it is packed. Else it is row-major, rows LD apart.
 type Panels struct {
 	Data    []float32
+	F16     []uint16 // if not nil, whole panels in binary16 in place of Data, packed
 	K, Cols int
 	LD      int
 }
@@ -19,7 +20,15 @@ func (p *Panels) panel(j, k int) (data []float32, ld, cols int) {
 	if p.LD != 0 {
 		return p.Data[k*p.LD+j:], p.LD, cols
 	}
-	return p.Data[j*p.K+k*cols:], cols, cols
+	at, cols := packedPanel(p.K, p.Cols, j, k)
+	return p.Data[at:], cols, cols
+}
+
+// packedPanel returns where row k of the panel lies that begins at column j of a packed matrix
+// [rows, cols], and how many columns the panel has, which is how far apart its rows lie.
+func packedPanel(rows, cols, j, k int) (at, width int) {
+	width = min(panelCols, cols-j)
+	return j*rows + k*width, width
 }
 
 // Multiply continues the sums of c [rows, Cols]: c[i,j] = fma(a[i,k], p[k,j], c[i,j]) for each
@@ -35,6 +44,13 @@ func (v *variant) multiply(
 	c []float32, ldc int, a []float32, lda, rows int, p *Panels, from, to int,
 ) {
 	if from >= to {
+		return
+	}
+	if p.F16 != nil {
+		for i := range rows {
+			v.panelRow16(c[i*ldc:][:p.Cols], a[i*lda:][:to-from], p.F16[from*panelCols:],
+				p.K*panelCols)
+		}
 		return
 	}
 	whole := p.Cols / panelCols * panelCols

@@ -44,7 +44,7 @@ func TestPackColumns(t *testing.T) {
 		p.PackColumns(first, keys, ld, n)
 		want, values := make([]float32, dk*Block), make([]float32, Block)
 		for j := range n {
-			StoreKV(want, values, Block, first+j, keys[j*ld:j*ld+dk], keys[:1])
+			lone(goVariant).StoreKV(KV{F32: want}, KV{F32: values}, Block, first+j, keys[j*ld:j*ld+dk], keys[:1])
 		}
 		sameSlices(t, fmt.Sprint("from ", first), p.Data, want)
 		for j := range n {

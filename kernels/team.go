@@ -49,6 +49,7 @@ type Worker struct {
 	goroutine atomic.Uintptr // see Inside; the first worker's only during a Run
 	unwinds   bool           // since another worker has failed
 	scratch   [scratches][]float32
+	half      []uint16   // see halves
 	row       *quantRows // one row
 }
 
@@ -201,6 +202,14 @@ func (w *Worker) floats(kind, n int) []float32 {
 		w.scratch[kind] = make([]float32, n)
 	}
 	return w.scratch[kind][:n]
+}
+
+// halves returns memory of the worker's own for n numbers in 16 bits.
+func (w *Worker) halves(n int) []uint16 {
+	if cap(w.half) < n {
+		w.half = make([]uint16, n)
+	}
+	return w.half[:n]
 }
 
 // share splits n items into tasks of at most most items, a multiple of grain each but for the last,

@@ -8,7 +8,8 @@ import (
 )
 
 // A variant is one implementation of the leaf operations. Each field's definition is the pure Go
-// function of the same name in leaf.go (quantleaf.go for the integer ones); slices are at least as
+// function of the same name in leaf.go (quantleaf.go for the integer ones, kv.go for those of a
+// cache in F16); slices are at least as
 // long as the sizes say, and never overlap.
 type variant struct {
 	name string
@@ -38,6 +39,9 @@ type variant struct {
 	scoresMax func(s, mask []float32, scale, max float32) float32
 	logSumExp func(x []float32) float64
 	convert16 func(dst []float32, src []uint16, bf16 bool)
+
+	round16    func(dst []uint16, src []float32)
+	panelRow16 func(y, x []float32, b []uint16, next int)
 
 	quantizeRow func(q []int16, starts []int32, x []float32) float32
 	quantTile8  func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
@@ -73,6 +77,9 @@ var goVariant = &variant{
 	scoresMax:   scoresMax,
 	logSumExp:   logSumExp,
 	convert16:   convert16,
+
+	round16:    round16,
+	panelRow16: panelRow16,
 
 	quantizeRow: quantizeRow,
 	quantTile8:  quantTile8,

@@ -1,6 +1,6 @@
 package model
 
-// Number formats: matrices as stored, or converted on the way in.
+// Number formats: matrices as stored, or converted on the way in; keys and values.
 
 import (
 	"slices"
@@ -25,6 +25,20 @@ func (l *loader) wantFormat(name string) {
 		}
 	}
 	l.fail("format: %q, want one of %s", name, strings.Join(Formats(), ", "))
+}
+
+// CacheFormats returns the names that Options.CacheFormat takes.
+func CacheFormats() []string { return []string{"f32", "f16"} }
+
+func (l *loader) wantCacheFormat(name string) {
+	switch name {
+	case "", "f32":
+		l.cache = kernels.F32
+	case "f16":
+		l.cache = kernels.F16
+	default:
+		l.fail("cache format: %q, want one of %s", name, strings.Join(CacheFormats(), ", "))
+	}
 }
 
 // headFormat returns the format of wte and the head in a model of that format: four bits would cost

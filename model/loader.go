@@ -25,6 +25,7 @@ type loader struct {
 	team    *kernels.Team
 	format  kernels.Format // of the linear layers: as asked for, or as found
 	auto    bool           // as found
+	cache   kernels.Format // of the keys and values
 	prefix  string         // "transformer." or ""
 	used    map[string]bool
 	ignored []string

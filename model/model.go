@@ -23,6 +23,11 @@ type Options struct {
 	Format string
 	Kernel string // one of kernels.Variants(), or "" for the fastest
 
+	// CacheFormat is the number format of the sessions' keys and values: "f32" or "" for float32, or
+	// "f16" for half of the memory. Then each is rounded to binary16 when it is stored, before
+	// anything reads it, and one beyond 65504 is a NonFiniteError.
+	CacheFormat string
+
 	// CacheBytes bounds the memory of all sessions' caches together; 0 is no bound. An Eval that
 	// needs more is an ErrCacheFull.
 	CacheBytes int64
@@ -109,6 +114,7 @@ func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*M
 	m := &Model{config: c, team: team, cache: engine.NewBudget(o.CacheBytes),
 		turn: make(chan struct{}, 1)}
 	l := loader{ctx: ctx, config: c, tensors: tensors, team: team, progress: o.Progress}
+	l.wantCacheFormat(o.CacheFormat)
 	if m.params, err = l.load(o.Format); err == nil {
 		m.format, m.ignored = l.format, l.ignored
 		m.backend, err = m.open(ctx, o.Device)
@@ -197,6 +203,9 @@ func (m *Model) Config() Config { return m.config }
 // Format returns the number format of the linear layers, "f32", "f16", "bf16", "q8" or "q4": as
 // stored, or as converted.
 func (m *Model) Format() string { return m.format.String() }
+
+// CacheFormat returns the number format of the sessions' keys and values, "f32" or "f16".
+func (m *Model) CacheFormat() string { return m.params.CacheFormat.String() }
 
 // Threads returns the number of workers.
 func (m *Model) Threads() int { return m.team.Size() }

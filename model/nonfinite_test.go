@@ -50,6 +50,12 @@ func checkpointWith(t *testing.T, changes ...func(tensors) tensors) []byte {
 	for _, change := range changes {
 		ts = change(ts)
 	}
+	return tensorBytes(t, ts)
+}
+
+// tensorBytes is a file of those tensors.
+func tensorBytes(t *testing.T, ts tensors) []byte {
+	t.Helper()
 	var b bytes.Buffer
 	if err := weights.Write(&b, nil, ts); err != nil {
 		t.Fatal(err)

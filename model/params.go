@@ -15,7 +15,8 @@ func (l *loader) stack() *engine.Params {
 	c := &l.config
 	p := &engine.Params{
 		Vocab: c.VocabSize, Positions: c.Positions, Embd: c.Embd, Heads: c.Head, Inner: c.Inner,
-		Epsilon: float32(c.LayerNormEpsilon), Activation: c.Activation.kernel(),
+		CacheFormat: l.cache,
+		Epsilon:     float32(c.LayerNormEpsilon), Activation: c.Activation.kernel(),
 	}
 	p.WTE = l.embedding()
 	p.WPE = l.floats("wpe.weight", c.Positions, c.Embd)

@@ -61,6 +61,9 @@ func attention(q, k, v, mask *mat.Dense, scale float64) *mat.Dense {
 func mha(x *mat.Dense, attn Attn, hp HParams, layer int) *mat.Dense {
 	// [n_seq, n_embd] -> [n_seq, 3*n_embd] -> [3, n_seq, n_embd]
 	qkv := split(linear(x, attn.CAttn), 3)
+	if hp.HalfCache {
+		qkv[1], qkv[2] = each(qkv[1], half), each(qkv[2], half)
+	}
 	q := split(qkv[0], hp.Head) // [n_seq, n_embd] -> [n_head, n_seq, n_embd/n_head]
 	k := split(qkv[1], hp.Head)
 	v := split(qkv[2], hp.Head)

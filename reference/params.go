@@ -20,6 +20,9 @@ type HParams struct {
 	ScaleAttn         bool    // scores times 1/sqrt(Embd/Head)
 	InverseLayer      bool    // scores of layer i, from 0, times 1/(i+1)
 	Tied              bool    // the head is wte where a checkpoint has no head of its own
+
+	// keys and values are rounded to binary16, as a cache in f16 keeps them; no config says so
+	HalfCache bool
 }
 
 // ParseHParams reads the bytes of a Hugging Face config.json. Absent keys take the defaults of
@@ -64,7 +67,7 @@ func ParseHParams(config []byte) (HParams, error) {
 		return HParams{}, fmt.Errorf("config: activation_function %q is not known", c.Activation)
 	}
 	return HParams{c.Vocab, c.Positions, c.Embd, c.Head, c.Layer, c.Inner, c.Activation, c.Epsilon,
-		c.Scale, c.Inverse, c.Tied}, nil
+		c.Scale, c.Inverse, c.Tied, false}, nil
 }
 
 // Params are the weights, in the tree that picoGPT keeps them in.

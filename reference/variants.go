@@ -1,4 +1,5 @@
-// What differs between GPT-2 checkpoints: the activation and the scale of the attention scores.
+// What differs between GPT-2 checkpoints, the activation and the scale of the attention scores, and
+// between caches.
 package reference
 
 import "math"
@@ -42,4 +43,14 @@ func attnScale(hp HParams, layer int) float64 {
 		scale /= float64(layer + 1)
 	}
 	return scale
+}
+
+// half rounds x to IEEE 754 binary16, to nearest, ties to even. What that cannot hold is NaN.
+func half(x float64) float64 {
+	_, exponent := math.Frexp(x)                 // |x| is at least 2^(exponent-1)
+	step := math.Ldexp(1, max(exponent, -13)-11) // from one number to the next, subnormal below 2^-14
+	if y := math.RoundToEven(x/step) * step; math.Abs(y) <= 65504 {
+		return y
+	}
+	return math.NaN()
 }

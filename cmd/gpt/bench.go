@@ -45,6 +45,7 @@ Examples:
 
   gpt bench
   gpt bench --random gpt2 --dtype q8 --threads 2
+  gpt bench --random gpt2 --cache-dtype f16       # long texts
   gpt bench -m ~/models/gpt2 --json`
 }
 
@@ -147,7 +148,8 @@ func (a *app) benchStart(ctx context.Context, c model.Config, r *bench.Result) e
 		return err
 	}
 	args := []string{"generate", "--max-tokens=1", "--temp=0", "--output=ids",
-		"--threads=" + strconv.Itoa(a.Threads), "--dtype=" + a.Dtype}
+		"--threads=" + strconv.Itoa(a.Threads), "--dtype=" + a.Dtype,
+		"--cache-dtype=" + a.CacheDtype}
 	if a.Model != nil {
 		args = append(args, "--model="+*a.Model)
 	}
@@ -174,7 +176,7 @@ func printBench(w *output, r *bench.Result) error {
 	}
 	d, p, b, c := r.Decode, r.Prefill, r.Batch, r.Context
 	fmt.Fprintf(t, "%s, %s, kernels %s, %d threads, medians of %d rounds\n\n",
-		r.Model, r.DType, r.Kernel, r.Threads, r.Rounds)
+		r.Model, formats(r.DType, r.Cache), r.Kernel, r.Threads, r.Rounds)
 	row("memory read", f("%.1f GB/s", r.Limits.ReadGBps), "limit of decoding")
 	row("multiply and add", f("%.0f GFLOP/s", r.Limits.FMAGFlops), "limit of prompts")
 	row("decode", f("%.2f ms a token", d.MSPerToken),

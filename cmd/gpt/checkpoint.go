@@ -66,8 +66,8 @@ func (a *app) openModel() (*model.Model, error) {
 	start := time.Now()
 	m, err := a.loadModel(model.Options{
 		Threads: a.Threads, Format: a.Dtype, Kernel: os.Getenv("GPT_KERNEL"),
-		CacheBytes: int64(a.CacheBytes),
-		Progress:   bar.setBytes,
+		CacheFormat: a.CacheDtype, CacheBytes: int64(a.CacheBytes),
+		Progress: bar.setBytes,
 	})
 	if err != nil {
 		return nil, err
@@ -75,9 +75,26 @@ func (a *app) openModel() (*model.Model, error) {
 	c := m.Config()
 	a.logf("model: %s, %d layers of width %d, context %d, vocabulary %d", a.modelName(), c.Layer,
 		c.Embd, c.Positions, c.VocabSize)
-	a.logf("format %s, kernels %s, %d threads", m.Format(), m.Kernel(), m.Threads())
+	a.logf("format %s, kernels %s, %d threads", formats(m.Format(), m.CacheFormat()), m.Kernel(),
+		m.Threads())
 	a.logf("load: %s", duration(time.Since(start)))
 	return m, nil
+}
+
+// formats names the number formats of a model and, where it is not the default, of its cache.
+func formats(dtype, cache string) string {
+	if cache = notF32(cache); cache != "" {
+		dtype += ", cache " + cache
+	}
+	return dtype
+}
+
+// notF32 is the format of a cache where results name it: one of f32 is not mentioned.
+func notF32(cache string) string {
+	if cache == "f32" {
+		return ""
+	}
+	return cache
 }
 
 func (a *app) loadModel(o model.Options) (*model.Model, error) {

@@ -180,15 +180,18 @@ type taskJSON struct {
 	Skipped  int    `json:"skipped"`
 	Model    string `json:"model"`
 	DType    string `json:"dtype"`
+	Cache    string `json:"cache_dtype,omitempty"` // where it is not f32
 	Partial  bool   `json:"partial"`
 }
 
 func (r *taskRun) common(task string, examples int, partial bool) taskJSON {
-	return taskJSON{task, examples, r.skipped, r.modelName(), r.model.Format(), partial}
+	return taskJSON{task, examples, r.skipped, r.modelName(), r.model.Format(),
+		notF32(r.model.CacheFormat()), partial}
 }
 
 func (t taskJSON) String() string {
-	s := fmt.Sprintf("%-12s %s, %s\n%-12s %d", "model", t.Model, t.DType, "examples", t.Examples)
+	s := fmt.Sprintf("%-12s %s, %s\n%-12s %d", "model", t.Model,
+		formats(t.DType, t.Cache), "examples", t.Examples)
 	if t.Skipped > 0 {
 		s += fmt.Sprintf(", %d skipped", t.Skipped)
 	}

@@ -23,7 +23,7 @@ func hintFor(err error) string {
 		return own.hint
 	case errors.Is(err, model.ErrCacheFull):
 		return "--cache-bytes gives the cache more memory; " +
-			"shorter or fewer texts at a time need less"
+			"--cache-dtype f16 halves what it needs, and shorter or fewer texts need less"
 	case errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), "config.json"):
 		return checkpointHint
 	}

@@ -48,7 +48,8 @@ func (c *inspectCommand) Run(a *app) error {
 	}
 	config, file := opened.Config, opened.Tensors
 	i := newInspection(a.modelName(), config, file)
-	m, problem := model.New(context.Background(), config, file, model.Options{Threads: 1})
+	m, problem := model.New(context.Background(), config, file,
+		model.Options{Threads: 1, CacheFormat: a.CacheDtype})
 	if problem == nil {
 		i.Format = m.Format()
 		i.ignore(m.Ignored())
@@ -56,7 +57,7 @@ func (c *inspectCommand) Run(a *app) error {
 	} else {
 		i.Problem = problem.Error()
 	}
-	i.measure(config, file)
+	i.measure(config, file, a.CacheDtype)
 	if c.JSON {
 		err = printJSON(a.stdout, i)
 	} else {
@@ -94,7 +95,7 @@ type inspectedTensor struct {
 // memory is in bytes, for one session at full context.
 type memory struct {
 	Weights   int64 `json:"weights"`  // mapped from the file, and shared
-	KeyValues int64 `json:"kv_cache"` // float32, in pages of 64 positions
+	KeyValues int64 `json:"kv_cache"` // in pages of 64 positions
 	Total     int64 `json:"total"`
 }
 
@@ -117,8 +118,8 @@ func (i *inspection) ignore(names []string) {
 	}
 }
 
-// measure counts what the config asks for.
-func (i *inspection) measure(c model.Config, file *weights.Tensors) {
+// measure counts what the config asks for, with a cache of that format.
+func (i *inspection) measure(c model.Config, file *weights.Tensors, cache string) {
 	const page = 64
 	n, inner := int64(c.Embd), int64(c.Inner)
 	// ln_1, ln_2; c_attn; c_proj; c_fc; c_proj
@@ -133,7 +134,11 @@ func (i *inspection) measure(c model.Config, file *weights.Tensors) {
 		}
 	}
 	pages := (int64(c.Positions) + page - 1) / page
-	i.Memory.KeyValues = 2 * int64(c.Layer) * n * pages * page * 4
+	number := int64(4)
+	if cache == "f16" {
+		number = 2
+	}
+	i.Memory.KeyValues = 2 * int64(c.Layer) * n * pages * page * number
 	i.Memory.Total = i.Memory.Weights + i.Memory.KeyValues
 }
 

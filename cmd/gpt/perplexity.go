@@ -237,7 +237,7 @@ func describe(r eval.Result) string {
 		line("partial", "the text was not measured to its end")
 	}
 	line("protocol", "%s: window %d, stride %d, BOS %s", r.Protocol, r.Window, r.Stride, r.BOS)
-	line("model", "%s, %s", r.Model, r.DType)
+	line("model", "%s, %s", r.Model, formats(r.DType, r.CacheDType))
 	line("tokens", "%d, %d of them scored", r.Tokens, r.Scored)
 	if r.Bytes > 0 {
 		documents := ""

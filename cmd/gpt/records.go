@@ -92,10 +92,15 @@ func (a *app) checkpointSettings(m *model.Model) ([]resume.Setting, error) {
 		return nil, err
 	}
 	tokenizer, err := c.TokenizerDigest()
-	return []resume.Setting{
+	settings := []resume.Setting{
 		{Name: "model", Value: weights}, {Name: "--dtype", Value: m.Format()},
 		{Name: "tokenizer", Value: tokenizer},
-	}, err
+	}
+	if m.CacheFormat() != "f32" { // journals were written before there was another
+		settings = append(settings,
+			resume.Setting{Name: "--cache-dtype", Value: m.CacheFormat()})
+	}
+	return settings, err
 }
 
 // hinted adds what can be done about a file that is there.

@@ -95,6 +95,8 @@ func makeCheckpoint(ts *testscript.TestScript, neg bool, args []string) {
 			o.Seed = uint64(n)
 		case "positions":
 			o.Positions = n
+		case "qkvbias":
+			o.QKVBias = float64(n)
 		case "shards":
 			o.Shards = n
 		case "dtype":

@@ -7,6 +7,7 @@ package bench
 type Result struct {
 	Model   string  `json:"model"`
 	DType   string  `json:"dtype"`
+	Cache   string  `json:"cache_dtype"`
 	Threads int     `json:"threads"`
 	Kernel  string  `json:"kernel"`
 	Rounds  int     `json:"rounds"`

@@ -17,7 +17,7 @@ type cache struct {
 	held int // positions
 
 	pages        []*page
-	keys, values [][]float32 // of the pages, as the kernels read them
+	keys, values []kernels.KV // of the pages, as the kernels read them
 
 	before   []*page // while reserved: what pages[first:] were
 	first    int
@@ -61,7 +61,7 @@ func (c *cache) Reserve(n int) error {
 
 // set makes p page i, which may be one more than there are.
 func (c *cache) set(i int, p *page) {
-	var keys, values []float32
+	var keys, values kernels.KV
 	if p != nil {
 		keys, values = p.keys, p.values
 	}

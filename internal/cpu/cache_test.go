@@ -9,12 +9,14 @@ import (
 	"testing"
 
 	"picogpt/internal/engine"
+	"picogpt/kernels"
 )
 
 // sized returns a pool for a model of that shape: pages need no weights.
-func sized(layers, heads, dim int, limit int64) *pool {
+func sized(format kernels.Format, layers, heads, dim int, limit int64) *pool {
 	return &pool{
-		params: &engine.Params{Embd: heads * dim, Heads: heads, H: make([]engine.Block, layers)},
+		params: &engine.Params{Embd: heads * dim, Heads: heads, H: make([]engine.Block, layers),
+			CacheFormat: format},
 		budget: engine.NewBudget(limit),
 	}
 }
@@ -33,7 +35,7 @@ func hold(t *testing.T, c *cache, n int) {
 }
 
 func TestAShortTextTakesLittleMemory(t *testing.T) {
-	p := sized(12, 12, 64, 0) // GPT-2 124M
+	p := sized(kernels.F32, 12, 12, 64, 0) // GPT-2 124M
 	c := &cache{pool: p}
 	for _, step := range []struct {
 		tokens int
@@ -54,32 +56,47 @@ func TestAShortTextTakesLittleMemory(t *testing.T) {
 // A model is a cache's contents as a list: a number for each position, in all its keys and values.
 type modelCache struct {
 	*cache
-	marks []float32
+	marks []int
 }
 
 // write gives the positions that are reserved their marks, in the first and the last number of a
 // page's positions.
-func (m *modelCache) write(marks []float32) {
+func (m *modelCache) write(marks []int) {
 	for i, mark := range marks {
-		at := m.held + i
-		*m.keyAt(at), *m.valueAt(at) = mark, -mark
+		key, at := m.keyAt(m.held + i)
+		setNumber(key, at, mark)
+		value, at := m.valueAt(m.held + i)
+		setNumber(value, at, mark+1<<15)
 	}
 }
 
-// keyAt is a number of position at's last key, in a model of 2 heads 3 wide and 2 layers: see
-// Panels.
-func (m *modelCache) keyAt(at int) *float32 {
-	p, j := m.pages[at/64], at%64
-	const dim = 3
-	width := min(16, p.room)
-	block := p.keys[3*dim*p.room:]
-	return &block[j/16*16*dim+2*width+j%16]
+func setNumber(b kernels.KV, at, n int) {
+	if b.F16 != nil {
+		b.F16[at] = uint16(n)
+	} else {
+		b.F32[at] = float32(n)
+	}
 }
 
-func (m *modelCache) valueAt(at int) *float32 {
+func number(b kernels.KV, at int) int {
+	if b.F16 != nil {
+		return int(b.F16[at])
+	}
+	return int(b.F32[at])
+}
+
+// keyAt is where a number of position at's last key is, in a model of 2 heads 3 wide and 2 layers:
+// see kernels.KV.
+func (m *modelCache) keyAt(at int) (kernels.KV, int) {
 	p, j := m.pages[at/64], at%64
 	const dim = 3
-	return &p.values[3*dim*p.room:][j*dim+2]
+	return p.keys, 3*dim*p.room + j/16*16*dim + 2*min(16, p.room) + j%16
+}
+
+func (m *modelCache) valueAt(at int) (kernels.KV, int) {
+	p, j := m.pages[at/64], at%64
+	const dim = 3
+	return p.values, 3*dim*p.room + j*dim + 2
 }
 
 func (m *modelCache) check(t *testing.T) {
@@ -88,9 +105,10 @@ func (m *modelCache) check(t *testing.T) {
 		t.Fatalf("%d positions in %d pages, want %d", m.held, len(m.pages), len(m.marks))
 	}
 	for at, mark := range m.marks {
-		if *m.keyAt(at) != mark || *m.valueAt(at) != -mark {
-			t.Fatalf("position %d of %d holds %v and %v, want %v", at, m.held, *m.keyAt(at),
-				*m.valueAt(at), mark)
+		key, value := number(m.keyAt(at)), number(m.valueAt(at))
+		if key != mark || value != mark+1<<15 {
+			t.Fatalf("position %d of %d holds %d and %d, want %d and %d", at, m.held, key, value,
+				mark, mark+1<<15)
 		}
 	}
 }
@@ -113,9 +131,10 @@ func TestPagesKeepWhatTheyHold(t *testing.T) {
 	full := 0
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		p := sized(2, 2, 3, int64(12*2*4*2*6*64)) // 12 pages
+		format := []kernels.Format{kernels.F32, kernels.F16}[seed%2]
+		p := sized(format, 2, 2, 3, 12*kernels.KVBytes(format, 2*2*6*64)) // 12 pages
 		caches := []*modelCache{{cache: &cache{pool: p}}}
-		next := float32(0)
+		next := 0
 		for range 400 {
 			m := caches[r.IntN(len(caches))]
 			switch r.IntN(8) {
@@ -132,7 +151,7 @@ func TestPagesKeepWhatTheyHold(t *testing.T) {
 				}
 				m.marks = nil
 			default:
-				marks := make([]float32, 1+r.IntN(1+r.IntN(100)))
+				marks := make([]int, 1+r.IntN(1+r.IntN(100)))
 				for i := range marks {
 					next++
 					marks[i] = next

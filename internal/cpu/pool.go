@@ -11,11 +11,10 @@ import (
 	"picogpt/kernels"
 )
 
-// A page is the keys and values of up to 64 positions, for all layers: of each layer and head, a
-// block as kernels.StoreKV writes it.
+// A page is the keys and values of up to 64 positions, for all layers.
 type page struct {
-	keys, values []float32 // [n_layer, n_head, head_dim, room], [n_layer, n_head, room, head_dim]
-	room         int       // positions: 8, 16, 32 or 64
+	keys, values kernels.KV // [n_layer, n_head, head_dim, room], [n_layer, n_head, room, head_dim]
+	room         int        // positions: 8, 16, 32 or 64
 	refs         atomic.Int32
 }
 
@@ -49,7 +48,9 @@ func (p *pool) roomFor(n int) int {
 func (p *pool) size(room int) int { return len(p.params.H) * p.params.Embd * room }
 
 // bytes returns the memory that a page takes.
-func (p *pool) bytes(room int) int64 { return 2 * 4 * int64(p.size(room)) }
+func (p *pool) bytes(room int) int64 {
+	return kernels.KVBytes(p.params.CacheFormat, 2*p.size(room))
+}
 
 // freeOf returns the free pages of that room.
 func (p *pool) freeOf(room int) *sync.Pool { return &p.free[bits.Len(uint(room/leastRoom))-1] }
@@ -62,8 +63,8 @@ func (p *pool) get(room int) (*page, error) {
 	g, ok := p.freeOf(room).Get().(*page)
 	if !ok {
 		n := p.size(room)
-		memory := make([]float32, 2*n)
-		g = &page{keys: memory[:n:n], values: memory[n:], room: room}
+		memory := kernels.MakeKV(p.params.CacheFormat, 2*n)
+		g = &page{keys: memory.Part(0, n), values: memory.Part(n, 2*n), room: room}
 	}
 	g.refs.Store(1)
 	return g, nil

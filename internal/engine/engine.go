@@ -18,7 +18,8 @@ import (
 // A Device makes backends. It is what model.Options names.
 type Device interface {
 	// Open prepares a device for a model. The parameters stay as they are until Close. Cache pages
-	// are taken from the budget.
+	// are taken from the budget. Where the device has no cache of the format that the parameters
+	// name, Open is an error.
 	Open(ctx context.Context, p *Params, cache *Budget) (Backend, error)
 }
 

@@ -12,6 +12,8 @@ type Params struct {
 	Heads     int // n_head; each is n_embd/n_head wide
 	Inner     int // n_inner
 
+	CacheFormat kernels.Format // of keys and values: F32 or F16, as kernels.KV says
+
 	Epsilon    float32 // layer_norm_epsilon
 	Activation kernels.Activation
 

@@ -1,0 +1,146 @@
+package kernels
+
+// A cache in 16 bits: what is stored, and that nothing reads anything else.
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// A text is the queries, keys and values of some tokens, [tokens, heads, dim] each.
+type text struct {
+	tokens, heads, dk, dv int
+	q, k, v               []float32
+}
+
+func newText(rng *rand.Rand, tokens, heads, dk, dv int) *text {
+	return &text{tokens, heads, dk, dv, randoms(rng, tokens*heads*dk),
+		randoms(rng, tokens*heads*dk), randoms(rng, tokens*heads*dv)}
+}
+
+// rounded is the text with its keys and values rounded to binary16.
+func (x *text) rounded() *text {
+	r := *x
+	round := func(from []float32) []float32 {
+		to := make([]float32, len(from))
+		for i, f := range from {
+			to[i] = FromHalf(Half(f))
+		}
+		return to
+	}
+	r.k, r.v = round(x.k), round(x.v)
+	return &r
+}
+
+// attend is the causal attention of the text over a cache of a format, so many tokens in a call.
+func (x *text) attend(team *Team, format Format, chunk int) []float32 {
+	const before = 2 // numbers of each token before the first head
+	out := make([]float32, x.tokens*x.heads*x.dv)
+	s := Span{Heads: x.heads, KeyDim: x.dk, ValueDim: x.dv}
+	rows := func(data []float32, first, dim int) HeadRows {
+		return HeadRows{Data: data[first*x.heads*dim:], Row: x.heads * dim, Head: dim}
+	}
+	for first := 0; first < x.tokens; first += s.Rows {
+		s.Rows = min(chunk, x.tokens-first)
+		s.Tokens = first + s.Rows
+		for len(s.Keys)*Block < s.Tokens {
+			s.Keys = append(s.Keys, MakeKV(format, (before+x.heads*x.dk)*Block))
+			s.Values = append(s.Values, MakeKV(format, (before+x.heads*x.dv)*Block))
+		}
+		s.Query, s.Key = rows(x.q, first, x.dk), rows(x.k, first, x.dk)
+		s.Value, s.Out = rows(x.v, first, x.dv), rows(out, first, x.dv)
+		spans := []Span{s}
+		team.Run(func(w *Worker) { CausalAttention(w, spans, before, 0.25) })
+	}
+	return out
+}
+
+// A cache in F16 gives what one in F32 gives of keys and values that were rounded before: in a pass
+// of its own, in parts and token by token, in each variant.
+func TestACacheInF16HoldsRoundedNumbers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(51, 52))
+	goTeam := newTeam(t, 1, "go")
+	for _, s := range [][4]int{{1, 1, 4, 4}, {70, 2, 16, 16}, {130, 1, 64, 80}, {75, 3, 5, 33},
+		{200, 1, 64, 64}} {
+		x := newText(rng, s[0], s[1], s[2], s[3])
+		want := x.rounded().attend(goTeam, F32, x.tokens)
+		for _, variant := range Variants() {
+			team := newTeam(t, 2, variant)
+			for _, chunk := range []int{1, 7, 64, x.tokens} {
+				what := fmt.Sprintf("%s %v, %d at a time", variant, s, chunk)
+				sameSlices(t, what, x.attend(team, F16, chunk), want)
+			}
+		}
+	}
+}
+
+// The attention of a first token is its value: here the nearest binary16, by hand.
+func TestATokenReadsItsOwnValueRounded(t *testing.T) {
+	value := []float32{2049, 2051, 1.0 / 3, -1e-8, 65519.996, 0x1.002p0, 0x1.006p0}
+	want := []float32{2048, 2052, 0.333251953125, 0, 65504, 1, 0x1.008p0}
+	x := &text{1, 1, 4, len(value), make([]float32, 4), make([]float32, 4), value}
+	for _, variant := range Variants() {
+		got := x.attend(newTeam(t, 1, variant), F16, 1)
+		for i := range want {
+			if got[i] != want[i] {
+				t.Errorf("%s: the value %v is read as %v, want %v", variant, value[i], got[i], want[i])
+			}
+		}
+	}
+}
+
+// From 65520 on, nothing finite is left, whether it is in a key or a value, and whichever sign the
+// query gives it.
+func TestWhatF16CannotHoldIsNaN(t *testing.T) {
+	inf := float32(math.Inf(1))
+	for _, bad := range []float32{65520, -65520, 1e30, -1e30, inf, -inf, float32(math.NaN())} {
+		for _, variant := range Variants() {
+			team := newTeam(t, 1, variant)
+			for _, query := range []float32{1, -1} {
+				for _, where := range []string{"key", "value"} {
+					x := &text{3, 1, 4, 4, filled(12), filled(12), filled(12)}
+					for i := range x.q {
+						x.q[i] = query
+					}
+					if where == "key" {
+						x.k[5] = bad
+					} else {
+						x.v[5] = bad
+					}
+					out := x.attend(team, F16, 3)
+					for i, v := range out {
+						isNaN, hidden := v != v, i < 4 || where == "value" && i%4 != 1
+						if isNaN == hidden {
+							t.Errorf("%s: %v in a %s: out[%d] is %v, NaN is wanted: %v", variant, bad,
+								where, i, v, !hidden)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestRound16IsAllOfBinary16(t *testing.T) {
+	src, dst := make([]float32, 3*0x7c00), make([]uint16, 3*0x7c00)
+	for i := range 0x7c00 {
+		f := FromHalf(uint16(i))
+		src[3*i] = f
+		src[3*i+1] = math.Nextafter32(f, float32(math.Inf(1)))
+		src[3*i+2] = -float32((float64(f) + halfValue(uint16(min(i+1, 0x7bff)))) / 2) // a tie
+	}
+	for _, v := range available {
+		v.round16(dst, src)
+		for i := range 0x7c00 {
+			want := [3]uint16{uint16(i), uint16(i), 0x8000 | uint16(i+i&1)}
+			if i == 0x7bff {
+				want[2] = 0xfbff // itself: there is no next one
+			}
+			if got := [3]uint16(dst[3*i:]); got != want {
+				t.Fatalf("%s: around %v: %#04x, want %#04x", v.name, src[3*i], got, want)
+			}
+		}
+	}
+}

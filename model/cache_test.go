@@ -1,0 +1,222 @@
+package model_test
+
+// A cache of keys and values in 16 bits: the same bits everywhere, the numbers that the definition
+// wants, half of the memory, and what it cannot hold.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"picogpt/internal/fixture"
+	"picogpt/internal/testmodel"
+	"picogpt/kernels"
+	"picogpt/model"
+	"picogpt/reference"
+	"picogpt/weights"
+)
+
+// TestSameBitsWithACacheInF16 is TestSameBits with a cache in F16.
+func TestSameBitsWithACacheInF16(t *testing.T) {
+	for _, name := range []string{"small and odd", "two panels"} {
+		o := shapes[name]
+		config, file := fixture.Checkpoint(o)
+		r := rand.New(rand.NewPCG(1, 2))
+		ids := tokens(r, 150, o.Vocab)
+		options := model.Options{Threads: 1, Kernel: "go", CacheFormat: "f16"}
+		s := testmodel.New(t, config, file, options).NewSession()
+		want := make([][]float32, len(ids))
+		for i, id := range ids {
+			want[i] = append([]float32(nil), eval(t, s, id)...)
+		}
+		for _, kernel := range kernels.Variants() {
+			for _, threads := range []int{2, 7} {
+				if threads == 7 && !fixture.Long {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s, %s, %d threads", name, kernel, threads), func(t *testing.T) {
+					options.Threads, options.Kernel = threads, kernel
+					m := testmodel.New(t, config, file, options)
+					checkWhole(t, m, ids, want)
+					checkChunks(t, m, r, ids, want)
+					checkBatch(t, m, r, ids, want)
+					checkForkAndTruncate(t, m, ids, want)
+				})
+			}
+		}
+	}
+}
+
+// tinyKV is a checkpoint whose keys and values are so small that binary16 has few steps for them:
+// rounding them is far from nothing. What follows them is as much larger: in float32 the model
+// computes what it did.
+func tinyKV(t *testing.T, o fixture.Options) (config, file []byte) {
+	t.Helper()
+	const embd, up, down = 15, 0x1p22, 0x1p-22 // the least step is 2⁻²⁴
+	ts := fixture.Tensors(o)
+	for _, h := range []string{"h.0.", "h.1.", "h.2."} {
+		for _, name := range []string{"attn.c_attn.weight", "attn.c_attn.bias"} {
+			ts = times(h+name, up, 0, embd, 3*embd)(ts)
+			ts = times(h+name, down, embd, 3*embd, 3*embd)(ts)
+		}
+		ts = times(h+"attn.c_proj.weight", up, 0, 1, 1)(ts)
+	}
+	return fixture.Config(o), tensorBytes(t, ts)
+}
+
+// The reference, in float64, is told to round keys and values; and it disagrees by far if it does
+// not, so that the rounded numbers must have been read everywhere.
+func TestACacheInF16AgreesWithTheReference(t *testing.T) {
+	o := fixture.Options{Positions: 100, Seed: 3}
+	config, file := tinyKV(t, o)
+	f, err := weights.FromBytes("test", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hp, err := reference.ParseHParams(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := reference.FromTensors(hp, fixture.Tensors64(f))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := tokens(rand.New(rand.NewPCG(3, 4)), 80, 29)
+	plain, err := reference.GPT2(ids, p, hp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hp.HalfCache = true
+	rounded, err := reference.GPT2(ids, p, hp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inF16 := testmodel.New(t, config, file, model.Options{Threads: 2, CacheFormat: "f16"})
+	inF32 := testmodel.New(t, config, file, model.Options{Threads: 2, CacheFormat: "f32"})
+	byDefault := testmodel.New(t, config, file, model.Options{Threads: 1})
+	f16, f32, zero := visit(t, inF16, ids), visit(t, inF32, ids), visit(t, byDefault, ids)
+	for i := range ids {
+		checkLogits(t, f16[i], rounded.RawRowView(i))
+		checkLogits(t, f32[i], plain.RawRowView(i))
+		sameBits(t, "the default", zero[i], f32[i])
+		if apart := distance(f16[i], plain.RawRowView(i)); apart < 5e-3 {
+			t.Errorf("position %d: rounding changes the logits by %g of the largest: nothing is shown",
+				i, apart)
+		}
+	}
+}
+
+// distance is the largest difference as a part of the largest logit.
+func distance(got []float32, want []float64) float64 {
+	worst, largest := 0.0, 0.0
+	for i, v := range want {
+		worst, largest = max(worst, math.Abs(float64(got[i])-v)), max(largest, math.Abs(v))
+	}
+	return worst / largest
+}
+
+func TestACacheInF16TakesHalfOfTheMemory(t *testing.T) {
+	config, file := fixture.Checkpoint(fixture.Options{Positions: 300})
+	in := func(format string, most int64) *model.Model {
+		return testmodel.New(t, config, file, model.Options{CacheFormat: format, CacheBytes: most})
+	}
+	f32, f16 := in("f32", 0), in("f16", 0)
+	if f32.CacheFormat() != "f32" || f16.CacheFormat() != "f16" || in("", 0).CacheFormat() != "f32" {
+		t.Errorf("caches in %s, %s, %s", f32.CacheFormat(), f16.CacheFormat(),
+			in("", 0).CacheFormat())
+	}
+	for _, n := range []int{1, 8, 9, 30, 64, 65, 200} {
+		a, b := f32.NewSession(), f16.NewSession()
+		eval(t, a, make([]int, n)...)
+		eval(t, b, make([]int, n)...)
+		if a.Bytes() != 2*b.Bytes() || f32.CacheBytes() != 2*f16.CacheBytes() || b.Bytes() == 0 {
+			t.Errorf("%d tokens: %d and %d bytes, of all sessions %d and %d", n, a.Bytes(),
+				b.Bytes(), f32.CacheBytes(), f16.CacheBytes())
+		}
+		a.Release()
+		b.Release()
+	}
+	const page = 2 * 3 * 15 * 64 * 2 // keys and values, layers, width, positions, bytes
+	s := in("f16", 2*page).NewSession()
+	eval(t, s, make([]int, 128)...)
+	err := s.Model().Eval(context.Background(), model.Input{Session: s, Tokens: []int{1}})
+	if !errors.Is(err, model.ErrCacheFull) {
+		t.Errorf("the third page: error %v, want ErrCacheFull", err)
+	}
+}
+
+// One number of a key or a value, of one token of a text. The error names the token's position.
+func TestBeyond65504IsAnErrorOfItsPosition(t *testing.T) {
+	const embd, bad = 15, 7
+	weight := func(column int, by float64) []byte { // only token 7 has a large first input
+		ts := fixture.Tensors(longer)
+		for _, change := range []func(tensors) tensors{
+			times("wpe.weight", 0, 0, 1, 1), times("h.0.ln_1.weight", 0, 0, 1, 1),
+			times("h.0.ln_1.bias", 0, 0, 1, 1), plant("h.0.ln_1.weight", 0, 1),
+			times("wte.weight", 0, 0, 1, embd), plant("wte.weight", bad*embd, 1000),
+			plant("h.0.attn.c_attn.weight", column, by),
+		} {
+			ts = change(ts)
+		}
+		return tensorBytes(t, ts)
+	}
+	input := math.Sqrt(embd - 1) // of that token, after ln_1: the others have less than 1.5
+	for _, column := range []int{embd, 2*embd - 1, 2 * embd, 3*embd - 1} {
+		for _, c := range []struct {
+			number float64
+			format string
+			fails  bool
+		}{{65500, "f16", false}, {65540, "f16", true}, {-65540, "f16", true},
+			{65540, "f32", false}, {1e9, "f32", false}} {
+			file := weight(column, c.number/input)
+			for _, kernel := range kernels.Variants() {
+				m := testmodel.New(t, fixture.Config(longer), file,
+					model.Options{Threads: 2, Kernel: kernel, CacheFormat: c.format})
+				what := fmt.Sprintf("%v in column %d, %s, %s", c.number, column, c.format, kernel)
+				other := m.NewSession()
+				eval(t, other, 1, 2)
+				s := m.NewSession()
+				eval(t, s, 1, 2, 3)
+				err := m.Eval(context.Background(), model.Input{Session: other, Tokens: []int{3}},
+					model.Input{Session: s, Tokens: []int{4, bad, 5}, Visit: func(model.Row) {}})
+				var in *model.InputError
+				var at *model.NonFiniteError
+				switch {
+				case !c.fails && err != nil:
+					t.Errorf("%s: %v", what, err)
+				case c.fails && (!errors.As(err, &in) || !errors.As(err, &at) || in.Input != 1 ||
+					at.Position != 4 || s.Len() != 3 || other.Len() != 2):
+					t.Errorf("%s: error %v with %d and %d tokens, want a NonFiniteError of input 1 "+
+						"after position 4, and 3 and 2 tokens", what, err, s.Len(), other.Len())
+				}
+				m.Close()
+			}
+		}
+	}
+}
+
+func TestACacheFormatThatIsNoneIsNamed(t *testing.T) {
+	config, file := fixture.Checkpoint(fixture.Options{})
+	c, err := model.ParseConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := weights.FromBytes("test", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"q8", "bf16", "auto", "F16", "half"} {
+		m, err := model.New(context.Background(), c, f, model.Options{CacheFormat: name})
+		want := fmt.Sprintf("cache format: %q, want one of f32, f16", name)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+		if err == nil {
+			m.Close()
+		}
+	}
+}
