@@ -11,7 +11,7 @@ func setQuantAVX512(v *variant) {
 }
 
 // quantTile8AVX512 is quantTile8: two tiles of outputs by 8, 6, 4, 3, 2 and 1 rows. For many rows
-// it widens the weights of up to 16 blocks to int16 first.
+// it widens the weights of up to 8 blocks to int16 first.
 //
 //go:noescape
 func quantTile8AVX512(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,

@@ -301,14 +301,14 @@ GLOBL ·oddShifts(SB), RODATA|NOPTR, $16
 	MOVQ rows+120(FP), CX         \
 	MOVQ CX, left-16(SP)
 
-// MANY goes on to the rows unless they are two eights and more, of at most 16 blocks: then the
+// MANY goes on to the rows unless they are two eights and more, of at most 8 blocks: then the
 // weights are widened once for all.
 #define MANY \
 	CMPQ rows+120(FP), $16     \
 	JLT  rows                  \
-	CMPQ blocks+128(FP), $16   \
+	CMPQ blocks+128(FP), $8   \
 	JGT  rows                  \
-	LEAQ wide-34904(SP), R8    \
+	LEAQ wide-17496(SP), R8    \
 	ADDQ $63, R8               \
 	ANDQ $~63, R8              \
 	MOVQ R8, room-32(SP)       \
@@ -365,7 +365,7 @@ GLOBL ·oddShifts(SB), RODATA|NOPTR, $16
 
 // func quantTile8AVX512(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw,
 //	rows, blocks, tiles int)
-TEXT ·quantTile8AVX512(SB), 0, $34912-144
+TEXT ·quantTile8AVX512(SB), 0, $17504-144
 	SETUP
 
 tile:
@@ -432,7 +432,7 @@ six:
 eight:
 	CMPQ rows+120(FP), $16
 	JLT  narrow
-	CMPQ blocks+128(FP), $16
+	CMPQ blocks+128(FP), $8
 	JGT  narrow
 	MOVQ room-32(SP), AX
 
@@ -456,7 +456,7 @@ narrow:
 
 // func quantTile4AVX512(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw,
 //	rows, blocks, tiles int)
-TEXT ·quantTile4AVX512(SB), 0, $34912-144
+TEXT ·quantTile4AVX512(SB), 0, $17504-144
 	NIBBLES
 	SETUP
 
@@ -524,7 +524,7 @@ six:
 eight:
 	CMPQ rows+120(FP), $16
 	JLT  narrow
-	CMPQ blocks+128(FP), $16
+	CMPQ blocks+128(FP), $8
 	JGT  narrow
 	MOVQ room-32(SP), AX
 

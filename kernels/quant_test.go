@@ -258,7 +258,7 @@ func TestQuantLinearIsTheSameEverywhere(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	for _, f := range []Format{Q8, Q4} {
 		for _, size := range [][2]int{{40, 10}, {600, 77}} {
-			const rows = quantRange + 13
+			const rows = 2*leastRange + 13
 			in, out := size[0], size[1]
 			src := Matrix{In: in, Out: out, F32: randoms(rng, in*out)}
 			m := Convert(newTeam(t, 1, "go"), f, &src)

@@ -43,9 +43,11 @@ func (r *quantRows) quantize(v *variant, i int, x []float32, blocks int) {
 const (
 	quantRun   = 16 // tiles of outputs in a task of one row: 200 KB of Q8 weights at GPT-2's width
 	quantWidth = 6  // tiles of outputs in a task of many rows: leaves take two at a time
-	quantRange = 96 // rows in a task, a multiple of tileRows
-	// blocks of inputs at a time: the weights of a tile stay in L1, even widened to 16 bits
-	quantDepth = 16
+	quantStep  = 24 // rows in a task are a multiple: leaves take six or eight at a time
+	// rows in a task: each task widens its weights again
+	leastRange, mostRange = 96, 512
+	// blocks of inputs at a time: the weights of two tiles stay in L1, even widened to 16 bits
+	quantDepth = 8
 )
 
 // linearQuant quantizes x, and then splits the product. It leaves the last barrier to its caller.
@@ -69,9 +71,14 @@ func linearQuant(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float3
 	w.Sync()
 	each := w.share(tiles, 2, quantWidth)
 	across := (tiles + each - 1) / each
-	for n := w.Next(); n < across*((rows+quantRange-1)/quantRange); n = w.Next() {
-		i, t := n/across*quantRange, n%across*each
-		w.quantTask(dst, r, i, min(quantRange, rows-i), m, bias, t, min(each, tiles-t))
+	ranges := (rows + mostRange - 1) / mostRange
+	for across*ranges < 4*w.Size() && rows/(ranges+1) >= leastRange {
+		ranges++
+	}
+	height := ((rows+ranges-1)/ranges + quantStep - 1) / quantStep * quantStep
+	for n := w.Next(); n < across*((rows+height-1)/height); n = w.Next() {
+		i, t := n/across*height, n%across*each
+		w.quantTask(dst, r, i, min(height, rows-i), m, bias, t, min(each, tiles-t))
 	}
 }
 
@@ -85,7 +92,7 @@ func (w *Worker) quantTask(
 	// the last tile has fewer outputs than columns: it is computed elsewhere, and what exists is
 	// copied
 	if whole < tiles {
-		edge := w.floats(scratchPack, quantRange*quantCols)
+		edge := w.floats(scratchPack, rows*quantCols)
 		w.quantTiles(edge, quantCols, r, i, rows, m, t+whole, 1)
 		for n := range rows {
 			copy(dst[(i+n)*m.Out : (i+n+1)*m.Out][c+whole*quantCols:], edge[n*quantCols:])
