@@ -29,7 +29,9 @@ func alternatives(logits []float32, k int, logSumExp float64) []Alternative {
 
 // Likeliest returns the k ids [min(k, vocabulary)] of the greatest logits [vocabulary], the
 // greatest first; of equal ones the lowest id comes first. k is 0 or more.
-func Likeliest(logits []float32, k int) []int {
+func Likeliest(logits []float32, k int) []int { return likeliest(logits, k) }
+
+func likeliest[T float32 | float64](logits []T, k int) []int {
 	best := make([]int, 0, min(k, len(logits)))
 	if cap(best) == 0 {
 		return best

@@ -1,0 +1,154 @@
+package decode
+
+// Beam search: the calls a Go user sees. A step of the search is in beamstep.go.
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"picogpt/model"
+)
+
+// BeamOptions say how [Beams] searches. The zero value is one beam, whose score is the sum of its
+// log-probabilities.
+type BeamOptions struct {
+	Beams  int // how many texts run side by side; 0 means 1
+	Return int // how many of the best texts are returned, at most Beams; 0 means 1
+
+	// LengthPenalty p makes the score of a text with L new tokens, the one that ends it too, the
+	// sum of their log-probabilities divided by L to the power of p. Above 0 long texts gain, below
+	// short ones. Hugging Face's default is 1.
+	LengthPenalty float64
+
+	EarlyStopping EarlyStopping
+
+	// Groups above 1 are diverse beam search (Vijayakumar and others, arXiv 1610.02424): the beams
+	// are divided into so many groups, and each group's log-probabilities are lowered by Diversity
+	// for each beam of an earlier group that took the same id in this step. Groups divides Beams.
+	Groups    int
+	Diversity float64
+}
+
+// EarlyStopping says when a search ends once as many texts have ended as there are beams.
+type EarlyStopping string
+
+const (
+	// EarlyStoppingFalse, the default, ends it when the best text that runs, at the length it has,
+	// scores no better than the worst that has ended.
+	EarlyStoppingFalse EarlyStopping = "false"
+
+	// EarlyStoppingTrue ends it at once.
+	EarlyStoppingTrue EarlyStopping = "true"
+
+	// EarlyStoppingNever ends it when no text that runs can score better than the worst that has
+	// ended, at whatever length it ends.
+	EarlyStoppingNever EarlyStopping = "never"
+)
+
+// check refuses options that no search could follow, by name.
+func (b *BeamOptions) check(o *Options) error {
+	switch {
+	case b.Beams < 1:
+		return fmt.Errorf("beams %d: want at least 1", b.Beams)
+	case b.Return < 1 || b.Return > b.Beams:
+		return fmt.Errorf("return %d: want 1 to %d, the number of beams", b.Return, b.Beams)
+	case math.IsNaN(b.LengthPenalty) || math.IsInf(b.LengthPenalty, 0):
+		return fmt.Errorf("length penalty %v: want a finite number", b.LengthPenalty)
+	case b.Groups < 1 || b.Beams%b.Groups != 0:
+		return fmt.Errorf("beam groups %d: want a divisor of %d, the number of beams", b.Groups,
+			b.Beams)
+	case !(b.Diversity >= 0) || math.IsInf(b.Diversity, 1):
+		return fmt.Errorf("diversity %v: want 0 or a finite number above it", b.Diversity)
+	case b.Diversity != 0 && b.Groups == 1:
+		return fmt.Errorf("diversity %v: want 2 or more beam groups for it", b.Diversity)
+	case b.Groups > 1 && o.Temperature != 0:
+		return fmt.Errorf("temperature %v: want 0 with beam groups, which do not sample",
+			o.Temperature)
+	case o.Overflow == OverflowSlide:
+		return fmt.Errorf("overflow %q: want %q or %q in a search, whose texts end with the context",
+			o.Overflow, OverflowError, OverflowTruncate)
+	}
+	switch b.EarlyStopping {
+	case EarlyStoppingFalse, EarlyStoppingTrue, EarlyStoppingNever:
+		return nil
+	}
+	return fmt.Errorf("early stopping %q: want %q, %q or %q", b.EarlyStopping,
+		EarlyStoppingTrue, EarlyStoppingFalse, EarlyStoppingNever)
+}
+
+// withDefaults fills in what zero stands for.
+func (b BeamOptions) withDefaults() BeamOptions {
+	for _, n := range []*int{&b.Beams, &b.Return, &b.Groups} {
+		if *n == 0 {
+			*n = 1
+		}
+	}
+	if b.EarlyStopping == "" {
+		b.EarlyStopping = EarlyStoppingFalse
+	}
+	return b
+}
+
+// A Hypothesis is a text that a search has found.
+type Hypothesis struct {
+	Tokens []Token // the last one has a Finish; Sample is the place among the texts, from 0
+	Score  float64
+}
+
+// Text is the text of the tokens, "" without an Options.Vocabulary.
+func (h Hypothesis) Text() string {
+	var b strings.Builder
+	for _, t := range h.Tokens {
+		b.WriteString(t.Text)
+	}
+	return b.String()
+}
+
+// Beams appends prompt to session s and searches for the continuations of the best scores, the best
+// first. It follows Hugging Face transformers from 4.50 on (GenerationMixin._beam_search), in all
+// but the order of equal scores, which is theirs to leave open: here the better beam comes first,
+// then the lower id. With Groups it follows the last release that had them, 4.56.
+//
+// In each step every beam is followed by every id. The score of an id is its log-probability after
+// the repetition penalty, which so only ever multiplies. Of all of them the best 2·Beams, or
+// (1+n)·Beams where n ids end the text, are looked at: those that end are kept if they are among
+// the best Beams, and the best Beams of the others run on. The texts that are kept are the best
+// Beams of all that have ended.
+//
+// With a Temperature it is beam sampling: those ids are drawn, without replacement, in proportion
+// to the exponential of a beam's sum, after temperature and filters as for sampling, one random
+// number each. Without, the filters do not apply. One beam gives Generate's text, but for the
+// repetition penalty.
+//
+// All beams are evaluated together, and share what they have in common. Session s ends as it was
+// after the prompt. A search can be cancelled, and is then an error.
+func Beams(
+	ctx context.Context, s *model.Session, prompt []int, b BeamOptions, o Options,
+) ([]Hypothesis, error) {
+	b = b.withDefaults()
+	if err := b.check(&o); err != nil {
+		return nil, &OptionError{err}
+	}
+	root, err := NewStream(s, prompt, o)
+	if err == nil {
+		err = root.prefill(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	search := newBeamSearch(b, root)
+	defer search.release()
+	for !search.done() {
+		if batch := search.batch(); len(batch) > 0 {
+			if err := s.Model().Eval(ctx, batch...); err != nil {
+				return nil, cause(err)
+			}
+		}
+		if err := search.advance(); err != nil {
+			return nil, err
+		}
+	}
+	return search.best(), nil
+}

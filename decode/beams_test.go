@@ -1,0 +1,366 @@
+package decode
+
+// Searches give what Hugging Face's own code gives.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"picogpt/checkpoint"
+	"picogpt/internal/fixture"
+	"picogpt/internal/testmodel"
+	"picogpt/model"
+	"picogpt/weights/demo"
+)
+
+// A found is a text that another program's search found.
+type found struct {
+	IDs   []int   `json:"ids"`
+	Score float64 `json:"score"`
+}
+
+// A beamCase is a search and its answers.
+type beamCase struct {
+	Prompt    json.RawMessage `json:"prompt"`
+	PromptIDs []int           `json:"prompt_ids"`
+	MaxNew    int             `json:"max_new"`
+	EOS       []int           `json:"eos"`
+
+	Beams         int             `json:"num_beams"`
+	Groups        int             `json:"num_beam_groups"`
+	Diversity     float64         `json:"diversity_penalty"`
+	LengthPenalty *float64        `json:"length_penalty"`
+	EarlyStopping any             `json:"early_stopping"`
+	Penalty       float64         `json:"repetition_penalty"`
+	NoRepeat      int             `json:"no_repeat_ngram_size"`
+	MinNew        int             `json:"min_new_tokens"`
+	BadWords      json.RawMessage `json:"bad_words_ids"`
+
+	Want  []found `json:"beams"`
+	Evals int     `json:"evals"`
+	Text  string  `json:"text"`
+}
+
+func (c *beamCase) String() string {
+	return fmt.Sprintf("prompt %s, %d beams, %d groups, early stopping %v", c.Prompt, c.Beams,
+		c.Groups, c.EarlyStopping)
+}
+
+// options are the case's; ok is false where it wants a processor that there is not.
+func (c *beamCase) options() (b BeamOptions, o Options, ok bool) {
+	b = BeamOptions{Beams: c.Beams, Return: c.Beams, LengthPenalty: 1, Groups: c.Groups,
+		Diversity: c.Diversity}
+	if c.LengthPenalty != nil {
+		b.LengthPenalty = *c.LengthPenalty
+	}
+	if c.EarlyStopping != nil {
+		b.EarlyStopping = EarlyStopping(fmt.Sprint(c.EarlyStopping))
+	}
+	o = Options{MaxTokens: c.MaxNew, EndOfText: append([]int{}, c.EOS...), RepeatPenalty: c.Penalty}
+	return b, o, c.NoRepeat == 0 && c.MinNew == 0 && c.BadWords == nil
+}
+
+// check compares what was found.
+func (c *beamCase) check(t *testing.T, got []Hypothesis) {
+	t.Helper()
+	if len(got) != len(c.Want) {
+		t.Fatalf("%v: %d texts, want %d", c, len(got), len(c.Want))
+	}
+	for i, want := range c.Want {
+		if !slices.Equal(ids(got[i].Tokens), want.IDs) {
+			t.Errorf("%v: text %d: %v, want %v", c, i, ids(got[i].Tokens), want.IDs)
+		}
+		if math.Abs(got[i].Score-want.Score) > 1e-5 {
+			t.Errorf("%v: text %d: score %v, want %v", c, i, got[i].Score, want.Score)
+		}
+	}
+}
+
+// A toy is a language model without a network: its logits depend on the last id and the length.
+type toy struct{ A, B [][]float32 }
+
+func (m *toy) logits(context []int) []float32 {
+	a, b := m.A[context[len(context)-1]], m.B[len(context)%len(m.B)]
+	logits := make([]float32, len(a))
+	for i := range logits {
+		logits[i] = a[i] + b[i]
+	}
+	return logits
+}
+
+// search searches, and counts the evaluations.
+func (m *toy) search(prompt []int, b BeamOptions, o Options) ([]Hypothesis, int, error) {
+	l := limits{context: 100, vocabulary: len(m.A), endOfText: o.EndOfText}
+	root, err := newStream(l, nil, prompt, o)
+	if err != nil {
+		return nil, 0, err
+	}
+	s := newBeamSearch(b.withDefaults(), root)
+	evals := 0
+	for ; !s.done(); evals++ {
+		for _, g := range s.groups {
+			for i, b := range g.running {
+				g.see(i, m.logits(b.context))
+			}
+		}
+		if err := s.advance(); err != nil {
+			return nil, 0, err
+		}
+	}
+	return s.best(), evals, nil
+}
+
+func newToy(t *testing.T) *toy {
+	t.Helper()
+	m := &toy{}
+	if err := fixture.Decoding("toy", m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestBeamSearchIsHuggingFacesOnAToy(t *testing.T) {
+	m := newToy(t)
+	for _, key := range []string{"toy_beam", "toy_group"} {
+		var cases []beamCase
+		if err := fixture.Decoding(key, &cases); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cases {
+			b, o, ok := c.options()
+			if !ok {
+				continue
+			}
+			var prompt []int
+			if err := json.Unmarshal(c.Prompt, &prompt); err != nil {
+				t.Fatal(err)
+			}
+			got, evals, err := m.search(prompt, b, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.check(t, got)
+			if evals != c.Evals {
+				t.Errorf("%v: %d evaluations, want %d", &c, evals, c.Evals)
+			}
+		}
+	}
+}
+
+func TestBeamSearchIsHuggingFacesOnTheDemo(t *testing.T) {
+	m := testmodel.Demo(t, model.Options{})
+	ck, err := checkpoint.OpenFS(demo.FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ck.Close()
+	tok, err := ck.Tokenizer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"beam", "group_beam"} {
+		var cases []beamCase
+		if err := fixture.Decoding(key, &cases); err != nil {
+			t.Fatal(err)
+		}
+		for i, c := range cases {
+			b, o, ok := c.options()
+			if !ok || !fixture.Long && c.Beams == 8 && i%3 != 0 {
+				continue
+			}
+			o.Vocabulary = tok
+			s := m.NewSession()
+			got, err := Beams(context.Background(), s, c.PromptIDs, b, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.check(t, got)
+			if got[0].Tokens[len(got[0].Tokens)-1].Finish == FinishLength && got[0].Text() != c.Text {
+				t.Errorf("%v: text %q, want %q", &c, got[0].Text(), c.Text)
+			}
+			if !slices.Equal(s.Tokens(), c.PromptIDs) {
+				t.Errorf("%v: the session holds %v, want the prompt", &c, s.Tokens())
+			}
+		}
+	}
+}
+
+func TestOneBeamIsWhatGenerateGives(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	for _, o := range []Options{
+		{MaxTokens: 15}, {EndOfText: []int{11, 12}},
+		{Temperature: 1.3, Seed: 4}, {Temperature: 0.9, TopK: 5, TopP: 0.9, Seed: 5},
+	} {
+		want := collect(t, m.NewSession(), []int{3, 1, 4}, o)
+		got, err := Beams(context.Background(), m.NewSession(), []int{3, 1, 4}, BeamOptions{}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !same(got[0].Tokens, want) {
+			t.Errorf("%+v: %v, want %v", o, got[0].Tokens, want)
+		}
+	}
+}
+
+// TestStopStringsEndBeams also looks at the text: a beam's is cut as a stream's is.
+func TestStopStringsEndBeams(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	o := Options{MaxTokens: 12, Vocabulary: letters(29), EndOfText: []int{}, Top: 2}
+	b := BeamOptions{Beams: 4, Return: 4, LengthPenalty: 1}
+	free, err := Beams(context.Background(), m.NewSession(), []int{3}, b, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := free[0].Text()[3:5]
+	o.Stop = []string{stop}
+	stopped, err := Beams(context.Background(), m.NewSession(), []int{3}, b, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := 0
+	for _, h := range stopped {
+		last := h.Tokens[len(h.Tokens)-1]
+		if strings.Contains(h.Text(), stop) {
+			t.Errorf("text %q contains the stop string %q", h.Text(), stop)
+		}
+		if last.Finish == FinishStop {
+			ended++
+		}
+		sum := 0.0
+		for _, tok := range h.Tokens {
+			sum += tok.LogProb
+			if len(tok.Top) != 2 {
+				t.Errorf("token %d has %d alternatives, want 2", tok.ID, len(tok.Top))
+			}
+		}
+		if want := sum / float64(len(h.Tokens)); math.Abs(h.Score-want) > 1e-6 {
+			t.Errorf("score %v, want %v", h.Score, want)
+		}
+	}
+	if ended == 0 {
+		t.Errorf("none of %d texts ended with %q", len(stopped), stop)
+	}
+}
+
+// TestBeamsAreDrawnWithoutReplacement compares how often successors come first with their
+// probabilities.
+func TestBeamsAreDrawnWithoutReplacement(t *testing.T) {
+	probs := []float64{0.5, 0.05, 0.3, 0.15}
+	var all []successor
+	for id, p := range probs {
+		all = append(all, successor{id: id, sum: math.Log(p) - 7})
+	}
+	s := &beamSearch{BeamOptions: BeamOptions{Beams: 2, Groups: 1}, ends: []int{0, 1}}
+	g := &beamGroup{beamSearch: s, size: 2}
+	s.random.Seed(1, 1)
+	const n = 20000
+	var first, second [4]float64
+	for range n {
+		drawn := g.draw(all)
+		taken := map[int]bool{}
+		for _, c := range drawn {
+			taken[c.id] = true
+		}
+		if len(drawn) != 4 || len(taken) != 4 { // wide is 6
+			t.Fatalf("drew %v, want each of 4 once", drawn)
+		}
+		first[drawn[0].id]++
+		second[drawn[1].id]++
+	}
+	for id, p := range probs {
+		after := 0.0
+		for other, q := range probs {
+			if other != id {
+				after += q * p / (1 - q)
+			}
+		}
+		if math.Abs(first[id]/n-p) > 0.012 || math.Abs(second[id]/n-after) > 0.012 {
+			t.Errorf("id %d: first in %v, want %v; second in %v, want %v", id, first[id]/n, p,
+				second[id]/n, after)
+		}
+	}
+}
+
+// TestSampledBeamsFollowTheSeed also says that they vary, and that filters leave what they leave.
+func TestSampledBeamsFollowTheSeed(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	b := BeamOptions{Beams: 3, Return: 3, LengthPenalty: 1}
+	texts := map[string]int{}
+	for seed := range uint64(8) {
+		o := Options{MaxTokens: 8, Temperature: 1.5, TopK: 3, Seed: seed / 2}
+		got, err := Beams(context.Background(), m.NewSession(), []int{3}, b, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[fmt.Sprint(got)]++
+		s := m.NewSession()
+		for _, h := range got {
+			before := []int{3}
+			for _, tok := range h.Tokens {
+				s.Truncate(0)
+				if err := m.Eval(context.Background(),
+					model.Input{Session: s, Tokens: before}); err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Contains(Likeliest(s.Logits(), 3), tok.ID) {
+					t.Errorf("id %d after %v is not among the 3 likeliest", tok.ID, before)
+				}
+				before = append(before, tok.ID)
+			}
+		}
+	}
+	if len(texts) < 3 {
+		t.Errorf("4 seeds gave %d results, want variety", len(texts))
+	}
+	for text, n := range texts {
+		if n%2 != 0 {
+			t.Errorf("a seed gave two results, one of them %s", text)
+		}
+	}
+}
+
+func TestSearchesRefuseWhatMakesNoSense(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	for _, c := range []struct {
+		want string
+		b    BeamOptions
+		o    Options
+	}{
+		{"beams -1: want at least 1", BeamOptions{Beams: -1}, Options{}},
+		{"return 3: want 1 to 2, the number of beams", BeamOptions{Beams: 2, Return: 3}, Options{}},
+		{"length penalty NaN: want a finite number", BeamOptions{LengthPenalty: math.NaN()},
+			Options{}},
+		{"beam groups 2: want a divisor of 3, the number of beams",
+			BeamOptions{Beams: 3, Groups: 2}, Options{}},
+		{"diversity -1: want 0 or a finite number above it", BeamOptions{Diversity: -1}, Options{}},
+		{"diversity 1: want 2 or more beam groups for it", BeamOptions{Beams: 2, Diversity: 1},
+			Options{}},
+		{`early stopping "no": want "true", "false" or "never"`, BeamOptions{EarlyStopping: "no"},
+			Options{}},
+		{"temperature -1: want 0 (greedy) or a finite number above it", BeamOptions{},
+			Options{Temperature: -1}},
+		{"temperature 1: want 0 with beam groups, which do not sample",
+			BeamOptions{Beams: 2, Groups: 2}, Options{Temperature: 1}},
+		{`overflow "slide": want "error" or "truncate" in a search, whose texts end with the context`,
+			BeamOptions{}, Options{Overflow: OverflowSlide}},
+	} {
+		s := m.NewSession()
+		_, err := Beams(context.Background(), s, []int{1}, c.b, c.o)
+		var mistake *OptionError
+		if !errors.As(err, &mistake) || err.Error() != c.want || s.Len() > 0 {
+			t.Errorf("error %v, want the OptionError %s, and nothing done", err, c.want)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Beams(ctx, m.NewSession(), []int{1}, BeamOptions{},
+		Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled search: %v", err)
+	}
+}

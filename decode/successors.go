@@ -1,0 +1,100 @@
+package decode
+
+// What may follow the beams of a search: ids, and which of them a step looks at.
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"picogpt/kernels"
+)
+
+// A successor is an id that may follow a beam.
+type successor struct {
+	beam int // its place among those that run
+	id   int
+	sum  float64 // of the beam and the id
+}
+
+// better orders successors: the greater sum first, then the better beam, then the lower id.
+func better(a, b successor) int {
+	return cmp.Or(cmp.Compare(b.sum, a.sum), cmp.Compare(a.beam, b.beam), cmp.Compare(a.id, b.id))
+}
+
+// wide returns how many successors of all beams a step looks at.
+func (g *beamGroup) wide() int {
+	if g.Beams == 1 {
+		return 1
+	}
+	return max(2, 1+len(g.ends)) * g.size
+}
+
+// rank finds the successors of one beam that the step may look at: the best, or all that are kept
+// where it is to draw some.
+func (g *beamGroup) rank(beam int) {
+	b, r := g.running[beam], &g.rows[beam]
+	b.sampler.scratch = b.shared.get()
+	defer b.shared.put(b.sampler.scratch)
+	r.successors = r.successors[:0]
+	if r.err = b.sampler.score(r.logProbs, b.context); r.err != nil {
+		return
+	}
+	add := func(id int, score float64) {
+		r.successors = append(r.successors, successor{beam, id, b.sum + score})
+	}
+	if g.options.Temperature != 0 {
+		b.sampler.filtered(add)
+		return
+	}
+	for _, id := range likeliest(b.sampler.scores, g.wide()) {
+		if score := b.sampler.scores[id]; !math.IsInf(score, -1) {
+			add(id, score)
+		}
+	}
+}
+
+// filtered calls f for each id that scores and the filters leave, ascending, with its score at the
+// temperature.
+func (s *Sampler) filtered(f func(id int, score float64)) {
+	s.keepTopK(slices.Max(s.scores))
+	s.keepTopP()
+	s.keepMinP()
+	for _, c := range s.kept {
+		f(c.id, c.score/s.temperature)
+	}
+}
+
+// draw takes some of the successors, without replacement, in proportion to the exponential of their
+// sums.
+func (g *beamGroup) draw(all []successor) []successor {
+	most := slices.MaxFunc(all, func(a, b successor) int { return cmp.Compare(a.sum, b.sum) }).sum
+	weights := make([]float64, len(all))
+	for i, c := range all {
+		weights[i] = kernels.Exp64(c.sum - most)
+	}
+	var drawn []successor
+	for range g.wide() {
+		mass, last := 0.0, -1
+		for i, w := range weights {
+			if mass += w; w > 0 {
+				last = i
+			}
+		}
+		if last < 0 {
+			break
+		}
+		at := float64(g.random.Uint64()>>11) * 0x1p-53 * mass // [0, mass)
+		below := 0.0
+		i := slices.IndexFunc(weights, func(w float64) bool {
+			below += w
+			return at < below
+		})
+		if i < 0 { // not reached: at is below the mass
+			i = last
+		}
+		drawn = append(drawn, all[i])
+		weights[i] = 0
+	}
+	return drawn
+}
