@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"picogpt/kernels"
 	"picogpt/model"
 )
 
@@ -15,12 +16,14 @@ import (
 type limits struct {
 	context, vocabulary, first int
 	endOfText                  []int
+	leaves                     kernels.Leaves // what the model computes with
 }
 
 // limitsOf reads a model's limits, and the options that change them.
 func limitsOf(m *model.Model, o *Options) limits {
 	c := m.Config()
-	l := limits{context: c.Positions, vocabulary: c.VocabSize, first: -1, endOfText: o.EndOfText}
+	l := limits{context: c.Positions, vocabulary: c.VocabSize, first: -1, endOfText: o.EndOfText,
+		leaves: m.Leaves()}
 	if id, ok := c.StartToken(); ok {
 		l.first = id
 	}

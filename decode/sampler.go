@@ -3,7 +3,6 @@ package decode
 // From one row of logits to one token.
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -21,6 +20,7 @@ type Sampler struct {
 	temperature, topP, minP, penalty float64
 	topK, lastN, limit               int
 	gaps                             []int // ids below limit that are never drawn
+	leaves                           kernels.Leaves
 
 	state samplerState
 	*scratch
@@ -34,10 +34,10 @@ type samplerState struct {
 
 // scratch is memory that a choice works in and leaves behind.
 type scratch struct {
-	scores []float64   // [vocabulary] logits after the repetition penalty; -Inf for gaps
-	kept   []candidate // what may still be drawn, ascending ids
-	head   []candidate // the likeliest of kept, for top-p
-	heap   []float64   // the k largest scores, for top-k
+	kept
+	maxima []float64 // of each run of scores, before any filter
+	places []int32   // in kept, of what a filter leaves
+	items  []item    // what reach searches in the end
 }
 
 // scratches is memory for the choices of streams that run together: as much as is in use at a time,
@@ -63,13 +63,6 @@ func (s *scratches) put(one *scratch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.free = append(s.free, one)
-}
-
-// candidate is an id that may be drawn. weight is its probability but for a common factor: the
-// likeliest has weight 1.
-type candidate struct {
-	id            int
-	score, weight float64
 }
 
 // NewSampler returns a sampler at the start of the seed's random numbers. It reads Temperature,
@@ -109,16 +102,13 @@ func (s *Sampler) Next(logits []float32, context []int) (int, error) {
 	if err := s.score(logits, context); err != nil {
 		return 0, err
 	}
-	best, largest := 0, s.scores[0]
-	for id, score := range s.scores {
-		if score > largest {
-			best, largest = id, score
-		}
-	}
+	best := s.likeliest()
 	if s.temperature == 0 {
 		return best, nil
 	}
-	s.keepTopK(largest)
+	s.largest = s.scores[best]
+	s.keepTopK()
+	s.weigh()
 	s.keepTopP()
 	s.keepMinP()
 	return s.draw(), nil
@@ -126,14 +116,11 @@ func (s *Sampler) Next(logits []float32, context []int) (int, error) {
 
 // score fills scores with the logits of the ids that may be drawn, after the repetition penalty.
 func (s *Sampler) score(logits []float32, context []int) error {
-	scores := slices.Grow(s.scores[:0], len(logits))[:len(logits)]
-	for id, x := range logits {
-		if math.Float32bits(x)&0x7f800000 == 0x7f800000 { // NaN and infinities
-			return &model.NonFiniteError{Position: len(context) - 1, ID: id}
-		}
-		scores[id] = float64(x)
+	s.scores = resized(s.scores, len(logits))
+	if !s.leaves.Widen(s.scores, logits) {
+		return &model.NonFiniteError{Position: len(context) - 1, ID: firstNonFinite(logits)}
 	}
-	s.scores = scores[:min(s.limit, len(logits))]
+	s.scores, s.all = s.scores[:min(s.limit, len(logits))], true
 	s.penalise(logits, context)
 	open := len(s.scores)
 	for _, id := range s.gaps {
@@ -147,6 +134,13 @@ func (s *Sampler) score(logits []float32, context []int) error {
 			len(context)-1)
 	}
 	return nil
+}
+
+// firstNonFinite returns the place of the first NaN or infinity.
+func firstNonFinite(logits []float32) int {
+	return slices.IndexFunc(logits, func(x float32) bool {
+		return math.Float32bits(x)&0x7f800000 == 0x7f800000
+	})
 }
 
 // penalise applies the repetition penalty to scores.
@@ -170,135 +164,57 @@ func (s *Sampler) penalise(logits []float32, context []int) {
 	}
 }
 
-// keepTopK fills kept with the ids at or above the k-th largest score, and their weights at the
-// temperature. Dividing by the temperature keeps the order, so it can wait until the ids are few.
-func (s *Sampler) keepTopK(largest float64) {
-	least := -math.MaxFloat64 // so that gaps are out
-	if 0 < s.topK && s.topK < len(s.scores) {
-		least = max(least, s.kthLargest(s.topK))
-	}
-	s.kept = s.kept[:0]
-	for id, score := range s.scores {
-		if score >= least {
-			// The largest is taken off first: exp cannot overflow, nor can a tiny temperature make
-			// Inf - Inf.
-			weight := kernels.Exp64((score - largest) / s.temperature)
-			s.kept = append(s.kept, candidate{id, score, weight})
+// likeliest returns the lowest id of the largest score.
+func (s *Sampler) likeliest() int {
+	const run = kernels.MaximaRun
+	s.maxima = resized(s.maxima, (len(s.scores)+run-1)/run)
+	s.leaves.Maxima(s.maxima, s.scores)
+	best := 0
+	for i, x := range s.maxima {
+		if x > s.maxima[best] {
+			best = i
 		}
+	}
+	return best*run + slices.Index(s.scores[best*run:], s.maxima[best])
+}
+
+// weigh sets the weights of what is kept, and their mass. The largest score is taken off first: exp
+// cannot overflow, nor can a tiny temperature make Inf - Inf.
+func (s *Sampler) weigh() {
+	s.weights, s.mass = resized(s.weights, len(s.scores)), 0
+	for i := 0; i < len(s.scores); i += stretch {
+		end := min(i+stretch, len(s.scores))
+		s.leaves.Exp64s(s.weights[i:end], s.scores[i:end], s.largest, s.temperature)
+		s.mass = s.leaves.Sum64(s.weights[i:end], s.mass)
 	}
 }
 
-// kthLargest returns the k-th largest score, for 0 < k <= vocabulary. A heap of k numbers, the
-// least on top, meets mostly numbers below its top, which cost one comparison each.
-func (s *Sampler) kthLargest(k int) float64 {
-	heap := append(s.heap[:0], s.scores[:k]...)
-	for i := k/2 - 1; i >= 0; i-- {
-		siftDown(heap, i)
-	}
-	least := heap[0]
-	for _, score := range s.scores[k:] {
-		if score > least {
-			heap[0] = score
-			siftDown(heap, 0)
-			least = heap[0]
-		}
-	}
-	s.heap = heap
-	return least
-}
-
-// siftDown puts heap[i] where no child is less than its parent, given that both subtrees of i are
-// so.
-func siftDown(heap []float64, i int) {
-	for {
-		child := 2*i + 1
-		if child >= len(heap) {
-			return
-		}
-		if child+1 < len(heap) && heap[child+1] < heap[child] {
-			child++
-		}
-		if heap[i] <= heap[child] {
-			return
-		}
-		heap[i], heap[child] = heap[child], heap[i]
-		i = child
-	}
-}
-
-// keepTopP removes from kept the least likely ids whose mass together is at most 1-p: an id stays
-// if the mass of those before it in order of likelihood is below p.
-func (s *Sampler) keepTopP() {
-	if s.topP == 0 || s.topP == 1 {
-		return
-	}
-	want := s.topP * mass(s.kept)
-	// The head of the order is all that is needed, and most often short: sort the ids within a
-	// factor of the likeliest, and widen it until they hold the mass.
-	for least := 0.25; ; least *= least {
-		s.head = s.head[:0]
-		for _, c := range s.kept {
-			if c.weight >= least {
-				s.head = append(s.head, c)
-			}
-		}
-		slices.SortFunc(s.head, likelier)
-		before := 0.0
-		for i, c := range s.head {
-			if before >= want {
-				s.head = s.head[:i]
-				break
-			}
-			before += c.weight
-		}
-		if before >= want || least == 0 {
-			break
-		}
-	}
-	slices.SortFunc(s.head, func(a, b candidate) int { return cmp.Compare(a.id, b.id) })
-	s.kept = append(s.kept[:0], s.head...)
-}
-
-// likelier orders by score, the largest first, and by id among equals.
-func likelier(a, b candidate) int {
-	if a.score != b.score {
-		return cmp.Compare(b.score, a.score)
-	}
-	return cmp.Compare(a.id, b.id)
-}
-
-// keepMinP removes the ids less likely than MinP times the likeliest, whose weight is 1.
-func (s *Sampler) keepMinP() {
-	n := 0
-	for _, c := range s.kept {
-		if c.weight >= s.minP {
-			s.kept[n] = c
-			n++
-		}
-	}
-	s.kept = s.kept[:n]
-}
+// stretch is how many weights are worked on together, so that they stay in the first-level cache.
+const stretch = 1024
 
 // draw spends one random number on kept.
 func (s *Sampler) draw() int {
-	at := float64(s.state.random.Uint64()>>11) * 0x1p-53 * mass(s.kept) // [0, mass)
-	below := 0.0
-	for _, c := range s.kept {
-		below += c.weight
+	at := float64(s.state.random.Uint64()>>11) * 0x1p-53 * s.mass // [0, mass)
+	// The sum of the weights of the places before the drawn one is at most at: first the stretch
+	// with that place, then the place.
+	below, from := 0.0, 0
+	for from+stretch < len(s.weights) {
+		next := s.leaves.Sum64(s.weights[from:from+stretch], below)
+		if at < next {
+			break
+		}
+		below, from = next, from+stretch
+	}
+	for i, weight := range s.weights[from:] {
+		below += weight
 		if at < below {
-			return c.id
+			return s.id(from + i)
 		}
 	}
 	// Not reached: below ends as the mass, term by term, and at is less than the mass even after
 	// rounding.
-	return s.kept[len(s.kept)-1].id
+	return s.id(len(s.weights) - 1)
 }
 
-// mass sums weights in ascending order of ids.
-func mass(kept []candidate) float64 {
-	sum := 0.0
-	for _, c := range kept {
-		sum += c.weight
-	}
-	return sum
-}
+// resized returns a slice of length n in b's memory, or in new memory if that has too little room.
+func resized[T any](b []T, n int) []T { return slices.Grow(b[:0], n)[:n] }

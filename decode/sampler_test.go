@@ -95,9 +95,9 @@ func next(t testing.TB, s *Sampler, logits []float32, context []int) int {
 
 // distribution returns what the last draw was made from.
 func distribution(s *Sampler) (ids []int, probs []float64) {
-	for _, c := range s.kept {
-		ids = append(ids, c.id)
-		probs = append(probs, c.weight/mass(s.kept))
+	for i, weight := range s.weights {
+		ids = append(ids, s.id(i))
+		probs = append(probs, weight/s.mass)
 	}
 	return ids, probs
 }
@@ -146,8 +146,8 @@ func TestExtremeOptionsStayDefined(t *testing.T) {
 		for range 20 {
 			next(t, s, logits, []int{0, 1, 2, 3, 4, 99, -1})
 		}
-		if m := mass(s.kept); !(m >= 1) || math.IsInf(m, 0) {
-			t.Errorf("%+v: mass %v of %v", o, m, s.kept)
+		if !(s.mass >= 1) || math.IsInf(s.mass, 0) {
+			t.Errorf("%+v: mass %v of %v", o, s.mass, s.kept)
 		}
 	}
 }
@@ -215,50 +215,6 @@ func TestIDsWithoutATokenAreNeverDrawn(t *testing.T) {
 	}
 }
 
-// TestAPartialSortKeepsTheSameNucleus checks top-k and top-p, which sort no more than they need,
-// against a full sort.
-func TestAPartialSortKeepsTheSameNucleus(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
-	for round := range 200 {
-		size := 1 + r.IntN(500)
-		logits := make([]float32, size)
-		for i := range logits {
-			logits[i] = float32(math.Round(r.NormFloat64()*float64(1+round%40)) / 4)
-		}
-		o := Options{Temperature: 0.5 + r.Float64(), TopK: r.IntN(2 * size), TopP: r.Float64()}
-		s := sampler(t, o)
-		next(t, s, logits, []int{0})
-		got, _ := distribution(s)
-
-		order := make([]candidate, size)
-		for id, x := range logits {
-			order[id] = candidate{id: id, score: float64(x)}
-		}
-		slices.SortFunc(order, likelier)
-		if 0 < o.TopK && o.TopK < size {
-			kth := order[o.TopK-1].score
-			order = slices.DeleteFunc(order, func(c candidate) bool { return c.score < kth })
-		}
-		total := 0.0
-		for i := range order {
-			order[i].weight = math.Exp((order[i].score - order[0].score) / o.Temperature)
-			total += order[i].weight
-		}
-		var want []int
-		before := 0.0
-		for _, c := range order {
-			if before < o.TopP*total {
-				want = append(want, c.id)
-			}
-			before += c.weight
-		}
-		slices.Sort(want)
-		if !slices.Equal(got, want) {
-			t.Fatalf("round %d, %+v: kept %v, want %v", round, o, got, want)
-		}
-	}
-}
-
 func TestNeighbouringSeedsDrawIndependently(t *testing.T) {
 	logits := make([]float32, 16)
 	const seeds = 1 << 14
@@ -313,33 +269,47 @@ func TestOptionsNobodyCanFollowAreRefusedByName(t *testing.T) {
 }
 
 func TestChoosingAllocatesNothing(t *testing.T) {
-	logits, context := gpt2Row()
+	rows, context := gpt2Rows()
 	for name, o := range samplings() {
 		s := sampler(t, o)
-		next(t, s, logits, context)
-		if n := testing.AllocsPerRun(3, func() { next(t, s, logits, context) }); n != 0 {
-			t.Errorf("%s: %v allocations a token, want 0", name, n)
+		next(t, s, rows["normal"], context)
+		for kind, logits := range rows {
+			if n := testing.AllocsPerRun(3, func() { next(t, s, logits, context) }); n != 0 {
+				t.Errorf("%s, %s: %v allocations a token, want 0", name, kind, n)
+			}
 		}
 	}
 }
 
-// gpt2Row is a row of GPT-2's size with a likely spread of logits.
-func gpt2Row() (logits []float32, context []int) {
+// gpt2Rows are rows of GPT-2's size: with a likely spread of logits, and with unlikely ones.
+func gpt2Rows() (rows map[string][]float32, context []int) {
 	r := rand.New(rand.NewPCG(1, 2))
-	logits = make([]float32, 50257)
-	for i := range logits {
-		logits[i] = float32(r.NormFloat64() * 3)
+	rows = map[string][]float32{}
+	for name, logit := range map[string]func(id int) float64{
+		"normal":      func(int) float64 { return r.NormFloat64() * 3 },
+		"nearly flat": func(int) float64 { return r.NormFloat64() / 10 },
+		"flat":        func(int) float64 { return 1 },
+		"two levels":  func(id int) float64 { return float64(id % 2) },
+		"ascending":   func(id int) float64 { return float64(id) / 5000 },
+		"peaked":      func(id int) float64 { return -20 * math.Log(float64(1+(id*7919)%50257)) },
+	} {
+		logits := make([]float32, 50257)
+		for i := range logits {
+			logits[i] = float32(logit(i))
+		}
+		rows[name] = logits
 	}
 	for range 500 {
-		context = append(context, r.IntN(len(logits)))
+		context = append(context, r.IntN(50257))
 	}
-	return logits, context
+	return rows, context
 }
 
 func samplings() map[string]Options {
 	return map[string]Options{
 		"greedy": {}, "top-k": {Temperature: 0.8, TopK: 40},
-		"top-p":       {Temperature: 0.8, TopP: 0.95},
+		"top-k 20000": {Temperature: 0.8, TopK: 20000},
+		"top-p":       {Temperature: 0.8, TopP: 0.95}, "top-p 0.5": {Temperature: 1, TopP: 0.5},
 		"temperature": {Temperature: 1}, "min-p": {Temperature: 1, MinP: 0.05},
 		"all": {Temperature: 0.8, TopK: 40, TopP: 0.95, MinP: 0.05, RepeatPenalty: 1.1,
 			RepeatLastN: 64},
@@ -347,18 +317,20 @@ func samplings() map[string]Options {
 }
 
 func BenchmarkNext(b *testing.B) {
-	logits, context := gpt2Row()
-	for name, o := range samplings() {
-		b.Run(name, func(b *testing.B) {
-			s := sampler(b, o)
-			for b.Loop() {
-				next(b, s, logits, context)
-			}
-		})
+	rows, context := gpt2Rows()
+	for kind, logits := range rows {
+		for name, o := range samplings() {
+			b.Run(kind+"/"+name, func(b *testing.B) {
+				s := sampler(b, o)
+				for b.Loop() {
+					next(b, s, logits, context)
+				}
+			})
+		}
 	}
 	b.Run("log-probability", func(b *testing.B) {
 		for b.Loop() {
-			LogProb(logits, 7)
+			LogProb(rows["normal"], 7)
 		}
 	})
 }

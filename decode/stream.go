@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -90,6 +89,7 @@ func newStream(l limits, held, prompt []int, o Options) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
+	sampler.leaves = l.leaves
 	if err := l.check(); err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func (s *Stream) choose(logits []float32) {
 	if err != nil {
 		return
 	}
-	sum := kernels.LogSumExp(logits)
+	sum := s.limits.leaves.LogSumExp(logits)
 	s.next.logProb = float64(logits[id]) - sum
 	if s.options.Top > 0 {
 		s.next.top = alternatives(logits, s.options.Top, sum)

@@ -113,7 +113,7 @@ func (r *runner) visitor(g *segment) func(model.Row) {
 				continue
 			}
 			if stat.ID < 0 {
-				sum = r.measure.summarize(row.Logits)
+				sum = r.measure.summarize(r.model.Leaves(), row.Logits)
 			}
 			if id := s.tokens[target]; id != stat.ID {
 				stat = sum.stat(row.Logits, id)

@@ -36,8 +36,8 @@ type summary struct {
 	best         []Alternative
 }
 
-func (m measure) summarize(logits []float32) summary {
-	s := summary{measure: m, lse: kernels.LogSumExp(logits)}
+func (m measure) summarize(leaves kernels.Leaves, logits []float32) summary {
+	s := summary{measure: m, lse: leaves.LogSumExp(logits)}
 	if m.decay != nil {
 		s.entropy = m.decay.entropy(logits, s.lse)
 	}

@@ -10,6 +10,7 @@ func avx512Variant(v variant) *variant {
 	v.name = "avx512"
 	v.tile = tileAVX512
 	setQuantAVX512(&v)
+	v.exp64s = exp64sAVX512
 	v.fmaPeak = fmaPeakFast512
 	v.panelRow16 = panelRow16AVX512
 	return &v
@@ -20,6 +21,11 @@ func avx512Variant(v variant) *variant {
 //go:noescape
 func tileAVX512(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k,
 	panels int, add bool)
+
+// exp64sAVX512 is exp64s.
+//
+//go:noescape
+func exp64sAVX512(y, x []float64, max, by float64)
 
 // fmaPeakAVX512 is fmaPeakAVX2 with chains of 16 lanes.
 func fmaPeakAVX512(iterations int) float32

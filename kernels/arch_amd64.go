@@ -8,22 +8,28 @@ package kernels
 // avx2Variant returns the variant of a processor with AVX2, FMA and F16C.
 func avx2Variant() *variant {
 	return &variant{
-		name:      "avx2",
-		tile:      tileAVX2,
-		chain:     chainAVX2,
-		chain16:   chain16Fast,
-		pack:      packAVX2,
-		pack16:    pack16Fast,
-		dot:       dotFast,
-		dot16:     dot16Fast,
-		layerNorm: layerNormAVX2,
-		activate:  activateFast,
-		add:       addAVX2,
-		scale:     scaleAVX2,
-		expShift:  expShiftAVX2,
-		scoresMax: scoresMaxAVX2,
-		logSumExp: logSumExpFast,
-		convert16: convert16Fast,
+		name:       "avx2",
+		tile:       tileAVX2,
+		chain:      chainAVX2,
+		chain16:    chain16Fast,
+		pack:       packAVX2,
+		pack16:     pack16Fast,
+		dot:        dotFast,
+		dot16:      dot16Fast,
+		layerNorm:  layerNormAVX2,
+		activate:   activateFast,
+		add:        addAVX2,
+		scale:      scaleAVX2,
+		expShift:   expShiftAVX2,
+		scoresMax:  scoresMaxAVX2,
+		logSumExp:  logSumExpFast,
+		exp64s:     exp64sAVX2,
+		sum64:      sum64Fast,
+		widen64:    widen64Fast,
+		maxima:     maximaFast,
+		atLeast:    atLeastFast,
+		sumAtLeast: sumAtLeastAVX2,
+		convert16:  convert16Fast,
 
 		round16:    round16Fast,
 		panelRow16: panelRow16AVX2,
@@ -269,6 +275,63 @@ func logSumExpFast(x []float32) float64 {
 	}
 	return float64(max + Log64(sumExpAVX2(x, max)))
 }
+
+// exp64sAVX2 is exp64s.
+//
+//go:noescape
+func exp64sAVX2(y, x []float64, max, by float64)
+
+// sum64AVX2 is sum64 on whole runs of 64.
+//
+//go:noescape
+func sum64AVX2(x []float64, sum float64) float64
+
+func sum64Fast(x []float64, sum float64) float64 {
+	return sum64(x[len(x)&^63:], sum64AVX2(x, sum))
+}
+
+// widen64AVX2 is widen64 on the elements before len(x) mod 8.
+//
+//go:noescape
+func widen64AVX2(y []float64, x []float32) bool
+
+func widen64Fast(y []float64, x []float32) bool {
+	whole := len(x) &^ 7
+	finite := widen64AVX2(y, x)
+	return widen64(y[whole:], x[whole:]) && finite
+}
+
+// maximaAVX2 is maxima where x is whole runs.
+//
+//go:noescape
+func maximaAVX2(y, x []float64)
+
+func maximaFast(y, x []float64) {
+	whole := len(x) / MaximaRun
+	maximaAVX2(y[:whole], x)
+	maxima(y[whole:], x[whole*MaximaRun:])
+}
+
+// atLeastAVX2 is atLeast on the elements before len(x) mod 16.
+//
+//go:noescape
+func atLeastAVX2(places []int32, x []float64, least float64) int
+
+func atLeastFast(places []int32, x []float64, least float64) int {
+	n, whole := atLeastAVX2(places, x, least), len(x)&^15
+	for i := whole; i < len(x); i++ {
+		if x[i] >= least {
+			places[n] = int32(i)
+			n++
+		}
+	}
+	return n
+}
+
+// sumAtLeastAVX2 is sumAtLeast.
+//
+//go:noescape
+func sumAtLeastAVX2(weights, scores []float64, least float64) float64
 
 // convertF16AVX2 and convertBF16AVX2 are convert16 on the elements before len(dst) mod 8.
 //

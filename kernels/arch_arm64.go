@@ -27,6 +27,12 @@ func archVariants() []*variant {
 		expShift:    expShiftNEON,
 		scoresMax:   scoresMaxNEON,
 		logSumExp:   logSumExpFast,
+		exp64s:      exp64sNEON,
+		sum64:       sum64,
+		widen64:     widen64,
+		maxima:      maxima,
+		atLeast:     atLeast,
+		sumAtLeast:  sumAtLeast,
 		convert16:   convert16Fast,
 
 		round16:    round16Fast,
@@ -296,6 +302,11 @@ func logSumExpFast(x []float32) float64 {
 	}
 	return float64(max + Log64(sumExpNEON(x, max)))
 }
+
+// exp64sNEON is exp64s.
+//
+//go:noescape
+func exp64sNEON(y, x []float64, max, by float64)
 
 // convertF16NEON and convertBF16NEON are convert16.
 //

@@ -42,6 +42,13 @@ var goldenBits = map[string]uint64{
 	"dot16":              0x39b77bf02cf53408,
 	"dot16 row":          0x478c7859ad14f90e,
 	"errors4":            0x9c60a14f8ff21c87,
+	"atLeast":            0x15865c6ae60d4e69,
+	"exp64s":             0xe6b7e1e69d8fc706,
+	"exp64s in place":    0x2be2c59cf774ed84,
+	"sum64":              0xaa824582f97046fc,
+	"sumAtLeast":         0xd6b887a2cb34cba1,
+	"maxima":             0x270e3ff7ceb765b1,
+	"widen64":            0xffe48336f5355b1e,
 	"expShift":           0xf9c56a47c555bd44,
 	"layerNorm":          0x78137f40c4c7123b,
 	"layerNorm in place": 0x9fc87a627c580c30,
@@ -57,9 +64,12 @@ var goldenBits = map[string]uint64{
 	"tile":               0xbf77b11b5ec765c5,
 }
 
-// elementSizes are the sizes in bytes of the numbers in the operands of the operations on integers and on 16 bits.
-// Elsewhere all are float32, but for the last operand of a loose test, which is only read.
+// elementSizes are the sizes in bytes of the numbers in the operands of the operations on integers,
+// on 16 bits and on float64. Elsewhere all are float32, but for the last operand of a loose test,
+// which is only read.
 var elementSizes = map[string][]int{
+	"exp64s": {8, 8}, "exp64s in place": {8}, "sum64": {8}, "sumAtLeast": {8, 8},
+	"widen64": {8, 4}, "maxima": {8, 8}, "atLeast": {4, 8},
 	"quantTile8": {4, 2, 4, 1}, "quantTile4": {4, 2, 4, 1}, "quantizeRow": {2, 4, 4},
 	"round16": {2, 4},
 }
@@ -70,6 +80,9 @@ func addNumbers(h hash.Hash64, b []byte, size int) {
 	for ; len(b) >= size; b = b[size:] {
 		var n uint32
 		switch size {
+		case 8:
+			addDouble(h, binary.NativeEndian.Uint64(b))
+			continue
 		case 1:
 			n = uint32(b[0])
 		case 2:
@@ -86,6 +99,13 @@ func addNumber(h hash.Hash64, n uint32) {
 		n = 0x7fc00000
 	}
 	h.Write(binary.LittleEndian.AppendUint32(nil, n))
+}
+
+func addDouble(h hash.Hash64, n uint64) {
+	if f := math.Float64frombits(n); f != f {
+		n = 0x7ff8000000000000
+	}
+	h.Write(binary.LittleEndian.AppendUint64(nil, n))
 }
 
 func addFloats(h hash.Hash64, x []float32) {

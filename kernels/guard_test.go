@@ -82,6 +82,15 @@ func (p *placer) halves(n int, bf16 bool) []uint16 {
 	return s
 }
 
+// doubles places n numbers in float64, with bits that float32 has not.
+func (p *placer) doubles(n int) []float64 {
+	s := unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(p.take(n*8, 8)))), n)
+	for i := range s {
+		s[i] = float64(p.kind.float(p.rng)) * (1 + float64(p.rng.Uint32())*0x1p-60)
+	}
+	return s
+}
+
 // results returns what the operands hold after the call, having checked the guard bands.
 func (p *placer) results(t testing.TB) (bytes [][]byte) {
 	t.Helper()
@@ -140,6 +149,18 @@ func sameFloats(t testing.TB, what string, got, want []byte) {
 		if !sameBits(g, w) {
 			t.Fatalf("%s [%d]: %v (%#08x), want %v (%#08x)", what, i/4, g, math.Float32bits(g), w,
 				math.Float32bits(w))
+		}
+	}
+}
+
+// sameDoubles compares bytes that hold float64s.
+func sameDoubles(t testing.TB, what string, got, want []byte) {
+	t.Helper()
+	for i := 0; i+8 <= len(got); i += 8 {
+		g, w := *(*float64)(unsafe.Pointer(&got[i])), *(*float64)(unsafe.Pointer(&want[i]))
+		if math.Float64bits(g) != math.Float64bits(w) && !(g != g && w != w) {
+			t.Fatalf("%s [%d]: %v (%#016x), want %v (%#016x)", what, i/8, g, math.Float64bits(g), w,
+				math.Float64bits(w))
 		}
 	}
 }

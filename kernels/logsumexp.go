@@ -5,10 +5,6 @@ package kernels
 
 import "math"
 
-// LogSumExp returns ln Σ exp(x[i]) in float64: max + ln Σ exp(x[i] − max), the sum in eight lanes
-// by i mod 8 (see the package comment). No element gives −Inf; a NaN gives NaN; +Inf gives +Inf.
-func LogSumExp(x []float32) float64 { return available[0].logSumExp(x) }
-
 func logSumExp(x []float32) float64 {
 	max := float32(math.Inf(-1))
 	for _, v := range x {

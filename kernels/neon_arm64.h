@@ -54,11 +54,13 @@
 #define WIDE2(n, d) WORD $(0x4e617800 | (n)<<5 | (d))                // fcvtl2 d.2d, n.4s
 #define DADD(m, n, d) WORD $(0x4e60d400 | (m)<<16 | (n)<<5 | (d))    // fadd d.2d, n.2d, m.2d
 #define DSUB(m, n, d) WORD $(0x4ee0d400 | (m)<<16 | (n)<<5 | (d))    // fsub d.2d, n.2d, m.2d
+#define DDIV(m, n, d) WORD $(0x6e60fc00 | (m)<<16 | (n)<<5 | (d))    // fdiv d.2d, n.2d, m.2d: n / m
 #define DMUL(m, n, d) WORD $(0x6e60dc00 | (m)<<16 | (n)<<5 | (d))    // fmul d.2d, n.2d, m.2d
 #define DMLA(m, n, d) WORD $(0x4e60cc00 | (m)<<16 | (n)<<5 | (d))    // fmla d.2d, n.2d, m.2d
 #define DMLS(m, n, d) WORD $(0x4ee0cc00 | (m)<<16 | (n)<<5 | (d))    // fmls d.2d, n.2d, m.2d
 #define DADDP(m, n, d) WORD $(0x6e60d400 | (m)<<16 | (n)<<5 | (d))   // faddp d.2d, n.2d, m.2d: n0+n1, m0+m1
 #define DCMGT(m, n, d) WORD $(0x6ee0e400 | (m)<<16 | (n)<<5 | (d))   // fcmgt d.2d, n.2d, m.2d: n > m
+#define DCMEQ(m, n, d) WORD $(0x4e60e400 | (m)<<16 | (n)<<5 | (d))   // fcmeq d.2d, n.2d, m.2d: n = m
 #define DIADD(m, n, d) WORD $(0x4ee08400 | (m)<<16 | (n)<<5 | (d))   // add d.2d, n.2d, m.2d
 #define DSHL52(n, d) WORD $(0x4f745400 | (n)<<5 | (d))               // shl d.2d, n.2d, #52
 

@@ -9,8 +9,8 @@ import (
 
 // A variant is one implementation of the leaf operations. Each field's definition is the pure Go
 // function of the same name in leaf.go (quantleaf.go for the integer ones, kv.go for those of a
-// cache in F16); slices are at least as
-// long as the sizes say, and never overlap.
+// cache in F16, scores.go for scores); slices are at least as long as the sizes say, and never
+// overlap but where it is said.
 type variant struct {
 	name string
 
@@ -31,14 +31,20 @@ type variant struct {
 	dot16 func(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs,
 		k int, bf16 bool)
 
-	layerNorm func(dst, x, gain, bias []float32, eps float32)
-	activate  func(x []float32, a Activation)
-	add       func(dst, x []float32)
-	scale     func(x []float32, by float32)
-	expShift  func(s []float32, max float32) float32
-	scoresMax func(s, mask []float32, scale, max float32) float32
-	logSumExp func(x []float32) float64
-	convert16 func(dst []float32, src []uint16, bf16 bool)
+	layerNorm  func(dst, x, gain, bias []float32, eps float32)
+	activate   func(x []float32, a Activation)
+	add        func(dst, x []float32)
+	scale      func(x []float32, by float32)
+	expShift   func(s []float32, max float32) float32
+	scoresMax  func(s, mask []float32, scale, max float32) float32
+	logSumExp  func(x []float32) float64
+	exp64s     func(y, x []float64, max, by float64)
+	sum64      func(x []float64, sum float64) float64
+	widen64    func(y []float64, x []float32) bool
+	maxima     func(y, x []float64)
+	atLeast    func(places []int32, x []float64, least float64) int
+	sumAtLeast func(weights, scores []float64, least float64) float64
+	convert16  func(dst []float32, src []uint16, bf16 bool)
 
 	round16    func(dst []uint16, src []float32)
 	panelRow16 func(y, x []float32, b []uint16, next int)
@@ -76,6 +82,12 @@ var goVariant = &variant{
 	expShift:    expShift,
 	scoresMax:   scoresMax,
 	logSumExp:   logSumExp,
+	exp64s:      exp64s,
+	sum64:       sum64,
+	widen64:     widen64,
+	maxima:      maxima,
+	atLeast:     atLeast,
+	sumAtLeast:  sumAtLeast,
 	convert16:   convert16,
 
 	round16:    round16,

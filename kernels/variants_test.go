@@ -17,6 +17,7 @@ type leafTest struct {
 	call  func(v *variant, p *placer, a, b, c int) []float64
 	loose bool // 16-bit operands are among the results, which sameFloats must not look at
 	ints  uint // bit i says that operand i holds integers
+	wide  uint // bit i says that operand i holds float64
 }
 
 var (
@@ -34,7 +35,7 @@ func matrixSize(rows, ld, cols int) int {
 	return (rows-1)*ld + cols
 }
 
-var leafTests = slices.Concat(floatLeafTests, quantLeafTests)
+var leafTests = slices.Concat(floatLeafTests, scoreLeafTests, quantLeafTests)
 
 var floatLeafTests = []leafTest{
 	{name: "tile", a: few, b: short, call: func(v *variant, p *placer, rows, k, pad int) []float64 {
@@ -272,6 +273,10 @@ func (l *leafTest) compare(
 			}
 			continue
 		}
+		if l.wide>>i&1 == 1 {
+			sameDoubles(t, fmt.Sprintf("%s: operand %d", what, i), got[i], want[i])
+			continue
+		}
 		sameFloats(t, fmt.Sprintf("%s: operand %d", what, i), got[i], want[i])
 	}
 }
@@ -301,7 +306,8 @@ func TestVariantsAtRealSizes(t *testing.T) {
 	sizes := map[string][2]int{"tile": {13, 300}, "chain": {300, 200}, "chain16": {320, 203},
 		"dot row": {11, 768}, "dot": {11, 771},
 		"dot16 row": {11, 768}, "dot16": {11, 771}, "layerNorm": {1600, 0}, "expShift": {1027, 0},
-		"logSumExp":   {50257, 0},
+		"logSumExp": {50257, 0}, "exp64s": {5003, 0}, "widen64": {5003, 0}, "maxima": {5003, 0},
+		"atLeast":     {5003, 0},
 		"quantizeRow": {3072, 0}, "quantTile8": {13, 24}, "quantTile4": {13, 24}}
 	for _, v := range others(t) {
 		p := newPlacer(t)

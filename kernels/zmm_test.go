@@ -63,7 +63,8 @@ func model512() *variant {
 	v := *goVariant
 	v.name = "model of avx512"
 	v.tile = tile512Model
+	v.exp64s = exp64s512Model
 	return &v
 }
 
-var modelled = []string{"tile", "tile, packed"}
+var modelled = []string{"tile", "tile, packed", "exp64s", "exp64s in place"}

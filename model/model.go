@@ -213,6 +213,10 @@ func (m *Model) Threads() int { return m.team.Size() }
 // Kernel returns the name of the kernels that the model runs, or of its device.
 func (m *Model) Kernel() string { return m.backend.Kernel() }
 
+// Leaves returns the operations on a row of logits of the kernels that the model runs. With a device
+// they are the processor's.
+func (m *Model) Leaves() kernels.Leaves { return m.team.Leaves() }
+
 // CacheBytes returns the memory that the caches of all sessions take now. Pages that forks share
 // count once.
 func (m *Model) CacheBytes() int64 { return m.cache.Used() }

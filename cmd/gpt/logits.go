@@ -64,6 +64,7 @@ func (c *logitsCommand) Run(a *app) error {
 	}
 	defer m.Close()
 	ctx := context.Background() // Ctrl-C ends the process
+	w.leaves = m.Leaves()
 	s := m.NewSession()
 	if c.Positions == "all" {
 		return a.printAllLogits(ctx, s, p.ids, w)
@@ -84,6 +85,7 @@ type logitsWriter struct {
 	before string // the name of it
 	top    int
 	tok    eval.Tokenizer // for top
+	leaves kernels.Leaves // the model's, for top
 }
 
 // begin is the object up to the logits.
@@ -103,7 +105,7 @@ func (w *logitsWriter) append(b []byte, logits []float32) ([]byte, error) {
 		LogProb float64 `json:"logprob"`
 	}
 	ids := decode.Likeliest(logits, w.top)
-	top, sum := make([]likely, len(ids)), kernels.LogSumExp(logits)
+	top, sum := make([]likely, len(ids)), w.leaves.LogSumExp(logits)
 	for i, id := range ids {
 		text, _ := w.tok.Text(id) // a row beyond the vocabulary has no text
 		top[i] = likely{id, text, logits[id], float64(logits[id]) - sum}

@@ -1,0 +1,128 @@
+package kernels
+
+// Operations on one row of logits that one goroutine does by itself, without a team.
+
+import "math"
+
+// Leaves are the operations of one variant on a row of logits or scores. They need no [Team]. The
+// zero value is the fastest variant of this processor; [Team.Leaves] is the team's. Every variant
+// gives the same bits.
+type Leaves struct{ v *variant }
+
+// Leaves returns the operations of the variant that the team runs.
+func (t *Team) Leaves() Leaves { return Leaves{t.variant} }
+
+// LeavesOf returns the operations of a variant: "" for the fastest that this processor has, else
+// one of [Variants].
+func LeavesOf(name string) (Leaves, error) {
+	v, err := findVariant(name)
+	return Leaves{v}, err
+}
+
+func (l Leaves) variant() *variant {
+	if l.v == nil {
+		return available[0]
+	}
+	return l.v
+}
+
+// Variant returns the variant's name.
+func (l Leaves) Variant() string { return l.variant().name }
+
+// LogSumExp returns ln Σ exp(x[i]) in float64: max + ln Σ exp(x[i] − max), the sum in eight lanes
+// by i mod 8 (see the package comment). No element gives −Inf; a NaN gives NaN; +Inf gives +Inf.
+func (l Leaves) LogSumExp(x []float32) float64 { return l.variant().logSumExp(x) }
+
+// Exp64s sets y[i] to [Exp64] of (x[i] − max)/by. y is as long as x, and may be x.
+func (l Leaves) Exp64s(y, x []float64, max, by float64) {
+	l.variant().exp64s(y[:len(x)], x, max, by)
+}
+
+// Sum64 returns sum + x[0] + x[1] + …, added one after the other: the same bits as a loop. No number
+// is below 0.
+func (l Leaves) Sum64(x []float64, sum float64) float64 { return l.variant().sum64(x, sum) }
+
+// Widen sets y[i] to x[i], and reports whether all of x is finite. y is as long as x.
+func (l Leaves) Widen(y []float64, x []float32) bool { return l.variant().widen64(y[:len(x)], x) }
+
+// MaximaRun is how many numbers each of Maxima's results stands for.
+const MaximaRun = 64
+
+// Maxima sets y[i] to the greatest of x[64·i] to x[64·i+63], the last of y to the greatest of what
+// is left. No x is NaN. y is as long as that takes.
+func (l Leaves) Maxima(y, x []float64) {
+	l.variant().maxima(y[:(len(x)+MaximaRun-1)/MaximaRun], x)
+}
+
+// AtLeast writes the places of the numbers that are least or greater to the beginning of places, in
+// ascending order, and returns how many there are. places is as long as x; the rest of it may be
+// written too.
+func (l Leaves) AtLeast(places []int32, x []float64, least float64) int {
+	return l.variant().atLeast(places[:len(x)], x, least)
+}
+
+// SumAtLeast returns the sum of the weights whose score is least or greater, in eight lanes by i mod
+// 8 (see the package comment). No weight is below 0, and there are as many as scores.
+func (l Leaves) SumAtLeast(weights, scores []float64, least float64) float64 {
+	return l.variant().sumAtLeast(weights[:len(scores)], scores, least)
+}
+
+func exp64s(y, x []float64, max, by float64) {
+	for i, v := range x {
+		y[i] = Exp64(float64(float64(v-max) / by))
+	}
+}
+
+func sum64(x []float64, sum float64) float64 {
+	for _, v := range x {
+		sum = float64(sum + v)
+	}
+	return sum
+}
+
+func widen64(y []float64, x []float32) bool {
+	const exponent = 0xff << 23
+	finite := true
+	for i, v := range x {
+		y[i] = float64(v)
+		if math.Float32bits(v)&exponent == exponent {
+			finite = false
+		}
+	}
+	return finite
+}
+
+func maxima(y, x []float64) {
+	for i := range y {
+		run := x[i*MaximaRun : min((i+1)*MaximaRun, len(x))]
+		most := run[0]
+		for _, v := range run[1:] {
+			if v > most {
+				most = v
+			}
+		}
+		y[i] = most
+	}
+}
+
+func atLeast(places []int32, x []float64, least float64) int {
+	n := 0
+	for i, v := range x {
+		if v >= least {
+			places[n] = int32(i)
+			n++
+		}
+	}
+	return n
+}
+
+func sumAtLeast(weights, scores []float64, least float64) float64 {
+	var l [8]float64
+	for i, score := range scores {
+		if score >= least {
+			l[i%8] = float64(l[i%8] + weights[i])
+		}
+	}
+	return float64(float64(l[0]+l[1])+float64(l[2]+l[3])) +
+		float64(float64(l[4]+l[5])+float64(l[6]+l[7]))
+}
