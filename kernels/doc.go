@@ -27,7 +27,8 @@
 //	AttendTile                         scores: chain over head_dim; softmax: online over blocks of
 //	                                   64 keys that start at multiples of 64, lanes for a block's
 //	                                   sum; values: chain over a block's keys, then added
-//	LogSumExp                          float64, lanes
+//	LogSumExp, SumAtLeast              float64, lanes
+//	Sum64                              float64, one after the other
 //	Exp, Tanh, Erf and all built on    one operation sequence an element, written in exp.go
 //
 // F16 and BF16 weights are converted to float32, which is exact, and then follow the float32 rule.
