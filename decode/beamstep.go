@@ -96,7 +96,7 @@ func (s *beamSearch) batch() []model.Input {
 func (g *beamGroup) see(beam int, logits []float32) {
 	r := &g.rows[beam]
 	r.logits = append(r.logits[:0], logits...)
-	r.logSum = kernels.LogSumExp(logits)
+	r.logSum = g.running[beam].limits.leaves.LogSumExp(logits)
 	r.logProbs = slices.Grow(r.logProbs[:0], len(logits))[:len(logits)]
 	for id, x := range logits {
 		r.logProbs[id] = float32(float64(x) - r.logSum)

@@ -106,12 +106,17 @@ func (s *Sampler) Next(logits []float32, context []int) (int, error) {
 	if s.temperature == 0 {
 		return best, nil
 	}
+	s.filter(best)
+	return s.draw(), nil
+}
+
+// filter leaves what may be drawn, given the likeliest id.
+func (s *Sampler) filter(best int) {
 	s.largest = s.scores[best]
 	s.keepTopK()
 	s.weigh()
 	s.keepTopP()
 	s.keepMinP()
-	return s.draw(), nil
 }
 
 // score fills scores with the logits of the ids that may be drawn, after the repetition penalty.

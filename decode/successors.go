@@ -57,11 +57,9 @@ func (g *beamGroup) rank(beam int) {
 // filtered calls f for each id that scores and the filters leave, ascending, with its score at the
 // temperature.
 func (s *Sampler) filtered(f func(id int, score float64)) {
-	s.keepTopK(slices.Max(s.scores))
-	s.keepTopP()
-	s.keepMinP()
-	for _, c := range s.kept {
-		f(c.id, c.score/s.temperature)
+	s.filter(s.likeliest())
+	for i, score := range s.scores {
+		f(s.id(i), score/s.temperature)
 	}
 }
 
