@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"picogpt/kernels"
 	"picogpt/tokenizer"
 )
 
@@ -46,6 +47,10 @@ type Options struct {
 	Top int
 
 	Overflow Overflow // what happens where the context is too short; "" means OverflowError
+
+	// Leaves are the operations that a Sampler made by NewSampler computes with: the fastest of
+	// this processor if zero. Any give the same tokens. A Stream's are its model's.
+	Leaves kernels.Leaves
 }
 
 // Vocabulary turns ids into text. *tokenizer.Tokenizer is one, with Gaps.

@@ -66,14 +66,14 @@ func (s *scratches) put(one *scratch) {
 }
 
 // NewSampler returns a sampler at the start of the seed's random numbers. It reads Temperature,
-// TopK, TopP, MinP, RepeatPenalty, RepeatLastN, Seed and Vocabulary. An error is an *OptionError.
+// TopK, TopP, MinP, RepeatPenalty, RepeatLastN, Seed, Vocabulary and Leaves. An error is an *OptionError.
 func NewSampler(o Options) (*Sampler, error) {
 	if err := o.check(); err != nil {
 		return nil, &OptionError{err}
 	}
 	s := &Sampler{
 		temperature: o.Temperature, topP: o.TopP, minP: o.MinP, penalty: o.RepeatPenalty,
-		topK: o.TopK, lastN: o.RepeatLastN, limit: math.MaxInt,
+		topK: o.TopK, lastN: o.RepeatLastN, limit: math.MaxInt, leaves: o.Leaves,
 		scratch: &scratch{},
 	}
 	s.seed(o.Seed)

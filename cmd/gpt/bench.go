@@ -39,7 +39,9 @@ limit that was measured beside it.
 
 Decoding reads every weight for each token, so the speed of the memory limits it; the speed of
 arithmetic limits prompts. Decoding begins with an empty session; the line "decode at" compares a
-short past with a long one. Starting up is measured in new processes, from exec to the first token.
+short past with a long one; the line "rows" compares one token with several in one evaluation, each
+with its logits, as speculation needs them. Choosing a token runs on one thread, from logits that are
+normally distributed with deviation 3. Starting up is measured in new processes, from exec to the first token.
 
 Examples:
 
@@ -189,6 +191,13 @@ func printBench(w *output, r *bench.Result) error {
 		f("%.1f × one session", b.Speedup))
 	row(f("decode at %d, at %d", c.At[0], c.At[1]), f("%.2f ms, %.2f ms", c.MSAt50, c.MSAt900),
 		f("%.2f ×", c.Ratio))
+	rows, times := r.Rows, ""
+	for i, n := range rows.Rows[1:] {
+		times += f(", %d: %.2f ×", n, rows.Ratio[i+1])
+	}
+	row("rows", f("%.2f ms for 1", rows.MS[0]), f("at %d, with logits for each%s", rows.At, times))
+	row("choosing a token", f("%.3f ms greedy", r.Choosing.GreedyMS),
+		f("%.3f ms top-k 40 and all filters, %.3f ms top-p", r.Choosing.TopKMS, r.Choosing.TopPMS))
 	start := "no tokenizer for text"
 	if r.Start.TextMS > 0 {
 		start = f("%.0f ms with a prompt of text", r.Start.TextMS)

@@ -162,7 +162,10 @@ func (b *meter) round(c model.Config) error {
 	b.add("at 50", took[0])
 	b.add("at 900", took[1])
 	b.add("context ratio", took[1]/took[0])
-	return nil
+	if err := b.severalRows(at50); err != nil {
+		return err
+	}
+	return b.choose()
 }
 
 // inTurn runs the steps one after the other, n times, and returns each one's median time in
@@ -201,6 +204,9 @@ func (b *meter) report(r *Result, c model.Config) {
 	early, late := contexts(c)
 	r.Context = Context{[2]int{early, late}, b.median("at 50") * ms, b.median("at 900") * ms,
 		b.median("context ratio")}
+	r.Rows = b.rows(early)
+	r.Choosing = Choosing{b.median(choices[0].name) * ms, b.median(choices[1].name) * ms,
+		b.median(choices[2].name) * ms}
 }
 
 // prefillFlops counts the linear layers, causal attention, and the head for one position.

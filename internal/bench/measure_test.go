@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,7 +27,8 @@ func tiny(t *testing.T, o fixture.Options) *model.Model {
 }
 
 func TestMeasureTakesTinyModels(t *testing.T) {
-	models := []fixture.Options{{Positions: 2, Vocab: 1, Layer: 1}}
+	models := []fixture.Options{{Positions: 2, Vocab: 1, Layer: 1},
+		{Positions: 9, Vocab: 70, Layer: 1}}
 	if fixture.Long {
 		for positions := 3; positions < 40; positions++ {
 			models = append(models, fixture.Options{Positions: positions})
@@ -41,7 +43,8 @@ func TestMeasureTakesTinyModels(t *testing.T) {
 		}
 		for name, x := range map[string]float64{
 			"decode": r.Decode.MSPerToken, "prefill": r.Prefill.MS, "batch": r.Batch.TokensPerSec,
-			"early": r.Context.MSAt50, "late": r.Context.MSAt900,
+			"early": r.Context.MSAt50, "late": r.Context.MSAt900, "row": r.Rows.MS[0],
+			"greedy": r.Choosing.GreedyMS, "top-k": r.Choosing.TopKMS, "top-p": r.Choosing.TopPMS,
 		} {
 			if !(x > 0) || math.IsInf(x, 0) {
 				t.Errorf("%+v: %s %v, want a time", o, name, x)
@@ -50,6 +53,16 @@ func TestMeasureTakesTinyModels(t *testing.T) {
 		if early, late := r.Context.At[0], r.Context.At[1]; early < 1 || late < early ||
 			late >= o.Positions {
 			t.Errorf("%+v: contexts %d and %d, want 1 to n_positions", o, early, late)
+		}
+		want := rowCounts[:0:0]
+		for _, n := range rowCounts {
+			if r.Rows.At+n <= o.Positions {
+				want = append(want, n)
+			}
+		}
+		if rows := r.Rows; !slices.Equal(rows.Rows, want) || len(rows.MS) != len(want) ||
+			len(rows.Ratio) != len(want) || rows.Ratio[0] != 1 {
+			t.Errorf("%+v: %+v, want %v rows", o, rows, want)
 		}
 		if n := r.Prefill.Tokens; n < 1 || n > o.Positions {
 			t.Errorf("%+v: a prompt of %d tokens", o, n)

@@ -16,7 +16,10 @@ type Result struct {
 	Prefill Prefill `json:"prefill"`
 	Batch   Batch   `json:"batch"`
 	Context Context `json:"context"`
+	Rows    Rows    `json:"rows"`
 	Start   Start   `json:"start"`
+
+	Choosing Choosing `json:"choosing"`
 
 	// resident memory beyond mapped files, with one session of prompt and generated tokens
 	RSSMB          float64 `json:"rss_mb"`
@@ -61,6 +64,22 @@ type Context struct {
 	MSAt50  float64 `json:"ms_at_50"`
 	MSAt900 float64 `json:"ms_at_900"`
 	Ratio   float64 `json:"ratio"`
+}
+
+// Rows are several rows of one session in one Eval, with logits for each, after At tokens. The lists
+// have an entry for each number of rows that the context holds, beginning with 1.
+type Rows struct {
+	At    int       `json:"at"`
+	Rows  []int     `json:"rows"`
+	MS    []float64 `json:"ms"`
+	Ratio []float64 `json:"ratio"` // to one row
+}
+
+// Choosing is a token from logits of the vocabulary, on one thread.
+type Choosing struct {
+	GreedyMS float64 `json:"greedy_ms"`
+	TopKMS   float64 `json:"top_k_ms"` // top-k 40 with every other filter
+	TopPMS   float64 `json:"top_p_ms"` // top-p alone
 }
 
 // Start is a process of its own, from exec to its first token, the file being in the page cache.
