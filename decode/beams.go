@@ -47,7 +47,15 @@ const (
 	EarlyStoppingNever EarlyStopping = "never"
 )
 
-// check refuses options that no search could follow, by name.
+// Check returns the *OptionError of options that [Beams] refuses whatever the model is, or nil.
+func (b BeamOptions) Check(o Options) error {
+	b = b.withDefaults()
+	if err := b.check(&o); err != nil {
+		return &OptionError{err}
+	}
+	return nil
+}
+
 func (b *BeamOptions) check(o *Options) error {
 	switch {
 	case b.Beams < 1:
@@ -67,8 +75,7 @@ func (b *BeamOptions) check(o *Options) error {
 		return fmt.Errorf("temperature %v: want 0 with beam groups, which do not sample",
 			o.Temperature)
 	case o.Overflow == OverflowSlide:
-		return fmt.Errorf("overflow %q: want %q or %q in a search, whose texts end with the context",
-			o.Overflow, OverflowError, OverflowTruncate)
+		return searchSlides()
 	}
 	switch b.EarlyStopping {
 	case EarlyStoppingFalse, EarlyStoppingTrue, EarlyStoppingNever:
@@ -76,6 +83,12 @@ func (b *BeamOptions) check(o *Options) error {
 	}
 	return fmt.Errorf("early stopping %q: want %q, %q or %q", b.EarlyStopping,
 		EarlyStoppingTrue, EarlyStoppingFalse, EarlyStoppingNever)
+}
+
+// searchSlides is the error of a search that is to slide.
+func searchSlides() error {
+	return fmt.Errorf("overflow %q: want %q or %q in a search, whose texts end with the context",
+		OverflowSlide, OverflowError, OverflowTruncate)
 }
 
 // withDefaults fills in what zero stands for.
@@ -127,9 +140,8 @@ func (h Hypothesis) Text() string {
 func Beams(
 	ctx context.Context, s *model.Session, prompt []int, b BeamOptions, o Options,
 ) ([]Hypothesis, error) {
-	b = b.withDefaults()
-	if err := b.check(&o); err != nil {
-		return nil, &OptionError{err}
+	if err := b.Check(o); err != nil {
+		return nil, err
 	}
 	root, err := NewStream(s, prompt, o)
 	if err == nil {
@@ -138,7 +150,7 @@ func Beams(
 	if err != nil {
 		return nil, err
 	}
-	search := newBeamSearch(b, root)
+	search := newBeamSearch(b.withDefaults(), root)
 	defer search.release()
 	for !search.done() {
 		if batch := search.batch(); len(batch) > 0 {

@@ -19,6 +19,7 @@ type Token struct {
 	Text    string  // what became certain: see Options.Vocabulary and Options.Stop
 	Dropped int     // how many of the context's oldest tokens were dropped before it was chosen
 	Finish  string  // why the sample ends with this token, "" while it goes on
+	Score   float64 // see Contrastive; 0 elsewhere
 
 	Top []Alternative // the likeliest tokens in its place, the likeliest first, if Options.Top asks
 }

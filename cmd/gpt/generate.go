@@ -10,8 +10,11 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"picogpt/checkpoint"
 	"picogpt/decode"
+	"picogpt/model"
 	"picogpt/tokenizer"
 )
 
@@ -29,6 +32,8 @@ type generateCommand struct {
 	RepeatPenalty float64  `placeholder:"R" default:"1" group:"Which tokens:" help:"values above 1 make tokens that occurred before less likely; 1 is off"`
 	RepeatLastN   int      `placeholder:"N" default:"0" group:"Which tokens:" help:"how many of the last tokens the penalty looks at; 0 is all"`
 	Seed          *uint64  `placeholder:"S" group:"Which tokens:" help:"the same seed gives the same text, on every machine; default: a random seed, which -v reports"`
+
+	Search searchFlags `embed:"" group:"Searches:"`
 
 	Output          string `placeholder:"FORM" default:"auto" enum:"auto,text,ids,json,events" group:"Output:" help:"text, ids (an array for each text), json (an object for each text) or events (an object for each token, as it comes); auto is text, or ids where there is no tokenizer"`
 	LogProbs        int    `name:"logprobs" placeholder:"N" default:"0" group:"Output:" help:"in json and events, the N likeliest tokens in place of each; default: none"`
@@ -59,6 +64,7 @@ logprobs	of each of ids, the natural logarithm of the probability that the model
 	before temperature and the other choices
 top	with --logprobs N, the N likeliest tokens in place of each of ids, the likeliest first,
 	as objects with id, text and logprob
+score	of a search only: see below
 dropped	how many tokens --overflow dropped
 finish_reason	end_of_text, stop, length or interrupted
 
@@ -71,6 +77,20 @@ text	what the text gains: nothing while a character or a stop string may be inco
 logprob, top	as above, of this token
 dropped	how many tokens --overflow dropped before it
 finish_reason	on the last token of a text only; interrupted has no token
+
+--beams N searches for a likely text: N beams, which are texts that begin alike, go on side by side, and
+of all their continuations the N best go on. The score of a text is the sum of the log-probabilities of
+its new tokens, the one that ends it too, divided by their number to the power of --length-penalty: 1 is
+their mean, 0 their sum, and more than 1 favours long texts. --return K prints the K best texts, the best
+first, when the search is over. With --temp T the tokens of the beams are drawn, and --top-k, --top-p and
+--min-p apply; else nothing is random. --beam-groups G divides the beams into G groups that each search
+for themselves, and --diversity D lowers the log-probability of a token by D for each beam of an earlier
+group that has just taken it.
+
+--contrastive ALPHA takes, of the --top-k likeliest tokens (4 unless given), the one with the greatest
+(1 - ALPHA) times its probability, minus ALPHA times its likeness to the most alike token before it: a
+cosine of the model's hidden states. 0 is greedy, 0.6 is usual. In JSON scores has that number for each
+of ids, and score is their sum.
 
 --prompts FILE writes texts for many prompts side by side. Each line of FILE is an object with prompt (a
 text) or tokens (ids, which need no tokenizer), and if you like id, which comes back, and seed; line i has
@@ -87,6 +107,8 @@ Examples:
   gpt --seed 1 --samples 3 --stop $'\n' "Lily said"
   cat notes.txt | gpt -f - "In short:"
   echo -n "Tom and Sue" | gpt --output json -n 5
+  gpt --beams 4 --return 2 --output json -n 30 "One day, a little girl"
+  gpt --contrastive 0.6 -n 60 "Once upon a time"
   gpt --prompts prompts.jsonl -n 50 --seed 1 -o texts.jsonl`
 }
 
@@ -140,8 +162,14 @@ func (c *generateCommand) writesJSON() bool {
 	return c.Output == "json" || c.Output == "events" || c.Many.Prompts != nil
 }
 
-func (c *generateCommand) Run(a *app) error {
+func (c *generateCommand) Run(a *app, k *kong.Context) error {
+	if err := c.settleSearch(givenFlags(k)); err != nil {
+		return err
+	}
 	o, err := c.options()
+	if err == nil {
+		err = c.Search.check(o)
+	}
 	if err == nil {
 		err = c.checkPrompts()
 	}
@@ -170,19 +198,33 @@ func (c *generateCommand) Run(a *app) error {
 			return err
 		}
 	}
-	print, err := c.printer(a, tok, p, o.Seed)
+	scores := c.Search.newScores()
+	print, err := c.printer(a, tok, p, o.Seed, scores)
 	if err != nil {
 		return err
 	}
 	a.logf("seed: %d", o.Seed)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	tokens := decode.Generate(ctx, m.NewSession(), p.ids, o)
-	if s := m.NewSession(); c.Samples > 1 {
-		tokens = decode.Samples(ctx, s, p.ids, c.Samples, o)
+	tokens := withDropped(c.texts(ctx, m, p.ids, o, scores), p.dropped)
+	t := timing{start: time.Now(), prompt: max(1, len(p.ids)), whole: c.Search.Beams != nil}
+	return a.stream(tokens, cancel, &t, print)
+}
+
+// texts are the tokens that follow a prompt.
+func (c *generateCommand) texts(
+	ctx context.Context, m *model.Model, prompt []int, o decode.Options, scores *searchScores,
+) iter.Seq2[decode.Token, error] {
+	s := m.NewSession()
+	switch {
+	case c.Search.Beams != nil:
+		return c.Search.beams(ctx, s, prompt, o, scores)
+	case c.Search.Contrastive != nil:
+		return decode.Contrastive(ctx, s, prompt, *c.Search.Contrastive, o)
+	case c.Samples > 1:
+		return decode.Samples(ctx, s, prompt, c.Samples, o)
 	}
-	tokens = withDropped(tokens, p.dropped)
-	return a.stream(tokens, cancel, max(1, len(p.ids)), print)
+	return decode.Generate(ctx, s, prompt, o)
 }
 
 // vocabulary finds the tokenizer that the prompt and the output need, nil if ids will do, and gives
@@ -239,9 +281,8 @@ func (v onlyIDs) Fork() tokenizer.Decoder                   { return v }
 // stream prints texts as they come, in the order of the samples, then what was dropped and how long
 // it took. Ctrl-C cancels once there is something to print; before, it just ends the process.
 func (a *app) stream(
-	tokens iter.Seq2[decode.Token, error], cancel context.CancelFunc, promptLen int, p printer,
+	tokens iter.Seq2[decode.Token, error], cancel context.CancelFunc, t *timing, p printer,
 ) (err error) {
-	t := timing{start: time.Now(), prompt: promptLen}
 	defer a.showProgress(t.label)()
 	for token, failed := range tokens {
 		if err = failed; err != nil {

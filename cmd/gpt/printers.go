@@ -18,7 +18,7 @@ type printer interface {
 
 // printer makes the printer for --output. tok may be nil, if the ids are there.
 func (c *generateCommand) printer(
-	a *app, tok *tokenizer.Tokenizer, p prompt, seed uint64,
+	a *app, tok *tokenizer.Tokenizer, p prompt, seed uint64, scores *searchScores,
 ) (printer, error) {
 	form := c.Output
 	if form == "auto" && tok == nil {
@@ -27,10 +27,10 @@ func (c *generateCommand) printer(
 	switch form {
 	case "json":
 		return inTurn(&jsonPrinter{
-			out: a.stdout, form: c.jsonForm(tok), seed: seed, prompt: p.ids,
+			out: a.stdout, form: c.jsonForm(tok, scores), seed: seed, prompt: p.ids,
 		}), nil
 	case "events":
-		return &eventPrinter{out: a.stdout, form: c.jsonForm(tok)}, nil
+		return &eventPrinter{out: a.stdout, form: c.jsonForm(tok, scores)}, nil
 	case "ids":
 		if c.NoDisplayPrompt {
 			p.ids = nil

@@ -11,10 +11,12 @@ import (
 type jsonForm struct {
 	text bool // the texts of tokens are known
 	top  bool // --logprobs was given
+
+	scores *searchScores // nil without a search
 }
 
-func (c *generateCommand) jsonForm(tok *tokenizer.Tokenizer) jsonForm {
-	return jsonForm{text: tok != nil, top: c.LogProbs > 0}
+func (c *generateCommand) jsonForm(tok *tokenizer.Tokenizer, scores *searchScores) jsonForm {
+	return jsonForm{text: tok != nil, top: c.LogProbs > 0, scores: scores}
 }
 
 // A jsonSample is the object of one text.
@@ -26,6 +28,8 @@ type jsonSample struct {
 	Text         *string                 `json:"text"`
 	LogProbs     []float64               `json:"logprobs"`
 	Top          *[][]decode.Alternative `json:"top,omitempty"`
+	Score        *float64                `json:"score,omitempty"`
+	Scores       *[]float64              `json:"scores,omitempty"` // of contrastive search
 	Dropped      int                     `json:"dropped"`
 	FinishReason string                  `json:"finish_reason"`
 }
@@ -42,6 +46,7 @@ func (f jsonForm) newSample(sample int, seed uint64, prompt []int) *jsonSample {
 	if f.top {
 		s.Top = &[][]decode.Alternative{}
 	}
+	f.scores.begin(s, seed)
 	return s
 }
 
@@ -53,6 +58,12 @@ func (s *jsonSample) add(t decode.Token) {
 		if s.Top != nil {
 			*s.Top = append(*s.Top, t.Top)
 		}
+		if s.Scores != nil {
+			*s.Scores = append(*s.Scores, t.Score)
+		}
+	}
+	if s.Scores != nil {
+		*s.Score += t.Score
 	}
 	if s.Text != nil {
 		*s.Text += t.Text

@@ -33,6 +33,8 @@ func (c *generateCommand) checkPrompts() error {
 		return nil
 	case len(one.Text.Words) > 0 || one.Text.File != nil || one.Prompt != nil || one.Tokens != nil:
 		return usagef("--prompts and another prompt: want one of them")
+	case c.Search.asked() != "":
+		return usagef("--prompts and %s: want one of them", c.Search.asked())
 	case c.Output != "auto" && c.Output != "json":
 		return usagef("--prompts and --output %s: want --output json, which is the default here",
 			c.Output)
@@ -150,7 +152,7 @@ func (r *prompting) openTokenizer() error {
 		return err
 	}
 	r.in.missing = err
-	r.form = r.command.jsonForm(t)
+	r.form = r.command.jsonForm(t, nil)
 	return nil
 }
 

@@ -13,7 +13,8 @@ import (
 // A timing counts tokens. label may be called while it counts.
 type timing struct {
 	start  time.Time
-	prompt int // tokens
+	prompt int  // tokens
+	whole  bool // the tokens come when all is done
 
 	tokens atomic.Int64
 	first  atomic.Int64 // nanoseconds from start to the first token: the prompt is read
@@ -43,6 +44,9 @@ func (t *timing) count(token decode.Token) int64 {
 
 func (t *timing) label() string {
 	n, first := t.tokens.Load(), time.Duration(t.first.Load())
+	if n == 0 && t.whole {
+		return "searching after " + count(t.prompt, "token")
+	}
 	if n == 0 {
 		return fmt.Sprintf("reading %s", count(t.prompt, "token"))
 	}
@@ -62,6 +66,12 @@ func (t *timing) log(a *app) {
 	}
 	n, first := int(t.tokens.Load()), time.Duration(t.first.Load())
 	if n == 0 {
+		return
+	}
+	if t.whole {
+		a.logf("search: %s read and %s written in %s", count(t.prompt, "token"),
+			count(n, "token"), duration(first))
+		a.logf("total: %s from the start", duration(time.Since(a.start)))
 		return
 	}
 	a.logf("prefill: %s in %s, %.0f tokens/s", count(t.prompt, "token"), duration(first),

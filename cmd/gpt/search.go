@@ -1,0 +1,173 @@
+package main
+
+// The searches of gpt generate: beams and contrastive search.
+
+import (
+	"context"
+	"iter"
+
+	"github.com/alecthomas/kong"
+
+	"picogpt/decode"
+	"picogpt/model"
+)
+
+type searchFlags struct {
+	Beams         *int     `placeholder:"N" help:"beam search: N texts go on side by side, and the likeliest whole text wins; a --temp given too samples them"`
+	Return        int      `placeholder:"K" default:"1" help:"print the K best texts of the beams"`
+	LengthPenalty float64  `placeholder:"L" default:"1" help:"the score of a text is its log-probability divided by its length to the power of L: above 0 favours long texts, below 0 short ones"`
+	EarlyStopping string   `placeholder:"HOW" default:"false" enum:"true,false,never" help:"when N texts have ended: true ends the search, false goes on while the best text that runs scores better as it is, never while any could"`
+	BeamGroups    int      `placeholder:"G" default:"1" help:"diverse beam search: divide the beams into G groups"`
+	Diversity     float64  `placeholder:"D" default:"0" help:"what a token loses for each beam of an earlier group that has just taken it"`
+	Contrastive   *float64 `placeholder:"ALPHA" help:"contrastive search: of the --top-k likeliest tokens (4 unless given) take a likely one that is unlike the text before it; 0 is greedy, 0.6 is usual"`
+}
+
+// asked is the flag of the search that is asked for, "" without one.
+func (f *searchFlags) asked() string {
+	switch {
+	case f.Beams != nil:
+		return "--beams"
+	case f.Contrastive != nil:
+		return "--contrastive"
+	}
+	return ""
+}
+
+// givenFlags are the names of the flags on the command line.
+func givenFlags(k *kong.Context) map[string]bool {
+	given := map[string]bool{}
+	for _, p := range k.Path {
+		if p.Flag != nil {
+			given[p.Flag.Name] = true
+		}
+	}
+	return given
+}
+
+// settleSearch refuses what a search does not go with. Under a search the flags for sampling are
+// off unless they are given.
+func (c *generateCommand) settleSearch(given map[string]bool) error {
+	f := &c.Search
+	asked := f.asked()
+	for _, name := range []string{
+		"return", "length-penalty", "early-stopping", "beam-groups", "diversity",
+	} {
+		if given[name] && f.Beams == nil {
+			return usagef("--%s: want --beams N with it", name)
+		}
+	}
+	switch {
+	case asked == "":
+		return nil
+	case f.Beams != nil && f.Contrastive != nil:
+		return usagef("--beams and --contrastive: want one of them")
+	case f.Beams != nil && given["samples"]:
+		return hinted{usagef("--beams and --samples: want one of them"),
+			"--return K prints the K best texts of the beams"}
+	case given["samples"]:
+		return usagef("--contrastive and --samples: want one of them, for nothing is random")
+	}
+	if !given["temp"] {
+		c.Temp = 0
+	}
+	if !given["top-k"] {
+		c.TopK = 0 // contrastive search has its own
+	}
+	if c.Temp != 0 {
+		return nil
+	}
+	for _, filter := range []struct {
+		name string
+		on   bool
+	}{
+		{"top-k", c.TopK != 0 && f.Beams != nil}, {"top-p", c.TopP != 1}, {"min-p", c.MinP != 0},
+	} {
+		switch {
+		case filter.on && f.Beams != nil:
+			return usagef("--beams and --%s: want --temp T too, which samples the beams",
+				filter.name)
+		case filter.on:
+			return usagef("--contrastive and --%s: want one of them, for nothing is random",
+				filter.name)
+		}
+	}
+	return nil
+}
+
+// check refuses searches that no model could make.
+func (f *searchFlags) check(o decode.Options) error {
+	var err error
+	switch {
+	case f.Beams != nil && *f.Beams < 1:
+		return usagef("--beams %d: want at least 1", *f.Beams)
+	case f.Return < 1:
+		return usagef("--return %d: want at least 1", f.Return)
+	case f.BeamGroups < 1:
+		return usagef("--beam-groups %d: want at least 1", f.BeamGroups)
+	case f.Beams != nil:
+		err = f.beamOptions().Check(o)
+	case f.Contrastive != nil:
+		err = decode.CheckContrastive(*f.Contrastive, o)
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
+func (f *searchFlags) beamOptions() decode.BeamOptions {
+	return decode.BeamOptions{
+		Beams: *f.Beams, Return: f.Return, LengthPenalty: f.LengthPenalty,
+		EarlyStopping: decode.EarlyStopping(f.EarlyStopping), Groups: f.BeamGroups,
+		Diversity: f.Diversity,
+	}
+}
+
+// beams searches, and gives the tokens of the texts that are found, one text after another.
+func (f *searchFlags) beams(
+	ctx context.Context, s *model.Session, prompt []int, o decode.Options, scores *searchScores,
+) iter.Seq2[decode.Token, error] {
+	return func(yield func(decode.Token, error) bool) {
+		found, err := decode.Beams(ctx, s, prompt, f.beamOptions(), o)
+		if err != nil {
+			yield(decode.Token{}, err)
+			return
+		}
+		for _, h := range found {
+			scores.found = append(scores.found, h.Score)
+		}
+		for _, h := range found {
+			for _, t := range h.Tokens {
+				if !yield(t, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// searchScores are what JSON tells of a search. Nil is no search.
+type searchScores struct {
+	found  []float64 // of the texts that beams found
+	tokens bool      // each token has one
+}
+
+func (f *searchFlags) newScores() *searchScores {
+	if f.asked() == "" {
+		return nil
+	}
+	return &searchScores{tokens: f.Contrastive != nil}
+}
+
+// begin gives the object of a text what a search adds. Its texts have one seed.
+func (c *searchScores) begin(s *jsonSample, seed uint64) {
+	switch {
+	case c == nil:
+		return
+	case c.tokens:
+		s.Score, s.Scores = new(float64), &[]float64{}
+	default:
+		s.Score = &c.found[s.Sample]
+	}
+	s.Seed = seed
+}

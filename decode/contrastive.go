@@ -1,0 +1,239 @@
+package decode
+
+// Contrastive search: likely tokens that do not repeat the context's meaning.
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+
+	"picogpt/kernels"
+	"picogpt/model"
+)
+
+// defaultCandidates is how many ids contrastive search compares where Options.TopK does not say.
+const defaultCandidates = 4
+
+// Contrastive appends prompt to session s and streams the tokens that contrastive search chooses
+// (Su and others, arXiv 2202.06417; Hugging Face's _contrastive_search). Of the Options.TopK
+// likeliest ids, 4 if it is 0, it takes the v of the greatest (1-alpha)·p(v) - alpha·c, where c is
+// the greatest cosine of v's hidden state and one of the context, the prompt's included; hidden
+// states are the model's final ones, after ln_f. Among equals the likelier id wins. Token.Score is
+// that number. alpha is from 0, which is greedy, to 1; 0.6 is usual.
+//
+// p is the softmax after the repetition penalty. It does not sample: Temperature must be 0, and the
+// filters do not apply. All candidates of a token are evaluated in one Eval before it is chosen, so
+// that each new token, the last too, needs room in the context. The hidden states of what s held
+// before are not known, so that those tokens are evaluated again. See [Generate] for the rest.
+func Contrastive(
+	ctx context.Context, s *model.Session, prompt []int, alpha float64, o Options,
+) iter.Seq2[Token, error] {
+	return func(yield func(Token, error) bool) {
+		c, err := newContrast(s, prompt, alpha, o)
+		if err != nil {
+			yield(Token{}, err)
+			return
+		}
+		defer c.Stop()
+		if err := c.begin(ctx); err != nil {
+			yield(Token{}, cause(err))
+			return
+		}
+		for !c.Done() {
+			t, err := c.step(ctx)
+			if !yield(t, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// CheckContrastive returns the *OptionError of what [Contrastive] refuses whatever the model is, or
+// nil.
+func CheckContrastive(alpha float64, o Options) error {
+	switch {
+	case !(alpha >= 0 && alpha <= 1):
+		return &OptionError{fmt.Errorf("contrastive alpha %v: want a number from 0 to 1", alpha)}
+	case o.Temperature != 0:
+		return &OptionError{fmt.Errorf("temperature %v: want 0 in contrastive search, which does "+
+			"not sample", o.Temperature)}
+	case o.Overflow == OverflowSlide:
+		return &OptionError{searchSlides()}
+	}
+	return nil
+}
+
+// A contrast is a contrastive search between two tokens.
+type contrast struct {
+	*Stream
+	alpha  float64
+	hidden []float32 // of the context, each of length 1, [len(context), n_embd]
+	logits []float32 // after the context, [vocabulary]
+	tries  []try
+}
+
+// A try is an id that may come next, and what the model says of it.
+type try struct {
+	id      int
+	prob    float64
+	session *model.Session // the context and id
+	hidden  []float32      // of id, of length 1, [n_embd]
+	logits  []float32      // after id, [vocabulary]
+	score   float64
+}
+
+// newContrast returns a search before its prompt is evaluated.
+func newContrast(s *model.Session, prompt []int, alpha float64, o Options) (*contrast, error) {
+	if err := CheckContrastive(alpha, o); err != nil {
+		return nil, err
+	}
+	if o.TopK == 0 {
+		o.TopK = defaultCandidates
+	}
+	positions, length := s.Model().Config().Positions, s.Len()+len(prompt)
+	if o.Overflow != OverflowTruncate && length <= positions && o.MaxTokens > positions-length {
+		full := &model.ContextError{Held: length, Added: o.MaxTokens, Positions: positions}
+		return nil, fmt.Errorf("prompt of %d tokens and %d new ones: %w", len(prompt), o.MaxTokens,
+			full)
+	}
+	room := o
+	if room.MaxTokens > 0 {
+		room.MaxTokens++ // the last new token takes a position
+	}
+	st, err := NewStream(s, prompt, room)
+	if err != nil {
+		return nil, err
+	}
+	st.options.MaxTokens = o.MaxTokens
+	st.limits.context--
+	if s.Len() > 0 {
+		st.undo()
+		st.renew(0)
+	}
+	return &contrast{Stream: st, alpha: alpha}, nil
+}
+
+// begin evaluates the context.
+func (c *contrast) begin(ctx context.Context) error {
+	in, _ := c.Input(0)
+	n := c.session.Model().Config().Embd
+	c.hidden = make([]float32, len(in.Tokens)*n)
+	in.VisitFrom, in.NoLogits = 0, true
+	in.Visit = func(r model.Row) {
+		unit(c.hidden[r.Index*n:][:n], r.Hidden)
+		if r.Index == len(in.Tokens)-1 {
+			c.logits = slices.Clone(r.Logits)
+		}
+	}
+	return c.session.Model().Eval(ctx, in)
+}
+
+// step evaluates the candidates for the next token, and takes the best.
+func (c *contrast) step(ctx context.Context) (Token, error) {
+	if err := c.candidates(); err != nil {
+		return Token{}, err
+	}
+	var batch []model.Input
+	for i := range c.tries {
+		t := &c.tries[i]
+		t.session = c.grows().Fork(c.grows().Len())
+		defer t.session.Release()
+		batch = append(batch, model.Input{
+			Session: t.session, Tokens: []int{t.id}, NoLogits: true,
+			Visit: func(r model.Row) { c.weigh(t, r) },
+		})
+	}
+	if err := c.session.Model().Eval(ctx, batch...); err != nil {
+		return Token{}, cause(err)
+	}
+	best := slices.MaxFunc(c.tries, func(a, b try) int { // the first among equals
+		switch {
+		case a.score > b.score:
+			return 1
+		case a.score < b.score:
+			return -1
+		}
+		return 0
+	})
+	return c.choose(best)
+}
+
+// candidates fills tries with the likeliest ids.
+func (c *contrast) candidates() error {
+	if err := c.sampler.score(c.logits, c.context); err != nil {
+		return err
+	}
+	scores := c.sampler.scores
+	ids := likeliest(scores, c.options.TopK)
+	most, sum := scores[ids[0]], 0.0
+	for _, x := range scores {
+		sum += kernels.Exp64(x - most)
+	}
+	c.tries = slices.Grow(c.tries[:0], len(ids))[:0]
+	for _, id := range ids {
+		if p := kernels.Exp64(scores[id]-most) / sum; p > 0 || len(c.tries) == 0 {
+			c.tries = append(c.tries, try{id: id, prob: p})
+		}
+	}
+	return nil
+}
+
+// weigh scores a candidate. It may run for several at a time.
+func (c *contrast) weigh(t *try, r model.Row) {
+	n := len(r.Hidden)
+	t.hidden, t.logits = make([]float32, n), slices.Clone(r.Logits)
+	unit(t.hidden, r.Hidden)
+	closest := math.Inf(-1)
+	for i := 0; i < len(c.hidden); i += n {
+		closest = max(closest, dot(c.hidden[i:][:n], t.hidden))
+	}
+	t.score = float64((1-c.alpha)*t.prob) - float64(c.alpha*closest)
+}
+
+// choose makes a candidate the next token.
+func (c *contrast) choose(best try) (Token, error) {
+	sum := kernels.LogSumExp(c.logits)
+	c.next = choice{
+		made: true, id: best.id, logProb: float64(c.logits[best.id]) - sum, state: c.sampler.state,
+	}
+	if n := c.options.Top; n > 0 {
+		c.next.top = alternatives(c.logits, n, sum)
+	}
+	t, err := c.take()
+	if err != nil {
+		return t, err
+	}
+	t.Score = best.score
+	if !c.done {
+		c.session.Take(best.session)
+		c.hidden, c.logits = append(c.hidden, best.hidden...), best.logits
+	}
+	return t, nil
+}
+
+// unit sets dst to x, divided by its length.
+func unit(dst, x []float32) {
+	length := math.Sqrt(dot(x, x))
+	for i, v := range x {
+		dst[i] = float32(float64(v) / length)
+	}
+}
+
+// dot returns the dot product of a and b in float64, in four sums by i mod 4: the same bits on
+// every machine. The lengths are the same.
+func dot(a, b []float32) float64 {
+	var s [4]float64
+	for len(a) >= 4 && len(b) >= 4 {
+		s[0] += float64(float64(a[0]) * float64(b[0])) // exact products: no fusing can change a bit
+		s[1] += float64(float64(a[1]) * float64(b[1]))
+		s[2] += float64(float64(a[2]) * float64(b[2]))
+		s[3] += float64(float64(a[3]) * float64(b[3]))
+		a, b = a[4:], b[4:]
+	}
+	for i := range a {
+		s[i] += float64(float64(a[i]) * float64(b[i]))
+	}
+	return (s[0] + s[1]) + (s[2] + s[3])
+}
