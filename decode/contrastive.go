@@ -9,7 +9,6 @@ import (
 	"math"
 	"slices"
 
-	"picogpt/kernels"
 	"picogpt/model"
 )
 
@@ -167,14 +166,14 @@ func (c *contrast) candidates() error {
 	}
 	scores := c.sampler.scores
 	ids := likeliest(scores, c.options.TopK)
-	most, sum := scores[ids[0]], 0.0
-	for _, x := range scores {
-		sum += kernels.Exp64(x - most)
-	}
+	weights := resized(c.sampler.weights, len(scores))
+	c.sampler.weights = weights
+	c.limits.leaves.Exp64s(weights, scores, scores[ids[0]], 1)
+	sum := c.limits.leaves.Sum64(weights, 0)
 	c.tries = slices.Grow(c.tries[:0], len(ids))[:0]
 	for _, id := range ids {
-		if p := kernels.Exp64(scores[id]-most) / sum; p > 0 || len(c.tries) == 0 {
-			c.tries = append(c.tries, try{id: id, prob: p})
+		if weights[id] > 0 { // else it is a gap, or as good as
+			c.tries = append(c.tries, try{id: id, prob: weights[id] / sum})
 		}
 	}
 	return nil
@@ -194,7 +193,7 @@ func (c *contrast) weigh(t *try, r model.Row) {
 
 // choose makes a candidate the next token.
 func (c *contrast) choose(best try) (Token, error) {
-	sum := kernels.LogSumExp(c.logits)
+	sum := c.limits.leaves.LogSumExp(c.logits)
 	c.next = choice{
 		made: true, id: best.id, logProb: float64(c.logits[best.id]) - sum, state: c.sampler.state,
 	}
