@@ -13,6 +13,8 @@ func archVariants() []*variant {
 		tile:        tileFast,
 		chain:       chainFast,
 		chain16:     chain16Fast,
+		chains:      chainsFast,
+		chains16:    chains16Fast,
 		chainRows:   chainRowsNEON,
 		chainRows16: chainRows16Fast,
 		packGroups:  packGroupsNEON,
@@ -105,6 +107,21 @@ func chain16Fast(y, x []float32, w []uint16, ldw int, bf16 bool) {
 		chainParts(y, x, w, ldw, chainWideBF16NEON, chainNarrowBF16NEON)
 	} else {
 		chainParts(y, x, w, ldw, chainWideF16NEON, chainNarrowF16NEON)
+	}
+}
+
+// chainsFast and chains16Fast take one segment after the other.
+func chainsFast(y []float32, ldy int, x, w []float32, ldw, count, n, cols int) {
+	for s := range count {
+		chainFast(y[s*ldy:][:cols], x[s*segment:][:n], w[s*segment*ldw:], ldw)
+	}
+}
+
+func chains16Fast(
+	y []float32, ldy int, x []float32, w []uint16, ldw, count, n, cols int, bf16 bool,
+) {
+	for s := range count {
+		chain16Fast(y[s*ldy:][:cols], x[s*segment:][:n], w[s*segment*ldw:], ldw, bf16)
 	}
 }
 

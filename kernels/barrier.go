@@ -4,6 +4,7 @@ package kernels
 
 import (
 	"runtime"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,16 +19,21 @@ func (w *Worker) Sync() {
 	if int(t.arrived.Add(1)) == len(t.workers) {
 		t.arrived.Store(0)
 		t.task.Store(0)
-		t.phase.Store(phase + 2)
-		if t.sleepers.Load() > 0 {
-			t.mu.Lock()
-			t.wake.Broadcast()
-			t.mu.Unlock()
-		}
+		t.tell(&t.phase, phase+2)
 		return
 	}
-	if t.await(phase) == phase|aborted { // with any other phase this barrier has been passed
+	if t.await(&t.phase, phase) == phase|aborted { // with any other phase this barrier has been passed
 		w.unwind()
+	}
+}
+
+// tell sets a word for which others may wait.
+func (t *Team) tell(word *atomic.Uint32, value uint32) {
+	word.Store(value)
+	if t.sleepers.Load() > 0 {
+		t.mu.Lock()
+		t.wake.Broadcast()
+		t.mu.Unlock()
 	}
 }
 
@@ -41,38 +47,44 @@ const (
 	fewYields  = 4
 )
 
-// await returns what follows a phase.
-func (t *Team) await(phase uint32) uint32 {
+// await returns what a word is when another worker has told that it is no longer old, or old itself
+// if a worker has failed.
+func (t *Team) await(word *atomic.Uint32, old uint32) uint32 {
 	yields := fewYields
 	if t.spins.Load() {
 		yields = manyYields
-		if next := t.spin(phase); next != phase {
-			return next
+		if t.spin(word, old) {
+			return word.Load()
 		}
 	}
 	for range yields {
-		if next := t.phase.Load(); next != phase {
-			return next
+		if t.waited(word, old) {
+			return word.Load()
 		}
 		runtime.Gosched()
 	}
 	t.sleepers.Add(1)
 	t.mu.Lock()
-	for t.phase.Load() == phase {
+	for !t.waited(word, old) {
 		t.wake.Wait()
 	}
 	t.mu.Unlock()
 	t.sleepers.Add(-1)
-	return t.phase.Load()
+	return word.Load()
 }
 
-// spin returns what follows a phase, or the phase itself after spinTime.
-func (t *Team) spin(phase uint32) uint32 {
+// waited reports whether the wait for a word is over.
+func (t *Team) waited(word *atomic.Uint32, old uint32) bool {
+	return word.Load() != old || t.phase.Load()&aborted != 0
+}
+
+// spin waits for spinTime at most, and reports whether the wait is over.
+func (t *Team) spin(word *atomic.Uint32, old uint32) bool {
 	var start time.Time
 	for {
 		for range spinPauses {
-			if next := t.phase.Load(); next != phase {
-				return next
+			if t.waited(word, old) {
+				return true
 			}
 			pause()
 		}
@@ -80,7 +92,7 @@ func (t *Team) spin(phase uint32) uint32 {
 		case start.IsZero(): // only now, since most waits are over by then
 			start = time.Now()
 		case time.Since(start) > spinTime:
-			return phase
+			return false
 		}
 	}
 }

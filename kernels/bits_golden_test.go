@@ -35,6 +35,8 @@ var goldenBits = map[string]uint64{
 	"packGroups":             0xb424fd6702a35274,
 	"tile, packed":           0xce02469865cd5700,
 	"chainRows":              0x7c06648baa29c6c7,
+	"chains":                 0xe9efa99ff6838d96,
+	"chains16":               0xffd052362e5b8263,
 	"convert16":              0x8829697eece6a87b,
 	"round16":                0x0c1e4e401dcbf4e7, "panelRow16": 0x83606f0eda84ee95,
 	"dot":                0x38b74136dc686f58,

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	roomSize  = 1 << 18
+	roomSize  = 1 << 19
 	guardBand = 256 // bytes before an operand, and up to this many behind it
 	guardByte = 0xa5
 )

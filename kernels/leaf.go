@@ -59,6 +59,22 @@ func chain16(y, x []float32, w []uint16, ldw int, bf16 bool) {
 	}
 }
 
+// chains continues the sums of count segments side by side, over the first n inputs of each: y[s,j] =
+// fma(x[s·segment+k], w[s·segment+k, j], y[s,j]) for each k < n in order and j < cols. Rows of y lie
+// ldy apart.
+func chains(y []float32, ldy int, x, w []float32, ldw, count, n, cols int) {
+	for s := range count {
+		chain(y[s*ldy:][:cols], x[s*segment:][:n], w[s*segment*ldw:], ldw)
+	}
+}
+
+// chains16 is chains over weights in F16 or BF16.
+func chains16(y []float32, ldy int, x []float32, w []uint16, ldw, count, n, cols int, bf16 bool) {
+	for s := range count {
+		chain16(y[s*ldy:][:cols], x[s*segment:][:n], w[s*segment*ldw:], ldw, bf16)
+	}
+}
+
 // chainRows continues the sums of several rows, groupDepth inputs at a time: y[i·ldy+j] =
 // fma(x[i,k], w[k·ldw+j], y[i·ldy+j]) for each k < groups·groupDepth in order. x is laid out by
 // packGroups. cols is a multiple of panelCols.

@@ -10,8 +10,8 @@ func Linear(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
 		linearQuant(w, dst, x, rows, m, bias)
 	case m.Layout == OutIn:
 		linearDot(w, dst, x, rows, m, bias)
-	case rows == 1 && m.Format == F32:
-		linearChain(w, dst, x, m, bias)
+	case rows <= streamRows:
+		linearStream(w, dst, x, rows, m, bias)
 	case rows <= batchRows:
 		linearBatch(w, dst, x, rows, m, bias)
 	default:
@@ -33,24 +33,7 @@ func setBias(dst, bias []float32, from int) {
 // weights. Segment 0 starts from the bias, the others from +0; they are added in order.
 const segment = 256
 
-// linearChain is one row on float32 weights: memory-bound, so each worker streams runs of whole
-// cache lines.
-func linearChain(w *Worker, dst, x []float32, m *Matrix, bias []float32) {
-	v, each := w.team.variant, w.share(m.Out, 2*panelCols, chainCols)
-	for c := w.Next() * each; c < m.Out; c = w.Next() * each {
-		y := dst[c:min(c+each, m.Out)]
-		setBias(y, bias, c)
-		v.chain(y, x[:min(segment, m.In)], m.F32[c:], m.Out)
-		sums := w.floats(scratchPack, len(y))
-		for k := segment; k < m.In; k += segment {
-			clear(sums)
-			v.chain(sums, x[k:min(k+segment, m.In)], m.F32[k*m.Out+c:], m.Out)
-			v.add(y, sums)
-		}
-	}
-}
-
-// linearBatch is a few rows: memory is still nearly the limit, so each worker streams runs of
+// linearBatch is more rows than linearStream takes: memory is still nearly the limit, so each worker streams runs of
 // weights, and what is worked on in between, rows of the output and of x, is small and copied to
 // where it does not share lines of the cache.
 func linearBatch(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
@@ -66,10 +49,10 @@ func linearBatch(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float3
 		for i := range rows {
 			setBias(y[i*ldy:i*ldy+cols], bias, c)
 		}
-		m.chainSegment(v, y, ldy, x, xs, rows, 0, c, cols)
+		m.chainRows(v, y, ldy, x, xs, rows, 0, min(segment, m.In), c, cols)
 		for k := segment; k < m.In; k += segment {
 			clear(sums)
-			m.chainSegment(v, sums, ldy, x, xs, rows, k, c, cols)
+			m.chainRows(v, sums, ldy, x, xs, rows, k, min(k+segment, m.In), c, cols)
 			v.add(y, sums)
 		}
 		for i := range rows {
@@ -78,13 +61,12 @@ func linearBatch(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float3
 	}
 }
 
-// chainSegment continues the sums of rows by cols outputs from column c on over the segment of the
-// inputs that begins at k. xs is x, packed.
-func (m *Matrix) chainSegment(
-	v *variant, y []float32, ldy int, x, xs []float32, rows, k, c, cols int,
+// chainRows continues the sums of rows by cols outputs from column c on over the inputs k … end of
+// one segment; y's rows lie ldy apart. xs is x, packed; k is a multiple of groupDepth.
+func (m *Matrix) chainRows(
+	v *variant, y []float32, ldy int, x, xs []float32, rows, k, end, c, cols int,
 ) {
-	end, whole := min(k+segment, m.In), cols/panelCols*panelCols
-	groups := (end - k) / groupDepth
+	groups, whole := (end-k)/groupDepth, cols/panelCols*panelCols
 	rest := k + groups*groupDepth
 	if m.Format == F32 {
 		v.chainRows(y, ldy, xs[rows*k:], m.F32[k*m.Out+c:], m.Out, rows, groups, whole)
@@ -110,7 +92,6 @@ func (m *Matrix) chain(v *variant, y, x []float32, k, c int) {
 }
 
 const (
-	chainCols   = 1024 // columns of one task of linearChain at most
 	batchRows   = 96   // rows of linearBatch at most
 	batchFloats = 4608 // of its output in one task: 18 KiB stay in the first-level cache
 

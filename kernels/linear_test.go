@@ -100,8 +100,12 @@ func TestLinearIsItsDefinition(t *testing.T) {
 					x := randoms(rng, rows*in)
 					want := make([]float32, rows*out)
 					linearByDefinition(want, x, rows, m, bias)
+					counts := []int{1, 3}
+					if rows <= streamRows && in > segment {
+						counts = []int{1, 2, 3, 8} // the workers share the inputs
+					}
 					for _, variant := range Variants() {
-						for _, threads := range []int{1, 3} {
+						for _, threads := range counts {
 							got := make([]float32, rows*out)
 							newTeam(t, threads,
 								variant).Run(func(w *Worker) { Linear(w, got, x, rows, m, bias) })

@@ -51,6 +51,14 @@ func (m *Matrix) Bytes() int64 {
 	return int64(len(m.F32))*4 + int64(len(m.F16))*2 + int64(len(m.Blocks))
 }
 
+// weightBytes is the size of one weight in F32, F16 or BF16.
+func (m *Matrix) weightBytes() int {
+	if m.Format == F32 {
+		return 4
+	}
+	return 2
+}
+
 // Row sets dst to the weights of output i, dst[k] being those of input k: a token's embedding, when
 // m is wte. The layout must be OutIn, or the format Q8 or Q4.
 func (m *Matrix) Row(dst []float32, i int) {

@@ -37,8 +37,9 @@ type Team struct {
 	failure  *failure      // the first in this Run, guarded by mu
 	unwound  chan struct{} // from each worker but the first, when a Run has failed
 
-	rows  atomic.Pointer[quantRows] // see sharedRows
-	heads sync.Pool                 // see goroutine
+	rows    atomic.Pointer[quantRows] // see sharedRows
+	streams streams                   // see linearStream
+	heads   sync.Pool                 // see goroutine
 }
 
 // A Worker is one member of a team, inside a call of Run. It is handed to the operations of this
@@ -84,6 +85,7 @@ func NewTeam(threads int, name string) (*Team, error) {
 	t := &Team{variant: v, workers: make([]Worker, threads), unwound: make(chan struct{}, threads)}
 	t.wake.L = &t.mu
 	t.rows.Store(&quantRows{})
+	t.streams.passed, t.streams.done = make([]mark, threads), make([]mark, threads)
 	for i := range t.workers {
 		t.workers[i].team, t.workers[i].id, t.workers[i].row = t, i, &quantRows{}
 	}

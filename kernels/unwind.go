@@ -103,6 +103,7 @@ func (t *Team) reset() {
 	t.workers[0].unwinds = false
 	t.task.Store(0)
 	t.arrived.Store(0)
+	t.streams.reset()
 	t.phase.Store(t.phase.Load() &^ aborted)
 }
 

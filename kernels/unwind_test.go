@@ -287,3 +287,27 @@ func TestNoRunInsideARun(t *testing.T) {
 		}
 	}
 }
+
+// A worker that waits for what another is to pass on does not wait for one that has failed.
+func TestAFailureEndsTheWaitForAMark(t *testing.T) {
+	team := newTeam(t, 2, "")
+	defer func() {
+		if r := recover(); r != "gone" {
+			t.Errorf("Run panics with %v, want gone", r)
+		}
+		m, in := randomMatrix(rand.New(rand.NewPCG(1, 2)), F32, InOut, 768, 32), filled(768)
+		want, got := make([]float32, 32), make([]float32, 32)
+		linearByDefinition(want, in, 1, m, nil)
+		team.Run(func(w *Worker) { Linear(w, got, in, 1, m, nil) })
+		sameSlices(t, "the next Run", got, want)
+	}()
+	team.Run(func(w *Worker) {
+		if w.ID() == 0 {
+			panic("gone")
+		}
+		w.team.streams.done[0].Store(1) // as if it had done its part
+		if team.await(&w.team.streams.passed[0].Uint32, 0) == 0 {
+			w.unwind()
+		}
+	})
+}

@@ -16,8 +16,11 @@ type variant struct {
 
 	tile func(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows,
 		k, panels int, add bool)
-	chain       func(y, x, w []float32, ldw int)
-	chain16     func(y, x []float32, w []uint16, ldw int, bf16 bool)
+	chain    func(y, x, w []float32, ldw int)
+	chain16  func(y, x []float32, w []uint16, ldw int, bf16 bool)
+	chains   func(y []float32, ldy int, x, w []float32, ldw, count, n, cols int)
+	chains16 func(y []float32, ldy int, x []float32, w []uint16, ldw, count, n, cols int,
+		bf16 bool)
 	chainRows   func(y []float32, ldy int, x, w []float32, ldw, rows, groups, cols int)
 	chainRows16 func(y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int,
 		bf16 bool)
@@ -69,6 +72,8 @@ var goVariant = &variant{
 	chain16:     chain16,
 	pack:        pack,
 	pack16:      pack16,
+	chains:      chains,
+	chains16:    chains16,
 	chainRows:   chainRows,
 	chainRows16: chainRows16,
 	packGroups:  packGroups,

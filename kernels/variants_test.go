@@ -76,6 +76,25 @@ var floatLeafTests = []leafTest{
 				bf16)
 			return nil
 		}},
+	{name: "chains", a: []int{1, 2, 3, 4, 5, 7}, b: []int{1, 2, 5},
+		call: func(v *variant, p *placer, count, n, pad int) []float64 {
+			cols := panelCols*(1+count%2) + 5*(pad%2)
+			v.chains(p.floats(matrixSize(count, cols+pad, cols)), cols+pad,
+				p.floats((count-1)*segment+n),
+				p.floats(matrixSize((count-1)*segment+n, cols+2*pad, cols)), cols+2*pad, count, n,
+				cols)
+			return nil
+		}},
+	{name: "chains16", a: []int{1, 2, 3, 4, 5, 7}, b: []int{1, 2, 5}, loose: true,
+		call: func(v *variant, p *placer, count, n, c int) []float64 {
+			bf16, pad := c&1 == 1, c&2
+			cols := panelCols*(1+count%2) + 5*(c/2)
+			v.chains16(p.floats(matrixSize(count, cols+pad, cols)), cols+pad,
+				p.floats((count-1)*segment+n),
+				p.halves(matrixSize((count-1)*segment+n, cols+2*pad, cols), bf16), cols+2*pad,
+				count, n, cols, bf16)
+			return nil
+		}},
 	{name: "chainRows", a: few, b: []int{0, 1, 2, 5, 7},
 		call: func(v *variant, p *placer, rows, groups, pad int) []float64 {
 			cols := (1 + rows%4) * panelCols

@@ -1,0 +1,178 @@
+package kernels
+
+// Linear layers on float weights for one row, or a few: reading the weights takes all the time. A
+// processor reads fastest where each worker has a few long streams, so the workers share the inputs,
+// whole rows of weights, and not the columns: half of a short row is no stream.
+
+import "sync/atomic"
+
+const (
+	streamRows = 4 // rows of linearStream at most: beyond, the sums leave the first caches
+	// bytes of a row of weights from which on several rows of one segment are as many streams
+	wideRow = 4096
+)
+
+// streams is what the workers share in a linearStream. All of it is zero between two.
+type streams struct {
+	passed []mark // for each range of inputs: the segment that it shares with the next is passed on
+	done   []mark // for each run of columns: how many ranges are done
+	memory atomic.Pointer[[]float32]
+}
+
+// A mark has a cache line of its own.
+type mark struct {
+	atomic.Uint32
+	_ [60]byte
+}
+
+func (s *streams) reset() {
+	for i := range s.passed {
+		s.passed[i].Store(0)
+		s.done[i].Store(0)
+	}
+}
+
+// sums returns n floats that all workers share. Each asks for the same number, and none asks for the
+// next before all have passed this operation's barrier.
+func (s *streams) sums(n int) []float32 {
+	for {
+		old := s.memory.Load()
+		if old != nil && len(*old) >= n {
+			return (*old)[:n]
+		}
+		grown := make([]float32, n)
+		s.memory.CompareAndSwap(old, &grown)
+	}
+}
+
+// A stream is one task: the inputs from … to of a run of columns, for all rows. The chain of a
+// segment that two ranges share is passed on from the first to the second, with what it holds.
+type stream struct {
+	w         *Worker
+	m         *Matrix
+	x         []float32 // [rows, In]
+	packed    []float32 // x as chainRows reads it, where there are several rows
+	rows      int
+	sums      []float32 // [segments, rows, Out]
+	bias      []float32
+	col, cols int // the run
+}
+
+// linearStream splits the product. It leaves the last barrier to its caller.
+func linearStream(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
+	shared, ranges := &w.team.streams, w.ranges(m.In)
+	each := (m.Out*ranges/w.Size() + 2*panelCols) / (2 * panelCols) * 2 * panelCols
+	runs := (m.Out + each - 1) / each
+	s := stream{w: w, m: m, x: x, rows: rows, bias: bias,
+		sums: shared.sums(max(1, (m.In+segment-1)/segment) * rows * m.Out)}
+	if rows > 1 {
+		s.packed = w.floats(scratchRows, rows*m.In)
+		w.team.variant.packGroups(s.packed, x, m.In, rows, m.In/groupDepth)
+	}
+	for t := w.Next(); t < runs*ranges; t = w.Next() {
+		r, run := t%ranges, t/ranges // a range waits for the one before it, which is taken by now
+		s.col, s.cols = run*each, min(each, m.Out-run*each)
+		s.run(rangeStart(m.In, r, ranges), rangeStart(m.In, r+1, ranges), t)
+		if shared.done[run].Add(1) == uint32(ranges) {
+			shared.done[run].Store(0)
+			s.total(dst)
+		}
+	}
+}
+
+// ranges returns how many parts the inputs have: a divisor of the workers, so that these have as
+// many tasks each, and of at least a segment each.
+func (w *Worker) ranges(in int) int {
+	n := max(1, min(w.Size(), in/segment))
+	for w.Size()%n != 0 {
+		n--
+	}
+	return n
+}
+
+// rangeStart returns the first input of range r.
+func rangeStart(in, r, ranges int) int {
+	if r == ranges {
+		return in
+	}
+	return in * r / ranges &^ 7
+}
+
+// run computes the inputs from … to: first the segment that the next range goes on with, then
+// what is its own, and at last the segment that the range before has begun. task numbers the task.
+func (s *stream) run(from, to, task int) {
+	team, last := s.w.team, to
+	passed := team.streams.passed
+	if to < s.m.In && to%segment != 0 {
+		last = to / segment * segment
+		s.begin(last/segment, 1)
+		s.chain(last, to)
+		team.tell(&passed[task].Uint32, 1)
+	}
+	first := (from + segment - 1) / segment * segment
+	s.whole(first, last)
+	if from < first {
+		if team.await(&passed[task-1].Uint32, 0) == 0 {
+			s.w.unwind()
+		}
+		passed[task-1].Store(0)
+		s.chain(from, first)
+	}
+}
+
+// whole computes the segments from … to: side by side where the rows of weights are short.
+func (s *stream) whole(from, to int) {
+	count := max(0, to-from) / segment
+	if s.rows == 1 && count > 1 && s.m.Out*s.m.weightBytes() < wideRow {
+		s.begin(from/segment, count)
+		s.chains(from, count)
+		from += count * segment
+	}
+	for ; from < to || from == 0; from += segment {
+		s.begin(from/segment, 1)
+		s.chain(from, min(from+segment, to))
+	}
+}
+
+// begin sets the sums of some segments to what they start from.
+func (s *stream) begin(first, segments int) {
+	for i := first * s.rows; i < (first+segments)*s.rows; i++ {
+		bias := s.bias
+		if i >= s.rows {
+			bias = nil
+		}
+		setBias(s.sums[i*s.m.Out+s.col:][:s.cols], bias, s.col)
+	}
+}
+
+// chain continues the sums of one segment over the inputs from … to.
+func (s *stream) chain(from, to int) {
+	y := s.sums[from/segment*s.rows*s.m.Out+s.col:]
+	if s.rows == 1 {
+		s.m.chain(s.w.team.variant, y[:s.cols], s.x[from:to], from, s.col)
+		return
+	}
+	s.m.chainRows(s.w.team.variant, y, s.m.Out, s.x, s.packed, s.rows, from, to, s.col, s.cols)
+}
+
+// chains continues the sums of some whole segments, the first of which begins at input from.
+func (s *stream) chains(from, count int) {
+	v, m := s.w.team.variant, s.m
+	y, x, at := s.sums[from/segment*m.Out+s.col:], s.x[from:], from*m.Out+s.col
+	if m.Format == F32 {
+		v.chains(y, m.Out, x, m.F32[at:], m.Out, count, segment, s.cols)
+	} else {
+		v.chains16(y, m.Out, x, m.F16[at:], m.Out, count, segment, s.cols, m.bf16())
+	}
+}
+
+// total adds the segments of the run up.
+func (s *stream) total(dst []float32) {
+	for i := range s.rows {
+		y := dst[i*s.m.Out+s.col:][:s.cols]
+		copy(y, s.sums[i*s.m.Out+s.col:])
+		for at := (i + s.rows) * s.m.Out; at < len(s.sums); at += s.rows * s.m.Out {
+			s.w.team.variant.add(y, s.sums[at+s.col:][:s.cols])
+		}
+	}
+}
