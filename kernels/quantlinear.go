@@ -41,11 +41,14 @@ func (r *quantRows) quantize(v *variant, i int, x []float32, blocks int) {
 }
 
 const (
-	quantRun   = 16 // tiles of outputs in a task of one row: 200 KB of Q8 weights at GPT-2's width
-	quantWidth = 6  // tiles of outputs in a task of many rows: leaves take two at a time
+	quantMany = 12 // rows from which on arithmetic takes the time, not memory
+	// tiles of outputs in a task of few rows. Leaves take up to four at a time and fetch the next:
+	// only the first of a task come from cold memory.
+	quantRun   = 64
+	quantWidth = 8  // tiles of outputs in a task of many rows
 	quantStep  = 24 // rows in a task are a multiple: leaves take six or eight at a time
-	// rows in a task: each task widens its weights again
-	leastRange, mostRange = 96, 512
+	// rows in a task, which widens its weights once for all of them
+	leastRange, mostRange = 96, 256
 	// blocks of inputs at a time: the weights of two tiles stay in L1, even widened to 16 bits
 	quantDepth = 8
 )
@@ -58,7 +61,7 @@ func linearQuant(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float3
 		row := w.row.grown(1, blocks)
 		w.row = row
 		row.quantize(v, 0, x[:m.In], blocks)
-		each := w.share(tiles, 2, quantRun)
+		each := w.share(tiles, 4, quantRun)
 		for t := w.Next() * each; t < tiles; t = w.Next() * each {
 			w.quantTask(dst, row, 0, 1, m, bias, t, min(each, tiles-t))
 		}
@@ -69,7 +72,11 @@ func linearQuant(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float3
 		r.quantize(v, i, x[i*m.In:(i+1)*m.In], blocks)
 	}
 	w.Sync()
-	each := w.share(tiles, 2, quantWidth)
+	width := quantWidth
+	if rows < quantMany {
+		width = quantRun
+	}
+	each := w.share(tiles, 4, width)
 	across := (tiles + each - 1) / each
 	ranges := (rows + mostRange - 1) / mostRange
 	for across*ranges < 4*w.Size() && rows/(ranges+1) >= leastRange {
@@ -119,7 +126,7 @@ func (w *Worker) quantTiles(
 		clear(y[n*ldy:][:tiles*quantCols])
 	}
 	depth := quantDepth
-	if rows < 2*tileRows { // memory is what takes time: read it in its order
+	if rows < quantMany { // memory is what takes time: read it in its order
 		depth = max(blocks, 1)
 	}
 	for b := 0; b < blocks; b += depth {
