@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"time"
 
 	"picogpt/model"
 )
@@ -126,7 +128,7 @@ func (s *Stream) prefill(ctx context.Context) error {
 		s.Stop()
 		return cause(err)
 	}
-	s.settle()
+	s.settle(len(s.context))
 	return nil
 }
 
@@ -138,43 +140,57 @@ func (s *Stream) sampleOf(i int) *Stream {
 	return f
 }
 
-// run yields tokens in rounds, one of each stream that is not done, and reports whether the caller
-// wants more.
+// run yields tokens in rounds, one of each stream that is not done, or more where guesses were
+// right, and reports whether the caller wants more.
 //
 // Eval alone looks at the context: an evaluation that succeeded is followed by its tokens, so that
 // the sessions hold all tokens but the last whenever run returns.
 func run(
 	ctx context.Context, m *model.Model, streams []*Stream, yield func(Token, error) bool,
 ) bool {
+	guesses := speculate(m, streams)
+	defer guesses.end()
 	batch := make([]model.Input, 0, len(streams))
-	for {
-		batch = batch[:0]
-		done := true
-		for _, s := range streams {
-			done = done && s.Done()
-			if in, ok := s.Input(0); ok {
-				batch = append(batch, in)
-			}
+	for slices.ContainsFunc(streams, func(s *Stream) bool { return !s.Done() }) {
+		err := guesses.begin(ctx)
+		if err == nil {
+			err = evaluate(ctx, m, streams, batch)
 		}
-		if done {
-			return true
+		if err != nil && ctx.Err() == nil && guesses.drop() {
+			err = evaluate(ctx, m, streams, batch)
 		}
-		if len(batch) > 0 {
-			if err := m.Eval(ctx, batch...); err != nil {
-				yield(Token{}, cause(err))
-				return false
-			}
+		if err != nil {
+			yield(Token{}, cause(err))
+			return false
 		}
 		for _, s := range streams {
-			if s.Done() {
-				continue
+			for !s.Done() && s.pending() <= 0 {
+				t, _, err := s.Next()
+				came := time.Now()
+				if !yield(t, err) || err != nil {
+					return false
+				}
+				guesses.took(s, t.ID, time.Since(came))
 			}
-			t, _, err := s.Next()
-			if !yield(t, err) || err != nil {
-				return false
-			}
+		}
+		guesses.learn()
+	}
+	return true
+}
+
+// evaluate evaluates what the next tokens of streams need.
+func evaluate(
+	ctx context.Context, m *model.Model, streams []*Stream, batch []model.Input,
+) error {
+	for _, s := range streams {
+		if in, ok := s.Input(0); ok {
+			batch = append(batch, in)
 		}
 	}
+	if len(batch) == 0 {
+		return nil
+	}
+	return m.Eval(ctx, batch...)
 }
 
 // cause is an error of Eval without the number of an input, which only its caller knows.

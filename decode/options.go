@@ -3,10 +3,12 @@ package decode
 // What a caller can ask for, and which of it is refused.
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
 	"picogpt/kernels"
+	"picogpt/model"
 	"picogpt/tokenizer"
 )
 
@@ -47,6 +49,21 @@ type Options struct {
 	Top int
 
 	Overflow Overflow // what happens where the context is too short; "" means OverflowError
+
+	// Lookup and Draft speculate, in Generate and Samples: guessed tokens are evaluated together
+	// with the text, and become part of it if they are what is chosen anyway. The tokens are the
+	// same without, to the last bit of their LogProb; only the time differs. How much is guessed,
+	// and whether at all, follows from what it turns out to cost and to bring. At most one of the
+	// two is given.
+	//
+	// Lookup guesses what followed when the newest tokens occurred before: at most so many tokens
+	// at a time. It helps where a text repeats a part of its prompt. 0 means off.
+	Lookup int
+
+	// Draft is a model that guesses, a smaller or faster one of the same vocabulary. Nil means off.
+	Draft *model.Model
+
+	alwaysDraft bool // whatever it costs: for tests
 
 	// Leaves are the operations that a Sampler made by NewSampler computes with: the fastest of
 	// this processor if zero. Any give the same tokens. A Stream's are its model's.
@@ -109,6 +126,10 @@ func (o *Options) check() error {
 			"from 1e-100 to 1e100", o.RepeatPenalty)
 	case o.RepeatLastN < 0:
 		return fmt.Errorf("repetition window %d: want 0 (the whole context) or more", o.RepeatLastN)
+	case o.Lookup < 0:
+		return fmt.Errorf("lookup %d: want 0 (off) or more", o.Lookup)
+	case o.Lookup > 0 && o.Draft != nil:
+		return errors.New("lookup and a draft model: want one of them")
 	case o.Top < 0:
 		return fmt.Errorf("top %d: want 0 (none) or more", o.Top)
 	case len(o.Stop) > 0 && o.Vocabulary == nil:

@@ -170,7 +170,7 @@ func (b *Batcher) step() {
 	b.budget.observe(time.Since(start), b.done, len(b.prompts) > 0, b.cut)
 	for _, t := range b.batched {
 		if t.forks && !t.Done() && t.pending() == 0 {
-			t.settle()
+			t.settle(len(t.context))
 			t.request.parent = t.Stream
 			b.leave(t)
 			continue

@@ -52,6 +52,7 @@ type Stream struct {
 
 	visit func(model.Row) // see, made once: a method value is an allocation
 	next  choice
+	draft draft
 }
 
 // A choice is a token that is chosen after all of the context. It may be made in an Eval that fails
@@ -69,6 +70,9 @@ type choice struct {
 // from the session's tokens; if there are none, from the config's bos_token_id, else its
 // eos_token_id. Nothing runs yet. What cannot be followed, or cannot fit the context, is an error.
 func NewStream(s *model.Session, prompt []int, o Options) (*Stream, error) {
+	if err := checkDraft(s.Model(), &o); err != nil {
+		return nil, err
+	}
 	st, err := newStream(limitsOf(s.Model(), &o), s.Tokens(), prompt, o)
 	if err != nil {
 		return nil, err
@@ -115,7 +119,7 @@ func (s *Stream) Fork() *Stream {
 	if s.decoder != nil {
 		f.decoder = s.decoder.Fork()
 	}
-	f.visit = f.see
+	f.visit, f.draft = f.see, s.draft.clone()
 	return &f
 }
 
@@ -134,7 +138,7 @@ func (s *Stream) pending() int { return s.timeline.pending(s.context) }
 // the logits are at hand.
 func (s *Stream) Input(rows int) (in model.Input, ok bool) {
 	n := s.pending()
-	if s.done || n == 0 {
+	if s.done || n <= 0 {
 		return model.Input{}, false
 	}
 	s.next.made = false
@@ -145,12 +149,17 @@ func (s *Stream) Input(rows int) (in model.Input, ok bool) {
 	}
 	if in.NoLogits = s.own; !s.forks {
 		in.Visit, in.VisitFrom = s.visit, n-1
+		in.Tokens = s.draft.after(in.Tokens)
 	}
 	return in, true
 }
 
 // see chooses the next token, on a worker.
-func (s *Stream) see(r model.Row) { s.choose(r.Logits) }
+func (s *Stream) see(r model.Row) {
+	if !s.draft.see(r) {
+		s.choose(r.Logits)
+	}
+}
 
 // Next returns the next token when the Inputs before it are evaluated; ok is false while there are
 // more of them. The stream is done after an error, and the session as Stop leaves it.
@@ -159,7 +168,7 @@ func (s *Stream) Next() (t Token, ok bool, err error) {
 		return Token{Sample: s.sample}, false, nil
 	}
 	if !s.next.made {
-		s.choose(s.grows().Logits())
+		s.choose(s.logits())
 	}
 	t, err = s.take()
 	return t, err == nil, err
@@ -216,8 +225,10 @@ func (s *Stream) take() (Token, error) {
 	}
 	s.sampler.state = c.state
 	s.dropped = 0
-	s.settle()
-	if s.done = t.Finish != ""; !s.done {
+	s.settle(len(s.context))
+	s.done = t.Finish != ""
+	s.compare(t.ID)
+	if !s.done {
 		s.extend(t.ID)
 	}
 	return t, nil

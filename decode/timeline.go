@@ -20,7 +20,8 @@ func (t *timeline) grows() *model.Session {
 	return t.session
 }
 
-// pending returns how many of a context's tokens are not evaluated yet.
+// pending returns how many of a context's tokens are not evaluated yet: less than none where a draft
+// is evaluated beyond it.
 func (t *timeline) pending(context []int) int {
 	if t.session == nil {
 		return 0
@@ -36,14 +37,19 @@ func (t *timeline) renew(n int) {
 	}
 }
 
-// settle makes what is evaluated the state to which undo returns.
-func (t *timeline) settle() {
+// settle makes the first n tokens, which are evaluated, the state to which undo returns.
+func (t *timeline) settle(n int) {
 	if t.anew != nil {
 		t.session.Take(t.anew)
 		t.anew = nil
 	}
+	t.base = n
+}
+
+// cut forgets what is evaluated beyond the first n tokens.
+func (t *timeline) cut(n int) {
 	if t.session != nil {
-		t.base = t.session.Len()
+		t.session.Truncate(min(n, t.session.Len()))
 	}
 }
 

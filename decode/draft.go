@@ -1,0 +1,100 @@
+package decode
+
+// Speculation in one stream: guessed tokens are evaluated with the context, and become the text as
+// far as they are what is chosen anyway.
+
+import (
+	"slices"
+
+	"picogpt/model"
+)
+
+// A draft is ids that are guessed to follow a context, and then the logits after each of them. At
+// each of these positions the whole sampler runs on the model's own logits, with the next random
+// number: while it chooses what was guessed, the logits after that are at hand. At the first other
+// id the rest of the draft is forgotten. So the text is the one without drafts, because logits do
+// not depend on what else is evaluated, and no random number is spent on a guess.
+type draft struct {
+	ids   []int       // guessed, and not yet compared with what is chosen
+	rows  [][]float32 // logits after each of ids, [len(ids), vocabulary]
+	here  []float32   // logits after the context where its last token was a guess, else nil
+	first int         // in an Eval: the row after which the next token is chosen
+	spare [][]float32
+}
+
+// propose makes ids the draft, [up to what the context has room for]. The context's last token is
+// not evaluated yet.
+func (s *Stream) propose(ids []int) {
+	d := &s.draft
+	d.spare, d.rows = append(d.spare, d.rows...), d.rows[:0]
+	if d.here != nil {
+		d.spare, d.here = append(d.spare, d.here), nil
+	}
+	d.ids = append(d.ids[:0], ids...)
+	for range ids {
+		var row []float32
+		if n := len(d.spare); n > 0 {
+			row, d.spare = d.spare[n-1], d.spare[:n-1]
+		}
+		d.rows = append(d.rows, resized(row, s.limits.vocabulary))
+	}
+}
+
+// room is how many guesses can be of use: the last new token needs no evaluation.
+func (s *Stream) room() int {
+	room := s.limits.context - len(s.context)
+	if s.options.MaxTokens > 0 {
+		room = min(room, s.options.MaxTokens-s.n-1)
+	}
+	return max(0, room)
+}
+
+// after returns tokens and the draft after them.
+func (d *draft) after(tokens []int) []int {
+	d.first = len(tokens) - 1
+	if len(d.ids) == 0 {
+		return tokens
+	}
+	return slices.Concat(tokens, d.ids)
+}
+
+// see keeps the logits after a guess, on a worker; false if the row is not one's.
+func (d *draft) see(r model.Row) bool {
+	if r.Index == d.first {
+		return false
+	}
+	copy(d.rows[r.Index-d.first-1], r.Logits)
+	return true
+}
+
+// logits are those after the context.
+func (s *Stream) logits() []float32 {
+	if s.draft.here != nil {
+		return s.draft.here
+	}
+	return s.grows().Logits()
+}
+
+// compare moves on in the draft if the token that follows the context is what was guessed, and else
+// forgets it.
+func (s *Stream) compare(id int) {
+	d := &s.draft
+	if d.here != nil {
+		d.spare, d.here = append(d.spare, d.here), nil
+	}
+	if !s.done && len(d.ids) > 0 && d.ids[0] == id {
+		d.here, d.ids, d.rows = d.rows[0], d.ids[1:], d.rows[1:]
+		return
+	}
+	d.ids = d.ids[:0]
+	s.cut(len(s.context))
+}
+
+// clone returns a draft with memory of its own.
+func (d *draft) clone() draft {
+	c := draft{ids: slices.Clone(d.ids), here: slices.Clone(d.here), first: d.first}
+	for _, row := range d.rows[:len(d.ids)] {
+		c.rows = append(c.rows, slices.Clone(row))
+	}
+	return c
+}

@@ -1,0 +1,227 @@
+package decode
+
+// Speculation changes nothing but the time.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"picogpt/internal/fixture"
+	"picogpt/internal/testmodel"
+	"picogpt/model"
+)
+
+func TestLookupIsHuggingFaces(t *testing.T) {
+	var cases []struct {
+		IDs       []int `json:"ids"`
+		Num       int   `json:"num"`
+		NGram     int   `json:"ngram"`
+		MaxLength int   `json:"max_length"`
+		Draft     []int `json:"draft"`
+	}
+	if err := fixture.Decoding("lookup", &cases); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		n := c.Num
+		if c.MaxLength > 0 { // a Stream's room
+			n = min(n, c.MaxLength-len(c.IDs)-1)
+		}
+		got, _ := lookup(c.IDs, n, c.NGram, []int{0})
+		if !slices.Equal(got, c.Draft) {
+			t.Errorf("%v, %d tokens, n-grams of %d: %v, want %v", c.IDs, c.Num, c.NGram, got, c.Draft)
+		}
+	}
+}
+
+// speculations are the ways to guess, for a tiny model: by lookup, by itself in fewer bits, which
+// is right most of the time, and by another model, which is wrong most of the time.
+func speculations(t *testing.T) (*model.Model, map[string]Options) {
+	t.Helper()
+	m := tiny(t, fixture.Options{})
+	config, file := fixture.Checkpoint(fixture.Options{})
+	near := testmodel.New(t, config, file, model.Options{Threads: 1, Format: "q8"})
+	far := tiny(t, fixture.Options{Seed: 5, Positions: 17, Layer: 1})
+	return m, map[string]Options{
+		"lookup 1": {Lookup: 1}, "lookup 9": {Lookup: 9},
+		"near draft": {Draft: near}, "far draft": {Draft: far},
+	}
+}
+
+// randomOptions are options of every kind, some in effect and some not.
+func randomOptions(random *rand.Rand) Options {
+	o := Options{
+		Seed: random.Uint64(), MaxTokens: 1 + random.IntN(60), Overflow: OverflowSlide,
+		EndOfText: []int{}, Vocabulary: letters(29), Top: random.IntN(3),
+	}
+	if random.IntN(3) > 0 {
+		o.Temperature = 0.2 + 1.5*random.Float64()
+		o.TopK, o.TopP, o.MinP = random.IntN(29), random.Float64(), random.Float64()/8
+	}
+	if random.IntN(2) == 0 {
+		o.RepeatPenalty, o.RepeatLastN = 0.8+random.Float64()/2, random.IntN(20)
+	}
+	if random.IntN(3) == 0 {
+		o.EndOfText = []int{random.IntN(29)}
+	}
+	if random.IntN(3) == 0 {
+		for range 1 + random.IntN(2) {
+			a, b := rune('a'+random.IntN(29)), rune('a'+random.IntN(29))
+			o.Stop = append(o.Stop, string([]rune{a, b}))
+		}
+	}
+	if random.IntN(3) == 0 {
+		o.Overflow, o.MaxTokens = OverflowTruncate, 1+random.IntN(20)
+	}
+	return o
+}
+
+// TestSpeculationChangesNoToken compares texts with and without it, over seeds, options, samples,
+// contexts that slide, sessions that are continued and callers that break off.
+func TestSpeculationChangesNoToken(t *testing.T) {
+	m, ways := speculations(t)
+	used := map[string]int{}
+	for seed := range uint64(sized(60, 1000)) {
+		random := rand.New(rand.NewPCG(seed, 8))
+		o := randomOptions(random)
+		samples := max(1, random.IntN(12)-7)
+		prompt := make([]int, 1+random.IntN(30))
+		for i := range prompt {
+			prompt[i] = random.IntN(29)
+			if i > 3 && random.IntN(3) > 0 {
+				prompt[i] = prompt[i-3]
+			}
+		}
+		until := 1 << 30
+		if random.IntN(3) == 0 {
+			until = 1 + random.IntN(30)
+		}
+		want, held := written(t, m, prompt, samples, until, o)
+		for name, way := range ways {
+			way.alwaysDraft = random.IntN(8) > 0
+			with := o
+			with.Lookup, with.Draft, with.alwaysDraft = way.Lookup, way.Draft, way.alwaysDraft
+			got, gotHeld := written(t, m, prompt, samples, until, with)
+			if samples > 1 && until < 1<<30 { // the turns of the samples are others
+				continue
+			}
+			if fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Fatalf("seed %d, %s: %v, without %v", seed, name, got, want)
+			}
+			if !slices.Equal(gotHeld, held) {
+				t.Fatalf("seed %d, %s: session %v, without %v", seed, name, gotHeld, held)
+			}
+			used[name]++
+		}
+	}
+	for name := range ways {
+		if used[name] < 20 {
+			t.Errorf("%s was compared %d times, want more", name, used[name])
+		}
+	}
+}
+
+// written generates until so many tokens have come, and returns the tokens of each sample and what
+// the session then holds.
+func written(
+	t *testing.T, m *model.Model, prompt []int, samples, until int, o Options,
+) (tokens [][]Token, held []int) {
+	t.Helper()
+	s := m.NewSession()
+	texts := Generate(context.Background(), s, prompt, o)
+	if samples > 1 {
+		texts = Samples(context.Background(), s, prompt, samples, o)
+	}
+	tokens = make([][]Token, samples)
+	n := 0
+	for tok, err := range texts {
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens[tok.Sample] = append(tokens[tok.Sample], tok)
+		if n++; n == until {
+			break
+		}
+	}
+	return tokens, slices.Clone(s.Tokens())
+}
+
+// TestSpeculationEvaluatesLess counts Evals: a text that repeats itself takes fewer of them.
+func TestSpeculationEvaluatesLess(t *testing.T) {
+	m, ways := speculations(t)
+	for name, way := range ways {
+		o := Options{MaxTokens: 18, Lookup: way.Lookup, Draft: way.Draft, alwaysDraft: true}
+		st, err := NewStream(m.NewSession(), []int{3, 1, 4}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps := 0
+		counted := &countedContext{Context: context.Background()}
+		run(counted, m, []*Stream{st}, func(tok Token, err error) bool { return err == nil })
+		plain := &countedContext{Context: context.Background()}
+		st, err = NewStream(m.NewSession(), []int{3, 1, 4}, Options{MaxTokens: 18})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(plain, m, []*Stream{st}, func(tok Token, err error) bool { return err == nil })
+		if steps = counted.looks; way.Draft == nil && steps >= plain.looks {
+			t.Errorf("%s: the context was looked at %d times, without %d", name, steps, plain.looks)
+		}
+	}
+}
+
+// A countedContext counts how often an Eval looks at it: once for each layer.
+type countedContext struct {
+	context.Context
+	looks int
+}
+
+func (c *countedContext) Err() error {
+	c.looks++
+	return nil
+}
+
+// TestSpeculationFailsOnlyAsTheTextDoes spoils the draft model, and ends the context.
+func TestSpeculationFailsOnlyAsTheTextDoes(t *testing.T) {
+	m, ways := speculations(t)
+	o := Options{MaxTokens: 15, Draft: tiny(t, fixture.Options{Vocab: 31})}
+	for _, err := range Generate(context.Background(), m.NewSession(), []int{1}, o) {
+		want := "draft model: a vocabulary of 31 ids, want 29, the model's own"
+		if err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+	closed := tiny(t, fixture.Options{})
+	closed.Close()
+	o.Draft, o.alwaysDraft = closed, true
+	got, _ := written(t, m, []int{3, 1, 4}, 1, 1<<30, o)
+	want, _ := written(t, m, []int{3, 1, 4}, 1, 1<<30, Options{MaxTokens: 15})
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("with a model that fails: %v, want %v", got, want)
+	}
+	for name, way := range ways {
+		way.alwaysDraft = true
+		s := m.NewSession()
+		ctx, cancel := context.WithCancel(context.Background())
+		n := 0
+		for _, err := range Generate(ctx, s, []int{3, 1, 4}, way) {
+			if n++; n == 6 {
+				cancel()
+			}
+			if err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: error %v, want the context's", name, err)
+			}
+			if err != nil {
+				break
+			}
+		}
+		cancel()
+		if n < 7 || s.Len() != 3+n-2 {
+			t.Errorf("%s: cancelled after %d tokens with %d in the session", name, n-1, s.Len())
+		}
+	}
+}
