@@ -1,0 +1,154 @@
+package constrain
+
+// Alphabet: the characters, divided into the classes that an automaton can tell apart.
+
+import (
+	"sort"
+	"unicode"
+)
+
+// A runeRange is the characters from lo to hi, both included.
+type runeRange struct{ lo, hi rune }
+
+// A charset is ranges of characters in ascending order, none touching the next.
+type charset []runeRange
+
+func (s charset) has(r rune) bool {
+	i := sort.Search(len(s), func(i int) bool { return s[i].hi >= r })
+	return i < len(s) && s[i].lo <= r
+}
+
+// normal sorts ranges and joins those that overlap or touch.
+func normal(ranges []runeRange) charset {
+	sort.Slice(ranges, func(i, j int) bool { return ranges[i].lo < ranges[j].lo })
+	var s charset
+	for _, r := range ranges {
+		if n := len(s); n > 0 && r.lo <= s[n-1].hi+1 {
+			s[n-1].hi = max(s[n-1].hi, r.hi)
+		} else if r.lo <= r.hi {
+			s = append(s, r)
+		}
+	}
+	return s
+}
+
+// not returns all other characters.
+func (s charset) not() charset {
+	var other charset
+	from := rune(0)
+	for _, r := range s {
+		if r.lo > from {
+			other = append(other, runeRange{from, r.lo - 1})
+		}
+		from = r.hi + 1
+	}
+	if from <= unicode.MaxRune {
+		other = append(other, runeRange{from, unicode.MaxRune})
+	}
+	return other
+}
+
+func (s charset) and(t charset) charset {
+	var both charset
+	for i, j := 0, 0; i < len(s) && j < len(t); {
+		if lo, hi := max(s[i].lo, t[j].lo), min(s[i].hi, t[j].hi); lo <= hi {
+			both = append(both, runeRange{lo, hi})
+		}
+		if s[i].hi < t[j].hi {
+			i++
+		} else {
+			j++
+		}
+	}
+	return both
+}
+
+// key returns a string that only equal sets have.
+func (s charset) key() string {
+	b := make([]byte, 0, 6*len(s))
+	for _, r := range s {
+		b = append(b, byte(r.lo>>16), byte(r.lo>>8), byte(r.lo),
+			byte(r.hi>>16), byte(r.hi>>8), byte(r.hi))
+	}
+	return string(b)
+}
+
+// An alphabet gives each character a class, so that characters of one class are in the same ones
+// of some charsets.
+type alphabet struct {
+	ascii   [128]uint16
+	starts  []rune   // where a piece of characters of one class begins
+	class   []uint16 // the class of each piece
+	members []rune   // one character of each class
+}
+
+// newAlphabet returns the coarsest alphabet of some charsets.
+func newAlphabet(sets []charset) *alphabet {
+	type event struct {
+		at  rune
+		set int32
+	}
+	var events []event
+	for i, s := range sets {
+		for _, r := range s {
+			events = append(events, event{r.lo, int32(i)}, event{r.hi + 1, int32(i)})
+		}
+	}
+	sort.Slice(events, func(i, j int) bool { return events[i].at < events[j].at })
+	a := &alphabet{}
+	in := make([]byte, (len(sets)+7)/8) // the sets that the piece is in
+	known := map[string]uint16{}
+	piece := func(at rune) {
+		c, ok := known[string(in)]
+		if !ok {
+			c = uint16(len(a.members))
+			known[string(in)] = c
+			a.members = append(a.members, at)
+		}
+		if n := len(a.class); n == 0 || a.class[n-1] != c {
+			a.starts, a.class = append(a.starts, at), append(a.class, c)
+		}
+	}
+	if len(events) == 0 || events[0].at > 0 {
+		piece(0)
+	}
+	for i := 0; i < len(events); {
+		at := events[i].at
+		for ; i < len(events) && events[i].at == at; i++ {
+			in[events[i].set/8] ^= 1 << (events[i].set % 8)
+		}
+		if at <= unicode.MaxRune {
+			piece(at)
+		}
+	}
+	for r := range a.ascii {
+		a.ascii[r] = a.class[a.piece(rune(r))]
+	}
+	return a
+}
+
+// piece returns the piece that has a character.
+func (a *alphabet) piece(r rune) int {
+	return sort.Search(len(a.starts), func(i int) bool { return a.starts[i] > r }) - 1
+}
+
+// of returns the class of a character.
+func (a *alphabet) of(r rune) uint16 {
+	if r < 128 {
+		return a.ascii[r]
+	}
+	return a.class[a.piece(r)]
+}
+
+// any says whether a property holds for the class of a character from lo to hi.
+func (a *alphabet) any(lo, hi rune, holds func(class uint16) bool) bool {
+	if lo > hi {
+		return false
+	}
+	for i := a.piece(lo); i < len(a.starts) && a.starts[i] <= hi; i++ {
+		if holds(a.class[i]) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,55 @@
+package constrain
+
+// Formats of strings, as regular expressions.
+
+import (
+	"fmt"
+	"strings"
+)
+
+// formats are the formats that schemas may ask for. RFC 3339 for dates and times, with leap days,
+// and leap seconds where the offset is zero or whole hours; RFC 4122; RFC 2673; RFC 4291.
+var formats = map[string]string{
+	"date":      `\A` + dateFormat + `\z`,
+	"time":      `\A` + timeFormat + `\z`,
+	"date-time": `\A` + dateFormat + `[Tt]` + timeFormat + `\z`,
+	"uuid":      `\A[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\z`,
+	"ipv4":      `\A` + ipv4Format + `\z`,
+	"ipv6":      `\A(` + ipv6Format() + `)\z`,
+}
+
+const (
+	dateFormat = `([0-9]{4}-(((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01]))|` +
+		`((0[469]|11)-(0[1-9]|[12][0-9]|30))|(02-(0[1-9]|1[0-9]|2[0-8])))|` +
+		`([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)`
+
+	clockFormat  = `([01][0-9]|2[0-3]):[0-5][0-9]`
+	secondFormat = `(\.[0-9]+)?`
+	timeFormat   = `(` + clockFormat + `:[0-5][0-9]` + secondFormat +
+		`([Zz]|[+-]` + clockFormat + `)|23:59:60` + secondFormat + `([Zz]|[+-]00:00))`
+
+	byteFormat = `(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])`
+	ipv4Format = byteFormat + `(\.` + byteFormat + `){3}`
+)
+
+// ipv6Format spells out where :: may stand.
+func ipv6Format() string {
+	const group = `[0-9A-Fa-f]{1,4}`
+	last := `(` + group + `:` + group + `|` + ipv4Format + `)` // 32 bits
+	forms := []string{`(` + group + `:){6}` + last}
+	for after := 0; after <= 7; after++ { // groups after ::, one of them at least being left out
+		right := ""
+		switch {
+		case after == 1:
+			right = group
+		case after > 1:
+			right = fmt.Sprintf(`(%s:){%d}%s`, group, after-2, last)
+		}
+		left := ""
+		if most := 7 - after; most > 0 {
+			left = fmt.Sprintf(`(%s(:%s){0,%d})?`, group, group, most-1)
+		}
+		forms = append(forms, left+`::`+right)
+	}
+	return strings.Join(forms, "|")
+}

@@ -1,0 +1,154 @@
+package constrain
+
+// Frame: the object or array that a text is in, and which property may come next.
+
+import "slices"
+
+// A frame is a container that is open. Frames never change.
+type frame struct {
+	up     *frame
+	object *objectSpec
+	array  *arraySpec
+	next   int32 // the first ordered name that may still come
+	count  int32 // properties or items so far
+	others int32 // how many names were not known ones
+	used   *used // names without order, the newest first
+	needed int32 // how many required names without order have come
+}
+
+// used is a list of names, of which free is a known one.
+type used struct {
+	name string
+	free bool
+	up   *used
+}
+
+func (f *frame) has(name string) bool {
+	for u := f.used; u != nil; u = u.up {
+		if u.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// equal says whether two frames, and those around them, are the same.
+func (f *frame) equal(g *frame) bool {
+	for f != g {
+		if f == nil || g == nil || f.object != g.object || f.array != g.array ||
+			f.next != g.next || f.count != g.count {
+			return false
+		}
+		for u, w := f.used, g.used; u != w; u, w = u.up, w.up {
+			if u == nil || w == nil || u.name != w.name {
+				return false
+			}
+		}
+		f, g = f.up, g.up
+	}
+	return true
+}
+
+// feasible says whether an object can be completed.
+func (s *objectSpec) feasible(f *frame) bool {
+	needed := s.neededFrom[f.next] + s.neededFree - int(f.needed)
+	if s.max >= 0 && int(f.count)+needed > s.max {
+		return false
+	}
+	if int(f.count) >= s.min {
+		return true
+	}
+	free := int32(0)
+	for u := f.used; u != nil; u = u.up {
+		if u.free {
+			free++
+		}
+	}
+	possible := s.possibleFrom[f.next] + s.possibleFree - int(free)
+	if s.others != nil {
+		possible += s.left(f)
+	}
+	return int(f.count)+possible >= s.min
+}
+
+// left returns how many other names there are still.
+func (s *objectSpec) left(f *frame) int {
+	t := s.others.table
+	if t == nil || t.count[0] >= unbounded {
+		return unbounded
+	}
+	return t.count[0] - s.inOther - int(f.others)
+}
+
+// mayClose says whether an object may end here.
+func (s *objectSpec) mayClose(f *frame) bool {
+	return int(f.count) >= s.min && s.neededFrom[f.next] == 0 && int(f.needed) == s.neededFree
+}
+
+// after returns the frame after a name; nil if the name may not come, or if the object could not be
+// completed.
+func (f *frame) after(i int) *frame {
+	s := f.object
+	n := &s.names[i]
+	g := *f
+	g.count++
+	if i < s.ordered {
+		if i < int(f.next) || s.neededFrom[f.next] != s.neededFrom[i] {
+			return nil
+		}
+		g.next = int32(i) + 1
+	} else {
+		if s.neededFrom[f.next] > 0 || f.has(n.name) {
+			return nil
+		}
+		g.next = int32(s.ordered)
+		g.used = &used{n.name, true, f.used}
+		if n.required {
+			g.needed++
+		}
+	}
+	if !n.value.possible || !s.feasible(&g) {
+		return nil
+	}
+	return &g
+}
+
+// afterOther returns the frame after a name that is not known, or nil.
+func (f *frame) afterOther(name string) *frame {
+	s := f.object
+	if s.others == nil || s.neededFrom[f.next] > 0 || s.left(f) <= 0 {
+		return nil
+	}
+	g := *f
+	g.count++
+	g.others++
+	g.next = int32(s.ordered)
+	g.used = &used{name, false, f.used}
+	if !s.feasible(&g) {
+		return nil
+	}
+	return &g
+}
+
+// names returns the known names that may come next, in the order of their bytes.
+func (f *frame) names() (list []int32) {
+	if f.object.max >= 0 && int(f.count) >= f.object.max {
+		return nil
+	}
+	for _, i := range f.object.sorted {
+		if f.after(int(i)) != nil {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// mayContinue says whether any name may come next.
+func (f *frame) mayContinue() bool {
+	s := f.object
+	if s.max >= 0 && int(f.count) >= s.max {
+		return false
+	}
+	return f.afterOther("") != nil ||
+		slices.ContainsFunc(s.sorted, func(i int32) bool { return f.after(int(i)) != nil })
+}

@@ -1,0 +1,417 @@
+package constrain
+
+// JSON: the text of a value, byte by byte. Containers that are open are a stack of frames; what is
+// being read is a part. A text may be read in several ways, each of which is a part.
+
+import (
+	"fmt"
+	"slices"
+)
+
+// maxParts bounds in how many ways one text may be read.
+const maxParts = 1024
+
+// A jsonAutomaton follows texts of JSON. Any number of texts may use it at once.
+type jsonAutomaton struct {
+	vocab *Vocabulary
+	first *value
+	after uint8 // white space after : and ,
+	other uint8 // and elsewhere
+
+	masks lexMasks
+}
+
+func newJSON(v *Vocabulary, first *value, o SchemaOptions) *jsonAutomaton {
+	j := &jsonAutomaton{vocab: v, first: first}
+	switch {
+	case o.Space == 0:
+		j.after = 1
+	case o.Space > 0:
+		j.after, j.other = uint8(o.Space), uint8(o.Space)
+	}
+	return j
+}
+
+// A part is one way to read what comes next.
+type part struct {
+	kind  partKind
+	space uint8  // white space that may still come before it
+	frame *frame // the container that it is in
+	value *value // partValue; partColon: what comes after it
+
+	rest string // partWord: the bytes that are left
+
+	list   []string // partList: texts, sorted; from lo to hi they begin as the text does
+	names  []int32  // partName: names of frame.object, likewise
+	lo, hi int32
+	at     int32 // bytes of them that were read
+
+	str    *stringSpec // partString, partOther
+	string stringState
+	raw    string // partOther: the bytes after the quote
+
+	number *numberSpec
+	digits numberState
+}
+
+type partKind uint8
+
+const (
+	partDone       partKind = iota // the text is complete
+	partValue                      // a value
+	partWord                       // null, true or false
+	partString                     // a string, after its quote
+	partNumber                     // a number, after a byte of it
+	partList                       // one of some strings, after its quote
+	partNumberList                 // one of some numbers
+	partKey                        // a name, before its quote
+	partName                       // one of the known names, after its quote
+	partOther                      // another name, after its quote
+	partColon                      // :
+	partAfter                      // , or the end of the container
+	partEnd                        // the end of an empty container
+)
+
+// jsonParts implements state.
+type jsonParts []part
+
+func (s jsonParts) dead() bool { return len(s) == 0 }
+
+func (j *jsonAutomaton) vocabulary() *Vocabulary { return j.vocab }
+
+// root implements automaton.
+func (j *jsonAutomaton) root() (state, error) {
+	return jsonParts{{kind: partValue, value: j.first}}, nil
+}
+
+// accepts implements automaton.
+func (j *jsonAutomaton) accepts(s state) bool {
+	return slices.ContainsFunc(s.(jsonParts), func(p part) bool {
+		return p.frame == nil && (p.kind == partDone || p.ends())
+	})
+}
+
+// ends says whether a part that has no last byte of its own may end here.
+func (p *part) ends() bool {
+	switch p.kind {
+	case partNumber:
+		return p.number.accepts(p.digits)
+	case partNumberList:
+		return int(p.at) == len(p.list[p.lo])
+	}
+	return false
+}
+
+// done returns the part after a value.
+func (j *jsonAutomaton) done(f *frame) part {
+	if f == nil {
+		return part{}
+	}
+	return part{kind: partAfter, frame: f, space: j.other}
+}
+
+func isSpace(b byte) bool { return b == ' ' || b == '\n' || b == '\t' }
+
+// step appends the parts after a byte.
+func (j *jsonAutomaton) step(to []part, p *part, b byte) []part {
+	if p.space > 0 && isSpace(b) && (b == ' ' || j.other > 0) {
+		q := *p
+		q.space--
+		return append(to, q)
+	}
+	switch p.kind {
+	case partValue:
+		return j.stepValue(to, p, b)
+	case partWord:
+		if p.rest[0] != b {
+			return to
+		}
+		if len(p.rest) == 1 {
+			return append(to, j.done(p.frame))
+		}
+		q := *p
+		q.rest = p.rest[1:]
+		return append(to, q)
+	case partString:
+		return j.stepString(to, p, b)
+	case partOther:
+		return j.stepOther(to, p, b)
+	case partList:
+		return j.stepList(to, p, b)
+	case partNumber, partNumberList:
+		return j.stepNumber(to, p, b)
+	case partName:
+		return j.stepName(to, p, b)
+	case partKey:
+		if b == '"' {
+			return j.key(to, p.frame)
+		}
+	case partColon:
+		if b == ':' {
+			return append(to, part{kind: partValue, frame: p.frame, value: p.value, space: j.after})
+		}
+	case partAfter, partEnd:
+		return j.stepAfter(to, p, b)
+	}
+	return to
+}
+
+// stepValue begins a value.
+func (j *jsonAutomaton) stepValue(to []part, p *part, b byte) []part {
+	v := p.value
+	switch {
+	case b == '"':
+		for _, s := range v.strings {
+			if s.texts != nil {
+				to = append(to, part{kind: partList, frame: p.frame, list: s.escaped,
+					hi: int32(len(s.escaped))})
+			} else {
+				to = append(to, part{kind: partString, frame: p.frame, str: s})
+			}
+		}
+	case b == '-' || b >= '0' && b <= '9':
+		for _, s := range v.numbers {
+			q := numberPart(s, p.frame)
+			to = j.stepNumber(to, &q, b)
+		}
+	case b == '{':
+		for _, s := range v.objects {
+			f := &frame{up: p.frame, object: s}
+			if f.mayContinue() {
+				to = append(to, part{kind: partKey, frame: f, space: j.other})
+			}
+			if s.mayClose(f) {
+				to = append(to, part{kind: partEnd, frame: f, space: j.other})
+			}
+		}
+	case b == '[':
+		for _, s := range v.arrays {
+			f := &frame{up: p.frame, array: s}
+			if s.max != 0 {
+				to = append(to, j.item(f, j.other))
+			}
+			if s.min == 0 {
+				to = append(to, part{kind: partEnd, frame: f, space: j.other})
+			}
+		}
+	case b == 'n' && v.null:
+		to = append(to, part{kind: partWord, frame: p.frame, rest: "ull"})
+	case b == 't' && v.yes:
+		to = append(to, part{kind: partWord, frame: p.frame, rest: "rue"})
+	case b == 'f' && v.no:
+		to = append(to, part{kind: partWord, frame: p.frame, rest: "alse"})
+	}
+	return to
+}
+
+// numberPart is a number before its first byte.
+func numberPart(s *numberSpec, f *frame) part {
+	if s.texts != nil {
+		return part{kind: partNumberList, frame: f, list: s.texts, hi: int32(len(s.texts))}
+	}
+	return part{kind: partNumber, frame: f, number: s}
+}
+
+// item is the next item of an array.
+func (j *jsonAutomaton) item(f *frame, space uint8) part {
+	g := *f
+	g.count++
+	return part{kind: partValue, frame: &g, value: f.array.item(int(f.count)), space: space}
+}
+
+func (j *jsonAutomaton) stepString(to []part, p *part, b byte) []part {
+	st, verdict := p.str.step(p.string, b)
+	switch verdict {
+	case closes:
+		return append(to, j.done(p.frame))
+	case goesOn:
+		q := *p
+		q.string = st
+		return append(to, q)
+	}
+	return to
+}
+
+// narrow finds those from lo to hi that have b at a place. They are sorted.
+func narrow(lo, hi, at int32, b byte, text func(i int32) string) (int32, int32) {
+	for lo < hi && (len(text(lo)) <= int(at) || text(lo)[at] < b) {
+		lo++
+	}
+	end := lo
+	for end < hi && text(end)[at] == b {
+		end++
+	}
+	return lo, end
+}
+
+func (j *jsonAutomaton) stepList(to []part, p *part, b byte) []part {
+	if b == '"' && int(p.at) == len(p.list[p.lo]) {
+		return append(to, j.done(p.frame))
+	}
+	q := *p
+	q.lo, q.hi = narrow(p.lo, p.hi, p.at, b, func(i int32) string { return p.list[i] })
+	if q.at++; q.lo < q.hi {
+		to = append(to, q)
+	}
+	return to
+}
+
+// stepNumber continues a number, or ends it with a byte after it.
+func (j *jsonAutomaton) stepNumber(to []part, p *part, b byte) []part {
+	q := *p
+	if p.kind == partNumber {
+		var ok bool
+		if q.digits, ok = p.number.step(p.digits, b); ok {
+			return append(to, q)
+		}
+	} else {
+		q.lo, q.hi = narrow(p.lo, p.hi, p.at, b, func(i int32) string { return p.list[i] })
+		if q.at++; q.lo < q.hi {
+			return append(to, q)
+		}
+	}
+	if p.ends() && p.frame != nil {
+		after := j.done(p.frame)
+		return j.step(to, &after, b)
+	}
+	return to
+}
+
+// key begins a name.
+func (j *jsonAutomaton) key(to []part, f *frame) []part {
+	if names := f.names(); len(names) > 0 {
+		to = append(to, part{kind: partName, frame: f, names: names, hi: int32(len(names))})
+	}
+	if f.afterOther("") != nil {
+		to = append(to, part{kind: partOther, frame: f, str: f.object.others})
+	}
+	return to
+}
+
+func (j *jsonAutomaton) stepName(to []part, p *part, b byte) []part {
+	names := p.frame.object.names
+	if first := int(p.names[p.lo]); b == '"' && int(p.at) == len(names[first].escaped) {
+		return append(to, part{kind: partColon, frame: p.frame.after(first),
+			value: names[first].value, space: j.other})
+	}
+	q := *p
+	q.lo, q.hi = narrow(p.lo, p.hi, p.at, b,
+		func(i int32) string { return names[p.names[i]].escaped })
+	if q.at++; q.lo < q.hi {
+		to = append(to, q)
+	}
+	return to
+}
+
+func (j *jsonAutomaton) stepOther(to []part, p *part, b byte) []part {
+	st, verdict := p.str.step(p.string, b)
+	switch verdict {
+	case closes:
+		if q, ok := j.endOther(p, p.raw, st.at); ok {
+			return append(to, q)
+		}
+	case goesOn:
+		q := *p
+		q.string, q.raw = st, p.raw+string([]byte{b})
+		if !p.frame.crowded(&q) {
+			return append(to, q)
+		}
+	}
+	return to
+}
+
+// endOther returns the part after a name that is not known: not if the name was used or is known.
+func (j *jsonAutomaton) endOther(p *part, raw string, at int32) (part, bool) {
+	name := unescapeJSON(raw)
+	o := p.frame.object
+	if _, known := o.index[name]; known || p.frame.has(name) {
+		return part{}, false
+	}
+	f := p.frame.afterOther(name)
+	if f == nil {
+		return part{}, false
+	}
+	value := o.values[0]
+	if t := p.str.table; t != nil {
+		value = o.values[t.kind[at]]
+	}
+	return part{kind: partColon, frame: f, value: value, space: j.other}, true
+}
+
+// crowded says whether all names that begin as a part does are used or known. That can only be
+// where few names begin so.
+func (f *frame) crowded(p *part) bool {
+	t := p.str.table
+	if t == nil || t.count[p.string.at] > int(f.count)+len(f.object.names) {
+		return false
+	}
+	if p.string.form != border {
+		return false // the character decides
+	}
+	prefix := unescapeJSON(p.raw)
+	taken := map[string]bool{}
+	take := func(name string) {
+		if len(name) >= len(prefix) && name[:len(prefix)] == prefix && p.str.has(name) {
+			taken[name] = true
+		}
+	}
+	for u := f.used; u != nil; u = u.up {
+		take(u.name)
+	}
+	for i := range f.object.names {
+		take(f.object.names[i].name)
+	}
+	return len(taken) >= t.count[p.string.at]
+}
+
+// stepAfter ends a container or goes to its next part.
+func (j *jsonAutomaton) stepAfter(to []part, p *part, b byte) []part {
+	f := p.frame
+	switch {
+	case f.object != nil && b == '}' && f.object.mayClose(f):
+		return append(to, j.done(f.up))
+	case f.array != nil && b == ']' && int(f.count) >= f.array.min:
+		return append(to, j.done(f.up))
+	case p.kind == partEnd || b != ',':
+	case f.object != nil:
+		if f.mayContinue() {
+			return append(to, part{kind: partKey, frame: f, space: j.after})
+		}
+	case f.array.max < 0 || int(f.count) < f.array.max:
+		return append(to, j.item(f, j.after))
+	}
+	return to
+}
+
+// stepAll appends the parts after a byte in all ways, each once.
+func (j *jsonAutomaton) stepAll(to []part, parts []part, b byte) ([]part, error) {
+	first := len(to)
+	for i := range parts {
+		to = j.step(to, &parts[i], b)
+	}
+	if len(to)-first > 1 {
+		once := to[:first]
+		for i := first; i < len(to); i++ {
+			if !slices.ContainsFunc(once[first:], to[i].equal) {
+				once = append(once, to[i])
+			}
+		}
+		to = once
+	}
+	if len(to)-first > maxParts {
+		return to, fmt.Errorf("schema: the text can be read in more than %d ways", maxParts)
+	}
+	return to, nil
+}
+
+func (p part) equal(q part) bool {
+	return p.kind == q.kind && p.space == q.space && p.value == q.value && p.rest == q.rest &&
+		p.lo == q.lo && p.hi == q.hi && p.at == q.at && p.str == q.str && p.string == q.string &&
+		p.raw == q.raw && p.number == q.number && p.digits == q.digits &&
+		slices.Equal(p.names, q.names) && sameList(p.list, q.list) && p.frame.equal(q.frame)
+}
+
+// sameList says whether two lists are one.
+func sameList(a, b []string) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}

@@ -1,0 +1,191 @@
+package constrain
+
+// JSON, for one text: the masks of its parts, and the tokens it takes.
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// accept implements automaton.
+func (j *jsonAutomaton) accept(s state, id int) (state, error) {
+	parts := s.(jsonParts)
+	bytes := j.vocab.bytes[id]
+	if len(bytes) == 0 {
+		return jsonParts(nil), nil
+	}
+	for _, b := range bytes {
+		next, err := j.stepAll(nil, parts, b)
+		if err != nil {
+			return nil, err
+		}
+		parts = next
+	}
+	return parts, nil
+}
+
+// mask implements automaton.
+func (j *jsonAutomaton) mask(s state, open []uint64) error {
+	w := &jsonWalk{j: j, open: open}
+	parts := s.(jsonParts)
+	for i := range parts {
+		w.below(0, &parts[i])
+	}
+	return w.err
+}
+
+// A jsonWalk collects the ids that may follow the parts of a text.
+type jsonWalk struct {
+	j     *jsonAutomaton
+	open  []uint64
+	arena []part // the parts after each byte of the way to the node
+	err   error
+}
+
+// below adds the ids below node i of the trie that may follow a part.
+func (w *jsonWalk) below(i int, p *part) {
+	switch p.kind {
+	case partValue:
+		w.value(i, p)
+	case partString:
+		w.lexeme(i, p)
+	case partOther:
+		if t := p.str.table; t != nil && t.count[p.string.at] < unbounded {
+			w.walk(i, p)
+		} else {
+			w.lexeme(i, p)
+		}
+	case partNumber:
+		w.lexeme(i, p)
+	default:
+		w.walk(i, p)
+	}
+}
+
+// value adds the ids that may begin a value: numbers from kept masks, the rest by what it begins
+// with.
+func (w *jsonWalk) value(i int, p *part) {
+	v := w.j.vocab
+	for _, s := range p.value.numbers {
+		q := numberPart(s, p.frame)
+		w.below(i, &q)
+	}
+	end := i + int(v.nodes[i].size)
+	var next []part
+	for k := i + 1; k < end; k += int(v.nodes[k].size) {
+		b := v.nodes[k].b
+		if b == '-' || b >= '0' && b <= '9' {
+			continue
+		}
+		if next = w.j.step(next[:0], p, b); len(next) == 0 {
+			continue
+		}
+		v.open(w.open, v.nodes[k].id)
+		if v.nodes[k].size > 1 {
+			for _, q := range next {
+				w.below(k, &q)
+			}
+		}
+	}
+}
+
+// lexeme adds the ids that may follow in a string or a number, from a mask that is kept, and those
+// that go beyond its end.
+func (w *jsonWalk) lexeme(i int, p *part) {
+	m := w.j.lexMask(i, p)
+	m.add(w.open)
+	v := w.j.vocab
+	for _, e := range m.exits {
+		n := &v.nodes[e.node]
+		var q part
+		switch p.kind {
+		case partString:
+			q = w.j.done(p.frame)
+		case partOther:
+			var ok bool
+			part := v.bytes[v.below(int(e.node))][v.nodes[i].depth : n.depth-1]
+			if q, ok = w.j.endOther(p, p.raw+string(part), e.at); !ok {
+				continue
+			}
+		default:
+			if p.frame == nil {
+				continue
+			}
+			q = w.j.done(p.frame)
+		}
+		if p.kind != partNumber {
+			v.open(w.open, n.id)
+		}
+		if n.size > 1 {
+			w.walk(int(e.node), &q)
+		}
+	}
+}
+
+// below returns an id whose bytes begin with those of node i.
+func (v *Vocabulary) below(i int) int32 {
+	for v.nodes[i].id < 0 {
+		i++
+	}
+	return v.nodes[i].id
+}
+
+// walk adds the ids below node i byte by byte.
+func (w *jsonWalk) walk(i int, p *part) {
+	v := w.j.vocab
+	top := len(w.arena)
+	w.arena = append(w.arena, *p)
+	base := int(v.nodes[i].depth)
+	ends := make([]int, 1, 16) // where the parts of each depth end
+	ends[0] = top + 1
+	from := func(depth int) int {
+		if depth == 0 {
+			return top
+		}
+		return ends[depth-1]
+	}
+	for k, end := i+1, i+int(v.nodes[i].size); k < end && w.err == nil; {
+		n := &v.nodes[k]
+		depth := int(n.depth) - base
+		ends = ends[:depth]
+		w.arena = w.arena[:ends[depth-1]]
+		w.arena, w.err = w.j.stepAll(w.arena, w.arena[from(depth-1):ends[depth-1]], n.b)
+		if len(w.arena) == ends[depth-1] {
+			k += int(n.size)
+			continue
+		}
+		v.open(w.open, n.id)
+		if after := w.arena[ends[depth-1]:]; n.size > manyNodes && keeps(after) {
+			for _, q := range slices.Clone(after) {
+				w.below(k, &q)
+			}
+			k += int(n.size)
+			continue
+		}
+		ends = append(ends, len(w.arena))
+		k++
+	}
+	w.arena = w.arena[:top]
+}
+
+// manyNodes is the size of a subtree from which a mask is worth keeping.
+const manyNodes = 16
+
+// keeps says whether masks of some of the parts are kept.
+func keeps(parts []part) bool {
+	return slices.ContainsFunc(parts, func(p part) bool {
+		return p.kind == partString || p.kind == partOther || p.kind == partNumber ||
+			p.kind == partValue
+	})
+}
+
+// unescapeJSON returns the characters of a string of JSON, without its quotes.
+func unescapeJSON(raw string) string {
+	if strings.IndexByte(raw, '\\') < 0 {
+		return raw
+	}
+	b, _ := jsontext.AppendUnquote(nil, `"`+raw+`"`)
+	return string(b)
+}

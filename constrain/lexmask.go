@@ -1,0 +1,183 @@
+package constrain
+
+// Masks of strings and numbers, which do not depend on what is around them: they are kept.
+
+import "sync"
+
+// maxLexBytes bounds what a schema, or a vocabulary, keeps.
+const maxLexBytes = 8 << 20
+
+// A lexMask is what may follow inside a string or a number, below a node of the trie.
+type lexMask struct {
+	open  []uint64 // the words that are not 0
+	words []int32  // and which they are; nil: all words are there
+	exits []exit   // nodes at which it is complete
+}
+
+// lexMasks keeps masks, and forgets all of them when they become too many.
+type lexMasks struct {
+	mu    sync.Mutex
+	masks map[lexKey]*lexMask
+	bytes int
+}
+
+// get returns the mask of a key; find makes it where it is not kept.
+func (l *lexMasks) get(key lexKey, find func() *lexMask) *lexMask {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m := l.masks[key]
+	if m == nil {
+		m = find()
+		l.bytes += 8*len(m.open) + 4*len(m.words) + 8*len(m.exits) + 256
+		if l.masks == nil || l.bytes > maxLexBytes {
+			l.masks, l.bytes = map[lexKey]*lexMask{}, 0
+		}
+		l.masks[key] = m
+	}
+	return m
+}
+
+// An exit is a node whose last byte closes a string, or after which a number may be complete.
+type exit struct {
+	node int32
+	at   int32 // of a string: the state of its table
+}
+
+// lexKey names a mask.
+type lexKey struct {
+	str    *stringSpec // nil for strings of any characters
+	number *numberSpec
+	node   int32
+	escapes
+	partial
+	at     int32
+	n      int32 // characters, if there is a table
+	need   int32 // characters that must come before the end
+	room   int32 // characters that may come
+	digits numberState
+}
+
+// lexMask returns the mask of a part below a node. Those of strings of any characters belong to
+// the vocabulary.
+func (j *jsonAutomaton) lexMask(node int, p *part) *lexMask {
+	key := lexKey{node: int32(node), number: p.number, digits: p.digits}
+	keep := &j.masks
+	if p.kind != partNumber {
+		key.partial, key.str = p.string.partial, p.str
+		s, st := p.str, p.string
+		longest := int32(j.vocab.longest) + 1
+		key.need = max(0, min(int32(s.min)-st.n, longest))
+		key.room = longest
+		if s.max >= 0 {
+			key.room = min(int32(s.max)-st.n, longest)
+		}
+		if s.table == nil {
+			key.str, key.escapes = nil, s.escapes
+			keep = &j.vocab.free
+		} else {
+			key.at = st.at
+			if s.table.exact != nil {
+				key.n = st.n
+			}
+		}
+	}
+	return keep.get(key, func() *lexMask { return j.findLex(node, p) })
+}
+
+// findLex walks the trie below a node.
+func (j *jsonAutomaton) findLex(node int, p *part) *lexMask {
+	m := &lexMask{open: make([]uint64, j.vocab.Words())}
+	if p.kind == partNumber {
+		j.findNumber(m, node, p)
+	} else {
+		j.findString(m, node, p)
+	}
+	if node > 0 {
+		m.pack()
+	}
+	return m
+}
+
+// pack keeps the words that are not 0.
+func (m *lexMask) pack() {
+	all := m.open
+	m.open, m.words = nil, []int32{}
+	for i, w := range all {
+		if w != 0 {
+			m.open, m.words = append(m.open, w), append(m.words, int32(i))
+		}
+	}
+}
+
+// add sets the ids of a mask.
+func (m *lexMask) add(open []uint64) {
+	if m.words == nil {
+		for i, w := range m.open {
+			open[i] |= w
+		}
+		return
+	}
+	for i, k := range m.words {
+		open[k] |= m.open[i]
+	}
+}
+
+func (j *jsonAutomaton) findString(m *lexMask, node int, p *part) {
+	v := j.vocab
+	path := make([]stringState, v.longest+1)
+	path[v.nodes[node].depth] = p.string
+	s := p.str
+	for k, end := node+1, node+int(v.nodes[node].size); k < end; {
+		n := &v.nodes[k]
+		st, verdict := s.step(path[n.depth-1], n.b)
+		switch verdict {
+		case impossible:
+			k += int(n.size)
+		case closes:
+			if m.exits = append(m.exits, exit{int32(k), st.at}); p.kind == partString {
+				v.open(m.open, n.id)
+			}
+			k += int(n.size)
+		default:
+			path[n.depth] = st
+			v.open(m.open, n.id)
+			k++
+		}
+	}
+}
+
+func (j *jsonAutomaton) findNumber(m *lexMask, node int, p *part) {
+	v := j.vocab
+	path := make([]numberState, v.longest+1)
+	path[v.nodes[node].depth] = p.digits
+	s := p.number
+	if s.accepts(p.digits) {
+		m.exits = append(m.exits, exit{node: int32(node)})
+	}
+	for k, end := node+1, node+int(v.nodes[node].size); k < end; {
+		n := &v.nodes[k]
+		st, ok := s.step(path[n.depth-1], n.b)
+		if !ok {
+			k += int(n.size)
+			continue
+		}
+		path[n.depth] = st
+		v.open(m.open, n.id)
+		if n.size > 1 && s.accepts(st) && v.goesOn(k) {
+			m.exits = append(m.exits, exit{node: int32(k)})
+		}
+		k++
+	}
+}
+
+// goesOn says whether some id continues node i with what may follow a number.
+func (v *Vocabulary) goesOn(i int) bool {
+	end := i + int(v.nodes[i].size)
+	for k := i + 1; k < end; k += int(v.nodes[k].size) {
+		switch v.nodes[k].b {
+		case ',', '}', ']', ' ', '\n', '\t':
+			return true
+		}
+	}
+	return false
+}

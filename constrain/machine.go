@@ -1,0 +1,280 @@
+package constrain
+
+// Machine: a network as an automaton whose states are made when a text first reaches them.
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+const (
+	maxStates = 4096    // states that are kept; beyond it they are made anew
+	maxMasks  = 512     // masks that are kept
+	maxItems  = 8192    // places of the network that one state may stand for
+	maxWork   = 1 << 26 // places that may be visited for one mask
+)
+
+// A machine runs a network. Its states are sets of places, as in any automaton made from rules; a
+// place is a node and the stack of nodes at which the calling rules continue. States and their
+// steps are made when they are first needed and kept within bounds. A machine may be used by any
+// number of texts at once.
+type machine struct {
+	what  string // for errors
+	vocab *Vocabulary
+	net   *network
+	alpha *alphabet
+	reads [][]bool // [charset][class]
+
+	mu     sync.Mutex
+	age    int // how often all states were dropped
+	states map[string]*set
+	stacks map[stackKey]*stack
+	made   uint32 // stacks so far
+	masks  int
+	work   int
+	err    error
+	seen   map[place]bool
+	list   []place
+}
+
+// A place is where a text may be in the rules.
+type place struct {
+	node  int32
+	stack *stack
+}
+
+// A stack is where the text continues when the rule ends. Equal stacks are one.
+type stack struct {
+	ret int32
+	up  *stack
+	id  uint32
+}
+
+type stackKey struct {
+	ret int32
+	up  *stack
+}
+
+// A set is one state: nodes that read, in order.
+type set struct {
+	places  []place
+	accepts bool
+	tokens  bool // some place reads a whole token
+	age     int
+	next    []*set // by class; nil where it is not known
+	mask    []uint64
+	key     string
+}
+
+// A state of a text: a set and the character that is not complete. Where a token can be read as
+// its bytes and whole as well, a text has several.
+type machineState struct {
+	set *set
+	partial
+}
+
+var deadSet = &set{}
+
+func newMachine(what string, v *Vocabulary, n *network) (*machine, error) {
+	n.prune()
+	if err := n.check(what); err != nil {
+		return nil, err
+	}
+	if !n.nodes[n.rules[0].start].alive {
+		return nil, fmt.Errorf("%s: no text can match it", what)
+	}
+	n.tails()
+	m := &machine{what: what, vocab: v, net: n, alpha: newAlphabet(n.sets)}
+	if len(m.alpha.members) > 1<<12 {
+		return nil, fmt.Errorf("%s: more than %d kinds of characters", what, 1<<12)
+	}
+	m.reads = make([][]bool, len(n.sets))
+	for i, s := range n.sets {
+		m.reads[i] = make([]bool, len(m.alpha.members))
+		for c, r := range m.alpha.members {
+			m.reads[i][c] = s.has(r)
+		}
+	}
+	m.forget()
+	return m, nil
+}
+
+// forget drops all states. Those that texts hold stay valid: they are taken in again.
+func (m *machine) forget() {
+	m.age++
+	m.masks = 0
+	m.states, m.stacks = map[string]*set{}, map[stackKey]*stack{}
+	m.seen = map[place]bool{}
+}
+
+// current makes a state one of this age.
+func (m *machine) current(s *set) *set {
+	if s.age == m.age || s == deadSet {
+		return s
+	}
+	if known := m.states[s.key]; known != nil {
+		return known
+	}
+	s = &set{places: s.places, accepts: s.accepts, tokens: s.tokens, key: s.key, age: m.age}
+	m.states[s.key] = s
+	return s
+}
+
+func (m *machine) start() (*set, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.begin()
+	return m.closure([]place{{node: m.net.rules[0].start}}), m.err
+}
+
+// begin starts to count the work of a call.
+func (m *machine) begin() {
+	m.work, m.err = 0, nil
+	if len(m.states) > maxStates || m.masks > maxMasks || len(m.stacks) > 16*maxStates {
+		m.forget()
+	}
+}
+
+// step returns the state after a character of a class: deadSet where none can follow.
+func (m *machine) step(s *set, class uint16) *set {
+	s = m.current(s)
+	if s == deadSet {
+		return s
+	}
+	if s.next == nil {
+		s.next = make([]*set, len(m.alpha.members))
+	}
+	if s.next[class] == nil {
+		m.list = m.list[:0]
+		for _, p := range s.places {
+			if n := &m.net.nodes[p.node]; n.kind == readNode && m.reads[n.set][class] {
+				m.list = append(m.list, place{n.to, p.stack})
+			}
+		}
+		s.next[class] = m.closure(m.list)
+	}
+	return s.next[class]
+}
+
+// closure follows all that reads nothing and returns the state of the places it comes to.
+func (m *machine) closure(from []place) *set {
+	clear(m.seen)
+	var places []place
+	accepts := false
+	todo := slices.Clone(from)
+	for len(todo) > 0 {
+		p := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		n := &m.net.nodes[p.node]
+		if m.seen[p] || !n.alive {
+			continue
+		}
+		m.seen[p] = true
+		m.work++
+		switch n.kind {
+		case splitNode:
+			for _, to := range n.more {
+				todo = append(todo, place{to, p.stack})
+			}
+		case callNode:
+			todo = append(todo, place{n.to, m.push(n.ret, p.stack)})
+		case endNode:
+			if p.stack == nil {
+				accepts = true
+			} else {
+				todo = append(todo, place{p.stack.ret, p.stack.up})
+			}
+		default:
+			places = append(places, p)
+		}
+		if len(places) > maxItems || m.work > maxWork {
+			m.err = fmt.Errorf("%s: one token needs more than %d places or %d steps of the rules",
+				m.what, maxItems, maxWork)
+			return deadSet
+		}
+	}
+	return m.intern(places, accepts)
+}
+
+func (m *machine) push(ret int32, up *stack) *stack {
+	if ret < 0 {
+		return up
+	}
+	key := stackKey{ret, up}
+	s := m.stacks[key]
+	if s == nil {
+		m.made++
+		s = &stack{ret, up, m.made}
+		m.stacks[key] = s
+	}
+	return s
+}
+
+// intern returns the one state of some places.
+func (m *machine) intern(places []place, accepts bool) *set {
+	if len(places) == 0 && !accepts {
+		return deadSet
+	}
+	slices.SortFunc(places, func(p, q place) int {
+		if p.node != q.node {
+			return int(p.node) - int(q.node)
+		}
+		return int(p.stack.number()) - int(q.stack.number())
+	})
+	key := make([]byte, 1, 1+8*len(places))
+	if accepts {
+		key[0] = 1
+	}
+	tokens := false
+	for _, p := range places {
+		key = binary.LittleEndian.AppendUint32(key, uint32(p.node))
+		key = binary.LittleEndian.AppendUint32(key, p.stack.number())
+		tokens = tokens || m.net.nodes[p.node].kind == idNode
+	}
+	s := m.states[string(key)]
+	if s == nil {
+		s = &set{places: places, accepts: accepts, tokens: tokens, age: m.age, key: string(key)}
+		m.states[s.key] = s
+	}
+	return s
+}
+
+func (s *stack) number() uint32 {
+	if s == nil {
+		return 0
+	}
+	return s.id
+}
+
+// stepByte returns the state after a byte; ok is false where no text of the rules has it there.
+func (m *machine) stepByte(s machineState, b byte) (next machineState, ok bool) {
+	if s.form != border {
+		p, ok := s.nextUTF8(b)
+		if !ok {
+			return s, false
+		}
+		return m.arrive(s.set, p)
+	}
+	if b < 0x80 {
+		next.set = m.step(s.set, m.alpha.ascii[b])
+		return next, next.set != deadSet
+	}
+	p, ok := startUTF8(b)
+	if !ok {
+		return s, false
+	}
+	return m.arrive(s.set, p)
+}
+
+// arrive checks that a partial character can become one that may follow.
+func (m *machine) arrive(s *set, p partial) (machineState, bool) {
+	lo, hi := p.runes()
+	if p.left == 0 {
+		next := m.step(s, m.alpha.of(lo))
+		return machineState{set: next}, next != deadSet
+	}
+	live := m.alpha.any(lo, hi, func(class uint16) bool { return m.step(s, class) != deadSet })
+	return machineState{s, p}, live
+}

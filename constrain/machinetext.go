@@ -1,0 +1,169 @@
+package constrain
+
+// Machine, for one text: the masks of its states, and the tokens it takes.
+
+import "slices"
+
+// machineStates implements state.
+type machineStates []machineState
+
+func (s machineStates) dead() bool { return len(s) == 0 }
+
+// root implements automaton.
+func (m *machine) root() (state, error) {
+	s, err := m.start()
+	return machineStates{{set: s}}, err
+}
+
+func (m *machine) vocabulary() *Vocabulary { return m.vocab }
+
+// accepts implements automaton.
+func (m *machine) accepts(s state) bool {
+	return slices.ContainsFunc(s.(machineStates), func(s machineState) bool {
+		return s.form == border && s.set.accepts
+	})
+}
+
+// mask implements automaton.
+func (m *machine) mask(s state, open []uint64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.begin()
+	for _, s := range s.(machineStates) {
+		if s.set != deadSet {
+			m.maskOf(s, open)
+		}
+		if m.err != nil {
+			return m.err
+		}
+	}
+	return nil
+}
+
+// maskOf sets the ids that may follow a state, and keeps them if no character is open.
+func (m *machine) maskOf(s machineState, open []uint64) {
+	s.set = m.current(s.set)
+	if s.form != border {
+		m.walk(s, open)
+		return
+	}
+	if s.set.mask == nil {
+		mask := make([]uint64, len(open))
+		m.walk(s, mask)
+		m.tokens(s.set, mask)
+		if m.err != nil {
+			return
+		}
+		s.set.mask = mask
+		m.masks++
+	}
+	for i, w := range s.set.mask {
+		open[i] |= w
+	}
+}
+
+// walk sets the ids whose bytes may follow a state.
+func (m *machine) walk(s machineState, open []uint64) {
+	v := m.vocab
+	path := make([]machineState, v.longest+1) // the state after each byte of the node
+	path[0] = s
+	for i := 1; i < len(v.nodes); {
+		n := &v.nodes[i]
+		next, ok := m.stepByte(path[n.depth-1], n.b)
+		if !ok {
+			i += int(n.size)
+			continue
+		}
+		path[n.depth] = next
+		v.open(open, n.id)
+		i++
+	}
+}
+
+// tokens sets the ids that places read as whole tokens.
+func (m *machine) tokens(s *set, open []uint64) {
+	if !s.tokens {
+		return
+	}
+	for _, p := range s.places {
+		n := &m.net.nodes[p.node]
+		switch {
+		case n.kind != idNode:
+		case !n.not:
+			open[n.id>>6] |= 1 << (n.id & 63)
+		default:
+			for id := range m.vocab.size {
+				if m.reads1(n, id) {
+					open[id>>6] |= 1 << (id & 63)
+				}
+			}
+		}
+	}
+}
+
+// reads1 says whether a node that reads a whole token reads this one.
+func (m *machine) reads1(n *netNode, id int) bool {
+	if n.kind != idNode {
+		return false
+	}
+	if n.not {
+		return id != int(n.id) && len(m.vocab.bytes[id]) > 0
+	}
+	return id == int(n.id)
+}
+
+// accept implements automaton.
+func (m *machine) accept(s state, id int) (state, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.begin()
+	var after []machineState
+	for _, s := range s.(machineStates) {
+		if next, ok := m.run(s, m.vocab.bytes[id]); ok {
+			after = append(after, next)
+		}
+		if next := m.whole(s, id); next != deadSet {
+			after = append(after, machineState{set: next})
+		}
+	}
+	return machineStates(distinct(after)), m.err
+}
+
+// run returns the state after some bytes.
+func (m *machine) run(s machineState, bytes []byte) (machineState, bool) {
+	if len(bytes) == 0 || s.set == deadSet {
+		return s, false
+	}
+	for _, b := range bytes {
+		next, ok := m.stepByte(s, b)
+		if !ok {
+			return s, false
+		}
+		s = next
+	}
+	return s, true
+}
+
+// whole returns the state after an id that is read as a whole token.
+func (m *machine) whole(s machineState, id int) *set {
+	if s.form != border || !s.set.tokens {
+		return deadSet
+	}
+	m.list = m.list[:0]
+	for _, p := range s.set.places {
+		if n := &m.net.nodes[p.node]; m.reads1(n, id) {
+			m.list = append(m.list, place{n.to, p.stack})
+		}
+	}
+	return m.closure(m.list)
+}
+
+func distinct(states []machineState) []machineState {
+	var once []machineState
+	for _, s := range states {
+		if !slices.Contains(once, s) {
+			once = append(once, s)
+		}
+	}
+	return once
+}

@@ -1,0 +1,263 @@
+package constrain
+
+// Network: the rules of a regex or a grammar as nodes and edges over characters.
+
+import (
+	"fmt"
+	"unicode"
+)
+
+// A network is nodes that read characters, choose, call rules or end them. A regex is a network
+// with one rule; a grammar has more, and its automaton needs a stack.
+type network struct {
+	nodes []netNode
+	sets  []charset // what the nodes read, each once
+	known map[string]int32
+	rules []netRule // rules[0] is where a text begins
+	limit int       // nodes at most
+}
+
+type netRule struct {
+	name  string
+	start int32
+}
+
+// A netNode does one thing and continues at to.
+type netNode struct {
+	kind  nodeKind
+	not   bool // idNode: all ids but this one
+	alive bool // from here the rule can end
+	set   int32
+	to    int32
+	ret   int32   // callNode: where the text continues after the rule at to
+	id    int32   // idNode
+	more  []int32 // splitNode: instead of to
+}
+
+type nodeKind uint8
+
+const (
+	splitNode nodeKind = iota // continues at each of more
+	readNode                  // reads a character of set
+	callNode                  // reads what the rule at to describes
+	idNode                    // reads a whole token
+	endNode                   // the rule ends
+)
+
+func newNetwork(limit int) *network {
+	return &network{known: map[string]int32{}, limit: limit}
+}
+
+// add appends a node. Beyond the limit it keeps its number and check reports it.
+func (n *network) add(node netNode) int32 {
+	if len(n.nodes) <= n.limit {
+		n.nodes = append(n.nodes, node)
+	}
+	return int32(len(n.nodes) - 1)
+}
+
+// check errs if the network has more nodes than its limit.
+func (n *network) check(what string) error {
+	if len(n.nodes) > n.limit {
+		return fmt.Errorf("%s: the automaton has more than %d states", what, n.limit)
+	}
+	return nil
+}
+
+// read adds a node that reads a character of a set.
+func (n *network) read(set charset, to int32) int32 {
+	return n.add(netNode{kind: readNode, set: n.charset(set), to: to})
+}
+
+func (n *network) charset(set charset) int32 {
+	key := set.key()
+	i, ok := n.known[key]
+	if !ok {
+		i = int32(len(n.sets))
+		n.sets = append(n.sets, set)
+		n.known[key] = i
+	}
+	return i
+}
+
+// text adds nodes that read a string, whose bytes must be UTF-8.
+func (n *network) text(s string, to int32) int32 {
+	runes := []rune(s)
+	for i := len(runes) - 1; i >= 0; i-- {
+		to = n.read(charset{{runes[i], runes[i]}}, to)
+	}
+	return to
+}
+
+func (n *network) split(more ...int32) int32 {
+	return n.add(netNode{kind: splitNode, more: more})
+}
+
+// prune finds the nodes from which a rule can end, and takes the others out of all choices.
+func (n *network) prune() {
+	before := make([][]int32, len(n.nodes)) // who continues at a node
+	var ready []int32
+	for i := range n.nodes {
+		node := &n.nodes[i]
+		switch node.kind {
+		case endNode:
+			ready = append(ready, int32(i))
+		case splitNode:
+			for _, to := range node.more {
+				before[to] = append(before[to], int32(i))
+			}
+		case callNode:
+			before[node.to] = append(before[node.to], int32(i))
+			before[node.ret] = append(before[node.ret], int32(i))
+		default:
+			before[node.to] = append(before[node.to], int32(i))
+		}
+	}
+	for len(ready) > 0 {
+		i := ready[len(ready)-1]
+		ready = ready[:len(ready)-1]
+		node := &n.nodes[i]
+		if node.alive || !n.leads(node) {
+			continue
+		}
+		node.alive = true
+		ready = append(ready, before[i]...)
+	}
+	for i := range n.nodes {
+		node := &n.nodes[i]
+		kept := node.more[:0]
+		for _, to := range node.more {
+			if n.nodes[to].alive {
+				kept = append(kept, to)
+			}
+		}
+		node.more = kept
+	}
+}
+
+// leads says whether a node leads to an end, as far as the nodes after it are known to.
+func (n *network) leads(node *netNode) bool {
+	switch node.kind {
+	case endNode:
+		return true
+	case splitNode:
+		for _, to := range node.more {
+			if n.nodes[to].alive {
+				return true
+			}
+		}
+		return false
+	case readNode:
+		return len(n.sets[node.set]) > 0 && n.nodes[node.to].alive
+	case callNode:
+		return n.nodes[node.to].alive && n.nodes[node.ret].alive
+	}
+	return n.nodes[node.to].alive
+}
+
+// tails marks calls after which their rule ends as well: they need no place on the stack. A call
+// so marked has ret -1.
+func (n *network) tails() {
+	for i := range n.nodes {
+		node := &n.nodes[i]
+		if node.kind != callNode {
+			continue
+		}
+		ret := node.ret
+		for steps := 0; steps < 100; steps++ {
+			if r := &n.nodes[ret]; r.kind == splitNode && len(r.more) == 1 {
+				ret = r.more[0]
+			} else {
+				break
+			}
+		}
+		if n.nodes[ret].kind == endNode {
+			node.ret = -1
+		}
+	}
+}
+
+// leftRecursion returns the name of a rule that calls itself before it has read anything.
+func (n *network) leftRecursion() (rule string, found bool) {
+	empty := n.nullable()
+	ruleAt := map[int32]int{}
+	for i, r := range n.rules {
+		ruleAt[r.start] = i
+	}
+	calls := make([][]int, len(n.rules)) // the rules that a rule may begin with
+	for i, r := range n.rules {
+		calls[i] = n.firstCalls(r.start, empty, ruleAt)
+	}
+	const open, done = 1, 2
+	color, next := make([]uint8, len(calls)), make([]int, len(calls))
+	for i := range calls {
+		path := []int{i} // no recursion: grammars may be deep
+		for len(path) > 0 {
+			at := path[len(path)-1]
+			if color[at] == done || next[at] == len(calls[at]) {
+				color[at] = done
+				path = path[:len(path)-1]
+				continue
+			}
+			color[at] = open
+			to := calls[at][next[at]]
+			next[at]++
+			if color[to] == open {
+				return n.rules[to].name, true
+			}
+			path = append(path, to)
+		}
+	}
+	return "", false
+}
+
+// firstCalls returns the rules that may be called from a node before anything is read.
+func (n *network) firstCalls(start int32, empty []bool, ruleAt map[int32]int) (calls []int) {
+	seen := map[int32]bool{start: true}
+	for todo := []int32{start}; len(todo) > 0; {
+		node := &n.nodes[todo[len(todo)-1]]
+		todo = todo[:len(todo)-1]
+		more := node.more
+		if node.kind == callNode {
+			calls = append(calls, ruleAt[node.to])
+			if empty[node.to] {
+				more = []int32{node.ret}
+			}
+		}
+		for _, to := range more {
+			if !seen[to] {
+				seen[to] = true
+				todo = append(todo, to)
+			}
+		}
+	}
+	return calls
+}
+
+// nullable says of each node whether its rule can end there without reading anything more.
+func (n *network) nullable() []bool {
+	empty := make([]bool, len(n.nodes))
+	for changed := true; changed; {
+		changed = false
+		for i := range n.nodes {
+			node, is := &n.nodes[i], false
+			switch node.kind {
+			case endNode:
+				is = true
+			case splitNode:
+				for _, to := range node.more {
+					is = is || empty[to]
+				}
+			case callNode:
+				is = empty[node.to] && empty[node.ret]
+			}
+			if is && !empty[i] {
+				empty[i], changed = true, true
+			}
+		}
+	}
+	return empty
+}
+
+// anyRune is all characters.
+var anyRune = charset{{0, unicode.MaxRune}}

@@ -1,0 +1,538 @@
+package constrain
+
+// Number: the numbers of JSON between two bounds, digit by digit.
+
+import (
+	"math"
+	"math/big"
+	"math/bits"
+	"slices"
+	"sync"
+)
+
+// A numberSpec is what numbers may be: within bounds, perhaps whole, perhaps multiples, or one of a
+// list.
+//
+// Whole numbers are written in digits. Others have a point, or, below 1e-6, one digit before the
+// point and an exponent as encoding/json writes it. Without bounds every text of JSON will do
+// whose value a float64 can hold.
+type numberSpec struct {
+	whole     bool
+	wide      bool // no bounds: any exponent
+	pos, neg  *bounds
+	multiple  uint64   // 1 or more, for whole numbers
+	texts     []string // nil: no list
+	mu        sync.Mutex
+	reachable map[numberState]bool // what multiples found
+}
+
+// bounds are those of a magnitude, lo ≤ x ≤ hi.
+type bounds struct {
+	lo, hi       *decimal
+	loInt, hiInt string // the digits before the point
+	loFrac       string
+	hiFrac       string
+}
+
+func newBounds(lo, hi *decimal) *bounds {
+	return &bounds{lo, hi, lo.integer(), hi.integer(), lo.fraction(), hi.fraction()}
+}
+
+// A numberState is where a number's text is. The zero value is before it.
+type numberState struct {
+	phase  phase
+	neg    bool
+	plain  bool   // the digits can be a number without an exponent
+	power  bool   // the digits can be those before a negative exponent
+	digits uint16 // before the point
+	at     uint16 // after the point
+	lo, hi int8   // the digits against those of the bounds: -1, 0, 1
+	mlo    int8   // the digits against the bounds' own, wherever their points are
+	mhi    int8
+	expNeg bool
+	exp    uint16
+	expLen uint8
+	rest   uint64 // the value modulo multiple
+}
+
+type phase uint8
+
+const (
+	numberStart   phase = iota
+	numberSign          // - was read
+	numberDigits        // digits, the first is not 0
+	numberZero          // 0
+	numberPoint         // the point
+	numberDecimal       // digits after it
+	numberExp           // e
+	numberExpSign       // its sign
+	numberExpEnd        // its digits
+)
+
+const (
+	leastPower = 7   // encoding/json writes exponents from e-7
+	mostPower  = 324 // the least float64 is 5e-324
+)
+
+func (s *numberSpec) side(st numberState) *bounds {
+	if st.neg {
+		return s.neg
+	}
+	return s.pos
+}
+
+// step returns the state after a byte; ok is false where no number continues like this.
+func (s *numberSpec) step(st numberState, b byte) (next numberState, ok bool) {
+	switch {
+	case st.phase == numberStart && b == '-':
+		if s.neg == nil {
+			return st, false
+		}
+		return numberState{phase: numberSign, neg: true}, true
+	case st.phase <= numberSign && b >= '0' && b <= '9':
+		next, ok = s.first(st, b)
+	case st.phase == numberDigits && b >= '0' && b <= '9':
+		next, ok = s.digit(st, b)
+	case (st.phase == numberDigits || st.phase == numberZero) && b == '.' && !s.whole:
+		next, ok = s.point(st)
+	case (st.phase == numberPoint || st.phase == numberDecimal) && b >= '0' && b <= '9':
+		next, ok = s.decimal(st, b)
+	case b == 'e' || b == 'E' && s.wide:
+		return s.exponent(st)
+	case st.phase == numberExp && (b == '-' || b == '+' && s.wide):
+		st.phase, st.expNeg = numberExpSign, b == '-'
+		return st, true
+	case (st.phase == numberExp && s.wide || st.phase >= numberExpSign) && b >= '0' && b <= '9':
+		return s.exponentDigit(st, b)
+	}
+	return next, ok && s.live(next)
+}
+
+// first reads the first digit.
+func (s *numberSpec) first(st numberState, b byte) (numberState, bool) {
+	side := s.side(st)
+	if side == nil {
+		return st, false
+	}
+	st.plain = true
+	st.phase = numberDigits
+	if b == '0' {
+		st.phase = numberZero
+	}
+	st.digits = 1
+	st.lo, st.hi = against(b, side.loInt, 0), against(b, side.hiInt, 0)
+	if !s.whole && !s.wide && b != '0' {
+		st.power = true
+		st.mlo, st.mhi = against(b, side.lo.digits, 0), against(b, side.hi.digits, 0)
+	}
+	if s.multiple > 1 {
+		st.rest = uint64(b-'0') % s.multiple
+	}
+	return st, true
+}
+
+// against compares a digit with the i-th of others, after which zeros follow.
+func against(b byte, digits string, i int) int8 {
+	d := byte('0')
+	if i < len(digits) {
+		d = digits[i]
+	}
+	switch {
+	case b < d:
+		return -1
+	case b > d:
+		return 1
+	}
+	return 0
+}
+
+// digit reads a further digit before the point.
+func (s *numberSpec) digit(st numberState, b byte) (numberState, bool) {
+	side := s.side(st)
+	i := int(st.digits)
+	if i >= len(side.hiInt) {
+		return st, false
+	}
+	if st.lo == 0 && i < len(side.loInt) {
+		st.lo = against(b, side.loInt, i)
+	}
+	if st.hi == 0 {
+		st.hi = against(b, side.hiInt, i)
+	}
+	st.digits++
+	st.power, st.mlo, st.mhi = false, 0, 0
+	if s.multiple > 1 {
+		st.rest = (st.rest*10 + uint64(b-'0')) % s.multiple
+	}
+	return st, true
+}
+
+// point reads the point.
+func (s *numberSpec) point(st numberState) (numberState, bool) {
+	side := s.side(st)
+	k := int(st.digits)
+	switch {
+	case k < len(side.loInt) || k > len(side.hiInt):
+		st.plain = false
+	case k == len(side.loInt) && st.lo < 0 || k == len(side.hiInt) && st.hi > 0:
+		st.plain = false
+	}
+	if k > len(side.loInt) {
+		st.lo = 1
+	}
+	if k < len(side.hiInt) {
+		st.hi = -1
+	}
+	if !st.plain {
+		st.lo, st.hi = 0, 0
+	}
+	if !s.wide {
+		st.digits = 0
+	}
+	st.phase = numberPoint
+	return st, true
+}
+
+// decimal reads a digit after the point.
+func (s *numberSpec) decimal(st numberState, b byte) (numberState, bool) {
+	side := s.side(st)
+	i := int(st.at)
+	st.phase = numberDecimal
+	if st.plain && st.lo == 0 {
+		st.lo = against(b, side.loFrac, i)
+	}
+	if st.plain && st.hi == 0 {
+		st.hi = against(b, side.hiFrac, i)
+	}
+	if st.lo < 0 || st.hi > 0 {
+		st.plain, st.lo, st.hi = false, 0, 0
+	}
+	if st.power && st.mlo == 0 {
+		st.mlo = against(b, side.lo.digits, i+1)
+	}
+	if st.power && st.mhi == 0 {
+		st.mhi = against(b, side.hi.digits, i+1)
+	}
+	most := max(len(side.loFrac), len(side.hiFrac), len(side.lo.digits), len(side.hi.digits))
+	if st.at = min(st.at+1, uint16(most)); s.wide {
+		st.at = 0
+	}
+	return st, true
+}
+
+// exponent reads e.
+func (s *numberSpec) exponent(st numberState) (numberState, bool) {
+	switch st.phase {
+	case numberDigits, numberZero, numberDecimal:
+	default:
+		return st, false
+	}
+	if s.wide {
+		return numberState{phase: numberExp, neg: st.neg, digits: st.digits}, true
+	}
+	side := s.side(st)
+	if st.power && st.mlo == 0 && int(st.at)+1 < len(side.lo.digits) {
+		st.mlo = -1
+	}
+	if st.power && st.mhi == 0 && int(st.at)+1 < len(side.hi.digits) {
+		st.mhi = -1
+	}
+	lo, hi := s.powers(st)
+	next := numberState{phase: numberExp, neg: st.neg, mlo: st.mlo, mhi: st.mhi}
+	return next, st.power && lo <= hi
+}
+
+// powers returns the range of n for which the digits times ten to the power -n are within bounds,
+// if the digits after those that were read help.
+func (s *numberSpec) powers(st numberState) (lo, hi int) {
+	side := s.side(st)
+	lo, hi = leastPower, mostPower
+	if !side.lo.zero() { // lo is digits times ten to the power point-1
+		n := 1 - side.lo.point
+		if st.mlo < 0 {
+			n--
+		}
+		hi = min(hi, n)
+	}
+	if side.hi.zero() {
+		return 1, 0
+	}
+	n := 1 - side.hi.point
+	if st.mhi > 0 {
+		n++
+	}
+	return max(lo, n), hi
+}
+
+// exponentDigit reads a digit of the exponent.
+func (s *numberSpec) exponentDigit(st numberState, b byte) (numberState, bool) {
+	if st.expLen == 3 || !s.wide && st.expLen == 0 && b == '0' {
+		return st, false
+	}
+	st.phase = numberExpEnd
+	st.expLen++
+	st.exp = st.exp*10 + uint16(b-'0')
+	if s.wide {
+		most := mostPower
+		if !st.expNeg {
+			most = max(0, 308-int(st.digits))
+		}
+		return st, int(st.exp) <= most
+	}
+	lo, hi := s.powers(st)
+	for least, most := int(st.exp), int(st.exp); least <= hi; least, most = least*10, most*10+9 {
+		if most >= lo {
+			return st, true
+		}
+	}
+	return st, false
+}
+
+// live says whether a number can still end within the bounds.
+func (s *numberSpec) live(st numberState) bool {
+	if s.wide { // only what no float64 can hold is left out
+		return int(st.digits) < len(s.pos.hiInt) || st.hi <= 0
+	}
+	if st.power {
+		if lo, hi := s.powers(st); lo <= hi {
+			return true
+		}
+	}
+	if st.phase == numberPoint || st.phase == numberDecimal {
+		return st.plain
+	}
+	if !st.plain {
+		return false
+	}
+	if s.multiple > 1 {
+		return s.multiples(st)
+	}
+	side := s.side(st)
+	k := int(st.digits)
+	if st.phase == numberZero {
+		return len(side.loInt) == 1 && st.lo == 0
+	}
+	least, most := len(side.loInt), len(side.hiInt)
+	switch {
+	case k > most:
+		return false
+	case least == most:
+		return st.lo >= 0 && st.hi <= 0
+	case k < most && least < most-1:
+		return true // a length between those of the bounds
+	}
+	return k <= least && st.lo >= 0 || st.hi <= 0
+}
+
+// multiples is live for multiples of whole numbers: whether one is among those that begin so.
+func (s *numberSpec) multiples(st numberState) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if live, ok := s.reachable[st]; ok {
+		return live
+	}
+	side := s.side(st)
+	live := false
+	most := len(side.hiInt)
+	if st.phase == numberZero {
+		most = 1
+	}
+	for n := max(int(st.digits), len(side.loInt)); n <= most && !live; n++ {
+		live = s.multipleOfLength(st, side, n)
+	}
+	if len(s.reachable) < 1<<14 {
+		s.reachable[st] = live
+	}
+	return live
+}
+
+// multipleOfLength says whether a number of n digits in all is a multiple within the bounds.
+func (s *numberSpec) multipleOfLength(st numberState, side *bounds, n int) bool {
+	more := n - int(st.digits)
+	clippedLo := n == len(side.loInt) && st.lo <= 0
+	clippedHi := n == len(side.hiInt) && st.hi >= 0
+	if clippedLo && st.lo < 0 || clippedHi && st.hi > 0 {
+		return false
+	}
+	if !clippedLo && !clippedHi {
+		// 10^more numbers in a row, the first of which is rest*10^more modulo multiple.
+		room, first := uint64(1), st.rest
+		for range more {
+			if room >= s.multiple {
+				return true
+			}
+			room *= 10
+			hi, lo := bits.Mul64(first, 10)
+			first = bits.Rem64(hi, lo, s.multiple)
+		}
+		return (s.multiple-first)%s.multiple < room
+	}
+	prefix := side.hiInt[:st.digits]
+	if clippedLo {
+		prefix = side.loInt[:st.digits]
+	}
+	ten := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(more)), nil)
+	from, _ := new(big.Int).SetString(prefix, 10)
+	from.Mul(from, ten)
+	to := new(big.Int).Sub(new(big.Int).Add(from, ten), big.NewInt(1))
+	if clippedLo {
+		from.SetString(side.loInt, 10)
+	}
+	if clippedHi {
+		to.SetString(side.hiInt, 10)
+	}
+	m := new(big.Int).SetUint64(s.multiple)
+	last := new(big.Int).Mul(new(big.Int).Div(to, m), m)
+	return last.Cmp(from) >= 0
+}
+
+// accepts says whether the text is a number of the spec.
+func (s *numberSpec) accepts(st numberState) bool {
+	switch st.phase {
+	case numberDigits, numberZero:
+		if s.wide {
+			return true
+		}
+		side, k := s.side(st), int(st.digits)
+		above := k > len(side.loInt) || k == len(side.loInt) &&
+			(st.lo > 0 || st.lo == 0 && side.loFrac == "")
+		below := k < len(side.hiInt) || k == len(side.hiInt) && st.hi <= 0
+		return st.plain && above && below && (s.multiple <= 1 || st.rest == 0)
+	case numberDecimal:
+		if s.wide {
+			return true
+		}
+		return st.plain && (st.lo > 0 || int(st.at) >= len(s.side(st).loFrac))
+	case numberExpEnd:
+		if s.wide {
+			return true
+		}
+		lo, hi := s.powers(st)
+		return lo <= int(st.exp) && int(st.exp) <= hi
+	}
+	return false
+}
+
+// has says whether a text is a number of the spec.
+func (s *numberSpec) has(text string) bool {
+	st, ok := numberState{}, true
+	for i := 0; i < len(text) && ok; i++ {
+		st, ok = s.step(st, text[i])
+	}
+	return ok && s.accepts(st)
+}
+
+// possible says whether there is any number.
+func (s *numberSpec) possible() bool {
+	if s.texts != nil {
+		return len(s.texts) > 0
+	}
+	for _, b := range []byte("0123456789") {
+		if _, ok := s.step(numberState{}, b); ok {
+			return true
+		}
+		if st, ok := s.step(numberState{}, '-'); ok {
+			if _, ok = s.step(st, b); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// newNumber returns the spec of numbers from lo to hi, nil for none.
+func newNumber(lo, hi *decimal, whole bool, multiple uint64) *numberSpec {
+	s := &numberSpec{whole: whole, multiple: multiple, reachable: map[numberState]bool{}}
+	s.wide = lo == nil && hi == nil && !whole
+	zero := &decimal{}
+	most := ofFloat(math.MaxFloat64)
+	least := &decimal{true, most.digits, most.point}
+	if lo == nil || lo.cmp(least) < 0 {
+		lo = least
+	}
+	if hi == nil || hi.cmp(most) > 0 {
+		hi = most
+	}
+	if whole {
+		lo, hi = lo.round(true), hi.round(false)
+	}
+	abs := func(d *decimal) *decimal { return &decimal{digits: d.digits, point: d.point} }
+	if lo.cmp(hi) > 0 {
+		return s
+	}
+	if hi.sign() >= 0 {
+		from := zero
+		if lo.sign() > 0 {
+			from = lo
+		}
+		s.pos = newBounds(abs(from), abs(hi))
+	}
+	if lo.sign() < 0 {
+		from := zero
+		if hi.sign() < 0 {
+			from = hi
+		}
+		s.neg = newBounds(abs(from), abs(lo))
+	}
+	if s.neg != nil { // no sign without a number after it
+		ok := false
+		for _, b := range []byte("0123456789") {
+			_, digit := s.step(numberState{phase: numberSign, neg: true}, b)
+			ok = ok || digit
+		}
+		if !ok {
+			s.neg = nil
+		}
+	}
+	return s
+}
+
+// number adds the numbers of an alternative to a value.
+func (c *schemaCompiler) number(v *value, a alternative, whole bool) error {
+	var lo, hi *decimal
+	multiple := big.NewRat(1, 1)
+	var texts []string
+	for _, id := range a {
+		s := c.all[id]
+		lo, hi = laterDecimal(lo, s.minimum, 1), laterDecimal(hi, s.maximum, -1)
+		if s.multiple != nil && s.multiple.IsInt() {
+			whole = true
+		}
+	}
+	for _, id := range a {
+		s := c.all[id]
+		if s.exclusiveMin != nil {
+			lo = laterDecimal(lo, exclusiveBound(s.exclusiveMin, whole, true), 1)
+		}
+		if s.exclusiveMax != nil {
+			hi = laterDecimal(hi, exclusiveBound(s.exclusiveMax, whole, false), -1)
+		}
+		if s.multiple != nil {
+			if !whole && !c.listed(a) {
+				return wholeOnly(s)
+			}
+			multiple = leastMultiple(multiple, s.multiple)
+		}
+		if s.hasTexts && s.types == numberType {
+			texts = intersectTexts(texts, s.texts)
+		}
+	}
+	if !multiple.Num().IsUint64() || multiple.Num().Uint64() > 1e17 {
+		return tooLargeDivisor(c.all[a[0]])
+	}
+	m := multiple.Num().Uint64()
+	if texts != nil {
+		return c.listedNumbers(v, a, texts, whole)
+	}
+	spec := c.anyNumber[whole]
+	if spec == nil || lo != nil || hi != nil || m != 1 {
+		spec = newNumber(lo, hi, whole, m)
+		if lo == nil && hi == nil && m == 1 {
+			c.anyNumber[whole] = spec
+		}
+	}
+	if spec.possible() && !slices.Contains(v.numbers, spec) {
+		v.numbers = append(v.numbers, spec)
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package constrain
+
+// Numbers of a list, and divisors: the exact arithmetic of multipleOf, enum and const.
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+)
+
+// exclusiveBound returns the bound that an exclusive one leaves: the next whole number, or the next
+// float64, so that no text comes to lie on the bound when a program reads it as one.
+func exclusiveBound(d *decimal, whole, lower bool) *decimal {
+	if !whole {
+		return d.neighbour(lower)
+	}
+	if !d.whole() {
+		return d.round(lower)
+	}
+	if lower {
+		return d.beside(1)
+	}
+	return d.beside(-1)
+}
+
+// leastMultiple returns the whole numbers that are multiples of two numbers: m is whole, and a
+// fraction p/q divides a whole number exactly if p does.
+func leastMultiple(m, d *big.Rat) *big.Rat {
+	p := d.Num()
+	gcd := new(big.Int).GCD(nil, nil, m.Num(), p)
+	lcm := new(big.Int).Div(new(big.Int).Mul(m.Num(), p), gcd)
+	return new(big.Rat).SetInt(lcm)
+}
+
+func wholeOnly(s *schema) error {
+	return fmt.Errorf("%s: multipleOf %s is supported for whole numbers: want type integer", s.at,
+		s.multiple.RatString())
+}
+
+func tooLargeDivisor(s *schema) error {
+	return fmt.Errorf("%s: multipleOf: want numbers whose least common multiple is at most 1e17",
+		s.at)
+}
+
+// listed says whether numbers are from a list.
+func (c *schemaCompiler) listed(a alternative) bool {
+	return slices.ContainsFunc(a, func(id int) bool {
+		return c.all[id].hasTexts && c.all[id].types == numberType
+	})
+}
+
+// intersectTexts returns what is in both lists; a nil list has everything.
+func intersectTexts(a, b []string) []string {
+	both := []string{}
+	for _, text := range b {
+		if (a == nil || slices.Contains(a, text)) && !slices.Contains(both, text) {
+			both = append(both, text)
+		}
+	}
+	return both
+}
+
+// listedNumbers adds the numbers of a list for which all of an alternative holds.
+func (c *schemaCompiler) listedNumbers(v *value, a alternative, texts []string, whole bool) error {
+	var kept []string
+	for _, text := range texts {
+		d, err := parseDecimal(text)
+		if err != nil {
+			return err
+		}
+		if d.point > 4096 || d.point < -4096 {
+			return fmt.Errorf("%s: number %.40s is too large or too small", c.all[a[0]].at, text)
+		}
+		if (!whole || d.whole()) && c.holdsNumber(a, d) {
+			kept = append(kept, text)
+		}
+	}
+	if len(kept) > 0 {
+		v.numbers = append(v.numbers, &numberSpec{texts: sortedTexts(kept)})
+	}
+	return nil
+}
+
+// holdsNumber says whether the keywords of numbers hold for one.
+func (c *schemaCompiler) holdsNumber(a alternative, d *decimal) bool {
+	for _, id := range a {
+		s := c.all[id]
+		if s.minimum != nil && d.cmp(s.minimum) < 0 || s.maximum != nil && d.cmp(s.maximum) > 0 ||
+			s.exclusiveMin != nil && d.cmp(s.exclusiveMin) <= 0 ||
+			s.exclusiveMax != nil && d.cmp(s.exclusiveMax) >= 0 {
+			return false
+		}
+		if s.multiple != nil && !new(big.Rat).Quo(d.rat(), s.multiple).IsInt() {
+			return false
+		}
+	}
+	return true
+}
+
+func sortedTexts(texts []string) []string {
+	texts = slices.Clone(texts)
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}

@@ -1,0 +1,103 @@
+package constrain
+
+// Characters that are not complete yet: a token may end in the middle of one.
+
+// A partial is the part that is known of a character: bytes of UTF-8, or of an escape in a JSON
+// string. The zero value is the border between two characters.
+type partial struct {
+	form form
+	left uint8  // bytes or digits that are missing
+	high uint16 // the first half of a surrogate pair
+	v    uint32 // the bits that are known
+}
+
+type form uint8
+
+const (
+	border  form = iota
+	utf8of2      // the first byte of a character of two, three, four bytes was read
+	utf8of3
+	utf8of4
+	escape     // \ was read
+	hexDigits  // \u and 4-left digits
+	highEscape // \ud800 to \udbff; left is 2 before \u, 1 before u
+	lowHex     // \ud800\u and 4-left digits, or fewer
+	looseHex   // \u and 4-left digits, in a string where each digit will do
+)
+
+// startUTF8 begins a character with a byte from 0x80.
+func startUTF8(b byte) (p partial, ok bool) {
+	switch {
+	case b >= 0xc2 && b <= 0xdf:
+		return partial{form: utf8of2, left: 1, v: uint32(b & 0x1f)}, true
+	case b >= 0xe0 && b <= 0xef:
+		return partial{form: utf8of3, left: 2, v: uint32(b & 0x0f)}, true
+	case b >= 0xf0 && b <= 0xf4:
+		return partial{form: utf8of4, left: 3, v: uint32(b & 0x07)}, true
+	}
+	return p, false
+}
+
+// nextUTF8 adds a byte to a character; ok is false where no character has these bytes.
+func (p partial) nextUTF8(b byte) (q partial, ok bool) {
+	if b&0xc0 != 0x80 {
+		return p, false
+	}
+	p.v = p.v<<6 | uint32(b&0x3f)
+	p.left--
+	lo, hi := p.runes()
+	return p, lo <= hi
+}
+
+// runes returns the first and the last rune that a partial character can become; where it can
+// become none, lo > hi.
+func (p partial) runes() (lo, hi rune) {
+	if p.form >= escape {
+		lo, hi = span(p.v, 4*p.left)
+		if p.form == lowHex {
+			lo, hi = max(lo, 0xdc00), min(hi, 0xdfff)
+			base := (rune(p.high)-0xd800)<<10 + 0x10000
+			return base + lo - 0xdc00, base + hi - 0xdc00
+		}
+		return lo, hi
+	}
+	lo, hi = span(p.v, 6*p.left)
+	switch p.form {
+	case utf8of2:
+		lo = max(lo, 0x80)
+	case utf8of3:
+		lo = max(lo, 0x800)
+	case utf8of4:
+		lo, hi = max(lo, 0x10000), min(hi, 0x10ffff)
+	}
+	return skipSurrogates(lo, hi)
+}
+
+func span(v uint32, bits uint8) (lo, hi rune) {
+	return rune(v << bits), rune(v<<bits | (1<<bits - 1))
+}
+
+// skipSurrogates takes the surrogates from an end of a range of runes: no range that begins with a
+// byte of UTF-8 has them in its middle.
+func skipSurrogates(lo, hi rune) (rune, rune) {
+	if lo >= 0xd800 && lo <= 0xdfff {
+		lo = 0xe000
+	}
+	if hi >= 0xd800 && hi <= 0xdfff {
+		hi = 0xd7ff
+	}
+	return lo, hi
+}
+
+// digit returns the value of a hexadecimal digit.
+func digit(b byte) (v uint32, ok bool) {
+	switch {
+	case b >= '0' && b <= '9':
+		return uint32(b - '0'), true
+	case b >= 'a' && b <= 'f':
+		return uint32(b-'a') + 10, true
+	case b >= 'A' && b <= 'F':
+		return uint32(b-'A') + 10, true
+	}
+	return 0, false
+}

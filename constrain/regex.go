@@ -1,0 +1,234 @@
+package constrain
+
+// Regex: RE2 syntax as a network.
+
+import (
+	"fmt"
+	"regexp/syntax"
+	"unicode"
+
+	"picogpt/internal/quote"
+)
+
+const (
+	maxPattern = 1 << 16 // bytes of a regex
+	maxNodes   = 1 << 17 // nodes of a network
+)
+
+// Regex returns the constraint of a regular expression in RE2's syntax, which the whole text must
+// match. Characters are those of UTF-8; . is any but a line's end.
+func Regex(v *Vocabulary, re string) (*Constraint, error) {
+	what := "regex " + quote.Short(re, 60)
+	n := newNetwork(maxNodes)
+	r := &regexCompiler{n: n}
+	if err := r.compile(what, re, syntax.Perl); err != nil {
+		return nil, err
+	}
+	m, err := newMachine(what, v, n)
+	if err != nil {
+		return nil, err
+	}
+	return &Constraint{m}, nil
+}
+
+// parseRegex parses a regex within the limits of its length.
+func parseRegex(what, re string, flags syntax.Flags) (*syntax.Prog, error) {
+	if len(re) > maxPattern {
+		return nil, fmt.Errorf("%s: %d bytes, want %d at most", what, len(re), maxPattern)
+	}
+	tree, err := syntax.Parse(re, flags)
+	if err != nil {
+		if e, ok := err.(*syntax.Error); ok {
+			return nil, fmt.Errorf("%s: %s: %s", what, e.Code, quote.Short(e.Expr, 60))
+		}
+		return nil, fmt.Errorf("%s: %v", what, err)
+	}
+	prog, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %v", what, err)
+	}
+	if len(prog.Inst) > maxNodes {
+		return nil, fmt.Errorf("%s: the automaton has more than %d states", what, maxNodes)
+	}
+	return prog, nil
+}
+
+// A regexCompiler makes nodes of a program of package syntax. ^, $ and \b look at the characters
+// on both sides of a place. So a node is an instruction, the kind of the character before, and
+// once an assertion was passed, the kind that the character after must have.
+type regexCompiler struct {
+	n      *network
+	prog   *syntax.Prog
+	sides  bool // the program has assertions
+	end    int32
+	known  map[regexPlace]int32
+	todo   []regexPlace
+	dotAll charset
+}
+
+type regexPlace struct {
+	pc            uint32
+	before, after side
+}
+
+// A side is the kind of a character beside a place, as far as assertions ask.
+type side uint8
+
+const (
+	open  side = iota // not asked
+	edge              // the text begins or ends
+	line              // \n
+	word              // [0-9A-Za-z_]
+	other             // any other
+)
+
+var wordSet = charset{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}
+
+// of returns the characters of a side.
+func (s side) of() charset {
+	switch s {
+	case line:
+		return charset{{'\n', '\n'}}
+	case word:
+		return wordSet
+	case other:
+		return normal(append(charset{{'\n', '\n'}}, wordSet...)).not()
+	case edge:
+		return nil
+	}
+	return anyRune
+}
+
+// compile adds a rule for the regex to the network.
+func (r *regexCompiler) compile(what, re string, flags syntax.Flags) (err error) {
+	if r.prog, err = parseRegex(what, re, flags); err != nil {
+		return err
+	}
+	for _, inst := range r.prog.Inst {
+		r.sides = r.sides || inst.Op == syntax.InstEmptyWidth
+	}
+	r.end = r.n.add(netNode{kind: endNode})
+	r.known = map[regexPlace]int32{}
+	first := regexPlace{pc: uint32(r.prog.Start)}
+	if r.sides {
+		first.before = edge
+	}
+	r.n.rules = append(r.n.rules, netRule{re, r.node(first)})
+	for len(r.todo) > 0 {
+		p := r.todo[len(r.todo)-1]
+		r.todo = r.todo[:len(r.todo)-1]
+		if err := r.n.check(what); err != nil {
+			return err
+		}
+		r.fill(p)
+	}
+	return r.n.check(what)
+}
+
+// node returns the node of a place, which fill completes later.
+func (r *regexCompiler) node(p regexPlace) int32 {
+	i, ok := r.known[p]
+	if !ok {
+		i = r.n.add(netNode{})
+		r.known[p] = i
+		r.todo = append(r.todo, p)
+	}
+	return i
+}
+
+func (r *regexCompiler) fill(p regexPlace) {
+	inst := &r.prog.Inst[p.pc]
+	at := r.known[p]
+	go1 := func(pc uint32) int32 { return r.node(regexPlace{pc, p.before, p.after}) }
+	switch inst.Op {
+	case syntax.InstAlt, syntax.InstAltMatch:
+		a, b := go1(inst.Out), go1(inst.Arg)
+		r.n.nodes[at].more = []int32{a, b}
+	case syntax.InstCapture, syntax.InstNop:
+		a := go1(inst.Out)
+		r.n.nodes[at].more = []int32{a}
+	case syntax.InstMatch:
+		if p.after == open || p.after == edge {
+			r.n.nodes[at].more = []int32{r.end}
+		}
+	case syntax.InstEmptyWidth:
+		more := r.assert(p, inst)
+		r.n.nodes[at].more = more
+	case syntax.InstFail:
+	default:
+		more := r.characters(p, inst)
+		r.n.nodes[at].more = more
+	}
+}
+
+// assert returns the nodes after an assertion: one for each kind of character that may follow.
+func (r *regexCompiler) assert(p regexPlace, inst *syntax.Inst) (more []int32) {
+	for after := edge; after <= other; after++ {
+		if p.after != open && p.after != after {
+			continue
+		}
+		holds := syntax.EmptyOpContext(p.before.example(), after.example())
+		if syntax.EmptyOp(inst.Arg)&^holds == 0 {
+			more = append(more, r.node(regexPlace{inst.Out, p.before, after}))
+		}
+	}
+	return more
+}
+
+// example returns a character of a side, as EmptyOpContext wants it.
+func (s side) example() rune {
+	switch s {
+	case edge:
+		return -1
+	case line:
+		return '\n'
+	case word:
+		return 'a'
+	}
+	return ' '
+}
+
+// characters returns the nodes that read what an instruction matches.
+func (r *regexCompiler) characters(p regexPlace, inst *syntax.Inst) (more []int32) {
+	set := instSet(inst)
+	if r.dotAll != nil && inst.Op == syntax.InstRuneAnyNotNL {
+		set = r.dotAll
+	}
+	if !r.sides {
+		return []int32{r.n.read(set, r.node(regexPlace{pc: inst.Out}))}
+	}
+	for s := line; s <= other; s++ {
+		if p.after != open && p.after != s {
+			continue
+		}
+		if part := set.and(s.of()); len(part) > 0 {
+			more = append(more, r.n.read(part, r.node(regexPlace{pc: inst.Out, before: s})))
+		}
+	}
+	return more
+}
+
+// instSet returns the characters that an instruction matches.
+func instSet(inst *syntax.Inst) charset {
+	switch inst.Op {
+	case syntax.InstRuneAny:
+		return anyRune
+	case syntax.InstRuneAnyNotNL:
+		return charset{{'\n', '\n'}}.not()
+	}
+	if len(inst.Rune) == 1 {
+		r := inst.Rune[0]
+		set := []runeRange{{r, r}}
+		if syntax.Flags(inst.Arg)&syntax.FoldCase != 0 {
+			for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+				set = append(set, runeRange{f, f})
+			}
+		}
+		return normal(set)
+	}
+	var set []runeRange
+	for i := 0; i+1 < len(inst.Rune); i += 2 {
+		set = append(set, runeRange{inst.Rune[i], inst.Rune[i+1]})
+	}
+	return normal(set)
+}

@@ -1,0 +1,154 @@
+package constrain
+
+// Satisfy: which values exist at all, so that no text is led to where none does.
+
+import "slices"
+
+// satisfy finds the values that are possible, the least set that follows from itself, and drops
+// everything else.
+func (c *schemaCompiler) satisfy() {
+	list := make([]*value, 0, len(c.values))
+	for _, v := range c.values {
+		list = append(list, v)
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, v := range list {
+			if !v.possible && v.exists() {
+				v.possible, changed = true, true
+			}
+		}
+	}
+	for _, v := range list {
+		v.arrays = slices.DeleteFunc(v.arrays, func(s *arraySpec) bool { return !s.exists() })
+		v.objects = slices.DeleteFunc(v.objects, func(s *objectSpec) bool { return !s.exists() })
+		for _, s := range v.arrays {
+			s.finish()
+		}
+		for _, s := range v.objects {
+			s.finish()
+		}
+		v.objects = slices.DeleteFunc(v.objects, func(s *objectSpec) bool {
+			return !s.feasible(&frame{object: s})
+		})
+	}
+}
+
+// exists says whether a value is possible, as far as its parts are known to be.
+func (v *value) exists() bool {
+	return v.null || v.yes || v.no || len(v.numbers) > 0 || len(v.strings) > 0 ||
+		slices.ContainsFunc(v.arrays, (*arraySpec).exists) ||
+		slices.ContainsFunc(v.objects, (*objectSpec).exists)
+}
+
+func (s *arraySpec) exists() bool {
+	for i := 0; i < s.min; i++ {
+		if !s.item(i).possible {
+			return false
+		}
+		if i > len(s.prefix) {
+			break
+		}
+	}
+	return true
+}
+
+// finish limits the length to the items that are possible.
+func (s *arraySpec) finish() {
+	for i := range len(s.prefix) + 1 {
+		if !s.item(i).possible && (s.max < 0 || i < s.max) {
+			s.max = i
+		}
+	}
+}
+
+// exists says whether there is such an object.
+func (s *objectSpec) exists() bool {
+	needed, possible := 0, 0
+	for i := range s.names {
+		n := &s.names[i]
+		if n.value.possible {
+			possible++
+		} else if n.required {
+			return false
+		}
+		if n.required {
+			needed++
+		}
+	}
+	return (s.max < 0 || needed <= s.max) &&
+		(possible >= s.min || possible+s.countOthers() >= s.min)
+}
+
+// countOthers returns how many names there can be besides those that are known, at most unbounded.
+func (s *objectSpec) countOthers() int {
+	if s.others == nil {
+		return 0
+	}
+	t := s.others.table
+	if t == nil {
+		if s.values[0].possible {
+			return unbounded
+		}
+		return 0
+	}
+	possible := func(kind int) bool { return s.values[kind].possible }
+	if !slices.ContainsFunc(s.values, func(v *value) bool { return v.possible }) {
+		return 0
+	}
+	u := t.clone()
+	if !u.finish(possible) {
+		return 0
+	}
+	return u.count[0] - s.known(u)
+}
+
+// known returns how many of the names a table of other names has too.
+func (s *objectSpec) known(t *table) (n int) {
+	if t.count[0] >= unbounded {
+		return 0
+	}
+	spec := &stringSpec{table: t, max: -1}
+	for i := range s.names {
+		if spec.has(s.names[i].name) {
+			n++
+		}
+	}
+	return n
+}
+
+func (t *table) clone() *table {
+	return &table{alpha: t.alpha, classes: t.classes, next: slices.Clone(t.next),
+		kind: slices.Clone(t.kind), kinds: t.kinds}
+}
+
+// finish counts, once it is known which values are possible.
+func (s *objectSpec) finish() {
+	if s.countOthers() == 0 {
+		s.others = nil
+	} else if t := s.others.table; t != nil {
+		t = t.clone()
+		t.finish(func(kind int) bool { return s.values[kind].possible })
+		s.others.table = t
+		s.inOther = s.known(t)
+	}
+	s.neededFrom = make([]int, s.ordered+1)
+	s.possibleFrom = make([]int, s.ordered+1)
+	for i := len(s.names) - 1; i >= 0; i-- {
+		n := &s.names[i]
+		needed, possible := 0, 0
+		if n.required {
+			needed = 1
+		}
+		if n.value.possible {
+			possible = 1
+		}
+		if i < s.ordered {
+			s.neededFrom[i] = s.neededFrom[i+1] + needed
+			s.possibleFrom[i] = s.possibleFrom[i+1] + possible
+		} else {
+			s.neededFree += needed
+			s.possibleFree += possible
+		}
+	}
+}

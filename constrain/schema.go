@@ -1,0 +1,336 @@
+package constrain
+
+// Schema: the keywords of one JSON Schema, read and checked.
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+
+	"picogpt/internal/quote"
+)
+
+// A schema is what one schema object says; its parts are schemas of their own.
+type schema struct {
+	id    int    // in the order in which schemas are met
+	at    string // JSON pointer
+	never bool   // the schema false
+
+	ref                 *schema
+	allOf, anyOf, oneOf []*schema
+	enum                []*jsonValue // nil if there is none
+	hasEnum             bool
+
+	types types // 0 if any will do
+
+	minimum, maximum           *decimal
+	exclusiveMin, exclusiveMax *decimal
+	multiple                   *big.Rat
+	texts                      []string // of numbers and strings: nothing but these
+	hasTexts                   bool
+
+	minLength, maxLength int // maxLength -1: none
+	pattern              *string
+	format               string
+
+	properties    []property
+	patterns      []property // the name is a pattern
+	additional    *schema    // nil: others are allowed
+	required      []string
+	free          bool // names come in any order
+	minProperties int
+	maxProperties int
+
+	prefix             []*schema
+	items              *schema
+	minItems, maxItems int
+}
+
+type property struct {
+	name  string
+	value *schema
+}
+
+// types is a set of JSON's types. integerType is the whole numbers among numberType.
+type types uint8
+
+const (
+	nullType types = 1 << iota
+	booleanType
+	numberType
+	integerType
+	stringType
+	arrayType
+	objectType
+)
+
+var typeNames = map[string]types{"null": nullType, "boolean": booleanType, "number": numberType,
+	"integer": integerType, "string": stringType, "array": arrayType, "object": objectType}
+
+// annotations are keywords that restrict nothing.
+var annotations = map[string]bool{"title": true, "description": true, "default": true,
+	"examples": true, "deprecated": true, "readOnly": true, "writeOnly": true, "$comment": true,
+	"$schema": true, "$anchor": true, "$defs": true, "definitions": true,
+	"contentEncoding": true, "contentMediaType": true, "contentSchema": true}
+
+// refused are keywords that restrict and that we do not follow.
+var refused = map[string]bool{"not": true, "if": true, "then": true, "else": true,
+	"contains": true, "minContains": true, "maxContains": true, "uniqueItems": true,
+	"dependentRequired": true, "dependentSchemas": true, "dependencies": true,
+	"propertyNames": true, "unevaluatedItems": true, "unevaluatedProperties": true,
+	"$dynamicRef": true, "$dynamicAnchor": true, "$recursiveRef": true, "$recursiveAnchor": true,
+	"additionalItems": true, "divisibleBy": true, "disallow": true, "extends": true,
+	"$vocabulary": true}
+
+// schemaOf reads the schema of a JSON value, each value once.
+func (c *schemaCompiler) schemaOf(v *jsonValue) (*schema, error) {
+	if s := c.schemas[v]; s != nil {
+		return s, nil
+	}
+	s := c.newSchema(v.at)
+	c.schemas[v] = s
+	if v.kind == 't' || v.kind == 'f' {
+		s.never = v.kind == 'f'
+		return s, nil
+	}
+	if v.kind != '{' {
+		return nil, fmt.Errorf("%s: want a schema: an object, true or false; found %s",
+			v.at, v.is())
+	}
+	for i, key := range v.keys {
+		if err := c.keyword(s, v, key, v.items[i]); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (c *schemaCompiler) newSchema(at string) *schema {
+	s := &schema{id: len(c.all), at: at, maxLength: -1, maxProperties: -1, maxItems: -1}
+	c.all = append(c.all, s)
+	return s
+}
+
+// keyword reads one keyword of a schema.
+func (c *schemaCompiler) keyword(s *schema, in *jsonValue, key string, v *jsonValue) (err error) {
+	switch key {
+	case "type":
+		s.types, err = readTypes(v)
+	case "enum":
+		if v.kind != '[' {
+			return v.want("an array")
+		}
+		s.enum, s.hasEnum = append(s.enum, v.items...), true
+		if in.member("const") != nil { // both hold
+			err = c.both(s, in)
+		}
+	case "const":
+		if in.member("enum") == nil {
+			s.enum, s.hasEnum = []*jsonValue{v}, true
+		}
+	case "$ref":
+		s.ref, err = c.resolve(v)
+	case "allOf":
+		s.allOf, err = c.schemasOf(v)
+	case "anyOf":
+		s.anyOf, err = c.schemasOf(v)
+	case "oneOf":
+		s.oneOf, err = c.schemasOf(v)
+	case "minimum":
+		s.minimum, err = v.decimal()
+	case "maximum":
+		s.maximum, err = v.decimal()
+	case "exclusiveMinimum":
+		s.exclusiveMin, err = v.decimal()
+	case "exclusiveMaximum":
+		s.exclusiveMax, err = v.decimal()
+	case "multipleOf":
+		s.multiple, err = v.divisor()
+	case "minLength":
+		s.minLength, err = v.count()
+	case "maxLength":
+		s.maxLength, err = v.count()
+	case "minItems":
+		s.minItems, err = v.count()
+	case "maxItems":
+		s.maxItems, err = v.count()
+	case "minProperties":
+		s.minProperties, err = v.count()
+	case "maxProperties":
+		s.maxProperties, err = v.count()
+	case "pattern":
+		if v.kind != '"' {
+			return v.want("a string")
+		}
+		s.pattern = &v.text
+	case "format":
+		if v.kind != '"' {
+			return v.want("a string")
+		}
+		if formats[v.text] == "" {
+			return fmt.Errorf("%s: format %s is not supported: want date, time, date-time, uuid, "+
+				"ipv4 or ipv6", in.at, quote.Short(v.text, 40))
+		}
+		s.format = v.text
+	case "required":
+		s.required, err = v.strings()
+	case "properties":
+		s.properties, err = c.propertiesOf(v)
+	case "patternProperties":
+		s.patterns, err = c.propertiesOf(v)
+	case "additionalProperties":
+		s.additional, err = c.schemaOf(v)
+	case "prefixItems":
+		s.prefix, err = c.schemasOf(v)
+	case "items":
+		if v.kind == '[' {
+			return fmt.Errorf("%s: an array of schemas is prefixItems since draft 2020-12", v.at)
+		}
+		s.items, err = c.schemaOf(v)
+	case "$id":
+		if in != c.root {
+			err = fmt.Errorf("%s: keyword $id is supported at the top only", in.at)
+		}
+	default:
+		if key == "uniqueItems" && v.kind == 'f' || annotations[key] || !refused[key] {
+			return nil
+		}
+		err = fmt.Errorf("%s: keyword %s is not supported", in.at, key)
+	}
+	return err
+}
+
+// both adds const to a schema that has enum as well: as one more schema that must hold.
+func (c *schemaCompiler) both(s *schema, in *jsonValue) error {
+	also := c.newSchema(in.at)
+	also.enum, also.hasEnum = []*jsonValue{in.member("const")}, true
+	c.also[s] = also
+	return nil
+}
+
+func (v *jsonValue) want(what string) error {
+	return fmt.Errorf("%s: want %s, found %s", v.at, what, v.is())
+}
+
+func readTypes(v *jsonValue) (t types, err error) {
+	items := []*jsonValue{v}
+	if v.kind == '[' {
+		items = v.items
+	}
+	for _, item := range items {
+		bit := typeNames[item.text]
+		if item.kind != '"' || bit == 0 {
+			return 0, fmt.Errorf("%s: want null, boolean, number, integer, string, array or "+
+				"object; found %s", v.at, quote.Short(item.text, 40))
+		}
+		t |= bit
+	}
+	if t == 0 {
+		return 0, v.want("a type or several")
+	}
+	return t, nil
+}
+
+// count reads a whole number from 0, as 3 or as 3.0. Beyond 2^30 they are all the same.
+func (v *jsonValue) count() (int, error) {
+	d, err := v.decimal()
+	if err != nil || d.neg && !d.zero() || !d.whole() {
+		return 0, v.want("a whole number from 0")
+	}
+	const most = 1 << 30
+	if d.point > 10 {
+		return most, nil
+	}
+	n := 0
+	for _, digit := range d.integer() {
+		n = n*10 + int(digit-'0')
+	}
+	return min(n, most), nil
+}
+
+func (v *jsonValue) strings() (list []string, err error) {
+	if v.kind != '[' {
+		return nil, v.want("an array of strings")
+	}
+	seen := map[string]bool{}
+	for _, item := range v.items {
+		if item.kind != '"' {
+			return nil, item.want("a string")
+		}
+		if !seen[item.text] {
+			seen[item.text] = true
+			list = append(list, item.text)
+		}
+	}
+	return list, nil
+}
+
+func (v *jsonValue) decimal() (*decimal, error) {
+	if v.kind != '0' {
+		return nil, v.want("a number")
+	}
+	d, err := parseDecimal(v.text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %v", v.at, err)
+	}
+	return d, nil
+}
+
+// divisor reads a number above 0 for multipleOf.
+func (v *jsonValue) divisor() (*big.Rat, error) {
+	d, err := v.decimal()
+	if err != nil {
+		return nil, err
+	}
+	if d.neg || d.zero() || d.point > 400 || d.point < -400 || len(d.digits) > 400 {
+		return nil, v.want("a number above 0")
+	}
+	return d.rat(), nil
+}
+
+func (c *schemaCompiler) schemasOf(v *jsonValue) (list []*schema, err error) {
+	if v.kind != '[' || len(v.items) == 0 {
+		return nil, v.want("an array of schemas")
+	}
+	for _, item := range v.items {
+		s, err := c.schemaOf(item)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+func (c *schemaCompiler) propertiesOf(v *jsonValue) (list []property, err error) {
+	if v.kind != '{' {
+		return nil, v.want("an object of schemas")
+	}
+	for i, name := range v.keys {
+		s, err := c.schemaOf(v.items[i])
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, property{name, s})
+	}
+	return list, nil
+}
+
+// resolve finds the schema that a $ref names: # and a JSON pointer, or # and an anchor.
+func (c *schemaCompiler) resolve(v *jsonValue) (*schema, error) {
+	if v.kind != '"' {
+		return nil, v.want("a string")
+	}
+	ref := v.text
+	if id := c.root.member("$id"); id != nil && id.kind == '"' && id.text != "" {
+		if rest, ok := strings.CutPrefix(ref, strings.TrimSuffix(id.text, "#")); ok &&
+			(rest == "" || rest[0] == '#') {
+			ref = "#" + strings.TrimPrefix(rest, "#")
+		}
+	}
+	target, err := c.find(ref)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %v", v.at, quote.Short(v.text, 80), err)
+	}
+	return c.schemaOf(target)
+}

@@ -1,0 +1,436 @@
+package constrain
+
+// Strings: what a string of JSON may be, byte by byte with its escapes.
+
+import (
+	"fmt"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"picogpt/internal/quote"
+)
+
+// A stringSpec is what strings may be: of some length, matching patterns, or one of a list.
+type stringSpec struct {
+	table    *table // nil: any characters
+	min, max int    // characters; max -1: any number
+	escapes  escapes
+	texts    []string // nil: no list
+	escaped  []string // texts as JSON writes them, without the quotes, sorted
+}
+
+// escapes says which escapes a string may have.
+type escapes uint8
+
+const (
+	looseEscapes escapes = iota // all of JSON's; \ud800 alone stands for U+FFFD
+	allEscapes                  // all that stand for characters
+	fewEscapes                  // those of characters that must be escaped
+)
+
+// A stringState is where a string is, after its first quote.
+type stringState struct {
+	partial
+	at int32 // state of the table
+	n  int32 // characters so far
+}
+
+// verdict is what a byte does to a string.
+type verdict uint8
+
+const (
+	impossible verdict = iota
+	goesOn
+	closes
+)
+
+// step returns the state after a byte.
+func (s *stringSpec) step(st stringState, b byte) (stringState, verdict) {
+	switch st.form {
+	case border:
+		return s.stepBorder(st, b)
+	case utf8of2, utf8of3, utf8of4:
+		p, ok := st.nextUTF8(b)
+		if !ok {
+			return st, impossible
+		}
+		return s.arrive(st, p)
+	case escape:
+		return s.stepEscape(st, b)
+	case highEscape:
+		if st.left == 2 && b == '\\' {
+			st.left = 1
+			return st, goesOn
+		}
+		if st.left == 1 && b == 'u' {
+			st.form, st.left, st.v = lowHex, 4, 0
+			return st, goesOn
+		}
+		return st, impossible
+	}
+	d, ok := digit(b)
+	if !ok {
+		return st, impossible
+	}
+	p := st.partial
+	p.v, p.left = p.v<<4|d, p.left-1
+	return s.arriveHex(st, p)
+}
+
+func (s *stringSpec) stepBorder(st stringState, b byte) (stringState, verdict) {
+	switch {
+	case b == '"':
+		if s.mayEnd(st) {
+			return st, closes
+		}
+		return st, impossible
+	case b == '\\':
+		p := partial{form: escape}
+		st.partial = p
+		if s.escapes == fewEscapes {
+			if s.reaches(st, 0, 0x1f) || s.reaches(st, '"', '"') || s.reaches(st, '\\', '\\') {
+				return st, goesOn
+			}
+			return st, impossible
+		}
+		if s.reaches(st, 0, unicode.MaxRune) {
+			return st, goesOn
+		}
+		return st, impossible
+	case b < 0x20:
+		return st, impossible
+	case b < 0x80:
+		return s.complete(st, rune(b))
+	}
+	p, ok := startUTF8(b)
+	if !ok {
+		return st, impossible
+	}
+	return s.arrive(st, p)
+}
+
+// arrive takes a part of a character of UTF-8.
+func (s *stringSpec) arrive(st stringState, p partial) (stringState, verdict) {
+	lo, hi := p.runes()
+	if p.left == 0 {
+		return s.complete(st, lo)
+	}
+	st.partial = p
+	if lo <= hi && s.reaches(st, lo, hi) {
+		return st, goesOn
+	}
+	return st, impossible
+}
+
+func (s *stringSpec) stepEscape(st stringState, b byte) (stringState, verdict) {
+	switch b {
+	case '"', '\\':
+		return s.complete(st, rune(b))
+	case '/':
+		if s.escapes == fewEscapes {
+			return st, impossible
+		}
+		return s.complete(st, '/')
+	case 'b':
+		return s.complete(st, '\b')
+	case 'f':
+		return s.complete(st, '\f')
+	case 'n':
+		return s.complete(st, '\n')
+	case 'r':
+		return s.complete(st, '\r')
+	case 't':
+		return s.complete(st, '\t')
+	case 'u':
+		p := partial{form: hexDigits, left: 4}
+		if s.escapes == looseEscapes {
+			p.form = looseHex
+		}
+		return s.arriveHex(st, p)
+	}
+	return st, impossible
+}
+
+// arriveHex takes a part of the four digits of an escape.
+func (s *stringSpec) arriveHex(st stringState, p partial) (stringState, verdict) {
+	st.partial = p
+	if p.form == looseHex {
+		if p.left == 0 {
+			return s.complete(st, 0xfffd)
+		}
+		return st, goesOn
+	}
+	lo, hi := p.runes()
+	if p.form == lowHex {
+		switch {
+		case lo > hi:
+			return st, impossible
+		case p.left == 0:
+			return s.complete(st, lo)
+		case s.reaches(st, lo, hi):
+			return st, goesOn
+		}
+		return st, impossible
+	}
+	if s.escapes == fewEscapes {
+		hi = min(hi, 0x1f)
+	}
+	if p.left == 0 && lo <= hi && (lo < 0xd800 || lo > 0xdfff) {
+		return s.complete(st, lo)
+	}
+	first, last := max(lo, 0xd800), min(hi, 0xdbff) // the first halves of pairs
+	pair := first <= last &&
+		s.reaches(st, (first-0xd800)<<10+0x10000, (last-0xd800)<<10+0x103ff)
+	if p.left == 0 && pair {
+		st.partial = partial{form: highEscape, left: 2, high: uint16(lo)}
+		return st, goesOn
+	}
+	if p.left > 0 && (pair || s.reaches(st, lo, min(hi, 0xd7ff)) ||
+		s.reaches(st, max(lo, 0xe000), hi)) {
+		return st, goesOn
+	}
+	return st, impossible
+}
+
+// complete adds a character.
+func (s *stringSpec) complete(st stringState, r rune) (stringState, verdict) {
+	st.partial = partial{}
+	st.n++
+	if s.table != nil {
+		st.at = s.table.row(st.at)[s.table.alpha.of(r)]
+	}
+	if !s.live(st) {
+		return st, impossible
+	}
+	return st, goesOn
+}
+
+// live says whether a string can still end.
+func (s *stringSpec) live(st stringState) bool {
+	if st.at < 0 || s.max >= 0 && int(st.n) > s.max {
+		return false
+	}
+	if s.table == nil || s.table.exact == nil {
+		return true
+	}
+	hi := -1
+	if s.max >= 0 {
+		hi = s.max - int(st.n)
+	}
+	return s.table.ends(st.at, s.min-int(st.n), hi)
+}
+
+// mayEnd says whether the string may end here.
+func (s *stringSpec) mayEnd(st stringState) bool {
+	return int(st.n) >= s.min && (s.table == nil || s.table.kind[st.at] >= 0)
+}
+
+// reaches says whether a character from lo to hi may follow.
+func (s *stringSpec) reaches(st stringState, lo, hi rune) bool {
+	if lo > hi {
+		return false
+	}
+	after := stringState{n: st.n + 1}
+	if s.table == nil {
+		return s.live(after)
+	}
+	row := s.table.row(st.at)
+	return s.table.alpha.any(lo, hi, func(class uint16) bool {
+		after.at = row[class]
+		return s.live(after)
+	})
+}
+
+// has says whether the spec, apart from a list, holds for a text.
+func (s *stringSpec) has(text string) bool {
+	st := stringState{}
+	for _, r := range text {
+		var v verdict
+		if st, v = s.complete(st, r); v == impossible {
+			return false
+		}
+	}
+	return s.mayEnd(st)
+}
+
+// str adds the strings of an alternative to a value.
+func (c *schemaCompiler) str(v *value, a alternative) error {
+	s := &stringSpec{max: -1}
+	var patterns, texts []string
+	what := ""
+	for _, id := range a {
+		p := c.all[id]
+		s.min = max(s.min, p.minLength)
+		if p.maxLength >= 0 && (s.max < 0 || p.maxLength < s.max) {
+			s.max = p.maxLength
+		}
+		if p.pattern != nil {
+			patterns, what = append(patterns, *p.pattern), p.at
+		}
+		if p.format != "" {
+			patterns, what = append(patterns, formats[p.format]), p.at
+		}
+		if p.hasTexts {
+			texts = intersectTexts(texts, p.texts)
+		}
+	}
+	if s.max >= 0 && s.min > s.max {
+		return nil
+	}
+	if len(patterns) == 0 && texts == nil && s.min == 0 && s.max < 0 {
+		s = c.anyString
+	}
+	if len(patterns) > 0 {
+		t, err := c.table(what, patterns, s.min, s.max)
+		if t == nil || err != nil {
+			return err
+		}
+		s.table = t
+	}
+	switch {
+	case s == c.anyString:
+	case len(patterns) > 0:
+		s.escapes = fewEscapes
+	default:
+		s.escapes = allEscapes
+	}
+	if !s.live(stringState{}) {
+		return nil
+	}
+	if texts != nil {
+		s = s.list(texts)
+		if len(s.texts) == 0 {
+			return nil
+		}
+	}
+	if !slices.Contains(v.strings, s) {
+		v.strings = append(v.strings, s)
+	}
+	return nil
+}
+
+// list returns the spec of the texts for which s holds.
+func (s *stringSpec) list(texts []string) *stringSpec {
+	l := &stringSpec{texts: []string{}}
+	for _, text := range texts {
+		if s.has(text) {
+			l.texts = append(l.texts, text)
+			l.escaped = append(l.escaped, escapeJSON(text))
+		}
+	}
+	l.escaped = sortedTexts(l.escaped)
+	return l
+}
+
+// table returns the automaton of strings that match all of some patterns; nil if there are none.
+func (c *schemaCompiler) table(what string, patterns []string, lo, hi int) (*table, error) {
+	patterns = sortedTexts(patterns)
+	key := fmt.Sprintf("%q %d %d", patterns, lo, hi)
+	if t, ok := c.tables[key]; ok {
+		return t, nil
+	}
+	machines, err := c.patterns(what, patterns)
+	if err != nil || machines == nil {
+		return nil, err
+	}
+	t, err := newTable(what, machines, true)
+	if err != nil {
+		return nil, err
+	}
+	if !t.finish(func(int) bool { return true }) {
+		t = nil
+	} else if lo > 0 || hi >= 0 {
+		if err := t.measure(what, hi); err != nil {
+			return nil, err
+		}
+	}
+	c.tables[key] = t
+	return t, nil
+}
+
+// patterns compiles patterns, which may match anywhere in a string. It returns nil if one of them
+// matches nothing.
+func (c *schemaCompiler) patterns(what string, patterns []string) (machines []*machine, err error) {
+	for _, p := range patterns {
+		m, err := c.pattern(what+": pattern "+quote.Short(p, 60), p)
+		if m == nil || err != nil {
+			return nil, err
+		}
+		machines = append(machines, m)
+	}
+	return machines, nil
+}
+
+// pattern compiles one pattern; nil if it matches nothing.
+func (c *schemaCompiler) pattern(what, p string) (*machine, error) {
+	const flags = syntax.Perl
+	p = ecmaEscapes(p)
+	if _, err := parseRegex(what, p, flags); err != nil {
+		return nil, err
+	}
+	n := newNetwork(maxNodes)
+	lines := charset{{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}}
+	r := &regexCompiler{n: n, dotAll: lines.not()}
+	if err := r.compile(what, "(?s:.*)(?:"+p+")(?s:.*)", flags); err != nil {
+		return nil, err
+	}
+	n.prune()
+	if !n.nodes[n.rules[0].start].alive {
+		return nil, nil
+	}
+	return newMachine(what, nil, n)
+}
+
+// ecmaEscapes writes \uXXXX as RE2 does.
+func ecmaEscapes(p string) string {
+	var b strings.Builder
+	for i := 0; i < len(p); i++ {
+		if p[i] == '\\' && i+5 < len(p) && p[i+1] == 'u' && isHex(p[i+2:i+6]) {
+			b.WriteString(`\x{` + p[i+2:i+6] + `}`)
+			i += 5
+			continue
+		}
+		b.WriteByte(p[i])
+		if p[i] == '\\' && i+1 < len(p) {
+			i++
+			b.WriteByte(p[i])
+		}
+	}
+	return b.String()
+}
+
+func isHex(s string) bool {
+	for i := range len(s) {
+		if _, ok := digit(s[i]); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// escapeJSON writes the characters of a string as JSON does, with no escape that is not needed.
+func escapeJSON(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\b', r == '\f', r == '\n', r == '\r', r == '\t':
+			b.WriteString(map[rune]string{'\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`,
+				'\t': `\t`}[r])
+		case r < 0x20:
+			b.WriteString(`\u00`)
+			b.WriteByte("0123456789abcdef"[r>>4])
+			b.WriteByte("0123456789abcdef"[r&15])
+		case r == utf8.RuneError:
+			b.WriteString("\ufffd")
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,404 @@
+package constrain
+
+// Value: what a value of JSON may be, compiled from the schemas that hold for it.
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"picogpt/internal/quote"
+)
+
+// A value is a set of JSON values, by their type.
+type value struct {
+	conj     []*schema // what it is made of
+	null     bool
+	yes, no  bool
+	numbers  []*numberSpec
+	strings  []*stringSpec
+	arrays   []*arraySpec
+	objects  []*objectSpec
+	possible bool // there is such a value
+}
+
+// SchemaOptions are choices about the text of JSON that a schema leaves open.
+type SchemaOptions struct {
+	// Space is the white space between the parts of the text. 0 is at most one space after each
+	// colon and each comma. NoSpace is none. n above 0 is up to n spaces, tabs and newlines at
+	// every place where JSON allows them, but for the beginning and the end of the text.
+	Space int
+
+	// Closed forbids properties that neither properties nor patternProperties nor required names,
+	// in objects whose schema has one of the former two and no additionalProperties.
+	Closed bool
+}
+
+// NoSpace is the SchemaOptions.Space of text without white space.
+const NoSpace = -1
+
+const (
+	maxSpace    = 64
+	compileTime = 10 * time.Second
+)
+
+// JSONSchema returns the constraint that a text is JSON that a schema of draft 2020-12 accepts. The
+// package comment says which keywords it follows; the others that restrict are errors.
+func JSONSchema(v *Vocabulary, text []byte, o SchemaOptions) (*Constraint, error) {
+	if len(text) > maxSchemaBytes {
+		return nil, fmt.Errorf("schema: %d bytes, want %d at most", len(text), maxSchemaBytes)
+	}
+	if o.Space < NoSpace || o.Space > maxSpace {
+		return nil, fmt.Errorf("white space %d: want from %d to %d", o.Space, NoSpace, maxSpace)
+	}
+	root, err := parseJSON(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	c := &schemaCompiler{options: o, root: root, schemas: map[*jsonValue]*schema{},
+		also: map[*schema]*schema{}, constants: map[*jsonValue]*schema{},
+		expanded: map[*schema][]alternative{}, expanding: map[*schema]bool{},
+		values: map[string]*value{}, tables: map[string]*table{},
+		anyString: &stringSpec{max: -1}, anyNumber: map[bool]*numberSpec{}}
+	first, err := c.compile()
+	if err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	return &Constraint{newJSON(v, first, o)}, nil
+}
+
+// compile makes all values that the root leads to.
+func (c *schemaCompiler) compile() (*value, error) {
+	s, err := c.schemaOf(c.root)
+	if err != nil {
+		return nil, err
+	}
+	first := c.valueOf(s)
+	deadline := time.Now().Add(compileTime)
+	for len(c.todo) > 0 {
+		v := c.todo[len(c.todo)-1]
+		c.todo = c.todo[:len(c.todo)-1]
+		if err := c.build(v); err != nil {
+			return nil, err
+		}
+		if len(c.values) > maxValues || time.Now().After(deadline) {
+			return nil, fmt.Errorf("more than %d kinds of values, or %v to find them", maxValues,
+				compileTime)
+		}
+	}
+	c.satisfy()
+	for _, x := range c.oneOf {
+		if x.both.possible {
+			return nil, fmt.Errorf("%s: oneOf is supported where no two branches can both hold; "+
+				"branches %d and %d can", x.at, x.i, x.j)
+		}
+	}
+	if !first.possible {
+		return nil, fmt.Errorf("no value is valid under it")
+	}
+	return first, nil
+}
+
+// valueOf returns the value for which all of some schemas hold; build completes it later.
+func (c *schemaCompiler) valueOf(conj ...*schema) *value {
+	conj = slices.DeleteFunc(slices.Clone(conj), func(s *schema) bool { return s.trivial() })
+	slices.SortFunc(conj, func(a, b *schema) int { return a.id - b.id })
+	conj = slices.Compact(conj)
+	a := make(alternative, len(conj))
+	for i, s := range conj {
+		a[i] = s.id
+	}
+	key := a.key()
+	v := c.values[key]
+	if v == nil {
+		v = &value{conj: conj}
+		c.values[key] = v
+		c.todo = append(c.todo, v)
+	}
+	return v
+}
+
+// trivial says whether a schema accepts everything.
+func (s *schema) trivial() bool {
+	return !s.never && !s.plain() && !s.hasEnum && s.ref == nil && s.allOf == nil &&
+		s.anyOf == nil && s.oneOf == nil
+}
+
+// build fills a value.
+func (c *schemaCompiler) build(v *value) (err error) {
+	alts := []alternative{{}}
+	for _, s := range v.conj {
+		more, err := c.expand(s)
+		if err != nil {
+			return err
+		}
+		if alts, err = c.cross(s.at, alts, more); err != nil {
+			return err
+		}
+	}
+	for _, a := range alts {
+		if err := c.add(v, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add adds to a value what an alternative allows.
+func (c *schemaCompiler) add(v *value, a alternative) error {
+	allowed, whole := c.typesOf(a)
+	v.null = v.null || allowed&nullType != 0
+	if allowed&booleanType != 0 {
+		v.yes = v.yes || c.allows(a, "true")
+		v.no = v.no || c.allows(a, "false")
+	}
+	if allowed&numberType != 0 {
+		if err := c.number(v, a, whole); err != nil {
+			return err
+		}
+	}
+	if allowed&stringType != 0 {
+		if err := c.str(v, a); err != nil {
+			return err
+		}
+	}
+	if allowed&arrayType != 0 {
+		c.array(v, a)
+	}
+	if allowed&objectType != 0 {
+		return c.object(v, a)
+	}
+	return nil
+}
+
+// allows says whether the lists of an alternative have a word.
+func (c *schemaCompiler) allows(a alternative, word string) bool {
+	for _, id := range a {
+		if s := c.all[id]; s.hasTexts && !slices.Contains(s.texts, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// An arraySpec is what arrays may be.
+type arraySpec struct {
+	prefix   []*value
+	items    *value
+	min, max int // max -1: any number
+}
+
+// item returns the value of the i-th item.
+func (s *arraySpec) item(i int) *value {
+	if i < len(s.prefix) {
+		return s.prefix[i]
+	}
+	return s.items
+}
+
+// array adds the arrays of an alternative to a value.
+func (c *schemaCompiler) array(v *value, a alternative) {
+	s := &arraySpec{max: -1}
+	prefix := 0
+	for _, id := range a {
+		p := c.all[id]
+		s.min = max(s.min, p.minItems)
+		if p.maxItems >= 0 && (s.max < 0 || p.maxItems < s.max) {
+			s.max = p.maxItems
+		}
+		prefix = max(prefix, len(p.prefix))
+	}
+	if s.max >= 0 && s.min > s.max {
+		return
+	}
+	for i := range prefix + 1 {
+		var conj []*schema
+		for _, id := range a {
+			switch p := c.all[id]; {
+			case i < len(p.prefix):
+				conj = append(conj, p.prefix[i])
+			case p.items != nil:
+				conj = append(conj, p.items)
+			}
+		}
+		if item := c.valueOf(conj...); i < prefix {
+			s.prefix = append(s.prefix, item)
+		} else {
+			s.items = item
+		}
+	}
+	v.arrays = append(v.arrays, s)
+}
+
+// An objectSpec is what objects may be.
+type objectSpec struct {
+	names    []objectName // those of properties in order, then those that come in any order
+	ordered  int          // how many of them have an order
+	index    map[string]int
+	sorted   []int32 // the names, by their bytes in JSON
+	min, max int     // properties; max -1: any number
+
+	others  *stringSpec // other names; nil if there can be none
+	values  []*value    // of other names, by the kind of the name in others.table; one without it
+	inOther int         // how many of names others has too
+
+	neededFrom               []int // of the ordered names from i: how many are required
+	possibleFrom             []int // and how many are possible
+	neededFree, possibleFree int   // of the names without order
+}
+
+type objectName struct {
+	name     string
+	escaped  string // as JSON writes it, without quotes
+	value    *value
+	required bool
+}
+
+// object adds the objects of an alternative to a value.
+func (c *schemaCompiler) object(v *value, a alternative) error {
+	s := &objectSpec{max: -1, index: map[string]int{}}
+	var sources []*schema // those that name properties
+	for _, id := range a {
+		p := c.all[id]
+		s.min = max(s.min, p.minProperties)
+		if p.maxProperties >= 0 && (s.max < 0 || p.maxProperties < s.max) {
+			s.max = p.maxProperties
+		}
+		if len(p.properties) > 0 {
+			sources = append(sources, p)
+		}
+	}
+	if s.max >= 0 && s.min > s.max {
+		return nil
+	}
+	for _, p := range sources {
+		for _, property := range p.properties {
+			s.name(property.name)
+		}
+		if len(sources) == 1 && !p.free {
+			s.ordered = len(s.names)
+		}
+	}
+	for _, id := range a {
+		for _, name := range c.all[id].required {
+			s.names[s.name(name)].required = true
+		}
+	}
+	if err := c.objectValues(s, a); err != nil {
+		return err
+	}
+	s.sort()
+	v.objects = append(v.objects, s)
+	return nil
+}
+
+// name returns the number of a name, adding it if it is new.
+func (s *objectSpec) name(name string) int {
+	i, ok := s.index[name]
+	if !ok {
+		i = len(s.names)
+		s.index[name] = i
+		s.names = append(s.names, objectName{name: name, escaped: escapeJSON(name)})
+	}
+	return i
+}
+
+func (s *objectSpec) sort() {
+	for i := range s.names {
+		s.sorted = append(s.sorted, int32(i))
+	}
+	slices.SortFunc(s.sorted, func(i, j int32) int {
+		if s.names[i].escaped < s.names[j].escaped {
+			return -1
+		}
+		return 1
+	})
+}
+
+// objectValues finds the values of all names.
+func (c *schemaCompiler) objectValues(s *objectSpec, a alternative) error {
+	var patterns []string
+	at := "#"
+	for _, id := range a {
+		for _, p := range c.all[id].patterns {
+			patterns, at = append(patterns, p.name), c.all[id].at
+		}
+	}
+	patterns = sortedTexts(patterns)
+	machines, number := []*machine{}, map[string]int{}
+	for _, p := range patterns {
+		m, err := c.pattern(at+": patternProperties "+quote.Short(p, 60), p)
+		if err != nil {
+			return err
+		}
+		if m != nil { // else it matches no name
+			number[p] = len(machines)
+			machines = append(machines, m)
+		}
+	}
+	for i := range s.names {
+		name := &s.names[i]
+		matches := make([]bool, len(machines))
+		for j, m := range machines {
+			matches[j] = m.matches(name.name)
+		}
+		name.value = c.valueOf(c.named(a, name.name, true, matches, number)...)
+	}
+	s.others = &stringSpec{max: -1, escapes: allEscapes}
+	if len(machines) == 0 {
+		s.values = []*value{c.valueOf(c.named(a, "", false, nil, number)...)}
+		return nil
+	}
+	t, err := newTable(at, machines, false)
+	if err != nil {
+		return err
+	}
+	for _, matches := range t.kinds {
+		s.values = append(s.values, c.valueOf(c.named(a, "", false, matches, number)...))
+	}
+	s.others.table = t
+	return nil
+}
+
+// named returns the schemas that hold for the value of a name, which properties may have, and which
+// matches some patterns.
+func (c *schemaCompiler) named(a alternative, name string, known bool, matches []bool,
+	number map[string]int) (conj []*schema) {
+	listed, named := false, false // some schema lists names; this one is among them
+	restricted := false           // some schema says what others are
+	for _, id := range a {
+		p := c.all[id]
+		found := false
+		for _, property := range p.properties {
+			if known && property.name == name {
+				conj, found = append(conj, property.value), true
+			}
+		}
+		for _, property := range p.patterns {
+			if i, ok := number[property.name]; ok && matches[i] {
+				conj, found = append(conj, property.value), true
+			}
+		}
+		if !found && p.additional != nil {
+			conj = append(conj, p.additional)
+		}
+		listed = listed || len(p.properties) > 0 || len(p.patterns) > 0
+		named = named || found || known && slices.Contains(p.required, name)
+		restricted = restricted || p.additional != nil
+	}
+	if c.options.Closed && listed && !named && !restricted {
+		never := c.newSchema("#")
+		never.never = true
+		return []*schema{never}
+	}
+	return conj
+}
+
+// matches says whether a machine without a vocabulary accepts a string.
+func (m *machine) matches(text string) bool {
+	s := m.closure([]place{{node: m.net.rules[0].start}})
+	for _, r := range text {
+		s = m.step(s, m.alpha.of(r))
+	}
+	return s.accepts
+}
