@@ -55,15 +55,25 @@ func quantTileTest(
 		}}
 }
 
+var quantTile4Test = quantTileTest("quantTile4", q4Tile, func(v *variant) func(y []float32, ldy int,
+	q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int) {
+	return v.quantTile4
+})
+
+// longRow tries one row of more blocks than a leaf may have room for at once.
+func longRow(l leafTest) leafTest {
+	l.name += ", long"
+	l.a, l.b = []int{1}, []int{127, 128, 129, 200}
+	return l
+}
+
 var quantLeafTests = []leafTest{
 	quantTileTest("quantTile8", q8Tile, func(v *variant) func(y []float32, ldy int, q []int16,
 		starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int) {
 		return v.quantTile8
 	}),
-	quantTileTest("quantTile4", q4Tile, func(v *variant) func(y []float32, ldy int, q []int16,
-		starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int) {
-		return v.quantTile4
-	}),
+	quantTile4Test,
+	longRow(quantTile4Test),
 	{name: "quantizeRow", a: edges, b: one, ints: 1<<0 | 1<<1,
 		call: func(v *variant, p *placer, n, _, c int) []float64 {
 			blocks := blocksOf(n)

@@ -64,7 +64,9 @@ func model512() *variant {
 	v.name = "model of avx512"
 	v.tile = tile512Model
 	v.exp64s = exp64s512Model
+	v.quantTile8, v.quantTile4 = quantTile512Model(Q8), quantTile512Model(Q4)
 	return &v
 }
 
-var modelled = []string{"tile", "tile, packed", "exp64s", "exp64s in place"}
+var modelled = []string{"tile", "tile, packed", "exp64s", "exp64s in place", "quantTile8",
+	"quantTile4", "quantTile4, long"}
