@@ -9,6 +9,7 @@ package kernels
 func avx512Variant(v variant) *variant {
 	v.name = "avx512"
 	v.tile = tileAVX512
+	v.chainRows, v.chainRows16 = chainRowsFast512, chainRows16Fast512
 	setQuantAVX512(&v)
 	v.exp64s = exp64sAVX512
 	v.fmaPeak = fmaPeakFast512

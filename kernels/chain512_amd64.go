@@ -1,0 +1,43 @@
+//go:build !purego
+
+package kernels
+
+// Chains of a few rows in AVX-512. Each stub is documented by the Go function that it equals.
+
+// These are chainRows and chainRows16 for pairs of groups.
+//
+//go:noescape
+func chainRowsAVX512(y []float32, ldy int, x, w []float32, ldw, rows, pairs, cols int)
+
+//go:noescape
+func chainRowsF16AVX512(y []float32, ldy int, x []float32, w []uint16, ldw, rows, pairs, cols int)
+
+//go:noescape
+func chainRowsBF16AVX512(y []float32, ldy int, x []float32, w []uint16, ldw, rows, pairs, cols int)
+
+func chainRowsFast512(y []float32, ldy int, x, w []float32, ldw, rows, groups, cols int) {
+	pairs := groups / 2
+	if pairs > 0 && cols > 0 {
+		chainRowsAVX512(y, ldy, x, w, ldw, rows, pairs, cols)
+	}
+	if groups%2 > 0 {
+		done := 2 * pairs * groupDepth
+		chainRowsAVX2(y, ldy, x[done*rows:], w[done*ldw:], ldw, rows, 1, cols)
+	}
+}
+
+func chainRows16Fast512(
+	y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int, bf16 bool,
+) {
+	pairs, leaf := groups/2, chainRowsF16AVX512
+	if bf16 {
+		leaf = chainRowsBF16AVX512
+	}
+	if pairs > 0 && cols > 0 {
+		leaf(y, ldy, x, w, ldw, rows, pairs, cols)
+	}
+	if groups%2 > 0 {
+		done := 2 * pairs * groupDepth
+		chainRows16Fast(y, ldy, x[done*rows:], w[done*ldw:], ldw, rows, 1, cols, bf16)
+	}
+}

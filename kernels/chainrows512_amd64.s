@@ -1,0 +1,223 @@
+//go:build !purego
+
+#include "textflag.h"
+
+// Several rows of x, few enough that memory is still the limit: eight rows of w by 32 columns are in
+// Z8–Z23 while all rows of y pass, two at a time.
+//
+// Registers: DI y, R12 and R11 its row and the rows left; SI x, R13 within it, R15 bytes from one
+// group of x to the next; BX the row of w, AX within it; CX pairs of groups left, DX columns left;
+// R8 and R9 one and three rows of w in bytes, R10 a row of y; R14 rows.
+
+// WIDEN(at, z) reads 16 weights.
+#define WIDEF32(at, z) VMOVUPS at, z
+
+#define WIDEF16(at, z) VCVTPH2PS at, z
+
+#define WIDEBF16(at, z) \
+	VPMOVZXWD at, z                    \
+	VPSLLD $16, z, z
+
+// FETCH brings the next eight rows at these columns into the second-level cache.
+#define FETCH(at) \
+	PREFETCHT1 at(R13)                 \
+	PREFETCHT1 at(R13)(R8*1)           \
+	PREFETCHT1 at(R13)(R8*2)           \
+	PREFETCHT1 at(R13)(R9*1)           \
+	PREFETCHT1 at(R11)                 \
+	PREFETCHT1 at(R11)(R8*1)           \
+	PREFETCHT1 at(R11)(R8*2)           \
+	PREFETCHT1 at(R11)(R9*1)
+
+#define FETCHF32 \
+	FETCH(0)                           \
+	FETCH(64)
+
+#define FETCH16 FETCH(0)
+
+// STEP continues 32 columns of a row of y by one row of w.
+#define STEP(x, lo, hi) \
+	VBROADCASTSS x, Z2                 \
+	VFMADD231PS lo, Z2, Z0             \
+	VFMADD231PS hi, Z2, Z1
+
+#define CHAINROWS(WIDEN, FETCHES, size) \
+	MOVQ y_base+0(FP), DI              \
+	MOVQ ldy+24(FP), R10               \
+	SHLQ $2, R10                       \
+	MOVQ x_base+32(FP), SI             \
+	MOVQ w_base+56(FP), BX             \
+	MOVQ ldw+80(FP), R8                \
+	IMULQ $size, R8                    \
+	LEAQ (R8)(R8*2), R9                \
+	MOVQ rows+88(FP), R14              \
+	MOVQ R14, R15                      \
+	SHLQ $4, R15                       \
+	MOVQ pairs+96(FP), CX              \
+pair:                               \
+	SUBQ $1, CX                        \
+	JLT  end                           \
+	MOVQ BX, AX                        \
+	MOVQ y_base+0(FP), DI              \
+	MOVQ cols+104(FP), DX              \
+cols:                               \
+	SUBQ $32, DX                       \
+	JLT  half                          \
+	LEAQ (AX)(R8*4), R12               \
+	LEAQ (AX)(R8*8), R13               \
+	LEAQ (R13)(R8*4), R11              \
+	FETCHES                            \
+	WIDEN((AX), Z8)                    \
+	WIDEN((16*size)(AX), Z9)           \
+	WIDEN((AX)(R8*1), Z10)             \
+	WIDEN((16*size)(AX)(R8*1), Z11)    \
+	WIDEN((AX)(R8*2), Z12)             \
+	WIDEN((16*size)(AX)(R8*2), Z13)    \
+	WIDEN((AX)(R9*1), Z14)             \
+	WIDEN((16*size)(AX)(R9*1), Z15)    \
+	WIDEN((R12), Z16)                  \
+	WIDEN((16*size)(R12), Z17)         \
+	WIDEN((R12)(R8*1), Z18)            \
+	WIDEN((16*size)(R12)(R8*1), Z19)   \
+	WIDEN((R12)(R8*2), Z20)            \
+	WIDEN((16*size)(R12)(R8*2), Z21)   \
+	WIDEN((R12)(R9*1), Z22)            \
+	WIDEN((16*size)(R12)(R9*1), Z23)   \
+	MOVQ DI, R12                       \
+	MOVQ SI, R13                       \
+	MOVQ R14, R11                      \
+rows2:                              \
+	SUBQ $2, R11                       \
+	JLT  rows1                         \
+	VMOVUPS (R12), Z0                  \
+	VMOVUPS 64(R12), Z1                \
+	VMOVUPS (R12)(R10*1), Z3           \
+	VMOVUPS 64(R12)(R10*1), Z4         \
+	VBROADCASTSS 0(R13), Z2            \
+	VBROADCASTSS 16(R13), Z5           \
+	VFMADD231PS Z8, Z2, Z0             \
+	VFMADD231PS Z9, Z2, Z1             \
+	VFMADD231PS Z8, Z5, Z3             \
+	VFMADD231PS Z9, Z5, Z4             \
+	VBROADCASTSS 4(R13), Z2            \
+	VBROADCASTSS 20(R13), Z5           \
+	VFMADD231PS Z10, Z2, Z0            \
+	VFMADD231PS Z11, Z2, Z1            \
+	VFMADD231PS Z10, Z5, Z3            \
+	VFMADD231PS Z11, Z5, Z4            \
+	VBROADCASTSS 8(R13), Z2            \
+	VBROADCASTSS 24(R13), Z5           \
+	VFMADD231PS Z12, Z2, Z0            \
+	VFMADD231PS Z13, Z2, Z1            \
+	VFMADD231PS Z12, Z5, Z3            \
+	VFMADD231PS Z13, Z5, Z4            \
+	VBROADCASTSS 12(R13), Z2           \
+	VBROADCASTSS 28(R13), Z5           \
+	VFMADD231PS Z14, Z2, Z0            \
+	VFMADD231PS Z15, Z2, Z1            \
+	VFMADD231PS Z14, Z5, Z3            \
+	VFMADD231PS Z15, Z5, Z4            \
+	VBROADCASTSS 0(R13)(R15*1), Z2     \
+	VBROADCASTSS 16(R13)(R15*1), Z5    \
+	VFMADD231PS Z16, Z2, Z0            \
+	VFMADD231PS Z17, Z2, Z1            \
+	VFMADD231PS Z16, Z5, Z3            \
+	VFMADD231PS Z17, Z5, Z4            \
+	VBROADCASTSS 4(R13)(R15*1), Z2     \
+	VBROADCASTSS 20(R13)(R15*1), Z5    \
+	VFMADD231PS Z18, Z2, Z0            \
+	VFMADD231PS Z19, Z2, Z1            \
+	VFMADD231PS Z18, Z5, Z3            \
+	VFMADD231PS Z19, Z5, Z4            \
+	VBROADCASTSS 8(R13)(R15*1), Z2     \
+	VBROADCASTSS 24(R13)(R15*1), Z5    \
+	VFMADD231PS Z20, Z2, Z0            \
+	VFMADD231PS Z21, Z2, Z1            \
+	VFMADD231PS Z20, Z5, Z3            \
+	VFMADD231PS Z21, Z5, Z4            \
+	VBROADCASTSS 12(R13)(R15*1), Z2    \
+	VBROADCASTSS 28(R13)(R15*1), Z5    \
+	VFMADD231PS Z22, Z2, Z0            \
+	VFMADD231PS Z23, Z2, Z1            \
+	VFMADD231PS Z22, Z5, Z3            \
+	VFMADD231PS Z23, Z5, Z4            \
+	VMOVUPS Z0, (R12)                  \
+	VMOVUPS Z1, 64(R12)                \
+	VMOVUPS Z3, (R12)(R10*1)           \
+	VMOVUPS Z4, 64(R12)(R10*1)         \
+	LEAQ (R12)(R10*2), R12             \
+	ADDQ $32, R13                      \
+	JMP  rows2                         \
+rows1:                              \
+	ADDQ $2, R11                       \
+	JEQ  done32                        \
+row:                                \
+	VMOVUPS (R12), Z0                  \
+	VMOVUPS 64(R12), Z1                \
+	STEP(0(R13), Z8, Z9)               \
+	STEP(4(R13), Z10, Z11)             \
+	STEP(8(R13), Z12, Z13)             \
+	STEP(12(R13), Z14, Z15)            \
+	STEP(0(R13)(R15*1), Z16, Z17)      \
+	STEP(4(R13)(R15*1), Z18, Z19)      \
+	STEP(8(R13)(R15*1), Z20, Z21)      \
+	STEP(12(R13)(R15*1), Z22, Z23)     \
+	VMOVUPS Z0, (R12)                  \
+	VMOVUPS Z1, 64(R12)                \
+	ADDQ R10, R12                      \
+	ADDQ $16, R13                      \
+	DECQ R11                           \
+	JNE  row                           \
+done32:                             \
+	ADDQ $128, DI                      \
+	ADDQ $(32*size), AX                \
+	JMP  cols                          \
+half:                               \
+	CMPQ DX, $-32                      \
+	JEQ  next                          \
+	LEAQ (AX)(R8*4), R12               \
+	WIDEN((AX), Z8)                    \
+	WIDEN((AX)(R8*1), Z10)             \
+	WIDEN((AX)(R8*2), Z12)             \
+	WIDEN((AX)(R9*1), Z14)             \
+	WIDEN((R12), Z16)                  \
+	WIDEN((R12)(R8*1), Z18)            \
+	WIDEN((R12)(R8*2), Z20)            \
+	WIDEN((R12)(R9*1), Z22)            \
+	MOVQ DI, R12                       \
+	MOVQ SI, R13                       \
+	MOVQ R14, R11                      \
+halfRow:                            \
+	VMOVUPS (R12), Z0                  \
+	VFMADD231PS.BCST 0(R13), Z8, Z0    \
+	VFMADD231PS.BCST 4(R13), Z10, Z0   \
+	VFMADD231PS.BCST 8(R13), Z12, Z0   \
+	VFMADD231PS.BCST 12(R13), Z14, Z0  \
+	VFMADD231PS.BCST 0(R13)(R15*1), Z16, Z0 \
+	VFMADD231PS.BCST 4(R13)(R15*1), Z18, Z0 \
+	VFMADD231PS.BCST 8(R13)(R15*1), Z20, Z0 \
+	VFMADD231PS.BCST 12(R13)(R15*1), Z22, Z0 \
+	VMOVUPS Z0, (R12)                  \
+	ADDQ R10, R12                      \
+	ADDQ $16, R13                      \
+	DECQ R11                           \
+	JNE  halfRow                       \
+next:                               \
+	LEAQ (SI)(R15*2), SI               \
+	LEAQ (BX)(R8*8), BX                \
+	JMP  pair                          \
+end:                                \
+	VZEROUPPER                         \
+	RET
+
+// func chainRowsAVX512(y []float32, ldy int, x, w []float32, ldw, rows, pairs, cols int)
+TEXT ·chainRowsAVX512(SB), NOSPLIT, $0-112
+	CHAINROWS(WIDEF32, FETCHF32, 4)
+
+// func chainRowsF16AVX512(y []float32, ldy int, x []float32, w []uint16, ldw, rows, pairs, cols int)
+TEXT ·chainRowsF16AVX512(SB), NOSPLIT, $0-112
+	CHAINROWS(WIDEF16, FETCH16, 2)
+
+// func chainRowsBF16AVX512(y []float32, ldy int, x []float32, w []uint16, ldw, rows, pairs, cols int)
+TEXT ·chainRowsBF16AVX512(SB), NOSPLIT, $0-112
+	CHAINROWS(WIDEBF16, FETCH16, 2)
