@@ -63,10 +63,11 @@ func model512() *variant {
 	v := *goVariant
 	v.name = "model of avx512"
 	v.tile = tile512Model
+	v.chainRows, v.chainRows16 = chainRows512Model, chainRows16With512Model
 	v.exp64s = exp64s512Model
 	v.quantTile8, v.quantTile4 = quantTile512Model(Q8), quantTile512Model(Q4)
 	return &v
 }
 
-var modelled = []string{"tile", "tile, packed", "exp64s", "exp64s in place", "quantTile8",
+var modelled = []string{"tile", "tile, packed", "chainRows", "chainRows16", "exp64s", "exp64s in place", "quantTile8",
 	"quantTile4", "quantTile4, long"}
