@@ -106,7 +106,7 @@ func (w *jsonWalk) lexeme(i int, p *part) {
 		case partOther:
 			var ok bool
 			part := v.bytes[v.below(int(e.node))][v.nodes[i].depth : n.depth-1]
-			if q, ok = w.j.endOther(p, p.raw+string(part), e.at); !ok {
+			if q, ok = w.j.endOther(p, p.raw+string(part), p.exitState(e)); !ok {
 				continue
 			}
 		default:
@@ -122,6 +122,15 @@ func (w *jsonWalk) lexeme(i int, p *part) {
 			w.walk(int(e.node), &q)
 		}
 	}
+}
+
+// exitState returns the state of the table at an exit. Masks of strings of any characters do not
+// know it: all such characters lead from a state to itself.
+func (p *part) exitState(e exit) int32 {
+	if t := p.str.table; t != nil && t.all[p.string.at] {
+		return p.string.at
+	}
+	return e.at
 }
 
 // below returns an id whose bytes begin with those of node i.

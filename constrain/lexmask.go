@@ -47,6 +47,7 @@ type exit struct {
 type lexKey struct {
 	str    *stringSpec // nil for strings of any characters
 	number *numberSpec
+	any    uint8 // 1: all numbers, 2: all whole numbers
 	node   int32
 	escapes
 	partial
@@ -60,28 +61,44 @@ type lexKey struct {
 // lexMask returns the mask of a part below a node. Those of strings of any characters belong to
 // the vocabulary.
 func (j *jsonAutomaton) lexMask(node int, p *part) *lexMask {
-	key := lexKey{node: int32(node), number: p.number, digits: p.digits}
-	keep := &j.masks
+	key, keep := j.numberKey(node, p), &j.masks
+	free := p.kind == partNumber && p.number.any
 	if p.kind != partNumber {
-		key.partial, key.str = p.string.partial, p.str
-		s, st := p.str, p.string
-		longest := int32(j.vocab.longest) + 1
-		key.need = max(0, min(int32(s.min)-st.n, longest))
-		key.room = longest
-		if s.max >= 0 {
-			key.room = min(int32(s.max)-st.n, longest)
-		}
-		if s.table == nil {
-			key.str, key.escapes = nil, s.escapes
-			keep = &j.vocab.free
-		} else {
-			key.at = st.at
-			if s.table.exact != nil {
-				key.n = st.n
-			}
-		}
+		key, free = j.stringKey(node, p)
+	}
+	if free {
+		keep = &j.vocab.free
 	}
 	return keep.get(key, func() *lexMask { return j.findLex(node, p) })
+}
+
+func (j *jsonAutomaton) numberKey(node int, p *part) lexKey {
+	key := lexKey{node: int32(node), number: p.number, digits: p.digits}
+	if p.number != nil && p.number.any {
+		key.number, key.any = nil, 1
+		if p.number.whole {
+			key.any = 2
+		}
+	}
+	return key
+}
+
+// stringKey returns the key of a string, and whether any characters may follow.
+func (j *jsonAutomaton) stringKey(node int, p *part) (key lexKey, free bool) {
+	s, st := p.str, p.string
+	longest := int32(j.vocab.longest) + 1
+	key = lexKey{node: int32(node), escapes: s.escapes, partial: st.partial, room: longest}
+	key.need = max(0, min(int32(s.min)-st.n, longest))
+	if s.max >= 0 {
+		key.room = min(int32(s.max)-st.n, longest)
+	}
+	if s.table == nil || s.table.all[st.at] {
+		return key, true
+	}
+	if key.str, key.at = s, st.at; s.table.exact != nil {
+		key.n = st.n
+	}
+	return key, false
 }
 
 // findLex walks the trie below a node.
@@ -124,19 +141,31 @@ func (m *lexMask) add(open []uint64) {
 
 func (j *jsonAutomaton) findString(m *lexMask, node int, p *part) {
 	v := j.vocab
+	if _, free := j.stringKey(node, p); free && node == 0 && p.string.form == border {
+		room := -1
+		if p.str.max >= 0 {
+			room = p.str.max - int(p.string.n)
+		}
+		v.plainText(m.open, room)
+		j.findInTrie(m, v.odd, 0, p)
+		return
+	}
+	j.findInTrie(m, v.nodes, node, p)
+}
+
+// findInTrie walks a trie below a node.
+func (j *jsonAutomaton) findInTrie(m *lexMask, nodes []node, from int, p *part) {
+	v, s := j.vocab, p.str
 	path := make([]stringState, v.longest+1)
-	path[v.nodes[node].depth] = p.string
-	s := p.str
-	for k, end := node+1, node+int(v.nodes[node].size); k < end; {
-		n := &v.nodes[k]
+	path[nodes[from].depth] = p.string
+	for k, end := from+1, from+int(nodes[from].size); k < end; {
+		n := &nodes[k]
 		st, verdict := s.step(path[n.depth-1], n.b)
 		switch verdict {
 		case impossible:
 			k += int(n.size)
 		case closes:
-			if m.exits = append(m.exits, exit{int32(k), st.at}); p.kind == partString {
-				v.open(m.open, n.id)
-			}
+			m.exits = append(m.exits, exit{v.node(nodes, k), st.at})
 			k += int(n.size)
 		default:
 			path[n.depth] = st

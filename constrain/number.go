@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"math/bits"
 	"slices"
+	"strconv"
 	"sync"
 )
 
@@ -19,8 +20,10 @@ import (
 type numberSpec struct {
 	whole     bool
 	wide      bool // no bounds: any exponent
+	any       bool // no bounds, no divisor
 	pos, neg  *bounds
 	multiple  uint64   // 1 or more, for whole numbers
+	figures   int      // digits of multiple
 	texts     []string // nil: no list
 	mu        sync.Mutex
 	reachable map[numberState]bool // what multiples found
@@ -326,6 +329,12 @@ func (s *numberSpec) live(st numberState) bool {
 
 // multiples is live for multiples of whole numbers: whether one is among those that begin so.
 func (s *numberSpec) multiples(st numberState) bool {
+	if side := s.side(st); st.phase == numberDigits { // a length that the bounds do not touch
+		most := len(side.hiInt) - 1
+		if most > len(side.loInt) && most-int(st.digits) >= s.figures {
+			return true
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if live, ok := s.reachable[st]; ok {
@@ -442,7 +451,8 @@ func (s *numberSpec) possible() bool {
 
 // newNumber returns the spec of numbers from lo to hi, nil for none.
 func newNumber(lo, hi *decimal, whole bool, multiple uint64) *numberSpec {
-	s := &numberSpec{whole: whole, multiple: multiple, reachable: map[numberState]bool{}}
+	s := &numberSpec{whole: whole, multiple: multiple, reachable: map[numberState]bool{},
+		figures: len(strconv.FormatUint(multiple, 10))}
 	s.wide = lo == nil && hi == nil && !whole
 	zero := &decimal{}
 	most := ofFloat(math.MaxFloat64)
@@ -527,7 +537,7 @@ func (c *schemaCompiler) number(v *value, a alternative, whole bool) error {
 	spec := c.anyNumber[whole]
 	if spec == nil || lo != nil || hi != nil || m != 1 {
 		spec = newNumber(lo, hi, whole, m)
-		if lo == nil && hi == nil && m == 1 {
+		if spec.any = lo == nil && hi == nil && m == 1; spec.any {
 			c.anyNumber[whole] = spec
 		}
 	}

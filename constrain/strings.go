@@ -51,6 +51,9 @@ const (
 func (s *stringSpec) step(st stringState, b byte) (stringState, verdict) {
 	switch st.form {
 	case border:
+		if b >= 0x20 && b < 0x80 && b != '"' && b != '\\' {
+			return s.complete(st, rune(b))
+		}
 		return s.stepBorder(st, b)
 	case utf8of2, utf8of3, utf8of4:
 		p, ok := st.nextUTF8(b)
@@ -102,8 +105,6 @@ func (s *stringSpec) stepBorder(st stringState, b byte) (stringState, verdict) {
 		return st, impossible
 	case b < 0x20:
 		return st, impossible
-	case b < 0x80:
-		return s.complete(st, rune(b))
 	}
 	p, ok := startUTF8(b)
 	if !ok {
@@ -199,8 +200,14 @@ func (s *stringSpec) arriveHex(st stringState, p partial) (stringState, verdict)
 func (s *stringSpec) complete(st stringState, r rune) (stringState, verdict) {
 	st.partial = partial{}
 	st.n++
-	if s.table != nil {
-		st.at = s.table.row(st.at)[s.table.alpha.of(r)]
+	if t := s.table; t != nil {
+		class := uint16(0)
+		if r < 128 {
+			class = t.alpha.ascii[r]
+		} else {
+			class = t.alpha.of(r)
+		}
+		st.at = t.next[int(st.at)*t.classes+int(class)]
 	}
 	if !s.live(st) {
 		return st, impossible

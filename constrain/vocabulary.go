@@ -19,7 +19,10 @@ type Vocabulary struct {
 	names   map[string]int
 	longest int // bytes of the longest id
 
-	free lexMasks // of strings of any characters
+	plain [][]uint64 // [n] the ids that are up to n characters with no need of escapes in JSON
+	odd   []node     // a trie of the other ids
+	oddAt []int32    // and where its nodes are in nodes
+	free  lexMasks   // of strings of any characters, and of all numbers
 }
 
 // A node of the trie is the bytes from the root to it. Its subtree is the nodes after it, size of
@@ -63,6 +66,7 @@ func NewVocabulary(tokens [][]byte, o VocabularyOptions) (*Vocabulary, error) {
 		v.longest = max(v.longest, len(b))
 	}
 	v.build()
+	v.sortPlain()
 	return v, v.complete()
 }
 
@@ -105,8 +109,19 @@ func (v *Vocabulary) build() {
 	sort.SliceStable(order, func(i, j int) bool {
 		return string(v.bytes[order[i]]) < string(v.bytes[order[j]])
 	})
-	v.nodes = append(v.nodes, node{id: -1})
+	v.nodes = v.trie(order)
+}
+
+// trie lays out ids that are sorted by their bytes. Of those of equal bytes a node has the last,
+// and twins has the others.
+func (v *Vocabulary) trie(order []int32) (nodes []node) {
+	nodes = append(nodes, node{id: -1})
 	path := []int32{0} // the nodes from the root to the newest
+	shut := func(path []int32) {
+		for _, i := range path {
+			nodes[i].size = int32(len(nodes)) - i
+		}
+	}
 	var before []byte
 	for _, id := range order {
 		b := v.bytes[id]
@@ -114,25 +129,19 @@ func (v *Vocabulary) build() {
 		for same < len(before) && same < len(b) && before[same] == b[same] {
 			same++
 		}
-		v.shut(path[same+1:])
+		shut(path[same+1:])
 		path = path[:same+1]
 		for ; same < len(b); same++ {
-			path = append(path, int32(len(v.nodes)))
-			v.nodes = append(v.nodes, node{id: -1, depth: uint16(same + 1), b: b[same]})
+			path = append(path, int32(len(nodes)))
+			nodes = append(nodes, node{id: -1, depth: uint16(same + 1), b: b[same]})
 		}
-		n := &v.nodes[path[len(path)-1]]
+		n := &nodes[path[len(path)-1]]
 		v.twins[id] = n.id
 		n.id = id
 		before = b
 	}
-	v.shut(path)
-}
-
-// shut writes the sizes of nodes whose subtree is complete.
-func (v *Vocabulary) shut(path []int32) {
-	for _, i := range path {
-		v.nodes[i].size = int32(len(v.nodes)) - i
-	}
+	shut(path)
+	return nodes
 }
 
 // open sets the bits of the ids of a node.
@@ -169,3 +178,6 @@ func (v *Vocabulary) isEnd(id int) bool {
 	}
 	return false
 }
+
+// Bytes returns the bytes of an id, which the caller must not change; none for ids without bytes.
+func (v *Vocabulary) Bytes(id int) []byte { return v.bytes[id] }

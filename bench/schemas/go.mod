@@ -1,0 +1,13 @@
+module picogpt/bench/schemas
+
+go 1.26.0
+
+require (
+	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
+	picogpt v0.0.0
+)
+
+require golang.org/x/text v0.23.0 // indirect
+
+replace picogpt => ../..
