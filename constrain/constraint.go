@@ -54,6 +54,16 @@ func (c *Constraint) Start() (*Text, error) {
 	return &Text{a: c.a, states: []state{s}}, nil
 }
 
+// A NotOpenError is an id that a constraint does not allow where it came.
+type NotOpenError struct {
+	ID    int
+	Bytes []byte
+}
+
+func (e *NotOpenError) Error() string {
+	return fmt.Sprintf("id %d (%q) does not fit the constraint here", e.ID, e.Bytes)
+}
+
 func (t *Text) now() state { return t.states[len(t.states)-1] }
 
 // Complete says whether the text may end here.
@@ -95,7 +105,7 @@ func (t *Text) Accept(id int) error {
 		return err
 	}
 	if next.dead() {
-		return fmt.Errorf("id %d (%q) does not fit the constraint here", id, v.bytes[id])
+		return &NotOpenError{id, v.bytes[id]}
 	}
 	t.states = append(t.states, next)
 	return nil

@@ -8,7 +8,10 @@ import (
 	"slices"
 )
 
-const maxTable = 1 << 20 // cells of a table
+const (
+	maxTable       = 1 << 18 // cells of a table
+	maxTableStates = 10000
+)
 
 // A table is a deterministic automaton for strings. State 0 is the first.
 type table struct {
@@ -74,8 +77,9 @@ func (b *tableBuilder) build(what string) error {
 			}
 			t.next = append(t.next, b.state(tuple))
 		}
-		if len(t.next) > maxTable {
-			return fmt.Errorf("%s: the automaton has more than %d steps", what, maxTable)
+		if len(t.next) > maxTable || len(b.tuples) > maxTableStates {
+			return fmt.Errorf("%s: the automaton has more than %d states or %d steps", what,
+				maxTableStates, maxTable)
 		}
 	}
 	return nil

@@ -1,0 +1,458 @@
+package constrain
+
+// GBNF: grammars as llama.cpp reads them.
+
+import (
+	"fmt"
+	"strconv"
+	"unicode"
+	"unicode/utf8"
+
+	"picogpt/internal/quote"
+)
+
+const (
+	maxGrammar    = 1 << 20 // bytes
+	maxNesting    = 500     // groups in groups
+	maxRepetition = 2000    // of one {m,n}, as in llama.cpp
+)
+
+// Grammar returns the constraint that a text is what rule root of a grammar describes, in llama.cpp's
+// GBNF. A rule may call itself, but not before it has read anything.
+func Grammar(v *Vocabulary, text string) (*Constraint, error) {
+	if len(text) > maxGrammar {
+		return nil, fmt.Errorf("grammar: %d bytes, want %d at most", len(text), maxGrammar)
+	}
+	p := &gbnf{text: text, vocab: v, rules: map[string]gbnfChoice{}, uses: map[string]int{}}
+	if err := p.parse(); err != nil {
+		return nil, fmt.Errorf("grammar: line %d: %w", p.line(), err)
+	}
+	n, err := p.network()
+	if err != nil {
+		return nil, fmt.Errorf("grammar: %w", err)
+	}
+	if err := n.check("grammar"); err != nil {
+		return nil, err
+	}
+	if rule, found := n.leftRecursion(); found {
+		return nil, fmt.Errorf("grammar: rule %s is left recursive: it may call itself before it "+
+			"has read anything", quote.Plain(rule, 40))
+	}
+	m, err := newMachine("grammar", v, n)
+	if err != nil {
+		return nil, err
+	}
+	return &Constraint{m}, nil
+}
+
+// A gbnf is a grammar that is being read.
+type gbnf struct {
+	text  string
+	at    int
+	depth int
+	vocab *Vocabulary
+	order []string // the names of rules
+	rules map[string]gbnfChoice
+	uses  map[string]int // where each name is used first
+}
+
+type gbnfChoice []gbnfSequence
+
+type gbnfSequence []gbnfItem
+
+// A gbnfItem is one of its parts, from min to max times (-1: any number).
+type gbnfItem struct {
+	min, max int
+	text     []rune // a literal
+	set      charset
+	rule     string
+	group    gbnfChoice
+	id       int // a token
+	not      bool
+	kind     gbnfKind
+}
+
+type gbnfKind uint8
+
+const (
+	gbnfText gbnfKind = iota
+	gbnfSet
+	gbnfRule
+	gbnfGroup
+	gbnfToken
+)
+
+func (p *gbnf) line() int {
+	line := 1
+	for i := 0; i < p.at && i < len(p.text); i++ {
+		if p.text[i] == '\n' {
+			line++
+		}
+	}
+	return line
+}
+
+// next returns the byte at the cursor, 0 at the end.
+func (p *gbnf) next() byte {
+	if p.at < len(p.text) {
+		return p.text[p.at]
+	}
+	return 0
+}
+
+// found shows what is at the cursor, for errors.
+func (p *gbnf) found() string {
+	if p.at >= len(p.text) {
+		return "the end"
+	}
+	return quote.Short(p.text[p.at:], 12)
+}
+
+// space skips spaces and comments, and ends of lines if they do not end the rule.
+func (p *gbnf) space(lines bool) {
+	for p.at < len(p.text) {
+		switch c := p.text[p.at]; {
+		case c == ' ' || c == '\t' || lines && (c == '\n' || c == '\r'):
+			p.at++
+		case c == '#':
+			for p.at < len(p.text) && p.text[p.at] != '\n' && p.text[p.at] != '\r' {
+				p.at++
+			}
+		default:
+			return
+		}
+	}
+}
+
+func isName(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' ||
+		c == '_'
+}
+
+// parse reads all rules.
+func (p *gbnf) parse() error {
+	if !utf8.ValidString(p.text) {
+		return fmt.Errorf("the text is not valid UTF-8")
+	}
+	for p.space(true); p.at < len(p.text); p.space(true) {
+		name := p.name()
+		if name == "" {
+			return fmt.Errorf("want the name of a rule, found %s", p.found())
+		}
+		p.space(false)
+		if p.at+3 > len(p.text) || p.text[p.at:p.at+3] != "::=" {
+			return fmt.Errorf("rule %s: want ::=, found %s", quote.Plain(name, 40), p.found())
+		}
+		p.at += 3
+		p.space(true)
+		choice, err := p.choice(false)
+		if err != nil {
+			return err
+		}
+		if c := p.next(); p.at < len(p.text) && c != '\n' && c != '\r' {
+			return fmt.Errorf("rule %s: want the end of the line, found %s", quote.Plain(name, 40),
+				p.found())
+		}
+		if _, known := p.rules[name]; !known {
+			p.order = append(p.order, name)
+		}
+		p.rules[name] = choice
+	}
+	return p.defined()
+}
+
+// defined errs if a rule is missing.
+func (p *gbnf) defined() error {
+	if _, ok := p.rules["root"]; !ok {
+		return fmt.Errorf("want a rule named root, where a text begins; found none")
+	}
+	missing, first := "", len(p.text)
+	for name, at := range p.uses {
+		if _, ok := p.rules[name]; !ok && at < first {
+			missing, first = name, at
+		}
+	}
+	if missing != "" {
+		p.at = first
+		return fmt.Errorf("rule %s is not defined", quote.Plain(missing, 40))
+	}
+	return nil
+}
+
+func (p *gbnf) name() string {
+	from := p.at
+	for isName(p.next()) {
+		p.at++
+	}
+	return p.text[from:p.at]
+}
+
+// choice reads alternatives; nested ones may go over several lines.
+func (p *gbnf) choice(nested bool) (choice gbnfChoice, err error) {
+	for {
+		s, err := p.sequence(nested)
+		if err != nil {
+			return nil, err
+		}
+		choice = append(choice, s)
+		if p.next() != '|' {
+			return choice, nil
+		}
+		p.at++
+		p.space(true)
+	}
+}
+
+func (p *gbnf) sequence(nested bool) (s gbnfSequence, err error) {
+	for {
+		item := gbnfItem{min: 1, max: 1}
+		switch c := p.next(); {
+		case c == '"':
+			err = p.literal(&item)
+		case c == '[':
+			err = p.class(&item)
+		case c == '<' || c == '!':
+			err = p.token(&item)
+		case isName(c):
+			from := p.at
+			item.kind, item.rule = gbnfRule, p.name()
+			if _, used := p.uses[item.rule]; !used {
+				p.uses[item.rule] = from
+			}
+		case c == '(':
+			err = p.group(&item)
+		case c == '.':
+			p.at++
+			item.kind, item.set = gbnfSet, anyRune
+		case c == '*' || c == '+' || c == '?' || c == '{':
+			if len(s) == 0 {
+				return nil, fmt.Errorf("want something before %c", c)
+			}
+			if err := p.repetition(&s[len(s)-1], nested); err != nil {
+				return nil, err
+			}
+			p.space(nested)
+			continue
+		default:
+			return s, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		s = append(s, item)
+		p.space(nested)
+	}
+}
+
+func (p *gbnf) literal(item *gbnfItem) error {
+	p.at++
+	for p.next() != '"' {
+		r, err := p.char()
+		if err != nil {
+			return err
+		}
+		item.text = append(item.text, r)
+	}
+	p.at++
+	return nil
+}
+
+func (p *gbnf) class(item *gbnfItem) error {
+	p.at++
+	not := p.next() == '^'
+	if not {
+		p.at++
+	}
+	var ranges []runeRange
+	for p.next() != ']' {
+		lo, err := p.char()
+		if err != nil {
+			return err
+		}
+		hi := lo
+		if p.next() == '-' && p.at+1 < len(p.text) && p.text[p.at+1] != ']' {
+			p.at++
+			if hi, err = p.char(); err != nil {
+				return err
+			}
+		}
+		ranges = append(ranges, runeRange{lo, hi})
+	}
+	p.at++
+	item.kind, item.set = gbnfSet, normal(ranges)
+	if not {
+		item.set = item.set.not()
+	}
+	return nil
+}
+
+// char reads a character of a literal or a class.
+func (p *gbnf) char() (rune, error) {
+	if p.at >= len(p.text) {
+		return 0, fmt.Errorf("want a character, found the end")
+	}
+	if p.text[p.at] != '\\' {
+		r, size := utf8.DecodeRuneInString(p.text[p.at:])
+		p.at += size
+		return r, nil
+	}
+	from := p.at
+	p.at++
+	c := p.next()
+	p.at++
+	switch c {
+	case 't':
+		return '\t', nil
+	case 'r':
+		return '\r', nil
+	case 'n':
+		return '\n', nil
+	case '\\', '"', '[', ']':
+		return rune(c), nil
+	}
+	digits := map[byte]int{'x': 2, 'u': 4, 'U': 8}[c]
+	if digits > 0 && p.at+digits <= len(p.text) {
+		v, err := strconv.ParseUint(p.text[p.at:p.at+digits], 16, 32)
+		if err == nil && v <= unicode.MaxRune {
+			p.at += digits
+			return rune(v), nil
+		}
+	}
+	p.at = min(from, len(p.text))
+	return 0, fmt.Errorf("want an escape (\\n \\r \\t \\\\ \\\" \\[ \\] \\xXX \\uXXXX \\UXXXXXXXX), "+
+		"found %s", p.found())
+}
+
+// token reads <[id]> or <text>, and ! before it.
+func (p *gbnf) token(item *gbnfItem) error {
+	item.kind = gbnfToken
+	if p.next() == '!' {
+		item.not = true
+		p.at++
+	}
+	from := p.at
+	if p.next() != '<' {
+		return fmt.Errorf("want < after !, found %s", p.found())
+	}
+	for p.next() != '>' {
+		if p.at >= len(p.text) || p.next() == '\n' {
+			p.at = from
+			return fmt.Errorf("want > after %s", p.found())
+		}
+		p.at++
+	}
+	p.at++
+	name := p.text[from:p.at]
+	if len(name) > 4 && name[1] == '[' && name[len(name)-2] == ']' {
+		id, err := strconv.ParseUint(name[2:len(name)-2], 10, 31)
+		if err != nil || int(id) >= p.vocab.size {
+			return fmt.Errorf("token %s: want ids below %d", quote.Short(name, 40), p.vocab.size)
+		}
+		item.id = int(id)
+		return nil
+	}
+	id, ok := p.vocab.whole(name)
+	if !ok {
+		return fmt.Errorf("%s is not one token of the vocabulary", quote.Short(name, 40))
+	}
+	item.id = id
+	return nil
+}
+
+// whole returns the id whose name or bytes are a text.
+func (v *Vocabulary) whole(text string) (int, bool) {
+	if id, ok := v.names[text]; ok && id >= 0 && id < v.size {
+		return id, true
+	}
+	i := 0
+	for k := range len(text) {
+		if i = v.child(i, text[k]); i < 0 {
+			return 0, false
+		}
+	}
+	return int(v.nodes[i].id), v.nodes[i].id >= 0
+}
+
+func (p *gbnf) group(item *gbnfItem) (err error) {
+	if p.depth++; p.depth > maxNesting {
+		return fmt.Errorf("more than %d groups in groups", maxNesting)
+	}
+	p.at++
+	p.space(true)
+	item.kind = gbnfGroup
+	if item.group, err = p.choice(true); err != nil {
+		return err
+	}
+	if p.next() != ')' {
+		return fmt.Errorf("want ), found %s", p.found())
+	}
+	p.at++
+	p.depth--
+	return nil
+}
+
+// repetition reads * + ? {m} {m,} or {m,n}.
+func (p *gbnf) repetition(item *gbnfItem, nested bool) error {
+	least, most := 0, -1
+	c := p.next()
+	p.at++
+	switch c {
+	case '+':
+		least = 1
+	case '?':
+		most = 1
+	case '{':
+		var err error
+		if least, most, err = p.counts(nested); err != nil {
+			return err
+		}
+	}
+	if item.min != 1 || item.max != 1 { // a repetition of a repetition
+		inner := *item
+		*item = gbnfItem{kind: gbnfGroup, group: gbnfChoice{{inner}}}
+	}
+	item.min, item.max = least, most
+	return nil
+}
+
+func (p *gbnf) counts(nested bool) (least, most int, err error) {
+	p.space(nested)
+	if least, err = p.number(); err != nil {
+		return 0, 0, err
+	}
+	p.space(nested)
+	most = least
+	if p.next() == ',' {
+		p.at++
+		p.space(nested)
+		most = -1
+		if c := p.next(); c >= '0' && c <= '9' {
+			if most, err = p.number(); err != nil {
+				return 0, 0, err
+			}
+		}
+		p.space(nested)
+	}
+	if p.next() != '}' {
+		return 0, 0, fmt.Errorf("want }, found %s", p.found())
+	}
+	p.at++
+	if most >= 0 && most < least {
+		return 0, 0, fmt.Errorf("repetition {%d,%d}: want the smaller number first", least, most)
+	}
+	return least, most, nil
+}
+
+func (p *gbnf) number() (int, error) {
+	from := p.at
+	for c := p.next(); c >= '0' && c <= '9'; c = p.next() {
+		p.at++
+	}
+	n, err := strconv.Atoi(p.text[from:p.at])
+	if err != nil || n > maxRepetition {
+		p.at = from
+		return 0, fmt.Errorf("want a number of repetitions from 0 to %d, found %s", maxRepetition,
+			p.found())
+	}
+	return n, nil
+}

@@ -1,0 +1,88 @@
+package constrain
+
+// GBNF: the rules of a grammar as a network.
+
+// A gbnfBuilder makes the nodes of a grammar, each rule from its end to its beginning.
+type gbnfBuilder struct {
+	n      *network
+	rules  map[string]gbnfChoice
+	starts map[string]int32
+}
+
+// network returns the network of all rules, root first.
+func (p *gbnf) network() (*network, error) {
+	n := newNetwork(maxNodes)
+	b := &gbnfBuilder{n: n, rules: p.rules, starts: map[string]int32{}}
+	names := []string{"root"}
+	for _, name := range p.order {
+		if name != "root" {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		b.starts[name] = n.split()
+		n.rules = append(n.rules, netRule{name, b.starts[name]})
+	}
+	for _, name := range names {
+		end := n.add(netNode{kind: endNode})
+		more := b.choice(p.rules[name], end)
+		if err := n.check("rule " + name); err != nil {
+			return nil, err
+		}
+		n.nodes[b.starts[name]].more = more
+	}
+	return n, nil
+}
+
+// choice returns where the alternatives begin, each of which continues at to.
+func (b *gbnfBuilder) choice(choice gbnfChoice, to int32) (more []int32) {
+	for _, s := range choice {
+		more = append(more, b.sequence(s, to))
+	}
+	return more
+}
+
+func (b *gbnfBuilder) sequence(s gbnfSequence, to int32) int32 {
+	for i := len(s) - 1; i >= 0; i-- {
+		to = b.repeat(&s[i], to)
+	}
+	return to
+}
+
+// repeat returns where an item begins that comes from min to max times.
+func (b *gbnfBuilder) repeat(item *gbnfItem, to int32) int32 {
+	if item.max < 0 {
+		loop := b.n.split()
+		body := b.item(item, loop)
+		b.n.nodes[loop].more = []int32{body, to}
+		to = loop
+	}
+	after := to
+	for i := item.min; i < item.max && !b.full(); i++ { // each of these may be left out
+		to = b.n.split(b.item(item, to), after)
+	}
+	for i := 0; i < item.min && !b.full(); i++ {
+		to = b.item(item, to)
+	}
+	return to
+}
+
+func (b *gbnfBuilder) full() bool { return len(b.n.nodes) > b.n.limit }
+
+// item returns where an item begins that comes once.
+func (b *gbnfBuilder) item(item *gbnfItem, to int32) int32 {
+	switch item.kind {
+	case gbnfText:
+		for i := len(item.text) - 1; i >= 0; i-- {
+			to = b.n.read(charset{{item.text[i], item.text[i]}}, to)
+		}
+		return to
+	case gbnfSet:
+		return b.n.read(item.set, to)
+	case gbnfRule:
+		return b.n.add(netNode{kind: callNode, to: b.starts[item.rule], ret: to})
+	case gbnfToken:
+		return b.n.add(netNode{kind: idNode, id: int32(item.id), not: item.not, to: to})
+	}
+	return b.n.split(b.choice(item.group, to)...)
+}

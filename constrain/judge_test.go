@@ -1,0 +1,220 @@
+package constrain
+
+// What random walks write, judged by another program: santhosh-tekuri/jsonschema with formats
+// asserted, and package regexp.
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"picogpt/internal/fixture"
+)
+
+// A walker writes texts that only the masks steer.
+type walker struct {
+	rnd  *rand.Rand
+	mask []uint64
+}
+
+// write returns a text, and whether it is complete after at most n ids.
+func (w *walker) write(t *testing.T, m Matcher, complete func() bool, n int) (string, bool) {
+	t.Helper()
+	v := gpt2()
+	var text strings.Builder
+	for i := range n {
+		if err := m.Mask(w.mask); err != nil {
+			t.Fatalf("%q: %v", text.String(), err)
+		}
+		if complete() && w.rnd.IntN(3) == 0 {
+			return text.String(), true
+		}
+		w.mask[endOfText>>6] &^= 1 << (endOfText & 63)
+		id := w.choose(i > n/3)
+		if id < 0 {
+			if !complete() {
+				t.Fatalf("%q: no id is open, and the text may not end", text.String())
+			}
+			return text.String(), true
+		}
+		if err := m.Accept(id); err != nil {
+			t.Fatalf("%q: an open id: %v", text.String(), err)
+		}
+		text.Write(v.Bytes(id))
+	}
+	return text.String(), complete()
+}
+
+// choose draws an open id; those that end something come more often, above all late in a text.
+func (w *walker) choose(late bool) int {
+	open := func(id int) bool { return w.mask[id>>6]>>(id&63)&1 != 0 }
+	v := gpt2()
+	if late || w.rnd.IntN(4) == 0 {
+		for _, b := range []byte(`"}],:`) {
+			if id := int(v.nodes[v.child(0, b)].id); open(id) && w.rnd.IntN(8) > 0 {
+				return id
+			}
+		}
+	}
+	if w.rnd.IntN(2) == 0 {
+		var alone []int
+		for i := 1; i < len(v.nodes); i += int(v.nodes[i].size) {
+			if id := int(v.nodes[i].id); open(id) {
+				alone = append(alone, id)
+			}
+		}
+		if len(alone) > 0 {
+			return alone[w.rnd.IntN(len(alone))]
+		}
+	}
+	count := 0
+	for _, word := range w.mask {
+		count += bits.OnesCount64(word)
+	}
+	if count == 0 {
+		return -1
+	}
+	pick := w.rnd.IntN(count)
+	for i, word := range w.mask {
+		if n := bits.OnesCount64(word); pick >= n {
+			pick -= n
+			continue
+		}
+		for ; pick > 0; pick-- {
+			word &= word - 1
+		}
+		return 64*i + bits.TrailingZeros64(word)
+	}
+	return -1
+}
+
+// walks runs walks with seeds of its own for each constraint.
+func walks(t *testing.T, name string, c *Constraint, n int, judge func(text string) error) {
+	t.Helper()
+	if fixture.Long {
+		n *= 20
+	}
+	done := 0
+	for seed := range n {
+		w := &walker{rand.New(rand.NewPCG(uint64(seed), 7)), make([]uint64, gpt2().Words())}
+		m, err := c.Start()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, complete := w.write(t, m, m.Complete, 200)
+		if !complete {
+			continue
+		}
+		done++
+		if err := judge(text); err != nil {
+			t.Errorf("wrote %s: %v", text, err)
+		}
+	}
+	if done == 0 {
+		t.Errorf("%s: no walk came to an end", name)
+	}
+}
+
+// judged are schemas of all keywords, some of them together.
+var judged = []string{
+	`{}`,
+	`{"type":"object","properties":{"name":{"type":"string","minLength":1,"maxLength":8},"age":{"type":"integer","minimum":0,"maximum":130},"tags":{"type":"array","items":{"enum":["x","y","äöü","😀"]},"minItems":1,"maxItems":3}},"required":["name","age"]}`,
+	`{"type":"object","properties":{"a":{"type":"number","minimum":-1.5,"exclusiveMaximum":2.25},"b":{"type":"number","exclusiveMinimum":0,"maximum":1e-5}},"required":["a","b"],"additionalProperties":false}`,
+	`{"type":"array","items":{"type":"integer","multipleOf":12,"minimum":-100,"maximum":1000},"minItems":2,"maxItems":4}`,
+	`{"type":"array","prefixItems":[{"format":"date","type":"string"},{"format":"time","type":"string"},{"format":"date-time","type":"string"},{"format":"uuid","type":"string"},{"format":"ipv4","type":"string"},{"format":"ipv6","type":"string"}],"minItems":6,"items":false}`,
+	`{"$ref":"#/$defs/tree","$defs":{"tree":{"type":"object","properties":{"v":{"type":"boolean"},"kids":{"type":"array","items":{"$ref":"#/$defs/tree"},"maxItems":2}},"required":["v"],"additionalProperties":false}}}`,
+	`{"type":"object","patternProperties":{"^s_":{"type":"string"},"_n$":{"type":"null"},"^[0-9]$":{"type":"integer"}},"additionalProperties":{"type":"boolean"},"minProperties":2,"maxProperties":4}`,
+	`{"type":"object","patternProperties":{"^[a-c]$":{"type":"integer"}},"additionalProperties":false,"minProperties":3}`,
+	`{"oneOf":[{"type":"object","properties":{"kind":{"const":"circle"},"r":{"type":"number","exclusiveMinimum":0}},"required":["kind","r"]},{"type":"object","properties":{"kind":{"const":"box"},"w":{"type":"integer"},"h":{"type":"integer"}},"required":["kind","w","h"]}]}`,
+	`{"anyOf":[{"type":"string","pattern":"^(foo|bar)+[^a-z]{2,3}$"},{"type":"string","pattern":"\\d{3}","maxLength":9},{"type":"null"}]}`,
+	`{"allOf":[{"properties":{"a":{"minimum":1}},"required":["a"]},{"properties":{"a":{"type":"integer"},"b":{"type":"string"}}},{"maxProperties":3}],"type":"object"}`,
+	`{"enum":[{"a":1,"b":[true,null]},"q\"\\\u0001",-0.5,12,[{}]]}`,
+	`{"type":"object","required":["x","y","z"],"maxProperties":4,"additionalProperties":{"type":["null","boolean"]}}`,
+	`{"type":"string","pattern":"^.{0,3}\\bword\\b.{0,3}\\.$"}`,
+	`{"type":"string","pattern":"^[^\\x00-\\x7f]{1,4}\\n?$"}`,
+	`{"type":["number","null"],"minimum":0.001}`,
+	`{"type":"number","exclusiveMinimum":0.1,"exclusiveMaximum":0.2}`,
+	`{"type":"integer","exclusiveMinimum":-1000000000000000000000,"exclusiveMaximum":-999999999999999999990}`,
+	`{"type":"object","properties":{"é\"\\":{"type":"integer"}},"required":["é\"\\","plain\n"],"maxProperties":2}`,
+}
+
+func judgeSchema(t *testing.T, schema string) func(text string) error {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource("schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(text string) error {
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+		if err != nil {
+			return err
+		}
+		return s.Validate(v)
+	}
+}
+
+func TestWhatIsWrittenUnderASchemaIsValid(t *testing.T) {
+	for _, schema := range judged {
+		judge := judgeSchema(t, schema)
+		for _, space := range []int{0, NoSpace, 3} {
+			walks(t, schema, compile(t, schema, SchemaOptions{Space: space}), 4, judge)
+		}
+	}
+}
+
+func TestWhatIsWrittenUnderARegexMatches(t *testing.T) {
+	for _, re := range []string{`(yes|no|maybe)`, `(a+)+b`, `[A-Z][a-z]+( [a-z]+)*[.!?]`,
+		`(?i)straße{1,3}`, `\bfoo\b.{0,5}\bbar\b`, `(?m)^a$\n^b$`, `[^a-z\n]{3,9}`,
+		`[\p{L}--[\p{Lu}]]*x`, `(\x{1F600}|é|\n)*`, `\pN{2}(?s:.)\z`, `(?:(?:a|b)*\B)?c`, ``} {
+		judge := regexp.MustCompile(`\A(?:` + re + `)\z`)
+		c, err := Regex(gpt2(), re)
+		if err != nil {
+			t.Errorf("%s: %v", re, err)
+			continue
+		}
+		walks(t, re, c, 10, func(text string) error {
+			if !judge.MatchString(text) {
+				return errNoMatch
+			}
+			return nil
+		})
+	}
+}
+
+type errString string
+
+func (e errString) Error() string { return string(e) }
+
+const errNoMatch = errString("package regexp does not match it")
+
+func TestWhatIsWrittenUnderAChoiceIsOneOfThem(t *testing.T) {
+	choices := []string{"yes", "no", "yesterday", "é", "ê", "", "a\nb", "😀", "😁"}
+	c, err := Choice(gpt2(), choices...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	walks(t, "choice", c, 200, func(text string) error { seen[text] = true; return nil })
+	for _, choice := range choices {
+		if !seen[choice] {
+			t.Errorf("%q was never written", choice)
+		}
+		delete(seen, choice)
+	}
+	if len(seen) > 0 {
+		t.Errorf("written without being a choice: %v", seen)
+	}
+}

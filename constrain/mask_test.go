@@ -1,0 +1,204 @@
+package constrain
+
+// Masks against single ids: an id is open exactly if it can be accepted; and matchers' histories.
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"picogpt/internal/fixture"
+)
+
+// constraints are some of every kind.
+func constraints(t *testing.T) map[string]*Constraint {
+	t.Helper()
+	made := map[string]*Constraint{}
+	for _, i := range []int{0, 1, 2, 4, 5, 6, 7, 8, 9, 11, 13, 16} {
+		made[fmt.Sprintf("schema %d", i)] = compile(t, judged[i], SchemaOptions{Space: i % 3})
+	}
+	for _, re := range []string{`[^"]*"?`, `(\w+ ){2,}é*`, `.\b.{3}`} {
+		c, err := Regex(gpt2(), re)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made[re] = c
+	}
+	g, err := Grammar(gpt2(), jsonGrammar)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made["grammar"] = g
+	c, err := Choice(gpt2(), "one", "once", "two\n", "zwölf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made["choice"] = c
+	return made
+}
+
+func TestAnIdIsOpenExactlyIfItIsAccepted(t *testing.T) {
+	v := gpt2()
+	for name, c := range constraints(t) {
+		w := &walker{rand.New(rand.NewPCG(3, 9)), make([]uint64, v.Words())}
+		m, err := c.Start()
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps := 4
+		if fixture.Long {
+			steps = 40
+		}
+		for step := range steps {
+			if err := m.Mask(w.mask); err != nil {
+				t.Fatal(err)
+			}
+			var ids []int
+			for id := range v.Size() {
+				if m.Accept(id) == nil {
+					ids = append(ids, id)
+					if err := m.Rewind(1); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if open := opened(w.mask); !slices.Equal(open, ids) {
+				t.Fatalf("%s: after %d ids %d are open and %d are accepted", name, step, len(open),
+					len(ids))
+			}
+			w.mask[endOfText>>6] &^= 1 << (endOfText & 63)
+			id := w.choose(false)
+			if id < 0 {
+				break
+			}
+			if err := m.Accept(id); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestAMatcherGoesBackAndForks(t *testing.T) {
+	v := gpt2()
+	for name, c := range constraints(t) {
+		text, err := c.Start()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var m Matcher = text
+		w := &walker{rand.New(rand.NewPCG(5, 5)), make([]uint64, v.Words())}
+		var masks [][]uint64 // before each id
+		var ids []int
+		for range 20 {
+			if err := m.Mask(w.mask); err != nil {
+				t.Fatal(err)
+			}
+			masks = append(masks, slices.Clone(w.mask))
+			id := w.choose(false)
+			if id < 0 {
+				break
+			}
+			ids = append(ids, id)
+			if err := m.Accept(id); err != nil {
+				t.Fatal(err)
+			}
+			if id == endOfText {
+				break
+			}
+		}
+		fork := m.Fork()
+		for back := range len(ids) {
+			if err := fork.Rewind(1); err != nil {
+				t.Fatal(err)
+			}
+			if err := fork.Mask(w.mask); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(w.mask, masks[len(ids)-1-back]) {
+				t.Errorf("%s: another mask after going %d ids back", name, back+1)
+			}
+		}
+		for _, id := range ids { // the fork takes the same way again
+			if err := fork.Accept(id); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if err := m.Rewind(len(ids)); err != nil {
+			t.Error(err)
+		}
+		if m.Rewind(1) == nil || m.Rewind(-1) == nil {
+			t.Errorf("%s: went back beyond the beginning", name)
+		}
+	}
+}
+
+func TestNothingIsOpenAfterTheEnd(t *testing.T) {
+	c, err := Choice(gpt2(), "a", "ab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _ := c.Start()
+	mask := make([]uint64, gpt2().Words())
+	if m.Accept(endOfText) == nil {
+		t.Errorf("an end was accepted before a choice")
+	}
+	if err := m.Accept(64); err != nil {
+		t.Fatal(err)
+	}
+	if m.Mask(mask); !slices.Equal(opened(mask), []int{65, endOfText}) || !m.Complete() {
+		t.Errorf("open: %v, complete: %v; want b and the end", opened(mask), m.Complete())
+	}
+	if err := m.Accept(endOfText); err != nil {
+		t.Fatal(err)
+	}
+	if m.Mask(mask); len(opened(mask)) > 0 || m.Accept(65) == nil {
+		t.Errorf("something is open after the end")
+	}
+	if m.Rewind(1); m.Accept(65) != nil {
+		t.Errorf("b is not accepted after the end was taken back")
+	}
+	for _, id := range []int{-1, 50257} {
+		if m.Accept(id) == nil {
+			t.Errorf("id %d was accepted", id)
+		}
+	}
+	if m.Mask(mask[1:]) == nil {
+		t.Errorf("a mask that is too short was accepted")
+	}
+}
+
+func TestTextsUseAConstraintSideBySide(t *testing.T) {
+	for name, c := range constraints(t) {
+		results := make(chan string)
+		for range 4 {
+			go func() {
+				w := &walker{rand.New(rand.NewPCG(8, 8)), make([]uint64, gpt2().Words())}
+				m, err := c.Start()
+				if err != nil {
+					results <- err.Error()
+					return
+				}
+				text := ""
+				for range 12 {
+					if err := m.Mask(w.mask); err != nil {
+						text = err.Error()
+						break
+					}
+					id := w.choose(false)
+					if id < 0 || m.Accept(id) != nil {
+						break
+					}
+					text += string(gpt2().Bytes(id))
+				}
+				results <- text
+			}()
+		}
+		first := <-results
+		for range 3 {
+			if next := <-results; next != first {
+				t.Errorf("%s: %q and %q from the same seed", name, first, next)
+			}
+		}
+	}
+}
