@@ -18,6 +18,9 @@ func (w *Worker) Sync() {
 	}
 	if int(t.arrived.Add(1)) == len(t.workers) {
 		t.arrived.Store(0)
+		if t.count != nil {
+			t.tally()
+		}
 		t.task.Store(0)
 		t.tell(&t.phase, phase+2)
 		return

@@ -105,13 +105,8 @@ const (
 
 // linearTile is several rows.
 func linearTile(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
-	width := max(tileWidth, w.share(m.Out, panelCols, taskCols))
+	width, rowTasks := w.tileTasks(m.Out, rows)
 	colTasks := (m.Out + width - 1) / width
-	rowTasks := (rows + taskRows - 1) / taskRows
-	// many workers: narrower would be more packing than work
-	for rowTasks*colTasks%w.Size() != 0 && rows/(rowTasks+1) >= 4*tileRows {
-		rowTasks++
-	}
 	height := (rows + rowTasks - 1) / rowTasks
 	rowTasks = (rows + height - 1) / height
 	for t := w.Next(); t < rowTasks*colTasks; t = w.Next() {
@@ -123,6 +118,22 @@ func linearTile(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32
 		}
 		for k := 0; k < m.In; k += segment {
 			b.run(k, min(segment, m.In-k))
+		}
+	}
+}
+
+// tileTasks returns how many columns a task of linearTile has, and how many tasks the rows give.
+func (w *Worker) tileTasks(out, rows int) (width, rowTasks int) {
+	const leastWidth, leastRows = tileWidth / 4, 4 * tileRows // below: more packing than work
+	width = max(tileWidth, w.share(out, panelCols, taskCols))
+	for ; ; width /= 2 {
+		colTasks := (out + width - 1) / width
+		rowTasks = (rows + taskRows - 1) / taskRows
+		for rowTasks*colTasks%w.Size() != 0 && rows/(rowTasks+1) >= leastRows {
+			rowTasks++
+		}
+		if 2*rowTasks*colTasks > w.Size() || width/2 < leastWidth {
+			return width, rowTasks
 		}
 	}
 }

@@ -61,7 +61,7 @@ type stream struct {
 // linearStream splits the product. It leaves the last barrier to its caller.
 func linearStream(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
 	shared, ranges := &w.team.streams, w.ranges(m.In)
-	each := (m.Out*ranges/w.Size() + 2*panelCols) / (2 * panelCols) * 2 * panelCols
+	each := w.share(m.Out*ranges, 2*panelCols, m.Out*ranges) // a task for each worker
 	runs := (m.Out + each - 1) / each
 	s := stream{w: w, m: m, x: x, rows: rows, bias: bias,
 		sums: shared.sums(max(1, (m.In+segment-1)/segment) * rows * m.Out)}

@@ -61,7 +61,7 @@ func linearQuant(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float3
 		row := w.row.grown(1, blocks)
 		w.row = row
 		row.quantize(v, 0, x[:m.In], blocks)
-		each := w.share(tiles, 4, quantRun)
+		each := w.shareTiles(tiles, quantRun, 1)
 		for t := w.Next() * each; t < tiles; t = w.Next() * each {
 			w.quantTask(dst, row, 0, 1, m, bias, t, min(each, tiles-t))
 		}
@@ -76,9 +76,9 @@ func linearQuant(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float3
 	if rows < quantMany {
 		width = quantRun
 	}
-	each := w.share(tiles, 4, width)
-	across := (tiles + each - 1) / each
 	ranges := (rows + mostRange - 1) / mostRange
+	each := w.shareTiles(tiles, width, max(ranges, rows/leastRange))
+	across := (tiles + each - 1) / each
 	for across*ranges < 4*w.Size() && rows/(ranges+1) >= leastRange {
 		ranges++
 	}
@@ -87,6 +87,21 @@ func linearQuant(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float3
 		i, t := n/across*height, n%across*each
 		w.quantTask(dst, r, i, min(height, rows-i), m, bias, t, min(each, tiles-t))
 	}
+}
+
+// shareTiles is share for tiles of some ranges of rows: a task of a multiple of four is fastest,
+// unless many workers would then be idle.
+func (w *Worker) shareTiles(tiles, most, ranges int) int {
+	best, least := 0, 0
+	for _, grain := range []int{4, 2, 1} {
+		each := w.share(tiles, grain, most)
+		tasks := (tiles + each - 1) / each * ranges
+		rounds := (tasks + w.Size() - 1) / w.Size()
+		if time := rounds * each; best == 0 || time+time/8 < least {
+			best, least = each, time
+		}
+	}
+	return best
 }
 
 // quantTask computes rows from row i on, of tiles tiles of outputs from tile t on.

@@ -30,6 +30,8 @@ type Team struct {
 	phase   atomic.Uint32 // grows by 2 with each barrier; the lowest bit is aborted
 	_       [60]byte
 
+	count func(operation string, tasks int) // see Count
+
 	spins    atomic.Bool // while waiting: each worker has a processor
 	sleepers atomic.Int32
 	mu       sync.Mutex

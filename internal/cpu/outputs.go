@@ -47,17 +47,19 @@ func (b *backend) gather(row int) {
 	grow(&b.logits, len(b.wanted)*b.params.Vocab)
 }
 
-// deliverCols is how many logits of a row one worker looks at in one task.
-const deliverCols = 16384
+// A worker looks at so many logits of a row in one task: fewer, where there are few rows for many
+// workers.
+const leastDelivered, mostDelivered = 2048, 16384
 
 // deliver checks the logits of a group, copies those that spans want, and shows rows to the
 // visitor.
 func (b *backend) deliver(w *kernels.Worker) {
 	v := b.params.Vocab
-	parts := (v + deliverCols - 1) / deliverCols
+	each := min(max(leastDelivered, (len(b.wanted)*v+w.Size()-1)/w.Size()), mostDelivered)
+	parts := (v + each - 1) / each
 	for t := w.Next(); t < len(b.wanted)*parts; t = w.Next() {
-		r, from := b.wanted[t/parts], t%parts*deliverCols
-		logits := b.logits[t/parts*v:][from:min(from+deliverCols, v)]
+		r, from := b.wanted[t/parts], t%parts*each
+		logits := b.logits[t/parts*v:][from:min(from+each, v)]
 		if i := firstNonFinite(logits); i >= 0 {
 			b.report(&engine.NonFiniteError{Span: r.span, Token: r.token, ID: from + i})
 		}
