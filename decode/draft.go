@@ -76,18 +76,20 @@ func (s *Stream) logits() []float32 {
 }
 
 // compare moves on in the draft if the token that follows the context is what was guessed, and else
-// forgets it.
-func (s *Stream) compare(id int) {
+// forgets it. It reports which.
+func (s *Stream) compare(id int) bool {
 	d := &s.draft
 	if d.here != nil {
 		d.spare, d.here = append(d.spare, d.here), nil
 	}
-	if !s.done && len(d.ids) > 0 && d.ids[0] == id {
+	right := len(d.ids) > 0 && d.ids[0] == id
+	if right && !s.done {
 		d.here, d.ids, d.rows = d.rows[0], d.ids[1:], d.rows[1:]
-		return
+		return true
 	}
 	d.ids = d.ids[:0]
 	s.cut(len(s.context))
+	return right
 }
 
 // clone returns a draft with memory of its own.

@@ -22,6 +22,7 @@ type Token struct {
 	Dropped int     // how many of the context's oldest tokens were dropped before it was chosen
 	Finish  string  // why the sample ends with this token, "" while it goes on
 	Score   float64 // see Contrastive; 0 elsewhere
+	Guessed bool    // speculation had guessed it: see Options.Lookup
 
 	Top []Alternative // the likeliest tokens in its place, the likeliest first, if Options.Top asks
 }

@@ -52,9 +52,9 @@ type Options struct {
 
 	// Lookup and Draft speculate, in Generate and Samples: guessed tokens are evaluated together
 	// with the text, and become part of it if they are what is chosen anyway. The tokens are the
-	// same without, to the last bit of their LogProb; only the time differs. How much is guessed,
-	// and whether at all, follows from what it turns out to cost and to bring. At most one of the
-	// two is given.
+	// same without, to the last bit of their LogProb; only the time differs, and Token.Guessed. How
+	// much is guessed, and whether at all, follows from what it turns out to cost and to bring. At
+	// most one of the two is given.
 	//
 	// Lookup guesses what followed when the newest tokens occurred before: at most so many tokens
 	// at a time. It helps where a text repeats a part of its prompt. 0 means off.

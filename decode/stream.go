@@ -227,7 +227,7 @@ func (s *Stream) take() (Token, error) {
 	s.dropped = 0
 	s.settle(len(s.context))
 	s.done = t.Finish != ""
-	s.compare(t.ID)
+	t.Guessed = s.compare(t.ID)
 	if !s.done {
 		s.extend(t.ID)
 	}

@@ -64,11 +64,9 @@ func (a *app) openModel() (*model.Model, error) {
 	bar := newByteBar("loading " + a.modelName())
 	defer a.showBar(bar)()
 	start := time.Now()
-	m, err := a.loadModel(model.Options{
-		Threads: a.Threads, Format: a.Dtype, Kernel: os.Getenv("GPT_KERNEL"),
-		CacheFormat: a.CacheDtype, CacheBytes: int64(a.CacheBytes),
-		Progress: bar.setBytes,
-	})
+	o := a.modelOptions()
+	o.Progress = bar.setBytes
+	m, err := a.loadModel(o)
 	if err != nil {
 		return nil, err
 	}
@@ -79,6 +77,14 @@ func (a *app) openModel() (*model.Model, error) {
 		m.Threads())
 	a.logf("load: %s", duration(time.Since(start)))
 	return m, nil
+}
+
+// modelOptions are what the flags say of a model.
+func (a *app) modelOptions() model.Options {
+	return model.Options{
+		Threads: a.Threads, Format: a.Dtype, Kernel: os.Getenv("GPT_KERNEL"),
+		CacheFormat: a.CacheDtype, CacheBytes: int64(a.CacheBytes),
+	}
 }
 
 // formats names the number formats of a model and, where it is not the default, of its cache.

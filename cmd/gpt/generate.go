@@ -34,6 +34,7 @@ type generateCommand struct {
 	Seed          *uint64  `placeholder:"S" group:"Which tokens:" help:"the same seed gives the same text, on every machine; default: a random seed, which -v reports"`
 
 	Search searchFlags `embed:"" group:"Searches:"`
+	Guess  guessFlags  `embed:"" group:"Guessing, for speed:"`
 
 	Output          string `placeholder:"FORM" default:"auto" enum:"auto,text,ids,json,events" group:"Output:" help:"text, ids (an array for each text), json (an object for each text) or events (an object for each token, as it comes); auto is text, or ids where there is no tokenizer"`
 	LogProbs        int    `name:"logprobs" placeholder:"N" default:"0" group:"Output:" help:"in json and events, the N likeliest tokens in place of each; default: none"`
@@ -92,6 +93,14 @@ group that has just taken it.
 cosine of the model's hidden states. 0 is greedy, 0.6 is usual. In JSON scores has that number for each
 of ids, and score is their sum.
 
+--lookup and --draft make a text faster where the next tokens can be guessed: guesses are evaluated
+together with the text, and stay if they are what is chosen anyway. The text is byte for byte the one
+without, sampled too, whatever the other flags are. --lookup N guesses that what followed the newest
+tokens when they occurred before follows again: for a text that repeats parts of its prompt, such as an
+edit or a summary. --draft DIR lets a smaller model of the same vocabulary guess, --draft q8 or q4 the
+same model in fewer bits. How many tokens are guessed at a time follows from how often guesses are right
+and how long they take; where they do not pay, they end. -v says how many were right.
+
 --prompts FILE writes texts for many prompts side by side. Each line of FILE is an object with prompt (a
 text) or tokens (ids, which need no tokenizer), and if you like id, which comes back, and seed; line i has
 the seed S+i-1 otherwise. The objects are those of --output json with line and id before them, in the
@@ -109,6 +118,7 @@ Examples:
   echo -n "Tom and Sue" | gpt --output json -n 5
   gpt --beams 4 --return 2 --output json -n 30 "One day, a little girl"
   gpt --contrastive 0.6 -n 60 "Once upon a time"
+  gpt -m ~/models/gpt2-xl --draft ~/models/gpt2 -n 200 "The end"
   gpt --prompts prompts.jsonl -n 50 --seed 1 -o texts.jsonl`
 }
 
@@ -171,6 +181,9 @@ func (c *generateCommand) Run(a *app, k *kong.Context) error {
 		err = c.Search.check(o)
 	}
 	if err == nil {
+		err = c.checkGuesses()
+	}
+	if err == nil {
 		err = c.checkPrompts()
 	}
 	if err != nil {
@@ -198,6 +211,11 @@ func (c *generateCommand) Run(a *app, k *kong.Context) error {
 			return err
 		}
 	}
+	closeDraft, err := c.Guess.open(a, m, &o)
+	if err != nil {
+		return err
+	}
+	defer closeDraft()
 	scores := c.Search.newScores()
 	print, err := c.printer(a, tok, p, o.Seed, scores)
 	if err != nil {

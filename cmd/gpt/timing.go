@@ -20,8 +20,9 @@ type timing struct {
 	first  atomic.Int64 // nanoseconds from start to the first token: the prompt is read
 
 	begun        map[int]bool // samples
-	dropped      int          // tokens of the prompt
-	slides, slid int          // of the context, and the tokens dropped
+	guessed      int
+	dropped      int // tokens of the prompt
+	slides, slid int // of the context, and the tokens dropped
 }
 
 // count takes note of a token and returns how many there are.
@@ -30,6 +31,9 @@ func (t *timing) count(token decode.Token) int64 {
 	if n == 1 {
 		t.first.Store(int64(time.Since(t.start)))
 		t.begun = map[int]bool{}
+	}
+	if token.Guessed {
+		t.guessed++
 	}
 	switch {
 	case !t.begun[token.Sample]:
@@ -80,6 +84,9 @@ func (t *timing) log(a *app) {
 	if n > 1 {
 		a.logf("decode: %s in %s, %s a token, %.1f tokens/s", count(n-1, "token"), duration(rest),
 			duration(rest/time.Duration(n-1)), rate(n-1, rest))
+	}
+	if t.guessed > 0 {
+		a.logf("guessed: %s of %d", count(t.guessed, "token"), n)
 	}
 	a.logf("total: %s from the start", duration(time.Since(a.start)))
 }

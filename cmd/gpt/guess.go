@@ -1,0 +1,107 @@
+package main
+
+// Guesses that make gpt generate faster: prompt lookup and draft models.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"picogpt/checkpoint"
+	"picogpt/decode"
+	"picogpt/model"
+)
+
+type guessFlags struct {
+	Lookup int     `placeholder:"N" default:"0" help:"guess up to N tokens at a time from where the newest ones occurred before; the text stays the same; 0 is off"`
+	Draft  *string `placeholder:"DIR|q8|q4" help:"let the checkpoint in DIR guess, or this one in q8 or q4; the text stays the same"`
+}
+
+// checkGuesses refuses what guessing does not go with.
+func (c *generateCommand) checkGuesses() error {
+	f := &c.Guess
+	flag := "--lookup"
+	switch {
+	case f.Lookup < 0:
+		return usagef("--lookup %d: want 0 or more", f.Lookup)
+	case f.Draft != nil && *f.Draft == "":
+		return usagef("--draft: want a directory or a file, q8 or q4, found nothing")
+	case f.Draft != nil && f.Lookup > 0:
+		return usagef("--draft and --lookup: want one of them")
+	case f.Draft != nil:
+		flag = "--draft"
+	case f.Lookup == 0:
+		return nil
+	}
+	switch {
+	case c.Search.asked() != "":
+		return usagef("%s and %s: want one of them, for a search guesses nothing", flag,
+			c.Search.asked())
+	case c.Many.Prompts != nil:
+		return hinted{usagef("%s and --prompts: want one of them", flag),
+			"texts that are written side by side share the work already"}
+	}
+	return nil
+}
+
+// open makes o guess. Call release when the texts are written.
+func (f *guessFlags) open(
+	a *app, m *model.Model, o *decode.Options,
+) (release func(), err error) {
+	o.Lookup = f.Lookup
+	if f.Draft == nil {
+		return func() {}, nil
+	}
+	c, options := a.opened, a.modelOptions()
+	if name := *f.Draft; name == "q8" || name == "q4" {
+		if own := m.Format(); own == "q4" || own == name {
+			return nil, usagef("--draft %s: the model is in %s, want fewer bits than its own", name,
+				own)
+		}
+		options.Format = name
+	} else {
+		options.Format = "auto"
+		if c, err = openDraft(name); err != nil {
+			return nil, err
+		}
+	}
+	closeFile := func() {
+		if c != a.opened {
+			c.Close()
+		}
+	}
+	draft, err := model.New(context.Background(), c.Config, c.Tensors, options)
+	if err != nil {
+		closeFile()
+		return nil, fmt.Errorf("--draft %s: %w", *f.Draft, err)
+	}
+	o.Draft = draft
+	release = func() {
+		draft.Close()
+		closeFile()
+	}
+	if got, want := draft.Config().VocabSize, m.Config().VocabSize; got != want {
+		release()
+		return nil, fmt.Errorf("--draft %s: a vocabulary of %d ids, want %d, the model's own",
+			*f.Draft, got, want)
+	}
+	a.logf("draft: %s, %d layers of width %d, format %s", *f.Draft, draft.Config().Layer,
+		draft.Config().Embd, draft.Format())
+	return release, nil
+}
+
+// openDraft opens the checkpoint of a draft model.
+func openDraft(name string) (*checkpoint.Checkpoint, error) {
+	c, err := checkpoint.Open(name)
+	if err == nil {
+		return c, nil
+	}
+	err = fmt.Errorf("--draft %s: %w", name, err)
+	if _, missing := os.Stat(filepath.Clean(name)); errors.Is(missing, fs.ErrNotExist) {
+		err = hinted{err, "--draft takes a checkpoint, such as -m does, or q8 or q4"}
+	}
+	return nil, err
+}
