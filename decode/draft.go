@@ -6,6 +6,7 @@ package decode
 import (
 	"slices"
 
+	"picogpt/kernels"
 	"picogpt/model"
 )
 
@@ -16,10 +17,16 @@ import (
 // not depend on what else is evaluated, and no random number is spent on a guess.
 type draft struct {
 	ids   []int       // guessed, and not yet compared with what is chosen
-	rows  [][]float32 // logits after each of ids, [len(ids), vocabulary]
-	here  []float32   // logits after the context where its last token was a guess, else nil
+	rows  []*draftRow // [len(ids)] after each of ids
+	here  *draftRow   // after the context where its last token was a guess, else nil
 	first int         // in an Eval: the row after which the next token is chosen
-	spare [][]float32
+	spare []*draftRow
+}
+
+// A draftRow is what the model says after a guess.
+type draftRow struct {
+	logits []float32 // [vocabulary]
+	logSum float64   // the logarithm of the sum of exp(logits)
 }
 
 // propose makes ids the draft, [up to what the context has room for]. The context's last token is
@@ -32,11 +39,11 @@ func (s *Stream) propose(ids []int) {
 	}
 	d.ids = append(d.ids[:0], ids...)
 	for range ids {
-		var row []float32
+		row := &draftRow{}
 		if n := len(d.spare); n > 0 {
 			row, d.spare = d.spare[n-1], d.spare[:n-1]
 		}
-		d.rows = append(d.rows, resized(row, s.limits.vocabulary))
+		d.rows = append(d.rows, row)
 	}
 }
 
@@ -59,20 +66,14 @@ func (d *draft) after(tokens []int) []int {
 }
 
 // see keeps the logits after a guess, on a worker; false if the row is not one's.
-func (d *draft) see(r model.Row) bool {
+func (d *draft) see(r model.Row, leaves kernels.Leaves) bool {
 	if r.Index == d.first {
 		return false
 	}
-	copy(d.rows[r.Index-d.first-1], r.Logits)
+	row := d.rows[r.Index-d.first-1]
+	row.logits = append(row.logits[:0], r.Logits...)
+	row.logSum = leaves.LogSumExp(r.Logits)
 	return true
-}
-
-// logits are those after the context.
-func (s *Stream) logits() []float32 {
-	if s.draft.here != nil {
-		return s.draft.here
-	}
-	return s.grows().Logits()
 }
 
 // compare moves on in the draft if the token that follows the context is what was guessed, and else
@@ -94,9 +95,14 @@ func (s *Stream) compare(id int) bool {
 
 // clone returns a draft with memory of its own.
 func (d *draft) clone() draft {
-	c := draft{ids: slices.Clone(d.ids), here: slices.Clone(d.here), first: d.first}
+	c := draft{ids: slices.Clone(d.ids), first: d.first}
+	if d.here != nil {
+		c.here = d.here.clone()
+	}
 	for _, row := range d.rows[:len(d.ids)] {
-		c.rows = append(c.rows, slices.Clone(row))
+		c.rows = append(c.rows, row.clone())
 	}
 	return c
 }
+
+func (r *draftRow) clone() *draftRow { return &draftRow{slices.Clone(r.logits), r.logSum} }

@@ -156,8 +156,8 @@ func (s *Stream) Input(rows int) (in model.Input, ok bool) {
 
 // see chooses the next token, on a worker.
 func (s *Stream) see(r model.Row) {
-	if !s.draft.see(r) {
-		s.choose(r.Logits)
+	if leaves := s.limits.leaves; !s.draft.see(r, leaves) {
+		s.choose(r.Logits, leaves.LogSumExp(r.Logits))
 	}
 }
 
@@ -168,7 +168,7 @@ func (s *Stream) Next() (t Token, ok bool, err error) {
 		return Token{Sample: s.sample}, false, nil
 	}
 	if !s.next.made {
-		s.choose(s.logits())
+		s.chooseHere()
 	}
 	t, err = s.take()
 	return t, err == nil, err
@@ -184,12 +184,22 @@ func (s *Stream) Push(logits []float32) (Token, error) {
 		return Token{Sample: s.sample}, fmt.Errorf("stream: logits before %d of its tokens are "+
 			"evaluated, want them after", n)
 	}
-	s.choose(logits)
+	s.choose(logits, s.limits.leaves.LogSumExp(logits))
 	return s.take()
 }
 
-// choose makes the choice that follows the context.
-func (s *Stream) choose(logits []float32) {
+// chooseHere makes the choice from logits that are at hand.
+func (s *Stream) chooseHere() {
+	if row := s.draft.here; row != nil {
+		s.choose(row.logits, row.logSum)
+		return
+	}
+	logits := s.grows().Logits()
+	s.choose(logits, s.limits.leaves.LogSumExp(logits))
+}
+
+// choose makes the choice that follows the context, given the logarithm of the sum of exp(logits).
+func (s *Stream) choose(logits []float32, logSum float64) {
 	before := s.sampler.state
 	if s.shared != nil {
 		s.sampler.scratch = s.shared.get()
@@ -201,10 +211,9 @@ func (s *Stream) choose(logits []float32) {
 	if err != nil {
 		return
 	}
-	sum := s.limits.leaves.LogSumExp(logits)
-	s.next.logProb = float64(logits[id]) - sum
+	s.next.logProb = float64(logits[id]) - logSum
 	if s.options.Top > 0 {
-		s.next.top = alternatives(logits, s.options.Top, sum)
+		s.next.top = alternatives(logits, s.options.Top, logSum)
 	}
 }
 
