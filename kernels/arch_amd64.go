@@ -44,6 +44,8 @@ func avx2Variant() *variant {
 		quantizeRow: quantizeRowFast,
 		quantTile8:  quantTile8AVX2,
 		quantTile4:  quantTile4AVX2,
+		quantOne8:   quantOne8AVX2,
+		quantOne4:   quantOne4AVX2,
 		scaleAdd:    scaleAddAVX2,
 		errors4:     errors4AVX2,
 

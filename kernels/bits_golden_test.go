@@ -57,8 +57,9 @@ var goldenBits = map[string]uint64{
 	"logSumExp":          0x93a2f78d570b055d,
 	"pack":               0x6510af87f53bf44c,
 	"pack16":             0x1a8daa2b0c2443f3,
+	"quantOne4":          0xa9b56598b02f4f95,
+	"quantOne8":          0x5387656c3e7c73c5,
 	"quantTile4":         0x630b892aec5e76c7,
-	"quantTile4, long":   0x3e1a7fc16a53eeed,
 	"quantTile8":         0xd248f6191de29fdd,
 	"quantizeRow":        0xd96cc9b7fb3f2b0f,
 	"scale":              0xb97849af235709ca,
@@ -73,7 +74,7 @@ var goldenBits = map[string]uint64{
 var elementSizes = map[string][]int{
 	"exp64s": {8, 8}, "exp64s in place": {8}, "sum64": {8}, "sumAtLeast": {8, 8},
 	"widen64": {8, 4}, "maxima": {8, 8}, "atLeast": {4, 8},
-	"quantTile8": {4, 2, 4, 1}, "quantTile4": {4, 2, 4, 1}, "quantTile4, long": {4, 2, 4, 1},
+	"quantTile8": {4, 2, 4, 1}, "quantTile4": {4, 2, 4, 1}, "quantOne8": {4, 2, 4, 1}, "quantOne4": {4, 2, 4, 1},
 	"quantizeRow": {2, 4, 4},
 	"round16":     {2, 4},
 }

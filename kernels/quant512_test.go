@@ -2,27 +2,32 @@ package kernels
 
 // Models of the leaves for Q8 and Q4 in AVX-512 assembly: see zmm_test.go.
 
-// quantTile512Model is quantTile8Fast512 or quantTile4Fast512.
+// quantTile512Model is quantTile8AVX512 or quantTile4AVX512.
 func quantTile512Model(f Format) func(y []float32, ldy int, q []int16, starts []int32, ldq int,
 	w []byte, ldw, rows, blocks, tiles int) {
 	return func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
 		blocks, tiles int) {
 		m := quantModel{f: f, size: f.tileBytes(), ldy: ldy, ldq: ldq, ldw: ldw, blocks: blocks}
-		four := 0
-		if rows == 1 && tiles >= 4 {
-			for ; four+4 <= tiles; four += 4 {
-				if f == Q8 {
-					m.one8(y[four*quantCols:], q, w[four*ldw:])
-				} else {
-					m.one4(y[four*quantCols:], q, starts, w[four*ldw:])
-				}
-			}
-		}
-		for t := four; t < tiles; t += 2 {
+		for t := 0; t < tiles; t += 2 {
 			for first, n := 0, 0; first < rows; first += n {
 				n = quantHeight512(rows - first)
 				m.pair(y[first*ldy+t*quantCols:], q[first*ldq*quantBlock:], starts[first*ldq:],
 					w[t*ldw:], n, min(1, tiles-t-1))
+			}
+		}
+	}
+}
+
+// quantOne512Model is quantOne8AVX512 or quantOne4AVX512.
+func quantOne512Model(f Format) func(y []float32, q []int16, starts []int32, w []byte, ldw, blocks,
+	tiles int) {
+	return func(y []float32, q []int16, starts []int32, w []byte, ldw, blocks, tiles int) {
+		m := quantModel{f: f, size: f.tileBytes(), ldw: ldw, blocks: blocks}
+		for t := range tiles {
+			if f == Q8 {
+				m.one8(y[t*quantCols:], q, w[t*ldw:])
+			} else {
+				m.one4(y[t*quantCols:], q, starts, w[t*ldw:])
 			}
 		}
 	}
@@ -99,49 +104,45 @@ func (m *quantModel) pair(y []float32, q []int16, starts []int32, w []byte, n, f
 	}
 }
 
-// one8 is quantOne8AVX512 on four tiles.
+// one8 is one row by one tile.
 func (m *quantModel) one8(y []float32, q []int16, w []byte) {
-	for c := range 4 {
-		chain := loadZ(y[c*quantCols:], allLanes)
-		for b := range m.blocks {
-			tile := w[c*m.ldw+b*m.size:][:m.size]
-			var sums [2]zint
-			for p := range quantBlock / 2 {
-				x := broadcastI(pairAt(q[b*quantBlock:], p))
-				sums[p%2].addWords(m.pairWeights(tile, p), x)
-			}
-			sums[0].add(sums[1])
-			chain.fma(sums[0].floats(), widenScales(tile[m.size-32:]), allLanes)
+	chain := loadZ(y, allLanes)
+	for b := range m.blocks {
+		tile := w[b*m.size:][:m.size]
+		var sums [2]zint
+		for p := range quantBlock / 2 {
+			x := broadcastI(pairAt(q[b*quantBlock:], p))
+			sums[p%2].addWords(m.pairWeights(tile, p), x)
 		}
-		chain.store(y[c*quantCols:], allLanes)
+		sums[0].add(sums[1])
+		chain.fma(sums[0].floats(), widenScales(tile[m.size-32:]), allLanes)
 	}
+	chain.store(y, allLanes)
 }
 
-// one4 is quantOne4AVX512 on four tiles.
+// one4 is one row by one tile.
 func (m *quantModel) one4(y []float32, q []int16, starts []int32, w []byte) {
 	nibbles := halvesI(0x0f0f0f0f, -0x0f0f0f10)
-	for c := range 4 {
-		chain := loadZ(y[c*quantCols:], allLanes)
-		for b := range m.blocks {
-			tile, x := w[c*m.ldw+b*m.size:][:m.size], makeRowBytes(q[b*quantBlock:])
-			var high, low zint
-			for g := range quantBlock / 4 {
-				weights := twice(tile[32*g:]).and(nibbles)
-				high.addBytes(weights, broadcastI(fourAt(x.high[:], g)))
-				low.addBytes(weights, broadcastI(fourAt(x.low[:], g)))
-			}
-			for g := range quantBlock / 4 {
-				if x.mask != 0 {
-					weights := twice(tile[32*g:]).and(nibbles)
-					high.addBytes(weights, broadcastI(fourAt(x.rest[:], g)))
-				}
-			}
-			for i := range high {
-				high[i] = (high[i]<<8 + low[i]) >> (i / 8 * 4)
-			}
-			high.add(broadcastI(starts[b]))
-			chain.fma(high.floats(), widenScales(tile[m.size-32:]), allLanes)
+	chain := loadZ(y, allLanes)
+	for b := range m.blocks {
+		tile, x := w[b*m.size:][:m.size], makeRowBytes(q[b*quantBlock:])
+		var high, low zint
+		for g := range quantBlock / 4 {
+			weights := twice(tile[32*g:]).and(nibbles)
+			high.addBytes(weights, broadcastI(fourAt(x.high[:], g)))
+			low.addBytes(weights, broadcastI(fourAt(x.low[:], g)))
 		}
-		chain.store(y[c*quantCols:], allLanes)
+		for g := range quantBlock / 4 {
+			if x.mask != 0 {
+				weights := twice(tile[32*g:]).and(nibbles)
+				high.addBytes(weights, broadcastI(fourAt(x.rest[:], g)))
+			}
+		}
+		for i := range high {
+			high[i] = (high[i]<<8 + low[i]) >> (i / 8 * 4)
+		}
+		high.add(broadcastI(starts[b]))
+		chain.fma(high.floats(), widenScales(tile[m.size-32:]), allLanes)
 	}
+	chain.store(y, allLanes)
 }

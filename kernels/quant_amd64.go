@@ -30,6 +30,21 @@ func quantTile8VNNI(y []float32, ldy int, q []int16, starts []int32, ldq int, w 
 func quantTile4VNNI(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
 	blocks, tiles int)
 
+// quantOne8AVX2 and quantOne4AVX2 are quantTile8 and quantTile4 on one row and tiles in fours, at
+// least one block and one four.
+//
+//go:noescape
+func quantOne8AVX2(y []float32, q []int16, starts []int32, w []byte, ldw, blocks, tiles int)
+
+//go:noescape
+func quantOne4AVX2(y []float32, q []int16, starts []int32, w []byte, ldw, blocks, tiles int)
+
+//go:noescape
+func quantOne8VNNI(y []float32, q []int16, starts []int32, w []byte, ldw, blocks, tiles int)
+
+//go:noescape
+func quantOne4VNNI(y []float32, q []int16, starts []int32, w []byte, ldw, blocks, tiles int)
+
 // scaleAddAVX2 is scaleAdd.
 //
 //go:noescape

@@ -55,16 +55,32 @@ func quantTileTest(
 		}}
 }
 
-var quantTile4Test = quantTileTest("quantTile4", q4Tile, func(v *variant) func(y []float32, ldy int,
-	q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int) {
-	return v.quantTile4
-})
-
-// longRow tries one row of more blocks than a leaf may have room for at once.
-func longRow(l leafTest) leafTest {
-	l.name += ", long"
-	l.a, l.b = []int{1}, []int{127, 128, 129, 200}
-	return l
+// quantOneTest is one row, tiles in fours, and more blocks than a leaf may have room for at once.
+func quantOneTest(
+	name string, size int,
+	leaf func(v *variant) (one func(y []float32, q []int16, starts []int32, w []byte, ldw, blocks,
+		tiles int), definition func(y []float32, ldy int, q []int16, starts []int32, ldq int,
+		w []byte, ldw, rows, blocks, tiles int)),
+) leafTest {
+	return leafTest{name: name, a: []int{1, 2}, b: []int{1, 2, 17, 129},
+		ints: 1<<1 | 1<<2 | 1<<3,
+		call: func(v *variant, p *placer, fours, blocks, pad int) []float64 {
+			tiles := 4 * fours
+			if blocks > 50 {
+				tiles = 4 // a room is not endless
+			}
+			ldw := blocks*size + 3*pad
+			y, q := p.floats(tiles*quantCols),
+				integers[int16](p, blocks*quantBlock, -quantMax, quantMax)
+			starts := integers[int32](p, blocks, -8*32*quantMax, 8*32*quantMax)
+			w := p.blocks(matrixSize(tiles, ldw, blocks*size))
+			if one, definition := leaf(v); one == nil {
+				definition(y, len(y), q, starts, blocks, w, ldw, 1, blocks, tiles)
+			} else {
+				one(y, q, starts, w, ldw, blocks, tiles)
+			}
+			return nil
+		}}
 }
 
 var quantLeafTests = []leafTest{
@@ -72,8 +88,20 @@ var quantLeafTests = []leafTest{
 		starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int) {
 		return v.quantTile8
 	}),
-	quantTile4Test,
-	longRow(quantTile4Test),
+	quantTileTest("quantTile4", q4Tile, func(v *variant) func(y []float32, ldy int, q []int16,
+		starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int) {
+		return v.quantTile4
+	}),
+	quantOneTest("quantOne8", q8Tile, func(v *variant) (func(y []float32, q []int16, starts []int32,
+		w []byte, ldw, blocks, tiles int), func(y []float32, ldy int, q []int16, starts []int32,
+		ldq int, w []byte, ldw, rows, blocks, tiles int)) {
+		return v.quantOne8, quantTile8
+	}),
+	quantOneTest("quantOne4", q4Tile, func(v *variant) (func(y []float32, q []int16, starts []int32,
+		w []byte, ldw, blocks, tiles int), func(y []float32, ldy int, q []int16, starts []int32,
+		ldq int, w []byte, ldw, rows, blocks, tiles int)) {
+		return v.quantOne4, quantTile4
+	}),
 	{name: "quantizeRow", a: edges, b: one, ints: 1<<0 | 1<<1,
 		call: func(v *variant, p *placer, n, _, c int) []float64 {
 			blocks := blocksOf(n)

@@ -133,12 +133,17 @@ func (w *Worker) quantTiles(
 	y []float32, ldy int, r *quantRows, i, rows int, m *Matrix, t, tiles int,
 ) {
 	v, blocks, size := w.team.variant, blocksOf(m.In), m.Format.tileBytes()
-	leaf := v.quantTile8
+	leaf, one := v.quantTile8, v.quantOne8
 	if m.Format == Q4 {
-		leaf = v.quantTile4
+		leaf, one = v.quantTile4, v.quantOne4
 	}
 	for n := range rows {
 		clear(y[n*ldy:][:tiles*quantCols])
+	}
+	if four := tiles &^ 3; rows == 1 && one != nil && four > 0 && blocks > 0 {
+		one(y, r.q[i*blocks*quantBlock:], r.starts[i*blocks:], m.Blocks[t*blocks*size:], blocks*size,
+			blocks, four)
+		y, t, tiles = y[four*quantCols:], t+four, tiles-four
 	}
 	depth := quantDepth
 	if rows < quantMany { // memory is what takes time: read it in its order

@@ -115,38 +115,38 @@ GLOBL ·byteOrder(SB), RODATA|NOPTR, $16
 	DECQ        CX
 
 // TILES goes to four tiles: nothing is fetched when they are the last.
-#define TILES(ldw, blocks, tiles) \
-	MOVQ    ldw, R15         \
+#define TILES \
+	MOVQ    ldw+96(FP), R15  \
 	MOVQ    R12, AX          \
 	LEAQ    (AX)(R15*1), BX  \
 	LEAQ    (AX)(R15*2), R9  \
 	LEAQ    (BX)(R15*2), R10 \
 	LEAQ    (AX)(R15*4), R12 \
 	SHLQ    $2, R15          \
-	SUBQ    $4, tiles        \
+	SUBQ    $4, tiles+112(FP) \
 	JGT     2(PC)            \
 	XORQ    R15, R15         \
-	MOVQ    blocks, CX       \
+	MOVQ    blocks+104(FP), CX \
 	VMOVUPS (DI), Z16        \
 	VMOVUPS 64(DI), Z17      \
 	VMOVUPS 128(DI), Z18     \
 	VMOVUPS 192(DI), Z19
 
-#define NEXT(tiles) \
+#define NEXT \
 	VMOVUPS Z16, (DI)     \
 	VMOVUPS Z17, 64(DI)   \
 	VMOVUPS Z18, 128(DI)  \
 	VMOVUPS Z19, 192(DI)  \
 	ADDQ    $256, DI      \
-	CMPQ    tiles, $0
+	CMPQ    tiles+112(FP), $0
 
-// func quantOne8AVX512(y []float32, q []int16, w []byte, ldw, blocks, tiles int)
-TEXT ·quantOne8AVX512(SB), NOSPLIT, $0-96
+// func quantOne8AVX512(y []float32, q []int16, starts []int32, w []byte, ldw, blocks, tiles int)
+TEXT ·quantOne8AVX512(SB), NOSPLIT, $0-120
 	MOVQ y_base+0(FP), DI
-	MOVQ w_base+48(FP), R12
+	MOVQ w_base+72(FP), R12
 
 tiles:
-	TILES(ldw+72(FP), blocks+80(FP), tiles+88(FP))
+	TILES
 	MOVQ q_base+24(FP), R8
 
 block:
@@ -167,7 +167,7 @@ block:
 	ADDQ   $64, R8
 	CHAIN(512)
 	JNZ    block
-	NEXT(tiles+88(FP))
+	NEXT
 	JGT    tiles
 	VZEROUPPER
 	RET
@@ -223,7 +223,7 @@ bytes:
 	MOVQ         w_base+72(FP), R12
 
 tiles:
-	TILES(ldw+96(FP), blocks+104(FP), tiles+112(FP))
+	TILES
 	MOVQ starts_base+48(FP), R14
 	MOVQ R11, R8
 
@@ -254,7 +254,7 @@ sum:
 	ADDQ $128, R8
 	CHAIN(256)
 	JNZ  block
-	NEXT(tiles+112(FP))
+	NEXT
 	JGT  tiles
 	VZEROUPPER
 	RET

@@ -57,6 +57,9 @@ type variant struct {
 		blocks, tiles int)
 	quantTile4 func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
 		blocks, tiles int)
+	// nil where one row is no different
+	quantOne8, quantOne4 func(y []float32, q []int16, starts []int32, w []byte, ldw, blocks,
+		tiles int)
 	scaleAdd func(y []float32, ldy int, bias, scales []float32, cols int)
 	errors4  func(errors *[quantCols]float32, values *tileValues, inverses *[quantCols]float32)
 
