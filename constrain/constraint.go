@@ -8,7 +8,7 @@ import "fmt"
 // belongs to one goroutine; its forks may run beside it.
 type Matcher interface {
 	// Mask sets the bit of each id that may come next, id 64i+j in bit j of open[i], and clears
-	// the others. Nothing is open after an end of text. An error means that the rules exceed a
+	// the others. open may have more bits than there are ids, or fewer. Nothing is open after an end of text. An error means that the rules exceed a
 	// budget here: the text cannot be continued under them.
 	Mask(open []uint64) error
 
@@ -69,13 +69,16 @@ func (t *Text) now() state { return t.states[len(t.states)-1] }
 // Complete says whether the text may end here.
 func (t *Text) Complete() bool { return !t.ended && t.a.accepts(t.now()) }
 
-// Mask implements Matcher. open has Vocabulary.Words words.
+// Mask implements Matcher.
 func (t *Text) Mask(open []uint64) error {
 	v := t.a.vocabulary()
-	if len(open) != v.Words() {
-		return fmt.Errorf("mask of %d words, want %d", len(open), v.Words())
-	}
 	clear(open)
+	if len(open) < v.Words() { // a model that has fewer ids than its vocabulary
+		all := make([]uint64, v.Words())
+		err := t.Mask(all)
+		copy(open, all)
+		return err
+	}
 	if t.ended {
 		return nil
 	}

@@ -163,8 +163,15 @@ func TestNothingIsOpenAfterTheEnd(t *testing.T) {
 			t.Errorf("id %d was accepted", id)
 		}
 	}
-	if m.Mask(mask[1:]) == nil {
-		t.Errorf("a mask that is too short was accepted")
+	if err := m.Rewind(1); err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range []int{2, 1000} {
+		mask := make([]uint64, words)
+		if m.Mask(mask); !slices.Equal(opened(mask)[:1], []int{65}) || len(opened(mask)) > 2 {
+			t.Errorf("%d words: %v are open, want b, and the end if there is room", words,
+				opened(mask))
+		}
 	}
 }
 

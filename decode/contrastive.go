@@ -161,6 +161,9 @@ func (c *contrast) step(ctx context.Context) (Token, error) {
 
 // candidates fills tries with the likeliest ids.
 func (c *contrast) candidates() error {
+	if err := c.constrain(); err != nil {
+		return err
+	}
 	if err := c.sampler.score(c.logits, c.context); err != nil {
 		return err
 	}

@@ -131,6 +131,7 @@ func (g *modelGuesser) read(ctx context.Context, p *pace, attempts []*attempt) e
 		scratch := text.sampler.scratch
 		text.sampler = *t.sampler
 		text.sampler.scratch = scratch
+		text.sampler.open = nil // a guess may break the constraint
 		if unread > 2 {
 			n := len(text.context)
 			tokens := text.context[n-unread : n-1]

@@ -29,7 +29,7 @@ type Token struct {
 
 // Why a sample ended.
 const (
-	FinishStop      = "stop"        // a stop string is complete; the text was cut where it begins
+	FinishStop      = "stop"        // a stop string or a constraint is complete; the former is cut
 	FinishEndOfText = "end_of_text" // the token is one of EndOfText; it has no text of its own
 	FinishLength    = "length"      // MaxTokens, or the context's end
 )

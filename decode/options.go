@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 
+	"picogpt/constrain"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -47,6 +48,11 @@ type Options struct {
 	// model's own opinion, as LogProb has it. Their texts are there if the Vocabulary has a method
 	// Text(id int) (string, error).
 	Top int
+
+	// Constraint is what the new tokens must fit: each is one of the ids that its Mask leaves open.
+	// Streams follow forks of it, and leave it as it is. A text also ends, with FinishStop, where
+	// nothing is open and no id ends texts. Nil means that any id will do.
+	Constraint constrain.Matcher
 
 	Overflow Overflow // what happens where the context is too short; "" means OverflowError
 

@@ -19,7 +19,8 @@ import (
 type Sampler struct {
 	temperature, topP, minP, penalty float64
 	topK, lastN, limit               int
-	gaps                             []int // ids below limit that are never drawn
+	gaps                             []int    // ids below limit that are never drawn
+	open                             []uint64 // the ids that a constraint leaves; nil: all
 	leaves                           kernels.Leaves
 
 	state samplerState
@@ -38,6 +39,7 @@ type scratch struct {
 	maxima []float64 // of each run of scores, before any filter
 	places []int32   // in kept, of what a filter leaves
 	items  []item    // what reach searches in the end
+	mask   []uint64  // what a constraint leaves
 }
 
 // scratches is memory for the choices of streams that run together: as much as is in use at a time,
@@ -133,6 +135,9 @@ func (s *Sampler) score(logits []float32, context []int) error {
 			s.scores[id] = math.Inf(-1)
 			open--
 		}
+	}
+	if s.open != nil {
+		open = s.shut()
 	}
 	if open <= 0 {
 		return fmt.Errorf("logits after position %d: want at least one id to draw, found none",

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"picogpt/constrain"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -44,6 +45,8 @@ type Stream struct {
 	shared  *scratches        // nil: the sampler has its own
 	decoder tokenizer.Decoder // nil without a Vocabulary
 	text    *textStream
+
+	constraint constrain.Matcher // nil: none
 
 	context []int // what the next token follows; the session holds the first of them
 	n       int   // new tokens so far
@@ -103,6 +106,9 @@ func newStream(l limits, held, prompt []int, o Options) (*Stream, error) {
 	}
 	s := &Stream{options: o, limits: l, sampler: sampler, text: newTextStream(o.Stop),
 		context: context, dropped: dropped}
+	if o.Constraint != nil {
+		s.constraint = o.Constraint.Fork()
+	}
 	if o.Vocabulary != nil {
 		s.decoder = o.Vocabulary.NewDecoder(context)
 	}
@@ -118,6 +124,9 @@ func (s *Stream) Fork() *Stream {
 	f.sampler, f.text = s.sampler.fork(), s.text.fork()
 	if s.decoder != nil {
 		f.decoder = s.decoder.Fork()
+	}
+	if s.constraint != nil {
+		f.constraint = s.constraint.Fork()
 	}
 	f.visit, f.draft = f.see, s.draft.clone()
 	return &f
@@ -205,7 +214,10 @@ func (s *Stream) choose(logits []float32, logSum float64) {
 		s.sampler.scratch = s.shared.get()
 		defer s.shared.put(s.sampler.scratch)
 	}
-	id, err := s.sampler.Next(logits, s.context)
+	id, err := 0, s.constrain()
+	if err == nil {
+		id, err = s.sampler.Next(logits, s.context)
+	}
 	s.next = choice{made: true, id: id, err: err, state: s.sampler.state}
 	s.sampler.state = before
 	if err != nil {
@@ -225,6 +237,9 @@ func (s *Stream) take() (Token, error) {
 		Sample: s.sample, ID: c.id, LogProb: c.logProb, Dropped: s.dropped, Top: s.named(c.top),
 	}
 	err := c.err
+	if err == nil {
+		err = s.comply(t.ID)
+	}
 	if err == nil {
 		err = s.finish(&t)
 	}
@@ -258,7 +273,7 @@ func (s *Stream) finish(t *Token) error {
 	if t.Finish == FinishEndOfText || t.Finish == FinishLength {
 		s.endText(t)
 	}
-	return nil
+	return s.finishConstraint(t)
 }
 
 // spell gives t its text, and its Finish if a stop string is complete.

@@ -37,6 +37,9 @@ func (g *beamGroup) rank(beam int) {
 	b.sampler.scratch = b.shared.get()
 	defer b.shared.put(b.sampler.scratch)
 	r.successors = r.successors[:0]
+	if r.err = b.constrain(); r.err != nil {
+		return
+	}
 	if r.err = b.sampler.score(r.logProbs, b.context); r.err != nil {
 		return
 	}

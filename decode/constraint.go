@@ -1,0 +1,77 @@
+package decode
+
+// A constraint on the new tokens: before each choice its mask shuts ids, and each token that is
+// taken goes to it.
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// constrain tells the sampler which ids may come next.
+func (s *Stream) constrain() error {
+	if s.constraint == nil {
+		s.sampler.open = nil
+		return nil
+	}
+	scratch := s.sampler.scratch
+	scratch.mask = resized(scratch.mask, (s.limits.vocabulary+63)/64)
+	s.sampler.open = scratch.mask
+	if err := s.constraint.Mask(scratch.mask); err != nil {
+		return fmt.Errorf("constraint: %w", err)
+	}
+	if empty(scratch.mask) {
+		return errors.New("constraint: no id of the vocabulary may come next")
+	}
+	return nil
+}
+
+func empty(mask []uint64) bool {
+	for _, w := range mask {
+		if w != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// comply gives the constraint a token.
+func (s *Stream) comply(id int) error {
+	if s.constraint == nil {
+		return nil
+	}
+	if err := s.constraint.Accept(id); err != nil {
+		return fmt.Errorf("constraint: %w", err)
+	}
+	return nil
+}
+
+// finishConstraint ends a text that no id may continue, where none ends texts.
+func (s *Stream) finishConstraint(t *Token) error {
+	if s.constraint == nil || t.Finish != "" || len(s.limits.endOfText) > 0 {
+		return nil
+	}
+	mask := make([]uint64, (s.limits.vocabulary+63)/64)
+	if err := s.constraint.Mask(mask); err != nil {
+		return fmt.Errorf("constraint: %w", err)
+	}
+	if empty(mask) {
+		s.endText(t)
+		t.Finish = FinishStop
+	}
+	return nil
+}
+
+// shut takes the ids that the constraint does not leave out of the scores, and returns how many
+// stay.
+func (s *Sampler) shut() (open int) {
+	for id := range s.scores {
+		if s.open[id>>6]>>(id&63)&1 == 0 {
+			s.scores[id] = math.Inf(-1)
+		} else if !math.IsInf(s.scores[id], -1) {
+			open++
+		}
+	}
+	return open
+}

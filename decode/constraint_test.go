@@ -1,0 +1,196 @@
+package decode
+
+// Texts under a constraint fit it, however they are chosen.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"picogpt/constrain"
+	"picogpt/internal/testmodel"
+	"picogpt/model"
+	"picogpt/tokenizer"
+)
+
+// gpt2 is the demo checkpoint's vocabulary, arranged once.
+var gpt2 = sync.OnceValue(func() *constrain.Vocabulary {
+	tokens, err := tokenizer.GPT2().Bytes()
+	if err != nil {
+		panic(err)
+	}
+	v, err := constrain.NewVocabulary(tokens, constrain.VocabularyOptions{Ends: []int{50256}})
+	if err != nil {
+		panic(err)
+	}
+	return v
+})
+
+func matcher(t *testing.T, c *constrain.Constraint, err error) constrain.Matcher {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := c.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func regex(t *testing.T, re string) constrain.Matcher {
+	t.Helper()
+	c, err := constrain.Regex(gpt2(), re)
+	return matcher(t, c, err)
+}
+
+// joined returns the text of tokens and how it ended.
+func joined(tokens []Token) (text, finish string) {
+	for _, t := range tokens {
+		text += t.Text
+		finish = t.Finish
+	}
+	return text, finish
+}
+
+func allTokens(t *testing.T, seq func(func(Token, error) bool)) (tokens []Token) {
+	t.Helper()
+	for token, err := range seq {
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens = append(tokens, token)
+	}
+	return tokens
+}
+
+func TestTextsFitTheirConstraint(t *testing.T) {
+	m := testmodel.Demo(t, model.Options{})
+	tok := tokenizer.GPT2()
+	prompt, err := tok.Encode("Once upon a time")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const re = `,? (there|a) [a-z ]{3,20}, [A-Z][a-z]{2,5}\.`
+	judge := regexp.MustCompile(`^(?:` + re + `)$`)
+	o := Options{Vocabulary: tok, Constraint: regex(t, re), MaxTokens: 60}
+	ctx := context.Background()
+	texts := map[string][]Token{
+		"greedy": allTokens(t, Generate(ctx, m.NewSession(), prompt, o)),
+		"contrastive": allTokens(t, Contrastive(ctx, m.NewSession(), prompt, 0.6,
+			Options{Vocabulary: tok, Constraint: o.Constraint, MaxTokens: 60, TopK: 4})),
+	}
+	best, err := Beams(ctx, m.NewSession(), prompt, BeamOptions{Beams: 3, Return: 2}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts["first of the beams"] = best[0].Tokens
+	wild := o
+	wild.Temperature, wild.Seed = 2, 3
+	samples := map[int][]Token{}
+	for token, err := range Samples(ctx, m.NewSession(), prompt, 3, wild) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		samples[token.Sample] = append(samples[token.Sample], token)
+	}
+	texts["sample 0"], texts["sample 2"] = samples[0], samples[2]
+	guessed := wild
+	guessed.Lookup, guessed.alwaysDraft = 4, true
+	texts["sample 0 with lookup"] = allTokens(t, Generate(ctx, m.NewSession(), prompt, guessed))
+	for name, tokens := range texts {
+		if text, finish := joined(tokens); !judge.MatchString(text) || finish != FinishEndOfText {
+			t.Errorf("%s: %q, %s: does not match", name, text, finish)
+		}
+	}
+	one, _ := joined(texts["sample 0"])
+	if two, _ := joined(texts["sample 0 with lookup"]); one != two {
+		t.Errorf("%q, with guesses %q", one, two)
+	}
+	if mask := make([]uint64, gpt2().Words()); o.Constraint.Mask(mask) != nil ||
+		mask[0]>>11&1 == 0 { // the comma's id
+		t.Errorf("the matcher of the options has moved on")
+	}
+}
+
+func TestJSONUnderASchema(t *testing.T) {
+	m := testmodel.Demo(t, model.Options{})
+	const schema = `{"type":"object","properties":{"name":{"type":"string","maxLength":12},
+		"age":{"type":"integer","minimum":0,"maximum":99}},"required":["name","age"],
+		"additionalProperties":false}`
+	c, err := constrain.JSONSchema(gpt2(), []byte(schema), constrain.SchemaOptions{})
+	o := Options{Vocabulary: tokenizer.GPT2(), Constraint: matcher(t, c, err), MaxTokens: 60}
+	for seed := range 5 {
+		o.Temperature, o.Seed = float64(seed%3), uint64(seed)
+		text, finish := joined(allTokens(t, Generate(context.Background(), m.NewSession(), []int{0}, o)))
+		var v struct {
+			Name *string
+			Age  *int
+		}
+		if err := json.Unmarshal([]byte(text), &v); err != nil || v.Name == nil || v.Age == nil ||
+			*v.Age > 99 || finish != FinishEndOfText {
+			t.Errorf("%q, %s: %v", text, finish, err)
+		}
+	}
+}
+
+func TestWithoutAnEndAConstraintEndsTheText(t *testing.T) {
+	m := testmodel.Demo(t, model.Options{})
+	tokens, err := tokenizer.GPT2().Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := constrain.NewVocabulary(tokens, constrain.VocabularyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := constrain.Choice(v, "Lily", "Tom")
+	o := Options{Vocabulary: tokenizer.GPT2(), Constraint: matcher(t, c, err), EndOfText: []int{}}
+	text, finish := joined(allTokens(t, Generate(context.Background(), m.NewSession(), []int{0}, o)))
+	if text != "Lily" && text != "Tom" || finish != FinishStop {
+		t.Errorf("%q, %s: want a choice, and a stop", text, finish)
+	}
+}
+
+// A stuck constraint opens nothing, or errs.
+type stuck struct{ err error }
+
+func (s stuck) Mask(open []uint64) error { clear(open); return s.err }
+func (s stuck) Accept(int) error         { return s.err }
+func (s stuck) Rewind(int) error         { return nil }
+func (s stuck) Fork() constrain.Matcher  { return s }
+
+func TestAConstraintThatIsStuckIsAnError(t *testing.T) {
+	m := testmodel.Demo(t, model.Options{})
+	for _, c := range []struct {
+		constraint stuck
+		want       string
+	}{
+		{stuck{}, "constraint: no id of the vocabulary may come next"},
+		{stuck{errors.New("too much")}, "constraint: too much"},
+	} {
+		o := Options{Vocabulary: tokenizer.GPT2(), Constraint: c.constraint}
+		var failed error
+		for _, err := range Generate(context.Background(), m.NewSession(), []int{0}, o) {
+			failed = err
+		}
+		if failed == nil || !strings.Contains(failed.Error(), c.want) {
+			t.Errorf("%v, want %q", failed, c.want)
+		}
+	}
+}
+
+func TestTheBytesOfATokenizer(t *testing.T) {
+	all, err := tokenizer.GPT2().Bytes()
+	if err != nil || len(all) != 50257 || all[50256] != nil || string(all[995]) != " world" {
+		t.Errorf("%d ids, the last %q, %v", len(all), all[50256], err)
+	}
+	if i := slices.IndexFunc(all[:50256], func(b []byte) bool { return len(b) == 0 }); i >= 0 {
+		t.Errorf("id %d has no bytes", i)
+	}
+}

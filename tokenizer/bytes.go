@@ -1,0 +1,21 @@
+package tokenizer
+
+// Bytes returns what each id stands for in a text, [Size]: nil for special tokens and for ids that
+// no token has. It is what package constrain makes a vocabulary of.
+func (t *Tokenizer) Bytes() ([][]byte, error) {
+	all := make([][]byte, t.Size())
+	for id := range all {
+		text, err := t.Text(id)
+		if err != nil {
+			return nil, err
+		}
+		all[id] = []byte(text)
+	}
+	for _, id := range t.Gaps() {
+		all[id] = nil
+	}
+	for _, id := range t.Special() {
+		all[id] = nil
+	}
+	return all, nil
+}
