@@ -13,7 +13,7 @@ func avx512Variant(v variant) *variant {
 	setQuantAVX512(&v)
 	v.exp64s = exp64sAVX512
 	v.fmaPeak = fmaPeakFast512
-	v.panelRow16 = panelRow16AVX512
+	v.chainKV = chainKVFast512
 	return &v
 }
 

@@ -33,8 +33,8 @@ func avx2Variant() *variant {
 		sumAtLeast: sumAtLeastAVX2,
 		convert16:  convert16Fast,
 
-		round16:    round16Fast,
-		panelRow16: panelRow16AVX2,
+		round16: round16Fast,
+		chainKV: chainKVFast,
 
 		packRows:    packRowsAVX2,
 		chainRows:   chainRowsAVX2,

@@ -36,9 +36,8 @@ func archVariants() []*variant {
 		atLeast:     atLeast,
 		sumAtLeast:  sumAtLeast,
 		convert16:   convert16Fast,
-
-		round16:    round16Fast,
-		panelRow16: panelRow16Fast,
+		round16:     round16Fast,
+		chainKV:     chainKVFast,
 
 		quantizeRow: quantizeRowFast,
 		quantTile8:  quantTile8NEON,

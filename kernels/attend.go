@@ -63,7 +63,8 @@ type attendTile struct {
 	maxima, sums []float32 // [Rows]
 	shrink       []float32 // [Rows]
 	hidden       []float32 // [Block]
-	wide         []float32 // a part of a block in F16, for several queries
+	wide         []float32 // a part of a block in F16, for several queries: see widened
+	soon         soon      // what is read after the next block
 }
 
 // stride returns how far apart rows of n floats are to lie.
@@ -77,41 +78,75 @@ func stride(n int) int {
 // AttendTile computes one tile. It is one task: no other worker takes part, and there is no
 // barrier.
 func (w *Worker) AttendTile(a *Attention) {
-	t := w.attendTile(a)
-	for b := 0; b*Block < a.visible(a.Rows-1); b++ {
-		t.score(b)
-		t.softmax(b)
-		t.values(b)
+	w.attentions = append(w.attentions[:0], *a)
+	w.attendTiles()
+}
+
+// attendTiles computes w.attentions: tiles of one size of several heads, which see the same keys.
+// It goes block by block, so that what heads that lie side by side read is one long run of memory.
+func (w *Worker) attendTiles() {
+	w.prepareTiles()
+	last := w.tiles[0].visible(w.tiles[0].Rows - 1)
+	for b := 0; b*Block < last; b++ {
+		for i := range w.tiles {
+			t := &w.tiles[i]
+			t.soon = w.soon(b, i)
+			t.score(b)
+			t.softmax(b)
+			t.values(b)
+		}
 	}
-	t.finish()
-	if a.Weights != nil {
-		t.weights()
+	for i := range w.tiles {
+		t := &w.tiles[i]
+		t.finish()
+		if t.Weights != nil {
+			t.weights()
+		}
+	}
+	clear(w.attentions) // the callers' memory
+	clear(w.tiles)
+}
+
+// prepareTiles makes w.tiles of w.attentions. What a tile needs from block to block is its own; the
+// rest is the same memory for all.
+func (w *Worker) prepareTiles() {
+	a := &w.attentions[0]
+	rows, heads := a.Rows, len(w.attentions)
+	shared, own := rows*(Block+outCols), rows*(a.DV+stride(a.DK))
+	buffer := w.floats(scratchScores, shared+heads*own)
+	state := w.floats(scratchState, rows+Block+heads*2*rows)
+	common := attendTile{
+		v: w.team.variant, scores: buffer[:rows*Block], part: buffer[rows*Block : shared],
+		shrink: state[:rows], hidden: state[rows : rows+Block],
+	}
+	if len(a.K) > 0 && a.K[0].F16 != nil {
+		common.wide = w.floats(scratchPack, max(a.DK, outCols)*Block)
+	}
+	buffer, state = buffer[shared:], state[rows+Block:]
+	w.tiles = w.tiles[:0]
+	for i := range w.attentions {
+		t := common
+		t.Attention = w.attentions[i]
+		t.begin(buffer[i*own:(i+1)*own], state[i*2*rows:(i+1)*2*rows])
+		w.tiles = append(w.tiles, t)
 	}
 }
 
-func (w *Worker) attendTile(a *Attention) attendTile {
-	t := attendTile{Attention: *a, v: w.team.variant, q: a.Q, ldq: a.LDQ}
-	buffer := w.floats(scratchScores, a.Rows*(Block+a.DV+outCols+stride(a.DK)))
-	t.scores, buffer = buffer[:a.Rows*Block], buffer[a.Rows*Block:]
-	t.acc, buffer = buffer[:a.Rows*a.DV], buffer[a.Rows*a.DV:]
-	t.part, buffer = buffer[:a.Rows*outCols], buffer[a.Rows*outCols:]
+// begin gives a tile the memory that is its own, and makes it one that has seen nothing.
+func (t *attendTile) begin(buffer, state []float32) {
+	t.acc, buffer = buffer[:t.Rows*t.DV], buffer[t.Rows*t.DV:]
 	clear(t.acc)
-	if a.Rows > 1 && a.LDQ%128 == 0 {
-		t.q, t.ldq = buffer, stride(a.DK)
-		for i := range a.Rows {
-			copy(t.q[i*t.ldq:], a.Q[i*a.LDQ:i*a.LDQ+a.DK])
+	t.q, t.ldq = t.Q, t.LDQ
+	if t.Rows > 1 && t.LDQ%128 == 0 {
+		t.q, t.ldq = buffer, stride(t.DK)
+		for i := range t.Rows {
+			copy(t.q[i*t.ldq:], t.Q[i*t.LDQ:i*t.LDQ+t.DK])
 		}
 	}
-	state := w.floats(scratchState, 3*a.Rows+Block)
-	t.maxima, t.sums, t.shrink, t.hidden = state[:a.Rows], state[a.Rows:2*a.Rows],
-		state[2*a.Rows:3*a.Rows], state[3*a.Rows:]
-	if len(a.K) > 0 && a.K[0].F16 != nil {
-		t.wide = w.floats(scratchPack, max(a.DK, outCols)*Block)
-	}
-	for i := range a.Rows {
+	t.maxima, t.sums = state[:t.Rows], state[t.Rows:]
+	for i := range t.Rows {
 		t.maxima[i], t.sums[i] = float32(math.Inf(-1)), 0
 	}
-	return t
 }
 
 // finish divides the outputs by the sums of their weights. A row whose maximum is still −Inf has a
@@ -147,21 +182,14 @@ func (t *attendTile) score(b int) {
 	n := min(Block, t.visible(t.Rows-1)-b*Block)
 	// whole panels: what a key beyond the last gives is not looked at
 	n = (n + panelCols - 1) / panelCols * panelCols
-	room := blockRoom(b, len(t.K), t.Room)
-	keys := t.panels(t.K[b].from(t.KBefore*room), t.DK, min(n, room))
+	n = min(n, blockRoom(b, len(t.K), t.Room))
 	clear(t.scores)
-	t.v.multiply(t.scores, Block, t.q, t.ldq, t.Rows, &keys, 0, t.DK)
-}
-
-// panels returns the packed panels [k, cols] that a part of a block begins with. One query reads
-// panels in F16 where they are; for several, they are widened once.
-func (t *attendTile) panels(b KV, k, cols int) Panels {
-	p := Panels{Data: b.F32, F16: b.F16, K: k, Cols: cols}
-	if b.F16 != nil && (t.Rows > 1 || cols%panelCols != 0) {
-		p.Data, p.F16 = t.wide[:k*cols], nil
-		t.v.convert16(p.Data, b.F16, false)
+	if t.inPlace() {
+		t.scoreInPlace(b, n)
+		return
 	}
-	return p
+	keys := t.keys(b, n)
+	t.v.multiply(t.scores, Block, t.q, t.ldq, t.Rows, &keys, 0, t.DK)
 }
 
 // softmax replaces the scores that each row sees in block b by exp(score − running maximum), and
@@ -243,20 +271,18 @@ func (t *attendTile) scale(b, i int, highest float32) float32 {
 // keys of the block that its row sees, from +0, and is then added: sums of sums lose less than one
 // chain over all keys.
 func (t *attendTile) values(b int) {
+	if t.inPlace() {
+		t.valuesInPlace(b)
+		return
+	}
 	seeing := 0 // the first row that sees a key of the block: those before stay as they are
 	for t.visible(seeing) <= b*Block {
 		seeing++
 	}
 	first, last := t.visible(seeing)-b*Block, t.visible(t.Rows-1)-b*Block
-	room := blockRoom(b, len(t.V), t.Room)
 	for j := 0; j < t.DV; j += outCols {
 		cols := min(outCols, t.DV-j)
-		var values Panels
-		if t.LDV == 0 {
-			values = t.panels(t.V[b].from((t.VBefore+j)*room), room, cols)
-		} else {
-			values = Panels{Data: t.V[b].F32[t.VBefore*room+j:], K: room, Cols: cols, LD: t.LDV}
-		}
+		values := t.columns(b, j, cols)
 		part := t.part[:t.Rows*cols]
 		clear(part)
 		if first >= Block || first == last {

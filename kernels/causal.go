@@ -40,11 +40,7 @@ func CausalAttention(w *Worker, spans []Span, before int, scale float32) {
 	}
 	tile := QueryTile(dims, longest, heads, w.Size())
 	// one tile a span, as in decoding: the task that needs a head's keys stores them
-	tasks, together := 0, true
-	for i := range spans {
-		tasks += spans[i].tiles(tile)
-		together = together && spans[i].Rows <= tile
-	}
+	together := longest <= tile
 	if !together {
 		for t := w.Next(); t < heads; t = w.Next() {
 			i, h := 0, t
@@ -55,16 +51,16 @@ func CausalAttention(w *Worker, spans []Span, before int, scale float32) {
 		}
 		w.Sync()
 	}
+	tasks := 0
+	for i := range spans {
+		tasks += spans[i].tasks(w, tile)
+	}
 	for t := w.Next(); t < tasks; t = w.Next() {
 		n, i := tasks-1-t, 0 // from the last: the last queries of a prompt take the longest
-		for ; n >= spans[i].tiles(tile); i++ {
-			n -= spans[i].tiles(tile)
+		for ; n >= spans[i].tasks(w, tile); i++ {
+			n -= spans[i].tasks(w, tile)
 		}
-		s := &spans[i]
-		if together {
-			s.store(w, n%s.Heads, before)
-		}
-		s.attend(w, n%s.Heads, n/s.Heads*tile, tile, before, scale)
+		spans[i].attend(w, n, tile, before, scale, together)
 	}
 	w.Sync()
 }
@@ -84,8 +80,20 @@ func QueryTile(dims, rows, heads, workers int) int {
 	return tile
 }
 
-// tiles returns the number of tasks, all heads together.
-func (s *Span) tiles(tile int) int { return (s.Rows + tile - 1) / tile * s.Heads }
+// side returns how many heads one task takes: several where one query reads blocks in F16, so that
+// it can fetch the next head's while it works on one.
+func (s *Span) side(w *Worker) int {
+	if s.Rows > 1 || s.Keys[0].F16 == nil {
+		return 1
+	}
+	return w.share(s.Heads, 1, 8)
+}
+
+// tasks returns the number of tasks: groups of heads, for each tile of queries.
+func (s *Span) tasks(w *Worker, tile int) int {
+	side := s.side(w)
+	return (s.Rows + tile - 1) / tile * ((s.Heads + side - 1) / side)
+}
 
 // store writes the new keys and values of one head.
 func (s *Span) store(w *Worker, head, before int) {
@@ -108,16 +116,27 @@ func blockRoom(block, blocks, last int) int {
 	return Block
 }
 
-// attend computes one head's tile of queries, from first on.
-func (s *Span) attend(w *Worker, head, first, tile, before int, scale float32) {
-	w.AttendTile(&Attention{
-		Q: s.Query.at(first, head), LDQ: s.Query.Row,
-		Out: s.Out.at(first, head), LDO: s.Out.Row,
-		Rows: min(tile, s.Rows-first),
-		K:    s.Keys, KBefore: before + head*s.KeyDim, DK: s.KeyDim,
-		V: s.Values, VBefore: before + head*s.ValueDim, DV: s.ValueDim,
-		Room: s.Room,
-		Keys: s.Tokens, See: s.Tokens - s.Rows + first + 1, Step: 1,
-		Scale: scale,
-	})
+// attend computes one task: a tile of queries of some heads. If store, it first stores the keys and
+// values of these heads.
+func (s *Span) attend(w *Worker, task, tile, before int, scale float32, store bool) {
+	side := s.side(w)
+	groups := (s.Heads + side - 1) / side
+	first := task / groups * tile
+	w.attentions = w.attentions[:0]
+	for head := task % groups * side; head < min(s.Heads, (task%groups+1)*side); head++ {
+		if store {
+			s.store(w, head, before)
+		}
+		w.attentions = append(w.attentions, Attention{
+			Q: s.Query.at(first, head), LDQ: s.Query.Row,
+			Out: s.Out.at(first, head), LDO: s.Out.Row,
+			Rows: min(tile, s.Rows-first),
+			K:    s.Keys, KBefore: before + head*s.KeyDim, DK: s.KeyDim,
+			V: s.Values, VBefore: before + head*s.ValueDim, DV: s.ValueDim,
+			Room: s.Room,
+			Keys: s.Tokens, See: s.Tokens - s.Rows + first + 1, Step: 1,
+			Scale: scale,
+		})
+	}
+	w.attendTiles()
 }

@@ -8,8 +8,10 @@ import "fmt"
 // A KV is the keys, or the values, of one block of positions: some heads, one after the other. One
 // of the slices is set, by the number format of the cache.
 //
-// With room for so many positions, a multiple of 8, a head's keys are the Panels [head_dim, room]
-// and its values the Panels [room, head_dim], packed: head_dim·room numbers each.
+// With room for so many positions, a multiple of 8, a head's keys are a matrix [head_dim, room] and
+// its values a matrix [room, head_dim]: head_dim·room numbers each. In F32 these are packed Panels,
+// as the register tile reads them; in F16, which is widened for the tile, they are row-major, so
+// that one query reads all of a block in one run.
 //
 // A cache in F16 rounds each number once, to nearest even, when it is stored and before anything
 // reads it. What is then not finite, which a number above 65504 may be, is stored as a NaN: an
@@ -58,58 +60,40 @@ func (b KV) from(i int) KV {
 // and v begin at the head. It is part of one worker's task: there is no barrier.
 func (w *Worker) StoreKV(k, v KV, room, j int, key, value []float32) {
 	if k.F16 == nil {
-		storeKey(k.F32, room, j, key)
-		storeValue(v.F32, room, j, value)
+		keys := Panels{Data: k.F32, K: len(key), Cols: room}
+		keys.PackColumns(j, key, len(key), 1)
+		values := Panels{Data: v.F32, K: room, Cols: len(value)}
+		values.PackRows(j, value, len(value), 1)
 		return
 	}
-	half := w.halves(max(len(key), len(value)))
-	w.team.variant.round16(half[:len(key)], key)
-	storeKey(k.F16, room, j, half[:len(key)])
-	w.team.variant.round16(half[:len(value)], value)
-	storeValue(v.F16, room, j, half[:len(value)])
-}
-
-func storeKey[T float32 | uint16](block []T, room, j int, key []T) {
-	in := j % panelCols
-	at, cols := packedPanel(len(key), room, j-in, 0)
-	for i, x := range key {
-		block[at+i*cols+in] = x
+	half := w.halves(len(key))
+	w.team.variant.round16(half, key)
+	for i, x := range half {
+		k.F16[i*room+j] = x
 	}
-}
-
-func storeValue[T float32 | uint16](block []T, room, j int, value []T) {
-	for i := 0; i < len(value); i += panelCols {
-		at, cols := packedPanel(room, len(value), i, j)
-		copy(block[at:at+cols], value[i:])
-	}
+	w.team.variant.round16(v.F16[j*len(value):(j+1)*len(value)], value)
 }
 
 // MoveKV copies the keys and values of some heads from a block to one of the same format that has
 // more room, or as much.
 func MoveKV(kTo, vTo KV, roomTo int, kFrom, vFrom KV, room, heads, dk, dv int) {
-	if kTo.F16 == nil {
-		moveKV(kTo.F32, vTo.F32, roomTo, kFrom.F32, vFrom.F32, room, heads, dk, dv)
-	} else {
-		moveKV(kTo.F16, vTo.F16, roomTo, kFrom.F16, vFrom.F16, room, heads, dk, dv)
-	}
-}
-
-func moveKV[T float32 | uint16](
-	kTo, vTo []T, roomTo int, kFrom, vFrom []T, room, heads, dk, dv int,
-) {
-	if room == roomTo {
-		copy(kTo[:heads*dk*room], kFrom)
-		copy(vTo[:heads*dv*room], vFrom)
-		return
-	}
 	for h := range heads {
-		movePanels(kTo[h*dk*roomTo:], dk, roomTo, kFrom[h*dk*room:], dk, room)
-		movePanels(vTo[h*dv*roomTo:], roomTo, dv, vFrom[h*dv*room:], room, dv)
+		kFrom, vFrom := kFrom.from(h*dk*room), vFrom.from(h*dv*room)
+		kTo, vTo := kTo.from(h*dk*roomTo), vTo.from(h*dv*roomTo)
+		if kFrom.F16 == nil {
+			movePanels(kTo.F32, dk, roomTo, kFrom.F32, dk, room)
+			movePanels(vTo.F32, roomTo, dv, vFrom.F32, room, dv)
+			continue
+		}
+		for i := range dk {
+			copy(kTo.F16[i*roomTo:][:room], kFrom.F16[i*room:])
+		}
+		copy(vTo.F16[:room*dv], vFrom.F16)
 	}
 }
 
 // movePanels copies packed panels [rows, cols] to those of a matrix that is as large, or larger.
-func movePanels[T float32 | uint16](to []T, rowsTo, colsTo int, from []T, rows, cols int) {
+func movePanels(to []float32, rowsTo, colsTo int, from []float32, rows, cols int) {
 	for j := 0; j < cols; j += panelCols {
 		for k := range rows {
 			src, n := packedPanel(rows, cols, j, k)
@@ -130,10 +114,6 @@ func round16(dst []uint16, src []float32) {
 	}
 }
 
-// panelRow16 continues the sums of one row over packed panels in F16: y[p·panelCols+j] =
-// fma(x[k], b[p·next+k·panelCols+j], y[p·panelCols+j]) for each k in order.
-func panelRow16(y, x []float32, b []uint16, next int) {
-	for p := range len(y) / panelCols {
-		chain16(y[p*panelCols:(p+1)*panelCols], x, b[p*next:], panelCols, false)
-	}
-}
+// chainKV is chain16 in F16, for one query of a cache. What comes soon may be fetched meanwhile: a
+// line from each of its four places for every two inputs.
+func chainKV(y, x []float32, w []uint16, ldw int, _ soon) { chain16(y, x, w, ldw, false) }

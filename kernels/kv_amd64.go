@@ -16,10 +16,32 @@ func round16Fast(dst []uint16, src []float32) {
 	}
 }
 
-// panelRow16AVX2 and panelRow16AVX512 are panelRow16.
+// chainKVAVX2 and chainKVAVX512 are chainKV on the columns before len(y) mod 8. Up to 64 columns
+// stay in registers while all of x, which is not empty, passes.
 //
 //go:noescape
-func panelRow16AVX2(y, x []float32, b []uint16, next int)
+func chainKVAVX2(y, x []float32, w []uint16, ldw int, s soon)
 
 //go:noescape
-func panelRow16AVX512(y, x []float32, b []uint16, next int)
+func chainKVAVX512(y, x []float32, w []uint16, ldw int, s soon)
+
+func chainKVFast(y, x []float32, w []uint16, ldw int, s soon) {
+	if len(x) > 0 {
+		chainKVAVX2(y, x, w, ldw, s)
+		chainKVRest(y, x, w, ldw)
+	}
+}
+
+func chainKVFast512(y, x []float32, w []uint16, ldw int, s soon) {
+	if len(x) > 0 {
+		chainKVAVX512(y, x, w, ldw, s)
+		chainKVRest(y, x, w, ldw)
+	}
+}
+
+// chainKVRest is chainKV on the last len(y) mod 8 columns.
+func chainKVRest(y, x []float32, w []uint16, ldw int) {
+	if whole := len(y) &^ 7; whole < len(y) {
+		chain16Fast(y[whole:], x, w[whole:], ldw, false)
+	}
+}

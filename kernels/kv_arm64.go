@@ -16,9 +16,7 @@ func round16Fast(dst []uint16, src []float32) {
 	}
 }
 
-// panelRow16Fast is panelRow16.
-func panelRow16Fast(y, x []float32, b []uint16, next int) {
-	for p := range len(y) / panelCols {
-		chainNarrowF16NEON(y[p*panelCols:(p+1)*panelCols], x, b[p*next:], panelCols)
-	}
+// chainKVFast is chainKV. The processor fetches as it sees fit.
+func chainKVFast(y, x []float32, w []uint16, ldw int, _ soon) {
+	chain16Fast(y, x, w, ldw, false)
 }

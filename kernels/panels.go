@@ -8,7 +8,6 @@ package kernels
 // takes K·Cols floats: it is packed. Else it is row-major, rows LD apart.
 type Panels struct {
 	Data    []float32
-	F16     []uint16 // if not nil, whole panels in binary16 in place of Data, packed
 	K, Cols int
 	LD      int
 }
@@ -44,13 +43,6 @@ func (v *variant) multiply(
 	c []float32, ldc int, a []float32, lda, rows int, p *Panels, from, to int,
 ) {
 	if from >= to {
-		return
-	}
-	if p.F16 != nil {
-		for i := range rows {
-			v.panelRow16(c[i*ldc:][:p.Cols], a[i*lda:][:to-from], p.F16[from*panelCols:],
-				p.K*panelCols)
-		}
 		return
 	}
 	whole := p.Cols / panelCols * panelCols

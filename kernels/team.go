@@ -52,8 +52,11 @@ type Worker struct {
 	goroutine atomic.Uintptr // see Inside; the first worker's only during a Run
 	unwinds   bool           // since another worker has failed
 	scratch   [scratches][]float32
-	half      []uint16   // see halves
-	row       *quantRows // one row
+	half      []uint16 // see halves
+
+	attentions []Attention  // what attendTiles computes
+	tiles      []attendTile // and its memory
+	row        *quantRows   // one row
 }
 
 // Threads returns how many workers are worth having where n are wanted: one for each processor that

@@ -49,8 +49,8 @@ type variant struct {
 	sumAtLeast func(weights, scores []float64, least float64) float64
 	convert16  func(dst []float32, src []uint16, bf16 bool)
 
-	round16    func(dst []uint16, src []float32)
-	panelRow16 func(y, x []float32, b []uint16, next int)
+	round16 func(dst []uint16, src []float32)
+	chainKV func(y, x []float32, w []uint16, ldw int, s soon)
 
 	quantizeRow func(q []int16, starts []int32, x []float32) float32
 	quantTile8  func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
@@ -98,8 +98,8 @@ var goVariant = &variant{
 	sumAtLeast:  sumAtLeast,
 	convert16:   convert16,
 
-	round16:    round16,
-	panelRow16: panelRow16,
+	round16: round16,
+	chainKV: chainKV,
 
 	quantizeRow: quantizeRow,
 	quantTile8:  quantTile8,

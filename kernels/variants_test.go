@@ -214,18 +214,17 @@ var floatLeafTests = []leafTest{
 			v.convert16(p.floats(n), p.halves(n, c&1 == 1), c&1 == 1)
 			return nil
 		}},
+	{name: "chainKV", a: edges, b: short, loose: true,
+		call: func(v *variant, p *placer, n, k, pad int) []float64 {
+			y, x, w := p.floats(n), p.floats(k), p.halves(matrixSize(k, n+pad, n), false)
+			v.chainKV(y, x, w, n+pad, soon{keys: w, values: w[len(w):], apart: pad << 20})
+			return nil
+		}},
 	{name: "round16", a: edges, b: one, ints: 1,
 		call: func(v *variant, p *placer, n, _, c int) []float64 {
 			dst, src := p.halves(n, false), p.floats(n)
 			scale(src, []float32{1, 1e-6, 3e4, 1e-10}[c]) // subnormals and overflows of F16
 			v.round16(dst, src)
-			return nil
-		}},
-	{name: "panelRow16", a: []int{0, 1, 2, 3, 4, 5, 9}, b: slices.Concat(short, []int{64}), loose: true,
-		call: func(v *variant, p *placer, panels, k, pad int) []float64 {
-			next := k*panelCols + pad
-			v.panelRow16(p.floats(panels*panelCols), p.floats(k),
-				p.halves(matrixSize(panels, next, k*panelCols), false), next)
 			return nil
 		}},
 }

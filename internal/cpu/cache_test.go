@@ -90,7 +90,11 @@ func number(b kernels.KV, at int) int {
 func (m *modelCache) keyAt(at int) (kernels.KV, int) {
 	p, j := m.pages[at/64], at%64
 	const dim = 3
-	return p.keys, 3*dim*p.room + j/16*16*dim + 2*min(16, p.room) + j%16
+	head := 3 * dim * p.room
+	if p.keys.F16 != nil {
+		return p.keys, head + 2*p.room + j
+	}
+	return p.keys, head + j/16*16*dim + 2*min(16, p.room) + j%16
 }
 
 func (m *modelCache) valueAt(at int) (kernels.KV, int) {

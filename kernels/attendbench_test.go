@@ -1,0 +1,75 @@
+package kernels
+
+// The benchmark of a decoding step's attention, beside a plain reading of as many bytes.
+
+import (
+	"testing"
+	"time"
+)
+
+// BenchmarkDecodeAttention is the attention of one token of GPT-2 124M, all layers, where each of
+// several sessions in turn holds 900 tokens: their keys and values are in no cache. of-read is its
+// speed beside that of reading as many bytes, both at their best.
+func BenchmarkDecodeAttention(b *testing.B) {
+	const layers, heads, dim, sessions = 12, 12, 64, 6
+	team := newTeam(b, benchThreads, "")
+	memory := make([]byte, 512<<20)
+	for i := range memory {
+		memory[i] = 1
+	}
+	qkv, out := filled(3*heads*dim), make([]float32, heads*dim)
+	for _, format := range []Format{F32, F16} {
+		const tokens = 900
+		var spans [sessions][]Span
+		for i := range spans {
+			s := Span{
+				Rows: 1, Heads: heads, KeyDim: dim, ValueDim: dim, Tokens: tokens,
+				Query: HeadRows{Data: qkv, Head: dim},
+				Key:   HeadRows{Data: qkv[heads*dim:], Head: dim},
+				Value: HeadRows{Data: qkv[2*heads*dim:], Head: dim},
+				Out:   HeadRows{Data: out, Head: dim},
+			}
+			for range (tokens + Block - 1) / Block {
+				n := layers * heads * dim * Block
+				page := MakeKV(format, 2*n)
+				for i := range page.F32 {
+					page.F32[i] = 0.01
+				}
+				for i := range page.F16 {
+					page.F16[i] = 0x2000
+				}
+				s.Keys, s.Values = append(s.Keys, page.Part(0, n)), append(s.Values, page.Part(n, 2*n))
+			}
+			spans[i] = []Span{s}
+		}
+		bytes := int(KVBytes(format, 2*layers*heads*dim*tokens))
+		b.Run(format.String(), func(b *testing.B) {
+			work, read, i := time.Hour, time.Hour, 0
+			least := func(least *time.Duration, f func(w *Worker)) {
+				start := time.Now()
+				team.Run(f)
+				*least = min(*least, time.Since(start))
+			}
+			for b.Loop() {
+				least(&work, func(w *Worker) {
+					for l := range layers {
+						CausalAttention(w, spans[i%sessions], l*heads*dim, 0.125)
+					}
+				})
+				at := i * bytes % (len(memory) - bytes) &^ 4095
+				least(&read, func(w *Worker) {
+					const each = 256 << 10
+					part := memory[at : at+bytes]
+					for i := w.Next() * each; i < len(part); i = w.Next() * each {
+						w.team.variant.readMemory(part[i:min(i+each, len(part))])
+					}
+					w.Sync()
+				})
+				i++
+			}
+			b.ReportMetric(float64(bytes)/work.Seconds()/1e9, "GB/s")
+			b.ReportMetric(float64(bytes)/read.Seconds()/1e9, "read-GB/s")
+			b.ReportMetric(read.Seconds()/work.Seconds(), "of-read")
+		})
+	}
+}
