@@ -5,10 +5,12 @@ package kernels
 // The leaf operations in AVX-512 assembly (F, BW, DQ, VL, VNNI). Each stub is documented by the Go
 // function that it equals bit for bit.
 
+import "unsafe"
+
 // avx512Variant returns v with the leaves replaced that 512-bit registers make faster.
 func avx512Variant(v variant) *variant {
 	v.name = "avx512"
-	v.tile = tileAVX512
+	v.tile, v.tileAhead = tileFast512, tileAVX512
 	v.chainRows, v.chainRows16 = chainRowsFast512, chainRows16Fast512
 	setQuantAVX512(&v)
 	v.exp64s = exp64sAVX512
@@ -17,11 +19,21 @@ func avx512Variant(v variant) *variant {
 	return &v
 }
 
-// tileAVX512 is tile, in blocks of 6 rows (4 at the end) by two panels.
+// tileAVX512 is tile, in blocks of 6 rows (4 at the end) by two panels. Every 64 steps it asks the
+// second-level cache for a row of the other memory, at the columns of the two panels.
 //
 //go:noescape
 func tileAVX512(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k,
-	panels int, add bool)
+	panels int, add bool, next ahead)
+
+func tileFast512(
+	c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k, panels int,
+	add bool,
+) {
+	// b is in a cache already
+	tileAVX512(c, ldc, a, lda, ka, b, ldb, nextb, rows, k, panels, add,
+		ahead{at: unsafe.Pointer(unsafe.SliceData(b))})
+}
 
 // exp64sAVX512 is exp64s.
 //

@@ -16,7 +16,7 @@ const (
 type streams struct {
 	passed []mark // for each range of inputs: the segment that it shares with the next is passed on
 	done   []mark // for each run of columns: how many ranges are done
-	memory atomic.Pointer[[]float32]
+	sums   sharedFloats
 }
 
 // A mark has a cache line of its own.
@@ -29,19 +29,6 @@ func (s *streams) reset() {
 	for i := range s.passed {
 		s.passed[i].Store(0)
 		s.done[i].Store(0)
-	}
-}
-
-// sums returns n floats that all workers share. Each asks for the same number, and none asks for the
-// next before all have passed this operation's barrier.
-func (s *streams) sums(n int) []float32 {
-	for {
-		old := s.memory.Load()
-		if old != nil && len(*old) >= n {
-			return (*old)[:n]
-		}
-		grown := make([]float32, n)
-		s.memory.CompareAndSwap(old, &grown)
 	}
 }
 
@@ -64,7 +51,7 @@ func linearStream(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float
 	each := w.share(m.Out*ranges, 2*panelCols, m.Out*ranges) // a task for each worker
 	runs := (m.Out + each - 1) / each
 	s := stream{w: w, m: m, x: x, rows: rows, bias: bias,
-		sums: shared.sums(max(1, (m.In+segment-1)/segment) * rows * m.Out)}
+		sums: shared.sums.get(max(1, (m.In+segment-1)/segment) * rows * m.Out)}
 	if rows > 1 {
 		s.packed = w.floats(scratchRows, rows*m.In)
 		w.team.variant.packGroups(s.packed, x, m.In, rows, m.In/groupDepth)

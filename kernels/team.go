@@ -41,6 +41,7 @@ type Team struct {
 
 	rows    atomic.Pointer[quantRows] // see sharedRows
 	streams streams                   // see linearStream
+	packed  sharedFloats              // the rows of a linearTile
 	heads   sync.Pool                 // see goroutine
 }
 

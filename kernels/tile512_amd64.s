@@ -79,14 +79,18 @@
 	EACH(MULTIPLY)           \
 	ADDQ R15, DX
 
-// SUM goes over k = 0, 1, …, four at a time: BX counts them, DX is the offset in a. It finds R8–R13
-// at the rows of c, and leaves them there.
-#define SUM(EACH, B, START, MULTIPLY, ADD, STORE, by4, by1, done) \
+// SUM goes over k = 0, 1, …, four at a time: BX counts them, DX is the offset in a, DI is what is
+// asked for, CX the bytes of a row of that. It finds R8–R13 at the rows of c, and leaves them there.
+#define SUM(EACH, B, START, MULTIPLY, ADD, STORE, by4, more, by1, done) \
 	EACH(START)              \
 	MOVQ lda+56(FP), AX      \
 	SHLQ $2, AX              \
 	MOVQ a-8(SP), DX         \
 	ROWS(DX, AX)             \
+	MOVQ DI, c-48(SP)        \
+	MOVQ CX, rows-56(SP)     \
+	MOVQ next-64(SP), DI     \
+	MOVQ next_row+152(FP), CX \
 	MOVQ panel-16(SP), AX    \
 	MOVQ k+120(FP), BX       \
 	XORL DX, DX              \
@@ -98,6 +102,12 @@ by4:                         \
 	STEP(EACH, B, MULTIPLY)  \
 	STEP(EACH, B, MULTIPLY)  \
 	STEP(EACH, B, MULTIPLY)  \
+	TESTQ $60, BX            \
+	JNE  more                \
+	PREFETCHT1 0(DI)         \
+	PREFETCHT1 64(DI)        \
+	ADDQ CX, DI              \
+more:                        \
 	SUBQ $4, BX              \
 	JGE  by4                 \
 by1:                         \
@@ -107,6 +117,10 @@ by1:                         \
 	STEP(EACH, B, MULTIPLY)  \
 	JMP  by1                 \
 done:                        \
+	MOVQ next_pair+160(FP), AX \
+	ADDQ AX, next-64(SP)     \
+	MOVQ c-48(SP), DI        \
+	MOVQ rows-56(SP), CX     \
 	MOVQ ldc+24(FP), AX      \
 	SHLQ $2, AX              \
 	ROWS(DI, AX)             \
@@ -118,10 +132,10 @@ done:                        \
 	PREFETCHT0 (row)(BX*2)   \
 	PREFETCHT0 64(row)(BX*2)
 
-// func tileAVX512(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k, panels int, add bool)
+// func tileAVX512(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k, panels int, add bool, next ahead)
 // DI is the tile's first row of c, CX its rows; R14, SI and R15 the bytes from one row of b, one
 // panel and one column of a to the next. K1 says that the sums start from c, K2 that c is added.
-TEXT ·tileAVX512(SB), NOSPLIT, $40-137
+TEXT ·tileAVX512(SB), NOSPLIT, $64-168
 	MOVQ c_base+0(FP), DI
 	MOVQ a_base+32(FP), AX
 	MOVQ AX, a-8(SP)
@@ -133,6 +147,8 @@ TEXT ·tileAVX512(SB), NOSPLIT, $40-137
 	SHLQ $2, SI
 	MOVQ rows+112(FP), AX
 	MOVQ AX, left-40(SP)
+	MOVQ next_at+144(FP), AX
+	MOVQ AX, next-64(SP)
 	MOVBLZX add+136(FP), AX
 	NEGL AX
 	KMOVW AX, K2
@@ -172,11 +188,11 @@ pair:
 	JLE  four
 	LEAQ (AX)(AX*2), BX
 	SIX(FETCH)
-	SUM(SIX, B2, START2, MULTIPLY2, ADD2, STORE2, six4, six1, sixDone)
+	SUM(SIX, B2, START2, MULTIPLY2, ADD2, STORE2, six4, sixMore, six1, sixDone)
 	JMP  next
 
 four: // the chains wait for each other: fewer rows would take as long
-	SUM(FOUR, B2, START2, MULTIPLY2, ADD2, STORE2, four4, four1, fourDone)
+	SUM(FOUR, B2, START2, MULTIPLY2, ADD2, STORE2, four4, fourMore, four1, fourDone)
 
 next:
 	ADDQ $128, DI
@@ -187,7 +203,7 @@ next:
 last:
 	CMPQ panels-24(SP), $-2
 	JEQ  below
-	SUM(SIX, B1, START1, MULTIPLY1, ADD1, STORE1, last4, last1, lastDone)
+	SUM(SIX, B1, START1, MULTIPLY1, ADD1, STORE1, last4, lastMore, last1, lastDone)
 	JMP  below
 
 one: // one row, at R8: four panels of b at a time, at AX and R9

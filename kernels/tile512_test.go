@@ -9,8 +9,8 @@ func tile512Model(
 	if add {
 		start, end = end, start
 	}
-	for first := 0; first < rows; first += tileHeight(rows - first) {
-		n := tileHeight(rows - first)
+	for first := 0; first < rows; first += tileHeight512(rows - first) {
+		n := tileHeight512(rows - first)
 		for p, width := 0, 2; p < panels; p += width {
 			if n == 1 && panels-p >= 4 {
 				width = 4
@@ -36,4 +36,12 @@ func tile512Model(
 			each(func(y []float32, i, q int) { acc[i][q].store(y, allLanes) })
 		}
 	}
+}
+
+// tileHeight512 returns how many of the rows that are left go into one tile.
+func tileHeight512(rest int) int {
+	if rest == 7 || rest == 8 {
+		return 4
+	}
+	return min(rest, tileRows)
 }

@@ -16,6 +16,9 @@ type variant struct {
 
 	tile func(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows,
 		k, panels int, add bool)
+	// tile, which meanwhile asks the caches for other memory; nil where that does not pay
+	tileAhead func(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows,
+		k, panels int, add bool, next ahead)
 	chain    func(y, x, w []float32, ldw int)
 	chain16  func(y, x []float32, w []uint16, ldw int, bf16 bool)
 	chains   func(y []float32, ldy int, x, w []float32, ldw, count, n, cols int)

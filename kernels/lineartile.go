@@ -1,0 +1,217 @@
+package kernels
+
+// Linear layers on many rows: packed rows meet blocks of packed weights in the register tile.
+
+import (
+	"sync/atomic"
+	"unsafe"
+)
+
+const (
+	// A block of weights, a segment by tileWidth outputs, stays in the second-level cache while all
+	// rows pass; a tile of rows stays in the first while it meets the block.
+	tileWidth = 192
+	taskCols  = 1536 // outputs of a task at most
+	taskRows  = 768  // rows that are packed together
+)
+
+// linearTile is many rows. It leaves the last barrier to its caller.
+func linearTile(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
+	for from := 0; from < rows; from += taskRows {
+		if from > 0 {
+			w.Sync() // nobody reads the packed rows before these any more
+		}
+		p := tileProduct{v: w.team.variant, m: m, dst: dst[from*m.Out:], x: x[from*m.In:],
+			bias: bias, rows: min(taskRows, rows-from)}
+		if p.v.packRows != nil {
+			p.packed = w.team.packed.get(p.packedRows() * m.In)
+			for t := w.Next(); t*tileRows < p.rows; t = w.Next() {
+				p.packRows(t * tileRows)
+			}
+			w.Sync()
+		}
+		p.share(w)
+	}
+}
+
+// sharedFloats is memory that all workers share in the course of one operation.
+type sharedFloats struct{ memory atomic.Pointer[[]float32] }
+
+// get returns n floats. Each worker asks for the same number, and none asks for the next before all
+// have passed this operation's last barrier.
+func (s *sharedFloats) get(n int) []float32 {
+	for {
+		old := s.memory.Load()
+		if old != nil && len(*old) >= n {
+			return (*old)[:n]
+		}
+		grown := make([]float32, n)
+		s.memory.CompareAndSwap(old, &grown)
+	}
+}
+
+// A tileProduct is some rows by all outputs.
+type tileProduct struct {
+	v            *variant
+	m            *Matrix
+	dst, x, bias []float32
+	rows         int
+	// the rows as the tile reads them: segment after segment, tileRows after tileRows; nil where it
+	// reads them in place
+	packed []float32
+}
+
+// packedRows returns how many rows there is room for in packed, whole tiles.
+func (p *tileProduct) packedRows() int { return (p.rows + tileRows - 1) / tileRows * tileRows }
+
+// packRows packs the rows from row first on that go into one tile.
+func (p *tileProduct) packRows(first int) {
+	in := p.m.In
+	for k := 0; k < in; k += segment {
+		depth := min(segment, in-k)
+		p.v.packRows(p.packed[k*p.packedRows()+first*depth:], p.x[first*in+k:], in,
+			min(tileRows, p.rows-first), depth)
+	}
+}
+
+// share takes tasks, each of them some rows by some outputs, until there are none.
+func (p *tileProduct) share(w *Worker) {
+	width, down := w.tileTasks(p.m.Out, p.rows)
+	across := (p.m.Out + width - 1) / width
+	height := ((p.rows+down-1)/down + tileRows - 1) / tileRows * tileRows
+	down = (p.rows + height - 1) / height
+	room := w.floats(scratchPack, segment*tileWidth)
+	for n := w.Next(); n < down*across; n = w.Next() {
+		i, c := n/across*height, n%across*width
+		t := tileTask{tileProduct: p, room: room, from: i, to: min(i+height, p.rows), left: c,
+			right: min(c+width, p.m.Out)}
+		t.run()
+	}
+}
+
+// tileTasks returns how many columns a task of linearTile has, and how many tasks the rows give.
+func (w *Worker) tileTasks(out, rows int) (width, rowTasks int) {
+	const leastWidth, leastRows = tileWidth / 4, 4 * tileRows // below: more packing than work
+	width = max(tileWidth, w.share(out, panelCols, taskCols))
+	for ; ; width /= 2 {
+		colTasks := (out + width - 1) / width
+		rowTasks = (rows + taskRows - 1) / taskRows
+		for rowTasks*colTasks%w.Size() != 0 && rows/(rowTasks+1) >= leastRows {
+			rowTasks++
+		}
+		if 2*rowTasks*colTasks > w.Size() || width/2 < leastWidth {
+			return width, rowTasks
+		}
+	}
+}
+
+// A tileTask is rows from … to by outputs left … right.
+type tileTask struct {
+	*tileProduct
+	room                  []float32 // for one block of weights
+	from, to, left, right int
+}
+
+// A tileBlock is the weights of the inputs from k on, depth of them, for outputs from col on.
+type tileBlock struct{ k, depth, col, panels int }
+
+func (t *tileTask) run() {
+	whole := (t.right - t.left) / panelCols * panelCols
+	last := t.left + whole
+	if whole > 0 {
+		b := t.block(0, t.left, last)
+		for b.panels > 0 {
+			next := t.after(b, last)
+			t.pack(b)
+			t.multiply(b, next)
+			b = next
+		}
+	}
+	if last < t.right {
+		for i := t.from; i < t.to; i++ {
+			t.edge(i, last)
+		}
+	}
+}
+
+// edge computes the last outputs of a row, fewer than a panel.
+func (t *tileTask) edge(row, col int) {
+	m, x := t.m, t.x[row*t.m.In:(row+1)*t.m.In]
+	y := t.dst[row*m.Out+col : row*m.Out+t.right]
+	setBias(y, t.bias, col)
+	m.chain(t.v, y, x[:min(segment, m.In)], 0, col)
+	for k := segment; k < m.In; k += segment {
+		var sums [panelCols]float32
+		m.chain(t.v, sums[:len(y)], x[k:min(k+segment, m.In)], k, col)
+		t.v.add(y, sums[:len(y)])
+	}
+}
+
+// block returns the block at an input and an output.
+func (t *tileTask) block(k, col, last int) tileBlock {
+	return tileBlock{k, min(segment, t.m.In-k), col, min(tileWidth, last-col) / panelCols}
+}
+
+// after returns the next block: of the same segment, or the first of the next one. After the last
+// there is one without panels.
+func (t *tileTask) after(b tileBlock, last int) tileBlock {
+	if b.col+tileWidth < last {
+		return t.block(b.k, b.col+tileWidth, last)
+	}
+	if b.k+segment < t.m.In {
+		return t.block(b.k+segment, t.left, last)
+	}
+	return tileBlock{}
+}
+
+// pack copies the weights of a block to the room.
+func (t *tileTask) pack(b tileBlock) {
+	at := b.k*t.m.Out + b.col
+	if t.m.Format == F32 {
+		t.v.pack(t.room, t.m.F32[at:], t.m.Out, b.depth, b.panels)
+	} else {
+		t.v.pack16(t.room, t.m.F16[at:], t.m.Out, b.depth, b.panels, t.m.bf16())
+	}
+}
+
+// multiply adds the segment of a block to the outputs of all rows.
+func (t *tileTask) multiply(b, next tileBlock) {
+	m := t.m
+	for i, fetched := t.from, 0; i < t.to; i, fetched = i+tileRows, fetched+aheadRows {
+		rows := min(tileRows, t.to-i)
+		c, a, lda, ka := t.dst[i*m.Out+b.col:], t.x[i*m.In+b.k:], m.In, 1
+		if t.packed != nil {
+			a, lda, ka = t.packed[b.k*t.packedRows()+i*b.depth:], 1, tileRows
+		}
+		if b.k == 0 {
+			for r := range rows {
+				setBias(c[r*m.Out:][:b.panels*panelCols], t.bias, b.col)
+			}
+		}
+		if t.v.tileAhead != nil && fetched < next.depth {
+			t.v.tileAhead(c, m.Out, a, lda, ka, t.room, panelCols, b.depth*panelCols, rows, b.depth,
+				b.panels, b.k > 0, m.ahead(next.k+fetched, next.col))
+			continue
+		}
+		t.v.tile(c, m.Out, a, lda, ka, t.room, panelCols, b.depth*panelCols, rows, b.depth,
+			b.panels, b.k > 0)
+	}
+}
+
+// aheadRows is how many rows of weights tileAhead asks for, if a tile is a segment deep.
+const aheadRows = 4
+
+// ahead is memory that the caches are asked for while something else is worked on: where it begins,
+// and the bytes of a row and of two panels of it.
+type ahead struct {
+	at        unsafe.Pointer
+	row, pair int
+}
+
+// ahead returns the weights at an input and an output.
+func (m *Matrix) ahead(k, col int) ahead {
+	if m.Format == F32 {
+		return ahead{unsafe.Pointer(&m.F32[k*m.Out+col]), 4 * m.Out, 8 * panelCols}
+	}
+	return ahead{unsafe.Pointer(&m.F16[k*m.Out+col]), 2 * m.Out, 4 * panelCols}
+}
