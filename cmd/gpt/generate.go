@@ -33,8 +33,9 @@ type generateCommand struct {
 	RepeatLastN   int      `placeholder:"N" default:"0" group:"Which tokens:" help:"how many of the last tokens the penalty looks at; 0 is all"`
 	Seed          *uint64  `placeholder:"S" group:"Which tokens:" help:"the same seed gives the same text, on every machine; default: a random seed, which -v reports"`
 
-	Search searchFlags `embed:"" group:"Searches:"`
-	Guess  guessFlags  `embed:"" group:"Guessing, for speed:"`
+	Form   constraintFlags `embed:"" group:"A form for the text:"`
+	Search searchFlags     `embed:"" group:"Searches:"`
+	Guess  guessFlags      `embed:"" group:"Guessing, for speed:"`
 
 	Output          string `placeholder:"FORM" default:"auto" enum:"auto,text,ids,json,events" group:"Output:" help:"text, ids (an array for each text), json (an object for each text) or events (an object for each token, as it comes); auto is text, or ids where there is no tokenizer"`
 	LogProbs        int    `name:"logprobs" placeholder:"N" default:"0" group:"Output:" help:"in json and events, the N likeliest tokens in place of each; default: none"`
@@ -101,6 +102,12 @@ edit or a summary. --draft DIR lets a smaller model of the same vocabulary guess
 same model in fewer bits. How many tokens are guessed at a time follows from how often guesses are right
 and how long they take; where they do not pay, they end. -v says how many were right.
 
+--choice, --regex, --json-schema and --grammar make the new text fit a form: tokens after which it could
+not are never chosen, and the text ends where the form allows it and the model does. It may end before
+that by --max-tokens or the end of the context; finish_reason is then length. Under --json-schema a
+property follows the order of properties in the schema. A keyword that restricts and that gpt does not
+follow (not, if, contains, uniqueItems, ...) is an error, and so is oneOf where two branches can both hold.
+
 --prompts FILE writes texts for many prompts side by side. Each line of FILE is an object with prompt (a
 text) or tokens (ids, which need no tokenizer), and if you like id, which comes back, and seed; line i has
 the seed S+i-1 otherwise. The objects are those of --output json with line and id before them, in the
@@ -118,6 +125,8 @@ Examples:
   echo -n "Tom and Sue" | gpt --output json -n 5
   gpt --beams 4 --return 2 --output json -n 30 "One day, a little girl"
   gpt --contrastive 0.6 -n 60 "Once upon a time"
+  gpt --choices yes,no "Was Lily happy? The answer is "
+  gpt --json-schema person.json "Lily as JSON: "
   gpt -m ~/models/gpt2-xl --draft ~/models/gpt2 -n 200 "The end"
   gpt --prompts prompts.jsonl -n 50 --seed 1 -o texts.jsonl`
 }
@@ -186,6 +195,9 @@ func (c *generateCommand) Run(a *app, k *kong.Context) error {
 	if err == nil {
 		err = c.checkPrompts()
 	}
+	if err == nil {
+		err = c.Form.check()
+	}
 	if err != nil {
 		return err
 	}
@@ -203,6 +215,9 @@ func (c *generateCommand) Run(a *app, k *kong.Context) error {
 	}
 	defer closePrompt()
 	tok, err := c.vocabulary(a, &p, &o)
+	if err == nil {
+		err = c.Form.open(a, m, tok, &o)
+	}
 	if err != nil {
 		return err
 	}
@@ -255,7 +270,7 @@ func (c *generateCommand) vocabulary(
 	if err != nil {
 		return nil, err
 	}
-	if c.Output == "ids" && !p.asText && len(c.Stop) == 0 {
+	if c.Output == "ids" && !p.asText && len(c.Stop) == 0 && c.Form.asked() == "" {
 		size, gaps, err := ck.Vocabulary()
 		if err == nil {
 			o.Vocabulary = onlyIDs{size, gaps}
@@ -268,7 +283,7 @@ func (c *generateCommand) vocabulary(
 	case err == nil:
 		o.Vocabulary = tok
 		return tok, nil
-	case p.asText || c.Output == "text" || len(c.Stop) > 0:
+	case p.asText || c.Output == "text" || len(c.Stop) > 0 || c.Form.asked() != "":
 		return nil, err
 	}
 	a.noteWithoutText(err)

@@ -65,7 +65,14 @@ func (c *generateCommand) runPrompts(a *app, o decode.Options) error {
 	if err := run.openTokenizer(); err != nil {
 		return err
 	}
-	settings, seed := c.settings(), []resume.Setting{{Name: "--seed", Value: decimal(o.Seed)}}
+	if err := c.Form.open(a, m, run.in.tokenizer, &run.options); err != nil {
+		return err
+	}
+	form, err := c.Form.settings(a)
+	if err != nil {
+		return err
+	}
+	settings, seed := append(c.settings(), form...), []resume.Setting{{Name: "--seed", Value: decimal(o.Seed)}}
 	if c.Seed != nil {
 		settings, seed = append(settings, seed...), nil
 	}

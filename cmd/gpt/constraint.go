@@ -1,0 +1,208 @@
+package main
+
+// The forms that a new text can be made to fit: choices, a regex, a JSON Schema, a grammar.
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"picogpt/constrain"
+	"picogpt/decode"
+	"picogpt/internal/resume"
+	"picogpt/model"
+	"picogpt/tokenizer"
+)
+
+type constraintFlags struct {
+	Choice     []string `placeholder:"STRING" sep:"none" help:"the new text is this string, or one of several; the flag may be repeated"`
+	Choices    []string `placeholder:"A,B,C" help:"the new text is one of these strings"`
+	Regex      *string  `placeholder:"RE" help:"the new text matches this regular expression from beginning to end (RE2 syntax)"`
+	JSONSchema *string  `name:"json-schema" placeholder:"FILE" help:"the new text is JSON that this JSON Schema accepts; FILE, or the schema itself: {} is any JSON"`
+	JSONClosed bool     `name:"json-closed" help:"objects with properties have no others, unless the schema has additionalProperties"`
+	JSONSpace  *string  `name:"json-space" placeholder:"HOW" help:"white space in the JSON: one (after each colon and comma, or none; the default), none, or a number: up to so many spaces, tabs and newlines wherever JSON allows them"`
+	Grammar    *string  `placeholder:"FILE" help:"the new text is what rule root of this grammar describes (GBNF, as llama.cpp reads it)"`
+}
+
+// asked is the flag that constrains, "" without one.
+func (f *constraintFlags) asked() string {
+	for _, flag := range f.given() {
+		return flag
+	}
+	return ""
+}
+
+// given are the flags that constrain, --choice for --choices too.
+func (f *constraintFlags) given() (flags []string) {
+	for _, flag := range []struct {
+		name string
+		on   bool
+	}{
+		{"--choice", f.Choice != nil || f.Choices != nil}, {"--regex", f.Regex != nil},
+		{"--json-schema", f.JSONSchema != nil}, {"--grammar", f.Grammar != nil},
+	} {
+		if flag.on {
+			flags = append(flags, flag.name)
+		}
+	}
+	return flags
+}
+
+// check refuses flags that do not go together.
+func (f *constraintFlags) check() error {
+	given := f.given()
+	switch {
+	case len(given) > 1:
+		return usagef("%s and %s: want one of them", given[0], given[1])
+	case f.JSONSchema == nil && f.JSONClosed:
+		return usagef("--json-closed: want --json-schema with it")
+	case f.JSONSchema == nil && f.JSONSpace != nil:
+		return usagef("--json-space: want --json-schema with it")
+	}
+	_, err := f.space()
+	return err
+}
+
+// space reads --json-space.
+func (f *constraintFlags) space() (int, error) {
+	if f.JSONSpace == nil || *f.JSONSpace == "one" {
+		return 0, nil
+	}
+	if *f.JSONSpace == "none" {
+		return constrain.NoSpace, nil
+	}
+	n, err := strconv.Atoi(*f.JSONSpace)
+	if err != nil || n < 0 || n > 64 {
+		return 0, usagef("--json-space %s: want one, none or a number from 0 to 64", *f.JSONSpace)
+	}
+	if n == 0 {
+		return constrain.NoSpace, nil
+	}
+	return n, nil
+}
+
+// open makes o constrain the text. t is the tokenizer, if one is open.
+func (f *constraintFlags) open(
+	a *app, m *model.Model, t *tokenizer.Tokenizer, o *decode.Options,
+) (err error) {
+	if f.asked() == "" {
+		return nil
+	}
+	if t == nil {
+		if t, err = a.openTokenizer(); err != nil {
+			return fmt.Errorf("%s: %w", f.asked(), err)
+		}
+	}
+	v, err := vocabularyOf(t, m.Config().EndTokens())
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.asked(), err)
+	}
+	c, err := f.compile(a, v)
+	if err != nil {
+		return err
+	}
+	text, err := c.Start()
+	if err != nil {
+		return usageError{err}
+	}
+	o.Constraint = text
+	return nil
+}
+
+// vocabularyOf arranges a tokenizer's vocabulary for constraints.
+func vocabularyOf(t *tokenizer.Tokenizer, ends []int) (*constrain.Vocabulary, error) {
+	tokens, err := t.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	o := constrain.VocabularyOptions{Names: map[string]int{}}
+	for _, id := range ends {
+		if id < len(tokens) {
+			o.Ends = append(o.Ends, id)
+		}
+	}
+	for _, id := range t.Special() {
+		if name, err := t.Text(id); err == nil {
+			o.Names[name] = id
+		}
+	}
+	return constrain.NewVocabulary(tokens, o)
+}
+
+// compile makes the constraint. What is wrong with it is an error of usage.
+func (f *constraintFlags) compile(a *app, v *constrain.Vocabulary) (
+	c *constrain.Constraint, err error,
+) {
+	switch {
+	case f.Regex != nil:
+		c, err = constrain.Regex(v, *f.Regex)
+	case f.JSONSchema != nil:
+		o := constrain.SchemaOptions{Closed: f.JSONClosed}
+		if o.Space, err = f.space(); err != nil {
+			return nil, err
+		}
+		text, err := f.schema(a)
+		if err != nil {
+			return nil, err
+		}
+		if c, err = constrain.JSONSchema(v, []byte(text), o); err != nil {
+			return nil, usagef("--json-schema: %w", err)
+		}
+		return c, nil
+	case f.Grammar != nil:
+		text, err := a.readFile(*f.Grammar)
+		if err != nil {
+			return nil, err
+		}
+		if c, err = constrain.Grammar(v, text); err != nil {
+			return nil, usagef("--grammar %s: %w", *f.Grammar, err)
+		}
+		return c, nil
+	default:
+		c, err = constrain.Choice(v, slices.Concat(f.Choice, f.Choices)...)
+	}
+	if err != nil {
+		return nil, usagef("%s: %w", f.asked(), err)
+	}
+	return c, nil
+}
+
+// schema is the text of the schema: the flag's own if it is JSON, else a file's.
+func (f *constraintFlags) schema(a *app) (string, error) {
+	text := strings.TrimSpace(*f.JSONSchema)
+	if strings.HasPrefix(text, "{") || text == "true" || text == "false" {
+		return text, nil
+	}
+	return a.readFile(*f.JSONSchema)
+}
+
+// settings are the flags as a run that continues compares them. Files count by what is in them.
+func (f *constraintFlags) settings(a *app) (list []resume.Setting, err error) {
+	add := func(name, value string) { list = append(list, resume.Setting{Name: name, Value: value}) }
+	digest := func(text string) string {
+		sum := sha256.Sum256([]byte(text))
+		return hex.EncodeToString(sum[:8])
+	}
+	var text string
+	switch f.asked() {
+	case "--choice":
+		all, _ := json.Marshal(slices.Concat(f.Choice, f.Choices)) // strings have a JSON
+		add("--choice", string(all))
+	case "--regex":
+		add("--regex", *f.Regex)
+	case "--grammar":
+		text, err = a.readFile(*f.Grammar)
+		add("--grammar", digest(text))
+	case "--json-schema":
+		text, err = f.schema(a)
+		add("--json-schema", digest(text))
+		add("--json-closed", strconv.FormatBool(f.JSONClosed))
+		space, _ := f.space()
+		add("--json-space", strconv.Itoa(space))
+	}
+	return list, err
+}
