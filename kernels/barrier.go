@@ -22,7 +22,7 @@ func (w *Worker) Sync() {
 			t.tally()
 		}
 		t.task.Store(0)
-		t.tell(&t.phase, phase+2)
+		t.tell(&t.phase, 2)
 		return
 	}
 	if t.await(&t.phase, phase) == phase|aborted { // with any other phase this barrier has been passed
@@ -30,9 +30,9 @@ func (w *Worker) Sync() {
 	}
 }
 
-// tell sets a word for which others may wait.
-func (t *Team) tell(word *atomic.Uint32, value uint32) {
-	word.Store(value)
+// tell adds to a word for which others may wait.
+func (t *Team) tell(word *atomic.Uint32, more uint32) {
+	word.Add(more)
 	if t.sleepers.Load() > 0 {
 		t.mu.Lock()
 		t.wake.Broadcast()

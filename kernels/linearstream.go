@@ -15,7 +15,7 @@ const (
 // streams is what the workers share in a linearStream. All of it is zero between two.
 type streams struct {
 	passed []mark // for each range of inputs: the segment that it shares with the next is passed on
-	done   []mark // for each run of columns: how many ranges are done
+	done   []mark // for each run of columns: how many ranges but the last are done
 	sums   sharedFloats
 }
 
@@ -60,10 +60,34 @@ func linearStream(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float
 		r, run := t%ranges, t/ranges // a range waits for the one before it, which is taken by now
 		s.col, s.cols = run*each, min(each, m.Out-run*each)
 		s.run(rangeStart(m.In, r, ranges), rangeStart(m.In, r+1, ranges), t)
-		if shared.done[run].Add(1) == uint32(ranges) {
-			shared.done[run].Store(0)
-			s.total(dst)
+		first := 1 // the first segment that segment 0 does not have in it
+		if ranges > 1 {
+			first = rangeStart(m.In, 1, ranges) / segment
 		}
+		done := &shared.done[run].Uint32
+		switch {
+		case r == ranges-1:
+			s.await(done, uint32(ranges-1))
+			done.Store(0)
+			s.fold(first, (m.In+segment-1)/segment)
+			s.copy(dst)
+		case r == 0: // what it adds up, the last range need not fetch from this processor
+			s.fold(1, first)
+			fallthrough
+		default:
+			w.team.tell(done, 1)
+		}
+	}
+}
+
+// await waits until other workers have told that a word is want.
+func (s *stream) await(word *atomic.Uint32, want uint32) {
+	for n := word.Load(); n != want; {
+		next := s.w.team.await(word, n)
+		if next == n {
+			s.w.unwind()
+		}
+		n = next
 	}
 }
 
@@ -88,20 +112,17 @@ func rangeStart(in, r, ranges int) int {
 // run computes the inputs from … to: first the segment that the next range goes on with, then
 // what is its own, and at last the segment that the range before has begun. task numbers the task.
 func (s *stream) run(from, to, task int) {
-	team, last := s.w.team, to
-	passed := team.streams.passed
+	passed, last := s.w.team.streams.passed, to
 	if to < s.m.In && to%segment != 0 {
 		last = to / segment * segment
 		s.begin(last/segment, 1)
 		s.chain(last, to)
-		team.tell(&passed[task].Uint32, 1)
+		s.w.team.tell(&passed[task].Uint32, 1)
 	}
 	first := (from + segment - 1) / segment * segment
 	s.whole(first, last)
 	if from < first {
-		if team.await(&passed[task-1].Uint32, 0) == 0 {
-			s.w.unwind()
-		}
+		s.await(&passed[task-1].Uint32, 1)
 		passed[task-1].Store(0)
 		s.chain(from, first)
 	}
@@ -153,13 +174,19 @@ func (s *stream) chains(from, count int) {
 	}
 }
 
-// total adds the segments of the run up.
-func (s *stream) total(dst []float32) {
+// fold adds the sums of the segments first … last-1 to those of segment 0, in order.
+func (s *stream) fold(first, last int) {
 	for i := range s.rows {
-		y := dst[i*s.m.Out+s.col:][:s.cols]
-		copy(y, s.sums[i*s.m.Out+s.col:])
-		for at := (i + s.rows) * s.m.Out; at < len(s.sums); at += s.rows * s.m.Out {
-			s.w.team.variant.add(y, s.sums[at+s.col:][:s.cols])
+		y := s.sums[i*s.m.Out+s.col:][:s.cols]
+		for n := first; n < last; n++ {
+			s.w.team.variant.add(y, s.sums[(n*s.rows+i)*s.m.Out+s.col:][:s.cols])
 		}
+	}
+}
+
+// copy sets the run's columns of dst to the sums of segment 0.
+func (s *stream) copy(dst []float32) {
+	for i := range s.rows {
+		copy(dst[i*s.m.Out+s.col:][:s.cols], s.sums[i*s.m.Out+s.col:])
 	}
 }
