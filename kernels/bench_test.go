@@ -215,3 +215,28 @@ func BenchmarkRow(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkBarrier times the barrier alone, and BenchmarkTask the taking of a task that is nothing:
+// what sharing costs, for SPEED.md's model of more processors.
+func BenchmarkBarrier(b *testing.B) {
+	for _, workers := range []int{1, 2, 4, 8, 16} {
+		b.Run(fmt.Sprint(workers), func(b *testing.B) {
+			newTeam(b, workers, "").Run(func(w *Worker) {
+				for range b.N {
+					w.Sync()
+				}
+			})
+		})
+	}
+}
+
+func BenchmarkTask(b *testing.B) {
+	for _, workers := range []int{1, 2, 4} {
+		b.Run(fmt.Sprint(workers), func(b *testing.B) {
+			newTeam(b, workers, "").Run(func(w *Worker) {
+				for w.Next() < b.N {
+				}
+			})
+		})
+	}
+}
