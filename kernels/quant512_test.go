@@ -81,7 +81,7 @@ func (m *quantModel) pair(y []float32, q []int16, starts []int32, w []byte, n, f
 			scales[c] = widenScales(tile[m.size-32:])
 			for p := range quantBlock / 2 {
 				odd := p % 2
-				if n > 3 {
+				if n > 4 {
 					odd = 0
 				}
 				weights := m.pairWeights(tile, p)

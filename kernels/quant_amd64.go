@@ -20,7 +20,8 @@ func quantTile8AVX2(y []float32, ldy int, q []int16, starts []int32, ldq int, w 
 func quantTile4AVX2(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
 	blocks, tiles int)
 
-// quantTile8VNNI and quantTile4VNNI are the same with VPDPWSSD, one instruction for two of AVX2.
+// quantTile8VNNI and quantTile4VNNI are the same with VPDPWSSD (AVX-512 VNNI, BW and VL), one
+// instruction for two of AVX2, in blocks of 8, 6, 4, 3, 2 and 1 rows.
 //
 //go:noescape
 func quantTile8VNNI(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,

@@ -2,12 +2,15 @@
 
 #include "textflag.h"
 
-// Products with Q8 and Q4 tiles. A tile of 6 rows and 16 outputs has its sums in Y0–Y11, weights widened to int16 in Y12 (outputs 0–7) and Y13 (8–15):
-// a lane holds a pair of inputs of one output. Y14 holds the row's pair of integers, broadcast. The chains stay in memory.
+// Products with Q8 and Q4 tiles in 256 bits. A tile of 6 rows and 16 outputs has its sums in
+// Y0–Y11, weights widened to int16 in Y12 (outputs 0–7) and Y13 (8–15): a lane holds a pair of
+// inputs of one output. Y14 holds the row's pair of integers, broadcast. The chains stay in memory.
 //
-//	AX the tile, R12 the first    DI, R10 rows 0 and 3 of y, DX their distance
-//	CX blocks left                R8, R9 rows 0 and 3 of q, SI their distance, R13 where row 0 begins
-//	BX the tile widened           R14, R15 rows 0 and 3 of starts, R11 their distance
+//	AX the tile, R12 the first    BX the tile widened, or from AX to what is fetched meanwhile
+//	DI, R10 rows 0 and 3 of y     DX their distance
+//	R8, R9 rows 0 and 3 of q      SI their distance, R13 where row 0 begins
+//	R14, R15 rows 0, 3 of starts  R11 their distance
+//	CX blocks left
 
 // nibbles masks the lowest four bits of each lane.
 DATA ·nibbles+0(SB)/8, $0x000f000f000f000f
@@ -43,7 +46,7 @@ GLOBL ·nibbles(SB), RODATA|NOPTR, $32
 	VMOVDQU Y12, (64*p)(BX)     \
 	VMOVDQU Y13, (64*p+32)(BX)
 
-// MADD adds the products with one row's pair. DPWSS does the same in fewer instructions, where there is AVX-512 VNNI.
+// MADD adds the products with one row's pair.
 #define MADD(pair, lo, hi) \
 	VPBROADCASTD pair, Y14      \
 	VPMADDWD     Y12, Y14, Y15  \
@@ -51,73 +54,70 @@ GLOBL ·nibbles(SB), RODATA|NOPTR, $32
 	VPADDD       Y15, lo, lo    \
 	VPADDD       Y14, hi, hi
 
-#define DPWSS(pair, lo, hi) \
-	VPBROADCASTD pair, Y14    \
-	VPDPWSSD     Y12, Y14, lo  \
-	VPDPWSSD     Y13, Y14, hi
+#define ROWS1(p) \
+	MADD((4*p)(R8), Y0, Y1)
 
-#define ROWS1(op, p) \
-	op((4*p)(R8), Y0, Y1)
+#define ROWS2(p) \
+	ROWS1(p)                  \
+	MADD((4*p)(R8)(SI*1), Y2, Y3)
 
-#define ROWS2(op, p) \
-	ROWS1(op, p)                  \
-	op((4*p)(R8)(SI*1), Y2, Y3)
+#define ROWS4(p) \
+	ROWS2(p)                  \
+	MADD((4*p)(R8)(SI*2), Y4, Y5)  \
+	MADD((4*p)(R9), Y6, Y7)
 
-#define ROWS4(op, p) \
-	ROWS2(op, p)                  \
-	op((4*p)(R8)(SI*2), Y4, Y5)  \
-	op((4*p)(R9), Y6, Y7)
+#define ROWS6(p) \
+	ROWS4(p)                    \
+	MADD((4*p)(R9)(SI*1), Y8, Y9)    \
+	MADD((4*p)(R9)(SI*2), Y10, Y11)
 
-#define ROWS6(op, p) \
-	ROWS4(op, p)                    \
-	op((4*p)(R9)(SI*1), Y8, Y9)    \
-	op((4*p)(R9)(SI*2), Y10, Y11)
+#define EIGHT(f, rows, n) \
+	f(rows, n)        \
+	f(rows, (n+1))    \
+	f(rows, (n+2))    \
+	f(rows, (n+3))    \
+	f(rows, (n+4))    \
+	f(rows, (n+5))    \
+	f(rows, (n+6))    \
+	f(rows, (n+7))
 
-#define EIGHT(f, rows, op, n) \
-	f(rows, op, n)        \
-	f(rows, op, (n+1))    \
-	f(rows, op, (n+2))    \
-	f(rows, op, (n+3))    \
-	f(rows, op, (n+4))    \
-	f(rows, op, (n+5))    \
-	f(rows, op, (n+6))    \
-	f(rows, op, (n+7))
+#define ADD8(rows, p) \
+	PREFETCHT1 (32*p)(AX)(BX*1)  \
+	PAIR(p)                      \
+	rows(p)
 
-#define ADD8(rows, op, p) \
-	PAIR(p)      \
-	rows(op, p)
-
-#define ADDWIDE(rows, op, p) \
+#define ADDWIDE(rows, p) \
 	WIDE(p)      \
-	rows(op, p)
+	rows(p)
 
-#define ADD4(rows, op, g) \
+#define ADD4(rows, g) \
+	PREFETCHT1 (32*g)(AX)(BX*1)  \
 	EVEN(g)            \
-	rows(op, (2*g))    \
+	rows((2*g))    \
 	ODD(g)             \
-	rows(op, (2*g+1))
+	rows((2*g+1))
 
-#define WIDEN8(rows, op, p) \
+#define WIDEN8(rows, p) \
 	PAIR(p)  \
 	WIDEN(p)
 
-#define WIDEN4(rows, op, g) \
+#define WIDEN4(rows, g) \
 	EVEN(g)          \
 	WIDEN((2*g))     \
 	ODD(g)           \
 	WIDEN((2*g+1))
 
 // SUM8, SUM4 and SUMWIDE add up a block.
-#define SUM8(rows, op) \
-	EIGHT(ADD8, rows, op, 0)  \
-	EIGHT(ADD8, rows, op, 8)
+#define SUM8(rows) \
+	EIGHT(ADD8, rows, 0)  \
+	EIGHT(ADD8, rows, 8)
 
-#define SUM4(rows, op) \
-	EIGHT(ADD4, rows, op, 0)
+#define SUM4(rows) \
+	EIGHT(ADD4, rows, 0)
 
-#define SUMWIDE(rows, op) \
-	EIGHT(ADDWIDE, rows, op, 0)  \
-	EIGHT(ADDWIDE, rows, op, 8)
+#define SUMWIDE(rows) \
+	EIGHT(ADDWIDE, rows, 0)  \
+	EIGHT(ADDWIDE, rows, 8)
 
 // START8 and START4 begin the sums of a block.
 #define START8(start, lo, hi) \
@@ -207,7 +207,8 @@ GLOBL ·nibbles(SB), RODATA|NOPTR, $32
 	MOVQ rows+120(FP), AX        \
 	MOVQ AX, left-8(SP)
 
-// GROUP points at the first block of the next rows and takes as many as it can; past them come the next outputs.
+// GROUP points at the first block of the next rows and takes six, four, two or one; past them come
+// the next outputs. BX is from the tile to what is fetched meanwhile, the one after the next.
 #define GROUP \
 	MOVQ blocks+128(FP), CX    \
 	MOVQ R12, AX               \
@@ -218,6 +219,13 @@ GLOBL ·nibbles(SB), RODATA|NOPTR, $32
 	ADDQ R14, R15              \
 	LEAQ (DX)(DX*2), R10       \
 	ADDQ DI, R10               \
+	XORQ BX, BX                \
+	CMPQ tiles+136(FP), $2     \
+	JLE  3(PC)                 \
+	MOVQ ldw+112(FP), BX       \
+	SHLQ $1, BX                \
+	CMPQ left-8(SP), $8        \
+	JEQ  four                  \
 	CMPQ left-8(SP), $6        \
 	JGE  six                   \
 	CMPQ left-8(SP), $4        \
@@ -245,7 +253,8 @@ GLOBL ·nibbles(SB), RODATA|NOPTR, $32
 	SUBQ   $n, left-8(SP)      \
 	JMP    rows
 
-// func quantTile8AVX2(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)
+// func quantTile8AVX2(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw,
+//	rows, blocks, tiles int)
 TEXT ·quantTile8AVX2(SB), 0, $16392-144
 	SETUP
 
@@ -262,8 +271,8 @@ tile:
 	LEAQ wide-16392(SP), BX
 
 widen:
-	EIGHT(WIDEN8, ROWS1, MADD, 0)
-	EIGHT(WIDEN8, ROWS1, MADD, 8)
+	EIGHT(WIDEN8, ROWS1, 0)
+	EIGHT(WIDEN8, ROWS1, 8)
 	ADDQ $544, AX
 	ADDQ $1024, BX
 	DECQ CX
@@ -278,21 +287,21 @@ done:
 
 one:
 	START1ROW(START8)
-	SUM8(ROWS1, MADD)
+	SUM8(ROWS1)
 	END(512, CHAIN1ROW)
 	JNZ one
 	NEXT(1)
 
 two:
 	START2ROWS(START8)
-	SUM8(ROWS2, MADD)
+	SUM8(ROWS2)
 	END(512, CHAIN2ROWS)
 	JNZ two
 	NEXT(2)
 
 four:
 	START4ROWS(START8)
-	SUM8(ROWS4, MADD)
+	SUM8(ROWS4)
 	END(512, CHAIN4ROWS)
 	JNZ four
 	NEXT(4)
@@ -306,7 +315,7 @@ six:
 
 wide:
 	START6ROWS(START8)
-	SUMWIDE(ROWS6, MADD)
+	SUMWIDE(ROWS6)
 	END(512, CHAIN6ROWS)
 	LEAQ 1024(BX), BX
 	JNZ  wide
@@ -314,12 +323,13 @@ wide:
 
 narrow:
 	START6ROWS(START8)
-	SUM8(ROWS6, MADD)
+	SUM8(ROWS6)
 	END(512, CHAIN6ROWS)
 	JNZ narrow
 	NEXT(6)
 
-// func quantTile4AVX2(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)
+// func quantTile4AVX2(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw,
+//	rows, blocks, tiles int)
 TEXT ·quantTile4AVX2(SB), 0, $16392-144
 	SETUP
 
@@ -336,7 +346,7 @@ tile:
 	LEAQ wide-16392(SP), BX
 
 widen:
-	EIGHT(WIDEN4, ROWS1, MADD, 0)
+	EIGHT(WIDEN4, ROWS1, 0)
 	ADDQ $288, AX
 	ADDQ $1024, BX
 	DECQ CX
@@ -351,21 +361,21 @@ done:
 
 one:
 	START1ROW(START4)
-	SUM4(ROWS1, MADD)
+	SUM4(ROWS1)
 	END(256, CHAIN1ROW)
 	JNZ one
 	NEXT(1)
 
 two:
 	START2ROWS(START4)
-	SUM4(ROWS2, MADD)
+	SUM4(ROWS2)
 	END(256, CHAIN2ROWS)
 	JNZ two
 	NEXT(2)
 
 four:
 	START4ROWS(START4)
-	SUM4(ROWS4, MADD)
+	SUM4(ROWS4)
 	END(256, CHAIN4ROWS)
 	JNZ four
 	NEXT(4)
@@ -379,7 +389,7 @@ six:
 
 wide:
 	START6ROWS(START4)
-	SUMWIDE(ROWS6, MADD)
+	SUMWIDE(ROWS6)
 	END(256, CHAIN6ROWS)
 	LEAQ 1024(BX), BX
 	JNZ  wide
@@ -387,91 +397,7 @@ wide:
 
 narrow:
 	START6ROWS(START4)
-	SUM4(ROWS6, MADD)
+	SUM4(ROWS6)
 	END(256, CHAIN6ROWS)
 	JNZ narrow
-	NEXT(6)
-
-// func quantTile8VNNI(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)
-TEXT ·quantTile8VNNI(SB), NOSPLIT, $8-144
-	SETUP
-
-tile:
-	TOP
-
-rows:
-	GROUP
-
-done:
-	VZEROUPPER
-	RET
-
-one:
-	START1ROW(START8)
-	SUM8(ROWS1, MADD)
-	END(512, CHAIN1ROW)
-	JNZ one
-	NEXT(1)
-
-two:
-	START2ROWS(START8)
-	SUM8(ROWS2, DPWSS)
-	END(512, CHAIN2ROWS)
-	JNZ two
-	NEXT(2)
-
-four:
-	START4ROWS(START8)
-	SUM8(ROWS4, DPWSS)
-	END(512, CHAIN4ROWS)
-	JNZ four
-	NEXT(4)
-
-six:
-	START6ROWS(START8)
-	SUM8(ROWS6, DPWSS)
-	END(512, CHAIN6ROWS)
-	JNZ six
-	NEXT(6)
-
-// func quantTile4VNNI(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int)
-TEXT ·quantTile4VNNI(SB), NOSPLIT, $8-144
-	SETUP
-
-tile:
-	TOP
-
-rows:
-	GROUP
-
-done:
-	VZEROUPPER
-	RET
-
-one:
-	START1ROW(START4)
-	SUM4(ROWS1, MADD)
-	END(256, CHAIN1ROW)
-	JNZ one
-	NEXT(1)
-
-two:
-	START2ROWS(START4)
-	SUM4(ROWS2, DPWSS)
-	END(256, CHAIN2ROWS)
-	JNZ two
-	NEXT(2)
-
-four:
-	START4ROWS(START4)
-	SUM4(ROWS4, DPWSS)
-	END(256, CHAIN4ROWS)
-	JNZ four
-	NEXT(4)
-
-six:
-	START6ROWS(START4)
-	SUM4(ROWS6, DPWSS)
-	END(256, CHAIN6ROWS)
-	JNZ six
 	NEXT(6)

@@ -42,7 +42,7 @@
 
 // Q4 takes the row in bytes: x = 256·high + low, both −128 … 127, since VPDPBUSD multiplies four
 // bytes where VPDPWSSD multiplies two integers. The weights of outputs 8–15 stay where they are in
-// their bytes, 16 times what they mean. 65535 · 16 · 15 · 32 / 2 < 2³¹: nothing overflows.
+// their bytes, 16 times what they mean. 32767 · 16 · 15 · 32 < 2³¹: nothing overflows.
 // x = 32640 … 32767 would need a high byte of 128: there it is 127, and a byte of ones, which is
 // zero elsewhere, adds the rest, in the blocks that have such an x.
 //
@@ -54,7 +54,8 @@ DATA ·byteOrder+0(SB)/8, $0x0705060403010200
 DATA ·byteOrder+8(SB)/8, $0x0f0d0e0c0b090a08
 GLOBL ·byteOrder(SB), RODATA|NOPTR, $16
 
-// FOUR4 adds the products of four inputs of a Q4 tile with the bytes at (at)(R8).
+// WEIGHTS4 takes four inputs of each tile, BYTES4 adds their products with the bytes at (R8). FOUR4
+// does so for the high and the low bytes, REST4 for the rest.
 #define WEIGHTS4(g) \
 	VBROADCASTI64X4 (32*g)(AX), Z24   \
 	VBROADCASTI64X4 (32*g)(BX), Z25   \
@@ -89,7 +90,8 @@ GLOBL ·byteOrder(SB), RODATA|NOPTR, $16
 	VPSRAVD     Z30, high, high       \
 	VPADDD.BCST (R14), high, high
 
-// CHAIN continues four chains with the scales, which follow the weights, and goes to the next block.
+// CHAIN continues four chains with the scales, which follow the weights, and goes to the next
+// block.
 #define SCALE(weights, tile, scale) \
 	VPMOVZXWD weights(tile), scale  \
 	VPSLLD    $16, scale, scale

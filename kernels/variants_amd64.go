@@ -5,7 +5,7 @@ package kernels
 // Which variants an amd64 processor can run. Each is the one before it with some leaves replaced.
 //
 //	avx2      AVX2, FMA, F16C
-//	avx2vnni  VPDPWSSD on 256 bits for products of integers
+//	avx2vnni  VPDPWSSD on 256 bits for products of integers, and 32 registers for them
 //	avx512    512-bit registers, 32 of them
 
 import "golang.org/x/sys/cpu"
@@ -18,14 +18,14 @@ func archVariants() []*variant {
 		return nil
 	}
 	avx2 := avx2Variant()
-	if !x.HasAVX512VNNI || !x.HasAVX512VL {
+	if !x.HasAVX512VNNI || !x.HasAVX512BW || !x.HasAVX512VL {
 		return []*variant{avx2}
 	}
 	avx2vnni := *avx2
 	avx2vnni.name = "avx2vnni"
 	avx2vnni.quantTile8, avx2vnni.quantTile4 = quantTile8VNNI, quantTile4VNNI
 	avx2vnni.quantOne8, avx2vnni.quantOne4 = quantOne8VNNI, quantOne4VNNI
-	if !x.HasAVX512F || !x.HasAVX512BW || !x.HasAVX512DQ {
+	if !x.HasAVX512F || !x.HasAVX512DQ {
 		return []*variant{&avx2vnni, avx2}
 	}
 	return []*variant{avx512Variant(avx2vnni), &avx2vnni, avx2}
