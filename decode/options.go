@@ -56,6 +56,10 @@ type Options struct {
 
 	Overflow Overflow // what happens where the context is too short; "" means OverflowError
 
+	// Healing makes the new text begin with the bytes that it took back from the prompt, which is
+	// then Healing.Prompt. Stop strings begin after them. Nil means off; not with Constraint.
+	Healing *Healing
+
 	// Lookup and Draft speculate, in Generate and Samples: guessed tokens are evaluated together
 	// with the text, and become part of it if they are what is chosen anyway. The tokens are the
 	// same without, to the last bit of their LogProb; only the time differs, and Token.Guessed. How
@@ -132,6 +136,8 @@ func (o *Options) check() error {
 			"from 1e-100 to 1e100", o.RepeatPenalty)
 	case o.RepeatLastN < 0:
 		return fmt.Errorf("repetition window %d: want 0 (the whole context) or more", o.RepeatLastN)
+	case o.Healing != nil && o.Constraint != nil:
+		return errors.New("healing and a constraint: want one of them")
 	case o.Lookup < 0:
 		return fmt.Errorf("lookup %d: want 0 (off) or more", o.Lookup)
 	case o.Lookup > 0 && o.Draft != nil:

@@ -13,12 +13,14 @@ import (
 // whose rest has not come. What it gives, put together, is the tokens' bytes exactly, cut before
 // the stop string; bytes that cannot be part of a rune pass as they are.
 type textStream struct {
-	stops [][]byte
-	held  []byte // every match, complete or begun, lies inside
+	stops  [][]byte
+	held   []byte // every match, complete or begun, lies inside
+	exempt int    // bytes at the beginning of held, and to come, that are no part of a match
 }
 
-func newTextStream(stops []string) *textStream {
-	t := &textStream{}
+// newTextStream returns a text stream whose first bytes, so many, are no part of a stop string.
+func newTextStream(stops []string, exempt int) *textStream {
+	t := &textStream{exempt: exempt}
 	for _, s := range stops {
 		t.stops = append(t.stops, []byte(s))
 	}
@@ -27,7 +29,7 @@ func newTextStream(stops []string) *textStream {
 
 // fork returns a text stream that holds back the same.
 func (t *textStream) fork() *textStream {
-	return &textStream{stops: t.stops, held: bytes.Clone(t.held)}
+	return &textStream{stops: t.stops, held: bytes.Clone(t.held), exempt: t.exempt}
 }
 
 // push takes the next bytes and returns the text that is decided. The text ends, and stopped is
@@ -45,6 +47,7 @@ func (t *textStream) push(certain string) (text string, stopped bool) {
 	n := tokenizer.WholeRunes(t.held[:t.begun()])
 	text = string(t.held[:n])
 	t.held = append(t.held[:0], t.held[n:]...)
+	t.exempt = max(0, t.exempt-n)
 	return text, false
 }
 
@@ -60,7 +63,7 @@ func (t *textStream) match() int {
 	start := -1
 	for _, stop := range t.stops {
 		at := len(t.held) - len(stop)
-		if bytes.HasSuffix(t.held, stop) && (start < 0 || at < start) {
+		if at >= t.exempt && bytes.HasSuffix(t.held, stop) && (start < 0 || at < start) {
 			start = at
 		}
 	}
@@ -72,7 +75,7 @@ func (t *textStream) match() int {
 func (t *textStream) begun() int {
 	start := len(t.held)
 	for _, stop := range t.stops {
-		for n := min(len(stop)-1, len(t.held)); n > len(t.held)-start; n-- {
+		for n := min(len(stop)-1, len(t.held)-t.exempt); n > len(t.held)-start; n-- {
 			if bytes.HasSuffix(t.held, stop[:n]) {
 				start = len(t.held) - n
 			}

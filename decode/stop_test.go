@@ -50,7 +50,7 @@ func TestAStopStringIsNeverShownInPart(t *testing.T) {
 		{"a stop string that begins inside a rune", []string{"\xa9!"},
 			[]string{"\xc3", "\xa9", "?"}, "||é?|", false},
 	} {
-		pieces, stopped := shown(newTextStream(c.stops), c.tokens)
+		pieces, stopped := shown(newTextStream(c.stops, 0), c.tokens)
 		if got := strings.Join(pieces, "|"); got != c.want || stopped != c.stopped {
 			t.Errorf("%s: %q, stopped %v; want %q, %v", c.about, got, stopped, c.want, c.stopped)
 		}
@@ -88,7 +88,7 @@ func FuzzStop(f *testing.F) {
 			}
 		}
 
-		pieces, stopped := shown(newTextStream(stops), tokens)
+		pieces, stopped := shown(newTextStream(stops, 0), tokens)
 		if got := strings.Join(pieces, ""); got != want || stopped != wantStopped {
 			t.Fatalf("%q cut by %x with stops %q: %q, stopped %v; want %q, %v", text, borders,
 				stops, got, stopped, want, wantStopped)
@@ -102,7 +102,7 @@ func FuzzStop(f *testing.F) {
 		}
 		// nothing was held back for longer than a stop string and a rune could need
 		if !stopped && len(stops) > 0 {
-			held := newTextStream(stops)
+			held := newTextStream(stops, 0)
 			for _, token := range tokens {
 				held.push(token)
 			}

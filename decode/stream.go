@@ -104,11 +104,15 @@ func newStream(l limits, held, prompt []int, o Options) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stream{options: o, limits: l, sampler: sampler, text: newTextStream(o.Stop),
-		context: context, dropped: dropped}
+	s := &Stream{options: o, limits: l, sampler: sampler, context: context, dropped: dropped}
 	if o.Constraint != nil {
 		s.constraint = o.Constraint.Fork()
 	}
+	exempt := 0
+	if h := o.Healing; h != nil {
+		s.constraint, exempt = h.matcher(), len(h.Bytes)
+	}
+	s.text = newTextStream(o.Stop, exempt)
 	if o.Vocabulary != nil {
 		s.decoder = o.Vocabulary.NewDecoder(context)
 	}

@@ -1,0 +1,197 @@
+package decode
+
+// A prompt that ends inside a word goes on with whole tokens.
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"picogpt/internal/fixture"
+	"picogpt/internal/testmodel"
+	"picogpt/kernels"
+	"picogpt/model"
+	"picogpt/tokenizer"
+)
+
+// gpt2Bytes are the bytes of GPT-2's tokens.
+func gpt2Bytes(t *testing.T) [][]byte {
+	t.Helper()
+	tokens, err := tokenizer.GPT2().Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tokens
+}
+
+// TestHealingOneTokenIsBruteForce compares the ids that may follow, and what the demo says of them.
+// Where more than one token is to be taken back, the prompt may only lose the last.
+func TestHealingOneTokenIsBruteForce(t *testing.T) {
+	var cases []struct {
+		Prompt  string  `json:"prompt"`
+		IDs     []int   `json:"ids"`
+		Dropped int     `json:"dropped"`
+		Count   int     `json:"count"`
+		IDSum   int     `json:"id_sum"`
+		Greedy  int     `json:"greedy"`
+		Prob    float64 `json:"greedy_prob"`
+	}
+	if err := fixture.Decoding("healing", &cases); err != nil {
+		t.Fatal(err)
+	}
+	m, tokens := testmodel.Demo(t, model.Options{}), gpt2Bytes(t)
+	for _, c := range cases {
+		h := NewHealing(tokens, c.IDs, len(c.IDs)-1)
+		if want := c.IDs[:len(c.IDs)-1]; !slices.Equal(h.Prompt, want) {
+			t.Errorf("%q: %v of the prompt is left, want %v", c.Prompt, h.Prompt, want)
+		}
+		mask := make([]uint64, 2+len(tokens)/64)
+		if err := h.matcher().Mask(mask); err != nil {
+			t.Fatal(err)
+		}
+		var open []int
+		sum := 0
+		for id := range tokens {
+			if mask[id/64]>>(id%64)&1 == 1 {
+				open, sum = append(open, id), sum+id
+			}
+		}
+		if len(open) != c.Count || sum != c.IDSum {
+			t.Errorf("%q: %d ids of sum %d, want %d of sum %d", c.Prompt, len(open), sum, c.Count,
+				c.IDSum)
+		}
+		s := m.NewSession()
+		got := collect(t, s, h.Prompt, Options{MaxTokens: 1, Healing: h})
+		logits := make([]float32, len(open))
+		in := model.Input{Session: m.NewSession(), Tokens: h.Prompt}
+		if err := m.Eval(context.Background(), in); err != nil {
+			t.Fatal(err)
+		}
+		for i, id := range open {
+			logits[i] = in.Session.Logits()[id]
+		}
+		at := slices.Index(open, got[0].ID)
+		p := math.Exp(float64(logits[at]) - kernels.Leaves{}.LogSumExp(logits))
+		if got[0].ID != c.Greedy || math.Abs(p-c.Prob) > 1e-4 {
+			t.Errorf("%q: id %d of probability %v, want %d of %v", c.Prompt, got[0].ID, p, c.Greedy,
+				c.Prob)
+		}
+	}
+}
+
+// TestHealingGoesBackAsFarAsATokenReaches looks for the cut by brute force.
+func TestHealingGoesBackAsFarAsATokenReaches(t *testing.T) {
+	tokens := [][]byte{[]byte("a"), []byte("b"), []byte("ab"), []byte("abba"), []byte("bab"), nil,
+		[]byte("bb"), []byte("aabbab")}
+	random := rand.New(rand.NewPCG(3, 3))
+	cuts := map[int]int{}
+	for range 3000 {
+		prompt := make([]int, 1+random.IntN(7))
+		for i := range prompt {
+			prompt[i] = random.IntN(len(tokens))
+		}
+		least := random.IntN(2)
+		want := len(prompt)
+		for i := len(prompt) - 1; i >= least && tokens[prompt[i]] != nil; i-- {
+			var end []byte
+			for _, id := range prompt[i:] {
+				end = append(end, tokens[id]...)
+			}
+			for _, tok := range tokens {
+				if len(tok) > len(end) && bytes.HasPrefix(tok, end) {
+					want = i
+				}
+			}
+		}
+		h := NewHealing(tokens, prompt, least)
+		if len(h.Prompt) != want {
+			t.Fatalf("%v: %d tokens are left, want %d", prompt, len(h.Prompt), want)
+		}
+		cuts[len(prompt)-want]++
+		follow(t, tokens, h, random)
+	}
+	if cuts[0] < 100 || cuts[1] < 100 || cuts[2] < 100 || cuts[3] < 5 {
+		t.Errorf("tokens taken back: %v, want a mixture", cuts)
+	}
+}
+
+// follow accepts random ids that are open: they spell the bytes, and then anything.
+func follow(t *testing.T, tokens [][]byte, h *Healing, random *rand.Rand) {
+	t.Helper()
+	m := h.matcher()
+	var text []byte
+	for n := 0; n < 6; n++ {
+		mask := make([]uint64, 1)
+		if err := m.Mask(mask); err != nil {
+			t.Fatal(err)
+		}
+		id := random.IntN(len(tokens))
+		before := m.Fork()
+		if open := mask[0]>>id&1 == 1; (m.Accept(id) == nil) != open {
+			t.Fatalf("%v: id %d is open: %v, and Accept disagrees", h.taken, id, open)
+		} else if !open {
+			n--
+			continue
+		}
+		if random.IntN(4) == 0 {
+			if err := m.Rewind(1); err != nil {
+				t.Fatal(err)
+			}
+			m = before
+			continue
+		}
+		text = append(text, tokens[id]...)
+		if short := min(len(text), len(h.Bytes)); !bytes.Equal(text[:short], h.Bytes[:short]) {
+			t.Fatalf("%v: the text %q does not begin with %q", h.taken, text, h.Bytes)
+		}
+	}
+}
+
+// TestHealedTextsBeginWithWhatWasTakenBack also says that stop strings begin after that, and that
+// speculation and searches heal too.
+func TestHealedTextsBeginWithWhatWasTakenBack(t *testing.T) {
+	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
+	for prompt, first := range map[string]string{
+		"The little gi": " girl", "They went to the par": " park", "Onc": "Once",
+		"She was very ": " happy",
+	} {
+		ids, err := tok.Encode(prompt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := NewHealing(gpt2Bytes(t), ids, 0)
+		left, err := tok.Decode(h.Prompt)
+		if err != nil || left+string(h.Bytes) != prompt {
+			t.Errorf("%q: %q is left and %q taken back, %v", prompt, left, h.Bytes, err)
+		}
+		o := Options{MaxTokens: 5, Vocabulary: tok, Healing: h, Stop: []string{first[:2]}}
+		if got := texts(collect(t, m.NewSession(), h.Prompt, o)); !strings.HasPrefix(got, first) {
+			t.Errorf("%q goes on %q, want %q first", prompt, got, first)
+		}
+		o.Temperature = 1.5
+		for o.Seed = range 5 {
+			want := collect(t, m.NewSession(), h.Prompt, o)
+			if got := texts(want); !strings.HasPrefix(got, string(h.Bytes)) {
+				t.Errorf("%q goes on %q, want %q first", prompt, got, h.Bytes)
+			}
+		}
+		o.Temperature = 0
+		found, err := Beams(context.Background(), m.NewSession(), h.Prompt,
+			BeamOptions{Beams: 3, Return: 3}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range found {
+			if !strings.HasPrefix(f.Text(), string(h.Bytes)) {
+				t.Errorf("%q: a beam goes on %q, want %q first", prompt, f.Text(), h.Bytes)
+			}
+		}
+	}
+}
+
+// texts is the text of tokens.
+func texts(tokens []Token) string { return Hypothesis{Tokens: tokens}.Text() }
