@@ -33,6 +33,7 @@ type generateCommand struct {
 	RepeatLastN   int      `placeholder:"N" default:"0" group:"Which tokens:" help:"how many of the last tokens the penalty looks at; 0 is all"`
 	Seed          *uint64  `placeholder:"S" group:"Which tokens:" help:"the same seed gives the same text, on every machine; default: a random seed, which -v reports"`
 
+	Heal   bool            `group:"How much:" help:"let the new text begin inside the prompt's last word: tokens at its end are taken back, as far as a longer token could begin there"`
 	Form   constraintFlags `embed:"" group:"A form for the text:"`
 	Search searchFlags     `embed:"" group:"Searches:"`
 	Guess  guessFlags      `embed:"" group:"Guessing, for speed:"`
@@ -59,7 +60,8 @@ With --output json each text is an object on a line of its own:
 
 sample	the number of the text, from 0
 seed	the seed that gives this text alone
-prompt_ids	the ids of the prompt, as given; of more than 1048576 the newest
+prompt_ids	the ids of the prompt, as given; of more than 1048576 the newest; without those
+	that --heal took back
 ids	the new ids, without the one that ended the text
 text	the text of ids; null where the checkpoint has no tokenizer
 logprobs	of each of ids, the natural logarithm of the probability that the model gave it,
@@ -94,6 +96,10 @@ group that has just taken it.
 cosine of the model's hidden states. 0 is greedy, 0.6 is usual. In JSON scores has that number for each
 of ids, and score is their sum.
 
+A prompt that ends inside a word, or in a space, seldom goes on as it should: its last tokens are not
+those of the whole word. --heal takes them back, as far as one longer token could begin there, and the new
+text begins with their bytes. What is printed is the same text, but a better one.
+
 --lookup and --draft make a text faster where the next tokens can be guessed: guesses are evaluated
 together with the text, and stay if they are what is chosen anyway. The text is byte for byte the one
 without, sampled too, whatever the other flags are. --lookup N guesses that what followed the newest
@@ -124,6 +130,7 @@ Examples:
   cat notes.txt | gpt -f - "In short:"
   echo -n "Tom and Sue" | gpt --output json -n 5
   gpt --beams 4 --return 2 --output json -n 30 "One day, a little girl"
+  gpt --heal --temp 0 -n 5 "The little gi"
   gpt --contrastive 0.6 -n 60 "Once upon a time"
   gpt --choices yes,no "Was Lily happy? The answer is "
   gpt --json-schema person.json "Lily as JSON: "
@@ -198,6 +205,9 @@ func (c *generateCommand) Run(a *app, k *kong.Context) error {
 	if err == nil {
 		err = c.Form.check()
 	}
+	if form := c.Form.asked(); err == nil && c.Heal && form != "" {
+		err = usagef("--heal and %s: want one of them", form)
+	}
 	if err != nil {
 		return err
 	}
@@ -231,6 +241,12 @@ func (c *generateCommand) Run(a *app, k *kong.Context) error {
 		return err
 	}
 	defer closeDraft()
+	if c.Heal {
+		_, fromNothing := m.Config().StartToken()
+		if err := c.heal(a, fromNothing, &p, &o); err != nil {
+			return err
+		}
+	}
 	scores := c.Search.newScores()
 	print, err := c.printer(a, tok, p, o.Seed, scores)
 	if err != nil {

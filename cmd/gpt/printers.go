@@ -45,16 +45,17 @@ func (c *generateCommand) printer(
 		}
 	}
 	if c.NoDisplayPrompt {
-		text = ""
+		text, p.printed = "", 0
 	}
-	return inTurn(&textPrinter{out: a.stdout, prompt: text}), nil
+	return inTurn(&textPrinter{out: a.stdout, prompt: text, printed: p.printed}), nil
 }
 
 // A textPrinter prints the prompt, the text as it comes and a newline; a line --- between samples.
 type textPrinter struct {
-	out    *output
-	prompt string
-	inside bool // a sample
+	out     *output
+	prompt  string
+	printed int  // bytes of the first text that are printed already
+	inside  bool // a sample
 }
 
 func (p *textPrinter) streams() bool { return true }
@@ -67,7 +68,9 @@ func (p *textPrinter) token(t decode.Token) error {
 		}
 		b = append(b, p.prompt...)
 	}
-	b = append(b, t.Text...)
+	n := min(p.printed, len(t.Text))
+	p.printed -= n
+	b = append(b, t.Text[n:]...)
 	if t.Finish != "" {
 		p.inside = false
 		b = append(b, '\n')

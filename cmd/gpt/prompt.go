@@ -131,6 +131,7 @@ type prompt struct {
 	// Of gpt generate only.
 	source  io.Reader // of the text, if asText
 	dropped int       // tokens before ids that were not kept
+	printed int       // bytes at the beginning of the new text that are printed already
 }
 
 // read returns the prompt, with ids only if they were given as such.

@@ -68,6 +68,12 @@ func (c *generateCommand) runPrompts(a *app, o decode.Options) error {
 	if err := c.Form.open(a, m, run.in.tokenizer, &run.options); err != nil {
 		return err
 	}
+	if c.Heal {
+		_, fromNothing := m.Config().StartToken()
+		if run.healer, err = a.newHealer(fromNothing); err != nil {
+			return err
+		}
+	}
 	form, err := c.Form.settings(a)
 	if err != nil {
 		return err
@@ -122,6 +128,7 @@ func (c *generateCommand) settings() []resume.Setting {
 		{Name: "--repeat-penalty", Value: number(c.RepeatPenalty)},
 		{Name: "--repeat-last-n", Value: strconv.Itoa(c.RepeatLastN)},
 		{Name: "--logprobs", Value: strconv.Itoa(c.LogProbs)},
+		{Name: "--heal", Value: strconv.FormatBool(c.Heal)},
 		{Name: "--special", Value: strconv.FormatBool(c.Prompt.Special)},
 	}
 }
@@ -134,6 +141,7 @@ type prompting struct {
 	model   *model.Model
 	form    jsonForm
 	in      *promptInput
+	healer  *healer // nil: without --heal
 	out     *records
 	bar     *bar
 	state   promptingState
@@ -248,6 +256,12 @@ func (r *prompting) continues(ctx context.Context, b *decode.Batcher, j *promptJ
 	}
 	o, n := r.options, r.command.Samples
 	o.Seed = j.seed
+	if r.healer != nil {
+		if o.Healing, j.err = r.healer.heal(j.ids); j.err != nil {
+			return
+		}
+		j.ids = o.Healing.Prompt
+	}
 	tokens := b.Generate(ctx, j.ids, o)
 	if n > 1 {
 		tokens = b.Samples(ctx, j.ids, n, o)
