@@ -95,15 +95,17 @@ func (s *Span) tasks(w *Worker, tile int) int {
 	return (s.Rows + tile - 1) / tile * ((s.Heads + side - 1) / side)
 }
 
-// store writes the new keys and values of one head.
+// store writes the new keys and values of one head, as many at a time as one block takes.
 func (s *Span) store(w *Worker, head, before int) {
-	for i := range s.Rows {
+	for i, n := 0, 0; i < s.Rows; i += n {
 		p := s.Tokens - s.Rows + i
 		block := p / Block
+		n = min(s.Rows-i, Block-p%Block)
 		room := blockRoom(block, len(s.Keys), s.Room)
 		k := s.Keys[block].from((before + head*s.KeyDim) * room)
 		v := s.Values[block].from((before + head*s.ValueDim) * room)
-		w.StoreKV(k, v, room, p%Block, s.Key.at(i, head)[:s.KeyDim], s.Value.at(i, head)[:s.ValueDim])
+		w.storeKV(k, v, room, p%Block, n, s.Key.at(i, head), s.Key.Row, s.KeyDim,
+			s.Value.at(i, head), s.Value.Row, s.ValueDim)
 	}
 }
 

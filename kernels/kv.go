@@ -59,19 +59,29 @@ func (b KV) from(i int) KV {
 // StoreKV writes one key [DK] and value [DV] as number j of a block that has room for so many. k
 // and v begin at the head. It is part of one worker's task: there is no barrier.
 func (w *Worker) StoreKV(k, v KV, room, j int, key, value []float32) {
+	w.storeKV(k, v, room, j, 1, key, 0, len(key), value, 0, len(value))
+}
+
+// storeKV is StoreKV of n tokens, from number j on. Their keys [dk] lie ldk apart, their values [dv]
+// ldv.
+func (w *Worker) storeKV(
+	k, v KV, room, j, n int, key []float32, ldk, dk int, value []float32, ldv, dv int,
+) {
 	if k.F16 == nil {
-		keys := Panels{Data: k.F32, K: len(key), Cols: room}
-		keys.PackColumns(j, key, len(key), 1)
-		values := Panels{Data: v.F32, K: room, Cols: len(value)}
-		values.PackRows(j, value, len(value), 1)
+		keys := Panels{Data: k.F32, K: dk, Cols: room}
+		keys.PackColumns(j, key, ldk, n)
+		values := Panels{Data: v.F32, K: room, Cols: dv}
+		values.PackRows(j, value, ldv, n)
 		return
 	}
-	half := w.halves(len(key))
-	w.team.variant.round16(half, key)
-	for i, x := range half {
-		k.F16[i*room+j] = x
+	half := w.halves(dk)
+	for i := range n {
+		w.team.variant.round16(half, key[i*ldk:i*ldk+dk])
+		for d, x := range half {
+			k.F16[d*room+j+i] = x
+		}
+		w.team.variant.round16(v.F16[(j+i)*dv:(j+i+1)*dv], value[i*ldv:i*ldv+dv])
 	}
-	w.team.variant.round16(v.F16[j*len(value):(j+1)*len(value)], value)
 }
 
 // MoveKV copies the keys and values of some heads from a block to one of the same format that has
