@@ -12,6 +12,7 @@ func avx512Variant(v variant) *variant {
 	v.name = "avx512"
 	v.tile, v.tileAhead = tileFast512, tileAVX512
 	v.chainRows, v.chainRows16 = chainRowsFast512, chainRows16Fast512
+	setExpAVX512(&v)
 	setQuantAVX512(&v)
 	v.exp64s = exp64sAVX512
 	v.fmaPeak = fmaPeakFast512

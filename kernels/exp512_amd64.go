@@ -1,0 +1,57 @@
+//go:build !purego
+
+package kernels
+
+// The leaf operations of exp512_amd64.s.
+
+// setExpAVX512 replaces the exponential and what is built on it.
+func setExpAVX512(v *variant) {
+	v.activate, v.expShift, v.scoresMax = activateFast512, expShiftAVX512, scoresMaxAVX512
+}
+
+// expShiftAVX512 is expShift.
+//
+//go:noescape
+func expShiftAVX512(s []float32, max float32) float32
+
+// scoresMaxAVX512 is scoresMax.
+//
+//go:noescape
+func scoresMaxAVX512(s, mask []float32, scale, max float32) float32
+
+// Each of these is x[i] = a.apply(x[i]) for one activation.
+//
+//go:noescape
+func geluTanhAVX512(x []float32)
+
+//go:noescape
+func geluErfAVX512(x []float32)
+
+//go:noescape
+func quickGELUAVX512(x []float32)
+
+//go:noescape
+func siluAVX512(x []float32)
+
+//go:noescape
+func reluAVX512(x []float32)
+
+//go:noescape
+func tanhAVX512(x []float32)
+
+func activateFast512(x []float32, a Activation) {
+	switch a {
+	case GELUTanh:
+		geluTanhAVX512(x)
+	case GELUErf:
+		geluErfAVX512(x)
+	case QuickGELU:
+		quickGELUAVX512(x)
+	case SiLU:
+		siluAVX512(x)
+	case ReLU:
+		reluAVX512(x)
+	default:
+		tanhAVX512(x)
+	}
+}
