@@ -61,26 +61,25 @@ func (t *attendTile) valuesInPlace(b int) {
 	}
 }
 
-// soon is what one query in F16 reads a little later, for chainKV to fetch: some lines of the cache
-// in each half of keys and of values, apart numbers from each other. Fetching from four pages of
+// soon is what one query in F16 reads next, for chainKV to fetch: lines of the cache in each half of
+// keys and of values. The halves lie apart numbers from each other. Fetching from four pages of
 // memory side by side is what matters: the processor's own fetching begins anew with each page.
 type soon struct {
 	keys, values []uint16
 	apart        int
 }
 
-// soonBlocks is how many blocks before its turn one is fetched.
-const soonBlocks = 2
-
-// soon returns what is fetched while block b of tile i is worked on: as much as is read of it.
+// soon returns what is fetched while block b of tile i is worked on: that of the next tile.
 func (w *Worker) soon(b, i int) soon {
 	t := &w.tiles[i]
 	if !t.inPlace() {
 		return soon{}
 	}
-	next := b*len(w.tiles) + i + soonBlocks
-	if n := next / len(w.tiles); n*Block < t.visible(0) {
-		t, b = &w.tiles[next%len(w.tiles)], n
+	switch {
+	case i+1 < len(w.tiles):
+		t = &w.tiles[i+1]
+	case (b+1)*Block < t.visible(0):
+		t, b = &w.tiles[0], b+1
 	} // else nothing is left: what is read now
 	room := blockRoom(b, len(t.K), t.Room)
 	return soon{

@@ -28,6 +28,18 @@
 	PREFETCHT1 (at)(R12*1)   \
 	ADDQ $64, at
 
+// FETCH16 fetches sixteen lines, as many as a core waits for at a time: they come while the caller
+// does other things.
+#define FETCH16 \
+	FETCH(R10)  \
+	FETCH(R11)  \
+	FETCH(R10)  \
+	FETCH(R11)  \
+	FETCH(R10)  \
+	FETCH(R11)  \
+	FETCH(R10)  \
+	FETCH(R11)
+
 // func chainKVAVX2(y, x []float32, w []uint16, ldw int, s soon)
 // 64, then 8 columns stay in registers while x passes. DI is where the columns are in y, R8 in w,
 // and DX how many are left. Within them SI is where x is, BX how many are left, R9 the row of w. R10
@@ -75,6 +87,7 @@ last:
 	ROW(0(SI))
 
 done:
+	FETCH16
 	VMOVUPS Y0, 0(DI)
 	VMOVUPS Y1, 32(DI)
 	VMOVUPS Y2, 64(DI)
