@@ -55,6 +55,8 @@ type app struct {
 	start  time.Time
 	temps  outfile.Temps // of the files being written, removed when the process ends
 
+	optionFiles optionFiles // that options name
+
 	stdinLeft bool // the text comes from elsewhere, and nothing was said yet of bytes on stdin
 
 	mu       sync.Mutex

@@ -13,6 +13,7 @@ type commands struct {
 
 	Generate generateCommand `cmd:"" help:"write text that continues a prompt (the default command)"`
 	Logits   logitsCommand   `cmd:"" help:"print the logits of the next token, as JSON"`
+	Verify   verifyCommand   `cmd:"" help:"make the text of a receipt again, and compare"`
 	Tokenize tokenizeCommand `cmd:"" help:"turn a text into token ids, or ids into text"`
 	Inspect  inspectCommand  `cmd:"" help:"show what a checkpoint holds and how much memory it needs"`
 	Quantize quantizeCommand `cmd:"" help:"write a checkpoint in another number format"`

@@ -154,7 +154,7 @@ func (f *constraintFlags) compile(a *app, v *constrain.Vocabulary) (
 		}
 		return c, nil
 	case f.Grammar != nil:
-		text, err := a.readFile(*f.Grammar)
+		text, err := a.optionFile(*f.Grammar)
 		if err != nil {
 			return nil, err
 		}
@@ -177,7 +177,7 @@ func (f *constraintFlags) schema(a *app) (string, error) {
 	if strings.HasPrefix(text, "{") || text == "true" || text == "false" {
 		return text, nil
 	}
-	return a.readFile(*f.JSONSchema)
+	return a.optionFile(*f.JSONSchema)
 }
 
 // settings are the flags as a run that continues compares them. Files count by what is in them.
@@ -195,7 +195,7 @@ func (f *constraintFlags) settings(a *app) (list []resume.Setting, err error) {
 	case "--regex":
 		add("--regex", *f.Regex)
 	case "--grammar":
-		text, err = a.readFile(*f.Grammar)
+		text, err = a.optionFile(*f.Grammar)
 		add("--grammar", digest(text))
 	case "--json-schema":
 		text, err = f.schema(a)

@@ -42,6 +42,8 @@ type generateCommand struct {
 	LogProbs        int    `name:"logprobs" placeholder:"N" default:"0" group:"Output:" help:"in json and events, the N likeliest tokens in place of each; default: none"`
 	NoDisplayPrompt bool   `group:"Output:" help:"print the new text only, without the prompt"`
 
+	Receipt receiptFlag `embed:""`
+
 	Many promptsSource `embed:"" group:"Many prompts:"`
 }
 
@@ -188,9 +190,10 @@ func (c *generateCommand) writesJSON() bool {
 	return c.Output == "json" || c.Output == "events" || c.Many.Prompts != nil
 }
 
-func (c *generateCommand) Run(a *app, k *kong.Context) error {
+// settle checks the flags together, fills in what depends on others, and makes decode's options.
+func (c *generateCommand) settle(k *kong.Context) (decode.Options, error) {
 	if err := c.settleSearch(givenFlags(k)); err != nil {
-		return err
+		return decode.Options{}, err
 	}
 	o, err := c.options()
 	if err == nil {
@@ -200,13 +203,21 @@ func (c *generateCommand) Run(a *app, k *kong.Context) error {
 		err = c.checkGuesses()
 	}
 	if err == nil {
-		err = c.checkPrompts()
-	}
-	if err == nil {
 		err = c.Form.check()
 	}
 	if form := c.Form.asked(); err == nil && c.Heal && form != "" {
 		err = usagef("--heal and %s: want one of them", form)
+	}
+	return o, err
+}
+
+func (c *generateCommand) Run(a *app, k *kong.Context) error {
+	o, err := c.settle(k)
+	if err == nil {
+		err = c.checkPrompts()
+	}
+	if err == nil {
+		err = c.Receipt.check(a, c, givenOptions(k))
 	}
 	if err != nil {
 		return err
@@ -241,23 +252,39 @@ func (c *generateCommand) Run(a *app, k *kong.Context) error {
 		return err
 	}
 	defer closeDraft()
-	if c.Heal {
-		_, fromNothing := m.Config().StartToken()
-		if err := c.heal(a, fromNothing, &p, &o); err != nil {
-			return err
-		}
+	r := &receipt{PromptIDs: append([]int{}, p.ids...), Options: givenOptions(k), Seed: o.Seed}
+	if err := c.healIfAsked(a, m, &p, &o); err != nil {
+		return err
 	}
+	tokens, err := c.write(a, m, tok, p, o)
+	if err != nil || c.Receipt.Receipt == nil {
+		return err
+	}
+	if err := r.fill(a, m, p.ids, tokens); err != nil {
+		return err
+	}
+	return c.Receipt.write(a, c, r)
+}
+
+// write writes the texts that follow a prompt. It returns their tokens if a receipt wants them.
+func (c *generateCommand) write(
+	a *app, m *model.Model, tok *tokenizer.Tokenizer, p prompt, o decode.Options,
+) (all []decode.Token, err error) {
 	scores := c.Search.newScores()
 	print, err := c.printer(a, tok, p, o.Seed, scores)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a.logf("seed: %d", o.Seed)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	tokens := withDropped(c.texts(ctx, m, p.ids, o, scores), p.dropped)
+	tokens := c.texts(ctx, m, p.ids, o, scores)
+	if c.Receipt.Receipt != nil {
+		tokens = kept(tokens, &all)
+	}
 	t := timing{start: time.Now(), prompt: max(1, len(p.ids)), whole: c.Search.Beams != nil}
-	return a.stream(tokens, cancel, &t, print)
+	err = a.stream(withDropped(tokens, p.dropped), cancel, &t, print)
+	return all, err
 }
 
 // texts are the tokens that follow a prompt.

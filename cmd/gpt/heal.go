@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"picogpt/decode"
+	"picogpt/model"
 	"picogpt/tokenizer"
 )
 
@@ -49,8 +50,14 @@ func (h *healer) heal(prompt []int) (*decode.Healing, error) {
 	return healing, nil
 }
 
-// heal takes back the end of p.
-func (c *generateCommand) heal(a *app, fromNothing bool, p *prompt, o *decode.Options) error {
+// healIfAsked takes back the end of p, with --heal.
+func (c *generateCommand) healIfAsked(
+	a *app, m *model.Model, p *prompt, o *decode.Options,
+) error {
+	if !c.Heal {
+		return nil
+	}
+	_, fromNothing := m.Config().StartToken()
 	h, err := a.newHealer(fromNothing)
 	if err != nil {
 		return err

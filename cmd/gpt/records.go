@@ -16,7 +16,7 @@ import (
 type recordsTarget struct {
 	Out    *string `short:"o" placeholder:"FILE" help:"write to FILE, not to stdout"`
 	Resume bool    `help:"continue the file of --out where an earlier run was stopped"`
-	Force  bool    `help:"write over the file of --out, if it is there"`
+	Force  bool    `help:"write over the file that is to be written, if it is there"`
 }
 
 // check refuses what cannot be written, before anything is loaded. input is the file that is read,

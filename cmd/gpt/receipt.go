@@ -1,0 +1,301 @@
+package main
+
+// Receipts of gpt generate: what a text was made from and what came out, for gpt verify.
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/alecthomas/kong"
+
+	"picogpt/decode"
+	"picogpt/internal/outfile"
+	"picogpt/model"
+)
+
+// A receipt says how one text was made. gpt verify makes it again.
+type receipt struct {
+	Model        string         `json:"model"` // its digest
+	Formats      receiptFormats `json:"formats"`
+	PromptIDs    []int          `json:"prompt_ids"`
+	Options      []string       `json:"options"` // the flags as given, such as --temp=0.9
+	Files        optionTexts    `json:"files,omitempty"`
+	Seed         uint64         `json:"seed"`
+	IDs          []int          `json:"ids"` // without the one that ended the text
+	FinishReason string         `json:"finish_reason"`
+	Logits       string         `json:"logits"`       // the digest of all rows
+	TokenLogits  []string       `json:"token_logits"` // the beginning of each row's digest
+}
+
+type receiptFormats struct {
+	Weights string `json:"weights"`
+	Cache   string `json:"cache"`
+}
+
+// optionTexts are the texts of the files that options name.
+type optionTexts map[string]string
+
+// optionFiles are the files that options name. Each is read once.
+type optionFiles struct {
+	texts optionTexts
+	all   bool // there are no others: they are those of a receipt
+}
+
+// optionFile returns the text of a file that an option names.
+func (a *app) optionFile(name string) (string, error) {
+	files := &a.optionFiles
+	if text, ok := files.texts[name]; ok {
+		return text, nil
+	}
+	if files.all {
+		return "", fmt.Errorf("files: %s is not there, but in options", quoteShort(name))
+	}
+	text, err := a.readFile(name)
+	if err == nil && files.texts == nil {
+		files.texts = optionTexts{}
+	}
+	if err == nil {
+		files.texts[name] = text
+	}
+	return text, err
+}
+
+// A receiptFlag is where the receipt goes.
+type receiptFlag struct {
+	Receipt *string `placeholder:"FILE" group:"Output:" help:"write to FILE what the text was made from and what came out: gpt verify FILE makes it again and compares"`
+}
+
+// check refuses receipts that cannot be written, before anything is loaded.
+func (f *receiptFlag) check(a *app, c *generateCommand, options []string) error {
+	switch {
+	case f.Receipt == nil:
+		return nil
+	case *f.Receipt == "-":
+		return usagef("--receipt -: want a file, because stdout has the text")
+	case c.Many.Prompts != nil:
+		return usagef("--receipt and --prompts: want one of them")
+	case c.Samples > 1:
+		return hinted{usagef("--receipt and --samples %d: want one text", c.Samples),
+			"--seed S+i gives text i alone"}
+	case c.Search.Return > 1:
+		return usagef("--receipt and --return %d: want one text", c.Search.Return)
+	}
+	for _, option := range options {
+		if !utf8.ValidString(option) {
+			return usagef("--receipt and %s: want UTF-8", quoteShort(option))
+		}
+	}
+	return f.failed(outfile.Check(*f.Receipt, f.writing(a, c)))
+}
+
+func (f *receiptFlag) writing(a *app, c *generateCommand) outfile.Options {
+	var inputs []string
+	if c.Prompt.Text.File != nil {
+		inputs = append(inputs, *c.Prompt.Text.File)
+	}
+	return a.writing(c.Many.Target.Force, inputs...)
+}
+
+func (f *receiptFlag) failed(err error) error { return outputError("--receipt", err) }
+
+// kept keeps the tokens that pass.
+func kept(tokens iter.Seq2[decode.Token, error], all *[]decode.Token) iter.Seq2[decode.Token, error] {
+	return func(yield func(decode.Token, error) bool) {
+		for t, err := range tokens {
+			if err == nil {
+				*all = append(*all, t)
+			}
+			if !yield(t, err) {
+				return
+			}
+		}
+	}
+}
+
+// write writes a receipt.
+func (f *receiptFlag) write(a *app, c *generateCommand, r *receipt) error {
+	err := outfile.WriteFile(context.Background(), *f.Receipt, f.writing(a, c),
+		func(w io.Writer) error {
+			b, err := marshalLine(r)
+			if err == nil {
+				_, err = w.Write(b)
+			}
+			return err
+		})
+	return f.failed(err)
+}
+
+// fill completes the receipt of a text whose prompt, options and seed it has. start is what the
+// tokens follow: the prompt, or less where its end was healed.
+func (r *receipt) fill(a *app, m *model.Model, start []int, tokens []decode.Token) error {
+	ck, err := a.open()
+	if err != nil {
+		return err
+	}
+	defer a.showProgress(func() string { return "reading the logits again" })()
+	if r.Model, err = ck.Digest(); err != nil {
+		return err
+	}
+	rows, err := logitsBefore(m, start, tokens)
+	if err != nil {
+		return err
+	}
+	r.Formats, r.Files = receiptFormats{m.Format(), m.CacheFormat()}, a.optionFiles.texts
+	for name, text := range r.Files {
+		if !utf8.ValidString(text) {
+			return fmt.Errorf("%s: want UTF-8 for a receipt", name)
+		}
+	}
+	r.IDs, r.TokenLogits = []int{}, []string{}
+	whole := sha256.New()
+	for i, t := range tokens {
+		if t.Finish != decode.FinishEndOfText {
+			r.IDs = append(r.IDs, t.ID)
+		}
+		r.FinishReason = t.Finish
+		whole.Write(rows[i][:])
+		r.TokenLogits = append(r.TokenLogits, hex.EncodeToString(rows[i][:4]))
+	}
+	r.Logits = hex.EncodeToString(whole.Sum(nil))
+	return nil
+}
+
+// logitsBefore returns the SHA-256 of the logits that the model gave before each token: float32 in
+// little-endian order. They are computed anew, all positions together, which gives the bits that
+// were seen when the tokens were chosen one by one.
+func logitsBefore(m *model.Model, prompt []int, tokens []decode.Token) ([][32]byte, error) {
+	rows := make([][32]byte, len(tokens))
+	err := visitRows(m, prompt, tokens, func(i int, logits []float32) {
+		h, b := sha256.New(), make([]byte, 0, 1<<12)
+		for part := range slices.Chunk(logits, cap(b)/4) {
+			b = b[:0]
+			for _, x := range part {
+				b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+			}
+			h.Write(b)
+		}
+		h.Sum(rows[i][:0])
+	})
+	return rows, err
+}
+
+// visitRows evaluates a text and calls visit with the logits before each of its tokens, from
+// several goroutines.
+func visitRows(
+	m *model.Model, prompt []int, tokens []decode.Token, visit func(i int, logits []float32),
+) error {
+	context, first := slices.Clone(prompt), 0
+	if id, ok := m.Config().StartToken(); ok && len(prompt) == 0 {
+		context = []int{id}
+	}
+	for first < len(tokens) {
+		// Up to the next token before which the context was cut, all is one text.
+		context = context[tokens[first].Dropped:]
+		from, end := len(context)-1, first+1
+		for ; end < len(tokens) && tokens[end].Dropped == 0; end++ {
+			context = append(context, tokens[end-1].ID)
+		}
+		base := first
+		err := evalOnce(m, model.Input{
+			Tokens: context, NoLogits: true, VisitFrom: from,
+			Visit: func(r model.Row) { visit(base+r.Index-from, r.Logits) },
+		})
+		if err != nil {
+			return err
+		}
+		context, first = append(context, tokens[end-1].ID), end
+	}
+	return nil
+}
+
+// evalOnce evaluates tokens in a session of their own.
+func evalOnce(m *model.Model, in model.Input) error {
+	in.Session = m.NewSession()
+	defer in.Session.Release()
+	err := m.Eval(context.Background(), in)
+	var input *model.InputError
+	if errors.As(err, &input) {
+		return input.Err
+	}
+	return err
+}
+
+// unrecorded are the flags of gpt generate that do not change which tokens follow a prompt's ids,
+// or that a receipt has in another form. All others are options of a receipt.
+var unrecorded = [...]string{
+	"prompt", "file", "tokens", "special", "seed", // prompt_ids and seed
+	"samples", "return", // 1
+	"output", "logprobs", "no-display-prompt", "receipt", "force", "prompts", "out", "resume",
+	"lookup", "draft", // guesses change nothing
+}
+
+// recordable reports whether the options of a receipt have a flag of gpt generate.
+func recordable(f *kong.Flag) bool { return !slices.Contains(unrecorded[:], f.Name) }
+
+// recordedFlags are the recordable flags of gpt generate, by all of their names.
+func recordedFlags(root *kong.Node) map[string]*kong.Flag {
+	names := map[string]*kong.Flag{}
+	generate := *child(root, "generate")
+	generate.Children = nil
+	listFlags(&generate, names)
+	for name, f := range names {
+		if !recordable(f) {
+			delete(names, name)
+		}
+	}
+	return names
+}
+
+// givenOptions are the options on a command line: the recordable flags in their order, in the form
+// --name=value.
+func givenOptions(k *kong.Context) (options []string) {
+	options = []string{}
+	flags := recordedFlags(k.Model.Node)
+	for _, arg := range k.Args {
+		if arg == "--" {
+			break
+		}
+		name, value, hasValue := strings.Cut(arg, "=")
+		f := flags[name]
+		switch {
+		case f == nil:
+		case hasValue:
+			options = append(options, "--"+f.Name+"="+value)
+		default:
+			options = append(options, "--"+f.Name)
+		}
+	}
+	return options
+}
+
+// parseOptions is what gpt generate with the options of a receipt comes to.
+func parseOptions(options []string) (*generateCommand, *kong.Context, error) {
+	var c commands
+	k, err := newGrammar(&c)
+	if err != nil {
+		return nil, nil, err
+	}
+	flags := recordedFlags(k.Model.Node)
+	for _, option := range options {
+		name, _, hasValue := strings.Cut(option, "=")
+		if f := flags[name]; f == nil || !hasValue && !f.IsBool() || !strings.HasPrefix(name, "--") {
+			return nil, nil, usagef("%s: want an option for choosing tokens, such as --temp=0.9",
+				quoteShort(option))
+		}
+	}
+	ctx, err := k.Parse(append(append([]string{"generate"}, options...), "--"))
+	if err != nil {
+		return nil, nil, grammarError(err)
+	}
+	return &c.Generate, ctx, nil
+}

@@ -1,0 +1,280 @@
+package main
+
+// gpt verify: the text of a receipt once more.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"sync/atomic"
+
+	"github.com/alecthomas/kong"
+
+	"picogpt/decode"
+	"picogpt/model"
+)
+
+type verifyCommand struct {
+	Receipt string `arg:"" name:"receipt" help:"the file that gpt generate --receipt FILE wrote; - is stdin"`
+}
+
+func (c *verifyCommand) Help() string {
+	return `Makes the text of a receipt again, and compares: the digest of the model, each new id, why the text
+ended, and the digests of the logits before each token. The exit status is 0 where all are the same, and
+1 where something differs; a line on stderr then says what differs first. Tokens are counted from 0.
+
+A receipt is one JSON object, and holds all but the checkpoint, which -m names as for gpt generate:
+
+model	the digest of the checkpoint's config and weights
+formats	the number formats of the weights and of the cache
+prompt_ids	the ids of the prompt
+options	the flags that were given, of those that say which tokens follow
+files	the texts of the files that options name, if there are any
+seed	the seed
+ids	the new ids, without the one that ended the text
+finish_reason	end_of_text, stop or length
+logits	a digest of the logits before each new token, the one that ended the text too
+token_logits	the first 8 digits of the digest of each of those rows of logits
+
+The threads, the processor, the batches and guesses (--lookup, --draft) change nothing of it, and are no
+part of a receipt.
+
+Examples:
+
+  gpt --receipt lily.json --seed 1 -n 40 "Lily said"
+  gpt verify lily.json
+  gpt verify -m ~/models/gpt2 story.json`
+}
+
+func (c *verifyCommand) Run(a *app, k *kong.Context) error {
+	given := givenFlags(k)
+	for _, name := range []string{"dtype", "cache-dtype"} {
+		if given[name] {
+			return usagef("--%s: want none, because the receipt says the format", name)
+		}
+	}
+	want, err := c.read(a)
+	if err != nil {
+		return err
+	}
+	again, err := want.again(a)
+	if err != nil {
+		return c.named(err)
+	}
+	if err := again.compare(want); err != nil {
+		return c.named(err)
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s: identical: %s\n", c.name(), count(len(want.IDs), "token"))
+	return err
+}
+
+func (c *verifyCommand) name() string {
+	if c.Receipt == "-" {
+		return "stdin"
+	}
+	return c.Receipt
+}
+
+// named is an error that begins with the receipt's name.
+func (c *verifyCommand) named(err error) error {
+	var usage usageError
+	if errors.As(err, &usage) { // of the options there, not of this command line
+		err = errors.New(err.Error())
+	}
+	return fmt.Errorf("%s: %w", c.name(), err)
+}
+
+// longestReceipt bounds what is read: the ids of a very long text.
+const longestReceipt = 256 << 20
+
+func (c *verifyCommand) read(a *app) (*receipt, error) {
+	if c.Receipt == "" {
+		return nil, usagef("receipt: want a file, found nothing")
+	}
+	in, err := a.openInput(c.Receipt)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	text, err := readWhole(io.LimitReader(in, longestReceipt+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) > longestReceipt:
+		return nil, c.named(fmt.Errorf("want a receipt, found more than %d bytes", longestReceipt))
+	}
+	r, err := parseReceipt([]byte(text))
+	if err != nil {
+		return nil, c.named(fmt.Errorf("want a receipt of gpt generate --receipt: %w", err))
+	}
+	return r, nil
+}
+
+// A receiptField is a key of a receipt and where its value goes.
+type receiptField struct {
+	key, want string
+	to        any
+	optional  bool
+}
+
+// parseReceipt reads an object with the keys of a receipt, and no others.
+func parseReceipt(text []byte) (*receipt, error) {
+	o, err := parseObject(text)
+	if err != nil {
+		return nil, err
+	}
+	r := &receipt{}
+	fields := []receiptField{
+		{key: "model", want: "a string", to: &r.Model},
+		{key: "formats", want: "an object", to: &r.Formats},
+		{key: "prompt_ids", want: "an array of ids", to: &r.PromptIDs},
+		{key: "options", want: "an array of strings", to: &r.Options},
+		{key: "files", want: "an object of strings", to: &r.Files, optional: true},
+		{key: "seed", want: "a whole number", to: &r.Seed},
+		{key: "ids", want: "an array of ids", to: &r.IDs},
+		{key: "finish_reason", want: "a string", to: &r.FinishReason},
+		{key: "logits", want: "a string", to: &r.Logits},
+		{key: "token_logits", want: "an array of strings", to: &r.TokenLogits},
+	}
+	for _, f := range fields {
+		value := o.get(f.key)
+		if value == nil && f.optional {
+			continue
+		}
+		if value == nil {
+			return nil, fmt.Errorf("%s: missing", f.key)
+		}
+		if string(value) == "null" || json.Unmarshal(value, f.to) != nil {
+			return nil, fmt.Errorf("%s: want %s", f.key, f.want)
+		}
+	}
+	for _, m := range o {
+		if !slices.ContainsFunc(fields, func(f receiptField) bool { return f.key == m.key }) {
+			return nil, fmt.Errorf("%s: not a key of a receipt", quoteShort(m.key))
+		}
+	}
+	return r, nil
+}
+
+// again makes the text once more. A token that differs is an error.
+func (r *receipt) again(a *app) (*receipt, error) {
+	c, k, err := parseOptions(r.Options)
+	if err != nil {
+		return nil, fmt.Errorf("options: %w", err)
+	}
+	seed, ids := r.Seed, string(appendIDs(nil, r.PromptIDs))
+	c.Seed, c.Prompt.Tokens = &seed, &ids
+	a.Dtype, a.CacheDtype = r.Formats.Weights, r.Formats.Cache
+	a.optionFiles = optionFiles{texts: r.Files, all: true}
+	if err := r.checkModel(a); err != nil {
+		return nil, err
+	}
+	o, err := c.settle(k)
+	if err != nil {
+		return nil, fmt.Errorf("options: %w", err)
+	}
+	m, err := a.openModel()
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	p := prompt{ids: r.PromptIDs}
+	tok, err := c.vocabulary(a, &p, &o)
+	if err == nil {
+		err = c.Form.open(a, m, tok, &o)
+	}
+	if err == nil {
+		err = c.healIfAsked(a, m, &p, &o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var tokens []decode.Token
+	all := c.texts(context.Background(), m, p.ids, o, c.Search.newScores())
+	if err := r.follow(a, kept(all, &tokens)); err != nil {
+		return nil, err
+	}
+	again := &receipt{PromptIDs: r.PromptIDs, Options: r.Options, Seed: r.Seed}
+	return again, again.fill(a, m, p.ids, tokens)
+}
+
+// checkModel compares the checkpoint, before anything is made with another.
+func (r *receipt) checkModel(a *app) error {
+	f := r.Formats
+	if f.Weights == "auto" || !slices.Contains(model.Formats(), f.Weights) {
+		return fmt.Errorf("formats: weights %s: want a number format", quoteShort(f.Weights))
+	}
+	if !slices.Contains(model.CacheFormats(), f.Cache) {
+		return fmt.Errorf("formats: cache %s: want f32 or f16", quoteShort(f.Cache))
+	}
+	ck, err := a.open()
+	if err != nil {
+		return err
+	}
+	defer a.showProgress(func() string { return "reading " + a.modelName() })()
+	digest, err := ck.Digest()
+	if err == nil && digest != r.Model {
+		err = hinted{fmt.Errorf("model: %s has the digest %s, want %s", a.modelName(), digest,
+			quoteShort(r.Model)), "-m names the checkpoint that the text was made with"}
+	}
+	return err
+}
+
+// follow compares the ids as they come.
+func (r *receipt) follow(a *app, tokens iter.Seq2[decode.Token, error]) error {
+	var came atomic.Int64
+	label := func() string { return fmt.Sprintf("token %d of %d", came.Load(), len(r.IDs)) }
+	defer a.showProgress(label)()
+	for t, err := range tokens {
+		n := int(came.Load())
+		switch {
+		case err != nil:
+			return err
+		case t.Finish == decode.FinishEndOfText && n < len(r.IDs):
+			return fmt.Errorf("token %d of %d differs: the text ends, want id %d", n, len(r.IDs),
+				r.IDs[n])
+		case t.Finish == decode.FinishEndOfText:
+			return r.compareEnd(n, t.Finish)
+		case n >= len(r.IDs):
+			return fmt.Errorf("token %d of %d differs: id %d, want the end of the text", n,
+				len(r.IDs), t.ID)
+		case t.ID != r.IDs[n]:
+			return fmt.Errorf("token %d of %d differs: id %d, want %d", n, len(r.IDs), t.ID,
+				r.IDs[n])
+		}
+		came.Add(1)
+		if t.Finish != "" {
+			return r.compareEnd(n+1, t.Finish)
+		}
+	}
+	return nil
+}
+
+func (r *receipt) compareEnd(n int, reason string) error {
+	switch {
+	case n < len(r.IDs):
+		return fmt.Errorf("token %d of %d differs: the text ends (%s), want id %d", n, len(r.IDs),
+			reason, r.IDs[n])
+	case reason != r.FinishReason:
+		return fmt.Errorf("finish_reason differs: %s, want %s", reason, quoteShort(r.FinishReason))
+	}
+	return nil
+}
+
+// compare compares the logits of a text of the same ids.
+func (r *receipt) compare(want *receipt) error {
+	for i, row := range r.TokenLogits {
+		if i >= len(want.TokenLogits) || row != want.TokenLogits[i] {
+			return fmt.Errorf("logits before token %d of %d differ, its id does not", i,
+				len(r.IDs))
+		}
+	}
+	if len(r.TokenLogits) != len(want.TokenLogits) || r.Logits != want.Logits {
+		return fmt.Errorf("logits differ: digest %s, want %s", r.Logits, quoteShort(want.Logits))
+	}
+	return nil
+}
