@@ -1,0 +1,112 @@
+package constrain
+
+// Numbers: every short text, against exact arithmetic.
+
+import (
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"regexp"
+	"testing"
+)
+
+// shortTexts calls f for all texts of up to n of some bytes.
+func shortTexts(n int, bytes string, f func(text string)) {
+	f("")
+	if n == 0 {
+		return
+	}
+	for _, b := range []byte(bytes) {
+		shortTexts(n-1, bytes, func(rest string) { f(string(b) + rest) })
+	}
+}
+
+func TestNumbersBetweenBounds(t *testing.T) {
+	plain := regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
+	power := regexp.MustCompile(`^-?[1-9](\.[0-9]+)?e-([7-9]|[1-9][0-9]|[12][0-9]{2}|3[01][0-9]|32[0-4])$`)
+	whole := regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+	random := rand.New(rand.NewPCG(3, 4))
+	bound := func() string {
+		text := []string{"0", "1", "5", "9", "10", "15", "50", "95", "99", "100", "105", "150", "999",
+			"0.5", "1.5", "0.05", "9.95", "15.5", "5e-7", "1.5e-7", "9.9e-8", "1e-9"}[random.IntN(22)]
+		if random.IntN(3) == 0 && text != "0" {
+			return "-" + text
+		}
+		return text
+	}
+	rat := func(text string) *big.Rat { r, _ := new(big.Rat).SetString(text); return r }
+	texts := map[string]*big.Rat{}
+	shortTexts(5, "-0159.e", func(text string) {
+		if plain.MatchString(text) || power.MatchString(text) {
+			texts[text] = rat(text)
+		} else {
+			texts[text] = nil
+		}
+	})
+	for _, digits := range []string{"1", "5", "9"} { // longer ones
+		for _, text := range []string{".5e-7", ".51e-7", "e-10", ".9e-8", "e-324", "e-325", "0000.05"} {
+			texts[digits+text], texts["-"+digits+text] = nil, nil
+			if text := digits + text; plain.MatchString(text) || power.MatchString(text) {
+				texts[text], texts["-"+text] = rat(text), rat("-"+text)
+			}
+		}
+	}
+	for range 25 {
+		lo, hi := bound(), bound()
+		if rat(lo).Cmp(rat(hi)) > 0 {
+			lo, hi = hi, lo
+		}
+		a, _ := parseDecimal(lo)
+		b, _ := parseDecimal(hi)
+		multiple := uint64([]int{1, 1, 3, 7, 15}[random.IntN(5)])
+		integers := multiple > 1 || random.IntN(2) == 0
+		s := newNumber(a, b, integers, multiple)
+		any := false
+		for text, v := range texts {
+			want := v != nil && v.Cmp(rat(lo)) >= 0 && v.Cmp(rat(hi)) <= 0 &&
+				(text[0] != '-' || a.sign() < 0)
+			if integers {
+				want = want && whole.MatchString(text) &&
+					(text[0] != '-' || rat(lo).Cmp(big.NewRat(-1, 1)) <= 0) &&
+					new(big.Int).Mod(v.Num(), big.NewInt(int64(multiple))).Sign() == 0
+			}
+			if any = any || want; s.has(text) != want {
+				t.Errorf("from %s to %s, whole %v, multiple of %d: %s: accepted %v, want %v", lo, hi,
+					integers, multiple, text, !want, want)
+			}
+		}
+		if any && !s.possible() {
+			t.Errorf("from %s to %s: possible is false", lo, hi)
+		}
+		checkNoTraps(t, s, random, fmt.Sprintf("from %s to %s, whole %v, multiple of %d", lo, hi,
+			integers, multiple))
+	}
+}
+
+// checkNoTraps walks at random: where a number may not end, some byte continues it.
+func checkNoTraps(t *testing.T, s *numberSpec, random *rand.Rand, about string) {
+	t.Helper()
+	if !s.possible() {
+		return
+	}
+	for range 50 {
+		st, text := numberState{}, ""
+		for range 20 {
+			var open []byte
+			for _, b := range []byte("-0123456789.e") {
+				if _, ok := s.step(st, b); ok {
+					open = append(open, b)
+				}
+			}
+			if len(open) == 0 {
+				if !s.accepts(st) {
+					t.Errorf("%s: nothing can follow %s", about, text)
+				}
+				break
+			}
+			b := open[random.IntN(len(open))]
+			st, _ = s.step(st, b)
+			text += string(b)
+		}
+	}
+}
