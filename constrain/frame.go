@@ -12,14 +12,14 @@ type frame struct {
 	next   int32 // the first ordered name that may still come
 	count  int32 // properties or items so far
 	others int32 // how many names were not known ones
-	used   *used // names without order, the newest first
+	free   int32 // how many names without order have come
+	used   *used // names without order and others, the newest first
 	needed int32 // how many required names without order have come
 }
 
-// used is a list of names, of which free is a known one.
+// used is a list of names.
 type used struct {
 	name string
-	free bool
 	up   *used
 }
 
@@ -58,13 +58,7 @@ func (s *objectSpec) feasible(f *frame) bool {
 	if int(f.count) >= s.min {
 		return true
 	}
-	free := int32(0)
-	for u := f.used; u != nil; u = u.up {
-		if u.free {
-			free++
-		}
-	}
-	possible := s.possibleFrom[f.next] + s.possibleFree - int(free)
+	possible := s.possibleFrom[f.next] + s.possibleFree - int(f.free)
 	if s.others != nil {
 		possible += s.left(f)
 	}
@@ -85,58 +79,48 @@ func (s *objectSpec) mayClose(f *frame) bool {
 	return int(f.count) >= s.min && s.neededFrom[f.next] == 0 && int(f.needed) == s.neededFree
 }
 
-// after returns the frame after a name; nil if the name may not come, or if the object could not be
-// completed.
-func (f *frame) after(i int) *frame {
+// after returns the frame after a known name; ok is false if the name may not come, or if the
+// object could not be completed. The list of used names does not have it yet.
+func (f *frame) after(i int) (g frame, ok bool) {
 	s := f.object
 	n := &s.names[i]
-	g := *f
+	g = *f
 	g.count++
 	if i < s.ordered {
 		if i < int(f.next) || s.neededFrom[f.next] != s.neededFrom[i] {
-			return nil
+			return g, false
 		}
 		g.next = int32(i) + 1
 	} else {
 		if s.neededFrom[f.next] > 0 || f.has(n.name) {
-			return nil
+			return g, false
 		}
 		g.next = int32(s.ordered)
-		g.used = &used{n.name, true, f.used}
+		g.free++
 		if n.required {
 			g.needed++
 		}
 	}
-	if !n.value.possible || !s.feasible(&g) {
-		return nil
-	}
-	return &g
+	return g, n.value.possible && s.feasible(&g)
 }
 
-// afterOther returns the frame after a name that is not known, or nil.
-func (f *frame) afterOther(name string) *frame {
+// afterOther returns the frame after a name that is not known, likewise.
+func (f *frame) afterOther() (g frame, ok bool) {
 	s := f.object
 	if s.others == nil || s.neededFrom[f.next] > 0 || s.left(f) <= 0 {
-		return nil
+		return g, false
 	}
-	g := *f
+	g = *f
 	g.count++
 	g.others++
 	g.next = int32(s.ordered)
-	g.used = &used{name, false, f.used}
-	if !s.feasible(&g) {
-		return nil
-	}
-	return &g
+	return g, s.feasible(&g)
 }
 
 // names returns the known names that may come next, in the order of their bytes.
 func (f *frame) names() (list []int32) {
-	if f.object.max >= 0 && int(f.count) >= f.object.max {
-		return nil
-	}
 	for _, i := range f.object.sorted {
-		if f.after(int(i)) != nil {
+		if _, ok := f.after(int(i)); ok {
 			list = append(list, i)
 		}
 	}
@@ -145,10 +129,11 @@ func (f *frame) names() (list []int32) {
 
 // mayContinue says whether any name may come next.
 func (f *frame) mayContinue() bool {
-	s := f.object
-	if s.max >= 0 && int(f.count) >= s.max {
-		return false
+	if _, ok := f.afterOther(); ok {
+		return true
 	}
-	return f.afterOther("") != nil ||
-		slices.ContainsFunc(s.sorted, func(i int32) bool { return f.after(int(i)) != nil })
+	return slices.ContainsFunc(f.object.sorted, func(i int32) bool {
+		_, ok := f.after(int(i))
+		return ok
+	})
 }

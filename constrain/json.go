@@ -234,14 +234,18 @@ func (j *jsonAutomaton) stepString(to []part, p *part, b byte) []part {
 
 // narrow finds those from lo to hi that have b at a place. They are sorted.
 func narrow(lo, hi, at int32, b byte, text func(i int32) string) (int32, int32) {
-	for lo < hi && (len(text(lo)) <= int(at) || text(lo)[at] < b) {
-		lo++
+	begins := func(least int) int32 { // the first whose byte there is least or more
+		from, to := lo, hi
+		for from < to {
+			if i := (from + to) / 2; len(text(i)) <= int(at) || int(text(i)[at]) < least {
+				from = i + 1
+			} else {
+				to = i
+			}
+		}
+		return from
 	}
-	end := lo
-	for end < hi && text(end)[at] == b {
-		end++
-	}
-	return lo, end
+	return begins(int(b)), begins(int(b) + 1)
 }
 
 func (j *jsonAutomaton) stepList(to []part, p *part, b byte) []part {
@@ -282,7 +286,7 @@ func (j *jsonAutomaton) key(to []part, f *frame) []part {
 	if names := f.names(); len(names) > 0 {
 		to = append(to, part{kind: partName, frame: f, names: names, hi: int32(len(names))})
 	}
-	if f.afterOther("") != nil {
+	if _, ok := f.afterOther(); ok {
 		to = append(to, part{kind: partOther, frame: f, str: f.object.others})
 	}
 	return to
@@ -291,8 +295,12 @@ func (j *jsonAutomaton) key(to []part, f *frame) []part {
 func (j *jsonAutomaton) stepName(to []part, p *part, b byte) []part {
 	names := p.frame.object.names
 	if first := int(p.names[p.lo]); b == '"' && int(p.at) == len(names[first].escaped) {
-		return append(to, part{kind: partColon, frame: p.frame.after(first),
-			value: names[first].value, space: j.other})
+		f, _ := p.frame.after(first) // it was asked when the names were found
+		if first >= p.frame.object.ordered {
+			f.used = &used{names[first].name, f.used}
+		}
+		return append(to, part{kind: partColon, frame: &f, value: names[first].value,
+			space: j.other})
 	}
 	q := *p
 	q.lo, q.hi = narrow(p.lo, p.hi, p.at, b,
@@ -327,15 +335,16 @@ func (j *jsonAutomaton) endOther(p *part, raw string, at int32) (part, bool) {
 	if _, known := o.index[name]; known || p.frame.has(name) {
 		return part{}, false
 	}
-	f := p.frame.afterOther(name)
-	if f == nil {
+	f, ok := p.frame.afterOther()
+	if !ok {
 		return part{}, false
 	}
+	f.used = &used{name, f.used}
 	value := o.values[0]
 	if t := p.str.table; t != nil {
 		value = o.values[t.kind[at]]
 	}
-	return part{kind: partColon, frame: f, value: value, space: j.other}, true
+	return part{kind: partColon, frame: &f, value: value, space: j.other}, true
 }
 
 // crowded says whether all names that begin as a part does are used or known. That can only be

@@ -158,9 +158,22 @@ func (j *jsonAutomaton) findInTrie(m *lexMask, nodes []node, from int, p *part) 
 	v, s := j.vocab, p.str
 	path := make([]stringState, v.longest+1)
 	path[nodes[from].depth] = p.string
+	quick := s.table != nil && s.table.exact == nil && s.max < 0 && s.min == 0 // nothing counts
 	for k, end := from+1, from+int(nodes[from].size); k < end; {
 		n := &nodes[k]
-		st, verdict := s.step(path[n.depth-1], n.b)
+		before := &path[n.depth-1]
+		if t := s.table; quick && before.form == border && plainByte(n.b) {
+			at := t.next[int(before.at)*t.classes+int(t.alpha.ascii[n.b])]
+			if at < 0 {
+				k += int(n.size)
+				continue
+			}
+			path[n.depth] = stringState{at: at}
+			v.open(m.open, n.id)
+			k++
+			continue
+		}
+		st, verdict := s.step(*before, n.b)
 		switch verdict {
 		case impossible:
 			k += int(n.size)

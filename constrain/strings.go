@@ -51,7 +51,7 @@ const (
 func (s *stringSpec) step(st stringState, b byte) (stringState, verdict) {
 	switch st.form {
 	case border:
-		if b >= 0x20 && b < 0x80 && b != '"' && b != '\\' {
+		if plainByte(b) {
 			return s.complete(st, rune(b))
 		}
 		return s.stepBorder(st, b)
@@ -82,6 +82,9 @@ func (s *stringSpec) step(st stringState, b byte) (stringState, verdict) {
 	p.v, p.left = p.v<<4|d, p.left-1
 	return s.arriveHex(st, p)
 }
+
+// plainByte says whether a byte of a string is a character that stands for itself.
+func plainByte(b byte) bool { return b >= 0x20 && b < 0x80 && b != '"' && b != '\\' }
 
 func (s *stringSpec) stepBorder(st stringState, b byte) (stringState, verdict) {
 	switch {

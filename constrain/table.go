@@ -181,12 +181,14 @@ func (t *table) finish(possible func(kind int) bool) bool {
 
 // minimize joins the states that cannot be told apart.
 func (t *table) minimize() {
-	if t.states() > 2000 {
-		t.all = make([]bool, t.states())
-		return
-	}
 	group := slices.Clone(t.kind)
-	for groups := 0; ; {
+	for groups, rounds := 0, 0; ; rounds++ {
+		if rounds == 40 { // a long chain; nothing is lost but some room
+			for s := range group {
+				group[s] = int32(s)
+			}
+			break
+		}
 		number := map[string]int32{}
 		next := make([]int32, len(group))
 		var key []byte
