@@ -99,6 +99,9 @@ func (w *jsonWalk) lexeme(i int, p *part) {
 	v := w.j.vocab
 	for _, e := range m.exits {
 		n := &v.nodes[e.node]
+		if p.kind != partNumber && int(p.string.n+e.chars) < p.str.min {
+			continue
+		}
 		var q part
 		switch p.kind {
 		case partString:

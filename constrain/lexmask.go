@@ -12,6 +12,7 @@ type lexMask struct {
 	open  []uint64 // the words that are not 0
 	words []int32  // and which they are; nil: all words are there
 	exits []exit   // nodes at which it is complete
+	chars int32    // characters of the longest id in it
 }
 
 // lexMasks keeps masks, and forgets all of them when they become too many.
@@ -28,7 +29,7 @@ func (l *lexMasks) get(key lexKey, find func() *lexMask) *lexMask {
 	m := l.masks[key]
 	if m == nil {
 		m = find()
-		l.bytes += 8*len(m.open) + 4*len(m.words) + 8*len(m.exits) + 256
+		l.bytes += 8*len(m.open) + 4*len(m.words) + 12*len(m.exits) + 256
 		if l.masks == nil || l.bytes > maxLexBytes {
 			l.masks, l.bytes = map[lexKey]*lexMask{}, 0
 		}
@@ -39,8 +40,9 @@ func (l *lexMasks) get(key lexKey, find func() *lexMask) *lexMask {
 
 // An exit is a node whose last byte closes a string, or after which a number may be complete.
 type exit struct {
-	node int32
-	at   int32 // of a string: the state of its table
+	node  int32
+	at    int32 // of a string: the state of its table
+	chars int32 // and its characters below the node
 }
 
 // lexKey names a mask.
@@ -52,8 +54,7 @@ type lexKey struct {
 	escapes
 	partial
 	at     int32
-	n      int32 // characters, if there is a table
-	need   int32 // characters that must come before the end
+	n      int32 // 1 + characters, if they decide what a table leaves
 	room   int32 // characters that may come
 	digits numberState
 }
@@ -69,7 +70,22 @@ func (j *jsonAutomaton) lexMask(node int, p *part) *lexMask {
 	if free {
 		keep = &j.vocab.free
 	}
-	return keep.get(key, func() *lexMask { return j.findLex(node, p) })
+	if p.kind == partNumber || key.n > 0 {
+		return keep.get(key, func() *lexMask { return j.findLex(node, p) })
+	}
+	// Lengths: exits know how many characters they need, and the mask for any number of characters
+	// is that for as many as no id has.
+	spec, q := *p.str, *p
+	spec.min, q.str = 0, &spec
+	if longest := int32(j.vocab.longest) + 1; key.room < longest {
+		roomy, wide, r := spec, key, q
+		roomy.max, wide.room, r.str = -1, longest, &roomy
+		m := keep.get(wide, func() *lexMask { return j.findLex(node, &r) })
+		if m.chars < key.room {
+			return m
+		}
+	}
+	return keep.get(key, func() *lexMask { return j.findLex(node, &q) })
 }
 
 func (j *jsonAutomaton) numberKey(node int, p *part) lexKey {
@@ -88,7 +104,6 @@ func (j *jsonAutomaton) stringKey(node int, p *part) (key lexKey, free bool) {
 	s, st := p.str, p.string
 	longest := int32(j.vocab.longest) + 1
 	key = lexKey{node: int32(node), escapes: s.escapes, partial: st.partial, room: longest}
-	key.need = max(0, min(int32(s.min)-st.n, longest))
 	if s.max >= 0 {
 		key.room = min(int32(s.max)-st.n, longest)
 	}
@@ -96,7 +111,7 @@ func (j *jsonAutomaton) stringKey(node int, p *part) (key lexKey, free bool) {
 		return key, true
 	}
 	if key.str, key.at = s, st.at; s.table.exact != nil {
-		key.n = st.n
+		key.n = st.n + 1
 	}
 	return key, false
 }
@@ -147,6 +162,7 @@ func (j *jsonAutomaton) findString(m *lexMask, node int, p *part) {
 			room = p.str.max - int(p.string.n)
 		}
 		v.plainText(m.open, room)
+		m.chars = int32(len(v.plain))
 		j.findInTrie(m, v.odd, 0, p)
 		return
 	}
@@ -158,7 +174,7 @@ func (j *jsonAutomaton) findInTrie(m *lexMask, nodes []node, from int, p *part) 
 	v, s := j.vocab, p.str
 	path := make([]stringState, v.longest+1)
 	path[nodes[from].depth] = p.string
-	quick := s.table != nil && s.table.exact == nil && s.max < 0 && s.min == 0 // nothing counts
+	quick := s.table != nil && s.table.exact == nil && s.max < 0 // no count forbids characters
 	for k, end := from+1, from+int(nodes[from].size); k < end; {
 		n := &nodes[k]
 		before := &path[n.depth-1]
@@ -168,7 +184,8 @@ func (j *jsonAutomaton) findInTrie(m *lexMask, nodes []node, from int, p *part) 
 				k += int(n.size)
 				continue
 			}
-			path[n.depth] = stringState{at: at}
+			path[n.depth] = stringState{at: at, n: before.n + 1}
+			m.chars = max(m.chars, before.n+1-p.string.n)
 			v.open(m.open, n.id)
 			k++
 			continue
@@ -178,10 +195,11 @@ func (j *jsonAutomaton) findInTrie(m *lexMask, nodes []node, from int, p *part) 
 		case impossible:
 			k += int(n.size)
 		case closes:
-			m.exits = append(m.exits, exit{v.node(nodes, k), st.at})
+			m.exits = append(m.exits, exit{v.node(nodes, k), st.at, st.n - p.string.n})
 			k += int(n.size)
 		default:
 			path[n.depth] = st
+			m.chars = max(m.chars, st.n-p.string.n)
 			v.open(m.open, n.id)
 			k++
 		}

@@ -278,7 +278,7 @@ func (c *schemaCompiler) str(v *value, a alternative) error {
 			s.max = p.maxLength
 		}
 		if p.pattern != nil {
-			patterns, what = append(patterns, *p.pattern), p.at
+			patterns, what = append(patterns, s.counted(*p.pattern)), p.at
 		}
 		if p.format != "" {
 			patterns, what = append(patterns, formats[p.format]), p.at
@@ -287,7 +287,7 @@ func (c *schemaCompiler) str(v *value, a alternative) error {
 			texts = intersectTexts(texts, p.texts)
 		}
 	}
-	if s.max >= 0 && s.min > s.max {
+	if s.max >= 0 && s.min > s.max || s.min >= unbounded {
 		return nil
 	}
 	if len(patterns) == 0 && texts == nil && s.min == 0 && s.max < 0 {

@@ -342,7 +342,9 @@ func (t *table) measure(what string, most int) error {
 			}
 		}
 		if i, ok := seen[bitKey(set)]; ok {
-			t.loop = i
+			if t.loop = i; len(t.exact) == 1 && t.everywhere(first) {
+				t.exact = nil // any number of characters may follow any state
+			}
 			return nil
 		}
 		if len(t.exact)*words > 1<<17 || n > 1<<14 {
@@ -353,6 +355,16 @@ func (t *table) measure(what string, most int) error {
 	}
 	t.loop = -1
 	return nil
+}
+
+// everywhere says whether a set has all states.
+func (t *table) everywhere(set []uint64) bool {
+	for s := range t.kind {
+		if set[s/64]>>(s%64)&1 == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func bitKey(set []uint64) string {
