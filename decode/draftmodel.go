@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"picogpt/constrain"
 	"picogpt/model"
 )
 
@@ -33,7 +34,10 @@ type guessedText struct {
 	sampler Sampler
 	context []int // the context and the guesses, from where it begins
 	ids     []int
-	err     error
+	err     error // why there is no further guess
+
+	constraint constrain.Matcher // a fork of the text's, nil: none
+	mask       []uint64
 }
 
 func newModelGuesser(m, draft *model.Model) *modelGuesser {
@@ -113,9 +117,7 @@ func (g *modelGuesser) guess(ctx context.Context, p *pace, attempts []*attempt, 
 		p.guess.add(time.Since(start).Seconds())
 	}
 	for _, t := range attempts {
-		if text := g.texts[t.Stream]; text.err == nil {
-			t.ids = append(t.ids[:0], text.ids...)
-		}
+		t.ids = append(t.ids[:0], g.texts[t.Stream].ids...)
 	}
 	return nil
 }
@@ -131,7 +133,9 @@ func (g *modelGuesser) read(ctx context.Context, p *pace, attempts []*attempt) e
 		scratch := text.sampler.scratch
 		text.sampler = *t.sampler
 		text.sampler.scratch = scratch
-		text.sampler.open = nil // a guess may break the constraint
+		if text.constraint = nil; t.constraint != nil {
+			text.constraint = t.constraint.Fork()
+		}
 		if unread > 2 {
 			n := len(text.context)
 			tokens := text.context[n-unread : n-1]
@@ -168,7 +172,18 @@ func (g *modelGuesser) batch(p *pace, attempts []*attempt, i int) (batch []model
 
 // choose guesses a token, on a worker.
 func (t *guessedText) choose(logits []float32) {
+	t.sampler.open = nil
+	if t.constraint != nil {
+		t.mask = resized(t.mask, (len(logits)+63)/64)
+		t.sampler.open = t.mask
+		if t.err = t.constraint.Mask(t.mask); t.err != nil {
+			return
+		}
+	}
 	id, err := t.sampler.Next(logits, t.context)
+	if err == nil && t.constraint != nil {
+		err = t.constraint.Accept(id)
+	}
 	if t.err = err; err == nil {
 		t.ids, t.context = append(t.ids, id), append(t.context, id)
 	}

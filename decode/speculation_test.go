@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"picogpt/constrain"
 	"picogpt/internal/fixture"
 	"picogpt/internal/testmodel"
 	"picogpt/model"
@@ -80,6 +81,38 @@ func randomOptions(random *rand.Rand) Options {
 	return o
 }
 
+// thirds is a constraint: an id and the one before are not a multiple of three together.
+type thirds struct{ ids []int }
+
+func (c *thirds) fits(id int) bool {
+	return len(c.ids) == 0 || (c.ids[len(c.ids)-1]+id)%3 != 0
+}
+
+func (c *thirds) Mask(open []uint64) error {
+	clear(open)
+	for id := range 29 {
+		if c.fits(id) {
+			open[0] |= 1 << id
+		}
+	}
+	return nil
+}
+
+func (c *thirds) Accept(id int) error {
+	if !c.fits(id) {
+		return errors.New("not open")
+	}
+	c.ids = append(c.ids, id)
+	return nil
+}
+
+func (c *thirds) Rewind(n int) error {
+	c.ids = c.ids[:len(c.ids)-n]
+	return nil
+}
+
+func (c *thirds) Fork() constrain.Matcher { return &thirds{slices.Clone(c.ids)} }
+
 // TestSpeculationChangesNoToken compares texts with and without it, over seeds, options, samples,
 // contexts that slide, sessions that are continued and callers that break off.
 func TestSpeculationChangesNoToken(t *testing.T) {
@@ -88,6 +121,9 @@ func TestSpeculationChangesNoToken(t *testing.T) {
 	for seed := range uint64(sized(60, 1000)) {
 		random := rand.New(rand.NewPCG(seed, 8))
 		o := randomOptions(random)
+		if random.IntN(3) == 0 {
+			o.Constraint = &thirds{}
+		}
 		samples := max(1, random.IntN(12)-7)
 		prompt := make([]int, 1+random.IntN(30))
 		for i := range prompt {
