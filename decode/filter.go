@@ -11,11 +11,11 @@ import (
 	"picogpt/kernels"
 )
 
-// kept is what may still be drawn, in ascending order of ids.
+// kept is what may still be drawn, in ascending order of ids: those whose weight is not 0.
 type kept struct {
 	all     bool      // ids is not filled: each place is its id
 	ids     []int32   // one for each score
-	scores  []float64 // logits after the repetition penalty; -Inf for gaps
+	scores  []float64 // logits after the repetition penalty; -Inf for what may not be drawn
 	weights []float64 // probabilities but for a common factor: the likeliest has weight 1
 	largest float64   // of the scores
 	mass    float64   // the sum of the weights, in ascending order of ids
@@ -56,10 +56,23 @@ func gathered(x []float64, places []int32) []float64 {
 	return x[:len(places)]
 }
 
-// atLeast returns the places of what is least or more.
-func (s *Sampler) atLeast(x []float64, least float64) []int32 {
+// within returns the places of what is least or more, and below a bound.
+func (s *Sampler) within(x []float64, least, below float64) []int32 {
 	s.places = resized(s.places, len(x))
-	return s.places[:s.leaves.AtLeast(s.places, x, least)]
+	return s.places[:s.leaves.Within(s.places, x, least, below)]
+}
+
+// keepFrom removes the ids whose x, their scores or weights, is below least. Where most stay, the
+// others only lose their weight, which takes less time.
+func (s *Sampler) keepFrom(x []float64, least float64) {
+	if places := s.within(x, least, math.Inf(1)); 2*len(places) < len(x) {
+		s.narrow(places)
+	} else if len(places) < len(x) {
+		for _, place := range s.within(x, math.Inf(-1), least) {
+			s.weights[place] = 0
+		}
+	}
+	s.mass = s.leaves.Sum64(s.weights, 0)
 }
 
 // keepTopK removes the ids below the k-th largest score, and gaps. Dividing by the temperature
@@ -70,13 +83,13 @@ func (s *Sampler) keepTopK() {
 	switch k := s.topK; {
 	case 0 < k && k < len(s.scores):
 		if k < len(s.maxima) { // there are k scores at or above the k-th largest maximum
-			s.narrow(s.atLeast(s.scores, s.kthLargest(s.maxima, k)))
+			s.narrow(s.within(s.scores, s.kthLargest(s.maxima, k), math.Inf(1)))
 		}
 		least = max(least, s.kthLargest(s.scores, k))
-	case len(s.gaps) == 0:
+	case len(s.gaps) == 0 && s.open == nil:
 		return
 	}
-	s.narrow(s.atLeast(s.scores, least))
+	s.narrow(s.within(s.scores, least, math.Inf(1)))
 }
 
 // kthLargest returns the k-th largest of x, for 0 < k <= len(x).
@@ -85,7 +98,7 @@ func (s *Sampler) kthLargest(x []float64, k int) float64 {
 	for i := range s.weights {
 		s.weights[i] = 1
 	}
-	score, _, _ := s.reach(x, s.weights, float64(k))
+	score, _, _ := s.reach(x, s.weights, float64(k), math.Inf(-1), math.Inf(1))
 	s.weights = s.weights[:0]
 	return score
 }
@@ -100,79 +113,73 @@ func (s *Sampler) keepTopP() {
 	want, n := s.topP*s.mass, float64(len(s.scores))
 	// Twice what rounding can do to two sums of n terms that are near want.
 	close := want * n * 0x1p-50
-	s.dropUnlikely(s.mass-want, close)
-	least, above, found := s.reach(s.scores, s.weights, want)
+	low, high := s.bracket(s.mass - want)
+	s.dropBelow(low, want+2*close)
+	least, above, found := s.reach(s.scores, s.weights, want, low, high)
 	if !found {
 		s.keepTopPInOrder(want)
 		return
 	}
 	// Of those equal to the least, the lowest ids stay, as many as it takes.
-	weight := s.weights[slices.Index(s.scores, least)]
-	equals := math.Ceil((want - above) / weight)
-	if above+(equals-1)*weight > want-close || above+equals*weight < want+close {
+	equals := s.within(s.scores, least, math.Nextafter(least, math.Inf(1)))
+	weight := s.weights[equals[0]]
+	stay := math.Ceil((want - above) / weight)
+	if above+(stay-1)*weight > want-close || above+stay*weight < want+close {
 		s.keepTopPInOrder(want)
 		return
 	}
-	places := s.atLeast(s.scores, least)
-	stay := places[:0]
-	for _, place := range places {
-		if s.scores[place] == least {
-			if equals--; equals < 0 {
-				continue
-			}
-		}
-		stay = append(stay, place)
+	for _, place := range equals[int(stay):] {
+		s.weights[place] = 0
 	}
-	s.narrow(stay)
-	s.mass = s.leaves.Sum64(s.weights, 0)
+	s.keepFrom(s.scores, least)
 }
 
-// dropUnlikely removes ids at the unlikely end, all together less likely than what top-p is to
-// remove, so that what follows has few to look at. Not even rounding makes one of them stay: see
-// close in keepTopP.
-func (s *Sampler) dropUnlikely(remove, close float64) {
-	if remove < 4*close {
+// dropBelow removes the scores below low, if they are many and the others have that weight: what
+// follows then has few to look at.
+func (s *Sampler) dropBelow(low, weight float64) {
+	places := s.within(s.scores, low, math.Inf(1))
+	if 4*len(places) > len(s.scores) {
 		return
 	}
-	if places := s.atLeast(s.scores, s.scoreOf(s.guess(remove))); len(places) < len(s.scores) {
-		left := 0.0
-		for _, place := range places {
-			left += s.weights[place]
-		}
-		if s.mass-left < remove-2*close {
-			s.narrow(places)
-			return
-		}
+	sum := 0.0
+	for _, place := range places {
+		sum += s.weights[place]
 	}
-	// Too many. Ids that are less likely than this have half of it at most, all together.
-	s.narrow(s.atLeast(s.scores, s.scoreOf(remove/2/float64(len(s.scores)))))
+	if sum > weight {
+		s.narrow(places)
+	}
 }
 
-// scoreOf returns the score of a weight.
-func (s *Sampler) scoreOf(weight float64) float64 {
-	return s.largest + s.temperature*kernels.Log64(weight)
-}
-
-// guess returns a power of two such that the weights below it, by a sample of them, are together a
-// little less than remove.
-func (s *Sampler) guess(remove float64) float64 {
-	const every, powers = 32, 64
-	var sums [powers]float64 // of weights from 2^(-i-1) to 2^-i
-	for i := 0; i < len(s.weights); i += every {
-		power := 1022 - int(math.Float64bits(s.weights[i])>>52)
-		sums[max(0, min(power, powers-1))] += s.weights[i]
+// bracket guesses, from a sample of the scores, two of them between which top-p ends that is to
+// remove so much mass. The tail of a distribution is made of many ids, so a sample knows it well.
+func (s *Sampler) bracket(remove float64) (low, high float64) {
+	const every, buckets = 32, 256
+	bottom := s.largest + s.temperature*kernels.Log64(remove/2/float64(len(s.scores)))
+	scale := buckets / (s.largest - bottom)
+	if !(0 < scale && scale < math.MaxFloat64) {
+		return math.Inf(-1), math.Inf(1)
 	}
-	left, i := 0.75/every*remove, powers
-	for i > 0 && left > sums[i-1] {
-		i--
-		left -= sums[i]
+	var sums [buckets + 1]float64 // from the largest score down, and in the end what is below bottom
+	for i := 0; i < len(s.scores); i += every {
+		sums[int(min((s.largest-s.scores[i])*scale, buckets))] += every * s.weights[i]
 	}
-	return math.Ldexp(1, -i)
+	// From 0.7 to 1.4 of the mass: what such a sample can be wrong by.
+	low, high = bottom, math.Inf(1)
+	tail := 0.0
+	for i := buckets; i >= 0; i-- {
+		tail += sums[i]
+		if tail < 0.7*remove {
+			low = s.largest - float64(i)/scale
+		} else if tail > 1.4*remove {
+			return low, s.largest - float64(i)/scale
+		}
+	}
+	return low, high
 }
 
 // keepTopPInOrder is keepTopP by the sums that decide: it sorts, which takes far longer.
 func (s *Sampler) keepTopPInOrder(want float64) {
-	places := s.atLeast(s.scores, math.Inf(-1)) // all
+	places := s.within(s.scores, math.Inf(-1), math.Inf(1)) // all
 	slices.SortFunc(places, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(s.scores[b], s.scores[a]), cmp.Compare(a, b))
 	})
@@ -194,6 +201,5 @@ func (s *Sampler) keepMinP() {
 	if s.minP == 0 {
 		return
 	}
-	s.narrow(s.atLeast(s.weights, s.minP))
-	s.mass = s.leaves.Sum64(s.weights, 0)
+	s.keepFrom(s.weights, s.minP)
 }

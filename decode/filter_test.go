@@ -72,7 +72,9 @@ func plainly(o Options, logits []float32, context []int) (drawn int, from []chan
 			before += c.weight
 		}
 	}
-	from = slices.DeleteFunc(from, func(c chance) bool { return c.weight < o.MinP })
+	from = slices.DeleteFunc(from, func(c chance) bool {
+		return c.weight < o.MinP || c.weight == 0 // what has no weight is not drawn
+	})
 	slices.SortFunc(from, byID)
 	at := float64(rand.NewPCG(0, 0).Uint64()>>11) * 0x1p-53 * mass()
 	below := 0.0
@@ -140,9 +142,11 @@ func sameChoice(t *testing.T, name string, o Options, logits []float32, context 
 	if o.Temperature == 0 {
 		return
 	}
-	got := make([]chance, len(s.weights))
-	for i := range got {
-		got[i] = chance{s.id(i), s.scores[i], s.weights[i]}
+	var got []chance
+	for i, weight := range s.weights {
+		if weight != 0 {
+			got = append(got, chance{s.id(i), s.scores[i], weight})
+		}
 	}
 	if !slices.Equal(got, from) {
 		t.Fatalf("%s, %d logits, %+v: %d ids stay, want %d:\n%v\n%v", name, len(logits), o,
@@ -200,7 +204,12 @@ func TestReachIsTheBeginningOfASort(t *testing.T) {
 		slices.SortFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
 		want := 1 + float64(r.IntN(int(total)+2))
 		s.largest = slices.Max(scores)
-		score, above, found := s.reach(scores, weights, want)
+		hints := []float64{math.Inf(-1), math.Inf(1)}
+		if r.IntN(2) == 0 { // right or wrong
+			hints = []float64{float64(r.IntN(300)), float64(r.IntN(300))}
+			slices.Sort(hints)
+		}
+		score, above, found := s.reach(scores, weights, want, hints[0], hints[1])
 		if found != (want <= total) {
 			t.Fatalf("%v of %v with %v: found is %v", want, scores, weights, found)
 		}

@@ -9,46 +9,63 @@ type item struct{ score, weight float64 }
 
 // reach returns the greatest score such that the weights of the scores at or above it are want or
 // more together, and the weights above it. There is none, and found is false, where all weights
-// together are less than want. The largest is the largest of all. Its sums are rounded in an order of their own.
+// together are less than want. The largest of the scores is s.largest. It is fast if the score is
+// from low to below high, which are -Inf and +Inf where nothing is known. Its sums are rounded in an
+// order of their own.
 //
 // Halving the range of the scores takes one pass for each bit, at the speed of memory: it leaves few
 // of many scores, unless nearly all are nearly equal.
-func (s *Sampler) reach(scores, weights []float64, want float64) (score, above float64, found bool) {
-	low, high := s.largest, math.Inf(1) // low <= score < high
-	for _, x := range scores {
-		if x < low {
-			low = x
+func (s *Sampler) reach(
+	scores, weights []float64, want, low, high float64,
+) (score, above float64, found bool) {
+	if math.IsInf(low, -1) || s.leaves.SumAtLeast(weights, scores, low) < want {
+		low = s.largest
+		for _, x := range scores {
+			if x < low {
+				low = x
+			}
 		}
 	}
-	for n := len(scores); n > fewScores; n /= 2 {
-		middle := low + (min(high, s.largest)-low)/2
-		if !(low < middle) {
-			break
-		}
-		if sum := s.leaves.SumAtLeast(weights, scores, middle); sum >= want {
-			low = middle
-		} else {
-			high, above = middle, sum
+	if high <= s.largest {
+		if above = s.leaves.SumAtLeast(weights, scores, high); above >= want {
+			low, high, above = high, math.Inf(1), 0
 		}
 	}
-	places := s.atLeast(scores, low)
-	if len(places) > fewScores { // many are the same, or nearly
+	places, passes := s.within(scores, low, high), mostPasses
+	for len(places) > fewScores && passes > 0 {
+		// Many may be the same.
+		low = s.largest
+		for _, place := range places {
+			if x := scores[place]; x < low {
+				low = x
+			}
+		}
 		next := math.Nextafter(low, math.Inf(1))
 		if sum := s.leaves.SumAtLeast(weights, scores, next); sum < want {
 			return low, sum, s.leaves.SumAtLeast(weights, scores, low) >= want
 		}
-	}
-	s.items = resized(s.items, len(weights))[:0]
-	for _, place := range places {
-		if score := scores[place]; score < high {
-			s.items = append(s.items, item{score, weights[place]})
+		for n := len(places); n > fewScores/16; n /= 2 {
+			passes--
+			middle := low/2 + min(high, s.largest)/2
+			if sum := s.leaves.SumAtLeast(weights, scores, middle); sum >= want {
+				low = middle
+			} else {
+				high, above = middle, sum
+			}
 		}
+		places = s.within(scores, low, high)
+	}
+	s.items = resized(s.items, max(len(scores), len(s.scores)))[:len(places)]
+	for i, place := range places {
+		s.items[i] = item{scores[place], weights[place]}
 	}
 	return quickselect(s.items, want, above)
 }
 
-// fewScores are not worth halving.
-const fewScores = 64
+const (
+	fewScores  = 2048 // are not worth halving
+	mostPasses = 64   // bound the time where scores are of very many sizes
+)
 
 // quickselect is reach on few items, where above is the weight of others above all of them. It is
 // Hoare's (1961) by weight, and reorders the items.

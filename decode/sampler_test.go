@@ -96,8 +96,10 @@ func next(t testing.TB, s *Sampler, logits []float32, context []int) int {
 // distribution returns what the last draw was made from.
 func distribution(s *Sampler) (ids []int, probs []float64) {
 	for i, weight := range s.weights {
-		ids = append(ids, s.id(i))
-		probs = append(probs, weight/s.mass)
+		if weight != 0 {
+			ids = append(ids, s.id(i))
+			probs = append(probs, weight/s.mass)
+		}
 	}
 	return ids, probs
 }

@@ -62,7 +62,9 @@ func (g *beamGroup) rank(beam int) {
 func (s *Sampler) filtered(f func(id int, score float64)) {
 	s.filter(s.likeliest())
 	for i, score := range s.scores {
-		f(s.id(i), score/s.temperature)
+		if s.weights[i] != 0 {
+			f(s.id(i), score/s.temperature)
+		}
 	}
 }
 

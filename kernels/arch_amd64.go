@@ -29,7 +29,7 @@ func avx2Variant() *variant {
 		sum64:      sum64Fast,
 		widen64:    widen64Fast,
 		maxima:     maximaFast,
-		atLeast:    atLeastFast,
+		within:     withinFast,
 		sumAtLeast: sumAtLeastAVX2,
 		convert16:  convert16Fast,
 
@@ -429,15 +429,15 @@ func maximaFast(y, x []float64) {
 	maxima(y[whole:], x[whole*MaximaRun:])
 }
 
-// atLeastAVX2 is atLeast on the elements before len(x) mod 16.
+// withinAVX2 is within on the elements before len(x) mod 16.
 //
 //go:noescape
-func atLeastAVX2(places []int32, x []float64, least float64) int
+func withinAVX2(places []int32, x []float64, least, below float64) int
 
-func atLeastFast(places []int32, x []float64, least float64) int {
-	n, whole := atLeastAVX2(places, x, least), len(x)&^15
+func withinFast(places []int32, x []float64, least, below float64) int {
+	n, whole := withinAVX2(places, x, least, below), len(x)&^15
 	for i := whole; i < len(x); i++ {
-		if x[i] >= least {
+		if x[i] >= least && x[i] < below {
 			places[n] = int32(i)
 			n++
 		}

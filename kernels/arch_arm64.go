@@ -33,7 +33,7 @@ func archVariants() []*variant {
 		sum64:       sum64,
 		widen64:     widen64,
 		maxima:      maxima,
-		atLeast:     atLeast,
+		within:      within,
 		sumAtLeast:  sumAtLeast,
 		convert16:   convert16Fast,
 		round16:     round16Fast,

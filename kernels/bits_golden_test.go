@@ -45,7 +45,7 @@ var goldenBits = map[string]uint64{
 	"dot16":                  0x39b77bf02cf53408,
 	"dot16 row":              0x478c7859ad14f90e,
 	"errors4":                0x9c60a14f8ff21c87,
-	"atLeast":                0x15865c6ae60d4e69,
+	"within":                 0xa898695a7b028c67,
 	"exp64s":                 0xe6b7e1e69d8fc706,
 	"exp64s in place":        0x2be2c59cf774ed84,
 	"sum64":                  0xaa824582f97046fc,
@@ -74,7 +74,7 @@ var goldenBits = map[string]uint64{
 // which is only read.
 var elementSizes = map[string][]int{
 	"exp64s": {8, 8}, "exp64s in place": {8}, "sum64": {8}, "sumAtLeast": {8, 8},
-	"widen64": {8, 4}, "maxima": {8, 8}, "atLeast": {4, 8},
+	"widen64": {8, 4}, "maxima": {8, 8}, "within": {4, 8},
 	"quantTile8": {4, 2, 4, 1}, "quantTile4": {4, 2, 4, 1}, "quantOne8": {4, 2, 4, 1}, "quantOne4": {4, 2, 4, 1},
 	"quantizeRow": {2, 4, 4},
 	"round16":     {2, 4},

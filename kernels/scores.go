@@ -54,11 +54,11 @@ func (l Leaves) Maxima(y, x []float64) {
 	l.variant().maxima(y[:(len(x)+MaximaRun-1)/MaximaRun], x)
 }
 
-// AtLeast writes the places of the numbers that are least or greater to the beginning of places, in
-// ascending order, and returns how many there are. places is as long as x; the rest of it may be
-// written too.
-func (l Leaves) AtLeast(places []int32, x []float64, least float64) int {
-	return l.variant().atLeast(places[:len(x)], x, least)
+// Within writes the places of the numbers from least to below, which is not included, to the
+// beginning of places, in ascending order, and returns how many there are. places is as long as x;
+// the rest of it may be written too.
+func (l Leaves) Within(places []int32, x []float64, least, below float64) int {
+	return l.variant().within(places[:len(x)], x, least, below)
 }
 
 // SumAtLeast returns the sum of the weights whose score is least or greater, in eight lanes by i mod
@@ -105,10 +105,10 @@ func maxima(y, x []float64) {
 	}
 }
 
-func atLeast(places []int32, x []float64, least float64) int {
+func within(places []int32, x []float64, least, below float64) int {
 	n := 0
 	for i, v := range x {
-		if v >= least {
+		if v >= least && v < below {
 			places[n] = int32(i)
 			n++
 		}

@@ -243,79 +243,106 @@ end:
 	VZEROUPPER
 	RET
 
-DATA places32<>+0(SB)/8, $0x100000000
-DATA places32<>+8(SB)/8, $0x300000002
-DATA places32<>+16(SB)/8, $0x500000004
-DATA places32<>+24(SB)/8, $0x700000006
-DATA places32<>+32(SB)/8, $0x900000008
-DATA places32<>+40(SB)/8, $0xb0000000a
-DATA places32<>+48(SB)/8, $0xd0000000c
-DATA places32<>+56(SB)/8, $0xf0000000e
-GLOBL places32<>(SB), RODATA|NOPTR, $64
+// chosen is, for each mask of four bits, the places of those that are set.
+DATA chosen<>+0(SB)/8, $0x0
+DATA chosen<>+8(SB)/8, $0x0
+DATA chosen<>+16(SB)/8, $0x0
+DATA chosen<>+24(SB)/8, $0x0
+DATA chosen<>+32(SB)/8, $0x1
+DATA chosen<>+40(SB)/8, $0x0
+DATA chosen<>+48(SB)/8, $0x100000000
+DATA chosen<>+56(SB)/8, $0x0
+DATA chosen<>+64(SB)/8, $0x2
+DATA chosen<>+72(SB)/8, $0x0
+DATA chosen<>+80(SB)/8, $0x200000000
+DATA chosen<>+88(SB)/8, $0x0
+DATA chosen<>+96(SB)/8, $0x200000001
+DATA chosen<>+104(SB)/8, $0x0
+DATA chosen<>+112(SB)/8, $0x100000000
+DATA chosen<>+120(SB)/8, $0x2
+DATA chosen<>+128(SB)/8, $0x3
+DATA chosen<>+136(SB)/8, $0x0
+DATA chosen<>+144(SB)/8, $0x300000000
+DATA chosen<>+152(SB)/8, $0x0
+DATA chosen<>+160(SB)/8, $0x300000001
+DATA chosen<>+168(SB)/8, $0x0
+DATA chosen<>+176(SB)/8, $0x100000000
+DATA chosen<>+184(SB)/8, $0x3
+DATA chosen<>+192(SB)/8, $0x300000002
+DATA chosen<>+200(SB)/8, $0x0
+DATA chosen<>+208(SB)/8, $0x200000000
+DATA chosen<>+216(SB)/8, $0x3
+DATA chosen<>+224(SB)/8, $0x200000001
+DATA chosen<>+232(SB)/8, $0x3
+DATA chosen<>+240(SB)/8, $0x100000000
+DATA chosen<>+248(SB)/8, $0x300000002
+GLOBL chosen<>(SB), RODATA|NOPTR, $256
 
-// func atLeastAVX2(places []int32, x []float64, least float64) int
-// len(x)/16·16 elements. R8 is the place of the first of sixteen, AX has a bit for each of them.
-TEXT ·atLeastAVX2(SB), NOSPLIT, $0-64
+DATA steps32<>+0(SB)/4, $4
+DATA steps32<>+4(SB)/4, $16
+GLOBL steps32<>(SB), RODATA|NOPTR, $8
+
+// CHOOSE writes the places that are set in a mask, and then three numbers of no meaning at most: there
+// is room, for as many elements lie before DI as have been looked at, at most. X10 is the place of
+// the first of the four.
+#define CHOOSE(mask) \
+	VMOVMSKPD mask, AX                   \
+	MOVQ AX, BX                          \
+	SHLQ $4, BX                          \
+	VPADDD (R13)(BX*1), X10, X4          \
+	VMOVDQU X4, (DI)                     \
+	POPCNTQ AX, AX                       \
+	LEAQ (DI)(AX*4), DI                  \
+	VPADDD X14, X10, X10
+
+// BETWEEN sets a mask where least ≤ x < below. It uses t.
+#define BETWEEN(at, mask, t) \
+	VMOVUPD at, t                        \
+	VCMPPD $0x12, t, Y12, mask           \ // least ≤ x
+	VCMPPD $0x1e, t, Y13, t              \ // below > x
+	VANDPD t, mask, mask
+
+// func withinAVX2(places []int32, x []float64, least, below float64) int
+// len(x)/16·16 elements.
+TEXT ·withinAVX2(SB), NOSPLIT, $0-72
 	MOVQ places_base+0(FP), DI
 	MOVQ DI, R9
 	MOVQ x_base+24(FP), SI
 	MOVQ x_len+32(FP), CX
 	VBROADCASTSD least+48(FP), Y12
-	XORQ R8, R8
+	VBROADCASTSD below+56(FP), Y13
+	VPXOR X10, X10, X10
+	VPBROADCASTD steps32<>+0(SB), X14
+	VPBROADCASTD steps32<>+4(SB), X15
+	LEAQ chosen<>(SB), R13
 
 loop:
 	SUBQ $16, CX
 	JLT  end
-	VCMPPD $0x12, (SI), Y12, Y0 // least ≤ x
-	VCMPPD $0x12, 32(SI), Y12, Y1
-	VCMPPD $0x12, 64(SI), Y12, Y2
-	VCMPPD $0x12, 96(SI), Y12, Y3
+	BETWEEN((SI), Y0, Y6)
+	BETWEEN(32(SI), Y1, Y7)
+	BETWEEN(64(SI), Y2, Y8)
+	BETWEEN(96(SI), Y3, Y9)
+	ADDQ $128, SI
 	VORPD Y1, Y0, Y4
 	VORPD Y3, Y2, Y5
 	VORPD Y5, Y4, Y4
 	VPTEST Y4, Y4
-	JEQ  next
-	VMOVMSKPD Y0, AX
-	VMOVMSKPD Y1, R10
-	VMOVMSKPD Y2, R11
-	VMOVMSKPD Y3, R12
-	SHLQ $4, R10
-	SHLQ $8, R11
-	SHLQ $12, R12
-	ORQ  R10, AX
-	ORQ  R12, R11
-	ORQ  R11, AX
-	CMPQ AX, $0xffff
-	JEQ  sixteen
-
-bit:
-	BSFQ AX, BX
-	ADDQ R8, BX
-	MOVL BX, (DI)
-	ADDQ $4, DI
-	LEAQ -1(AX), DX
-	ANDQ DX, AX
-	JNE  bit
-
-next:
-	ADDQ $128, SI
-	ADDQ $16, R8
+	JNE  some
+	VPADDD X15, X10, X10
 	JMP  loop
 
-sixteen:
-	VMOVQ R8, X0
-	VPBROADCASTD X0, Y0
-	VPADDD places32<>+0(SB), Y0, Y1
-	VPADDD places32<>+32(SB), Y0, Y2
-	VMOVDQU Y1, (DI)
-	VMOVDQU Y2, 32(DI)
-	ADDQ $64, DI
-	JMP  next
+some:
+	CHOOSE(Y0)
+	CHOOSE(Y1)
+	CHOOSE(Y2)
+	CHOOSE(Y3)
+	JMP  loop
 
 end:
 	SUBQ R9, DI
 	SHRQ $2, DI
-	MOVQ DI, ret+56(FP)
+	MOVQ DI, ret+64(FP)
 	VZEROUPPER
 	RET
 

@@ -65,13 +65,14 @@ var scoreLeafTests = []leafTest{
 			}
 			return nil
 		}},
-	{name: "atLeast", a: edges, b: one, wide: 2, ints: 1,
+	{name: "within", a: edges, b: one, wide: 2, ints: 1,
 		call: func(v *variant, p *placer, n, _, c int) []float64 {
 			room := p.doubles(n) // of twice as many places
 			places := unsafe.Slice((*int32)(unsafe.Pointer(unsafe.SliceData(room))), n)
 			x := p.doubles(n)
 			least := []float64{float64(p.kind.float(p.rng)), 0, math.Inf(-1), math.NaN()}[c]
-			found := v.atLeast(places, x, least)
+			below := []float64{math.Inf(1), 1, math.Inf(1), 0}[c]
+			found := v.within(places, x, least, below)
 			clear(places[found:])
 			clear(room[(n+1)/2:])
 			return []float64{float64(found)}
@@ -181,14 +182,14 @@ func TestScoresByOtherMeans(t *testing.T) {
 				}
 			}
 			places := make([]int32, n)
-			places = places[:l.AtLeast(places, x, 1)]
+			places = places[:l.Within(places, x, 1, 3)]
 			next := 0
 			for i := range x {
-				if narrow[i] < 1 {
+				if narrow[i] < 1 || narrow[i] >= 3 {
 					continue
 				}
 				if next == len(places) || places[next] != int32(i) {
-					t.Fatalf("%s: places %v of %v at least 1", v.name, places, x)
+					t.Fatalf("%s: places %v of %v from 1 to 3", v.name, places, x)
 				}
 				next++
 			}
@@ -287,8 +288,8 @@ func BenchmarkScores(b *testing.B) {
 		run("widen64", func() { v.widen64(y, narrow) })
 		run("maxima", func() { v.maxima(y[:(n+63)/64], x) })
 		run("sumAtLeast", func() { v.sumAtLeast(y, x, 4) })
-		run("atLeast few", func() { v.atLeast(places, x, 9) })
-		run("atLeast 9 of 100", func() { v.atLeast(places, x, 4) })
-		run("atLeast all", func() { v.atLeast(places, x, -100) })
+		run("within few", func() { v.within(places, x, 9, math.Inf(1)) })
+		run("within 9 of 100", func() { v.within(places, x, 4, math.Inf(1)) })
+		run("within all", func() { v.within(places, x, -100, math.Inf(1)) })
 	}
 }

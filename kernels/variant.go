@@ -48,7 +48,7 @@ type variant struct {
 	sum64      func(x []float64, sum float64) float64
 	widen64    func(y []float64, x []float32) bool
 	maxima     func(y, x []float64)
-	atLeast    func(places []int32, x []float64, least float64) int
+	within     func(places []int32, x []float64, least, below float64) int
 	sumAtLeast func(weights, scores []float64, least float64) float64
 	convert16  func(dst []float32, src []uint16, bf16 bool)
 
@@ -97,7 +97,7 @@ var goVariant = &variant{
 	sum64:       sum64,
 	widen64:     widen64,
 	maxima:      maxima,
-	atLeast:     atLeast,
+	within:      within,
 	sumAtLeast:  sumAtLeast,
 	convert16:   convert16,
 

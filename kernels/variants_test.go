@@ -325,7 +325,7 @@ func TestVariantsAtRealSizes(t *testing.T) {
 		"dot row": {11, 768}, "dot": {11, 771},
 		"dot16 row": {11, 768}, "dot16": {11, 771}, "layerNorm": {1600, 0}, "expShift": {1027, 0},
 		"logSumExp": {50257, 0}, "exp64s": {5003, 0}, "widen64": {5003, 0}, "maxima": {5003, 0},
-		"atLeast":     {5003, 0},
+		"within":      {5003, 0},
 		"quantizeRow": {3072, 0}, "quantTile8": {13, 24}, "quantTile4": {13, 24}}
 	for _, v := range others(t) {
 		p := newPlacer(t)
