@@ -55,8 +55,8 @@ func newHeadIn(format Format, rng *rand.Rand, queries, keys, dk, dv int) *head {
 func (h *head) store(j int, key, value []float32) {
 	b := j / Block
 	room := blockRoom(b, (h.keys+Block-1)/Block, h.room)
-	lone(goVariant).StoreKV(h.kBlocks[b].from(3*room), h.vBlocks[b].from(5*room), room, j%Block, key,
-		value)
+	lone(goVariant).storeKV(h.kBlocks[b].from(3*room), h.vBlocks[b].from(5*room), room, j%Block, 1,
+		key, 0, len(key), value, 0, len(value))
 }
 
 // lone returns a worker that is for operations without a barrier only.

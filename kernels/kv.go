@@ -56,14 +56,9 @@ func (b KV) from(i int) KV {
 	return KV{F32: b.F32[i:]}
 }
 
-// StoreKV writes one key [DK] and value [DV] as number j of a block that has room for so many. k
-// and v begin at the head. It is part of one worker's task: there is no barrier.
-func (w *Worker) StoreKV(k, v KV, room, j int, key, value []float32) {
-	w.storeKV(k, v, room, j, 1, key, 0, len(key), value, 0, len(value))
-}
-
-// storeKV is StoreKV of n tokens, from number j on. Their keys [dk] lie ldk apart, their values [dv]
-// ldv.
+// storeKV writes n keys [dk], which lie ldk apart, and values [dv], which lie ldv apart, to a block
+// that has room for so many, from number j on. k and v begin at the head. It is part of one worker's
+// task: there is no barrier.
 func (w *Worker) storeKV(
 	k, v KV, room, j, n int, key []float32, ldk, dk int, value []float32, ldv, dv int,
 ) {
@@ -74,13 +69,15 @@ func (w *Worker) storeKV(
 		values.PackRows(j, value, ldv, n)
 		return
 	}
-	half := w.halves(dk)
+	half := w.halves(n * dk)
 	for i := range n {
-		w.team.variant.round16(half, key[i*ldk:i*ldk+dk])
-		for d, x := range half {
-			k.F16[d*room+j+i] = x
+		w.team.variant.round16(half[i*dk:(i+1)*dk], key[i*ldk:])
+		w.team.variant.round16(v.F16[(j+i)*dv:(j+i+1)*dv], value[i*ldv:])
+	}
+	for d := range dk {
+		for i := range k.F16[d*room+j:][:n] {
+			k.F16[d*room+j+i] = half[i*dk+d]
 		}
-		w.team.variant.round16(v.F16[(j+i)*dv:(j+i+1)*dv], value[i*ldv:i*ldv+dv])
 	}
 }
 
@@ -115,8 +112,8 @@ func movePanels(to []float32, rowsTo, colsTo int, from []float32, rows, cols int
 
 // round16 rounds to F16, to nearest even. What is then not finite becomes a NaN.
 func round16(dst []uint16, src []float32) {
-	for i, x := range src {
-		h := Half(x)
+	for i := range dst {
+		h := Half(src[i])
 		if h&0x7c00 == 0x7c00 {
 			h |= 0x0200
 		}

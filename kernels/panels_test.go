@@ -44,7 +44,8 @@ func TestPackColumns(t *testing.T) {
 		p.PackColumns(first, keys, ld, n)
 		want, values := make([]float32, dk*Block), make([]float32, Block)
 		for j := range n {
-			lone(goVariant).StoreKV(KV{F32: want}, KV{F32: values}, Block, first+j, keys[j*ld:j*ld+dk], keys[:1])
+			lone(goVariant).storeKV(KV{F32: want}, KV{F32: values}, Block, first+j, 1, keys[j*ld:], 0, dk,
+				keys, 0, 1)
 		}
 		sameSlices(t, fmt.Sprint("from ", first), p.Data, want)
 		for j := range n {

@@ -133,7 +133,16 @@ func TestNonFiniteLogitsAreAnErrorWithTheirPosition(t *testing.T) {
 }
 
 func TestDecodingAllocatesNothing(t *testing.T) {
-	m := testmodel.Demo(t, model.Options{Threads: 2})
+	for _, cache := range model.CacheFormats() {
+		m := testmodel.Demo(t, model.Options{Threads: 2, CacheFormat: cache})
+		if n := allocationsOfAToken(t, m); n != 0 {
+			t.Errorf("%v allocations a token with a cache in %s, want 0", n, cache)
+		}
+	}
+}
+
+func allocationsOfAToken(t *testing.T, m *model.Model) float64 {
+	t.Helper()
 	s := m.NewSession()
 	eval(t, s, 1, 2, 3)
 	token, ctx := []int{11}, context.Background()
@@ -146,9 +155,7 @@ func TestDecodingAllocatesNothing(t *testing.T) {
 			}
 		}))
 	}
-	if least != 0 {
-		t.Errorf("%v allocations a token, want 0", least)
-	}
+	return least
 }
 
 func TestTakeMovesWhatASessionHolds(t *testing.T) {
