@@ -54,8 +54,8 @@
 // and then others in any order, whole numbers in digits, other numbers as encoding/json writes them,
 // and no escapes in strings but those of ", \ and control characters. Where several schemas name
 // properties (allOf, $ref beside properties), their names come in any order. Strings without a
-// pattern or a format may have other escapes too. Leap seconds are written with offset zero, and
-// numbers are within those of float64.
+// pattern or a format may have other escapes too. Leap seconds are written with offsets of whole
+// or half hours, and numbers are within those of float64.
 //
 // # Limits
 //

@@ -31,6 +31,7 @@ type schemaCompiler struct {
 	expanded  map[*schema][]alternative
 	expanding map[*schema]bool
 	values    map[string]*value
+	order     []*value // the values as they were made, parts after wholes
 	todo      []*value
 	oneOf     []exclusive
 	tables    map[string]*table

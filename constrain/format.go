@@ -8,11 +8,11 @@ import (
 )
 
 // formats are the formats that schemas may ask for. RFC 3339 for dates and times, with leap days,
-// and leap seconds where the offset is zero or whole hours; RFC 4122; RFC 2673; RFC 4291.
+// and leap seconds where the offset is whole or half hours; RFC 4122; RFC 2673; RFC 4291.
 var formats = map[string]string{
 	"date":      `\A` + dateFormat + `\z`,
-	"time":      `\A` + timeFormat + `\z`,
-	"date-time": `\A` + dateFormat + `[Tt]` + timeFormat + `\z`,
+	"time":      `\A` + timeFormat() + `\z`,
+	"date-time": `\A` + dateFormat + `[Tt]` + timeFormat() + `\z`,
 	"uuid":      `\A[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\z`,
 	"ipv4":      `\A` + ipv4Format + `\z`,
 	"ipv6":      `\A(` + ipv6Format() + `)\z`,
@@ -25,12 +25,22 @@ const (
 
 	clockFormat  = `([01][0-9]|2[0-3]):[0-5][0-9]`
 	secondFormat = `(\.[0-9]+)?`
-	timeFormat   = `(` + clockFormat + `:[0-5][0-9]` + secondFormat +
-		`([Zz]|[+-]` + clockFormat + `)|23:59:60` + secondFormat + `([Zz]|[+-]00:00))`
 
 	byteFormat = `(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])`
 	ipv4Format = byteFormat + `(\.` + byteFormat + `){3}`
 )
+
+// timeFormat spells out where a leap second may be: at 23:59:60 of UTC.
+func timeFormat() string {
+	leap := []string{`23:59:60` + secondFormat + `[Zz]`}
+	for hour := range 24 {
+		east, west := (hour+1)%24, 23-hour // offsets of whole hours
+		leap = append(leap, fmt.Sprintf(`%02d:(59:60%s([+]%02d:00|-%02d:00)|29:60%s([+]%02d:30|-%02d:30))`,
+			hour, secondFormat, east, west, secondFormat, hour, west))
+	}
+	return `(` + clockFormat + `:[0-5][0-9]` + secondFormat + `([Zz]|[+-]` + clockFormat + `)|` +
+		strings.Join(leap, "|") + `)`
+}
 
 // ipv6Format spells out where :: may stand.
 func ipv6Format() string {

@@ -13,7 +13,8 @@ const (
 	maxStates = 4096    // states that are kept; beyond it they are made anew
 	maxMasks  = 512     // masks that are kept
 	maxItems  = 8192    // places of the network that one state may stand for
-	maxWork   = 1 << 26 // places that may be visited for one mask
+	maxHeld   = 1 << 20 // places of all states that are kept
+	maxWork   = 1 << 25 // places that may be visited for one mask
 )
 
 // A machine runs a network. Its states are sets of places, as in any automaton made from rules; a
@@ -33,6 +34,7 @@ type machine struct {
 	stacks map[stackKey]*stack
 	made   uint32 // stacks so far
 	masks  int
+	held   int
 	work   int
 	err    error
 	seen   map[place]bool
@@ -103,8 +105,11 @@ func newMachine(what string, v *Vocabulary, n *network) (*machine, error) {
 
 // forget drops all states. Those that texts hold stay valid: they are taken in again.
 func (m *machine) forget() {
+	for _, s := range m.states {
+		s.next, s.mask = nil, nil
+	}
 	m.age++
-	m.masks = 0
+	m.masks, m.held = 0, 0
 	m.states, m.stacks = map[string]*set{}, map[stackKey]*stack{}
 	m.seen = map[place]bool{}
 }
@@ -145,21 +150,28 @@ func (m *machine) step(s *set, class uint16) *set {
 	}
 	if s.next == nil {
 		s.next = make([]*set, len(m.alpha.members))
+		m.held += len(s.next) / 2
 	}
-	if s.next[class] == nil {
+	next := s.next[class]
+	if next == nil {
 		m.list = m.list[:0]
 		for _, p := range s.places {
 			if n := &m.net.nodes[p.node]; n.kind == readNode && m.reads[n.set][class] {
 				m.list = append(m.list, place{n.to, p.stack})
 			}
 		}
-		s.next[class] = m.closure(m.list)
+		if next = m.closure(m.list); s.next != nil { // else it was forgotten
+			s.next[class] = next
+		}
 	}
-	return s.next[class]
+	return next
 }
 
 // closure follows all that reads nothing and returns the state of the places it comes to.
 func (m *machine) closure(from []place) *set {
+	if m.held > maxHeld { // also in the middle of a mask
+		m.forget()
+	}
 	clear(m.seen)
 	var places []place
 	accepts := false
@@ -235,6 +247,7 @@ func (m *machine) intern(places []place, accepts bool) *set {
 	}
 	s := m.states[string(key)]
 	if s == nil {
+		m.held += len(places)
 		s = &set{places: places, accepts: accepts, tokens: tokens, age: m.age, key: string(key)}
 		m.states[s.key] = s
 	}

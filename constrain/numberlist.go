@@ -51,9 +51,13 @@ func (c *schemaCompiler) listed(a alternative) bool {
 
 // intersectTexts returns what is in both lists; a nil list has everything.
 func intersectTexts(a, b []string) []string {
-	both := []string{}
+	both, in, seen := []string{}, map[string]bool{}, map[string]bool{}
+	for _, text := range a {
+		in[text] = true
+	}
 	for _, text := range b {
-		if (a == nil || slices.Contains(a, text)) && !slices.Contains(both, text) {
+		if (a == nil || in[text]) && !seen[text] {
+			seen[text] = true
 			both = append(both, text)
 		}
 	}

@@ -7,10 +7,8 @@ import "slices"
 // satisfy finds the values that are possible, the least set that follows from itself, and drops
 // everything else.
 func (c *schemaCompiler) satisfy() {
-	list := make([]*value, 0, len(c.values))
-	for _, v := range c.values {
-		list = append(list, v)
-	}
+	list := slices.Clone(c.order)
+	slices.Reverse(list) // most parts before their wholes
 	for changed := true; changed; {
 		changed = false
 		for _, v := range list {

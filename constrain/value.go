@@ -113,6 +113,7 @@ func (c *schemaCompiler) valueOf(conj ...*schema) *value {
 	if v == nil {
 		v = &value{conj: conj}
 		c.values[key] = v
+		c.order = append(c.order, v)
 		c.todo = append(c.todo, v)
 	}
 	return v
