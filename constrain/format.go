@@ -10,12 +10,12 @@ import (
 // formats are the formats that schemas may ask for. RFC 3339 for dates and times, with leap days,
 // and leap seconds where the offset is whole or half hours; RFC 4122; RFC 2673; RFC 4291.
 var formats = map[string]string{
-	"date":      `\A` + dateFormat + `\z`,
-	"time":      `\A` + timeFormat() + `\z`,
-	"date-time": `\A` + dateFormat + `[Tt]` + timeFormat() + `\z`,
-	"uuid":      `\A[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\z`,
-	"ipv4":      `\A` + ipv4Format + `\z`,
-	"ipv6":      `\A(` + ipv6Format() + `)\z`,
+	"date":      `^` + dateFormat + `$`,
+	"time":      `^` + timeFormat() + `$`,
+	"date-time": `^` + dateFormat + `[Tt]` + timeFormat() + `$`,
+	"uuid":      `^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`,
+	"ipv4":      `^` + ipv4Format + `$`,
+	"ipv6":      `^(` + ipv6Format() + `)$`,
 }
 
 const (

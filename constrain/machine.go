@@ -37,8 +37,11 @@ type machine struct {
 	held   int
 	work   int
 	err    error
-	seen   map[place]bool
+	seen   map[place]bool // places with a stack that a closure has been at
+	at     []uint32       // the number of the closure that was at a node without a stack last
+	now    uint32         // the number of the closure
 	list   []place
+	todo   []place
 }
 
 // A place is where a text may be in the rules.
@@ -99,6 +102,7 @@ func newMachine(what string, v *Vocabulary, n *network) (*machine, error) {
 			m.reads[i][c] = s.has(r)
 		}
 	}
+	m.at = make([]uint32, len(n.nodes))
 	m.forget()
 	return m, nil
 }
@@ -173,17 +177,18 @@ func (m *machine) closure(from []place) *set {
 		m.forget()
 	}
 	clear(m.seen)
+	m.now++
 	var places []place
 	accepts := false
-	todo := slices.Clone(from)
+	todo := append(m.todo[:0], from...)
+	defer func() { m.todo = todo[:0] }()
 	for len(todo) > 0 {
 		p := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		n := &m.net.nodes[p.node]
-		if m.seen[p] || !n.alive {
+		if !n.alive || m.was(p) {
 			continue
 		}
-		m.seen[p] = true
 		m.work++
 		switch n.kind {
 		case splitNode:
@@ -208,6 +213,18 @@ func (m *machine) closure(from []place) *set {
 		}
 	}
 	return m.intern(places, accepts)
+}
+
+// was says whether the closure has been at a place, and notes that it has.
+func (m *machine) was(p place) bool {
+	if p.stack != nil {
+		was := m.seen[p]
+		m.seen[p] = true
+		return was
+	}
+	was := m.at[p.node] == m.now
+	m.at[p.node] = m.now
+	return was
 }
 
 func (m *machine) push(ret int32, up *stack) *stack {

@@ -384,7 +384,7 @@ func (c *schemaCompiler) pattern(what, p string) (*machine, error) {
 	n := newNetwork(maxNodes)
 	lines := charset{{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}}
 	r := &regexCompiler{n: n, dotAll: lines.not()}
-	if err := r.compile(what, "(?s:.*)(?:"+p+")(?s:.*)", flags); err != nil {
+	if err := r.compile(what, anywhere(p), flags); err != nil {
 		return nil, err
 	}
 	n.prune()
@@ -392,6 +392,41 @@ func (c *schemaCompiler) pattern(what, p string) (*machine, error) {
 		return nil, nil
 	}
 	return newMachine(what, nil, n)
+}
+
+// anywhere returns a regex for texts in which a pattern matches somewhere. ^ in front and $ at the
+// end are taken as they are meant, for assertions make an automaton larger.
+func anywhere(pattern string) string {
+	const any = "(?s:.*)"
+	before, after := any, any
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if err == nil && tree.Op == syntax.OpConcat {
+		sub := tree.Sub
+		if sub[0].Op == syntax.OpBeginText {
+			before, sub = "", sub[1:]
+		}
+		if n := len(sub); n > 0 && sub[n-1].Op == syntax.OpEndText {
+			after, sub = "", sub[:n-1]
+		}
+		if !slices.ContainsFunc(sub, asserts) {
+			var b strings.Builder
+			for _, s := range sub {
+				b.WriteString("(?:" + s.String() + ")")
+			}
+			return before + b.String() + after
+		}
+	}
+	return any + "(?:" + pattern + ")" + any
+}
+
+// asserts says whether a regex looks at what is beside a place.
+func asserts(tree *syntax.Regexp) bool {
+	switch tree.Op {
+	case syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText,
+		syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+		return true
+	}
+	return slices.ContainsFunc(tree.Sub, asserts)
 }
 
 // ecmaEscapes writes \uXXXX as RE2 does.
