@@ -12,11 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/checkpoint"
 	"picogpt/internal/fixture"
 	"picogpt/internal/testmodel"
 	"picogpt/model"
-	"picogpt/weights/demo"
 )
 
 // A found is a text that another program's search found.
@@ -155,15 +153,7 @@ func TestBeamSearchIsHuggingFacesOnAToy(t *testing.T) {
 
 func TestBeamSearchIsHuggingFacesOnTheDemo(t *testing.T) {
 	m := testmodel.Demo(t, model.Options{})
-	ck, err := checkpoint.OpenFS(demo.FS())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ck.Close()
-	tok, err := ck.Tokenizer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	tok := demoTokenizer(t)
 	for _, key := range []string{"beam", "group_beam"} {
 		var cases []beamCase
 		if err := fixture.Decoding(key, &cases); err != nil {

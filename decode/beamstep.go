@@ -62,6 +62,9 @@ func newBeamSearch(b BeamOptions, root *Stream) *beamSearch {
 	for range b.Groups {
 		first := &beam{Stream: root.Fork()}
 		first.forks, first.own, first.shared = false, true, s.shared
+		if b.Beams > 1 {
+			first.sampler.least = max(2, 1+len(s.ends)) // so that beams have somewhere to go
+		}
 		size := b.Beams / b.Groups
 		s.groups = append(s.groups, &beamGroup{
 			beamSearch: s, size: size, running: []*beam{first}, rows: make([]beamRow, size),

@@ -18,6 +18,11 @@ type kept struct {
 	scores  []float64 // logits after the repetition penalty; -Inf for what may not be drawn
 	weights []float64 // probabilities but for a common factor: the likeliest has weight 1
 	largest float64   // of the scores
+	by      float64   // the temperature of the weights
+	weighed bool      // the weights and the mass are those of the scores
+	holes   bool      // some scores may be -Inf
+	zeros   bool      // some weights are 0 because their ids are removed
+	whole   int       // how many scores there were at first
 	mass    float64   // the sum of the weights, in ascending order of ids
 }
 
@@ -62,12 +67,18 @@ func (s *Sampler) within(x []float64, least, below float64) []int32 {
 	return s.places[:s.leaves.Within(s.places, x, least, below)]
 }
 
+// atLeast returns the places of what is least or more.
+func (s *Sampler) atLeast(x []float64, least float64) []int32 {
+	return s.within(x, least, math.Inf(1))
+}
+
 // keepFrom removes the ids whose x, their scores or weights, is below least. Where most stay, the
 // others only lose their weight, which takes less time.
 func (s *Sampler) keepFrom(x []float64, least float64) {
-	if places := s.within(x, least, math.Inf(1)); 2*len(places) < len(x) {
+	if places := s.atLeast(x, least); 2*len(places) < len(x) {
 		s.narrow(places)
 	} else if len(places) < len(x) {
+		s.zeros = true
 		for _, place := range s.within(x, math.Inf(-1), least) {
 			s.weights[place] = 0
 		}
@@ -75,21 +86,85 @@ func (s *Sampler) keepFrom(x []float64, least float64) {
 	s.mass = s.leaves.Sum64(s.weights, 0)
 }
 
-// keepTopK removes the ids below the k-th largest score, and gaps. Dividing by the temperature
-// keeps the order, so it can wait until the ids are few.
+// dropZeros removes the ids that have lost their weight.
+func (s *Sampler) dropZeros() {
+	if s.zeros {
+		s.keep(s.atLeast(s.weights, math.SmallestNonzeroFloat64))
+		s.zeros = false
+	}
+}
+
+// keepTopK removes the ids below the k-th largest score, and those that are never drawn. Dividing by
+// the temperature keeps the order, so it can wait until the ids are few.
 func (s *Sampler) keepTopK() {
-	s.weights = s.weights[:0]
-	least := -math.MaxFloat64 // so that gaps are out
-	switch k := s.topK; {
-	case 0 < k && k < len(s.scores):
-		if k < len(s.maxima) { // there are k scores at or above the k-th largest maximum
-			s.narrow(s.within(s.scores, s.kthLargest(s.maxima, k), math.Inf(1)))
+	least := -math.MaxFloat64
+	switch k := max(s.options.TopK, s.least); {
+	case k < len(s.scores):
+		// There are k scores at or above the k-th largest maximum.
+		if len(s.scores) == s.whole && k < len(s.maxima) {
+			s.narrow(s.atLeast(s.scores, s.kthLargest(s.maxima, k)))
 		}
 		least = max(least, s.kthLargest(s.scores, k))
-	case len(s.gaps) == 0 && s.open == nil:
+	case !s.holes:
 		return
 	}
-	s.narrow(s.within(s.scores, least, math.Inf(1)))
+	s.weighed = false
+	s.keep(s.atLeast(s.scores, least))
+	s.holes = false
+	if s.llama {
+		s.keepLikeliest(s.options.TopK)
+	}
+}
+
+// keep removes all but some places, which ascend.
+func (s *Sampler) keep(places []int32) {
+	s.narrow(places)
+	if s.weighed {
+		s.mass = s.leaves.Sum64(s.weights, 0)
+	}
+}
+
+// keepOpen removes the ids that are never drawn.
+func (s *Sampler) keepOpen() {
+	if s.holes {
+		s.keep(s.atLeast(s.scores, -math.MaxFloat64))
+		s.holes = false
+	}
+}
+
+// ready makes weights of what may be drawn.
+func (s *Sampler) ready() {
+	s.keepOpen()
+	s.need()
+}
+
+// keepLikeliest keeps k ids of the largest scores, of equal ones the lowest ids.
+func (s *Sampler) keepLikeliest(k int) {
+	if len(s.scores) <= k {
+		return
+	}
+	places := s.inOrder()[:k]
+	slices.Sort(places)
+	s.keep(places)
+}
+
+// inOrder returns all places, those of the largest scores first.
+func (s *Sampler) inOrder() []int32 {
+	places := s.atLeast(s.scores, math.Inf(-1))
+	slices.SortFunc(places, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(s.scores[b], s.scores[a]), cmp.Compare(a, b))
+	})
+	return places
+}
+
+// keepOr removes all but some places, unless they are fewer than every filter keeps: then the
+// likeliest stay.
+func (s *Sampler) keepOr(places []int32) {
+	if len(places) >= min(s.least, len(s.scores)) {
+		s.keep(places)
+		return
+	}
+	s.keepLikeliest(s.least)
 }
 
 // kthLargest returns the k-th largest of x, for 0 < k <= len(x).
@@ -107,10 +182,12 @@ func (s *Sampler) kthLargest(x []float64, k int) float64 {
 // of those before it in order of likelihood is below p. Sums in that order decide, and each of them
 // is rounded. A sum in another order tells as much, unless it comes too close to p.
 func (s *Sampler) keepTopP() {
-	if s.topP == 0 || s.topP == 1 {
+	s.ready()
+	if s.least > 1 {
+		s.keepTopPInOrder(s.options.TopP * s.mass)
 		return
 	}
-	want, n := s.topP*s.mass, float64(len(s.scores))
+	want, n := s.options.TopP*s.mass, float64(len(s.scores))
 	// Twice what rounding can do to two sums of n terms that are near want.
 	close := want * n * 0x1p-50
 	low, high := s.bracket(s.mass - want)
@@ -129,7 +206,7 @@ func (s *Sampler) keepTopP() {
 		return
 	}
 	for _, place := range equals[int(stay):] {
-		s.weights[place] = 0
+		s.weights[place], s.zeros = 0, true
 	}
 	s.keepFrom(s.scores, least)
 }
@@ -154,7 +231,7 @@ func (s *Sampler) dropBelow(low, weight float64) {
 // remove so much mass. The tail of a distribution is made of many ids, so a sample knows it well.
 func (s *Sampler) bracket(remove float64) (low, high float64) {
 	const every, buckets = 32, 256
-	bottom := s.largest + s.temperature*kernels.Log64(remove/2/float64(len(s.scores)))
+	bottom := s.largest + float64(s.by*kernels.Log64(remove/2/float64(len(s.scores))))
 	scale := buckets / (s.largest - bottom)
 	if !(0 < scale && scale < math.MaxFloat64) {
 		return math.Inf(-1), math.Inf(1)
@@ -179,27 +256,30 @@ func (s *Sampler) bracket(remove float64) (low, high float64) {
 
 // keepTopPInOrder is keepTopP by the sums that decide: it sorts, which takes far longer.
 func (s *Sampler) keepTopPInOrder(want float64) {
-	places := s.within(s.scores, math.Inf(-1), math.Inf(1)) // all
-	slices.SortFunc(places, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(s.scores[b], s.scores[a]), cmp.Compare(a, b))
-	})
+	places := s.inOrder()
 	before := 0.0
 	for i, place := range places {
-		if before >= want {
+		if before >= want && i >= s.least {
 			places = places[:i]
 			break
 		}
 		before += s.weights[place]
 	}
 	slices.Sort(places)
-	s.narrow(places)
-	s.mass = s.leaves.Sum64(s.weights, 0)
+	s.keep(places)
 }
 
 // keepMinP removes the ids less likely than MinP times the likeliest, whose weight is 1.
 func (s *Sampler) keepMinP() {
-	if s.minP == 0 {
+	s.ready()
+	if s.llama {
+		// llama.cpp compares logits, which rounds otherwise.
+		s.keep(s.atLeast(s.scores, s.largest+float64(s.by*kernels.Log64(s.options.MinP))))
 		return
 	}
-	s.keepFrom(s.weights, s.minP)
+	if s.least == 1 {
+		s.keepFrom(s.weights, s.options.MinP)
+		return
+	}
+	s.keepOr(s.atLeast(s.weights, s.options.MinP))
 }

@@ -24,6 +24,26 @@ type Options struct {
 	MinP        float64 // in [0, 1]; 0 means off
 	Seed        uint64  // ignored when greedy
 
+	// The other filters. 0 means off; the package comment defines them.
+	Typical        float64 // in [0, 1]; 1 means off
+	Epsilon        float64 // in [0, 1)
+	Eta            float64 // in [0, 1)
+	TopH           float64 // in [0, 1]
+	TopNSigma      float64 // 0 or more
+	XTCProbability float64 // in [0, 1]
+	XTCThreshold   float64 // in [0, 1]; above 0.5 XTC removes nothing
+
+	// TempRange above 0 makes the temperature depend on how sure the model is: from Temperature -
+	// TempRange, but 0 at least, where one id has all of the probability, to Temperature +
+	// TempRange where all ids are equally likely. Between them it follows the entropy, divided by
+	// its greatest value, to the power of TempExponent (1 is usual; 0 always gives the upper end).
+	TempRange, TempExponent float64
+
+	// Samplers is the order of the temperature and the filters: "" or "hf" for Hugging Face's,
+	// "llama.cpp" for llama.cpp's order and definitions, or the names of those that apply, in
+	// order, with commas between them. SamplerNames lists them.
+	Samplers string
+
 	// RepeatPenalty above 1 discourages ids that are among the newest RepeatLastN tokens of the
 	// context, the prompt's included. From 1e-100 to 1e100; 0 and 1 mean off.
 	RepeatPenalty float64
@@ -153,10 +173,46 @@ func (o *Options) check() error {
 				i+1, len(o.Stop))
 		}
 	}
+	if err := o.checkFilters(); err != nil {
+		return err
+	}
 	switch o.Overflow {
 	case "", OverflowError, OverflowTruncate, OverflowSlide:
 		return nil
 	}
 	return fmt.Errorf("overflow %q: want %q, %q or %q",
 		o.Overflow, OverflowError, OverflowTruncate, OverflowSlide)
+}
+
+// checkFilters refuses what the filters that came after top-k, top-p and min-p cannot follow.
+func (o *Options) checkFilters() error {
+	for _, p := range []struct {
+		name  string
+		value float64
+		below bool // 1
+	}{
+		{"typical", o.Typical, false}, {"epsilon", o.Epsilon, true}, {"eta", o.Eta, true},
+		{"top-h", o.TopH, false}, {"XTC probability", o.XTCProbability, false},
+		{"XTC threshold", o.XTCThreshold, false},
+	} {
+		switch {
+		case p.below && !(p.value >= 0 && p.value < 1):
+			return fmt.Errorf("%s %v: want a number from 0 (off) to below 1", p.name, p.value)
+		case !(p.value >= 0 && p.value <= 1):
+			return fmt.Errorf("%s %v: want a number from 0 to 1", p.name, p.value)
+		}
+	}
+	for _, x := range []struct {
+		name  string
+		value float64
+	}{
+		{"top-n-sigma", o.TopNSigma}, {"temperature range", o.TempRange},
+		{"temperature exponent", o.TempExponent},
+	} {
+		if !(x.value >= 0) || math.IsInf(x.value, 1) {
+			return fmt.Errorf("%s %v: want 0 or a finite number above it", x.name, x.value)
+		}
+	}
+	_, err := o.samplerList()
+	return err
 }

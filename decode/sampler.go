@@ -17,11 +17,16 @@ import (
 // its random numbers and its scratch memory: after the first row, choosing allocates nothing. It
 // serves one timeline, one call at a time.
 type Sampler struct {
-	temperature, topP, minP, penalty float64
-	topK, lastN, limit               int
-	gaps                             []int    // ids below limit that are never drawn
-	open                             []uint64 // the ids that a constraint leaves; nil: all
-	leaves                           kernels.Leaves
+	options Options
+	llama   bool          // the definitions are llama.cpp's
+	before  []samplerStep // on the context, whether anything is drawn or not
+	steps   []samplerStep // that decide what may be drawn
+	least   int           // ids that every filter keeps
+	limit   int           // ids from here on are never drawn
+	gaps    []int         // ids below limit that are never drawn
+	open    []uint64      // the ids that a constraint leaves; nil: all
+	leaves  kernels.Leaves
+	trace   func(name string, left int) // if not nil, called after each step
 
 	state samplerState
 	*scratch
@@ -31,6 +36,7 @@ type Sampler struct {
 // back.
 type samplerState struct {
 	random rand.PCG
+	coins  rand.PCG // XTC's
 }
 
 // scratch is memory that a choice works in and leaves behind.
@@ -39,7 +45,9 @@ type scratch struct {
 	maxima []float64 // of each run of scores, before any filter
 	places []int32   // in kept, of what a filter leaves
 	items  []item    // what reach searches in the end
-	mask   []uint64  // what a constraint leaves
+
+	mask     []uint64  // what a constraint leaves
+	nearness []float64 // of each score, to what is typical
 }
 
 // scratches is memory for the choices of streams that run together: as much as is in use at a time,
@@ -67,16 +75,18 @@ func (s *scratches) put(one *scratch) {
 	s.free = append(s.free, one)
 }
 
-// NewSampler returns a sampler at the start of the seed's random numbers. It reads Temperature,
-// TopK, TopP, MinP, RepeatPenalty, RepeatLastN, Seed, Vocabulary and Leaves. An error is an *OptionError.
+// NewSampler returns a sampler at the start of the seed's random numbers. It reads what Options say
+// of choosing, Vocabulary and Leaves. An error is an *OptionError.
 func NewSampler(o Options) (*Sampler, error) {
 	if err := o.check(); err != nil {
 		return nil, &OptionError{err}
 	}
 	s := &Sampler{
-		temperature: o.Temperature, topP: o.TopP, minP: o.MinP, penalty: o.RepeatPenalty,
-		topK: o.TopK, lastN: o.RepeatLastN, limit: math.MaxInt, leaves: o.Leaves,
-		scratch: &scratch{},
+		options: o, llama: o.Samplers == samplersLlamaCpp, least: 1, limit: math.MaxInt,
+		leaves: o.Leaves, scratch: &scratch{},
+	}
+	if err := s.plan(&o); err != nil {
+		return nil, &OptionError{err}
 	}
 	s.seed(o.Seed)
 	if o.Vocabulary != nil {
@@ -89,7 +99,10 @@ func NewSampler(o Options) (*Sampler, error) {
 }
 
 // seed begins the random numbers of a seed.
-func (s *Sampler) seed(seed uint64) { s.state.random.Seed(seed, seed) }
+func (s *Sampler) seed(seed uint64) {
+	s.state.random.Seed(seed, seed)
+	s.state.coins.Seed(seed, ^seed)
+}
 
 // fork returns a sampler with the same random numbers to come and scratch memory of its own.
 func (s *Sampler) fork() *Sampler {
@@ -105,20 +118,38 @@ func (s *Sampler) Next(logits []float32, context []int) (int, error) {
 		return 0, err
 	}
 	best := s.likeliest()
-	if s.temperature == 0 {
+	if s.options.Temperature == 0 {
 		return best, nil
 	}
 	s.filter(best)
 	return s.draw(), nil
 }
 
-// filter leaves what may be drawn, given the likeliest id.
+// filter leaves what may be drawn, with its weights, given the likeliest id.
 func (s *Sampler) filter(best int) {
-	s.largest = s.scores[best]
-	s.keepTopK()
-	s.weigh()
-	s.keepTopP()
-	s.keepMinP()
+	s.largest, s.by, s.weighed, s.weights = s.scores[best], 1, false, s.weights[:0]
+	s.zeros = false
+	for i := range s.steps {
+		s.dropZeros()
+		s.steps[i].do(s)
+		s.note(s.steps[i].name)
+	}
+	s.ready()
+}
+
+// note tells who wants to know what a step left.
+func (s *Sampler) note(name string) {
+	if s.trace == nil {
+		return
+	}
+	s.dropZeros()
+	left := 0
+	for _, x := range s.scores {
+		if !math.IsInf(x, -1) {
+			left++
+		}
+	}
+	s.trace(name, left)
 }
 
 // score fills scores with the logits of the ids that may be drawn, after the repetition penalty.
@@ -128,6 +159,7 @@ func (s *Sampler) score(logits []float32, context []int) error {
 		return &model.NonFiniteError{Position: len(context) - 1, ID: firstNonFinite(logits)}
 	}
 	s.scores, s.all = s.scores[:min(s.limit, len(logits))], true
+	s.whole, s.holes = len(s.scores), len(s.gaps) > 0
 	s.penalise(logits, context)
 	open := len(s.scores)
 	for _, id := range s.gaps {
@@ -137,7 +169,7 @@ func (s *Sampler) score(logits []float32, context []int) error {
 		}
 	}
 	if s.open != nil {
-		open = s.shut()
+		open, s.holes = s.shut(), true
 	}
 	if open <= 0 {
 		return fmt.Errorf("logits after position %d: want at least one id to draw, found none",
@@ -155,11 +187,11 @@ func firstNonFinite(logits []float32) int {
 
 // penalise applies the repetition penalty to scores.
 func (s *Sampler) penalise(logits []float32, context []int) {
-	if s.penalty == 0 || s.penalty == 1 {
+	if s.options.RepeatPenalty == 0 || s.options.RepeatPenalty == 1 {
 		return
 	}
-	if s.lastN > 0 && s.lastN < len(context) {
-		context = context[len(context)-s.lastN:]
+	if n := s.options.RepeatLastN; n > 0 && n < len(context) {
+		context = context[len(context)-n:]
 	}
 	for _, id := range context {
 		if id < 0 || id >= len(s.scores) {
@@ -167,9 +199,9 @@ func (s *Sampler) penalise(logits []float32, context []int) {
 		}
 		// From the logit, not from the score: an id that occurs twice is penalised once.
 		if x := float64(logits[id]); x < 0 {
-			s.scores[id] = x * s.penalty
+			s.scores[id] = x * s.options.RepeatPenalty
 		} else {
-			s.scores[id] = x / s.penalty
+			s.scores[id] = x / s.options.RepeatPenalty
 		}
 	}
 }
@@ -191,10 +223,11 @@ func (s *Sampler) likeliest() int {
 // weigh sets the weights of what is kept, and their mass. The largest score is taken off first: exp
 // cannot overflow, nor can a tiny temperature make Inf - Inf.
 func (s *Sampler) weigh() {
+	s.weighed = true
 	s.weights, s.mass = resized(s.weights, len(s.scores)), 0
 	for i := 0; i < len(s.scores); i += stretch {
 		end := min(i+stretch, len(s.scores))
-		s.leaves.Exp64s(s.weights[i:end], s.scores[i:end], s.largest, s.temperature)
+		s.leaves.Exp64s(s.weights[i:end], s.scores[i:end], s.largest, s.by)
 		s.mass = s.leaves.Sum64(s.weights[i:end], s.mass)
 	}
 }
@@ -202,9 +235,16 @@ func (s *Sampler) weigh() {
 // stretch is how many weights are worked on together, so that they stay in the first-level cache.
 const stretch = 1024
 
+// need weighs what is kept, unless its weights are known.
+func (s *Sampler) need() {
+	if !s.weighed {
+		s.weigh()
+	}
+}
+
 // draw spends one random number on kept.
 func (s *Sampler) draw() int {
-	at := float64(s.state.random.Uint64()>>11) * 0x1p-53 * s.mass // [0, mass)
+	at := uniform(&s.state.random) * s.mass // [0, mass)
 	// The sum of the weights of the places before the drawn one is at most at: first the stretch
 	// with that place, then the place.
 	below, from := 0.0, 0
@@ -225,6 +265,9 @@ func (s *Sampler) draw() int {
 	// rounding.
 	return s.id(len(s.weights) - 1)
 }
+
+// uniform returns the next number of [0, 1).
+func uniform(random *rand.PCG) float64 { return float64(random.Uint64()>>11) * 0x1p-53 }
 
 // resized returns a slice of length n in b's memory, or in new memory if that has too little room.
 func resized[T any](b []T, n int) []T { return slices.Grow(b[:0], n)[:n] }

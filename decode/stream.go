@@ -202,13 +202,15 @@ func (s *Stream) Push(logits []float32) (Token, error) {
 }
 
 // chooseHere makes the choice from logits that are at hand.
-func (s *Stream) chooseHere() {
+func (s *Stream) chooseHere() { s.choose(s.here()) }
+
+// here returns the logits after the context, and the logarithm of the sum of their exponentials.
+func (s *Stream) here() (logits []float32, logSum float64) {
 	if row := s.draft.here; row != nil {
-		s.choose(row.logits, row.logSum)
-		return
+		return row.logits, row.logSum
 	}
-	logits := s.grows().Logits()
-	s.choose(logits, s.limits.leaves.LogSumExp(logits))
+	logits = s.grows().Logits()
+	return logits, s.limits.leaves.LogSumExp(logits)
 }
 
 // choose makes the choice that follows the context, given the logarithm of the sum of exp(logits).

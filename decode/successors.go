@@ -63,7 +63,7 @@ func (s *Sampler) filtered(f func(id int, score float64)) {
 	s.filter(s.likeliest())
 	for i, score := range s.scores {
 		if s.weights[i] != 0 {
-			f(s.id(i), score/s.temperature)
+			f(s.id(i), score/s.by)
 		}
 	}
 }
