@@ -12,6 +12,7 @@ type commands struct {
 	PrintVersion bool `name:"version" help:"print the version"`
 
 	Generate generateCommand `cmd:"" help:"write text that continues a prompt (the default command)"`
+	Next     nextCommand     `cmd:"" help:"show which tokens may come next, and how likely each is"`
 	Logits   logitsCommand   `cmd:"" help:"print the logits of the next token, as JSON"`
 	Verify   verifyCommand   `cmd:"" help:"make the text of a receipt again, and compare"`
 	Tokenize tokenizeCommand `cmd:"" help:"turn a text into token ids, or ids into text"`

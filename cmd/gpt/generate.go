@@ -33,10 +33,11 @@ type generateCommand struct {
 	RepeatLastN   int      `placeholder:"N" default:"0" group:"Which tokens:" help:"how many of the last tokens the penalty looks at; 0 is all"`
 	Seed          *uint64  `placeholder:"S" group:"Which tokens:" help:"the same seed gives the same text, on every machine; default: a random seed, which -v reports"`
 
-	Heal   bool            `group:"How much:" help:"let the new text begin inside the prompt's last word: tokens at its end are taken back, as far as a longer token could begin there"`
-	Form   constraintFlags `embed:"" group:"A form for the text:"`
-	Search searchFlags     `embed:"" group:"Searches:"`
-	Guess  guessFlags      `embed:"" group:"Guessing, for speed:"`
+	Heal    bool            `group:"How much:" help:"let the new text begin inside the prompt's last word: tokens at its end are taken back, as far as a longer token could begin there"`
+	Filters filterFlags     `embed:"" group:"More filters:"`
+	Form    constraintFlags `embed:"" group:"A form for the text:"`
+	Search  searchFlags     `embed:"" group:"Searches:"`
+	Guess   guessFlags      `embed:"" group:"Guessing, for speed:"`
 
 	Output          string `placeholder:"FORM" default:"auto" enum:"auto,text,ids,json,events" group:"Output:" help:"text, ids (an array for each text), json (an object for each text) or events (an object for each token, as it comes); auto is text, or ids where there is no tokenizer"`
 	LogProbs        int    `name:"logprobs" placeholder:"N" default:"0" group:"Output:" help:"in json and events, the N likeliest tokens in place of each; default: none"`
@@ -151,6 +152,7 @@ func (c *generateCommand) options() (decode.Options, error) {
 		// as in Hugging Face, one token stays; decode's 0 is off
 		o.TopP = math.SmallestNonzeroFloat64
 	}
+	c.Filters.set(&o)
 	if c.MaxTokens != nil {
 		if *c.MaxTokens < 1 {
 			return o, usagef("--max-tokens %d: want at least 1", *c.MaxTokens)
@@ -179,10 +181,7 @@ func (c *generateCommand) options() (decode.Options, error) {
 	probe := o
 	// stop strings want one; the real one comes later
 	probe.Vocabulary = onlyIDs{size: tokenizer.GPT2Size}
-	if _, err := decode.NewSampler(probe); err != nil {
-		return o, usageError{err}
-	}
-	return o, nil
+	return o, checkSampling(probe)
 }
 
 // writesJSON reports whether the output is objects.
@@ -196,6 +195,9 @@ func (c *generateCommand) settle(k *kong.Context) (decode.Options, error) {
 		return decode.Options{}, err
 	}
 	o, err := c.options()
+	if err == nil {
+		err = c.Filters.checkListed(&o, givenFlags(k))
+	}
 	if err == nil {
 		err = c.Search.check(o)
 	}

@@ -3,6 +3,7 @@ package main
 // --help: an overview of the commands with the flags of generate, or the page of one command.
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -60,11 +61,21 @@ func (a *app) printHelp(ctx *kong.Context, node *kong.Node) error {
 func (p *page) overview(root *kong.Node) {
 	p.prose(overview)
 	p.commands(root)
-	p.flags("Flags of generate:", child(root, "generate").Flags)
+	p.flags("Flags of generate:", commonFlags(child(root, "generate").Flags))
 	p.flags("Flags of every command:", root.Flags)
 	p.WriteString("\n")
-	p.prose("gpt COMMAND --help explains a command, gpt generate --help too. " +
+	p.prose("gpt COMMAND --help explains a command. gpt generate --help has more flags: filters, " +
+		"repetition, single tokens. " +
 		"In the names of flags _ is the same as -.")
+}
+
+// commonFlags leaves out the groups of flags that few need, so that an overview stays one.
+func commonFlags(flags []*kong.Flag) []*kong.Flag {
+	return slices.DeleteFunc(slices.Clone(flags), func(f *kong.Flag) bool {
+		return f.Group != nil && slices.Contains([]string{
+			"More filters:", "Against repetition:", "Wanted and unwanted tokens:",
+		}, f.Group.Title)
+	})
 }
 
 // command writes the page of one command. One that has commands and a default among them has the

@@ -81,6 +81,11 @@ func (c *generateCommand) settleSearch(given map[string]bool) error {
 		on   bool
 	}{
 		{"top-k", c.TopK != 0 && f.Beams != nil}, {"top-p", c.TopP != 1}, {"min-p", c.MinP != 0},
+		{"typical", c.Filters.Typical != 1}, {"epsilon", c.Filters.Epsilon != 0},
+		{"eta", c.Filters.Eta != 0}, {"top-h", c.Filters.TopH != 0},
+		{"top-n-sigma", c.Filters.TopNSigma != 0},
+		{"xtc-probability", c.Filters.XTCProbability != 0},
+		{"dynatemp-range", c.Filters.DynatempRange != 0},
 	} {
 		switch {
 		case filter.on && f.Beams != nil:

@@ -1,0 +1,232 @@
+package main
+
+// gpt next: the distribution of the next token, as a table or as JSON.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"picogpt/checkpoint"
+	"picogpt/decode"
+	"picogpt/model"
+	"picogpt/tokenizer"
+)
+
+type nextCommand struct {
+	Prompt promptSource `embed:""`
+
+	Top  int  `placeholder:"N" default:"10" help:"show the N likeliest tokens; 0 is all"`
+	New  int  `placeholder:"N" default:"0" help:"count the last N tokens of the prompt as generated ones"`
+	JSON bool `name:"json" help:"print one JSON object"`
+
+	Temp          float64 `placeholder:"T" default:"1" aliases:"temperature" group:"Which tokens:" help:"temperature: 0 always takes the likeliest token, higher values give more variety"`
+	TopK          int     `placeholder:"K" default:"0" group:"Which tokens:" help:"choose among the K likeliest tokens; 0 is no limit"`
+	TopP          float64 `placeholder:"P" default:"1" group:"Which tokens:" help:"choose among the likeliest tokens that have the probability P together; 1 is no limit"`
+	MinP          float64 `placeholder:"P" default:"0" group:"Which tokens:" help:"choose among tokens at least P times as likely as the likeliest; 0 is no limit"`
+	RepeatPenalty float64 `placeholder:"R" default:"1" group:"Which tokens:" help:"values above 1 make tokens that occurred before less likely; 1 is off"`
+	RepeatLastN   int     `placeholder:"N" default:"0" group:"Which tokens:" help:"how many of the last tokens the penalty looks at; 0 is all"`
+	Seed          uint64  `placeholder:"S" default:"0" group:"Which tokens:" help:"the seed of the coin of --xtc-probability"`
+
+	Filters filterFlags `embed:"" group:"More filters:"`
+}
+
+func (c *nextCommand) Help() string {
+	return `Shows from which tokens gpt generate would choose the next one, and how likely each is. The flags are
+those of gpt generate, but all of them are off unless given, and the temperature is 1: so that
+without flags the table shows the model's own distribution. Below it stands how many tokens each
+filter left.
+
+--json prints one object:
+
+prompt_ids	the ids of the prompt
+candidates	the tokens that are left, the likeliest first, at most --top of them, as objects
+id	the token
+text	its text; null where the checkpoint has no tokenizer
+logit	what the model says of it
+logprob	the natural logarithm of the probability that the model gives it
+prob	its probability after everything that is asked for
+
+The prompt is TEXT, the text of a file (-f FILE; -f - is stdin), or what comes through a pipe; or ids,
+with --tokens.
+
+Examples:
+
+  gpt next "The cat"
+  gpt next --top-p 0.9 --temp 0.7 "Once upon a"
+  gpt next --json --top 0 --min-p 0.01 --tokens 464,3797`
+}
+
+// options checks the flags and makes decode's options of them. Vocabulary is left open.
+func (c *nextCommand) options(given map[string]bool) (decode.Options, error) {
+	o := decode.Options{
+		MaxTokens: 1, Temperature: c.Temp, TopK: c.TopK, TopP: c.TopP, MinP: c.MinP, Seed: c.Seed,
+		RepeatPenalty: c.RepeatPenalty, RepeatLastN: c.RepeatLastN,
+	}
+	if c.TopP == 0 {
+		o.TopP = math.SmallestNonzeroFloat64
+	}
+	c.Filters.set(&o)
+	for _, f := range []struct {
+		flag string
+		n    int
+	}{{"--top", c.Top}, {"--new", c.New}} {
+		if err := notNegative(f.flag, f.n); err != nil {
+			return o, err
+		}
+	}
+	if err := checkSampling(o); err != nil {
+		return o, err
+	}
+	return o, c.Filters.checkListed(&o, given)
+}
+
+func (c *nextCommand) Run(a *app, k *kong.Context) error {
+	o, err := c.options(givenFlags(k))
+	if err != nil {
+		return err
+	}
+	p, err := c.Prompt.given(a)
+	if err != nil {
+		return err
+	}
+	if len(p.ids) == 0 && !p.asText {
+		return usagef("--tokens: want at least one id, found none")
+	}
+	tok, err := c.tokenizer(a, &p)
+	if err != nil {
+		return err
+	}
+	if c.New > len(p.ids) {
+		return usagef("--new %d: want at most %d, the tokens of the prompt", c.New, len(p.ids))
+	}
+	if tok != nil {
+		o.Vocabulary = tok
+	}
+	m, err := a.openModel()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	t, err := c.look(m, p.ids, o)
+	if err != nil {
+		return err
+	}
+	t.name(tok)
+	if c.JSON {
+		return printJSON(a.stdout, t)
+	}
+	_, err = a.stdout.WriteString(t.table())
+	return err
+}
+
+// tokenizer returns the tokenizer, nil where ids were given and there is none, and encodes p if it
+// is a text.
+func (c *nextCommand) tokenizer(a *app, p *prompt) (*tokenizer.Tokenizer, error) {
+	tok, err := a.openTokenizer()
+	switch {
+	case !p.asText && errors.Is(err, checkpoint.ErrNoTokenizer):
+		return nil, nil
+	case err == nil && p.asText:
+		err = p.encode(tok, c.Prompt.Special)
+	}
+	return tok, err
+}
+
+// A nextTable is what gpt next shows.
+type nextTable struct {
+	PromptIDs  []int         `json:"prompt_ids"`
+	Candidates []nextToken   `json:"candidates"`
+	steps      []decode.Step // and how many ids each left
+	left       int           // candidates in all
+}
+
+// A nextToken is a token that may come next.
+type nextToken struct {
+	ID      int     `json:"id"`
+	Text    *string `json:"text"`
+	Logit   float32 `json:"logit"`
+	LogProb float64 `json:"logprob"`
+	Prob    float64 `json:"prob"`
+}
+
+// look evaluates the prompt and finds the distribution after it.
+func (c *nextCommand) look(m *model.Model, ids []int, o decode.Options) (*nextTable, error) {
+	s := m.NewSession()
+	st, err := decode.NewStream(s, ids, o)
+	if err != nil {
+		return nil, err
+	}
+	defer st.Stop()
+	if in, ok := st.Input(0); ok {
+		if err := evalOne(context.Background(), in); err != nil { // Ctrl-C ends the process
+			return nil, err
+		}
+	}
+	d, err := st.Distribution()
+	if err != nil {
+		return nil, err
+	}
+	logits, sum := s.Logits(), m.Leaves().LogSumExp(s.Logits())
+	t := &nextTable{ids, []nextToken{}, d.Steps, len(d.Candidates)}
+	for i, k := range d.Candidates {
+		if c.Top > 0 && i == c.Top {
+			break
+		}
+		x := logits[k.ID]
+		t.Candidates = append(t.Candidates,
+			nextToken{ID: k.ID, Logit: x, LogProb: float64(x) - sum, Prob: k.Prob})
+	}
+	return t, nil
+}
+
+// name gives the tokens their texts, if there is a tokenizer.
+func (t *nextTable) name(tok *tokenizer.Tokenizer) {
+	if tok == nil {
+		return
+	}
+	for i := range t.Candidates {
+		text, _ := tok.Text(t.Candidates[i].ID) // a row beyond the vocabulary has none
+		t.Candidates[i].Text = &text
+	}
+}
+
+// table is the tokens with bars, and what each sampler left.
+func (t *nextTable) table() string {
+	const columns = 30
+	names, width := make([]string, len(t.Candidates)), 5
+	for i, k := range t.Candidates {
+		if k.Text != nil {
+			names[i] = quoteShort(*k.Text)
+		}
+		width = max(width, len([]rune(names[i])))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%7s  %-*s  %7s  %8s\n", "id", width, "token", "prob", "logit")
+	for i, k := range t.Candidates {
+		pad := strings.Repeat(" ", width-len([]rune(names[i])))
+		bar := strings.Repeat("█", int(k.Prob/t.Candidates[0].Prob*columns+0.5))
+		line := fmt.Sprintf("%7d  %s%s  %6.2f%%  %8.3f  %s", k.ID, names[i], pad, 100*k.Prob,
+			k.Logit, bar)
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	if more := t.left - len(t.Candidates); more > 0 {
+		rest := 1.0
+		for _, k := range t.Candidates {
+			rest -= k.Prob
+		}
+		fmt.Fprintf(&b, "%7s  %s with %.2f%% together\n", "", count(more, "more token"),
+			100*max(0, rest))
+	}
+	if len(t.steps) > 0 {
+		b.WriteString("\ntokens left after each step:\n\n")
+	}
+	for _, s := range t.steps {
+		fmt.Fprintf(&b, "  %-16s  %d\n", s.Name, s.Left)
+	}
+	return b.String()
+}

@@ -1,0 +1,57 @@
+package main
+
+// The flags that say how a token is chosen, which gpt generate and gpt next share.
+
+import (
+	"math"
+
+	"picogpt/decode"
+)
+
+// filterFlags are filters beyond --top-k, --top-p and --min-p, which everybody knows.
+type filterFlags struct {
+	Typical          float64 `placeholder:"P" default:"1" help:"choose among the tokens whose surprise is nearest to what is expected, that have the probability P together; 1 is off"`
+	Epsilon          float64 `placeholder:"P" default:"0" help:"choose among tokens at least P likely; 0 is off"`
+	Eta              float64 `placeholder:"P" default:"0" help:"choose among tokens at least P likely, or less where the model is unsure; 0 is off"`
+	TopH             float64 `name:"top-h" placeholder:"H" default:"0" help:"choose among the likeliest tokens that have the share H of the entropy; 0 is off"`
+	TopNSigma        float64 `name:"top-n-sigma" placeholder:"N" default:"0" help:"choose among tokens whose logit is at most N standard deviations below the greatest; 0 is off"`
+	XTCProbability   float64 `name:"xtc-probability" placeholder:"P" default:"0" help:"how often the likeliest tokens are left out, all but the last of those above the threshold; 0 is off"`
+	XTCThreshold     float64 `name:"xtc-threshold" placeholder:"P" default:"0.1" help:"how likely a token must be for that; above 0.5 nothing is left out"`
+	DynatempRange    float64 `placeholder:"R" default:"0" help:"let the temperature go from T-R, where the model is sure, to T+R, where it is not; 0 is off"`
+	DynatempExponent float64 `placeholder:"E" default:"1" help:"how the temperature follows the entropy: its share of the greatest possible one, to the power of E"`
+	Samplers         string  `placeholder:"ORDER" default:"hf" help:"the order and the definitions of the filters: hf (Hugging Face's), llama.cpp (llama.cpp's), or the names of those to apply, in order, with commas between them"`
+}
+
+// set gives o what the flags say.
+func (f *filterFlags) set(o *decode.Options) {
+	o.Typical, o.Epsilon, o.Eta, o.TopH = f.Typical, f.Epsilon, f.Eta, f.TopH
+	if f.Typical == 0 {
+		o.Typical = math.SmallestNonzeroFloat64 // one token, or those that equal it; decode's 0 is off
+	}
+	o.TopNSigma, o.XTCProbability, o.XTCThreshold = f.TopNSigma, f.XTCProbability, f.XTCThreshold
+	o.TempRange, o.TempExponent, o.Samplers = f.DynatempRange, f.DynatempExponent, f.Samplers
+}
+
+// checkListed refuses flags for what --samplers does not list.
+func (f *filterFlags) checkListed(o *decode.Options, given map[string]bool) error {
+	flags := map[string]string{
+		"temp": "temperature", "dynatemp-range": "temperature", "xtc-probability": "xtc",
+	}
+	for _, name := range decode.SamplerNames() {
+		flags[name] = name
+	}
+	for flag, name := range flags {
+		if given[flag] && !o.Lists(name) {
+			return usagef("--%s: want %s in the list of --samplers too", flag, name)
+		}
+	}
+	return nil
+}
+
+// checkSampling refuses what no sampler could follow.
+func checkSampling(o decode.Options) error {
+	if _, err := decode.NewSampler(o); err != nil {
+		return usageError{err}
+	}
+	return nil
+}
