@@ -40,8 +40,8 @@ func archVariants() []*variant {
 		chainKV:     chainKVFast,
 
 		quantizeRow: quantizeRowFast,
-		quantTile8:  quantTile8NEON,
-		quantTile4:  quantTile4NEON,
+		quantTile8:  quantTile8Fast,
+		quantTile4:  quantTile4Fast,
 		scaleAdd:    scaleAddNEON,
 		errors4:     errors4NEON,
 

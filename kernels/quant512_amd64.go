@@ -37,10 +37,10 @@ func quantOne4Fast512(
 //
 //go:noescape
 func quantTile8AVX512(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
-	blocks, tiles int)
+	blocks, tiles int, add bool)
 
 // quantTile4AVX512 is quantTile4, likewise.
 //
 //go:noescape
 func quantTile4AVX512(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
-	blocks, tiles int)
+	blocks, tiles int, add bool)

@@ -166,8 +166,8 @@ GLOBL ·oddShifts(SB), RODATA|NOPTR, $16
 	DECQ CX
 
 // func quantTile8AVX512(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw,
-//	rows, blocks, tiles int)
-TEXT ·quantTile8AVX512(SB), 0, $17512-144
+//	rows, blocks, tiles int, add bool)
+TEXT ·quantTile8AVX512(SB), 0, $17512-145
 	SETUP
 
 tile:
@@ -205,8 +205,8 @@ wide:
 	NEXT(8)
 
 // func quantTile4AVX512(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw,
-//	rows, blocks, tiles int)
-TEXT ·quantTile4AVX512(SB), 0, $17512-144
+//	rows, blocks, tiles int, add bool)
+TEXT ·quantTile4AVX512(SB), 0, $17512-145
 	NIBBLES
 	SETUP
 

@@ -4,13 +4,18 @@ package kernels
 
 // quantTile512Model is quantTile8AVX512 or quantTile4AVX512.
 func quantTile512Model(f Format) func(y []float32, ldy int, q []int16, starts []int32, ldq int,
-	w []byte, ldw, rows, blocks, tiles int) {
+	w []byte, ldw, rows, blocks, tiles int, add bool) {
 	return func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
-		blocks, tiles int) {
+		blocks, tiles int, add bool) {
 		m := quantModel{f: f, size: f.tileBytes(), ldy: ldy, ldq: ldq, ldw: ldw, blocks: blocks}
 		for t := 0; t < tiles; t += 2 {
 			for first, n := 0, 0; first < rows; first += n {
 				n = quantHeight512(rows - first)
+				var zero zmm
+				for i := first; i < min(first+8, rows) && !add; i++ {
+					zero.store(y[i*ldy+t*quantCols:], allLanes)
+					zero.store(y[i*ldy+min(t+1, tiles-1)*quantCols:], allLanes)
+				}
 				m.pair(y[first*ldy+t*quantCols:], q[first*ldq*quantBlock:], starts[first*ldq:],
 					w[t*ldw:], n, min(1, tiles-t-1))
 			}

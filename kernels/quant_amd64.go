@@ -12,24 +12,24 @@ import "math"
 //
 //go:noescape
 func quantTile8AVX2(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
-	blocks, tiles int)
+	blocks, tiles int, add bool)
 
 // quantTile4AVX2 is quantTile4, likewise.
 //
 //go:noescape
 func quantTile4AVX2(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
-	blocks, tiles int)
+	blocks, tiles int, add bool)
 
 // quantTile8VNNI and quantTile4VNNI are the same with VPDPWSSD (AVX-512 VNNI, BW and VL), one
 // instruction for two of AVX2, in blocks of 8, 6, 4, 3, 2 and 1 rows.
 //
 //go:noescape
 func quantTile8VNNI(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
-	blocks, tiles int)
+	blocks, tiles int, add bool)
 
 //go:noescape
 func quantTile4VNNI(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
-	blocks, tiles int)
+	blocks, tiles int, add bool)
 
 // quantOne8AVX2 and quantOne4AVX2 are quantTile8 and quantTile4 on one row and tiles in fours, at
 // least one block and one four.

@@ -207,6 +207,27 @@ GLOBL ·nibbles(SB), RODATA|NOPTR, $32
 	MOVQ rows+120(FP), AX        \
 	MOVQ AX, left-8(SP)
 
+// BEGIN sets the chains of up to six rows to +0, unless they are continued. What it sets beyond the
+// rows of this group belongs to the next.
+#define BEGIN \
+	CMPB    add+144(FP), $0    \
+	JNE     15(PC)             \
+	VPXOR   Y0, Y0, Y0         \
+	CMPQ    left-8(SP), $0     \
+	JLE     12(PC)             \
+	MOVQ    DI, AX             \
+	MOVQ    left-8(SP), CX     \
+	CMPQ    CX, $6             \
+	JLE     2(PC)              \
+	MOVQ    $6, CX             \
+	VMOVUPS Y0, (AX)           \
+	VMOVUPS Y0, 32(AX)         \
+	ADDQ    DX, AX             \
+	DECQ    CX                 \
+	JNZ     -4(PC)             \
+	MOVQ    blocks+128(FP), CX \
+	MOVQ    R12, AX
+
 // GROUP points at the first block of the next rows and takes six, four, two or one; past them come
 // the next outputs. BX is from the tile to what is fetched meanwhile, the one after the next.
 #define GROUP \
@@ -224,6 +245,7 @@ GLOBL ·nibbles(SB), RODATA|NOPTR, $32
 	JLE  3(PC)                 \
 	MOVQ ldw+112(FP), BX       \
 	SHLQ $1, BX                \
+	BEGIN                      \
 	CMPQ left-8(SP), $8        \
 	JEQ  four                  \
 	CMPQ left-8(SP), $6        \
@@ -254,8 +276,8 @@ GLOBL ·nibbles(SB), RODATA|NOPTR, $32
 	JMP    rows
 
 // func quantTile8AVX2(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw,
-//	rows, blocks, tiles int)
-TEXT ·quantTile8AVX2(SB), 0, $16392-144
+//	rows, blocks, tiles int, add bool)
+TEXT ·quantTile8AVX2(SB), 0, $16392-145
 	SETUP
 
 tile:
@@ -329,8 +351,8 @@ narrow:
 	NEXT(6)
 
 // func quantTile4AVX2(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw,
-//	rows, blocks, tiles int)
-TEXT ·quantTile4AVX2(SB), 0, $16392-144
+//	rows, blocks, tiles int, add bool)
+TEXT ·quantTile4AVX2(SB), 0, $16392-145
 	SETUP
 
 tile:

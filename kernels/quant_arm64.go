@@ -7,7 +7,7 @@ package kernels
 
 import "math"
 
-// quantTile8NEON is quantTile8, in blocks of four rows and of one.
+// quantTile8NEON is quantTile8 where add is set, in blocks of four rows and of one.
 //
 //go:noescape
 func quantTile8NEON(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
@@ -18,6 +18,27 @@ func quantTile8NEON(y []float32, ldy int, q []int16, starts []int32, ldq int, w 
 //go:noescape
 func quantTile4NEON(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
 	blocks, tiles int)
+
+// quantTile8Fast and quantTile4Fast begin the sums where the assembly only continues them.
+func quantTile8Fast(
+	y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks,
+	tiles int, add bool,
+) {
+	if !add {
+		clearRows(y, ldy, rows, tiles*quantCols)
+	}
+	quantTile8NEON(y, ldy, q, starts, ldq, w, ldw, rows, blocks, tiles)
+}
+
+func quantTile4Fast(
+	y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks,
+	tiles int, add bool,
+) {
+	if !add {
+		clearRows(y, ldy, rows, tiles*quantCols)
+	}
+	quantTile4NEON(y, ldy, q, starts, ldq, w, ldw, rows, blocks, tiles)
+}
 
 // scaleAddNEON is scaleAdd.
 //

@@ -65,17 +65,20 @@ func roundEven(x float32) float32 {
 	return float32(float32(x+0x1.8p23) - 0x1.8p23)
 }
 
-// quantTile8 continues the sums of rows × tiles·quantCols outputs over blocks blocks of Q8
-// weights: for each block b in order, y[i,j] = fma(float32(Σ q[i,k]·w[k,j] over the block), its
+// quantTile8 continues the sums of rows × tiles·quantCols outputs over blocks ≥ 1 blocks of Q8
+// weights, or begins them at +0 unless add is set: for each block b in order, y[i,j] = fma(float32(Σ q[i,k]·w[k,j] over the block), its
 // scale, y[i,j]). Rows of y lie ldy apart; rows of q lie ldq blocks apart, and so do rows of
 // starts; the tiles of 16 more outputs lie ldw bytes further on in w.
 func quantTile8(
 	y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte,
-	ldw, rows, blocks, tiles int,
+	ldw, rows, blocks, tiles int, add bool,
 ) {
 	for t := range tiles {
 		for i := range rows {
 			out := y[i*ldy+t*quantCols:][:quantCols]
+			if !add {
+				clear(out)
+			}
 			for b := range blocks {
 				tile := w[t*ldw+b*q8Tile:][:q8Tile]
 				x := q[(i*ldq+b)*quantBlock:][:quantBlock]
@@ -95,11 +98,14 @@ func quantTile8(
 // stands for the 8 less of each weight.
 func quantTile4(
 	y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte,
-	ldw, rows, blocks, tiles int,
+	ldw, rows, blocks, tiles int, add bool,
 ) {
 	for t := range tiles {
 		for i := range rows {
 			out := y[i*ldy+t*quantCols:][:quantCols]
+			if !add {
+				clear(out)
+			}
 			for b := range blocks {
 				tile := w[t*ldw+b*q4Tile:][:q4Tile]
 				x := q[(i*ldq+b)*quantBlock:][:quantBlock]

@@ -38,10 +38,10 @@ func (p *placer) blocks(n int) []byte {
 func quantTileTest(
 	name string, size int,
 	leaf func(v *variant) func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte,
-		ldw, rows, blocks, tiles int),
+		ldw, rows, blocks, tiles int, add bool),
 ) leafTest {
 	return leafTest{name: name, a: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 19},
-		b: []int{0, 1, 2, 16, 17}, ints: 1<<1 | 1<<2 | 1<<3,
+		b: []int{1, 2, 8, 9, 17}, ints: 1<<1 | 1<<2 | 1<<3,
 		call: func(v *variant, p *placer, rows, blocks, c int) []float64 {
 			tiles, pad := c+1, (rows+c)&1
 			ldy, ldq, ldw := tiles*quantCols+pad, blocks+pad, blocks*size+3*pad
@@ -50,7 +50,7 @@ func quantTileTest(
 			starts := integers[int32](p, matrixSize(rows, ldq, blocks), -8*32*quantMax,
 				8*32*quantMax)
 			leaf(v)(y, ldy, q, starts, ldq, p.blocks(matrixSize(tiles, ldw, blocks*size)), ldw,
-				rows, blocks, tiles)
+				rows, blocks, tiles, (rows/2+c)&1 == 1)
 			return nil
 		}}
 }
@@ -60,7 +60,7 @@ func quantOneTest(
 	name string, size int,
 	leaf func(v *variant) (one func(y []float32, q []int16, starts []int32, w []byte, ldw, blocks,
 		tiles int), definition func(y []float32, ldy int, q []int16, starts []int32, ldq int,
-		w []byte, ldw, rows, blocks, tiles int)),
+		w []byte, ldw, rows, blocks, tiles int, add bool)),
 ) leafTest {
 	return leafTest{name: name, a: []int{1, 2}, b: []int{1, 2, 17, 129},
 		ints: 1<<1 | 1<<2 | 1<<3,
@@ -75,7 +75,7 @@ func quantOneTest(
 			starts := integers[int32](p, blocks, -8*32*quantMax, 8*32*quantMax)
 			w := p.blocks(matrixSize(tiles, ldw, blocks*size))
 			if one, definition := leaf(v); one == nil {
-				definition(y, len(y), q, starts, blocks, w, ldw, 1, blocks, tiles)
+				definition(y, len(y), q, starts, blocks, w, ldw, 1, blocks, tiles, true)
 			} else {
 				one(y, q, starts, w, ldw, blocks, tiles)
 			}
@@ -85,21 +85,21 @@ func quantOneTest(
 
 var quantLeafTests = []leafTest{
 	quantTileTest("quantTile8", q8Tile, func(v *variant) func(y []float32, ldy int, q []int16,
-		starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int) {
+		starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int, add bool) {
 		return v.quantTile8
 	}),
 	quantTileTest("quantTile4", q4Tile, func(v *variant) func(y []float32, ldy int, q []int16,
-		starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int) {
+		starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int, add bool) {
 		return v.quantTile4
 	}),
 	quantOneTest("quantOne8", q8Tile, func(v *variant) (func(y []float32, q []int16, starts []int32,
 		w []byte, ldw, blocks, tiles int), func(y []float32, ldy int, q []int16, starts []int32,
-		ldq int, w []byte, ldw, rows, blocks, tiles int)) {
+		ldq int, w []byte, ldw, rows, blocks, tiles int, add bool)) {
 		return v.quantOne8, quantTile8
 	}),
 	quantOneTest("quantOne4", q4Tile, func(v *variant) (func(y []float32, q []int16, starts []int32,
 		w []byte, ldw, blocks, tiles int), func(y []float32, ldy int, q []int16, starts []int32,
-		ldq int, w []byte, ldw, rows, blocks, tiles int)) {
+		ldq int, w []byte, ldw, rows, blocks, tiles int, add bool)) {
 		return v.quantOne4, quantTile4
 	}),
 	{name: "quantizeRow", a: edges, b: one, ints: 1<<0 | 1<<1,

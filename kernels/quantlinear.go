@@ -137,10 +137,11 @@ func (w *Worker) quantTiles(
 	if m.Format == Q4 {
 		leaf, one = v.quantTile4, v.quantOne4
 	}
-	for n := range rows {
-		clear(y[n*ldy:][:tiles*quantCols])
+	if blocks == 0 {
+		clearRows(y, ldy, rows, tiles*quantCols)
 	}
 	if four := tiles &^ 3; rows == 1 && one != nil && four > 0 && blocks > 0 {
+		clear(y[:four*quantCols])
 		one(y, r.q[i*blocks*quantBlock:], r.starts[i*blocks:], m.Blocks[t*blocks*size:], blocks*size,
 			blocks, four)
 		y, t, tiles = y[four*quantCols:], t+four, tiles-four
@@ -151,6 +152,14 @@ func (w *Worker) quantTiles(
 	}
 	for b := 0; b < blocks; b += depth {
 		leaf(y, ldy, r.q[(i*blocks+b)*quantBlock:], r.starts[i*blocks+b:], blocks,
-			m.Blocks[(t*blocks+b)*size:], blocks*size, rows, min(depth, blocks-b), tiles)
+			m.Blocks[(t*blocks+b)*size:], blocks*size, rows, min(depth, blocks-b), tiles,
+			b > 0)
+	}
+}
+
+// clearRows sets rows of cols numbers that lie ldy apart to 0.
+func clearRows(y []float32, ldy, rows, cols int) {
+	for i := range rows {
+		clear(y[i*ldy : i*ldy+cols])
 	}
 }

@@ -231,9 +231,29 @@
 	CMPQ tiles+136(FP), $0     \
 	JLE  done
 
+// BEGIN sets the chains of up to eight rows to +0, unless they are continued. What it sets beyond
+// the rows of this group belongs to the next.
+#define BEGIN \
+	CMPB    add+144(FP), $0   \
+	JNE     14(PC)            \
+	MOVQ    left-16(SP), CX   \
+	CMPQ    CX, $0            \
+	JLE     11(PC)            \
+	CMPQ    CX, $8            \
+	JLE     2(PC)             \
+	MOVQ    $8, CX            \
+	VPXORD  S0, S0, S0        \
+	MOVQ    DI, R12           \
+	VMOVUPS S0, (R12)         \
+	VMOVUPS S0, (R12)(R13*1)  \
+	ADDQ    DX, R12           \
+	DECQ    CX                \
+	JNZ     -4(PC)
+
 // GROUP points at the first block of the next rows and takes as many as it can; past them come the
 // next outputs.
 #define GROUP \
+	BEGIN                      \
 	MOVQ blocks+128(FP), CX    \
 	MOVQ w_base+88(FP), AX     \
 	MOVQ second-8(SP), BX      \

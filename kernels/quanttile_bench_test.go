@@ -34,10 +34,9 @@ func BenchmarkQuantTile(b *testing.B) {
 				b.Run(fmt.Sprintf("%v/rows=%d/%s", f, rows, v.name), func(b *testing.B) {
 					b.SetBytes(int64(len(w)))
 					for b.Loop() {
-						clear(y)
 						for at := 0; at < blocks; at += depth {
 							leaf(y, tiles*quantCols, q[at*quantBlock:], starts[at:], blocks,
-								w[at*size:], blocks*size, rows, min(depth, blocks-at), tiles)
+								w[at*size:], blocks*size, rows, min(depth, blocks-at), tiles, at > 0)
 						}
 					}
 					macs := float64(rows * blocks * quantBlock * tiles * quantCols)

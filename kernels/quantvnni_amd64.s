@@ -85,8 +85,8 @@
 	MOVQ CX, left-16(SP)
 
 // func quantTile8VNNI(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw,
-//	rows, blocks, tiles int)
-TEXT ·quantTile8VNNI(SB), NOSPLIT, $40-144
+//	rows, blocks, tiles int, add bool)
+TEXT ·quantTile8VNNI(SB), NOSPLIT, $40-145
 	SETUP
 
 tile:
@@ -105,8 +105,8 @@ eight:
 	JMP narrow
 
 // func quantTile4VNNI(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw,
-//	rows, blocks, tiles int)
-TEXT ·quantTile4VNNI(SB), NOSPLIT, $40-144
+//	rows, blocks, tiles int, add bool)
+TEXT ·quantTile4VNNI(SB), NOSPLIT, $40-145
 	MOVL         $0x000f000f, AX
 	VPBROADCASTD AX, Y29
 	SETUP

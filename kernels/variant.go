@@ -57,9 +57,9 @@ type variant struct {
 
 	quantizeRow func(q []int16, starts []int32, x []float32) float32
 	quantTile8  func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
-		blocks, tiles int)
+		blocks, tiles int, add bool)
 	quantTile4 func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
-		blocks, tiles int)
+		blocks, tiles int, add bool)
 	// nil where one row is no different
 	quantOne8, quantOne4 func(y []float32, q []int16, starts []int32, w []byte, ldw, blocks,
 		tiles int)

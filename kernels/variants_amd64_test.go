@@ -43,7 +43,7 @@ func TestVariantsOfThisProcessor(t *testing.T) {
 // Both ways to multiply integers in 256 bits have a name, so that every test of the variants runs
 // the one without VPDPWSSD on a processor that has it.
 func TestEachWayToMultiplyIntegersIsAVariant(t *testing.T) {
-	type tile = func([]float32, int, []int16, []int32, int, []byte, int, int, int, int)
+	type tile = func([]float32, int, []int16, []int32, int, []byte, int, int, int, int, bool)
 	ways := map[string][2]tile{
 		"avx2":     {quantTile8AVX2, quantTile4AVX2},
 		"avx2vnni": {quantTile8VNNI, quantTile4VNNI},
