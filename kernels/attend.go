@@ -177,19 +177,31 @@ func (t *attendTile) sees(i int) bool {
 	return false
 }
 
-// score sets scores [Rows, Block] to the products of the queries with the keys of block b.
+// score sets scores [Rows, Block] to the products of the queries with the keys of block b. Rows that
+// see none of these keys keep what they hold: nobody looks at it.
 func (t *attendTile) score(b int) {
 	n := min(Block, t.visible(t.Rows-1)-b*Block)
 	// whole panels: what a key beyond the last gives is not looked at
 	n = (n + panelCols - 1) / panelCols * panelCols
 	n = min(n, blockRoom(b, len(t.K), t.Room))
-	clear(t.scores)
+	first := t.seeing(b)
+	clear(t.scores[first*Block:])
 	if t.inPlace() {
 		t.scoreInPlace(b, n)
 		return
 	}
 	keys := t.keys(b, n)
-	t.v.multiply(t.scores, Block, t.q, t.ldq, t.Rows, &keys, 0, t.DK)
+	t.v.multiply(t.scores[first*Block:], Block, t.q[first*t.ldq:], t.ldq, t.Rows-first, &keys, 0,
+		t.DK)
+}
+
+// seeing returns the first row that sees a key of block b.
+func (t *attendTile) seeing(b int) int {
+	i := 0
+	for t.visible(i) <= b*Block {
+		i++
+	}
+	return i
 }
 
 // softmax replaces the scores that each row sees in block b by exp(score − running maximum), and
@@ -275,10 +287,7 @@ func (t *attendTile) values(b int) {
 		t.valuesInPlace(b)
 		return
 	}
-	seeing := 0 // the first row that sees a key of the block: those before stay as they are
-	for t.visible(seeing) <= b*Block {
-		seeing++
-	}
+	seeing := t.seeing(b) // rows before stay as they are
 	first, last := t.visible(seeing)-b*Block, t.visible(t.Rows-1)-b*Block
 	for j := 0; j < t.DV; j += outCols {
 		cols := min(outCols, t.DV-j)
