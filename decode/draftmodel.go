@@ -4,12 +4,28 @@ package decode
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
 	"picogpt/constrain"
 	"picogpt/model"
 )
+
+// A DraftModel guesses for another model of the same vocabulary.
+type DraftModel struct {
+	Model *model.Model // nil if Open is to open it
+
+	// Open is called once, when guessing seems to be worth it; an error of it ends the text. Whoever
+	// gave it closes the model.
+	Open func(context.Context) (*model.Model, error)
+
+	// Size is about how many bytes the model of Open has, in parts of the one that writes, and
+	// Opening about how long Open takes: they tell what guessing may cost. A size of 0 means that
+	// nobody knows, and stands for a quarter.
+	Size    float64
+	Opening time.Duration
+}
 
 // mostGuessed bounds how many tokens a model guesses at a time.
 const mostGuessed = 12
@@ -21,7 +37,9 @@ const window = 64
 // A modelGuesser guesses what a model would choose: with the text's own sampler and with the random
 // numbers that the text will use, so that two models that nearly agree choose the same tokens.
 type modelGuesser struct {
-	model   *model.Model
+	draft   *DraftModel
+	model   *model.Model // nil until it is opened
+	config  model.Config
 	size    float64 // of the model, in parts of the one that writes
 	texts   map[*Stream]*guessedText
 	reading average // of a row of what it reads
@@ -40,17 +58,55 @@ type guessedText struct {
 	mask       []uint64
 }
 
-func newModelGuesser(m, draft *model.Model) *modelGuesser {
-	return &modelGuesser{
-		model: draft, size: float64(draft.Bytes()) / float64(max(1, m.Bytes())),
-		texts: map[*Stream]*guessedText{},
+func newModelGuesser(m *model.Model, draft *DraftModel) *modelGuesser {
+	g := &modelGuesser{
+		draft: draft, model: draft.Model, size: draft.Size, texts: map[*Stream]*guessedText{},
 	}
+	switch {
+	case g.model != nil:
+		g.size = float64(g.model.Bytes()) / float64(max(1, m.Bytes()))
+		g.config = g.model.Config()
+	case g.size == 0:
+		g.size = 0.25
+	}
+	return g
+}
+
+// ready implements guesser. It opens the model when what guessing promises for the rest of the
+// texts is well more than opening takes.
+func (g *modelGuesser) ready(
+	ctx context.Context, p *pace, attempts []*attempt, always bool,
+) (bool, error) {
+	if g.model != nil {
+		return true, nil
+	}
+	rest := 0
+	for _, t := range attempts {
+		rest = max(rest, t.room())
+	}
+	saved := float64(rest) * (1 - 1/p.promise) * p.step(len(attempts))
+	if !always && saved < 1.5*g.draft.Opening.Seconds() {
+		return false, nil
+	}
+	draft, err := g.draft.Open(ctx)
+	if err != nil {
+		return false, fmt.Errorf("draft model: %w", err)
+	}
+	if err := checkVocabulary(draft, attempts[0].limits.vocabulary); err != nil {
+		return false, err
+	}
+	g.model, g.config = draft, draft.Config()
+	return false, nil // from the next step on: this one would be measured with the opening
 }
 
 func (g *modelGuesser) kinds() []odds { return []odds{{prior: 0.7}} }
 
 func (g *modelGuesser) outlook(t *attempt, room int) (most, kind int) {
-	return min(room, mostGuessed, g.model.Config().Positions/2), 0
+	most = min(room, mostGuessed)
+	if g.model != nil {
+		most = min(most, g.config.Positions/2)
+	}
+	return most, 0
 }
 
 // text returns the guesser's view of a stream, and how many tokens it has yet to read.
@@ -62,13 +118,13 @@ func (g *modelGuesser) text(t *attempt, p *pace) (text *guessedText, unread int)
 		g.texts[t.Stream] = text
 	}
 	whole := len(t.context) + mostGuessed
-	least := max(0, len(t.context)-min(window, g.model.Config().Positions/2))
+	least := max(0, len(t.context)-min(window, g.config.Positions/2))
 	same := 0
 	if text.from >= 0 && text.from <= least {
 		same = common(text.session.Tokens(), t.context[text.from:])
 	}
 	affordable := float64(len(t.context))*g.row(p) < p.saved/2
-	switch room := g.model.Config().Positions; {
+	switch room := g.config.Positions; {
 	case text.from > 0 && affordable && whole <= room: // it has paid so far
 		text.from, same = 0, 0
 	case same == 0 || whole-text.from > room:
@@ -95,7 +151,10 @@ func (g *modelGuesser) beginning(p *pace, attempts []*attempt) float64 {
 	}
 	unread := 0
 	for _, t := range attempts {
-		_, n := g.text(t, p)
+		n := min(window, len(t.context))
+		if g.model != nil {
+			_, n = g.text(t, p)
+		}
 		unread += max(0, n-2) // up to two come with the first guess
 	}
 	return float64(unread) * g.row(p)

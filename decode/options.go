@@ -9,7 +9,6 @@ import (
 
 	"picogpt/constrain"
 	"picogpt/kernels"
-	"picogpt/model"
 	"picogpt/tokenizer"
 )
 
@@ -91,7 +90,7 @@ type Options struct {
 	Lookup int
 
 	// Draft is a model that guesses, a smaller or faster one of the same vocabulary. Nil means off.
-	Draft *model.Model
+	Draft *DraftModel
 
 	alwaysDraft bool // whatever it costs: for tests
 
@@ -160,6 +159,8 @@ func (o *Options) check() error {
 		return errors.New("healing and a constraint: want one of them")
 	case o.Lookup < 0:
 		return fmt.Errorf("lookup %d: want 0 (off) or more", o.Lookup)
+	case o.Draft != nil && o.Draft.Model == nil && o.Draft.Open == nil:
+		return errors.New("draft model: want a Model or Open, found neither")
 	case o.Lookup > 0 && o.Draft != nil:
 		return errors.New("lookup and a draft model: want one of them")
 	case o.Top < 0:

@@ -16,6 +16,8 @@ type pace struct {
 	saved  float64   // how much less they took
 	begun  int       // steps
 	recent int       // steps since the last one without drafts
+
+	promise float64 // how many times faster the length that paid best is
 }
 
 // An average is of the newest times, the more so the newer; of the first few, the least.
@@ -56,7 +58,7 @@ func (p *pace) observe(rows, texts, tokens int, took, guessing float64) {
 }
 
 // step is how long a step of so many rows takes: as measured, or as it lies between what was, or
-// above, where each row is taken to add an eighth.
+// above, where each row is taken to add a sixteenth.
 func (p *pace) step(rows int) float64 {
 	below, above := 0, 0
 	for r, a := range p.rows {
@@ -74,7 +76,7 @@ func (p *pace) step(rows int) float64 {
 	case below == 0:
 		return p.rows[above].mean
 	case above == 0:
-		return p.rows[below].mean * (1 + float64(rows-below)/float64(max(8, below)))
+		return p.rows[below].mean * (1 + float64(rows-below)/float64(max(16, below)))
 	}
 	low, high := p.rows[below].mean, p.rows[above].mean
 	return low + (high-low)*float64(rows-below)/float64(above-below)
@@ -114,7 +116,7 @@ func (p *pace) length(texts int, all []outlook, guessing float64) int {
 			return best
 		}
 		if rate := tokens / took; rate > most {
-			best, most = k, rate
+			best, most, p.promise = k, rate, rate*plain/float64(texts)
 		}
 		if !longer(all, k) {
 			return best

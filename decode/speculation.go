@@ -35,6 +35,9 @@ type guesser interface {
 	// beginning is how long guessing takes for all of the texts before the first token.
 	beginning(p *pace, attempts []*attempt) float64
 
+	// ready reports whether it can guess now. An error ends the texts.
+	ready(ctx context.Context, p *pace, attempts []*attempt, always bool) (bool, error)
+
 	// guess makes up to n guesses for each attempt, and takes note of the time. An error ends
 	// speculation,
 	// and the texts only if it is the context's.
@@ -77,10 +80,14 @@ func speculate(m *model.Model, streams []*Stream) *speculation {
 
 // checkDraft refuses models that cannot draft for each other.
 func checkDraft(m *model.Model, o *Options) error {
-	if o.Draft == nil {
+	if o.Draft == nil || o.Draft.Model == nil {
 		return nil
 	}
-	if got, want := o.Draft.Config().VocabSize, m.Config().VocabSize; got != want {
+	return checkVocabulary(o.Draft.Model, m.Config().VocabSize)
+}
+
+func checkVocabulary(draft *model.Model, want int) error {
+	if got := draft.Config().VocabSize; got != want {
 		return fmt.Errorf("draft model: a vocabulary of %d ids, want %d, the model's own", got, want)
 	}
 	return nil
@@ -112,6 +119,10 @@ func (s *speculation) begin(ctx context.Context) error {
 	}
 	if n == 0 {
 		return nil
+	}
+	if ready, err := s.guesser.ready(ctx, &s.pace, s.attempts, s.always); !ready {
+		s.begun = time.Now()
+		return err
 	}
 	if err := s.guesser.guess(ctx, &s.pace, s.attempts, n); err != nil {
 		s.end()
@@ -221,6 +232,10 @@ func (g lookupGuesser) outlook(t *attempt, room int) (most, kind int) {
 }
 
 func (g lookupGuesser) beginning(*pace, []*attempt) float64 { return 0 }
+
+func (g lookupGuesser) ready(context.Context, *pace, []*attempt, bool) (bool, error) {
+	return true, nil
+}
 
 func (g lookupGuesser) guess(context.Context, *pace, []*attempt, int) error { return nil }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"picogpt/constrain"
@@ -49,8 +50,13 @@ func speculations(t *testing.T) (*model.Model, map[string]Options) {
 	far := tiny(t, fixture.Options{Seed: 5, Positions: 17, Layer: 1})
 	return m, map[string]Options{
 		"lookup 1": {Lookup: 1}, "lookup 9": {Lookup: 9},
-		"near draft": {Draft: near}, "far draft": {Draft: far},
+		"near draft": {Draft: &DraftModel{Model: near}},
+		"far draft":  {Draft: &DraftModel{Open: opens(far, nil)}},
 	}
+}
+
+func opens(m *model.Model, err error) func(context.Context) (*model.Model, error) {
+	return func(context.Context) (*model.Model, error) { return m, err }
 }
 
 // randomOptions are options of every kind, some in effect and some not.
@@ -229,16 +235,25 @@ func (c *countedContext) Err() error {
 // TestSpeculationFailsOnlyAsTheTextDoes spoils the draft model, and ends the context.
 func TestSpeculationFailsOnlyAsTheTextDoes(t *testing.T) {
 	m, ways := speculations(t)
-	o := Options{MaxTokens: 15, Draft: tiny(t, fixture.Options{Vocab: 31})}
-	for _, err := range Generate(context.Background(), m.NewSession(), []int{1}, o) {
-		want := "draft model: a vocabulary of 31 ids, want 29, the model's own"
-		if err == nil || err.Error() != want {
-			t.Errorf("error %v, want %s", err, want)
+	other, gone := tiny(t, fixture.Options{Vocab: 31}), errors.New("gone")
+	for want, draft := range map[string]*DraftModel{
+		"draft model: a vocabulary of 31 ids, want 29, the model's own":  {Model: other},
+		"draft model: a vocabulary of 31 ids, want 29, the model's own.": {Open: opens(other, nil)},
+		"draft model: gone": {Open: opens(nil, gone)},
+		"draft model: want a Model or Open, found neither": {},
+	} {
+		o := Options{MaxTokens: 15, Draft: draft, alwaysDraft: true}
+		var got error
+		for _, err := range Generate(context.Background(), m.NewSession(), []int{1}, o) {
+			got = err
+		}
+		if got == nil || got.Error() != strings.TrimSuffix(want, ".") {
+			t.Errorf("error %v, want %s", got, want)
 		}
 	}
 	closed := tiny(t, fixture.Options{})
 	closed.Close()
-	o.Draft, o.alwaysDraft = closed, true
+	o := Options{MaxTokens: 15, Draft: &DraftModel{Model: closed}, alwaysDraft: true}
 	got, _ := written(t, m, []int{3, 1, 4}, 1, 1<<30, o)
 	want, _ := written(t, m, []int{3, 1, 4}, 1, 1<<30, Options{MaxTokens: 15})
 	if fmt.Sprint(got) != fmt.Sprint(want) {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"picogpt/checkpoint"
 	"picogpt/decode"
@@ -47,7 +48,8 @@ func (c *generateCommand) checkGuesses() error {
 	return nil
 }
 
-// open makes o guess. Call release when the texts are written.
+// open makes o guess. Call release when the texts are written. A draft model is only loaded when
+// guessing seems to be worth it.
 func (f *guessFlags) open(
 	a *app, m *model.Model, o *decode.Options,
 ) (release func(), err error) {
@@ -73,24 +75,54 @@ func (f *guessFlags) open(
 			c.Close()
 		}
 	}
-	draft, err := model.New(context.Background(), c.Config, c.Tensors, options)
-	if err != nil {
+	if got, want := c.Config.VocabSize, m.Config().VocabSize; got != want {
 		closeFile()
-		return nil, fmt.Errorf("--draft %s: %w", *f.Draft, err)
-	}
-	o.Draft = draft
-	release = func() {
-		draft.Close()
-		closeFile()
-	}
-	if got, want := draft.Config().VocabSize, m.Config().VocabSize; got != want {
-		release()
 		return nil, fmt.Errorf("--draft %s: a vocabulary of %d ids, want %d, the model's own",
 			*f.Draft, got, want)
 	}
-	a.logf("draft: %s, %d layers of width %d, format %s", *f.Draft, draft.Config().Layer,
-		draft.Config().Embd, draft.Format())
-	return release, nil
+	var draft *model.Model
+	o.Draft = &decode.DraftModel{
+		Size:    draftSize(c.Config, m, options.Format),
+		Opening: openingTime(c.Config, options.Format),
+		Open: func(ctx context.Context) (*model.Model, error) {
+			var err error
+			if draft, err = model.New(ctx, c.Config, c.Tensors, options); err != nil {
+				return nil, fmt.Errorf("%s: %w", *f.Draft, err)
+			}
+			a.logf("draft: %s, %d layers of width %d, format %s", *f.Draft, c.Config.Layer,
+				c.Config.Embd, draft.Format())
+			return draft, nil
+		},
+	}
+	return func() {
+		if draft != nil {
+			draft.Close()
+		}
+		closeFile()
+	}, nil
+}
+
+// draftSize is about how many bytes a draft model will have, in parts of m's.
+func draftSize(c model.Config, m *model.Model, format string) float64 {
+	size := weightsOf(c) / weightsOf(m.Config())
+	bits := map[string]float64{"f32": 32, "f16": 16, "bf16": 16, "q8": 9, "q4": 5}
+	if format != "auto" { // else it is taken to be of the model's format
+		size *= bits[format] / bits[m.Format()]
+	}
+	return size
+}
+
+// openingTime is about how long a draft model takes to load, on two processors: a checkpoint in its
+// own format none, for it is mapped.
+func openingTime(c model.Config, format string) time.Duration {
+	each := map[string]float64{"q8": 5, "q4": 15} // nanoseconds
+	return time.Duration(weightsOf(c) * each[format])
+}
+
+// weightsOf is about how many weights a model has.
+func weightsOf(c model.Config) float64 {
+	n := float64(c.Embd)
+	return float64(c.Layer)*n*(4*n+2*float64(c.Inner)) + n*float64(c.VocabSize)
 }
 
 // openDraft opens the checkpoint of a draft model.
