@@ -47,9 +47,16 @@ func (s *Stream) comply(id int) error {
 	return nil
 }
 
-// finishConstraint ends a text that no id may continue, where none ends texts.
+// finishConstraint ends a text that no id may continue, where none ends texts, and notes whether a
+// text that ends is complete.
 func (s *Stream) finishConstraint(t *Token) error {
-	if s.constraint == nil || t.Finish != "" || len(s.limits.endOfText) > 0 {
+	if s.constraint == nil {
+		return nil
+	}
+	if form, ok := s.constraint.(interface{ Complete() bool }); ok && t.Finish != "" {
+		t.Incomplete = t.Finish != FinishEndOfText && !form.Complete()
+	}
+	if t.Finish != "" || len(s.limits.endOfText) > 0 {
 		return nil
 	}
 	mask := make([]uint64, (s.limits.vocabulary+63)/64)

@@ -24,6 +24,10 @@ type Token struct {
 	Score   float64 // see Contrastive; 0 elsewhere
 	Guessed bool    // speculation had guessed it: see Options.Lookup
 
+	// Incomplete: the sample ends here before its text is of the form that Options.Constraint
+	// demands. Constraints tell by a method Complete() bool, as *constrain.Text has it.
+	Incomplete bool
+
 	Top []Alternative // the likeliest tokens in its place, the likeliest first, if Options.Top asks
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -178,6 +179,22 @@ func (f *constraintFlags) schema(a *app) (string, error) {
 		return text, nil
 	}
 	return a.optionFile(*f.JSONSchema)
+}
+
+// counted counts the texts that end before they are of their form.
+func counted(
+	tokens iter.Seq2[decode.Token, error], incomplete *int,
+) iter.Seq2[decode.Token, error] {
+	return func(yield func(decode.Token, error) bool) {
+		for t, err := range tokens {
+			if t.Incomplete {
+				*incomplete++
+			}
+			if !yield(t, err) {
+				return
+			}
+		}
+	}
 }
 
 // settings are the flags as a run that continues compares them. Files count by what is in them.

@@ -280,12 +280,16 @@ func (c *generateCommand) write(
 	a.logf("seed: %d", o.Seed)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	tokens := c.texts(ctx, m, p.ids, o, scores)
+	incomplete := 0
+	tokens := counted(c.texts(ctx, m, p.ids, o, scores), &incomplete)
 	if c.Receipt.Receipt != nil {
 		tokens = kept(tokens, &all)
 	}
 	t := timing{start: time.Now(), prompt: max(1, len(p.ids)), whole: c.Search.Beams != nil}
 	err = a.stream(withDropped(tokens, p.dropped), cancel, &t, print)
+	if incomplete > 0 {
+		a.notef("%s: %s ended before it was complete", c.Form.asked(), count(incomplete, "text"))
+	}
 	return all, err
 }
 
