@@ -64,7 +64,7 @@ type attendTile struct {
 	shrink       []float32 // [Rows]
 	hidden       []float32 // [Block]
 	wide         []float32 // a part of a block in F16, for several queries: see widened
-	soon         soon      // what is read after the next block
+	soon         soon      // what is read next
 }
 
 // stride returns how far apart rows of n floats are to lie.
@@ -119,7 +119,7 @@ func (w *Worker) prepareTiles() {
 		v: w.team.variant, scores: buffer[:rows*Block], part: buffer[rows*Block : shared],
 		shrink: state[:rows], hidden: state[rows : rows+Block],
 	}
-	if len(a.K) > 0 && a.K[0].F16 != nil {
+	if rows > 1 && len(a.K) > 0 && a.K[0].F16 != nil {
 		common.wide = w.floats(scratchPack, max(a.DK, outCols)*Block)
 	}
 	buffer, state = buffer[shared:], state[rows+Block:]

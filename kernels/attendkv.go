@@ -88,7 +88,7 @@ func (w *Worker) soon(b, i int) soon {
 	}
 }
 
-// second returns what is left when a chain over n inputs has fetched its part.
+// second returns what is left when a chain over n inputs, that of the scores, has fetched its part.
 func (s soon) second(n int) soon {
 	lines := n / 2 * 32 // numbers: chainKV fetches from each of them every second time
 	return soon{s.keys[min(lines, len(s.keys)):], s.values[min(lines, len(s.values)):], s.apart}

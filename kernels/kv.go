@@ -56,6 +56,12 @@ func (b KV) from(i int) KV {
 	return KV{F32: b.F32[i:]}
 }
 
+// copy copies all of another block's numbers to the first of b.
+func (b KV) copy(from KV) {
+	copy(b.F32, from.F32)
+	copy(b.F16, from.F16)
+}
+
 // storeKV writes n keys [dk], which lie ldk apart, and values [dv], which lie ldv apart, to a block
 // that has room for so many, from number j on. k and v begin at the head. It is part of one worker's
 // task: there is no barrier.
@@ -84,6 +90,11 @@ func (w *Worker) storeKV(
 // MoveKV copies the keys and values of some heads from a block to one of the same format that has
 // more room, or as much.
 func MoveKV(kTo, vTo KV, roomTo int, kFrom, vFrom KV, room, heads, dk, dv int) {
+	if room == roomTo {
+		kTo.copy(kFrom.Part(0, heads*dk*room))
+		vTo.copy(vFrom.Part(0, heads*dv*room))
+		return
+	}
 	for h := range heads {
 		kFrom, vFrom := kFrom.from(h*dk*room), vFrom.from(h*dv*room)
 		kTo, vTo := kTo.from(h*dk*roomTo), vTo.from(h*dv*roomTo)
@@ -122,5 +133,5 @@ func round16(dst []uint16, src []float32) {
 }
 
 // chainKV is chain16 in F16, for one query of a cache. What comes soon may be fetched meanwhile: a
-// line from each of its four places for every two inputs.
+// line from each of its four places for every two inputs, and some more at the end.
 func chainKV(y, x []float32, w []uint16, ldw int, _ soon) { chain16(y, x, w, ldw, false) }
