@@ -67,10 +67,11 @@ func model512() *variant {
 	v.activate, v.expShift = activate512Model, expShift512Model
 	v.scoresMax = scoresMax512Model
 	v.exp64s = exp64s512Model
+	v.chainKV = chainKV512Model
 	v.quantTile8, v.quantTile4 = quantTile512Model(Q8), quantTile512Model(Q4)
 	v.quantOne8, v.quantOne4 = quantOne512Model(Q8), quantOne512Model(Q4)
 	return &v
 }
 
 var modelled = []string{"tile", "tile, packed", "chainRows", "chainRows16", "activate",
-	"expShift", "scoresMax", "exp64s", "exp64s in place", "quantTile8", "quantTile4", "quantOne8", "quantOne4"}
+	"expShift", "scoresMax", "exp64s", "exp64s in place", "quantTile8", "quantTile4", "quantOne8", "quantOne4", "chainKV"}
