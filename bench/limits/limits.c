@@ -3,7 +3,8 @@
 //	cc -O3 -march=native -pthread limits.c -o limits && ./limits 2
 //
 // It prints two numbers under the names that gpt bench --json gives them in "limits", each the best of several runs, and what
-// 256-bit registers reach: fma_gflops is with the widest registers that the processor has.
+// 256-bit registers reach: fma_gflops is with the widest registers that the processor has. int16_gops is for the products of 16-bit
+// integers that Q8 and Q4 are made of, a product and its addition being two operations: 0 where there is no AVX-512 VNNI.
 
 #include <immintrin.h>
 #include <pthread.h>
@@ -60,6 +61,18 @@ FMA_SHARE(fma_256, __m256, _mm256_set1_ps, _mm256_fmadd_ps, _mm256_add_ps, _mm25
 FMA_SHARE(fma_512, __m512, _mm512_set1_ps, _mm512_fmadd_ps, _mm512_add_ps, _mm512_cvtss_f32)
 #endif
 
+#ifdef __AVX512VNNI__
+static void *int16_512(void *arg) {
+	__m512i x[12], m = _mm512_set1_epi16(3), one = _mm512_set1_epi16(1 + (short)(intptr_t)arg);
+	for (int i = 0; i < 12; i++) x[i] = _mm512_set1_epi32(i);
+	for (int n = 0; n < ITERATIONS; n++)
+		for (int i = 0; i < 12; i++) x[i] = _mm512_dpwssd_epi32(x[i], m, one);
+	for (int i = 1; i < 12; i++) x[0] = _mm512_add_epi32(x[0], x[i]);
+	sink += (float)_mm512_reduce_add_epi32(x[0]);
+	return NULL;
+}
+#endif
+
 static double best(void *(*share)(void *)) {
 	double least = 1e9;
 	for (int run = 0; run < RUNS; run++) {
@@ -85,7 +98,11 @@ int main(int argc, char **argv) {
 	double fma512 = 2.0 * 16 * 12 * ITERATIONS * threads / best(fma_512);
 	if (fma512 > fma) fma = fma512;
 #endif
-	printf("{\"threads\":%d,\"read_gbps\":%.1f,\"fma_gflops\":%.1f,\"fma_gflops_256\":%.1f}\n", threads,
-		read / 1e9, fma / 1e9, fma256 / 1e9);
+	double int16 = 0;
+#ifdef __AVX512VNNI__
+	int16 = 2.0 * 32 * 12 * ITERATIONS * threads / best(int16_512);
+#endif
+	printf("{\"threads\":%d,\"read_gbps\":%.1f,\"fma_gflops\":%.1f,\"fma_gflops_256\":%.1f,\"int16_gops\":%.1f}\n",
+		threads, read / 1e9, fma / 1e9, fma256 / 1e9, int16 / 1e9);
 	return 0;
 }
