@@ -14,7 +14,7 @@ import (
 // BeamOptions say how [Beams] searches. The zero value is one beam, whose score is the sum of its
 // log-probabilities.
 type BeamOptions struct {
-	Beams  int // how many texts run side by side; 0 means 1
+	Beams  int // how many texts run side by side, up to 256; 0 means 1
 	Return int // how many of the best texts are returned, at most Beams; 0 means 1
 
 	// LengthPenalty p makes the score of a text with L new tokens, the one that ends it too, the
@@ -30,6 +30,9 @@ type BeamOptions struct {
 	Groups    int
 	Diversity float64
 }
+
+// mostBeams bounds the memory of a search: each beam has some rows of logits, and a session.
+const mostBeams = 256
 
 // EarlyStopping says when a search ends once as many texts have ended as there are beams.
 type EarlyStopping string
@@ -58,8 +61,8 @@ func (b BeamOptions) Check(o Options) error {
 
 func (b *BeamOptions) check(o *Options) error {
 	switch {
-	case b.Beams < 1:
-		return fmt.Errorf("beams %d: want at least 1", b.Beams)
+	case b.Beams < 1 || b.Beams > mostBeams:
+		return fmt.Errorf("beams %d: want 1 to %d", b.Beams, mostBeams)
 	case b.Return < 1 || b.Return > b.Beams:
 		return fmt.Errorf("return %d: want 1 to %d, the number of beams", b.Return, b.Beams)
 	case math.IsNaN(b.LengthPenalty) || math.IsInf(b.LengthPenalty, 0):

@@ -322,7 +322,8 @@ func TestSearchesRefuseWhatMakesNoSense(t *testing.T) {
 		b    BeamOptions
 		o    Options
 	}{
-		{"beams -1: want at least 1", BeamOptions{Beams: -1}, Options{}},
+		{"beams -1: want 1 to 256", BeamOptions{Beams: -1}, Options{}},
+		{"beams 257: want 1 to 256", BeamOptions{Beams: 257}, Options{}},
 		{"return 3: want 1 to 2, the number of beams", BeamOptions{Beams: 2, Return: 3}, Options{}},
 		{"length penalty NaN: want a finite number", BeamOptions{LengthPenalty: math.NaN()},
 			Options{}},
@@ -352,5 +353,21 @@ func TestSearchesRefuseWhatMakesNoSense(t *testing.T) {
 	if _, err := Beams(ctx, m.NewSession(), []int{1}, BeamOptions{},
 		Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled search: %v", err)
+	}
+}
+
+// TestFiltersLeaveEachBeamOneIDMoreThanEndsIt is Hugging Face's min_tokens_to_keep.
+func TestFiltersLeaveEachBeamOneIDMoreThanEndsIt(t *testing.T) {
+	m := newToy(t)
+	for _, ends := range [][]int{{}, {0}, {0, 5}} {
+		o := Options{MaxTokens: 1, EndOfText: ends, Temperature: 1, TopK: 1}
+		b := BeamOptions{Beams: 4, Return: 4}
+		got, _, err := m.search([]int{3}, b, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := max(2, 1+len(ends)); len(got) != want {
+			t.Errorf("%d ids end texts: top-k 1 left %d, want %d", len(ends), len(got), want)
+		}
 	}
 }
