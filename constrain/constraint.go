@@ -8,8 +8,9 @@ import "fmt"
 // belongs to one goroutine; its forks may run beside it.
 type Matcher interface {
 	// Mask sets the bit of each id that may come next, id 64i+j in bit j of open[i], and clears
-	// the others. open may have more bits than there are ids, or fewer. Nothing is open after an end of text. An error means that the rules exceed a
-	// budget here: the text cannot be continued under them.
+	// the others. open may have more bits than there are ids, or fewer. Nothing is open after an
+	// end of text. An error means that the rules exceed a budget here: the text cannot be
+	// continued under them.
 	Mask(open []uint64) error
 
 	// Accept adds an id to the text. It errs, and changes nothing, if the id is not open.

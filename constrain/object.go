@@ -1,0 +1,182 @@
+package constrain
+
+// The specs of objects: which names there may be, and the value of each.
+
+import (
+	"slices"
+
+	"picogpt/internal/quote"
+)
+
+// An objectSpec is what objects may be.
+type objectSpec struct {
+	names    []objectName // those of properties in order, then those that come in any order
+	ordered  int          // how many of them have an order
+	index    map[string]int
+	sorted   []int32 // the names, by their bytes in JSON
+	min, max int     // properties; max -1: any number
+
+	others  *stringSpec // other names; nil if there can be none
+	values  []*value    // of other names, by the kind of the name in others.table; one without it
+	inOther int         // how many of names others has too
+
+	neededFrom               []int // of the ordered names from i: how many are required
+	possibleFrom             []int // and how many are possible
+	neededFree, possibleFree int   // of the names without order
+}
+
+type objectName struct {
+	name     string
+	escaped  string // as JSON writes it, without quotes
+	value    *value
+	required bool
+}
+
+// object adds the objects of an alternative to a value.
+func (c *schemaCompiler) object(v *value, a alternative) error {
+	s := &objectSpec{max: -1, index: map[string]int{}}
+	var sources []*schema // those that name properties
+	for _, id := range a {
+		p := c.all[id]
+		s.min = max(s.min, p.minProperties)
+		if p.maxProperties >= 0 && (s.max < 0 || p.maxProperties < s.max) {
+			s.max = p.maxProperties
+		}
+		if len(p.properties) > 0 {
+			sources = append(sources, p)
+		}
+	}
+	if s.max >= 0 && s.min > s.max {
+		return nil
+	}
+	for _, p := range sources {
+		for _, property := range p.properties {
+			s.name(property.name)
+		}
+		if len(sources) == 1 && !p.free {
+			s.ordered = len(s.names)
+		}
+	}
+	for _, id := range a {
+		for _, name := range c.all[id].required {
+			s.names[s.name(name)].required = true
+		}
+	}
+	if err := c.objectValues(s, a); err != nil {
+		return err
+	}
+	s.sort()
+	v.objects = append(v.objects, s)
+	return nil
+}
+
+// name returns the number of a name, adding it if it is new.
+func (s *objectSpec) name(name string) int {
+	i, ok := s.index[name]
+	if !ok {
+		i = len(s.names)
+		s.index[name] = i
+		s.names = append(s.names, objectName{name: name, escaped: escapeJSON(name)})
+	}
+	return i
+}
+
+func (s *objectSpec) sort() {
+	for i := range s.names {
+		s.sorted = append(s.sorted, int32(i))
+	}
+	slices.SortFunc(s.sorted, func(i, j int32) int {
+		if s.names[i].escaped < s.names[j].escaped {
+			return -1
+		}
+		return 1
+	})
+}
+
+// objectValues finds the values of all names.
+func (c *schemaCompiler) objectValues(s *objectSpec, a alternative) error {
+	var patterns []string
+	at := "#"
+	for _, id := range a {
+		for _, p := range c.all[id].patterns {
+			patterns, at = append(patterns, p.name), c.all[id].at
+		}
+	}
+	patterns = sortedTexts(patterns)
+	machines, number := []*machine{}, map[string]int{}
+	for _, p := range patterns {
+		m, err := c.pattern(at+": patternProperties "+quote.Short(p, 60), p)
+		if err != nil {
+			return err
+		}
+		if m != nil { // else it matches no name
+			number[p] = len(machines)
+			machines = append(machines, m)
+		}
+	}
+	for i := range s.names {
+		name := &s.names[i]
+		matches := make([]bool, len(machines))
+		for j, m := range machines {
+			matches[j] = m.matches(name.name)
+		}
+		name.value = c.valueOf(c.named(a, name.name, true, matches, number)...)
+	}
+	s.others = &stringSpec{max: -1, escapes: allEscapes}
+	if len(machines) == 0 {
+		s.values = []*value{c.valueOf(c.named(a, "", false, nil, number)...)}
+		return nil
+	}
+	t, err := newTable(at, machines, false)
+	if err != nil {
+		return err
+	}
+	for _, matches := range t.kinds {
+		s.values = append(s.values, c.valueOf(c.named(a, "", false, matches, number)...))
+	}
+	s.others.table = t
+	return nil
+}
+
+// named returns the schemas that hold for the value of a name, which properties may have, and which
+// matches some patterns.
+func (c *schemaCompiler) named(a alternative, name string, known bool, matches []bool,
+	number map[string]int) (conj []*schema) {
+	listed, named := false, false // some schema lists names; this one is among them
+	restricted := false           // some schema says what others are
+	for _, id := range a {
+		p := c.all[id]
+		found := false
+		for _, property := range p.properties {
+			if known && property.name == name {
+				conj, found = append(conj, property.value), true
+			}
+		}
+		for _, property := range p.patterns {
+			if i, ok := number[property.name]; ok && matches[i] {
+				conj, found = append(conj, property.value), true
+			}
+		}
+		if !found && p.additional != nil {
+			conj = append(conj, p.additional)
+		}
+		listed = listed || len(p.properties) > 0 || len(p.patterns) > 0
+		named = named || found || known && slices.Contains(p.required, name)
+		restricted = restricted || p.additional != nil
+	}
+	if c.options.Closed && listed && !named && !restricted {
+		never := c.newSchema("#")
+		never.never = true
+		return []*schema{never}
+	}
+	return conj
+}
+
+// matches says whether a machine without a vocabulary accepts a string.
+func (m *machine) matches(text string) bool {
+	s := m.closure([]place{{node: m.net.rules[0].start}})
+	for _, r := range text {
+		s = m.step(s, m.alpha.of(r))
+	}
+	return s.accepts
+}

@@ -1,0 +1,202 @@
+package constrain
+
+// The specs of strings: lengths, patterns and lists of all schemas that hold together.
+
+import (
+	"fmt"
+	"regexp/syntax"
+	"slices"
+	"strings"
+
+	"picogpt/internal/quote"
+)
+
+// str adds the strings of an alternative to a value.
+func (c *schemaCompiler) str(v *value, a alternative) error {
+	s := &stringSpec{max: -1}
+	var patterns, texts []string
+	what := ""
+	for _, id := range a {
+		p := c.all[id]
+		s.min = max(s.min, p.minLength)
+		if p.maxLength >= 0 && (s.max < 0 || p.maxLength < s.max) {
+			s.max = p.maxLength
+		}
+		if p.pattern != nil {
+			patterns, what = append(patterns, s.counted(*p.pattern)), p.at
+		}
+		if p.format != "" {
+			patterns, what = append(patterns, formats[p.format]), p.at
+		}
+		if p.hasTexts {
+			texts = intersectTexts(texts, p.texts)
+		}
+	}
+	if s.max >= 0 && s.min > s.max || s.min >= unbounded {
+		return nil
+	}
+	if len(patterns) == 0 && texts == nil && s.min == 0 && s.max < 0 {
+		s = c.anyString
+	}
+	if len(patterns) > 0 {
+		t, err := c.table(what, patterns, s.min, s.max)
+		if t == nil || err != nil {
+			return err
+		}
+		s.table = t
+	}
+	switch {
+	case s == c.anyString:
+	case len(patterns) > 0:
+		s.escapes = fewEscapes
+	default:
+		s.escapes = allEscapes
+	}
+	if !s.live(stringState{}) {
+		return nil
+	}
+	if texts != nil {
+		s = s.list(texts)
+		if len(s.texts) == 0 {
+			return nil
+		}
+	}
+	if !slices.Contains(v.strings, s) {
+		v.strings = append(v.strings, s)
+	}
+	return nil
+}
+
+// list returns the spec of the texts for which s holds.
+func (s *stringSpec) list(texts []string) *stringSpec {
+	l := &stringSpec{texts: []string{}}
+	for _, text := range texts {
+		if s.has(text) {
+			l.texts = append(l.texts, text)
+			l.escaped = append(l.escaped, escapeJSON(text))
+		}
+	}
+	l.escaped = sortedTexts(l.escaped)
+	return l
+}
+
+// table returns the automaton of strings that match all of some patterns; nil if there are none.
+func (c *schemaCompiler) table(what string, patterns []string, lo, hi int) (*table, error) {
+	patterns = sortedTexts(patterns)
+	key := fmt.Sprintf("%q %d %d", patterns, lo, hi)
+	if t, ok := c.tables[key]; ok {
+		return t, nil
+	}
+	machines, err := c.patterns(what, patterns)
+	if err != nil || machines == nil {
+		return nil, err
+	}
+	t, err := newTable(what, machines, true)
+	if err != nil {
+		return nil, err
+	}
+	if !t.finish(func(int) bool { return true }) {
+		t = nil
+	} else if lo > 0 || hi >= 0 {
+		if err := t.measure(what, hi); err != nil {
+			return nil, err
+		}
+	}
+	c.tables[key] = t
+	return t, nil
+}
+
+// patterns compiles patterns, which may match anywhere in a string. It returns nil if one of them
+// matches nothing.
+func (c *schemaCompiler) patterns(what string, patterns []string) (machines []*machine, err error) {
+	for _, p := range patterns {
+		m, err := c.pattern(what+": pattern "+quote.Short(p, 60), p)
+		if m == nil || err != nil {
+			return nil, err
+		}
+		machines = append(machines, m)
+	}
+	return machines, nil
+}
+
+// pattern compiles one pattern; nil if it matches nothing.
+func (c *schemaCompiler) pattern(what, p string) (*machine, error) {
+	const flags = syntax.Perl
+	p = ecmaEscapes(p)
+	if _, err := parseRegex(what, p, flags); err != nil {
+		return nil, err
+	}
+	n := newNetwork(maxNodes)
+	lines := charset{{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}}
+	r := &regexCompiler{n: n, dotAll: lines.not()}
+	if err := r.compile(what, anywhere(p), flags); err != nil {
+		return nil, err
+	}
+	n.prune()
+	if !n.nodes[n.rules[0].start].alive {
+		return nil, nil
+	}
+	return newMachine(what, nil, n)
+}
+
+// anywhere returns a regex for texts in which a pattern matches somewhere. ^ in front and $ at the
+// end are taken as they are meant, for assertions make an automaton larger.
+func anywhere(pattern string) string {
+	const any = "(?s:.*)"
+	before, after := any, any
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if err == nil && tree.Op == syntax.OpConcat {
+		sub := tree.Sub
+		if sub[0].Op == syntax.OpBeginText {
+			before, sub = "", sub[1:]
+		}
+		if n := len(sub); n > 0 && sub[n-1].Op == syntax.OpEndText {
+			after, sub = "", sub[:n-1]
+		}
+		if !slices.ContainsFunc(sub, asserts) {
+			var b strings.Builder
+			for _, s := range sub {
+				b.WriteString("(?:" + s.String() + ")")
+			}
+			return before + b.String() + after
+		}
+	}
+	return any + "(?:" + pattern + ")" + any
+}
+
+// asserts says whether a regex looks at what is beside a place.
+func asserts(tree *syntax.Regexp) bool {
+	switch tree.Op {
+	case syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText,
+		syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+		return true
+	}
+	return slices.ContainsFunc(tree.Sub, asserts)
+}
+
+// ecmaEscapes writes \uXXXX as RE2 does.
+func ecmaEscapes(p string) string {
+	var b strings.Builder
+	for i := 0; i < len(p); i++ {
+		if p[i] == '\\' && i+5 < len(p) && p[i+1] == 'u' && isHex(p[i+2:i+6]) {
+			b.WriteString(`\x{` + p[i+2:i+6] + `}`)
+			i += 5
+			continue
+		}
+		b.WriteByte(p[i])
+		if p[i] == '\\' && i+1 < len(p) {
+			i++
+			b.WriteByte(p[i])
+		}
+	}
+	return b.String()
+}
+
+func isHex(s string) bool {
+	for i := range len(s) {
+		if _, ok := digit(s[i]); !ok {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,162 @@
+package constrain
+
+// Table: how many strings follow a state, and of which lengths.
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// countStrings counts the strings from each state, unbounded where there is a cycle. A class of
+// several characters counts as many.
+func (t *table) countStrings() {
+	width := make([]int, t.classes)
+	for i, from := range t.alpha.starts {
+		to := rune(0x110000)
+		if i+1 < len(t.alpha.starts) {
+			to = t.alpha.starts[i+1]
+		}
+		c := t.alpha.class[i]
+		width[c] = min(unbounded, width[c]+int(to-from))
+	}
+	t.count = make([]int, t.states())
+	const open = 1
+	color := make([]uint8, t.states())
+	type place struct {
+		state int32
+		class int
+	}
+	for path := []place{{}}; len(path) > 0; {
+		at := &path[len(path)-1]
+		if at.class == 0 {
+			color[at.state] = open
+			if t.kind[at.state] >= 0 {
+				t.count[at.state] = 1
+			}
+		}
+		if at.class == t.classes {
+			color[at.state]++
+			path = path[:len(path)-1]
+			if len(path) > 0 { // the caller's class is the one before its next
+				up := path[len(path)-1]
+				t.add(up.state, at.state, width[up.class-1])
+			}
+			continue
+		}
+		n := t.row(at.state)[at.class]
+		from, w := at.state, width[at.class]
+		at.class++
+		switch {
+		case n < 0:
+		case color[n] == 0:
+			path = append(path, place{state: n})
+		case color[n] == open:
+			t.count[from] = unbounded
+		default:
+			t.add(from, n, w)
+		}
+	}
+	t.spread()
+}
+
+func (t *table) add(to, from int32, width int) {
+	if n := t.count[from]; n >= unbounded || n > (unbounded-t.count[to])/width {
+		t.count[to] = unbounded
+	} else {
+		t.count[to] += n * width
+	}
+}
+
+// spread makes unbounded what leads to a cycle.
+func (t *table) spread() {
+	for changed := true; changed; {
+		changed = false
+		for s := range t.kind {
+			if t.count[s] == unbounded {
+				continue
+			}
+			for _, n := range t.row(int32(s)) {
+				if n >= 0 && t.count[n] == unbounded {
+					t.count[s], changed = unbounded, true
+				}
+			}
+		}
+	}
+}
+
+// measure finds the lengths of strings from each state, up to most characters (-1: all lengths).
+func (t *table) measure(what string, most int) error {
+	words := (t.states() + 63) / 64
+	first := make([]uint64, words)
+	for s, k := range t.kind {
+		if k >= 0 {
+			first[s/64] |= 1 << (s % 64)
+		}
+	}
+	t.exact = [][]uint64{first}
+	seen := map[string]int{bitKey(first): 0}
+	for n := 0; most < 0 || n < most; n++ {
+		set := make([]uint64, words)
+		for s := range t.kind {
+			for _, to := range t.row(int32(s)) {
+				if to >= 0 && t.exact[n][to/64]>>(to%64)&1 != 0 {
+					set[s/64] |= 1 << (s % 64)
+					break
+				}
+			}
+		}
+		if i, ok := seen[bitKey(set)]; ok {
+			if t.loop = i; len(t.exact) == 1 && t.everywhere(first) {
+				t.exact = nil // any number of characters may follow any state
+			}
+			return nil
+		}
+		if len(t.exact)*words > 1<<17 || n > 1<<14 {
+			return fmt.Errorf("%s: pattern and length together are too much", what)
+		}
+		seen[bitKey(set)] = n + 1
+		t.exact = append(t.exact, set)
+	}
+	t.loop = -1
+	return nil
+}
+
+// everywhere says whether a set has all states.
+func (t *table) everywhere(set []uint64) bool {
+	for s := range t.kind {
+		if set[s/64]>>(s%64)&1 == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func bitKey(set []uint64) string {
+	var key []byte
+	for _, w := range set {
+		key = binary.LittleEndian.AppendUint64(key, w)
+	}
+	return string(key)
+}
+
+// ends says whether a string from a state can end after lo to hi characters; hi -1: any number.
+func (t *table) ends(s int32, lo, hi int) bool {
+	lo = max(lo, 0)
+	if hi >= 0 && lo > hi {
+		return false
+	}
+	period := len(t.exact) - t.loop
+	for n, steps := lo, 0; (hi < 0 || n <= hi) && steps <= len(t.exact); n, steps = n+1, steps+1 {
+		i := n
+		if i >= len(t.exact) {
+			if t.loop < 0 {
+				return false
+			}
+			i = t.loop + (n-t.loop)%period
+		}
+		if t.exact[i][s/64]>>(s%64)&1 != 0 {
+			return true
+		}
+	}
+	return false
+}
