@@ -14,7 +14,7 @@ func avx512Variant(v variant) *variant {
 	v.chainRows, v.chainRows16 = chainRowsFast512, chainRows16Fast512
 	setExpAVX512(&v)
 	setQuantAVX512(&v)
-	v.exp64s = exp64sAVX512
+	v.exp64s, v.logSumExp = exp64sAVX512, logSumExpFast512
 	v.fmaPeak = fmaPeakFast512
 	v.chainKV = chainKVFast512
 	return &v
@@ -40,6 +40,13 @@ func tileFast512(
 //
 //go:noescape
 func exp64sAVX512(y, x []float64, max, by float64)
+
+// sumExpAVX512 is sumExpAVX2.
+//
+//go:noescape
+func sumExpAVX512(x []float32, max float64) float64
+
+func logSumExpFast512(x []float32) float64 { return logSumExpWith(x, sumExpAVX512) }
 
 // fmaPeakAVX512 is fmaPeakAVX2 with chains of 16 lanes.
 func fmaPeakAVX512(iterations int) float32

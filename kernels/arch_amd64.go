@@ -28,6 +28,7 @@ func avx2Variant() *variant {
 		exp64s:     exp64sAVX2,
 		sum64:      sum64Fast,
 		widen64:    widen64Fast,
+		allFinite:  allFiniteFast,
 		maxima:     maximaFast,
 		within:     withinFast,
 		sumAtLeast: sumAtLeastAVX2,
@@ -385,12 +386,14 @@ func maxAVX2(x []float32) float32
 //go:noescape
 func sumExpAVX2(x []float32, max float64) float64
 
-func logSumExpFast(x []float32) float64 {
+func logSumExpFast(x []float32) float64 { return logSumExpWith(x, sumExpAVX2) }
+
+func logSumExpWith(x []float32, sumExp func(x []float32, max float64) float64) float64 {
 	max := float64(maxAVX2(x))
 	if max-max != 0 { // NaN or infinite
 		return max
 	}
-	return float64(max + Log64(sumExpAVX2(x, max)))
+	return float64(max + Log64(sumExp(x, max)))
 }
 
 // exp64sAVX2 is exp64s.
@@ -417,6 +420,13 @@ func widen64Fast(y []float64, x []float32) bool {
 	finite := widen64AVX2(y, x)
 	return widen64(y[whole:], x[whole:]) && finite
 }
+
+// allFiniteAVX2 is allFinite on the elements before len(x) mod 8.
+//
+//go:noescape
+func allFiniteAVX2(x []float32) bool
+
+func allFiniteFast(x []float32) bool { return allFiniteAVX2(x) && allFinite(x[len(x)&^7:]) }
 
 // maximaAVX2 is maxima where x is whole runs.
 //

@@ -32,6 +32,7 @@ func archVariants() []*variant {
 		exp64s:      exp64sNEON,
 		sum64:       sum64,
 		widen64:     widen64,
+		allFinite:   allFinite,
 		maxima:      maxima,
 		within:      within,
 		sumAtLeast:  sumAtLeast,

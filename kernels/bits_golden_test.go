@@ -50,6 +50,7 @@ var goldenBits = map[string]uint64{
 	"exp64s in place":        0x2be2c59cf774ed84,
 	"sum64":                  0xaa824582f97046fc,
 	"sumAtLeast":             0xd6b887a2cb34cba1,
+	"allFinite":              0xe2f015ce2f59211b,
 	"maxima":                 0x270e3ff7ceb765b1,
 	"widen64":                0xffe48336f5355b1e,
 	"expShift":               0xf9c56a47c555bd44,

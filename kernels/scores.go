@@ -45,6 +45,9 @@ func (l Leaves) Sum64(x []float64, sum float64) float64 { return l.variant().sum
 // Widen sets y[i] to x[i], and reports whether all of x is finite. y is as long as x.
 func (l Leaves) Widen(y []float64, x []float32) bool { return l.variant().widen64(y[:len(x)], x) }
 
+// Finite reports whether all of x is finite.
+func (l Leaves) Finite(x []float32) bool { return l.variant().allFinite(x) }
+
 // MaximaRun is how many numbers each of Maxima's results stands for.
 const MaximaRun = 64
 
@@ -81,15 +84,20 @@ func sum64(x []float64, sum float64) float64 {
 }
 
 func widen64(y []float64, x []float32) bool {
-	const exponent = 0xff << 23
-	finite := true
 	for i, v := range x {
 		y[i] = float64(v)
+	}
+	return allFinite(x)
+}
+
+func allFinite(x []float32) bool {
+	const exponent = 0xff << 23
+	for _, v := range x {
 		if math.Float32bits(v)&exponent == exponent {
-			finite = false
+			return false
 		}
 	}
-	return finite
+	return true
 }
 
 func maxima(y, x []float64) {

@@ -3,10 +3,40 @@
 #include "textflag.h"
 #include "exp64_amd64.h"
 
-// Exponentials of a row of scores in float64, eight at a time.
+// Exponentials in float64, eight at a time: of a row of scores, and the sum of a softmax.
 
 CONST(max64, $709.782712893384)
 CONST(infinity64, $0x7ff0000000000000)
+
+// NUMBERS8 sets Z16–Z31.
+#define NUMBERS8 \
+	VBROADCASTSD log2e64<>(SB), Z16         \
+	VBROADCASTSD round64<>(SB), Z17         \
+	VBROADCASTSD ln2Hi64<>(SB), Z18         \
+	VBROADCASTSD ln2Lo64<>(SB), Z19         \
+	VBROADCASTSD e13<>(SB), Z20             \
+	VBROADCASTSD e12<>(SB), Z21             \
+	VBROADCASTSD e11<>(SB), Z22             \
+	VBROADCASTSD e10<>(SB), Z23             \
+	VBROADCASTSD e9<>(SB), Z24              \
+	VBROADCASTSD e8<>(SB), Z25              \
+	VBROADCASTSD e7<>(SB), Z26              \
+	VBROADCASTSD e6<>(SB), Z27              \
+	VBROADCASTSD e5<>(SB), Z28              \
+	VBROADCASTSD e4<>(SB), Z29              \
+	VBROADCASTSD e3<>(SB), Z30              \
+	VBROADCASTSD e2<>(SB), Z31
+
+// FEW8 sets K4 to the first CX lanes, at most all eight. It uses AX and BX.
+#define FEW8 \
+	MOVQ $8, AX                          \
+	CMPQ CX, AX                          \
+	CMOVQLT CX, AX                       \
+	MOVQ $255, BX                        \
+	SHLXQ AX, BX, BX                     \
+	NOTQ BX                              \
+	ANDQ $255, BX                        \
+	KMOVW BX, K4
 
 // EXP8 is EXP on eight elements, with its numbers in Z16–Z31. It uses K1. Of NaN it gives anything.
 #define EXP8(x, y, t, r, u) \
@@ -51,22 +81,7 @@ TEXT ·exp64sAVX512(SB), NOSPLIT, $0-64
 	MOVQ x_len+32(FP), CX
 	VBROADCASTSD max+48(FP), Z12
 	VBROADCASTSD by+56(FP), Z13
-	VBROADCASTSD log2e64<>(SB), Z16
-	VBROADCASTSD round64<>(SB), Z17
-	VBROADCASTSD ln2Hi64<>(SB), Z18
-	VBROADCASTSD ln2Lo64<>(SB), Z19
-	VBROADCASTSD e13<>(SB), Z20
-	VBROADCASTSD e12<>(SB), Z21
-	VBROADCASTSD e11<>(SB), Z22
-	VBROADCASTSD e10<>(SB), Z23
-	VBROADCASTSD e9<>(SB), Z24
-	VBROADCASTSD e8<>(SB), Z25
-	VBROADCASTSD e7<>(SB), Z26
-	VBROADCASTSD e6<>(SB), Z27
-	VBROADCASTSD e5<>(SB), Z28
-	VBROADCASTSD e4<>(SB), Z29
-	VBROADCASTSD e3<>(SB), Z30
-	VBROADCASTSD e2<>(SB), Z31
+	NUMBERS8
 
 loop:
 	SUBQ $16, CX
@@ -102,17 +117,7 @@ rest:
 eight: // at most eight at a time
 	TESTQ CX, CX
 	JLE  end
-	MOVQ CX, AX
-	CMPQ AX, $8
-	JLE  mask
-	MOVQ $8, AX
-
-mask:
-	MOVQ $255, BX
-	SHLXQ AX, BX, BX
-	NOTQ BX
-	ANDQ $255, BX
-	KMOVW BX, K4
+	FEW8
 	VMOVUPD.Z (SI), K4, Z0
 	VSUBPD Z12, Z0, Z0
 	VDIVPD Z13, Z0, Z0
@@ -125,5 +130,53 @@ mask:
 	JMP  eight
 
 end:
+	VZEROUPPER
+	RET
+
+// func sumExpAVX512(x []float32, max float64) float64
+// Z10 is the eight lanes.
+TEXT ·sumExpAVX512(SB), NOSPLIT, $0-40
+	MOVQ x_base+0(FP), SI
+	MOVQ x_len+8(FP), CX
+	VBROADCASTSD max+24(FP), Z12
+	NUMBERS8
+	VPXORQ Z10, Z10, Z10
+
+loop:
+	SUBQ $16, CX
+	JLT  rest
+	VCVTPS2PD (SI), Z0
+	VCVTPS2PD 32(SI), Z5
+	VSUBPD Z12, Z0, Z0
+	VSUBPD Z12, Z5, Z5
+	EXP8(Z0, Z1, Z2, Z3, Z4)
+	EXP8(Z5, Z6, Z7, Z8, Z9)
+	VADDPD Z1, Z10, Z10
+	VADDPD Z6, Z10, Z10
+	ADDQ $64, SI
+	JMP  loop
+
+rest:
+	ADDQ $16, CX
+
+eight: // at most eight at a time
+	TESTQ CX, CX
+	JLE  end
+	FEW8
+	VCVTPS2PD.Z (SI), K4, Z0
+	VSUBPD Z12, Z0, Z0
+	EXP8(Z0, Z1, Z2, Z3, Z4)
+	VADDPD Z1, Z10, K4, Z10
+	ADDQ $32, SI
+	SUBQ $8, CX
+	JMP  eight
+
+end: // ((l0+l1)+(l2+l3)) + ((l4+l5)+(l6+l7))
+	VEXTRACTF64X4 $1, Z10, Y11
+	VHADDPD Y11, Y10, Y0 // l0+l1, l4+l5, l2+l3, l6+l7
+	VEXTRACTF128 $1, Y0, X1
+	VADDPD X1, X0, X0
+	VHADDPD X0, X0, X0
+	VMOVSD X0, ret+32(FP)
 	VZEROUPPER
 	RET

@@ -201,6 +201,29 @@ end:
 	VZEROUPPER
 	RET
 
+// func allFiniteAVX2(x []float32) bool
+// len(x)/8·8 elements. Y4 is set where one was not finite.
+TEXT ·allFiniteAVX2(SB), NOSPLIT, $0-25
+	MOVQ x_base+0(FP), SI
+	MOVQ x_len+8(FP), CX
+	VPBROADCASTD exponent32<>(SB), Y3
+	VPXOR Y4, Y4, Y4
+
+loop:
+	SUBQ $8, CX
+	JLT  end
+	VPAND (SI), Y3, Y2
+	VPCMPEQD Y3, Y2, Y2
+	VPOR Y2, Y4, Y4
+	ADDQ $32, SI
+	JMP  loop
+
+end:
+	VPTEST Y4, Y4
+	SETEQ ret+24(FP)
+	VZEROUPPER
+	RET
+
 // func maximaAVX2(y, x []float64)
 // Whole runs only: len(x) is 64·len(y).
 TEXT ·maximaAVX2(SB), NOSPLIT, $0-48

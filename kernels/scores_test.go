@@ -50,6 +50,12 @@ var scoreLeafTests = []leafTest{
 			}
 			return []float64{0}
 		}},
+	{name: "allFinite", a: edges, b: one, call: func(v *variant, p *placer, n, _, _ int) []float64 {
+		if v.allFinite(p.floats(n)) {
+			return []float64{1}
+		}
+		return []float64{0}
+	}},
 	{name: "maxima", a: edges, b: one, wide: 3,
 		call: func(v *variant, p *placer, n, _, c int) []float64 {
 			n *= 1 + c
@@ -155,7 +161,7 @@ func TestScoresByOtherMeans(t *testing.T) {
 			for i := range x {
 				narrow[i] = float32(r.IntN(9) - 4)
 			}
-			if !l.Widen(x, narrow) {
+			if !l.Widen(x, narrow) || !l.Finite(narrow) {
 				t.Fatalf("%s: %v is finite", v.name, narrow)
 			}
 			most := make([]float64, (n+63)/64)
@@ -201,7 +207,7 @@ func TestScoresByOtherMeans(t *testing.T) {
 					at := r.IntN(n)
 					was := narrow[at]
 					narrow[at] = float32(bad)
-					if l.Widen(x, narrow) {
+					if l.Widen(x, narrow) || l.Finite(narrow) {
 						t.Fatalf("%s: %v at %d of %d passes for finite", v.name, bad, at, n)
 					}
 					narrow[at] = was
@@ -263,6 +269,34 @@ func exp64s512Model(y, x []float64, max, by float64) {
 			}
 		}
 	}
+}
+
+// logSumExp512Model is logSumExpFast512: the eight lanes are those of a register, and a mask says
+// which of them the last elements are added to.
+func logSumExp512Model(x []float32) float64 {
+	max := math.Inf(-1)
+	for _, v := range x {
+		if max == max && !(float64(v) <= max) { // a NaN stays
+			max = float64(v)
+		}
+	}
+	if max-max != 0 {
+		return max
+	}
+	var acc [8]float64
+	for i := 0; i < len(x); i += len(acc) {
+		var from, y [8]float64
+		few := x[i:min(i+len(acc), len(x))]
+		for l, v := range few {
+			from[l] = float64(v) - max
+		}
+		exp64s512Model(y[:], from[:], 0, 1)
+		for l := range few {
+			acc[l] += y[l]
+		}
+	}
+	half := func(l []float64) float64 { return (l[0] + l[1]) + (l[2] + l[3]) }
+	return max + Log64(half(acc[:4])+half(acc[4:]))
 }
 
 func BenchmarkScores(b *testing.B) {

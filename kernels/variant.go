@@ -47,6 +47,7 @@ type variant struct {
 	exp64s     func(y, x []float64, max, by float64)
 	sum64      func(x []float64, sum float64) float64
 	widen64    func(y []float64, x []float32) bool
+	allFinite  func(x []float32) bool
 	maxima     func(y, x []float64)
 	within     func(places []int32, x []float64, least, below float64) int
 	sumAtLeast func(weights, scores []float64, least float64) float64
@@ -96,6 +97,7 @@ var goVariant = &variant{
 	exp64s:      exp64s,
 	sum64:       sum64,
 	widen64:     widen64,
+	allFinite:   allFinite,
 	maxima:      maxima,
 	within:      within,
 	sumAtLeast:  sumAtLeast,

@@ -66,7 +66,7 @@ func model512() *variant {
 	v.chainRows, v.chainRows16 = chainRows512Model, chainRows16With512Model
 	v.activate, v.expShift = activate512Model, expShift512Model
 	v.scoresMax = scoresMax512Model
-	v.exp64s = exp64s512Model
+	v.exp64s, v.logSumExp = exp64s512Model, logSumExp512Model
 	v.chainKV = chainKV512Model
 	v.quantTile8, v.quantTile4 = quantTile512Model(Q8), quantTile512Model(Q4)
 	v.quantOne8, v.quantOne4 = quantOne512Model(Q8), quantOne512Model(Q4)
@@ -74,4 +74,5 @@ func model512() *variant {
 }
 
 var modelled = []string{"tile", "tile, packed", "chainRows", "chainRows16", "activate",
-	"expShift", "scoresMax", "exp64s", "exp64s in place", "quantTile8", "quantTile4", "quantOne8", "quantOne4", "chainKV"}
+	"expShift", "scoresMax", "exp64s", "exp64s in place", "logSumExp", "quantTile8", "quantTile4",
+	"quantOne8", "quantOne4", "chainKV"}

@@ -54,14 +54,15 @@ const leastDelivered, mostDelivered = 2048, 16384
 // deliver checks the logits of a group, copies those that spans want, and shows rows to the
 // visitor.
 func (b *backend) deliver(w *kernels.Worker) {
-	v := b.params.Vocab
+	v, leaves := b.params.Vocab, b.team.Leaves()
 	each := min(max(leastDelivered, (len(b.wanted)*v+w.Size()-1)/w.Size()), mostDelivered)
 	parts := (v + each - 1) / each
 	for t := w.Next(); t < len(b.wanted)*parts; t = w.Next() {
 		r, from := b.wanted[t/parts], t%parts*each
 		logits := b.logits[t/parts*v:][from:min(from+each, v)]
-		if i := firstNonFinite(logits); i >= 0 {
-			b.report(&engine.NonFiniteError{Span: r.span, Token: r.token, ID: from + i})
+		if !leaves.Finite(logits) {
+			id := from + firstNonFinite(logits)
+			b.report(&engine.NonFiniteError{Span: r.span, Token: r.token, ID: id})
 		}
 		if s := &b.pass.Spans[r.span]; s.Logits != nil && r.token == len(s.Tokens)-1 {
 			copy(s.Logits[from:], logits)
