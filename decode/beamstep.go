@@ -200,7 +200,7 @@ func (g *beamGroup) follows(c successor) (*beam, error) {
 	b, r := g.running[c.beam], &g.rows[c.beam]
 	f := &beam{Stream: b.Fork(), sum: c.sum}
 	f.next = choice{
-		made: true, id: c.id, logProb: float64(r.logits[c.id]) - r.logSum, state: b.sampler.state,
+		made: true, id: c.id, logProb: float64(r.logits[c.id]) - r.logSum, state: b.sampler.after(),
 	}
 	if n := b.options.Top; n > 0 {
 		f.next.top = alternatives(r.logits, n, r.logSum)

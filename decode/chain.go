@@ -15,13 +15,41 @@ type samplerStep struct {
 	do   func(s *Sampler)
 }
 
-// contextSteps come before every filter, whatever the order is.
-func contextSteps() []samplerStep {
-	return []samplerStep{}
+// firstSteps come before all others, whatever the order is.
+func firstSteps() []samplerStep {
+	return []samplerStep{
+		{"logit-bias", func(o *Options) bool { return len(o.Bias) > 0 }, (*Sampler).bias},
+	}
 }
 
-// listedSteps may be named in Options.Samplers. They stand in Hugging Face's order.
-func listedSteps() []samplerStep {
+// contextSteps look at the tokens before. They may be named in Options.Samplers, and stand in Hugging
+// Face's order.
+func contextSteps() []samplerStep {
+	return []samplerStep{
+		{"penalties", func(o *Options) bool {
+			return o.RepeatPenalty != 0 && o.RepeatPenalty != 1 || o.FrequencyPenalty != 0 ||
+				o.PresencePenalty != 0
+		}, (*Sampler).penalise},
+		{"dry", func(o *Options) bool { return o.DRY.Multiplier != 0 && o.DRY.Base >= 1 },
+			(*Sampler).avoidRepeats},
+		{"no-repeat-ngram", func(o *Options) bool { return o.NoRepeatNgram > 0 },
+			(*Sampler).shutNgrams},
+	}
+}
+
+// lengthSteps come after the steps that look at the context, and before the filters.
+func lengthSteps() []samplerStep {
+	return []samplerStep{
+		{"min-tokens", func(o *Options) bool { return o.MinTokens > 0 }, (*Sampler).goOn},
+		{"length-decay", func(o *Options) bool {
+			return o.LengthDecay.Factor != 0 && o.LengthDecay.Factor != 1
+		}, (*Sampler).hasten},
+	}
+}
+
+// filterSteps decide what may be drawn. They may be named in Options.Samplers, and stand in Hugging
+// Face's order.
+func filterSteps() []samplerStep {
 	return []samplerStep{
 		{"temperature", func(o *Options) bool { return o.Temperature != 1 || o.TempRange != 0 },
 			(*Sampler).heat},
@@ -45,21 +73,24 @@ const (
 )
 
 // llamaCppOrder is llama.cpp's, with the filters that it does not have before XTC.
-const llamaCppOrder = "top-n-sigma,top-k,typical,top-p,min-p,top-h,epsilon,eta,xtc,temperature"
+const llamaCppOrder = "penalties,dry,no-repeat-ngram," +
+	"top-n-sigma,top-k,typical,top-p,min-p,top-h,epsilon,eta,xtc,temperature"
 
 // otherNames are what Hugging Face and llama.cpp call some steps.
 func otherNames() map[string]string {
 	return map[string]string{
 		"temp": "temperature", "dynatemp": "temperature", "top-nsigma": "top-n-sigma",
 		"typ-p": "typical", "typical-p": "typical", "epsilon-cutoff": "epsilon",
-		"eta-cutoff": "eta",
+		"eta-cutoff": "eta", "repeat-penalty": "penalties", "repetition-penalty": "penalties",
+		"frequency-penalty": "penalties", "presence-penalty": "penalties",
+		"no-repeat-ngram-size": "no-repeat-ngram",
 	}
 }
 
 // SamplerNames returns the names that Options.Samplers may list, in Hugging Face's order.
 func SamplerNames() []string {
 	var names []string
-	for _, s := range listedSteps() {
+	for _, s := range slices.Concat(contextSteps(), filterSteps()) {
 		names = append(names, s.name)
 	}
 	return names
@@ -67,7 +98,7 @@ func SamplerNames() []string {
 
 // samplerList returns the steps that Options.Samplers names, in order.
 func (o *Options) samplerList() ([]samplerStep, error) {
-	all, list := listedSteps(), o.Samplers
+	all, list := slices.Concat(contextSteps(), filterSteps()), o.Samplers
 	switch list {
 	case "", samplersHF:
 		return all, nil
@@ -114,9 +145,32 @@ func (s *Sampler) plan(o *Options) error {
 	if err != nil {
 		return err
 	}
+	context := contextSteps()
+	ofContext := func(s samplerStep) bool {
+		return slices.ContainsFunc(context, func(c samplerStep) bool { return c.name == s.name })
+	}
+	filters := slices.IndexFunc(list, func(s samplerStep) bool { return !ofContext(s) })
+	if filters < 0 {
+		filters = len(list)
+	}
+	late := slices.Clone(list[filters:])
+	if o.Temperature == 0 { // no filter comes before them
+		late = slices.DeleteFunc(late, func(s samplerStep) bool { return !ofContext(s) })
+		list, late = slices.Concat(list[:filters], late), nil
+		filters = len(list)
+	}
+	for i, step := range late {
+		if ofContext(step) {
+			late[i].do = func(s *Sampler) {
+				step.do(s)
+				s.largest, s.weighed = slices.Max(s.scores), false
+			}
+		}
+	}
 	on := func(steps []samplerStep) []samplerStep {
 		return slices.DeleteFunc(steps, func(s samplerStep) bool { return !s.on(o) })
 	}
-	s.before, s.steps = on(contextSteps()), on(list)
+	s.before = on(slices.Concat(firstSteps(), list[:filters], lengthSteps()))
+	s.steps = on(late)
 	return nil
 }

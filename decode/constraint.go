@@ -70,15 +70,11 @@ func (s *Stream) finishConstraint(t *Token) error {
 	return nil
 }
 
-// shut takes the ids that the constraint does not leave out of the scores, and returns how many
-// stay.
-func (s *Sampler) shut() (open int) {
+// shut takes the ids that the constraint does not leave out of the scores.
+func (s *Sampler) shut() {
 	for id := range s.scores {
 		if s.open[id>>6]>>(id&63)&1 == 0 {
 			s.scores[id] = math.Inf(-1)
-		} else if !math.IsInf(s.scores[id], -1) {
-			open++
 		}
 	}
-	return open
 }

@@ -3,6 +3,7 @@ package decode
 // What fits the context, and what is dropped where it does not.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -33,14 +34,21 @@ func limitsOf(m *model.Model, o *Options) limits {
 	return l
 }
 
-// check refuses ids to end the text that the vocabulary does not have.
-func (l *limits) check() error {
-	for _, id := range l.endOfText {
-		if id < 0 || id >= l.vocabulary {
-			return fmt.Errorf("end-of-text id %d: want 0 to %d", id, l.vocabulary-1)
+// check refuses ids that the vocabulary does not have.
+func (l *limits) check(o *Options) error {
+	in := func(what string, ids []int) error {
+		for _, id := range ids {
+			if id < 0 || id >= l.vocabulary {
+				return fmt.Errorf("%s id %d: want 0 to %d", what, id, l.vocabulary-1)
+			}
 		}
+		return nil
 	}
-	return nil
+	err := in("end-of-text", l.endOfText)
+	for _, b := range o.Bias {
+		err = cmp.Or(err, in("bias of", b.IDs))
+	}
+	return err
 }
 
 // fit settles, before anything runs, what the first new token follows: what the session held and

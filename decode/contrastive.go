@@ -198,7 +198,7 @@ func (c *contrast) weigh(t *try, r model.Row) {
 func (c *contrast) choose(best try) (Token, error) {
 	sum := c.limits.leaves.LogSumExp(c.logits)
 	c.next = choice{
-		made: true, id: best.id, logProb: float64(c.logits[best.id]) - sum, state: c.sampler.state,
+		made: true, id: best.id, logProb: float64(c.logits[best.id]) - sum, state: c.sampler.after(),
 	}
 	if n := c.options.Top; n > 0 {
 		c.next.top = alternatives(c.logits, n, sum)

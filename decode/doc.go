@@ -17,32 +17,40 @@
 // (GenerationMixin.generate with do_sample=True; the class that defines each step is named), the
 // arithmetic is float64 throughout:
 //
-//  1. Repetition penalty (RepetitionPenaltyLogitsProcessor, over a window): each id among the last
+//  1. Mask: ids that the vocabulary does not have and those that a constraint shuts are removed.
+//  2. Bias (SequenceBiasLogitsProcessor): numbers are added to logits.
+//  3. Repetition penalty (RepetitionPenaltyLogitsProcessor, over a window): each id among the last
 //     RepeatLastN tokens of the context has its logit divided by RepeatPenalty if it is positive or
-//     zero, multiplied if negative, once however often the id occurs.
-//  2. Temperature (TemperatureLogitsWarper): logits are divided by it. Temperature 0 is greedy: the
-//     largest logit after step 1 wins, the lowest id among equals, and the steps that follow do not
+//     zero, multiplied if negative, once however often the id occurs. Then the frequency and the
+//     presence penalty (OpenAI's) are subtracted.
+//  4. DRY (llama.cpp): see type DRY.
+//  5. No repeated n-grams (NoRepeatNGramLogitsProcessor): ids that would complete an n-gram that
+//     occurred before are removed.
+//  6. MinTokens (MinNewTokensLengthLogitsProcessor): the ids that end the text are removed.
+//  7. LengthDecay (ExponentialDecayLengthPenalty): they become likelier.
+//  8. Temperature (TemperatureLogitsWarper): logits are divided by it. Temperature 0 is greedy: the
+//     largest logit after step 7 wins, the lowest id among equals, and the steps that follow do not
 //     apply. With TempRange the entropy sets the temperature (llama.cpp's dynatemp).
-//  3. Top-n-sigma (llama.cpp): ids whose logit is below the largest by more than TopNSigma standard
+//  9. Top-n-sigma (llama.cpp): ids whose logit is below the largest by more than TopNSigma standard
 //     deviations of all logits are removed.
-//  4. Top-h (TopHLogitsWarper): of the 100 likeliest ids, the likeliest stay while the sum of their
+//  10. Top-h (TopHLogitsWarper): of the 100 likeliest ids, the likeliest stay while the sum of their
 //     -p ln p is at most TopH times the entropy of the 100. At least one stays.
-//  5. Top-k (TopKLogitsWarper): ids whose logit is below the k-th largest are removed. Ids equal to
+//  11. Top-k (TopKLogitsWarper): ids whose logit is below the k-th largest are removed. Ids equal to
 //     the k-th largest all stay, so ties can keep more than k.
-//  6. Top-p (TopPLogitsWarper): of the distribution that is left, ids are removed from the least
+//  12. Top-p (TopPLogitsWarper): of the distribution that is left, ids are removed from the least
 //     likely upwards while the removed mass is at most 1 - p. At least one stays. Hugging Face
 //     leaves the order among equals open; here the higher id goes first.
-//  7. Min-p (MinPLogitsWarper): ids whose probability is below MinP times the largest are removed.
-//  8. Typical (TypicalLogitsWarper): in the order of the distance of -ln p from the entropy, ids
+//  13. Min-p (MinPLogitsWarper): ids whose probability is below MinP times the largest are removed.
+//  14. Typical (TypicalLogitsWarper): in the order of the distance of -ln p from the entropy, ids
 //     stay up to the one with which they have the mass Typical, and those at its distance. The
 //     likeliest id can go.
-//  9. Epsilon (EpsilonLogitsWarper): ids less likely than Epsilon are removed.
-//  10. Eta (EtaLogitsWarper): ids less likely than Eta, or than sqrt(Eta) exp(-entropy) if that is
+//  15. Epsilon (EpsilonLogitsWarper): ids less likely than Epsilon are removed.
+//  16. Eta (EtaLogitsWarper): ids less likely than Eta, or than sqrt(Eta) exp(-entropy) if that is
 //     less, are removed.
-//  11. XTC (llama.cpp, text-generation-webui): with the probability XTCProbability, of the ids that
+//  17. XTC (llama.cpp, text-generation-webui): with the probability XTCProbability, of the ids that
 //     are at least XTCThreshold likely all but the least likely are removed. A threshold above 0.5
 //     removes nothing. The end of the text can go too.
-//  12. One draw: the kept ids in ascending order share [0, 1) in proportion to their probabilities,
+//  18. One draw: the kept ids in ascending order share [0, 1) in proportion to their probabilities,
 //     and the id whose share holds the next random number is the token.
 //
 // Each filter sees the probabilities of what the ones before it left. Epsilon, eta and min-p never
@@ -53,8 +61,8 @@
 // top-n-sigma, top-k, typical, top-p, min-p, top-h, epsilon, eta, XTC, temperature. Its definitions
 // differ where ids are equal or on the edge: top-k keeps exactly k; typical ends when the mass
 // exceeds Typical, and does not look at equals; min-p compares logits with the largest plus ln MinP.
-// A list of names applies those steps only, in its order, as Hugging Face defines them, or else
-// llama.cpp.
+// A list of names applies the penalties, DRY, n-grams, temperature and filters that it names only,
+// in its order, as Hugging Face defines them, or else llama.cpp.
 //
 // Logits must be finite: NaN or an infinity anywhere in the row is an error that names the position
 // and the id.

@@ -46,7 +46,25 @@ type Options struct {
 	// RepeatPenalty above 1 discourages ids that are among the newest RepeatLastN tokens of the
 	// context, the prompt's included. From 1e-100 to 1e100; 0 and 1 mean off.
 	RepeatPenalty float64
-	RepeatLastN   int // 0 means all
+	RepeatLastN   int // 0 means all; it bounds the two penalties below too
+
+	// FrequencyPenalty is taken from an id's logit for each time, and PresencePenalty once, that it
+	// is among the new tokens (OpenAI's definition).
+	FrequencyPenalty, PresencePenalty float64
+
+	// PenaltyPrompt says whether the penalties count the prompt's tokens too. Nil means that
+	// RepeatPenalty does and the others do not; with Samplers "llama.cpp", that all do.
+	PenaltyPrompt *bool
+
+	NoRepeatNgram int // no sequence of so many ids occurs twice, the prompt counted; 0 means off
+	DRY           DRY
+	Bias          []Bias
+	MinTokens     int // the text does not end before so many new tokens; 0 means off
+	LengthDecay   LengthDecay
+
+	// Generated is how many of the last tokens of the prompt count as new ones already, for the
+	// penalties, MinTokens and LengthDecay.
+	Generated int
 
 	// EndOfText holds the ids that end the text. Nil means the model's eos_token_id if its
 	// vocabulary has that id, and an empty slice that no id does.
@@ -177,6 +195,9 @@ func (o *Options) check() error {
 	if err := o.checkFilters(); err != nil {
 		return err
 	}
+	if err := o.checkContext(); err != nil {
+		return err
+	}
 	switch o.Overflow {
 	case "", OverflowError, OverflowTruncate, OverflowSlide:
 		return nil
@@ -217,3 +238,45 @@ func (o *Options) checkFilters() error {
 	_, err := o.samplerList()
 	return err
 }
+
+// checkContext refuses what the steps that look at the context cannot follow.
+func (o *Options) checkContext() error {
+	d := &o.LengthDecay
+	switch {
+	case !finite(o.FrequencyPenalty):
+		return fmt.Errorf("frequency penalty %v: want a finite number", o.FrequencyPenalty)
+	case !finite(o.PresencePenalty):
+		return fmt.Errorf("presence penalty %v: want a finite number", o.PresencePenalty)
+	case o.NoRepeatNgram < 0:
+		return fmt.Errorf("no-repeat n-gram %d: want 0 (off) or more", o.NoRepeatNgram)
+	case o.DRY.Multiplier < 0 || !finite(o.DRY.Multiplier):
+		return fmt.Errorf("DRY multiplier %v: want 0 (off) or a finite number above it",
+			o.DRY.Multiplier)
+	case o.DRY.Base < 0 || !finite(o.DRY.Base):
+		return fmt.Errorf("DRY base %v: want 0 or a finite number above it", o.DRY.Base)
+	case o.DRY.AllowedLength < 0:
+		return fmt.Errorf("DRY allowed length %d: want 0 or more", o.DRY.AllowedLength)
+	case o.DRY.LastN < 0:
+		return fmt.Errorf("DRY window %d: want 0 (the whole context) or more", o.DRY.LastN)
+	case o.MinTokens < 0:
+		return fmt.Errorf("min tokens %d: want 0 (off) or more", o.MinTokens)
+	case d.Start < 0:
+		return fmt.Errorf("length decay: start %d: want 0 or more", d.Start)
+	case d.Factor < 0 || !finite(d.Factor):
+		return fmt.Errorf("length decay: factor %v: want 0 (off) or a finite number above it",
+			d.Factor)
+	case o.Generated < 0:
+		return fmt.Errorf("generated tokens %d: want 0 or more", o.Generated)
+	}
+	for i, b := range o.Bias {
+		switch {
+		case len(b.IDs) == 0:
+			return fmt.Errorf("bias %d of %d: want at least one id, found none", i+1, len(o.Bias))
+		case !(math.Abs(b.Value) <= 1e100) && !math.IsInf(b.Value, -1):
+			return fmt.Errorf("bias %v: want a number from -1e100 to 1e100, or -Inf", b.Value)
+		}
+	}
+	return nil
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

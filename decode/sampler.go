@@ -22,11 +22,14 @@ type Sampler struct {
 	before  []samplerStep // on the context, whether anything is drawn or not
 	steps   []samplerStep // that decide what may be drawn
 	least   int           // ids that every filter keeps
-	limit   int           // ids from here on are never drawn
-	gaps    []int         // ids below limit that are never drawn
-	open    []uint64      // the ids that a constraint leaves; nil: all
-	leaves  kernels.Leaves
-	trace   func(name string, left int) // if not nil, called after each step
+	ends    []int         // ids that end the text
+
+	breakers map[int][][]int // of DRY: what follows their first ids
+	limit    int             // ids from here on are never drawn
+	gaps     []int           // ids below limit that are never drawn
+	open     []uint64        // the ids that a constraint leaves; nil: all
+	leaves   kernels.Leaves
+	trace    func(name string, left int) // if not nil, called after each step
 
 	state samplerState
 	*scratch
@@ -37,6 +40,7 @@ type Sampler struct {
 type samplerState struct {
 	random rand.PCG
 	coins  rand.PCG // XTC's
+	new    int      // tokens of the context that count as generated, the newest
 }
 
 // scratch is memory that a choice works in and leaves behind.
@@ -47,6 +51,10 @@ type scratch struct {
 	items  []item    // what reach searches in the end
 
 	mask     []uint64  // what a constraint leaves
+	context  []int     // that the scores follow
+	rows     int       // the logits' number
+	counts   []int32   // for each id, 0 between uses
+	repeats  []int     // what DRY compares
 	nearness []float64 // of each score, to what is typical
 }
 
@@ -83,8 +91,10 @@ func NewSampler(o Options) (*Sampler, error) {
 	}
 	s := &Sampler{
 		options: o, llama: o.Samplers == samplersLlamaCpp, least: 1, limit: math.MaxInt,
-		leaves: o.Leaves, scratch: &scratch{},
+		leaves: o.Leaves, ends: o.EndOfText, breakers: dryBreakers(o.DRY.Breakers),
+		scratch: &scratch{},
 	}
+	s.state.new = o.Generated
 	if err := s.plan(&o); err != nil {
 		return nil, &OptionError{err}
 	}
@@ -112,17 +122,25 @@ func (s *Sampler) fork() *Sampler {
 }
 
 // Next returns the token that follows context, given logits [vocabulary], the model's after its
-// last token. It leaves both as they are. A logit that is not finite is a *model.NonFiniteError.
+// last token. It leaves both as they are. The token counts as generated from then on. A logit that is not finite is a *model.NonFiniteError.
 func (s *Sampler) Next(logits []float32, context []int) (int, error) {
 	if err := s.score(logits, context); err != nil {
 		return 0, err
 	}
+	s.state.new++
 	best := s.likeliest()
 	if s.options.Temperature == 0 {
 		return best, nil
 	}
 	s.filter(best)
 	return s.draw(), nil
+}
+
+// after returns the state after a token that was not drawn.
+func (s *Sampler) after() samplerState {
+	state := s.state
+	state.new++
+	return state
 }
 
 // filter leaves what may be drawn, with its weights, given the likeliest id.
@@ -152,26 +170,28 @@ func (s *Sampler) note(name string) {
 	s.trace(name, left)
 }
 
-// score fills scores with the logits of the ids that may be drawn, after the repetition penalty.
+// score fills scores with the logits of the ids that may be drawn, after everything that comes
+// before the filters.
 func (s *Sampler) score(logits []float32, context []int) error {
 	s.scores = resized(s.scores, len(logits))
 	if !s.leaves.Widen(s.scores, logits) {
 		return &model.NonFiniteError{Position: len(context) - 1, ID: firstNonFinite(logits)}
 	}
 	s.scores, s.all = s.scores[:min(s.limit, len(logits))], true
-	s.whole, s.holes = len(s.scores), len(s.gaps) > 0
-	s.penalise(logits, context)
-	open := len(s.scores)
+	s.context, s.rows, s.whole, s.holes = context, len(logits), len(s.scores), false
 	for _, id := range s.gaps {
-		if id < len(s.scores) {
-			s.scores[id] = math.Inf(-1)
-			open--
-		}
+		s.shutID(id)
 	}
 	if s.open != nil {
-		open, s.holes = s.shut(), true
+		s.shut()
+		s.holes = true
 	}
-	if open <= 0 {
+	for i := range s.before {
+		s.before[i].do(s)
+		s.note(s.before[i].name)
+	}
+	open := func(x float64) bool { return !math.IsInf(x, -1) }
+	if len(s.scores) == 0 || s.holes && !slices.ContainsFunc(s.scores, open) {
 		return fmt.Errorf("logits after position %d: want at least one id to draw, found none",
 			len(context)-1)
 	}
@@ -183,27 +203,6 @@ func firstNonFinite(logits []float32) int {
 	return slices.IndexFunc(logits, func(x float32) bool {
 		return math.Float32bits(x)&0x7f800000 == 0x7f800000
 	})
-}
-
-// penalise applies the repetition penalty to scores.
-func (s *Sampler) penalise(logits []float32, context []int) {
-	if s.options.RepeatPenalty == 0 || s.options.RepeatPenalty == 1 {
-		return
-	}
-	if n := s.options.RepeatLastN; n > 0 && n < len(context) {
-		context = context[len(context)-n:]
-	}
-	for _, id := range context {
-		if id < 0 || id >= len(s.scores) {
-			continue
-		}
-		// From the logit, not from the score: an id that occurs twice is penalised once.
-		if x := float64(logits[id]); x < 0 {
-			s.scores[id] = x * s.options.RepeatPenalty
-		} else {
-			s.scores[id] = x / s.options.RepeatPenalty
-		}
-	}
 }
 
 // likeliest returns the lowest id of the largest score.

@@ -96,8 +96,8 @@ func newStream(l limits, held, prompt []int, o Options) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	sampler.leaves = l.leaves
-	if err := l.check(); err != nil {
+	sampler.leaves, sampler.ends = l.leaves, l.endOfText
+	if err := l.check(&o); err != nil {
 		return nil, err
 	}
 	context, dropped, err := fit(l, held, prompt, &o)
