@@ -33,11 +33,12 @@ type generateCommand struct {
 	RepeatLastN   int      `placeholder:"N" default:"0" group:"Which tokens:" help:"how many of the last tokens the penalty looks at; 0 is all"`
 	Seed          *uint64  `placeholder:"S" group:"Which tokens:" help:"the same seed gives the same text, on every machine; default: a random seed, which -v reports"`
 
-	Heal    bool            `group:"How much:" help:"let the new text begin inside the prompt's last word: tokens at its end are taken back, as far as a longer token could begin there"`
-	Filters filterFlags     `embed:"" group:"More filters:"`
-	Form    constraintFlags `embed:"" group:"A form for the text:"`
-	Search  searchFlags     `embed:"" group:"Searches:"`
-	Guess   guessFlags      `embed:"" group:"Guessing, for speed:"`
+	Heal     bool            `group:"How much:" help:"let the new text begin inside the prompt's last word: tokens at its end are taken back, as far as a longer token could begin there"`
+	Filters  filterFlags     `embed:"" group:"More filters:"`
+	Steering steering        `embed:""`
+	Form     constraintFlags `embed:"" group:"A form for the text:"`
+	Search   searchFlags     `embed:"" group:"Searches:"`
+	Guess    guessFlags      `embed:"" group:"Guessing, for speed:"`
 
 	Output          string `placeholder:"FORM" default:"auto" enum:"auto,text,ids,json,events" group:"Output:" help:"text, ids (an array for each text), json (an object for each text) or events (an object for each token, as it comes); auto is text, or ids where there is no tokenizer"`
 	LogProbs        int    `name:"logprobs" placeholder:"N" default:"0" group:"Output:" help:"in json and events, the N likeliest tokens in place of each; default: none"`
@@ -153,6 +154,9 @@ func (c *generateCommand) options() (decode.Options, error) {
 		o.TopP = math.SmallestNonzeroFloat64
 	}
 	c.Filters.set(&o)
+	if err := c.Steering.set(&o); err != nil {
+		return o, err
+	}
 	if c.MaxTokens != nil {
 		if *c.MaxTokens < 1 {
 			return o, usagef("--max-tokens %d: want at least 1", *c.MaxTokens)
@@ -239,7 +243,7 @@ func (c *generateCommand) Run(a *app, k *kong.Context) error {
 	defer closePrompt()
 	tok, err := c.vocabulary(a, &p, &o)
 	if err == nil {
-		err = c.Form.open(a, m, tok, &o)
+		err = c.openTexts(a, m, tok, &o)
 	}
 	if err != nil {
 		return err
@@ -309,6 +313,22 @@ func (c *generateCommand) texts(
 	return decode.Generate(ctx, s, prompt, o)
 }
 
+// openTexts gives o what texts of the flags mean in the model's tokens. t is the tokenizer, if one is
+// open.
+func (c *generateCommand) openTexts(
+	a *app, m *model.Model, t *tokenizer.Tokenizer, o *decode.Options,
+) error {
+	if err := c.Steering.open(a, t, o); err != nil {
+		return err
+	}
+	return c.Form.open(a, m, t, o)
+}
+
+// needsText reports whether flags need the tokens' text, whatever the prompt and the output are.
+func (c *generateCommand) needsText() bool {
+	return len(c.Stop) > 0 || c.Form.asked() != "" || c.Steering.needsText() != ""
+}
+
 // vocabulary finds the tokenizer that the prompt and the output need, nil if ids will do, and gives
 // o its vocabulary. The ids that may be drawn are those of the tokenizer in every form of output,
 // so that the same seed draws the same.
@@ -319,7 +339,7 @@ func (c *generateCommand) vocabulary(
 	if err != nil {
 		return nil, err
 	}
-	if c.Output == "ids" && !p.asText && len(c.Stop) == 0 && c.Form.asked() == "" {
+	if c.Output == "ids" && !p.asText && !c.needsText() {
 		size, gaps, err := ck.Vocabulary()
 		if err == nil {
 			o.Vocabulary = onlyIDs{size, gaps}
@@ -332,7 +352,7 @@ func (c *generateCommand) vocabulary(
 	case err == nil:
 		o.Vocabulary = tok
 		return tok, nil
-	case p.asText || c.Output == "text" || len(c.Stop) > 0 || c.Form.asked() != "":
+	case p.asText || c.Output == "text" || c.needsText():
 		return nil, err
 	}
 	a.noteWithoutText(err)

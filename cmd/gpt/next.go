@@ -32,7 +32,8 @@ type nextCommand struct {
 	RepeatLastN   int     `placeholder:"N" default:"0" group:"Which tokens:" help:"how many of the last tokens the penalty looks at; 0 is all"`
 	Seed          uint64  `placeholder:"S" default:"0" group:"Which tokens:" help:"the seed of the coin of --xtc-probability"`
 
-	Filters filterFlags `embed:"" group:"More filters:"`
+	Filters  filterFlags `embed:"" group:"More filters:"`
+	Steering steering    `embed:""`
 }
 
 func (c *nextCommand) Help() string {
@@ -64,13 +65,16 @@ Examples:
 // options checks the flags and makes decode's options of them. Vocabulary is left open.
 func (c *nextCommand) options(given map[string]bool) (decode.Options, error) {
 	o := decode.Options{
-		MaxTokens: 1, Temperature: c.Temp, TopK: c.TopK, TopP: c.TopP, MinP: c.MinP, Seed: c.Seed,
+		MaxTokens: 1, Temperature: c.Temp, TopK: c.TopK, TopP: c.TopP, MinP: c.MinP, Seed: c.Seed, Generated: c.New,
 		RepeatPenalty: c.RepeatPenalty, RepeatLastN: c.RepeatLastN,
 	}
 	if c.TopP == 0 {
 		o.TopP = math.SmallestNonzeroFloat64
 	}
 	c.Filters.set(&o)
+	if err := c.Steering.set(&o); err != nil {
+		return o, err
+	}
 	for _, f := range []struct {
 		flag string
 		n    int
@@ -106,6 +110,9 @@ func (c *nextCommand) Run(a *app, k *kong.Context) error {
 	}
 	if tok != nil {
 		o.Vocabulary = tok
+	}
+	if err := c.Steering.open(a, tok, &o); err != nil {
+		return err
 	}
 	m, err := a.openModel()
 	if err != nil {

@@ -67,7 +67,7 @@ func (c *generateCommand) runPrompts(a *app, o decode.Options) error {
 	if err := run.openTokenizer(); err != nil {
 		return err
 	}
-	if err := c.Form.open(a, m, run.in.tokenizer, &run.options); err != nil {
+	if err := c.openTexts(a, m, run.in.tokenizer, &run.options); err != nil {
 		return err
 	}
 	if c.Heal {
@@ -120,7 +120,8 @@ func (c *generateCommand) settings() []resume.Setting {
 	if c.MaxTokens != nil {
 		maxTokens = strconv.Itoa(*c.MaxTokens)
 	}
-	stop, _ := json.Marshal(append([]string{}, c.Stop...)) // strings have a JSON
+	stop, _ := json.Marshal(append([]string{}, c.Stop...))    // strings have a JSON
+	sampling, _ := json.Marshal([]any{c.Filters, c.Steering}) // so have numbers
 	return []resume.Setting{
 		{Name: "--max-tokens", Value: maxTokens},
 		{Name: "--samples", Value: strconv.Itoa(c.Samples)},
@@ -129,6 +130,7 @@ func (c *generateCommand) settings() []resume.Setting {
 		{Name: "--top-p", Value: number(c.TopP)}, {Name: "--min-p", Value: number(c.MinP)},
 		{Name: "--repeat-penalty", Value: number(c.RepeatPenalty)},
 		{Name: "--repeat-last-n", Value: strconv.Itoa(c.RepeatLastN)},
+		{Name: "samplers", Value: string(sampling)},
 		{Name: "--logprobs", Value: strconv.Itoa(c.LogProbs)},
 		{Name: "--heal", Value: strconv.FormatBool(c.Heal)},
 		{Name: "--special", Value: strconv.FormatBool(c.Prompt.Special)},

@@ -35,7 +35,8 @@ func (f *filterFlags) set(o *decode.Options) {
 // checkListed refuses flags for what --samplers does not list.
 func (f *filterFlags) checkListed(o *decode.Options, given map[string]bool) error {
 	flags := map[string]string{
-		"temp": "temperature", "dynatemp-range": "temperature", "xtc-probability": "xtc",
+		"dry-multiplier": "dry", "repeat-penalty": "penalties", "frequency-penalty": "penalties",
+		"presence-penalty": "penalties", "temp": "temperature", "dynatemp-range": "temperature", "xtc-probability": "xtc",
 	}
 	for _, name := range decode.SamplerNames() {
 		flags[name] = name

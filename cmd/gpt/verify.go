@@ -185,7 +185,7 @@ func (r *receipt) again(a *app) (*receipt, error) {
 	p := prompt{ids: r.PromptIDs}
 	tok, err := c.vocabulary(a, &p, &o)
 	if err == nil {
-		err = c.Form.open(a, m, tok, &o)
+		err = c.openTexts(a, m, tok, &o)
 	}
 	if err == nil {
 		err = c.healIfAsked(a, m, &p, &o)

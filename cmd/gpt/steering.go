@@ -1,0 +1,154 @@
+package main
+
+// The flags that look at the text so far: penalties, biases, and when a text may end.
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"picogpt/decode"
+	"picogpt/tokenizer"
+)
+
+// repeatFlags are against repetition, beside --repeat-penalty.
+type repeatFlags struct {
+	FrequencyPenalty float64  `placeholder:"X" default:"0" help:"what a token's logit loses for each time that the new text has it; 0 is off"`
+	PresencePenalty  float64  `placeholder:"X" default:"0" help:"what a token's logit loses if the new text has it; 0 is off"`
+	PenaltyPrompt    *bool    `help:"whether the penalties count the prompt's tokens; default: --repeat-penalty does, the others do not, and with --samplers llama.cpp all do"`
+	NoRepeatNgram    int      `placeholder:"N" default:"0" help:"write no sequence of N tokens twice; 0 is off"`
+	DRYMultiplier    float64  `name:"dry-multiplier" placeholder:"X" default:"0" help:"DRY: what a token loses that would continue a repetition; 0.8 is usual, 0 is off"`
+	DRYBase          float64  `name:"dry-base" placeholder:"B" default:"1.75" help:"and how that grows with each token more of the repetition"`
+	DRYAllowedLength int      `name:"dry-allowed-length" placeholder:"N" default:"2" help:"shorter repetitions lose nothing"`
+	DRYLastN         int      `name:"dry-last-n" placeholder:"N" default:"-1" help:"how many of the last tokens DRY looks at; -1 is all, 0 is off"`
+	DRYBreaker       []string `name:"dry-breaker" placeholder:"S" sep:"none" help:"no repetition goes beyond this string; the flag may be repeated; default: a newline, :, \" and *; none is no string"`
+}
+
+// wantedFlags are about single tokens and strings, and the end of the text.
+type wantedFlags struct {
+	LogitBias   []string `placeholder:"ID=X" sep:"none" help:"add X to a token's logit, where -inf forbids the token; the flag may be repeated"`
+	EOS         []string `name:"eos" placeholder:"ID|none" sep:"none" help:"the token that ends the text, or none; the flag may be repeated; default: the model's"`
+	MinTokens   int      `placeholder:"N" default:"0" help:"do not end the text before N new tokens"`
+	LengthDecay *string  `placeholder:"START,FACTOR" help:"from START new tokens on, make the end likelier by the factor at each token"`
+}
+
+// A steering is all flags that look at the text so far.
+type steering struct {
+	Repeats repeatFlags `embed:"" group:"Against repetition:"`
+	Wanted  wantedFlags `embed:"" group:"Wanted and unwanted tokens:"`
+}
+
+// set gives o what the flags say, but for what needs a tokenizer.
+func (f *steering) set(o *decode.Options) error {
+	r, w := &f.Repeats, &f.Wanted
+	o.FrequencyPenalty, o.PresencePenalty = r.FrequencyPenalty, r.PresencePenalty
+	o.PenaltyPrompt, o.NoRepeatNgram, o.MinTokens = r.PenaltyPrompt, r.NoRepeatNgram, w.MinTokens
+	o.DRY = decode.DRY{
+		Multiplier: r.DRYMultiplier, Base: r.DRYBase, AllowedLength: r.DRYAllowedLength,
+		LastN: r.DRYLastN,
+	}
+	switch {
+	case r.DRYLastN < -1:
+		return usagef("--dry-last-n %d: want -1 (all), 0 (off) or more", r.DRYLastN)
+	case r.DRYLastN == -1:
+		o.DRY.LastN = 0 // decode's all
+	case r.DRYLastN == 0:
+		o.DRY.Multiplier = min(0, o.DRY.Multiplier)
+	}
+	for _, s := range r.DRYBreaker {
+		if s == "" {
+			return usagef("--dry-breaker: want at least one byte, found none")
+		}
+	}
+	if err := w.setDecay(o); err != nil {
+		return err
+	}
+	if err := w.setEnds(o); err != nil {
+		return err
+	}
+	return w.setBias(o)
+}
+
+func (f *wantedFlags) setDecay(o *decode.Options) error {
+	if f.LengthDecay == nil {
+		return nil
+	}
+	start, factor, ok := strings.Cut(*f.LengthDecay, ",")
+	n, err := strconv.Atoi(strings.TrimSpace(start))
+	x, err2 := strconv.ParseFloat(strings.TrimSpace(factor), 64)
+	if !ok || err != nil || err2 != nil || !(x > 0) || math.IsInf(x, 1) || n < 0 {
+		return usagef("--length-decay %s: want START,FACTOR, such as 20,1.1: a whole number and a "+
+			"number above 0", quoteShort(*f.LengthDecay))
+	}
+	o.LengthDecay = decode.LengthDecay{Start: n, Factor: x}
+	return nil
+}
+
+func (f *wantedFlags) setEnds(o *decode.Options) error {
+	if f.EOS != nil {
+		o.EndOfText = []int{}
+	}
+	for _, s := range f.EOS {
+		id, err := strconv.Atoi(s)
+		switch {
+		case s == "none" && len(f.EOS) == 1:
+		case s == "none":
+			return usagef("--eos none and another --eos: want one of them")
+		case err != nil || id < 0:
+			return usagef("--eos %s: want a token's id, or none", quoteShort(s))
+		default:
+			o.EndOfText = append(o.EndOfText, id)
+		}
+	}
+	return nil
+}
+
+func (f *wantedFlags) setBias(o *decode.Options) error {
+	for _, s := range f.LogitBias {
+		ids, value, ok := strings.Cut(s, "=")
+		id, err := strconv.Atoi(strings.TrimSpace(ids))
+		x, err2 := strconv.ParseFloat(strings.TrimSpace(value), 64)
+		if !ok || err != nil || err2 != nil || id < 0 || math.IsNaN(x) || math.IsInf(x, 1) {
+			return usagef("--logit-bias %s: want ID=X, such as 257=-2.5 or 257=-inf", quoteShort(s))
+		}
+		o.Bias = append(o.Bias, decode.Bias{IDs: []int{id}, Value: x})
+	}
+	return nil
+}
+
+// needsText is the flag that needs a tokenizer, "" without one.
+func (f *steering) needsText() string {
+	if f.Repeats.DRYBreaker != nil {
+		return "--dry-breaker"
+	}
+	return ""
+}
+
+// open gives o what needs a tokenizer. t is the tokenizer, if one is open.
+func (f *steering) open(a *app, t *tokenizer.Tokenizer, o *decode.Options) (err error) {
+	if flag := f.needsText(); t == nil && flag != "" {
+		if t, err = a.openTokenizer(); err != nil {
+			return fmt.Errorf("%s: %w", flag, err)
+		}
+	}
+	return f.openDRY(t, o)
+}
+
+func (f *steering) openDRY(t *tokenizer.Tokenizer, o *decode.Options) error {
+	breakers := f.Repeats.DRYBreaker
+	switch {
+	case o.DRY.Multiplier == 0 || t == nil || len(breakers) == 1 && breakers[0] == "none":
+		return nil
+	case breakers == nil:
+		breakers = []string{"\n", ":", `"`, "*"}
+	}
+	for _, s := range breakers {
+		ids, err := decode.DRYBreakers(t, s)
+		if err != nil {
+			return fmt.Errorf("--dry-breaker %s: %w", quoteShort(s), err)
+		}
+		o.DRY.Breakers = append(o.DRY.Breakers, ids...)
+	}
+	return nil
+}
