@@ -107,7 +107,7 @@ GLOBL ·oddShifts(SB), RODATA|NOPTR, $16
 
 #define WIDEN4(rows, odd, g) \
 	AHEAD((32*g))   \
-	INPUTS(g)         \
+	INPUTS(g)       \
 	EVEN            \
 	WIDEN((2*g))    \
 	ODD             \
@@ -145,13 +145,13 @@ GLOBL ·oddShifts(SB), RODATA|NOPTR, $16
 	MOVQ CX, left-16(SP)
 
 // MANY goes on to the rows unless they are two eights and more, of at most 8 blocks: then the
-// weights are widened once for all.
+// weights are widened once for all, where lines of the cache begin.
 #define MANY \
 	CMPQ rows+120(FP), $16     \
 	JLT  rows                  \
-	CMPQ blocks+128(FP), $8   \
+	CMPQ blocks+128(FP), $8    \
 	JGT  rows                  \
-	LEAQ wide-17504(SP), R8    \
+	LEAQ wide-17568(SP), R8    \
 	ADDQ $63, R8               \
 	ANDQ $~63, R8              \
 	MOVQ R8, room-32(SP)       \
@@ -167,7 +167,7 @@ GLOBL ·oddShifts(SB), RODATA|NOPTR, $16
 
 // func quantTile8AVX512(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw,
 //	rows, blocks, tiles int, add bool)
-TEXT ·quantTile8AVX512(SB), 0, $17512-145
+TEXT ·quantTile8AVX512(SB), 0, $17576-145
 	SETUP
 
 tile:
@@ -206,7 +206,7 @@ wide:
 
 // func quantTile4AVX512(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw,
 //	rows, blocks, tiles int, add bool)
-TEXT ·quantTile4AVX512(SB), 0, $17512-145
+TEXT ·quantTile4AVX512(SB), 0, $17576-145
 	NIBBLES
 	SETUP
 

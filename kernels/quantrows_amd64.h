@@ -21,8 +21,8 @@
 // ADD adds the products with one row's pair.
 #define ADD(pair, a, b) \
 	VPBROADCASTD pair, XX  \
-	VPDPWSSD WA, XX, a    \
-	VPDPWSSD WB, XX, b
+	VPDPWSSD     WA, XX, a  \
+	VPDPWSSD     WB, XX, b
 
 #define ONE(p)    ADD((4*p)(R8), S0, S1)
 #define ONEODD(p) ADD((4*p)(R8), S2, S3)
@@ -231,8 +231,8 @@
 	CMPQ tiles+136(FP), $0     \
 	JLE  done
 
-// BEGIN sets the chains of up to eight rows to +0, unless they are continued. What it sets beyond
-// the rows of this group belongs to the next.
+// BEGIN sets the chains of up to eight rows to +0, unless they are continued: their lines come from
+// memory meanwhile. What it sets beyond the rows of this group belongs to the next.
 #define BEGIN \
 	CMPB    add+144(FP), $0   \
 	JNE     14(PC)            \
