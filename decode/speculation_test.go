@@ -69,6 +69,12 @@ func randomOptions(random *rand.Rand) Options {
 		o.Temperature = 0.2 + 1.5*random.Float64()
 		o.TopK, o.TopP, o.MinP = random.IntN(29), random.Float64(), random.Float64()/8
 	}
+	if random.IntN(3) == 0 {
+		o.XTCProbability, o.XTCThreshold = 0.5, 0.05
+		o.TempRange, o.TempExponent = o.Temperature/2, 1
+		o.Typical, o.TopNSigma = 0.5+random.Float64()/2, 3*random.Float64()
+		o.Samplers = []string{"", "llama.cpp"}[random.IntN(2)]
+	}
 	if random.IntN(2) == 0 {
 		o.RepeatPenalty, o.RepeatLastN = 0.8+random.Float64()/2, random.IntN(20)
 	}
