@@ -166,7 +166,7 @@ func (g *modelGuesser) guess(ctx context.Context, p *pace, attempts []*attempt, 
 	}
 	for i := range n {
 		start := time.Now()
-		batch := g.batch(p, attempts, i)
+		batch := g.batch(attempts, i)
 		if len(batch) == 0 {
 			break
 		}
@@ -213,7 +213,7 @@ func (g *modelGuesser) read(ctx context.Context, p *pace, attempts []*attempt) e
 }
 
 // batch is what is to be evaluated for the i-th guess, from 0, of each text that wants one.
-func (g *modelGuesser) batch(p *pace, attempts []*attempt, i int) (batch []model.Input) {
+func (g *modelGuesser) batch(attempts []*attempt, i int) (batch []model.Input) {
 	for _, t := range attempts {
 		text := g.texts[t.Stream]
 		ended := i > 0 && (len(text.ids) < i || slices.Contains(t.limits.endOfText, text.ids[i-1]))

@@ -39,8 +39,7 @@ type guesser interface {
 	ready(ctx context.Context, p *pace, attempts []*attempt, always bool) (bool, error)
 
 	// guess makes up to n guesses for each attempt, and takes note of the time. An error ends
-	// speculation,
-	// and the texts only if it is the context's.
+	// speculation, and the texts only if it is the context's.
 	guess(ctx context.Context, p *pace, attempts []*attempt, n int) error
 
 	kinds() []odds
