@@ -101,7 +101,8 @@ func TestGuessingPaysOrEnds(t *testing.T) {
 	} {
 		with, without := c.write(1, 200, 10, random)
 		if with > c.most*without {
-			t.Errorf("%v: %.3f of the time without guesses, want %v", c.toyMachine, with/without, c.most)
+			t.Errorf("%v: %.3f of the time without guesses, want %v", c.toyMachine, with/without,
+				c.most)
 		}
 	}
 }
