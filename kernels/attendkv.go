@@ -61,8 +61,8 @@ func (t *attendTile) valuesInPlace(b int) {
 	}
 }
 
-// soon is what one query in F16 reads next, for chainKV to fetch: lines of the cache in each half of
-// keys and of values. The halves lie apart numbers from each other. Fetching from four pages of
+// soon is what one query in F16 reads next, for chainKV to fetch: lines of the cache in each half
+// of keys and of values. The halves lie apart numbers from each other. Fetching from four pages of
 // memory side by side is what matters: the processor's own fetching begins anew with each page.
 type soon struct {
 	keys, values []uint16

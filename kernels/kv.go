@@ -63,8 +63,8 @@ func (b KV) copy(from KV) {
 }
 
 // storeKV writes n keys [dk], which lie ldk apart, and values [dv], which lie ldv apart, to a block
-// that has room for so many, from number j on. k and v begin at the head. It is part of one worker's
-// task: there is no barrier.
+// that has room for so many, from number j on. k and v begin at the head. It is part of one
+// worker's task: there is no barrier.
 func (w *Worker) storeKV(
 	k, v KV, room, j, n int, key []float32, ldk, dk int, value []float32, ldv, dv int,
 ) {
