@@ -231,3 +231,23 @@ func TestCombinationsAreBounded(t *testing.T) {
 		t.Errorf("error %v, want one about combinations", err)
 	}
 }
+
+// A text that is begun can be completed: alternatives without any value are left out.
+func TestNoTextLeadsWhereNoValueIs(t *testing.T) {
+	for schema, prefixes := range map[string][]string{
+		`{"type":"object","anyOf":[{"properties":{"a":false},"required":["a"]},{"properties":{"b":{"const":1}},"required":["b"],"additionalProperties":false}]}`:                 {`{"x`, `{"a`},
+		`{"anyOf":[{"type":"array","items":false,"minItems":1},{"type":"null"}]}`:                                                                                                {`[`},
+		`{"type":"object","properties":{"a":{"$ref":"#"}},"additionalProperties":{"$ref":"#/$defs/n"},"$defs":{"n":{"type":"array","items":{"$ref":"#/$defs/n"},"minItems":1}}}`: {`{"x`},
+		`{"type":"object","required":["a","b"],"maxProperties":2}`:                                                                                                               {`{"x`, `{"a":1,"c`},
+		`{"type":"object","minProperties":1,"properties":{"a":{}},"additionalProperties":false}`:                                                                                 {`{}`},
+		`{"type":"string","pattern":"^(ab)*$","maxLength":3}`:                                                                                                                    {`"aba`},
+		`{"type":"integer","multipleOf":50,"minimum":101,"maximum":199}`:                                                                                                         {`2`, `10`, `16`, `-`, `0`},
+	} {
+		c := compile(t, schema, SchemaOptions{})
+		for _, prefix := range prefixes {
+			if begun, _ := accepts(t, c, prefix); begun {
+				t.Errorf("%s: %s is begun", schema, prefix)
+			}
+		}
+	}
+}
