@@ -77,6 +77,8 @@ func (b *BeamOptions) check(o *Options) error {
 	case b.Groups > 1 && o.Temperature != 0:
 		return fmt.Errorf("temperature %v: want 0 with beam groups, which do not sample",
 			o.Temperature)
+	case o.Mirostat.Version != 0:
+		return fmt.Errorf("mirostat %d: want none in a search", o.Mirostat.Version)
 	case o.Overflow == OverflowSlide:
 		return searchSlides()
 	}

@@ -83,6 +83,9 @@ func (s *beamSearch) batch() []model.Input {
 	var batch []model.Input
 	for _, g := range s.groups {
 		for i, b := range g.running {
+			if in, ok := b.Guide(); ok {
+				batch = append(batch, in)
+			}
 			in, ok := b.Input(0)
 			if !ok {
 				g.see(i, b.session.Logits())
@@ -104,7 +107,7 @@ func (g *beamGroup) see(beam int, logits []float32) {
 	for id, x := range logits {
 		r.logProbs[id] = float32(float64(x) - r.logSum)
 	}
-	if g.Groups == 1 { // else it depends on the groups before
+	if !g.ranksLate() {
 		g.rank(beam)
 	}
 }
@@ -131,12 +134,18 @@ func (s *beamSearch) advance() error {
 	return nil
 }
 
+// ranksLate reports whether successors depend on more than the logits after their beam: on the
+// groups before, or on the other context of guidance.
+func (g *beamGroup) ranksLate() bool { return g.Groups > 1 || g.options.Guidance.on() }
+
 // advance makes the step of one group.
 func (g *beamGroup) advance(taken map[int]int) error {
 	var all []successor
 	for i := range g.running {
 		if g.Groups > 1 {
 			g.lower(i, taken)
+		}
+		if g.ranksLate() {
 			g.rank(i)
 		}
 		r := &g.rows[i]
@@ -170,6 +179,10 @@ func (g *beamGroup) follow(all []successor) (next []*beam, err error) {
 		b, err := g.follows(c)
 		if err != nil {
 			return next, err
+		}
+		if b.bans != nil && b.bans.complete(0) >= 0 {
+			b.forget()
+			continue
 		}
 		if !b.done || g.open(b) {
 			next = append(next, b)

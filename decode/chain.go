@@ -19,6 +19,7 @@ type samplerStep struct {
 func firstSteps() []samplerStep {
 	return []samplerStep{
 		{"logit-bias", func(o *Options) bool { return len(o.Bias) > 0 }, (*Sampler).bias},
+		{"guidance", func(o *Options) bool { return o.Guidance.on() }, (*Sampler).guided},
 	}
 }
 
@@ -154,6 +155,16 @@ func (s *Sampler) plan(o *Options) error {
 		filters = len(list)
 	}
 	late := slices.Clone(list[filters:])
+	if v := o.Mirostat.Version; v != 0 {
+		late = slices.DeleteFunc(late, func(s samplerStep) bool {
+			return !ofContext(s) && s.name != "temperature"
+		})
+		cut := (*Sampler).cutSurprising
+		if v == 1 {
+			cut = (*Sampler).cutFitted
+		}
+		late = append(late, samplerStep{"mirostat", func(*Options) bool { return true }, cut})
+	}
 	if o.Temperature == 0 { // no filter comes before them
 		late = slices.DeleteFunc(late, func(s samplerStep) bool { return !ofContext(s) })
 		list, late = slices.Concat(list[:filters], late), nil

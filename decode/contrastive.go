@@ -4,6 +4,7 @@ package decode
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -58,6 +59,11 @@ func CheckContrastive(alpha float64, o Options) error {
 	case o.Temperature != 0:
 		return &OptionError{fmt.Errorf("temperature %v: want 0 in contrastive search, which does "+
 			"not sample", o.Temperature)}
+	case o.Guidance.on():
+		return &OptionError{errors.New("guidance: want none in contrastive search")}
+	case len(o.Ban) > 0:
+		return &OptionError{errors.New("banned strings: want none in contrastive search, which " +
+			"does not go back")}
 	case o.Overflow == OverflowSlide:
 		return &OptionError{searchSlides()}
 	}

@@ -62,6 +62,9 @@ func (s *Stream) Distribution() (Distribution, error) {
 	if err := s.constrain(); err != nil {
 		return Distribution{}, err
 	}
+	if s.guide != nil {
+		s.sampler.against = s.guide.session.Logits()
+	}
 	logits, _ := s.here()
 	return s.sampler.Distribution(logits, s.context)
 }

@@ -19,39 +19,44 @@
 //
 //  1. Mask: ids that the vocabulary does not have and those that a constraint shuts are removed.
 //  2. Bias (SequenceBiasLogitsProcessor): numbers are added to logits.
-//  3. Repetition penalty (RepetitionPenaltyLogitsProcessor, over a window): each id among the last
+//  3. Guidance (UnbatchedClassifierFreeGuidanceLogitsProcessor): see type Guidance.
+//  4. Repetition penalty (RepetitionPenaltyLogitsProcessor, over a window): each id among the last
 //     RepeatLastN tokens of the context has its logit divided by RepeatPenalty if it is positive or
 //     zero, multiplied if negative, once however often the id occurs. Then the frequency and the
 //     presence penalty (OpenAI's) are subtracted.
-//  4. DRY (llama.cpp): see type DRY.
-//  5. No repeated n-grams (NoRepeatNGramLogitsProcessor): ids that would complete an n-gram that
+//  5. DRY (llama.cpp): see type DRY.
+//  6. No repeated n-grams (NoRepeatNGramLogitsProcessor): ids that would complete an n-gram that
 //     occurred before are removed.
-//  6. MinTokens (MinNewTokensLengthLogitsProcessor): the ids that end the text are removed.
-//  7. LengthDecay (ExponentialDecayLengthPenalty): they become likelier.
-//  8. Temperature (TemperatureLogitsWarper): logits are divided by it. Temperature 0 is greedy: the
-//     largest logit after step 7 wins, the lowest id among equals, and the steps that follow do not
+//  7. MinTokens (MinNewTokensLengthLogitsProcessor): the ids that end the text are removed.
+//  8. LengthDecay (ExponentialDecayLengthPenalty): they become likelier.
+//  9. Temperature (TemperatureLogitsWarper): logits are divided by it. Temperature 0 is greedy: the
+//     largest logit after step 8 wins, the lowest id among equals, and the steps that follow do not
 //     apply. With TempRange the entropy sets the temperature (llama.cpp's dynatemp).
-//  9. Top-n-sigma (llama.cpp): ids whose logit is below the largest by more than TopNSigma standard
+//  10. Top-n-sigma (llama.cpp): ids whose logit is below the largest by more than TopNSigma standard
 //     deviations of all logits are removed.
-//  10. Top-h (TopHLogitsWarper): of the 100 likeliest ids, the likeliest stay while the sum of their
+//  11. Top-h (TopHLogitsWarper): of the 100 likeliest ids, the likeliest stay while the sum of their
 //     -p ln p is at most TopH times the entropy of the 100. At least one stays.
-//  11. Top-k (TopKLogitsWarper): ids whose logit is below the k-th largest are removed. Ids equal to
+//  12. Top-k (TopKLogitsWarper): ids whose logit is below the k-th largest are removed. Ids equal to
 //     the k-th largest all stay, so ties can keep more than k.
-//  12. Top-p (TopPLogitsWarper): of the distribution that is left, ids are removed from the least
+//  13. Top-p (TopPLogitsWarper): of the distribution that is left, ids are removed from the least
 //     likely upwards while the removed mass is at most 1 - p. At least one stays. Hugging Face
 //     leaves the order among equals open; here the higher id goes first.
-//  13. Min-p (MinPLogitsWarper): ids whose probability is below MinP times the largest are removed.
-//  14. Typical (TypicalLogitsWarper): in the order of the distance of -ln p from the entropy, ids
+//  14. Min-p (MinPLogitsWarper): ids whose probability is below MinP times the largest are removed.
+//  15. Typical (TypicalLogitsWarper): in the order of the distance of -ln p from the entropy, ids
 //     stay up to the one with which they have the mass Typical, and those at its distance. The
 //     likeliest id can go.
-//  15. Epsilon (EpsilonLogitsWarper): ids less likely than Epsilon are removed.
-//  16. Eta (EtaLogitsWarper): ids less likely than Eta, or than sqrt(Eta) exp(-entropy) if that is
+//  16. Epsilon (EpsilonLogitsWarper): ids less likely than Epsilon are removed.
+//  17. Eta (EtaLogitsWarper): ids less likely than Eta, or than sqrt(Eta) exp(-entropy) if that is
 //     less, are removed.
-//  17. XTC (llama.cpp, text-generation-webui): with the probability XTCProbability, of the ids that
+//  18. XTC (llama.cpp, text-generation-webui): with the probability XTCProbability, of the ids that
 //     are at least XTCThreshold likely all but the least likely are removed. A threshold above 0.5
 //     removes nothing. The end of the text can go too.
-//  18. One draw: the kept ids in ascending order share [0, 1) in proportion to their probabilities,
+//  19. One draw: the kept ids in ascending order share [0, 1) in proportion to their probabilities,
 //     and the id whose share holds the next random number is the token.
+//
+// Options.Mirostat takes the place of all filters between the temperature and the draw (llama.cpp's
+// mirostat and mirostat_v2). Options.Ban goes back in the text, to take another id with the random
+// number of the same position.
 //
 // Each filter sees the probabilities of what the ones before it left. Epsilon, eta and min-p never
 // remove the likeliest id. Where beams are sampled, top-k to eta keep more: as many ids as end the

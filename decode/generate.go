@@ -60,7 +60,7 @@ func Generate(
 			return
 		}
 		defer st.Stop()
-		if _, ok := st.Input(0); !ok && ctx.Err() != nil { // later on, Eval looks at the context
+		if st.pending() == 0 && ctx.Err() != nil { // later on, Eval looks at the context
 			yield(Token{}, ctx.Err())
 			return
 		}
@@ -125,11 +125,10 @@ func checkSamples(n int) error {
 // prefill evaluates the context, so that the stream can be forked after it.
 func (s *Stream) prefill(ctx context.Context) error {
 	s.forks = true
-	in, ok := s.Input(0)
-	if !ok {
+	if s.pending() == 0 {
 		return ctx.Err()
 	}
-	if err := s.session.Model().Eval(ctx, in); err != nil {
+	if err := evaluate(ctx, s.session.Model(), []*Stream{s}, nil); err != nil {
 		s.Stop()
 		return cause(err)
 	}
@@ -169,8 +168,11 @@ func run(
 			return false
 		}
 		for _, s := range streams {
-			for !s.Done() && s.pending() <= 0 {
-				t, _, err := s.Next()
+			for s.atHand() {
+				t, ok, err := s.Next()
+				if !ok && err == nil { // held back
+					continue
+				}
 				came := time.Now()
 				if !yield(t, err) || err != nil {
 					return false
@@ -189,6 +191,9 @@ func evaluate(
 ) error {
 	for _, s := range streams {
 		if in, ok := s.Input(0); ok {
+			batch = append(batch, in)
+		}
+		if in, ok := s.Guide(); ok {
 			batch = append(batch, in)
 		}
 	}

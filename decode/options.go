@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"picogpt/constrain"
 	"picogpt/kernels"
@@ -61,6 +62,18 @@ type Options struct {
 	Bias          []Bias
 	MinTokens     int // the text does not end before so many new tokens; 0 means off
 	LengthDecay   LengthDecay
+
+	// Mirostat takes the place of the filters.
+	Mirostat Mirostat
+
+	// Guidance makes tokens likelier that another context makes unlikely. Nil means off.
+	Guidance *Guidance
+
+	// Ban holds strings that the new text does not contain: where one is complete in the bytes of
+	// the tokens, the text goes back to the token in which it began, and takes another one there
+	// with the same random number. Tokens that may begin such a string are held back until that is
+	// decided. Needs Vocabulary. Beams that complete one end without a text.
+	Ban []string
 
 	// Generated is how many of the last tokens of the prompt count as new ones already, for the
 	// penalties, MinTokens and LengthDecay.
@@ -265,6 +278,18 @@ func (o *Options) checkContext() error {
 	case d.Factor < 0 || !finite(d.Factor):
 		return fmt.Errorf("length decay: factor %v: want 0 (off) or a finite number above it",
 			d.Factor)
+	case o.Mirostat.Version < 0 || o.Mirostat.Version > 2:
+		return fmt.Errorf("mirostat %d: want 0 (off), 1 or 2", o.Mirostat.Version)
+	case o.Mirostat.Tau < 0 || !finite(o.Mirostat.Tau):
+		return fmt.Errorf("mirostat tau %v: want 0 or a finite number above it", o.Mirostat.Tau)
+	case o.Mirostat.Eta < 0 || !finite(o.Mirostat.Eta):
+		return fmt.Errorf("mirostat eta %v: want 0 or a finite number above it", o.Mirostat.Eta)
+	case o.Guidance != nil && !(math.Abs(o.Guidance.Scale) <= 1e100):
+		return fmt.Errorf("guidance %v: want a number from -1e100 to 1e100", o.Guidance.Scale)
+	case len(o.Ban) > 0 && o.Vocabulary == nil:
+		return errors.New("banned strings: want a vocabulary to find them in the text, found none")
+	case slices.Contains(o.Ban, ""):
+		return errors.New("banned strings: want at least one byte in each, found none")
 	case o.Generated < 0:
 		return fmt.Errorf("generated tokens %d: want 0 or more", o.Generated)
 	}

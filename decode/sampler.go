@@ -28,6 +28,8 @@ type Sampler struct {
 	limit    int             // ids from here on are never drawn
 	gaps     []int           // ids below limit that are never drawn
 	open     []uint64        // the ids that a constraint leaves; nil: all
+	barred   []int           // ids that may not be drawn now
+	against  []float32       // logits of the other context, with guidance, or nil
 	leaves   kernels.Leaves
 	trace    func(name string, left int) // if not nil, called after each step
 
@@ -40,6 +42,7 @@ type Sampler struct {
 type samplerState struct {
 	random rand.PCG
 	coins  rand.PCG // XTC's
+	mu     float64  // Mirostat's cut, in bits
 	new    int      // tokens of the context that count as generated, the newest
 }
 
@@ -94,7 +97,7 @@ func NewSampler(o Options) (*Sampler, error) {
 		leaves: o.Leaves, ends: o.EndOfText, breakers: dryBreakers(o.DRY.Breakers),
 		scratch: &scratch{},
 	}
-	s.state.new = o.Generated
+	s.state.new, s.state.mu = o.Generated, 2*o.Mirostat.Tau
 	if err := s.plan(&o); err != nil {
 		return nil, &OptionError{err}
 	}
@@ -133,7 +136,9 @@ func (s *Sampler) Next(logits []float32, context []int) (int, error) {
 		return best, nil
 	}
 	s.filter(best)
-	return s.draw(), nil
+	place := s.draw()
+	s.follow(s.weights[place])
+	return s.id(place), nil
 }
 
 // after returns the state after a token that was not drawn.
@@ -185,6 +190,9 @@ func (s *Sampler) score(logits []float32, context []int) error {
 	if s.open != nil {
 		s.shut()
 		s.holes = true
+	}
+	for _, id := range s.barred {
+		s.shutID(id)
 	}
 	for i := range s.before {
 		s.before[i].do(s)
@@ -241,7 +249,7 @@ func (s *Sampler) need() {
 	}
 }
 
-// draw spends one random number on kept.
+// draw spends one random number on a place in kept.
 func (s *Sampler) draw() int {
 	at := uniform(&s.state.random) * s.mass // [0, mass)
 	// The sum of the weights of the places before the drawn one is at most at: first the stretch
@@ -257,12 +265,12 @@ func (s *Sampler) draw() int {
 	for i, weight := range s.weights[from:] {
 		below += weight
 		if at < below {
-			return s.id(from + i)
+			return from + i
 		}
 	}
 	// Not reached: below ends as the mass, term by term, and at is less than the mass even after
 	// rounding.
-	return s.id(len(s.weights) - 1)
+	return len(s.weights) - 1
 }
 
 // uniform returns the next number of [0, 1).

@@ -98,7 +98,7 @@ func (b *Batcher) chooseAtHand() (taken bool) {
 	start := time.Now()
 	b.batched = append(b.batched[:0], b.running...)
 	for _, t := range b.batched {
-		if t.Done() || t.pending() > 0 || !t.ready() {
+		if !t.atHand() || !t.ready() {
 			continue
 		}
 		b.take(t)
@@ -156,8 +156,15 @@ func (b *Batcher) plan() {
 }
 
 func (b *Batcher) add(t *task, rows int) {
-	in, _ := t.Input(rows)
-	b.batch, b.batched = append(b.batch, in), append(b.batched, t)
+	in, ok := t.Input(rows)
+	if ok {
+		b.batch, b.batched = append(b.batch, in), append(b.batched, t)
+	}
+	if !ok || len(in.Tokens) == t.timeline.pending(t.context) {
+		if in, ok := t.Guide(); ok {
+			b.batch, b.batched = append(b.batch, in), append(b.batched, t)
+		}
+	}
 }
 
 // step evaluates the batch and hands out its tokens.
@@ -168,7 +175,7 @@ func (b *Batcher) step() {
 		return
 	}
 	b.budget.observe(time.Since(start), b.done, len(b.prompts) > 0, b.cut)
-	for _, t := range b.batched {
+	for _, t := range slices.Compact(b.batched) { // with guidance a text has two inputs
 		if t.forks && !t.Done() && t.pending() == 0 {
 			t.settle(len(t.context))
 			t.request.parent = t.Stream

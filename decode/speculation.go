@@ -63,6 +63,8 @@ func speculate(m *model.Model, streams []*Stream) *speculation {
 	o := &streams[0].options
 	s := &speculation{always: o.alwaysDraft}
 	switch {
+	case o.Guidance.on(): // which would need guesses for two contexts
+		return nil
 	case o.Draft != nil:
 		s.guesser = newModelGuesser(m, o.Draft)
 	case o.Lookup > 0:

@@ -47,6 +47,8 @@ type Stream struct {
 	text    *textStream
 
 	constraint constrain.Matcher // nil: none
+	guide      *guide            // nil: none
+	bans       *bans             // nil: none
 
 	context []int // what the next token follows; the session holds the first of them
 	n       int   // new tokens so far
@@ -87,6 +89,9 @@ func NewStream(s *model.Session, prompt []int, o Options) (*Stream, error) {
 	case st.pending() == 0 && s.Logits() == nil: // it was truncated: its last token once more
 		st.renew(s.Len() - 1)
 	}
+	if st.guide, err = newGuide(s.Model(), st.limits, st.context, &o); err != nil {
+		return nil, err
+	}
 	return st, nil
 }
 
@@ -112,7 +117,7 @@ func newStream(l limits, held, prompt []int, o Options) (*Stream, error) {
 	if h := o.Healing; h != nil {
 		s.constraint, exempt = h.matcher(), len(h.Bytes)
 	}
-	s.text = newTextStream(o.Stop, exempt)
+	s.text, s.bans = newTextStream(o.Stop, exempt), newBans(o.Ban, exempt)
 	if o.Vocabulary != nil {
 		s.decoder = o.Vocabulary.NewDecoder(context)
 	}
@@ -132,6 +137,7 @@ func (s *Stream) Fork() *Stream {
 	if s.constraint != nil {
 		f.constraint = s.constraint.Fork()
 	}
+	f.guide, f.bans = s.guide.fork(), s.bans.fork()
 	f.visit, f.draft = f.see, s.draft.clone()
 	return &f
 }
@@ -140,17 +146,27 @@ func (s *Stream) Fork() *Stream {
 func (s *Stream) Session() *model.Session { return s.session }
 
 // Done reports whether the text has ended: with a token that has a Finish, an error, or Stop.
-func (s *Stream) Done() bool { return s.done }
+func (s *Stream) Done() bool { return s.done && !s.bans.waiting() }
 
-// pending returns how many tokens of the context are not evaluated yet.
-func (s *Stream) pending() int { return s.timeline.pending(s.context) }
+// pending returns how many tokens of the context are not evaluated yet, or 1 where only the other
+// context has some.
+func (s *Stream) pending() int {
+	n := s.timeline.pending(s.context)
+	if n <= 0 && s.guide.pending() > 0 {
+		return 1
+	}
+	return n
+}
+
+// atHand reports whether Next has something to do without an evaluation.
+func (s *Stream) atHand() bool { return s.bans.waiting() || !s.done && s.pending() <= 0 }
 
 // Input returns what the model is to evaluate before the next token: at most rows tokens, or all if
 // rows is 0. The token is chosen during the Eval that evaluates the last of them, by one of its
 // workers (Input.Visit). There is nothing to evaluate, and ok is false, if the stream is done or
 // the logits are at hand.
 func (s *Stream) Input(rows int) (in model.Input, ok bool) {
-	n := s.pending()
+	n := s.timeline.pending(s.context)
 	if s.done || n <= 0 {
 		return model.Input{}, false
 	}
@@ -158,6 +174,10 @@ func (s *Stream) Input(rows int) (in model.Input, ok bool) {
 	in = model.Input{Session: s.grows(), Tokens: s.context[len(s.context)-n:], NoLogits: true}
 	if 0 < rows && rows < n {
 		in.Tokens = in.Tokens[:rows]
+		return in, true
+	}
+	if s.guide != nil { // Next chooses, when both contexts are evaluated
+		in.NoLogits = false
 		return in, true
 	}
 	if in.NoLogits = s.own; !s.forks {
@@ -175,16 +195,34 @@ func (s *Stream) see(r model.Row) {
 }
 
 // Next returns the next token when the Inputs before it are evaluated; ok is false while there are
-// more of them. The stream is done after an error, and the session as Stop leaves it.
+// more of them, and with Options.Ban while a token is held back: then there may be several in turn
+// before the next Input. The stream is done after an error, and the session as Stop leaves it.
 func (s *Stream) Next() (t Token, ok bool, err error) {
-	if s.done || s.pending() > 0 {
+	if !s.atHand() {
 		return Token{Sample: s.sample}, false, nil
 	}
-	if !s.next.made {
+	if !s.bans.waiting() && !s.next.made {
 		s.chooseHere()
+	}
+	if s.bans != nil {
+		return s.nextHeld()
 	}
 	t, err = s.take()
 	return t, err == nil, err
+}
+
+// nextHeld is Next for a stream with banned strings, whose next token is ready or chosen.
+func (s *Stream) nextHeld() (t Token, ok bool, err error) {
+	b := s.bans
+	if !b.waiting() {
+		if err := s.takeOrGoBack(); err != nil {
+			return Token{Sample: s.sample}, false, err
+		}
+	}
+	if !b.waiting() {
+		return Token{Sample: s.sample}, false, nil
+	}
+	return s.giveOut(), true, nil
 }
 
 // Push is Next for logits [vocabulary] of the caller's: those of the session, changed, or those of
@@ -192,6 +230,10 @@ func (s *Stream) Next() (t Token, ok bool, err error) {
 func (s *Stream) Push(logits []float32) (Token, error) {
 	if s.done {
 		return Token{Sample: s.sample}, errors.New("stream: it is done, and takes no more logits")
+	}
+	if s.bans != nil {
+		return Token{Sample: s.sample}, errors.New("stream: want no banned strings with Push, " +
+			"which cannot go back")
 	}
 	if n := s.pending(); n > 0 {
 		return Token{Sample: s.sample}, fmt.Errorf("stream: logits before %d of its tokens are "+
@@ -219,6 +261,10 @@ func (s *Stream) choose(logits []float32, logSum float64) {
 	if s.shared != nil {
 		s.sampler.scratch = s.shared.get()
 		defer s.shared.put(s.sampler.scratch)
+	}
+	s.sampler.barred, s.sampler.against = s.barredHere(), nil
+	if s.guide != nil {
+		s.sampler.against = s.guide.session.Logits()
 	}
 	id, err := 0, s.constrain()
 	if err == nil {
@@ -255,7 +301,9 @@ func (s *Stream) take() (Token, error) {
 	}
 	s.sampler.state = c.state
 	s.dropped = 0
-	s.settle(len(s.context))
+	if s.bans == nil {
+		s.settle(len(s.context))
+	}
 	s.done = t.Finish != ""
 	t.Guessed = s.compare(t.ID)
 	if !s.done {
@@ -272,7 +320,8 @@ func (s *Stream) finish(t *Token) error {
 	} else if err := s.spell(t); err != nil {
 		return err
 	}
-	full := len(s.context) == s.limits.context && s.options.Overflow != OverflowSlide
+	full := (len(s.context) == s.limits.context || s.guide.full(&s.limits)) &&
+		s.options.Overflow != OverflowSlide
 	if t.Finish == "" && (s.n == s.options.MaxTokens || full) {
 		t.Finish = FinishLength
 	}
@@ -291,6 +340,7 @@ func (s *Stream) spell(t *Token) error {
 	if err != nil {
 		return fmt.Errorf("the text of token %d, id %d: %w", s.n, t.ID, err)
 	}
+	s.bans.add(certain)
 	text, stopped := s.text.push(certain)
 	t.Text = text
 	if stopped {
@@ -327,11 +377,16 @@ func (s *Stream) endText(t *Token) {
 
 // extend makes id part of the context. If that is full, its newest half begins anew.
 func (s *Stream) extend(id int) {
+	s.guide.extend(id, &s.limits)
 	s.context = append(s.context, id)
 	if len(s.context) <= s.limits.context {
 		return
 	}
 	s.dropped = len(s.context) - newestHalf(s.limits.context)
+	if s.bans != nil { // there may be a way back to what is dropped
+		s.context = slices.Clone(s.context)
+		s.bans.slides++
+	}
 	s.context = append(s.context[:0], s.context[s.dropped:]...)
 	if s.own {
 		s.forget()
@@ -346,9 +401,18 @@ func (s *Stream) extend(id int) {
 // session is as it was. Where OverflowSlide has dropped tokens it holds those that stay. After the
 // end Stop does nothing.
 func (s *Stream) Stop() {
-	if s.done {
+	if s.Done() {
 		return
 	}
-	s.done = true
+	if s.done = true; s.bans != nil {
+		s.bans.ready = nil
+	}
 	s.undo()
+	s.guide.forget()
+}
+
+// forget gives the memory of the sessions back: all of the context is pending.
+func (s *Stream) forget() {
+	s.timeline.forget()
+	s.guide.forget()
 }

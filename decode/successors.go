@@ -40,6 +40,9 @@ func (g *beamGroup) rank(beam int) {
 	if r.err = b.constrain(); r.err != nil {
 		return
 	}
+	if b.guide != nil {
+		b.sampler.against = b.guide.session.Logits()
+	}
 	if r.err = b.sampler.score(r.logProbs, b.context); r.err != nil {
 		return
 	}

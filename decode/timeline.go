@@ -33,6 +33,9 @@ func (t *timeline) pending(context []int) int {
 // stays as it is until settle.
 func (t *timeline) renew(n int) {
 	if t.session != nil {
+		if t.anew != nil {
+			t.anew.Release()
+		}
 		t.anew = t.session.Fork(n)
 	}
 }

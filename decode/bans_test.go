@@ -1,0 +1,225 @@
+package decode
+
+// Banned strings: what is written where they go back.
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"picogpt/internal/fixture"
+	"picogpt/internal/testmodel"
+	"picogpt/model"
+)
+
+// rewritten is what banned strings are to give: it writes a text token by token, and where a banned
+// string is complete it goes back by itself, with a new sampler for each try.
+func rewritten(
+	t *testing.T, m *model.Model, v Vocabulary, prompt []int, o Options,
+) (tokens []int) {
+	t.Helper()
+	barred := map[int][]int{}
+	plain := o
+	plain.Ban = nil
+	spell := func(ids []int) (text string, ends []int) {
+		for _, id := range ids {
+			s, err := v.(interface{ Text(int) (string, error) }).Text(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text += s
+			ends = append(ends, len(text))
+		}
+		return text, ends
+	}
+	for len(tokens) < o.MaxTokens {
+		// Each position has its own random number, whatever was tried there.
+		s := sampler(t, plain)
+		for range tokens {
+			s.state.random.Uint64()
+		}
+		s.state.new = len(tokens)
+		s.barred, s.ends, s.leaves = barred[len(tokens)], []int{50256}, m.Leaves()
+		session := m.NewSession()
+		context := slices.Concat(prompt, tokens)
+		if err := m.Eval(t.Context(), model.Input{Session: session, Tokens: context}); err != nil {
+			t.Fatal(err)
+		}
+		id := next(t, s, session.Logits(), context)
+		session.Release()
+		if tokens = append(tokens, id); id == 50256 {
+			return tokens
+		}
+		text, ends := spell(tokens)
+		for _, ban := range o.Ban {
+			at := strings.Index(text, ban)
+			if at < 0 {
+				continue
+			}
+			first := slices.IndexFunc(ends, func(end int) bool { return end > at })
+			for n := range barred {
+				if n > first {
+					delete(barred, n)
+				}
+			}
+			barred[first] = append(barred[first], tokens[first])
+			tokens = tokens[:first]
+			break
+		}
+	}
+	return tokens
+}
+
+func TestBannedStringsGoBackToWhereTheyBegan(t *testing.T) {
+	m, tok := testmodel.Demo(t, model.Options{}), demoTokenizer(t)
+	prompt, err := tok.Encode("Once upon a time")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wentBack := 0
+	for seed := range uint64(12) {
+		o := Options{MaxTokens: 14, Temperature: 0.9, TopK: 40, Seed: seed, Vocabulary: tok,
+			RepeatPenalty: 1.1, Ban: []string{" was a", "little girl", "there", "e w", "."}}
+		want := rewritten(t, m, tok, prompt, o)
+		plain := o
+		plain.Ban = nil
+		if !slices.Equal(ids(collect(t, m.NewSession(), prompt, plain)), want) {
+			wentBack++
+		}
+		b := NewBatcher(m, BatcherOptions{})
+		ways := map[string]func() []Token{
+			"alone": func() []Token { return collect(t, m.NewSession(), prompt, o) },
+			"with guesses": func() []Token {
+				o := o
+				o.Lookup, o.alwaysDraft = 5, true
+				return collect(t, m.NewSession(), prompt, o)
+			},
+			"in a batch": func() (tokens []Token) {
+				for token, err := range b.Generate(t.Context(), prompt, o) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					tokens = append(tokens, token)
+				}
+				return tokens
+			},
+			"as a sample": func() (tokens []Token) {
+				o := o
+				o.Seed--
+				for token, err := range Samples(t.Context(), m.NewSession(), prompt, 2, o) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if token.Sample == 1 {
+						tokens = append(tokens, token)
+					}
+				}
+				return tokens
+			},
+		}
+		for name, way := range ways {
+			tokens := way()
+			if !slices.Equal(ids(tokens), want) {
+				t.Errorf("seed %d %s: %v, want %v", seed, name, ids(tokens), want)
+			}
+			if tokens[len(tokens)-1].Finish == "" {
+				t.Errorf("seed %d %s: the last token has no Finish", seed, name)
+			}
+			for _, ban := range o.Ban {
+				if strings.Contains(text(tokens), ban) {
+					t.Errorf("seed %d %s: %q has %q", seed, name, text(tokens), ban)
+				}
+			}
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if wentBack < 6 {
+		t.Errorf("%d of 12 texts differ from those without banned strings, want more", wentBack)
+	}
+}
+
+// TestABreakAmidBannedStringsLeavesTheSession breaks after each token: the session holds the tokens
+// that came, but the last, and what it goes on with is what would have come.
+func TestABreakAmidBannedStringsLeavesTheSession(t *testing.T) {
+	m, tok := testmodel.Demo(t, model.Options{}), demoTokenizer(t)
+	prompt, err := tok.Encode("Once upon a time")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{MaxTokens: 8, Temperature: 0.9, TopK: 40, Seed: 3, Vocabulary: tok,
+		Ban: []string{" was a little dog", "girl named", "there"}}
+	whole := collect(t, m.NewSession(), prompt, o)
+	for n := 1; n <= len(whole); n++ {
+		s := m.NewSession()
+		var got []int
+		for token, err := range Generate(context.Background(), s, prompt, o) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got = append(got, token.ID); len(got) == n {
+				break
+			}
+		}
+		if want := ids(whole[:n]); !slices.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+		if want := slices.Concat(prompt, got[:n-1]); !slices.Equal(s.Tokens(), want) {
+			t.Errorf("after %d tokens the session holds %v, want %v", n, s.Tokens(), want)
+		}
+		s.Release()
+	}
+}
+
+// TestBannedStringsWhereTheContextSlides writes long texts in a short context.
+func TestBannedStringsWhereTheContextSlides(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	n := m.Config().VocabSize
+	random := rand.New(rand.NewPCG(1, 1))
+	for seed := range uint64(30) {
+		var ban []string
+		for range 8 {
+			ban = append(ban, string([]byte{byte('a' + random.IntN(n)), byte('a' + random.IntN(n))}))
+		}
+		o := Options{MaxTokens: 60, Temperature: 1.5, Seed: seed, Vocabulary: letters(n), Ban: ban,
+			Overflow: OverflowSlide, EndOfText: []int{}}
+		s := m.NewSession()
+		tokens := collect(t, s, []int{1, 2}, o)
+		if len(tokens) != 60 {
+			t.Fatalf("%d tokens, want 60", len(tokens))
+		}
+		for _, b := range ban {
+			if strings.Contains(text(tokens), b) {
+				t.Errorf("seed %d: %q has %q", seed, text(tokens), b)
+			}
+		}
+		held := s.Tokens()
+		if want := ids(tokens)[len(tokens)-1-min(len(held), len(tokens)-1) : len(tokens)-1]; !slices.Equal(
+			held[len(held)-len(want):], want) {
+			t.Errorf("seed %d: the session holds %v, want it to end with %v", seed, held, want)
+		}
+	}
+}
+
+func TestBeamsHaveNoBannedStrings(t *testing.T) {
+	m, tok := testmodel.Demo(t, model.Options{}), demoTokenizer(t)
+	prompt, err := tok.Encode("Once upon a time")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{MaxTokens: 12, Vocabulary: tok, Ban: []string{"little girl", " there was a"}}
+	found, err := Beams(t.Context(), m.NewSession(), prompt, BeamOptions{Beams: 3, Return: 3}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range found {
+		for _, ban := range o.Ban {
+			if strings.Contains(h.Text(), ban) {
+				t.Errorf("%q has %q", h.Text(), ban)
+			}
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package decode
+
+// Guidance: away from what the model would say after another context.
+
+import (
+	"fmt"
+	"math"
+
+	"picogpt/kernels"
+	"picogpt/model"
+)
+
+// Guidance is classifier-free guidance (Sanchez and others, arXiv 2306.17806; Hugging Face's
+// UnbatchedClassifierFreeGuidanceLogitsProcessor): with the log-probabilities c after the text and u
+// after Negative and the new tokens, an id has u + Scale·(c - u). A Stream evaluates both contexts.
+type Guidance struct {
+	Scale    float64 // 1 means off
+	Negative []int   // empty means the prompt's last token
+}
+
+// on reports whether there is anything to evaluate.
+func (g *Guidance) on() bool { return g != nil && g.Scale != 1 }
+
+// guided applies guidance to the scores.
+func (s *Sampler) guided() {
+	if s.against == nil {
+		return
+	}
+	scale, logSum := s.options.Guidance.Scale, s.leaves.LogSumExp(s.against)
+	largest := math.Inf(-1)
+	for _, x := range s.scores {
+		largest = max(largest, x)
+	}
+	s.weights = resized(s.weights, len(s.scores))
+	s.leaves.Exp64s(s.weights, s.scores, largest, 1)
+	ours := largest + kernels.Log64(s.leaves.Sum64(s.weights, 0))
+	for id, x := range s.scores {
+		if !math.IsInf(x, -1) {
+			u := float64(s.against[id]) - logSum
+			s.scores[id] = u + float64(scale*(x-ours-u))
+		}
+	}
+}
+
+// A guide is the other context of a stream. Nil is none.
+type guide struct {
+	session *model.Session
+	context []int
+}
+
+// newGuide returns the guide that options ask for.
+func newGuide(m *model.Model, l limits, prompt []int, o *Options) (*guide, error) {
+	if !o.Guidance.on() {
+		return nil, nil
+	}
+	context := o.Guidance.Negative
+	if len(context) == 0 {
+		context = prompt[len(prompt)-1:]
+	}
+	for i, id := range context {
+		if id < 0 || id >= l.vocabulary {
+			return nil, fmt.Errorf("negative prompt: token %d: id %d, want 0 to %d", i, id,
+				l.vocabulary-1)
+		}
+	}
+	if o.Overflow == OverflowSlide {
+		context = newest(context, l.context)
+	} else if err := checkRoom(l, 0, len(context), o.MaxTokens); err != nil {
+		return nil, fmt.Errorf("negative %w", err)
+	}
+	return &guide{m.NewSession(), append([]int{}, context...)}, nil
+}
+
+// pending returns how many of its tokens are not evaluated yet.
+func (g *guide) pending() int {
+	if g == nil {
+		return 0
+	}
+	return len(g.context) - g.session.Len()
+}
+
+// full reports whether the context has no room for another token.
+func (g *guide) full(l *limits) bool { return g != nil && len(g.context) >= l.context }
+
+// extend adds a token. A full context goes on with its newest half.
+func (g *guide) extend(id int, l *limits) {
+	if g == nil {
+		return
+	}
+	g.context = append(g.context, id)
+	if len(g.context) > l.context {
+		g.context = append([]int{}, newest(g.context, newestHalf(l.context))...)
+		g.session.Truncate(0)
+	}
+}
+
+// fork returns a guide that goes on by itself.
+func (g *guide) fork() *guide {
+	if g == nil {
+		return nil
+	}
+	return &guide{g.session.Fork(g.session.Len()), append([]int{}, g.context...)}
+}
+
+// forget gives the memory of the session back.
+func (g *guide) forget() {
+	if g != nil {
+		g.session.Release()
+	}
+}
+
+// Guide returns what the model is to evaluate of the other context, with Options.Guidance, in the
+// Eval of the last of the Inputs before a token, or any other before Next. There is nothing, and ok
+// is false, without guidance, or if it is evaluated.
+func (s *Stream) Guide() (in model.Input, ok bool) {
+	n := s.guide.pending()
+	if s.done || n <= 0 {
+		return model.Input{}, false
+	}
+	context := s.guide.context
+	return model.Input{Session: s.guide.session, Tokens: context[len(context)-n:]}, true
+}

@@ -1,0 +1,112 @@
+package decode
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"picogpt/internal/fixture"
+	"picogpt/internal/testmodel"
+	"picogpt/model"
+)
+
+func TestGuidanceIsHuggingFaces(t *testing.T) {
+	var cases []struct {
+		Prompt   []int `json:"prompt_ids"`
+		IDs      []int
+		MaxNew   int     `json:"max_new"`
+		Scale    float64 `json:"guidance_scale"`
+		Negative []int
+	}
+	if err := fixture.Decoding("greedy", &cases); err != nil {
+		t.Fatal(err)
+	}
+	m, checked := testmodel.Demo(t, model.Options{}), 0
+	for _, c := range cases {
+		if c.Scale == 0 {
+			continue
+		}
+		checked++
+		o := Options{MaxTokens: c.MaxNew, Guidance: &Guidance{c.Scale, c.Negative}}
+		if got := ids(collect(t, m.NewSession(), c.Prompt, o)); !slices.Equal(got, c.IDs) {
+			t.Errorf("%+v: %v", c, got)
+		}
+		found, err := Beams(t.Context(), m.NewSession(), c.Prompt, BeamOptions{}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := ids(found[0].Tokens); !slices.Equal(got, c.IDs) {
+			t.Errorf("%+v: one beam finds %v", c, got)
+		}
+	}
+	if checked < 2 {
+		t.Errorf("%d answers about guidance, want 2", checked)
+	}
+}
+
+// TestGuidanceIsTheSameInEveryWay samples with guidance alone, in a batch whose steps are short, as
+// a sample, with guesses and where the contexts slide.
+func TestGuidanceIsTheSameInEveryWay(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	b := NewBatcher(m, BatcherOptions{MaxStreams: 2})
+	defer b.Close()
+	for seed := range uint64(10) {
+		o := Options{MaxTokens: 40, Temperature: 1, Seed: seed, EndOfText: []int{},
+			Overflow: OverflowSlide, Guidance: &Guidance{2, []int{3, 1, 4, 1, 5}}}
+		prompt := []int{1, 2, 3, 4, 5, 6, 7, 8, 9}
+		want := ids(collect(t, m.NewSession(), prompt, o))
+		plain := o
+		plain.Guidance = nil
+		if slices.Equal(ids(collect(t, m.NewSession(), prompt, plain)), want) {
+			t.Errorf("seed %d: guidance changes nothing", seed)
+		}
+		guesses := o
+		guesses.Lookup, guesses.alwaysDraft = 4, true
+		if got := ids(collect(t, m.NewSession(), prompt, guesses)); !slices.Equal(got, want) {
+			t.Errorf("seed %d: with guesses %v, want %v", seed, got, want)
+		}
+		texts := make([][]int, 3)
+		first := o
+		first.Seed--
+		for token, err := range b.Samples(t.Context(), prompt, 3, first) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[token.Sample] = append(texts[token.Sample], token.ID)
+		}
+		if !slices.Equal(texts[1], want) {
+			t.Errorf("seed %d: in a batch %v, want %v", seed, texts[1], want)
+		}
+		var sample []int
+		for token, err := range Samples(t.Context(), m.NewSession(), prompt, 2, first) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if token.Sample == 1 {
+				sample = append(sample, token.ID)
+			}
+		}
+		if !slices.Equal(sample, want) {
+			t.Errorf("seed %d: as a sample %v, want %v", seed, sample, want)
+		}
+	}
+}
+
+func TestANegativePromptThatDoesNotFitIsRefused(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	long := make([]int, m.Config().Positions)
+	_, err := NewStream(m.NewSession(), []int{1}, Options{MaxTokens: 5, Guidance: &Guidance{2, long}})
+	var context *model.ContextError
+	if !errors.As(err, &context) {
+		t.Errorf("error %v, want a *model.ContextError", err)
+	}
+	_, err = NewStream(m.NewSession(), []int{1}, Options{Guidance: &Guidance{2, []int{1, 9999}}})
+	if err == nil {
+		t.Error("an id beyond the vocabulary is no error")
+	}
+	tokens := collect(t, m.NewSession(), []int{1}, Options{EndOfText: []int{},
+		Guidance: &Guidance{2, long[:len(long)-3]}})
+	if n := len(tokens); n != 4 || tokens[n-1].Finish != FinishLength {
+		t.Errorf("%d tokens, want 4 until the other context is full", n)
+	}
+}
