@@ -169,9 +169,13 @@ func (c *nextCommand) look(m *model.Model, ids []int, o decode.Options) (*nextTa
 		return nil, err
 	}
 	defer st.Stop()
-	if in, ok := st.Input(0); ok {
-		if err := evalOne(context.Background(), in); err != nil { // Ctrl-C ends the process
-			return nil, err
+	for _, input := range []func() (model.Input, bool){
+		func() (model.Input, bool) { return st.Input(0) }, st.Guide,
+	} {
+		if in, ok := input(); ok {
+			if err := evalOne(context.Background(), in); err != nil { // Ctrl-C ends the process
+				return nil, err
+			}
 		}
 	}
 	d, err := st.Distribution()

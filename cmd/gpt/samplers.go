@@ -19,6 +19,9 @@ type filterFlags struct {
 	XTCThreshold     float64 `name:"xtc-threshold" placeholder:"P" default:"0.1" help:"how likely a token must be for that; above 0.5 nothing is left out"`
 	DynatempRange    float64 `placeholder:"R" default:"0" help:"let the temperature go from T-R, where the model is sure, to T+R, where it is not; 0 is off"`
 	DynatempExponent float64 `placeholder:"E" default:"1" help:"how the temperature follows the entropy: its share of the greatest possible one, to the power of E"`
+	Mirostat         int     `placeholder:"1|2" default:"0" help:"in place of all filters, keep the surprise of the tokens near a target, by version 1 or 2; 0 is off"`
+	MirostatTau      float64 `placeholder:"BITS" default:"5" help:"the target"`
+	MirostatEta      float64 `placeholder:"X" default:"0.1" help:"how fast Mirostat corrects itself"`
 	Samplers         string  `placeholder:"ORDER" default:"hf" help:"the order and the definitions of the filters: hf (Hugging Face's), llama.cpp (llama.cpp's), or the names of those to apply, in order, with commas between them"`
 }
 
@@ -29,6 +32,7 @@ func (f *filterFlags) set(o *decode.Options) {
 		o.Typical = math.SmallestNonzeroFloat64 // one token, or those that equal it; decode's 0 is off
 	}
 	o.TopNSigma, o.XTCProbability, o.XTCThreshold = f.TopNSigma, f.XTCProbability, f.XTCThreshold
+	o.Mirostat = decode.Mirostat{Version: f.Mirostat, Tau: f.MirostatTau, Eta: f.MirostatEta}
 	o.TempRange, o.TempExponent, o.Samplers = f.DynatempRange, f.DynatempExponent, f.Samplers
 }
 

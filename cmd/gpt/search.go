@@ -85,7 +85,7 @@ func (c *generateCommand) settleSearch(given map[string]bool) error {
 		{"eta", c.Filters.Eta != 0}, {"top-h", c.Filters.TopH != 0},
 		{"top-n-sigma", c.Filters.TopNSigma != 0},
 		{"xtc-probability", c.Filters.XTCProbability != 0},
-		{"dynatemp-range", c.Filters.DynatempRange != 0},
+		{"dynatemp-range", c.Filters.DynatempRange != 0}, {"mirostat", c.Filters.Mirostat != 0},
 	} {
 		switch {
 		case filter.on && f.Beams != nil:

@@ -28,8 +28,11 @@ type repeatFlags struct {
 // wantedFlags are about single tokens and strings, and the end of the text.
 type wantedFlags struct {
 	LogitBias   []string `placeholder:"ID=X" sep:"none" help:"add X to a token's logit, where -inf forbids the token; the flag may be repeated"`
+	Ban         []string `placeholder:"S" sep:"none" help:"the new text does not contain this string: it goes back to where the string begins, and on another way; the flag may be repeated"`
 	EOS         []string `name:"eos" placeholder:"ID|none" sep:"none" help:"the token that ends the text, or none; the flag may be repeated; default: the model's"`
 	MinTokens   int      `placeholder:"N" default:"0" help:"do not end the text before N new tokens"`
+	Guidance    *float64 `placeholder:"G" help:"go further from what --negative would lead to, G times as far; 1 is off, 1.5 is usual"`
+	Negative    *string  `placeholder:"TEXT" help:"the prompt to go away from; default: the prompt's last token"`
 	LengthDecay *string  `placeholder:"START,FACTOR" help:"from START new tokens on, make the end likelier by the factor at each token"`
 }
 
@@ -60,6 +63,18 @@ func (f *steering) set(o *decode.Options) error {
 		if s == "" {
 			return usagef("--dry-breaker: want at least one byte, found none")
 		}
+	}
+	for _, s := range w.Ban {
+		if s == "" {
+			return usagef("--ban: want at least one byte, found none")
+		}
+	}
+	o.Ban = w.Ban
+	switch {
+	case w.Guidance != nil:
+		o.Guidance = &decode.Guidance{Scale: *w.Guidance}
+	case w.Negative != nil:
+		return usagef("--negative: want --guidance G with it")
 	}
 	if err := w.setDecay(o); err != nil {
 		return err
@@ -119,8 +134,13 @@ func (f *wantedFlags) setBias(o *decode.Options) error {
 
 // needsText is the flag that needs a tokenizer, "" without one.
 func (f *steering) needsText() string {
-	if f.Repeats.DRYBreaker != nil {
+	switch {
+	case len(f.Wanted.Ban) > 0:
+		return "--ban"
+	case f.Repeats.DRYBreaker != nil:
 		return "--dry-breaker"
+	case f.Wanted.Negative != nil:
+		return "--negative"
 	}
 	return ""
 }
@@ -130,6 +150,11 @@ func (f *steering) open(a *app, t *tokenizer.Tokenizer, o *decode.Options) (err 
 	if flag := f.needsText(); t == nil && flag != "" {
 		if t, err = a.openTokenizer(); err != nil {
 			return fmt.Errorf("%s: %w", flag, err)
+		}
+	}
+	if f.Wanted.Negative != nil {
+		if o.Guidance.Negative, err = t.Encode(*f.Wanted.Negative); err != nil {
+			return fmt.Errorf("--negative: %w", err)
 		}
 	}
 	return f.openDRY(t, o)
