@@ -30,15 +30,15 @@ type beamCase struct {
 	MaxNew    int             `json:"max_new"`
 	EOS       []int           `json:"eos"`
 
-	Beams         int             `json:"num_beams"`
-	Groups        int             `json:"num_beam_groups"`
-	Diversity     float64         `json:"diversity_penalty"`
-	LengthPenalty *float64        `json:"length_penalty"`
-	EarlyStopping any             `json:"early_stopping"`
-	Penalty       float64         `json:"repetition_penalty"`
-	NoRepeat      int             `json:"no_repeat_ngram_size"`
-	MinNew        int             `json:"min_new_tokens"`
-	BadWords      json.RawMessage `json:"bad_words_ids"`
+	Beams         int      `json:"num_beams"`
+	Groups        int      `json:"num_beam_groups"`
+	Diversity     float64  `json:"diversity_penalty"`
+	LengthPenalty *float64 `json:"length_penalty"`
+	EarlyStopping any      `json:"early_stopping"`
+	Penalty       float64  `json:"repetition_penalty"`
+	NoRepeat      int      `json:"no_repeat_ngram_size"`
+	MinNew        int      `json:"min_new_tokens"`
+	BadWords      [][]int  `json:"bad_words_ids"`
 
 	Want  []found `json:"beams"`
 	Evals int     `json:"evals"`
@@ -50,9 +50,9 @@ func (c *beamCase) String() string {
 		c.Groups, c.EarlyStopping)
 }
 
-// options are the case's; ok is false where it wants a processor that there is not.
-func (c *beamCase) options() (b BeamOptions, o Options, ok bool) {
-	b = BeamOptions{Beams: c.Beams, Return: c.Beams, LengthPenalty: 1, Groups: c.Groups,
+// options are the case's.
+func (c *beamCase) options() (BeamOptions, Options) {
+	b := BeamOptions{Beams: c.Beams, Return: c.Beams, LengthPenalty: 1, Groups: c.Groups,
 		Diversity: c.Diversity}
 	if c.LengthPenalty != nil {
 		b.LengthPenalty = *c.LengthPenalty
@@ -60,8 +60,12 @@ func (c *beamCase) options() (b BeamOptions, o Options, ok bool) {
 	if c.EarlyStopping != nil {
 		b.EarlyStopping = EarlyStopping(fmt.Sprint(c.EarlyStopping))
 	}
-	o = Options{MaxTokens: c.MaxNew, EndOfText: append([]int{}, c.EOS...), RepeatPenalty: c.Penalty}
-	return b, o, c.NoRepeat == 0 && c.MinNew == 0 && c.BadWords == nil
+	o := Options{MaxTokens: c.MaxNew, EndOfText: append([]int{}, c.EOS...), RepeatPenalty: c.Penalty,
+		NoRepeatNgram: c.NoRepeat, MinTokens: c.MinNew}
+	for _, ids := range c.BadWords {
+		o.Bias = append(o.Bias, Bias{ids, math.Inf(-1)})
+	}
+	return b, o
 }
 
 // check compares what was found.
@@ -131,10 +135,7 @@ func TestBeamSearchIsHuggingFacesOnAToy(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range cases {
-			b, o, ok := c.options()
-			if !ok {
-				continue
-			}
+			b, o := c.options()
 			var prompt []int
 			if err := json.Unmarshal(c.Prompt, &prompt); err != nil {
 				t.Fatal(err)
@@ -160,8 +161,8 @@ func TestBeamSearchIsHuggingFacesOnTheDemo(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, c := range cases {
-			b, o, ok := c.options()
-			if !ok || !fixture.Long && c.Beams == 8 && i%3 != 0 {
+			b, o := c.options()
+			if !fixture.Long && c.Beams == 8 && i%3 != 0 {
 				continue
 			}
 			o.Vocabulary = tok

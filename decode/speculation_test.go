@@ -75,6 +75,13 @@ func randomOptions(random *rand.Rand) Options {
 		o.Typical, o.TopNSigma = 0.5+random.Float64()/2, 3*random.Float64()
 		o.Samplers = []string{"", "llama.cpp"}[random.IntN(2)]
 	}
+	if random.IntN(3) == 0 {
+		o.FrequencyPenalty, o.PresencePenalty = random.Float64(), random.Float64()
+		o.DRY = DRY{Multiplier: 0.8, Base: 1.75, AllowedLength: 2}
+		o.NoRepeatNgram, o.MinTokens = 2+random.IntN(3), random.IntN(9)
+		o.LengthDecay = LengthDecay{Start: 3, Factor: 1.1}
+		o.Bias = []Bias{{[]int{random.IntN(29)}, -3}, {[]int{1, 2}, 2}}
+	}
 	if random.IntN(2) == 0 {
 		o.RepeatPenalty, o.RepeatLastN = 0.8+random.Float64()/2, random.IntN(20)
 	}
