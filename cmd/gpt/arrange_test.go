@@ -132,7 +132,7 @@ func TestTheNearestCommand(t *testing.T) {
 		"perp":    "perplexity", "to": "tokenize", "evaluate": "eval", "quantization": "quantize",
 		"scoring":    "score",
 		"detokenize": "tokenize", "surprice": "surprise", "gen": "generate", "benchmark": "bench",
-		"once": "", "a": "", "the": "", "42": "", "lily": "", "chat": "", "summarize": "",
+		"once": "", "a": "", "the": "", "42": "", "lily": "", "talk": "", "summarize": "",
 	} {
 		if got := nearestCommand(root, word); got != want {
 			t.Errorf("%s: got %q, want %q", word, got, want)

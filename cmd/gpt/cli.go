@@ -14,6 +14,7 @@ type commands struct {
 	Generate generateCommand `cmd:"" help:"write text that continues a prompt (the default command)"`
 	Next     nextCommand     `cmd:"" help:"show which tokens may come next, and how likely each is"`
 	Logits   logitsCommand   `cmd:"" help:"print the logits of the next token, as JSON"`
+	Chat     chatCommand     `cmd:"" help:"talk with a model, line by line"`
 	Verify   verifyCommand   `cmd:"" help:"make the text of a receipt again, and compare"`
 	Tokenize tokenizeCommand `cmd:"" help:"turn a text into token ids, or ids into text"`
 	Inspect  inspectCommand  `cmd:"" help:"show what a checkpoint holds and how much memory it needs"`
@@ -42,6 +43,7 @@ func newGrammar(c *commands, options ...kong.Option) (*kong.Kong, error) {
 		return nil, err // a mistake in the grammar
 	}
 	k.Model.HelpFlag.Help = "print this help"
+	shareFlags(k.Model.Node)
 	return k, nil
 }
 

@@ -223,7 +223,7 @@ func (c *generateCommand) Run(a *app, k *kong.Context) error {
 		err = c.checkPrompts()
 	}
 	if err == nil {
-		err = c.Receipt.check(a, c, givenOptions(k))
+		err = c.Receipt.check(a, c, givenOptions(k, recordable))
 	}
 	if err != nil {
 		return err
@@ -258,7 +258,8 @@ func (c *generateCommand) Run(a *app, k *kong.Context) error {
 		return err
 	}
 	defer closeDraft()
-	r := &receipt{PromptIDs: append([]int{}, p.ids...), Options: givenOptions(k), Seed: o.Seed}
+	r := &receipt{PromptIDs: append([]int{}, p.ids...), Seed: o.Seed}
+	r.Options = givenOptions(k, recordable)
 	if err := c.healIfAsked(a, m, &p, &o); err != nil {
 		return err
 	}

@@ -99,5 +99,35 @@ func list[T any](o object, key, want string) ([]T, error) {
 	return values, nil
 }
 
+// A jsonField is a key of an object and where its value goes.
+type jsonField struct {
+	key, want string
+	to        any
+	optional  bool
+}
+
+// parseFields reads an object with these keys and no others.
+func parseFields(text string, fields []jsonField) error {
+	o, err := parseObject([]byte(text))
+	if err != nil {
+		return err
+	}
+	for _, f := range fields {
+		switch value := o.get(f.key); {
+		case value == nil && f.optional:
+		case value == nil:
+			return fmt.Errorf("%s: missing", f.key)
+		case string(value) == "null" || json.Unmarshal(value, f.to) != nil:
+			return fmt.Errorf("%s: want %s", f.key, f.want)
+		}
+	}
+	for _, m := range o {
+		if !slices.ContainsFunc(fields, func(f jsonField) bool { return f.key == m.key }) {
+			return fmt.Errorf("%s: not one of its keys", quoteShort(m.key))
+		}
+	}
+	return nil
+}
+
 // byteOrderMark is what some editors put before a file's first line.
 const byteOrderMark = "\uFEFF"

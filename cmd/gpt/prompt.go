@@ -94,6 +94,20 @@ func readWhole(r io.Reader) (string, error) {
 	return b.String(), err
 }
 
+// readLimited reads a file, or stdin for "-", of at most so many bytes.
+func (a *app) readLimited(name string, most int64) (string, error) {
+	in, err := a.openInput(name)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	text, err := readWhole(io.LimitReader(in, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("%s: more than %d bytes", name, most)
+	}
+	return text, err
+}
+
 // readable reports whether a file is there and is not a person's keyboard.
 func readable(f *os.File) bool {
 	_, err := f.Stat()

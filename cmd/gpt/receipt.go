@@ -109,7 +109,9 @@ func (f *receiptFlag) writing(a *app, c *generateCommand) outfile.Options {
 func (f *receiptFlag) failed(err error) error { return outputError("--receipt", err) }
 
 // kept keeps the tokens that pass.
-func kept(tokens iter.Seq2[decode.Token, error], all *[]decode.Token) iter.Seq2[decode.Token, error] {
+func kept(
+	tokens iter.Seq2[decode.Token, error], all *[]decode.Token,
+) iter.Seq2[decode.Token, error] {
 	return func(yield func(decode.Token, error) bool) {
 		for t, err := range tokens {
 			if err == nil {
@@ -242,25 +244,23 @@ var unrecorded = [...]string{
 // recordable reports whether the options of a receipt have a flag of gpt generate.
 func recordable(f *kong.Flag) bool { return !slices.Contains(unrecorded[:], f.Name) }
 
-// recordedFlags are the recordable flags of gpt generate, by all of their names.
-func recordedFlags(root *kong.Node) map[string]*kong.Flag {
+// flagsToKeep are flags of gpt generate, by all of their names.
+func flagsToKeep(root *kong.Node, keep func(*kong.Flag) bool) map[string]*kong.Flag {
 	names := map[string]*kong.Flag{}
-	generate := *child(root, "generate")
-	generate.Children = nil
-	listFlags(&generate, names)
+	listFlags(child(root, "generate"), names)
 	for name, f := range names {
-		if !recordable(f) {
+		if !keep(f) {
 			delete(names, name)
 		}
 	}
 	return names
 }
 
-// givenOptions are the options on a command line: the recordable flags in their order, in the form
+// givenOptions are the options on a command line: the flags to keep in their order, in the form
 // --name=value.
-func givenOptions(k *kong.Context) (options []string) {
+func givenOptions(k *kong.Context, keep func(*kong.Flag) bool) (options []string) {
 	options = []string{}
-	flags := recordedFlags(k.Model.Node)
+	flags := flagsToKeep(k.Model.Node, keep)
 	for _, arg := range k.Args {
 		if arg == "--" {
 			break
@@ -278,14 +278,16 @@ func givenOptions(k *kong.Context) (options []string) {
 	return options
 }
 
-// parseOptions is what gpt generate with the options of a receipt comes to.
-func parseOptions(options []string) (*generateCommand, *kong.Context, error) {
+// parseOptions is what gpt generate with options comes to, each of which is a flag to keep.
+func parseOptions(
+	options []string, keep func(*kong.Flag) bool,
+) (*generateCommand, *kong.Context, error) {
 	var c commands
 	k, err := newGrammar(&c)
 	if err != nil {
 		return nil, nil, err
 	}
-	flags := recordedFlags(k.Model.Node)
+	flags := flagsToKeep(k.Model.Node, keep)
 	for _, option := range options {
 		name, _, hasValue := strings.Cut(option, "=")
 		if f := flags[name]; f == nil || !hasValue && !f.IsBool() || !strings.HasPrefix(name, "--") {

@@ -31,7 +31,7 @@ func TestTheLogitsOfAReceiptAreThoseThatChoseItsTokens(t *testing.T) {
 		{"--max-tokens=20", "--beams=3", "--repeat-penalty=1.2"},
 		{"--max-tokens=10", "--contrastive=0.6"},
 	} {
-		c, k, err := parseOptions(flags)
+		c, k, err := parseOptions(flags, recordable)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,10 +4,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"slices"
 	"sync/atomic"
@@ -23,11 +21,13 @@ type verifyCommand struct {
 }
 
 func (c *verifyCommand) Help() string {
-	return `Makes the text of a receipt again, and compares: the digest of the model, each new id, why the text
-ended, and the digests of the logits before each token. The exit status is 0 where all are the same, and
-1 where something differs; a line on stderr then says what differs first. Tokens are counted from 0.
+	return `Makes the text of a receipt again, and compares: the digest of the model, each new id, why the
+text ended, and the digests of the logits before each token. The exit status is 0 where all are
+the same, and 1 where something differs; a line on stderr then says what differs first. Tokens are
+counted from 0.
 
-A receipt is one JSON object, and holds all but the checkpoint, which -m names as for gpt generate:
+A receipt is one JSON object, and holds all but the checkpoint, which -m names as for gpt
+generate:
 
 model	the digest of the checkpoint's config and weights
 formats	the number formats of the weights and of the cache
@@ -40,8 +40,8 @@ finish_reason	end_of_text, stop or length
 logits	a digest of the logits before each new token, the one that ended the text too
 token_logits	the first 8 digits of the digest of each of those rows of logits
 
-The threads, the processor, the batches and guesses (--lookup, --draft) change nothing of it, and are no
-part of a receipt.
+The threads, the processor, the batches and guesses (--lookup, --draft) change nothing of it, and
+are no part of a receipt.
 
 Examples:
 
@@ -95,40 +95,21 @@ func (c *verifyCommand) read(a *app) (*receipt, error) {
 	if c.Receipt == "" {
 		return nil, usagef("receipt: want a file, found nothing")
 	}
-	in, err := a.openInput(c.Receipt)
+	text, err := a.readLimited(c.Receipt, longestReceipt)
 	if err != nil {
 		return nil, err
 	}
-	defer in.Close()
-	text, err := readWhole(io.LimitReader(in, longestReceipt+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case len(text) > longestReceipt:
-		return nil, c.named(fmt.Errorf("want a receipt, found more than %d bytes", longestReceipt))
-	}
-	r, err := parseReceipt([]byte(text))
+	r, err := parseReceipt(text)
 	if err != nil {
 		return nil, c.named(fmt.Errorf("want a receipt of gpt generate --receipt: %w", err))
 	}
 	return r, nil
 }
 
-// A receiptField is a key of a receipt and where its value goes.
-type receiptField struct {
-	key, want string
-	to        any
-	optional  bool
-}
-
 // parseReceipt reads an object with the keys of a receipt, and no others.
-func parseReceipt(text []byte) (*receipt, error) {
-	o, err := parseObject(text)
-	if err != nil {
-		return nil, err
-	}
+func parseReceipt(text string) (*receipt, error) {
 	r := &receipt{}
-	fields := []receiptField{
+	return r, parseFields(text, []jsonField{
 		{key: "model", want: "a string", to: &r.Model},
 		{key: "formats", want: "an object", to: &r.Formats},
 		{key: "prompt_ids", want: "an array of ids", to: &r.PromptIDs},
@@ -139,30 +120,12 @@ func parseReceipt(text []byte) (*receipt, error) {
 		{key: "finish_reason", want: "a string", to: &r.FinishReason},
 		{key: "logits", want: "a string", to: &r.Logits},
 		{key: "token_logits", want: "an array of strings", to: &r.TokenLogits},
-	}
-	for _, f := range fields {
-		value := o.get(f.key)
-		if value == nil && f.optional {
-			continue
-		}
-		if value == nil {
-			return nil, fmt.Errorf("%s: missing", f.key)
-		}
-		if string(value) == "null" || json.Unmarshal(value, f.to) != nil {
-			return nil, fmt.Errorf("%s: want %s", f.key, f.want)
-		}
-	}
-	for _, m := range o {
-		if !slices.ContainsFunc(fields, func(f receiptField) bool { return f.key == m.key }) {
-			return nil, fmt.Errorf("%s: not a key of a receipt", quoteShort(m.key))
-		}
-	}
-	return r, nil
+	})
 }
 
 // again makes the text once more. A token that differs is an error.
 func (r *receipt) again(a *app) (*receipt, error) {
-	c, k, err := parseOptions(r.Options)
+	c, k, err := parseOptions(r.Options, recordable)
 	if err != nil {
 		return nil, fmt.Errorf("options: %w", err)
 	}

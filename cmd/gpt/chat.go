@@ -1,0 +1,300 @@
+package main
+
+// gpt chat: a conversation with a model, on a terminal or line by line through a pipe.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"picogpt/decode"
+	"picogpt/model"
+	"picogpt/tokenizer"
+)
+
+type chatCommand struct {
+	Template *string `placeholder:"NAME|FILE" help:"what stands around each line: dialogpt (turns end with the end-of-text token), or a file in the syntax of Go's text/template; default: nothing, so that the model continues one text"`
+}
+
+func (c *chatCommand) Help() string {
+	return `Each line is a turn: the model reads it after all that was said before, and answers. The answer
+comes as it is made, and ends as the model ends it, after --max-tokens tokens (256 unless given),
+or before a --stop string. On a terminal lines can be edited, the arrow keys bring back earlier
+ones, and Ctrl-C stops an answer; Ctrl-C twice at the prompt, or Ctrl-D, ends the program. Where
+stdin is no terminal, each line of it is a turn, empty lines are skipped, and the answers go to
+stdout; the first mistake ends it.
+
+A line that begins with / is a command (// begins a line with a slash):
+
+/undo [N]	take the last turn back, or the last N
+/retry	answer the last line again, with the next seed
+/seed [N]	make N the seed of the next answer; without N, show the seeds
+/set [NAME [VALUE]]	set a flag such as temp; without VALUE to its default; alone, show what is set
+/save FILE	write the conversation: its ids and options; /save --force FILE writes over a file
+/load FILE	go on with a saved conversation: the next answers are those that would have followed
+/help	list the commands
+/quit	end the program, as Ctrl-D does
+
+The seed of the first answer is --seed, and each answer's is one more than the last one's: the
+same lines with the same flags give the same conversation on every machine. Flags that choose
+tokens are those of gpt generate. What no longer fits the model's context is dropped from the
+beginning.
+
+A base model such as GPT-2 continues a text. Without --template the conversation is that text:
+each line begins a new line of it. A template makes of each line what the model is given, with
+these fields; a newline at the end of the file is not part of it:
+
+.Text	the line
+.Turn	its number, from 0
+.Ended	whether the answer before it ended with the end-of-text token, which the model has then read
+
+Special tokens such as <|endoftext|> are read as such in the template, and are ordinary text in a
+line. dialogpt is
+
+  {{if and .Turn (not .Ended)}}<|endoftext|>{{end}}{{.Text}}<|endoftext|>
+
+Examples:
+
+  gpt chat
+  gpt chat -m ~/models/DialoGPT-small --template dialogpt --top-p 0.9
+  gpt chat --seed 1 < lines.txt > answers.txt`
+}
+
+// inChat reports whether gpt chat has a flag of gpt generate: those that say which tokens follow,
+// but for searches, whose texts do not come as they are made, and what chats have in their own way.
+func inChat(f *kong.Flag) bool {
+	switch f.Name {
+	case "seed", "lookup", "draft":
+		return true
+	case "overflow", "heal":
+		return false
+	}
+	return recordable(f) && f.Group.Key != "Searches:"
+}
+
+// shareFlags gives gpt chat the flags of gpt generate that it takes.
+func shareFlags(root *kong.Node) {
+	chat := child(root, "chat")
+	for _, f := range child(root, "generate").Flags {
+		if inChat(f) {
+			chat.Flags = append(chat.Flags, f)
+		}
+	}
+}
+
+// A chat is a conversation on its way.
+type chat struct {
+	*app
+	conversation
+	tokenizer *tokenizer.Tokenizer
+	lines     chatLines
+	interrupt chatInterrupt
+
+	options []string // that were set, --seed not among them
+	writer  *generateCommand
+	decode  decode.Options // of writer
+	close   func()         // of what writer has opened
+	seed    uint64         // of the next answer
+}
+
+func (c *chatCommand) Run(a *app, k *kong.Context) (err error) {
+	given := givenOptions(k, inChat)
+	if _, _, err := parseOptions(given, inChat); err != nil {
+		return err
+	}
+	m, err := a.openModel()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	t, err := a.openTokenizer()
+	if err != nil {
+		return err
+	}
+	chat := &chat{app: a, tokenizer: t, close: func() {}}
+	chat.session = m.NewSession()
+	if chat.template, err = readChatTemplate(c.Template, t); err != nil {
+		return err
+	}
+	if err := chat.setOptions(given); err != nil {
+		return err
+	}
+	defer func() { chat.close() }()
+	chat.seed = chat.decode.Seed
+	chat.options = without(given, "--seed")
+	chat.logf("seed: %d", chat.seed)
+	chat.lines = a.newChatLines()
+	defer chat.lines.close()
+	chat.watch()
+	defer a.setCancel(nil)
+	return chat.run()
+}
+
+// run answers lines until there are no more.
+func (c *chat) run() error {
+	if c.lines.terminal() {
+		c.notef("/help lists the commands, Ctrl-C stops an answer, Ctrl-D ends the program")
+	}
+	for {
+		line, err := c.lines.next()
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = c.line(line)
+		}
+		switch {
+		case err == errQuit:
+			return nil
+		case err == nil:
+		case !c.lines.terminal() || errors.Is(err, errClosedPipe) || errors.Is(err, errEnded):
+			return c.lines.located(err)
+		default:
+			c.report(err)
+		}
+	}
+}
+
+// line does what a line asks for.
+func (c *chat) line(line string) error {
+	switch {
+	case strings.TrimSpace(line) == "":
+		return nil
+	case strings.HasPrefix(line, "//"):
+		line = line[1:]
+	case strings.HasPrefix(line, "/"):
+		return c.command(line)
+	}
+	return c.answer(line)
+}
+
+// answer adds a turn.
+func (c *chat) answer(text string) error {
+	ids, err := c.template.encode(templateTurn{
+		Text: text, Turn: len(c.turns), Ended: c.hasEnded(),
+	})
+	if err != nil {
+		return err
+	}
+	o, err := c.optionsOfAnswer()
+	if err != nil {
+		return err
+	}
+	t := turn{
+		Text: text, PromptIDs: append([]int{}, ids...), Options: c.recorded(), Seed: c.seed,
+		IDs: []int{},
+	}
+	if err := c.stream(&t, o); err != nil {
+		return err
+	}
+	if t.FinishReason == decode.FinishStop {
+		if t.IDs, err = c.cutStop(&t); err != nil {
+			return err
+		}
+	}
+	c.seed++
+	c.turns = append(c.turns, t)
+	return nil
+}
+
+// optionsOfAnswer are decode's options for the next answer.
+func (c *chat) optionsOfAnswer() (decode.Options, error) {
+	o := c.decode
+	o.Seed, o.Vocabulary, o.Overflow = c.seed, c.tokenizer, decode.OverflowSlide
+	if o.MaxTokens == 0 {
+		o.MaxTokens = longestAnswer
+	}
+	return o, c.writer.Form.open(c.app, c.session.Model(), c.tokenizer, &o)
+}
+
+// longestAnswer is the default of --max-tokens.
+const longestAnswer = 256
+
+// stream prints an answer as it comes, and adds it to t. An answer that is stopped counts as far as
+// it came; without a token it is an error, and nothing has changed.
+func (c *chat) stream(t *turn, o decode.Options) (err error) {
+	ctx, done := c.interrupt.begin()
+	defer done()
+	stop := c.showProgress(func() string { return "reading" })
+	defer stop()
+	for token, failed := range c.generate(ctx, t, o) {
+		if err = failed; err != nil {
+			break
+		}
+		stop()
+		t.add(token)
+		if _, err = c.stdout.WriteString(token.Text); err != nil {
+			return err
+		}
+	}
+	stop()
+	if _, failed := c.stdout.WriteString("\n"); failed != nil {
+		return failed
+	}
+	switch {
+	case c.interrupt.ended():
+		return errEnded
+	case errors.Is(err, context.Canceled) && len(t.IDs) > 0:
+		t.FinishReason = finishInterrupted
+		return nil
+	case errors.Is(err, context.Canceled):
+		return errors.New("stopped before the first token: the line is taken back")
+	}
+	return err
+}
+
+// setOptions makes options the flags that choose tokens, or changes nothing.
+func (c *chat) setOptions(options []string) error {
+	w, k, err := parseOptions(options, inChat)
+	if err != nil {
+		return err
+	}
+	o, err := w.settle(k)
+	if err != nil {
+		return err
+	}
+	if err := w.Form.open(c.app, c.session.Model(), c.tokenizer, &o); err != nil {
+		return err
+	}
+	release, err := w.Guess.open(c.app, c.session.Model(), &o)
+	if err != nil {
+		return err
+	}
+	c.close()
+	c.options, c.writer, c.decode, c.close = options, w, o, release
+	return nil
+}
+
+// recorded are the options that a save has.
+func (c *chat) recorded() []string {
+	options := append([]string{}, c.options...)
+	for _, name := range unrecorded {
+		options = without(options, "--"+name)
+	}
+	return options
+}
+
+// without are the options but for those of one flag.
+func without(options []string, flag string) (others []string) {
+	others = []string{}
+	for _, option := range options {
+		if name, _, _ := strings.Cut(option, "="); name != flag {
+			others = append(others, option)
+		}
+	}
+	return others
+}
+
+// model is the model that answers.
+func (c *chat) model() *model.Model { return c.session.Model() }
+
+// notice tells people, and no script, what was done.
+func (c *chat) notice(format string, args ...any) {
+	if c.lines.terminal() {
+		fmt.Fprintf(c.stderr, format+"\n", args...)
+	}
+}

@@ -1,0 +1,192 @@
+package main
+
+// gpt chat on a terminal.
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A typist is a person at the terminal of a gpt chat.
+type typist struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	screen *os.File
+	mu     sync.Mutex
+	text   strings.Builder // all that was on the screen
+	seen   int             // of text
+}
+
+// chatting starts gpt chat on a terminal, and waits for its prompt.
+func chatting(t *testing.T, args ...string) *typist {
+	t.Helper()
+	screen, terminal := openTerminal(t)
+	resize(t, terminal, 80)
+	cmd := exec.Command("gpt", append([]string{"chat"}, args...)...)
+	cmd.Env = append(os.Environ(), "TERM=xterm")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	terminal.Close()
+	t.Cleanup(func() { cmd.Process.Kill() })
+	p := &typist{t: t, cmd: cmd, screen: screen}
+	go p.watch()
+	p.sees("> ")
+	return p
+}
+
+func (p *typist) watch() {
+	b := make([]byte, 1<<12)
+	for {
+		n, err := p.screen.Read(b)
+		p.mu.Lock()
+		p.text.Write(b[:n])
+		p.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (p *typist) types(keys string) {
+	p.t.Helper()
+	if _, err := p.screen.WriteString(keys); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// sees waits for a text on the screen, after all that was seen before.
+func (p *typist) sees(text string) {
+	p.t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(2 * time.Millisecond) {
+		p.mu.Lock()
+		all := p.text.String()
+		p.mu.Unlock()
+		if at := strings.Index(all[p.seen:], text); at >= 0 {
+			p.seen += at + len(text)
+			return
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("no %q on the screen: %q", text, all)
+		}
+	}
+}
+
+// ends waits for the end of the program.
+func (p *typist) ends(want int) {
+	p.t.Helper()
+	watchdog := time.AfterFunc(time.Minute, func() { p.cmd.Process.Kill() })
+	defer watchdog.Stop()
+	if got := status(p.cmd.Wait()); got != want {
+		p.t.Errorf("exit status %d, want %d", got, want)
+	}
+}
+
+const (
+	ctrlA = "\x01"
+	ctrlC = "\x03"
+	ctrlD = "\x04"
+	up    = "\x1b[A"
+)
+
+func TestChatOnATerminalEditsLinesAndRemembersThem(t *testing.T) {
+	flags := []string{"--seed", "1", "-n", "8"}
+	script := exec.Command("gpt", append([]string{"chat"}, flags...)...)
+	script.Stdin = strings.NewReader("Once upon a time\nOnce upon a time\n")
+	answers, err := script.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := chatting(t, flags...)
+	p.types("nce upon a time" + ctrlA + "O\r")
+	for answer := range strings.Lines(string(answers)) {
+		p.sees("\n" + strings.TrimSuffix(answer, "\n") + "\r\n")
+		p.sees("> ")
+		p.types(up + "\r")
+	}
+	p.sees("> ")
+	p.types(ctrlD)
+	p.ends(0)
+}
+
+// endlessDemo writes a demo whose texts never end, and returns its folder.
+func endlessDemo(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "endless")
+	quantizeDemo(t, dir)
+	name := filepath.Join(dir, "config.json")
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	endless := bytes.Replace(b, []byte(`"eos_token_id": 50256`), []byte(`"eos_token_id": 50255`), 1)
+	if bytes.Equal(endless, b) {
+		t.Fatalf("%s: want an eos_token_id of 50256, found %s", name, b)
+	}
+	if err := os.WriteFile(name, endless, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestCtrlCStopsTheAnswerAndNotTheChat(t *testing.T) {
+	p := chatting(t, "-m", endlessDemo(t), "--seed", "1", "-n", "100000000")
+	for round := range 2 {
+		p.types("Once upon a time\r")
+		p.sees("Once upon a time")
+		p.sees("\r\n")
+		p.sees("e") // of the answer
+		p.types(ctrlC)
+		p.types("/seed\r")
+		p.sees(fmt.Sprintf("the next answer's seed is %d, the last one's was %d", round+2, round+1))
+		p.sees("> ")
+	}
+
+	// At the prompt it forgets the line, and twice it ends the program.
+	p.types("/quit" + ctrlC)
+	p.sees("Ctrl-C again or Ctrl-D ends the program")
+	p.types("/seed\r")
+	p.sees("the next answer's seed is 3")
+	p.sees("> ")
+	p.types(ctrlC)
+	p.sees("Ctrl-C again or Ctrl-D ends the program")
+	p.types(ctrlC)
+	p.ends(0)
+}
+
+func TestASignalEndsAChatAndGivesTheTerminalBack(t *testing.T) {
+	p := chatting(t, "-m", endlessDemo(t), "-n", "100000000")
+	before := p.echoes()
+	p.types("Once upon a time\r")
+	p.sees("Once upon a time")
+	p.sees("\r\n")
+	p.sees("e")
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	p.ends(143)
+	if before || !p.echoes() {
+		t.Errorf("the terminal echoes what is typed: %v in the chat and %v after it, want false "+
+			"and true", before, p.echoes())
+	}
+}
+
+// echoes reports whether the terminal shows what is typed by itself.
+func (p *typist) echoes() bool {
+	p.t.Helper()
+	mode, err := unix.IoctlGetTermios(int(p.screen.Fd()), unix.TCGETS)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return mode.Lflag&unix.ECHO != 0
+}

@@ -1,0 +1,171 @@
+package main
+
+// The commands of a chat: lines that begin with /.
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// errQuit is the error of /quit.
+var errQuit = errors.New("quit")
+
+// chatCommands are the names of the commands, in the order of the help, with what follows them and
+// what they do.
+var chatCommands = [...]struct{ name, takes, does string }{
+	{"/undo", "[N]", "take the last turn back, or the last N"},
+	{"/retry", "", "answer the last line again, with the next seed"},
+	{"/seed", "[N]", "make N the seed of the next answer; alone, show the seeds"},
+	{"/set", "[NAME [VALUE]]", "set a flag such as temp, or its default; alone, show what is set"},
+	{"/save", "[--force] FILE", "write the conversation: its ids and options"},
+	{"/load", "FILE", "go on with a saved conversation"},
+	{"/help", "", "list the commands"},
+	{"/quit", "", "end the program"},
+}
+
+// command does what a line that begins with / says.
+func (c *chat) command(line string) error {
+	name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	rest = strings.TrimSpace(rest)
+	for _, known := range chatCommands {
+		if known.name == name && known.takes == "" && rest != "" {
+			return usagef("%s %s: want nothing after %s", name, quoteShort(rest), name)
+		}
+	}
+	switch name {
+	case "/undo":
+		return c.undo(rest)
+	case "/retry":
+		return c.retry()
+	case "/seed":
+		return c.setSeed(rest)
+	case "/set":
+		return c.set(rest)
+	case "/save":
+		return c.save(rest)
+	case "/load":
+		return c.load(rest)
+	case "/help":
+		return c.help()
+	case "/quit", "/exit":
+		return errQuit
+	}
+	var names []string
+	for _, known := range chatCommands {
+		names = append(names, known.name)
+	}
+	hint := "/help lists the commands; a line that begins with // is text"
+	if near := nearest(name, names); near != "" {
+		hint = "did you mean " + near + "? A line that begins with // is text"
+	}
+	return hinted{usagef("%s is not a command of gpt chat", quoteShort(name)), hint}
+}
+
+func (c *chat) help() error {
+	var b strings.Builder
+	for _, known := range chatCommands {
+		fmt.Fprintf(&b, "%-21s %s\n", known.name+" "+known.takes, known.does)
+	}
+	_, err := c.stdout.WriteString(b.String())
+	return err
+}
+
+func (c *chat) undo(rest string) error {
+	n := 1
+	if rest != "" {
+		var err error
+		if n, err = strconv.Atoi(rest); err != nil || n < 1 {
+			return usagef("/undo %s: want a number of turns, 1 or more", quoteShort(rest))
+		}
+	}
+	if n > len(c.turns) {
+		return usagef("/undo: want %s to take back, found %d", count(n, "turn"), len(c.turns))
+	}
+	last := c.turns[len(c.turns)-n]
+	c.turns = c.turns[:len(c.turns)-n]
+	c.notice("taken back from %s on; %s left", quoteShort(last.Text), count(len(c.turns), "turn"))
+	return nil
+}
+
+// retry answers the last line again. If that fails, the turn stays as it was.
+func (c *chat) retry() error {
+	n := len(c.turns)
+	if n == 0 {
+		return usagef("/retry: want a line that was answered, found none")
+	}
+	last := c.turns[n-1]
+	c.turns = c.turns[:n-1]
+	err := c.answer(last.Text)
+	if len(c.turns) < n {
+		c.turns = append(c.turns, last)
+	}
+	return err
+}
+
+func (c *chat) setSeed(rest string) error {
+	if rest == "" {
+		text := fmt.Sprintf("the next answer's seed is %d", c.seed)
+		if n := len(c.turns); n > 0 {
+			text += fmt.Sprintf(", the last one's was %d", c.turns[n-1].Seed)
+		}
+		_, err := c.stdout.WriteString(text + "\n")
+		return err
+	}
+	seed, err := strconv.ParseUint(rest, 10, 64)
+	if err != nil {
+		return usagef("/seed %s: want a whole number, 0 or more", quoteShort(rest))
+	}
+	c.seed = seed
+	return nil
+}
+
+// chatFlags are the flags that can be set, by all of their names.
+func chatFlags() (map[string]*kong.Flag, error) {
+	k, err := newGrammar(&commands{})
+	if err != nil {
+		return nil, err
+	}
+	return flagsToKeep(k.Model.Node, inChat), nil
+}
+
+// set sets a flag, sets it back, or shows what is set. A value that begins with " is a string as Go
+// writes it.
+func (c *chat) set(rest string) error {
+	if rest == "" {
+		text := "nothing is set: every flag has its default\n"
+		if len(c.options) > 0 {
+			text = strings.Join(c.options, "\n") + "\n"
+		}
+		_, err := c.stdout.WriteString(text)
+		return err
+	}
+	name, value, hasValue := strings.Cut(rest, " ")
+	name = "--" + strings.ReplaceAll(strings.TrimLeft(name, "-"), "_", "-")
+	flags, err := chatFlags()
+	if err != nil {
+		return err
+	}
+	f := flags[name]
+	switch {
+	case name == "--seed":
+		return c.setSeed(strings.TrimSpace(value))
+	case f == nil:
+		return hinted{usagef("/set %s: not a flag that chooses tokens", strings.TrimLeft(name, "-")),
+			"gpt chat --help lists them"}
+	}
+	options := without(c.options, "--"+f.Name)
+	if hasValue {
+		if value = strings.TrimSpace(value); strings.HasPrefix(value, `"`) {
+			if value, err = strconv.Unquote(value); err != nil {
+				return usagef("/set %s: want a string with a quote at its end", f.Name)
+			}
+		}
+		options = append(options, "--"+f.Name+"="+value)
+		delete(c.optionFiles.texts, value) // it may have changed
+	}
+	return c.setOptions(options)
+}

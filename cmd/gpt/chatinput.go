@@ -1,0 +1,114 @@
+package main
+
+// The lines of a chat: typed on a terminal, with editing and history, or read from stdin.
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/peterh/liner"
+)
+
+// chatLines are where the lines come from.
+type chatLines interface {
+	next() (string, error)   // without its end; io.EOF after the last one
+	terminal() bool          // a person types them
+	raw() bool               // Ctrl-C at the prompt is a key, and no signal
+	located(err error) error // an error of the line that was read last
+	close()                  // gives the terminal back
+}
+
+// chatPrompt stands before what is typed.
+const chatPrompt = "> "
+
+// newChatLines reads from the terminal, if stdin and stdout are one, else from stdin.
+func (a *app) newChatLines() chatLines {
+	s := newSource("stdin", a.stdin)
+	switch {
+	case !isTerminal(a.stdin):
+		return &scriptLines{source: s}
+	case !a.stdout.terminal || !liner.TerminalSupported():
+		return &plainLines{scriptLines{source: s}, a.stderr}
+	}
+	t := &typedLines{State: liner.NewLiner(), note: a.notef}
+	t.SetCtrlCAborts(true)
+	t.SetMultiLineMode(true)
+	t.SetCompleter(func(line string) (names []string) {
+		for _, known := range chatCommands {
+			if strings.HasPrefix(known.name, line) {
+				names = append(names, known.name)
+			}
+		}
+		return names
+	})
+	return t
+}
+
+// scriptLines are the lines of a file or a pipe.
+type scriptLines struct{ source *source }
+
+func (s *scriptLines) next() (string, error) {
+	line, err := s.source.next()
+	if err == errLongLine {
+		err = s.located(err)
+	}
+	return string(trimEnd(line)), err
+}
+
+func (s *scriptLines) terminal() bool { return false }
+func (s *scriptLines) raw() bool      { return false }
+func (s *scriptLines) close()         {}
+
+func (s *scriptLines) located(err error) error {
+	if errors.Is(err, errClosedPipe) || errors.Is(err, errEnded) {
+		return err
+	}
+	return fmt.Errorf("line %d: %w", s.source.line, err)
+}
+
+// plainLines are lines that are typed where they cannot be edited.
+type plainLines struct {
+	scriptLines
+	prompt io.Writer
+}
+
+func (p *plainLines) terminal() bool { return true }
+
+func (p *plainLines) next() (string, error) {
+	io.WriteString(p.prompt, chatPrompt)
+	return p.scriptLines.next()
+}
+
+// typedLines are lines that are typed on a terminal.
+type typedLines struct {
+	*liner.State
+	note func(format string, args ...any)
+}
+
+func (t *typedLines) terminal() bool          { return true }
+func (t *typedLines) raw() bool               { return true }
+func (t *typedLines) located(err error) error { return err }
+func (t *typedLines) close()                  { t.Close() }
+
+// next reads a line. Ctrl-C forgets what was typed, and ends the lines when it comes twice.
+func (t *typedLines) next() (string, error) {
+	for aborted := false; ; aborted = true {
+		line, err := t.Prompt(chatPrompt)
+		switch {
+		case errors.Is(err, liner.ErrPromptAborted) && !aborted:
+			t.note("Ctrl-C again or Ctrl-D ends the program")
+		case errors.Is(err, liner.ErrPromptAborted):
+			return "", io.EOF
+		case err == io.EOF:
+			fmt.Println()
+			return "", err
+		default:
+			if strings.TrimSpace(line) != "" {
+				t.AppendHistory(line)
+			}
+			return line, err
+		}
+	}
+}

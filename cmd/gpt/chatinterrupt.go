@@ -1,0 +1,73 @@
+package main
+
+// Ctrl-C in a chat: it stops the answer and not the program.
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+)
+
+// errEnded says that a signal ends the program, in an orderly way.
+var errEnded = fmt.Errorf("ended by a signal: %w", context.Canceled)
+
+// A chatInterrupt is what signals do at the moment.
+type chatInterrupt struct {
+	mu     sync.Mutex
+	cancel context.CancelFunc // of the answer that is being made, or nil
+	end    bool               // the program ends when the answer has stopped
+}
+
+// begin returns the context of an answer. Call done after it.
+func (i *chatInterrupt) begin() (ctx context.Context, done func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	i.set(cancel)
+	return ctx, func() {
+		i.set(nil)
+		cancel()
+	}
+}
+
+func (i *chatInterrupt) set(cancel context.CancelFunc) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.cancel = cancel
+}
+
+// stop stops the answer, if there is one.
+func (i *chatInterrupt) stop(end bool) (stopped bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.cancel == nil || i.end { // a second signal does not wait
+		return false
+	}
+	i.end = end
+	i.cancel()
+	return true
+}
+
+func (i *chatInterrupt) ended() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.end
+}
+
+// watch makes signals stop answers. Ctrl-C stops the answer alone where a person types the lines;
+// in a script, and other signals everywhere, it ends the program.
+func (c *chat) watch() {
+	c.setCancel(func() {
+		c.watch()
+		c.mu.Lock()
+		ctrlC := c.app.ended == os.Interrupt
+		c.mu.Unlock()
+		stays := ctrlC && c.lines.terminal()
+		if c.interrupt.stop(!stays) || stays && c.lines.raw() {
+			return
+		}
+		c.endProgress()
+		c.lines.close()
+		c.temps.RemoveAll()
+		os.Exit(c.signalStatus())
+	})
+}

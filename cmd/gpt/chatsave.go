@@ -1,0 +1,174 @@
+package main
+
+// Saved chats: ids and options, from which the conversation goes on with the same bits.
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"picogpt/internal/outfile"
+)
+
+// A savedChat is the one JSON object of a save.
+type savedChat struct {
+	Model    string         `json:"model"` // the digest
+	Formats  receiptFormats `json:"formats"`
+	Template string         `json:"template"`
+	Options  []string       `json:"options"`
+	Files    optionTexts    `json:"files,omitempty"`
+	Seed     uint64         `json:"seed"` // of the next answer
+	Turns    []turn         `json:"turns"`
+}
+
+// save writes the conversation.
+func (c *chat) save(rest string) error {
+	path, force := strings.CutPrefix(rest, "--force ")
+	if path = strings.TrimSpace(path); path == "" || path == "--force" {
+		return usagef("/save: want a file, found none")
+	}
+	o := c.writing(force)
+	err := outfile.Check(path, o)
+	var b []byte
+	if err == nil {
+		if b, err = c.saved(); err != nil {
+			return err
+		}
+		err = outfile.WriteFile(context.Background(), path, o, func(w io.Writer) error {
+			_, err := w.Write(b)
+			return err
+		})
+	}
+	if err != nil {
+		err = outputError("/save", err)
+		if own, ok := err.(hinted); ok {
+			err = hinted{own.error, "/save --force " + path + " writes over it"}
+		}
+		return err
+	}
+	c.notice("saved %s to %s", count(len(c.turns), "turn"), path)
+	return nil
+}
+
+// saved is the conversation as JSON.
+func (c *chat) saved() ([]byte, error) {
+	digest, err := c.digest()
+	if err != nil {
+		return nil, err
+	}
+	s := savedChat{
+		Model: digest, Formats: receiptFormats{c.model().Format(), c.model().CacheFormat()},
+		Template: c.template.source, Options: c.recorded(), Files: c.optionFiles.texts,
+		Seed: c.seed, Turns: append([]turn{}, c.turns...),
+	}
+	for i := range s.Turns { // the ids are what counts
+		s.Turns[i].Text = strings.ToValidUTF8(s.Turns[i].Text, "\uFFFD")
+	}
+	for _, text := range append(slices.Clone(s.Options), s.Template) {
+		if !utf8.ValidString(text) {
+			return nil, fmt.Errorf("/save: %s: want UTF-8", quoteShort(text))
+		}
+	}
+	return marshalLine(s)
+}
+
+// digest is the digest of the model.
+func (c *chat) digest() (string, error) {
+	defer c.showProgress(func() string { return "reading " + c.modelName() })()
+	ck, err := c.app.open()
+	if err != nil {
+		return "", err
+	}
+	return ck.Digest()
+}
+
+// load goes on with a saved conversation, or changes nothing.
+func (c *chat) load(path string) error {
+	if path == "" {
+		return usagef("/load: want a file, found none")
+	}
+	if path == "-" {
+		return usagef("/load -: want a file, because stdin has the lines")
+	}
+	text, err := c.readLimited(path, longestReceipt)
+	if err != nil {
+		return err
+	}
+	s, err := parseSavedChat(text)
+	if err != nil {
+		return fmt.Errorf("%s: want a conversation that /save wrote: %w", path, err)
+	}
+	if err := c.take(s); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	c.notice("loaded %s from %s", count(len(c.turns), "turn"), path)
+	return nil
+}
+
+// take makes a saved conversation this one.
+func (c *chat) take(s *savedChat) error {
+	digest, err := c.digest()
+	if err != nil {
+		return err
+	}
+	m := c.model()
+	switch own := (receiptFormats{m.Format(), m.CacheFormat()}); {
+	case digest != s.Model:
+		return hinted{fmt.Errorf("model: %s has the digest %s, want %s", c.modelName(), digest,
+			quoteShort(s.Model)), "gpt chat -m DIR opens another checkpoint"}
+	case own != s.Formats:
+		return hinted{fmt.Errorf("formats: weights %s and cache %s here, want %s and %s",
+			own.Weights, own.Cache, quoteShort(s.Formats.Weights), quoteShort(s.Formats.Cache)),
+			"--dtype and --cache-dtype choose them"}
+	}
+	for i := range s.Turns {
+		if err := s.Turns[i].check(m.Config().VocabSize); err != nil {
+			return fmt.Errorf("turn %d: %w", i, err)
+		}
+	}
+	t, err := newChatTemplate(s.Template, c.tokenizer)
+	if err != nil {
+		return fmt.Errorf("template: %w", err)
+	}
+	before := c.optionFiles
+	c.optionFiles = optionFiles{texts: s.Files, all: true}
+	if err := c.setOptions(s.Options); err != nil {
+		c.optionFiles = before
+		return fmt.Errorf("options: %w", err)
+	}
+	c.optionFiles.all = false
+	c.template, c.seed, c.turns = t, s.Seed, s.Turns
+	return nil
+}
+
+// check refuses a turn that no chat could have.
+func (t *turn) check(vocabulary int) error {
+	for _, ids := range [][]int{t.PromptIDs, t.IDs} {
+		for _, id := range ids {
+			if id < 0 || id >= vocabulary {
+				return fmt.Errorf("id %d, want 0 to %d", id, vocabulary-1)
+			}
+		}
+	}
+	if t.Dropped < 0 {
+		return fmt.Errorf("dropped: %d, want 0 or more", t.Dropped)
+	}
+	return nil
+}
+
+// parseSavedChat reads an object with the keys of a save, and no others.
+func parseSavedChat(text string) (*savedChat, error) {
+	s := &savedChat{}
+	return s, parseFields(text, []jsonField{
+		{key: "model", want: "a string", to: &s.Model},
+		{key: "formats", want: "an object", to: &s.Formats},
+		{key: "template", want: "a string", to: &s.Template},
+		{key: "options", want: "an array of strings", to: &s.Options},
+		{key: "files", want: "an object of strings", to: &s.Files, optional: true},
+		{key: "seed", want: "a whole number", to: &s.Seed},
+		{key: "turns", want: "an array of turns", to: &s.Turns},
+	})
+}
