@@ -38,8 +38,8 @@
 
 // func chainKVAVX512(y, x []float32, w []uint16, ldw int, s soon)
 // 64, then 16, then 8 columns stay in registers while x passes. DI is where the columns are in y,
-// R8 in w, and DX how many are left. Within them SI is where x is, BX how many are left, R9 the row of
-// w. R10 and R11 are what is fetched.
+// R8 in w, and DX how many are left. Within them SI is where x is, BX how many are left, R9 the row
+// of w. R10 and R11 are what is fetched.
 TEXT ·chainKVAVX512(SB), NOSPLIT, $0-136
 	MOVQ y_base+0(FP), DI
 	MOVQ y_len+8(FP), DX
