@@ -79,8 +79,9 @@
 	EACH(MULTIPLY)           \
 	ADDQ R15, DX
 
-// SUM goes over k = 0, 1, …, four at a time: BX counts them, DX is the offset in a, DI is what is
-// asked for, CX the bytes of a row of that. It finds R8–R13 at the rows of c, and leaves them there.
+// SUM goes over k = 0, 1, …, four at a time: BX counts them, DX is the offset in a. DI is the memory
+// to ask for, and CX the bytes of a row of it. It finds R8–R13 at the rows of c, and leaves them
+// there.
 #define SUM(EACH, B, START, MULTIPLY, ADD, STORE, by4, more, by1, done) \
 	EACH(START)              \
 	MOVQ lda+56(FP), AX      \
