@@ -155,6 +155,9 @@ func (s *Stream) giveOut() Token {
 	} else if s.session != nil { // the context slid after it
 		s.base = min(len(h.context), s.session.Len())
 	}
+	if s.Done() {
+		s.guide.forget()
+	}
 	return h.token
 }
 
@@ -191,7 +194,11 @@ func (s *Stream) goBack(i int) error {
 			return err
 		}
 	}
-	s.context, s.sampler.state, s.decoder, s.text = h.context, h.state, h.decoder, h.text
+	// Forks of the stream may go back to the same.
+	s.context, s.sampler.state, s.text = slices.Clone(h.context), h.state, h.text.fork()
+	if h.decoder != nil {
+		s.decoder = h.decoder.Fork()
+	}
 	s.n, s.dropped, s.done, s.next.made = h.n, h.dropped, false, false
 	b.exempt, b.slides = h.exempt, h.slides
 	end := 0
@@ -204,7 +211,7 @@ func (s *Stream) goBack(i int) error {
 	s.propose(nil)
 	s.goBackTo(s.context)
 	if s.guide != nil {
-		s.guide.context = h.guide
+		s.guide.context = slices.Clone(h.guide)
 		s.guide.session.Truncate(min(common(s.guide.session.Tokens(), h.guide), len(h.guide)-1))
 	}
 	return nil

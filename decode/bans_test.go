@@ -196,6 +196,20 @@ func TestBannedStringsWhereTheContextSlides(t *testing.T) {
 				t.Errorf("seed %d: %q has %q", seed, text(tokens), b)
 			}
 		}
+		// A sample has a session of its own, which does not keep what slid.
+		first, sample := o, []int{}
+		first.Seed--
+		for token, err := range Samples(t.Context(), m.NewSession(), []int{1, 2}, 2, first) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if token.Sample == 1 {
+				sample = append(sample, token.ID)
+			}
+		}
+		if !slices.Equal(sample, ids(tokens)) {
+			t.Errorf("seed %d: %v as a sample, %v alone", seed, sample, ids(tokens))
+		}
 		held := s.Tokens()
 		if want := ids(tokens)[len(tokens)-1-min(len(held), len(tokens)-1) : len(tokens)-1]; !slices.Equal(
 			held[len(held)-len(want):], want) {
@@ -219,6 +233,47 @@ func TestBeamsHaveNoBannedStrings(t *testing.T) {
 		for _, ban := range o.Ban {
 			if strings.Contains(h.Text(), ban) {
 				t.Errorf("%q has %q", h.Text(), ban)
+			}
+		}
+	}
+}
+
+// TestForksGoBackByThemselves forks a stream at each of its tokens: both write the same.
+func TestForksGoBackByThemselves(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	for seed := range uint64(6) {
+		o := Options{MaxTokens: 20, Temperature: 1.5, Seed: seed, Vocabulary: letters(29),
+			Ban: []string{"ab", "cde", "fgh", "ji", "kl", "mn", "op", "qr"}, EndOfText: []int{}}
+		want := ids(collect(t, m.NewSession(), []int{1}, o))
+		first, err := NewStream(m.NewSession(), []int{1}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		streams, texts := []*Stream{first}, [][]int{nil}
+		for steps := 0; slices.ContainsFunc(streams, func(s *Stream) bool { return !s.Done() }); steps++ {
+			if steps%3 == 0 && len(streams) < 6 {
+				last := len(streams) - 1
+				streams = append(streams, streams[last].Fork())
+				texts = append(texts, slices.Clone(texts[last]))
+			}
+			if err := evaluate(t.Context(), m, streams, nil); err != nil {
+				t.Fatal(err)
+			}
+			for i, s := range streams {
+				for s.atHand() {
+					token, ok, err := s.Next()
+					if err != nil {
+						t.Fatal(err)
+					}
+					if ok {
+						texts[i] = append(texts[i], token.ID)
+					}
+				}
+			}
+		}
+		for i, got := range texts {
+			if !slices.Equal(got, want) {
+				t.Errorf("seed %d, fork %d: %v, want %v", seed, i, got, want)
 			}
 		}
 	}

@@ -155,6 +155,7 @@ func Beams(
 	if err != nil {
 		return nil, err
 	}
+	defer root.guide.forget()
 	search := newBeamSearch(b.withDefaults(), root)
 	defer search.release()
 	for !search.done() {

@@ -64,12 +64,12 @@ func (s *Sampler) hasten() {
 	if n <= 0 {
 		return
 	}
-	const most = 1e100 // so that the sum stays finite
+	const most = 1e200 // so that nothing becomes infinite
 	gain := min(power(d.Factor, float64(n)), most) - 1
 	for _, id := range s.ends {
 		if place, ok := s.place(id); ok && !math.IsInf(s.scores[place], -1) {
 			x := s.scores[place]
-			s.scores[place] = x + float64(math.Abs(x)*gain)
+			s.scores[place] = min(x+float64(math.Abs(x)*gain), most)
 		}
 	}
 }

@@ -17,7 +17,9 @@ func (s *Sampler) entropy() (entropy, logMass float64) {
 	logMass = kernels.Log64(s.mass)
 	sum := 0.0
 	for i, w := range s.weights {
-		sum += float64(w * s.logWeight(i))
+		if w != 0 {
+			sum += float64(w * s.logWeight(i))
+		}
 	}
 	return logMass - sum/s.mass, logMass
 }
@@ -136,6 +138,9 @@ func (s *Sampler) keepTopH() {
 	logMass := kernels.Log64(mass)
 	surprise := func(place int32) float64 {
 		p := s.weights[place] / mass
+		if p == 0 {
+			return 0
+		}
 		return float64(p * (logMass - s.logWeight(int(place))))
 	}
 	entropy := 0.0

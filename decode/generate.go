@@ -94,6 +94,7 @@ func Samples(
 			return
 		}
 		parent.shared = &scratches{}
+		defer parent.guide.forget()
 		for first := 0; first < n; first += together {
 			// The prompt's evaluation is followed by tokens in any case.
 			if err := ctx.Err(); first > 0 && err != nil {

@@ -49,7 +49,7 @@ func (s *Sampler) fit() float64 {
 		products += float64(t * (logs[i] - logs[i+1]))
 		squares += float64(t * t)
 	}
-	if products <= 0 { // one id, or all alike
+	if !(products > 0) { // one id, or all alike
 		return math.Inf(1)
 	}
 	slope := products / squares

@@ -142,6 +142,14 @@ func TestExtremeOptionsStayDefined(t *testing.T) {
 	for _, o := range []Options{
 		{Temperature: 5e-324}, {Temperature: 1e308},
 		{Temperature: 1e-300, TopP: 0.9, MinP: 1, TopK: 2},
+		{Temperature: 1e-320, Typical: 0.9, Eta: 0.1, TopH: 0.5, TopNSigma: 1},
+		{Temperature: 1e-320, Mirostat: Mirostat{1, 5, 0.1}},
+		{Temperature: 1e-320, Mirostat: Mirostat{2, 0, 1e300}},
+		{Temperature: 1, TempRange: 1, TempExponent: 1e300, Typical: 5e-324},
+		{Temperature: 1, XTCProbability: 1, Samplers: "llama.cpp", Typical: 1e-300, TopNSigma: 1e300},
+		{Temperature: 1, FrequencyPenalty: -1e300, PresencePenalty: 1e300, TopH: 1},
+		{Temperature: 1, DRY: DRY{1e300, 1e300, 0, 0, nil}, LengthDecay: LengthDecay{0, 1e300},
+			EndOfText: []int{1, 2}, Bias: []Bias{{[]int{1}, 1e100}, {[]int{3}, -1e100}}},
 		{Temperature: 1, RepeatPenalty: 1e100}, {Temperature: 1, RepeatPenalty: 1e-100, TopP: 0.5},
 	} {
 		s := sampler(t, o)

@@ -86,7 +86,22 @@ func randomOptions(random *rand.Rand) Options {
 		o.RepeatPenalty, o.RepeatLastN = 0.8+random.Float64()/2, random.IntN(20)
 	}
 	if random.IntN(3) == 0 {
+		o.FrequencyPenalty, o.PresencePenalty = random.Float64()/4, random.Float64()/4
+		o.NoRepeatNgram, o.DRY = 2+random.IntN(3), DRY{1, 1.5, 1, 0, [][]int{{3}}}
+		o.Bias = []Bias{{[]int{random.IntN(29)}, 2}}
+	}
+	if random.IntN(4) == 0 {
+		o.Mirostat = Mirostat{1 + random.IntN(2), 3, 0.2}
+	}
+	if random.IntN(4) == 0 {
+		for range 12 {
+			a, b := rune('a'+random.IntN(29)), rune('a'+random.IntN(29))
+			o.Ban = append(o.Ban, string([]rune{a, b}))
+		}
+	}
+	if random.IntN(3) == 0 {
 		o.EndOfText = []int{random.IntN(29)}
+		o.MinTokens, o.LengthDecay = random.IntN(20), LengthDecay{random.IntN(9), 1.1}
 	}
 	if random.IntN(3) == 0 {
 		for range 1 + random.IntN(2) {

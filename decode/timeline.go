@@ -52,7 +52,7 @@ func (t *timeline) settle(n int) {
 // cut forgets what is evaluated beyond the first n tokens.
 func (t *timeline) cut(n int) {
 	if t.session != nil {
-		t.session.Truncate(min(n, t.session.Len()))
+		t.grows().Truncate(min(n, t.grows().Len()))
 	}
 }
 
