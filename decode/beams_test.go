@@ -372,3 +372,54 @@ func TestFiltersLeaveEachBeamOneIDMoreThanEndsIt(t *testing.T) {
 		}
 	}
 }
+
+// TestGreedyIsHuggingFacesOnAToy leaves out the cases with guidance, and with an end at the last
+// token, which an Options has no word for.
+func TestGreedyIsHuggingFacesOnAToy(t *testing.T) {
+	var cases []struct {
+		Prompt    []int     `json:"prompt"`
+		MaxNew    int       `json:"max_new"`
+		EOS       []int     `json:"eos"`
+		NoRepeat  int       `json:"no_repeat_ngram_size"`
+		Penalty   float64   `json:"repetition_penalty"`
+		MinNew    int       `json:"min_new_tokens"`
+		Guidance  float64   `json:"guidance_scale"`
+		Decay     []float64 `json:"exponential_decay_length_penalty"`
+		ForcedEOS []int     `json:"forced_eos_token_id"`
+		IDs       []int     `json:"ids"`
+	}
+	if err := fixture.Decoding("toy_greedy", &cases); err != nil {
+		t.Fatal(err)
+	}
+	m, done := newToy(t), 0
+	for _, c := range cases {
+		if c.Guidance != 0 || c.ForcedEOS != nil {
+			continue
+		}
+		o := Options{MaxTokens: c.MaxNew, EndOfText: append([]int{}, c.EOS...),
+			NoRepeatNgram: c.NoRepeat, RepeatPenalty: c.Penalty, MinTokens: c.MinNew}
+		if c.Decay != nil {
+			o.LengthDecay = LengthDecay{int(c.Decay[0]), c.Decay[1]}
+		}
+		l := limits{context: 100, vocabulary: len(m.A), endOfText: o.EndOfText}
+		st, err := newStream(l, nil, c.Prompt, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int
+		for !st.Done() {
+			tok, err := st.Push(m.logits(st.context))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, tok.ID)
+		}
+		if !slices.Equal(got, c.IDs) {
+			t.Errorf("%+v: %v", c, got)
+		}
+		done++
+	}
+	if done != 6 {
+		t.Errorf("%d cases, want 6", done)
+	}
+}

@@ -109,6 +109,15 @@ func randomOptions(random *rand.Rand) Options {
 			o.Stop = append(o.Stop, string([]rune{a, b}))
 		}
 	}
+	if random.IntN(4) == 0 {
+		for range 1 + random.IntN(3) {
+			a, b := rune('a'+random.IntN(29)), rune('a'+random.IntN(29))
+			o.Ban = append(o.Ban, string([]rune{a, b}))
+		}
+	}
+	if o.Temperature != 0 && random.IntN(6) == 0 {
+		o.Mirostat = Mirostat{Version: 1 + random.IntN(2)}
+	}
 	if random.IntN(3) == 0 {
 		o.Overflow, o.MaxTokens = OverflowTruncate, 1+random.IntN(20)
 	}
@@ -152,7 +161,7 @@ func (c *thirds) Fork() constrain.Matcher { return &thirds{slices.Clone(c.ids)} 
 func TestSpeculationChangesNoToken(t *testing.T) {
 	m, ways := speculations(t)
 	used := map[string]int{}
-	for seed := range uint64(sized(60, 1000)) {
+	for seed := range uint64(sized(120, 1000)) {
 		random := rand.New(rand.NewPCG(seed, 8))
 		o := randomOptions(random)
 		if random.IntN(3) == 0 {
