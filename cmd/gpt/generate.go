@@ -86,6 +86,17 @@ logprob, top	as above, of this token
 dropped	how many tokens --overflow dropped before it
 finish_reason	on the last token of a text only; interrupted has no token
 
+A token is chosen in this order: biases, guidance, penalties, DRY, n-grams, --min-tokens,
+--length-decay, temperature, then the filters top-n-sigma, top-h, top-k, top-p, min-p, typical, epsilon,
+eta and XTC, each of what the one before left, and one draw. --samplers llama.cpp filters as llama.cpp
+does, with the temperature last; its defaults are not taken over. --samplers LIST applies, of penalties,
+DRY, n-grams, the temperature and the filters, only those that are listed. --mirostat takes the place of
+all filters. gpt next shows what each of them leaves.
+
+With --ban S the text goes back to the token in which S began and takes another one there; tokens that
+may begin S come only when that is decided. --guidance G adds to the logarithm of a token's probability
+G-1 times what it is more than after --negative TEXT and the same new tokens.
+
 --beams N searches for a likely text: N beams, which are texts that begin alike, go on side by side, and
 of all their continuations the N best go on. The score of a text is the sum of the log-probabilities of
 its new tokens, the one that ends it too, divided by their number to the power of --length-penalty: 1 is
@@ -135,6 +146,8 @@ Examples:
   echo -n "Tom and Sue" | gpt --output json -n 5
   gpt --beams 4 --return 2 --output json -n 30 "One day, a little girl"
   gpt --heal --temp 0 -n 5 "The little gi"
+  gpt --temp 1.2 --top-k 0 --min-p 0.05 --dry-multiplier 0.8 "The old house"
+  gpt --ban ' Lily' --ban ' Tim' -n 40 "There was a girl named"
   gpt --contrastive 0.6 -n 60 "Once upon a time"
   gpt --choices yes,no "Was Lily happy? The answer is "
   gpt --json-schema person.json "Lily as JSON: "
