@@ -208,7 +208,7 @@ func (c *chat) optionsOfAnswer() (decode.Options, error) {
 	if o.MaxTokens == 0 {
 		o.MaxTokens = longestAnswer
 	}
-	return o, c.writer.Form.open(c.app, c.session.Model(), c.tokenizer, &o)
+	return o, c.writer.openTexts(c.app, c.model(), c.tokenizer, &o)
 }
 
 // longestAnswer is the default of --max-tokens.
@@ -227,6 +227,9 @@ func (c *chat) stream(t *turn, o decode.Options) (err error) {
 		}
 		stop()
 		t.add(token)
+		if token.Incomplete {
+			defer c.notef("%s: the answer ended before it was complete", c.writer.Form.asked())
+		}
 		if _, err = c.stdout.WriteString(token.Text); err != nil {
 			return err
 		}
@@ -257,10 +260,11 @@ func (c *chat) setOptions(options []string) error {
 	if err != nil {
 		return err
 	}
-	if err := w.Form.open(c.app, c.session.Model(), c.tokenizer, &o); err != nil {
+	tried := o
+	if err := w.openTexts(c.app, c.model(), c.tokenizer, &tried); err != nil {
 		return err
 	}
-	release, err := w.Guess.open(c.app, c.session.Model(), &o)
+	release, err := w.Guess.open(c.app, c.model(), &o)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/decode"
 	"picogpt/model"
+	"picogpt/tokenizer"
 	"picogpt/weights/demo"
 )
 
@@ -24,12 +25,14 @@ func TestTheLogitsOfAReceiptAreThoseThatChoseItsTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
+	a, tok := newApp(), tokenizer.GPT2()
 	for _, flags := range [][]string{
 		{"--max-tokens=20", "--temp=1.5"},
 		{"--max-tokens=20", "--temp=0"},
 		{"--max-tokens=260", "--temp=3", "--top-k=0", "--overflow=slide"},
 		{"--max-tokens=20", "--beams=3", "--repeat-penalty=1.2"},
 		{"--max-tokens=10", "--contrastive=0.6"},
+		{"--max-tokens=10", "--guidance=1.5", "--ban= she", "--mirostat=2"},
 	} {
 		c, k, err := parseOptions(flags, recordable)
 		if err != nil {
@@ -39,6 +42,10 @@ func TestTheLogitsOfAReceiptAreThoseThatChoseItsTokens(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if err := c.openTexts(a, m, tok, &o); err != nil {
+			t.Fatal(err)
+		}
+		o.Vocabulary, o.Seed = tok, 1
 		prompt := []int{7454, 2402, 257, 640}
 		var tokens []decode.Token
 		for _, err := range kept(c.texts(context.Background(), m, prompt, o,
