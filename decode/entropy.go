@@ -148,7 +148,7 @@ func (s *Sampler) keepTopH() {
 		entropy += surprise(place)
 	}
 	most := s.options.TopH * entropy
-	most += most * 0x1p-40 // what is above by rounding only is not above
+	most += float64(most * 0x1p-40) // what is above by rounding only is not above
 	through, n := 0.0, 0
 	for n < len(places) {
 		if through += surprise(places[n]); n > 0 && through > most {
