@@ -10,8 +10,8 @@ import (
 	"picogpt/tokenizer"
 )
 
-// bans is what a stream knows of banned strings. Tokens are held while they may yet turn out to be a
-// part of one, so that none that came has to be taken back. Nil is none.
+// bans is what a stream knows of banned strings. Tokens are held while they may yet turn out to be
+// a part of one, so that none that came has to be taken back. Nil is none.
 type bans struct {
 	strings [][]byte
 	exempt  int        // bytes at the beginning of the text that were the prompt's

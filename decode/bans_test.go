@@ -211,8 +211,9 @@ func TestBannedStringsWhereTheContextSlides(t *testing.T) {
 			t.Errorf("seed %d: %v as a sample, %v alone", seed, sample, ids(tokens))
 		}
 		held := s.Tokens()
-		if want := ids(tokens)[len(tokens)-1-min(len(held), len(tokens)-1) : len(tokens)-1]; !slices.Equal(
-			held[len(held)-len(want):], want) {
+		want := ids(tokens)[:len(tokens)-1]
+		want = want[len(want)-min(len(held), len(want)):]
+		if !slices.Equal(held[len(held)-len(want):], want) {
 			t.Errorf("seed %d: the session holds %v, want it to end with %v", seed, held, want)
 		}
 	}

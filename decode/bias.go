@@ -50,8 +50,9 @@ func (s *Sampler) goOn() {
 	}
 }
 
-// A LengthDecay makes the ids that end the text likelier from the Start-th new token on: with n more,
-// the logit x gains |x|·(Factor^n - 1). A Factor of 0 or 1 is off; below 1 they become less likely.
+// A LengthDecay makes the ids that end the text likelier from the Start-th new token on: with n
+// more, the logit x gains |x|·(Factor^n - 1). A Factor of 0 or 1 is off; below 1 they become less
+// likely.
 type LengthDecay struct {
 	Start  int
 	Factor float64

@@ -23,8 +23,8 @@ func firstSteps() []samplerStep {
 	}
 }
 
-// contextSteps look at the tokens before. They may be named in Options.Samplers, and stand in Hugging
-// Face's order.
+// contextSteps look at the tokens before. They may be named in Options.Samplers, and stand in
+// Hugging Face's order.
 func contextSteps() []samplerStep {
 	return []samplerStep{
 		{"penalties", func(o *Options) bool {

@@ -94,8 +94,8 @@ func (s *Sampler) dropZeros() {
 	}
 }
 
-// keepTopK removes the ids below the k-th largest score, and those that are never drawn. Dividing by
-// the temperature keeps the order, so it can wait until the ids are few.
+// keepTopK removes the ids below the k-th largest score, and those that are never drawn. Dividing
+// by the temperature keeps the order, so it can wait until the ids are few.
 func (s *Sampler) keepTopK() {
 	least := -math.MaxFloat64
 	switch k := max(s.options.TopK, s.least); {

@@ -11,8 +11,9 @@ import (
 )
 
 // Guidance is classifier-free guidance (Sanchez and others, arXiv 2306.17806; Hugging Face's
-// UnbatchedClassifierFreeGuidanceLogitsProcessor): with the log-probabilities c after the text and u
-// after Negative and the new tokens, an id has u + Scale·(c - u). A Stream evaluates both contexts.
+// UnbatchedClassifierFreeGuidanceLogitsProcessor): with the log-probabilities c after the text and
+// u after Negative and the new tokens, an id has u + Scale·(c - u). A Stream evaluates both
+// contexts.
 type Guidance struct {
 	Scale    float64 // 1 means off
 	Negative []int   // empty means the prompt's last token

@@ -35,8 +35,8 @@ func (s *Sampler) dynamic() float64 {
 	return low + float64((high-low)*power(share, o.TempExponent))
 }
 
-// power returns x to the power of y, for x above 0, or 0 and y of 0 or more: the same bits everywhere, unlike
-// math.Pow.
+// power returns x to the power of y, for x above 0, or 0 and y of 0 or more: the same bits
+// everywhere, unlike math.Pow.
 func power(x, y float64) float64 {
 	switch {
 	case y == 0 || x == 1:

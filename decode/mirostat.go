@@ -1,7 +1,7 @@
 package decode
 
-// Mirostat (Basu and others, arXiv 2007.14966): a cut that moves, so that the surprise of the tokens
-// that are drawn stays near a target. The definitions are llama.cpp's.
+// Mirostat (Basu and others, arXiv 2007.14966): a cut that moves, so that the surprise of the
+// tokens that are drawn stays near a target. The definitions are llama.cpp's.
 
 import (
 	"math"

@@ -125,7 +125,8 @@ func (s *Sampler) fork() *Sampler {
 }
 
 // Next returns the token that follows context, given logits [vocabulary], the model's after its
-// last token. It leaves both as they are. The token counts as generated from then on. A logit that is not finite is a *model.NonFiniteError.
+// last token. It leaves both as they are. The token counts as generated from then on. A logit that
+// is not finite is a *model.NonFiniteError.
 func (s *Sampler) Next(logits []float32, context []int) (int, error) {
 	if err := s.score(logits, context); err != nil {
 		return 0, err

@@ -31,6 +31,8 @@ import (
 // After an error of Eval nothing has changed: the same Input may be tried again. The session
 // belongs to the stream until it is done or stopped. A stream serves one goroutine at a time.
 //
+// With [Options.Guidance] there is a second input, [Stream.Guide], for the same Eval.
+//
 // A search forks streams ([Stream.Fork]) and evaluates them together. [Stream.Push] takes logits
 // that are not a session's.
 type Stream struct {

@@ -65,8 +65,8 @@ Examples:
 // options checks the flags and makes decode's options of them. Vocabulary is left open.
 func (c *nextCommand) options(given map[string]bool) (decode.Options, error) {
 	o := decode.Options{
-		MaxTokens: 1, Temperature: c.Temp, TopK: c.TopK, TopP: c.TopP, MinP: c.MinP, Seed: c.Seed, Generated: c.New,
-		RepeatPenalty: c.RepeatPenalty, RepeatLastN: c.RepeatLastN,
+		MaxTokens: 1, Temperature: c.Temp, TopK: c.TopK, TopP: c.TopP, MinP: c.MinP, Seed: c.Seed,
+		Generated: c.New, RepeatPenalty: c.RepeatPenalty, RepeatLastN: c.RepeatLastN,
 	}
 	if c.TopP == 0 {
 		o.TopP = math.SmallestNonzeroFloat64

@@ -38,16 +38,17 @@ func (f *filterFlags) set(o *decode.Options) {
 
 // checkListed refuses flags for what --samplers does not list.
 func (f *filterFlags) checkListed(o *decode.Options, given map[string]bool) error {
-	flags := map[string]string{
-		"dry-multiplier": "dry", "repeat-penalty": "penalties", "frequency-penalty": "penalties",
-		"presence-penalty": "penalties", "temp": "temperature", "dynatemp-range": "temperature", "xtc-probability": "xtc",
+	flags := [][2]string{
+		{"repeat-penalty", "penalties"}, {"frequency-penalty", "penalties"},
+		{"presence-penalty", "penalties"}, {"dry-multiplier", "dry"}, {"temp", "temperature"},
+		{"dynatemp-range", "temperature"}, {"xtc-probability", "xtc"},
 	}
 	for _, name := range decode.SamplerNames() {
-		flags[name] = name
+		flags = append(flags, [2]string{name, name})
 	}
-	for flag, name := range flags {
-		if given[flag] && !o.Lists(name) {
-			return usagef("--%s: want %s in the list of --samplers too", flag, name)
+	for _, f := range flags {
+		if given[f[0]] && !o.Lists(f[1]) {
+			return usagef("--%s: want %s in the list of --samplers too", f[0], f[1])
 		}
 	}
 	return nil
