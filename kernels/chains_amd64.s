@@ -11,15 +11,37 @@
 // SI x, CX inputs left; DX columns left. Y10–Y15 hold an element of x of each segment, 1024 bytes
 // apart.
 
-#define STREAM(WIDEN, size, at, y, x, lo, hi) \
-	VMOVUPS y, lo              \
-	VMOVUPS 32 y, hi           \
-	WIDEN(at, Y8)              \
-	VFMADD231PS Y8, x, lo      \
-	WIDEN((8*size)at, Y9)      \
-	VFMADD231PS Y9, x, hi      \
-	VMOVUPS lo, y              \
-	VMOVUPS hi, 32 y
+// STREAM continues 16 columns of one segment, STREAM32 continues 32: a whole line of the cache in 16
+// bits. It fetches what lies 2 KiB further on in its stream.
+#define STREAM(WIDEN, size, at, y, x) \
+	VMOVUPS y, Y0              \
+	VMOVUPS 32 y, Y1           \
+	WIDEN(at, Y4)              \
+	WIDEN((8*size)at, Y5)      \
+	VFMADD231PS Y4, x, Y0      \
+	VFMADD231PS Y5, x, Y1      \
+	VMOVUPS Y0, y              \
+	VMOVUPS Y1, 32 y
+
+#define STREAM32(WIDEN, size, at, y, x) \
+	PREFETCHT0 2048 at         \
+	PREFETCHT0 (1984+32*size)at \
+	VMOVUPS y, Y0              \
+	VMOVUPS 32 y, Y1           \
+	VMOVUPS 64 y, Y2           \
+	VMOVUPS 96 y, Y3           \
+	WIDEN(at, Y4)              \
+	WIDEN((8*size)at, Y5)      \
+	WIDEN((16*size)at, Y6)     \
+	WIDEN((24*size)at, Y7)     \
+	VFMADD231PS Y4, x, Y0      \
+	VFMADD231PS Y5, x, Y1      \
+	VFMADD231PS Y6, x, Y2      \
+	VFMADD231PS Y7, x, Y3      \
+	VMOVUPS Y0, y              \
+	VMOVUPS Y1, 32 y           \
+	VMOVUPS Y2, 64 y           \
+	VMOVUPS Y3, 96 y
 
 #define SPREAD2 \
 	VBROADCASTSS 0(SI), Y10    \
@@ -35,19 +57,20 @@
 	VBROADCASTSS 4096(SI), Y14 \
 	VBROADCASTSS 5120(SI), Y15
 
-#define STREAMS2(WIDEN, size) \
-	STREAM(WIDEN, size, (AX), (R12), Y10, Y0, Y1)                \
-	STREAM(WIDEN, size, (AX)(R8*1), (R12)(R11*1), Y11, Y2, Y3)
+// STREAMS2, STREAMS3 and STREAMS6 are a step of so many segments.
+#define STREAMS2(STEP, WIDEN, size) \
+	STEP(WIDEN, size, (AX), (R12), Y10)                \
+	STEP(WIDEN, size, (AX)(R8*1), (R12)(R11*1), Y11)
 
-#define STREAMS3(WIDEN, size) \
-	STREAMS2(WIDEN, size)                                        \
-	STREAM(WIDEN, size, (AX)(R8*2), (R12)(R11*2), Y12, Y4, Y5)
+#define STREAMS3(STEP, WIDEN, size) \
+	STREAMS2(STEP, WIDEN, size)                        \
+	STEP(WIDEN, size, (AX)(R8*2), (R12)(R11*2), Y12)
 
-#define STREAMS6(WIDEN, size) \
-	STREAMS3(WIDEN, size)                                        \
-	STREAM(WIDEN, size, (AX)(R9*1), (R12)(R13*1), Y13, Y6, Y7)   \
-	STREAM(WIDEN, size, (AX)(R8*4), (R12)(R11*4), Y14, Y0, Y1)   \
-	STREAM(WIDEN, size, (AX)(R10*1), (R12)(R14*1), Y15, Y2, Y3)
+#define STREAMS6(STEP, WIDEN, size) \
+	STREAMS3(STEP, WIDEN, size)                        \
+	STEP(WIDEN, size, (AX)(R9*1), (R12)(R13*1), Y13)   \
+	STEP(WIDEN, size, (AX)(R8*4), (R12)(R11*4), Y14)   \
+	STEP(WIDEN, size, (AX)(R10*1), (R12)(R14*1), Y15)
 
 #define CHAINS(SPREAD, STREAMS, WIDEN, size) \
 	MOVQ y_base+0(FP), DI       \
@@ -70,11 +93,17 @@ row:                            \
 	MOVQ BX, AX                 \
 	MOVQ cols+96(FP), DX        \
 cols:                           \
-	STREAMS(WIDEN, size)        \
-	ADDQ $64, R12               \
-	ADDQ $(16*size), AX         \
-	SUBQ $16, DX                \
-	JGT  cols                   \
+	SUBQ $32, DX                \
+	JLT  rest                   \
+	STREAMS(STREAM32, WIDEN, size) \
+	ADDQ $128, R12              \
+	ADDQ $(32*size), AX         \
+	JMP  cols                   \
+rest:                           \
+	CMPQ DX, $-32               \
+	JEQ  next                   \
+	STREAMS(STREAM, WIDEN, size) \
+next:                           \
 	ADDQ R15, BX                \
 	ADDQ $4, SI                 \
 	DECQ CX                     \
