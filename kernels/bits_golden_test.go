@@ -35,8 +35,8 @@ var goldenBits = map[string]uint64{
 	"packGroups":             0xb424fd6702a35274,
 	"tile, packed":           0xce02469865cd5700,
 	"chainRows":              0x7c06648baa29c6c7,
-	"chains":                 0xe9efa99ff6838d96,
-	"chains16":               0xffd052362e5b8263,
+	"chains":                 0xd4f5ea90f2fe738e,
+	"chains16":               0xcce01a35058eac1f,
 	"convert16":              0x8829697eece6a87b,
 	"round16":                0x0c1e4e401dcbf4e7,
 	"chainKV":                0xfe057a66ed526a0f,
@@ -59,8 +59,8 @@ var goldenBits = map[string]uint64{
 	"logSumExp":              0x93a2f78d570b055d,
 	"pack":                   0x6510af87f53bf44c,
 	"pack16":                 0x1a8daa2b0c2443f3,
-	"quantOne4":              0xa9b56598b02f4f95,
-	"quantOne8":              0x5387656c3e7c73c5,
+	"quantOne4":              0x86d48d2f1d088a15,
+	"quantOne8":              0x7105b4223191486d,
 	"quantTile4":             0x49ee8a4f2db9479b,
 	"quantTile8":             0x0d77893c5e531921,
 	"quantizeRow":            0xd96cc9b7fb3f2b0f,
@@ -144,6 +144,9 @@ func leafBits(t *testing.T, l *leafTest, p *placer, v *variant) uint64 {
 					results = results[:len(results)-1]
 				}
 				for i, r := range results {
+					if len(r) > 1<<16 { // it is only read
+						continue
+					}
 					size := 4
 					if sizes := elementSizes[l.name]; sizes != nil {
 						size = sizes[i]

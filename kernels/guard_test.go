@@ -15,6 +15,7 @@ const (
 	roomSize  = 1 << 19
 	guardBand = 256 // bytes before an operand, and up to this many behind it
 	guardByte = 0xa5
+	period    = 8191 // numbers that differ: long operands repeat them, since making them takes the time
 )
 
 // A placer makes the operands of one call of an operation. Two placers of the same seed make the
@@ -60,8 +61,11 @@ func (p *placer) take(bytes, size int) []byte {
 // floats places n numbers.
 func (p *placer) floats(n int) []float32 {
 	s := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(p.take(n*4, 4)))), n)
-	for i := range s {
+	for i := range min(n, period) {
 		s[i] = p.kind.float(p.rng)
+	}
+	for i := period; i < n; i++ {
+		s[i] = s[i-period]
 	}
 	return s
 }
@@ -71,6 +75,8 @@ func (p *placer) halves(n int, bf16 bool) []uint16 {
 	s := unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(p.take(n*2, 2)))), n)
 	for i := range s {
 		switch {
+		case i >= period:
+			s[i] = s[i-period]
 		case p.kind == special:
 			s[i] = uint16(p.rng.Uint32())
 		case bf16:
