@@ -13,6 +13,10 @@ import (
 // needs to hand over what it has, and too short to be noticed.
 const patience = 2 * time.Millisecond
 
+// parting is how long the end of a loop waits for its source to return: enough on a busy machine,
+// and too short to be noticed where the source waits for something else.
+const parting = 200 * time.Millisecond
+
 // A feed runs a source of requests in a goroutine of its own, one request ahead.
 type feed struct {
 	requests chan Request  // closed when the source has returned
@@ -54,7 +58,7 @@ func (f *feed) run(source iter.Seq[Request]) {
 // then.
 func (f *feed) stop() {
 	close(f.stopped)
-	f.timer.Reset(patience)
+	f.timer.Reset(parting)
 	for {
 		select {
 		case _, ok := <-f.requests:
