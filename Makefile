@@ -29,8 +29,8 @@ test: ## everything that needs no other machine
 long: ## the exhaustive runs: every case where test takes a sample
 	go test -tags long -timeout 60m ./...
 
-race: ## what runs side by side, under the race detector, but for tests of time, which it multiplies
-	go test -race -short -skip 'TestAMegabyteOfAnything|TestReadyFast' ./kernels ./model ./decode ./tokenizer ./eval ./attention
+race: ## what runs side by side, under the race detector, but for tests of time, which it multiplies, and of leaves
+	go test -race -short -skip 'TestAMegabyteOfAnything|TestReadyFast|TestVariants|TestBitsAreTheSame' ./kernels ./model ./decode ./tokenizer ./eval ./attention
 
 # A number of executions and not a time: at the end of a time, Go before 1.27 may report its own
 # deadline as a failure (go.dev/issue/75804), most often for FuzzRoundTrip on a busy machine.

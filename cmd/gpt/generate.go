@@ -195,10 +195,7 @@ func (c *generateCommand) options() (decode.Options, error) {
 	if c.Seed != nil {
 		o.Seed = *c.Seed
 	}
-	probe := o
-	// stop strings want one; the real one comes later
-	probe.Vocabulary = onlyIDs{size: tokenizer.GPT2Size}
-	return o, checkSampling(probe)
+	return o, checkSampling(o)
 }
 
 // writesJSON reports whether the output is objects.

@@ -69,7 +69,7 @@ func (c *generateCommand) healIfAsked(
 	end := string(o.Healing.Bytes)
 	if text, found := strings.CutSuffix(p.text, end); found {
 		p.text = text
-	} else {
+	} else if p.asText { // the end of a long text, which was printed while it was read
 		p.printed = len(end)
 	}
 	return nil

@@ -75,6 +75,9 @@ func (c *nextCommand) options(given map[string]bool) (decode.Options, error) {
 	if err := c.Steering.set(&o); err != nil {
 		return o, err
 	}
+	if len(o.Ban) > 0 {
+		return o, usagef("--ban: such a string is found after tokens are chosen, and none is here")
+	}
 	for _, f := range []struct {
 		flag string
 		n    int

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"picogpt/decode"
+	"picogpt/tokenizer"
 )
 
 // filterFlags are filters beyond --top-k, --top-p and --min-p, which everybody knows.
@@ -56,6 +57,8 @@ func (f *filterFlags) checkListed(o *decode.Options, given map[string]bool) erro
 
 // checkSampling refuses what no sampler could follow.
 func checkSampling(o decode.Options) error {
+	// stop and banned strings want a vocabulary; the real one comes later
+	o.Vocabulary = onlyIDs{size: tokenizer.GPT2Size}
 	if _, err := decode.NewSampler(o); err != nil {
 		return usageError{err}
 	}
