@@ -93,6 +93,9 @@ func (f *constraintFlags) open(
 	if f.asked() == "" {
 		return nil
 	}
+	if o.EndOfText != nil {
+		return usagef("--eos and %s: want one of them: the form says where the text ends", f.asked())
+	}
 	if t == nil {
 		if t, err = a.openTokenizer(); err != nil {
 			return fmt.Errorf("%s: %w", f.asked(), err)
