@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"runtime"
 	"math"
 	"slices"
 	"testing"
@@ -169,6 +170,7 @@ func TestAnotherDeviceComputesTheModel(t *testing.T) {
 	if n := m.CacheBytes(); n != 102+7+710 || f.Bytes() != 710 {
 		t.Errorf("%d bytes of cache, %d in the fork", n, f.Bytes())
 	}
+	runtime.KeepAlive(b) // a session that nobody holds gives its memory back
 	if err := m.Close(); err != nil || d.closed != 1 {
 		t.Errorf("Close: error %v, device closed %d times", err, d.closed)
 	}
