@@ -8,8 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"runtime"
 	"math"
+	"runtime"
 	"slices"
 	"testing"
 
