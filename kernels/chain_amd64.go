@@ -1,0 +1,164 @@
+//go:build !purego
+
+package kernels
+
+// Chains of one row and of a few in AVX2 assembly: what reads the float weights of [in, out] layers
+// while memory is the limit. Each stub is documented by the Go function that it equals bit for bit.
+
+// chainAVX2 is chain: eight rows of w at a time pass over all of y, or, where y is short, y stays
+// in registers.
+//
+//go:noescape
+func chainAVX2(y, x, w []float32, ldw int)
+
+// chain16F16AVX2 and chain16BF16AVX2 are chain16, eight rows of w at a time. len(y) and len(x) are
+// multiples of 8.
+//
+//go:noescape
+func chain16F16AVX2(y, x []float32, w []uint16, ldw int)
+
+//go:noescape
+func chain16BF16AVX2(y, x []float32, w []uint16, ldw int)
+
+func chain16Fast(y, x []float32, w []uint16, ldw int, bf16 bool) {
+	leaf := chain16F16AVX2
+	if bf16 {
+		leaf = chain16BF16AVX2
+	}
+	cols, k := len(y)&^7, len(x)&^7
+	if cols > 0 && k > 0 {
+		leaf(y[:cols], x[:k], w, ldw)
+	}
+	if k < len(x) && cols > 0 {
+		chain16Edge(y[:cols], x[k:], w[k*ldw:], ldw, bf16)
+	}
+	if cols < len(y) && len(x) > 0 {
+		chain16Edge(y[cols:], x, w[cols:], ldw, bf16)
+	}
+}
+
+// chain16Edge is chain16 on a few rows or columns: it widens a stretch of a row of w at a time.
+func chain16Edge(y, x []float32, w []uint16, ldw int, bf16 bool) {
+	var wide [256]float32
+	for c := 0; c < len(y); c += len(wide) {
+		part := y[c:min(c+len(wide), len(y))]
+		row := wide[:len(part)]
+		for k := range x {
+			convert16Fast(row, w[k*ldw+c:], bf16)
+			chainAVX2(part, x[k:k+1], row, len(row))
+		}
+	}
+}
+
+// These are chains and chains16 for six, three or two segments. cols is a multiple of panelCols.
+//
+//go:noescape
+func chains6AVX2(y []float32, ldy int, x, w []float32, ldw, n, cols int)
+
+//go:noescape
+func chains3AVX2(y []float32, ldy int, x, w []float32, ldw, n, cols int)
+
+//go:noescape
+func chains2AVX2(y []float32, ldy int, x, w []float32, ldw, n, cols int)
+
+//go:noescape
+func chains6F16AVX2(y []float32, ldy int, x []float32, w []uint16, ldw, n, cols int)
+
+//go:noescape
+func chains3F16AVX2(y []float32, ldy int, x []float32, w []uint16, ldw, n, cols int)
+
+//go:noescape
+func chains2F16AVX2(y []float32, ldy int, x []float32, w []uint16, ldw, n, cols int)
+
+//go:noescape
+func chains6BF16AVX2(y []float32, ldy int, x []float32, w []uint16, ldw, n, cols int)
+
+//go:noescape
+func chains3BF16AVX2(y []float32, ldy int, x []float32, w []uint16, ldw, n, cols int)
+
+//go:noescape
+func chains2BF16AVX2(y []float32, ldy int, x []float32, w []uint16, ldw, n, cols int)
+
+func chainsFast(y []float32, ldy int, x, w []float32, ldw, count, n, cols int) {
+	together(y, ldy, x, w, ldw, count, n, cols, chainsLeaves[float32]{chainAVX2, chains2AVX2,
+		chains3AVX2, chains6AVX2})
+}
+
+func chains16Fast(
+	y []float32, ldy int, x []float32, w []uint16, ldw, count, n, cols int, bf16 bool,
+) {
+	leaves := chainsLeaves[uint16]{nil, chains2F16AVX2, chains3F16AVX2, chains6F16AVX2}
+	if bf16 {
+		leaves = chainsLeaves[uint16]{nil, chains2BF16AVX2, chains3BF16AVX2, chains6BF16AVX2}
+	}
+	leaves.one = func(y, x []float32, w []uint16, ldw int) { chain16Fast(y, x, w, ldw, bf16) }
+	together(y, ldy, x, w, ldw, count, n, cols, leaves)
+}
+
+// chainsLeaves continue the sums of so many segments at a time.
+type chainsLeaves[T float32 | uint16] struct {
+	one             func(y, x []float32, w []T, ldw int)
+	two, three, six func(y []float32, ldy int, x []float32, w []T, ldw, n, cols int)
+}
+
+// together splits count segments among the leaves.
+func together[T float32 | uint16](
+	y []float32, ldy int, x []float32, w []T, ldw, count, n, cols int, leaves chainsLeaves[T],
+) {
+	if n == 0 {
+		return
+	}
+	whole := cols &^ (panelCols - 1)
+	for each := 0; count > 0; count -= each {
+		leaf := leaves.two
+		switch {
+		case count == 1 || whole == 0:
+			each = 1
+			leaves.one(y[:cols], x[:n], w, ldw)
+		case count >= 6:
+			each, leaf = 6, leaves.six
+		case count == 3 || count == 5:
+			each, leaf = 3, leaves.three
+		default:
+			each = 2
+		}
+		if each > 1 {
+			leaf(y, ldy, x, w, ldw, n, whole)
+			for s := range each {
+				if whole < cols {
+					leaves.one(y[s*ldy+whole:s*ldy+cols], x[s*segment:][:n],
+						w[s*segment*ldw+whole:], ldw)
+				}
+			}
+		}
+		if count > each {
+			y, x, w = y[each*ldy:], x[each*segment:], w[each*segment*ldw:]
+		}
+	}
+}
+
+// chainRowsAVX2 is chainRows; chainRowsF16AVX2 and chainRowsBF16AVX2 are chainRows16.
+//
+//go:noescape
+func chainRowsAVX2(y []float32, ldy int, x, w []float32, ldw, rows, groups, cols int)
+
+//go:noescape
+func chainRowsF16AVX2(y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int)
+
+//go:noescape
+func chainRowsBF16AVX2(y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int)
+
+func chainRows16Fast(
+	y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int, bf16 bool,
+) {
+	if bf16 {
+		chainRowsBF16AVX2(y, ldy, x, w, ldw, rows, groups, cols)
+	} else {
+		chainRowsF16AVX2(y, ldy, x, w, ldw, rows, groups, cols)
+	}
+}
+
+// packGroupsAVX2 is packGroups.
+//
+//go:noescape
+func packGroupsAVX2(dst, x []float32, ldx, rows, groups int)
