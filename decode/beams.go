@@ -4,6 +4,7 @@ package decode
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -141,7 +142,7 @@ func (h Hypothesis) Text() string {
 // repetition penalty.
 //
 // All beams are evaluated together, and share what they have in common. Session s ends as it was
-// after the prompt. A search can be cancelled, and is then an error.
+// after the prompt. A search that is cancelled is an error, and so is one that no text is left of.
 func Beams(
 	ctx context.Context, s *model.Session, prompt []int, b BeamOptions, o Options,
 ) ([]Hypothesis, error) {
@@ -168,5 +169,12 @@ func Beams(
 			return nil, err
 		}
 	}
-	return search.best(), nil
+	best := search.best()
+	if len(best) == 0 {
+		return nil, errNoBeam
+	}
+	return best, nil
 }
+
+var errNoBeam = errors.New("beams: no text is left: no token may follow any of them; want fewer bans, " +
+	"biases or filters, or another form")
