@@ -80,15 +80,6 @@ func (n *network) charset(set charset) int32 {
 	return i
 }
 
-// text adds nodes that read a string, whose bytes must be UTF-8.
-func (n *network) text(s string, to int32) int32 {
-	runes := []rune(s)
-	for i := len(runes) - 1; i >= 0; i-- {
-		to = n.read(charset{{runes[i], runes[i]}}, to)
-	}
-	return to
-}
-
 func (n *network) split(more ...int32) int32 {
 	return n.add(netNode{kind: splitNode, more: more})
 }
