@@ -14,8 +14,8 @@ import (
 // a part of one, so that none that came has to be taken back. Nil is none.
 type bans struct {
 	strings [][]byte
-	exempt  int        // bytes at the beginning of the text that were the prompt's
 	text    []byte     // of the held tokens
+	exempt  int        // bytes at its beginning that were the prompt's: none ends in them
 	held    []heldBack // tokens that are chosen, and may be taken back
 	ready   []heldBack // that will not be taken back, and are still to be returned by Next
 	barred  []bar      // ids that began a banned string
@@ -34,7 +34,6 @@ type heldBack struct {
 	state   samplerState
 	decoder tokenizer.Decoder
 	text    *textStream
-	exempt  int
 	n       int
 	dropped int
 	slides  int
@@ -70,15 +69,13 @@ func (b *bans) add(certain string) {
 	if b == nil {
 		return
 	}
-	n := min(b.exempt, len(certain))
-	b.exempt -= n
-	b.text = append(b.text, certain[n:]...)
+	b.text = append(b.text, certain...)
 }
 
 // complete returns where the banned string begins that is complete first, from some place in the
 // text on, or -1.
 func (b *bans) complete(from int) int {
-	for end := from + 1; end <= len(b.text); end++ {
+	for end := max(from, b.exempt) + 1; end <= len(b.text); end++ {
 		start := -1
 		for _, s := range b.strings {
 			if at := end - len(s); bytes.HasSuffix(b.text[:end], s) && (start < 0 || at < start) {
@@ -123,7 +120,7 @@ func (s *Stream) barredHere() (ids []int) {
 func (s *Stream) takeOrGoBack() error {
 	b := s.bans
 	h := heldBack{context: s.context, state: s.sampler.state, text: s.text.fork(),
-		exempt: b.exempt, n: s.n, dropped: s.dropped, slides: b.slides}
+		n: s.n, dropped: s.dropped, slides: b.slides}
 	if s.guide != nil {
 		h.guide = s.guide.context
 	}
@@ -173,7 +170,7 @@ func (s *Stream) letGo() {
 	}
 	b.ready = append(b.ready, b.held[:n]...)
 	cut := b.held[n-1].end
-	b.text = append(b.text[:0], b.text[cut:]...)
+	b.text, b.exempt = append(b.text[:0], b.text[cut:]...), max(0, b.exempt-cut)
 	b.held = append(b.held[:0], b.held[n:]...)
 	for i := range b.held {
 		b.held[i].end -= cut
@@ -200,7 +197,7 @@ func (s *Stream) goBack(i int) error {
 		s.decoder = h.decoder.Fork()
 	}
 	s.n, s.dropped, s.done, s.next.made = h.n, h.dropped, false, false
-	b.exempt, b.slides = h.exempt, h.slides
+	b.slides = h.slides
 	end := 0
 	if i > 0 {
 		end = b.held[i-1].end

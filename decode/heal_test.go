@@ -151,8 +151,8 @@ func follow(t *testing.T, tokens [][]byte, h *Healing, random *rand.Rand) {
 	}
 }
 
-// TestHealedTextsBeginWithWhatWasTakenBack also says that stop strings begin after that, and that
-// speculation and searches heal too.
+// TestHealedTextsBeginWithWhatWasTakenBack also says that stop and banned strings in those bytes
+// alone are none, and that speculation and searches heal too.
 func TestHealedTextsBeginWithWhatWasTakenBack(t *testing.T) {
 	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
 	for prompt, first := range map[string]string{
@@ -168,7 +168,8 @@ func TestHealedTextsBeginWithWhatWasTakenBack(t *testing.T) {
 		if err != nil || left+string(h.Bytes) != prompt {
 			t.Errorf("%q: %q is left and %q taken back, %v", prompt, left, h.Bytes, err)
 		}
-		o := Options{MaxTokens: 5, Vocabulary: tok, Healing: h, Stop: []string{first[:2]}}
+		inside := []string{string(h.Bytes)}
+		o := Options{MaxTokens: 5, Vocabulary: tok, Healing: h, Stop: inside, Ban: inside}
 		if got := texts(collect(t, m.NewSession(), h.Prompt, o)); !strings.HasPrefix(got, first) {
 			t.Errorf("%q goes on %q, want %q first", prompt, got, first)
 		}
@@ -188,6 +189,46 @@ func TestHealedTextsBeginWithWhatWasTakenBack(t *testing.T) {
 		for _, f := range found {
 			if !strings.HasPrefix(f.Text(), string(h.Bytes)) {
 				t.Errorf("%q: a beam goes on %q, want %q first", prompt, f.Text(), h.Bytes)
+			}
+		}
+	}
+}
+
+func TestStopAndBannedStringsMayBeginInWhatWasTakenBack(t *testing.T) {
+	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
+	ids, err := tok.Encode("The little gi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := NewHealing(gpt2Bytes(t), ids, 0)
+	if string(h.Bytes) != " gi" {
+		t.Fatalf("%q is taken back, want \" gi\"", h.Bytes)
+	}
+	o := Options{MaxTokens: 6, Vocabulary: tok, Healing: h}
+	plain := texts(collect(t, m.NewSession(), h.Prompt, o))
+	if !strings.HasPrefix(plain, " girl") {
+		t.Fatalf("the text is %q, want girl", plain)
+	}
+	for stop, want := range map[string]string{
+		"girl": " ", " g": plain, "gi": plain, "rl": " gi", " girl w": "",
+	} {
+		o.Stop = []string{stop}
+		got := texts(collect(t, m.NewSession(), h.Prompt, o))
+		if got != want {
+			t.Errorf("with the stop string %q the text is %q, want %q", stop, got, want)
+		}
+	}
+	o.Stop = nil
+	for seed := range uint64(20) {
+		o.Seed, o.Temperature = seed, float64(seed)/10
+		for _, ban := range []string{"girl", " gir", "iant", " g"} {
+			o.Ban = []string{ban}
+			got := texts(collect(t, m.NewSession(), h.Prompt, o))
+			if !strings.HasPrefix(got, " gi") {
+				t.Errorf("without %q: %q, want \" gi\" first", ban, got)
+			}
+			if at := strings.LastIndex(got, ban); at >= 0 && at+len(ban) > len(" gi") {
+				t.Errorf("without %q, seed %d: %q", ban, seed, got)
 			}
 		}
 	}

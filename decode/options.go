@@ -107,7 +107,8 @@ type Options struct {
 	Overflow Overflow // what happens where the context is too short; "" means OverflowError
 
 	// Healing makes the new text begin with the bytes that it took back from the prompt, which is
-	// then Healing.Prompt. Stop strings begin after them. Nil means off; not with Constraint.
+	// then Healing.Prompt. Stop and banned strings end after them, and may begin in them. Nil means
+	// off; not with Constraint.
 	Healing *Healing
 
 	// Lookup and Draft speculate, in Generate and Samples: guessed tokens are evaluated together

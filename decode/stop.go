@@ -15,10 +15,10 @@ import (
 type textStream struct {
 	stops  [][]byte
 	held   []byte // every match, complete or begun, lies inside
-	exempt int    // bytes at the beginning of held, and to come, that are no part of a match
+	exempt int    // bytes at the beginning of held, and to come, in which no match ends
 }
 
-// newTextStream returns a text stream whose first bytes, so many, are no part of a stop string.
+// newTextStream returns a text stream in whose first bytes, so many, no stop string ends.
 func newTextStream(stops []string, exempt int) *textStream {
 	t := &textStream{exempt: exempt}
 	for _, s := range stops {
@@ -61,9 +61,12 @@ func (t *textStream) flush() string {
 // match returns where the longest stop string that ends held begins, or -1.
 func (t *textStream) match() int {
 	start := -1
+	if len(t.held) <= t.exempt {
+		return start
+	}
 	for _, stop := range t.stops {
 		at := len(t.held) - len(stop)
-		if at >= t.exempt && bytes.HasSuffix(t.held, stop) && (start < 0 || at < start) {
+		if at >= 0 && bytes.HasSuffix(t.held, stop) && (start < 0 || at < start) {
 			start = at
 		}
 	}
@@ -75,7 +78,7 @@ func (t *textStream) match() int {
 func (t *textStream) begun() int {
 	start := len(t.held)
 	for _, stop := range t.stops {
-		for n := min(len(stop)-1, len(t.held)-t.exempt); n > len(t.held)-start; n-- {
+		for n := min(len(stop)-1, len(t.held)); n > len(t.held)-start; n-- {
 			if bytes.HasSuffix(t.held, stop[:n]) {
 				start = len(t.held) - n
 			}
