@@ -2,7 +2,10 @@ package constrain
 
 // Constraint and Matcher: what a text must fit, and how far one text has come.
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // A Matcher follows one text, token by token. *Text is one; a program may bring its own. A Matcher
 // belongs to one goroutine; its forks may run beside it.
@@ -42,6 +45,7 @@ type state interface{ dead() bool }
 // A Text is how far a text has come under a constraint. It implements Matcher.
 type Text struct {
 	a      automaton
+	ends   []int   // ids that end the text
 	states []state // before each id, and now
 	ended  bool    // the newest id ends the text
 }
@@ -52,8 +56,13 @@ func (c *Constraint) Start() (*Text, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Text{a: c.a, states: []state{s}}, nil
+	return &Text{a: c.a, ends: c.a.vocabulary().ends, states: []state{s}}, nil
 }
+
+// EndWith makes some ids end the text, in place of the vocabulary's Ends: they are open exactly
+// where the text may end, and their bytes count for nothing. Without ids no token ends the text.
+// A grammar can still read one that has no bytes, by its name or its number.
+func (t *Text) EndWith(ids []int) { t.ends = slices.Clone(ids) }
 
 // A NotOpenError is an id that a constraint does not allow where it came.
 type NotOpenError struct {
@@ -67,42 +76,49 @@ func (e *NotOpenError) Error() string {
 
 func (t *Text) now() state { return t.states[len(t.states)-1] }
 
-// Complete says whether the text may end here.
-func (t *Text) Complete() bool { return !t.ended && t.a.accepts(t.now()) }
+// Complete says whether the text is of the form, as it is.
+func (t *Text) Complete() bool { return t.ended || t.a.accepts(t.now()) }
 
 // Mask implements Matcher.
 func (t *Text) Mask(open []uint64) error {
-	v := t.a.vocabulary()
 	clear(open)
-	if len(open) < v.Words() { // a model that has fewer ids than its vocabulary
-		all := make([]uint64, v.Words())
-		err := t.Mask(all)
-		copy(open, all)
-		return err
-	}
 	if t.ended {
 		return nil
 	}
-	if err := t.a.mask(t.now(), open); err != nil {
+	all := open
+	if words := t.a.vocabulary().Words(); len(open) < words { // a model with fewer ids
+		all = make([]uint64, words)
+	}
+	if err := t.a.mask(t.now(), all); err != nil {
 		return err
 	}
-	if t.a.accepts(t.now()) {
-		v.openEnds(open)
+	copy(open, all)
+	accepts := t.a.accepts(t.now())
+	for _, id := range t.ends {
+		switch bit := uint64(1) << (id & 63); {
+		case id < 0 || id>>6 >= len(open):
+		case accepts:
+			open[id>>6] |= bit
+		case len(t.a.vocabulary().Bytes(id)) > 0:
+			open[id>>6] &^= bit
+		}
 	}
 	return nil
 }
 
 // Accept implements Matcher.
 func (t *Text) Accept(id int) error {
-	v := t.a.vocabulary()
+	v, end := t.a.vocabulary(), slices.Contains(t.ends, id)
 	switch {
-	case id < 0 || id >= v.size:
+	case !end && (id < 0 || id >= v.size):
 		return fmt.Errorf("id %d: want ids below %d", id, v.size)
 	case t.ended:
 		return fmt.Errorf("id %d: the text has ended", id)
-	case v.isEnd(id) && t.a.accepts(t.now()):
+	case end && t.a.accepts(t.now()):
 		t.states, t.ended = append(t.states, t.now()), true
 		return nil
+	case end && (id >= v.size || len(v.bytes[id]) > 0):
+		return &NotOpenError{id, v.Bytes(id)}
 	}
 	next, err := t.a.accept(t.now(), id)
 	if err != nil {
@@ -129,5 +145,5 @@ func (t *Text) Rewind(n int) error {
 
 // Fork implements Matcher.
 func (t *Text) Fork() Matcher {
-	return &Text{a: t.a, states: append([]state(nil), t.states...), ended: t.ended}
+	return &Text{a: t.a, ends: t.ends, states: slices.Clone(t.states), ended: t.ended}
 }

@@ -83,6 +83,11 @@ type machineState struct {
 var deadSet = &set{}
 
 func newMachine(what string, v *Vocabulary, n *network) (*machine, error) {
+	if v != nil && len(v.lost) > 0 {
+		for i, set := range n.sets {
+			n.sets[i] = set.and(v.lost.not())
+		}
+	}
 	n.prune()
 	if err := n.check(what); err != nil {
 		return nil, err

@@ -175,6 +175,59 @@ func TestNothingIsOpenAfterTheEnd(t *testing.T) {
 	}
 }
 
+func TestATextEndsWithTheIdsThatItIsTold(t *testing.T) {
+	v := gpt2()
+	c, err := Regex(v, `a\.?b*`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _ := c.Start()
+	mask := make([]uint64, v.Words()+1)
+	const a, dot, b, beyond = 64, 13, 65, 50300
+	after := func(ids ...int) []int {
+		m.Rewind(len(m.states) - 1)
+		for _, id := range ids {
+			if err := m.Accept(id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := m.Mask(mask); err != nil {
+			t.Fatal(err)
+		}
+		return opened(mask)
+	}
+	for _, s := range []struct {
+		ends, ids []int
+		open      bool // the ends; b is open in either case
+	}{
+		{[]int{endOfText}, []int{a}, true},
+		{[]int{dot}, []int{a}, true},
+		{[]int{beyond}, []int{a}, true},
+		{[]int{dot, endOfText}, []int{a, b}, true},
+		{nil, []int{a}, false},
+	} {
+		m.EndWith(s.ends)
+		open := after(s.ids...)
+		for _, id := range []int{dot, endOfText, beyond} {
+			text := id == dot && len(s.ids) == 1 && s.ends == nil || id == dot && s.ends[0] != dot &&
+				len(s.ids) == 1
+			if want := slices.Contains(s.ends, id) || text; slices.Contains(open, id) != want {
+				t.Errorf("ends %v, after %v: id %d is open: %v", s.ends, s.ids, id, !want)
+			}
+		}
+		for _, end := range s.ends {
+			f := m.Fork()
+			if err := f.Accept(end); err != nil || !f.(*Text).Complete() || f.Accept(b) == nil {
+				t.Errorf("ends %v, after %v: id %d does not end the text: %v", s.ends, s.ids, end, err)
+			}
+		}
+	}
+	m.EndWith([]int{dot, a})
+	if open := after(); slices.Contains(open, a) || m.Accept(dot) == nil || m.Accept(a) == nil {
+		t.Errorf("%v are open before the text may end: the bytes of ends count", open)
+	}
+}
+
 func TestTextsUseAConstraintSideBySide(t *testing.T) {
 	for name, c := range constraints(t) {
 		results := make(chan string)

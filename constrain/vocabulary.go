@@ -17,7 +17,8 @@ type Vocabulary struct {
 	twins   []int32  // [size] the next id of the same bytes, or -1
 	ends    []int    // the ids that end a text
 	names   map[string]int
-	longest int // bytes of the longest id
+	lost    charset // characters that only an id of ends is: none can be written
+	longest int     // bytes of the longest id
 
 	plain [][]uint64 // [n] the ids that are up to n characters with no need of escapes in JSON
 	odd   []node     // a trie of the other ids
@@ -37,7 +38,9 @@ type node struct {
 // VocabularyOptions are what a vocabulary has besides bytes.
 type VocabularyOptions struct {
 	// Ends are the ids that end a text, open exactly where a text may end. Their bytes, if they
-	// have any, count for nothing.
+	// have any, count for nothing: an ASCII character that no other id is alone does not occur in
+	// texts of a regex, a choice or a grammar, and a text of JSON that comes to need it is an error
+	// where it does. Text.EndWith can choose others.
 	Ends []int
 
 	// Names are ids that a grammar can ask for as <name>, with the brackets: special tokens, which
@@ -59,6 +62,9 @@ func NewVocabulary(tokens [][]byte, o VocabularyOptions) (*Vocabulary, error) {
 		}
 		v.bytes[id] = nil
 	}
+	if err := v.complete(tokens); err != nil {
+		return nil, err
+	}
 	for id, b := range v.bytes {
 		if len(b) > 1<<14 {
 			return nil, fmt.Errorf("id %d: %d bytes, want %d at most", id, len(b), 1<<14)
@@ -67,24 +73,35 @@ func NewVocabulary(tokens [][]byte, o VocabularyOptions) (*Vocabulary, error) {
 	}
 	v.build()
 	v.sortPlain()
-	return v, v.complete()
+	return v, nil
 }
 
-// complete errs unless each byte that UTF-8 uses is an id alone.
-func (v *Vocabulary) complete() error {
+// complete errs unless each byte that UTF-8 uses is an id alone, and notes the characters that only
+// ids are that end texts.
+func (v *Vocabulary) complete(tokens [][]byte) error {
 	if v.size == 0 {
 		return errors.New("the vocabulary is empty: want the bytes of its ids")
 	}
-	var alone [256]bool
-	for _, b := range v.bytes {
-		if len(b) == 1 {
-			alone[b[0]] = true
+	alone := func(ids [][]byte) (is [256]bool) {
+		for _, b := range ids {
+			if len(b) == 1 {
+				is[b[0]] = true
+			}
 		}
+		return is
 	}
+	is, was := alone(v.bytes), alone(tokens)
 	for b := range 0xf5 {
-		if !alone[b] && b != 0xc0 && b != 0xc1 {
+		switch {
+		case is[b] || b == 0xc0 || b == 0xc1:
+		case !was[b]:
 			return fmt.Errorf("no id of the vocabulary is byte 0x%02x alone: constraints need a "+
 				"byte-level vocabulary or one with byte fallback", b)
+		case b >= 0x80:
+			return fmt.Errorf("the id that is byte 0x%02x alone ends the text: want another, for "+
+				"characters need this one", b)
+		default:
+			v.lost = normal(append(v.lost, runeRange{rune(b), rune(b)}))
 		}
 	}
 	return nil
@@ -162,22 +179,11 @@ func (v *Vocabulary) child(i int, b byte) int {
 	return -1
 }
 
-// openEnds sets the bits of the ids that end a text.
-func (v *Vocabulary) openEnds(mask []uint64) {
-	for _, id := range v.ends {
-		mask[id>>6] |= 1 << (id & 63)
+// Bytes returns the bytes of an id, which the caller must not change; none for ids without bytes
+// and for those that the vocabulary does not have.
+func (v *Vocabulary) Bytes(id int) []byte {
+	if id < 0 || id >= v.size {
+		return nil
 	}
+	return v.bytes[id]
 }
-
-// isEnd says whether an id ends a text.
-func (v *Vocabulary) isEnd(id int) bool {
-	for _, end := range v.ends {
-		if id == end {
-			return true
-		}
-	}
-	return false
-}
-
-// Bytes returns the bytes of an id, which the caller must not change; none for ids without bytes.
-func (v *Vocabulary) Bytes(id int) []byte { return v.bytes[id] }

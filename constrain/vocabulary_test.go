@@ -40,6 +40,31 @@ func TestAVocabularyHasAllBytes(t *testing.T) {
 	}
 }
 
+func TestBytesThatOnlyAnEndIsAreNotWritten(t *testing.T) {
+	tokens := byteVocabulary("!", "a!")
+	if _, err := NewVocabulary(tokens, VocabularyOptions{Ends: []int{0xe2}}); err == nil ||
+		!strings.Contains(err.Error(), "byte 0xe2 alone ends the text") {
+		t.Errorf("%v: want an error that names the byte", err)
+	}
+	v, err := NewVocabulary(tokens, VocabularyOptions{Ends: []int{'.', '!'}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Regex(v, `a+\.`); err == nil || !strings.Contains(err.Error(), "no text can match") {
+		t.Errorf("%v: want an error, for no text can have the point", err)
+	}
+	c, err := Regex(v, `a(b\.|[.!c])`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if open := openAfter(t, v, c, "a"); !slices.Equal(open, []int{'c', 256}) {
+		t.Errorf("%v are open, want c and the other id that is an exclamation mark", open)
+	}
+	if open := openAfter(t, v, c, "ac"); !slices.Equal(open, []int{'!', '.'}) {
+		t.Errorf("%v are open, want the ends", open)
+	}
+}
+
 func TestIdsOfTheSameBytesAreOpenTogether(t *testing.T) {
 	tokens := byteVocabulary("ab", "", "ab", "<end>", "a\"", "a\"", "é", "é", "b\"")
 	v, err := NewVocabulary(tokens, VocabularyOptions{Ends: []int{259}})

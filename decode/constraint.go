@@ -7,7 +7,21 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"picogpt/constrain"
 )
+
+// constraintOf returns a fork of the options' constraint that knows which ids end the text, or nil.
+func constraintOf(o *Options, ends []int) constrain.Matcher {
+	if o.Constraint == nil {
+		return nil
+	}
+	m := o.Constraint.Fork()
+	if form, ok := m.(interface{ EndWith(ids []int) }); ok {
+		form.EndWith(ends)
+	}
+	return m
+}
 
 // constrain tells the sampler which ids may come next.
 func (s *Stream) constrain() error {
@@ -47,16 +61,19 @@ func (s *Stream) comply(id int) error {
 	return nil
 }
 
-// finishConstraint ends a text that no id may continue, where none ends texts, and notes whether a
-// text that ends is complete.
+// finishConstraint notes whether a text that ends is of the form. Where no id ends texts, one that
+// is of the form and that nothing can follow ends.
 func (s *Stream) finishConstraint(t *Token) error {
 	if s.constraint == nil {
 		return nil
 	}
-	if form, ok := s.constraint.(interface{ Complete() bool }); ok && t.Finish != "" {
-		t.Incomplete = t.Finish != FinishEndOfText && !form.Complete()
+	form, ok := s.constraint.(interface{ Complete() bool })
+	complete := !ok || form.Complete()
+	if t.Finish != "" {
+		t.Incomplete = !complete
+		return nil
 	}
-	if t.Finish != "" || len(s.limits.endOfText) > 0 {
+	if !complete || len(s.limits.endOfText) > 0 {
 		return nil
 	}
 	mask := make([]uint64, (s.limits.vocabulary+63)/64)

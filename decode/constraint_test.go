@@ -150,21 +150,50 @@ func TestATextThatEndsTooEarlyIsIncomplete(t *testing.T) {
 	}
 }
 
-func TestWithoutAnEndAConstraintEndsTheText(t *testing.T) {
+// The vocabulary of the constraint knows one end, and the options others.
+func TestTheOptionsSayWhichIdsEndAForm(t *testing.T) {
 	m := testmodel.Demo(t, model.Options{})
-	tokens, err := tokenizer.GPT2().Bytes()
+	const dot, comma, newline = 13, 11, 198
+	for _, c := range []struct {
+		re         string
+		ends       []int
+		finish     string
+		last       []int
+		incomplete bool
+	}{
+		{"[a-z]{2,4}", nil, FinishEndOfText, []int{50256}, false},
+		{"[a-z]{2,4}", []int{newline}, FinishEndOfText, []int{newline}, false},
+		{"[a-z .]{2,4}", []int{dot, comma}, FinishEndOfText, []int{dot, comma}, false},
+		{"[a-z]{2,4}", []int{}, FinishStop, nil, false},
+		{"Lily|Lily and Tom", []int{}, FinishStop, nil, false}, // more may follow
+		{"Lily[a-d]*", []int{}, FinishLength, nil, false},
+		{"[a-z]{900}x", []int{}, FinishLength, nil, true},
+		{"[a-z]{900}x", []int{newline}, FinishLength, nil, true},
+	} {
+		judge := regexp.MustCompile(`^(` + c.re + `)$`)
+		for seed := range uint64(6) {
+			o := Options{Vocabulary: tokenizer.GPT2(), Constraint: regex(t, c.re), MaxTokens: 20,
+				Temperature: float64(seed), Seed: seed, EndOfText: c.ends}
+			tokens := allTokens(t, Generate(context.Background(), m.NewSession(), []int{0}, o))
+			text, finish := joined(tokens)
+			last := tokens[len(tokens)-1]
+			if finish != c.finish || c.last != nil && !slices.Contains(c.last, last.ID) ||
+				last.Incomplete != c.incomplete || !c.incomplete && !judge.MatchString(text) {
+				t.Errorf("%s, ends %v: %q, %s with id %d, incomplete %v; want %s, one of %v, %v",
+					c.re, c.ends, text, finish, last.ID, last.Incomplete, c.finish, c.last,
+					c.incomplete)
+			}
+		}
+	}
+	best, err := Beams(context.Background(), m.NewSession(), []int{0}, BeamOptions{Beams: 3, Return: 3},
+		Options{Vocabulary: tokenizer.GPT2(), Constraint: regex(t, "[a-z]{2}"), EndOfText: []int{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := constrain.NewVocabulary(tokens, constrain.VocabularyOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := constrain.Choice(v, "Lily", "Tom")
-	o := Options{Vocabulary: tokenizer.GPT2(), Constraint: matcher(t, c, err), EndOfText: []int{}}
-	text, finish := joined(allTokens(t, Generate(context.Background(), m.NewSession(), []int{0}, o)))
-	if text != "Lily" && text != "Tom" || finish != FinishStop {
-		t.Errorf("%q, %s: want a choice, and a stop", text, finish)
+	for _, h := range best {
+		if text, finish := joined(h.Tokens); len(text) != 2 || finish != FinishStop {
+			t.Errorf("a beam: %q, %s; want two letters and a stop", text, finish)
+		}
 	}
 }
 

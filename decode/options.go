@@ -100,8 +100,11 @@ type Options struct {
 	Top int
 
 	// Constraint is what the new tokens must fit: each is one of the ids that its Mask leaves open.
-	// Streams follow forks of it, and leave it as it is. A text also ends, with FinishStop, where
-	// nothing is open and no id ends texts. Nil means that any id will do.
+	// Streams follow forks of it, and leave it as it is. One with a method EndWith(ids []int), as
+	// *constrain.Text has it, is told the ids of EndOfText: they are open exactly where the text may
+	// end. Where no id ends texts, a text ends, with FinishStop, when it is of the form and nothing
+	// can follow; while more may follow it continues, up to MaxTokens or the context's end. Nil
+	// means that any id will do.
 	Constraint constrain.Matcher
 
 	Overflow Overflow // what happens where the context is too short; "" means OverflowError

@@ -112,9 +112,7 @@ func newStream(l limits, held, prompt []int, o Options) (*Stream, error) {
 		return nil, err
 	}
 	s := &Stream{options: o, limits: l, sampler: sampler, context: context, dropped: dropped}
-	if o.Constraint != nil {
-		s.constraint = o.Constraint.Fork()
-	}
+	s.constraint = constraintOf(&o, l.endOfText)
 	exempt := 0
 	if h := o.Healing; h != nil {
 		s.constraint, exempt = h.matcher(), len(h.Bytes)
