@@ -4,7 +4,6 @@ package decode
 // taken goes to it.
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -36,7 +35,7 @@ func (s *Stream) constrain() error {
 		return fmt.Errorf("constraint: %w", err)
 	}
 	if empty(scratch.mask) {
-		return errors.New("constraint: no id of the vocabulary may come next")
+		return &NoIDError{len(s.context) - 1, []string{"constraint"}}
 	}
 	return nil
 }
@@ -89,6 +88,10 @@ func (s *Stream) finishConstraint(t *Token) error {
 
 // shut takes the ids that the constraint does not leave out of the scores.
 func (s *Sampler) shut() {
+	if s.open == nil {
+		return
+	}
+	s.holes = true
 	for id := range s.scores {
 		if s.open[id>>6]>>(id&63)&1 == 0 {
 			s.scores[id] = math.Inf(-1)

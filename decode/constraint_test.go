@@ -211,7 +211,8 @@ func TestAConstraintThatIsStuckIsAnError(t *testing.T) {
 		constraint stuck
 		want       string
 	}{
-		{stuck{}, "constraint: no id of the vocabulary may come next"},
+		{stuck{}, "logits after position 0: want at least one id to draw, found none: constraint " +
+			"leaves none"},
 		{stuck{errors.New("too much")}, "constraint: too much"},
 	} {
 		o := Options{Vocabulary: tokenizer.GPT2(), Constraint: c.constraint}

@@ -3,7 +3,6 @@ package decode
 // From one row of logits to one token.
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -19,6 +18,7 @@ import (
 type Sampler struct {
 	options Options
 	llama   bool          // the definitions are llama.cpp's
+	masks   []samplerStep // that come first
 	before  []samplerStep // on the context, whether anything is drawn or not
 	steps   []samplerStep // that decide what may be drawn
 	least   int           // ids that every filter keeps
@@ -95,7 +95,7 @@ func NewSampler(o Options) (*Sampler, error) {
 	s := &Sampler{
 		options: o, llama: o.Samplers == samplersLlamaCpp, least: 1, limit: math.MaxInt,
 		leaves: o.Leaves, ends: o.EndOfText, breakers: dryBreakers(o.DRY.Breakers),
-		scratch: &scratch{},
+		scratch: &scratch{}, masks: maskSteps(),
 	}
 	s.state.new, s.state.mu = o.Generated, 2*o.Mirostat.Tau
 	if err := s.plan(&o); err != nil {
@@ -179,21 +179,11 @@ func (s *Sampler) note(name string) {
 // score fills scores with the logits of the ids that may be drawn, after everything that comes
 // before the filters.
 func (s *Sampler) score(logits []float32, context []int) error {
-	s.scores = resized(s.scores, len(logits))
-	if !s.leaves.Widen(s.scores, logits) {
+	if !s.load(logits, context) {
 		return &model.NonFiniteError{Position: len(context) - 1, ID: firstNonFinite(logits)}
 	}
-	s.scores, s.all = s.scores[:min(s.limit, len(logits))], true
-	s.context, s.rows, s.whole, s.holes = context, len(logits), len(s.scores), false
-	for _, id := range s.gaps {
-		s.shutID(id)
-	}
-	if s.open != nil {
-		s.shut()
-		s.holes = true
-	}
-	for _, id := range s.barred {
-		s.shutID(id)
+	for i := range s.masks {
+		s.masks[i].do(s)
 	}
 	for i := range s.before {
 		s.before[i].do(s)
@@ -201,10 +191,32 @@ func (s *Sampler) score(logits []float32, context []int) error {
 	}
 	open := func(x float64) bool { return !math.IsInf(x, -1) }
 	if len(s.scores) == 0 || s.holes && !slices.ContainsFunc(s.scores, open) {
-		return fmt.Errorf("logits after position %d: want at least one id to draw, found none",
-			len(context)-1)
+		return s.noID(logits)
 	}
 	return nil
+}
+
+// load fills scores with the logits of the vocabulary's ids, and reports whether all are finite.
+func (s *Sampler) load(logits []float32, context []int) bool {
+	s.scores = resized(s.scores, len(logits))
+	finite := s.leaves.Widen(s.scores, logits)
+	s.scores, s.all = s.scores[:min(s.limit, len(logits))], true
+	s.context, s.rows, s.whole, s.holes = context, len(logits), len(s.scores), false
+	return finite
+}
+
+// shutGaps takes out the ids that are none.
+func (s *Sampler) shutGaps() {
+	for _, id := range s.gaps {
+		s.shutID(id)
+	}
+}
+
+// shutBarred takes out the ids that may not be drawn now.
+func (s *Sampler) shutBarred() {
+	for _, id := range s.barred {
+		s.shutID(id)
+	}
 }
 
 // firstNonFinite returns the place of the first NaN or infinity.

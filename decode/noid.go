@@ -1,0 +1,62 @@
+package decode
+
+// What is said where no id is left to draw: which of the options took the ids away.
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// A NoIDError says that the options leave no id to draw.
+type NoIDError struct {
+	Position int // of the logits, in the context
+
+	// Took is what took ids away, in the order in which it did: names of Steps, "vocabulary" for
+	// ids that are none, "constraint", and "ban" for those that would begin a banned string.
+	Took []string
+}
+
+func (e *NoIDError) Error() string {
+	s := fmt.Sprintf("logits after position %d: want at least one id to draw, found none", e.Position)
+	switch last := len(e.Took) - 1; last {
+	case -1:
+		return s
+	case 0:
+		return s + ": " + e.Took[0] + " leaves none"
+	default:
+		return s + ": " + strings.Join(e.Took[:last], ", ") + " and " + e.Took[last] + " leave none"
+	}
+}
+
+// maskSteps come before all others: they shut ids, whatever the scores are.
+func maskSteps() []samplerStep {
+	always := func(*Options) bool { return true }
+	return []samplerStep{
+		{"vocabulary", always, (*Sampler).shutGaps},
+		{"constraint", always, (*Sampler).shut},
+		{"ban", always, (*Sampler).shutBarred},
+	}
+}
+
+// noID is the error where score has left no id: it takes the steps again, and counts after each.
+func (s *Sampler) noID(logits []float32) error {
+	e := &NoIDError{Position: len(s.context) - 1}
+	s.load(logits, s.context)
+	left := len(s.scores)
+	for _, step := range slices.Concat(s.masks, s.before) {
+		step.do(s)
+		n := 0
+		for _, x := range s.scores {
+			if !math.IsInf(x, -1) {
+				n++
+			}
+		}
+		if n < left {
+			e.Took = append(e.Took, step.name)
+		}
+		left = n
+	}
+	return e
+}
