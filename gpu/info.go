@@ -1,0 +1,27 @@
+package gpu
+
+// What is known of a device before it is opened.
+
+// An Info describes a device, as its driver knows it.
+type Info struct {
+	Name     string // of the device
+	Vendor   string
+	Platform string // the driver's own name, as "Portable Computing Language", or "CUDA"
+	Version  string // of the platform and the driver
+	Memory   int64  // bytes
+	MostOne  int64  // bytes of the largest buffer; 0 for Memory
+
+	// Lacks names what the device does not have and kernels need, as "correctly rounded fma". Such a
+	// device is not opened.
+	Lacks []string
+}
+
+// A Device is a GPU that a driver has found. It is what model.Options.Device takes. Each model that
+// is opened on it has a Driver of its own.
+type Device struct {
+	Info
+	open func() (Driver, error)
+}
+
+// NewDevice is for drivers: open opens the device and compiles [Source] for it.
+func NewDevice(info Info, open func() (Driver, error)) *Device { return &Device{info, open} }

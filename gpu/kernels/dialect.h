@@ -1,0 +1,37 @@
+// One source, two dialects: OpenCL C 1.2, and CUDA C without NVIDIA's headers.
+#ifdef __OPENCL_C_VERSION__
+#pragma OPENCL FP_CONTRACT OFF
+#define KERNEL __kernel
+#define FUNCTION static inline
+#define GLOBAL __global
+#define LOCAL __local
+#define SHARED __local
+#define GROUP(d) ((int)get_group_id(d))
+#define ITEM ((int)get_local_id(0))
+#define ITEMS ((int)get_local_size(0))
+#define BARRIER barrier(CLK_LOCAL_MEM_FENCE)
+#define BITS(f) as_uint(f)
+#define FLOAT(u) as_float(u)
+#else
+typedef unsigned char uchar;
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long long ulong;
+#define KERNEL extern "C" __attribute__((global))
+#define FUNCTION static inline __attribute__((device))
+#define GLOBAL
+#define LOCAL
+#define SHARED static __attribute__((shared))
+#define GROUP(d)                                                                                   \
+	((int)((d) == 0   ? __nvvm_read_ptx_sreg_ctaid_x()                                             \
+	       : (d) == 1 ? __nvvm_read_ptx_sreg_ctaid_y()                                             \
+	                  : __nvvm_read_ptx_sreg_ctaid_z()))
+#define ITEM ((int)__nvvm_read_ptx_sreg_tid_x())
+#define ITEMS ((int)__nvvm_read_ptx_sreg_ntid_x())
+#define BARRIER __syncthreads()
+#define fma(a, b, c) __builtin_fmaf(a, b, c)
+#define sqrt(a) __builtin_sqrtf(a)
+FUNCTION uint BITS(float f) { return __builtin_bit_cast(uint, f); }
+FUNCTION float FLOAT(uint u) { return __builtin_bit_cast(float, u); }
+extern "C" __attribute__((device)) void __syncthreads() __asm__("llvm.nvvm.barrier0");
+#endif

@@ -1,0 +1,15 @@
+// The kernels of the forward pass, in the orders that the Go package kernels fixes
+// (kernels/doc.go). This file names the parts; each is OpenCL C 1.2, and CUDA C by dialect.h.
+//
+// Every sum is written as its definition says: fma where that says fma, and a product and a sum
+// apart elsewhere, which a compiler must not contract. No kernel converts a float to half
+// precision: compilers fuse that with what comes before.
+
+#include "dialect.h"
+#include "exp.cl"
+#include "format.cl"
+#include "rows.cl"
+#include "linear.cl"
+#include "quant.cl"
+#include "attention.cl"
+#include "probe.cl"

@@ -1,0 +1,86 @@
+// Operations on whole rows: embedding, layer norm, and the look for what is not finite.
+
+// What the host says of each row of a pass: four ints.
+#define TOKEN(rows, r) ((rows)[4 * (r)])
+#define POSITION(rows, r) ((rows)[4 * (r) + 1])
+#define PAGES(rows, r) ((rows)[4 * (r) + 2]) // where its text's pages begin in the list of pages
+
+// embed: x[r] = wte[token] + wpe[position]. A group is a row.
+FUNCTION void embed(GLOBAL float *x, GLOBAL const void *wte, GLOBAL const float *wpe,
+		GLOBAL const int *rows, int n, int format) {
+	int r = GROUP(0);
+	ulong token = TOKEN(rows, r), position = POSITION(rows, r);
+	for (int i = ITEM; i < n; i += ITEMS) {
+		float e;
+		if (format < Q8) {
+			e = number(wte, token * n + i, format);
+		} else {
+			GLOBAL const uchar *tile = (GLOBAL const uchar *)wte +
+				(token / 16 * ((n + 31) / 32) + i / 32) * TILE_BYTES(format);
+			int v = integer(tile, token % 16, i % 32, format) - (format == Q4 ? 8 : 0);
+			e = (float)v * tile_scale(tile, token % 16, format);
+		}
+		x[r * n + i] = e + wpe[position * n + i];
+	}
+}
+
+#define EMBED(name, format)                                                                        \
+	KERNEL void name(GLOBAL float *x, GLOBAL const void *wte, GLOBAL const float *wpe,             \
+			GLOBAL const int *rows, int n) {                                                       \
+		embed(x, wte, wpe, rows, n, format);                                                       \
+	}
+EMBED(embed_f32, F32)
+EMBED(embed_f16, F16)
+EMBED(embed_bf16, BF16)
+EMBED(embed_q8, Q8)
+EMBED(embed_q4, Q4)
+
+// layer_norm: row r of dst is row from[r] of x, normalized. A group is a row.
+KERNEL void layer_norm(GLOBAL float *dst, GLOBAL const float *x, GLOBAL const int *from,
+		GLOBAL const float *gain, GLOBAL const float *bias, int n, float eps) {
+	SHARED float lanes[8];
+	SHARED float mean_inverse[2];
+	x += (ulong)from[GROUP(0)] * n;
+	dst += (ulong)GROUP(0) * n;
+	if (ITEM < 8) {
+		float sum = 0.0f;
+		for (int i = ITEM; i < n; i += 8) sum = sum + x[i];
+		lanes[ITEM] = sum;
+	}
+	BARRIER;
+	if (ITEM == 0) mean_inverse[0] = TREE(lanes) / (float)n;
+	BARRIER;
+	float mean = mean_inverse[0];
+	if (ITEM < 8) {
+		float sum = 0.0f;
+		for (int i = ITEM; i < n; i += 8) {
+			float d = x[i] - mean;
+			sum = fma(d, d, sum);
+		}
+		lanes[ITEM] = sum;
+	}
+	BARRIER;
+	if (ITEM == 0) {
+		float spread = TREE(lanes) / (float)n + eps;
+		mean_inverse[1] = 1.0f / sqrt(spread) + (spread - spread); // NaN where spread is infinite
+	}
+	BARRIER;
+	float inverse = mean_inverse[1];
+	for (int i = ITEM; i < n; i += ITEMS) dst[i] = fma((x[i] - mean) * inverse, gain[i], bias[i]);
+}
+
+// finite: first[r] is the index of the first of n numbers in row r of x that is not finite, or n.
+// A group of 256 is a row.
+KERNEL void finite(GLOBAL int *first, GLOBAL const float *x, int n) {
+	SHARED int found[256];
+	x += (ulong)GROUP(0) * n;
+	int least = n;
+	for (int i = ITEM; i < n; i += 256)
+		if ((BITS(x[i]) & 0x7f800000u) == 0x7f800000u && i < least) least = i;
+	found[ITEM] = least;
+	BARRIER;
+	if (ITEM == 0) {
+		for (int i = 0; i < 256; i++) least = found[i] < least ? found[i] : least;
+		first[GROUP(0)] = least;
+	}
+}
