@@ -37,6 +37,7 @@ type schemaCompiler struct {
 	tables    map[string]*table
 	anyString *stringSpec
 	anyNumber map[bool]*numberSpec
+	missing   string // a name that is required and forbidden, for an error
 }
 
 // An exclusive is two branches of a oneOf, and what is true of both: nothing may be.
@@ -241,8 +242,7 @@ func (c *schemaCompiler) constant(v *jsonValue) *schema {
 	switch v.kind {
 	case '{':
 		s.types, s.free, s.required = objectType, true, v.keys
-		s.additional = c.newSchema(v.at)
-		s.additional.never = true
+		s.additional = c.never(v.at)
 		for i, key := range v.keys {
 			s.properties = append(s.properties, property{key, parts[i]})
 		}

@@ -3,6 +3,7 @@ package constrain
 // The specs of objects: which names there may be, and the value of each.
 
 import (
+	"fmt"
 	"slices"
 
 	"picogpt/internal/quote"
@@ -138,12 +139,19 @@ func (c *schemaCompiler) objectValues(s *objectSpec, a alternative) error {
 	return nil
 }
 
+// never returns a new schema that accepts nothing.
+func (c *schemaCompiler) never(at string) *schema {
+	s := c.newSchema(at)
+	s.never = true
+	return s
+}
+
 // named returns the schemas that hold for the value of a name, which properties may have, and which
 // matches some patterns.
 func (c *schemaCompiler) named(a alternative, name string, known bool, matches []bool,
 	number map[string]int) (conj []*schema) {
-	listed, named := false, false // some schema lists names; this one is among them
-	restricted := false           // some schema says what others are
+	listed, named := "", false // a schema lists names, at this place; this one is among them
+	restricted := false        // some schema says what others are
 	for _, id := range a {
 		p := c.all[id]
 		found := false
@@ -160,16 +168,20 @@ func (c *schemaCompiler) named(a alternative, name string, known bool, matches [
 		if !found && p.additional != nil {
 			conj = append(conj, p.additional)
 		}
-		listed = listed || len(p.properties) > 0 || len(p.patterns) > 0
-		named = named || found || known && slices.Contains(p.required, name)
+		if len(p.properties) > 0 || len(p.patterns) > 0 {
+			listed = p.at
+		}
+		named = named || found
 		restricted = restricted || p.additional != nil
 	}
-	if c.options.Closed && listed && !named && !restricted {
-		never := c.newSchema("#")
-		never.never = true
-		return []*schema{never}
+	if !c.options.Closed || listed == "" || named || restricted {
+		return conj
 	}
-	return conj
+	if known { // it is required, and so there is no such object
+		c.missing = fmt.Sprintf("%s: required has %s, properties does not, and others are forbidden",
+			listed, quote.Short(name, 40))
+	}
+	return []*schema{c.never("#")}
 }
 
 // matches says whether a machine without a vocabulary accepts a string.

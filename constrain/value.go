@@ -3,6 +3,7 @@ package constrain
 // Value: what a value of JSON may be, compiled from the schemas that hold for it.
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -27,8 +28,9 @@ type SchemaOptions struct {
 	// every place where JSON allows them, but for the beginning and the end of the text.
 	Space int
 
-	// Closed forbids properties that neither properties nor patternProperties nor required names,
-	// in objects whose schema has one of the former two and no additionalProperties.
+	// Closed forbids properties that neither properties nor patternProperties names, in objects
+	// whose schema has one of the two and no additionalProperties, as additionalProperties false
+	// does. Where required names another, there is no such object.
 	Closed bool
 }
 
@@ -91,8 +93,11 @@ func (c *schemaCompiler) compile() (*value, error) {
 				"branches %d and %d can", x.at, x.i, x.j)
 		}
 	}
-	if !first.possible {
-		return nil, fmt.Errorf("no value is valid under it")
+	switch {
+	case !first.possible && c.missing != "":
+		return nil, fmt.Errorf("no value is valid under it: %s", c.missing)
+	case !first.possible:
+		return nil, errors.New("no value is valid under it")
 	}
 	return first, nil
 }
