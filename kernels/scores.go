@@ -12,6 +12,9 @@ type Leaves struct{ v *variant }
 // Leaves returns the operations of the variant that the team runs.
 func (t *Team) Leaves() Leaves { return Leaves{t.variant} }
 
+// Leaves returns the operations of the variant that the worker's team runs.
+func (w *Worker) Leaves() Leaves { return w.team.Leaves() }
+
 // LeavesOf returns the operations of a variant: "" for the fastest that this processor has, else
 // one of [Variants].
 func LeavesOf(name string) (Leaves, error) {

@@ -16,6 +16,7 @@ import (
 	"picogpt/internal/engine"
 	"picogpt/internal/fixture"
 	"picogpt/internal/testmodel"
+	"picogpt/kernels"
 	"picogpt/model"
 )
 
@@ -32,7 +33,7 @@ type listDevice struct {
 }
 
 func (d *listDevice) Open(
-	_ context.Context, p *engine.Params, b *engine.Budget,
+	_ context.Context, p *engine.Params, b *engine.Budget, _ *kernels.Team,
 ) (engine.Backend, error) {
 	d.params, d.budget = p, b
 	return d, nil

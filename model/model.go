@@ -133,7 +133,7 @@ func (m *Model) open(ctx context.Context, d engine.Device) (engine.Backend, erro
 	if d == nil {
 		return cpu.New(m.team, m.params, m.cache), nil
 	}
-	return d.Open(ctx, m.params, m.cache)
+	return d.Open(ctx, m.params, m.cache, m.team)
 }
 
 // ErrClosed is what Eval and Save return on a closed model.

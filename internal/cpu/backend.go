@@ -22,16 +22,16 @@ type backend struct {
 
 	wholePass, onlyLayers func(*kernels.Worker) // made once: a method value is an allocation
 
-	starts []int          // the row at which each span begins
-	rows   int            // of the pass
-	spans  []kernels.Span // what attention needs of each span
-	alone  bool           // the layers run on one worker
+	rows  int            // of the pass
+	spans []kernels.Span // what attention needs of each span
+	alone bool           // the layers run on one worker
 
 	x, norm, sum []float32 // [rows, n_embd]
 	qkv          []float32 // [rows, 3·n_embd]
 	inner        []float32 // [rows, n_inner]
 
-	outputs // the rows whose logits are wanted
+	engine.Outputs     // the rows whose logits are wanted
+	gathered       int // rows of the pass that have been looked at
 
 	stopped atomic.Bool // the context has ended
 }
@@ -67,7 +67,6 @@ const aloneBelow = 1 << 20
 func (b *backend) Run(ctx context.Context, p *engine.Pass) error {
 	b.ctx, b.pass = ctx, p
 	b.stopped.Store(false)
-	b.nonFinite.Store(nil)
 	defer b.release()
 	b.prepare()
 	c := b.params
@@ -80,21 +79,15 @@ func (b *backend) Run(ctx context.Context, p *engine.Pass) error {
 	if b.stopped.Load() {
 		return ctx.Err()
 	}
-	if found := b.nonFinite.Load(); found != nil {
-		return found
-	}
-	return nil
+	return b.Err()
 }
 
 // prepare lays out the rows of the pass, and makes room for them. Nothing is kept from the pass
 // before.
 func (b *backend) prepare() {
 	c := b.params
-	b.starts, b.rows = b.starts[:0], 0
-	for i := range b.pass.Spans {
-		b.starts = append(b.starts, b.rows)
-		b.rows += len(b.pass.Spans[i].Tokens)
-	}
+	b.Begin(c, b.pass)
+	b.rows = b.Rows()
 	grow(&b.x, b.rows*c.Embd)
 	grow(&b.norm, b.rows*c.Embd)
 	grow(&b.sum, b.rows*c.Embd)
@@ -109,7 +102,7 @@ func (b *backend) prepare() {
 // span says where attention finds the queries, keys and values of a span's rows, and where it puts
 // its results: from qkv [rows, 3·n_embd] to norm [rows, n_embd].
 func (b *backend) span(i int) kernels.Span {
-	s, n, dim, row := &b.pass.Spans[i], b.params.Embd, b.params.HeadDim(), b.starts[i]
+	s, n, dim, row := &b.pass.Spans[i], b.params.Embd, b.params.HeadDim(), b.Start(i)
 	cache, qkv := s.Cache.(*cache), b.qkv[row*3*n:]
 	return kernels.Span{
 		Rows: len(s.Tokens), Heads: b.params.Heads, KeyDim: dim, ValueDim: dim,
@@ -122,18 +115,10 @@ func (b *backend) span(i int) kernels.Span {
 	}
 }
 
-// spanOf returns the number of the span that a row belongs to.
-func (b *backend) spanOf(row int) int {
-	i := len(b.starts) - 1
-	for b.starts[i] > row {
-		i--
-	}
-	return i
-}
-
 // release forgets the callers' memory.
 func (b *backend) release() {
 	b.ctx, b.pass = nil, nil
+	b.End()
 	clear(b.spans[:cap(b.spans)])
 }
 

@@ -35,8 +35,8 @@ func (b *backend) layers(w *kernels.Worker) {
 func (b *backend) embed(w *kernels.Worker) {
 	p, n := b.params, b.params.Embd
 	for r := w.Next(); r < b.rows; r = w.Next() {
-		i := b.spanOf(r)
-		s, at := &b.pass.Spans[i], r-b.starts[i]
+		i, at := b.At(r)
+		s := &b.pass.Spans[i]
 		x := b.x[r*n : (r+1)*n] // [n_embd]
 		p.WTE.Row(x, s.Tokens[at])
 		wpe := p.WPE[(s.Position+at)*n:]
@@ -75,14 +75,17 @@ func (b *backend) logitsOfRows(w *kernels.Worker) {
 	p := b.params
 	for row := 0; row < b.rows; {
 		if w.ID() == 0 {
-			b.gather(row)
+			b.gathered = b.Gather(row)
+			for i, wanted := range b.Wanted {
+				copy(b.Hidden[i*p.Embd:(i+1)*p.Embd], b.x[wanted*p.Embd:])
+			}
 		}
 		w.Sync()
-		if n := len(b.wanted); n > 0 {
+		if n := len(b.Wanted); n > 0 {
 			// [wanted, n_embd] -> [wanted, n_embd] -> [wanted, vocab_size]
-			kernels.LayerNorm(w, b.hidden, b.hidden, n, p.LnF.Gain, p.LnF.Bias, p.Epsilon)
-			kernels.Linear(w, b.logits, b.hidden, n, p.LMHead, nil)
-			b.deliver(w)
+			kernels.LayerNorm(w, b.Hidden, b.Hidden, n, p.LnF.Gain, p.LnF.Bias, p.Epsilon)
+			kernels.Linear(w, b.Logits, b.Hidden, n, p.LMHead, nil)
+			b.Deliver(w)
 		}
 		row = b.gathered
 		w.Sync()

@@ -13,14 +13,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"picogpt/kernels"
 )
 
 // A Device makes backends. It is what model.Options names.
 type Device interface {
 	// Open prepares a device for a model. The parameters stay as they are until Close. Cache pages
-	// are taken from the budget. Where the device has no cache of the format that the parameters
-	// name, Open is an error.
-	Open(ctx context.Context, p *Params, cache *Budget) (Backend, error)
+	// are taken from the budget. The team, which the model closes after the backend, is for what
+	// the device leaves to the processor, as calls of Visit. Where the device has no cache of the
+	// format that the parameters name, Open is an error.
+	Open(ctx context.Context, p *Params, cache *Budget, team *kernels.Team) (Backend, error)
 }
 
 // A Backend computes one model on one device. Run and Close take turns; the model sees to that.

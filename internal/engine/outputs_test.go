@@ -1,26 +1,24 @@
-package cpu
+package engine
 
 // Which of the logits that are not finite an error names.
 
 import (
 	"math/rand/v2"
 	"testing"
-
-	"picogpt/internal/engine"
 )
 
 func TestTheFirstOfThePassIsReportedWhoeverFindsIt(t *testing.T) {
-	var all []engine.NonFiniteError
+	var all []NonFiniteError
 	for span := range 3 {
 		for token := range 3 {
 			for id := range 3 {
-				all = append(all, engine.NonFiniteError{Span: span, Token: token, ID: id})
+				all = append(all, NonFiniteError{Span: span, Token: token, ID: id})
 			}
 		}
 	}
 	r := rand.New(rand.NewPCG(1, 1))
 	for first := range all {
-		var o outputs
+		var o Outputs
 		for _, i := range r.Perm(len(all) - first) {
 			found := all[first+i]
 			o.report(&found)

@@ -1,0 +1,160 @@
+package engine
+
+// The outputs of a pass: which rows want logits, and where these go. Every backend hands them out
+// in this way.
+
+import (
+	"cmp"
+	"math"
+	"sync/atomic"
+
+	"picogpt/kernels"
+)
+
+// Outputs are the rows of a pass whose logits are wanted, a group at a time. The zero value is
+// ready; its memory is kept from pass to pass.
+type Outputs struct {
+	// of the group: numbers of rows in the pass
+	Wanted []int
+	Hidden []float32 // [len(Wanted), n_embd], after ln_f: the backend writes it
+	Logits []float32 // [len(Wanted), vocab_size], likewise
+
+	params *Params
+	pass   *Pass
+	starts []int // the row at which each span begins
+	rows   int   // of the pass
+
+	nonFinite atomic.Pointer[NonFiniteError] // the first one found, in the order of the pass
+}
+
+// Begin lays out the rows of a pass.
+func (o *Outputs) Begin(params *Params, pass *Pass) {
+	o.params, o.pass = params, pass
+	o.nonFinite.Store(nil)
+	o.starts, o.rows = o.starts[:0], 0
+	for i := range pass.Spans {
+		o.starts = append(o.starts, o.rows)
+		o.rows += len(pass.Spans[i].Tokens)
+	}
+}
+
+// End forgets the pass, whose memory is the caller's.
+func (o *Outputs) End() { o.pass = nil }
+
+// Rows returns the number of rows of the pass.
+func (o *Outputs) Rows() int { return o.rows }
+
+// Start returns the row at which a span begins.
+func (o *Outputs) Start(span int) int { return o.starts[span] }
+
+// At returns the span that a row belongs to, and which of its tokens it is.
+func (o *Outputs) At(row int) (span, token int) {
+	span = len(o.starts) - 1
+	for o.starts[span] > row {
+		span--
+	}
+	return span, row - o.starts[span]
+}
+
+// GroupRows bounds the rows of logits that exist at a time: each is a vocabulary of floats.
+const GroupRows = 64
+
+// Gather makes Wanted the next rows, from row on, whose logits are wanted, and makes room for what
+// they give. It returns the row from which to go on.
+func (o *Outputs) Gather(row int) int {
+	o.Wanted = o.Wanted[:0]
+	for ; row < o.rows && len(o.Wanted) < GroupRows; row++ {
+		if span, token := o.At(row); o.pass.Spans[span].Wants(token) {
+			o.Wanted = append(o.Wanted, row)
+		}
+	}
+	grow(&o.Hidden, len(o.Wanted)*o.params.Embd)
+	grow(&o.Logits, len(o.Wanted)*o.params.Vocab)
+	return row
+}
+
+func grow(b *[]float32, n int) {
+	if cap(*b) < n {
+		*b = make([]float32, n)
+	}
+	*b = (*b)[:n]
+}
+
+// A worker looks at so many logits of a row in one task: fewer, where there are few rows for many
+// workers.
+const leastDelivered, mostDelivered = 2048, 16384
+
+// Deliver checks the logits of a group, copies those that spans want, and shows rows to the
+// visitor. All workers of a team call it together.
+func (o *Outputs) Deliver(w *kernels.Worker) {
+	v, leaves := o.params.Vocab, w.Leaves()
+	each := min(max(leastDelivered, (len(o.Wanted)*v+w.Size()-1)/w.Size()), mostDelivered)
+	parts := (v + each - 1) / each
+	for t := w.Next(); t < len(o.Wanted)*parts; t = w.Next() {
+		span, token := o.At(o.Wanted[t/parts])
+		from := t % parts * each
+		logits := o.Logits[t/parts*v:][from:min(from+each, v)]
+		if !leaves.Finite(logits) {
+			id := from + firstNonFinite(logits)
+			o.report(&NonFiniteError{Span: span, Token: token, ID: id})
+		}
+		if s := &o.pass.Spans[span]; s.Logits != nil && token == len(s.Tokens)-1 {
+			copy(s.Logits[from:], logits)
+		}
+	}
+	w.Sync()
+	if !o.anyVisited() || o.nonFinite.Load() != nil {
+		return
+	}
+	n := o.params.Embd
+	for t := w.Next(); t < len(o.Wanted); t = w.Next() {
+		if span, token := o.At(o.Wanted[t]); token >= o.pass.Spans[span].Visit {
+			o.pass.Visit(span, token, o.Logits[t*v:(t+1)*v:(t+1)*v],
+				o.Hidden[t*n:(t+1)*n:(t+1)*n])
+		}
+	}
+	w.Sync()
+}
+
+func (o *Outputs) anyVisited() bool {
+	for _, row := range o.Wanted {
+		if span, token := o.At(row); token >= o.pass.Spans[span].Visit {
+			return true
+		}
+	}
+	return false
+}
+
+// firstNonFinite returns the index of the first NaN or infinity, or −1.
+func firstNonFinite(x []float32) int {
+	const exponent = 0xff << 23
+	for i, v := range x {
+		if math.Float32bits(v)&exponent == exponent {
+			return i
+		}
+	}
+	return -1
+}
+
+// report keeps the first logit of those found, so that the error does not depend on the workers.
+func (o *Outputs) report(found *NonFiniteError) {
+	for {
+		old := o.nonFinite.Load()
+		if old != nil && !before(found, old) || o.nonFinite.CompareAndSwap(old, found) {
+			return
+		}
+	}
+}
+
+func before(a, b *NonFiniteError) bool {
+	return cmp.Or(cmp.Compare(a.Span, b.Span), cmp.Compare(a.Token, b.Token),
+		cmp.Compare(a.ID, b.ID)) < 0
+}
+
+// Err returns the first logit of the pass that is not finite, as a *NonFiniteError, or nil.
+func (o *Outputs) Err() error {
+	if found := o.nonFinite.Load(); found != nil {
+		return found
+	}
+	return nil
+}
