@@ -1,6 +1,6 @@
 # The commands of this project, each one line to copy. CI runs .ci/run.
 
-.PHONY: build dist test long race fuzz bench lint module
+.PHONY: build dist test long race fuzz bench lint module ptx
 
 build: ## one static binary: ./gpt
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o gpt ./cmd/gpt
@@ -44,6 +44,18 @@ fuzz: ## every fuzz target for FUZZTIME
 
 bench: ## each kernel beside gonum's, for benchstat
 	go test -run '^$$' -bench . -count 6 ./kernels ./attention
+
+# PTX of sm_70 (Volta) runs on every later GPU: the driver compiles it there. Without contraction,
+# clang writes .rn, which no later compiler may fuse. The first line is the sum of the sources.
+PTX ?= gpu/cuda/gpt2.ptx
+ptx: ## the kernels for the CUDA driver: gpu/cuda/gpt2.ptx; wants clang-16
+	@command -v clang-16 >/dev/null || { echo "no clang-16: apt-get install clang-16"; exit 1; }
+	@echo "clang-16 gpu/kernels/gpt2.cl: $(PTX)"
+	@clang-16 -x cuda gpu/kernels/gpt2.cl -nocudainc -nocudalib --cuda-device-only \
+		--cuda-gpu-arch=sm_70 -ffp-contract=off -O3 -S -o $(PTX)
+	@sum=$$(cat gpu/kernels/*.cl gpu/kernels/*.h | \
+		if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi | cut -c 1-64); \
+	{ echo "// gpu/kernels $$sum"; cat $(PTX); } >$(PTX).new && mv $(PTX).new $(PTX)
 
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }

@@ -1,0 +1,397 @@
+package ptx
+
+// One line of PTX to one instruction. What is not listed here is refused.
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// An instruction in the form in which it runs. Registers hold 64 bits; of a narrower number the
+// upper bits may be anything, so that whatever reads one says how wide it is.
+type instruction struct {
+	op     operation
+	signed bool
+	shift  uint8    // 64 less the width of the operands in bits
+	size   uint8    // of a number in memory, in bytes
+	count  uint8    // of numbers that a load or store moves
+	pred   int32    // runs if this register holds when
+	x      [5]int32 // registers, the result first; of a load or store the address last
+	when   uint64
+	mask   uint64 // the bits of the result
+	offset uint64 // added to an address; the number of an instruction or parameter
+}
+
+type operation uint8
+
+const (
+	opMov operation = iota
+	opAdd
+	opSub
+	opMul
+	opMad
+	opMulHigh
+	opAnd
+	opOr
+	opXor
+	opNot
+	opNeg
+	opShl
+	opShr
+	opMin
+	opMax
+	opDiv
+	opRem
+	opExtract
+	opConvert
+	opSelect
+	opEqual
+	opNotEqual
+	opLess
+	opLessEqual
+	opFEqual
+	opFNotEqual
+	opFLess
+	opFLessEqual
+	opFUnordered
+	opFAdd
+	opFSub
+	opFMul
+	opFMA
+	opFDiv
+	opFSqrt
+	opFNeg
+	opFAbs
+	opFromInt
+	opToInt
+	opLoadParam
+	opLoadGlobal
+	opLoadShared
+	opStoreGlobal
+	opStoreShared
+	opBranch
+	opBarrier
+	opReturn
+)
+
+// width returns the size of a type in bytes, and whether it is signed.
+func width(kind string) (size int, signed bool, err error) {
+	switch kind {
+	case "b8", "u8", "s8":
+		size = 1
+	case "b16", "u16", "s16":
+		size = 2
+	case "b32", "u32", "s32", "f32":
+		size = 4
+	case "b64", "u64", "s64":
+		size = 8
+	default:
+		return 0, false, fmt.Errorf("type %q is not known", kind)
+	}
+	return size, kind[0] == 's', nil
+}
+
+func bits(size int) uint64 { return 1<<(8*size) - 1 }
+
+var errUnknown = errors.New("the instruction is not known, or is not allowed in kernels")
+
+func (p *parser) instruction(line string) (instruction, error) {
+	in := instruction{pred: always, when: 1, count: 1}
+	line = strings.ReplaceAll(line, "\t", " ")
+	if line[0] == '@' {
+		guard, rest, _ := strings.Cut(line[1:], " ")
+		name, isNot := strings.CutPrefix(guard, "!")
+		if isNot {
+			in.when = 0
+		}
+		reg, err := p.operand(name)
+		if err != nil {
+			return in, err
+		}
+		in.pred, line = reg, strings.TrimSpace(rest)
+	}
+	name, rest, _ := strings.Cut(line, " ")
+	rest = strings.TrimSpace(rest)
+	args := arguments(rest)
+	parts := strings.Split(name, ".")
+	switch parts[0] {
+	case "ld", "st":
+		return in, p.memory(&in, parts, args)
+	case "bra":
+		to, found := p.labels[rest]
+		if !found {
+			return in, fmt.Errorf("no label %q", rest)
+		}
+		in.op, in.offset = opBranch, uint64(to)
+		return in, nil
+	case "bar":
+		if name != "bar.sync" || rest != "0" {
+			return in, errUnknown
+		}
+		in.op = opBarrier
+		return in, nil
+	case "ret":
+		in.op = opReturn
+		return in, nil
+	}
+	count, err := p.arithmetic(&in, name, parts)
+	if err != nil {
+		return in, err
+	}
+	if len(args) != count {
+		return in, fmt.Errorf("%d operands, want %d", len(args), count)
+	}
+	for i, a := range args {
+		if in.x[i], err = p.operand(a); err != nil {
+			return in, err
+		}
+	}
+	switch {
+	case strings.HasPrefix(name, "setp.g"):
+		in.x[1], in.x[2] = in.x[2], in.x[1] // x > y is y < x
+	case name == "rcp.rn.f32":
+		const one = 0x3f800000
+		in.x[1], in.x[2] = int32(p.value(one)), in.x[1]
+	}
+	return in, nil
+}
+
+// arguments divides `%r1, [%rd2+4]` and `{%f1, %f2}, [%rd2]`.
+func arguments(s string) []string {
+	if s == "" {
+		return nil
+	}
+	args := strings.Split(s, ",")
+	for i := range args {
+		args[i] = strings.TrimSpace(args[i])
+	}
+	return args
+}
+
+// arithmetic fills in what is neither memory nor control, and returns the number of operands.
+func (p *parser) arithmetic(in *instruction, name string, parts []string) (int, error) {
+	if op, count := float(name); count > 0 {
+		in.op, in.mask = op, bits(4)
+		if relation(op) {
+			in.mask = 1
+		}
+		return count, nil
+	}
+	kind := parts[len(parts)-1]
+	if kind == "pred" {
+		in.mask, in.shift = 1, 63
+	} else {
+		size, signed, err := width(kind)
+		if err != nil {
+			return 0, err
+		}
+		in.mask, in.shift, in.signed = bits(size), uint8(64-8*size), signed
+	}
+	if parts[0] == "cvt" {
+		return 2, convert(in, parts)
+	}
+	if strings.HasPrefix(kind, "f") && parts[0] != "mov" && parts[0] != "selp" {
+		return 0, errUnknown // all that rounds is in float
+	}
+	if parts[0] == "bfe" && in.signed {
+		return 0, errUnknown
+	}
+	op, count := integer(strings.TrimSuffix(name, "."+kind))
+	if count == 0 {
+		return 0, errUnknown
+	}
+	in.op = op
+	switch {
+	case parts[0] == "setp":
+		in.mask = 1
+	case len(parts) == 3 && parts[1] == "wide":
+		in.mask = bits(2 * (64 - int(in.shift)) / 8)
+	}
+	return count, nil
+}
+
+func relation(op operation) bool { return op >= opFEqual && op <= opFUnordered }
+
+// float knows the instructions on numbers of 32 bits that round to nearest, or not at all. It
+// returns 0 operands for others.
+func float(name string) (operation, int) {
+	switch name {
+	case "add.rn.f32":
+		return opFAdd, 3
+	case "sub.rn.f32":
+		return opFSub, 3
+	case "mul.rn.f32":
+		return opFMul, 3
+	case "fma.rn.f32":
+		return opFMA, 4
+	case "div.rn.f32":
+		return opFDiv, 3
+	case "rcp.rn.f32":
+		return opFDiv, 2
+	case "sqrt.rn.f32":
+		return opFSqrt, 2
+	case "neg.f32":
+		return opFNeg, 2
+	case "abs.f32":
+		return opFAbs, 2
+	case "setp.eq.f32":
+		return opFEqual, 3
+	case "setp.neu.f32":
+		return opFNotEqual, 3
+	case "setp.lt.f32", "setp.gt.f32":
+		return opFLess, 3
+	case "setp.le.f32", "setp.ge.f32":
+		return opFLessEqual, 3
+	case "setp.nan.f32":
+		return opFUnordered, 3
+	}
+	return 0, 0
+}
+
+// integer knows an instruction without its type. It returns 0 operands for others.
+func integer(name string) (operation, int) {
+	switch name {
+	case "mov", "cvta.to.global":
+		return opMov, 2
+	case "add":
+		return opAdd, 3
+	case "sub":
+		return opSub, 3
+	case "mul.lo", "mul.wide":
+		return opMul, 3
+	case "mul.hi":
+		return opMulHigh, 3
+	case "mad.lo", "mad.wide":
+		return opMad, 4
+	case "and":
+		return opAnd, 3
+	case "or":
+		return opOr, 3
+	case "xor":
+		return opXor, 3
+	case "not":
+		return opNot, 2
+	case "neg":
+		return opNeg, 2
+	case "shl":
+		return opShl, 3
+	case "shr":
+		return opShr, 3
+	case "min":
+		return opMin, 3
+	case "max":
+		return opMax, 3
+	case "div":
+		return opDiv, 3
+	case "rem":
+		return opRem, 3
+	case "bfe":
+		return opExtract, 4
+	case "selp":
+		return opSelect, 4
+	case "setp.eq":
+		return opEqual, 3
+	case "setp.ne":
+		return opNotEqual, 3
+	case "setp.lt", "setp.gt":
+		return opLess, 3
+	case "setp.le", "setp.ge":
+		return opLessEqual, 3
+	}
+	return 0, 0
+}
+
+// convert knows `cvt.s64.s32`, `cvt.rn.f32.s32` and `cvt.rzi.s32.f32`, of whatever integers.
+func convert(in *instruction, parts []string) error {
+	from := parts[len(parts)-1]
+	size, signed, err := width(from)
+	if err != nil {
+		return err
+	}
+	to, _, err := width(parts[len(parts)-2])
+	if err != nil {
+		return err
+	}
+	in.mask, in.shift, in.signed = bits(to), uint8(64-8*size), signed
+	isFloat := func(kind string) bool { return kind[0] == 'f' }
+	switch {
+	case len(parts) == 3 && !isFloat(parts[1]) && !isFloat(from) && to > 1:
+		in.op = opConvert
+	case len(parts) == 4 && parts[1] == "rn" && isFloat(parts[2]) && !isFloat(from):
+		in.op = opFromInt
+	case len(parts) == 4 && parts[1] == "rzi" && parts[2] == "s32" && isFloat(from):
+		in.op = opToInt
+	default:
+		return errUnknown
+	}
+	return nil
+}
+
+// memory fills in loads and stores: `ld.global.v2.f32 {%f1, %f2}, [%rd1+8]`.
+func (p *parser) memory(in *instruction, parts, args []string) error {
+	if len(parts) == 4 && len(parts[2]) == 2 && parts[2][0] == 'v' {
+		in.count = parts[2][1] - '0'
+	}
+	size, signed, err := width(parts[len(parts)-1])
+	if err != nil {
+		return err
+	}
+	in.size, in.signed, in.shift = uint8(size), signed, uint8(64-8*size)
+	ops := map[string]operation{
+		"ld.param": opLoadParam, "ld.global": opLoadGlobal, "ld.shared": opLoadShared,
+		"st.global": opStoreGlobal, "st.shared": opStoreShared,
+	}
+	op, found := ops[parts[0]+"."+parts[1]]
+	if !found || len(parts) > 4 || len(parts) == 4 && in.count != 2 && in.count != 4 {
+		return errUnknown
+	}
+	in.op = op
+	if len(args) != int(in.count)+1 {
+		return fmt.Errorf("%d operands, want %d", len(args), in.count+1)
+	}
+	address := args[len(args)-1]
+	values := args[:len(args)-1]
+	if parts[0] == "st" {
+		address, values = args[0], args[1:]
+	}
+	for i, v := range values {
+		if in.x[i], err = p.operand(strings.Trim(v, "{}")); err != nil {
+			return err
+		}
+	}
+	switch op {
+	case opLoadShared, opStoreShared:
+		p.sharedCell = min(p.sharedCell, uint64(size))
+	case opLoadGlobal, opStoreGlobal:
+		p.globalCell = min(p.globalCell, uint64(size))
+	}
+	return p.address(in, strings.Trim(address, "[]"))
+}
+
+// address fills in the place of a load or store: a register and an offset, or a parameter.
+func (p *parser) address(in *instruction, s string) error {
+	if in.op == opLoadParam {
+		n, found := p.params[s]
+		if !found {
+			return fmt.Errorf("no parameter %q", s)
+		}
+		if p.kernel.params[n] != int(in.size) {
+			return fmt.Errorf("loads %d bytes of a parameter of %d", in.size, p.kernel.params[n])
+		}
+		in.offset = uint64(n)
+		return nil
+	}
+	base, offset, isSum := strings.Cut(s, "+")
+	if isSum {
+		n, err := strconv.ParseInt(offset, 10, 64)
+		if err != nil {
+			return fmt.Errorf("offset %q is no number", offset)
+		}
+		in.offset = uint64(n)
+	}
+	reg, err := p.operand(base)
+	in.x[4] = reg
+	return err
+}

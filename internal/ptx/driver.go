@@ -1,0 +1,159 @@
+package ptx
+
+// The machine as a driver of package gpu.
+
+import (
+	"errors"
+	"fmt"
+
+	"picogpt/gpu"
+)
+
+// A Driver is a machine for package gpu. It is a gpu.Recorder.
+type Driver struct {
+	*Machine
+	recordings [][]gpu.Launch // nil where forgotten
+	recording  *[]gpu.Launch  // what is being recorded
+	closed     bool
+}
+
+// NewDriver returns a driver that runs a program on a machine of its own.
+func NewDriver(p *Program, seed uint64) *Driver { return &Driver{Machine: NewMachine(p, seed)} }
+
+var errClosed = errors.New("ptx: the driver is closed")
+
+// Alloc, of package gpu's Driver.
+func (d *Driver) Alloc(bytes int64) (gpu.Buffer, error) {
+	switch {
+	case d.closed:
+		return 0, errClosed
+	case bytes < 1:
+		return 0, fmt.Errorf("ptx: a buffer of %d bytes", bytes)
+	}
+	return gpu.Buffer(d.Machine.Alloc(int(bytes))), nil
+}
+
+// Free panics where b is no buffer: the caller is wrong, and has no error to look at.
+func (d *Driver) Free(b gpu.Buffer) {
+	if d.closed {
+		return
+	}
+	if err := d.Machine.Free(uint64(b)); err != nil {
+		panic(err)
+	}
+}
+
+// Write, of package gpu's Driver.
+func (d *Driver) Write(to gpu.Buffer, at int64, from []byte) error {
+	p, err := d.bytes(to, at, int64(len(from)))
+	copy(p, from)
+	return err
+}
+
+// Read, of package gpu's Driver.
+func (d *Driver) Read(to []byte, from gpu.Buffer, at int64) error {
+	p, err := d.bytes(from, at, int64(len(to)))
+	copy(to, p)
+	return err
+}
+
+// Copy, of package gpu's Driver.
+func (d *Driver) Copy(to gpu.Buffer, toAt int64, from gpu.Buffer, fromAt, n int64) error {
+	p, err := d.bytes(to, toAt, n)
+	if err != nil {
+		return err
+	}
+	q, err := d.bytes(from, fromAt, n)
+	if err == nil && to == from && toAt < fromAt+n && fromAt < toAt+n {
+		return fmt.Errorf("ptx: copy of %d bytes from %d to %d of one buffer", n, fromAt, toAt)
+	}
+	copy(p, q)
+	return err
+}
+
+func (d *Driver) bytes(b gpu.Buffer, at, n int64) ([]byte, error) {
+	switch {
+	case d.closed:
+		return nil, errClosed
+	case d.recording != nil:
+		return nil, errors.New("ptx: a copy while launches are recorded")
+	case at < 0 || at >= 1<<segmentBits || int64(int(n)) != n:
+		return nil, fmt.Errorf("ptx: %d bytes at %d of a buffer", n, at)
+	}
+	return d.Bytes(uint64(b)+uint64(at), int(n))
+}
+
+// Launch, of package gpu's Driver. The sizes of the arguments are compared with the kernel's.
+func (d *Driver) Launch(l *gpu.Launch) error {
+	if d.closed {
+		return errClosed
+	}
+	params, err := d.program.Params(l.Kernel)
+	if err != nil {
+		return err
+	}
+	if len(params) != len(l.Args) {
+		return fmt.Errorf("ptx: kernel %s: %d arguments, want %d", l.Kernel, len(l.Args),
+			len(params))
+	}
+	values := make([]uint64, len(params))
+	for i, a := range l.Args {
+		if a.Size != params[i] {
+			return fmt.Errorf("ptx: kernel %s: argument %d of %d bytes, want %d", l.Kernel, i,
+				a.Size, params[i])
+		}
+		values[i] = a.Bits
+	}
+	if d.recording != nil {
+		kept := *l
+		kept.Args = append([]gpu.Arg(nil), l.Args...)
+		*d.recording = append(*d.recording, kept)
+		return nil
+	}
+	return d.Machine.Launch(l.Kernel, l.Groups, l.Items, values)
+}
+
+// Record, of package gpu's Recorder.
+func (d *Driver) Record(launches func() error) (gpu.Recording, error) {
+	if d.closed {
+		return 0, errClosed
+	}
+	var kept []gpu.Launch
+	d.recording = &kept
+	err := launches()
+	d.recording = nil
+	if err != nil {
+		return 0, err
+	}
+	if kept == nil {
+		return 0, errors.New("ptx: nothing to record")
+	}
+	d.recordings = append(d.recordings, kept)
+	return gpu.Recording(len(d.recordings)), nil
+}
+
+// Replay, of package gpu's Recorder.
+func (d *Driver) Replay(r gpu.Recording) error {
+	if r < 1 || int(r) > len(d.recordings) || d.recordings[r-1] == nil {
+		return fmt.Errorf("ptx: no recording %d", r)
+	}
+	for _, l := range d.recordings[r-1] {
+		if err := d.Launch(&l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Forget, of package gpu's Recorder.
+func (d *Driver) Forget(r gpu.Recording) {
+	if !d.closed {
+		d.recordings[r-1] = nil
+	}
+}
+
+// Close, of package gpu's Driver.
+func (d *Driver) Close() error {
+	d.closed, d.buffers, d.recordings = true, d.buffers[:firstSegment], nil
+	return nil
+}

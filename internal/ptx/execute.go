@@ -1,0 +1,243 @@
+package ptx
+
+// What each instruction does.
+
+import (
+	"math"
+	mathbits "math/bits"
+)
+
+// value returns a number of the instruction's width, extended to 64 bits.
+func (in *instruction) value(v uint64) uint64 {
+	v <<= in.shift
+	if in.signed {
+		return uint64(int64(v) >> in.shift)
+	}
+	return v >> in.shift
+}
+
+func (in *instruction) less(a, b uint64) bool {
+	a, b = in.value(a), in.value(b)
+	if in.signed {
+		return int64(a) < int64(b)
+	}
+	return a < b
+}
+
+func truth(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func f32(v uint64) float32   { return math.Float32frombits(uint32(v)) }
+func fbits(f float32) uint64 { return uint64(math.Float32bits(f)) }
+
+// run runs an item up to its next barrier or its end. It returns what it did wrong, if anything;
+// the instruction is the one before it.pc.
+func (m *Machine) run(it *item) (wrong string) {
+	code, r, pc := m.kernel.code, it.r, it.pc
+	start := m.Counts.Instructions
+	n := int64(0)
+	defer func() { it.pc, m.Counts.Instructions = pc, start+n }()
+	for {
+		in := &code[pc]
+		pc++
+		n++
+		if r[in.pred] != in.when {
+			continue
+		}
+		a, b := r[in.x[1]], r[in.x[2]]
+		var v uint64
+		switch in.op {
+		case opBranch:
+			pc = int(in.offset)
+			continue
+		case opBarrier:
+			return ""
+		case opReturn:
+			it.done = true
+			return ""
+		case opLoadParam:
+			r[in.x[0]] = m.params[in.offset]
+			continue
+		case opLoadGlobal, opStoreGlobal:
+			if wrong := m.global(in, r); wrong != "" {
+				return wrong
+			}
+			continue
+		case opLoadShared, opStoreShared:
+			if wrong := m.local(in, r); wrong != "" {
+				return wrong
+			}
+			continue
+		case opFMA:
+			m.Counts.FMAs++
+			v = fbits(fma(f32(a), f32(b), f32(r[in.x[3]])))
+		case opFAdd:
+			v = fbits(f32(a) + f32(b))
+		case opFSub:
+			v = fbits(f32(a) - f32(b))
+		case opFMul:
+			v = fbits(f32(a) * f32(b))
+		case opFDiv:
+			v = fbits(f32(a) / f32(b))
+		case opFSqrt:
+			v = fbits(float32(math.Sqrt(float64(f32(a)))))
+		case opFNeg:
+			v = a ^ 1<<31
+		case opFAbs:
+			v = a &^ (1 << 31)
+		case opFEqual:
+			v = truth(f32(a) == f32(b))
+		case opFNotEqual:
+			v = truth(f32(a) != f32(b))
+		case opFLess:
+			v = truth(f32(a) < f32(b))
+		case opFLessEqual:
+			v = truth(f32(a) <= f32(b))
+		case opFUnordered:
+			v = truth(f32(a) != f32(a) || f32(b) != f32(b))
+		case opFromInt:
+			v = in.toFloat(a)
+		case opToInt:
+			v = toInt(f32(a))
+		case opMov:
+			v = a
+		case opAdd:
+			v = a + b
+		case opSub:
+			v = a - b
+		case opMul:
+			v = in.value(a) * in.value(b)
+		case opMad:
+			v = in.value(a)*in.value(b) + r[in.x[3]]
+		case opShl:
+			v = in.value(a) << uint32(b)
+		case opAnd:
+			v = a & b
+		case opOr:
+			v = a | b
+		case opXor:
+			v = a ^ b
+		case opExtract: // unsigned: some bits from bit b on
+			v = in.value(a) >> uint8(b) & (1<<uint8(r[in.x[3]]) - 1)
+		case opConvert:
+			v = in.value(a)
+		case opSelect:
+			v = b
+			if r[in.x[3]] != 0 {
+				v = a
+			}
+		case opEqual:
+			v = truth(in.value(a) == in.value(b))
+		case opNotEqual:
+			v = truth(in.value(a) != in.value(b))
+		case opLess:
+			v = truth(in.less(a, b))
+		case opLessEqual:
+			v = truth(!in.less(b, a))
+		case opDiv, opRem:
+			if in.value(b) == 0 {
+				return "divides by zero"
+			}
+			v = in.divide(in.value(a), in.value(b))
+		default:
+			v = in.seldom(a, b)
+		}
+		r[in.x[0]] = v & in.mask
+	}
+}
+
+// seldom is for the instructions that are not worth a place in the loop.
+func (in *instruction) seldom(a, b uint64) uint64 {
+	switch in.op {
+	case opNot:
+		return ^a
+	case opNeg:
+		return -a
+	case opShr:
+		if in.signed {
+			return uint64(int64(in.value(a)) >> uint32(b))
+		}
+		return in.value(a) >> uint32(b)
+	case opMin:
+		if in.less(b, a) {
+			return b
+		}
+		return a
+	case opMax:
+		if in.less(a, b) {
+			return b
+		}
+		return a
+	}
+	// opMulHigh: the upper half of a product of twice the width.
+	width := 64 - in.shift
+	if width < 64 {
+		return in.value(a) * in.value(b) >> width
+	}
+	high, _ := mathbits.Mul64(a, b)
+	if in.signed {
+		high -= a&uint64(int64(b)>>63) + b&uint64(int64(a)>>63)
+	}
+	return high
+}
+
+// divide is div or rem; the operands are extended, and b is not 0.
+func (in *instruction) divide(a, b uint64) uint64 {
+	switch {
+	case in.signed && in.op == opDiv:
+		return uint64(int64(a) / int64(b))
+	case in.signed:
+		return uint64(int64(a) % int64(b))
+	case in.op == opDiv:
+		return a / b
+	}
+	return a % b
+}
+
+// toFloat is cvt.rn.f32 of an integer.
+func (in *instruction) toFloat(a uint64) uint64 {
+	a = in.value(a)
+	if in.signed {
+		return fbits(float32(int64(a)))
+	}
+	return fbits(float32(a))
+}
+
+// toInt is cvt.rzi.s32.f32: what does not fit is the nearest that does, NaN is 0.
+func toInt(f float32) uint64 {
+	switch {
+	case f != f:
+		return 0
+	case f >= 1<<31:
+		return math.MaxInt32
+	case f < -(1 << 31):
+		return 1 << 31
+	}
+	return uint64(int64(f))
+}
+
+// fma is fma.rn.f32. The product of two float32s is exact in float64; the sum is rounded to odd
+// there, from where it rounds on to float32 as if in one step (Boldo and Melquiond, "Emulation of a
+// FMA and correctly rounded sums", 2008).
+func fma(a, b, c float32) float32 {
+	p, q := float64(a)*float64(b), float64(c)
+	s := float64(p + q)
+	t := float64(s - p)
+	e := float64(p-float64(s-t)) + float64(q-t) // s + e = p + q exactly (Knuth's TwoSum)
+	if e == 0 || e != e {
+		return float32(s)
+	}
+	if bits := math.Float64bits(s); bits&1 == 0 {
+		if (e > 0) == (s > 0) {
+			bits++
+		} else {
+			bits--
+		}
+		s = math.Float64frombits(bits)
+	}
+	return float32(s)
+}

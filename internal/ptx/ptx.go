@@ -1,0 +1,234 @@
+// Package ptx interprets the PTX of the kernels, so that tests need no GPU. Only tests import it.
+//
+// A [Machine] runs a [Program] as the worst device would: groups in random order, the items of a
+// group in random order from barrier to barrier, shared memory and new buffers full of NaN. It
+// reports what a device may or may not show: an access outside of a buffer or misaligned, two
+// items or two groups that touch the same cell, one of them to write, with no barrier between them,
+// a read of shared memory that nothing wrote, a barrier that some items miss.
+//
+// Of floating-point instructions it knows those that round to nearest, once, and keep subnormal
+// numbers: `.rn` where there is a choice. Everything else is refused when the program is read:
+// `.ftz`, `.approx`, `mul.f32` and `add.f32` (which an assembler may fuse).
+//
+// The source is NVIDIA's "PTX ISA", chapter "Instruction Set". Weak ordering of memory between
+// threads is not modelled: that is what the reports of missing barriers are for.
+package ptx
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Program is the kernels of one PTX module.
+type Program struct {
+	Target  string // such as sm_70
+	kernels map[string]*kernel
+}
+
+type kernel struct {
+	name   string
+	params []int // sizes in bytes
+	lines  []string
+	code   []instruction // of lines
+	shared int           // bytes of shared memory
+
+	// Registers and constants share one numbering. first is what they hold when an item starts.
+	first   []uint64
+	special [5]int // where the item finds its place: tid.x, ntid.x, ctaid.x, .y, .z; 0 if unused
+
+	// the smallest shared and global access, in bytes: what is shadowed as one cell
+	sharedCell, globalCell uint64
+}
+
+// Params returns the sizes of a kernel's parameters in bytes.
+func (p *Program) Params(kernel string) ([]int, error) {
+	k, found := p.kernels[kernel]
+	if !found {
+		return nil, fmt.Errorf("ptx: no kernel %q", kernel)
+	}
+	return k.params, nil
+}
+
+// Parse reads PTX as clang writes it: one instruction or directive a line.
+func Parse(text string) (*Program, error) {
+	p := &Program{kernels: map[string]*kernel{}}
+	const entry = ".visible .entry "
+	head, rest, _ := strings.Cut(text, entry)
+	for line := range strings.Lines(head) {
+		line = strings.TrimSpace(line)
+		target, isTarget := strings.CutPrefix(line, ".target ")
+		switch {
+		case isTarget:
+			p.Target = target
+		case line == "" || strings.HasPrefix(line, "//") || strings.HasPrefix(line, ".version ") ||
+			line == ".address_size 64":
+		default:
+			return nil, fmt.Errorf("ptx: %q before the first kernel is not known", line)
+		}
+	}
+	for part := range strings.SplitSeq(rest, entry) {
+		k, err := parseKernel(part)
+		if err != nil {
+			return nil, err
+		}
+		p.kernels[k.name] = k
+	}
+	return p, nil
+}
+
+// A parser reads one kernel.
+type parser struct {
+	*kernel
+	families []string       // what the names of registers begin with: `%r` of `%r<39>`
+	names    map[string]int // registers, constants and shared variables
+	params   map[string]int // numbers of the parameters
+	labels   map[string]int // the instruction after each
+}
+
+// Register 0 is the predicate of instructions that have none.
+const always = 0
+
+func parseKernel(text string) (*kernel, error) {
+	signature, body, found := strings.Cut(text, "\n{\n")
+	name, list, ok := strings.Cut(signature, "(")
+	if !found || !ok {
+		return nil, fmt.Errorf("ptx: no body after .entry %.40q", text)
+	}
+	p := &parser{
+		kernel: &kernel{name: name, first: []uint64{always: 1}, sharedCell: 8, globalCell: 8},
+		names:  map[string]int{}, params: map[string]int{}, labels: map[string]int{},
+	}
+	if err := p.signature(strings.TrimRight(list, ")\n")); err != nil {
+		return nil, fmt.Errorf("ptx: kernel %s: %w", name, err)
+	}
+	for line := range strings.Lines(body) {
+		if line == "}\n" {
+			break
+		}
+		if err := p.line(line); err != nil {
+			return nil, fmt.Errorf("ptx: kernel %s: %w", name, err)
+		}
+	}
+	for _, line := range p.lines {
+		in, err := p.instruction(line)
+		if err != nil {
+			return nil, fmt.Errorf("ptx: kernel %s: %q: %w", name, line, err)
+		}
+		p.code = append(p.code, in)
+	}
+	for i, name := range specials() {
+		p.special[i] = p.names[name]
+	}
+	return p.kernel, nil
+}
+
+// signature reads `.param .u64 add_param_0, .param .u32 add_param_1`.
+func (p *parser) signature(list string) error {
+	for param := range strings.SplitSeq(list, ",") {
+		f := strings.Fields(param)
+		if len(f) != 3 || f[0] != ".param" {
+			return fmt.Errorf("parameter %q, want .param, a type and a name", param)
+		}
+		size, _, err := width(strings.TrimPrefix(f[1], "."))
+		if err != nil {
+			return err
+		}
+		p.kernel.params = append(p.kernel.params, size)
+		p.params[f[2]] = len(p.params)
+	}
+	return nil
+}
+
+func specials() []string {
+	return []string{"%tid.x", "%ntid.x", "%ctaid.x", "%ctaid.y", "%ctaid.z"}
+}
+
+// line sorts a line of a kernel's body: a label, an instruction for later, or a directive.
+func (p *parser) line(line string) error {
+	line, _, _ = strings.Cut(line, "//")
+	line = strings.TrimSuffix(strings.TrimSpace(line), ";")
+	label, isLabel := strings.CutSuffix(line, ":")
+	switch {
+	case line == "" || strings.HasPrefix(line, ".pragma "):
+	case strings.HasPrefix(line, ".reg "):
+		f := strings.Fields(line)
+		prefix, _, _ := strings.Cut(f[len(f)-1], "<")
+		p.families = append(p.families, prefix)
+	case isLabel:
+		p.labels[label] = len(p.lines)
+	case strings.HasPrefix(line, ".shared "):
+		return p.sharedVariable(line)
+	case line[0] == '.':
+		return fmt.Errorf("%q is not known", line)
+	default:
+		p.lines = append(p.lines, line)
+	}
+	return nil
+}
+
+// sharedVariable gives a place to `.shared .align 4 .b8 name[512]`.
+func (p *parser) sharedVariable(line string) error {
+	f := strings.Fields(line)
+	if len(f) != 5 || f[1] != ".align" {
+		return fmt.Errorf("%q: want .shared .align N TYPE NAME", line)
+	}
+	align, err := strconv.Atoi(f[2])
+	if err != nil || align < 1 || align&(align-1) != 0 {
+		return fmt.Errorf("%q: alignment %q, want a power of two", line, f[2])
+	}
+	size, _, err := width(strings.TrimPrefix(f[3], "."))
+	if err != nil {
+		return err
+	}
+	name, count, isArray := strings.Cut(f[4], "[")
+	if isArray {
+		n, err := strconv.Atoi(strings.TrimSuffix(count, "]"))
+		if err != nil || n < 1 {
+			return fmt.Errorf("%q: %q elements", line, count)
+		}
+		size *= n
+	}
+	p.shared = (p.shared + align - 1) &^ (align - 1)
+	p.names[name] = p.value(sharedSegment<<segmentBits + uint64(p.shared))
+	p.shared += size
+	return nil
+}
+
+// value returns a new register that holds a constant.
+func (p *parser) value(v uint64) int {
+	p.first = append(p.first, v)
+	return len(p.first) - 1
+}
+
+// operand returns the register of a name, or one that holds a constant.
+func (p *parser) operand(s string) (int32, error) {
+	if n, found := p.names[s]; found {
+		return int32(n), nil
+	}
+	var v uint64
+	var err error
+	switch {
+	case s == "":
+		return 0, fmt.Errorf("an operand is missing")
+	case s[0] == '%':
+		if !slices.Contains(p.families, strings.TrimRight(s, "0123456789")) &&
+			!slices.Contains(specials(), s) {
+			return 0, fmt.Errorf("register %s is not declared", s)
+		}
+	case strings.HasPrefix(s, "0f"):
+		v, err = strconv.ParseUint(s[2:], 16, 32)
+	case s[0] == '-':
+		var n int64
+		n, err = strconv.ParseInt(s, 0, 64)
+		v = uint64(n)
+	default:
+		v, err = strconv.ParseUint(s, 0, 64)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("operand %q is no register, variable or number", s)
+	}
+	p.names[s] = p.value(v)
+	return int32(p.names[s]), nil
+}
