@@ -106,6 +106,9 @@ func (c *chatCommand) Run(a *app, k *kong.Context) (err error) {
 	if _, _, err := parseOptions(given, inChat); err != nil {
 		return err
 	}
+	if err := checkNeeds(givenFlags(k)); err != nil {
+		return err
+	}
 	m, err := a.openModel()
 	if err != nil {
 		return err
@@ -221,7 +224,7 @@ func (c *chat) stream(t *turn, o decode.Options) (err error) {
 	defer done()
 	stop := c.showProgress(func() string { return "reading" })
 	defer stop()
-	for token, failed := range c.generate(ctx, t, o) {
+	for token, failed := range c.writer.named(c.generate(ctx, t, o)) {
 		if err = failed; err != nil {
 			break
 		}
@@ -260,6 +263,9 @@ func (c *chat) setOptions(options []string) error {
 	if err != nil {
 		return err
 	}
+	given := givenFlags(k)
+	wanting(given, func(flag, want string) { c.notef("without effect: %s, without %s", flag, want) })
+	c.noteIdle(&o, given, "")
 	tried := o
 	if err := w.openTexts(c.app, c.model(), c.tokenizer, &tried); err != nil {
 		return err

@@ -46,11 +46,11 @@ func readChatTemplate(name *string, t *tokenizer.Tokenizer) (*chatTemplate, erro
 		if err != nil {
 			return nil, hinted{fileError(*name, err), "--template takes dialogpt or a file"}
 		}
-		source = strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r")
+		source = withoutMark(strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r"))
 	}
 	made, err := newChatTemplate(source, t)
 	if err != nil {
-		return nil, usagef("--template %s: %s", *name, err)
+		return nil, usagef("--template %s: %w", *name, err)
 	}
 	return made, nil
 }
@@ -75,9 +75,13 @@ func newChatTemplate(source string, t *tokenizer.Tokenizer) (*chatTemplate, erro
 	return made, err
 }
 
-// templateError is an error of text/template that begins with the place: line 1:2.
+// templateError is an error of text/template that begins with the place: line 1:2. It names no type
+// of Go's for what a template is given.
 func templateError(err error) error {
-	return errors.New(strings.Replace(err.Error(), "template: line:", "line ", 1))
+	own := strings.NewReplacer("template: line:", "line ", " in type main.templateTurn", "",
+		"main.templateTurn", "a line")
+	return hinted{errors.New(own.Replace(err.Error())),
+		"the fields are .Text, .Turn and .Ended; the syntax is that of Go's text/template"}
 }
 
 func (c *chatTemplate) execute(t templateTurn) (string, error) {

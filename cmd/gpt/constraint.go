@@ -6,11 +6,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/alecthomas/kong"
 
 	"picogpt/constrain"
 	"picogpt/decode"
@@ -21,7 +25,7 @@ import (
 
 type constraintFlags struct {
 	Choice     []string `placeholder:"STRING" sep:"none" help:"the new text is this string, or one of several; the flag may be repeated"`
-	Choices    []string `placeholder:"A,B,C" help:"the new text is one of these strings"`
+	Choices    []string `placeholder:"A,B,C" sep:"none" help:"the new text is one of these strings; \\, is a comma in one"`
 	Regex      *string  `placeholder:"RE" help:"the new text matches this regular expression from beginning to end (RE2 syntax)"`
 	JSONSchema *string  `name:"json-schema" placeholder:"FILE" help:"the new text is JSON that this JSON Schema accepts; FILE, or the schema itself: {} is any JSON"`
 	JSONClosed bool     `name:"json-closed" help:"objects with properties have no others, unless the schema has additionalProperties"`
@@ -37,13 +41,14 @@ func (f *constraintFlags) asked() string {
 	return ""
 }
 
-// given are the flags that constrain, --choice for --choices too.
+// given are the flags that constrain. --choice and --choices go together, and are one of them.
 func (f *constraintFlags) given() (flags []string) {
 	for _, flag := range []struct {
 		name string
 		on   bool
 	}{
-		{"--choice", f.Choice != nil || f.Choices != nil}, {"--regex", f.Regex != nil},
+		{"--choice", f.Choice != nil}, {"--choices", f.Choice == nil && f.Choices != nil},
+		{"--regex", f.Regex != nil},
 		{"--json-schema", f.JSONSchema != nil}, {"--grammar", f.Grammar != nil},
 	} {
 		if flag.on {
@@ -55,17 +60,35 @@ func (f *constraintFlags) given() (flags []string) {
 
 // check refuses flags that do not go together.
 func (f *constraintFlags) check() error {
-	given := f.given()
-	switch {
-	case len(given) > 1:
+	if given := f.given(); len(given) > 1 {
 		return usagef("%s and %s: want one of them", given[0], given[1])
-	case f.JSONSchema == nil && f.JSONClosed:
-		return usagef("--json-closed: want --json-schema with it")
-	case f.JSONSchema == nil && f.JSONSpace != nil:
-		return usagef("--json-space: want --json-schema with it")
+	}
+	if f.JSONSchema != nil && strings.TrimSpace(*f.JSONSchema) == "" {
+		return hinted{usagef("--json-schema: want a schema or the name of its file, found nothing"),
+			"--json-schema '{}' is any JSON"}
+	}
+	if f.Grammar != nil && *f.Grammar == "" {
+		return usagef("--grammar: want the name of a file, found nothing")
+	}
+	if _, err := f.choices(); err != nil {
+		return err
 	}
 	_, err := f.space()
 	return err
+}
+
+// choices are the strings of --choice and --choices.
+func (f *constraintFlags) choices() ([]string, error) {
+	all := slices.Clone(f.Choice)
+	for _, list := range f.Choices {
+		items := kong.SplitEscaped(list+",", ',') // which leaves an empty last one out
+		if slices.Contains(items, "") {
+			return nil, hinted{usagef("--choices %s: want a string before and after each comma, "+
+				"found none", quoteShort(list)), "--choice '' allows an empty text"}
+		}
+		all = append(all, items...)
+	}
+	return all, nil
 }
 
 // space reads --json-space.
@@ -92,9 +115,6 @@ func (f *constraintFlags) open(
 ) (err error) {
 	if f.asked() == "" {
 		return nil
-	}
-	if o.EndOfText != nil {
-		return usagef("--eos and %s: want one of them: the form says where the text ends", f.asked())
 	}
 	if t == nil {
 		if t, err = a.openTokenizer(); err != nil {
@@ -167,7 +187,10 @@ func (f *constraintFlags) compile(a *app, v *constrain.Vocabulary) (
 		}
 		return c, nil
 	default:
-		c, err = constrain.Choice(v, slices.Concat(f.Choice, f.Choices)...)
+		var all []string
+		if all, err = f.choices(); err == nil {
+			c, err = constrain.Choice(v, all...)
+		}
 	}
 	if err != nil {
 		return nil, usagef("%s: %w", f.asked(), err)
@@ -181,7 +204,11 @@ func (f *constraintFlags) schema(a *app) (string, error) {
 	if strings.HasPrefix(text, "{") || text == "true" || text == "false" {
 		return text, nil
 	}
-	return a.optionFile(*f.JSONSchema)
+	text, err := a.optionFile(*f.JSONSchema)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = hinted{err, "--json-schema takes a file, or a schema itself, which begins with {"}
+	}
+	return text, err
 }
 
 // counted counts the texts that end before they are of their form.
@@ -209,9 +236,10 @@ func (f *constraintFlags) settings(a *app) (list []resume.Setting, err error) {
 	}
 	var text string
 	switch f.asked() {
-	case "--choice":
-		all, _ := json.Marshal(slices.Concat(f.Choice, f.Choices)) // strings have a JSON
-		add("--choice", string(all))
+	case "--choice", "--choices":
+		all, _ := f.choices()        // which are checked
+		text, _ := json.Marshal(all) // strings have a JSON
+		add("--choice", string(text))
 	case "--regex":
 		add("--regex", *f.Regex)
 	case "--grammar":

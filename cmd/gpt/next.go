@@ -71,7 +71,12 @@ func (c *nextCommand) options(given map[string]bool) (decode.Options, error) {
 	if c.TopP == 0 {
 		o.TopP = math.SmallestNonzeroFloat64
 	}
-	c.Filters.set(&o)
+	if err := checkRepeatPenalty(c.RepeatPenalty); err != nil {
+		return o, err
+	}
+	if err := c.Filters.set(&o); err != nil {
+		return o, err
+	}
 	if err := c.Steering.set(&o); err != nil {
 		return o, err
 	}
@@ -93,10 +98,14 @@ func (c *nextCommand) options(given map[string]bool) (decode.Options, error) {
 }
 
 func (c *nextCommand) Run(a *app, k *kong.Context) error {
+	if err := checkNeeds(givenFlags(k)); err != nil {
+		return err
+	}
 	o, err := c.options(givenFlags(k))
 	if err != nil {
 		return err
 	}
+	a.noteIdle(&o, givenFlags(k), "")
 	p, err := c.Prompt.given(a)
 	if err != nil {
 		return err
@@ -183,7 +192,7 @@ func (c *nextCommand) look(m *model.Model, ids []int, o decode.Options) (*nextTa
 	}
 	d, err := st.Distribution()
 	if err != nil {
-		return nil, err
+		return nil, byFlags(err, "")
 	}
 	logits, sum := s.Logits(), m.Leaves().LogSumExp(s.Logits())
 	t := &nextTable{ids, []nextToken{}, d.Steps, len(d.Candidates)}

@@ -4,6 +4,9 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"iter"
 
 	"picogpt/decode"
 	"picogpt/tokenizer"
@@ -179,6 +182,36 @@ func (o *inOrder) interrupt(p printer) error {
 			}
 		}
 		err = p.interrupt()
+	}
+	return err
+}
+
+// stream prints texts as they come, in the order of the samples, then what was dropped and how long
+// it took. Ctrl-C cancels once there is something to print; before, it just ends the process.
+func (a *app) stream(
+	tokens iter.Seq2[decode.Token, error], cancel context.CancelFunc, t *timing, p printer,
+) (err error) {
+	defer a.showProgress(t.label)()
+	for token, failed := range tokens {
+		if err = failed; err != nil {
+			a.endProgress()
+			err = errors.Join(p.interrupt(), overflowHint(err))
+			break
+		}
+		if t.count(token) == 1 {
+			a.setCancel(cancel)
+			defer a.setCancel(nil)
+			if p.streams() && a.stdout.terminal {
+				a.endProgress()
+			}
+		}
+		if err = p.token(token); err != nil {
+			break
+		}
+	}
+	a.endProgress()
+	if !errors.Is(err, errClosedPipe) {
+		t.log(a)
 	}
 	return err
 }

@@ -274,7 +274,7 @@ func (r *prompting) continues(ctx context.Context, b *decode.Batcher, j *promptJ
 	for i := range samples {
 		samples[i] = r.form.newSample(i, j.seed, j.ids)
 	}
-	for t, err := range tokens {
+	for t, err := range r.command.named(tokens) {
 		if err != nil {
 			j.err = err
 			return

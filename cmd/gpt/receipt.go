@@ -61,6 +61,7 @@ func (a *app) optionFile(name string) (string, error) {
 		return "", fmt.Errorf("files: %s is not there, but in options", quoteShort(name))
 	}
 	text, err := a.readFile(name)
+	text = withoutMark(text)
 	if err == nil && files.texts == nil {
 		files.texts = optionTexts{}
 	}
@@ -69,6 +70,9 @@ func (a *app) optionFile(name string) (string, error) {
 	}
 	return text, err
 }
+
+// withoutMark is a text without the byte order mark that some editors put at its beginning.
+func withoutMark(text string) string { return strings.TrimPrefix(text, "\uFEFF") }
 
 // A receiptFlag is where the receipt goes.
 type receiptFlag struct {

@@ -4,6 +4,8 @@ package main
 
 import (
 	"math"
+	"slices"
+	"strings"
 
 	"picogpt/decode"
 	"picogpt/tokenizer"
@@ -27,7 +29,13 @@ type filterFlags struct {
 }
 
 // set gives o what the flags say.
-func (f *filterFlags) set(o *decode.Options) {
+func (f *filterFlags) set(o *decode.Options) error {
+	for name := range strings.SplitSeq(strings.ReplaceAll(f.Samplers, ";", ","), ",") {
+		if strings.TrimSpace(name) == "" {
+			return usagef("--samplers %s: want a name before and after each comma, found none",
+				quoteShort(f.Samplers))
+		}
+	}
 	o.Typical, o.Epsilon, o.Eta, o.TopH = f.Typical, f.Epsilon, f.Eta, f.TopH
 	if f.Typical == 0 {
 		o.Typical = math.SmallestNonzeroFloat64 // one token, or those that equal it; decode's 0 is off
@@ -35,6 +43,7 @@ func (f *filterFlags) set(o *decode.Options) {
 	o.TopNSigma, o.XTCProbability, o.XTCThreshold = f.TopNSigma, f.XTCProbability, f.XTCThreshold
 	o.Mirostat = decode.Mirostat{Version: f.Mirostat, Tau: f.MirostatTau, Eta: f.MirostatEta}
 	o.TempRange, o.TempExponent, o.Samplers = f.DynatempRange, f.DynatempExponent, f.Samplers
+	return nil
 }
 
 // checkListed refuses flags for what --samplers does not list.
@@ -51,6 +60,22 @@ func (f *filterFlags) checkListed(o *decode.Options, given map[string]bool) erro
 		if given[f[0]] && !o.Lists(f[1]) {
 			return usagef("--%s: want %s in the list of --samplers too", f[0], f[1])
 		}
+	}
+	return nil
+}
+
+// checkRepeatPenalty refuses 0, which is decode's way to say that there is none.
+func checkRepeatPenalty(r float64) error {
+	if r == 0 {
+		return usagef("--repeat-penalty 0: want a number above 0, such as 1.1; 1 is off")
+	}
+	return nil
+}
+
+// noneEmpty refuses an empty string in a list.
+func noneEmpty(flag string, list []string) error {
+	if slices.Contains(list, "") {
+		return usagef("%s: want at least one byte, found none", flag)
 	}
 	return nil
 }

@@ -44,20 +44,12 @@ func givenFlags(k *kong.Context) map[string]bool {
 	return given
 }
 
-// settleSearch refuses what a search does not go with. Under a search the flags for sampling are
+// settleSearch refuses flags that a search does not go with. Under a search those for sampling are
 // off unless they are given.
 func (c *generateCommand) settleSearch(given map[string]bool) error {
 	f := &c.Search
-	asked := f.asked()
-	for _, name := range []string{
-		"return", "length-penalty", "early-stopping", "beam-groups", "diversity",
-	} {
-		if given[name] && f.Beams == nil {
-			return usagef("--%s: want --beams N with it", name)
-		}
-	}
 	switch {
-	case asked == "":
+	case f.asked() == "":
 		return nil
 	case f.Beams != nil && f.Contrastive != nil:
 		return usagef("--beams and --contrastive: want one of them")
@@ -73,27 +65,20 @@ func (c *generateCommand) settleSearch(given map[string]bool) error {
 	if !given["top-k"] {
 		c.TopK = 0 // contrastive search has its own
 	}
-	if c.Temp != 0 {
+	return nil
+}
+
+// checkSampled refuses flags for sampling where a search does not sample.
+func (f *searchFlags) checkSampled(o *decode.Options) error {
+	if f.asked() == "" || o.Temperature != 0 {
 		return nil
 	}
-	for _, filter := range []struct {
-		name string
-		on   bool
-	}{
-		{"top-k", c.TopK != 0 && f.Beams != nil}, {"top-p", c.TopP != 1}, {"min-p", c.MinP != 0},
-		{"typical", c.Filters.Typical != 1}, {"epsilon", c.Filters.Epsilon != 0},
-		{"eta", c.Filters.Eta != 0}, {"top-h", c.Filters.TopH != 0},
-		{"top-n-sigma", c.Filters.TopNSigma != 0},
-		{"xtc-probability", c.Filters.XTCProbability != 0},
-		{"dynatemp-range", c.Filters.DynatempRange != 0}, {"mirostat", c.Filters.Mirostat != 0},
-	} {
+	for _, flag := range sampling(o) {
 		switch {
-		case filter.on && f.Beams != nil:
-			return usagef("--beams and --%s: want --temp T too, which samples the beams",
-				filter.name)
-		case filter.on:
-			return usagef("--contrastive and --%s: want one of them, for nothing is random",
-				filter.name)
+		case f.Beams != nil:
+			return usagef("--beams and --%s: want --temp T too, which samples the beams", flag)
+		case flag != "top-k": // contrastive search has that of its own
+			return usagef("--contrastive and --%s: want one of them, for nothing is random", flag)
 		}
 	}
 	return nil
@@ -101,8 +86,10 @@ func (c *generateCommand) settleSearch(given map[string]bool) error {
 
 // check refuses searches that no model could make.
 func (f *searchFlags) check(o decode.Options) error {
-	var err error
+	err := f.checkSampled(&o)
 	switch {
+	case err != nil:
+		return err
 	case f.Beams != nil && *f.Beams < 1:
 		return usagef("--beams %d: want at least 1", *f.Beams)
 	case f.Return < 1:

@@ -59,27 +59,23 @@ func (f *steering) set(o *decode.Options) error {
 	case r.DRYLastN == 0:
 		o.DRY.Multiplier = min(0, o.DRY.Multiplier)
 	}
-	for _, s := range r.DRYBreaker {
-		if s == "" {
-			return usagef("--dry-breaker: want at least one byte, found none")
-		}
+	if err := noneEmpty("--dry-breaker", r.DRYBreaker); err != nil {
+		return err
 	}
-	for _, s := range w.Ban {
-		if s == "" {
-			return usagef("--ban: want at least one byte, found none")
-		}
+	if err := noneEmpty("--ban", w.Ban); err != nil {
+		return err
 	}
 	o.Ban = w.Ban
-	switch {
-	case w.Guidance != nil:
+	if w.Guidance != nil {
 		o.Guidance = &decode.Guidance{Scale: *w.Guidance}
-	case w.Negative != nil:
-		return usagef("--negative: want --guidance G with it")
 	}
 	if err := w.setDecay(o); err != nil {
 		return err
 	}
 	if err := w.setEnds(o); err != nil {
+		return err
+	}
+	if err := checkEnds(o); err != nil {
 		return err
 	}
 	return w.setBias(o)
@@ -152,7 +148,7 @@ func (f *steering) open(a *app, t *tokenizer.Tokenizer, o *decode.Options) (err 
 			return fmt.Errorf("%s: %w", flag, err)
 		}
 	}
-	if f.Wanted.Negative != nil {
+	if f.Wanted.Negative != nil && o.Guidance != nil {
 		if o.Guidance.Negative, err = t.Encode(*f.Wanted.Negative); err != nil {
 			return fmt.Errorf("--negative: %w", err)
 		}

@@ -1,0 +1,88 @@
+package main
+
+// The flags of gpt generate, checked, and what they mean to package decode.
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/alecthomas/kong"
+
+	"picogpt/decode"
+)
+
+// options checks the flags and makes decode's options of them. Vocabulary is left open.
+func (c *generateCommand) options() (decode.Options, error) {
+	o := decode.Options{
+		Temperature: c.Temp, TopK: c.TopK, TopP: c.TopP, MinP: c.MinP,
+		RepeatPenalty: c.RepeatPenalty, RepeatLastN: c.RepeatLastN,
+		Stop: c.Stop, Overflow: decode.Overflow(c.Overflow), Top: c.LogProbs,
+	}
+	if c.TopP == 0 {
+		// as in Hugging Face, one token stays; decode's 0 is off
+		o.TopP = math.SmallestNonzeroFloat64
+	}
+	if err := checkRepeatPenalty(c.RepeatPenalty); err != nil {
+		return o, err
+	}
+	if err := c.Filters.set(&o); err != nil {
+		return o, err
+	}
+	if err := c.Steering.set(&o); err != nil {
+		return o, err
+	}
+	if c.MaxTokens != nil {
+		if *c.MaxTokens < 1 {
+			return o, usagef("--max-tokens %d: want at least 1", *c.MaxTokens)
+		}
+		o.MaxTokens = *c.MaxTokens
+	}
+	if c.Samples < 1 {
+		return o, usagef("--samples %d: want at least 1", c.Samples)
+	}
+	switch {
+	case c.LogProbs < 0:
+		return o, usagef("--logprobs %d: want 0 or more", c.LogProbs)
+	case c.LogProbs > 0 && !c.writesJSON():
+		return o, hinted{usagef("--logprobs: --output %s has no room for them", c.Output),
+			"--output json and --output events have"}
+	}
+	if err := noneEmpty("--stop", c.Stop); err != nil {
+		return o, err
+	}
+	o.Seed = uint64(rand.Uint32()) // short enough to type
+	if c.Seed != nil {
+		o.Seed = *c.Seed
+	}
+	return o, checkSampling(o)
+}
+
+// writesJSON reports whether the output is objects.
+func (c *generateCommand) writesJSON() bool {
+	return c.Output == "json" || c.Output == "events" || c.Many.Prompts != nil
+}
+
+// settle checks the flags together, fills in what depends on others, and makes decode's options.
+func (c *generateCommand) settle(k *kong.Context) (decode.Options, error) {
+	if err := c.settleSearch(givenFlags(k)); err != nil {
+		return decode.Options{}, err
+	}
+	o, err := c.options()
+	if err == nil {
+		err = c.Filters.checkListed(&o, givenFlags(k))
+	}
+	if err == nil {
+		err = c.Search.check(o)
+	}
+	if err == nil {
+		err = c.checkGuesses()
+	}
+	if err == nil {
+		err = c.Form.check()
+	}
+	if form := c.Form.asked(); err == nil && c.Heal && form != "" {
+		err = usagef("--heal and %s: want one of them, for a form begins where the prompt ends, "+
+			"and a healed text before that", form)
+	}
+	return o, err
+}

@@ -1,0 +1,58 @@
+package main
+
+// Where no token is left to choose: the error names the flags that took them.
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"picogpt/decode"
+)
+
+// byFlags is an error that names flags where no token is left to choose. form is the flag that
+// constrains.
+func byFlags(err error, form string) error {
+	var none *decode.NoIDError
+	if !errors.As(err, &none) {
+		return err
+	}
+	after := fmt.Sprintf("after %s no token is left to choose", count(none.Position+1, "token"))
+	var flags []string
+	for _, step := range none.Took {
+		switch step {
+		case "vocabulary": // which leaves some
+		case "constraint":
+			flags = append(flags, form)
+		default:
+			flags = append(flags, "--"+step)
+		}
+	}
+	switch last := len(flags) - 1; last {
+	case -1:
+		return errors.New(after)
+	case 0:
+		return fmt.Errorf("%s: %s allows none", after, flags[0])
+	default:
+		return fmt.Errorf("%s: %s and %s together allow none", after,
+			strings.Join(flags[:last], ", "), flags[last])
+	}
+}
+
+// named are tokens whose error names flags.
+func (c *generateCommand) named(
+	tokens iter.Seq2[decode.Token, error],
+) iter.Seq2[decode.Token, error] {
+	form := c.Form.asked()
+	if c.Heal {
+		form = "--heal"
+	}
+	return func(yield func(decode.Token, error) bool) {
+		for t, err := range tokens {
+			if !yield(t, byFlags(err, form)) {
+				return
+			}
+		}
+	}
+}
