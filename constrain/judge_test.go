@@ -140,6 +140,9 @@ var judged = []string{
 	`{"type":"number","exclusiveMinimum":0.1,"exclusiveMaximum":0.2}`,
 	`{"type":"integer","exclusiveMinimum":-1000000000000000000000,"exclusiveMaximum":-999999999999999999990}`,
 	`{"type":"object","properties":{"é\"\\":{"type":"integer"}},"required":["é\"\\","plain\n"],"maxProperties":2}`,
+	`{"type":"string","pattern":"[^a]b","minLength":5,"maxLength":80}`,
+	`{"type":"string","pattern":"^([^y]{3})*z?$","minLength":4,"maxLength":12}`,
+	`{"type":"string","pattern":"^[^\n]*(\n[^x]{2})?$","minLength":3,"maxLength":70}`,
 }
 
 func judgeSchema(t *testing.T, schema string) func(text string) error {

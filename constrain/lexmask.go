@@ -73,18 +73,20 @@ func (j *jsonAutomaton) lexMask(node int, p *part) *lexMask {
 	if p.kind == partNumber || key.n > 0 {
 		return keep.get(key, func() *lexMask { return j.findLex(node, p) })
 	}
-	// Lengths: exits know how many characters they need, and the mask for any number of characters
-	// is that for as many as no id has.
+	// Lengths do not matter but for the ids that are too long, or exits, which know how many
+	// characters they need: the mask is that of strings of any length, if it has no such id.
 	spec, q := *p.str, *p
-	spec.min, q.str = 0, &spec
-	if longest := int32(j.vocab.longest) + 1; key.room < longest {
-		roomy, wide, r := spec, key, q
-		roomy.max, wide.room, r.str = -1, longest, &roomy
-		m := keep.get(wide, func() *lexMask { return j.findLex(node, &r) })
-		if m.chars < key.room {
-			return m
-		}
+	spec.min, spec.max, q.str = 0, -1, &spec
+	if spec.table != nil && spec.table.loose != nil {
+		spec.table = spec.table.loose
 	}
+	wide := key
+	wide.room = int32(j.vocab.widest) + 1
+	m := keep.get(wide, func() *lexMask { return j.findLex(node, &q) })
+	if m.chars < key.room || key.room == wide.room {
+		return m
+	}
+	spec.max = p.str.max
 	return keep.get(key, func() *lexMask { return j.findLex(node, &q) })
 }
 
@@ -102,15 +104,15 @@ func (j *jsonAutomaton) numberKey(node int, p *part) lexKey {
 // stringKey returns the key of a string, and whether any characters may follow.
 func (j *jsonAutomaton) stringKey(node int, p *part) (key lexKey, free bool) {
 	s, st := p.str, p.string
-	longest := int32(j.vocab.longest) + 1
-	key = lexKey{node: int32(node), escapes: s.escapes, partial: st.partial, room: longest}
+	widest := int32(j.vocab.widest) + 1
+	key = lexKey{node: int32(node), escapes: s.escapes, partial: st.partial, room: widest}
 	if s.max >= 0 {
-		key.room = min(int32(s.max)-st.n, longest)
+		key.room = min(int32(s.max)-st.n, widest)
 	}
 	if s.table == nil || s.table.all[st.at] {
 		return key, true
 	}
-	if key.str, key.at = s, st.at; s.table.exact != nil {
+	if key.str, key.at = s, st.at; s.table.exact != nil && !s.roomy(st, int(widest)) {
 		key.n = st.n + 1
 	}
 	return key, false
@@ -155,8 +157,9 @@ func (m *lexMask) add(open []uint64) {
 }
 
 func (j *jsonAutomaton) findString(m *lexMask, node int, p *part) {
-	v := j.vocab
-	if _, free := j.stringKey(node, p); free && node == 0 && p.string.form == border {
+	v, t := j.vocab, p.str.table
+	free := t == nil || t.exact == nil && t.plain[p.string.at]
+	if free && node == 0 && p.string.form == border {
 		room := -1
 		if p.str.max >= 0 {
 			room = p.str.max - int(p.string.n)
@@ -171,20 +174,23 @@ func (j *jsonAutomaton) findString(m *lexMask, node int, p *part) {
 
 // findInTrie walks a trie below a node.
 func (j *jsonAutomaton) findInTrie(m *lexMask, nodes []node, from int, p *part) {
-	v, s := j.vocab, p.str
+	v, spec := j.vocab, *p.str
+	s := &spec
 	path := make([]stringState, v.longest+1)
 	path[nodes[from].depth] = p.string
-	quick := s.table != nil && s.table.exact == nil && s.max < 0 // no count forbids characters
+	if s.known = nil; s.table != nil && s.table.exact != nil {
+		s.known = &lives{first: p.string.n}
+	}
 	for k, end := from+1, from+int(nodes[from].size); k < end; {
 		n := &nodes[k]
 		before := &path[n.depth-1]
-		if t := s.table; quick && before.form == border && plainByte(n.b) {
+		if t := s.table; t != nil && before.form == border && plainByte(n.b) {
 			at := t.next[int(before.at)*t.classes+int(t.alpha.ascii[n.b])]
-			if at < 0 {
+			path[n.depth] = stringState{at: at, n: before.n + 1}
+			if !s.live(path[n.depth]) {
 				k += int(n.size)
 				continue
 			}
-			path[n.depth] = stringState{at: at, n: before.n + 1}
 			m.chars = max(m.chars, before.n+1-p.string.n)
 			v.open(m.open, n.id)
 			k++

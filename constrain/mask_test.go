@@ -15,7 +15,7 @@ import (
 func constraints(t *testing.T) map[string]*Constraint {
 	t.Helper()
 	made := map[string]*Constraint{}
-	for _, i := range []int{0, 1, 2, 4, 5, 6, 7, 8, 9, 11, 13, 16} {
+	for _, i := range []int{0, 1, 2, 4, 5, 6, 7, 8, 9, 11, 13, 16, 19, 20, 21} {
 		made[fmt.Sprintf("schema %d", i)] = compile(t, judged[i], SchemaOptions{Space: i % 3})
 	}
 	for _, re := range []string{`[^"]*"?`, `(\w+ ){2,}é*`, `.\b.{3}`} {
@@ -77,6 +77,87 @@ func TestAnIdIsOpenExactlyIfItIsAccepted(t *testing.T) {
 			}
 		}
 	}
+}
+
+// smallVocabulary has all bytes, and some ids of several characters, or parts of them.
+func smallVocabulary(t *testing.T, r *rand.Rand) *Vocabulary {
+	t.Helper()
+	parts := []string{"a", "b", "y", "x", "1", "ab", "\"", "\"", ",", ":", "{", "}", "[", "]", "\\", "u0",
+		"é", "😀", "\xc3", "\xa9", "\xf0\x9f", "\n", " ", "-", ".", "e"}
+	var more []string
+	for range 60 {
+		id := ""
+		for range 2 + r.IntN(4) {
+			id += parts[r.IntN(len(parts))]
+		}
+		more = append(more, id)
+	}
+	tokens := byteVocabulary(more...)
+	v, err := NewVocabulary(append(tokens, nil), VocabularyOptions{Ends: []int{len(tokens)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestMasksOfRandomVocabulariesAndForms(t *testing.T) {
+	n := 250
+	if fixture.Long {
+		n = 5000
+	}
+	m := maker{rand.New(rand.NewPCG(4, 12))}
+	for range n {
+		v := smallVocabulary(t, m.Rand)
+		form := m.form()
+		c, err := JSONSchema(v, []byte(form), SchemaOptions{Space: m.IntN(3)})
+		if err != nil {
+			continue
+		}
+		text, err := c.Start()
+		if err != nil {
+			t.Fatal(err)
+		}
+		written, mask := "", make([]uint64, v.Words())
+		for range 12 {
+			if err := text.Mask(mask); err != nil {
+				t.Fatal(err)
+			}
+			var ids []int
+			for id := range v.Size() {
+				if text.Accept(id) == nil {
+					ids = append(ids, id)
+					text.Rewind(1)
+				}
+			}
+			open := opened(mask)
+			if !slices.Equal(open, ids) {
+				t.Fatalf("%s: after %q %v are open and %v are accepted", form, written, open, ids)
+			}
+			if len(open) == 0 {
+				t.Fatalf("%s: after %q nothing is open", form, written)
+			}
+			id := open[m.IntN(len(open))]
+			if id == v.Size()-1 {
+				break
+			}
+			text.Accept(id)
+			written += string(v.Bytes(id))
+		}
+	}
+}
+
+// form writes a schema, or one of strings with a pattern and lengths.
+func (m maker) form() string {
+	if m.IntN(3) == 0 {
+		return m.schema(2)
+	}
+	lo, more := m.IntN(30), m.IntN(25)
+	if m.IntN(3) == 0 {
+		more = 0
+	}
+	return fmt.Sprintf(`{"type":"string","pattern":%q,"minLength":%d,"maxLength":%d}`,
+		m.one("a", "ab", "[^a]b", "^[^y]*y?$", "^([^y]{3})*$", "^a.*b$", "a.b", "^([ab]|é[^é])*$",
+			`^[^\n]*(\n[^x]{2})?$`, "y$", "^[^1]", "^([^x]*|[^x]*x(([^y]|y){2})*)$"), lo, lo+more)
 }
 
 func TestAMatcherGoesBackAndForks(t *testing.T) {

@@ -15,6 +15,13 @@ type stringSpec struct {
 	escapes  escapes
 	texts    []string // nil: no list
 	escaped  []string // texts as JSON writes them, without the quotes, sorted
+	known    *lives   // what was asked of the lengths in one walk, or nil
+}
+
+// lives are the answers of table.ends in one walk: 0 is none, 1 no and 2 yes.
+type lives struct {
+	first int32     // characters before the walk
+	ends  [][]uint8 // [characters more, state of the table]
 }
 
 // escapes says which escapes a string may have.
@@ -221,11 +228,43 @@ func (s *stringSpec) live(st stringState) bool {
 	if s.table == nil || s.table.exact == nil {
 		return true
 	}
+	if s.known == nil {
+		return s.ends(st)
+	}
+	k := s.known
+	for int(st.n-k.first) >= len(k.ends) {
+		k.ends = append(k.ends, nil)
+	}
+	row := &k.ends[st.n-k.first]
+	if *row == nil {
+		*row = make([]uint8, s.table.states())
+	}
+	known := &(*row)[st.at]
+	if *known == 0 {
+		if *known = 1; s.ends(st) {
+			*known = 2
+		}
+	}
+	return *known == 2
+}
+
+// ends says whether a string of an allowed length continues from a state.
+func (s *stringSpec) ends(st stringState) bool {
 	hi := -1
 	if s.max >= 0 {
 		hi = s.max - int(st.n)
 	}
 	return s.table.ends(st.at, s.min-int(st.n), hi)
+}
+
+// roomy says whether the lengths forbid none of the strings that continue with up to so many
+// characters: each of them can end at an allowed length.
+func (s *stringSpec) roomy(st stringState, chars int) bool {
+	t, more := s.table, int(st.n) < s.min // it is too short to end, and whole lets it continue
+	if s.max < 0 {
+		return !more || t.whole[st.at]
+	}
+	return int(st.n)+chars+t.far <= s.max && (!more || t.whole[st.at] && s.min+t.far <= s.max)
 }
 
 // mayEnd says whether the string may end here.

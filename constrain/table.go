@@ -21,9 +21,13 @@ type table struct {
 	kind    []int32 // [state] which patterns a string that ends here matches; -1: it may not end
 	kinds   [][]bool
 	all     []bool     // [state] any string may follow, and all are of its kind
+	plain   []bool     // [state] whatever plain characters follow, some string begins so
+	whole   []bool     // [state] and so whatever characters follow
+	far     int        // from each state some string ends after so many characters, or fewer
 	count   []int      // [state] how many strings follow; unbounded for infinitely many
 	exact   [][]uint64 // [n] the states from which a string ends after exactly n characters
 	loop    int        // exact[loop] follows the last again
+	loose   *table     // the same for strings of any length
 }
 
 const unbounded = 1 << 30
@@ -176,6 +180,8 @@ func (t *table) finish(possible func(kind int) bool) bool {
 	}
 	t.minimize()
 	t.countStrings()
+	t.plain, t.whole = t.never(t.plainClasses()), t.never(nil)
+	t.far = t.farthest()
 	return true
 }
 

@@ -84,8 +84,83 @@ func (t *table) spread() {
 	}
 }
 
+// plainClasses says which classes have a character that a string has without an escape.
+func (t *table) plainClasses() []bool {
+	plain := make([]bool, t.classes)
+	for b := range 0x80 {
+		if plainByte(byte(b)) {
+			plain[t.alpha.ascii[b]] = true
+		}
+	}
+	for i := range t.alpha.starts {
+		if i+1 == len(t.alpha.starts) || t.alpha.starts[i+1] > 0x80 {
+			plain[t.alpha.class[i]] = true
+		}
+	}
+	return plain
+}
+
+// never returns the states from which no characters of some classes (nil: of all) lead to where no
+// string continues.
+func (t *table) never(classes []bool) []bool {
+	before := make([][]int32, t.states())
+	is := make([]bool, t.states())
+	var todo []int32 // the states that are found not to be such
+	for s := range is {
+		is[s] = true
+		for c, n := range t.row(int32(s)) {
+			switch {
+			case classes != nil && !classes[c]:
+			case n >= 0:
+				before[n] = append(before[n], int32(s))
+			case is[s]:
+				is[s], todo = false, append(todo, int32(s))
+			}
+		}
+	}
+	for len(todo) > 0 {
+		s := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, p := range before[s] {
+			if is[p] {
+				is[p], todo = false, append(todo, p)
+			}
+		}
+	}
+	return is
+}
+
+// farthest returns after how many characters a string can end from any state.
+func (t *table) farthest() (most int) {
+	before := make([][]int32, t.states())
+	far := make([]int, t.states())
+	var todo []int32
+	for s := range far {
+		if far[s] = -1; t.kind[s] >= 0 {
+			far[s], todo = 0, append(todo, int32(s))
+		}
+		for _, n := range t.row(int32(s)) {
+			if n >= 0 {
+				before[n] = append(before[n], int32(s))
+			}
+		}
+	}
+	for i := 0; i < len(todo); i++ {
+		s := todo[i]
+		most = max(most, far[s])
+		for _, p := range before[s] {
+			if far[p] < 0 {
+				far[p], todo = far[s]+1, append(todo, p)
+			}
+		}
+	}
+	return most
+}
+
 // measure finds the lengths of strings from each state, up to most characters (-1: all lengths).
 func (t *table) measure(what string, most int) error {
+	loose := *t
+	t.loose = &loose
 	words := (t.states() + 63) / 64
 	first := make([]uint64, words)
 	for s, k := range t.kind {
@@ -107,7 +182,7 @@ func (t *table) measure(what string, most int) error {
 		}
 		if i, ok := seen[bitKey(set)]; ok {
 			if t.loop = i; len(t.exact) == 1 && t.everywhere(first) {
-				t.exact = nil // any number of characters may follow any state
+				t.exact, t.loose = nil, nil // any number of characters may follow any state
 			}
 			return nil
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"unicode/utf8"
 )
 
 // A Vocabulary is what the ids of a model stand for, arranged for masks. It never changes and may
@@ -19,6 +20,7 @@ type Vocabulary struct {
 	names   map[string]int
 	lost    charset // characters that only an id of ends is: none can be written
 	longest int     // bytes of the longest id
+	widest  int     // characters of the longest id, one that it begins or ends in the middle too
 
 	plain [][]uint64 // [n] the ids that are up to n characters with no need of escapes in JSON
 	odd   []node     // a trie of the other ids
@@ -69,11 +71,21 @@ func NewVocabulary(tokens [][]byte, o VocabularyOptions) (*Vocabulary, error) {
 		if len(b) > 1<<14 {
 			return nil, fmt.Errorf("id %d: %d bytes, want %d at most", id, len(b), 1<<14)
 		}
-		v.longest = max(v.longest, len(b))
+		v.longest, v.widest = max(v.longest, len(b)), max(v.widest, characters(b))
 	}
 	v.build()
 	v.sortPlain()
 	return v, nil
+}
+
+// characters counts the characters of some bytes, parts at the beginning and the end too.
+func characters(b []byte) (n int) {
+	for i := range b {
+		if i == 0 || utf8.RuneStart(b[i]) {
+			n++
+		}
+	}
+	return n
 }
 
 // complete errs unless each byte that UTF-8 uses is an id alone, and notes the characters that only

@@ -46,10 +46,10 @@ func (r *run) walk(c *constrain.Constraint, judge *jsonschema.Schema, seed uint6
 	mask := make([]uint64, r.vocab.Words())
 	var text strings.Builder
 	for n := range maxTokens {
-		from := time.Now()
+		clock, from := time.Now(), processorTime()
 		err := t.Mask(mask)
-		took := time.Since(from)
-		r.masks = append(r.masks, took)
+		took := processorTime() - from
+		r.masks, r.clock = append(r.masks, took), append(r.clock, time.Since(clock))
 		if r.verbose && took > time.Millisecond {
 			fmt.Printf("slow %v: %s: %q\n", took, name, text.String())
 		}
