@@ -2,8 +2,14 @@ package gpu
 
 // What is known of a device before it is opened.
 
+import (
+	"fmt"
+	"strings"
+)
+
 // An Info describes a device, as its driver knows it.
 type Info struct {
+	Driver   string // "opencl", "cuda"
 	Name     string // of the device
 	Vendor   string
 	Platform string // the driver's own name, as "Portable Computing Language", or "CUDA"
@@ -25,3 +31,11 @@ type Device struct {
 
 // NewDevice is for drivers: open opens the device and compiles [Source] for it.
 func NewDevice(info Info, open func() (Driver, error)) *Device { return &Device{info, open} }
+
+// usable is an error where the device lacks something.
+func (i *Info) usable() error {
+	if len(i.Lacks) > 0 {
+		return fmt.Errorf("%s: the device lacks %s", i.Name, strings.Join(i.Lacks, ", "))
+	}
+	return nil
+}

@@ -16,10 +16,10 @@ FUNCTION ulong page_at(int page, int layers, int layer, int heads, int head, int
 
 // store puts the keys and values of each row into its page. A group is a row; qkv is [rows, 3,
 // heads, dim].
-FUNCTION void store(GLOBAL void *pool, GLOBAL const int *rows, GLOBAL const int *pages,
+FUNCTION void store(GLOBAL void *pool, GLOBAL const int *plan,
 		GLOBAL const float *qkv, int heads, int dim, int layers, int layer, int format) {
-	int r = GROUP(0), n = heads * dim, p = POSITION(rows, r);
-	int page = pages[PAGES(rows, r) + p / BLOCK];
+	int r = GROUP(0), n = heads * dim, p = POSITION(plan, r);
+	int page = PAGE(plan, r, p / BLOCK);
 	qkv += (ulong)r * 3 * n;
 	for (int i = ITEM; i < n; i += ITEMS) {
 		int d = i % dim;
@@ -32,15 +32,15 @@ FUNCTION void store(GLOBAL void *pool, GLOBAL const int *rows, GLOBAL const int 
 // scores: group (block, head, row) of 64 items, one for each key. s is [rows, heads, blocks, 64],
 // maxima [rows, heads, blocks]. A NaN is no maximum.
 FUNCTION void scores(GLOBAL float *s, GLOBAL float *maxima, GLOBAL const void *pool,
-		GLOBAL const int *rows, GLOBAL const int *pages, GLOBAL const float *qkv, int heads, int dim,
+		GLOBAL const int *plan, GLOBAL const float *qkv, int heads, int dim,
 		int layers, int layer, int blocks, float scale, int format, LOCAL float *all) {
 	int b = GROUP(0), h = GROUP(1), r = GROUP(2);
-	int seen = POSITION(rows, r) + 1 - b * BLOCK;
+	int seen = POSITION(plan, r) + 1 - b * BLOCK;
 	if (seen <= 0) return;
 	ulong at = ((ulong)r * heads + h) * blocks + b;
 	float score = -INFINITE;
 	if (ITEM < seen) {
-		int page = pages[PAGES(rows, r) + b];
+		int page = PAGE(plan, r, b);
 		ulong k = page_at(page, layers, layer, heads, h, dim) + ITEM;
 		GLOBAL const float *q = qkv + ((ulong)r * 3 * heads + h) * dim;
 		float chain = 0.0f;
@@ -61,11 +61,10 @@ FUNCTION void scores(GLOBAL float *s, GLOBAL float *maxima, GLOBAL const void *p
 // heads, blocks, dim], and to the sum of weights, sums [rows, heads, blocks]: exponentials are those
 // of scores less the greatest up to this block.
 FUNCTION void weigh(GLOBAL float *part, GLOBAL float *sums, GLOBAL const float *s,
-		GLOBAL const float *maxima, GLOBAL const void *pool, GLOBAL const int *rows,
-		GLOBAL const int *pages, int heads, int dim, int layers, int layer, int blocks, int format,
+		GLOBAL const float *maxima, GLOBAL const void *pool, GLOBAL const int *plan, int heads, int dim, int layers, int layer, int blocks, int format,
 		LOCAL float *e, LOCAL float *lanes) {
 	int b = GROUP(0), h = GROUP(1), r = GROUP(2);
-	int seen = POSITION(rows, r) + 1 - b * BLOCK;
+	int seen = POSITION(plan, r) + 1 - b * BLOCK;
 	if (seen <= 0) return;
 	seen = seen > BLOCK ? BLOCK : seen;
 	ulong at = ((ulong)r * heads + h) * blocks;
@@ -81,7 +80,7 @@ FUNCTION void weigh(GLOBAL float *part, GLOBAL float *sums, GLOBAL const float *
 	}
 	BARRIER;
 	if (ITEM == 0) sums[at + b] = TREE(lanes);
-	int page = pages[PAGES(rows, r) + b];
+	int page = PAGE(plan, r, b);
 	ulong v = page_at(page, layers, layer, heads, h, dim) + (ulong)heads * dim * BLOCK;
 	for (int d = ITEM; d < dim; d += ITEMS) {
 		float chain = 0.0f;
@@ -93,8 +92,8 @@ FUNCTION void weigh(GLOBAL float *part, GLOBAL float *sums, GLOBAL const float *
 // combine: group (head, row). It adds up what the blocks gave, in their order, and brings the sums
 // to a new maximum where a block has one.
 KERNEL void combine(GLOBAL float *out, GLOBAL const float *part, GLOBAL const float *sums,
-		GLOBAL const float *maxima, GLOBAL const int *rows, int heads, int dim, int blocks) {
-	int h = GROUP(0), r = GROUP(1), seen = POSITION(rows, r) / BLOCK + 1;
+		GLOBAL const float *maxima, GLOBAL const int *plan, int heads, int dim, int blocks) {
+	int h = GROUP(0), r = GROUP(1), seen = POSITION(plan, r) / BLOCK + 1;
 	ulong at = ((ulong)r * heads + h) * blocks;
 	for (int d = ITEM; d < dim; d += ITEMS) {
 		float y = 0.0f, sum = 0.0f, most = -INFINITE;
@@ -116,23 +115,22 @@ KERNEL void combine(GLOBAL float *out, GLOBAL const float *part, GLOBAL const fl
 }
 
 #define ATTENTION(store_, scores_, weigh_, format)                                                 \
-	KERNEL void store_(GLOBAL void *pool, GLOBAL const int *rows, GLOBAL const int *pages,         \
+	KERNEL void store_(GLOBAL void *pool, GLOBAL const int *plan,         \
 			GLOBAL const float *qkv, int heads, int dim, int layers, int layer) {                  \
-		store(pool, rows, pages, qkv, heads, dim, layers, layer, format);                          \
+		store(pool, plan, qkv, heads, dim, layers, layer, format);                          \
 	}                                                                                              \
 	KERNEL void scores_(GLOBAL float *s, GLOBAL float *maxima, GLOBAL const void *pool,            \
-			GLOBAL const int *rows, GLOBAL const int *pages, GLOBAL const float *qkv, int heads,   \
+			GLOBAL const int *plan, GLOBAL const float *qkv, int heads,   \
 			int dim, int layers, int layer, int blocks, float scale) {                             \
 		SHARED float all[BLOCK];                                                                   \
-		scores(s, maxima, pool, rows, pages, qkv, heads, dim, layers, layer, blocks, scale,        \
+		scores(s, maxima, pool, plan, qkv, heads, dim, layers, layer, blocks, scale,        \
 			format, all);                                                                          \
 	}                                                                                              \
 	KERNEL void weigh_(GLOBAL float *part, GLOBAL float *sums, GLOBAL const float *s,              \
-			GLOBAL const float *maxima, GLOBAL const void *pool, GLOBAL const int *rows,           \
-			GLOBAL const int *pages, int heads, int dim, int layers, int layer, int blocks) {      \
+			GLOBAL const float *maxima, GLOBAL const void *pool, GLOBAL const int *plan, int heads, int dim, int layers, int layer, int blocks) {      \
 		SHARED float e[BLOCK];                                                                     \
 		SHARED float lanes[8];                                                                     \
-		weigh(part, sums, s, maxima, pool, rows, pages, heads, dim, layers, layer, blocks, format, \
+		weigh(part, sums, s, maxima, pool, plan, heads, dim, layers, layer, blocks, format, \
 			e, lanes);                                                                             \
 	}
 ATTENTION(store_f32, scores_f32, weigh_f32, F32)

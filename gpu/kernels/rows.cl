@@ -1,15 +1,16 @@
 // Operations on whole rows: embedding, layer norm, and the look for what is not finite.
 
-// What the host says of each row of a pass: four ints.
-#define TOKEN(rows, r) ((rows)[4 * (r)])
-#define POSITION(rows, r) ((rows)[4 * (r) + 1])
-#define PAGES(rows, r) ((rows)[4 * (r) + 2]) // where its text's pages begin in the list of pages
+// The plan is what the host says of a pass: four ints for each row, then the lists of pages.
+#define TOKEN(plan, r) ((plan)[4 * (r)])
+#define POSITION(plan, r) ((plan)[4 * (r) + 1])
+#define PAGE(plan, r, block) ((plan)[(plan)[4 * (r) + 2] + (block)]) // of the row's text
+#define WANTED(plan, i) ((plan)[4 * (i) + 3]) // the i-th row whose logits are wanted
 
 // embed: x[r] = wte[token] + wpe[position]. A group is a row.
 FUNCTION void embed(GLOBAL float *x, GLOBAL const void *wte, GLOBAL const float *wpe,
-		GLOBAL const int *rows, int n, int format) {
+		GLOBAL const int *plan, int n, int format) {
 	int r = GROUP(0);
-	ulong token = TOKEN(rows, r), position = POSITION(rows, r);
+	ulong token = TOKEN(plan, r), position = POSITION(plan, r);
 	for (int i = ITEM; i < n; i += ITEMS) {
 		float e;
 		if (format < Q8) {
@@ -26,8 +27,8 @@ FUNCTION void embed(GLOBAL float *x, GLOBAL const void *wte, GLOBAL const float 
 
 #define EMBED(name, format)                                                                        \
 	KERNEL void name(GLOBAL float *x, GLOBAL const void *wte, GLOBAL const float *wpe,             \
-			GLOBAL const int *rows, int n) {                                                       \
-		embed(x, wte, wpe, rows, n, format);                                                       \
+			GLOBAL const int *plan, int n) {                                                       \
+		embed(x, wte, wpe, plan, n, format);                                                       \
 	}
 EMBED(embed_f32, F32)
 EMBED(embed_f16, F16)
@@ -35,12 +36,13 @@ EMBED(embed_bf16, BF16)
 EMBED(embed_q8, Q8)
 EMBED(embed_q4, Q4)
 
-// layer_norm: row r of dst is row from[r] of x, normalized. A group is a row.
-KERNEL void layer_norm(GLOBAL float *dst, GLOBAL const float *x, GLOBAL const int *from,
+// layer_norm: a group is a row of dst, which is a row of x, normalized: the same row or, from first
+// ≥ 0 on, the next whose logits are wanted.
+KERNEL void layer_norm(GLOBAL float *dst, GLOBAL const float *x, GLOBAL const int *plan, int first,
 		GLOBAL const float *gain, GLOBAL const float *bias, int n, float eps) {
 	SHARED float lanes[8];
 	SHARED float mean_inverse[2];
-	x += (ulong)from[GROUP(0)] * n;
+	x += (ulong)(first < 0 ? GROUP(0) : WANTED(plan, first + GROUP(0))) * n;
 	dst += (ulong)GROUP(0) * n;
 	if (ITEM < 8) {
 		float sum = 0.0f;

@@ -1,0 +1,93 @@
+package gpu
+
+// The cache of one session: pages of 64 positions, which forks share until one of them writes.
+
+import (
+	"slices"
+
+	"picogpt/internal/engine"
+	"picogpt/kernels"
+)
+
+// A cache is the pages of one session. Page i holds positions [64·i, 64·i+64). Outside of an
+// evaluation there are as many pages as the positions need.
+type cache struct {
+	backend *backend
+	held    int // positions
+	pages   []int32
+
+	// while reserved:
+	reserved int   // positions that Commit makes it hold
+	replaced int32 // the page of which the one that holds position held is a copy; noPage for none
+}
+
+const noPage = -1
+
+var _ engine.Cache = (*cache)(nil)
+
+// pagesFor returns how many pages hold so many positions.
+func pagesFor(positions int) int { return (positions + kernels.Block - 1) / kernels.Block }
+
+// Reserve implements engine.Cache. A page that a fork shares is replaced by a copy.
+func (c *cache) Reserve(n int) error {
+	if c.backend.lost != nil {
+		return c.backend.lost
+	}
+	c.replaced, c.reserved = noPage, c.held+n
+	for i := c.held / kernels.Block; i < pagesFor(c.reserved); i++ {
+		if i < len(c.pages) && !c.backend.pool.shared(c.pages[i]) {
+			continue
+		}
+		page, err := c.backend.pool.get()
+		if err == nil && i < len(c.pages) {
+			if err = c.backend.pool.copy(page, c.pages[i]); err == nil {
+				c.replaced, c.pages[i] = c.pages[i], page
+				continue
+			}
+			c.backend.pool.drop(page)
+		}
+		if err != nil {
+			c.Rollback()
+			return c.backend.failed(err)
+		}
+		c.pages = append(c.pages, page)
+	}
+	return nil
+}
+
+// Commit implements engine.Cache.
+func (c *cache) Commit() {
+	if c.replaced != noPage {
+		c.backend.pool.drop(c.replaced)
+	}
+	c.held = c.reserved
+}
+
+// Rollback implements engine.Cache.
+func (c *cache) Rollback() {
+	if c.replaced != noPage {
+		c.backend.pool.drop(c.pages[c.held/kernels.Block])
+		c.pages[c.held/kernels.Block] = c.replaced
+	}
+	c.Truncate(c.held)
+}
+
+// Fork implements engine.Cache.
+func (c *cache) Fork(n int) engine.Cache {
+	f := &cache{backend: c.backend, held: n, pages: slices.Clone(c.pages[:pagesFor(n)])}
+	c.backend.pool.share(f.pages)
+	return f
+}
+
+// Truncate implements engine.Cache.
+func (c *cache) Truncate(n int) {
+	pages := pagesFor(n)
+	c.backend.pool.drop(c.pages[pages:]...)
+	c.pages, c.held = c.pages[:pages], n
+}
+
+// Bytes implements engine.Cache.
+func (c *cache) Bytes() int64 { return int64(len(c.pages)) * c.backend.pool.page }
+
+// Release implements engine.Cache.
+func (c *cache) Release() { c.Truncate(0) }

@@ -1,0 +1,63 @@
+package gpu
+
+// Devices by name.
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Labels returns what each device is called for short: opencl:0, opencl:1, cuda:0, ….
+func Labels(devices []*Device) []string {
+	labels, count := make([]string, len(devices)), map[string]int{}
+	for i, d := range devices {
+		labels[i] = fmt.Sprintf("%s:%d", d.Driver, count[d.Driver])
+		count[d.Driver]++
+	}
+	return labels
+}
+
+// Choose returns the device that a name means: its label, or a part of its driver's, name, vendor,
+// platform or version, whatever the case of the letters. A name that means none, or several, is an
+// error that lists them.
+func Choose(devices []*Device, name string) (*Device, error) {
+	labels := Labels(devices)
+	var found []*Device
+	var list []string
+	for i, d := range devices {
+		if strings.EqualFold(name, labels[i]) {
+			return d, nil
+		}
+		if d.matches(name) {
+			found, list = append(found, d), append(list, d.line(labels[i]))
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return nil, fmt.Errorf("device %q: %d match, want one: %s", name, len(found),
+			strings.Join(list, "; "))
+	case len(devices) == 0:
+		return nil, fmt.Errorf("device %q: there is no device", name)
+	}
+	for i, d := range devices {
+		list = append(list, d.line(labels[i]))
+	}
+	return nil, fmt.Errorf("device %q: not found, want part of one of: %s", name,
+		strings.Join(list, "; "))
+}
+
+func (i *Info) matches(name string) bool {
+	name = strings.ToLower(strings.TrimSpace(name))
+	for _, s := range []string{i.Driver, i.Name, i.Vendor, i.Platform, i.Version} {
+		if name != "" && strings.Contains(strings.ToLower(s), name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (i *Info) line(label string) string {
+	return fmt.Sprintf("%s %s (%s, %s)", label, i.Name, i.Platform, i.Version)
+}

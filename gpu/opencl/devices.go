@@ -1,0 +1,145 @@
+//go:build (linux || darwin || windows) && (amd64 || arm64)
+
+package opencl
+
+// The devices of all platforms, and what is asked of each.
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"picogpt/gpu"
+)
+
+// Devices returns the devices of all platforms. It is an error where there is no OpenCL; a platform
+// without a device is none.
+func Devices() ([]*gpu.Device, error) {
+	l, err := load()
+	if err != nil {
+		return nil, err
+	}
+	platforms, err := l.list("clGetPlatformIDs", func(n uint32, ids *uintptr, got *uint32) error {
+		return call("clGetPlatformIDs", l.getPlatformIDs, uintptr(n), uintptr(pointer(ids)),
+			uintptr(pointer(got)))
+	})
+	if err != nil {
+		return nil, err
+	}
+	var devices []*gpu.Device
+	for _, platform := range platforms {
+		const allTypes = 0xffffffff
+		ids, err := l.list("clGetDeviceIDs", func(n uint32, ids *uintptr, got *uint32) error {
+			return call("clGetDeviceIDs", l.getDeviceIDs, platform, allTypes, uintptr(n),
+				uintptr(pointer(ids)), uintptr(pointer(got)))
+		})
+		if err != nil {
+			return devices, err
+		}
+		for _, id := range ids {
+			info := l.describe(platform, id)
+			devices = append(devices, gpu.NewDevice(info, func() (gpu.Driver, error) {
+				return l.newDriver(id)
+			}))
+		}
+	}
+	return devices, nil
+}
+
+// list asks for the number of some ids, and then for them. None is no error.
+func (l *library) list(
+	name string, ask func(n uint32, ids *uintptr, got *uint32) error,
+) ([]uintptr, error) {
+	var n uint32
+	err := ask(0, nil, &n)
+	var code codeError
+	if errors.As(err, &code) && (code.code == -1 || code.code == platformNotFound) {
+		return nil, nil
+	}
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	if n > 1024 {
+		return nil, fmt.Errorf("%s: %d found, want at most 1024", name, n)
+	}
+	ids := make([]uintptr, n)
+	return ids, ask(n, &ids[0], nil)
+}
+
+// What is asked of a device, by OpenCL's numbers.
+const (
+	platformVersion = 0x0901
+	platformName    = 0x0902
+
+	deviceMaxGroup     = 0x1004
+	deviceMaxAlloc     = 0x1010
+	deviceSingleConfig = 0x101b
+	deviceMemory       = 0x101f
+	deviceLocalMemory  = 0x1023
+	deviceAvailable    = 0x1027
+	deviceCompiler     = 0x1028
+	deviceName         = 0x102b
+	deviceVendor       = 0x102c
+	driverVersion      = 0x102d
+	deviceVersion      = 0x102f
+)
+
+// describe says what a device is, and what it lacks.
+func (l *library) describe(platform, id uintptr) gpu.Info {
+	text := func(what uint32) string { return l.text(l.getDeviceInfo, id, what) }
+	number := func(what uint32) uint64 { return l.number(id, what) }
+	info := gpu.Info{
+		Driver: "opencl", Name: text(deviceName), Vendor: text(deviceVendor),
+		Platform: l.text(l.getPlatformInfo, platform, platformName),
+		Version:  text(deviceVersion) + ", driver " + text(driverVersion),
+		Memory:   int64(number(deviceMemory)), MostOne: int64(number(deviceMaxAlloc)),
+	}
+	config := number(deviceSingleConfig)
+	var major, minor int
+	fmt.Sscanf(text(deviceVersion), "OpenCL %d.%d", &major, &minor)
+	for _, need := range []struct {
+		what string
+		has  bool
+	}{
+		{"OpenCL 1.2", major > 1 || major == 1 && minor >= 2},
+		{"a compiler", number(deviceCompiler) != 0},
+		{"being available", number(deviceAvailable) != 0},
+		{"subnormal numbers", config&0x01 != 0},
+		{"infinities and NaN", config&0x02 != 0},
+		{"rounding to nearest", config&0x04 != 0},
+		{"correctly rounded fma", config&0x20 != 0},
+		{"correctly rounded division and square root", config&0x80 != 0},
+		{"groups of 256 work items", number(deviceMaxGroup) >= 256},
+		{"32 KiB of local memory", number(deviceLocalMemory) >= 32<<10},
+	} {
+		if !need.has {
+			info.Lacks = append(info.Lacks, need.what)
+		}
+	}
+	return info
+}
+
+// text returns a string that a device or a platform has.
+func (l *library) text(ask, id uintptr, what uint32) string {
+	var n uintptr
+	err := call("", ask, id, uintptr(what), 0, 0, uintptr(pointer(&n)))
+	if err != nil || n == 0 || n > 1<<20 {
+		return ""
+	}
+	b := make([]byte, n)
+	if call("", ask, id, uintptr(what), n, uintptr(pointer(&b[0])), 0) != nil {
+		return ""
+	}
+	before, _, _ := strings.Cut(string(b), "\x00")
+	return strings.TrimSpace(before)
+}
+
+// number returns a number that a device has: of 4 or 8 bytes, 0 where it does not say.
+func (l *library) number(id uintptr, what uint32) uint64 {
+	var v uint64
+	err := call("", l.getDeviceInfo, id, uintptr(what), 8, uintptr(pointer(&v)), 0)
+	if err != nil {
+		return 0
+	}
+	return v
+}

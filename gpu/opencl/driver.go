@@ -1,0 +1,196 @@
+//go:build (linux || darwin || windows) && (amd64 || arm64)
+
+package opencl
+
+// A gpu.Driver on one device: a context, a queue that works in order, and the kernels.
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"picogpt/gpu"
+)
+
+type driver struct {
+	l *library
+
+	context, queue, program uintptr
+	kernels                 map[string]uintptr // those that have been launched
+	buffers                 map[gpu.Buffer]bool
+}
+
+var _ gpu.Driver = (*driver)(nil)
+
+// options are those of the compiler. Others would let it flush subnormals, or fuse what is apart.
+const options = "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
+
+// newDriver opens a device and compiles the kernels for it.
+func (l *library) newDriver(id uintptr) (gpu.Driver, error) {
+	d := &driver{l: l, kernels: map[string]uintptr{}, buffers: map[gpu.Buffer]bool{}}
+	if err := d.open(id); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+func (d *driver) open(id uintptr) (err error) {
+	var code int32
+	d.context, err = create("clCreateContext", d.l.createContext, &code, 0, 1,
+		uintptr(pointer(&id)), 0, 0, uintptr(pointer(&code)))
+	if err != nil {
+		return err
+	}
+	d.queue, err = create("clCreateCommandQueue", d.l.createQueue, &code, d.context, id, 0,
+		uintptr(pointer(&code)))
+	if err != nil {
+		return err
+	}
+	text := append([]byte(gpu.Source()), 0)
+	lines := &text[0]
+	var pin runtime.Pinner // OpenCL gets a pointer to a pointer
+	pin.Pin(lines)
+	defer pin.Unpin()
+	d.program, err = create("clCreateProgramWithSource", d.l.createProgram, &code, d.context, 1,
+		uintptr(pointer(&lines)), 0, uintptr(pointer(&code)))
+	if err != nil {
+		return err
+	}
+	return d.build(id)
+}
+
+// build compiles the program. An error has the first line of the compiler's that names one.
+func (d *driver) build(id uintptr) error {
+	o := append([]byte(options), 0)
+	err := call("clBuildProgram", d.l.buildProgram, d.program, 1, uintptr(pointer(&id)),
+		uintptr(pointer(&o[0])), 0, 0)
+	if err == nil {
+		return nil
+	}
+	const buildLog = 0x1183
+	var n uintptr
+	ask := d.l.getBuildInfo
+	if call("", ask, d.program, id, buildLog, 0, 0, uintptr(pointer(&n))) != nil || n == 0 {
+		return err
+	}
+	log := make([]byte, n)
+	if call("", ask, d.program, id, buildLog, n, uintptr(pointer(&log[0])), 0) != nil {
+		return err
+	}
+	for line := range strings.Lines(strings.TrimRight(string(log), "\x00")) {
+		if strings.Contains(line, "error") {
+			return fmt.Errorf("%w: %s", err, strings.TrimSpace(line))
+		}
+	}
+	return err
+}
+
+// Alloc implements gpu.Driver.
+func (d *driver) Alloc(bytes int64) (gpu.Buffer, error) {
+	const readWrite = 1
+	var code int32
+	h, err := create("clCreateBuffer", d.l.createBuffer, &code, d.context, readWrite,
+		uintptr(bytes), 0, uintptr(pointer(&code)))
+	if err == nil {
+		d.buffers[gpu.Buffer(h)] = true
+	}
+	return gpu.Buffer(h), err
+}
+
+// Free implements gpu.Driver: what is queued holds on to the buffer.
+func (d *driver) Free(b gpu.Buffer) {
+	if d.buffers[b] {
+		delete(d.buffers, b)
+		_ = call("clReleaseMemObject", d.l.releaseBuffer, uintptr(b))
+	}
+}
+
+const blocking = 1
+
+// Write implements gpu.Driver.
+func (d *driver) Write(to gpu.Buffer, at int64, from []byte) error {
+	if len(from) == 0 {
+		return nil
+	}
+	return call("clEnqueueWriteBuffer", d.l.write, d.queue, uintptr(to), blocking, uintptr(at),
+		uintptr(len(from)), uintptr(pointer(&from[0])), 0, 0, 0)
+}
+
+// Read implements gpu.Driver.
+func (d *driver) Read(to []byte, from gpu.Buffer, at int64) error {
+	if len(to) == 0 {
+		return nil
+	}
+	return call("clEnqueueReadBuffer", d.l.read, d.queue, uintptr(from), blocking, uintptr(at),
+		uintptr(len(to)), uintptr(pointer(&to[0])), 0, 0, 0)
+}
+
+// Copy implements gpu.Driver.
+func (d *driver) Copy(to gpu.Buffer, toAt int64, from gpu.Buffer, fromAt, n int64) error {
+	if n == 0 {
+		return nil
+	}
+	return call("clEnqueueCopyBuffer", d.l.copy, d.queue, uintptr(from), uintptr(to),
+		uintptr(fromAt), uintptr(toAt), uintptr(n), 0, 0, 0)
+}
+
+// Launch implements gpu.Driver.
+func (d *driver) Launch(l *gpu.Launch) error {
+	kernel, err := d.kernel(l.Kernel)
+	if err != nil {
+		return err
+	}
+	for i := range l.Args {
+		a := &l.Args[i]
+		// the lowest bytes come first on these machines
+		if err := call("clSetKernelArg", d.l.setArg, kernel, uintptr(i), uintptr(a.Size),
+			uintptr(pointer(&a.Bits))); err != nil {
+			return fmt.Errorf("%s, argument %d: %w", l.Kernel, i, err)
+		}
+	}
+	global := [3]uintptr{uintptr(l.Groups[0] * l.Items), uintptr(l.Groups[1]), uintptr(l.Groups[2])}
+	local := [3]uintptr{uintptr(l.Items), 1, 1}
+	err = call("clEnqueueNDRangeKernel", d.l.launch, d.queue, kernel, 3, 0,
+		uintptr(pointer(&global[0])), uintptr(pointer(&local[0])), 0, 0, 0)
+	if err != nil {
+		return fmt.Errorf("%s, groups %v of %d: %w", l.Kernel, l.Groups, l.Items, err)
+	}
+	return nil
+}
+
+// kernel returns the kernel of a name.
+func (d *driver) kernel(name string) (uintptr, error) {
+	if k, ok := d.kernels[name]; ok {
+		return k, nil
+	}
+	text, code := append([]byte(name), 0), int32(0)
+	k, err := create("clCreateKernel", d.l.createKernel, &code, d.program,
+		uintptr(pointer(&text[0])), uintptr(pointer(&code)))
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", name, err)
+	}
+	d.kernels[name] = k
+	return k, nil
+}
+
+// Close implements gpu.Driver.
+func (d *driver) Close() error {
+	var all []error
+	release := func(name string, function, handle uintptr) {
+		if handle != 0 {
+			all = append(all, call(name, function, handle))
+		}
+	}
+	for b := range d.buffers {
+		release("clReleaseMemObject", d.l.releaseBuffer, uintptr(b))
+	}
+	for _, k := range d.kernels {
+		release("clReleaseKernel", d.l.releaseKernel, k)
+	}
+	release("clReleaseProgram", d.l.releaseProgram, d.program)
+	release("clReleaseCommandQueue", d.l.releaseQueue, d.queue)
+	release("clReleaseContext", d.l.releaseContext, d.context)
+	*d = driver{l: d.l}
+	return errors.Join(all...)
+}

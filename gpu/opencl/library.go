@@ -1,0 +1,117 @@
+//go:build (linux || darwin || windows) && (amd64 || arm64)
+
+package opencl
+
+// The functions of OpenCL's library, found when it is loaded, and what they return.
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+)
+
+// A library has the address of each function that is used.
+type library struct {
+	getPlatformIDs, getPlatformInfo, getDeviceIDs, getDeviceInfo uintptr
+
+	createContext, createQueue, createProgram, buildProgram, getBuildInfo uintptr
+	createKernel, setArg, launch, createBuffer, write, read, copy, flush  uintptr
+
+	releaseBuffer, releaseKernel, releaseProgram, releaseQueue, releaseContext uintptr
+}
+
+// load finds OpenCL. There is none where no GPU driver, and no pocl, is installed.
+func load() (*library, error) {
+	var handle uintptr
+	var missing error
+	for _, name := range libraryNames {
+		var err error
+		if handle, err = open(name); err == nil {
+			missing = nil
+			break
+		}
+		missing = errors.Join(missing, err)
+	}
+	if missing != nil {
+		return nil, fmt.Errorf("no OpenCL: %w", missing)
+	}
+	var l library
+	for name, address := range map[string]*uintptr{
+		"clGetPlatformIDs": &l.getPlatformIDs, "clGetPlatformInfo": &l.getPlatformInfo,
+		"clGetDeviceIDs": &l.getDeviceIDs, "clGetDeviceInfo": &l.getDeviceInfo,
+		"clCreateContext": &l.createContext, "clCreateCommandQueue": &l.createQueue,
+		"clCreateProgramWithSource": &l.createProgram, "clBuildProgram": &l.buildProgram,
+		"clGetProgramBuildInfo": &l.getBuildInfo, "clCreateKernel": &l.createKernel,
+		"clSetKernelArg": &l.setArg, "clEnqueueNDRangeKernel": &l.launch,
+		"clCreateBuffer": &l.createBuffer, "clEnqueueWriteBuffer": &l.write,
+		"clEnqueueReadBuffer": &l.read, "clEnqueueCopyBuffer": &l.copy, "clFlush": &l.flush,
+		"clReleaseMemObject": &l.releaseBuffer, "clReleaseKernel": &l.releaseKernel,
+		"clReleaseProgram": &l.releaseProgram, "clReleaseCommandQueue": &l.releaseQueue,
+		"clReleaseContext": &l.releaseContext,
+	} {
+		var err error
+		if *address, err = symbol(handle, name); err != nil {
+			return nil, fmt.Errorf("OpenCL: no function %s, want OpenCL 1.2", name)
+		}
+	}
+	return &l, nil
+}
+
+// A pointer is converted to uintptr in the arguments of call and create, and nowhere else.
+type pointer = unsafe.Pointer
+
+// call calls a function that returns a code. What arguments point to stays where it is until the
+// function returns, if they are converted to uintptr in the call itself.
+//
+//go:uintptrescapes
+func call(name string, function uintptr, args ...uintptr) error {
+	code, _, _ := purego.SyscallN(function, args...)
+	return check(name, int32(code))
+}
+
+// create calls a function that returns a handle, and writes its code to the last argument, *code.
+//
+//go:uintptrescapes
+func create(name string, function uintptr, code *int32, args ...uintptr) (uintptr, error) {
+	handle, _, _ := purego.SyscallN(function, args...)
+	if err := check(name, *code); err != nil {
+		return 0, err
+	}
+	if handle == 0 {
+		return 0, fmt.Errorf("%s: no handle", name)
+	}
+	return handle, nil
+}
+
+func check(name string, code int32) error {
+	if code == 0 {
+		return nil
+	}
+	return codeError{name, code}
+}
+
+// A codeError is what a function of OpenCL returned.
+type codeError struct {
+	name string
+	code int32
+}
+
+func (e codeError) Error() string {
+	if meaning, ok := meanings[e.code]; ok {
+		return fmt.Sprintf("%s: error %d, %s", e.name, e.code, meaning)
+	}
+	return fmt.Sprintf("%s: error %d", e.name, e.code)
+}
+
+// meanings are those of the codes that a user can do something about.
+var meanings = map[int32]string{
+	-1: "no device found", -2: "the device is not available", -3: "it has no compiler",
+	-4: "no memory left on the device", -5: "no resources left on the device",
+	-6: "no memory left on the host", -11: "the program does not build", -36: "the queue is lost",
+	-54: "too many work items in a group", -61: "the buffer is too large",
+	platformNotFound: "no platform found",
+}
+
+const platformNotFound = -1001

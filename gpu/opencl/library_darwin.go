@@ -1,0 +1,3 @@
+package opencl
+
+var libraryNames = [...]string{"/System/Library/Frameworks/OpenCL.framework/OpenCL"}

@@ -1,0 +1,3 @@
+package opencl
+
+var libraryNames = [...]string{"libOpenCL.so.1", "libOpenCL.so"}

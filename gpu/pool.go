@@ -1,0 +1,126 @@
+package gpu
+
+// The pool of cache pages of one model: one buffer, in which pages have numbers.
+
+import (
+	"fmt"
+	"sync"
+
+	"picogpt/internal/engine"
+	"picogpt/kernels"
+)
+
+// A pool makes pages and takes them back. A page is the keys and values of 64 positions for all
+// layers, as kernels/attention.cl says. Sessions release pages at any time; what calls the driver
+// (get, copy) is called in the model's turn.
+type pool struct {
+	driver Driver
+	info   *Info
+	budget *engine.Budget
+	page   int64 // bytes of one
+
+	buffer Buffer // of len(refs) pages; 0 for none
+
+	mu   sync.Mutex
+	refs []int32 // how many sessions hold each page
+	free []int32 // pages that nobody holds
+}
+
+func newPool(d Driver, info *Info, p *engine.Params, budget *engine.Budget) pool {
+	return pool{driver: d, info: info, budget: budget,
+		page: kernels.KVBytes(p.CacheFormat, 2*len(p.H)*p.Embd*kernels.Block)}
+}
+
+// get returns a page that belongs to the caller. What it holds is left from before.
+func (p *pool) get() (int32, error) {
+	if err := p.budget.Take(p.page); err != nil {
+		return 0, err
+	}
+	if page, ok := p.take(); ok {
+		return page, nil
+	}
+	if err := p.grow(); err != nil {
+		p.budget.Give(p.page)
+		return 0, err
+	}
+	page, _ := p.take() // others only give back
+	return page, nil
+}
+
+// take takes a free page.
+func (p *pool) take() (page int32, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := len(p.free) - 1
+	if last < 0 {
+		return 0, false
+	}
+	page, p.free = p.free[last], p.free[:last]
+	p.refs[page] = 1
+	return page, true
+}
+
+// grow makes the buffer larger, twice as large where that can be had. A device without the memory
+// is an ErrCacheFull: sessions that are released make room.
+func (p *pool) grow() error {
+	had := int64(len(p.refs))
+	for _, pages := range []int64{max(2*had, 4), had + 1} {
+		if p.info.MostOne > 0 && pages*p.page > p.info.MostOne {
+			continue
+		}
+		larger, err := p.driver.Alloc(pages * p.page)
+		if err != nil {
+			continue
+		}
+		if had > 0 {
+			if err := p.driver.Copy(larger, 0, p.buffer, 0, had*p.page); err != nil {
+				p.driver.Free(larger)
+				return fromDevice(err)
+			}
+			p.driver.Free(p.buffer)
+		}
+		p.buffer = larger
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for page := pages - 1; page >= had; page-- {
+			p.refs, p.free = append(p.refs, 0), append(p.free, int32(page))
+		}
+		return nil
+	}
+	return fmt.Errorf("%w: the device has no memory for a page of %d bytes beside %d",
+		engine.ErrCacheFull, p.page, had)
+}
+
+// copy copies a page to another.
+func (p *pool) copy(to, from int32) error {
+	return fromDevice(p.driver.Copy(p.buffer, int64(to)*p.page, p.buffer, int64(from)*p.page,
+		p.page))
+}
+
+// share takes one more reference to each page.
+func (p *pool) share(pages []int32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, page := range pages {
+		p.refs[page]++
+	}
+}
+
+// shared reports whether several sessions hold a page.
+func (p *pool) shared(page int32) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.refs[page] > 1
+}
+
+// drop gives back one reference to each page.
+func (p *pool) drop(pages ...int32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, page := range pages {
+		if p.refs[page]--; p.refs[page] == 0 {
+			p.free = append(p.free, page)
+			p.budget.Give(p.page)
+		}
+	}
+}

@@ -1,0 +1,3 @@
+package gpu
+
+func probe(d Driver) error { return nil }

@@ -1,0 +1,108 @@
+//go:build gpu
+
+package model_test
+
+// Promise 2 on a GPU, the one that $GPT_DEVICE names: its logits are the processor's, bit for bit.
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"picogpt/internal/fixture"
+	"picogpt/internal/testdevice"
+	"picogpt/internal/testmodel"
+	"picogpt/model"
+)
+
+// onBoth runs a test for each number format of weights and cache, with the model on the processor
+// and on the device.
+func onBoth(
+	t *testing.T, config, file []byte, test func(t *testing.T, processor, device *model.Model),
+) {
+	d := testdevice.Open(t)
+	for _, format := range []string{"f32", "f16", "bf16", "q8", "q4"} {
+		for _, cache := range []string{"f32", "f16"} {
+			t.Run(format+", cache "+cache, func(t *testing.T) {
+				o := model.Options{Format: format, CacheFormat: cache}
+				processor := testmodel.New(t, config, file, o)
+				o.Device = d
+				test(t, processor, testmodel.New(t, config, file, o))
+			})
+		}
+	}
+}
+
+// one returns the logits after each of ids, evaluated one by one.
+func one(t *testing.T, m *model.Model, ids []int) (rows [][]float32) {
+	s := m.NewSession()
+	for _, id := range ids {
+		rows = append(rows, append([]float32(nil), eval(t, s, id)...))
+	}
+	return rows
+}
+
+func TestADeviceGivesTheSameBits(t *testing.T) {
+	for name, o := range shapes {
+		t.Run(name, func(t *testing.T) {
+			config, file := fixture.Checkpoint(o)
+			r := rand.New(rand.NewPCG(1, 2))
+			ids := tokens(r, 150, o.Vocab) // three pages
+			onBoth(t, config, file, func(t *testing.T, processor, device *model.Model) {
+				want := one(t, processor, ids)
+				checkWhole(t, device, ids, want)
+				checkChunks(t, device, r, ids, want)
+				checkBatch(t, device, r, ids, want)
+				checkForkAndTruncate(t, device, ids, want)
+			})
+		})
+	}
+}
+
+func TestADeviceGivesTheSameBitsOfUnusualConfigs(t *testing.T) {
+	goldens, err := fixture.Goldens()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range goldens {
+		t.Run(g.Name, func(t *testing.T) {
+			onBoth(t, g.Config, g.File, func(t *testing.T, processor, device *model.Model) {
+				for _, seq := range g.Sequences {
+					want := visit(t, processor, seq.Tokens)
+					for i, row := range visit(t, device, seq.Tokens) {
+						sameBits(t, fmt.Sprint("position ", i), row, want[i])
+					}
+					for i, row := range one(t, device, seq.Tokens) {
+						sameBits(t, fmt.Sprint("one by one, position ", i), row, want[i])
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestADeviceGivesTheSameHiddenStates compares what Visit sees, in passes of more rows than one
+// group of logits has.
+func TestADeviceGivesTheSameHiddenStates(t *testing.T) {
+	config, file := fixture.Checkpoint(fixture.Options{Seed: 5, Vocab: 31, Positions: 700, Layer: 1})
+	ids := tokens(rand.New(rand.NewPCG(3, 4)), 600, 31)
+	rows := func(m *model.Model) [][]float32 {
+		rows := make([][]float32, 2*len(ids))
+		s := m.NewSession()
+		err := m.Eval(context.Background(), model.Input{Session: s, Tokens: ids, VisitFrom: 17,
+			Visit: func(r model.Row) {
+				rows[2*r.Index] = append([]float32(nil), r.Logits...)
+				rows[2*r.Index+1] = append([]float32(nil), r.Hidden...)
+			}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append(rows, s.Logits())
+	}
+	o := model.Options{Device: testdevice.Open(t)}
+	want := rows(testmodel.New(t, config, file, model.Options{}))
+	for i, row := range rows(testmodel.New(t, config, file, o)) {
+		sameBits(t, fmt.Sprint("row ", i/2), row, want[i])
+	}
+}
