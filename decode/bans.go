@@ -115,6 +115,20 @@ func (s *Stream) barredHere() (ids []int) {
 	return ids
 }
 
+// nextHeld is Next for a stream with banned strings, whose next token is ready or chosen.
+func (s *Stream) nextHeld() (t Token, ok bool, err error) {
+	b := s.bans
+	if !b.waiting() {
+		if err := s.takeOrGoBack(); err != nil {
+			return Token{Sample: s.sample}, false, err
+		}
+	}
+	if !b.waiting() {
+		return Token{Sample: s.sample}, false, nil
+	}
+	return s.giveOut(), true, nil
+}
+
 // takeOrGoBack is take for a stream with banned strings: the token is held, and later returned or
 // taken back.
 func (s *Stream) takeOrGoBack() error {

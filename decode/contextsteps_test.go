@@ -83,8 +83,9 @@ func TestContextStepsAreHuggingFaces(t *testing.T) {
 			if string(p[1]) == fmt.Sprint(len(a.Context)) {
 				shut(ids...)
 			}
-		case "forced_eos_token_id": // no option: a text that has to end is cut
-			continue
+		case "forced_eos_token_id": // no option of its own: a constraint of one's own does it
+			left := int(a.number(t)) - len(a.Context)
+			o.Constraint = &endAt{len(logits) - 1, left}
 		default:
 			t.Fatalf("no step %q", a.P)
 		}
@@ -96,13 +97,21 @@ func TestContextStepsAreHuggingFaces(t *testing.T) {
 func (a *answer) checkScores(t *testing.T, logits []float32, o Options, close float64) {
 	t.Helper()
 	s := sampler(t, o)
+	if o.Constraint != nil {
+		s.open = make([]uint64, (len(logits)+63)/64)
+		if err := o.Constraint.Mask(s.open); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := s.score(logits, a.Context); err != nil {
 		t.Errorf("%v: %v", a, err)
 		return
 	}
 	want := make([]float64, len(logits))
 	for id, x := range logits {
-		want[id] = float64(x)
+		if want[id] = float64(x); a.Only != nil && !slices.Contains(a.Only, id) {
+			want[id] = math.Inf(-1)
+		}
 	}
 	for _, c := range a.Changed {
 		want[int(c[0])] = c[1]

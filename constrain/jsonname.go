@@ -1,0 +1,95 @@
+package constrain
+
+// JSON: the names of an object's properties, byte by byte.
+
+// key begins a name.
+func (j *jsonAutomaton) key(to []part, f *frame) []part {
+	if names := f.names(); len(names) > 0 {
+		to = append(to, part{kind: partName, frame: f, names: names, hi: int32(len(names))})
+	}
+	if _, ok := f.afterOther(); ok {
+		to = append(to, part{kind: partOther, frame: f, str: f.object.others})
+	}
+	return to
+}
+
+func (j *jsonAutomaton) stepName(to []part, p *part, b byte) []part {
+	names := p.frame.object.names
+	if first := int(p.names[p.lo]); b == '"' && int(p.at) == len(names[first].escaped) {
+		f, _ := p.frame.after(first) // it was asked when the names were found
+		if first >= p.frame.object.ordered {
+			f.used = &used{names[first].name, f.used}
+		}
+		return append(to, part{kind: partColon, frame: &f, value: names[first].value,
+			space: j.other})
+	}
+	q := *p
+	q.lo, q.hi = narrow(p.lo, p.hi, p.at, b,
+		func(i int32) string { return names[p.names[i]].escaped })
+	if q.at++; q.lo < q.hi {
+		to = append(to, q)
+	}
+	return to
+}
+
+func (j *jsonAutomaton) stepOther(to []part, p *part, b byte) []part {
+	st, verdict := p.str.step(p.string, b)
+	switch verdict {
+	case closes:
+		if q, ok := j.endOther(p, p.raw, st.at); ok {
+			return append(to, q)
+		}
+	case goesOn:
+		q := *p
+		q.string, q.raw = st, p.raw+string([]byte{b})
+		if !p.frame.crowded(&q) {
+			return append(to, q)
+		}
+	}
+	return to
+}
+
+// endOther returns the part after a name that is not known: not if the name was used or is known.
+func (j *jsonAutomaton) endOther(p *part, raw string, at int32) (part, bool) {
+	name := unescapeJSON(raw)
+	o := p.frame.object
+	if _, known := o.index[name]; known || p.frame.has(name) {
+		return part{}, false
+	}
+	f, ok := p.frame.afterOther()
+	if !ok {
+		return part{}, false
+	}
+	f.used = &used{name, f.used}
+	value := o.values[0]
+	if t := p.str.table; t != nil {
+		value = o.values[t.kind[at]]
+	}
+	return part{kind: partColon, frame: &f, value: value, space: j.other}, true
+}
+
+// crowded says whether all names that begin as a part does are used or known. That can only be
+// where few names begin so.
+func (f *frame) crowded(p *part) bool {
+	t := p.str.table
+	if t == nil || t.count[p.string.at] > int(f.count)+len(f.object.names) {
+		return false
+	}
+	if p.string.form != border {
+		return false // the character decides
+	}
+	prefix := unescapeJSON(p.raw)
+	taken := map[string]bool{}
+	take := func(name string) {
+		if len(name) >= len(prefix) && name[:len(prefix)] == prefix && p.str.has(name) {
+			taken[name] = true
+		}
+	}
+	for u := f.used; u != nil; u = u.up {
+		take(u.name)
+	}
+	for i := range f.object.names {
+		take(f.object.names[i].name)
+	}
+	return len(taken) >= t.count[p.string.at]
+}

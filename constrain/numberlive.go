@@ -1,0 +1,166 @@
+package constrain
+
+// Number: whether the digits so far are a number of the spec, or can become one.
+
+import (
+	"math/big"
+	"math/bits"
+)
+
+// live says whether a number can still end within the bounds.
+func (s *numberSpec) live(st numberState) bool {
+	if s.wide { // only what no float64 can hold is left out
+		return int(st.digits) < len(s.pos.hiInt) || st.hi <= 0
+	}
+	if st.power {
+		if lo, hi := s.powers(st); lo <= hi {
+			return true
+		}
+	}
+	if st.phase == numberPoint || st.phase == numberDecimal {
+		return st.plain
+	}
+	if !st.plain {
+		return false
+	}
+	if s.multiple > 1 {
+		return s.multiples(st)
+	}
+	side := s.side(st)
+	k := int(st.digits)
+	if st.phase == numberZero {
+		return len(side.loInt) == 1 && st.lo == 0
+	}
+	least, most := len(side.loInt), len(side.hiInt)
+	switch {
+	case k > most:
+		return false
+	case least == most:
+		return st.lo >= 0 && st.hi <= 0
+	case k < most && least < most-1:
+		return true // a length between those of the bounds
+	}
+	return k <= least && st.lo >= 0 || st.hi <= 0
+}
+
+// multiples is live for multiples of whole numbers: whether one is among those that begin so.
+func (s *numberSpec) multiples(st numberState) bool {
+	if side := s.side(st); st.phase == numberDigits { // a length that the bounds do not touch
+		most := len(side.hiInt) - 1
+		if most > len(side.loInt) && most-int(st.digits) >= s.figures {
+			return true
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if live, ok := s.reachable[st]; ok {
+		return live
+	}
+	side := s.side(st)
+	live := false
+	most := len(side.hiInt)
+	if st.phase == numberZero {
+		most = 1
+	}
+	for n := max(int(st.digits), len(side.loInt)); n <= most && !live; n++ {
+		live = s.multipleOfLength(st, side, n)
+	}
+	if len(s.reachable) < 1<<14 {
+		s.reachable[st] = live
+	}
+	return live
+}
+
+// multipleOfLength says whether a number of n digits in all is a multiple within the bounds.
+func (s *numberSpec) multipleOfLength(st numberState, side *bounds, n int) bool {
+	more := n - int(st.digits)
+	clippedLo := n == len(side.loInt) && st.lo <= 0
+	clippedHi := n == len(side.hiInt) && st.hi >= 0
+	if clippedLo && st.lo < 0 || clippedHi && st.hi > 0 {
+		return false
+	}
+	if !clippedLo && !clippedHi {
+		// 10^more numbers in a row, the first of which is rest*10^more modulo multiple.
+		room, first := uint64(1), st.rest
+		for range more {
+			if room >= s.multiple {
+				return true
+			}
+			room *= 10
+			hi, lo := bits.Mul64(first, 10)
+			first = bits.Rem64(hi, lo, s.multiple)
+		}
+		return (s.multiple-first)%s.multiple < room
+	}
+	prefix := side.hiInt[:st.digits]
+	if clippedLo {
+		prefix = side.loInt[:st.digits]
+	}
+	ten := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(more)), nil)
+	from, _ := new(big.Int).SetString(prefix, 10)
+	from.Mul(from, ten)
+	to := new(big.Int).Sub(new(big.Int).Add(from, ten), big.NewInt(1))
+	if clippedLo {
+		from.SetString(side.loInt, 10)
+	}
+	if clippedHi {
+		to.SetString(side.hiInt, 10)
+	}
+	m := new(big.Int).SetUint64(s.multiple)
+	last := new(big.Int).Mul(new(big.Int).Div(to, m), m)
+	return last.Cmp(from) >= 0
+}
+
+// accepts says whether the text is a number of the spec.
+func (s *numberSpec) accepts(st numberState) bool {
+	switch st.phase {
+	case numberDigits, numberZero:
+		if s.wide {
+			return true
+		}
+		side, k := s.side(st), int(st.digits)
+		above := k > len(side.loInt) || k == len(side.loInt) &&
+			(st.lo > 0 || st.lo == 0 && side.loFrac == "")
+		below := k < len(side.hiInt) || k == len(side.hiInt) && st.hi <= 0
+		return st.plain && above && below && (s.multiple <= 1 || st.rest == 0)
+	case numberDecimal:
+		if s.wide {
+			return true
+		}
+		return st.plain && (st.lo > 0 || int(st.at) >= len(s.side(st).loFrac))
+	case numberExpEnd:
+		if s.wide {
+			return true
+		}
+		lo, hi := s.powers(st)
+		return lo <= int(st.exp) && int(st.exp) <= hi
+	}
+	return false
+}
+
+// has says whether a text is a number of the spec.
+func (s *numberSpec) has(text string) bool {
+	st, ok := numberState{}, true
+	for i := 0; i < len(text) && ok; i++ {
+		st, ok = s.step(st, text[i])
+	}
+	return ok && s.accepts(st)
+}
+
+// possible says whether there is any number.
+func (s *numberSpec) possible() bool {
+	if s.texts != nil {
+		return len(s.texts) > 0
+	}
+	for _, b := range []byte("0123456789") {
+		if _, ok := s.step(numberState{}, b); ok {
+			return true
+		}
+		if st, ok := s.step(numberState{}, '-'); ok {
+			if _, ok = s.step(st, b); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
