@@ -53,7 +53,7 @@ func (s *Sampler) Distribution(logits []float32, context []int) (Distribution, e
 }
 
 // Distribution returns what the next token will be drawn from, when the Inputs before it are
-// evaluated.
+// evaluated. Ids that would complete a string of Options.Ban at once are not among it.
 func (s *Stream) Distribution() (Distribution, error) {
 	if s.done || s.pending() > 0 {
 		return Distribution{}, errors.New("stream: there are no logits after its last token yet")
@@ -65,6 +65,11 @@ func (s *Stream) Distribution() (Distribution, error) {
 	if s.guide != nil {
 		s.sampler.against = s.guide.session.Logits()
 	}
+	completing, err := s.completing()
+	if err != nil {
+		return Distribution{}, err
+	}
+	s.sampler.barred = append(s.barredHere(), completing...)
 	logits, _ := s.here()
 	return s.sampler.Distribution(logits, s.context)
 }

@@ -19,6 +19,13 @@ type Guidance struct {
 	Negative []int   // empty means the prompt's last token
 }
 
+// A NegativeError says what is wrong with Guidance.Negative: a *model.ContextError if it is too long.
+type NegativeError struct{ Err error }
+
+func (e *NegativeError) Error() string { return "negative " + e.Err.Error() }
+
+func (e *NegativeError) Unwrap() error { return e.Err }
+
 // on reports whether there is anything to evaluate.
 func (g *Guidance) on() bool { return g != nil && g.Scale != 1 }
 
@@ -60,14 +67,14 @@ func newGuide(m *model.Model, l limits, prompt []int, o *Options) (*guide, error
 	}
 	for i, id := range context {
 		if id < 0 || id >= l.vocabulary {
-			return nil, fmt.Errorf("negative prompt: token %d: id %d, want 0 to %d", i, id,
-				l.vocabulary-1)
+			return nil, &NegativeError{fmt.Errorf("prompt: token %d: id %d, want 0 to %d", i, id,
+				l.vocabulary-1)}
 		}
 	}
 	if o.Overflow == OverflowSlide {
 		context = newest(context, l.context)
 	} else if err := checkRoom(l, 0, len(context), o.MaxTokens); err != nil {
-		return nil, fmt.Errorf("negative %w", err)
+		return nil, &NegativeError{err}
 	}
 	return &guide{m.NewSession(), append([]int{}, context...)}, nil
 }

@@ -217,6 +217,9 @@ func (s *Sampler) shutBarred() {
 	for _, id := range s.barred {
 		s.shutID(id)
 	}
+	if len(s.options.Ban) > 0 {
+		s.note("ban")
+	}
 }
 
 // firstNonFinite returns the place of the first NaN or infinity.

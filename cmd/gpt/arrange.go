@@ -4,6 +4,7 @@ package main
 // command.
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -95,10 +96,22 @@ func (a *arrangement) flag(arg string, next []string) (taken int, err error) {
 		a.flags = append(a.flags, name+"="+value)
 	case f.IsBool():
 		a.flags = append(a.flags, name)
+		return 0, checkYesNo(f, next)
 	default:
 		return a.flagWithNext(f, next)
 	}
 	return 0, nil
+}
+
+// takesYesNo reports whether a flag may be true, false or not there.
+func takesYesNo(f *kong.Flag) bool { return f.IsBool() && f.Target.Kind() == reflect.Pointer }
+
+// checkYesNo refuses true and false as words of their own after a flag that takes them after =.
+func checkYesNo(f *kong.Flag, next []string) error {
+	if takesYesNo(f) && len(next) > 0 && (next[0] == "true" || next[0] == "false") {
+		return usagef("--%s %s: want --%[1]s=%[2]s, with =", f.Name, next[0])
+	}
+	return nil
 }
 
 // shortFlags adds flags of one letter, of which the last may have a value: -v, -vn5, -n 5, -n=5.

@@ -99,6 +99,14 @@ func sampling(o *decode.Options) []string {
 
 // noteIdle tells of the flags whose place others take. search is the flag of a search, or "".
 func (a *app) noteIdle(o *decode.Options, given map[string]bool, search string) {
+	if o.Guidance != nil && o.Guidance.Scale != 1 {
+		for _, flag := range []string{"lookup", "draft"} {
+			if given[flag] {
+				a.notef("without effect: --%s, because --guidance evaluates two texts, and "+
+					"nothing is guessed for them", flag)
+			}
+		}
+	}
 	var idle []string
 	because := "--temp 0 takes the likeliest token"
 	switch {

@@ -122,7 +122,10 @@ func (c *generateCommand) write(
 	if c.Receipt.Receipt != nil {
 		tokens = kept(tokens, &all)
 	}
-	t := timing{start: time.Now(), prompt: max(1, len(p.ids)), whole: c.Search.Beams != nil}
+	t := timing{
+		start: time.Now(), prompt: max(1, len(p.ids)), whole: c.Search.Beams != nil,
+		asks: o.Lookup > 0 || o.Draft != nil,
+	}
 	err = a.stream(withDropped(tokens, p.dropped), cancel, &t, print)
 	if incomplete > 0 {
 		a.notef("%s: %s ended before it was complete", c.Form.asked(), count(incomplete, "text"))

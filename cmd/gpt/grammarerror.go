@@ -51,6 +51,8 @@ func unknownFlag(node *kong.Node, flag string) error {
 	hint := help + " lists the flags; a text that begins with - goes after --"
 	owners := commandsWithFlag(rootOf(node), flag)
 	switch near := nearestFlag(node, flag); {
+	case flag == "--json" && hasFlag(node, "output"):
+		hint = "--output json prints JSON"
 	case flag == "--file" && len(node.Positional) > 0: // -f is a flag of the commands about a text
 		hint = "the file is an argument: " + usage(node)
 	case len(owners) > 2:
@@ -62,6 +64,14 @@ func unknownFlag(node *kong.Node, flag string) error {
 		hint = "did you mean " + near + "?"
 	}
 	return hinted{usagef("unknown flag %s", flag), hint}
+}
+
+// hasFlag reports whether a command, or generate for the root, has a flag.
+func hasFlag(node *kong.Node, name string) bool {
+	if node.Parent == nil {
+		node = child(node, "generate")
+	}
+	return slices.ContainsFunc(node.Flags, func(f *kong.Flag) bool { return f.Name == name })
 }
 
 // nearestFlag returns the flag of a command that a misspelt one is most like, or "".

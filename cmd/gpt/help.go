@@ -176,6 +176,9 @@ func flagName(f *kong.Flag) string {
 	if f.Short != 0 {
 		name = "-" + string(f.Short) + ", --" + f.Name
 	}
+	if takesYesNo(f) {
+		return name + "=BOOL"
+	}
 	if f.IsBool() {
 		return name
 	}

@@ -9,10 +9,11 @@ import (
 	"os"
 	"strings"
 
-	"picogpt/model"
-
 	"github.com/agnivade/levenshtein"
 	"github.com/alecthomas/kong"
+
+	"picogpt/decode"
+	"picogpt/model"
 )
 
 // hintFor returns the hint that an error carries, or one for its kind, or "".
@@ -38,9 +39,13 @@ const checkpointHint = "a checkpoint is a directory with config.json and *.safet
 func overflowHint(err error) error {
 	var context *model.ContextError
 	var long *promptTooLong
+	var negative *decode.NegativeError
 	switch {
 	case !errors.As(err, &context) && !errors.As(err, &long):
 		return err
+	case errors.As(err, &negative):
+		return hinted{err, "--negative and the new tokens share a context of their own: a shorter TEXT " +
+			"or a smaller -n fits; --overflow=slide drops the oldest tokens of TEXT"}
 	case context != nil && context.Held > 0 && context.Held <= context.Positions:
 		fits := context.Positions - context.Held + 1
 		return hinted{err, fmt.Sprintf("-n %d fits; --overflow=truncate drops the oldest tokens of "+

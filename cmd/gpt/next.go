@@ -42,6 +42,9 @@ those of gpt generate, but all of them are off unless given, and the temperature
 without flags the table shows the model's own distribution. Below it stands how many tokens each
 filter left.
 
+With --ban S the tokens are left out that would complete S at once, in their own bytes or together
+with the --new tokens before them. gpt generate also goes back to where S began.
+
 --json prints one object:
 
 prompt_ids	the ids of the prompt
@@ -79,9 +82,6 @@ func (c *nextCommand) options(given map[string]bool) (decode.Options, error) {
 	}
 	if err := c.Steering.set(&o); err != nil {
 		return o, err
-	}
-	if len(o.Ban) > 0 {
-		return o, usagef("--ban: such a string is found after tokens are chosen, and none is here")
 	}
 	for _, f := range []struct {
 		flag string
@@ -177,6 +177,10 @@ type nextToken struct {
 func (c *nextCommand) look(m *model.Model, ids []int, o decode.Options) (*nextTable, error) {
 	s := m.NewSession()
 	st, err := decode.NewStream(s, ids, o)
+	var negative *decode.NegativeError
+	if errors.As(err, &negative) {
+		err = hinted{err, "a shorter --negative TEXT fits"}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 type repeatFlags struct {
 	FrequencyPenalty float64  `placeholder:"X" default:"0" help:"what a token's logit loses for each time that the new text has it; 0 is off"`
 	PresencePenalty  float64  `placeholder:"X" default:"0" help:"what a token's logit loses if the new text has it; 0 is off"`
-	PenaltyPrompt    *bool    `help:"whether the penalties count the prompt's tokens; default: --repeat-penalty does, the others do not, and with --samplers llama.cpp all do"`
+	PenaltyPrompt    *bool    `help:"whether the penalties count the prompt's tokens, true or false after =; default: --repeat-penalty does, the others do not, and with --samplers llama.cpp all do"`
 	NoRepeatNgram    int      `placeholder:"N" default:"0" help:"write no sequence of N tokens twice; 0 is off"`
 	DRYMultiplier    float64  `name:"dry-multiplier" placeholder:"X" default:"0" help:"DRY: what a token loses that would continue a repetition; 0.8 is usual, 0 is off"`
 	DRYBase          float64  `name:"dry-base" placeholder:"B" default:"1.75" help:"and how that grows with each token more of the repetition"`

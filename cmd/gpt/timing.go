@@ -15,6 +15,7 @@ type timing struct {
 	start  time.Time
 	prompt int  // tokens
 	whole  bool // the tokens come when all is done
+	asks   bool // for guesses
 
 	tokens atomic.Int64
 	first  atomic.Int64 // nanoseconds from start to the first token: the prompt is read
@@ -85,7 +86,7 @@ func (t *timing) log(a *app) {
 		a.logf("decode: %s in %s, %s a token, %.1f tokens/s", count(n-1, "token"), duration(rest),
 			duration(rest/time.Duration(n-1)), rate(n-1, rest))
 	}
-	if t.guessed > 0 {
+	if t.asks {
 		a.logf("guessed: %s of %d", count(t.guessed, "token"), n)
 	}
 	a.logf("total: %s from the start", duration(time.Since(a.start)))
