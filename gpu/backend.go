@@ -45,20 +45,30 @@ func (d *Device) Open(
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.Name, err)
 	}
-	b := &backend{info: &d.Info, params: p, team: team, driver: driver}
-	b.handOut = b.Deliver
-	b.pool = newPool(driver, b.info, p, cache)
-	if err := b.load(ctx); err != nil {
+	b := newBackend(&d.Info, p, cache, team, driver)
+	err = probeOperations(driver)
+	if err == nil {
+		err = probeModel(ctx, driver, team, p.H[0].CFC.Weight.Format, p.CacheFormat, p.Activation)
+	}
+	if err == nil {
+		err = b.load(ctx)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.Name, errors.Join(err, b.Close()))
 	}
 	return b, nil
 }
 
-// load probes the device, and writes the parameters to it.
+func newBackend(
+	info *Info, p *engine.Params, cache *engine.Budget, team *kernels.Team, d Driver,
+) *backend {
+	b := &backend{info: info, params: p, team: team, driver: d, pool: newPool(d, info, p, cache)}
+	b.handOut = b.Deliver
+	return b
+}
+
+// load writes the parameters to the device.
 func (b *backend) load(ctx context.Context) error {
-	if err := probe(b.driver); err != nil {
-		return err
-	}
 	l := loader{ctx: ctx, driver: b.driver, info: b.info}
 	b.stack = l.load(b.params)
 	b.loaded = l.buffers
@@ -76,6 +86,12 @@ func (b *backend) Inside() bool { return b.team.Inside() }
 
 // Close implements engine.Backend.
 func (b *backend) Close() error {
+	b.free()
+	return b.driver.Close()
+}
+
+// free gives the device's memory back.
+func (b *backend) free() {
 	b.scratch.free(b.driver)
 	for _, buffer := range append(b.loaded, b.pool.buffer) {
 		if buffer != 0 {
@@ -83,7 +99,6 @@ func (b *backend) Close() error {
 		}
 	}
 	b.loaded, b.pool.buffer = nil, 0
-	return b.driver.Close()
 }
 
 // Run implements engine.Backend.

@@ -1,3 +1,249 @@
 package gpu
 
-func probe(d Driver) error { return nil }
+// The probe: whether a device computes what the definition says. First single operations, each by
+// name; then a small model, on the device and on the processor.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"picogpt/internal/cpu"
+	"picogpt/internal/engine"
+	"picogpt/kernels"
+)
+
+// Probe opens a device and reports what is wrong with it: nil where it can be used. Models do so
+// when they are opened, for the number formats that they have; this is for all of them.
+func (d *Device) Probe(ctx context.Context) error {
+	if err := d.usable(); err != nil {
+		return err
+	}
+	team, err := kernels.NewTeam(1, "")
+	if err != nil {
+		return err
+	}
+	defer team.Close()
+	driver, err := d.open()
+	if err != nil {
+		return err
+	}
+	err = probeOperations(driver)
+	for f := kernels.F32; err == nil && f <= kernels.Q4; f++ {
+		for _, cache := range []kernels.Format{kernels.F32, kernels.F16} {
+			if err == nil {
+				err = probeModel(ctx, driver, team, f, cache, kernels.GELUTanh)
+			}
+		}
+	}
+	return errors.Join(err, driver.Close())
+}
+
+// An operation is one of kernels/probe.cl, with what a device lacks that computes it otherwise.
+type operation struct {
+	number int
+	lacks  string
+	want   func(a, b, c float32) float32
+}
+
+// operations are computed by Go on the processor, which rounds each correctly.
+var operations = [...]operation{
+	{1, "correctly rounded multiplication, with subnormals",
+		func(a, b, _ float32) float32 { return float32(a * b) }},
+	{2, "correctly rounded addition, with subnormals",
+		func(a, _, c float32) float32 { return float32(a + c) }},
+	{0, "correctly rounded fma, with subnormals", exactFMA},
+	{3, "correctly rounded division", func(a, b, _ float32) float32 { return float32(a / b) }},
+	{4, "correctly rounded square root",
+		func(a, _, _ float32) float32 { return float32(math.Sqrt(float64(a))) }},
+	{5, "products and sums that are not contracted",
+		func(a, b, c float32) float32 { return float32(float32(a*b) + c) }},
+	{6, "correctly rounded conversion of integers",
+		func(a, _, _ float32) float32 { return float32(int32(math.Float32bits(a))) }},
+	{7, "conversion from half precision",
+		func(a, _, _ float32) float32 { return kernels.FromHalf(uint16(math.Float32bits(a))) }},
+	{8, "conversion to half precision", func(a, _, _ float32) float32 {
+		h := kernels.Half(a)
+		if h&0x7c00 == 0x7c00 {
+			h |= 0x0200
+		}
+		return math.Float32frombits(uint32(h))
+	}},
+}
+
+// exactFMA is right where the sum is exact in float64, as it is in all of the probe's cases.
+func exactFMA(a, b, c float32) float32 {
+	return float32(float64(float64(a)*float64(b)) + float64(c))
+}
+
+// probeCases are numbers of magnitudes near each other, of all of float32's, at its ends, and such
+// that a fused product shows.
+func probeCases() (a, b, c []float32) {
+	r := rand.New(rand.NewPCG(1, 2))
+	number := func(exponent int) float32 {
+		sign := float64(1 - 2*r.IntN(2))
+		return float32(sign * math.Ldexp(1+r.Float64(), exponent))
+	}
+	for i := range 1024 {
+		// the product's last bit is at 2⁻⁴⁸ of it, and the sum has 53
+		e, f := r.IntN(121)-60, r.IntN(121)-60
+		if i%4 == 0 { // subnormal products and sums
+			e, f = -70-r.IntN(5), -65
+		}
+		a, b, c = append(a, number(e)), append(b, number(f)), append(c, number(e+f-2+r.IntN(5)))
+		if i%2 == 0 { // what is left of the product
+			c[i] = -float32(a[i] * b[i])
+		}
+	}
+	for _, x := range []float32{0, float32(math.Copysign(0, -1)), 1, 3, math.MaxFloat32,
+		math.SmallestNonzeroFloat32, 0x1p-126, 65504, 65520, float32(math.Inf(1)),
+		float32(math.Inf(-1)), float32(math.NaN()), 0x1p-24, 0x1.8p-25, 2049, 2051} {
+		for _, y := range []float32{1, 3, 0x1p-149, float32(math.Inf(1))} {
+			a, b, c = append(a, x), append(b, y), append(c, 0)
+		}
+	}
+	return a, b, c
+}
+
+// probeOperations is an error that says what the device lacks.
+func probeOperations(d Driver) (err error) {
+	a, b, c := probeCases()
+	var buffers []Buffer
+	defer func() {
+		for _, buffer := range buffers {
+			d.Free(buffer)
+		}
+	}()
+	for _, x := range [][]float32{nil, a, b, c} {
+		buffer, err := d.Alloc(4 * int64(len(a)))
+		if err != nil {
+			return err
+		}
+		buffers = append(buffers, buffer)
+		if err := d.Write(buffer, 0, bytesOf(x)); err != nil {
+			return err
+		}
+	}
+	got := make([]float32, len(a))
+	for _, o := range operations {
+		err := d.Launch(&Launch{Kernel: "probe", Groups: [3]int{groups(len(a), groupItems), 1, 1},
+			Items: groupItems, Args: []Arg{memory(buffers[0]), memory(buffers[1]),
+				memory(buffers[2]), memory(buffers[3]), integer(len(a)), integer(o.number)}})
+		if err == nil {
+			err = d.Read(bytesOf(got), buffers[0], 0)
+		}
+		if err != nil {
+			return err
+		}
+		for i := range got {
+			if want := o.want(a[i], b[i], c[i]); !same(got[i], want) {
+				return fmt.Errorf("the device lacks %s: for %x, %x and %x it gives %x, want %x",
+					o.lacks, bitsOf(a[i]), bitsOf(b[i]), bitsOf(c[i]), bitsOf(got[i]), bitsOf(want))
+			}
+		}
+	}
+	return nil
+}
+
+func bitsOf(x float32) uint32 { return math.Float32bits(x) }
+
+// same reports whether two numbers have the same bits, or are NaN both.
+func same(x, y float32) bool { return bitsOf(x) == bitsOf(y) || x != x && y != y }
+
+// probeModel computes a small model of random weights in these formats, on the device and on the
+// processor: one pass with a page and a half, and a token after it.
+func probeModel(
+	ctx context.Context, d Driver, team *kernels.Team, weights, cache kernels.Format,
+	activation kernels.Activation,
+) error {
+	p := probeParams(team, weights, cache, activation)
+	want, err := probeLogits(ctx, cpu.New(team, p, engine.NewBudget(0)), p)
+	if err != nil {
+		return err
+	}
+	b := newBackend(&Info{}, p, engine.NewBudget(0), team, d)
+	defer b.free()
+	if err := b.load(ctx); err != nil {
+		return err
+	}
+	other := fmt.Sprintf("the device computes other logits than the processor, with weights in %v "+
+		"and a cache in %v", weights, cache)
+	got, err := probeLogits(ctx, b, p)
+	if nan := (*engine.NonFiniteError)(nil); errors.As(err, &nan) {
+		return fmt.Errorf("%s: %w", other, err)
+	}
+	if err != nil {
+		return err
+	}
+	for i := range want {
+		if !same(got[i], want[i]) {
+			return fmt.Errorf("%s: logit %d is %x, want %x", other, i, bitsOf(got[i]),
+				bitsOf(want[i]))
+		}
+	}
+	return nil
+}
+
+// probeLogits returns the logits of the last rows of a text.
+func probeLogits(ctx context.Context, b engine.Backend, p *engine.Params) ([]float32, error) {
+	c := b.NewCache()
+	defer c.Release()
+	logits := make([]float32, 2*p.Vocab)
+	position := 0
+	for i, n := range []int{p.Positions - 1, 1} {
+		if err := c.Reserve(n); err != nil {
+			return nil, err
+		}
+		tokens := make([]int, n)
+		for i := range tokens {
+			tokens[i] = (position + i) * 7 % p.Vocab
+		}
+		err := b.Run(ctx, &engine.Pass{Spans: []engine.Span{{Cache: c, Tokens: tokens,
+			Position: position, Visit: n, Logits: logits[i*p.Vocab:][:p.Vocab]}}})
+		if err != nil {
+			return nil, err
+		}
+		c.Commit()
+		position += n
+	}
+	return logits, nil
+}
+
+// probeParams makes a model whose layers are as wide as two chains and no multiple of anything.
+func probeParams(
+	team *kernels.Team, weights, cache kernels.Format, activation kernels.Activation,
+) *engine.Params {
+	const vocab, positions, heads, embd, inner = 37, 90, 3, 51, 270
+	r := rand.New(rand.NewPCG(3, 4))
+	floats := func(n int, mean, deviation float64) []float32 {
+		x := make([]float32, n)
+		for i := range x {
+			x[i] = float32(mean + deviation*r.NormFloat64())
+		}
+		return x
+	}
+	matrix := func(layout kernels.Layout, in, out int) kernels.Matrix {
+		m := kernels.Matrix{Layout: layout, In: in, Out: out, F32: floats(in*out, 0, 0.2)}
+		return kernels.Convert(team, weights, &m)
+	}
+	norm := func() engine.Norm {
+		return engine.Norm{Gain: floats(embd, 1, 0.2), Bias: floats(embd, 0, 0.2)}
+	}
+	linear := func(in, out int) engine.Linear {
+		return engine.Linear{Weight: matrix(kernels.InOut, in, out), Bias: floats(out, 0, 0.2)}
+	}
+	p := &engine.Params{
+		Vocab: vocab, Positions: positions, Embd: embd, Heads: heads, Inner: inner,
+		CacheFormat: cache, Epsilon: 1e-5, Activation: activation,
+		WTE: matrix(kernels.OutIn, embd, vocab), WPE: floats(positions*embd, 0, 0.2), LnF: norm(),
+	}
+	p.LMHead = &p.WTE
+	for range 2 {
+		p.H = append(p.H, engine.Block{Ln1: norm(), Ln2: norm(), CAttn: linear(embd, 3*embd),
+			AttnProj: linear(embd, embd), CFC: linear(embd, inner), MLPProj: linear(inner, embd),
+			Scale: 0.25})
+	}
+	return p
+}

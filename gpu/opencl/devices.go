@@ -19,31 +19,38 @@ func Devices() ([]*gpu.Device, error) {
 	if err != nil {
 		return nil, err
 	}
+	ids, err := l.all()
+	var devices []*gpu.Device
+	for _, id := range ids {
+		info := l.describe(id)
+		devices = append(devices, gpu.NewDevice(info, func() (gpu.Driver, error) {
+			return l.newDriver(id, gpu.Source(), options)
+		}))
+	}
+	return devices, err
+}
+
+// An id is a device of a platform.
+type id struct{ platform, device uintptr }
+
+// all returns the devices of all platforms, as far as they can be asked for.
+func (l *library) all() (ids []id, err error) {
 	platforms, err := l.list("clGetPlatformIDs", func(n uint32, ids *uintptr, got *uint32) error {
 		return call("clGetPlatformIDs", l.getPlatformIDs, uintptr(n), uintptr(pointer(ids)),
 			uintptr(pointer(got)))
 	})
-	if err != nil {
-		return nil, err
-	}
-	var devices []*gpu.Device
 	for _, platform := range platforms {
 		const allTypes = 0xffffffff
-		ids, err := l.list("clGetDeviceIDs", func(n uint32, ids *uintptr, got *uint32) error {
+		found, failed := l.list("clGetDeviceIDs", func(n uint32, ids *uintptr, got *uint32) error {
 			return call("clGetDeviceIDs", l.getDeviceIDs, platform, allTypes, uintptr(n),
 				uintptr(pointer(ids)), uintptr(pointer(got)))
 		})
-		if err != nil {
-			return devices, err
-		}
-		for _, id := range ids {
-			info := l.describe(platform, id)
-			devices = append(devices, gpu.NewDevice(info, func() (gpu.Driver, error) {
-				return l.newDriver(id)
-			}))
+		err = errors.Join(err, failed)
+		for _, device := range found {
+			ids = append(ids, id{platform, device})
 		}
 	}
-	return devices, nil
+	return ids, err
 }
 
 // list asks for the number of some ids, and then for them. None is no error.
@@ -68,8 +75,7 @@ func (l *library) list(
 
 // What is asked of a device, by OpenCL's numbers.
 const (
-	platformVersion = 0x0901
-	platformName    = 0x0902
+	platformName = 0x0902
 
 	deviceMaxGroup     = 0x1004
 	deviceMaxAlloc     = 0x1010
@@ -85,12 +91,12 @@ const (
 )
 
 // describe says what a device is, and what it lacks.
-func (l *library) describe(platform, id uintptr) gpu.Info {
-	text := func(what uint32) string { return l.text(l.getDeviceInfo, id, what) }
-	number := func(what uint32) uint64 { return l.number(id, what) }
+func (l *library) describe(id id) gpu.Info {
+	text := func(what uint32) string { return l.text(l.getDeviceInfo, id.device, what) }
+	number := func(what uint32) uint64 { return l.number(id.device, what) }
 	info := gpu.Info{
 		Driver: "opencl", Name: text(deviceName), Vendor: text(deviceVendor),
-		Platform: l.text(l.getPlatformInfo, platform, platformName),
+		Platform: l.text(l.getPlatformInfo, id.platform, platformName),
 		Version:  text(deviceVersion) + ", driver " + text(driverVersion),
 		Memory:   int64(number(deviceMemory)), MostOne: int64(number(deviceMaxAlloc)),
 	}

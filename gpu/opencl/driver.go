@@ -26,16 +26,16 @@ var _ gpu.Driver = (*driver)(nil)
 // options are those of the compiler. Others would let it flush subnormals, or fuse what is apart.
 const options = "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
 
-// newDriver opens a device and compiles the kernels for it.
-func (l *library) newDriver(id uintptr) (gpu.Driver, error) {
+// newDriver opens a device and compiles kernels for it.
+func (l *library) newDriver(id id, source, options string) (gpu.Driver, error) {
 	d := &driver{l: l, kernels: map[string]uintptr{}, buffers: map[gpu.Buffer]bool{}}
-	if err := d.open(id); err != nil {
+	if err := d.open(id.device, source, options); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
 }
 
-func (d *driver) open(id uintptr) (err error) {
+func (d *driver) open(id uintptr, source, options string) (err error) {
 	var code int32
 	d.context, err = create("clCreateContext", d.l.createContext, &code, 0, 1,
 		uintptr(pointer(&id)), 0, 0, uintptr(pointer(&code)))
@@ -47,7 +47,7 @@ func (d *driver) open(id uintptr) (err error) {
 	if err != nil {
 		return err
 	}
-	text := append([]byte(gpu.Source()), 0)
+	text := append([]byte(source), 0)
 	lines := &text[0]
 	var pin runtime.Pinner // OpenCL gets a pointer to a pointer
 	pin.Pin(lines)
@@ -57,11 +57,11 @@ func (d *driver) open(id uintptr) (err error) {
 	if err != nil {
 		return err
 	}
-	return d.build(id)
+	return d.build(id, options)
 }
 
 // build compiles the program. An error has the first line of the compiler's that names one.
-func (d *driver) build(id uintptr) error {
+func (d *driver) build(id uintptr, options string) error {
 	o := append([]byte(options), 0)
 	err := call("clBuildProgram", d.l.buildProgram, d.program, 1, uintptr(pointer(&id)),
 		uintptr(pointer(&o[0])), 0, 0)

@@ -15,20 +15,25 @@ import (
 // test.
 func New(t testing.TB, config, file []byte, o model.Options) *model.Model {
 	t.Helper()
-	c, err := model.ParseConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := weights.FromBytes("test", file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := model.New(context.Background(), c, f, o)
+	m, err := Try(config, file, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { m.Close() })
 	return m
+}
+
+// Try is New where there may be an error. The caller closes the model.
+func Try(config, file []byte, o model.Options) (*model.Model, error) {
+	c, err := model.ParseConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	f, err := weights.FromBytes("test", file)
+	if err != nil {
+		return nil, err
+	}
+	return model.New(context.Background(), c, f, o)
 }
 
 // Demo makes a model of the demo checkpoint.
