@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+	"github.com/peterh/liner"
 
 	"picogpt/decode"
 	"picogpt/model"
@@ -24,8 +25,8 @@ func (c *chatCommand) Help() string {
 	return `Each line is a turn: the model reads it after all that was said before, and answers. The answer
 comes as it is made, and ends as the model ends it, after --max-tokens tokens (256 unless given),
 or before a --stop string. On a terminal lines can be edited, the arrow keys bring back earlier
-ones, and Ctrl-C stops an answer; Ctrl-C twice at the prompt, or Ctrl-D, ends the program. Where
-stdin is no terminal, each line of it is a turn, empty lines are skipped, and the answers go to
+ones, and Ctrl-C stops an answer; Ctrl-C twice at the prompt, or Ctrl-D, ends the program. On a
+terminal without a cursor (TERM=dumb) all is the same but that lines cannot be edited. Where stdin is no terminal, each line of it is a turn, empty lines are skipped, and the answers go to
 stdout; the first mistake ends it.
 
 A line that begins with / is a command (// begins a line with a slash):
@@ -33,7 +34,8 @@ A line that begins with / is a command (// begins a line with a slash):
 /undo [N]	take the last turn back, or the last N
 /retry	answer the last line again, with the next seed
 /seed [N]	make N the seed of the next answer; without N, show the seeds
-/set [NAME [VALUE]]	set a flag such as temp; without VALUE to its default; alone, show what is set
+/set [NAME [VALUE]]	set a flag such as temp, or add to one that may be repeated, such as stop;
+	without VALUE go back to its default; alone, show what is set
 /save FILE	write the conversation: its ids and options; /save --force FILE writes over a file
 /load FILE	go on with a saved conversation: the next answers are those that would have followed
 /help	list the commands
@@ -80,10 +82,21 @@ func inChat(f *kong.Flag) bool {
 func shareFlags(root *kong.Node) {
 	chat := child(root, "chat")
 	for _, f := range child(root, "generate").Flags {
+		if f.Name == "max-tokens" {
+			f = withHelp(f, fmt.Sprintf("end an answer after N tokens; default: %d", longestAnswer))
+		}
 		if inChat(f) {
 			chat.Flags = append(chat.Flags, f)
 		}
 	}
+}
+
+// withHelp is a flag with another text of help.
+func withHelp(f *kong.Flag, help string) *kong.Flag {
+	flag, value := *f, *f.Value
+	value.Help = help
+	flag.Value = &value
+	return &flag
 }
 
 // A chat is a conversation on its way.
@@ -143,12 +156,16 @@ func (c *chat) run() error {
 		c.notef("/help lists the commands, Ctrl-C stops an answer, Ctrl-D ends the program")
 	}
 	for {
+		c.interrupt.prompts(true)
 		line, err := c.lines.next()
-		if err == io.EOF {
+		c.interrupt.prompts(false)
+		switch {
+		case err == io.EOF:
 			return nil
-		}
-		if err == nil {
+		case err == nil:
 			err = c.line(line)
+		case !errors.Is(err, errLongLine) && !errors.Is(err, liner.ErrInternal):
+			return c.lines.located(err) // there will be no more lines
 		}
 		switch {
 		case err == errQuit:

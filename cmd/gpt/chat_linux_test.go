@@ -30,10 +30,16 @@ type typist struct {
 // chatting starts gpt chat on a terminal, and waits for its prompt.
 func chatting(t *testing.T, args ...string) *typist {
 	t.Helper()
+	return chattingOn(t, "xterm", 80, args...)
+}
+
+// chattingOn is chatting on a terminal of some kind and width.
+func chattingOn(t *testing.T, kind string, columns uint16, args ...string) *typist {
+	t.Helper()
 	screen, terminal := openTerminal(t)
-	resize(t, terminal, 80)
+	resize(t, terminal, columns)
 	cmd := exec.Command("gpt", append([]string{"chat"}, args...)...)
-	cmd.Env = append(os.Environ(), "TERM=xterm")
+	cmd.Env = append(os.Environ(), "TERM="+kind)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
@@ -164,6 +170,41 @@ func TestCtrlCStopsTheAnswerAndNotTheChat(t *testing.T) {
 	p.sees("Ctrl-C again or Ctrl-D ends the program")
 	p.types(ctrlC)
 	p.ends(0)
+}
+
+// TestCtrlCIsTheSameWhereLinesCannotBeEdited tries terminals that know no cursor, or that have no width
+// yet, as containers do, or little.
+func TestCtrlCIsTheSameWhereLinesCannotBeEdited(t *testing.T) {
+	model := endlessDemo(t)
+	for _, c := range []struct {
+		kind    string
+		columns uint16
+	}{{"dumb", 80}, {"xterm", 0}, {"", 0}, {"xterm", 8}} {
+		p := chattingOn(t, c.kind, c.columns, "-m", model, "--seed", "1", "-n", "100000000")
+		p.types("Once upon a time\n")
+		p.sees("Once upon a time")
+		p.sees("\r\n")
+		p.sees("e") // of the answer
+		p.types(ctrlC)
+		p.sees("> ")
+		p.types("/seed\n")
+		p.sees("the next answer's seed is 2, the last one's was 1")
+		p.sees("> ")
+		p.types("/quit" + ctrlC)
+		p.sees("Ctrl-C again or Ctrl-D ends the program")
+		p.sees("> ")
+		p.types("/seed\n")
+		p.sees("the next answer's seed is 2")
+		p.sees("> ")
+		p.types(ctrlC)
+		p.sees("Ctrl-C again or Ctrl-D ends the program")
+		p.types(ctrlC)
+		p.ends(0)
+
+		p = chattingOn(t, c.kind, c.columns)
+		p.types(ctrlD)
+		p.ends(0)
+	}
 }
 
 func TestASignalEndsAChatAndGivesTheTerminalBack(t *testing.T) {

@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,7 +21,7 @@ var chatCommands = [...]struct{ name, takes, does string }{
 	{"/undo", "[N]", "take the last turn back, or the last N"},
 	{"/retry", "", "answer the last line again, with the next seed"},
 	{"/seed", "[N]", "make N the seed of the next answer; alone, show the seeds"},
-	{"/set", "[NAME [VALUE]]", "set a flag such as temp, or its default; alone, show what is set"},
+	{"/set", "[NAME [VALUE]]", "set a flag, or add to it; without VALUE its default; alone, show all"},
 	{"/save", "[--force] FILE", "write the conversation: its ids and options"},
 	{"/load", "FILE", "go on with a saved conversation"},
 	{"/help", "", "list the commands"},
@@ -132,8 +133,8 @@ func chatFlags() (map[string]*kong.Flag, error) {
 	return flagsToKeep(k.Model.Node, inChat), nil
 }
 
-// set sets a flag, sets it back, or shows what is set. A value that begins with " is a string as Go
-// writes it.
+// set sets a flag, adds to one that may be repeated, sets it back, or shows what is set. A value that
+// begins with " is a string as Go writes it.
 func (c *chat) set(rest string) error {
 	if rest == "" {
 		text := "nothing is set: every flag has its default\n"
@@ -158,6 +159,9 @@ func (c *chat) set(rest string) error {
 			"gpt chat --help lists them"}
 	}
 	options := without(c.options, "--"+f.Name)
+	if hasValue && f.IsCumulative() {
+		options = slices.Clone(c.options)
+	}
 	if hasValue {
 		if value = strings.TrimSpace(value); strings.HasPrefix(value, `"`) {
 			if value, err = strconv.Unquote(value); err != nil {

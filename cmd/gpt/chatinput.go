@@ -15,7 +15,6 @@ import (
 type chatLines interface {
 	next() (string, error)   // without its end; io.EOF after the last one
 	terminal() bool          // a person types them
-	raw() bool               // Ctrl-C at the prompt is a key, and no signal
 	located(err error) error // an error of the line that was read last
 	close()                  // gives the terminal back
 }
@@ -51,14 +50,10 @@ type scriptLines struct{ source *source }
 
 func (s *scriptLines) next() (string, error) {
 	line, err := s.source.next()
-	if err == errLongLine {
-		err = s.located(err)
-	}
 	return string(trimEnd(line)), err
 }
 
 func (s *scriptLines) terminal() bool { return false }
-func (s *scriptLines) raw() bool      { return false }
 func (s *scriptLines) close()         {}
 
 func (s *scriptLines) located(err error) error {
@@ -88,17 +83,20 @@ type typedLines struct {
 }
 
 func (t *typedLines) terminal() bool          { return true }
-func (t *typedLines) raw() bool               { return true }
 func (t *typedLines) located(err error) error { return err }
 func (t *typedLines) close()                  { t.Close() }
 
-// next reads a line. Ctrl-C forgets what was typed, and ends the lines when it comes twice.
+// endsAgain is said after Ctrl-C at the prompt.
+const endsAgain = "Ctrl-C again or Ctrl-D ends the program"
+
+// next reads a line. Ctrl-C, which is a key here where lines can be edited and a signal else, forgets
+// what was typed, and ends the lines when it comes twice.
 func (t *typedLines) next() (string, error) {
 	for aborted := false; ; aborted = true {
 		line, err := t.Prompt(chatPrompt)
 		switch {
 		case errors.Is(err, liner.ErrPromptAborted) && !aborted:
-			t.note("Ctrl-C again or Ctrl-D ends the program")
+			t.note(endsAgain)
 		case errors.Is(err, liner.ErrPromptAborted):
 			return "", io.EOF
 		case err == io.EOF:

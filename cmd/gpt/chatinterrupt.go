@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 )
@@ -17,6 +18,9 @@ type chatInterrupt struct {
 	mu     sync.Mutex
 	cancel context.CancelFunc // of the answer that is being made, or nil
 	end    bool               // the program ends when the answer has stopped
+
+	prompting bool // for a line
+	warned    bool // Ctrl-C has come since the last line
 }
 
 // begin returns the context of an answer. Call done after it.
@@ -53,8 +57,27 @@ func (i *chatInterrupt) ended() bool {
 	return i.end
 }
 
+// prompts says that a line is waited for, or that it came.
+func (i *chatInterrupt) prompts(on bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.prompting = on
+	i.warned = i.warned && on
+}
+
+// warn reports whether Ctrl-C comes for the first time since the last line, and whether a line is
+// waited for.
+func (i *chatInterrupt) warn() (first, prompting bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	first = !i.warned
+	i.warned = true
+	return first, i.prompting
+}
+
 // watch makes signals stop answers. Ctrl-C stops the answer alone where a person types the lines;
-// in a script, and other signals everywhere, it ends the program.
+// in a script, and other signals everywhere, it ends the program. Where there is no answer to stop, a
+// second Ctrl-C ends it.
 func (c *chat) watch() {
 	c.setCancel(func() {
 		c.watch()
@@ -62,12 +85,25 @@ func (c *chat) watch() {
 		ctrlC := c.app.ended == os.Interrupt
 		c.mu.Unlock()
 		stays := ctrlC && c.lines.terminal()
-		if c.interrupt.stop(!stays) || stays && c.lines.raw() {
+		if c.interrupt.stop(!stays) {
+			return
+		}
+		first, prompting := c.interrupt.warn()
+		if stays && first {
+			fmt.Fprintln(c.stderr) // after ^C
+			c.notef(endsAgain)
+			if prompting {
+				io.WriteString(c.stderr, chatPrompt)
+			}
 			return
 		}
 		c.endProgress()
 		c.lines.close()
 		c.temps.RemoveAll()
+		if stays { // as at a prompt where lines can be edited
+			fmt.Fprintln(c.stderr)
+			os.Exit(0)
+		}
 		os.Exit(c.signalStatus())
 	})
 }

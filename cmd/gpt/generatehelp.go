@@ -54,7 +54,8 @@ G-1 times what it is more than after --negative TEXT and the same new tokens.
 of all their continuations the N best go on. The score of a text is the sum of the log-probabilities of
 its new tokens, the one that ends it too, divided by their number to the power of --length-penalty: 1 is
 their mean, 0 their sum, and more than 1 favours long texts. --return K prints the K best texts, the best
-first, when the search is over. With --temp T the tokens of the beams are drawn, and --top-k, --top-p and
+first, when the search is over; as in Hugging Face's transformers each is other tokens, and two may
+spell the same text. With --temp T the tokens of the beams are drawn, and --top-k, --top-p and
 --min-p apply; else nothing is random. --beam-groups G divides the beams into G groups that each search
 for themselves, and --diversity D lowers the log-probability of a token by D for each beam of an earlier
 group that has just taken it.
