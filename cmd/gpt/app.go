@@ -28,6 +28,8 @@ type globals struct {
 	CacheDtype string   `placeholder:"TYPE" default:"f32" enum:"f32,f16" help:"number format of the keys and values that are kept of each token: f32, or f16, which takes half of the memory, decodes long texts faster and rounds to 11 bits (the demo's perplexity changes by 0.0004 %); a number beyond 65504 is then an error"`
 	CacheBytes byteSize `placeholder:"SIZE" default:"0" help:"at most that much memory for keys and values, such as 512MiB; default: no limit"`
 
+	Device *string `placeholder:"NAME" help:"what computes the model: cpu, auto for the first GPU that gives the processor's bits, or a part of a device's name, as gpt devices lists them; default: $$GPT_DEVICE, or cpu"`
+
 	Verbose bool `short:"v" help:"report on stderr what is used and how long it takes"`
 }
 
@@ -42,13 +44,15 @@ func (g *globals) validate() error {
 	if g.Threads < 0 || g.Threads > kernels.MaxThreads {
 		return usagef("--threads %d: want 0 to %d", g.Threads, kernels.MaxThreads)
 	}
-	return nil
+	_, _, err := g.deviceName()
+	return err
 }
 
 // An app is what every command has.
 type app struct {
 	globals
 	opened *checkpoint.Checkpoint // nil until open
+	chosen chosenDevice
 	stdin  *os.File
 	stdout *output
 	stderr io.Writer

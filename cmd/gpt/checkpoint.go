@@ -59,8 +59,12 @@ func (a *app) close() {
 	}
 }
 
-// openModel loads the checkpoint on the kernels that $GPT_KERNEL names, or the fastest.
+// openModel loads the checkpoint on the device that --device names, or on the kernels that
+// $GPT_KERNEL names, or the fastest.
 func (a *app) openModel() (*model.Model, error) {
+	if err := a.chooseDevice(); err != nil {
+		return nil, err
+	}
 	bar := newByteBar("loading " + a.modelName())
 	defer a.showBar(bar)()
 	start := time.Now()
@@ -79,11 +83,11 @@ func (a *app) openModel() (*model.Model, error) {
 	return m, nil
 }
 
-// modelOptions are what the flags say of a model.
+// modelOptions are what the flags say of a model, when the device is chosen.
 func (a *app) modelOptions() model.Options {
 	return model.Options{
 		Threads: a.Threads, Format: a.Dtype, Kernel: os.Getenv("GPT_KERNEL"),
-		CacheFormat: a.CacheDtype, CacheBytes: int64(a.CacheBytes),
+		CacheFormat: a.CacheDtype, CacheBytes: int64(a.CacheBytes), Device: a.chosen.device,
 	}
 }
 

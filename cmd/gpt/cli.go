@@ -20,6 +20,7 @@ type commands struct {
 	Inspect  inspectCommand  `cmd:"" help:"show what a checkpoint holds and how much memory it needs"`
 	Quantize quantizeCommand `cmd:"" help:"write a checkpoint in another number format"`
 	Bench    benchCommand    `cmd:"" help:"measure this machine and the speed of the models on it"`
+	Devices  devicesCommand  `cmd:"" help:"show what can compute a model: the processor, and GPUs"`
 
 	Perplexity perplexityCommand `cmd:"" help:"measure how well a model predicts a text, by a published protocol"`
 	Score      scoreCommand      `cmd:"" help:"print the log-likelihood of each token of many texts"`

@@ -50,6 +50,7 @@ func (c *quantizeCommand) Run(a *app) error {
 		return err
 	}
 	defer out.close()
+	a.chosen.known = true // the processor: nothing is evaluated
 	m, err := a.openModel()
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -26,9 +27,12 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"gpt": main})
 }
 
-func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+func TestScripts(t *testing.T) { testscript.Run(t, scripts("testdata/script")) }
+
+// scripts are those of a folder.
+func scripts(dir string) testscript.Params {
+	return testscript.Params{
+		Dir: dir,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("GPT_KERNEL", os.Getenv("GPT_KERNEL"))
 			return nil
@@ -42,8 +46,15 @@ func TestScripts(t *testing.T) {
 			"replace":       replace,
 			"pack":          pack,
 		},
+		// a program with drivers of GPUs
+		Condition: func(name string) (bool, error) {
+			if name != "gpu" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			return hasDrivers, nil
+		},
 		RequireExplicitExec: true,
-	})
+	}
 }
 
 // exits STATUS PROGRAM ARG... runs a program that must end with that status.

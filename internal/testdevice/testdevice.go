@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"picogpt/gpu"
-	"picogpt/gpu/opencl"
+	"picogpt/gpu/drivers"
 )
 
 // Open returns the device. A test is skipped where $GPT_DEVICE is empty or cpu, and fails where it
@@ -21,15 +21,10 @@ func Open(t testing.TB) *gpu.Device {
 	if name == "" || name == "cpu" {
 		t.Skip("GPT_DEVICE names no GPU, such as pocl or cuda")
 	}
-	devices, err := All()
-	d, none := gpu.Choose(devices, name)
-	if none != nil {
-		t.Fatal(errors.Join(none, err))
+	devices, missing := drivers.Devices()
+	d, err := gpu.Choose(devices, name)
+	if err != nil {
+		t.Fatal(errors.Join(err, missing))
 	}
 	return d
-}
-
-// All returns the devices of all drivers.
-func All() ([]*gpu.Device, error) {
-	return opencl.Devices()
 }

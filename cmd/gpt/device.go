@@ -1,0 +1,126 @@
+package main
+
+// What computes the models: --device, $GPT_DEVICE, and gpt devices. device_gpu.go has the drivers,
+// which only go build -tags gpu links; device_none.go stands in for them.
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"picogpt/internal/engine"
+	"picogpt/kernels"
+)
+
+// deviceName returns what --device or else $GPT_DEVICE says, with where it was said.
+func (g *globals) deviceName() (name, said string, err error) {
+	name, said = os.Getenv("GPT_DEVICE"), "GPT_DEVICE"
+	if g.Device != nil {
+		name, said = *g.Device, "--device"
+		if strings.TrimSpace(name) == "" {
+			return "", "", usagef("--device: want cpu, auto or a part of a device's name, " +
+				"found nothing")
+		}
+	}
+	name = strings.ToLower(strings.TrimSpace(name))
+	if name == "" {
+		name = "cpu"
+	}
+	return name, said, nil
+}
+
+// A chosenDevice is what --device has led to: nil for the processor.
+type chosenDevice struct {
+	device engine.Device
+	known  bool
+}
+
+// chooseDevice settles what computes the models, once in a process.
+func (a *app) chooseDevice() error {
+	if a.chosen.known {
+		return nil
+	}
+	name, said, err := a.deviceName()
+	if err != nil {
+		return err
+	}
+	switch name {
+	case "cpu":
+	case "auto":
+		var what string
+		a.chosen.device, what = automaticDevice(context.Background())
+		a.notef("device auto: %s", what)
+	default:
+		if a.chosen.device, err = namedDevice(name); err != nil {
+			return hinted{fmt.Errorf("%s: %w", said, err), devicesHint}
+		}
+	}
+	a.chosen.known = true
+	return nil
+}
+
+type devicesCommand struct {
+	JSON bool `name:"json" help:"print one JSON object for each device, a line each"`
+}
+
+func (c *devicesCommand) Help() string {
+	return `Shows what can compute a model: the processor, and each device for which the system has a driver,
+with its memory, what it lacks, and the result of the probe. The probe compares single operations and
+a small model with what the processor computes. A device gives the processor's bits, or is refused.
+
+--device takes what stands in the first column, or a part of a device's name, vendor, platform or
+version. Drivers are in programs that are built with go build -tags gpu ./cmd/gpt.
+
+Examples:
+
+  gpt devices
+  gpt --device opencl:0 "Once upon a time"`
+}
+
+// A shownDevice is what gpt devices prints of one.
+type shownDevice struct {
+	Device   string   `json:"device"`
+	Name     string   `json:"name"`
+	Platform string   `json:"platform"`
+	Memory   int64    `json:"memory_bytes,omitempty"`
+	Lacks    []string `json:"lacks"`
+	Probe    string   `json:"probe"` // "passed", or why not
+}
+
+func (c *devicesCommand) Run(a *app) error {
+	ctx, release := a.graceful()
+	defer release()
+	cpu := shownDevice{Device: "cpu", Name: "the processor", Lacks: []string{}, Probe: "passed",
+		Platform: "kernels " + kernels.Variants()[0]}
+	devices, missing := probedDevices(ctx)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	devices = append([]shownDevice{cpu}, devices...)
+	if missing != nil {
+		a.notef("%s", oneLine(missing))
+	}
+	if c.JSON {
+		for _, d := range devices {
+			if err := printJSON(a.stdout, d); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	t := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	for _, d := range devices {
+		memory := ""
+		if d.Memory > 0 {
+			memory = fmt.Sprintf("%.1f GB", float64(d.Memory)/1e9)
+		}
+		probe := "probe passed"
+		if d.Probe != "passed" {
+			probe = "refused: " + d.Probe
+		}
+		fmt.Fprintf(t, "%s\t%s (%s)\t%s\t%s\n", d.Device, d.Name, d.Platform, memory, probe)
+	}
+	return t.Flush()
+}

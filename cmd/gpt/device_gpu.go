@@ -1,0 +1,60 @@
+//go:build gpu
+
+package main
+
+// The devices of a program with drivers.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"picogpt/gpu"
+	"picogpt/gpu/drivers"
+	"picogpt/internal/engine"
+)
+
+const (
+	hasDrivers  = true
+	devicesHint = "gpt devices lists them"
+)
+
+// namedDevice returns the device that a name means.
+func namedDevice(name string) (engine.Device, error) {
+	devices, missing := drivers.Devices()
+	d, err := gpu.Choose(devices, name)
+	if err == nil {
+		return d, nil
+	}
+	if len(devices) == 0 {
+		err = errors.Join(err, missing)
+	}
+	return nil, err
+}
+
+// automaticDevice returns the first device that passes the probe, or nil for the processor, and what
+// to tell of that.
+func automaticDevice(ctx context.Context) (engine.Device, string) {
+	devices, _ := drivers.Devices()
+	for i, d := range devices {
+		if d.Probe(ctx) == nil {
+			return d, fmt.Sprintf("%s, %s", gpu.Labels(devices)[i], d.Name)
+		}
+	}
+	return nil, fmt.Sprintf("the processor, since none of %d devices passes the probe", len(devices))
+}
+
+// probedDevices returns all devices, with the results of the probe.
+func probedDevices(ctx context.Context) (all []shownDevice, missing error) {
+	devices, missing := drivers.Devices()
+	for i, label := range gpu.Labels(devices) {
+		d := devices[i]
+		shown := shownDevice{Device: label, Name: d.Name, Platform: d.Platform + ", " + d.Version,
+			Memory: d.Memory, Lacks: append([]string{}, d.Lacks...), Probe: "passed"}
+		if err := d.Probe(ctx); err != nil {
+			shown.Probe = oneLine(err)
+		}
+		all = append(all, shown)
+	}
+	return all, missing
+}
