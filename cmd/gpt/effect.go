@@ -99,28 +99,30 @@ func sampling(o *decode.Options) []string {
 
 // noteIdle tells of the flags whose place others take. search is the flag of a search, or "".
 func (a *app) noteIdle(o *decode.Options, given map[string]bool, search string) {
-	if o.Guidance != nil && o.Guidance.Scale != 1 {
-		for _, flag := range []string{"lookup", "draft"} {
-			if given[flag] {
-				a.notef("without effect: --%s, because --guidance evaluates two texts, and "+
-					"nothing is guessed for them", flag)
-			}
+	idle := func(flag string, is bool, because string) {
+		if is && given[flag] {
+			a.notef("without effect: --%s, because %s", flag, because)
 		}
 	}
-	var idle []string
+	guided := o.Guidance != nil && o.Guidance.Scale != 1
+	const two = "--guidance evaluates two texts, and nothing is guessed for them"
+	idle("lookup", guided, two)
+	idle("draft", guided, two)
+	idle("xtc-probability", o.XTCProbability != 0 && o.XTCThreshold > 0.5,
+		"above --xtc-threshold 0.5 nothing is left out")
+	idle("dry-multiplier", o.DRY.Multiplier != 0 && o.DRY.Base < 1, "--dry-base is below 1")
+
+	var replaced []string
 	because := "--temp 0 takes the likeliest token"
 	switch {
 	case search != "": // which refuses what it does not follow
 	case o.Temperature == 0:
-		idle = sampling(o)
+		replaced = sampling(o)
 	case o.Mirostat.Version != 0:
-		idle, because = filtersOn(o), "--mirostat takes the place of all filters"
+		replaced, because = filtersOn(o), "--mirostat takes the place of all filters"
 	}
-	idle = slices.DeleteFunc(idle, func(flag string) bool { return !given[flag] })
-	for i, flag := range idle {
-		idle[i] = "--" + flag
-	}
-	if len(idle) > 0 {
-		a.notef("without effect: %s, because %s", strings.Join(idle, ", "), because)
+	replaced = slices.DeleteFunc(replaced, func(flag string) bool { return !given[flag] })
+	if len(replaced) > 0 {
+		a.notef("without effect: --%s, because %s", strings.Join(replaced, ", --"), because)
 	}
 }

@@ -72,7 +72,7 @@ func (c *generateCommand) settle(k *kong.Context) (decode.Options, error) {
 		err = c.Filters.checkListed(&o, givenFlags(k))
 	}
 	if err == nil {
-		err = c.Search.check(o)
+		err = c.Search.check(o, givenFlags(k))
 	}
 	if err == nil {
 		err = c.checkGuesses()

@@ -53,6 +53,8 @@ func unknownFlag(node *kong.Node, flag string) error {
 	switch near := nearestFlag(node, flag); {
 	case flag == "--json" && hasFlag(node, "output"):
 		hint = "--output json prints JSON"
+	case flag == "--output" && hasFlag(node, "json"):
+		hint = "--json prints JSON"
 	case flag == "--file" && len(node.Positional) > 0: // -f is a flag of the commands about a text
 		hint = "the file is an argument: " + usage(node)
 	case len(owners) > 2:

@@ -85,7 +85,7 @@ func (f *searchFlags) checkSampled(o *decode.Options) error {
 }
 
 // check refuses searches that no model could make.
-func (f *searchFlags) check(o decode.Options) error {
+func (f *searchFlags) check(o decode.Options, given map[string]bool) error {
 	err := f.checkSampled(&o)
 	switch {
 	case err != nil:
@@ -98,11 +98,13 @@ func (f *searchFlags) check(o decode.Options) error {
 		return usagef("--beam-groups %d: want at least 1", f.BeamGroups)
 	case f.Beams != nil:
 		err = f.beamOptions().Check(o)
+	case f.Contrastive != nil && given["top-k"] && o.TopK == 0:
+		return usagef("--contrastive and --top-k 0: want 1 or more, the tokens to choose from")
 	case f.Contrastive != nil:
 		err = decode.CheckContrastive(*f.Contrastive, o)
 	}
 	if err != nil {
-		return usageError{err}
+		return withFlag(err)
 	}
 	return nil
 }

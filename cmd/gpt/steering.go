@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -61,6 +62,9 @@ func (f *steering) set(o *decode.Options) error {
 	}
 	if err := noneEmpty("--dry-breaker", r.DRYBreaker); err != nil {
 		return err
+	}
+	if len(r.DRYBreaker) > 1 && slices.Contains(r.DRYBreaker, "none") {
+		return usagef("--dry-breaker none and another --dry-breaker: want one of them")
 	}
 	if err := noneEmpty("--ban", w.Ban); err != nil {
 		return err
