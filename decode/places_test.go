@@ -198,3 +198,23 @@ func TestATextThatTheCacheCannotHoldIsAnErrorOfItsOwn(t *testing.T) {
 		t.Errorf("with room: %d tokens, %v", n, err)
 	}
 }
+
+// TestAGoroutineThatEndsLeavesTheNextAlone has requests come when the Batcher's goroutine has just
+// found that there is nothing left to write. It takes many to meet that moment.
+func TestAGoroutineThatEndsLeavesTheNextAlone(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	b := newBatcher(t, m, BatcherOptions{})
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for range sized(500, 50000) {
+				texts := b.Generate(context.Background(), []int{1}, Options{MaxTokens: 1})
+				if n, err := count(texts); n != 1 || err != nil {
+					t.Errorf("%d tokens, %v; want 1", n, err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+}

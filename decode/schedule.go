@@ -45,7 +45,12 @@ func newSchedule(b *Batcher) schedule {
 // write runs steps until there is nothing left to write.
 func (b *Batcher) write() {
 	defer b.workers.Done()
-	defer b.recoverAll()
+	over := false
+	defer func() {
+		if !over {
+			b.abandon(recover())
+		}
+	}()
 	for b.admit() {
 		taken := b.chooseAtHand()
 		if b.plan(); len(b.batch) > 0 {
@@ -54,6 +59,7 @@ func (b *Batcher) write() {
 			b.wait()
 		}
 	}
+	over = true // now there may be another goroutine
 }
 
 // reset empties the step, which must not keep alive what it was about.
@@ -77,16 +83,12 @@ func (b *Batcher) wait() {
 	}
 }
 
-// recoverAll ends all texts if the loop ends other than by itself: each caller gets its panic.
-func (b *Batcher) recoverAll() {
+// abandon ends all texts if the loop ends other than by itself: each caller gets its panic.
+func (b *Batcher) abandon(panicked any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.writing {
-		return
-	}
-	p := recover()
 	for _, r := range slices.Concat(b.requests, b.queue) {
-		r.panicked = p
+		r.panicked = panicked
 		b.end(r, errors.New("batcher: its goroutine was ended from within"))
 	}
 	b.queue, b.writing = nil, false
