@@ -66,39 +66,6 @@ Examples:
   gpt chat --seed 1 < lines.txt > answers.txt`
 }
 
-// inChat reports whether gpt chat has a flag of gpt generate: those that say which tokens follow,
-// but for searches, whose texts do not come as they are made, and what chats have in their own way.
-func inChat(f *kong.Flag) bool {
-	switch f.Name {
-	case "seed", "lookup", "draft":
-		return true
-	case "overflow", "heal":
-		return false
-	}
-	return recordable(f) && f.Group.Key != "Searches:"
-}
-
-// shareFlags gives gpt chat the flags of gpt generate that it takes.
-func shareFlags(root *kong.Node) {
-	chat := child(root, "chat")
-	for _, f := range child(root, "generate").Flags {
-		if f.Name == "max-tokens" {
-			f = withHelp(f, fmt.Sprintf("end an answer after N tokens; default: %d", longestAnswer))
-		}
-		if inChat(f) {
-			chat.Flags = append(chat.Flags, f)
-		}
-	}
-}
-
-// withHelp is a flag with another text of help.
-func withHelp(f *kong.Flag, help string) *kong.Flag {
-	flag, value := *f, *f.Value
-	value.Help = help
-	flag.Value = &value
-	return &flag
-}
-
 // A chat is a conversation on its way.
 type chat struct {
 	*app
@@ -108,6 +75,7 @@ type chat struct {
 	interrupt chatInterrupt
 
 	options []string // that were set, --seed not among them
+	idle    []string // what was told of options without effect
 	writer  *generateCommand
 	decode  decode.Options // of writer
 	close   func()         // of what writer has opened
@@ -221,19 +189,6 @@ func (c *chat) answer(text string) error {
 	return nil
 }
 
-// optionsOfAnswer are decode's options for the next answer.
-func (c *chat) optionsOfAnswer() (decode.Options, error) {
-	o := c.decode
-	o.Seed, o.Vocabulary, o.Overflow = c.seed, c.tokenizer, decode.OverflowSlide
-	if o.MaxTokens == 0 {
-		o.MaxTokens = longestAnswer
-	}
-	return o, c.writer.openTexts(c.app, c.model(), c.tokenizer, &o)
-}
-
-// longestAnswer is the default of --max-tokens.
-const longestAnswer = 256
-
 // stream prints an answer as it comes, and adds it to t. An answer that is stopped counts as far as
 // it came; without a token it is an error, and nothing has changed.
 func (c *chat) stream(t *turn, o decode.Options) (err error) {
@@ -268,52 +223,6 @@ func (c *chat) stream(t *turn, o decode.Options) (err error) {
 		return errors.New("stopped before the first token: the line is taken back")
 	}
 	return err
-}
-
-// setOptions makes options the flags that choose tokens, or changes nothing.
-func (c *chat) setOptions(options []string) error {
-	w, k, err := parseOptions(options, inChat)
-	if err != nil {
-		return err
-	}
-	o, err := w.settle(k)
-	if err != nil {
-		return err
-	}
-	given := givenFlags(k)
-	wanting(given, func(flag, want string) { c.notef("without effect: %s, without %s", flag, want) })
-	c.noteIdle(&o, given, "")
-	tried := o
-	if err := w.openTexts(c.app, c.model(), c.tokenizer, &tried); err != nil {
-		return err
-	}
-	release, err := w.Guess.open(c.app, c.model(), &o)
-	if err != nil {
-		return err
-	}
-	c.close()
-	c.options, c.writer, c.decode, c.close = options, w, o, release
-	return nil
-}
-
-// recorded are the options that a save has.
-func (c *chat) recorded() []string {
-	options := append([]string{}, c.options...)
-	for _, name := range unrecorded {
-		options = without(options, "--"+name)
-	}
-	return options
-}
-
-// without are the options but for those of one flag.
-func without(options []string, flag string) (others []string) {
-	others = []string{}
-	for _, option := range options {
-		if name, _, _ := strings.Cut(option, "="); name != flag {
-			others = append(others, option)
-		}
-	}
-	return others
 }
 
 // model is the model that answers.

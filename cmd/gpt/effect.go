@@ -4,8 +4,8 @@ package main
 // take the place of are told.
 
 import (
+	"fmt"
 	"slices"
-	"strings"
 
 	"picogpt/decode"
 )
@@ -97,11 +97,12 @@ func sampling(o *decode.Options) []string {
 	return flags
 }
 
-// noteIdle tells of the flags whose place others take. search is the flag of a search, or "".
-func (a *app) noteIdle(o *decode.Options, given map[string]bool, search string) {
+// withoutEffect tells which of the flags that were given have no effect, and why. search is the flag of a
+// search, or "".
+func withoutEffect(o *decode.Options, given map[string]bool, search string) (notes []string) {
 	idle := func(flag string, is bool, because string) {
 		if is && given[flag] {
-			a.notef("without effect: --%s, because %s", flag, because)
+			notes = append(notes, fmt.Sprintf("--%s, because %s", flag, because))
 		}
 	}
 	guided := o.Guidance != nil && o.Guidance.Scale != 1
@@ -121,8 +122,15 @@ func (a *app) noteIdle(o *decode.Options, given map[string]bool, search string) 
 	case o.Mirostat.Version != 0:
 		replaced, because = filtersOn(o), "--mirostat takes the place of all filters"
 	}
-	replaced = slices.DeleteFunc(replaced, func(flag string) bool { return !given[flag] })
-	if len(replaced) > 0 {
-		a.notef("without effect: --%s, because %s", strings.Join(replaced, ", --"), because)
+	for _, flag := range replaced {
+		idle(flag, true, because)
+	}
+	return notes
+}
+
+// noteWithout tells of flags without effect.
+func (a *app) noteWithout(notes []string) {
+	for _, note := range notes {
+		a.notef("without effect: %s", note)
 	}
 }

@@ -59,7 +59,7 @@ func (c *generateCommand) Run(a *app, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	a.noteIdle(&o, givenFlags(k), c.Search.asked())
+	a.noteWithout(withoutEffect(&o, givenFlags(k), c.Search.asked()))
 	if c.Many.Prompts != nil {
 		return c.runPrompts(a, o)
 	}
