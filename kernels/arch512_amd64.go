@@ -20,8 +20,8 @@ func avx512Variant(v variant) *variant {
 	return &v
 }
 
-// tileAVX512 is tile, in blocks of 6 rows (4 at the end) by two panels. Every 64 steps it asks the
-// second-level cache for a row of the other memory, at the columns of the two panels.
+// tileAVX512 is tile, in blocks of 6 rows (4 at the end) by four panels, then two, then one. Every
+// 64 steps it asks the second-level cache for a row of the other memory, at the panels' columns.
 //
 //go:noescape
 func tileAVX512(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k,

@@ -6,7 +6,7 @@ package kernels
 import "math"
 
 // panelCols is the width of a panel, of which packed matrices and the pages of the cache are made.
-// The register tile is the variant's own affair: a whole number of panels, one in AVX2 and two in
+// The register tile is the variant's own affair: a whole number of panels, one in AVX2 and four in
 // AVX-512, by tileRows rows, as packRows lays them out.
 const (
 	panelCols = 16

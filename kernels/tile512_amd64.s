@@ -2,9 +2,9 @@
 
 #include "textflag.h"
 
-// The register tile of matrix products in 512 bits: 6 rows by two panels, 12 accumulators Z0–Z11,
-// the even ones for the first panel. A row of b is in Z12 and Z13, an element of a, broadcast, in
-// Z14 or Z15. A last panel without a neighbour has the even accumulators only.
+// The register tile of matrix products in 512 bits: 6 rows by four panels, 24 accumulators Z0–Z23,
+// four for each row. A row of b is in Z24–Z27, an element of a, broadcast, in Z28. Panels that are
+// left over, fewer than four, go two or one at a time with the first of a row's accumulators.
 
 // ROWS points R8–R13 at six rows that lie ld bytes apart, of which CX exist: past the last they
 // repeat it, so that a short tile computes its last row several times and stores the same bits.
@@ -26,63 +26,99 @@
 	CMPQ CX, $6              \
 	CMOVQLT R12, R13
 
-// What a row of the tile does, for two panels or one: START takes the sums from c, or from +0;
-// ADD adds c to them; STORE puts them back.
-#define START2(row, p, q) \
-	VMOVUPS.Z 0(row), K1, p    \
+// What a row of the tile does, for four panels, two or one: START takes the sums from c, or from
+// +0; ADD adds c to them; STORE puts them back.
+#define START4(row, p, q, r, s) \
+	START2(row, p, q, r, s)    \
+	VMOVUPS.Z 128(row), K1, r  \
+	VMOVUPS.Z 192(row), K1, s
+
+#define START2(row, p, q, r, s) \
+	START1(row, p, q, r, s)    \
 	VMOVUPS.Z 64(row), K1, q
 
-#define START1(row, p, q) VMOVUPS.Z 0(row), K1, p
+#define START1(row, p, q, r, s) VMOVUPS.Z 0(row), K1, p
 
-#define ADD2(row, p, q) \
-	VADDPS 0(row), p, K2, p  \
+#define ADD4(row, p, q, r, s) \
+	ADD2(row, p, q, r, s)      \
+	VADDPS 128(row), r, K2, r  \
+	VADDPS 192(row), s, K2, s
+
+#define ADD2(row, p, q, r, s) \
+	ADD1(row, p, q, r, s)      \
 	VADDPS 64(row), q, K2, q
 
-#define ADD1(row, p, q) VADDPS 0(row), p, K2, p
+#define ADD1(row, p, q, r, s) VADDPS 0(row), p, K2, p
 
-#define STORE2(row, p, q) \
-	VMOVUPS p, 0(row)        \
+#define STORE4(row, p, q, r, s) \
+	STORE2(row, p, q, r, s)    \
+	VMOVUPS r, 128(row)        \
+	VMOVUPS s, 192(row)
+
+#define STORE2(row, p, q, r, s) \
+	STORE1(row, p, q, r, s)    \
 	VMOVUPS q, 64(row)
 
-#define STORE1(row, p, q) VMOVUPS p, 0(row)
+#define STORE1(row, p, q, r, s) VMOVUPS p, 0(row)
+
+#define B4 \
+	VMOVUPS (AX), Z24          \
+	VMOVUPS (AX)(SI*1), Z25    \
+	VMOVUPS (AX)(SI*2), Z26    \
+	VMOVUPS (AX)(CX*1), Z27    \
+	ADDQ R14, AX
 
 #define B2 \
-	VMOVUPS (AX), Z12        \
-	VMOVUPS (AX)(SI*1), Z13  \
+	VMOVUPS (AX), Z24          \
+	VMOVUPS (AX)(SI*1), Z25    \
 	ADDQ R14, AX
 
 #define B1 \
-	VMOVUPS (AX), Z12        \
+	VMOVUPS (AX), Z24          \
 	ADDQ R14, AX
 
-#define MULTIPLY2(row, p, q) \
-	VBROADCASTSS (row)(DX*1), Z14  \
-	VFMADD231PS Z12, Z14, p  \
-	VFMADD231PS Z13, Z14, q
+#define MULTIPLY4(row, p, q, r, s) \
+	MULTIPLY2(row, p, q, r, s) \
+	VFMADD231PS Z26, Z28, r    \
+	VFMADD231PS Z27, Z28, s
 
-#define MULTIPLY1(row, p, q) VFMADD231PS.BCST (row)(DX*1), Z12, p
+#define MULTIPLY2(row, p, q, r, s) \
+	VBROADCASTSS (row)(DX*1), Z28  \
+	VFMADD231PS Z24, Z28, p    \
+	VFMADD231PS Z25, Z28, q
+
+#define MULTIPLY1(row, p, q, r, s) VFMADD231PS.BCST (row)(DX*1), Z24, p
 
 // FOUR and SIX do something with each row of the tile.
 #define FOUR(ROW) \
-	ROW(R8, Z0, Z1)          \
-	ROW(R9, Z2, Z3)          \
-	ROW(R10, Z4, Z5)         \
-	ROW(R11, Z6, Z7)
+	ROW(R8, Z0, Z1, Z2, Z3)      \
+	ROW(R9, Z4, Z5, Z6, Z7)      \
+	ROW(R10, Z8, Z9, Z10, Z11)   \
+	ROW(R11, Z12, Z13, Z14, Z15)
 
 #define SIX(ROW) \
-	FOUR(ROW)                \
-	ROW(R12, Z8, Z9)         \
-	ROW(R13, Z10, Z11)
+	FOUR(ROW)                    \
+	ROW(R12, Z16, Z17, Z18, Z19) \
+	ROW(R13, Z20, Z21, Z22, Z23)
+
+// ASK asks the second-level cache for the memory at DI.
+#define ASK2 \
+	PREFETCHT1 0(DI)         \
+	PREFETCHT1 64(DI)
+
+#define ASK4 \
+	ASK2                     \
+	PREFETCHT1 128(DI)       \
+	PREFETCHT1 192(DI)
 
 #define STEP(EACH, B, MULTIPLY) \
 	B                        \
 	EACH(MULTIPLY)           \
 	ADDQ R15, DX
 
-// SUM goes over k = 0, 1, …, four at a time: BX counts them, DX is the offset in a. DI is the memory
-// to ask for, and CX the bytes of a row of it. It finds R8–R13 at the rows of c, and leaves them
-// there.
-#define SUM(EACH, B, START, MULTIPLY, ADD, STORE, by4, more, by1, done) \
+// SUM goes over k = 0, 1, …, four at a time: BX counts them, DX is the offset in a, CX the bytes of
+// three panels. DI is the memory to ask for. It finds R8–R13 at the rows of c, and leaves them there.
+#define SUM(EACH, B, START, MULTIPLY, ADD, STORE, ASK, pairs, by4, more, by1, done) \
 	EACH(START)              \
 	MOVQ lda+56(FP), AX      \
 	SHLQ $2, AX              \
@@ -91,7 +127,7 @@
 	MOVQ DI, c-48(SP)        \
 	MOVQ CX, rows-56(SP)     \
 	MOVQ next-64(SP), DI     \
-	MOVQ next_row+152(FP), CX \
+	LEAQ (SI)(SI*2), CX      \
 	MOVQ panel-16(SP), AX    \
 	MOVQ k+120(FP), BX       \
 	XORL DX, DX              \
@@ -105,9 +141,8 @@ by4:                         \
 	STEP(EACH, B, MULTIPLY)  \
 	TESTQ $60, BX            \
 	JNE  more                \
-	PREFETCHT1 0(DI)         \
-	PREFETCHT1 64(DI)        \
-	ADDQ CX, DI              \
+	ASK                      \
+	ADDQ next_row+152(FP), DI \
 more:                        \
 	SUBQ $4, BX              \
 	JGE  by4                 \
@@ -118,7 +153,7 @@ by1:                         \
 	STEP(EACH, B, MULTIPLY)  \
 	JMP  by1                 \
 done:                        \
-	MOVQ next_pair+160(FP), AX \
+	IMUL3Q $pairs, next_pair+160(FP), AX \
 	ADDQ AX, next-64(SP)     \
 	MOVQ c-48(SP), DI        \
 	MOVQ rows-56(SP), CX     \
@@ -129,9 +164,14 @@ done:                        \
 	EACH(STORE)
 
 // FETCH asks for the same columns of the tile of rows below, BX bytes on.
-#define FETCH(row, p, q) \
+#define FETCH2(row, p, q, r, s) \
 	PREFETCHT0 (row)(BX*2)   \
 	PREFETCHT0 64(row)(BX*2)
+
+#define FETCH4(row, p, q, r, s) \
+	FETCH2(row, p, q, r, s)  \
+	PREFETCHT0 128(row)(BX*2) \
+	PREFETCHT0 192(row)(BX*2)
 
 // func tileAVX512(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k, panels int, add bool, next ahead)
 // DI is the tile's first row of c, CX its rows; R14, SI and R15 the bytes from one row of b, one
@@ -175,27 +215,46 @@ tiles: // 7 and 8 rows are better split in two than as 6 and a rest
 
 columns:
 	CMPQ CX, $1
-	JNE  pair
+	JNE  many
 	CMPQ panels-24(SP), $4
 	JGE  one
 
-pair:
+many:
 	MOVQ ldc+24(FP), AX
 	SHLQ $2, AX
 	ROWS(DI, AX)
+	LEAQ (AX)(AX*2), BX
+	CMPQ panels-24(SP), $4
+	JLT  pair
+	SUBQ $4, panels-24(SP)
+	CMPQ CX, $4
+	JLE  four
+	SIX(FETCH4)
+	SUM(SIX, B4, START4, MULTIPLY4, ADD4, STORE4, ASK4, 2, six4, sixMore, six1, sixDone)
+	JMP  next
+
+four: // fewer rows than four by four panels would wait for loads of b
+	SUM(FOUR, B4, START4, MULTIPLY4, ADD4, STORE4, ASK4, 2, four4, fourMore, four1, fourDone)
+
+next:
+	ADDQ $256, DI
+	LEAQ (SI*4), AX
+	ADDQ AX, panel-16(SP)
+	JMP  columns
+
+pair:
 	SUBQ $2, panels-24(SP)
 	JLT  last
 	CMPQ CX, $4
-	JLE  four
-	LEAQ (AX)(AX*2), BX
-	SIX(FETCH)
-	SUM(SIX, B2, START2, MULTIPLY2, ADD2, STORE2, six4, sixMore, six1, sixDone)
-	JMP  next
+	JLE  fourPair
+	SIX(FETCH2)
+	SUM(SIX, B2, START2, MULTIPLY2, ADD2, STORE2, ASK2, 1, pair4, pairMore, pair1, pairDone)
+	JMP  nextPair
 
-four: // the chains wait for each other: fewer rows would take as long
-	SUM(FOUR, B2, START2, MULTIPLY2, ADD2, STORE2, four4, fourMore, four1, fourDone)
+fourPair: // the chains wait for each other: fewer rows would take as long
+	SUM(FOUR, B2, START2, MULTIPLY2, ADD2, STORE2, ASK2, 1, fp4, fpMore, fp1, fpDone)
 
-next:
+nextPair:
 	ADDQ $128, DI
 	LEAQ (SI)(SI*1), AX
 	ADDQ AX, panel-16(SP)
@@ -204,7 +263,7 @@ next:
 last:
 	CMPQ panels-24(SP), $-2
 	JEQ  below
-	SUM(SIX, B1, START1, MULTIPLY1, ADD1, STORE1, last4, lastMore, last1, lastDone)
+	SUM(SIX, B1, START1, MULTIPLY1, ADD1, STORE1, ASK2, 1, last4, lastMore, last1, lastDone)
 	JMP  below
 
 one: // one row, at R8: four panels of b at a time, at AX and R9

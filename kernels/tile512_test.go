@@ -1,6 +1,6 @@
 package kernels
 
-// tile512Model is tileAVX512: up to six rows, the last repeated, by two panels; one row by four.
+// tile512Model is tileAVX512: up to six rows, the last repeated, by four panels, two or one.
 func tile512Model(
 	c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k, panels int,
 	add bool,
@@ -11,11 +11,9 @@ func tile512Model(
 	}
 	for first := 0; first < rows; first += tileHeight512(rows - first) {
 		n := tileHeight512(rows - first)
-		for p, width := 0, 2; p < panels; p += width {
-			if n == 1 && panels-p >= 4 {
-				width = 4
-			} else {
-				width = min(2, panels-p)
+		for p, width := 0, 4; p < panels; p += width {
+			for width > panels-p {
+				width /= 2
 			}
 			each := func(f func(y []float32, i, q int)) {
 				for i := range tileRows {
