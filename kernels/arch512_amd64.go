@@ -11,6 +11,7 @@ import "unsafe"
 func avx512Variant(v variant) *variant {
 	v.name = "avx512"
 	v.tile, v.tileAhead = tileFast512, tileAVX512
+	v.chains, v.chains16 = chainsFast512, chains16Fast512
 	v.chainRows, v.chainRows16 = chainRowsFast512, chainRows16Fast512
 	setExpAVX512(&v)
 	setQuantAVX512(&v)

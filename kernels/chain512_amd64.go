@@ -2,7 +2,7 @@
 
 package kernels
 
-// Chains of a few rows in AVX-512. Each stub is documented by the Go function that it equals.
+// Chains of one row and of a few in AVX-512. Each stub is documented by the Go function that it equals.
 
 // These are chainRows and chainRows16 for pairs of groups.
 //
@@ -40,4 +40,50 @@ func chainRows16Fast512(
 		done := 2 * pairs * groupDepth
 		chainRows16Fast(y, ldy, x[done*rows:], w[done*ldw:], ldw, rows, 1, cols, bf16)
 	}
+}
+
+// These are chains and chains16 for six, three or two segments. cols is a multiple of panelCols.
+//
+//go:noescape
+func chains6AVX512(y []float32, ldy int, x, w []float32, ldw, n, cols int)
+
+//go:noescape
+func chains3AVX512(y []float32, ldy int, x, w []float32, ldw, n, cols int)
+
+//go:noescape
+func chains2AVX512(y []float32, ldy int, x, w []float32, ldw, n, cols int)
+
+//go:noescape
+func chains6F16AVX512(y []float32, ldy int, x []float32, w []uint16, ldw, n, cols int)
+
+//go:noescape
+func chains3F16AVX512(y []float32, ldy int, x []float32, w []uint16, ldw, n, cols int)
+
+//go:noescape
+func chains2F16AVX512(y []float32, ldy int, x []float32, w []uint16, ldw, n, cols int)
+
+//go:noescape
+func chains6BF16AVX512(y []float32, ldy int, x []float32, w []uint16, ldw, n, cols int)
+
+//go:noescape
+func chains3BF16AVX512(y []float32, ldy int, x []float32, w []uint16, ldw, n, cols int)
+
+//go:noescape
+func chains2BF16AVX512(y []float32, ldy int, x []float32, w []uint16, ldw, n, cols int)
+
+func chainsFast512(y []float32, ldy int, x, w []float32, ldw, count, n, cols int) {
+	together(y, ldy, x, w, ldw, count, n, cols, chainsLeaves[float32]{chainAVX2, chains2AVX512,
+		chains3AVX512, chains6AVX512})
+}
+
+func chains16Fast512(
+	y []float32, ldy int, x []float32, w []uint16, ldw, count, n, cols int, bf16 bool,
+) {
+	leaves := chainsLeaves[uint16]{nil, chains2F16AVX512, chains3F16AVX512, chains6F16AVX512}
+	if bf16 {
+		leaves = chainsLeaves[uint16]{nil, chains2BF16AVX512, chains3BF16AVX512,
+			chains6BF16AVX512}
+	}
+	leaves.one = func(y, x []float32, w []uint16, ldw int) { chain16Fast(y, x, w, ldw, bf16) }
+	together(y, ldy, x, w, ldw, count, n, cols, leaves)
 }

@@ -5,9 +5,28 @@
 
 // Dot products of one row of x: one register holds the eight lanes of one product.
 
+// EIGHT continues the four products by eight elements.
+#define EIGHT(WIDEN, size, at) \
+	VMOVUPS (4*at)(SI)(AX*4), Y4          \
+	WIDEN((size*at)(R9)(AX*size), Y5)     \
+	VFMADD231PS Y5, Y4, Y0                \
+	WIDEN((size*at)(R10)(AX*size), Y6)    \
+	VFMADD231PS Y6, Y4, Y1                \
+	WIDEN((size*at)(R11)(AX*size), Y7)    \
+	VFMADD231PS Y7, Y4, Y2                \
+	WIDEN((size*at)(R12)(AX*size), Y8)    \
+	VFMADD231PS Y8, Y4, Y3
+
+// FETCH16 and FETCH32 ask for the 32 elements that lie further on in a stream.
+#define FETCH16(at) PREFETCHT0 2048 at
+
+#define FETCH32(at) \
+	PREFETCHT0 2048 at          \
+	PREFETCHT0 2112 at
+
 // DOTROW takes four rows of w that lie a quarter of all rows apart: four long streams keep more of memory busy than one.
 // R9–R12 are the rows, R8 the bytes between them; SI x, AX the element, BX elements left; CX rows left, R13 a quarter of dst in bytes.
-#define DOTROW(WIDEN, REST, size) \
+#define DOTROW(WIDEN, REST, FETCH, size) \
 	MOVQ dst_base+0(FP), DI     \
 	MOVQ x_base+24(FP), SI      \
 	MOVQ w_base+48(FP), R9      \
@@ -31,18 +50,26 @@ four:                           \
 	VXORPS Y3, Y3, Y3           \
 	MOVQ k+88(FP), BX           \
 	XORQ AX, AX                 \
+	SUBQ $32, BX                \
+	JLT  eights                 \
+lines:                          \
+	FETCH((R9)(AX*size))        \
+	FETCH((R10)(AX*size))       \
+	FETCH((R11)(AX*size))       \
+	FETCH((R12)(AX*size))       \
+	EIGHT(WIDEN, size, 0)       \
+	EIGHT(WIDEN, size, 8)       \
+	EIGHT(WIDEN, size, 16)      \
+	EIGHT(WIDEN, size, 24)      \
+	ADDQ $32, AX                \
+	SUBQ $32, BX                \
+	JGE  lines                  \
+eights:                         \
+	ADDQ $32, BX                \
 loop:                           \
 	SUBQ $8, BX                 \
 	JLT  rest                   \
-	VMOVUPS (SI)(AX*4), Y4      \
-	WIDEN((R9)(AX*size), Y5)    \
-	VFMADD231PS Y5, Y4, Y0      \
-	WIDEN((R10)(AX*size), Y6)   \
-	VFMADD231PS Y6, Y4, Y1      \
-	WIDEN((R11)(AX*size), Y7)   \
-	VFMADD231PS Y7, Y4, Y2      \
-	WIDEN((R12)(AX*size), Y8)   \
-	VFMADD231PS Y8, Y4, Y3      \
+	EIGHT(WIDEN, size, 0)       \
 	ADDQ $8, AX                 \
 	JMP  loop                   \
 rest:                           \
@@ -80,12 +107,12 @@ end:                            \
 
 // func dotRowAVX2(dst, x, w []float32, ldw, outs, k int)
 TEXT ·dotRowAVX2(SB), NOSPLIT, $0-96
-	DOTROW(F32, F32REST, 4)
+	DOTROW(F32, F32REST, FETCH32, 4)
 
 // func dotRowF16AVX2(dst, x []float32, w []uint16, ldw, outs, k int)
 TEXT ·dotRowF16AVX2(SB), NOSPLIT, $0-96
-	DOTROW(F16, F16REST, 2)
+	DOTROW(F16, F16REST, FETCH16, 2)
 
 // func dotRowBF16AVX2(dst, x []float32, w []uint16, ldw, outs, k int)
 TEXT ·dotRowBF16AVX2(SB), NOSPLIT, $0-96
-	DOTROW(BF16, BF16REST, 2)
+	DOTROW(BF16, BF16REST, FETCH16, 2)

@@ -63,6 +63,7 @@ func model512() *variant {
 	v := *goVariant
 	v.name = "model of avx512"
 	v.tile = tile512Model
+	v.chains, v.chains16 = chains512Model, chains16With512Model
 	v.chainRows, v.chainRows16 = chainRows512Model, chainRows16With512Model
 	v.activate, v.expShift = activate512Model, expShift512Model
 	v.scoresMax = scoresMax512Model
@@ -73,6 +74,6 @@ func model512() *variant {
 	return &v
 }
 
-var modelled = []string{"tile", "tile, packed", "chainRows", "chainRows16", "activate",
-	"expShift", "scoresMax", "exp64s", "exp64s in place", "logSumExp", "quantTile8", "quantTile4",
+var modelled = []string{"tile", "tile, packed", "chains", "chains16", "chainRows",
+	"chainRows16", "activate", "expShift", "scoresMax", "exp64s", "exp64s in place", "logSumExp", "quantTile8", "quantTile4",
 	"quantOne8", "quantOne4", "chainKV"}
