@@ -7,7 +7,8 @@
 //
 // Registers: DI y, R12 and R11 its row and the rows left; SI x, R13 within it, R15 bytes from one
 // group of x to the next; BX the row of w, AX within it; CX pairs of groups left, DX columns left;
-// R8 and R9 one and three rows of w in bytes, R10 a row of y; R14 rows.
+// R8 and R9 one and three rows of w in bytes, R10 a row of y. R11–R14 first hold what FETCH asks
+// for.
 
 // WIDEN(at, z) reads 16 weights.
 #define WIDEF32(at, z) VMOVUPS at, z
@@ -18,16 +19,19 @@
 	VPMOVZXWD at, z                    \
 	VPSLLD $16, z, z
 
-// FETCH brings the next eight rows at these columns into the second-level cache.
+// FETCH asks for what the columns further on need. Rows shorter than wideRow that lie one after the
+// other are asked for in the order of memory: of the next eight rows the same share as is done of
+// these. Of longer rows it asks for the columns 256 further on, and past the last for the first of
+// the next eight rows.
 #define FETCH(at) \
-	PREFETCHT1 at(R13)                 \
-	PREFETCHT1 at(R13)(R8*1)           \
-	PREFETCHT1 at(R13)(R8*2)           \
-	PREFETCHT1 at(R13)(R9*1)           \
-	PREFETCHT1 at(R11)                 \
-	PREFETCHT1 at(R11)(R8*1)           \
-	PREFETCHT1 at(R11)(R8*2)           \
-	PREFETCHT1 at(R11)(R9*1)
+	PREFETCHT0 at(R13)                 \
+	PREFETCHT0 at(R13)(R14*1)          \
+	PREFETCHT0 at(R13)(R14*2)          \
+	PREFETCHT0 at(R13)(R12*1)          \
+	PREFETCHT0 at(R11)                 \
+	PREFETCHT0 at(R11)(R14*1)          \
+	PREFETCHT0 at(R11)(R14*2)          \
+	PREFETCHT0 at(R11)(R12*1)
 
 #define FETCHF32 \
 	FETCH(0)                           \
@@ -50,9 +54,17 @@
 	MOVQ ldw+80(FP), R8                \
 	IMULQ $size, R8                    \
 	LEAQ (R8)(R8*2), R9                \
-	MOVQ rows+88(FP), R14              \
-	MOVQ R14, R15                      \
+	MOVQ rows+88(FP), R15              \
 	SHLQ $4, R15                       \
+	IMUL3Q $size, cols+104(FP), AX     \
+	MOVQ AX, row-16(SP)                \
+	MOVQ R8, step-8(SP)                \
+	CMPQ AX, R8                        \
+	JNE  begin                         \
+	CMPQ AX, $4096                     \
+	JGE  begin                         \
+	MOVQ $(32*size), step-8(SP)        \
+begin:                              \
 	MOVQ pairs+96(FP), CX              \
 pair:                               \
 	SUBQ $1, CX                        \
@@ -63,10 +75,26 @@ pair:                               \
 cols:                               \
 	SUBQ $32, DX                       \
 	JLT  half                          \
-	LEAQ (AX)(R8*4), R12               \
-	LEAQ (AX)(R8*8), R13               \
-	LEAQ (R13)(R8*4), R11              \
+	MOVQ step-8(SP), R14               \
+	LEAQ (R14)(R14*2), R12             \
+	CMPQ R14, R8                       \
+	JEQ  long                          \
+	MOVQ AX, R13                       \
+	SUBQ BX, R13                       \
+	LEAQ (BX)(R13*8), R13              \
+	LEAQ (R13)(R8*8), R13              \
+	JMP  fetch                         \
+long:                               \
+	LEAQ (256*size)(AX), R13           \
+	MOVQ R13, R11                      \
+	SUBQ row-16(SP), R11               \
+	LEAQ (R11)(R8*8), R11              \
+	CMPQ DX, $256                      \
+	CMOVQLT R11, R13                   \
+fetch:                              \
+	LEAQ (R13)(R14*4), R11             \
 	FETCHES                            \
+	LEAQ (AX)(R8*4), R12               \
 	WIDEN((AX), Z8)                    \
 	WIDEN((16*size)(AX), Z9)           \
 	WIDEN((AX)(R8*1), Z10)             \
@@ -85,7 +113,7 @@ cols:                               \
 	WIDEN((16*size)(R12)(R9*1), Z23)   \
 	MOVQ DI, R12                       \
 	MOVQ SI, R13                       \
-	MOVQ R14, R11                      \
+	MOVQ rows+88(FP), R11              \
 rows2:                              \
 	SUBQ $2, R11                       \
 	JLT  rows1                         \
@@ -186,7 +214,7 @@ half:                               \
 	WIDEN((R12)(R9*1), Z22)            \
 	MOVQ DI, R12                       \
 	MOVQ SI, R13                       \
-	MOVQ R14, R11                      \
+	MOVQ rows+88(FP), R11              \
 halfRow:                            \
 	VMOVUPS (R12), Z0                  \
 	VFMADD231PS.BCST 0(R13), Z8, Z0    \
@@ -211,13 +239,13 @@ end:                                \
 	RET
 
 // func chainRowsAVX512(y []float32, ldy int, x, w []float32, ldw, rows, pairs, cols int)
-TEXT ·chainRowsAVX512(SB), NOSPLIT, $0-112
+TEXT ·chainRowsAVX512(SB), NOSPLIT, $16-112
 	CHAINROWS(WIDEF32, FETCHF32, 4)
 
 // func chainRowsF16AVX512(y []float32, ldy int, x []float32, w []uint16, ldw, rows, pairs, cols int)
-TEXT ·chainRowsF16AVX512(SB), NOSPLIT, $0-112
+TEXT ·chainRowsF16AVX512(SB), NOSPLIT, $16-112
 	CHAINROWS(WIDEF16, FETCH16, 2)
 
 // func chainRowsBF16AVX512(y []float32, ldy int, x []float32, w []uint16, ldw, rows, pairs, cols int)
-TEXT ·chainRowsBF16AVX512(SB), NOSPLIT, $0-112
+TEXT ·chainRowsBF16AVX512(SB), NOSPLIT, $16-112
 	CHAINROWS(WIDEBF16, FETCH16, 2)
