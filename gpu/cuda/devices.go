@@ -1,0 +1,110 @@
+package cuda
+
+// The devices, and what is asked of each.
+
+import (
+	"fmt"
+	"unsafe"
+
+	"picogpt/gpu"
+)
+
+// Devices returns the devices that the driver has. It is an error where there is no driver, one
+// that is too old, or one without a device.
+func Devices() ([]*gpu.Device, error) { return devices(libraryNames()...) }
+
+// devices looks for the library under some names.
+func devices(libraries ...string) ([]*gpu.Device, error) {
+	l, err := load(libraries...)
+	if err != nil {
+		return nil, err
+	}
+	var n int32
+	if err := l.call(&l.deviceGetCount, uintptr(unsafe.Pointer(&n))); err != nil {
+		return nil, fmt.Errorf("no CUDA: %w", err)
+	}
+	if n < 1 || n > 1024 {
+		return nil, fmt.Errorf("no CUDA: the driver has %d devices", n)
+	}
+	var all []*gpu.Device
+	for i := range n {
+		var id int32
+		err := l.call(&l.deviceGet, uintptr(unsafe.Pointer(&id)), uintptr(i))
+		if err != nil {
+			return all, fmt.Errorf("CUDA device %d: %w", i, err)
+		}
+		info, err := l.info(id)
+		if err != nil {
+			return all, fmt.Errorf("CUDA device %d: %w", i, err)
+		}
+		all = append(all, gpu.NewDevice(info, func() (gpu.Driver, error) {
+			return l.open(id, kernels)
+		}))
+	}
+	return all, nil
+}
+
+// What is asked of a device, by the library's numbers.
+const (
+	maxThreadsPerBlock      = 1
+	maxSharedMemoryPerBlock = 8
+	computeMode             = 20
+	computeCapabilityMajor  = 75
+	computeCapabilityMinor  = 76
+)
+
+const prohibited = 2 // a compute mode
+
+// info says what a device is, and what it lacks.
+func (l *library) info(id int32) (gpu.Info, error) {
+	var name [256]byte
+	if err := l.call(&l.deviceGetName, uintptr(unsafe.Pointer(&name)), uintptr(len(name)),
+		uintptr(id)); err != nil {
+		return gpu.Info{}, err
+	}
+	var memory uintptr
+	if err := l.call(&l.deviceTotalMem, uintptr(unsafe.Pointer(&memory)), uintptr(id)); err != nil {
+		return gpu.Info{}, err
+	}
+	var v [5]int32
+	for i, what := range []uintptr{computeCapabilityMajor, computeCapabilityMinor,
+		maxThreadsPerBlock, maxSharedMemoryPerBlock, computeMode} {
+		err := l.call(&l.deviceGetAttribute, uintptr(unsafe.Pointer(&v[i])), what, uintptr(id))
+		if err != nil {
+			return gpu.Info{}, err
+		}
+	}
+	var driver int32
+	if err := l.call(&l.driverGetVersion, uintptr(unsafe.Pointer(&driver))); err != nil {
+		return gpu.Info{}, err
+	}
+	info := gpu.Info{
+		Name: text(name[:]), Vendor: "NVIDIA", Platform: "CUDA",
+		Version: fmt.Sprintf("CUDA %s, compute capability %d.%d", version(driver), v[0], v[1]),
+		Memory:  int64(memory),
+	}
+	for _, need := range []struct {
+		what string
+		has  bool
+	}{
+		{"compute capability 7.0", v[0] >= 7},
+		{"groups of 256 work items", v[2] >= 256},
+		{"32 KiB of local memory", v[3] >= 32<<10},
+		{"being available: its compute mode is \"prohibited\"", v[4] != prohibited},
+	} {
+		if !need.has {
+			info.Lacks = append(info.Lacks, need.what)
+		}
+	}
+	return info, nil
+}
+
+// text returns what is before the first zero.
+func text(b []byte) string {
+	for i, c := range b {
+		if c == 0 {
+			return string(b[:i])
+		}
+	}
+	return string(b)
+}

@@ -1,0 +1,206 @@
+//go:build linux && (amd64 || arm64)
+
+package cuda
+
+// The fake's memory, streams and graphs. What a stream is told to do waits for something to wait
+// for it, as on a device that is behind.
+
+import "errors"
+
+func (f *fake) buffers(name string, a [11]uint64) int32 {
+	switch name {
+	case "cuMemAlloc_v2":
+		if a[1] == 0 {
+			return invalidValue
+		}
+		if f.used+a[1] > f.memory {
+			return outOfMemory
+		}
+		f.used += a[1]
+		*at[uint64](a[0]) = f.machine.Alloc(int(a[1]))
+		f.sizes[*at[uint64](a[0])] = a[1]
+	case "cuMemFree_v2":
+		if code := f.run(); code != ok {
+			return code
+		}
+		if err := f.machine.Free(a[0]); err != nil {
+			f.t.Error(err)
+			return invalidValue
+		}
+		f.used -= f.sizes[a[0]]
+		delete(f.sizes, a[0])
+	case "cuMemGetInfo_v2":
+		*at[uint64](a[0]), *at[uint64](a[1]) = f.memory-f.used, f.memory
+	case "cuMemcpyHtoDAsync_v2":
+		from := append([]byte(nil), bytesAt(a[1], a[2])...)
+		return f.later(a[3], func() error { return f.copyTo(a[0], from) })
+	case "cuMemcpyDtoDAsync_v2":
+		to, from, n := a[0], a[1], int(a[2])
+		return f.later(a[3], func() error {
+			p, err := f.machine.Bytes(from, n)
+			return errors.Join(err, f.copyTo(to, p))
+		})
+	case "cuMemcpyDtoHAsync_v2":
+		to, from := bytesAt(a[0], a[2]), a[1]
+		return f.later(a[3], func() error {
+			p, err := f.machine.Bytes(from, len(to))
+			copy(to, p)
+			return err
+		})
+	default:
+		return -1
+	}
+	return ok
+}
+
+func (f *fake) copyTo(to uint64, from []byte) error {
+	p, err := f.machine.Bytes(to, len(from))
+	copy(p, from)
+	return err
+}
+
+// later puts a copy into a stream's queue; none can be captured from memory that is not pinned.
+func (f *fake) later(stream uint64, t task) int32 {
+	if !f.is("stream", stream) {
+		return invalidHandle
+	}
+	if f.captures[stream] != nil {
+		f.t.Error("a copy is captured")
+		return captureUnsupported
+	}
+	f.queues[stream] = append(f.queues[stream], t)
+	return ok
+}
+
+// run does what all streams have been told to do. An error of a kernel stays.
+func (f *fake) run() int32 {
+	for stream := range f.queues {
+		for _, t := range f.queues[stream] {
+			if err := t(); err != nil && f.broken == 0 {
+				f.t.Error(err)
+				f.broken = illegalAddress
+			}
+		}
+		f.queues[stream] = nil
+	}
+	return f.broken
+}
+
+func (f *fake) streams(name string, a [11]uint64) int32 {
+	switch name {
+	case "cuStreamCreate":
+		if a[1] != 1 {
+			f.t.Errorf("stream flags %d", a[1])
+			return invalidValue
+		}
+		f.made("stream", a[0])
+	case "cuStreamDestroy_v2":
+		if !f.is("stream", a[0]) {
+			return invalidHandle
+		}
+		code := f.run()
+		delete(f.live, a[0])
+		delete(f.queues, a[0])
+		return code
+	case "cuStreamSynchronize":
+		if !f.is("stream", a[0]) {
+			return invalidHandle
+		}
+		if f.captures[a[0]] != nil {
+			f.t.Error("a stream that is captured is waited for")
+			return captureUnsupported
+		}
+		return f.run()
+	case "cuLaunchKernel":
+		return f.launch(a)
+	default:
+		return -1
+	}
+	return ok
+}
+
+// launch reads the parameters at once: the caller may change them when it has returned.
+func (f *fake) launch(a [11]uint64) int32 {
+	of, found := f.kernels[a[0]]
+	kernel := of.name
+	if !found || !f.is("stream", a[8]) {
+		f.t.Errorf("kernel %#x is none", a[0])
+		return invalidHandle
+	}
+	if a[5] != 1 || a[6] != 1 || a[7] != 0 || a[10] != 0 {
+		f.t.Errorf("kernel %s: items %v, %d bytes of shared memory, extra %#x", kernel, a[4:7],
+			a[7], a[10])
+		return invalidValue
+	}
+	sizes, err := f.program.Params(kernel)
+	if err != nil {
+		f.t.Error(err)
+		return notFound
+	}
+	values := make([]uint64, len(sizes))
+	for i, size := range sizes {
+		p := *at[uint64](a[9] + uint64(8*i))
+		for n, b := range bytesAt(p, uint64(size)) {
+			values[i] |= uint64(b) << (8 * n)
+		}
+	}
+	groups, items := [3]int{int(a[1]), int(a[2]), int(a[3])}, int(a[4])
+	t := func() error { return f.machine.Launch(kernel, groups, items, values) }
+	if tasks := f.captures[a[8]]; tasks != nil {
+		*tasks = append(*tasks, t)
+		return ok
+	}
+	return f.later(a[8], t)
+}
+
+func (f *fake) recordings(name string, a [11]uint64) int32 {
+	switch name {
+	case "cuStreamBeginCapture_v2":
+		if !f.is("stream", a[0]) || f.captures[a[0]] != nil || a[1] > 2 {
+			return invalidValue
+		}
+		f.captures[a[0]] = new([]task)
+	case "cuStreamEndCapture":
+		if f.captures[a[0]] == nil {
+			return invalidValue
+		}
+		f.graphs[f.made("graph", a[1])] = *f.captures[a[0]]
+		delete(f.captures, a[0])
+	case "cuGraphInstantiateWithFlags":
+		if !f.is("graph", a[1]) || a[2] != 0 {
+			return invalidValue
+		}
+		f.graphs[f.made("instance", a[0])] = f.graphs[a[1]]
+	case "cuGraphDestroy":
+		return f.destroy("graph", a[0])
+	case "cuGraphExecDestroy":
+		return f.destroy("instance", a[0])
+	case "cuGraphLaunch":
+		if !f.is("instance", a[0]) || !f.is("stream", a[1]) || f.captures[a[1]] != nil {
+			return invalidHandle
+		}
+		f.queues[a[1]] = append(f.queues[a[1]], f.graphs[a[0]]...)
+	default:
+		return -1
+	}
+	return ok
+}
+
+func (f *fake) destroy(kind string, graph uint64) int32 {
+	if !f.is(kind, graph) {
+		return invalidHandle
+	}
+	delete(f.live, graph)
+	return ok
+}
+
+// left says what is not given back: handles, memory, and contexts of threads.
+func (f *fake) left() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := len(f.live) + len(f.sizes) + f.retained
+	for _, stack := range f.threads {
+		n += len(stack)
+	}
+	return n
+}
