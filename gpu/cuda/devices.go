@@ -79,7 +79,7 @@ func (l *library) info(id int32) (gpu.Info, error) {
 		return gpu.Info{}, err
 	}
 	info := gpu.Info{
-		Name: text(name[:]), Vendor: "NVIDIA", Platform: "CUDA",
+		Driver: "cuda", Name: text(name[:]), Vendor: "NVIDIA", Platform: "CUDA",
 		Version: fmt.Sprintf("CUDA %s, compute capability %d.%d", version(driver), v[0], v[1]),
 		Memory:  int64(memory),
 	}

@@ -22,7 +22,7 @@ func TestDevicesSayWhatTheyAre(t *testing.T) {
 		t.Fatalf("%d devices, error %v", len(got), err)
 	}
 	want := gpu.Info{
-		Name: "Fake GPU", Vendor: "NVIDIA", Platform: "CUDA",
+		Driver: "cuda", Name: "Fake GPU", Vendor: "NVIDIA", Platform: "CUDA",
 		Version: "CUDA 12.4, compute capability 9.0", Memory: 1 << 30,
 	}
 	if !reflect.DeepEqual(got[0].Info, want) {

@@ -8,3 +8,6 @@ import _ "embed"
 //
 //go:embed gpt2.ptx
 var kernels string
+
+// PTX returns the kernels as this package gives them to a device, for tests and the curious.
+func PTX() string { return kernels }

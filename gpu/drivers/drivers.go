@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"picogpt/gpu"
+	"picogpt/gpu/cuda"
 	"picogpt/gpu/opencl"
 )
 
@@ -14,7 +15,7 @@ import (
 func Devices() ([]*gpu.Device, error) {
 	var all []*gpu.Device
 	var missing []error
-	for _, driver := range []func() ([]*gpu.Device, error){opencl.Devices} {
+	for _, driver := range []func() ([]*gpu.Device, error){opencl.Devices, cuda.Devices} {
 		devices, err := driver()
 		all, missing = append(all, devices...), append(missing, err)
 	}

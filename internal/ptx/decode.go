@@ -5,6 +5,7 @@ package ptx
 import (
 	"errors"
 	"fmt"
+	mathbits "math/bits"
 	"strconv"
 	"strings"
 )
@@ -14,15 +15,15 @@ import (
 type instruction struct {
 	op     operation
 	signed bool
-	shift  uint8    // 64 less the width of the operands in bits
-	size   uint8    // of a number in memory, in bytes
-	count  uint8    // of numbers that a load or store moves
-	pred   int32    // runs if this register holds when
-	x      [5]int32 // registers, the result first; of a load or store the address last
-	when   uint64
-	mask   uint64 // the bits of the result
-	offset uint64 // added to an address; the number of an instruction or parameter
+	shift  uint8     // 64 less the width of the operands in bits
+	size   uint8     // of a number in memory, in bytes
+	count  uint8     // of numbers that a load or store moves
+	x      [5]uint16 // registers, the result first; of a load or store the address last
+	mask   uint64    // the bits of the result
+	offset uint64    // added to an address; the number of an instruction or parameter
 }
+
+// A line with a predicate is two instructions: one that skips the other, and the other.
 
 type operation uint8
 
@@ -72,6 +73,8 @@ const (
 	opStoreGlobal
 	opStoreShared
 	opBranch
+	opSkip       // the next instruction, if register x[0] is 0
+	opSkipUnless // if it is not
 	opBarrier
 	opReturn
 )
@@ -97,21 +100,23 @@ func bits(size int) uint64 { return 1<<(8*size) - 1 }
 
 var errUnknown = errors.New("the instruction is not known, or is not allowed in kernels")
 
-func (p *parser) instruction(line string) (instruction, error) {
-	in := instruction{pred: always, when: 1, count: 1}
-	line = strings.ReplaceAll(line, "\t", " ")
-	if line[0] == '@' {
-		guard, rest, _ := strings.Cut(line[1:], " ")
-		name, isNot := strings.CutPrefix(guard, "!")
-		if isNot {
-			in.when = 0
-		}
-		reg, err := p.operand(name)
-		if err != nil {
-			return in, err
-		}
-		in.pred, line = reg, strings.TrimSpace(rest)
+// skip is what comes before an instruction with a predicate: @%p1 or @!%p1.
+func (p *parser) skip(predicate string) (instruction, error) {
+	in := instruction{op: opSkip}
+	name, isNot := strings.CutPrefix(predicate[1:], "!")
+	if isNot {
+		in.op = opSkipUnless
 	}
+	var err error
+	in.x[0], err = p.operand(name)
+	return in, err
+}
+
+func (p *parser) instruction(line string) (instruction, error) {
+	if line[0] == '@' {
+		return p.skip(line)
+	}
+	in := instruction{count: 1}
 	name, rest, _ := strings.Cut(line, " ")
 	rest = strings.TrimSpace(rest)
 	args := arguments(rest)
@@ -153,7 +158,7 @@ func (p *parser) instruction(line string) (instruction, error) {
 		in.x[1], in.x[2] = in.x[2], in.x[1] // x > y is y < x
 	case name == "rcp.rn.f32":
 		const one = 0x3f800000
-		in.x[1], in.x[2] = int32(p.value(one)), in.x[1]
+		in.x[1], in.x[2] = uint16(p.value(one)), in.x[1]
 	}
 	return in, nil
 }
@@ -363,9 +368,9 @@ func (p *parser) memory(in *instruction, parts, args []string) error {
 	}
 	switch op {
 	case opLoadShared, opStoreShared:
-		p.sharedCell = min(p.sharedCell, uint64(size))
+		p.sharedCell = min(p.sharedCell, uint8(mathbits.TrailingZeros(uint(size))))
 	case opLoadGlobal, opStoreGlobal:
-		p.globalCell = min(p.globalCell, uint64(size))
+		p.globalCell = min(p.globalCell, uint8(mathbits.TrailingZeros(uint(size))))
 	}
 	return p.address(in, strings.Trim(address, "[]"))
 }

@@ -17,6 +17,22 @@ type Driver struct {
 	closed     bool
 }
 
+// Device is the interpreter of a text as a device. A text that is not understood is an error when
+// it is opened.
+func Device(text string) *gpu.Device {
+	info := gpu.Info{
+		Driver: "ptx", Name: "interpreter", Vendor: "picogpt", Platform: "tests",
+		Version: "1", Memory: 1 << 30,
+	}
+	return gpu.NewDevice(info, func() (gpu.Driver, error) {
+		p, err := Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		return NewDriver(p, 1), nil
+	})
+}
+
 // NewDriver returns a driver that runs a program on a machine of its own.
 func NewDriver(p *Program, seed uint64) *Driver { return &Driver{Machine: NewMachine(p, seed)} }
 

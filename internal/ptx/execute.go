@@ -37,7 +37,7 @@ func fbits(f float32) uint64 { return uint64(math.Float32bits(f)) }
 // run runs an item up to its next barrier or its end. It returns what it did wrong, if anything;
 // the instruction is the one before it.pc.
 func (m *Machine) run(it *item) (wrong string) {
-	code, r, pc := m.kernel.code, it.r, it.pc
+	code, r, pc := m.kernel.code, &it.r, it.pc
 	start := m.Counts.Instructions
 	n := int64(0)
 	defer func() { it.pc, m.Counts.Instructions = pc, start+n }()
@@ -45,14 +45,18 @@ func (m *Machine) run(it *item) (wrong string) {
 		in := &code[pc]
 		pc++
 		n++
-		if r[in.pred] != in.when {
-			continue
-		}
-		a, b := r[in.x[1]], r[in.x[2]]
+		a, b := r[in.x[1]%4096], r[in.x[2]%4096]
 		var v uint64
 		switch in.op {
 		case opBranch:
 			pc = int(in.offset)
+			continue
+		case opSkip, opSkipUnless:
+			n-- // on a device it is a part of the other
+			if (r[in.x[0]%4096] != 0) == (in.op == opSkipUnless) {
+				pc++
+				n++
+			}
 			continue
 		case opBarrier:
 			return ""
@@ -60,9 +64,13 @@ func (m *Machine) run(it *item) (wrong string) {
 			it.done = true
 			return ""
 		case opLoadParam:
-			r[in.x[0]] = m.params[in.offset]
+			r[in.x[0]%4096] = m.params[in.offset]
 			continue
 		case opLoadGlobal, opStoreGlobal:
+			if w, ok := m.weight(in, r); ok {
+				r[in.x[0]%4096] = w
+				continue
+			}
 			if wrong := m.global(in, r); wrong != "" {
 				return wrong
 			}
@@ -74,7 +82,7 @@ func (m *Machine) run(it *item) (wrong string) {
 			continue
 		case opFMA:
 			m.Counts.FMAs++
-			v = fbits(fma(f32(a), f32(b), f32(r[in.x[3]])))
+			v = fbits(fma(f32(a), f32(b), f32(r[in.x[3]%4096])))
 		case opFAdd:
 			v = fbits(f32(a) + f32(b))
 		case opFSub:
@@ -112,7 +120,7 @@ func (m *Machine) run(it *item) (wrong string) {
 		case opMul:
 			v = in.value(a) * in.value(b)
 		case opMad:
-			v = in.value(a)*in.value(b) + r[in.x[3]]
+			v = in.value(a)*in.value(b) + r[in.x[3]%4096]
 		case opShl:
 			v = in.value(a) << uint32(b)
 		case opAnd:
@@ -122,12 +130,12 @@ func (m *Machine) run(it *item) (wrong string) {
 		case opXor:
 			v = a ^ b
 		case opExtract: // unsigned: some bits from bit b on
-			v = in.value(a) >> uint8(b) & (1<<uint8(r[in.x[3]]) - 1)
+			v = in.value(a) >> uint8(b) & (1<<uint8(r[in.x[3]%4096]) - 1)
 		case opConvert:
 			v = in.value(a)
 		case opSelect:
 			v = b
-			if r[in.x[3]] != 0 {
+			if r[in.x[3]%4096] != 0 {
 				v = a
 			}
 		case opEqual:
@@ -146,7 +154,7 @@ func (m *Machine) run(it *item) (wrong string) {
 		default:
 			v = in.seldom(a, b)
 		}
-		r[in.x[0]] = v & in.mask
+		r[in.x[0]%4096] = v & in.mask
 	}
 }
 
@@ -220,12 +228,22 @@ func toInt(f float32) uint64 {
 	return uint64(int64(f))
 }
 
-// fma is fma.rn.f32. The product of two float32s is exact in float64; the sum is rounded to odd
-// there, from where it rounds on to float32 as if in one step (Boldo and Melquiond, "Emulation of a
-// FMA and correctly rounded sums", 2008).
+// fma is fma.rn.f32. The product of two float32s is exact in float64, so that the sum there, rounded
+// to float32, is right, but where the float64 sum was itself rounded to what lies halfway between two
+// float32s, or may have fewer bits as a float32.
 func fma(a, b, c float32) float32 {
-	p, q := float64(a)*float64(b), float64(c)
-	s := float64(p + q)
+	p := float64(a) * float64(b)
+	s := float64(p + float64(c))
+	bits := math.Float64bits(s)
+	if bits<<35 == 1<<63 || bits<<1 < (1023-126)<<53 {
+		return roundedOnce(p, float64(c), s)
+	}
+	return float32(s)
+}
+
+// roundedOnce rounds p + q to odd in float64, from where it rounds on to float32 as if in one step
+// (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", 2008). s is the rounded sum.
+func roundedOnce(p, q, s float64) float32 {
 	t := float64(s - p)
 	e := float64(p-float64(s-t)) + float64(q-t) // s + e = p + q exactly (Knuth's TwoSum)
 	if e == 0 || e != e {

@@ -100,11 +100,27 @@ func (m *Machine) find(at, n uint64) (b *buffer, offset uint64, wrong string) {
 	return b, offset, ""
 }
 
+// weight is the short way of the commonest load: four bytes of what no kernel has stored to.
+func (m *Machine) weight(in *instruction, r *registers) (v uint64, ok bool) {
+	at := r[in.x[4]%4096] + in.offset
+	segment, offset := at>>segmentBits, at&(1<<segmentBits-1)
+	if in.op != opLoadGlobal || in.size != 4 || in.count != 1 || at%4 != 0 ||
+		segment >= uint64(len(m.buffers)) {
+		return 0, false
+	}
+	b := &m.buffers[segment]
+	if b.touched != nil || offset+4 > uint64(len(b.data)) {
+		return 0, false
+	}
+	m.Counts.LoadBytes += 4
+	return uint64(binary.LittleEndian.Uint32(b.data[offset:])), true
+}
+
 // global runs a load or store of global memory.
-func (m *Machine) global(in *instruction, r []uint64) (wrong string) {
+func (m *Machine) global(in *instruction, r *registers) (wrong string) {
 	size := uint64(in.size)
 	all := size * uint64(in.count)
-	b, offset, wrong := m.find(r[in.x[4]]+in.offset, all)
+	b, offset, wrong := m.find(r[in.x[4]%4096]+in.offset, all)
 	if wrong != "" {
 		return wrong
 	}
@@ -112,22 +128,28 @@ func (m *Machine) global(in *instruction, r []uint64) (wrong string) {
 	if in.op == opLoadGlobal {
 		m.Counts.LoadBytes += int64(all)
 		if b.touched != nil {
-			wrong = m.touch(b.touched, offset, all, m.kernel.globalCell, (*touch).load)
+			wrong = m.loaded(b.cells(m.kernel.globalCell), offset, all, m.kernel.globalCell)
 		}
 		in.fetch(r, b.data[offset:])
 		return wrong
 	}
 	m.Counts.StoreBytes += int64(all)
-	if cells := len(b.data)/int(m.kernel.globalCell) + 1; len(b.touched) < cells {
-		b.touched = make([]touch, cells)
-	}
 	in.put(r, b.data[offset:])
-	return m.touch(b.touched, offset, all, m.kernel.globalCell, (*touch).store)
+	return m.stored(b.cells(m.kernel.globalCell), offset, all, m.kernel.globalCell)
+}
+
+// cells returns the touches of a buffer in cells of a size. Those of earlier launches, in cells of
+// another size perhaps, mean nothing any more.
+func (b *buffer) cells(shift uint8) []touch {
+	if n := len(b.data)>>shift + 1; len(b.touched) < n {
+		b.touched = make([]touch, n)
+	}
+	return b.touched
 }
 
 // local runs a load or store of the group's shared memory.
-func (m *Machine) local(in *instruction, r []uint64) (wrong string) {
-	at, size := r[in.x[4]]+in.offset, uint64(in.size)
+func (m *Machine) local(in *instruction, r *registers) (wrong string) {
+	at, size := r[in.x[4]%4096]+in.offset, uint64(in.size)
 	all := size * uint64(in.count)
 	offset := at & (1<<segmentBits - 1)
 	switch {
@@ -140,18 +162,26 @@ func (m *Machine) local(in *instruction, r []uint64) (wrong string) {
 	m.epoch.sharedMemory = true
 	if in.op == opLoadShared {
 		in.fetch(r, m.shared[offset:])
-		return m.touch(m.sharedTouched, offset, all, m.kernel.sharedCell, (*touch).load)
+		return m.loaded(m.sharedTouched, offset, all, m.kernel.sharedCell)
 	}
 	in.put(r, m.shared[offset:])
-	return m.touch(m.sharedTouched, offset, all, m.kernel.sharedCell, (*touch).store)
+	return m.stored(m.sharedTouched, offset, all, m.kernel.sharedCell)
 }
 
-// touch notes an access of n bytes in all cells of it.
-func (m *Machine) touch(
-	cells []touch, offset, n, size uint64, note func(*touch, *epoch) string,
-) string {
-	for i := offset / size; i < (offset+n)/size; i++ {
-		if wrong := note(&cells[i], &m.epoch); wrong != "" {
+// loaded notes a load of n bytes in all cells of it. A cell has 1<<shift bytes.
+func (m *Machine) loaded(cells []touch, offset, n uint64, shift uint8) string {
+	for i := offset >> shift; i < (offset+n)>>shift; i++ {
+		if wrong := cells[i].load(&m.epoch); wrong != "" {
+			return wrong
+		}
+	}
+	return ""
+}
+
+// stored notes a store.
+func (m *Machine) stored(cells []touch, offset, n uint64, shift uint8) string {
+	for i := offset >> shift; i < (offset+n)>>shift; i++ {
+		if wrong := cells[i].store(&m.epoch); wrong != "" {
 			return wrong
 		}
 	}
@@ -159,7 +189,7 @@ func (m *Machine) touch(
 }
 
 // fetch loads registers from p.
-func (in *instruction) fetch(r []uint64, p []byte) {
+func (in *instruction) fetch(r *registers, p []byte) {
 	for i := range in.count {
 		var v uint64
 		switch p := p[i*in.size:]; in.size {
@@ -172,14 +202,14 @@ func (in *instruction) fetch(r []uint64, p []byte) {
 		case 8:
 			v = binary.LittleEndian.Uint64(p)
 		}
-		r[in.x[i]] = in.value(v)
+		r[in.x[i]%4096] = in.value(v)
 	}
 }
 
 // put stores registers to p.
-func (in *instruction) put(r []uint64, p []byte) {
+func (in *instruction) put(r *registers, p []byte) {
 	for i := range in.count {
-		v := r[in.x[i]]
+		v := r[in.x[i]%4096]
 		switch p := p[i*in.size:]; in.size {
 		case 1:
 			p[0] = byte(v)

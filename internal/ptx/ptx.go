@@ -38,8 +38,8 @@ type kernel struct {
 	first   []uint64
 	special [5]int // where the item finds its place: tid.x, ntid.x, ctaid.x, .y, .z; 0 if unused
 
-	// the smallest shared and global access, in bytes: what is shadowed as one cell
-	sharedCell, globalCell uint64
+	// the smallest shared and global access, 1<<n bytes: the size of a cell of its touches
+	sharedCell, globalCell uint8
 }
 
 // Params returns the sizes of a kernel's parameters in bytes.
@@ -87,8 +87,8 @@ type parser struct {
 	labels   map[string]int // the instruction after each
 }
 
-// Register 0 is the predicate of instructions that have none.
-const always = 0
+// registers of an item; constants have some too. Register 0 is unused, so that 0 is none.
+type registers [4096]uint64
 
 func parseKernel(text string) (*kernel, error) {
 	signature, body, found := strings.Cut(text, "\n{\n")
@@ -97,7 +97,7 @@ func parseKernel(text string) (*kernel, error) {
 		return nil, fmt.Errorf("ptx: no body after .entry %.40q", text)
 	}
 	p := &parser{
-		kernel: &kernel{name: name, first: []uint64{always: 1}, sharedCell: 8, globalCell: 8},
+		kernel: &kernel{name: name, first: make([]uint64, 1), sharedCell: 3, globalCell: 3},
 		names:  map[string]int{}, params: map[string]int{}, labels: map[string]int{},
 	}
 	if err := p.signature(strings.TrimRight(list, ")\n")); err != nil {
@@ -117,6 +117,10 @@ func parseKernel(text string) (*kernel, error) {
 			return nil, fmt.Errorf("ptx: kernel %s: %q: %w", name, line, err)
 		}
 		p.code = append(p.code, in)
+	}
+	if len(p.first) > len(registers{}) {
+		return nil, fmt.Errorf("ptx: kernel %s: %d registers and constants, want at most %d", name,
+			len(p.first), len(registers{}))
 	}
 	for i, name := range specials() {
 		p.special[i] = p.names[name]
@@ -163,7 +167,13 @@ func (p *parser) line(line string) error {
 	case line[0] == '.':
 		return fmt.Errorf("%q is not known", line)
 	default:
-		p.lines = append(p.lines, line)
+		line = strings.ReplaceAll(line, "\t", " ")
+		if line[0] == '@' { // a predicate, which is an instruction of its own here
+			var predicate string
+			predicate, line, _ = strings.Cut(line, " ")
+			p.lines = append(p.lines, predicate)
+		}
+		p.lines = append(p.lines, strings.TrimSpace(line))
 	}
 	return nil
 }
@@ -203,9 +213,9 @@ func (p *parser) value(v uint64) int {
 }
 
 // operand returns the register of a name, or one that holds a constant.
-func (p *parser) operand(s string) (int32, error) {
+func (p *parser) operand(s string) (uint16, error) {
 	if n, found := p.names[s]; found {
-		return int32(n), nil
+		return uint16(n), nil
 	}
 	var v uint64
 	var err error
@@ -230,5 +240,5 @@ func (p *parser) operand(s string) (int32, error) {
 		return 0, fmt.Errorf("operand %q is no register, variable or number", s)
 	}
 	p.names[s] = p.value(v)
-	return int32(p.names[s]), nil
+	return uint16(p.names[s]), nil
 }

@@ -33,7 +33,7 @@ type Counts struct {
 
 // An item is one thread of a group.
 type item struct {
-	r    []uint64
+	r    registers
 	pc   int
 	done bool
 }
@@ -127,13 +127,15 @@ func (m *Machine) Launch(name string, groups [3]int, items int, params []uint64)
 	}
 	m.Counts.Launches++
 	m.kernel, m.params = k, params
-	m.items, m.turns = make([]item, items), make([]int, items)
+	if len(m.items) != items {
+		m.items, m.turns = make([]item, items), make([]int, items)
+	}
 	for i := range m.items {
-		m.items[i].r = append([]uint64(nil), k.first...)
+		copy(m.items[i].r[:], k.first)
 		m.turns[i] = i
 	}
 	m.shared = make([]byte, k.shared)
-	m.sharedTouched = make([]touch, k.shared/int(k.sharedCell)+1)
+	m.sharedTouched = make([]touch, k.shared>>k.sharedCell+1)
 	m.epoch.launch++
 	m.epoch.launchStart = m.epoch.phase + 1
 	for _, n := range m.order.Perm(groups[0] * groups[1] * groups[2]) {

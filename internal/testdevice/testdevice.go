@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"picogpt/gpu"
+	"picogpt/gpu/cuda"
 	"picogpt/gpu/drivers"
+	"picogpt/internal/ptx"
 )
 
 // Open returns the device. A test is skipped where $GPT_DEVICE is empty or cpu, and fails where it
-// names what is not there.
+// names what is not there. The name ptx is the interpreter of the PTX that ships.
 func Open(t testing.TB) *gpu.Device {
 	t.Helper()
 	name := os.Getenv("GPT_DEVICE")
@@ -22,7 +24,7 @@ func Open(t testing.TB) *gpu.Device {
 		t.Skip("GPT_DEVICE names no GPU, such as pocl or cuda")
 	}
 	devices, missing := drivers.Devices()
-	d, err := gpu.Choose(devices, name)
+	d, err := gpu.Choose(append(devices, ptx.Device(cuda.PTX())), name)
 	if err != nil {
 		t.Fatal(errors.Join(err, missing))
 	}
