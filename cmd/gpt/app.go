@@ -21,14 +21,14 @@ import (
 
 // globals are the flags of every command.
 type globals struct {
-	Model   *string `short:"m" placeholder:"DIR|FILE" help:"checkpoint: a directory with config.json and *.safetensors, or one .safetensors file; default: $$GPT_MODEL, or the embedded demo"`
-	Threads int     `placeholder:"N" default:"0" help:"worker threads, at most 4 for each processor; default: 1 for each processor that the process may use, by its affinity and the quota of its cgroup, which counts as 2 at least (Go's GOMAXPROCS)"`
-	Dtype   string  `placeholder:"TYPE" default:"auto" enum:"auto,f32,f16,bf16,q8,q4" help:"number format of the weights: auto (as in the file), f32, f16, bf16, q8 or q4"`
+	Model   *string `short:"m" placeholder:"DIR|FILE"`
+	Threads int     `placeholder:"N" default:"0"`
+	Dtype   string  `placeholder:"TYPE" default:"auto" enum:"auto,f32,f16,bf16,q8,q4"`
 
-	CacheDtype string   `placeholder:"TYPE" default:"f32" enum:"f32,f16" help:"number format of the keys and values that are kept of each token: f32, or f16, which takes half of the memory, decodes long texts faster and rounds to 11 bits (the demo's perplexity changes by 0.0004 %); a number beyond 65504 is then an error"`
-	CacheBytes byteSize `placeholder:"SIZE" default:"0" help:"at most that much memory for keys and values, such as 512MiB; default: no limit"`
+	CacheDtype string   `placeholder:"TYPE" default:"f32" enum:"f32,f16"`
+	CacheBytes byteSize `placeholder:"SIZE" default:"0"`
 
-	Device *string `placeholder:"NAME" help:"what computes the model: cpu, auto for the first GPU that gives the processor's bits, or a part of a device's name, as gpt devices lists them; default: $$GPT_DEVICE, or cpu"`
+	Device *string `placeholder:"NAME"`
 
 	Verbose bool `short:"v" help:"report on stderr what is used and how long it takes"`
 }

@@ -19,29 +19,30 @@ import (
 
 // benchCommand is gpt bench and its own commands.
 type benchCommand struct {
-	Engine    benchEngineCommand    `cmd:"" default:"withargs" help:"measure the speed of a model (the default)"`
-	Attention benchAttentionCommand `cmd:"" help:"measure attention alone, softmax and linear, as the number of tokens grows"`
+	Engine    benchEngineCommand    `cmd:"" default:"withargs" help:"measure a model (the default)"`
+	Attention benchAttentionCommand `cmd:"" help:"measure attention alone, softmax and linear"`
 }
 
 type benchEngineCommand struct {
-	Random       string `placeholder:"SHAPE" default:"" enum:",gpt2,gpt2-medium,gpt2-large,gpt2-xl" help:"measure random weights of a shape in place of --model: gpt2, gpt2-medium, gpt2-large or gpt2-xl; they are written to a temporary file"`
-	PromptTokens int    `placeholder:"N" default:"512" help:"tokens of the prompt, as far as the context holds them"`
-	GenTokens    int    `placeholder:"N" default:"64" help:"tokens to decode, as far as the context holds them"`
+	Random       string `placeholder:"SHAPE" default:"" enum:",gpt2,gpt2-medium,gpt2-large,gpt2-xl"`
+	PromptTokens int    `placeholder:"N" default:"512"`
+	GenTokens    int    `placeholder:"N" default:"64"`
 	Batch        int    `placeholder:"N" default:"8" help:"sessions to decode together"`
-	Rounds       int    `placeholder:"N" default:"5" help:"how often everything is measured; the medians are printed"`
+	Rounds       int    `placeholder:"N" default:"5"`
 	JSON         bool   `name:"json" help:"print one JSON object"`
 }
 
 func (c *benchEngineCommand) Help() string {
-	return `Measures in turn what this machine can do (reading memory, multiplying and adding) and what the
-model reaches, on the threads that --threads gives. Each ratio is what was reached, divided by the
-limit that was measured beside it.
+	return `Measures in turn what this machine can do (reading memory, multiplying and adding) and what
+the model reaches, on the threads that --threads gives. Each ratio is what was reached, divided by
+the limit that was measured beside it.
 
 Decoding reads every weight for each token, so the speed of the memory limits it; the speed of
 arithmetic limits prompts. Decoding begins with an empty session; the line "decode at" compares a
 short past with a long one; the line "rows" compares one token with several in one evaluation, each
-with its logits, as speculation needs them. Choosing a token runs on one thread, from logits that are
-normally distributed with deviation 3. Starting up is measured in new processes, from exec to the first token.
+with its logits, as speculation needs them. Choosing a token runs on one thread, from logits that
+are normally distributed with deviation 3. Starting up is measured in new processes, from exec to
+the first token.
 
 Examples:
 

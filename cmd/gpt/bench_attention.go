@@ -16,17 +16,17 @@ import (
 )
 
 type benchAttentionCommand struct {
-	MaxTokens int    `placeholder:"N" default:"16384" help:"tokens of the longest sequence; lengths double from 1024 on"`
-	Rounds    int    `placeholder:"N" default:"3" help:"how often everything is measured; the medians are printed"`
+	MaxTokens int    `placeholder:"N" default:"16384"`
+	Rounds    int    `placeholder:"N" default:"3"`
 	JSON      bool   `name:"json" help:"print one JSON object"`
 	Plot      string `placeholder:"FILE.svg" help:"draw the times as a picture"`
 	Force     bool   `help:"write over the file that --plot names, if it is there"`
 }
 
 func (c *benchAttentionCommand) Help() string {
-	return `Measures attention on one sequence of growing length and of width 512: a single head, several heads
-one by one and at once, and linear attention, each with its projections of queries, keys and values;
-then three workloads of many sequences.
+	return `Measures attention on one sequence of growing length and of width 512: a single head,
+several heads one by one and at once, and linear attention, each with its projections of queries,
+keys and values; then three workloads of many sequences.
 
 Ratios are of the speed of multiplying and adding, measured before and after. Keys that are hidden
 and exponentials do not count as work. The exponent is fitted to the longest three lengths: 2 is
@@ -85,7 +85,8 @@ func (c *benchAttentionCommand) Run(a *app) error {
 
 func printBenchAttention(w *output, r *bench.Attention) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "attention, width %d, kernels %s, %d threads, medians of %d rounds; peak %.0f GFLOP/s\n\n", r.Width, r.Kernel, r.Threads, r.Rounds, r.FMAGFlops)
+	fmt.Fprintf(w, "attention, width %d, kernels %s, %d threads, medians of %d rounds; "+
+		"peak %.0f GFLOP/s\n\n", r.Width, r.Kernel, r.Threads, r.Rounds, r.FMAGFlops)
 	point := func(name string, p bench.AttentionPoint, note string) {
 		memory := "-"
 		if p.PeakMB > 0 {

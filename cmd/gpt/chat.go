@@ -18,15 +18,16 @@ import (
 )
 
 type chatCommand struct {
-	Template *string `placeholder:"NAME|FILE" help:"what stands around each line: dialogpt (turns end with the end-of-text token), or a file in the syntax of Go's text/template; default: nothing, so that the model continues one text"`
+	Template *string `placeholder:"NAME|FILE"`
 }
 
 func (c *chatCommand) Help() string {
-	return `Each line is a turn: the model reads it after all that was said before, and answers. The answer
-comes as it is made, and ends as the model ends it, after --max-tokens tokens (256 unless given),
-or before a --stop string. On a terminal lines can be edited, the arrow keys bring back earlier
-ones, and Ctrl-C stops an answer; Ctrl-C twice at the prompt, or Ctrl-D, ends the program. On a
-terminal without a cursor (TERM=dumb) all is the same but that lines cannot be edited. Where stdin is no terminal, each line of it is a turn, empty lines are skipped, and the answers go to
+	return `Each line is a turn: the model reads it after all that was said before, and answers. The
+answer comes as it is made, and ends as the model ends it, after --max-tokens tokens (256 unless
+given), or before a --stop string. On a terminal lines can be edited, the arrow keys bring back
+earlier ones, and Ctrl-C stops an answer; Ctrl-C twice at the prompt, or Ctrl-D, ends the program.
+On a terminal without a cursor (TERM=dumb) all is the same but that lines cannot be edited. Where
+stdin is no terminal, each line of it is a turn, empty lines are skipped, and the answers go to
 stdout; the first mistake ends it.
 
 A line that begins with / is a command (// begins a line with a slash):

@@ -172,8 +172,8 @@ func TestCtrlCStopsTheAnswerAndNotTheChat(t *testing.T) {
 	p.ends(0)
 }
 
-// TestCtrlCIsTheSameWhereLinesCannotBeEdited tries terminals that know no cursor, or that have no width
-// yet, as containers do, or little.
+// TestCtrlCIsTheSameWhereLinesCannotBeEdited tries terminals that know no cursor, or that have no
+// width yet, as containers do, or little.
 func TestCtrlCIsTheSameWhereLinesCannotBeEdited(t *testing.T) {
 	model := endlessDemo(t)
 	for _, c := range []struct {

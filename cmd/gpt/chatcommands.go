@@ -133,8 +133,8 @@ func chatFlags() (map[string]*kong.Flag, error) {
 	return flagsToKeep(k.Model.Node, inChat), nil
 }
 
-// set sets a flag, adds to one that may be repeated, sets it back, or shows what is set. A value that
-// begins with " is a string as Go writes it.
+// set sets a flag, adds to one that may be repeated, sets it back, or shows what is set. A value
+// that begins with " is a string as Go writes it.
 func (c *chat) set(rest string) error {
 	if rest == "" {
 		text := "nothing is set: every flag has its default\n"

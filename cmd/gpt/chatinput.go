@@ -89,8 +89,8 @@ func (t *typedLines) close()                  { t.Close() }
 // endsAgain is said after Ctrl-C at the prompt.
 const endsAgain = "Ctrl-C again or Ctrl-D ends the program"
 
-// next reads a line. Ctrl-C, which is a key here where lines can be edited and a signal else, forgets
-// what was typed, and ends the lines when it comes twice.
+// next reads a line. Ctrl-C, which is a key here where lines can be edited and a signal else,
+// forgets what was typed, and ends the lines when it comes twice.
 func (t *typedLines) next() (string, error) {
 	for aborted := false; ; aborted = true {
 		line, err := t.Prompt(chatPrompt)

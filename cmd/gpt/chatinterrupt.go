@@ -76,8 +76,8 @@ func (i *chatInterrupt) warn() (first, prompting bool) {
 }
 
 // watch makes signals stop answers. Ctrl-C stops the answer alone where a person types the lines;
-// in a script, and other signals everywhere, it ends the program. Where there is no answer to stop, a
-// second Ctrl-C ends it.
+// in a script, and other signals everywhere, it ends the program. Where there is no answer to stop,
+// a second Ctrl-C ends it.
 func (c *chat) watch() {
 	c.setCancel(func() {
 		c.watch()

@@ -82,8 +82,8 @@ func (c *chat) setOptions(options []string) error {
 	return nil
 }
 
-// noteIdle tells of the flags that have no effect, each once. Where flags are set one after the other,
-// one that needs another may come first.
+// noteIdle tells of the flags that have no effect, each once. Where flags are set one after the
+// other, one that needs another may come first.
 func (c *chat) noteIdle(given map[string]bool) {
 	notes := withoutEffect(&c.decode, given, "")
 	wanting(given, func(flag, want string) {

@@ -22,14 +22,14 @@ type commands struct {
 	Bench    benchCommand    `cmd:"" help:"measure this machine and the speed of the models on it"`
 	Devices  devicesCommand  `cmd:"" help:"show what can compute a model: the processor, and GPUs"`
 
-	Perplexity perplexityCommand `cmd:"" help:"measure how well a model predicts a text, by a published protocol"`
+	Perplexity perplexityCommand `cmd:"" help:"measure how well a model predicts a text"`
 	Score      scoreCommand      `cmd:"" help:"print the log-likelihood of each token of many texts"`
 	Eval       evalCommand       `cmd:"" help:"run a benchmark (LAMBADA or multiple choice)"`
 	Surprise   surpriseCommand   `cmd:"" help:"show how surprising each token of a text is"`
 
 	Help       helpCommand       `cmd:"" help:"explain a command, as gpt COMMAND --help does"`
 	Version    versionCommand    `cmd:"" help:"print the version"`
-	Completion completionCommand `cmd:"" help:"print a script with which the shell completes command lines"`
+	Completion completionCommand `cmd:"" help:"print a script that completes command lines"`
 }
 
 // A command is what the command line asks for.
@@ -44,6 +44,7 @@ func newGrammar(c *commands, options ...kong.Option) (*kong.Kong, error) {
 		return nil, err // a mistake in the grammar
 	}
 	k.Model.HelpFlag.Help = "print this help"
+	fillHelp(k.Model.Node, flagTexts())
 	shareFlags(k.Model.Node)
 	return k, nil
 }

@@ -15,7 +15,7 @@ var completionScripts embed.FS
 
 type completionCommand struct {
 	Shell string   `arg:"" name:"shell" enum:"bash,zsh,fish" help:"bash, zsh or fish"`
-	Words []string `arg:"" name:"words" optional:"" sep:"none" hidden:"" help:"the words of a command line up to the cursor: print what may stand there"`
+	Words []string `arg:"" name:"words" optional:"" sep:"none" hidden:""`
 }
 
 func (c *completionCommand) Help() string {

@@ -24,13 +24,13 @@ import (
 )
 
 type constraintFlags struct {
-	Choice     []string `placeholder:"STRING" sep:"none" help:"the new text is this string, or one of several; the flag may be repeated"`
-	Choices    []string `placeholder:"A,B,C" sep:"none" help:"the new text is one of these strings; \\, is a comma in one"`
-	Regex      *string  `placeholder:"RE" help:"the new text matches this regular expression from beginning to end (RE2 syntax)"`
-	JSONSchema *string  `name:"json-schema" placeholder:"FILE" help:"the new text is JSON that this JSON Schema accepts; FILE, or the schema itself: {} is any JSON"`
-	JSONClosed bool     `name:"json-closed" help:"objects with properties have no others, unless the schema has additionalProperties"`
-	JSONSpace  *string  `name:"json-space" placeholder:"HOW" help:"white space in the JSON: one (after each colon and comma, or none; the default), none, or a number: up to so many spaces, tabs and newlines wherever JSON allows them"`
-	Grammar    *string  `placeholder:"FILE" help:"the new text is what rule root of this grammar describes (GBNF, as llama.cpp reads it)"`
+	Choice     []string `placeholder:"STRING" sep:"none"`
+	Choices    []string `placeholder:"A,B,C" sep:"none"`
+	Regex      *string  `placeholder:"RE"`
+	JSONSchema *string  `name:"json-schema" placeholder:"FILE"`
+	JSONClosed bool     `name:"json-closed"`
+	JSONSpace  *string  `name:"json-space" placeholder:"HOW"`
+	Grammar    *string  `placeholder:"FILE"`
 }
 
 // asked is the flag that constrains, "" without one.

@@ -66,9 +66,10 @@ type devicesCommand struct {
 }
 
 func (c *devicesCommand) Help() string {
-	return `Shows what can compute a model: the processor, and each device for which the system has a driver,
-with its memory, what it lacks, and the result of the probe. The probe compares single operations and
-a small model with what the processor computes. A device gives the processor's bits, or is refused.
+	return `Shows what can compute a model: the processor, and each device for which the system has a
+driver, with its memory, what it lacks, and the result of the probe. The probe compares single
+operations and a small model with what the processor computes. A device gives the processor's bits,
+or is refused.
 
 --device takes what stands in the first column, or a part of a device's name, vendor, platform or
 version. Drivers are in programs that are built with go build -tags gpu ./cmd/gpt.

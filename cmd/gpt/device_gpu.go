@@ -32,8 +32,8 @@ func namedDevice(name string) (engine.Device, error) {
 	return nil, err
 }
 
-// automaticDevice returns the first device that passes the probe, or nil for the processor, and what
-// to tell of that.
+// automaticDevice returns the first device that passes the probe, or nil for the processor, and
+// what to tell of that.
 func automaticDevice(ctx context.Context) (engine.Device, string) {
 	devices, _ := drivers.Devices()
 	for i, d := range devices {

@@ -97,8 +97,8 @@ func sampling(o *decode.Options) []string {
 	return flags
 }
 
-// withoutEffect tells which of the flags that were given have no effect, and why. search is the flag of a
-// search, or "".
+// withoutEffect tells which of the flags that were given have no effect, and why. search is the
+// flag of a search, or "".
 func withoutEffect(o *decode.Options, given map[string]bool, search string) (notes []string) {
 	idle := func(flag string, is bool, because string) {
 		if is && given[flag] {

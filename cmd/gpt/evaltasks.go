@@ -26,15 +26,15 @@ type evalCommand struct {
 }
 
 func (c *evalCommand) Help() string {
-	return `Prints the result of a benchmark as text, or as one JSON object with --json. Only log-likelihoods are
-compared; no text is written.`
+	return `Prints the result of a benchmark as text, or as one JSON object with --json. Only
+log-likelihoods are compared; no text is written.`
 }
 
 // A taskSource is the examples of a benchmark: JSON objects, one a line.
 type taskSource struct {
-	File  *string `arg:"" name:"file" optional:"" help:"JSON objects, one on each line; - is stdin; default: what comes through a pipe"`
+	File  *string `arg:"" name:"file" optional:""`
 	Limit int     `placeholder:"N" default:"0" help:"read the first N lines only; default: all"`
-	Batch int     `placeholder:"N" default:"0" help:"how many texts run together, which changes no digit; default: chosen for speed"`
+	Batch int     `placeholder:"N" default:"0"`
 	JSON  bool    `name:"json" help:"print one JSON object"`
 }
 
@@ -44,9 +44,9 @@ type lambadaCommand struct {
 
 func (c *lambadaCommand) Help() string {
 	return `Each line of FILE is an object with text, as in OpenAI's lambada_test.jsonl. As in the task
-lambada_openai of lm-evaluation-harness, the text is cut at its last space, which belongs to the last
-word. The word counts as right if each of its tokens is the likeliest. The perplexity is e to the
-power of the mean negative log-likelihood of the last words.
+lambada_openai of lm-evaluation-harness, the text is cut at its last space, which belongs to the
+last word. The word counts as right if each of its tokens is the likeliest. The perplexity is e to
+the power of the mean negative log-likelihood of the last words.
 
 A broken line is reported, the others count, and the exit status is 1.
 
@@ -57,13 +57,13 @@ Examples:
 
 type choiceCommand struct {
 	Source    taskSource `embed:""`
-	Delimiter *string    `placeholder:"STRING" help:"what stands between context and choice; default: a space, unless one of them has white space there"`
+	Delimiter *string    `placeholder:"STRING"`
 }
 
 func (c *choiceCommand) Help() string {
-	return `Each line of FILE is an object with context, choices (an array of texts) and answer (the number of
-the right choice, from 0, or its text). Each choice is scored as the continuation of the context, as
-gpt score does it. There are three accuracies, for three ways to compare choices: by the
+	return `Each line of FILE is an object with context, choices (an array of texts) and answer (the
+number of the right choice, from 0, or its text). Each choice is scored as the continuation of the
+context, as gpt score does it. There are three accuracies, for three ways to compare choices: by the
 log-likelihood of the choice (sum), divided by the number of its tokens (mean), or divided by the
 number of its bytes in FILE (bytes).
 

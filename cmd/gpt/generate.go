@@ -17,28 +17,30 @@ import (
 type generateCommand struct {
 	Prompt generateSource `embed:""`
 
-	MaxTokens     *int     `short:"n" placeholder:"N" group:"How much:" help:"write at most N new tokens; default: until the text ends or the context is full"`
-	Samples       int      `placeholder:"N" default:"1" group:"How much:" help:"write N texts; text i, counted from 0, is what seed S+i gives alone"`
-	Stop          []string `placeholder:"STRING" sep:"none" group:"How much:" help:"end the text before this string; the flag may be repeated"`
-	Overflow      string   `placeholder:"HOW" default:"error" enum:"error,truncate,slide" group:"How much:" help:"what to do where the model's context is too small: error, truncate (drop the oldest tokens of the prompt) or slide (drop them later too, and write on without end)"`
-	Temp          float64  `placeholder:"T" default:"0.8" aliases:"temperature" group:"Which tokens:" help:"temperature: 0 always takes the likeliest token, higher values give more variety"`
-	TopK          int      `placeholder:"K" default:"40" group:"Which tokens:" help:"choose among the K likeliest tokens; 0 is no limit"`
-	TopP          float64  `placeholder:"P" default:"1" group:"Which tokens:" help:"choose among the likeliest tokens that have the probability P together; 1 is no limit"`
-	MinP          float64  `placeholder:"P" default:"0" group:"Which tokens:" help:"choose among tokens at least P times as likely as the likeliest; 0 is no limit"`
-	RepeatPenalty float64  `placeholder:"R" default:"1" group:"Which tokens:" help:"values above 1 make tokens that occurred before less likely; 1 is off"`
-	RepeatLastN   int      `placeholder:"N" default:"0" group:"Which tokens:" help:"how many of the last tokens the penalty looks at; 0 is all"`
-	Seed          *uint64  `placeholder:"S" group:"Which tokens:" help:"the same seed gives the same text, on every machine; default: a random seed, which -v reports"`
+	Overflow string `placeholder:"HOW" default:"error" enum:"error,truncate,slide" group:"How much:"`
 
-	Heal     bool            `group:"How much:" help:"let the new text begin inside the prompt's last word: tokens at its end are taken back, as far as a longer token could begin there"`
+	MaxTokens     *int     `short:"n" placeholder:"N" group:"How much:"`
+	Samples       int      `placeholder:"N" default:"1" group:"How much:"`
+	Stop          []string `placeholder:"STRING" sep:"none" group:"How much:"`
+	Temp          float64  `placeholder:"T" default:"0.8" aliases:"temperature" group:"Which tokens:"`
+	TopK          int      `placeholder:"K" default:"40" group:"Which tokens:"`
+	TopP          float64  `placeholder:"P" default:"1" group:"Which tokens:"`
+	MinP          float64  `placeholder:"P" default:"0" group:"Which tokens:"`
+	RepeatPenalty float64  `placeholder:"R" default:"1" group:"Which tokens:"`
+	RepeatLastN   int      `placeholder:"N" default:"0" group:"Which tokens:"`
+	Seed          *uint64  `placeholder:"S" group:"Which tokens:"`
+
+	Heal     bool            `group:"How much:"`
 	Filters  filterFlags     `embed:"" group:"More filters:"`
 	Steering steering        `embed:""`
 	Form     constraintFlags `embed:"" group:"A form for the text:"`
 	Search   searchFlags     `embed:"" group:"Searches:"`
 	Guess    guessFlags      `embed:"" group:"Guessing, for speed:"`
 
-	Output          string `placeholder:"FORM" default:"auto" enum:"auto,text,ids,json,events" group:"Output:" help:"text, ids (an array for each text), json (an object for each text) or events (an object for each token, as it comes); auto is text, or ids where there is no tokenizer"`
-	LogProbs        int    `name:"logprobs" placeholder:"N" default:"0" group:"Output:" help:"in json and events, the N likeliest tokens in place of each; default: none"`
-	NoDisplayPrompt bool   `group:"Output:" help:"print the new text only, without the prompt"`
+	Output string `placeholder:"FORM" default:"auto" enum:"auto,text,ids,json,events" group:"Output:"`
+
+	LogProbs        int  `name:"logprobs" placeholder:"N" default:"0" group:"Output:"`
+	NoDisplayPrompt bool `group:"Output:" help:"print the new text only, without the prompt"`
 
 	Receipt receiptFlag `embed:""`
 

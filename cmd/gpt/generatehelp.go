@@ -3,11 +3,11 @@ package main
 // The help of gpt generate.
 
 func (c *generateCommand) Help() string {
-	return `The prompt is TEXT, or the text of a file (-f FILE; -f - is stdin). Given both, the prompt is the
-file, a newline unless the file ends in one, and TEXT. Given neither, a text that comes through a
-pipe is the prompt; on a terminal there is none, and the model begins from <|endoftext|>. Every byte
-counts, a newline at the end too. The output repeats a prompt of up to 16 MiB before each text; a
-longer one is printed while it is read, before the first text only.
+	return `The prompt is TEXT, or the text of a file (-f FILE; -f - is stdin). Given both, the prompt
+is the file, a newline unless the file ends in one, and TEXT. Given neither, a text that comes
+through a pipe is the prompt; on a terminal there is none, and the model begins from <|endoftext|>.
+Every byte counts, a newline at the end too. The output repeats a prompt of up to 16 MiB before each
+text; a longer one is printed while it is read, before the first text only.
 
 A first word of lower-case letters, digits and hyphens alone is the name of a command, so that a
 misspelt command is an error. After generate, after -p and after -- such a word is a prompt.
@@ -40,55 +40,58 @@ dropped	how many tokens --overflow dropped before it
 finish_reason	on the last token of a text only; interrupted has no token
 
 A token is chosen in this order: biases, guidance, penalties, DRY, n-grams, --min-tokens,
---length-decay, temperature, then the filters top-n-sigma, top-h, top-k, top-p, min-p, typical, epsilon,
-eta and XTC, each of what the one before left, and one draw. --samplers llama.cpp filters as llama.cpp
-does, with the temperature last; its defaults are not taken over. --samplers LIST applies, of penalties,
-DRY, n-grams, the temperature and the filters, only those that are listed. --mirostat takes the place of
-all filters. gpt next shows what each of them leaves.
+--length-decay, temperature, then the filters top-n-sigma, top-h, top-k, top-p, min-p, typical,
+epsilon, eta and XTC, each of what the one before left, and one draw. --samplers llama.cpp filters
+as llama.cpp does, with the temperature last; its defaults are not taken over. --samplers LIST
+applies, of penalties, DRY, n-grams, the temperature and the filters, only those that are listed.
+--mirostat takes the place of all filters. gpt next shows what each of them leaves.
 
-With --ban S the text goes back to the token in which S began and takes another one there; tokens that
-may begin S come only when that is decided. --guidance G adds to the logarithm of a token's probability
-G-1 times what it is more than after --negative TEXT and the same new tokens.
+With --ban S the text goes back to the token in which S began and takes another one there; tokens
+that may begin S come only when that is decided. --guidance G adds to the logarithm of a token's
+probability G-1 times what it is more than after --negative TEXT and the same new tokens.
 
---beams N searches for a likely text: N beams, which are texts that begin alike, go on side by side, and
-of all their continuations the N best go on. The score of a text is the sum of the log-probabilities of
-its new tokens, the one that ends it too, divided by their number to the power of --length-penalty: 1 is
-their mean, 0 their sum, and more than 1 favours long texts. --return K prints the K best texts, the best
-first, when the search is over; as in Hugging Face's transformers each is other tokens, and two may
-spell the same text. With --temp T the tokens of the beams are drawn, and --top-k, --top-p and
---min-p apply; else nothing is random. --beam-groups G divides the beams into G groups that each search
-for themselves, and --diversity D lowers the log-probability of a token by D for each beam of an earlier
-group that has just taken it.
+--beams N searches for a likely text: N beams, which are texts that begin alike, go on side by side,
+and of all their continuations the N best go on. The score of a text is the sum of the
+log-probabilities of its new tokens, the one that ends it too, divided by their number to the power
+of --length-penalty: 1 is their mean, 0 their sum, and more than 1 favours long texts. --return K
+prints the K best texts, the best first, when the search is over; as in Hugging Face's transformers
+each is other tokens, and two may spell the same text. With --temp T the tokens of the beams are
+drawn, and --top-k, --top-p and --min-p apply; else nothing is random. --beam-groups G divides the
+beams into G groups that each search for themselves, and --diversity D lowers the log-probability of
+a token by D for each beam of an earlier group that has just taken it.
 
---contrastive ALPHA takes, of the --top-k likeliest tokens (4 unless given), the one with the greatest
-(1 - ALPHA) times its probability, minus ALPHA times its likeness to the most alike token before it: a
-cosine of the model's hidden states. 0 is greedy, 0.6 is usual. In JSON scores has that number for each
-of ids, and score is their sum.
+--contrastive ALPHA takes, of the --top-k likeliest tokens (4 unless given), the one with the
+greatest (1 - ALPHA) times its probability, minus ALPHA times its likeness to the most alike token
+before it: a cosine of the model's hidden states. 0 is greedy, 0.6 is usual. In JSON scores has that
+number for each of ids, and score is their sum.
 
-A prompt that ends inside a word, or in a space, seldom goes on as it should: its last tokens are not
-those of the whole word. --heal takes them back, as far as one longer token could begin there, and the new
-text begins with their bytes. What is printed is the same text, but a better one.
+A prompt that ends inside a word, or in a space, seldom goes on as it should: its last tokens are
+not those of the whole word. --heal takes them back, as far as one longer token could begin there,
+and the new text begins with their bytes. What is printed is the same text, but a better one.
 
 --lookup and --draft make a text faster where the next tokens can be guessed: guesses are evaluated
-together with the text, and stay if they are what is chosen anyway. The text is byte for byte the one
-without, sampled too, whatever the other flags are. --lookup N guesses that what followed the newest
-tokens when they occurred before follows again: for a text that repeats parts of its prompt, such as an
-edit or a summary. --draft DIR lets a smaller model of the same vocabulary guess, --draft q8 or q4 the
-same model in fewer bits. How many tokens are guessed at a time follows from how often guesses are right
-and how long they take; where they do not pay, they end. -v says how many were right.
+together with the text, and stay if they are what is chosen anyway. The text is byte for byte the
+one without, sampled too, whatever the other flags are. --lookup N guesses that what followed the
+newest tokens when they occurred before follows again: for a text that repeats parts of its prompt,
+such as an edit or a summary. --draft DIR lets a smaller model of the same vocabulary guess, --draft
+q8 or q4 the same model in fewer bits. How many tokens are guessed at a time follows from how often
+guesses are right and how long they take; where they do not pay, they end. -v says how many were
+right.
 
---choice, --regex, --json-schema and --grammar make the new text fit a form: tokens after which it could
-not are never chosen, and the text ends where the form allows it and the model does. It may end before
-that by --max-tokens or the end of the context; finish_reason is then length. Under --json-schema a
-property follows the order of properties in the schema. A keyword that restricts and that gpt does not
-follow (not, if, contains, uniqueItems, ...) is an error, and so is oneOf where two branches can both hold.
+--choice, --regex, --json-schema and --grammar make the new text fit a form: tokens after which it
+could not are never chosen, and the text ends where the form allows it and the model does. It may
+end before that by --max-tokens or the end of the context; finish_reason is then length. Under
+--json-schema a property follows the order of properties in the schema. A keyword that restricts and
+that gpt does not follow (not, if, contains, uniqueItems, ...) is an error, and so is oneOf where
+two branches can both hold.
 
---prompts FILE writes texts for many prompts side by side. Each line of FILE is an object with prompt (a
-text) or tokens (ids, which need no tokenizer), and if you like id, which comes back, and seed; line i has
-the seed S+i-1 otherwise. The objects are those of --output json with line and id before them, in the
-order of the lines; a prompt that cannot be continued gives an object with line, id and error, a message
-on stderr, and in the end the exit status 1. With --out, FILE.resume remembers what --resume needs:
-continued after any interruption, the file ends as an uninterrupted run would leave it.
+--prompts FILE writes texts for many prompts side by side. Each line of FILE is an object with
+prompt (a text) or tokens (ids, which need no tokenizer), and if you like id, which comes back, and
+seed; line i has the seed S+i-1 otherwise. The objects are those of --output json with line and id
+before them, in the order of the lines; a prompt that cannot be continued gives an object with line,
+id and error, a message on stderr, and in the end the exit status 1. With --out, FILE.resume
+remembers what --resume needs: continued after any interruption, the file ends as an uninterrupted
+run would leave it.
 
 Examples:
 

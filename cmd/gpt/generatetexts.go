@@ -11,8 +11,8 @@ import (
 	"picogpt/tokenizer"
 )
 
-// openTexts gives o what texts of the flags mean in the model's tokens. t is the tokenizer, if one is
-// open.
+// openTexts gives o what texts of the flags mean in the model's tokens. t is the tokenizer, if one
+// is open.
 func (c *generateCommand) openTexts(
 	a *app, m *model.Model, t *tokenizer.Tokenizer, o *decode.Options,
 ) error {

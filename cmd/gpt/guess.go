@@ -17,8 +17,8 @@ import (
 )
 
 type guessFlags struct {
-	Lookup int     `placeholder:"N" default:"0" help:"guess up to N tokens at a time from where the newest ones occurred before; the text stays the same; 0 is off"`
-	Draft  *string `placeholder:"DIR|q8|q4" help:"let the checkpoint in DIR guess, or this one in q8 or q4; the text stays the same"`
+	Lookup int     `placeholder:"N" default:"0"`
+	Draft  *string `placeholder:"DIR|q8|q4"`
 }
 
 // checkGuesses refuses what guessing does not go with.

@@ -31,7 +31,7 @@ gpt --tokens 7454,2402 --output json	token ids in, JSON out
 
 // helpCommand is gpt help, which prints what --help does.
 type helpCommand struct {
-	Of []string `arg:"" name:"command" optional:"" help:"the command to explain; default: an overview of all"`
+	Of []string `arg:"" name:"command" optional:""`
 }
 
 func (c *helpCommand) Run(a *app, ctx *kong.Context) error {

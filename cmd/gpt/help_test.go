@@ -122,3 +122,30 @@ func TestRowsOfANarrowPageStandBelow(t *testing.T) {
 		t.Errorf("got %q, want %q", p.String(), want)
 	}
 }
+
+func TestTextsOfFlagsAreOfFlags(t *testing.T) {
+	known := map[string]bool{}
+	var visit func(n *kong.Node)
+	visit = func(n *kong.Node) {
+		add := func(name string, v *kong.Value) {
+			for _, name := range []string{name, strings.TrimSpace(n.Path() + " " + name)} {
+				known[name] = known[name] || v.Tag.Help == ""
+			}
+		}
+		for _, f := range n.Flags {
+			add("--"+f.Name, f.Value)
+		}
+		for _, p := range n.Positional {
+			add(p.Name, p)
+		}
+		for _, c := range n.Children {
+			visit(c)
+		}
+	}
+	visit(grammar(t))
+	for name, text := range flagTexts() {
+		if !known[name] || text == "" {
+			t.Errorf("flags.txt: %s: %q, want a text of a flag that has none beside it", name, text)
+		}
+	}
+}

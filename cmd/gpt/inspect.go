@@ -22,9 +22,9 @@ type inspectCommand struct {
 }
 
 func (c *inspectCommand) Help() string {
-	return `Shows the config, each tensor with its shape and type, the number of parameters, the bytes of the
-files, and the memory that the weights and one session at the model's full context need. Tensors that
-the model does not use are marked as ignored: masks, and heads of other tasks.
+	return `Shows the config, each tensor with its shape and type, the number of parameters, the bytes
+of the files, and the memory that the weights and one session at the model's full context need.
+Tensors that the model does not use are marked as ignored: masks, and heads of other tasks.
 
 A checkpoint that cannot run is shown as far as it can be read. The reason goes to stderr, and the
 exit status is 1.

@@ -17,8 +17,8 @@ import (
 
 type logitsCommand struct {
 	Prompt    promptSource `embed:""`
-	Positions string       `placeholder:"WHICH" default:"last" enum:"last,all" help:"last: the logits after the last token; all: an array with those after each token"`
-	Top       int          `placeholder:"K" default:"0" help:"print the K likeliest next tokens; default: the logits of all ids"`
+	Positions string       `placeholder:"WHICH" default:"last" enum:"last,all"`
+	Top       int          `placeholder:"K" default:"0"`
 }
 
 func (c *logitsCommand) Help() string {

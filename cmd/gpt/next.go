@@ -21,26 +21,26 @@ type nextCommand struct {
 	Prompt promptSource `embed:""`
 
 	Top  int  `placeholder:"N" default:"10" help:"show the N likeliest tokens; 0 is all"`
-	New  int  `placeholder:"N" default:"0" help:"count the last N tokens of the prompt as generated ones"`
+	New  int  `placeholder:"N" default:"0"`
 	JSON bool `name:"json" help:"print one JSON object"`
 
-	Temp          float64 `placeholder:"T" default:"1" aliases:"temperature" group:"Which tokens:" help:"temperature: 0 always takes the likeliest token, higher values give more variety"`
-	TopK          int     `placeholder:"K" default:"0" group:"Which tokens:" help:"choose among the K likeliest tokens; 0 is no limit"`
-	TopP          float64 `placeholder:"P" default:"1" group:"Which tokens:" help:"choose among the likeliest tokens that have the probability P together; 1 is no limit"`
-	MinP          float64 `placeholder:"P" default:"0" group:"Which tokens:" help:"choose among tokens at least P times as likely as the likeliest; 0 is no limit"`
-	RepeatPenalty float64 `placeholder:"R" default:"1" group:"Which tokens:" help:"values above 1 make tokens that occurred before less likely; 1 is off"`
-	RepeatLastN   int     `placeholder:"N" default:"0" group:"Which tokens:" help:"how many of the last tokens the penalty looks at; 0 is all"`
-	Seed          uint64  `placeholder:"S" default:"0" group:"Which tokens:" help:"the seed of the coin of --xtc-probability"`
+	Temp          float64 `placeholder:"T" default:"1" aliases:"temperature" group:"Which tokens:"`
+	TopK          int     `placeholder:"K" default:"0" group:"Which tokens:"`
+	TopP          float64 `placeholder:"P" default:"1" group:"Which tokens:"`
+	MinP          float64 `placeholder:"P" default:"0" group:"Which tokens:"`
+	RepeatPenalty float64 `placeholder:"R" default:"1" group:"Which tokens:"`
+	RepeatLastN   int     `placeholder:"N" default:"0" group:"Which tokens:"`
+	Seed          uint64  `placeholder:"S" default:"0" group:"Which tokens:"`
 
 	Filters  filterFlags `embed:"" group:"More filters:"`
 	Steering steering    `embed:""`
 }
 
 func (c *nextCommand) Help() string {
-	return `Shows from which tokens gpt generate would choose the next one, and how likely each is. The flags are
-those of gpt generate, but all of them are off unless given, and the temperature is 1: so that
-without flags the table shows the model's own distribution. Below it stands how many tokens each
-filter left.
+	return `Shows from which tokens gpt generate would choose the next one, and how likely each is. The
+flags are those of gpt generate, but all of them are off unless given, and the temperature is 1: so
+that without flags the table shows the model's own distribution. Below it stands how many tokens
+each filter left.
 
 With --ban S the tokens are left out that would complete S at once, in their own bytes or together
 with the --new tokens before them. gpt generate also goes back to where S began.
@@ -55,8 +55,8 @@ logit	what the model says of it
 logprob	the natural logarithm of the probability that the model gives it
 prob	its probability after everything that is asked for
 
-The prompt is TEXT, the text of a file (-f FILE; -f - is stdin), or what comes through a pipe; or ids,
-with --tokens.
+The prompt is TEXT, the text of a file (-f FILE; -f - is stdin), or what comes through a pipe; or
+ids, with --tokens.
 
 Examples:
 

@@ -19,33 +19,33 @@ import (
 )
 
 type perplexityCommand struct {
-	Files    []string `arg:"" name:"file" optional:"" sep:"none" help:"text files; - is stdin; default: what comes through a pipe"`
-	Protocol string   `placeholder:"NAME" default:"hf" enum:"hf,lm-eval,llama.cpp" help:"how the text is cut and what is counted: hf, lm-eval or llama.cpp, as above"`
-	Window   int      `placeholder:"N" default:"0" help:"tokens of a window; default: the model's n_positions"`
-	Stride   int      `placeholder:"N" default:"0" help:"for hf, how many tokens windows advance; default: the window"`
-	WikiText bool     `name:"wikitext" help:"read the files as raw WikiText, as the protocol's publisher does"`
-	Tokens   *string  `placeholder:"IDS" help:"token ids in place of files: 1,2,3 or [1,2,3], or the name of a file with such ids; - is stdin"`
+	Files    []string `arg:"" name:"file" optional:"" sep:"none"`
+	Protocol string   `placeholder:"NAME" default:"hf" enum:"hf,lm-eval,llama.cpp"`
+	Window   int      `placeholder:"N" default:"0"`
+	Stride   int      `placeholder:"N" default:"0"`
+	WikiText bool     `name:"wikitext"`
+	Tokens   *string  `placeholder:"IDS"`
 	Special  bool     `help:"read <|endoftext|> and other special tokens in the text as such"`
-	Batch    int      `placeholder:"N" default:"0" help:"how many windows run together, which changes no digit; default: chosen for speed"`
+	Batch    int      `placeholder:"N" default:"0"`
 	JSON     bool     `name:"json" help:"print one JSON object"`
 
-	Expect    *string  `placeholder:"NUMBER" help:"exit with status 1 unless the perplexity per token is NUMBER, for tests"`
-	Tolerance *float64 `placeholder:"X" help:"how far it may be from the NUMBER of --expect; default: half a unit of its last digit"`
+	Expect    *string  `placeholder:"NUMBER"`
+	Tolerance *float64 `placeholder:"X"`
 }
 
 func (c *perplexityCommand) Help() string {
-	return `Prints the perplexity of the files: e to the power of the mean negative log-likelihood of their
-tokens. Several files are measured as one text; with --protocol lm-eval each is a document of its
-own. Data of gzip and zstd are decompressed. Every byte counts, a newline at the end too. The number depends on the checkpoint, its number
-format, the text and the protocol, and on nothing else. Ctrl-C prints the result so far, marked as
-partial.
+	return `Prints the perplexity of the files: e to the power of the mean negative log-likelihood of
+their tokens. Several files are measured as one text; with --protocol lm-eval each is a document of
+its own. Data of gzip and zstd are decompressed. Every byte counts, a newline at the end too. The
+number depends on the checkpoint, its number format, the text and the protocol, and on nothing else.
+Ctrl-C prints the result so far, marked as partial.
 
-hf	Hugging Face's strided windows: windows advance by --stride, and each token is counted once,
-	but for the first, which nothing precedes. The published numbers are of --stride 1024 and 512,
-	with --wikitext on the raw test file of WikiText-2.
-lm-eval	lm-evaluation-harness's rolling windows: <|endoftext|> stands before each document, and every
-	token is counted. With --wikitext pages are cut apart and detokenized; the published number is
-	the perplexity per word.
+hf	Hugging Face's strided windows: windows advance by --stride, and each token is counted once, but
+	for the first, which nothing precedes. The published numbers are of --stride 1024 and 512, with
+	--wikitext on the raw test file of WikiText-2.
+lm-eval	lm-evaluation-harness's rolling windows: <|endoftext|> stands before each document, and
+	every token is counted. With --wikitext pages are cut apart and detokenized; the published number
+	is the perplexity per word.
 llama.cpp	llama.cpp's chunks, which do not overlap: the second half of each is counted, and there
 	is a standard error. Its own default is --window 512.
 

@@ -22,7 +22,7 @@ import (
 // A textSource is text in the arguments, in a file, or on stdin if that is no terminal. Every byte
 // counts, a newline at the end included. What is not asked for is not read.
 type textSource struct {
-	Words []string `arg:"" name:"text" optional:"" sep:"none" help:"the text; several words are joined by single spaces"`
+	Words []string `arg:"" name:"text" optional:"" sep:"none"`
 	File  *string  `short:"f" placeholder:"FILE" help:"read the text from FILE; - is stdin"`
 }
 
@@ -193,7 +193,7 @@ func (s *promptSource) tokenizer(a *app, p *prompt, missing idTokenizer) (eval.T
 // A generateSource is what gpt generate writes on from. A file and a text in the arguments are one
 // prompt there.
 type generateSource struct {
-	Prompt       *string `short:"p" placeholder:"TEXT" help:"take TEXT as the prompt, whatever it looks like"`
+	Prompt       *string `short:"p" placeholder:"TEXT"`
 	promptSource `embed:""`
 }
 

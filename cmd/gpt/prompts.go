@@ -18,7 +18,7 @@ import (
 
 // A promptsSource is a file of prompts and where their texts go.
 type promptsSource struct {
-	Prompts *string       `placeholder:"FILE" help:"JSON objects on lines, each with a prompt; - is stdin"`
+	Prompts *string       `placeholder:"FILE"`
 	Target  recordsTarget `embed:""`
 }
 
@@ -80,7 +80,8 @@ func (c *generateCommand) runPrompts(a *app, o decode.Options) error {
 	if err != nil {
 		return err
 	}
-	settings, seed := append(c.settings(), form...), []resume.Setting{{Name: "--seed", Value: decimal(o.Seed)}}
+	settings := append(c.settings(), form...)
+	seed := []resume.Setting{{Name: "--seed", Value: decimal(o.Seed)}}
 	if c.Seed != nil {
 		settings, seed = append(settings, seed...), nil
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 type quantizeCommand struct {
-	From  string `arg:"" name:"model" help:"the checkpoint to read, as for --model; demo is the embedded one, unless there is a file of that name"`
+	From  string `arg:"" name:"model"`
 	To    string `arg:"" name:"out" help:"the directory to write; it is made if it is not there"`
 	Force bool   `help:"write over the files of a checkpoint that is there"`
 }

@@ -76,7 +76,7 @@ func withoutMark(text string) string { return strings.TrimPrefix(text, "\uFEFF")
 
 // A receiptFlag is where the receipt goes.
 type receiptFlag struct {
-	Receipt *string `placeholder:"FILE" group:"Output:" help:"write to FILE what the text was made from and what came out: gpt verify FILE makes it again and compares"`
+	Receipt *string `placeholder:"FILE" group:"Output:"`
 }
 
 // check refuses receipts that cannot be written, before anything is loaded.

@@ -13,19 +13,19 @@ import (
 
 // filterFlags are filters beyond --top-k, --top-p and --min-p, which everybody knows.
 type filterFlags struct {
-	Typical          float64 `placeholder:"P" default:"1" help:"choose among the tokens whose surprise is nearest to what is expected, that have the probability P together; 1 is off"`
-	Epsilon          float64 `placeholder:"P" default:"0" help:"choose among tokens at least P likely; 0 is off"`
-	Eta              float64 `placeholder:"P" default:"0" help:"choose among tokens at least P likely, or less where the model is unsure; 0 is off"`
-	TopH             float64 `name:"top-h" placeholder:"H" default:"0" help:"choose among the likeliest tokens that have the share H of the entropy; 0 is off"`
-	TopNSigma        float64 `name:"top-n-sigma" placeholder:"N" default:"0" help:"choose among tokens whose logit is at most N standard deviations below the greatest; 0 is off"`
-	XTCProbability   float64 `name:"xtc-probability" placeholder:"P" default:"0" help:"how often the likeliest tokens are left out, all but the last of those above the threshold; 0 is off"`
-	XTCThreshold     float64 `name:"xtc-threshold" placeholder:"P" default:"0.1" help:"how likely a token must be for that; above 0.5 nothing is left out"`
-	DynatempRange    float64 `placeholder:"R" default:"0" help:"let the temperature go from T-R, where the model is sure, to T+R, where it is not; 0 is off"`
-	DynatempExponent float64 `placeholder:"E" default:"1" help:"how the temperature follows the entropy: its share of the greatest possible one, to the power of E"`
-	Mirostat         int     `placeholder:"1|2" default:"0" help:"in place of all filters, keep the surprise of the tokens near a target, by version 1 or 2; 0 is off"`
+	Typical          float64 `placeholder:"P" default:"1"`
+	Epsilon          float64 `placeholder:"P" default:"0"`
+	Eta              float64 `placeholder:"P" default:"0"`
+	TopH             float64 `name:"top-h" placeholder:"H" default:"0"`
+	TopNSigma        float64 `name:"top-n-sigma" placeholder:"N" default:"0"`
+	XTCProbability   float64 `name:"xtc-probability" placeholder:"P" default:"0"`
+	XTCThreshold     float64 `name:"xtc-threshold" placeholder:"P" default:"0.1"`
+	DynatempRange    float64 `placeholder:"R" default:"0"`
+	DynatempExponent float64 `placeholder:"E" default:"1"`
+	Mirostat         int     `placeholder:"1|2" default:"0"`
 	MirostatTau      float64 `placeholder:"BITS" default:"5" help:"the target"`
 	MirostatEta      float64 `placeholder:"X" default:"0.1" help:"how fast Mirostat corrects itself"`
-	Samplers         string  `placeholder:"ORDER" default:"hf" help:"the order and the definitions of the filters: hf (Hugging Face's), llama.cpp (llama.cpp's), or the names of those to apply, in order, with commas between them"`
+	Samplers         string  `placeholder:"ORDER" default:"hf"`
 }
 
 // set gives o what the flags say.

@@ -19,19 +19,19 @@ import (
 )
 
 type scoreCommand struct {
-	File  *string `arg:"" name:"file" optional:"" help:"the texts: lines, JSON objects on lines, or a table; - is stdin; default: what comes through a pipe"`
+	File  *string `arg:"" name:"file" optional:""`
 	Text  *string `placeholder:"TEXT" help:"score TEXT, in place of a file"`
-	Input string  `placeholder:"FORM" default:"auto" enum:"auto,lines,jsonl,csv,tsv" help:"what the input is: lines (texts), jsonl (an object on each line), csv, tsv (tables) or auto (by the end of the file's name, else jsonl if it begins with {, else lines)"`
+	Input string  `placeholder:"FORM" default:"auto" enum:"auto,lines,jsonl,csv,tsv"`
 
-	TextField *string  `placeholder:"NAME" help:"the field or column that holds the text; default: text"`
-	Fields    []string `placeholder:"LIST" help:"write only these fields, for example id,mean_logprob; default: all"`
+	TextField *string  `placeholder:"NAME"`
+	Fields    []string `placeholder:"LIST"`
 	Keep      bool     `help:"write the fields of the input too"`
-	Summary   bool     `help:"print one object for all of the input, in place of an object for each line"`
+	Summary   bool
 
-	BOS     bool   `name:"bos" help:"put <|endoftext|> before a text, so that its first token is scored too"`
-	Top     int    `placeholder:"K" default:"0" help:"print the K likeliest tokens in place of each token too; default: none"`
-	Offsets string `placeholder:"UNIT" default:"chars" enum:"chars,utf16,bytes" help:"what offsets count: chars (code points, as in Python), utf16 (as in JavaScript) or bytes (of UTF-8)"`
-	Batch   int    `placeholder:"N" default:"0" help:"how many texts run together, which changes no digit; default: chosen for speed"`
+	BOS     bool   `name:"bos"`
+	Top     int    `placeholder:"K" default:"0"`
+	Offsets string `placeholder:"UNIT" default:"chars" enum:"chars,utf16,bytes"`
+	Batch   int    `placeholder:"N" default:"0"`
 	Special bool   `help:"read <|endoftext|> and other special tokens in the text as such"`
 
 	Target recordsTarget `embed:""`

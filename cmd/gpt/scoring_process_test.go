@@ -25,7 +25,8 @@ func TestCtrlCPrintsThePartialPerplexity(t *testing.T) {
 	if err := os.WriteFile(file, bytes.Repeat([]byte("Once upon a time there was a cat. "), 1<<17), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	// The first windows may take their time on a busy machine: what was interrupted too early is tried again.
+	// The first windows may take their time on a busy machine: what was interrupted too early is tried
+	// again.
 	for wait := time.Second; wait < 20*time.Second; wait *= 2 {
 		cmd, stdout, _ := started(t, "perplexity", "--json", "--batch", "1", file)
 		time.Sleep(wait)
@@ -69,7 +70,8 @@ func TestGenerateContinuesHoweverItEnds(t *testing.T) {
 }
 
 // continuesHoweverItEnds runs a command on many lines, once without an interruption and once with
-// several, where it is given more arguments that change nothing. IN stands for the file of the lines.
+// several, where it is given more arguments that change nothing. IN stands for the file of the
+// lines.
 func continuesHoweverItEnds(t *testing.T, line, more string, args ...string) {
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "in"), filepath.Join(dir, "out.jsonl")

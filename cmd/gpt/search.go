@@ -13,13 +13,13 @@ import (
 )
 
 type searchFlags struct {
-	Beams         *int     `placeholder:"N" help:"beam search: N texts go on side by side, and the likeliest whole text wins; a --temp given too samples them"`
+	Beams         *int     `placeholder:"N"`
 	Return        int      `placeholder:"K" default:"1" help:"print the K best texts of the beams"`
-	LengthPenalty float64  `placeholder:"L" default:"1" help:"the score of a text is its log-probability divided by its length to the power of L: above 0 favours long texts, below 0 short ones"`
-	EarlyStopping string   `placeholder:"HOW" default:"false" enum:"true,false,never" help:"when N texts have ended: true ends the search, false goes on while the best text that runs scores better as it is, never while any could"`
-	BeamGroups    int      `placeholder:"G" default:"1" help:"diverse beam search: divide the beams into G groups"`
-	Diversity     float64  `placeholder:"D" default:"0" help:"what a token loses for each beam of an earlier group that has just taken it"`
-	Contrastive   *float64 `placeholder:"ALPHA" help:"contrastive search: of the --top-k likeliest tokens (4 unless given) take a likely one that is unlike the text before it; 0 is greedy, 0.6 is usual"`
+	LengthPenalty float64  `placeholder:"L" default:"1"`
+	EarlyStopping string   `placeholder:"HOW" default:"false" enum:"true,false,never"`
+	BeamGroups    int      `placeholder:"G" default:"1"`
+	Diversity     float64  `placeholder:"D" default:"0"`
+	Contrastive   *float64 `placeholder:"ALPHA"`
 }
 
 // asked is the flag of the search that is asked for, "" without one.

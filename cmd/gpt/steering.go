@@ -15,26 +15,26 @@ import (
 
 // repeatFlags are against repetition, beside --repeat-penalty.
 type repeatFlags struct {
-	FrequencyPenalty float64  `placeholder:"X" default:"0" help:"what a token's logit loses for each time that the new text has it; 0 is off"`
-	PresencePenalty  float64  `placeholder:"X" default:"0" help:"what a token's logit loses if the new text has it; 0 is off"`
-	PenaltyPrompt    *bool    `help:"whether the penalties count the prompt's tokens, true or false after =; default: --repeat-penalty does, the others do not, and with --samplers llama.cpp all do"`
-	NoRepeatNgram    int      `placeholder:"N" default:"0" help:"write no sequence of N tokens twice; 0 is off"`
-	DRYMultiplier    float64  `name:"dry-multiplier" placeholder:"X" default:"0" help:"DRY: what a token loses that would continue a repetition; 0.8 is usual, 0 is off"`
-	DRYBase          float64  `name:"dry-base" placeholder:"B" default:"1.75" help:"and how that grows with each token more of the repetition"`
-	DRYAllowedLength int      `name:"dry-allowed-length" placeholder:"N" default:"2" help:"shorter repetitions lose nothing"`
-	DRYLastN         int      `name:"dry-last-n" placeholder:"N" default:"-1" help:"how many of the last tokens DRY looks at; -1 is all, 0 is off"`
-	DRYBreaker       []string `name:"dry-breaker" placeholder:"S" sep:"none" help:"no repetition goes beyond this string; the flag may be repeated; default: a newline, :, \" and *; none is no string"`
+	FrequencyPenalty float64 `placeholder:"X" default:"0"`
+	PresencePenalty  float64 `placeholder:"X" default:"0"`
+	PenaltyPrompt    *bool
+	NoRepeatNgram    int      `placeholder:"N" default:"0"`
+	DRYMultiplier    float64  `name:"dry-multiplier" placeholder:"X" default:"0"`
+	DRYBase          float64  `name:"dry-base" placeholder:"B" default:"1.75"`
+	DRYAllowedLength int      `name:"dry-allowed-length" placeholder:"N" default:"2"`
+	DRYLastN         int      `name:"dry-last-n" placeholder:"N" default:"-1"`
+	DRYBreaker       []string `name:"dry-breaker" placeholder:"S" sep:"none"`
 }
 
 // wantedFlags are about single tokens and strings, and the end of the text.
 type wantedFlags struct {
-	LogitBias   []string `placeholder:"ID=X" sep:"none" help:"add X to a token's logit, where -inf forbids the token; the flag may be repeated"`
-	Ban         []string `placeholder:"S" sep:"none" help:"the new text does not contain this string: it goes back to where the string begins, and on another way; the flag may be repeated"`
-	EOS         []string `name:"eos" placeholder:"ID|none" sep:"none" help:"the token that ends the text, or none; the flag may be repeated; default: the model's"`
+	LogitBias   []string `placeholder:"ID=X" sep:"none"`
+	Ban         []string `placeholder:"S" sep:"none"`
+	EOS         []string `name:"eos" placeholder:"ID|none" sep:"none"`
 	MinTokens   int      `placeholder:"N" default:"0" help:"do not end the text before N new tokens"`
-	Guidance    *float64 `placeholder:"G" help:"go further from what --negative would lead to, G times as far; 1 is off, 1.5 is usual"`
-	Negative    *string  `placeholder:"TEXT" help:"the prompt to go away from; default: the prompt's last token"`
-	LengthDecay *string  `placeholder:"START,FACTOR" help:"from START new tokens on, make the end likelier by the factor at each token"`
+	Guidance    *float64 `placeholder:"G"`
+	Negative    *string  `placeholder:"TEXT"`
+	LengthDecay *string  `placeholder:"START,FACTOR"`
 }
 
 // A steering is all flags that look at the text so far.

@@ -15,18 +15,18 @@ import (
 
 type surpriseCommand struct {
 	Text  promptSource `embed:""`
-	By    string       `placeholder:"SCALE" default:"rank" enum:"rank,surprisal" help:"what the colours show: rank (how many tokens the model thought likelier) or surprisal (in bits)"`
-	HTML  *string      `name:"html" placeholder:"FILE" help:"write a page for a browser to FILE, which needs no other files; - is stdout"`
+	By    string       `placeholder:"SCALE" default:"rank" enum:"rank,surprisal"`
+	HTML  *string      `name:"html" placeholder:"FILE"`
 	Force bool         `help:"write over the file that --html names, if it is there"`
-	BOS   bool         `name:"bos" help:"put <|endoftext|> before the text, so that its first token has a colour too"`
-	Top   int          `placeholder:"K" default:"0" help:"how many alternatives the page shows for each token; default: 8"`
-	Color string       `placeholder:"WHEN" default:"auto" enum:"auto,always,never" help:"when to use colours: auto (on a terminal, unless $$NO_COLOR is set), always or never"`
+	BOS   bool         `name:"bos"`
+	Top   int          `placeholder:"K" default:"0"`
+	Color string       `placeholder:"WHEN" default:"auto" enum:"auto,always,never"`
 }
 
 func (c *surpriseCommand) Help() string {
-	return `Shows for each token of the text how far it was from what the model expected. The rank of a token is
-the number of tokens that the model thought likelier: 0 is the model's first choice. On a terminal
-the ranks are colours; elsewhere each token has a line of numbers.
+	return `Shows for each token of the text how far it was from what the model expected. The rank of a
+token is the number of tokens that the model thought likelier: 0 is the model's first choice. On a
+terminal the ranks are colours; elsewhere each token has a line of numbers.
 
 The text is TEXT, the text of a file (-f FILE; -f - is stdin), or what comes through a pipe.
 

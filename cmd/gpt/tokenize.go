@@ -9,8 +9,8 @@ type tokenizeCommand struct {
 }
 
 func (c *tokenizeCommand) Help() string {
-	return `Prints the ids of the text as one JSON array. With --decode it reads such an array, and prints
-exactly the bytes that the ids stand for; a newline is added on a terminal only.
+	return `Prints the ids of the text as one JSON array. With --decode it reads such an array, and
+prints exactly the bytes that the ids stand for; a newline is added on a terminal only.
 
 The text is TEXT, the text of a file (-f FILE; -f - is stdin), or what comes through a pipe. Every
 byte counts. The tokenizer is the checkpoint's own; where it has none, and its vocabulary is large

@@ -17,12 +17,12 @@ import (
 )
 
 type verifyCommand struct {
-	Receipt string `arg:"" name:"receipt" help:"the file that gpt generate --receipt FILE wrote; - is stdin"`
+	Receipt string `arg:"" name:"receipt"`
 }
 
 func (c *verifyCommand) Help() string {
-	return `Makes the text of a receipt again, and compares: the digest of the model, each new id, why the
-text ended, and the digests of the logits before each token. The exit status is 0 where all are
+	return `Makes the text of a receipt again, and compares: the digest of the model, each new id, why
+the text ended, and the digests of the logits before each token. The exit status is 0 where all are
 the same, and 1 where something differs; a line on stderr then says what differs first. Tokens are
 counted from 0.
 
