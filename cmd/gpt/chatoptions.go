@@ -85,7 +85,7 @@ func (c *chat) setOptions(options []string) error {
 // noteIdle tells of the flags that have no effect, each once. Where flags are set one after the
 // other, one that needs another may come first.
 func (c *chat) noteIdle(given map[string]bool) {
-	notes := withoutEffect(&c.decode, given, "")
+	notes := withoutEffect(&c.decode, given, nil)
 	wanting(given, func(flag, want string) {
 		notes = append(notes, flag+", because it wants "+want+" with it")
 	})

@@ -97,9 +97,11 @@ func sampling(o *decode.Options) []string {
 	return flags
 }
 
-// withoutEffect tells which of the flags that were given have no effect, and why. search is the
-// flag of a search, or "".
-func withoutEffect(o *decode.Options, given map[string]bool, search string) (notes []string) {
+// withoutEffect tells which of the flags that were given have no effect, and why. search is nil for
+// commands that have none.
+func withoutEffect(
+	o *decode.Options, given map[string]bool, search *searchFlags,
+) (notes []string) {
 	idle := func(flag string, is bool, because string) {
 		if is && given[flag] {
 			notes = append(notes, fmt.Sprintf("--%s, because %s", flag, because))
@@ -116,7 +118,9 @@ func withoutEffect(o *decode.Options, given map[string]bool, search string) (not
 	var replaced []string
 	because := "--temp 0 takes the likeliest token"
 	switch {
-	case search != "": // which refuses what it does not follow
+	case search != nil && search.asked() != "": // which refuses what it does not follow
+		idle("beam-groups", search.BeamGroups > 1 && search.Diversity == 0,
+			"without --diversity D they all search alike")
 	case o.Temperature == 0:
 		replaced = sampling(o)
 	case o.Mirostat.Version != 0:

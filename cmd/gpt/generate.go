@@ -61,7 +61,7 @@ func (c *generateCommand) Run(a *app, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	a.noteWithout(withoutEffect(&o, givenFlags(k), c.Search.asked()))
+	a.noteWithout(withoutEffect(&o, givenFlags(k), &c.Search))
 	if c.Many.Prompts != nil {
 		return c.runPrompts(a, o)
 	}

@@ -67,7 +67,8 @@ number for each of ids, and score is their sum.
 
 A prompt that ends inside a word, or in a space, seldom goes on as it should: its last tokens are
 not those of the whole word. --heal takes them back, as far as one longer token could begin there,
-and the new text begins with their bytes. What is printed is the same text, but a better one.
+and the new text begins with their bytes. Stop and banned strings may begin in these bytes. What is
+printed is the same text, but a better one.
 
 --lookup and --draft make a text faster where the next tokens can be guessed: guesses are evaluated
 together with the text, and stay if they are what is chosen anyway. The text is byte for byte the
@@ -79,11 +80,11 @@ guesses are right and how long they take; where they do not pay, they end. -v sa
 right.
 
 --choice, --regex, --json-schema and --grammar make the new text fit a form: tokens after which it
-could not are never chosen, and the text ends where the form allows it and the model does. It may
-end before that by --max-tokens or the end of the context; finish_reason is then length. Under
---json-schema a property follows the order of properties in the schema. A keyword that restricts and
-that gpt does not follow (not, if, contains, uniqueItems, ...) is an error, and so is oneOf where
-two branches can both hold.
+could not are never chosen, and the text ends where the form allows it and the model does, by any of
+the tokens of --eos; with --eos none it ends where nothing can follow. It may end before that by
+--max-tokens or the end of the context; finish_reason is then length. Under --json-schema a property
+follows the order of properties in the schema. A keyword that restricts and that gpt does not follow
+(not, if, contains, uniqueItems, ...) is an error, and so is oneOf where two branches can both hold.
 
 --prompts FILE writes texts for many prompts side by side. Each line of FILE is an object with
 prompt (a text) or tokens (ids, which need no tokenizer), and if you like id, which comes back, and

@@ -105,7 +105,7 @@ func (c *nextCommand) Run(a *app, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	a.noteWithout(withoutEffect(&o, givenFlags(k), ""))
+	a.noteWithout(withoutEffect(&o, givenFlags(k), nil))
 	p, err := c.Prompt.given(a)
 	if err != nil {
 		return err

@@ -157,7 +157,7 @@ func (r *receipt) again(a *app) (*receipt, error) {
 		return nil, err
 	}
 	var tokens []decode.Token
-	all := c.texts(context.Background(), m, p.ids, o, c.Search.newScores())
+	all := c.named(c.texts(context.Background(), m, p.ids, o, c.Search.newScores()))
 	if err := r.follow(a, kept(all, &tokens)); err != nil {
 		return nil, err
 	}
