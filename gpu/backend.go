@@ -46,8 +46,10 @@ func (d *Device) Open(
 		return nil, fmt.Errorf("%s: %w", d.Name, err)
 	}
 	b := newBackend(&d.Info, p, cache, team, driver)
-	err = probeOperations(driver)
-	if err == nil {
+	if !d.trusted {
+		err = probeOperations(driver)
+	}
+	if err == nil && !d.trusted {
 		err = probeModel(ctx, driver, team, p.H[0].CFC.Weight.Format, p.CacheFormat, p.Activation)
 	}
 	if err == nil {

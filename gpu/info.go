@@ -26,11 +26,18 @@ type Info struct {
 // is opened on it has a Driver of its own.
 type Device struct {
 	Info
-	open func() (Driver, error)
+	open    func() (Driver, error)
+	trusted bool
 }
 
 // NewDevice is for drivers: open opens the device and compiles [Source] for it.
-func NewDevice(info Info, open func() (Driver, error)) *Device { return &Device{info, open} }
+func NewDevice(info Info, open func() (Driver, error)) *Device {
+	return &Device{Info: info, open: open}
+}
+
+// WithoutProbe returns the device, which then opens without the probe. It is for tests that look
+// for what the probe would find.
+func (d *Device) WithoutProbe() *Device { return &Device{d.Info, d.open, true} }
 
 // usable is an error where the device lacks something.
 func (i *Info) usable() error {

@@ -344,12 +344,22 @@ func (p *parser) memory(in *instruction, parts, args []string) error {
 		return err
 	}
 	in.size, in.signed, in.shift = uint8(size), signed, uint8(64-8*size)
-	ops := map[string]operation{
-		"ld.param": opLoadParam, "ld.global": opLoadGlobal, "ld.shared": opLoadShared,
-		"st.global": opStoreGlobal, "st.shared": opStoreShared,
+	var op operation
+	switch parts[0] + "." + parts[1] {
+	case "ld.param":
+		op = opLoadParam
+	case "ld.global":
+		op = opLoadGlobal
+	case "ld.shared":
+		op = opLoadShared
+	case "st.global":
+		op = opStoreGlobal
+	case "st.shared":
+		op = opStoreShared
+	default:
+		return errUnknown
 	}
-	op, found := ops[parts[0]+"."+parts[1]]
-	if !found || len(parts) > 4 || len(parts) == 4 && in.count != 2 && in.count != 4 {
+	if len(parts) > 4 || len(parts) == 4 && in.count != 2 && in.count != 4 {
 		return errUnknown
 	}
 	in.op = op

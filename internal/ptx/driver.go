@@ -17,20 +17,13 @@ type Driver struct {
 	closed     bool
 }
 
-// Device is the interpreter of a text as a device. A text that is not understood is an error when
-// it is opened.
-func Device(text string) *gpu.Device {
+// Device is the interpreter of a program as a device.
+func Device(p *Program) *gpu.Device {
 	info := gpu.Info{
 		Driver: "ptx", Name: "interpreter", Vendor: "picogpt", Platform: "tests",
-		Version: "1", Memory: 1 << 30,
+		Version: p.Target, Memory: 1 << 30,
 	}
-	return gpu.NewDevice(info, func() (gpu.Driver, error) {
-		p, err := Parse(text)
-		if err != nil {
-			return nil, err
-		}
-		return NewDriver(p, 1), nil
-	})
+	return gpu.NewDevice(info, func() (gpu.Driver, error) { return NewDriver(p, 1), nil })
 }
 
 // NewDriver returns a driver that runs a program on a machine of its own.

@@ -228,9 +228,9 @@ func toInt(f float32) uint64 {
 	return uint64(int64(f))
 }
 
-// fma is fma.rn.f32. The product of two float32s is exact in float64, so that the sum there, rounded
-// to float32, is right, but where the float64 sum was itself rounded to what lies halfway between two
-// float32s, or may have fewer bits as a float32.
+// fma is fma.rn.f32. The product of two float32s is exact in float64, so that the sum there,
+// rounded to float32, is right, but where the float64 sum was itself rounded to what lies halfway
+// between two float32s, or has fewer bits as a float32.
 func fma(a, b, c float32) float32 {
 	p := float64(a) * float64(b)
 	s := float64(p + float64(c))
@@ -242,7 +242,7 @@ func fma(a, b, c float32) float32 {
 }
 
 // roundedOnce rounds p + q to odd in float64, from where it rounds on to float32 as if in one step
-// (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", 2008). s is the rounded sum.
+// (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", 2008). s is the float64 sum.
 func roundedOnce(p, q, s float64) float32 {
 	t := float64(s - p)
 	e := float64(p-float64(s-t)) + float64(q-t) // s + e = p + q exactly (Knuth's TwoSum)

@@ -24,7 +24,11 @@ func Open(t testing.TB) *gpu.Device {
 		t.Skip("GPT_DEVICE names no GPU, such as pocl or cuda")
 	}
 	devices, missing := drivers.Devices()
-	d, err := gpu.Choose(append(devices, ptx.Device(cuda.PTX())), name)
+	program, err := ptx.Parse(cuda.PTX())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := gpu.Choose(append(devices, ptx.Device(program)), name)
 	if err != nil {
 		t.Fatal(errors.Join(err, missing))
 	}
