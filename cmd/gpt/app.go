@@ -61,7 +61,8 @@ type app struct {
 
 	optionFiles optionFiles // that options name
 
-	stdinLeft bool // the text comes from elsewhere, and nothing was said yet of bytes on stdin
+	stdinTaken bool // an option has stdin for its file
+	stdinLeft  bool // the text comes from elsewhere, and nothing was said yet of bytes on stdin
 
 	mu       sync.Mutex
 	cancel   context.CancelFunc // what Ctrl-C calls, if not nil

@@ -68,6 +68,9 @@ func (c *chat) setOptions(options []string) error {
 	if err != nil {
 		return err
 	}
+	if flag := w.Form.ofStdin(); flag != "" {
+		return usagef("%s -: want a file, because stdin has the lines", flag)
+	}
 	tried := o
 	if err := w.openTexts(c.app, c.model(), c.tokenizer, &tried); err != nil {
 		return err

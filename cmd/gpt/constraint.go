@@ -77,6 +77,17 @@ func (f *constraintFlags) check() error {
 	return err
 }
 
+// ofStdin is the flag whose file is stdin, "" without one.
+func (f *constraintFlags) ofStdin() string {
+	switch {
+	case f.JSONSchema != nil && *f.JSONSchema == "-":
+		return "--json-schema"
+	case f.Grammar != nil && *f.Grammar == "-":
+		return "--grammar"
+	}
+	return ""
+}
+
 // choices are the strings of --choice and --choices.
 func (f *constraintFlags) choices() ([]string, error) {
 	all := slices.Clone(f.Choice)

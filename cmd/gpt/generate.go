@@ -53,6 +53,9 @@ func (c *generateCommand) Run(a *app, k *kong.Context) error {
 	}
 	o, err := c.settle(k)
 	if err == nil {
+		err = c.takeStdin(a)
+	}
+	if err == nil {
 		err = c.checkPrompts()
 	}
 	if err == nil {

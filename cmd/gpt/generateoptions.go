@@ -57,6 +57,21 @@ func (c *generateCommand) options() (decode.Options, error) {
 	return o, checkSampling(o)
 }
 
+// takeStdin lets an option have stdin for its file, unless the prompt comes from there.
+func (c *generateCommand) takeStdin(a *app) error {
+	flag, p := c.Form.ofStdin(), &c.Prompt
+	if flag == "" {
+		return nil
+	}
+	a.stdinTaken = true
+	switch file, prompts := p.Text.File, c.Many.Prompts; {
+	case file != nil && *file == "-", prompts != nil && *prompts == "-",
+		file == nil && prompts == nil && len(p.Text.Words) == 0 && p.Prompt == nil && p.Tokens == nil:
+		return usagef("%s -: want a file, because stdin has the prompt", flag)
+	}
+	return nil
+}
+
 // writesJSON reports whether the output is objects.
 func (c *generateCommand) writesJSON() bool {
 	return c.Output == "json" || c.Output == "events" || c.Many.Prompts != nil

@@ -12,6 +12,9 @@ import (
 // leaveStdin says that the command takes its text from elsewhere. If bytes wait on stdin, a line on
 // stderr says that they are not read: now, or at the end of the command if they come later.
 func (a *app) leaveStdin() {
+	if a.stdinTaken {
+		return
+	}
 	a.stdinLeft = true
 	a.noteStdinLeft()
 }
