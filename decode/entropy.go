@@ -15,13 +15,30 @@ import (
 // logarithm of a probability is a score at the temperature, less that.
 func (s *Sampler) entropy() (entropy, logMass float64) {
 	logMass = kernels.Log64(s.mass)
+	s.terms = resized(s.terms, min(stretch, len(s.weights)))
 	sum := 0.0
-	for i, w := range s.weights {
-		if w != 0 {
-			sum += float64(w * s.logWeight(i))
+	for i := 0; i < len(s.weights); i += stretch {
+		end := min(i+stretch, len(s.weights))
+		terms := s.terms[:end-i]
+		s.surprises(terms, s.weights[i:end], s.scores[i:end])
+		sum = s.leaves.Sum64(terms, sum)
+	}
+	return logMass + sum/s.mass, logMass
+}
+
+// surprises sets terms to the weights times the logarithms of one over them, which are not below 0.
+func (s *Sampler) surprises(terms, weights, scores []float64) {
+	scores, terms = scores[:len(weights)], terms[:len(weights)]
+	largest, by := s.largest, s.by
+	for i, w := range weights {
+		below := largest - scores[i]
+		if by != 1 { // a division takes longer than all else
+			below /= by
+		}
+		if terms[i] = w * below; w == 0 { // and below may be infinite
+			terms[i] = 0
 		}
 	}
-	return logMass - sum/s.mass, logMass
 }
 
 // logWeight returns the logarithm of the weight at a place, which is in proportion to the
@@ -31,7 +48,7 @@ func (s *Sampler) logWeight(place int) float64 { return (s.scores[place] - s.lar
 // relevel makes the largest score that of what is kept. Where the likeliest ids are gone, the
 // weights of the others may be too small to draw from.
 func (s *Sampler) relevel() {
-	if largest := slices.Max(s.scores); largest != s.largest {
+	if largest := s.maximum(s.scores); largest != s.largest {
 		s.largest, s.weighed = largest, false
 	}
 }
@@ -51,7 +68,7 @@ func (s *Sampler) keepTypical() {
 	}
 	want := s.options.Typical * s.mass
 	largest := s.largest
-	s.largest = slices.Max(s.nearness)
+	s.largest = s.maximum(s.nearness)
 	least, _, found := s.reach(s.nearness, s.weights, want, math.Inf(-1), math.Inf(1))
 	if s.largest = largest; !found {
 		return

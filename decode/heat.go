@@ -56,8 +56,14 @@ func (s *Sampler) keepTopNSigma() {
 		sum += x
 	}
 	mean, squares := sum/n, 0.0
-	for _, x := range s.scores {
-		squares += float64((x - mean) * (x - mean))
+	s.terms = resized(s.terms, min(stretch, len(s.scores)))
+	for i := 0; i < len(s.scores); i += stretch {
+		scores := s.scores[i:min(i+stretch, len(s.scores))]
+		terms := s.terms[:len(scores)]
+		for j, x := range scores {
+			terms[j] = (x - mean) * (x - mean)
+		}
+		squares = s.leaves.Sum64(terms, squares)
 	}
 	deviation := math.Sqrt(squares / n)
 	s.keep(s.atLeast(s.scores, s.largest-float64(s.options.TopNSigma*deviation)))

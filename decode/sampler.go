@@ -50,6 +50,8 @@ type samplerState struct {
 type scratch struct {
 	kept
 	maxima []float64 // of each run of scores, before any filter
+	runs   []float64 // the maximum of each run of something else
+	terms  []float64 // [up to stretch] of a sum
 	places []int32   // in kept, of what a filter leaves
 	items  []item    // what reach searches in the end
 
@@ -241,6 +243,13 @@ func (s *Sampler) likeliest() int {
 		}
 	}
 	return best*run + slices.Index(s.scores[best*run:], s.maxima[best])
+}
+
+// maximum returns the largest of x, which has at least one number.
+func (s *Sampler) maximum(x []float64) float64 {
+	s.runs = resized(s.runs, (len(x)+kernels.MaximaRun-1)/kernels.MaximaRun)
+	s.leaves.Maxima(s.runs, x)
+	return slices.Max(s.runs)
 }
 
 // weigh sets the weights of what is kept, and their mass. The largest score is taken off first: exp
