@@ -92,9 +92,16 @@ func (s *Sampler) shut() {
 		return
 	}
 	s.holes = true
-	for id := range s.scores {
-		if s.open[id>>6]>>(id&63)&1 == 0 {
-			s.scores[id] = math.Inf(-1)
+	for i, word := range s.open {
+		if word == math.MaxUint64 || 64*i >= len(s.scores) {
+			continue
+		}
+		scores := s.scores[64*i : min(64*i+64, len(s.scores))]
+		for j := range scores {
+			if word&1 == 0 {
+				scores[j] = math.Inf(-1)
+			}
+			word >>= 1
 		}
 	}
 }

@@ -18,7 +18,9 @@ import (
 )
 
 // smallest makes the model.
-func smallest(b *testing.B) *model.Model {
+func smallest(b *testing.B) *model.Model { return smallestIn(b, "") }
+
+func smallestIn(b *testing.B, format string) *model.Model {
 	b.Helper()
 	shape, err := bench.Shape("gpt2")
 	if err != nil {
@@ -28,7 +30,7 @@ func smallest(b *testing.B) *model.Model {
 	if err := bench.WriteRandom(context.Background(), dir, shape, 1); err != nil {
 		b.Fatal(err)
 	}
-	m, err := model.Load(context.Background(), dir, model.Options{})
+	m, err := model.Load(context.Background(), dir, model.Options{Format: format})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -2,31 +2,76 @@ package decode
 
 // Prompt lookup: what followed the last time that the newest tokens occurred may follow again.
 
-import "slices"
+import (
+	"context"
+	"slices"
+)
 
 // longestMatch bounds how many of the newest tokens prompt lookup compares. The more of them occur
 // before, the more likely is it that they go on in the same way.
 const longestMatch = 8
 
-// lookup returns up to n tokens [0 to n] that may follow ids, and how many of the newest ids occur
-// before them. It is Hugging Face's PromptLookupCandidateGenerator (prompt_lookup_num_tokens n,
+// lookup returns up to n tokens [0 to n] that may follow ids, where they stand in ids, and how many of
+// the newest ids occur before them. It is Hugging Face's PromptLookupCandidateGenerator (prompt_lookup_num_tokens n,
 // max_matching_ngram_size longest): the longest n-gram first, of its earlier occurrences the
 // leftmost, and what follows that, cut before an id that ends the text.
-func lookup(ids []int, n, longest int, ends []int) (draft []int, match int) {
+func lookup(ids []int, n, longest int, ends []int) (draft []int, at, match int) {
 	for match = min(longest, len(ids)-1); match > 0; match-- {
 		newest := ids[len(ids)-match:]
 		for start := range len(ids) - match {
 			if !slices.Equal(ids[start:start+match], newest) {
 				continue
 			}
-			draft = ids[start+match:]
-			draft = draft[:min(n, len(draft))]
-			end := slices.IndexFunc(draft, func(id int) bool { return slices.Contains(ends, id) })
-			if end >= 0 {
-				draft = draft[:end]
-			}
-			return draft, match
+			at = start + match
+			return copied(ids, n, at, ends), at, match
 		}
 	}
-	return nil, 0
+	return nil, 0, 0
 }
+
+// copied returns up to n of ids from a place on, before an id that ends the text.
+func copied(ids []int, n, at int, ends []int) []int {
+	draft := ids[at:min(at+n, len(ids))]
+	end := slices.IndexFunc(draft, func(id int) bool { return slices.Contains(ends, id) })
+	if end >= 0 {
+		draft = draft[:end]
+	}
+	return draft
+}
+
+// A lookupGuesser guesses by prompt lookup.
+type lookupGuesser struct{ most int }
+
+// kinds are by how many of the newest tokens occurred before; the last is the text beside a copy.
+func (g lookupGuesser) kinds() []odds {
+	kinds := make([]odds, longestMatch+2)
+	for match := range kinds {
+		kinds[match].prior = float64(match) / float64(match+2)
+	}
+	kinds[longestMatch+1].prior = 0.5
+	return kinds
+}
+
+// outlook implements guesser. Where the newest token is a change of a text that is copied, what comes
+// next is what stands beside it there.
+func (g lookupGuesser) outlook(t *attempt, room int) (most, kind int) {
+	n := min(room, g.most)
+	ids, at, kind := lookup(t.context, n, longestMatch, t.limits.endOfText)
+	if beside := len(t.context) - t.back; kind < 1 && t.back > 0 && beside > 0 {
+		ids, kind = copied(t.context, n, beside, t.limits.endOfText), longestMatch+1
+	} else if kind > 0 {
+		t.back = len(t.context) - at
+	}
+	t.ids = append(t.ids[:0], ids...)
+	return len(t.ids), kind
+}
+
+func (g lookupGuesser) beginning(*pace, []*attempt) float64 { return 0 }
+
+func (g lookupGuesser) ready(context.Context, *pace, []*attempt, bool) (bool, error) {
+	return true, nil
+}
+
+func (g lookupGuesser) guess(context.Context, *pace, []*attempt, int) error { return nil }
+
+func (g lookupGuesser) release() {}

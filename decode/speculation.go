@@ -53,6 +53,7 @@ type attempt struct {
 	ids        []int // guessed, or what would be; [0 to most]
 	tokens     []int // that came
 	drafted    int
+	back       int // of prompt lookup: how far before its end the text was last found to be copied
 }
 
 // speculate returns the speculation that the options ask for, nil if they ask for none.
@@ -213,31 +214,3 @@ func (s *speculation) end() {
 	s.guesser.release()
 	s.attempts = nil
 }
-
-// A lookupGuesser guesses by prompt lookup.
-type lookupGuesser struct{ most int }
-
-// kinds are by how many of the newest tokens occurred before.
-func (g lookupGuesser) kinds() []odds {
-	kinds := make([]odds, longestMatch+1)
-	for match := range kinds {
-		kinds[match].prior = float64(match) / float64(match+2)
-	}
-	return kinds
-}
-
-func (g lookupGuesser) outlook(t *attempt, room int) (most, kind int) {
-	ids, match := lookup(t.context, g.most, longestMatch, t.limits.endOfText)
-	t.ids = append(t.ids[:0], ids[:min(room, len(ids))]...)
-	return len(t.ids), match
-}
-
-func (g lookupGuesser) beginning(*pace, []*attempt) float64 { return 0 }
-
-func (g lookupGuesser) ready(context.Context, *pace, []*attempt, bool) (bool, error) {
-	return true, nil
-}
-
-func (g lookupGuesser) guess(context.Context, *pace, []*attempt, int) error { return nil }
-
-func (g lookupGuesser) release() {}

@@ -33,10 +33,35 @@ func TestLookupIsHuggingFaces(t *testing.T) {
 		if c.MaxLength > 0 { // a Stream's room
 			n = min(n, c.MaxLength-len(c.IDs)-1)
 		}
-		got, _ := lookup(c.IDs, n, c.NGram, []int{0})
+		got, _, _ := lookup(c.IDs, n, c.NGram, []int{0})
 		if !slices.Equal(got, c.Draft) {
 			t.Errorf("%v, %d tokens, n-grams of %d: %v, want %v", c.IDs, c.Num, c.NGram, got, c.Draft)
 		}
+	}
+}
+
+// TestLookupContinuesBesideAChange copies a text and replaces some of it.
+func TestLookupContinuesBesideAChange(t *testing.T) {
+	document := []int{1, 2, 3, 4, 5, 6, 7, 8, 9}
+	s := &attempt{Stream: &Stream{}}
+	for _, c := range []struct{ written, want []int }{
+		{[]int{1}, []int{2, 3, 4}},
+		{[]int{1, 2}, []int{3, 4, 5}},
+		{[]int{1, 2, 20}, []int{4, 5, 6}}, // in place of 3
+		{[]int{1, 2, 20, 4}, []int{5, 6, 7}},
+		{[]int{1, 2, 20, 4, 21, 22}, []int{7, 8, 9}},
+		{[]int{1, 2, 20, 4, 21, 22, 8}, []int{9, 1, 2}}, // 7 is left out, and 8 is found
+		{[]int{1, 2, 20, 4, 21, 22, 8, 23}, []int{1, 2, 20}},
+	} {
+		s.context = slices.Concat(document, c.written)
+		n, kind := lookupGuesser{3}.outlook(s, 10)
+		if !slices.Equal(s.ids, c.want) || n != 3 || kind >= len((lookupGuesser{}).kinds()) {
+			t.Errorf("after %v: %v, kind %d; want %v", s.context, s.ids, kind, c.want)
+		}
+	}
+	s.context = []int{5, 6} // it slid
+	if n, _ := (lookupGuesser{3}).outlook(s, 10); n != 0 {
+		t.Errorf("%d guesses for a text that is too short", n)
 	}
 }
 
