@@ -5,15 +5,12 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"picogpt/eval"
 	"picogpt/model"
@@ -53,25 +50,6 @@ A broken line is reported, the others count, and the exit status is 1.
 Examples:
 
   gpt -m ~/models/gpt2 eval lambada lambada_test.jsonl`
-}
-
-type choiceCommand struct {
-	Source    taskSource `embed:""`
-	Delimiter *string    `placeholder:"STRING"`
-}
-
-func (c *choiceCommand) Help() string {
-	return `Each line of FILE is an object with context, choices (an array of texts) and answer (the
-number of the right choice, from 0, or its text). Each choice is scored as the continuation of the
-context, as gpt score does it. There are three accuracies, for three ways to compare choices: by the
-log-likelihood of the choice (sum), divided by the number of its tokens (mean), or divided by the
-number of its bytes in FILE (bytes).
-
-A broken line is reported, the others count, and the exit status is 1.
-
-Examples:
-
-  gpt eval choice questions.jsonl --json`
 }
 
 // A taskRun is a benchmark under way.
@@ -242,92 +220,4 @@ func (c *lambadaCommand) Run(a *app) error {
 			run.common("lambada", r.Examples, r.Partial),
 			"perplexity", r.Perplexity, "accuracy", percent(r.Accuracy))
 	})
-}
-
-func (c *choiceCommand) Run(a *app) error {
-	var questions []eval.Question
-	run, err := c.Source.start(a, func(o object) error {
-		q, err := c.parse(o)
-		if err == nil {
-			questions = append(questions, q)
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	defer run.model.Close()
-	var r eval.ChoiceResult
-	return run.run(func(ctx context.Context) (err error) {
-		r, err = eval.Choice(ctx, run.model, run.tok, slices.Values(questions), run.options())
-		return err
-	}, func() any {
-		return struct {
-			taskJSON
-			Sum        *float64 `json:"accuracy_sum"`
-			SumStdErr  *float64 `json:"accuracy_sum_stderr"`
-			Mean       *float64 `json:"accuracy_mean"`
-			MeanStdErr *float64 `json:"accuracy_mean_stderr"`
-			Byte       *float64 `json:"accuracy_bytes"`
-			ByteStdErr *float64 `json:"accuracy_bytes_stderr"`
-		}{run.common("choice", r.Examples, r.Partial), number(r.BySum.Value),
-			number(r.BySum.StdErr),
-			number(r.ByMean.Value), number(r.ByMean.StdErr), number(r.ByByte.Value),
-			number(r.ByByte.StdErr)}
-	}, func() string {
-		return fmt.Sprintf("%v%-12s %s\n%-12s %s\n%-12s %s\n",
-			run.common("choice", r.Examples, r.Partial),
-			"by sum", percent(r.BySum), "by mean", percent(r.ByMean), "by bytes", percent(r.ByByte))
-	})
-}
-
-// parse reads one question.
-func (c *choiceCommand) parse(o object) (eval.Question, error) {
-	before, errBefore := o.text("context")
-	choices, errChoices := list[string](o, "choices", "strings")
-	answer := o.get("answer")
-	if err := joinErrors(errBefore, errChoices); err != nil {
-		return eval.Question{}, err
-	}
-	if before == nil || len(choices) == 0 || answer == nil || string(answer) == "null" {
-		return eval.Question{}, errors.New("want context, choices and answer")
-	}
-	q := eval.Question{Context: *before, Answer: -1}
-	var text string
-	if json.Unmarshal(answer, &text) != nil {
-		if err := json.Unmarshal(answer, &q.Answer); err != nil {
-			return q, fmt.Errorf("answer: want a number or one of the choices, found %s",
-				quoteShort(string(answer)))
-		}
-		if q.Answer < 0 || q.Answer >= len(choices) {
-			return q, fmt.Errorf("answer: %d, want 0 to %d", q.Answer, len(choices)-1)
-		}
-	}
-	for i, choice := range choices {
-		if choice == "" {
-			return q, fmt.Errorf("choice %d: empty", i)
-		}
-		if q.Answer < 0 && choice == text {
-			q.Answer = i
-		}
-		q.Bytes = append(q.Bytes, len(choice))
-		q.Choices = append(q.Choices, c.delimiter(q.Context, choice)+choice)
-	}
-	if q.Answer < 0 {
-		return q, fmt.Errorf("answer: %s, want a number or one of the choices", quoteShort(text))
-	}
-	return q, nil
-}
-
-// delimiter is what goes between a context and a choice.
-func (c *choiceCommand) delimiter(context, choice string) string {
-	if c.Delimiter != nil {
-		return *c.Delimiter
-	}
-	last, _ := utf8.DecodeLastRuneInString(context)
-	first, _ := utf8.DecodeRuneInString(choice)
-	if context == "" || unicode.IsSpace(last) || unicode.IsSpace(first) {
-		return ""
-	}
-	return " "
 }

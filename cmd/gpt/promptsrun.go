@@ -1,0 +1,146 @@
+package main
+
+// A run of gpt generate --prompts: lines are read, continued side by side, and written in order.
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"picogpt/decode"
+	"picogpt/internal/resume"
+)
+
+// Of the prompts that are read, so many are not answered yet at most, and so many written at a
+// time.
+const (
+	promptsAhead    = 64
+	promptsTogether = 16
+)
+
+// run writes the texts side by side, and the objects in the order of the lines.
+func (r *prompting) run() error {
+	ctx, release := r.graceful()
+	defer release()
+	if r.command.Many.Target.Out != nil || !r.stdout.terminal {
+		r.showBar(r.bar)
+	}
+	defer r.endProgress()
+	r.logf("seed: %d", r.options.Seed)
+	start := time.Now()
+	// Nobody waits for a token here, so that prompts may take their time.
+	b := decode.NewBatcher(r.model, decode.BatcherOptions{
+		MaxStreams: promptsTogether, MaxDelay: time.Second,
+	})
+	defer b.Close()
+	jobs := make(chan *promptJob, promptsAhead)
+	go r.read(ctx, b, jobs)
+	for j := range jobs {
+		<-j.done
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := r.answer(j); err != nil {
+			return err
+		}
+	}
+	took := time.Since(start)
+	r.logf("%s in %s, %.0f tokens/s",
+		count(r.tokens, "token"), duration(took), rate(r.tokens, took))
+	return joinErrors(ctx.Err(), r.in.err)
+}
+
+// A promptJob is a line on its way.
+type promptJob struct {
+	promptLine
+	tokens int
+	record []byte // the objects of the line's texts, each on a line
+	done   chan struct{}
+}
+
+// read reads the lines and lets each be continued.
+func (r *prompting) read(ctx context.Context, b *decode.Batcher, jobs chan<- *promptJob) {
+	defer close(jobs)
+	for line := range r.in.lines(r.options.Seed) {
+		j := &promptJob{promptLine: line, done: make(chan struct{})}
+		go func() {
+			defer close(j.done)
+			r.continues(ctx, b, j)
+		}()
+		select {
+		case jobs <- j:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// continues makes the objects of a line.
+func (r *prompting) continues(ctx context.Context, b *decode.Batcher, j *promptJob) {
+	if j.err != nil {
+		return
+	}
+	o, n := r.options, r.command.Samples
+	o.Seed = j.seed
+	if r.healer != nil {
+		if o.Healing, j.err = r.healer.heal(j.ids); j.err != nil {
+			return
+		}
+		j.ids = o.Healing.Prompt
+	}
+	tokens := b.Generate(ctx, j.ids, o)
+	if n > 1 {
+		tokens = b.Samples(ctx, j.ids, n, o)
+	}
+	samples := make([]*jsonSample, n)
+	for i := range samples {
+		samples[i] = r.form.newSample(i, j.seed, j.ids)
+	}
+	for t, err := range r.command.named(tokens) {
+		if err != nil {
+			j.err = err
+			return
+		}
+		samples[t.Sample].add(t)
+		j.tokens++
+	}
+	for _, s := range samples {
+		var line []byte
+		if line, j.err = marshalLine(promptRecord{j.first, j.id, s}); j.err != nil {
+			return
+		}
+		j.record = append(j.record, line...)
+	}
+}
+
+// A promptRecord is the object of a text.
+type promptRecord struct {
+	Line int             `json:"line"`
+	ID   json.RawMessage `json:"id,omitempty"`
+	*jsonSample
+}
+
+// answer writes what became of a line.
+func (r *prompting) answer(j *promptJob) error {
+	r.lines++
+	r.state.Lines++
+	r.tokens += j.tokens
+	r.objects = r.objects || j.parsed
+	if j.err != nil {
+		r.state.Errors++
+		r.noteDuring(r.bar, "%s: line %d: %s", r.in.name, j.first, oneLine(j.err))
+		var err error
+		if j.record, err = marshalLine(lineError{j.first, j.id, oneLine(j.err)}); err != nil {
+			return err
+		}
+	}
+	state, err := json.Marshal(r.state)
+	if err != nil {
+		return err
+	}
+	r.bar.set(r.lines, 0, "")
+	if known := r.in.known.Load(); r.in.size > 0 {
+		r.bar.setInput(r.in.read.Load()-known, r.in.size-known)
+	}
+	return r.out.write(j.record, resume.Mark{Line: j.last, Input: j.digest, State: state})
+}
