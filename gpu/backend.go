@@ -23,10 +23,9 @@ type backend struct {
 	pool   pool
 
 	scratch        scratch
-	plan           []int32
-	blocks         int  // that the longest text of the pass has
-	side           bool // attention works on blocks side by side
-	engine.Outputs      // the rows whose logits are wanted
+	recordings     recordings
+	plan           plan
+	engine.Outputs // the rows whose logits are wanted
 	handOut        func(*kernels.Worker)
 
 	lost error // what the device has failed with: nothing is computed any more
@@ -66,6 +65,9 @@ func newBackend(
 ) *backend {
 	b := &backend{info: info, params: p, team: team, driver: d, pool: newPool(d, info, p, cache)}
 	b.handOut = b.Deliver
+	if recorder, ok := d.(Recorder); ok {
+		b.recordings = recordings{recorder, map[shape]Recording{}}
+	}
 	return b
 }
 
@@ -94,6 +96,7 @@ func (b *backend) Close() error {
 
 // free gives the device's memory back.
 func (b *backend) free() {
+	b.recordings.forget()
 	b.scratch.free(b.driver)
 	for _, buffer := range append(b.loaded, b.pool.buffer) {
 		if buffer != 0 {
@@ -113,10 +116,7 @@ func (b *backend) Run(ctx context.Context, p *engine.Pass) error {
 	if err := b.prepare(p); err != nil {
 		return b.failed(err)
 	}
-	if err := b.layers(ctx); err != nil {
-		return b.failed(err)
-	}
-	if err := b.logitsOfRows(); err != nil {
+	if err := b.queue().forward(ctx); err != nil {
 		return b.failed(err)
 	}
 	return b.Err()
@@ -150,44 +150,18 @@ func fromDevice(err error) error {
 	return &deviceError{err}
 }
 
-// prepare writes the plan of a pass to the device.
+// prepare writes the plan of a pass to the device, and makes room for its rows.
 func (b *backend) prepare(p *engine.Pass) error {
-	b.blocks = 0
-	b.plan = b.plan[:0]
-	for row, wanted := 0, 0; row < b.Rows(); row++ {
-		i, at := b.At(row)
-		s := &p.Spans[i]
-		b.plan = append(b.plan, int32(s.Tokens[at]), int32(s.Position+at), 0, 0)
-		if s.Wants(at) {
-			b.plan[4*wanted+3] = int32(row)
-			wanted++
+	rows, words := b.Rows(), planWords(max(b.Rows(), b.scratch.rows), p)
+	if !b.scratch.fits(rows, words) {
+		rows, words = max(rows, b.scratch.rows), max(words, b.scratch.words)
+		b.recordings.forget()
+		b.scratch.free(b.driver)
+		var err error
+		if b.scratch, err = newScratch(b.driver, b.params, rows, words); err != nil {
+			return err
 		}
 	}
-	for i := range p.Spans {
-		s := &p.Spans[i]
-		pages := s.Cache.(*cache).pages
-		for row := b.Start(i); row < b.Start(i)+len(s.Tokens); row++ {
-			b.plan[4*row+2] = int32(len(b.plan))
-		}
-		b.plan = append(b.plan, pages...)
-		b.blocks = max(b.blocks, pagesFor(s.Position+len(s.Tokens)))
-	}
-	if err := b.room(); err != nil {
-		return err
-	}
-	return fromDevice(b.driver.Write(b.scratch.plan, 0, bytesOf(b.plan)))
-}
-
-// room makes the scratch memory large enough for the pass.
-func (b *backend) room() error {
-	rows, pairs := b.Rows(), b.Rows()*b.blocks
-	if b.scratch.fits(rows, pairs, len(b.plan)) {
-		return nil
-	}
-	rows, pairs = max(rows, b.scratch.rows), max(pairs, b.scratch.pairs)
-	ints := max(len(b.plan), b.scratch.ints)
-	b.scratch.free(b.driver)
-	s, err := newScratch(b.driver, b.params, rows, pairs, ints)
-	b.scratch = s
-	return err
+	b.plan.make(p, &b.Outputs, b.scratch.list())
+	return fromDevice(b.driver.Write(b.scratch.plan, 0, bytesOf(b.plan.words)))
 }

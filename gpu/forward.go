@@ -5,73 +5,87 @@ package gpu
 
 import "context"
 
-// layers: the embedding and the blocks.
-func (b *backend) layers(ctx context.Context) error {
-	q := b.queue()
-	q.embed() // -> x [rows, n_embd]
-	for i := range b.stack.h {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		q.block(i)
-		if b.heavy() {
-			q.wait()
-		}
-		if q.err != nil {
-			return q.err
+// forward computes the rows of a pass and hands out the logits that are wanted.
+func (q *queue) forward(ctx context.Context) error {
+	if q.recordings.fit(q.rows, q.plan.tiles) {
+		q.replay()
+		q.deliver()
+		return q.err
+	}
+	if q.layers(ctx); q.err != nil {
+		return q.err
+	}
+	for row, first := 0, 0; row < q.rows && q.err == nil; {
+		row = q.Gather(row)
+		if n := len(q.Wanted); n > 0 {
+			q.logits(first, n)
+			q.deliver()
+			first += n
 		}
 	}
-	return nil
+	return q.err
 }
 
-// block: x += mha(ln_1(x)); x += mlp(ln_2(x))
+// layers: the embedding and the blocks.
+func (q *queue) layers(ctx context.Context) {
+	q.embed() // -> x [rows, n_embd]
+	for i := range q.stack.h {
+		if q.err == nil {
+			q.err = ctx.Err()
+		}
+		if q.err != nil {
+			return
+		}
+		q.block(i)
+		if q.heavy() {
+			q.wait()
+		}
+	}
+}
+
+// block: x += mha(ln_1(x)); x += mlp(ln_2(x)). What a linear layer gives is added to x by the next
+// layer norm.
 func (q *queue) block(layer int) {
 	h, s := &q.stack.h[layer], &q.scratch
 
-	q.layerNorm(s.norm, s.x, q.rows, allRows, h.ln1) // [rows, n_embd]
-	q.linear(s.qkv, s.norm, q.rows, &h.cAttn, store) // -> [rows, 3*n_embd]
-	q.attention(s.norm, s.qkv, layer, h.scale)       // -> [rows, n_embd]
-	q.linear(s.x, s.norm, q.rows, &h.attnProj, add)  // x += [rows, n_embd]
+	q.layerNorm(s.norm, q.rows, allRows, h.ln1) // x += mlp of the layer before
+	q.linear(s.norm, &h.cAttn)                  // -> [rows, 3*n_embd]
+	q.attention(s.norm, layer, h.scale)         // -> [rows, n_embd]
+	q.linear(s.norm, &h.attnProj)
 
-	q.layerNorm(s.norm, s.x, q.rows, allRows, h.ln2)
-	q.linear(s.inner, s.norm, q.rows, &h.cFC, q.activate()) // -> [rows, n_inner]
-	q.linear(s.x, s.inner, q.rows, &h.mlpProj, add)         // x += [rows, n_embd]
+	q.layerNorm(s.norm, q.rows, allRows, h.ln2) // x += mha
+	q.linear(s.norm, &h.cFC)                    // -> [rows, n_inner]
+	q.activate(s.inner)                         // [rows, n_inner]
+	q.linear(s.inner, &h.mlpProj)               // -> [rows, n_embd]
 }
 
-// logitsOfRows: logits = ln_f(x) @ wte.T, for the rows where they are wanted, a group at a time.
-func (b *backend) logitsOfRows() error {
-	q, s := b.queue(), &b.scratch
-	for row, first := 0, 0; row < b.Rows(); {
-		row = b.Gather(row)
-		n := len(b.Wanted)
-		if n == 0 {
-			continue
-		}
-		// [wanted, n_embd] -> [wanted, n_embd] -> [wanted, vocab_size]
-		q.layerNorm(s.hidden, s.x, n, first, b.stack.lnF)
-		q.linear(s.logits, s.hidden, n, &linear{matrix: b.stack.head}, store)
-		q.read(b.Hidden, s.hidden)
-		q.read(b.Logits, s.logits)
-		if q.err != nil {
-			return q.err
-		}
-		b.deliver()
-		first += n
+// logits: logits = ln_f(x) @ wte.T, for n rows whose logits are wanted, from the first-th on.
+func (q *queue) logits(first, n int) {
+	s := &q.scratch
+	// [wanted, n_embd] -> [wanted, n_embd] -> [wanted, vocab_size]
+	q.layerNorm(s.hidden, n, first, q.stack.lnF)
+	q.head(s.logits, s.hidden, n)
+}
+
+// deliver reads the outputs of a group and hands them out: on one worker where that is little work.
+func (q *queue) deliver() {
+	if len(q.Wanted) == 0 {
+		q.wait()
+		return
 	}
-	return nil
-}
-
-// deliver hands out a group: on one worker where that is little work.
-func (b *backend) deliver() {
-	if len(b.Logits) < 1<<17 {
-		b.team.RunAlone(b.handOut)
-	} else {
-		b.team.Run(b.handOut)
+	if q.Visited() {
+		q.read(q.Hidden, q.scratch.hidden)
+	}
+	q.read(q.Logits, q.scratch.logits)
+	switch {
+	case q.err != nil:
+	case len(q.Logits) < 1<<17:
+		q.team.RunAlone(q.handOut)
+	default:
+		q.team.Run(q.handOut)
 	}
 }
 
 // heavy reports whether a layer of this pass takes so long that a context that ends meanwhile is
 // to be seen: the device then finishes a layer before it gets the next.
-func (b *backend) heavy() bool {
-	return b.Rows()*b.params.H[0].Weights() >= 1<<28
-}
+func (q *queue) heavy() bool { return q.rows*q.params.H[0].Weights() >= 1<<28 }

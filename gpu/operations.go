@@ -11,8 +11,9 @@ import (
 // A queue launches kernels for a pass, until the first error.
 type queue struct {
 	*backend
-	rows int // of the pass
-	err  error
+	rows     int // of the pass
+	segments int // of the last linear layer, in scratch.parts; 0 for none
+	err      error
 }
 
 func (b *backend) queue() *queue { return &queue{backend: b, rows: b.Rows()} }
@@ -43,7 +44,8 @@ func (q *queue) wait() {
 	}
 }
 
-const groupItems = 64 // work items of a group, where a kernel does not ask for a number
+// Work items of a group, where a kernel does not ask for a number.
+const groupItems = 128
 
 // groups returns how many groups of so many take n.
 func groups(n, each int) int { return (n + each - 1) / each }
@@ -59,61 +61,100 @@ func (q *queue) embed() {
 // logits are wanted, from that one on.
 const allRows = -1
 
-// layerNorm: dst [rows, n_embd] = the rows of x, normalized
-func (q *queue) layerNorm(dst, x Buffer, rows, first int, n norm) {
-	q.launch("layer_norm", [3]int{rows, 1, 1}, groupItems, memory(dst), memory(x),
-		memory(q.scratch.plan), integer(first), memory(n.gain), memory(n.bias),
-		integer(q.params.Embd), float(q.params.Epsilon))
+// layerNorm: x += the last linear layer, where there is one that nothing has taken; dst [rows,
+// n_embd] = the rows of x, normalized
+func (q *queue) layerNorm(dst Buffer, rows, first int, n norm) {
+	s := &q.scratch
+	q.launch("layer_norm", [3]int{rows, 1, 1}, groupItems, memory(dst), memory(s.x),
+		memory(s.parts), integer(q.segments), integer(q.rows), memory(s.plan), integer(first),
+		memory(n.gain), memory(n.bias), integer(q.params.Embd), float(q.params.Epsilon))
 }
 
-// What becomes of the outputs of a linear layer, as kernels/linear.cl has it.
 const (
-	store = iota
-	add
-	activate
+	segment  = 256 // inputs of a chain of kernels/linear.cl
+	fewRows  = 16  // of a group of its kernel chains_few, and of integers_few
+	mostFew  = 64  // rows from which on tiles take less time
+	tileEdge = 64  // of the kernel chains_tile
 )
 
-// activate stores outputs that have gone through the model's activation.
-func (q *queue) activate() int { return activate + int(q.params.Activation) }
-
-// linear: y [rows, out] = x [rows, in] · w + bias; or what after says
-func (q *queue) linear(y, x Buffer, rows int, w *linear, after int) {
-	name := "linear_" + w.format.String()
-	in, out, then := integer(w.in), integer(w.out), integer(after)
-	switch {
-	case w.format >= kernels.Q8:
-		s, blocks := &q.scratch, integer(groups(w.in, 32))
-		q.launch("quantize", [3]int{rows, 1, 1}, 64,
-			memory(s.q), memory(s.starts), memory(s.scales), memory(x), in, blocks)
-		q.launch(name, [3]int{groups(w.out, groupItems), rows, 1}, groupItems, memory(y),
-			memory(s.q), memory(s.starts), memory(s.scales), memory(w.weights), memory(w.bias),
-			blocks, out, then)
-	case w.bias == 0: // [out, in] weights: the head
-		q.launch("head_"+w.format.String(), [3]int{groups(w.out, 8), rows, 1}, 64,
-			memory(y), memory(x), memory(w.weights), in, out)
-	default:
-		q.launch(name, [3]int{groups(w.out, groupItems), rows, 1}, groupItems,
-			memory(y), memory(x), memory(w.weights), memory(w.bias), in, out, then)
+// linear: parts [segments, rows, out], which add up to x [rows, in] · w + bias
+func (q *queue) linear(x Buffer, w *linear) {
+	rows, s := q.rows, &q.scratch
+	q.segments = groups(w.in, segment)
+	if w.format >= kernels.Q8 {
+		q.segments = 1
+		q.integers(s.parts, x, rows, w)
+		return
 	}
+	name, each, items := "chains_one_", 1, 256
+	grid := [3]int{groups(w.out, 16), q.segments, rows}
+	switch {
+	case rows > mostFew:
+		name, items = "chains_tile_", 64
+		grid = [3]int{groups(w.out, tileEdge), groups(rows, tileEdge), q.segments}
+	case rows > 1:
+		name, each = "chains_few_", fewRows
+		grid[2] = groups(rows, each)
+	}
+	q.launch(name+w.format.String(), grid, items, memory(s.parts), memory(x), memory(w.weights),
+		memory(w.bias), integer(rows), integer(w.in), integer(w.out))
 }
 
-// attention stores the keys and values of qkv [rows, 3·n_embd] in their pages, and sets out [rows,
-// n_embd] to what each row sees.
-func (q *queue) attention(out, qkv Buffer, layer int, scale float32) {
-	s, p, format := &q.scratch, q.params, "_"+q.params.CacheFormat.String()
-	pool, plan := memory(q.pool.buffer), memory(s.plan)
-	heads, dim := integer(p.Heads), integer(p.HeadDim())
-	layers, at, blocks := integer(len(p.H)), integer(layer), integer(q.blocks)
-	scores, maxima := memory(s.scores), memory(s.maxima)
-	part, sums := memory(s.part), memory(s.sums)
+// integers: y [rows, out] = x [rows, in] · w + bias, in Q8 or Q4
+func (q *queue) integers(y, x Buffer, rows int, w *linear) {
+	s, blocks := &q.scratch, integer(groups(w.in, 32))
+	q.launch("quantize", [3]int{rows, 1, 1}, 64,
+		memory(s.q), memory(s.starts), memory(s.scales), memory(x), integer(w.in), blocks)
+	name, each := "integers_one_", 1
+	if rows > 1 {
+		name, each = "integers_few_", fewRows
+	}
+	q.launch(name+w.format.String(), [3]int{groups(w.out, 16), groups(rows, each), 1}, 256,
+		memory(y), memory(s.q), memory(s.starts), memory(s.scales), memory(w.weights),
+		memory(w.bias), integer(rows), blocks, integer(w.out))
+}
 
-	q.launch("store"+format, [3]int{q.rows, 1, 1}, groupItems,
-		pool, plan, memory(qkv), heads, dim, layers, at)
-	each := [3]int{q.blocks, p.Heads, q.rows}
-	q.launch("scores"+format, each, kernels.Block, scores, maxima, pool, plan, memory(qkv),
-		heads, dim, layers, at, blocks, float(scale))
-	q.launch("weigh"+format, each, kernels.Block, part, sums, scores, maxima, pool, plan,
-		heads, dim, layers, at, blocks)
-	q.launch("combine", [3]int{p.Heads, q.rows, 1}, groupItems,
-		memory(out), part, sums, maxima, plan, heads, dim, blocks)
+// head: logits [rows, vocab_size] = hidden [rows, n_embd] · lm_head
+func (q *queue) head(logits, hidden Buffer, rows int) {
+	w := linear{matrix: q.stack.head}
+	if w.format >= kernels.Q8 {
+		q.integers(logits, hidden, rows, &w)
+		return
+	}
+	name, grid := "dots_one_", [3]int{groups(w.out, 8), rows, 1}
+	if rows > 2 {
+		name, grid = "dots_tile_", [3]int{groups(w.out, 32), groups(rows, 8), 1}
+	}
+	q.launch(name+w.format.String(), grid, 64, memory(logits), memory(hidden), memory(w.weights),
+		integer(rows), integer(w.in), integer(w.out))
+}
+
+// activate: y [rows, n_inner] = activation(the last linear layer)
+func (q *queue) activate(y Buffer) {
+	n := q.rows * q.params.Inner
+	q.launch("activate_parts", [3]int{groups(n, groupItems), 1, 1}, groupItems, memory(y),
+		memory(q.scratch.parts), integer(q.segments), integer(n),
+		integer(int(q.params.Activation)))
+	q.segments = 0
+}
+
+// attention stores the keys and values of the last linear layer in their pages, and sets out [rows,
+// n_embd] to what each row sees.
+func (q *queue) attention(out Buffer, layer int, scale float32) {
+	s, p, format := &q.scratch, q.params, q.params.CacheFormat.String()
+	pool, plan, qkv := memory(q.pool.buffer), memory(s.plan), memory(s.qkv)
+	heads, dim := integer(p.Heads), integer(p.HeadDim())
+	layers, at := integer(len(p.H)), integer(layer)
+
+	q.launch("store_"+format, [3]int{q.rows, 1, 1}, groupItems, qkv, memory(s.parts),
+		integer(q.segments), pool, plan, integer(q.rows), heads, dim, layers, at)
+	q.segments = 0
+	if n := q.plan.alone; n > 0 {
+		q.launch("attend_one_"+format, [3]int{p.Heads, n, 1}, 256, memory(out), memory(s.part),
+			qkv, pool, plan, integer(s.list()), heads, dim, layers, at, float(scale))
+	}
+	if n := q.plan.tiles; n > 0 {
+		q.launch("attend_tile_"+format, [3]int{p.Heads, n, 1}, 256, memory(out), qkv, pool, plan,
+			integer(s.list()+2*q.plan.alone), heads, dim, layers, at, float(scale))
+	}
 }

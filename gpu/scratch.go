@@ -10,47 +10,54 @@ import (
 	"picogpt/kernels"
 )
 
-// A scratch is buffers for so many rows and, where attention works on blocks side by side, for so
-// many pairs of a row and a block.
+// A scratch is buffers for so many rows.
 type scratch struct {
-	rows, pairs, ints int
+	rows, words int
 
-	plan         Buffer // [ints] int32: see kernels/rows.cl
-	x, norm      Buffer // [rows, n_embd]
-	qkv          Buffer // [rows, 3·n_embd]
-	inner        Buffer // [rows, n_inner]
-	q            Buffer // [rows, ⌈in/32⌉·32] int16: rows of a linear layer as integers
-	starts       Buffer // [rows, ⌈in/32⌉] int32
-	scales       Buffer // [rows]
-	scores       Buffer // [pairs, n_head, 64]
-	part         Buffer // [pairs, n_head, head_dim]
-	maxima, sums Buffer // [pairs, n_head]
-	hidden       Buffer // [groupRows, n_embd]
-	logits       Buffer // [groupRows, vocab_size]
+	plan    Buffer // [words] int32
+	x, norm Buffer // [rows, n_embd]
+	parts   Buffer // [segments, rows, out]: what a linear layer gives
+	qkv     Buffer // [rows, 3, n_embd]
+	inner   Buffer // [rows, n_inner]
+	part    Buffer // [rows, n_head, 16, head_dim]: what blocks give, of rows that are alone
+	q       Buffer // [rows, ⌈in/32⌉·32] int16: the inputs of a linear layer as integers
+	starts  Buffer // [rows, ⌈in/32⌉] int32
+	scales  Buffer // [rows]
+	hidden  Buffer // [groupRows, n_embd]
+	logits  Buffer // [groupRows, vocab_size]
 
 	all []Buffer
 }
 
 // fits reports whether there is room for a pass.
-func (s *scratch) fits(rows, pairs, ints int) bool {
-	return rows <= s.rows && pairs <= s.pairs && ints <= s.ints
-}
+func (s *scratch) fits(rows, words int) bool { return rows <= s.rows && words <= s.words }
+
+// list is where the groups of attention begin in a plan.
+func (s *scratch) list() int { return 4 * s.rows }
 
 // newScratch makes room for a pass, and for somewhat larger ones.
-func newScratch(d Driver, p *engine.Params, rows, pairs, ints int) (s scratch, err error) {
+func newScratch(d Driver, p *engine.Params, rows, words int) (s scratch, err error) {
 	up := func(n, least int) int { return max(least, 1<<bits.Len(uint(n-1))) }
-	s.rows, s.pairs, s.ints = up(rows, 16), up(pairs, 64), up(ints, 1024)
+	s.rows = up(rows, 16)
+	s.words = up(words+6*(s.rows-rows), 1024)
 	group := min(s.rows, engine.GroupRows)
-	blocks := (max(p.Embd, p.Inner) + 31) / 32
+	blocks := groups(max(p.Embd, p.Inner), 32)
+	parts := 0 // of one row
+	for _, l := range p.H[0].Linears() {
+		segments := 1
+		if l.Weight.Format < kernels.Q8 {
+			segments = groups(l.Weight.In, segment)
+		}
+		parts = max(parts, segments*l.Weight.Out)
+	}
 	for _, b := range []struct {
 		buffer *Buffer
 		words  int // of 4 bytes
 	}{
-		{&s.plan, s.ints}, {&s.x, s.rows * p.Embd}, {&s.norm, s.rows * p.Embd},
-		{&s.qkv, s.rows * 3 * p.Embd}, {&s.inner, s.rows * p.Inner},
+		{&s.plan, s.words}, {&s.x, s.rows * p.Embd}, {&s.norm, s.rows * p.Embd},
+		{&s.parts, s.rows * parts}, {&s.qkv, s.rows * 3 * p.Embd}, {&s.inner, s.rows * p.Inner},
+		{&s.part, s.rows * p.Embd * side},
 		{&s.q, s.rows * blocks * 16}, {&s.starts, s.rows * blocks}, {&s.scales, s.rows},
-		{&s.scores, s.pairs * p.Heads * kernels.Block}, {&s.part, s.pairs * p.Embd},
-		{&s.maxima, s.pairs * p.Heads}, {&s.sums, s.pairs * p.Heads},
 		{&s.hidden, group * p.Embd}, {&s.logits, group * p.Vocab},
 	} {
 		*b.buffer, err = d.Alloc(4 * int64(b.words))
@@ -62,6 +69,9 @@ func newScratch(d Driver, p *engine.Params, rows, pairs, ints int) (s scratch, e
 	}
 	return s, nil
 }
+
+// side is how many blocks the kernel attend_one works on side by side.
+const side = 16
 
 // free gives the memory back.
 func (s *scratch) free(d Driver) {

@@ -7,6 +7,7 @@ package model_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"testing"
 
@@ -44,7 +45,10 @@ func one(t *testing.T, m *model.Model, ids []int) (rows [][]float32) {
 }
 
 func TestADeviceGivesTheSameBits(t *testing.T) {
-	for name, o := range shapes {
+	all := maps.Clone(shapes)
+	all["wide heads, four segments"] = fixture.Options{Seed: 6, Vocab: 61, Positions: 200, Embd: 270,
+		Head: 2, Inner: 800, Layer: 1}
+	for name, o := range all {
 		t.Run(name, func(t *testing.T) {
 			config, file := fixture.Checkpoint(o)
 			r := rand.New(rand.NewPCG(1, 2))

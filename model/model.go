@@ -213,6 +213,22 @@ func (m *Model) Threads() int { return m.team.Size() }
 // Kernel returns the name of the kernels that the model runs, or of its device.
 func (m *Model) Kernel() string { return m.backend.Kernel() }
 
+// DeviceLimits measures what Options.Device does with nothing else to do: the bytes of its memory
+// that it reads in a second, and float32 operations, two to each fused multiply-add. Without such a
+// device they are 0.
+func (m *Model) DeviceLimits(ctx context.Context) (read, operations float64, err error) {
+	measured, ok := m.backend.(engine.Measured)
+	if !ok {
+		return 0, 0, nil
+	}
+	if err := m.begin(ctx); err != nil {
+		return 0, 0, err
+	}
+	defer m.end()
+	l, err := measured.Limits(ctx)
+	return l.Read, l.FMA, err
+}
+
 // Leaves returns the operations on a row of logits of the kernels that the model runs. With a device
 // they are the processor's.
 func (m *Model) Leaves() kernels.Leaves { return m.team.Leaves() }

@@ -44,6 +44,8 @@ with its logits, as speculation needs them. Choosing a token runs on one thread,
 are normally distributed with deviation 3. Starting up is measured in new processes, from exec to
 the first token.
 
+With --device the limits are the device's own: its memory, and its multipliers.
+
 Examples:
 
   gpt bench
@@ -155,6 +157,9 @@ func (a *app) benchStart(ctx context.Context, c model.Config, r *bench.Result) e
 		"--cache-dtype=" + a.CacheDtype}
 	if a.Model != nil {
 		args = append(args, "--model="+*a.Model)
+	}
+	if a.Device != nil {
+		args = append(args, "--device="+*a.Device)
 	}
 	ids := make([]string, min(5, c.Positions))
 	for i := range ids {

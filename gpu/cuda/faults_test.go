@@ -1,12 +1,12 @@
 package cuda
 
 // Faults in the PTX are caught: each barrier removed in turn, and each product that feeds a sum
-// fused with it.
+// fused with it. What is right is what the PTX gives as it ships, which other tests compare with
+// the processor.
 
 import (
-	"context"
+	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -21,65 +21,132 @@ import (
 	"picogpt/model"
 )
 
-// A suite tells a text of PTX from the right one by what it computes.
-type suite struct {
-	config, file []byte
-	want         map[way][][]float32
-}
-
-func allWays() []way {
-	return []way{{"f32", "f32"}, {"f16", "f16"}, {"bf16", "f32"}, {"q8", "f16"}, {"q4", "f32"}}
-}
-
-func newSuite(t *testing.T) *suite {
-	o := fixture.Options{Seed: 4, Vocab: 19, Positions: 80, Embd: 18, Head: 2, Layer: 1}
-	s := &suite{want: map[way][][]float32{}}
-	s.config, s.file = fixture.Checkpoint(o)
-	for _, w := range allWays() {
-		rows, err := sentence(testmodel.New(t, s.config, s.file, w.options()))
-		if err != nil {
-			t.Fatal(err)
+// workloads has a launch of one group for a kernel, by the beginning of its name: sizes that go through
+// its loops more than once. The first argument is what it writes.
+func workloads(seed uint64) map[string]func(kernel string) (items int, args []any) {
+	r := rand.New(rand.NewPCG(1, seed))
+	floats := func(n int) []byte {
+		x := make([]float32, n)
+		for i := range x {
+			x[i] = float32(r.NormFloat64())
 		}
-		s.want[w] = rows
+		return floatBytes(x)
 	}
-	return s
-}
-
-// sentence evaluates a prompt of more tokens than there are lanes, and one after it.
-func sentence(m *model.Model) (rows [][]float32, err error) {
-	s := m.NewSession()
-	for _, ids := range [][]int{{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5}, {8}} {
-		err := m.Eval(context.Background(), model.Input{Session: s, Tokens: ids})
-		if err != nil {
-			return rows, err
+	ints := func(x ...int) (b []byte) {
+		for _, v := range x {
+			b = binary.LittleEndian.AppendUint32(b, uint32(v))
 		}
-		rows = append(rows, append([]float32(nil), s.Logits()...))
+		return b
 	}
-	return rows, nil
+	// numbers are small in every format, as 16 bits or as bytes of a tile too
+	numbers := func(kernel string, n int) []byte {
+		if strings.HasSuffix(kernel, "32") {
+			return floats(n)
+		}
+		b := make([]byte, 4*n)
+		for i := range b {
+			b[i] = byte(r.IntN(60))
+		}
+		return b
+	}
+	// one text of so many positions, whose last rows are those of the pass
+	plan := func(rows, positions int) []byte {
+		var all []int
+		for i := range rows {
+			all = append(all, i, positions-rows+i, 4*rows+2, i)
+		}
+		all = append(all, 0, rows)
+		for i := range (positions + 63) / 64 {
+			all = append(all, i)
+		}
+		return ints(all...)
+	}
+	bits := func(x float32) int { return int(math.Float32bits(x)) }
+	const dim = 5
+	return map[string]func(kernel string) (int, []any){
+		"layer_norm": func(string) (int, []any) {
+			return 64, []any{floats(70), floats(70), floats(210), 3, 1, ints(0, 0, 0, 0), -1,
+				floats(70), floats(70), 70, bits(1e-5)}
+		},
+		"finite": func(string) (int, []any) {
+			x := make([]float32, 700)
+			x[300], x[600] = float32(math.Inf(1)), float32(math.NaN())
+			return 256, []any{ints(0), floatBytes(x), 700}
+		},
+		"chains_one_": func(k string) (int, []any) {
+			return 256, []any{floats(16), floats(60), numbers(k, 16*60), floats(16), 1, 60, 16}
+		},
+		"chains_few_": func(k string) (int, []any) {
+			return 256, []any{floats(9 * 16), floats(9 * 60), numbers(k, 16*60), floats(16), 9, 60,
+				16}
+		},
+		"chains_tile_": func(k string) (int, []any) {
+			return 64, []any{floats(64 * 60), floats(64 * 40), numbers(k, 40*60), floats(60), 64, 40,
+				60}
+		},
+		"dots_one_": func(k string) (int, []any) {
+			return 64, []any{floats(8), floats(30), numbers(k, 8*30), 1, 30, 8}
+		},
+		"dots_tile_": func(k string) (int, []any) {
+			return 64, []any{floats(32 * 8), floats(8 * 30), numbers(k, 32*30), 8, 30, 32}
+		},
+		"quantize": func(string) (int, []any) {
+			const n = 1 << 13
+			return 64, []any{make([]byte, 2*n), make([]byte, n/8), make([]byte, 4), floats(n), n,
+				n / 32}
+		},
+		"integers_": func(k string) (int, []any) {
+			const rows, blocks = 3, 40
+			return 256, []any{floats(rows * 16), numbers("", rows*blocks*16), ints(make([]int,
+				rows*blocks)...), floats(rows), numbers("", blocks*136), floats(16), rows, blocks,
+				16}
+		},
+		"attend_one_": func(k string) (int, []any) {
+			const keys = 1100 // more than 16 blocks
+			return 256, []any{floats(dim), floats(16 * dim), floats(3 * dim),
+				numbers(k, 18*2*dim*64), plan(1, keys), 4, 1, dim, 1, 0, bits(0.5)}
+		},
+		"attend_tile_": func(k string) (int, []any) {
+			return 256, []any{floats(16 * dim), floats(16 * 3 * dim), numbers(k, 16*2*dim*64),
+				plan(16, 1000), 64, 1, dim, 1, 0, bits(0.5)}
+		},
+		"embed_": nil, // a product of 8 bits by 8 is exact: nothing to see
+		"probe":  nil, // see probed
+	}
 }
 
-// wrong says what is wrong with a text of PTX, or nothing.
-func (s *suite) wrong(text string) error {
+// run makes the launch of a kernel. The seeds are those of its data, and of the order of items.
+func run(p *ptx.Program, kernel string, data, order uint64) ([]byte, error) {
+	for prefix, make := range workloads(data) {
+		if strings.HasPrefix(kernel, prefix) && make != nil {
+			items, args := make(kernel)
+			return launch(p, kernel, order, items, args...)
+		}
+	}
+	return nil, fmt.Errorf("%s: no work for it", kernel)
+}
+
+// wrong says what is wrong with a kernel of a text of PTX, or nothing.
+func wrong(text, kernel string) error {
 	p, err := ptx.Parse(text)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(quantized(p), found(p)); err != nil {
+	right, err := ptx.Parse(kernels)
+	if err != nil {
 		return err
 	}
-	for _, w := range allWays() {
-		o := w.options()
-		o.Device = ptx.Device(p).WithoutProbe()
-		m, err := testmodel.Try(s.config, s.file, o)
+	for seed := range uint64(8) {
+		want, err := run(right, kernel, seed, 1)
+		if err != nil {
+			panic(err)
+		}
+		got, err := run(p, kernel, seed, seed+2)
 		if err != nil {
 			return err
 		}
-		got, err := sentence(m)
-		if err = errors.Join(err, m.Close()); err != nil {
-			return err
-		}
-		if d := differs(got, s.want[w]); d != "" {
-			return fmt.Errorf("%s, cache %s: %s", w.weights, w.cache, d)
+		if !bytes.Equal(got, want) {
+			return fmt.Errorf("%s gives other bits", kernel)
 		}
 	}
 	return nil
@@ -87,8 +154,10 @@ func (s *suite) wrong(text string) error {
 
 // launch runs a kernel on one group. Arguments are bytes, of which it has a buffer, or integers; it
 // returns what the first buffer then holds.
-func launch(p *ptx.Program, kernel string, items int, args ...any) ([]byte, error) {
-	d := ptx.NewDriver(p, 1)
+func launch(
+	p *ptx.Program, kernel string, seed uint64, items int, args ...any,
+) ([]byte, error) {
+	d := ptx.NewDriver(p, seed)
 	l := gpu.Launch{Kernel: kernel, Groups: [3]int{1, 1, 1}, Items: items}
 	for _, a := range args {
 		n, isNumber := a.(int)
@@ -119,51 +188,22 @@ func floatBytes(x []float32) (b []byte) {
 	return b
 }
 
-// quantized compares the integers that kernel quantize makes of one row with those of their
-// definition: a product, rounded, and then rounded to an integer.
-func quantized(p *ptx.Program) error {
-	const n = 1 << 13
-	r := rand.New(rand.NewPCG(1, 2))
-	x, peak := make([]float32, n), float32(0)
-	for i := range x {
-		x[i] = float32(r.NormFloat64())
-		peak = max(peak, x[i], -x[i])
-	}
-	q, err := launch(p, "quantize", 64, make([]byte, 2*n), make([]byte, n/8), make([]byte, 4),
-		floatBytes(x), n, n/32)
-	if err != nil {
-		return err
-	}
-	inverse := 32767 / peak
-	for i, v := range x {
-		product := float64(float32(v * inverse))
-		got := int16(binary.LittleEndian.Uint16(q[2*i:]))
-		if got != int16(math.RoundToEven(product)) {
-			return fmt.Errorf("quantize: number %d is %d, want %g rounded", i, got, product)
+func TestWhatIsRightDoesNotDependOnTheOrder(t *testing.T) {
+	for _, m := range regexp.MustCompile(`\.entry (\w+)\(`).FindAllStringSubmatch(kernels, -1) {
+		if !strings.Contains(kernels[strings.Index(kernels, m[0]):], "bar.sync") {
+			continue
 		}
-	}
-	return nil
-}
-
-// found looks for what is not finite in a row.
-func found(p *ptx.Program) error {
-	x := make([]float32, 700)
-	x[300], x[600] = float32(math.Inf(1)), float32(math.NaN())
-	first, err := launch(p, "finite", 256, make([]byte, 4), floatBytes(x), len(x))
-	if err == nil && binary.LittleEndian.Uint32(first) != 300 {
-		err = fmt.Errorf("finite: %d, want 300", binary.LittleEndian.Uint32(first))
-	}
-	return err
-}
-
-func TestTheSuiteAcceptsThePTX(t *testing.T) {
-	if err := newSuite(t).wrong(kernels); err != nil {
-		t.Error(err)
+		for prefix, make := range workloads(1) {
+			if strings.HasPrefix(m[1], prefix) && make != nil {
+				if err := wrong(kernels, m[1]); err != nil {
+					t.Error(err)
+				}
+			}
+		}
 	}
 }
 
 func TestEveryRemovedBarrierIsCaught(t *testing.T) {
-	s := newSuite(t)
 	const barrier = "	bar.sync 	0;\n"
 	n := strings.Count(kernels, barrier)
 	if n < 10 {
@@ -172,8 +212,7 @@ func TestEveryRemovedBarrierIsCaught(t *testing.T) {
 	at := 0
 	for range n {
 		at += strings.Index(kernels[at:], barrier)
-		err := s.wrong(kernels[:at] + kernels[at+len(barrier):])
-		if err == nil {
+		if wrong(kernels[:at]+kernels[at+len(barrier):], kernelAt(at)) == nil {
 			t.Errorf("the barrier at byte %d is removed, in kernel %s, and nothing is wrong", at,
 				kernelAt(at))
 		}
@@ -189,21 +228,19 @@ func kernelAt(at int) string {
 
 // Whoever compiles without -ffp-contract=off gets fma where the source has a product and a sum.
 func TestEveryContractionIsCaught(t *testing.T) {
-	s := newSuite(t)
 	all := contracted(kernels)
 	if len(all) < 4 {
 		t.Fatalf("%d products feed sums", len(all))
 	}
 	for _, c := range all {
-		err := s.wrong(c.text)
+		var err error
 		switch c.kernel {
-		case "probe": // which is the last to be run: when the device is opened
-			err = s.probed(c.text)
-		case "embed_q8", "embed_q4": // a product of 8 bits by 8 is exact: nothing to see
-			if err != nil {
-				t.Errorf("%s: %v", c.kernel, err)
-			}
+		case "embed_q8", "embed_q4": // see workloads
 			continue
+		case "probe":
+			err = probed(c.text)
+		default:
+			err = wrong(c.text, c.kernel)
 		}
 		if err == nil {
 			t.Errorf("%s: %s: fused, and nothing is wrong", c.kernel, c.line)
@@ -211,13 +248,14 @@ func TestEveryContractionIsCaught(t *testing.T) {
 	}
 }
 
-// probed opens a device with the probe.
-func (s *suite) probed(text string) error {
+// probed opens a device, which is probed.
+func probed(text string) error {
 	p, err := ptx.Parse(text)
 	if err != nil {
 		return err
 	}
-	m, err := testmodel.Try(s.config, s.file, model.Options{Device: ptx.Device(p)})
+	config, file := fixture.Checkpoint(fixture.Options{})
+	m, err := testmodel.Try(config, file, model.Options{Device: ptx.Device(p)})
 	if err == nil {
 		err = m.Close()
 	}

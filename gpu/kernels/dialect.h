@@ -10,6 +10,7 @@
 #define ITEM ((int)get_local_id(0))
 #define ITEMS ((int)get_local_size(0))
 #define BARRIER barrier(CLK_LOCAL_MEM_FENCE)
+#define BARRIER_GLOBAL barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #define BITS(f) as_uint(f)
 #define FLOAT(u) as_float(u)
 #else
@@ -18,7 +19,7 @@ typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef unsigned long long ulong;
 #define KERNEL extern "C" __attribute__((global))
-#define FUNCTION static inline __attribute__((device))
+#define FUNCTION static inline __attribute__((device, always_inline))
 #define GLOBAL
 #define LOCAL
 #define SHARED static __attribute__((shared))
@@ -29,9 +30,11 @@ typedef unsigned long long ulong;
 #define ITEM ((int)__nvvm_read_ptx_sreg_tid_x())
 #define ITEMS ((int)__nvvm_read_ptx_sreg_ntid_x())
 #define BARRIER __syncthreads()
+#define BARRIER_GLOBAL __syncthreads()
 #define fma(a, b, c) __builtin_fmaf(a, b, c)
 #define sqrt(a) __builtin_sqrtf(a)
 FUNCTION uint BITS(float f) { return __builtin_bit_cast(uint, f); }
 FUNCTION float FLOAT(uint u) { return __builtin_bit_cast(float, u); }
 extern "C" __attribute__((device)) void __syncthreads() __asm__("llvm.nvvm.barrier0");
 #endif
+#define UNROLL _Pragma("unroll")

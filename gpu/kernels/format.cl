@@ -56,5 +56,7 @@ FUNCTION float tile_scale(GLOBAL const uchar *tile, int j, int format) {
 	return FLOAT(((uint)s[0] | (uint)s[1] << 8) << 16);
 }
 
+FUNCTION int min_(int a, int b) { return a < b ? a : b; }
+
 // The lanes' tree.
 #define TREE(l) (((l[0] + l[1]) + (l[2] + l[3])) + ((l[4] + l[5]) + (l[6] + l[7])))

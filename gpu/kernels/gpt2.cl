@@ -12,6 +12,8 @@
 #include "format.cl"
 #include "rows.cl"
 #include "linear.cl"
+#include "head.cl"
 #include "quant.cl"
 #include "attention.cl"
 #include "probe.cl"
+#include "bench.cl"

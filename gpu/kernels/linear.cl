@@ -1,65 +1,106 @@
 // Linear layers on float weights.
+//
+// A layer with weights [in, out] is computed in segments of 256 inputs, each by groups of its own:
+// its result is parts [segments, rows, out], which whoever reads them adds up in order. So many
+// groups have work even where one token passes through a narrow layer.
 
 #define SEGMENT 256 // inputs of one chain
+#define COLS 16     // outputs of a group of chains_one and chains_few
 
-// What becomes of an output: it is stored, added to what is there, or goes through activation
-// number after − ACTIVATE.
-#define STORE 0
-#define ADD 1
-#define ACTIVATE 2
-
-FUNCTION void put(GLOBAL float *y, float v, int after) {
-	if (after == ADD) v = *y + v;
-	if (after >= ACTIVATE) v = activation(v, after - ACTIVATE);
-	*y = v;
-}
-
-// linear, weights [in, out]: segments. An item is an output of one row.
-FUNCTION void linear(GLOBAL float *y, GLOBAL const float *x, GLOBAL const void *w,
-		GLOBAL const float *bias, int in, int out, int after, int format) {
-	int j = GROUP(0) * ITEMS + ITEM, r = GROUP(1);
-	if (j >= out) return;
-	float sum = bias[j];
-	for (int k = 0; k < in; k += SEGMENT) {
-		float chain = k == 0 ? sum : 0.0f;
-		for (int i = k; i < k + SEGMENT && i < in; i++)
-			chain = fma(x[r * in + i], number(w, (ulong)i * out + j, format), chain);
-		sum = k == 0 ? chain : sum + chain;
-	}
-	put(&y[(ulong)r * out + j], sum, after);
-}
-
-#define LINEAR(name, format)                                                                       \
-	KERNEL void name(GLOBAL float *y, GLOBAL const float *x, GLOBAL const void *w,                 \
-			GLOBAL const float *bias, int in, int out, int after) {                                \
-		linear(y, x, w, bias, in, out, after, format);                                             \
-	}
-LINEAR(linear_f32, F32)
-LINEAR(linear_f16, F16)
-LINEAR(linear_bf16, BF16)
-
-// head, weights [out, in]: lanes. Eight items are an output, so that a group of 64 has eight.
-FUNCTION void head(GLOBAL float *y, GLOBAL const float *x, GLOBAL const void *w, int in, int out,
-		int format, LOCAL float *lanes) {
-	int j = GROUP(0) * 8 + ITEM / 8, r = GROUP(1);
-	float lane = 0.0f;
-	if (j < out)
-		for (int k = ITEM % 8; k < in; k += 8)
-			lane = fma(x[r * in + k], number(w, (ulong)j * in + k, format), lane);
-	lanes[ITEM] = lane;
+// chains computes one segment of 16 outputs of up to `many` rows: group (outputs, segment, rows) of
+// 256 items. All items fetch the weights; then item (i, j) runs the chain of row i and output j.
+FUNCTION void chains(GLOBAL float *parts, GLOBAL const float *x, GLOBAL const void *w,
+		GLOBAL const float *bias, int rows, int in, int out, int format, int many, LOCAL float *ws,
+		LOCAL float *xs) {
+	int c = GROUP(0) * COLS, s = GROUP(1), r = GROUP(2) * many, first = s * SEGMENT;
+	int depth = min_(in - first, SEGMENT);
+	int cols = min_(out - c, COLS);
+	int count = min_(rows - r, many);
+	for (int i = ITEM; i < depth * COLS; i += 256)
+		if (i % COLS < cols) ws[i] = number(w, (ulong)(first + i / COLS) * out + c + i % COLS, format);
+	for (int i = 0; i < count; i++)
+		if (ITEM < depth) xs[i * SEGMENT + ITEM] = x[(ulong)(r + i) * in + first + ITEM];
 	BARRIER;
-	if (ITEM % 8 == 0 && j < out) {
-		LOCAL float *l = &lanes[ITEM];
-		y[(ulong)r * out + j] = TREE(l);
-	}
+	int i = ITEM / COLS, j = ITEM % COLS;
+	if (i >= count || j >= cols) return;
+	float chain = s == 0 && bias ? bias[c + j] : 0.0f;
+	for (int k = 0; k < depth; k++) chain = fma(xs[i * SEGMENT + k], ws[k * COLS + j], chain);
+	parts[((ulong)s * rows + r + i) * out + c + j] = chain;
 }
 
-#define HEAD(name, format)                                                                         \
-	KERNEL void name(GLOBAL float *y, GLOBAL const float *x, GLOBAL const void *w, int in,         \
-			int out) {                                                                             \
-		SHARED float lanes[64];                                                                    \
-		head(y, x, w, in, out, format, lanes);                                                     \
+// tile computes one segment of 64 rows by 64 outputs: group (outputs, rows, segment) of 64 items,
+// each with the chains of 8 rows by 8 outputs in registers.
+#define TILE 64
+#define EDGE 8
+#define SLAB 16 // inputs that are fetched together
+
+FUNCTION void tile(GLOBAL float *parts, GLOBAL const float *x, GLOBAL const void *w,
+		GLOBAL const float *bias, int rows, int in, int out, int format, LOCAL float *ws,
+		LOCAL float *xs) {
+	int c = GROUP(0) * TILE, r = GROUP(1) * TILE, s = GROUP(2);
+	int row = ITEM / EDGE * EDGE, col = ITEM % EDGE * EDGE;
+	int end = min_(in, (s + 1) * SEGMENT);
+	float chain[EDGE][EDGE];
+	UNROLL for (int i = 0; i < EDGE; i++)
+		UNROLL for (int j = 0; j < EDGE; j++)
+			chain[i][j] = s == 0 && bias && c + col + j < out ? bias[c + col + j] : 0.0f;
+	for (int k = s * SEGMENT; k < end; k += SLAB) {
+		int depth = min_(end - k, SLAB);
+		for (int i = ITEM; i < depth * TILE; i += 64) { // 64 outputs of one input
+			int j = min_(c + i % TILE, out - 1);
+			ws[i] = number(w, (ulong)(k + i / TILE) * out + j, format);
+		}
+		for (int i = ITEM; i < TILE * SLAB; i += 64) { // 16 inputs of one row
+			int j = min_(r + i / SLAB, rows - 1);
+			if (i % SLAB < depth) xs[i % SLAB * TILE + i / SLAB] = x[(ulong)j * in + k + i % SLAB];
+		}
+		BARRIER;
+		for (int d = 0; d < depth; d++) {
+			float a[EDGE], b[EDGE];
+			UNROLL for (int i = 0; i < EDGE; i++) a[i] = xs[d * TILE + row + i];
+			UNROLL for (int j = 0; j < EDGE; j++) b[j] = ws[d * TILE + col + j];
+			UNROLL for (int i = 0; i < EDGE; i++)
+				UNROLL for (int j = 0; j < EDGE; j++) chain[i][j] = fma(a[i], b[j], chain[i][j]);
+		}
+		BARRIER;
 	}
-HEAD(head_f32, F32)
-HEAD(head_f16, F16)
-HEAD(head_bf16, BF16)
+	UNROLL for (int i = 0; i < EDGE; i++)
+		UNROLL for (int j = 0; j < EDGE; j++)
+			if (r + row + i < rows && c + col + j < out)
+				parts[((ulong)s * rows + r + row + i) * out + c + col + j] = chain[i][j];
+}
+
+// The rows of a group of chains_one_… and chains_few_….
+#define ONE 1
+#define FEW 16
+
+#define CHAINS(name, format, many)                                                                 \
+	KERNEL void name(GLOBAL float *parts, GLOBAL const float *x, GLOBAL const void *w,             \
+			GLOBAL const float *bias, int rows, int in, int out) {                                 \
+		SHARED float ws[SEGMENT * COLS];                                                           \
+		SHARED float xs[SEGMENT * many];                                                           \
+		chains(parts, x, w, bias, rows, in, out, format, many, ws, xs);                            \
+	}
+CHAINS(chains_one_f32, F32, ONE)
+CHAINS(chains_one_f16, F16, ONE)
+CHAINS(chains_one_bf16, BF16, ONE)
+CHAINS(chains_few_f32, F32, FEW)
+CHAINS(chains_few_f16, F16, FEW)
+CHAINS(chains_few_bf16, BF16, FEW)
+
+#define CHAINS_TILE(name, format)                                                                  \
+	KERNEL void name(GLOBAL float *parts, GLOBAL const float *x, GLOBAL const void *w,             \
+			GLOBAL const float *bias, int rows, int in, int out) {                                 \
+		SHARED float ws[SLAB * TILE];                                                              \
+		SHARED float xs[SLAB * TILE];                                                              \
+		tile(parts, x, w, bias, rows, in, out, format, ws, xs);                                    \
+	}
+CHAINS_TILE(chains_tile_f32, F32)
+CHAINS_TILE(chains_tile_f16, F16)
+CHAINS_TILE(chains_tile_bf16, BF16)
+
+// activate_parts: y [n] is the activation of the sums of parts [segments, n]. An item is a number.
+KERNEL void activate_parts(GLOBAL float *y, GLOBAL const float *parts, int segments, int n, int a) {
+	int i = GROUP(0) * ITEMS + ITEM;
+	if (i < n) y[i] = activation(sum_parts(parts, i, segments, n), a);
+}

@@ -36,14 +36,27 @@ EMBED(embed_bf16, BF16)
 EMBED(embed_q8, Q8)
 EMBED(embed_q4, Q4)
 
+// sum_parts adds up the segments of number i, which lie apart numbers from each other.
+FUNCTION float sum_parts(GLOBAL const float *parts, ulong i, int segments, ulong apart) {
+	float sum = parts[i];
+	for (int s = 1; s < segments; s++) sum = sum + parts[i + s * apart];
+	return sum;
+}
+
 // layer_norm: a group is a row of dst, which is a row of x, normalized: the same row or, from first
-// ≥ 0 on, the next whose logits are wanted.
-KERNEL void layer_norm(GLOBAL float *dst, GLOBAL const float *x, GLOBAL const int *plan, int first,
-		GLOBAL const float *gain, GLOBAL const float *bias, int n, float eps) {
+// ≥ 0 on, the next whose logits are wanted. What a linear layer has computed for the row, parts
+// [segments, rows, n], is added to x before; segments may be 0.
+KERNEL void layer_norm(GLOBAL float *dst, GLOBAL float *x, GLOBAL const float *parts, int segments,
+		int rows, GLOBAL const int *plan, int first, GLOBAL const float *gain,
+		GLOBAL const float *bias, int n, float eps) {
 	SHARED float lanes[8];
 	SHARED float mean_inverse[2];
-	x += (ulong)(first < 0 ? GROUP(0) : WANTED(plan, first + GROUP(0))) * n;
-	dst += (ulong)GROUP(0) * n;
+	ulong row = first < 0 ? GROUP(0) : WANTED(plan, first + GROUP(0));
+	x += row * n, dst += (ulong)GROUP(0) * n;
+	if (segments > 0)
+		for (int i = ITEM; i < n; i += ITEMS)
+			x[i] = x[i] + sum_parts(parts, row * n + i, segments, (ulong)rows * n);
+	BARRIER_GLOBAL;
 	if (ITEM < 8) {
 		float sum = 0.0f;
 		for (int i = ITEM; i < n; i += 8) sum = sum + x[i];

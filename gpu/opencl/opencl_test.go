@@ -71,11 +71,11 @@ func TestFaultsAreSeen(t *testing.T) {
 	faults := []struct{ what, old, new, options string }{
 		{"contraction", "FP_CONTRACT OFF", "FP_CONTRACT ON", options},
 		{"another tree", "(l[0] + l[1]) + (l[2] + l[3])", "(l[0] + l[2]) + (l[1] + l[3])", options},
-		{"fused score", "score = chain * scale;", "score = fma(chain, scale, 1e-9f);", options},
+		{"a fused score", "return chain * scale;", "return fma(chain, scale, 1e-9f);", options},
 		{"subnormals flushed", "", "", options + " -cl-denorms-are-zero"},
 		{"relaxed arithmetic", "", "", options + " -cl-fast-relaxed-math"},
 		{"one chain in place of segments", "#define SEGMENT 256", "#define SEGMENT 512", options},
-		{"a key at another place", "set_number(pool, at + d", "set_number(pool, at + 1 + d", options},
+		{"a key at another place", "set_number(pool, at + d * BLOCK", "set_number(pool, at + 1 + d * BLOCK", options},
 		{"a layer norm without its barrier", "lanes[ITEM] = sum;\n\t}\n\tBARRIER;",
 			"lanes[ITEM] = sum;\n\t}", options},
 	}

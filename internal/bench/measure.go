@@ -77,7 +77,7 @@ func Measure(ctx context.Context, m *model.Model, o Options) (*Result, error) {
 		return nil, fmt.Errorf("n_positions: %d, want at least 2 to measure decoding", c.Positions)
 	}
 	o.defaults(c)
-	team, err := kernels.NewTeam(m.Threads(), m.Kernel())
+	team, err := kernels.NewTeam(m.Threads(), m.Leaves().Variant())
 	if err != nil {
 		return nil, err
 	}
@@ -126,12 +126,23 @@ func (b *meter) round(c model.Config) error {
 		}
 		batch[i] = model.Input{Session: t, Tokens: b.prompt[i%len(b.prompt):][:1]}
 	}
-	took, err := b.inTurn(b.GenTokens, b.readMemory, b.token(s),
+	deviceRead, devicePeak, err := b.m.DeviceLimits(b.ctx)
+	if err != nil {
+		return err
+	}
+	readMemory, multiply := b.readMemory, b.multiply
+	if deviceRead > 0 { // the limits are the device's: the processor's do not matter
+		readMemory, multiply = func() error { return nil }, func() float64 { return 0 }
+	}
+	took, err := b.inTurn(b.GenTokens, readMemory, b.token(s),
 		func() error { return b.eval(batch...) })
 	if err != nil {
 		return err
 	}
 	read, one, many := readBytes/took[0], took[1], took[2]
+	if deviceRead > 0 {
+		read = deviceRead
+	}
 	b.add("read", read)
 	b.add("decode", one)
 	b.add("decode ratio", float64(b.m.Bytes())/one/read)
@@ -139,13 +150,17 @@ func (b *meter) round(c model.Config) error {
 	b.add("batch speedup", float64(b.Batch)*one/many)
 
 	var flops float64
-	took, err = b.inTurn(3, func() error { flops = b.multiply(); return nil }, b.prefill)
+	took, err = b.inTurn(3, func() error { flops = multiply(); return nil }, b.prefill)
 	if err != nil {
 		return err
 	}
-	b.add("peak", flops/took[0])
+	peak := flops / took[0]
+	if devicePeak > 0 {
+		peak = devicePeak
+	}
+	b.add("peak", peak)
 	b.add("prefill", took[1])
-	b.add("prefill ratio", prefillFlops(c, b.PromptTokens)/took[1]/(flops/took[0]))
+	b.add("prefill ratio", prefillFlops(c, b.PromptTokens)/took[1]/peak)
 
 	at50, at900 := contexts(c)
 	early, err := b.prefilled(at50)

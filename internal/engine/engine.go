@@ -48,6 +48,17 @@ type Backend interface {
 	Close() error
 }
 
+// A Measured is a Backend that can measure its device. It takes turns with Run.
+type Measured interface {
+	Limits(ctx context.Context) (Limits, error)
+}
+
+// Limits are what a device does with nothing else to do.
+type Limits struct {
+	Read float64 // bytes of its memory a second
+	FMA  float64 // float32 operations a second, two to each fused multiply-add
+}
+
 // A Cache is what attention remembers of one session: keys and values in pages. A session's methods
 // are called by one goroutine at a time, those of sessions that share pages at the same time.
 type Cache interface {

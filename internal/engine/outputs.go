@@ -103,7 +103,7 @@ func (o *Outputs) Deliver(w *kernels.Worker) {
 		}
 	}
 	w.Sync()
-	if !o.anyVisited() || o.nonFinite.Load() != nil {
+	if !o.Visited() || o.nonFinite.Load() != nil {
 		return
 	}
 	n := o.params.Embd
@@ -116,7 +116,8 @@ func (o *Outputs) Deliver(w *kernels.Worker) {
 	w.Sync()
 }
 
-func (o *Outputs) anyVisited() bool {
+// Visited reports whether a row of the group is shown to the visitor, and so is its Hidden.
+func (o *Outputs) Visited() bool {
 	for _, row := range o.Wanted {
 		if span, token := o.At(row); token >= o.pass.Spans[span].Visit {
 			return true

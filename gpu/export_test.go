@@ -1,0 +1,175 @@
+package gpu
+
+// Single operations of a pass, for tests of the kernels on a device.
+
+import (
+	"context"
+	"testing"
+
+	"picogpt/internal/engine"
+	"picogpt/kernels"
+)
+
+// Leaves is a device on which operations run by themselves.
+type Leaves struct {
+	t      testing.TB
+	driver Driver
+	team   *kernels.Team
+}
+
+// OpenLeaves opens a device, until the end of the test.
+func OpenLeaves(t testing.TB, d *Device, team *kernels.Team) *Leaves {
+	t.Helper()
+	driver, err := d.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := driver.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &Leaves{t, driver, team}
+}
+
+// with runs operations on rows of x [rows, in], which are in scratch.inner, with a layer's weights
+// on the device.
+func (l *Leaves) with(
+	m *kernels.Matrix, bias, x []float32, rows int, run func(q *queue, w *linear),
+) {
+	l.t.Helper()
+	wide := max(m.In, m.Out)
+	any := engine.Linear{Weight: *m}
+	p := &engine.Params{Vocab: m.Out, Embd: wide, Heads: 1, Inner: wide,
+		H: []engine.Block{{CAttn: any, AttnProj: any, CFC: any, MLPProj: any}}}
+	b := newBackend(&Info{}, p, engine.NewBudget(0), l.team, l.driver)
+	defer b.free()
+	load := loader{ctx: context.Background(), driver: l.driver, info: b.info}
+	w := linear{matrix: load.matrix(m)}
+	if bias != nil {
+		w.bias = load.floats(bias)
+	}
+	b.loaded, b.stack.head = load.buffers, w.matrix
+	var err error
+	if b.scratch, err = newScratch(l.driver, p, rows, 1); err == nil {
+		err = l.driver.Write(b.scratch.inner, 0, bytesOf(x))
+	}
+	if err != nil || load.err != nil {
+		l.t.Fatal(err, load.err)
+	}
+	q := b.queue()
+	q.rows = rows
+	run(q, &w)
+	if q.err != nil {
+		l.t.Fatal(q.err)
+	}
+}
+
+// Linear returns x [rows, in] · m + bias.
+func (l *Leaves) Linear(m *kernels.Matrix, bias, x []float32, rows int) []float32 {
+	l.t.Helper()
+	y := make([]float32, rows*m.Out)
+	l.with(m, bias, x, rows, func(q *queue, w *linear) {
+		q.linear(q.scratch.inner, w)
+		parts := make([]float32, q.segments*len(y))
+		q.read(parts, q.scratch.parts)
+		copy(y, parts)
+		for part := parts[len(y):]; len(part) > 0; part = part[len(y):] {
+			for i := range y {
+				y[i] += part[i]
+			}
+		}
+	})
+	return y
+}
+
+// Head returns the logits x [rows, in] · m, of weights [out, in].
+func (l *Leaves) Head(m *kernels.Matrix, x []float32, rows int) []float32 {
+	l.t.Helper()
+	y := make([]float32, rows*m.Out)
+	l.with(m, nil, x, rows, func(q *queue, _ *linear) {
+		q.head(q.scratch.logits, q.scratch.inner, rows)
+		q.read(y, q.scratch.logits)
+	})
+	return y
+}
+
+// Activate returns an activation of the floats whose bits are first, first + step, ….
+func (l *Leaves) Activate(dst []float32, first, step uint32, a kernels.Activation) {
+	l.t.Helper()
+	n := len(dst)
+	y, err := l.driver.Alloc(4 * int64(n))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer l.driver.Free(y)
+	err = l.driver.Launch(&Launch{Kernel: "activate", Groups: [3]int{groups(n, groupItems), 1, 1},
+		Items: groupItems, Args: []Arg{memory(y), integer(int(first)), integer(int(step)),
+			integer(n), integer(int(a))}})
+	if err == nil {
+		err = l.driver.Read(bytesOf(dst), y, 0)
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// WithRecorder returns d with a driver that records launches and makes them again one by one, and
+// counts them.
+func WithRecorder(d *Device) (*Device, *Recorded) {
+	r := &Recorded{}
+	return NewDevice(d.Info, func() (Driver, error) {
+		driver, err := d.open()
+		return &recorder{Driver: driver, Recorded: r}, err
+	}), r
+}
+
+// Recorded counts what has been recorded, replayed and forgotten.
+type Recorded struct{ Recorded, Replayed, Forgotten int }
+
+type recorder struct {
+	Driver
+	*Recorded
+	now  []Launch // while recording
+	on   bool
+	next Recording
+	kept map[Recording][]Launch
+}
+
+func (r *recorder) Launch(l *Launch) error {
+	if !r.on {
+		return r.Driver.Launch(l)
+	}
+	own := *l
+	own.Args = append([]Arg(nil), l.Args...)
+	r.now = append(r.now, own)
+	return nil
+}
+
+func (r *recorder) Record(launches func() error) (Recording, error) {
+	r.now, r.on = nil, true
+	err := launches()
+	r.on = false
+	if r.kept == nil {
+		r.kept = map[Recording][]Launch{}
+	}
+	r.next++
+	r.kept[r.next] = r.now
+	r.Recorded.Recorded++
+	return r.next, err
+}
+
+func (r *recorder) Replay(n Recording) error {
+	r.Replayed++
+	for i := range r.kept[n] {
+		if err := r.Driver.Launch(&r.kept[n][i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *recorder) Forget(n Recording) {
+	r.Forgotten++
+	delete(r.kept, n)
+}
