@@ -5,6 +5,7 @@ package decode
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 
 	"picogpt/constrain"
@@ -18,12 +19,18 @@ import (
 // prompt's end. The new text then begins with those bytes: until they are spelled, each token is
 // the one that was taken back there, or one that begins with all bytes that are left. Where no
 // token could go on beyond the prompt's end, nothing is taken back.
+//
+// Under Options.Constraint the text after those bytes is of the form. What a token has beyond them
+// goes to the constraint byte by byte, each as the id that is this byte alone.
 type Healing struct {
 	Prompt []int  // what is left of the prompt
 	Bytes  []byte // what is taken back, with which the new text begins
 
-	taken []int      // ids taken back
-	masks [][]uint64 // of the ids that may come at each of taken, and after them
+	tokens [][]byte
+	byID   [256]int // the id that is each byte alone, or -1
+	taken  []int    // ids taken back
+	left   [][]byte // the bytes of each of taken and of those after it
+	longer [][]int  // ids that begin with each of left, in the order of their bytes
 }
 
 // NewHealing heals a prompt, of which it keeps the first least tokens at least. tokens are the
@@ -47,84 +54,197 @@ func NewHealing(tokens [][]byte, prompt []int, least int) *Healing {
 			cut = i
 		}
 	}
-	h := &Healing{Prompt: prompt[:cut:cut], taken: slices.Clone(prompt[cut:])}
+	h := &Healing{Prompt: prompt[:cut:cut], tokens: tokens, taken: slices.Clone(prompt[cut:])}
 	for _, id := range h.taken {
 		h.Bytes = append(h.Bytes, tokens[id]...)
 	}
-	h.mask(tokens)
+	h.index()
 	return h
 }
 
-// mask fills in masks.
-func (h *Healing) mask(tokens [][]byte) {
-	words := (len(tokens) + 63) / 64
-	set := func(mask []uint64, id int) { mask[id/64] |= 1 << (id % 64) }
+// index fills in what does not depend on a text.
+func (h *Healing) index() {
+	for b := range h.byID {
+		h.byID[b] = -1
+	}
+	for id, t := range h.tokens {
+		if len(t) == 1 && h.byID[t[0]] < 0 {
+			h.byID[t[0]] = id
+		}
+	}
 	left := h.Bytes
 	for _, taken := range h.taken {
-		mask := make([]uint64, words)
-		set(mask, taken)
-		for id, t := range tokens {
+		var longer []int
+		for id, t := range h.tokens {
 			if bytes.HasPrefix(t, left) {
-				set(mask, id)
+				longer = append(longer, id)
 			}
 		}
-		h.masks = append(h.masks, mask)
-		left = left[len(tokens[taken]):]
+		slices.SortFunc(longer, func(a, b int) int { return bytes.Compare(h.tokens[a], h.tokens[b]) })
+		h.left, h.longer = append(h.left, left), append(h.longer, longer)
+		left = left[len(h.tokens[taken]):]
 	}
-	all := make([]uint64, words)
-	for id := range tokens {
-		set(all, id)
-	}
-	h.masks = append(h.masks, all)
 }
 
-// matcher returns the constraint that the new text is under.
-func (h *Healing) matcher() constrain.Matcher { return &healed{Healing: h} }
+// matcher returns the constraint that the new text is under: its beginning, and then a form, or none
+// if that is nil.
+func (h *Healing) matcher(form constrain.Matcher) constrain.Matcher {
+	return &healed{Healing: h, form: form}
+}
 
 // A healed follows one text.
 type healed struct {
 	*Healing
-	places []int // in masks, after each token
+	form  constrain.Matcher // of the text after Bytes; nil: any
+	steps []healedStep      // of each token
+}
+
+// A healedStep is what a token did.
+type healedStep struct {
+	place int // in taken, after it
+	fed   int // ids that the form was given
 }
 
 func (t *healed) place() int {
-	if n := len(t.places); n > 0 {
-		return t.places[n-1]
+	if n := len(t.steps); n > 0 {
+		return t.steps[n-1].place
 	}
 	return 0
 }
 
 // Mask implements constrain.Matcher.
 func (t *healed) Mask(open []uint64) error {
-	clear(open[copy(open, t.masks[t.place()]):])
+	clear(open)
+	set := func(id int) {
+		if id>>6 < len(open) {
+			open[id>>6] |= 1 << (id & 63)
+		}
+	}
+	switch at := t.place(); {
+	case at < len(t.taken):
+		set(t.taken[at])
+		t.maskLonger(at, set)
+	case t.form != nil:
+		return t.form.Mask(open)
+	default:
+		n := len(t.tokens)
+		for i := range open[:min(len(open), n/64)] {
+			open[i] = math.MaxUint64
+		}
+		for id := n &^ 63; id < n; id++ {
+			set(id)
+		}
+	}
 	return nil
+}
+
+// maskLonger sets the ids that begin with all bytes that are left, and whose others fit the form. In
+// the order of bytes, those with a beginning in common follow each other: it is tried once.
+func (t *healed) maskLonger(at int, set func(id int)) {
+	var trial constrain.Matcher
+	if t.form != nil {
+		trial = t.form.Fork()
+	}
+	var path, dead []byte // that trial has; with which nothing goes on
+	for _, id := range t.longer[at] {
+		rest := t.tokens[id][len(t.left[at]):]
+		if trial == nil {
+			set(id)
+			continue
+		}
+		if dead != nil && bytes.HasPrefix(rest, dead) {
+			continue
+		}
+		same := 0
+		for same < min(len(path), len(rest)) && path[same] == rest[same] {
+			same++
+		}
+		if trial.Rewind(len(path)-same) != nil {
+			return
+		}
+		path = rest[:same+t.feed(trial, rest[same:])]
+		if len(path) == len(rest) {
+			set(id)
+		} else {
+			dead = rest[:len(path)+1]
+		}
+	}
+}
+
+// feed gives bytes to a form, each as the id that it is alone, until one does not fit. It returns how
+// many did.
+func (t *healed) feed(form constrain.Matcher, text []byte) int {
+	for i, b := range text {
+		if id := t.byID[b]; id < 0 || form.Accept(id) != nil {
+			return i
+		}
+	}
+	return len(text)
 }
 
 // Accept implements constrain.Matcher.
 func (t *healed) Accept(id int) error {
-	at := t.place()
-	mask := t.masks[at]
-	if id < 0 || id/64 >= len(mask) || mask[id/64]>>(id%64)&1 == 0 {
+	step := healedStep{place: len(t.taken)}
+	fits := id >= 0 && id < len(t.tokens)
+	switch at := t.place(); {
+	case at == len(t.taken) && t.form != nil:
+		if err := t.form.Accept(id); err != nil {
+			return err
+		}
+		step.fed, fits = 1, true
+	case at == len(t.taken):
+	case id == t.taken[at]:
+		step.place = at + 1
+	case fits && bytes.HasPrefix(t.tokens[id], t.left[at]):
+		if t.form == nil {
+			break
+		}
+		rest := t.tokens[id][len(t.left[at]):]
+		step.fed = t.feed(t.form, rest)
+		if fits = step.fed == len(rest); !fits {
+			if err := t.form.Rewind(step.fed); err != nil {
+				return err
+			}
+		}
+	default:
+		fits = false
+	}
+	if !fits {
 		return fmt.Errorf("id %d does not go on with %q, which was taken back", id, t.Bytes)
 	}
-	next := len(t.taken)
-	if at < next && id == t.taken[at] {
-		next = at + 1
-	}
-	t.places = append(t.places, next)
+	t.steps = append(t.steps, step)
 	return nil
 }
 
 // Rewind implements constrain.Matcher.
 func (t *healed) Rewind(n int) error {
-	if n < 0 || n > len(t.places) {
-		return fmt.Errorf("rewind by %d tokens: want 0 to %d", n, len(t.places))
+	if n < 0 || n > len(t.steps) {
+		return fmt.Errorf("rewind by %d tokens: want 0 to %d", n, len(t.steps))
 	}
-	t.places = t.places[:len(t.places)-n]
+	fed := 0
+	for _, step := range t.steps[len(t.steps)-n:] {
+		fed += step.fed
+	}
+	if t.form != nil {
+		if err := t.form.Rewind(fed); err != nil {
+			return err
+		}
+	}
+	t.steps = t.steps[:len(t.steps)-n]
 	return nil
 }
 
 // Fork implements constrain.Matcher.
 func (t *healed) Fork() constrain.Matcher {
-	return &healed{t.Healing, slices.Clone(t.places)}
+	f := &healed{Healing: t.Healing, steps: slices.Clone(t.steps)}
+	if t.form != nil {
+		f.form = t.form.Fork()
+	}
+	return f
+}
+
+// Complete says whether the text is of the form, as it is.
+func (t *healed) Complete() bool {
+	form, ok := t.form.(interface{ Complete() bool })
+	return t.form == nil || t.place() == len(t.taken) && (!ok || form.Complete())
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/constrain"
 	"picogpt/internal/fixture"
 	"picogpt/internal/testmodel"
 	"picogpt/kernels"
@@ -50,7 +51,7 @@ func TestHealingOneTokenIsBruteForce(t *testing.T) {
 			t.Errorf("%q: %v of the prompt is left, want %v", c.Prompt, h.Prompt, want)
 		}
 		mask := make([]uint64, 2+len(tokens)/64)
-		if err := h.matcher().Mask(mask); err != nil {
+		if err := h.matcher(nil).Mask(mask); err != nil {
 			t.Fatal(err)
 		}
 		var open []int
@@ -122,7 +123,7 @@ func TestHealingGoesBackAsFarAsATokenReaches(t *testing.T) {
 // follow accepts random ids that are open: they spell the bytes, and then anything.
 func follow(t *testing.T, tokens [][]byte, h *Healing, random *rand.Rand) {
 	t.Helper()
-	m := h.matcher()
+	m := h.matcher(nil)
 	var text []byte
 	for n := 0; n < 6; n++ {
 		mask := make([]uint64, 1)
@@ -231,6 +232,143 @@ func TestStopAndBannedStringsMayBeginInWhatWasTakenBack(t *testing.T) {
 				t.Errorf("without %q, seed %d: %q", ban, seed, got)
 			}
 		}
+	}
+}
+
+// choosing is the constraint that a text is one of some strings, and what says whether a text begins
+// one.
+func choosing(t *testing.T, list []string) (constrain.Matcher, func(string) bool) {
+	t.Helper()
+	v, err := constrain.NewVocabulary(gpt2Bytes(t), constrain.VocabularyOptions{Ends: []int{50256}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := constrain.Choice(v, list...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := c.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text, func(text string) bool {
+		return slices.ContainsFunc(list, func(s string) bool { return strings.HasPrefix(s, text) })
+	}
+}
+
+// TestAFormBeginsAfterWhatWasTakenBack compares the ids that may come with brute force, at each place
+// of texts that go on at random and back.
+func TestAFormBeginsAfterWhatWasTakenBack(t *testing.T) {
+	tokens, tok := gpt2Bytes(t), tokenizer.GPT2()
+	random := rand.New(rand.NewPCG(5, 5))
+	lists := [][]string{
+		{"rl", "raffe", "rls and boys", "", "ant é", "你好"}, {"appy", "es", "yes", "y"},
+		{"k.", "ks", "k", "\nThe end"},
+	}
+	overhangs, ends := 0, 0
+	for i, prompt := range []string{
+		"The little gi", "She was h", "She was ", "They went to the par", "x", "The little gi",
+	} {
+		ids, err := tok.Encode(prompt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := NewHealing(tokens, ids, 0)
+		for j, list := range lists {
+			if !fixture.Long && j != i%len(lists) {
+				continue
+			}
+			form, begins := choosing(t, list)
+			m, text := h.matcher(form.Fork()), []string{""}
+			for range 8 {
+				now := text[len(text)-1]
+				mask := make([]uint64, 786)
+				if err := m.Mask(mask); err != nil {
+					t.Fatal(err)
+				}
+				var open []int
+				for id, b := range tokens {
+					next := now + string(b)
+					beyond, healed := strings.CutPrefix(next, string(h.Bytes))
+					// Before all is spelled, only the tokens that were taken back go on in part.
+					want := len(b) > 0 && (healed && begins(beyond) || !healed &&
+						slices.Contains(h.taken, id) && strings.HasPrefix(string(h.Bytes), next))
+					if id == 50256 {
+						beyond, healed = strings.CutPrefix(now, string(h.Bytes))
+						want = healed && slices.Contains(list, beyond)
+					}
+					if got := mask[id/64]>>(id%64)&1 == 1; got != want {
+						t.Fatalf("%q, %q after %q: id %d, %q, is open: %v, want %v", prompt, list, now,
+							id, b, got, want)
+					}
+					if want {
+						open = append(open, id)
+						if len(now) < len(h.Bytes) && len(beyond) > 0 && healed {
+							overhangs++
+						}
+					}
+				}
+				if len(open) == 0 || random.IntN(4) == 0 {
+					n := random.IntN(len(text))
+					if err := m.Rewind(n); err != nil {
+						t.Fatal(err)
+					}
+					text = text[:len(text)-n]
+					continue
+				}
+				id := open[random.IntN(len(open))]
+				if m = m.Fork(); m.Accept(id) != nil {
+					t.Fatalf("%q after %q: id %d is open, and refused", prompt, now, id)
+				}
+				if id == 50256 {
+					ends++
+					if !m.(*healed).Complete() || m.Rewind(1) != nil {
+						t.Fatalf("%q: the text %q is complete, and not said to be", prompt, now)
+					}
+					continue
+				}
+				text = append(text, now+string(tokens[id]))
+			}
+		}
+	}
+	if overhangs == 0 || ends == 0 {
+		t.Errorf("%d tokens reach into the form and %d texts end, want some", overhangs, ends)
+	}
+}
+
+func TestHealedTextsAreOfTheirForm(t *testing.T) {
+	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
+	ids, err := tok.Encode("The little gi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := NewHealing(gpt2Bytes(t), ids, 0)
+	list := []string{"rl was sad", "rl was glad", "raffe ate", "ant", "ve me é"}
+	form, _ := choosing(t, list)
+	o := Options{Vocabulary: tok, Healing: h, Constraint: form, Temperature: 3, MaxTokens: 40}
+	seen := map[string]bool{}
+	for o.Seed = range uint64(40) {
+		tokens := collect(t, m.NewSession(), h.Prompt, o)
+		text := texts(tokens)
+		if last := tokens[len(tokens)-1]; last.Finish != FinishEndOfText || last.Incomplete {
+			t.Errorf("%q ends by %s, incomplete: %v", text, last.Finish, last.Incomplete)
+		}
+		if !slices.Contains(list, strings.TrimPrefix(text, string(h.Bytes))) {
+			t.Errorf("%q is not %q and one of %q", text, h.Bytes, list)
+		}
+		seen[text] = true
+	}
+	if len(seen) < 3 {
+		t.Errorf("the texts are %v, want several", seen)
+	}
+	o.Temperature = 0
+	found, err := Beams(context.Background(), m.NewSession(), h.Prompt, BeamOptions{Beams: 3}, o)
+	if err != nil || !slices.Contains(list, strings.TrimPrefix(found[0].Text(), string(h.Bytes))) {
+		t.Errorf("the best beam is %q, %v", found[0].Text(), err)
+	}
+	o.MaxTokens = 1
+	if tokens := collect(t, m.NewSession(), h.Prompt, o); !tokens[0].Incomplete {
+		t.Errorf("one token, %q, is a whole text", tokens[0].Text)
 	}
 }
 

@@ -110,8 +110,8 @@ type Options struct {
 	Overflow Overflow // what happens where the context is too short; "" means OverflowError
 
 	// Healing makes the new text begin with the bytes that it took back from the prompt, which is
-	// then Healing.Prompt. Stop and banned strings end after them, and may begin in them. Nil means
-	// off; not with Constraint.
+	// then Healing.Prompt. Stop and banned strings end after them, and may begin in them; what a
+	// Constraint is about begins after them. Nil means off.
 	Healing *Healing
 
 	// Lookup and Draft speculate, in Generate and Samples: guessed tokens are evaluated together
@@ -190,8 +190,6 @@ func (o *Options) check() error {
 			"from 1e-100 to 1e100", o.RepeatPenalty)
 	case o.RepeatLastN < 0:
 		return fmt.Errorf("repetition window %d: want 0 (the whole context) or more", o.RepeatLastN)
-	case o.Healing != nil && o.Constraint != nil:
-		return errors.New("healing and a constraint: want one of them")
 	case o.Lookup < 0:
 		return fmt.Errorf("lookup %d: want 0 (off) or more", o.Lookup)
 	case o.Draft != nil && o.Draft.Model == nil && o.Draft.Open == nil:

@@ -115,7 +115,7 @@ func newStream(l limits, held, prompt []int, o Options) (*Stream, error) {
 	s.constraint = constraintOf(&o, l.endOfText)
 	exempt := 0
 	if h := o.Healing; h != nil {
-		s.constraint, exempt = h.matcher(), len(h.Bytes)
+		s.constraint, exempt = h.matcher(s.constraint), len(h.Bytes)
 	}
 	s.text, s.bans = newTextStream(o.Stop, exempt), newBans(o.Ban, exempt)
 	if o.Vocabulary != nil {

@@ -67,8 +67,8 @@ number for each of ids, and score is their sum.
 
 A prompt that ends inside a word, or in a space, seldom goes on as it should: its last tokens are
 not those of the whole word. --heal takes them back, as far as one longer token could begin there,
-and the new text begins with their bytes. Stop and banned strings may begin in these bytes. What is
-printed is the same text, but a better one.
+and the new text begins with their bytes. Stop and banned strings may begin in these bytes, and a
+form, as of --choice, begins after them. What is printed is the same text, but a better one.
 
 --lookup and --draft make a text faster where the next tokens can be guessed: guesses are evaluated
 together with the text, and stay if they are what is chosen anyway. The text is byte for byte the

@@ -95,9 +95,5 @@ func (c *generateCommand) settle(k *kong.Context) (decode.Options, error) {
 	if err == nil {
 		err = c.Form.check()
 	}
-	if form := c.Form.asked(); err == nil && c.Heal && form != "" {
-		err = usagef("--heal and %s: want one of them, for a form begins where the prompt ends, "+
-			"and a healed text before that", form)
-	}
 	return o, err
 }

@@ -196,7 +196,7 @@ func (c *nextCommand) look(m *model.Model, ids []int, o decode.Options) (*nextTa
 	}
 	d, err := st.Distribution()
 	if err != nil {
-		return nil, byFlags(err, "")
+		return nil, byFlags(err, nil)
 	}
 	logits, sum := s.Logits(), m.Leaves().LogSumExp(s.Logits())
 	t := &nextTable{ids, []nextToken{}, d.Steps, len(d.Candidates)}

@@ -11,9 +11,9 @@ import (
 	"picogpt/decode"
 )
 
-// byFlags is an error that names flags where no token is left to choose. form is the flag that
-// constrains.
-func byFlags(err error, form string) error {
+// byFlags is an error that names flags where no token is left to choose. forms are the flags that
+// constrain.
+func byFlags(err error, forms []string) error {
 	var none *decode.NoIDError
 	if !errors.As(err, &none) {
 		return err
@@ -24,7 +24,7 @@ func byFlags(err error, form string) error {
 		switch step {
 		case "vocabulary": // which leaves some
 		case "constraint":
-			flags = append(flags, form)
+			flags = append(flags, forms...)
 		default:
 			flags = append(flags, "--"+step)
 		}
@@ -44,13 +44,16 @@ func byFlags(err error, form string) error {
 func (c *generateCommand) named(
 	tokens iter.Seq2[decode.Token, error],
 ) iter.Seq2[decode.Token, error] {
-	form := c.Form.asked()
+	var forms []string
 	if c.Heal {
-		form = "--heal"
+		forms = append(forms, "--heal")
+	}
+	if form := c.Form.asked(); form != "" {
+		forms = append(forms, form)
 	}
 	return func(yield func(decode.Token, error) bool) {
 		for t, err := range tokens {
-			if !yield(t, byFlags(err, form)) {
+			if !yield(t, byFlags(err, forms)) {
 				return
 			}
 		}
