@@ -256,6 +256,9 @@ func TestGuessesUnderFormsChangeNoByte(t *testing.T) {
 		want := write(models[0], prompt, o)
 		for name, way := range ways {
 			with, m := o, models[r.IntN(len(models))]
+			if m.Leaves().Variant() == "go" && i%8 > 0 { // it takes 30 times as long
+				m = models[0]
+			}
 			with.Lookup, with.Draft, with.alwaysDraft = way.Lookup, way.Draft, r.IntN(6) > 0
 			if got := write(m, prompt, with); got != want {
 				t.Fatalf("%s, %+v:\n%s\nwithout:\n%s", name, o, got, want)
