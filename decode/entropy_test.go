@@ -3,6 +3,8 @@ package decode
 // The sums behind filters: in ascending order of ids, however they are computed.
 
 import (
+	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -33,6 +35,30 @@ func TestEntropiesAreSumsInAscendingOrder(t *testing.T) {
 			want := kernels.Log64(s.mass) - sum/s.mass
 			if got, _ := s.entropy(); got != want {
 				t.Errorf("%s at temperature %v: %v, want %v", kind, by, got, want)
+			}
+		}
+	}
+}
+
+func TestSumsOfScoresAreInAscendingOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	for name, number := range map[string]func() float64{
+		"logits":          func() float64 { return float64(float32(3*r.NormFloat64() - 40)) },
+		"around 0":        func() float64 { return float64(float32(3 * r.NormFloat64())) },
+		"doubles":         func() float64 { return 3 * r.NormFloat64() },
+		"of all sizes":    func() float64 { return math.Ldexp(r.NormFloat64(), r.IntN(80)-50) },
+		"halves of units": func() float64 { return float64(r.IntN(100))/(1<<31) + float64(r.IntN(3)) },
+		"large":           func() float64 { return -float64(r.IntN(1<<20)) - float64(r.IntN(1<<30))/(1<<30) },
+		"some infinite":   func() float64 { return 1 / float64(r.IntN(9000)) },
+	} {
+		for _, n := range []int{0, 1, 31, 32, 33, 1000, 50257} {
+			x, want := make([]float64, n), 0.0
+			for i := range x {
+				x[i] = number()
+				want += x[i]
+			}
+			if got := sumInOrder(x); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+				t.Errorf("%s, %d numbers: %v, want %v", name, n, got, want)
 			}
 		}
 	}
