@@ -241,8 +241,9 @@ func fma(a, b, c float32) float32 {
 	return float32(s)
 }
 
-// roundedOnce rounds p + q to odd in float64, from where it rounds on to float32 as if in one step
-// (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", 2008). s is the float64 sum.
+// roundedOnce rounds p + q, whose float64 sum is s, to odd in float64, from where it rounds on to
+// float32 as if in one step (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums",
+// 2008).
 func roundedOnce(p, q, s float64) float32 {
 	t := float64(s - p)
 	e := float64(p-float64(s-t)) + float64(q-t) // s + e = p + q exactly (Knuth's TwoSum)
