@@ -112,7 +112,7 @@ func (m *Machine) weight(in *instruction, r *registers) (v uint64, ok bool) {
 	if b.touched != nil || offset+4 > uint64(len(b.data)) {
 		return 0, false
 	}
-	m.Counts.LoadBytes += 4
+	m.Counts.WeightBytes += 4
 	return uint64(binary.LittleEndian.Uint32(b.data[offset:])), true
 }
 
@@ -126,8 +126,10 @@ func (m *Machine) global(in *instruction, r *registers) (wrong string) {
 	}
 	m.epoch.sharedMemory = false
 	if in.op == opLoadGlobal {
-		m.Counts.LoadBytes += int64(all)
-		if b.touched != nil {
+		if b.touched == nil {
+			m.Counts.WeightBytes += int64(all)
+		} else {
+			m.Counts.LoadBytes += int64(all)
 			wrong = m.loaded(b.cells(m.kernel.globalCell), offset, all, m.kernel.globalCell)
 		}
 		in.fetch(r, b.data[offset:])

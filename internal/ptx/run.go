@@ -28,7 +28,20 @@ type Machine struct {
 // Counts say what a machine has done.
 type Counts struct {
 	Launches, Instructions, FMAs int64 // FMAs: fused multiply-adds of float32
-	LoadBytes, StoreBytes        int64 // of global memory
+	WeightBytes                  int64 // loads of memory that no kernel has stored to
+	LoadBytes, StoreBytes        int64 // of other global memory
+}
+
+// Less returns what was done since an earlier count.
+func (c Counts) Less(before Counts) Counts {
+	return Counts{
+		Launches:     c.Launches - before.Launches,
+		Instructions: c.Instructions - before.Instructions,
+		FMAs:         c.FMAs - before.FMAs,
+		WeightBytes:  c.WeightBytes - before.WeightBytes,
+		LoadBytes:    c.LoadBytes - before.LoadBytes,
+		StoreBytes:   c.StoreBytes - before.StoreBytes,
+	}
 }
 
 // An item is one thread of a group.
