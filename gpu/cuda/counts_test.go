@@ -60,17 +60,18 @@ func TestATokenLoadsEachWeightOnce(t *testing.T) {
 			"a layer's weights": (float64(layer.WeightBytes) - biasesAndNorms) / weights / bytes,
 			"the head":          float64(ids.WeightBytes) / float64(64*embd) / bytes,
 		} {
-			if got < 1 || got > 1.05 {
+			if got < 1 || got > 1.1 { // the plan of a pass is small
 				t.Errorf("%s: each byte of %s is loaded %.3f times", format, what, got)
 			}
 		}
 		sum := func(count func(c ptx.Counts) int64) float64 {
 			return float64(count(one)+11*count(layer)) + float64(count(ids))*(50257-64)/64
 		}
-		t.Logf("%s: %.0f launches, %.1f M instructions, %.1f M fma; MB: %.1f of weights, "+
-			"%.1f other loads, %.2f stored", format,
+		t.Logf("%s: %.0f launches, %.1f M instructions, %.2f M of warps, %.1f M fma; "+
+			"MB: %.1f of weights, %.1f other loads, %.2f stored", format,
 			sum(func(c ptx.Counts) int64 { return c.Launches }),
 			sum(func(c ptx.Counts) int64 { return c.Instructions })/1e6,
+			sum(func(c ptx.Counts) int64 { return c.WarpInstructions })/1e6,
 			sum(func(c ptx.Counts) int64 { return c.FMAs })/1e6,
 			sum(func(c ptx.Counts) int64 { return c.WeightBytes })/1e6,
 			sum(func(c ptx.Counts) int64 { return c.LoadBytes })/1e6,

@@ -19,7 +19,8 @@ type Machine struct {
 	kernel        *kernel
 	params        []uint64
 	items         []item
-	turns         []int // the items, in the order of this phase
+	turns         []int   // the items, in the order of this phase
+	warps         []int64 // instructions in this phase, of each 32 items
 	shared        []byte
 	sharedTouched []touch
 	epoch         epoch
@@ -28,6 +29,7 @@ type Machine struct {
 // Counts say what a machine has done.
 type Counts struct {
 	Launches, Instructions, FMAs int64 // FMAs: fused multiply-adds of float32
+	WarpInstructions             int64 // those of the item with most, of each 32, between barriers
 	WeightBytes                  int64 // loads of memory that no kernel has stored to
 	LoadBytes, StoreBytes        int64 // of other global memory
 }
@@ -35,12 +37,13 @@ type Counts struct {
 // Less returns what was done since an earlier count.
 func (c Counts) Less(before Counts) Counts {
 	return Counts{
-		Launches:     c.Launches - before.Launches,
-		Instructions: c.Instructions - before.Instructions,
-		FMAs:         c.FMAs - before.FMAs,
-		WeightBytes:  c.WeightBytes - before.WeightBytes,
-		LoadBytes:    c.LoadBytes - before.LoadBytes,
-		StoreBytes:   c.StoreBytes - before.StoreBytes,
+		Launches:         c.Launches - before.Launches,
+		Instructions:     c.Instructions - before.Instructions,
+		FMAs:             c.FMAs - before.FMAs,
+		WarpInstructions: c.WarpInstructions - before.WarpInstructions,
+		WeightBytes:      c.WeightBytes - before.WeightBytes,
+		LoadBytes:        c.LoadBytes - before.LoadBytes,
+		StoreBytes:       c.StoreBytes - before.StoreBytes,
 	}
 }
 
@@ -142,6 +145,7 @@ func (m *Machine) Launch(name string, groups [3]int, items int, params []uint64)
 	m.kernel, m.params = k, params
 	if len(m.items) != items {
 		m.items, m.turns = make([]item, items), make([]int, items)
+		m.warps = make([]int64, (items+31)/32)
 	}
 	for i := range m.items {
 		copy(m.items[i].r[:], k.first)
@@ -179,10 +183,15 @@ func (m *Machine) group(at [3]int) error {
 		})
 		for _, i := range m.turns {
 			m.epoch.item = int32(i)
-			it := &m.items[i]
+			it, before := &m.items[i], m.Counts.Instructions
 			if wrong := m.run(it); wrong != "" {
 				return m.fault(at, i, it.pc-1, wrong)
 			}
+			m.warps[i/32] = max(m.warps[i/32], m.Counts.Instructions-before)
+		}
+		for i, n := range m.warps {
+			m.Counts.WarpInstructions += n
+			m.warps[i] = 0
 		}
 		first := &m.items[0]
 		for i := range m.items {
