@@ -88,4 +88,4 @@ func (q *queue) deliver() {
 
 // heavy reports whether a layer of this pass takes so long that a context that ends meanwhile is
 // to be seen: the device then finishes a layer before it gets the next.
-func (q *queue) heavy() bool { return q.rows*q.params.H[0].Weights() >= 1<<28 }
+func (q *queue) heavy() bool { return q.rows*q.params.H[0].Weights() >= 1<<27 }

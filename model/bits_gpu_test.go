@@ -6,10 +6,13 @@ package model_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"sync"
 	"testing"
+	"time"
 
 	"picogpt/internal/fixture"
 	"picogpt/internal/testdevice"
@@ -17,14 +20,18 @@ import (
 	"picogpt/model"
 )
 
-// onBoth runs a test for each number format of weights and cache, with the model on the processor
-// and on the device.
+// onBoth runs a test for each number format of weights, with the model on the processor and on the
+// device. Caches are in F32 and F16 by turns, or in the long run in both.
 func onBoth(
 	t *testing.T, config, file []byte, test func(t *testing.T, processor, device *model.Model),
 ) {
 	d := testdevice.Open(t)
-	for _, format := range []string{"f32", "f16", "bf16", "q8", "q4"} {
-		for _, cache := range []string{"f32", "f16"} {
+	for i, format := range []string{"f32", "f16", "bf16", "q8", "q4"} {
+		caches := []string{"f32", "f16"}
+		if !fixture.Long {
+			caches = caches[i%2:][:1]
+		}
+		for _, cache := range caches {
 			t.Run(format+", cache "+cache, func(t *testing.T) {
 				o := model.Options{Format: format, CacheFormat: cache}
 				processor := testmodel.New(t, config, file, o)
@@ -83,6 +90,38 @@ func TestADeviceGivesTheSameBitsOfUnusualConfigs(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestModelsShareADevice: two models at the same time, each used from many goroutines.
+func TestModelsShareADevice(t *testing.T) {
+	o := model.Options{Device: testdevice.Open(t)}
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() { shareAModel(t, o) })
+	}
+	wg.Wait()
+}
+
+// TestADeviceStopsWithItsContext ends a context in the middle of a prompt.
+func TestADeviceStopsWithItsContext(t *testing.T) {
+	config, file := fixture.Checkpoint(fixture.Options{Seed: 7, Vocab: 50, Positions: 320, Embd: 192,
+		Head: 4, Layer: 4})
+	m := testmodel.New(t, config, file, model.Options{Device: testdevice.Open(t)})
+	s, ids := m.NewSession(), make([]int, 310)
+	start := time.Now()
+	eval(t, s, ids...)
+	whole := time.Since(start)
+	s.Truncate(3)
+	ctx, cancel := context.WithTimeout(context.Background(), whole/8)
+	defer cancel()
+	start = time.Now()
+	err := m.Eval(ctx, model.Input{Session: s, Tokens: ids[3:]})
+	if took := time.Since(start); whole > time.Second && took > whole/2 {
+		t.Errorf("it took %v to stop, the whole prompt %v", took, whole)
+	}
+	if !errors.Is(err, context.DeadlineExceeded) || s.Len() != 3 {
+		t.Errorf("error %v, %d tokens, want a deadline and 3", err, s.Len())
 	}
 }
 

@@ -148,9 +148,11 @@ func checkForkAndTruncate(t *testing.T, m *model.Model, ids []int, want [][]floa
 	sameBits(t, "a fork after all that", eval(t, early, ids[90:91]...), want[90])
 }
 
-func TestManyGoroutinesShareAModel(t *testing.T) {
+func TestManyGoroutinesShareAModel(t *testing.T) { shareAModel(t, model.Options{Threads: 3}) }
+
+func shareAModel(t *testing.T, o model.Options) {
 	config, file := fixture.Checkpoint(shapes["wider, f16"])
-	m := testmodel.New(t, config, file, model.Options{Threads: 3})
+	m := testmodel.New(t, config, file, o)
 	ids := tokens(rand.New(rand.NewPCG(5, 5)), 40, m.Config().VocabSize)
 	want := append([]float32(nil), eval(t, m.NewSession(), ids...)...)
 	var wg sync.WaitGroup
