@@ -132,7 +132,11 @@ func (f *constraintFlags) open(
 			return fmt.Errorf("%s: %w", f.asked(), err)
 		}
 	}
-	v, err := vocabularyOf(t, m.Config().EndTokens())
+	ends := o.EndOfText
+	if ends == nil {
+		ends = m.Config().EndTokens()
+	}
+	v, err := vocabularyOf(t, ends)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.asked(), err)
 	}
