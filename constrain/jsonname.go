@@ -93,3 +93,39 @@ func (f *frame) crowded(p *part) bool {
 	}
 	return len(taken) >= t.count[p.string.at]
 }
+
+// fewNames adds the ids that continue another name where few names begin as it does: none that leads
+// to names which are all taken.
+func (w *jsonWalk) fewNames(i int, p *part) {
+	v := w.j.vocab
+	least := int(p.frame.count) + len(p.frame.object.names) // as many may be taken
+	from := v.nodes[i].depth
+	path := make([]stringState, v.longest+1)
+	path[from] = p.string
+	raw := func(k int, to uint16) string { return p.raw + string(v.bytes[v.below(k)][from:to]) }
+	for k, end := i+1, i+int(v.nodes[i].size); k < end; {
+		n := &v.nodes[k]
+		st, verdict := p.str.step(path[n.depth-1], n.b)
+		switch verdict {
+		case closes:
+			if q, ok := w.j.endOther(p, raw(k, n.depth-1), st.at); ok {
+				v.open(w.open, n.id)
+				w.walk(k, &q)
+			}
+			k += int(n.size)
+			continue
+		case goesOn:
+			q := part{frame: p.frame, str: p.str, string: st}
+			if p.str.table.count[st.at] <= least {
+				q.raw = raw(k, n.depth)
+			}
+			if !p.frame.crowded(&q) {
+				path[n.depth] = st
+				v.open(w.open, n.id)
+				k++
+				continue
+			}
+		}
+		k += int(n.size)
+	}
+}

@@ -53,7 +53,7 @@ func (w *jsonWalk) below(i int, p *part) {
 		w.lexeme(i, p)
 	case partOther:
 		if t := p.str.table; t != nil && t.count[p.string.at] < unbounded {
-			w.walk(i, p)
+			w.fewNames(i, p)
 		} else {
 			w.lexeme(i, p)
 		}
