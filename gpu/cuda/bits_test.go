@@ -77,7 +77,7 @@ func TestPTXGivesTheProcessorsBits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ways := []way{{"f32", "f32"}, {"f16", "f16"}, {"bf16", "f32"}, {"q8", "f16"}, {"q4", "f32"}}
+	all := []way{{"f32", "f32"}, {"f16", "f16"}, {"bf16", "f32"}, {"q8", "f16"}, {"q4", "f32"}}
 	shapes := map[string]fixture.Options{
 		"small and odd": {Seed: 1, Vocab: 53, Positions: 99},
 		"two segments":  {Seed: 2, Vocab: 37, Positions: 99, Embd: 24, Inner: 290, Layer: 1},
@@ -85,6 +85,10 @@ func TestPTXGivesTheProcessorsBits(t *testing.T) {
 	}
 	for name, o := range shapes {
 		config, file := fixture.Checkpoint(o)
+		ways := all
+		if name != "two segments" {
+			ways = ways[1:4]
+		}
 		for _, w := range ways {
 			t.Run(fmt.Sprintf("%s, %s, cache %s", name, w.weights, w.cache), func(t *testing.T) {
 				want, err := story(testmodel.New(t, config, file, w.options()))

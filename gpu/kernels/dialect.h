@@ -35,6 +35,13 @@ typedef unsigned long long ulong;
 #define sqrt(a) __builtin_sqrtf(a)
 FUNCTION uint BITS(float f) { return __builtin_bit_cast(uint, f); }
 FUNCTION float FLOAT(uint u) { return __builtin_bit_cast(float, u); }
+#define WIDEN_HALF widen_half // one instruction, and exact
+FUNCTION float widen_half(ushort h) {
+	float f;
+	__asm__("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h));
+	return f;
+}
 extern "C" __attribute__((device)) void __syncthreads() __asm__("llvm.nvvm.barrier0");
 #endif
 #define UNROLL _Pragma("unroll")
+#define UNROLL_16 _Pragma("unroll 16")

@@ -8,10 +8,14 @@
 
 // from_half widens binary16, exactly.
 FUNCTION float from_half(ushort h) {
+#ifdef WIDEN_HALF
+	return WIDEN_HALF(h);
+#else
 	uint sign = (uint)(h & 0x8000) << 16, m = h & 0x7fff;
 	if (m >= 0x7c00u) return FLOAT(sign | 0x7f800000u | (m << 13 & 0x7fffffu)); // infinity, NaN
 	if (m >= 0x0400u) return FLOAT(sign | ((m << 13) + ((127u - 15u) << 23)));  // normal
 	return FLOAT(sign | BITS((float)(int)m * (1.0f / 16777216.0f)));           // a count of 2⁻²⁴
+#endif
 }
 
 // to_half rounds to binary16, to nearest even, by integers alone. What is then not finite becomes a

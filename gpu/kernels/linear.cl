@@ -16,15 +16,24 @@ FUNCTION void chains(GLOBAL float *parts, GLOBAL const float *x, GLOBAL const vo
 	int depth = min_(in - first, SEGMENT);
 	int cols = min_(out - c, COLS);
 	int count = min_(rows - r, many);
-	for (int i = ITEM; i < depth * COLS; i += 256)
-		if (i % COLS < cols) ws[i] = number(w, (ulong)(first + i / COLS) * out + c + i % COLS, format);
-	for (int i = 0; i < count; i++)
-		if (ITEM < depth) xs[i * SEGMENT + ITEM] = x[(ulong)(r + i) * in + first + ITEM];
+	int i = ITEM / COLS, j = ITEM % COLS; // a row, or an input; and an output
+	ulong at = (ulong)(first + i) * out + c + j, step = (ulong)(256 / COLS) * out;
+	if (j < cols && depth == SEGMENT) { // each load takes long: all are under way together
+		float v[COLS];
+		UNROLL for (int n = 0; n < COLS; n++) v[n] = number(w, at + n * step, format);
+		UNROLL for (int n = 0; n < COLS; n++) ws[n * 256 + ITEM] = v[n];
+	} else if (j < cols) {
+		for (int k = i; k < depth; k += 256 / COLS, at += step)
+			ws[k * COLS + j] = number(w, at, format);
+	}
+	if (ITEM < depth)
+		for (int n = 0; n < count; n++)
+			xs[n * SEGMENT + ITEM] = x[(ulong)(r + n) * in + first + ITEM];
 	BARRIER;
-	int i = ITEM / COLS, j = ITEM % COLS;
 	if (i >= count || j >= cols) return;
 	float chain = s == 0 && bias ? bias[c + j] : 0.0f;
-	for (int k = 0; k < depth; k++) chain = fma(xs[i * SEGMENT + k], ws[k * COLS + j], chain);
+	xs += i * SEGMENT, ws += j;
+	UNROLL_16 for (int k = 0; k < depth; k++) chain = fma(xs[k], ws[k * COLS], chain);
 	parts[((ulong)s * rows + r + i) * out + c + j] = chain;
 }
 
@@ -46,14 +55,11 @@ FUNCTION void tile(GLOBAL float *parts, GLOBAL const float *x, GLOBAL const void
 			chain[i][j] = s == 0 && bias && c + col + j < out ? bias[c + col + j] : 0.0f;
 	for (int k = s * SEGMENT; k < end; k += SLAB) {
 		int depth = min_(end - k, SLAB);
-		for (int i = ITEM; i < depth * TILE; i += 64) { // 64 outputs of one input
-			int j = min_(c + i % TILE, out - 1);
-			ws[i] = number(w, (ulong)(k + i / TILE) * out + j, format);
-		}
-		for (int i = ITEM; i < TILE * SLAB; i += 64) { // 16 inputs of one row
-			int j = min_(r + i / SLAB, rows - 1);
-			if (i % SLAB < depth) xs[i % SLAB * TILE + i / SLAB] = x[(ulong)j * in + k + i % SLAB];
-		}
+		for (int d = 0; d < depth; d++) // 64 outputs of one input
+			ws[d * TILE + ITEM] = number(w, (ulong)(k + d) * out + min_(c + ITEM, out - 1), format);
+		if (ITEM % SLAB < depth)
+			for (int i = ITEM / SLAB; i < TILE; i += 64 / SLAB) // 16 inputs of one row
+				xs[ITEM % SLAB * TILE + i] = x[(ulong)min_(r + i, rows - 1) * in + k + ITEM % SLAB];
 		BARRIER;
 		for (int d = 0; d < depth; d++) {
 			float a[EDGE], b[EDGE];

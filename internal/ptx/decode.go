@@ -66,6 +66,7 @@ const (
 	opFNeg
 	opFAbs
 	opFromInt
+	opFromHalf
 	opToInt
 	opLoadParam
 	opLoadGlobal
@@ -177,6 +178,10 @@ func arguments(s string) []string {
 
 // arithmetic fills in what is neither memory nor control, and returns the number of operands.
 func (p *parser) arithmetic(in *instruction, name string, parts []string) (int, error) {
+	if name == "cvt.f32.f16" {
+		in.op, in.mask = opFromHalf, bits(4)
+		return 2, nil
+	}
 	if op, count := float(name); count > 0 {
 		in.op, in.mask = op, bits(4)
 		if relation(op) {
@@ -187,15 +192,14 @@ func (p *parser) arithmetic(in *instruction, name string, parts []string) (int, 
 	kind := parts[len(parts)-1]
 	if kind == "pred" {
 		in.mask, in.shift = 1, 63
+	} else if parts[0] == "cvt" {
+		return 2, convert(in, parts)
 	} else {
 		size, signed, err := width(kind)
 		if err != nil {
 			return 0, err
 		}
 		in.mask, in.shift, in.signed = bits(size), uint8(64-8*size), signed
-	}
-	if parts[0] == "cvt" {
-		return 2, convert(in, parts)
 	}
 	if strings.HasPrefix(kind, "f") && parts[0] != "mov" && parts[0] != "selp" {
 		return 0, errUnknown // all that rounds is in float

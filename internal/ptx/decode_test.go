@@ -27,7 +27,7 @@ func TestOtherFloatsAreRefused(t *testing.T) {
 		"sqrt.rn.ftz.f32 	%f1, %f2", "ex2.approx.f32 	%f1, %f2", "lg2.approx.f32 	%f1, %f2",
 		"sin.approx.f32 	%f1, %f2", "tanh.approx.f32 	%f1, %f2", "neg.ftz.f32 	%f1, %f2",
 		"abs.ftz.f32 	%f1, %f2", "setp.lt.ftz.f32 	%p1, %f1, %f2",
-		"cvt.rn.f16.f32 	%rs1, %f1", "cvt.f32.f16 	%f1, %rs1", "cvt.rz.f32.s32 	%f1, %r1",
+		"cvt.rn.f16.f32 	%rs1, %f1", "cvt.rz.f32.s32 	%f1, %r1",
 		"cvt.rni.s32.f32 	%r1, %f1", "cvt.rzi.ftz.s32.f32 	%r1, %f1",
 		"cvt.sat.s16.s32 	%rs1, %r1",
 		"add.rn.f64 	%rd1, %rd2, %rd3", "fma.rn.f16 	%rs1, %rs2, %rs3, %rs4",

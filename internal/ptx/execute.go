@@ -109,6 +109,8 @@ func (m *Machine) run(it *item) (wrong string) {
 			v = truth(f32(a) != f32(a) || f32(b) != f32(b))
 		case opFromInt:
 			v = in.toFloat(a)
+		case opFromHalf:
+			v = fbits(fromHalf(uint16(a)))
 		case opToInt:
 			v = toInt(f32(a))
 		case opMov:
@@ -213,6 +215,24 @@ func (in *instruction) toFloat(a uint64) uint64 {
 		return fbits(float32(int64(a)))
 	}
 	return fbits(float32(a))
+}
+
+// fromHalf is cvt.f32.f16, which is exact.
+func fromHalf(h uint16) float32 {
+	exponent, fraction := int(h>>10&31), float64(h&1023)
+	f := math.Ldexp(1024+fraction, exponent-25)
+	switch {
+	case exponent == 0:
+		f = math.Ldexp(fraction, -24)
+	case exponent == 31 && fraction != 0:
+		f = math.NaN()
+	case exponent == 31:
+		f = math.Inf(1)
+	}
+	if h>>15 == 1 {
+		f = -f
+	}
+	return float32(f)
 }
 
 // toInt is cvt.rzi.s32.f32: what does not fit is the nearest that does, NaN is 0.
