@@ -35,8 +35,8 @@ type Driver interface {
 type Recorder interface {
 	Driver
 
-	// Record calls launches, which calls nothing but Launch, and keeps these launches without running
-	// them. An error is the driver's or that of launches.
+	// Record calls launches, which calls nothing but Launch, and keeps these launches without
+	// running them. An error is the driver's or that of launches.
 	Record(launches func() error) (Recording, error)
 
 	// Replay runs the launches of a recording. The memory they use must not have been freed.

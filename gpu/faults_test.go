@@ -48,7 +48,8 @@ func (d *fakeDriver) call() error {
 // within fails the test where bytes are not all in a live buffer.
 func (d *fakeDriver) within(b Buffer, at int64, n int) {
 	if size, ok := d.live[b]; !ok || at < 0 || at+int64(n) > size {
-		d.t.Errorf("bytes %d to %d of buffer %d, which has %d, live %v", at, at+int64(n), b, size, ok)
+		d.t.Errorf("bytes %d to %d of buffer %d, which has %d, live %v", at, at+int64(n), b, size,
+			ok)
 	}
 }
 

@@ -17,8 +17,8 @@ type Info struct {
 	Memory   int64  // bytes
 	MostOne  int64  // bytes of the largest buffer; 0 for Memory
 
-	// Lacks names what the device does not have and kernels need, as "correctly rounded fma". Such a
-	// device is not opened.
+	// Lacks names what the device does not have and kernels need, as "correctly rounded fma". Such
+	// a device is not opened.
 	Lacks []string
 }
 

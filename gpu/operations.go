@@ -57,8 +57,8 @@ func (q *queue) embed() {
 		memory(s.x), memory(w.wte.weights), memory(w.wpe), memory(s.plan), integer(q.params.Embd))
 }
 
-// allRows says that a layer norm is of all rows of a pass; another number, that it is of those whose
-// logits are wanted, from that one on.
+// allRows says that a layer norm is of all rows of a pass; another number, that it is of those
+// whose logits are wanted, from that one on.
 const allRows = -1
 
 // layerNorm: x += the last linear layer, where there is one that nothing has taken; dst [rows,

@@ -19,7 +19,8 @@ const (
 	leastTiled = 8  // rows of one text that are worth it
 )
 
-// words returns how many numbers a plan of a pass may have, where there is room for so many rows.
+// planWords returns how many numbers a plan of a pass may have, where there is room for so many
+// rows.
 func planWords(rows int, p *engine.Pass) int {
 	n := 4*rows + 2*rows
 	for i := range p.Spans {
@@ -54,8 +55,8 @@ func (l *plan) make(p *engine.Pass, o *engine.Outputs, list int) {
 	}
 }
 
-// group lists the groups of attention of so many rows each: of the texts with few rows, whose groups
-// have one, or of the others. It returns how many there are.
+// group lists the groups of attention of so many rows each: of the texts with few rows, whose
+// groups have one, or of the others. It returns how many there are.
 func (l *plan) group(p *engine.Pass, o *engine.Outputs, each int) (n int) {
 	for i := range p.Spans {
 		rows := len(p.Spans[i].Tokens)

@@ -16,7 +16,8 @@ func TestTheProbesAnswersAreRight(t *testing.T) {
 		if x := a[i] + b[i] + c[i]; math.IsInf(float64(x), 0) || x != x {
 			continue
 		}
-		exact := new(big.Float).SetPrec(2000).Mul(big.NewFloat(float64(a[i])), big.NewFloat(float64(b[i])))
+		exact := new(big.Float).SetPrec(2000)
+		exact.Mul(big.NewFloat(float64(a[i])), big.NewFloat(float64(b[i])))
 		sum, _ := exact.Add(exact, big.NewFloat(float64(c[i]))).Float32()
 		if sum != want {
 			t.Errorf("case %d: %x, want %x", i, bitsOf(want), bitsOf(sum))

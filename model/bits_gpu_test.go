@@ -53,8 +53,8 @@ func one(t *testing.T, m *model.Model, ids []int) (rows [][]float32) {
 
 func TestADeviceGivesTheSameBits(t *testing.T) {
 	all := maps.Clone(shapes)
-	all["wide heads, four segments"] = fixture.Options{Seed: 6, Vocab: 61, Positions: 200, Embd: 270,
-		Head: 2, Inner: 800, Layer: 1}
+	all["wide heads, four segments"] = fixture.Options{Seed: 6, Vocab: 61, Positions: 200,
+		Embd: 270, Head: 2, Inner: 800, Layer: 1}
 	for name, o := range all {
 		t.Run(name, func(t *testing.T) {
 			config, file := fixture.Checkpoint(o)
@@ -105,8 +105,8 @@ func TestModelsShareADevice(t *testing.T) {
 
 // TestADeviceStopsWithItsContext ends a context in the middle of a prompt.
 func TestADeviceStopsWithItsContext(t *testing.T) {
-	config, file := fixture.Checkpoint(fixture.Options{Seed: 7, Vocab: 50, Positions: 320, Embd: 192,
-		Head: 4, Layer: 4})
+	config, file := fixture.Checkpoint(fixture.Options{Seed: 7, Vocab: 50, Positions: 320,
+		Embd: 192, Head: 4, Layer: 4})
 	m := testmodel.New(t, config, file, model.Options{Device: testdevice.Open(t)})
 	s, ids := m.NewSession(), make([]int, 310)
 	start := time.Now()
@@ -128,7 +128,8 @@ func TestADeviceStopsWithItsContext(t *testing.T) {
 // TestADeviceGivesTheSameHiddenStates compares what Visit sees, in passes of more rows than one
 // group of logits has.
 func TestADeviceGivesTheSameHiddenStates(t *testing.T) {
-	config, file := fixture.Checkpoint(fixture.Options{Seed: 5, Vocab: 31, Positions: 700, Layer: 1})
+	config, file := fixture.Checkpoint(fixture.Options{Seed: 5, Vocab: 31, Positions: 700,
+		Layer: 1})
 	ids := tokens(rand.New(rand.NewPCG(3, 4)), 600, 31)
 	rows := func(m *model.Model) [][]float32 {
 		rows := make([][]float32, 2*len(ids))

@@ -41,7 +41,8 @@ func automaticDevice(ctx context.Context) (engine.Device, string) {
 			return d, fmt.Sprintf("%s, %s", gpu.Labels(devices)[i], d.Name)
 		}
 	}
-	return nil, fmt.Sprintf("the processor, since none of %d devices passes the probe", len(devices))
+	return nil, fmt.Sprintf("the processor, since none of %d devices passes the probe",
+		len(devices))
 }
 
 // probedDevices returns all devices, with the results of the probe.

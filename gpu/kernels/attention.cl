@@ -1,5 +1,5 @@
-// Causal attention over pages of keys and values, by blocks of 64 positions. What blocks give is put
-// together in their order: the bits are those of one block after the other.
+// Causal attention over pages of keys and values, by blocks of 64 positions. What blocks give is
+// put together in their order: the bits are those of one block after the other.
 //
 // A page has one block, for all layers: [n_layer, 2], of which the first are the keys [n_head,
 // head_dim, 64] and the second the values [n_head, 64, head_dim], in F32 or F16. The pool is all
@@ -48,7 +48,8 @@ FUNCTION float greatest(LOCAL const float *s, int from, int end, float most) {
 	return most;
 }
 
-// shift returns what is subtracted from the scores: 0 where all are −Inf, whose weight is 0, or NaN.
+// shift returns what is subtracted from the scores: 0 where all are −Inf, whose weight is 0, or
+// NaN.
 FUNCTION float shift(float most) { return most == -INFINITE ? 0.0f : most; }
 
 // shrink returns what the sums so far are multiplied by where a block has raised the maximum.
@@ -64,7 +65,8 @@ FUNCTION float lane_sum(LOCAL const float *e, int from, int end, int lane) {
 	return sum;
 }
 
-// finished divides an output by the sum of its weights. A row all of whose scores are −Inf gives NaN.
+// finished divides an output by the sum of its weights. A row all of whose scores are −Inf gives
+// NaN.
 FUNCTION float finished(float y, float sum, float most) {
 	if (most == -INFINITE) sum = FLOAT(0x7fc00000u);
 	return sum != 0.0f ? y * (1.0f / sum) : y;
@@ -74,8 +76,8 @@ FUNCTION float finished(float y, float sum, float most) {
 #define FIRST_ROW(plan, list, i) ((plan)[(list) + 2 * (i)])
 #define ROW_COUNT(plan, list, i) ((plan)[(list) + 2 * (i) + 1])
 
-// attend_one: group (head, entry of the list) of 256 items for one row. 16 blocks at a time are side
-// by side. part is [rows, heads, 16, dim], e [16, 64], lanes [16, 8], maxima [16].
+// attend_one: group (head, entry of the list) of 256 items for one row. 16 blocks at a time are
+// side by side. part is [rows, heads, 16, dim], e [16, 64], lanes [16, 8], maxima [16].
 FUNCTION void attend_one(GLOBAL float *out, GLOBAL float *part, GLOBAL const float *qkv,
 		GLOBAL const void *pool, GLOBAL const int *plan, int list, int heads, int dim, int layers,
 		int layer, float scale, int format, LOCAL float *e, LOCAL float *lanes,
@@ -126,8 +128,9 @@ FUNCTION void attend_one(GLOBAL float *out, GLOBAL float *part, GLOBAL const flo
 	for (int d = ITEM; d < dim; d += 256) out[d] = finished(out[d], sum, most);
 }
 
-// attend_tile: group (head, entry of the list) of 256 items for up to 16 rows of one text, one block
-// after the other. Each item has four of the rows. e is [16, 64], lanes [16, 8], state [3, 16].
+// attend_tile: group (head, entry of the list) of 256 items for up to 16 rows of one text, one
+// block after the other. Each item has four of the rows. e is [16, 64], lanes [16, 8], state
+// [3, 16].
 FUNCTION void attend_tile(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL const void *pool,
 		GLOBAL const int *plan, int list, int heads, int dim, int layers, int layer, float scale,
 		int format, LOCAL float *e, LOCAL float *lanes, LOCAL float *state) {
@@ -141,17 +144,20 @@ FUNCTION void attend_tile(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL con
 	for (int b = 0; b * BLOCK < position + count; b++) {
 		ulong k = page_at(PAGE(plan, r, b), layers, layer, heads, h, dim);
 		ulong v = k + (ulong)n * BLOCK;
-		int seen = position + 1 - b * BLOCK; // keys of this block that row 0 sees; row i sees i more
+		int seen = position + 1 - b * BLOCK; // keys of it that row 0 sees; row i sees i more
 		float chain[4] = {0.0f, 0.0f, 0.0f, 0.0f};
 		for (int d = 0; d < dim; d++) {
 			float key = number(pool, k + d * BLOCK + ITEM % 64, format);
-			UNROLL for (int i = 0; i < 4; i++)
-				chain[i] = fma(mine + i < count ? qkv[(mine + i) * 3 * n + d] : 0.0f, key, chain[i]);
+			UNROLL for (int i = 0; i < 4; i++) {
+				float query = mine + i < count ? qkv[(mine + i) * 3 * n + d] : 0.0f;
+				chain[i] = fma(query, key, chain[i]);
+			}
 		}
 		UNROLL for (int i = 0; i < 4; i++) e[(mine + i) * BLOCK + ITEM % 64] = chain[i] * scale;
 		BARRIER;
 		if (ITEM < count) {
-			float m = greatest(e, ITEM * BLOCK, ITEM * BLOCK + min_(seen + ITEM, BLOCK), most[ITEM]);
+			int first = ITEM * BLOCK;
+			float m = greatest(e, first, first + min_(seen + ITEM, BLOCK), most[ITEM]);
 			by[ITEM] = shrink(most[ITEM], m, sum[ITEM]);
 			most[ITEM] = m;
 		}
@@ -171,7 +177,8 @@ FUNCTION void attend_tile(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL con
 			for (int j = 0; j < keys; j++) {
 				float value = number(pool, v + j * dim + d, format);
 				UNROLL for (int i = 0; i < 4; i++)
-					if (j < seen + mine + i) part[i] = fma(e[(mine + i) * BLOCK + j], value, part[i]);
+					if (j < seen + mine + i)
+						part[i] = fma(e[(mine + i) * BLOCK + j], value, part[i]);
 			}
 			UNROLL for (int i = 0; i < 4; i++)
 				if (mine + i < count && seen + mine + i > 0)

@@ -1,6 +1,7 @@
 // What the device can do with nothing else to do: for gpt bench.
 
-// read_peak reads n words, a run of consecutive ones for each group, and writes what nobody expects.
+// read_peak reads n words, a run of consecutive ones for each group. It writes nothing, but a
+// compiler does not know.
 KERNEL void read_peak(GLOBAL uint *dst, GLOBAL const uint *data, int n) {
 	uint a = 0u, b = 0u, c = 0u, d = 0u;
 	int each = n / 1024, end = (GROUP(0) + 1) * each;

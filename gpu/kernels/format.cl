@@ -23,7 +23,8 @@ FUNCTION float from_half(ushort h) {
 FUNCTION ushort to_half(float f) {
 	uint sign = BITS(f) >> 16 & 0x8000u, m = BITS(f) & 0x7fffffffu, h;
 	if (m >= 0x38800000u) { // from 2⁻¹⁴ on: drop 13 bits, move the exponent's bias
-		h = m >= 0x47800000u ? 0x7c00u : ((m + 0xfffu + (m >> 13 & 1u)) >> 13) - ((127u - 15u) << 10);
+		h = ((m + 0xfffu + (m >> 13 & 1u)) >> 13) - ((127u - 15u) << 10);
+		if (m >= 0x47800000u) h = 0x7c00u;
 	} else { // a count of 2⁻²⁴
 		uint shift = 126u - (m >> 23), whole = (m & 0x7fffffu) | 0x800000u;
 		h = shift > 24u ? 0u : (whole + (1u << (shift - 1u)) - 1u + (whole >> shift & 1u)) >> shift;

@@ -27,7 +27,8 @@ FUNCTION void dots_tile(GLOBAL float *y, GLOBAL const float *x, GLOBAL const voi
 	float lane[HEAD_OUTS][HEAD_ROWS];
 	UNROLL for (int j = 0; j < HEAD_OUTS; j++)
 		UNROLL for (int i = 0; i < HEAD_ROWS; i++) lane[j][i] = 0.0f;
-	for (int k = l; k < in; k += 8) { // past the end, the last is computed once more, and not stored
+	// Past the end, the last output or row is computed once more, and not stored.
+	for (int k = l; k < in; k += 8) {
 		float u[HEAD_ROWS];
 		UNROLL for (int i = 0; i < HEAD_ROWS; i++)
 			u[i] = x[(ulong)min_(r + i, rows - 1) * in + k];

@@ -1,4 +1,4 @@
-// Operations on whole rows: embedding, layer norm, and the look for what is not finite.
+// Operations on whole rows: the embedding, and layer norm.
 
 // The plan is what the host says of a pass: four ints for each row, then the lists of pages.
 #define TOKEN(plan, r) ((plan)[4 * (r)])
@@ -82,20 +82,4 @@ KERNEL void layer_norm(GLOBAL float *dst, GLOBAL float *x, GLOBAL const float *p
 	BARRIER;
 	float inverse = mean_inverse[1];
 	for (int i = ITEM; i < n; i += ITEMS) dst[i] = fma((x[i] - mean) * inverse, gain[i], bias[i]);
-}
-
-// finite: first[r] is the index of the first of n numbers in row r of x that is not finite, or n.
-// A group of 256 is a row.
-KERNEL void finite(GLOBAL int *first, GLOBAL const float *x, int n) {
-	SHARED int found[256];
-	x += (ulong)GROUP(0) * n;
-	int least = n;
-	for (int i = ITEM; i < n; i += 256)
-		if ((BITS(x[i]) & 0x7f800000u) == 0x7f800000u && i < least) least = i;
-	found[ITEM] = least;
-	BARRIER;
-	if (ITEM == 0) {
-		for (int i = 0; i < 256; i++) least = found[i] < least ? found[i] : least;
-		first[GROUP(0)] = least;
-	}
 }

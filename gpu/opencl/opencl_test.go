@@ -75,7 +75,8 @@ func TestFaultsAreSeen(t *testing.T) {
 		{"subnormals flushed", "", "", options + " -cl-denorms-are-zero"},
 		{"relaxed arithmetic", "", "", options + " -cl-fast-relaxed-math"},
 		{"one chain in place of segments", "#define SEGMENT 256", "#define SEGMENT 512", options},
-		{"a key at another place", "set_number(pool, at + d * BLOCK", "set_number(pool, at + 1 + d * BLOCK", options},
+		{"a key at another place", "set_number(pool, at + d * BLOCK",
+			"set_number(pool, at + 1 + d * BLOCK", options},
 		{"a layer norm without its barrier", "lanes[ITEM] = sum;\n\t}\n\tBARRIER;",
 			"lanes[ITEM] = sum;\n\t}", options},
 	}
