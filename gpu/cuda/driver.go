@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"regexp"
 	"runtime"
+	"strings"
 	"unsafe"
 
 	"picogpt/gpu"
@@ -95,8 +96,8 @@ func (d *driver) load(ptx string) error {
 	err := d.l.call(&d.l.moduleLoadDataEx, uintptr(unsafe.Pointer(&d.module)),
 		uintptr(unsafe.Pointer(&image[0])), uintptr(len(options)),
 		uintptr(unsafe.Pointer(&options)), uintptr(unsafe.Pointer(&values)))
-	if said := text(log); err != nil && said != "" {
-		return fmt.Errorf("%w: %w", err, firstLine(errors.New(said)))
+	if said, _, _ := strings.Cut(text(log), "\n"); err != nil && said != "" {
+		return fmt.Errorf("%w: %s", err, said)
 	}
 	return err
 }

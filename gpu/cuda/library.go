@@ -92,7 +92,7 @@ func load(names ...string) (*library, error) {
 	}
 	handle, err := dl.Open(names...)
 	if err != nil {
-		return nil, fmt.Errorf("no CUDA: %w", firstLine(err))
+		return nil, fmt.Errorf("no CUDA: %w", err)
 	}
 	var l library
 	get := &l.driverGetVersion
@@ -123,15 +123,6 @@ func (l *library) find(address func(symbol string) (uintptr, error)) (missing st
 		}
 	}
 	return "", nil
-}
-
-// firstLine is for errors that say the same of each name that was tried.
-func firstLine(err error) error {
-	line, _, more := strings.Cut(err.Error(), "\n")
-	if !more {
-		return err
-	}
-	return errors.New(line)
 }
 
 // call calls a function that returns a code, which is an error if it is not 0. Pointers are

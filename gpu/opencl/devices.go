@@ -1,5 +1,3 @@
-//go:build (linux || darwin || windows) && (amd64 || arm64)
-
 package opencl
 
 // The devices of all platforms, and what is asked of each.

@@ -1,5 +1,3 @@
-//go:build (linux || darwin || windows) && (amd64 || arm64)
-
 package opencl
 
 // A gpu.Driver on one device: a context, a queue that works in order, and the kernels.

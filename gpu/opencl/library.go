@@ -1,15 +1,13 @@
-//go:build (linux || darwin || windows) && (amd64 || arm64)
-
 package opencl
 
 // The functions of OpenCL's library, found when it is loaded, and what they return.
 
 import (
-	"errors"
 	"fmt"
+	"runtime"
 	"unsafe"
 
-	"github.com/ebitengine/purego"
+	"picogpt/gpu/internal/dl"
 )
 
 // A library has the address of each function that is used.
@@ -22,20 +20,22 @@ type library struct {
 	releaseBuffer, releaseKernel, releaseProgram, releaseQueue, releaseContext uintptr
 }
 
+// libraryNames says what OpenCL's library is called on this system.
+func libraryNames() []string {
+	switch runtime.GOOS {
+	case "windows":
+		return []string{"OpenCL.dll"}
+	case "darwin":
+		return []string{"/System/Library/Frameworks/OpenCL.framework/OpenCL"}
+	}
+	return []string{"libOpenCL.so.1", "libOpenCL.so"}
+}
+
 // load finds OpenCL. There is none where no GPU driver, and no pocl, is installed.
 func load() (*library, error) {
-	var handle uintptr
-	var missing error
-	for _, name := range libraryNames {
-		var err error
-		if handle, err = open(name); err == nil {
-			missing = nil
-			break
-		}
-		missing = errors.Join(missing, err)
-	}
-	if missing != nil {
-		return nil, fmt.Errorf("no OpenCL: %w", missing)
+	handle, err := dl.Open(libraryNames()...)
+	if err != nil {
+		return nil, fmt.Errorf("no OpenCL: %w", err)
 	}
 	var l library
 	for name, address := range map[string]*uintptr{
@@ -51,8 +51,7 @@ func load() (*library, error) {
 		"clReleaseProgram": &l.releaseProgram, "clReleaseCommandQueue": &l.releaseQueue,
 		"clReleaseContext": &l.releaseContext,
 	} {
-		var err error
-		if *address, err = symbol(handle, name); err != nil {
+		if *address, err = handle.Function(name); err != nil {
 			return nil, fmt.Errorf("OpenCL: no function %s, want OpenCL 1.2", name)
 		}
 	}
@@ -67,15 +66,14 @@ type pointer = unsafe.Pointer
 //
 //go:uintptrescapes
 func call(name string, function uintptr, args ...uintptr) error {
-	code, _, _ := purego.SyscallN(function, args...)
-	return check(name, int32(code))
+	return check(name, int32(dl.Call(function, args...)))
 }
 
 // create calls a function that returns a handle, and writes its code to the last argument, *code.
 //
 //go:uintptrescapes
 func create(name string, function uintptr, code *int32, args ...uintptr) (uintptr, error) {
-	handle, _, _ := purego.SyscallN(function, args...)
+	handle := dl.Call(function, args...)
 	if err := check(name, *code); err != nil {
 		return 0, err
 	}

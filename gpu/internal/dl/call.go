@@ -2,23 +2,20 @@
 
 package dl
 
-import (
-	"errors"
+import "github.com/ebitengine/purego"
 
-	"github.com/ebitengine/purego"
-)
-
-// Open loads the first library that is there. The error has a line for each that is not.
-func Open(names ...string) (Library, error) {
-	var missing []error
+// Open loads the first library that is there. The error is that of the first name.
+func Open(names ...string) (l Library, first error) {
 	for _, name := range names {
 		handle, err := open(name)
 		if err == nil {
 			return Library{handle}, nil
 		}
-		missing = append(missing, err)
+		if first == nil {
+			first = err
+		}
 	}
-	return Library{}, errors.Join(missing...)
+	return Library{}, first
 }
 
 // Function returns the address of a function.

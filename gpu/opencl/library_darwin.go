@@ -1,3 +1,0 @@
-package opencl
-
-var libraryNames = [...]string{"/System/Library/Frameworks/OpenCL.framework/OpenCL"}

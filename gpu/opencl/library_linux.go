@@ -1,3 +1,0 @@
-package opencl
-
-var libraryNames = [...]string{"libOpenCL.so.1", "libOpenCL.so"}
