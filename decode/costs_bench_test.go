@@ -79,7 +79,9 @@ func BenchmarkCostOfFilters(b *testing.B) {
 }
 
 // takes times a text, and counts its steps: tokens that were not guessed.
-func takes(b *testing.B, m *model.Model, prompt []int, o decode.Options) (took time.Duration, steps int) {
+func takes(
+	b *testing.B, m *model.Model, prompt []int, o decode.Options,
+) (took time.Duration, steps int) {
 	start := time.Now()
 	for t, err := range decode.Generate(context.Background(), m.NewSession(), prompt, o) {
 		if err != nil {
