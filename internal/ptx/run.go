@@ -143,10 +143,11 @@ func (m *Machine) Launch(name string, groups [3]int, items int, params []uint64)
 	}
 	m.Counts.Launches++
 	m.kernel, m.params = k, params
-	if len(m.items) != items {
+	if cap(m.items) < items {
 		m.items, m.turns = make([]item, items), make([]int, items)
 		m.warps = make([]int64, (items+31)/32)
 	}
+	m.items, m.turns, m.warps = m.items[:items], m.turns[:items], m.warps[:(items+31)/32]
 	for i := range m.items {
 		copy(m.items[i].r[:], k.first)
 		m.turns[i] = i
