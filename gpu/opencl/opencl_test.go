@@ -14,16 +14,17 @@ import (
 	"picogpt/internal/fixture"
 )
 
-// find returns the device that $GPT_DEVICE names, or else the first. Where $GPT_DEVICE is empty and
-// there is no device, the test is skipped: CI has one.
+// find returns the device that $GPT_DEVICE names. Where it names none of OpenCL, the test is skipped:
+// the first run on a device takes a minute or two, in which its driver compiles kernels. CI names
+// pocl, and there the device must be found.
 func find(t *testing.T) (*library, id) {
 	t.Helper()
 	name := os.Getenv("GPT_DEVICE")
+	if name == "" || name == "cpu" || strings.HasPrefix(name, "cuda") {
+		t.Skip("GPT_DEVICE names no device of OpenCL, such as pocl")
+	}
 	l, err := load()
 	if err != nil {
-		if name == "" || name == "cpu" || name == "cuda" {
-			t.Skip(err)
-		}
 		t.Fatal(err)
 	}
 	ids, err := l.all()
@@ -33,12 +34,6 @@ func find(t *testing.T) (*library, id) {
 	var devices []*gpu.Device
 	for _, id := range ids {
 		devices = append(devices, gpu.NewDevice(l.describe(id), nil))
-	}
-	switch {
-	case len(devices) == 0 && name == "" || name == "cuda":
-		t.Skip("no device of OpenCL")
-	case name == "" || name == "cpu":
-		return l, ids[0]
 	}
 	d, err := gpu.Choose(devices, name)
 	if err != nil {
