@@ -150,3 +150,34 @@ func TestADeviceGivesTheSameHiddenStates(t *testing.T) {
 		sameBits(t, fmt.Sprint("row ", i/2), row, want[i])
 	}
 }
+
+// TestADeviceNamesTheSameNonFiniteLogit: keys and values that overflow, some in a cache in F16 only.
+func TestADeviceNamesTheSameNonFiniteLogit(t *testing.T) {
+	d, failed := testdevice.Open(t), 0
+	for _, bias := range []float64{1e4, 7e4, 1e18, 3e37} {
+		config, file := fixture.Checkpoint(fixture.Options{QKVBias: bias})
+		for _, cache := range []string{"f32", "f16"} {
+			evaluate := func(o model.Options) string {
+				m := testmodel.New(t, config, file, o)
+				s := m.NewSession()
+				err := m.Eval(context.Background(), model.Input{Session: s, Tokens: []int{1, 2, 3},
+					Visit: func(model.Row) {}})
+				if err != nil && s.Len() != 0 {
+					t.Errorf("%d tokens held after %v", s.Len(), err)
+				}
+				return fmt.Sprint(err)
+			}
+			want := evaluate(model.Options{CacheFormat: cache})
+			got := evaluate(model.Options{CacheFormat: cache, Device: d})
+			if got != want {
+				t.Errorf("bias %g, cache %s: error %s, want %s", bias, cache, got, want)
+			}
+			if want != "<nil>" {
+				failed++
+			}
+		}
+	}
+	if failed == 0 || failed == 8 {
+		t.Errorf("%d of 8 overflow, want some", failed)
+	}
+}
