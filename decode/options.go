@@ -182,7 +182,7 @@ func (o *Options) check() error {
 	case o.TopK < 0:
 		return fmt.Errorf("top-k %d: want 0 (off) or more", o.TopK)
 	case !(o.TopP >= 0 && o.TopP <= 1):
-		return fmt.Errorf("top-p %v: want a number from 0 (off) to 1", o.TopP)
+		return fmt.Errorf("top-p %v: want a number from 0 to 1 (off)", o.TopP)
 	case !(o.MinP >= 0 && o.MinP <= 1):
 		return fmt.Errorf("min-p %v: want a number from 0 (off) to 1", o.MinP)
 	case o.RepeatPenalty != 0 && !(o.RepeatPenalty >= 1e-100 && o.RepeatPenalty <= 1e100):

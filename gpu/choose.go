@@ -3,9 +3,13 @@ package gpu
 // Devices by name.
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
+
+// ErrNotFound is that a name means no device.
+var ErrNotFound = errors.New("not found")
 
 // Labels returns what each device is called for short: opencl:0, opencl:1, cuda:0, ….
 func Labels(devices []*Device) []string {
@@ -18,8 +22,8 @@ func Labels(devices []*Device) []string {
 }
 
 // Choose returns the device that a name means: its label, or a part of its driver's, name, vendor,
-// platform or version, whatever the case of the letters. A name that means none, or several, is an
-// error that lists them.
+// platform or version, whatever the case of the letters. A name that means none, an ErrNotFound, or
+// several, is an error that lists them.
 func Choose(devices []*Device, name string) (*Device, error) {
 	labels := Labels(devices)
 	var found []*Device
@@ -39,12 +43,12 @@ func Choose(devices []*Device, name string) (*Device, error) {
 		return nil, fmt.Errorf("device %q: %d match, want one: %s", name, len(found),
 			strings.Join(list, "; "))
 	case len(devices) == 0:
-		return nil, fmt.Errorf("device %q: there is no device", name)
+		return nil, fmt.Errorf("device %q: %w: there is no device", name, ErrNotFound)
 	}
 	for i, d := range devices {
 		list = append(list, d.line(labels[i]))
 	}
-	return nil, fmt.Errorf("device %q: not found, want part of one of: %s", name,
+	return nil, fmt.Errorf("device %q: %w, want part of one of: %s", name, ErrNotFound,
 		strings.Join(list, "; "))
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"picogpt/internal/engine"
@@ -295,6 +296,39 @@ func TestPagesOnADevice(t *testing.T) {
 	want("the fork keeps what it shares", nil, false, 3)
 	f.Release()
 	want("all released", nil, false, 0)
+}
+
+// TestPagesGrowWithinTheBudget: the buffer of pages is not larger than what may be taken.
+func TestPagesGrowWithinTheBudget(t *testing.T) {
+	const page = 100
+	d := newFake(t)
+	p := pool{driver: d, info: &Info{}, budget: engine.NewBudget(5 * page), page: page}
+	for n := 1; n <= 6; n++ {
+		if _, err := p.get(); (err != nil) != (n > 5) {
+			t.Errorf("page %d: error %v", n, err)
+		}
+		if size := d.live[p.buffer]; size < int64(min(n, 5)*page) || size > 5*page {
+			t.Errorf("page %d: a buffer of %d bytes, want %d at most", n, size, 5*page)
+		}
+	}
+}
+
+// TestLogitsEndWithTheirContext: a group of rows whose logits are handed out is the last.
+func TestLogitsEndWithTheirContext(t *testing.T) {
+	config, file := fixture.Checkpoint(fixture.Options{Positions: 700})
+	m, err := testmodel.Try(config, file, model.Options{Device: &unprobed{fakeDriver: newFake(t)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	s := m.NewSession()
+	ctx, cancel := context.WithCancel(context.Background())
+	var rows atomic.Int64
+	err = m.Eval(ctx, model.Input{Session: s, Tokens: make([]int, 300),
+		Visit: func(model.Row) { rows.Add(1); cancel() }})
+	if !errors.Is(err, context.Canceled) || s.Len() != 0 || rows.Load() > 64 {
+		t.Errorf("error %v, %d tokens, %d rows handed out", err, s.Len(), rows.Load())
+	}
 }
 
 // TestAPassEndsWithItsContext: what has been launched for a layer is the last.

@@ -16,6 +16,9 @@ func (q *queue) forward(ctx context.Context) error {
 		return q.err
 	}
 	for row, first := 0, 0; row < q.rows && q.err == nil; {
+		if q.err = ctx.Err(); q.err != nil {
+			break
+		}
 		row = q.Gather(row)
 		if n := len(q.Wanted); n > 0 {
 			q.logits(first, n)

@@ -60,11 +60,15 @@ func (p *pool) take() (page int32, ok bool) {
 	return page, true
 }
 
-// grow makes the buffer larger, twice as large where that can be had. A device without the memory
-// is an ErrCacheFull: sessions that are released make room.
+// grow makes the buffer larger, twice as large where that can be had and the budget allows it. A
+// device without the memory is an ErrCacheFull: sessions that are released make room.
 func (p *pool) grow() error {
 	had := int64(len(p.refs))
-	for _, pages := range []int64{max(2*had, 4), had + 1} {
+	twice := max(2*had, 4)
+	if limit := p.budget.Limit(); limit > 0 {
+		twice = max(min(twice, limit/p.page), had+1)
+	}
+	for _, pages := range []int64{twice, had + 1} {
 		if p.info.MostOne > 0 && pages*p.page > p.info.MostOne {
 			continue
 		}
@@ -87,8 +91,8 @@ func (p *pool) grow() error {
 		}
 		return nil
 	}
-	return fmt.Errorf("%w: the device has no memory for a page of %d bytes beside %d",
-		engine.ErrCacheFull, p.page, had)
+	return fmt.Errorf("%w: the device has no buffer of %d bytes for pages, where %d are in use",
+		engine.ErrCacheFull, (had+1)*p.page, had*p.page)
 }
 
 // copy copies a page to another.

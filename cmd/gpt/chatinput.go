@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/peterh/liner"
 )
@@ -89,14 +90,19 @@ func (t *typedLines) close()                  { t.Close() }
 // endsAgain is said after Ctrl-C at the prompt.
 const endsAgain = "Ctrl-C again or Ctrl-D ends the program"
 
+// soonAgain is within what time a second Ctrl-C ends the program: one that comes later forgets
+// another line.
+const soonAgain = 5 * time.Second
+
 // next reads a line. Ctrl-C, which is a key here where lines can be edited and a signal else,
 // forgets what was typed, and ends the lines when it comes twice.
 func (t *typedLines) next() (string, error) {
-	for aborted := false; ; aborted = true {
+	for aborted := (time.Time{}); ; {
 		line, err := t.Prompt(chatPrompt)
 		switch {
-		case errors.Is(err, liner.ErrPromptAborted) && !aborted:
+		case errors.Is(err, liner.ErrPromptAborted) && time.Since(aborted) > soonAgain:
 			t.note(endsAgain)
+			aborted = time.Now()
 		case errors.Is(err, liner.ErrPromptAborted):
 			return "", io.EOF
 		case err == io.EOF:

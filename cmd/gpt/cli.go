@@ -3,6 +3,9 @@ package main
 // The grammar of the command line, and parsing.
 
 import (
+	"fmt"
+	"reflect"
+
 	"github.com/alecthomas/kong"
 )
 
@@ -39,7 +42,8 @@ func (c command) Run(a *app) error { return c(a) }
 
 // newGrammar is the grammar whose flags and arguments are parsed into c.
 func newGrammar(c *commands, options ...kong.Option) (*kong.Kong, error) {
-	k, err := kong.New(c, append(options, kong.Name("gpt"))...)
+	options = append(options, kong.Name("gpt"), kong.KindMapper(reflect.String, anyBytes))
+	k, err := kong.New(c, options...)
 	if err != nil {
 		return nil, err // a mistake in the grammar
 	}
@@ -48,6 +52,16 @@ func newGrammar(c *commands, options ...kong.Option) (*kong.Kong, error) {
 	shareFlags(k.Model.Node)
 	return k, nil
 }
+
+// anyBytes takes strings as they are typed. Kong's own mapper replaces bytes that are not UTF-8.
+var anyBytes = kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
+	token, err := ctx.Scan.PopValue("string")
+	if err != nil {
+		return err
+	}
+	target.SetString(fmt.Sprint(token.Value))
+	return nil
+})
 
 // parse reads the command line into a command and a's global flags.
 func parse(a *app, args []string) (command, error) {

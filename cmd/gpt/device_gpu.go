@@ -26,7 +26,7 @@ func namedDevice(name string) (engine.Device, error) {
 	if err == nil {
 		return d, nil
 	}
-	if len(devices) == 0 {
+	if errors.Is(err, gpu.ErrNotFound) {
 		err = errors.Join(err, missing)
 	}
 	return nil, err
@@ -35,11 +35,14 @@ func namedDevice(name string) (engine.Device, error) {
 // automaticDevice returns the first device that passes the probe, or nil for the processor, and
 // what to tell of that.
 func automaticDevice(ctx context.Context) (engine.Device, string) {
-	devices, _ := drivers.Devices()
+	devices, missing := drivers.Devices()
 	for i, d := range devices {
 		if d.Probe(ctx) == nil {
 			return d, fmt.Sprintf("%s, %s", gpu.Labels(devices)[i], d.Name)
 		}
+	}
+	if len(devices) == 0 && missing != nil {
+		return nil, "the processor, since there is no device: " + oneLine(missing)
 	}
 	return nil, fmt.Sprintf("the processor, since none of %d devices passes the probe",
 		len(devices))

@@ -19,6 +19,9 @@ func NewBudget(limit int64) *Budget { return &Budget{limit: limit} }
 // Used returns the bytes that are taken.
 func (b *Budget) Used() int64 { return b.used.Load() }
 
+// Limit returns how many bytes may be taken, 0 for no limit.
+func (b *Budget) Limit() int64 { return b.limit }
+
 // Take takes n bytes, or returns an ErrCacheFull that says how many there are.
 func (b *Budget) Take(n int64) error {
 	for {
