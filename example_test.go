@@ -40,7 +40,8 @@ func TestTheREADMEShowsTheExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, shown, _ := strings.Cut(string(readme), "```go\n")
+	_, library, _ := strings.Cut(string(readme), "## The library\n")
+	_, shown, _ := strings.Cut(library, "```go\n")
 	shown, _, _ = strings.Cut(shown, "```")
 	_, body, _ := strings.Cut(string(source), "func Example() {\n")
 	body, _, _ = strings.Cut(body, "\t// Output:")

@@ -14,7 +14,7 @@ const (
 	maxMasks  = 512     // masks that are kept
 	maxItems  = 8192    // places of the network that one state may stand for
 	maxHeld   = 1 << 20 // places of all states that are kept
-	maxWork   = 1 << 25 // places that may be visited for one mask
+	maxWork   = 1 << 20 // places that may be visited for one mask
 )
 
 // A machine runs a network. Its states are sets of places, as in any automaton made from rules; a
