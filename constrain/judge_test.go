@@ -10,9 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"picogpt/internal/fixture"
+	"picogpt/internal/judge"
 )
 
 // A walker writes texts that only the masks steer.
@@ -145,35 +144,11 @@ var judged = []string{
 	`{"type":"string","pattern":"^[^\n]*(\n[^x]{2})?$","minLength":3,"maxLength":70}`,
 }
 
-func judgeSchema(t *testing.T, schema string) func(text string) error {
-	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	if err := c.AddResource("schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return func(text string) error {
-		v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-		if err != nil {
-			return err
-		}
-		return s.Validate(v)
-	}
-}
-
 func TestWhatIsWrittenUnderASchemaIsValid(t *testing.T) {
 	for _, schema := range judged {
-		judge := judgeSchema(t, schema)
+		check := judge.Schema(t, schema)
 		for _, space := range []int{0, NoSpace, 3} {
-			walks(t, schema, compile(t, schema, SchemaOptions{Space: space}), 4, judge)
+			walks(t, schema, compile(t, schema, SchemaOptions{Space: space}), 4, check)
 		}
 	}
 }

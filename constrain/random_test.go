@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"picogpt/internal/fixture"
+	"picogpt/internal/judge"
 )
 
 // A maker writes random schemas and instances of a small world: a few names, letters and numbers.
@@ -205,7 +206,7 @@ func TestWhatIsAcceptedIsWhatIsValid(t *testing.T) {
 	followed, valid, invalid := 0, 0, 0
 	for range n {
 		schema := m.schema(2)
-		judge := judgeSchema(t, schema)
+		check := judge.Schema(t, schema)
 		c, err := JSONSchema(gpt2(), []byte(schema), SchemaOptions{})
 		nothing := err != nil && strings.Contains(err.Error(), "no value is valid")
 		if err != nil && !nothing {
@@ -217,7 +218,7 @@ func TestWhatIsAcceptedIsWhatIsValid(t *testing.T) {
 		}
 		followed++
 		if !nothing {
-			m.walk(t, c, schema, judge)
+			m.walk(t, c, schema, check)
 		}
 		for range 12 {
 			texts := spell(m.instance(2))
@@ -228,7 +229,7 @@ func TestWhatIsAcceptedIsWhatIsValid(t *testing.T) {
 					accepted = accepted || complete
 				}
 			}
-			want := judge(texts[0]) == nil
+			want := check(texts[0]) == nil
 			if accepted != want {
 				t.Errorf("%s: %s: accepted %v, want %v", schema, texts[0], accepted, want)
 			}

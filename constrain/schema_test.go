@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"picogpt/internal/judge"
 )
 
 func compile(t *testing.T, schema string, o SchemaOptions) *Constraint {
@@ -176,7 +178,7 @@ func TestAClosedSchemaIsTheOneThatForbidsOthers(t *testing.T) {
 		{`{"type":"object","properties":{"a":{},"b":{}},"anyOf":[{"required":["a"]},{"required":["b"]},
 			{"required":["c"]}]%s}`, ""},
 	} {
-		judge := judgeSchema(t, fmt.Sprintf(c.schema, `,"additionalProperties":false`))
+		check := judge.Schema(t, fmt.Sprintf(c.schema, `,"additionalProperties":false`))
 		closed, err := JSONSchema(gpt2(), fmt.Appendf(nil, c.schema, ""), SchemaOptions{Closed: true})
 		if c.why != "" {
 			if err == nil || !strings.Contains(err.Error(), c.why) {
@@ -190,7 +192,7 @@ func TestAClosedSchemaIsTheOneThatForbidsOthers(t *testing.T) {
 		}
 		for _, text := range []string{`null`, `{}`, `{"a":1}`, `{"b":1}`, `{"c":1}`, `{"a":1,"b":2}`,
 			`{"a":1,"c":2}`, `{"b":1,"bb":2}`, `{"b":""}`} {
-			want := judge(text) == nil
+			want := check(text) == nil
 			if _, complete := accepts(t, closed, text); complete != want {
 				t.Errorf("%s: %s: accepted %v, want %v", c.schema, text, complete, want)
 			}

@@ -15,9 +15,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"picogpt/constrain"
+	"picogpt/internal/judge"
 	"picogpt/internal/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
@@ -66,7 +65,7 @@ func judgedForms(t *testing.T) (forms []form) {
 	for _, schema := range judgedSchemas {
 		for _, space := range []int{0, constrain.NoSpace, 2} {
 			c, err := constrain.JSONSchema(gpt2(), []byte(schema), constrain.SchemaOptions{Space: space})
-			forms = append(forms, form{schema, matcher(t, c, err), judgeOfSchema(t, schema)})
+			forms = append(forms, form{schema, matcher(t, c, err), judge.Schema(t, schema)})
 		}
 	}
 	for _, re := range judgedRegexes {
@@ -113,30 +112,6 @@ func verdict(ok bool) error {
 func judgeOfRegex(re string) func(string) error {
 	judge := regexp.MustCompile(`\A(?:` + re + `)\z`)
 	return func(text string) error { return verdict(judge.MatchString(text)) }
-}
-
-func judgeOfSchema(t *testing.T, schema string) func(text string) error {
-	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	if err := c.AddResource("schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return func(text string) error {
-		v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-		if err != nil {
-			return err
-		}
-		return s.Validate(v)
-	}
 }
 
 // isSum is for the sums: no number of theirs begins with 0, which Go would read otherwise.
