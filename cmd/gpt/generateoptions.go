@@ -3,7 +3,6 @@ package main
 // The flags of gpt generate, checked, and what they mean to package decode.
 
 import (
-	"math"
 	"math/rand/v2"
 
 	"github.com/alecthomas/kong"
@@ -18,17 +17,7 @@ func (c *generateCommand) options() (decode.Options, error) {
 		RepeatPenalty: c.RepeatPenalty, RepeatLastN: c.RepeatLastN,
 		Stop: c.Stop, Overflow: decode.Overflow(c.Overflow), Top: c.LogProbs,
 	}
-	if c.TopP == 0 {
-		// as in Hugging Face, one token stays; decode's 0 is off
-		o.TopP = math.SmallestNonzeroFloat64
-	}
-	if err := checkRepeatPenalty(c.RepeatPenalty); err != nil {
-		return o, err
-	}
-	if err := c.Filters.set(&o); err != nil {
-		return o, err
-	}
-	if err := c.Steering.set(&o); err != nil {
+	if err := setChoosing(&o, &c.Filters, &c.Steering); err != nil {
 		return o, err
 	}
 	if c.MaxTokens != nil {

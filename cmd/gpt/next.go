@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -71,16 +70,7 @@ func (c *nextCommand) options(given map[string]bool) (decode.Options, error) {
 		MaxTokens: 1, Temperature: c.Temp, TopK: c.TopK, TopP: c.TopP, MinP: c.MinP, Seed: c.Seed,
 		Generated: c.New, RepeatPenalty: c.RepeatPenalty, RepeatLastN: c.RepeatLastN,
 	}
-	if c.TopP == 0 {
-		o.TopP = math.SmallestNonzeroFloat64
-	}
-	if err := checkRepeatPenalty(c.RepeatPenalty); err != nil {
-		return o, err
-	}
-	if err := c.Filters.set(&o); err != nil {
-		return o, err
-	}
-	if err := c.Steering.set(&o); err != nil {
+	if err := setChoosing(&o, &c.Filters, &c.Steering); err != nil {
 		return o, err
 	}
 	for _, f := range []struct {

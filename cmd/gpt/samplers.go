@@ -28,6 +28,22 @@ type filterFlags struct {
 	Samplers         string  `placeholder:"ORDER" default:"hf"`
 }
 
+// setChoosing completes the options of gpt generate and gpt next, which have TopP and RepeatPenalty
+// from flags of their own.
+func setChoosing(o *decode.Options, filters *filterFlags, steering *steering) error {
+	if o.TopP == 0 {
+		// as in Hugging Face, one token stays; decode's 0 is off
+		o.TopP = math.SmallestNonzeroFloat64
+	}
+	if err := checkRepeatPenalty(o.RepeatPenalty); err != nil {
+		return err
+	}
+	if err := filters.set(o); err != nil {
+		return err
+	}
+	return steering.set(o)
+}
+
 // set gives o what the flags say.
 func (f *filterFlags) set(o *decode.Options) error {
 	for name := range strings.SplitSeq(strings.ReplaceAll(f.Samplers, ";", ","), ",") {
