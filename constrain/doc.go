@@ -62,7 +62,7 @@
 // A regex may have 64 KiB and 131072 nodes, a grammar 1 MiB, as many nodes and no left recursion, a
 // schema 4 MiB, 2048 combinations of alternatives, 20000 kinds of values and 10 seconds; a pattern
 // of a schema 10000 states. What exceeds them is refused with one line when it is compiled. A text
-// that one form could read in very many ways (1024 for schemas, 8192 places for regexes and grammars),
-// or whose mask would visit more than a million places of these, ends with an error of Mask or Accept.
-// Texts keep at most 4096 states and 512 masks of a machine, and 8 MiB of masks of a schema.
+// that one form could read in very many ways (1024 for schemas, 8192 places for regexes and
+// grammars), or whose mask would visit more than a million places of these, ends with an error of
+// Mask or Accept. Texts keep at most 4096 states and 512 masks of a machine, and 8 MiB of masks of a schema.
 package constrain

@@ -2,7 +2,8 @@
 
 package kernels
 
-// Chains of one row and of a few in AVX-512. Each stub is documented by the Go function that it equals.
+// Chains of one row and of a few in AVX-512. Each stub is documented by the Go function that it
+// equals.
 
 // These are chainRows and chainRows16 for pairs of groups.
 //
@@ -79,11 +80,9 @@ func chainsFast512(y []float32, ldy int, x, w []float32, ldw, count, n, cols int
 func chains16Fast512(
 	y []float32, ldy int, x []float32, w []uint16, ldw, count, n, cols int, bf16 bool,
 ) {
-	leaves := chainsLeaves[uint16]{nil, chains2F16AVX512, chains3F16AVX512, chains6F16AVX512}
-	if bf16 {
-		leaves = chainsLeaves[uint16]{nil, chains2BF16AVX512, chains3BF16AVX512,
-			chains6BF16AVX512}
-	}
-	leaves.one = func(y, x []float32, w []uint16, ldw int) { chain16Fast(y, x, w, ldw, bf16) }
-	together(y, ldy, x, w, ldw, count, n, cols, leaves)
+	chains16With(y, ldy, x, w, ldw, count, n, cols, bf16,
+		chainsLeaves[uint16]{two: chains2F16AVX512, three: chains3F16AVX512,
+			six: chains6F16AVX512},
+		chainsLeaves[uint16]{two: chains2BF16AVX512, three: chains3BF16AVX512,
+			six: chains6BF16AVX512})
 }

@@ -87,9 +87,19 @@ func chainsFast(y []float32, ldy int, x, w []float32, ldw, count, n, cols int) {
 func chains16Fast(
 	y []float32, ldy int, x []float32, w []uint16, ldw, count, n, cols int, bf16 bool,
 ) {
-	leaves := chainsLeaves[uint16]{nil, chains2F16AVX2, chains3F16AVX2, chains6F16AVX2}
+	chains16With(y, ldy, x, w, ldw, count, n, cols, bf16,
+		chainsLeaves[uint16]{two: chains2F16AVX2, three: chains3F16AVX2, six: chains6F16AVX2},
+		chainsLeaves[uint16]{two: chains2BF16AVX2, three: chains3BF16AVX2, six: chains6BF16AVX2})
+}
+
+// chains16With is chains16 by the leaves of F16 or of BF16, one segment by itself by chain16Fast.
+func chains16With(
+	y []float32, ldy int, x []float32, w []uint16, ldw, count, n, cols int, bf16 bool,
+	ofF16, ofBF16 chainsLeaves[uint16],
+) {
+	leaves := ofF16
 	if bf16 {
-		leaves = chainsLeaves[uint16]{nil, chains2BF16AVX2, chains3BF16AVX2, chains6BF16AVX2}
+		leaves = ofBF16
 	}
 	leaves.one = func(y, x []float32, w []uint16, ldw int) { chain16Fast(y, x, w, ldw, bf16) }
 	together(y, ldy, x, w, ldw, count, n, cols, leaves)

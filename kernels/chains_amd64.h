@@ -1,6 +1,6 @@
-// What several segments of inputs side by side share, in 256 and in 512 bits: one row of x, a row of w
-// of each segment at a time. Where rows of w are short, this is what keeps memory busy: each segment
-// is one stream, far from the others.
+// What several segments of inputs side by side share, in 256 and in 512 bits: one row of x, a row of
+// w of each segment at a time. Where rows of w are short, this is what keeps memory busy: each
+// segment is one stream, far from the others.
 //
 // Registers: DI the sums of segment 0, R12 within them; R11, R13, R14 = 1, 3, 5 rows of sums in
 // bytes. BX the row of w of segment 0, AX within it; R8, R9, R10 = 1, 3, 5 segments of w in bytes.
@@ -8,8 +8,8 @@
 // apart.
 //
 // The file that includes this defines XA–XF, STREAM, which continues 16 columns of one segment, and
-// STREAM32, which continues 32 and fetches what lies further on in its stream: a line of the cache in
-// 16 bits, two in 32. To ask for one line twice costs a tenth of the speed.
+// STREAM32, which continues 32 and fetches what lies further on in its stream: a line of the cache
+// in 16 bits, two in 32. To ask for one line twice costs a tenth of the speed.
 
 #define FETCH16(at) PREFETCHT0 1536 at
 

@@ -117,7 +117,8 @@
 	ADDQ R15, DX
 
 // SUM goes over k = 0, 1, …, four at a time: BX counts them, DX is the offset in a, CX the bytes of
-// three panels. DI is the memory to ask for. It finds R8–R13 at the rows of c, and leaves them there.
+// three panels. DI is the memory to ask for. It finds R8–R13 at the rows of c, and leaves them
+// there.
 #define SUM(EACH, B, START, MULTIPLY, ADD, STORE, ASK, pairs, by4, more, by1, done) \
 	EACH(START)              \
 	MOVQ lda+56(FP), AX      \
