@@ -36,12 +36,16 @@ func (c *Checkpoint) Digest() (string, error) {
 	slices.SortFunc(tensors, func(a, b weights.Tensor) int {
 		return strings.Compare(a.Name, b.Name)
 	})
-	var pieces [][]byte
+	var sums []uint32
 	for _, t := range tensors {
 		fmt.Fprintf(h, "%q %s %v\n", t.Name, t.DType, t.Shape)
-		pieces = slices.AppendSeq(pieces, slices.Chunk(t.Data, 1<<18))
+		data, err := t.Bytes()
+		if err != nil {
+			return "", err
+		}
+		sums = append(sums, checksums(slices.Collect(slices.Chunk(data, 1<<18)))...)
 	}
-	binary.Write(h, binary.LittleEndian, checksums(pieces))
+	binary.Write(h, binary.LittleEndian, sums)
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 

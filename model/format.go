@@ -118,7 +118,12 @@ func (l *loader) blocks(t weights.Tensor, layout kernels.Layout, in, out int) ke
 		if !slices.Equal(t.Shape, blocksShape(f, in, out)) {
 			continue
 		}
-		m, err := kernels.QuantMatrix(f, in, out, t.Data)
+		data, err := t.Bytes()
+		if err != nil {
+			l.fail("%w", err)
+			return kernels.Matrix{}
+		}
+		m, err := kernels.QuantMatrix(f, in, out, data)
 		if err != nil {
 			l.fail("%s: %w", t.Name, err)
 		}

@@ -4,7 +4,6 @@ package model
 // besides.
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -92,7 +91,7 @@ func (l *loader) use(t weights.Tensor) {
 	if l.progress != nil {
 		l.progress(l.read, l.tensors.Size())
 	}
-	l.read += int64(len(t.Data))
+	l.read += t.Size()
 }
 
 // floats returns a small tensor as float32, whatever the format of the linear layers.
@@ -133,8 +132,11 @@ func (l *loader) lmHead(wte *kernels.Matrix) *kernels.Matrix {
 		if !ok || l.err != nil {
 			continue
 		}
-		if t.DType == embedding.DType && slices.Equal(t.Shape, embedding.Shape) &&
-			bytes.Equal(t.Data, embedding.Data) {
+		same, err := t.Equal(embedding)
+		if err != nil {
+			l.fail("%w", err)
+		}
+		if same {
 			l.use(t)
 			return wte
 		}

@@ -46,7 +46,7 @@ func (m *Model) SaveTo(ctx context.Context, w io.Writer) error {
 func (m *Model) SaveSize() int64 {
 	var n int64
 	for _, t := range m.tensors() {
-		n += int64(t.Len()) * int64(t.DType.Size())
+		n += t.Size()
 	}
 	return n
 }
@@ -87,11 +87,12 @@ func (m *Model) tensors() []weights.Tensor {
 
 func floatsTensor(name string, x []float32, shape ...int) weights.Tensor {
 	return weights.Tensor{Name: name, DType: weights.F32, Shape: shape,
-		Stream: func(w io.Writer) error {
-			return writeNumbers(w, x, func(b []byte,
-				v float32) []byte {
-				return binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
-			})
+		Fill: func(dst []byte, from int64) error {
+			for i := range len(dst) / 4 {
+				v := x[int(from)/4+i]
+				binary.LittleEndian.PutUint32(dst[4*i:], math.Float32bits(v))
+			}
+			return nil
 		}}
 }
 
@@ -108,28 +109,15 @@ func matrixTensor(name string, m *kernels.Matrix) weights.Tensor {
 		if m.Format == kernels.BF16 {
 			t.DType = weights.BF16
 		}
-		t.Stream = func(w io.Writer) error {
-			return writeNumbers(w, m.F16,
-				binary.LittleEndian.AppendUint16)
+		t.Fill = func(dst []byte, from int64) error {
+			for i := range len(dst) / 2 {
+				binary.LittleEndian.PutUint16(dst[2*i:], m.F16[int(from)/2+i])
+			}
+			return nil
 		}
 		return t
 	default:
 		return weights.Tensor{Name: name, DType: weights.U8,
 			Shape: blocksShape(m.Format, m.In, m.Out), Data: m.Blocks}
 	}
-}
-
-// writeNumbers writes numbers, little-endian, some at a time.
-func writeNumbers[T any](w io.Writer, x []T, appendTo func([]byte, T) []byte) error {
-	buf := make([]byte, 0, 1<<16)
-	for i, v := range x {
-		buf = appendTo(buf, v)
-		if len(buf) > cap(buf)-8 || i == len(x)-1 {
-			if _, err := w.Write(buf); err != nil {
-				return err
-			}
-			buf = buf[:0]
-		}
-	}
-	return nil
 }

@@ -48,32 +48,24 @@ func (d DType) Size() int {
 }
 
 // Float32s returns the elements as float32s. Those of an F32 tensor are the
-// file's own bytes where alignment and byte order allow, and must not be
-// written to; all others are converted into new memory: F16 and BF16 exactly,
-// F64 rounded to nearest.
+// file's own bytes where they lie in order, and alignment and byte order allow,
+// and must not be written to; all others are converted into new memory: F16 and
+// BF16 exactly, F64 rounded to nearest.
 func (t Tensor) Float32s() ([]float32, error) {
-	if t.DType == F32 && littleEndian() && aligned(t.Data, 4) && len(t.Data)%4 == 0 {
-		return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(t.Data))), len(t.Data)/4),
-			nil
+	switch t.DType {
+	case F32, F16, BF16, F64:
+	default:
+		return nil, fmt.Errorf("%s: type %s, want F32, F16, BF16 or F64", t.Name, t.DType)
 	}
-	if err := t.wantFloats(); err != nil {
+	src, err := t.Bytes()
+	if err != nil {
 		return nil, err
 	}
-	dst := make([]float32, len(t.Data)/t.DType.Size())
-	return dst, t.ReadFloat32s(dst, 0)
-}
-
-// ReadFloat32s fills dst with the elements from position `from` on, converted
-// as by Float32s, so that a large tensor can be read in parts.
-func (t Tensor) ReadFloat32s(dst []float32, from int) error {
-	if err := t.wantFloats(); err != nil {
-		return err
+	n := len(src) / t.DType.Size()
+	if t.DType == F32 && littleEndian() && aligned(src, 4) {
+		return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(src))), n), nil
 	}
-	n := len(t.Data) / t.DType.Size()
-	if from < 0 || from > n || len(dst) > n-from {
-		return fmt.Errorf("%s: elements %d to %d of %d", t.Name, from, from+len(dst), n)
-	}
-	src := t.Data[from*t.DType.Size():]
+	dst := make([]float32, n)
 	switch t.DType {
 	case F32:
 		for i := range dst {
@@ -92,30 +84,35 @@ func (t Tensor) ReadFloat32s(dst []float32, from int) error {
 			dst[i] = float32(math.Float64frombits(binary.LittleEndian.Uint64(src[8*i:])))
 		}
 	}
-	return nil
-}
-
-func (t Tensor) wantFloats() error {
-	switch t.DType {
-	case F32, F16, BF16, F64:
-		return nil
-	}
-	return fmt.Errorf("%s: type %s, want F32, F16, BF16 or F64", t.Name, t.DType)
+	return dst, nil
 }
 
 // Uint16s returns the raw bits of an F16 or BF16 tensor: the file's own bytes
-// where alignment and byte order allow, which must not be written to.
+// where they lie in order, and alignment and byte order allow, which must not be
+// written to.
 func (t Tensor) Uint16s() ([]uint16, error) {
 	if t.DType != F16 && t.DType != BF16 {
 		return nil, fmt.Errorf("%s: type %s, want F16 or BF16", t.Name, t.DType)
 	}
-	n := len(t.Data) / 2
-	if littleEndian() && aligned(t.Data, 2) {
-		return unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(t.Data))), n), nil
+	src, err := t.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	n := len(src) / 2
+	if littleEndian() && aligned(src, 2) {
+		return unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(src))), n), nil
 	}
 	dst := make([]uint16, n)
 	for i := range dst {
-		dst[i] = binary.LittleEndian.Uint16(t.Data[2*i:])
+		dst[i] = binary.LittleEndian.Uint16(src[2*i:])
 	}
 	return dst, nil
+}
+
+// littleEndian says whether this machine's floats lie in memory as the file's do.
+func littleEndian() bool { return binary.NativeEndian.Uint16([]byte{1, 0}) == 1 }
+
+// aligned says whether b may be viewed as elements of the given size.
+func aligned(b []byte, size uintptr) bool {
+	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))%size == 0
 }

@@ -28,7 +28,7 @@ func FuzzOpen(f *testing.F) {
 		total := 0
 		for _, x := range file.All() {
 			total += len(x.Data)
-			if int64(len(x.Data)) != x.bytes() {
+			if int64(len(x.Data)) != x.Size() {
 				t.Errorf("%s: %d bytes of data for %s %v", x.Name, len(x.Data), x.DType, x.Shape)
 			}
 			if v, err := x.Float32s(); err == nil && len(v) != x.Len() {

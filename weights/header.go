@@ -41,16 +41,6 @@ type entry struct {
 	begin, end int64 // in the data, which follows the header
 }
 
-type memory []byte
-
-func (m memory) ReadAt(p []byte, off int64) (int, error) {
-	n := copy(p, m[min(off, int64(len(m))):])
-	if n < len(p) {
-		return n, io.ErrUnexpectedEOF
-	}
-	return n, nil
-}
-
 // readHeader reads and checks the header of a file of the given size. It
 // allocates in proportion to the header, which may take up to budget bytes.
 func readHeader(r io.ReaderAt, size, budget int64) (*header, error) {
@@ -73,7 +63,7 @@ func readHeader(r io.ReaderAt, size, budget int64) (*header, error) {
 		return nil, fmt.Errorf("header of %d bytes, want at most %d", n, budget)
 	}
 	text := make([]byte, n)
-	if _, err := r.ReadAt(text, 8); err != nil {
+	if _, err := io.ReadFull(io.NewSectionReader(r, 8, int64(n)), text); err != nil {
 		return nil, folder.Cause(err)
 	}
 	hdr, err := parseHeader(text)

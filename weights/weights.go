@@ -3,8 +3,8 @@
 // Open finds the weights of a checkpoint: a safetensors file, a sharded checkpoint's index, or a
 // directory that holds either. Files are mapped; nothing is read before it is used, and no tensor
 // is copied. OpenFS does the same in any fs.FS, and FromBytes for a file in memory. Whatever the
-// format, what comes out is a Tensors, and nothing above knows where it came from. Write makes
-// safetensors files.
+// format, what comes out is a Tensors, and nothing above knows where it came from: readers of other
+// formats hand theirs to New. Write makes safetensors files.
 //
 // Every file is taken to be hostile: Open reads only a header of bounded size,
 // checks each claim in it against the file, and returns one line that names
@@ -15,32 +15,11 @@
 package weights
 
 import (
-	"encoding/binary"
+	"errors"
 	"fmt"
-	"io"
-	"unsafe"
+
+	"picogpt/internal/mapped"
 )
-
-// A Tensor is one named array of a checkpoint, row-major.
-type Tensor struct {
-	Name  string
-	DType DType
-	Shape []int  // empty for a scalar
-	Data  []byte // little-endian elements; read-only, and valid until Tensors.Close
-
-	// Stream is for Write only: where Data is nil, it writes the tensor's
-	// bytes, so that a file can be written without holding it in memory.
-	Stream func(w io.Writer) error
-}
-
-// Len returns the number of elements, the product of Shape.
-func (t Tensor) Len() int {
-	n := 1
-	for _, d := range t.Shape {
-		n *= d
-	}
-	return n
-}
 
 // Tensors are the open weights of one checkpoint, whatever the format and the number of their
 // files. They do not change after Open and are safe for concurrent use until Close.
@@ -50,13 +29,41 @@ type Tensors struct {
 	index    map[string]int // name -> position in tensors
 	metadata map[string]string
 	size     int64
-	regions  []region
+	closers  []func() error
 }
 
-// A region is the bytes of one file, mapped or in memory.
-type region struct {
-	bytes   []byte
-	release func() error // nil where there is nothing to unmap
+// A Source is what a reader of a checkpoint format found.
+type Source struct {
+	Name     string // of the file, for messages
+	Tensors  []Tensor
+	Metadata map[string]string
+	Size     int64        // bytes of all files
+	Close    func() error // gives back what the tensors are made of; may be nil
+}
+
+// New returns the tensors of a checkpoint in any format, each checked: names are there once and
+// printable, shapes are bounded, and Data has the size that type and shape ask for. After an error
+// the caller still has to close the source.
+func New(s Source) (*Tensors, error) {
+	t := newTensors(s.Name)
+	for _, x := range s.Tensors {
+		if err := x.check(); err != nil {
+			return nil, fmt.Errorf("%s: %w", s.Name, err)
+		}
+		if _, ok := t.index[x.Name]; ok {
+			return nil, fmt.Errorf("%s: %s: there twice, want it once", s.Name, x.Name)
+		}
+		t.index[x.Name] = len(t.tensors)
+		t.tensors = append(t.tensors, x)
+	}
+	for k, v := range s.Metadata {
+		t.metadata[k] = v
+	}
+	t.size = s.Size
+	if s.Close != nil {
+		t.closers = append(t.closers, s.Close)
+	}
+	return t, nil
 }
 
 // newTensors begins an empty set that stands for the file, or the index of files, of that name.
@@ -64,9 +71,8 @@ func newTensors(name string) *Tensors {
 	return &Tensors{name: name, index: map[string]int{}, metadata: map[string]string{}}
 }
 
-// add takes the tensors of one file, each of which is in r, and the file's metadata. All formats
-// end here.
-func (t *Tensors) add(r region, tensors []Tensor, metadata map[string]string) error {
+// add takes the tensors of one safetensors file, and the file's metadata.
+func (t *Tensors) add(file mapped.File, tensors []Tensor, metadata map[string]string) error {
 	for _, x := range tensors {
 		if _, ok := t.index[x.Name]; ok {
 			return fmt.Errorf("%s: also in another shard, want it once", x.Name)
@@ -79,8 +85,8 @@ func (t *Tensors) add(r region, tensors []Tensor, metadata map[string]string) er
 			t.metadata[k] = v
 		}
 	}
-	t.regions = append(t.regions, r)
-	t.size += int64(len(r.bytes))
+	t.closers = append(t.closers, file.Close)
+	t.size += int64(len(file.Bytes))
 	return nil
 }
 
@@ -111,23 +117,13 @@ func (t *Tensors) Size() int64 { return t.size }
 // Close unmaps the files. Every Data slice and every view made from one is
 // invalid from then on: touching it ends the process.
 func (t *Tensors) Close() error {
-	var first error
-	for _, r := range t.regions {
-		if r.release == nil {
-			continue
-		}
-		if err := r.release(); err != nil && first == nil {
-			first = fmt.Errorf("%s: %w", t.name, err)
-		}
+	var all error
+	for _, release := range t.closers {
+		all = errors.Join(all, release())
 	}
-	t.regions, t.tensors, t.index = nil, nil, nil
-	return first
-}
-
-// littleEndian says whether this machine's floats lie in memory as the file's do.
-func littleEndian() bool { return binary.NativeEndian.Uint16([]byte{1, 0}) == 1 }
-
-// aligned says whether b may be viewed as elements of the given size.
-func aligned(b []byte, size uintptr) bool {
-	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))%size == 0
+	t.closers, t.tensors, t.index = nil, nil, nil
+	if all != nil {
+		return fmt.Errorf("%s: %w", t.name, all)
+	}
+	return nil
 }

@@ -21,8 +21,8 @@ const dataAlign = 64
 
 // Write writes a safetensors file: the same arguments give the same bytes.
 // Tensors with wider elements come first and keep their order otherwise, so
-// that each is aligned and can be mapped in place. A tensor's bytes are its
-// Data or, where that is nil, what its Stream writes.
+// that each is aligned and can be mapped in place. What a Fill makes is held in
+// parts only.
 func Write(w io.Writer, metadata map[string]string, tensors []Tensor) error {
 	tensors = slices.Clone(tensors)
 	slices.SortStableFunc(tensors, func(a, b Tensor) int { return b.DType.Size() - a.DType.Size() })
@@ -34,18 +34,28 @@ func Write(w io.Writer, metadata map[string]string, tensors []Tensor) error {
 		return err
 	}
 	for _, t := range tensors {
-		if t.Data != nil || t.Stream == nil {
-			if _, err := w.Write(t.Data); err != nil {
-				return err
-			}
-			continue
+		if err := t.writeTo(w); err != nil {
+			return err
 		}
-		c := counter{w: w}
-		if err := t.Stream(&c); err != nil {
+	}
+	return nil
+}
+
+func (t Tensor) writeTo(w io.Writer) error {
+	if t.Data != nil || t.Fill == nil {
+		_, err := w.Write(t.Data)
+		return err
+	}
+	var buffer []byte
+	borders := t.pieces()
+	for i, from := range borders[:len(borders)-1] {
+		n := int(borders[i+1] - from)
+		buffer = slices.Grow(buffer[:0], n)[:n]
+		if err := t.Fill(buffer, from); err != nil {
 			return fmt.Errorf("%s: %w", t.Name, err)
 		}
-		if c.n != t.bytes() {
-			return fmt.Errorf("%s: %d bytes written, want %d", t.Name, c.n, t.bytes())
+		if _, err := w.Write(buffer); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -63,9 +73,6 @@ func WriteFile(
 	})
 }
 
-// bytes returns the size of the tensor's data, from its shape and type.
-func (t Tensor) bytes() int64 { return int64(t.Len()) * int64(t.DType.Size()) }
-
 // encodeHeader returns the header with its length before it and spaces after.
 func encodeHeader(metadata map[string]string, tensors []Tensor) ([]byte, error) {
 	b := make([]byte, 8, 4096) // the length, set below
@@ -82,7 +89,7 @@ func encodeHeader(metadata map[string]string, tensors []Tensor) ([]byte, error) 
 	}
 	at, seen := int64(0), map[string]bool{"__metadata__": true}
 	for _, t := range tensors {
-		if err := t.checkWritable(); err != nil {
+		if err := t.check(); err != nil {
 			return nil, err
 		}
 		if seen[t.Name] {
@@ -95,8 +102,8 @@ func encodeHeader(metadata map[string]string, tensors []Tensor) ([]byte, error) 
 		shape, _ := json.Marshal(append([]int{}, t.Shape...)) // [] for a scalar, not null
 		b = append(appendString(b, t.Name), ':')
 		b = fmt.Appendf(b, `{"dtype":"%s","shape":%s,"data_offsets":[%d,%d]}`, t.DType, shape, at,
-			at+t.bytes())
-		at += t.bytes()
+			at+t.Size())
+		at += t.Size()
 	}
 	b = append(b, '}')
 	for len(b)%dataAlign != 0 {
@@ -109,8 +116,8 @@ func encodeHeader(metadata map[string]string, tensors []Tensor) ([]byte, error) 
 	return b, nil
 }
 
-// checkWritable holds a tensor to the rules that Open has.
-func (t Tensor) checkWritable() error {
+// check holds a tensor to the rules that Open has for files.
+func (t Tensor) check() error {
 	if err := checkName(t.Name); err != nil {
 		return err
 	}
@@ -124,8 +131,8 @@ func (t Tensor) checkWritable() error {
 	if _, err := asShape(dims); err != nil {
 		return fmt.Errorf("%s: shape: %w", t.Name, err)
 	}
-	if (t.Data != nil || t.Stream == nil) && int64(len(t.Data)) != t.bytes() {
-		return fmt.Errorf("%s: %d bytes of data, want %d for %s %v", t.Name, len(t.Data), t.bytes(),
+	if (t.Data != nil || t.Fill == nil) && int64(len(t.Data)) != t.Size() {
+		return fmt.Errorf("%s: %d bytes of data, want %d for %s %v", t.Name, len(t.Data), t.Size(),
 			t.DType, t.Shape)
 	}
 	return nil
@@ -138,16 +145,4 @@ func appendString(b []byte, s string) []byte {
 	enc.SetEscapeHTML(false)
 	enc.Encode(s) // strings always encode
 	return append(b, bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...)
-}
-
-// A counter counts what passes through it.
-type counter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *counter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
 }

@@ -70,17 +70,20 @@ func TestWhatIsWrittenOpensTheSame(t *testing.T) {
 	}
 }
 
-func TestStreamedTensorsGiveTheSameFile(t *testing.T) {
-	data := bytes.Repeat([]byte("abcd"), 1000)
-	whole := Tensor{Name: "a", DType: F32, Shape: []int{10, 100}, Data: data}
-	streamed := Tensor{Name: "a", DType: F32, Shape: []int{10, 100}, Stream: func(w io.Writer) error {
-		for i := 0; i < len(data); i += 400 {
-			if _, err := w.Write(data[i : i+400]); err != nil {
-				return err
-			}
-		}
+// madeOf is t with a Fill in place of its Data.
+func madeOf(t Tensor) Tensor {
+	data := t.Data
+	t.Data = nil
+	t.Fill = func(dst []byte, from int64) error {
+		copy(dst, data[from:from+int64(len(dst))])
 		return nil
-	}}
+	}
+	return t
+}
+
+func TestFilledTensorsGiveTheSameFile(t *testing.T) {
+	whole := Tensor{Name: "a", DType: F32, Shape: []int{1000, 500}, Data: noise(4 * 1000 * 500)}
+	streamed := madeOf(whole)
 	var a, b bytes.Buffer
 	if err := errors.Join(Write(&a, nil, []Tensor{whole}), Write(&b, nil, []Tensor{streamed})); err != nil {
 		t.Fatal(err)
@@ -109,8 +112,7 @@ func TestWriteRefusesWhatOpenWould(t *testing.T) {
 	}{
 		{"short data", with(func(x *Tensor) { x.Data = x.Data[:1] }), []string{"a: 1 bytes of data, want 2"}},
 		{"no data", with(func(x *Tensor) { x.Data = nil }), []string{"a: 0 bytes of data, want 2"}},
-		{"short stream", with(func(x *Tensor) { x.Data, x.Stream = nil, func(io.Writer) error { return nil } }), []string{"a: 0 bytes written, want 2"}},
-		{"broken stream", with(func(x *Tensor) { x.Data, x.Stream = nil, func(io.Writer) error { return full } }), []string{"a: disk full"}},
+		{"broken fill", with(func(x *Tensor) { x.Data, x.Fill = nil, func([]byte, int64) error { return full } }), []string{"a: disk full"}},
 		{"same name", []Tensor{ok, ok}, []string{"a: name used twice"}},
 		{"reserved name", with(func(x *Tensor) { x.Name = "__metadata__" }), []string{"__metadata__: name used twice"}},
 		{"invalid name", with(func(x *Tensor) { x.Name = "\xff" }), []string{"unprintable"}},

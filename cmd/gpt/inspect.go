@@ -105,7 +105,7 @@ func newInspection(name string, config model.Config, file *weights.Tensors) *ins
 	for _, t := range file.All() {
 		i.Tensors = append(i.Tensors, inspectedTensor{
 			Name: t.Name, DType: string(t.DType), Shape: append([]int{}, t.Shape...),
-			Bytes: int64(len(t.Data)),
+			Bytes: t.Size(),
 		})
 	}
 	return i
@@ -153,7 +153,8 @@ func untied(file *weights.Tensors) bool {
 		if !ok {
 			wte, _ = file.Tensor("wte.weight")
 		}
-		return t.DType != wte.DType || !bytes.Equal(t.Data, wte.Data)
+		same, err := t.Equal(wte)
+		return err == nil && !same
 	}
 	return false
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -68,12 +67,10 @@ func WriteRandom(ctx context.Context, dir string, c model.Config, seed uint64) e
 func randomTensors(ctx context.Context, c model.Config, seed uint64) []weights.Tensor {
 	var ts []weights.Tensor
 	tensor := func(name string, fill func(i uint64) float32, shape ...int) {
-		n := 1
-		for _, d := range shape {
-			n *= d
-		}
 		ts = append(ts, weights.Tensor{Name: name, DType: weights.F32, Shape: shape,
-			Stream: func(w io.Writer) error { return stream(ctx, w, n, fill) }})
+			Fill: func(dst []byte, from int64) error {
+				return make32(ctx, dst, uint64(from)/4, fill)
+			}})
 	}
 	random := func(name string, shape ...int) {
 		s := seed<<32 + uint64(len(ts))
@@ -103,19 +100,13 @@ func randomTensors(ctx context.Context, c model.Config, seed uint64) []weights.T
 	return ts
 }
 
-func stream(ctx context.Context, w io.Writer, n int, fill func(i uint64) float32) error {
-	buf := make([]byte, 0, 1<<16)
-	for i := range n {
-		buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(fill(uint64(i))))
-		if len(buf) == cap(buf) || i == n-1 {
-			if _, err := w.Write(buf); err != nil {
-				return err
-			}
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			buf = buf[:0]
+// make32 sets dst to the float32s that fill gives from number `from` on.
+func make32(ctx context.Context, dst []byte, from uint64, fill func(i uint64) float32) error {
+	for i := range len(dst) / 4 {
+		if i%(1<<14) == 0 && ctx.Err() != nil {
+			return ctx.Err()
 		}
+		binary.LittleEndian.PutUint32(dst[4*i:], math.Float32bits(fill(from+uint64(i))))
 	}
 	return nil
 }

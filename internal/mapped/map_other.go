@@ -2,7 +2,7 @@
 
 //go:build !unix && !windows
 
-package weights
+package mapped
 
 import (
 	"io"
@@ -10,8 +10,8 @@ import (
 )
 
 // mapFile reads a whole file, whose header has been checked against its size.
-func mapFile(f *os.File, size int) (region, error) {
+func mapFile(f *os.File, size int) (File, error) {
 	b := make([]byte, size)
 	_, err := io.ReadFull(io.NewSectionReader(f, 0, int64(size)), b)
-	return region{bytes: b}, err
+	return File{Bytes: b}, err
 }

@@ -1,6 +1,6 @@
 // Mapping files on Windows.
 
-package weights
+package mapped
 
 import (
 	"os"
@@ -10,19 +10,19 @@ import (
 )
 
 // mapFile maps a whole file of the given size, which is not 0, read-only.
-func mapFile(f *os.File, size int) (region, error) {
+func mapFile(f *os.File, size int) (File, error) {
 	m, err := windows.CreateFileMapping(windows.Handle(f.Fd()), nil, windows.PAGE_READONLY, 0, 0,
 		nil)
 	if err != nil {
-		return region{}, err
+		return File{}, err
 	}
 	defer windows.CloseHandle(m) // the view keeps the mapping alive
 	addr, err := windows.MapViewOfFile(m, windows.FILE_MAP_READ, 0, 0, uintptr(size))
 	if err != nil {
-		return region{}, err
+		return File{}, err
 	}
 	// The address is outside Go's heap, so this conversion hides nothing from
 	// the collector; it is spelled through a pointer because vet cannot know that.
 	b := unsafe.Slice(*(**byte)(unsafe.Pointer(&addr)), size)
-	return region{bytes: b, release: func() error { return windows.UnmapViewOfFile(addr) }}, nil
+	return File{Bytes: b, release: func() error { return windows.UnmapViewOfFile(addr) }}, nil
 }

@@ -2,7 +2,7 @@
 
 //go:build unix
 
-package weights
+package mapped
 
 import (
 	"os"
@@ -13,10 +13,10 @@ import (
 // mapFile maps a whole file of the given size, which is not 0, read-only.
 // Pages are read on first use and belong to the page cache. Asking for them
 // ahead (MADV_POPULATE_READ) took as long as the faults it saved.
-func mapFile(f *os.File, size int) (region, error) {
+func mapFile(f *os.File, size int) (File, error) {
 	b, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
-		return region{}, err
+		return File{}, err
 	}
-	return region{bytes: b, release: func() error { return unix.Munmap(b) }}, nil
+	return File{Bytes: b, release: func() error { return unix.Munmap(b) }}, nil
 }
