@@ -1,0 +1,89 @@
+// Writing a vocabulary as the files that other programs read.
+
+package tokenizer
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Files returns the files to write beside a checkpoint, by name, so that [Load] and Hugging Face's
+// library read the same tokenizer from them: vocab.json, merges.txt and tokenizer.json of a
+// byte-level BPE vocabulary that splits texts as GPT-2 does, and tokenizer.json of characters. Any
+// other vocabulary was read from files, which are to be copied: that is an error.
+func (t *Tokenizer) Files() (map[string][]byte, error) {
+	if p, ok := t.Parts(); ok {
+		return p.files()
+	}
+	if s, ok := t.scheme.(*characters); ok {
+		return s.files()
+	}
+	return nil, fmt.Errorf("only byte-level BPE and characters can be written: copy the files " +
+		"of this tokenizer")
+}
+
+// A jsonFile is a tokenizer.json.
+type jsonFile struct {
+	Version       string      `json:"version"`
+	Truncation    any         `json:"truncation"`
+	Padding       any         `json:"padding"`
+	Added         []jsonAdded `json:"added_tokens"`
+	Normalizer    any         `json:"normalizer"`
+	PreTokenizer  any         `json:"pre_tokenizer"`
+	PostProcessor any         `json:"post_processor"`
+	Decoder       any         `json:"decoder"`
+	Model         any         `json:"model"`
+}
+
+type jsonAdded struct {
+	ID         int    `json:"id"`
+	Content    string `json:"content"`
+	SingleWord bool   `json:"single_word"`
+	LStrip     bool   `json:"lstrip"`
+	RStrip     bool   `json:"rstrip"`
+	Normalized bool   `json:"normalized"`
+	Special    bool   `json:"special"`
+}
+
+// files are those of a byte-level BPE vocabulary.
+func (p *Parts) files() (map[string][]byte, error) {
+	vocab := map[string]int{}
+	added := []jsonAdded{}
+	for id, text := range p.Tokens {
+		switch p.Kinds[id] {
+		case Unused:
+			continue
+		case Control, User:
+			added = append(added, jsonAdded{ID: id, Content: text, Special: p.Kinds[id] == Control})
+		}
+		vocab[text] = id
+	}
+	level := map[string]any{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true,
+		"use_regex": true}
+	whole, err := json.Marshal(jsonFile{
+		Version: "1.0", Added: added, PreTokenizer: level, PostProcessor: level, Decoder: level,
+		Model: map[string]any{"type": "BPE", "vocab": vocab, "merges": slices.Clone(p.Merges)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	ids, err := json.Marshal(vocab)
+	merges := "#version: 0.2\n" + strings.Join(append(slices.Clone(p.Merges), ""), "\n")
+	return map[string][]byte{"tokenizer.json": whole, "vocab.json": ids,
+		"merges.txt": []byte(merges)}, err
+}
+
+// files is the one of characters: Hugging Face's library splits a text into characters by a regular
+// expression that is any one of them.
+func (s *characters) files() (map[string][]byte, error) {
+	whole, err := json.Marshal(jsonFile{
+		Version: "1.0", Added: []jsonAdded{},
+		PreTokenizer: map[string]any{"type": "Split", "behavior": "Isolated", "invert": false,
+			"pattern": map[string]any{"Regex": `[\s\S]`}},
+		Decoder: map[string]any{"type": "Fuse"},
+		Model:   map[string]any{"type": "WordLevel", "vocab": s.ids, "unk_token": "<unk>"},
+	})
+	return map[string][]byte{"tokenizer.json": whole}, err
+}

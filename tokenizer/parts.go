@@ -1,0 +1,189 @@
+// Vocabularies that other files hold: a GGUF file, llm.c's gpt2_tokenizer.bin, nanoGPT's meta.pkl.
+
+package tokenizer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"picogpt/internal/quote"
+)
+
+// A Kind says what a token is for, as GGUF numbers it (tokenizer.ggml.token_type).
+type Kind int
+
+// The kinds. Unused is an id without a token, whatever is written for it: [PAD50257].
+const (
+	Normal  Kind = 1
+	Unknown Kind = 2 // stands for what has no token: special
+	Control Kind = 3 // special: ordinary text unless asked for
+	User    Kind = 4 // found in any text as it is written
+	Unused  Kind = 5
+	Byte    Kind = 6 // a byte, which byte-level vocabularies have among the normal ones
+)
+
+// Parts are a byte-level BPE vocabulary as GGUF holds it: Load's files and GPT2 can be written as
+// such ([Tokenizer.Parts]), and read back by [FromParts].
+type Parts struct {
+	Tokens []string // by id: normal ones in GPT-2's byte alphabet (Ġthe), the others as they are
+	Kinds  []Kind   // by id; nil: all are normal, but for <|endoftext|>
+	Merges []string // "left right", in the order of their ranks
+}
+
+// FromParts returns the tokenizer of a vocabulary that is inside another file. Texts are split as
+// GPT-2 splits them. A token that comes twice, an id too many, a merge of what is no token, are
+// errors that name it; so is another number of kinds than of tokens.
+func FromParts(p Parts) (*Tokenizer, error) {
+	switch {
+	case len(p.Tokens) == 0:
+		return nil, fmt.Errorf("tokens: none, want at least one")
+	case len(p.Tokens) > maxIDs:
+		return nil, fmt.Errorf("tokens: %d, want at most %d", len(p.Tokens), maxIDs)
+	case p.Kinds != nil && len(p.Kinds) != len(p.Tokens):
+		return nil, fmt.Errorf("token types: %d, want one for each of %d tokens", len(p.Kinds),
+			len(p.Tokens))
+	}
+	v := &vocabulary{name: "the tokens", ids: make(map[string]uint32, len(p.Tokens)),
+		tokens: make([]string, 0, len(p.Tokens))}
+	var added []addedToken
+	for id, text := range p.Tokens {
+		kind := Normal
+		if p.Kinds != nil {
+			kind = p.Kinds[id]
+		}
+		switch kind {
+		case Normal, Byte:
+			if err := v.setNew(id, text); err != nil {
+				return nil, fmt.Errorf("tokens: %w", err)
+			}
+		case Unknown, Control, User:
+			added = append(added, addedToken{text: text, id: id, special: kind != User})
+		case Unused:
+		default:
+			return nil, fmt.Errorf("token types: %d for id %d, want 1 to 6", kind, id)
+		}
+	}
+	for i, merge := range p.Merges {
+		left, right, ok := strings.Cut(merge, " ")
+		if !ok || strings.Contains(right, " ") {
+			return nil, fmt.Errorf("merges[%d]: %s, want two tokens with a space between", i,
+				quote.Short(merge, 60))
+		}
+		if err := v.addMerge(left, right); err != nil {
+			return nil, fmt.Errorf("merges[%d]: %w", i, err)
+		}
+	}
+	for _, token := range added {
+		if err := v.addToken(token); err != nil {
+			return nil, fmt.Errorf("tokens: %w", err)
+		}
+	}
+	for len(v.tokens) < len(p.Tokens) {
+		v.tokens = append(v.tokens, "")
+	}
+	return v.tokenizer(splitting{})
+}
+
+// setNew gives id to a token that comes for the first time.
+func (v *vocabulary) setNew(id int, token string) error {
+	switch before, twice := v.ids[token]; {
+	case token == "":
+		return fmt.Errorf("the token of id %d is empty", id)
+	case !utf8.ValidString(token):
+		return fmt.Errorf("the token of id %d, %s, is not valid UTF-8", id, quote.Short(token, 60))
+	case twice:
+		return fmt.Errorf("token %s comes twice, as %d and %d", quote.Short(token, 60), before, id)
+	}
+	v.ids[token] = uint32(id)
+	return v.set(id, token)
+}
+
+// Parts returns a byte-level BPE vocabulary that splits texts as GPT-2 does, for a GGUF file. ok is
+// false for every other one, which Parts cannot hold.
+func (t *Tokenizer) Parts() (p Parts, ok bool) {
+	s, ok := t.scheme.(*byteLevel)
+	if !ok || s.splitting != (splitting{}) {
+		return Parts{}, false
+	}
+	added := map[int]Kind{}
+	for _, list := range t.added.byFirst {
+		for _, token := range list {
+			added[token.id] = User
+			if token.special {
+				added[token.id] = Control
+			}
+		}
+	}
+	alphabet := newByteAlphabet()
+	for id := range t.Size() {
+		text, kind := fmt.Sprintf("[PAD%d]", id), Unused
+		if token, err := s.token(id); err == nil {
+			if text, kind = token, added[id]; kind == 0 {
+				text, kind = alphabet.spell(token), Normal
+			}
+		}
+		p.Tokens, p.Kinds = append(p.Tokens, text), append(p.Kinds, kind)
+	}
+	for _, pair := range s.pairs.inOrder() {
+		p.Merges = append(p.Merges, p.Tokens[pair.left]+" "+p.Tokens[pair.right])
+	}
+	return p, true
+}
+
+// spell writes bytes in the byte alphabet.
+func (a *byteAlphabet) spell(bytes string) string {
+	var b strings.Builder
+	for i := range len(bytes) {
+		b.WriteRune(a.runes[bytes[i]])
+	}
+	return b.String()
+}
+
+// inOrder returns the pairs in the order of their ranks.
+func (p *pairTable) inOrder() []pairSlot {
+	used := slices.DeleteFunc(slices.Clone(p.slots), func(s pairSlot) bool { return s.next == 0 })
+	slices.SortFunc(used, func(a, b pairSlot) int { return int(a.next) - int(b.next) })
+	return used
+}
+
+// FromBytes returns the tokenizer of a list of the bytes of each id, as llm.c's gpt2_tokenizer.bin
+// holds them. Those files have no merges: where the tokens are GPT-2's own, FromBytes returns
+// [GPT2], which has them; any other vocabulary turns ids into text only, and Encode is an error.
+// endOfText is the id of <|endoftext|>, -1 if there is none. A token without bytes is an id that no
+// token has.
+func FromBytes(list [][]byte, endOfText int) (*Tokenizer, error) {
+	switch {
+	case len(list) == 0:
+		return nil, fmt.Errorf("tokens: none, want at least one")
+	case len(list) > maxIDs:
+		return nil, fmt.Errorf("tokens: %d, want at most %d", len(list), maxIDs)
+	case endOfText < -1 || endOfText >= len(list):
+		return nil, fmt.Errorf("end-of-text id %d: want one of the %d tokens", endOfText, len(list))
+	}
+	table := &tokens{start: make([]uint32, 1, len(list)+1)}
+	var text strings.Builder
+	for id, token := range list {
+		if text.Len()+len(token) > maxFileSize {
+			return nil, fmt.Errorf("tokens: more than %d bytes, want at most that", maxFileSize)
+		}
+		if id == endOfText && len(token) == 0 {
+			token = []byte(EndOfTextToken)
+		}
+		text.Write(token)
+		table.start = append(table.start, uint32(text.Len()))
+	}
+	table.text = text.String()
+	if own := GPT2(); endOfText == own.endOfText && table.text == own.tokens.text &&
+		slices.Equal(table.start, own.tokens.start) {
+		return own, nil
+	}
+	var added []addedToken
+	if endOfText >= 0 {
+		token, _ := table.token(endOfText)
+		added = []addedToken{{text: token, id: endOfText, special: true}}
+	}
+	return &Tokenizer{tokens: table, scheme: onlyBytes{table}, added: newAddedTokens(added),
+		endOfText: endOfText}, nil
+}
