@@ -40,6 +40,8 @@ type GPT struct {
 // A Config is how a checkpoint is opened. The zero value is every processor, the weights as they
 // are stored, and no limit of memory.
 type Config struct {
+	Checkpoint checkpoint.Options // what some formats leave open
+
 	Model   model.Options         // threads, number format, memory for the caches
 	Batcher decode.BatcherOptions // how many texts at a time, and how long one waits for another
 }
@@ -54,7 +56,7 @@ func OpenFS(ctx context.Context, fsys fs.FS) (*GPT, error) { return Config{}.Ope
 
 // Open is the function Open, with c.
 func (c Config) Open(ctx context.Context, path string) (*GPT, error) {
-	opened, err := checkpoint.Open(path)
+	opened, err := c.Checkpoint.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +65,7 @@ func (c Config) Open(ctx context.Context, path string) (*GPT, error) {
 
 // OpenFS is the function OpenFS, with c.
 func (c Config) OpenFS(ctx context.Context, fsys fs.FS) (*GPT, error) {
-	opened, err := checkpoint.OpenFS(fsys)
+	opened, err := c.Checkpoint.OpenFS(fsys)
 	if err != nil {
 		return nil, err
 	}

@@ -174,7 +174,7 @@ func TestScoreAndChoose(t *testing.T) {
 func TestTheDoorSaysWhatIsWrong(t *testing.T) {
 	ctx := context.Background()
 	if _, err := picogpt.Open(ctx, t.TempDir()); err == nil ||
-		!strings.Contains(err.Error(), "config.json") {
+		!strings.Contains(err.Error(), "no checkpoint in this directory") {
 		t.Errorf("no checkpoint: error %v", err)
 	}
 	dir := t.TempDir()

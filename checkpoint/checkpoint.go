@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"picogpt/internal/folder"
+	"picogpt/internal/quote"
 	"picogpt/model"
 	"picogpt/tokenizer"
 	"picogpt/weights"
@@ -38,42 +39,80 @@ type Checkpoint struct {
 	// until it is closed.
 	Tensors *weights.Tensors
 
-	own   func() (*tokenizer.Tokenizer, error)
-	files fs.FS
+	// Notes say what the files leave open and how it was settled, a sentence each, for people.
+	Notes []string
+
+	format     string
+	own        func() (*tokenizer.Tokenizer, error)
+	vocabulary *vocabulary // nil where the tokenizer is in files of its own
+	files      fs.FS
 }
 
-// Open opens the checkpoint at path: a directory that holds config.json beside the weights, or the
-// file of the weights with config.json beside it.
-func Open(path string) (*Checkpoint, error) {
+// Options settle what some formats leave open. The zero value takes what is most likely.
+type Options struct {
+	// GELU is the form of GELU, "tanh" or "erf", where the files do not say it: nanoGPT's, which is
+	// the exact form (erf) since May 2023 and was the tanh form before. "" is the format's default.
+	// Where the files say it, any other value than "" is an error.
+	GELU string
+}
+
+// Open is Options{}.Open.
+func Open(path string) (*Checkpoint, error) { return Options{}.Open(path) }
+
+// OpenFS is Options{}.OpenFS.
+func OpenFS(fsys fs.FS) (*Checkpoint, error) { return Options{}.OpenFS(fsys) }
+
+// Open opens the checkpoint at path: a file of weights in any format, with what belongs to it
+// beside it, or a directory that holds one. Of a directory it takes safetensors before
+// pytorch_model.bin, nanoGPT's ckpt.pt, GGUF, TensorFlow's model.ckpt and llm.c's model.bin; two of
+// one kind are an error. The bytes of a file tell its format, not its name.
+func (o Options) Open(path string) (*Checkpoint, error) {
 	fsys, name, err := folder.Split(path)
 	if err != nil {
 		return nil, err
 	}
-	return open(fsys, name)
+	return o.open(fsys, name)
 }
 
 // OpenFS opens the checkpoint whose files are in fsys, such as demo.FS().
-func OpenFS(fsys fs.FS) (*Checkpoint, error) { return open(fsys, "") }
+func (o Options) OpenFS(fsys fs.FS) (*Checkpoint, error) { return o.open(fsys, "") }
 
-func open(fsys fs.FS, name string) (*Checkpoint, error) {
-	config, err := model.ReadConfigFS(fsys)
+func (o Options) open(fsys fs.FS, name string) (*Checkpoint, error) {
+	if o.GELU != "" && o.GELU != "tanh" && o.GELU != "erf" {
+		return nil, fmt.Errorf("gelu: %s, want tanh or erf", quote.Short(o.GELU, 20))
+	}
+	if name == "" {
+		var err error
+		if name, err = find(fsys); err != nil {
+			return nil, err
+		}
+	}
+	f, err := openFile(fsys, name, o)
 	if err != nil {
 		return nil, err
 	}
-	tensors, err := weights.OpenFS(fsys, name)
-	if err != nil {
-		return nil, err
+	if o.GELU != "" && !f.asksGELU {
+		f.tensors.Close()
+		return nil, fmt.Errorf("gelu: %s, but this checkpoint (%s) says its activation itself: %s",
+			o.GELU, f.format, f.config.Activation)
 	}
-	c := &Checkpoint{Config: config, Tensors: tensors, files: fsys}
-	c.own = sync.OnceValues(func() (*tokenizer.Tokenizer,
-		error) {
+	c := &Checkpoint{Config: f.config, Tensors: f.tensors, Notes: f.notes, format: f.format,
+		vocabulary: f.vocabulary, files: fsys}
+	c.own = sync.OnceValues(func() (*tokenizer.Tokenizer, error) {
+		if f.vocabulary != nil {
+			return f.vocabulary.load()
+		}
 		return ownTokenizer(fsys, &c.Config)
 	})
-	if len(config.EOSTokenIDs) == 0 {
+	if len(f.config.EOSTokenIDs) == 0 {
 		c.endWithTokenizers()
 	}
 	return c, nil
 }
+
+// Format names the format of the weights: "safetensors", "pytorch", "nanogpt", "mingpt", "gguf",
+// "tensorflow" or "llm.c". Tensors.Name is the file.
+func (c *Checkpoint) Format() string { return c.format }
 
 // endWithTokenizers completes the config. A tokenizer that cannot be read is Tokenizer's to report.
 func (c *Checkpoint) endWithTokenizers() {
@@ -111,16 +150,33 @@ func (c *Checkpoint) Vocabulary() (size int, gaps []int, err error) {
 // OpenTokenizer returns what Open(path) and Tokenizer would, for a folder that need not have
 // weights, nor a config where there are tokenizer files.
 func OpenTokenizer(path string) (*tokenizer.Tokenizer, error) {
-	fsys, _, err := folder.Split(path)
+	fsys, name, err := folder.Split(path)
 	if err != nil {
 		return nil, err
 	}
-	return OpenTokenizerFS(fsys)
+	return openTokenizer(fsys, name)
 }
 
 // OpenTokenizerFS is OpenTokenizer for the files in fsys.
-func OpenTokenizerFS(fsys fs.FS) (*tokenizer.Tokenizer, error) {
-	return orGPT2(ownTokenizer(fsys, nil))
+func OpenTokenizerFS(fsys fs.FS) (*tokenizer.Tokenizer, error) { return openTokenizer(fsys, "") }
+
+func openTokenizer(fsys fs.FS, name string) (*tokenizer.Tokenizer, error) {
+	if name == "" {
+		name, _ = find(fsys)
+	}
+	if f, err := formatOf(fsys, name); err != nil || f.own == nil || !f.own(fsys) {
+		own, err := ownTokenizer(fsys, nil)
+		if name == "" || !errors.Is(err, fs.ErrNotExist) {
+			return orGPT2(own, err)
+		}
+	}
+	// The tokenizer, or the config that says whether it is GPT-2's, may be in the checkpoint itself.
+	c, err := Options{}.open(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return c.Tokenizer()
 }
 
 // ownTokenizer returns the tokenizer of the files in fsys, nil where GPT-2's stands in for it. The

@@ -226,8 +226,8 @@ func TestPartsThatAreMissingAreNamed(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		filepath.Join(empty, "none"): filepath.Join(empty, "none") + ": ",
-		empty:                        filepath.Join(empty, "config.json") + ": ",
-		noWeights:                    noWeights + ": no safetensors file in this directory",
+		empty:                        empty + ": no checkpoint in this directory",
+		noWeights:                    noWeights + ": no checkpoint in this directory",
 	} {
 		_, err := checkpoint.Open(path)
 		if !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), want) {

@@ -72,10 +72,15 @@ var tokenizerFiles = [...]string{
 	"tokenizer.json", "vocab.json", "merges.txt", "added_tokens.json", "tokenizer_config.json",
 }
 
-// TokenizerDigest returns 32 hexadecimal digits that another tokenizer file would change, "none"
-// where there are none.
+// TokenizerDigest returns 32 hexadecimal digits that another tokenizer, as it is in the files, would
+// change, "none" where there is none.
 func (c *Checkpoint) TokenizerDigest() (string, error) {
 	h, found := sha256.New(), false
+	if c.vocabulary != nil {
+		b, err := c.vocabulary.raw()
+		h.Write(b)
+		return hex.EncodeToString(h.Sum(nil)[:16]), err
+	}
 	for _, name := range tokenizerFiles {
 		b, err := folder.Read(c.files, name, 64<<20)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -22,6 +22,7 @@ import (
 // globals are the flags of every command.
 type globals struct {
 	Model   *string `short:"m" placeholder:"DIR|FILE"`
+	GELU    string  `name:"gelu" placeholder:"FORM" enum:",tanh,erf" default:""`
 	Threads int     `placeholder:"N" default:"0"`
 	Dtype   string  `placeholder:"TYPE" default:"auto" enum:"auto,f32,f16,bf16,q8,q4"`
 

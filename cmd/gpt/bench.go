@@ -158,6 +158,9 @@ func (a *app) benchStart(ctx context.Context, c model.Config, r *bench.Result) e
 	if a.Model != nil {
 		args = append(args, "--model="+*a.Model)
 	}
+	if a.GELU != "" {
+		args = append(args, "--gelu="+a.GELU)
+	}
 	if a.Device != nil {
 		args = append(args, "--device="+*a.Device)
 	}

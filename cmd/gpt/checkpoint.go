@@ -40,15 +40,22 @@ func (a *app) open() (*checkpoint.Checkpoint, error) {
 	var c *checkpoint.Checkpoint
 	var err error
 	if a.Model == nil {
-		c, err = checkpoint.OpenFS(demo.FS())
+		c, err = checkpoint.Options{GELU: a.GELU}.OpenFS(demo.FS())
 	} else {
-		c, err = checkpoint.Open(*a.Model)
+		c, err = checkpoint.Options{GELU: a.GELU}.Open(*a.Model)
 		if _, missing := os.Stat(*a.Model); errors.Is(missing, fs.ErrNotExist) {
 			err = hinted{err, checkpointHint}
 		}
 	}
+	if err != nil {
+		return nil, err
+	}
 	a.opened = c
-	return c, err
+	a.logf("checkpoint: %s (%s)", c.Tensors.Name(), c.Format())
+	for _, note := range c.Notes {
+		a.logf("%s", note)
+	}
+	return c, nil
 }
 
 // close closes the checkpoint, if it is open. No model may use it any more.

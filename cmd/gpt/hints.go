@@ -32,8 +32,8 @@ func hintFor(err error) string {
 }
 
 // checkpointHint says what -m takes.
-const checkpointHint = "a checkpoint is a directory with config.json and *.safetensors, " +
-	"as Hugging Face stores GPT-2; gpt downloads none"
+const checkpointHint = "a checkpoint is a directory with config.json and *.safetensors or " +
+	"pytorch_model.bin, as Hugging Face stores GPT-2, or nanoGPT's ckpt.pt; gpt downloads none"
 
 // overflowHint adds what --overflow and -n can do about a context that is too short.
 func overflowHint(err error) error {

@@ -48,6 +48,7 @@ func (c *inspectCommand) Run(a *app) error {
 	}
 	config, file := opened.Config, opened.Tensors
 	i := newInspection(a.modelName(), config, file)
+	i.Source, i.Notes = opened.Format(), append(i.Notes, opened.Notes...)
 	m, problem := model.New(context.Background(), config, file,
 		model.Options{Threads: 1, CacheFormat: a.CacheDtype})
 	if problem == nil {
@@ -73,6 +74,8 @@ func (c *inspectCommand) Run(a *app) error {
 type inspection struct {
 	Model    string            `json:"model"`
 	Config   model.Config      `json:"config"`
+	Source   string            `json:"source"` // the format of the file: "safetensors"
+	Notes    []string          `json:"notes"`  // what the files leave open, and how it was settled
 	Format   string            `json:"format"` // "" if the model cannot run
 	Metadata map[string]string `json:"metadata"`
 	Tensors  []inspectedTensor `json:"tensors"`
@@ -101,7 +104,7 @@ type memory struct {
 
 func newInspection(name string, config model.Config, file *weights.Tensors) *inspection {
 	i := &inspection{Model: name, Config: config, Metadata: file.Metadata(), Ignored: []string{},
-		Bytes: file.Size()}
+		Notes: []string{}, Bytes: file.Size()}
 	for _, t := range file.All() {
 		i.Tensors = append(i.Tensors, inspectedTensor{
 			Name: t.Name, DType: string(t.DType), Shape: append([]int{}, t.Shape...),
@@ -164,6 +167,10 @@ func (i *inspection) text() []byte {
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "model\t%s\n", i.Model)
+	fmt.Fprintf(w, "file\t%s\n", i.Source)
+	for _, note := range i.Notes {
+		fmt.Fprintf(w, "note\t%s\n", note)
+	}
 	fmt.Fprintf(w, "parameters\t%d\n", i.Parameters)
 	fmt.Fprintf(w, "bytes\t%d\t%s\n", i.Bytes, size(i.Bytes))
 	if i.Format != "" {

@@ -1,0 +1,117 @@
+package checkpoint
+
+// Which file of a folder is the checkpoint.
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"picogpt/internal/folder"
+)
+
+// preferred are the files of checkpoints, by their names, the best first. Of names in one line,
+// there may be only one.
+var preferred = [...][]string{
+	{"model.safetensors"}, {"model.safetensors.index.json"}, {"*.safetensors"},
+	{"pytorch_model.bin"}, {"pytorch_model.bin.index.json"},
+	{"ckpt.pt"},
+	{"*.gguf"},
+	{"checkpoint"}, {"model.ckpt.index"},
+	{"model.bin"},
+	{"*.pt", "*.pth", "*.bin"}, // if their bytes say so
+}
+
+// beside are the files that lie beside checkpoints and have names like theirs.
+var beside = [...]string{
+	"adapter_model.*", "training_args.*", "optimizer*", "scheduler*", "scaler*", "rng_state*",
+	"pytorch_model-*-of-*.bin", "model-*-of-*.safetensors",
+}
+
+// find returns the name of the checkpoint's file in fsys.
+func find(fsys fs.FS) (string, error) {
+	dir := folder.Path(fsys, ".")
+	list, err := fs.ReadDir(fsys, ".")
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", dir, folder.Cause(err))
+	}
+	var names []string
+	for _, e := range list {
+		if !e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	for i, patterns := range preferred {
+		all := matching(names, patterns)
+		if i == len(preferred)-1 {
+			all = slices.DeleteFunc(all, func(name string) bool {
+				_, err := formatOf(fsys, name)
+				return err != nil
+			})
+		}
+		switch len(all) {
+		case 0:
+		case 1:
+			return all[0], nil
+		default:
+			return "", fmt.Errorf("%s: %s: which of them is the checkpoint? name the file", dir,
+				enumerate(all))
+		}
+	}
+	return "", absent(dir + ": " + nothing(fsys, names))
+}
+
+// matching returns the names that match one of some patterns, less those that lie beside.
+func matching(names, patterns []string) (all []string) {
+	matches := func(name string) func(string) bool {
+		return func(pattern string) bool {
+			ok, _ := path.Match(pattern, name) // of our own patterns, none is malformed
+			return ok
+		}
+	}
+	for _, name := range names {
+		if slices.ContainsFunc(patterns, matches(name)) &&
+			(len(patterns) == 1 && patterns[0] == name || !slices.ContainsFunc(beside[:], matches(name))) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// nothing says what a folder without a checkpoint has instead.
+func nothing(fsys fs.FS, names []string) string {
+	const want = "want model.safetensors, pytorch_model.bin, ckpt.pt, a .gguf file, " +
+		"TensorFlow's model.ckpt or llm.c's model.bin"
+	for _, name := range matching(names, []string{"*.h5", "*.msgpack", "*.onnx", "*.ot", "*.bin",
+		"*.pt", "*.pth", "*.ckpt", "*.ggml"}) {
+		if p, err := look(fsys, name); err == nil {
+			return "no checkpoint that can be read: " + name + " is " +
+				strings.TrimPrefix(p.foreign(), "the file is ")
+		}
+	}
+	if shards := matching(names, []string{"*"}); len(shards) < len(names) {
+		for _, name := range names {
+			if strings.Contains(name, "-of-") {
+				return "no index of the shards (" + name + ", …) in this directory: " + want
+			}
+		}
+	}
+	return "no checkpoint in this directory: " + want
+}
+
+// enumerate lists the first few of some names.
+func enumerate(names []string) string {
+	const most = 3
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + ", …"
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
+// absent is an error that is fs.ErrNotExist in its own words.
+type absent string
+
+func (e absent) Error() string      { return string(e) }
+func (absent) Is(target error) bool { return target == fs.ErrNotExist }
