@@ -72,7 +72,8 @@ func (d *listDevice) Run(ctx context.Context, p *engine.Pass) error {
 				copy(s.Logits, logits)
 			}
 			if i >= s.Visit {
-				p.Visit(n, i, logits, make([]float32, d.params.Embd))
+				row := engine.Row{Logits: logits, Hidden: make([]float32, d.params.Embd)}
+				p.Visit(n, i, row)
 			}
 		}
 	}

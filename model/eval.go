@@ -22,6 +22,11 @@ type Input struct {
 	Visit     func(Row)
 	VisitFrom int
 
+	// Best, if not 0, says that Visit needs no more of a row than its Best greatest logits. A
+	// device that has to move rows may then choose these, and hand out Row.Best alone. The session
+	// gets its logits whole: with NoLogits, none needs to be moved.
+	Best int
+
 	// NoLogits says that the session does not need the logits after the last token: its Logits are
 	// then nil. The head is only computed for rows that Visit or the session want.
 	NoLogits bool
@@ -32,7 +37,12 @@ type Row struct {
 	Index  int       // of the token in Tokens
 	Logits []float32 // after the token, [vocab_size]
 	Hidden []float32 // the final hidden state, after ln_f, [n_embd]
+	Best   *Best     // nil, or in place of both, which are nil then: see Input.Best
 }
+
+// A Best is the greatest logits of a row, all of whose logits are finite: the k greatest, and those
+// that equal the least of these. That is what top-k keeps.
+type Best = engine.Best
 
 // An InputError is an error of one input of a batch: the others have nothing to do with it.
 type InputError struct {
@@ -102,6 +112,8 @@ func (m *Model) check(batch []Input) error {
 				m.config.Positions}}
 		case in.VisitFrom < 0:
 			return inputErrorf(i, "VisitFrom %d, want 0 or more", in.VisitFrom)
+		case in.Best < 0:
+			return inputErrorf(i, "Best %d, want 0 (all logits) or more", in.Best)
 		}
 		for j, id := range in.Tokens {
 			if id < 0 || id >= m.config.VocabSize {
@@ -188,7 +200,7 @@ func (e *evaluation) plan(next part) part {
 		end := next.from + n
 		span := engine.Span{
 			Cache: in.Session.cache.Cache, Tokens: in.Tokens[next.from:end],
-			Position: in.Session.Len() + next.from, Visit: n,
+			Position: in.Session.Len() + next.from, Visit: n, Best: in.Best,
 		}
 		if in.Visit != nil {
 			span.Visit = min(n, max(0, in.VisitFrom-next.from))
@@ -206,9 +218,9 @@ func (e *evaluation) plan(next part) part {
 }
 
 // visit hands a row of the pass to its input's Visit.
-func (e *evaluation) visit(span, i int, logits, hidden []float32) {
+func (e *evaluation) visit(span, i int, row engine.Row) {
 	p := e.parts[span]
-	e.batch[p.input].Visit(Row{Index: p.from + i, Logits: logits, Hidden: hidden})
+	e.batch[p.input].Visit(Row{p.from + i, row.Logits, row.Hidden, row.Best})
 }
 
 // explain says of a backend's error which input it is about.

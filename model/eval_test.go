@@ -277,6 +277,7 @@ func TestErrorsNameTheInput(t *testing.T) {
 		{Tokens: []int{1}},
 		{Session: m.NewSession(), Tokens: make([]int, 24)},
 		{Session: m.NewSession(), Tokens: []int{1}, VisitFrom: -1},
+		{Session: m.NewSession(), Tokens: []int{1}, Best: -1},
 	} {
 		err := m.Eval(context.Background(), good(), good(), bad, good())
 		var in *model.InputError

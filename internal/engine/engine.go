@@ -88,9 +88,23 @@ type Pass struct {
 	Spans []Span
 
 	// Visit is called once for each row that a span wants visited, by any goroutine, several at a
-	// time. i counts the span's tokens from 0. logits is [vocab_size]; hidden is after ln_f,
-	// [n_embd]. They are the caller's during the call only.
-	Visit func(span, i int, logits, hidden []float32)
+	// time. i counts the span's tokens from 0. The row is the caller's during the call only.
+	Visit func(span, i int, row Row)
+}
+
+// A Row is what a pass gives for one token.
+type Row struct {
+	Logits []float32 // [vocab_size]
+	Hidden []float32 // after ln_f, [n_embd]
+	Best   *Best     // if not nil, it takes the place of both: see Span
+}
+
+// A Best is the greatest logits of a row, all of whose logits are finite: the k greatest, and those
+// that equal the least of these. That is what top-k keeps.
+type Best struct {
+	IDs       []int32   // ascending
+	Logits    []float32 // [len(IDs)]
+	LogSumExp float64   // of the whole row, as kernels.Leaves has it
 }
 
 // A Span is the tokens of one session in a pass.
@@ -99,6 +113,9 @@ type Span struct {
 	Tokens   []int // at positions Position, Position+1, …
 	Position int   // what is before it is in the cache
 	Visit    int   // Tokens[Visit:] are visited; len(Tokens) for none
+	// how many of its greatest logits are all that the visitor needs of a row, 0 where it needs the
+	// row; a backend may then hand out Row.Best, which spares it to move a vocabulary of numbers
+	Best int
 	// where the logits after the last token go, [vocab_size]; nil where they are not wanted
 	Logits []float32
 }

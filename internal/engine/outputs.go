@@ -18,6 +18,7 @@ type Outputs struct {
 	Wanted []int
 	Hidden []float32 // [len(Wanted), n_embd], after ln_f: the backend writes it
 	Logits []float32 // [len(Wanted), vocab_size], likewise
+	Best   []Best    // [len(Wanted)]: one that has IDs takes the place of the two above
 
 	params *Params
 	pass   *Pass
@@ -70,7 +71,24 @@ func (o *Outputs) Gather(row int) int {
 	}
 	grow(&o.Hidden, len(o.Wanted)*o.params.Embd)
 	grow(&o.Logits, len(o.Wanted)*o.params.Vocab)
+	for len(o.Best) < len(o.Wanted) {
+		o.Best = append(o.Best, Best{})
+	}
+	for i := range o.Best {
+		o.Best[i].IDs, o.Best[i].Logits = o.Best[i].IDs[:0], o.Best[i].Logits[:0]
+	}
 	return row
+}
+
+// Needs returns how many of the greatest logits are all that is needed of row i of the group, 0
+// where the row is.
+func (o *Outputs) Needs(i int) int {
+	span, token := o.At(o.Wanted[i])
+	s := &o.pass.Spans[span]
+	if s.Logits != nil && token == len(s.Tokens)-1 {
+		return 0
+	}
+	return s.Best
 }
 
 func grow(b *[]float32, n int) {
@@ -85,13 +103,16 @@ func grow(b *[]float32, n int) {
 const leastDelivered, mostDelivered = 2048, 16384
 
 // Deliver checks the logits of a group, copies those that spans want, and shows rows to the
-// visitor. All workers of a team call it together.
+// visitor. Those that have a Best are finite, and no span wants their logits. All workers of a team call it together.
 func (o *Outputs) Deliver(w *kernels.Worker) {
 	v, leaves := o.params.Vocab, w.Leaves()
 	each := min(max(leastDelivered, (len(o.Wanted)*v+w.Size()-1)/w.Size()), mostDelivered)
 	parts := (v + each - 1) / each
 	for t := w.Next(); t < len(o.Wanted)*parts; t = w.Next() {
 		span, token := o.At(o.Wanted[t/parts])
+		if len(o.Best[t/parts].IDs) > 0 {
+			continue
+		}
 		from := t % parts * each
 		logits := o.Logits[t/parts*v:][from:min(from+each, v)]
 		if !leaves.Finite(logits) {
@@ -106,14 +127,21 @@ func (o *Outputs) Deliver(w *kernels.Worker) {
 	if !o.Visited() || o.nonFinite.Load() != nil {
 		return
 	}
-	n := o.params.Embd
 	for t := w.Next(); t < len(o.Wanted); t = w.Next() {
 		if span, token := o.At(o.Wanted[t]); token >= o.pass.Spans[span].Visit {
-			o.pass.Visit(span, token, o.Logits[t*v:(t+1)*v:(t+1)*v],
-				o.Hidden[t*n:(t+1)*n:(t+1)*n])
+			o.pass.Visit(span, token, o.row(t))
 		}
 	}
 	w.Sync()
+}
+
+// row returns row i of the group, as the visitor gets it.
+func (o *Outputs) row(i int) Row {
+	if len(o.Best[i].IDs) > 0 {
+		return Row{Best: &o.Best[i]}
+	}
+	v, n := o.params.Vocab, o.params.Embd
+	return Row{Logits: o.Logits[i*v : (i+1)*v : (i+1)*v], Hidden: o.Hidden[i*n : (i+1)*n : (i+1)*n]}
 }
 
 // Visited reports whether a row of the group is shown to the visitor, and so is its Hidden.
