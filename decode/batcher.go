@@ -144,6 +144,7 @@ func (b *Batcher) Continue(
 			yield(Token{}, err)
 			return
 		}
+		st.brief = true
 		r := newRequest(ctx, st, buffered)
 		r.kept = true
 		defer func() {

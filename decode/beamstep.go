@@ -42,8 +42,7 @@ type beam struct {
 
 // A beamRow is what a step knows of one beam.
 type beamRow struct {
-	logits     []float32 // after the last token, [vocabulary]
-	logSum     float64   // the logarithm of the sum of exp(logits)
+	row                  // after the last token, all of it
 	logProbs   []float32 // log-softmax of logits, [vocabulary]; what processors see
 	successors []successor
 	err        error
@@ -91,7 +90,7 @@ func (s *beamSearch) batch() []model.Input {
 				g.see(i, b.session.Logits())
 				continue
 			}
-			in.Visit = func(r model.Row) { g.see(i, r.Logits) }
+			in.Best, in.Visit = 0, func(r model.Row) { g.see(i, r.Logits) }
 			batch = append(batch, in)
 		}
 	}
@@ -101,8 +100,7 @@ func (s *beamSearch) batch() []model.Input {
 // see takes the logits after a beam. It may run for several beams at a time.
 func (g *beamGroup) see(beam int, logits []float32) {
 	r := &g.rows[beam]
-	r.logits = append(r.logits[:0], logits...)
-	r.logSum = g.running[beam].limits.leaves.LogSumExp(logits)
+	r.keep(wholeRow(logits, g.running[beam].limits.leaves))
 	r.logProbs = slices.Grow(r.logProbs[:0], len(logits))[:len(logits)]
 	for id, x := range logits {
 		r.logProbs[id] = float32(float64(x) - r.logSum)
@@ -212,12 +210,7 @@ func (g *beamGroup) enough(rank, running int) bool {
 func (g *beamGroup) follows(c successor) (*beam, error) {
 	b, r := g.running[c.beam], &g.rows[c.beam]
 	f := &beam{Stream: b.Fork(), sum: c.sum}
-	f.next = choice{
-		made: true, id: c.id, logProb: float64(r.logits[c.id]) - r.logSum, state: b.sampler.after(),
-	}
-	if n := b.options.Top; n > 0 {
-		f.next.top = alternatives(r.logits, n, r.logSum)
-	}
+	f.next = r.choice(c.id, b.options.Top, b.sampler.after())
 	t, err := f.take()
 	f.tokens = append(slices.Clone(b.tokens), t)
 	return f, err

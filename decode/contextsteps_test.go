@@ -103,7 +103,7 @@ func (a *answer) checkScores(t *testing.T, logits []float32, o Options, close fl
 			t.Fatal(err)
 		}
 	}
-	if err := s.score(logits, a.Context); err != nil {
+	if err := s.score(row{logits: logits}, a.Context); err != nil {
 		t.Errorf("%v: %v", a, err)
 		return
 	}
@@ -274,7 +274,7 @@ func TestPenaltiesCountWhatTheyAreToCount(t *testing.T) {
 	} {
 		c.o.Generated = 3
 		s := sampler(t, c.o)
-		if err := s.score([]float32{2, 2, -2, 0}, []int{0, 2, 1, 1, 2}); err != nil {
+		if err := s.score(row{logits: []float32{2, 2, -2, 0}}, []int{0, 2, 1, 1, 2}); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(s.scores, c.want) {

@@ -125,7 +125,7 @@ func (c *contrast) begin(ctx context.Context) error {
 	in, _ := c.Input(0)
 	n := c.session.Model().Config().Embd
 	c.hidden = make([]float32, len(in.Tokens)*n)
-	in.VisitFrom, in.NoLogits = 0, true
+	in.VisitFrom, in.NoLogits, in.Best = 0, true, 0
 	in.Visit = func(r model.Row) {
 		unit(c.hidden[r.Index*n:][:n], r.Hidden)
 		if r.Index == len(in.Tokens)-1 {
@@ -170,7 +170,7 @@ func (c *contrast) candidates() error {
 	if err := c.constrain(); err != nil {
 		return err
 	}
-	if err := c.sampler.score(c.logits, c.context); err != nil {
+	if err := c.sampler.score(row{logits: c.logits}, c.context); err != nil {
 		return err
 	}
 	scores := c.sampler.scores
@@ -202,13 +202,8 @@ func (c *contrast) weigh(t *try, r model.Row) {
 
 // choose makes a candidate the next token.
 func (c *contrast) choose(best try) (Token, error) {
-	sum := c.limits.leaves.LogSumExp(c.logits)
-	c.next = choice{
-		made: true, id: best.id, logProb: float64(c.logits[best.id]) - sum, state: c.sampler.after(),
-	}
-	if n := c.options.Top; n > 0 {
-		c.next.top = alternatives(c.logits, n, sum)
-	}
+	from := wholeRow(c.logits, c.limits.leaves)
+	c.next = from.choice(best.id, c.options.Top, c.sampler.after())
 	t, err := c.take()
 	if err != nil {
 		return t, err

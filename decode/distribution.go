@@ -33,7 +33,7 @@ func (s *Sampler) Distribution(logits []float32, context []int) (Distribution, e
 	var d Distribution
 	s.trace = func(name string, left int) { d.Steps = append(d.Steps, Step{name, left}) }
 	defer func() { s.state, s.trace = before, nil }()
-	if err := s.score(logits, context); err != nil {
+	if err := s.score(row{logits: logits}, context); err != nil {
 		return Distribution{}, err
 	}
 	best := s.likeliest()
@@ -70,6 +70,5 @@ func (s *Stream) Distribution() (Distribution, error) {
 		return Distribution{}, err
 	}
 	s.sampler.barred = append(s.barredHere(), completing...)
-	logits, _ := s.here()
-	return s.sampler.Distribution(logits, s.context)
+	return s.sampler.Distribution(s.here().logits, s.context)
 }

@@ -3,12 +3,7 @@ package decode
 // Speculation in one stream: guessed tokens are evaluated with the context, and become the text as
 // far as they are what is chosen anyway.
 
-import (
-	"slices"
-
-	"picogpt/kernels"
-	"picogpt/model"
-)
+import "slices"
 
 // A draft is ids that are guessed to follow a context, and then the logits after each of them. At
 // each of these positions the whole sampler runs on the model's own logits, with the next random
@@ -16,17 +11,11 @@ import (
 // id the rest of the draft is forgotten. So the text is the one without drafts, because logits do
 // not depend on what else is evaluated, and no random number is spent on a guess.
 type draft struct {
-	ids   []int       // guessed, and not yet compared with what is chosen
-	rows  []*draftRow // [len(ids)] after each of ids
-	here  *draftRow   // after the context where its last token was a guess, else nil
-	first int         // in an Eval: the row after which the next token is chosen
-	spare []*draftRow
-}
-
-// A draftRow is what the model says after a guess.
-type draftRow struct {
-	logits []float32 // [vocabulary]
-	logSum float64   // the logarithm of the sum of exp(logits)
+	ids   []int  // guessed, and not yet compared with what is chosen
+	rows  []*row // [len(ids)] after each of ids
+	here  *row   // after the context where its last token was a guess, else nil
+	first int    // in an Eval: the row after which the next token is chosen
+	spare []*row
 }
 
 // propose makes ids the draft, [up to what the context has room for]. The context's last token is
@@ -39,11 +28,11 @@ func (s *Stream) propose(ids []int) {
 	}
 	d.ids = append(d.ids[:0], ids...)
 	for range ids {
-		row := &draftRow{}
+		r := &row{}
 		if n := len(d.spare); n > 0 {
-			row, d.spare = d.spare[n-1], d.spare[:n-1]
+			r, d.spare = d.spare[n-1], d.spare[:n-1]
 		}
-		d.rows = append(d.rows, row)
+		d.rows = append(d.rows, r)
 	}
 }
 
@@ -66,13 +55,11 @@ func (d *draft) after(tokens []int) []int {
 }
 
 // see keeps the logits after a guess, on a worker; false if the row is not one's.
-func (d *draft) see(r model.Row, leaves kernels.Leaves) bool {
-	if r.Index == d.first {
+func (d *draft) see(index int, from row) bool {
+	if index == d.first {
 		return false
 	}
-	row := d.rows[r.Index-d.first-1]
-	row.logits = append(row.logits[:0], r.Logits...)
-	row.logSum = leaves.LogSumExp(r.Logits)
+	d.rows[index-d.first-1].keep(from)
 	return true
 }
 
@@ -97,12 +84,13 @@ func (s *Stream) compare(id int) bool {
 func (d *draft) clone() draft {
 	c := draft{ids: slices.Clone(d.ids), first: d.first}
 	if d.here != nil {
-		c.here = d.here.clone()
+		c.here = &row{}
+		c.here.keep(*d.here)
 	}
-	for _, row := range d.rows[:len(d.ids)] {
-		c.rows = append(c.rows, row.clone())
+	for _, r := range d.rows[:len(d.ids)] {
+		own := &row{}
+		own.keep(*r)
+		c.rows = append(c.rows, own)
 	}
 	return c
 }
-
-func (r *draftRow) clone() *draftRow { return &draftRow{slices.Clone(r.logits), r.logSum} }

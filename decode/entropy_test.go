@@ -21,7 +21,7 @@ func TestEntropiesAreSumsInAscendingOrder(t *testing.T) {
 			for i := range s.open {
 				s.open[i] = 0xfeedbeefcafe1337
 			}
-			if err := s.score(logits, context); err != nil {
+			if err := s.score(row{logits: logits}, context); err != nil {
 				t.Fatal(err)
 			}
 			s.largest, s.by, s.weighed = slices.Max(s.scores), by, false

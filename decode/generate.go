@@ -47,7 +47,8 @@ const (
 // a cancelled context), the session holds the prompt and every token that was yielded but the last,
 // which is chosen and not yet evaluated. To go on from there, give that token's ID as the prompt.
 // If no token was yielded, the session is as it was, and the prompt has yet to be given again.
-// Where OverflowSlide has dropped tokens the session holds the ones that stay.
+// Where OverflowSlide has dropped tokens the session holds the ones that stay. Its logits are nil
+// where the greatest of them decided ([model.Input].Best).
 //
 // Ranging over the result again generates again, from what the session then holds.
 func Generate(
@@ -60,6 +61,7 @@ func Generate(
 			return
 		}
 		defer st.Stop()
+		st.brief = true
 		if st.pending() == 0 && ctx.Err() != nil { // later on, Eval looks at the context
 			yield(Token{}, ctx.Err())
 			return

@@ -19,15 +19,6 @@ type Alternative struct {
 	LogProb float64 `json:"logprob"`
 }
 
-// alternatives returns the k likeliest ids, given the logarithm of the sum of exp(logits).
-func alternatives(logits []float32, k int, logSumExp float64) []Alternative {
-	top := make([]Alternative, 0, min(k, len(logits)))
-	for _, id := range Likeliest(logits, k) {
-		top = append(top, Alternative{ID: id, LogProb: float64(logits[id]) - logSumExp})
-	}
-	return top
-}
-
 // Likeliest returns the k ids [min(k, vocabulary)] of the greatest logits [vocabulary], the
 // greatest first; of equal ones the lowest id comes first. k is 0 or more.
 func Likeliest(logits []float32, k int) []int { return likeliest(logits, k) }

@@ -41,9 +41,9 @@ func maskSteps() []samplerStep {
 }
 
 // noID is the error where score has left no id: it takes the steps again, and counts after each.
-func (s *Sampler) noID(logits []float32) error {
+func (s *Sampler) noID(from row) error {
 	e := &NoIDError{Position: len(s.context) - 1}
-	s.load(logits, s.context)
+	s.load(from, s.context)
 	left := len(s.scores)
 	for _, step := range slices.Concat(s.masks, s.before) {
 		step.do(s)

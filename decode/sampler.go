@@ -3,6 +3,7 @@ package decode
 // From one row of logits to one token.
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -57,7 +58,7 @@ type scratch struct {
 
 	mask     []uint64  // what a constraint leaves
 	context  []int     // that the scores follow
-	rows     int       // the logits' number
+	rows     int       // above all ids that have logits
 	counts   []int32   // for each id, 0 between uses
 	repeats  []int     // what DRY compares
 	nearness []float64 // of each score, to what is typical
@@ -130,13 +131,18 @@ func (s *Sampler) fork() *Sampler {
 // last token. It leaves both as they are. The token counts as generated from then on. A logit that
 // is not finite is a *model.NonFiniteError.
 func (s *Sampler) Next(logits []float32, context []int) (int, error) {
-	if err := s.score(logits, context); err != nil {
+	return s.next(row{logits: logits}, context)
+}
+
+// next is Next for a row with all logits, or with the decisive ones.
+func (s *Sampler) next(from row, context []int) (int, error) {
+	if err := s.score(from, context); err != nil {
 		return 0, err
 	}
 	s.state.new++
 	best := s.likeliest()
 	if s.options.Temperature == 0 {
-		return best, nil
+		return s.id(best), nil
 	}
 	s.filter(best)
 	place := s.draw()
@@ -151,7 +157,7 @@ func (s *Sampler) after() samplerState {
 	return state
 }
 
-// filter leaves what may be drawn, with its weights, given the likeliest id.
+// filter leaves what may be drawn, with its weights, given the place of the likeliest id.
 func (s *Sampler) filter(best int) {
 	s.largest, s.by, s.weighed, s.weights = s.scores[best], 1, false, s.weights[:0]
 	s.zeros = false
@@ -180,9 +186,9 @@ func (s *Sampler) note(name string) {
 
 // score fills scores with the logits of the ids that may be drawn, after everything that comes
 // before the filters.
-func (s *Sampler) score(logits []float32, context []int) error {
-	if !s.load(logits, context) {
-		return &model.NonFiniteError{Position: len(context) - 1, ID: firstNonFinite(logits)}
+func (s *Sampler) score(from row, context []int) error {
+	if !s.load(from, context) {
+		return &model.NonFiniteError{Position: len(context) - 1, ID: firstNonFinite(from.logits)}
 	}
 	for i := range s.masks {
 		s.masks[i].do(s)
@@ -193,17 +199,27 @@ func (s *Sampler) score(logits []float32, context []int) error {
 	}
 	open := func(x float64) bool { return !math.IsInf(x, -1) }
 	if len(s.scores) == 0 || s.holes && !slices.ContainsFunc(s.scores, open) {
-		return s.noID(logits)
+		return s.noID(from)
 	}
 	return nil
 }
 
 // load fills scores with the logits of the vocabulary's ids, and reports whether all are finite.
-func (s *Sampler) load(logits []float32, context []int) bool {
-	s.scores = resized(s.scores, len(logits))
-	finite := s.leaves.Widen(s.scores, logits)
-	s.scores, s.all = s.scores[:min(s.limit, len(logits))], true
-	s.context, s.rows, s.whole, s.holes = context, len(logits), len(s.scores), false
+func (s *Sampler) load(from row, context []int) bool {
+	s.scores = resized(s.scores, len(from.logits))
+	finite := s.leaves.Widen(s.scores, from.logits)
+	n := min(s.limit, len(s.scores))
+	if s.all = from.ids == nil; !s.all {
+		s.ids = append(s.ids[:0], from.ids...)
+		n, _ = slices.BinarySearchFunc(s.ids, s.limit, func(id int32, limit int) int {
+			return cmp.Compare(int(id), limit)
+		})
+	}
+	s.scores = s.scores[:n]
+	s.context, s.whole, s.holes = context, len(s.scores), false
+	if s.rows = len(from.logits); from.ids != nil {
+		s.rows = int(from.ids[s.rows-1]) + 1
+	}
 	return finite
 }
 
@@ -231,7 +247,7 @@ func firstNonFinite(logits []float32) int {
 	})
 }
 
-// likeliest returns the lowest id of the largest score.
+// likeliest returns the place of the largest score, of equal ones that of the lowest id.
 func (s *Sampler) likeliest() int {
 	const run = kernels.MaximaRun
 	s.maxima = resized(s.maxima, (len(s.scores)+run-1)/run)

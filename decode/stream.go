@@ -38,6 +38,7 @@ import (
 type Stream struct {
 	timeline
 	own   bool // the session is nobody else's: it need keep neither logits nor what it held
+	brief bool // nobody looks at the session's logits before the stream ends
 	forks bool // only forks choose tokens
 
 	sample  int // the Sample of its tokens
@@ -182,6 +183,8 @@ func (s *Stream) Input(rows int) (in model.Input, ok bool) {
 	}
 	if in.NoLogits = s.own; !s.forks {
 		in.Visit, in.VisitFrom = s.visit, n-1
+		in.Best = s.best()
+		in.NoLogits = s.own || s.brief && in.Best > 0
 		in.Tokens = s.draft.after(in.Tokens)
 	}
 	return in, true
@@ -189,8 +192,8 @@ func (s *Stream) Input(rows int) (in model.Input, ok bool) {
 
 // see chooses the next token, on a worker.
 func (s *Stream) see(r model.Row) {
-	if leaves := s.limits.leaves; !s.draft.see(r, leaves) {
-		s.choose(r.Logits, leaves.LogSumExp(r.Logits))
+	if from := rowOf(r, s.limits.leaves); !s.draft.see(r.Index, from) {
+		s.choose(from)
 	}
 }
 
@@ -225,24 +228,23 @@ func (s *Stream) Push(logits []float32) (Token, error) {
 		return Token{Sample: s.sample}, fmt.Errorf("stream: logits before %d of its tokens are "+
 			"evaluated, want them after", n)
 	}
-	s.choose(logits, s.limits.leaves.LogSumExp(logits))
+	s.choose(wholeRow(logits, s.limits.leaves))
 	return s.take()
 }
 
 // chooseHere makes the choice from logits that are at hand.
 func (s *Stream) chooseHere() { s.choose(s.here()) }
 
-// here returns the logits after the context, and the logarithm of the sum of their exponentials.
-func (s *Stream) here() (logits []float32, logSum float64) {
-	if row := s.draft.here; row != nil {
-		return row.logits, row.logSum
+// here returns the logits after the context.
+func (s *Stream) here() row {
+	if s.draft.here != nil {
+		return *s.draft.here
 	}
-	logits = s.grows().Logits()
-	return logits, s.limits.leaves.LogSumExp(logits)
+	return wholeRow(s.grows().Logits(), s.limits.leaves)
 }
 
-// choose makes the choice that follows the context, given the logarithm of the sum of exp(logits).
-func (s *Stream) choose(logits []float32, logSum float64) {
+// choose makes the choice that follows the context, given the logits after it.
+func (s *Stream) choose(from row) {
 	before := s.sampler.state
 	if s.shared != nil {
 		s.sampler.scratch = s.shared.get()
@@ -254,17 +256,15 @@ func (s *Stream) choose(logits []float32, logSum float64) {
 	}
 	id, err := 0, s.constrain()
 	if err == nil {
-		id, err = s.sampler.Next(logits, s.context)
+		id, err = s.sampler.next(from, s.context)
 	}
-	s.next = choice{made: true, id: id, err: err, state: s.sampler.state}
+	after := s.sampler.state
 	s.sampler.state = before
 	if err != nil {
+		s.next = choice{made: true, err: err}
 		return
 	}
-	s.next.logProb = float64(logits[id]) - logSum
-	if s.options.Top > 0 {
-		s.next.top = alternatives(logits, s.options.Top, logSum)
-	}
+	s.next = from.choice(id, s.options.Top, after)
 }
 
 // take makes a token of the choice, and moves on to what it leads to.

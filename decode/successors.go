@@ -43,7 +43,7 @@ func (g *beamGroup) rank(beam int) {
 	if b.guide != nil {
 		b.sampler.against = b.guide.session.Logits()
 	}
-	if r.err = b.sampler.score(r.logProbs, b.context); r.err != nil {
+	if r.err = b.sampler.score(row{logits: r.logProbs}, b.context); r.err != nil {
 		return
 	}
 	add := func(id int, score float64) {

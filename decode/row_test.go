@@ -1,0 +1,158 @@
+package decode
+
+// A device may hand out the best logits of a row where these decide: the texts are the same.
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"picogpt/internal/cpu"
+	"picogpt/internal/engine"
+	"picogpt/internal/fixture"
+	"picogpt/internal/testmodel"
+	"picogpt/kernels"
+	"picogpt/model"
+)
+
+// A bestDevice is the processor, but that it hands out a Best wherever it may, and counts.
+type bestDevice struct{ whole, best atomic.Int64 }
+
+type bestBackend struct {
+	engine.Backend
+	device *bestDevice
+}
+
+func (d *bestDevice) Open(
+	_ context.Context, p *engine.Params, b *engine.Budget, team *kernels.Team,
+) (engine.Backend, error) {
+	return &bestBackend{cpu.New(team, p, b), d}, nil
+}
+
+func (b *bestBackend) Run(ctx context.Context, p *engine.Pass) error {
+	own := *p
+	own.Visit = func(span, i int, row engine.Row) {
+		s := &p.Spans[span]
+		if s.Best == 0 || s.Logits != nil && i == len(s.Tokens)-1 {
+			b.device.whole.Add(1)
+		} else {
+			b.device.best.Add(1)
+			row = engine.Row{Best: bestOf(row.Logits, s.Best)}
+		}
+		p.Visit(span, i, row)
+	}
+	return b.Backend.Run(ctx, &own)
+}
+
+// bestOf is a Best by its definition.
+func bestOf(logits []float32, k int) *engine.Best {
+	b := &engine.Best{LogSumExp: kernels.Leaves{}.LogSumExp(logits)}
+	least := slices.Sorted(slices.Values(logits))[max(0, len(logits)-k)]
+	for id, x := range logits {
+		if x >= least {
+			b.IDs, b.Logits = append(b.IDs, int32(id)), append(b.Logits, x)
+		}
+	}
+	return b
+}
+
+func TestTheBestLogitsGiveTheSameTexts(t *testing.T) {
+	config, file := fixture.Checkpoint(fixture.Options{Vocab: 90, Positions: 60})
+	device := &bestDevice{}
+	whole := testmodel.New(t, config, file, model.Options{})
+	best := testmodel.New(t, config, file, model.Options{Device: device})
+	for _, c := range []struct {
+		what  string
+		o     Options
+		whole bool // rows are needed whole
+	}{
+		{"greedy", Options{Top: 1}, false},
+		{"greedy, many alternatives", Options{Top: 2}, true},
+		{"top-k", Options{Temperature: 0.8, TopK: 7, Top: 5}, false},
+		{"top-k at temperature 1", Options{Temperature: 1, TopK: 3}, false},
+		{"top-k and all filters after it", Options{Temperature: 1.5, TopK: 30, TopP: 0.9,
+			MinP: 0.01, Typical: 0.9, Epsilon: 1e-3, Eta: 1e-3, XTCProbability: 0.3,
+			XTCThreshold: 0.1}, false},
+		{"llama.cpp's order", Options{Temperature: 1.5, TopK: 9, TopP: 0.8, Typical: 0.9,
+			Samplers: "llama.cpp"}, false},
+		{"penalties after top-k", Options{Temperature: 1.5, TopK: 9, RepeatPenalty: 1.7,
+			Samplers: "top-k,penalties,temperature"}, false},
+		{"a vocabulary with gaps, and less of it", Options{Temperature: 2, TopK: 5,
+			Vocabulary: gapped{letters(80), []int{3, 30, 31, 79}}}, false},
+		{"more than there is", Options{Temperature: 1, TopK: 200}, true},
+		{"all ids", Options{Temperature: 1, TopP: 0.9}, true},
+		{"a filter before top-k", Options{Temperature: 1, TopK: 9, TopNSigma: 2}, true},
+		{"top-p before top-k", Options{Temperature: 1, TopK: 9, TopP: 0.9,
+			Samplers: "temperature,top-p,top-k"}, true},
+		{"a temperature by the entropy", Options{Temperature: 1, TempRange: 0.5, TopK: 5}, true},
+		{"mirostat", Options{Temperature: 1, TopK: 5, Mirostat: Mirostat{Version: 2, Tau: 3,
+			Eta: 0.1}}, true},
+		{"a penalty", Options{RepeatPenalty: 1.3}, true},
+		{"a bias", Options{Bias: []Bias{{IDs: []int{4}, Value: 3}}}, true},
+		{"min tokens", Options{MinTokens: 9}, true},
+		{"banned strings", Options{Ban: []string{"b"}, Vocabulary: letters(90)}, true},
+		{"guidance", Options{Guidance: &Guidance{Scale: 2}}, true},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			o := c.o
+			o.Seed, o.MaxTokens, o.Overflow = 7, 70, OverflowSlide
+			device.whole.Store(0)
+			device.best.Store(0)
+			compareTexts(t, best, whole, o)
+			if n := device.whole.Load(); c.whole != (device.best.Load() == 0) || !c.whole && n > 0 {
+				t.Errorf("%d rows were handed out whole, %d by their best logits", n,
+					device.best.Load())
+			}
+		})
+	}
+}
+
+// compareTexts generates alone and in company, and compares all of the tokens, to the last bit.
+func compareTexts(t *testing.T, got, want *model.Model, o Options) {
+	t.Helper()
+	texts := func(m *model.Model) (all [][]Token) {
+		for i := range 3 {
+			all = append(all, collect(t, m.NewSession(), []int{i + 1, 2, 3}, o))
+		}
+		b := NewBatcher(m, BatcherOptions{})
+		defer b.Close()
+		for tok, err := range b.Samples(t.Context(), []int{5, 6}, 3, o) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for len(all) < 6 {
+				all = append(all, nil)
+			}
+			all[3+tok.Sample] = append(all[3+tok.Sample], tok)
+		}
+		return all
+	}
+	a, b := texts(got), texts(want)
+	for i := range b {
+		if len(b[i]) < 2 || !reflect.DeepEqual(a[i], b[i]) {
+			t.Errorf("text %d is %v, want %v", i, fmt.Sprint(a[i]), fmt.Sprint(b[i]))
+		}
+	}
+}
+
+// TestSearchesNeedWholeRows, which they ask for whatever the sampler needs.
+func TestSearchesNeedWholeRows(t *testing.T) {
+	config, file := fixture.Checkpoint(fixture.Options{Vocab: 90, Positions: 60})
+	device := &bestDevice{}
+	m := testmodel.New(t, config, file, model.Options{Device: device})
+	o := Options{MaxTokens: 9}
+	if _, err := Beams(t.Context(), m.NewSession(), []int{1}, BeamOptions{Beams: 1}, o); err != nil {
+		t.Error(err)
+	}
+	collectContrast(t, m.NewSession(), []int{1, 2}, 0.6, Options{MaxTokens: 9, TopK: 4})
+	looked := o
+	looked.Lookup, looked.alwaysDraft = 3, true
+	drafted := collect(t, m.NewSession(), []int{1, 2, 1, 2, 1}, looked)
+	if plain := collect(t, m.NewSession(), []int{1, 2, 1, 2, 1}, o); !slices.EqualFunc(drafted, plain,
+		func(a, b Token) bool { return a.ID == b.ID && a.LogProb == b.LogProb }) {
+		t.Errorf("drafts give %v, want %v", drafted, plain)
+	}
+}
