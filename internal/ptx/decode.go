@@ -68,6 +68,12 @@ const (
 	opFromInt
 	opFromHalf
 	opToInt
+	opAdd64 // of float64s, as all below
+	opSub64
+	opMul64
+	opFMA64
+	opLess64
+	opWiden // float32 to float64
 	opLoadParam
 	opLoadGlobal
 	opLoadShared
@@ -89,7 +95,7 @@ func width(kind string) (size int, signed bool, err error) {
 		size = 2
 	case "b32", "u32", "s32", "f32":
 		size = 4
-	case "b64", "u64", "s64":
+	case "b64", "u64", "s64", "f64":
 		size = 8
 	default:
 		return 0, false, fmt.Errorf("type %q is not known", kind)
@@ -183,7 +189,9 @@ func (p *parser) arithmetic(in *instruction, name string, parts []string) (int, 
 		return 2, nil
 	}
 	if op, count := float(name); count > 0 {
-		in.op, in.mask = op, bits(4)
+		if in.op, in.mask = op, bits(4); op >= opAdd64 {
+			in.mask = bits(8)
+		}
 		if relation(op) {
 			in.mask = 1
 		}
@@ -221,7 +229,9 @@ func (p *parser) arithmetic(in *instruction, name string, parts []string) (int, 
 	return count, nil
 }
 
-func relation(op operation) bool { return op >= opFEqual && op <= opFUnordered }
+func relation(op operation) bool {
+	return op >= opFEqual && op <= opFUnordered || op == opLess64
+}
 
 // memory fills in loads and stores: `ld.global.v2.f32 {%f1, %f2}, [%rd1+8]`.
 func (p *parser) memory(in *instruction, parts, args []string) error {

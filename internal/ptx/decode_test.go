@@ -30,7 +30,10 @@ func TestOtherFloatsAreRefused(t *testing.T) {
 		"cvt.rn.f16.f32 	%rs1, %f1", "cvt.rz.f32.s32 	%f1, %r1",
 		"cvt.rni.s32.f32 	%r1, %f1", "cvt.rzi.ftz.s32.f32 	%r1, %f1",
 		"cvt.sat.s16.s32 	%rs1, %r1",
-		"add.rn.f64 	%rd1, %rd2, %rd3", "fma.rn.f16 	%rs1, %rs2, %rs3, %rs4",
+		"add.f64 	%rd1, %rd2, %rd3", "fma.rz.f64 	%rd1, %rd2, %rd3, %rd4",
+		"mul.f64 	%rd1, %rd2, %rd3", "cvt.rn.f64.s32 	%rd1, %r1", "cvt.rn.f32.f64 	%f1, %rd1",
+		"cvt.rzi.s32.f64 	%r1, %rd1", "div.rn.f64 	%rd1, %rd2, %rd3",
+		"fma.rn.f16 	%rs1, %rs2, %rs3, %rs4",
 		"atom.global.add.f32 	%f1, [%rd1], %f2", "red.global.add.f32 	[%rd1], %f2",
 		"shfl.sync.bfly.b32 	%r1, %r2, 1, 31, -1", "bar.sync 	1", "bar.warp.sync 	-1",
 		"call.uni 	f", "ld.local.f32 	%f1, [%rd1]", "ld.volatile.global.f32 	%f1, [%rd1]",
@@ -183,6 +186,40 @@ func TestFMAIsExact(t *testing.T) {
 		want, _ := exact.Float32()
 		if got := fma(a, b, c); got != want {
 			t.Fatalf("fma(%g, %g, %g) = %g, want %g", a, b, c, got, want)
+		}
+	}
+}
+
+func TestDoubles(t *testing.T) {
+	m := func(line string) float64 {
+		machine := NewMachine(module(t, `
+	ld.global.v2.f32 	{%f1, %f2}, [%rd1];
+	cvt.f64.f32 	%rd5, %f1;
+	cvt.f64.f32 	%rd6, %f2;
+	`+line+`;
+	st.global.f64 	[%rd1+8], %rd7;`), 1)
+		data := binary.LittleEndian.AppendUint32(nil, math.Float32bits(3))
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(0x1p-30))
+		data = append(data, make([]byte, 8)...)
+		if err := machine.Launch("k", [3]int{1, 1, 1}, 1, []uint64{machine.Adopt(data)}); err != nil {
+			t.Fatal(err)
+		}
+		return math.Float64frombits(binary.LittleEndian.Uint64(data[8:]))
+	}
+	third := 1.0 / 3
+	for line, want := range map[string]float64{
+		"add.rn.f64 %rd7, %rd5, %rd6":               3 + 0x1p-30,
+		"sub.rn.f64 %rd7, %rd6, %rd5":               0x1p-30 - 3,
+		"mul.rn.f64 %rd7, %rd6, 0d3FD5555555555555": third * 0x1p-30,
+		// exactly −2⁻⁵⁴; in two roundings 0
+		"fma.rn.f64 %rd7, %rd5, 0d3FD5555555555555, 0dBFF0000000000000": -0x1p-54,
+		"mov.f64 %rd7, %rd6":           0x1p-30,
+		"selp.f64 %rd7, %rd5, %rd6, 1": 3,
+		"setp.gt.f64 %rd7, %rd5, %rd6": 0x1p-1074,
+		"setp.lt.f64 %rd7, %rd5, %rd6": 0,
+	} {
+		if got := m(line); got != want {
+			t.Errorf("%s: %g, want %g", line, got, want)
 		}
 	}
 }

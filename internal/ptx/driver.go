@@ -21,7 +21,7 @@ type Driver struct {
 func Device(p *Program) *gpu.Device {
 	info := gpu.Info{
 		Driver: "ptx", Name: "interpreter", Vendor: "picogpt", Platform: "tests",
-		Version: p.Target, Memory: 1 << 30,
+		Version: p.Target, Memory: 1 << 30, Doubles: true,
 	}
 	return gpu.NewDevice(info, func() (gpu.Driver, error) { return NewDriver(p, 1), nil })
 }

@@ -33,6 +33,8 @@ func truth(b bool) uint64 {
 
 func f32(v uint64) float32   { return math.Float32frombits(uint32(v)) }
 func fbits(f float32) uint64 { return uint64(math.Float32bits(f)) }
+func f64(v uint64) float64   { return math.Float64frombits(v) }
+func d64(f float64) uint64   { return math.Float64bits(f) }
 
 // run runs an item up to its next barrier or its end. It returns what it did wrong, if anything;
 // the instruction is the one before it.pc.
@@ -153,6 +155,8 @@ func (m *Machine) run(it *item) (wrong string) {
 				return "divides by zero"
 			}
 			v = in.divide(in.value(a), in.value(b))
+		case opFMA64:
+			v = d64(math.FMA(f64(a), f64(b), f64(r[in.x[3]%4096])))
 		default:
 			v = in.seldom(a, b)
 		}
@@ -163,6 +167,16 @@ func (m *Machine) run(it *item) (wrong string) {
 // seldom is for the instructions that are not worth a place in the loop.
 func (in *instruction) seldom(a, b uint64) uint64 {
 	switch in.op {
+	case opAdd64:
+		return d64(f64(a) + f64(b))
+	case opSub64:
+		return d64(f64(a) - f64(b))
+	case opMul64:
+		return d64(f64(a) * f64(b))
+	case opLess64:
+		return truth(f64(a) < f64(b))
+	case opWiden:
+		return d64(float64(f32(a)))
 	case opNot:
 		return ^a
 	case opNeg:

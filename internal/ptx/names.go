@@ -2,7 +2,7 @@ package ptx
 
 // The names of instructions. What is not listed here is refused.
 
-// float knows the instructions on numbers of 32 bits that round to nearest, or not at all. It
+// float knows the instructions on floating-point numbers that round to nearest, or not at all. It
 // returns 0 operands for others.
 func float(name string) (operation, int) {
 	switch name {
@@ -34,6 +34,18 @@ func float(name string) (operation, int) {
 		return opFLessEqual, 3
 	case "setp.nan.f32":
 		return opFUnordered, 3
+	case "add.rn.f64":
+		return opAdd64, 3
+	case "sub.rn.f64":
+		return opSub64, 3
+	case "mul.rn.f64":
+		return opMul64, 3
+	case "fma.rn.f64":
+		return opFMA64, 4
+	case "setp.lt.f64", "setp.gt.f64":
+		return opLess64, 3
+	case "cvt.f64.f32":
+		return opWiden, 2
 	}
 	return 0, 0
 }
@@ -104,6 +116,9 @@ func convert(in *instruction, parts []string) error {
 	}
 	in.mask, in.shift, in.signed = bits(to), uint8(64-8*size), signed
 	isFloat := func(kind string) bool { return kind[0] == 'f' }
+	if to == 8 && isFloat(parts[len(parts)-2]) || size == 8 && isFloat(from) {
+		return errUnknown
+	}
 	switch {
 	case len(parts) == 3 && !isFloat(parts[1]) && !isFloat(from) && to > 1:
 		in.op = opConvert

@@ -229,6 +229,8 @@ func (p *parser) operand(s string) (uint16, error) {
 		}
 	case strings.HasPrefix(s, "0f"):
 		v, err = strconv.ParseUint(s[2:], 16, 32)
+	case strings.HasPrefix(s, "0d"):
+		v, err = strconv.ParseUint(s[2:], 16, 64)
 	case s[0] == '-':
 		var n int64
 		n, err = strconv.ParseInt(s, 0, 64)
