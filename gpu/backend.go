@@ -26,6 +26,7 @@ type backend struct {
 	recordings     recordings
 	plan           plan
 	engine.Outputs // the rows whose logits are wanted
+	chooser        chooser
 	handOut        func(*kernels.Worker)
 
 	lost error // what the device has failed with: nothing is computed any more
@@ -49,7 +50,8 @@ func (d *Device) Open(
 		err = probeOperations(driver)
 	}
 	if err == nil && !d.trusted {
-		err = probeModel(ctx, driver, team, p.H[0].CFC.Weight.Format, p.CacheFormat, p.Activation)
+		err = probeModel(ctx, driver, team, &d.Info, p.H[0].CFC.Weight.Format, p.CacheFormat,
+			p.Activation)
 	}
 	if err == nil {
 		err = b.load(ctx)
@@ -64,7 +66,7 @@ func newBackend(
 	info *Info, p *engine.Params, cache *engine.Budget, team *kernels.Team, d Driver,
 ) *backend {
 	b := &backend{info: info, params: p, team: team, driver: d, pool: newPool(d, info, p, cache)}
-	b.handOut = b.Deliver
+	b.handOut, b.chooser.pick = b.Deliver, b.pickBest
 	if recorder, ok := d.(Recorder); ok {
 		b.recordings = recordings{recorder, map[shape]Recording{}}
 	}
@@ -158,7 +160,8 @@ func (b *backend) prepare(p *engine.Pass) error {
 		b.recordings.forget()
 		b.scratch.free(b.driver)
 		var err error
-		if b.scratch, err = newScratch(b.driver, b.params, rows, words); err != nil {
+		if b.scratch, err = newScratch(
+			b.driver, b.params, b.mostChosen(), rows, words); err != nil {
 			return err
 		}
 	}

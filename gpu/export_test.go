@@ -4,6 +4,7 @@ package gpu
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"picogpt/internal/engine"
@@ -51,7 +52,7 @@ func (l *Leaves) with(
 	}
 	b.loaded, b.stack.head = load.buffers, w.matrix
 	var err error
-	if b.scratch, err = newScratch(l.driver, p, rows, 1); err == nil {
+	if b.scratch, err = newScratch(l.driver, p, 0, rows, 1); err == nil {
 		err = l.driver.Write(b.scratch.inner, 0, bytesOf(x))
 	}
 	if err != nil || load.err != nil {
@@ -94,6 +95,34 @@ func (l *Leaves) Head(m *kernels.Matrix, x []float32, rows int) []float32 {
 	return y
 }
 
+// Best returns what the device chooses of rows of logits [rows, vocab]: a Best without ids where
+// the row itself has to be read.
+func (l *Leaves) Best(logits []float32, rows, vocab, k int) []engine.Best {
+	l.t.Helper()
+	p := &engine.Params{Vocab: vocab, Embd: 1, Heads: 1, Inner: 1, H: make([]engine.Block, 1)}
+	b := newBackend(&Info{Doubles: true}, p, engine.NewBudget(0), l.team, l.driver)
+	defer b.free()
+	pass := &engine.Pass{}
+	for range rows {
+		pass.Spans = append(pass.Spans, engine.Span{Tokens: []int{0}, Best: k})
+	}
+	b.Begin(p, pass)
+	b.Gather(0)
+	var err error
+	if b.scratch, err = newScratch(l.driver, p, b.mostChosen(), rows, 1); err == nil {
+		err = l.driver.Write(b.scratch.logits, 0, bytesOf(logits))
+	}
+	q := b.queue()
+	if q.chooser.k = q.chosen(); q.chooser.k > 0 {
+		q.choose(rows, q.chooser.k)
+		q.readBest()
+	}
+	if err = errors.Join(err, q.err); err != nil {
+		l.t.Fatal(err)
+	}
+	return b.Outputs.Best
+}
+
 // Activate returns an activation of the floats whose bits are first, first + step, ….
 func (l *Leaves) Activate(dst []float32, first, step uint32, a kernels.Activation) {
 	l.t.Helper()
@@ -117,15 +146,20 @@ func (l *Leaves) Activate(dst []float32, first, step uint32, a kernels.Activatio
 // WithRecorder returns d with a driver that records launches and makes them again one by one, and
 // counts them.
 func WithRecorder(d *Device) (*Device, *Recorded) {
-	r := &Recorded{}
+	r := &Recorded{Launches: map[string]int{}}
 	return NewDevice(d.Info, func() (Driver, error) {
 		driver, err := d.open()
 		return &recorder{Driver: driver, Recorded: r}, err
 	}), r
 }
 
-// Recorded counts what has been recorded, replayed and forgotten.
-type Recorded struct{ Recorded, Replayed, Forgotten int }
+// Recorded counts what has been recorded, replayed and forgotten, the launches of each kernel, and
+// the bytes that have been read.
+type Recorded struct {
+	Recorded, Replayed, Forgotten int
+	Launches                      map[string]int
+	Read                          int
+}
 
 type recorder struct {
 	Driver
@@ -138,12 +172,18 @@ type recorder struct {
 
 func (r *recorder) Launch(l *Launch) error {
 	if !r.on {
+		r.Launches[l.Kernel]++
 		return r.Driver.Launch(l)
 	}
 	own := *l
 	own.Args = append([]Arg(nil), l.Args...)
 	r.now = append(r.now, own)
 	return nil
+}
+
+func (r *recorder) Read(to []byte, from Buffer, at int64) error {
+	r.Recorded.Read += len(to)
+	return r.Driver.Read(to, from, at)
 }
 
 func (r *recorder) Record(launches func() error) (Recording, error) {
@@ -162,6 +202,7 @@ func (r *recorder) Record(launches func() error) (Recording, error) {
 func (r *recorder) Replay(n Recording) error {
 	r.Replayed++
 	for i := range r.kept[n] {
+		r.Launches[r.kept[n][i].Kernel]++
 		if err := r.Driver.Launch(&r.kept[n][i]); err != nil {
 			return err
 		}

@@ -3,7 +3,11 @@ package gpu
 // The forward pass. Each operation is a launch or a few, in order; operations.go has them. Compare
 // internal/cpu/forward.go, and reference/gpt2.go, which is the same in float64.
 
-import "context"
+import (
+	"context"
+
+	"picogpt/kernels"
+)
 
 // forward computes the rows of a pass and hands out the logits that are wanted.
 func (q *queue) forward(ctx context.Context) error {
@@ -21,6 +25,7 @@ func (q *queue) forward(ctx context.Context) error {
 		}
 		row = q.Gather(row)
 		if n := len(q.Wanted); n > 0 {
+			q.chooser.k = q.chosen()
 			q.logits(first, n)
 			q.deliver()
 			first += n
@@ -68,24 +73,48 @@ func (q *queue) logits(first, n int) {
 	// [wanted, n_embd] -> [wanted, n_embd] -> [wanted, vocab_size]
 	q.layerNorm(s.hidden, n, first, q.stack.lnF)
 	q.head(s.logits, s.hidden, n)
+	if q.chooser.k > 0 {
+		q.choose(n, q.chooser.k) // logits -> the best of them
+	}
 }
 
-// deliver reads the outputs of a group and hands them out: on one worker where that is little work.
+// deliver reads the outputs of a group and hands them out.
 func (q *queue) deliver() {
-	if len(q.Wanted) == 0 {
+	switch {
+	case len(q.Wanted) == 0:
 		q.wait()
 		return
+	case q.chooser.k > 0:
+		q.readBest()
+		q.readRows()
+	default:
+		if q.Visited() {
+			q.read(q.Hidden, q.scratch.hidden)
+		}
+		q.read(q.Logits, q.scratch.logits)
 	}
-	if q.Visited() {
-		q.read(q.Hidden, q.scratch.hidden)
+	q.runTeam(len(q.Logits), q.handOut)
+}
+
+// readRows reads the rows of a group that have no Best.
+func (q *queue) readRows() {
+	v, n := q.params.Vocab, q.params.Embd
+	for i := range q.Wanted {
+		if len(q.Best[i].IDs) == 0 {
+			q.readAt(q.Logits[i*v:(i+1)*v], q.scratch.logits, i*v)
+			q.readAt(q.Hidden[i*n:(i+1)*n], q.scratch.hidden, i*n)
+		}
 	}
-	q.read(q.Logits, q.scratch.logits)
+}
+
+// runTeam lets the workers look at so many numbers: one of them, where that is little work.
+func (q *queue) runTeam(numbers int, work func(*kernels.Worker)) {
 	switch {
 	case q.err != nil:
-	case len(q.Logits) < 1<<17:
-		q.team.RunAlone(q.handOut)
+	case numbers < 1<<17:
+		q.team.RunAlone(work)
 	default:
-		q.team.Run(q.handOut)
+		q.team.Run(work)
 	}
 }
 

@@ -30,9 +30,12 @@ func (q *queue) launch(kernel string, groups [3]int, items int, args ...Arg) {
 }
 
 // read waits for the launches and reads numbers.
-func (q *queue) read(to []float32, from Buffer) {
+func (q *queue) read(to []float32, from Buffer) { q.readAt(to, from, 0) }
+
+// readAt is read from the number at a place on.
+func (q *queue) readAt(to []float32, from Buffer, at int) {
 	if q.err == nil {
-		q.err = fromDevice(q.driver.Read(bytesOf(to), from, 0))
+		q.err = fromDevice(q.driver.Read(bytesOf(to), from, 4*int64(at)))
 	}
 }
 

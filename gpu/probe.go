@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"picogpt/internal/cpu"
 	"picogpt/internal/engine"
@@ -34,7 +35,7 @@ func (d *Device) Probe(ctx context.Context) error {
 	for f := kernels.F32; err == nil && f <= kernels.Q4; f++ {
 		for _, cache := range []kernels.Format{kernels.F32, kernels.F16} {
 			if err == nil {
-				err = probeModel(ctx, driver, team, f, cache, kernels.GELUTanh)
+				err = probeModel(ctx, driver, team, &d.Info, f, cache, kernels.GELUTanh)
 			}
 		}
 	}
@@ -153,9 +154,9 @@ func bitsOf(x float32) uint32 { return math.Float32bits(x) }
 func same(x, y float32) bool { return bitsOf(x) == bitsOf(y) || x != x && y != y }
 
 // probeModel computes a small model of random weights in these formats, on the device and on the
-// processor: one pass with a page and a half, and a token after it.
+// processor.
 func probeModel(
-	ctx context.Context, d Driver, team *kernels.Team, weights, cache kernels.Format,
+	ctx context.Context, d Driver, team *kernels.Team, info *Info, weights, cache kernels.Format,
 	activation kernels.Activation,
 ) error {
 	p := probeParams(team, weights, cache, activation)
@@ -163,7 +164,7 @@ func probeModel(
 	if err != nil {
 		return err
 	}
-	b := newBackend(&Info{}, p, engine.NewBudget(0), team, d)
+	b := newBackend(&Info{Doubles: info.Doubles}, p, engine.NewBudget(0), team, d)
 	defer b.free()
 	if err := b.load(ctx); err != nil {
 		return err
@@ -177,38 +178,68 @@ func probeModel(
 	if err != nil {
 		return err
 	}
-	for i := range want {
-		if !same(got[i], want[i]) {
-			return fmt.Errorf("%s: logit %d is %x, want %x", other, i, bitsOf(got[i]),
-				bitsOf(want[i]))
+	for i := range want.logits {
+		if !same(got.logits[i], want.logits[i]) {
+			return fmt.Errorf("%s: logit %d is %x, want %x", other, i, bitsOf(got.logits[i]),
+				bitsOf(want.logits[i]))
 		}
+	}
+	if got.best != want.best || got.sum != want.sum {
+		return fmt.Errorf("the device chooses another logit than the processor: %d, and %x is the "+
+			"logarithm of the sum of all, want %d and %x", got.best, math.Float64bits(got.sum),
+			want.best, math.Float64bits(want.sum))
 	}
 	return nil
 }
 
-// probeLogits returns the logits of the last rows of a text.
-func probeLogits(ctx context.Context, b engine.Backend, p *engine.Params) ([]float32, error) {
+// answers are what a probe compares.
+type answers struct {
+	logits []float32 // of rows in several ways
+	best   int32     // the greatest logit of a row that is not handed out
+	sum    float64   // the logarithm of its exponentials' sum
+}
+
+// probeLogits evaluates a text of a page and a half in passes for which other kernels run: many
+// rows, a few, one; and one whose greatest logit is all that is needed.
+func probeLogits(
+	ctx context.Context, b engine.Backend, p *engine.Params,
+) (a answers, err error) {
 	c := b.NewCache()
 	defer c.Release()
-	logits := make([]float32, 2*p.Vocab)
+	a.logits = make([]float32, p.Positions*p.Vocab)
 	position := 0
-	for i, n := range []int{p.Positions - 1, 1} {
-		if err := c.Reserve(n); err != nil {
-			return nil, err
-		}
+	for _, n := range []int{p.Positions - 5, 3, 1, 1} {
 		tokens := make([]int, n)
 		for i := range tokens {
 			tokens[i] = (position + i) * 7 % p.Vocab
 		}
-		err := b.Run(ctx, &engine.Pass{Spans: []engine.Span{{Cache: c, Tokens: tokens,
-			Position: position, Visit: n, Logits: logits[i*p.Vocab:][:p.Vocab]}}})
+		if err := c.Reserve(n); err != nil {
+			return a, err
+		}
+		span := engine.Span{Cache: c, Tokens: tokens, Position: position}
+		if position == p.Positions-1 {
+			span.Best = 1
+		}
+		err := b.Run(ctx, &engine.Pass{Spans: []engine.Span{span},
+			Visit: func(_, i int, row engine.Row) {
+				switch {
+				case span.Best == 0:
+					copy(a.logits[(position+i)*p.Vocab:], row.Logits)
+				case row.Best != nil:
+					a.best, a.sum = row.Best.IDs[0], row.Best.LogSumExp
+				default:
+					most := slices.Max(row.Logits)
+					a.best = int32(slices.Index(row.Logits, most))
+					a.sum = kernels.Leaves{}.LogSumExp(row.Logits)
+				}
+			}})
 		if err != nil {
-			return nil, err
+			return a, err
 		}
 		c.Commit()
 		position += n
 	}
-	return logits, nil
+	return a, nil
 }
 
 // probeParams makes a model whose layers are as wide as two chains and no multiple of anything.

@@ -7,8 +7,8 @@ import "context"
 
 // A shape is what the launches of a small pass depend on.
 type shape struct {
-	rows, alone, wanted int
-	pool                Buffer
+	rows, alone, wanted, best int
+	pool                      Buffer
 }
 
 // mostRecordings bounds how many shapes are kept.
@@ -37,7 +37,9 @@ func (r *recordings) forget() {
 // first time.
 func (q *queue) replay() {
 	q.Gather(0)
-	r, of := &q.recordings, shape{q.rows, q.plan.alone, len(q.Wanted), q.pool.buffer}
+	q.chooser.k = q.chosen()
+	r := &q.recordings
+	of := shape{q.rows, q.plan.alone, len(q.Wanted), q.chooser.k, q.pool.buffer}
 	kept, ok := r.kept[of]
 	if !ok {
 		if len(r.kept) >= mostRecordings {

@@ -26,6 +26,11 @@ type scratch struct {
 	hidden  Buffer // [groupRows, n_embd]
 	logits  Buffer // [groupRows, vocab_size]
 
+	// of kernels/best.cl, where the device has float64
+	maxima Buffer // [groupRows, runs]
+	terms  Buffer // [groupRows, runs·64] float64
+	best   Buffer // [groupRows, bestWords]
+
 	all []Buffer
 }
 
@@ -35,8 +40,9 @@ func (s *scratch) fits(rows, words int) bool { return rows <= s.rows && words <=
 // list is where the groups of attention begin in a plan.
 func (s *scratch) list() int { return 4 * s.rows }
 
-// newScratch makes room for a pass, and for somewhat larger ones.
-func newScratch(d Driver, p *engine.Params, rows, words int) (s scratch, err error) {
+// newScratch makes room for a pass, and for somewhat larger ones, in which the device chooses so
+// many of the greatest logits of a row.
+func newScratch(d Driver, p *engine.Params, best, rows, words int) (s scratch, err error) {
 	up := func(n, least int) int { return max(least, 1<<bits.Len(uint(n-1))) }
 	s.rows = up(rows, 16)
 	s.words = up(words+6*(s.rows-rows), 1024)
@@ -50,6 +56,10 @@ func newScratch(d Driver, p *engine.Params, rows, words int) (s scratch, err err
 		}
 		parts = max(parts, segments*l.Weight.Out)
 	}
+	runs := runsOf(p.Vocab)
+	if best == 0 {
+		runs = 0
+	}
 	for _, b := range []struct {
 		buffer *Buffer
 		words  int // of 4 bytes
@@ -59,7 +69,12 @@ func newScratch(d Driver, p *engine.Params, rows, words int) (s scratch, err err
 		{&s.part, s.rows * p.Embd * side},
 		{&s.q, s.rows * blocks * 16}, {&s.starts, s.rows * blocks}, {&s.scales, s.rows},
 		{&s.hidden, group * p.Embd}, {&s.logits, group * p.Vocab},
+		{&s.maxima, group * runs}, {&s.terms, group * 2 * runs * runLogits},
+		{&s.best, group * bestWords(best)},
 	} {
+		if b.words == 0 {
+			continue
+		}
 		*b.buffer, err = d.Alloc(4 * int64(b.words))
 		if err != nil {
 			s.free(d)

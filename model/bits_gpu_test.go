@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"picogpt/internal/fixture"
 	"picogpt/internal/testdevice"
 	"picogpt/internal/testmodel"
+	"picogpt/kernels"
 	"picogpt/model"
 )
 
@@ -157,20 +159,22 @@ func TestADeviceNamesTheSameNonFiniteLogit(t *testing.T) {
 	for _, bias := range []float64{1e4, 7e4, 1e18, 3e37} {
 		config, file := fixture.Checkpoint(fixture.Options{QKVBias: bias})
 		for _, cache := range []string{"f32", "f16"} {
-			evaluate := func(o model.Options) string {
+			evaluate := func(best int, o model.Options) string {
 				m := testmodel.New(t, config, file, o)
 				s := m.NewSession()
 				err := m.Eval(context.Background(), model.Input{Session: s, Tokens: []int{1, 2, 3},
-					Visit: func(model.Row) {}})
+					Best: best, NoLogits: best > 0, Visit: func(model.Row) {}})
 				if err != nil && s.Len() != 0 {
 					t.Errorf("%d tokens held after %v", s.Len(), err)
 				}
 				return fmt.Sprint(err)
 			}
-			want := evaluate(model.Options{CacheFormat: cache})
-			got := evaluate(model.Options{CacheFormat: cache, Device: d})
-			if got != want {
-				t.Errorf("bias %g, cache %s: error %s, want %s", bias, cache, got, want)
+			want := evaluate(0, model.Options{CacheFormat: cache})
+			for best := range 2 {
+				got := evaluate(best, model.Options{CacheFormat: cache, Device: d})
+				if got != want {
+					t.Errorf("bias %g, cache %s: error %s, want %s", bias, cache, got, want)
+				}
 			}
 			if want != "<nil>" {
 				failed++
@@ -179,5 +183,59 @@ func TestADeviceNamesTheSameNonFiniteLogit(t *testing.T) {
 	}
 	if failed == 0 || failed == 8 {
 		t.Errorf("%d of 8 overflow, want some", failed)
+	}
+}
+
+// TestADeviceHandsOutTheBestOfRows beside rows that are wanted whole, in groups of both.
+func TestADeviceHandsOutTheBestOfRows(t *testing.T) {
+	config, file := fixture.Checkpoint(fixture.Options{Seed: 8, Vocab: 301, Positions: 200})
+	ids := tokens(rand.New(rand.NewPCG(5, 6)), 90, 301)
+	type row struct {
+		logits []float32
+		best   *model.Best
+	}
+	rows := func(m *model.Model) (all [3][90]row) {
+		batch := make([]model.Input, 3)
+		for i := range batch {
+			batch[i] = model.Input{Session: m.NewSession(), Tokens: ids[i:], VisitFrom: 7 * i,
+				Best: []int{4, 0, 16}[i], NoLogits: i == 0,
+				Visit: func(r model.Row) {
+					all[i][r.Index].logits = slices.Clone(r.Logits)
+					if b := r.Best; b != nil {
+						all[i][r.Index].best = &model.Best{IDs: slices.Clone(b.IDs),
+							Logits: slices.Clone(b.Logits), LogSumExp: b.LogSumExp}
+					}
+				}}
+		}
+		if err := m.Eval(context.Background(), batch...); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	want := rows(testmodel.New(t, config, file, model.Options{}))
+	got := rows(testmodel.New(t, config, file, model.Options{Device: testdevice.Open(t)}))
+	chosen := 0
+	for i := range want {
+		for at, w := range want[i] {
+			g, what := got[i][at], fmt.Sprintf("input %d, row %d", i, at)
+			if g.best == nil {
+				sameBits(t, what, g.logits, w.logits)
+				continue
+			}
+			chosen++
+			if i == 1 || len(g.logits) > 0 || len(g.best.IDs) < []int{4, 0, 16}[i] ||
+				g.best.LogSumExp != (kernels.Leaves{}).LogSumExp(w.logits) {
+				t.Errorf("%s: %d logits and %v", what, len(g.logits), g.best)
+			}
+			for j, id := range g.best.IDs {
+				if g.best.Logits[j] != w.logits[id] {
+					t.Errorf("%s: the logit of id %d is %v, want %v", what, id, g.best.Logits[j],
+						w.logits[id])
+				}
+			}
+		}
+	}
+	if n := 90 + 88 - 14 - 1; chosen < n-9 || chosen > n {
+		t.Errorf("%d rows by their best logits, want %d", chosen, n)
 	}
 }

@@ -81,7 +81,7 @@ func (l *library) info(id int32) (gpu.Info, error) {
 	info := gpu.Info{
 		Driver: "cuda", Name: text(name[:]), Vendor: "NVIDIA", Platform: "CUDA",
 		Version: fmt.Sprintf("CUDA %s, compute capability %d.%d", version(driver), v[0], v[1]),
-		Memory:  int64(memory),
+		Memory:  int64(memory), Doubles: true,
 	}
 	for _, need := range []struct {
 		what string

@@ -24,6 +24,7 @@ func TestDevicesSayWhatTheyAre(t *testing.T) {
 	want := gpu.Info{
 		Driver: "cuda", Name: "Fake GPU", Vendor: "NVIDIA", Platform: "CUDA",
 		Version: "CUDA 12.4, compute capability 9.0", Memory: 1 << 30,
+		Doubles: true,
 	}
 	if !reflect.DeepEqual(got[0].Info, want) {
 		t.Errorf("%+v, want %+v", got[0].Info, want)

@@ -85,6 +85,22 @@ func workloads(seed uint64) map[string]func(kernel string) (items int, args []an
 		"dots_tile_": func(k string) (int, []any) {
 			return 64, []any{floats(32 * 8), floats(8 * 30), numbers(k, 32*30), 8, 30, 32}
 		},
+		"best_maxima": func(string) (int, []any) {
+			return 256, []any{floats(32), floats(700), 700, 32}
+		},
+		"best_runs": func(string) (int, []any) { // one chunk of two
+			return 256, []any{make([]byte, 4*(4+4*65)), floats(64), floats(2048), 2048, 64, 4}
+		},
+		"best_terms": func(string) (int, []any) {
+			return 256, []any{make([]byte, 8*2048), floats(32), floats(1500), 1500, 32}
+		},
+		"best_sum": func(string) (int, []any) {
+			var terms []byte
+			for range 2 * 2048 {
+				terms = binary.LittleEndian.AppendUint64(terms, math.Float64bits(r.Float64()))
+			}
+			return 256, []any{make([]byte, 4*(4+4*65)), terms, 64, 4}
+		},
 		"quantize": func(string) (int, []any) {
 			const n = 1 << 13
 			return 64, []any{make([]byte, 2*n), make([]byte, n/8), make([]byte, 4), floats(n), n,

@@ -13,6 +13,13 @@
 #define BARRIER_GLOBAL barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #define BITS(f) as_uint(f)
 #define FLOAT(u) as_float(u)
+#ifdef cl_khr_fp64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#define DOUBLES // the device has float64
+#define BITS64(d) as_ulong(d)
+#define DOUBLE(u) as_double(u)
+#define FMA64(a, b, c) fma(a, b, c)
+#endif
 #else
 typedef unsigned char uchar;
 typedef unsigned short ushort;
@@ -35,6 +42,10 @@ typedef unsigned long long ulong;
 #define sqrt(a) __builtin_sqrtf(a)
 FUNCTION uint BITS(float f) { return __builtin_bit_cast(uint, f); }
 FUNCTION float FLOAT(uint u) { return __builtin_bit_cast(float, u); }
+#define DOUBLES
+#define FMA64(a, b, c) __builtin_fma(a, b, c)
+FUNCTION ulong BITS64(double d) { return __builtin_bit_cast(ulong, d); }
+FUNCTION double DOUBLE(ulong u) { return __builtin_bit_cast(double, u); }
 #define WIDEN_HALF widen_half // one instruction, and exact
 FUNCTION float widen_half(ushort h) {
 	float f;

@@ -13,6 +13,7 @@
 #include "rows.cl"
 #include "linear.cl"
 #include "head.cl"
+#include "best.cl"
 #include "quant.cl"
 #include "attention.cl"
 #include "probe.cl"

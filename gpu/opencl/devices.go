@@ -86,6 +86,7 @@ const (
 	deviceVendor       = 0x102c
 	driverVersion      = 0x102d
 	deviceVersion      = 0x102f
+	deviceDoubleConfig = 0x1032
 )
 
 // describe says what a device is, and what it lacks.
@@ -98,6 +99,8 @@ func (l *library) describe(id id) gpu.Info {
 		Version:  text(deviceVersion) + ", driver " + text(driverVersion),
 		Memory:   int64(number(deviceMemory)), MostOne: int64(number(deviceMaxAlloc)),
 	}
+	const rounding = 0x01 | 0x02 | 0x04 | 0x20 // subnormals, infinities, to nearest, fma
+	info.Doubles = number(deviceDoubleConfig)&rounding == rounding
 	config := number(deviceSingleConfig)
 	var major, minor int
 	fmt.Sscanf(text(deviceVersion), "OpenCL %d.%d", &major, &minor)

@@ -1,0 +1,144 @@
+package gpu
+
+// The best of rows of logits, chosen on the device, so that a vocabulary of numbers stays there.
+// kernels/best.cl says what it gives, and numbers as this file does.
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+
+	"picogpt/internal/engine"
+	"picogpt/kernels"
+)
+
+const (
+	chunkLogits = 2048
+	chunkRuns   = 32
+	runLogits   = chunkLogits / chunkRuns
+	mostRuns    = 4096 // of a row
+	mostBest    = 128  // logits of a row: of more, the row itself is read
+
+	bestSum, bestGreatest, bestNext, bestRun = 0, 2, 3, 4 // words of a row
+)
+
+// bestWords returns how many words the kernels give of a row.
+func bestWords(k int) int { return bestRun + k*(1+runLogits) }
+
+// runsOf returns how many runs a row has.
+func runsOf(vocab int) int { return chunkRuns * groups(vocab, chunkLogits) }
+
+// A chooser is what the host makes of them.
+type chooser struct {
+	k     int // runs of each row; 0 where kernels do not choose
+	words []uint32
+	near  [][]candidate // of each row of the group; kept from pass to pass
+	pick  func(*kernels.Worker)
+}
+
+// A candidate is a logit that may be one of the best.
+type candidate struct {
+	id    int32
+	logit float32
+}
+
+// mostChosen returns how many of the greatest logits of a row the device can choose.
+func (b *backend) mostChosen() int {
+	runs := runsOf(b.params.Vocab)
+	if !b.info.Doubles || runs > mostRuns {
+		return 0
+	}
+	return min(mostBest, runs/2)
+}
+
+// chosen returns how many runs the kernels are to give of each row of the group: a power of two, as
+// recordings are of one number; 0 where all rows are wanted whole.
+func (b *backend) chosen() int {
+	k := 0
+	for i := range b.Wanted {
+		if n := b.Needs(i); n <= b.mostChosen() {
+			k = max(k, n)
+		}
+	}
+	if k == 0 {
+		return 0
+	}
+	return min(1<<bits.Len(uint(k-1)), b.mostChosen())
+}
+
+// choose finds the k best runs of n rows of logits, and the sums of their exponentials.
+func (q *queue) choose(n, k int) {
+	s := &q.scratch
+	vocab, runs := integer(q.params.Vocab), runsOf(q.params.Vocab)
+	chunks := [3]int{runs / chunkRuns, n, 1}
+	maxima, logits, all := memory(s.maxima), memory(s.logits), integer(runs)
+	q.launch("best_maxima", chunks, 256, maxima, logits, vocab, all)
+	q.launch("best_runs", chunks, 256, memory(s.best), maxima, logits, vocab, all, integer(k))
+	q.launch("best_terms", chunks, 256, memory(s.terms), maxima, logits, vocab, all)
+	q.launch("best_sum", [3]int{n, 1, 1}, 256, memory(s.best), memory(s.terms), all, integer(k))
+}
+
+// readBest reads what the kernels have chosen, and makes Outputs.Best of it. Where that does not
+// decide, or a row is wanted whole, its Best stays without ids.
+func (q *queue) readBest() {
+	c, n := &q.chooser, len(q.Wanted)
+	c.words = slices.Grow(c.words[:0], n*bestWords(c.k))[:n*bestWords(c.k)]
+	for len(c.near) < n {
+		c.near = append(c.near, nil)
+	}
+	if q.err = fromDevice(q.driver.Read(bytesOf(c.words), q.scratch.best, 0)); q.err == nil {
+		q.runTeam(n*c.k*runLogits, c.pick)
+	}
+}
+
+// pickBest is the workers' part of readBest.
+func (b *backend) pickBest(w *kernels.Worker) {
+	c := &b.chooser
+	for i := w.Next(); i < len(b.Wanted); i = w.Next() {
+		if n := b.Needs(i); n > 0 && n <= c.k {
+			words := c.words[i*bestWords(c.k):][:bestWords(c.k)]
+			c.near[i] = best(&b.Best[i], words, c.near[i], n, b.params.Vocab)
+		}
+	}
+	w.Sync()
+}
+
+// best sets to to the k best of a row, given the best runs of it. They hold all logits that are
+// greater than the maximum of the run after them; where fewer than k are, or a logit is not finite,
+// to stays as it is. It returns near, which is memory to work in.
+func best(to *engine.Best, words []uint32, near []candidate, k, vocab int) []candidate {
+	greatest := math.Float32frombits(words[bestGreatest])
+	if !(greatest <= math.MaxFloat32) {
+		return near
+	}
+	near = nearest(near[:0], words[bestRun:], math.Float32frombits(words[bestNext]), vocab)
+	if len(near) < k {
+		return near
+	}
+	slices.SortFunc(near, func(a, b candidate) int { return cmp.Compare(b.logit, a.logit) })
+	for k < len(near) && near[k].logit == near[k-1].logit {
+		k++
+	}
+	near = near[:k]
+	slices.SortFunc(near, func(a, b candidate) int { return cmp.Compare(a.id, b.id) })
+	for _, c := range near {
+		to.IDs, to.Logits = append(to.IDs, c.id), append(to.Logits, c.logit)
+	}
+	sum := math.Float64frombits(uint64(words[bestSum]) | uint64(words[bestSum+1])<<32)
+	to.LogSumExp = float64(greatest) + kernels.Log64(sum)
+	return near
+}
+
+// nearest appends the logits of runs that are greater than a limit.
+func nearest(near []candidate, runs []uint32, limit float32, vocab int) []candidate {
+	for ; len(runs) > 0; runs = runs[1+runLogits:] {
+		first := int(runs[0])/chunkRuns*chunkLogits + int(runs[0])%chunkRuns
+		for i, bits := range runs[1 : 1+runLogits] {
+			if x := math.Float32frombits(bits); x > limit && first+i*chunkRuns < vocab {
+				near = append(near, candidate{int32(first + i*chunkRuns), x})
+			}
+		}
+	}
+	return near
+}

@@ -1,0 +1,75 @@
+//go:build gpu
+
+package gpu_test
+
+// Texts whose tokens the device chooses, as far as their logits stay there.
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+	"testing"
+
+	"picogpt/decode"
+	"picogpt/gpu"
+	"picogpt/internal/fixture"
+	"picogpt/internal/testdevice"
+	"picogpt/internal/testmodel"
+	"picogpt/model"
+)
+
+// TestChoicesLeaveTheLogitsOnTheDevice compares texts of several sessions in a pass with those of the
+// processor, to the last bit of their log-probabilities, and counts the bytes that were read.
+func TestChoicesLeaveTheLogitsOnTheDevice(t *testing.T) {
+	const vocab, texts, length = 2500, 5, 12
+	config, file := fixture.Checkpoint(fixture.Options{Vocab: vocab, Positions: 99})
+	device, count := gpu.WithRecorder(testdevice.Open(t))
+	processor := testmodel.New(t, config, file, model.Options{})
+	onDevice := testmodel.New(t, config, file, model.Options{Device: device})
+	write := func(m *model.Model, o decode.Options) [][]decode.Token {
+		b := decode.NewBatcher(m, decode.BatcherOptions{})
+		defer b.Close()
+		all := make([][]decode.Token, texts)
+		var wg sync.WaitGroup
+		for i := range all {
+			wg.Go(func() {
+				own := o
+				own.Seed = uint64(i)
+				for tok, err := range b.Generate(context.Background(), make([]int, 1+3*i), own) {
+					if err != nil {
+						t.Error(err)
+					}
+					all[i] = append(all[i], tok)
+				}
+			})
+		}
+		wg.Wait()
+		return all
+	}
+	for _, c := range []struct {
+		what string
+		o    decode.Options
+		read int // bytes for each token
+	}{
+		{"greedy", decode.Options{Top: 1}, 4 * (4 + 65)},
+		{"top-k", decode.Options{Temperature: 1, TopK: 5, Top: 3}, 4 * (4 + 8*65)},
+		{"top-k and top-p", decode.Options{Temperature: 2, TopK: 16, TopP: 0.8}, 4 * (4 + 16*65)},
+		{"all ids", decode.Options{Temperature: 1}, 4 * (vocab + 15)}, // logits, and hidden
+	} {
+		c.o.MaxTokens, c.o.EndOfText = length, []int{}
+		count.Read = 0
+		got := write(onDevice, c.o)
+		read := count.Read
+		want := write(processor, c.o)
+		for i := range want {
+			if len(want[i]) != length || !reflect.DeepEqual(got[i], want[i]) {
+				t.Errorf("%s: text %d is %v, want %v", c.what, i, fmt.Sprint(got[i]),
+					fmt.Sprint(want[i]))
+			}
+		}
+		if least := c.read * texts * length; read < least || read > least+4*texts*length {
+			t.Errorf("%s: %d bytes read, want %d", c.what, read, least)
+		}
+	}
+}
