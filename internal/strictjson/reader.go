@@ -200,6 +200,9 @@ func (r *Reader) Bool() (bool, error) {
 	return value == "true", err
 }
 
+// Number reads a number and returns it as it is written.
+func (r *Reader) Number() (string, error) { return r.scalar('0', "a number") }
+
 // Natural reads a whole number from 0 to most, written in digits alone.
 func (r *Reader) Natural(most int64) (int64, error) {
 	digits, err := r.scalar('0', "a whole number")

@@ -1,0 +1,82 @@
+package serve
+
+// The body of a request, whole: bounded in bytes and in time, alone and together with others.
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// bodiesAtOnce bounds the memory of all bodies that are being read or followed, in bodies of the
+// greatest size.
+const bodiesAtOnce = 8
+
+// bodyTime is how long a client may take to send a body.
+const bodyTime = time.Minute
+
+// A budget bounds a sum.
+type budget struct {
+	most int64
+	used atomic.Int64
+}
+
+// take adds n, if there is room.
+func (b *budget) take(n int64) bool {
+	if b.used.Add(n) > b.most {
+		b.used.Add(-n)
+		return false
+	}
+	return true
+}
+
+func (b *budget) give(n int64) { b.used.Add(-n) }
+
+// read returns the body, and what to call when it is not used any more.
+func (s *Server) read(v *visit) (body []byte, release func(), err error) {
+	held := int64(0)
+	release = func() { s.bodies.give(held) }
+	defer func() {
+		if err != nil {
+			release()
+		}
+	}()
+	v.control.SetReadDeadline(time.Now().Add(bodyTime)) // a writer of tests has none
+	defer v.control.SetReadDeadline(time.Time{})
+	in := http.MaxBytesReader(v.ResponseWriter, v.request.Body, s.options.MaxBody)
+	for body = make([]byte, 0, 1024); ; {
+		if len(body) == cap(body) { // memory grows with what has come, not with what was announced
+			n := int64(cap(body))
+			if !s.bodies.take(n) {
+				return nil, nil, errorf(http.StatusTooManyRequests, "queue_full",
+					"the bodies of other requests take all memory there is for them")
+			}
+			held += n
+			body = append(make([]byte, 0, 2*cap(body)), body...)
+		}
+		n, err := in.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		switch {
+		case err == io.EOF:
+			return body, release, nil
+		case err != nil:
+			return nil, nil, s.bodyError(err)
+		}
+	}
+}
+
+func (s *Server) bodyError(err error) error {
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return errorf(http.StatusRequestEntityTooLarge, "body_too_large",
+			"the body has more than %d bytes", s.options.MaxBody)
+	}
+	var slow interface{ Timeout() bool }
+	if errors.As(err, &slow) && slow.Timeout() {
+		return errorf(http.StatusRequestTimeout, "body_too_slow",
+			"the body took more than %v to come", bodyTime)
+	}
+	return errGone
+}

@@ -1,0 +1,144 @@
+package serve
+
+// One choice of an answer, as its tokens come.
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"picogpt/decode"
+	"picogpt/tokenizer"
+)
+
+// A choice is one text of an answer, or what is new of it in a stream.
+type choice struct {
+	index   int
+	text    []byte
+	entries []entry
+	ids     []int
+	finish  string // "" while it goes on
+	stop    stopReason
+
+	tokens int     // new ones so far
+	sum    float64 // of their log-probabilities
+	first  bool    // nothing of it has been sent
+	raw    []byte  // the bytes of the new tokens, where stop strings are looked for
+	shown  int     // bytes of text so far, the echo's not counted
+	places places
+}
+
+// An entry is what the log-probabilities say of one token.
+type entry struct {
+	id      int
+	logProb float64 // NaN where nothing is before it
+	top     []decode.Alternative
+	offset  int
+}
+
+// A stopReason is what ended a text: a string, an id, or neither.
+type stopReason struct {
+	text string
+	id   int
+	isID bool
+}
+
+// newChoice begins a choice, with the prompt's text if that is echoed.
+func (j *job) newChoice(p *prompt, index int) *choice {
+	c := &choice{index: index, first: true}
+	if j.echo {
+		c.text = append(c.text, p.text...)
+	}
+	if j.logprobs != nil {
+		if j.echo {
+			c.places.decoder = j.server.vocabulary.NewDecoder(nil)
+		} else {
+			c.places.decoder = j.server.vocabulary.NewDecoder(p.ids)
+		}
+	}
+	return c
+}
+
+// add adds a token.
+func (c *choice) add(j *job, t *decode.Token) {
+	if j.logprobs != nil {
+		e := entry{id: t.ID, logProb: t.LogProb, top: t.Top, offset: c.places.next(t.ID)}
+		c.entries = append(c.entries, e)
+	}
+	if !ofPrompt(t) {
+		c.tokens++
+		c.sum += t.LogProb
+		if j.idsToo {
+			c.ids = append(c.ids, t.ID)
+		}
+		if len(j.stop) > 0 && j.server.vocabulary.has(t.ID) {
+			c.raw = append(c.raw, j.server.vocabulary.texts[t.ID]...)
+		}
+		c.text = append(c.text, t.Text...)
+		c.shown += len(t.Text)
+	}
+	if t.Finish != "" {
+		c.end(j, t)
+	}
+}
+
+// end says why the text ended.
+func (c *choice) end(j *job, t *decode.Token) {
+	c.finish = "stop"
+	switch t.Finish {
+	case decode.FinishLength:
+		c.finish = "length"
+	case decode.FinishEndOfText:
+		if slices.Contains(j.stopIDs, t.ID) && !slices.Contains(j.server.ends, t.ID) {
+			c.stop = stopReason{id: t.ID, isID: true}
+		}
+	case decode.FinishStop:
+		rest := string(c.raw[min(c.shown, len(c.raw)):])
+		for _, s := range j.stop {
+			if strings.HasPrefix(rest, s) && len(s) > len(c.stop.text) {
+				c.stop.text = s
+			}
+		}
+	}
+}
+
+// mean is what best_of compares.
+func (c *choice) mean() float64 {
+	if c.tokens == 0 {
+		return math.Inf(-1)
+	}
+	return c.sum / float64(c.tokens)
+}
+
+// sent forgets what a stream has sent.
+func (c *choice) sent() {
+	c.text, c.entries, c.ids, c.first = c.text[:0], c.entries[:0], c.ids[:0], false
+}
+
+// places counts the characters before each token of a text.
+type places struct {
+	decoder tokenizer.Decoder
+	count   int    // whole characters
+	begun   []byte // of one whose rest has not come
+}
+
+// next returns the place of a token: the index of the character that its first byte is in.
+func (p *places) next(id int) int {
+	text, _ := p.decoder.Push(id) // an id that no token has is no character
+	before, at := len(p.begun), p.count
+	p.begun = append(p.begun, text...)
+	i := 0
+	for i < len(p.begun) && utf8.FullRune(p.begun[i:]) {
+		_, size := utf8.DecodeRune(p.begun[i:])
+		if i += size; i <= before {
+			at++
+		}
+		p.count++
+	}
+	p.begun = append(p.begun[:0], p.begun[i:]...)
+	return at
+}
+
+// ofPrompt reports whether a token is one of the prompt's.
+func ofPrompt(*decode.Token) bool { return false }

@@ -1,0 +1,274 @@
+package serve
+
+// /v1/completions: from a request to the texts of its answer.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"sync"
+
+	"picogpt/decode"
+	"picogpt/model"
+)
+
+// A job is a request that is being answered.
+type job struct {
+	*completion
+	server  *Server
+	visit   *visit
+	options decode.Options
+	used    usage
+
+	mu       sync.Mutex // guards what follows, used, and the visit
+	choices  []*choice  // prompt by prompt, drawn() of each
+	reserved int        // texts of the queue
+}
+
+func (s *Server) completions(v *visit) error {
+	body, release, err := s.read(v)
+	if err != nil {
+		return err
+	}
+	q, err := s.parseCompletion(string(body))
+	release()
+	if err != nil {
+		return err
+	}
+	j := &job{completion: q, server: s, visit: v}
+	if err := j.begin(); err != nil {
+		return err
+	}
+	defer j.leave()
+	ctx, cancel := v.request.Context(), context.CancelFunc(func() {})
+	if s.options.Timeout > 0 {
+		ctx, cancel = context.WithTimeout(ctx, s.options.Timeout)
+	}
+	defer cancel()
+	if q.stream {
+		return j.answerInParts(ctx)
+	}
+	return j.answerWhole(ctx)
+}
+
+// begin reserves room, and only then looks at the prompts.
+func (j *job) begin() error {
+	texts := max(1, len(j.prompt)) * j.drawn()
+	if err := j.server.queue.reserve(texts); err != nil {
+		return err
+	}
+	j.reserved = texts
+	err := j.prepare()
+	if err != nil {
+		j.leave()
+	}
+	return err
+}
+
+func (j *job) prepare() (err error) {
+	if err := j.server.encode(j.completion); err != nil {
+		return err
+	}
+	if err := j.checkSize(); err != nil {
+		return err
+	}
+	if j.options, err = j.server.decodeOptions(j.completion); err != nil {
+		return err
+	}
+	for i := range j.prompt {
+		j.used.prompt += len(j.prompt[i].ids)
+		for range j.drawn() {
+			j.choices = append(j.choices, j.newChoice(&j.prompt[i], len(j.choices)))
+		}
+	}
+	n := &j.visit.note
+	n.prompts, n.choices, n.promptTokens = len(j.prompt), len(j.choices), j.used.prompt
+	n.seed, n.seeded = j.options.Seed, j.temperature > 0
+	n.ignored, n.stream = j.ignored, j.stream
+	if names := header(j.ignored); names != "" {
+		j.visit.Header().Set("X-Ignored-Fields", names)
+	}
+	if n.seeded {
+		j.visit.Header().Set("X-Seed", fmt.Sprint(n.seed))
+	}
+	return nil
+}
+
+// mostEntries bounds the memory of an answer that is sent as a whole: its tokens, and the
+// log-probabilities of each.
+const mostEntries = 1 << 22
+
+// checkSize refuses what would make an answer without bounds.
+func (j *job) checkSize() error {
+	each := 1
+	if j.logprobs != nil {
+		each += 1 + *j.logprobs
+	}
+	total := 0
+	for _, p := range j.prompt {
+		tokens := j.maxTokens
+		if j.echo {
+			tokens += len(p.ids)
+		}
+		total += tokens * each * j.drawn() // at most 2048 · 101 · 128 for a context of 1024
+		if total > mostEntries && !j.stream {
+			return fieldf("max_tokens", "with %d prompts, n or best_of %d and logprobs the answer "+
+				"could have more than %d numbers: want fewer, or stream", len(j.prompt), j.drawn(),
+				mostEntries)
+		}
+	}
+	return nil
+}
+
+// leave gives back what is still reserved.
+func (j *job) leave() {
+	j.server.queue.release(j.reserved)
+	j.reserved = 0
+	j.visit.note.completionTokens = j.used.completion
+}
+
+// answerWhole writes all texts, and sends the answer.
+func (j *job) answerWhole(ctx context.Context) error {
+	if err := j.write(ctx, func(*choice, *decode.Token) error { return nil }); err != nil {
+		return err
+	}
+	j.visit.reply(http.StatusOK, j.appendAnswer(nil, j.best(), &j.used))
+	return nil
+}
+
+// best returns the choices that are sent: n of those drawn for each prompt, the likeliest first if
+// more were drawn.
+func (j *job) best() []*choice {
+	drawn := j.drawn()
+	if drawn == j.n {
+		return j.choices
+	}
+	var best []*choice
+	for of := range slices.Chunk(j.choices, drawn) {
+		slices.SortStableFunc(of, func(a, b *choice) int {
+			switch {
+			case a.mean() > b.mean():
+				return -1
+			case a.mean() < b.mean():
+				return 1
+			}
+			return 0
+		})
+		best = append(best, of[:j.n]...)
+	}
+	for i, c := range best {
+		c.index = i
+	}
+	return best
+}
+
+// write writes the texts of all prompts side by side. took is told of each token when its choice
+// has it, one at a time.
+func (j *job) write(ctx context.Context, took func(*choice, *decode.Token) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if len(j.prompt) == 1 {
+		return j.explain(j.follow(ctx, 0, took))
+	}
+	var writers sync.WaitGroup
+	for i := range j.prompt {
+		writers.Go(func() {
+			defer func() {
+				if p := recover(); p != nil {
+					cancel(&panicError{p, debug.Stack()})
+				}
+			}()
+			if err := j.follow(ctx, i, took); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	writers.Wait()
+	return j.explain(context.Cause(ctx))
+}
+
+// A panicError is a panic of another goroutine.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.value, e.stack) }
+
+// follow writes the texts of one prompt.
+func (j *job) follow(
+	ctx context.Context, i int, took func(*choice, *decode.Token) error,
+) error {
+	choices := j.choices[i*j.drawn() : (i+1)*j.drawn()]
+	if j.maxTokens == 0 && !(j.echo && j.logprobs != nil) { // nothing to compute
+		for _, c := range choices {
+			if err := j.take(c, nil, took); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for t, err := range j.server.batcher.Samples(ctx, j.prompt[i].ids, len(choices), j.options) {
+		if err != nil {
+			return err
+		}
+		if err := j.take(choices[t.Sample], &t, took); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take gives a token to its choice. Nil is the end of a text without any.
+func (j *job) take(c *choice, t *decode.Token, took func(*choice, *decode.Token) error) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if t == nil {
+		c.finish = "length"
+	} else {
+		c.add(j, t)
+		if !ofPrompt(t) {
+			j.used.completion++
+		}
+	}
+	if c.finish != "" {
+		j.server.queue.release(1)
+		j.reserved--
+	}
+	return took(c, t)
+}
+
+// explain makes the error of texts one that clients understand.
+func (j *job) explain(err error) error {
+	var (
+		panicked *panicError
+		option   *decode.OptionError
+		long     *model.ContextError
+		none     *decode.NoIDError
+	)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &panicked):
+		panic(panicked.Error())
+	case errors.Is(err, context.DeadlineExceeded):
+		j.visit.Header().Set("X-Should-Retry", "false") // it would take as long
+		return errorf(http.StatusGatewayTimeout, "timeout", "the answer took more than %v",
+			j.server.options.Timeout)
+	case errors.Is(err, context.Canceled):
+		return errGone
+	case errors.Is(err, decode.ErrBatcherClosed):
+		return errDraining()
+	case errors.Is(err, model.ErrCacheFull):
+		return errorf(http.StatusServiceUnavailable, "cache_full",
+			"the memory for the cache does not hold this text")
+	case errors.As(err, &option), errors.As(err, &none):
+		return errorf(http.StatusBadRequest, "", "%v", err)
+	case errors.As(err, &long):
+		return tooLong(long.Positions, long.Held+long.Added, j.maxTokens)
+	}
+	return err
+}

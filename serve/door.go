@@ -1,0 +1,129 @@
+package serve
+
+// Who comes in: hosts, origins and keys.
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// A door checks a request before anything of it is read but its header.
+type door struct {
+	options *Options
+	keys    [][sha256.Size]byte // digests, so that comparing takes the same time for any length
+	origin  *http.CrossOriginProtection
+}
+
+func newDoor(o *Options) door {
+	d := door{options: o, origin: http.NewCrossOriginProtection()}
+	for _, key := range o.Keys {
+		d.keys = append(d.keys, sha256.Sum256([]byte(key)))
+	}
+	return d
+}
+
+// admit lets a request in, refuses it, or answers it: OPTIONS is done here.
+func (d *door) admit(v *visit, found route) (done bool, err error) {
+	r := v.request
+	if d.options.Loopback && !d.knows(r.Host) {
+		return false, errorf(http.StatusForbidden, "unknown_host",
+			"Host: want a loopback address or localhost, as the server listens on no other")
+	}
+	trusted := d.allow(v)
+	if r.Method == http.MethodOptions {
+		v.Header().Set("Allow", found.methods())
+		v.WriteHeader(http.StatusNoContent)
+		return true, nil
+	}
+	if !trusted && d.origin.Check(r) != nil {
+		return false, errorf(http.StatusForbidden, "unknown_origin",
+			"Origin: pages of other sites may not use this server")
+	}
+	if len(d.keys) > 0 && !found.open && !d.hasKey(r) {
+		want := "Bearer"
+		if found.get != nil && !strings.HasPrefix(r.URL.Path, "/v1/") { // a browser then asks for it
+			want = `Basic realm="gpt"`
+		}
+		v.Header().Set("WWW-Authenticate", want)
+		return false, errorf(http.StatusUnauthorized, "invalid_api_key",
+			"Authorization: want Bearer and one of the server's keys")
+	}
+	return false, nil
+}
+
+// knows reports whether a Host is one that a server on a loopback address has.
+func (d *door) knows(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
+	if name == "localhost" || slices.Contains(d.options.Hosts, name) {
+		return true
+	}
+	address, err := netip.ParseAddr(name)
+	return err == nil && address.IsLoopback()
+}
+
+// allow sends a page of another origin what lets it read the answer, if it may.
+func (d *door) allow(v *visit) bool {
+	if len(d.options.Origins) == 0 {
+		return false
+	}
+	r, h := v.request, v.Header()
+	h.Add("Vary", "Origin")
+	origin := r.Header.Get("Origin")
+	switch {
+	case origin == "":
+		return false
+	case slices.Contains(d.options.Origins, origin):
+		h.Set("Access-Control-Allow-Origin", origin)
+	case slices.Contains(d.options.Origins, "*"):
+		h.Set("Access-Control-Allow-Origin", "*")
+	default:
+		return false
+	}
+	h.Set("Access-Control-Expose-Headers", "X-Request-Id, X-Ignored-Fields, X-Seed, Retry-After")
+	if r.Method == http.MethodOptions {
+		h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS")
+		h.Set("Access-Control-Max-Age", "600")
+		if wanted := r.Header.Get("Access-Control-Request-Headers"); wanted != "" {
+			h.Set("Access-Control-Allow-Headers", wanted)
+		}
+	}
+	return true
+}
+
+// hasKey reports whether a request has one of the keys. It takes the same time whatever it has.
+func (d *door) hasKey(r *http.Request) bool {
+	_, key, basic := r.BasicAuth()
+	if !basic {
+		scheme, rest, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			return false
+		}
+		key = strings.TrimSpace(rest)
+	}
+	digest, found := sha256.Sum256([]byte(key)), 0
+	for i := range d.keys {
+		found |= subtle.ConstantTimeCompare(digest[:], d.keys[i][:])
+	}
+	return found == 1
+}
+
+// methods lists the methods of a route.
+func (r route) methods() string {
+	var all []string
+	if r.get != nil {
+		all = append(all, http.MethodGet, http.MethodHead)
+	}
+	if r.post != nil {
+		all = append(all, http.MethodPost)
+	}
+	return strings.Join(append(all, http.MethodOptions), ", ")
+}

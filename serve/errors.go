@@ -1,0 +1,78 @@
+package serve
+
+// Errors as clients see them: a status, and OpenAI's JSON.
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// An apiError is the answer to a request that cannot be followed.
+type apiError struct {
+	status  int
+	message string
+	param   string // the field, "" if it is about none
+	code    string // "" is null
+}
+
+func (e *apiError) Error() string { return e.message }
+
+// errorf makes an apiError.
+func errorf(status int, code, format string, args ...any) *apiError {
+	return &apiError{status: status, code: code, message: fmt.Sprintf(format, args...)}
+}
+
+// fieldf makes an error of a field, whose name its message begins with.
+func fieldf(field, format string, args ...any) *apiError {
+	return &apiError{
+		status: http.StatusBadRequest, param: field, message: field + ": " + fmt.Sprintf(format, args...),
+	}
+}
+
+// kinds are the types of errors, by status.
+var kinds = map[int]string{
+	http.StatusUnauthorized:       "authentication_error",
+	http.StatusForbidden:          "permission_error",
+	http.StatusNotFound:           "not_found_error",
+	http.StatusTooManyRequests:    "rate_limit_error",
+	http.StatusServiceUnavailable: "service_unavailable_error",
+}
+
+func (e *apiError) kind() string {
+	if kind, ok := kinds[e.status]; ok {
+		return kind
+	}
+	if e.status >= http.StatusInternalServerError {
+		return "server_error"
+	}
+	return "invalid_request_error"
+}
+
+// body returns the JSON of the error.
+func (e *apiError) body() []byte {
+	null := func(s string) any {
+		if s == "" {
+			return nil
+		}
+		return s
+	}
+	b, _ := json.Marshal(map[string]any{"error": struct { // strings have a JSON
+		Message string `json:"message"`
+		Type    string `json:"type"`
+		Param   any    `json:"param"`
+		Code    any    `json:"code"`
+	}{e.message, e.kind(), null(e.param), null(e.code)}})
+	return b
+}
+
+// asAPI returns err as an apiError. What is not one is the server's own fault, and its message stays
+// in the log.
+func asAPI(err error) *apiError {
+	var known *apiError
+	if errors.As(err, &known) {
+		return known
+	}
+	return errorf(http.StatusInternalServerError, "internal_error", "the server made a mistake")
+}

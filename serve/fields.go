@@ -1,0 +1,245 @@
+package serve
+
+// Fields of a request: what each takes, and what is said of anything else.
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"picogpt/internal/quote"
+	"picogpt/internal/strictjson"
+)
+
+// A field reads the value of one field, which is not null. Its error says what was wanted.
+type field func(*strictjson.Reader) error
+
+// readFields reads an object by a table of fields. It returns the names of those that it does not
+// have. An explicit null is as good as an absent field.
+func readFields(body string, fields map[string]field) (ignored []string, err error) {
+	r := strictjson.NewReader(body)
+	err = r.Object(func(name string) error {
+		read, known := fields[name]
+		switch {
+		case !known:
+			ignored = append(ignored, name)
+			_, err := r.Value()
+			return err
+		case r.Kind() == 'n':
+			_, err := r.Value()
+			return err
+		}
+		if err := read(r); err != nil {
+			return fieldf(name, "%v", err)
+		}
+		return nil
+	})
+	if err == nil {
+		err = r.End()
+	}
+	if err != nil {
+		return nil, asBody(err)
+	}
+	return ignored, nil
+}
+
+// asBody returns an error of a field as it is, and others as the body's.
+func asBody(err error) error {
+	if e, ok := err.(*apiError); ok {
+		return e
+	}
+	return errorf(400, "", "the body: %v", err)
+}
+
+// text reads a string.
+func text(to *string) field {
+	return func(r *strictjson.Reader) (err error) {
+		*to, err = r.String()
+		return err
+	}
+}
+
+// optional reads a value that may be absent.
+func optional[T any](to **T, read func(*T) field) field {
+	return func(r *strictjson.Reader) error {
+		*to = new(T)
+		return read(*to)(r)
+	}
+}
+
+// yes reads true or false.
+func yes(to *bool) field {
+	return func(r *strictjson.Reader) (err error) {
+		*to, err = r.Bool()
+		return err
+	}
+}
+
+// number reads a number from least to most.
+func number(to *float64, least, most float64) field {
+	return func(r *strictjson.Reader) error {
+		written, err := r.Number()
+		if err != nil {
+			return err
+		}
+		x, err := strconv.ParseFloat(written, 64)
+		if err != nil || !(x >= least && x <= most) {
+			return r.Errorf("want a number from %v to %v, found %s", least, most, short(written))
+		}
+		*to = x
+		return nil
+	}
+}
+
+// whole reads a whole number from least to most. 16.0 is one, as it is for JavaScript.
+func whole(to *int, least, most int) field {
+	return func(r *strictjson.Reader) error {
+		written, err := r.Number()
+		if err != nil {
+			return err
+		}
+		x, err := strconv.ParseFloat(written, 64)
+		if err != nil || x != math.Trunc(x) || !(x >= float64(least) && x <= float64(most)) {
+			return r.Errorf("want a whole number from %d to %d, found %s", least, most,
+				short(written))
+		}
+		*to = int(x)
+		return nil
+	}
+}
+
+// anySeed reads a seed: 64 bits, with a sign or without.
+func anySeed(to *uint64) field {
+	return func(r *strictjson.Reader) error {
+		written, err := r.Number()
+		if err != nil {
+			return err
+		}
+		if n, err := strconv.ParseUint(written, 10, 64); err == nil {
+			*to = n
+			return nil
+		}
+		n, err := strconv.ParseInt(written, 10, 64)
+		if err != nil {
+			return r.Errorf("want a whole number of 64 bits, found %s", short(written))
+		}
+		*to = uint64(n)
+		return nil
+	}
+}
+
+// texts reads a list of at most so many strings, none of them empty.
+func texts(to *[]string, most int) field {
+	return func(r *strictjson.Reader) error {
+		return r.Array(func(i int) error {
+			if i == most {
+				return r.Errorf("want at most %d strings, found more", most)
+			}
+			s, err := r.String()
+			if err != nil {
+				return err
+			}
+			if s == "" {
+				return r.Errorf("string %d: want at least one byte, found none", i+1)
+			}
+			*to = append(*to, s)
+			return nil
+		})
+	}
+}
+
+// oneOrMore is texts, or a single string. An empty list is none.
+func oneOrMore(to *[]string, most int) field {
+	return func(r *strictjson.Reader) error {
+		switch r.Kind() {
+		case '[':
+			return texts(to, most)(r)
+		case '"':
+			s, err := r.String()
+			if err != nil {
+				return err
+			}
+			if s == "" {
+				return r.Errorf("want at least one byte, found none")
+			}
+			*to = []string{s}
+			return nil
+		}
+		return wrong(r, "a string or a list of strings")
+	}
+}
+
+// ids reads a list of at most so many ids below size.
+func ids(to *[]int, size, most int) field {
+	return func(r *strictjson.Reader) error {
+		return r.Array(func(i int) error {
+			if i == most {
+				return r.Errorf("want at most %d ids, found more", most)
+			}
+			id, err := r.Natural(int64(size) - 1)
+			*to = append(*to, int(id))
+			return err
+		})
+	}
+}
+
+// object reads an object by a table of its own. What it does not have is ignored, with its path.
+func object(name string, to *[]string, fields map[string]field) field {
+	return func(r *strictjson.Reader) error {
+		if r.Kind() != '{' {
+			return wrong(r, "an object")
+		}
+		v, err := r.Value()
+		if err != nil {
+			return err
+		}
+		ignored, err := readFields(v.Text(), fields)
+		for _, inner := range ignored {
+			*to = append(*to, name+"."+inner)
+		}
+		return err
+	}
+}
+
+// wrong reads a value of a kind that is not wanted, and says so.
+func wrong(r *strictjson.Reader, want string) error {
+	v, err := r.Value()
+	if err != nil {
+		return err
+	}
+	return r.Errorf("want %s, found %s", want, kindOf(v.Text()))
+}
+
+// kindOf names a value for an error.
+func kindOf(value string) string {
+	switch value[0] {
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case '"':
+		return "a string"
+	}
+	return short(value)
+}
+
+// short shows what somebody wrote.
+func short(s string) string { return quote.Plain(s, 40) }
+
+// header lists names in a header, as far as they can stand there.
+func header(names []string) string {
+	var shown []string
+	length := 0
+	for _, name := range names {
+		if strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' || r == ',' }) {
+			continue
+		}
+		if length += len(name); length > 1024 {
+			break
+		}
+		shown = append(shown, name)
+	}
+	slices.Sort(shown)
+	return strings.Join(slices.Compact(shown), ", ")
+}

@@ -1,0 +1,46 @@
+package serve
+
+// The access log: a line for each request, without texts and keys.
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+)
+
+// log writes the line of a visit.
+func (s *Server) log(v *visit) {
+	level := slog.LevelInfo
+	if v.status >= 500 {
+		level = slog.LevelError
+	}
+	if !s.options.Log.Enabled(context.Background(), level) {
+		return
+	}
+	n := &v.note
+	line := []slog.Attr{
+		slog.String("request", v.id), slog.String("client", v.request.RemoteAddr),
+		slog.String("method", v.request.Method), slog.String("path", v.request.URL.Path),
+		slog.Int("status", v.status), slog.Int64("bytes", v.bytes),
+		slog.Duration("time", time.Since(v.start).Round(time.Microsecond)),
+	}
+	if n.prompts > 0 {
+		line = append(line, slog.Int("prompts", n.prompts), slog.Int("choices", n.choices),
+			slog.Bool("stream", n.stream), slog.Int("prompt_tokens", n.promptTokens),
+			slog.Int("completion_tokens", n.completionTokens))
+	}
+	if n.seeded {
+		line = append(line, slog.Uint64("seed", n.seed))
+	}
+	if n.firstToken > 0 {
+		line = append(line, slog.Duration("first_token", n.firstToken.Round(time.Microsecond)))
+	}
+	if len(n.ignored) > 0 {
+		line = append(line, slog.String("ignored", strings.Join(n.ignored, ",")))
+	}
+	if v.failed != nil {
+		line = append(line, slog.String("error", v.failed.Error()))
+	}
+	s.options.Log.LogAttrs(context.Background(), level, "request", line...)
+}

@@ -1,0 +1,121 @@
+package serve
+
+// What a Server is made with.
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"time"
+
+	"picogpt/decode"
+	"picogpt/model"
+	"picogpt/tokenizer"
+)
+
+// Options say what a Server is called, whom it lets in, and how much it takes on. The zero value is
+// useful for a server that nobody else can reach.
+type Options struct {
+	// Name is the model's id. "" means "model".
+	Name string
+
+	// Fingerprint is the answers' system_fingerprint: what says that two servers give the same
+	// texts, such as a digest of the weights and the number formats. "" means none.
+	Fingerprint string
+
+	// Keys are those of which a request must bring one, as Authorization: Bearer KEY or as the
+	// password of basic authentication, for every path but /health and /ready. None means that
+	// none is wanted.
+	Keys []string
+
+	// Origins are the web origins, as https://example.org, whose pages may use the server; "null"
+	// is that of pages from files, "*" is any.
+	Origins []string
+
+	// Loopback says that the server listens on a loopback address: then a request's Host must name
+	// one, or be one of Hosts. Otherwise a web page whose name is bound to the address anew could
+	// use the server.
+	Loopback bool
+	Hosts    []string
+
+	MaxQueue   int   // texts that wait at a time; more are refused with 429. 0 means 256
+	MaxPrompts int   // prompts of one request; 0 means 1024
+	MaxN       int   // n and best_of of one request; 0 means 128
+	MaxBody    int64 // bytes of a request; 0 means 32 MiB
+
+	// Timeout bounds the time of a request, from its body to the end of the answer. 0 means none.
+	Timeout time.Duration
+
+	// Batcher says how many texts are written at a time, and how long one waits for another.
+	Batcher decode.BatcherOptions
+
+	// Pooling makes the vector of a text for /v1/embeddings from those of its tokens: "mean", which
+	// "" means too, or "last".
+	Pooling string
+
+	// Log takes a line for each request, and panics; never a text, nor a key. Nil means nothing.
+	Log *slog.Logger
+}
+
+// The defaults of Options.
+const (
+	defaultName       = "model"
+	defaultMaxQueue   = 256
+	defaultMaxPrompts = 1024
+	defaultMaxN       = 128
+	defaultMaxBody    = 32 << 20
+	defaultStreams    = 16
+)
+
+func (o Options) withDefaults() Options {
+	orDefault(&o.Name, defaultName)
+	orDefault(&o.MaxQueue, defaultMaxQueue)
+	orDefault(&o.MaxPrompts, defaultMaxPrompts)
+	orDefault(&o.MaxN, defaultMaxN)
+	orDefault(&o.MaxBody, defaultMaxBody)
+	orDefault(&o.Batcher.MaxStreams, defaultStreams)
+	orDefault(&o.Pooling, "mean")
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// orDefault gives what is zero another value.
+func orDefault[T comparable](v *T, value T) {
+	var zero T
+	if *v == zero {
+		*v = value
+	}
+}
+
+// check refuses what cannot be meant.
+func (o *Options) check(m *model.Model, tok *tokenizer.Tokenizer) error {
+	for _, limit := range []struct {
+		name  string
+		value int64
+	}{
+		{"max queue", int64(o.MaxQueue)}, {"max prompts", int64(o.MaxPrompts)},
+		{"max n", int64(o.MaxN)}, {"max body", o.MaxBody}, {"timeout", int64(o.Timeout)},
+	} {
+		if limit.value < 0 {
+			return fmt.Errorf("%s %d: want 0 (the default) or more", limit.name, limit.value)
+		}
+	}
+	if o.MaxBody > math.MaxInt64/bodiesAtOnce {
+		return fmt.Errorf("max body %d: want at most %d", o.MaxBody, math.MaxInt64/bodiesAtOnce)
+	}
+	if o.Pooling != "mean" && o.Pooling != "last" {
+		return fmt.Errorf("pooling %q: want mean or last", o.Pooling)
+	}
+	for i, key := range o.Keys {
+		if key == "" {
+			return fmt.Errorf("key %d of %d: want at least one byte, found none", i+1, len(o.Keys))
+		}
+	}
+	if rows := m.Config().VocabSize; tok.Size() > rows {
+		return fmt.Errorf("the tokenizer has %d ids, want at most the %d of the model", tok.Size(),
+			rows)
+	}
+	return nil
+}

@@ -1,0 +1,39 @@
+package serve
+
+// From fields to package decode's options.
+
+import (
+	"math"
+	"slices"
+
+	"picogpt/decode"
+)
+
+// options are decode's words for a request.
+func (s *Server) decodeOptions(q *completion) (decode.Options, error) {
+	o := decode.Options{
+		MaxTokens: q.maxTokens, MinTokens: q.minTokens, Temperature: q.temperature,
+		TopK: max(0, q.topK), TopP: q.topP, MinP: q.minP, PresencePenalty: q.presence,
+		FrequencyPenalty: q.frequency, RepeatPenalty: q.repetition, Stop: q.stop, Ban: q.badWords,
+		Vocabulary: s.vocabulary.Tokenizer, Seed: q.seedOrAny(),
+	}
+	if o.TopP == 0 {
+		o.TopP = math.SmallestNonzeroFloat64 // one token; decode's 0 is off
+	}
+	if q.logprobs != nil {
+		o.Top = *q.logprobs
+	}
+	slab := make([]int, len(q.bias))
+	for i, b := range q.bias {
+		slab[i] = b.id
+		o.Bias = append(o.Bias, decode.Bias{IDs: slab[i : i+1 : i+1], Value: b.value})
+	}
+	switch {
+	case q.ignoreEOS:
+		o.EndOfText = append([]int{}, q.stopIDs...)
+		o.Vocabulary = silent{s.vocabulary.Tokenizer, s.ends} // an end of text is never in a text
+	case len(q.stopIDs) > 0:
+		o.EndOfText = slices.Concat(s.ends, q.stopIDs)
+	}
+	return o, nil
+}

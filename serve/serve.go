@@ -1,0 +1,156 @@
+// Package serve answers OpenAI's completions API over a model: an [http.Handler] that a program
+// mounts. All requests share one [decode.Batcher].
+//
+//	s, err := serve.New(m, tok, serve.Options{Name: "gpt2"})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	defer s.Close()
+//	log.Fatal(http.ListenAndServe("127.0.0.1:8080", s))
+//
+// An answer with a seed depends on the request alone: it is what [decode.Generate] gives, whatever
+// else the server does. Choice j of a prompt has the seed seed + j.
+//
+// The handler guards itself: bodies, prompts and the queue are bounded, slow writers and readers
+// lose their connection, keys and origins are checked. What it leaves to the [http.Server] is
+// ReadHeaderTimeout, which a program that faces others should set.
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"picogpt/decode"
+	"picogpt/model"
+	"picogpt/serve/page"
+	"picogpt/tokenizer"
+)
+
+// A Server is the handler. It is safe for concurrent use.
+type Server struct {
+	options    Options
+	model      *model.Model
+	vocabulary vocabulary
+	ends       []int // the ids that end a text
+	batcher    *decode.Batcher
+	routes     map[string]route
+	page       http.Handler
+	door       door
+	queue      queue
+	bodies     budget
+	created    time.Time
+}
+
+// New returns a Server of a model and its tokenizer, which stay the caller's. Close it before the
+// model.
+func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
+	o = o.withDefaults()
+	if err := o.check(m, tok); err != nil {
+		return nil, err
+	}
+	s := &Server{
+		options: o, model: m, vocabulary: newVocabulary(tok),
+		ends: m.Config().EndTokens(), page: page.Handler(),
+		batcher: decode.NewBatcher(m, o.Batcher), created: time.Now(),
+	}
+	s.door = newDoor(&s.options)
+	s.queue = queue{most: o.MaxQueue + o.Batcher.MaxStreams}
+	s.bodies = budget{most: bodiesAtOnce * o.MaxBody}
+	s.routes = s.table()
+	return s, nil
+}
+
+// Close ends all requests with an error, and waits for what computes them. A second Close does
+// nothing.
+func (s *Server) Close() error {
+	s.queue.drain()
+	return s.batcher.Close()
+}
+
+// Drain makes the server refuse new work, and /ready say so. Requests that are under way end as
+// usual.
+func (s *Server) Drain() { s.queue.drain() }
+
+// A handler answers one request. Its error is the answer, if nothing of another has been sent.
+type handler func(v *visit) error
+
+// A route is what one path does, by method. GET is HEAD, too.
+type route struct {
+	get, post handler
+	open      bool // without a key
+}
+
+// table returns the routes.
+func (s *Server) table() map[string]route {
+	return map[string]route{
+		"/v1/completions": {post: s.completions},
+		"/v1/models":      {get: s.models},
+		"/health":         {get: s.health, open: true},
+		"/ready":          {get: s.ready, open: true},
+	}
+}
+
+// ServeHTTP answers a request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	v := newVisit(w, r)
+	defer s.leave(v)
+	if err := s.answer(v); err != nil {
+		v.fail(err)
+	}
+}
+
+// answer finds who answers, and lets it.
+func (s *Server) answer(v *visit) error {
+	found, ok := s.find(v.request.URL.Path)
+	if done, err := s.door.admit(v, found); done || err != nil {
+		return err
+	}
+	if !ok {
+		return errorf(http.StatusNotFound, "", "%s: no such path", v.path())
+	}
+	switch method := v.request.Method; {
+	case found.get != nil && (method == http.MethodGet || method == http.MethodHead):
+		return found.get(v)
+	case found.post != nil && method == http.MethodPost:
+		return found.post(v)
+	}
+	v.Header().Set("Allow", found.methods())
+	return errorf(http.StatusMethodNotAllowed, "", "method %s: want %s for %s",
+		v.request.Method, found.methods(), v.path())
+}
+
+// find returns the route of a path.
+func (s *Server) find(path string) (route, bool) {
+	if found, ok := s.routes[path]; ok {
+		return found, true
+	}
+	if id, ok := modelPath(path); ok {
+		return route{get: func(v *visit) error { return s.oneModel(v, id) }}, true
+	}
+	if page.Has(path) {
+		return route{get: s.showPage}, true
+	}
+	return route{}, false
+}
+
+func (s *Server) showPage(v *visit) error {
+	s.page.ServeHTTP(v, v.request)
+	return nil
+}
+
+// leave ends a visit. A panic is the end of this request alone.
+func (s *Server) leave(v *visit) {
+	if p := recover(); p != nil {
+		if p == http.ErrAbortHandler {
+			s.log(v)
+			panic(p)
+		}
+		s.options.Log.Error("panic", "request", v.id, "panic", fmt.Sprint(p),
+			"stack", string(debug.Stack()))
+		v.fail(errors.New("the server made a mistake"))
+	}
+	s.log(v)
+}

@@ -1,0 +1,130 @@
+package serve
+
+// Answers in parts: server-sent events, one write for each.
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"picogpt/decode"
+)
+
+// quiet is after how long without a token a comment is sent, so that nobody on the way takes the
+// connection for dead. Events without data would end OpenAI's client for Python.
+const quiet = 15 * time.Second
+
+// events is the body of a streamed answer.
+type events struct {
+	job   *job
+	buf   []byte
+	begun bool
+}
+
+// answerInParts sends each token as it comes. An error before the first is a status.
+func (j *job) answerInParts(ctx context.Context) error {
+	e := &events{job: j}
+	stop := e.keepAlive()
+	err := j.write(ctx, e.took)
+	stop()
+	j.mu.Lock() // for a comment that is being written
+	defer j.mu.Unlock()
+	if err == nil {
+		return e.end()
+	}
+	if !e.begun || errors.Is(err, errGone) {
+		return err
+	}
+	j.visit.failed = err
+	e.buf = append(append(e.buf, "data: "...), asAPI(err).body()...)
+	e.buf = append(e.buf, "\n\ndata: [DONE]\n\n"...)
+	e.send() // the error is the client's going
+	return nil
+}
+
+// took sends what a token has brought.
+func (e *events) took(c *choice, t *decode.Token) error {
+	j := e.job
+	if t != nil && ofPrompt(t) && t.Finish == "" {
+		return nil // the prompt's tokens go with the first new one
+	}
+	if len(c.text) == 0 && len(c.entries) == 0 && len(c.ids) == 0 && c.finish == "" && !j.usages {
+		return nil
+	}
+	var used *usage
+	if j.usages {
+		used = &usage{len(j.prompt[c.index/j.n].ids), c.tokens}
+	}
+	e.event([]*choice{c}, used)
+	c.sent()
+	return e.send()
+}
+
+// event adds an event to what is to be sent.
+func (e *events) event(choices []*choice, used *usage) {
+	e.buf = append(e.buf, "data: "...)
+	e.buf = e.job.appendAnswer(e.buf, choices, used)
+	e.buf = append(e.buf, "\n\n"...)
+}
+
+// end sends the usage, if it is wanted, and the last line.
+func (e *events) end() error {
+	if e.job.usage {
+		e.event(nil, &e.job.used)
+	}
+	e.buf = append(e.buf, "data: [DONE]\n\n"...)
+	e.send() // the error is the client's going
+	return nil
+}
+
+// send writes what is to be sent.
+func (e *events) send() error {
+	v := e.job.visit
+	if !e.begun {
+		e.begun = true
+		v.note.firstToken = time.Since(v.start)
+		h := v.Header()
+		h.Set("Content-Type", "text/event-stream; charset=utf-8")
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Accel-Buffering", "no") // for nginx
+		v.WriteHeader(http.StatusOK)
+	}
+	_, err := v.Write(e.buf)
+	e.buf = e.buf[:0]
+	if err == nil {
+		err = v.control.Flush()
+	}
+	if err != nil {
+		return errGone
+	}
+	return nil
+}
+
+// keepAlive sends comments once the answer has begun and is silent. stop ends that.
+func (e *events) keepAlive() (stop func()) {
+	done := make(chan struct{})
+	var sender sync.WaitGroup
+	sender.Go(func() {
+		tick := time.NewTicker(quiet)
+		defer tick.Stop()
+		seen := int64(-1)
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
+			e.job.mu.Lock()
+			if v := e.job.visit; v.bytes == seen {
+				e.buf = append(e.buf, ": ping\n\n"...)
+				e.send() // the tokens find out that the client is gone
+			} else {
+				seen = v.bytes
+			}
+			e.job.mu.Unlock()
+		}
+	})
+	return func() { close(done); sender.Wait() }
+}

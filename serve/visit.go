@@ -1,0 +1,102 @@
+package serve
+
+// A visit: one request, its answer, and what the log says of both.
+
+import (
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"time"
+
+	"picogpt/internal/quote"
+)
+
+// A visit is the ResponseWriter of one request. It serves one goroutine at a time.
+type visit struct {
+	http.ResponseWriter
+	request *http.Request
+	control *http.ResponseController
+	id      string // ours: those of clients may be anybody's
+	start   time.Time
+	note    note
+
+	status int // 0 before the answer begins
+	bytes  int64
+	failed error // to be logged
+}
+
+// A note is what the log says of a request beside what every request has.
+type note struct {
+	prompts, choices   int
+	promptTokens       int
+	completionTokens   int
+	seed               uint64
+	seeded             bool // seed is of use
+	ignored            []string
+	stream             bool
+	firstToken, queued time.Duration
+}
+
+func newVisit(w http.ResponseWriter, r *http.Request) *visit {
+	v := &visit{
+		ResponseWriter: w, request: r, control: http.NewResponseController(w), id: rand.Text(),
+		start: time.Now(),
+	}
+	h := v.Header()
+	h.Set("X-Request-Id", v.id)
+	h.Set("X-Content-Type-Options", "nosniff")
+	return v
+}
+
+// Unwrap is for http.ResponseController.
+func (v *visit) Unwrap() http.ResponseWriter { return v.ResponseWriter }
+
+func (v *visit) WriteHeader(status int) {
+	if v.status == 0 || v.status < http.StatusOK {
+		v.status = status
+	}
+	v.ResponseWriter.WriteHeader(status)
+}
+
+// patience is how long a client may take to accept what is written at a time.
+const patience = 30 * time.Second
+
+func (v *visit) Write(b []byte) (int, error) {
+	if v.status == 0 {
+		v.status = http.StatusOK
+	}
+	v.control.SetWriteDeadline(time.Now().Add(patience)) // what cannot have one needs none
+	n, err := v.ResponseWriter.Write(b)
+	v.bytes += int64(n)
+	return n, err
+}
+
+// path returns the path for messages.
+func (v *visit) path() string { return quote.Plain(v.request.URL.Path, 80) }
+
+// reply sends JSON.
+func (v *visit) reply(status int, body []byte) {
+	v.Header().Set("Content-Type", "application/json")
+	v.Header().Set("Cache-Control", "no-store")
+	v.WriteHeader(status)
+	v.Write(append(body, '\n')) // an error is the client's going
+}
+
+// fail sends an error, if no other answer has begun. One that has is cut off.
+func (v *visit) fail(err error) {
+	v.failed = err
+	if errors.Is(err, errGone) {
+		return
+	}
+	if v.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	e := asAPI(err)
+	if e.status == http.StatusTooManyRequests || e.status == http.StatusServiceUnavailable {
+		v.Header().Set("Retry-After", "1")
+	}
+	v.reply(e.status, e.body())
+}
+
+// errGone says that the client does not wait for an answer any more.
+var errGone = errors.New("the client is gone")

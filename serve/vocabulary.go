@@ -1,0 +1,86 @@
+package serve
+
+// What the tokens say: their texts, by themselves and in a row.
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"picogpt/tokenizer"
+)
+
+// A vocabulary is the tokenizer with what is asked of it at every token.
+type vocabulary struct {
+	*tokenizer.Tokenizer          // special tokens in a text are their ids
+	texts                []string // of each token by itself; "" where an id has none
+	longest              int      // bytes of the longest
+}
+
+func newVocabulary(t *tokenizer.Tokenizer) vocabulary {
+	v := vocabulary{Tokenizer: t.WithSpecial(), texts: make([]string, t.Size()), longest: 1}
+	for id := range v.texts {
+		v.texts[id], _ = t.Text(id) // a gap has none
+		v.longest = max(v.longest, len(v.texts[id]))
+	}
+	return v
+}
+
+// has reports whether the vocabulary, which may be smaller than the model's, has an id.
+func (v *vocabulary) has(id int) bool { return id < len(v.texts) && v.texts[id] != "" }
+
+// textOf returns the text of ids. Those that no token has are left out.
+func (v *vocabulary) textOf(ids []int) string {
+	var b strings.Builder
+	d := v.NewDecoder(nil)
+	for _, id := range ids {
+		text, _ := d.Push(id) // an unknown id changes nothing
+		b.WriteString(text)
+	}
+	b.WriteString(d.Flush())
+	return b.String()
+}
+
+// name returns a token as log-probabilities list it. A part of a character has no text that JSON
+// could hold: it is written as OpenAI did, bytes:\xe2\x80.
+func (v *vocabulary) name(id int, asID bool) string {
+	if asID || !v.has(id) {
+		return "token_id:" + strconv.Itoa(id)
+	}
+	text := v.texts[id]
+	if utf8.ValidString(text) {
+		return text
+	}
+	const digits = "0123456789abcdef"
+	b := []byte("bytes:")
+	for i := range len(text) {
+		b = append(b, '\\', 'x', digits[text[i]>>4], digits[text[i]&15])
+	}
+	return string(b)
+}
+
+// A silent vocabulary has tokens that add nothing to a text.
+type silent struct {
+	*tokenizer.Tokenizer
+	ids []int
+}
+
+func (s silent) NewDecoder(before []int) tokenizer.Decoder {
+	return silentDecoder{s.Tokenizer.NewDecoder(before), s.ids}
+}
+
+type silentDecoder struct {
+	tokenizer.Decoder
+	ids []int
+}
+
+func (d silentDecoder) Push(id int) (string, error) {
+	for _, quiet := range d.ids {
+		if id == quiet {
+			return "", nil
+		}
+	}
+	return d.Decoder.Push(id)
+}
+
+func (d silentDecoder) Fork() tokenizer.Decoder { return silentDecoder{d.Decoder.Fork(), d.ids} }
