@@ -144,6 +144,16 @@ func openIndex(fsys fs.FS, name string) (_ *Tensors, err error) {
 // A place says which shard holds a tensor.
 type place struct{ tensor, shard string }
 
+// Shards returns the names of the files that an index (model.safetensors.index.json and its like)
+// lists, in their order. They are plain names, of files beside the index.
+func Shards(index []byte) ([]string, error) {
+	where, err := parseIndex(index)
+	if err != nil {
+		return nil, err
+	}
+	return shards(where), nil
+}
+
 // shards returns the distinct shards in the order of their names, which is the
 // order of their numbers.
 func shards(where []place) []string {

@@ -1,0 +1,246 @@
+// The cache: its layout, and how files and references appear in it.
+//
+//	models--org--name/blobs/<etag>                 the bytes of a file
+//	models--org--name/refs/<revision>              the commit that a revision was
+//	models--org--name/snapshots/<commit>/<file>    a link to ../../blobs/<etag>
+//	models--org--name/.no_exist/<commit>/<file>    empty: the commit has no such file
+//	.locks/models--org--name/<etag>.lock           locked by who downloads the blob
+//	CACHEDIR.TAG                                   tells programs that make backups to pass by
+
+package hub
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"picogpt/internal/folder"
+)
+
+// A store is the folder of one repository in the cache. Names below are paths with slashes in it.
+// What is written goes through an os.Root: no link that lies in the cache leads it out of the folder.
+type store struct {
+	cache   string // the cache's folder
+	name    string // models--org--name
+	noLinks bool
+	root    *os.Root // nil until something is written
+}
+
+func newStore(n Name, o Options) *store {
+	return &store{cache: o.Cache, name: n.folder(), noLinks: o.NoSymlinks}
+}
+
+func (s *store) dir() string                { return filepath.Join(s.cache, s.name) }
+func (s *store) path(name string) string    { return filepath.Join(s.dir(), filepath.FromSlash(name)) }
+func (s *store) snapshot(c string) string   { return s.path(path.Join("snapshots", c)) }
+func (s *store) close()                     { closeRoot(s.root) }
+func blob(etag string) string               { return path.Join("blobs", etag) }
+func pointer(commit, file string) string    { return path.Join("snapshots", commit, file) }
+func absentMark(commit, file string) string { return path.Join(".no_exist", commit, file) }
+
+func closeRoot(r *os.Root) {
+	if r != nil {
+		r.Close()
+	}
+}
+
+// has reports whether a file is there, with something behind it where it is a link.
+func (s *store) has(name string) bool {
+	_, err := os.Stat(s.path(name))
+	return err == nil
+}
+
+// ref returns the commit that the cache knows a revision as, "" for none.
+func (s *store) ref(revision string) string {
+	f, size, err := folder.Open(folder.Dir(s.path("refs")), filepath.FromSlash(revision))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	b := make([]byte, min(size, 64))
+	if _, err := io.ReadFull(f, b); err != nil {
+		return ""
+	}
+	if commit := strings.TrimSpace(string(b)); isCommit(commit) {
+		return commit
+	}
+	return ""
+}
+
+// commitOf returns the commit of a revision as far as the cache knows it, "" if it does not.
+func (s *store) commitOf(revision string) string {
+	if isCommit(revision) {
+		return revision
+	}
+	return s.ref(revision)
+}
+
+// open makes the repository's folder, and the cache with its tag, where they are not there.
+func (s *store) open() error {
+	if s.root != nil {
+		return nil
+	}
+	err := os.MkdirAll(s.dir(), 0o777)
+	if err == nil {
+		err = writeTag(s.cache)
+	}
+	if err == nil {
+		s.root, err = os.OpenRoot(s.dir())
+	}
+	if err != nil {
+		return s.failed(s.dir(), err)
+	}
+	return nil
+}
+
+// tag is the beginning that makes a file a CACHEDIR.TAG, and a word to who opens it.
+const tag = `Signature: 8a477f597d28d172789f06886806bc55
+# This folder is the cache of the Hugging Face hub. What is in it can be downloaded again.
+# On files like this one: https://bford.info/cachedir/
+`
+
+// writeTag puts CACHEDIR.TAG into the cache, if none is there.
+func writeTag(cache string) error {
+	f, err := os.OpenFile(filepath.Join(cache, "CACHEDIR.TAG"), os.O_WRONLY|os.O_CREATE|os.O_EXCL,
+		0o666)
+	switch {
+	case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrPermission):
+		return nil // a cache that others own may still have a folder for us
+	case err != nil:
+		return err
+	}
+	_, err = f.WriteString(tag)
+	return errors.Join(err, f.Close())
+}
+
+// failed names a file of the cache and the reason.
+func (s *store) failed(name string, err error) error {
+	if !filepath.IsAbs(name) && !strings.HasPrefix(name, s.cache) {
+		name = s.path(name)
+	}
+	return fmt.Errorf("%s: %w", name, folder.Cause(err))
+}
+
+// create makes a file for the bytes of a blob that is being downloaded. Its name is no other
+// process's.
+func (s *store) create(etag string) (f *os.File, name string, err error) {
+	if err = s.open(); err != nil {
+		return nil, "", err
+	}
+	if err = s.root.MkdirAll("blobs", 0o777); err != nil {
+		return nil, "", s.failed("blobs", err)
+	}
+	for range 100 {
+		name = fmt.Sprintf("%s.%08x.incomplete", blob(etag), rand.Uint32())
+		f, err = s.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, "", s.failed("blobs", err)
+	}
+	return f, name, nil
+}
+
+// publish gives a complete file the name of its blob.
+func (s *store) publish(incomplete, etag string) error {
+	if err := s.root.Rename(incomplete, blob(etag)); err != nil {
+		return s.failed(blob(etag), err)
+	}
+	return nil
+}
+
+// link makes a blob a file of a snapshot: by a relative link, or where there are none by moving a
+// blob that is new, and copying one that other snapshots may use.
+func (s *store) link(commit, file, etag string, isNew bool) error {
+	if err := s.open(); err != nil {
+		return err
+	}
+	to := pointer(commit, file)
+	if s.has(to) {
+		return nil
+	}
+	if err := s.root.MkdirAll(path.Dir(to), 0o777); err != nil {
+		return s.failed(path.Dir(to), err)
+	}
+	if _, err := s.root.Lstat(to); err == nil { // a link to nothing
+		if err := s.root.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return s.failed(to, err)
+		}
+	}
+	if !s.noLinks {
+		up := strings.Repeat("../", strings.Count(to, "/"))
+		target := filepath.FromSlash(up + blob(etag))
+		err := s.root.Symlink(target, to)
+		if err == nil || errors.Is(err, fs.ErrExist) { // another process was first
+			return nil
+		}
+	}
+	return s.place(to, etag, isNew)
+}
+
+// place makes a blob a file of a snapshot without a link.
+func (s *store) place(to, etag string, isNew bool) error {
+	if isNew {
+		if err := s.root.Rename(blob(etag), to); err != nil {
+			return s.failed(to, err)
+		}
+		return nil
+	}
+	from, err := s.root.Open(blob(etag))
+	if err != nil {
+		return s.failed(blob(etag), err)
+	}
+	defer from.Close()
+	return s.write(etag, to, from)
+}
+
+// write makes a file at once: others see all of it or nothing. It is written under another name
+// among the blobs.
+func (s *store) write(temp, to string, from io.Reader) error {
+	f, name, err := s.create(temp)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, from)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = s.root.MkdirAll(path.Dir(to), 0o777)
+	}
+	if err == nil {
+		err = s.root.Rename(name, to)
+	}
+	if err != nil {
+		s.root.Remove(name)
+		return s.failed(to, err)
+	}
+	return nil
+}
+
+// setRef notes which commit a revision is, unless that is known. A commit needs no note.
+func (s *store) setRef(revision, commit string) error {
+	if revision == commit || s.ref(revision) == commit {
+		return nil
+	}
+	if err := s.open(); err != nil {
+		return err
+	}
+	return s.write(commit, path.Join("refs", revision), strings.NewReader(commit))
+}
+
+// markAbsent notes that a commit has no such file. It is best effort: nothing is lost but time.
+func (s *store) markAbsent(commit, file string) {
+	name := absentMark(commit, file)
+	if s.has(name) || s.open() != nil || s.root.MkdirAll(path.Dir(name), 0o777) != nil {
+		return
+	}
+	if f, err := s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o666); err == nil {
+		f.Close()
+	}
+}

@@ -1,0 +1,147 @@
+// The environment: the variables that Hugging Face's own tools have.
+
+package hub
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"picogpt/internal/folder"
+)
+
+// Environment returns the Options that the environment's variables give, as huggingface_hub reads
+// them:
+//
+//	HF_HUB_CACHE, HUGGINGFACE_HUB_CACHE    Cache
+//	HF_HOME                                Cache is hub in it
+//	XDG_CACHE_HOME                         HF_HOME is huggingface in it; ~/.cache without it
+//	HF_TOKEN, HUGGING_FACE_HUB_TOKEN       Token
+//	HF_TOKEN_PATH                          the file of the token; token in HF_HOME without it
+//	HF_HUB_DISABLE_IMPLICIT_TOKEN          no Token
+//	HF_HUB_OFFLINE, TRANSFORMERS_OFFLINE   Offline
+//	HF_ENDPOINT                            Endpoint
+//	HF_HUB_ETAG_TIMEOUT                    HeadTimeout, in seconds
+//	HF_HUB_DOWNLOAD_TIMEOUT                ReadTimeout, in seconds
+//	HF_HUB_DISABLE_SYMLINKS                NoSymlinks
+//	HTTPS_PROXY, HTTP_PROXY, NO_PROXY      Proxy, as http.ProxyFromEnvironment has it
+//
+// Cache is "" where there is no home folder. An error names the variable or the file.
+func Environment() (Options, error) {
+	home := cmp.Or(expand(os.Getenv("HF_HOME")), defaultHome())
+	o := Options{
+		Cache: cmp.Or(expand(os.Getenv("HF_HUB_CACHE")),
+			expand(os.Getenv("HUGGINGFACE_HUB_CACHE")), below(home, "hub")),
+		Endpoint:   strings.TrimRight(os.Getenv("HF_ENDPOINT"), "/"),
+		Offline:    isOn("HF_HUB_OFFLINE") || isOn("TRANSFORMERS_OFFLINE"),
+		NoSymlinks: isOn("HF_HUB_DISABLE_SYMLINKS"),
+		Proxy:      http.ProxyFromEnvironment,
+	}
+	var err error
+	if !isOn("HF_HUB_DISABLE_IMPLICIT_TOKEN") {
+		o.Token, err = token(home)
+	}
+	var bad [2]error
+	o.HeadTimeout, bad[0] = seconds("HF_HUB_ETAG_TIMEOUT")
+	o.ReadTimeout, bad[1] = seconds("HF_HUB_DOWNLOAD_TIMEOUT")
+	return o, errors.Join(err, bad[0], bad[1])
+}
+
+// defaultHome is what HF_HOME is where it is not set, "" where there is no home.
+func defaultHome() string {
+	if cache := expand(os.Getenv("XDG_CACHE_HOME")); cache != "" {
+		return filepath.Join(cache, "huggingface")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(home, ".cache", "huggingface")
+}
+
+// token returns the user's token, "" where there is none.
+func token(home string) (string, error) {
+	const longest = 4096 // bytes of a token's file
+	if t := clean(os.Getenv("HF_TOKEN")); t != "" {
+		return t, nil
+	}
+	if t := clean(os.Getenv("HUGGING_FACE_HUB_TOKEN")); t != "" {
+		return t, nil
+	}
+	path := cmp.Or(expand(os.Getenv("HF_TOKEN_PATH")), below(home, "token"))
+	if path == "" {
+		return "", nil
+	}
+	f, _, err := folder.Open(folder.Dir(filepath.Dir(path)), filepath.Base(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	} else if err != nil {
+		return "", fmt.Errorf("token %s: %w", path, err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, longest+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("token %s: %w", path, folder.Cause(err))
+	case len(b) > longest:
+		return "", fmt.Errorf("token %s: more than %d bytes, which no token has", path, longest)
+	}
+	return clean(string(b)), nil
+}
+
+// clean takes away the ends of lines and spaces that come with a token when it is copied.
+func clean(token string) string {
+	return strings.TrimSpace(strings.NewReplacer("\r", "", "\n", "").Replace(token))
+}
+
+// isOn reports whether a variable is switched on.
+func isOn(variable string) bool {
+	return slices.Contains([]string{"1", "ON", "YES", "TRUE"},
+		strings.ToUpper(os.Getenv(variable)))
+}
+
+// seconds reads a variable of seconds, 0 where it is not set.
+func seconds(variable string) (time.Duration, error) {
+	s := os.Getenv(variable)
+	if s == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > 86400 {
+		return 0, fmt.Errorf("%s: want seconds, 1 to 86400, found %q", variable, s)
+	}
+	return time.Duration(n) * time.Second, nil
+}
+
+// expand puts the home folder in place of ~ at the beginning, and variables that are set in place of
+// $NAME and ${NAME}.
+func expand(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
+		if home, err := os.UserHomeDir(); err == nil {
+			path = home + rest
+		}
+	}
+	return os.Expand(path, func(name string) string {
+		if value, ok := os.LookupEnv(name); ok {
+			return value
+		}
+		return "$" + name
+	})
+}
+
+// below is a path in a folder, "" where that is "".
+func below(dir, name string) string {
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, name)
+}

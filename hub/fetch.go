@@ -1,0 +1,213 @@
+// Fetching: the bytes of one file, by as many requests as it takes, into a blob of the cache.
+
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+)
+
+// A download is one file on its way into the cache.
+type download struct {
+	client *client
+	meta   *meta
+	limit  int64 // the most bytes that the file may have
+	file   *os.File
+	have   int64 // bytes of file that are right as far as we know
+	most   int64 // that have ever was
+	asked  bool  // a request was sent
+	moved  func(have int64)
+	buffer []byte
+}
+
+// fetch downloads a file into an open one, which is empty, and checks its hash.
+func (c *client) fetch(
+	ctx context.Context, m *meta, limit int64, file *os.File, moved func(have int64),
+) error {
+	d := &download{client: c, meta: m, limit: limit, file: file, moved: moved,
+		buffer: make([]byte, 256<<10)}
+	if m.size > limit {
+		return fmt.Errorf("%d bytes, want at most %d", m.size, limit)
+	}
+	err := c.persist(ctx, m.file, func() int64 { return d.most },
+		func() error { return d.attempt(ctx) })
+	if err != nil {
+		return err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if err := verify(ctx, file, d.have, m.etag); err != nil {
+		return err
+	}
+	return file.Sync()
+}
+
+// attempt sends one request for what is missing. It leaves what came, and a fault that may pass.
+func (d *download) attempt(ctx context.Context) error {
+	if d.asked { // the address of a large file is valid for a while only
+		if err := d.refresh(ctx); err != nil {
+			return err
+		}
+	}
+	d.asked = true
+	var headers []string
+	if d.have > 0 {
+		headers = []string{"Range", fmt.Sprintf("bytes=%d-", d.have)}
+	}
+	resp, err := d.client.get(ctx, d.meta.location, headers...)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return fmt.Errorf("Content-Encoding %.20q, want none", encoding)
+	}
+	switch resp.StatusCode {
+	case http.StatusOK: // all of it, whatever was asked for
+		err = d.restart()
+	case http.StatusPartialContent:
+		err = d.continues(resp)
+	case http.StatusRequestedRangeNotSatisfiable:
+		if d.have == d.meta.size { // nothing is missing
+			return nil
+		}
+		if err := d.restart(); err != nil {
+			return err
+		}
+		return &passing{error: errors.New("the server refuses the range that is missing")}
+	default:
+		return d.refusal(resp)
+	}
+	if err == nil {
+		err = d.promised(resp.ContentLength)
+	}
+	if err != nil {
+		return err
+	}
+	return d.read(resp.Body)
+}
+
+// refresh asks the hub once more where the file is.
+func (d *download) refresh(ctx context.Context) error {
+	m, err := d.client.head(ctx, d.meta.commit, d.meta.file)
+	if err != nil {
+		return err
+	}
+	if m.etag != d.meta.etag || m.size != d.meta.size {
+		return errors.New("the hub says something else of the file than a moment ago")
+	}
+	d.meta = m
+	return nil
+}
+
+// refusal is the error of a GET. A server that is not the hub refuses what came too late, which the
+// hub's next address mends.
+func (d *download) refusal(resp *http.Response) error {
+	err := d.client.refusal(resp, d.meta.commit, d.meta.file)
+	if resp.Request.URL.Host != d.client.origin.Host && resp.StatusCode/100 == 4 {
+		var known *passing
+		if !errors.As(err, &known) {
+			return &passing{error: fmt.Errorf("%s answers %s", resp.Request.URL.Hostname(),
+				statusText(resp.StatusCode))}
+		}
+	}
+	return err
+}
+
+// restart begins the file anew.
+func (d *download) restart() error {
+	d.have = 0
+	if err := d.file.Truncate(0); err != nil {
+		return err
+	}
+	_, err := d.file.Seek(0, io.SeekStart)
+	return err
+}
+
+// continues checks that an answer goes on where the file ends.
+func (d *download) continues(resp *http.Response) error {
+	from, size, err := parseRange(resp.Header.Get("Content-Range"))
+	switch {
+	case err != nil:
+		return err
+	case from != d.have:
+		return fmt.Errorf("an answer from byte %d on, want %d", from, d.have)
+	case d.meta.size >= 0 && size != d.meta.size:
+		return d.wrongSize(size)
+	}
+	return nil
+}
+
+// promised checks how much an answer says that it brings; -1 where it does not say it.
+func (d *download) promised(length int64) error {
+	if length >= 0 && d.meta.size >= 0 && d.have+length != d.meta.size {
+		return d.wrongSize(d.have + length)
+	}
+	return nil
+}
+
+func (d *download) wrongSize(got int64) error {
+	return fmt.Errorf("%d bytes are sent, want %d as the hub says: nothing is kept", got,
+		d.meta.size)
+}
+
+// read takes what an answer brings to the end of the file.
+func (d *download) read(body io.Reader) error {
+	for {
+		n, err := body.Read(d.buffer)
+		if d.have+int64(n) > d.end() {
+			return fmt.Errorf("more than %d bytes are sent, want that many: nothing is kept",
+				d.end())
+		}
+		if _, err := d.file.Write(d.buffer[:n]); err != nil {
+			return err
+		}
+		d.have += int64(n)
+		d.most = max(d.most, d.have)
+		d.moved(d.have)
+		switch {
+		case err == io.EOF && d.meta.size >= 0 && d.have < d.meta.size:
+			return &passing{error: errCut}
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// end is where the file ends, or must end at the latest.
+func (d *download) end() int64 {
+	if d.meta.size >= 0 {
+		return d.meta.size
+	}
+	return d.limit
+}
+
+// get asks for bytes and follows redirects, to other hosts too. The token stays with the endpoint,
+// as ask has it.
+func (c *client) get(ctx context.Context, u *url.URL, headers ...string) (*http.Response, error) {
+	for range maxRedirects + 1 {
+		resp, err := c.ask(ctx, http.MethodGet, u, c.o.ReadTimeout, headers...)
+		if err != nil || resp.StatusCode < 300 || resp.StatusCode >= 400 {
+			return resp, err
+		}
+		drop(resp)
+		to, err := url.Parse(resp.Header.Get("Location"))
+		if err != nil || resp.Header.Get("Location") == "" {
+			return nil, errors.New("a redirect that leads nowhere")
+		}
+		from := u
+		u = u.ResolveReference(to)
+		if !isHTTP(u) || from.Scheme == "https" && u.Scheme != "https" {
+			return nil, errors.New("a redirect to an address that is not one of https")
+		}
+	}
+	return nil, fmt.Errorf("more than %d redirects", maxRedirects)
+}

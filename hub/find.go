@@ -1,0 +1,182 @@
+// Finding: what the cache has, without a question to anybody.
+
+package hub
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"picogpt/internal/folder"
+)
+
+// A Snapshot is a repository at one commit, as the cache has it: all of its files, or some.
+type Snapshot struct {
+	Name   Name     // as it is called in the cache
+	Commit string   // 40 hexadecimal digits
+	Dir    string   // the folder of its files
+	Refs   []string // the revisions that are this commit, as far as the cache knows; set by List
+}
+
+// Find returns the snapshot of a name in the cache. It asks nobody. GPT-2 is found under its old
+// name and its new one, gpt2 and openai-community/gpt2, whichever it was pulled as: Snapshot.Name
+// says which. What is not there is an ErrAbsent.
+func Find(name Name, o Options) (*Snapshot, error) {
+	if err := name.check(); err != nil {
+		return nil, err
+	}
+	if o.Cache == "" {
+		return nil, ErrNoCache
+	}
+	var partial *Snapshot
+	for _, n := range append([]Name{name}, name.sameRepo()...) {
+		s := find(n, o)
+		switch {
+		case s != nil && s.Has("config.json"):
+			return s, nil
+		case s != nil && partial == nil:
+			partial = s
+		}
+	}
+	if partial == nil {
+		return nil, fmt.Errorf("%s: %w", name, ErrAbsent)
+	}
+	return partial, nil
+}
+
+// find is Find for one name of a repository; nil where the cache has no snapshot.
+func find(n Name, o Options) *Snapshot {
+	store := newStore(n, o)
+	commit := store.commitOf(n.revision())
+	if commit == "" || !isDir(store.snapshot(commit)) {
+		return nil
+	}
+	return &Snapshot{Name: n, Commit: commit, Dir: store.snapshot(commit)}
+}
+
+// Has reports whether a file is in the snapshot, with bytes behind it.
+func (s *Snapshot) Has(file string) bool {
+	_, err := os.Stat(filepath.Join(s.Dir, filepath.FromSlash(file)))
+	return err == nil
+}
+
+// Unknown reports whether it is not known that the commit has no such file: neither is the file in
+// the snapshot nor has anybody who pulled it noted that there is none.
+func (s *Snapshot) Unknown(file string) bool {
+	mark := filepath.Join(s.Dir, "..", "..", ".no_exist", s.Commit, filepath.FromSlash(file))
+	_, err := os.Stat(mark)
+	return !s.Has(file) && err != nil
+}
+
+// Files lists the names of the files of the snapshot, with slashes, those that are links to nothing
+// left out.
+func (s *Snapshot) Files() (names []string) {
+	filepath.WalkDir(s.Dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return nil
+		}
+		name, err := filepath.Rel(s.Dir, path)
+		if err == nil && s.Has(filepath.ToSlash(name)) {
+			names = append(names, filepath.ToSlash(name))
+		}
+		return nil
+	})
+	return names
+}
+
+// Size returns the bytes of the snapshot's files.
+func (s *Snapshot) Size() (n int64) {
+	for _, name := range s.Files() {
+		info, err := os.Stat(filepath.Join(s.Dir, filepath.FromSlash(name)))
+		if err == nil && info.Mode().IsRegular() {
+			n += info.Size()
+		}
+	}
+	return n
+}
+
+// List returns the snapshots of all models in the cache, by their names. Name.Revision is the first
+// of Refs, "" for main, or the commit where the cache knows no other name. A cache that is not there
+// is empty.
+func List(o Options) ([]*Snapshot, error) {
+	if o.Cache == "" {
+		return nil, ErrNoCache
+	}
+	entries, err := os.ReadDir(o.Cache)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("%s: %w", o.Cache, folder.Cause(err))
+	}
+	var all []*Snapshot
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Name(), folderPrefix)
+		repo := strings.Replace(rest, "--", "/", 1)
+		if ok && checkRepo(repo) == nil {
+			all = append(all, listRepo(Name{Repo: repo}, o)...)
+		}
+	}
+	return all, nil
+}
+
+// listRepo returns the snapshots of one repository: main first.
+func listRepo(n Name, o Options) (all []*Snapshot) {
+	store := newStore(n, o)
+	entries, _ := os.ReadDir(store.path("snapshots"))
+	refs := store.refs()
+	for _, e := range entries {
+		commit := e.Name()
+		if !isCommit(commit) || !isDir(store.snapshot(commit)) {
+			continue
+		}
+		s := &Snapshot{Name: Name{n.Repo, commit}, Commit: commit, Dir: store.snapshot(commit),
+			Refs: refs[commit]}
+		if len(s.Refs) > 0 {
+			s.Name.Revision = s.Refs[0]
+		}
+		if s.Name.Revision == "main" {
+			s.Name.Revision = ""
+		}
+		all = append(all, s)
+	}
+	slices.SortStableFunc(all, func(a, b *Snapshot) int {
+		return strings.Compare(a.Name.Revision, b.Name.Revision)
+	})
+	return all
+}
+
+// refs returns the revisions that the cache knows, by their commits: main first, then by name.
+func (s *store) refs() map[string][]string {
+	byCommit := map[string][]string{}
+	root := s.path("refs")
+	filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return nil
+		}
+		revision, err := filepath.Rel(root, path)
+		revision = filepath.ToSlash(revision)
+		if err != nil || checkRevision(revision) != nil {
+			return nil
+		}
+		if commit := s.ref(revision); commit != "" {
+			byCommit[commit] = append(byCommit[commit], revision)
+		}
+		return nil
+	})
+	for _, revisions := range byCommit {
+		slices.SortStableFunc(revisions, func(a, b string) int {
+			switch {
+			case a == "main":
+				return -1
+			case b == "main":
+				return 1
+			}
+			return strings.Compare(a, b)
+		})
+	}
+	return byCommit
+}

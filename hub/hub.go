@@ -1,0 +1,109 @@
+// Package hub finds and downloads checkpoints of the Hugging Face hub, in the cache that Hugging
+// Face's own Python tools use: what one of them has pulled, the other finds.
+//
+//	o, err := hub.Environment() // HF_HOME, HF_TOKEN and the others
+//	name, err := hub.ParseName("openai-community/gpt2")
+//	snapshot, err := hub.Pull(ctx, name, o)
+//	gpt, err := picogpt.Open(ctx, snapshot.Dir)
+//
+// Find looks into the cache and asks nobody; Pull downloads what is missing; List lists the cache;
+// Look reads parts of files without downloading them. Environment is the one function that reads
+// the environment's variables.
+//
+// Each file that Pull downloads is checked against the hash that is its name in the cache, and
+// appears there when all of it is right. Nothing else is trusted either: names that a server or an
+// index gives stay inside the folder of the snapshot, and numbers and answers are bounded. The token
+// goes to the endpoint alone.
+//
+// The layout and the protocol are those of huggingface_hub 1.29.
+package hub
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Options say where the cache and the hub are. Cache must be set; the zero values of the others are
+// those of a machine where nothing was configured.
+type Options struct {
+	Cache    string // the folder that holds models--…; see Environment for the usual one
+	Endpoint string // "" is https://huggingface.co
+	Token    string // sent to the endpoint, and to no other host
+	Offline  bool   // ask nobody
+
+	// NoSymlinks puts files into the snapshots themselves, where the system's links are not wanted.
+	// A system that has none needs no word: files are put there all the same.
+	NoSymlinks bool
+
+	UserAgent   string        // "" is picogpt
+	HeadTimeout time.Duration // for an answer about a file; 0 is 10 s
+	ReadTimeout time.Duration // between two parts of a file; 0 is 10 s
+	RetryWait   time.Duration // before the first of five retries, doubled each time; 0 is 500 ms
+
+	// Proxy chooses the proxy of a request, as in http.Transport; nil is none.
+	Proxy func(*http.Request) (*url.URL, error)
+	// Transport sends the requests in place of this package's own, which has Proxy.
+	Transport http.RoundTripper
+
+	// CheckConfig, if not nil, sees config.json before anything larger is downloaded. Its error ends
+	// the pull.
+	CheckConfig func(config []byte) error
+
+	// Progress, if not nil, is called as bytes come, and where there is something to tell. It must
+	// return soon.
+	Progress func(Progress)
+}
+
+// Progress is how far a Pull is.
+type Progress struct {
+	File        string // that is being downloaded
+	Done, Total int64  // bytes of the file; Total is -1 where the hub does not say it
+	// bytes of all files that this call downloads, as far as their sizes are known
+	AllDone, AllTotal int64
+	Complete          bool   // the file is downloaded and checked
+	Note              string // if not "", what happened: a retry, a wait, a hub out of reach
+}
+
+// The errors of this package wrap one of these where a program may want to act on it.
+var (
+	ErrNoCache    = errors.New("no folder for the cache: want HF_HUB_CACHE, HF_HOME or a home folder")
+	ErrAbsent     = errors.New("not in the Hugging Face cache")
+	ErrOffline    = errors.New("offline mode is on (HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE)")
+	ErrNoRepo     = errors.New("the hub has no repository of that name, or it is private")
+	ErrNoRevision = errors.New("the repository has no such revision")
+	ErrNoFile     = errors.New("the repository has no such file")
+	ErrGated      = errors.New("a gated repository: its owner must allow the access")
+	ErrDisabled   = errors.New("the hub has disabled access to this repository")
+	ErrToken      = errors.New("the hub does not accept the token")
+	ErrUnreached  = errors.New("the hub is out of reach")
+	ErrChoose     = errors.New("several checkpoints to choose from")
+	ErrNoWeights  = errors.New("no weights of a kind that picogpt reads")
+)
+
+// withDefaults fills in what is left open.
+func (o Options) withDefaults() Options {
+	if o.Endpoint == "" {
+		o.Endpoint = "https://huggingface.co"
+	}
+	if o.UserAgent == "" {
+		o.UserAgent = "picogpt"
+	}
+	for _, d := range []struct {
+		value *time.Duration
+		usual time.Duration
+	}{
+		{&o.HeadTimeout, 10 * time.Second},
+		{&o.ReadTimeout, 10 * time.Second},
+		{&o.RetryWait, 500 * time.Millisecond},
+	} {
+		if *d.value <= 0 {
+			*d.value = d.usual
+		}
+	}
+	if o.Progress == nil {
+		o.Progress = func(Progress) {}
+	}
+	return o
+}

@@ -1,0 +1,57 @@
+// Locks, so that two processes do not download the same file side by side. They are those that
+// huggingface_hub takes. Nothing depends on them: without one, both download, and the second one's
+// file takes the first one's place, which is the same.
+
+package hub
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// lock takes the lock of a blob and returns what gives it back. wait is called once if another
+// process has it. Where locks cannot be had, none is taken.
+func (s *store) lock(ctx context.Context, etag string, wait func()) (unlock func(), err error) {
+	const often = 100 * time.Millisecond
+	none := func() {}
+	dir := filepath.Join(s.cache, ".locks", s.name)
+	if os.MkdirAll(dir, 0o777) != nil {
+		return none, nil
+	}
+	for ; ; wait = none {
+		f, err := openLock(filepath.Join(dir, etag+".lock"))
+		if err != nil {
+			return none, nil
+		}
+		taken, err := tryLock(f)
+		switch {
+		case err != nil: // no locks here
+			f.Close()
+			return none, nil
+		case !taken && isFile(f):
+			return func() { f.Close() }, nil
+		}
+		f.Close()
+		if !taken {
+			continue // who had the lock has removed its file
+		}
+		wait()
+		select {
+		case <-ctx.Done():
+			return none, ctx.Err()
+		case <-time.After(often):
+		}
+	}
+}
+
+// isFile reports whether the open file is still the one that its name leads to.
+func isFile(f *os.File) bool {
+	open, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Stat(f.Name())
+	return err == nil && os.SameFile(open, named)
+}

@@ -1,0 +1,82 @@
+// Pull: what a checkpoint needs, from the hub into the cache.
+
+package hub
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Pull downloads a checkpoint into the cache, as far as it is not there, and returns its snapshot:
+// config.json, the weights (model.safetensors, else its shards, else pytorch_model.bin, else its
+// shards, else the one other file of weights that there is) and the tokenizer's files. With files,
+// it downloads those and no others.
+//
+// A revision that is a commit needs no request where all is there. For another one the hub is
+// asked which commit it is; if the hub is out of reach, what the cache has is returned, and
+// Options.Progress told.
+//
+// After an error, or when the context ends, files that are complete stay, and nothing of others
+// does. Errors name the repository and the file, and wrap the errors of this package.
+func Pull(ctx context.Context, name Name, o Options, files ...string) (*Snapshot, error) {
+	r, err := newRepo(name, o.withDefaults())
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	for _, file := range files {
+		if err := checkFile(file); err != nil {
+			return nil, fmt.Errorf("%s: %w", name.Repo, err)
+		}
+	}
+	first := "config.json"
+	if len(files) > 0 {
+		first = files[0]
+	}
+	if err := r.settle(ctx, first); err != nil {
+		return nil, err
+	}
+	if len(files) > 0 {
+		err = r.wantAll(ctx, files, files)
+	} else {
+		err = r.choose(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := r.takeAll(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.store.setRef(name.revision(), r.commit); err != nil {
+		return nil, err
+	}
+	return &Snapshot{Name: name, Commit: r.commit, Dir: r.store.snapshot(r.commit)}, nil
+}
+
+// takeAll downloads what is planned, if the disk has room for all of it.
+func (r *repo) takeAll(ctx context.Context) error {
+	if len(r.plan) > 0 {
+		if err := r.store.open(); err != nil {
+			return err
+		}
+		if err := r.room(r.total - r.done); err != nil {
+			return fmt.Errorf("%s: %w", r.name, err)
+		}
+	}
+	for _, m := range r.plan {
+		limit := int64(maxFile)
+		if isSmall(m.file) {
+			limit = maxSmall
+		}
+		if err := r.take(ctx, m, limit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isSmall reports whether a file is known to be no weights.
+func isSmall(file string) bool {
+	return file == "config.json" || slices.Contains(companions[:], file)
+}

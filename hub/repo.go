@@ -1,0 +1,267 @@
+// A repository at one commit: which of its files there are, as the cache or the hub says.
+
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"picogpt/internal/folder"
+)
+
+const (
+	maxSmall = 64 << 20 // bytes of a file that is no weights
+	maxIndex = 1 << 20  // of an index of shards, as package weights reads them
+)
+
+// A repo is a repository at one commit, and what is known of it.
+type repo struct {
+	*client
+	store  *store
+	commit string           // "" until it is known
+	alone  error            // why the hub is not asked, if it is not
+	metas  map[string]*meta // what the hub said of files that the cache has not
+	plan   []*meta          // of metas, those to download
+	// all that is downloaded is one sum
+	done, total int64
+}
+
+func newRepo(n Name, o Options) (*repo, error) {
+	if o.Cache == "" {
+		return nil, ErrNoCache
+	}
+	c, err := newClient(n, o)
+	if err != nil {
+		return nil, err
+	}
+	r := &repo{client: c, store: newStore(n, o), metas: map[string]*meta{}}
+	if o.Offline {
+		r.alone = ErrOffline
+	}
+	return r, nil
+}
+
+func (r *repo) close() {
+	r.client.close()
+	r.store.close()
+}
+
+// failed says what is wrong with a file, and where.
+func (r *repo) failed(file string, err error) error {
+	var absent *noFile
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.As(err, &absent), errors.Is(err, ErrNoRepo), errors.Is(err, ErrNoRevision),
+		errors.Is(err, ErrGated), errors.Is(err, ErrDisabled), errors.Is(err, ErrToken):
+		return err // names the repository
+	}
+	return fmt.Errorf("%s/%s: %w", r.name.Repo, file, err)
+}
+
+// settle finds out which commit the revision is, by asking for a file. Without an answer it is the
+// one that the cache knows.
+func (r *repo) settle(ctx context.Context, file string) error {
+	revision := r.name.revision()
+	known := r.store.commitOf(revision)
+	if isCommit(revision) || r.alone != nil && known != "" {
+		r.commit = known
+		return nil
+	}
+	if r.alone != nil {
+		return fmt.Errorf("%s: %w, and %w", r.name, ErrAbsent, r.alone)
+	}
+	cached := known != "" && isDir(r.store.snapshot(known))
+	m, err := r.ask1(ctx, revision, file, cached)
+	var fault *passing
+	if cached && errors.As(err, &fault) && ctx.Err() == nil {
+		r.commit, r.alone = known, err
+		r.o.Progress(Progress{File: file, Total: -1, Note: fmt.Sprintf(
+			"%v: what the cache has of %s is taken", err, r.name)})
+		return nil
+	}
+	var absent *noFile
+	if errors.As(err, &absent) && isCommit(absent.commit) {
+		r.commit = absent.commit
+		r.store.markAbsent(r.commit, file)
+		return nil
+	}
+	if err != nil {
+		return r.failed(file, err)
+	}
+	r.commit = m.commit
+	r.know(m)
+	return nil
+}
+
+// ask1 asks what a file is, again and again unless hasty.
+func (r *repo) ask1(
+	ctx context.Context, revision, file string, hasty bool,
+) (m *meta, err error) {
+	try := func() error {
+		m, err = r.head(ctx, revision, file)
+		return err
+	}
+	if hasty {
+		return m, try()
+	}
+	return m, r.persist(ctx, file, func() int64 { return 0 }, try)
+}
+
+// know remembers what the hub said of a file that the cache does not have.
+func (r *repo) know(m *meta) {
+	if !r.store.has(pointer(r.commit, m.file)) {
+		r.metas[m.file] = m
+	}
+}
+
+// find reports whether the commit has a file. It asks the hub where the cache does not know.
+func (r *repo) find(ctx context.Context, file string) (bool, error) {
+	if err := checkFile(file); err != nil {
+		return false, fmt.Errorf("%s: %w", r.name.Repo, err)
+	}
+	switch {
+	case r.metas[file] != nil, r.store.has(pointer(r.commit, file)):
+		return true, nil
+	case r.store.has(absentMark(r.commit, file)), r.alone != nil:
+		return false, nil
+	}
+	m, err := r.ask1(ctx, r.commit, file, false)
+	var absent *noFile
+	switch {
+	case errors.As(err, &absent):
+		if absent.commit == r.commit {
+			r.store.markAbsent(r.commit, file)
+		}
+		return false, nil
+	case err != nil:
+		return false, r.failed(file, err)
+	case m.commit != r.commit:
+		return false, r.failed(file, fmt.Errorf("of commit %s, want %s", m.commit, r.commit))
+	}
+	r.know(m)
+	return true, nil
+}
+
+// want plans to download a file that was found, unless the cache has it.
+func (r *repo) want(file string) {
+	m := r.metas[file]
+	if m == nil || slices.Contains(r.plan, m) {
+		return
+	}
+	r.plan = append(r.plan, m)
+	r.total += max(m.size, 0)
+}
+
+// take downloads a file into the cache, unless it is there.
+func (r *repo) take(ctx context.Context, m *meta, limit int64) error {
+	if r.store.has(pointer(r.commit, m.file)) {
+		return nil
+	}
+	at := Progress{File: m.file, Total: m.size}
+	tell := func(p Progress) {
+		p.AllDone, p.AllTotal = r.done+p.Done, max(r.total, r.done+p.Done)
+		r.o.Progress(p)
+	}
+	unlock, err := r.store.lock(ctx, m.etag, func() {
+		at.Note = "another process downloads it: waiting"
+		tell(at)
+		at.Note = ""
+	})
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	err = r.land(ctx, m, limit, func(have int64) {
+		at.Done = have
+		tell(at)
+	})
+	if err != nil {
+		return r.failed(m.file, err)
+	}
+	at.Done, at.Complete = max(m.size, at.Done), true
+	tell(at)
+	r.done += at.Done
+	delete(r.metas, m.file)
+	return nil
+}
+
+// land makes a file appear in the snapshot. The caller has its lock.
+func (r *repo) land(ctx context.Context, m *meta, limit int64, moved func(have int64)) error {
+	if r.store.has(pointer(r.commit, m.file)) { // another process has done it
+		return nil
+	}
+	isNew := !r.isWhole(ctx, m)
+	if isNew {
+		if err := r.fill(ctx, m, limit, moved); err != nil {
+			return err
+		}
+	}
+	return r.store.link(r.commit, m.file, m.etag, isNew)
+}
+
+// isWhole reports whether the cache has the blob of a file, as another commit left it or another
+// process. Its bytes are checked.
+func (r *repo) isWhole(ctx context.Context, m *meta) bool {
+	f, size, err := folder.Open(folder.Dir(r.store.dir()), filepath.FromSlash(blob(m.etag)))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return (m.size < 0 || m.size == size) && verify(ctx, f, size, m.etag) == nil
+}
+
+// fill downloads a blob. Nothing of it stays after an error.
+func (r *repo) fill(ctx context.Context, m *meta, limit int64, moved func(have int64)) error {
+	f, name, err := r.store.create(m.etag)
+	if err != nil {
+		return err
+	}
+	err = r.room(m.size)
+	if err == nil {
+		err = r.fetch(ctx, m, limit, f, moved)
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = r.store.publish(name, m.etag)
+	}
+	if err != nil {
+		r.store.root.Remove(name)
+	}
+	return err
+}
+
+// room errs if the cache's disk has no room for that many bytes.
+func (r *repo) room(size int64) error {
+	if free, ok := freeSpace(r.store.dir()); ok && free < size {
+		return fmt.Errorf("%s has room for %d bytes, want %d", r.store.cache, free, size)
+	}
+	return nil
+}
+
+// read returns the bytes of a file, which is downloaded if the cache does not have it.
+func (r *repo) read(ctx context.Context, file string, limit int64) ([]byte, error) {
+	if m := r.metas[file]; m != nil {
+		r.total += max(m.size, 0)
+		if err := r.take(ctx, m, limit); err != nil {
+			return nil, err
+		}
+	}
+	name := filepath.FromSlash(pointer(r.commit, file))
+	b, err := folder.Read(folder.Dir(r.store.dir()), name, limit)
+	if err != nil {
+		return nil, r.store.failed(name, err)
+	}
+	return b, nil
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
