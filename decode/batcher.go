@@ -8,7 +8,6 @@ import (
 	"errors"
 	"iter"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"picogpt/model"
@@ -17,7 +16,8 @@ import (
 // BatcherOptions are what a Batcher is made with. The zero value is useful.
 type BatcherOptions struct {
 	// MaxStreams bounds how many texts are written at a time, and with them the memory of their
-	// sessions. Others wait for a place, in the order of their calls. 0 means 16.
+	// sessions. Others wait for a place, in the order of their calls; different clients in turns, see
+	// Request.Client. 0 means 16.
 	MaxStreams int
 
 	// MaxDelay bounds the time of a step that evaluates prompts: so long, at most, does the next
@@ -47,11 +47,12 @@ type Batcher struct {
 	workers sync.WaitGroup
 
 	mu      sync.Mutex // guards what follows
-	queue   []*request // that have had no place yet, in order
+	queue   queue      // that have had no place yet
 	writing bool       // the goroutine is there
 	closed  bool
 
 	schedule // of the goroutine
+	counters counters
 }
 
 // ErrBatcherClosed is the error of texts that Close ended, and of those that came later.
@@ -65,7 +66,7 @@ func NewBatcher(m *model.Model, o BatcherOptions) *Batcher {
 	if o.MaxDelay <= 0 {
 		o.MaxDelay = 100 * time.Millisecond
 	}
-	b := &Batcher{model: m, options: o, wake: make(chan struct{}, 1)}
+	b := &Batcher{model: m, options: o, wake: make(chan struct{}, 1), queue: newQueue()}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.schedule = newSchedule(b)
 	return b
@@ -82,61 +83,64 @@ func (b *Batcher) Close() error {
 	return nil
 }
 
-// buffered is how many tokens of a text may wait for their caller.
-const buffered = 16
-
-// A request is what one call wants: one text, or several samples of one prompt.
-type request struct {
-	ctx  context.Context
-	kept bool // the session is the caller's
-	// at the end of the prompt, where samples are forked; nil before and for one text
-	parent  *Stream
-	paused  []*Stream // without a place
-	begun   int       // samples
-	samples int
-	running int // streams that have a place
-	planned int // of those, in the current step
-
-	tokens chan Token   // closed at the end
-	sent   int64        // tokens
-	asked  atomic.Int64 // tokens that the caller has come for
-	left   atomic.Bool  // the caller is gone
-
-	// Set before tokens is closed.
-	err      error
-	panicked any
-}
-
-func newRequest(ctx context.Context, first *Stream, tokens int) *request {
-	return &request{ctx: ctx, paused: []*Stream{first}, tokens: make(chan Token, tokens)}
-}
-
 // Generate streams the tokens that follow prompt. It is [Generate] on a session of its own, in the
 // batch, and may be called from many goroutines at once. A cancelled context ends the text between
 // two steps, a break gives its place to others.
 func (b *Batcher) Generate(
 	ctx context.Context, prompt []int, o Options,
 ) iter.Seq2[Token, error] {
+	return b.Run(ctx, Request{Prompt: prompt, Options: o})
+}
+
+// Samples streams n continuations of one prompt, which is evaluated once: sample i, marked by
+// Token.Sample, is token for token what Generate gives with Seed+i. The tokens of a sample come in
+// order, those of different samples as they are made. An error ends all of them.
+func (b *Batcher) Samples(
+	ctx context.Context, prompt []int, n int, o Options,
+) iter.Seq2[Token, error] {
+	return b.run(ctx, Request{Prompt: prompt, Options: o}, n)
+}
+
+// Run is Generate, or Samples where the request asks for several, with what else it says.
+func (b *Batcher) Run(ctx context.Context, r Request) iter.Seq2[Token, error] {
+	return b.run(ctx, r, max(r.Samples, 1))
+}
+
+// run streams n texts of a request.
+func (b *Batcher) run(ctx context.Context, wanted Request, n int) iter.Seq2[Token, error] {
 	return func(yield func(Token, error) bool) {
-		st, err := NewStream(b.model.NewSession(), prompt, o)
+		if err := checkSamples(n); err != nil {
+			yield(Token{}, err)
+			return
+		}
+		st, err := NewStream(b.model.NewSession(), wanted.Prompt, wanted.Options)
 		if err != nil {
 			yield(Token{}, err)
 			return
 		}
-		st.own = true
-		b.serve(newRequest(ctx, st, buffered), yield)
+		st.own, st.forks = n == 1, n > 1
+		r := newRequest(ctx, st, buffered*min(n, b.options.MaxStreams))
+		r.samples, r.client = n, wanted.Client
+		if wanted.Progress != nil {
+			r.progress = wanted.Progress
+		}
+		b.serve(r, yield)
 	}
 }
 
 // Continue is [Generate] on the caller's session s, in the batch: when the loop has ended, the
 // session holds the prompt and every token that was yielded but the last. Leave it alone until
-// then.
+// then. It takes no Options.Echo.
 func (b *Batcher) Continue(
 	ctx context.Context, s *model.Session, prompt []int, o Options,
 ) iter.Seq2[Token, error] {
 	return func(yield func(Token, error) bool) {
-		if s.Model() != b.model {
+		switch {
+		case s.Model() != b.model:
 			yield(Token{}, errors.New("batcher: the session is of another model"))
+			return
+		case o.Echo != EchoNone:
+			yield(Token{}, &OptionError{errNoEcho})
 			return
 		}
 		st, err := NewStream(s, prompt, o)
@@ -158,62 +162,6 @@ func (b *Batcher) Continue(
 	}
 }
 
-// Samples streams n continuations of one prompt, which is evaluated once: sample i, marked by
-// Token.Sample, is token for token what Generate gives with Seed+i. The tokens of a sample come in
-// order, those of different samples as they are made. An error ends all of them.
-func (b *Batcher) Samples(
-	ctx context.Context, prompt []int, n int, o Options,
-) iter.Seq2[Token, error] {
-	return func(yield func(Token, error) bool) {
-		if err := checkSamples(n); err != nil {
-			yield(Token{}, err)
-			return
-		}
-		st, err := NewStream(b.model.NewSession(), prompt, o)
-		if err != nil {
-			yield(Token{}, err)
-			return
-		}
-		st.forks = true
-		r := newRequest(ctx, st, buffered*min(n, b.options.MaxStreams))
-		r.samples = n
-		b.serve(r, yield)
-	}
-}
-
-// serve yields a request's tokens until its end or the caller's.
-func (b *Batcher) serve(r *request, yield func(Token, error) bool) {
-	if err := b.submit(r); err != nil {
-		close(r.tokens)
-		yield(Token{}, err)
-		return
-	}
-	stop := context.AfterFunc(r.ctx, b.kick)
-	defer stop()
-	defer func() {
-		r.left.Store(true)
-		b.kick()
-	}()
-	for {
-		r.asked.Add(1)
-		b.kick()
-		t, ok := <-r.tokens
-		switch {
-		case ok:
-			if !yield(t, nil) {
-				return
-			}
-		case r.panicked != nil:
-			panic(r.panicked)
-		case r.err != nil:
-			yield(Token{}, r.err)
-			return
-		default:
-			return
-		}
-	}
-}
-
 // submit puts a request at the end of the queue, and starts the goroutine if it is not there.
 func (b *Batcher) submit(r *request) error {
 	b.mu.Lock()
@@ -221,7 +169,8 @@ func (b *Batcher) submit(r *request) error {
 	if b.closed {
 		return ErrBatcherClosed
 	}
-	b.queue = append(b.queue, r)
+	r.progress.Submitted = time.Now()
+	b.queue.push(r)
 	if !b.writing {
 		b.writing = true
 		b.workers.Add(1)

@@ -82,6 +82,8 @@ func (b *BeamOptions) check(o *Options) error {
 		return fmt.Errorf("mirostat %d: want none in a search", o.Mirostat.Version)
 	case o.Overflow == OverflowSlide:
 		return searchSlides()
+	case o.Echo != EchoNone:
+		return errNoEcho
 	}
 	switch b.EarlyStopping {
 	case EarlyStoppingFalse, EarlyStoppingTrue, EarlyStoppingNever:

@@ -66,6 +66,8 @@ func CheckContrastive(alpha float64, o Options) error {
 			"does not go back")}
 	case o.Overflow == OverflowSlide:
 		return &OptionError{searchSlides()}
+	case o.Echo != EchoNone:
+		return &OptionError{errNoEcho}
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 	"picogpt/model"
 )
 
-// Token is one new token of one sample.
+// Token is one new token of one sample, or one of the prompt's.
 type Token struct {
 	Sample  int     // which of Samples' samples; 0 from Generate
 	ID      int     // in the model's vocabulary
@@ -23,6 +23,7 @@ type Token struct {
 	Finish  string  // why the sample ends with this token, "" while it goes on
 	Score   float64 // see Contrastive; 0 elsewhere
 	Guessed bool    // speculation had guessed it: see Options.Lookup
+	Prompt  bool    // it is one of the prompt's: see Options.Echo
 
 	// Incomplete: the sample ends here before its text is of the form that Options.Constraint
 	// demands. Constraints tell by a method Complete() bool, as *constrain.Text has it.
@@ -35,7 +36,7 @@ type Token struct {
 const (
 	FinishStop      = "stop"        // a stop string or a constraint is complete; the former is cut
 	FinishEndOfText = "end_of_text" // the token is one of EndOfText; it has no text of its own
-	FinishLength    = "length"      // MaxTokens, or the context's end
+	FinishLength    = "length"      // MaxTokens, the context's end, or the prompt's with EchoOnly
 )
 
 // Generate appends prompt to session s and streams the tokens that follow, each as soon as it is
@@ -135,7 +136,7 @@ func (s *Stream) prefill(ctx context.Context) error {
 		s.Stop()
 		return cause(err)
 	}
-	s.settle(len(s.context))
+	s.settle(len(s.ahead()))
 	return nil
 }
 
@@ -180,7 +181,9 @@ func run(
 				if !yield(t, err) || err != nil {
 					return false
 				}
-				guesses.took(s, t.ID, time.Since(came))
+				if !t.Prompt {
+					guesses.took(s, t.ID, time.Since(came))
+				}
 			}
 		}
 		guesses.learn()

@@ -49,7 +49,12 @@ func ids(tokens []Token) (ids []int) {
 
 // same reports whether tokens are equal in all that they say.
 func same(a, b []Token) bool {
-	return slices.EqualFunc(a, b, func(a, b Token) bool { return reflect.DeepEqual(a, b) })
+	return slices.EqualFunc(a, b, func(a, b Token) bool {
+		if math.IsNaN(a.LogProb) && math.IsNaN(b.LogProb) { // of a prompt's first token
+			a.LogProb, b.LogProb = 0, 0
+		}
+		return reflect.DeepEqual(a, b)
+	})
 }
 
 func text(tokens []Token) string {

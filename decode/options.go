@@ -99,6 +99,10 @@ type Options struct {
 	// Text(id int) (string, error).
 	Top int
 
+	// Echo says whether the prompt's tokens come first, with their log-probabilities, and whether any
+	// new ones follow.
+	Echo Echo
+
 	// Constraint is what the new tokens must fit: each is one of the ids that its Mask leaves open.
 	// Streams follow forks of it, and leave it as it is. One with a method EndWith(ids []int), as
 	// *constrain.Text has it, is told the ids of EndOfText: they are open exactly where the text may
@@ -212,6 +216,11 @@ func (o *Options) check() error {
 	}
 	if err := o.checkContext(); err != nil {
 		return err
+	}
+	switch o.Echo {
+	case EchoNone, EchoPrompt, EchoOnly:
+	default:
+		return fmt.Errorf("echo %q: want \"\", %q or %q", o.Echo, EchoPrompt, EchoOnly)
 	}
 	switch o.Overflow {
 	case "", OverflowError, OverflowTruncate, OverflowSlide:

@@ -3,6 +3,7 @@ package decode
 // Which texts of a Batcher are written now: places, who gets one, and who has to leave it.
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -17,7 +18,7 @@ func (b *Batcher) admit() bool {
 			b.end(b.requests[i], err)
 		}
 	}
-	b.queue = slices.DeleteFunc(b.queue, func(r *request) bool {
+	b.queue.remove(func(r *request) bool {
 		err, over := b.over(r)
 		if over {
 			b.end(r, err)
@@ -29,6 +30,7 @@ func (b *Batcher) admit() bool {
 	}
 	for b.fill() {
 	}
+	b.counters.state(&b.schedule)
 	if b.writing = len(b.requests) > 0; !b.writing {
 		b.reset() // now, before there may be another goroutine
 	}
@@ -48,17 +50,18 @@ func (b *Batcher) over(r *request) (error, bool) {
 
 // fill gives a place to the stream whose turn it is, if there are both. A request that has been
 // given a place keeps it until all its samples are written; then come those in the queue; and what
-// is free after that goes to requests for several samples, equally.
+// is free after that goes to requests for several samples, equally: first to the client with the
+// fewest places.
 func (b *Batcher) fill() bool {
 	var next *request
 	for _, r := range b.requests {
-		if r.waits() && r.room() && (next == nil || r.running < next.running) {
+		if r.waits() && r.room() && (next == nil || b.before(r, next)) {
 			next = r
 		}
 	}
-	first := len(b.queue) > 0 && (next == nil || next.running > 0)
+	first := b.queue.n > 0 && (next == nil || next.running > 0)
 	if first {
-		next = b.queue[0]
+		next = b.queue.next(b.places)
 	}
 	if next == nil {
 		return false
@@ -68,12 +71,29 @@ func (b *Batcher) fill() bool {
 		return false
 	}
 	if first {
-		b.queue = slices.Delete(b.queue, 0, 1)
+		b.queue.pop(next)
 		b.requests = append(b.requests, next)
+		next.progress.Placed = time.Now()
 	}
 	b.running = append(b.running, &task{Stream: next.pop(b.scratch), request: next})
 	next.running++
+	b.places[next.client]++
 	return true
+}
+
+// before reports whether a place goes to a rather than to b.
+func (s *schedule) before(a, b *request) bool {
+	return cmp.Or(cmp.Compare(min(a.running, 1), min(b.running, 1)),
+		cmp.Compare(s.places[a.client], s.places[b.client]),
+		cmp.Compare(a.running, b.running)) < 0
+}
+
+// vacate counts a place as free.
+func (s *schedule) vacate(r *request) {
+	s.full = false
+	if s.places[r.client]--; s.places[r.client] == 0 {
+		delete(s.places, r.client)
+	}
 }
 
 // waits reports whether a request has streams that can run and have no place.
@@ -109,6 +129,7 @@ func (b *Batcher) end(r *request, err error) {
 	b.running = slices.DeleteFunc(b.running, func(t *task) bool {
 		if t.request == r {
 			r.release(t.Stream)
+			b.vacate(r)
 		}
 		return t.request == r
 	})
@@ -158,7 +179,7 @@ func (b *Batcher) pause(t *task) {
 
 // unplace takes a stream's place.
 func (b *Batcher) unplace(t *task) {
-	b.full = false
+	b.vacate(t.request)
 	b.running = slices.DeleteFunc(b.running, func(other *task) bool { return other == t })
 	t.request.running--
 }

@@ -53,7 +53,9 @@ func TestPlacesAreGivenInTheOrderOfTheCalls(t *testing.T) {
 		}
 		calls = append(calls, newRequest(context.Background(), st, buffered))
 	}
-	b.queue = slices.Clone(calls)
+	for _, r := range calls {
+		b.queue.push(r)
+	}
 	for i := range calls {
 		b.admit()
 		var places []*request
@@ -162,7 +164,7 @@ func TestWhoLeavesAFullCache(t *testing.T) {
 			}
 			r := newRequest(context.Background(), st, buffered)
 			r.kept = kept
-			b.queue = append(b.queue, r)
+			b.queue.push(r)
 			b.fill()
 			tasks = append(tasks, b.running[len(b.running)-1])
 		}

@@ -13,9 +13,10 @@ import (
 
 // A schedule is what the goroutine of a Batcher works with. Nobody else touches it.
 type schedule struct {
-	requests []*request // that have or had a place, and are not over
-	running  []*task    // in the order in which they got their places
-	full     bool       // the cache had no room: no place is given before one has become free
+	requests []*request     // that have or had a place, and are not over
+	running  []*task        // in the order in which they got their places
+	places   map[string]int // of running, by client
+	full     bool           // the cache had no room: no place is given before one has become free
 	budget   budget
 	work     work
 	scratch  *scratches
@@ -39,7 +40,7 @@ type task struct {
 
 func newSchedule(b *Batcher) schedule {
 	w := workOf(b.model.Config())
-	return schedule{budget: newBudget(b.options.MaxDelay, w), work: w, scratch: &scratches{}}
+	return schedule{places: map[string]int{}, budget: newBudget(b.options.MaxDelay, w), work: w, scratch: &scratches{}}
 }
 
 // write runs steps until there is nothing left to write.
@@ -87,11 +88,16 @@ func (b *Batcher) wait() {
 func (b *Batcher) abandon(panicked any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, r := range slices.Concat(b.requests, b.queue) {
+	end := func(r *request) bool {
 		r.panicked = panicked
 		b.end(r, errors.New("batcher: its goroutine was ended from within"))
+		return true
 	}
-	b.queue, b.writing = nil, false
+	for _, r := range slices.Clone(b.requests) {
+		end(r)
+	}
+	b.queue.remove(end)
+	b.writing = false
 }
 
 // chooseAtHand takes tokens for which nothing needs to be evaluated, the first ones of samples, and
@@ -176,12 +182,15 @@ func (b *Batcher) step() {
 		b.fail(err)
 		return
 	}
+	b.counters.steps.Add(1)
 	b.budget.observe(time.Since(start), b.done, len(b.prompts) > 0, b.cut)
 	for _, t := range slices.Compact(b.batched) { // with guidance a text has two inputs
 		if t.forks && !t.Done() && t.pending() == 0 {
-			t.settle(len(t.context))
+			t.settle(len(t.ahead()))
 			t.request.parent = t.Stream
-			b.leave(t)
+			if !b.scored(t) {
+				b.leave(t)
+			}
 			continue
 		}
 		b.take(t)
@@ -194,6 +203,7 @@ func (b *Batcher) fail(err error) {
 	switch {
 	case b.ctx.Err() != nil: // closed
 	case errors.Is(err, model.ErrCacheFull) && len(b.running) > 1:
+		b.counters.preemptions.Add(1)
 		b.pause(b.newest())
 		b.full = true
 	case errors.As(err, &input):
@@ -217,17 +227,46 @@ func (b *Batcher) newest() *task {
 
 // take sends a stream's next token to its caller, if it is there.
 func (b *Batcher) take(t *task) {
+	if b.scored(t) {
+		return
+	}
 	tok, ok, err := b.next(t)
 	switch {
 	case err != nil:
 		b.end(t.request, err)
 	case ok:
+		b.begun(t.request)
+		b.counters.newTokens.Add(1)
 		t.request.tokens <- tok
 		t.request.sent++
 		if t.Done() {
 			t.request.release(t.Stream)
 			b.leave(t)
 		}
+	}
+}
+
+// scored leaves the tokens of a scored prompt, which are whole, to the caller. It reports whether no
+// others are wanted, and the request has ended.
+func (b *Batcher) scored(t *task) (over bool) {
+	if !t.echo.waiting() || t.pending() > 0 {
+		return false
+	}
+	r := t.request
+	r.echo = t.echo
+	t.giveEcho(len(t.echo.scores))
+	if t.echo.only {
+		b.begun(r)
+		b.end(r, nil)
+	}
+	return t.echo.only
+}
+
+// begun notes the first token of a request.
+func (b *Batcher) begun(r *request) {
+	if p := r.progress; p.First.IsZero() {
+		p.First = time.Now()
+		b.counters.promptTokens.Add(int64(r.prompt))
 	}
 }
 

@@ -45,8 +45,8 @@ func (s *Stream) spell(t *Token) error {
 }
 
 // named gives alternatives their texts, where the vocabulary tells them.
-func (s *Stream) named(top []Alternative) []Alternative {
-	v, ok := s.options.Vocabulary.(interface{ Text(id int) (string, error) })
+func named(top []Alternative, vocabulary Vocabulary) []Alternative {
+	v, ok := vocabulary.(interface{ Text(id int) (string, error) })
 	for i := range top {
 		if ok {
 			top[i].Text, _ = v.Text(top[i].ID) // a row beyond the vocabulary has none

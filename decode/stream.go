@@ -52,6 +52,7 @@ type Stream struct {
 	constraint constrain.Matcher // nil: none
 	guide      *guide            // nil: none
 	bans       *bans             // nil: none
+	echo       *echo             // nil: none
 
 	context []int // what the next token follows; the session holds the first of them
 	n       int   // new tokens so far
@@ -89,8 +90,14 @@ func NewStream(s *model.Session, prompt []int, o Options) (*Stream, error) {
 	switch {
 	case st.dropped > 0:
 		st.renew(0)
-	case st.pending() == 0 && s.Logits() == nil: // it was truncated: its last token once more
-		st.renew(s.Len() - 1)
+	case s.Len() == 0:
+	case s.Logits() == nil && (st.pending() == 0 || st.echo != nil):
+		st.renew(s.Len() - 1) // it was truncated: its last token once more
+	case st.echo != nil:
+		st.echo.follows(wholeRow(s.Logits(), st.limits.leaves), o.Top)
+	}
+	if o.Echo == EchoOnly {
+		return st, nil
 	}
 	if st.guide, err = newGuide(s.Model(), st.limits, st.context, &o); err != nil {
 		return nil, err
@@ -105,6 +112,9 @@ func newStream(l limits, held, prompt []int, o Options) (*Stream, error) {
 		return nil, err
 	}
 	sampler.leaves, sampler.ends = l.leaves, l.endOfText
+	if o.Echo == EchoOnly {
+		o.MaxTokens = 1 // which is not chosen
+	}
 	if err := l.check(&o); err != nil {
 		return nil, err
 	}
@@ -113,6 +123,13 @@ func newStream(l limits, held, prompt []int, o Options) (*Stream, error) {
 		return nil, err
 	}
 	s := &Stream{options: o, limits: l, sampler: sampler, context: context, dropped: dropped}
+	prompted := len(prompt)
+	if len(held) == 0 {
+		prompted = len(context) // an empty prompt stands for a token
+	}
+	if s.echo, err = newEcho(&o, context, prompted, dropped); err != nil {
+		return nil, err
+	}
 	s.constraint = constraintOf(&o, l.endOfText)
 	exempt := 0
 	if h := o.Healing; h != nil {
@@ -138,7 +155,7 @@ func (s *Stream) Fork() *Stream {
 	if s.constraint != nil {
 		f.constraint = s.constraint.Fork()
 	}
-	f.guide, f.bans = s.guide.fork(), s.bans.fork()
+	f.guide, f.bans, f.echo = s.guide.fork(), s.bans.fork(), s.echo.fork()
 	f.visit, f.draft = f.see, s.draft.clone()
 	return &f
 }
@@ -149,10 +166,13 @@ func (s *Stream) Session() *model.Session { return s.session }
 // Done reports whether the text has ended: with a token that has a Finish, an error, or Stop.
 func (s *Stream) Done() bool { return s.done && !s.bans.waiting() }
 
+// ahead returns what of the context is evaluated before the next token: all but with EchoOnly.
+func (s *Stream) ahead() []int { return s.context[:len(s.context)-s.echo.last()] }
+
 // pending returns how many tokens of the context are not evaluated yet, or 1 where only the other
 // context has some.
 func (s *Stream) pending() int {
-	n := s.timeline.pending(s.context)
+	n := s.timeline.pending(s.ahead())
 	if n <= 0 && s.guide.pending() > 0 {
 		return 1
 	}
@@ -167,32 +187,38 @@ func (s *Stream) atHand() bool { return s.bans.waiting() || !s.done && s.pending
 // workers (Input.Visit). There is nothing to evaluate, and ok is false, if the stream is done or
 // the logits are at hand.
 func (s *Stream) Input(rows int) (in model.Input, ok bool) {
-	n := s.timeline.pending(s.context)
+	ahead := s.ahead()
+	n := s.timeline.pending(ahead)
 	if s.done || n <= 0 {
 		return model.Input{}, false
 	}
 	s.next.made = false
-	in = model.Input{Session: s.grows(), Tokens: s.context[len(s.context)-n:], NoLogits: true}
-	if 0 < rows && rows < n {
+	in = model.Input{Session: s.grows(), Tokens: ahead[len(ahead)-n:], NoLogits: true}
+	switch {
+	case 0 < rows && rows < n:
 		in.Tokens = in.Tokens[:rows]
-		return in, true
-	}
-	if s.guide != nil { // Next chooses, when both contexts are evaluated
+	case s.echo.last() > 0: // no token is chosen
+	case s.guide != nil: // Next chooses, when both contexts are evaluated
 		in.NoLogits = false
-		return in, true
+	default:
+		if in.NoLogits = s.own; !s.forks {
+			in.Visit, in.VisitFrom = s.visit, n-1
+			in.Best = s.best()
+			in.NoLogits = s.own || s.brief && in.Best > 0
+			in.Tokens = s.draft.after(in.Tokens)
+		}
 	}
-	if in.NoLogits = s.own; !s.forks {
-		in.Visit, in.VisitFrom = s.visit, n-1
-		in.Best = s.best()
-		in.NoLogits = s.own || s.brief && in.Best > 0
-		in.Tokens = s.draft.after(in.Tokens)
-	}
+	s.echo.want(&in, len(ahead)-n, s.visit)
 	return in, true
 }
 
-// see chooses the next token, on a worker.
+// see scores a token of the prompt or chooses the next token, on a worker.
 func (s *Stream) see(r model.Row) {
-	if from := rowOf(r, s.limits.leaves); !s.draft.see(r.Index, from) {
+	from := rowOf(r, s.limits.leaves)
+	if s.echo.see(r.Index, from, s.options.Top) || s.forks || s.guide != nil {
+		return
+	}
+	if !s.draft.see(r.Index, from) {
 		s.choose(from)
 	}
 }
@@ -203,6 +229,11 @@ func (s *Stream) see(r model.Row) {
 func (s *Stream) Next() (t Token, ok bool, err error) {
 	if !s.atHand() {
 		return Token{Sample: s.sample}, false, nil
+	}
+	if s.echo.waiting() {
+		t = s.echo.token(s.echo.given, s.sample)
+		s.giveEcho(1)
+		return t, true, nil
 	}
 	if !s.bans.waiting() && !s.next.made {
 		s.chooseHere()
@@ -223,6 +254,9 @@ func (s *Stream) Push(logits []float32) (Token, error) {
 	if s.bans != nil {
 		return Token{Sample: s.sample}, errors.New("stream: want no banned strings with Push, " +
 			"which cannot go back")
+	}
+	if s.echo != nil {
+		return Token{Sample: s.sample}, errNoEcho
 	}
 	if n := s.pending(); n > 0 {
 		return Token{Sample: s.sample}, fmt.Errorf("stream: logits before %d of its tokens are "+
@@ -272,7 +306,8 @@ func (s *Stream) take() (Token, error) {
 	c := s.next
 	s.next.made = false
 	t := Token{
-		Sample: s.sample, ID: c.id, LogProb: c.logProb, Dropped: s.dropped, Top: s.named(c.top),
+		Sample: s.sample, ID: c.id, LogProb: c.logProb, Dropped: s.dropped,
+		Top: named(c.top, s.options.Vocabulary),
 	}
 	err := c.err
 	if err == nil {

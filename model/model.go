@@ -237,6 +237,9 @@ func (m *Model) Leaves() kernels.Leaves { return m.team.Leaves() }
 // count once.
 func (m *Model) CacheBytes() int64 { return m.cache.Used() }
 
+// CacheLimit returns Options.CacheBytes, 0 for no bound.
+func (m *Model) CacheLimit() int64 { return m.cache.Limit() }
+
 // Ignored returns the names of the tensors that the file holds beside the decoder, in file order:
 // causal mask buffers and the heads of other tasks.
 func (m *Model) Ignored() []string { return m.ignored }

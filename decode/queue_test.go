@@ -1,0 +1,142 @@
+package decode
+
+// Turns of clients, and what a Batcher counts.
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"picogpt/internal/fixture"
+)
+
+func TestClientsTakeTurns(t *testing.T) {
+	for _, c := range []struct {
+		about  string
+		calls  string         // clients, in the order of their calls
+		places map[string]int // before
+		want   string
+	}{
+		{"one client", "aaa", nil, "aaa"},
+		{"one with many, one with one", "aaaaab", nil, "abaaaa"},
+		{"three", "aaabbc", nil, "abcaba"},
+		{"one has places already", "aabb", map[string]int{"a": 2}, "bbaa"},
+		{"both have", "aaabb", map[string]int{"a": 1, "b": 2}, "ababa"},
+	} {
+		q, got, places := newQueue(), "", map[string]int{}
+		for name, n := range c.places {
+			places[name] = n
+		}
+		for _, name := range c.calls {
+			q.push(&request{client: string(name)})
+		}
+		for r := q.next(places); r != nil; r = q.next(places) {
+			q.pop(r)
+			places[r.client]++
+			got += r.client
+		}
+		if got != c.want || q.n != 0 || len(q.clients)+len(q.turns) != 0 {
+			t.Errorf("%s: %s, want %s; %d left", c.about, got, c.want, q.n)
+		}
+	}
+}
+
+func TestRequestsThatAreGoneLeaveTheQueue(t *testing.T) {
+	q := newQueue()
+	var calls []*request
+	for _, name := range "aababc" {
+		calls = append(calls, &request{client: string(name)})
+		q.push(calls[len(calls)-1])
+	}
+	q.remove(func(r *request) bool { return r == calls[0] || r.client == "b" })
+	var left strings.Builder
+	for r := q.next(nil); r != nil; r = q.next(nil) {
+		q.pop(r)
+		left.WriteString(r.client)
+	}
+	if left.String() != "aca" || q.n != 0 {
+		t.Errorf("%s are left, and then %d; want aca", &left, q.n)
+	}
+}
+
+// TestAClientWithManyRequestsDoesNotStarveOneWithOne has a thousand requests, prompts that are
+// scored among them, wait before another client comes.
+func TestAClientWithManyRequestsDoesNotStarveOneWithOne(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	b := newBatcher(t, m, BatcherOptions{MaxStreams: 4})
+	var group sync.WaitGroup
+	o := Options{MaxTokens: 10, Overflow: OverflowSlide, EndOfText: []int{}}
+	many := sized(1000, 5000)
+	ended := make(chan int, many)
+	for i := range many {
+		o := o
+		if i%2 == 0 {
+			o.Echo, o.Top = EchoOnly, 2
+		}
+		group.Go(func() {
+			r := Request{Prompt: upTo(0, 20), Options: o, Client: "many"}
+			if n, err := count(b.Run(context.Background(), r)); n < 10 || err != nil {
+				t.Errorf("%d tokens, %v", n, err)
+			}
+			ended <- i
+		})
+	}
+	for b.Stats().Waiting < many/2 {
+		time.Sleep(10 * time.Microsecond)
+	}
+	for round := range 3 {
+		before := len(ended)
+		r := Request{Prompt: []int{1}, Options: o, Client: fmt.Sprint("one", round)}
+		if n, err := count(b.Run(context.Background(), r)); n != 10 || err != nil {
+			t.Errorf("%d tokens, %v", n, err)
+		}
+		// The text takes ten steps. In each of them four others may end.
+		if others := len(ended) - before; others > 80 {
+			t.Errorf("%d requests of another client ended before the one, want few", others)
+		}
+	}
+	group.Wait()
+}
+
+func TestStatsCountWhatHappens(t *testing.T) {
+	m := crowded(t, 2)
+	b := newBatcher(t, m, BatcherOptions{MaxStreams: 4})
+	start := time.Now()
+	var progress Progress
+	r := Request{Prompt: []int{1, 2, 3}, Options: Options{MaxTokens: 6}, Samples: 2,
+		Progress: &progress}
+	if n, err := count(b.Run(context.Background(), r)); n != 12 || err != nil {
+		t.Fatal(n, err)
+	}
+	p := progress
+	if p.Submitted.Before(start) || p.Placed.Before(p.Submitted) || p.First.Before(p.Placed) {
+		t.Errorf("started %v: %+v", start, p)
+	}
+	s := b.Stats()
+	if s.PromptTokens != 3 || s.NewTokens != 12 || s.Steps < 6 || s.Preemptions != 0 {
+		t.Errorf("%+v", s)
+	}
+	var group sync.WaitGroup
+	for i := range 6 {
+		group.Go(func() {
+			r := Request{Prompt: []int{i}, Options: Options{Echo: EchoPrompt}}
+			if n, err := count(b.Run(context.Background(), r)); n != 24 || err != nil {
+				t.Errorf("%d tokens, %v", n, err)
+			}
+			if s := b.Stats(); s.CacheBytes > s.CacheLimit || s.CacheLimit != m.CacheLimit() {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+	group.Wait()
+	for s = b.Stats(); s.Running > 0; s = b.Stats() { // until its goroutine ends
+		time.Sleep(time.Millisecond)
+	}
+	if s.PromptTokens != 9 || s.NewTokens != 12+6*23 || s.Preemptions == 0 ||
+		s.Waiting != 0 {
+		t.Errorf("%+v", s)
+	}
+}

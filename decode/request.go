@@ -1,0 +1,120 @@
+package decode
+
+// What one caller wants of a Batcher, and how the tokens come to it.
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// A Request is what one caller wants of a Batcher.
+type Request struct {
+	Prompt  []int
+	Options Options
+	Samples int // texts, of which each has a seed of its own; 0 means 1
+
+	// Client says who asks. Where texts wait for a place, the client that has fewest places now
+	// comes first, and among equals the one who has waited longest for a turn. All that do not say
+	// are one client.
+	Client string
+
+	// Progress, if not nil, is filled in. It may be read when the first token has come, or the loop
+	// has ended.
+	Progress *Progress
+}
+
+// Progress says when a request came to something. Times are zero where it did not.
+type Progress struct {
+	Submitted time.Time
+	Placed    time.Time // when it was given a place in the batch for the first time
+	First     time.Time // when its first token was there
+}
+
+// buffered is how many tokens of a text may wait for their caller.
+const buffered = 16
+
+// A request is one call: one text, or several samples of one prompt.
+type request struct {
+	ctx      context.Context
+	client   string
+	prompt   int // tokens of it
+	progress *Progress
+	kept     bool // the session is the caller's
+	// at the end of the prompt, where samples are forked; nil before and for one text
+	parent  *Stream
+	paused  []*Stream // without a place
+	begun   int       // samples
+	samples int
+	running int // streams that have a place
+	planned int // of those, in the current step
+
+	// The prompt's tokens, all scored, or nil. They do not go through the channel: set before the
+	// first token is sent.
+	echo   *echo
+	tokens chan Token   // closed at the end
+	sent   int64        // tokens
+	asked  atomic.Int64 // tokens that the caller has come for
+	left   atomic.Bool  // the caller is gone
+
+	// Set before tokens is closed.
+	err      error
+	panicked any
+}
+
+func newRequest(ctx context.Context, first *Stream, tokens int) *request {
+	return &request{ctx: ctx, prompt: len(first.context), progress: &Progress{}, samples: 1,
+		paused: []*Stream{first}, tokens: make(chan Token, tokens)}
+}
+
+// serve yields a request's tokens until its end or the caller's.
+func (b *Batcher) serve(r *request, yield func(Token, error) bool) {
+	if err := b.submit(r); err != nil {
+		close(r.tokens)
+		yield(Token{}, err)
+		return
+	}
+	stop := context.AfterFunc(r.ctx, b.kick)
+	defer stop()
+	defer func() {
+		r.left.Store(true)
+		b.kick()
+	}()
+	echoed := map[int]bool{} // samples whose prompt has come
+	for {
+		r.asked.Add(1)
+		b.kick()
+		t, ok := <-r.tokens
+		switch {
+		case ok:
+			if r.echo != nil && !echoed[t.Sample] {
+				echoed[t.Sample] = true
+				if !r.echo.each(t.Sample, yield) {
+					return
+				}
+			}
+			if !yield(t, nil) {
+				return
+			}
+		case r.panicked != nil:
+			panic(r.panicked)
+		case r.err != nil:
+			yield(Token{}, r.err)
+			return
+		default:
+			if r.echo.last() > 0 {
+				r.echoes(yield)
+			}
+			return
+		}
+	}
+}
+
+// echoes yields the prompt's tokens for each sample, where there are no others.
+func (r *request) echoes(yield func(Token, error) bool) {
+	for i := range r.samples {
+		if !r.echo.each(i, yield) {
+			return
+		}
+	}
+}
