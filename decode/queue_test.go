@@ -135,8 +135,7 @@ func TestStatsCountWhatHappens(t *testing.T) {
 	for s = b.Stats(); s.Running > 0; s = b.Stats() { // until its goroutine ends
 		time.Sleep(time.Millisecond)
 	}
-	if s.PromptTokens != 9 || s.NewTokens != 12+6*23 || s.Preemptions == 0 ||
-		s.Waiting != 0 {
+	if s.PromptTokens != 9 || s.NewTokens != 12+6*23 || s.Waiting != 0 {
 		t.Errorf("%+v", s)
 	}
 }
