@@ -18,6 +18,7 @@ type commands struct {
 	Next     nextCommand     `cmd:"" help:"show which tokens may come next, and how likely each is"`
 	Logits   logitsCommand   `cmd:"" help:"print the logits of the next token, as JSON"`
 	Chat     chatCommand     `cmd:"" help:"talk with a model, line by line"`
+	Serve    serveCommand    `cmd:"" help:"answer OpenAI's completions API, and show a page to try"`
 	Verify   verifyCommand   `cmd:"" help:"make the text of a receipt again, and compare"`
 	Tokenize tokenizeCommand `cmd:"" help:"turn a text into token ids, or ids into text"`
 	Inspect  inspectCommand  `cmd:"" help:"show what a checkpoint holds and how much memory it needs"`

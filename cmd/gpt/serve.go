@@ -1,0 +1,204 @@
+package main
+
+// gpt serve: OpenAI's completions API over HTTP.
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"picogpt/decode"
+	"picogpt/model"
+	"picogpt/serve"
+)
+
+type serveCommand struct {
+	Addr      string    `placeholder:"HOST:PORT" default:"127.0.0.1:8080"`
+	ModelName *string   `placeholder:"NAME"`
+	Template  *string   `placeholder:"NAME|FILE"`
+	Pooling   string    `placeholder:"HOW" default:"mean" enum:"mean,last"`
+	Log       string    `placeholder:"FORM" default:"text" enum:"text,json,off"`
+	Who       whoFlags  `embed:"" group:"Who may ask:"`
+	Much      muchFlags `embed:"" group:"How much:"`
+}
+
+// whoFlags say who is let in, and how they are known.
+type whoFlags struct {
+	APIKey     []string `name:"api-key" placeholder:"KEY" sep:"none"`
+	CORSOrigin []string `name:"cors-origin" placeholder:"ORIGIN" sep:"none"`
+	AllowHost  []string `placeholder:"NAME" sep:"none"`
+	TLSCert    *string  `name:"tls-cert" placeholder:"FILE"`
+	TLSKey     *string  `name:"tls-key" placeholder:"FILE"`
+}
+
+// muchFlags bound what the server takes on.
+type muchFlags struct {
+	MaxStreams int           `placeholder:"N" default:"16"`
+	MaxDelay   time.Duration `placeholder:"TIME" default:"100ms"`
+	MaxQueue   int           `placeholder:"N" default:"256"`
+	MaxPrompts int           `placeholder:"N" default:"1024"`
+	MaxN       int           `placeholder:"N" default:"128"`
+	MaxBody    byteSize      `placeholder:"SIZE" default:"32MiB"`
+	Timeout    time.Duration `placeholder:"TIME" default:"10m"`
+	Drain      time.Duration `placeholder:"TIME" default:"10s"`
+}
+
+func (c *serveCommand) Help() string {
+	return `Answers requests as OpenAI's completions API does, for any client of it: curl, the OpenAI
+libraries, lm-evaluation-harness, LangChain. At / there is a page to try the model on. Requests
+share one batch: many at once cost little more than one.
+
+A request with a seed is answered with the same text, whatever else the server does, and with the
+text of gpt for the same options: {"prompt": P, "max_tokens": N, "temperature": T, "seed": S} is
+gpt --special -n N --temp T --top-k 0 --seed S P. Choice j of n has the seed S+j. Without a seed
+the server draws one; the header X-Seed tells it.
+
+/v1/completions	string, strings, ids or lists of ids; n, best_of, echo, logprobs, stop, logit_bias,
+	penalties, stream; also top_k, min_p, repetition_penalty, min_tokens, ignore_eos,
+	stop_token_ids, bad_words, structured_outputs
+/v1/models	the one model
+/v1/embeddings	vectors of texts, made as --pooling says
+/v1/chat/completions	conversations, with --template
+/tokenize, /detokenize, /tokenizer_info	text to ids and back
+/health, /ready	whether the process lives, and whether it takes requests
+/metrics	numbers for Prometheus
+
+Fields that it does not know are ignored, and named in the header X-Ignored-Fields. The queue is
+bounded: a request that finds it full gets status 429, which clients answer by trying again. A
+client that goes away ends its texts. SIGTERM and Ctrl-C let what is being written come to its end,
+for at most --drain, and end the program with status 0; a second one ends it at once.
+
+On 127.0.0.1 only this machine can ask. For others, listen on --addr 0.0.0.0:8080, with a key and
+with TLS or behind a proxy. A key in $GPT_API_KEY is not seen in the list of processes.
+
+Examples:
+
+  gpt serve
+  curl 127.0.0.1:8080/v1/completions -d '{"prompt": "Once upon a time", "seed": 1}'
+  curl -N 127.0.0.1:8080/v1/completions -d '{"prompt": "Lily", "stream": true}'
+  gpt serve -m ~/models/gpt2 --dtype q8 --cache-bytes 2GB
+  GPT_API_KEY=$(cat key) gpt serve --addr 0.0.0.0:8443 --tls-cert c.pem --tls-key k.pem
+  OPENAI_BASE_URL=http://127.0.0.1:8080/v1 OPENAI_API_KEY=none python3 client.py`
+}
+
+func (c *serveCommand) Run(a *app) error {
+	o, err := c.options(a)
+	if err != nil {
+		return err
+	}
+	l, err := c.listen()
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	m, err := a.openModel()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	t, err := a.openTokenizer()
+	if err != nil {
+		return err
+	}
+	if o.Fingerprint, err = fingerprint(a, m); err != nil {
+		return err
+	}
+	o.Loopback = l.loopback
+	s, err := serve.New(m, t, o)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return c.run(a, s, l)
+}
+
+// options checks the flags, and makes serve's options of them.
+func (c *serveCommand) options(a *app) (serve.Options, error) {
+	who, much := &c.Who, &c.Much
+	o := serve.Options{
+		Name: c.name(a), Keys: who.APIKey, Origins: who.CORSOrigin, Hosts: who.AllowHost,
+		MaxQueue: much.MaxQueue, MaxPrompts: much.MaxPrompts, MaxN: much.MaxN,
+		MaxBody: int64(much.MaxBody), Timeout: much.Timeout, Pooling: c.Pooling,
+		Batcher: decode.BatcherOptions{MaxStreams: much.MaxStreams, MaxDelay: much.MaxDelay},
+	}
+	if key := os.Getenv("GPT_API_KEY"); key != "" && len(o.Keys) == 0 {
+		o.Keys = []string{key}
+	}
+	for _, limit := range []struct {
+		flag  string
+		value int64
+	}{
+		{"--max-streams", int64(much.MaxStreams)}, {"--max-queue", int64(much.MaxQueue)},
+		{"--max-prompts", int64(much.MaxPrompts)}, {"--max-n", int64(much.MaxN)},
+		{"--max-body", int64(much.MaxBody)},
+	} {
+		if limit.value < 1 {
+			return o, usagef("%s %d: want 1 or more", limit.flag, limit.value)
+		}
+	}
+	switch {
+	case much.MaxDelay <= 0:
+		return o, usagef("--max-delay %v: want more than 0", much.MaxDelay)
+	case much.Timeout < 0:
+		return o, usagef("--timeout %v: want 0 (none) or more", much.Timeout)
+	case much.Drain < 0:
+		return o, usagef("--drain %v: want 0 or more", much.Drain)
+	case (who.TLSCert == nil) != (who.TLSKey == nil):
+		return o, usagef("--tls-cert and --tls-key: want both or neither")
+	case c.ModelName != nil && *c.ModelName == "":
+		return o, usagef("--model-name: want at least one byte, found none")
+	}
+	switch c.Log {
+	case "text":
+		o.Log = slog.New(slog.NewTextHandler(a.stderr, nil))
+	case "json":
+		o.Log = slog.New(slog.NewJSONHandler(a.stderr, nil))
+	}
+	return o, noneEmpty("--api-key", o.Keys)
+}
+
+// name is the model's id: that of its folder, unless --model-name gives another.
+func (c *serveCommand) name(a *app) string {
+	switch {
+	case c.ModelName != nil:
+		return *c.ModelName
+	case a.Model == nil:
+		return "demo"
+	}
+	path, err := filepath.Abs(*a.Model)
+	if err != nil {
+		path = *a.Model
+	}
+	name := filepath.Base(path)
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		name = strings.TrimSuffix(name, filepath.Ext(name))
+		if name == "model" { // as everybody's is called
+			name = filepath.Base(filepath.Dir(path))
+		}
+	}
+	return name
+}
+
+// fingerprint tells models and number formats apart: with the same one, and the same seed, the
+// texts are the same.
+func fingerprint(a *app, m *model.Model) (string, error) {
+	c, err := a.open()
+	if err != nil {
+		return "", err
+	}
+	weights, err := c.Digest()
+	if err != nil {
+		return "", err
+	}
+	texts, err := c.TokenizerDigest()
+	if err != nil {
+		return "", err
+	}
+	all := sha256.Sum256(fmt.Appendln(nil, weights, texts, m.Format(), m.CacheFormat()))
+	return "fp_" + hex.EncodeToString(all[:8]), nil
+}
