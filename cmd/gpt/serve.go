@@ -82,7 +82,7 @@ Examples:
   curl 127.0.0.1:8080/v1/completions -d '{"prompt": "Once upon a time", "seed": 1}'
   curl -N 127.0.0.1:8080/v1/completions -d '{"prompt": "Lily", "stream": true}'
   gpt serve -m ~/models/gpt2 --dtype q8 --cache-bytes 2GB
-  GPT_API_KEY=$(cat key) gpt serve --addr 0.0.0.0:8443 --tls-cert c.pem --tls-key k.pem
+  GPT_API_KEY=$(cat key) gpt serve --addr 0.0.0.0:8080
   OPENAI_BASE_URL=http://127.0.0.1:8080/v1 OPENAI_API_KEY=none python3 client.py`
 }
 
