@@ -79,7 +79,7 @@ with TLS or behind a proxy. A key in $GPT_API_KEY is not seen in the list of pro
 Examples:
 
   gpt serve
-  curl 127.0.0.1:8080/v1/completions -d '{"prompt": "Once upon a time", "seed": 1}'
+  curl 127.0.0.1:8080/v1/completions -d '{"prompt":"Once upon a time","seed":1}'
   curl -N 127.0.0.1:8080/v1/completions -d '{"prompt": "Lily", "stream": true}'
   gpt serve -m ~/models/gpt2 --dtype q8 --cache-bytes 2GB
   GPT_API_KEY=$(cat key) gpt serve --addr 0.0.0.0:8080
