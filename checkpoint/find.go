@@ -43,24 +43,40 @@ func find(fsys fs.FS) (string, error) {
 			names = append(names, e.Name())
 		}
 	}
-	for i, patterns := range preferred {
-		all := matching(names, patterns)
-		if i == len(preferred)-1 {
-			all = slices.DeleteFunc(all, func(name string) bool {
-				_, err := formatOf(fsys, name)
-				return err != nil
-			})
-		}
-		switch len(all) {
-		case 0:
-		case 1:
-			return all[0], nil
-		default:
-			return "", fmt.Errorf("%s: %s: which of them is the checkpoint? name the file", dir,
-				enumerate(all))
-		}
+	all, sure := candidates(names)
+	if !sure {
+		all = slices.DeleteFunc(all, func(name string) bool {
+			_, err := formatOf(fsys, name)
+			return err != nil
+		})
+	}
+	switch len(all) {
+	case 0:
+	case 1:
+		return all[0], nil
+	default:
+		return "", fmt.Errorf("%s: %s: which of them is the checkpoint? name the file", dir,
+			enumerate(all))
 	}
 	return "", absent(dir + ": " + nothing(fsys, names))
+}
+
+// Candidates returns those of a folder's names of files that Open looks at: the best one, or several
+// of one kind, of which it takes none. The last of all kinds are names that only the bytes of the
+// files can tell from those of other things.
+func Candidates(names []string) []string {
+	all, _ := candidates(names)
+	return all
+}
+
+// candidates is Candidates, and reports whether the names suffice.
+func candidates(names []string) (all []string, sure bool) {
+	for i, patterns := range preferred {
+		if all = matching(names, patterns); len(all) > 0 {
+			return all, i < len(preferred)-1
+		}
+	}
+	return nil, true
 }
 
 // matching returns the names that match one of some patterns, less those that lie beside.

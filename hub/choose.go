@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"picogpt/checkpoint"
 	"picogpt/internal/quote"
 	"picogpt/weights"
 )
@@ -130,54 +131,42 @@ func (r *repo) shards(ctx context.Context, index string) ([]string, error) {
 	return append(names, index), nil
 }
 
-// onlyCheckpoint returns the files of the one checkpoint in a repository's list. Several are an
-// ErrChoose, none is an ErrNoWeights.
+// onlyCheckpoint returns the files of the one checkpoint in a repository's list, by the rules of
+// checkpoint.Open for a folder. Several are an ErrChoose, none is an ErrNoWeights.
 func onlyCheckpoint(listed []string) ([]string, error) {
-	var found [][]string
-	var others []string
-	for _, name := range listed {
+	var inFolders, others []string
+	top := slices.DeleteFunc(slices.Clone(listed), func(name string) bool {
 		switch ext := path.Ext(name); {
-		case isShard(name), strings.HasPrefix(path.Base(name), "training_args"),
-			strings.HasPrefix(path.Base(name), "optimizer"),
-			strings.HasPrefix(path.Base(name), "scheduler"),
-			strings.HasPrefix(path.Base(name), "rng_state"):
-		case slices.Contains([]string{".gguf", ".safetensors", ".pt", ".pth", ".bin"}, ext):
-			found = append(found, []string{name})
-		case strings.HasSuffix(name, ".ckpt.index"):
-			found = append(found, tensorflow(listed, name))
-		case slices.Contains([]string{".h5", ".msgpack", ".onnx", ".ot", ".ckpt", ".npz"}, ext):
+		case slices.Contains([]string{".h5", ".msgpack", ".onnx", ".ot", ".npz"}, ext):
 			others = append(others, name)
+		case strings.Contains(name, "/") &&
+			slices.Contains([]string{".gguf", ".safetensors", ".pt", ".pth"}, ext):
+			inFolders = append(inFolders, name)
 		}
-	}
-	switch {
+		return strings.Contains(name, "/")
+	})
+	switch found := checkpoint.Candidates(top); {
 	case len(found) == 1:
-		return found[0], nil
+		return append(tensorflow(top, found[0]), found[0]), nil
 	case len(found) > 1:
-		var names []string
-		for _, files := range found {
-			names = append(names, files[0])
-		}
-		return nil, fmt.Errorf("%w: %s", ErrChoose, few(names))
+		return nil, fmt.Errorf("%w: %s", ErrChoose, few(found))
+	case len(inFolders) > 0:
+		return nil, fmt.Errorf("%w: %s", ErrChoose, few(inFolders))
 	case len(others) > 0:
 		return nil, fmt.Errorf("%w, only %s", ErrNoWeights, few(others))
 	}
 	return nil, ErrNoWeights
 }
 
-// isShard reports whether a file is a part of weights that an index names.
-func isShard(name string) bool {
-	stem := strings.TrimSuffix(name, path.Ext(name))
-	_, count, ok := strings.Cut(stem, "-of-")
-	return ok && count != "" && strings.Trim(count, "0123456789") == ""
-}
-
-// tensorflow returns the files that belong to one of TensorFlow's checkpoints.
-func tensorflow(listed []string, index string) []string {
-	files, stem := []string{index}, strings.TrimSuffix(index, "index")
-	for _, name := range listed {
-		if strings.HasPrefix(name, stem+"data-") || path.Dir(name) == path.Dir(index) &&
-			slices.Contains([]string{"checkpoint", "hparams.json", "encoder.json", "vocab.bpe"},
-				path.Base(name)) {
+// tensorflow returns the other files of a checkpoint of TensorFlow, nil where the file that stands
+// for it is of another kind.
+func tensorflow(names []string, file string) (files []string) {
+	if file != "checkpoint" && path.Ext(file) != ".index" {
+		return nil
+	}
+	for _, name := range names {
+		if name != file && (path.Ext(name) == ".index" || strings.Contains(name, ".data-") ||
+			slices.Contains([]string{"hparams.json", "encoder.json", "vocab.bpe"}, name)) {
 			files = append(files, name)
 		}
 	}

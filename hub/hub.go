@@ -78,7 +78,7 @@ var (
 	ErrDisabled   = errors.New("the hub has disabled access to this repository")
 	ErrToken      = errors.New("the hub does not accept the token")
 	ErrUnreached  = errors.New("the hub is out of reach")
-	ErrChoose     = errors.New("several checkpoints to choose from")
+	ErrChoose     = errors.New("more than one file could be the checkpoint")
 	ErrNoWeights  = errors.New("no weights of a kind that picogpt reads")
 )
 

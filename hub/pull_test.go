@@ -310,13 +310,14 @@ func TestRepositoriesWithoutAConfig(t *testing.T) {
 	if got := s.Files(); !slices.Equal(got, []string{"ckpt.pt", "meta.pkl"}) {
 		t.Errorf("pulled %v", got)
 	}
+	delete(repo.Files, "ckpt.pt")
 	for i := range 10 {
 		repo.Files[fmt.Sprintf("gpt.Q%d.gguf", i)] = pattern(100 + i)
 	}
 	_, err = hub.Pull(t.Context(), name("a/b"), o)
 	if !errors.Is(err, hub.ErrChoose) || !strings.HasSuffix(err.Error(),
-		": ckpt.pt, gpt.Q0.gguf, gpt.Q1.gguf, gpt.Q2.gguf, gpt.Q3.gguf, gpt.Q4.gguf, gpt.Q5.gguf, "+
-			"gpt.Q6.gguf and 3 more") {
+		": gpt.Q0.gguf, gpt.Q1.gguf, gpt.Q2.gguf, gpt.Q3.gguf, gpt.Q4.gguf, gpt.Q5.gguf, "+
+			"gpt.Q6.gguf, gpt.Q7.gguf and 2 more") {
 		t.Errorf("several: %v", err)
 	}
 	s, err = hub.Pull(t.Context(), name("a/b"), o, "gpt.Q3.gguf")
@@ -326,6 +327,11 @@ func TestRepositoriesWithoutAConfig(t *testing.T) {
 	_, err = hub.Pull(t.Context(), name("a/b"), o, "gpt.Q11.gguf")
 	if !errors.Is(err, hub.ErrNoFile) {
 		t.Errorf("one that is not there: %v", err)
+	}
+	h.Put(&fakehub.Repo{Name: "a/sub", Files: map[string][]byte{"x/gpt.gguf": pattern(5)}})
+	_, err = hub.Pull(t.Context(), name("a/sub"), o)
+	if !errors.Is(err, hub.ErrChoose) || !strings.HasSuffix(err.Error(), ": x/gpt.gguf") {
+		t.Errorf("one in a folder: %v", err)
 	}
 	h.Put(&fakehub.Repo{Name: "a/tf", Files: map[string][]byte{"model.ckpt.index": pattern(5),
 		"model.ckpt.data-00000-of-00001": pattern(6), "model.ckpt.meta": pattern(7),

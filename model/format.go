@@ -93,15 +93,18 @@ func (l *loader) stored(name string, layout kernels.Layout, in, out int) kernels
 	if l.err != nil {
 		return m
 	}
-	var err error
 	switch t.DType {
-	case weights.F32:
-		m.F32, err = t.Float32s()
 	case weights.F16:
 		m.Format = kernels.F16
-		m.F16, err = t.Uint16s()
-	default: // tensor lets only BF16 through besides
+	case weights.BF16:
 		m.Format = kernels.BF16
+	}
+	var err error
+	switch {
+	case l.dry:
+	case t.DType == weights.F32: // tensor lets only the other two through besides
+		m.F32, err = t.Float32s()
+	default:
 		m.F16, err = t.Uint16s()
 	}
 	if err != nil {
@@ -117,6 +120,9 @@ func (l *loader) blocks(t weights.Tensor, layout kernels.Layout, in, out int) ke
 	for _, f := range []kernels.Format{kernels.Q8, kernels.Q4} {
 		if !slices.Equal(t.Shape, blocksShape(f, in, out)) {
 			continue
+		}
+		if l.dry {
+			return kernels.Matrix{Format: f, Layout: layout, In: in, Out: out}
 		}
 		data, err := t.Bytes()
 		if err != nil {

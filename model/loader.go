@@ -29,6 +29,7 @@ type loader struct {
 	used    map[string]bool
 	ignored []string
 	err     error
+	dry     bool // no element is read
 
 	progress func(done, total int64) // Options.Progress
 	read     int64                   // bytes of the tensors used so far
@@ -97,7 +98,7 @@ func (l *loader) use(t weights.Tensor) {
 // floats returns a small tensor as float32, whatever the format of the linear layers.
 func (l *loader) floats(name string, shape ...int) []float32 {
 	t := l.tensor(l.prefix+name, shape...)
-	if l.err != nil {
+	if l.err != nil || l.dry {
 		return nil
 	}
 	x, err := t.Float32s()
@@ -132,9 +133,12 @@ func (l *loader) lmHead(wte *kernels.Matrix) *kernels.Matrix {
 		if !ok || l.err != nil {
 			continue
 		}
-		same, err := t.Equal(embedding)
-		if err != nil {
-			l.fail("%w", err)
+		same := false
+		if !l.dry {
+			var err error
+			if same, err = t.Equal(embedding); err != nil {
+				l.fail("%w", err)
+			}
 		}
 		if same {
 			l.use(t)

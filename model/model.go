@@ -128,6 +128,20 @@ func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*M
 	return m, nil
 }
 
+// Check reports what New would say of a configuration and tensors, and reads no element of them: the
+// number format of the linear layers, and the names of the tensors that the model would ignore. What
+// only elements can tell, it does not find.
+func Check(c Config, tensors *weights.Tensors) (format string, ignored []string, err error) {
+	if err := c.Validate(); err != nil {
+		return "", nil, err
+	}
+	l := loader{ctx: context.Background(), config: c, tensors: tensors, dry: true}
+	if _, err := l.load("auto"); err != nil {
+		return "", nil, err
+	}
+	return l.format.String(), l.ignored, nil
+}
+
 // open returns what computes the model: a device's backend, or the processor's.
 func (m *Model) open(ctx context.Context, d engine.Device) (engine.Backend, error) {
 	if d == nil {

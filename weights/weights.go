@@ -73,6 +73,16 @@ func newTensors(name string) *Tensors {
 
 // add takes the tensors of one safetensors file, and the file's metadata.
 func (t *Tensors) add(file mapped.File, tensors []Tensor, metadata map[string]string) error {
+	if err := t.take(tensors, metadata); err != nil {
+		return err
+	}
+	t.closers = append(t.closers, file.Close)
+	t.size += int64(len(file.Bytes))
+	return nil
+}
+
+// take adds tensors whose names are new, and metadata whose keys are.
+func (t *Tensors) take(tensors []Tensor, metadata map[string]string) error {
 	for _, x := range tensors {
 		if _, ok := t.index[x.Name]; ok {
 			return fmt.Errorf("%s: also in another shard, want it once", x.Name)
@@ -85,8 +95,6 @@ func (t *Tensors) add(file mapped.File, tensors []Tensor, metadata map[string]st
 			t.metadata[k] = v
 		}
 	}
-	t.closers = append(t.closers, file.Close)
-	t.size += int64(len(file.Bytes))
 	return nil
 }
 
