@@ -25,6 +25,7 @@ type backend struct {
 	scratch        scratch
 	recordings     recordings
 	plan           plan
+	last           Launch
 	engine.Outputs // the rows whose logits are wanted
 	chooser        chooser
 	handOut        func(*kernels.Worker)

@@ -23,8 +23,9 @@ func (q *queue) launch(kernel string, groups [3]int, items int, args ...Arg) {
 	if q.err != nil {
 		return
 	}
-	l := Launch{Kernel: kernel, Groups: groups, Items: items, Args: args}
-	if err := fromDevice(q.driver.Launch(&l)); err != nil {
+	l := &q.last // kept, so that a launch allocates nothing
+	*l = Launch{Kernel: kernel, Groups: groups, Items: items, Args: append(l.Args[:0], args...)}
+	if err := fromDevice(q.driver.Launch(l)); err != nil {
 		q.err = fmt.Errorf("%s: %w", kernel, err)
 	}
 }

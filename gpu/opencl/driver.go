@@ -15,8 +15,19 @@ type driver struct {
 	l *library
 
 	context, queue, program uintptr
-	kernels                 map[string]uintptr // those that have been launched
+	kernels                 map[string]*kernel // those that have been launched
 	buffers                 map[gpu.Buffer]bool
+
+	// what a call is given; kept, so that a launch allocates nothing
+	words         [9]uintptr
+	value         uint64
+	global, local [3]uintptr
+}
+
+// A kernel remembers its arguments: those that stay the same need not be set again.
+type kernel struct {
+	handle uintptr
+	args   []gpu.Arg
 }
 
 var _ gpu.Driver = (*driver)(nil)
@@ -26,7 +37,7 @@ const options = "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
 
 // newDriver opens a device and compiles kernels for it.
 func (l *library) newDriver(id id, source, options string) (gpu.Driver, error) {
-	d := &driver{l: l, kernels: map[string]uintptr{}, buffers: map[gpu.Buffer]bool{}}
+	d := &driver{l: l, kernels: map[string]*kernel{}, buffers: map[gpu.Buffer]bool{}}
 	if err := d.open(id.device, source, options); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -96,9 +107,13 @@ func (d *driver) Alloc(bytes int64) (gpu.Buffer, error) {
 	return gpu.Buffer(h), err
 }
 
-// Free implements gpu.Driver: what is queued holds on to the buffer.
+// Free implements gpu.Driver: what is queued holds on to the buffer. Another may get its handle, so
+// that arguments are set anew.
 func (d *driver) Free(b gpu.Buffer) {
 	if d.buffers[b] {
+		for _, k := range d.kernels {
+			k.args = k.args[:0]
+		}
 		delete(d.buffers, b)
 		_ = call("clReleaseMemObject", d.l.releaseBuffer, uintptr(b))
 	}
@@ -135,41 +150,53 @@ func (d *driver) Copy(to gpu.Buffer, toAt int64, from gpu.Buffer, fromAt, n int6
 
 // Launch implements gpu.Driver.
 func (d *driver) Launch(l *gpu.Launch) error {
-	kernel, err := d.kernel(l.Kernel)
-	if err != nil {
-		return err
+	k, err := d.kernel(l.Kernel)
+	if err == nil {
+		err = d.setArgs(k, l.Args)
 	}
-	for i := range l.Args {
-		a := &l.Args[i]
-		// the lowest bytes come first on these machines
-		if err := call("clSetKernelArg", d.l.setArg, kernel, uintptr(i), uintptr(a.Size),
-			uintptr(pointer(&a.Bits))); err != nil {
-			return fmt.Errorf("%s, argument %d: %w", l.Kernel, i, err)
-		}
-	}
-	global := [3]uintptr{uintptr(l.Groups[0] * l.Items), uintptr(l.Groups[1]), uintptr(l.Groups[2])}
-	local := [3]uintptr{uintptr(l.Items), 1, 1}
-	err = call("clEnqueueNDRangeKernel", d.l.launch, d.queue, kernel, 3, 0,
-		uintptr(pointer(&global[0])), uintptr(pointer(&local[0])), 0, 0, 0)
 	if err != nil {
+		return fmt.Errorf("%s: %w", l.Kernel, err)
+	}
+	d.global = [3]uintptr{uintptr(l.Groups[0] * l.Items), uintptr(l.Groups[1]), uintptr(l.Groups[2])}
+	d.local = [3]uintptr{uintptr(l.Items), 1, 1}
+	d.words = [9]uintptr{d.queue, k.handle, 3, 0,
+		uintptr(pointer(&d.global)), uintptr(pointer(&d.local)), 0, 0, 0}
+	if err := call("clEnqueueNDRangeKernel", d.l.launch, d.words[:]...); err != nil {
 		return fmt.Errorf("%s, groups %v of %d: %w", l.Kernel, l.Groups, l.Items, err)
 	}
 	return nil
 }
 
+// setArgs sets the arguments of a kernel that are others than at its last launch.
+func (d *driver) setArgs(k *kernel, args []gpu.Arg) error {
+	for i, a := range args {
+		if i < len(k.args) && k.args[i] == a {
+			continue
+		}
+		d.value = a.Bits // the lowest bytes come first on these machines
+		d.words = [9]uintptr{k.handle, uintptr(i), uintptr(a.Size), uintptr(pointer(&d.value))}
+		if err := call("clSetKernelArg", d.l.setArg, d.words[:4]...); err != nil {
+			k.args = k.args[:0]
+			return fmt.Errorf("argument %d: %w", i, err)
+		}
+	}
+	k.args = append(k.args[:0], args...)
+	return nil
+}
+
 // kernel returns the kernel of a name.
-func (d *driver) kernel(name string) (uintptr, error) {
+func (d *driver) kernel(name string) (*kernel, error) {
 	if k, ok := d.kernels[name]; ok {
 		return k, nil
 	}
 	text, code := append([]byte(name), 0), int32(0)
-	k, err := create("clCreateKernel", d.l.createKernel, &code, d.program,
+	handle, err := create("clCreateKernel", d.l.createKernel, &code, d.program,
 		uintptr(pointer(&text[0])), uintptr(pointer(&code)))
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", name, err)
+		return nil, err
 	}
-	d.kernels[name] = k
-	return k, nil
+	d.kernels[name] = &kernel{handle: handle}
+	return d.kernels[name], nil
 }
 
 // Close implements gpu.Driver.
@@ -184,7 +211,7 @@ func (d *driver) Close() error {
 		release("clReleaseMemObject", d.l.releaseBuffer, uintptr(b))
 	}
 	for _, k := range d.kernels {
-		release("clReleaseKernel", d.l.releaseKernel, k)
+		release("clReleaseKernel", d.l.releaseKernel, k.handle)
 	}
 	release("clReleaseProgram", d.l.releaseProgram, d.program)
 	release("clReleaseCommandQueue", d.l.releaseQueue, d.queue)

@@ -31,9 +31,9 @@ func libraryNames() []string {
 	return []string{"libOpenCL.so.1", "libOpenCL.so"}
 }
 
-// load finds OpenCL. There is none where no GPU driver, and no pocl, is installed.
-func load() (*library, error) {
-	handle, err := dl.Open(libraryNames()...)
+// load finds OpenCL under some names. There is none where no GPU driver, and no pocl, is installed.
+func load(names ...string) (*library, error) {
+	handle, err := dl.Open(names...)
 	if err != nil {
 		return nil, fmt.Errorf("no OpenCL: %w", err)
 	}
@@ -58,7 +58,8 @@ func load() (*library, error) {
 	return &l, nil
 }
 
-// A pointer is converted to uintptr in the arguments of call and create, and nowhere else.
+// A pointer is converted to uintptr in the arguments of call and create, or points into a driver,
+// which is on the heap and stays where it is.
 type pointer = unsafe.Pointer
 
 // call calls a function that returns a code. What arguments point to stays where it is until the
