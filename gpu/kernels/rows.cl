@@ -1,6 +1,7 @@
 // Operations on whole rows: the embedding, and layer norm.
 
-// The plan is what the host says of a pass: four ints for each row, then the lists of pages.
+// The plan is what the host says of a pass: four ints for each row; then the groups of attention,
+// two ints each, which attention.cl reads; then the lists of pages.
 #define TOKEN(plan, r) ((plan)[4 * (r)])
 #define POSITION(plan, r) ((plan)[4 * (r) + 1])
 #define PAGE(plan, r, block) ((plan)[(plan)[4 * (r) + 2] + (block)]) // of the row's text
