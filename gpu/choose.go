@@ -3,6 +3,7 @@ package gpu
 // Devices by name.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -50,6 +51,21 @@ func Choose(devices []*Device, name string) (*Device, error) {
 	}
 	return nil, fmt.Errorf("device %q: %w, want part of one of: %s", name, ErrNotFound,
 		strings.Join(list, "; "))
+}
+
+// Automatic returns the first GPU that passes the probe, or nil, and how many GPUs do not pass. A
+// processor that OpenCL runs on is not chosen: the kernels made for processors are faster.
+func Automatic(ctx context.Context, devices []*Device) (first *Device, refused int) {
+	for _, d := range devices {
+		switch {
+		case d.Processor:
+		case d.Probe(ctx) == nil:
+			return d, refused
+		default:
+			refused++
+		}
+	}
+	return nil, refused
 }
 
 func (i *Info) matches(name string) bool {

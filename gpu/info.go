@@ -16,7 +16,9 @@ type Info struct {
 	Version  string // of the platform and the driver
 	Memory   int64  // bytes
 	MostOne  int64  // bytes of the largest buffer; 0 for Memory
-	Doubles  bool   // whether it has float64: one without hands out rows of logits whole
+
+	Processor bool // that it is one, which OpenCL may run on, and no GPU
+	Doubles   bool // that it has float64; one that has not hands out rows of logits whole
 
 	// Lacks names what the device does not have and kernels need, as "correctly rounded fma". Such
 	// a device is not opened.

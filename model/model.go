@@ -29,7 +29,8 @@ type Options struct {
 	CacheFormat string
 
 	// CacheBytes bounds the memory of all sessions' caches together; 0 is no bound. An Eval that
-	// needs more is an ErrCacheFull.
+	// needs more is an ErrCacheFull. On a GPU a session takes whole pages of 64 positions; on the
+	// processor its last page has room for 8, 16, 32 or 64.
 	CacheBytes int64
 
 	Device engine.Device // what computes the model; nil for the processor

@@ -26,7 +26,7 @@ type benchAttentionCommand struct {
 func (c *benchAttentionCommand) Help() string {
 	return `Measures attention on one sequence of growing length and of width 512: a single head,
 several heads one by one and at once, and linear attention, each with its projections of queries,
-keys and values; then three workloads of many sequences.
+keys and values; then three workloads of many sequences. All of it runs on the processor.
 
 Ratios are of the speed of multiplying and adding, measured before and after. Keys that are hidden
 and exponentials do not count as work. The exponent is fitted to the longest three lengths: 2 is
@@ -53,6 +53,9 @@ func (c *benchAttentionCommand) Run(a *app) error {
 	if kernel != "" && !slices.Contains(kernels.Variants(), kernel) {
 		return fmt.Errorf("GPT_KERNEL: %q, want one that this machine has: %s", kernel,
 			strings.Join(kernels.Variants(), ", "))
+	}
+	if a.Device != nil && !strings.EqualFold(*a.Device, "cpu") {
+		a.noteWithout([]string{"--device, because package attention computes on the processor"})
 	}
 	ctx, release := a.graceful()
 	defer release()

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"text/tabwriter"
 
 	"picogpt/internal/engine"
 	"picogpt/kernels"
@@ -72,7 +71,9 @@ operations and a small model with what the processor computes. A device gives th
 or is refused.
 
 --device takes what stands in the first column, or a part of a device's name, vendor, platform or
-version. Drivers are in programs that are built with go build -tags gpu ./cmd/gpt.
+version. --device auto takes the first GPU that passes the probe, and never OpenCL on a processor,
+which is slower than the processor's own kernels: name that one (pocl). Drivers are in programs that
+are built with go build -tags gpu ./cmd/gpt.
 
 Examples:
 
@@ -111,17 +112,27 @@ func (c *devicesCommand) Run(a *app) error {
 		}
 		return nil
 	}
-	t := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	p := &page{width: max(60, min(columns(a.stdout.file), 100))}
 	for _, d := range devices {
-		memory := ""
-		if d.Memory > 0 {
-			memory = fmt.Sprintf("%.1f GB", float64(d.Memory)/1e9)
-		}
-		probe := "probe passed"
-		if d.Probe != "passed" {
-			probe = "refused: " + d.Probe
-		}
-		fmt.Fprintf(t, "%s\t%s (%s)\t%s\t%s\n", d.Device, d.Name, d.Platform, memory, probe)
+		d.show(p)
 	}
-	return t.Flush()
+	_, err := a.stdout.Write([]byte(p.String()))
+	return err
+}
+
+// show writes a device: its name and memory, its platform, and what the probe says.
+func (d *shownDevice) show(p *page) {
+	const indent = 10
+	about := d.Name
+	if d.Memory > 0 {
+		about += fmt.Sprintf(", %.1f GB", float64(d.Memory)/1e9)
+	}
+	probe := "probe passed"
+	if d.Probe != "passed" {
+		probe = "refused: " + d.Probe
+	}
+	p.wrap(fmt.Sprintf("%-*s", indent, d.Device), indent, about)
+	for _, text := range []string{d.Platform, probe} {
+		p.wrap(strings.Repeat(" ", indent), indent, text)
+	}
 }

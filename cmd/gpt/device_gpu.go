@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"picogpt/gpu"
 	"picogpt/gpu/drivers"
@@ -32,20 +33,20 @@ func namedDevice(name string) (engine.Device, error) {
 	return nil, err
 }
 
-// automaticDevice returns the first device that passes the probe, or nil for the processor, and
-// what to tell of that.
+// automaticDevice returns the first GPU that passes the probe, or nil for the processor, and what to
+// tell of that.
 func automaticDevice(ctx context.Context) (engine.Device, string) {
 	devices, missing := drivers.Devices()
-	for i, d := range devices {
-		if d.Probe(ctx) == nil {
-			return d, fmt.Sprintf("%s, %s", gpu.Labels(devices)[i], d.Name)
-		}
+	d, refused := gpu.Automatic(ctx, devices)
+	switch {
+	case d != nil:
+		return d, fmt.Sprintf("%s, %s", gpu.Labels(devices)[slices.Index(devices, d)], d.Name)
+	case refused > 0:
+		return nil, fmt.Sprintf("the processor, since none of %d GPUs passes the probe", refused)
+	case missing != nil:
+		return nil, "the processor, since there is no GPU: " + oneLine(missing)
 	}
-	if len(devices) == 0 && missing != nil {
-		return nil, "the processor, since there is no device: " + oneLine(missing)
-	}
-	return nil, fmt.Sprintf("the processor, since none of %d devices passes the probe",
-		len(devices))
+	return nil, "the processor, since there is no GPU"
 }
 
 // probedDevices returns all devices, with the results of the probe.

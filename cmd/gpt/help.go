@@ -10,8 +10,8 @@ import (
 )
 
 const overview = `
-gpt writes text with GPT-2 models. It runs on the processor, and the same seed gives the same text
-on every machine.
+gpt writes text with GPT-2 models, on the processor or on a GPU (--device). The same seed gives the
+same text on every machine.
 
 Usage:
 

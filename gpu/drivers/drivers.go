@@ -10,12 +10,12 @@ import (
 	"picogpt/gpu/opencl"
 )
 
-// Devices returns the devices of all drivers, as far as they are there. The error says of each
+// Devices returns the devices of all drivers, as far as they are there, those of CUDA first. The error says of each
 // driver that is not there why; there may be devices of others nevertheless.
 func Devices() ([]*gpu.Device, error) {
 	var all []*gpu.Device
 	var missing []error
-	for _, driver := range []func() ([]*gpu.Device, error){opencl.Devices, cuda.Devices} {
+	for _, driver := range []func() ([]*gpu.Device, error){cuda.Devices, opencl.Devices} {
 		devices, err := driver()
 		all, missing = append(all, devices...), append(missing, err)
 	}

@@ -10,22 +10,29 @@ import (
 	"picogpt/gpu"
 )
 
-// Devices returns the devices of all platforms. It is an error where there is no OpenCL; a platform
-// without a device is none.
-func Devices() ([]*gpu.Device, error) {
-	l, err := load()
+// Devices returns the devices of all platforms. It is an error where there is no OpenCL, no platform
+// (which is what a driver installs), or no device.
+func Devices() ([]*gpu.Device, error) { return devices(libraryNames()...) }
+
+// devices looks for the library under some names.
+func devices(libraries ...string) ([]*gpu.Device, error) {
+	l, err := load(libraries...)
 	if err != nil {
 		return nil, err
 	}
 	ids, err := l.all()
-	var devices []*gpu.Device
+	if len(ids) == 0 && err == nil {
+		err = errors.New("no OpenCL: its library has no platform with a device, " +
+			"as a driver installs one")
+	}
+	var all []*gpu.Device
 	for _, id := range ids {
 		info := l.describe(id)
-		devices = append(devices, gpu.NewDevice(info, func() (gpu.Driver, error) {
+		all = append(all, gpu.NewDevice(info, func() (gpu.Driver, error) {
 			return l.newDriver(id, gpu.Source(), options)
 		}))
 	}
-	return devices, err
+	return all, err
 }
 
 // An id is a device of a platform.
@@ -75,6 +82,7 @@ func (l *library) list(
 const (
 	platformName = 0x0902
 
+	deviceType         = 0x1000
 	deviceMaxGroup     = 0x1004
 	deviceMaxAlloc     = 0x1010
 	deviceSingleConfig = 0x101b
@@ -99,6 +107,8 @@ func (l *library) describe(id id) gpu.Info {
 		Version:  text(deviceVersion) + ", driver " + text(driverVersion),
 		Memory:   int64(number(deviceMemory)), MostOne: int64(number(deviceMaxAlloc)),
 	}
+	const typeCPU = 2
+	info.Processor = number(deviceType)&typeCPU != 0
 	const rounding = 0x01 | 0x02 | 0x04 | 0x20 // subnormals, infinities, to nearest, fma
 	info.Doubles = number(deviceDoubleConfig)&rounding == rounding
 	config := number(deviceSingleConfig)

@@ -23,7 +23,7 @@ func find(t *testing.T) (*library, id) {
 	if name == "" || name == "cpu" || strings.HasPrefix(name, "cuda") {
 		t.Skip("GPT_DEVICE names no device of OpenCL, such as pocl")
 	}
-	l, err := load()
+	l, err := load(libraryNames()...)
 	if err != nil {
 		t.Fatal(err)
 	}
