@@ -13,6 +13,7 @@ import (
 	"github.com/peterh/liner"
 
 	"picogpt/decode"
+	"picogpt/internal/rows"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -133,7 +134,7 @@ func (c *chat) run() error {
 			return nil
 		case err == nil:
 			err = c.line(line)
-		case !errors.Is(err, errLongLine) && !errors.Is(err, liner.ErrInternal):
+		case !errors.Is(err, rows.ErrLongLine) && !errors.Is(err, liner.ErrInternal):
 			return c.lines.located(err) // there will be no more lines
 		}
 		switch {

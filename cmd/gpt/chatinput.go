@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"picogpt/internal/rows"
 	"strings"
 	"time"
 
@@ -25,7 +26,7 @@ const chatPrompt = "> "
 
 // newChatLines reads from the terminal, if stdin and stdout are one, else from stdin.
 func (a *app) newChatLines() chatLines {
-	s := newSource("stdin", a.stdin)
+	s := rows.NewSource("stdin", a.stdin)
 	switch {
 	case !isTerminal(a.stdin):
 		return &scriptLines{source: s}
@@ -47,11 +48,11 @@ func (a *app) newChatLines() chatLines {
 }
 
 // scriptLines are the lines of a file or a pipe.
-type scriptLines struct{ source *source }
+type scriptLines struct{ source *rows.Source }
 
 func (s *scriptLines) next() (string, error) {
-	line, err := s.source.next()
-	return string(trimEnd(line)), err
+	line, err := s.source.Next()
+	return string(rows.TrimEnd(line)), err
 }
 
 func (s *scriptLines) terminal() bool { return false }
@@ -61,7 +62,7 @@ func (s *scriptLines) located(err error) error {
 	if errors.Is(err, errClosedPipe) || errors.Is(err, errEnded) {
 		return err
 	}
-	return fmt.Errorf("line %d: %w", s.source.line, err)
+	return fmt.Errorf("line %d: %w", s.source.Line, err)
 }
 
 // plainLines are lines that are typed where they cannot be edited.

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"picogpt/internal/outfile"
+	"picogpt/internal/strictjson"
 )
 
 // A savedChat is the one JSON object of a save.
@@ -72,7 +73,7 @@ func (c *chat) saved() ([]byte, error) {
 			return nil, fmt.Errorf("/save: %s: want UTF-8", quoteShort(text))
 		}
 	}
-	return marshalLine(s)
+	return strictjson.Line(s)
 }
 
 // digest is the digest of the model.

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"picogpt/eval"
+	"picogpt/internal/rows"
 )
 
 type choiceCommand struct {
@@ -35,7 +36,7 @@ Examples:
 
 func (c *choiceCommand) Run(a *app) error {
 	var questions []eval.Question
-	run, err := c.Source.start(a, func(o object) error {
+	run, err := c.Source.start(a, func(o rows.Object) error {
 		q, err := c.parse(o)
 		if err == nil {
 			questions = append(questions, q)
@@ -71,10 +72,10 @@ func (c *choiceCommand) Run(a *app) error {
 }
 
 // parse reads one question.
-func (c *choiceCommand) parse(o object) (eval.Question, error) {
-	before, errBefore := o.text("context")
-	choices, errChoices := list[string](o, "choices", "strings")
-	answer := o.get("answer")
+func (c *choiceCommand) parse(o rows.Object) (eval.Question, error) {
+	before, errBefore := o.Text("context")
+	choices, errChoices := rows.List[string](o, "choices", "strings")
+	answer := o.Get("answer")
 	if err := joinErrors(errBefore, errChoices); err != nil {
 		return eval.Question{}, err
 	}

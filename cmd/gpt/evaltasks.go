@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"picogpt/eval"
+	"picogpt/internal/rows"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -66,7 +67,7 @@ type taskRun struct {
 
 // start reads the source line by line: parse takes a line's object, and an error of it is reported
 // by number.
-func (s *taskSource) start(a *app, parse func(o object) error) (*taskRun, error) {
+func (s *taskSource) start(a *app, parse func(o rows.Object) error) (*taskRun, error) {
 	if err := cmp.Or(notNegative("--limit", s.Limit), notNegative("--batch", s.Batch)); err != nil {
 		return nil, err
 	}
@@ -77,34 +78,34 @@ func (s *taskSource) start(a *app, parse func(o object) error) (*taskRun, error)
 		return nil, hinted{usagef("no examples"),
 			"give a file of JSON objects, one on each line, or such lines through a pipe"}
 	}
-	in, err := a.openSource(name)
+	in, err := rows.Open(name, a.stdin)
 	if err != nil {
 		return nil, err
 	}
-	defer in.close()
+	defer in.Close()
 	t, err := a.openTokenizer()
 	if err != nil {
 		return nil, err
 	}
-	r := &taskRun{app: a, source: *s, name: in.name, bar: newBar("examples"), tok: t}
-	for lines := newRows(in, "jsonl"); s.Limit == 0 || in.line < s.Limit; {
-		w, err := lines.next()
+	r := &taskRun{app: a, source: *s, name: in.Name, bar: newBar("examples"), tok: t}
+	for lines := rows.NewReader(in, "jsonl"); s.Limit == 0 || in.Line < s.Limit; {
+		w, err := lines.Next()
 		if err == io.EOF {
 			break
 		} else if err != nil {
 			return nil, err
 		}
 		switch {
-		case w.err == nil && w.object == nil:
+		case w.Err == nil && w.Object == nil:
 			continue // an empty line
-		case w.err == nil:
-			w.err = parse(w.object)
+		case w.Err == nil:
+			w.Err = parse(w.Object)
 		}
-		if w.err != nil {
-			r.skip(w.first, w.err)
+		if w.Err != nil {
+			r.skip(w.First, w.Err)
 			continue
 		}
-		r.lines = append(r.lines, w.first)
+		r.lines = append(r.lines, w.First)
 	}
 	if len(r.lines) == 0 {
 		return nil, fmt.Errorf("%s: no examples", r.name)
@@ -189,8 +190,8 @@ func percent(a eval.Accuracy) string {
 
 func (c *lambadaCommand) Run(a *app) error {
 	var texts []string
-	run, err := c.Source.start(a, func(o object) error {
-		text, err := o.text("text")
+	run, err := c.Source.start(a, func(o rows.Object) error {
+		text, err := o.Text("text")
 		if err == nil && text == nil {
 			err = errors.New("want text")
 		}

@@ -11,6 +11,7 @@ import (
 
 	"picogpt/decode"
 	"picogpt/eval"
+	"picogpt/internal/strictjson"
 	"picogpt/kernels"
 	"picogpt/model"
 )
@@ -110,7 +111,7 @@ func (w *logitsWriter) append(b []byte, logits []float32) ([]byte, error) {
 		text, _ := w.tok.Text(id) // a row beyond the vocabulary has no text
 		top[i] = likely{id, text, logits[id], float64(logits[id]) - sum}
 	}
-	line, err := marshalLine(top)
+	line, err := strictjson.Line(top)
 	return append(b, bytes.TrimSuffix(line, []byte("\n"))...), err
 }
 

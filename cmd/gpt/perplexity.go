@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"picogpt/eval"
+	"picogpt/internal/rows"
 	"picogpt/model"
 )
 
@@ -165,15 +166,15 @@ func (c *perplexityCommand) read(a *app) ([]string, error) {
 
 // readFile returns a whole file, or stdin for "-".
 func (a *app) readFile(name string) (string, error) {
-	s, err := a.openSource(name)
+	s, err := rows.Open(name, a.stdin)
 	if err != nil {
 		return "", err
 	}
-	defer s.close()
+	defer s.Close()
 	var b strings.Builder
-	b.Grow(int(s.size) + 512)
-	_, err = io.Copy(&b, s.r)
-	return b.String(), fileError(s.name, err)
+	b.Grow(int(s.Size) + 512)
+	_, err = io.Copy(&b, s.Rest())
+	return b.String(), fileError(s.Name, err)
 }
 
 // text encodes the files, or reads them as ids.

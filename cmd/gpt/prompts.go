@@ -11,6 +11,7 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/decode"
 	"picogpt/internal/resume"
+	"picogpt/internal/rows"
 	"picogpt/model"
 )
 
@@ -47,12 +48,12 @@ func (c *generateCommand) runPrompts(a *app, o decode.Options) error {
 	if *c.Many.Prompts != "-" {
 		a.leaveStdin()
 	}
-	source, err := a.openSource(*c.Many.Prompts)
+	source, err := rows.Open(*c.Many.Prompts, a.stdin)
 	if err != nil {
 		return err
 	}
-	defer source.close()
-	if err := c.Many.Target.check(a, source.path); err != nil {
+	defer source.Close()
+	if err := c.Many.Target.check(a, source.Path); err != nil {
 		return err
 	}
 	m, err := a.openModel()
@@ -61,7 +62,7 @@ func (c *generateCommand) runPrompts(a *app, o decode.Options) error {
 	}
 	defer m.Close()
 	run := prompting{app: a, command: c, options: o, model: m, bar: newBar("lines")}
-	run.in = &promptInput{rows: newRows(source, "jsonl"), special: c.Prompt.Special}
+	run.in = &promptInput{Reader: rows.NewReader(source, "jsonl"), special: c.Prompt.Special}
 	if err := run.openTokenizer(); err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (c *generateCommand) runPrompts(a *app, o decode.Options) error {
 	if c.Seed != nil {
 		settings, seed = append(settings, seed...), nil
 	}
-	run.out, err = c.Many.Target.open(a, m, source.path, "gpt generate", settings, seed)
+	run.out, err = c.Many.Target.open(a, m, source.Path, "gpt generate", settings, seed)
 	if err != nil {
 		return err
 	}

@@ -13,12 +13,13 @@ import (
 	"sync/atomic"
 
 	"picogpt/internal/resume"
+	"picogpt/internal/rows"
 	"picogpt/tokenizer"
 )
 
 // A promptInput reads prompts from rows.
 type promptInput struct {
-	*rows
+	*rows.Reader
 	tokenizer *tokenizer.Tokenizer // nil where there is none
 	missing   error                // why
 	special   bool                 // special tokens in a prompt count as such
@@ -29,35 +30,35 @@ type promptInput struct {
 
 // A promptLine is what a line asks for.
 type promptLine struct {
-	row         // err says why it is no prompt
-	parsed bool // it is an object
-	id     json.RawMessage
-	ids    []int
-	seed   uint64
+	rows.Row      // Err says why it is no prompt
+	parsed   bool // it is an object
+	id       json.RawMessage
+	ids      []int
+	seed     uint64
 }
 
 // lines are the prompts. Line i has the seed `first` + i − 1, unless it names one.
 func (in *promptInput) lines(first uint64) iter.Seq[promptLine] {
 	return func(yield func(promptLine) bool) {
-		if in.err = in.skip(in.from); in.err != nil {
+		if in.err = skip(in.Reader, in.from); in.err != nil {
 			return
 		}
-		in.known.Store(in.read.Load())
+		in.known.Store(in.Read.Load())
 		for {
-			w, err := in.next()
+			w, err := in.Next()
 			if err != nil {
 				if err != io.EOF {
 					in.err = err
 				}
 				return
 			}
-			if w.object == nil && w.err == nil {
+			if w.Object == nil && w.Err == nil {
 				continue // an empty line
 			}
-			line := promptLine{row: w, parsed: w.err == nil, seed: first + uint64(w.first) - 1}
+			line := promptLine{Row: w, parsed: w.Err == nil, seed: first + uint64(w.First) - 1}
 			if line.parsed {
-				line.id = w.object.get("id")
-				line.err = in.request(&line)
+				line.id = w.Object.Get("id")
+				line.Err = in.request(&line)
 			}
 			if !yield(line) {
 				return
@@ -68,8 +69,8 @@ func (in *promptInput) lines(first uint64) iter.Seq[promptLine] {
 
 // request fills in what the line's object asks for.
 func (in *promptInput) request(line *promptLine) error {
-	text, errText := line.object.text("prompt")
-	tokens, errTokens := list[int](line.object, "tokens", "whole numbers")
+	text, errText := line.Object.Text("prompt")
+	tokens, errTokens := rows.List[int](line.Object, "tokens", "whole numbers")
 	errSeed := in.seed(line)
 	if err := joinErrors(errText, errTokens, errSeed); err != nil {
 		return err
@@ -91,7 +92,7 @@ func (in *promptInput) request(line *promptLine) error {
 
 // seed reads the line's own seed, if it has one.
 func (in *promptInput) seed(line *promptLine) error {
-	v := string(line.object.get("seed"))
+	v := string(line.Object.Get("seed"))
 	if v == "" || v == "null" {
 		return nil
 	}

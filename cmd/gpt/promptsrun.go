@@ -9,6 +9,7 @@ import (
 
 	"picogpt/decode"
 	"picogpt/internal/resume"
+	"picogpt/internal/strictjson"
 )
 
 // Of the prompts that are read, so many are not answered yet at most, and so many written at a
@@ -77,13 +78,13 @@ func (r *prompting) read(ctx context.Context, b *decode.Batcher, jobs chan<- *pr
 
 // continues makes the objects of a line.
 func (r *prompting) continues(ctx context.Context, b *decode.Batcher, j *promptJob) {
-	if j.err != nil {
+	if j.Err != nil {
 		return
 	}
 	o, n := r.options, r.command.Samples
 	o.Seed = j.seed
 	if r.healer != nil {
-		if o.Healing, j.err = r.healer.heal(j.ids); j.err != nil {
+		if o.Healing, j.Err = r.healer.heal(j.ids); j.Err != nil {
 			return
 		}
 		j.ids = o.Healing.Prompt
@@ -98,7 +99,7 @@ func (r *prompting) continues(ctx context.Context, b *decode.Batcher, j *promptJ
 	}
 	for t, err := range r.command.named(tokens) {
 		if err != nil {
-			j.err = err
+			j.Err = err
 			return
 		}
 		samples[t.Sample].add(t)
@@ -106,7 +107,7 @@ func (r *prompting) continues(ctx context.Context, b *decode.Batcher, j *promptJ
 	}
 	for _, s := range samples {
 		var line []byte
-		if line, j.err = marshalLine(promptRecord{j.first, j.id, s}); j.err != nil {
+		if line, j.Err = strictjson.Line(promptRecord{j.First, j.id, s}); j.Err != nil {
 			return
 		}
 		j.record = append(j.record, line...)
@@ -126,11 +127,11 @@ func (r *prompting) answer(j *promptJob) error {
 	r.state.Lines++
 	r.tokens += j.tokens
 	r.objects = r.objects || j.parsed
-	if j.err != nil {
+	if j.Err != nil {
 		r.state.Errors++
-		r.noteDuring(r.bar, "%s: line %d: %s", r.in.name, j.first, oneLine(j.err))
+		r.noteDuring(r.bar, "%s: line %d: %s", r.in.Name, j.First, oneLine(j.Err))
 		var err error
-		if j.record, err = marshalLine(lineError{j.first, j.id, oneLine(j.err)}); err != nil {
+		if j.record, err = strictjson.Line(lineError{j.First, j.id, oneLine(j.Err)}); err != nil {
 			return err
 		}
 	}
@@ -139,8 +140,8 @@ func (r *prompting) answer(j *promptJob) error {
 		return err
 	}
 	r.bar.set(r.lines, 0, "")
-	if known := r.in.known.Load(); r.in.size > 0 {
-		r.bar.setInput(r.in.read.Load()-known, r.in.size-known)
+	if known := r.in.known.Load(); r.in.Size > 0 {
+		r.bar.setInput(r.in.Read.Load()-known, r.in.Size-known)
 	}
-	return r.out.write(j.record, resume.Mark{Line: j.last, Input: j.digest, State: state})
+	return r.out.write(j.record, resume.Mark{Line: j.Last, Input: j.Digest, State: state})
 }

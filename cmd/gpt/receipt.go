@@ -17,6 +17,7 @@ import (
 
 	"picogpt/decode"
 	"picogpt/internal/outfile"
+	"picogpt/internal/strictjson"
 	"picogpt/model"
 )
 
@@ -97,7 +98,7 @@ func kept(
 func (f *receiptFlag) write(a *app, c *generateCommand, r *receipt) error {
 	err := outfile.WriteFile(context.Background(), *f.Receipt, f.writing(a, c),
 		func(w io.Writer) error {
-			b, err := marshalLine(r)
+			b, err := strictjson.Line(r)
 			if err == nil {
 				_, err = w.Write(b)
 			}

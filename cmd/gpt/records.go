@@ -9,6 +9,7 @@ import (
 
 	"picogpt/internal/outfile"
 	"picogpt/internal/resume"
+	"picogpt/internal/rows"
 	"picogpt/model"
 )
 
@@ -160,4 +161,14 @@ func (r *records) close(err error) error {
 		err = r.file.Start()
 	}
 	return joinErrors(err, r.file.Close())
+}
+
+// skip reads the rows that have results, up to a mark.
+func skip(in *rows.Reader, from resume.Mark) error {
+	err := in.Skip(from.Line, from.Input)
+	var changed *rows.ChangedError
+	if errors.As(err, &changed) {
+		return hinted{err, "--force in place of --resume begins anew"}
+	}
+	return err
 }

@@ -15,6 +15,7 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/eval"
 	"picogpt/internal/resume"
+	"picogpt/internal/strictjson"
 	"picogpt/model"
 )
 
@@ -106,8 +107,8 @@ func (c *scoreCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer in.close()
-	if err := c.Target.check(a, in.path); err != nil {
+	defer in.Close()
+	if err := c.Target.check(a, in.Path); err != nil {
 		return err
 	}
 	t, err := c.tokenizer(a, in)
@@ -119,7 +120,7 @@ func (c *scoreCommand) Run(a *app) error {
 		return err
 	}
 	defer m.Close()
-	out, err := c.Target.open(a, m, in.path, "gpt score", c.settings(in), nil)
+	out, err := c.Target.open(a, m, in.Path, "gpt score", c.settings(in), nil)
 	if err != nil {
 		return err
 	}
@@ -142,7 +143,7 @@ func (c *scoreCommand) Run(a *app) error {
 func (c *scoreCommand) tokenizer(a *app, in *scoreInput) (eval.Tokenizer, error) {
 	t, err := a.openTokenizer()
 	switch {
-	case in.form == "jsonl" && errors.Is(err, checkpoint.ErrNoTokenizer):
+	case in.Form == "jsonl" && errors.Is(err, checkpoint.ErrNoTokenizer):
 		return idTokenizer{missing: err}, nil
 	case err == nil && c.Special:
 		return t.WithSpecial(), nil
@@ -153,7 +154,7 @@ func (c *scoreCommand) tokenizer(a *app, in *scoreInput) (eval.Tokenizer, error)
 // settings are the options that the output depends on.
 func (c *scoreCommand) settings(in *scoreInput) []resume.Setting {
 	return []resume.Setting{
-		{Name: "--input", Value: in.form},
+		{Name: "--input", Value: in.Form},
 		{Name: "--text-field", Value: strconv.Quote(in.textField)},
 		{Name: "--bos", Value: strconv.FormatBool(c.BOS)},
 		{Name: "--top", Value: strconv.Itoa(c.Top)},
@@ -208,8 +209,8 @@ func (s *scoring) run(m *model.Model, t eval.Tokenizer) error {
 		}
 		s.lines++
 		s.bar.set(s.lines, 0, "")
-		if known := s.in.known.Load(); s.in.size > 0 {
-			s.bar.setInput(s.in.read.Load()-known, s.in.size-known)
+		if known := s.in.known.Load(); s.in.Size > 0 {
+			s.bar.setInput(s.in.Read.Load()-known, s.in.Size-known)
 		}
 	}
 	took := time.Since(start)
@@ -220,7 +221,7 @@ func (s *scoring) run(m *model.Model, t eval.Tokenizer) error {
 // answer writes the score of a row.
 func (s *scoring) answer(row *scoreLine, score *eval.Scored) error {
 	r := score.Record()
-	r.Line, r.ID = row.first, row.id
+	r.Line, r.ID = row.First, row.id
 	if u := eval.Unit(s.command.Offsets); u != eval.Chars {
 		r.Offsets = score.Offsets(u)
 	}
@@ -234,8 +235,8 @@ func (s *scoring) answer(row *scoreLine, score *eval.Scored) error {
 // fail tells of a row that cannot be scored, on stderr and in the output.
 func (s *scoring) fail(row *scoreLine, err error) error {
 	s.total.Err()
-	s.noteDuring(s.bar, "%s: line %d: %s", s.in.name, row.first, oneLine(err))
-	return s.write(row, lineError{row.first, row.id, oneLine(err)})
+	s.noteDuring(s.bar, "%s: line %d: %s", s.in.Name, row.First, oneLine(err))
+	return s.write(row, lineError{row.First, row.id, oneLine(err)})
 }
 
 // write writes a record, to the file only where stdout is for the summary.
@@ -251,12 +252,12 @@ func (s *scoring) write(row *scoreLine, record any) error {
 	if err != nil {
 		return err
 	}
-	return s.out.write(b, resume.Mark{Line: row.last, Input: row.digest, State: state})
+	return s.out.write(b, resume.Mark{Line: row.Last, Input: row.Digest, State: state})
 }
 
 // summary prints what all rows came to, those of an earlier run included.
 func (s *scoring) summary(partial bool) error {
-	b, err := marshalLine(s.total)
+	b, err := strictjson.Line(s.total)
 	if err == nil && partial {
 		b = append(bytes.TrimSuffix(b, []byte("}\n")), ",\"partial\":true}\n"...)
 	}

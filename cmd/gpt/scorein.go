@@ -13,11 +13,12 @@ import (
 
 	"picogpt/eval"
 	"picogpt/internal/resume"
+	"picogpt/internal/rows"
 )
 
 // A scoreInput reads requests from rows.
 type scoreInput struct {
-	*rows
+	*rows.Reader
 	textField string       // "" where none was asked for
 	from      resume.Mark  // lines up to here have results already
 	known     atomic.Int64 // bytes of the file up to there
@@ -26,21 +27,20 @@ type scoreInput struct {
 
 // input opens the file, stdin, or the one text.
 func (c *scoreCommand) input(a *app) (*scoreInput, error) {
-	var s *source
+	var s *rows.Source
 	var err error
 	switch {
 	case c.Text != nil && c.File != nil:
 		return nil, usagef("--text and a file: want one of them")
 	case c.Text != nil:
 		a.hintAtFile(*c.Text, "gpt score")
-		s = newSource("--text", strings.NewReader(""))
 	case c.File == nil && !readable(a.stdin):
 		return nil, hinted{usagef("nothing to score"),
 			"give a file of texts, --text TEXT, or texts through a pipe"}
 	case c.File == nil:
-		s, err = a.openSource("-")
+		s, err = rows.Open("-", a.stdin)
 	default:
-		if s, err = a.openSource(*c.File); errors.Is(err, fs.ErrNotExist) {
+		if s, err = rows.Open(*c.File, a.stdin); errors.Is(err, fs.ErrNotExist) {
 			err = hinted{err, "to score a text itself: gpt score --text TEXT"}
 		}
 	}
@@ -49,12 +49,12 @@ func (c *scoreCommand) input(a *app) (*scoreInput, error) {
 	}
 	in := &scoreInput{}
 	if c.Text != nil {
-		in.rows = &rows{source: s, form: "text", only: *c.Text}
+		in.Reader = rows.Only("--text", *c.Text)
 	} else {
-		in.rows = newRows(s, c.Input)
+		in.Reader = rows.NewReader(s, c.Input)
 	}
 	if err := in.settle(a, c); err != nil {
-		s.close()
+		in.Close()
 		return nil, err
 	}
 	return in, nil
@@ -66,25 +66,25 @@ func (in *scoreInput) settle(a *app, c *scoreCommand) error {
 		if in.textField = *c.TextField; in.textField == "" {
 			return usagef("--text-field: want a name, found nothing")
 		}
-		if in.form == "text" || in.form == "lines" {
-			return hinted{usagef("--text-field: %s has no fields, its lines are texts", in.name),
+		if in.Form == "text" || in.Form == "lines" {
+			return hinted{usagef("--text-field: %s has no fields, its lines are texts", in.Name),
 				"--input says what they are: csv, tsv, jsonl"}
 		}
 	}
-	if c.Input == "auto" && in.form == "lines" && strings.HasSuffix(in.name, ".json") {
+	if c.Input == "auto" && in.Form == "lines" && strings.HasSuffix(in.Name, ".json") {
 		a.notef("%s: each line is scored as a text; for an array of objects: "+
-			"jq -c .[] %[1]s | gpt score", in.name)
+			"jq -c .[] %[1]s | gpt score", in.Name)
 	}
-	if err := in.readHeader(); err != nil || in.header == nil {
+	if err := in.ReadHeader(); err != nil || in.Header == nil {
 		return err
 	}
-	o := make(object, len(in.header))
-	for i, name := range in.header {
-		o[i] = member{name, json.RawMessage(`""`)}
+	o := make(rows.Object, len(in.Header))
+	for i, name := range in.Header {
+		o[i] = rows.Member{Key: name, Value: json.RawMessage(`""`)}
 	}
 	if _, err := in.request(o); err != nil {
-		return hinted{fmt.Errorf("%s: %w; its first line names %s", in.name, err,
-			quoteShort(strings.Join(in.header, ", "))),
+		return hinted{fmt.Errorf("%s: %w; its first line names %s", in.Name, err,
+			quoteShort(strings.Join(in.Header, ", "))),
 			"--text-field NAME says in which column the text is"}
 	}
 	return nil
@@ -92,33 +92,33 @@ func (in *scoreInput) settle(a *app, c *scoreCommand) error {
 
 // A scoreLine is the tag of a request: the row that it is of.
 type scoreLine struct {
-	row
+	rows.Row
 	id json.RawMessage
 }
 
 // requests are the rows, for eval.Score, which reads ahead.
 func (in *scoreInput) requests(yield func(eval.Request) bool) {
-	if in.err = in.skip(in.from); in.err != nil {
+	if in.err = skip(in.Reader, in.from); in.err != nil {
 		return
 	}
-	in.known.Store(in.read.Load())
+	in.known.Store(in.Read.Load())
 	for {
-		w, err := in.next()
+		w, err := in.Next()
 		if err == io.EOF {
 			return
 		} else if err != nil {
 			in.err = err
 			return
 		}
-		line := &scoreLine{row: w}
-		r := eval.Request{Tag: line, Text: w.text, Err: w.err}
+		line := &scoreLine{Row: w}
+		r := eval.Request{Tag: line, Text: w.Text, Err: w.Err}
 		switch {
-		case w.err != nil, in.form == "lines", in.form == "text":
-		case w.object == nil:
+		case w.Err != nil, in.Form == "lines", in.Form == "text":
+		case w.Object == nil:
 			continue // an empty line
 		default:
-			r, r.Err = in.request(w.object)
-			r.Tag, line.id = line, w.object.get("id")
+			r, r.Err = in.request(w.Object)
+			r.Tag, line.id = line, w.Object.Get("id")
 		}
 		if !yield(r) {
 			return
@@ -127,9 +127,9 @@ func (in *scoreInput) requests(yield func(eval.Request) bool) {
 }
 
 // request is what an object asks for.
-func (in *scoreInput) request(o object) (r eval.Request, err error) {
+func (in *scoreInput) request(o rows.Object) (r eval.Request, err error) {
 	if in.textField != "" {
-		text, err := o.text(in.textField)
+		text, err := o.Text(in.textField)
 		if err == nil && text == nil {
 			err = fmt.Errorf("want %s", in.textField)
 		}
@@ -138,13 +138,13 @@ func (in *scoreInput) request(o object) (r eval.Request, err error) {
 		}
 		return r, err
 	}
-	text, errText := o.text("text")
-	before, errBefore := o.text("context")
-	after, errAfter := o.text("continuation")
+	text, errText := o.Text("text")
+	before, errBefore := o.Text("context")
+	after, errAfter := o.Text("continuation")
 	var tokens []int
 	var errTokens error
-	if in.header == nil { // in a table it is a column like any other
-		tokens, errTokens = list[int](o, "tokens", "whole numbers")
+	if in.Header == nil { // in a table it is a column like any other
+		tokens, errTokens = rows.List[int](o, "tokens", "whole numbers")
 	}
 	if err := joinErrors(errText, errBefore, errAfter, errTokens); err != nil {
 		return r, err
@@ -156,7 +156,7 @@ func (in *scoreInput) request(o object) (r eval.Request, err error) {
 		return eval.Request{Text: *text}, nil
 	case tokens != nil && text == nil && before == nil && after == nil:
 		return eval.Request{Tokens: tokens}, nil
-	case in.header != nil:
+	case in.Header != nil:
 		return r, errors.New("want a column text, or columns context and continuation")
 	}
 	return r, errors.New("want text, or context and continuation, or tokens")

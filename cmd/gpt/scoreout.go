@@ -3,13 +3,13 @@ package main
 // What gpt score writes: which fields of a record, and which of the input's.
 
 import (
-	"bytes"
 	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
 
 	"picogpt/eval"
+	"picogpt/internal/rows"
 	"picogpt/internal/strictjson"
 )
 
@@ -45,16 +45,16 @@ func (c *scoreCommand) checkFields() error {
 
 // line is a record of the row as a line of output.
 func (c *scoreCommand) line(row *scoreLine, record any) ([]byte, error) {
-	b, err := marshalLine(record)
+	b, err := strictjson.Line(record)
 	if err != nil || c.Fields == nil && !c.Keep {
 		return b, err
 	}
-	var all object
+	var all rows.Object
 	written := []string{"error", "context_dropped"} // reserved, whether or not this record has them
 	_, failed := record.(lineError)
 	err = strictjson.Members(b, func(key string, value json.RawMessage) error {
 		if failed || c.Fields == nil || slices.Contains(c.Fields, key) {
-			all = append(all, member{key, value})
+			all = append(all, rows.Member{Key: key, Value: value})
 			written = append(written, key)
 		}
 		return nil
@@ -63,33 +63,11 @@ func (c *scoreCommand) line(row *scoreLine, record any) ([]byte, error) {
 		return nil, err
 	}
 	if c.Keep {
-		for _, m := range row.object {
-			if !slices.Contains(written, m.key) {
+		for _, m := range row.Object {
+			if !slices.Contains(written, m.Key) {
 				all = append(all, m)
 			}
 		}
 	}
-	return all.line()
-}
-
-// line is the object as one line of JSON, its values as they stand.
-func (o object) line() ([]byte, error) {
-	var b bytes.Buffer
-	for i, m := range o {
-		b.WriteByte("{,"[min(i, 1)])
-		key, err := marshalLine(m.key)
-		if err != nil {
-			return nil, err
-		}
-		b.Write(bytes.TrimSuffix(key, []byte("\n")))
-		b.WriteByte(':')
-		if err := json.Compact(&b, m.value); err != nil {
-			return nil, err
-		}
-	}
-	if len(o) == 0 {
-		b.WriteByte('{')
-	}
-	b.WriteString("}\n")
-	return b.Bytes(), nil
+	return all.Line()
 }

@@ -169,7 +169,7 @@ func TestScoreAnswersALineBeforeTheNextOneComes(t *testing.T) {
 
 func TestScoreReadsPastALineThatIsTooLong(t *testing.T) {
 	cmd := exec.Command("gpt", "score", "--input", "lines")
-	cmd.Stdin = io.MultiReader(strings.NewReader("The cat\n"), strings.NewReader(strings.Repeat("a ", longestLine)), strings.NewReader("\nThe dog\n"))
+	cmd.Stdin = io.MultiReader(strings.NewReader("The cat\n"), strings.NewReader(strings.Repeat("a ", 16<<20)), strings.NewReader("\nThe dog\n"))
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -1,4 +1,4 @@
-package main
+package rows
 
 // Sources: the lines of a file or of stdin, plain or compressed, however many and however long.
 
@@ -17,74 +17,97 @@ import (
 	"sync/atomic"
 
 	"github.com/klauspost/compress/zstd"
+
+	"picogpt/internal/folder"
 )
 
 // longestLine bounds what one line may hold in memory.
 const longestLine = 16 << 20
 
-var errLongLine = fmt.Errorf("more than %d bytes", longestLine)
+// ErrLongLine is the error of a line that is not held.
+var ErrLongLine = fmt.Errorf("more than %d bytes", longestLine)
 
-// A source reads lines, and remembers what it has read.
-type source struct {
-	name string       // for messages
-	path string       // "-" for stdin, "" where there is neither a file nor stdin
-	file *os.File     // to be closed, if not nil
-	size int64        // of the file, 0 where it is not known
-	read atomic.Int64 // bytes of the file up to the last line that was read
+// A Source reads lines, and remembers what it has read.
+type Source struct {
+	Name string       // for messages
+	Path string       // "-" for stdin, "" where there is neither a file nor stdin
+	Size int64        // of the file, 0 where it is not known
+	Read atomic.Int64 // bytes of the file up to the last line that was read
+	Line int          // the last one read, from 1
+
+	file io.Closer // to be closed, if not nil
 	in   *counter
 	raw  *bufio.Reader // what is in the file
 	r    *bufio.Reader // the same, decompressed
 
-	line   int       // the last one read, from 1
-	quotes int       // how many it has
+	quotes int       // of the last line
 	digest hash.Hash // of what was read
 }
 
-// newSource reads from r, which is not closed.
-func newSource(name string, r io.Reader) *source {
-	s := &source{name: name, digest: sha256.New(), in: &counter{r: r}}
+// NewSource reads from r, which is not closed.
+func NewSource(name string, r io.Reader) *Source {
+	s := &Source{Name: name, digest: sha256.New(), in: &counter{r: r}}
 	s.raw = bufio.NewReaderSize(s.in, 1<<16)
 	s.r = s.raw
 	return s
 }
 
-// openSource opens the file of that name, "-" for stdin. Data of gzip and zstd are decompressed.
-func (a *app) openSource(path string) (*source, error) {
-	name, file := path, a.stdin
+// Open reads from a file, or from stdin under the path "-", which is not closed. Data of gzip and
+// zstd are decompressed.
+func Open(path string, stdin *os.File) (*Source, error) {
+	name, file := path, stdin
 	if path == "-" {
 		name = "stdin"
 	} else {
 		var err error
 		if file, err = os.Open(path); err != nil {
-			return nil, fileError(path, err)
+			return nil, named(path, err)
 		}
 	}
-	s := newSource(name, file)
-	s.path = path
+	s := NewSource(name, file)
+	s.Path = path
 	if path != "-" {
 		s.file = file
 	}
 	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-		s.size = info.Size()
+		s.Size = info.Size()
 	}
-	r, err := decompressed(s.r)
-	if err != nil {
-		s.close()
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	s.r = r
-	return s, nil
+	return s, s.Decompress()
 }
 
-func (s *source) close() {
+// Decompress turns to what the data stand for, if they are of gzip or zstd. After an error the
+// source is closed.
+func (s *Source) Decompress() error {
+	r, err := decompressed(s.r)
+	if err != nil {
+		s.Close()
+		return fmt.Errorf("%s: %w", s.Name, err)
+	}
+	s.r = r
+	return nil
+}
+
+// named begins an error with the path instead of the operation.
+func named(path string, err error) error {
+	if path == "" {
+		path = `""`
+	}
+	return fmt.Errorf("%s: %w", path, folder.Cause(err))
+}
+
+// Close closes the file, if Open opened one.
+func (s *Source) Close() {
 	if s.file != nil {
 		s.file.Close()
 	}
 }
 
-// next reads a line with its end, errLongLine for one that is too long, which it reads past, or
+// Rest returns what follows the lines that were read, as bytes.
+func (s *Source) Rest() io.Reader { return s.r }
+
+// Next reads a line with its end, ErrLongLine for one that is too long, which it reads past, or
 // io.EOF.
-func (s *source) next() (line []byte, err error) {
+func (s *Source) Next() (line []byte, err error) {
 	size, quotes := 0, 0
 	for {
 		part, err := s.r.ReadSlice('\n')
@@ -98,29 +121,29 @@ func (s *source) next() (line []byte, err error) {
 		case err == io.EOF && size == 0:
 			return nil, io.EOF
 		case err != nil && err != io.EOF:
-			return nil, fileError(s.name, err)
+			return nil, named(s.Name, err)
 		}
 		s.quotes = quotes
-		s.read.Store(s.in.n - int64(s.raw.Buffered()))
-		if s.line++; size > longestLine {
+		s.Read.Store(s.in.n - int64(s.raw.Buffered()))
+		if s.Line++; size > longestLine {
 			fmt.Fprintf(s.digest, "%d ", size) // the whole of it is not held
-			return line, errLongLine
+			return line, ErrLongLine
 		}
 		return line, nil
 	}
 }
 
 // take adds a line to what was read.
-func (s *source) take(line []byte) {
+func (s *Source) take(line []byte) {
 	s.digest.Write(line)
 	s.digest.Write([]byte{'\n'})
 }
 
 // sum is the digest of all that was read.
-func (s *source) sum() string { return hex.EncodeToString(s.digest.Sum(nil)) }
+func (s *Source) sum() string { return hex.EncodeToString(s.digest.Sum(nil)) }
 
-// trimEnd removes the end of a line.
-func trimEnd(line []byte) []byte {
+// TrimEnd removes the end of a line.
+func TrimEnd(line []byte) []byte {
 	line, fed := bytes.CutSuffix(line, []byte("\n"))
 	if fed {
 		line = bytes.TrimSuffix(line, []byte("\r"))

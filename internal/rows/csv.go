@@ -1,4 +1,4 @@
-package main
+package rows
 
 // Records of CSV and TSV, as RFC 4180 has them, from lines that come one by one.
 
@@ -28,7 +28,7 @@ var (
 // add takes a line with its end.
 func (c *csvRecord) add(line []byte) {
 	if c.size += len(line); c.size > longestLine {
-		c.fail(errLongLine)
+		c.fail(ErrLongLine)
 	}
 	text := line
 	if !c.open {
@@ -48,7 +48,7 @@ func (c *csvRecord) add(line []byte) {
 		c.open = false
 		c.end()
 		after, rest, more := bytes.Cut(rest, []byte{c.comma})
-		if len(after) > 0 && (more || len(trimEnd(after)) > 0) {
+		if len(after) > 0 && (more || len(TrimEnd(after)) > 0) {
 			c.fail(errQuote)
 		}
 		if more {
@@ -59,7 +59,7 @@ func (c *csvRecord) add(line []byte) {
 
 // skip takes a line that is too long to hold, of which only the number of quotes is known.
 func (c *csvRecord) skip(quotes int) {
-	c.fail(errLongLine)
+	c.fail(ErrLongLine)
 	if quotes%2 == 1 {
 		c.open = !c.open
 	}
@@ -74,7 +74,7 @@ func (c *csvRecord) begin(text []byte) []byte {
 		}
 		field, rest, more := bytes.Cut(text, []byte{c.comma})
 		if !more {
-			field = trimEnd(field)
+			field = TrimEnd(field)
 		}
 		c.keep(field)
 		c.end()

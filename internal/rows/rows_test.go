@@ -1,4 +1,4 @@
-package main
+package rows
 
 // What a source and its rows make of bytes that are as other programs write them, and of those that
 // are not.
@@ -18,7 +18,7 @@ import (
 func csvRecords(t *testing.T, text string, comma byte) (all [][]string, errs []error) {
 	t.Helper()
 	form := map[byte]string{',': "csv", '\t': "tsv"}[comma]
-	r := &rows{source: newSource("test", strings.NewReader(text)), form: form}
+	r := &Reader{Source: NewSource("test", strings.NewReader(text)), Form: form}
 	for {
 		record, err := r.record()
 		if err == io.EOF {
@@ -112,18 +112,18 @@ func TestRecordsKeepTheirBytesAndTheirPlace(t *testing.T) {
 
 // digests are those of the rows of a text, in a form.
 func rowDigests(t *testing.T, text, form string) (all []string) {
-	r := newRows(newSource("test", strings.NewReader(text)), form)
-	if err := r.readHeader(); err != nil {
+	r := NewReader(NewSource("test", strings.NewReader(text)), form)
+	if err := r.ReadHeader(); err != nil {
 		t.Fatal(err)
 	}
 	for {
-		w, err := r.next()
+		w, err := r.Next()
 		if err == io.EOF {
 			return all
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, fmt.Sprint(w.last, w.digest))
+		all = append(all, fmt.Sprint(w.Last, w.Digest))
 	}
 }
 
@@ -163,13 +163,13 @@ func TestASourceWaitsForNoMoreThanTells(t *testing.T) {
 		go io.WriteString(w, text+"x")
 		done := make(chan string)
 		go func() {
-			s := newSource("stdin", r)
+			s := NewSource("stdin", r)
 			plain, err := decompressed(s.r)
 			if err != nil {
 				t.Error(err)
 			}
 			s.r = plain
-			done <- newRows(s, "auto").form
+			done <- NewReader(s, "auto").Form
 		}()
 		form := <-done
 		want := "lines"
@@ -184,11 +184,11 @@ func TestASourceWaitsForNoMoreThanTells(t *testing.T) {
 
 // TestASourceSaysHowFarItIs: what is read ahead does not count, and all of the file at the end.
 func TestASourceSaysHowFarItIs(t *testing.T) {
-	s := newSource("test", strings.NewReader("ab\nc\n\ndef"))
+	s := NewSource("test", strings.NewReader("ab\nc\n\ndef"))
 	for _, want := range []int64{3, 5, 6, 9, 9} {
-		_, err := s.next()
-		if got := s.read.Load(); got != want || err != nil && err != io.EOF {
-			t.Errorf("line %d: at byte %d, %v, want %d", s.line, got, err, want)
+		_, err := s.Next()
+		if got := s.Read.Load(); got != want || err != nil && err != io.EOF {
+			t.Errorf("line %d: at byte %d, %v, want %d", s.Line, got, err, want)
 		}
 	}
 }

@@ -1,0 +1,233 @@
+// Package rows reads what others have written, a row at a time: lines of text, JSON objects, and
+// records of CSV and TSV, plain or compressed, however many and however long.
+package rows
+
+// Rows of a source, in each of its forms.
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"picogpt/internal/quote"
+	"picogpt/internal/strictjson"
+)
+
+// A Row is one text with what belongs to it. It begins on a line and ends on one.
+type Row struct {
+	First, Last int
+	Digest      string // of the input up to its end
+	Text        string // of a line of text
+	Object      Object // in the other forms
+	Err         error  // why there is none of the two
+}
+
+// A Reader reads the rows of a source.
+type Reader struct {
+	*Source
+	Form   string   // lines, jsonl, csv, tsv; text: all of it is one row
+	Header []string // the names of the columns
+	only   string   // the text
+}
+
+// Only returns a reader of one row, which is a text.
+func Only(name, text string) *Reader {
+	return &Reader{Source: NewSource(name, strings.NewReader("")), Form: "text", only: text}
+}
+
+// NewReader settles the form, auto for one that the source's name or its first byte tells.
+func NewReader(s *Source, form string) *Reader {
+	name := strings.ToLower(s.Name)
+	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
+	switch {
+	case form != "auto":
+	case strings.HasSuffix(name, ".csv"), strings.HasSuffix(name, ".tsv"),
+		strings.HasSuffix(name, ".jsonl"):
+		form = name[strings.LastIndexByte(name, '.')+1:]
+	case beginsObject(s.r):
+		form = "jsonl"
+	default:
+		form = "lines"
+	}
+	return &Reader{Source: s, Form: form}
+}
+
+// beginsObject reports whether the first thing in r is {. It waits for no more than that.
+func beginsObject(r *bufio.Reader) bool {
+	for n := 1; n <= 512; n++ {
+		b, err := r.Peek(n)
+		if err != nil {
+			return false
+		}
+		text := strings.TrimLeft(strings.TrimPrefix(string(b), ByteOrderMark), " \t\r\n")
+		if text != "" && !strings.HasPrefix(ByteOrderMark, text) {
+			return text[0] == '{'
+		}
+	}
+	return false
+}
+
+// ReadHeader reads the line of CSV or TSV that names the columns.
+func (r *Reader) ReadHeader() error {
+	if r.Form != "csv" && r.Form != "tsv" {
+		return nil
+	}
+	record, err := r.record()
+	if err == io.EOF {
+		return fmt.Errorf("%s: empty, want a line that names the columns", r.Name)
+	} else if err != nil {
+		return err
+	}
+	err = record.err
+	for i, name := range record.fields {
+		switch {
+		case err != nil:
+		case slices.Contains(record.fields[:i], name):
+			err = fmt.Errorf("column %s comes twice", quote.Short(name, 40))
+		case strings.Contains(strings.ReplaceAll(name, "\r\n", ""), "\r"):
+			err = errors.New("a carriage return without a line feed, want lines that end with a line feed")
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: line 1: %w", r.Name, err)
+	}
+	r.Header = record.fields
+	return nil
+}
+
+// Next reads a row, or io.EOF. An empty line of jsonl, csv and tsv is a row without anything.
+func (r *Reader) Next() (w Row, err error) {
+	w.First = r.Line + 1
+	switch r.Form {
+	case "csv", "tsv":
+		err = r.nextRecord(&w)
+	case "text":
+		if r.Line++; r.Line > 1 {
+			return w, io.EOF
+		}
+		r.take([]byte(r.only))
+		w.Text, w.Digest = r.only, r.sum()
+	default:
+		err = r.nextLine(&w)
+	}
+	w.Last = r.Line
+	return w, err
+}
+
+// Skip reads the rows that have results: those up to a line, with that digest. It errs with a
+// ChangedError where they are not those that were read then.
+func (r *Reader) Skip(line int, digest string) error {
+	var w Row
+	for r.Line < line {
+		var err error
+		if w, err = r.Next(); err == io.EOF {
+			return r.changed("%d lines, want the %d that have results", r.Line, line)
+		} else if err != nil {
+			return err
+		}
+	}
+	if w.Last != line || w.Digest != digest {
+		return r.changed("its first %d lines are not those that have results", line)
+	}
+	return nil
+}
+
+// A ChangedError says that a source is not what it was.
+type ChangedError struct{ Name, Reason string }
+
+func (e *ChangedError) Error() string { return e.Name + ": " + e.Reason }
+
+func (r *Reader) changed(format string, args ...any) error {
+	return &ChangedError{r.Name, fmt.Sprintf(format, args...)}
+}
+
+func (r *Reader) nextLine(w *Row) error {
+	line, err := r.Source.Next()
+	if err != nil && err != ErrLongLine {
+		return err
+	}
+	line = TrimEnd(line)
+	r.take(line)
+	w.Err, w.Digest = err, r.sum()
+	if r.Line == 1 && r.Form == "jsonl" {
+		line = bytes.TrimPrefix(line, []byte(ByteOrderMark))
+	}
+	switch {
+	case err != nil:
+	case r.Form == "lines":
+		w.Text = string(line)
+	case len(bytes.TrimSpace(line)) > 0:
+		w.Object, w.Err = ParseObject(line)
+	}
+	return nil
+}
+
+func (r *Reader) nextRecord(w *Row) error {
+	record, err := r.record()
+	if err != nil {
+		return err
+	}
+	w.Digest, w.Err = record.digest, record.err
+	switch n := len(record.fields); {
+	case w.Err != nil, n == 1 && record.fields[0] == "" && len(r.Header) > 1: // an empty line
+	case n != len(r.Header):
+		w.Err = fmt.Errorf("%d fields, want the %d of the first line", n, len(r.Header))
+	default:
+		for i, name := range r.Header {
+			value, err := strictjson.Line(record.fields[i])
+			if err != nil {
+				return err
+			}
+			w.Object = append(w.Object, Member{name, bytes.TrimSpace(value)})
+		}
+	}
+	return nil
+}
+
+// A summedRecord is a record with the digest of the input up to its end.
+type summedRecord struct {
+	csvRecord
+	digest string
+}
+
+// record reads a record of CSV or TSV.
+func (r *Reader) record() (c summedRecord, err error) {
+	c.comma = ','
+	if r.Form == "tsv" {
+		c.comma = '\t'
+	}
+	for {
+		line, err := r.Source.Next()
+		switch {
+		case err == ErrLongLine:
+			c.skip(r.quotes)
+		case err == io.EOF && c.open:
+			c.fail(errOpen)
+			r.take([]byte("no end")) // if the input grows, this record is another one
+			c.digest = r.sum()
+			return c, nil
+		case err != nil:
+			return c, err
+		default:
+			if r.Line == 1 {
+				line = bytes.TrimPrefix(line, []byte(ByteOrderMark))
+			}
+			c.add(line)
+		}
+		if c.open {
+			r.take(bytes.TrimSuffix(line, []byte("\n")))
+			continue
+		}
+		r.take(TrimEnd(line))
+		c.digest = r.sum()
+		if !utf8.ValidString(strings.Join(c.fields, "")) {
+			c.fail(errors.New("not UTF-8"))
+		}
+		return c, nil
+	}
+}
