@@ -27,6 +27,9 @@ type format struct {
 func formats() []format {
 	return []format{
 		{is: isSafetensors, open: openSafetensors},
+		{is: isGGUF, open: openGGUF, own: func(fs.FS) bool { return true }},
+		{is: isLLMC, open: openLLMC, own: ownLLMC},
+		{is: isTensorFlow, open: openTensorFlow, own: ownTensorFlow},
 	}
 }
 

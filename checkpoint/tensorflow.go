@@ -1,0 +1,247 @@
+package checkpoint
+
+// TensorFlow: OpenAI's own checkpoints, which picoGPT downloads: hparams.json, encoder.json,
+// vocab.bpe, and model.ckpt in three files, of which the index and the data are read.
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"picogpt/internal/folder"
+	"picogpt/internal/mapped"
+	"picogpt/internal/quote"
+	"picogpt/internal/strictjson"
+	"picogpt/internal/tensorflow"
+	"picogpt/model"
+	"picogpt/tokenizer"
+	"picogpt/weights"
+)
+
+const (
+	tensorflowIndex = ".index"
+	tensorflowData  = ".data-"
+	largestIndex    = 4 << 20 // bytes; GPT-2 XL's has 20,000
+)
+
+// isTensorFlow: an index, by its last bytes; the file that names the newest one; a data file, whose
+// bytes tell nothing.
+func isTensorFlow(p probe) bool {
+	if n := len(p.tail); n >= 8 && binary.LittleEndian.Uint64(p.tail[n-8:]) == 0xdb4775248b80fb57 {
+		return true
+	}
+	return p.name == "checkpoint" || strings.HasSuffix(p.name, tensorflowIndex) ||
+		strings.Contains(p.name, tensorflowData)
+}
+
+// openTensorFlow opens the checkpoint that one of its files names.
+func openTensorFlow(fsys fs.FS, name string, _ Options) (found, error) {
+	prefix, err := tensorflowPrefix(fsys, name)
+	if err != nil {
+		return found{}, fmt.Errorf("%s: %w", folder.Path(fsys, name), err)
+	}
+	f := found{format: "tensorflow"}
+	if f.config, err = readHParams(fsys); err != nil {
+		return found{}, fmt.Errorf("%s: %w", folder.Path(fsys, hparams), err)
+	}
+	index := prefix + tensorflowIndex
+	b, err := folder.Read(fsys, index, largestIndex)
+	var bundle *tensorflow.Bundle
+	if err == nil {
+		bundle, err = tensorflow.ParseIndex(b)
+	}
+	if err != nil {
+		return found{}, fmt.Errorf("%s: %w", folder.Path(fsys, index), err)
+	}
+	if f.tensors, err = openBundle(fsys, prefix, bundle); err != nil {
+		return found{}, err
+	}
+	if ownTensorFlow(fsys) {
+		f.vocabulary = tensorflowVocabulary(fsys)
+	}
+	return f, nil
+}
+
+// tensorflowPrefix returns what the names of a checkpoint's files begin with.
+func tensorflowPrefix(fsys fs.FS, name string) (string, error) {
+	if prefix, ok := strings.CutSuffix(name, tensorflowIndex); ok {
+		return prefix, nil
+	}
+	if prefix, _, ok := strings.Cut(name, tensorflowData); ok {
+		return prefix, nil
+	}
+	b, err := folder.Read(fsys, name, 1<<20)
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(b)) {
+		value, ok := strings.CutPrefix(strings.TrimSpace(line), "model_checkpoint_path:")
+		if !ok {
+			continue
+		}
+		prefix, err := strconv.Unquote(strings.TrimSpace(value))
+		if err != nil || prefix != path.Base(prefix) || !fs.ValidPath(prefix) || prefix == "." ||
+			strings.ContainsAny(prefix, `\:`) {
+			return "", fmt.Errorf("model_checkpoint_path: %s, want the plain name of a file beside it",
+				quote.Short(value, 60))
+		}
+		return prefix, nil
+	}
+	return "", errors.New("no model_checkpoint_path")
+}
+
+const hparams = "hparams.json"
+
+// readHParams returns the config that hparams.json makes. Errors do not name the file.
+func readHParams(fsys fs.FS) (model.Config, error) {
+	c := model.DefaultConfig()
+	c.BOSTokenID, c.EOSTokenIDs = nil, nil // the tokenizer's
+	b, err := folder.Read(fsys, hparams, 1<<20)
+	if err != nil {
+		return c, err
+	}
+	sizes := map[string]*int{"n_vocab": &c.VocabSize, "n_ctx": &c.Positions, "n_embd": &c.Embd,
+		"n_head": &c.Head, "n_layer": &c.Layer}
+	r := strictjson.NewReader(string(b))
+	err = r.Object(func(key string) error {
+		dst, ok := sizes[key]
+		if !ok {
+			_, err := r.Value()
+			return err
+		}
+		delete(sizes, key)
+		n, err := r.Natural(math.MaxInt32)
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		*dst = int(n)
+		return nil
+	})
+	if err == nil {
+		err = r.End()
+	}
+	for _, key := range []string{"n_vocab", "n_ctx", "n_embd", "n_head", "n_layer"} {
+		if sizes[key] != nil && err == nil {
+			err = fmt.Errorf("%s: missing, want an integer", key)
+		}
+	}
+	if err != nil {
+		return c, err
+	}
+	c.Inner = 4 * c.Embd
+	return c, c.Validate()
+}
+
+// openBundle maps the data files of a checkpoint.
+func openBundle(fsys fs.FS, prefix string, b *tensorflow.Bundle) (_ *weights.Tensors, err error) {
+	var files []mapped.File
+	closeAll := func() error {
+		var all error
+		for _, f := range files {
+			all = errors.Join(all, f.Close())
+		}
+		return all
+	}
+	defer func() {
+		if err != nil {
+			closeAll()
+		}
+	}()
+	source := weights.Source{Name: folder.Path(fsys, prefix+tensorflowIndex), Close: closeAll}
+	for i := range b.Shards {
+		name := fmt.Sprintf("%s%s%05d-of-%05d", prefix, tensorflowData, i, b.Shards)
+		file, err := mapped.Open(fsys, name, nil)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", folder.Path(fsys, name), err)
+		}
+		files = append(files, file)
+		source.Size += int64(len(file.Bytes))
+	}
+	for _, e := range b.Tensors {
+		if e.DType == "" {
+			continue // no float, so no weight
+		}
+		data := files[e.Shard].Bytes
+		if e.Offset > int64(len(data)) || e.Size > int64(len(data))-e.Offset {
+			return nil, fmt.Errorf("%s: %q: %d bytes at byte %d of a data file that has %d: truncated?",
+				source.Name, e.Name, e.Size, e.Offset, len(data))
+		}
+		t := weights.Tensor{Name: tensorflowName(e.Name), DType: e.DType, Shape: e.Shape,
+			Data: data[e.Offset:][:e.Size:e.Size]}
+		if strings.HasSuffix(e.Name, "/w") && len(t.Shape) == 3 && t.Shape[0] == 1 {
+			t.Shape = t.Shape[1:] // weights are those of a convolution of width 1
+		}
+		source.Tensors = append(source.Tensors, t)
+	}
+	return weights.New(source)
+}
+
+// tensorflowName returns Hugging Face's name of a tensor, and others as they are.
+func tensorflowName(name string) string {
+	parts, ok := strings.CutPrefix(name, "model/")
+	if !ok {
+		return name
+	}
+	names := strings.Split(parts, "/")
+	last := len(names) - 1
+	if number, ok := strings.CutPrefix(names[0], "h"); ok && last > 0 {
+		names = slices.Insert(names[1:], 0, "h", number)
+		last++
+	}
+	switch names[last] {
+	case "g", "w":
+		names[last] = "weight"
+	case "b":
+		names[last] = "bias"
+	case "wte", "wpe":
+		names = append(names, "weight")
+	}
+	return strings.Join(names, ".")
+}
+
+// ownTensorFlow: encoder.json and vocab.bpe, unless other tokenizer files lie beside them.
+func ownTensorFlow(fsys fs.FS) bool {
+	for _, name := range tokenizerFiles {
+		if _, err := fs.Stat(fsys, name); err == nil {
+			return false
+		}
+	}
+	_, err := fs.Stat(fsys, "encoder.json")
+	return err == nil
+}
+
+// tensorflowVocabulary is the tokenizer of encoder.json and vocab.bpe, which are vocab.json and
+// merges.txt under other names.
+func tensorflowVocabulary(fsys fs.FS) *vocabulary {
+	files := func() (folder.Memory, error) {
+		m := folder.Memory{}
+		for from, to := range map[string]string{"encoder.json": "vocab.json",
+			"vocab.bpe": "merges.txt"} {
+			b, err := folder.Read(fsys, from, 32<<20)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", folder.Path(fsys, from), err)
+			}
+			m[to] = b
+		}
+		return m, nil
+	}
+	return &vocabulary{
+		load: func() (*tokenizer.Tokenizer, error) {
+			m, err := files()
+			if err != nil {
+				return nil, err
+			}
+			return tokenizer.LoadFS(m)
+		},
+		raw: func() ([]byte, error) {
+			m, err := files()
+			return append(slices.Clone(m["vocab.json"]), m["merges.txt"]...), err
+		},
+	}
+}

@@ -1,0 +1,159 @@
+package gguf
+
+// Types: how the elements of a tensor are stored, and which of them are read.
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"picogpt/weights"
+)
+
+// A Type is how the elements of a tensor are stored, by ggml's number.
+type Type uint32
+
+// The types that are read. All but the first three are blocks of quantized weights.
+const (
+	F32   Type = 0
+	F16   Type = 1
+	BF16  Type = 30
+	Q4_0  Type = 2
+	Q4_1  Type = 3
+	Q5_0  Type = 6
+	Q5_1  Type = 7
+	Q8_0  Type = 8
+	Q2_K  Type = 10
+	Q3_K  Type = 11
+	Q4_K  Type = 12
+	Q5_K  Type = 13
+	Q6_K  Type = 14
+	IQ4NL Type = 20
+	IQ4XS Type = 23
+)
+
+// maxElements bounds a tensor, so that no later product with it wraps.
+const maxElements = math.MaxInt / 8
+
+// A layout is how a type lies in a file.
+type layout struct {
+	name     string
+	elements int                     // of a block
+	bytes    int                     // of a block
+	decode   func(dst, block []byte) // sets dst to a block's weights in float32; nil for floats
+}
+
+// layout returns how a type lies in a file, and whether it is one that is read.
+func (t Type) layout() (layout, bool) {
+	switch t {
+	case F32:
+		return layout{"F32", 1, 4, nil}, true
+	case F16:
+		return layout{"F16", 1, 2, nil}, true
+	case BF16:
+		return layout{"BF16", 1, 2, nil}, true
+	case Q4_0:
+		return layout{"Q4_0", 32, 18, q40}, true
+	case Q4_1:
+		return layout{"Q4_1", 32, 20, q41}, true
+	case Q5_0:
+		return layout{"Q5_0", 32, 22, q50}, true
+	case Q5_1:
+		return layout{"Q5_1", 32, 24, q51}, true
+	case Q8_0:
+		return layout{"Q8_0", 32, 34, q80}, true
+	case Q2_K:
+		return layout{"Q2_K", 256, 84, q2k}, true
+	case Q3_K:
+		return layout{"Q3_K", 256, 110, q3k}, true
+	case Q4_K:
+		return layout{"Q4_K", 256, 144, q4k}, true
+	case Q5_K:
+		return layout{"Q5_K", 256, 176, q5k}, true
+	case Q6_K:
+		return layout{"Q6_K", 256, 210, q6k}, true
+	case IQ4NL:
+		return layout{"IQ4_NL", 32, 18, iq4nl}, true
+	case IQ4XS:
+		return layout{"IQ4_XS", 256, 136, iq4xs}, true
+	}
+	return layout{}, false
+}
+
+// String returns ggml's name of a type, of those too that are not read.
+func (t Type) String() string {
+	if l, ok := t.layout(); ok {
+		return l.name
+	}
+	names := map[Type]string{4: "Q4_2", 5: "Q4_3", 9: "Q8_1", 15: "Q8_K", 16: "IQ2_XXS",
+		17: "IQ2_XS", 18: "IQ3_XXS", 19: "IQ1_S", 21: "IQ3_S", 22: "IQ2_S", 24: "I8", 25: "I16",
+		26: "I32", 27: "I64", 28: "F64", 29: "IQ1_M", 31: "Q4_0_4_4", 32: "Q4_0_4_8",
+		33: "Q4_0_8_8", 34: "TQ1_0", 35: "TQ2_0", 36: "IQ4_NL_4_4", 37: "IQ4_NL_4_8",
+		38: "IQ4_NL_8_8", 39: "MXFP4", 40: "NVFP4"}
+	if name, ok := names[t]; ok {
+		return name
+	}
+	return fmt.Sprintf("number %d", uint32(t))
+}
+
+// Quantized reports whether elements lie in blocks that say less than floats.
+func (t Type) Quantized() bool {
+	l, ok := t.layout()
+	return ok && l.decode != nil
+}
+
+// size returns the bytes of a tensor, whose elements are at most maxElements.
+func (t Type) size(shape []int) (int64, error) {
+	l, ok := t.layout()
+	if !ok {
+		return 0, fmt.Errorf("type %s, want F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K to Q6_K, "+
+			"IQ4_NL or IQ4_XS", t)
+	}
+	if row := shape[len(shape)-1]; row%l.elements != 0 {
+		return 0, fmt.Errorf("rows of %d, want whole blocks of %d for type %s", row, l.elements, t)
+	}
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	return int64(n/l.elements) * int64(l.bytes), nil
+}
+
+// Elements returns the tensor with elements of floats: those of the file, else the exact weights
+// of its blocks, rounded once to float32, made when they are asked for.
+func (t Tensor) Elements() weights.Tensor {
+	w := weights.Tensor{Name: t.Name, Shape: t.Shape, DType: weights.F32, Data: t.Data}
+	switch t.Type {
+	case F32:
+	case F16:
+		w.DType = weights.F16
+	case BF16:
+		w.DType = weights.BF16
+	default:
+		w.Data, w.Fill = nil, t.fill
+	}
+	return w
+}
+
+// fill is a weights.Tensor's Fill.
+func (t Tensor) fill(dst []byte, from int64) error {
+	l, ok := t.Type.layout()
+	if !ok || l.decode == nil {
+		return errors.New("type " + t.Type.String() + " has no blocks")
+	}
+	size := 4 * l.elements
+	for len(dst) > 0 {
+		at, skip := int(from)/size*l.bytes, int(from)%size
+		block := t.Data[at : at+l.bytes]
+		done := size - skip
+		if skip == 0 && len(dst) >= size {
+			l.decode(dst[:size], block)
+		} else { // a part of a block
+			whole := make([]byte, size)
+			l.decode(whole, block)
+			done = copy(dst, whole[skip:])
+		}
+		dst, from = dst[done:], from+int64(done)
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+// Package llmc reads the checkpoints of llm.c: model files of version 3 (float32) and 5 (bfloat16),
+// and the list of tokens beside them, gpt2_tokenizer.bin. It follows train_gpt2.py, which writes
+// both, and train_gpt2.c, which reads them.
+//
+// A model file is 256 int32 and then each parameter of all layers. Vocabularies are padded to a
+// multiple of 128 with rows that the tensors here do not have.
+package llmc
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"picogpt/internal/quote"
+	"picogpt/weights"
+)
+
+const (
+	header     = 256 * 4
+	modelMagic = 20240326
+	stateMagic = 20240327 // of *_debug_state.bin
+	tokenMagic = 20240328
+)
+
+// A Model is what a model file holds. Its MLP is four times as wide as Embd; its activation is the
+// tanh form of GELU, the epsilon of its norms is 1e-5, and its head is wte.
+type Model struct {
+	Positions, Vocab, Layers, Heads, Embd int
+
+	// Tensors have Hugging Face's names and orientation. Their elements are those of the file.
+	Tensors []weights.Tensor
+}
+
+// Parse checks a model file and returns what it holds.
+func Parse(b []byte) (*Model, error) {
+	dtype, err := checkStart(b)
+	if err != nil {
+		return nil, err
+	}
+	m, padded := &Model{}, 0
+	for i, f := range []struct {
+		name string
+		dst  *int
+		most int32
+	}{
+		{"max_seq_len", &m.Positions, 1 << 20}, {"vocab_size", &m.Vocab, 1 << 24},
+		{"num_layers", &m.Layers, 1 << 12}, {"num_heads", &m.Heads, 1 << 16},
+		{"channels", &m.Embd, 1 << 16}, {"padded_vocab_size", &padded, 1 << 24},
+	} {
+		n := int32(binary.LittleEndian.Uint32(b[8+4*i:]))
+		if n < 1 || n > f.most {
+			return nil, fmt.Errorf("%s: %d, want 1 to %d", f.name, n, f.most)
+		}
+		*f.dst = int(n)
+	}
+	if padded < m.Vocab {
+		return nil, fmt.Errorf("padded_vocab_size: %d, want at least vocab_size, %d", padded, m.Vocab)
+	}
+	parameters := m.parameters(padded)
+	if want := m.size(parameters, dtype); int64(len(b)-header) != want {
+		return nil, fmt.Errorf("%d bytes after the header, want %d for %d layers of %d channels, "+
+			"%d rows of tokens and %d positions in %s", len(b)-header, want, m.Layers, m.Embd, padded,
+			m.Positions, dtype)
+	}
+	m.cut(b[header:], parameters, dtype)
+	return m, nil
+}
+
+// checkStart returns the type of the elements of a model file.
+func checkStart(b []byte) (weights.DType, error) {
+	if len(b) < header {
+		return "", fmt.Errorf("%d bytes, too short for a model of llm.c", len(b))
+	}
+	switch n := binary.LittleEndian.Uint32(b); n {
+	case modelMagic:
+	case stateMagic:
+		return "", errors.New("a debug state of llm.c, which has no weights: want its model file")
+	case tokenMagic:
+		return "", errors.New("a list of tokens of llm.c, which has no weights: want its model file")
+	default:
+		return "", fmt.Errorf("begins with %s, want llm.c's number %d", quote.Short(string(b[:8]), 8),
+			modelMagic)
+	}
+	switch version := int32(binary.LittleEndian.Uint32(b[4:])); version {
+	case 3:
+		return weights.F32, nil
+	case 5:
+		return weights.BF16, nil
+	case 1, 2:
+		return "", fmt.Errorf("version %d of llm.c's models, which has no padding: want 3 or 5; "+
+			"write it again with a newer train_gpt2.py", version)
+	default:
+		return "", fmt.Errorf("version %d of llm.c's models, want 3 (F32) or 5 (BF16)", version)
+	}
+}
+
+// A parameter is one array of the file.
+type parameter struct {
+	name  string
+	each  bool  // there is one for each layer
+	rows  int   // in the file
+	shape []int // of one layer
+	turn  bool  // [out, in] in the file
+}
+
+// parameters lists the file's arrays in their order.
+func (m *Model) parameters(padded int) []parameter {
+	c := m.Embd
+	vector := func(name string, n int) parameter { return parameter{name, true, n, []int{n}, false} }
+	matrix := func(name string, out, in int) parameter {
+		return parameter{name, true, out, []int{out, in}, true}
+	}
+	return []parameter{
+		{"wte.weight", false, padded, []int{m.Vocab, c}, false},
+		{"wpe.weight", false, m.Positions, []int{m.Positions, c}, false},
+		vector("ln_1.weight", c), vector("ln_1.bias", c),
+		matrix("attn.c_attn.weight", 3*c, c), vector("attn.c_attn.bias", 3*c),
+		matrix("attn.c_proj.weight", c, c), vector("attn.c_proj.bias", c),
+		vector("ln_2.weight", c), vector("ln_2.bias", c),
+		matrix("mlp.c_fc.weight", 4*c, c), vector("mlp.c_fc.bias", 4*c),
+		matrix("mlp.c_proj.weight", c, 4*c), vector("mlp.c_proj.bias", c),
+		{"ln_f.weight", false, c, []int{c}, false}, {"ln_f.bias", false, c, []int{c}, false},
+	}
+}
+
+// times returns how many layers have the parameter, 1 for one of the whole model.
+func (p parameter) times(layers int) int {
+	if p.each {
+		return layers
+	}
+	return 1
+}
+
+// stride returns the bytes of one layer of a parameter in the file: with Parse's bounds less than
+// 2^43.
+func (p parameter) stride(dtype weights.DType) int64 {
+	n := int64(p.rows) * int64(dtype.Size())
+	for _, d := range p.shape[1:] {
+		n *= int64(d)
+	}
+	return n
+}
+
+// size returns the bytes of all parameters.
+func (m *Model) size(parameters []parameter, dtype weights.DType) int64 {
+	total := int64(0)
+	for _, p := range parameters {
+		total += int64(p.times(m.Layers)) * p.stride(dtype)
+	}
+	return total
+}
+
+// cut makes the tensors of the bytes after the header.
+func (m *Model) cut(b []byte, parameters []parameter, dtype weights.DType) {
+	for _, p := range parameters {
+		for layer := range p.times(m.Layers) {
+			t := weights.Tensor{Name: p.name, DType: dtype, Shape: p.shape}
+			if p.each {
+				t.Name = fmt.Sprintf("h.%d.%s", layer, p.name)
+			}
+			t.Data = b[:t.Size():t.Size()]
+			b = b[p.stride(dtype):]
+			if p.turn {
+				t = t.Transposed()
+			}
+			m.Tensors = append(m.Tensors, t)
+		}
+	}
+}
