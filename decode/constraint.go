@@ -4,11 +4,18 @@ package decode
 // taken goes to it.
 
 import (
-	"fmt"
 	"math"
 
 	"picogpt/constrain"
 )
+
+// A ConstraintError says that a text cannot follow its Options.Constraint any further: the form costs
+// more than package constrain allows.
+type ConstraintError struct{ Err error }
+
+func (e *ConstraintError) Error() string { return "constraint: " + e.Err.Error() }
+
+func (e *ConstraintError) Unwrap() error { return e.Err }
 
 // constraintOf returns a fork of the options' constraint that knows which ids end the text, or nil.
 func constraintOf(o *Options, ends []int) constrain.Matcher {
@@ -32,7 +39,7 @@ func (s *Stream) constrain() error {
 	scratch.mask = resized(scratch.mask, (s.limits.vocabulary+63)/64)
 	s.sampler.open = scratch.mask
 	if err := s.constraint.Mask(scratch.mask); err != nil {
-		return fmt.Errorf("constraint: %w", err)
+		return &ConstraintError{err}
 	}
 	if empty(scratch.mask) {
 		return &NoIDError{len(s.context) - 1, []string{"constraint"}}
@@ -55,7 +62,7 @@ func (s *Stream) comply(id int) error {
 		return nil
 	}
 	if err := s.constraint.Accept(id); err != nil {
-		return fmt.Errorf("constraint: %w", err)
+		return &ConstraintError{err}
 	}
 	return nil
 }
@@ -77,7 +84,7 @@ func (s *Stream) finishConstraint(t *Token) error {
 	}
 	mask := make([]uint64, (s.limits.vocabulary+63)/64)
 	if err := s.constraint.Mask(mask); err != nil {
-		return fmt.Errorf("constraint: %w", err)
+		return &ConstraintError{err}
 	}
 	if empty(mask) {
 		s.endText(t)

@@ -12,7 +12,7 @@ import (
 
 // bodiesAtOnce bounds the memory of all bodies that are being read or followed, in bodies of the
 // greatest size.
-const bodiesAtOnce = 8
+const bodiesAtOnce = 2
 
 // bodyTime is how long a client may take to send a body.
 const bodyTime = time.Minute
@@ -35,7 +35,7 @@ func (b *budget) take(n int64) bool {
 func (b *budget) give(n int64) { b.used.Add(-n) }
 
 // read returns the body, and what to call when it is not used any more.
-func (s *Server) read(v *visit) (body []byte, release func(), err error) {
+func (s *Server) read(v *visit) (whole string, release func(), err error) {
 	held := int64(0)
 	release = func() { s.bodies.give(held) }
 	defer func() {
@@ -46,11 +46,11 @@ func (s *Server) read(v *visit) (body []byte, release func(), err error) {
 	v.control.SetReadDeadline(time.Now().Add(bodyTime)) // a writer of tests has none
 	defer v.control.SetReadDeadline(time.Time{})
 	in := http.MaxBytesReader(v.ResponseWriter, v.request.Body, s.options.MaxBody)
-	for body = make([]byte, 0, 1024); ; {
+	for body := make([]byte, 0, 1024); ; {
 		if len(body) == cap(body) { // memory grows with what has come, not with what was announced
 			n := int64(cap(body))
 			if !s.bodies.take(n) {
-				return nil, nil, errorf(http.StatusTooManyRequests, "queue_full",
+				return "", nil, errorf(http.StatusTooManyRequests, "queue_full",
 					"the bodies of other requests take all memory there is for them")
 			}
 			held += n
@@ -60,9 +60,9 @@ func (s *Server) read(v *visit) (body []byte, release func(), err error) {
 		body = body[:len(body)+n]
 		switch {
 		case err == io.EOF:
-			return body, release, nil
+			return string(body), release, nil
 		case err != nil:
-			return nil, nil, s.bodyError(err)
+			return "", nil, s.bodyError(err)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func (c *choice) add(j *job, t *decode.Token) {
 		e := entry{id: t.ID, logProb: t.LogProb, top: t.Top, offset: c.places.next(t.ID)}
 		c.entries = append(c.entries, e)
 	}
-	if !ofPrompt(t) {
+	if !t.Prompt {
 		c.tokens++
 		c.sum += t.LogProb
 		if j.idsToo {
@@ -139,6 +139,3 @@ func (p *places) next(id int) int {
 	p.begun = append(p.begun[:0], p.begun[i:]...)
 	return at
 }
-
-// ofPrompt reports whether a token is one of the prompt's.
-func ofPrompt(*decode.Token) bool { return false }

@@ -4,15 +4,14 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"runtime/debug"
 	"slices"
 	"sync"
+	"time"
 
 	"picogpt/decode"
-	"picogpt/model"
 )
 
 // A job is a request that is being answered.
@@ -33,49 +32,56 @@ func (s *Server) completions(v *visit) error {
 	if err != nil {
 		return err
 	}
-	q, err := s.parseCompletion(string(body))
-	release()
+	q, err := s.parseCompletion(body)
 	if err != nil {
+		release()
 		return err
 	}
 	j := &job{completion: q, server: s, visit: v}
-	if err := j.begin(); err != nil {
-		return err
+	ctx, cancel := s.bounded(v)
+	defer cancel()
+	err = j.begin(ctx)
+	if release(); err != nil {
+		return s.explain(v, err)
 	}
 	defer j.leave()
-	ctx, cancel := v.request.Context(), context.CancelFunc(func() {})
-	if s.options.Timeout > 0 {
-		ctx, cancel = context.WithTimeout(ctx, s.options.Timeout)
-	}
-	defer cancel()
 	if q.stream {
 		return j.answerInParts(ctx)
 	}
 	return j.answerWhole(ctx)
 }
 
+// bounded returns the time of a request.
+func (s *Server) bounded(v *visit) (context.Context, context.CancelFunc) {
+	if s.options.Timeout > 0 {
+		return context.WithTimeout(v.request.Context(), s.options.Timeout)
+	}
+	return context.WithCancel(v.request.Context())
+}
+
 // begin reserves room, and only then looks at the prompts.
-func (j *job) begin() error {
+func (j *job) begin(ctx context.Context) error {
 	texts := max(1, len(j.prompt)) * j.drawn()
 	if err := j.server.queue.reserve(texts); err != nil {
 		return err
 	}
 	j.reserved = texts
-	err := j.prepare()
+	err := j.prepare(ctx)
 	if err != nil {
 		j.leave()
 	}
 	return err
 }
 
-func (j *job) prepare() (err error) {
+func (j *job) prepare(ctx context.Context) (err error) {
 	if err := j.server.encode(j.completion); err != nil {
 		return err
 	}
 	if err := j.checkSize(); err != nil {
 		return err
 	}
-	if j.options, err = j.server.decodeOptions(j.completion); err != nil {
+	j.options = j.server.decodeOptions(j.completion)
+	if j.options.Constraint, err = j.server.forms.matcher(ctx, &j.form); err != nil {
 		return err
 	}
 	for i := range j.prompt {
@@ -87,10 +93,8 @@ func (j *job) prepare() (err error) {
 	n := &j.visit.note
 	n.prompts, n.choices, n.promptTokens = len(j.prompt), len(j.choices), j.used.prompt
 	n.seed, n.seeded = j.options.Seed, j.temperature > 0
-	n.ignored, n.stream = j.ignored, j.stream
-	if names := header(j.ignored); names != "" {
-		j.visit.Header().Set("X-Ignored-Fields", names)
-	}
+	n.stream = j.stream
+	j.visit.ignore(j.ignored)
 	if n.seeded {
 		j.visit.Header().Set("X-Seed", fmt.Sprint(n.seed))
 	}
@@ -123,11 +127,15 @@ func (j *job) checkSize() error {
 	return nil
 }
 
-// leave gives back what is still reserved.
+// leave gives back what is still reserved, and notes how it went.
 func (j *job) leave() {
+	m := j.server.metrics
+	m.finished.WithLabelValues("abort").Add(float64(j.reserved))
 	j.server.queue.release(j.reserved)
 	j.reserved = 0
 	j.visit.note.completionTokens = j.used.completion
+	m.promptTokens.Observe(float64(j.used.prompt))
+	m.newTokens.Observe(float64(j.used.completion))
 }
 
 // answerWhole writes all texts, and sends the answer.
@@ -171,7 +179,7 @@ func (j *job) write(ctx context.Context, took func(*choice, *decode.Token) error
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if len(j.prompt) == 1 {
-		return j.explain(j.follow(ctx, 0, took))
+		return j.server.explain(j.visit, j.follow(ctx, 0, took))
 	}
 	var writers sync.WaitGroup
 	for i := range j.prompt {
@@ -187,7 +195,7 @@ func (j *job) write(ctx context.Context, took func(*choice, *decode.Token) error
 		})
 	}
 	writers.Wait()
-	return j.explain(context.Cause(ctx))
+	return j.server.explain(j.visit, context.Cause(ctx))
 }
 
 // A panicError is a panic of another goroutine.
@@ -211,9 +219,17 @@ func (j *job) follow(
 		}
 		return nil
 	}
-	for t, err := range j.server.batcher.Samples(ctx, j.prompt[i].ids, len(choices), j.options) {
+	p := &pace{last: make([]time.Time, len(choices))}
+	defer j.server.metrics.prompt(p)
+	for t, err := range j.server.batcher.Run(ctx, decode.Request{
+		Prompt: j.prompt[i].ids, Options: j.options, Samples: len(choices), Client: j.visit.client,
+		Progress: &p.progress,
+	}) {
 		if err != nil {
 			return err
+		}
+		if !t.Prompt {
+			j.server.metrics.token(p, t.Sample)
 		}
 		if err := j.take(choices[t.Sample], &t, took); err != nil {
 			return err
@@ -230,45 +246,14 @@ func (j *job) take(c *choice, t *decode.Token, took func(*choice, *decode.Token)
 		c.finish = "length"
 	} else {
 		c.add(j, t)
-		if !ofPrompt(t) {
+		if !t.Prompt {
 			j.used.completion++
 		}
 	}
 	if c.finish != "" {
+		j.server.metrics.finished.WithLabelValues(c.finish).Inc()
 		j.server.queue.release(1)
 		j.reserved--
 	}
 	return took(c, t)
-}
-
-// explain makes the error of texts one that clients understand.
-func (j *job) explain(err error) error {
-	var (
-		panicked *panicError
-		option   *decode.OptionError
-		long     *model.ContextError
-		none     *decode.NoIDError
-	)
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &panicked):
-		panic(panicked.Error())
-	case errors.Is(err, context.DeadlineExceeded):
-		j.visit.Header().Set("X-Should-Retry", "false") // it would take as long
-		return errorf(http.StatusGatewayTimeout, "timeout", "the answer took more than %v",
-			j.server.options.Timeout)
-	case errors.Is(err, context.Canceled):
-		return errGone
-	case errors.Is(err, decode.ErrBatcherClosed):
-		return errDraining()
-	case errors.Is(err, model.ErrCacheFull):
-		return errorf(http.StatusServiceUnavailable, "cache_full",
-			"the memory for the cache does not hold this text")
-	case errors.As(err, &option), errors.As(err, &none):
-		return errorf(http.StatusBadRequest, "", "%v", err)
-	case errors.As(err, &long):
-		return tooLong(long.Positions, long.Held+long.Added, j.maxTokens)
-	}
-	return err
 }

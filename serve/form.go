@@ -1,20 +1,152 @@
 package serve
 
-// Forms: what a text can be made to fit, as vLLM's fields say it.
+// Forms: what a text can be made to fit, as vLLM's and OpenAI's fields say it.
 
-import "picogpt/internal/strictjson"
+import (
+	"strings"
 
-// A form is what a text has to fit. At most one of its fields is given.
+	"picogpt/internal/strictjson"
+)
+
+// A form is what a text has to fit. At most one of its four is given.
 type form struct {
-	json    *string // a JSON Schema
-	regex   *string
-	choice  []string
-	grammar *string
+	schema, regex, grammar *string
+	choice                 []string
+
+	fields []string // that give one
 }
 
-// addFields adds the fields that say a form.
+// Bounds of forms. What they compile to is bounded by package constrain.
+const (
+	mostForm    = 256 << 10 // bytes of a schema or a grammar
+	mostChoices = 10000
+)
+
+// addFields adds the fields that say a form: vLLM's, its older ones, and OpenAI's for chats.
 func (f *form) addFields(table map[string]field, ignored *[]string) {
-	_ = strictjson.NewReader
+	table["structured_outputs"] = object("structured_outputs", ignored, map[string]field{
+		"json":        f.given("structured_outputs.json", asJSON(&f.schema)),
+		"regex":       f.given("structured_outputs.regex", asText(&f.regex)),
+		"grammar":     f.given("structured_outputs.grammar", asText(&f.grammar)),
+		"choice":      f.list("structured_outputs.choice"),
+		"json_object": f.anyObject("structured_outputs.json_object"),
+	})
+	table["guided_json"] = f.given("guided_json", asJSON(&f.schema))
+	table["guided_regex"] = f.given("guided_regex", asText(&f.regex))
+	table["guided_grammar"] = f.given("guided_grammar", asText(&f.grammar))
+	table["guided_choice"] = f.list("guided_choice")
+	table["response_format"] = f.responseFormat(ignored)
 }
 
-func (f *form) check() error { return nil }
+// given reads a field, and notes that it was there.
+func (f *form) given(name string, read field) field {
+	return func(r *strictjson.Reader) error {
+		f.fields = append(f.fields, name)
+		return read(r)
+	}
+}
+
+// list reads choices. None are as good as no list.
+func (f *form) list(name string) field {
+	return func(r *strictjson.Reader) error {
+		err := r.Array(func(i int) error {
+			if i == mostChoices {
+				return r.Errorf("want at most %d strings, found more", mostChoices)
+			}
+			s, err := r.String()
+			f.choice = append(f.choice, s)
+			return err
+		})
+		if len(f.choice) > 0 {
+			f.fields = append(f.fields, name)
+		}
+		return err
+	}
+}
+
+const anObject = `{"type":"object"}`
+
+func (f *form) anyObject(name string) field {
+	return func(r *strictjson.Reader) error {
+		wanted, err := r.Bool()
+		if wanted {
+			f.fields = append(f.fields, name)
+			f.schema = new(string)
+			*f.schema = anObject
+		}
+		return err
+	}
+}
+
+// asText reads a string that compiles to a form.
+func asText(to **string) field {
+	return func(r *strictjson.Reader) error {
+		s, err := r.String()
+		*to = &s
+		return checkForm(r, s, err)
+	}
+}
+
+// asJSON reads a schema: itself, or its text in a string.
+func asJSON(to **string) field {
+	return func(r *strictjson.Reader) error {
+		if r.Kind() == '"' {
+			return asText(to)(r)
+		}
+		v, err := r.Value()
+		if err != nil {
+			return err
+		}
+		s := v.Text()
+		*to = &s
+		return checkForm(r, s, nil)
+	}
+}
+
+func checkForm(r *strictjson.Reader, s string, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case strings.TrimSpace(s) == "":
+		return r.Errorf("want at least one byte, found none")
+	case len(s) > mostForm:
+		return r.Errorf("want at most %d bytes, found %d", mostForm, len(s))
+	}
+	return nil
+}
+
+// responseFormat reads OpenAI's field: text, json_object, or json_schema with a schema.
+func (f *form) responseFormat(ignored *[]string) field {
+	return func(r *strictjson.Reader) error {
+		var kind string
+		var schema *string
+		inner := object("response_format.json_schema", ignored, map[string]field{
+			"name": text(new(string)), "description": text(new(string)), "strict": yes(new(bool)),
+			"schema": asJSON(&schema),
+		})
+		err := object("response_format", ignored, map[string]field{
+			"type": text(&kind), "json_schema": inner,
+		})(r)
+		switch {
+		case err != nil || kind == "" || kind == "text":
+			return err
+		case kind == "json_object":
+			schema = new(string)
+			*schema = anObject
+		case kind != "json_schema":
+			return r.Errorf("want the type text, json_object or json_schema, found %s", short(kind))
+		case schema == nil:
+			return r.Errorf("want json_schema with a schema, found none")
+		}
+		f.fields, f.schema = append(f.fields, "response_format"), schema
+		return nil
+	}
+}
+
+// check refuses two forms.
+func (f *form) check() error {
+	if len(f.fields) > 1 {
+		return fieldf(f.fields[1], "want one form for the text, found %s too", f.fields[0])
+	}
+	return nil
+}

@@ -4,6 +4,7 @@ package serve
 
 import (
 	"net/http"
+	"strings"
 
 	"picogpt/internal/strictjson"
 )
@@ -74,45 +75,59 @@ func (p *prompts) element(r *strictjson.Reader, kind byte, vocabulary int) error
 	return err
 }
 
-// encode makes ids of the prompts, and texts of ids where those are wanted. Together with the new
-// tokens each has to fit the model's context.
+// encode makes ids of the prompts, and texts of ids where those are wanted.
 func (s *Server) encode(q *completion) error {
 	if len(q.prompt) == 0 {
 		q.prompt = prompts{{}}
 	}
-	config := s.model.Config()
 	for i := range q.prompt {
 		p := &q.prompt[i]
-		if !p.asIDs && len(p.text) > config.Positions*s.vocabulary.longest {
-			return tooLong(config.Positions, len(p.text)/s.vocabulary.longest, q.maxTokens)
+		if err := s.encodeOne(p, "prompt", q.maxTokens); err != nil {
+			return err
 		}
-		if !p.asIDs {
-			var err error
-			if p.ids, err = s.vocabulary.Encode(p.text); err != nil {
-				return fieldf("prompt", "%v", err)
-			}
-		} else if q.echo {
+		switch {
+		case q.echo && p.asIDs:
 			p.text = s.vocabulary.textOf(p.ids)
-		}
-		if len(p.ids) == 0 {
-			start, ok := config.StartToken()
-			if !ok {
-				return fieldf("prompt", "want at least one id, because the model has none that "+
-					"begins a text, found none")
-			}
-			p.ids = []int{start}
-		}
-		if len(p.ids) > config.Positions-min(config.Positions, q.maxTokens) {
-			return tooLong(config.Positions, len(p.ids), q.maxTokens)
+		case q.echo:
+			p.text = strings.Clone(p.text) // it is a part of the body, which need not stay
+		default:
+			p.text = ""
 		}
 	}
 	return nil
 }
 
-func tooLong(positions, prompt, tokens int) error {
+// encodeOne makes ids of a prompt. Together with the new tokens it has to fit the context.
+func (s *Server) encodeOne(p *prompt, field string, tokens int) error {
+	config := s.model.Config()
+	if !p.asIDs && len(p.text) > config.Positions*s.vocabulary.longest {
+		return tooLong(field, config.Positions, len(p.text)/s.vocabulary.longest, tokens)
+	}
+	if !p.asIDs {
+		var err error
+		if p.ids, err = s.vocabulary.Encode(p.text); err != nil {
+			return fieldf(field, "%v", err)
+		}
+	}
+	if len(p.ids) == 0 {
+		start, ok := config.StartToken()
+		if !ok {
+			return fieldf(field, "want at least one id, because the model has none that begins a "+
+				"text, found none")
+		}
+		p.ids = []int{start}
+	}
+	if len(p.ids) > config.Positions-min(config.Positions, tokens) {
+		return tooLong(field, config.Positions, len(p.ids), tokens)
+	}
+	return nil
+}
+
+// tooLong is about a prompt of at least so many tokens.
+func tooLong(field string, positions, prompt, tokens int) error {
 	e := errorf(http.StatusBadRequest, "context_length_exceeded",
-		"prompt: at least %d tokens, and max_tokens %d, want at most %d together, which is this "+
-			"model's maximum context length", prompt, tokens, positions)
-	e.param = "prompt"
+		"%s: this model's maximum context length is %d tokens, found at least %d, and %d in "+
+			"max_tokens", field, positions, prompt, tokens)
+	e.param = field
 	return e
 }

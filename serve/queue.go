@@ -53,6 +53,11 @@ func (q *queue) state() (texts int, draining bool) {
 	return q.texts, q.draining
 }
 
+func (q *queue) count() int {
+	texts, _ := q.state()
+	return texts
+}
+
 func errDraining() error {
 	return errorf(http.StatusServiceUnavailable, "shutting_down", "the server is shutting down")
 }

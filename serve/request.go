@@ -141,8 +141,6 @@ func (q *completion) check(s *Server) error {
 		return err
 	}
 	switch {
-	case q.echo && q.logprobs != nil:
-		return fieldf("echo", "log-probabilities of prompts are not there yet")
 	case q.suffix != "":
 		return fieldf("suffix", "this model continues texts, and cannot fill one in")
 	case q.hasStreamOptions && !q.stream && (q.usage || q.usages):

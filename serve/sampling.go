@@ -10,7 +10,7 @@ import (
 )
 
 // options are decode's words for a request.
-func (s *Server) decodeOptions(q *completion) (decode.Options, error) {
+func (s *Server) decodeOptions(q *completion) decode.Options {
 	o := decode.Options{
 		MaxTokens: q.maxTokens, MinTokens: q.minTokens, Temperature: q.temperature,
 		TopK: max(0, q.topK), TopP: q.topP, MinP: q.minP, PresencePenalty: q.presence,
@@ -22,6 +22,12 @@ func (s *Server) decodeOptions(q *completion) (decode.Options, error) {
 	}
 	if q.logprobs != nil {
 		o.Top = *q.logprobs
+	}
+	if q.logprobs != nil && q.echo {
+		o.Echo = decode.EchoPrompt
+		if q.maxTokens == 0 {
+			o.Echo = decode.EchoOnly
+		}
 	}
 	slab := make([]int, len(q.bias))
 	for i, b := range q.bias {
@@ -35,5 +41,5 @@ func (s *Server) decodeOptions(q *completion) (decode.Options, error) {
 	case len(q.stopIDs) > 0:
 		o.EndOfText = slices.Concat(s.ends, q.stopIDs)
 	}
-	return o, nil
+	return o
 }

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"strconv"
 	"time"
 
 	"picogpt/decode"
@@ -36,6 +37,9 @@ type Server struct {
 	vocabulary vocabulary
 	ends       []int // the ids that end a text
 	batcher    *decode.Batcher
+	forms      *forms
+	metrics    *metrics
+	pooling    chan struct{} // holds one: one text's part at a time
 	routes     map[string]route
 	page       http.Handler
 	door       door
@@ -57,8 +61,11 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 		batcher: decode.NewBatcher(m, o.Batcher), created: time.Now(),
 	}
 	s.door = newDoor(&s.options)
+	s.forms = newForms(s.vocabulary, s.ends)
 	s.queue = queue{most: o.MaxQueue + o.Batcher.MaxStreams}
 	s.bodies = budget{most: bodiesAtOnce * o.MaxBody}
+	s.pooling = make(chan struct{}, 1)
+	s.metrics = newMetrics(s)
 	s.routes = s.table()
 	return s, nil
 }
@@ -87,9 +94,14 @@ type route struct {
 func (s *Server) table() map[string]route {
 	return map[string]route{
 		"/v1/completions": {post: s.completions},
+		"/v1/embeddings":  {post: s.embeddings},
 		"/v1/models":      {get: s.models},
+		"/tokenize":       {post: s.tokenize},
+		"/detokenize":     {post: s.detokenize},
+		"/tokenizer_info": {get: s.tokenizerInfo},
 		"/health":         {get: s.health, open: true},
 		"/ready":          {get: s.ready, open: true},
+		"/metrics":        {get: s.showMetrics},
 	}
 }
 
@@ -145,12 +157,24 @@ func (s *Server) showPage(v *visit) error {
 func (s *Server) leave(v *visit) {
 	if p := recover(); p != nil {
 		if p == http.ErrAbortHandler {
-			s.log(v)
+			s.end(v)
 			panic(p)
 		}
 		s.options.Log.Error("panic", "request", v.id, "panic", fmt.Sprint(p),
 			"stack", string(debug.Stack()))
-		v.fail(errors.New("the server made a mistake"))
+		defer s.end(v) // fail may have to cut the answer off
+		v.fail(errors.New("panic"))
+		return
+	}
+	s.end(v)
+}
+
+// end notes a visit that is over.
+func (s *Server) end(v *visit) {
+	s.metrics.answers.WithLabelValues(strconv.Itoa(v.status)).Inc()
+	s.metrics.whole.Observe(time.Since(v.start).Seconds())
+	if v.note.firstToken > 0 {
+		s.metrics.firstToken.Observe(v.note.firstToken.Seconds())
 	}
 	s.log(v)
 }

@@ -47,7 +47,7 @@ func (j *job) answerInParts(ctx context.Context) error {
 // took sends what a token has brought.
 func (e *events) took(c *choice, t *decode.Token) error {
 	j := e.job
-	if t != nil && ofPrompt(t) && t.Finish == "" {
+	if t != nil && t.Prompt && t.Finish == "" {
 		return nil // the prompt's tokens go with the first new one
 	}
 	if len(c.text) == 0 && len(c.entries) == 0 && len(c.ids) == 0 && c.finish == "" && !j.usages {

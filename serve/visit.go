@@ -5,6 +5,7 @@ package serve
 import (
 	"crypto/rand"
 	"errors"
+	"net"
 	"net/http"
 	"time"
 
@@ -17,6 +18,7 @@ type visit struct {
 	request *http.Request
 	control *http.ResponseController
 	id      string // ours: those of clients may be anybody's
+	client  string // who asks, for turns in the queue
 	start   time.Time
 	note    note
 
@@ -40,12 +42,20 @@ type note struct {
 func newVisit(w http.ResponseWriter, r *http.Request) *visit {
 	v := &visit{
 		ResponseWriter: w, request: r, control: http.NewResponseController(w), id: rand.Text(),
-		start: time.Now(),
+		client: clientOf(r.RemoteAddr), start: time.Now(),
 	}
 	h := v.Header()
 	h.Set("X-Request-Id", v.id)
 	h.Set("X-Content-Type-Options", "nosniff")
 	return v
+}
+
+// clientOf returns an address without its port.
+func clientOf(address string) string {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
+	}
+	return address
 }
 
 // Unwrap is for http.ResponseController.
@@ -100,3 +110,11 @@ func (v *visit) fail(err error) {
 
 // errGone says that the client does not wait for an answer any more.
 var errGone = errors.New("the client is gone")
+
+// ignore notes fields that nothing came of, and tells the client.
+func (v *visit) ignore(names []string) {
+	v.note.ignored = names
+	if shown := header(names); shown != "" {
+		v.Header().Set("X-Ignored-Fields", shown)
+	}
+}

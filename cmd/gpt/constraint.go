@@ -136,7 +136,7 @@ func (f *constraintFlags) open(
 	if ends == nil {
 		ends = m.Config().EndTokens()
 	}
-	v, err := vocabularyOf(t, ends)
+	v, err := constrain.VocabularyOf(t, ends)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.asked(), err)
 	}
@@ -150,26 +150,6 @@ func (f *constraintFlags) open(
 	}
 	o.Constraint = text
 	return nil
-}
-
-// vocabularyOf arranges a tokenizer's vocabulary for constraints.
-func vocabularyOf(t *tokenizer.Tokenizer, ends []int) (*constrain.Vocabulary, error) {
-	tokens, err := t.Bytes()
-	if err != nil {
-		return nil, err
-	}
-	o := constrain.VocabularyOptions{Names: map[string]int{}}
-	for _, id := range ends {
-		if id < len(tokens) {
-			o.Ends = append(o.Ends, id)
-		}
-	}
-	for _, id := range t.Special() {
-		if name, err := t.Text(id); err == nil {
-			o.Names[name] = id
-		}
-	}
-	return constrain.NewVocabulary(tokens, o)
 }
 
 // compile makes the constraint. What is wrong with it is an error of usage.

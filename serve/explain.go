@@ -1,0 +1,46 @@
+package serve
+
+// What an error of the engine is to a client.
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"picogpt/decode"
+	"picogpt/model"
+)
+
+// explain makes the error of a request's work one that clients understand. What is nobody's fault
+// but the server's stays as it is.
+func (s *Server) explain(v *visit, err error) error {
+	var (
+		panicked *panicError
+		option   *decode.OptionError
+		long     *model.ContextError
+		none     *decode.NoIDError
+		form     *decode.ConstraintError
+	)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &panicked):
+		panic(panicked.Error())
+	case errors.Is(err, context.DeadlineExceeded):
+		v.Header().Set("X-Should-Retry", "false") // it would take as long
+		return errorf(http.StatusGatewayTimeout, "timeout", "the answer took more than %v",
+			s.options.Timeout)
+	case errors.Is(err, context.Canceled):
+		return errGone
+	case errors.Is(err, decode.ErrBatcherClosed), errors.Is(err, model.ErrClosed):
+		return errDraining()
+	case errors.Is(err, model.ErrCacheFull):
+		return errorf(http.StatusServiceUnavailable, "cache_full",
+			"the memory for the cache does not hold this text")
+	case errors.As(err, &option), errors.As(err, &none), errors.As(err, &form):
+		return errorf(http.StatusBadRequest, "", "%v", err)
+	case errors.As(err, &long):
+		return tooLong("prompt", long.Positions, long.Held+long.Added, 0)
+	}
+	return err
+}

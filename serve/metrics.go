@@ -1,0 +1,126 @@
+package serve
+
+// Numbers for Prometheus, under vLLM's names, so that its dashboards and gateways work.
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"picogpt/decode"
+)
+
+// metrics are what is counted here; what the Batcher counts is asked of it.
+type metrics struct {
+	page http.Handler
+
+	finished                         *prometheus.CounterVec // texts, by finished_reason
+	answers                          *prometheus.CounterVec // requests, by status
+	firstToken, betweenTokens, whole prometheus.Histogram
+	queued, prefill, decode          prometheus.Histogram
+	promptTokens, newTokens          prometheus.Histogram // of a request
+}
+
+func newMetrics(s *Server) *metrics {
+	registry := prometheus.NewRegistry()
+	labelled := prometheus.WrapRegistererWith(prometheus.Labels{"model_name": s.options.Name},
+		prometheus.WrapRegistererWithPrefix("vllm:", registry))
+	m := &metrics{page: promhttp.HandlerFor(registry, promhttp.HandlerOpts{})}
+	counters := func(name, help, label string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
+		labelled.MustRegister(c) // names that come twice are a mistake here
+		return c
+	}
+	histogram := func(name, help string, buckets []float64) prometheus.Histogram {
+		h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
+		labelled.MustRegister(h)
+		return h
+	}
+	m.finished = counters("request_success_total", "Texts that came to their end.", "finished_reason")
+	m.answers = counters("http_requests_total", "Requests that were answered.", "status")
+
+	seconds := prometheus.ExponentialBuckets(0.001, 2, 20) // to 524 s
+	m.firstToken = histogram("time_to_first_token_seconds",
+		"From a request to its first new token.", seconds)
+	m.betweenTokens = histogram("inter_token_latency_seconds", "From token to token of a text.",
+		prometheus.ExponentialBuckets(0.0005, 2, 14))
+	m.whole = histogram("e2e_request_latency_seconds", "From a request to its end.", seconds)
+	m.queued = histogram("request_queue_time_seconds", "Until a prompt had a place.", seconds)
+	m.prefill = histogram("request_prefill_time_seconds", "From a place to the first token.", seconds)
+	m.decode = histogram("request_decode_time_seconds", "From the first token to the last.", seconds)
+	tokens := prometheus.ExponentialBuckets(1, 2, 14)
+	m.promptTokens = histogram("request_prompt_tokens", "Tokens of a request's prompts.", tokens)
+	m.newTokens = histogram("request_generation_tokens", "New tokens of a request.", tokens)
+	labelled.MustRegister(s.gauges()...)
+	return m
+}
+
+// gauges are what is known at any time, without counting here.
+func (s *Server) gauges() (all []prometheus.Collector) {
+	gauge := func(name, help string, value func(decode.Stats) float64) {
+		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
+			func() float64 { return value(s.batcher.Stats()) }))
+	}
+	counter := func(name, help string, value func(decode.Stats) float64) {
+		all = append(all, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help},
+			func() float64 { return value(s.batcher.Stats()) }))
+	}
+	gauge("num_requests_running", "Texts that are being written.",
+		func(d decode.Stats) float64 { return float64(d.Running) })
+	gauge("num_requests_waiting", "Texts that wait for a place.",
+		func(d decode.Stats) float64 { return float64(max(0, s.queue.count()-d.Running)) })
+	gauge("kv_cache_usage_perc", "The part of --cache-bytes that is used; 0 without a limit.",
+		func(d decode.Stats) float64 {
+			if d.CacheLimit == 0 {
+				return 0
+			}
+			return float64(d.CacheBytes) / float64(d.CacheLimit)
+		})
+	gauge("kv_cache_bytes", "Bytes of the caches of all texts.",
+		func(d decode.Stats) float64 { return float64(d.CacheBytes) })
+	counter("num_preemptions_total", "Texts that lost their place because the cache was full.",
+		func(d decode.Stats) float64 { return float64(d.Preemptions) })
+	counter("prompt_tokens_total", "Tokens of prompts that were evaluated.",
+		func(d decode.Stats) float64 { return float64(d.PromptTokens) })
+	counter("generation_tokens_total", "New tokens.",
+		func(d decode.Stats) float64 { return float64(d.NewTokens) })
+	counter("iterations_total", "Steps of the batch.",
+		func(d decode.Stats) float64 { return float64(d.Steps) })
+	return all
+}
+
+func (s *Server) showMetrics(v *visit) error {
+	s.metrics.page.ServeHTTP(v, v.request)
+	return nil
+}
+
+// A pace is when the tokens of one prompt came.
+type pace struct {
+	progress decode.Progress
+	last     []time.Time // of each sample
+}
+
+// token notes that a token has come.
+func (m *metrics) token(p *pace, sample int) {
+	now := time.Now()
+	if last := p.last[sample]; !last.IsZero() {
+		m.betweenTokens.Observe(now.Sub(last).Seconds())
+	}
+	p.last[sample] = now
+}
+
+// prompt notes how the texts of a prompt went.
+func (m *metrics) prompt(p *pace) {
+	g := &p.progress
+	if g.Placed.IsZero() {
+		return
+	}
+	m.queued.Observe(g.Placed.Sub(g.Submitted).Seconds())
+	if g.First.IsZero() {
+		return
+	}
+	m.prefill.Observe(g.First.Sub(g.Placed).Seconds())
+	m.decode.Observe(time.Since(g.First).Seconds())
+}

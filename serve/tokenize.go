@@ -1,0 +1,159 @@
+package serve
+
+// Text to ids and back, as vLLM's clients ask for it, and llama-server's.
+
+import (
+	"net/http"
+	"strconv"
+	"unicode/utf8"
+
+	"picogpt/internal/strictjson"
+)
+
+// readRequest reads the body of a request by a table of fields.
+func (s *Server) readRequest(v *visit, table map[string]field) (release func(), err error) {
+	body, release, err := s.read(v)
+	if err != nil {
+		return nil, err
+	}
+	ignored, err := readFields(body, table)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	v.ignore(ignored)
+	return release, nil
+}
+
+func (s *Server) tokenize(v *visit) error {
+	var name, prompt, content *string
+	var pieces, strs bool
+	release, err := s.readRequest(v, map[string]field{
+		"model": optional(&name, text), "prompt": optional(&prompt, text),
+		"content": optional(&content, text), "with_pieces": yes(&pieces),
+		"return_token_strs": yes(&strs), "add_special_tokens": yes(new(bool)),
+		"add_special": yes(new(bool)), "parse_special": yes(new(bool)),
+	})
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := s.checkModel(name); err != nil {
+		return err
+	}
+	if (prompt == nil) == (content == nil) {
+		return fieldf("prompt", "want it, or content in the way of llama-server, and not both")
+	}
+	asked := prompt
+	if asked == nil {
+		asked = content
+	}
+	ids, err := s.vocabulary.Encode(*asked)
+	if err != nil {
+		return fieldf("prompt", "%v", err)
+	}
+	b := []byte(`{"tokens":`)
+	if pieces {
+		b = s.appendPieces(b, ids)
+	} else {
+		b = appendIDs(b, ids)
+	}
+	if prompt != nil {
+		b = append(b, `,"count":`...)
+		b = strconv.AppendInt(b, int64(len(ids)), 10)
+		b = append(b, `,"max_model_len":`...)
+		b = strconv.AppendInt(b, int64(s.model.Config().Positions), 10)
+		b = append(b, `,"token_strs":`...)
+		if strs {
+			b = s.appendNames(b, ids)
+		} else {
+			b = append(b, "null"...)
+		}
+	}
+	v.reply(http.StatusOK, append(b, '}'))
+	return nil
+}
+
+// appendNames appends the texts of ids.
+func (s *Server) appendNames(b []byte, ids []int) []byte {
+	b = append(b, '[')
+	for i, id := range ids {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(b, s.vocabulary.name(id, false))
+	}
+	return append(b, ']')
+}
+
+// appendPieces appends ids with their texts; of parts of a character, the bytes.
+func (s *Server) appendPieces(b []byte, ids []int) []byte {
+	b = append(b, '[')
+	for i, id := range ids {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"id":`...)
+		b = strconv.AppendInt(b, int64(id), 10)
+		b = append(b, `,"piece":`...)
+		text := s.vocabulary.texts[id]
+		if utf8.ValidString(text) {
+			b = appendString(b, text)
+		} else {
+			var bytes []int
+			for i := range len(text) {
+				bytes = append(bytes, int(text[i]))
+			}
+			b = appendIDs(b, bytes)
+		}
+		b = append(b, '}')
+	}
+	return append(b, ']')
+}
+
+func (s *Server) detokenize(v *visit) error {
+	var name *string
+	var tokens []int
+	given := false
+	release, err := s.readRequest(v, map[string]field{
+		"model": optional(&name, text),
+		"tokens": func(r *strictjson.Reader) error {
+			given = true
+			return ids(&tokens, len(s.vocabulary.texts), mostTokens)(r)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := s.checkModel(name); err != nil {
+		return err
+	}
+	if !given {
+		return fieldf("tokens", "want a list of ids, found none")
+	}
+	whole, err := s.vocabulary.Decode(tokens)
+	if err != nil {
+		return fieldf("tokens", "%v", err)
+	}
+	b := appendString([]byte(`{"prompt":`), whole) // vLLM's
+	b = appendString(append(b, `,"content":`...), whole)
+	v.reply(http.StatusOK, append(b, '}'))
+	return nil
+}
+
+// tokenizerInfo is what a tokenizer_config.json would say.
+func (s *Server) tokenizerInfo(v *visit) error {
+	info := map[string]any{
+		"tokenizer_class": "PreTrainedTokenizerFast", "add_bos_token": false,
+		"model_max_length": s.model.Config().Positions, "vocab_size": len(s.vocabulary.texts),
+	}
+	if id, ok := s.vocabulary.EndOfText(); ok { // GPT-2's one token for all of these
+		text := s.vocabulary.texts[id]
+		info["tokenizer_class"] = "GPT2Tokenizer"
+		info["eos_token"], info["bos_token"], info["unk_token"] = text, text, text
+	} else if len(s.ends) > 0 && s.vocabulary.has(s.ends[0]) {
+		info["eos_token"] = s.vocabulary.texts[s.ends[0]]
+	}
+	return v.replyJSON(info)
+}
