@@ -37,10 +37,10 @@ func (b *budget) give(n int64) { b.used.Add(-n) }
 // read returns the body, and what to call when it is not used any more.
 func (s *Server) read(v *visit) (whole string, release func(), err error) {
 	held := int64(0)
-	release = func() { s.bodies.give(held) }
+	give := func() { s.bodies.give(held) }
 	defer func() {
 		if err != nil {
-			release()
+			give()
 		}
 	}()
 	v.control.SetReadDeadline(time.Now().Add(bodyTime)) // a writer of tests has none
@@ -60,7 +60,7 @@ func (s *Server) read(v *visit) (whole string, release func(), err error) {
 		body = body[:len(body)+n]
 		switch {
 		case err == io.EOF:
-			return string(body), release, nil
+			return string(body), give, nil
 		case err != nil:
 			return "", nil, s.bodyError(err)
 		}

@@ -1,0 +1,243 @@
+package serve_test
+
+// Every field of a completion: what it takes, and what is said of anything else.
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"picogpt/serve"
+)
+
+// An apiError is how clients see one.
+type apiError struct {
+	Error struct {
+		Message, Type, Param, Code string
+	}
+}
+
+// refused checks that a request is refused with a JSON error that names a field.
+func (c *client) refused(path, body string, status int, param, message string) {
+	c.t.Helper()
+	r, text := c.post(path, body)
+	shown := body
+	if len(shown) > 120 {
+		shown = shown[:120] + "…"
+	}
+	if r.StatusCode != status {
+		c.t.Errorf("%s: status %d, want %d: %.200s", shown, r.StatusCode, status, text)
+		return
+	}
+	if kind := r.Header.Get("Content-Type"); kind != "application/json" {
+		c.t.Errorf("%s: an error of type %s", shown, kind)
+	}
+	e := decoded[apiError](c.t, text).Error
+	if e.Param != param || !strings.Contains(e.Message, message) || e.Type == "" {
+		c.t.Errorf("%s: error %+v, want param %s and %q", shown, e, param, message)
+	}
+	if param != "" && !strings.HasPrefix(e.Message, param) {
+		c.t.Errorf("%s: message %q does not begin with %s", shown, e.Message, param)
+	}
+}
+
+func TestFieldsThatAreRefused(t *testing.T) {
+	c := start(t, serve.Options{})
+	deep := strings.Repeat("[", 100000)
+	stops := func(n int) string { return strings.TrimSuffix(strings.Repeat(`"x",`, n), ",") }
+	for _, x := range []struct{ fields, param, message string }{
+		{`"prompt":3`, "prompt", "want a string, a list"},
+		{`"prompt":{}`, "prompt", "found an object"},
+		{`"prompt":[[]]`, "prompt", "want at least one id"},
+		{`"prompt":[[1],[]]`, "prompt", "list 2: want at least one id"},
+		{`"prompt":["a",1]`, "prompt", "want a string, as before, found 1"},
+		{`"prompt":[1,"a"]`, "prompt", "want an id, as before"},
+		{`"prompt":[[1],1]`, "prompt", "want a list, as before"},
+		{`"prompt":[null]`, "prompt", "want strings, ids or lists of ids, found null"},
+		{`"prompt":[-1]`, "prompt", "want a whole number from 0 to 50256, found \"-1\""},
+		{`"prompt":[50257]`, "prompt", "found \"50257\""},
+		{`"prompt":[1e15]`, "prompt", "found \"1e15\""},
+		{`"prompt":[1.5]`, "prompt", "found \"1.5\""},
+		{`"prompt":"\ud800"`, "prompt", "a lone surrogate"},
+		{`"max_tokens":-1`, "max_tokens", "want a whole number from 0"},
+		{`"max_tokens":1.5`, "max_tokens", "found 1.5"},
+		{`"max_tokens":"16"`, "max_tokens", `want a number, found "16"`},
+		{`"max_tokens":true`, "max_tokens", "found true"},
+		{`"temperature":2.1`, "temperature", "want a number from 0 to 2"},
+		{`"temperature":-1`, "temperature", "found -1"},
+		{`"temperature":1e999`, "temperature", "found 1e999"},
+		{`"temperature":NaN`, "temperature", "not valid JSON"},
+		{`"temperature":"hot"`, "temperature", "want a number"},
+		{`"top_p":1.01`, "top_p", "from 0 to 1"},
+		{`"top_k":-2`, "top_k", "from -1"},
+		{`"min_p":2`, "min_p", "from 0 to 1"},
+		{`"presence_penalty":-2.5`, "presence_penalty", "from -2 to 2"},
+		{`"frequency_penalty":3`, "frequency_penalty", "from -2 to 2"},
+		{`"repetition_penalty":0`, "repetition_penalty", "want a number from"},
+		{`"min_tokens":17`, "min_tokens", "at most max_tokens, which is 16"},
+		{`"min_tokens":-1`, "min_tokens", "from 0"},
+		{`"n":0`, "n", "from 1 to 128"},
+		{`"n":129`, "n", "from 1 to 128"},
+		{`"n":1000000000`, "n", "from 1 to 128"},
+		{`"best_of":0`, "best_of", "from 1"},
+		{`"n":3,"best_of":2`, "best_of", "want at least n, which is 3"},
+		{`"best_of":2,"stream":true`, "best_of", "for a stream"},
+		{`"logprobs":-1`, "logprobs", "from 0 to 100"},
+		{`"logprobs":101`, "logprobs", "from 0 to 100"},
+		{`"logprobs":true`, "logprobs", "want a number"},
+		{`"stop":{}`, "stop", "found an object"},
+		{`"stop":7`, "stop", "want a string or a list of strings, found 7"},
+		{`"stop":""`, "stop", "at least one byte"},
+		{`"stop":["a",""]`, "stop", "string 2: want at least one byte"},
+		{`"stop":[7]`, "stop", "want a string"},
+		{`"stop":[` + stops(33) + `]`, "stop", "want at most 32"},
+		{`"stop":[` + stops(20000) + `]`, "stop", "want at most 32"},
+		{`"stop_token_ids":[50257]`, "stop_token_ids", "50256"},
+		{`"bad_words":[""]`, "bad_words", "at least one byte"},
+		{`"bad_words":[` + stops(1001) + `]`, "bad_words", "at most 1000"},
+		{`"ignore_eos":1`, "ignore_eos", "want true or false"},
+		{`"logit_bias":{"50257":1}`, "logit_bias", "want ids from 0 to 50256"},
+		{`"logit_bias":{"-1":1}`, "logit_bias", "want ids"},
+		{`"logit_bias":{"01":1}`, "logit_bias", "want ids"},
+		{`"logit_bias":{"1":101}`, "logit_bias", "from -100 to 100"},
+		{`"logit_bias":{"1":1,"1":2}`, "logit_bias", "comes twice"},
+		{`"logit_bias":[1]`, "logit_bias", "found a list"},
+		{`"echo":"yes"`, "echo", "want true or false"},
+		{`"stream":0`, "stream", "want true or false"},
+		{`"stream_options":{"include_usage":true}`, "stream_options", "want stream"},
+		{`"stream":true,"stream_options":[]`, "stream_options", "want an object"},
+		{`"stream":true,"stream_options":{"include_usage":1}`, "stream_options", "include_usage"},
+		{`"seed":1.5`, "seed", "64 bits"},
+		{`"seed":18446744073709551616`, "seed", "64 bits"},
+		{`"seed":"1"`, "seed", "want a number"},
+		{`"suffix":" end"`, "suffix", "cannot fill one in"},
+		{`"user":7`, "user", "want a string"},
+		{`"model":7`, "model", "want a string"},
+		{`"return_token_ids":"x"`, "return_token_ids", "want true or false"},
+		{`"structured_outputs":{"regex":"("}`, "structured_outputs.regex", "missing closing"},
+		{`"structured_outputs":{"regex":"a","choice":["b"]}`, "structured_outputs.choice", "one form"},
+		{`"guided_regex":"a","guided_choice":["b"]`, "guided_choice", "one form"},
+		{`"guided_grammar":"root ::= root"`, "guided_grammar", "root"},
+		{`"guided_json":{"type":7}`, "guided_json", "type"},
+		{`"guided_json":"{"`, "guided_json", "JSON"},
+		{`"response_format":{"type":"yaml"}`, "response_format", "yaml"},
+		{`"response_format":{"type":"json_schema"}`, "response_format", "found none"},
+		{`"max_tokens":1,"max_tokens":2`, "", `"max_tokens" comes twice`},
+		{`"x":` + deep, "", "not valid JSON"},
+		{`"guided_regex":"` + strings.Repeat("(", 30000) + `"`, "guided_regex", ""},
+	} {
+		c.refused("/v1/completions", "{"+x.fields+"}", http.StatusBadRequest, x.param, x.message)
+	}
+	for body, message := range map[string]string{
+		"": "unexpected EOF", "[]": "want an object", "null": "want an object", "{": "not valid JSON",
+		"{} {}": "want the end", `{"a":1}x`: "want the end", "\xff": "not valid JSON",
+		"prompt=hello": "not valid JSON",
+	} {
+		c.refused("/v1/completions", body, http.StatusBadRequest, "", message)
+	}
+	c.refused("/v1/completions", "{\"prompt\":\"\xff\"}", 400, "prompt", "invalid UTF-8")
+	if a := c.complete(`{"max_tokens":1}`); len(a.Choices) != 1 {
+		t.Errorf("after all that: %+v", a)
+	}
+}
+
+func TestNullsAndEmptyListsAreAbsent(t *testing.T) {
+	c := start(t, serve.Options{})
+	want := c.complete(`{"seed":3,"max_tokens":5}`)
+	fields := strings.Fields(`model prompt suffix user temperature top_p top_k min_p presence_penalty
+		frequency_penalty repetition_penalty min_tokens n best_of logprobs stop bad_words
+		stop_token_ids ignore_eos logit_bias echo stream stream_options structured_outputs guided_json
+		guided_regex guided_choice guided_grammar response_format return_token_ids
+		return_tokens_as_token_ids`)
+	var values []string
+	for _, name := range fields {
+		values = append(values, name+`":null`)
+	}
+	for _, empty := range []string{
+		`prompt":[]`, `stop":[]`, `bad_words":[]`, `stop_token_ids":[]`, `logit_bias":{}`,
+		`stream_options":{}`, `structured_outputs":{}`, `guided_choice":[]`, `suffix":""`,
+		`structured_outputs":{"choice":[],"json":null}`, `response_format":{"type":"text"}`,
+		`stream_options":{"include_usage":null}`, `top_k":-1`, `top_k":0`, `logit_bias":{"7":0}`,
+	} {
+		values = append(values, empty)
+	}
+	for _, value := range values {
+		a := c.complete(`{"seed":3,"max_tokens":5,"` + value + `}`)
+		if a.Choices[0].Text != want.Choices[0].Text || a.Choices[0].Logprobs != nil {
+			t.Errorf("%s: %+v, want %+v", value, a.Choices[0], want.Choices[0])
+		}
+	}
+	all := c.complete(`{"seed":3,"max_tokens":5,"` + strings.Join(values[:len(fields)], `,"`) + `}`)
+	if all.Choices[0].Text != want.Choices[0].Text {
+		t.Errorf("with all nulls %q, want %q", all.Choices[0].Text, want.Choices[0].Text)
+	}
+	if a := c.complete(`{"max_tokens":null,"seed":3}`); a.Usage.CompletionTokens != 16 {
+		t.Errorf("max_tokens null gives %d tokens, want 16", a.Usage.CompletionTokens)
+	}
+}
+
+func TestUnknownFieldsAreIgnoredAndNamed(t *testing.T) {
+	c := start(t, serve.Options{})
+	r, text := c.post("/v1/completions", `{"max_tokens":1,"zeta":{"a":[1]},"mirostat":2,"typical_p":1,
+		"stream_options":{"chunk":1},"stream":true,"bad name":1,"bad\r\nX: y":1,"structured_outputs":{"odd":1}}`)
+	if r.StatusCode != http.StatusOK {
+		t.Fatalf("status %d: %s", r.StatusCode, text)
+	}
+	const want = "mirostat, stream_options.chunk, structured_outputs.odd, typical_p, zeta"
+	if got := r.Header.Get("X-Ignored-Fields"); got != want {
+		t.Errorf("X-Ignored-Fields: %q, want %q", got, want)
+	}
+	if r, _ := c.post("/v1/completions", `{"max_tokens":1}`); r.Header["X-Ignored-Fields"] != nil {
+		t.Errorf("X-Ignored-Fields where there are none: %q", r.Header["X-Ignored-Fields"])
+	}
+}
+
+func TestTheModelMayBeLeftOutAndMustBeTheOne(t *testing.T) {
+	c := start(t, serve.Options{Name: "a/b"})
+	for _, body := range []string{`{"max_tokens":1}`, `{"max_tokens":1,"model":null}`,
+		`{"max_tokens":1,"model":"a/b"}`} {
+		if a := c.complete(body); a.Model != "a/b" {
+			t.Errorf("%s: model %q", body, a.Model)
+		}
+	}
+	c.refused("/v1/completions", `{"model":"gpt-4"}`, http.StatusNotFound, "model", `"gpt-4" is not here`)
+	for path, status := range map[string]int{"/v1/models/a/b": 200, "/v1/models/x": 404,
+		"/v1/models": 200, "/v1/models/": 404} {
+		if r, text := c.do("GET", path, ""); r.StatusCode != status {
+			t.Errorf("%s: status %d, want %d: %s", path, r.StatusCode, status, text)
+		}
+	}
+}
+
+func TestTheContextIsTheLimit(t *testing.T) {
+	c := start(t, serve.Options{})
+	ids := func(n int) string { return strings.TrimSuffix(strings.Repeat("5,", n), ",") }
+	if a := c.complete(`{"prompt":[` + ids(250) + `],"max_tokens":6,"ignore_eos":true}`); *a.Choices[0].FinishReason != "length" {
+		t.Errorf("finish_reason %s", *a.Choices[0].FinishReason)
+	}
+	for _, body := range []string{
+		`{"prompt":[` + ids(250) + `],"max_tokens":7}`, `{"prompt":[` + ids(257) + `],"max_tokens":0}`,
+		`{"prompt":"` + strings.Repeat("word ", 300) + `"}`, `{"max_tokens":2147483647}`,
+		`{"prompt":["a","` + strings.Repeat("x", 1<<20) + `"]}`,
+	} {
+		r, text := c.post("/v1/completions", body)
+		e := decoded[apiError](t, text).Error
+		if r.StatusCode != 400 || e.Code != "context_length_exceeded" || e.Param != "prompt" {
+			t.Errorf("%.60s: status %d, %+v", body, r.StatusCode, e)
+		}
+	}
+}
+
+func TestRequestsHaveLimits(t *testing.T) {
+	c := start(t, serve.Options{MaxPrompts: 3, MaxN: 2, MaxBody: 1000})
+	c.refused("/v1/completions", `{"prompt":["a","b","c","d"]}`, 400, "prompt", "at most 3 prompts")
+	c.refused("/v1/completions", `{"n":3}`, 400, "n", "from 1 to 2")
+	c.refused("/v1/completions", fmt.Sprintf(`{"prompt":"%01000d"}`, 0), 413, "", "more than 1000 bytes")
+	c = start(t, serve.Options{})
+	c.refused("/v1/completions", `{"prompt":[`+strings.Repeat(`"a",`, 99999)+`"a"]}`, 400, "prompt",
+		"at most 1024 prompts")
+	prompts := strings.TrimSuffix(strings.Repeat(`"a",`, 1024), ",")
+	c.refused("/v1/completions", `{"prompt":[`+prompts+`],"n":128,"max_tokens":200}`, 400,
+		"max_tokens", "more than 4194304 numbers")
+}
