@@ -30,6 +30,7 @@ func formats() []format {
 		{is: isGGUF, open: openGGUF, own: func(fs.FS) bool { return true }},
 		{is: isLLMC, open: openLLMC, own: ownLLMC},
 		{is: isTensorFlow, open: openTensorFlow, own: ownTensorFlow},
+		{is: isPyTorch, open: openPyTorch, own: hasMeta},
 	}
 }
 

@@ -79,6 +79,8 @@ func (p probe) foreign() string {
 		return "an HDF5 file of Keras, which is not read: " + fetch
 	case p.begins("lmgg", "fmgg", "tjgg", "algg"):
 		return "a file of ggml from before GGUF, of which there were three kinds: " + fetch
+	case p.begins("\x80"):
+		return "a pickle, but none of torch.save's"
 	case len(p.head) > 262 && string(p.head[257:262]) == "ustar":
 		return "a tar file, as PyTorch 0.1 wrote, which is not read: save it anew with torch.save"
 	}

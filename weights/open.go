@@ -3,7 +3,6 @@
 package weights
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -13,13 +12,6 @@ import (
 	"strings"
 
 	"picogpt/internal/folder"
-	"picogpt/internal/quote"
-	"picogpt/internal/strictjson"
-)
-
-const (
-	maxIndex  = 1 << 20 // bytes of a model.safetensors.index.json
-	maxShards = 1024
 )
 
 // Open opens the weights of a checkpoint: a safetensors file; a *.safetensors.index.json with
@@ -107,9 +99,9 @@ func (absent) Is(target error) bool { return target == fs.ErrNotExist }
 // it lists is in the shard it says.
 func openIndex(fsys fs.FS, name string) (_ *Tensors, err error) {
 	t := newTensors(folder.Path(fsys, name))
-	where, err := readIndex(fsys, name)
+	index, err := ReadIndex(fsys, name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", t.name, err)
+		return nil, err
 	}
 	defer func() {
 		if err != nil {
@@ -118,7 +110,7 @@ func openIndex(fsys fs.FS, name string) (_ *Tensors, err error) {
 	}()
 	budget := int64(maxHeader)
 	holder := map[string]string{} // tensor -> the shard it was found in
-	for _, shard := range shards(where) {
+	for _, shard := range index.Shards() {
 		from := len(t.tensors)
 		size, err := t.addSafetensors(fsys, shard, budget)
 		if err != nil {
@@ -129,17 +121,12 @@ func openIndex(fsys fs.FS, name string) (_ *Tensors, err error) {
 			holder[x.Name] = shard
 		}
 	}
-	for _, e := range where {
-		if found := holder[e.tensor]; found == "" {
-			return nil, fmt.Errorf("%s: %s: listed in %s, which does not have it", t.name, e.tensor,
-				e.shard)
-		} else if found != e.shard {
-			return nil, fmt.Errorf("%s: %s: listed in %s, but found in %s", t.name, e.tensor,
-				e.shard, found)
-		}
+	if err := index.Check(holder); err != nil {
+		return nil, err
 	}
 	return t, nil
 }
+<<<<<<< HEAD
 
 // A place says which shard holds a tensor.
 type place struct{ tensor, shard string }
@@ -226,3 +213,5 @@ func parseWeightMap(r *strictjson.Reader) ([]place, error) {
 	}
 	return where, err
 }
+=======
+>>>>>>> 4a586e1 (checkpoint: PyTorch's files: zip and legacy form, shards, nanoGPT, minGPT)

@@ -24,6 +24,10 @@ type Tensor struct {
 	// the tensor from byte `from` on. Both are multiples of an element's size, dst ends within the
 	// tensor, and several goroutines may fill parts of it at once.
 	Fill func(dst []byte, from int64) error
+
+	// Done, if not nil, is called when Fill has made the whole tensor: what it was made of may leave
+	// the memory. Fill may be called again.
+	Done func()
 }
 
 // Len returns the number of elements, the product of Shape.
@@ -60,6 +64,9 @@ func (t Tensor) Bytes() ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", t.Name, err)
 		}
+	}
+	if t.Done != nil {
+		t.Done()
 	}
 	return dst, nil
 }

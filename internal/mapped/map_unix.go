@@ -6,6 +6,7 @@ package mapped
 
 import (
 	"os"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,4 +20,18 @@ func mapFile(f *os.File, size int) (File, error) {
 		return File{}, err
 	}
 	return File{Bytes: b, release: func() error { return unix.Munmap(b) }}, nil
+}
+
+// forget unmaps the pages that lie wholly in part, which is a part of all. They come back if they
+// are touched, for they are the file's.
+func forget(all, part []byte) {
+	page := os.Getpagesize() // and the map begins at one
+	begin := int(uintptr(unsafe.Pointer(unsafe.SliceData(part))) -
+		uintptr(unsafe.Pointer(unsafe.SliceData(all))))
+	end := (begin + len(part)) / page * page
+	begin = (begin + page - 1) / page * page
+	if begin < end {
+		// It is advice: that it is not taken is no error.
+		_ = unix.Madvise(all[begin:end], unix.MADV_DONTNEED)
+	}
 }

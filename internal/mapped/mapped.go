@@ -73,3 +73,11 @@ func contents(file fs.File) ([]byte, error) {
 	}
 	return b, nil
 }
+
+// Forget tells the system that part, of the file's bytes, is not needed soon: its pages no longer
+// count as this process's memory. They can still be read.
+func (f File) Forget(part []byte) {
+	if f.release != nil {
+		forget(f.Bytes, part)
+	}
+}

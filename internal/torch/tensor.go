@@ -1,0 +1,323 @@
+package torch
+
+// Storages, and the tensors that are views of them.
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"unsafe"
+
+	"picogpt/internal/pickle"
+	"picogpt/internal/quote"
+	"picogpt/weights"
+)
+
+// maxRank bounds the dimensions of a tensor, as in package weights.
+const maxRank = 16
+
+// A storage is a list of numbers of one type.
+type storage struct {
+	key   string
+	dtype weights.DType
+	count int64                  // of numbers; their bytes fit an int64
+	data  func() ([]byte, error) // its bytes in the file
+}
+
+func (s *storage) size() int64 { return s.count * int64(s.dtype.Size()) }
+
+// storages are those that the persistent ids of a file name.
+type storages struct {
+	byKey map[string]*storage
+	find  func(s *storage) error // checks a new one and sets its data, if that is known already
+}
+
+// A storageClass is a class of storages, by the type of its numbers.
+type storageClass weights.DType
+
+// A Tensor is a view of a storage.
+type Tensor struct {
+	file    *File
+	storage *storage
+	offset  int64 // in numbers, as strides are
+	shape   []int
+	strides []int64
+}
+
+// options are what a pickle may refer to in a file.
+func (s *storages) options(f *File) pickle.Options {
+	return pickle.Options{
+		Global:     func(module, name string) (any, error) { return f.global(module, name) },
+		Persistent: s.persistent,
+	}
+}
+
+// global knows the few names that dicts of tensors need.
+func (f *File) global(module, name string) (any, error) {
+	types := map[string]weights.DType{
+		"FloatStorage": weights.F32, "HalfStorage": weights.F16, "BFloat16Storage": weights.BF16,
+		"DoubleStorage": weights.F64, "ByteStorage": weights.U8, "BoolStorage": weights.BOOL,
+		"CharStorage": weights.I8, "ShortStorage": weights.I16, "IntStorage": weights.I32,
+		"LongStorage": weights.I64,
+	}
+	switch {
+	case module == "torch" && types[name] != "":
+		return storageClass(types[name]), nil
+	case module == "torch" && name == "Size":
+		return pickle.Func(size), nil
+	case module == "torch" && name == "Tensor", module == "torch.nn.parameter" && name == "Parameter":
+		return tensorClass{}, nil
+	case module == "torch._utils" && name == "_rebuild_tensor_v2":
+		return pickle.Func(f.rebuild), nil
+	case module == "torch._utils" && name == "_rebuild_parameter":
+		return pickle.Func(parameter), nil
+	case module == "torch._tensor" && name == "_rebuild_from_type_v2":
+		return pickle.Func(f.fromType), nil
+	}
+	return nil, &pickle.GlobalError{Module: module, Name: name}
+}
+
+// tensorClass stands for torch.Tensor and Parameter, which are the same here.
+type tensorClass struct{}
+
+// persistent returns the storage of an id: ('storage', class, key, location, numel), and None in
+// files before the zip form. The location is the device that it was saved from.
+func (s *storages) persistent(id any) (any, error) {
+	t, ok := id.(pickle.Tuple)
+	if !ok || len(t) < 5 || len(t) > 6 || t[0] != "storage" {
+		return nil, errors.New("a persistent id that is no storage's")
+	}
+	class, ok := t[1].(storageClass)
+	if !ok {
+		return nil, fmt.Errorf("a storage whose class is %s", pickle.Kind(t[1]))
+	}
+	key, ok := t[2].(string)
+	if !ok {
+		return nil, fmt.Errorf("a storage whose key is %s, want a string", pickle.Kind(t[2]))
+	}
+	if len(t) == 6 && t[5] != nil {
+		return nil, fmt.Errorf("storage %s: a view of another one, as PyTorch 0.3 wrote: save it anew",
+			quote.Short(key, 40))
+	}
+	dtype := weights.DType(class)
+	count, ok := t[4].(int64)
+	if !ok || count < 0 || count > math.MaxInt64/int64(dtype.Size()) {
+		return nil, fmt.Errorf("storage %s: %s numbers", quote.Short(key, 40), number(t[4]))
+	}
+	if known, ok := s.byKey[key]; ok {
+		if known.dtype != dtype || known.count != count {
+			return nil, fmt.Errorf("storage %s: %d numbers of %s, and elsewhere %d of %s",
+				quote.Short(key, 40), count, dtype, known.count, known.dtype)
+		}
+		return known, nil
+	}
+	x := &storage{key: key, dtype: dtype, count: count}
+	if err := s.find(x); err != nil {
+		return nil, err
+	}
+	s.byKey[key] = x
+	return x, nil
+}
+
+// rebuild is _rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks, metadata).
+func (f *File) rebuild(args pickle.Tuple) (any, error) {
+	if len(args) < 6 || len(args) > 7 {
+		return nil, fmt.Errorf("a tensor of %d arguments, want 6", len(args))
+	}
+	t := &Tensor{file: f}
+	var ok bool
+	if t.storage, ok = args[0].(*storage); !ok {
+		return nil, fmt.Errorf("a tensor of %s, want a storage", pickle.Kind(args[0]))
+	}
+	if t.offset, ok = args[1].(int64); !ok {
+		return nil, fmt.Errorf("a tensor whose offset is %s", pickle.Kind(args[1]))
+	}
+	shape, err := integers("size", args[2])
+	if err != nil {
+		return nil, err
+	}
+	if t.strides, err = integers("stride", args[3]); err != nil {
+		return nil, err
+	}
+	if err := t.check(shape); err != nil {
+		return nil, fmt.Errorf("a tensor of size %v, stride %v, offset %d: %w", shape, t.strides,
+			t.offset, err)
+	}
+	return t, nil
+}
+
+// integers reads a tuple of few integers.
+func integers(what string, v any) ([]int64, error) {
+	t, ok := v.(pickle.Tuple)
+	if !ok || len(t) > maxRank {
+		return nil, fmt.Errorf("a tensor whose %s is %s, want a tuple of at most %d", what,
+			pickle.Kind(v), maxRank)
+	}
+	all := make([]int64, len(t))
+	for i, x := range t {
+		if all[i], ok = x.(int64); !ok {
+			return nil, fmt.Errorf("a tensor whose %s has %s, want integers", what, pickle.Kind(x))
+		}
+	}
+	return all, nil
+}
+
+// check checks that a tensor of that shape lies in its storage and, if strides of 0 repeat it, is
+// not larger than the file; and sets the shape.
+func (t *Tensor) check(shape []int64) error {
+	if len(shape) != len(t.strides) {
+		return errors.New("want as many strides as sizes")
+	}
+	elements, most := int64(1), t.storage.count
+	if t.offset < 0 || min(slices.Min(append(shape, 0)), slices.Min(append(t.strides, 0))) < 0 {
+		return errors.New("want nothing negative")
+	}
+	for _, n := range shape {
+		if n > math.MaxInt {
+			return errors.New("more elements than can be addressed")
+		}
+		t.shape = append(t.shape, int(n))
+		elements = product(elements, n)
+	}
+	if slices.Contains(shape, 0) {
+		return nil
+	}
+	if elements > most && elements > t.file.Size()/int64(t.storage.dtype.Size()) {
+		return errors.New("more elements than the whole file has")
+	}
+	last := t.offset
+	for i, n := range shape {
+		step := product(n-1, t.strides[i])
+		if last > most-1-min(step, most) { // all are at most 2^63-1, and so is what is compared
+			return fmt.Errorf("beyond its storage, which has %d numbers", most)
+		}
+		last += step
+	}
+	if last >= most {
+		return fmt.Errorf("beyond its storage, which has %d numbers", most)
+	}
+	return nil
+}
+
+// product multiplies two numbers that are not negative, up to the largest.
+func product(a, b int64) int64 {
+	if b > 0 && a > math.MaxInt64/b {
+		return math.MaxInt64
+	}
+	return a * b
+}
+
+// size is torch.Size(tuple), a tuple.
+func size(args pickle.Tuple) (any, error) {
+	if len(args) == 1 {
+		if t, ok := args[0].(pickle.Tuple); ok {
+			return t, nil
+		}
+	}
+	return nil, errors.New("torch.Size without a tuple")
+}
+
+// parameter is _rebuild_parameter(tensor, requires_grad, hooks): the tensor.
+func parameter(args pickle.Tuple) (any, error) {
+	if len(args) == 3 {
+		if t, ok := args[0].(*Tensor); ok {
+			return t, nil
+		}
+	}
+	return nil, errors.New("a parameter without a tensor")
+}
+
+// fromType is _rebuild_from_type_v2(function, class, arguments, state): what the function returns,
+// without attributes.
+func (f *File) fromType(args pickle.Tuple) (any, error) {
+	if len(args) != 4 {
+		return nil, fmt.Errorf("a tensor of a type with %d arguments, want 4", len(args))
+	}
+	_, isFunc := args[0].(pickle.Func)
+	_, isTensor := args[1].(tensorClass)
+	of, isTuple := args[2].(pickle.Tuple)
+	if !isFunc || !isTensor || !isTuple {
+		return nil, errors.New("a tensor of another type than torch.Tensor and Parameter")
+	}
+	return f.rebuild(of) // the one function that is known and begins with a storage
+}
+
+// Shape returns the sizes. The caller must not change it.
+func (t *Tensor) Shape() []int { return t.shape }
+
+// Same reports whether two tensors are the same view of one storage.
+func (t *Tensor) Same(u *Tensor) bool {
+	return t.storage == u.storage && t.offset == u.offset && slices.Equal(t.shape, u.shape) &&
+		slices.Equal(t.strides, u.strides)
+}
+
+// Weights returns the tensor under a name: its Data are the file's bytes where they lie in order and
+// as floats must; else it is made when it is wanted. Errors name it.
+func (t *Tensor) Weights(name string) (weights.Tensor, error) {
+	w := weights.Tensor{Name: name, DType: t.storage.dtype, Shape: t.shape}
+	if slices.Contains(t.shape, 0) {
+		w.Data = []byte{}
+		return w, nil
+	}
+	all, err := t.storage.data()
+	if err != nil {
+		return w, fmt.Errorf("%s: storage %s: %w", quote.Plain(name, 80),
+			quote.Short(t.storage.key, 40), err)
+	}
+	width := int64(w.DType.Size())
+	data := all[t.offset*width:]
+	switch {
+	case t.inOrder() && uintptr(unsafe.Pointer(unsafe.SliceData(data)))%uintptr(width) == 0:
+		w.Data = data[:w.Size():w.Size()]
+	case t.inOrder():
+		w.Fill = func(dst []byte, from int64) error {
+			copy(dst, data[from:])
+			return nil
+		}
+	case len(t.shape) == 2 && t.strides[0] == 1 && t.strides[1] == int64(t.shape[0]):
+		w.Shape, w.Data = []int{t.shape[1], t.shape[0]}, data[:w.Size():w.Size()]
+		w = w.Transposed()
+	default:
+		w.Fill = func(dst []byte, from int64) error {
+			t.gather(dst, data, from/width)
+			return nil
+		}
+	}
+	w.Done = func() { t.file.file.Forget(data) }
+	return w, nil
+}
+
+// inOrder reports whether the elements lie one after another.
+func (t *Tensor) inOrder() bool {
+	next := int64(1)
+	for i := len(t.shape) - 1; i >= 0; i-- {
+		if t.shape[i] != 1 && t.strides[i] != next {
+			return false
+		}
+		next *= int64(t.shape[i])
+	}
+	return true
+}
+
+// gather sets dst to the elements from number `from` on, one row of the last dimension after the
+// other. data begins at the first element.
+func (t *Tensor) gather(dst, data []byte, from int64) {
+	width := int64(t.storage.dtype.Size())
+	last := len(t.shape) - 1
+	columns, stride := int64(t.shape[last]), t.strides[last]*width
+	for len(dst) > 0 {
+		row, column := from/columns, from%columns
+		at := column * stride
+		for i := last - 1; i >= 0; i-- {
+			at += row % int64(t.shape[i]) * t.strides[i] * width
+			row /= int64(t.shape[i])
+		}
+		n := min(columns-column, int64(len(dst))/width)
+		for range n {
+			copy(dst[:width], data[at:at+width])
+			dst, at = dst[width:], at+stride
+		}
+		from += n
+	}
+}

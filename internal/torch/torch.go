@@ -1,0 +1,91 @@
+// Package torch reads the files of PyTorch's torch.save: plain values, dicts of them, and tensors
+// that refer to the file's storages. It reads the zip form (since PyTorch 1.6) and the form before
+// it, and executes nothing: package pickle refuses whatever a dict of tensors does not need.
+//
+// The file is mapped. A storage is not touched before one of its tensors is read, so that an
+// optimizer's state beside a model costs nothing.
+package torch
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"strings"
+
+	"picogpt/internal/mapped"
+	"picogpt/internal/pickle"
+)
+
+// A File is an open file of torch.save.
+type File struct {
+	// Root is the object that was saved: package pickle's values, in which tensors are *Tensors.
+	Root any
+
+	file mapped.File
+}
+
+// Open opens and checks a file. Its errors do not name the file.
+func Open(fsys fs.FS, name string) (*File, error) {
+	file, err := mapped.Open(fsys, name, nil)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{file: file}
+	switch {
+	case bytes.HasPrefix(file.Bytes, []byte("PK")):
+		err = f.readZip()
+	case IsLegacy(file.Bytes):
+		err = f.readLegacy()
+	default:
+		err = errors.New("not a file of torch.save")
+	}
+	if err != nil {
+		return nil, errors.Join(explained(err), file.Close())
+	}
+	return f, nil
+}
+
+// Size returns the bytes of the file.
+func (f *File) Size() int64 { return int64(len(f.file.Bytes)) }
+
+// Close unmaps the file. The data of its tensors is invalid from then on.
+func (f *File) Close() error { return f.file.Close() }
+
+// legacyMagic is the first pickle of a file before the zip form.
+const legacyMagic = "\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
+
+// legacyNumber is its value.
+func legacyNumber() *big.Int {
+	n, _ := new(big.Int).SetString("1950a86a20f9469cfc6c", 16)
+	return n
+}
+
+// IsLegacy reports whether a file that begins so is of the form before the zip form. The protocol of
+// its pickles does not matter.
+func IsLegacy(head []byte) bool {
+	return len(head) >= len(legacyMagic) && head[0] == legacyMagic[0] &&
+		string(head[2:len(legacyMagic)]) == legacyMagic[2:]
+}
+
+// explained says of a refused class what the file probably is.
+func explained(err error) error {
+	var unknown *pickle.GlobalError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	whole := unknown.Module + "." + unknown.Name
+	switch {
+	case strings.HasSuffix(unknown.Name, "TrainingArguments"),
+		strings.HasPrefix(unknown.Module, "transformers.train"):
+		return fmt.Errorf("%w; this is training_args.bin, the options of a training: the weights "+
+			"are in another file", err)
+	case strings.HasPrefix(whole, "torch.nn."), strings.HasPrefix(whole, "transformers.models."),
+		strings.HasPrefix(whole, "transformers.modeling"), unknown.Module == "__main__",
+		unknown.Module == "model", unknown.Module == "mingpt.model":
+		return fmt.Errorf("%w; this is a whole module, as torch.save(model) writes: save "+
+			"model.state_dict()", err)
+	}
+	return err
+}
