@@ -54,6 +54,12 @@ func (x Index) Shards() []string {
 	return slices.Compact(names)
 }
 
+// Shards returns the names of the files that the bytes of an index list, in their order.
+func Shards(index []byte) ([]string, error) {
+	places, err := parseIndex(index)
+	return Index{places: places}.Shards(), err
+}
+
 // Check checks that each tensor of the index is in the shard that it says. holder gives the shard
 // that a tensor was found in.
 func (x Index) Check(holder map[string]string) error {

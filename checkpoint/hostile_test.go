@@ -1,0 +1,64 @@
+package checkpoint_test
+
+// Files that somebody made to do harm: each is refused in one plain line, or is loaded, as its
+// verdict says, in little time and memory. cmd/gpt runs them too, as processes.
+
+import (
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"picogpt/checkpoint"
+	"picogpt/internal/fixture"
+	"picogpt/model"
+)
+
+// run does with a checkpoint what gpt logits does.
+func run(t *testing.T, dir string) error {
+	c, err := checkpoint.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	m, err := model.New(t.Context(), c.Config, c.Tensors, model.Options{Threads: 1})
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	return m.Eval(t.Context(), model.Input{Session: m.NewSession(), Tokens: []int{1, 2}})
+}
+
+func TestHostileFiles(t *testing.T) {
+	dir := t.TempDir()
+	all, err := fixture.Hostiles("testdata/hostile.tar.gz", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 212 {
+		t.Errorf("%d files, want 212 at least", len(all))
+	}
+	for _, h := range all {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		start := time.Now()
+		err := run(t, filepath.Join(dir, h.Dir))
+		took := time.Since(start)
+		runtime.ReadMemStats(&after)
+		switch {
+		case h.Must == "refuse" && err == nil:
+			t.Errorf("%s: loads, want it refused: %s", h.Dir, h.Why)
+		case h.Must == "load" && err != nil:
+			t.Errorf("%s: %v", h.Dir, err)
+		case err != nil && (len(err.Error()) > 500 || strings.ContainsAny(err.Error(), "\n\x1b")):
+			t.Errorf("%s: not one plain line: %q", h.Dir, err)
+		}
+		if took > 2*time.Second {
+			t.Errorf("%s: took %v", h.Dir, took)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > 64<<20 {
+			t.Errorf("%s: took %d bytes of memory", h.Dir, took)
+		}
+	}
+}

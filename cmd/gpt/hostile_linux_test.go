@@ -1,0 +1,78 @@
+package main
+
+// Files that somebody made to do harm, given to the program.
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"picogpt/internal/fixture"
+)
+
+// logitsOf runs gpt logits in a folder, and returns what it prints, its exit status and the memory
+// that it took.
+func logitsOf(dir string) (stdout, stderr string, status int, memory int64) {
+	cmd := exec.Command("gpt", "logits", "-m", ".", "--tokens", "1,2", "--threads", "1")
+	cmd.Dir = dir
+	var out, err bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &err
+	cmd.Run()
+	usage, _ := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	return out.String(), err.String(), cmd.ProcessState.ExitCode(), usage.Maxrss << 10
+}
+
+func TestHostileFilesEndInOneLine(t *testing.T) {
+	dir := t.TempDir()
+	all, err := fixture.Hostiles("../../checkpoint/testdata/hostile.tar.gz", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, _, least := logitsOf(filepath.Join(dir, "ok-bin"))
+	var workers sync.WaitGroup
+	next := make(chan fixture.Hostile)
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for h := range next {
+				judge(t, h, filepath.Join(dir, h.Dir), least)
+			}
+		})
+	}
+	for _, h := range all {
+		next <- h
+	}
+	close(next)
+	workers.Wait()
+}
+
+// judge holds a run of the program to a verdict: least is the memory of a file that is good.
+func judge(t *testing.T, h fixture.Hostile, dir string, least int64) {
+	before, _ := os.ReadDir(dir)
+	start := time.Now()
+	stdout, stderr, status, memory := logitsOf(dir)
+	took := time.Since(start)
+	if want := map[string]int{"refuse": 1, "load": 0, "any": min(status, 1)}[h.Must]; status != want {
+		t.Errorf("%s: exit status %d, want %d: %s\n%s", h.Dir, status, want, h.Why, stderr)
+	}
+	errors, _, _ := strings.Cut(stderr, "gpt: hint: ")
+	if status != 0 && (stdout != "" || strings.Count(errors, "\n") != 1 ||
+		!strings.HasPrefix(errors, "gpt: ") || strings.Contains(errors, "\x1b")) {
+		t.Errorf("%s: stdout %q, stderr %q; want one line", h.Dir, stdout, stderr)
+	}
+	if took > 2*time.Second {
+		t.Errorf("%s: took %v", h.Dir, took)
+	}
+	if memory > least+64<<20 {
+		t.Errorf("%s: took %d MB, a good file %d", h.Dir, memory>>20, least>>20)
+	}
+	if after, _ := os.ReadDir(dir); len(after) != len(before) {
+		t.Errorf("%s: files were written: %v", h.Dir, after)
+	}
+}
