@@ -83,21 +83,23 @@ type answer struct {
 	Object  string
 	Model   string
 	Created int64
-	Choices []struct {
-		Text           string
-		Index          int
-		Logprobs       *logprobs
-		FinishReason   *string `json:"finish_reason"`
-		StopReason     any     `json:"stop_reason"`
-		PromptTokenIDs []int   `json:"prompt_token_ids"`
-		TokenIDs       []int   `json:"token_ids"`
-	}
-	Usage *struct {
+	Choices []choice
+	Usage   *struct {
 		PromptTokens     int `json:"prompt_tokens"`
 		CompletionTokens int `json:"completion_tokens"`
 		TotalTokens      int `json:"total_tokens"`
 	}
 	SystemFingerprint string `json:"system_fingerprint"`
+}
+
+type choice struct {
+	Text           string
+	Index          int
+	Logprobs       *logprobs
+	FinishReason   *string `json:"finish_reason"`
+	StopReason     any     `json:"stop_reason"`
+	PromptTokenIDs []int   `json:"prompt_token_ids"`
+	TokenIDs       []int   `json:"token_ids"`
 }
 
 type logprobs struct {
