@@ -75,10 +75,9 @@ func (q *queue) layerNorm(dst Buffer, rows, first int, n norm) {
 }
 
 const (
-	segment  = 256 // inputs of a chain of kernels/linear.cl
-	fewRows  = 16  // of a group of its kernel chains_few, and of integers_few
-	mostFew  = 64  // rows from which on tiles take less time
-	tileEdge = 64  // of the kernel chains_tile
+	segment = 256 // inputs of a chain of kernels/linear.cl
+	fewRows = 16  // of a group of chains_few and of integers_few
+	mostFew = 64  // rows of a pass that is recorded
 )
 
 // linear: parts [segments, rows, out], which add up to x [rows, in] · w + bias
@@ -90,17 +89,15 @@ func (q *queue) linear(x Buffer, w *linear) {
 		q.integers(s.parts, x, rows, w)
 		return
 	}
-	name, each, items := "chains_one_", 1, 256
-	grid := [3]int{groups(w.out, 16), q.segments, rows}
+	name, wide, high := "chains_one_", 16, 1 // outputs and rows of a group
 	switch {
-	case rows > mostFew:
-		name, items = "chains_tile_", 64
-		grid = [3]int{groups(w.out, tileEdge), groups(rows, tileEdge), q.segments}
+	case rows > fewRows:
+		name, wide, high = "chains_many_", 64, 64
 	case rows > 1:
-		name, each = "chains_few_", fewRows
-		grid[2] = groups(rows, each)
+		name, wide, high = "chains_few_", 32, fewRows
 	}
-	q.launch(name+w.format.String(), grid, items, memory(s.parts), memory(x), memory(w.weights),
+	grid := [3]int{groups(w.out, wide), q.segments, groups(rows, high)}
+	q.launch(name+w.format.String(), grid, 256, memory(s.parts), memory(x), memory(w.weights),
 		memory(w.bias), integer(rows), integer(w.in), integer(w.out))
 }
 

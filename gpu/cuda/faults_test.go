@@ -72,12 +72,12 @@ func workloads(seed uint64) map[string]func(kernel string) (items int, args []an
 			return 256, []any{floats(16), floats(60), numbers(k, 16*60), floats(16), 1, 60, 16}
 		},
 		"chains_few_": func(k string) (int, []any) {
-			return 256, []any{floats(9 * 16), floats(9 * 60), numbers(k, 16*60), floats(16), 9, 60,
-				16}
+			return 256, []any{floats(9 * 16), floats(9 * 200), numbers(k, 16*200), floats(16), 9,
+				200, 16}
 		},
-		"chains_tile_": func(k string) (int, []any) {
-			return 64, []any{floats(64 * 60), floats(64 * 40), numbers(k, 40*60), floats(60), 64,
-				40, 60}
+		"chains_many_": func(k string) (int, []any) {
+			return 256, []any{floats(60 * 60), floats(60 * 70), numbers(k, 70*60), floats(60), 60,
+				70, 60}
 		},
 		"dots_one_": func(k string) (int, []any) {
 			return 64, []any{floats(8), floats(30), numbers(k, 8*30), 1, 30, 8}

@@ -10,8 +10,8 @@ import (
 	"picogpt/gpu/opencl"
 )
 
-// Devices returns the devices of all drivers, as far as they are there, those of CUDA first. The error says of each
-// driver that is not there why; there may be devices of others nevertheless.
+// Devices returns the devices of all drivers, as far as they are there, those of CUDA first. The
+// error says of each driver that is not there why; there may be devices of others nevertheless.
 func Devices() ([]*gpu.Device, error) {
 	var all []*gpu.Device
 	var missing []error

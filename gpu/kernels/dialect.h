@@ -25,6 +25,8 @@ typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef unsigned long long ulong;
+typedef float float2 __attribute__((ext_vector_type(2)));
+typedef float float4 __attribute__((ext_vector_type(4)));
 #define KERNEL extern "C" __attribute__((global))
 #define FUNCTION static inline __attribute__((device, always_inline))
 #define GLOBAL
@@ -54,5 +56,6 @@ FUNCTION float widen_half(ushort h) {
 }
 extern "C" __attribute__((device)) void __syncthreads() __asm__("llvm.nvvm.barrier0");
 #endif
+#define ALIGNED __attribute__((aligned(16)))
 #define UNROLL _Pragma("unroll")
 #define UNROLL_16 _Pragma("unroll 16")

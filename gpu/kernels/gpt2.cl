@@ -12,6 +12,23 @@
 #include "format.cl"
 #include "rows.cl"
 #include "linear.cl"
+
+// chains.cl for a few rows, and for many.
+#define NAMED(of) chains_few_##of
+#define HIGH 1
+#define WIDE 2
+#define DEEP 128
+#include "chains.cl"
+#undef NAMED
+#undef HIGH
+#undef WIDE
+#undef DEEP
+#define NAMED(of) chains_many_##of
+#define HIGH 4
+#define WIDE 4
+#define DEEP 32
+#include "chains.cl"
+
 #include "head.cl"
 #include "best.cl"
 #include "quant.cl"

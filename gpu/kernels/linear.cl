@@ -5,18 +5,16 @@
 // groups have work even where one token passes through a narrow layer.
 
 #define SEGMENT 256 // inputs of one chain
-#define COLS 16     // outputs of a group of chains_one and chains_few
+#define COLS 16     // outputs of a group of chains_one
 
-// chains computes one segment of 16 outputs of up to `many` rows: group (outputs, segment, rows) of
-// 256 items. All items fetch the weights; then item (i, j) runs the chain of row i and output j.
-FUNCTION void chains(GLOBAL float *parts, GLOBAL const float *x, GLOBAL const void *w,
-		GLOBAL const float *bias, int rows, int in, int out, int format, int many, LOCAL float *ws,
+// chains_one computes one segment of 16 outputs of one row: group (outputs, segment, row) of 256
+// items. All items fetch the weights; then 16 run a chain each.
+FUNCTION void chains_one(GLOBAL float *parts, GLOBAL const float *x, GLOBAL const void *w,
+		GLOBAL const float *bias, int rows, int in, int out, int format, LOCAL float *ws,
 		LOCAL float *xs) {
-	int c = GROUP(0) * COLS, s = GROUP(1), r = GROUP(2) * many, first = s * SEGMENT;
-	int depth = min_(in - first, SEGMENT);
-	int cols = min_(out - c, COLS);
-	int count = min_(rows - r, many);
-	int i = ITEM / COLS, j = ITEM % COLS; // a row, or an input; and an output
+	int c = GROUP(0) * COLS, s = GROUP(1), r = GROUP(2), first = s * SEGMENT;
+	int depth = min_(in - first, SEGMENT), cols = min_(out - c, COLS);
+	int i = ITEM / COLS, j = ITEM % COLS; // an input and an output
 	ulong at = (ulong)(first + i) * out + c + j, step = (ulong)(256 / COLS) * out;
 	if (j < cols && depth == SEGMENT) { // each load takes long: all are under way together
 		float v[COLS];
@@ -26,84 +24,35 @@ FUNCTION void chains(GLOBAL float *parts, GLOBAL const float *x, GLOBAL const vo
 		for (int k = i; k < depth; k += 256 / COLS, at += step)
 			ws[k * COLS + j] = number(w, at, format);
 	}
-	if (ITEM < depth)
-		for (int n = 0; n < count; n++)
-			xs[n * SEGMENT + ITEM] = x[(ulong)(r + n) * in + first + ITEM];
+	if (ITEM < depth) xs[ITEM] = x[(ulong)r * in + first + ITEM];
 	BARRIER;
-	if (i >= count || j >= cols) return;
+	if (ITEM >= cols) return;
 	float chain = s == 0 && bias ? bias[c + j] : 0.0f;
-	xs += i * SEGMENT, ws += j;
-	UNROLL_16 for (int k = 0; k < depth; k++) chain = fma(xs[k], ws[k * COLS], chain);
-	parts[((ulong)s * rows + r + i) * out + c + j] = chain;
+	UNROLL_16 for (int k = 0; k < depth; k++) chain = fma(xs[k], ws[k * COLS + j], chain);
+	parts[((ulong)s * rows + r) * out + c + j] = chain;
 }
 
-// tile computes one segment of 64 rows by 64 outputs: group (outputs, rows, segment) of 64 items,
-// each with the chains of 8 rows by 8 outputs in registers.
-#define TILE 64
-#define EDGE 8
-#define SLAB 16 // inputs that are fetched together
-
-FUNCTION void tile(GLOBAL float *parts, GLOBAL const float *x, GLOBAL const void *w,
-		GLOBAL const float *bias, int rows, int in, int out, int format, LOCAL float *ws,
-		LOCAL float *xs) {
-	int c = GROUP(0) * TILE, r = GROUP(1) * TILE, s = GROUP(2);
-	int row = ITEM / EDGE * EDGE, col = ITEM % EDGE * EDGE;
-	int end = min_(in, (s + 1) * SEGMENT);
-	float chain[EDGE][EDGE];
-	UNROLL for (int i = 0; i < EDGE; i++)
-		UNROLL for (int j = 0; j < EDGE; j++)
-			chain[i][j] = s == 0 && bias && c + col + j < out ? bias[c + col + j] : 0.0f;
-	for (int k = s * SEGMENT; k < end; k += SLAB) {
-		int depth = min_(end - k, SLAB);
-		for (int d = 0; d < depth; d++) // 64 outputs of one input
-			ws[d * TILE + ITEM] = number(w, (ulong)(k + d) * out + min_(c + ITEM, out - 1), format);
-		if (ITEM % SLAB < depth)
-			for (int i = ITEM / SLAB; i < TILE; i += 64 / SLAB) // 16 inputs of one row
-				xs[ITEM % SLAB * TILE + i] = x[(ulong)min_(r + i, rows - 1) * in + k + ITEM % SLAB];
-		BARRIER;
-		for (int d = 0; d < depth; d++) {
-			float a[EDGE], b[EDGE];
-			UNROLL for (int i = 0; i < EDGE; i++) a[i] = xs[d * TILE + row + i];
-			UNROLL for (int j = 0; j < EDGE; j++) b[j] = ws[d * TILE + col + j];
-			UNROLL for (int i = 0; i < EDGE; i++)
-				UNROLL for (int j = 0; j < EDGE; j++) chain[i][j] = fma(a[i], b[j], chain[i][j]);
-		}
-		BARRIER;
-	}
-	UNROLL for (int i = 0; i < EDGE; i++)
-		UNROLL for (int j = 0; j < EDGE; j++)
-			if (r + row + i < rows && c + col + j < out)
-				parts[((ulong)s * rows + r + row + i) * out + c + col + j] = chain[i][j];
+// load2 and load4 read so many numbers of local memory together.
+FUNCTION void load2(float *to, LOCAL const float *from) {
+	float2 v = *(LOCAL const float2 *)from;
+	to[0] = v.x, to[1] = v.y;
 }
 
-// The rows of a group of chains_one_… and chains_few_….
-#define ONE 1
-#define FEW 16
+FUNCTION void load4(float *to, LOCAL const float *from) {
+	float4 v = *(LOCAL const float4 *)from;
+	to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+}
 
-#define CHAINS(name, format, many)                                                                 \
+#define CHAINS_ONE(name, format)                                                                   \
 	KERNEL void name(GLOBAL float *parts, GLOBAL const float *x, GLOBAL const void *w,             \
 			GLOBAL const float *bias, int rows, int in, int out) {                                 \
 		SHARED float ws[SEGMENT * COLS];                                                           \
-		SHARED float xs[SEGMENT * many];                                                           \
-		chains(parts, x, w, bias, rows, in, out, format, many, ws, xs);                            \
+		SHARED float xs[SEGMENT];                                                                  \
+		chains_one(parts, x, w, bias, rows, in, out, format, ws, xs);                              \
 	}
-CHAINS(chains_one_f32, F32, ONE)
-CHAINS(chains_one_f16, F16, ONE)
-CHAINS(chains_one_bf16, BF16, ONE)
-CHAINS(chains_few_f32, F32, FEW)
-CHAINS(chains_few_f16, F16, FEW)
-CHAINS(chains_few_bf16, BF16, FEW)
-
-#define CHAINS_TILE(name, format)                                                                  \
-	KERNEL void name(GLOBAL float *parts, GLOBAL const float *x, GLOBAL const void *w,             \
-			GLOBAL const float *bias, int rows, int in, int out) {                                 \
-		SHARED float ws[SLAB * TILE];                                                              \
-		SHARED float xs[SLAB * TILE];                                                              \
-		tile(parts, x, w, bias, rows, in, out, format, ws, xs);                                    \
-	}
-CHAINS_TILE(chains_tile_f32, F32)
-CHAINS_TILE(chains_tile_f16, F16)
-CHAINS_TILE(chains_tile_bf16, BF16)
+CHAINS_ONE(chains_one_f32, F32)
+CHAINS_ONE(chains_one_f16, F16)
+CHAINS_ONE(chains_one_bf16, BF16)
 
 // activate_parts: y [n] is the activation of the sums of parts [segments, n]. An item is a number.
 KERNEL void activate_parts(GLOBAL float *y, GLOBAL const float *parts, int segments, int n, int a) {

@@ -141,7 +141,9 @@ func (o *Outputs) row(i int) Row {
 		return Row{Best: &o.Best[i]}
 	}
 	v, n := o.params.Vocab, o.params.Embd
-	return Row{Logits: o.Logits[i*v : (i+1)*v : (i+1)*v], Hidden: o.Hidden[i*n : (i+1)*n : (i+1)*n]}
+	return Row{
+		Logits: o.Logits[i*v : (i+1)*v : (i+1)*v], Hidden: o.Hidden[i*n : (i+1)*n : (i+1)*n],
+	}
 }
 
 // Visited reports whether a row of the group is shown to the visitor, and so is its Hidden.

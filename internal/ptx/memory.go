@@ -163,6 +163,7 @@ func (m *Machine) local(in *instruction, r *registers) (wrong string) {
 	}
 	m.epoch.sharedMemory = true
 	if in.op == opLoadShared {
+		m.Counts.SharedLoads++
 		in.fetch(r, m.shared[offset:])
 		return m.loaded(m.sharedTouched, offset, all, m.kernel.sharedCell)
 	}

@@ -32,6 +32,7 @@ type Counts struct {
 	WarpInstructions             int64 // those of the item with most, of each 32, between barriers
 	WeightBytes                  int64 // loads of memory that no kernel has stored to
 	LoadBytes, StoreBytes        int64 // of other global memory
+	SharedLoads                  int64 // instructions that load shared memory
 }
 
 // Less returns what was done since an earlier count.
@@ -44,6 +45,7 @@ func (c Counts) Less(before Counts) Counts {
 		WeightBytes:      c.WeightBytes - before.WeightBytes,
 		LoadBytes:        c.LoadBytes - before.LoadBytes,
 		StoreBytes:       c.StoreBytes - before.StoreBytes,
+		SharedLoads:      c.SharedLoads - before.SharedLoads,
 	}
 }
 
