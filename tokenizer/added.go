@@ -1,4 +1,6 @@
 // Added tokens: those that are found in a text as written, before it is split. Most are special.
+// There are two passes: tokens that are not normalized are found in the text as it is, and the
+// others, themselves normalized, in the normalized text between them.
 
 package tokenizer
 
@@ -6,46 +8,136 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // An addedToken is text that has an id of its own.
 type addedToken struct {
-	text    string
-	id      int
-	special bool // ordinary text unless asked for
+	text       string
+	id         int
+	special    bool
+	asked      bool // found only if asked for
+	normalized bool // found in the normalized text
+	singleWord bool // found only with no word character on either side
+	leftStrip  bool // takes the white space before it
+	rightStrip bool // takes the white space after it
 }
 
-// addedTokens are the added tokens of a vocabulary, to be found in a text.
+// addedTokens are the added tokens of one pass, to be found in a text.
 type addedTokens struct {
 	byFirst [256][]addedToken // by first byte, sorted
-	special []int             // ids, ascending
 	longest int               // bytes of the longest
-	always  bool              // some added token is not special: it is found in any text
+	always  bool              // some added token is found in any text
+	odd     bool              // some added token takes white space or looks at its neighbours
+	any     bool
 }
 
 // newAddedTokens makes find find tokens.
 func newAddedTokens(tokens []addedToken) *addedTokens {
-	a := new(addedTokens)
+	a := &addedTokens{any: len(tokens) > 0}
 	tokens = slices.Clone(tokens)
-	slices.SortFunc(tokens, func(a, b addedToken) int { return cmp.Compare(a.text, b.text) })
+	slices.SortStableFunc(tokens, func(a, b addedToken) int { return cmp.Compare(a.text, b.text) })
 	for _, token := range tokens {
 		a.longest = max(a.longest, len(token.text))
 		a.byFirst[token.text[0]] = append(a.byFirst[token.text[0]], token)
-		if token.special {
-			a.special = append(a.special, token.id)
-		} else {
-			a.always = true
-		}
+		a.always = a.always || !token.asked
+		a.odd = a.odd || token.singleWord || token.leftStrip || token.rightStrip
 	}
-	slices.Sort(a.special)
 	return a
 }
 
+// add gives the pipeline its added tokens.
+func (t *Tokenizer) add(list []addedToken) {
+	var raw, normal []addedToken
+	for _, token := range list {
+		if token.special {
+			t.special = append(t.special, token.id)
+		}
+		switch {
+		case !token.normalized:
+			raw = append(raw, token)
+		case token.text != "": // a normalizer may leave nothing of it
+			normal = append(normal, token)
+		}
+	}
+	slices.Sort(t.special)
+	t.raw, t.normal = newAddedTokens(raw), newAddedTokens(normal)
+}
+
+// all returns the tokens.
+func (a *addedTokens) all() (list []addedToken) {
+	for _, tokens := range a.byFirst {
+		list = append(list, tokens...)
+	}
+	return list
+}
+
+// split calls token for each added token in a passage, with what it takes of it, and between for
+// what is between them. Tokens that are to be asked for count only if asked.
+func (a *addedTokens) split(
+	p passage, asked bool, between func(passage) error, token func(addedToken, passage) error,
+) error {
+	if !a.always && !(asked && a.any) {
+		return between(p)
+	}
+	done, spaceEnd := 0, 0 // spaceEnd: of the white space that a token took last
+	for at := 0; at < len(p.text); {
+		i, found := a.find(p.text[at:], len(p.text)-at, asked)
+		if i < 0 {
+			break
+		}
+		from := at + i
+		to := from + len(found.text)
+		at = to
+		if found.singleWord && (endsInWord(p.text[:from]) || beginsWithWord(p.text[to:])) {
+			continue
+		}
+		if found.leftStrip {
+			from = max(done, min(from, done)+
+				len(strings.TrimRightFunc(p.text[min(from, done):from], unicode.IsSpace)))
+		}
+		if found.rightStrip {
+			if to >= spaceEnd {
+				spaceEnd = len(p.text) - len(strings.TrimLeftFunc(p.text[to:], unicode.IsSpace))
+			}
+			to = spaceEnd
+		}
+		if done < from {
+			if err := between(p.slice(done, from)); err != nil {
+				return err
+			}
+		}
+		if err := token(found, p.slice(min(from, to), to)); err != nil {
+			return err
+		}
+		done = to
+	}
+	if done < len(p.text) {
+		return between(p.slice(done, len(p.text)))
+	}
+	return nil
+}
+
+func beginsWithWord(s string) bool {
+	if s == "" {
+		return false
+	}
+	_, is, _ := propertyTable().next(s)
+	return is&isAddedWord != 0
+}
+
+func endsInWord(s string) bool {
+	_, size := utf8.DecodeLastRuneInString(s)
+	return beginsWithWord(s[len(s)-size:])
+}
+
 // find returns where the first added token of text begins, −1 if none begins in its first limit
-// bytes, and the longest one there. Special ones count only if asked for.
-func (a *addedTokens) find(text string, limit int, special bool) (int, addedToken) {
+// bytes, and the longest one there. Those that are to be asked for count only if asked.
+func (a *addedTokens) find(text string, limit int, asked bool) (int, addedToken) {
 	for i := range limit {
-		if token := longestAdded(a.byFirst[text[i]], text[i:], special); token.text != "" {
+		if token := longestAdded(a.byFirst[text[i]], text[i:], asked); token.text != "" {
 			return i, token
 		}
 	}
@@ -55,15 +147,15 @@ func (a *addedTokens) find(text string, limit int, special bool) (int, addedToke
 // longestAdded returns the longest of the sorted tokens that text begins with, or none. It narrows
 // them down byte by byte, so that a file with a hundred thousand tokens cannot make every byte of a
 // text meet each of them.
-func longestAdded(tokens []addedToken, text string, special bool) (longest addedToken) {
+func longestAdded(tokens []addedToken, text string, asked bool) (longest addedToken) {
 	for depth := 1; len(tokens) > 0; depth++ { // all begin with text[:depth]
-		if len(tokens[0].text) == depth {
-			if special || !tokens[0].special {
+		for len(tokens) > 0 && len(tokens[0].text) == depth {
+			if asked || !tokens[0].asked {
 				longest = tokens[0]
 			}
 			tokens = tokens[1:]
 		}
-		if depth == len(text) {
+		if depth == len(text) || len(tokens) == 0 {
 			break
 		}
 		next := text[depth]

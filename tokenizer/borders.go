@@ -88,7 +88,7 @@ func (b *borders) of(id uint32) *ends {
 // watch encodes a token's bytes and writes down how its ends grow.
 func (b *borders) watch(id uint32) ends {
 	bytes, _ := b.token(int(id))
-	m := b.newMerging(bytes)
+	m := b.newMerging(len(bytes), func(i int) uint32 { return b.byteID[bytes[i]] })
 	last := len(bytes) - 1
 	left := []stage{{part: m.list[0].part}}
 	right := []stage{{part: m.list[last].part}}

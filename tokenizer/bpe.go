@@ -58,18 +58,20 @@ func (p *pairTable) rank(left, right uint32) uint32 {
 // shortPiece is the length up to which looking at all pairs for each merge is quicker than a heap.
 const shortPiece = 64
 
-// appendPiece appends the ids of one piece, which is not empty and has a token for each byte.
-func (t *byteLevel) appendPiece(ids []int, piece string) []int {
-	if len(piece) > shortPiece {
-		return t.appendLongPiece(ids, piece)
-	}
-	var part, rank [shortPiece]uint32 // rank[i]: of the merge of parts i and i+1
-	n := len(piece)
-	for i := range n {
-		part[i] = t.byteID[piece[i]]
-	}
+// merges are the merges of a vocabulary.
+type merges struct {
+	pairs  pairTable // which two ids merge, and when
+	merged []uint32  // [merges] what the merge of each rank gives
+}
+
+func newMerges(n int) merges { return merges{newPairTable(n), make([]uint32, n)} }
+
+// short merges the first n parts, at most shortPiece, in place, and returns how many are left. If
+// counts is not nil it adds up what merges.
+func (m *merges) short(part, counts *[shortPiece]uint32, n int) int {
+	var rank [shortPiece]uint32 // rank[i]: of the merge of parts i and i+1
 	for i := range n - 1 {
-		rank[i] = t.pairs.rank(part[i], part[i+1])
+		rank[i] = m.pairs.rank(part[i], part[i+1])
 	}
 	for n > 1 {
 		best, at := uint32(none), 0
@@ -81,41 +83,28 @@ func (t *byteLevel) appendPiece(ids []int, piece string) []int {
 		if best == none {
 			break
 		}
-		part[at] = t.merged[best]
+		part[at] = m.merged[best]
 		copy(part[at+1:n], part[at+2:n])
 		copy(rank[at:n-1], rank[at+1:n-1])
+		if counts != nil {
+			counts[at] += counts[at+1]
+			copy(counts[at+1:n], counts[at+2:n])
+		}
 		n--
 		if at > 0 {
-			rank[at-1] = t.pairs.rank(part[at-1], part[at])
+			rank[at-1] = m.pairs.rank(part[at-1], part[at])
 		}
 		if at < n-1 {
-			rank[at] = t.pairs.rank(part[at], part[at+1])
+			rank[at] = m.pairs.rank(part[at], part[at+1])
 		}
 	}
-	for _, p := range part[:n] {
-		ids = append(ids, int(p))
-	}
-	return ids
-}
-
-// appendLongPiece is appendPiece with the parts in a linked list and the mergeable pairs in a heap.
-func (t *byteLevel) appendLongPiece(ids []int, piece string) []int {
-	m := t.newMerging(piece)
-	for {
-		if _, _, ok := m.next(); !ok {
-			break
-		}
-	}
-	for i := 0; i < len(m.list); i = int(m.list[i].next) {
-		ids = append(ids, int(m.list[i].part))
-	}
-	return ids
+	return n
 }
 
 // A merging is the byte-pair encoding of one piece under way. The part that begins at byte i of the
-// piece is entry i of the list.
+// piece, or with character i, is entry i of the list.
 type merging struct {
-	*byteLevel
+	*merges
 	list  []link
 	queue mergeQueue
 }
@@ -127,21 +116,30 @@ type link struct {
 	prev, next int32 // next: the length of the list at its end
 }
 
-func (t *byteLevel) newMerging(piece string) *merging {
-	m := &merging{byteLevel: t, list: make([]link, len(piece))}
-	for i := range m.list {
-		m.list[i] = link{part: t.byteID[piece[i]], rank: none, prev: int32(i - 1),
-			next: int32(i + 1)}
+// newMerging begins the merging of n parts.
+func (m *merges) newMerging(n int, part func(i int) uint32) *merging {
+	g := &merging{merges: m, list: make([]link, n)}
+	for i := range g.list {
+		g.list[i] = link{part: part(i), rank: none, prev: int32(i - 1), next: int32(i + 1)}
 	}
-	for i := range len(m.list) - 1 {
-		rank := t.pairs.rank(m.list[i].part, m.list[i+1].part)
-		m.list[i].rank = rank
+	for i := range len(g.list) - 1 {
+		rank := m.pairs.rank(g.list[i].part, g.list[i+1].part)
+		g.list[i].rank = rank
 		if rank != none {
-			m.queue.first = append(m.queue.first, merge(rank, i))
+			g.queue.first = append(g.queue.first, merge(rank, i))
 		}
 	}
-	slices.Sort(m.queue.first)
-	return m
+	slices.Sort(g.queue.first)
+	return g
+}
+
+// all does all merges.
+func (m *merging) all() {
+	for {
+		if _, _, ok := m.next(); !ok {
+			return
+		}
+	}
 }
 
 // next does the next merge and returns its rank and the place of the part that it makes, or false

@@ -9,13 +9,13 @@ import (
 	"sync"
 )
 
-// byteLevel is the scheme of a byte-level BPE vocabulary.
+// byteLevel is a byte-level BPE vocabulary: a model, and for texts that no normalizer changes and
+// that are split only by GPT-2's pattern, splitter and model in one.
 type byteLevel struct {
 	*tokens              // the bytes of each token
 	byteID   [256]uint32 // the token of each single byte, or none
 	complete bool        // each byte has a token
-	pairs    pairTable   // which two ids merge, and when
-	merged   []uint32    // [merges] what the merge of each rank gives
+	merges
 	splitting
 
 	once     sync.Once
@@ -29,7 +29,8 @@ type splitting struct {
 	prefixSpace bool // a text that does not begin with a space gets one
 }
 
-// encode is the scheme's. The space that prefixSpace puts in belongs to no byte of the text.
+// encode splits a text and appends the ids of its pieces. The space that prefixSpace puts in belongs
+// to no byte of the text.
 func (s *byteLevel) encode(e *encoded, text string, at int) error {
 	prefixed := s.prefixSpace && text[0] != ' '
 	if err := s.encodable(text, at, prefixed); err != nil {
@@ -63,6 +64,49 @@ func (s *byteLevel) encode(e *encoded, text string, at int) error {
 	return nil
 }
 
+// tokenize is the model's: it appends the ids of one piece.
+func (s *byteLevel) tokenize(e *encoded, p passage) error {
+	if err := s.encodable(p.text, p.at, false); err != nil {
+		return err
+	}
+	first := len(e.ids)
+	e.ids = s.appendPiece(e.ids, p.text)
+	if !e.wantSpans {
+		return nil
+	}
+	at := 0
+	for _, id := range e.ids[first:] {
+		e.spans = append(e.spans, p.span(at, at+s.length(id)))
+		at += s.length(id)
+	}
+	return nil
+}
+
+// appendPiece appends the ids of one piece, which is not empty and has a token for each byte.
+func (s *byteLevel) appendPiece(ids []int, piece string) []int {
+	if len(piece) > shortPiece {
+		return s.appendLongPiece(ids, piece)
+	}
+	var part [shortPiece]uint32
+	for i := range len(piece) {
+		part[i] = s.byteID[piece[i]]
+	}
+	for _, p := range part[:s.short(&part, nil, len(piece))] {
+		ids = append(ids, int(p))
+	}
+	return ids
+}
+
+// appendLongPiece is appendPiece with the parts in a linked list and the mergeable pairs in a heap.
+func (s *byteLevel) appendLongPiece(ids []int, piece string) []int {
+	m := s.newMerging(len(piece), func(i int) uint32 { return s.byteID[piece[i]] })
+	m.all()
+	for i := 0; i < len(m.list); i = int(m.list[i].next) {
+		ids = append(ids, int(m.list[i].part))
+	}
+	return ids
+}
+
 // encodable errs if the vocabulary lacks a byte of text, which begins at byte `at` of the whole
 // text.
 func (s *byteLevel) encodable(text string, at int, prefixed bool) error {
@@ -82,18 +126,6 @@ func (s *byteLevel) encodable(text string, at int, prefixed bool) error {
 	return nil
 }
 
-// decoder is the scheme's: a token's bytes are the same anywhere, so there is no state.
-func (s *byteLevel) decoder(bool) Decoder { return s }
-
-// Push returns the bytes of a token.
-func (s *byteLevel) Push(id int) (string, error) { return s.token(id) }
-
-// Flush returns nothing: all bytes are certain at once.
-func (s *byteLevel) Flush() string { return "" }
-
-// Fork returns the same decoder.
-func (s *byteLevel) Fork() Decoder { return s }
-
 // suffixes returns the matcher of the tokens that text can become, and the bytes of the longest
 // one. It is built on the first call: only pieces too long to hold need it.
 func (s *byteLevel) suffixes() (m *matcher, longest int) {
@@ -111,4 +143,13 @@ func (s *byteLevel) suffixes() (m *matcher, longest int) {
 		})
 	})
 	return s.matcher, s.maxToken
+}
+
+// tokenizer returns the Tokenizer whose pipeline is the vocabulary alone.
+func (s *byteLevel) tokenizer(added []addedToken, endOfText int) *Tokenizer {
+	t := &Tokenizer{tokens: s.tokens, kind: kindByteLevel, level: s, model: s,
+		splitters: []splitter{levelSplitter{splitting: s.splitting}},
+		decoding:  decoding{tokens: s.tokens}, start: -1, endOfText: endOfText}
+	t.add(added)
+	return t
 }

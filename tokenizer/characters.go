@@ -38,8 +38,16 @@ func Characters(stoi map[string]int) (*Tokenizer, error) {
 		}
 		list[id] = text
 	}
-	s := &characters{tokens: newTokens(list), ids: maps.Clone(stoi)}
-	return &Tokenizer{tokens: s.tokens, scheme: s, added: newAddedTokens(nil), endOfText: -1}, nil
+	ids := make(map[string]uint32, len(stoi))
+	for text, id := range stoi {
+		ids[text] = uint32(id)
+	}
+	table := newTokens(list)
+	t := &Tokenizer{tokens: table, kind: kindCharacters, splitters: []splitter{patternSplitter{pattern: everyCharacter{}}},
+		model:    &wordLevel{ids: ids, unknown: none},
+		decoding: decoding{tokens: table}, start: -1, endOfText: -1}
+	t.add(nil)
+	return t, nil
 }
 
 // newTokens makes the table of tokens by id.
@@ -50,56 +58,3 @@ func newTokens(list []string) *tokens {
 	}
 	return t
 }
-
-// characters is the scheme.
-type characters struct {
-	*tokens
-	ids map[string]int
-}
-
-func (s *characters) encode(e *encoded, text string, at int) error {
-	for i := 0; i < len(text); {
-		_, size := utf8.DecodeRuneInString(text[i:])
-		id, ok := s.ids[text[i:i+size]]
-		if !ok {
-			return fmt.Errorf("byte %d of the text, %s: the vocabulary has no token for it", at+i,
-				quote.Short(text[i:i+size], 60))
-		}
-		e.add(id, Span{at + i, at + i + size})
-		i += size
-	}
-	return nil
-}
-
-func (s *characters) chunks(int) chunkEncoder { return &characterEncoder{characters: s} }
-
-// A characterEncoder encodes a text in parts.
-type characterEncoder struct {
-	*characters
-	pending string // the beginning of a character
-	at      int    // where it begins
-}
-
-func (c *characterEncoder) write(part string, at int, to *newest) error {
-	text := c.pending + part
-	at -= len(c.pending)
-	whole := WholeRunes(text)
-	c.pending, c.at = text[whole:], at+whole
-	e := encoded{}
-	if err := c.encode(&e, text[:whole], at); err != nil {
-		return err
-	}
-	to.add(e.ids)
-	return nil
-}
-
-// end finds nothing pending in a valid text.
-func (c *characterEncoder) end(*newest) { c.pending = "" }
-
-func (c *characterEncoder) atLeast() int { return 0 }
-
-// A token's text is the same anywhere, so there is no state.
-func (s *characters) decoder(bool) Decoder        { return s }
-func (s *characters) Push(id int) (string, error) { return s.token(id) }
-func (s *characters) Flush() string               { return "" }
-func (s *characters) Fork() Decoder               { return s }

@@ -4,6 +4,8 @@ package tokenizer
 
 import (
 	"fmt"
+	"math"
+	"unicode/utf8"
 
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
@@ -11,21 +13,21 @@ import (
 
 // A component is a normalizer, pre-tokenizer, post-processor or decoder.
 type component struct {
-	kind           string      // "type"
-	steps          []component // of a Sequence
-	addPrefixSpace bool
-	useRegex       bool    // true if the file does not say
-	literal, regex *string // a Split's pattern: one of them
-	behavior       string
-	invert         bool
+	kind    string                        // "type"
+	steps   []component                   // of a Sequence
+	members map[string]*strictjson.Reader // that are not null
 }
 
-// maxComponent bounds a component in bytes: the largest of GPT-2's kind is under 1 KB.
-const maxComponent = 64 << 10
+// maxComponent bounds a component in bytes: the largest, sentencepiece's rules, have under 1 MB.
+const maxComponent = 8 << 20
 
-// readComponent reads one. Members that are null count as absent.
+// readComponent reads one. No value is none, a Sequence of no steps.
 func readComponent(r *strictjson.Reader) (component, error) {
-	c := component{useRegex: true}
+	c := component{members: map[string]*strictjson.Reader{}}
+	if r == nil || r.Text() == "null" {
+		c.kind = "Sequence"
+		return c, nil
+	}
 	if r.Left() > maxComponent {
 		return c, r.Errorf("a value of %d bytes, want at most %d", r.Left(), maxComponent)
 	}
@@ -33,40 +35,22 @@ func readComponent(r *strictjson.Reader) (component, error) {
 		switch key {
 		case "type":
 			c.kind, err = value.String()
-		case "normalizers", "pretokenizers":
+		case "normalizers", "pretokenizers", "decoders", "processors":
 			err = value.Array(func(int) error {
-				step, err := readComponent(value)
+				part, err := value.Value()
+				if err != nil {
+					return err
+				}
+				step, err := readComponent(part)
 				c.steps = append(c.steps, step)
 				return err
 			})
-		case "add_prefix_space":
-			c.addPrefixSpace, err = value.Bool()
-		case "use_regex":
-			c.useRegex, err = value.Bool()
-		case "pattern":
-			err = c.readPattern(value)
-		case "behavior":
-			c.behavior, err = value.String()
-		case "invert":
-			c.invert, err = value.Bool()
+		default:
+			c.members[key] = value
 		}
 		return err
 	})
 	return c, err
-}
-
-// readPattern reads {"String": …} or {"Regex": …}.
-func (c *component) readPattern(r *strictjson.Reader) error {
-	return members(r, func(key string, value *strictjson.Reader) error {
-		text, err := value.String()
-		switch key {
-		case "String":
-			c.literal = &text
-		case "Regex":
-			c.regex = &text
-		}
-		return err
-	})
 }
 
 // members reads an object, and calls visit for each member that is not null.
@@ -91,17 +75,88 @@ func (c *component) flat(list []component) []component {
 	return list
 }
 
+// is reports whether the component does what one of a kind does, and no more.
+func (c *component) is(kind string) bool {
+	for _, step := range c.flat(nil) {
+		if step.kind != kind {
+			return false
+		}
+	}
+	return true
+}
+
+// failed names the component and the member in an error.
+func (c *component) failed(member string, err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s: %s: %w", quote.Plain(c.kind, 60), member, err)
+	}
+	return err
+}
+
+// bool sets *to to a member, if it is there.
+func (c *component) bool(member string, to *bool) (err error) {
+	if value := c.members[member]; value != nil {
+		*to, err = value.Bool()
+	}
+	return c.failed(member, err)
+}
+
+// text sets *to to a member, if it is there.
+func (c *component) text(member string, to *string) (err error) {
+	if value := c.members[member]; value != nil {
+		*to, err = value.String()
+	}
+	return c.failed(member, err)
+}
+
+// character is text for a member that is one character.
+func (c *component) character(member string, to *string) error {
+	if err := c.text(member, to); err != nil {
+		return err
+	}
+	if utf8.RuneCountInString(*to) != 1 {
+		return c.failed(member, fmt.Errorf("%s, want one character", quote.Short(*to, 60)))
+	}
+	return nil
+}
+
+// natural sets *to to a member, if it is there.
+func (c *component) natural(member string, to *int) error {
+	value := c.members[member]
+	if value == nil {
+		return nil
+	}
+	n, err := value.Natural(math.MaxInt32)
+	*to = int(n)
+	return c.failed(member, err)
+}
+
+// pattern reads the member pattern: {"String": …} or {"Regex": …}.
+func (c *component) pattern() (p pattern, err error) {
+	value := c.members["pattern"]
+	if value == nil {
+		return nil, c.failed("pattern", fmt.Errorf("none, want a String or a Regex"))
+	}
+	err = members(value, func(key string, value *strictjson.Reader) error {
+		text, err := value.String()
+		switch {
+		case err != nil:
+		case key == "String":
+			p = literal(text)
+		case key == "Regex":
+			p, err = newRegex(text)
+		}
+		return err
+	})
+	if err == nil && p == nil {
+		err = fmt.Errorf("want a String or a Regex")
+	}
+	return p, c.failed("pattern", err)
+}
+
 // readAddedToken reads an element of added_tokens.
 func readAddedToken(r *strictjson.Reader) (token addedToken, err error) {
 	token.id = -1
-	var unsupported string
-	flag := func(value *strictjson.Reader, name string) error {
-		set, err := value.Bool()
-		if set {
-			unsupported = name
-		}
-		return err
-	}
 	err = members(r, func(key string, value *strictjson.Reader) (err error) {
 		switch key {
 		case "id":
@@ -112,17 +167,19 @@ func readAddedToken(r *strictjson.Reader) (token addedToken, err error) {
 			token.text, err = value.String()
 		case "special":
 			token.special, err = value.Bool()
-		case "single_word", "lstrip", "rstrip":
-			err = flag(value, key)
+			token.asked = token.special
+		case "normalized":
+			token.normalized, err = value.Bool()
+		case "single_word":
+			token.singleWord, err = value.Bool()
+		case "lstrip":
+			token.leftStrip, err = value.Bool()
+		case "rstrip":
+			token.rightStrip, err = value.Bool()
 		}
 		return err
 	})
-	switch {
-	case err != nil:
-	case unsupported != "":
-		err = fmt.Errorf("%s: %s is not supported, want false", quote.Short(token.text, 60),
-			unsupported)
-	case token.id < 0:
+	if err == nil && token.id < 0 {
 		err = fmt.Errorf("no id from 0 to %d", maxIDs-1)
 	}
 	return token, err

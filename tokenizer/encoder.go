@@ -3,50 +3,63 @@
 package tokenizer
 
 // An Encoder encodes a text that is written to it in parts. It keeps the newest ids and counts the
-// others, in memory that depends on the vocabulary and on how many ids it keeps, and not on the
-// text. The ids are those of [Tokenizer.Encode] for the whole text, wherever the parts end.
+// others. The ids are those of [Tokenizer.Encode] for the whole text, wherever the parts end.
+//
+// For byte-level BPE that no normalizer precedes, as GPT-2's, the memory depends on the vocabulary
+// and on how many ids it keeps, and not on the text. For other vocabularies it holds the text.
 type Encoder struct {
 	t       *Tokenizer
-	chunk   chunkEncoder
+	added   *addedTokens  // all of them, if chunk is not nil
+	chunk   *pieceEncoder // nil: the whole text is pending up to its end
 	ids     newest
-	at      int    // byte of the whole text at which pending begins
-	pending string // not yet given to chunk: an added token may begin in it
+	at      int // byte of the whole text at which pending begins
+	pending []byte
 	err     error
-}
-
-// A chunkEncoder is a scheme's encoding of a text between added tokens, in parts. It may be used
-// for one such text after another.
-type chunkEncoder interface {
-	// write appends a part, which begins at byte `at` of the whole text.
-	write(part string, at int, to *newest) error
-	// end says that the text between added tokens is complete.
-	end(to *newest)
-	// atLeast returns how many tokens besides those handed on the text has at least.
-	atLeast() int
 }
 
 // NewEncoder returns an Encoder that keeps the newest keep ids, at least 1.
 func (t *Tokenizer) NewEncoder(keep int) *Encoder {
 	keep = max(1, keep)
-	return &Encoder{t: t, chunk: t.scheme.chunks(keep), ids: newest{keep: keep}}
+	e := &Encoder{t: t, ids: newest{keep: keep}, added: t.raw}
+	if t.normal.any {
+		e.added = t.normal
+	}
+	if t.level != nil && !t.prompt && !e.added.odd && !(t.raw.any && t.normal.any) {
+		e.chunk = t.level.chunks(keep)
+	}
+	return e
 }
 
 // Write takes the next part of the text. After an error, which is Encode's, the Encoder gives the
 // same error again.
 func (e *Encoder) Write(part []byte) (int, error) {
-	if e.write(string(part), false); e.err != nil {
+	if e.chunk == nil {
+		e.pending = append(e.pending, part...)
+	} else if e.write(string(part), false); e.err != nil {
 		return 0, e.err
 	}
 	return len(part), nil
 }
 
 // AtLeast returns the number of tokens that the text has at least, whatever is written yet.
-func (e *Encoder) AtLeast() int { return e.ids.total + e.chunk.atLeast() }
+func (e *Encoder) AtLeast() int {
+	if e.chunk == nil {
+		return e.ids.total
+	}
+	return e.ids.total + e.chunk.atLeast()
+}
 
 // End returns, at the end of the text, its newest ids, in their order, and how many there are
 // in the whole text.
 func (e *Encoder) End() (ids []int, total int, err error) {
-	if e.write("", true); e.err != nil {
+	if e.chunk != nil {
+		e.write("", true)
+	} else if e.err == nil {
+		ids, e.err = e.t.Encode(string(e.pending))
+		e.ids.add(ids)
+		e.pending = nil
+	}
+	if e.err != nil {
 		return nil, 0, e.err
 	}
 	return e.ids.all(), e.ids.total, nil
@@ -55,15 +68,15 @@ func (e *Encoder) End() (ids []int, total int, err error) {
 // write finds the added tokens in what is pending and in part, but for the end of it, where the
 // rest of one may be missing.
 func (e *Encoder) write(part string, last bool) {
-	text := e.pending + part
+	text := string(e.pending) + part
 	for e.err == nil {
 		i, token := -1, addedToken{}
 		certain := len(text)
-		if e.t.special || e.t.added.always {
+		if e.t.asked || e.added.always {
 			if !last {
-				certain = max(0, len(text)-max(0, e.t.added.longest-1))
+				certain = max(0, len(text)-max(0, e.added.longest-1))
 			}
-			i, token = e.t.added.find(text, certain, e.t.special)
+			i, token = e.added.find(text, certain, e.t.asked)
 		}
 		if i >= 0 {
 			certain = i
@@ -81,7 +94,7 @@ func (e *Encoder) write(part string, last bool) {
 		e.at += len(token.text)
 		text = text[len(token.text):]
 	}
-	if e.pending = text; last && e.err == nil {
+	if e.pending = append(e.pending[:0], text...); last && e.err == nil {
 		e.chunk.end(&e.ids)
 	}
 }

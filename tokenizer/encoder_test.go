@@ -107,7 +107,9 @@ func inParts(t *testing.T, random *rand.Rand, tok *Tokenizer, text string, wait 
 	want, wantErr := tok.Encode(text)
 	keep := 1 + random.IntN(len(want)+3)
 	e := tok.NewEncoder(keep)
-	e.chunk.(*pieceEncoder).wait = wait
+	if e.chunk != nil {
+		e.chunk.wait = wait
+	}
 	least := 0
 	for rest := text; rest != ""; {
 		n := min(len(rest), 1+random.IntN(1+random.IntN(40)))

@@ -17,8 +17,8 @@ func (t *Tokenizer) Files() (map[string][]byte, error) {
 	if p, ok := t.Parts(); ok {
 		return p.files()
 	}
-	if s, ok := t.scheme.(*characters); ok {
-		return s.files()
+	if m, ok := t.model.(*wordLevel); ok && t.kind == kindCharacters {
+		return m.files()
 	}
 	return nil, fmt.Errorf("only byte-level BPE and characters can be written: copy the files " +
 		"of this tokenizer")
@@ -77,13 +77,13 @@ func (p *Parts) files() (map[string][]byte, error) {
 
 // files is the one of characters: Hugging Face's library splits a text into characters by a regular
 // expression that is any one of them.
-func (s *characters) files() (map[string][]byte, error) {
+func (m *wordLevel) files() (map[string][]byte, error) {
 	whole, err := json.Marshal(jsonFile{
 		Version: "1.0", Added: []jsonAdded{},
 		PreTokenizer: map[string]any{"type": "Split", "behavior": "Isolated", "invert": false,
 			"pattern": map[string]any{"Regex": `[\s\S]`}},
 		Decoder: map[string]any{"type": "Fuse"},
-		Model:   map[string]any{"type": "WordLevel", "vocab": s.ids, "unk_token": "<unk>"},
+		Model:   map[string]any{"type": "WordLevel", "vocab": m.ids, "unk_token": "<unk>"},
 	})
 	return map[string][]byte{"tokenizer.json": whole}, err
 }

@@ -22,8 +22,8 @@ func encode(t testing.TB, tok *Tokenizer, text string) []int {
 	return ids
 }
 
-// levelOf returns the scheme of a byte-level vocabulary.
-func levelOf(tok *Tokenizer) *byteLevel { return tok.scheme.(*byteLevel) }
+// levelOf returns the model of a byte-level vocabulary.
+func levelOf(tok *Tokenizer) *byteLevel { return tok.model.(*byteLevel) }
 
 // spell writes bytes in GPT-2's byte alphabet, by the rule of openai/gpt-2's bytes_to_unicode, not
 // by this package's.

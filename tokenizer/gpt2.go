@@ -31,8 +31,7 @@ func fromTable(table string) *Tokenizer {
 	s := &byteLevel{
 		tokens:   &tokens{},
 		complete: true,
-		pairs:    newPairTable(merges),
-		merged:   make([]uint32, merges),
+		merges:   newMerges(merges),
 	}
 	text := make([]byte, 0, 7*(256+merges)) // GPT-2's tokens have 6.4 bytes on average
 	for id := range 256 {
@@ -54,7 +53,6 @@ func fromTable(table string) *Tokenizer {
 	endOfText := 256 + merges
 	text = append(text, EndOfTextToken...)
 	s.text, s.start = string(text), append(start, uint32(len(text)))
-	added := []addedToken{{text: EndOfTextToken, id: endOfText, special: true}}
-	return &Tokenizer{tokens: s.tokens, scheme: s, added: newAddedTokens(added),
-		endOfText: endOfText}
+	added := []addedToken{{text: EndOfTextToken, id: endOfText, special: true, asked: true}}
+	return s.tokenizer(added, endOfText)
 }

@@ -137,7 +137,7 @@ func (v *vocabulary) parseSpecial(text string) error {
 		if err != nil {
 			return err
 		}
-		if err := v.addToken(addedToken{text: text, id: int(id), special: true}); err != nil {
+		if err := v.addToken(addedToken{text: text, id: int(id), special: true, asked: true}); err != nil {
 			return r.Errorf("%v", err)
 		}
 		return nil

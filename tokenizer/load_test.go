@@ -380,7 +380,8 @@ func usable(t *testing.T, tok *Tokenizer, err error, text string) {
 		tok.Text(id)
 	}
 	for _, tok := range []*Tokenizer{tok, tok.WithSpecial()} {
-		if ids, err := tok.Encode(text); err == nil && !levelOf(tok).prefixSpace {
+		if ids, err := tok.Encode(text); err == nil && tok.level != nil &&
+			!tok.level.prefixSpace {
 			roundTrip(t, tok, text, ids)
 		}
 	}

@@ -59,7 +59,8 @@ func FromParts(p Parts) (*Tokenizer, error) {
 				return nil, fmt.Errorf("tokens: %w", err)
 			}
 		case Unknown, Control, User:
-			added = append(added, addedToken{text: text, id: id, special: kind != User})
+			special := kind != User
+			added = append(added, addedToken{text: text, id: id, special: special, asked: special})
 		case Unused:
 		default:
 			return nil, fmt.Errorf("token types: %d for id %d, want 1 to 6", kind, id)
@@ -103,17 +104,15 @@ func (v *vocabulary) setNew(id int, token string) error {
 // Parts returns a byte-level BPE vocabulary that splits texts as GPT-2 does, for a GGUF file. ok is
 // false for every other one, which Parts cannot hold.
 func (t *Tokenizer) Parts() (p Parts, ok bool) {
-	s, ok := t.scheme.(*byteLevel)
-	if !ok || s.splitting != (splitting{}) {
+	s := t.level
+	if s == nil || s.splitting != (splitting{}) || t.raw.odd || t.normal.odd {
 		return Parts{}, false
 	}
 	added := map[int]Kind{}
-	for _, list := range t.added.byFirst {
-		for _, token := range list {
-			added[token.id] = User
-			if token.special {
-				added[token.id] = Control
-			}
+	for _, token := range append(t.raw.all(), t.normal.all()...) {
+		added[token.id] = User
+		if token.special {
+			added[token.id] = Control
 		}
 	}
 	alphabet := newByteAlphabet()
@@ -182,8 +181,10 @@ func FromBytes(list [][]byte, endOfText int) (*Tokenizer, error) {
 	var added []addedToken
 	if endOfText >= 0 {
 		token, _ := table.token(endOfText)
-		added = []addedToken{{text: token, id: endOfText, special: true}}
+		added = []addedToken{{text: token, id: endOfText, special: true, asked: true}}
 	}
-	return &Tokenizer{tokens: table, scheme: onlyBytes{table}, added: newAddedTokens(added),
-		endOfText: endOfText}, nil
+	t := &Tokenizer{tokens: table, kind: kindOnlyBytes, model: onlyBytes{},
+		decoding: decoding{tokens: table}, start: -1, endOfText: endOfText}
+	t.add(added)
+	return t, nil
 }

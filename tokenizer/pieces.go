@@ -15,7 +15,8 @@ const (
 	lookAhead = 2 * utf8.UTFMax
 )
 
-// pieceEncoder is byteLevel's chunkEncoder.
+// A pieceEncoder is a byteLevel's encoding of a text between added tokens, in parts. It may be used
+// for one such text after another.
 type pieceEncoder struct {
 	*byteLevel
 	keep    int
@@ -28,11 +29,13 @@ type pieceEncoder struct {
 	ids     []int // scratch
 }
 
-// chunks is the scheme's.
-func (s *byteLevel) chunks(keep int) chunkEncoder {
+// chunks returns an encoder of texts that come in parts, which hands on ids to one that keeps the
+// newest keep.
+func (s *byteLevel) chunks(keep int) *pieceEncoder {
 	return &pieceEncoder{byteLevel: s, keep: keep, wait: waitFor}
 }
 
+// write appends a part, which begins at byte `at` of the whole text.
 func (p *pieceEncoder) write(part string, at int, to *newest) error {
 	prefixed := !p.begun && p.prefixSpace && part[0] != ' '
 	if err := p.encodable(part, at, prefixed); err != nil {
@@ -46,11 +49,13 @@ func (p *pieceEncoder) write(part string, at int, to *newest) error {
 	return nil
 }
 
+// end says that the text between added tokens is complete.
 func (p *pieceEncoder) end(to *newest) {
 	p.encode(p.pending, true, to)
 	p.begun = false
 }
 
+// atLeast returns how many tokens besides those handed on the text has at least.
 func (p *pieceEncoder) atLeast() int {
 	if p.within {
 		return p.long.atLeast()

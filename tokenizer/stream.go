@@ -26,11 +26,14 @@ type Decoder interface {
 
 // NewDecoder returns a Decoder for what follows the ids `before`, which may be none, in a text.
 func (t *Tokenizer) NewDecoder(before []int) Decoder {
-	ordinary := func(id int) bool {
-		_, special := slices.BinarySearch(t.added.special, id)
-		return !special
+	for _, id := range slices.Backward(before) {
+		if _, special := slices.BinarySearch(t.special, id); !special {
+			d := t.decoding.decoder(true)
+			d.Push(id) // how the next one is written may depend on it
+			return d
+		}
 	}
-	return t.scheme.decoder(slices.ContainsFunc(before, ordinary))
+	return t.decoding.decoder(false)
 }
 
 // Stream turns a sequence of ids into a sequence of non-empty texts, none of which ends inside a

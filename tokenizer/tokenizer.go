@@ -1,5 +1,7 @@
-// The Tokenizer: what every kind of vocabulary has in common. The kinds are schemes: bytelevel.go
-// is GPT-2's. Added tokens (added.go) are found here, before a scheme sees the text.
+// The Tokenizer: a vocabulary and the pipeline from text to ids. Its parts are in files of their own:
+// added.go finds added tokens, normalize.go and its like rewrite a text, pretokenize.go splits it,
+// bytelevel.go, charbpe.go, wordpiece.go, unigram.go and wordlevel.go are models, which turn what is
+// left into ids, and decoding.go is the way back.
 
 package tokenizer
 
@@ -15,53 +17,63 @@ const EndOfTextToken = "<|endoftext|>"
 // A Tokenizer is a vocabulary with its rules. It never changes after [GPT2] or [Load] has made it,
 // so any number of goroutines may use it at once.
 type Tokenizer struct {
-	tokens    *tokens
-	scheme    scheme
-	added     *addedTokens
-	endOfText int  // -1: none
-	special   bool // Encode reads special tokens in a text as such
+	tokens *tokens
+	kind   string // of vocabulary, for people
+
+	// The pipeline, in its order.
+	raw         *addedTokens // found in the text as it is
+	normalizers []normalizer
+	normal      *addedTokens // found in the normalized text
+	splitters   []splitter
+	model       model
+	level       *byteLevel // splitters and model in one, where that is all there is; else nil
+	decoding    decoding
+
+	special   []int // ids of special tokens, ascending
+	start     int   // the token that a prompt begins with; -1: none
+	endOfText int   // -1: none
+
+	asked  bool // Encode reads special tokens in a text as such
+	prompt bool // Encode puts start before a text
 }
 
-// A scheme is one kind of tokenization: how it turns text into ids and back, between added tokens.
-type scheme interface {
-	// encode appends the ids of text, which begins at byte `at` of the whole text, to e, with their
-	// spans if e wants them. What it cannot encode is an error that names the byte.
-	encode(e *encoded, text string, at int) error
-
-	// chunks returns an encoder of texts that come in parts, each of them between added tokens. It
-	// hands on ids to one that keeps the newest keep.
-	chunks(keep int) chunkEncoder
-
-	// decoder returns a decoder at the beginning of a text or, if begun, within one.
-	decoder(begun bool) Decoder
-}
-
-// A Span is a range of bytes of a text, [Start, End).
-type Span struct{ Start, End int }
-
-// encoded is what encoding has given so far.
-type encoded struct {
-	ids       []int
-	spans     []Span // [len(ids)] if wantSpans
-	wantSpans bool
-}
-
-// add appends one token.
-func (e *encoded) add(id int, s Span) {
-	e.ids = append(e.ids, id)
-	if e.wantSpans {
-		e.spans = append(e.spans, s)
-	}
-}
+// Kinds of vocabularies, for people.
+const (
+	kindByteLevel  = "byte-level BPE"
+	kindBPE        = "BPE"
+	kindWordPiece  = "WordPiece"
+	kindUnigram    = "Unigram"
+	kindWordLevel  = "WordLevel"
+	kindCharacters = "characters"
+	kindOnlyBytes  = "bytes of ids"
+)
 
 // WithSpecial returns the same vocabulary with another rule: special tokens (GPT-2's only one is
 // <|endoftext|>) written in a text become their single ids, the leftmost first and of several there
-// the longest. Without it, they are ordinary text.
+// the longest. Without it, they are ordinary text, but for those of a WordPiece vocabulary ([CLS],
+// [SEP], [MASK]), which are read in any text, as their users are used to.
 func (t *Tokenizer) WithSpecial() *Tokenizer {
 	special := *t
-	special.special = true
+	special.asked = true
 	return &special
 }
+
+// ForPrompts returns the same vocabulary with another rule: Encode puts the token before a text that
+// prompts of such models begin with, unless it is there. A WordPiece vocabulary has one, [CLS]; for
+// any other ForPrompts changes nothing. Nothing is put after a text: a [SEP] would end it.
+func (t *Tokenizer) ForPrompts() *Tokenizer {
+	prompts := *t
+	prompts.prompt = t.start >= 0
+	return &prompts
+}
+
+// Start returns the id of the token that prompts begin with, see [Tokenizer.ForPrompts], and whether
+// the vocabulary has one.
+func (t *Tokenizer) Start() (id int, ok bool) { return t.start, t.start >= 0 }
+
+// Kind says in a few words which kind of vocabulary it is: "byte-level BPE", "BPE", "WordPiece",
+// "Unigram", "WordLevel", "characters", "bytes of ids".
+func (t *Tokenizer) Kind() string { return t.kind }
 
 // Encode returns the ids of text. Special tokens written in it are ordinary text, unless the
 // tokenizer is one of [Tokenizer.WithSpecial]. The text may be any bytes: a byte that is no part of
@@ -82,30 +94,51 @@ func (t *Tokenizer) EncodeSpans(text string) (ids []int, spans []Span, err error
 	return e.ids, e.spans, err
 }
 
+// encode is the pipeline.
 func (t *Tokenizer) encode(e *encoded, text string) error {
-	at := 0
-	if t.special || t.added.always {
-		for {
-			i, token := t.added.find(text[at:], len(text)-at, t.special)
-			if i < 0 {
-				break
-			}
-			if err := t.encodeChunk(e, text[at:at+i], at); err != nil {
-				return err
-			}
-			at += i
-			e.add(token.id, Span{at, at + len(token.text)})
-			at += len(token.text)
+	e.special = t.asked
+	first := len(e.ids)
+	err := t.encodePassage(e, passage{text: text})
+	if err == nil && t.prompt && (len(e.ids) == first || e.ids[first] != t.start) {
+		e.ids = slices.Insert(e.ids, first, t.start)
+		if e.wantSpans {
+			e.spans = slices.Insert(e.spans, first, Span{})
 		}
 	}
-	return t.encodeChunk(e, text[at:], at)
+	return err
 }
 
-func (t *Tokenizer) encodeChunk(e *encoded, text string, at int) error {
-	if text == "" {
+// encodePassage appends the ids of a text.
+func (t *Tokenizer) encodePassage(e *encoded, p passage) error {
+	take := func(token addedToken, p passage) error {
+		e.add(token.id, p.span(0, len(p.text)))
 		return nil
 	}
-	return t.scheme.encode(e, text, at)
+	return t.raw.split(p, e.special, func(p passage) error {
+		return t.normal.split(t.normalize(e, p), e.special, func(p passage) error {
+			return t.encodeOrdinary(e, p)
+		}, take)
+	}, take)
+}
+
+// normalize rewrites a text. Where the result is asked for its origin, it is kept: for spans, and
+// for Metaspace, which may want to know whether a text is the first.
+func (t *Tokenizer) normalize(e *encoded, p passage) passage {
+	for _, n := range t.normalizers {
+		p = n.normalize(p, true)
+	}
+	return p
+}
+
+// encodeOrdinary appends the ids of a text without added tokens.
+func (t *Tokenizer) encodeOrdinary(e *encoded, p passage) error {
+	switch {
+	case p.text == "":
+		return nil
+	case t.level != nil && p.spans == nil:
+		return t.level.encode(e, p.text, p.at)
+	}
+	return chain(t.splitters, p, true, func(p passage) error { return t.model.tokenize(e, p) })
 }
 
 // Decode returns the bytes that ids stand for, which are valid UTF-8 only if the ids come from such
@@ -146,7 +179,7 @@ func (t *Tokenizer) decode(ids []int, spans []Span) (string, []Span, error) {
 // part of a word and sometimes a part of a rune. The text of several tokens is Decode's, and not
 // their Texts joined, for in some vocabularies a token is written otherwise at a text's beginning.
 func (t *Tokenizer) Text(id int) (string, error) {
-	d := t.scheme.decoder(true)
+	d := t.decoding.decoder(true)
 	text, err := d.Push(id)
 	return text + d.Flush(), err
 }
@@ -165,14 +198,15 @@ func (t *Tokenizer) Gaps() (ids []int) {
 	return ids
 }
 
-// EndOfText returns the id of <|endoftext|>, and whether the vocabulary has one.
+// EndOfText returns the id of the token that ends a text, and whether the vocabulary has one:
+// <|endoftext|>, else </s> where that is a special token, else [SEP] of a WordPiece vocabulary.
 func (t *Tokenizer) EndOfText() (id int, ok bool) {
 	return t.endOfText, t.endOfText >= 0
 }
 
 // Special returns the ids of the special tokens, in ascending order.
 func (t *Tokenizer) Special() []int {
-	return slices.Clone(t.added.special)
+	return slices.Clone(t.special)
 }
 
 // tokens are a vocabulary's tokens by id.

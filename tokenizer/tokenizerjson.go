@@ -1,20 +1,20 @@
-// tokenizer.json, the one-file form of Hugging Face's tokenizers library: byte-level BPE as
-// GPT-2's, and nothing else.
+// tokenizer.json, the one-file form of Hugging Face's tokenizers library. Its normalizers,
+// pre-tokenizers and decoders are read in jsonparts.go, its models in jsonmodel.go.
 
 package tokenizer
 
 import (
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 )
 
 // parseTokenizerJSON builds a Tokenizer from a tokenizer.json. What would change ids in a way this
-// package does not follow is refused by name; post-processing that adds nothing, decoders that are
-// the inverse of the byte alphabet, and the cutting and padding of batches are accepted.
+// package does not follow is refused by name. Post-processors add tokens only where they are asked
+// for, which generation does not do, and the cutting and padding of batches is not for texts.
 func parseTokenizerJSON(name, data string) (*Tokenizer, error) {
 	t, err := readTokenizerJSON(data)
 	if err != nil {
@@ -32,30 +32,23 @@ func readTokenizerJSON(data string) (*Tokenizer, error) {
 	if err := r.End(); err != nil {
 		return nil, err
 	}
-	rules, err := preTokenizer(f.preTokenizer)
-	if err != nil {
-		return nil, err
+	if !f.model.found {
+		return nil, errors.New("no model")
 	}
-	if err := f.complete(); err != nil {
-		return nil, err
-	}
-	return f.vocab.tokenizer(rules)
+	return f.tokenizer()
 }
 
 // A tokenizerFile is what was read of a tokenizer.json.
 type tokenizerFile struct {
-	model               bool // is there
-	vocab               *vocabulary
-	merged              bool               // vocab has its merges
-	merges              *strictjson.Reader // that came before the vocabulary
-	added, preTokenizer *strictjson.Reader
+	model                                     modelFile
+	added, normalizer, preTokenizer, decoding *strictjson.Reader
 }
 
 // member reads a member of the whole.
 func (f *tokenizerFile) member(r *strictjson.Reader, key string) error {
 	if key == "model" { // large: it is read in place
-		f.model = true
-		return r.Object(func(key string) error { return f.modelMember(r, key) })
+		f.model.found = true
+		return r.Object(func(key string) error { return f.model.member(r, key) })
 	}
 	value, err := r.Value()
 	if err != nil {
@@ -68,58 +61,154 @@ func (f *tokenizerFile) member(r *strictjson.Reader, key string) error {
 	case "pre_tokenizer":
 		f.preTokenizer = value
 	case "normalizer":
-		return onlyType(value, key, "")
-	case "post_processor", "decoder":
-		return onlyType(value, key, "ByteLevel")
+		f.normalizer = value
+	case "decoder":
+		f.decoding = value
+	case "post_processor":
+		return checkPostProcessor(value)
 	default:
 		return refuse(value, key)
 	}
 	return nil
 }
 
-// modelMember reads a member of model.
-func (f *tokenizerFile) modelMember(r *strictjson.Reader, key string) (err error) {
-	switch {
-	case key == "vocab":
-		f.vocab, err = readVocab("model.vocab", r)
-		return err
-	case key == "merges" && f.vocab != nil:
-		f.merged = true
-		return f.vocab.readMerges(r)
+// tokenizer puts the pipeline together.
+func (f *tokenizerFile) tokenizer() (*Tokenizer, error) {
+	t := &Tokenizer{start: -1, endOfText: -1}
+	var err error
+	if t.normalizers, err = readNormalizers(f.normalizer); err != nil {
+		return nil, err
 	}
-	value, err := r.Value()
+	if t.splitters, err = readSplitters(f.preTokenizer); err != nil {
+		return nil, err
+	}
+	v, err := f.model.complete(f.added)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	switch key {
-	case "merges":
-		f.merges = value
-	case "unk_token", "fuse_unk": // for bytes without a token, which Encode refuses
-	case "type":
-		if value.Text() != `"BPE"` {
-			return fmt.Errorf("model.type: %s, want \"BPE\"", quote.Plain(value.Text(), 60))
-		}
-	default: // dropout, continuing_subword_prefix, end_of_word_suffix, byte_fallback, ignore_merges
-		return refuse(value, "model."+key)
+	v.normalizeAdded(t.normalizers)
+	decoder, err := readComponent(f.decoding)
+	if err != nil {
+		return nil, fmt.Errorf("decoder: %w", err)
 	}
-	return nil
+	given := f.decoding != nil && f.decoding.Text() != "null"
+	if f.readsBytes(t) && (!given || decoder.is("ByteLevel")) {
+		return f.byteLevel(t, v)
+	}
+	steps, err := newDecoder(&decoder, given)
+	if err != nil {
+		return nil, err
+	}
+	t.tokens = newTokens(v.tokens)
+	t.decoding = decoding{t.tokens, steps}
+	if err := f.model.build(t, v); err != nil {
+		return nil, err
+	}
+	if t.kind == kindWordLevel && f.splitsCharacters(t) {
+		t.kind = kindCharacters
+	}
+	t.finish(v)
+	return t, nil
 }
 
-// complete adds to the vocabulary what could not be understood before it.
-func (f *tokenizerFile) complete() error {
-	switch {
-	case !f.model:
-		return errors.New("no model")
-	case f.vocab == nil:
-		return errors.New("no model.vocab")
-	case f.merges != nil:
-		if err := f.vocab.readMerges(f.merges); err != nil {
-			return err
+// normalizeAdded normalizes the added tokens that are found in the normalized text. One that changes
+// is written so from then on, and is not special to the library any more when it decodes.
+func (v *vocabulary) normalizeAdded(normalizers []normalizer) {
+	for i := range v.added {
+		token := &v.added[i]
+		if !token.normalized {
+			continue
 		}
-	case !f.merged:
-		return errors.New("no model.merges")
+		text := token.text
+		for _, n := range normalizers {
+			text = n.normalize(passage{text: text}, false).text
+		}
+		if text != token.text {
+			token.text, token.special = text, false
+			v.tokens[token.id] = text
+		}
 	}
-	return f.vocab.readAdded(f.added)
+}
+
+// readsBytes reports whether the model is BPE over the bytes that ByteLevel spells, and over nothing
+// else: then it reads the bytes themselves.
+func (f *tokenizerFile) readsBytes(t *Tokenizer) bool {
+	if !f.model.plainBPE() || len(t.splitters) == 0 {
+		return false
+	}
+	if _, last := t.splitters[len(t.splitters)-1].(levelSplitter); !last {
+		return false
+	}
+	for _, s := range t.splitters[:len(t.splitters)-1] {
+		if _, before := s.(levelSplitter); before {
+			return false
+		}
+	}
+	for _, n := range t.normalizers {
+		if _, spelled := n.(*byteAlphabet); spelled {
+			return false
+		}
+	}
+	return true
+}
+
+// byteLevel makes the model of bytes, which does all by itself if it may.
+func (f *tokenizerFile) byteLevel(t *Tokenizer, v *vocabulary) (*Tokenizer, error) {
+	last := t.splitters[len(t.splitters)-1].(levelSplitter)
+	last.alphabet = nil
+	t.splitters[len(t.splitters)-1] = last
+	rules, short := last.splitting, len(t.splitters) == 1
+	if len(t.splitters) == 2 && rules == (splitting{whole: true}) {
+		short = t.splitters[0] == patternSplitter{pattern: gpt2Pieces{}}
+		rules = splitting{}
+	}
+	level, endOfText, err := v.byteLevel(rules)
+	if err != nil {
+		return nil, err
+	}
+	own := level.tokenizer(nil, endOfText)
+	own.normalizers, own.splitters = t.normalizers, t.splitters
+	if !short || len(t.normalizers) > 0 {
+		own.level = nil
+	}
+	own.add(v.added)
+	return own, nil
+}
+
+// splitsCharacters reports whether a text is cut into its characters and joined again.
+func (f *tokenizerFile) splitsCharacters(t *Tokenizer) bool {
+	if len(t.splitters) != 1 || len(t.normalizers) > 0 || len(t.decoding.steps) > 0 {
+		return false
+	}
+	return t.splitters[0] == patternSplitter{pattern: everyCharacter{}}
+}
+
+// finish gives a pipeline its added tokens, and says where texts begin and end.
+func (t *Tokenizer) finish(v *vocabulary) {
+	for i := range v.added {
+		token := &v.added[i]
+		if t.kind == kindWordPiece {
+			token.asked = false // such prompts are written with [CLS] and [MASK]
+		}
+	}
+	find := func(text string) int {
+		i := slices.IndexFunc(v.added, func(a addedToken) bool { return a.special && a.text == text })
+		if i < 0 {
+			return -1
+		}
+		return v.added[i].id
+	}
+	ends := []string{EndOfTextToken, "</s>"}
+	if t.kind == kindWordPiece {
+		t.start = find("[CLS]")
+		ends = append(ends, "[SEP]")
+	}
+	for _, text := range ends {
+		if t.endOfText < 0 {
+			t.endOfText = find(text)
+		}
+	}
+	t.add(v.added)
 }
 
 // idle reports whether a value is one that switches a feature off, as is no value.
@@ -143,68 +232,6 @@ func refuse(value *strictjson.Reader, key string) error {
 		quote.Plain(value.Text(), 60))
 }
 
-// onlyType refuses a component of another type than the one wanted. One that is not there, or a
-// sequence of none, is none.
-func onlyType(value *strictjson.Reader, key, want string) error {
-	if idle(value) {
-		return nil
-	}
-	c, err := readComponent(value)
-	if err != nil {
-		return fmt.Errorf("%s: %w", key, err)
-	}
-	if c.kind == want || c.kind == "Sequence" && key == "normalizer" && len(c.steps) == 0 {
-		return nil
-	}
-	if want == "" {
-		return fmt.Errorf("%s: type %s, want none", key, quote.Short(c.kind, 60))
-	}
-	return fmt.Errorf("%s: type %s, want %q or none", key, quote.Short(c.kind, 60), want)
-}
-
-// preTokenizer reads the rules for splitting: ByteLevel, alone or after a Split with GPT-2's own
-// pattern.
-func preTokenizer(value *strictjson.Reader) (splitting, error) {
-	fail := func(format string, args ...any) (splitting, error) {
-		return splitting{}, fmt.Errorf("pre_tokenizer: %s", fmt.Sprintf(format, args...))
-	}
-	if idle(value) {
-		return fail("none, want \"ByteLevel\"")
-	}
-	c, err := readComponent(value)
-	if err != nil {
-		return fail("%v", err)
-	}
-	steps := c.flat(nil)
-	last := len(steps) - 1
-	for i, step := range steps {
-		switch {
-		case step.kind == "ByteLevel" && i == last:
-		case step.kind == "Split" && i == 0 && last == 1:
-			if p := step.regex; p == nil || *p != gpt2Pattern && *p != gpt2PatternShort {
-				return fail("Split with the pattern %s, want GPT-2's, %s",
-					quoted(step.regex, step.literal), gpt2Pattern)
-			}
-			if step.behavior != "Isolated" || step.invert {
-				return fail("Split with behavior %s, invert %t, want \"Isolated\", false",
-					quote.Short(step.behavior, 60), step.invert)
-			}
-		default:
-			return fail("step %d is %s, want \"ByteLevel\", alone or after a \"Split\"",
-				i, quote.Short(step.kind, 60))
-		}
-	}
-	if last < 0 {
-		return fail("no steps, want \"ByteLevel\"")
-	}
-	bytes := steps[last]
-	if last == 1 && (bytes.useRegex || bytes.addPrefixSpace) {
-		return fail("ByteLevel after Split with use_regex %t, add_prefix_space %t, want false for both",
-			bytes.useRegex, bytes.addPrefixSpace)
-	}
-	return splitting{whole: !bytes.useRegex && last == 0, prefixSpace: bytes.addPrefixSpace}, nil
-}
-
 // quoted quotes the first string that is there.
 func quoted(texts ...*string) string {
 	for _, text := range texts {
@@ -213,45 +240,6 @@ func quoted(texts ...*string) string {
 		}
 	}
 	return "none"
-}
-
-// readMerges reads an array of merges, each "left right" or ["left", "right"].
-func (v *vocabulary) readMerges(r *strictjson.Reader) error {
-	return r.Array(func(i int) error {
-		left, right, err := mergePair(r)
-		if err != nil {
-			return err
-		}
-		if err := v.addMerge(left, right); err != nil {
-			return fmt.Errorf("model.merges[%d]: %w", i, err)
-		}
-		return nil
-	})
-}
-
-func mergePair(r *strictjson.Reader) (left, right string, err error) {
-	if r.Kind() != '[' {
-		pair, err := r.String()
-		if err != nil {
-			return "", "", err
-		}
-		left, right, ok := strings.Cut(pair, " ")
-		if !ok || strings.Contains(right, " ") {
-			return "", "", r.Errorf("%s: want two tokens with a space between",
-				quote.Short(pair, 60))
-		}
-		return left, right, nil
-	}
-	n := 0
-	err = r.Array(func(i int) error {
-		token, err := r.String()
-		left, right, n = right, token, i+1
-		return err
-	})
-	if err == nil && n != 2 {
-		err = r.Errorf("a merge of %d tokens, want 2", n)
-	}
-	return left, right, err
 }
 
 // readAdded reads added_tokens. Tokens that are not special are found in any text, as Hugging Face

@@ -150,10 +150,10 @@ func TestTokenizerJSONRefused(t *testing.T) {
 			}
 		}
 	}
-	sequence := func(steps ...any) object {
-		return object{"type": "Sequence",
-			"pretokenizers": steps}
+	sequenceOf := func(name string, steps ...any) object {
+		return object{"type": "Sequence", name: steps}
 	}
+	sequence := func(steps ...any) object { return sequenceOf("pretokenizers", steps...) }
 	bytes := object{"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}
 	split := func(pattern object, behavior string, invert bool) object {
 		return object{"type": "Split", "pattern": pattern, "behavior": behavior, "invert": invert}
@@ -174,47 +174,43 @@ func TestTokenizerJSONRefused(t *testing.T) {
 		{func(top, _ object) { delete(top, "model") }, "no model"},
 		{func(_, model object) { delete(model, "vocab") }, "no model.vocab"},
 		{func(_, model object) { delete(model, "merges") }, "no model.merges"},
-		{set("model.type", "Unigram"), `model.type: "Unigram", want "BPE"`},
-		{set("model.dropout", 0.1), "model.dropout: 0.1 is not supported"},
-		{set("model.continuing_subword_prefix", "##"), "model.continuing_subword_prefix: "},
-		{set("model.end_of_word_suffix", "</w>"), "model.end_of_word_suffix: "},
-		{set("model.byte_fallback", true), "model.byte_fallback: true is not supported"},
-		{set("model.ignore_merges", true), "model.ignore_merges: true is not supported"},
+		{set("model.type", "Unigram"), `model.vocab: want an object of token and id, or for Unigram`},
+		{set("model.type", "CNN"), `model: CNN: not supported, want one of BPE, WordPiece, Unigram`},
+		{set("model.byte_fallback", 1), "model.byte_fallback: byte "},
 		{set("model.new\nkey", true), `"model.new\nkey": true is not supported`},
 		{set("newer", object{"x": 1}), "newer: "},
-		{set("normalizer", object{"type": "NFC"}), `normalizer: type "NFC", want none`},
-		{set("normalizer", object{"type": "Sequence", "normalizers": []any{object{"type": "NFC"}}}),
-			`normalizer: type "Sequence"`},
+		{set("normalizer", object{"type": "Fancy"}), "normalizer: Fancy: not supported, want NFC, "},
+		{set("normalizer", object{"type": "Sequence", "normalizers": []any{object{"type": "x\ny"}}}),
+			`normalizer: "x\ny": not supported`},
 		{set("normalizer", 7), "want an object, found 7"},
-		{set("post_processor", object{"type": "TemplateProcessing"}),
-			`post_processor: type "TemplateProcessing", want "ByteLevel" or none`},
-		{set("decoder", object{"type": "WordPiece"}),
-			`decoder: type "WordPiece", want "ByteLevel" or none`},
-		{set("pre_tokenizer", nil), `pre_tokenizer: none, want "ByteLevel"`},
-		{set("pre_tokenizer", object{"type": "Whitespace"}),
-			`pre_tokenizer: step 0 is "Whitespace", want "ByteLevel"`},
-		{set("pre_tokenizer", sequence()), "pre_tokenizer: no steps"},
-		{set("pre_tokenizer", sequence(object{"type": "Digits"}, bytes)),
-			`pre_tokenizer: step 0 is "Digits"`},
-		{set("pre_tokenizer", sequence(bytes, bytes)), `pre_tokenizer: step 0 is "ByteLevel"`},
-		{set("pre_tokenizer", sequence(split(ours, "Isolated", false))),
-			`pre_tokenizer: step 0 is "Split"`},
-		{set("pre_tokenizer", sequence(split(object{"Regex": `\d`}, "Isolated", false), bytes)),
-			`pre_tokenizer: Split with the pattern "\\d", want GPT-2's`},
-		{set("pre_tokenizer", sequence(split(object{"String": " "}, "Isolated", false), bytes)),
-			`Split with the pattern " "`},
-		{set("pre_tokenizer", sequence(split(ours, "Removed", false), bytes)),
-			`Split with behavior "Removed", invert false`},
-		{set("pre_tokenizer", sequence(split(ours, "Isolated", true), bytes)), `invert true`},
-		{set("pre_tokenizer", sequence(split(ours, "Isolated", false),
-			object{"type": "ByteLevel"})), `ByteLevel after Split with use_regex true`},
-		{set("pre_tokenizer", sequence(split(ours, "Isolated", false),
-			object{"type": "ByteLevel", "use_regex": false, "add_prefix_space": true})),
-			`add_prefix_space true`},
-		{set("added_tokens", added(object{"lstrip": true})),
-			`added_tokens[0]: "<x>": lstrip is not supported`},
-		{set("added_tokens", added(object{"rstrip": true})), `rstrip is not supported`},
-		{set("added_tokens", added(object{"single_word": true})), `single_word is not supported`},
+		{set("normalizer", object{"type": "Strip", "strip_left": 1}),
+			"normalizer: Strip: strip_left: byte "},
+		{set("normalizer", object{"type": "Replace", "content": ""}),
+			"normalizer: Replace: pattern: none, want a String or a Regex"},
+		{set("normalizer", object{"type": "Precompiled", "precompiled_charsmap": "?"}),
+			"normalizer: Precompiled: precompiled_charsmap: illegal base64"},
+		{set("normalizer", object{"type": "Precompiled", "precompiled_charsmap": "AAAA"}),
+			"precompiled_charsmap: rules of less than 4 bytes"},
+		{set("normalizer", object{"type": "Precompiled", "precompiled_charsmap": "/////wA="}),
+			"precompiled_charsmap: a trie of 4294967295 bytes in rules of 5"},
+		{set("post_processor", object{"type": "Fancy"}), "post_processor: Fancy: not supported"},
+		{set("decoder", object{"type": "CTC"}), "decoder: CTC: not supported, want ByteLevel, "},
+		{set("decoder", sequenceOf("decoders", object{"type": "Fuse"}, object{"type": "WordPiece"})),
+			"decoder: WordPiece after Fuse: not supported"},
+		{set("decoder", sequenceOf("decoders", object{"type": "Fuse"},
+			object{"type": "Strip", "content": "xx"})), `Strip: content: "xx", want one character`},
+		{set("pre_tokenizer", object{"type": "UnicodeScripts"}),
+			"pre_tokenizer: UnicodeScripts: not supported, want ByteLevel, Split, "},
+		{set("pre_tokenizer", sequence(split(object{"Regex": `(?<=a)b`}, "Isolated", false), bytes)),
+			"pre_tokenizer: Split: pattern: the pattern \"(?<=a)b\": byte 0: (?: not supported"},
+		{set("pre_tokenizer", split(object{"Regex": `\p{Greek}`}, "Isolated", false)),
+			`\p{Greek}: not supported`},
+		{set("pre_tokenizer", split(ours, "Alone", false)),
+			`Split: behavior: behavior "Alone": not supported, want one of ["Isolated"`},
+		{set("pre_tokenizer", object{"type": "Metaspace", "prepend_scheme": "last"}),
+			`Metaspace: prepend_scheme: "last": not supported`},
+		{set("pre_tokenizer", object{"type": "Metaspace", "replacement": ""}),
+			`Metaspace: replacement: "", want one character`},
 		{set("added_tokens", added(object{"id": -1})),
 			`added_tokens[0]: byte 39: want a whole number from 0 to 1048575, found "-1"`},
 		{set("added_tokens", added(object{"id": 1 << 20})),
@@ -232,8 +228,9 @@ func TestTokenizerJSONRefused(t *testing.T) {
 		{set("model.merges", []any{"a b", "a c"}),
 			`model.merges[1]: "ac", which "a" and "c" make, is not in model.vocab`},
 		{set("model.merges", []any{7}), "want a string, found 7"},
-		// Unigram's
-		{set("model.vocab", []any{[]any{"a", -1.5}}), "want an object, found an array"},
+		{set("model.vocab", []any{[]any{"a", -1.5}}), "model.vocab: want an object of token and id"},
+		{set("model.vocab", []any{[]any{"a"}}), "model.vocab[0]: byte "},
+		{set("model.vocab", []any{[]any{"a", 1, 2}}), "want [piece, score], found more"},
 	} {
 		_, err := loadJSON(t, test.change)
 		if err == nil || !strings.Contains(err.Error(), test.want) ||
@@ -260,7 +257,7 @@ func TestTokenizerJSONHostile(t *testing.T) {
 		`{"version":@@,"model":{}}`: "byte 11: not valid JSON: invalid character '@'",
 		`{"model":{"vocab":{"a":1},"vocab":{"a":1}}}`:                                   `"vocab" comes twice`,
 		`{"model":{"vocab":{"a":1},"merges":["a a"`:                                     "model.merges[0]",
-		`{"model":{"merges":[1],"vocab":{"a":1}}}`:                                      `pre_tokenizer: none`,
+		`{"model":{"merges":[1],"vocab":{"a":1}}}`:                                      "byte 20: want a string, found 1",
 		`{"pre_tokenizer":{"type":"ByteLevel"},"model":{"merges":[1],"vocab":{"a":1}}}`: "byte 57: want a string, found 1",
 		`{"pre_tokenizer":{"type":"ByteLevel","type":"Split"}}`:                         `"type" comes twice`,
 		`{"pre_tokenizer":{"type":"ByteLevel\ud800"}}`:                                  "lone surrogate",
@@ -268,9 +265,9 @@ func TestTokenizerJSONHostile(t *testing.T) {
 		`{"pre_tokenizer":` + deep + strings.Repeat("]", 1<<20) +
 			`}`: "exceeded max depth",
 		`{"pre_tokenizer":[` + strings.Repeat("0,", 1<<20) +
-			`0]}`: "want at most 65536",
+			`0]}`: "no model",
 		`{"pre_tokenizer":{"type":"ByteLevel"},"model":{"vocab":` + deep +
-			strings.Repeat("]", 1<<20) + `,"merges":[]}}`: "want an object, found an array",
+			strings.Repeat("]", 1<<20) + `,"merges":[]}}`: "want a string, found an array",
 	} {
 		checkBad(t, quote.Short(text, 60), write(t, map[string]string{"tokenizer.json": text}),
 			"tokenizer.json: ")

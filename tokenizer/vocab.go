@@ -5,6 +5,7 @@ package tokenizer
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
@@ -27,6 +28,8 @@ type vocabulary struct {
 	ids    map[string]uint32
 	tokens []string    // by id; "": no token has it
 	merges [][3]uint32 // in rank order: left, right, what they make
+	prefix string      // of tokens that go on with a word, which a merge leaves out
+	scores []float64   // [tokens] of a list of pieces
 	joined []byte      // scratch
 	made   uint32      // what the last merge makes
 
@@ -81,7 +84,7 @@ func (v *vocabulary) addMerge(left, right string) error {
 	if len(v.merges) == maxMerges {
 		return fmt.Errorf("more than %d merges", maxMerges)
 	}
-	v.joined = append(append(v.joined[:0], left...), right...)
+	v.joined = append(append(v.joined[:0], left...), strings.TrimPrefix(right, v.prefix)...)
 	l, ok := v.ids[left]
 	if !ok {
 		return fmt.Errorf("%s is not in %s", quote.Short(left, 60), v.name)
@@ -136,13 +139,21 @@ func (v *vocabulary) addToken(token addedToken) error {
 	return nil
 }
 
-// tokenizer builds the Tokenizer. <|endoftext|> is special wherever the vocabulary has it.
+// tokenizer builds a Tokenizer of byte-level BPE.
 func (v *vocabulary) tokenizer(rules splitting) (*Tokenizer, error) {
+	level, endOfText, err := v.byteLevel(rules)
+	if err != nil {
+		return nil, err
+	}
+	return level.tokenizer(v.added, endOfText), nil
+}
+
+// byteLevel builds the model. <|endoftext|> is special wherever the vocabulary has it.
+func (v *vocabulary) byteLevel(rules splitting) (level *byteLevel, endOfText int, err error) {
 	alphabet := newByteAlphabet()
 	s := &byteLevel{
 		complete:  true,
-		pairs:     newPairTable(len(v.merges)),
-		merged:    make([]uint32, len(v.merges)),
+		merges:    newMerges(len(v.merges)),
 		splitting: rules,
 	}
 	ordinary := make([]bool, len(v.tokens)) // what bytes and merges give
@@ -161,14 +172,13 @@ func (v *vocabulary) tokenizer(rules splitting) (*Tokenizer, error) {
 		s.merged[rank] = m[2]
 		ordinary[m[2]] = true
 	}
-	endOfText := v.endOfText()
+	endOfText = v.endOfText()
 	verbatim, err := v.verbatim(ordinary, alphabet)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	s.tokens = v.table(verbatim, alphabet)
-	return &Tokenizer{tokens: s.tokens, scheme: s, added: newAddedTokens(v.added),
-		endOfText: endOfText}, nil
+	return s, endOfText, nil
 }
 
 // table returns the bytes of all tokens.
@@ -201,7 +211,8 @@ func (v *vocabulary) endOfText() int {
 	if !ok {
 		return -1
 	}
-	v.added = append(v.added, addedToken{text: EndOfTextToken, id: int(id), special: true})
+	v.added = append(v.added, addedToken{text: EndOfTextToken, id: int(id), special: true,
+		asked: true})
 	return int(id)
 }
 

@@ -1,0 +1,137 @@
+// Byte-pair encoding over characters, as Hugging Face's library has it: with affixes, unknown
+// characters, and bytes in the place of characters.
+
+package tokenizer
+
+import "unicode/utf8"
+
+// charBPE is BPE.
+type charBPE struct {
+	merges
+	ids            map[string]uint32
+	ascii          [utf8.RuneSelf]uint32 // ids of characters without affixes, or none
+	prefix, suffix string                // of a part that goes on, and of the last one of a piece
+	unknown        uint32                // none: as there is no such token
+	dropped        bool                  // characters without a token are, for none is unknown
+	fuse           bool                  // neighbouring unknown characters are one
+	byteID         *[256]uint32          // byte_fallback
+	whole          bool                  // a piece that is a token is not merged
+}
+
+// symbols are the parts of a piece before the merges.
+type symbols struct {
+	ids   []uint32
+	spans []Span // in the piece
+}
+
+func (s *symbols) add(id uint32, from, to int) {
+	s.ids, s.spans = append(s.ids, id), append(s.spans, Span{from, to})
+}
+
+func (m *charBPE) tokenize(e *encoded, p passage) error {
+	if m.whole {
+		if id, ok := m.ids[p.text]; ok {
+			e.add(int(id), p.span(0, len(p.text)))
+			return nil
+		}
+	}
+	s := &e.symbols
+	s.ids, s.spans = s.ids[:0], s.spans[:0]
+	if err := m.symbols(e, p, s); err != nil {
+		return err
+	}
+	if len(s.ids) > shortPiece {
+		g := m.newMerging(len(s.ids), func(i int) uint32 { return s.ids[i] })
+		g.all()
+		for i := 0; i < len(g.list); i = int(g.list[i].next) {
+			m.add(e, p, g.list[i].part, s.spans[i:g.list[i].next])
+		}
+		return nil
+	}
+	var part, counts [shortPiece]uint32
+	for i, id := range s.ids {
+		part[i], counts[i] = id, 1
+	}
+	at := 0
+	for i := range m.short(&part, &counts, len(s.ids)) {
+		m.add(e, p, part[i], s.spans[at:at+int(counts[i])])
+		at += int(counts[i])
+	}
+	return nil
+}
+
+// add appends a token that is made of symbols.
+func (m *charBPE) add(e *encoded, p passage, id uint32, of []Span) {
+	e.add(int(id), p.span(of[0].Start, of[len(of)-1].End))
+}
+
+// symbols finds the symbols of a piece. An unknown character waits until it is certain that the
+// next one does not fuse with it.
+func (m *charBPE) symbols(e *encoded, p passage, s *symbols) error {
+	text := p.text
+	waits := Span{} // unknown characters
+	for i, size := 0, 0; i < len(text); i += size {
+		_, size = utf8.DecodeRuneInString(text[i:])
+		id, written := m.symbol(text, i, size)
+		if id != none {
+			if waits.End > 0 {
+				s.add(m.unknown, waits.Start, waits.End)
+				waits = Span{}
+			}
+			s.add(id, i, i+size)
+			continue
+		}
+		if m.byteID != nil && m.bytes(s, written, i, i+size) {
+			continue
+		}
+		switch {
+		case m.dropped:
+		case m.unknown == none:
+			return e.unknown(none, p, i, i+size)
+		case waits.End > 0 && m.fuse:
+			waits.End = i + size
+		default:
+			if waits.End > 0 {
+				s.add(m.unknown, waits.Start, waits.End)
+			}
+			waits = Span{i, i + size}
+		}
+	}
+	if waits.End > 0 {
+		s.add(m.unknown, waits.Start, waits.End)
+	}
+	return nil
+}
+
+// symbol returns the id of the character at byte i, or none, and how it is written.
+func (m *charBPE) symbol(text string, i, size int) (id uint32, written string) {
+	if c := text[i]; c < utf8.RuneSelf && m.prefix == "" && m.suffix == "" {
+		return m.ascii[c], text[i : i+1]
+	}
+	written = text[i : i+size]
+	if i > 0 && m.prefix != "" {
+		written = m.prefix + written
+	}
+	if i+size == len(text) && m.suffix != "" {
+		written += m.suffix
+	}
+	id, ok := m.ids[written]
+	if !ok {
+		id = none
+	}
+	return id, written
+}
+
+// bytes adds a symbol for each byte of what stands for a character, if all have one.
+func (m *charBPE) bytes(s *symbols, written string, from, to int) bool {
+	for i := range len(written) {
+		if m.byteID[written[i]] == none {
+			return false
+		}
+	}
+	for i := range len(written) {
+		at := min(from+i, to)
+		s.add(m.byteID[written[i]], at, min(at+1, to))
+	}
+	return true
+}

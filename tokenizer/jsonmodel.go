@@ -1,0 +1,365 @@
+// Models of a tokenizer.json.
+
+package tokenizer
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"picogpt/internal/quote"
+	"picogpt/internal/strictjson"
+)
+
+// A modelFile is what was read of the member model.
+type modelFile struct {
+	found  bool
+	kind   string
+	vocab  *vocabulary
+	pieces bool               // the vocabulary is a list of pieces with scores
+	merged bool               // vocab has its merges
+	merges *strictjson.Reader // that came before the vocabulary
+
+	unknown        string // unk_token
+	unknownID      int    // unk_id; -1: none
+	hasID          bool
+	prefix, suffix string
+	fuse           bool
+	byteFallback   bool
+	ignoreMerges   bool
+	longest        int // max_input_chars_per_word
+}
+
+// member reads a member of model.
+func (f *modelFile) member(r *strictjson.Reader, key string) (err error) {
+	switch {
+	case key == "vocab" && r.Kind() == '[':
+		f.pieces = true
+		f.vocab, err = readPieces(r)
+		return err
+	case key == "vocab":
+		f.vocab, err = readVocab("model.vocab", r)
+		return err
+	case key == "merges" && f.vocab != nil && r.Kind() == '[':
+		f.merged = true
+		return f.vocab.readMerges(r, f.prefix)
+	}
+	value, err := r.Value()
+	if err != nil || value.Text() == "null" {
+		return err
+	}
+	switch key {
+	case "merges":
+		f.merges = value
+	case "type":
+		f.kind, err = value.String()
+	case "unk_token":
+		f.unknown, err = value.String()
+	case "unk_id":
+		var id int64
+		id, err = value.Natural(maxIDs - 1)
+		f.unknownID, f.hasID = int(id), true
+	case "continuing_subword_prefix":
+		before := f.prefix
+		if f.prefix, err = value.String(); err == nil && f.merged && f.prefix != before {
+			err = errors.New("want it before the merges")
+		}
+	case "end_of_word_suffix":
+		f.suffix, err = value.String()
+	case "fuse_unk":
+		f.fuse, err = value.Bool()
+	case "byte_fallback":
+		f.byteFallback, err = value.Bool()
+	case "ignore_merges":
+		f.ignoreMerges, err = value.Bool()
+	case "max_input_chars_per_word":
+		var n int64
+		n, err = value.Natural(math.MaxInt32)
+		f.longest = int(n)
+	case "dropout": // of training
+	default:
+		return refuse(value, "model."+key)
+	}
+	if err != nil {
+		err = fmt.Errorf("model.%s: %w", quote.Plain(key, 60), err)
+	}
+	return err
+}
+
+// models are the types of models.
+var models = []string{"BPE", "WordPiece", "Unigram", "WordLevel"}
+
+// complete adds to the vocabulary what could not be understood before it.
+func (f *modelFile) complete(added *strictjson.Reader) (*vocabulary, error) {
+	if f.vocab == nil {
+		return nil, errors.New("no model.vocab")
+	}
+	f.kind = f.inferred()
+	switch f.kind {
+	case "BPE", "WordPiece", "WordLevel", "Unigram":
+	default:
+		return nil, fmt.Errorf("model: %s: not supported, want one of %s", quote.Plain(f.kind, 60),
+			strings.Join(models, ", "))
+	}
+	if f.pieces != (f.kind == "Unigram") {
+		return nil, fmt.Errorf("model.vocab: want an object of token and id, "+
+			"or for Unigram an array of pieces with scores; found the other one for %s", f.kind)
+	}
+	if f.kind == "BPE" {
+		if f.merges != nil {
+			if err := f.vocab.readMerges(f.merges, f.prefix); err != nil {
+				return nil, err
+			}
+		} else if !f.merged {
+			return nil, errors.New("no model.merges")
+		}
+	}
+	return f.vocab, f.vocab.readAdded(added)
+}
+
+// inferred is the type of a model that does not tell it.
+func (f *modelFile) inferred() string {
+	switch {
+	case f.kind != "":
+		return f.kind
+	case f.pieces:
+		return "Unigram"
+	case f.merged || f.merges != nil:
+		return "BPE"
+	case f.longest > 0:
+		return "WordPiece"
+	case f.unknown != "":
+		return "WordLevel"
+	}
+	return "BPE"
+}
+
+// plainBPE reports whether the model is byte-pair encoding as GPT-2 has it.
+func (f *modelFile) plainBPE() bool {
+	if f.kind != "BPE" || f.prefix != "" || f.suffix != "" || f.byteFallback || f.ignoreMerges {
+		return false
+	}
+	if _, unknown := f.vocab.ids[f.unknown]; !unknown {
+		return true
+	}
+	for _, r := range newByteAlphabet().runes {
+		if _, ok := f.vocab.ids[string(r)]; !ok {
+			return false // what has no token is unknown
+		}
+	}
+	return true
+}
+
+// build makes the model.
+func (f *modelFile) build(t *Tokenizer, v *vocabulary) error {
+	unknown, known := v.ids[f.unknown]
+	if !known {
+		unknown = none
+	}
+	switch f.kind {
+	case "BPE":
+		t.kind = kindBPE
+		t.model = f.charBPE(v, unknown)
+	case "WordPiece":
+		t.kind = kindWordPiece
+		t.model = f.wordPiece(v, unknown)
+	case "WordLevel":
+		t.kind = kindWordLevel
+		t.model = &wordLevel{ids: v.ids, unknown: unknown}
+	case "Unigram":
+		t.kind = kindUnigram
+		m, err := f.unigram(v)
+		t.model = m
+		return err
+	}
+	return nil
+}
+
+func (f *modelFile) charBPE(v *vocabulary, unknown uint32) model {
+	m := &charBPE{merges: newMerges(len(v.merges)), ids: v.ids, prefix: f.prefix, suffix: f.suffix,
+		unknown: unknown, dropped: f.unknown == "", fuse: f.fuse, whole: f.ignoreMerges}
+	for rank, merge := range v.merges {
+		m.pairs.set(merge[0], merge[1], uint32(rank))
+		m.merged[rank] = merge[2]
+	}
+	for c := range m.ascii {
+		m.ascii[c] = v.id(string(rune(c)))
+	}
+	if f.byteFallback {
+		m.byteID = v.byteTokens()
+	}
+	return m
+}
+
+func (f *modelFile) wordPiece(v *vocabulary, unknown uint32) model {
+	if f.prefix == "" {
+		f.prefix = "##"
+	}
+	if f.longest == 0 {
+		f.longest = 100
+	}
+	return newWordPiece(v, f.prefix, unknown, f.longest)
+}
+
+// newWordPiece arranges a vocabulary. A token with the prefix that goes on with a word can begin one
+// too, where it is written so.
+func newWordPiece(v *vocabulary, prefix string, unknown uint32, longest int) *wordPiece {
+	m := &wordPiece{begins: newPrefixTree(), goesOn: newPrefixTree(), unknown: unknown,
+		longest: longest}
+	for text, id := range v.ids {
+		m.begins.add(text, id)
+		if rest, ok := strings.CutPrefix(text, prefix); ok && rest != "" {
+			m.goesOn.add(rest, id)
+		}
+	}
+	return m
+}
+
+func (f *modelFile) unigram(v *vocabulary) (model, error) {
+	m := &unigram{pieces: newPrefixTree(), scores: v.scores, ids: v.ids, unknown: none,
+		unscored: worst(v.scores) - unknownPenalty}
+	if f.hasID {
+		if m.unknown = uint32(f.unknownID); f.unknownID >= len(v.scores) {
+			return nil, fmt.Errorf("model.unk_id: %d, want less than the %d pieces", f.unknownID,
+				len(v.scores))
+		}
+	}
+	for text, id := range v.ids {
+		m.pieces.add(text, id)
+	}
+	if f.byteFallback {
+		m.byteID = v.byteTokens()
+	}
+	return m, nil
+}
+
+// id returns the id of a token, or none.
+func (v *vocabulary) id(token string) uint32 {
+	if id, ok := v.ids[token]; ok {
+		return id
+	}
+	return none
+}
+
+// byteTokens returns the ids of the tokens that stand for bytes.
+func (v *vocabulary) byteTokens() *[256]uint32 {
+	ids := new([256]uint32)
+	for b := range ids {
+		ids[b] = v.id(fmt.Sprintf("<0x%02X>", b))
+	}
+	return ids
+}
+
+// readPieces reads an array of [piece, score]. A piece that comes twice is the later one.
+func readPieces(r *strictjson.Reader) (*vocabulary, error) {
+	v := &vocabulary{name: "model.vocab", ids: map[string]uint32{}}
+	err := r.Array(func(i int) error {
+		if i == maxIDs {
+			return r.Errorf("more than %d pieces", maxIDs)
+		}
+		var text string
+		var score float64
+		n := 0
+		err := r.Array(func(j int) (err error) {
+			switch n = j + 1; j {
+			case 0:
+				text, err = r.String()
+			case 1:
+				score, err = readScore(r)
+			default:
+				err = r.Errorf("want [piece, score], found more")
+			}
+			return err
+		})
+		if err == nil && n != 2 {
+			err = r.Errorf("want [piece, score], found %d values", n)
+		}
+		if err == nil {
+			err = v.addPiece(text, score)
+		}
+		if err != nil {
+			return fmt.Errorf("model.vocab[%d]: %w", i, err)
+		}
+		return nil
+	})
+	if err == nil && len(v.ids) == 0 {
+		err = r.Errorf("no tokens")
+	}
+	return v, err
+}
+
+// readScore reads a number.
+func readScore(r *strictjson.Reader) (float64, error) {
+	digits, err := r.Number()
+	if err != nil {
+		return 0, err
+	}
+	score, err := strconv.ParseFloat(digits, 64)
+	if err != nil {
+		return 0, r.Errorf("want a score, found %s", quote.Short(digits, 24))
+	}
+	return score, nil
+}
+
+// maxPiece bounds a piece in bytes: at each byte of a text all pieces are tried that could be there.
+const maxPiece = 1 << 10
+
+// addPiece appends a piece with its score.
+func (v *vocabulary) addPiece(text string, score float64) error {
+	switch {
+	case len(text) > maxPiece:
+		return fmt.Errorf("a piece of %d bytes, want at most %d", len(text), maxPiece)
+	case !utf8.ValidString(text):
+		return fmt.Errorf("%s is not valid UTF-8", quote.Short(text, 60))
+	case math.IsNaN(score) || math.IsInf(score, 0):
+		return fmt.Errorf("%s has score %v, want a number", quote.Short(text, 60), score)
+	}
+	if text != "" {
+		v.ids[text] = uint32(len(v.tokens))
+	}
+	v.tokens, v.scores = append(v.tokens, text), append(v.scores, score)
+	return nil
+}
+
+// readMerges reads an array of merges, each "left right" or ["left", "right"].
+func (v *vocabulary) readMerges(r *strictjson.Reader, prefix string) error {
+	v.prefix = prefix
+	return r.Array(func(i int) error {
+		left, right, err := mergePair(r)
+		if err != nil {
+			return err
+		}
+		if err := v.addMerge(left, right); err != nil {
+			return fmt.Errorf("model.merges[%d]: %w", i, err)
+		}
+		return nil
+	})
+}
+
+func mergePair(r *strictjson.Reader) (left, right string, err error) {
+	if r.Kind() != '[' {
+		pair, err := r.String()
+		if err != nil {
+			return "", "", err
+		}
+		left, right, ok := strings.Cut(pair, " ")
+		if !ok || strings.Contains(right, " ") {
+			return "", "", r.Errorf("%s: want two tokens with a space between",
+				quote.Short(pair, 60))
+		}
+		return left, right, nil
+	}
+	n := 0
+	err = r.Array(func(i int) error {
+		token, err := r.String()
+		left, right, n = right, token, i+1
+		return err
+	})
+	if err == nil && n != 2 {
+		err = r.Errorf("a merge of %d tokens, want 2", n)
+	}
+	return left, right, err
+}

@@ -1,0 +1,145 @@
+// Normalizers: what is done to a text before it is split. Those for Unicode's normalization forms
+// are in forms.go, BERT's in bert.go, sentencepiece's rules in charsmap.go.
+
+package tokenizer
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A normalizer rewrites a text. If track, the result tells where it came from.
+type normalizer interface {
+	normalize(p passage, track bool) passage
+}
+
+// lowercase is Lowercase: each character by itself, so that there is no final sigma.
+type lowercase struct{}
+
+func (lowercase) normalize(p passage, track bool) passage {
+	w := rewrite(p, track)
+	for i := 0; i < len(p.text); {
+		r, size := utf8.DecodeRuneInString(p.text[i:])
+		if size > 1 || r != utf8.RuneError {
+			if r < utf8.RuneSelf {
+				if 'A' <= r && r <= 'Z' {
+					w.replace(i, i+1, lowerASCII[r-'A':r-'A'+1])
+				}
+			} else if lower := lowerOf(r); lower != "" {
+				w.replace(i, i+size, lower)
+			}
+		}
+		i += size
+	}
+	return w.result()
+}
+
+const lowerASCII = "abcdefghijklmnopqrstuvwxyz"
+
+// lowerOf returns the lower case of a rune, "" if that is the rune itself. It is Unicode 17.0's,
+// whatever the version of Go.
+func lowerOf(r rune) string {
+	if r == 'İ' {
+		return "i̇"
+	}
+	lower := unicode.ToLower(r)
+	if lower == r {
+		lower = laterLower(r)
+	}
+	if lower == r {
+		return ""
+	}
+	return string(lower)
+}
+
+// laterLower returns the lower case of letters that Unicode has since 15.1.
+func laterLower(r rune) rune {
+	switch {
+	case r == 0x1C89, r == 0xA7CC, r == 0xA7CE, r == 0xA7D2, r == 0xA7D4, r == 0xA7DA:
+		return r + 1
+	case r == 0xA7CB:
+		return 0x264
+	case r == 0xA7DC:
+		return 0x19B
+	case 0x10D50 <= r && r <= 0x10D65:
+		return r + 0x20
+	case 0x16EA0 <= r && r <= 0x16EB8:
+		return r + 0x1B
+	}
+	return r
+}
+
+// strip is Strip: white space at the ends.
+type strip struct{ left, right bool }
+
+func (s strip) normalize(p passage, track bool) passage {
+	from, to := 0, len(p.text)
+	if s.left {
+		from = to - len(strings.TrimLeftFunc(p.text, unicode.IsSpace))
+	}
+	if s.right {
+		to = max(from, len(strings.TrimRightFunc(p.text, unicode.IsSpace)))
+	}
+	return p.slice(from, to)
+}
+
+// dropping drops the characters with a property: StripAccents.
+type dropping struct{ what property }
+
+func (d dropping) normalize(p passage, track bool) passage {
+	w := rewrite(p, track)
+	table := propertyTable()
+	for i := 0; i < len(p.text); {
+		_, is, size := table.next(p.text[i:])
+		if is&d.what != 0 {
+			w.replace(i, i+size, "")
+		}
+		i += size
+	}
+	return w.result()
+}
+
+// replacing is Replace: each match of a pattern by a text.
+type replacing struct {
+	pattern pattern
+	with    string
+}
+
+func (s replacing) normalize(p passage, track bool) passage {
+	w := rewrite(p, track)
+	s.pattern.matches(p.text, func(from, to int) { w.replace(from, to, s.with) })
+	return w.result()
+}
+
+// prepend is Prepend: a text before one that is not empty.
+type prepend string
+
+func (s prepend) normalize(p passage, track bool) passage {
+	if p.text == "" {
+		return p
+	}
+	w := rewrite(p, track)
+	w.replace(0, 0, string(s))
+	return w.result()
+}
+
+// nmt is Nmt, sentencepiece's rules for machine translation: controls go, and odd spaces become one.
+type nmt struct{}
+
+func (nmt) normalize(p passage, track bool) passage {
+	w := rewrite(p, track)
+	for i := 0; i < len(p.text); {
+		r, size := utf8.DecodeRuneInString(p.text[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+		case 1 <= r && r <= 8, r == 0xB, 0xE <= r && r <= 0x1F, r == 0x7F, r == 0x8F, r == 0x9F:
+			w.replace(i, i+size, "")
+		case r == '\t', r == '\n', r == '\f', r == '\r', r == 0x1680, 0x200B <= r && r <= 0x200F,
+			r == 0x2028, r == 0x2029, r == 0x2581, r == 0xFEFF, r == 0xFFFD:
+			w.replace(i, i+size, " ")
+		}
+		i += size
+	}
+	return w.result()
+}

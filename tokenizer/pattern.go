@@ -1,0 +1,68 @@
+// Patterns: what a Split cuts at and a Replace replaces.
+
+package tokenizer
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// A pattern finds its matches in a text: from left to right, none over another.
+type pattern interface {
+	matches(text string, match func(from, to int)) error
+}
+
+// literal is a text as it is; the empty one matches nothing.
+type literal string
+
+func (l literal) matches(text string, match func(from, to int)) error {
+	for at := 0; l != ""; {
+		next := strings.Index(text[at:], string(l))
+		if next < 0 {
+			break
+		}
+		at += next
+		match(at, at+len(l))
+		at += len(l)
+	}
+	return nil
+}
+
+// single is each character with a property, alone.
+type single property
+
+func (s single) matches(text string, match func(from, to int)) error {
+	table := propertyTable()
+	for i := 0; i < len(text); {
+		_, is, size := table.next(text[i:])
+		if is&property(s) != 0 {
+			match(i, i+size)
+		}
+		i += size
+	}
+	return nil
+}
+
+// gpt2Pieces is GPT-2's pattern, of which every piece is a match.
+type gpt2Pieces struct{}
+
+func (gpt2Pieces) matches(text string, match func(from, to int)) error {
+	for i := 0; i < len(text); {
+		n := pieceLen(text[i:])
+		match(i, i+n)
+		i += n
+	}
+	return nil
+}
+
+// everyCharacter is each character alone: [\s\S].
+type everyCharacter struct{}
+
+func (everyCharacter) matches(text string, match func(from, to int)) error {
+	for i := 0; i < len(text); {
+		_, size := utf8.DecodeRuneInString(text[i:])
+		match(i, i+size)
+		i += size
+	}
+	return nil
+}

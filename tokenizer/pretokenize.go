@@ -1,0 +1,241 @@
+// Pre-tokenizers: how a text is split before the model sees it. Patterns are in pattern.go.
+
+package tokenizer
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// A splitter is a pre-tokenizer: it calls emit for each part of a passage, in order, as it changes
+// it. If track, the parts tell where they came from.
+type splitter interface {
+	split(p passage, track bool, emit func(passage) error) error
+}
+
+// splitting by a pattern is Split, Digits, Punctuation and their like.
+type patternSplitter struct {
+	pattern  pattern
+	behavior behavior
+	invert   bool
+}
+
+// A behavior says what becomes of the matches of a pattern.
+type behavior int
+
+const (
+	isolated   behavior = iota // each is a part
+	removed                    // they go
+	contiguous                 // those side by side are one part
+	withBefore                 // MergedWithPrevious: part of what comes before
+	withNext                   // MergedWithNext: part of what comes after
+)
+
+// behaviors are the names of behaviors in files.
+var behaviors = [...]string{"Isolated", "Removed", "Contiguous", "MergedWithPrevious",
+	"MergedWithNext"}
+
+func (s patternSplitter) split(p passage, track bool, emit func(passage) error) (err error) {
+	j := joiner{patternSplitter: s, emit: func(from, to int) {
+		if err == nil && from < to {
+			err = emit(p.slice(from, to))
+		}
+	}}
+	done := 0
+	failed := s.pattern.matches(p.text, func(from, to int) {
+		if done < from {
+			j.add(done, from, s.invert)
+		}
+		j.add(from, to, !s.invert)
+		done = to
+	})
+	if failed != nil {
+		return failed
+	}
+	if done < len(p.text) {
+		j.add(done, len(p.text), s.invert)
+	}
+	if j.open {
+		j.emit(j.from, j.to)
+	}
+	return err
+}
+
+// A joiner puts matches and what is between them together.
+type joiner struct {
+	patternSplitter
+	emit     func(from, to int)
+	from, to int  // a part that may grow
+	open     bool // there is one
+	match    bool // the last one added is a match
+}
+
+func (j *joiner) add(from, to int, match bool) {
+	join := false
+	switch j.behavior {
+	case isolated:
+	case removed:
+		if match {
+			return
+		}
+	case contiguous:
+		join = match == j.match
+	case withBefore:
+		join = match && !j.match
+	case withNext: // of matches side by side the last one is joined
+		join = !match && j.match
+	}
+	j.match = match
+	if join && j.open {
+		j.to = to
+		return
+	}
+	if j.open {
+		j.emit(j.from, j.to)
+	}
+	j.from, j.to, j.open = from, to, true
+}
+
+// words is Whitespace, WhitespaceSplit and BertPreTokenizer in one pass: white space goes, and what
+// is between is cut where of says so.
+type words struct {
+	joined, single property // characters that are one part with each other, or alone; others join
+}
+
+func (s words) split(p passage, track bool, emit func(passage) error) error {
+	table := propertyTable()
+	from, kind := 0, property(0) // of the part under way
+	for i := 0; i < len(p.text); {
+		_, is, size := table.next(p.text[i:])
+		now := is & s.joined
+		alone := is&s.single != 0
+		if (is&isSpace != 0 || alone || now != kind) && from < i {
+			if err := emit(p.slice(from, i)); err != nil {
+				return err
+			}
+			from = i
+		}
+		kind = now
+		i += size
+		if alone && is&isSpace == 0 {
+			if err := emit(p.slice(from, i)); err != nil {
+				return err
+			}
+		}
+		if alone || is&isSpace != 0 {
+			from = i
+		}
+	}
+	if from < len(p.text) {
+		return emit(p.slice(from, len(p.text)))
+	}
+	return nil
+}
+
+// metaspace is Metaspace: spaces become a mark, one is put in front, and words begin with marks.
+type metaspace struct {
+	mark   string
+	scheme prepending
+	cut    bool
+}
+
+// prepending says where metaspace puts a mark in front.
+type prepending int
+
+const (
+	always prepending = iota
+	first             // only at the beginning of the whole text
+	never
+)
+
+func (s metaspace) split(p passage, track bool, emit func(passage) error) error {
+	w := rewrite(p, track)
+	begins := strings.HasPrefix(p.text, s.mark) || strings.HasPrefix(p.text, " ")
+	if !begins && (s.scheme == always || s.scheme == first && p.at == 0) {
+		w.replace(0, 0, s.mark)
+	}
+	for i := range len(p.text) {
+		if p.text[i] == ' ' {
+			w.replace(i, i+1, s.mark)
+		}
+	}
+	p = w.result()
+	if !s.cut {
+		return emit(p)
+	}
+	for from := 0; from < len(p.text); {
+		_, size := utf8.DecodeRuneInString(p.text[from:])
+		to := len(p.text)
+		if next := strings.Index(p.text[from+size:], s.mark); next >= 0 {
+			to = from + size + next
+		}
+		if err := emit(p.slice(from, to)); err != nil {
+			return err
+		}
+		from = to
+	}
+	return nil
+}
+
+// levelSplitter is ByteLevel: GPT-2's pattern, and then each byte in the byte alphabet, but before a
+// model that reads bytes.
+type levelSplitter struct {
+	splitting
+	alphabet *byteAlphabet // nil: bytes stay bytes
+}
+
+func (s levelSplitter) split(p passage, track bool, emit func(passage) error) error {
+	if s.prefixSpace && p.text[0] != ' ' {
+		w := rewrite(p, track)
+		w.replace(0, 0, " ")
+		p = w.result()
+	}
+	for from := 0; from < len(p.text); {
+		to := len(p.text)
+		if !s.whole {
+			to = from + pieceLen(p.text[from:])
+		}
+		part := p.slice(from, to)
+		if s.alphabet != nil {
+			part = s.alphabet.normalize(part, track)
+		}
+		if err := emit(part); err != nil {
+			return err
+		}
+		from = to
+	}
+	return nil
+}
+
+// normalize writes each byte in the byte alphabet: the normalizer ByteLevel.
+func (a *byteAlphabet) normalize(p passage, track bool) passage {
+	w := rewrite(p, track)
+	for i := range len(p.text) {
+		w.replace(i, i+1, string(a.runes[p.text[i]]))
+	}
+	return w.result()
+}
+
+// chain calls emit for what all splitters, from the first to the last, make of a passage.
+func chain(splitters []splitter, p passage, track bool, emit func(passage) error) error {
+	if p.text == "" {
+		return nil
+	}
+	if len(splitters) == 0 {
+		return emit(p)
+	}
+	return splitters[0].split(p, track, func(part passage) error {
+		return chain(splitters[1:], part, track, emit)
+	})
+}
+
+// behaviorOf reads the name of a behavior, "" being Isolated.
+func behaviorOf(name string) (behavior, error) {
+	for i, known := range behaviors {
+		if name == known || name == "" {
+			return behavior(i), nil
+		}
+	}
+	return 0, fmt.Errorf("behavior %q: not supported, want one of %q", name, behaviors)
+}

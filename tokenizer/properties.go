@@ -1,0 +1,102 @@
+// What Hugging Face's library takes a character for.
+
+package tokenizer
+
+import (
+	_ "embed"
+	"sync"
+	"unicode/utf8"
+)
+
+// propertyRanges is written by internal/genproperties, which documents its layout. Package unicode
+// does not serve: the parts of that library go by Unicode 8.0 to 17.0.
+//
+//go:embed properties.bin
+var propertyRanges string
+
+// property is a set of what a character is.
+type property uint32
+
+const (
+	isLetter          property = 1 << iota // \p{L} of a Split, and so on
+	isNumber                               // \p{N}
+	isPunctuation                          // \p{P}
+	isMark                                 // \p{M}
+	isSymbol                               // \p{S}
+	isUpper                                // \p{Lu}
+	isLower                                // \p{Ll}
+	isSpace                                // \s, and white space everywhere
+	isWord                                 // \w of a Split
+	isDigit                                // \d of a Split
+	isAddedWord                            // \w of Whitespace and of single_word
+	isNumeric                              // of Digits
+	isBertPunctuation                      // of BertPreTokenizer and Punctuation
+	isBertAccent                           // that BertNormalizer's strip_accents drops
+	isBertDropped                          // that BertNormalizer's clean_text drops
+	isAccent                               // that StripAccents drops
+	isLater                                // newer than the library's normalization forms
+)
+
+// properties is a table with a page for each 256 code points; pages that are alike are one.
+type properties struct {
+	index [(utf8.MaxRune + 1) >> 8]uint16
+	pages [][256]property
+}
+
+// propertyTable is made on the first call, in 0.3 ms.
+var propertyTable = sync.OnceValue(func() *properties {
+	t := new(properties)
+	entry := func(i int, at int) uint32 {
+		b := propertyRanges[8*i+at : 8*i+at+4]
+		return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+	}
+	uniform := map[property]uint16{}
+	next, is := 0, property(0)
+	for page := range t.index {
+		from, to := page<<8, (page+1)<<8
+		begins := func() bool {
+			return next < len(propertyRanges)/8 && int(entry(next, 0)) < to
+		}
+		if number, ok := uniform[is]; ok && !begins() {
+			t.index[page] = number
+			continue
+		}
+		changes := false
+		var list [256]property
+		for c := from; c < to; c++ {
+			if begins() && int(entry(next, 0)) == c {
+				is = property(entry(next, 4))
+				next++
+				changes = changes || c > from
+			}
+			list[c-from] = is
+		}
+		t.index[page] = uint16(len(t.pages))
+		if !changes {
+			uniform[is] = t.index[page]
+		}
+		t.pages = append(t.pages, list)
+	}
+	return t
+})
+
+// of returns the properties of a rune. A byte that is no part of valid UTF-8 has none.
+func (t *properties) of(r rune) property {
+	if uint32(r) > utf8.MaxRune {
+		return 0
+	}
+	return t.pages[t.index[r>>8]][r&0xff]
+}
+
+// next returns the first rune of s, which is not empty, its properties and its length. A byte that
+// is no part of valid UTF-8 is utf8.RuneError of length 1, without properties.
+func (t *properties) next(s string) (r rune, is property, size int) {
+	if c := s[0]; c < utf8.RuneSelf {
+		return rune(c), t.pages[0][c], 1
+	}
+	r, size = utf8.DecodeRuneInString(s)
+	if r == utf8.RuneError && size == 1 {
+		return r, 0, 1
+	}
+	return r, t.of(r), size
+}
