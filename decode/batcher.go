@@ -26,6 +26,14 @@ type BatcherOptions struct {
 	// (a large model, many streams), prompts add half of MaxDelay to it. More is better for long
 	// prompts, less for everybody else. 0 means 100 ms.
 	MaxDelay time.Duration
+
+	// PrefixBytes keeps the sessions of texts that have ended, while the caches of all sessions of
+	// the model take no more than so many bytes together: a prompt that begins as one of them does
+	// is evaluated from where they differ. Those that were of no use for the longest time go first,
+	// and all of them before a text has to wait for memory. 0 keeps none: then texts share what they
+	// have in common only while they are written. Others who use the model may find its cache full
+	// where this is all of model.Options.CacheBytes.
+	PrefixBytes int64
 }
 
 // A Batcher writes many texts at once, one continuous batch on one model: each step evaluates the
@@ -80,6 +88,9 @@ func (b *Batcher) Close() error {
 	b.cancel()
 	b.kick()
 	b.workers.Wait()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sharing.clear()
 	return nil
 }
 
@@ -120,7 +131,7 @@ func (b *Batcher) run(ctx context.Context, wanted Request, n int) iter.Seq2[Toke
 		}
 		st.own, st.forks = n == 1, n > 1
 		r := newRequest(ctx, st, buffered*min(n, b.options.MaxStreams))
-		r.samples, r.client = n, wanted.Client
+		r.samples, r.client, r.salt = n, wanted.Client, wanted.Salt
 		if wanted.Progress != nil {
 			r.progress = wanted.Progress
 		}

@@ -114,6 +114,14 @@ func (e *echo) score(at int, from row, top int) {
 	s.logProb, s.top = c.logProb, c.top
 }
 
+// take takes what another says of the first tokens, of which it has evaluated n.
+func (e *echo) take(scores []scored, n int) {
+	if e.waiting() {
+		copy(e.scores[1:], scores[1:n+1])
+		e.known = max(e.known, n)
+	}
+}
+
 // waiting reports whether there are tokens to return, once the context is evaluated.
 func (e *echo) waiting() bool { return e != nil && e.given < len(e.scores) }
 

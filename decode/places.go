@@ -30,6 +30,7 @@ func (b *Batcher) admit() bool {
 	}
 	for b.fill() {
 	}
+	b.trim()
 	b.counters.state(&b.schedule)
 	if b.writing = len(b.requests) > 0; !b.writing {
 		b.reset() // now, before there may be another goroutine
@@ -76,6 +77,10 @@ func (b *Batcher) fill() bool {
 		next.progress.Placed = time.Now()
 	}
 	b.running = append(b.running, &task{Stream: next.pop(b.scratch), request: next})
+	if next.parent != nil && next.begun == next.samples {
+		b.release(next, next.parent)
+		next.parent = nil
+	}
 	next.running++
 	b.places[next.client]++
 	return true
@@ -110,14 +115,17 @@ func (r *request) pop(shared *scratches) *Stream {
 		return st
 	}
 	st := r.parent.sampleOf(r.begun)
-	if r.begun++; r.begun == r.samples {
-		r.release(r.parent)
-	}
+	r.begun++
 	return st
 }
 
-// release ends a stream and gives its memory back, unless its session is the caller's.
-func (r *request) release(st *Stream) {
+// release ends a stream whose session, unless it is the caller's, is of use for others or gives its
+// memory back.
+func (b *Batcher) release(r *request, st *Stream) {
+	if !r.kept {
+		b.sharing.keep(st, r.salt)
+		b.trim()
+	}
 	st.Stop()
 	if !r.kept {
 		st.forget()
@@ -128,16 +136,17 @@ func (r *request) release(st *Stream) {
 func (b *Batcher) end(r *request, err error) {
 	b.running = slices.DeleteFunc(b.running, func(t *task) bool {
 		if t.request == r {
-			r.release(t.Stream)
+			b.release(r, t.Stream)
 			b.vacate(r)
 		}
 		return t.request == r
 	})
 	for _, st := range r.paused {
-		r.release(st)
+		b.release(r, st)
 	}
 	if r.parent != nil {
-		r.release(r.parent)
+		b.release(r, r.parent)
+		r.parent = nil
 	}
 	b.requests = slices.DeleteFunc(b.requests, func(other *request) bool { return other == r })
 	b.full = false
@@ -155,7 +164,7 @@ func (b *Batcher) patience() time.Duration {
 func (b *Batcher) clear() bool {
 	for _, t := range b.running {
 		if !t.paused.IsZero() && time.Since(t.paused) > b.patience() {
-			b.pause(t)
+			b.pause(t, false)
 			return true
 		}
 	}
@@ -163,18 +172,26 @@ func (b *Batcher) clear() bool {
 }
 
 // pause takes the place of a stream that will go on when it has one again. Others may have its
-// memory: what it held is then evaluated again.
-func (b *Batcher) pause(t *task) {
+// memory, at once or when they need it: what it held is then evaluated again.
+func (b *Batcher) pause(t *task, atOnce bool) {
 	b.unplace(t)
 	r := t.request
+	b.retreat(t.Stream, r, atOnce)
+	if r.running == 0 && r.parent != nil { // the last to need its pages
+		b.retreat(r.parent, r, atOnce)
+		r.parent = nil
+	}
+}
+
+// retreat has a stream wait for a place without a session.
+func (b *Batcher) retreat(st *Stream, r *request, atOnce bool) {
 	if !r.kept {
-		t.forget()
+		if b.sharing.forget(st); !atOnce {
+			b.sharing.keep(st, r.salt)
+		}
+		st.forget()
 	}
-	r.paused = append(r.paused, t.Stream)
-	if r.running == 0 && r.parent != nil && r.begun < r.samples { // the last to need its pages
-		r.parent.forget()
-		r.paused, r.parent = append(r.paused, r.parent), nil
-	}
+	r.paused = append(r.paused, st)
 }
 
 // unplace takes a stream's place.

@@ -19,6 +19,11 @@ type Request struct {
 	// are one client.
 	Client string
 
+	// Salt keeps what texts have in common from those of another salt: the prompt is evaluated even
+	// where another one begins as it does. From the time that a prompt takes, nobody then learns
+	// what others wrote.
+	Salt string
+
 	// Progress, if not nil, is filled in. It may be read when the first token has come, or the loop
 	// has ended.
 	Progress *Progress
@@ -29,6 +34,7 @@ type Progress struct {
 	Submitted time.Time
 	Placed    time.Time // when it was given a place in the batch for the first time
 	First     time.Time // when its first token was there
+	Cached    int       // tokens of the prompt that others had evaluated
 }
 
 // buffered is how many tokens of a text may wait for their caller.
@@ -38,6 +44,7 @@ const buffered = 16
 type request struct {
 	ctx      context.Context
 	client   string
+	salt     string
 	prompt   int // tokens of it
 	progress *Progress
 	kept     bool // the session is the caller's

@@ -20,6 +20,7 @@ type schedule struct {
 	budget   budget
 	work     work
 	scratch  *scratches
+	sharing  sharing
 
 	// Of the current step.
 	batch    []model.Input
@@ -36,11 +37,13 @@ type task struct {
 	request *request
 	portion portion   // of its prompt, in the current step
 	paused  time.Time // since when it waits for its caller; zero if it does not
+	begun   bool      // false: it has yet to look for a session to begin with
 }
 
 func newSchedule(b *Batcher) schedule {
 	w := workOf(b.model.Config())
-	return schedule{places: map[string]int{}, budget: newBudget(b.options.MaxDelay, w), work: w, scratch: &scratches{}}
+	return schedule{places: map[string]int{}, sharing: newSharing(b.options.PrefixBytes),
+		budget: newBudget(b.options.MaxDelay, w), work: w, scratch: &scratches{}}
 }
 
 // write runs steps until there is nothing left to write.
@@ -53,6 +56,7 @@ func (b *Batcher) write() {
 		}
 	}()
 	for b.admit() {
+		b.begin()
 		taken := b.chooseAtHand()
 		if b.plan(); len(b.batch) > 0 {
 			b.step()
@@ -97,6 +101,7 @@ func (b *Batcher) abandon(panicked any) {
 		end(r)
 	}
 	b.queue.remove(end)
+	b.sharing.clear()
 	b.writing = false
 }
 
@@ -140,7 +145,7 @@ func (b *Batcher) plan() {
 	b.reset()
 	for _, t := range b.running {
 		n := t.pending()
-		if n == 0 || !t.ready() {
+		if n == 0 || !t.begun || !t.ready() {
 			continue
 		}
 		t.request.planned++
@@ -182,7 +187,7 @@ func (b *Batcher) step() {
 		b.fail(err)
 		return
 	}
-	b.counters.steps.Add(1)
+	b.counters.step(b.batch)
 	b.budget.observe(time.Since(start), b.done, len(b.prompts) > 0, b.cut)
 	for _, t := range slices.Compact(b.batched) { // with guidance a text has two inputs
 		if t.forks && !t.Done() && t.pending() == 0 {
@@ -202,9 +207,10 @@ func (b *Batcher) fail(err error) {
 	var input *model.InputError
 	switch {
 	case b.ctx.Err() != nil: // closed
+	case errors.Is(err, model.ErrCacheFull) && b.makeRoom():
 	case errors.Is(err, model.ErrCacheFull) && len(b.running) > 1:
 		b.counters.preemptions.Add(1)
-		b.pause(b.newest())
+		b.pause(b.newest(), true)
 		b.full = true
 	case errors.As(err, &input):
 		b.end(b.batched[input.Input].request, input.Err)
@@ -240,7 +246,7 @@ func (b *Batcher) take(t *task) {
 		t.request.tokens <- tok
 		t.request.sent++
 		if t.Done() {
-			t.request.release(t.Stream)
+			b.release(t.request, t.Stream)
 			b.leave(t)
 		}
 	}

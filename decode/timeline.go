@@ -76,6 +76,18 @@ func (t *timeline) forget() {
 	t.base = 0
 }
 
+// leave returns the session that the context grows in, which the timeline has no more: all of the
+// context is pending.
+func (t *timeline) leave() *model.Session {
+	left := t.grows()
+	if t.anew != nil {
+		t.session.Release()
+		t.anew = nil
+	}
+	t.session, t.base = left.Model().NewSession(), 0
+	return left
+}
+
 // fork returns the same on forks of the sessions.
 func (t *timeline) fork() timeline {
 	f := *t

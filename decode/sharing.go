@@ -1,0 +1,304 @@
+package decode
+
+// What texts of a Batcher have in common is evaluated once: sessions of texts that are written, and
+// of some that have ended, are found by their tokens.
+
+import (
+	"container/list"
+	"slices"
+
+	"picogpt/model"
+)
+
+// A sharing is the sessions that others may begin with. Only the Batcher's goroutine touches it.
+type sharing struct {
+	trees   map[family]*branch
+	writing map[*Stream]*origin
+	ended   list.List // of *origin, what was used last at the end
+	bytes   int64     // of all caches, above which sessions of texts that have ended go; 0: none stay
+
+	least int // tokens in common that are worth a fork, and waiting for
+}
+
+const (
+	leastShared = 16   // fewer rows add little to a step
+	mostEnded   = 1024 // bound the memory of the tree itself
+	mostTop     = 20   // alternatives of each token that are kept
+)
+
+// A family is the texts that may share: of one salt, and, where scores of the prompt are wanted,
+// with as many alternatives of each token.
+type family struct {
+	salt string
+	top  int // unscored where no scores are wanted
+}
+
+const unscored = -1
+
+// An origin is a session that others may begin with, found by its tokens.
+type origin struct {
+	tokens []int
+	scores []scored // of the first of tokens
+	places []place  // in the trees
+
+	// One of the two: of a text that is written, or that has ended.
+	stream  *Stream
+	request *request
+	session *model.Session
+	used    *list.Element // of a text that has ended
+}
+
+// A place is where something is found.
+type place struct {
+	family family
+	*branch
+}
+
+// evaluated returns the session, and how much of tokens it holds.
+func (f *origin) evaluated(tokens []int) (*model.Session, int) {
+	s := f.session
+	if f.stream != nil {
+		s = f.stream.grows()
+	}
+	return s, common(s.Tokens(), tokens)
+}
+
+// coming reports whether all of tokens will be evaluated without anybody's doing.
+func (f *origin) coming(tokens []int) bool {
+	return f.stream != nil && f.request.room() && common(f.stream.ahead(), tokens) == len(tokens)
+}
+
+func newSharing(bytes int64) sharing {
+	return sharing{trees: map[family]*branch{}, writing: map[*Stream]*origin{}, bytes: bytes,
+		least: leastShared}
+}
+
+// families returns those of a stream, the one that it begins with first.
+func (s *Stream) families(salt string) []family {
+	switch e := s.echo; {
+	case e == nil || s.options.Top > mostTop:
+		return []family{{salt, unscored}}
+	default:
+		return []family{{salt, s.options.Top}, {salt, unscored}}
+	}
+}
+
+// begin gives the texts that have just been given a place what others have evaluated of their
+// contexts. A text whose beginning another is about to evaluate waits for that.
+func (b *Batcher) begin() {
+	for _, t := range b.running {
+		if t.begun {
+			continue
+		}
+		if t.request.kept || t.grows().Len() > 0 || t.pending() <= 0 {
+			t.begun = true
+		} else {
+			b.share(t)
+		}
+	}
+}
+
+// share forks the session that has most in common with a text, unless that is still to come.
+func (b *Batcher) share(t *task) {
+	s, n := &b.sharing, 0
+	f, wanted := s.find(t)
+	if f != nil {
+		session, has := f.evaluated(t.context[:wanted])
+		if wanted >= s.least && has < wanted && f.coming(t.context[:wanted]) {
+			return
+		}
+		if has >= s.least {
+			n = has
+			t.grows().Take(session.Fork(n))
+			t.echo.take(f.scores, n)
+			s.touch(f)
+		}
+	}
+	t.begun = true
+	b.looked(t, n)
+	s.write(t)
+}
+
+// find returns what has most in common with a text, and how many rows of that the text can use: not
+// its last one, whose logits are not kept, and of a prompt that is scored only those whose next
+// token is scored.
+func (s *sharing) find(t *task) (f *origin, n int) {
+	scores := t.echo.waiting()
+	if scores && t.options.Top > mostTop {
+		return nil, 0
+	}
+	of := family{t.request.salt, unscored}
+	if scores {
+		of.top = t.options.Top
+	}
+	tree := s.trees[of]
+	if tree == nil {
+		return nil, 0
+	}
+	if f, n = tree.find(t.context); f == nil {
+		return nil, 0
+	}
+	n = min(n, len(t.context)-1)
+	if scores && (n >= len(f.scores) || f.scores[n].id != t.context[n]) {
+		n = max(0, min(n, len(f.scores))-1)
+	}
+	if f.stream != nil {
+		n = min(n, len(f.stream.ahead()))
+	}
+	return f, n
+}
+
+// looked counts what was found for a text.
+func (b *Batcher) looked(t *task, n int) {
+	if t.request.sent > 0 {
+		return // it comes back
+	}
+	b.counters.prefixQueries.Add(int64(len(t.context)))
+	b.counters.prefixHits.Add(int64(n))
+	t.request.progress.Cached = n
+}
+
+// write lets a text that begins be found, where it adds to what is there.
+func (s *sharing) write(t *task) {
+	f := &origin{tokens: append([]int{}, t.context...), stream: t.Stream, request: t.request}
+	if t.echo != nil {
+		f.scores = t.echo.scores
+	}
+	for _, of := range t.families(t.request.salt) {
+		if tree := s.trees[of]; tree != nil {
+			if _, n := tree.find(f.tokens); n > t.grows().Len()+1 {
+				continue
+			}
+		}
+		s.add(f, of)
+	}
+	if len(f.places) > 0 {
+		s.writing[t.Stream] = f
+	}
+}
+
+// add lets f be found, unless something that has the same is.
+func (s *sharing) add(f *origin, of family) {
+	tree := s.trees[of]
+	if tree == nil {
+		tree = newTree()
+		s.trees[of] = tree
+	}
+	if at := tree.add(f); at != nil {
+		f.places = append(f.places, place{of, at})
+	}
+}
+
+// remove lets f be found no more in a family, or in all. A text that has ended and that nobody
+// finds gives its memory back.
+func (s *sharing) remove(f *origin, in func(family) bool) {
+	f.places = slices.DeleteFunc(f.places, func(p place) bool {
+		if !in(p.family) {
+			return false
+		}
+		if p.remove(); len(s.trees[p.family].next) == 0 {
+			delete(s.trees, p.family)
+		}
+		return true
+	})
+	if f.used != nil && len(f.places) == 0 {
+		s.ended.Remove(f.used)
+		f.used = nil
+		f.session.Release()
+	}
+}
+
+func everywhere(family) bool { return true }
+
+// touch notes that a session was of use.
+func (s *sharing) touch(f *origin) {
+	if f.used != nil {
+		s.ended.MoveToBack(f.used)
+	}
+}
+
+// forget lets a stream be found no more.
+func (s *sharing) forget(st *Stream) {
+	if f := s.writing[st]; f != nil {
+		s.remove(f, everywhere)
+		delete(s.writing, st)
+	}
+}
+
+// keep takes the session of a stream that nobody writes any more, and lets it be found.
+func (s *sharing) keep(st *Stream, salt string) {
+	s.forget(st)
+	if s.bytes <= 0 || st.session == nil {
+		return
+	}
+	session := st.leave()
+	if session.Logits() != nil { // which nobody will need
+		session.Truncate(session.Len() - 1)
+	}
+	f := &origin{tokens: session.Tokens(), session: session}
+	if st.echo != nil {
+		f.scores = st.echo.scores[:min(len(st.echo.scores), len(f.tokens)+1)]
+	}
+	f.used = s.ended.PushBack(f)
+	if len(f.tokens) >= s.least {
+		for _, of := range st.families(salt) {
+			s.prefer(f, of)
+		}
+	}
+	s.remove(f, func(family) bool { return false }) // where it is of no use
+}
+
+// prefer lets the session of a text that has ended be found, unless another has all of its tokens.
+// Those that it has all tokens of go.
+func (s *sharing) prefer(f *origin, of family) {
+	if tree := s.trees[of]; tree != nil {
+		if other, n := tree.find(f.tokens); n == len(f.tokens) {
+			s.touch(other)
+			return
+		}
+	}
+	s.add(f, of)
+	var less []*origin
+	for b := f.places[len(f.places)-1].up; b != nil; b = b.up {
+		if b.leaf != nil && b.leaf.used != nil {
+			less = append(less, b.leaf)
+		}
+	}
+	for _, f := range less {
+		s.remove(f, func(in family) bool { return in == of })
+	}
+}
+
+// shrink releases the session that was of no use for the longest time. It reports whether there was
+// one.
+func (s *sharing) shrink() bool {
+	oldest := s.ended.Front()
+	if oldest != nil {
+		s.remove(oldest.Value.(*origin), everywhere)
+	}
+	return oldest != nil
+}
+
+// clear releases all sessions of texts that have ended.
+func (s *sharing) clear() {
+	for s.shrink() {
+	}
+}
+
+// trim keeps to what sessions of texts that have ended may take.
+func (b *Batcher) trim() {
+	s := &b.sharing
+	for s.ended.Len() > mostEnded || s.ended.Len() > 0 && b.model.CacheBytes() > s.bytes {
+		s.shrink()
+	}
+}
+
+// makeRoom frees memory of texts that have ended. It reports whether there was any.
+func (b *Batcher) makeRoom() bool {
+	for before := b.model.CacheBytes(); b.sharing.shrink(); {
+		if b.model.CacheBytes() < before {
+			return true
+		}
+	}
+	return false
+}
