@@ -14,9 +14,15 @@ type usage struct{ prompt, completion int }
 
 // appendAnswer appends an answer, or one event of a stream. used is nil for none.
 func (j *job) appendAnswer(b []byte, choices []*choice, used *usage) []byte {
-	b = append(b, `{"id":"cmpl-`...)
-	b = append(b, j.visit.id...)
-	b = append(b, `","object":"text_completion","created":`...)
+	kind, id := "text_completion", "cmpl-"
+	switch {
+	case j.chat && j.stream:
+		kind, id = "chat.completion.chunk", "chatcmpl-"
+	case j.chat:
+		kind, id = "chat.completion", "chatcmpl-"
+	}
+	b = append(append(append(b, `{"id":"`...), id...), j.visit.id...)
+	b = append(append(append(b, `","object":"`...), kind...), `","created":`...)
 	b = strconv.AppendInt(b, j.visit.start.Unix(), 10)
 	b = append(b, `,"model":`...)
 	b = appendString(b, j.server.options.Name)
@@ -55,21 +61,19 @@ func appendUsage(b []byte, used *usage, null bool) []byte {
 func (j *job) appendChoice(b []byte, c *choice) []byte {
 	b = append(b, `{"index":`...)
 	b = strconv.AppendInt(b, int64(c.index), 10)
-	b = append(b, `,"text":`...)
-	b = appendString(b, c.text)
-	b = append(b, `,"logprobs":`...)
-	if j.logprobs == nil {
-		b = append(b, "null"...)
+	b = append(b, ',')
+	if j.chat {
+		b = j.appendMessage(b, c)
 	} else {
-		b = j.appendLogprobs(b, c.entries)
+		b = j.appendText(b, c)
 	}
 	b = append(b, `,"finish_reason":`...)
-	b = appendText(b, c.finish)
+	b = appendOrNull(b, c.finish)
 	b = append(b, `,"stop_reason":`...)
 	if c.stop.isID {
 		b = strconv.AppendInt(b, int64(c.stop.id), 10)
 	} else {
-		b = appendText(b, c.stop.text)
+		b = appendOrNull(b, c.stop.text)
 	}
 	if j.idsToo {
 		b = append(b, `,"prompt_token_ids":`...)
@@ -82,6 +86,15 @@ func (j *job) appendChoice(b []byte, c *choice) []byte {
 		b = appendIDs(b, c.ids)
 	}
 	return append(b, '}')
+}
+
+func (j *job) appendText(b []byte, c *choice) []byte {
+	b = appendString(append(b, `"text":`...), c.text)
+	b = append(b, `,"logprobs":`...)
+	if j.logprobs == nil {
+		return append(b, "null"...)
+	}
+	return j.appendLogprobs(b, c.entries)
 }
 
 func appendIDs(b []byte, ids []int) []byte {
@@ -101,8 +114,8 @@ func appendString[T string | []byte](b []byte, s T) []byte {
 	return b
 }
 
-// appendText appends a text, null if it is empty.
-func appendText(b []byte, s string) []byte {
+// appendOrNull appends a text, null if it is empty.
+func appendOrNull(b []byte, s string) []byte {
 	if s == "" {
 		return append(b, "null"...)
 	}

@@ -27,12 +27,15 @@ type job struct {
 	reserved int        // texts of the queue
 }
 
-func (s *Server) completions(v *visit) error {
+func (s *Server) completions(v *visit) error { return s.generate(v, s.parseCompletion) }
+
+// generate answers a request for texts.
+func (s *Server) generate(v *visit, parse func(body string) (*completion, error)) error {
 	body, release, err := s.read(v)
 	if err != nil {
 		return err
 	}
-	q, err := s.parseCompletion(body)
+	q, err := parse(body)
 	if err != nil {
 		release()
 		return err

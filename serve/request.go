@@ -37,6 +37,7 @@ type completion struct {
 	seed             *uint64
 	idTokens, idsToo bool // return_tokens_as_token_ids, return_token_ids
 	form             form
+	chat             bool // it is of a conversation
 
 	ignored []string
 }
@@ -57,15 +58,25 @@ const (
 	defaultTokens = 16
 )
 
-// parseCompletion reads a body. vocabulary is the number of the model's ids.
+// newCompletion returns OpenAI's defaults.
+func newCompletion() *completion {
+	return &completion{maxTokens: defaultTokens, temperature: 1, topP: 1, n: 1, repetition: 1}
+}
+
+// parseCompletion reads a body.
 func (s *Server) parseCompletion(body string) (*completion, error) {
-	q := &completion{maxTokens: defaultTokens, temperature: 1, topP: 1, n: 1, repetition: 1}
-	ignored, err := readFields(body, q.fields(s))
+	q := newCompletion()
+	return q, q.parse(s, body, q.fields(s))
+}
+
+// parse reads a body by a table of fields.
+func (q *completion) parse(s *Server, body string, table map[string]field) error {
+	ignored, err := readFields(body, table)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	q.ignored = append(q.ignored, ignored...)
-	return q, q.check(s)
+	return q.check(s)
 }
 
 // fields is what each field is read by.
@@ -152,7 +163,7 @@ func (q *completion) check(s *Server) error {
 			"found %d", q.n, *q.bestOf)
 	case q.maxTokens == 0 && q.minTokens > 0:
 		return fieldf("min_tokens", "want at most max_tokens, which is 0, found %d", q.minTokens)
-	case q.minTokens > q.maxTokens:
+	case q.minTokens > q.maxTokens && q.maxTokens >= 0:
 		return fieldf("min_tokens", "want at most max_tokens, which is %d, found %d", q.maxTokens,
 			q.minTokens)
 	}

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"picogpt/decode"
+	"picogpt/internal/chattemplate"
 	"picogpt/model"
 	"picogpt/serve/page"
 	"picogpt/tokenizer"
@@ -37,6 +38,8 @@ type Server struct {
 	vocabulary vocabulary
 	ends       []int // the ids that end a text
 	batcher    *decode.Batcher
+	plain      *tokenizer.Tokenizer   // special tokens in a text are text
+	template   *chattemplate.Template // nil: no conversations
 	forms      *forms
 	metrics    *metrics
 	pooling    chan struct{} // holds one: one text's part at a time
@@ -55,8 +58,16 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 	if err := o.check(m, tok); err != nil {
 		return nil, err
 	}
+	var err error
+	var template *chattemplate.Template
+	if o.Template != "" {
+		if template, err = chattemplate.New(o.Template, tok); err != nil {
+			return nil, fmt.Errorf("template: %w", err)
+		}
+	}
 	s := &Server{
-		options: o, model: m, vocabulary: newVocabulary(tok),
+		template: template,
+		options:  o, model: m, vocabulary: newVocabulary(tok), plain: tok,
 		ends: m.Config().EndTokens(), page: page.Handler(),
 		batcher: decode.NewBatcher(m, o.Batcher), created: time.Now(),
 	}
@@ -93,15 +104,16 @@ type route struct {
 // table returns the routes.
 func (s *Server) table() map[string]route {
 	return map[string]route{
-		"/v1/completions": {post: s.completions},
-		"/v1/embeddings":  {post: s.embeddings},
-		"/v1/models":      {get: s.models},
-		"/tokenize":       {post: s.tokenize},
-		"/detokenize":     {post: s.detokenize},
-		"/tokenizer_info": {get: s.tokenizerInfo},
-		"/health":         {get: s.health, open: true},
-		"/ready":          {get: s.ready, open: true},
-		"/metrics":        {get: s.showMetrics},
+		"/v1/completions":      {post: s.completions},
+		"/v1/chat/completions": {post: s.chat},
+		"/v1/embeddings":       {post: s.embeddings},
+		"/v1/models":           {get: s.models},
+		"/tokenize":            {post: s.tokenize},
+		"/detokenize":          {post: s.detokenize},
+		"/tokenizer_info":      {get: s.tokenizerInfo},
+		"/health":              {get: s.health, open: true},
+		"/ready":               {get: s.ready, open: true},
+		"/metrics":             {get: s.showMetrics},
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/peterh/liner"
 
 	"picogpt/decode"
+	"picogpt/internal/chattemplate"
 	"picogpt/internal/rows"
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -164,7 +165,7 @@ func (c *chat) line(line string) error {
 
 // answer adds a turn.
 func (c *chat) answer(text string) error {
-	ids, err := c.template.encode(templateTurn{
+	ids, err := c.template.Encode(chattemplate.Turn{
 		Text: text, Turn: len(c.turns), Ended: c.hasEnded(),
 	})
 	if err != nil {

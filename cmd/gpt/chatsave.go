@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"picogpt/internal/chattemplate"
 	"picogpt/internal/outfile"
 	"picogpt/internal/strictjson"
 )
@@ -62,7 +63,7 @@ func (c *chat) saved() ([]byte, error) {
 	}
 	s := savedChat{
 		Model: digest, Formats: receiptFormats{c.model().Format(), c.model().CacheFormat()},
-		Template: c.template.source, Options: c.recorded(), Files: c.optionFiles.texts,
+		Template: c.template.Source, Options: c.recorded(), Files: c.optionFiles.texts,
 		Seed: c.seed, Turns: append([]turn{}, c.turns...),
 	}
 	for i := range s.Turns { // the ids are what counts
@@ -130,7 +131,7 @@ func (c *chat) take(s *savedChat) error {
 			return fmt.Errorf("turn %d: %w", i, err)
 		}
 	}
-	t, err := newChatTemplate(s.Template, c.tokenizer)
+	t, err := chattemplate.New(s.Template, c.tokenizer)
 	if err != nil {
 		return fmt.Errorf("template: %w", err)
 	}

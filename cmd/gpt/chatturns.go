@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"picogpt/decode"
+	"picogpt/internal/chattemplate"
 	"picogpt/model"
 )
 
@@ -37,7 +38,7 @@ func (t *turn) add(token decode.Token) {
 // have a beginning in common with: it is brought into line before each answer.
 type conversation struct {
 	session  *model.Session
-	template *chatTemplate
+	template *chattemplate.Template
 	turns    []turn
 }
 

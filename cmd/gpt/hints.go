@@ -13,15 +13,19 @@ import (
 	"github.com/alecthomas/kong"
 
 	"picogpt/decode"
+	"picogpt/internal/chattemplate"
 	"picogpt/model"
 )
 
 // hintFor returns the hint that an error carries, or one for its kind, or "".
 func hintFor(err error) string {
 	var own hinted
+	var template *chattemplate.Error
 	switch {
 	case errors.As(err, &own):
 		return own.hint
+	case errors.As(err, &template):
+		return "the fields are .Text, .Turn and .Ended; the syntax is that of Go's text/template"
 	case errors.Is(err, model.ErrCacheFull):
 		return "--cache-bytes gives the cache more memory; " +
 			"--cache-dtype f16 halves what it needs, and shorter or fewer texts need less"

@@ -159,6 +159,12 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 	case "json":
 		o.Log = slog.New(slog.NewJSONHandler(a.stderr, nil))
 	}
+	if c.Template != nil {
+		var err error
+		if o.Template, err = chatTemplateSource(*c.Template); err != nil {
+			return o, err
+		}
+	}
 	return o, noneEmpty("--api-key", o.Keys)
 }
 

@@ -1,11 +1,10 @@
-package main
-
-// Templates of chats.
+package chattemplate_test
 
 import (
 	"slices"
 	"testing"
 
+	"picogpt/internal/chattemplate"
 	"picogpt/tokenizer"
 )
 
@@ -13,7 +12,7 @@ import (
 // looks like.
 func TestSpecialTokensOfALineAreOrdinaryText(t *testing.T) {
 	gpt2 := tokenizer.GPT2()
-	c, err := newChatTemplate("User: {{.Text}} ok<|endoftext|>", gpt2)
+	c, err := chattemplate.New("User: {{.Text}} ok<|endoftext|>", gpt2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +22,7 @@ func TestSpecialTokensOfALineAreOrdinaryText(t *testing.T) {
 		"\x00<|endoftext|>\x00\x00x", "<\x00|endoftext|>", "<<|endoftext|>",
 		"<\x00\x00|endoftext|> <|endoftext|>",
 	} {
-		got, err := c.encode(templateTurn{Text: line})
+		got, err := c.Encode(chattemplate.Turn{Text: line})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,182 @@
+package serve
+
+// /v1/chat/completions: conversations, where a template says what the model is given for them.
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"picogpt/internal/chattemplate"
+	"picogpt/internal/strictjson"
+)
+
+// A message is one of a conversation.
+type message struct {
+	role, text string
+}
+
+// longestAnswer is the default of max_tokens in a conversation, as in gpt chat.
+const longestAnswer = 256
+
+// mostMessages bounds a conversation.
+const mostMessages = 10000
+
+func (s *Server) chat(v *visit) error {
+	if s.template == nil {
+		return errorf(404, "no_chat_template",
+			"this model continues texts and knows no conversations: ask /v1/completions, or start the "+
+				"server with a chat template (gpt serve --template)")
+	}
+	return s.generate(v, s.parseChat)
+}
+
+// parseChat reads a body.
+func (s *Server) parseChat(body string) (*completion, error) {
+	q := newCompletion()
+	q.chat, q.maxTokens = true, -1
+	var messages []message
+	var listed bool
+	top := 0
+	table := q.fields(s)
+	for _, name := range []string{"prompt", "suffix", "echo", "best_of"} {
+		delete(table, name)
+	}
+	table["messages"] = readMessages(&messages, &q.ignored)
+	table["max_completion_tokens"] = table["max_tokens"]
+	table["logprobs"], table["top_logprobs"] = yes(&listed), whole(&top, 0, mostTop)
+	if err := q.parse(s, body, table); err != nil {
+		return nil, err
+	}
+	if listed {
+		q.logprobs = &top
+	} else if top > 0 {
+		return nil, fieldf("top_logprobs", "want logprobs true with it")
+	}
+	ids, err := s.conversation(messages)
+	if err != nil {
+		return nil, err
+	}
+	q.prompt = prompts{{asIDs: true, ids: ids}}
+	if q.maxTokens < 0 {
+		q.maxTokens = max(1, min(longestAnswer, s.model.Config().Positions-len(ids)))
+	}
+	return q, nil
+}
+
+// readMessages reads a conversation.
+func readMessages(to *[]message, ignored *[]string) field {
+	return func(r *strictjson.Reader) error {
+		return r.Array(func(i int) error {
+			if i == mostMessages {
+				return r.Errorf("want at most %d messages, found more", mostMessages)
+			}
+			var m message
+			name := fmt.Sprintf("messages[%d]", i)
+			err := object(name, ignored, map[string]field{
+				"role": text(&m.role), "content": content(&m.text, ignored), "name": text(new(string)),
+			})(r)
+			if err == nil && m.role != "user" && m.role != "assistant" {
+				return r.Errorf("message %d: the template knows the roles user and assistant, found %s",
+					i, short(m.role))
+			}
+			*to = append(*to, m)
+			return err
+		})
+	}
+}
+
+// content reads what a message says: a text, or parts that are texts.
+func content(to *string, ignored *[]string) field {
+	return func(r *strictjson.Reader) error {
+		if r.Kind() != '[' {
+			return text(to)(r)
+		}
+		var all strings.Builder
+		err := r.Array(func(i int) error {
+			var kind, part string
+			err := object("content", ignored, map[string]field{
+				"type": text(&kind), "text": text(&part),
+			})(r)
+			if err == nil && kind != "text" {
+				return r.Errorf("part %d: want the type text, found %s", i, short(kind))
+			}
+			all.WriteString(part)
+			return err
+		})
+		*to = all.String()
+		return err
+	}
+}
+
+// conversation returns the ids of messages, of which the last is to be answered.
+func (s *Server) conversation(messages []message) (all []int, err error) {
+	if len(messages) == 0 || messages[len(messages)-1].role != "user" {
+		return nil, fieldf("messages", "want a message of the user at the end")
+	}
+	most := s.model.Config().Positions * s.vocabulary.longest
+	turn := 0
+	for _, m := range messages {
+		var ids []int
+		if most -= len(m.text); most < 0 {
+			return nil, tooLong("messages", s.model.Config().Positions, len(all), 0)
+		}
+		if m.role == "user" {
+			ids, err = s.template.Encode(chattemplate.Turn{Text: m.text, Turn: turn})
+			turn++
+		} else {
+			ids, err = s.plain.Encode(m.text)
+		}
+		if err != nil {
+			return nil, fieldf("messages", "%v", err)
+		}
+		all = append(all, ids...)
+	}
+	return all, nil
+}
+
+// appendMessage appends a choice of a conversation, or what is new of it in a stream.
+func (j *job) appendMessage(b []byte, c *choice) []byte {
+	if j.stream {
+		b = append(b, `"delta":{`...)
+	} else {
+		b = append(b, `"message":{`...)
+	}
+	if c.first {
+		b = append(b, `"role":"assistant",`...)
+	}
+	b = appendString(append(b, `"content":`...), c.text)
+	b = append(b, `},"logprobs":`...)
+	if j.logprobs == nil {
+		return append(b, "null"...)
+	}
+	b = append(b, `{"content":`...)
+	b = appendList(b, c.entries, func(b []byte, e *entry) []byte {
+		b = j.appendToken(b, e.id, e.logProb)
+		b = append(b, `,"top_logprobs":[`...)
+		for i, a := range e.top {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(j.appendToken(b, a.ID, a.LogProb), '}')
+		}
+		return append(b, "]}"...)
+	})
+	return append(b, '}')
+}
+
+// appendToken appends a token as conversations list it, but for the end of the object.
+func (j *job) appendToken(b []byte, id int, logProb float64) []byte {
+	b = appendString(append(b, `{"token":`...), j.name(id))
+	b = append(b, `,"logprob":`...)
+	b = appendLogProb(b, logProb)
+	b = append(b, `,"bytes":`...)
+	if math.IsNaN(logProb) || !j.server.vocabulary.has(id) {
+		return append(b, "null"...)
+	}
+	var bytes []int
+	for _, x := range []byte(j.server.vocabulary.texts[id]) {
+		bytes = append(bytes, int(x))
+	}
+	return appendIDs(b, bytes)
+}
