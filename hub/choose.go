@@ -58,18 +58,24 @@ func (r *repo) choose(ctx context.Context) error {
 	if r.alone != nil {
 		return r.lacks("weights")
 	}
-	listed, err := r.list(ctx)
+	only, err := r.listedWeights(ctx)
 	if err != nil {
 		return err
 	}
+	return r.wantAll(ctx, append(slices.Clone(companions[:]), only...), only)
+}
+
+// listedWeights returns the files of the one checkpoint that a repository has, by its list.
+func (r *repo) listedWeights(ctx context.Context) ([]string, error) {
+	listed, err := r.list(ctx)
+	if err != nil {
+		return nil, err
+	}
 	only, err := onlyCheckpoint(listed)
 	if err != nil {
-		return fmt.Errorf("%s: %w", r.name.Repo, err)
+		return nil, fmt.Errorf("%s: %w", r.name.Repo, err)
 	}
-	beside := slices.DeleteFunc(slices.Clone(companions[:]), func(name string) bool {
-		return !slices.Contains(listed, name)
-	})
-	return r.wantAll(ctx, append(beside, only...), only)
+	return only, nil
 }
 
 // lacks is the error of something that neither the cache has nor the hub can be asked for.

@@ -3,6 +3,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ const (
 // A repo is a repository at one commit, and what is known of it.
 type repo struct {
 	*client
-	store  *store
+	store  *store           // nil where nothing is kept
 	commit string           // "" until it is known
 	alone  error            // why the hub is not asked, if it is not
 	metas  map[string]*meta // what the hub said of files that the cache has not
@@ -30,15 +31,12 @@ type repo struct {
 	done, total int64
 }
 
-func newRepo(n Name, o Options) (*repo, error) {
-	if o.Cache == "" {
-		return nil, ErrNoCache
-	}
+func newRepo(n Name, o Options, s *store) (*repo, error) {
 	c, err := newClient(n, o)
 	if err != nil {
 		return nil, err
 	}
-	r := &repo{client: c, store: newStore(n, o), metas: map[string]*meta{}}
+	r := &repo{client: c, store: s, metas: map[string]*meta{}}
 	if o.Offline {
 		r.alone = ErrOffline
 	}
@@ -47,7 +45,19 @@ func newRepo(n Name, o Options) (*repo, error) {
 
 func (r *repo) close() {
 	r.client.close()
-	r.store.close()
+	if r.store != nil {
+		r.store.close()
+	}
+}
+
+// has reports whether the cache has a file of the repository's folder.
+func (r *repo) has(name string) bool { return r.store != nil && r.store.has(name) }
+
+// markAbsent notes in the cache that the commit has no such file.
+func (r *repo) markAbsent(file string) {
+	if r.store != nil {
+		r.store.markAbsent(r.commit, file)
+	}
 }
 
 // failed says what is wrong with a file, and where.
@@ -67,9 +77,12 @@ func (r *repo) failed(file string, err error) error {
 // one that the cache knows.
 func (r *repo) settle(ctx context.Context, file string) error {
 	revision := r.name.revision()
-	known := r.store.commitOf(revision)
+	known := ""
+	if r.store != nil {
+		known = r.store.commitOf(revision)
+	}
 	if isCommit(revision) || r.alone != nil && known != "" {
-		r.commit = known
+		r.commit = cmp.Or(known, revision)
 		return nil
 	}
 	if r.alone != nil {
@@ -87,7 +100,7 @@ func (r *repo) settle(ctx context.Context, file string) error {
 	var absent *noFile
 	if errors.As(err, &absent) && isCommit(absent.commit) {
 		r.commit = absent.commit
-		r.store.markAbsent(r.commit, file)
+		r.markAbsent(file)
 		return nil
 	}
 	if err != nil {
@@ -114,7 +127,7 @@ func (r *repo) ask1(
 
 // know remembers what the hub said of a file that the cache does not have.
 func (r *repo) know(m *meta) {
-	if !r.store.has(pointer(r.commit, m.file)) {
+	if !r.has(pointer(r.commit, m.file)) {
 		r.metas[m.file] = m
 	}
 }
@@ -125,9 +138,9 @@ func (r *repo) find(ctx context.Context, file string) (bool, error) {
 		return false, fmt.Errorf("%s: %w", r.name.Repo, err)
 	}
 	switch {
-	case r.metas[file] != nil, r.store.has(pointer(r.commit, file)):
+	case r.metas[file] != nil, r.has(pointer(r.commit, file)):
 		return true, nil
-	case r.store.has(absentMark(r.commit, file)), r.alone != nil:
+	case r.has(absentMark(r.commit, file)), r.alone != nil:
 		return false, nil
 	}
 	m, err := r.ask1(ctx, r.commit, file, false)
@@ -135,7 +148,7 @@ func (r *repo) find(ctx context.Context, file string) (bool, error) {
 	switch {
 	case errors.As(err, &absent):
 		if absent.commit == r.commit {
-			r.store.markAbsent(r.commit, file)
+			r.markAbsent(file)
 		}
 		return false, nil
 	case err != nil:
@@ -247,7 +260,11 @@ func (r *repo) room(size int64) error {
 
 // read returns the bytes of a file, which is downloaded if the cache does not have it.
 func (r *repo) read(ctx context.Context, file string, limit int64) ([]byte, error) {
-	if m := r.metas[file]; m != nil {
+	m := r.metas[file]
+	if r.store == nil {
+		return r.bytes(ctx, m, limit)
+	}
+	if m != nil {
 		r.total += max(m.size, 0)
 		if err := r.take(ctx, m, limit); err != nil {
 			return nil, err

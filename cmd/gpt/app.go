@@ -21,7 +21,7 @@ import (
 
 // globals are the flags of every command.
 type globals struct {
-	Model   *string `short:"m" placeholder:"DIR|FILE"`
+	Model   *string `short:"m" placeholder:"DIR|FILE|NAME"`
 	GELU    string  `name:"gelu" placeholder:"FORM" enum:",tanh,erf" default:""`
 	Threads int     `placeholder:"N" default:"0"`
 	Dtype   string  `placeholder:"TYPE" default:"auto" enum:"auto,f32,f16,bf16,q8,q4"`
@@ -53,6 +53,7 @@ func (g *globals) validate() error {
 type app struct {
 	globals
 	opened *checkpoint.Checkpoint // nil until open
+	found  string                 // the snapshot that -v told of last
 	chosen chosenDevice
 	stdin  *os.File
 	stdout *output

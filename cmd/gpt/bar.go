@@ -49,6 +49,13 @@ func (b *bar) setBytes(done, total int64) {
 	b.done, b.total = done, total
 }
 
+// setFile says which file is being worked on, and how many bytes of all of them are done.
+func (b *bar) setFile(name string, done, total int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.title, b.done, b.total = name, done, total
+}
+
 // setShare says what is being done now, and the share of all that was done before.
 func (b *bar) setShare(what string, share float64) {
 	b.mu.Lock()

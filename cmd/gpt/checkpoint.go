@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,13 +38,11 @@ func (a *app) open() (*checkpoint.Checkpoint, error) {
 	}
 	var c *checkpoint.Checkpoint
 	var err error
+	o := checkpoint.Options{GELU: a.GELU}
 	if a.Model == nil {
-		c, err = checkpoint.Options{GELU: a.GELU}.OpenFS(demo.FS())
+		c, err = o.OpenFS(demo.FS())
 	} else {
-		c, err = checkpoint.Options{GELU: a.GELU}.Open(*a.Model)
-		if _, missing := os.Stat(*a.Model); errors.Is(missing, fs.ErrNotExist) {
-			err = hinted{err, checkpointHint}
-		}
+		c, err = a.openNamed(*a.Model, o)
 	}
 	if err != nil {
 		return nil, err
@@ -133,6 +130,9 @@ func (a *app) openTokenizer() (*tokenizer.Tokenizer, error) {
 		return nil, err
 	}
 	t, err := c.Tokenizer()
+	if a.Model != nil && err == nil && t == tokenizer.GPT2() {
+		a.noteTokenizer(*a.Model)
+	}
 	return t, a.hintTokenizer(err)
 }
 
@@ -142,7 +142,14 @@ func (a *app) openOnlyTokenizer() (*tokenizer.Tokenizer, error) {
 	if a.Model == nil {
 		return checkpoint.OpenTokenizerFS(demo.FS())
 	}
-	t, err := checkpoint.OpenTokenizer(*a.Model)
+	path, err := a.modelPath()
+	if err != nil {
+		return nil, err
+	}
+	t, err := checkpoint.OpenTokenizer(path)
+	if err == nil && t == tokenizer.GPT2() {
+		a.noteTokenizer(*a.Model)
+	}
 	return t, a.hintTokenizer(err)
 }
 
@@ -151,8 +158,12 @@ func (a *app) hintTokenizer(err error) error {
 	if !errors.Is(err, checkpoint.ErrNoTokenizer) {
 		return err
 	}
+	path, lost := a.modelPath()
+	if lost != nil {
+		return err
+	}
 	return hinted{err, "give ids with --tokens, or put the model's tokenizer.json " +
-		"(or vocab.json and merges.txt) into " + filepath.Clean(weights.Dir(*a.Model))}
+		"(or vocab.json and merges.txt) into " + filepath.Clean(weights.Dir(path))}
 }
 
 // An idTokenizer stands in where a checkpoint has no tokenizer and ids are given. A token's text is

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"picogpt/hub"
 )
 
 //go:embed completion
@@ -19,8 +21,8 @@ type completionCommand struct {
 }
 
 func (c *completionCommand) Help() string {
-	return `Prints a script. With it the shell completes commands, flags, their values and the names
-of files.
+	return `Prints a script. With it the shell completes commands, flags, their values, the names of
+files, and those of models that were pulled.
 
 source <(gpt completion bash)	now, or always as a line of ~/.bashrc
 gpt completion zsh > "${fpath[1]}/_gpt"	always in zsh
@@ -41,6 +43,9 @@ func (c *completionCommand) Run(a *app, ctx *kong.Context) error {
 		words, before = joinAtEquals(words)
 	}
 	done := complete(ctx.Model.Node, words)
+	if done.models {
+		done.words = append(done.words, a.cachedNames(done.before, done.current)...)
+	}
 	var b strings.Builder
 	for _, w := range done.words {
 		b.WriteString(strings.TrimPrefix(w.word, before) + "\t" + w.help + "\n")
@@ -77,6 +82,9 @@ func joinAtEquals(words []string) (joined []string, before string) {
 type completions struct {
 	words []completion
 	files bool // names of files too
+
+	models          bool // names of models in the Hugging Face cache too
+	before, current string
 }
 
 type completion struct{ word, help string }
@@ -115,7 +123,8 @@ func complete(root *kong.Node, words []string) (c completions) {
 	}
 	if a.node != root {
 		at := argumentAt(mainOf(a.node), a.words, current)
-		c.words, c.files = append(c.words, at.words...), at.files
+		at.words = append(c.words, at.words...)
+		return at
 	}
 	return c
 }
@@ -172,5 +181,23 @@ func valueOf(v *kong.Value, before, current string) (c completions) {
 	for _, name := range []string{"file", "dir", "model", "out"} {
 		c.files = c.files || strings.Contains(kind, name)
 	}
+	c.models = strings.Contains(kind, "dir|") && strings.Contains(kind, "|name") ||
+		v.Flag == nil && (kind == "model" || kind == "name")
+	c.before, c.current = before, current
 	return c
+}
+
+// cachedNames are the models in the Hugging Face cache that current may become.
+func (a *app) cachedNames(before, current string) (words []completion) {
+	o, err := a.hubOptions()
+	if err != nil {
+		return nil
+	}
+	all, _ := hub.List(o)
+	for _, s := range all {
+		if name := s.Name.String(); strings.HasPrefix(name, current) {
+			words = append(words, completion{before + name, "in the Hugging Face cache"})
+		}
+	}
+	return words
 }

@@ -6,19 +6,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
 	"picogpt/checkpoint"
 	"picogpt/decode"
+	"picogpt/hub"
 	"picogpt/model"
 )
 
 type guessFlags struct {
 	Lookup int     `placeholder:"N" default:"0"`
-	Draft  *string `placeholder:"DIR|q8|q4"`
+	Draft  *string `placeholder:"DIR|NAME|q8|q4"`
 }
 
 // checkGuesses refuses what guessing does not go with.
@@ -66,7 +64,7 @@ func (f *guessFlags) open(
 		options.Format = name
 	} else {
 		options.Format = "auto"
-		if c, err = openDraft(name); err != nil {
+		if c, err = a.openDraft(name); err != nil {
 			return nil, err
 		}
 	}
@@ -126,14 +124,18 @@ func weightsOf(c model.Config) float64 {
 }
 
 // openDraft opens the checkpoint of a draft model.
-func openDraft(name string) (*checkpoint.Checkpoint, error) {
-	c, err := checkpoint.Open(name)
+func (a *app) openDraft(name string) (*checkpoint.Checkpoint, error) {
+	c, err := a.openNamed(name, checkpoint.Options{})
 	if err == nil {
 		return c, nil
 	}
+	const takes = "--draft takes a checkpoint, such as -m does, or q8 or q4"
+	hint := hintFor(err)
 	err = fmt.Errorf("--draft %s: %w", name, err)
-	if _, missing := os.Stat(filepath.Clean(name)); errors.Is(missing, fs.ErrNotExist) {
-		err = hinted{err, "--draft takes a checkpoint, such as -m does, or q8 or q4"}
+	if hint == checkpointHint {
+		err = hinted{err, takes}
+	} else if errors.Is(err, hub.ErrAbsent) {
+		err = hinted{err, takes + "; " + hint}
 	}
 	return nil, err
 }

@@ -37,7 +37,7 @@ func hintFor(err error) string {
 
 // checkpointHint says what -m takes.
 const checkpointHint = "a checkpoint is a directory with config.json and *.safetensors or " +
-	"pytorch_model.bin, as Hugging Face stores GPT-2, or nanoGPT's ckpt.pt; gpt downloads none"
+	"pytorch_model.bin, as Hugging Face stores GPT-2, or nanoGPT's ckpt.pt; gpt pull NAME downloads one"
 
 // overflowHint adds what --overflow and -n can do about a context that is too short.
 func overflowHint(err error) error {

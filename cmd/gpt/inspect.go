@@ -17,8 +17,9 @@ import (
 )
 
 type inspectCommand struct {
-	Path *string `arg:"" name:"model" optional:"" help:"the checkpoint to show, as for --model"`
-	JSON bool    `name:"json" help:"print one JSON object"`
+	Path   *string `arg:"" name:"model" optional:"" help:"the checkpoint to show, as for --model"`
+	Remote bool    `help:"show a checkpoint at the Hugging Face hub, and download none of its weights"`
+	JSON   bool    `name:"json" help:"print one JSON object"`
 }
 
 func (c *inspectCommand) Help() string {
@@ -29,25 +30,51 @@ Tensors that the model does not use are marked as ignored: masks, and heads of o
 A checkpoint that cannot run is shown as far as it can be read. The reason goes to stderr, and the
 exit status is 1.
 
+With --remote, MODEL is a repository of the hub, as for gpt pull. Its config and the headers of its
+safetensors are read by requests for parts of the files, some 100 kB. With -v, stderr says how many
+bytes came.
+
 Examples:
 
   gpt inspect
-  gpt inspect ~/models/gpt2 --json`
+  gpt inspect ~/models/gpt2 --json
+  gpt inspect --remote openai-community/gpt2-xl`
 }
 
 func (c *inspectCommand) Run(a *app) error {
+	if c.Path != nil && *c.Path == "" {
+		return usagef("model: want a directory or a file, found nothing")
+	}
+	inspect := a.inspectLocal
+	if c.Remote {
+		inspect = a.inspectRemote
+	}
+	i, problem, err := inspect(c)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = printJSON(a.stdout, i)
+	} else {
+		_, err = a.stdout.Write(i.text())
+	}
+	if err != nil {
+		return err
+	}
+	return problem
+}
+
+// inspectLocal inspects a checkpoint on this machine. problem says why it cannot run.
+func (a *app) inspectLocal(c *inspectCommand) (i *inspection, problem, err error) {
 	if c.Path != nil {
-		if *c.Path == "" {
-			return usagef("model: want a directory or a file, found nothing")
-		}
 		a.Model = c.Path
 	}
 	opened, err := a.open()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	config, file := opened.Config, opened.Tensors
-	i := newInspection(a.modelName(), config, file)
+	i = newInspection(a.modelName(), config, file)
 	i.Source, i.Notes = opened.Format(), append(i.Notes, opened.Notes...)
 	m, problem := model.New(context.Background(), config, file,
 		model.Options{Threads: 1, CacheFormat: a.CacheDtype})
@@ -58,16 +85,8 @@ func (c *inspectCommand) Run(a *app) error {
 	} else {
 		i.Problem = problem.Error()
 	}
-	i.measure(config, file, a.CacheDtype)
-	if c.JSON {
-		err = printJSON(a.stdout, i)
-	} else {
-		_, err = a.stdout.Write(i.text())
-	}
-	if err != nil {
-		return err
-	}
-	return problem
+	i.measure(config, untied(file), a.CacheDtype)
+	return i, problem, nil
 }
 
 // An inspection is what gpt inspect prints.
@@ -122,13 +141,13 @@ func (i *inspection) ignore(names []string) {
 }
 
 // measure counts what the config asks for, with a cache of that format.
-func (i *inspection) measure(c model.Config, file *weights.Tensors, cache string) {
+func (i *inspection) measure(c model.Config, untied bool, cache string) {
 	const page = 64
 	n, inner := int64(c.Embd), int64(c.Inner)
 	// ln_1, ln_2; c_attn; c_proj; c_fc; c_proj
 	block := 4*n + n*3*n + 3*n + n*n + n + n*inner + inner + inner*n + n
 	i.Parameters = int64(c.VocabSize)*n + int64(c.Positions)*n + int64(c.Layer)*block + 2*n
-	if untied(file) {
+	if untied {
 		i.Parameters += int64(c.VocabSize) * n
 	}
 	for _, t := range i.Tensors {

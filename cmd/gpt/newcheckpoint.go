@@ -57,13 +57,17 @@ func (a *app) newCheckpoint(path string, force bool) (*newCheckpoint, error) {
 	}
 	rules := a.writing(force)
 	if a.Model != nil {
-		dir, _, err := folder.Split(*a.Model)
+		path, err := a.modelPath()
+		if err != nil {
+			return nil, err
+		}
+		dir, _, err := folder.Split(path)
 		if err != nil {
 			return nil, err
 		}
 		info, err := fs.Stat(dir, ".")
 		if err != nil {
-			return nil, fileError(*a.Model, err)
+			return nil, fileError(path, err)
 		}
 		rules.Inputs = append(rules.Inputs, info)
 	}
@@ -116,10 +120,14 @@ func (a *app) readCompanions() ([]companion, error) {
 	if a.Model == nil {
 		return []companion{{"config.json", demo.Config()}}, nil
 	}
-	if _, err := model.ReadConfig(*a.Model); err != nil {
+	path, err := a.modelPath()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := model.ReadConfig(path); err != nil {
 		return nil, err // in better words than those of a copy
 	}
-	dir, _, err := folder.Split(*a.Model)
+	dir, _, err := folder.Split(path)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,9 @@ func (a *app) writing(force bool, inputs ...string) outfile.Options {
 		}
 	}
 	if a.Model != nil {
-		o.Inputs = append(o.Inputs, checkpointFiles(*a.Model)...)
+		if path, err := a.modelPath(); err == nil { // else opening it reports the error
+			o.Inputs = append(o.Inputs, checkpointFiles(path)...)
+		}
 	}
 	return o
 }

@@ -31,9 +31,17 @@ func (a *app) showProgress(label func() string) (end func()) {
 // showBar shows a bar in the same way.
 func (a *app) showBar(b *bar) (end func()) { return a.showStatus(b.status) }
 
+// progressFile is the terminal that progress is shown on, nil if there is none.
+func (a *app) progressFile() *os.File {
+	if file, ok := a.stderr.(*os.File); ok && isTerminal(file) {
+		return file
+	}
+	return nil
+}
+
 func (a *app) showStatus(now func() workState) (end func()) {
-	file, ok := a.stderr.(*os.File)
-	if !ok || !isTerminal(file) {
+	file := a.progressFile()
+	if file == nil {
 		return func() {}
 	}
 	p := newProgress(now)

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/internal/fakehub"
 	"picogpt/internal/fixture"
 	"picogpt/weights"
 
@@ -35,6 +36,7 @@ func scripts(dir string) testscript.Params {
 		Dir: dir,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("GPT_KERNEL", os.Getenv("GPT_KERNEL"))
+			e.Values[hubKey{}] = new(*fakehub.Hub)
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -45,6 +47,7 @@ func scripts(dir string) testscript.Params {
 			"truncate":      truncate,
 			"replace":       replace,
 			"pack":          pack,
+			"hub":           hubCommand,
 		},
 		// a program with drivers of GPUs
 		Condition: func(name string) (bool, error) {

@@ -16,14 +16,18 @@ type versionCommand struct{}
 func (versionCommand) Run(a *app) error { return printVersion(a) }
 
 func printVersion(a *app) error {
-	v := version
-	if info, ok := debug.ReadBuildInfo(); v == "" && ok {
-		v = info.Main.Version
-	}
-	if v == "" {
-		v = "(devel)"
-	}
 	_, err := fmt.Fprintf(a.stdout, "gpt %s, %s %s/%s\n",
-		v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		versionName(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
+}
+
+// versionName is what this build is called.
+func versionName() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
 }

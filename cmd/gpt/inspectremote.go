@@ -1,0 +1,88 @@
+package main
+
+// gpt inspect --remote: what a checkpoint at the hub holds, by requests for its headers.
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"picogpt/hub"
+	"picogpt/model"
+	"picogpt/weights"
+)
+
+// inspectRemote inspects a checkpoint at the hub. The error says why it cannot run or be shown.
+func (a *app) inspectRemote(c *inspectCommand) (i *inspection, problem, err error) {
+	if c.Path == nil {
+		return nil, nil, usagef("--remote: want the name of a repository, as gpt2, found none")
+	}
+	name, err := hubName(*c.Path, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	o, err := a.hubOptions()
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Progress = func(p hub.Progress) { a.notef("%s: %s", p.File, p.Note) }
+	ctx, release := a.graceful()
+	defer release()
+	defer a.showProgress(func() string { return "reading " + name.String() })()
+	far, err := hub.Look(ctx, name, o)
+	if err != nil {
+		return nil, nil, hubError(name, o, err)
+	}
+	defer far.Close()
+	i, problem, err = a.inspectFar(name, far)
+	a.endProgress()
+	a.logf("commit %s, %s fetched", far.Commit, count(int(far.Fetched()), "byte"))
+	return i, problem, err
+}
+
+// inspectFar reads the headers.
+func (a *app) inspectFar(
+	name hub.Name, far *hub.Remote,
+) (i *inspection, problem, err error) {
+	for _, f := range far.Files {
+		if path.Ext(f.Name) != ".safetensors" || far.Config == nil {
+			return nil, nil, hinted{fmt.Errorf("%s: only safetensors beside a config.json can be "+
+				"inspected from afar", f.Name),
+				fmt.Sprintf("gpt pull %s downloads it (%s), then gpt inspect %s shows it", name,
+					shortSize(f.Size), name)}
+		}
+	}
+	config, err := model.ParseConfig(far.Config)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s/config.json: %w", name.Repo, err)
+	}
+	tensors, err := weights.FromReaders(far.Files...)
+	if err != nil {
+		return nil, nil, err
+	}
+	i = newInspection(name.String(), config, tensors)
+	i.Source = "safetensors"
+	var ignored []string
+	if i.Format, ignored, problem = model.Check(config, tensors); problem == nil {
+		i.ignore(ignored)
+	} else {
+		i.Problem = problem.Error()
+	}
+	head := hasHead(tensors)
+	if head {
+		i.Notes = append(i.Notes, "lm_head.weight counts as weights of its own: only its bytes "+
+			"tell whether it is wte.weight once more")
+	}
+	i.measure(config, head, a.CacheDtype)
+	return i, problem, nil
+}
+
+// hasHead reports whether there are weights for the logits beside wte.
+func hasHead(tensors *weights.Tensors) bool {
+	for _, t := range tensors.All() {
+		if strings.HasPrefix(t.Name, "lm_head.") {
+			return true
+		}
+	}
+	return false
+}

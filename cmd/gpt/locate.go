@@ -1,0 +1,111 @@
+package main
+
+// Where the checkpoint is that a flag names: a path, or a name in the Hugging Face cache. Nothing
+// here asks the network.
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"picogpt/checkpoint"
+	"picogpt/hub"
+)
+
+// A located checkpoint is what a name means.
+type located struct {
+	path     string
+	snapshot *hub.Snapshot // of the cache, nil where the name is a path
+}
+
+// locate returns where the checkpoint of a name is. A path that is there wins over a name.
+func (a *app) locate(name string) (located, error) {
+	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		return located{path: name}, nil // whatever else is wrong with it, opening it says so
+	}
+	absent := fmt.Errorf("%s: no such file or directory", name)
+	n, err := hub.ParseName(name)
+	if err != nil {
+		return located{}, hinted{absent, checkpointHint}
+	}
+	o, err := a.hubOptions()
+	if err != nil {
+		return located{}, err
+	}
+	s, err := hub.Find(n, o)
+	switch {
+	case errors.Is(err, hub.ErrAbsent), errors.Is(err, hub.ErrNoCache):
+		return located{}, hinted{fmt.Errorf("%w, and %w", absent, hub.ErrAbsent),
+			"gpt pull " + n.String() + " downloads it" + otherRevisions(n, o)}
+	case err != nil:
+		return located{}, err
+	}
+	if a.found != s.Dir {
+		a.found = s.Dir
+		a.logf("%s is %s in the Hugging Face cache: %s", name, s.Name.Repo, s.Dir)
+	}
+	return located{s.Dir, s}, nil
+}
+
+// otherRevisions says what else the cache has of a repository.
+func otherRevisions(n hub.Name, o hub.Options) string {
+	all, err := hub.List(o)
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, s := range all {
+		if s.Name.Repo == n.Repo {
+			names = append(names, s.Name.String())
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; the cache has " + strings.Join(names, ", ")
+}
+
+// modelPath returns where the checkpoint of -m is.
+func (a *app) modelPath() (string, error) {
+	where, err := a.locate(*a.Model)
+	return where.path, err
+}
+
+// openNamed opens the checkpoint of a name.
+func (a *app) openNamed(name string, o checkpoint.Options) (*checkpoint.Checkpoint, error) {
+	where, err := a.locate(name)
+	if err != nil {
+		return nil, err
+	}
+	c, err := o.Open(where.path)
+	if err != nil && where.snapshot != nil && errors.Is(err, fs.ErrNotExist) {
+		err = hinted{fmt.Errorf("%s: the cache has a part of it: %w", name, err),
+			"gpt pull " + name + " downloads what is missing"}
+	}
+	return c, err
+}
+
+// noteTokenizer tells that the tokenizer of a checkpoint may be another one than GPT-2's, which
+// stands in for it: who pulled it left the tokenizer's files behind.
+func (a *app) noteTokenizer(name string) {
+	where, err := a.locate(name)
+	if err != nil || where.snapshot == nil {
+		return
+	}
+	files := []string{"tokenizer.json", "vocab.json", "vocab.txt", "spiece.model"}
+	if !slices.ContainsFunc(files, where.snapshot.Has) &&
+		slices.ContainsFunc(files, where.snapshot.Unknown) {
+		a.notef("%s: the cache has no tokenizer of it, so GPT-2's is taken; gpt pull %s "+
+			"downloads one if there is one", name, name)
+	}
+}
+
+// hubOptions are what the environment says of the hub and its cache.
+func (a *app) hubOptions() (hub.Options, error) {
+	o, err := hub.Environment()
+	o.UserAgent = "picogpt/" + versionName()
+	return o, err
+}

@@ -1,0 +1,118 @@
+package main
+
+// gpt models: what the Hugging Face cache has, and what of it runs.
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"picogpt/checkpoint"
+	"picogpt/hub"
+	"picogpt/model"
+)
+
+type modelsCommand struct {
+	JSON bool `name:"json" help:"print one JSON object"`
+}
+
+func (c *modelsCommand) Help() string {
+	return `Lists the models in the Hugging Face cache, where gpt pull and Python's tools put them:
+the name that -m takes, the size of the files, the format and whether gpt runs the model, or why
+not. Configs and headers are read, and no weights. HF_HUB_CACHE and HF_HOME say where the cache is.
+
+Examples:
+
+  gpt models
+  gpt models --json`
+}
+
+// A cachedModel is a model in the cache.
+type cachedModel struct {
+	Name    string   `json:"name"` // as -m takes it
+	Commit  string   `json:"commit"`
+	Refs    []string `json:"refs"`
+	Path    string   `json:"path"`
+	Bytes   int64    `json:"bytes"`
+	Format  string   `json:"format"`            // of the file, "" if it cannot be read
+	DType   string   `json:"dtype"`             // "" if the model does not run
+	Runs    bool     `json:"runs"`              // its config and tensors fit
+	Problem string   `json:"problem,omitempty"` // why it does not
+}
+
+func (c *modelsCommand) Run(a *app) error {
+	o, err := a.hubOptions()
+	if err != nil {
+		return err
+	}
+	all, err := hub.List(o)
+	if err != nil {
+		return err
+	}
+	models := []cachedModel{}
+	for _, s := range all {
+		models = append(models, describeCached(s))
+	}
+	if c.JSON {
+		return printJSON(a.stdout, struct {
+			Cache  string        `json:"cache"`
+			Models []cachedModel `json:"models"`
+		}{o.Cache, models})
+	}
+	if len(models) == 0 {
+		a.notef("no models in %s; gpt pull gpt2 downloads GPT-2", o.Cache)
+		return nil
+	}
+	_, err = a.stdout.Write(modelsText(models))
+	return err
+}
+
+// describeCached opens a snapshot as far as needed to say what it is.
+func describeCached(s *hub.Snapshot) cachedModel {
+	m := cachedModel{Name: s.Name.String(), Commit: s.Commit, Refs: s.Refs, Path: s.Dir,
+		Bytes: s.Size()}
+	if m.Refs == nil {
+		m.Refs = []string{}
+	}
+	c, err := checkpoint.Open(s.Dir)
+	if err == nil {
+		defer c.Close()
+		m.Format = c.Format()
+		m.DType, _, err = model.Check(c.Config, c.Tensors)
+	}
+	m.Runs = err == nil
+	if err != nil {
+		m.Problem = oneLine(err)
+	}
+	return m
+}
+
+// modelsText is a table of models.
+func modelsText(models []cachedModel) []byte {
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "NAME\tSIZE\tFORMAT\tRUNS\n")
+	for _, m := range models {
+		format, runs := m.Format, "yes"
+		if m.DType != "" {
+			format += " " + m.DType
+		}
+		if format == "" {
+			format = "-"
+		}
+		if !m.Runs {
+			runs = "no: " + shortProblem(m)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Name, shortSize(m.Bytes), format, printable(runs))
+	}
+	w.Flush()
+	return b.Bytes()
+}
+
+// shortProblem is a problem without the folder that all of its files are in.
+func shortProblem(m cachedModel) string {
+	s := strings.TrimPrefix(m.Problem, m.Path)
+	return strings.TrimLeft(s, ": "+string(filepath.Separator))
+}
