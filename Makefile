@@ -1,6 +1,6 @@
 # The commands of this project, each one line to copy. CI runs .ci/run.
 
-.PHONY: build dist test long race fuzz bench lint module ptx
+.PHONY: build dist image test long race fuzz bench lint module ptx
 
 build: ## one static binary: ./gpt
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o gpt ./cmd/gpt
@@ -22,6 +22,17 @@ dist: ## static binaries for six systems, and their sums: dist/gpt-VERSION-OS-AR
 			go build -trimpath -buildvcs=false -ldflags="-s -w -buildid= -X main.version=$(VERSION)" -o $$out ./cmd/gpt; \
 	done
 	cd dist && if command -v sha256sum >/dev/null; then sha256sum gpt-*; else shasum -a 256 gpt-*; fi >SHA256SUMS
+
+# Whichever of these tools is there builds it; podman and buildah need no root.
+ENGINE ?= $(firstword $(foreach tool,podman buildah docker,$(if $(shell command -v $(tool)),$(tool))))
+IMAGE ?= gpt:$(VERSION)
+ARCH ?= amd64
+
+image: ## the server as an image from scratch: make image IMAGE=registry/gpt:v1 ARCH=arm64
+	@test -n "$(ENGINE)" || { echo "no podman, buildah or docker found"; exit 1; }
+	$(MAKE) dist TARGETS=linux/$(ARCH)
+	$(ENGINE) build --platform linux/$(ARCH) -f Containerfile \
+		--build-arg BINARY=gpt-$(VERSION)-linux-$(ARCH) -t $(IMAGE) dist
 
 test: ## everything that needs no other machine
 	go test ./...

@@ -1,0 +1,141 @@
+// Package deploy holds what runs the server elsewhere: manifests for Kubernetes and a unit for
+// systemd. Its tests hold the manifests to the types of the Kubernetes API.
+package deploy
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// load decodes a manifest. A field that the API does not have is an error, and so is one that is
+// there twice.
+func load[T any](t *testing.T, name string) T {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("kubernetes", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(text, []byte("\n---")); n > 0 {
+		t.Fatalf("%s: %d separators, want one object", name, n)
+	}
+	var object T
+	if err := yaml.UnmarshalStrict(text, &object); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return object
+}
+
+// TestEveryManifestIsKnown: no file in the folder goes unread by the tests below.
+func TestEveryManifestIsKnown(t *testing.T) {
+	files, err := filepath.Glob("kubernetes/*")
+	want := []string{"autoscaler.yaml", "deployment.yaml", "disruptionbudget.yaml",
+		"networkpolicy.yaml", "service.yaml"}
+	var got []string
+	for _, f := range files {
+		got = append(got, filepath.Base(f))
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v; want %q", got, err, want)
+	}
+}
+
+func TestAMisspeltFieldIsRefused(t *testing.T) {
+	var d appsv1.Deployment
+	if err := yaml.UnmarshalStrict([]byte("spec: {replica: 2}"), &d); err == nil {
+		t.Error("want an error that names replica")
+	}
+}
+
+func TestDeployment(t *testing.T) {
+	d := load[appsv1.Deployment](t, "deployment.yaml")
+	if d.APIVersion != "apps/v1" || d.Kind != "Deployment" {
+		t.Errorf("%s %s", d.APIVersion, d.Kind)
+	}
+	spec := d.Spec.Template.Spec
+	for k, v := range d.Spec.Selector.MatchLabels {
+		if d.Spec.Template.Labels[k] != v {
+			t.Errorf("the selector wants %s: %s, the pods do not have it", k, v)
+		}
+	}
+	for _, c := range append(slices.Clone(spec.InitContainers), spec.Containers...) {
+		s := c.SecurityContext
+		if s == nil || s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem ||
+			s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation ||
+			!slices.Contains(s.Capabilities.Drop, corev1.Capability("ALL")) {
+			t.Errorf("%s: not locked: %+v", c.Name, s)
+		}
+		for _, m := range c.VolumeMounts {
+			if !slices.ContainsFunc(spec.Volumes, func(v corev1.Volume) bool {
+				return v.Name == m.Name
+			}) {
+				t.Errorf("%s: mounts %s, which is no volume", c.Name, m.Name)
+			}
+		}
+		if c.Resources.Limits.Memory().IsZero() {
+			t.Errorf("%s: no limit of memory", c.Name)
+		}
+	}
+	server := spec.Containers[0]
+	for _, p := range []*corev1.Probe{server.StartupProbe, server.ReadinessProbe,
+		server.LivenessProbe} {
+		if p == nil || p.HTTPGet == nil || p.HTTPGet.Port.StrVal != server.Ports[0].Name {
+			t.Errorf("probe %+v, want one of port %s", p, server.Ports[0].Name)
+		}
+	}
+	// A server that is killed while it drains loses texts.
+	grace := time.Duration(*spec.TerminationGracePeriodSeconds) * time.Second
+	for _, arg := range server.Args {
+		if v, ok := strings.CutPrefix(arg, "--drain="); ok {
+			if drain, err := time.ParseDuration(v); err != nil || drain >= grace {
+				t.Errorf("drains for %s, %v; it is killed after %s", v, err, grace)
+			}
+		}
+	}
+	if !*spec.SecurityContext.RunAsNonRoot {
+		t.Error("runs as root")
+	}
+}
+
+func TestTheOthersSelectTheDeployment(t *testing.T) {
+	labels := load[appsv1.Deployment](t, "deployment.yaml").Spec.Template.Labels
+	s := load[corev1.Service](t, "service.yaml")
+	n := load[networkingv1.NetworkPolicy](t, "networkpolicy.yaml")
+	b := load[policyv1.PodDisruptionBudget](t, "disruptionbudget.yaml")
+	for _, selector := range []map[string]string{s.Spec.Selector, n.Spec.PodSelector.MatchLabels,
+		b.Spec.Selector.MatchLabels} {
+		if len(selector) == 0 {
+			t.Error("a selector that selects everything")
+		}
+		for k, v := range selector {
+			if labels[k] != v {
+				t.Errorf("selects %s: %s, the pods do not have it", k, v)
+			}
+		}
+	}
+	a := load[autoscalingv2.HorizontalPodAutoscaler](t, "autoscaler.yaml")
+	if a.Spec.ScaleTargetRef.Name != "gpt" || a.Spec.ScaleTargetRef.Kind != "Deployment" {
+		t.Errorf("scales %+v", a.Spec.ScaleTargetRef)
+	}
+	for _, x := range [][3]string{
+		{s.APIVersion, s.Kind, "v1 Service"}, {n.APIVersion, n.Kind,
+			"networking.k8s.io/v1 NetworkPolicy"},
+		{b.APIVersion, b.Kind, "policy/v1 PodDisruptionBudget"},
+		{a.APIVersion, a.Kind, "autoscaling/v2 HorizontalPodAutoscaler"},
+	} {
+		if x[0]+" "+x[1] != x[2] {
+			t.Errorf("%s %s, want %s", x[0], x[1], x[2])
+		}
+	}
+}
