@@ -1,6 +1,6 @@
 # The commands of this project, each one line to copy. CI runs .ci/run.
 
-.PHONY: build dist image test long race fuzz bench lint module ptx
+.PHONY: build dist image test long race fuzz bench gpu-bench lint module ptx
 
 build: ## one static binary: ./gpt
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o gpt ./cmd/gpt
@@ -73,6 +73,9 @@ ptx: ## the kernels for the CUDA driver: gpu/cuda/gpt2.ptx; wants clang-16
 	@sum=$$(cat gpu/kernels/*.cl gpu/kernels/*.h | \
 		if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi | cut -c 1-64); \
 	{ echo "// gpu/kernels $$sum"; cat $(PTX); } >$(PTX).new && mv $(PTX).new $(PTX)
+
+gpu-bench: ## the speeds of 124M and 1.5B on the GPU that $GPT_DEVICE names, cuda if it names none
+	go run -tags gpu ./cmd/gpt bench table --device "$${GPT_DEVICE:-cuda}"
 
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }

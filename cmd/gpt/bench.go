@@ -20,6 +20,7 @@ import (
 // benchCommand is gpt bench and its own commands.
 type benchCommand struct {
 	Engine    benchEngineCommand    `cmd:"" default:"withargs" help:"measure a model (the default)"`
+	Table     benchTableCommand     `cmd:"" help:"measure several shapes in several number formats"`
 	Attention benchAttentionCommand `cmd:"" help:"measure attention alone, softmax and linear"`
 }
 
