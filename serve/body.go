@@ -14,9 +14,6 @@ import (
 // greatest size.
 const bodiesAtOnce = 2
 
-// bodyTime is how long a client may take to send a body.
-const bodyTime = time.Minute
-
 // A budget bounds a sum.
 type budget struct {
 	most int64
@@ -43,7 +40,7 @@ func (s *Server) read(v *visit) (whole string, release func(), err error) {
 			give()
 		}
 	}()
-	v.control.SetReadDeadline(time.Now().Add(bodyTime)) // a writer of tests has none
+	v.control.SetReadDeadline(time.Now().Add(s.patience.body)) // a writer of tests has none
 	defer v.control.SetReadDeadline(time.Time{})
 	in := http.MaxBytesReader(v.ResponseWriter, v.request.Body, s.options.MaxBody)
 	for body := make([]byte, 0, 1024); ; {
@@ -76,7 +73,7 @@ func (s *Server) bodyError(err error) error {
 	var slow interface{ Timeout() bool }
 	if errors.As(err, &slow) && slow.Timeout() {
 		return errorf(http.StatusRequestTimeout, "body_too_slow",
-			"the body took more than %v to come", bodyTime)
+			"the body took more than %v to come", s.patience.body)
 	}
 	return errGone
 }

@@ -1,6 +1,24 @@
 package serve
 
+import "time"
+
 // What tests look at from outside.
 
 // AppendLogProb is how a log-probability is written.
 var AppendLogProb = appendLogProb
+
+// SetPatience makes the server wait less for clients.
+func (s *Server) SetPatience(body, write, ping time.Duration) {
+	s.patience = patience{body, write, ping}
+}
+
+// AddRoute makes a path call f.
+func (s *Server) AddRoute(path string, f func()) {
+	s.routes[path] = route{get: func(v *visit) error { f(); return nil }}
+}
+
+// Waiting is how many texts have room in the queue.
+func (s *Server) Waiting() int { return s.queue.count() }
+
+// Bodies is how many bytes of bodies are held.
+func (s *Server) Bodies() int64 { return s.bodies.used.Load() }

@@ -47,8 +47,16 @@ type Server struct {
 	page       http.Handler
 	door       door
 	queue      queue
+	patience   patience
 	bodies     budget
 	created    time.Time
+}
+
+// patience is how long the server waits for clients.
+type patience struct {
+	body  time.Duration // for all of it
+	write time.Duration // for the client to take what is written at a time
+	ping  time.Duration // without a token, until a stream says that it lives
 }
 
 // New returns a Server of a model and its tokenizer, which stay the caller's. Close it before the
@@ -75,6 +83,7 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 	s.forms = newForms(s.vocabulary, s.ends)
 	s.queue = queue{most: o.MaxQueue + o.Batcher.MaxStreams}
 	s.bodies = budget{most: bodiesAtOnce * o.MaxBody}
+	s.patience = patience{body: time.Minute, write: 30 * time.Second, ping: 15 * time.Second}
 	s.pooling = make(chan struct{}, 1)
 	s.metrics = newMetrics(s)
 	s.routes = s.table()
@@ -119,7 +128,7 @@ func (s *Server) table() map[string]route {
 
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	v := newVisit(w, r)
+	v := newVisit(w, r, s.patience)
 	defer s.leave(v)
 	if err := s.answer(v); err != nil {
 		v.fail(err)

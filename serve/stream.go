@@ -12,10 +12,6 @@ import (
 	"picogpt/decode"
 )
 
-// quiet is after how long without a token a comment is sent, so that nobody on the way takes the
-// connection for dead. Events without data would end OpenAI's client for Python.
-const quiet = 15 * time.Second
-
 // events is the body of a streamed answer.
 type events struct {
 	job   *job
@@ -102,12 +98,14 @@ func (e *events) send() error {
 	return nil
 }
 
-// keepAlive sends comments once the answer has begun and is silent. stop ends that.
+// keepAlive sends comments while no token comes, so that nobody on the way takes the connection for
+// dead; before the first one, too, once it has taken long. Events without data would end OpenAI's
+// client for Python. stop ends it.
 func (e *events) keepAlive() (stop func()) {
 	done := make(chan struct{})
 	var sender sync.WaitGroup
 	sender.Go(func() {
-		tick := time.NewTicker(quiet)
+		tick := time.NewTicker(e.job.server.patience.ping)
 		defer tick.Stop()
 		seen := int64(-1)
 		for {

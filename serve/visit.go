@@ -22,6 +22,8 @@ type visit struct {
 	start   time.Time
 	note    note
 
+	patience time.Duration // for a write
+
 	status int // 0 before the answer begins
 	bytes  int64
 	failed error // to be logged
@@ -39,10 +41,10 @@ type note struct {
 	firstToken, queued time.Duration
 }
 
-func newVisit(w http.ResponseWriter, r *http.Request) *visit {
+func newVisit(w http.ResponseWriter, r *http.Request, p patience) *visit {
 	v := &visit{
 		ResponseWriter: w, request: r, control: http.NewResponseController(w), id: rand.Text(),
-		client: clientOf(r.RemoteAddr), start: time.Now(),
+		client: clientOf(r.RemoteAddr), start: time.Now(), patience: p.write,
 	}
 	h := v.Header()
 	h.Set("X-Request-Id", v.id)
@@ -68,14 +70,11 @@ func (v *visit) WriteHeader(status int) {
 	v.ResponseWriter.WriteHeader(status)
 }
 
-// patience is how long a client may take to accept what is written at a time.
-const patience = 30 * time.Second
-
 func (v *visit) Write(b []byte) (int, error) {
 	if v.status == 0 {
 		v.status = http.StatusOK
 	}
-	v.control.SetWriteDeadline(time.Now().Add(patience)) // what cannot have one needs none
+	v.control.SetWriteDeadline(time.Now().Add(v.patience)) // what cannot have one needs none
 	n, err := v.ResponseWriter.Write(b)
 	v.bytes += int64(n)
 	return n, err

@@ -1,0 +1,264 @@
+package serve_test
+
+// The paths beside completions: embeddings, the tokenizer, conversations, metrics, health.
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"picogpt/decode"
+	"picogpt/internal/chattemplate"
+	"picogpt/internal/testmodel"
+	"picogpt/model"
+	"picogpt/serve"
+	"picogpt/tokenizer"
+)
+
+type embeddings struct {
+	Data []struct {
+		Index     int
+		Embedding json.RawMessage
+	}
+	Usage struct {
+		PromptTokens int `json:"prompt_tokens"`
+	}
+}
+
+// pooled computes a vector in one Eval, row by row.
+func pooled(t testing.TB, m *model.Model, ids []int, last bool) []float32 {
+	t.Helper()
+	rows := make([][]float32, len(ids))
+	s := m.NewSession()
+	defer s.Release()
+	err := m.Eval(t.Context(), model.Input{Session: s, Tokens: ids,
+		Visit: func(r model.Row) { rows[r.Index] = slices.Clone(r.Hidden) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last {
+		rows = rows[len(rows)-1:]
+	}
+	sum, squares := make([]float64, len(rows[0])), 0.0
+	for k := range sum {
+		for _, row := range rows {
+			sum[k] += float64(row[k])
+		}
+		squares += sum[k] * sum[k]
+	}
+	v := make([]float32, len(sum))
+	for k := range sum {
+		v[k] = float32(sum[k] / math.Sqrt(squares))
+	}
+	return v
+}
+
+func TestEmbeddings(t *testing.T) {
+	m := testmodel.Demo(t, model.Options{})
+	texts := []string{"a cat", strings.Repeat("The dog ran home. ", 30)}
+	for _, pooling := range []string{"", "last"} {
+		c := startWith(t, m, serve.Options{Pooling: pooling})
+		input, _ := json.Marshal(texts)
+		_, floats := c.post("/v1/embeddings", `{"model":"demo","input":`+string(input)+`}`)
+		_, encoded := c.post("/v1/embeddings", `{"input":`+string(input)+`,"encoding_format":"base64"}`)
+		f, e := decoded[embeddings](t, floats), decoded[embeddings](t, encoded)
+		for i, text := range texts {
+			ids, _ := tokenizer.GPT2().Encode(text)
+			want := pooled(t, m, ids, pooling == "last")
+			got := decoded[[]float32](t, string(f.Data[i].Embedding))
+			raw, err := base64.StdEncoding.DecodeString(decoded[string](t, string(e.Data[i].Embedding)))
+			if err != nil || len(raw) != 4*len(want) || f.Data[i].Index != i {
+				t.Fatalf("%d bytes of base64, %v", len(raw), err)
+			}
+			for k := range want {
+				bits := math.Float32frombits(binary.LittleEndian.Uint32(raw[4*k:]))
+				if math.Abs(float64(got[k]-want[k])) > 1e-6 || bits != got[k] {
+					t.Fatalf("%s of %.20q, %d: %v and %v, want %v", pooling, text, k, got[k], bits, want[k])
+				}
+			}
+		}
+		// ids give what their text gives
+		_, ids := c.post("/v1/embeddings", `{"input":[[64,3797]]}`)
+		if !strings.Contains(ids, string(f.Data[0].Embedding)) {
+			t.Errorf("ids give another vector than their text")
+		}
+	}
+	c := startWith(t, m, serve.Options{})
+	for fields, param := range map[string]string{
+		``: "input", `"input":""`: "input", `"input":["a",""]`: "input", `"input":[]`: "input",
+		`"input":"a","encoding_format":"int8"`: "encoding_format", `"input":"a","dimensions":3`: "dimensions",
+		`"input":` + `"` + strings.Repeat("a b ", 400) + `"`: "input",
+	} {
+		c.refused("/v1/embeddings", "{"+fields+"}", 400, param, "")
+	}
+}
+
+func TestTokenize(t *testing.T) {
+	c := start(t, serve.Options{})
+	for body, want := range map[string]string{
+		`{"prompt":"Hello<|endoftext|>é","model":"demo","add_special_tokens":true}`: `{"tokens":[15496,50256,2634],"count":3,"max_model_len":256,"token_strs":null}`,
+		`{"prompt":"a😀","return_token_strs":true}`:                                  `{"tokens":[64,47249,222],"count":3,"max_model_len":256,"token_strs":["a","bytes:\\xf0\\x9f\\x98","bytes:\\x80"]}`,
+		`{"content":"Hello"}`:                 `{"tokens":[15496]}`,
+		`{"content":"a😀","with_pieces":true}`: `{"tokens":[{"id":64,"piece":"a"},{"id":47249,"piece":[240,159,152]},{"id":222,"piece":[128]}]}`,
+		`{"prompt":""}`:                       `{"tokens":[],"count":0,"max_model_len":256,"token_strs":null}`,
+	} {
+		if r, got := c.post("/tokenize", body); r.StatusCode != 200 || strings.TrimSpace(got) != want {
+			t.Errorf("%s: %d, %s, want %s", body, r.StatusCode, got, want)
+		}
+	}
+	for body, want := range map[string]string{
+		`{"tokens":[15496,50256,2634]}`: `{"prompt":"Hello<|endoftext|>é","content":"Hello<|endoftext|>é"}`,
+		`{"tokens":[]}`:                 `{"prompt":"","content":""}`,
+		`{"tokens":[222]}`:              `{"prompt":"` + "\ufffd" + `","content":"` + "\ufffd" + `"}`,
+	} {
+		if r, got := c.post("/detokenize", body); r.StatusCode != 200 || strings.TrimSpace(got) != want {
+			t.Errorf("%s: %d, %s, want %s", body, r.StatusCode, got, want)
+		}
+	}
+	c.refused("/tokenize", `{}`, 400, "prompt", "want it")
+	c.refused("/tokenize", `{"prompt":"a","content":"b"}`, 400, "prompt", "not both")
+	c.refused("/tokenize", `{"prompt":["a"]}`, 400, "prompt", "want a string")
+	c.refused("/tokenize", `{"prompt":"a","model":"x"}`, 404, "model", "")
+	c.refused("/detokenize", `{}`, 400, "tokens", "found none")
+	c.refused("/detokenize", `{"tokens":[50257]}`, 400, "tokens", "50256")
+	c.refused("/detokenize", `{"tokens":"a"}`, 400, "tokens", "want an array")
+	_, info := c.do("GET", "/tokenizer_info", "")
+	if got := decoded[map[string]any](t, info); got["eos_token"] != "<|endoftext|>" {
+		t.Errorf("tokenizer_info: %s", info)
+	}
+}
+
+type conversation struct {
+	ID, Object string
+	Choices    []struct {
+		Message, Delta struct{ Role, Content string }
+		Logprobs       *struct {
+			Content []struct {
+				Token   string
+				Logprob float64
+				Bytes   []int
+				Top     []any `json:"top_logprobs"`
+			}
+		}
+		FinishReason *string `json:"finish_reason"`
+	}
+}
+
+func TestConversations(t *testing.T) {
+	none := start(t, serve.Options{})
+	none.refused("/v1/chat/completions", `{"messages":[]}`, 404, "", "--template")
+	m := testmodel.Demo(t, model.Options{})
+	c := startWith(t, m, serve.Options{Template: chattemplate.DialoGPT})
+	// dialogpt: each turn ends with the end of text; special tokens in a message are text
+	prompt := "Hi<|endoftext|>Hello, Tom.<|endoftext|>How are you?<|endoftext|>"
+	want, tokens := direct(t, m, prompt, decode.Options{MaxTokens: 12, Temperature: 1, Seed: 2})
+	const messages = `"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello, Tom."},
+		{"role":"user","content":[{"type":"text","text":"How "},{"type":"text","text":"are you?"}]}]`
+	const fields = `"seed":2,"max_completion_tokens":12,"logprobs":true,"top_logprobs":2,` + messages
+	r, text := c.post("/v1/chat/completions", "{"+fields+"}")
+	if r.StatusCode != 200 {
+		t.Fatalf("status %d: %s", r.StatusCode, text)
+	}
+	a := decoded[conversation](t, text)
+	if got := a.Choices[0]; got.Message.Content != want || got.Message.Role != "assistant" ||
+		len(got.Logprobs.Content) != len(tokens) || len(got.Logprobs.Content[0].Top) != 2 ||
+		!strings.HasPrefix(a.ID, "chatcmpl-") || a.Object != "chat.completion" {
+		t.Errorf("%s, want %q", text, want)
+	}
+	_, stream := c.post("/v1/chat/completions", `{"stream":true,`+fields+"}")
+	got, roles := "", 0
+	data := events(t, stream)
+	for _, event := range data[:len(data)-1] {
+		part := decoded[conversation](t, event)
+		got += part.Choices[0].Delta.Content
+		if part.Choices[0].Delta.Role != "" {
+			roles++
+		}
+		if part.Object != "chat.completion.chunk" {
+			t.Errorf("object %s", part.Object)
+		}
+	}
+	if got != want || roles != 1 {
+		t.Errorf("the stream %q with %d roles, want %q", got, roles, want)
+	}
+	r, _ = c.post("/v1/chat/completions", `{"prompt":"x","tools":[],"max_tokens":1,`+messages+"}")
+	if got := r.Header.Get("X-Ignored-Fields"); got != "prompt, tools" {
+		t.Errorf("ignored: %q", got)
+	}
+	for fields, message := range map[string]string{
+		`"messages":[]`: "at the end", ``: "at the end", `"messages":[{"role":"assistant","content":"a"}]`: "at the end",
+		`"messages":[{"role":"system","content":"a"}]`: "roles user and assistant", `"messages":"a"`: "want an array",
+		`"messages":[{"role":"user","content":[{"type":"image_url"}]}]`:                "want the type text",
+		`"messages":[{"role":"user","content":"` + strings.Repeat("a b ", 200) + `"}]`: "",
+	} {
+		r, text := c.post("/v1/chat/completions", "{"+fields+"}")
+		e := decoded[apiError](t, text).Error
+		if r.StatusCode != 400 || !strings.Contains(e.Message, message) {
+			t.Errorf("%.80s: %d, %+v", fields, r.StatusCode, e)
+		}
+	}
+	if _, err := serve.New(m, tokenizer.GPT2(), serve.Options{Template: "{{"}); err == nil {
+		t.Error("a broken template is taken")
+	}
+}
+
+func TestMetricsAreVLLMs(t *testing.T) {
+	c := start(t, serve.Options{})
+	c.complete(`{"prompt":["Once upon","Tom"],"n":2,"max_tokens":5,"ignore_eos":true}`)
+	c.post("/v1/completions", `{"prompt":"Once upon","stream":true,"max_tokens":3,"ignore_eos":true}`)
+	_, text := c.do("GET", "/metrics", "")
+	for _, want := range []string{
+		`vllm:num_requests_running{model_name="demo"} 0`, `vllm:num_requests_waiting{model_name="demo"} 0`,
+		`vllm:kv_cache_usage_perc{model_name="demo"} 0`, `vllm:num_preemptions_total{model_name="demo"} 0`,
+		`vllm:generation_tokens_total{model_name="demo"} 23`,
+		`vllm:request_success_total{finished_reason="length",model_name="demo"} 5`,
+		`vllm:time_to_first_token_seconds_count{model_name="demo"} 1`,
+		`vllm:inter_token_latency_seconds_count{model_name="demo"} 18`,
+		`vllm:request_queue_time_seconds_count{model_name="demo"} 3`,
+		`vllm:request_prefill_time_seconds_count{model_name="demo"} 3`,
+		`vllm:request_decode_time_seconds_count{model_name="demo"} 3`,
+		`vllm:http_requests_total{model_name="demo",status="200"} 2`,
+		`vllm:e2e_request_latency_seconds_bucket{model_name="demo",le="0.001"}`,
+		`vllm:prompt_tokens_total{model_name="demo"} 5`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
+}
+
+func TestReadyEndsWithTheDrainAndHealthDoesNot(t *testing.T) {
+	c := start(t, serve.Options{})
+	status := func(path string) int { r, _ := c.do("GET", path, ""); return r.StatusCode }
+	if status("/health") != 200 || status("/ready") != 200 {
+		t.Error("not ready")
+	}
+	c.server.Drain()
+	if status("/health") != 200 || status("/ready") != 503 {
+		t.Error("ready while it drains")
+	}
+	c.refused("/v1/completions", `{"max_tokens":1}`, 503, "", "shutting down")
+	r, _ := c.post("/v1/completions", `{"max_tokens":1}`)
+	if r.Header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+}
+
+func TestWhatCannotBeMeant(t *testing.T) {
+	m := testmodel.Demo(t, model.Options{})
+	for want, o := range map[string]serve.Options{
+		"max queue": {MaxQueue: -1}, "max body": {MaxBody: math.MaxInt64}, "pooling": {Pooling: "max"},
+		"key 1 of 1": {Keys: []string{""}}, "timeout": {Timeout: -1},
+	} {
+		if _, err := serve.New(m, tokenizer.GPT2(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
