@@ -226,7 +226,7 @@ func (j *job) follow(
 	defer j.server.metrics.prompt(p)
 	for t, err := range j.server.batcher.Run(ctx, decode.Request{
 		Prompt: j.prompt[i].ids, Options: j.options, Samples: len(choices), Client: j.visit.client,
-		Progress: &p.progress,
+		Salt: j.visit.tenant + "\x00" + j.salt, Progress: &p.progress,
 	}) {
 		if err != nil {
 			return err

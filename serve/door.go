@@ -5,6 +5,7 @@ package serve
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -44,7 +45,7 @@ func (d *door) admit(v *visit, found route) (done bool, err error) {
 		return false, errorf(http.StatusForbidden, "unknown_origin",
 			"Origin: pages of other sites may not use this server")
 	}
-	if len(d.keys) > 0 && !found.open && !d.hasKey(r) {
+	if len(d.keys) > 0 && !found.open && !d.hasKey(v) {
 		want := "Bearer"
 		if found.get != nil && !strings.HasPrefix(r.URL.Path, "/v1/") { // a browser then asks for it
 			want = `Basic realm="gpt"`
@@ -99,8 +100,10 @@ func (d *door) allow(v *visit) bool {
 	return true
 }
 
-// hasKey reports whether a request has one of the keys. It takes the same time whatever it has.
-func (d *door) hasKey(r *http.Request) bool {
+// hasKey reports whether a request has one of the keys. It takes the same time whatever it has. Of
+// several keys, each is a client of its own.
+func (d *door) hasKey(v *visit) bool {
+	r := v.request
 	_, key, basic := r.BasicAuth()
 	if !basic {
 		scheme, rest, _ := strings.Cut(r.Header.Get("Authorization"), " ")
@@ -111,9 +114,13 @@ func (d *door) hasKey(r *http.Request) bool {
 	}
 	digest, found := sha256.Sum256([]byte(key)), 0
 	for i := range d.keys {
-		found |= subtle.ConstantTimeCompare(digest[:], d.keys[i][:])
+		found |= (i + 1) * subtle.ConstantTimeCompare(digest[:], d.keys[i][:])
 	}
-	return found == 1
+	if found > 0 && len(d.keys) > 1 {
+		v.tenant = fmt.Sprintf("key %d", found)
+		v.client = v.tenant
+	}
+	return found > 0
 }
 
 // methods lists the methods of a route.

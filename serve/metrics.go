@@ -86,9 +86,25 @@ func (s *Server) gauges() (all []prometheus.Collector) {
 		func(d decode.Stats) float64 { return float64(d.PromptTokens) })
 	counter("generation_tokens_total", "New tokens.",
 		func(d decode.Stats) float64 { return float64(d.NewTokens) })
-	counter("iterations_total", "Steps of the batch.",
-		func(d decode.Stats) float64 { return float64(d.Steps) })
-	return all
+	counter("prefix_cache_queries_total", "Tokens of prompts that were looked for in the cache.",
+		func(d decode.Stats) float64 { return float64(d.PrefixQueries) })
+	counter("prefix_cache_hits_total", "Of these, tokens that needed no evaluation.",
+		func(d decode.Stats) float64 { return float64(d.PrefixHits) })
+	return append(all, iterations{s.batcher, prometheus.NewDesc("iteration_tokens_total",
+		"Tokens that a step of the batch evaluated.", nil, nil)})
+}
+
+// iterations is a histogram of which the Batcher knows the sum and the count.
+type iterations struct {
+	batcher *decode.Batcher
+	desc    *prometheus.Desc
+}
+
+func (i iterations) Describe(to chan<- *prometheus.Desc) { to <- i.desc }
+
+func (i iterations) Collect(to chan<- prometheus.Metric) {
+	d := i.batcher.Stats()
+	to <- prometheus.MustNewConstHistogram(i.desc, uint64(d.Steps), float64(d.Rows), nil)
 }
 
 func (s *Server) showMetrics(v *visit) error {

@@ -224,6 +224,9 @@ func TestMetricsAreVLLMs(t *testing.T) {
 		`vllm:http_requests_total{model_name="demo",status="200"} 2`,
 		`vllm:e2e_request_latency_seconds_bucket{model_name="demo",le="0.001"}`,
 		`vllm:prompt_tokens_total{model_name="demo"} 5`,
+		`vllm:prefix_cache_queries_total{model_name="demo"} `,
+		`vllm:prefix_cache_hits_total{model_name="demo"} `,
+		`vllm:iteration_tokens_total_count{model_name="demo"} `,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s", want)

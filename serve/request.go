@@ -37,7 +37,8 @@ type completion struct {
 	seed             *uint64
 	idTokens, idsToo bool // return_tokens_as_token_ids, return_token_ids
 	form             form
-	chat             bool // it is of a conversation
+	chat             bool   // it is of a conversation
+	salt             string // what keeps prompts apart in the cache
 
 	ignored []string
 }
@@ -87,6 +88,8 @@ func (q *completion) fields(s *Server) map[string]field {
 		"prompt": q.prompt.read(vocabulary, s.options.MaxPrompts),
 		"suffix": text(&q.suffix),
 		"user":   text(new(string)), // who asks is of no use here
+
+		"cache_salt": text(&q.salt),
 
 		"max_tokens":         whole(&q.maxTokens, 0, mostTokens),
 		"temperature":        number(&q.temperature, 0, 2),

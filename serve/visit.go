@@ -19,6 +19,7 @@ type visit struct {
 	control *http.ResponseController
 	id      string // ours: those of clients may be anybody's
 	client  string // who asks, for turns in the queue
+	tenant  string // whose texts share what they have in common; "" is everybody's
 	start   time.Time
 	note    note
 

@@ -27,6 +27,9 @@ type serveCommand struct {
 	Much      muchFlags `embed:"" group:"How much:"`
 }
 
+// prefixBytes is the memory for prompts that may come again, where --cache-bytes says nothing.
+const prefixBytes = 256 << 20
+
 // whoFlags say who is let in, and how they are known.
 type whoFlags struct {
 	APIKey     []string `name:"api-key" placeholder:"KEY" sep:"none"`
@@ -109,6 +112,10 @@ func (c *serveCommand) Run(a *app) error {
 		return err
 	}
 	o.Loopback = l.loopback
+	o.Batcher.PrefixBytes = prefixBytes
+	if a.CacheBytes > 0 { // embeddings have the rest
+		o.Batcher.PrefixBytes = int64(a.CacheBytes) / 4 * 3
+	}
 	s, err := serve.New(m, t, o)
 	if err != nil {
 		return err
@@ -181,7 +188,11 @@ func (c *serveCommand) name(a *app) string {
 		path = *a.Model
 	}
 	name := filepath.Base(path)
-	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+	info, err := os.Stat(path)
+	if err != nil { // it is the name of a model that was pulled
+		return *a.Model
+	}
+	if !info.IsDir() {
 		name = strings.TrimSuffix(name, filepath.Ext(name))
 		if name == "model" { // as everybody's is called
 			name = filepath.Base(filepath.Dir(path))
