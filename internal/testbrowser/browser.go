@@ -1,0 +1,183 @@
+//go:build unix
+
+// Package testbrowser drives headless Chromium for the tests of pages: one tab, spoken to through a
+// pipe in the DevTools protocol. It is apart from what it tests, and in no program.
+package testbrowser
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A Tab is one tab of a browser. Its methods end the test where the browser fails.
+type Tab struct {
+	t       testing.TB
+	in      *os.File
+	out     *bufio.Reader
+	id      int
+	session string
+
+	Requests []string // URLs that pages asked for
+	Troubles []string // exceptions and messages of pages, violations of their policy among them
+}
+
+// Open starts a browser, which ends with the test. Without Chromium the test is skipped; twin says
+// what is tested all the same.
+func Open(t testing.TB, twin string) *Tab {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if p, err := exec.LookPath(name); err == nil {
+			path = p
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("no Chromium on this machine; " + twin)
+	}
+	b := &Tab{t: t}
+	b.start(path)
+	var target struct{ TargetID string }
+	b.Call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
+	var attached struct{ SessionID string }
+	b.Call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true},
+		&attached)
+	b.session = attached.SessionID
+	for _, domain := range []string{"Page", "Runtime", "Network", "Log"} {
+		b.Call(domain+".enable", nil, nil)
+	}
+	return b
+}
+
+// Use makes another test the one that failures end: a subtest that shares the tab.
+func (b *Tab) Use(t testing.TB) { b.t = t }
+
+// start runs the browser and opens the pipe.
+func (b *Tab) start(path string) {
+	toBrowser, in, err := os.Pipe()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	out, fromBrowser, err := os.Pipe()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	cmd := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
+		"--remote-debugging-pipe", "--no-first-run", "--disable-background-networking",
+		"--disable-component-update", "--disable-sync", "--user-data-dir="+b.t.TempDir(),
+		"about:blank")
+	cmd.ExtraFiles = []*os.File{toBrowser, fromBrowser} // 3 and 4
+	if err := cmd.Start(); err != nil {
+		b.t.Fatal(err)
+	}
+	toBrowser.Close()
+	fromBrowser.Close()
+	watchdog := time.AfterFunc(2*time.Minute, func() { cmd.Process.Kill() })
+	b.in, b.out = in, bufio.NewReader(out)
+	b.t.Cleanup(func() {
+		b.call("Browser.close", nil, nil)
+		cmd.Wait()
+		watchdog.Stop()
+		in.Close()
+		out.Close()
+	})
+}
+
+// Call makes a call and waits for its answer, taking note of events on the way.
+func (b *Tab) Call(method string, params map[string]any, result any) {
+	b.t.Helper()
+	if err := b.call(method, params, result); err != nil {
+		b.t.Fatalf("%s: %v", method, err)
+	}
+}
+
+func (b *Tab) call(method string, params map[string]any, result any) error {
+	b.id++
+	message := map[string]any{"id": b.id, "method": method, "params": params}
+	if b.session != "" && !strings.HasPrefix(method, "Browser.") {
+		message["sessionId"] = b.session
+	}
+	raw, err := json.Marshal(message)
+	if err != nil {
+		return err
+	}
+	if _, err := b.in.Write(append(raw, 0)); err != nil {
+		return err
+	}
+	for {
+		raw, err := b.out.ReadBytes(0)
+		if err != nil {
+			return err
+		}
+		var m received
+		if err := json.Unmarshal(raw[:len(raw)-1], &m); err != nil {
+			return err
+		}
+		switch {
+		case m.ID == 0:
+			b.note(&m)
+		case m.ID == b.id && m.Error != nil:
+			return errors.New(string(m.Error))
+		case m.ID == b.id && result != nil:
+			return json.Unmarshal(m.Result, result)
+		case m.ID == b.id:
+			return nil
+		}
+	}
+}
+
+// A received is an answer, or an event.
+type received struct {
+	ID     int
+	Method string
+	Error  json.RawMessage
+	Result json.RawMessage
+	Params json.RawMessage
+}
+
+// note keeps what tests look at afterwards.
+func (b *Tab) note(m *received) {
+	switch m.Method {
+	case "Network.requestWillBeSent":
+		var p struct{ Request struct{ URL string } }
+		if json.Unmarshal(m.Params, &p) == nil {
+			b.Requests = append(b.Requests, p.Request.URL)
+		}
+	case "Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded":
+		b.Troubles = append(b.Troubles, string(m.Params))
+	}
+}
+
+// JS evaluates an expression and returns its value as fmt prints it.
+func (b *Tab) JS(expression string) string {
+	b.t.Helper()
+	var r struct {
+		Result           struct{ Value any }
+		ExceptionDetails json.RawMessage
+	}
+	b.Call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true,
+		"awaitPromise": true}, &r)
+	if r.ExceptionDetails != nil {
+		b.t.Fatalf("%s: %s", expression, r.ExceptionDetails)
+	}
+	return fmt.Sprint(r.Result.Value)
+}
+
+// Wait waits until an expression is true.
+func (b *Tab) Wait(expression string) {
+	b.t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
+		if b.JS("Boolean("+expression+")") == "true" {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	b.t.Fatalf("it does not become true: %s", expression)
+}
