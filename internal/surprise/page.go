@@ -22,6 +22,12 @@ var pageHTML string
 //go:embed page.css
 var pageCSS string
 
+//go:embed palette.css
+var paletteCSS string
+
+// Palette returns the colours of the page as CSS, light and dark, for other pages to be like it.
+func Palette() string { return paletteCSS }
+
 //go:embed page.js
 var pageJS string
 
@@ -93,7 +99,7 @@ func (p Picture) Page(w io.Writer) error {
 		By:        p.By,
 		RankNames: ByRank.Names(), SurprisalNames: BySurprisal.Names(),
 		Width: len(p.Score.Tokens), Histogram: histogram(&p.Score),
-		CSS: template.CSS(pageCSS), JS: template.JS(pageJS),
+		CSS: template.CSS(paletteCSS + pageCSS), JS: template.JS(pageJS),
 	}
 	d.chart(&p.Score)
 	d.Data.Tokens = []pageToken{}
