@@ -173,7 +173,7 @@ func (b *Tab) JS(expression string) string {
 // Wait waits until an expression is true.
 func (b *Tab) Wait(expression string) {
 	b.t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
 		if b.JS("Boolean("+expression+")") == "true" {
 			return
 		}

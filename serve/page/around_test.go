@@ -1,0 +1,261 @@
+//go:build unix
+
+package page_test
+
+// What is around the writing: links, settings, code, keys, faults, and text that wants to be more
+// than text.
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+func format(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+
+func TestAroundTheTextInABrowser(t *testing.T) {
+	browser := chromium(t)
+	group := func(name string, change func(*fake), test func(*testing.T, tab)) {
+		t.Run(name, func(t *testing.T) { test(t, inABrowser(t, browser, change)) })
+	}
+
+	group("the address holds the text and the settings", nil, func(t *testing.T, b tab) {
+		text := "A fish 🐟, שלום\nand <b>\"more\"</b> & 'more'"
+		b.write(text)
+		b.set("temperature", "0.35")
+		b.set("stop", `\n\n`)
+		b.set("seed", "12345")
+		b.Wait("location.hash.length > 10")
+		time.Sleep(500 * time.Millisecond)
+		link := b.JS("location.href")
+		b.load(b.URL)
+		b.want(value, text) // from the storage
+		b.JS("localStorage.clear()")
+		b.load(link)
+		b.want(value, text)
+		b.want("['temperature', 'stop', 'seed', 'top_p'].map(n => "+
+			"document.getElementById('set-' + n).value).join('|')",
+			`0.35|\n\n|12345|1`)
+		b.load(b.URL)
+		b.want(value, "Once upon a time")
+	})
+	group("a text too long for a link stays", nil, func(t *testing.T, b tab) {
+		var text strings.Builder
+		r := rand.New(rand.NewPCG(1, 2))
+		for range 90_000 {
+			text.WriteByte("abcdefghijklmnopqrstuvwxyz "[r.IntN(27)])
+		}
+		b.write(text.String())
+		time.Sleep(600 * time.Millisecond)
+		b.press("share")
+		b.Wait(status + ".includes('too long')")
+		b.load(b.JS("location.href"))
+		b.want(value+".length", "90000")
+	})
+	group("text is text only", func(f *fake) {
+		f.words = []string{`<img src=x onerror="window.xss=1">`, `</script><script>xss=1</script>`,
+			` <svg onload=xss=1>`, "\u202e\x1b[31m"}
+	}, func(t *testing.T, b tab) {
+		b.write(`<img src=y onerror="xss=1"></textarea><b>`)
+		b.set("n", "2")
+		b.Press("Control+Enter")
+		b.finished()
+		b.press("keep-0")
+		b.token(1)
+		b.Press("Escape")
+		b.press("view-tokens")
+		b.finished()
+		b.press("code")
+		b.JS(id("close-code") + ".click()")
+		b.want("document.querySelectorAll('img, b, svg[onload], main script').length", "0")
+		b.want("typeof window.xss", "undefined")
+		want := `<img src=y onerror="xss=1"></textarea><b><img src=x`
+		if got := b.JS(value); !strings.HasPrefix(got, want) {
+			t.Errorf("the text is %q", got)
+		}
+	})
+	group("paste is plain text", nil, func(t *testing.T, b tab) {
+		b.Call("Browser.grantPermissions", map[string]any{"permissions": []string{
+			"clipboardReadWrite", "clipboardSanitizedWrite"}}, nil)
+		b.JS(`navigator.clipboard.write([new ClipboardItem({
+			'text/html': new Blob(['<b>bold</b><img src=z>'], {type: 'text/html'}),
+			'text/plain': new Blob(['plain'], {type: 'text/plain'})})])`)
+		b.JS(id("text") + ".select()")
+		b.Call("Input.dispatchKeyEvent", map[string]any{"type": "keyDown", "key": "v",
+			"modifiers": 2, "commands": []string{"paste"}}, nil)
+		b.shown()
+		b.want(value, "plain")
+		b.want("document.querySelectorAll('#sheet b, #sheet img').length", "0")
+	})
+	group("input methods", nil, func(t *testing.T, b tab) {
+		b.write("")
+		for _, composed := range []string{"ん", "に", "にほ", "にほん"} {
+			b.Call("Input.imeSetComposition", map[string]any{"text": composed,
+				"selectionStart": len([]rune(composed)), "selectionEnd": len([]rune(composed))}, nil)
+			b.shown()
+			b.want(value, composed)
+		}
+		b.Type("日本")
+		b.shown()
+		b.want(value, "日本")
+	})
+	group("every setting reaches the server", nil, func(t *testing.T, b tab) {
+		for name, value := range map[string]string{"max_tokens": "3", "temperature": "0.7",
+			"top_p": "0.9", "top_k": "40", "min_p": "0.05", "repetition_penalty": "1.2",
+			"frequency_penalty": "0.5", "presence_penalty": "-0.5", "min_tokens": "2",
+			"stop": "END", "stop_token_ids": "13", "bad_words": "cat", "logit_bias": "11 -3",
+			"seed": "9", "logprobs": "2"} {
+			b.set(name, value)
+		}
+		b.JS(id("set-ignore_eos") + ".click()")
+		b.JS("(s => { s.value = 'regex'; s.dispatchEvent(new Event('change')); })(" +
+			id("set-structured_outputs") + ")")
+		b.JS("(a => { a.value = '[a-z]+'; a.dispatchEvent(new Event('input')); })(" +
+			"document.querySelector('[data-name=structured_outputs] textarea'))")
+		b.JS("scrollTo(0, 0)")
+		b.Press("Control+Enter")
+		b.finished()
+		got := fmt.Sprint(b.last())
+		want := "map[bad_words:[cat] frequency_penalty:0.5 ignore_eos:true logit_bias:map[11:-3] " +
+			"logprobs:2 max_tokens:3 min_p:0.05 min_tokens:2 model:fake presence_penalty:-0.5 " +
+			"prompt:Once upon a time repetition_penalty:1.2 return_token_ids:true seed:9 stop:[END] " +
+			"stop_token_ids:[13] stream:true structured_outputs:map[regex:[a-z]+] temperature:0.7 " +
+			"top_k:40 top_p:0.9]"
+		if got != want {
+			t.Errorf("it sends\n%s\nwant\n%s", got, want)
+		}
+		b.press("reset")
+		b.Press("Control+Enter")
+		b.finished()
+		if got := len(b.last()); got != 7 {
+			t.Errorf("after a reset it sends %v", b.last())
+		}
+	})
+	group("a wrong setting is shown before anything is sent", nil, func(t *testing.T, b tab) {
+		b.set("temperature", "9")
+		b.Press("Control+Enter")
+		b.shown()
+		b.want(problem, "Temperature: Want a number from 0 to 2.")
+		b.want(focused, "set-temperature")
+		b.want(id("set-temperature")+".getAttribute('aria-invalid')", "true")
+		if b.last() != nil {
+			t.Errorf("it sends %v", b.last())
+		}
+	})
+	group("a setting that the server ignores is marked", func(f *fake) { f.ignored = "min_p, x" },
+		func(t *testing.T, b tab) {
+			b.set("min_p", "0.1")
+			b.Press("Control+Enter")
+			b.finished()
+			b.want("[...document.querySelectorAll('[id^=ignored-]')].filter(e => !e.hidden)"+
+				".map(e => e.id).join()",
+				"ignored-min_p")
+		})
+	group("faults in plain words", nil, func(t *testing.T, b tab) {
+		b.set("max_tokens", "64")
+		b.write(strings.TrimSpace(strings.Repeat("word ", 60)))
+		b.Press("Control+Enter")
+		b.finished()
+		if got := b.last()["max_tokens"]; got != 4.0 {
+			t.Errorf("max_tokens is %v, want what is left, 4", got)
+		}
+		b.want(status, "The context is full: 4 new tokens.")
+		b.Press("Control+Enter")
+		b.finished()
+		b.want(problem, "The text fills the model's context of 64 tokens: there is no room for a "+
+			"new one. Cut the text to continue.")
+		b.write("Short")
+		b.want(problem, "")
+		b.fake.set(func() { b.failure = "the device is gone" })
+		b.Press("Control+Enter")
+		b.finished()
+		b.want(problem, "The device is gone.")
+		b.want(value, "Short there")
+		b.fake.set(func() { b.failure, b.cut = "", true })
+		b.Press("Control+Enter")
+		b.finished()
+		b.want(problem+".startsWith('The connection')", "true")
+		b.want(value, "Short there there")
+		b.fake.set(func() { b.cut = false })
+		b.Wait(status + " === 'The server is back.'")
+		b.want(problem, "")
+	})
+	group("a key", func(f *fake) { f.key = "s3cret" }, func(t *testing.T, b tab) {
+		b.want(problem, "This server wants a key.")
+		b.want(focused, "key")
+		b.Type("wrong")
+		b.Press("Enter")
+		b.Wait(id("key-form") + ".hidden === false && document.getElementById('key').value === ''")
+		b.Type("s3cret")
+		b.Press("Enter")
+		b.Wait(id("model") + ".textContent === 'fake'")
+		b.Press("Control+Enter")
+		b.finished()
+		b.want(value, story)
+		b.press("code")
+		b.want(id("code-source")+".textContent.includes('s3cret')", "false")
+		b.want("(JSON.stringify(localStorage) + location.href).includes('s3cret')", "false")
+		b.load(b.URL)
+		b.Wait(id("model") + ".textContent === 'fake'") // the tab's storage has it
+		b.JS("sessionStorage.clear()")
+	})
+}
+
+func TestTheLayoutInABrowser(t *testing.T) {
+	browser := chromium(t)
+	words := func(f *fake) {
+		f.context = 4096
+		f.words = nil
+		r := rand.New(rand.NewPCG(3, 4))
+		parts := []string{" the", " AVA", " fi", "ffl", ".", "\n", " שלום", " العربية", " 日本語", " é",
+			" To", "\t", " extraordinarily", "--", " W.", " 🐟"}
+		for range 1000 {
+			f.words = append(f.words, parts[r.IntN(len(parts))])
+		}
+	}
+	b := inABrowser(t, browser, words)
+	b.set("max_tokens", "1000")
+	b.JS("window.frames_ = 0; (function tick() { frames_++; requestAnimationFrame(tick); })()")
+	before := b.layouts()
+	b.Press("Control+Enter")
+	b.finished()
+	// However fast tokens come, the page is laid out a few times for each frame, not each token.
+	layouts, frames := b.layouts()-before, 0
+	fmt.Sscan(b.JS("frames_"), &frames)
+	if layouts > 4*frames+20 {
+		t.Errorf("%d layouts in %d frames", layouts, frames)
+	}
+	b.want("[...CSS.highlights].reduce((n, [, ranges]) => n + ranges.size, 0)", "1000")
+	for _, width := range []int{1280, 800, 360} {
+		b.Window(width, 800, "light")
+		b.shown()
+		// The colours lie under the letters: by itself, the textarea is as high as the mirror.
+		b.want("(a => { a.style.alignSelf = 'start'; a.style.height = 0; const own = a.scrollHeight; "+
+			"a.style.alignSelf = a.style.height = ''; return own - a.scrollHeight; })("+id("text")+")", "0")
+		b.want(id("text")+".clientWidth - "+id("mirror")+".clientWidth", "0")
+		b.want("document.documentElement.scrollWidth <= innerWidth", "true")
+	}
+}
+
+// layouts counts how often the page was laid out.
+func (b tab) layouts() int {
+	b.t.Helper()
+	b.Call("Performance.enable", nil, nil)
+	var r struct {
+		Metrics []struct {
+			Name  string
+			Value float64
+		}
+	}
+	b.Call("Performance.getMetrics", nil, &r)
+	for _, m := range r.Metrics {
+		if m.Name == "LayoutCount" {
+			return int(m.Value)
+		}
+	}
+	b.t.Fatal("the browser counts no layouts")
+	return 0
+}

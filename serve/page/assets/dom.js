@@ -1,0 +1,33 @@
+// Small helpers for elements. Text of the model or of a person comes in by textContent only.
+
+export const byId = (id) => document.getElementById(id);
+
+// make builds an element: properties, then children, which are elements or strings.
+export function make(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name in element) element[name] = value;
+    else element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+// copy puts text on the clipboard, also where a page has no right to (HTTP on another machine).
+export async function copy(text) {
+  if (navigator.clipboard) {
+    try {
+      return await navigator.clipboard.writeText(text);
+    } catch {
+      // without permission, the old way may still work
+    }
+  }
+  const area = make("textarea", { value: text, className: "away" });
+  const focused = document.activeElement;
+  (document.querySelector("dialog[open]") ?? document.body).append(area);
+  area.select();
+  const copied = document.execCommand("copy");
+  area.remove();
+  focused?.focus();
+  if (!copied) throw new Error("The browser does not let this page copy.");
+}

@@ -1,0 +1,112 @@
+// The editor: a plain textarea, and under it a mirror of the same text, which carries the colours.
+// So typing, input methods, screen readers and the clipboard work as everywhere, and pasted text is
+// plain. The mirror is one text node, whose parts are painted as highlights: elements around them
+// would move letters, and the two texts would no longer lie on each other.
+
+import { make } from "./dom.js";
+import { LEVELS, pieceLevel } from "./pieces.js";
+
+export class Editor {
+  #area;
+  #text; // the mirror's node
+  #marks = []; // what is painted: {piece, range, level}
+  #highlights = LEVELS.map(() => new Highlight());
+  #rings = [];
+
+  constructor(area, mirror) {
+    this.#area = area;
+    this.#text = document.createTextNode("");
+    mirror.append(this.#text);
+    this.#highlights.forEach((h, level) => CSS.highlights.set(`level-${level}`, h));
+  }
+
+  // A textarea makes \r a line end, which would be another text: it shows a sign instead.
+  get text() {
+    return this.#area.value.replaceAll("␍", "\r");
+  }
+
+  get caret() {
+    return this.#area.selectionStart;
+  }
+
+  get hasSelection() {
+    return this.#area.selectionStart !== this.#area.selectionEnd;
+  }
+
+  set readOnly(on) {
+    this.#area.readOnly = on;
+  }
+
+  // focus puts the caret at a place, or leaves it where it is.
+  focus(place) {
+    this.#area.focus({ preventScroll: true });
+    if (place !== undefined) this.#area.setSelectionRange(place, place);
+  }
+
+  // show makes the editor show a text and its pieces. The selection stays; a caret at the end
+  // follows the end.
+  show(real, pieces) {
+    const area = this.#area;
+    const text = real.replaceAll("\r", "␍");
+    if (area.value !== text) {
+      let { selectionStart, selectionEnd } = area;
+      if (selectionStart === area.value.length) selectionStart = selectionEnd = text.length;
+      area.value = text;
+      area.setSelectionRange(selectionStart, selectionEnd);
+    }
+    // A line that ends the text has no height without a character after it.
+    if (this.#text.data !== text + "\u200b") this.#text.data = text + "\u200b";
+    this.#paint(pieces);
+  }
+
+  // rangeOf is where the mirror shows a piece.
+  rangeOf(piece) {
+    const range = document.createRange();
+    range.setStart(this.#text, piece.start);
+    range.setEnd(this.#text, piece.end);
+    return range;
+  }
+
+  // pieceAt is the piece under a point of the window.
+  pieceAt(x, y) {
+    const under = ({ left, right, top, bottom }) =>
+      left <= x && x < right && top <= y && y < bottom;
+    return this.#marks.find(({ piece }) => [...this.rangeOf(piece).getClientRects()].some(under))
+      ?.piece;
+  }
+
+  // ring draws a line around a piece, or none.
+  ring(piece) {
+    for (const ring of this.#rings) ring.remove();
+    this.#rings = [];
+    if (!piece) return;
+    const box = this.#area.getBoundingClientRect();
+    this.#rings = [...this.rangeOf(piece).getClientRects()].map((rect) => {
+      const ring = make("div", { className: "ring" });
+      ring.style.left = `${rect.left - box.left}px`;
+      ring.style.top = `${rect.top - box.top}px`;
+      ring.style.width = `${rect.width}px`;
+      ring.style.height = `${rect.height}px`;
+      return ring;
+    });
+    this.#area.before(...this.#rings);
+  }
+
+  // paint changes what has changed, which for a text that grows is its end.
+  #paint(pieces) {
+    let same = 0;
+    while (same < pieces.length && this.#marks[same]?.piece === pieces[same]) same++;
+    for (const { range, level } of this.#marks.splice(same)) this.#highlights[level]?.delete(range);
+    for (const piece of pieces.slice(same)) {
+      const level = pieceLevel(piece);
+      const range = new StaticRange({
+        startContainer: this.#text,
+        startOffset: piece.start,
+        endContainer: this.#text,
+        endOffset: piece.end,
+      });
+      this.#highlights[level]?.add(range);
+      this.#marks.push({ piece, range, level });
+    }
+  }
+}

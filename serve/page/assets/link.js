@@ -1,0 +1,34 @@
+// The state of the page in the fragment of its address, for links and reloads. Servers never see a
+// fragment. It is z= and JSON, compressed (raw deflate) and in base64url.
+
+const MOST = 60_000; // characters of a fragment: chat programs and some browsers cut longer links
+
+async function through(stream, bytes) {
+  const out = new Blob([bytes]).stream().pipeThrough(stream);
+  return new Uint8Array(await new Response(out).arrayBuffer());
+}
+
+// pack returns a fragment, null if the state is too long for one.
+export async function pack(state) {
+  const json = new TextEncoder().encode(JSON.stringify(state));
+  const bytes = await through(new CompressionStream("deflate-raw"), json);
+  let binary = "";
+  for (const b of bytes) binary += String.fromCharCode(b);
+  const fragment = "z=" + btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+  return fragment.length <= MOST ? fragment : null;
+}
+
+// unpack returns the state of a fragment, null if it holds none.
+export async function unpack(fragment) {
+  const found = /^#?z=([A-Za-z0-9_-]+)$/.exec(fragment);
+  if (!found) return null;
+  try {
+    const binary = atob(found[1].replaceAll("-", "+").replaceAll("_", "/"));
+    const bytes = Uint8Array.from(binary, (c) => c.charCodeAt(0));
+    const json = await through(new DecompressionStream("deflate-raw"), bytes);
+    const state = JSON.parse(new TextDecoder().decode(json));
+    return state && typeof state === "object" && !Array.isArray(state) ? state : null;
+  } catch {
+    return null;
+  }
+}

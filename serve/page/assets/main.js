@@ -1,0 +1,199 @@
+// The playground: makes the parts and connects them to the page.
+
+import { Server } from "./api.js";
+import { CodeView } from "./codeview.js";
+import { Document } from "./document.js";
+import { byId, copy } from "./dom.js";
+import { restore, save, savedKey, saveKey } from "./memory.js";
+import { Panel } from "./panel.js";
+import { Session } from "./session.js";
+import { changed, defaults, restored } from "./settings.js";
+import { Status } from "./status.js";
+import { View } from "./view.js";
+
+const narrow = matchMedia("(max-width: 60rem)");
+const touch = matchMedia("(pointer: coarse)");
+
+const server = new Server();
+const doc = new Document();
+const status = new Status((key) => {
+  saveKey(key);
+  session.useKey(key);
+});
+const panel = new Panel(defaults(), {
+  changed: update,
+  refused: (message) => {
+    status.fail(message);
+    openSettings(true);
+  },
+});
+const session = new Session({ server, doc, panel, status, changed: update });
+const view = new View(doc, session);
+const code = new CodeView();
+
+let saving;
+
+// update shows what has changed, and keeps it when nothing has for a moment.
+function update() {
+  view.show();
+  clearTimeout(saving);
+  if (!session.running) saving = setTimeout(keep, 400);
+}
+
+async function keep() {
+  const whole = await save({ text: doc.text, settings: changed(panel.values) });
+  if (session.model && session.counted === null) session.count();
+  return whole;
+}
+
+async function load() {
+  const { text, settings } = await restore();
+  doc.text = text ?? "Once upon a time";
+  doc.pieces = doc.branches = [];
+  panel.show(restored(settings));
+  view.show();
+}
+
+// Settings.
+
+function openSettings(on) {
+  document.body.classList.toggle("no-settings", !on);
+  byId("toggle-settings").setAttribute("aria-expanded", String(on));
+  const covers = on && narrow.matches;
+  byId("paper").inert = covers;
+  if (covers) byId("close-settings").focus();
+}
+
+narrow.addEventListener("change", () => openSettings(!narrow.matches));
+
+function reset() {
+  panel.show(defaults());
+  update();
+  status.say("All settings are as they were at first.");
+}
+
+// Buttons.
+
+async function share() {
+  const whole = await keep();
+  const holds = whole
+    ? "It holds the text and the settings."
+    : "It holds the settings; the text is too long for a link.";
+  try {
+    await copy(location.href);
+    status.say(`The link is copied. ${holds}`);
+  } catch {
+    status.say(`The link is in the address line. ${holds}`);
+  }
+}
+
+async function toggleTokens() {
+  view.setView(!view.asTokens);
+  if (view.asTokens && !doc.covered && doc.text !== "") await session.score();
+}
+
+function toggleColours() {
+  const plain = document.body.classList.toggle("plain");
+  byId("colours").setAttribute("aria-pressed", String(!plain));
+}
+
+function viewCode() {
+  const origin = new URL(".", location.href).href.replace(/\/$/, "");
+  code.open(session.body(), origin, server.key !== "");
+}
+
+const clicks = {
+  continue: () => session.continue(),
+  stop: () => session.stop(),
+  undo: () => session.undo(),
+  redo: () => session.redo(),
+  score: () => session.score(),
+  share,
+  reset,
+  colours: toggleColours,
+  "view-tokens": toggleTokens,
+  code: viewCode,
+  "toggle-settings": () => openSettings(document.body.classList.contains("no-settings")),
+  "close-settings": () => {
+    openSettings(false);
+    byId("toggle-settings").focus();
+  },
+};
+for (const [id, act] of Object.entries(clicks)) {
+  byId(id).addEventListener("click", () => {
+    view.closePanel();
+    act();
+  });
+}
+
+// The text.
+
+const text = byId("text");
+
+text.addEventListener("input", () => {
+  doc.edit(view.editor.text, performance.now());
+  view.closePanel();
+  status.clear();
+  update();
+});
+
+// The browser's own undo knows nothing of completions.
+text.addEventListener("beforeinput", (e) => {
+  if (e.inputType !== "historyUndo" && e.inputType !== "historyRedo") return;
+  e.preventDefault();
+  if (e.inputType === "historyUndo") session.undo();
+  else session.redo();
+});
+
+// A touch of a coloured token shows its alternatives and leaves the keyboard on the screen where it
+// is; a second one edits.
+text.addEventListener("mousedown", (e) => {
+  if (touch.matches && document.activeElement !== text && view.isNewAt(e.clientX, e.clientY)) {
+    e.preventDefault();
+  }
+});
+text.addEventListener("click", (e) => view.openAt(e.clientX, e.clientY));
+
+text.addEventListener("keydown", (e) => {
+  if (!e.altKey || e.key !== "ArrowDown") return;
+  e.preventDefault();
+  if (!view.openAtCaret()) status.say("No token is known here: Surprise finds them.");
+});
+
+// Keys of the whole page. Fields other than the text have an undo of their own.
+document.addEventListener("keydown", (e) => {
+  if (e.isComposing || document.querySelector("dialog[open]")) return;
+  const command = e.ctrlKey || e.metaKey;
+  const field = e.target !== text && e.target.matches("input, textarea, select");
+  const key = e.key.toLowerCase();
+  if (command && key === "enter") session.continue();
+  else if (command && key === "z" && !field) e.shiftKey ? session.redo() : session.undo();
+  else if (command && key === "y" && !field) session.redo();
+  else if (key === "escape") return escape();
+  else return;
+  view.closePanel();
+  e.preventDefault();
+});
+
+function escape() {
+  if (view.panelOpen) view.closePanel();
+  else if (session.running) session.stop();
+  else if (narrow.matches && !document.body.classList.contains("no-settings")) {
+    clicks["close-settings"]();
+  }
+}
+
+// A link that somebody opens in this tab.
+window.addEventListener("hashchange", async () => {
+  session.stop();
+  doc.step();
+  await load();
+});
+
+server.onIgnored = (names) => panel.ignored(names);
+server.key = savedKey();
+openSettings(!narrow.matches);
+await load();
+view.editor.show(doc.text, []);
+view.editor.focus(doc.text.length);
+await session.connect();

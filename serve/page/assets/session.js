@@ -1,0 +1,299 @@
+// The session: what a person can have done to the document, with or without the server.
+
+import { ServerError } from "./api.js";
+import { drawSeed } from "./panel.js";
+import { fitting, Piecer, summary, textOf, Writer } from "./pieces.js";
+import { sent } from "./settings.js";
+
+export class Session {
+  model = null; // {id, max_model_len}, null before the server has answered
+  #server;
+  #doc;
+  #panel;
+  #status;
+  #changed;
+  #running = null; // the AbortController of what is under way
+  #waiting = null; // what was asked for when the server wanted a key
+  #counted = { text: null, count: null };
+
+  // changed is called whenever something may look different.
+  constructor({ server, doc, panel, status, changed }) {
+    this.#server = server;
+    this.#doc = doc;
+    this.#panel = panel;
+    this.#status = status;
+    this.#changed = changed;
+  }
+
+  get running() {
+    return this.#running !== null;
+  }
+
+  // counted is the number of tokens of the text, null where it is not known.
+  get counted() {
+    return this.#counted.text === this.#doc.text ? this.#counted.count : null;
+  }
+
+  // connect asks which model there is.
+  async connect() {
+    try {
+      [this.model] = await this.#server.models();
+    } catch (error) {
+      return this.#failed(error, null);
+    }
+    if (this.model.max_model_len) this.#panel.limit("max_tokens", this.model.max_model_len);
+    this.#changed();
+    await this.count();
+  }
+
+  // useKey connects with another key, and does again what had failed for the lack of one.
+  async useKey(key) {
+    this.#server.key = key;
+    const task = this.#waiting;
+    await this.connect();
+    if (task && this.model) await this.#run(task);
+  }
+
+  // count finds out how many tokens the text has.
+  async count() {
+    try {
+      await this.#tokens();
+    } catch {
+      // what is wrong comes to light when the person asks for something
+    }
+  }
+
+  stop() {
+    this.#running?.abort();
+  }
+
+  // continue appends a completion to the text, or shows several below it.
+  continue() {
+    return this.#step((signal) => this.#generate(signal));
+  }
+
+  // pick puts another token in the place of one, and continues from it.
+  pick(piece, index, choice) {
+    const before = piece.tokens.slice(0, index);
+    const chosen = {
+      ...piece.tokens[index],
+      id: null,
+      bytes: choice.bytes,
+      logprob: choice.logprob,
+    };
+    const tokens = [...before, chosen];
+    if (textOf(Uint8Array.from(tokens.flatMap((t) => [...t.bytes]))) === null) {
+      this.#status.fail("This token is a part of a character: the text cannot continue from it.");
+      return;
+    }
+    return this.#step((signal) => {
+      const doc = this.#doc;
+      doc.cut(piece.start);
+      const pieces = new Piecer(piece.start).add(tokens);
+      doc.text += pieces.map((p) => p.text).join("");
+      doc.pieces = [...doc.pieces, ...pieces];
+      this.#changed();
+      return this.#generate(signal);
+    });
+  }
+
+  // score asks how surprising each token of the text is.
+  score() {
+    const doc = this.#doc;
+    if (doc.text === "") return this.#status.say("There is no text yet.");
+    return this.#run(async (signal) => {
+      const { logprobs } = this.#panel.values;
+      const body = this.#addressed({ max_tokens: 0, echo: true, logprobs, return_token_ids: true });
+      const piecer = new Piecer(0);
+      const pieces = piecer.add(await this.#server.score(body, signal));
+      doc.pieces = fitting(doc.text, [...pieces, ...piecer.end()]);
+      this.#status.say(summary(doc.pieces));
+    });
+  }
+
+  cut(piece) {
+    this.#do(() => {
+      this.#doc.step();
+      this.#doc.cut(piece.start);
+    }, "The text ends here now.");
+  }
+
+  keep(i) {
+    this.#do(() => this.#doc.keep(i), `Sample ${i + 1} continues the text.`);
+  }
+
+  drop() {
+    this.#do(() => {
+      this.#doc.step();
+      this.#doc.branches = [];
+    }, "");
+  }
+
+  undo() {
+    if (this.#doc.canUndo) this.#do(() => this.#doc.undo(), "Undone.");
+  }
+
+  redo() {
+    if (this.#doc.canRedo) this.#do(() => this.#doc.redo(), "Redone.");
+  }
+
+  // body is the request that would continue the text.
+  body() {
+    return this.#addressed(sent(this.#panel.values));
+  }
+
+  // addressed adds the model and the prompt to the fields of a request. Without a prompt, a text
+  // begins as the model's own texts do.
+  #addressed(fields) {
+    const named = this.model ? { model: this.model.id } : {};
+    const { text } = this.#doc;
+    return { ...named, ...(text === "" ? {} : { prompt: text.toWellFormed() }), ...fields };
+  }
+
+  // do makes a change that needs no server.
+  #do(change, message) {
+    if (this.running) return;
+    change();
+    this.#status.clear();
+    this.#status.say(message);
+    this.#changed();
+  }
+
+  // run does what asks the server, and says what goes wrong.
+  async #run(task) {
+    if (this.running) return;
+    const controller = new AbortController();
+    this.#running = controller;
+    this.#waiting = null;
+    this.#status.clear();
+    this.#changed();
+    try {
+      await task(controller.signal);
+    } catch (error) {
+      if (error.name === "AbortError") this.#status.say("Stopped.");
+      else this.#failed(error, task);
+    } finally {
+      this.#running = null;
+      this.#counted.text = null; // tokens that were chosen one by one need not be the text's own
+      this.#changed();
+    }
+  }
+
+  // step runs a task whose changes one undo takes back.
+  #step(task) {
+    if (!this.#panel.check()) return;
+    return this.#run(async (signal) => {
+      const doc = this.#doc;
+      doc.step();
+      const { text, branches } = doc;
+      try {
+        await task(signal);
+      } finally {
+        if (doc.text === text && doc.branches === branches) doc.dropStep();
+      }
+    });
+  }
+
+  #failed(error, task) {
+    if (!(error instanceof ServerError)) {
+      this.#status.fail("This page made a mistake: " + error.message);
+      throw error;
+    }
+    if (error.status === 401) {
+      this.#waiting = task;
+      this.#status.askKey();
+    } else if (error.status === 0) {
+      this.#status.away(
+        error.message,
+        () => this.#server.alive(),
+        () => this.connect(),
+      );
+    } else {
+      this.#status.fail(error.message);
+    }
+  }
+
+  // tokens counts the tokens of the text.
+  async #tokens(signal) {
+    const { text } = this.#doc;
+    if (this.counted === null) {
+      const { count } = text === "" ? { count: 0 } : await this.#server.tokenize(text, signal);
+      this.#counted = { text, count };
+      this.#changed();
+    }
+    return this.#counted.count;
+  }
+
+  // room is how many tokens the context has left, as far as the server says.
+  async #room(signal) {
+    if (!this.model?.max_model_len) return Infinity;
+    try {
+      return this.model.max_model_len - Math.max(1, await this.#tokens(signal));
+    } catch (error) {
+      if (error.status === 404) return Infinity; // another server than gpt serve
+      throw error;
+    }
+  }
+
+  async #generate(signal) {
+    const { max_tokens, min_tokens, n, seed: wanted } = this.#panel.values;
+    const left = await this.#room(signal);
+    if (left <= 0) {
+      const most = this.model.max_model_len.toLocaleString("en");
+      this.#status.fail(
+        `The text fills the model's context of ${most} tokens: there is no room ` +
+          "for a new one. Cut the text to continue.",
+      );
+      return;
+    }
+    const most = Math.min(max_tokens, left);
+    const seed = wanted === "" ? drawSeed() : Number(wanted);
+    this.#panel.used(seed);
+    const body = { ...this.body(), max_tokens: most, seed, return_token_ids: true };
+    if (min_tokens > most) body.min_tokens = most;
+    this.#status.say("Writing…");
+    const stream = this.#server.complete(body, signal);
+    if (n > 1) await this.#writeBranches(stream, n, seed);
+    else await this.#write(stream, most < max_tokens);
+  }
+
+  // write appends a completion as it comes. cramped says that the context's end will cut it.
+  async #write(stream, cramped) {
+    const doc = this.#doc;
+    const { text, pieces } = doc;
+    const writer = new Writer(text.length);
+    const before = this.counted ?? 0;
+    doc.branches = [];
+    for await (const chunk of stream) {
+      writer.take(chunk);
+      doc.text = text + writer.text;
+      doc.pieces = [...pieces, ...writer.pieces];
+      this.#counted = { text: doc.text, count: before + writer.count };
+      this.#changed();
+    }
+    const full = cramped ? "The context is full: " : "";
+    const why = { stop: "The text came to an end: ", length: full }[writer.reason] ?? "";
+    this.#status.say(
+      `${why}${writer.count === 1 ? "1 new token." : `${writer.count} new tokens.`}`,
+    );
+  }
+
+  // writeBranches fills samples side by side.
+  async #writeBranches(stream, n, seed) {
+    const writers = Array.from({ length: n }, () => new Writer(0));
+    const update = () => {
+      this.#doc.branches = writers.map(({ text, pieces, reason }, i) => ({
+        text,
+        pieces,
+        reason,
+        seed: seed + i,
+      }));
+      this.#changed();
+    };
+    for await (const chunk of stream) {
+      writers[chunk.index]?.take(chunk);
+      update();
+    }
+    this.#status.say(`${n} samples. Keep the one that you like.`);
+  }
+}

@@ -1,0 +1,61 @@
+// What the page says: one calm line for what happened, one for what went wrong, and the form for
+// the key that a server may want.
+
+import { byId } from "./dom.js";
+
+export class Status {
+  #retry = null;
+
+  // useKey is called with a key that a person entered.
+  constructor(useKey) {
+    byId("key-form").addEventListener("submit", (e) => {
+      e.preventDefault();
+      const field = byId("key");
+      if (field.value.trim() === "") return;
+      byId("key-form").hidden = true;
+      this.clear();
+      useKey(field.value.trim());
+      field.value = "";
+    });
+  }
+
+  // say is for what a person did; screen readers read it when they have time.
+  say(message) {
+    byId("status").textContent = message;
+  }
+
+  // fail is for what went wrong. It stays until the next thing goes right.
+  fail(message) {
+    byId("error").textContent = message;
+    byId("error").hidden = false;
+    byId("status").textContent = "";
+  }
+
+  clear() {
+    byId("error").hidden = true;
+    byId("error").textContent = "";
+  }
+
+  askKey() {
+    this.fail("This server wants a key.");
+    byId("key-form").hidden = false;
+    byId("key").focus();
+  }
+
+  // away says why the server is not there, and asks until it is: alive tells, back is called then.
+  away(why, alive, back) {
+    this.fail(`${why} Your text is safe here; asking again…`);
+    clearTimeout(this.#retry);
+    let pause = 1000;
+    const ask = async () => {
+      if (await alive()) {
+        this.clear();
+        this.say("The server is back.");
+        return back();
+      }
+      pause = Math.min(2 * pause, 15_000);
+      this.#retry = setTimeout(ask, pause);
+    };
+    this.#retry = setTimeout(ask, pause);
+  }
+}

@@ -1,0 +1,181 @@
+// The view of the document: as a text or as tokens, its samples, and the panel about one token.
+
+import { Alternatives } from "./alternatives.js";
+import { Branches } from "./branches.js";
+import { byId, make } from "./dom.js";
+import { Editor } from "./editor.js";
+import { LEVELS } from "./pieces.js";
+import { Strip } from "./strip.js";
+import { TokenView } from "./tokenview.js";
+
+export class View {
+  editor = new Editor(byId("text"), byId("mirror"));
+  asTokens = false;
+  #doc;
+  #session;
+  #tokens;
+  #branches;
+  #panel;
+  #strip = new Strip((piece, index) => this.openToken(piece, index, false));
+  #framed = false;
+  #wasRunning = false;
+
+  constructor(doc, session) {
+    this.#doc = doc;
+    this.#session = session;
+    this.#tokens = new TokenView((piece, index, focus) => this.openToken(piece, index, focus));
+    this.#branches = new Branches({
+      keep: (i) => this.#then(() => session.keep(i)),
+      drop: () => this.#then(() => session.drop()),
+    });
+    this.#panel = new Alternatives({
+      pick: (piece, index, choice) => this.#then(() => session.pick(piece, index, choice)),
+      cut: (piece) => this.#then(() => session.cut(piece)),
+      move: (direction) => this.#moveToken(direction),
+      closed: (focused) => this.#closed(focused),
+    });
+    byId("legend").append(
+      ...LEVELS.map((name, i) => make("li", { className: `level-${i}` }, name)),
+    );
+  }
+
+  // show brings the page up to date in the next frame, however often it is called.
+  show() {
+    if (this.#framed) return;
+    this.#framed = true;
+    requestAnimationFrame(() => {
+      this.#framed = false;
+      this.#showNow();
+    });
+  }
+
+  #showNow() {
+    const doc = this.#doc;
+    const { running } = this.#session;
+    const follow = running && nearBottom();
+    this.editor.show(doc.text, doc.pieces);
+    this.editor.readOnly = running;
+    if (this.asTokens) this.#tokens.show(doc.pieces);
+    this.#strip.show(doc.pieces);
+    this.#branches.show(doc.branches, running);
+    byId("undo").disabled = !doc.canUndo || running;
+    byId("redo").disabled = !doc.canRedo || running;
+    byId("legend").hidden = doc.pieces.length === 0 && doc.branches.length === 0;
+    showCount(this.#session.counted, this.#session.model?.max_model_len);
+    const name = this.#session.model?.id ?? "";
+    if (byId("model").textContent !== name) {
+      byId("model").textContent = name;
+      document.title = `${name} – picogpt playground`;
+    }
+    if (running !== this.#wasRunning) this.#switch(running);
+    if (follow) window.scrollTo(0, document.documentElement.scrollHeight);
+  }
+
+  // switch shows that something is under way, or no longer.
+  #switch(running) {
+    this.#wasRunning = running;
+    const focused = document.activeElement === byId("stop");
+    byId("continue").setAttribute("aria-disabled", String(running));
+    byId("score").setAttribute("aria-disabled", String(running));
+    byId("paper").setAttribute("aria-busy", String(running));
+    byId("stop").hidden = !running;
+    if (!running && focused) byId("continue").focus();
+  }
+
+  // setView shows the text, or its tokens.
+  setView(asTokens) {
+    this.closePanel();
+    this.asTokens = asTokens;
+    byId("view-tokens").setAttribute("aria-pressed", String(asTokens));
+    byId("editor").hidden = byId("keys").hidden = asTokens;
+    byId("tokens").hidden = byId("token-keys").hidden = !asTokens;
+    this.show();
+  }
+
+  // then closes the panel of a token, does something and returns to the text.
+  #then(act) {
+    if (this.#session.running) return;
+    this.closePanel();
+    if (this.asTokens) this.#tokens.focus();
+    else this.editor.focus();
+    act();
+  }
+
+  // openToken shows what the model thought where one token is.
+  openToken(piece, index, focus) {
+    const all = this.#all();
+    const at = all.findIndex((t) => t.piece === piece && t.index === index);
+    if (at < 0) return;
+    if (this.asTokens) this.#tokens.choose(piece, index);
+    else this.editor.ring(piece);
+    const beside = this.asTokens ? this.#tokens.nodeOf(piece, index) : this.editor.rangeOf(piece);
+    this.#panel.open(piece, index, beside, `token ${at + 1} of ${all.length}`, focus);
+  }
+
+  // openAtCaret does so for the token that the caret is in or behind, and reports whether one is
+  // known there.
+  openAtCaret() {
+    const { pieces } = this.#doc;
+    const at = this.editor.caret;
+    const piece =
+      pieces.find((p) => p.start <= at && at < p.end) ?? pieces.findLast((p) => p.end <= at);
+    if (piece) this.openToken(piece, 0, true);
+    return piece !== undefined;
+  }
+
+  // openAt does so for the token at a point of the window, and closes the panel where none is.
+  openAt(x, y) {
+    const piece = this.editor.hasSelection ? undefined : this.editor.pieceAt(x, y);
+    if (piece && piece !== this.#panel.piece) this.openToken(piece, 0, false);
+    else this.closePanel();
+  }
+
+  // isNewAt reports whether a token at a point would be opened.
+  isNewAt(x, y) {
+    const piece = this.editor.pieceAt(x, y);
+    return piece !== undefined && piece !== this.#panel.piece;
+  }
+
+  get panelOpen() {
+    return this.#panel.piece !== null;
+  }
+
+  closePanel() {
+    this.#panel.close();
+  }
+
+  #all() {
+    return this.#doc.pieces.flatMap((piece) => piece.tokens.map((_, index) => ({ piece, index })));
+  }
+
+  #moveToken(direction) {
+    const { piece, index } = this.#panel;
+    const all = this.#all();
+    const to = all[all.findIndex((t) => t.piece === piece && t.index === index) + direction];
+    if (to) this.openToken(to.piece, to.index, true);
+  }
+
+  #closed(focused) {
+    this.editor.ring(null);
+    if (!focused) return;
+    if (this.asTokens) this.#tokens.focus();
+    else this.editor.focus();
+  }
+}
+
+const nearBottom = () =>
+  window.innerHeight + window.scrollY > document.documentElement.scrollHeight - 80;
+
+// showCount shows how full the context is. count is null where it is not known yet.
+function showCount(count, most) {
+  if (count === null) return;
+  const meter = byId("context");
+  const number = count.toLocaleString("en");
+  byId("context-text").textContent = most
+    ? `${number} of ${most.toLocaleString("en")} tokens`
+    : `${number} tokens`;
+  meter.hidden = !most;
+  meter.max = most ?? 1;
+  meter.high = 0.9 * meter.max;
+  meter.value = count;
+}

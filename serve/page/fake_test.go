@@ -1,0 +1,199 @@
+package page_test
+
+// A server of the same wire with a made-up model, whose answers tests know and can hold back.
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"picogpt/serve/page"
+)
+
+// A fake answers as gpt serve does. Its tokens are words, and what follows is a list of words in
+// its order, from the start at each request.
+type fake struct {
+	*httptest.Server
+	mu      sync.Mutex
+	bodies  []map[string]any // of completions, as they came
+	words   []string         // what the model writes
+	key     string           // what the server wants, "" for nothing
+	context int
+	pause   time.Duration // before each token
+	ignored string        // X-Ignored-Fields
+	failure string        // an error in the stream after a token
+	cut     bool          // a connection that ends after a token
+}
+
+func newFake(t *testing.T) *fake {
+	f := &fake{context: 64, words: strings.SplitAfter(" there| was| a| little| girl|.", "|")}
+	for i, w := range f.words {
+		f.words[i] = strings.TrimSuffix(w, "|")
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /", page.Handler())
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, r *http.Request) {})
+	mux.HandleFunc("GET /v1/models", f.guard(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"object":"list","data":[{"id":"fake","object":"model","max_model_len":%d}]}`,
+			f.context)
+	}))
+	mux.HandleFunc("POST /tokenize", f.guard(f.tokenize))
+	mux.HandleFunc("POST /v1/completions", f.guard(f.complete))
+	f.Server = httptest.NewServer(mux)
+	t.Cleanup(f.Close)
+	return f
+}
+
+// set changes what the fake does.
+func (f *fake) set(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
+}
+
+// last is the newest request for a completion.
+func (f *fake) last() map[string]any {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.bodies) == 0 {
+		return nil
+	}
+	return f.bodies[len(f.bodies)-1]
+}
+
+func (f *fake) guard(h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		f.mu.Lock()
+		key, ignored := f.key, f.ignored
+		f.mu.Unlock()
+		if key != "" && r.Header.Get("Authorization") != "Bearer "+key {
+			w.WriteHeader(http.StatusUnauthorized)
+			io.WriteString(w, `{"error":{"message":"no key","code":"invalid_api_key"}}`)
+			return
+		}
+		if ignored != "" {
+			w.Header().Set("X-Ignored-Fields", ignored)
+		}
+		h(w, r)
+	}
+}
+
+var word = regexp.MustCompile(`\s?[^\s]+|\s`)
+
+func split(text string) []string { return word.FindAllString(text, -1) }
+
+func (f *fake) tokenize(w http.ResponseWriter, r *http.Request) {
+	var q struct{ Prompt string }
+	json.NewDecoder(r.Body).Decode(&q)
+	fmt.Fprintf(w, `{"count":%d,"max_model_len":%d,"tokens":[]}`, len(split(q.Prompt)), f.context)
+}
+
+// logprobs are those of tokens from the i-th word on.
+type logprobs struct {
+	Tokens []string             `json:"tokens"`
+	Token  []*float64           `json:"token_logprobs"`
+	Top    []map[string]float64 `json:"top_logprobs"`
+}
+
+// chance is the probability of the i-th token: each level of surprise comes in turn.
+func chance(i int) float64 { return []float64{0.9, 0.3, 0.05, 0.005, 0.0005}[i%5] }
+
+func (l *logprobs) add(i int, token string) {
+	p := math.Log(chance(i))
+	l.Tokens = append(l.Tokens, token)
+	l.Token = append(l.Token, &p)
+	l.Top = append(l.Top, map[string]float64{token: p, " dog": math.Log(0.04),
+		"<b>x</b>": math.Log(0.02), `bytes:\xe2\x80`: math.Log(0.01)})
+}
+
+type choice struct {
+	Index     int       `json:"index"`
+	Text      string    `json:"text"`
+	Logprobs  *logprobs `json:"logprobs"`
+	Reason    *string   `json:"finish_reason"`
+	IDs       []int     `json:"token_ids"`
+	PromptIDs []int     `json:"prompt_token_ids,omitempty"`
+}
+
+func (f *fake) complete(w http.ResponseWriter, r *http.Request) {
+	var body map[string]any
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		http.Error(w, err.Error(), 400)
+		return
+	}
+	f.set(func() { f.bodies = append(f.bodies, body) })
+	prompt, _ := body["prompt"].(string)
+	most := int(body["max_tokens"].(float64))
+	if len(split(prompt))+most > f.context {
+		w.WriteHeader(http.StatusBadRequest)
+		io.WriteString(w, `{"error":{"message":"prompt: too long","code":"context_length_exceeded"}}`)
+		return
+	}
+	if body["echo"] == true {
+		f.echo(w, prompt)
+		return
+	}
+	n := 1
+	if given, ok := body["n"].(float64); ok {
+		n = int(given)
+	}
+	f.stream(w, r, n, most)
+}
+
+func (f *fake) echo(w http.ResponseWriter, prompt string) {
+	var l logprobs
+	var ids []int
+	for i, token := range split(prompt) {
+		l.add(i, token)
+		ids = append(ids, 1000+i)
+	}
+	l.Token[0], l.Top[0] = nil, nil
+	json.NewEncoder(w).Encode(map[string]any{"choices": []choice{{Text: prompt, Logprobs: &l,
+		PromptIDs: ids}}})
+}
+
+func (f *fake) stream(w http.ResponseWriter, r *http.Request, n, most int) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	send := func(value any) {
+		b, _ := json.Marshal(value)
+		fmt.Fprintf(w, "data: %s\n\n", b)
+		w.(http.Flusher).Flush()
+	}
+	f.mu.Lock()
+	words, pause, failure, cut := f.words, f.pause, f.failure, f.cut
+	f.mu.Unlock()
+	for i := range min(most, len(words)) {
+		for j := range n {
+			select {
+			case <-time.After(pause):
+			case <-r.Context().Done():
+				return
+			}
+			var l logprobs
+			l.add(i, words[i])
+			c := choice{Index: j, Text: words[i], Logprobs: &l, IDs: []int{100 + i}}
+			if i == min(most, len(words))-1 {
+				reason := "length"
+				c.Reason = &reason
+			}
+			send(map[string]any{"choices": []choice{c}})
+		}
+		switch {
+		case failure != "":
+			send(map[string]any{"error": map[string]any{"message": failure}})
+			return
+		case cut:
+			time.Sleep(100 * time.Millisecond) // for what was sent to arrive
+			panic(http.ErrAbortHandler)
+		}
+	}
+	io.WriteString(w, "data: [DONE]\n\n")
+}
