@@ -155,7 +155,16 @@ func (c *component) pattern() (p pattern, err error) {
 }
 
 // readAddedToken reads an element of added_tokens.
-func readAddedToken(r *strictjson.Reader) (token addedToken, err error) {
+func readAddedToken(r *strictjson.Reader) (addedToken, error) {
+	token, err := readAddedMembers(r)
+	if err == nil && token.id < 0 {
+		err = fmt.Errorf("no id from 0 to %d", maxIDs-1)
+	}
+	return token, err
+}
+
+// readAddedMembers reads what is said of an added token, with the id −1 if that is not.
+func readAddedMembers(r *strictjson.Reader) (token addedToken, err error) {
 	token.id = -1
 	err = members(r, func(key string, value *strictjson.Reader) (err error) {
 		switch key {
@@ -179,8 +188,5 @@ func readAddedToken(r *strictjson.Reader) (token addedToken, err error) {
 		}
 		return err
 	})
-	if err == nil && token.id < 0 {
-		err = fmt.Errorf("no id from 0 to %d", maxIDs-1)
-	}
 	return token, err
 }

@@ -22,10 +22,15 @@ type encoded struct {
 	symbols   symbols
 }
 
-// add appends one token.
+// add appends one token. Spans never go back: bytes of a character that come before unknown ones
+// which wait (charbpe.go) would.
 func (e *encoded) add(id int, s Span) {
 	e.ids = append(e.ids, id)
 	if e.wantSpans {
+		if n := len(e.spans); n > 0 {
+			s.Start = max(s.Start, e.spans[n-1].Start)
+			s.End = max(s.Start, s.End)
+		}
 		e.spans = append(e.spans, s)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -18,14 +19,21 @@ import (
 // fs.ErrNotExist.
 var ErrNone = fmt.Errorf("no tokenizer files: %w", fs.ErrNotExist)
 
-// Load returns the tokenizer of the directory dir, or of the directory that the file dir is in:
-// from tokenizer.json if there is one, else from vocab.json and merges.txt. The order of the merges
-// decides, not the ids. Without either the error is [ErrNone]; one of the pair without the other is
-// another error.
+// Load returns the tokenizer of the directory dir, or of the directory that the file dir is in. Of
+// several files the first of these counts, as in Hugging Face's transformers:
 //
-// Beside vocab.json, the tokens of added_tokens.json are special ones, and add_prefix_space of
-// tokenizer_config.json counts, as in Hugging Face's transformers; tokenizer.json speaks for
-// itself.
+//   - tokenizer.json, which speaks for itself;
+//   - vocab.json with merges.txt, or encoder.json with vocab.bpe, as OpenAI named them: byte-level
+//     BPE, in which the order of the merges decides, not the ids;
+//   - vocab.txt: WordPiece;
+//   - spiece.model: Unigram, with sentencepiece's own semantics.
+//
+// Beside the last three, tokenizer_class of tokenizer_config.json may name another one that is there
+// (GPT2Tokenizer, BertTokenizer, T5Tokenizer), and these count: added_tokens.json, of special
+// tokens; of tokenizer_config.json added_tokens_decoder, add_prefix_space, do_lower_case,
+// tokenize_chinese_chars, strip_accents; and the special tokens that it and special_tokens_map.json
+// name. Without any of the files the error is [ErrNone]; one of a pair without the other is another
+// error.
 //
 // A file is read only up to 32 MiB, and has at most 1,048,576 ids. An error names the file, and the
 // byte or line.
@@ -47,53 +55,99 @@ func LoadFS(fsys fs.FS) (*Tokenizer, error) {
 	if found {
 		return parseTokenizerJSON(folder.Path(fsys, name), data)
 	}
-	return loadPair(fsys)
+	c, err := readConfig(fsys)
+	if err != nil {
+		return nil, err
+	}
+	return loadOthers(fsys, c.class)
 }
 
-// loadPair loads vocab.json and merges.txt.
-func loadPair(fsys fs.FS) (*Tokenizer, error) {
-	const vocabName, mergesName, addedName = "vocab.json", "merges.txt", "added_tokens.json"
-	path := func(name string) string { return folder.Path(fsys, name) }
-	vocab, haveVocab, err := readFile(fsys, vocabName)
-	if err != nil {
-		return nil, err
+// A source is files that hold a vocabulary.
+type source struct {
+	class string // in the name of transformers' class
+	files []string
+	load  func(fsys fs.FS, texts []string) (*Tokenizer, error)
+}
+
+// sources are in the order in which they count.
+func sources() []source {
+	return []source{
+		{"GPT2", []string{"vocab.json", "merges.txt"}, loadPair},
+		{"GPT2", []string{"encoder.json", "vocab.bpe"}, loadPair},
+		{"Bert", []string{vocabTextName}, loadWordPiece},
+		{"T5", []string{pieceName}, loadPieces},
 	}
-	merges, haveMerges, err := readFile(fsys, mergesName)
-	switch {
-	case err != nil:
-		return nil, err
-	case !haveVocab && !haveMerges:
-		return nil, fmt.Errorf("%s: %w", path("."), ErrNone)
-	case !haveMerges:
-		return nil, fmt.Errorf("%s: no such file, but %s is there: a tokenizer needs both",
-			path(mergesName), vocabName)
-	case !haveVocab:
-		return nil, fmt.Errorf("%s: no such file, but %s is there: a tokenizer needs both",
-			path(vocabName), mergesName)
-	}
-	added, _, err := readFile(fsys, addedName)
-	if err != nil {
-		return nil, err
-	}
-	rules, err := configured(fsys, "tokenizer_config.json")
-	if err != nil {
-		return nil, err
-	}
-	v, err := parseVocab(vocab)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path(vocabName), err)
-	}
-	if err := v.parseMerges(merges); err != nil {
-		return nil, fmt.Errorf("%s: %w", path(mergesName), err)
-	}
-	if added != "" {
-		if err := v.parseSpecial(added); err != nil {
-			return nil, fmt.Errorf("%s: %w", path(addedName), err)
+}
+
+// loadOthers loads the files of the class that is named, else the first that are there.
+func loadOthers(fsys fs.FS, class string) (*Tokenizer, error) {
+	list := sources()
+	slices.SortStableFunc(list, func(a, b source) int {
+		named := func(s source) int {
+			if strings.HasPrefix(class, s.class) {
+				return 0
+			}
+			return 1
+		}
+		return named(a) - named(b)
+	})
+	var half error
+	for _, s := range list {
+		texts := make([]string, len(s.files))
+		there, missing := "", ""
+		for i, name := range s.files {
+			text, found, err := readFile(fsys, name)
+			if err != nil {
+				return nil, err
+			}
+			if texts[i] = text; found {
+				there = name
+			} else {
+				missing = name
+			}
+		}
+		switch {
+		case there == "":
+		case missing == "":
+			return s.load(fsys, texts)
+		case half == nil:
+			half = fmt.Errorf("%s: no such file, but %s is there: a tokenizer needs both",
+				folder.Path(fsys, missing), there)
 		}
 	}
-	t, err := v.tokenizer(rules)
+	if half != nil {
+		return nil, half
+	}
+	return nil, fmt.Errorf("%s: %w", folder.Path(fsys, "."), ErrNone)
+}
+
+// loadPair loads vocab.json and merges.txt, or those that OpenAI named otherwise.
+func loadPair(fsys fs.FS, texts []string) (*Tokenizer, error) {
+	c, err := readConfig(fsys)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path(addedName), err)
+		return nil, err
+	}
+	names := []string{"vocab.json", "merges.txt"}
+	if _, found, _ := readFile(fsys, names[0]); !found {
+		names = []string{"encoder.json", "vocab.bpe"}
+	}
+	v, err := parseVocab(texts[0])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", folder.Path(fsys, names[0]), err)
+	}
+	v.name = names[0]
+	if err := v.parseMerges(texts[1]); err != nil {
+		return nil, fmt.Errorf("%s: %w", folder.Path(fsys, names[1]), err)
+	}
+	if err := v.loadAdded(fsys, &c); err != nil {
+		return nil, err
+	}
+	if err := v.addNamed(c.special()); err != nil {
+		return nil, fmt.Errorf("%s: %w", folder.Path(fsys, configName), err)
+	}
+	t, err := v.tokenizer(splitting{prefixSpace: c.flag("add_prefix_space", false)})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", folder.Path(fsys, "added_tokens.json"), err)
 	}
 	return t, nil
 }
@@ -148,33 +202,7 @@ func (v *vocabulary) parseSpecial(text string) error {
 	return r.End()
 }
 
-// configured returns what a tokenizer_config.json, if there is one, says about ids.
-func configured(fsys fs.FS, name string) (rules splitting, err error) {
-	data, found, err := readFile(fsys, name)
-	if err != nil || !found {
-		return rules, err
-	}
-	r := strictjson.NewReader(data)
-	err = r.Object(func(key string) error {
-		value, err := r.Value()
-		if err != nil || key != "add_prefix_space" || value.Text() == "null" {
-			return err
-		}
-		if rules.prefixSpace, err = value.Bool(); err != nil {
-			err = fmt.Errorf("add_prefix_space: %w", err)
-		}
-		return err
-	})
-	if err == nil {
-		err = r.End()
-	}
-	if err != nil {
-		return rules, fmt.Errorf("%s: %w", folder.Path(fsys, name), err)
-	}
-	return rules, nil
-}
-
-// readFile reads a file of valid UTF-8, and reports whether there is one.
+// readFile reads a file of valid UTF-8, but for a spiece.model, and reports whether there is one.
 func readFile(fsys fs.FS, name string) (data string, found bool, err error) {
 	b, err := folder.Read(fsys, name, maxFileSize)
 	switch {
@@ -182,7 +210,7 @@ func readFile(fsys fs.FS, name string) (data string, found bool, err error) {
 		return "", false, nil
 	case err != nil:
 		return "", false, fmt.Errorf("%s: %w", folder.Path(fsys, name), err)
-	case !utf8.Valid(b):
+	case name != pieceName && !utf8.Valid(b):
 		return "", false, fmt.Errorf("%s: not valid UTF-8", folder.Path(fsys, name))
 	}
 	return string(b), true, nil

@@ -360,7 +360,7 @@ func FuzzVocabMerges(f *testing.F) {
 	f.Add(`{"a": 0, "b": 1, "ab": 2}`, "#version: 0.2\na b\n", `{"<|endoftext|>": 3}`)
 	f.Add(`{"\u0120": 0, "\ud83d\ude00": 5}`, "", "")
 	f.Fuzz(func(t *testing.T, vocab, merges, added string) {
-		tok, err := loadPair(folder.Memory{
+		tok, err := LoadFS(folder.Memory{
 			"vocab.json": []byte(vocab), "merges.txt": []byte(merges),
 			"added_tokens.json": []byte(added),
 		})

@@ -27,6 +27,7 @@ const (
 	isLower                                // \p{Ll}
 	isSpace                                // \s, and white space everywhere
 	isWord                                 // \w of a Split
+	isSetWord                              // \w in […] of a Split, which has no ² ³ ¹ ¼ ½ ¾
 	isDigit                                // \d of a Split
 	isAddedWord                            // \w of Whitespace and of single_word
 	isNumeric                              // of Digits

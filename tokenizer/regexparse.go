@@ -18,6 +18,7 @@ type regexParser struct {
 	at      int
 	program []instruction
 	folded  bool
+	within  bool // […]
 }
 
 // next reports whether s is next, and reads it.
@@ -248,6 +249,8 @@ func (p *regexParser) character() (*charset, error) {
 // bracket reads […], after its beginning.
 func (p *regexParser) bracket(set *charset) error {
 	set.negated = p.next("^")
+	p.within = true
+	defer func() { p.within = false }()
 	for !p.next("]") {
 		if p.at == len(p.text) {
 			return errors.New("[ without ]")
@@ -307,7 +310,9 @@ func (p *regexParser) escape(set *charset) (rune, error) {
 	case 'd', 'D':
 		class, not = isDigit, c == 'D'
 	case 'w', 'W':
-		class, not = isWord, c == 'W'
+		if class, not = isWord, c == 'W'; p.within {
+			class = isSetWord
+		}
 	case 'p', 'P':
 		if !p.next("{") {
 			return 0, fmt.Errorf(`\%c without {`, c)

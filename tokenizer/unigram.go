@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// unigram is Unigram, as Hugging Face's library has it: the best sum in float64, the first that is
-// found winning ties, from left to right and shorter pieces first.
+// unigram is Unigram: the best sum in float64, the first that is found winning ties, from left to
+// right and shorter pieces first.
 type unigram struct {
 	pieces   *prefixTree
 	scores   []float64 // by id
@@ -17,6 +17,15 @@ type unigram struct {
 	unknown  uint32    // none: an error
 	ids      map[string]uint32
 	byteID   *[256]uint32 // byte_fallback, if each of a character's bytes has one
+	single   bool         // as sentencepiece has it: sums are kept in float32
+}
+
+// kept is a sum as it is remembered.
+func (m *unigram) kept(score float64) float64 {
+	if m.single {
+		return float64(float32(score))
+	}
+	return score
 }
 
 // unknownPenalty is how much worse than the worst piece a character is that no piece is.
@@ -78,13 +87,13 @@ func (m *unigram) best(e *encoded, p passage) ([]arc, error) {
 			}
 			to := &best[i+1]
 			if score := here + m.scores[id]; to.from < 0 || score > to.score {
-				*to = arc{score, int32(at), id}
+				*to = arc{m.kept(score), int32(at), id}
 			}
 			alone = alone || i+1-at == size
 		}
 		if !alone {
 			to := &best[at+size]
-			if score := here + m.unscored; to.from < 0 || score > to.score {
+			if score := m.kept(here + m.unscored); to.from < 0 || score > to.score {
 				if m.unknown == none {
 					return nil, e.unknown(none, p, at, at+size)
 				}

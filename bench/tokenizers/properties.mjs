@@ -33,7 +33,7 @@ const regex = (re) => {
 const result = {
   letter: regex('\\p{L}'), number: regex('\\p{N}'), punctuation: regex('\\p{P}'),
   mark: regex('\\p{M}'), symbol: regex('\\p{S}'), upper: regex('\\p{Lu}'), lower: regex('\\p{Ll}'),
-  space: regex('\\s'), word: regex('\\w'), digit: regex('\\d'),
+  space: regex('\\s'), word: regex('\\w'), setWord: regex('[\\w]'), digit: regex('\\d'),
   rustWord: pieces(preTokenizer({ type: 'Whitespace' }), 1),
   numeric: pieces(preTokenizer({ type: 'Digits', individual_digits: true }), 3),
   bertPunctuation: pieces(preTokenizer({ type: 'BertPreTokenizer' }), 3),

@@ -21,7 +21,7 @@ import (
 // names are in the order of the constants in tokenizer/properties.go. The last is not asked for: the
 // library normalizes by Unicode 9.0, to which all that came later is inert.
 var names = []string{"letter", "number", "punctuation", "mark", "symbol", "upper", "lower", "space",
-	"word", "digit", "rustWord", "numeric", "bertPunctuation", "bertAccent", "bertDropped",
+	"word", "setWord", "digit", "rustWord", "numeric", "bertPunctuation", "bertAccent", "bertDropped",
 	"accent", "later"}
 
 func main() {

@@ -1,0 +1,265 @@
+// spiece.model, sentencepiece's own file (a protocol buffer: sentencepiece_model.proto), with
+// sentencepiece's own semantics, which Hugging Face's library does not share in all.
+
+package tokenizer
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"strings"
+
+	"picogpt/internal/folder"
+	"picogpt/internal/quote"
+)
+
+const pieceName = "spiece.model"
+
+// A pieceFile is what a spiece.model says.
+type pieceFile struct {
+	pieces       []sentencePiece
+	model        uint64 // 1 Unigram, 2 BPE
+	byteFallback bool
+	rules        []byte // precompiled_charsmap
+	prefix       bool   // add_dummy_prefix
+	tidy         bool   // remove_extra_whitespaces
+	escape       bool   // escape_whitespaces
+}
+
+type sentencePiece struct {
+	text  string
+	score float32
+	kind  Kind // GGUF has them from here
+}
+
+// loadPieces makes the tokenizer of a spiece.model. do_lower_case of tokenizer_config.json counts.
+func loadPieces(fsys fs.FS, texts []string) (*Tokenizer, error) {
+	c, err := readConfig(fsys)
+	if err != nil {
+		return nil, err
+	}
+	t, v, err := parsePieces(texts[0])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", folder.Path(fsys, pieceName), err)
+	}
+	if c.flag("do_lower_case", false) {
+		t.normalizers = append([]normalizer{lowercase{}}, t.normalizers...)
+	}
+	if err := v.loadAdded(fsys, &c); err != nil {
+		return nil, err
+	}
+	t.tokens = newTokens(v.tokens)
+	t.decoding.tokens = t.tokens
+	t.finish(v)
+	return t, nil
+}
+
+// parsePieces reads a spiece.model into a pipeline without added tokens, and its vocabulary.
+func parsePieces(data string) (*Tokenizer, *vocabulary, error) {
+	f := pieceFile{model: 1, prefix: true, tidy: true, escape: true}
+	if err := f.read([]byte(data)); err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case f.model != 1:
+		return nil, nil, fmt.Errorf("model_type %d: not supported, want 1 (Unigram)", f.model)
+	case len(f.pieces) == 0:
+		return nil, nil, errors.New("no pieces")
+	}
+	v := &vocabulary{name: "the pieces", ids: map[string]uint32{}}
+	for id, p := range f.pieces {
+		if _, twice := v.ids[p.text]; twice || p.text == "" {
+			return nil, nil, fmt.Errorf("piece %d, %s: empty or there already", id,
+				quote.Short(p.text, 60))
+		}
+		if err := v.addPiece(p.text, float64(p.score)); err != nil {
+			return nil, nil, fmt.Errorf("piece %d: %w", id, err)
+		}
+	}
+	m := f.unigram(v)
+	for id, p := range f.pieces {
+		if p.kind == Control || p.kind == Unknown {
+			if err := v.addToken(addedToken{text: p.text, id: id, special: true,
+				asked: true}); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	rules := &pieceRules{user: newPrefixTree(), prefix: f.prefix, tidy: f.tidy, escape: f.escape}
+	for id, p := range f.pieces {
+		if p.kind == User {
+			rules.user.add(p.text, uint32(id))
+		}
+	}
+	if len(f.rules) > 0 {
+		var err error
+		if rules.rules, err = newCharsmap(f.rules); err != nil {
+			return nil, nil, fmt.Errorf("precompiled_charsmap: %w", err)
+		}
+	}
+	t := &Tokenizer{kind: kindUnigram, normalizers: []normalizer{rules}, model: m, start: -1,
+		endOfText: -1}
+	t.decoding.steps = f.decoder()
+	return t, v, nil
+}
+
+// unigram arranges the pieces. Those that the user defined win over all others, control and unused
+// ones do not occur in texts.
+func (f *pieceFile) unigram(v *vocabulary) *unigram {
+	m := &unigram{pieces: newPrefixTree(), scores: v.scores, unknown: none, single: true}
+	least, most := float32(math.Inf(1)), float32(math.Inf(-1))
+	for _, p := range f.pieces {
+		if p.kind == Normal {
+			least, most = min(least, p.score), max(most, p.score)
+		}
+	}
+	m.unscored = float64(least - unknownPenalty)
+	for id, p := range f.pieces {
+		switch p.kind {
+		case Unknown:
+			m.unknown = uint32(id)
+		case User:
+			m.scores[id] = float64(float32(len(p.text))*most) - 0.1
+			fallthrough
+		case Normal:
+			m.pieces.add(p.text, uint32(id))
+		}
+	}
+	if f.byteFallback {
+		m.byteID = v.byteTokens()
+	}
+	return m
+}
+
+// decoder returns the steps back to text: the space that was put in front goes.
+func (f *pieceFile) decoder() []decodeStep {
+	bytes := map[string]bool{}
+	for _, p := range f.pieces {
+		if p.kind == Byte {
+			bytes[p.text] = true
+		}
+	}
+	strip := f.prefix || f.tidy
+	return []decodeStep{eachToken(func(text string, first bool) string {
+		if bytes[text] {
+			return byteTokens(text, first)
+		}
+		if first && strip {
+			text = strings.TrimPrefix(text, "▁")
+		}
+		return strings.ReplaceAll(text, "▁", " ")
+	})}
+}
+
+// read reads the message ModelProto.
+func (f *pieceFile) read(data []byte) error {
+	return fields(data, func(number int, n uint64, b []byte) error {
+		switch number {
+		case 1:
+			if len(f.pieces) == maxIDs {
+				return fmt.Errorf("more than %d pieces", maxIDs)
+			}
+			p := sentencePiece{kind: Normal}
+			err := fields(b, p.field)
+			f.pieces = append(f.pieces, p)
+			return err
+		case 2:
+			return fields(b, f.trainer)
+		case 3:
+			return fields(b, f.normalizer)
+		}
+		return nil
+	})
+}
+
+// field reads a field of the message SentencePiece.
+func (p *sentencePiece) field(number int, n uint64, b []byte) error {
+	switch number {
+	case 1:
+		p.text = string(b)
+	case 2:
+		p.score = math.Float32frombits(uint32(n))
+	case 3:
+		if p.kind = Kind(n); n < 1 || n > 6 {
+			return fmt.Errorf("piece %s: type %d, want 1 to 6", quote.Short(p.text, 60), n)
+		}
+	}
+	return nil
+}
+
+// trainer reads a field of the message TrainerSpec.
+func (f *pieceFile) trainer(number int, n uint64, _ []byte) error {
+	switch number {
+	case 3:
+		f.model = n
+	case 24:
+		if n != 0 {
+			return errors.New("treat_whitespace_as_suffix: not supported, want false")
+		}
+	case 35:
+		f.byteFallback = n != 0
+	}
+	return nil
+}
+
+// normalizer reads a field of the message NormalizerSpec.
+func (f *pieceFile) normalizer(number int, n uint64, b []byte) error {
+	switch number {
+	case 2:
+		f.rules = b
+	case 3:
+		f.prefix = n != 0
+	case 4:
+		f.tidy = n != 0
+	case 5:
+		f.escape = n != 0
+	}
+	return nil
+}
+
+// fields calls field for each field of a message of a protocol buffer: with the number, and with the
+// value or the bytes.
+func fields(data []byte, field func(number int, n uint64, b []byte) error) error {
+	bad := errors.New("not a sentencepiece model: broken protocol buffer")
+	for len(data) > 0 {
+		key, size := binary.Uvarint(data)
+		if size <= 0 || key>>3 == 0 || key>>3 > 1<<29 {
+			return bad
+		}
+		data = data[size:]
+		var n uint64
+		var b []byte
+		switch key & 7 {
+		case 0:
+			if n, size = binary.Uvarint(data); size <= 0 {
+				return bad
+			}
+			data = data[size:]
+		case 1, 5:
+			width := 8
+			if key&7 == 5 {
+				width = 4
+			}
+			if len(data) < width {
+				return bad
+			}
+			var whole [8]byte
+			copy(whole[:], data[:width])
+			n, data = binary.LittleEndian.Uint64(whole[:]), data[width:]
+		case 2:
+			length, size := binary.Uvarint(data)
+			if size <= 0 || length > uint64(len(data)-size) {
+				return bad
+			}
+			b, data = data[size:size+int(length)], data[size+int(length):]
+		default:
+			return bad
+		}
+		if err := field(int(key>>3), n, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
