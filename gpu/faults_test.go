@@ -16,6 +16,7 @@ import (
 	"picogpt/internal/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
+	"picogpt/weights/demo"
 )
 
 var (
@@ -254,6 +255,44 @@ func TestADeviceWithoutMemory(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) || d.closed != 1 {
 			t.Errorf("closed %d times, error %v, want %q", d.closed, err, c.want)
 		}
+	}
+}
+
+// TestADeviceOfOneMegabyte has no room for the demo model, and some for a small one: there, what
+// finds no room is an error, and the sessions are as they were.
+func TestADeviceOfOneMegabyte(t *testing.T) {
+	const memory = 1 << 20
+	d := newFake(t)
+	_, err := testmodel.Try(demo.Config(), demo.Weights(),
+		model.Options{Device: &unprobed{fakeDriver: d, info: Info{Memory: memory}}})
+	if err == nil || !strings.Contains(err.Error(), "want at most the device's memory of 1048576") ||
+		d.closed != 1 {
+		t.Errorf("the demo model: closed %d times, error %v", d.closed, err)
+	}
+	d = newFake(t)
+	d.limit = memory
+	config, file := fixture.Checkpoint(fixture.Options{Positions: 2000})
+	m, err := testmodel.Try(config, file,
+		model.Options{Device: &unprobed{fakeDriver: d, info: Info{Memory: memory}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	s := m.NewSession()
+	full := 0
+	for n := 1; n < 1000; n *= 2 {
+		before := take(s)
+		err := m.Eval(context.Background(), model.Input{Session: s, Tokens: make([]int, n)})
+		if err != nil {
+			before.check(t, n)
+			full++
+		}
+		if err != nil && !errors.Is(err, errFull) && !errors.Is(err, model.ErrCacheFull) {
+			t.Errorf("%d tokens: error %v", n, err)
+		}
+	}
+	if full == 0 || s.Len() == 0 {
+		t.Errorf("%d evaluations found no memory, %d tokens did", full, s.Len())
 	}
 }
 
