@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -22,18 +23,20 @@ func Labels(devices []*Device) []string {
 	return labels
 }
 
-// Choose returns the device that a name means: its label, or a part of its driver's, name, vendor,
-// platform or version, whatever the case of the letters. A name that means none, an ErrNotFound, or
+// Choose returns the device that a name means: its label, its driver, or a part of its name, vendor,
+// platform or version, whatever the case of the letters. A driver's name means its devices alone:
+// NVIDIA's OpenCL has a platform that is called CUDA too. A name that means none, an ErrNotFound, or
 // several, is an error that lists them.
 func Choose(devices []*Device, name string) (*Device, error) {
 	labels := Labels(devices)
 	var found []*Device
 	var list []string
+	ofDriver := slices.ContainsFunc(devices, func(d *Device) bool { return d.hasDriver(name) })
 	for i, d := range devices {
 		if strings.EqualFold(name, labels[i]) {
 			return d, nil
 		}
-		if d.matches(name) {
+		if ofDriver && d.hasDriver(name) || !ofDriver && d.matches(name) {
 			found, list = append(found, d), append(list, d.line(labels[i]))
 		}
 	}
@@ -66,6 +69,10 @@ func Automatic(ctx context.Context, devices []*Device) (first *Device, refused i
 		}
 	}
 	return nil, refused
+}
+
+func (i *Info) hasDriver(name string) bool {
+	return strings.EqualFold(strings.TrimSpace(name), i.Driver)
 }
 
 func (i *Info) matches(name string) bool {

@@ -17,6 +17,7 @@ func TestADeviceHasManyNames(t *testing.T) {
 	for name, want := range map[string]int{
 		"pocl": 0, "POCL": 0, "genuine": 0, "portable": 0, "haswell": 0, "opencl:0": 0,
 		"OpenCL:1": 1, "nvidia corp": 1, "driver 570": 1, "cuda:0": 2, "12.8": 2, " pocl ": 0,
+		"cuda": 2, "CUDA ": 2, "nvidia cuda": 1,
 	} {
 		d, err := Choose(devices, name)
 		if err != nil || d != devices[want] {

@@ -13,5 +13,6 @@
 // Begin with forward.go: a transformer block, as operations. operations.go launches a kernel or a
 // few for each, and gpu/kernels/gpt2.cl names the files that have them, in the orders of the Go
 // package kernels. pool.go and cache.go are the pages of keys and values, plan.go what the host
-// tells the device of a pass, recorded.go how a small pass becomes one launch.
+// tells the device of a pass, recorded.go how a small pass becomes one launch, best.go what of the
+// logits the host reads where their greatest decide.
 package gpu

@@ -1,6 +1,14 @@
 // The kernels of the forward pass, in the orders that the Go package kernels fixes
 // (kernels/doc.go). This file names the parts; each is OpenCL C 1.2, and CUDA C by dialect.h.
 //
+//	rows.cl       embedding, layer norm
+//	linear.cl     linear layers of one row on float weights; chains.cl of several rows
+//	quant.cl      linear layers, and the head, on Q8 and Q4 weights
+//	attention.cl  keys and values into the pages, and attention over them
+//	head.cl       the logits; best.cl what of them the host needs
+//	exp.cl        exponential and activations; format.cl number formats
+//	probe.cl      single operations, for the probe; bench.cl the device's limits
+//
 // Every sum is written as its definition says: fma where that says fma, and a product and a sum
 // apart elsewhere, which a compiler must not contract. No kernel converts a float to half
 // precision: compilers fuse that with what comes before.
