@@ -108,6 +108,7 @@ var errCut = errors.New("the connection was cut")
 
 const (
 	retries     = 5
+	maxTries    = 1000            // of one file, whatever they bring
 	longestWait = 5 * time.Minute // that a server may ask for
 )
 
@@ -117,7 +118,7 @@ func (c *client) persist(
 	ctx context.Context, what string, moved func() int64, try func() error,
 ) error {
 	failures, most := 0, moved()
-	for {
+	for tries := 1; ; tries++ {
 		err := try()
 		var fault *passing
 		switch {
@@ -133,8 +134,8 @@ func (c *client) persist(
 		if now := moved(); now > most {
 			failures, most = 0, now
 		}
-		if failures == retries {
-			return fmt.Errorf("given up after %d retries: %w", retries, err)
+		if failures == retries || tries == maxTries {
+			return fmt.Errorf("given up after %d retries: %w", tries-1, err)
 		}
 		wait := max(c.o.RetryWait<<failures, fault.after)
 		if failures++; wait > longestWait {

@@ -33,6 +33,8 @@ func (c *client) fetch(
 		buffer: make([]byte, 256<<10)}
 	if m.size > limit {
 		return fmt.Errorf("%d bytes, want at most %d", m.size, limit)
+	} else if m.size < 0 {
+		d.limit = min(limit, maxSmall) // large files have a size at every hub
 	}
 	err := c.persist(ctx, m.file, func() int64 { return d.most },
 		func() error { return d.attempt(ctx) })

@@ -7,7 +7,7 @@ package hub
 import (
 	"context"
 	"os"
-	"path/filepath"
+	"path"
 	"time"
 )
 
@@ -16,12 +16,18 @@ import (
 func (s *store) lock(ctx context.Context, etag string, wait func()) (unlock func(), err error) {
 	const often = 100 * time.Millisecond
 	none := func() {}
-	dir := filepath.Join(s.cache, ".locks", s.name)
-	if os.MkdirAll(dir, 0o777) != nil {
+	cache, err := os.OpenRoot(s.cache)
+	if err != nil {
+		return none, nil
+	}
+	defer cache.Close()
+	dir := path.Join(".locks", s.name)
+	if cache.MkdirAll(dir, 0o777) != nil {
 		return none, nil
 	}
 	for ; ; wait = none {
-		f, err := openLock(filepath.Join(dir, etag+".lock"))
+		name := path.Join(dir, etag+".lock")
+		f, err := cache.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
 		if err != nil {
 			return none, nil
 		}
@@ -30,7 +36,7 @@ func (s *store) lock(ctx context.Context, etag string, wait func()) (unlock func
 		case err != nil: // no locks here
 			f.Close()
 			return none, nil
-		case !taken && isFile(f):
+		case !taken && isFile(cache, name, f):
 			return func() { f.Close() }, nil
 		}
 		f.Close()
@@ -47,11 +53,11 @@ func (s *store) lock(ctx context.Context, etag string, wait func()) (unlock func
 }
 
 // isFile reports whether the open file is still the one that its name leads to.
-func isFile(f *os.File) bool {
+func isFile(dir *os.Root, name string, f *os.File) bool {
 	open, err := f.Stat()
 	if err != nil {
 		return false
 	}
-	named, err := os.Stat(f.Name())
+	named, err := dir.Stat(name)
 	return err == nil && os.SameFile(open, named)
 }

@@ -8,11 +8,6 @@ import (
 	"syscall"
 )
 
-// openLock opens the file of a lock, which is no link.
-func openLock(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o666)
-}
-
 // tryLock locks a file until it is closed, or reports that another process has locked it. An error
 // says that the file system has no locks.
 func tryLock(f *os.File) (taken bool, err error) {

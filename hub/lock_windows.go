@@ -7,11 +7,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// openLock opens the file of a lock.
-func openLock(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
-}
-
 // tryLock locks the first byte of a file until it is closed, as Python's msvcrt.locking does, or
 // reports that another process has locked it. An error says that the file system has no locks.
 func tryLock(f *os.File) (taken bool, err error) {

@@ -142,7 +142,7 @@ func checkFile(name string) error {
 		return errors.New("want a name, found nothing")
 	case len(name) > longest:
 		return fmt.Errorf("a name of %d bytes, want at most %d", len(name), longest)
-	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, notPrintable):
 		return fmt.Errorf("%s is no plain name", quote.Short(name, 80))
 	case strings.Contains(name, `\`), path.Clean(name) != name, !fsLocal(name):
 		return fmt.Errorf("%s leads out of the folder, or may on some system",
@@ -150,6 +150,9 @@ func checkFile(name string) error {
 	}
 	return nil
 }
+
+// notPrintable finds what a terminal would obey, or show in another place.
+func notPrintable(r rune) bool { return !unicode.IsPrint(r) }
 
 // fsLocal reports whether a path with slashes stays below its folder on this system.
 func fsLocal(name string) bool {

@@ -175,6 +175,9 @@ func (r *repo) take(ctx context.Context, m *meta, limit int64) error {
 	if r.store.has(pointer(r.commit, m.file)) {
 		return nil
 	}
+	if err := r.store.open(); err != nil {
+		return err
+	}
 	at := Progress{File: m.file, Total: m.size}
 	tell := func(p Progress) {
 		p.AllDone, p.AllTotal = r.done+p.Done, max(r.total, r.done+p.Done)

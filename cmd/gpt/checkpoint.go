@@ -130,7 +130,8 @@ func (a *app) openTokenizer() (*tokenizer.Tokenizer, error) {
 		return nil, err
 	}
 	t, err := c.Tokenizer()
-	if a.Model != nil && err == nil && t == tokenizer.GPT2() {
+	if a.Model != nil && err == nil && t == tokenizer.GPT2() &&
+		slices.Contains([]string{"safetensors", "pytorch"}, c.Format()) {
 		a.noteTokenizer(*a.Model)
 	}
 	return t, a.hintTokenizer(err)

@@ -81,11 +81,36 @@ func (a *app) openNamed(name string, o checkpoint.Options) (*checkpoint.Checkpoi
 		return nil, err
 	}
 	c, err := o.Open(where.path)
-	if err != nil && where.snapshot != nil && errors.Is(err, fs.ErrNotExist) {
-		err = hinted{fmt.Errorf("%s: the cache has a part of it: %w", name, err),
+	if !errors.Is(err, fs.ErrNotExist) {
+		return c, err
+	}
+	if where.snapshot != nil {
+		return nil, hinted{fmt.Errorf("%s: the cache has a part of it: %w", name, err),
 			"gpt pull " + name + " downloads what is missing"}
 	}
-	return c, err
+	return nil, a.hintAtCached(name, err)
+}
+
+// hintAtCached says how the cached model is named whose name a folder here has, too.
+func (a *app) hintAtCached(name string, err error) error {
+	n, bad := hub.ParseName(name)
+	if bad != nil || n.Revision != "" {
+		return err
+	}
+	if n.Revision = "main"; a.isCached(n) {
+		return hinted{err, fmt.Sprintf("%s is a folder here; -m %s is the model in the "+
+			"Hugging Face cache", name, n)}
+	}
+	return err
+}
+
+func (a *app) isCached(n hub.Name) bool {
+	o, err := a.hubOptions()
+	if err != nil {
+		return false
+	}
+	_, err = hub.Find(n, o)
+	return err == nil
 }
 
 // noteTokenizer tells that the tokenizer of a checkpoint may be another one than GPT-2's, which

@@ -103,7 +103,7 @@ func modelsText(models []cachedModel) []byte {
 			format = "-"
 		}
 		if !m.Runs {
-			runs = "no: " + shortProblem(m)
+			runs = "no: " + withoutFolder(m.Problem, m.Path)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Name, shortSize(m.Bytes), format, printable(runs))
 	}
@@ -111,8 +111,7 @@ func modelsText(models []cachedModel) []byte {
 	return b.Bytes()
 }
 
-// shortProblem is a problem without the folder that all of its files are in.
-func shortProblem(m cachedModel) string {
-	s := strings.TrimPrefix(m.Problem, m.Path)
-	return strings.TrimLeft(s, ": "+string(filepath.Separator))
+// withoutFolder is a message without the folder that all of its files are in.
+func withoutFolder(message, dir string) string {
+	return strings.TrimLeft(strings.TrimPrefix(message, dir), ": "+string(filepath.Separator))
 }

@@ -129,11 +129,17 @@ func hintAtAddress(s string, err error) error {
 func (a *app) tryPulled(name hub.Name, path string) {
 	c, err := checkpoint.Open(path)
 	if err == nil {
+		defer c.Close()
 		_, _, err = model.Check(c.Config, c.Tensors)
-		c.Close()
 	}
 	if err != nil {
-		a.notef("%s is in the cache, but does not run: %v", name, err)
+		a.notef("%s is in the cache, but does not run: %s", name,
+			withoutFolder(oneLine(err), path))
+		return
+	}
+	if _, err := c.Tokenizer(); err != nil {
+		a.notef("%s is in the cache, and runs on ids alone: %s", name,
+			withoutFolder(oneLine(err), path))
 	}
 }
 

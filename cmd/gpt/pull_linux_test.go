@@ -1,0 +1,61 @@
+package main
+
+// gpt pull on a terminal, and on a disk that is full.
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"picogpt/internal/fakehub"
+)
+
+func TestAPullShowsABarOnATerminal(t *testing.T) {
+	h, _, env := pullHub(t)
+	h.Break(fakehub.For("files", "GET", "/model.safetensors", 0,
+		fakehub.Slow(400, 15*time.Millisecond)))
+	screen, terminal := openTerminal(t)
+	resize(t, terminal, 100)
+	cmd := exec.Command("gpt", "pull", "a/b")
+	cmd.Env, cmd.Stderr = env, terminal
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var shown strings.Builder
+	go func() {
+		cmd.Wait()
+		terminal.WriteString("the end")
+	}()
+	for b := make([]byte, 4096); !strings.Contains(shown.String(), "the end"); {
+		n, err := screen.Read(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown.Write(b[:n])
+	}
+	for _, want := range []string{"gpt: config.json: ", "\r[", "#", "] model.safetensors, ",
+		" kB of ", " left, ", " kB/s", "gpt: model.safetensors: "} {
+		if !strings.Contains(shown.String(), want) {
+			t.Errorf("the terminal shows %q, want %q in it", shown.String(), want)
+		}
+	}
+}
+
+// TestAFullDiskIsTold has a limit for the size of files stand for a disk that becomes full.
+func TestAFullDiskIsTold(t *testing.T) {
+	_, cache, env := pullHub(t)
+	cmd := exec.Command("sh", "-c", "ulimit -f 8; exec gpt pull a/b")
+	cmd.Env = env
+	out, err := cmd.CombinedOutput()
+	if status(err) != 1 || !strings.Contains(string(out),
+		"gpt: a/b/model.safetensors: ") || !strings.HasSuffix(string(out), ": file too large\n") {
+		t.Errorf("%v, %s", err, out)
+	}
+	if left := incompleteNow(cache); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	if got := snapshots(t, cache); len(got) != 1 {
+		t.Errorf("the snapshot holds %v", got)
+	}
+}
