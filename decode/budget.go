@@ -28,24 +28,21 @@ func workOf(c model.Config) work {
 	}
 }
 
-// rows is the work of n rows that follow `at` others; logits says that the last row has logits.
-func (w work) rows(at, n int, logits bool) float64 {
-	sum := float64(n) * (w.layers + w.position*(float64(at)+float64(n)/2))
-	if logits {
-		sum += w.head
-	}
-	return sum
+// rows is the work of n rows that follow `at` others, some of which have logits.
+func (w work) rows(at, n, logits int) float64 {
+	return float64(n)*(w.layers+w.position*(float64(at)+float64(n)/2)) + float64(logits)*w.head
 }
 
-// fit returns how many of n rows that follow `at` others fit into so much work, at least one.
-func (w work) fit(at, n int, most float64) int {
-	if w.rows(at, n, false) <= most {
-		return n
-	}
+// fit returns how many of n rows that follow `at` others, and that all have logits or none, fit into
+// so much work.
+func (w work) fit(at, n int, logits bool, most float64) int {
 	// most = linear·rows + position/2·rows²
 	linear := w.layers + w.position*float64(at)
-	root := math.Sqrt(max(0, linear*linear+2*w.position*most))
-	return max(1, min(n, int(2*most/(linear+root))))
+	if logits {
+		linear += w.head
+	}
+	root := math.Sqrt(linear*linear + 2*w.position*max(0, most))
+	return min(n, int(2*max(0, most)/(linear+root)))
 }
 
 // A budget learns from each step how long work takes on this machine, and says how much a step may
@@ -112,7 +109,29 @@ func (b *budget) observe(took time.Duration, done float64, prompts, full bool) {
 // A portion is how much of a prompt a step holds.
 type portion struct {
 	at, pending int // rows evaluated, and rows to be
+	scored      int // of the latter, those at the end that all have logits; else the last one has
 	rows        int // of those in this step
+}
+
+// take makes n the rows of the step, and returns their work.
+func (p *portion) take(n int, w work) float64 {
+	p.rows = n
+	logits := max(0, n-(p.pending-p.scored))
+	if n == p.pending && p.scored == 0 {
+		logits = 1
+	}
+	return w.rows(p.at, n, logits)
+}
+
+// fit returns how many rows fit into so much work, at least one. The last row's logits come in any
+// case.
+func (p *portion) fit(most float64, w work) int {
+	plain := p.pending - p.scored
+	n := w.fit(p.at, plain, false, most)
+	if n == plain {
+		n += w.fit(p.at+n, p.scored, true, most-w.rows(p.at, n, 0))
+	}
+	return max(1, n)
 }
 
 // share divides what work is left among prompts: equally, but what a short one does not need goes
@@ -124,12 +143,11 @@ func (w work) share(prompts []*portion, most float64) (sum float64, cut bool) {
 	})
 	for i, p := range prompts {
 		left := most - sum
-		if i > 0 && left < w.rows(p.at, 1, false) {
+		if i > 0 && left < w.rows(p.at, 1, 0) {
 			return sum, true
 		}
-		p.rows = w.fit(p.at, p.pending, left/float64(len(prompts)-i))
+		sum += p.take(p.fit(left/float64(len(prompts)-i), w), w)
 		cut = cut || p.rows < p.pending
-		sum += w.rows(p.at, p.rows, p.rows == p.pending)
 	}
 	return sum, cut
 }

@@ -72,6 +72,15 @@ func newEcho(o *Options, context []int, prompt, dropped int) (*echo, error) {
 	return e, nil
 }
 
+// left returns how many of the rows from at to end have logits because the prompt is scored: none, or
+// all after those that are known.
+func (e *echo) left(at, end int) int {
+	if e == nil || e.known >= e.end-1 {
+		return 0
+	}
+	return end - max(e.known, at)
+}
+
 // last returns how many of the context's last tokens need no evaluation.
 func (e *echo) last() int {
 	if e != nil && e.only {
@@ -164,6 +173,7 @@ func (e *echo) each(sample int, yield func(Token, error) bool) bool {
 func (s *Stream) giveEcho(n int) {
 	e := s.echo
 	e.given += n
+	e.known = e.end - 1 // what the context is later is not scored
 	s.dropped = 0
 	if e.only && !e.waiting() {
 		s.settle(len(s.ahead()))

@@ -117,7 +117,7 @@ func TestAPromptsTokensComeFirstWithTheirScores(t *testing.T) {
 	for name, o := range echoes() {
 		all := prompts
 		if o.Overflow != "" {
-			all = append(all, upTo(0, 27))
+			all = append(all, upTo(0, 23), upTo(0, 27)) // as long as the context, and longer
 		}
 		for _, prompt := range all {
 			for _, held := range held {
@@ -167,12 +167,15 @@ func bySample(t *testing.T, tokens iter.Seq2[Token, error], n int) [][]Token {
 
 func TestScoredPromptsInABatch(t *testing.T) {
 	m := tiny(t, fixture.Options{})
-	prompt := []int{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8}
+	prompt := append([]int{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8}, upTo(6, 17)...) // 23, the context
 	for _, delay := range []time.Duration{time.Nanosecond, 0} {
 		b := newBatcher(t, m, BatcherOptions{MaxStreams: 3, MaxDelay: delay})
 		for name, o := range echoes() {
-			for _, length := range []int{1, 2, 12} {
+			for _, length := range []int{1, 2, 12, 23} {
 				const n = 5
+				if length > 12 && o.Overflow == "" {
+					continue
+				}
 				prompt := prompt[:length]
 				var want [][]Token
 				for i := range n {

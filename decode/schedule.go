@@ -150,11 +150,11 @@ func (b *Batcher) plan() {
 		}
 		t.request.planned++
 		if at := t.grows().Len(); n > 1 {
-			t.portion = portion{at: at, pending: n}
+			t.portion = portion{at: at, pending: n, scored: t.echo.left(at, at+n)}
 			b.prompts, b.portions = append(b.prompts, t), append(b.portions, &t.portion)
 		} else {
 			b.add(t, 1)
-			b.done += b.work.rows(at, 1, true)
+			b.done += b.work.rows(at, 1, 1)
 		}
 	}
 	if len(b.prompts) > 0 {
