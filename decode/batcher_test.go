@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"picogpt/constrain"
 	"picogpt/internal/fixture"
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -279,6 +281,76 @@ func TestAPanicIsItsCallersAlone(t *testing.T) {
 		})
 	}
 	group.Wait()
+}
+
+// A trap is a constraint that panics in one of its methods, at some token.
+type trap struct {
+	where string
+	left  int // tokens before it
+}
+
+func (c *trap) at(where string) {
+	if c.where == where && c.left <= 0 {
+		panic("a trap in " + where)
+	}
+}
+
+func (c *trap) Mask(open []uint64) error {
+	c.at("Mask")
+	for i := range open {
+		open[i] = math.MaxUint64
+	}
+	return nil
+}
+
+func (c *trap) Accept(int) error        { c.at("Accept"); c.left--; return nil }
+func (c *trap) Rewind(n int) error      { c.at("Rewind"); c.left += n; return nil }
+func (c *trap) Fork() constrain.Matcher { c.at("Fork"); f := *c; f.left -= c.forks(); return &f }
+
+// forks makes the second fork panic: the first is made in the caller's goroutine.
+func (c *trap) forks() int {
+	if c.where == "Fork" {
+		return 1
+	}
+	return 0
+}
+
+func TestAPanicOfAConstraintIsItsCallersAlone(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	b := newBatcher(t, m, BatcherOptions{PrefixBytes: 1 << 20})
+	var group sync.WaitGroup
+	for range 5 {
+		for where, left := range map[string]int{"Mask": 0, "Accept": 3, "Rewind": 3, "Fork": 1} {
+			for _, left := range []int{left, left + 1} {
+				o := Options{Constraint: &trap{where, left}, Vocabulary: letters(29), Temperature: 1}
+				if where == "Rewind" {
+					o.Ban = []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"}
+				}
+				if where == "Fork" && left > 1 {
+					continue // it is only forked twice
+				}
+				group.Go(func() {
+					defer func() {
+						if p := recover(); p != "a trap in "+where {
+							t.Errorf("recovered %v, want a trap in %s", p, where)
+						}
+					}()
+					count(b.Samples(context.Background(), []int{1, 2, 3}, 3, o))
+				})
+			}
+		}
+		group.Go(func() {
+			n, err := count(b.Generate(context.Background(), []int{1}, Options{MaxTokens: 15}))
+			if n != 15 || err != nil {
+				t.Errorf("beside panics of others: %d tokens, %v", n, err)
+			}
+		})
+	}
+	group.Wait()
+	b.Close()
+	if n := m.CacheBytes(); n != 0 {
+		t.Errorf("%d bytes of cache stay", n)
+	}
 }
 
 func TestCloseEndsAllAndLeavesNoGoroutine(t *testing.T) {

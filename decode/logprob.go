@@ -28,21 +28,27 @@ func likeliest[T float32 | float64](logits []T, k int) []int {
 	if cap(best) == 0 {
 		return best
 	}
-	// Insertion: few of a vocabulary's logits are greater than the least of the best so far.
+	for id := range cap(best) {
+		best = append(best, id)
+		insert(best, logits)
+	}
+	// Few of a vocabulary's logits are greater than the least of the best so far.
+	last := len(best) - 1
+	least := logits[best[last]]
 	for id, v := range logits {
-		n := len(best)
-		switch {
-		case n < cap(best):
-			best = append(best, id)
-		case v <= logits[best[n-1]]:
-			continue
-		default:
-			n--
+		if v > least && id > last {
+			best[last] = id
+			insert(best, logits)
+			least = logits[best[last]]
 		}
-		for ; n > 0 && v > logits[best[n-1]]; n-- {
-			best[n] = best[n-1]
-		}
-		best[n] = id
 	}
 	return best
+}
+
+// insert moves the last of ids to its place among the others, which are in order.
+func insert[T float32 | float64](ids []int, logits []T) {
+	n := len(ids) - 1
+	for id := ids[n]; n > 0 && logits[id] > logits[ids[n-1]]; n-- {
+		ids[n], ids[n-1] = ids[n-1], id
+	}
 }

@@ -76,7 +76,12 @@ func (b *Batcher) fill() bool {
 		b.requests = append(b.requests, next)
 		next.progress.Placed = time.Now()
 	}
-	b.running = append(b.running, &task{Stream: next.pop(b.scratch), request: next})
+	st, err := next.pop(b.scratch)
+	if err != nil {
+		b.end(next, err)
+		return true
+	}
+	b.running = append(b.running, &task{Stream: st, request: next})
 	if next.parent != nil && next.begun == next.samples {
 		b.release(next, next.parent)
 		next.parent = nil
@@ -107,16 +112,17 @@ func (r *request) waits() bool {
 }
 
 // pop returns the next of the streams that wait.
-func (r *request) pop(shared *scratches) *Stream {
+func (r *request) pop(shared *scratches) (st *Stream, err error) {
+	defer r.recovered(&err)
 	if len(r.paused) > 0 {
-		st := r.paused[0]
+		st = r.paused[0]
 		r.paused = r.paused[1:]
 		st.shared = shared
-		return st
+		return st, nil
 	}
-	st := r.parent.sampleOf(r.begun)
+	st = r.parent.sampleOf(r.begun)
 	r.begun++
-	return st
+	return st, nil
 }
 
 // release ends a stream whose session, unless it is the caller's, is of use for others or gives its

@@ -18,7 +18,8 @@ func checkTree(t *testing.T, b *branch, root bool) (leaves int) {
 		}
 	}
 	if !root && (len(b.tokens) == 0 || b.leaf == nil && len(b.next) < 2) {
-		t.Fatalf("a branch with %d tokens, %d branches and leaf %v", len(b.tokens), len(b.next), b.leaf)
+		t.Fatalf("a branch with %d tokens, %d branches and leaf %v", len(b.tokens), len(b.next),
+			b.leaf)
 	}
 	for first, next := range b.next {
 		if next.up != b || next.from != b.end() || next.tokens[0] != first ||

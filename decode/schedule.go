@@ -236,7 +236,7 @@ func (b *Batcher) take(t *task) {
 	if b.scored(t) {
 		return
 	}
-	tok, ok, err := b.next(t)
+	tok, ok, err := t.next()
 	switch {
 	case err != nil:
 		b.end(t.request, err)
@@ -276,12 +276,16 @@ func (b *Batcher) begun(r *request) {
 	}
 }
 
-// next is the stream's Next. A panic, of the vocabulary for one, is its caller's alone.
-func (b *Batcher) next(t *task) (tok Token, ok bool, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			t.request.panicked, err = p, fmt.Errorf("panic: %v", p)
-		}
-	}()
+// next is the stream's Next.
+func (t *task) next() (tok Token, ok bool, err error) {
+	defer t.request.recovered(&err)
 	return t.Next()
+}
+
+// recovered, where it is deferred, makes a panic its caller's alone: what a request brings, as a
+// vocabulary or a constraint, may panic.
+func (r *request) recovered(err *error) {
+	if p := recover(); p != nil {
+		r.panicked, *err = p, fmt.Errorf("panic: %v", p)
+	}
 }

@@ -15,7 +15,7 @@ type sharing struct {
 	trees   map[family]*branch
 	writing map[*Stream]*origin
 	ended   list.List // of *origin, what was used last at the end
-	bytes   int64     // of all caches, above which sessions of texts that have ended go; 0: none stay
+	bytes   int64     // BatcherOptions.PrefixBytes
 
 	least int // tokens in common that are worth a fork, and waiting for
 }

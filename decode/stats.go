@@ -41,7 +41,8 @@ func (b *Batcher) Stats() Stats {
 	return Stats{
 		Running: int(c.running.Load()), Waiting: waiting + int(c.paused.Load()),
 		CacheBytes: b.model.CacheBytes(), CacheLimit: b.model.CacheLimit(),
-		Steps: c.steps.Load(), Rows: c.rows.Load(), PromptTokens: c.promptTokens.Load(), NewTokens: c.newTokens.Load(),
+		Rows: c.rows.Load(), Steps: c.steps.Load(),
+		PromptTokens: c.promptTokens.Load(), NewTokens: c.newTokens.Load(),
 		PrefixQueries: c.prefixQueries.Load(), PrefixHits: c.prefixHits.Load(),
 		Preemptions: c.preemptions.Load(),
 	}

@@ -73,6 +73,8 @@ type choice struct {
 	top     []Alternative
 	state   samplerState // of the sampler after it
 	err     error
+
+	panicked any // what a worker recovered: whose choice it is, it is his panic
 }
 
 // NewStream returns a stream that goes on from what s holds and prompt. An empty prompt goes on
@@ -147,14 +149,14 @@ func newStream(l limits, held, prompt []int, o Options) (*Stream, error) {
 // random numbers to come. It costs no arithmetic, and no memory for the cache until the two differ.
 func (s *Stream) Fork() *Stream {
 	f := *s
-	f.timeline, f.context = s.timeline.fork(), slices.Clone(s.context)
-	f.sampler, f.text = s.sampler.fork(), s.text.fork()
-	if s.decoder != nil {
+	if s.decoder != nil { // the caller's first: where they panic, nothing is left behind
 		f.decoder = s.decoder.Fork()
 	}
 	if s.constraint != nil {
 		f.constraint = s.constraint.Fork()
 	}
+	f.timeline, f.context = s.timeline.fork(), slices.Clone(s.context)
+	f.sampler, f.text = s.sampler.fork(), s.text.fork()
 	f.guide, f.bans, f.echo = s.guide.fork(), s.bans.fork(), s.echo.fork()
 	f.visit, f.draft = f.see, s.draft.clone()
 	return &f
@@ -212,8 +214,14 @@ func (s *Stream) Input(rows int) (in model.Input, ok bool) {
 	return in, true
 }
 
-// see scores a token of the prompt or chooses the next token, on a worker.
+// see scores a token of the prompt or chooses the next token, on a worker. A panic, of a constraint
+// for one, would end the Eval of all: it waits for Next.
 func (s *Stream) see(r model.Row) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.next = choice{made: true, panicked: p}
+		}
+	}()
 	from := rowOf(r, s.limits.leaves)
 	if s.echo.see(r.Index, from, s.options.Top) || s.forks || s.guide != nil {
 		return
@@ -305,6 +313,10 @@ func (s *Stream) choose(from row) {
 func (s *Stream) take() (Token, error) {
 	c := s.next
 	s.next.made = false
+	if c.panicked != nil {
+		s.Stop()
+		panic(c.panicked)
+	}
 	t := Token{
 		Sample: s.sample, ID: c.id, LogProb: c.logProb, Dropped: s.dropped,
 		Top: named(c.top, s.options.Vocabulary),

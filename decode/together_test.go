@@ -120,8 +120,8 @@ func (g *guest) visit(t *testing.T, b *Batcher) {
 		want := g.want[i]
 		if whole := way > 2 || way == 0 && last == nil; whole && len(tokens) != len(want) ||
 			len(tokens) > len(want) || !same(tokens, want[:len(tokens)]) {
-			t.Errorf("%s, prompt %v, sample %d: %d tokens %v\nalone %d %v", g.about, g.request.Prompt,
-				i, len(tokens), tokens, len(want), want)
+			t.Errorf("%s, prompt %v, sample %d: %d tokens %v\nalone %d %v", g.about,
+				g.request.Prompt, i, len(tokens), tokens, len(want), want)
 		}
 	}
 }
