@@ -22,3 +22,13 @@ func (s *Server) Waiting() int { return s.queue.count() }
 
 // Bodies is how many bytes of bodies are held.
 func (s *Server) Bodies() int64 { return s.bodies.used.Load() }
+
+// KeptForms is how many compiled forms stay.
+const KeptForms = keptForms
+
+// Forms is how many there are.
+func (s *Server) Forms() int {
+	s.forms.mu.Lock()
+	defer s.forms.mu.Unlock()
+	return len(s.forms.known)
+}

@@ -108,6 +108,13 @@ func (c *serveCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if c.Template != nil {
+		template, err := readChatTemplate(c.Template, t)
+		if err != nil {
+			return err
+		}
+		o.Template = template.Source
+	}
 	if o.Fingerprint, err = fingerprint(a, m); err != nil {
 		return err
 	}
@@ -165,12 +172,6 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 		o.Log = slog.New(slog.NewTextHandler(a.stderr, nil))
 	case "json":
 		o.Log = slog.New(slog.NewJSONHandler(a.stderr, nil))
-	}
-	if c.Template != nil {
-		var err error
-		if o.Template, err = chatTemplateSource(*c.Template); err != nil {
-			return o, err
-		}
 	}
 	return o, noneEmpty("--api-key", o.Keys)
 }

@@ -1,0 +1,195 @@
+//go:build unix
+
+package main
+
+// gpt serve as a process: its first line, its keys, its end.
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A served process is gpt serve on a free port.
+type served struct {
+	*exec.Cmd
+	t      *testing.T
+	url    string
+	stderr func() string // after the first line; when the process has ended
+}
+
+func serveDemo(t *testing.T, env []string, args ...string) *served {
+	t.Helper()
+	cmd := exec.Command("gpt", append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
+	cmd.Env = append(cmd.Environ(), env...)
+	pipe, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	watchdog := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+	t.Cleanup(func() {
+		watchdog.Stop()
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	r := bufio.NewReader(pipe)
+	first, err := r.ReadString('\n')
+	if err != nil {
+		t.Fatalf("first line %q: %v", first, err)
+	}
+	url, ok := strings.CutPrefix(strings.TrimSuffix(first, "\n"), "gpt: listening on ")
+	if !ok {
+		t.Fatalf("first line %q", first)
+	}
+	rest := make(chan string, 1)
+	go func() { b, _ := io.ReadAll(r); rest <- string(b) }()
+	return &served{cmd, t, url, sync.OnceValue(func() string { return <-rest })}
+}
+
+func (s *served) post(body string, header ...string) (int, string) {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(context.Background(), "POST", s.url+"/v1/completions", strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer a.Body.Close()
+	text, err := io.ReadAll(a.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return a.StatusCode, string(text)
+}
+
+func TestServeGivesTheTextsOfTheCommand(t *testing.T) {
+	s := serveDemo(t, nil, "--log", "off")
+	for _, x := range [][2]string{
+		{`"temperature":0.9,"seed":5`, "--temp 0.9 --top-k 0 --seed 5"},
+		{`"top_p":0.8,"seed":6,"frequency_penalty":0.5`, "--temp 1 --top-k 0 --top-p 0.8 --seed 6 --frequency-penalty 0.5"},
+		{`"temperature":0,"repetition_penalty":1.2`, "--temp 0 --repeat-penalty 1.2"},
+		{`"seed":7,"top_k":5,"min_p":0.1,"stop":" a","bad_words":[" the"]`,
+			"--temp 1 --top-k 5 --min-p 0.1 --seed 7 --stop=\x00a --ban=\x00the"},
+		{`"seed":8,"guided_regex":"[a-z ]{9,20}"`, "--temp 1 --top-k 0 --seed 8 --regex=[a-z\x00]{9,20}"},
+		{`"seed":9,"logit_bias":{"13":3},"presence_penalty":1`, "--temp 1 --top-k 0 --seed 9 --logit-bias 13=3 --presence-penalty 1"},
+	} {
+		args := strings.Fields("--special --no-display-prompt --output json -n 20 " + x[1])
+		for i := range args {
+			args[i] = strings.ReplaceAll(args[i], "\x00", " ")
+		}
+		out, err := exec.Command("gpt", append(args, "Once<|endoftext|>One day")...).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, text := s.post(`{"prompt":"Once<|endoftext|>One day","max_tokens":20,` + x[0] + "}")
+		want := between(string(out), `"text":"`, `","`)
+		if got := between(text, `"text":"`, `","logprobs"`); status != 200 || got != want {
+			t.Errorf("%s: %d, %q, want %q", x[0], status, got, want)
+		}
+	}
+}
+
+// between returns what stands between two strings.
+func between(s, before, after string) string {
+	_, s, _ = strings.Cut(s, before)
+	s, _, _ = strings.Cut(s, after)
+	return s
+}
+
+const longAnswer = `{"prompt":"Once","max_tokens":250,"ignore_eos":true,"n":%d,"seed":1}`
+
+func TestSIGTERMDrains(t *testing.T) {
+	s := serveDemo(t, nil, "--drain", "50s")
+	answered := make(chan int, 1)
+	go func() { status, _ := s.post(fmt.Sprintf(longAnswer, 16)); answered <- status }()
+	waitForText(t, s)
+	s.Process.Signal(syscall.SIGTERM)
+	if got := <-answered; got != 200 {
+		t.Errorf("what was being written got status %d, want 200", got)
+	}
+	log := s.stderr()
+	if got := status(s.Wait()); got != 0 {
+		t.Errorf("exit status %d, want 0; %s", got, log)
+	}
+	if !strings.Contains(log, "path=/v1/completions status=200") {
+		t.Errorf("the log: %s", log)
+	}
+}
+
+// waitForText waits until a text is being written.
+func waitForText(t *testing.T, s *served) {
+	t.Helper()
+	for range 2000 {
+		a, err := http.Get(s.url + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(a.Body)
+		a.Body.Close()
+		if strings.Contains(string(text), "vllm:num_requests_running{") &&
+			!strings.Contains(string(text), `vllm:num_requests_running{model_name="demo"} 0`) {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatal("no text is written")
+}
+
+func TestTheDrainEnds(t *testing.T) {
+	s := serveDemo(t, nil, "--drain", "50ms", "--log", "off")
+	go s.post(fmt.Sprintf(longAnswer, 128))
+	waitForText(t, s)
+	s.Process.Signal(os.Interrupt)
+	log := s.stderr()
+	if got := status(s.Wait()); got != 0 || !strings.Contains(log, "requests were cut off") {
+		t.Errorf("exit status %d: %s", got, log)
+	}
+}
+
+func TestASecondSIGTERMEndsAtOnce(t *testing.T) {
+	s := serveDemo(t, nil, "--drain", "50s", "--log", "off")
+	go s.post(fmt.Sprintf(longAnswer, 128))
+	waitForText(t, s)
+	s.Process.Signal(syscall.SIGTERM)
+	time.Sleep(50 * time.Millisecond)
+	began := time.Now()
+	s.Process.Signal(syscall.SIGTERM)
+	s.stderr()
+	if got := status(s.Wait()); got != 143 || time.Since(began) > 10*time.Second {
+		t.Errorf("exit status %d after %v, want 143 at once", got, time.Since(began))
+	}
+}
+
+func TestServeWantsTheKeyOfTheEnvironment(t *testing.T) {
+	s := serveDemo(t, []string{"GPT_API_KEY=secret"}, "--log", "json")
+	const body = `{"max_tokens":1,"prompt":"zebra"}`
+	if got, text := s.post(body); got != 401 {
+		t.Errorf("without a key %d: %s", got, text)
+	}
+	if got, text := s.post(body, "Authorization", "Bearer secret"); got != 200 {
+		t.Errorf("with the key %d: %s", got, text)
+	}
+	s.Process.Signal(syscall.SIGTERM)
+	log := s.stderr()
+	s.Wait()
+	if strings.Contains(log, "secret") || strings.Contains(log, "zebra") || !strings.Contains(log, `"status":401`) {
+		t.Errorf("the log: %s", log)
+	}
+}
