@@ -131,3 +131,19 @@ type absent string
 
 func (e absent) Error() string      { return string(e) }
 func (absent) Is(target error) bool { return target == fs.ErrNotExist }
+
+// Part reports whether a file of a checkpoint's folder may be a part of it, by its name. taken is
+// the file that was named, "" where it was the folder. A GGUF file is a whole checkpoint, so that
+// others beside it are none of its parts.
+func Part(name, taken string) bool {
+	if path.Ext(name) == ".gguf" {
+		return taken == ""
+	}
+	parts := []string{"config.json", "*.safetensors", "*.safetensors.index.json", "*.bin",
+		"*.bin.index.json", "*.pt", "*.pth", "meta.pkl", "checkpoint", "*.index", "*.data-*-of-*",
+		"hparams.json", "encoder.json", "vocab.bpe"}
+	return slices.ContainsFunc(append(parts, Companions()...), func(pattern string) bool {
+		ok, _ := path.Match(pattern, name)
+		return ok
+	})
+}

@@ -60,3 +60,18 @@ func ggufTensor(t gguf.Tensor) (weights.Tensor, error) {
 	to.Name = prefix + names[i].name
 	return to, nil
 }
+
+// ggufName returns the name in GGUF of one of Hugging Face's names.
+func ggufName(name string) string {
+	prefix, names, rest := "", ggufWhole[:], name
+	if layer, ok := strings.CutPrefix(name, "h."); ok {
+		number, part, _ := strings.Cut(layer, ".")
+		prefix, names, rest = "blk."+number+".", ggufLayer[:], part
+	}
+	for _, p := range names {
+		if p.name == rest {
+			return prefix + p.gguf
+		}
+	}
+	return name // none: the model has no others
+}

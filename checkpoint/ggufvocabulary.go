@@ -10,8 +10,14 @@ import (
 	"picogpt/tokenizer"
 )
 
-// ggufVocabulary returns the tokenizer that is in a file.
+// filler is the text of a row of the embedding that no token has.
+func filler(id int) string { return fmt.Sprintf("[PAD%d]", id) }
+
+// ggufVocabulary returns the tokenizer that is in a file. One of fillers only is none.
 func ggufVocabulary(f *gguf.File, rows int) (*tokenizer.Tokenizer, error) {
+	if s, _, err := f.Text(ggufTokenizer + "model"); err == nil && (s == "no_vocab" || s == "none") {
+		return nil, fmt.Errorf("%smodel: %s: %w", ggufTokenizer, s, ErrNoTokenizer)
+	}
 	for _, want := range []struct{ key, value string }{{"model", "gpt2"}, {"pre", "gpt-2"}} {
 		s, ok, err := f.Text(ggufTokenizer + want.key)
 		if err != nil {
@@ -39,13 +45,20 @@ func ggufVocabulary(f *gguf.File, rows int) (*tokenizer.Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
+	tokens := len(p.Tokens)
 	for i, k := range kinds {
 		kind := tokenizer.Kind(k)
 		// Converters of 2023 called the fillers user's tokens.
-		if i < len(p.Tokens) && kind == tokenizer.User && p.Tokens[i] == fmt.Sprintf("[PAD%d]", i) {
+		if i < len(p.Tokens) && kind == tokenizer.User && p.Tokens[i] == filler(i) {
 			kind = tokenizer.Unused
 		}
+		if kind == tokenizer.Unused {
+			tokens--
+		}
 		p.Kinds = append(p.Kinds, kind)
+	}
+	if tokens == 0 && len(kinds) > 0 {
+		return nil, fmt.Errorf("%stokens: only fillers: %w", ggufTokenizer, ErrNoTokenizer)
 	}
 	t, err := tokenizer.FromParts(p)
 	if err != nil {

@@ -35,11 +35,19 @@ func (m *Model) Save(ctx context.Context, path string) error {
 
 // SaveTo writes to w what Save writes to a file.
 func (m *Model) SaveTo(ctx context.Context, w io.Writer) error {
+	return m.Export(ctx, func(tensors []weights.Tensor) error {
+		return weights.Write(outfile.Cancellable(ctx, w), m.metadata(), tensors)
+	})
+}
+
+// Export gives f the tensors that Save writes, in the order of the forward pass. They are valid
+// until f returns. Export takes its turn with Eval.
+func (m *Model) Export(ctx context.Context, f func(tensors []weights.Tensor) error) error {
 	if err := m.begin(ctx); err != nil {
 		return err
 	}
 	defer m.end()
-	return weights.Write(outfile.Cancellable(ctx, w), m.metadata(), m.tensors())
+	return f(m.tensors())
 }
 
 // SaveSize returns the bytes of all tensors that Save writes. The file has a header besides.

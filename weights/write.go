@@ -34,14 +34,15 @@ func Write(w io.Writer, metadata map[string]string, tensors []Tensor) error {
 		return err
 	}
 	for _, t := range tensors {
-		if err := t.writeTo(w); err != nil {
+		if err := t.Write(w); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t Tensor) writeTo(w io.Writer) error {
+// Write writes the elements, of which Fill makes some at a time.
+func (t Tensor) Write(w io.Writer) error {
 	if t.Data != nil || t.Fill == nil {
 		_, err := w.Write(t.Data)
 		return err

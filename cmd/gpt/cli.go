@@ -23,6 +23,7 @@ type commands struct {
 	Tokenize tokenizeCommand `cmd:"" help:"turn a text into token ids, or ids into text"`
 	Inspect  inspectCommand  `cmd:"" help:"show what a checkpoint holds and how much memory it needs"`
 	Quantize quantizeCommand `cmd:"" help:"write a checkpoint in another number format"`
+	Convert  convertCommand  `cmd:"" help:"write a checkpoint in the file format of other programs"`
 	Pull     pullCommand     `cmd:"" help:"download a model from the Hugging Face hub"`
 	Models   modelsCommand   `cmd:"" help:"list the models that were downloaded"`
 	Bench    benchCommand    `cmd:"" help:"measure this machine and the speed of the models on it"`

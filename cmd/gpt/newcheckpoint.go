@@ -1,61 +1,39 @@
 package main
 
-// A checkpoint that a command makes of another one: what it takes along, and how it is written.
+// A checkpoint that a command makes of another one: where it goes, and how it is written.
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"picogpt/checkpoint"
 	"picogpt/internal/folder"
 	"picogpt/internal/outfile"
-	"picogpt/model"
-	"picogpt/weights/demo"
 )
 
-// companions are the files beside the weights that are copied along.
-var companions = []string{
-	"vocab.json", "merges.txt", "added_tokens.json", "tokenizer.json", "tokenizer_config.json",
-	"special_tokens_map.json", "generation_config.json",
-}
-
-// largestCompanion bounds a file that is copied along, in bytes. The tokenizer reads no larger one.
-const largestCompanion = 32 << 20
-
-// weightsName is the file of a new checkpoint's weights.
-const weightsName = "model.safetensors"
-
-// A newCheckpoint is a folder with config.json, companions and weights.
+// A newCheckpoint is a folder of files or, where there is only one, a file.
 type newCheckpoint struct {
-	app    *app
-	path   string
-	folder *outfile.Folder
-	copies []companion
+	app        *app
+	path       string
+	conversion *checkpoint.Conversion
+	rules      outfile.Options
+	folder     *outfile.Folder // nil for a file
 }
 
-// A companion is a small file, as it is in the old checkpoint.
-type companion struct {
-	name string
-	data []byte
-}
-
-// newCheckpoint reads what the new checkpoint takes along from the current one, and checks that its
-// folder may be written. It makes nothing yet. Call close at the end.
-func (a *app) newCheckpoint(path string, force bool) (*newCheckpoint, error) {
-	c := &newCheckpoint{app: a, path: path}
-	var err error
-	if c.copies, err = a.readCompanions(); err != nil {
-		return nil, err
+// newCheckpoint checks that the place of a conversion of the current checkpoint may be written. It
+// makes nothing yet. Call close at the end.
+func (a *app) newCheckpoint(
+	path string, v *checkpoint.Conversion, force bool,
+) (*newCheckpoint, error) {
+	c := &newCheckpoint{app: a, path: path, conversion: v, rules: a.writing(force)}
+	if v.File() {
+		return c, outputError("out", outfile.Check(path, c.rules))
 	}
-	var names []string
-	for _, file := range c.copies {
-		names = append(names, file.name)
-	}
-	rules := a.writing(force)
 	if a.Model != nil {
 		path, err := a.modelPath()
 		if err != nil {
@@ -69,24 +47,53 @@ func (a *app) newCheckpoint(path string, force bool) (*newCheckpoint, error) {
 		if err != nil {
 			return nil, fileError(path, err)
 		}
-		rules.Inputs = append(rules.Inputs, info)
+		c.rules.Inputs = append(c.rules.Inputs, info)
 	}
-	c.folder, err = outfile.NewFolder(path, append(names, weightsName), rules)
+	var err error
+	c.folder, err = outfile.NewFolder(path, v.Names(), c.rules)
 	return c, outputError("out", err)
 }
 
-// write writes the checkpoint: the weights last.
-func (c *newCheckpoint) write(ctx context.Context, weights func(w io.Writer) error) error {
-	for _, file := range c.copies {
-		err := c.folder.Write(ctx, file.name, func(w io.Writer) error {
-			_, err := w.Write(file.data)
+// write loads the model, in the format that --dtype names, and writes the checkpoint: the weights
+// last.
+func (c *newCheckpoint) write() error {
+	c.app.chosen.known = true // the processor: nothing is evaluated
+	m, err := c.app.openModel()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	ctx, release := c.app.graceful()
+	defer release()
+	title := c.path
+	if c.folder != nil {
+		title = filepath.Join(c.path, c.conversion.Weights)
+	}
+	bar := newByteBar("writing " + title)
+	defer c.app.showBar(bar)()
+	weights := func(w io.Writer) error {
+		w = &countingWriter{w: w, bar: bar, total: m.SaveSize()}
+		return c.conversion.WriteWeights(ctx, w, m)
+	}
+	if c.folder == nil {
+		return outputError("out", outfile.WriteFile(ctx, c.path, c.rules, weights))
+	}
+	return c.writeFolder(ctx, weights)
+}
+
+func (c *newCheckpoint) writeFolder(
+	ctx context.Context, weights func(w io.Writer) error,
+) error {
+	for _, file := range c.conversion.Files {
+		err := c.folder.Write(ctx, file.Name, func(w io.Writer) error {
+			_, err := w.Write(file.Data)
 			return err
 		})
 		if err != nil {
 			return err
 		}
 	}
-	if err := c.folder.Write(ctx, weightsName, weights); err != nil {
+	if err := c.folder.Write(ctx, c.conversion.Weights, weights); err != nil {
 		return err
 	}
 	if err := c.folder.Commit(ctx); err != nil {
@@ -99,13 +106,10 @@ func (c *newCheckpoint) write(ctx context.Context, weights func(w io.Writer) err
 // noteOthers names the companions that an older checkpoint has left in the folder: they belong to
 // the new one from now on.
 func (c *newCheckpoint) noteOthers() {
-	ours := map[string]bool{}
-	for _, file := range c.copies {
-		ours[file.name] = true
-	}
-	for _, name := range companions {
+	ours := c.conversion.Names()
+	for _, name := range checkpoint.Companions() {
 		path := filepath.Join(c.path, name)
-		if _, err := os.Lstat(path); err == nil && !ours[name] {
+		if _, err := os.Lstat(path); err == nil && !slices.Contains(ours, name) {
 			c.app.notef("%s: was there before and stays, though %s has no such file",
 				path, c.app.modelName())
 		}
@@ -113,44 +117,21 @@ func (c *newCheckpoint) noteOthers() {
 }
 
 // close removes what is not complete.
-func (c *newCheckpoint) close() { c.folder.Close() }
-
-// readCompanions reads the config.json and the companions of the current checkpoint.
-func (a *app) readCompanions() ([]companion, error) {
-	if a.Model == nil {
-		return []companion{{"config.json", demo.Config()}}, nil
+func (c *newCheckpoint) close() {
+	if c.folder != nil {
+		c.folder.Close()
 	}
-	path, err := a.modelPath()
-	if err != nil {
-		return nil, err
-	}
-	if _, err := model.ReadConfig(path); err != nil {
-		return nil, err // in better words than those of a copy
-	}
-	dir, _, err := folder.Split(path)
-	if err != nil {
-		return nil, err
-	}
-	var files []companion
-	for _, name := range append([]string{"config.json"}, companions...) {
-		data, err := readSmall(dir, name)
-		if errors.Is(err, fs.ErrNotExist) && name != "config.json" {
-			continue
-		} else if err != nil {
-			return nil, fmt.Errorf("%s: %w", folder.Path(dir, name), err)
-		}
-		files = append(files, companion{name, data})
-	}
-	return files, nil
 }
 
-// readSmall reads a regular file of at most largestCompanion bytes.
-func readSmall(dir fs.FS, name string) ([]byte, error) {
-	data, err := folder.Read(dir, name, largestCompanion)
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := fs.Lstat(dir, name); err == nil {
-			return nil, errors.New("a link to a file that is not there")
-		}
+// fromArgument makes an argument the current checkpoint. "demo" is the embedded one, unless there
+// is a file of that name.
+func (a *app) fromArgument(name, path string) error {
+	if path == "" {
+		return usagef("%s: want a directory or a file, found nothing", name)
 	}
-	return data, err
+	a.globals.Model = &path
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && path == "demo" {
+		a.globals.Model = nil
+	}
+	return nil
 }

@@ -6,9 +6,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"slices"
-	"strings"
 
+	"picogpt/checkpoint"
 	"picogpt/internal/folder"
 	"picogpt/internal/outfile"
 )
@@ -42,10 +41,7 @@ func checkpointFiles(path string) (files []fs.FileInfo) {
 	}
 	list, _ := fs.ReadDir(dir, ".")
 	for _, e := range list {
-		ours := e.Name() == name || e.Name() == "config.json" ||
-			slices.Contains(companions, e.Name()) ||
-			strings.HasSuffix(e.Name(), ".safetensors") ||
-			strings.HasSuffix(e.Name(), ".safetensors.index.json")
+		ours := e.Name() == name || checkpoint.Part(e.Name(), name)
 		if info, err := fs.Stat(dir, e.Name()); ours && err == nil {
 			files = append(files, info)
 		}

@@ -3,11 +3,9 @@ package main
 // gpt quantize: a checkpoint in another number format.
 
 import (
-	"errors"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"slices"
+
+	"picogpt/checkpoint"
 )
 
 type quantizeCommand struct {
@@ -34,33 +32,26 @@ Examples:
 }
 
 func (c *quantizeCommand) Run(a *app) error {
-	switch {
-	case a.Dtype == "auto":
+	if a.Dtype == "auto" {
 		return hinted{usagef("--dtype: missing, want the format to write"),
 			"--dtype q8 takes a quarter of f32's space, q4 less than a fifth"}
-	case c.From == "":
-		return usagef("model: want a directory or a file, found nothing")
 	}
-	a.globals.Model = &c.From
-	if _, err := os.Lstat(c.From); errors.Is(err, fs.ErrNotExist) && c.From == "demo" {
-		a.globals.Model = nil
+	if err := a.fromArgument("model", c.From); err != nil {
+		return err
 	}
-	out, err := a.newCheckpoint(c.To, c.Force)
+	opened, err := a.open()
+	if err != nil {
+		return err
+	}
+	v, err := opened.Convert("safetensors")
+	if err != nil {
+		return err
+	}
+	v.Files = slices.DeleteFunc(v.Files, func(f checkpoint.SmallFile) bool { return f.Assumed })
+	out, err := a.newCheckpoint(c.To, v, c.Force)
 	if err != nil {
 		return err
 	}
 	defer out.close()
-	a.chosen.known = true // the processor: nothing is evaluated
-	m, err := a.openModel()
-	if err != nil {
-		return err
-	}
-	defer m.Close()
-	ctx, release := a.graceful()
-	defer release()
-	bar := newByteBar("writing " + filepath.Join(c.To, weightsName))
-	defer a.showBar(bar)()
-	return out.write(ctx, func(w io.Writer) error {
-		return m.SaveTo(ctx, &countingWriter{w: w, bar: bar, total: m.SaveSize()})
-	})
+	return out.write()
 }

@@ -1,0 +1,143 @@
+package checkpoint
+
+// The files beside the weights that go with them into another folder.
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"reflect"
+	"slices"
+
+	"picogpt/internal/folder"
+	"picogpt/internal/strictjson"
+	"picogpt/model"
+	"picogpt/tokenizer"
+)
+
+// Companions returns the names of the files that Convert takes along from the folder of a
+// checkpoint where they are there.
+func Companions() []string {
+	return append(slices.Clone(tokenizerFiles[:]), "special_tokens_map.json",
+		"generation_config.json", "chat_template.jinja")
+}
+
+// maxCompanion bounds a file that is taken along, in bytes. The tokenizer reads no larger one.
+const maxCompanion = 32 << 20
+
+// companions returns those of the checkpoint, or files of the tokenizer that is in it.
+func (c *Checkpoint) companions(v *Conversion) error {
+	if c.vocabulary == nil {
+		before := len(v.Files)
+		for _, name := range Companions() {
+			data, err := c.read(name)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			} else if err != nil {
+				return err
+			}
+			v.Files = append(v.Files, SmallFile{Name: name, Data: data})
+		}
+		if own, err := c.own(); own != nil || err != nil || len(v.Files) > before {
+			return nil // what is wrong with files is for those to say who read them
+		}
+	}
+	t, err := c.Tokenizer()
+	var files map[string][]byte
+	if err == nil {
+		files, err = t.Files()
+	}
+	if err != nil {
+		v.Notes = append(v.Notes, fmt.Sprintf("the tokenizer is not written: %v", err))
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		v.Files = append(v.Files, SmallFile{name, files[name], c.vocabulary == nil})
+	}
+	return nil
+}
+
+// read returns a file beside the weights.
+func (c *Checkpoint) read(name string) ([]byte, error) {
+	data, err := folder.Read(c.files, name, maxCompanion)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, lost := fs.Lstat(c.files, name); lost == nil {
+			err = errors.New("a link to a file that is not there")
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", folder.Path(c.files, name), err)
+	}
+	return data, nil
+}
+
+// configFile returns config.json: as it is, where the checkpoint was read by it, less the number
+// format that its tensors had.
+func (c *Checkpoint) configFile() ([]byte, error) {
+	if data, err := c.read("config.json"); err == nil {
+		theirs, err := model.ParseConfig(data)
+		if len(theirs.EOSTokenIDs) == 0 {
+			theirs.EOSTokenIDs = c.Config.EOSTokenIDs // the tokenizer's
+		}
+		if err == nil && reflect.DeepEqual(theirs, c.Config) {
+			return withoutDType(data)
+		}
+	}
+	config := c.Config
+	config.Architectures = []string{"GPT2LMHeadModel"}
+	text, err := json.Marshal(config)
+	if err != nil {
+		return nil, err
+	}
+	// Hugging Face's libraries write n_ctx besides, and one end token by itself.
+	add := fmt.Appendf(nil, `{"n_ctx":%d,`, config.Positions)
+	if ends := config.EOSTokenIDs; len(ends) == 1 {
+		text = bytes.Replace(text, fmt.Appendf(nil, `"eos_token_id":[%d]`, ends[0]),
+			fmt.Appendf(nil, `"eos_token_id":%d`, ends[0]), 1)
+	}
+	return indented(append(add, text[1:]...))
+}
+
+// withoutDType returns a config.json without the keys that tell Hugging Face's libraries in which
+// number format to load the tensors: they would round others to it.
+func withoutDType(text []byte) ([]byte, error) {
+	short, found := []byte("{"), false
+	err := strictjson.Members(text, func(key string, value json.RawMessage) error {
+		if key == "torch_dtype" || key == "dtype" {
+			found = true
+			return nil
+		}
+		name, err := json.Marshal(key)
+		short = append(append(append(append(short, name...), ':'), value...), ',')
+		return err
+	})
+	if err != nil || !found {
+		return text, err
+	}
+	return indented(append(bytes.TrimSuffix(short, []byte(",")), '}'))
+}
+
+func indented(text []byte) ([]byte, error) {
+	var b bytes.Buffer
+	err := json.Indent(&b, text, "", "  ")
+	return append(b.Bytes(), '\n'), err
+}
+
+// ownParts returns the tokenizer for a GGUF file, and why there is none.
+func (c *Checkpoint) ownParts() (tokenizer.Parts, error) {
+	t, err := c.Tokenizer()
+	if err != nil {
+		return tokenizer.Parts{}, err
+	}
+	p, ok := t.Parts()
+	switch {
+	case !ok:
+		err = errors.New("only byte-level BPE that splits a text as GPT-2 does can be in a GGUF file")
+	case len(p.Tokens) > c.Config.VocabSize:
+		err = fmt.Errorf("%d tokens, but the model has rows for %d", len(p.Tokens),
+			c.Config.VocabSize)
+	}
+	return p, err
+}

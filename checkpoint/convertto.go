@@ -1,0 +1,228 @@
+package checkpoint
+
+// What each format says of a model, and what it cannot say.
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"picogpt/internal/gguf"
+	"picogpt/internal/torch"
+	"picogpt/model"
+	"picogpt/tokenizer"
+	"picogpt/weights"
+)
+
+// toSafetensors prepares a folder that Hugging Face's libraries load.
+func (c *Checkpoint) toSafetensors() (*Conversion, error) {
+	v := &Conversion{Weights: "model.safetensors"}
+	config, err := c.configFile()
+	if err != nil {
+		return nil, err
+	}
+	v.Files = []SmallFile{{Name: "config.json", Data: config}}
+	v.write = func(w io.Writer, format string, tensors []weights.Tensor) error {
+		return weights.Write(w, map[string]string{"format": "pt", "picogpt.format": format}, tensors)
+	}
+	return v, c.companions(v)
+}
+
+// Portable returns an error if the weights are in q8 or q4, blocks that only this project reads.
+func (c *Checkpoint) Portable() error {
+	for _, t := range c.Tensors.All() {
+		if t.DType == weights.U8 && strings.HasSuffix(t.Name, "wte.weight") {
+			return fmt.Errorf("%s: quantized in a layout that only this project reads: "+
+				"convert the checkpoint that it was made of", c.Tensors.Name())
+		}
+	}
+	return nil
+}
+
+// A limit is what a format cannot say: values that another reader of the file would take otherwise.
+type limit struct {
+	field string
+	found any
+	fits  bool
+	means any // what a file of the format means
+}
+
+// refuse names the first field that a file of a format cannot say, so that it would compute
+// something else.
+func (c *Checkpoint) refuse(format string, more ...limit) error {
+	if err := c.Portable(); err != nil {
+		return err
+	}
+	f := c.Config
+	for _, l := range append([]limit{
+		{"scale_attn_weights", f.ScaleAttnWeights, f.ScaleAttnWeights, true},
+		{"scale_attn_by_inverse_layer_idx", f.ScaleAttnByInverseLayerIdx,
+			!f.ScaleAttnByInverseLayerIdx, false},
+	}, more...) {
+		if !l.fits {
+			return fmt.Errorf("%s: %s: %v, but a file of %s cannot say it and means %v: "+
+				"it would compute something else", c.Tensors.Name(), l.field, l.found, format, l.means)
+		}
+	}
+	return nil
+}
+
+// tanhGELU reports whether an activation is the tanh form of GELU, by any of its names.
+func tanhGELU(a model.Activation) bool {
+	return a == model.GELUNew || a == model.GELUPytorchTanh || a == model.GELUFast
+}
+
+// toGGUF prepares a file of its own that llama.cpp loads.
+func (c *Checkpoint) toGGUF() (*Conversion, error) {
+	f := c.Config.Activation
+	err := c.refuse("GGUF", limit{"activation_function", f, tanhGELU(f), model.GELUNew})
+	if err != nil {
+		return nil, err
+	}
+	v := &Conversion{Weights: "model.gguf"}
+	vocabulary := c.ggufTokens(v)
+	v.write = func(w io.Writer, format string, tensors []weights.Tensor) error {
+		pairs := append(ggufPairs(&c.Config, format), vocabulary...)
+		for i, t := range tensors {
+			tensors[i] = turned(t)
+			tensors[i].Name = ggufName(t.Name)
+		}
+		return gguf.Write(w, pairs, tensors)
+	}
+	return v, nil
+}
+
+// ggufPairs returns the metadata that describe the model. format is that of its matrices.
+func ggufPairs(c *model.Config, format string) []gguf.Pair {
+	fileTypes := map[string]uint32{"f32": 0, "f16": 1, "bf16": 32} // of llama.cpp
+	return []gguf.Pair{
+		{Key: "general.architecture", Value: "gpt2"},
+		{Key: "general.type", Value: "model"},
+		{Key: "general.file_type", Value: fileTypes[format]},
+		{Key: "gpt2.block_count", Value: uint32(c.Layer)},
+		{Key: "gpt2.context_length", Value: uint32(c.Positions)},
+		{Key: "gpt2.embedding_length", Value: uint32(c.Embd)},
+		{Key: "gpt2.feed_forward_length", Value: uint32(c.Inner)},
+		{Key: "gpt2.attention.head_count", Value: uint32(c.Head)},
+		{Key: "gpt2.attention.layer_norm_epsilon", Value: float32(c.LayerNormEpsilon)},
+		{Key: "gpt2.vocab_size", Value: uint32(c.VocabSize)},
+	}
+}
+
+// ggufTokens returns the metadata that are the tokenizer. Where there is none, each token is a
+// filler: llama.cpp's own way to say it (no_vocab) ends programs that ask for the text of a token.
+func (c *Checkpoint) ggufTokens(v *Conversion) []gguf.Pair {
+	p, err := c.ownParts()
+	if err != nil {
+		v.Notes = append(v.Notes, fmt.Sprintf("the file has no tokenizer and works on ids: %v", err))
+		p = tokenizer.Parts{}
+	}
+	kinds := make([]int32, c.Config.VocabSize)
+	for id := range kinds {
+		if id == len(p.Tokens) { // a row that no token has
+			p.Tokens = append(p.Tokens, filler(id))
+			p.Kinds = append(p.Kinds, tokenizer.Unused)
+		}
+		kinds[id] = int32(p.Kinds[id])
+	}
+	pairs := []gguf.Pair{
+		{Key: ggufTokenizer + "model", Value: "gpt2"},
+		{Key: ggufTokenizer + "pre", Value: "gpt-2"},
+		{Key: ggufTokenizer + "tokens", Value: p.Tokens},
+		{Key: ggufTokenizer + "token_type", Value: kinds},
+		{Key: ggufTokenizer + "merges", Value: p.Merges},
+	}
+	if id, ok := c.Config.StartToken(); ok {
+		pairs = append(pairs, gguf.Pair{Key: ggufTokenizer + "bos_token_id", Value: uint32(id)})
+	}
+	if ids := c.Config.EndTokens(); len(ids) > 0 {
+		pairs = append(pairs, gguf.Pair{Key: ggufTokenizer + "eos_token_id", Value: uint32(ids[0])})
+		if len(ids) > 1 {
+			v.Notes = append(v.Notes, fmt.Sprintf("a GGUF file has one token that ends a text: "+
+				"%d is written, %v are not", ids[0], ids[1:]))
+		}
+	}
+	return append(pairs, gguf.Pair{Key: ggufTokenizer + "add_bos_token", Value: false})
+}
+
+// turned returns a tensor as the formats have it that store the matrices of linear layers as
+// [out, in].
+func turned(t weights.Tensor) weights.Tensor {
+	for _, name := range []string{"attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj"} {
+		if strings.HasSuffix(t.Name, name+".weight") {
+			return t.Transposed()
+		}
+	}
+	return t
+}
+
+// toNanoGPT prepares a folder with a ckpt.pt that nanoGPT loads.
+func (c *Checkpoint) toNanoGPT() (*Conversion, error) {
+	f := c.Config
+	err := c.refuse("nanoGPT", limit{"n_inner", f.Inner, f.Inner == 4*f.Embd, 4 * f.Embd},
+		limit{"layer_norm_epsilon", f.LayerNormEpsilon, float32(f.LayerNormEpsilon) == 1e-5, 1e-5},
+		limit{"activation_function", f.Activation,
+			tanhGELU(f.Activation) || f.Activation == model.GELU, model.GELU})
+	if err != nil {
+		return nil, err
+	}
+	v := &Conversion{Weights: "ckpt.pt"}
+	if tanhGELU(f.Activation) {
+		v.Notes = append(v.Notes, fmt.Sprintf("nanoGPT's files do not say the activation (%s): "+
+			"gpt --gelu tanh computes the same; nanoGPT itself takes GELU's exact form since "+
+			"May 2023, which is close to it", f.Activation))
+	}
+	if err := c.nanoCompanions(v); err != nil {
+		return nil, err
+	}
+	v.write = func(w io.Writer, _ string, tensors []weights.Tensor) error {
+		state, err := nanoState(tensors)
+		if err != nil {
+			return err
+		}
+		// Numbers that nanoGPT has as floats are whole: PyTorch 1.13 refuses others with weights_only.
+		args := torch.Dict{{Key: "n_layer", Value: c.Config.Layer},
+			{Key: "n_head", Value: c.Config.Head}, {Key: "n_embd", Value: c.Config.Embd},
+			{Key: "block_size", Value: c.Config.Positions}, {Key: "bias", Value: true},
+			{Key: "vocab_size", Value: c.Config.VocabSize}, {Key: "dropout", Value: 0}}
+		return torch.Write(w, torch.Dict{{Key: "model", Value: state},
+			{Key: "model_args", Value: args}, {Key: "iter_num", Value: 0},
+			{Key: "best_val_loss", Value: 1_000_000_000}, {Key: "config", Value: torch.Dict{}}})
+	}
+	return v, nil
+}
+
+// nanoCompanions takes along meta.pkl, if the tokenizer is in one, else the tokenizer's files.
+func (c *Checkpoint) nanoCompanions(v *Conversion) error {
+	if c.vocabulary != nil && c.format == "nanogpt" {
+		data, err := c.vocabulary.raw()
+		v.Files = []SmallFile{{Name: "meta.pkl", Data: data}}
+		return err
+	}
+	return c.companions(v)
+}
+
+// nanoState returns the tensors as the state dict of nanoGPT's model, whose head is the embedding.
+func nanoState(tensors []weights.Tensor) (state torch.Dict, err error) {
+	var embedding weights.Tensor
+	for _, t := range tensors {
+		switch t.Name {
+		case "wte.weight":
+			embedding = t
+		case "lm_head.weight":
+			same, err := t.Equal(weights.Tensor{Name: t.Name, DType: embedding.DType,
+				Shape: embedding.Shape, Data: embedding.Data, Fill: embedding.Fill})
+			if err == nil && !same {
+				err = errors.New("lm_head.weight: differs from wte.weight, but nanoGPT has one " +
+					"matrix for both")
+			}
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		state = append(state, torch.Member{Key: "transformer." + t.Name, Value: turned(t)})
+	}
+	return append(state, torch.Member{Key: "lm_head.weight", Value: embedding}), nil
+}

@@ -1,0 +1,70 @@
+package main
+
+// gpt convert: a checkpoint in another file format.
+
+type convertCommand struct {
+	From  string `arg:"" name:"model"`
+	Out   string `arg:"" name:"out" help:"what to write: the file of a GGUF, else a directory"`
+	To    string `placeholder:"FORMAT" enum:"safetensors,gguf,nanogpt" default:"safetensors"`
+	Force bool   `help:"write over a file or the files of a checkpoint that is there"`
+}
+
+func (c *convertCommand) Help() string {
+	return `Writes a checkpoint in the format of other programs. Any that -m takes can be read, demo
+too. The new one gives the same logits, bit for bit.
+
+  safetensors  a directory as Hugging Face's libraries load it: config.json,
+               model.safetensors, the tokenizer's files
+  gguf         one file as llama.cpp loads it, with the tokenizer in it
+  nanogpt      a directory with ckpt.pt, as nanoGPT's sample.py loads it,
+               without an optimizer
+
+Matrices keep their number format, or take the one of --dtype: f32, f16 or bf16. What a GGUF file
+quantizes becomes f32, which holds its exact weights. gpt quantize writes q8 and q4, which only this
+program reads. Masks and heads of other tasks are left out.
+
+A format that cannot say what the model computes is refused, and the field named: GGUF has only
+GPT-2's activation and scales of attention, nanoGPT only GELU, a head that is the embedding, and an
+MLP four times as wide as the model. nanoGPT's files do not say which form of GELU: open those of
+GPT-2 with --gelu tanh.
+
+A directory that is new appears when all of it is written. In one that is there, other files stay.
+After an error or Ctrl-C nothing of the new checkpoint is left. The checkpoint that is read is never
+written over.
+
+Examples:
+
+  gpt convert model.gguf ~/models/mine
+  gpt convert ~/models/gpt2 gpt2.gguf --to gguf --dtype f16
+  gpt convert out/ckpt.pt ~/models/mine --gelu tanh`
+}
+
+func (c *convertCommand) Run(a *app) error {
+	if a.Dtype == "q8" || a.Dtype == "q4" {
+		return hinted{usagef("--dtype %s: want auto, f32, f16 or bf16, which other programs read",
+			a.Dtype), "gpt quantize writes q8 and q4"}
+	}
+	if err := a.fromArgument("model", c.From); err != nil {
+		return err
+	}
+	opened, err := a.open()
+	if err != nil {
+		return err
+	}
+	if err := opened.Portable(); err != nil {
+		return err
+	}
+	v, err := opened.Convert(c.To)
+	if err != nil {
+		return err
+	}
+	out, err := a.newCheckpoint(c.Out, v, c.Force)
+	if err != nil {
+		return err
+	}
+	defer out.close()
+	for _, note := range v.Notes {
+		a.notef("%s", note)
+	}
+	return out.write()
+}
