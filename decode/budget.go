@@ -33,8 +33,8 @@ func (w work) rows(at, n, logits int) float64 {
 	return float64(n)*(w.layers+w.position*(float64(at)+float64(n)/2)) + float64(logits)*w.head
 }
 
-// fit returns how many of n rows that follow `at` others, and that all have logits or none, fit into
-// so much work.
+// fit returns how many of n rows that follow `at` others, and of which all have logits or none, fit
+// into so much work.
 func (w work) fit(at, n int, logits bool, most float64) int {
 	// most = linear·rows + position/2·rows²
 	linear := w.layers + w.position*float64(at)

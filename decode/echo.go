@@ -72,8 +72,8 @@ func newEcho(o *Options, context []int, prompt, dropped int) (*echo, error) {
 	return e, nil
 }
 
-// left returns how many of the rows from at to end have logits because the prompt is scored: none, or
-// all after those that are known.
+// left returns how many of the rows from at to end have logits because the prompt is scored: none,
+// or all after those that are known.
 func (e *echo) left(at, end int) int {
 	if e == nil || e.known >= e.end-1 {
 		return 0

@@ -252,7 +252,7 @@ func (b *Batcher) take(t *task) {
 	}
 }
 
-// scored leaves the tokens of a scored prompt, which are whole, to the caller. It reports whether no
+// scored leaves the tokens of a scored prompt to the caller, when there are all. It reports whether no
 // others are wanted, and the request has ended.
 func (b *Batcher) scored(t *task) (over bool) {
 	if !t.echo.waiting() || t.pending() > 0 {
