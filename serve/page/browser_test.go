@@ -6,6 +6,7 @@ package page_test
 // around_test.go. Without Chromium, those in page_test.go check what can be checked in the files.
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
@@ -138,5 +139,6 @@ func (b tab) write(text string) {
 
 // quoted is a string in JavaScript.
 func quoted(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
+	b, _ := json.Marshal(s) // strings have a JSON
+	return string(b)
 }

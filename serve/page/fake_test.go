@@ -141,6 +141,10 @@ func (f *fake) complete(w http.ResponseWriter, r *http.Request) {
 		f.echo(w, prompt)
 		return
 	}
+	if body["stream"] != true {
+		io.WriteString(w, `{"choices":[{"text":" there"}]}`)
+		return
+	}
 	n := 1
 	if given, ok := body["n"].(float64); ok {
 		n = int(given)

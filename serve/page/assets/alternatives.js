@@ -63,7 +63,8 @@ export class Alternatives {
     this.#fill(token);
     this.#panel.hidden = false;
     this.#place(beside);
-    if (focus) this.#list.focus({ preventScroll: true });
+    const first = this.#list.hidden ? byId("close-alternatives") : this.#list;
+    if (focus) first.focus({ preventScroll: true });
   }
 
   close() {

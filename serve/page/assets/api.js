@@ -2,6 +2,9 @@
 
 import { readTokens } from "./pieces.js";
 
+// HOME is where the server is: the page's address, without a password that may be in it.
+export const HOME = location.origin + location.pathname.replace(/\/[^/]*$/, "");
+
 // A ServerError has a status, 0 where the server did not answer, and a message for people.
 export class ServerError extends Error {
   constructor(status, message, code) {
@@ -22,7 +25,7 @@ export class Server {
 
   async alive() {
     try {
-      return (await fetch("health", { cache: "no-store" })).ok;
+      return (await fetch(`${HOME}/health`, { cache: "no-store" })).ok;
     } catch {
       return false;
     }
@@ -71,7 +74,7 @@ export class Server {
     if (this.key) headers.Authorization = "Bearer " + this.key;
     let response;
     try {
-      response = await fetch(path, { ...options, headers, cache: "no-store" });
+      response = await fetch(`${HOME}/${path}`, { ...options, headers, cache: "no-store" });
     } catch (error) {
       if (error.name === "AbortError") throw error;
       throw new ServerError(0, "The server does not answer.");

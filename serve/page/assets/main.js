@@ -1,6 +1,6 @@
 // The playground: makes the parts and connects them to the page.
 
-import { Server } from "./api.js";
+import { HOME, Server } from "./api.js";
 import { CodeView } from "./codeview.js";
 import { Document } from "./document.js";
 import { byId, copy } from "./dom.js";
@@ -97,10 +97,6 @@ function toggleColours() {
   byId("colours").setAttribute("aria-pressed", String(!plain));
 }
 
-function viewCode() {
-  const origin = new URL(".", location.href).href.replace(/\/$/, "");
-  code.open(session.body(), origin, server.key !== "");
-}
 
 const clicks = {
   continue: () => session.continue(),
@@ -112,7 +108,7 @@ const clicks = {
   reset,
   colours: toggleColours,
   "view-tokens": toggleTokens,
-  code: viewCode,
+  code: () => code.open(session.body(), HOME, server.key !== ""),
   "toggle-settings": () => openSettings(document.body.classList.contains("no-settings")),
   "close-settings": () => {
     openSettings(false);

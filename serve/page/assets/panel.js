@@ -1,7 +1,8 @@
 // The panel of settings, made from the table in settings.js.
 
 import { byId, make } from "./dom.js";
-import { ALL, FORMS, GROUPS, problem, wrong } from "./settings.js";
+import { ALL, problem, wrong } from "./settings.js";
+import { FORMS, GROUPS } from "./table.js";
 
 export class Panel {
   #values;
@@ -34,7 +35,7 @@ export class Panel {
   // used says which seed the last completion had.
   used(seed) {
     byId("seed-used").textContent = String(seed);
-    byId("seed-last").hidden = false;
+    byId("seed-last").hidden = this.#values.seed === String(seed);
   }
 
   // ignored says which settings the server did not know.
@@ -130,7 +131,7 @@ function numberControl(setting, set) {
   });
   const show = (value) => {
     input.value = value ?? "";
-    range.value = value ?? setting.off;
+    range.value = value ?? setting.value;
   };
   const limit = ({ max }) => {
     input.max = max;

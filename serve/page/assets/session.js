@@ -250,7 +250,7 @@ export class Session {
     const seed = wanted === "" ? drawSeed() : Number(wanted);
     this.#panel.used(seed);
     const body = { ...this.body(), max_tokens: most, seed, return_token_ids: true };
-    if (min_tokens > most) body.min_tokens = most;
+    if (most < max_tokens && min_tokens > most) body.min_tokens = most;
     this.#status.say("Writing…");
     const stream = this.#server.complete(body, signal);
     if (n > 1) await this.#writeBranches(stream, n, seed);

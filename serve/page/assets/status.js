@@ -32,6 +32,7 @@ export class Status {
   }
 
   clear() {
+    byId("status").textContent = "";
     byId("error").hidden = true;
     byId("error").textContent = "";
   }

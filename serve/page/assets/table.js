@@ -1,0 +1,171 @@
+// The table of settings, from which come the panel, the request, the link and the code. Names are
+// those of the API. value is what a setting has at first, and off the value with which it is not
+// sent; a slider may end before max.
+
+import * as read from "./values.js";
+
+export const GROUPS = [
+  {
+    name: "Completion",
+    open: true,
+    settings: [
+      {
+        name: "max_tokens", kind: "number", label: "New tokens",
+        value: 40, min: 1, max: 4096, step: 1, slider: 256,
+        help: "How many a completion has at most.",
+      },
+      {
+        name: "temperature", kind: "number", label: "Temperature",
+        value: 1, off: 1, min: 0, max: 2, step: 0.05,
+        help: "0 always takes the likeliest token, 1 draws as the model thinks, more is wilder.",
+      },
+      {
+        name: "n", kind: "number", label: "Samples",
+        value: 1, off: 1, min: 1, max: 16, step: 1, slider: 8,
+        help: "More than one are shown side by side, to choose from.",
+      },
+      {
+        name: "seed", kind: "seed", label: "Seed",
+        value: "", off: "", read: read.seed,
+        help: "The same seed, text and settings give the same completion on every machine.",
+      },
+    ],
+  },
+  {
+    name: "Filters",
+    open: true,
+    settings: [
+      {
+        name: "top_p", kind: "number", label: "Top-p",
+        value: 1, off: 1, min: 0.01, max: 1, step: 0.01,
+        help: "Only the likeliest tokens that together have this probability. 1 is off.",
+      },
+      {
+        name: "top_k", kind: "number", label: "Top-k",
+        value: 0, off: 0, min: 0, max: 1000, step: 1, slider: 100,
+        help: "Only so many of the likeliest tokens. 0 is off.",
+      },
+      {
+        name: "min_p", kind: "number", label: "Min-p",
+        value: 0, off: 0, min: 0, max: 1, step: 0.01,
+        help: "Only tokens that have this part of the likeliest one's probability. 0 is off.",
+      },
+    ],
+  },
+  {
+    name: "End",
+    settings: [
+      {
+        name: "stop", kind: "lines", label: "Stop at",
+        value: "", off: "", read: read.strings,
+        help: "A string a line; the text ends before it. \\n is a line end.",
+      },
+      {
+        name: "min_tokens", kind: "number", label: "At least",
+        value: 0, off: 0, min: 0, max: 4096, step: 1, slider: 256,
+        help: "The text does not end before so many new tokens.",
+      },
+      {
+        name: "ignore_eos", kind: "switch", label: "Write past the end",
+        value: false, off: false,
+        help: "What the model holds for the end of the text does not end it.",
+      },
+      {
+        name: "stop_token_ids", kind: "lines", label: "Stop at tokens",
+        value: "", off: "", read: read.ids,
+        help: "An id a line.",
+      },
+    ],
+  },
+  {
+    name: "Repetition",
+    settings: [
+      {
+        name: "repetition_penalty", kind: "number", label: "Repetition penalty",
+        value: 1, off: 1, min: 0.1, max: 10, step: 0.05, slider: 2,
+        help: "Above 1, tokens of the text so far are less likely. 1 is off.",
+      },
+      {
+        name: "frequency_penalty", kind: "number", label: "Frequency penalty",
+        value: 0, off: 0, min: -2, max: 2, step: 0.05,
+        help: "Taken from a token for each time that the completion has it. 0 is off.",
+      },
+      {
+        name: "presence_penalty", kind: "number", label: "Presence penalty",
+        value: 0, off: 0, min: -2, max: 2, step: 0.05,
+        help: "Taken from a token once if the completion has it. 0 is off.",
+      },
+    ],
+  },
+  {
+    name: "Words and tokens",
+    settings: [
+      {
+        name: "bad_words", kind: "lines", label: "Never write",
+        value: "", off: "", read: read.strings,
+        help: "A string a line.",
+      },
+      {
+        name: "logit_bias", kind: "lines", label: "Bias of tokens",
+        value: "", off: "", read: read.bias,
+        help: "An id and a number a line, such as 198 -5: less than 0 makes the token rarer, " +
+          "-100 forbids it.",
+      },
+    ],
+  },
+  {
+    name: "Form",
+    help: "The completion has this form, whatever the model would like.",
+    settings: [
+      {
+        name: "structured_outputs", kind: "form", label: "Form",
+        value: { kind: "", text: "" }, off: { kind: "", text: "" }, read: read.form,
+        help: "",
+      },
+    ],
+  },
+  {
+    name: "Display",
+    settings: [
+      {
+        name: "logprobs", kind: "number", label: "Alternatives",
+        value: 8, min: 1, max: 100, step: 1, slider: 20,
+        help: "How many a token comes with.",
+      },
+    ],
+  },
+];
+
+// The kinds of the setting structured_outputs.
+export const FORMS = [
+  { kind: "", label: "Any text" },
+  {
+    kind: "choice", label: "One of these strings",
+    help: "A string a line.",
+    example: " happy\n sad",
+  },
+  {
+    kind: "regex", label: "Regular expression",
+    help: "The whole completion matches it.",
+    example: " [A-Z][a-z]+ was [1-9][0-9]? years old\\.",
+  },
+  {
+    kind: "json", label: "JSON Schema",
+    help: "The completion is JSON of this schema.",
+    example: `{
+  "type": "object",
+  "properties": {
+    "name": {"type": "string", "maxLength": 20},
+    "age": {"type": "integer", "minimum": 0, "maximum": 120}
+  },
+  "required": ["name", "age"]
+}`,
+  },
+  {
+    kind: "grammar", label: "Grammar",
+    help: "A grammar in GBNF, as llama.cpp has it; it begins with root.",
+    example: `root ::= " The " animal " said " sound "."
+animal ::= "dog" | "cat"
+sound ::= "woof" | "meow"`,
+  },
+];
