@@ -89,67 +89,6 @@ func (t Tensor) pieces() []int64 {
 	return append(borders, size)
 }
 
-// Transposed returns a matrix [rows, cols] as [cols, rows].
-func (t Tensor) Transposed() Tensor {
-	rows, cols, width := t.Shape[0], t.Shape[1], t.DType.Size()
-	from := t
-	t.Shape, t.Data = []int{cols, rows}, nil
-	t.Fill = func(dst []byte, at int64) error {
-		return from.columns(dst, int(at)/width, rows, cols)
-	}
-	return t
-}
-
-// columns sets dst to the elements of the transpose of t from number `at` on, column after column.
-// Columns are taken many at a time, since neighbours in a row lie together.
-func (t Tensor) columns(dst []byte, at, rows, cols int) error {
-	const most = pieceRows
-	width := t.DType.Size()
-	buffer := make([]byte, most*width)
-	for n := len(dst) / width; n > 0; {
-		col, row := at/rows, at%rows
-		count := min(most, cols-col, n/rows)
-		height := rows
-		if row != 0 || count == 0 { // a part of one column
-			count, height = 1, min(rows-row, n)
-		}
-		for r := range height {
-			part := buffer[:count*width]
-			begin := ((row+r)*cols + col) * width
-			if t.Data != nil {
-				part = t.Data[begin : begin+len(part)]
-			} else if err := t.Fill(part, int64(begin)); err != nil {
-				return err
-			}
-			scatter(dst[r*width:], part, height*width, width)
-		}
-		done := count * height
-		dst, at, n = dst[done*width:], at+done, n-done
-	}
-	return nil
-}
-
-// scatter sets dst[0], dst[stride], … to the elements of src, all in bytes.
-func scatter(dst, src []byte, stride, width int) {
-	switch width {
-	case 2:
-		for i := 0; i+2 <= len(src); i += 2 {
-			*(*[2]byte)(dst) = [2]byte(src[i:])
-			dst = dst[min(stride, len(dst)):]
-		}
-	case 4:
-		for i := 0; i+4 <= len(src); i += 4 {
-			*(*[4]byte)(dst) = [4]byte(src[i:])
-			dst = dst[min(stride, len(dst)):]
-		}
-	default:
-		for i := 0; i < len(src); i += width {
-			copy(dst, src[i:i+width])
-			dst = dst[min(stride, len(dst)):]
-		}
-	}
-}
-
 // Equal reports whether two tensors have the same type, shape and bytes.
 func (t Tensor) Equal(u Tensor) (bool, error) {
 	if t.DType != u.DType || !slices.Equal(t.Shape, u.Shape) {
