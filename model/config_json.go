@@ -15,8 +15,8 @@ import (
 
 // ParseConfig reads a config.json. Absent keys, and null ones, take
 // GPT2Config's defaults; its aliases (hidden_size, num_hidden_layers,
-// num_attention_heads, max_position_embeddings) and the old n_ctx are
-// honoured. A key that would change the arithmetic in a way that this package
+// num_attention_heads, max_position_embeddings) are honoured, and the old n_ctx
+// where n_positions is not there. A key that would change the arithmetic in a way that this package
 // does not follow is refused by name; keys that touch no arithmetic are not
 // looked at. Errors begin with the key.
 func ParseConfig(b []byte) (Config, error) {
@@ -58,37 +58,6 @@ func (k configKeys) get(name string) (json.RawMessage, bool) {
 	return v, ok && string(v) != "null"
 }
 
-// refuse names the first key that asks for another architecture.
-func (k configKeys) refuse() error {
-	for _, r := range []struct {
-		name    string
-		neutral []string // the values that change nothing, as JSON
-		why     string
-	}{
-		{"model_type", []string{`"gpt2"`}, "this is another architecture"},
-		{"add_cross_attention", []string{"false"}, "there is no encoder to attend to"},
-		{"is_encoder_decoder", []string{"false"}, "GPT-2 is a decoder"},
-		{"pruned_heads", []string{"{}", "[]"}, "pruned heads are not supported"},
-		{"quantization_config", nil, "these weights need their quantizer; use the unquantized checkpoint"},
-		{"position_embedding_type", []string{`"absolute"`, `"learned"`, `"learned_absolute"`},
-			"positions are learned and absolute here"},
-		{"attention_head_type", []string{`"multihead"`},
-			"each head has keys and values of its own here"},
-		{"multi_query", []string{"false"}, "each head has keys and values of its own here"},
-	} {
-		v, ok := k.get(r.name)
-		if !ok || slices.Contains(r.neutral, string(v)) {
-			continue
-		}
-		want := "absent"
-		if r.neutral != nil {
-			want = r.neutral[0]
-		}
-		return fmt.Errorf("%s: %s, want %s: %s", r.name, show(v), want, r.why)
-	}
-	return nil
-}
-
 func (k configKeys) config() (c Config, err error) {
 	c = DefaultConfig()
 	check := func(e error) {
@@ -97,7 +66,7 @@ func (k configKeys) config() (c Config, err error) {
 		}
 	}
 	check(k.integer(&c.VocabSize, "vocab_size"))
-	check(k.integer(&c.Positions, "n_positions", "n_ctx", "max_position_embeddings"))
+	check(k.positions(&c.Positions))
 	check(k.integer(&c.Embd, "n_embd", "hidden_size"))
 	check(k.integer(&c.Layer, "n_layer", "num_hidden_layers"))
 	check(k.integer(&c.Head, "n_head", "num_attention_heads"))
@@ -121,6 +90,18 @@ func (k configKeys) config() (c Config, err error) {
 		c.Architectures = architectures(v)
 	}
 	return c, err
+}
+
+// positions reads the rows of wpe. The old n_ctx counts only where n_positions is not there: since
+// 2021 transformers ignores it, and many a config has another number in it.
+func (k configKeys) positions(dst *int) error {
+	names := []string{"n_positions", "max_position_embeddings"}
+	for _, name := range names {
+		if _, ok := k.get(name); ok {
+			return k.integer(dst, names...)
+		}
+	}
+	return k.integer(dst, "n_ctx")
 }
 
 // integer sets *dst from whichever of the names is there; names that disagree

@@ -50,7 +50,7 @@ const (
 // What values take, about, in bytes.
 const (
 	costOfContainer = 64
-	costOfItem      = 32 // append doubles
+	costOfItem      = 64 // append makes room anew, time and again
 	costOfEntry     = 96 // of a dict
 	costOfMemo      = 64
 	costOfNumber    = 16

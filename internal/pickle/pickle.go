@@ -107,9 +107,9 @@ func (d *Dict) set(key, value any) error {
 	return nil
 }
 
-// Kind says what a value is, for errors: "a list".
+// Kind says what a value is, for errors: "a list". Values of the caller may have a method Kind.
 func Kind(v any) string {
-	switch v.(type) {
+	switch v := v.(type) {
 	case nil:
 		return "None"
 	case bool:
@@ -128,6 +128,8 @@ func Kind(v any) string {
 		return "a dict"
 	case Func:
 		return "a function"
+	case interface{ Kind() string }:
+		return v.Kind()
 	}
 	return "an object"
 }

@@ -243,6 +243,12 @@ func (f *File) fromType(args pickle.Tuple) (any, error) {
 	return f.rebuild(of) // the one function that is known and begins with a storage
 }
 
+// Kind is how errors name it.
+func (t *Tensor) Kind() string { return "a tensor" }
+
+// Kind is how errors name it.
+func (s *storage) Kind() string { return "a storage" }
+
 // Shape returns the sizes. The caller must not change it.
 func (t *Tensor) Shape() []int { return t.shape }
 

@@ -53,8 +53,8 @@ func (f *File) Size() int64 { return int64(len(f.file.Bytes)) }
 // Close unmaps the file. The data of its tensors is invalid from then on.
 func (f *File) Close() error { return f.file.Close() }
 
-// legacyMagic is the first pickle of a file before the zip form.
-const legacyMagic = "\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
+// legacyMagic is the first pickle of a file before the zip form, after its protocol: a number.
+const legacyMagic = "\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
 
 // legacyNumber is its value.
 func legacyNumber() *big.Int {
@@ -63,10 +63,16 @@ func legacyNumber() *big.Int {
 }
 
 // IsLegacy reports whether a file that begins so is of the form before the zip form. The protocol of
-// its pickles does not matter.
+// its pickles does not matter; from 4 on they have frames.
 func IsLegacy(head []byte) bool {
-	return len(head) >= len(legacyMagic) && head[0] == legacyMagic[0] &&
-		string(head[2:len(legacyMagic)]) == legacyMagic[2:]
+	const protocol, frame = 2, 9
+	for _, before := range []int{protocol, protocol + frame} {
+		if len(head) > before && head[0] == 0x80 &&
+			bytes.HasPrefix(head[before:], []byte(legacyMagic)) {
+			return true
+		}
+	}
+	return false
 }
 
 // explained says of a refused class what the file probably is.

@@ -1,0 +1,125 @@
+// Keys of config.json that ask for another arithmetic than GPT-2's, each with the reason.
+
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"picogpt/internal/quote"
+)
+
+// A refusal is a key that is refused unless its value changes nothing.
+type refusal struct {
+	name    string   // or the beginning of names, if it ends with _
+	neutral []string // the values that change nothing, as JSON
+	why     string
+}
+
+// refusals are of Hugging Face's own configs, and of forks of GPT-2 that keep its model_type: those
+// files have GPT-2's tensors, and nothing but the config tells that they compute something else.
+func refusals() []refusal {
+	var (
+		no, yes  = []string{"false"}, []string{"true"}
+		one      = []string{"1", "1.0"}
+		zero     = []string{"0", "0.0", "false"}
+		scale    = "no such scale is applied here"
+		position = "positions are learned and absolute here"
+		norms    = "each layer's LayerNorms stand before attention and MLP here"
+		heads    = "each head has keys and values of its own here"
+	)
+	return []refusal{
+		{"model_type", []string{`"gpt2"`}, "this is another architecture"},
+		{"add_cross_attention", no, "there is no encoder to attend to"},
+		{"is_encoder_decoder", no, "GPT-2 is a decoder"},
+		{"pruned_heads", []string{"{}", "[]"}, "pruned heads are not supported"},
+		{"quantization_config", nil,
+			"these weights need their quantizer; use the unquantized checkpoint"},
+
+		// Maximal update parametrization, and other factors.
+		{"mup_", no, scale}, {"attn_mult", nil, scale}, {"use_mup", no, scale}, {"mup", no, scale},
+		{"width_mult", one, scale}, {"output_mult", one, scale}, {"emb_mult", one, scale},
+		{"embd_scale", one, scale}, {"emb_scale", one, scale}, {"scale_emb", one, scale},
+		{"scale_embedding", no, scale}, {"scale_embeddings", no, scale},
+		{"embedding_multiplier", one, scale}, {"embeddings_scale", one, scale},
+		{"attention_multiplier", nil, scale}, {"attn_scale", nil, scale},
+		{"attention_scale", nil, scale}, {"softmax_scale", nil, scale},
+		{"scale_qk_dot_by_d", no, scale}, {"residual_multiplier", one, scale},
+		{"residual_scale", one, scale}, {"scale_depth", nil, scale}, {"dim_model_base", nil, scale},
+		{"logit_scale", one, scale}, {"logits_scaling", one, scale}, {"output_scale", one, scale},
+		{"output_multiplier", one, scale}, {"attn_logit_softcapping", zero, scale},
+		{"final_logit_softcapping", zero, scale}, {"logits_soft_cap", zero, scale},
+
+		{"position_embedding_type", []string{`"absolute"`, `"learned"`, `"learned_absolute"`},
+			position},
+		{"alibi", no, position}, {"use_alibi", no, position}, {"rotary", no, position},
+		{"use_rotary", no, position}, {"rotary_dim", zero, position}, {"rotary_pct", zero, position},
+		{"rotary_emb_fraction", zero, position}, {"rope_scaling", nil, position},
+		{"use_rope", no, position}, {"relative_attention", no, position},
+
+		{"attention_head_type", []string{`"multihead"`}, heads},
+		{"multi_query", no, heads}, {"multi_query_attention", no, heads},
+		{"n_head_kv", nil, heads}, {"n_kv_head", nil, heads}, {"num_kv_heads", nil, heads},
+		{"num_key_value_heads", nil, heads},
+
+		{"normalize_before", yes, norms}, {"do_layer_norm_before", yes, norms},
+		{"pre_layer_norm", yes, norms}, {"prenorm", yes, norms}, {"post_layer_norm", no, norms},
+		{"apply_residual_connection_post_layernorm", no, norms}, {"parallel_block", no, norms},
+		{"use_parallel_residual", no, norms}, {"parallel_residual", no, norms},
+		{"use_rms_norm", no, norms}, {"rms_norm", no, norms}, {"qk_layernorm", no, norms},
+		{"qk_norm", no, norms}, {"use_qk_norm", no, norms}, {"embed_layer_norm", no, norms},
+		{"normalization_type", []string{`"layernorm"`, `"layer_norm"`, `"LayerNorm"`}, norms},
+
+		{"sliding_window", zero, "each token sees all before it here"},
+		{"window_size", zero, "each token sees all before it here"},
+		{"attention_layers", nil, "each token sees all before it here"},
+		{"attention_types", nil, "each token sees all before it here"},
+	}
+}
+
+// refuse names the first key that asks for another arithmetic.
+func (k configKeys) refuse() error {
+	for _, r := range refusals() {
+		names := []string{r.name}
+		if strings.HasSuffix(r.name, "_") {
+			names = k.beginning(r.name)
+		}
+		for _, name := range names {
+			v, ok := k.get(name)
+			if !ok || slices.Contains(r.neutral, string(v)) || k.allHeads(name, string(v)) {
+				continue
+			}
+			want := "absent"
+			if r.neutral != nil {
+				want = r.neutral[0]
+			}
+			return fmt.Errorf("%s: %s, want %s: %s", quote.Plain(name, 40), show(v), want, r.why)
+		}
+	}
+	return nil
+}
+
+// beginning returns the keys with that beginning, in their order.
+func (k configKeys) beginning(prefix string) (names []string) {
+	for name := range k {
+		if strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// allHeads reports whether a key counts the heads with keys of their own, and all have.
+func (k configKeys) allHeads(name, value string) bool {
+	if !slices.Contains([]string{"n_head_kv", "n_kv_head", "num_kv_heads", "num_key_value_heads"},
+		name) {
+		return false
+	}
+	heads := DefaultConfig().Head
+	if k.integer(&heads, "n_head", "num_attention_heads") != nil {
+		return false
+	}
+	return value == fmt.Sprint(heads)
+}
