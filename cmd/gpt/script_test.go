@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -37,7 +38,9 @@ func scripts(dir string) testscript.Params {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("GPT_KERNEL", os.Getenv("GPT_KERNEL"))
 			e.Values[hubKey{}] = new(*fakehub.Hub)
-			return nil
+			files, err := filepath.Abs("../../checkpoint/testdata")
+			e.Setenv("CHECKPOINTS", files)
+			return err
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":         exits,

@@ -1,6 +1,8 @@
 package torch
 
 import (
+	"archive/zip"
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -237,6 +239,50 @@ func TestEveryCut(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// FuzzObject: no object makes a panic, and no tensor is larger than its file.
+func FuzzObject(f *testing.F) {
+	for _, name := range []string{"zip2.pt", "zip4.pt", "nested.pt", "module.pt"} {
+		b, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		a, err := readArchive(b)
+		if err != nil {
+			f.Fatal(err)
+		}
+		root, _ := a.root()
+		object, err := a.data(root + "data.pkl")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(object)
+	}
+	f.Fuzz(func(t *testing.T, object []byte) {
+		var b bytes.Buffer
+		w := zip.NewWriter(&b)
+		add := func(name string, data []byte) {
+			to, err := w.CreateHeader(&zip.FileHeader{Name: "x/" + name, Method: zip.Store})
+			if err == nil {
+				_, err = to.Write(data)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		add("data.pkl", object)
+		for i := range 22 { // as many as testdata's have, of the size of most
+			add(fmt.Sprint("data/", i), make([]byte, 96))
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := read(t, b.Bytes()); err != nil && (len(err.Error()) > 500 ||
+			strings.ContainsAny(err.Error(), "\n\x1b")) {
+			t.Errorf("not one plain line: %q", err)
+		}
+	})
 }
 
 // FuzzOpen: no bytes make a panic, and what is made is not larger than the file.

@@ -1,0 +1,205 @@
+package checkpoint_test
+
+// PyTorch's files: what minGPT and nanoGPT leave open, and what is refused.
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"picogpt/checkpoint"
+	"picogpt/internal/fixture"
+	"picogpt/internal/folder"
+	"picogpt/model"
+)
+
+// TestMinGPT: its bare state dict with a config gives the bits of the same weights elsewhere.
+func TestMinGPT(t *testing.T) {
+	for path, same := range map[string]string{
+		"testdata/mingpt":          formats + "/hf",
+		"testdata/mingpt/model.pt": formats + "/hf",
+		"testdata/mingpt-unbiased": formats + "/nanogpt-compiled-nobias",
+	} {
+		ids := []int{57, 7, 25, 4, 20}
+		c, m := opened(t, path, checkpoint.Options{})
+		_, other := opened(t, same, checkpoint.Options{})
+		if c.Format() != "mingpt" {
+			t.Errorf("%s: format %s", path, c.Format())
+		}
+		want := logits(t, other, ids)
+		for i, row := range logits(t, m, ids) {
+			if !slices.Equal(row, want[i]) {
+				t.Fatalf("%s: other bits than %s", path, same)
+			}
+		}
+	}
+}
+
+// TestWhichGELU: nanoGPT's files do not say it, others do.
+func TestWhichGELU(t *testing.T) {
+	for _, c := range []struct {
+		path, gelu string
+		want       model.Activation
+		notes      int
+		err        string
+	}{
+		{"nanogpt", "", model.GELU, 1, ""},
+		{"nanogpt", "erf", model.GELU, 0, ""},
+		{"nanogpt", "tanh", model.GELUNew, 0, ""},
+		{"nanogpt-compiled-nobias", "", model.GELU, 2, ""},
+		{"bin-zip", "", model.GELUNew, 0, ""},
+		{"bin-zip", "tanh", "", 0, "gelu: tanh, but this checkpoint (pytorch) says"},
+		{"nanogpt", "exact", "", 0, `gelu: "exact", want tanh or erf`},
+	} {
+		ck, err := checkpoint.Options{GELU: c.gelu}.Open(filepath.Join(formats, c.path))
+		if c.err != "" {
+			if err == nil || !strings.HasPrefix(err.Error(), c.err) {
+				t.Errorf("%s, %q: %v, want %q", c.path, c.gelu, err, c.err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ck.Close()
+		if ck.Config.Activation != c.want || len(ck.Notes) != c.notes {
+			t.Errorf("%s, %q: %s, %q", c.path, c.gelu, ck.Config.Activation, ck.Notes)
+		}
+	}
+}
+
+// nanoGPT is the golden file, as a folder whose files may be changed.
+func nanoGPT(t *testing.T) folder.Memory {
+	t.Helper()
+	b, err := os.ReadFile(formats + "/nanogpt/ckpt.pt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folder.Memory{"ckpt.pt": b}
+}
+
+// TestModelArgs: what nanoGPT's arguments may be. The file's pickle is changed in place.
+func TestModelArgs(t *testing.T) {
+	for _, c := range []struct{ from, to, want string }{
+		{"dropout", "dropour", `model_args: "dropour": nanoGPT has no such argument`},
+		{"n_head", "n_hexd", `model_args: "n_hexd": nanoGPT has no such argument`},
+		{"model_args", "model_argt", "ckpt.pt: model_args: missing, want a dict, as nanoGPT saves"},
+		{"\x05\x00\x00\x00model", "\x05\x00\x00\x00xodel", "ckpt.pt: model: missing, want a dict"},
+	} {
+		files := nanoGPT(t)
+		b := files["ckpt.pt"]
+		if !bytes.Contains(b, []byte(c.from)) {
+			t.Fatalf("%q is not in the file", c.from)
+		}
+		files["ckpt.pt"] = bytes.Replace(b, []byte(c.from), []byte(c.to), 1)
+		if _, err := checkpoint.OpenFS(files); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s as %s: %v, want %q", c.from, c.to, err, c.want)
+		}
+	}
+}
+
+// TestMeta: meta.pkl beside ckpt.pt is read when the checkpoint is opened.
+func TestMeta(t *testing.T) {
+	const a, b = "X\x01\x00\x00\x00a", "X\x01\x00\x00\x00b"
+	stoi := func(items string) string { return "X\x04\x00\x00\x00stoi}(" + items + "u" }
+	itos := func(items string) string { return "X\x04\x00\x00\x00itos}(" + items + "u" }
+	for meta, want := range map[string]string{
+		stoi(a+"K\x00"+b+"K\x01") + itos("K\x00"+a+"K\x01"+b): "",
+		stoi(a+"K\x00"+b+"K\x02") + itos("K\x00"+a+"K\x02"+b): "", // a gap
+		stoi(a+"K\x00"+b+"K\x01") + itos("K\x00"+b+"K\x01"+a): "stoi and itos disagree on id 0",
+		stoi(a+"K\x00") + itos("K\x00"+a+"K\x01"+b):           "itos has 2 ids, but stoi 1",
+		stoi(a + "K\x00"):                            "itos: missing, want a dict",
+		itos("K\x00" + a):                            "stoi: missing, want a dict",
+		stoi(a+"K\xff") + itos("K\xff"+a):            "256 ids, but the model's vocab_size is 64",
+		stoi(a+b) + itos(b+a):                        "a string for a string, want ids of strings",
+		stoi("cos\nsystem\nK\x00") + itos("K\x00"+a): "os.system, which is code",
+	} {
+		files := nanoGPT(t)
+		files["meta.pkl"] = []byte("\x80\x02}(" + meta + "u.")
+		c, err := checkpoint.OpenFS(files)
+		if want != "" {
+			if err == nil || !strings.HasPrefix(err.Error(), "meta.pkl: ") ||
+				!strings.Contains(err.Error(), want) {
+				t.Errorf("%q: %v, want %q", meta, err, want)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", meta, err)
+			continue
+		}
+		tok, err := c.Tokenizer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, gaps, _ := c.Vocabulary(); len(gaps) != tok.Size()-2 {
+			t.Errorf("%q: gaps %v", meta, gaps)
+		}
+		if text, err := tok.Decode([]int{0, tok.Size() - 1}); text != "ab" || err != nil {
+			t.Errorf("%q: %q, %v", meta, text, err)
+		}
+	}
+}
+
+// TestNoConfig: only nanoGPT's file says its shape.
+func TestNoConfig(t *testing.T) {
+	b, err := os.ReadFile(formats + "/bin-zip/pytorch_model.bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = checkpoint.OpenFS(folder.Memory{"pytorch_model.bin": b})
+	if !errors.Is(err, fs.ErrNotExist) || !strings.HasSuffix(err.Error(), "and pytorch_model.bin "+
+		"does not say n_head: put the model's config.json beside it") {
+		t.Errorf("%v", err)
+	}
+}
+
+// FuzzNanoGPT: no bytes of ckpt.pt and meta.pkl make a panic, and what is made of them is not much
+// more than they are.
+func FuzzNanoGPT(f *testing.F) {
+	dir := f.TempDir()
+	all, err := fixture.Hostiles("testdata/hostile.tar.gz", dir)
+	if err != nil {
+		f.Fatal(err)
+	}
+	meta, err := os.ReadFile(formats + "/nanogpt/meta.pkl")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, h := range all {
+		if b, err := os.ReadFile(filepath.Join(dir, h.Dir, "ckpt.pt")); err == nil {
+			f.Add(b, meta)
+			f.Add(b, []byte{})
+		}
+	}
+	f.Fuzz(func(t *testing.T, b, meta []byte) {
+		files := folder.Memory{"ckpt.pt": b}
+		if len(meta) > 0 {
+			files["meta.pkl"] = meta
+		}
+		c, err := checkpoint.OpenFS(files)
+		if err != nil {
+			if strings.ContainsAny(err.Error(), "\n\x1b") || len(err.Error()) > 600 {
+				t.Errorf("not one plain line: %q", err)
+			}
+			return
+		}
+		defer c.Close()
+		size := int64(0)
+		for _, x := range c.Tensors.All() {
+			made, err := x.Bytes()
+			if err != nil {
+				return
+			}
+			size += int64(len(made))
+		}
+		if size > 8*int64(len(b)) { // with the biases that the file leaves out
+			t.Errorf("%d bytes of a file of %d", size, len(b))
+		}
+	})
+}
