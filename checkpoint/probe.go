@@ -56,7 +56,7 @@ func (p probe) begins(magics ...string) bool {
 // safetensors and is none gets the errors of that format's reader.
 func isSafetensors(p probe) bool {
 	if strings.HasSuffix(p.name, ".safetensors") ||
-		strings.HasSuffix(p.name, ".json") && !strings.HasSuffix(p.name, ".bin.index.json") {
+		strings.HasSuffix(p.name, ".index.json") && !isPyTorchIndex(p.name) {
 		return true
 	}
 	return len(p.head) > 8 && p.head[8] == '{' &&
@@ -85,6 +85,8 @@ func (p probe) foreign() string {
 		return "a tar file, as PyTorch 0.1 wrote, which is not read: save it anew with torch.save"
 	}
 	switch path.Ext(p.name) {
+	case ".json":
+		return "a JSON file and no index of shards: name the folder that it is in"
 	case ".msgpack":
 		return "a file of Flax, which is not read: " + fetch
 	case ".onnx":
