@@ -273,7 +273,7 @@ type GlobalError struct{ Module, Name string }
 
 func (e *GlobalError) Error() string {
 	return fmt.Sprintf("%s.%s, which is code and no weights: refused",
-		quote.Plain(e.Module, 80), quote.Plain(e.Name, 80))
+		quote.Plain(e.Module, 50), quote.Plain(e.Name, 50))
 }
 
 func (m *machine) reduce() error {
