@@ -10,13 +10,14 @@ export class Editor {
   #area;
   #text; // the mirror's node
   #marks = []; // what is painted: {piece, range, level}
-  #highlights = LEVELS.map(() => new Highlight());
+  #highlights; // of each level; a browser without them shows the text as it is
   #rings = [];
 
   constructor(area, mirror) {
     this.#area = area;
     this.#text = document.createTextNode("");
     mirror.append(this.#text);
+    this.#highlights = globalThis.Highlight ? LEVELS.map(() => new Highlight()) : [];
     this.#highlights.forEach((h, level) => CSS.highlights.set(`level-${level}`, h));
   }
 

@@ -118,7 +118,7 @@ export const GROUPS = [
     help: "The completion has this form, whatever the model would like.",
     settings: [
       {
-        name: "structured_outputs", kind: "form", label: "Form",
+        name: "structured_outputs", kind: "form", label: "Kind",
         value: { kind: "", text: "" }, off: { kind: "", text: "" }, read: read.form,
         help: "",
       },
