@@ -123,11 +123,10 @@ func (e *echo) score(at int, from row, top int) {
 	s.logProb, s.top = c.logProb, c.top
 }
 
-// take takes what another says of the first tokens, of which it has evaluated n.
+// take takes what another says of the tokens after the first n rows, which it has evaluated.
 func (e *echo) take(scores []scored, n int) {
 	if e.waiting() {
 		copy(e.scores[1:], scores[1:n+1])
-		e.known = max(e.known, n)
 	}
 }
 

@@ -237,7 +237,7 @@ func (s *sharing) keep(st *Stream, salt string) {
 	}
 	f := &origin{tokens: session.Tokens(), session: session}
 	if st.echo != nil {
-		f.scores = st.echo.scores[:min(len(st.echo.scores), len(f.tokens)+1)]
+		f.scores = st.echo.scores
 	}
 	f.used = s.ended.PushBack(f)
 	if len(f.tokens) >= s.least {

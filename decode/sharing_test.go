@@ -140,3 +140,159 @@ func counted0(t testing.TB) *model.Model {
 	m, _ := counted(t, 0)
 	return m
 }
+
+// ask makes a request to its end, and returns how many tokens of the prompt others had evaluated.
+func ask(t *testing.T, b *Batcher, prompt []int, salt string, o Options) int {
+	t.Helper()
+	var p Progress
+	r := Request{Prompt: prompt, Options: o, Salt: salt, Progress: &p, Samples: 2}
+	if _, err := count(b.Run(context.Background(), r)); err != nil {
+		t.Fatal(err)
+	}
+	return p.Cached
+}
+
+// idle waits until a Batcher has nothing to write, and lets the test look at what it has.
+func idle(b *Batcher) {
+	for {
+		b.mu.Lock()
+		writing := b.writing
+		b.mu.Unlock()
+		if !writing {
+			return
+		}
+		time.Sleep(100 * time.Microsecond)
+	}
+}
+
+func TestASaltKeepsTextsApart(t *testing.T) {
+	b := newBatcher(t, counted0(t), BatcherOptions{PrefixBytes: 1 << 30})
+	prompt, o := upTo(0, 29), Options{MaxTokens: 2}
+	for _, c := range []struct {
+		salt string
+		o    Options
+		want int
+	}{
+		{"", o, 0}, {"", o, 28}, {"a", o, 0}, {"b", o, 0}, {"a", o, 28}, {"", o, 28},
+		{"", Options{Echo: EchoOnly}, 0}, {"", Options{Echo: EchoOnly}, 28},
+		{"", Options{Echo: EchoOnly, Top: 1}, 0}, {"b", Options{Echo: EchoOnly}, 0},
+	} {
+		if got := ask(t, b, prompt, c.salt, c.o); got != c.want {
+			t.Errorf("salt %q, echo %q: %d tokens of others, want %d", c.salt, c.o.Echo, got, c.want)
+		}
+	}
+}
+
+func TestWhatWasOfNoUseForTheLongestTimeGoesFirst(t *testing.T) {
+	m := counted0(t)
+	s := m.NewSession()
+	if err := m.Eval(context.Background(), model.Input{Session: s,
+		Tokens: make([]int, 64)}); err != nil {
+		t.Fatal(err)
+	}
+	page := s.Bytes()
+	s.Release()
+	b := newBatcher(t, m, BatcherOptions{PrefixBytes: 3 * page})
+	prompt := func(i int) []int { return slices.Concat([]int{i}, make([]int, 60)) }
+	use := func(i, want int) {
+		t.Helper()
+		if got := ask(t, b, prompt(i), "", Options{Echo: EchoOnly}); got != want {
+			t.Errorf("prompt %d: %d tokens are there, want %d", i, got, want)
+		}
+	}
+	for i := range 3 {
+		use(i, 0)
+	}
+	use(0, 60)
+	use(3, 0) // and 1 goes
+	use(0, 60)
+	use(2, 60)
+	use(3, 60)
+	use(1, 0)
+	if idle(b); m.CacheBytes() > 3*page {
+		t.Errorf("%d bytes, want at most %d", m.CacheBytes(), 3*page)
+	}
+}
+
+func TestALongerTextTakesThePlaceOfItsBeginning(t *testing.T) {
+	b := newBatcher(t, counted0(t), BatcherOptions{PrefixBytes: 1 << 30})
+	prompt := upTo(0, 29)
+	for turn := range 5 {
+		want := max(0, len(prompt)-4)
+		if got := ask(t, b, prompt, "", Options{MaxTokens: 1}); turn > 0 && got != want {
+			t.Errorf("turn %d: %d tokens are there, want %d", turn, got, want)
+		}
+		prompt = append(prompt, 1, 2, 3)
+	}
+	if idle(b); b.sharing.ended.Len() != 1 {
+		t.Errorf("%d sessions stay, want the last", b.sharing.ended.Len())
+	}
+	for e := b.sharing.ended.Front(); e != nil; e = e.Next() {
+		if e.Value.(*origin).session.Logits() != nil {
+			t.Error("a session stays with its logits")
+		}
+	}
+}
+
+// TestNobodyWaitsForATextWhoseCallerIsSlow plays the goroutine.
+func TestNobodyWaitsForATextWhoseCallerIsSlow(t *testing.T) {
+	m := counted0(t)
+	b := newBatcher(t, m, BatcherOptions{})
+	for i, waits := range []bool{false, true, false} {
+		st, err := NewStream(m.NewSession(), upTo(0, 29), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.queue.push(newRequest(context.Background(), st, buffered))
+		b.fill()
+		if i == 2 { // the first goes on from before, and nobody takes its tokens
+			for range buffered {
+				b.running[0].request.tokens <- Token{}
+			}
+		}
+		if b.begin(); b.running[i].begun == waits {
+			t.Errorf("text %d waits: %v, want %v", i, !b.running[i].begun, waits)
+		}
+	}
+	if !b.running[1].begun {
+		t.Error("a text waits for one whose caller is slow")
+	}
+}
+
+// TestATextGoesOnFromWhereACancelledOneStopped has the first of two equal prompts end while the
+// other waits for it.
+func TestATextGoesOnFromWhereACancelledOneStopped(t *testing.T) {
+	m, rows := counted(t, 0)
+	for _, o := range []Options{{MaxTokens: 2}, {Echo: EchoPrompt, Top: 2, MaxTokens: 2}} {
+		b := newBatcher(t, m, BatcherOptions{MaxDelay: time.Nanosecond, PrefixBytes: 1 << 30})
+		prompt := make([]int, 400)
+		want := collect(t, m.NewSession(), prompt, o)
+		rows.took()
+		ctx, cancel := context.WithCancel(context.Background())
+		var group sync.WaitGroup
+		group.Go(func() { count(b.Generate(ctx, prompt, o)) })
+		for rows.rows.Load() < 50 {
+			time.Sleep(10 * time.Microsecond)
+		}
+		group.Go(func() {
+			var got []Token
+			for tok, err := range b.Generate(context.Background(), prompt, o) {
+				if err != nil {
+					t.Error(err)
+				}
+				got = append(got, tok)
+			}
+			if !same(got, want) {
+				t.Errorf("after a cancel: %v, want %v", got, want)
+			}
+		})
+		for rows.rows.Load() < 100 {
+			time.Sleep(10 * time.Microsecond)
+		}
+		cancel()
+		group.Wait()
+		if n, _ := rows.took(); n > 402 {
+			t.Errorf("%d rows, want 401", n)
+		}
+	}
+}
