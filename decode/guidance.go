@@ -120,11 +120,18 @@ func (g *guide) forget() {
 // Guide returns what the model is to evaluate of the other context, with Options.Guidance, in the
 // Eval of the last of the Inputs before a token, or any other before Next. There is nothing, and ok
 // is false, without guidance, or if it is evaluated.
-func (s *Stream) Guide() (in model.Input, ok bool) {
+func (s *Stream) Guide() (in model.Input, ok bool) { return s.guideRows(0) }
+
+// guideRows is Guide for at most so many tokens, or all if rows is 0, in any Eval before Next.
+func (s *Stream) guideRows(rows int) (in model.Input, ok bool) {
 	n := s.guide.pending()
 	if s.done || n <= 0 {
 		return model.Input{}, false
 	}
 	context := s.guide.context
-	return model.Input{Session: s.guide.session, Tokens: context[len(context)-n:]}, true
+	in = model.Input{Session: s.guide.session, Tokens: context[len(context)-n:]}
+	if 0 < rows && rows < n {
+		in.Tokens, in.NoLogits = in.Tokens[:rows], true
+	}
+	return in, true
 }

@@ -144,17 +144,17 @@ func (t *task) ready() bool {
 func (b *Batcher) plan() {
 	b.reset()
 	for _, t := range b.running {
-		n := t.pending()
-		if n == 0 || !t.begun || !t.ready() {
+		if t.pending() == 0 || !t.begun || !t.ready() {
 			continue
 		}
 		t.request.planned++
-		if at := t.grows().Len(); n > 1 {
-			t.portion = portion{at: at, pending: n, scored: t.echo.left(at, at+n)}
+		n, guide, at := max(0, t.timeline.pending(t.ahead())), t.guide.pending(), t.grows().Len()
+		if n > 1 || guide > 1 {
+			t.portion = portion{at: at, pending: n + guide, scored: t.echo.left(at, at+n)}
 			b.prompts, b.portions = append(b.prompts, t), append(b.portions, &t.portion)
 		} else {
-			b.add(t, 1)
-			b.done += b.work.rows(at, 1, 1)
+			b.add(t, n+guide)
+			b.done += b.work.rows(at, n+guide, n+guide)
 		}
 	}
 	if len(b.prompts) > 0 {
@@ -168,15 +168,16 @@ func (b *Batcher) plan() {
 	}
 }
 
+// add adds the next rows of a text, and then those of the context that guides it.
 func (b *Batcher) add(t *task, rows int) {
-	in, ok := t.Input(rows)
-	if ok {
+	if in, ok := t.Input(rows); ok {
 		b.batch, b.batched = append(b.batch, in), append(b.batched, t)
-	}
-	if !ok || len(in.Tokens) == t.timeline.pending(t.context) {
-		if in, ok := t.Guide(); ok {
-			b.batch, b.batched = append(b.batch, in), append(b.batched, t)
+		if rows -= len(in.Tokens); rows == 0 {
+			return
 		}
+	}
+	if in, ok := t.guideRows(rows); ok {
+		b.batch, b.batched = append(b.batch, in), append(b.batched, t)
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 type counter struct {
 	engine.Backend
 	rows, heads atomic.Int64 // and rows whose logits are wanted
-	passes      atomic.Int64
+	most        atomic.Int64 // rows of a pass
 }
 
 func (c *counter) Open(
@@ -34,7 +34,7 @@ func (c *counter) Open(
 }
 
 func (c *counter) Run(ctx context.Context, p *engine.Pass) error {
-	c.passes.Add(1)
+	c.most.Store(max(c.most.Load(), int64(p.Rows())))
 	for i := range p.Spans {
 		s := &p.Spans[i]
 		c.rows.Add(int64(len(s.Tokens)))
@@ -293,6 +293,24 @@ func TestATextGoesOnFromWhereACancelledOneStopped(t *testing.T) {
 		group.Wait()
 		if n, _ := rows.took(); n > 402 {
 			t.Errorf("%d rows, want 401", n)
+		}
+	}
+}
+
+// TestThePromptThatGuidesATextIsCutToo has a step take as few rows as it can.
+func TestThePromptThatGuidesATextIsCutToo(t *testing.T) {
+	m, rows := counted(t, 0)
+	b := newBatcher(t, m, BatcherOptions{MaxDelay: time.Nanosecond})
+	o := Options{MaxTokens: 5, Guidance: &Guidance{Scale: 1.5, Negative: make([]int, 300)}}
+	for _, prompt := range [][]int{{1}, upTo(0, 29)} {
+		want := collect(t, m.NewSession(), prompt, o)
+		rows.most.Store(0)
+		got := bySample(t, b.Samples(context.Background(), prompt, 2, o), 2)
+		if !same(got[0], want) {
+			t.Errorf("%v, want %v", got[0], want)
+		}
+		if n := rows.most.Load(); n > 8 {
+			t.Errorf("%d rows in a pass, want few", n)
 		}
 	}
 }
