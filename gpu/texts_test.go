@@ -7,6 +7,7 @@ package gpu_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"reflect"
 	"sync"
 	"testing"
@@ -72,4 +73,53 @@ func TestChoicesLeaveTheLogitsOnTheDevice(t *testing.T) {
 			t.Errorf("%s: %d bytes read, want %d", c.what, read, least)
 		}
 	}
+}
+
+// TestPagesOfTheDeviceAreShared has texts of a Batcher begin as others do: those that are written,
+// and those that have ended.
+func TestPagesOfTheDeviceAreShared(t *testing.T) {
+	config, file := fixture.Checkpoint(fixture.Options{Positions: 99})
+	processor := testmodel.New(t, config, file, model.Options{})
+	onDevice := testmodel.New(t, config, file, model.Options{Device: testdevice.Open(t)})
+	b := decode.NewBatcher(onDevice, decode.BatcherOptions{PrefixBytes: 1 << 30})
+	scored := decode.Options{MaxTokens: 4, Echo: decode.EchoPrompt, Top: 2}
+	for _, o := range []decode.Options{{MaxTokens: 4}, scored} {
+		var group sync.WaitGroup
+		for i := range 6 {
+			prompt := make([]int, 70+i) // each is the beginning of the next
+			prompt[0], prompt[69] = 7, i/2
+			if i == 3 {
+				group.Wait() // the others come when those have ended
+			}
+			group.Go(func() {
+				got := texts(t, b.Generate(context.Background(), prompt, o))
+				alone := processor.NewSession()
+				want := texts(t, decode.Generate(context.Background(), alone, prompt, o))
+				if got != want {
+					t.Errorf("prompt %d: %s\nwant %s", i, got, want)
+				}
+			})
+		}
+		group.Wait()
+	}
+	if s := b.Stats(); s.PrefixHits < 2*5*60 {
+		t.Errorf("%d tokens were shared, want most", s.PrefixHits)
+	}
+	b.Close()
+	if n := onDevice.CacheBytes(); n != 0 {
+		t.Errorf("%d bytes of pages stay", n)
+	}
+}
+
+// texts prints the tokens of a text.
+func texts(t *testing.T, tokens iter.Seq2[decode.Token, error]) string {
+	t.Helper()
+	var all []decode.Token
+	for tok, err := range tokens {
+		if err != nil {
+			t.Error(err)
+		}
+		all = append(all, tok)
+	}
+	return fmt.Sprintf("%+v", all)
 }
