@@ -118,7 +118,7 @@ const longAnswer = `{"prompt":"Once","max_tokens":250,"ignore_eos":true,"n":%d,"
 func TestSIGTERMDrains(t *testing.T) {
 	s := serveDemo(t, nil, "--drain", "50s")
 	answered := make(chan int, 1)
-	go func() { status, _ := s.post(fmt.Sprintf(longAnswer, 16)); answered <- status }()
+	go func() { status, _ := s.post(fmt.Sprintf(longAnswer, 3)); answered <- status }()
 	waitForText(t, s)
 	s.Process.Signal(syscall.SIGTERM)
 	if got := <-answered; got != 200 {
