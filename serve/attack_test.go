@@ -39,7 +39,7 @@ func TestFormsThatCost(t *testing.T) {
 	for i, body := range bodies {
 		done.Go(func() {
 			r, text := c.post("/v1/completions", `{"max_tokens":2,"prompt":"a",`+body+"}")
-			if r.StatusCode != 200 && r.StatusCode != 400 {
+			if s := r.StatusCode; s != 200 && s != 400 && s != 504 {
 				t.Errorf("%d, %.60s: status %d: %.300s", i, body, r.StatusCode, text)
 			}
 		})
