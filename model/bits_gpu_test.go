@@ -108,7 +108,7 @@ func TestModelsShareADevice(t *testing.T) {
 // TestADeviceStopsWithItsContext ends a context in the middle of a prompt.
 func TestADeviceStopsWithItsContext(t *testing.T) {
 	config, file := fixture.Checkpoint(fixture.Options{Seed: 7, Vocab: 50, Positions: 320,
-		Embd: 128, Head: 4, Layer: 9})
+		Embd: 192, Head: 4, Layer: 8})
 	m := testmodel.New(t, config, file, model.Options{Device: testdevice.Open(t)})
 	s, ids := m.NewSession(), make([]int, 310)
 	start := time.Now()
