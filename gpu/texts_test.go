@@ -123,3 +123,19 @@ func texts(t *testing.T, tokens iter.Seq2[decode.Token, error]) string {
 	}
 	return fmt.Sprintf("%+v", all)
 }
+
+// TestADeviceWithoutDoubles hands out rows whole.
+func TestADeviceWithoutDoubles(t *testing.T) {
+	config, file := fixture.Checkpoint(fixture.Options{Vocab: 500, Positions: 99})
+	device, count := gpu.WithRecorder(testdevice.Open(t))
+	device.Doubles = false
+	m := testmodel.New(t, config, file, model.Options{Device: device})
+	count.Read = 0
+	whole := false
+	err := m.Eval(t.Context(), model.Input{Session: m.NewSession(), Tokens: []int{1}, Best: 1,
+		NoLogits: true, Visit: func(r model.Row) { whole = len(r.Logits) == 500 && r.Best == nil }})
+	if err != nil || !whole || count.Read < 4*500 || count.Launches["best_sum"] > 0 {
+		t.Errorf("error %v, whole %v, %d bytes read, %d sums", err, whole, count.Read,
+			count.Launches["best_sum"])
+	}
+}
