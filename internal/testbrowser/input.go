@@ -23,11 +23,17 @@ func (b *Tab) Window(width, height int, scheme string) {
 	}}, nil)
 }
 
+// Leave leaves the page: what it still was about to do does not happen.
+func (b *Tab) Leave() {
+	b.t.Helper()
+	b.Call("Page.navigate", map[string]any{"url": "about:blank"}, nil)
+	b.Wait("location.href === 'about:blank'")
+}
+
 // Open loads a page, and waits until an expression is true in it.
 func (b *Tab) Open(url, ready string) {
 	b.t.Helper()
-	// A page of which only the fragment changes is not loaded again.
-	b.Call("Page.navigate", map[string]any{"url": "about:blank"}, nil)
+	b.Leave() // a page of which only the fragment changes is not loaded again
 	b.Call("Page.navigate", map[string]any{"url": url}, nil)
 	b.Wait("location.href !== 'about:blank' && document.readyState === 'complete' && (" + ready + ")")
 }

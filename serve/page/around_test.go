@@ -36,6 +36,7 @@ func TestAroundTheTextInABrowser(t *testing.T) {
 		b.JS("localStorage.clear()")
 		b.load(link)
 		b.want(value, text)
+		time.Sleep(600 * time.Millisecond) // in which a link that is only opened is not stored
 		b.want("['temperature', 'stop', 'seed', 'top_p'].map(n => "+
 			"document.getElementById('set-' + n).value).join('|')",
 			`0.35|\n\n|12345|1`)

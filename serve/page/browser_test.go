@@ -31,6 +31,7 @@ func inABrowser(t *testing.T, b *testbrowser.Tab, change func(*fake)) tab {
 		change(f)
 	}
 	b.Use(t)
+	b.Leave()
 	b.Requests, b.Troubles = nil, nil
 	on := tab{b, f, t}
 	b.Window(1280, 900, "light")

@@ -31,7 +31,10 @@ const session = new Session({ server, doc, panel, status, changed: update });
 const view = new View(doc, session);
 const code = new CodeView();
 
-let saving;
+let saving; // a timer
+let kept = ""; // the state as it was last kept or loaded
+
+const state = () => ({ text: doc.text, settings: changed(panel.values) });
 
 // update shows what has changed, and keeps it when nothing has for a moment.
 function update() {
@@ -40,10 +43,13 @@ function update() {
   if (!session.running) saving = setTimeout(keep, 400);
 }
 
-async function keep() {
-  const whole = await save({ text: doc.text, settings: changed(panel.values) });
+// keep saves what a person has changed. A link that was only opened replaces no other text.
+function keep() {
   if (session.model && session.counted === null) session.count();
-  return whole;
+  const now = JSON.stringify(state());
+  if (now === kept) return;
+  kept = now;
+  save(state());
 }
 
 async function load() {
@@ -51,6 +57,7 @@ async function load() {
   doc.text = text ?? "Once upon a time";
   doc.pieces = doc.branches = [];
   panel.show(restored(settings));
+  kept = JSON.stringify(state());
   view.show();
 }
 
@@ -75,7 +82,7 @@ function reset() {
 // Buttons.
 
 async function share() {
-  const whole = await keep();
+  const whole = await save(state());
   const holds = whole
     ? "It holds the text and the settings."
     : "It holds the settings; the text is too long for a link.";
