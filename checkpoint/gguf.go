@@ -56,6 +56,7 @@ func readGGUF(path string, file mapped.File) (f found, err error) {
 		if err != nil {
 			return found{}, fmt.Errorf("%s: %w", path, err)
 		}
+		named.Done = func() { file.Forget(t.Data) }
 		source.Tensors = append(source.Tensors, named)
 	}
 	if _, ok := parsed.Pairs[ggufTokenizer+"model"]; ok {

@@ -44,7 +44,7 @@ func openLLMC(fsys fs.FS, name string, _ Options) (found, error) {
 
 // readLLMC makes a checkpoint of a file, which its tensors close.
 func readLLMC(path string, file mapped.File) (found, error) {
-	m, err := llmc.Parse(file.Bytes)
+	m, err := llmc.Parse(file.Bytes, file.Forget)
 	if err != nil {
 		return found{}, fmt.Errorf("%s: %w", path, err)
 	}

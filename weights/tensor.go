@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"picogpt/internal/mapped"
 )
 
 // A Tensor is one named array of a checkpoint, row-major. Its elements are little-endian. Either
@@ -28,6 +30,8 @@ type Tensor struct {
 	// Done, if not nil, is called when Fill has made the whole tensor: what it was made of may leave
 	// the memory. Fill may be called again.
 	Done func()
+
+	turned *Tensor // what Transposed was called of
 }
 
 // Len returns the number of elements, the product of Shape.
@@ -48,27 +52,42 @@ func (t Tensor) Bytes() ([]byte, error) {
 		return t.Data, nil
 	}
 	dst := make([]byte, t.Size())
+	mapped.LargePages(dst)
 	pieces := t.pieces()
-	failed := make([]error, len(pieces)-1)
+	count, fill := len(pieces)-1, func(i int) error {
+		return t.Fill(dst[pieces[i]:pieces[i+1]], pieces[i])
+	}
+	if t.turned != nil { // of a whole matrix all rows are read, each once
+		count, fill = t.turned.strips(), func(i int) error { return t.turned.turn(dst, i) }
+	}
+	if err := together(count, fill); err != nil {
+		return nil, fmt.Errorf("%s: %w", t.Name, err)
+	}
+	if t.Done != nil {
+		t.Done()
+	}
+	return dst, nil
+}
+
+// together calls f with 0 to n-1 on all processors, and returns the first error by its number.
+func together(n int, f func(i int) error) error {
+	failed := make([]error, n)
 	var next atomic.Int64
 	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(failed)) {
+	for range min(runtime.GOMAXPROCS(0), n) {
 		workers.Go(func() {
-			for i := next.Add(1) - 1; int(i) < len(failed); i = next.Add(1) - 1 {
-				failed[i] = t.Fill(dst[pieces[i]:pieces[i+1]], pieces[i])
+			for i := next.Add(1) - 1; int(i) < n; i = next.Add(1) - 1 {
+				failed[i] = f(int(i))
 			}
 		})
 	}
 	workers.Wait()
 	for _, err := range failed {
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", t.Name, err)
+			return err
 		}
 	}
-	if t.Done != nil {
-		t.Done()
-	}
-	return dst, nil
+	return nil
 }
 
 // pieceRows divides the rows of every piece that Fill is asked for: the size of the largest

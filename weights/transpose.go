@@ -1,4 +1,4 @@
-// Transposing a matrix: a cache line of each column at a time, elements two or four at a time.
+// Transposing a matrix: some cache lines of each column at a time, elements two or four at once.
 
 package weights
 
@@ -8,46 +8,92 @@ import "encoding/binary"
 func (t Tensor) Transposed() Tensor {
 	rows, cols, width := t.Shape[0], t.Shape[1], t.DType.Size()
 	from := t
-	t.Shape, t.Data = []int{cols, rows}, nil
+	t.Shape, t.Data, t.turned = []int{cols, rows}, nil, &from
 	t.Fill = func(dst []byte, at int64) error {
 		return from.columns(dst, int(at)/width, rows, cols)
 	}
 	return t
 }
 
-// columns sets dst to the elements of the transpose of t from number `at` on, column after column.
-// Columns are taken many at a time, since neighbours in a row lie together, and so many rows that
-// what they put into a column is a cache line.
-func (t Tensor) columns(dst []byte, at, rows, cols int) error {
-	width := t.DType.Size()
-	band := make([][]byte, max(1, 64/width))
-	for i := range band {
-		if t.Data == nil {
-			band[i] = make([]byte, pieceRows*width)
+const (
+	lineBytes = 256 // what a tile writes of a column at once
+	tileCols  = pieceRows
+)
+
+// tileRows returns the rows of a tile, whose elements of one column are a line.
+func tileRows(width int) int { return lineBytes / width }
+
+// strips returns how many strips t has: rows that are turned together.
+func (t Tensor) strips() int {
+	n := tileRows(t.DType.Size())
+	return (t.Shape[0] + n - 1) / n
+}
+
+// turn sets what a strip of rows is of the transpose of t, which is dst.
+func (t Tensor) turn(dst []byte, strip int) error {
+	rows, cols, width := t.Shape[0], t.Shape[1], t.DType.Size()
+	row := strip * tileRows(width)
+	height := min(tileRows(width), rows-row)
+	buffer := t.buffer()
+	for col := 0; col < cols; col += tileCols {
+		count := min(tileCols, cols-col)
+		at := (col*rows + row) * width
+		if err := t.tile(dst[at:], rows*width, row, height, col, count, buffer); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// buffer returns what tile needs.
+func (t Tensor) buffer() []byte {
+	if t.Data != nil {
+		return nil
+	}
+	return make([]byte, lineBytes*tileCols)
+}
+
+// columns sets dst to the elements of the transpose of t from number `at` on, column after column.
+// Columns are taken many at a time, since neighbours in a row lie together.
+func (t Tensor) columns(dst []byte, at, rows, cols int) error {
+	width := t.DType.Size()
+	buffer := t.buffer()
 	for n := len(dst) / width; n > 0; {
 		col, row := at/rows, at%rows
-		count := min(pieceRows, cols-col, n/rows)
+		count := min(tileCols, cols-col, n/rows)
 		height := rows
 		if row != 0 || count == 0 { // a part of one column
 			count, height = 1, min(rows-row, n)
 		}
-		for r := 0; r < height; r += len(band) {
-			band := band[:min(len(band), height-r)]
-			for i := range band {
-				begin := ((row+r+i)*cols + col) * width
-				if t.Data != nil {
-					band[i] = t.Data[begin : begin+count*width]
-				} else if err := t.Fill(band[i][:count*width], int64(begin)); err != nil {
-					return err
-				}
+		for r := 0; r < height; r += tileRows(width) {
+			high := min(tileRows(width), height-r)
+			err := t.tile(dst[r*width:], height*width, row+r, high, col, count, buffer)
+			if err != nil {
+				return err
 			}
-			scatter(dst[r*width:], band, count, height*width, width)
 		}
 		done := count * height
 		dst, at, n = dst[done*width:], at+done, n-done
 	}
+	return nil
+}
+
+// tile turns a part of t, of height rows and count columns: column c goes to dst[c·stride:].
+func (t Tensor) tile(dst []byte, stride, row, height, col, count int, buffer []byte) error {
+	width, cols := t.DType.Size(), t.Shape[1]
+	var parts [lineBytes][]byte // of the rows
+	for r := range height {
+		begin, size := ((row+r)*cols+col)*width, count*width
+		if t.Data != nil {
+			parts[r] = t.Data[begin : begin+size]
+			continue
+		}
+		parts[r] = buffer[r*size : (r+1)*size]
+		if err := t.Fill(parts[r], int64(begin)); err != nil {
+			return err
+		}
+	}
+	scatter(dst, parts[:height], count, stride, width)
 	return nil
 }
 

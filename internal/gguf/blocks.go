@@ -7,60 +7,54 @@ package gguf
 
 import (
 	"encoding/binary"
-	"math"
 
 	"picogpt/kernels"
 )
-
-// set stores weight i of a block.
-func set(dst []byte, i int, x float32) {
-	binary.LittleEndian.PutUint32(dst[4*i:], math.Float32bits(x))
-}
 
 // half reads a float16.
 func half(b []byte) float32 { return kernels.FromHalf(binary.LittleEndian.Uint16(b)) }
 
 // q40 is 32 weights: d, 16 bytes. The first half are the low nibbles, the second the high ones.
-func q40(dst, b []byte) {
+func q40(dst []float32, b []byte) {
 	d := half(b)
 	for j, q := range b[2:18] {
-		set(dst, j, d*float32(int(q&15)-8))
-		set(dst, j+16, d*float32(int(q>>4)-8))
+		dst[j] = d * float32(int(q&15)-8)
+		dst[j+16] = d * float32(int(q>>4)-8)
 	}
 }
 
 // q41 is 32 weights: d, m, 16 bytes.
-func q41(dst, b []byte) {
+func q41(dst []float32, b []byte) {
 	d, m := half(b), half(b[2:])
 	for j, q := range b[4:20] {
-		set(dst, j, d*float32(q&15)+m)
-		set(dst, j+16, d*float32(q>>4)+m)
+		dst[j] = d*float32(q&15) + m
+		dst[j+16] = d*float32(q>>4) + m
 	}
 }
 
 // q50 is 32 weights: d, a fifth bit of each, 16 bytes.
-func q50(dst, b []byte) {
+func q50(dst []float32, b []byte) {
 	d, high := half(b), binary.LittleEndian.Uint32(b[2:])
 	for j, q := range b[6:22] {
-		set(dst, j, d*float32(int(q&15)+int(high>>j&1)<<4-16))
-		set(dst, j+16, d*float32(int(q>>4)+int(high>>(j+16)&1)<<4-16))
+		dst[j] = d * float32(int(q&15)+int(high>>j&1)<<4-16)
+		dst[j+16] = d * float32(int(q>>4)+int(high>>(j+16)&1)<<4-16)
 	}
 }
 
 // q51 is 32 weights: d, m, a fifth bit of each, 16 bytes.
-func q51(dst, b []byte) {
+func q51(dst []float32, b []byte) {
 	d, m, high := half(b), half(b[2:]), binary.LittleEndian.Uint32(b[4:])
 	for j, q := range b[8:24] {
-		set(dst, j, d*float32(uint32(q&15)|high>>j&1<<4)+m)
-		set(dst, j+16, d*float32(uint32(q>>4)|high>>(j+16)&1<<4)+m)
+		dst[j] = d*float32(uint32(q&15)|high>>j&1<<4) + m
+		dst[j+16] = d*float32(uint32(q>>4)|high>>(j+16)&1<<4) + m
 	}
 }
 
 // q80 is 32 weights: d, 32 signed bytes.
-func q80(dst, b []byte) {
+func q80(dst []float32, b []byte) {
 	d := half(b)
 	for j, q := range b[2:34] {
-		set(dst, j, d*float32(int8(q)))
+		dst[j] = d * float32(int8(q))
 	}
 }
 
@@ -74,43 +68,43 @@ func nonlinear(d float32) (k [16]float32) {
 }
 
 // iq4nl is 32 weights: d, 16 bytes.
-func iq4nl(dst, b []byte) {
+func iq4nl(dst []float32, b []byte) {
 	k := nonlinear(half(b))
 	for j, q := range b[2:18] {
-		set(dst, j, k[q&15])
-		set(dst, j+16, k[q>>4])
+		dst[j] = k[q&15]
+		dst[j+16] = k[q>>4]
 	}
 }
 
 // iq4xs is 8 runs of 32 weights: d, two bits of each run's scale, four bits of each, 128 bytes.
-func iq4xs(dst, b []byte) {
+func iq4xs(dst []float32, b []byte) {
 	d, high, low, qs := half(b), binary.LittleEndian.Uint16(b[2:]), b[4:8], b[8:136]
 	for run := range 8 {
 		s := int(low[run/2]>>(run%2*4)&15) | int(high>>(2*run)&3)<<4
 		k := nonlinear(d * float32(s-32))
 		for j, q := range qs[16*run:][:16] {
-			set(dst, 32*run+j, k[q&15])
-			set(dst, 32*run+j+16, k[q>>4])
+			dst[32*run+j] = k[q&15]
+			dst[32*run+j+16] = k[q>>4]
 		}
 	}
 }
 
 // q2k is 16 runs of 16 weights: scales and minima in nibbles, 64 bytes of two bits, d, m. Byte l of
 // the 32 of a half has weights l, l+32, l+64 and l+96 of it, the low bits first.
-func q2k(dst, b []byte) {
+func q2k(dst []float32, b []byte) {
 	scales, qs, d, m := b[:16], b[16:80], half(b[80:]), half(b[82:])
 	for run, s := range scales {
 		scale, least := d*float32(s&15), m*float32(s>>4)
 		shift := run % 8 / 2 * 2
 		for j, q := range qs[run/8*32+run%2*16:][:16] {
-			set(dst, 16*run+j, scale*float32(q>>shift&3)-least)
+			dst[16*run+j] = scale*float32(q>>shift&3) - least
 		}
 	}
 }
 
 // q3k is 16 runs of 16 weights: the third bits, whose absence takes 4 away, 64 bytes of two bits as
 // in q2k, scales of six bits, d.
-func q3k(dst, b []byte) {
+func q3k(dst []float32, b []byte) {
 	mask, qs, scales, d := b[:32], b[32:96], b[96:108], half(b[108:])
 	for run := range 16 {
 		s := scales[run%8]>>(run/8*4)&15 | scales[8+run%4]>>(run/4*2)&3<<4
@@ -118,7 +112,7 @@ func q3k(dst, b []byte) {
 		shift, bit, half := run%8/2*2, run/2, run%2*16
 		for j, q := range qs[run/8*32+half:][:16] {
 			third := int(mask[half+j] >> bit & 1)
-			set(dst, 16*run+j, scale*float32(int(q>>shift&3)+4*third-4))
+			dst[16*run+j] = scale * float32(int(q>>shift&3)+4*third-4)
 		}
 	}
 }
@@ -133,32 +127,32 @@ func scale6(b []byte, run int) (scale, least byte) {
 
 // q4k is 8 runs of 32 weights: d, m, scales and minima, 128 bytes. Of each 32 bytes the low nibbles
 // are a run and the high ones the next.
-func q4k(dst, b []byte) {
+func q4k(dst []float32, b []byte) {
 	d, m, scales, qs := half(b), half(b[2:]), b[4:16], b[16:144]
 	for run := range 8 {
 		s, n := scale6(scales, run)
 		scale, least, shift := d*float32(s), m*float32(n), run%2*4
 		for j, q := range qs[run/2*32:][:32] {
-			set(dst, 32*run+j, scale*float32(q>>shift&15)-least)
+			dst[32*run+j] = scale*float32(q>>shift&15) - least
 		}
 	}
 }
 
 // q5k is q4k with a fifth bit of each weight: bit k of 32 bytes is that of run k.
-func q5k(dst, b []byte) {
+func q5k(dst []float32, b []byte) {
 	d, m, scales, high, qs := half(b), half(b[2:]), b[4:16], b[16:48], b[48:176]
 	for run := range 8 {
 		s, n := scale6(scales, run)
 		scale, least, shift := d*float32(s), m*float32(n), run%2*4
 		for j, q := range qs[run/2*32:][:32] {
-			set(dst, 32*run+j, scale*float32(q>>shift&15|high[j]>>run&1<<4)-least)
+			dst[32*run+j] = scale*float32(q>>shift&15|high[j]>>run&1<<4) - least
 		}
 	}
 }
 
 // q6k is 16 runs of 16 weights: four bits of each, two more bits, signed scales, d. In a half of
 // 128 the four bits are the low nibbles of 64 bytes and then the high ones; the two lie as in q2k.
-func q6k(dst, b []byte) {
+func q6k(dst []float32, b []byte) {
 	low, high, scales, d := b[:128], b[128:192], b[192:208], half(b[208:])
 	for run, s := range scales {
 		scale := d * float32(int8(s))
@@ -167,7 +161,7 @@ func q6k(dst, b []byte) {
 		qh := high[run/8*32+part%2*16:][:16]
 		shift4, shift2 := part/4*4, part/2*2
 		for j, q := range ql {
-			set(dst, 16*run+j, scale*float32(int(q>>shift4&15|qh[j]>>shift2&3<<4)-32))
+			dst[16*run+j] = scale * float32(int(q>>shift4&15|qh[j]>>shift2&3<<4)-32)
 		}
 	}
 }

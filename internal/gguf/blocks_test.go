@@ -34,6 +34,10 @@ func TestBlocksHaveTheExactWeights(t *testing.T) {
 		if err != nil || !bytes.Equal(got, want.Data) {
 			t.Errorf("%s: other weights, %v", l.name, err)
 		}
+		odd := make([]byte, len(got)+1)[1:] // where floats cannot lie
+		if err := tensor.fill(odd, 0); err != nil || !bytes.Equal(odd, want.Data) {
+			t.Errorf("%s, at an odd address: other weights, %v", l.name, err)
+		}
 		for from := 0; from+12 <= len(got); from += 28 { // parts of blocks
 			part := make([]byte, 12)
 			if err := tensor.fill(part, int64(from)); err != nil ||

@@ -3,9 +3,11 @@ package gguf
 // Types: how the elements of a tensor are stored, and which of them are read.
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
+	"unsafe"
 
 	"picogpt/weights"
 )
@@ -38,9 +40,9 @@ const maxElements = math.MaxInt / 8
 // A layout is how a type lies in a file.
 type layout struct {
 	name     string
-	elements int                     // of a block
-	bytes    int                     // of a block
-	decode   func(dst, block []byte) // sets dst to a block's weights in float32; nil for floats
+	elements int                               // of a block
+	bytes    int                               // of a block
+	decode   func(dst []float32, block []byte) // sets dst to a block's weights; nil for floats
 }
 
 // layout returns how a type lies in a file, and whether it is one that is read.
@@ -142,18 +144,31 @@ func (t Tensor) fill(dst []byte, from int64) error {
 		return errors.New("type " + t.Type.String() + " has no blocks")
 	}
 	size := 4 * l.elements
+	var block []float32 // of which only a part is wanted, or which dst cannot hold as it is
 	for len(dst) > 0 {
 		at, skip := int(from)/size*l.bytes, int(from)%size
-		block := t.Data[at : at+l.bytes]
-		done := size - skip
-		if skip == 0 && len(dst) >= size {
-			l.decode(dst[:size], block)
-		} else { // a part of a block
-			whole := make([]byte, size)
-			l.decode(whole, block)
-			done = copy(dst, whole[skip:])
+		done := min(size-skip, len(dst))
+		if whole, ok := floats(dst[:done]); ok && done == size {
+			l.decode(whole, t.Data[at:at+l.bytes])
+		} else {
+			if block == nil {
+				block = make([]float32, l.elements)
+			}
+			l.decode(block, t.Data[at:at+l.bytes])
+			for i, x := range block[skip/4 : (skip+done)/4] {
+				binary.LittleEndian.PutUint32(dst[4*i:], math.Float32bits(x))
+			}
 		}
 		dst, from = dst[done:], from+int64(done)
 	}
 	return nil
+}
+
+// floats returns little-endian bytes as floats in place, if the machine's are such.
+func floats(b []byte) ([]float32, bool) {
+	p := unsafe.Pointer(unsafe.SliceData(b))
+	if uintptr(p)%4 != 0 || binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
+		return nil, false
+	}
+	return unsafe.Slice((*float32)(p), len(b)/4), true
 }

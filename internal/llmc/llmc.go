@@ -31,8 +31,9 @@ type Model struct {
 	Tensors []weights.Tensor
 }
 
-// Parse checks a model file and returns what it holds.
-func Parse(b []byte) (*Model, error) {
+// Parse checks a model file and returns what it holds. The tensors' Done calls forget, if it is not
+// nil, with the part of b that is not needed any more.
+func Parse(b []byte, forget func(part []byte)) (*Model, error) {
 	dtype, err := checkStart(b)
 	if err != nil {
 		return nil, err
@@ -62,7 +63,7 @@ func Parse(b []byte) (*Model, error) {
 			"%d rows of tokens and %d positions in %s", len(b)-header, want, m.Layers, m.Embd, padded,
 			m.Positions, dtype)
 	}
-	m.cut(b[header:], parameters, dtype)
+	m.cut(b[header:], parameters, dtype, forget)
 	return m, nil
 }
 
@@ -151,7 +152,9 @@ func (m *Model) size(parameters []parameter, dtype weights.DType) int64 {
 }
 
 // cut makes the tensors of the bytes after the header.
-func (m *Model) cut(b []byte, parameters []parameter, dtype weights.DType) {
+func (m *Model) cut(
+	b []byte, parameters []parameter, dtype weights.DType, forget func(part []byte),
+) {
 	for _, p := range parameters {
 		for layer := range p.times(m.Layers) {
 			t := weights.Tensor{Name: p.name, DType: dtype, Shape: p.shape}
@@ -160,8 +163,11 @@ func (m *Model) cut(b []byte, parameters []parameter, dtype weights.DType) {
 			}
 			t.Data = b[:t.Size():t.Size()]
 			b = b[p.stride(dtype):]
-			if p.turn {
+			if data := t.Data; p.turn {
 				t = t.Transposed()
+				if forget != nil {
+					t.Done = func() { forget(data) }
+				}
 			}
 			m.Tensors = append(m.Tensors, t)
 		}

@@ -81,3 +81,11 @@ func (f File) Forget(part []byte) {
 		forget(f.Bytes, part)
 	}
 }
+
+// LargePages tells the system that b, memory that was just made and is not touched yet, is to be of
+// large pages: with small ones a fault for each costs more than what is written into them.
+func LargePages(b []byte) {
+	if len(b) >= 1<<20 {
+		largePages(b)
+	}
+}
