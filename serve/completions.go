@@ -71,7 +71,7 @@ func (j *job) begin(ctx context.Context) error {
 	j.reserved = texts
 	err := j.prepare(ctx)
 	if err != nil {
-		j.leave()
+		j.server.queue.release(texts)
 	}
 	return err
 }
@@ -251,6 +251,9 @@ func (j *job) take(c *choice, t *decode.Token, took func(*choice, *decode.Token)
 		c.add(j, t)
 		if !t.Prompt {
 			j.used.completion++
+		}
+		if n := &j.visit.note; n.firstToken == 0 {
+			n.firstToken = time.Since(j.visit.start)
 		}
 	}
 	if c.finish != "" {

@@ -64,7 +64,9 @@ func (d *door) knows(host string) bool {
 		name = h
 	}
 	name = strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
-	if name == "localhost" || slices.Contains(d.options.Hosts, name) {
+	if name == "localhost" || slices.ContainsFunc(d.options.Hosts, func(h string) bool {
+		return strings.EqualFold(h, name)
+	}) {
 		return true
 	}
 	address, err := netip.ParseAddr(name)

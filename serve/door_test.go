@@ -68,7 +68,7 @@ func TestWithoutKeysAnyIsGoodEnough(t *testing.T) {
 }
 
 func TestHostIsCheckedOnLoopback(t *testing.T) {
-	c := start(t, serve.Options{Loopback: true, Hosts: []string{"gpt.internal"}})
+	c := start(t, serve.Options{Loopback: true, Hosts: []string{"GPT.internal"}})
 	for host, want := range map[string]int{
 		"localhost": 200, "localhost:8080": 200, "LOCALHOST:1": 200, "127.0.0.1:99": 200,
 		"127.9.9.9": 200, "[::1]:8080": 200, "[::1]": 200, "gpt.internal:80": 200, "localhost.": 200,

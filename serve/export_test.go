@@ -1,6 +1,10 @@
 package serve
 
-import "time"
+import (
+	"time"
+
+	"picogpt/decode"
+)
 
 // What tests look at from outside.
 
@@ -31,4 +35,21 @@ func (s *Server) Forms() int {
 	s.forms.mu.Lock()
 	defer s.forms.mu.Unlock()
 	return len(s.forms.known)
+}
+
+// AddStream makes a path stream n tokens that cost nothing to make.
+func (s *Server) AddStream(path string, n int) {
+	s.routes[path] = route{get: func(v *visit) error {
+		j := &job{completion: newCompletion(), server: s, visit: v}
+		j.stream, j.prompt = true, prompts{{}}
+		e, c := &events{job: j}, j.newChoice(&j.prompt[0], 0)
+		for range n {
+			t := decode.Token{Text: " word"}
+			c.add(j, &t)
+			if err := e.took(c, &t); err != nil {
+				return err
+			}
+		}
+		return e.end()
+	}}
 }

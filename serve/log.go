@@ -4,8 +4,8 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"log/slog"
-	"strings"
 	"time"
 )
 
@@ -36,11 +36,30 @@ func (s *Server) log(v *visit) {
 	if n.firstToken > 0 {
 		line = append(line, slog.Duration("first_token", n.firstToken.Round(time.Microsecond)))
 	}
-	if len(n.ignored) > 0 {
-		line = append(line, slog.String("ignored", strings.Join(n.ignored, ",")))
+	if names := header(n.ignored); names != "" {
+		line = append(line, slog.String("ignored", names))
 	}
-	if v.failed != nil {
-		line = append(line, slog.String("error", v.failed.Error()))
-	}
+	line = append(line, failure(v.failed)...)
 	s.options.Log.LogAttrs(context.Background(), level, "request", line...)
+}
+
+// failure is what the log says of an error. A message about a field quotes what the client sent,
+// which may be a text: the kind and the field are enough.
+func failure(err error) []slog.Attr {
+	var known *apiError
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &known):
+		return []slog.Attr{slog.String("error", err.Error())}
+	}
+	what := known.code
+	if what == "" {
+		what = known.kind()
+	}
+	attrs := []slog.Attr{slog.String("error", what)}
+	if known.param != "" {
+		attrs = append(attrs, slog.String("field", known.param))
+	}
+	return attrs
 }

@@ -39,6 +39,9 @@ func newMetrics(s *Server) *metrics {
 		return h
 	}
 	m.finished = counters("request_success_total", "Texts that came to their end.", "finished_reason")
+	for _, reason := range []string{"stop", "length", "abort"} {
+		m.finished.WithLabelValues(reason) // from the beginning, with 0
+	}
 	m.answers = counters("http_requests_total", "Requests that were answered.", "status")
 
 	seconds := prometheus.ExponentialBuckets(0.001, 2, 20) // to 524 s

@@ -254,6 +254,7 @@ func TestTheLogHasNoTexts(t *testing.T) {
 	c.post("/v1/completions", `{"prompt":"zebra","max_tokens":2,"seed":77,"odd":1,"echo":true}`,
 		"Authorization", "Bearer the-key")
 	c.post("/v1/completions", `{"prompt":["zebra",1]}`, "Authorization", "Bearer the-key")
+	c.post("/v1/completions", `{"n":"zebra","zebra stripes":1}`, "Authorization", "Bearer the-key")
 	c.do("GET", "/x%0aforged%20line?zebra=1", "", "Authorization", "Bearer no-key")
 	c.server.Close()
 	for _, secret := range []string{"zebra", "the-key", "no-key", "forged line\n"} {
@@ -262,8 +263,11 @@ func TestTheLogHasNoTexts(t *testing.T) {
 		}
 	}
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-	if len(lines) != 3 {
-		t.Fatalf("%d lines, want 3: %s", len(lines), &log)
+	if len(lines) != 4 {
+		t.Fatalf("%d lines, want 4: %s", len(lines), &log)
+	}
+	if line := decoded[map[string]any](t, lines[1]); line["field"] != "prompt" || line["error"] == nil {
+		t.Errorf("a refused request: %v", line)
 	}
 	line := decoded[map[string]any](t, lines[0])
 	for name, want := range map[string]string{"status": "200", "seed": "77", "ignored": "odd", "choices": "1",

@@ -216,7 +216,7 @@ func TestMetricsAreVLLMs(t *testing.T) {
 		`vllm:kv_cache_usage_perc{model_name="demo"} 0`, `vllm:num_preemptions_total{model_name="demo"} 0`,
 		`vllm:generation_tokens_total{model_name="demo"} 23`,
 		`vllm:request_success_total{finished_reason="length",model_name="demo"} 5`,
-		`vllm:time_to_first_token_seconds_count{model_name="demo"} 1`,
+		`vllm:time_to_first_token_seconds_count{model_name="demo"} 2`,
 		`vllm:inter_token_latency_seconds_count{model_name="demo"} 18`,
 		`vllm:request_queue_time_seconds_count{model_name="demo"} 3`,
 		`vllm:request_prefill_time_seconds_count{model_name="demo"} 3`,

@@ -50,7 +50,7 @@ func essence(t testing.TB, text string) string {
 }
 
 func TestSeedsAloneAndUnderLoad(t *testing.T) {
-	n := 80
+	n := 40
 	if fixture.Long {
 		n = 1000
 	}
@@ -118,7 +118,7 @@ func (c *client) leaveEarly(ctx context.Context, r *rand.Rand) {
 
 // TestAThousandClients sends them all at once: each is answered or told to come back.
 func TestManyClientsAtOnce(t *testing.T) {
-	clients, each := 100, 3
+	clients, each := 60, 2
 	if fixture.Long {
 		clients, each = 1000, 10
 	}

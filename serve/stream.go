@@ -22,7 +22,8 @@ type events struct {
 // answerInParts sends each token as it comes. An error before the first is a status.
 func (j *job) answerInParts(ctx context.Context) error {
 	e := &events{job: j}
-	stop := e.keepAlive()
+	stop := sync.OnceFunc(e.keepAlive())
+	defer stop() // after a panic, too
 	err := j.write(ctx, e.took)
 	stop()
 	j.mu.Lock() // for a comment that is being written
@@ -80,7 +81,6 @@ func (e *events) send() error {
 	v := e.job.visit
 	if !e.begun {
 		e.begun = true
-		v.note.firstToken = time.Since(v.start)
 		h := v.Header()
 		h.Set("Content-Type", "text/event-stream; charset=utf-8")
 		h.Set("Cache-Control", "no-store")

@@ -99,6 +99,8 @@ func (c *serveCommand) Run(a *app) error {
 		return err
 	}
 	defer l.Close()
+	show := a.holdNotes()
+	defer show("")
 	m, err := a.openModel()
 	if err != nil {
 		return err
@@ -128,6 +130,7 @@ func (c *serveCommand) Run(a *app) error {
 		return err
 	}
 	defer s.Close()
+	show(fmt.Sprintf("gpt: listening on %s://%s\n", l.scheme, l.Addr()))
 	return c.run(a, s, l)
 }
 

@@ -7,16 +7,27 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"io"
+	"math/big"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"picogpt/internal/fixture"
 )
 
 // A served process is gpt serve on a free port.
@@ -175,6 +186,90 @@ func TestASecondSIGTERMEndsAtOnce(t *testing.T) {
 	if got := status(s.Wait()); got != 143 || time.Since(began) > 10*time.Second {
 		t.Errorf("exit status %d after %v, want 143 at once", got, time.Since(began))
 	}
+}
+
+func TestTheFirstLineIsTheAddressEvenWithV(t *testing.T) {
+	s := serveDemo(t, nil, "-v", "--log", "off") // which looks at the first line
+	if got, text := s.post(`{"max_tokens":1}`); got != 200 {
+		t.Errorf("status %d: %s", got, text)
+	}
+}
+
+// TestAHeaderThatDoesNotComeIsGivenUp is slow-loris.
+func TestAHeaderThatDoesNotComeIsGivenUp(t *testing.T) {
+	if !fixture.Long {
+		t.Skip("it waits for 10 s; TestABodyThatDoesNotComeIsGivenUp of package serve is its twin")
+	}
+	s := serveDemo(t, nil, "--log", "off")
+	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	io.WriteString(c, "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nX: ")
+	c.SetReadDeadline(time.Now().Add(30 * time.Second))
+	if answer, err := io.ReadAll(c); err != nil {
+		t.Errorf("%q, %v", answer, err)
+	}
+}
+
+// TestServeSpeaksTLS makes a certificate of its own.
+func TestServeSpeaksTLS(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := selfSigned(t, dir)
+	s := serveDemo(t, nil, "--tls-cert", cert, "--tls-key", key, "--log", "off")
+	if !strings.HasPrefix(s.url, "https://") {
+		t.Errorf("the address %s", s.url)
+	}
+	trusted, err := os.ReadFile(cert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(trusted)
+	client := &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true,
+	}}
+	defer client.CloseIdleConnections()
+	a, err := client.Post(s.url+"/v1/completions", "", strings.NewReader(`{"max_tokens":2,"stream":true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	text, err := io.ReadAll(a.Body)
+	if err != nil || a.ProtoMajor != 2 || !strings.HasSuffix(string(text), "data: [DONE]\n\n") {
+		t.Errorf("HTTP/%d, %v: %s", a.ProtoMajor, err, text)
+	}
+}
+
+// selfSigned writes a certificate of 127.0.0.1 and its key.
+func selfSigned(t *testing.T, dir string) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true,
+		BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	signed, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bits, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for name, block := range map[string]*pem.Block{
+		cert: {Type: "CERTIFICATE", Bytes: signed}, key: {Type: "PRIVATE KEY", Bytes: bits},
+	} {
+		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
 }
 
 func TestServeWantsTheKeyOfTheEnvironment(t *testing.T) {

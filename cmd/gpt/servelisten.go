@@ -3,6 +3,7 @@ package main
 // The listener of gpt serve, from its first line on stderr to the end of the drain.
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -70,6 +71,18 @@ func (f *whoFlags) tls() (*tls.Config, error) {
 	}, nil
 }
 
+// holdNotes keeps what would go to stderr until show is called, which writes a line before it: the
+// address is the first line of gpt serve, whatever there is to say of the model.
+func (a *app) holdNotes() (show func(first string)) {
+	held, out := new(bytes.Buffer), a.stderr
+	a.stderr = held
+	return func(first string) {
+		a.stderr = out
+		io.WriteString(out, first+held.String()) // nobody to tell, if it fails
+		held.Reset()
+	}
+}
+
 // Limits of connections. Those of bodies and answers are package serve's.
 const (
 	headerTime  = 10 * time.Second
@@ -86,7 +99,6 @@ func (c *serveCommand) run(a *app, s *serve.Server, l *listener) error {
 	}
 	ctx, release := a.graceful()
 	defer release()
-	a.notef("listening on %s://%s", l.scheme, l.Addr())
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
 	select {
