@@ -31,8 +31,8 @@ func TestLinksInTheCacheLeadNothingOut(t *testing.T) {
 			t.Skip("no links here: ", err)
 		}
 		_, err := hub.Pull(t.Context(), name("a/b"), o)
-		if best := strings.HasSuffix(link, ".no_exist") || strings.HasPrefix(link, ".locks"); best !=
-			(err == nil) {
+		spare := strings.HasSuffix(link, ".no_exist") || strings.HasPrefix(link, ".locks")
+		if spare != (err == nil) {
 			t.Errorf("%s: %v", link, err)
 		}
 		if got := tree(t, elsewhere); got != "" {
@@ -46,10 +46,10 @@ func TestLinksInTheCacheLeadNothingOut(t *testing.T) {
 func TestABlobThatIsThereIsChecked(t *testing.T) {
 	repo := gpt2("a/b")
 	for name, plant := range map[string]func(path string) error{
-		"wrong":     func(path string) error { return os.WriteFile(path, pattern(299_999), 0o666) },
-		"as long":   func(path string) error { return os.WriteFile(path, make([]byte, 300_000), 0o666) },
-		"a link":    func(path string) error { return os.Symlink("/etc/passwd", path) },
-		"to itself": func(path string) error { return os.Symlink(filepath.Base(path), path) },
+		"wrong":     func(p string) error { return os.WriteFile(p, pattern(299_999), 0o666) },
+		"as long":   func(p string) error { return os.WriteFile(p, make([]byte, 300_000), 0o666) },
+		"a link":    func(p string) error { return os.Symlink("/etc/passwd", p) },
+		"to itself": func(p string) error { return os.Symlink(filepath.Base(p), p) },
 	} {
 		_, o := start(t, repo)
 		blobs := filepath.Join(o.Cache, "models--a--b", "blobs")
@@ -117,8 +117,9 @@ func TestHTTPSStaysHTTPS(t *testing.T) {
 			t.Errorf("%s: want an error", to)
 		}
 		for line := range strings.Lines(asked) {
+			toHub := strings.HasPrefix(line, "https://hub.test ")
 			if !strings.HasPrefix(line, "https://") ||
-				strings.Contains(line, "hf_secret") != strings.HasPrefix(line, "https://hub.test ") {
+				strings.Contains(line, "hf_secret") != toHub {
 				t.Errorf("%s: asked %s", to, line)
 			}
 		}
@@ -130,8 +131,8 @@ func TestAddresses(t *testing.T) {
 	o := hub.Options{Cache: t.TempDir(), Endpoint: "https://mirror.test/hf/"}
 	o.Transport = transport(func(r *http.Request) *http.Response {
 		asked = append(asked, r.Method+" "+r.URL.String())
-		return &http.Response{StatusCode: 404, Header: http.Header{"X-Error-Code": {"EntryNotFound"},
-			"X-Repo-Commit": {strings.Repeat("a", 40)}}}
+		return &http.Response{StatusCode: 404, Header: http.Header{
+			"X-Error-Code": {"EntryNotFound"}, "X-Repo-Commit": {strings.Repeat("a", 40)}}}
 	})
 	hub.Pull(t.Context(), name("a/b@refs/pr/22"), o, "in a folder/100%?#.gguf")
 	hub.Pull(t.Context(), name("a/b@été"), o)

@@ -24,7 +24,8 @@ import (
 )
 
 // A store is the folder of one repository in the cache. Names below are paths with slashes in it.
-// What is written goes through an os.Root: no link that lies in the cache leads it out of the folder.
+// What is written goes through an os.Root: no link that lies in the cache leads it out of the
+// folder.
 type store struct {
 	cache   string // the cache's folder
 	name    string // models--org--name
@@ -37,12 +38,15 @@ func newStore(n Name, o Options) *store {
 }
 
 func (s *store) dir() string                { return filepath.Join(s.cache, s.name) }
-func (s *store) path(name string) string    { return filepath.Join(s.dir(), filepath.FromSlash(name)) }
+func (s *store) path(name string) string    { return filepath.Join(s.dir(), native(name)) }
 func (s *store) snapshot(c string) string   { return s.path(path.Join("snapshots", c)) }
 func (s *store) close()                     { closeRoot(s.root) }
 func blob(etag string) string               { return path.Join("blobs", etag) }
 func pointer(commit, file string) string    { return path.Join("snapshots", commit, file) }
 func absentMark(commit, file string) string { return path.Join(".no_exist", commit, file) }
+
+// native is a path of this system.
+func native(name string) string { return filepath.FromSlash(name) }
 
 func closeRoot(r *os.Root) {
 	if r != nil {
@@ -58,7 +62,7 @@ func (s *store) has(name string) bool {
 
 // ref returns the commit that the cache knows a revision as, "" for none.
 func (s *store) ref(revision string) string {
-	f, size, err := folder.Open(folder.Dir(s.path("refs")), filepath.FromSlash(revision))
+	f, size, err := folder.Open(folder.Dir(s.path("refs")), native(revision))
 	if err != nil {
 		return ""
 	}
@@ -177,7 +181,7 @@ func (s *store) link(commit, file, etag string, isNew bool) error {
 	}
 	if !s.noLinks {
 		up := strings.Repeat("../", strings.Count(to, "/"))
-		target := filepath.FromSlash(up + blob(etag))
+		target := native(up + blob(etag))
 		err := s.root.Symlink(target, to)
 		if err == nil || errors.Is(err, fs.ErrExist) { // another process was first
 			return nil

@@ -88,8 +88,8 @@ func (c *client) resolve(revision, file string) *url.URL {
 var errSlow = errors.New("nothing came")
 
 // ask sends one request and returns the answer, whatever its status. The answer must begin within
-// the time given, and go on within it too each time its body is read. Bodies are counted and bounded
-// by who reads them.
+// the time given, and go on within it too each time its body is read. Bodies are counted and
+// bounded by who reads them.
 func (c *client) ask(
 	ctx context.Context, method string, u *url.URL, within time.Duration, headers ...string,
 ) (*http.Response, error) {
@@ -147,8 +147,8 @@ func (b *body) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// drop ends an answer whose body nobody needs. A little of it is read, so that the connection can be
-// used again.
+// drop ends an answer whose body nobody needs. A little of it is read, so that the connection can
+// be used again.
 func drop(resp *http.Response) {
 	io.CopyN(io.Discard, resp.Body, 4<<10)
 	resp.Body.Close()

@@ -122,8 +122,8 @@ func seconds(variable string) (time.Duration, error) {
 	return time.Duration(n) * time.Second, nil
 }
 
-// expand puts the home folder in place of ~ at the beginning, and variables that are set in place of
-// $NAME and ${NAME}.
+// expand puts the home folder in place of ~ at the beginning, and variables that are set in place
+// of $NAME and ${NAME}.
 func expand(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
 		if home, err := os.UserHomeDir(); err == nil {

@@ -9,7 +9,8 @@ import (
 	"picogpt/hub"
 )
 
-// Pull downloads what is missing of OpenAI's smallest GPT-2, which any later run finds in the cache.
+// Pull downloads what is missing of OpenAI's smallest GPT-2, which any later run finds in the
+// cache.
 func Example() {
 	ctx := context.Background()
 	o, err := hub.Environment()

@@ -17,8 +17,8 @@ import (
 	"picogpt/internal/fakehub"
 )
 
-// wantWhole checks that all that lies in the cache as a blob or in a snapshot is what the repository
-// has, and that nothing incomplete is left.
+// wantWhole checks that all that lies in the cache as a blob or in a snapshot is what the
+// repository has, and that nothing incomplete is left.
 func wantWhole(t *testing.T, o hub.Options, repo *fakehub.Repo, all bool) {
 	t.Helper()
 	right := map[string]bool{}
@@ -70,9 +70,10 @@ func TestFaultsThatPass(t *testing.T) {
 		"cut in the middle":              get(12, fakehub.Cut(10_000)),
 		"cut before the last byte":       get(1, fakehub.Cut(299_999)),
 		"a 408":                          get(5, fakehub.Status(408)),
-		"a 429":                          get(5, fakehub.Status(429, "Retry-After", "Thu, 01 Jan 1970 00:00:00 GMT")),
-		"a 504":                          get(5, fakehub.Status(504)),
-		"an address that is too old":     get(2, fakehub.Status(403)),
+		"a 429": get(5, fakehub.Status(429, "Retry-After",
+			"Thu, 01 Jan 1970 00:00:00 GMT")),
+		"a 504":                      get(5, fakehub.Status(504)),
+		"an address that is too old": get(2, fakehub.Status(403)),
 		"200 for a range": fakehub.All(get(1, fakehub.Cut(200_000)),
 			get(3, fakehub.Whole(0))),
 		"200 for a range, cut": fakehub.All(get(1, fakehub.Cut(200_000)),
@@ -102,8 +103,8 @@ func TestFaultsThatPass(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantWhole(t, o, repo, true)
-			if quiet := strings.Contains(name, "not asked") || strings.Contains(name, "slow"); quiet !=
-				(notes == 0) {
+			quiet := strings.Contains(name, "not asked") || strings.Contains(name, "slow")
+			if quiet != (notes == 0) {
 				t.Errorf("%d notes", notes)
 			}
 		})
@@ -143,7 +144,8 @@ func TestFaultsThatDoNotPass(t *testing.T) {
 		{"503 always", "503 Service Unavailable", get(fakehub.Status(503))},
 		{"nothing comes", "nothing came for 100ms", get(fakehub.Hang(-1))},
 		{"nothing comes after the headers", "nothing came for 100ms", get(fakehub.Hang(0))},
-		{"a wait of hours", "asks to wait for 2h0m0s", get(fakehub.Status(429, "Retry-After", "7200"))},
+		{"a wait of hours", "asks to wait for 2h0m0s",
+			get(fakehub.Status(429, "Retry-After", "7200"))},
 		{"other bytes", "SHA-256", get(fakehub.Other)},
 		{"other bytes of a small file", "git's SHA-1", vocab(fakehub.Other)},
 		{"more bytes", "more than 300000 bytes are sent", get(fakehub.More)},
@@ -186,7 +188,8 @@ func TestFaultsThatDoNotPass(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("%v, want %s", err, c.want)
 			}
-			if text := err.Error(); strings.Contains(text, "secret") || strings.Contains(text, "\n") {
+			text := err.Error()
+			if strings.Contains(text, "secret") || strings.Contains(text, "\n") {
 				t.Errorf("an error of several lines, or with a signature: %s", text)
 			}
 			wantWhole(t, o, repo, false)
@@ -194,8 +197,8 @@ func TestFaultsThatDoNotPass(t *testing.T) {
 	}
 }
 
-// TestTheWeightsComeLast covers a tokenizer that cannot be had: without it the checkpoint would seem
-// to have GPT-2's.
+// TestTheWeightsComeLast covers a tokenizer that cannot be had: without it the checkpoint would
+// seem to have GPT-2's.
 func TestTheWeightsComeLast(t *testing.T) {
 	h, o := start(t, gpt2("a/b"))
 	h.Break(fakehub.For("hub", "GET", "/vocab.json", 0, fakehub.Other))
@@ -232,8 +235,8 @@ func TestTheTokenGoesToTheHubAlone(t *testing.T) {
 	}
 }
 
-// TestARedirectOfBytesLosesTheToken has the hub itself redirect a GET to another host, and that host
-// redirect to a third.
+// TestARedirectOfBytesLosesTheToken has the hub itself redirect a GET to another host, and that
+// host redirect to a third.
 func TestARedirectOfBytesLosesTheToken(t *testing.T) {
 	repo := gpt2("a/b")
 	repo.Small = true

@@ -60,14 +60,14 @@ func find(n Name, o Options) *Snapshot {
 
 // Has reports whether a file is in the snapshot, with bytes behind it.
 func (s *Snapshot) Has(file string) bool {
-	_, err := os.Stat(filepath.Join(s.Dir, filepath.FromSlash(file)))
+	_, err := os.Stat(filepath.Join(s.Dir, native(file)))
 	return err == nil
 }
 
 // Unknown reports whether it is not known that the commit has no such file: neither is the file in
 // the snapshot nor has anybody who pulled it noted that there is none.
 func (s *Snapshot) Unknown(file string) bool {
-	mark := filepath.Join(s.Dir, "..", "..", ".no_exist", s.Commit, filepath.FromSlash(file))
+	mark := filepath.Join(s.Dir, "..", "..", ".no_exist", s.Commit, native(file))
 	_, err := os.Stat(mark)
 	return !s.Has(file) && err != nil
 }
@@ -91,7 +91,7 @@ func (s *Snapshot) Files() (names []string) {
 // Size returns the bytes of the snapshot's files.
 func (s *Snapshot) Size() (n int64) {
 	for _, name := range s.Files() {
-		info, err := os.Stat(filepath.Join(s.Dir, filepath.FromSlash(name)))
+		info, err := os.Stat(filepath.Join(s.Dir, native(name)))
 		if err == nil && info.Mode().IsRegular() {
 			n += info.Size()
 		}
@@ -100,8 +100,8 @@ func (s *Snapshot) Size() (n int64) {
 }
 
 // List returns the snapshots of all models in the cache, by their names. Name.Revision is the first
-// of Refs, "" for main, or the commit where the cache knows no other name. A cache that is not there
-// is empty.
+// of Refs, "" for main, or the commit where the cache knows no other name. A cache that is not
+// there is empty.
 func List(o Options) ([]*Snapshot, error) {
 	if o.Cache == "" {
 		return nil, ErrNoCache

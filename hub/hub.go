@@ -12,8 +12,8 @@
 //
 // Each file that Pull downloads is checked against the hash that is its name in the cache, and
 // appears there when all of it is right. Nothing else is trusted either: names that a server or an
-// index gives stay inside the folder of the snapshot, and numbers and answers are bounded. The token
-// goes to the endpoint alone.
+// index gives stay inside the folder of the snapshot, and numbers and answers are bounded. The
+// token goes to the endpoint alone.
 //
 // The layout and the protocol are those of huggingface_hub 1.29.
 package hub
@@ -47,8 +47,8 @@ type Options struct {
 	// Transport sends the requests in place of this package's own, which has Proxy.
 	Transport http.RoundTripper
 
-	// CheckConfig, if not nil, sees config.json before anything larger is downloaded. Its error ends
-	// the pull.
+	// CheckConfig, if not nil, sees config.json before anything larger is downloaded. Its error
+	// ends the pull.
 	CheckConfig func(config []byte) error
 
 	// Progress, if not nil, is called as bytes come, and where there is something to tell. It must
@@ -68,9 +68,9 @@ type Progress struct {
 
 // The errors of this package wrap one of these where a program may want to act on it.
 var (
-	ErrNoCache    = errors.New("no folder for the cache: want HF_HUB_CACHE, HF_HOME or a home folder")
+	ErrNoCache    = errors.New("no folder for the Hugging Face cache is known")
 	ErrAbsent     = errors.New("not in the Hugging Face cache")
-	ErrOffline    = errors.New("offline mode is on (HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE)")
+	ErrOffline    = errors.New("offline mode is on")
 	ErrNoRepo     = errors.New("the hub has no repository of that name, or it is private")
 	ErrNoRevision = errors.New("the repository has no such revision")
 	ErrNoFile     = errors.New("the repository has no such file")

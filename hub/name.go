@@ -85,7 +85,8 @@ func (n Name) sameRepo() []Name {
 	return nil
 }
 
-// checkRepo applies the hub's rules for names of repositories, which make safe names of folders too.
+// checkRepo applies the hub's rules for names of repositories, which make safe names of folders
+// too.
 func checkRepo(repo string) error {
 	parts := strings.Split(repo, "/")
 	switch {
@@ -133,8 +134,8 @@ func checkRevision(revision string) error {
 	return nil
 }
 
-// checkFile errs unless name is the path of a file below a folder, wherever the folder is: relative,
-// with slashes, and without a step to a parent.
+// checkFile errs unless name is the path of a file below a folder, wherever the folder is:
+// relative, with slashes, and without a step to a parent.
 func checkFile(name string) error {
 	const longest = 1024 // bytes
 	switch {

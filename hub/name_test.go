@@ -32,8 +32,8 @@ func TestParseName(t *testing.T) {
 		"", "/", "a/", "/a", "a//b", "a/b/c", "..", "a/..", "../a", "a/../b", `a\b`, "./a", "a/.",
 		"a--b", "a..b", "a.git", "-a", "a-", ".a", "a b", "a/b\n", "a\x00", "é", "~/a", "a:b",
 		strings.Repeat("a", 97), "a@", "a@..", "a@../b", "a@/b", "a@b/", "a@b//c", `a@b\c`, "a@.b",
-		"a@b.lock", "a@b c", "a@b~1", "a@b^", "a@b:c", "a@x..y", "a@refs/../../b", "a@\xff", "a@\x01",
-		"@main",
+		"a@b.lock", "a@b c", "a@b~1", "a@b^", "a@b:c", "a@x..y", "a@refs/../../b", "a@\xff",
+		"a@\x01", "@main", "a@\u202ex",
 	} {
 		if n, err := hub.ParseName(s); err == nil {
 			t.Errorf("%q: %v, want an error", s, n)
@@ -51,8 +51,8 @@ func TestParseName(t *testing.T) {
 
 func TestFilesThatClimbAreRefused(t *testing.T) {
 	h, o := start(t, gpt2("a/b"))
-	for _, file := range []string{"../x", "a/../../x", "/etc/passwd", `a\b`, "a/./b", "a//b", ".", "",
-		"a\x00b", "a\nb", "\xff"} {
+	for _, file := range []string{"../x", "a/../../x", "/etc/passwd", `a\b`, "a/./b", "a//b", ".",
+		"", "a\x00b", "a\nb", "\xff"} {
 		if _, err := hub.Pull(t.Context(), name("a/b"), o, file); err == nil {
 			t.Errorf("%q: want an error", file)
 		}
@@ -83,7 +83,9 @@ func TestEnvironment(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	path := func(parts ...string) string { return filepath.Join(append([]string{home}, parts...)...) }
+	path := func(parts ...string) string {
+		return filepath.Join(home, filepath.Join(parts...))
+	}
 	type env = map[string]string
 	for _, c := range []struct {
 		env  env
@@ -95,7 +97,8 @@ func TestEnvironment(t *testing.T) {
 			hub.Options{Cache: path("hf", "hub"), Token: "hf_home"}},
 		{env{"HF_HOME": path("hf"), "HUGGINGFACE_HUB_CACHE": path("old")},
 			hub.Options{Cache: path("old"), Token: "hf_home"}},
-		{env{"HF_HOME": "~/hf", "HUGGINGFACE_HUB_CACHE": path("old"), "HF_HUB_CACHE": "$HOME/c/$NOT"},
+		{env{"HF_HOME": "~/hf", "HUGGINGFACE_HUB_CACHE": path("old"),
+			"HF_HUB_CACHE": "$HOME/c/$NOT"},
 			hub.Options{Cache: path("c", "$NOT"), Token: "hf_home"}},
 		{env{"HF_HUB_CACHE": "/c", "HF_TOKEN_PATH": "~/mine"},
 			hub.Options{Cache: "/c", Token: "hf_mine"}},

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"picogpt/internal/folder"
@@ -223,7 +222,7 @@ func (r *repo) land(ctx context.Context, m *meta, limit int64, moved func(have i
 // isWhole reports whether the cache has the blob of a file, as another commit left it or another
 // process. Its bytes are checked.
 func (r *repo) isWhole(ctx context.Context, m *meta) bool {
-	f, size, err := folder.Open(folder.Dir(r.store.dir()), filepath.FromSlash(blob(m.etag)))
+	f, size, err := folder.Open(folder.Dir(r.store.dir()), native(blob(m.etag)))
 	if err != nil {
 		return false
 	}
@@ -273,7 +272,7 @@ func (r *repo) read(ctx context.Context, file string, limit int64) ([]byte, erro
 			return nil, err
 		}
 	}
-	name := filepath.FromSlash(pointer(r.commit, file))
+	name := native(pointer(r.commit, file))
 	b, err := folder.Read(folder.Dir(r.store.dir()), name, limit)
 	if err != nil {
 		return nil, r.store.failed(name, err)

@@ -12,8 +12,8 @@ import (
 	"io"
 )
 
-// checkEtag errs unless an etag is one of the two hashes that the hub names files by: the SHA-256 of
-// a large file, the SHA-1 of a small one as git makes it.
+// checkEtag errs unless an etag is one of the two hashes that the hub names files by: the SHA-256
+// of a large file, the SHA-1 of a small one as git makes it.
 func checkEtag(etag string) error {
 	if !isHex(etag, 2*sha256.Size) && !isHex(etag, 2*sha1.Size) {
 		return fmt.Errorf("ETag %.80q, want a SHA-256 or git's SHA-1: is this a Hugging Face hub?",

@@ -52,7 +52,8 @@ func TestFromReadersReadsHeadersAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, x := range got.All() {
-		if same, err := x.Equal(want.All()[i]); !same || err != nil || x.Name != want.All()[i].Name {
+		same, err := x.Equal(want.All()[i])
+		if !same || err != nil || x.Name != want.All()[i].Name {
 			t.Errorf("%s: another tensor, %v", x.Name, err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"picogpt/decode"
+	"picogpt/hub"
 	"picogpt/internal/chattemplate"
 	"picogpt/model"
 )
@@ -29,6 +30,8 @@ func hintFor(err error) string {
 	case errors.Is(err, model.ErrCacheFull):
 		return "--cache-bytes gives the cache more memory; " +
 			"--cache-dtype f16 halves what it needs, and shorter or fewer texts need less"
+	case errors.Is(err, hub.ErrNoCache):
+		return "HF_HOME or HF_HUB_CACHE names one, and so does a home folder"
 	case errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), "config.json"):
 		return checkpointHint
 	}

@@ -31,10 +31,7 @@ func (a *app) locate(name string) (located, error) {
 	if err != nil {
 		return located{}, hinted{absent, checkpointHint}
 	}
-	o, err := a.hubOptions()
-	if err != nil {
-		return located{}, err
-	}
+	o := a.cacheOptions()
 	s, err := hub.Find(n, o)
 	switch {
 	case errors.Is(err, hub.ErrAbsent), errors.Is(err, hub.ErrNoCache):
@@ -105,11 +102,7 @@ func (a *app) hintAtCached(name string, err error) error {
 }
 
 func (a *app) isCached(n hub.Name) bool {
-	o, err := a.hubOptions()
-	if err != nil {
-		return false
-	}
-	_, err = hub.Find(n, o)
+	_, err := hub.Find(n, a.cacheOptions())
 	return err == nil
 }
 
@@ -133,4 +126,10 @@ func (a *app) hubOptions() (hub.Options, error) {
 	o, err := hub.Environment()
 	o.UserAgent = "picogpt/" + versionName()
 	return o, err
+}
+
+// cacheOptions are enough to look into the cache: a token that cannot be read does not matter.
+func (a *app) cacheOptions() hub.Options {
+	o, _ := a.hubOptions()
+	return o
 }

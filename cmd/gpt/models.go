@@ -43,10 +43,7 @@ type cachedModel struct {
 }
 
 func (c *modelsCommand) Run(a *app) error {
-	o, err := a.hubOptions()
-	if err != nil {
-		return err
-	}
+	o := a.cacheOptions()
 	all, err := hub.List(o)
 	if err != nil {
 		return err

@@ -179,8 +179,8 @@ func hubError(name hub.Name, o hub.Options, err error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, hub.ErrNoRepo) && o.Token == "":
-		hint = "for a private one set HF_TOKEN, or run hf auth login; names are OWNER/REPO, as in " +
-			page
+		hint = "for a private one set HF_TOKEN, or run hf auth login; names are OWNER/REPO, as " +
+			"in " + page
 	case errors.Is(err, hub.ErrNoRepo):
 		hint = "the token that is set may not see it; names are OWNER/REPO, as in " + page
 	case errors.Is(err, hub.ErrGated) && o.Token == "":

@@ -59,7 +59,8 @@ func (r *Repo) isLarge(name string) bool {
 	return !r.Small && !strings.HasSuffix(name, ".json") && !strings.HasSuffix(name, ".txt")
 }
 
-// Etag is what the hub calls bytes: their SHA-256 where the file is large, else what git calls them.
+// Etag is what the hub calls bytes: their SHA-256 where the file is large, else what git calls
+// them.
 func Etag(b []byte, large bool) string {
 	if large {
 		sum := sha256.Sum256(b)
