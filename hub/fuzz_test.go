@@ -27,6 +27,7 @@ func FuzzList(f *testing.F) {
 		`{"siblings": [{"rfilename": "a.pt", "size": 1, "lfs": {"sha256": "00"}}]}`, `{}`, ``,
 		`{"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "../x"}}`,
 		`{"weight_map": {"a": "pytorch_model-00001-of-00001.bin"}}`,
+		`{"weight_map": {"a": "."}}`, `{"weight_map": {"a": ".."}}`,
 	} {
 		f.Add(text)
 	}
@@ -88,7 +89,7 @@ func FuzzHeaders(f *testing.F) {
 		if from, size, err := parseRange(s); err == nil && (from < 0 || size < 0) {
 			t.Errorf("range %q is %d of %d", s, from, size)
 		}
-		if d := retryAfter(s); d < 0 || d > 1<<62 {
+		if d := retryAfter(s); d < 0 {
 			t.Errorf("retry after %q is %v", s, d)
 		}
 	})

@@ -108,7 +108,7 @@ func parseWeightMap(r *strictjson.Reader) ([]place, error) {
 			return fmt.Errorf("%s: %w", tensor, err)
 		}
 		// A shard lies beside its index, and nowhere else.
-		if shard != filepath.Base(shard) || !filepath.IsLocal(shard) ||
+		if shard == "." || shard != filepath.Base(shard) || !filepath.IsLocal(shard) ||
 			strings.ContainsAny(shard, `/\`) || checkName(shard) != nil {
 			return fmt.Errorf("%s: shard %s, want a plain file name", tensor,
 				quote.Short(shard, 80))
