@@ -89,7 +89,13 @@ func (j *job) appendChoice(b []byte, c *choice) []byte {
 }
 
 func (j *job) appendText(b []byte, c *choice) []byte {
-	b = appendString(append(b, `"text":`...), c.text)
+	b = append(b, `"text":`...)
+	if c.echo == "" {
+		b = appendString(b, c.text)
+	} else { // apart: an echo that ends in half of a character is as if it were alone
+		b = appendString(b, c.echo)
+		b = append(b[:len(b)-1], appendString(nil, c.text)[1:]...)
+	}
 	b = append(b, `,"logprobs":`...)
 	if j.logprobs == nil {
 		return append(b, "null"...)

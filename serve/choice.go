@@ -15,6 +15,7 @@ import (
 // A choice is one text of an answer, or what is new of it in a stream.
 type choice struct {
 	index   int
+	echo    string // what comes before text, once; choices of a prompt share it
 	text    []byte
 	entries []entry
 	ids     []int
@@ -48,7 +49,7 @@ type stopReason struct {
 func (j *job) newChoice(p *prompt, index int) *choice {
 	c := &choice{index: index, first: true}
 	if j.echo {
-		c.text = append(c.text, p.text...)
+		c.echo = p.text
 	}
 	if j.logprobs != nil {
 		if j.echo {
@@ -113,7 +114,11 @@ func (c *choice) mean() float64 {
 
 // sent forgets what a stream has sent.
 func (c *choice) sent() {
-	c.text, c.entries, c.ids, c.first = c.text[:0], c.entries[:0], c.ids[:0], false
+	clear(c.entries) // their alternatives are memory, too
+	c.echo, c.text, c.entries, c.ids, c.first = "", c.text[:0], c.entries[:0], c.ids[:0], false
+	if c.finish != "" {
+		*c = choice{index: c.index, finish: c.finish, tokens: c.tokens}
+	}
 }
 
 // places counts the characters before each token of a text.

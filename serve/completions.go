@@ -35,19 +35,20 @@ func (s *Server) generate(v *visit, parse func(body string) (*completion, error)
 	if err != nil {
 		return err
 	}
+	release = sync.OnceFunc(release)
+	defer release() // after a panic, too
 	q, err := parse(body)
 	if err != nil {
-		release()
 		return err
 	}
 	j := &job{completion: q, server: s, visit: v}
+	defer j.leave()
 	ctx, cancel := s.bounded(v)
 	defer cancel()
 	err = j.begin(ctx)
 	if release(); err != nil {
 		return s.explain(v, err)
 	}
-	defer j.leave()
 	if q.stream {
 		return j.answerInParts(ctx)
 	}
@@ -69,11 +70,7 @@ func (j *job) begin(ctx context.Context) error {
 		return err
 	}
 	j.reserved = texts
-	err := j.prepare(ctx)
-	if err != nil {
-		j.server.queue.release(texts)
-	}
-	return err
+	return j.prepare(ctx)
 }
 
 func (j *job) prepare(ctx context.Context) (err error) {
@@ -106,7 +103,7 @@ func (j *job) prepare(ctx context.Context) (err error) {
 
 // mostEntries bounds the memory of an answer that is sent as a whole: its tokens, and the
 // log-probabilities of each.
-const mostEntries = 1 << 22
+const mostEntries = 1 << 21
 
 // checkSize refuses what would make an answer without bounds.
 func (j *job) checkSize() error {
@@ -118,9 +115,9 @@ func (j *job) checkSize() error {
 	for _, p := range j.prompt {
 		tokens := j.maxTokens
 		if j.echo {
-			tokens += len(p.ids)
+			tokens += max(len(p.ids), len(p.text)/4)
 		}
-		total += tokens * each * j.drawn() // at most 2048 · 101 · 128 for a context of 1024
+		total += tokens * each * j.drawn() // at most 34000 · 102 · 128 for a context of 1024
 		if total > mostEntries && !j.stream {
 			return fieldf("max_tokens", "with %d prompts, n or best_of %d and logprobs the answer "+
 				"could have more than %d numbers: want fewer, or stream", len(j.prompt), j.drawn(),
@@ -132,10 +129,13 @@ func (j *job) checkSize() error {
 
 // leave gives back what is still reserved, and notes how it went.
 func (j *job) leave() {
-	m := j.server.metrics
-	m.finished.WithLabelValues("abort").Add(float64(j.reserved))
-	j.server.queue.release(j.reserved)
+	m, left := j.server.metrics, j.reserved
+	j.server.queue.release(left)
 	j.reserved = 0
+	if len(j.choices) == 0 { // it was refused
+		return
+	}
+	m.finished.WithLabelValues("abort").Add(float64(left))
 	j.visit.note.completionTokens = j.used.completion
 	m.promptTokens.Observe(float64(j.used.prompt))
 	m.newTokens.Observe(float64(j.used.completion))

@@ -23,9 +23,9 @@ type embedding struct {
 
 func (s *Server) embeddings(v *visit) error {
 	q := embedding{format: "float"}
-	vocabulary, width := s.model.Config().VocabSize, s.model.Config().Embd
+	width := s.model.Config().Embd
 	release, err := s.readRequest(v, map[string]field{
-		"model": optional(&q.model, text), "input": q.input.read(vocabulary, s.options.MaxPrompts),
+		"model": optional(&q.model, text), "input": q.input.read(s, "input"),
 		"encoding_format": text(&q.format), "user": text(new(string)),
 		"dimensions": optional(&q.dimensions, func(to *int) field { return whole(to, width, width) }),
 	})

@@ -30,10 +30,11 @@ func readFields(body string, fields map[string]field) (ignored []string, err err
 			_, err := r.Value()
 			return err
 		}
-		if err := read(r); err != nil {
-			return fieldf(name, "%v", err)
+		err := read(r)
+		if known, ok := err.(*apiError); err == nil || ok && known.code != "" {
+			return err
 		}
-		return nil
+		return fieldf(name, "%v", err)
 	})
 	if err == nil {
 		err = r.End()

@@ -220,6 +220,7 @@ func TestTheContextIsTheLimit(t *testing.T) {
 		`{"prompt":[` + ids(250) + `],"max_tokens":7}`, `{"prompt":[` + ids(257) + `],"max_tokens":0}`,
 		`{"prompt":"` + strings.Repeat("word ", 300) + `"}`, `{"max_tokens":2147483647}`,
 		`{"prompt":["a","` + strings.Repeat("x", 1<<20) + `"]}`,
+		`{"prompt":[` + ids(500000) + `]}`, `{"prompt":[[5],[` + ids(500000) + `]]}`,
 	} {
 		r, text := c.post("/v1/completions", body)
 		e := decoded[apiError](t, text).Error
@@ -239,5 +240,5 @@ func TestRequestsHaveLimits(t *testing.T) {
 		"at most 1024 prompts")
 	prompts := strings.TrimSuffix(strings.Repeat(`"a",`, 1024), ",")
 	c.refused("/v1/completions", `{"prompt":[`+prompts+`],"n":128,"max_tokens":200}`, 400,
-		"max_tokens", "more than 4194304 numbers")
+		"max_tokens", "more than 2097152 numbers")
 }

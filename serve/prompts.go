@@ -20,7 +20,8 @@ type prompt struct {
 type prompts []prompt
 
 // read reads a prompt of any of the four shapes. No prompt at all is one, the end of text.
-func (p *prompts) read(vocabulary, most int) field {
+func (p *prompts) read(s *Server, name string) field {
+	most := s.options.MaxPrompts
 	return func(r *strictjson.Reader) error {
 		switch r.Kind() {
 		case '"':
@@ -46,13 +47,14 @@ func (p *prompts) read(vocabulary, most int) field {
 			case kind != '0' && i == most:
 				return r.Errorf("want at most %d prompts, found more", most)
 			}
-			return p.element(r, kind, vocabulary)
+			return p.element(r, kind, s, name)
 		})
 	}
 }
 
 // element reads an element of a list.
-func (p *prompts) element(r *strictjson.Reader, kind byte, vocabulary int) error {
+func (p *prompts) element(r *strictjson.Reader, kind byte, s *Server, name string) error {
+	vocabulary, positions := s.model.Config().VocabSize, s.model.Config().Positions
 	switch kind {
 	case '"':
 		text, err := r.String()
@@ -63,11 +65,21 @@ func (p *prompts) element(r *strictjson.Reader, kind byte, vocabulary int) error
 		if len(*p) == 0 {
 			*p = prompts{{asIDs: true}}
 		}
+		if len((*p)[0].ids) == positions { // there is no need to hold more
+			return tooLong(name, positions, positions+1, 0)
+		}
 		(*p)[0].ids = append((*p)[0].ids, int(id))
 		return err
 	}
 	one := prompt{asIDs: true}
-	err := ids(&one.ids, vocabulary, mostTokens)(r)
+	err := r.Array(func(i int) error {
+		if i == positions {
+			return tooLong(name, positions, positions+1, 0)
+		}
+		id, err := r.Natural(int64(vocabulary) - 1)
+		one.ids = append(one.ids, int(id))
+		return err
+	})
 	if err == nil && len(one.ids) == 0 {
 		return r.Errorf("list %d: want at least one id, found none", len(*p)+1)
 	}

@@ -85,7 +85,7 @@ func (q *completion) fields(s *Server) map[string]field {
 	vocabulary := s.model.Config().VocabSize
 	table := map[string]field{
 		"model":  optional(&q.model, text),
-		"prompt": q.prompt.read(vocabulary, s.options.MaxPrompts),
+		"prompt": q.prompt.read(s, "prompt"),
 		"suffix": text(&q.suffix),
 		"user":   text(new(string)), // who asks is of no use here
 
