@@ -129,7 +129,7 @@ func (g *GPT) generate(
 	prompt string, tokens func(ids []int) iter.Seq2[Token, error],
 ) iter.Seq2[Token, error] {
 	return func(yield func(Token, error) bool) {
-		ids, err := g.tokenizer.Encode(prompt)
+		ids, err := g.tokenizer.ForPrompts().Encode(prompt)
 		if err != nil {
 			yield(Token{}, err)
 			return

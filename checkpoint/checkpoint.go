@@ -107,6 +107,9 @@ func (o Options) open(fsys fs.FS, name string) (*Checkpoint, error) {
 	if len(f.config.EOSTokenIDs) == 0 {
 		c.endWithTokenizers()
 	}
+	if bos := f.config.BOSTokenID; bos == nil || *bos < 0 || *bos >= f.config.VocabSize {
+		c.startWithTokenizers()
+	}
 	return c, nil
 }
 
@@ -126,6 +129,16 @@ func (c *Checkpoint) endWithTokenizers() {
 	}
 	if ok && id < c.Config.VocabSize {
 		c.Config.EOSTokenIDs = []int{id}
+	}
+}
+
+// startWithTokenizers completes the config with the token that prompts begin with: [CLS], of models
+// whose config has ids of GPT-2's vocabulary.
+func (c *Checkpoint) startWithTokenizers() {
+	if own, err := c.own(); err == nil && own != nil {
+		if id, ok := own.Start(); ok && id < c.Config.VocabSize {
+			c.Config.BOSTokenID = &id
+		}
 	}
 }
 

@@ -70,6 +70,7 @@ func checksums(pieces [][]byte) []uint32 {
 // tokenizerFiles are all files that a tokenizer may be read from.
 var tokenizerFiles = [...]string{
 	"tokenizer.json", "vocab.json", "merges.txt", "added_tokens.json", "tokenizer_config.json",
+	"special_tokens_map.json", "encoder.json", "vocab.bpe", "vocab.txt", "spiece.model",
 }
 
 // TokenizerDigest returns 32 hexadecimal digits that another tokenizer, as it is in the files, would

@@ -132,7 +132,7 @@ func (s *Server) conversation(messages []message) (all []int, err error) {
 		}
 		all = append(all, ids...)
 	}
-	return all, nil
+	return s.vocabulary.WithStart(all), nil
 }
 
 // appendMessage appends a choice of a conversation, or what is new of it in a stream.

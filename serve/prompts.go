@@ -117,7 +117,7 @@ func (s *Server) encodeOne(p *prompt, field string, tokens int) error {
 	}
 	if !p.asIDs {
 		var err error
-		if p.ids, err = s.vocabulary.Encode(p.text); err != nil {
+		if p.ids, err = s.vocabulary.ForPrompts().Encode(p.text); err != nil {
 			return fieldf(field, "%v", err)
 		}
 	}

@@ -71,6 +71,15 @@ func (t *Tokenizer) ForPrompts() *Tokenizer {
 // the vocabulary has one.
 func (t *Tokenizer) Start() (id int, ok bool) { return t.start, t.start >= 0 }
 
+// WithStart returns ids with the token before them that prompts begin with, unless it is there or
+// the vocabulary has none. See [Tokenizer.ForPrompts].
+func (t *Tokenizer) WithStart(ids []int) []int {
+	if t.start < 0 || len(ids) > 0 && ids[0] == t.start {
+		return ids
+	}
+	return slices.Insert(slices.Clone(ids), 0, t.start)
+}
+
 // Kind says in a few words which kind of vocabulary it is: "byte-level BPE", "BPE", "WordPiece",
 // "Unigram", "WordLevel", "characters", "bytes of ids".
 func (t *Tokenizer) Kind() string { return t.kind }

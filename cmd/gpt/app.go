@@ -31,6 +31,8 @@ type globals struct {
 
 	Device *string `placeholder:"NAME"`
 
+	CJKSpaces *bool `name:"cjk-spaces"`
+
 	Verbose bool `short:"v" help:"report on stderr what is used and how long it takes"`
 }
 

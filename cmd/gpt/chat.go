@@ -171,6 +171,9 @@ func (c *chat) answer(text string) error {
 	if err != nil {
 		return err
 	}
+	if len(c.turns) == 0 {
+		ids = c.tokenizer.WithStart(ids)
+	}
 	o, err := c.optionsOfAnswer()
 	if err != nil {
 		return err

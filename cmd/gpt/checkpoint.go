@@ -134,6 +134,9 @@ func (a *app) openTokenizer() (*tokenizer.Tokenizer, error) {
 		slices.Contains([]string{"safetensors", "pytorch"}, c.Format()) {
 		a.noteTokenizer(*a.Model)
 	}
+	if err == nil && (a.CJKSpaces == nil || !*a.CJKSpaces) {
+		t = t.JoinCJK()
+	}
 	return t, a.hintTokenizer(err)
 }
 

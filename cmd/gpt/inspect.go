@@ -76,6 +76,9 @@ func (a *app) inspectLocal(c *inspectCommand) (i *inspection, problem, err error
 	config, file := opened.Config, opened.Tensors
 	i = newInspection(a.modelName(), config, file)
 	i.Source, i.Notes = opened.Format(), append(i.Notes, opened.Notes...)
+	if t, err := opened.Tokenizer(); err == nil {
+		i.Vocab = fmt.Sprintf("%s, %d ids", t.Kind(), t.Size())
+	}
 	m, problem := model.New(context.Background(), config, file,
 		model.Options{Threads: 1, CacheFormat: a.CacheDtype})
 	if problem == nil {
@@ -94,6 +97,7 @@ type inspection struct {
 	Model    string            `json:"model"`
 	Config   model.Config      `json:"config"`
 	Source   string            `json:"source"` // the format of the file: "safetensors"
+	Vocab    string            `json:"tokenizer,omitempty"` // its kind
 	Notes    []string          `json:"notes"`  // what the files leave open, and how it was settled
 	Format   string            `json:"format"` // "" if the model cannot run
 	Metadata map[string]string `json:"metadata"`
@@ -189,6 +193,9 @@ func (i *inspection) text() []byte {
 	fmt.Fprintf(w, "file\t%s\n", i.Source)
 	for _, note := range i.Notes {
 		fmt.Fprintf(w, "note\t%s\n", note)
+	}
+	if i.Vocab != "" {
+		fmt.Fprintf(w, "tokenizer\t%s\n", i.Vocab)
 	}
 	fmt.Fprintf(w, "parameters\t%d\n", i.Parameters)
 	fmt.Fprintf(w, "bytes\t%d\t%s\n", i.Bytes, size(i.Bytes))

@@ -141,7 +141,7 @@ func (c *nextCommand) tokenizer(a *app, p *prompt) (*tokenizer.Tokenizer, error)
 	case !p.asText && errors.Is(err, checkpoint.ErrNoTokenizer):
 		return nil, nil
 	case err == nil && p.asText:
-		err = p.encode(tok, c.Prompt.Special)
+		err = p.encode(tok.ForPrompts(), c.Prompt.Special)
 	}
 	return tok, err
 }

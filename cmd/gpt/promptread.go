@@ -44,7 +44,7 @@ func (c *generateCommand) readText(a *app, tok *tokenizer.Tokenizer, context int
 	r := &promptReader{
 		app: a, context: context, refuse: c.Overflow == string(decode.OverflowError),
 		// one more than fits, to be seen not to fit
-		encoder: tok.NewEncoder(max(shownIDs, context+1)),
+		encoder: tok.ForPrompts().NewEncoder(max(shownIDs, context+1)),
 		show:    !c.NoDisplayPrompt && (c.Output == "text" || c.Output == "auto"),
 	}
 	defer a.showProgress(func() string { return "reading the prompt, " + size(r.bytes.Load()) })()

@@ -85,7 +85,7 @@ func (in *promptInput) request(line *promptLine) error {
 	case in.tokenizer == nil:
 		return in.missing
 	default:
-		line.ids, err = encode(in.tokenizer, *text, in.special)
+		line.ids, err = encode(in.tokenizer.ForPrompts(), *text, in.special)
 	}
 	return err
 }

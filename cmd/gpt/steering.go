@@ -153,7 +153,7 @@ func (f *steering) open(a *app, t *tokenizer.Tokenizer, o *decode.Options) (err 
 		}
 	}
 	if f.Wanted.Negative != nil && o.Guidance != nil {
-		if o.Guidance.Negative, err = t.Encode(*f.Wanted.Negative); err != nil {
+		if o.Guidance.Negative, err = t.ForPrompts().Encode(*f.Wanted.Negative); err != nil {
 			return fmt.Errorf("--negative: %w", err)
 		}
 	}

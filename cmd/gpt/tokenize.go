@@ -14,7 +14,12 @@ prints exactly the bytes that the ids stand for; a newline is added on a termina
 
 The text is TEXT, the text of a file (-f FILE; -f - is stdin), or what comes through a pipe. Every
 byte counts. The tokenizer is the checkpoint's own; where it has none, and its vocabulary is large
-enough, it is GPT-2's.
+enough, it is GPT-2's. gpt inspect says of which kind it is.
+
+The text of a WordPiece vocabulary, as Chinese models have, has a space between the characters; with
+--cjk-spaces=false it is as gpt generate writes it. [CLS] and its like in the text are single ids
+there, and other special tokens only with --special. gpt generate puts a [CLS] before a prompt that
+has none; gpt tokenize does not.
 
 Examples:
 
@@ -35,6 +40,9 @@ func (c *tokenizeCommand) Run(a *app) error {
 	t, err := a.openOnlyTokenizer()
 	if err != nil {
 		return err
+	}
+	if a.CJKSpaces != nil && !*a.CJKSpaces {
+		t = t.JoinCJK()
 	}
 	if c.Decode {
 		ids, err := parseIDs(text)
