@@ -21,7 +21,7 @@ import (
 // Companions returns the names of the files that Convert takes along from the folder of a
 // checkpoint where they are there.
 func Companions() []string {
-	return append(slices.Clone(tokenizerFiles[:]), "special_tokens_map.json",
+	return append(slices.Clone(tokenizerFiles[:]),
 		"generation_config.json", "chat_template.jinja")
 }
 
