@@ -1,7 +1,8 @@
 // Package tokenizer turns text into the token ids of GPT-2 class models and back.
 //
-// [GPT2] is GPT-2's own vocabulary, embedded in 200 KB; [Load] reads the vocab.json and merges.txt
-// or the byte-level BPE tokenizer.json beside a checkpoint. Then [Tokenizer.Encode] gives ids,
+// [GPT2] is GPT-2's own vocabulary, embedded in 200 KB; [Load] reads the files beside a checkpoint:
+// tokenizer.json, vocab.json with merges.txt, vocab.txt or spiece.model. Vocabularies inside other
+// files are for [FromParts], [FromBytes] and [Characters]. Then [Tokenizer.Encode] gives ids,
 // [Tokenizer.Decode] bytes, [Tokenizer.Stream] text as ids come, never a part of a rune:
 //
 //	tok := tokenizer.GPT2()
@@ -10,8 +11,20 @@
 //
 // [Tokenizer.EncodeSpans] and [Tokenizer.DecodeSpans] also tell which bytes of the text each id
 // stands for. A [Decoder] takes one id at a time, and an [Encoder] a text in parts, in memory that
-// does not grow with it. That the bytes of a text's tokens, joined, are the text holds for
-// byte-level BPE and not for every kind of vocabulary, so callers do not rely on it.
+// does not grow with it, for byte-level BPE. That the bytes of a text's tokens, joined, are the text
+// holds for byte-level BPE and not for every kind of vocabulary, so callers do not rely on it.
+//
+// # The pipeline
+//
+// A text goes through added tokens, found as they are written; normalizers, which rewrite what is
+// between; the added tokens that are found in that; splitters, which cut it; and a model, which
+// makes ids of each part. Ids go back through the steps of a decoder. [Tokenizer.EncodeSpans] tells
+// which bytes of the original text an id stands for, whatever the normalizers did.
+//
+// Ids are those of Hugging Face's tokenizers 0.23.2, and of spiece.model those of sentencepiece
+// itself. Bytes that are not valid UTF-8 are single characters without a name: unknown ones, or
+// bytes where the vocabulary has them; decoding gives bytes as they are, where that library puts
+// U+FFFD. [Tokenizer.ForPrompts] and [Tokenizer.JoinCJK] are for models with BERT's vocabularies.
 //
 // # What is promised
 //

@@ -18,6 +18,7 @@ type encoded struct {
 	spans     []Span // [len(ids)] if wantSpans
 	wantSpans bool
 	special   bool // special tokens are read as such
+	track     bool // passages tell where they came from
 	arcSpace  []arc
 	symbols   symbols
 }

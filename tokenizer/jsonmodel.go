@@ -207,19 +207,19 @@ func (f *modelFile) wordPiece(v *vocabulary, unknown uint32) model {
 // newWordPiece arranges a vocabulary. A token with the prefix that goes on with a word can begin one
 // too, where it is written so.
 func newWordPiece(v *vocabulary, prefix string, unknown uint32, longest int) *wordPiece {
-	m := &wordPiece{begins: newPrefixTree(), goesOn: newPrefixTree(), unknown: unknown,
-		longest: longest}
+	begins, goesOn := make([]treeText, 0, len(v.ids)), make([]treeText, 0, len(v.ids))
 	for text, id := range v.ids {
-		m.begins.add(text, id)
+		begins = append(begins, treeText{text, id})
 		if rest, ok := strings.CutPrefix(text, prefix); ok && rest != "" {
-			m.goesOn.add(rest, id)
+			goesOn = append(goesOn, treeText{rest, id})
 		}
 	}
-	return m
+	return &wordPiece{begins: newPrefixTree(begins), goesOn: newPrefixTree(goesOn),
+		unknown: unknown, longest: longest}
 }
 
 func (f *modelFile) unigram(v *vocabulary) (model, error) {
-	m := &unigram{pieces: newPrefixTree(), scores: v.scores, ids: v.ids, unknown: none,
+	m := &unigram{scores: v.scores, ids: v.ids, unknown: none,
 		unscored: worst(v.scores) - unknownPenalty}
 	if f.hasID {
 		if m.unknown = uint32(f.unknownID); f.unknownID >= len(v.scores) {
@@ -227,9 +227,11 @@ func (f *modelFile) unigram(v *vocabulary) (model, error) {
 				len(v.scores))
 		}
 	}
+	texts := make([]treeText, 0, len(v.ids))
 	for text, id := range v.ids {
-		m.pieces.add(text, id)
+		texts = append(texts, treeText{text, id})
 	}
+	m.pieces = newPrefixTree(texts)
 	if f.byteFallback {
 		m.byteID = v.byteTokens()
 	}

@@ -2,43 +2,76 @@
 
 package tokenizer
 
-// A prefixTree is the tree of the beginnings of some texts; node 0 is the empty one.
+import (
+	"cmp"
+	"slices"
+)
+
+// A prefixTree is the tree of the beginnings of some texts. Node 0 is the empty one; the children of
+// a node lie side by side, sorted by their bytes, so that a step meets few cache lines.
 type prefixTree struct {
-	children pairTable // (node, byte) → node
-	ids      []uint32  // by node: the id of these bytes, or none
+	nodes []treeNode
+	bytes []byte // by node: its last byte
 }
 
-func newPrefixTree() *prefixTree {
-	return &prefixTree{children: newPairTable(1 << 10), ids: []uint32{none}}
+type treeNode struct {
+	first, count uint32 // children
+	id           uint32 // of the text that ends here, or none
 }
 
-// add gives a text an id; a later one wins.
-func (t *prefixTree) add(text string, id uint32) {
-	node := uint32(0)
-	for i := range len(text) {
-		child := t.children.rank(node, uint32(text[i]))
-		if child == none {
-			child = uint32(len(t.ids))
-			if 2*len(t.ids) > len(t.children.slots) {
-				t.grow()
+// A treeText is a text with its id.
+type treeText struct {
+	text string
+	id   uint32
+}
+
+// newPrefixTree makes the tree of texts, none of them empty. Of equal ones the highest id counts.
+func newPrefixTree(texts []treeText) *prefixTree {
+	slices.SortFunc(texts, func(a, b treeText) int {
+		return cmp.Or(cmp.Compare(a.text, b.text), cmp.Compare(a.id, b.id))
+	})
+	t := &prefixTree{nodes: []treeNode{{id: none}}, bytes: []byte{0}}
+	type part struct{ from, to, depth int } // the texts below a node, all alike up to depth
+	parts := []part{{0, len(texts), 0}}
+	for node := 0; node < len(t.nodes); node++ { // a node's children come after it
+		p := parts[node]
+		for p.from < p.to && len(texts[p.from].text) == p.depth {
+			t.nodes[node].id = texts[p.from].id
+			p.from++
+		}
+		t.nodes[node].first = uint32(len(t.nodes))
+		for p.from < p.to {
+			c, from := texts[p.from].text[p.depth], p.from
+			for p.from < p.to && texts[p.from].text[p.depth] == c {
+				p.from++
 			}
-			t.children.set(node, uint32(text[i]), child)
-			t.ids = append(t.ids, none)
+			t.nodes = append(t.nodes, treeNode{id: none})
+			t.bytes = append(t.bytes, c)
+			parts = append(parts, part{from, p.from, p.depth + 1})
 		}
-		node = child
+		t.nodes[node].count = uint32(len(t.nodes)) - t.nodes[node].first
 	}
-	t.ids[node] = id
+	return t
 }
 
-// grow makes room for twice as many nodes.
-func (t *prefixTree) grow() {
-	larger := newPairTable(len(t.children.slots))
-	for _, s := range t.children.slots {
-		if s.next != 0 {
-			larger.set(s.left, s.right, s.next-1)
+// step returns the child of a node, or none.
+func (t *prefixTree) step(node uint32, c byte) uint32 {
+	n := &t.nodes[node]
+	from, to := n.first, n.first+n.count
+	for to-from > 8 {
+		middle := (from + to) / 2
+		if t.bytes[middle] <= c {
+			from = middle
+		} else {
+			to = middle
 		}
 	}
-	t.children = larger
+	for ; from < to; from++ {
+		if t.bytes[from] == c {
+			return from
+		}
+	}
+	return none
 }
 
 // longest returns the id of the longest text that s begins with, and its length; none and 0 if
@@ -47,11 +80,11 @@ func (t *prefixTree) longest(s string) (id uint32, length int) {
 	id = none
 	node := uint32(0)
 	for i := range len(s) {
-		if node = t.children.rank(node, uint32(s[i])); node == none {
+		if node = t.step(node, s[i]); node == none {
 			break
 		}
-		if t.ids[node] != none {
-			id, length = t.ids[node], i+1
+		if t.nodes[node].id != none {
+			id, length = t.nodes[node].id, i+1
 		}
 	}
 	return id, length

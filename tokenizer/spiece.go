@@ -87,12 +87,14 @@ func parsePieces(data string) (*Tokenizer, *vocabulary, error) {
 			}
 		}
 	}
-	rules := &pieceRules{user: newPrefixTree(), prefix: f.prefix, tidy: f.tidy, escape: f.escape}
+	var user []treeText
 	for id, p := range f.pieces {
 		if p.kind == User {
-			rules.user.add(p.text, uint32(id))
+			user = append(user, treeText{p.text, uint32(id)})
 		}
 	}
+	rules := &pieceRules{user: newPrefixTree(user), prefix: f.prefix, tidy: f.tidy,
+		escape: f.escape}
 	if len(f.rules) > 0 {
 		var err error
 		if rules.rules, err = newCharsmap(f.rules); err != nil {
@@ -108,7 +110,7 @@ func parsePieces(data string) (*Tokenizer, *vocabulary, error) {
 // unigram arranges the pieces. Those that the user defined win over all others, control and unused
 // ones do not occur in texts.
 func (f *pieceFile) unigram(v *vocabulary) *unigram {
-	m := &unigram{pieces: newPrefixTree(), scores: v.scores, unknown: none, single: true}
+	m := &unigram{scores: v.scores, unknown: none, single: true}
 	least, most := float32(math.Inf(1)), float32(math.Inf(-1))
 	for _, p := range f.pieces {
 		if p.kind == Normal {
@@ -116,6 +118,7 @@ func (f *pieceFile) unigram(v *vocabulary) *unigram {
 		}
 	}
 	m.unscored = float64(least - unknownPenalty)
+	var texts []treeText
 	for id, p := range f.pieces {
 		switch p.kind {
 		case Unknown:
@@ -124,9 +127,10 @@ func (f *pieceFile) unigram(v *vocabulary) *unigram {
 			m.scores[id] = float64(float32(len(p.text))*most) - 0.1
 			fallthrough
 		case Normal:
-			m.pieces.add(p.text, uint32(id))
+			texts = append(texts, treeText{p.text, uint32(id)})
 		}
 	}
+	m.pieces = newPrefixTree(texts)
 	if f.byteFallback {
 		m.byteID = v.byteTokens()
 	}

@@ -30,6 +30,7 @@ type Tokenizer struct {
 	decoding    decoding
 
 	special   []int // ids of special tokens, ascending
+	origins   bool  // a splitter wants to know where a text came from
 	start     int   // the token that a prompt begins with; -1: none
 	endOfText int   // -1: none
 
@@ -105,9 +106,14 @@ func (t *Tokenizer) EncodeSpans(text string) (ids []int, spans []Span, err error
 
 // encode is the pipeline.
 func (t *Tokenizer) encode(e *encoded, text string) error {
-	e.special = t.asked
+	e.special, e.track = t.asked, e.wantSpans || t.origins
 	first := len(e.ids)
 	err := t.encodePassage(e, passage{text: text})
+	if err != nil && !e.track { // which names a byte: of the text as it was given
+		e.cut(first)
+		e.track = true
+		err = t.encodePassage(e, passage{text: text})
+	}
 	if err == nil && t.prompt && (len(e.ids) == first || e.ids[first] != t.start) {
 		e.ids = slices.Insert(e.ids, first, t.start)
 		if e.wantSpans {
@@ -130,11 +136,10 @@ func (t *Tokenizer) encodePassage(e *encoded, p passage) error {
 	}, take)
 }
 
-// normalize rewrites a text. Where the result is asked for its origin, it is kept: for spans, and
-// for Metaspace, which may want to know whether a text is the first.
+// normalize rewrites a text.
 func (t *Tokenizer) normalize(e *encoded, p passage) passage {
 	for _, n := range t.normalizers {
-		p = n.normalize(p, true)
+		p = n.normalize(p, e.track)
 	}
 	return p
 }
@@ -147,7 +152,7 @@ func (t *Tokenizer) encodeOrdinary(e *encoded, p passage) error {
 	case t.level != nil && p.spans == nil:
 		return t.level.encode(e, p.text, p.at)
 	}
-	return chain(t.splitters, p, true, func(p passage) error { return t.model.tokenize(e, p) })
+	return chain(t.splitters, p, e.track, func(p passage) error { return t.model.tokenize(e, p) })
 }
 
 // Decode returns the bytes that ids stand for, which are valid UTF-8 only if the ids come from such

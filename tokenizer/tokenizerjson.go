@@ -82,6 +82,11 @@ func (f *tokenizerFile) tokenizer() (*Tokenizer, error) {
 	if t.splitters, err = readSplitters(f.preTokenizer); err != nil {
 		return nil, err
 	}
+	for _, s := range t.splitters {
+		m, ok := s.(metaspace)
+		rewritten := len(t.normalizers) > 0 || len(t.splitters) > 1
+		t.origins = t.origins || ok && m.scheme == first && rewritten
+	}
 	v, err := f.model.complete(f.added)
 	if err != nil {
 		return nil, err

@@ -78,10 +78,10 @@ func (m *unigram) best(e *encoded, p passage) ([]arc, error) {
 		alone := false // the character is a piece
 		node := uint32(0)
 		for i := at; i < len(text); i++ {
-			if node = m.pieces.children.rank(node, uint32(text[i])); node == none {
+			if node = m.pieces.step(node, text[i]); node == none {
 				break
 			}
-			id := m.pieces.ids[node]
+			id := m.pieces.nodes[node].id
 			if id == none {
 				continue
 			}
