@@ -19,8 +19,13 @@ type form struct{ norm.Form }
 func (f form) normalize(p passage, track bool) passage {
 	w := rewrite(p, track)
 	for i := 0; i < len(p.text); {
+		done := i
 		if i += f.QuickSpanString(p.text[i:]); i == len(p.text) {
 			break
+		}
+		for i > done && !f.begins(p.text[i:]) {
+			_, size := utf8.DecodeLastRuneInString(p.text[:i])
+			i -= size
 		}
 		end := f.segment(p.text, i)
 		if now := f.rewritten(p.text[i:end]); now != p.text[i:end] {
@@ -36,10 +41,18 @@ func (f form) segment(text string, i int) int {
 	for {
 		_, size := utf8.DecodeRuneInString(text[i:])
 		i += size
-		if i == len(text) || f.PropertiesString(text[i:]).BoundaryBefore() {
+		if i == len(text) || f.begins(text[i:]) {
 			return i
 		}
 	}
+}
+
+// begins reports whether the first character of a text never changes together with what is before
+// it. A compatibility jamo does, as what it is decomposed to.
+func (f form) begins(text string) bool {
+	is := f.PropertiesString(text)
+	parts := is.Decomposition()
+	return is.BoundaryBefore() && (parts == nil || f.Properties(parts).BoundaryBefore())
 }
 
 // A mark is a rune with its canonical combining class: 0 for one that begins a character.
