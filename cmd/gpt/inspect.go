@@ -96,10 +96,10 @@ func (a *app) inspectLocal(c *inspectCommand) (i *inspection, problem, err error
 type inspection struct {
 	Model    string            `json:"model"`
 	Config   model.Config      `json:"config"`
-	Source   string            `json:"source"` // the format of the file: "safetensors"
+	Source   string            `json:"source"`              // the format of the file: "safetensors"
 	Vocab    string            `json:"tokenizer,omitempty"` // its kind
-	Notes    []string          `json:"notes"`  // what the files leave open, and how it was settled
-	Format   string            `json:"format"` // "" if the model cannot run
+	Notes    []string          `json:"notes"`               // what the files leave open, and how it was settled
+	Format   string            `json:"format"`              // "" if the model cannot run
 	Metadata map[string]string `json:"metadata"`
 	Tensors  []inspectedTensor `json:"tensors"`
 	Ignored  []string          `json:"ignored"`
