@@ -183,7 +183,8 @@ func openTokenizer(fsys fs.FS, name string) (*tokenizer.Tokenizer, error) {
 			return orGPT2(own, err)
 		}
 	}
-	// The tokenizer, or the config that says whether it is GPT-2's, may be in the checkpoint itself.
+	// The tokenizer, or the config that says whether it is GPT-2's, may be in the checkpoint
+	// itself.
 	c, err := Options{}.open(fsys, name)
 	if err != nil {
 		return nil, err

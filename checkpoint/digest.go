@@ -73,8 +73,8 @@ var tokenizerFiles = [...]string{
 	"special_tokens_map.json", "encoder.json", "vocab.bpe", "vocab.txt", "spiece.model",
 }
 
-// TokenizerDigest returns 32 hexadecimal digits that another tokenizer, as it is in the files, would
-// change, "none" where there is none.
+// TokenizerDigest returns 32 hexadecimal digits that another tokenizer, as it is in the files,
+// would change, "none" where there is none.
 func (c *Checkpoint) TokenizerDigest() (string, error) {
 	h, found := sha256.New(), false
 	if c.vocabulary != nil {

@@ -61,9 +61,9 @@ func find(fsys fs.FS) (string, error) {
 	return "", absent(dir + ": " + nothing(fsys, names))
 }
 
-// Candidates returns those of a folder's names of files that Open looks at: the best one, or several
-// of one kind, of which it takes none. The last of all kinds are names that only the bytes of the
-// files can tell from those of other things.
+// Candidates returns those of a folder's names of files that Open looks at: the best one, or
+// several of one kind, of which it takes none. The last of all kinds are names that only the bytes
+// of the files can tell from those of other things.
 func Candidates(names []string) []string {
 	all, _ := candidates(names)
 	return all
@@ -88,8 +88,9 @@ func matching(names, patterns []string) (all []string) {
 		}
 	}
 	for _, name := range names {
-		if slices.ContainsFunc(patterns, matches(name)) &&
-			(len(patterns) == 1 && patterns[0] == name || !slices.ContainsFunc(beside[:], matches(name))) {
+		exact := len(patterns) == 1 && patterns[0] == name
+		if exact || slices.ContainsFunc(patterns, matches(name)) &&
+			!slices.ContainsFunc(beside[:], matches(name)) {
 			all = append(all, name)
 		}
 	}

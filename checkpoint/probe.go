@@ -52,8 +52,8 @@ func (p probe) begins(magics ...string) bool {
 	return false
 }
 
-// isSafetensors: a length, and as many bytes of JSON; or the JSON of an index. A file that is called
-// safetensors and is none gets the errors of that format's reader.
+// isSafetensors: a length, and as many bytes of JSON; or the JSON of an index. A file that is
+// called safetensors and is none gets the errors of that format's reader.
 func isSafetensors(p probe) bool {
 	if strings.HasSuffix(p.name, ".safetensors") ||
 		strings.HasSuffix(p.name, ".index.json") && !isPyTorchIndex(p.name) {

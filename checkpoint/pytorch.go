@@ -77,7 +77,8 @@ func openShards(fsys fs.FS, name string) (f found, err error) {
 		from := len(s.names)
 		root, ok := file.Root.(*pickle.Dict)
 		if !ok {
-			return found{}, fmt.Errorf("%s: %s, want a dict of tensors", path, pickle.Kind(file.Root))
+			return found{}, fmt.Errorf("%s: %s, want a dict of tensors", path,
+				pickle.Kind(file.Root))
 		}
 		if err := s.read(root); err != nil {
 			return found{}, fmt.Errorf("%s: %w", path, err)
@@ -141,8 +142,8 @@ func (s *state) close() (all error) {
 	return all
 }
 
-// bare opens a state dict that is alone, with config.json beside it: Hugging Face's or minGPT's. The
-// shape of c_attn tells them apart: [n, 3n] or [3n, n].
+// bare opens a state dict that is alone, with config.json beside it: Hugging Face's or minGPT's.
+// The shape of c_attn tells them apart: [n, 3n] or [3n, n].
 func (s *state) bare(fsys fs.FS) (found, error) {
 	config, err := model.ReadConfigFS(fsys)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -164,8 +165,8 @@ func (s *state) bare(fsys fs.FS) (found, error) {
 }
 
 // open makes the tensors, as Hugging Face names and stores them. Of files whose linear layers are
-// [out, in], these are transposed, and the biases of an unbiased model are zeros. A head that is wte
-// once more is left out if it would be made anew.
+// [out, in], these are transposed, and the biases of an unbiased model are zeros. A head that is
+// wte once more is left out if it would be made anew.
 func (s *state) open(outIn, tied bool) (*weights.Tensors, error) {
 	source := weights.Source{Name: s.path, Close: s.close}
 	for _, f := range s.files {

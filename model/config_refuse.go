@@ -54,7 +54,8 @@ func refusals() []refusal {
 		{"position_embedding_type", []string{`"absolute"`, `"learned"`, `"learned_absolute"`},
 			position},
 		{"alibi", no, position}, {"use_alibi", no, position}, {"rotary", no, position},
-		{"use_rotary", no, position}, {"rotary_dim", zero, position}, {"rotary_pct", zero, position},
+		{"use_rotary", no, position}, {"rotary_dim", zero, position},
+		{"rotary_pct", zero, position},
 		{"rotary_emb_fraction", zero, position}, {"rope_scaling", nil, position},
 		{"use_rope", no, position}, {"relative_attention", no, position},
 

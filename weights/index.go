@@ -30,7 +30,8 @@ type Index struct {
 // A place says which shard holds a tensor.
 type place struct{ tensor, shard string }
 
-// ReadIndex reads an index. Shards lie beside it: their names are plain. Errors begin with the file.
+// ReadIndex reads an index. Shards lie beside it: their names are plain. Errors begin with the
+// file.
 func ReadIndex(fsys fs.FS, name string) (Index, error) {
 	x := Index{path: folder.Path(fsys, name)}
 	text, err := folder.Read(fsys, name, maxIndex)

@@ -27,8 +27,8 @@ type Tensor struct {
 	// tensor, and several goroutines may fill parts of it at once.
 	Fill func(dst []byte, from int64) error
 
-	// Done, if not nil, is called when Fill has made the whole tensor: what it was made of may leave
-	// the memory. Fill may be called again.
+	// Done, if not nil, is called when Fill has made the whole tensor: what it was made of may
+	// leave the memory. Fill may be called again.
 	Done func()
 
 	turned *Tensor // what Transposed was called of

@@ -58,7 +58,8 @@ func judge(t *testing.T, h fixture.Hostile, dir string, least int64) {
 	start := time.Now()
 	stdout, stderr, status, memory := logitsOf(dir)
 	took := time.Since(start)
-	if want := map[string]int{"refuse": 1, "load": 0, "any": min(status, 1)}[h.Must]; status != want {
+	want := map[string]int{"refuse": 1, "load": 0, "any": min(status, 1)}[h.Must]
+	if status != want {
 		t.Errorf("%s: exit status %d, want %d: %s\n%s", h.Dir, status, want, h.Why, stderr)
 	}
 	errors, _, _ := strings.Cut(stderr, "gpt: hint: ")

@@ -86,8 +86,8 @@ func TestValuesOfEveryOpcode(t *testing.T) {
 	}
 }
 
-// TestPythonsPickles: what Python itself writes. It runs where there is a Python; the table above is
-// its twin.
+// TestPythonsPickles: what Python itself writes. It runs where there is a Python; the table above
+// is its twin.
 func TestPythonsPickles(t *testing.T) {
 	const program = `
 import pickle, sys, collections

@@ -95,8 +95,8 @@ func (s *storages) place(file []byte, at int64, keys any) (int64, error) {
 		}
 		size := x.size()
 		if left := int64(len(file)) - at - 8; size > left {
-			return 0, fmt.Errorf("storage %s: %d numbers of %s, but only %d bytes are left: cut short?",
-				quote.Short(name, 40), x.count, x.dtype, max(0, left))
+			return 0, fmt.Errorf("storage %s: %d numbers of %s, but only %d bytes are left: "+
+				"cut short?", quote.Short(name, 40), x.count, x.dtype, max(0, left))
 		}
 		count, data := file[at:at+8], file[at+8:at+8+size:at+8+size]
 		x.data = func() ([]byte, error) {

@@ -62,8 +62,8 @@ func legacyNumber() *big.Int {
 	return n
 }
 
-// IsLegacy reports whether a file that begins so is of the form before the zip form. The protocol of
-// its pickles does not matter; from 4 on they have frames.
+// IsLegacy reports whether a file that begins so is of the form before the zip form. The protocol
+// of its pickles does not matter; from 4 on they have frames.
 func IsLegacy(head []byte) bool {
 	const protocol, frame = 2, 9
 	for _, before := range []int{protocol, protocol + frame} {

@@ -66,8 +66,8 @@ func (f *File) readZip() error {
 			return fmt.Errorf("storage %s: the archive has no such record", quote.Short(s.key, 40))
 		}
 		if e.size != s.size() {
-			return fmt.Errorf("storage %s: a record of %d bytes, want %d numbers of %s", s.key, e.size,
-				s.count, s.dtype)
+			return fmt.Errorf("storage %s: a record of %d bytes, want %d numbers of %s", s.key,
+				e.size, s.count, s.dtype)
 		}
 		s.data = func() ([]byte, error) { return a.entryData(e) }
 		return nil
@@ -209,8 +209,8 @@ func findDirectory(file []byte) (directory []byte, count uint64, at int64, err e
 		}
 	}
 	if begin > endAt || size > endAt-begin {
-		return nil, 0, 0, fmt.Errorf("a zip whose directory has %d bytes at byte %d, but it ends at "+
-			"byte %d", size, begin, endAt)
+		return nil, 0, 0, fmt.Errorf("a zip whose directory has %d bytes at byte %d, but it ends "+
+			"at byte %d", size, begin, endAt)
 	}
 	return file[begin : begin+size], count, int64(begin), nil
 }

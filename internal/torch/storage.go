@@ -1,0 +1,110 @@
+package torch
+
+// Storages, and the names that a pickle may use.
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"picogpt/internal/pickle"
+	"picogpt/internal/quote"
+	"picogpt/weights"
+)
+
+// A storage is a list of numbers of one type.
+type storage struct {
+	key   string
+	dtype weights.DType
+	count int64                  // of numbers; their bytes fit an int64
+	data  func() ([]byte, error) // its bytes in the file
+}
+
+func (s *storage) size() int64 { return s.count * int64(s.dtype.Size()) }
+
+// storages are those that the persistent ids of a file name.
+type storages struct {
+	byKey map[string]*storage
+	find  func(s *storage) error // checks a new one and sets its data, if that is known already
+}
+
+// A storageClass is a class of storages, by the type of its numbers.
+type storageClass weights.DType
+
+// options are what a pickle may refer to in a file.
+func (s *storages) options(f *File) pickle.Options {
+	return pickle.Options{
+		Global:     func(module, name string) (any, error) { return f.global(module, name) },
+		Persistent: s.persistent,
+	}
+}
+
+// global knows the few names that dicts of tensors need.
+func (f *File) global(module, name string) (any, error) {
+	types := map[string]weights.DType{
+		"FloatStorage": weights.F32, "HalfStorage": weights.F16, "BFloat16Storage": weights.BF16,
+		"DoubleStorage": weights.F64, "ByteStorage": weights.U8, "BoolStorage": weights.BOOL,
+		"CharStorage": weights.I8, "ShortStorage": weights.I16, "IntStorage": weights.I32,
+		"LongStorage": weights.I64,
+	}
+	switch {
+	case module == "torch" && types[name] != "":
+		return storageClass(types[name]), nil
+	case module == "torch" && name == "Size":
+		return pickle.Func(size), nil
+	case module == "torch" && name == "Tensor", module == "torch.nn.parameter" && name == "Parameter":
+		return tensorClass{}, nil
+	case module == "torch._utils" && name == "_rebuild_tensor_v2":
+		return pickle.Func(f.rebuild), nil
+	case module == "torch._utils" && name == "_rebuild_parameter":
+		return pickle.Func(parameter), nil
+	case module == "torch._tensor" && name == "_rebuild_from_type_v2":
+		return pickle.Func(f.fromType), nil
+	}
+	return nil, &pickle.GlobalError{Module: module, Name: name}
+}
+
+// tensorClass stands for torch.Tensor and Parameter, which are the same here.
+type tensorClass struct{}
+
+// persistent returns the storage of an id: ('storage', class, key, location, numel), and None in
+// files before the zip form. The location is the device that it was saved from.
+func (s *storages) persistent(id any) (any, error) {
+	t, ok := id.(pickle.Tuple)
+	if !ok || len(t) < 5 || len(t) > 6 || t[0] != "storage" {
+		return nil, errors.New("a persistent id that is no storage's")
+	}
+	class, ok := t[1].(storageClass)
+	if !ok {
+		return nil, fmt.Errorf("a storage whose class is %s", pickle.Kind(t[1]))
+	}
+	key, ok := t[2].(string)
+	if !ok {
+		return nil, fmt.Errorf("a storage whose key is %s, want a string", pickle.Kind(t[2]))
+	}
+	if len(t) == 6 && t[5] != nil {
+		return nil, fmt.Errorf("storage %s: a view of another one, as PyTorch 0.3 wrote: save it anew",
+			quote.Short(key, 40))
+	}
+	dtype := weights.DType(class)
+	count, ok := t[4].(int64)
+	if !ok || count < 0 || count > math.MaxInt64/int64(dtype.Size()) {
+		return nil, fmt.Errorf("storage %s: %s numbers", quote.Short(key, 40), number(t[4]))
+	}
+	if known, ok := s.byKey[key]; ok {
+		if known.dtype != dtype || known.count != count {
+			return nil, fmt.Errorf("storage %s: %d numbers of %s, and elsewhere %d of %s",
+				quote.Short(key, 40), count, dtype, known.count, known.dtype)
+		}
+		return known, nil
+	}
+	x := &storage{key: key, dtype: dtype, count: count}
+	if err := s.find(x); err != nil {
+		return nil, err
+	}
+	s.byKey[key] = x
+	return x, nil
+}
+
+// Kind is how errors name it.
+func (s *storage) Kind() string { return "a storage" }
