@@ -13,7 +13,6 @@ import (
 	"picogpt/internal/pickle"
 	"picogpt/internal/quote"
 	"picogpt/internal/torch"
-	"picogpt/model"
 	"picogpt/weights"
 )
 
@@ -145,11 +144,7 @@ func (s *state) close() (all error) {
 // bare opens a state dict that is alone, with config.json beside it: Hugging Face's or minGPT's.
 // The shape of c_attn tells them apart: [n, 3n] or [3n, n].
 func (s *state) bare(fsys fs.FS) (found, error) {
-	config, err := model.ReadConfigFS(fsys)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w, and %s does not say n_head: put the model's config.json beside it",
-			err, s.path)
-	}
+	config, err := s.readConfig(fsys)
 	if err != nil {
 		return found{}, err
 	}

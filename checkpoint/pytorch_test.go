@@ -40,6 +40,51 @@ func TestMinGPT(t *testing.T) {
 	}
 }
 
+// TestMinGPTsOwnConfig: of what minGPT writes beside model.pt only the heads are needed.
+func TestMinGPTsOwnConfig(t *testing.T) {
+	b, err := os.ReadFile("testdata/mingpt/model.pt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for own, want := range map[string]string{
+		`{"model_type":null,"n_layer":2,"n_head":4,"n_embd":32,"vocab_size":null}`: "",
+		`{"model_type":"gpt-micro","n_layer":null,"n_head":null,"n_embd":null}`:    "",
+		`{"model_type":"gpt-nano"}`: "config.json: model: n_head: 3 does not divide n_embd",
+		`{"model_type":"gpt-huge"}`: `model: n_head: missing, and model_type: "\"gpt-huge\"" is none`,
+		`{}`:                        "model: n_head: missing, and model_type: ",
+		`{"n_head":-4}`:             "model: n_head: -4, want 1 to",
+	} {
+		config := `{"system":{"work_dir":"./out"},"data":{"block_size":32},"model":` + own +
+			`,"trainer":{"max_iters":null}}`
+		c, err := checkpoint.OpenFS(folder.Memory{"model.pt": b, "config.json": []byte(config)})
+		if want != "" {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", own, err, want)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", own, err)
+			continue
+		}
+		defer c.Close()
+		hf, err := checkpoint.Open("testdata/mingpt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer hf.Close()
+		got, same := c.Config, hf.Config
+		if got.Layer != same.Layer || got.Head != same.Head || got.Embd != same.Embd ||
+			got.Positions != same.Positions || got.VocabSize != same.VocabSize ||
+			got.Inner != same.Inner || got.Activation != same.Activation {
+			t.Errorf("%s: %+v, want %+v", own, got, same)
+		}
+		if c.Format() != "mingpt" {
+			t.Errorf("%s: format %s", own, c.Format())
+		}
+	}
+}
+
 // TestWhichGELU: nanoGPT's files do not say it, others do.
 func TestWhichGELU(t *testing.T) {
 	for _, c := range []struct {
