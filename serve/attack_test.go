@@ -24,12 +24,19 @@ func TestFormsThatCost(t *testing.T) {
 	bodies := []string{
 		`"guided_regex":"(a+)+b"`, // CVE-2026-55574
 		`"guided_regex":"((((a{30}){30}){30}){30})"`,
-		`"guided_regex":"` + strings.Repeat("(", 30000) + strings.Repeat(")", 30000) + `"`, // GHSA-7rgv-gqhr-fxg3
+		`"guided_regex":"` + strings.Repeat(
+			"(",
+			30000,
+		) + strings.Repeat(
+			")",
+			30000,
+		) + `"`, // GHSA-7rgv-gqhr-fxg3
 		`"guided_grammar":"root ::= ` + strings.Repeat("(", 30000) + `"`,
 		`"guided_grammar":"root ::= a\na ::= a"`,
 		`"guided_grammar":"root ::= \"a\" root | root"`, // CVE-2026-105757
 		`"guided_json":` + strings.Repeat(`{"items":`, 5000) + "{}" + strings.Repeat("}", 5000),
-		`"guided_json":{"$ref":"#"}`, `"guided_json":{"allOf":[{"$ref":"#"},{"type":"string"}]}`,
+		`"guided_json":{"$ref":"#"}`,
+		`"guided_json":{"allOf":[{"$ref":"#"},{"type":"string"}]}`,
 		`"guided_json":{"$ref":"file:///etc/passwd"}`,
 		`"guided_json":{"type":"string","pattern":"(a|aa)*(b|bb)*c{500}"}`,
 		`"guided_regex":"` + strings.Repeat("a", 300000) + `"`,
@@ -77,7 +84,9 @@ func TestLogitBiasForEveryID(t *testing.T) {
 		}
 		fmt.Fprintf(&b, `,"%d":%s`, id, value)
 	}
-	a := c.complete(`{"max_tokens":3,"return_token_ids":true,"logit_bias":{` + b.String()[1:] + `}}`)
+	a := c.complete(
+		`{"max_tokens":3,"return_token_ids":true,"logit_bias":{` + b.String()[1:] + `}}`,
+	)
 	if got := fmt.Sprint(a.Choices[0].TokenIDs); got != "[100 100 100]" {
 		t.Errorf("ids %s", got)
 	}
@@ -122,7 +131,12 @@ func TestKeysOfOthersShareNothing(t *testing.T) {
 		hit       bool
 	}{{"a", body, false}, {"b", body, false}, {"b", salted, false}, {"b", body, true}, {"b", salted, true}} {
 		before := hits()
-		if r, text := c.post("/v1/completions", x.body, "Authorization", "Bearer "+x.key); r.StatusCode != 200 {
+		if r, text := c.post(
+			"/v1/completions",
+			x.body,
+			"Authorization",
+			"Bearer "+x.key,
+		); r.StatusCode != 200 {
 			t.Fatalf("status %d: %s", r.StatusCode, text)
 		}
 		if after := hits(); (after != before) != x.hit {
@@ -143,14 +157,21 @@ func FuzzBody(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	m := testmodel.Demo(f, model.Options{})
-	s, err := serve.New(m, tokenizer.GPT2(), serve.Options{Timeout: time.Second, MaxN: 4, MaxPrompts: 4})
+	s, err := serve.New(
+		m,
+		tokenizer.GPT2(),
+		serve.Options{Timeout: time.Second, MaxN: 4, MaxPrompts: 4},
+	)
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { s.Close() })
 	f.Fuzz(func(t *testing.T, body []byte) {
 		w := httptest.NewRecorder()
-		s.ServeHTTP(w, httptest.NewRequest("POST", "/v1/completions", strings.NewReader(string(body))))
+		s.ServeHTTP(
+			w,
+			httptest.NewRequest("POST", "/v1/completions", strings.NewReader(string(body))),
+		)
 		r := w.Result()
 		text, _ := io.ReadAll(r.Body)
 		switch {

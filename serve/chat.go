@@ -25,8 +25,8 @@ const mostMessages = 10000
 func (s *Server) chat(v *visit) error {
 	if s.template == nil {
 		return errorf(404, "no_chat_template",
-			"this model continues texts and knows no conversations: ask /v1/completions, or start the "+
-				"server with a chat template (gpt serve --template)")
+			"this model continues texts and knows no conversations: ask /v1/completions, or start "+
+				"the server with a chat template (gpt serve --template)")
 	}
 	return s.generate(v, s.parseChat)
 }
@@ -74,11 +74,12 @@ func readMessages(to *[]message, ignored *[]string) field {
 			var m message
 			name := fmt.Sprintf("messages[%d]", i)
 			err := object(name, ignored, map[string]field{
-				"role": text(&m.role), "content": content(&m.text, ignored), "name": text(new(string)),
+				"role": text(&m.role), "content": content(&m.text, ignored),
+				"name": text(new(string)),
 			})(r)
 			if err == nil && m.role != "user" && m.role != "assistant" {
-				return r.Errorf("message %d: the template knows the roles user and assistant, found %s",
-					i, short(m.role))
+				return r.Errorf("message %d: the template knows the roles user and assistant, "+
+					"found %s", i, short(m.role))
 			}
 			*to = append(*to, m)
 			return err

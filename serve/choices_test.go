@@ -28,7 +28,12 @@ func TestBestOfSendsTheLikeliest(t *testing.T) {
 	for seed := range uint64(5) { // seed … seed + best_of − 1
 		text := text{}
 		var tokens []decode.Token
-		text.text, tokens = direct(t, m, "Sam", decode.Options{MaxTokens: 9, Temperature: 1, Seed: 40 + seed})
+		text.text, tokens = direct(
+			t,
+			m,
+			"Sam",
+			decode.Options{MaxTokens: 9, Temperature: 1, Seed: 40 + seed},
+		)
 		for _, token := range tokens {
 			text.mean += token.LogProb / float64(len(tokens))
 		}
@@ -38,7 +43,12 @@ func TestBestOfSendsTheLikeliest(t *testing.T) {
 	slices.SortStableFunc(want, func(a, b text) int { return int(math.Copysign(1, b.mean-a.mean)) })
 	a := c.complete(`{"prompt":"Sam","max_tokens":9,"n":2,"best_of":5,"seed":40}`)
 	if len(a.Choices) != 2 || a.Usage.CompletionTokens != drawn {
-		t.Fatalf("%d choices of %d tokens, want 2 of %d", len(a.Choices), a.Usage.CompletionTokens, drawn)
+		t.Fatalf(
+			"%d choices of %d tokens, want 2 of %d",
+			len(a.Choices),
+			a.Usage.CompletionTokens,
+			drawn,
+		)
 	}
 	for i, choice := range a.Choices {
 		if choice.Text != want[i].text || choice.Index != i {
@@ -46,7 +56,11 @@ func TestBestOfSendsTheLikeliest(t *testing.T) {
 		}
 	}
 	// HELM sends best_of 1
-	if a := c.complete(`{"prompt":"Sam","best_of":1,"logprobs":1,"stop":null}`); len(a.Choices) != 1 {
+	if a := c.complete(
+		`{"prompt":"Sam","best_of":1,"logprobs":1,"stop":null}`,
+	); len(
+		a.Choices,
+	) != 1 {
 		t.Errorf("%d choices", len(a.Choices))
 	}
 }
@@ -63,7 +77,14 @@ func TestStopsAreCutAndNamed(t *testing.T) {
 		}
 		a := c.complete("{" + prompt + "," + six + `"` + stop + `"]}`).Choices[0]
 		if a.Text != full[:at] || *a.FinishReason != "stop" || a.StopReason != stop {
-			t.Errorf("stop %q: %q, %s, %v, want %q", stop, a.Text, *a.FinishReason, a.StopReason, full[:at])
+			t.Errorf(
+				"stop %q: %q, %s, %v, want %q",
+				stop,
+				a.Text,
+				*a.FinishReason,
+				a.StopReason,
+				full[:at],
+			)
 		}
 	}
 	// nothing in an echoed prompt is a stop

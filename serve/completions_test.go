@@ -1,5 +1,7 @@
 package serve_test
 
+// Completions are what package decode gives.
+
 import (
 	"strings"
 	"testing"
@@ -12,7 +14,12 @@ import (
 )
 
 // direct is what package decode gives for a prompt: the text, and its tokens.
-func direct(t testing.TB, m *model.Model, prompt string, o decode.Options) (string, []decode.Token) {
+func direct(
+	t testing.TB,
+	m *model.Model,
+	prompt string,
+	o decode.Options,
+) (string, []decode.Token) {
 	t.Helper()
 	tok := tokenizer.GPT2()
 	ids, err := tok.WithSpecial().Encode(prompt)
@@ -34,7 +41,12 @@ func direct(t testing.TB, m *model.Model, prompt string, o decode.Options) (stri
 func TestAnAnswerIsWhatDecodeGives(t *testing.T) {
 	m := testmodel.Demo(t, model.Options{})
 	c := startWith(t, m, serve.Options{})
-	want, _ := direct(t, m, "Once upon a time", decode.Options{MaxTokens: 20, Temperature: 1, Seed: 7})
+	want, _ := direct(
+		t,
+		m,
+		"Once upon a time",
+		decode.Options{MaxTokens: 20, Temperature: 1, Seed: 7},
+	)
 	body := `{"prompt":"Once upon a time","max_tokens":20,"seed":7}`
 	a := c.complete(body)
 	if got := a.Choices[0].Text; got != want {

@@ -47,7 +47,8 @@ func (d *door) admit(v *visit, found route) (done bool, err error) {
 	}
 	if len(d.keys) > 0 && !found.open && !d.hasKey(v) {
 		want := "Bearer"
-		if found.get != nil && !strings.HasPrefix(r.URL.Path, "/v1/") { // a browser then asks for it
+		if found.get != nil && !strings.HasPrefix(r.URL.Path, "/v1/") {
+			// a browser then asks for it
 			want = `Basic realm="gpt"`
 		}
 		v.Header().Set("WWW-Authenticate", want)

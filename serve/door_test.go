@@ -49,7 +49,8 @@ func TestAKeyIsWantedEverywhereButForHealth(t *testing.T) {
 	}
 	for _, path := range []string{"/nothing", "/health/", "//health", "/health?x=/v1", "/v1/../health", "/ready/../metrics"} {
 		r, text := c.do("GET", path, "")
-		if want := http.StatusUnauthorized; r.StatusCode != want && !strings.HasPrefix(path, "/health?") {
+		if want := http.StatusUnauthorized; r.StatusCode != want &&
+			!strings.HasPrefix(path, "/health?") {
 			t.Errorf("%s: status %d, want %d: %s", path, r.StatusCode, want, text)
 		}
 	}
@@ -101,14 +102,20 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 	for _, header := range [][]string{
 		{"Origin", c.url}, {"Sec-Fetch-Site", "same-origin"}, {"Sec-Fetch-Site", "none"}, {},
 	} {
-		if r, text := c.post("/v1/completions", `{"max_tokens":1}`, header...); r.StatusCode != 200 {
+		if r, text := c.post(
+			"/v1/completions",
+			`{"max_tokens":1}`,
+			header...); r.StatusCode != 200 {
 			t.Errorf("%q: status %d: %s", header, r.StatusCode, text)
 		}
 	}
 }
 
 func TestOriginsThatAreAllowed(t *testing.T) {
-	c := start(t, serve.Options{Origins: []string{"https://a.example", "null"}, Keys: []string{"k"}})
+	c := start(
+		t,
+		serve.Options{Origins: []string{"https://a.example", "null"}, Keys: []string{"k"}},
+	)
 	for origin, allowed := range map[string]bool{
 		"https://a.example": true, "null": true, "https://b.example": false,
 		"https://a.example.evil.example": false, "http://a.example": false, "*": false,
@@ -123,11 +130,28 @@ func TestOriginsThatAreAllowed(t *testing.T) {
 		if got := r.Header.Get("Access-Control-Allow-Origin"); got != want || r.StatusCode != 204 {
 			t.Errorf("OPTIONS from %s: %d, allowed %q", origin, r.StatusCode, got)
 		}
-		if allowed && r.Header.Get("Access-Control-Allow-Headers") != "authorization,content-type,x-stainless-os" {
-			t.Errorf("OPTIONS from %s: headers %q", origin, r.Header.Get("Access-Control-Allow-Headers"))
+		if allowed &&
+			r.Header.Get(
+				"Access-Control-Allow-Headers",
+			) != "authorization,content-type,x-stainless-os" {
+			t.Errorf(
+				"OPTIONS from %s: headers %q",
+				origin,
+				r.Header.Get("Access-Control-Allow-Headers"),
+			)
 		}
-		r, _ = c.post("/v1/completions", `{"max_tokens":1}`, "Origin", origin, "Authorization", "Bearer k")
-		if got := r.Header.Get("Access-Control-Allow-Origin"); got != want || (r.StatusCode == 200) != allowed {
+		r, _ = c.post(
+			"/v1/completions",
+			`{"max_tokens":1}`,
+			"Origin",
+			origin,
+			"Authorization",
+			"Bearer k",
+		)
+		if got := r.Header.Get(
+			"Access-Control-Allow-Origin",
+		); got != want ||
+			(r.StatusCode == 200) != allowed {
 			t.Errorf("POST from %s: %d, allowed %q", origin, r.StatusCode, got)
 		}
 		if !strings.Contains(r.Header.Get("Vary"), "Origin") {
@@ -170,7 +194,12 @@ func TestRequestIDsAreTheServers(t *testing.T) {
 	c := start(t, serve.Options{})
 	seen := map[string]bool{}
 	for range 3 {
-		r, text := c.post("/v1/completions", `{"max_tokens":1,"request_id":"mine"}`, "X-Request-Id", "mine")
+		r, text := c.post(
+			"/v1/completions",
+			`{"max_tokens":1,"request_id":"mine"}`,
+			"X-Request-Id",
+			"mine",
+		)
 		id := r.Header.Get("X-Request-Id")
 		if id == "mine" || seen[id] || decoded[answer](t, text).ID != "cmpl-"+id {
 			t.Errorf("id %q in %s", id, text)

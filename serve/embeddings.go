@@ -27,7 +27,7 @@ func (s *Server) embeddings(v *visit) error {
 	release, err := s.readRequest(v, map[string]field{
 		"model": optional(&q.model, text), "input": q.input.read(s, "input"),
 		"encoding_format": text(&q.format), "user": text(new(string)),
-		"dimensions": optional(&q.dimensions, func(to *int) field { return whole(to, width, width) }),
+		"dimensions": optional(&q.dimensions, upTo(width, width)),
 	})
 	if err != nil {
 		return err

@@ -27,7 +27,8 @@ func errorf(status int, code, format string, args ...any) *apiError {
 // fieldf makes an error of a field, whose name its message begins with.
 func fieldf(field, format string, args ...any) *apiError {
 	return &apiError{
-		status: http.StatusBadRequest, param: field, message: field + ": " + fmt.Sprintf(format, args...),
+		status: http.StatusBadRequest, param: field,
+		message: field + ": " + fmt.Sprintf(format, args...),
 	}
 }
 
@@ -67,8 +68,8 @@ func (e *apiError) body() []byte {
 	return b
 }
 
-// asAPI returns err as an apiError. What is not one is the server's own fault, and its message stays
-// in the log.
+// asAPI returns err as an apiError. What is not one is the server's own fault, and its message
+// stays in the log.
 func asAPI(err error) *apiError {
 	var known *apiError
 	if errors.As(err, &known) {

@@ -110,6 +110,11 @@ func whole(to *int, least, most int) field {
 	}
 }
 
+// upTo is whole with the bounds first, for optional.
+func upTo(least, most int) func(*int) field {
+	return func(to *int) field { return whole(to, least, most) }
+}
+
 // anySeed reads a seed: 64 bits, with a sign or without.
 func anySeed(to *uint64) field {
 	return func(r *strictjson.Reader) error {
@@ -233,7 +238,8 @@ func header(names []string) string {
 	var shown []string
 	length := 0
 	for _, name := range names {
-		if strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' || r == ',' }) {
+		odd := func(r rune) bool { return r <= ' ' || r > '~' || r == ',' }
+		if strings.ContainsFunc(name, odd) {
 			continue
 		}
 		if length += len(name); length > 1024 {

@@ -145,11 +145,13 @@ func TestFieldsThatAreRefused(t *testing.T) {
 func TestNullsAndEmptyListsAreAbsent(t *testing.T) {
 	c := start(t, serve.Options{})
 	want := c.complete(`{"seed":3,"max_tokens":5}`)
-	fields := strings.Fields(`model prompt suffix user temperature top_p top_k min_p presence_penalty
+	fields := strings.Fields(
+		`model prompt suffix user temperature top_p top_k min_p presence_penalty
 		frequency_penalty repetition_penalty min_tokens n best_of logprobs stop bad_words
 		stop_token_ids ignore_eos logit_bias echo stream stream_options structured_outputs guided_json
 		guided_regex guided_choice guided_grammar response_format return_token_ids
-		return_tokens_as_token_ids`)
+		return_tokens_as_token_ids`,
+	)
 	var values []string
 	for _, name := range fields {
 		values = append(values, name+`":null`)
@@ -179,8 +181,11 @@ func TestNullsAndEmptyListsAreAbsent(t *testing.T) {
 
 func TestUnknownFieldsAreIgnoredAndNamed(t *testing.T) {
 	c := start(t, serve.Options{})
-	r, text := c.post("/v1/completions", `{"max_tokens":1,"zeta":{"a":[1]},"mirostat":2,"typical_p":1,
-		"stream_options":{"chunk":1},"stream":true,"bad name":1,"bad\r\nX: y":1,"structured_outputs":{"odd":1}}`)
+	r, text := c.post(
+		"/v1/completions",
+		`{"max_tokens":1,"zeta":{"a":[1]},"mirostat":2,"typical_p":1,
+		"stream_options":{"chunk":1},"stream":true,"bad name":1,"bad\r\nX: y":1,"structured_outputs":{"odd":1}}`,
+	)
 	if r.StatusCode != http.StatusOK {
 		t.Fatalf("status %d: %s", r.StatusCode, text)
 	}
@@ -201,7 +206,13 @@ func TestTheModelMayBeLeftOutAndMustBeTheOne(t *testing.T) {
 			t.Errorf("%s: model %q", body, a.Model)
 		}
 	}
-	c.refused("/v1/completions", `{"model":"gpt-4"}`, http.StatusNotFound, "model", `"gpt-4" is not here`)
+	c.refused(
+		"/v1/completions",
+		`{"model":"gpt-4"}`,
+		http.StatusNotFound,
+		"model",
+		`"gpt-4" is not here`,
+	)
 	for path, status := range map[string]int{"/v1/models/a/b": 200, "/v1/models/x": 404,
 		"/v1/models": 200, "/v1/models/": 404} {
 		if r, text := c.do("GET", path, ""); r.StatusCode != status {
@@ -213,7 +224,9 @@ func TestTheModelMayBeLeftOutAndMustBeTheOne(t *testing.T) {
 func TestTheContextIsTheLimit(t *testing.T) {
 	c := start(t, serve.Options{})
 	ids := func(n int) string { return strings.TrimSuffix(strings.Repeat("5,", n), ",") }
-	if a := c.complete(`{"prompt":[` + ids(250) + `],"max_tokens":6,"ignore_eos":true}`); *a.Choices[0].FinishReason != "length" {
+	if a := c.complete(
+		`{"prompt":[` + ids(250) + `],"max_tokens":6,"ignore_eos":true}`,
+	); *a.Choices[0].FinishReason != "length" {
 		t.Errorf("finish_reason %s", *a.Choices[0].FinishReason)
 	}
 	for _, body := range []string{
@@ -234,7 +247,13 @@ func TestRequestsHaveLimits(t *testing.T) {
 	c := start(t, serve.Options{MaxPrompts: 3, MaxN: 2, MaxBody: 1000})
 	c.refused("/v1/completions", `{"prompt":["a","b","c","d"]}`, 400, "prompt", "at most 3 prompts")
 	c.refused("/v1/completions", `{"n":3}`, 400, "n", "from 1 to 2")
-	c.refused("/v1/completions", fmt.Sprintf(`{"prompt":"%01000d"}`, 0), 413, "", "more than 1000 bytes")
+	c.refused(
+		"/v1/completions",
+		fmt.Sprintf(`{"prompt":"%01000d"}`, 0),
+		413,
+		"",
+		"more than 1000 bytes",
+	)
 	c = start(t, serve.Options{})
 	c.refused("/v1/completions", `{"prompt":[`+strings.Repeat(`"a",`, 99999)+`"a"]}`, 400, "prompt",
 		"at most 1024 prompts")

@@ -37,7 +37,8 @@ func newForms(v vocabulary, ends []int) *forms {
 		vocabulary: sync.OnceValues(func() (*constrain.Vocabulary, error) {
 			return constrain.VocabularyOf(v, ends)
 		}),
-		turn: make(chan struct{}, 1), known: map[[sha256.Size]byte]*list.Element{}, order: list.New(),
+		turn: make(chan struct{}, 1), order: list.New(),
+		known: map[[sha256.Size]byte]*list.Element{},
 	}
 }
 

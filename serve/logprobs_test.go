@@ -38,7 +38,12 @@ func TestNewTokensHaveTheModelsOwnLogProbabilities(t *testing.T) {
 	m := testmodel.Demo(t, model.Options{})
 	c := startWith(t, m, serve.Options{})
 	const prompt = "The cat sat"
-	_, want := direct(t, m, prompt, decode.Options{MaxTokens: 12, Temperature: 0.7, Seed: 4, Top: 3})
+	_, want := direct(
+		t,
+		m,
+		prompt,
+		decode.Options{MaxTokens: 12, Temperature: 0.7, Seed: 4, Top: 3},
+	)
 	a := c.complete(bodyOf(prompt, `"max_tokens":12,"temperature":0.7,"seed":4,"logprobs":3`))
 	l, at := a.Choices[0].Logprobs, 0
 	if n := len(want); len(l.Tokens) != n || len(l.TokenLogprobs) != n || len(l.TopLogprobs) != n ||
@@ -57,7 +62,13 @@ func TestNewTokensHaveTheModelsOwnLogProbabilities(t *testing.T) {
 		}
 		for _, alternative := range token.Top {
 			if got := number(t, top[alternative.Text]); got != alternative.LogProb {
-				t.Errorf("token %d: %q has %v, want %v", i, alternative.Text, got, alternative.LogProb)
+				t.Errorf(
+					"token %d: %q has %v, want %v",
+					i,
+					alternative.Text,
+					got,
+					alternative.LogProb,
+				)
 			}
 		}
 		if len(top) != 3 && len(top) != 4 {
@@ -91,7 +102,9 @@ func TestScoresAreThoseOfEval(t *testing.T) {
 	}
 	for _, tokens := range []int{1, 0} {
 		a := c.complete(bodyOf(prompts, fmt.Sprintf(
-			`"model":"demo","temperature":0,"max_tokens":%d,"logprobs":1,"seed":1234,"echo":true`, tokens)))
+			`"model":"demo","temperature":0,"max_tokens":%d,"logprobs":1,"seed":1234,"echo":true`,
+			tokens,
+		)))
 		for i, text := range texts {
 			want, err := eval.ScoreOne(t.Context(), m, tok, eval.Request{Text: text},
 				eval.ScoreOptions{Top: 1})
@@ -121,7 +134,8 @@ func TestScoresAreThoseOfEval(t *testing.T) {
 						token.Greedy)
 				}
 			}
-			if got := a.Choices[i].Text; !strings.HasPrefix(got, text) || tokens == 0 && got != text {
+			if got := a.Choices[i].Text; !strings.HasPrefix(got, text) ||
+				tokens == 0 && got != text {
 				t.Errorf("the echo %q, want %q", got, text)
 			}
 			if reason := *a.Choices[i].FinishReason; reason != "length" && reason != "stop" {
@@ -154,7 +168,9 @@ func checkOffsets(t testing.TB, l *logprobs, text string) {
 func TestGGUFClientsFindTheContinuation(t *testing.T) {
 	c := start(t, serve.Options{})
 	for _, x := range [][2]string{{"Once upon a", " time there"}, {"Où est-ce “là”", " — ici"}} {
-		a := c.complete(bodyOf(x[0]+x[1], `"logprobs":10,"temperature":0,"max_tokens":1,"echo":true`))
+		a := c.complete(
+			bodyOf(x[0]+x[1], `"logprobs":10,"temperature":0,"max_tokens":1,"echo":true`),
+		)
 		l, first := a.Choices[0].Logprobs, 0
 		for l.TextOffset[first] < utf8.RuneCountInString(x[0]) {
 			first++
@@ -179,7 +195,15 @@ func TestPartsOfCharactersAreBytes(t *testing.T) {
 	a = c.complete(bodyOf("a😀b",
 		`"logprobs":1,"max_tokens":0,"echo":true,"return_tokens_as_token_ids":true`))
 	l = a.Choices[0].Logprobs
-	if want := []string{"token_id:64", "token_id:47249", "token_id:222", "token_id:65"}; !slices.Equal(l.Tokens, want) {
+	if want := []string{
+		"token_id:64",
+		"token_id:47249",
+		"token_id:222",
+		"token_id:65",
+	}; !slices.Equal(
+		l.Tokens,
+		want,
+	) {
 		t.Errorf("tokens %q, want %q", l.Tokens, want)
 	}
 	for name := range *l.TopLogprobs[1] {
@@ -201,13 +225,19 @@ func TestAnEndOfTextHasAnEntryAndNoText(t *testing.T) {
 	if choice.Text != "" || *choice.FinishReason != "stop" || choice.StopReason != nil {
 		t.Errorf("%+v", choice)
 	}
-	if l := choice.Logprobs; !slices.Equal(l.Tokens, []string{"<|endoftext|>"}) || l.TextOffset[0] != 0 {
+	if l := choice.Logprobs; !slices.Equal(l.Tokens, []string{"<|endoftext|>"}) ||
+		l.TextOffset[0] != 0 {
 		t.Errorf("entries %+v, want one", l)
 	}
 	if a.Usage.CompletionTokens != 1 {
 		t.Errorf("%d tokens, want 1", a.Usage.CompletionTokens)
 	}
-	a = c.complete(bodyOf("The end.", `"max_tokens":3,"ignore_eos":true,"logit_bias":{"50256":100},"return_token_ids":true`))
+	a = c.complete(
+		bodyOf(
+			"The end.",
+			`"max_tokens":3,"ignore_eos":true,"logit_bias":{"50256":100},"return_token_ids":true`,
+		),
+	)
 	if choice := a.Choices[0]; choice.Text != "" || *choice.FinishReason != "length" ||
 		!slices.Equal(choice.TokenIDs, []int{50256, 50256, 50256}) {
 		t.Errorf("with ignore_eos: %+v", choice)

@@ -29,16 +29,19 @@ func newMetrics(s *Server) *metrics {
 		prometheus.WrapRegistererWithPrefix("vllm:", registry))
 	m := &metrics{page: promhttp.HandlerFor(registry, promhttp.HandlerOpts{})}
 	counters := func(name, help, label string) *prometheus.CounterVec {
-		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
+		o := prometheus.CounterOpts{Name: name, Help: help}
+		c := prometheus.NewCounterVec(o, []string{label})
 		labelled.MustRegister(c) // names that come twice are a mistake here
 		return c
 	}
 	histogram := func(name, help string, buckets []float64) prometheus.Histogram {
-		h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
+		o := prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}
+		h := prometheus.NewHistogram(o)
 		labelled.MustRegister(h)
 		return h
 	}
-	m.finished = counters("request_success_total", "Texts that came to their end.", "finished_reason")
+	m.finished = counters("request_success_total", "Texts that came to their end.",
+		"finished_reason")
 	for _, reason := range []string{"stop", "length", "abort"} {
 		m.finished.WithLabelValues(reason) // from the beginning, with 0
 	}
@@ -51,8 +54,10 @@ func newMetrics(s *Server) *metrics {
 		prometheus.ExponentialBuckets(0.0005, 2, 14))
 	m.whole = histogram("e2e_request_latency_seconds", "From a request to its end.", seconds)
 	m.queued = histogram("request_queue_time_seconds", "Until a prompt had a place.", seconds)
-	m.prefill = histogram("request_prefill_time_seconds", "From a place to the first token.", seconds)
-	m.decode = histogram("request_decode_time_seconds", "From the first token to the last.", seconds)
+	m.prefill = histogram("request_prefill_time_seconds", "From a place to the first token.",
+		seconds)
+	m.decode = histogram("request_decode_time_seconds", "From the first token to the last.",
+		seconds)
 	tokens := prometheus.ExponentialBuckets(1, 2, 14)
 	m.promptTokens = histogram("request_prompt_tokens", "Tokens of a request's prompts.", tokens)
 	m.newTokens = histogram("request_generation_tokens", "New tokens of a request.", tokens)

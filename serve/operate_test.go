@@ -48,7 +48,12 @@ const endless = `{"prompt":"Once","max_tokens":250,"ignore_eos":true,"n":128,"se
 // begin sends a request and does not read the answer.
 func (c *client) begin(body string) (cancel func()) {
 	ctx, stop := context.WithCancel(context.Background())
-	r, err := http.NewRequestWithContext(ctx, "POST", c.url+"/v1/completions", strings.NewReader(body))
+	r, err := http.NewRequestWithContext(
+		ctx,
+		"POST",
+		c.url+"/v1/completions",
+		strings.NewReader(body),
+	)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -64,7 +69,11 @@ func (c *client) begin(body string) (cancel func()) {
 
 func TestAFullQueueRefuses(t *testing.T) {
 	m := testmodel.Demo(t, model.Options{})
-	c := startWith(t, m, serve.Options{MaxQueue: 130, Batcher: decode.BatcherOptions{MaxStreams: 2}})
+	c := startWith(
+		t,
+		m,
+		serve.Options{MaxQueue: 130, Batcher: decode.BatcherOptions{MaxStreams: 2}},
+	)
 	cancel := c.begin(endless)
 	eventually(t, "128 texts wait", func() bool { return c.server.Waiting() > 100 })
 	c.refused("/v1/completions", `{"n":64,"max_tokens":1}`, 429, "", "64 more are too many")
@@ -73,7 +82,13 @@ func TestAFullQueueRefuses(t *testing.T) {
 	if r.Header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
-	c.refused("/v1/embeddings", bodyOf(nil, `"input":["`+strings.Repeat(`a","`, 100)+`a"]`), 429, "", "101 more")
+	c.refused(
+		"/v1/embeddings",
+		bodyOf(nil, `"input":["`+strings.Repeat(`a","`, 100)+`a"]`),
+		429,
+		"",
+		"101 more",
+	)
 	cancel()
 	c.idle(m)
 	if a := c.complete(`{"n":64,"max_tokens":1}`); len(a.Choices) != 64 {
@@ -116,7 +131,11 @@ func (c *client) dial(sent string) net.Conn {
 }
 
 func raw(body string) string {
-	return fmt.Sprintf("POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	return fmt.Sprintf(
+		"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s",
+		len(body),
+		body,
+	)
 }
 
 func TestAReaderThatStopsLosesItsConnection(t *testing.T) {
@@ -136,15 +155,19 @@ func TestABodyThatDoesNotComeIsGivenUp(t *testing.T) {
 	c.server.SetPatience(50*time.Millisecond, time.Second, time.Minute)
 	var all []net.Conn
 	for range 20 {
-		all = append(all, c.dial("POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 33554432\r\n\r\n"+
-			strings.Repeat("[", 5000)))
+		all = append(
+			all,
+			c.dial("POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 33554432\r\n\r\n"+
+				strings.Repeat("[", 5000)),
+		)
 	}
 	if a := c.complete(`{"max_tokens":1}`); len(a.Choices) != 1 { // meanwhile
 		t.Errorf("%+v", a)
 	}
 	for _, conn := range all {
 		answer, _ := io.ReadAll(conn)
-		if !bytes.HasPrefix(answer, []byte("HTTP/1.1 408 ")) || !bytes.Contains(answer, []byte("body_too_slow")) {
+		if !bytes.HasPrefix(answer, []byte("HTTP/1.1 408 ")) ||
+			!bytes.Contains(answer, []byte("body_too_slow")) {
 			t.Fatalf("half a body: %.300q", answer)
 		}
 	}
@@ -250,7 +273,10 @@ func TestASilentStreamIsKeptAlive(t *testing.T) {
 
 func TestTheLogHasNoTexts(t *testing.T) {
 	var log bytes.Buffer
-	c := start(t, serve.Options{Keys: []string{"the-key"}, Log: slog.New(slog.NewJSONHandler(&log, nil))})
+	c := start(
+		t,
+		serve.Options{Keys: []string{"the-key"}, Log: slog.New(slog.NewJSONHandler(&log, nil))},
+	)
 	c.post("/v1/completions", `{"prompt":"zebra","max_tokens":2,"seed":77,"odd":1,"echo":true}`,
 		"Authorization", "Bearer the-key")
 	c.post("/v1/completions", `{"prompt":["zebra",1]}`, "Authorization", "Bearer the-key")
@@ -266,7 +292,11 @@ func TestTheLogHasNoTexts(t *testing.T) {
 	if len(lines) != 4 {
 		t.Fatalf("%d lines, want 4: %s", len(lines), &log)
 	}
-	if line := decoded[map[string]any](t, lines[1]); line["field"] != "prompt" || line["error"] == nil {
+	if line := decoded[map[string]any](
+		t,
+		lines[1],
+	); line["field"] != "prompt" ||
+		line["error"] == nil {
 		t.Errorf("a refused request: %v", line)
 	}
 	line := decoded[map[string]any](t, lines[0])
@@ -308,7 +338,11 @@ func TestNoGoroutineOutlivesClose(t *testing.T) {
 		c.post("/v1/completions", `{"stream":true,"max_tokens":3}`)
 	})
 	http.DefaultClient.CloseIdleConnections()
-	eventually(t, "the goroutines are gone", func() bool { return runtime.NumGoroutine() <= before })
+	eventually(
+		t,
+		"the goroutines are gone",
+		func() bool { return runtime.NumGoroutine() <= before },
+	)
 }
 
 func TestIdleConnectionsAreNothing(t *testing.T) {

@@ -53,9 +53,9 @@ type Options struct {
 	// "" means too, or "last".
 	Pooling string
 
-	// Template is what stands around each message of a user for /v1/chat/completions, in the syntax
-	// of text/template with the fields .Text, .Turn (its number, from 0) and .Ended (false). "" means
-	// that conversations are refused.
+	// Template is what stands around each message of a user for /v1/chat/completions, in the
+	// syntax of text/template with the fields .Text, .Turn (its number, from 0) and .Ended (false).
+	// "" means that conversations are refused.
 	Template string
 
 	// Log takes a line for each request, and panics; never a text, nor a key. Nil means nothing.

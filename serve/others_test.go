@@ -64,20 +64,33 @@ func TestEmbeddings(t *testing.T) {
 		c := startWith(t, m, serve.Options{Pooling: pooling})
 		input, _ := json.Marshal(texts)
 		_, floats := c.post("/v1/embeddings", `{"model":"demo","input":`+string(input)+`}`)
-		_, encoded := c.post("/v1/embeddings", `{"input":`+string(input)+`,"encoding_format":"base64"}`)
+		_, encoded := c.post(
+			"/v1/embeddings",
+			`{"input":`+string(input)+`,"encoding_format":"base64"}`,
+		)
 		f, e := decoded[embeddings](t, floats), decoded[embeddings](t, encoded)
 		for i, text := range texts {
 			ids, _ := tokenizer.GPT2().Encode(text)
 			want := pooled(t, m, ids, pooling == "last")
 			got := decoded[[]float32](t, string(f.Data[i].Embedding))
-			raw, err := base64.StdEncoding.DecodeString(decoded[string](t, string(e.Data[i].Embedding)))
+			raw, err := base64.StdEncoding.DecodeString(
+				decoded[string](t, string(e.Data[i].Embedding)),
+			)
 			if err != nil || len(raw) != 4*len(want) || f.Data[i].Index != i {
 				t.Fatalf("%d bytes of base64, %v", len(raw), err)
 			}
 			for k := range want {
 				bits := math.Float32frombits(binary.LittleEndian.Uint32(raw[4*k:]))
 				if math.Abs(float64(got[k]-want[k])) > 1e-6 || bits != got[k] {
-					t.Fatalf("%s of %.20q, %d: %v and %v, want %v", pooling, text, k, got[k], bits, want[k])
+					t.Fatalf(
+						"%s of %.20q, %d: %v and %v, want %v",
+						pooling,
+						text,
+						k,
+						got[k],
+						bits,
+						want[k],
+					)
 				}
 			}
 		}
@@ -106,7 +119,11 @@ func TestTokenize(t *testing.T) {
 		`{"content":"a😀","with_pieces":true}`: `{"tokens":[{"id":64,"piece":"a"},{"id":47249,"piece":[240,159,152]},{"id":222,"piece":[128]}]}`,
 		`{"prompt":""}`:                       `{"tokens":[],"count":0,"max_model_len":256,"token_strs":null}`,
 	} {
-		if r, got := c.post("/tokenize", body); r.StatusCode != 200 || strings.TrimSpace(got) != want {
+		if r, got := c.post(
+			"/tokenize",
+			body,
+		); r.StatusCode != 200 ||
+			strings.TrimSpace(got) != want {
 			t.Errorf("%s: %d, %s, want %s", body, r.StatusCode, got, want)
 		}
 	}
@@ -115,7 +132,11 @@ func TestTokenize(t *testing.T) {
 		`{"tokens":[]}`:                 `{"prompt":"","content":""}`,
 		`{"tokens":[222]}`:              `{"prompt":"` + "\ufffd" + `","content":"` + "\ufffd" + `"}`,
 	} {
-		if r, got := c.post("/detokenize", body); r.StatusCode != 200 || strings.TrimSpace(got) != want {
+		if r, got := c.post(
+			"/detokenize",
+			body,
+		); r.StatusCode != 200 ||
+			strings.TrimSpace(got) != want {
 			t.Errorf("%s: %d, %s, want %s", body, r.StatusCode, got, want)
 		}
 	}
@@ -209,7 +230,10 @@ func TestConversations(t *testing.T) {
 func TestMetricsAreVLLMs(t *testing.T) {
 	c := start(t, serve.Options{})
 	c.complete(`{"prompt":["Once upon","Tom"],"n":2,"max_tokens":5,"ignore_eos":true}`)
-	c.post("/v1/completions", `{"prompt":"Once upon","stream":true,"max_tokens":3,"ignore_eos":true}`)
+	c.post(
+		"/v1/completions",
+		`{"prompt":"Once upon","stream":true,"max_tokens":3,"ignore_eos":true}`,
+	)
 	_, text := c.do("GET", "/metrics", "")
 	for _, want := range []string{
 		`vllm:num_requests_running{model_name="demo"} 0`, `vllm:num_requests_waiting{model_name="demo"} 0`,
@@ -260,7 +284,12 @@ func TestWhatCannotBeMeant(t *testing.T) {
 		"max queue": {MaxQueue: -1}, "max body": {MaxBody: math.MaxInt64}, "pooling": {Pooling: "max"},
 		"key 1 of 1": {Keys: []string{""}}, "timeout": {Timeout: -1},
 	} {
-		if _, err := serve.New(m, tokenizer.GPT2(), o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := serve.New(
+			m,
+			tokenizer.GPT2(),
+			o,
+		); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}

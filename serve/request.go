@@ -101,8 +101,8 @@ func (q *completion) fields(s *Server) map[string]field {
 		"repetition_penalty": number(&q.repetition, 1/mostPenalty, mostPenalty),
 		"min_tokens":         whole(&q.minTokens, 0, mostTokens),
 		"n":                  whole(&q.n, 1, s.options.MaxN),
-		"best_of":            optional(&q.bestOf, func(to *int) field { return whole(to, 1, s.options.MaxN) }),
-		"logprobs":           optional(&q.logprobs, func(to *int) field { return whole(to, 0, mostTop) }),
+		"best_of":            optional(&q.bestOf, upTo(1, s.options.MaxN)),
+		"logprobs":           optional(&q.logprobs, upTo(0, mostTop)),
 		"seed":               optional(&q.seed, anySeed),
 
 		"stop":           oneOrMore(&q.stop, mostStops),
@@ -162,8 +162,8 @@ func (q *completion) check(s *Server) error {
 	case q.bestOf != nil && *q.bestOf < q.n:
 		return fieldf("best_of", "want at least n, which is %d, found %d", q.n, *q.bestOf)
 	case q.drawn() > q.n && q.stream:
-		return fieldf("best_of", "the best are known at the end: want n, which is %d, for a stream, "+
-			"found %d", q.n, *q.bestOf)
+		return fieldf("best_of", "the best are known at the end: want n, which is %d, for a "+
+			"stream, found %d", q.n, *q.bestOf)
 	case q.maxTokens == 0 && q.minTokens > 0:
 		return fieldf("min_tokens", "want at most max_tokens, which is 0, found %d", q.minTokens)
 	case q.minTokens > q.maxTokens && q.maxTokens >= 0:

@@ -23,10 +23,20 @@ import (
 // seeded is the i-th of many requests, each of another kind than its neighbours.
 func seeded(i int) string {
 	r := rand.New(rand.NewPCG(uint64(i), 1))
-	starts := []string{`"Once upon a time"`, `"Lily and Tom"`, `["One day","The dog","The dog was"]`,
-		`[7454,2402,257]`, `""`, `"` + strings.Repeat("The cat sat. ", 12) + `"`}
-	body := fmt.Sprintf(`"prompt":%s,"seed":%d,"max_tokens":%d`, starts[r.IntN(len(starts))], r.Int64(),
-		1+r.IntN(24))
+	starts := []string{
+		`"Once upon a time"`,
+		`"Lily and Tom"`,
+		`["One day","The dog","The dog was"]`,
+		`[7454,2402,257]`,
+		`""`,
+		`"` + strings.Repeat("The cat sat. ", 12) + `"`,
+	}
+	body := fmt.Sprintf(
+		`"prompt":%s,"seed":%d,"max_tokens":%d`,
+		starts[r.IntN(len(starts))],
+		r.Int64(),
+		1+r.IntN(24),
+	)
 	for _, more := range []string{
 		`"temperature":0.7`, `"top_p":0.9`, `"n":3`, `"echo":true`, `"logprobs":2`, `"stop":["."," a"]`,
 		`"top_k":20,"presence_penalty":0.5`, `"repetition_penalty":1.2`, `"bad_words":[" the"]`,
@@ -55,7 +65,11 @@ func TestSeedsAloneAndUnderLoad(t *testing.T) {
 		n = 1000
 	}
 	m := testmodel.Demo(t, model.Options{CacheBytes: 24 << 20})
-	o := serve.Options{Fingerprint: "fp", MaxQueue: 5000, Batcher: decode.BatcherOptions{MaxStreams: 5}}
+	o := serve.Options{
+		Fingerprint: "fp",
+		MaxQueue:    5000,
+		Batcher:     decode.BatcherOptions{MaxStreams: 5},
+	}
 	alone := startWith(t, m, o)
 	want := make([]string, n)
 	for i := range n {
@@ -102,7 +116,12 @@ func (c *client) leaveEarly(ctx context.Context, r *rand.Rand) {
 		1+r.IntN(200), 1+r.IntN(6), r.IntN(2) == 0, r.Int32())
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	q, err := http.NewRequestWithContext(ctx, "POST", c.url+"/v1/completions", strings.NewReader(body))
+	q, err := http.NewRequestWithContext(
+		ctx,
+		"POST",
+		c.url+"/v1/completions",
+		strings.NewReader(body),
+	)
 	if err != nil {
 		c.t.Error(err)
 		return
@@ -116,7 +135,7 @@ func (c *client) leaveEarly(ctx context.Context, r *rand.Rand) {
 	answer.Body.Close()
 }
 
-// TestAThousandClients sends them all at once: each is answered or told to come back.
+// TestManyClientsAtOnce sends them all at once: each is answered or told to come back.
 func TestManyClientsAtOnce(t *testing.T) {
 	clients, each := 60, 2
 	if fixture.Long {
@@ -137,7 +156,11 @@ func TestManyClientsAtOnce(t *testing.T) {
 		done.Go(func() {
 			for i := range each {
 				body := seeded((k + i) % 20)
-				r, err := (&http.Client{Transport: transport}).Post(c.url+"/v1/completions", "", strings.NewReader(body))
+				r, err := (&http.Client{Transport: transport}).Post(
+					c.url+"/v1/completions",
+					"",
+					strings.NewReader(body),
+				)
 				if err != nil {
 					t.Error(err)
 					return
@@ -167,7 +190,8 @@ func TestManyClientsAtOnce(t *testing.T) {
 	c.idle(m)
 }
 
-// TestTextsAreThoseOfTheCommand is what gpt --special -n 12 --temp 0.9 --top-k 0 --seed S gives.
+// TestTextsAreThoseOfDecode compares bytes while others are written. The command is compared in
+// cmd/gpt.
 func TestTextsAreThoseOfDecode(t *testing.T) {
 	m := testmodel.Demo(t, model.Options{})
 	c := startWith(t, m, serve.Options{})
@@ -177,7 +201,9 @@ func TestTextsAreThoseOfDecode(t *testing.T) {
 		want, _ := direct(t, m, prompt, decode.Options{MaxTokens: 12, Temperature: 0.9, Seed: seed})
 		want = string([]rune(want)) // as JSON has bytes that are no character
 		done.Go(func() {
-			a := c.complete(bodyOf(prompt, fmt.Sprintf(`"max_tokens":12,"temperature":0.9,"seed":%d`, seed)))
+			a := c.complete(
+				bodyOf(prompt, fmt.Sprintf(`"max_tokens":12,"temperature":0.9,"seed":%d`, seed)),
+			)
 			if got := a.Choices[0].Text; got != want {
 				t.Errorf("seed %d: %q, want %q", seed, got, want)
 			}

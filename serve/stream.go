@@ -47,7 +47,8 @@ func (e *events) took(c *choice, t *decode.Token) error {
 	if t != nil && t.Prompt && t.Finish == "" {
 		return nil // the prompt's tokens go with the first new one
 	}
-	if len(c.text)+len(c.echo) == 0 && len(c.entries) == 0 && len(c.ids) == 0 && c.finish == "" && !j.usages {
+	news := len(c.text) + len(c.echo) + len(c.entries) + len(c.ids)
+	if news == 0 && c.finish == "" && !j.usages {
 		return nil
 	}
 	var used *usage

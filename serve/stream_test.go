@@ -112,14 +112,22 @@ func TestAStreamHasAnEventForEachToken(t *testing.T) {
 	data := events(t, body)
 	for i, event := range data[:len(data)-1] {
 		last := i == len(data)-2
-		if strings.Contains(event, `"usage":null`) == last || strings.Contains(event, `"choices":[]`) != last {
+		if strings.Contains(event, `"usage":null`) == last ||
+			strings.Contains(event, `"choices":[]`) != last {
 			t.Errorf("event %d: %s", i, event)
 		}
 	}
-	_, body = c.post("/v1/completions", `{`+fields+`,"stream_options":{"continuous_usage_stats":true}}`)
+	_, body = c.post(
+		"/v1/completions",
+		`{`+fields+`,"stream_options":{"continuous_usage_stats":true}}`,
+	)
 	data = events(t, body)
 	for i, event := range data[:len(data)-1] {
-		if u := decoded[answer](t, event).Usage; u == nil || u.CompletionTokens != i+1 || u.PromptTokens != 4 {
+		if u := decoded[answer](
+			t,
+			event,
+		).Usage; u == nil || u.CompletionTokens != i+1 ||
+			u.PromptTokens != 4 {
 			t.Errorf("event %d: usage %+v", i, u)
 		}
 	}
@@ -127,13 +135,20 @@ func TestAStreamHasAnEventForEachToken(t *testing.T) {
 
 func TestTokensComeAsTheyAreMade(t *testing.T) {
 	c := start(t, serve.Options{})
-	r, err := http.Post(c.url+"/v1/completions", "application/json",
-		strings.NewReader(`{"prompt":"Once","max_tokens":200,"ignore_eos":true,"stream":true,"n":128}`))
+	r, err := http.Post(
+		c.url+"/v1/completions",
+		"application/json",
+		strings.NewReader(
+			`{"prompt":"Once","max_tokens":200,"ignore_eos":true,"stream":true,"n":128}`,
+		),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Body.Close() // long before the end
-	if line, err := bufio.NewReader(r.Body).ReadString('\n'); err != nil || !strings.HasPrefix(line, "data: ") {
+	if line, err := bufio.NewReader(r.Body).
+		ReadString('\n'); err != nil ||
+		!strings.HasPrefix(line, "data: ") {
 		t.Errorf("first %q, %v", line, err)
 	}
 }
@@ -149,7 +164,8 @@ func TestAnErrorInsideAStreamIsAnEvent(t *testing.T) {
 		t.Fatalf("status %d: %s", r.StatusCode, body)
 	}
 	e := decoded[apiError](t, data[len(data)-2]).Error
-	if !strings.Contains(e.Message, "want at least one id to draw") || e.Type != "invalid_request_error" {
+	if !strings.Contains(e.Message, "want at least one id to draw") ||
+		e.Type != "invalid_request_error" {
 		t.Errorf("the error %+v", e)
 	}
 	c.refused("/v1/completions", `{"stream":true,"prompt":[[]]}`, 400, "prompt", "at least one id")

@@ -71,7 +71,12 @@ func serveDemo(t *testing.T, env []string, args ...string) *served {
 
 func (s *served) post(body string, header ...string) (int, string) {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(context.Background(), "POST", s.url+"/v1/completions", strings.NewReader(body))
+	r, err := http.NewRequestWithContext(
+		context.Background(),
+		"POST",
+		s.url+"/v1/completions",
+		strings.NewReader(body),
+	)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -231,7 +236,11 @@ func TestServeSpeaksTLS(t *testing.T) {
 		TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true,
 	}}
 	defer client.CloseIdleConnections()
-	a, err := client.Post(s.url+"/v1/completions", "", strings.NewReader(`{"max_tokens":2,"stream":true}`))
+	a, err := client.Post(
+		s.url+"/v1/completions",
+		"",
+		strings.NewReader(`{"max_tokens":2,"stream":true}`),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +262,13 @@ func selfSigned(t *testing.T, dir string) (cert, key string) {
 		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true,
 		BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 	}
-	signed, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	signed, err := x509.CreateCertificate(
+		rand.Reader,
+		template,
+		template,
+		&private.PublicKey,
+		private,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +299,8 @@ func TestServeWantsTheKeyOfTheEnvironment(t *testing.T) {
 	s.Process.Signal(syscall.SIGTERM)
 	log := s.stderr()
 	s.Wait()
-	if strings.Contains(log, "secret") || strings.Contains(log, "zebra") || !strings.Contains(log, `"status":401`) {
+	if strings.Contains(log, "secret") || strings.Contains(log, "zebra") ||
+		!strings.Contains(log, `"status":401`) {
 		t.Errorf("the log: %s", log)
 	}
 }

@@ -53,7 +53,8 @@ func listenError(addr string, err error) error {
 	if errors.As(err, &of) {
 		err = of.Err
 	}
-	return hinted{usagef("--addr %s: %w", quoteShort(addr), err), "--addr 127.0.0.1:0 takes any free port"}
+	return hinted{usagef("--addr %s: %w", quoteShort(addr), err),
+		"--addr 127.0.0.1:0 takes any free port"}
 }
 
 // tls reads the certificate. Without one it is nil.

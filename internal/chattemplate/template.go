@@ -52,8 +52,8 @@ func New(source string, t *tokenizer.Tokenizer) (*Template, error) {
 	return made, err
 }
 
-// An Error is a mistake in a template. It begins with the place, line 1:2, and names no type of Go's
-// for what a template is given.
+// An Error is a mistake in a template. It begins with the place, line 1:2, and names no type of
+// Go's for what a template is given.
 type Error struct{ message string }
 
 func (e *Error) Error() string { return e.message }
