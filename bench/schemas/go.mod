@@ -8,6 +8,9 @@ require (
 	picogpt v0.0.0
 )
 
-require golang.org/x/text v0.23.0 // indirect
+require (
+	github.com/rivo/uniseg v0.4.7 // indirect
+	golang.org/x/text v0.42.0 // indirect
+)
 
 replace picogpt => ../..
