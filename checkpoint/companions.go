@@ -31,7 +31,6 @@ const maxCompanion = 32 << 20
 // companions returns those of the checkpoint, or files of the tokenizer that is in it.
 func (c *Checkpoint) companions(v *Conversion) error {
 	if c.vocabulary == nil {
-		before := len(v.Files)
 		for _, name := range Companions() {
 			data, err := c.read(name)
 			if errors.Is(err, fs.ErrNotExist) {
@@ -39,9 +38,11 @@ func (c *Checkpoint) companions(v *Conversion) error {
 			} else if err != nil {
 				return err
 			}
-			v.Files = append(v.Files, SmallFile{Name: name, Data: data})
+			if to := huggingFaceName(name); !slices.Contains(v.Names(), to) {
+				v.Files = append(v.Files, SmallFile{Name: to, Data: data})
+			}
 		}
-		if own, err := c.own(); own != nil || err != nil || len(v.Files) > before {
+		if own, err := c.own(); own != nil || err != nil {
 			return nil // what is wrong with files is for those to say who read them
 		}
 	}
@@ -57,6 +58,17 @@ func (c *Checkpoint) companions(v *Conversion) error {
 		v.Files = append(v.Files, SmallFile{name, files[name], c.vocabulary == nil})
 	}
 	return nil
+}
+
+// huggingFaceName returns the name under which Hugging Face's libraries look for a file.
+func huggingFaceName(name string) string {
+	switch name {
+	case "encoder.json": // OpenAI's names
+		return "vocab.json"
+	case "vocab.bpe":
+		return "merges.txt"
+	}
+	return name
 }
 
 // read returns a file beside the weights.

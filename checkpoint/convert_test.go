@@ -114,14 +114,14 @@ func TestConvertedVocabulariesSayTheSame(t *testing.T) {
 	}
 }
 
-// TestTheCharactersOfNanoGPTGoAlong: meta.pkl, as it is.
+// TestTheCharactersOfNanoGPTGoAlong: meta.pkl to nanoGPT, a tokenizer.json to Hugging Face.
 func TestTheCharactersOfNanoGPTGoAlong(t *testing.T) {
 	c, m := opened(t, filepath.Join(formats, "nanogpt"), checkpoint.Options{})
 	want, err := c.Tokenizer()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, to := range []string{"nanogpt"} {
+	for _, to := range []string{"safetensors", "nanogpt"} {
 		tok, err := checkpoint.OpenTokenizer(converted(t, c, m, to))
 		if err != nil {
 			t.Errorf("%s: %v", to, err)
@@ -131,6 +131,24 @@ func TestTheCharactersOfNanoGPTGoAlong(t *testing.T) {
 		if wantIDs, _ := want.Encode("w-N(I"); err != nil || !slices.Equal(ids, wantIDs) {
 			t.Errorf("%s: %v, %v; want %v", to, ids, err, wantIDs)
 		}
+	}
+}
+
+// TestOtherTokenizersGoAlong: their files are copied as they are; a GGUF file has no place for them.
+func TestOtherTokenizersGoAlong(t *testing.T) {
+	words := "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\nant\n##s\n"
+	dir := write(t, fixture.Options{Config: map[string]any{"layer_norm_epsilon": 1e-5,
+		"activation_function": "gelu_new"}}, map[string]string{"vocab.txt": words})
+	c, m := opened(t, dir, checkpoint.Options{})
+	for _, to := range []string{"safetensors", "nanogpt"} {
+		b, err := os.ReadFile(filepath.Join(converted(t, c, m, to), "vocab.txt"))
+		if string(b) != words || err != nil {
+			t.Errorf("%s: %q, %v", to, b, err)
+		}
+	}
+	if v, err := c.Convert("gguf"); err != nil || len(v.Notes) != 1 ||
+		!strings.Contains(v.Notes[0], "only byte-level BPE") {
+		t.Errorf("gguf: notes %q, %v", v.Notes, err)
 	}
 }
 

@@ -29,7 +29,7 @@ func formats() []format {
 		{is: isSafetensors, open: openSafetensors},
 		{is: isGGUF, open: openGGUF, own: func(fs.FS) bool { return true }},
 		{is: isLLMC, open: openLLMC, own: ownLLMC},
-		{is: isTensorFlow, open: openTensorFlow, own: ownTensorFlow},
+		{is: isTensorFlow, open: openTensorFlow},
 		{is: isPyTorch, open: openPyTorch, own: hasMeta},
 	}
 }

@@ -20,7 +20,6 @@ import (
 	"picogpt/internal/strictjson"
 	"picogpt/internal/tensorflow"
 	"picogpt/model"
-	"picogpt/tokenizer"
 	"picogpt/weights"
 )
 
@@ -61,9 +60,6 @@ func openTensorFlow(fsys fs.FS, name string, _ Options) (found, error) {
 	}
 	if f.tensors, err = openBundle(fsys, prefix, bundle); err != nil {
 		return found{}, err
-	}
-	if ownTensorFlow(fsys) {
-		f.vocabulary = tensorflowVocabulary(fsys)
 	}
 	return f, nil
 }
@@ -203,45 +199,4 @@ func tensorflowName(name string) string {
 		names = append(names, "weight")
 	}
 	return strings.Join(names, ".")
-}
-
-// ownTensorFlow: encoder.json and vocab.bpe, unless other tokenizer files lie beside them.
-func ownTensorFlow(fsys fs.FS) bool {
-	for _, name := range tokenizerFiles {
-		if _, err := fs.Stat(fsys, name); err == nil {
-			return false
-		}
-	}
-	_, err := fs.Stat(fsys, "encoder.json")
-	return err == nil
-}
-
-// tensorflowVocabulary is the tokenizer of encoder.json and vocab.bpe, which are vocab.json and
-// merges.txt under other names.
-func tensorflowVocabulary(fsys fs.FS) *vocabulary {
-	files := func() (folder.Memory, error) {
-		m := folder.Memory{}
-		for from, to := range map[string]string{"encoder.json": "vocab.json",
-			"vocab.bpe": "merges.txt"} {
-			b, err := folder.Read(fsys, from, 32<<20)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", folder.Path(fsys, from), err)
-			}
-			m[to] = b
-		}
-		return m, nil
-	}
-	return &vocabulary{
-		load: func() (*tokenizer.Tokenizer, error) {
-			m, err := files()
-			if err != nil {
-				return nil, err
-			}
-			return tokenizer.LoadFS(m)
-		},
-		raw: func() ([]byte, error) {
-			m, err := files()
-			return append(slices.Clone(m["vocab.json"]), m["merges.txt"]...), err
-		},
-	}
 }
