@@ -23,7 +23,7 @@ func (s *Server) log(v *visit) {
 		slog.String("request", v.id), slog.String("client", v.request.RemoteAddr),
 		slog.String("method", v.request.Method), slog.String("path", v.request.URL.Path),
 		slog.Int("status", v.status), slog.Int64("bytes", v.bytes),
-		slog.Duration("time", time.Since(v.start).Round(time.Microsecond)),
+		slog.Duration("took", time.Since(v.start).Round(time.Microsecond)), // slog's time is when
 	}
 	if n.prompts > 0 {
 		line = append(line, slog.Int("prompts", n.prompts), slog.Int("choices", n.choices),
