@@ -46,11 +46,30 @@ func (f *File) rebuild(args pickle.Tuple) (any, error) {
 	if t.strides, err = integers("stride", args[3]); err != nil {
 		return nil, err
 	}
+	if len(args) == 7 {
+		if err := plain(args[6]); err != nil {
+			return nil, err
+		}
+	}
 	if err := t.check(shape); err != nil {
 		return nil, fmt.Errorf("a tensor of size %v, stride %v, offset %d: %w", shape, t.strides,
 			t.offset, err)
 	}
 	return t, nil
+}
+
+// plain refuses metadata, which say that the numbers are those of the storage negated or
+// conjugated: PyTorch does that when it reads them.
+func plain(metadata any) error {
+	d, ok := metadata.(*pickle.Dict)
+	if metadata == nil || ok && len(d.Keys) == 0 {
+		return nil
+	}
+	if !ok {
+		return fmt.Errorf("a tensor whose metadata are %s, want a dict", pickle.Kind(metadata))
+	}
+	return fmt.Errorf("a tensor with metadata, %s: save x.resolve_neg().resolve_conj()",
+		quote.Short(fmt.Sprint(d.Keys[0]), 40))
 }
 
 // integers reads a tuple of few integers.

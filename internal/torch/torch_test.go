@@ -192,6 +192,28 @@ func TestOtherObjects(t *testing.T) {
 	}
 }
 
+// TestMetadata: a view that negates its storage is not that storage's numbers.
+func TestMetadata(t *testing.T) {
+	for text, want := range map[string]string{
+		"N.":                          "",
+		"}.":                          "",
+		"}X\x03\x00\x00\x00neg\x88s.": `a tensor with metadata, "neg"`,
+		"K\x01.":                      "a tensor whose metadata are an integer, want a dict",
+	} {
+		metadata, err := pickle.Load([]byte(text), pickle.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &File{}
+		_, err = f.rebuild(pickle.Tuple{&storage{key: "0", dtype: weights.F32, count: 3}, int64(0),
+			pickle.Tuple{int64(3)}, pickle.Tuple{int64(1)}, false, nil, metadata})
+		if want == "" && err != nil || want != "" && (err == nil ||
+			!strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: error %v, want %q", text, err, want)
+		}
+	}
+}
+
 // read opens what bytes are, and reads all its tensors. What it makes is bounded by limit.
 func read(t *testing.T, b []byte) error {
 	f, err := Open(folder.Memory{"x": b}, "x")
