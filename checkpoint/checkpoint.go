@@ -117,6 +117,24 @@ func (o Options) open(fsys fs.FS, name string) (*Checkpoint, error) {
 // "tensorflow" or "llm.c". Tensors.Name is the file.
 func (c *Checkpoint) Format() string { return c.format }
 
+// Untied reports whether the weights hold a head, weights for the logits, that is not the embedding
+// once more. Its numbers are compared.
+func (c *Checkpoint) Untied() bool {
+	for _, head := range []string{"lm_head.weight", "lm_head.decoder.weight"} {
+		t, ok := c.Tensors.Tensor(head)
+		if !ok {
+			continue
+		}
+		wte, ok := c.Tensors.Tensor("transformer.wte.weight")
+		if !ok {
+			wte, _ = c.Tensors.Tensor("wte.weight")
+		}
+		same, err := t.Equal(wte)
+		return err == nil && !same
+	}
+	return false
+}
+
 // endWithTokenizers completes the config. A tokenizer that cannot be read is Tokenizer's to report.
 func (c *Checkpoint) endWithTokenizers() {
 	own, err := c.own()

@@ -157,6 +157,9 @@ func turned(t weights.Tensor) weights.Tensor {
 	return t
 }
 
+var errHead = errors.New("lm_head.weight: differs from wte.weight, but nanoGPT has one matrix " +
+	"for both")
+
 // toNanoGPT prepares a folder with a ckpt.pt that nanoGPT loads.
 func (c *Checkpoint) toNanoGPT() (*Conversion, error) {
 	f := c.Config
@@ -166,6 +169,9 @@ func (c *Checkpoint) toNanoGPT() (*Conversion, error) {
 			tanhGELU(f.Activation) || f.Activation == model.GELU, model.GELU})
 	if err != nil {
 		return nil, err
+	}
+	if c.Untied() {
+		return nil, fmt.Errorf("%s: %w", c.Tensors.Name(), errHead)
 	}
 	v := &Conversion{Weights: "ckpt.pt"}
 	if tanhGELU(f.Activation) {
@@ -211,16 +217,7 @@ func nanoState(tensors []weights.Tensor) (state torch.Dict, err error) {
 		case "wte.weight":
 			embedding = t
 		case "lm_head.weight":
-			same, err := t.Equal(weights.Tensor{Name: t.Name, DType: embedding.DType,
-				Shape: embedding.Shape, Data: embedding.Data, Fill: embedding.Fill})
-			if err == nil && !same {
-				err = errors.New("lm_head.weight: differs from wte.weight, but nanoGPT has one " +
-					"matrix for both")
-			}
-			if err != nil {
-				return nil, err
-			}
-			continue
+			return nil, errHead // of a model of another checkpoint
 		}
 		state = append(state, torch.Member{Key: "transformer." + t.Name, Value: turned(t)})
 	}

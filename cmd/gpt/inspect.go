@@ -88,7 +88,7 @@ func (a *app) inspectLocal(c *inspectCommand) (i *inspection, problem, err error
 	} else {
 		i.Problem = problem.Error()
 	}
-	i.measure(config, untied(file), a.CacheDtype)
+	i.measure(config, opened.Untied(), a.CacheDtype)
 	return i, problem, nil
 }
 
@@ -155,7 +155,7 @@ func (i *inspection) measure(c model.Config, untied bool, cache string) {
 		i.Parameters += int64(c.VocabSize) * n
 	}
 	for _, t := range i.Tensors {
-		if !t.Ignored {
+		if !t.Ignored && (untied || !isHead(t.Name)) {
 			i.Memory.Weights += t.Bytes
 		}
 	}
@@ -166,23 +166,6 @@ func (i *inspection) measure(c model.Config, untied bool, cache string) {
 	}
 	i.Memory.KeyValues = 2 * int64(c.Layer) * n * pages * page * number
 	i.Memory.Total = i.Memory.Weights + i.Memory.KeyValues
-}
-
-// untied reports whether the file has a head that is not wte once more.
-func untied(file *weights.Tensors) bool {
-	for _, head := range []string{"lm_head.weight", "lm_head.decoder.weight"} {
-		t, ok := file.Tensor(head)
-		if !ok {
-			continue
-		}
-		wte, ok := file.Tensor("transformer.wte.weight")
-		if !ok {
-			wte, _ = file.Tensor("wte.weight")
-		}
-		same, err := t.Equal(wte)
-		return err == nil && !same
-	}
-	return false
 }
 
 // text lays an inspection out for people.

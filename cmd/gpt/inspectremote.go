@@ -80,9 +80,13 @@ func (a *app) inspectFar(
 // hasHead reports whether there are weights for the logits beside wte.
 func hasHead(tensors *weights.Tensors) bool {
 	for _, t := range tensors.All() {
-		if strings.HasPrefix(t.Name, "lm_head.") {
+		if isHead(t.Name) {
 			return true
 		}
 	}
 	return false
 }
+
+// isHead reports whether a tensor is weights for the logits. A head that is wte once more is not
+// read.
+func isHead(name string) bool { return strings.HasPrefix(name, "lm_head.") }
