@@ -40,7 +40,8 @@ func hintFor(err error) string {
 
 // checkpointHint says what -m takes.
 const checkpointHint = "a checkpoint is a directory with config.json and *.safetensors or " +
-	"pytorch_model.bin, as Hugging Face stores GPT-2, or nanoGPT's ckpt.pt; gpt pull NAME downloads one"
+	"pytorch_model.bin, as Hugging Face stores GPT-2, or nanoGPT's ckpt.pt, a .gguf file, OpenAI's " +
+	"TensorFlow files, llm.c's model.bin; gpt pull NAME downloads one"
 
 // overflowHint adds what --overflow and -n can do about a context that is too short.
 func overflowHint(err error) error {
