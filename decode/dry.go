@@ -128,6 +128,9 @@ type speller interface {
 	Encode(text string) ([]int, error)
 }
 
+// UsualBreakers returns the strings that llama.cpp takes for breakers where nobody names others.
+func UsualBreakers() []string { return []string{"\n", ":", `"`, "*"} }
+
 // DRYBreakers returns the sequences of ids in which a string begins: each id whose text contains
 // it, and each whose text ends with a beginning of it, followed by the ids of the rest, at most 20.
 func DRYBreakers(v speller, text string) ([][]int, error) {

@@ -14,6 +14,7 @@ import (
 	"picogpt/internal/testmodel"
 	"picogpt/model"
 	"picogpt/serve"
+	"picogpt/tokenizer"
 )
 
 func TestBestOfSendsTheLikeliest(t *testing.T) {
@@ -144,6 +145,39 @@ func TestOptionsAreDecodes(t *testing.T) {
 		`"min_tokens":24,"stop_token_ids":[13]`: func(o *decode.Options) {
 			o.MinTokens, o.EndOfText = 24, []int{50256, 13}
 		},
+		`"typical_p":0.3`:       func(o *decode.Options) { o.Typical = 0.3 },
+		`"typical_p":0`:         func(o *decode.Options) { o.Typical = math.SmallestNonzeroFloat64 },
+		`"epsilon_cutoff":0.02`: func(o *decode.Options) { o.Epsilon = 0.02 },
+		`"eta_cutoff":0.05`:     func(o *decode.Options) { o.Eta = 0.05 },
+		`"top_h":0.4`:           func(o *decode.Options) { o.TopH = 0.4 },
+		`"top_n_sigma":1`:       func(o *decode.Options) { o.TopNSigma = 1 },
+		`"top_n_sigma":-1`:      func(o *decode.Options) {},
+		`"xtc_probability":1`: func(o *decode.Options) {
+			o.XTCProbability, o.XTCThreshold = 1, 0.1
+		},
+		`"xtc_probability":1,"xtc_threshold":0.3`: func(o *decode.Options) {
+			o.XTCProbability, o.XTCThreshold = 1, 0.3
+		},
+		`"dynatemp_range":0.8`: func(o *decode.Options) { o.TempRange, o.TempExponent = 0.8, 1 },
+		`"dynatemp_range":0.8,"dynatemp_exponent":2`: func(o *decode.Options) {
+			o.TempRange, o.TempExponent = 0.8, 2
+		},
+		`"mirostat":2`: func(o *decode.Options) {
+			o.Mirostat = decode.Mirostat{Version: 2, Tau: 5, Eta: 0.1}
+		},
+		`"mirostat":1,"mirostat_tau":2,"mirostat_eta":0.5`: func(o *decode.Options) {
+			o.Mirostat = decode.Mirostat{Version: 1, Tau: 2, Eta: 0.5}
+		},
+		`"no_repeat_ngram_size":1`: func(o *decode.Options) { o.NoRepeatNgram = 1 },
+		`"dry_multiplier":5,"dry_allowed_length":0`: func(o *decode.Options) {
+			o.DRY = decode.DRY{Multiplier: 5, Base: 1.75, Breakers: breakers(t, "\n", ":", `"`, "*")}
+		},
+		`"dry_multiplier":5,"dry_base":3,"dry_allowed_length":1,"dry_penalty_last_n":9,` +
+			`"dry_sequence_breakers":[" a"]`: func(o *decode.Options) {
+			o.DRY = decode.DRY{Multiplier: 5, Base: 3, AllowedLength: 1, LastN: 9,
+				Breakers: breakers(t, " a")}
+		},
+		`"dry_multiplier":5,"dry_penalty_last_n":0`: func(o *decode.Options) {},
 		`"seed":-3`:                   func(o *decode.Options) { o.Seed = math.MaxUint64 - 2 },
 		`"seed":18446744073709551615`: func(o *decode.Options) { o.Seed = math.MaxUint64 },
 	} {
@@ -158,6 +192,19 @@ func TestOptionsAreDecodes(t *testing.T) {
 			t.Errorf("%s: %q, want %q", fields, got, want)
 		}
 	}
+}
+
+// breakers are those of GPT-2's tokens.
+func breakers(t *testing.T, texts ...string) (all [][]int) {
+	t.Helper()
+	for _, text := range texts {
+		ids, err := decode.DRYBreakers(tokenizer.GPT2(), text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, ids...)
+	}
+	return all
 }
 
 func TestWithoutASeedOneIsDrawnAndTold(t *testing.T) {

@@ -80,7 +80,9 @@ func (j *job) prepare(ctx context.Context) (err error) {
 	if err := j.checkSize(); err != nil {
 		return err
 	}
-	j.options = j.server.decodeOptions(j.completion)
+	if j.options, err = j.server.decodeOptions(j.completion); err != nil {
+		return err
+	}
 	if j.options.Constraint, err = j.server.forms.matcher(ctx, &j.form); err != nil {
 		return err
 	}

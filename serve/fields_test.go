@@ -75,6 +75,11 @@ func TestFieldsThatAreRefused(t *testing.T) {
 		{`"presence_penalty":-2.5`, "presence_penalty", "from -2 to 2"},
 		{`"frequency_penalty":3`, "frequency_penalty", "from -2 to 2"},
 		{`"repetition_penalty":0`, "repetition_penalty", "want a number from"},
+		{`"typical_p":1.1`, "typical_p", "want a number from 0 to 1, found 1.1"},
+		{`"epsilon_cutoff":1`, "epsilon_cutoff", "want a number from 0 to"},
+		{`"mirostat":3`, "mirostat", "want a whole number from 0 to 2, found 3"},
+		{`"dry_multiplier":-1`, "dry_multiplier", "want a number from 0"},
+		{`"dry_sequence_breakers":[""]`, "dry_sequence_breakers", "want at least one byte"},
 		{`"min_tokens":17`, "min_tokens", "at most max_tokens, which is 16"},
 		{`"min_tokens":-1`, "min_tokens", "from 0"},
 		{`"n":0`, "n", "from 1 to 128"},
@@ -147,7 +152,10 @@ func TestNullsAndEmptyListsAreAbsent(t *testing.T) {
 	want := c.complete(`{"seed":3,"max_tokens":5}`)
 	fields := strings.Fields(
 		`model prompt suffix user temperature top_p top_k min_p presence_penalty
-		frequency_penalty repetition_penalty min_tokens n best_of logprobs stop bad_words
+		frequency_penalty repetition_penalty typical_p epsilon_cutoff eta_cutoff top_h
+		top_n_sigma xtc_probability xtc_threshold dynatemp_range dynatemp_exponent mirostat mirostat_tau
+		mirostat_eta no_repeat_ngram_size dry_multiplier dry_base dry_allowed_length
+		dry_penalty_last_n dry_sequence_breakers min_tokens n best_of logprobs stop bad_words
 		stop_token_ids ignore_eos logit_bias echo stream stream_options structured_outputs guided_json
 		guided_regex guided_choice guided_grammar response_format return_token_ids
 		return_tokens_as_token_ids`,
@@ -183,13 +191,13 @@ func TestUnknownFieldsAreIgnoredAndNamed(t *testing.T) {
 	c := start(t, serve.Options{})
 	r, text := c.post(
 		"/v1/completions",
-		`{"max_tokens":1,"zeta":{"a":[1]},"mirostat":2,"typical_p":1,
+		`{"max_tokens":1,"zeta":{"a":[1]},"repeat_last_n":2,"tfs_z":1,
 		"stream_options":{"chunk":1},"stream":true,"bad name":1,"bad\r\nX: y":1,"structured_outputs":{"odd":1}}`,
 	)
 	if r.StatusCode != http.StatusOK {
 		t.Fatalf("status %d: %s", r.StatusCode, text)
 	}
-	const want = "mirostat, stream_options.chunk, structured_outputs.odd, typical_p, zeta"
+	const want = "repeat_last_n, stream_options.chunk, structured_outputs.odd, tfs_z, zeta"
 	if got := r.Header.Get("X-Ignored-Fields"); got != want {
 		t.Errorf("X-Ignored-Fields: %q, want %q", got, want)
 	}

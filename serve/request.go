@@ -37,6 +37,7 @@ type completion struct {
 	seed             *uint64
 	idTokens, idsToo bool // return_tokens_as_token_ids, return_token_ids
 	form             form
+	filters          filters
 	chat             bool   // it is of a conversation
 	salt             string // what keeps prompts apart in the cache
 
@@ -61,7 +62,8 @@ const (
 
 // newCompletion returns OpenAI's defaults.
 func newCompletion() *completion {
-	return &completion{maxTokens: defaultTokens, temperature: 1, topP: 1, n: 1, repetition: 1}
+	return &completion{maxTokens: defaultTokens, temperature: 1, topP: 1, n: 1, repetition: 1,
+		filters: newFilters()}
 }
 
 // parseCompletion reads a body.
@@ -125,6 +127,7 @@ func (q *completion) fields(s *Server) map[string]field {
 		return options(r)
 	}
 	q.form.addFields(table, &q.ignored)
+	q.filters.addFields(table)
 	return table
 }
 

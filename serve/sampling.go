@@ -10,7 +10,7 @@ import (
 )
 
 // options are decode's words for a request.
-func (s *Server) decodeOptions(q *completion) decode.Options {
+func (s *Server) decodeOptions(q *completion) (decode.Options, error) {
 	o := decode.Options{
 		MaxTokens: q.maxTokens, MinTokens: q.minTokens, Temperature: q.temperature,
 		TopK: max(0, q.topK), TopP: q.topP, MinP: q.minP, PresencePenalty: q.presence,
@@ -41,5 +41,6 @@ func (s *Server) decodeOptions(q *completion) decode.Options {
 	case len(q.stopIDs) > 0:
 		o.EndOfText = slices.Concat(s.ends, q.stopIDs)
 	}
-	return o
+	err := s.setFilters(&o, &q.filters)
+	return o, err
 }

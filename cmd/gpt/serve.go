@@ -63,7 +63,10 @@ the server draws one; the header X-Seed tells it.
 
 /v1/completions	string, strings, ids or lists of ids; n, best_of, echo, logprobs, stop, logit_bias,
 	penalties, stream; also top_k, min_p, repetition_penalty, min_tokens, ignore_eos,
-	stop_token_ids, bad_words, structured_outputs
+	stop_token_ids, bad_words, structured_outputs; typical_p, epsilon_cutoff, eta_cutoff, top_h,
+	top_n_sigma, xtc_probability, xtc_threshold, dynatemp_range, dynatemp_exponent, mirostat,
+	mirostat_tau, mirostat_eta, no_repeat_ngram_size, dry_multiplier, dry_base,
+	dry_allowed_length, dry_penalty_last_n, dry_sequence_breakers
 /v1/models	the one model
 /v1/embeddings	vectors of texts, made as --pooling says
 /v1/chat/completions	conversations, with --template

@@ -166,7 +166,7 @@ func (f *steering) openDRY(t *tokenizer.Tokenizer, o *decode.Options) error {
 	case o.DRY.Multiplier == 0 || t == nil || len(breakers) == 1 && breakers[0] == "none":
 		return nil
 	case breakers == nil:
-		breakers = []string{"\n", ":", `"`, "*"}
+		breakers = decode.UsualBreakers()
 	}
 	for _, s := range breakers {
 		ids, err := decode.DRYBreakers(t, s)

@@ -106,6 +106,11 @@ func TestAroundTheTextInABrowser(t *testing.T) {
 	group("every setting reaches the server", nil, func(t *testing.T, b tab) {
 		for name, value := range map[string]string{"max_tokens": "3", "temperature": "0.7",
 			"top_p": "0.9", "top_k": "40", "min_p": "0.05", "repetition_penalty": "1.2",
+			"typical_p": "0.8", "top_n_sigma": "1.5", "top_h": "0.3", "epsilon_cutoff": "0.01",
+			"eta_cutoff": "0.02", "xtc_probability": "0.5", "xtc_threshold": "0.2",
+			"dynatemp_range": "0.4", "dynatemp_exponent": "2", "mirostat": "2", "mirostat_tau": "4",
+			"mirostat_eta": "0.2", "no_repeat_ngram_size": "3", "dry_multiplier": "0.8",
+			"dry_base": "2", "dry_allowed_length": "3",
 			"frequency_penalty": "0.5", "presence_penalty": "-0.5", "min_tokens": "2",
 			"stop": "END", "stop_token_ids": "13", "bad_words": "cat", "logit_bias": "11 -3",
 			"seed": "9", "logprobs": "2"} {
@@ -120,11 +125,15 @@ func TestAroundTheTextInABrowser(t *testing.T) {
 		b.Press("Control+Enter")
 		b.finished()
 		got := fmt.Sprint(b.last())
-		want := "map[bad_words:[cat] frequency_penalty:0.5 ignore_eos:true logit_bias:map[11:-3] " +
-			"logprobs:2 max_tokens:3 min_p:0.05 min_tokens:2 model:fake presence_penalty:-0.5 " +
+		want := "map[bad_words:[cat] dry_allowed_length:3 dry_base:2 dry_multiplier:0.8 " +
+			"dynatemp_exponent:2 dynatemp_range:0.4 epsilon_cutoff:0.01 eta_cutoff:0.02 " +
+			"frequency_penalty:0.5 ignore_eos:true logit_bias:map[11:-3] " +
+			"logprobs:2 max_tokens:3 min_p:0.05 min_tokens:2 mirostat:2 mirostat_eta:0.2 " +
+			"mirostat_tau:4 model:fake no_repeat_ngram_size:3 presence_penalty:-0.5 " +
 			"prompt:Once upon a time repetition_penalty:1.2 return_token_ids:true seed:9 stop:[END] " +
 			"stop_token_ids:[13] stream:true structured_outputs:map[regex:[a-z]+] temperature:0.7 " +
-			"top_k:40 top_p:0.9]"
+			"top_h:0.3 top_k:40 top_n_sigma:1.5 top_p:0.9 typical_p:0.8 xtc_probability:0.5 " +
+			"xtc_threshold:0.2]"
 		if got != want {
 			t.Errorf("it sends\n%s\nwant\n%s", got, want)
 		}

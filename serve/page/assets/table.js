@@ -53,6 +53,71 @@ export const GROUPS = [
     ],
   },
   {
+    name: "More filters",
+    settings: [
+      {
+        name: "typical_p", kind: "number", label: "Typical",
+        value: 1, off: 1, min: 0.01, max: 1, step: 0.01,
+        help: "Only tokens about as surprising as expected here, up to this probability. 1 is off.",
+      },
+      {
+        name: "top_n_sigma", kind: "number", label: "Top-n-sigma",
+        value: 0, off: 0, min: 0, max: 20, step: 0.1, slider: 5,
+        help: "Only tokens within so many standard deviations of the largest logit. 0 is off.",
+      },
+      {
+        name: "top_h", kind: "number", label: "Top-h",
+        value: 0, off: 0, min: 0, max: 1, step: 0.01,
+        help: "Only the likeliest tokens, up to this part of the entropy. 0 is off.",
+      },
+      {
+        name: "epsilon_cutoff", kind: "number", label: "Epsilon",
+        value: 0, off: 0, min: 0, max: 0.5, step: 0.001, slider: 0.05,
+        help: "Only tokens at least so likely. 0 is off.",
+      },
+      {
+        name: "eta_cutoff", kind: "number", label: "Eta",
+        value: 0, off: 0, min: 0, max: 0.5, step: 0.001, slider: 0.05,
+        help: "The same, less strict where the model is unsure. 0 is off.",
+      },
+      {
+        name: "xtc_probability", kind: "number", label: "XTC, how often",
+        value: 0, off: 0, min: 0, max: 1, step: 0.05,
+        help: "So often, all tokens above the threshold but the least likely of them go. 0 is off.",
+      },
+      {
+        name: "xtc_threshold", kind: "number", label: "XTC, threshold",
+        value: 0.1, off: 0.1, min: 0, max: 0.5, step: 0.01,
+        help: "How likely a token must be for XTC to take it away.",
+      },
+      {
+        name: "dynatemp_range", kind: "number", label: "Temperature range",
+        value: 0, off: 0, min: 0, max: 2, step: 0.05,
+        help: "Less temperature where the model is sure, more where it is not. 0 is off.",
+      },
+      {
+        name: "dynatemp_exponent", kind: "number", label: "Temperature exponent",
+        value: 1, off: 1, min: 0, max: 10, step: 0.1, slider: 4,
+        help: "How the temperature follows the entropy. 1 is in proportion.",
+      },
+      {
+        name: "mirostat", kind: "number", label: "Mirostat",
+        value: 0, off: 0, min: 0, max: 2, step: 1,
+        help: "1 or 2: keeps the surprise of the text near a target, in place of the filters.",
+      },
+      {
+        name: "mirostat_tau", kind: "number", label: "Mirostat, target",
+        value: 5, off: 5, min: 0, max: 20, step: 0.1, slider: 10,
+        help: "In bits a token.",
+      },
+      {
+        name: "mirostat_eta", kind: "number", label: "Mirostat, pace",
+        value: 0.1, off: 0.1, min: 0, max: 1, step: 0.01,
+        help: "How fast it corrects itself.",
+      },
+    ],
+  },
+  {
     name: "End",
     settings: [
       {
@@ -94,6 +159,26 @@ export const GROUPS = [
         name: "presence_penalty", kind: "number", label: "Presence penalty",
         value: 0, off: 0, min: -2, max: 2, step: 0.05,
         help: "Taken from a token once if the completion has it. 0 is off.",
+      },
+      {
+        name: "no_repeat_ngram_size", kind: "number", label: "No repeated n-gram",
+        value: 0, off: 0, min: 0, max: 100, step: 1, slider: 10,
+        help: "No sequence of so many tokens occurs twice. 0 is off.",
+      },
+      {
+        name: "dry_multiplier", kind: "number", label: "DRY",
+        value: 0, off: 0, min: 0, max: 10, step: 0.05, slider: 2,
+        help: "Taken from tokens that would repeat a longer sequence. 0 is off.",
+      },
+      {
+        name: "dry_base", kind: "number", label: "DRY, base",
+        value: 1.75, off: 1.75, min: 1, max: 10, step: 0.05, slider: 4,
+        help: "How much more it takes for each token that the sequence is longer.",
+      },
+      {
+        name: "dry_allowed_length", kind: "number", label: "DRY, allowed length",
+        value: 2, off: 2, min: 0, max: 100, step: 1, slider: 10,
+        help: "Sequences up to so many tokens may repeat.",
       },
     ],
   },
