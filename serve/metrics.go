@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"picogpt/decode"
@@ -25,6 +26,9 @@ type metrics struct {
 
 func newMetrics(s *Server) *metrics {
 	registry := prometheus.NewRegistry()
+	// goroutines and the heap, and the process's memory, CPU and files
+	registry.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	labelled := prometheus.WrapRegistererWith(prometheus.Labels{"model_name": s.options.Name},
 		prometheus.WrapRegistererWithPrefix("vllm:", registry))
 	m := &metrics{page: promhttp.HandlerFor(registry, promhttp.HandlerOpts{})}

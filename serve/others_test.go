@@ -251,6 +251,7 @@ func TestMetricsAreVLLMs(t *testing.T) {
 		`vllm:prefix_cache_queries_total{model_name="demo"} `,
 		`vllm:prefix_cache_hits_total{model_name="demo"} `,
 		`vllm:iteration_tokens_total_count{model_name="demo"} `,
+		"\ngo_goroutines ", "\ngo_memstats_heap_alloc_bytes ", // of the process, as Go names them
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s", want)
