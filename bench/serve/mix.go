@@ -1,0 +1,143 @@
+package main
+
+// Requests of many kinds, and whether their answers are those that they get alone.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+)
+
+// An ask is a request and its answer from a server that does nothing else.
+type ask struct {
+	path   string
+	body   []byte
+	stream bool
+	want   string
+}
+
+// mix returns requests of many kinds with their right answers, which it asks for one by one. Seeds
+// make the answers the same each time.
+func mix(ctx context.Context, c *client) ([]ask, error) {
+	const completions = "/v1/completions"
+	kinds := []struct {
+		path string
+		f    fields
+	}{
+		{completions, fields{"prompt": "Once upon a time", "temperature": 0, "max_tokens": 8}},
+		{completions, fields{"prompt": "Lily and Tom", "seed": 1, "max_tokens": 8}},
+		{completions, fields{"prompt": "The dog", "seed": 2, "max_tokens": 8, "stream": true}},
+		{completions, fields{"prompt": "The cat", "seed": 3, "max_tokens": 6, "n": 2,
+			"stream": true}},
+		{completions, fields{"prompt": []string{"One", "Two"}, "seed": 4, "max_tokens": 4, "n": 2}},
+		{completions, fields{"prompt": ids(60, 1), "max_tokens": 0, "echo": true, "logprobs": 1}},
+		{completions, fields{"prompt": ids(100, 2), "seed": 5, "max_tokens": 4, "top_k": 40,
+			"logprobs": 3}},
+		{completions, fields{"prompt": "Is it? ", "seed": 6, "max_tokens": 4,
+			"structured_outputs": fields{"choice": []string{"yes", "no"}}}},
+		{completions, fields{"prompt": "One day", "seed": 7, "max_tokens": 8, "stop": []string{"."},
+			"presence_penalty": 0.5}},
+		{"/v1/embeddings", fields{"input": []string{"a small bird", "a big tree"}}},
+		{"/tokenize", fields{"prompt": "Once upon a time"}},
+		{completions, fields{"prompt": "a", "max_tokens": -1}},            // 400
+		{completions, fields{"prompt": "a", "model": "there is no such"}}, // 404
+		{completions, fields{"prompt": []any{}}},                          // 400
+	}
+	var all []ask
+	for _, k := range kinds {
+		body, err := json.Marshal(k.f)
+		if err != nil {
+			return nil, err
+		}
+		a := ask{path: k.path, body: body, stream: k.f["stream"] == true}
+		if a.want, err = a.send(ctx, c); err != nil {
+			return nil, err
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// fresh returns a request that was never made, so that the tree of prompts gets new branches and
+// loses old ones. Its answer is unknown, but its number of tokens is not.
+func fresh(random *rand.Rand) ask {
+	prompt := make([]int, 20+random.IntN(160))
+	for i := range prompt {
+		prompt[i] = random.IntN(4001)
+	}
+	body, err := json.Marshal(fields{"prompt": prompt, "max_tokens": 1 + random.IntN(24),
+		"ignore_eos": true, "stream": true, "seed": random.IntN(1 << 30)})
+	if err != nil {
+		panic(err) // numbers and strings are always JSON
+	}
+	return ask{path: "/v1/completions", body: body, stream: true}
+}
+
+// right reports whether an answer is the one that is wanted.
+func (a *ask) right(got string) bool {
+	if a.want == "" { // fresh
+		return strings.HasPrefix(got, "200 ") && strings.HasSuffix(got, "length")
+	}
+	return got == a.want
+}
+
+// refused is the answer to a request that found the queue full.
+const refused = "429"
+
+// send returns the status and what of the answer is the same each time.
+func (a *ask) send(ctx context.Context, c *client) (string, error) {
+	answer, err := c.post(ctx, a.path, a.body)
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode == http.StatusTooManyRequests {
+		if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+			return "", err
+		}
+		if answer.Header.Get("Retry-After") == "" {
+			return "429 without Retry-After", nil
+		}
+		return refused, nil
+	}
+	status := fmt.Sprint(answer.StatusCode, " ")
+	if a.stream && answer.StatusCode == http.StatusOK {
+		text, err := joined(answer.Body)
+		return status + text, err
+	}
+	var whole map[string]json.RawMessage
+	b, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return "", err
+	}
+	if err := json.Unmarshal(b, &whole); err != nil {
+		return "", fmt.Errorf("%s: status %d: %q: %w", a.path, answer.StatusCode, b, err)
+	}
+	for _, own := range []string{"id", "created", "usage"} { // of each request its own
+		delete(whole, own)
+	}
+	b, err = json.Marshal(whole)
+	return status + string(b), err
+}
+
+// joined reads a stream and returns the text and the end of each choice.
+func joined(body io.Reader) (string, error) {
+	texts, ends := map[int]string{}, map[int]string{}
+	err := events(body, func(e event) {
+		for _, c := range e.Choices {
+			texts[c.Index] += c.Text
+			if c.Finish != "" {
+				ends[c.Index] = c.Finish
+			}
+		}
+	})
+	var b strings.Builder
+	for i := range len(texts) {
+		fmt.Fprintf(&b, "%q %s", texts[i], ends[i])
+	}
+	return b.String(), err
+}
