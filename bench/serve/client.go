@@ -106,8 +106,8 @@ func events(body io.Reader, each func(event)) error {
 	return fmt.Errorf("stream: want [DONE] at its end: %w", io.ErrUnexpectedEOF)
 }
 
-// stream asks for a completion token by token and returns when each token came. It is an error if
-// there are not as many as max_tokens.
+// stream asks for a completion of max_tokens and returns when each part came: one for a token, less
+// where tokens end within a character. It is an error if the completion ends otherwise.
 func (c *client) stream(ctx context.Context, f fields) (times []time.Time, err error) {
 	f["stream"], f["ignore_eos"] = true, true
 	b, err := json.Marshal(f)
@@ -123,13 +123,14 @@ func (c *client) stream(ctx context.Context, f fields) (times []time.Time, err e
 		body, _ := io.ReadAll(answer.Body)
 		return nil, fmt.Errorf("stream: status %d: %s", answer.StatusCode, body)
 	}
+	end := ""
 	err = events(answer.Body, func(e event) {
-		for range e.Choices {
-			times = append(times, time.Now())
+		for _, c := range e.Choices {
+			times, end = append(times, time.Now()), c.Finish
 		}
 	})
-	if want := f["max_tokens"].(int); err == nil && len(times) != want {
-		err = fmt.Errorf("stream: %d events with a choice, want %d", len(times), want)
+	if err == nil && end != "length" {
+		err = fmt.Errorf("stream: finish_reason %q after %d parts, want length", end, len(times))
 	}
 	return times, err
 }

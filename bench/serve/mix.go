@@ -25,27 +25,28 @@ type ask struct {
 func mix(ctx context.Context, c *client) ([]ask, error) {
 	const completions = "/v1/completions"
 	kinds := []struct {
-		path string
-		f    fields
+		path   string
+		f      fields
+		status int
 	}{
-		{completions, fields{"prompt": "Once upon a time", "temperature": 0, "max_tokens": 8}},
-		{completions, fields{"prompt": "Lily and Tom", "seed": 1, "max_tokens": 8}},
-		{completions, fields{"prompt": "The dog", "seed": 2, "max_tokens": 8, "stream": true}},
+		{completions, fields{"prompt": "Once upon a time", "temperature": 0, "max_tokens": 8}, 200},
+		{completions, fields{"prompt": "Lily and Tom", "seed": 1, "max_tokens": 8}, 200},
+		{completions, fields{"prompt": "The dog", "seed": 2, "max_tokens": 8, "stream": true}, 200},
 		{completions, fields{"prompt": "The cat", "seed": 3, "max_tokens": 6, "n": 2,
-			"stream": true}},
-		{completions, fields{"prompt": []string{"One", "Two"}, "seed": 4, "max_tokens": 4, "n": 2}},
-		{completions, fields{"prompt": ids(60, 1), "max_tokens": 0, "echo": true, "logprobs": 1}},
+			"stream": true}, 200},
+		{completions, fields{"prompt": []string{"One", "Two"}, "seed": 4, "max_tokens": 4, "n": 2}, 200},
+		{completions, fields{"prompt": ids(60, 1), "max_tokens": 0, "echo": true, "logprobs": 1}, 200},
 		{completions, fields{"prompt": ids(100, 2), "seed": 5, "max_tokens": 4, "top_k": 40,
-			"logprobs": 3}},
+			"logprobs": 3}, 200},
 		{completions, fields{"prompt": "Is it? ", "seed": 6, "max_tokens": 4,
-			"structured_outputs": fields{"choice": []string{"yes", "no"}}}},
+			"structured_outputs": fields{"choice": []string{"yes", "no"}}}, 200},
 		{completions, fields{"prompt": "One day", "seed": 7, "max_tokens": 8, "stop": []string{"."},
-			"presence_penalty": 0.5}},
-		{"/v1/embeddings", fields{"input": []string{"a small bird", "a big tree"}}},
-		{"/tokenize", fields{"prompt": "Once upon a time"}},
-		{completions, fields{"prompt": "a", "max_tokens": -1}},            // 400
-		{completions, fields{"prompt": "a", "model": "there is no such"}}, // 404
-		{completions, fields{"prompt": []any{}}},                          // 400
+			"presence_penalty": 0.5}, 200},
+		{"/v1/embeddings", fields{"input": []string{"a small bird", "a big tree"}}, 200},
+		{"/tokenize", fields{"prompt": "Once upon a time"}, 200},
+		{completions, fields{"prompt": "a", "max_tokens": -1}, 400},
+		{completions, fields{"prompt": "a", "model": "there is no such"}, 404},
+		{completions, fields{"prompt": [][]int{{}}}, 400},
 	}
 	var all []ask
 	for _, k := range kinds {
@@ -56,6 +57,9 @@ func mix(ctx context.Context, c *client) ([]ask, error) {
 		a := ask{path: k.path, body: body, stream: k.f["stream"] == true}
 		if a.want, err = a.send(ctx, c); err != nil {
 			return nil, err
+		}
+		if !strings.HasPrefix(a.want, fmt.Sprint(k.status, " ")) {
+			return nil, fmt.Errorf("%s %s: %s: want status %d", a.path, body, a.want, k.status)
 		}
 		all = append(all, a)
 	}
