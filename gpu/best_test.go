@@ -82,3 +82,38 @@ func TestTheBestOnADevice(t *testing.T) {
 		}
 	}
 }
+
+// TestTheExponentialsOfARowOnADevice compares each, and their sum, to the last bit. A step of exp
+// that rounds once more shows in one of 20,000, so there are many. The differences to the greatest
+// logit are small, usual and large, up to where exp is 0.
+func TestTheExponentialsOfARowOnADevice(t *testing.T) {
+	leaves, _ := open(t)
+	r := rand.New(rand.NewPCG(2, 6))
+	const rows = 3
+	for _, vocab := range []int{9, 2048, 200_000} {
+		logits := make([]float32, rows*vocab)
+		for i := range logits {
+			spread := []float64{0.5, 4, 300}[i/vocab]
+			logits[i] = float32(r.NormFloat64() * spread)
+		}
+		terms, sums := leaves.Exponentials(logits, rows, vocab)
+		for row := range rows {
+			logits, terms := logits[row*vocab:][:vocab], terms[row*vocab:][:vocab]
+			greatest := float64(slices.Max(logits))
+			var lanes [8]float64
+			for id, x := range logits {
+				want := kernels.Exp64(float64(x) - greatest)
+				if math.Float64bits(terms[id]) != math.Float64bits(want) {
+					t.Fatalf("row %d of %d: exp(%v) is %x, want %x", row, vocab,
+						float64(x)-greatest, terms[id], want)
+				}
+				lanes[id%8] += want
+			}
+			want := ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
+				((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]))
+			if math.Float64bits(sums[row]) != math.Float64bits(want) {
+				t.Errorf("row %d of %d: the sum is %x, want %x", row, vocab, sums[row], want)
+			}
+		}
+	}
+}

@@ -97,7 +97,36 @@ func (l *Leaves) Head(m *kernels.Matrix, x []float32, rows int) []float32 {
 
 // Best returns what the device chooses of rows of logits [rows, vocab]: a Best without ids where
 // the row itself has to be read.
-func (l *Leaves) Best(logits []float32, rows, vocab, k int) []engine.Best {
+func (l *Leaves) Best(logits []float32, rows, vocab, k int) (best []engine.Best) {
+	l.t.Helper()
+	l.choose(logits, rows, vocab, k, func(q *queue) {
+		if q.chooser.k > 0 {
+			q.readBest()
+		}
+		best = q.Best
+	})
+	return best
+}
+
+// Exponentials returns exp(logit − greatest) of logits [rows, vocab], for a vocab of two or more,
+// and what they add up to [rows]: the logarithm of the sum is made of these, and its rounding
+// hides their last bits.
+func (l *Leaves) Exponentials(logits []float32, rows, vocab int) (terms, sums []float64) {
+	l.t.Helper()
+	terms, sums = make([]float64, rows*vocab), make([]float64, rows)
+	l.choose(logits, rows, vocab, 1, func(q *queue) {
+		for i := range rows {
+			at := 8 * int64(i*runsOf(vocab)*runLogits)
+			q.err = errors.Join(q.err,
+				q.driver.Read(bytesOf(terms[i*vocab:][:vocab]), q.scratch.terms, at),
+				q.driver.Read(bytesOf(sums[i:i+1]), q.scratch.best, 4*int64(i*bestWords(1))))
+		}
+	})
+	return terms, sums
+}
+
+// choose runs the kernels that choose, and then what reads their results.
+func (l *Leaves) choose(logits []float32, rows, vocab, k int, read func(q *queue)) {
 	l.t.Helper()
 	p := &engine.Params{Vocab: vocab, Embd: 1, Heads: 1, Inner: 1, H: make([]engine.Block, 1)}
 	b := newBackend(&Info{Doubles: true}, p, engine.NewBudget(0), l.team, l.driver)
@@ -115,12 +144,11 @@ func (l *Leaves) Best(logits []float32, rows, vocab, k int) []engine.Best {
 	q := b.queue()
 	if q.chooser.k = q.chosen(); q.chooser.k > 0 {
 		q.choose(rows, q.chooser.k)
-		q.readBest()
 	}
+	read(q)
 	if err = errors.Join(err, q.err); err != nil {
 		l.t.Fatal(err)
 	}
-	return b.Outputs.Best
 }
 
 // Activate returns an activation of the floats whose bits are first, first + step, ….
