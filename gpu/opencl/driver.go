@@ -33,7 +33,8 @@ type kernel struct {
 var _ gpu.Driver = (*driver)(nil)
 
 // options are those of the compiler. Others would let it flush subnormals, or fuse what is apart.
-const options = "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
+// With -w it does not warn: pocl's prints how many warnings there are on stderr, which is not ours.
+const options = "-w -cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
 
 // newDriver opens a device and compiles kernels for it.
 func (l *library) newDriver(id id, source, options string) (gpu.Driver, error) {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -94,6 +95,30 @@ func TestASourceThatDoesNotCompile(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "the program does not build: ") ||
 		!strings.Contains(err.Error(), "vide") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestTheCompilerPrintsNothing compiles in a process of its own, whose stderr nobody else writes to,
+// what compilers warn of. pocl would remember the program, and not compile it again.
+func TestTheCompilerPrintsNothing(t *testing.T) {
+	const child = "GPT_TEST_COMPILES"
+	l, id := find(t)
+	if os.Getenv(child) != "" {
+		driver, err := l.newDriver(id, "#warning this\n__kernel void nothing(void) {}\n", options)
+		if err == nil {
+			err = driver.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestTheCompilerPrintsNothing$")
+	c.Env = append(os.Environ(), child+"=1", "POCL_CACHE_DIR="+t.TempDir())
+	var printed bytes.Buffer
+	c.Stderr = &printed
+	if err := c.Run(); err != nil || printed.Len() > 0 {
+		t.Errorf("error %v, on stderr %q", err, printed.String())
 	}
 }
 

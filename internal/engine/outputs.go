@@ -103,7 +103,8 @@ func grow(b *[]float32, n int) {
 const leastDelivered, mostDelivered = 2048, 16384
 
 // Deliver checks the logits of a group, copies those that spans want, and shows rows to the
-// visitor. Those that have a Best are finite, and no span wants their logits. All workers of a team call it together.
+// visitor. Those that have a Best are finite, and no span wants their logits. All workers of a team
+// call it together.
 func (o *Outputs) Deliver(w *kernels.Worker) {
 	v, leaves := o.params.Vocab, w.Leaves()
 	each := min(max(leastDelivered, (len(o.Wanted)*v+w.Size()-1)/w.Size()), mostDelivered)
