@@ -5,14 +5,14 @@ package tokenizer
 func (t *Tokenizer) Bytes() ([][]byte, error) {
 	all := make([][]byte, t.Size())
 	for id := range all {
+		if t.tokens.length(id) == 0 {
+			continue
+		}
 		text, err := t.Text(id)
 		if err != nil {
 			return nil, err
 		}
 		all[id] = []byte(text)
-	}
-	for _, id := range t.Gaps() {
-		all[id] = nil
 	}
 	for _, id := range t.Special() {
 		all[id] = nil

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -188,6 +189,10 @@ func TestBytesWithoutAToken(t *testing.T) {
 	}
 	if _, ok := tok.EndOfText(); ok || tok.Size() != 5 || !equal(tok.Gaps(), []int{2, 3}) {
 		t.Errorf("end of text %t, size %d, gaps %v", ok, tok.Size(), tok.Gaps())
+	}
+	want := [][]byte{[]byte("a"), []byte("b"), nil, nil, []byte("ab")}
+	if all, err := tok.Bytes(); err != nil || !reflect.DeepEqual(all, want) {
+		t.Errorf("bytes %q, error %v", all, err)
 	}
 	if gaps := GPT2().Gaps(); gaps != nil {
 		t.Errorf("GPT2: gaps %v", gaps)
