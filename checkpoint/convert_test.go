@@ -134,7 +134,8 @@ func TestTheCharactersOfNanoGPTGoAlong(t *testing.T) {
 	}
 }
 
-// TestOtherTokenizersGoAlong: their files are copied as they are; a GGUF file has no place for them.
+// TestOtherTokenizersGoAlong: their files are copied as they are; a GGUF file has no place for
+// them, and they may lie beside it.
 func TestOtherTokenizersGoAlong(t *testing.T) {
 	words := "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\nant\n##s\n"
 	dir := write(t, fixture.Options{Config: map[string]any{"layer_norm_epsilon": 1e-5,
@@ -149,6 +150,18 @@ func TestOtherTokenizersGoAlong(t *testing.T) {
 	if v, err := c.Convert("gguf"); err != nil || len(v.Notes) != 1 ||
 		!strings.Contains(v.Notes[0], "only byte-level BPE") {
 		t.Errorf("gguf: notes %q, %v", v.Notes, err)
+	}
+	gguf := converted(t, c, m, "gguf")
+	if err := os.WriteFile(filepath.Join(filepath.Dir(gguf), "vocab.txt"), []byte(words),
+		0o644); err != nil {
+		t.Fatal(err)
+	}
+	tok, err := checkpoint.OpenTokenizer(gguf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ids, err := tok.Encode("the ants"); err != nil || !slices.Equal(ids, []int{5, 6, 7}) {
+		t.Errorf("vocab.txt beside a gguf: %v, %v", ids, err)
 	}
 }
 

@@ -73,6 +73,13 @@ var tokenizerFiles = [...]string{
 	"special_tokens_map.json", "encoder.json", "vocab.bpe", "vocab.txt", "spiece.model",
 }
 
+func hasTokenizerFile(fsys fs.FS) bool {
+	return slices.ContainsFunc(tokenizerFiles[:], func(name string) bool {
+		_, err := fs.Stat(fsys, name)
+		return err == nil
+	})
+}
+
 // TokenizerDigest returns 32 hexadecimal digits that another tokenizer, as it is in the files,
 // would change, "none" where there is none.
 func (c *Checkpoint) TokenizerDigest() (string, error) {

@@ -31,7 +31,7 @@ func openGGUF(fsys fs.FS, name string, _ Options) (found, error) {
 	if err != nil {
 		return found{}, fmt.Errorf("%s: %w", path, err)
 	}
-	f, err := readGGUF(path, file)
+	f, err := readGGUF(fsys, path, file)
 	if err != nil {
 		file.Close()
 		return found{}, err
@@ -39,8 +39,9 @@ func openGGUF(fsys fs.FS, name string, _ Options) (found, error) {
 	return f, nil
 }
 
-// readGGUF makes a checkpoint of a file, which its tensors close.
-func readGGUF(path string, file mapped.File) (f found, err error) {
+// readGGUF makes a checkpoint of a file, which its tensors close. Tokenizer files beside it are
+// taken where it has no tokens.
+func readGGUF(fsys fs.FS, path string, file mapped.File) (f found, err error) {
 	parsed, err := gguf.Parse(file.Bytes)
 	if err != nil {
 		return found{}, fmt.Errorf("%s: %w", path, err)
@@ -59,7 +60,8 @@ func readGGUF(path string, file mapped.File) (f found, err error) {
 		named.Done = func() { file.Forget(t.Data) }
 		source.Tensors = append(source.Tensors, named)
 	}
-	if _, ok := parsed.Pairs[ggufTokenizer+"model"]; ok {
+	_, ok := parsed.Pairs[ggufTokenizer+"model"]
+	if ok && !(ggufWithoutTokens(parsed) && hasTokenizerFile(fsys)) {
 		f.vocabulary = &vocabulary{
 			load: func() (*tokenizer.Tokenizer, error) {
 				t, err := ggufVocabulary(parsed, f.config.VocabSize)

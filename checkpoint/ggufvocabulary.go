@@ -4,6 +4,7 @@ package checkpoint
 
 import (
 	"fmt"
+	"slices"
 
 	"picogpt/internal/gguf"
 	"picogpt/internal/quote"
@@ -12,6 +13,18 @@ import (
 
 // filler is the text of a row of the embedding that no token has.
 func filler(id int) string { return fmt.Sprintf("[PAD%d]", id) }
+
+// ggufWithoutTokens reports whether a file says that it has no tokenizer, or has fillers only, as
+// Convert writes them.
+func ggufWithoutTokens(f *gguf.File) bool {
+	if s, _, err := f.Text(ggufTokenizer + "model"); err == nil && (s == "no_vocab" || s == "none") {
+		return true
+	}
+	kinds, err := f.Uints(ggufTokenizer + "token_type")
+	return err == nil && len(kinds) > 0 && !slices.ContainsFunc(kinds, func(kind int) bool {
+		return tokenizer.Kind(kind) != tokenizer.Unused
+	})
+}
 
 // ggufVocabulary returns the tokenizer that is in a file. One of fillers only is none.
 func ggufVocabulary(f *gguf.File, rows int) (*tokenizer.Tokenizer, error) {

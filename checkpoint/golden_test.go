@@ -240,3 +240,23 @@ func TestVocabulariesInsideFormats(t *testing.T) {
 		}
 	}
 }
+
+// TestPathsOfOtherMachines: what TensorFlow's list of checkpoints names elsewhere is not followed,
+// but the index beside it can be opened.
+func TestPathsOfOtherMachines(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "tf")
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(formats, "tf"))); err != nil {
+		t.Fatal(err)
+	}
+	list := "model_checkpoint_path: \"/content/models/124M/model.ckpt\"\n"
+	if err := os.WriteFile(filepath.Join(dir, "checkpoint"), []byte(list), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	want := filepath.Join(dir, "checkpoint") + `: model_checkpoint_path: ` +
+		`"/content/models/124M/model.ckpt", want the plain name of a file beside it: ` +
+		`open the .index file itself`
+	if _, err := checkpoint.Open(dir); err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	opened(t, filepath.Join(dir, "model.ckpt.index"), checkpoint.Options{})
+}

@@ -74,12 +74,7 @@ func llmcTokens(fsys fs.FS) string {
 // ownLLMC: the list of tokens is taken where no other tokenizer lies beside it, since it cannot turn
 // text into ids unless it is GPT-2's.
 func ownLLMC(fsys fs.FS) bool {
-	for _, name := range tokenizerFiles {
-		if _, err := fs.Stat(fsys, name); err == nil {
-			return false
-		}
-	}
-	return llmcTokens(fsys) != ""
+	return !hasTokenizerFile(fsys) && llmcTokens(fsys) != ""
 }
 
 // llmcVocabulary is the tokenizer of a list of tokens.

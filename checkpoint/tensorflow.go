@@ -84,8 +84,8 @@ func tensorflowPrefix(fsys fs.FS, name string) (string, error) {
 		prefix, err := strconv.Unquote(strings.TrimSpace(value))
 		if err != nil || prefix != path.Base(prefix) || !fs.ValidPath(prefix) || prefix == "." ||
 			strings.ContainsAny(prefix, `\:`) {
-			return "", fmt.Errorf("model_checkpoint_path: %s, want the plain name of a file beside it",
-				quote.Short(value, 60))
+			return "", fmt.Errorf("model_checkpoint_path: %s, want the plain name of a file beside "+
+				"it: open the .index file itself", quote.Plain(strings.TrimSpace(value), 60))
 		}
 		return prefix, nil
 	}
