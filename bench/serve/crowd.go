@@ -65,7 +65,7 @@ func (b *bench) crowd(ctx context.Context, s *server, clients int) error {
 			}
 		})
 	}
-	cache, most := 0.0, 0.0
+	cache, most, told := 0.0, 0.0, 0
 	err = b.watch(ctx, &group, func() error {
 		m, err := s.metrics(ctx)
 		if err != nil {
@@ -73,8 +73,11 @@ func (b *bench) crowd(ctx context.Context, s *server, clients int) error {
 		}
 		cache = max(cache, m["kv_cache_bytes"])
 		most = max(most, m["process_resident_memory_bytes"])
-		done := n.right.Load() + n.refused.Load() + n.wrong.Load()
-		b.progress("%d clients: %d of %d answered", clients, done, clients*each)
+		done := int(n.right.Load() + n.refused.Load() + n.wrong.Load())
+		if tenth := 10 * done / (clients * each); tenth > told {
+			told = tenth
+			b.progress("%d clients: %d of %d answered", clients, done, clients*each)
+		}
 		return nil
 	})
 	if err != nil {

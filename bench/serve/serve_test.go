@@ -19,7 +19,7 @@ func curveOf(n int, at func(i int) sample) (curve []sample) {
 
 func TestGrowthAfterTheFirstThirdFails(t *testing.T) {
 	const mb = 1e6
-	flat := sample{400 * mb, 300 * mb, 80, 40}
+	flat := sample{400 * mb, 300 * mb, 500 * mb, 80, 40}
 	for _, test := range []struct {
 		name, want string // "" is no error
 		at         func(i int) sample
@@ -37,7 +37,12 @@ func TestGrowthAfterTheFirstThirdFails(t *testing.T) {
 		}},
 		{"the heap", "Go heap: grows", func(i int) sample {
 			s := flat
-			s.heap += float64(i) * 5 * mb
+			s.nextGC += float64(i) * 5 * mb
+			return s
+		}},
+		{"a heap between collections", "", func(i int) sample {
+			s := flat
+			s.heap += float64(i%30) * 5 * mb
 			return s
 		}},
 		{"goroutines", "goroutines: grows", func(i int) sample {
