@@ -3,10 +3,12 @@ package main
 // gpt serve: OpenAI's completions API over HTTP.
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -179,7 +181,23 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 	case "json":
 		o.Log = slog.New(slog.NewJSONHandler(a.stderr, nil))
 	}
-	return o, noneEmpty("--api-key", o.Keys)
+	for _, origin := range o.Origins {
+		if !isOrigin(origin) {
+			return o, usagef("--cors-origin %s: want an origin as https://example.org, null or *, and "+
+				"nothing after the host and the port", quoteShort(origin))
+		}
+	}
+	return o, cmp.Or(noneEmpty("--api-key", o.Keys), noneEmpty("--allow-host", o.Hosts))
+}
+
+// isOrigin reports whether a browser could send it as Origin: it is compared as it stands, so that
+// one with a path would let nobody in.
+func isOrigin(s string) bool {
+	if s == "null" || s == "*" {
+		return true
+	}
+	u, err := url.Parse(s)
+	return err == nil && u.Host != "" && s == u.Scheme+"://"+u.Host && s == strings.ToLower(s)
 }
 
 // name is the model's id: that of its folder, unless --model-name gives another.
