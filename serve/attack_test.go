@@ -3,6 +3,7 @@ package serve_test
 // What attackers did to other servers, each by its name, and bodies that nobody thought of.
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"net/http"
@@ -109,6 +110,17 @@ func TestLargeBodiesDoNotAddUp(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	c.idle(m)
+}
+
+// TestALargeBodyNeedNotCome: the header alone says that it is too large.
+func TestALargeBodyNeedNotCome(t *testing.T) {
+	c := start(t, serve.Options{})
+	conn := c.dial("POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n")
+	conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	r, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil || r.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("%+v, %v", r, err)
+	}
 }
 
 // TestKeysOfOthersShareNothing: the time of a prompt tells nobody what another key asked

@@ -40,6 +40,9 @@ func (s *Server) read(v *visit) (whole string, release func(), err error) {
 			give()
 		}
 	}()
+	if v.request.ContentLength > s.options.MaxBody { // it need not come
+		return "", nil, s.bodyError(&http.MaxBytesError{Limit: s.options.MaxBody})
+	}
 	v.control.SetReadDeadline(time.Now().Add(s.patience.body)) // a writer of tests has none
 	defer v.control.SetReadDeadline(time.Time{})
 	in := http.MaxBytesReader(v.ResponseWriter, v.request.Body, s.options.MaxBody)
