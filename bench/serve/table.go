@@ -34,6 +34,9 @@ func (b *bench) progress(format string, args ...any) {
 func (b *bench) print(format string, args ...any) { fmt.Fprintf(b.out, format, args...) }
 
 func (b *bench) printTable() {
+	if len(b.rows) == 0 {
+		return
+	}
 	w := tabwriter.NewWriter(b.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "what\tmeasured\tagainst\twanted\tmet")
 	for _, r := range b.rows {
