@@ -48,7 +48,7 @@ func (d *Device) Open(
 	}
 	b := newBackend(&d.Info, p, cache, team, driver)
 	if !d.trusted {
-		err = probeOperations(driver)
+		err = probeOperations(driver, &d.Info)
 	}
 	if err == nil && !d.trusted {
 		err = probeModel(ctx, driver, team, &d.Info, p.H[0].CFC.Weight.Format, p.CacheFormat,

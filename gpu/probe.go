@@ -31,7 +31,7 @@ func (d *Device) Probe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = probeOperations(driver)
+	err = probeOperations(driver, &d.Info)
 	for f := kernels.F32; err == nil && f <= kernels.Q4; f++ {
 		for _, cache := range []kernels.Format{kernels.F32, kernels.F16} {
 			if err == nil {
@@ -42,7 +42,7 @@ func (d *Device) Probe(ctx context.Context) error {
 	return errors.Join(err, driver.Close())
 }
 
-// An operation is one of kernels/probe.cl, with what a device lacks that computes it otherwise.
+// An operation is one of a kernel of kernels/probe.cl, with what a device lacks that computes it otherwise.
 type operation struct {
 	number int
 	lacks  string
@@ -108,8 +108,37 @@ func probeCases() (a, b, c []float32) {
 	return a, b, c
 }
 
+// doubles are the operations of probe_double.
+var doubles = [...]operation{
+	{0, "correctly rounded products and fma in float64", func(a, b, _ float32) float32 {
+		x, y := widened(a, b)
+		return folded(math.FMA(x, y, -float64(x*y)))
+	}},
+	{1, "correctly rounded fma in float64", func(a, b, c float32) float32 {
+		x, y := widened(a, b)
+		return folded(math.FMA(x, y, float64(c)))
+	}},
+	{2, "correctly rounded addition in float64", func(a, b, c float32) float32 {
+		x, _ := widened(a, b)
+		return folded(float64(x + float64(c)))
+	}},
+}
+
+func widened(a, b float32) (x, y float64) {
+	return float64(float64(a) * 1.0000000001), float64(float64(b) * 0.9999999999)
+}
+
+// folded is the two words of a number as one.
+func folded(x float64) float32 {
+	if x != x {
+		return float32(math.NaN()) // of which there are many
+	}
+	bits := math.Float64bits(x)
+	return math.Float32frombits(uint32(bits) ^ uint32(bits>>32))
+}
+
 // probeOperations is an error that says what the device lacks.
-func probeOperations(d Driver) (err error) {
+func probeOperations(d Driver, info *Info) (err error) {
 	a, b, c := probeCases()
 	var buffers []Buffer
 	defer func() {
@@ -128,8 +157,8 @@ func probeOperations(d Driver) (err error) {
 		}
 	}
 	got := make([]float32, len(a))
-	for _, o := range operations {
-		err := d.Launch(&Launch{Kernel: "probe", Groups: [3]int{groups(len(a), groupItems), 1, 1},
+	probe := func(kernel string, o operation) error {
+		err := d.Launch(&Launch{Kernel: kernel, Groups: [3]int{groups(len(a), groupItems), 1, 1},
 			Items: groupItems, Args: []Arg{memory(buffers[0]), memory(buffers[1]),
 				memory(buffers[2]), memory(buffers[3]), integer(len(a)), integer(o.number)}})
 		if err == nil {
@@ -143,6 +172,20 @@ func probeOperations(d Driver) (err error) {
 				return fmt.Errorf("the device lacks %s: for %x, %x and %x it gives %x, want %x",
 					o.lacks, bitsOf(a[i]), bitsOf(b[i]), bitsOf(c[i]), bitsOf(got[i]), bitsOf(want))
 			}
+		}
+		return nil
+	}
+	for _, o := range operations {
+		if err := probe("probe", o); err != nil {
+			return err
+		}
+	}
+	for _, o := range doubles {
+		if !info.Doubles {
+			break
+		}
+		if err := probe("probe_double", o); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -22,6 +22,21 @@ KERNEL void probe(GLOBAL float *dst, GLOBAL const float *a, GLOBAL const float *
 	dst[i] = v;
 }
 
+#ifdef DOUBLES
+// probe_double: the same in float64, of numbers that have all of its digits. dst has the two words
+// of the result folded into one.
+KERNEL void probe_double(GLOBAL uint *dst, GLOBAL const float *a, GLOBAL const float *b,
+		GLOBAL const float *c, int n, int op) {
+	int i = GROUP(0) * ITEMS + ITEM;
+	if (i >= n) return;
+	double x = (double)a[i] * 1.0000000001, y = (double)b[i] * 0.9999999999;
+	double z = op == 1 ? (double)c[i] : -(x * y); // what a fused product leaves of the product
+	double v = op == 2 ? x + (double)c[i] : FMA64(x, y, z);
+	ulong bits = BITS64(v);
+	dst[i] = (uint)bits ^ (uint)(bits >> 32);
+}
+#endif
+
 // activate is activation number a of the floats whose bits are first, first + step, ….
 KERNEL void activate(GLOBAL float *dst, uint first, uint step, int n, int a) {
 	int i = GROUP(0) * ITEMS + ITEM;

@@ -73,6 +73,7 @@ const (
 	opMul64
 	opFMA64
 	opLess64
+	opNeg64
 	opWiden // float32 to float64
 	opLoadParam
 	opLoadGlobal

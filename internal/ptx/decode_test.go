@@ -210,6 +210,7 @@ func TestDoubles(t *testing.T) {
 	for line, want := range map[string]float64{
 		"add.rn.f64 %rd7, %rd5, %rd6":               3 + 0x1p-30,
 		"sub.rn.f64 %rd7, %rd6, %rd5":               0x1p-30 - 3,
+		"neg.f64 %rd7, %rd5":                        -3,
 		"mul.rn.f64 %rd7, %rd6, 0d3FD5555555555555": third * 0x1p-30,
 		// exactly −2⁻⁵⁴; in two roundings 0
 		"fma.rn.f64 %rd7, %rd5, 0d3FD5555555555555, 0dBFF0000000000000": -0x1p-54,

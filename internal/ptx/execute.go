@@ -173,6 +173,8 @@ func (in *instruction) seldom(a, b uint64) uint64 {
 		return d64(f64(a) - f64(b))
 	case opMul64:
 		return d64(f64(a) * f64(b))
+	case opNeg64:
+		return a ^ 1<<63
 	case opLess64:
 		return truth(f64(a) < f64(b))
 	case opWiden:

@@ -42,6 +42,8 @@ func float(name string) (operation, int) {
 		return opMul64, 3
 	case "fma.rn.f64":
 		return opFMA64, 4
+	case "neg.f64":
+		return opNeg64, 2
 	case "setp.lt.f64", "setp.gt.f64":
 		return opLess64, 3
 	case "cvt.f64.f32":
