@@ -132,7 +132,7 @@ func (j *job) checkSize() error {
 // leave gives back what is still reserved, and notes how it went.
 func (j *job) leave() {
 	m, left := j.server.metrics, j.reserved
-	j.server.queue.release(left)
+	j.server.queue.release(left, 0)
 	j.reserved = 0
 	if len(j.choices) == 0 { // it was refused
 		return
@@ -260,7 +260,7 @@ func (j *job) take(c *choice, t *decode.Token, took func(*choice, *decode.Token)
 	}
 	if c.finish != "" {
 		j.server.metrics.finished.WithLabelValues(c.finish).Inc()
-		j.server.queue.release(1)
+		j.server.queue.release(j.reserved, j.reserved-1)
 		j.reserved--
 	}
 	return took(c, t)

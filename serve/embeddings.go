@@ -45,7 +45,7 @@ func (s *Server) embeddings(v *visit) error {
 	if err := s.queue.reserve(len(q.input)); err != nil {
 		return err
 	}
-	defer s.queue.release(len(q.input))
+	defer s.queue.release(len(q.input), 0)
 	ctx, cancel := s.bounded(v)
 	defer cancel()
 	tokens, err := s.encodeInput(q.input)

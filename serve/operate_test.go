@@ -74,8 +74,8 @@ func TestAFullQueueRefuses(t *testing.T) {
 		m,
 		serve.Options{MaxQueue: 130, Batcher: decode.BatcherOptions{MaxStreams: 2}},
 	)
-	cancel := c.begin(endless)
-	eventually(t, "128 texts wait", func() bool { return c.server.Waiting() > 100 })
+	cancel, cancelOther := c.begin(endless), c.begin(endless) // each takes half
+	eventually(t, "256 texts wait", func() bool { return c.server.Waiting() > 200 })
 	c.refused("/v1/completions", `{"n":64,"max_tokens":1}`, 429, "", "64 more are too many")
 	c.refused("/v1/completions", `{"prompt":["a","b"],"n":64}`, 429, "", "128 more") // n as n
 	r, _ := c.post("/v1/completions", `{"n":128}`)
@@ -90,11 +90,27 @@ func TestAFullQueueRefuses(t *testing.T) {
 		"101 more",
 	)
 	cancel()
+	cancelOther()
 	c.idle(m)
 	if a := c.complete(`{"n":64,"max_tokens":1}`); len(a.Choices) != 64 {
 		t.Errorf("%d choices", len(a.Choices))
 	}
 	c.idle(m)
+}
+
+func TestALargeRequestLeavesRoomForOthers(t *testing.T) {
+	m := testmodel.Demo(t, model.Options{})
+	c := startWith(t, m, serve.Options{MaxQueue: 20})
+	cancel := c.begin(endless)
+	eventually(t, "128 texts wait", func() bool { return c.server.Waiting() > 100 })
+	if a := c.complete(`{"max_tokens":1,"n":2}`); len(a.Choices) != 2 {
+		t.Errorf("%d choices", len(a.Choices))
+	}
+	cancel()
+	c.idle(m)
+	prompts := strings.Repeat(`"a",`, 511) + `"a"`
+	c.refused("/v1/completions", `{"prompt":[`+prompts+`],"n":3}`, 400, "n",
+		"want at most 1024 texts for all prompts together, found 512 prompts of 3")
 }
 
 func TestARequestLargerThanTheQueueRunsAlone(t *testing.T) {

@@ -39,7 +39,7 @@ type Options struct {
 	Hosts    []string
 
 	MaxQueue   int   // texts that wait at a time; more are refused with 429. 0 means 256
-	MaxPrompts int   // prompts of one request; 0 means 1024
+	MaxPrompts int   // prompts of one request, and their texts; 0 means 1024
 	MaxN       int   // n and best_of of one request; 0 means 128
 	MaxBody    int64 // bytes of a request; 0 means 32 MiB
 

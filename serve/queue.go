@@ -13,30 +13,36 @@ type queue struct {
 
 	mu       sync.Mutex
 	texts    int
+	taken    int // of most: less than texts where requests are large
 	draining bool
 }
 
-// reserve takes room for n texts, or says why there is none. A request for more than there ever is
-// room for is let in when there is nothing else.
+// share is how much of the queue a request of n texts takes. One that is larger than half of it
+// takes that half, so that nobody shuts all others out; the Batcher gives them their turns.
+func (q *queue) share(n int) int { return min(n, max(1, q.most/2)) }
+
+// reserve takes room for n texts, or says why there is none.
 func (q *queue) reserve(n int) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
 	case q.draining:
 		return errDraining()
-	case q.texts > 0 && q.texts+n > q.most:
+	case q.taken+q.share(n) > q.most:
 		return errorf(http.StatusTooManyRequests, "queue_full",
 			"%d texts wait or are being written, and %d more are too many: want at most %d",
 			q.texts, n, q.most)
 	}
 	q.texts += n
+	q.taken += q.share(n)
 	return nil
 }
 
-// release gives back the room of n texts.
-func (q *queue) release(n int) {
+// release gives room back: of a request that had so many texts, some are left.
+func (q *queue) release(had, left int) {
 	q.mu.Lock()
-	q.texts -= n
+	q.texts -= had - left
+	q.taken -= q.share(had) - q.share(left)
 	q.mu.Unlock()
 }
 

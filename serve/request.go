@@ -167,6 +167,9 @@ func (q *completion) check(s *Server) error {
 	case q.drawn() > q.n && q.stream:
 		return fieldf("best_of", "the best are known at the end: want n, which is %d, for a "+
 			"stream, found %d", q.n, *q.bestOf)
+	case len(q.prompt)*q.drawn() > max(s.options.MaxPrompts, s.options.MaxN):
+		return fieldf("n", "want at most %d texts for all prompts together, found %d prompts of %d",
+			max(s.options.MaxPrompts, s.options.MaxN), len(q.prompt), q.drawn())
 	case q.maxTokens == 0 && q.minTokens > 0:
 		return fieldf("min_tokens", "want at most max_tokens, which is 0, found %d", q.minTokens)
 	case q.minTokens > q.maxTokens && q.maxTokens >= 0:
