@@ -102,7 +102,7 @@ func (l *loader) stored(name string, layout kernels.Layout, in, out int) kernels
 	var err error
 	switch {
 	case l.dry:
-	case t.DType == weights.F32: // tensor lets only the other two through besides
+	case t.DType == weights.F32, t.DType == weights.F64: // tensor lets only two through besides
 		m.F32, err = t.Float32s()
 	default:
 		m.F16, err = t.Uint16s()

@@ -79,8 +79,9 @@ func (l *loader) tensor(name string, shape ...int) weights.Tensor {
 		l.fail("%s: missing, want shape %v", name, shape)
 	case !slices.Equal(t.Shape, shape):
 		l.fail("%s: shape %v, want %v", name, t.Shape, shape)
-	case t.DType != weights.F32 && t.DType != weights.F16 && t.DType != weights.BF16:
-		l.fail("%s: type %s, want F32, F16 or BF16", name, t.DType)
+	case t.DType != weights.F32 && t.DType != weights.F16 && t.DType != weights.BF16 &&
+		t.DType != weights.F64: // which is rounded to F32, as in PyTorch
+		l.fail("%s: type %s, want F32, F16, BF16 or F64", name, t.DType)
 	}
 	l.use(t)
 	return t

@@ -5,6 +5,8 @@ package model_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -102,9 +104,9 @@ func TestATensorThatIsNotAsWantedIsRefusedByName(t *testing.T) {
 		{plain, change("h.1.ln_2.bias", func(t *weights.Tensor) { t.Shape = []int{15, 1} }),
 			"h.1.ln_2.bias: shape [15 1], want [15]"},
 		{plain, change("h.1.ln_2.bias", func(t *weights.Tensor) { t.DType = weights.I32 }),
-			"h.1.ln_2.bias: type I32, want F32, F16 or BF16"},
+			"h.1.ln_2.bias: type I32, want F32, F16, BF16 or F64"},
 		{plain, change("h.1.attn.c_proj.weight", func(t *weights.Tensor) { t.DType = weights.U32 }),
-			"h.1.attn.c_proj.weight: type U32, want F32, F16 or BF16"},
+			"h.1.attn.c_proj.weight: type U32, want F32, F16, BF16 or F64"},
 		{plain, with(zeros("h.0.attn.q_norm.weight", 5)),
 			"h.0.attn.q_norm.weight: unknown tensor in the stack"},
 		{plain, with(zeros("h.3.ln_1.weight", 15)),
@@ -197,6 +199,35 @@ func TestStorageDoesNotMatter(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// TestDoublesAreRoundedToFloats: numbers that are between two of float32's give the nearer one.
+func TestDoublesAreRoundedToFloats(t *testing.T) {
+	want, err := spoil(t, fixture.Options{Untied: true}, asIs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := spoil(t, fixture.Options{Untied: true}, func(ts tensors) tensors {
+		for i := range ts {
+			floats, err := ts[i].Float32s()
+			if err != nil {
+				t.Fatal(err)
+			}
+			ts[i].DType, ts[i].Data = weights.F64, nil
+			for _, x := range floats {
+				bits := math.Float64bits(float64(x) * (1 + 0x1p-30))
+				ts[i].Data = binary.LittleEndian.AppendUint64(ts[i].Data, bits)
+			}
+		}
+		return ts
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Format() != "f32" {
+		t.Errorf("format %s, want f32", got.Format())
+	}
+	sameBits(t, "of doubles", eval(t, got.NewSession(), 5, 4, 3), eval(t, want.NewSession(), 5, 4, 3))
 }
 
 func TestLoadNamesWhatIsMissing(t *testing.T) {

@@ -266,6 +266,6 @@ func TestRequestsHaveLimits(t *testing.T) {
 	c.refused("/v1/completions", `{"prompt":[`+strings.Repeat(`"a",`, 99999)+`"a"]}`, 400, "prompt",
 		"at most 1024 prompts")
 	prompts := strings.TrimSuffix(strings.Repeat(`"a",`, 1024), ",")
-	c.refused("/v1/completions", `{"prompt":[`+prompts+`],"n":128,"max_tokens":200}`, 400,
+	c.refused("/v1/completions", `{"prompt":[`+prompts+`],"max_tokens":200,"logprobs":100}`, 400,
 		"max_tokens", "more than 2097152 numbers")
 }
