@@ -32,7 +32,8 @@ func hintFor(err error) string {
 			"--cache-dtype f16 halves what it needs, and shorter or fewer texts need less"
 	case errors.Is(err, hub.ErrNoCache):
 		return "HF_HOME or HF_HUB_CACHE names one, and so does a home folder"
-	case errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), "config.json"):
+	case errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), "config.json") &&
+		!strings.Contains(err.Error(), "put the model's config.json"): // it has a hint of its own
 		return checkpointHint
 	}
 	return ""
