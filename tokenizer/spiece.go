@@ -4,7 +4,6 @@
 package tokenizer
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"picogpt/internal/folder"
+	"picogpt/internal/protobuf"
 	"picogpt/internal/quote"
 )
 
@@ -159,23 +159,27 @@ func (f *pieceFile) decoder() []decodeStep {
 
 // read reads the message ModelProto.
 func (f *pieceFile) read(data []byte) error {
-	return fields(data, func(number int, n uint64, b []byte) error {
+	err := protobuf.Fields(data, func(number int, n uint64, b []byte) error {
 		switch number {
 		case 1:
 			if len(f.pieces) == maxIDs {
 				return fmt.Errorf("more than %d pieces", maxIDs)
 			}
 			p := sentencePiece{kind: Normal}
-			err := fields(b, p.field)
+			err := protobuf.Fields(b, p.field)
 			f.pieces = append(f.pieces, p)
 			return err
 		case 2:
-			return fields(b, f.trainer)
+			return protobuf.Fields(b, f.trainer)
 		case 3:
-			return fields(b, f.normalizer)
+			return protobuf.Fields(b, f.normalizer)
 		}
 		return nil
 	})
+	if errors.Is(err, protobuf.ErrBroken) {
+		return errors.New("not a sentencepiece model: broken protocol buffer")
+	}
+	return err
 }
 
 // field reads a field of the message SentencePiece.
@@ -219,51 +223,6 @@ func (f *pieceFile) normalizer(number int, n uint64, b []byte) error {
 		f.tidy = n != 0
 	case 5:
 		f.escape = n != 0
-	}
-	return nil
-}
-
-// fields calls field for each field of a message of a protocol buffer: with the number, and with the
-// value or the bytes.
-func fields(data []byte, field func(number int, n uint64, b []byte) error) error {
-	bad := errors.New("not a sentencepiece model: broken protocol buffer")
-	for len(data) > 0 {
-		key, size := binary.Uvarint(data)
-		if size <= 0 || key>>3 == 0 || key>>3 > 1<<29 {
-			return bad
-		}
-		data = data[size:]
-		var n uint64
-		var b []byte
-		switch key & 7 {
-		case 0:
-			if n, size = binary.Uvarint(data); size <= 0 {
-				return bad
-			}
-			data = data[size:]
-		case 1, 5:
-			width := 8
-			if key&7 == 5 {
-				width = 4
-			}
-			if len(data) < width {
-				return bad
-			}
-			var whole [8]byte
-			copy(whole[:], data[:width])
-			n, data = binary.LittleEndian.Uint64(whole[:]), data[width:]
-		case 2:
-			length, size := binary.Uvarint(data)
-			if size <= 0 || length > uint64(len(data)-size) {
-				return bad
-			}
-			b, data = data[size:size+int(length)], data[size+int(length):]
-		default:
-			return bad
-		}
-		if err := field(int(key>>3), n, b); err != nil {
-			return err
-		}
 	}
 	return nil
 }

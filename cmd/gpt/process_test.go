@@ -28,6 +28,13 @@ func started(
 	if err != nil {
 		t.Fatal(err)
 	}
+	startWatched(t, cmd)
+	return cmd, stdout, stderr
+}
+
+// startWatched starts a process that ends with the test, and after a minute at the latest.
+func startWatched(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +44,6 @@ func started(
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
-	return cmd, stdout, stderr
 }
 
 func status(err error) int {

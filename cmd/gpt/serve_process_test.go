@@ -46,15 +46,7 @@ func serveDemo(t *testing.T, env []string, args ...string) *served {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	watchdog := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
-	t.Cleanup(func() {
-		watchdog.Stop()
-		cmd.Process.Kill()
-		cmd.Wait()
-	})
+	startWatched(t, cmd)
 	r := bufio.NewReader(pipe)
 	first, err := r.ReadString('\n')
 	if err != nil {

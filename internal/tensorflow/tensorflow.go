@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/bits"
 
+	"picogpt/internal/protobuf"
 	"picogpt/weights"
 )
 
@@ -62,7 +63,7 @@ func ParseIndex(b []byte) (*Bundle, error) {
 
 // header reads a BundleHeaderProto.
 func (b *Bundle) header(message []byte) error {
-	return fields(message, func(number int, n uint64, _ []byte) error {
+	return protobuf.Fields(message, func(number int, n uint64, _ []byte) error {
 		switch number {
 		case 1: // num_shards
 			if n < 1 || n > maxShards {
@@ -80,7 +81,7 @@ func (b *Bundle) header(message []byte) error {
 
 // parse reads a BundleEntryProto.
 func (e *Entry) parse(message []byte) error {
-	err := fields(message, func(number int, n uint64, b []byte) error {
+	err := protobuf.Fields(message, func(number int, n uint64, b []byte) error {
 		switch number {
 		case 1:
 			e.DType = dtype(n)
@@ -140,7 +141,7 @@ func dtype(n uint64) weights.DType {
 
 // shape reads a TensorShapeProto.
 func (e *Entry) shape(message []byte) error {
-	return fields(message, func(number int, n uint64, dim []byte) error {
+	return protobuf.Fields(message, func(number int, n uint64, dim []byte) error {
 		if number == 3 && n != 0 {
 			return errors.New("a tensor of unknown rank")
 		}
@@ -148,7 +149,7 @@ func (e *Entry) shape(message []byte) error {
 			return nil
 		}
 		size := uint64(0)
-		err := fields(dim, func(number int, n uint64, _ []byte) error {
+		err := protobuf.Fields(dim, func(number int, n uint64, _ []byte) error {
 			if number == 1 {
 				size = n
 			}

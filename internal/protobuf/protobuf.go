@@ -1,21 +1,21 @@
-package tensorflow
-
-// Protocol buffers: the fields of a message.
+// Package protobuf takes messages of protocol buffers apart, without their definitions.
+package protobuf
 
 import (
 	"encoding/binary"
 	"errors"
 )
 
-var errProto = errors.New("not a message of protocol buffers")
+// ErrBroken is the error of bytes that are no message.
+var ErrBroken = errors.New("not a message of protocol buffers")
 
-// fields calls f with each field of a message: its number, and its value as a number or, of those
+// Fields calls f with each field of a message: its number, and its value as a number or, of those
 // that have a length, as bytes.
-func fields(b []byte, f func(number int, n uint64, bytes []byte) error) error {
+func Fields(b []byte, f func(number int, n uint64, bytes []byte) error) error {
 	for len(b) > 0 {
 		tag, size := binary.Uvarint(b)
 		if size <= 0 || tag>>3 == 0 || tag>>3 > 1<<29 {
-			return errProto
+			return ErrBroken
 		}
 		b = b[size:]
 		var n uint64
@@ -23,28 +23,28 @@ func fields(b []byte, f func(number int, n uint64, bytes []byte) error) error {
 		switch tag & 7 {
 		case 0:
 			if n, size = binary.Uvarint(b); size <= 0 {
-				return errProto
+				return ErrBroken
 			}
 		case 1:
 			if size = 8; len(b) < size {
-				return errProto
+				return ErrBroken
 			}
 			n = binary.LittleEndian.Uint64(b)
 		case 2:
 			var length uint64
 			length, size = binary.Uvarint(b)
 			if size <= 0 || length > uint64(len(b)-size) {
-				return errProto
+				return ErrBroken
 			}
 			part = b[size : size+int(length)]
 			size += int(length)
 		case 5:
 			if size = 4; len(b) < size {
-				return errProto
+				return ErrBroken
 			}
 			n = uint64(binary.LittleEndian.Uint32(b))
 		default:
-			return errProto
+			return ErrBroken
 		}
 		b = b[size:]
 		if err := f(int(tag>>3), n, part); err != nil {
