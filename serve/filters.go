@@ -63,7 +63,7 @@ func (f *filters) addFields(table map[string]field) {
 	}
 }
 
-// set gives o what the request says.
+// setFilters gives o what the request says.
 func (s *Server) setFilters(o *decode.Options, f *filters) error {
 	from := f.options
 	if from.Typical == 0 {

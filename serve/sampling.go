@@ -9,7 +9,7 @@ import (
 	"picogpt/decode"
 )
 
-// options are decode's words for a request.
+// decodeOptions are decode's words for a request.
 func (s *Server) decodeOptions(q *completion) (decode.Options, error) {
 	o := decode.Options{
 		MaxTokens: q.maxTokens, MinTokens: q.minTokens, Temperature: q.temperature,
