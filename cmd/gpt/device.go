@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"picogpt/internal/engine"
+	"picogpt/internal/quote"
 	"picogpt/kernels"
 )
 
@@ -102,7 +103,7 @@ func (c *devicesCommand) Run(a *app) error {
 	}
 	devices = append([]shownDevice{cpu}, devices...)
 	if missing != nil {
-		a.notef("%s", oneLine(missing))
+		a.notef("%s", quote.OneLine(missing))
 	}
 	if c.JSON {
 		for _, d := range devices {

@@ -13,6 +13,7 @@ import (
 	"picogpt/gpu"
 	"picogpt/gpu/drivers"
 	"picogpt/internal/engine"
+	"picogpt/internal/quote"
 )
 
 const (
@@ -44,7 +45,7 @@ func automaticDevice(ctx context.Context) (engine.Device, string) {
 	case refused > 0:
 		return nil, fmt.Sprintf("the processor, since none of %d GPUs passes the probe", refused)
 	case missing != nil:
-		return nil, "the processor, since there is no GPU: " + oneLine(missing)
+		return nil, "the processor, since there is no GPU: " + quote.OneLine(missing)
 	}
 	return nil, "the processor, since there is no GPU"
 }
@@ -57,7 +58,7 @@ func probedDevices(ctx context.Context) (all []shownDevice, missing error) {
 		shown := shownDevice{Device: label, Name: d.Name, Platform: d.Platform + ", " + d.Version,
 			Memory: d.Memory, Lacks: append([]string{}, d.Lacks...), Probe: "passed"}
 		if err := d.Probe(ctx); err != nil {
-			shown.Probe = oneLine(err)
+			shown.Probe = quote.OneLine(err)
 		}
 		all = append(all, shown)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"picogpt/eval"
+	"picogpt/internal/quote"
 	"picogpt/internal/rows"
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -117,7 +118,7 @@ func (s *taskSource) start(a *app, parse func(o rows.Object) error) (*taskRun, e
 
 func (r *taskRun) skip(line int, err error) {
 	r.skipped++
-	r.noteDuring(r.bar, "%s: line %d: %s", r.name, line, oneLine(err))
+	r.noteDuring(r.bar, "%s: line %d: %s", r.name, line, quote.OneLine(err))
 }
 
 func (r *taskRun) options() eval.TaskOptions {

@@ -7,6 +7,7 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/decode"
+	"picogpt/internal/quote"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -61,7 +62,7 @@ func (c *generateCommand) vocabulary(
 // word.
 func (a *app) noteWithoutText(err error) {
 	if err != nil && !errors.Is(err, checkpoint.ErrNoTokenizer) {
-		a.notef("no text, only ids: %s", oneLine(err))
+		a.notef("no text, only ids: %s", quote.OneLine(err))
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"strings"
+
+	"picogpt/internal/quote"
 )
 
 func main() {
@@ -75,7 +75,7 @@ func (a *app) report(err error) int {
 	case errors.Is(err, context.Canceled):
 		return a.signalStatus()
 	}
-	fmt.Fprintf(a.stderr, "gpt: %s\n", oneLine(err))
+	fmt.Fprintf(a.stderr, "gpt: %s\n", quote.OneLine(err))
 	if hint := hintFor(err); hint != "" {
 		fmt.Fprintf(a.stderr, "gpt: hint: %s\n", hint)
 	}
@@ -83,16 +83,4 @@ func (a *app) report(err error) int {
 		return 2
 	}
 	return 1
-}
-
-// oneLine is an error's message without the system call's name in front, in one line whatever names
-// a file or an argument brought into it.
-func oneLine(err error) string {
-	s := err.Error()
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		s = strings.TrimPrefix(s, path.Op+" ")
-	}
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }),
-		"; ")
 }

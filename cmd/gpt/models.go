@@ -11,6 +11,7 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/hub"
+	"picogpt/internal/quote"
 	"picogpt/model"
 )
 
@@ -81,7 +82,7 @@ func describeCached(s *hub.Snapshot) cachedModel {
 	}
 	m.Runs = err == nil
 	if err != nil {
-		m.Problem = oneLine(err)
+		m.Problem = quote.OneLine(err)
 	}
 	return m
 }

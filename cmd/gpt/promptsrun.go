@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"picogpt/decode"
+	"picogpt/internal/quote"
 	"picogpt/internal/resume"
+	"picogpt/internal/scorelines"
 	"picogpt/internal/strictjson"
 )
 
@@ -129,9 +131,10 @@ func (r *prompting) answer(j *promptJob) error {
 	r.objects = r.objects || j.parsed
 	if j.Err != nil {
 		r.state.Errors++
-		r.noteDuring(r.bar, "%s: line %d: %s", r.in.Name, j.First, oneLine(j.Err))
+		r.noteDuring(r.bar, "%s: line %d: %s", r.in.Name, j.First, quote.OneLine(j.Err))
+		e := scorelines.Error{Line: j.First, ID: j.id, Error: quote.OneLine(j.Err)}
 		var err error
-		if j.record, err = strictjson.Line(lineError{j.First, j.id, oneLine(j.Err)}); err != nil {
+		if j.record, err = strictjson.Line(e); err != nil {
 			return err
 		}
 	}

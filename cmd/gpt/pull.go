@@ -13,6 +13,7 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/hub"
+	"picogpt/internal/quote"
 	"picogpt/model"
 )
 
@@ -134,12 +135,12 @@ func (a *app) tryPulled(name hub.Name, path string) {
 	}
 	if err != nil {
 		a.notef("%s is in the cache, but does not run: %s", name,
-			withoutFolder(oneLine(err), path))
+			withoutFolder(quote.OneLine(err), path))
 		return
 	}
 	if _, err := c.Tokenizer(); err != nil {
 		a.notef("%s is in the cache, and runs on ids alone: %s", name,
-			withoutFolder(oneLine(err), path))
+			withoutFolder(quote.OneLine(err), path))
 	}
 }
 

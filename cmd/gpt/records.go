@@ -3,7 +3,6 @@ package main
 // Records, one a line, on stdout or in a file that a later run can continue.
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 
@@ -122,13 +121,6 @@ func (t *recordsTarget) hinted(err error) error {
 type records struct {
 	stdout *output
 	file   *resume.File // in place of stdout, if not nil
-}
-
-// A lineError is the record of a line of the input that has no result.
-type lineError struct {
-	Line  int             `json:"line"`
-	ID    json.RawMessage `json:"id,omitempty"`
-	Error string          `json:"error"`
 }
 
 // last is the mark that is continued from.

@@ -8,13 +8,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"picogpt/checkpoint"
 	"picogpt/eval"
+	"picogpt/internal/quote"
 	"picogpt/internal/resume"
+	"picogpt/internal/scorelines"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
 )
@@ -125,6 +128,7 @@ func (c *scoreCommand) Run(a *app) error {
 		return err
 	}
 	run := scoring{command: c, app: a, in: in, out: out, bar: newBar("lines")}
+	run.lines = scorelines.Output{Fields: c.Fields, Keep: c.Keep, Offsets: eval.Unit(c.Offsets)}
 	err = run.begin()
 	if err == nil {
 		err = run.run(m, t)
@@ -137,6 +141,25 @@ func (c *scoreCommand) Run(a *app) error {
 		err = fmt.Errorf("%d of %d lines could not be scored", run.total.Errors, run.total.Lines)
 	}
 	return err
+}
+
+// checkFields refuses names that no record has.
+func (c *scoreCommand) checkFields() error {
+	if c.Fields == nil {
+		return nil
+	}
+	if len(c.Fields) == 0 {
+		return usagef("--fields: want names, found nothing")
+	}
+	names, err := scorelines.ParseFields(c.Fields, scorelines.Fields())
+	if err != nil {
+		return hinted{usagef("--fields: %w", err),
+			"the fields are " + strings.Join(scorelines.Fields(), ", ")}
+	}
+	if c.Fields = names; c.Top == 0 && slices.Contains(names, "top") {
+		return usagef("--fields: top wants --top K")
+	}
+	return nil
 }
 
 // tokenizer is the checkpoint's; where there is none, ids can still be scored.
@@ -155,7 +178,7 @@ func (c *scoreCommand) tokenizer(a *app, in *scoreInput) (eval.Tokenizer, error)
 func (c *scoreCommand) settings(in *scoreInput) []resume.Setting {
 	return []resume.Setting{
 		{Name: "--input", Value: in.Form},
-		{Name: "--text-field", Value: strconv.Quote(in.textField)},
+		{Name: "--text-field", Value: strconv.Quote(in.lines.TextField)},
 		{Name: "--bos", Value: strconv.FormatBool(c.BOS)},
 		{Name: "--top", Value: strconv.Itoa(c.Top)},
 		{Name: "--offsets", Value: c.Offsets},
@@ -171,9 +194,10 @@ type scoring struct {
 	command *scoreCommand
 	in      *scoreInput
 	out     *records
+	lines   scorelines.Output
 	bar     *bar
 	total   eval.Summary // of all lines, those of an earlier run included
-	lines   int          // answered now
+	done    int          // lines, answered now
 	tokens  int          // scored now
 }
 
@@ -200,15 +224,15 @@ func (s *scoring) run(m *model.Model, t eval.Tokenizer) error {
 		var bad *eval.RequestError
 		switch {
 		case errors.As(err, &bad):
-			err = s.fail(score.Tag.(*scoreLine), bad.Err)
+			err = s.fail(score.Tag.(*scorelines.Row), bad.Err)
 		case err == nil:
-			err = s.answer(score.Tag.(*scoreLine), &score)
+			err = s.answer(score.Tag.(*scorelines.Row), &score)
 		}
 		if err != nil {
 			return err
 		}
-		s.lines++
-		s.bar.set(s.lines, 0, "")
+		s.done++
+		s.bar.set(s.done, 0, "")
 		if known := s.in.known.Load(); s.in.Size > 0 {
 			s.bar.setInput(s.in.Read.Load()-known, s.in.Size-known)
 		}
@@ -219,32 +243,28 @@ func (s *scoring) run(m *model.Model, t eval.Tokenizer) error {
 }
 
 // answer writes the score of a row.
-func (s *scoring) answer(row *scoreLine, score *eval.Scored) error {
-	r := score.Record()
-	r.Line, r.ID = row.First, row.id
-	if u := eval.Unit(s.command.Offsets); u != eval.Chars {
-		r.Offsets = score.Offsets(u)
-	}
+func (s *scoring) answer(row *scorelines.Row, score *eval.Scored) error {
+	r := s.lines.Record(row, score)
 	s.tokens += score.Count
-	if err := s.total.Add(&r); err != nil {
+	if err := s.total.Add(&r.Record); err != nil {
 		return err
 	}
 	return s.write(row, r)
 }
 
 // fail tells of a row that cannot be scored, on stderr and in the output.
-func (s *scoring) fail(row *scoreLine, err error) error {
+func (s *scoring) fail(row *scorelines.Row, err error) error {
 	s.total.Err()
-	s.noteDuring(s.bar, "%s: line %d: %s", s.in.Name, row.First, oneLine(err))
-	return s.write(row, lineError{row.First, row.id, oneLine(err)})
+	s.noteDuring(s.bar, "%s: line %d: %s", s.in.Name, row.First, quote.OneLine(err))
+	return s.write(row, s.lines.Error(row, err))
 }
 
 // write writes a record, to the file only where stdout is for the summary.
-func (s *scoring) write(row *scoreLine, record any) error {
+func (s *scoring) write(row *scorelines.Row, record any) error {
 	if s.command.Summary && s.command.Target.Out == nil {
 		return nil
 	}
-	b, err := s.command.line(row, record)
+	b, err := s.lines.Line(row, record)
 	if err != nil {
 		return err
 	}

@@ -14,15 +14,16 @@ import (
 	"picogpt/eval"
 	"picogpt/internal/resume"
 	"picogpt/internal/rows"
+	"picogpt/internal/scorelines"
 )
 
 // A scoreInput reads requests from rows.
 type scoreInput struct {
 	*rows.Reader
-	textField string       // "" where none was asked for
-	from      resume.Mark  // lines up to here have results already
-	known     atomic.Int64 // bytes of the file up to there
-	err       error        // of reading; after the last request
+	lines scorelines.Input
+	from  resume.Mark  // lines up to here have results already
+	known atomic.Int64 // bytes of the file up to there
+	err   error        // of reading; after the last request
 }
 
 // input opens the file, stdin, or the one text.
@@ -62,11 +63,12 @@ func (c *scoreCommand) input(a *app) (*scoreInput, error) {
 
 // settle reads the header, if there is one, and finds the text in it.
 func (in *scoreInput) settle(a *app, c *scoreCommand) error {
+	in.lines.Texts = in.Form == "text" || in.Form == "lines"
 	if c.TextField != nil {
-		if in.textField = *c.TextField; in.textField == "" {
+		if in.lines.TextField = *c.TextField; *c.TextField == "" {
 			return usagef("--text-field: want a name, found nothing")
 		}
-		if in.Form == "text" || in.Form == "lines" {
+		if in.lines.Texts {
 			return hinted{usagef("--text-field: %s has no fields, its lines are texts", in.Name),
 				"--input says what they are: csv, tsv, jsonl"}
 		}
@@ -78,22 +80,17 @@ func (in *scoreInput) settle(a *app, c *scoreCommand) error {
 	if err := in.ReadHeader(); err != nil || in.Header == nil {
 		return err
 	}
+	in.lines.Table = true
 	o := make(rows.Object, len(in.Header))
 	for i, name := range in.Header {
 		o[i] = rows.Member{Key: name, Value: json.RawMessage(`""`)}
 	}
-	if _, err := in.request(o); err != nil {
+	if _, err := in.lines.Object(o); err != nil {
 		return hinted{fmt.Errorf("%s: %w; its first line names %s", in.Name, err,
 			quoteShort(strings.Join(in.Header, ", "))),
 			"--text-field NAME says in which column the text is"}
 	}
 	return nil
-}
-
-// A scoreLine is the tag of a request: the row that it is of.
-type scoreLine struct {
-	rows.Row
-	id json.RawMessage
 }
 
 // requests are the rows, for eval.Score, which reads ahead.
@@ -110,54 +107,8 @@ func (in *scoreInput) requests(yield func(eval.Request) bool) {
 			in.err = err
 			return
 		}
-		line := &scoreLine{Row: w}
-		r := eval.Request{Tag: line, Text: w.Text, Err: w.Err}
-		switch {
-		case w.Err != nil, in.Form == "lines", in.Form == "text":
-		case w.Object == nil:
-			continue // an empty line
-		default:
-			r, r.Err = in.request(w.Object)
-			r.Tag, line.id = line, w.Object.Get("id")
-		}
-		if !yield(r) {
+		if r, ok := in.lines.Request(w); ok && !yield(r) {
 			return
 		}
 	}
-}
-
-// request is what an object asks for.
-func (in *scoreInput) request(o rows.Object) (r eval.Request, err error) {
-	if in.textField != "" {
-		text, err := o.Text(in.textField)
-		if err == nil && text == nil {
-			err = fmt.Errorf("want %s", in.textField)
-		}
-		if err == nil {
-			r.Text = *text
-		}
-		return r, err
-	}
-	text, errText := o.Text("text")
-	before, errBefore := o.Text("context")
-	after, errAfter := o.Text("continuation")
-	var tokens []int
-	var errTokens error
-	if in.Header == nil { // in a table it is a column like any other
-		tokens, errTokens = rows.List[int](o, "tokens", "whole numbers")
-	}
-	if err := joinErrors(errText, errBefore, errAfter, errTokens); err != nil {
-		return r, err
-	}
-	switch pair := before != nil && after != nil; {
-	case pair && text == nil && tokens == nil:
-		return eval.Request{Context: *before, Text: *after, Pair: true}, nil
-	case text != nil && tokens == nil && before == nil && after == nil:
-		return eval.Request{Text: *text}, nil
-	case tokens != nil && text == nil && before == nil && after == nil:
-		return eval.Request{Tokens: tokens}, nil
-	case in.Header != nil:
-		return r, errors.New("want a column text, or columns context and continuation")
-	}
-	return r, errors.New("want text, or context and continuation, or tokens")
 }

@@ -3,6 +3,8 @@
 package quote
 
 import (
+	"errors"
+	"io/fs"
 	"strconv"
 	"strings"
 	"unicode"
@@ -27,4 +29,16 @@ func Plain(s string, n int) string {
 		return Short(s, n)
 	}
 	return s
+}
+
+// OneLine is an error's message without the system call's name in front, in one line whatever names
+// a file or an argument brought into it.
+func OneLine(err error) string {
+	s := err.Error()
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		s = strings.TrimPrefix(s, path.Op+" ")
+	}
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }),
+		"; ")
 }

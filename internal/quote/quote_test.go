@@ -1,6 +1,11 @@
 package quote
 
-import "testing"
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"testing"
+)
 
 func TestShort(t *testing.T) {
 	for s, want := range map[string]string{
@@ -22,6 +27,18 @@ func TestPlain(t *testing.T) {
 	} {
 		if got := Plain(s, 3); got != want {
 			t.Errorf("%q: %s, want %s", s, got, want)
+		}
+	}
+}
+
+func TestOneLine(t *testing.T) {
+	path := &fs.PathError{Op: "open", Path: "a\r\nb", Err: fs.ErrNotExist}
+	for want, err := range map[string]error{
+		"a; b: file does not exist": path, "x: open a; b: file does not exist": fmt.Errorf("x: %w", path),
+		"open doors": errors.New("open doors"), "1; 2": errors.New("1\n\n2\n"),
+	} {
+		if got := OneLine(err); got != want {
+			t.Errorf("%q: %q, want %q", err, got, want)
 		}
 	}
 }
