@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -42,19 +43,23 @@ func Only(name, text string) *Reader {
 
 // NewReader settles the form, auto for one that the source's name or its first byte tells.
 func NewReader(s *Source, form string) *Reader {
-	name := strings.ToLower(s.Name)
-	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
-	switch {
+	switch ext := Extension(s.Name); {
 	case form != "auto":
-	case strings.HasSuffix(name, ".csv"), strings.HasSuffix(name, ".tsv"),
-		strings.HasSuffix(name, ".jsonl"):
-		form = name[strings.LastIndexByte(name, '.')+1:]
+	case ext == "csv", ext == "tsv", ext == "jsonl":
+		form = ext
 	case beginsObject(s.r):
 		form = "jsonl"
 	default:
 		form = "lines"
 	}
 	return &Reader{Source: s, Form: form}
+}
+
+// Extension is what a name says of the data within: jsonl of A.JSONL.gz, "" where it says nothing.
+func Extension(name string) string {
+	name = strings.ToLower(name)
+	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
+	return strings.TrimPrefix(path.Ext(name), ".")
 }
 
 // beginsObject reports whether the first thing in r is {. It waits for no more than that.

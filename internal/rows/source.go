@@ -33,7 +33,9 @@ type Source struct {
 	Path string       // "-" for stdin, "" where there is neither a file nor stdin
 	Size int64        // of the file, 0 where it is not known
 	Read atomic.Int64 // bytes of the file up to the last line that was read
-	Line int          // the last one read, from 1
+	Line int          // the last one read, from 1; who begins within a file sets it
+
+	Bytes int64 // of the lines that were read, with their ends: of what the data stand for
 
 	file io.Closer // to be closed, if not nil
 	in   *counter
@@ -102,6 +104,12 @@ func (s *Source) Close() {
 	}
 }
 
+// Compressed reports whether Decompress found gzip or zstd.
+func (s *Source) Compressed() bool { return s.r != s.raw }
+
+// StartsWith reports whether a prefix is next. It waits for no more bytes than tell.
+func (s *Source) StartsWith(prefix string) bool { return startsWith(s.r, prefix) }
+
 // Rest returns what follows the lines that were read, as bytes.
 func (s *Source) Rest() io.Reader { return s.r }
 
@@ -125,6 +133,7 @@ func (s *Source) Next() (line []byte, err error) {
 		}
 		s.quotes = quotes
 		s.Read.Store(s.in.n - int64(s.raw.Buffered()))
+		s.Bytes += int64(size)
 		if s.Line++; size > longestLine {
 			fmt.Fprintf(s.digest, "%d ", size) // the whole of it is not held
 			return line, ErrLongLine

@@ -1,0 +1,147 @@
+package input
+
+// Cut and Pack: sources become parts, and parts become pieces of work.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+
+	"picogpt/internal/rows"
+)
+
+// mostParts bounds the parts of a source that can be read only from its beginning, for each of them
+// reads all that is before it.
+const mostParts = 64
+
+// Cut reads a source once, counts its lines and cuts it at ends of lines into parts of about
+// pieceBytes (0 is DefaultPieceBytes). A source that is compressed or that does not let one seek has
+// at most 64 of them, and a text is one. What cannot be read is no error: the part that reaches there
+// is Broken, and Rows says what is wrong. The only errors are the context's.
+func Cut(ctx context.Context, s Source, pieceBytes int64) ([]Part, error) {
+	if pieceBytes <= 0 {
+		pieceBytes = DefaultPieceBytes
+	}
+	if s.Form == "text" || s.Form == "wikitext" {
+		p := s.part()
+		p.Lines, p.Bytes, p.Last = 1, s.Size, true
+		return []Part{p}, nil
+	}
+	in, err := open(ctx, s.Name)
+	if err == nil {
+		defer in.Close()
+		s.Form = in.form(s.Form)
+		c := cutter{part: s.part(), most: pieceBytes}
+		if !in.seekable {
+			c.bound = mostParts
+		}
+		err = c.read(in.Rest())
+		if ctx.Err() == nil {
+			return c.end(err), nil
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	p := s.part()
+	p.Last, p.Broken = true, true
+	return []Part{p}, nil
+}
+
+func (s Source) part() Part { return Part{Source: s.Name, Order: s.Order, Form: s.Form, Line: 1} }
+
+// form settles what is left to the bytes of a source.
+func (r *reading) form(form string) string { return rows.NewReader(r.Source, form).Form }
+
+// A cutter makes parts of what it reads.
+type cutter struct {
+	done  []Part
+	part  Part  // that it is in
+	most  int64 // bytes of a part
+	bound int   // parts, if not 0
+	open  bool  // within a line
+}
+
+// read cuts what r has, up to an error that is not its end.
+func (c *cutter) read(r io.Reader) error {
+	b := make([]byte, 1<<17)
+	for {
+		n, err := r.Read(b)
+		for rest := b[:n]; len(rest) > 0; {
+			size := bytes.IndexByte(rest, '\n') + 1
+			c.open = size == 0
+			if c.open {
+				size = len(rest)
+			} else {
+				c.part.Lines++
+			}
+			c.part.Bytes += int64(size)
+			rest = rest[size:]
+			if !c.open && c.part.Bytes >= c.most {
+				c.next()
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// next begins another part. If there are too many, each two become one.
+func (c *cutter) next() {
+	p := c.part
+	c.done = append(c.done, p)
+	c.part.Line, c.part.Offset = p.Line+p.Lines, p.Offset+p.Bytes
+	c.part.Lines, c.part.Bytes = 0, 0
+	if len(c.done) != c.bound || c.bound == 0 {
+		return
+	}
+	for i := range c.bound / 2 {
+		a, b := c.done[2*i], c.done[2*i+1]
+		a.Lines, a.Bytes = a.Lines+b.Lines, a.Bytes+b.Bytes
+		c.done[i] = a
+	}
+	c.done = c.done[:c.bound/2]
+	c.most *= 2
+}
+
+// end returns the parts, the last of which reaches the end of the source or what is wrong with it.
+func (c *cutter) end(err error) []Part {
+	if err == nil && c.open {
+		c.part.Lines++ // a line without an end
+	}
+	if c.part.Bytes > 0 || err != nil {
+		c.done = append(c.done, c.part)
+	}
+	if n := len(c.done); n > 0 {
+		c.done[n-1].Last, c.done[n-1].Broken = true, err != nil
+	}
+	return c.done
+}
+
+// openCost is how many bytes could be worked on while a part is opened: a piece of many small files
+// is not one of many thousand.
+const openCost = 16 << 10
+
+// Pack groups parts, in their order, into pieces of at most pieceBytes (0 is DefaultPieceBytes) or of
+// a single part.
+func Pack(parts []Part, pieceBytes int64) (pieces [][]Part) {
+	if pieceBytes <= 0 {
+		pieceBytes = DefaultPieceBytes
+	}
+	first, size := 0, int64(0)
+	for i, p := range parts {
+		if cost := p.Bytes + openCost; i > first && size+cost > pieceBytes {
+			pieces = append(pieces, parts[first:i:i])
+			first, size = i, 0
+		}
+		size += p.Bytes + openCost
+	}
+	if first < len(parts) {
+		pieces = append(pieces, parts[first:])
+	}
+	return pieces
+}

@@ -1,0 +1,157 @@
+package input
+
+// Match: the files that patterns name.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
+
+	"picogpt/internal/folder"
+	"picogpt/internal/quote"
+	"picogpt/internal/rows"
+)
+
+// Match returns the files that the patterns name: the patterns in their order, the names of each
+// sorted, and no file twice. Its errors are of one line: a pattern that names nothing, a folder, a
+// form that does not exist.
+func Match(ctx context.Context, o Options) ([]Source, error) {
+	if _, err := settle(o.Form, ""); err != nil {
+		return nil, err
+	}
+	var all []Source
+	seen := map[string]bool{}
+	for _, pattern := range o.Patterns {
+		found, err := match(ctx, pattern)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", shown(pattern), err)
+		}
+		for _, s := range found {
+			if seen[key(s.Name)] {
+				continue
+			}
+			seen[key(s.Name)] = true
+			s.Order = len(all)
+			if s.Form, err = settle(o.Form, rows.Extension(s.Name)); err != nil {
+				return nil, fmt.Errorf("%s: %w", shown(s.Name), err)
+			}
+			all = append(all, s)
+		}
+	}
+	if len(all) == 0 {
+		return nil, errors.New("no input, want the name of a file or a pattern")
+	}
+	return all, nil
+}
+
+// shown is a name as errors begin with it.
+func shown(name string) string {
+	if name == "" {
+		return `""`
+	}
+	return quote.Plain(name, 200)
+}
+
+// key is the same for all names of a path.
+func key(name string) string {
+	if scheme(name) != "" {
+		return name
+	}
+	if path, err := filepath.Abs(name); err == nil {
+		return path
+	}
+	return filepath.Clean(name)
+}
+
+// match returns the files of one pattern.
+func match(ctx context.Context, pattern string) (found []Source, err error) {
+	if strings.TrimSpace(pattern) == "" {
+		return nil, errors.New("no name")
+	}
+	store, err := storeOf(ctx, pattern)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	names, err := list(ctx, store, pattern)
+	if err != nil {
+		return nil, plain(err)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		size, err := size(ctx, store, name)
+		if err != nil && name == pattern {
+			return nil, plain(err)
+		} else if err != nil {
+			return nil, fmt.Errorf("%s: %w", shown(name), plain(err))
+		}
+		found = append(found, Source{Name: name, Size: size})
+	}
+	if len(found) == 0 {
+		return nil, errors.New("no such file" + hint(pattern))
+	}
+	return found, nil
+}
+
+// list returns the names that match a pattern. A local file with exactly that name is meant even if
+// the name has what would be wildcards.
+func list(ctx context.Context, store filesystem.Interface, pattern string) ([]string, error) {
+	if scheme(pattern) == "" {
+		if _, err := os.Lstat(pattern); err == nil {
+			return []string{pattern}, nil
+		}
+	}
+	return store.List(ctx, pattern)
+}
+
+// size is that of a file. A local one is not asked of Beam, which opens it, and so would wait at a
+// pipe.
+func size(ctx context.Context, store filesystem.Interface, name string) (int64, error) {
+	if scheme(name) != "" {
+		return store.Size(ctx, name)
+	}
+	switch info, err := os.Stat(name); {
+	case err != nil:
+		return 0, folder.Cause(err)
+	case info.IsDir():
+		return 0, fmt.Errorf("a directory, want files: %s", filepath.Join(name, "*"))
+	case !info.Mode().IsRegular():
+		return 0, fmt.Errorf("%s, want a regular file", folder.Kind(info.Mode()))
+	default:
+		return info.Size(), nil
+	}
+}
+
+// hint says why a pattern may match nothing, if something about it is known to be wrong.
+func hint(pattern string) string {
+	switch wild := strings.IndexAny(pattern, "*?["); {
+	case strings.HasPrefix(pattern, "~"):
+		return ", and ~ is known to shells only"
+	case wild < 0:
+		return ""
+	case scheme(pattern) == "" && strings.Contains(pattern, "**"):
+		return " matches, and ** is no more than *"
+	case scheme(pattern) != "" && pattern[wild] != '*':
+		return " matches, and the first wildcard of a store must be *"
+	}
+	return " matches"
+}
+
+// plain is an error of a filesystem, without the operation and in one line.
+func plain(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return errors.New("no such file")
+	}
+	err = folder.Cause(err)
+	if text := strings.Join(strings.Fields(err.Error()), " "); text != err.Error() {
+		return errors.New(text)
+	}
+	return err
+}

@@ -1,0 +1,157 @@
+package input
+
+// Rows: what stands in a part of a source.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+
+	"picogpt/internal/rows"
+)
+
+// longestText bounds a file that is one text.
+const longestText = 64 << 20
+
+// Rows reads the rows of a part, their lines numbered in the whole source; Row.Digest is empty. An
+// error is the last thing that comes: a *LineError for what cannot be read, or the context's error.
+func Rows(ctx context.Context, p Part) iter.Seq2[rows.Row, error] {
+	return func(yield func(rows.Row, error) bool) {
+		line := p.Line // the next one
+		err := read(ctx, p, func(w rows.Row) bool {
+			line = w.Last + 1
+			w.Digest = ""
+			return yield(w, nil)
+		})
+		if err != nil && err != errStop {
+			yield(rows.Row{First: line, Last: line}, failed(ctx, p.Source, line, err))
+		}
+	}
+}
+
+var errStop = errors.New("no more rows are wanted")
+
+// read gives each row of a part to a function.
+func read(ctx context.Context, p Part, row func(rows.Row) bool) error {
+	in, err := open(ctx, p.Source)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if p.Form == "text" || p.Form == "wikitext" {
+		return in.text(p, row)
+	}
+	if err := in.skip(p.Offset); err != nil {
+		return err
+	}
+	in.Line = p.Line - 1
+	r := rows.NewReader(in.Source, p.Form)
+	for n := 0; n < p.Lines || p.Last; n++ {
+		w, err := r.Next()
+		switch {
+		case err == io.EOF && n < p.Lines:
+			return changed("it ends after line %d, want line %d", r.Line, p.Line+p.Lines-1)
+		case err == io.EOF && !p.Broken && r.Bytes != p.Bytes:
+			return changed("%d bytes of its last lines, want %d", r.Bytes, p.Bytes)
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return cause(err)
+		case n >= p.Lines && !p.Broken:
+			return changed("it goes on after line %d", p.Line+p.Lines-1)
+		case !row(w):
+			return errStop
+		}
+	}
+	if r.Bytes != p.Bytes {
+		return changed("%d bytes of lines %d to %d, want %d", r.Bytes, p.Line, r.Line, p.Bytes)
+	}
+	return nil
+}
+
+func changed(format string, args ...any) error {
+	return fmt.Errorf("changed while it was read: "+format, args...)
+}
+
+// cause is an error of package rows without the name of the source, which is before it.
+func cause(err error) error {
+	if inner := errors.Unwrap(err); inner != nil {
+		return inner
+	}
+	return err
+}
+
+// A reading is a source that is open.
+type reading struct {
+	*rows.Source
+	file     *stream
+	seekable bool
+}
+
+// open opens a source, whose data are decompressed.
+func open(ctx context.Context, name string) (*reading, error) {
+	file, err := newStream(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	r := &reading{Source: rows.NewSource(name, file), file: file}
+	if err := r.Decompress(); err != nil {
+		file.Close()
+		return nil, cause(err)
+	}
+	_, seeks := file.file.(io.Seeker)
+	r.seekable = seeks && !r.Compressed()
+	return r, nil
+}
+
+// Close closes the file.
+func (r *reading) Close() { r.file.Close() }
+
+// skip moves to a byte at which a line begins.
+func (r *reading) skip(offset int64) error {
+	if offset == 0 {
+		return nil
+	}
+	before := offset - 1
+	if r.seekable && r.file.seek(before) {
+		r.Source = rows.NewSource(r.Name, r.file)
+	} else if _, err := io.CopyN(io.Discard, r.Rest(), before); err != nil {
+		return skipped(err, offset)
+	}
+	var b [1]byte
+	if _, err := io.ReadFull(r.Rest(), b[:]); err != nil {
+		return skipped(err, offset)
+	} else if b[0] != '\n' {
+		return changed("no line ends at byte %d", before)
+	}
+	return nil
+}
+
+func skipped(err error, offset int64) error {
+	if err == io.EOF {
+		return changed("it has fewer than %d bytes", offset)
+	}
+	return err
+}
+
+// text gives the whole of a file as one row.
+func (r *reading) text(p Part, row func(rows.Row) bool) error {
+	var b strings.Builder
+	n, err := io.Copy(&b, io.LimitReader(r.Rest(), longestText+1))
+	w := rows.Row{First: p.Line, Last: p.Line, Text: b.String()}
+	switch {
+	case err != nil:
+		return err
+	case n > longestText:
+		w.Text, w.Err = "", fmt.Errorf("a text of more than %d bytes", longestText)
+	case r.seekable && n != p.Bytes:
+		return changed("%d bytes, want %d", n, p.Bytes)
+	}
+	if !row(w) {
+		return errStop
+	}
+	return nil
+}
