@@ -40,7 +40,7 @@ func TestSVG(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := b.String()
-		for _, want := range []string{"quadratic: N^2.00", "linear: N^1.00", ">1024<"} {
+		for _, want := range []string{"quadratic: N^2.00", "linear: N^1.00", ">1024<", ">20 ms<"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("no %q in the picture", want)
 			}

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"picogpt/internal/plot"
 )
 
 const (
@@ -21,29 +23,22 @@ const (
 var plotColors = []string{"#1b6ca8", "#7fb3d5", "#b5651d", "#e59866", "#1e8449", "#58d68d",
 	"#a9dfbf", "#8e44ad", "#c39bd3"}
 
-// scale maps a logarithm to the picture.
-type plotScale struct{ low, high, from, to float64 }
-
-func (s plotScale) at(v float64) float64 {
-	return s.from + (math.Log(v)-s.low)/(s.high-s.low)*(s.to-s.from)
-}
-
 // SVG writes the picture.
 func (a *Attention) SVG(w io.Writer) error {
-	x, y := a.plotScales()
+	x, y := a.plotAxes()
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" font-family="sans-serif" font-size="13">`+"\n", plotWidth, plotHeight)
 	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="white"/>`+"\n", plotWidth, plotHeight)
 	fmt.Fprintf(&b, `<text x="%d" y="26" font-size="16">Attention: time against tokens (d_model %d, %d threads, kernels %s)</text>`+"\n", plotLeft, a.Width, a.Threads, a.Kernel)
-	for ms := math.Pow(10, math.Floor(y.low/math.Ln10)); ms <= math.Exp(y.high)*1.001; ms *= 10 {
-		at := y.at(ms)
-		if at > plotBottom+0.5 {
-			continue
+	for _, tick := range y.Ticks(18) {
+		fmt.Fprintf(&b, `<path d="M%d %.1fH%d" stroke="#ddd"/>`, plotLeft, tick.At, plotRight)
+		if tick.Label {
+			fmt.Fprintf(&b, `<text x="%d" y="%.1f" text-anchor="end">%s</text>`, plotLeft-8, tick.At+4, milliseconds(tick.Value))
 		}
-		fmt.Fprintf(&b, `<path d="M%d %.1fH%d" stroke="#ddd"/><text x="%d" y="%.1f" text-anchor="end">%s</text>`+"\n", plotLeft, at, plotRight, plotLeft-8, at+4, milliseconds(ms))
+		b.WriteByte('\n')
 	}
 	for _, p := range a.Series[0].Points {
-		at := x.at(float64(p.Tokens))
+		at := x.At(float64(p.Tokens))
 		fmt.Fprintf(&b, `<path d="M%.1f %dV%d" stroke="#ddd"/><text x="%.1f" y="%d" text-anchor="middle">%d</text>`+"\n", at, plotTop, plotBottom, at, plotBottom+20, p.Tokens)
 	}
 	fmt.Fprintf(&b, `<path d="M%d %dV%dH%d" fill="none" stroke="black"/><text x="%d" y="%d" text-anchor="middle">tokens</text>`+"\n",
@@ -56,34 +51,32 @@ func (a *Attention) SVG(w io.Writer) error {
 	return err
 }
 
-// plotScales span all points.
-func (a *Attention) plotScales() (x, y plotScale) {
-	x, y = plotScale{math.Inf(1), math.Inf(-1), plotLeft, plotRight},
-		plotScale{math.Inf(1), math.Inf(-1), plotBottom, plotTop}
+// plotAxes span all points.
+func (a *Attention) plotAxes() (x, y plot.Log) {
+	x = plot.Log{Low: math.Inf(1), From: plotLeft, To: plotRight}
+	y = plot.Log{Low: math.Inf(1), From: plotBottom, To: plotTop}
 	for _, s := range a.Series {
 		for _, p := range s.Points {
-			t, ms := math.Log(float64(p.Tokens)), math.Log(p.MS)
-			x.low, x.high, y.low, y.high = min(x.low, t), max(x.high, t), min(y.low, ms),
-				max(y.high, ms)
+			x.Low, x.High = min(x.Low, float64(p.Tokens)), max(x.High, float64(p.Tokens))
+			y.Low, y.High = min(y.Low, p.MS), max(y.High, p.MS)
 		}
 	}
-	if x.low == x.high { // one length only
-		x.low, x.high = x.low-1, x.high+1
+	if x.Low == x.High { // one length only
+		x = x.Rounded()
 	}
-	y.low, y.high = y.low-0.2, y.high+0.2
-	return x, y
+	return x, y.Rounded()
 }
 
-func (a *Attention) plotSeries(b *bytes.Buffer, i int, x, y plotScale) {
+func (a *Attention) plotSeries(b *bytes.Buffer, i int, x, y plot.Log) {
 	s, color := &a.Series[i], plotColors[i%len(plotColors)]
 	fmt.Fprintf(b, `<polyline fill="none" stroke="%s" stroke-width="2" points="`, color)
 	for _, p := range s.Points {
-		fmt.Fprintf(b, "%.1f,%.1f ", x.at(float64(p.Tokens)), y.at(p.MS))
+		fmt.Fprintf(b, "%.1f,%.1f ", x.At(float64(p.Tokens)), y.At(p.MS))
 	}
 	b.WriteString(`"/>`)
 	for _, p := range s.Points {
-		fmt.Fprintf(b, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`, x.at(float64(p.Tokens)),
-			y.at(p.MS), color)
+		fmt.Fprintf(b, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`, x.At(float64(p.Tokens)),
+			y.At(p.MS), color)
 	}
 	name := s.Name
 	if s.Exponent != 0 {
