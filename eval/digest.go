@@ -82,6 +82,16 @@ func (d *Digest) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// CanonicalID is an id as a Digest takes it, in bytes that are equal where ids are: nil where there
+// is none, or null.
+func CanonicalID(id json.RawMessage) ([]byte, error) {
+	b, err := appendID(nil, id)
+	if err != nil || b[0] == 0 {
+		return nil, err
+	}
+	return b, nil
+}
+
 // appendID appends an id in canonical form.
 func appendID(b []byte, id json.RawMessage) ([]byte, error) {
 	id = bytes.TrimSpace(id)
