@@ -1,25 +1,69 @@
+// Command corpus scores, filters, measures and continues more text than one machine holds, with
+// GPT-2 models, on any runner of Apache Beam.
+//
+//	corpus score --input 'texts/*.jsonl*' --output out     in this process, on all cores
+//	corpus score … --runner flink --endpoint HOST:8099     the same pipeline elsewhere
+//	corpus --help
+//
+// Each command is a struct with a method Run in a file of its name. The exit status is 0, 1 for a
+// failure or more errors than --max-errors, 2 for usage, and 130 for Ctrl-C.
 package main
 
 import (
-	_ "github.com/alecthomas/kong"
-	_ "github.com/apache/beam/sdks/v2/go/container/tools"
-	_ "github.com/apache/beam/sdks/v2/go/pkg/beam"
-	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/gcs"
-	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/local"
-	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/memfs"
-	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/s3"
-	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx"
-	_ "github.com/klauspost/compress/zstd"
-	_ "github.com/lanrat/extsort"
-	_ "github.com/parquet-go/parquet-go"
-	_ "github.com/rogpeppe/go-internal/testscript"
-	_ "golang.org/x/term"
-
-	_ "picogpt/checkpoint"
-	_ "picogpt/decode"
-	_ "picogpt/eval"
-	_ "picogpt/internal/rows"
-	_ "picogpt/weights/demo"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
 )
 
-func main() {}
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	interrupted := ctx.Err() != nil
+	stop()
+	os.Exit(report(os.Stderr, err, interrupted))
+}
+
+// run does what the command line says.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	command, err := parse(args, stdout, stderr)
+	if err != nil || command == nil {
+		return err
+	}
+	return command.Run(&app{ctx: ctx, stdout: stdout, stderr: stderr})
+}
+
+// An app is what every command has.
+type app struct {
+	ctx            context.Context
+	stdout, stderr io.Writer
+}
+
+// A usageError is a mistake in the command line. It ends the process with status 2.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// usagef makes a usageError.
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// report prints an error in one line, and returns the exit status.
+func report(stderr io.Writer, err error, interrupted bool) int {
+	var usage usageError
+	switch {
+	case err == nil:
+		return 0
+	case interrupted:
+		fmt.Fprintln(stderr, "corpus: interrupted; --resume continues")
+		return 130
+	}
+	fmt.Fprintf(stderr, "corpus: %s\n", strings.TrimSpace(err.Error()))
+	if errors.As(err, &usage) {
+		return 2
+	}
+	return 1
+}

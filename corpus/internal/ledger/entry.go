@@ -1,0 +1,93 @@
+package ledger
+
+// Entries as bytes.
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+)
+
+// An Entry is what is kept of a document.
+type Entry struct {
+	Source, Line int     // the place of its source among all, and where it begins
+	ID           []byte  // its id in canonical form, nil where it has none
+	Order        []byte  // what its --order-field says, in bytes that sort alike
+	Count        int     // tokens that have a log-probability
+	Sum          float64 // of the log-probabilities
+
+	// Of a measured document, as eval.Measured has them.
+	Tokens, Words, Bytes, Scored int
+	Windows                      []float64
+	Squares                      float64
+}
+
+// SortKey is the order of an entry as bytes: what --order-field says, then its place.
+func (e *Entry) SortKey() []byte {
+	key := make([]byte, 0, len(e.Order)+18)
+	for _, b := range e.Order { // so that no key is the beginning of another
+		if key = append(key, b); b == 0 {
+			key = append(key, 1)
+		}
+	}
+	key = binary.BigEndian.AppendUint64(append(key, 0, 0), uint64(e.Source))
+	return binary.BigEndian.AppendUint64(key, uint64(e.Line))
+}
+
+// numbers are the whole numbers of an entry, in their order.
+func (e *Entry) numbers() []*int {
+	return []*int{&e.Source, &e.Line, &e.Count, &e.Tokens, &e.Words, &e.Bytes, &e.Scored}
+}
+
+// Append appends an entry to b.
+func (e *Entry) Append(b []byte) []byte {
+	for _, n := range e.numbers() {
+		b = binary.AppendVarint(b, int64(*n))
+	}
+	for _, s := range [][]byte{e.ID, e.Order} {
+		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
+	}
+	b = binary.AppendUvarint(b, uint64(len(e.Windows)))
+	for _, x := range append([]float64{e.Sum, e.Squares}, e.Windows...) {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+	}
+	return b
+}
+
+var errShort = errors.New("cut off within an entry")
+
+// Parse reads an entry that is all of b.
+func Parse(b []byte) (*Entry, error) {
+	e := &Entry{}
+	for _, to := range e.numbers() {
+		n, size := binary.Varint(b)
+		if size <= 0 {
+			return nil, errShort
+		}
+		*to, b = int(n), b[size:]
+	}
+	for _, to := range []*[]byte{&e.ID, &e.Order} {
+		n, size := binary.Uvarint(b)
+		if size <= 0 || n > uint64(len(b)-size) {
+			return nil, errShort
+		}
+		if b = b[size:]; n > 0 {
+			*to = append(*to, b[:n]...)
+		}
+		b = b[n:]
+	}
+	n, size := binary.Uvarint(b)
+	if size <= 0 || uint64(len(b)-size) != 8*(n+2) {
+		return nil, errShort
+	}
+	b = b[size:]
+	floats := make([]float64, n+2)
+	for i := range floats {
+		floats[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+	}
+	e.Sum, e.Squares = floats[0], floats[1]
+	if n > 0 {
+		e.Windows = floats[2:]
+	}
+	return e, nil
+}

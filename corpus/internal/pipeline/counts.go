@@ -1,0 +1,36 @@
+package pipeline
+
+// Beam's metrics.
+
+import (
+	"context"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"picogpt/corpus/internal/work"
+)
+
+// counts are the metrics of the namespace corpus.
+type counts struct {
+	records, errors, tokens, pieces beam.Counter
+	speed                           beam.Distribution // tokens a second of a piece
+}
+
+func newCounts() counts {
+	const space = "corpus"
+	return counts{
+		beam.NewCounter(space, "records"), beam.NewCounter(space, "errors"),
+		beam.NewCounter(space, "tokens"), beam.NewCounter(space, "pieces"),
+		beam.NewDistribution(space, "tokens_per_second"),
+	}
+}
+
+func (c *counts) add(ctx context.Context, s *work.Summary) {
+	c.records.Inc(ctx, int64(s.Records))
+	c.errors.Inc(ctx, int64(s.Errors))
+	c.tokens.Inc(ctx, int64(s.Tokens))
+	c.pieces.Inc(ctx, 1)
+	if s.Seconds > 0 && !s.Resumed {
+		c.speed.Update(ctx, int64(float64(s.Tokens)/s.Seconds))
+	}
+}

@@ -1,0 +1,183 @@
+// Package pipeline is the graph of a run, for any of Beam's runners: the input is cut into pieces,
+// each piece is worked on somewhere, and what they come to is put together in one place.
+//
+//	match → cut → pack → work on a piece → finish
+//
+// Only descriptors of sources, parts and pieces travel, and one summary of a piece: texts are read
+// where they are scored, and records are written from there. A piece may be worked on twice, where
+// a worker dies or a runner tries again; both attempts write the same bytes under the same names.
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+
+	"picogpt/corpus/internal/finish"
+	"picogpt/corpus/internal/input"
+	"picogpt/corpus/internal/job"
+	"picogpt/corpus/internal/work"
+)
+
+func init() {
+	register.DoFn3x1[context.Context, []byte, func(input.Source), error](&matchFn{})
+	register.DoFn3x1[context.Context, input.Source, func(input.Part), error](&cutFn{})
+	register.DoFn3x0[int, func(*input.Part) bool, func(job.Piece)](&packFn{})
+	register.DoFn2x0[job.Piece, func(job.Piece)](&shareFn{})
+	register.DoFn3x1[context.Context, job.Piece, func(work.Summary), error](&workFn{})
+	register.DoFn3x1[context.Context, int, func(*work.Summary) bool, error](&finishFn{})
+	register.Emitter1[input.Source]()
+	register.Emitter1[input.Part]()
+	register.Emitter1[job.Piece]()
+	register.Emitter1[work.Summary]()
+	register.Iter1[input.Part]()
+	register.Iter1[work.Summary]()
+}
+
+// New builds the graph. Pieces are worked on by so many branches side by side, for a runner that
+// gives a branch one piece at a time; a runner that shares elements out by itself needs one.
+func New(j *job.Job, branches int) *beam.Pipeline {
+	p := beam.NewPipeline()
+	s := p.Root()
+	sources := beam.ParDo(s.Scope("Match"), &matchFn{j.Input}, beam.Impulse(s))
+	parts := beam.ParDo(s.Scope("Cut"), &cutFn{j.Input.PieceBytes}, beam.Reshuffle(s, sources))
+	pieces := beam.ParDo(s.Scope("Pack"), &packFn{j.Input.PieceBytes}, together(s, parts))
+	done := each(s.Scope("Work"), pieces, branches, func() any { return &workFn{Job: *j} })
+	beam.ParDo0(s.Scope("Finish"), &finishFn{*j}, together(s, done))
+	return p
+}
+
+// together brings all elements to one call.
+func together(s beam.Scope, c beam.PCollection) beam.PCollection {
+	return beam.GroupByKey(s, beam.AddFixedKey(s, c))
+}
+
+// each gives the pieces to a function, in branches.
+func each(s beam.Scope, pieces beam.PCollection, branches int, fn func() any) beam.PCollection {
+	if branches <= 1 {
+		return beam.ParDo(s, fn(), beam.Reshuffle(s, pieces))
+	}
+	var all []beam.PCollection
+	for i := range branches {
+		s := s.Scope(fmt.Sprintf("branch %d", i+1))
+		mine := beam.ParDo(s, &shareFn{i, branches}, pieces)
+		all = append(all, beam.ParDo(s, fn(), beam.Reshuffle(s, mine)))
+	}
+	return beam.Flatten(s, all...)
+}
+
+// A matchFn lists the sources.
+type matchFn struct{ Input input.Options }
+
+func (f *matchFn) ProcessElement(ctx context.Context, _ []byte, emit func(input.Source)) error {
+	sources, err := input.Match(ctx, f.Input)
+	for _, source := range sources {
+		emit(source)
+	}
+	return failure(err)
+}
+
+// A cutFn cuts a source into parts.
+type cutFn struct{ PieceBytes int64 }
+
+func (f *cutFn) ProcessElement(ctx context.Context, s input.Source, emit func(input.Part)) error {
+	parts, err := input.Cut(ctx, s, f.PieceBytes)
+	for _, part := range parts {
+		emit(part)
+	}
+	return failure(err)
+}
+
+// A packFn makes pieces of the parts. There is one at least, so that there is something to finish.
+type packFn struct{ PieceBytes int64 }
+
+func (f *packFn) ProcessElement(_ int, next func(*input.Part) bool, emit func(job.Piece)) {
+	var parts []input.Part
+	for part := (input.Part{}); next(&part); part = (input.Part{}) {
+		parts = append(parts, part)
+	}
+	packed := input.Pack(parts, f.PieceBytes)
+	if len(packed) == 0 {
+		packed = append(packed, nil)
+	}
+	work.This.All.Store(int64(len(packed)))
+	for i, parts := range packed {
+		emit(job.Piece{Index: i, Of: len(packed), Parts: parts})
+	}
+}
+
+// A shareFn passes on the pieces of one branch.
+type shareFn struct{ Branch, Of int }
+
+func (f *shareFn) ProcessElement(p job.Piece, emit func(job.Piece)) {
+	if p.Index%f.Of == f.Branch {
+		emit(p)
+	}
+}
+
+// A workFn does the work on a piece.
+type workFn struct {
+	Job job.Job
+
+	counts counts
+}
+
+func (f *workFn) Setup() { f.counts = newCounts() }
+
+func (f *workFn) ProcessElement(
+	ctx context.Context, p job.Piece, emit func(work.Summary),
+) error {
+	summary, err := work.This.Do(ctx, &f.Job, &p)
+	if err != nil {
+		return failure(fmt.Errorf("piece %d of %d: %w", p.Index+1, p.Of, err))
+	}
+	f.counts.add(ctx, summary)
+	emit(*summary)
+	return nil
+}
+
+// A finishFn writes what is of the whole corpus.
+type finishFn struct{ Job job.Job }
+
+func (f *finishFn) ProcessElement(
+	ctx context.Context, _ int, next func(*work.Summary) bool,
+) error {
+	return failure(finish.Write(ctx, &f.Job, summaries(next)))
+}
+
+// summaries collects them, in the order of the pieces. A piece that was worked on twice counts
+// once.
+func summaries(next func(*work.Summary) bool) (all []work.Summary) {
+	for s := (work.Summary{}); next(&s); s = (work.Summary{}) {
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b work.Summary) int { return a.Piece.Index - b.Piece.Index })
+	return slices.CompactFunc(all, func(a, b work.Summary) bool {
+		return a.Piece.Index == b.Piece.Index
+	})
+}
+
+// mark begins what a function says of its failure. Runners put much around it.
+const mark = "corpus failed: "
+
+// failure marks an error, in one line.
+func failure(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s%s\n", mark, strings.Join(strings.Fields(err.Error()), " "))
+}
+
+// Cause is what a function said of its failure, where a runner's error has it.
+func Cause(err error) string {
+	_, said, found := strings.Cut(err.Error(), mark)
+	if !found {
+		return ""
+	}
+	said, _, _ = strings.Cut(said, "\n")
+	return said
+}

@@ -1,0 +1,220 @@
+// Package storage writes files whole, on any of Beam's filesystems: a folder, gs://, s3://. A name
+// has either all of a file or none of it, whatever ends the process.
+package storage
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/gcs"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/local"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/s3"
+)
+
+// partial ends the names of files that are being written in a folder.
+const partial = ".partial"
+
+// local reports whether a name is of a file in a folder: it names no scheme.
+func local(name string) bool { return !strings.Contains(name, "://") }
+
+// Join is the name of a file in a folder.
+func Join(folder, name string) string {
+	if local(folder) {
+		return filepath.Join(folder, name)
+	}
+	return strings.TrimSuffix(folder, "/") + "/" + name
+}
+
+// open opens the filesystem of a name.
+func open(ctx context.Context, name string) (system filesystem.Interface, err error) {
+	defer func() { // Beam's Google client panics where there are no credentials
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s: %v", name, p)
+		}
+	}()
+	return filesystem.New(ctx, name)
+}
+
+// Open opens a file to read it.
+func Open(ctx context.Context, name string) (io.ReadCloser, error) {
+	if local(name) {
+		return os.Open(name)
+	}
+	system, err := open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	r, err := system.OpenRead(ctx, name)
+	if err != nil {
+		system.Close()
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return &reader{r, system}, nil
+}
+
+// A reader closes its filesystem too.
+type reader struct {
+	io.ReadCloser
+	system filesystem.Interface
+}
+
+func (r *reader) Close() error { return errors.Join(r.ReadCloser.Close(), r.system.Close()) }
+
+// ReadFile reads a whole file. Its error is fs.ErrNotExist where there is none.
+func ReadFile(ctx context.Context, name string) ([]byte, error) {
+	if local(name) {
+		return os.ReadFile(name)
+	}
+	if there, err := List(ctx, name); err != nil || len(there) == 0 {
+		return nil, errors.Join(err, fs.ErrNotExist)
+	}
+	r, err := Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(r)
+}
+
+// List lists the files that match a pattern, sorted.
+func List(ctx context.Context, pattern string) ([]string, error) {
+	system, err := open(ctx, pattern)
+	if err != nil {
+		return nil, err
+	}
+	defer system.Close()
+	names, err := system.List(ctx, pattern)
+	slices.Sort(names)
+	return names, err
+}
+
+// Remove removes files; one that is not there is none to remove.
+func Remove(ctx context.Context, names ...string) error {
+	for _, name := range names {
+		if local(name) {
+			if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			continue
+		}
+		system, err := open(ctx, name)
+		if err != nil {
+			return err
+		}
+		if r, ok := system.(filesystem.Remover); ok {
+			err = r.Remove(ctx, name)
+		}
+		if err = errors.Join(err, system.Close()); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// Clean removes what writers that were killed have left in a folder, which nobody may be writing
+// to.
+func Clean(ctx context.Context, folder string) error {
+	if !local(folder) {
+		return nil // an object is there when it is whole
+	}
+	names, err := List(ctx, Join(folder, ".*"+partial))
+	return errors.Join(err, Remove(ctx, names...))
+}
+
+// A File is being written.
+type File struct {
+	name   string
+	w      io.WriteCloser
+	system filesystem.Interface // nil for a file in a folder
+	cancel context.CancelFunc   // ends an upload without an object
+	temp   string               // of a file in a folder
+	done   bool
+}
+
+// Create begins a file. Nothing has its name before Commit; what has it then is replaced.
+func Create(ctx context.Context, name string) (*File, error) {
+	if !local(name) {
+		return upload(ctx, name)
+	}
+	folder := filepath.Dir(name)
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return nil, err
+	}
+	temp := filepath.Join(folder, "."+filepath.Base(name)+"."+rand.Text()+partial)
+	w, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	return &File{name: name, w: w, temp: temp, cancel: func() {}}, nil
+}
+
+// upload begins an object of a store.
+func upload(ctx context.Context, name string) (*File, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	system, err := open(ctx, name)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	w, err := system.OpenWrite(ctx, name)
+	if err != nil {
+		cancel()
+		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), system.Close())
+	}
+	return &File{name: name, w: w, system: system, cancel: cancel}, nil
+}
+
+func (f *File) Write(b []byte) (int, error) { return f.w.Write(b) }
+
+// Commit gives the file its name.
+func (f *File) Commit() error {
+	if f.done = true; f.system != nil {
+		defer f.cancel()
+		return errors.Join(f.w.Close(), f.system.Close())
+	}
+	err := f.w.Close()
+	if err == nil {
+		err = os.Rename(f.temp, f.name)
+	}
+	if err != nil {
+		os.Remove(f.temp)
+	}
+	return err
+}
+
+// Abort forgets the file, unless it is committed.
+func (f *File) Abort() {
+	if f.done {
+		return
+	}
+	f.done = true
+	f.cancel()
+	f.w.Close()
+	if f.system != nil {
+		f.system.Close()
+	} else {
+		os.Remove(f.temp)
+	}
+}
+
+// WriteFile writes a whole file.
+func WriteFile(ctx context.Context, name string, data []byte) error {
+	f, err := Create(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer f.Abort()
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	return f.Commit()
+}

@@ -1,0 +1,252 @@
+package work
+
+// A piece: rows in, records and a ledger out, each file whole or not there.
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"iter"
+	"slices"
+	"time"
+
+	"picogpt/corpus/internal/job"
+	"picogpt/corpus/internal/ledger"
+	"picogpt/corpus/internal/storage"
+	"picogpt/eval"
+	"picogpt/internal/scorelines"
+)
+
+// A Summary is what a piece came to: it is small, and all that travels.
+type Summary struct {
+	Piece   job.Piece
+	Records int      // that are scored
+	Errors  int      // that were set aside
+	Tokens  int      // that have a log-probability, or were generated
+	Digest  string   // an eval.Digest of the records
+	Model   Identity //
+	Reasons []Reason // of the errors, the most frequent ones
+	Seconds float64  // of work
+	Resumed bool     // an earlier run has done it
+}
+
+// A Reason says why records were set aside, and how many.
+type Reason struct {
+	Text  string `json:"reason"`
+	Count int    `json:"records"`
+}
+
+// mostReasons bounds how many reasons a summary holds.
+const mostReasons = 50
+
+// A method makes outcomes of items, in their order.
+type method func(context.Context, iter.Seq[*item]) iter.Seq2[outcome, error]
+
+// An outcome is what became of an item.
+type outcome struct {
+	item   *item
+	line   []byte       // for the shard, nil for none
+	record *eval.Record // for the digest
+	entry  ledger.Entry // Source, Line, ID and Order are filled in
+	err    error        // why it is set aside
+}
+
+// Do does the work on a piece, unless it is done already. An error is of the work, not of a
+// record: another attempt may succeed.
+func (p *Process) Do(ctx context.Context, j *job.Job, piece *job.Piece) (*Summary, error) {
+	l, err := p.Load(ctx, j.Model)
+	if err != nil {
+		return nil, err
+	}
+	key, err := j.Key(piece)
+	if err != nil {
+		return nil, err
+	}
+	if done, err := earlier(ctx, j, piece, key, l); done != nil || err != nil {
+		return done, err
+	}
+	start := time.Now()
+	r := &run{process: p, job: j, piece: piece, loaded: l,
+		summary: Summary{Piece: *piece, Model: l.Identity}, reasons: map[string]int{}}
+	if err := r.write(ctx); err != nil {
+		return nil, err
+	}
+	r.finish(time.Since(start))
+	mark, err := json.Marshal(done{key, l.Identity, r.summary})
+	if err == nil {
+		err = storage.WriteFile(ctx, j.Done(piece), mark)
+	}
+	p.Pieces.Add(1)
+	return &r.summary, err
+}
+
+// done is the mark of a piece whose files are there.
+type done struct {
+	Key     string
+	Model   Identity
+	Summary Summary
+}
+
+// earlier is the summary of a run before this one that has done the same, nil if there is none.
+func earlier(
+	ctx context.Context, j *job.Job, piece *job.Piece, key string, l *Loaded,
+) (*Summary, error) {
+	b, err := storage.ReadFile(ctx, j.Done(piece))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	var d done
+	if json.Unmarshal(b, &d) != nil || d.Key != key || d.Model != l.Identity {
+		return nil, nil
+	}
+	d.Summary.Resumed = true
+	return &d.Summary, nil
+}
+
+// A run is the work on a piece.
+type run struct {
+	process *Process
+	job     *job.Job
+	piece   *job.Piece
+	loaded  *Loaded
+
+	shard, errors *lines
+	ledger        *ledger.Writer
+	digest        eval.Digest
+	summary       Summary
+	reasons       map[string]int
+}
+
+// write writes the files. Whatever ends it, no file is there by half.
+func (r *run) write(ctx context.Context) (err error) {
+	if r.ledger, err = ledger.Create(ctx, r.job.Ledger(r.piece)); err != nil {
+		return err
+	}
+	defer r.ledger.Abort()
+	if r.job.Shard(r.piece) != "" {
+		if r.shard, err = createLines(ctx, r.job.Shard(r.piece)); err != nil {
+			return err
+		}
+		defer r.shard.abort()
+	}
+	defer func() { r.errors.abort() }()
+	for o, err := range r.method()(ctx, r.items(ctx)) {
+		if err != nil {
+			return err
+		}
+		if err := r.take(ctx, &o); err != nil {
+			return err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return cmp.Or(r.shard.commit(), r.errors.commit(), r.ledger.Commit())
+}
+
+// take writes an outcome.
+func (r *run) take(ctx context.Context, o *outcome) error {
+	if o.err != nil {
+		return r.setAside(ctx, o)
+	}
+	o.entry.Source, o.entry.Line = o.item.order, o.item.First
+	o.entry.ID, o.entry.Order = o.item.canonical, o.item.key
+	if err := r.digest.Add(o.record); err != nil {
+		return err
+	}
+	r.summary.Records++
+	r.summary.Tokens += o.entry.Count
+	r.process.Records.Add(1)
+	r.process.Tokens.Add(int64(o.entry.Count))
+	return cmp.Or(r.shard.write(o.line), r.ledger.Write(&o.entry))
+}
+
+// setAside writes a record of what could not be scored.
+func (r *run) setAside(ctx context.Context, o *outcome) error {
+	if r.errors == nil {
+		var err error
+		if r.errors, err = createLines(ctx, r.job.Errors(r.piece)); err != nil {
+			return err
+		}
+	}
+	var out scorelines.Output
+	record := out.Error(&o.item.Row, o.err)
+	line, err := out.Line(&o.item.Row, record)
+	if err != nil {
+		return err
+	}
+	r.summary.Errors++
+	r.process.Errors.Add(1)
+	if r.reasons[record.Error]++; len(r.reasons) > 20*mostReasons { // not one for each record
+		kept := Top(r.reasons)
+		clear(r.reasons)
+		for _, k := range kept {
+			r.reasons[k.Text] = k.Count
+		}
+	}
+	return r.errors.write(line)
+}
+
+// finish completes the summary.
+func (r *run) finish(took time.Duration) {
+	r.summary.Digest, r.summary.Seconds = r.digest.String(), took.Seconds()
+	r.summary.Reasons = Top(r.reasons)
+}
+
+// Top is the most frequent reasons.
+func Top(reasons map[string]int) []Reason {
+	all := make([]Reason, 0, len(reasons))
+	for text, n := range reasons {
+		all = append(all, Reason{text, n})
+	}
+	slices.SortFunc(all, func(a, b Reason) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Text, b.Text))
+	})
+	return all[:min(len(all), mostReasons)]
+}
+
+// method is what the command does with the items.
+func (r *run) method() method { return r.score }
+
+// lines is a file of lines that is being written; nil is none.
+type lines struct {
+	file   *storage.File
+	buffer *bufio.Writer
+}
+
+func createLines(ctx context.Context, name string) (*lines, error) {
+	f, err := storage.Create(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return &lines{f, bufio.NewWriterSize(f, 1<<18)}, nil
+}
+
+func (l *lines) write(line []byte) error {
+	if l == nil || line == nil {
+		return nil
+	}
+	_, err := l.buffer.Write(line)
+	return err
+}
+
+func (l *lines) commit() error {
+	if l == nil {
+		return nil
+	}
+	if err := l.buffer.Flush(); err != nil {
+		return err
+	}
+	return l.file.Commit()
+}
+
+func (l *lines) abort() {
+	if l != nil {
+		l.file.Abort()
+	}
+}

@@ -1,0 +1,126 @@
+// Package work does what a run wants of one piece: it reads the rows, gives them to the model, and
+// writes files whose bytes depend on the piece and the job alone.
+package work
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"picogpt/checkpoint"
+	"picogpt/corpus/internal/job"
+	"picogpt/eval"
+	"picogpt/model"
+	"picogpt/tokenizer"
+	"picogpt/weights/demo"
+)
+
+// A Process is what the pieces of one process share: models, mapped and read-only, and the counts of
+// what is done.
+type Process struct {
+	Pieces, Records, Errors, Tokens atomic.Int64 // done
+	All                             atomic.Int64 // pieces of the run, 0 while it is not known
+
+	mu     sync.Mutex
+	models map[job.Model]*Loaded
+}
+
+// This is the Process of this process. It is a variable of the package because Beam makes its
+// functions anew from their fields, bundle by bundle: nothing else outlives one.
+var This = &Process{models: map[job.Model]*Loaded{}}
+
+// A Loaded model is ready to be used, by several pieces at once.
+type Loaded struct {
+	Model     *model.Model
+	Tokenizer *tokenizer.Tokenizer // nil where the checkpoint has none
+	Missing   error                // why there is none
+	Identity  Identity
+	Notes     []string
+}
+
+// An Identity says which numbers a result depends on.
+type Identity struct {
+	Name       string `json:"name"` // for people
+	Weights    string `json:"weights"`
+	Tokenizer  string `json:"tokenizer,omitempty"`
+	DType      string `json:"dtype"`
+	CacheDType string `json:"cache_dtype"`
+}
+
+// Load loads a model, once in a process.
+func (p *Process) Load(ctx context.Context, m job.Model) (*Loaded, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l := p.models[m]; l != nil {
+		return l, nil
+	}
+	l, err := load(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	p.models[m] = l
+	return l, nil
+}
+
+func load(ctx context.Context, m job.Model) (*Loaded, error) {
+	c, err := open(m)
+	if err != nil {
+		return nil, err
+	}
+	l := &Loaded{Notes: c.Notes}
+	if l.Tokenizer, l.Missing = c.Tokenizer(); l.Missing != nil {
+		l.Tokenizer = nil
+	}
+	l.Identity = Identity{Name: m.ModelName()}
+	if l.Identity.Weights, err = c.Digest(); err != nil {
+		return nil, err
+	}
+	if l.Tokenizer != nil {
+		if l.Identity.Tokenizer, err = c.TokenizerDigest(); err != nil {
+			return nil, err
+		}
+	}
+	l.Model, err = model.New(ctx, c.Config, c.Tensors, model.Options{
+		Threads: m.Threads, Format: m.Dtype, CacheFormat: m.CacheDtype,
+		Kernel: os.Getenv("GPT_KERNEL"),
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.Identity.DType, l.Identity.CacheDType = l.Model.Format(), l.Model.CacheFormat()
+	return l, nil
+}
+
+// open opens the checkpoint. It stays open as long as the process.
+func open(m job.Model) (*checkpoint.Checkpoint, error) {
+	o := checkpoint.Options{GELU: m.GELU}
+	if m.Path == "" {
+		return o.OpenFS(demo.FS())
+	}
+	return o.Open(m.Path)
+}
+
+// encoder is the tokenizer for texts. One that is missing says so for each text.
+func (l *Loaded) encoder(special bool) eval.Tokenizer {
+	switch {
+	case l.Tokenizer == nil:
+		return noTokenizer{l.Missing}
+	case special:
+		return l.Tokenizer.WithSpecial()
+	}
+	return l.Tokenizer
+}
+
+// A noTokenizer knows ids only.
+type noTokenizer struct{ missing error }
+
+func (n noTokenizer) Encode(string) ([]int, error) { return nil, n.missing }
+func (n noTokenizer) EncodeSpans(string) ([]int, []tokenizer.Span, error) {
+	return nil, nil, n.missing
+}
+func (n noTokenizer) DecodeSpans(ids []int) (string, []tokenizer.Span, error) {
+	return "", make([]tokenizer.Span, len(ids)), nil
+}
+func (n noTokenizer) Text(id int) (string, error) { return "", fmt.Errorf("id %d: %w", id, n.missing) }

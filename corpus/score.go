@@ -1,0 +1,39 @@
+package main
+
+// corpus score: the records of gpt score, for the texts of many files.
+
+import (
+	"picogpt/corpus/internal/job"
+	"picogpt/eval"
+)
+
+type scoreCommand struct {
+	runFlags `embed:""`
+
+	BOS     bool     `name:"bos" help:"put <|endoftext|> before a text, so that its first token is scored too"`
+	Top     int      `placeholder:"K" help:"write the K likeliest tokens in place of each"`
+	Offsets string   `placeholder:"UNIT" default:"chars" enum:"chars,utf16,bytes" help:"count offsets in chars, utf16 or bytes"`
+	Fields  []string `placeholder:"LIST" help:"write these fields of a record only"`
+	Keep    bool     `help:"write the fields of the input too"`
+}
+
+func (c *scoreCommand) Run(a *app) error {
+	j, err := c.job(job.Score)
+	if err != nil {
+		return err
+	}
+	if c.Top < 0 {
+		return usagef("--top %d: want 0 or more", c.Top)
+	}
+	fields, err := c.recordFields()
+	if err != nil {
+		return err
+	}
+	j.Score = job.ScoreOptions{BOS: c.BOS, Top: c.Top, Offsets: eval.Unit(c.Offsets),
+		Fields: fields, Keep: c.Keep}
+	m, err := c.submit(a, j)
+	if err != nil {
+		return err
+	}
+	return c.done(a, m)
+}

@@ -1,0 +1,102 @@
+package main
+
+// A run: from flags to a manifest.
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx"
+
+	"picogpt/corpus/internal/finish"
+	"picogpt/corpus/internal/input"
+	"picogpt/corpus/internal/job"
+	"picogpt/corpus/internal/pipeline"
+	"picogpt/corpus/internal/storage"
+)
+
+// here reports whether the run is in this process.
+func here() bool {
+	return (*runners.Runner == "" || *runners.Runner == "prism") && *jobopts.Endpoint == ""
+}
+
+// submit runs the pipeline to its end.
+func (f *runFlags) submit(a *app, j *job.Job) (*finish.Manifest, error) {
+	if err := f.check(a, j); err != nil {
+		return nil, err
+	}
+	branches := f.Workers
+	if branches == 0 && here() {
+		branches = 2
+	}
+	beam.Init()
+	if !f.Verbose { // what ends a run comes back as its error
+		slog.SetDefault(slog.New(slog.DiscardHandler))
+		beamlog.SetLogger(quiet{})
+	}
+	end := f.progress(a)
+	_, err := beamx.RunWithMetrics(a.ctx, pipeline.New(j, branches))
+	end()
+	if err != nil {
+		if cause := pipeline.Cause(err); cause != "" {
+			err = errors.New(cause)
+		}
+		return nil, err
+	}
+	return manifest(a, j)
+}
+
+// check errs for what is wrong before any work is done.
+func (f *runFlags) check(a *app, j *job.Job) error {
+	if _, err := input.Match(a.ctx, j.Input); err != nil {
+		return err
+	}
+	if err := f.openModel(j.Model.Path); err != nil {
+		return err
+	}
+	_, err := storage.ReadFile(a.ctx, j.Manifest())
+	switch {
+	case err == nil && !f.Force:
+		return fmt.Errorf("%s: a run has ended there; --force writes over it", j.Output)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	return storage.Remove(a.ctx, j.Manifest())
+}
+
+// manifest reads what the run came to.
+func manifest(a *app, j *job.Job) (*finish.Manifest, error) {
+	b, err := storage.ReadFile(a.ctx, j.Manifest())
+	if err != nil {
+		return nil, fmt.Errorf("the run has ended without a manifest: %w", err)
+	}
+	var m finish.Manifest
+	return &m, json.Unmarshal(b, &m)
+}
+
+// done tells what a run came to. It errs where more was set aside than may be.
+func (f *runFlags) done(a *app, m *finish.Manifest) error {
+	if !f.Quiet {
+		fmt.Fprintf(a.stderr, "corpus: %d records, %d errors, %d tokens, digest %s\n", m.Records,
+			m.Errors, m.Tokens, m.Digest)
+	}
+	if m.Errors > f.MaxErrors {
+		return fmt.Errorf("%d of %d records could not be scored: %s", m.Errors,
+			m.Errors+m.Records, m.Reasons[0].Text)
+	}
+	return nil
+}
+
+// progress shows how far the run has come, until end is called.
+func (f *runFlags) progress(a *app) (end func()) {
+	_ = time.Now
+	return func() {}
+}
