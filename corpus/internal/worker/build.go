@@ -1,0 +1,70 @@
+// Which build a process is: the one that submits and its workers have to be the same.
+
+package worker
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+)
+
+// buildOption is the pipeline option that tells the workers which build submits.
+const buildOption = "corpus_build"
+
+// A build identifies a binary. Those of one version for two platforms differ in their bytes.
+type build struct {
+	Version, Platform, SHA256 string
+}
+
+// thisBuild reads the binary of this process.
+func thisBuild(version string) (build, error) {
+	b := build{Version: version, Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	name, err := os.Executable()
+	if err != nil {
+		return b, err
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return b, err
+	}
+	defer f.Close()
+	hash := sha256.New()
+	_, err = io.Copy(hash, f)
+	b.SHA256 = hex.EncodeToString(hash.Sum(nil))
+	return b, err
+}
+
+// sameBuild is an error unless this process is the build that the option names. A pipeline names its
+// functions, and another build may have others by the same names, or compute other digits.
+func sameBuild(version, option string) error {
+	var theirs build
+	if err := json.Unmarshal([]byte(option), &theirs); err != nil {
+		return fmt.Errorf("the job does not say which build submitted it: option %s is %.80q",
+			buildOption, option)
+	}
+	ours, err := thisBuild(version)
+	if err != nil {
+		return err
+	}
+	if !ours.equal(theirs) {
+		return fmt.Errorf("this worker is %s, the job was submitted by %s: want the same build",
+			ours, theirs)
+	}
+	return nil
+}
+
+// equal compares bytes on one platform, and between platforms what was released.
+func (b build) equal(other build) bool {
+	if b.Platform == other.Platform {
+		return b.SHA256 == other.SHA256
+	}
+	return b.Version != "" && b.Version == other.Version
+}
+
+func (b build) String() string {
+	return fmt.Sprintf("version %q for %s, SHA-256 %.12s", b.Version, b.Platform, b.SHA256)
+}

@@ -1,0 +1,75 @@
+// What a Prism does not say: that the process of a worker is gone.
+
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	fnpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/fnexecution_v1"
+	jobpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/jobmanagement_v1"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// patience is how long a job may run without a worker. At its end it does for a moment.
+const patience = 5 * time.Second
+
+var errNoWorker = errors.New("the worker's process is gone, or never started: the log of Prism has more")
+
+// watch returns errNoWorker when a job runs on a Prism that has no worker for it. When a process
+// of the environment PROCESS ends, Prism forgets the worker before it fails what the worker was
+// doing, and the job stays in the state of running for ever. Other runners notice, and have no
+// service that could be asked here: then watch returns nil.
+func watch(ctx context.Context, conn *grpc.ClientConn, name string) error {
+	last := time.Now() // when all was well
+	for tick := time.Tick(time.Second); ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick:
+		}
+		job, err := find(ctx, conn, name)
+		if err != nil {
+			return nil // the submission itself reports that
+		}
+		if job.GetState() == jobpb.JobState_RUNNING {
+			switch known, err := registered(ctx, conn, job); {
+			case err != nil:
+				return nil
+			case !known && time.Since(last) > patience:
+				return errNoWorker
+			case !known:
+				continue
+			}
+		}
+		last = time.Now()
+	}
+}
+
+// registered asks a Prism whether it knows the worker of a job. What else a server answers is an
+// error. The id is that of github.com/apache/beam/sdks/v2 v2.77.0.
+func registered(ctx context.Context, conn *grpc.ClientConn, job *jobpb.JobInfo) (bool, error) {
+	id := fmt.Sprintf("%s[%s]_go", job.GetJobId(), job.GetJobName())
+	_, err := fnpb.NewProvisionServiceClient(conn).GetProvisionInfo(
+		grpcx.WriteWorkerID(ctx, id), &fnpb.GetProvisionInfoRequest{})
+	if status.Code(err) == codes.Unknown { // Prism has no better code
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// find returns the job of a name. There is none before it is submitted: that is no error.
+func find(ctx context.Context, conn *grpc.ClientConn, name string) (*jobpb.JobInfo, error) {
+	all, err := jobpb.NewJobServiceClient(conn).GetJobs(ctx, &jobpb.GetJobsRequest{})
+	for _, job := range all.GetJobInfo() {
+		if job.GetJobName() == name {
+			return job, nil
+		}
+	}
+	return nil, err
+}

@@ -1,0 +1,173 @@
+// The programs of the tests, and a pipeline for them.
+
+package worker
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
+)
+
+// testVersion is the version of all processes of the tests but those that say another.
+const testVersion = "v1"
+
+// TestMain makes this binary all the programs of the tests: a worker, a pool, a Prism.
+func TestMain(m *testing.M) {
+	version := testVersion
+	if handled, status := Main(version, os.Args[1:], os.Stderr); handled {
+		os.Exit(status)
+	}
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "prism":
+			servePrism()
+			return
+		case "pool":
+			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+			defer stop()
+			if err := Pool(ctx, "127.0.0.1:0", os.Stderr); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			return
+		}
+	}
+	beam.Init()
+	os.Exit(m.Run())
+}
+
+// servePrism is Beam's job server in a process of its own. It says its endpoint in its log.
+func servePrism() {
+	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
+	if _, err := prism.CreateJobServer(context.Background(), prism.Options{}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	io.Copy(io.Discard, os.Stdin) // until the test ends, however it does
+}
+
+// A program is a process of a test.
+type program struct {
+	cmd     *exec.Cmd
+	address string
+	lines   chan string // what it says besides
+}
+
+// start runs this binary as a program and waits for the line with its address.
+func start(t *testing.T, address func(line string) string, args ...string) *program {
+	t.Helper()
+	p := &program{cmd: exec.Command(os.Args[0], args...), lines: make(chan string, 10000)}
+	stdin, err := p.cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr, err := p.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stdin.Close()
+		p.cmd.Process.Kill()
+		p.cmd.Wait()
+	})
+	lines := bufio.NewScanner(stderr)
+	for p.address == "" {
+		if !lines.Scan() {
+			t.Fatalf("%q says no address", args)
+		}
+		p.address = address(lines.Text())
+	}
+	go func() {
+		defer close(p.lines)
+		for lines.Scan() {
+			select {
+			case p.lines <- lines.Text():
+			default:
+			}
+		}
+	}()
+	return p
+}
+
+func startPrism(t *testing.T) *program {
+	return start(t, func(line string) string {
+		var entry struct{ Endpoint string }
+		json.Unmarshal([]byte(line), &entry)
+		return entry.Endpoint
+	}, "prism")
+}
+
+func startPool(t *testing.T) *program {
+	return start(t, func(line string) string {
+		address, _ := strings.CutPrefix(line, "corpus: pool: listening on ")
+		return address
+	}, "pool")
+}
+
+// command is the configuration of the environment PROCESS.
+func command(name string) string { return fmt.Sprintf(`{"command": %q}`, name) }
+
+// A toy leaves a file that is named for its process, and then returns or never does.
+type toy struct {
+	Dir     string
+	Forever bool
+}
+
+func init() {
+	register.DoFn2x1[context.Context, []byte, error](&toy{})
+}
+
+func (f *toy) ProcessElement(ctx context.Context, _ []byte) error {
+	beam.NewCounter("toy", "elements").Inc(ctx, 1)
+	name := filepath.Join(f.Dir, strconv.Itoa(os.Getpid()))
+	if err := os.WriteFile(name, nil, 0o644); err != nil {
+		return err
+	}
+	for f.Forever {
+		time.Sleep(time.Hour)
+	}
+	return nil
+}
+
+func (f *toy) pipeline() *beam.Pipeline {
+	p := beam.NewPipeline()
+	s := p.Root()
+	beam.ParDo0(s, f, beam.Reshuffle(s, beam.Impulse(s)))
+	return p
+}
+
+// pid waits for the process that does the work.
+func (f *toy) pid(t *testing.T) int {
+	t.Helper()
+	for range 600 {
+		if files, _ := os.ReadDir(f.Dir); len(files) > 0 {
+			pid, err := strconv.Atoi(files[0].Name())
+			if err != nil || len(files) > 1 {
+				t.Fatalf("%v, %v", files, err)
+			}
+			return pid
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatal("no worker works")
+	return 0
+}
