@@ -17,6 +17,10 @@ type sequence struct {
 	first  int    // ≥ 1
 	stats  []Stat // [len(tokens)-first], written by run
 	err    error  // why the model refuses it, or nil; written by run
+
+	// Of a protocol's window:
+	weight int // what the mean over the scored tokens counts for: their number, but for HF's quirk
+	end    int // tokens of the document up to the window's last
 }
 
 // inputs are the tokens that the model sees.

@@ -1,7 +1,7 @@
 // Package eval measures text with a model: perplexity by the published definition of each protocol
-// (Perplexity, Measure), log-likelihoods token by token (Score), the likeliest of several
-// continuations with their probabilities (Choose, Answers), and the benchmarks built on them
-// (Lambada, Choice).
+// (Perplexity, Measure), also of many documents that are measured anywhere and added up (MeasureEach,
+// Total), log-likelihoods token by token (Score), the likeliest of several continuations with their
+// probabilities (Choose, Answers), and the benchmarks built on them (Lambada, Choice).
 //
 //	r, err := eval.Perplexity(ctx, m, tokens, eval.Options{Protocol: eval.HF})
 //	fmt.Println(r.Perplexity, r.Scored)

@@ -44,6 +44,41 @@ func ExamplePerplexity() {
 	// Output: 22 of 22 tokens, perplexity 1.3985
 }
 
+func ExampleMeasureEach() {
+	m := load()
+	defer m.Close()
+	o := eval.Options{Protocol: eval.LMEval}
+	documents := func(yield func(eval.DocumentRequest) bool) {
+		for _, text := range []string{"Once upon a time", "", "there was a cat."} {
+			d, err := eval.NewDocument(tokenizer.GPT2(), text)
+			if !yield(eval.DocumentRequest{Document: d, Tag: text, Err: err}) {
+				return
+			}
+		}
+	}
+	total, err := eval.NewTotal(o, m.Config())
+	if err != nil {
+		log.Fatal(err)
+	}
+	for d, err := range eval.MeasureEach(context.Background(), m, documents, o) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%q: %d tokens\n", d.Tag, d.Tokens)
+		total.Add(&d)
+	}
+	r, err := total.Result()
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d documents, perplexity %.4f\n", r.Documents, r.Perplexity)
+	// Output:
+	// "Once upon a time": 4 tokens
+	// "": 0 tokens
+	// "there was a cat.": 5 tokens
+	// 3 documents, perplexity 30.1481
+}
+
 func ExampleScore() {
 	m := load()
 	defer m.Close()

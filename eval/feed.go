@@ -18,8 +18,8 @@ const patience = 2 * time.Millisecond
 const parting = 200 * time.Millisecond
 
 // A feed runs a source of requests in a goroutine of its own, one request ahead.
-type feed struct {
-	requests chan Request  // closed when the source has returned
+type feed[T any] struct {
+	requests chan T        // closed when the source has returned
 	stopped  chan struct{} // closed when no more are wanted
 	timer    *time.Timer
 
@@ -28,13 +28,13 @@ type feed struct {
 	exited   bool
 }
 
-func newFeed(source iter.Seq[Request]) *feed {
-	f := &feed{requests: make(chan Request), stopped: make(chan struct{}), timer: time.NewTimer(0)}
+func newFeed[T any](source iter.Seq[T]) *feed[T] {
+	f := &feed[T]{requests: make(chan T), stopped: make(chan struct{}), timer: time.NewTimer(0)}
 	go f.run(source)
 	return f
 }
 
-func (f *feed) run(source iter.Seq[Request]) {
+func (f *feed[T]) run(source iter.Seq[T]) {
 	returned := false
 	defer func() {
 		if !returned {
@@ -56,7 +56,7 @@ func (f *feed) run(source iter.Seq[Request]) {
 
 // stop ends the source at its next request. One that is not waiting for something has returned
 // then.
-func (f *feed) stop() {
+func (f *feed[T]) stop() {
 	close(f.stopped)
 	f.timer.Reset(parting)
 	for {
@@ -73,7 +73,7 @@ func (f *feed) stop() {
 }
 
 // check passes on what ended the source, as if it had run in the loop.
-func (f *feed) check() {
+func (f *feed[T]) check() {
 	switch {
 	case f.panicked != nil:
 		panic(f.panicked)
@@ -93,7 +93,7 @@ const (
 
 // next returns the next request. If the source has none at the moment, it waits for one, with hurry
 // only a little. A panic of the source is one here, as where it runs in the loop.
-func (f *feed) next(ctx context.Context, hurry bool) (r Request, s state) {
+func (f *feed[T]) next(ctx context.Context, hurry bool) (r T, s state) {
 	var late <-chan time.Time
 	if hurry {
 		f.timer.Reset(patience)

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"reflect"
+	"strings"
 	"testing"
 
 	"picogpt/eval"
@@ -241,8 +243,16 @@ func TestWikiTextReadersAgreeWithPython(t *testing.T) {
 			t.Errorf("%q: %d pages, want %d", want.Text, len(lm.Documents), len(want.Pages))
 			continue
 		}
-		for i, d := range lm.Documents {
-			p := want.Pages[i]
+		i := 0
+		for line, page := range eval.WikiPages(want.Text) {
+			d, p := lm.Documents[i], want.Pages[i]
+			i++
+			if page != p.Page || !reflect.DeepEqual(must(eval.NewWikiPage(runes{}, page)), d) {
+				t.Errorf("page %q on line %d, want %q", page, line, p.Page)
+			}
+			if rest := strings.Join(lines(want.Text)[line-1:], "\n"); !strings.HasPrefix(rest, page) {
+				t.Errorf("page %q is not on line %d of %q", page, line, want.Text)
+			}
 			if got := string32(d.Tokens); got != p.Detokenized {
 				t.Errorf("page %q: %q, want %q", p.Page, got, p.Detokenized)
 			}
@@ -252,6 +262,11 @@ func TestWikiTextReadersAgreeWithPython(t *testing.T) {
 			}
 		}
 	}
+}
+
+// lines are those of a text as Python reads it.
+func lines(text string) []string {
+	return strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "\n")
 }
 
 func string32(ids []int) string {

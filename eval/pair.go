@@ -5,6 +5,8 @@ package eval
 import (
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 	"strings"
 
 	"picogpt/model"
@@ -55,13 +57,15 @@ type job struct {
 	spans  []tokenizer.Span // [len(tokens)-hidden] where in text
 	drop   int              // tokens of the context that are too far away to be seen
 	parts  []*sequence
-	left   int // parts that are not evaluated yet
 	err    error
+
+	tokenizer Tokenizer
+	top       int // how many alternatives to keep for each token
 }
 
 // prepare encodes a request and cuts it into sequences.
 func (o *ScoreOptions) prepare(c model.Config, tok Tokenizer, r Request, index int) *job {
-	j := &job{index: index, tag: r.Tag, err: r.Err}
+	j := &job{index: index, tag: r.Tag, err: r.Err, tokenizer: tok, top: o.Top}
 	switch {
 	case j.err != nil:
 	case r.Pair:
@@ -167,5 +171,12 @@ func (j *job) cut(positions int) {
 			done = end
 		}
 	}
-	j.left = len(j.parts)
+}
+
+func (j *job) sequences() iter.Seq[*sequence] { return slices.Values(j.parts) }
+
+func (j *job) take(s *sequence) {
+	if j.err == nil {
+		j.err = s.err
+	}
 }

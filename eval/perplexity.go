@@ -5,9 +5,7 @@ package eval
 import (
 	"context"
 	"fmt"
-	"math"
 
-	"picogpt/kernels"
 	"picogpt/model"
 )
 
@@ -23,30 +21,31 @@ func Perplexity(ctx context.Context, m *model.Model, tokens []int, o Options) (R
 
 // Measure is Perplexity for a text of one document or more, with its words and bytes. HF and
 // LlamaCpp know one document only; for LMEval each gets a BOS of its own, and the sums run over
-// all.
+// all. MeasureEach measures documents that are to be added up elsewhere.
 func Measure(ctx context.Context, m *model.Model, text Text, o Options) (Result, error) {
-	s, err := o.settle(m.Config())
+	t, err := NewTotal(o, m.Config())
 	if err != nil {
 		return Result{}, err
 	}
-	if len(text.Documents) > 1 && s.Protocol != LMEval {
-		return Result{}, fmt.Errorf("text: %d documents, want 1 for %s", len(text.Documents),
-			s.Protocol)
+	for _, d := range text.Documents {
+		t.count(len(d.Tokens), d.Words, d.Bytes)
 	}
-	sum := sums{settings: s, text: text}
+	if err := t.checkDocuments(); err != nil {
+		return Result{}, err
+	}
 	for _, d := range text.Documents {
 		if err := vocabulary(d.Tokens, m.Config().VocabSize); err != nil {
 			return Result{}, err
 		}
-		sum.tokens += len(d.Tokens)
-		sum.words += d.Words
-		sum.bytes += d.Bytes
 	}
-	if err := s.check(sum.tokens); err != nil {
+	if err := t.check(t.tokens); err != nil {
 		return Result{}, err
 	}
-	err = sum.run(ctx, m)
-	return sum.result(m, err != nil), err
+	err = t.measure(ctx, m, text.Documents)
+	r := t.result()
+	r.SHA256, r.Partial = text.SHA256, err != nil
+	r.DType, r.CacheDType = m.Format(), m.CacheFormat()
+	return r, err
 }
 
 // vocabulary finds the first id that the model has no embedding for.
@@ -60,112 +59,32 @@ func vocabulary(tokens []int, size int) error {
 	return nil
 }
 
-// sums are what a measurement has added up, window after window.
-type sums struct {
-	settings
-	text                 Text
-	tokens, words, bytes int
-
-	nll     float64 // of the scored tokens, as the protocol weighs them
-	squares float64 // of the scored tokens' nll
-	scored  int
-	done    int // tokens of the text behind the last window
-}
-
-// run takes the windows of all documents, Batch at a time.
-func (s *sums) run(ctx context.Context, m *model.Model) error {
-	r := runner{model: m}
-	var windows []window
-	flush := func() error {
-		batch := make([]*sequence, len(windows))
-		for i, w := range windows {
-			batch[i] = &sequence{tokens: w.tokens, first: w.first}
-		}
-		if err := r.run(ctx, batch); err != nil {
-			return err
-		}
-		for i, w := range windows {
-			if err := batch[i].err; err != nil {
-				return err
+// measure adds the windows of documents that are counted already.
+func (t *Total) measure(ctx context.Context, m *model.Model, documents []Document) error {
+	before, done := 0, 0 // tokens: of the documents before the window's, and up to its last
+	p := t.packer(m)
+	p.done = func(windows []*sequence) error {
+		for _, w := range windows {
+			if w.err != nil {
+				return w.err
 			}
-			s.add(w, batch[i].stats)
+			t.nll += w.weigh(&t.squares)
+			t.scored += w.weight
+			done = w.end
 		}
-		windows = windows[:0]
-		if s.Progress != nil {
-			s.Progress(Progress{s.done, s.tokens, s.perplexity()})
+		if t.Progress != nil {
+			t.Progress(Progress{done, t.tokens, t.perplexity()})
 		}
 		return nil
 	}
-	before := 0
-	for _, d := range s.text.Documents {
-		for w := range s.windows(d.Tokens) {
-			w.end += before
-			if windows = append(windows, w); len(windows) < s.Batch {
-				continue
-			}
-			if err := flush(); err != nil {
+	for _, d := range documents {
+		for w := range t.windows(d.Tokens) {
+			w.end += before // of the text, here
+			if err := p.add(ctx, w); err != nil {
 				return err
 			}
 		}
 		before += len(d.Tokens)
 	}
-	if len(windows) > 0 {
-		return flush()
-	}
-	return nil
-}
-
-// add adds a window: its sum, or where the weight is another than the number of targets (HF), its
-// mean times the weight.
-func (s *sums) add(w window, stats []Stat) {
-	nll := 0.0
-	for _, t := range stats {
-		nll -= t.LogProb
-		s.squares += float64(t.LogProb * t.LogProb)
-	}
-	if w.weight != len(stats) {
-		nll = float64(float64(nll/float64(len(stats))) * float64(w.weight))
-	}
-	s.nll += nll
-	s.scored += w.weight
-	s.done = w.end
-}
-
-func (s *sums) perplexity() float64 {
-	if s.scored == 0 {
-		return math.NaN()
-	}
-	return kernels.Exp64(s.nll / float64(s.scored))
-}
-
-func (s *sums) result(m *model.Model, partial bool) Result {
-	r := Result{
-		Protocol: s.Protocol, Window: s.Window, Stride: s.Stride, BOS: "none",
-		Documents: len(s.text.Documents), Tokens: s.tokens, Scored: s.scored, Words: s.words,
-		Bytes: s.bytes,
-		NLL:   s.nll / float64(s.scored), Perplexity: s.perplexity(), StdErr: math.NaN(),
-		WordPerplexity: math.NaN(), BytePerplexity: math.NaN(), BitsPerByte: math.NaN(),
-		SHA256: s.text.SHA256, DType: m.Format(), CacheDType: m.CacheFormat(), Partial: partial,
-	}
-	if s.Protocol == LMEval {
-		r.BOS = fmt.Sprintf("%d before each document", s.bos)
-	}
-	if s.Protocol == LlamaCpp && s.scored > 1 {
-		n := float64(s.scored)
-		variance := max(0, s.squares/n-float64(r.NLL*r.NLL))
-		r.StdErr = float64(r.Perplexity * math.Sqrt(variance/(n-1)))
-	}
-	if s.scored == 0 || s.bytes == 0 {
-		return r
-	}
-	// The whole text's surprise: what was scored, or at the same mean what the protocol leaves out
-	// too.
-	whole := s.nll
-	if s.scored != s.tokens {
-		whole = float64(r.NLL * float64(s.tokens))
-	}
-	r.WordPerplexity = kernels.Exp64(whole / float64(s.words))
-	r.BytePerplexity = kernels.Exp64(whole / float64(s.bytes))
-	r.BitsPerByte = whole / float64(float64(s.bytes)*math.Ln2)
-	return r
+	return p.flush(ctx)
 }

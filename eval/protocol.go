@@ -53,22 +53,13 @@ type Options struct {
 	Stride   int      // HF only: how far windows advance; 0 is Window
 
 	Batch    int            // windows in one Eval; 0 is what fills a pass. It changes no digit.
-	Progress func(Progress) // if not nil, called after each Eval
+	Progress func(Progress) // if not nil, called after each Eval of Measure
 }
 
 // Progress is how far a measurement has come.
 type Progress struct {
 	Done, Total int     // tokens of the text
 	Perplexity  float64 // of what is done; NaN while nothing is scored
-}
-
-// A window is one forward pass of a protocol. tokens[:len−1] are evaluated; tokens[first:] are
-// scored, each from all before it.
-type window struct {
-	tokens []int
-	first  int // ≥ 1
-	weight int // what the mean over the scored tokens counts for: their number, but for HF's quirk
-	end    int // tokens of the text that are behind this window, for progress
 }
 
 // settings are options made definite for a model.
@@ -106,9 +97,6 @@ func (o Options) settle(c model.Config) (settings, error) {
 	if s.Batch < 0 {
 		return s, fmt.Errorf("batch: %d, want 1 or more, or 0", s.Batch)
 	}
-	if s.Batch == 0 {
-		s.Batch = max(1, batchRows/s.Window)
-	}
 	if s.Protocol == LMEval {
 		id, err := BOS(c)
 		if err != nil {
@@ -118,9 +106,6 @@ func (o Options) settle(c model.Config) (settings, error) {
 	}
 	return s, nil
 }
-
-// batchRows is how many rows one Eval should have: enough for the model's passes to be full.
-const batchRows = 1024
 
 // BOS returns the id that protocols put before a text: bos_token_id, or eos_token_id where the
 // vocabulary has no such id.
@@ -146,7 +131,7 @@ func (s *settings) check(tokens int) error {
 }
 
 // windows lists the windows of one document.
-func (s *settings) windows(tokens []int) iter.Seq[window] {
+func (s *settings) windows(tokens []int) iter.Seq[*sequence] {
 	switch s.Protocol {
 	case LMEval:
 		return s.rolling(tokens)
@@ -159,16 +144,16 @@ func (s *settings) windows(tokens []int) iter.Seq[window] {
 // strided follows huggingface.co/docs/transformers/perplexity, where the loss is a mean over the
 // labels that are left after the shift, min(t, e−b−1) of them, and the weight t−1 whatever their
 // number.
-func (s *settings) strided(tokens []int) iter.Seq[window] {
-	return func(yield func(window) bool) {
+func (s *settings) strided(tokens []int) iter.Seq[*sequence] {
+	return func(yield func(*sequence) bool) {
 		prev := 0
 		for b := 0; prev < len(tokens); b += s.Stride {
 			e := min(b+s.Window, len(tokens))
 			t := e - prev
 			prev = e
 			targets := min(t, e-b-1)
-			w := window{tokens: tokens[b:e], first: e - b - targets, weight: t - 1, end: e}
-			if targets > 0 && !yield(w) {
+			w := sequence{tokens: tokens[b:e], first: e - b - targets, weight: t - 1, end: e}
+			if targets > 0 && !yield(&w) {
 				return
 			}
 		}
@@ -178,12 +163,12 @@ func (s *settings) strided(tokens []int) iter.Seq[window] {
 // rolling follows lm_eval.utils.get_rolling_token_windows with context_len 1. The first window's
 // context is the BOS; the others begin with the last token already scored, but for the last, which
 // takes as much context as fits.
-func (s *settings) rolling(tokens []int) iter.Seq[window] {
-	return func(yield func(window) bool) {
+func (s *settings) rolling(tokens []int) iter.Seq[*sequence] {
+	return func(yield func(*sequence) bool) {
 		for done := 0; done < len(tokens); {
 			n := min(len(tokens)-done, s.Window)
 			e := done + n
-			w := window{first: 1, weight: n, end: e}
+			w := sequence{first: 1, weight: n, end: e}
 			if done == 0 {
 				w.tokens = append([]int{s.bos}, tokens[:n]...)
 			} else {
@@ -191,7 +176,7 @@ func (s *settings) rolling(tokens []int) iter.Seq[window] {
 				w.first = len(w.tokens) - n
 			}
 			done = e
-			if !yield(w) {
+			if !yield(&w) {
 				return
 			}
 		}
@@ -200,12 +185,12 @@ func (s *settings) rolling(tokens []int) iter.Seq[window] {
 
 // chunks follows llama-perplexity without --ppl-stride: token window/2 of a chunk is the last that
 // is context only.
-func (s *settings) chunks(tokens []int) iter.Seq[window] {
-	return func(yield func(window) bool) {
+func (s *settings) chunks(tokens []int) iter.Seq[*sequence] {
+	return func(yield func(*sequence) bool) {
 		for e := s.Window; e <= len(tokens); e += s.Window {
-			first := s.Window/2 + 1
-			if !yield(window{tokens: tokens[e-s.Window : e], first: first, weight: s.Window - first,
-				end: e}) {
+			w := sequence{tokens: tokens[e-s.Window : e], first: s.Window/2 + 1, end: e}
+			w.weight = s.Window - w.first
+			if !yield(&w) {
 				return
 			}
 		}

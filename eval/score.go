@@ -95,9 +95,11 @@ func Score(
 		if o.Batch == 0 {
 			o.Batch = scoreBatch
 		}
-		s := scorer{o: o, tok: tok, yield: yield, ctx: ctx}
-		s.runner = runner{model: m, share: true, measure: measure{decay: newDecay(), top: o.Top}}
-		s.take(requests)
+		p := packer{most: o.Batch, limit: scoreRows}
+		p.runner = runner{model: m, share: true, measure: measure{decay: newDecay(), top: o.Top}}
+		respond(ctx, p, requests, func(r Request, index int) task[Scored] {
+			return o.prepare(m.Config(), tok, r, index)
+		}, yield)
 	}
 }
 
@@ -115,115 +117,23 @@ func ScoreOne(
 	return Scored{}, ctx.Err()
 }
 
-// A scorer collects jobs until their sequences fill a batch, and yields those that are done.
-type scorer struct {
-	runner
-	o     ScoreOptions
-	tok   Tokenizer
-	ctx   context.Context
-	yield func(Scored, error) bool
-
-	jobs  []*job // in order, not yet yielded
-	batch []part
-	rows  int
-}
-
-// A part is a sequence of the batch and whose it is.
-type part struct {
-	*sequence
-	owner *job
-}
-
-// take scores the requests until they end or the loop does.
-func (s *scorer) take(requests iter.Seq[Request]) {
-	f := newFeed(requests)
-	defer f.stop()
-	for index := 0; ; {
-		r, state := f.next(s.ctx, len(s.batch) > 0)
-		switch state {
-		case found:
-			if !s.add(s.o.prepare(s.model.Config(), s.tok, r, index)) {
-				return
-			}
-			index++
-		case nothing:
-			if !s.flush() {
-				return
-			}
-		case ended:
-			if err := s.ctx.Err(); err != nil {
-				s.yield(Scored{}, err)
-			} else {
-				s.flush()
-			}
-			return
-		}
-	}
-}
-
-// add and flush return false when the iteration is over.
-func (s *scorer) add(j *job) bool {
-	s.jobs = append(s.jobs, j)
-	for _, p := range j.parts {
-		if len(s.batch) > 0 && s.rows+len(p.inputs()) > scoreRows && !s.flush() {
-			return false
-		}
-		s.batch = append(s.batch, part{p, j})
-		s.rows += len(p.inputs())
-		if len(s.batch) >= s.o.Batch && !s.flush() {
-			return false
-		}
-	}
-	return len(s.batch) > 0 || s.flush()
-}
-
-func (s *scorer) flush() bool {
-	sequences := make([]*sequence, len(s.batch))
-	for i, p := range s.batch {
-		sequences[i] = p.sequence
-	}
-	if err := s.run(s.ctx, sequences); err != nil {
-		s.yield(Scored{}, err)
-		return false
-	}
-	for _, p := range s.batch {
-		p.owner.left--
-		if p.owner.err == nil {
-			p.owner.err = p.err
-		}
-	}
-	s.batch, s.rows = s.batch[:0], 0
-	for len(s.jobs) > 0 && s.jobs[0].left == 0 {
-		j := s.jobs[0]
-		s.jobs = s.jobs[1:]
-		score, err := s.score(j)
-		if err != nil {
-			err = &RequestError{j.index, j.tag, err}
-		}
-		if !s.yield(score, err) {
-			return false
-		}
-	}
-	return true
-}
-
-// score puts the parts of a finished job together.
-func (s *scorer) score(j *job) (Scored, error) {
+// answer puts the parts of a finished job together.
+func (j *job) answer() (Scored, error) {
 	r := Scored{Index: j.index, Tag: j.tag}
 	if j.err != nil {
-		return r, j.err
+		return r, &RequestError{j.index, j.tag, j.err}
 	}
 	r.Text, r.Dropped, r.Mean, r.Greedy = j.text, j.drop, math.NaN(), true
 	for _, id := range j.tokens[j.hidden:min(j.first, len(j.tokens))] {
 		t := Token{Stat: Stat{ID: id, LogProb: math.NaN(), Entropy: math.NaN(), Rank: -1}}
-		if s.o.Top > 0 {
+		if j.top > 0 {
 			t.Top = []Alternative{}
 		}
 		r.Tokens = append(r.Tokens, t)
 	}
 	for _, p := range j.parts {
 		for _, stat := range p.stats {
-			stat.Top = texts(stat.Top, s.tok)
+			stat.Top = texts(stat.Top, j.tokenizer)
 			r.Tokens = append(r.Tokens, Token{Stat: stat})
 			r.Count++
 			r.Sum += stat.LogProb

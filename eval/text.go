@@ -36,18 +36,29 @@ func NewText(p Protocol, e Encoder, files ...string) (Text, error) {
 	}
 	t := Text{SHA256: digest(files)}
 	for _, f := range files {
-		if err := t.add(e, f, f); err != nil {
+		d, err := NewDocument(e, f)
+		if err != nil {
 			return Text{}, err
 		}
+		t.Documents = append(t.Documents, d)
 	}
 	return t, nil
 }
 
-// add appends the document that is encoded from text. Its words and bytes are the original's.
-func (t *Text) add(e Encoder, text, original string) error {
+// NewDocument encodes one text, byte for byte: the document that NewText makes of a file, and what
+// MeasureEach takes of a corpus.
+func NewDocument(e Encoder, text string) (Document, error) { return document(e, text, text) }
+
+// NewWikiPage encodes a page of raw WikiText, one of WikiPages, detokenized: the document that
+// NewWikiText makes of it for LMEval.
+func NewWikiPage(e Encoder, page string) (Document, error) {
+	return document(e, wikiDetokenize(page), page)
+}
+
+// document encodes text. Its words and bytes are the original's.
+func document(e Encoder, text, original string) (Document, error) {
 	ids, err := e.Encode(text)
-	t.Documents = append(t.Documents, Document{ids, words(original), len(original)})
-	return err
+	return Document{ids, words(original), len(original)}, err
 }
 
 // NewWikiText encodes raw WikiText files as the protocol's publisher does. HF takes the lines of
@@ -58,10 +69,12 @@ func NewWikiText(p Protocol, e Encoder, files ...string) (Text, error) {
 	switch p {
 	case LMEval:
 		for _, f := range files {
-			for page := range wikiPages(newlines(f)) {
-				if err := t.add(e, wikiDetokenize(page), page); err != nil {
+			for _, page := range WikiPages(f) {
+				d, err := NewWikiPage(e, page)
+				if err != nil {
 					return Text{}, err
 				}
+				t.Documents = append(t.Documents, d)
 			}
 		}
 		return t, nil
@@ -69,7 +82,8 @@ func NewWikiText(p Protocol, e Encoder, files ...string) (Text, error) {
 		return NewText(p, e, files...)
 	}
 	all := strings.Join(files, "")
-	err := t.add(e, wikiLines(newlines(all)), all)
+	d, err := document(e, wikiLines(newlines(all)), all)
+	t.Documents = []Document{d}
 	return t, err
 }
 
@@ -143,25 +157,29 @@ func wikiLines(s string) string {
 	return b.String()
 }
 
-// wikiPages cuts a file before each level-one heading, " = Title = ", as the dataset
-// wikitext_document_level does. The line feed before a heading belongs to no page.
-func wikiPages(s string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		start := 0
-		for at := 0; at <= len(s); {
+// WikiPages cuts a raw WikiText file before each level-one heading, " = Title = ", as the dataset
+// wikitext_document_level does, and yields each page with the line on which it begins, from 1. The
+// line feed before a heading belongs to no page, and white space alone is none, but at the end.
+// Lines end as Python has it, with "\n", "\r\n" or "\r", and in the pages with "\n".
+func WikiPages(file string) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		s := newlines(file)
+		start, first := 0, 1 // byte and line where the page begins
+		for at, line := 0, 1; at <= len(s); line++ {
 			end := strings.IndexByte(s[at:], '\n')
 			if end < 0 {
 				end = len(s) - at
 			}
 			if at > 0 && heading(s[at:at+end]) {
-				if page := s[start : at-1]; strings.TrimFunc(page, space) != "" && !yield(page) {
+				page := s[start : at-1]
+				if strings.TrimFunc(page, space) != "" && !yield(first, page) {
 					return
 				}
-				start = at
+				start, first = at, line
 			}
 			at += end + 1
 		}
-		yield(s[start:])
+		yield(first, s[start:])
 	}
 }
 

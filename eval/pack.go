@@ -1,0 +1,144 @@
+package eval
+
+// Sequences of many texts in few Evals, and answers in the order of the requests.
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+)
+
+// A packer collects sequences until they fill an Eval.
+type packer struct {
+	runner
+	most  int // sequences in an Eval
+	limit int // of their rows together, which bounds the memory of their caches; 0 is none
+
+	batch []*sequence
+	rows  int
+	done  func([]*sequence) error // told of each Eval's sequences
+}
+
+// add evaluates a sequence, at the latest when the next flush does.
+func (p *packer) add(ctx context.Context, s *sequence) error {
+	n := len(s.inputs())
+	if p.limit > 0 && len(p.batch) > 0 && p.rows+n > p.limit {
+		if err := p.flush(ctx); err != nil {
+			return err
+		}
+	}
+	p.batch = append(p.batch, s)
+	p.rows += n
+	if len(p.batch) >= p.most || p.limit > 0 && p.rows >= p.limit {
+		return p.flush(ctx)
+	}
+	return nil
+}
+
+// flush evaluates what there is.
+func (p *packer) flush(ctx context.Context) error {
+	if len(p.batch) == 0 {
+		return nil
+	}
+	if err := p.run(ctx, p.batch); err != nil {
+		return err
+	}
+	batch := p.batch
+	p.batch, p.rows = nil, 0
+	return p.done(batch)
+}
+
+// A task is a request on its way to its answer.
+type task[A any] interface {
+	sequences() iter.Seq[*sequence] // to evaluate; each is made when the one before it is packed
+	take(*sequence)                 // told of each that was evaluated, in their order
+	answer() (A, error)             // after the last of them
+}
+
+// A queued task is not answered yet.
+type queued[A any] struct {
+	task[A]
+	left int // sequences that are not evaluated yet, and one while more may come
+}
+
+// A queue answers requests in their order.
+type queue[A any] struct {
+	packer
+	yield  func(A, error) bool
+	tasks  []*queued[A]
+	owners []*queued[A] // of the batch's sequences
+}
+
+// errEnough says that the loop over the answers has ended.
+var errEnough = errors.New("no more answers are wanted")
+
+// respond yields the answers to the requests of a source, each of which begins a task. It takes
+// what there is for the next Eval, and does not wait for more once it has some. An error that is
+// not a task's ends it.
+func respond[R, A any](
+	ctx context.Context, p packer, source iter.Seq[R], begin func(r R, index int) task[A],
+	yield func(A, error) bool,
+) {
+	q := queue[A]{packer: p, yield: yield}
+	q.done = q.evaluated
+	f := newFeed(source)
+	defer f.stop()
+	var err error
+	for index, more := 0, true; more && err == nil; {
+		r, state := f.next(ctx, len(q.batch) > 0)
+		switch state {
+		case found:
+			err = q.begin(ctx, begin(r, index))
+			index++
+		case nothing:
+			err = q.flush(ctx)
+		case ended:
+			more = false
+			if err = ctx.Err(); err == nil {
+				err = q.flush(ctx)
+			}
+		}
+	}
+	if err != nil && err != errEnough {
+		var none A
+		yield(none, err)
+	}
+}
+
+// begin packs a task's sequences.
+func (q *queue[A]) begin(ctx context.Context, t task[A]) error {
+	w := &queued[A]{t, 1}
+	q.tasks = append(q.tasks, w)
+	for s := range t.sequences() {
+		w.left++
+		q.owners = append(q.owners, w)
+		if err := q.add(ctx, s); err != nil {
+			return err
+		}
+	}
+	w.left--
+	return q.answer()
+}
+
+// evaluated hands sequences to their tasks.
+func (q *queue[A]) evaluated(batch []*sequence) error {
+	for i, s := range batch {
+		q.owners[i].take(s)
+		q.owners[i].left--
+	}
+	q.owners = slices.Delete(q.owners, 0, len(batch)) // which forgets them
+	return q.answer()
+}
+
+// answer yields the answers of the tasks that are done and have none before them that is not.
+func (q *queue[A]) answer() error {
+	for len(q.tasks) > 0 && q.tasks[0].left == 0 {
+		t := q.tasks[0]
+		q.tasks = slices.Delete(q.tasks, 0, 1)
+		if !q.yield(t.answer()) {
+			return errEnough
+		}
+	}
+	return nil
+}
