@@ -1,0 +1,130 @@
+package report
+
+// The labels of cuts, placed so that none covers another, however wide the picture is.
+
+import (
+	"slices"
+	"strings"
+
+	"picogpt/internal/plot"
+	"picogpt/internal/quote"
+)
+
+// The picture has at least these widths, in pixels: in a window of 320, and in the narrowest one
+// that shows long labels. Labels may stand over its margins.
+const (
+	narrowChart, wideChart  = 200, 460
+	leftMargin, rightMargin = 44, 36
+
+	longestLabel = 24
+	// Pixels of a label: a character of the widest common fonts at 12 pixels, and the distance from
+	// its line.
+	characterWidth, labelDistance = 7.2, 6
+)
+
+// A cutLabel stands beside the top of its line, left or right. It is Long and Short one after the
+// other; where the picture is narrow, Short alone.
+type cutLabel struct {
+	At          string // in percent
+	Y, LineTop  int
+	Left        bool
+	Long, Short string
+
+	x   float64 // from 0 to 1
+	row int     // from the bars upwards
+}
+
+// labels are those of the cuts on the axis, and how many rows they take.
+func (f *Filter) labels(axis plot.Log) (labels []cutLabel, rows int) {
+	for _, c := range f.Cuts {
+		if !(c.Perplexity >= axis.Low && c.Perplexity <= axis.High) {
+			continue
+		}
+		x := axis.At(c.Perplexity)
+		l := cutLabel{At: at(x), x: x / chartWidth, Short: brief(c.Perplexity)}
+		l.Long = strings.TrimSuffix(shorten(c.Label), l.Short)
+		if l.Long != "" && !strings.HasSuffix(l.Long, " ") {
+			l.Long += ": "
+		}
+		// To the side that is not kept, if there is room.
+		l.Left = !c.KeepsBelow
+		if !l.fits() {
+			l.Left = !l.Left
+		}
+		labels = append(labels, l)
+	}
+	return labels, place(labels)
+}
+
+func shorten(label string) string {
+	label = quote.Plain(label, 100)
+	if r := []rune(label); len(r) > longestLabel-9 { // with a number beside it
+		return string(r[:longestLabel-10]) + "…"
+	}
+	return label
+}
+
+// box is what a label covers with its line where the picture has a width, in pixels.
+func (l *cutLabel) box(width float64) (from, to float64) {
+	text := l.Short
+	if width >= wideChart {
+		text = l.Long + l.Short
+	}
+	long := labelDistance + characterWidth*float64(len([]rune(text)))
+	if x := l.x * width; l.Left {
+		return x - long, x
+	} else {
+		return x, x + long
+	}
+}
+
+func (l *cutLabel) fits() bool {
+	for _, width := range []float64{narrowChart, wideChart} {
+		if from, to := l.box(width); from < -leftMargin || to > width+rightMargin {
+			return false
+		}
+	}
+	return true
+}
+
+// touches reports whether two labels or their lines would meet in one row. If they do not at the
+// least width, then at no greater one: places move apart, and labels stay as long as they are.
+func (l *cutLabel) touches(m *cutLabel) bool {
+	for _, width := range []float64{narrowChart, wideChart} {
+		from, to := l.box(width)
+		if start, end := m.box(width); from <= end && start <= to {
+			return true
+		}
+	}
+	return false
+}
+
+// place gives labels their rows and returns how many there are. Of those to the right of their lines
+// the rightmost is the lowest, and of those to the left the leftmost: no line goes through another's
+// label.
+func place(labels []cutLabel) (rows int) {
+	order := make([]*cutLabel, len(labels))
+	for i := range labels {
+		order[i] = &labels[i]
+	}
+	slices.SortStableFunc(order, func(a, b *cutLabel) int {
+		switch {
+		case a.Left != b.Left && a.Left:
+			return 1
+		case a.Left != b.Left:
+			return -1
+		case a.Left == (a.x < b.x):
+			return -1
+		}
+		return 1
+	})
+	for i, l := range order {
+		for _, below := range order[:i] {
+			if l.touches(below) {
+				l.row = max(l.row, below.row+1)
+			}
+		}
+		rows = max(rows, l.row+1)
+	}
+	return rows
+}

@@ -1,0 +1,223 @@
+package report
+
+// What the page says in words and in tables.
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"picogpt/internal/quote"
+)
+
+// view is what page.html shows.
+type view struct {
+	*Report
+	CSS                     template.CSS
+	Heading, ScoredBy       string
+	Facts                   []fact
+	Chart                   *chart
+	Words                   []string
+	Bins                    []binRow
+	Quantiles, Reasons, Run []row
+	Cuts                    []cutRow
+}
+
+type fact struct{ Name, Value, Note string }
+
+type row struct{ Name, Value string }
+
+type cutRow struct{ Label, Perplexity, Below, Keeps string }
+
+type binRow struct{ From, To, Count, Share, Below string }
+
+// text is what others wrote: on one line, printable, and not all of it if it is long.
+func text(s string) string { return quote.Plain(s, 400) }
+
+// facts are the numbers at the head of the page.
+func (r *Report) facts() []fact {
+	facts := []fact{{"Documents scored", whole(r.Records), ""}}
+	add := func(name, value, note string) { facts = append(facts, fact{name, value, note}) }
+	if r.Filter != nil {
+		add("Kept", whole(r.Filter.Kept), percent(r.Filter.Kept, r.Records))
+	}
+	if r.Errors > 0 {
+		add("Set aside", whole(r.Errors), percent(r.Errors, r.Records+r.Errors))
+	} else {
+		add("Set aside", "0", "")
+	}
+	add("Tokens", whole(r.Tokens), "")
+	if r.Perplexity > 0 {
+		add("Perplexity", number(r.Perplexity, 5), "of all tokens")
+	}
+	if r.Duplicates > 0 {
+		add("Duplicate ids", whole(r.Duplicates), "all are kept and counted")
+	}
+	if r.Took > 0 {
+		add("Took", took(r.Took), whole(int64(float64(r.Tokens)/r.Took.Seconds()))+" tokens/s")
+	}
+	return facts
+}
+
+// words say what the picture shows.
+func (r *Report) words() []string {
+	if r.Histogram == nil {
+		return nil
+	}
+	var words []string
+	if f := r.Filter; f != nil {
+		words = append(words, fmt.Sprintf("The filter keeps %s of %s (%s)%s.", whole(f.Kept),
+			documents(r.Records), percent(f.Kept, r.Records), f.between()))
+	}
+	low, middle, high := r.quantile(25), r.quantile(50), r.quantile(75)
+	if r.Histogram.Documents() == 0 {
+		words = append(words, "No document has a perplexity.")
+	} else if low < high {
+		words = append(words, fmt.Sprintf("Half of the documents have a perplexity of at most %s; the middle half is between %s and %s.",
+			brief(middle), brief(low), brief(high)))
+	}
+	if missing := r.missing(); len(missing) > 0 {
+		words = append(words, "Not drawn: "+strings.Join(missing, ", ")+".")
+	}
+	if n := r.Histogram.None; n > 0 {
+		words = append(words, fmt.Sprintf("Without a perplexity, because nothing in it could be scored: %s.", documents(n)))
+	}
+	return words
+}
+
+// missing says which documents the picture leaves out.
+func (r *Report) missing() (missing []string) {
+	s, found := r.span()
+	low, high := 1.0, edge(bins)
+	if found {
+		low, high = edge(s.first), edge(s.last+1)
+	}
+	if s.before > 0 {
+		missing = append(missing, documents(s.before)+" below "+brief(low))
+	}
+	if s.past > 0 {
+		missing = append(missing, documents(s.past)+" from "+brief(high)+" on")
+	}
+	return missing
+}
+
+// between says which perplexities a filter keeps.
+func (f *Filter) between() string {
+	low, high := f.limits()
+	switch {
+	case low > 0 && !math.IsInf(high, 1):
+		return fmt.Sprintf(": perplexities between %s and %s", brief(low), brief(high))
+	case low > 0:
+		return ": perplexities above " + brief(low)
+	case !math.IsInf(high, 1):
+		return ": perplexities below " + brief(high)
+	}
+	return ""
+}
+
+// quantile is 0 if it is not known.
+func (r *Report) quantile(percent float64) float64 {
+	for _, q := range r.Quantiles {
+		if q.Percent == percent {
+			return q.Perplexity
+		}
+	}
+	return 0
+}
+
+func (r *Report) quantiles() []row {
+	names := map[float64]string{0: "lowest", 50: "median", 100: "highest"}
+	var rows []row
+	for _, q := range r.Quantiles {
+		name := strconv.FormatFloat(q.Percent, 'g', -1, 64) + "\u00a0%"
+		if names[q.Percent] != "" {
+			name += ", the " + names[q.Percent]
+		}
+		rows = append(rows, row{name, number(q.Perplexity, 6)})
+	}
+	return rows
+}
+
+func (r *Report) cuts() []cutRow {
+	if r.Filter == nil {
+		return nil
+	}
+	var rows []cutRow
+	for _, c := range r.Filter.Cuts {
+		keeps := "above"
+		if c.KeepsBelow {
+			keeps = "below"
+		}
+		rows = append(rows, cutRow{text(c.Label), number(c.Perplexity, 6), share(c.Share), keeps})
+	}
+	return rows
+}
+
+const mostReasons = 20
+
+// reasons are those of most documents, and then the others together.
+func (r *Report) reasons() []row {
+	all := slices.SortedFunc(slices.Values(r.Reasons), func(a, b Reason) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Text, b.Text))
+	})
+	var rows []row
+	rest := r.Errors
+	for _, reason := range all[:min(len(all), mostReasons)] {
+		rows = append(rows, row{text(reason.Text), whole(reason.Count)})
+		rest -= reason.Count
+	}
+	if len(rows) > 0 && rest > 0 {
+		rows = append(rows, row{"other reasons", whole(rest)})
+	}
+	return rows
+}
+
+// run is what another run needs, and what it can be compared by.
+func (r *Report) run() []row {
+	var rows []row
+	add := func(name, value string) {
+		if value != "" {
+			rows = append(rows, row{text(name), text(value)})
+		}
+	}
+	add("command", r.Command)
+	add("model", r.Model)
+	for _, o := range r.Options {
+		add(o.Name, o.Value)
+	}
+	if r.Perplexity > 0 {
+		add("perplexity of all tokens", strconv.FormatFloat(r.Perplexity, 'g', -1, 64))
+	}
+	add("digest", r.Digest)
+	return rows
+}
+
+// bins are the numbers of the histogram, for the bins that have documents.
+func (r *Report) bins() []binRow {
+	h := r.Histogram
+	if h == nil || h.Documents() == 0 {
+		return nil
+	}
+	var rows []binRow
+	total, below := h.Documents(), int64(0)
+	add := func(from, to string, n int64) {
+		rows = append(rows, binRow{from, to, whole(n), percent(n, total), percent(below, total)})
+		below += n
+	}
+	if h.Below > 0 {
+		add("0", "1", h.Below)
+	}
+	for i, n := range h.Counts {
+		if n > 0 {
+			add(number(edge(i), 5), number(edge(i+1), 5), n)
+		}
+	}
+	if h.Above > 0 {
+		add(number(edge(bins), 5), "infinite", h.Above)
+	}
+	return rows
+}
