@@ -3,6 +3,7 @@ package main
 // The flags that every command has: what is read, with which model, and where it is written.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,7 +41,7 @@ type runFlags struct {
 	CacheDtype string `placeholder:"TYPE" default:"f32" enum:"f32,f16" help:"the number format of keys and values: f32 or f16"`
 	Threads    int    `placeholder:"N" default:"0" help:"of one process; 0 is one for each core"`
 
-	Workers    int     `placeholder:"N" default:"0" help:"pieces that are worked on side by side; 0 is 2 in this process, and the runner's choice elsewhere"`
+	Workers    int     `placeholder:"N" default:"0" help:"pieces that one process works on side by side; they share the model and the threads; 0 is 2"`
 	PieceBytes bytesOf `placeholder:"SIZE" default:"1MiB" help:"how much input is one piece of work"`
 	Quiet      bool    `short:"q" help:"no progress and no summary"`
 	Verbose    bool    `short:"v" help:"show the runner's log"`
@@ -63,8 +64,8 @@ func (f *runFlags) job(command string) (*job.Job, error) {
 		return nil, err
 	}
 	j := &job.Job{
-		Command: command,
-		Input:   input.Options{Form: f.Form, PieceBytes: int64(f.PieceBytes)},
+		Command: command, Workers: cmp.Or(f.Workers, 2),
+		Input: input.Options{Form: f.Form, PieceBytes: int64(f.PieceBytes)},
 		Fields: job.Fields{Text: f.TextField, ID: f.IDField, Order: f.OrderField,
 			Special: f.Special},
 		Model: job.Model{Path: path, GELU: f.GELU, Dtype: f.Dtype, CacheDtype: f.CacheDtype,

@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
@@ -21,6 +19,7 @@ import (
 	"picogpt/corpus/internal/job"
 	"picogpt/corpus/internal/pipeline"
 	"picogpt/corpus/internal/storage"
+	"picogpt/corpus/internal/work"
 )
 
 // here reports whether the run is in this process.
@@ -33,19 +32,16 @@ func (f *runFlags) submit(a *app, j *job.Job) (*finish.Manifest, error) {
 	if err := f.check(a, j); err != nil {
 		return nil, err
 	}
-	branches := f.Workers
-	if branches == 0 && here() {
-		branches = 2
-	}
 	beam.Init()
 	if !f.Verbose { // what ends a run comes back as its error
 		slog.SetDefault(slog.New(slog.DiscardHandler))
 		beamlog.SetLogger(quiet{})
 	}
 	end := f.progress(a)
-	_, err := beamx.RunWithMetrics(a.ctx, pipeline.New(j, branches))
+	_, err := beamx.RunWithMetrics(a.ctx, pipeline.New(j))
 	end()
 	if err != nil {
+		work.This.Stop()
 		if cause := pipeline.Cause(err); cause != "" {
 			err = errors.New(cause)
 		}
@@ -62,14 +58,7 @@ func (f *runFlags) check(a *app, j *job.Job) error {
 	if err := f.openModel(j.Model.Path); err != nil {
 		return err
 	}
-	_, err := storage.ReadFile(a.ctx, j.Manifest())
-	switch {
-	case err == nil && !f.Force:
-		return fmt.Errorf("%s: a run has ended there; --force writes over it", j.Output)
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return err
-	}
-	return storage.Remove(a.ctx, j.Manifest())
+	return f.prepare(a, j)
 }
 
 // manifest reads what the run came to.
@@ -93,10 +82,4 @@ func (f *runFlags) done(a *app, m *finish.Manifest) error {
 			m.Errors+m.Records, m.Reasons[0].Text)
 	}
 	return nil
-}
-
-// progress shows how far the run has come, until end is called.
-func (f *runFlags) progress(a *app) (end func()) {
-	_ = time.Now
-	return func() {}
 }

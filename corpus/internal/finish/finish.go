@@ -36,7 +36,7 @@ type Manifest struct {
 	Reasons []work.Reason `json:"reasons,omitempty"` // of the errors
 
 	Model   work.Identity `json:"model"`
-	Options any           `json:"options"`
+	Options job.Options   `json:"options"`
 }
 
 // Write writes the manifest, and removes what was needed until then.
@@ -183,11 +183,19 @@ func duplicates(ctx context.Context, entries iter.Seq2[*ledger.Entry, error]) (n
 
 // clean removes the folder of work, and shards of an interrupted run that had other pieces.
 func clean(ctx context.Context, j *job.Job, all []work.Summary) error {
+	mine := map[string]bool{}
 	for i := range all {
 		p := &all[i].Piece
 		if err := storage.Remove(ctx, j.Ledger(p), j.Done(p)); err != nil {
 			return err
 		}
+		mine[j.Shard(p)], mine[j.Errors(p)] = true, all[i].Errors > 0
 	}
-	return nil
+	shards, err := j.Shards(ctx)
+	if err != nil {
+		return err
+	}
+	others := slices.DeleteFunc(shards, func(name string) bool { return mine[name] })
+	return cmp.Or(storage.Remove(ctx, others...), storage.RemoveFolder(ctx, j.Work),
+		storage.Clean(ctx, j.Output), storage.Clean(ctx, storage.Join(j.Output, "errors")))
 }

@@ -5,11 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"path"
 
 	"picogpt/corpus/internal/input"
-	"picogpt/corpus/internal/storage"
 	"picogpt/eval"
 )
 
@@ -29,6 +27,7 @@ type Job struct {
 	Model   Model
 	Output  string // a folder, or the beginning of objects' names
 	Work    string // where what is needed for a time only is kept, in the same way
+	Workers int    // pieces that one process works on side by side
 
 	Score      ScoreOptions      // for score and filter
 	Filter     FilterOptions     // for filter
@@ -89,7 +88,7 @@ func (j *Job) Key(p *Piece) (string, error) {
 	same := *j
 	same.Model.Threads = 0
 	same.Input.Patterns = nil // the parts are what they matched
-	same.Output, same.Work = "", ""
+	same.Output, same.Work, same.Workers = "", "", 0
 	b, err := json.Marshal(struct {
 		Job   Job
 		Piece *Piece
@@ -97,32 +96,6 @@ func (j *Job) Key(p *Piece) (string, error) {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:]), err
 }
-
-// Name is the name of a piece's file in a folder.
-func (p *Piece) Name(folder, kind, ending string) string {
-	return storage.Join(folder, fmt.Sprintf("%s-%05d-of-%05d.%s", kind, p.Index, p.Of, ending))
-}
-
-// Shard is where a piece's records are.
-func (j *Job) Shard(p *Piece) string { return p.Name(j.Output, j.shards(), "jsonl") }
-
-// shards begins the names of the files of records.
-func (j *Job) shards() string {
-	return map[string]string{Score: "scores", Filter: "kept", Generate: "texts"}[j.Command]
-}
-
-// Errors is where the records of a piece are that were set aside.
-func (j *Job) Errors(p *Piece) string {
-	return p.Name(storage.Join(j.Output, "errors"), "errors", "jsonl")
-}
-
-// Ledger is where a piece's entries are, and Done is the mark that all of its files are there.
-func (j *Job) Ledger(p *Piece) string { return p.Name(j.Work, "ledger", "gob") }
-func (j *Job) Done(p *Piece) string   { return p.Name(j.Work, "done", "json") }
-
-// Manifest and Report are the files that a run ends with.
-func (j *Job) Manifest() string { return storage.Join(j.Output, "manifest.json") }
-func (j *Job) Report() string   { return storage.Join(j.Output, "report.html") }
 
 // ModelName names the checkpoint for people.
 func (m *Model) ModelName() string {
@@ -132,11 +105,37 @@ func (m *Model) ModelName() string {
 	return path.Base(m.Path)
 }
 
-// Described is what the results depend on beside the model, for people and for the manifest.
-func (j *Job) Described() map[string]any {
-	d := map[string]any{"input": j.Input.Patterns, "form": j.Input.Form}
-	if j.Fields.Text != "" {
-		d["text_field"] = j.Fields.Text
+// Described is what the results depend on, for the manifest.
+func (j *Job) Described() Options {
+	o := Options{Input: j.Input.Patterns, Form: j.Input.Form, TextField: j.Fields.Text,
+		IDField: j.Fields.ID, OrderField: j.Fields.Order, Special: j.Fields.Special,
+		PieceBytes: j.Input.PieceBytes, Model: j.Model.Path, GELU: j.Model.GELU,
+		DType: j.Model.Dtype, CacheDType: j.Model.CacheDtype}
+	switch j.Command {
+	case Score:
+		o.Score = &j.Score
+	case Filter:
+		o.Score, o.Filter = &j.Score, &j.Filter
+	case Perplexity:
+		o.Perplexity = &j.Perplexity
 	}
-	return d
+	return o
+}
+
+// Options are the flags that results depend on.
+type Options struct {
+	Input      []string           `json:"input"`
+	Form       string             `json:"form"`
+	TextField  string             `json:"text_field,omitempty"`
+	IDField    string             `json:"id_field"`
+	OrderField string             `json:"order_field,omitempty"`
+	Special    bool               `json:"special,omitempty"`
+	PieceBytes int64              `json:"piece_bytes"`
+	Model      string             `json:"model,omitempty"`
+	GELU       string             `json:"gelu,omitempty"`
+	DType      string             `json:"dtype"`
+	CacheDType string             `json:"cache_dtype"`
+	Score      *ScoreOptions      `json:"score,omitempty"`
+	Filter     *FilterOptions     `json:"filter,omitempty"`
+	Perplexity *PerplexityOptions `json:"perplexity,omitempty"`
 }

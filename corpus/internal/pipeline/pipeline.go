@@ -27,7 +27,6 @@ func init() {
 	register.DoFn3x1[context.Context, []byte, func(input.Source), error](&matchFn{})
 	register.DoFn3x1[context.Context, input.Source, func(input.Part), error](&cutFn{})
 	register.DoFn3x0[int, func(*input.Part) bool, func(job.Piece)](&packFn{})
-	register.DoFn2x0[job.Piece, func(job.Piece)](&shareFn{})
 	register.DoFn3x1[context.Context, job.Piece, func(work.Summary), error](&workFn{})
 	register.DoFn3x1[context.Context, int, func(*work.Summary) bool, error](&finishFn{})
 	register.Emitter1[input.Source]()
@@ -38,15 +37,14 @@ func init() {
 	register.Iter1[work.Summary]()
 }
 
-// New builds the graph. Pieces are worked on by so many branches side by side, for a runner that
-// gives a branch one piece at a time; a runner that shares elements out by itself needs one.
-func New(j *job.Job, branches int) *beam.Pipeline {
+// New builds the graph.
+func New(j *job.Job) *beam.Pipeline {
 	p := beam.NewPipeline()
 	s := p.Root()
 	sources := beam.ParDo(s.Scope("Match"), &matchFn{j.Input}, beam.Impulse(s))
 	parts := beam.ParDo(s.Scope("Cut"), &cutFn{j.Input.PieceBytes}, beam.Reshuffle(s, sources))
 	pieces := beam.ParDo(s.Scope("Pack"), &packFn{j.Input.PieceBytes}, together(s, parts))
-	done := each(s.Scope("Work"), pieces, branches, func() any { return &workFn{Job: *j} })
+	done := beam.ParDo(s.Scope("Work"), &workFn{Job: *j}, beam.Reshuffle(s, pieces))
 	beam.ParDo0(s.Scope("Finish"), &finishFn{*j}, together(s, done))
 	return p
 }
@@ -54,20 +52,6 @@ func New(j *job.Job, branches int) *beam.Pipeline {
 // together brings all elements to one call.
 func together(s beam.Scope, c beam.PCollection) beam.PCollection {
 	return beam.GroupByKey(s, beam.AddFixedKey(s, c))
-}
-
-// each gives the pieces to a function, in branches.
-func each(s beam.Scope, pieces beam.PCollection, branches int, fn func() any) beam.PCollection {
-	if branches <= 1 {
-		return beam.ParDo(s, fn(), beam.Reshuffle(s, pieces))
-	}
-	var all []beam.PCollection
-	for i := range branches {
-		s := s.Scope(fmt.Sprintf("branch %d", i+1))
-		mine := beam.ParDo(s, &shareFn{i, branches}, pieces)
-		all = append(all, beam.ParDo(s, fn(), beam.Reshuffle(s, mine)))
-	}
-	return beam.Flatten(s, all...)
 }
 
 // A matchFn lists the sources.
@@ -107,15 +91,6 @@ func (f *packFn) ProcessElement(_ int, next func(*input.Part) bool, emit func(jo
 	work.This.All.Store(int64(len(packed)))
 	for i, parts := range packed {
 		emit(job.Piece{Index: i, Of: len(packed), Parts: parts})
-	}
-}
-
-// A shareFn passes on the pieces of one branch.
-type shareFn struct{ Branch, Of int }
-
-func (f *shareFn) ProcessElement(p job.Piece, emit func(job.Piece)) {
-	if p.Index%f.Of == f.Branch {
-		emit(p)
 	}
 }
 

@@ -120,6 +120,15 @@ func Remove(ctx context.Context, names ...string) error {
 	return nil
 }
 
+// RemoveFolder removes a folder and the files in it. Stores have no folders, only names.
+func RemoveFolder(ctx context.Context, folder string) error {
+	if local(folder) {
+		return os.RemoveAll(folder)
+	}
+	names, err := List(ctx, Join(folder, "*"))
+	return errors.Join(err, Remove(ctx, names...))
+}
+
 // Clean removes what writers that were killed have left in a folder, which nobody may be writing
 // to.
 func Clean(ctx context.Context, folder string) error {

@@ -57,6 +57,19 @@ type outcome struct {
 // Do does the work on a piece, unless it is done already. An error is of the work, not of a
 // record: another attempt may succeed.
 func (p *Process) Do(ctx context.Context, j *job.Job, piece *job.Piece) (*Summary, error) {
+	if err := p.begin(max(1, j.Workers)); err != nil {
+		return nil, err
+	}
+	defer p.end()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-p.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	l, err := p.Load(ctx, j.Model)
 	if err != nil {
 		return nil, err
@@ -65,7 +78,12 @@ func (p *Process) Do(ctx context.Context, j *job.Job, piece *job.Piece) (*Summar
 	if err != nil {
 		return nil, err
 	}
-	if done, err := earlier(ctx, j, piece, key, l); done != nil || err != nil {
+	done, err := earlier(ctx, j, piece, key, l)
+	if done != nil {
+		p.Pieces.Add(1)
+		p.Resumed.Add(1)
+	}
+	if done != nil || err != nil {
 		return done, err
 	}
 	start := time.Now()
@@ -75,16 +93,16 @@ func (p *Process) Do(ctx context.Context, j *job.Job, piece *job.Piece) (*Summar
 		return nil, err
 	}
 	r.finish(time.Since(start))
-	mark, err := json.Marshal(done{key, l.Identity, r.summary})
+	b, err := json.Marshal(mark{key, l.Identity, r.summary})
 	if err == nil {
-		err = storage.WriteFile(ctx, j.Done(piece), mark)
+		err = storage.WriteFile(ctx, j.Done(piece), b)
 	}
 	p.Pieces.Add(1)
 	return &r.summary, err
 }
 
-// done is the mark of a piece whose files are there.
-type done struct {
+// A mark says that the files of a piece are there.
+type mark struct {
 	Key     string
 	Model   Identity
 	Summary Summary
@@ -100,7 +118,7 @@ func earlier(
 	} else if err != nil {
 		return nil, err
 	}
-	var d done
+	var d mark
 	if json.Unmarshal(b, &d) != nil || d.Key != key || d.Model != l.Identity {
 		return nil, nil
 	}

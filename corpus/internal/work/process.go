@@ -4,6 +4,7 @@ package work
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -21,15 +22,64 @@ import (
 // what is done.
 type Process struct {
 	Pieces, Records, Errors, Tokens atomic.Int64 // done
+	Resumed                         atomic.Int64 // of the pieces, those of an earlier run
 	All                             atomic.Int64 // pieces of the run, 0 while it is not known
 
-	mu     sync.Mutex
-	models map[job.Model]*Loaded
+	mu      sync.Mutex
+	models  map[job.Model]*Loaded
+	working int           // pieces that are worked on
+	changed *sync.Cond    // working is another, or stopped is true
+	stopped bool          // no more work
+	stop    chan struct{} // closed then
 }
 
 // This is the Process of this process. It is a variable of the package because Beam makes its
 // functions anew from their fields, bundle by bundle: nothing else outlives one.
-var This = &Process{models: map[job.Model]*Loaded{}}
+var This = newProcess()
+
+func newProcess() *Process {
+	p := &Process{models: map[job.Model]*Loaded{}, stop: make(chan struct{})}
+	p.changed = sync.NewCond(&p.mu)
+	return p
+}
+
+// errStopped says that the process is about to end.
+var errStopped = errors.New("interrupted")
+
+// begin waits until fewer than limit pieces are worked on.
+func (p *Process) begin(limit int) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.working >= limit && !p.stopped {
+		p.changed.Wait()
+	}
+	if p.stopped {
+		return errStopped
+	}
+	p.working++
+	return nil
+}
+
+func (p *Process) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.working--
+	p.changed.Broadcast()
+}
+
+// Stop ends all work, so that no file is left by half, and lets none begin.
+func (p *Process) Stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.stopped {
+		p.stopped = true
+		close(p.stop)
+		p.changed.Broadcast()
+	}
+	for p.working > 0 {
+		p.changed.Wait()
+	}
+}
 
 // A Loaded model is ready to be used, by several pieces at once.
 type Loaded struct {

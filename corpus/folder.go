@@ -1,0 +1,51 @@
+package main
+
+// The folder of the results: it is new, or holds what a run before this one has left.
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"picogpt/corpus/internal/job"
+	"picogpt/corpus/internal/storage"
+)
+
+// prepare makes the folder ready, or says what is in the way.
+func (f *runFlags) prepare(a *app, j *job.Job) error {
+	there, err := j.Files(a.ctx)
+	if err != nil {
+		return err
+	}
+	described, err := json.Marshal(j.Described())
+	if err != nil {
+		return err
+	}
+	started, err := storage.ReadFile(a.ctx, j.Started())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		started = nil
+	case err != nil:
+		return err
+	}
+	_, err = storage.ReadFile(a.ctx, j.Manifest())
+	ended := err == nil
+	switch {
+	case len(there) == 0:
+	case f.Force:
+		if err := storage.Remove(a.ctx, there...); err != nil {
+			return err
+		}
+	case ended:
+		return fmt.Errorf("%s: a run has ended there; --force writes over it", j.Output)
+	case !f.Resume:
+		return fmt.Errorf("%s: a run has been interrupted there; --resume continues it, "+
+			"--force writes over it", j.Output)
+	case started != nil && !bytes.Equal(started, described):
+		return fmt.Errorf("%s: the interrupted run had other options: %s; want %s", j.Output,
+			started, described)
+	}
+	return storage.WriteFile(a.ctx, j.Started(), described)
+}

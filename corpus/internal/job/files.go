@@ -1,0 +1,74 @@
+package job
+
+// The files of a run.
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"picogpt/corpus/internal/storage"
+)
+
+// Name is the name of a piece's file in a folder.
+func (p *Piece) Name(folder, kind, ending string) string {
+	return storage.Join(folder, fmt.Sprintf("%s-%05d-of-%05d.%s", kind, p.Index, p.Of, ending))
+}
+
+// Shard is where a piece's records are.
+func (j *Job) Shard(p *Piece) string { return p.Name(j.Output, j.shards(), "jsonl") }
+
+// shards begins the names of the files of records.
+func (j *Job) shards() string {
+	return map[string]string{Score: "scores", Filter: "kept", Generate: "texts"}[j.Command]
+}
+
+// Errors is where the records of a piece are that were set aside.
+func (j *Job) Errors(p *Piece) string {
+	return p.Name(storage.Join(j.Output, "errors"), "errors", "jsonl")
+}
+
+// Ledger is where a piece's entries are, and Done is the mark that all of its files are there.
+func (j *Job) Ledger(p *Piece) string { return p.Name(j.Work, "ledger", "gob") }
+func (j *Job) Done(p *Piece) string   { return p.Name(j.Work, "done", "json") }
+
+// Manifest and Report are the files that a run ends with.
+func (j *Job) Manifest() string { return storage.Join(j.Output, "manifest.json") }
+func (j *Job) Report() string   { return storage.Join(j.Output, "report.html") }
+
+// Started is the mark of a run that has begun: its options.
+func (j *Job) Started() string { return storage.Join(j.Work, "started.json") }
+
+// digits matches the place of a piece among all, in a file's name.
+const digits = "[0-9][0-9][0-9][0-9][0-9]*"
+
+// Shards lists the files of records, of this run and of others.
+func (j *Job) Shards(ctx context.Context) ([]string, error) {
+	kinds := []string{"scores", "kept", "texts", "errors/errors"}
+	var all []string
+	for _, kind := range kinds {
+		names, err := storage.List(ctx,
+			storage.Join(j.Output, kind+"-"+digits+"-of-"+digits+".jsonl"))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, names...)
+	}
+	return all, nil
+}
+
+// Files lists what runs have left: results, and what an interrupted run has not come to remove.
+func (j *Job) Files(ctx context.Context) ([]string, error) {
+	all, err := j.Shards(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, pattern := range []string{j.Manifest(), j.Report(), storage.Join(j.Work, "*")} {
+		names, err := storage.List(ctx, pattern)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, names...)
+	}
+	return all, nil
+}
