@@ -5,7 +5,6 @@ package job
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"picogpt/corpus/internal/storage"
 )

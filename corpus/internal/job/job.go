@@ -54,11 +54,11 @@ type Model struct {
 
 // ScoreOptions are those of gpt score.
 type ScoreOptions struct {
-	BOS     bool
-	Top     int
-	Offsets eval.Unit
-	Fields  []string
-	Keep    bool
+	BOS     bool      `json:"bos"`
+	Top     int       `json:"top,omitempty"`
+	Offsets eval.Unit `json:"offsets"`
+	Fields  []string  `json:"fields,omitempty"`
+	Keep    bool      `json:"keep,omitempty"`
 }
 
 // FilterOptions say which documents stay: those of a range of ranks, or of perplexities.
