@@ -28,31 +28,23 @@ func Cut(ctx context.Context, s Source, pieceBytes int64) ([]Part, error) {
 		p.Lines, p.Bytes, p.Last = 1, s.Size, true
 		return []Part{p}, nil
 	}
-	in, err := open(ctx, s.Name)
-	if err == nil {
-		defer in.Close()
-		s.Form = in.form(s.Form)
-		c := cutter{part: s.part(), most: pieceBytes}
-		if !in.seekable {
-			c.bound = mostParts
-		}
-		err = c.read(in.Rest())
-		if ctx.Err() == nil {
-			return c.end(err), nil
-		}
-	}
+	c := cutter{part: s.part(), most: pieceBytes}
+	err := c.source(ctx, s)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	p := s.part()
-	p.Last, p.Broken = true, true
-	return []Part{p}, nil
+	return c.end(err), nil
 }
 
 func (s Source) part() Part { return Part{Source: s.Name, Order: s.Order, Form: s.Form, Line: 1} }
 
 // form settles what is left to the bytes of a source.
-func (r *reading) form(form string) string { return rows.NewReader(r.Source, form).Form }
+func (r *reading) form(form string) string {
+	if form == "auto" && r.StartsWith("PAR1") {
+		return "parquet"
+	}
+	return rows.NewReader(r.Source, form).Form
+}
 
 // A cutter makes parts of what it reads.
 type cutter struct {
@@ -61,6 +53,52 @@ type cutter struct {
 	most  int64 // bytes of a part
 	bound int   // parts, if not 0
 	open  bool  // within a line
+}
+
+// source cuts a source, up to what cannot be read.
+func (c *cutter) source(ctx context.Context, s Source) error {
+	if s.Form != "parquet" {
+		in, err := open(ctx, s.Name)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		if c.part.Form = in.form(s.Form); c.part.Form != "parquet" {
+			if !in.seekable {
+				c.bound = mostParts
+			}
+			return c.read(in.Rest())
+		}
+	}
+	f, err := openParquet(ctx, s.Name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if f.temp {
+		c.bound = mostParts
+	}
+	c.rowGroups(f)
+	return nil
+}
+
+// mostGroupParts bounds the parts of a row group, for each of them decodes the rows before it.
+const mostGroupParts = 64
+
+// rowGroups cuts a Parquet file between rows.
+func (c *cutter) rowGroups(f *parquetFile) {
+	for i := range f.Metadata().RowGroups {
+		g := &f.Metadata().RowGroups[i]
+		size := max(g.TotalByteSize, g.NumRows)
+		n := min(max(size/c.most, 1), mostGroupParts, max(g.NumRows, 1))
+		for i := range n {
+			c.part.Lines += int(g.NumRows*(i+1)/n - g.NumRows*i/n)
+			c.part.Bytes += size / n
+			if c.part.Bytes >= c.most {
+				c.next()
+			}
+		}
+	}
 }
 
 // read cuts what r has, up to an error that is not its end.
@@ -113,7 +151,7 @@ func (c *cutter) end(err error) []Part {
 	if err == nil && c.open {
 		c.part.Lines++ // a line without an end
 	}
-	if c.part.Bytes > 0 || err != nil {
+	if c.part.Lines > 0 || err != nil {
 		c.done = append(c.done, c.part)
 	}
 	if n := len(c.done); n > 0 {

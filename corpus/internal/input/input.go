@@ -16,7 +16,7 @@ import (
 // Options say what is read.
 type Options struct {
 	Patterns   []string // names of files, with wildcards: local, gs:// or s3://
-	Form       string   // auto, jsonl, lines, text or wikitext; "" for auto
+	Form       string   // auto, jsonl, lines, text, wikitext or parquet; "" for auto
 	PieceBytes int64    // of one piece of work, about; 0 is DefaultPieceBytes
 }
 
@@ -24,8 +24,8 @@ type Options struct {
 const DefaultPieceBytes = 4 << 20
 
 // forms are what a file can be: auto is told by its name or its first bytes, jsonl has an object a
-// line, lines a text a line, text is one text, wikitext a text whose pages the caller finds.
-var forms = []string{"auto", "jsonl", "lines", "text", "wikitext"}
+// line, lines a text a line, text is one text, wikitext a text whose pages the caller finds; parquet has rows.
+var forms = []string{"auto", "jsonl", "lines", "text", "wikitext", "parquet"}
 
 // A Source is one file.
 type Source struct {
@@ -55,7 +55,9 @@ type LineError struct {
 	Err    error
 }
 
-func (e *LineError) Error() string { return fmt.Sprintf("%s: line %d: %v", e.Source, e.Line, e.Err) }
+func (e *LineError) Error() string {
+	return fmt.Sprintf("%s: line %d: %v", shown(e.Source), e.Line, e.Err)
+}
 func (e *LineError) Unwrap() error { return e.Err }
 
 // failed is a LineError, or the context's error if that is why: nothing is wrong with the source
@@ -79,7 +81,7 @@ func settle(form, extension string) (string, error) {
 		return form, nil
 	}
 	switch extension {
-	case "jsonl":
+	case "jsonl", "parquet":
 		return extension, nil
 	case "csv", "tsv": // a record may be many lines, which are not cut apart here
 		return "", fmt.Errorf("the name is of %s, want jsonl, or a form that is given",

@@ -36,13 +36,19 @@ var errStop = errors.New("no more rows are wanted")
 
 // read gives each row of a part to a function.
 func read(ctx context.Context, p Part, row func(rows.Row) bool) error {
+	if p.Form == "parquet" {
+		return readParquet(ctx, p, row)
+	}
 	in, err := open(ctx, p.Source)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	if p.Form == "text" || p.Form == "wikitext" {
+	switch p.Form = in.form(p.Form); p.Form {
+	case "text", "wikitext":
 		return in.text(p, row)
+	case "parquet":
+		return readParquet(ctx, p, row)
 	}
 	if err := in.skip(p.Offset); err != nil {
 		return err
