@@ -5,6 +5,7 @@ package report
 // The pages in a browser. Without Chromium, the other tests check what can be checked in the file.
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,9 +38,8 @@ func TestPagesInABrowser(t *testing.T) {
 		for _, window := range []struct {
 			name          string
 			width, height int
-			scheme        string
-		}{{"wide", 1100, 1500, "light"}, {"dark", 800, 1500, "dark"}, {"phone", 320, 1900, "light"}} {
-			b.Window(window.width, window.height, window.scheme)
+		}{{"wide", 1100, 1500}, {"phone", 320, 1900}} {
+			b.Window(window.width, window.height, "light")
 			b.Open("file://"+path, "document.querySelector('main')")
 			if got := b.JS(collisions); got != "" {
 				t.Errorf("%s, %s: %s", name, window.name, got)
@@ -53,6 +53,16 @@ func TestPagesInABrowser(t *testing.T) {
 			t.Errorf("%s: %s elements that the page does not have", name, got)
 		}
 	}
+	b.Window(800, 1500, "dark")
+	b.Open("file://"+filepath.Join(dir, "kept.html"), "document.querySelector('main')")
+	for element, colour := range map[string]string{"body": "backgroundColor", "svg .ground": "fill"} {
+		dark := b.JS(fmt.Sprintf("getComputedStyle(document.querySelector('%s')).%s.match(/\\d+/g).every(n => n < 64)",
+			element, colour))
+		if dark != "true" {
+			t.Errorf("%s is not dark", element)
+		}
+	}
+	b.Shoot("kept-dark.png")
 	for _, url := range b.Requests {
 		if !strings.HasPrefix(url, "file:") && !strings.HasPrefix(url, "data:") &&
 			url != "about:blank" {

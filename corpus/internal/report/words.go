@@ -40,7 +40,7 @@ func text(s string) string { return quote.Plain(s, 400) }
 
 // facts are the numbers at the head of the page.
 func (r *Report) facts() []fact {
-	facts := []fact{{"Documents scored", whole(r.Records), ""}}
+	facts := []fact{{"Documents", whole(r.Records), ""}}
 	add := func(name, value, note string) { facts = append(facts, fact{name, value, note}) }
 	if r.Filter != nil {
 		add("Kept", whole(r.Filter.Kept), percent(r.Filter.Kept, r.Records))
@@ -55,7 +55,7 @@ func (r *Report) facts() []fact {
 		add("Perplexity", number(r.Perplexity, 5), "of all tokens")
 	}
 	if r.Duplicates > 0 {
-		add("Duplicate ids", whole(r.Duplicates), "all are kept and counted")
+		add("Duplicate ids", whole(r.Duplicates), "each is counted")
 	}
 	if r.Took > 0 {
 		add("Took", took(r.Took), whole(int64(float64(r.Tokens)/r.Took.Seconds()))+" tokens/s")
