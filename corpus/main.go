@@ -18,9 +18,14 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+
+	"picogpt/corpus/internal/worker"
 )
 
 func main() {
+	if worked, status := worker.Main(version, os.Args[1:], os.Stderr); worked {
+		os.Exit(status)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	interrupted := ctx.Err() != nil

@@ -12,7 +12,6 @@ import (
 	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx"
 
 	"picogpt/corpus/internal/finish"
 	"picogpt/corpus/internal/input"
@@ -20,6 +19,7 @@ import (
 	"picogpt/corpus/internal/pipeline"
 	"picogpt/corpus/internal/storage"
 	"picogpt/corpus/internal/work"
+	"picogpt/corpus/internal/worker"
 )
 
 // here reports whether the run is in this process.
@@ -38,7 +38,7 @@ func (f *runFlags) submit(a *app, j *job.Job) (*finish.Manifest, error) {
 		beamlog.SetLogger(quiet{})
 	}
 	end := f.progress(a)
-	_, err := beamx.RunWithMetrics(a.ctx, pipeline.New(j))
+	_, err := worker.Submit(a.ctx, version, pipeline.New(j))
 	end()
 	if err != nil {
 		work.This.Stop()

@@ -20,7 +20,9 @@ import (
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 )
 
@@ -125,6 +127,15 @@ func startPool(t *testing.T) *program {
 
 // command is the configuration of the environment PROCESS.
 func command(name string) string { return fmt.Sprintf(`{"command": %q}`, name) }
+
+// A place is where a pipeline of the tests runs, as flags of Beam.
+type place struct{ endpoint, environment, config string }
+
+func (pl place) submit(ctx context.Context, p *beam.Pipeline) (beam.PipelineResult, error) {
+	*runners.Runner, *jobopts.JobName, *jobopts.Endpoint = "universal", "", pl.endpoint
+	*jobopts.EnvironmentType, *jobopts.EnvironmentConfig = pl.environment, pl.config
+	return Submit(ctx, testVersion, p)
+}
 
 // A toy leaves a file that is named for its process, and then returns or never does.
 type toy struct {

@@ -5,7 +5,7 @@
 //	corpus --id=... --provision_endpoint=...   a worker, as containers and PROCESS start one
 //	corpus pool --address localhost:50000      starts such workers where a runner asks for EXTERNAL
 //
-// [Main] is the first, [Pool] the second, and [Place.Run] submits to either.
+// [Main] is the first and [Pool] the second; [Submit] runs a pipeline wherever Beam's flags say.
 package worker
 
 import (

@@ -18,9 +18,9 @@ func TestEveryEnvironment(t *testing.T) {
 		{"LOOPBACK", ""}, {"PROCESS", command(os.Args[0])}, {"EXTERNAL", pool.address},
 	} {
 		t.Run(c.environment, func(t *testing.T) {
-			place := Place{Endpoint: server.address, Environment: c.environment, Config: c.config}
+			place := place{server.address, c.environment, c.config}
 			f := &toy{Dir: t.TempDir()}
-			result, err := place.Run(t.Context(), testVersion, f.pipeline())
+			result, err := place.submit(t.Context(), f.pipeline())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -43,11 +43,11 @@ func TestAWorkerIsKilled(t *testing.T) {
 		{"PROCESS", command(os.Args[0])}, {"EXTERNAL", pool.address},
 	} {
 		t.Run(c.environment, func(t *testing.T) {
-			place := Place{Endpoint: server.address, Environment: c.environment, Config: c.config}
+			place := place{server.address, c.environment, c.config}
 			f := &toy{Dir: t.TempDir(), Forever: true}
 			result := make(chan error, 1)
 			go func() {
-				_, err := place.Run(t.Context(), testVersion, f.pipeline())
+				_, err := place.submit(t.Context(), f.pipeline())
 				result <- err
 			}()
 			if err := syscall.Kill(f.pid(t), syscall.SIGKILL); err != nil {
@@ -70,9 +70,8 @@ func TestAWorkerIsKilled(t *testing.T) {
 
 // TestAWorkerThatNeverWas: a command that cannot start is an error, not a wait without end.
 func TestAWorkerThatNeverWas(t *testing.T) {
-	place := Place{Endpoint: startPrism(t).address, Environment: "PROCESS",
-		Config: `{"command": "/nonexistent/corpus"}`}
-	_, err := place.Run(t.Context(), testVersion, (&toy{}).pipeline())
+	place := place{startPrism(t).address, "PROCESS", command("/nonexistent/corpus")}
+	_, err := place.submit(t.Context(), (&toy{}).pipeline())
 	if !errors.Is(err, errNoWorker) {
 		t.Errorf("%v, want %v", err, errNoWorker)
 	}
@@ -88,9 +87,9 @@ func TestAnotherBuildIsRefused(t *testing.T) {
 	if err := os.WriteFile(other, append(binary, 0), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	place := Place{Endpoint: startPrism(t).address, Environment: "PROCESS", Config: command(other)}
+	place := place{startPrism(t).address, "PROCESS", command(other)}
 	f := &toy{Dir: t.TempDir()}
-	_, err = place.Run(t.Context(), testVersion, f.pipeline())
+	_, err = place.submit(t.Context(), f.pipeline())
 	if err == nil || !strings.Contains(err.Error(), "want the same build") {
 		t.Errorf("%v, want an error that names both builds", err)
 	}
@@ -122,13 +121,12 @@ func TestBuildsOfOneVersion(t *testing.T) {
 
 // TestTheJobOfOneWhoLeavesIsCancelled, so that no cluster works for nobody.
 func TestTheJobOfOneWhoLeavesIsCancelled(t *testing.T) {
-	place := Place{Endpoint: startPrism(t).address, Environment: "EXTERNAL",
-		Config: startPool(t).address}
+	place := place{startPrism(t).address, "EXTERNAL", startPool(t).address}
 	f := &toy{Dir: t.TempDir(), Forever: true}
 	ctx, cancel := context.WithCancel(t.Context())
 	result := make(chan error, 1)
 	go func() {
-		_, err := place.Run(ctx, testVersion, f.pipeline())
+		_, err := place.submit(ctx, f.pipeline())
 		result <- err
 	}()
 	pid := f.pid(t)
@@ -141,11 +139,11 @@ func TestTheJobOfOneWhoLeavesIsCancelled(t *testing.T) {
 
 func TestThePoolTakesItsWorkersAlong(t *testing.T) {
 	pool := startPool(t)
-	place := Place{Endpoint: startPrism(t).address, Environment: "EXTERNAL", Config: pool.address}
+	place := place{startPrism(t).address, "EXTERNAL", pool.address}
 	f := &toy{Dir: t.TempDir(), Forever: true}
 	result := make(chan error, 1)
 	go func() {
-		_, err := place.Run(t.Context(), testVersion, f.pipeline())
+		_, err := place.submit(t.Context(), f.pipeline())
 		result <- err
 	}()
 	pid := f.pid(t)
@@ -174,9 +172,9 @@ func gone(t *testing.T, pid int) {
 // TestThePoolSaysWhoDied, and keeps no zombie.
 func TestThePoolSaysWhoDied(t *testing.T) {
 	pool := startPool(t)
-	place := Place{Endpoint: startPrism(t).address, Environment: "EXTERNAL", Config: pool.address}
+	place := place{startPrism(t).address, "EXTERNAL", pool.address}
 	f := &toy{Dir: t.TempDir(), Forever: true}
-	go place.Run(t.Context(), testVersion, f.pipeline())
+	go place.submit(t.Context(), f.pipeline())
 	pid := f.pid(t)
 	syscall.Kill(pid, syscall.SIGKILL)
 	for line := range pool.lines {
@@ -188,12 +186,11 @@ func TestThePoolSaysWhoDied(t *testing.T) {
 }
 
 func TestSIGTERMEndsAWorkerInPeace(t *testing.T) {
-	place := Place{Endpoint: startPrism(t).address, Environment: "EXTERNAL",
-		Config: startPool(t).address}
+	place := place{startPrism(t).address, "EXTERNAL", startPool(t).address}
 	f := &toy{Dir: t.TempDir(), Forever: true}
 	result := make(chan error, 1)
 	go func() {
-		_, err := place.Run(t.Context(), testVersion, f.pipeline())
+		_, err := place.submit(t.Context(), f.pipeline())
 		result <- err
 	}()
 	pid := f.pid(t)
@@ -227,16 +224,17 @@ func TestWhatIsNoWorker(t *testing.T) {
 
 func TestPlacesThatAreRefused(t *testing.T) {
 	for _, c := range []struct {
-		place Place
+		place place
 		want  string
 	}{
-		{Place{Environment: "LOOPBACK"}, "--endpoint"},
-		{Place{Endpoint: "x:1"}, "want LOOPBACK"},
-		{Place{Endpoint: "x:1", Environment: "CLOUD"}, `"CLOUD"`},
-		{Place{Endpoint: "x:1", Environment: "LOOPBACK", Config: "y:2"}, "has none"},
-		{Place{Endpoint: "x:1", Environment: "DOCKER"}, "an image"},
+		{place{"x:1", "", ""}, "want LOOPBACK"},
+		{place{"x:1", "CLOUD", ""}, `"CLOUD"`},
+		{place{"", "CLOUD", ""}, `"CLOUD"`},
+		{place{"x:1", "LOOPBACK", "y:2"}, "has none"},
+		{place{"x:1", "DOCKER", ""}, "an image"},
+		{place{"", "LOOPBACK", ""}, "--endpoint"},
 	} {
-		_, err := c.place.Run(t.Context(), testVersion, (&toy{}).pipeline())
+		_, err := c.place.submit(t.Context(), (&toy{}).pipeline())
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %s", c.place, err, c.want)
 		}

@@ -1,0 +1,127 @@
+// Who submits: a pipeline's job from its start to its end.
+
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	jobpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/jobmanagement_v1"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx"
+	"google.golang.org/grpc"
+)
+
+// Submit runs a pipeline where Beam's flags say, which have been parsed, and waits for its end:
+// --runner, --endpoint of a job server, --environment_type, --environment_config and the others. If
+// the context ends first, the job is cancelled. The version is Main's.
+func Submit(ctx context.Context, version string, p *beam.Pipeline) (beam.PipelineResult, error) {
+	if err := check(); err != nil {
+		return nil, err
+	}
+	if err := tellWorkers(version); err != nil {
+		return nil, err
+	}
+	if *jobopts.Endpoint == "" { // in this process, or a service that has no job server
+		return beamx.RunWithMetrics(ctx, p)
+	}
+	conn, err := grpcx.Dial(ctx, *jobopts.Endpoint, 10*time.Second)
+	if err != nil {
+		return nil, fmt.Errorf("no job server answers: %w", err)
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	name := *jobopts.JobName
+	go func() {
+		if err := watch(ctx, conn, name); err != nil {
+			cancel(err)
+		}
+	}()
+	result, err := beamx.RunWithMetrics(ctx, p)
+	if ctx.Err() != nil {
+		return nil, errors.Join(context.Cause(ctx), stop(conn, name))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return result, ended(ctx, conn, name)
+}
+
+// check refuses what Beam would take for something else: an unknown environment for DOCKER, and no
+// image for its own, which lacks this binary.
+func check() error {
+	kind, config := *jobopts.EnvironmentType, *jobopts.EnvironmentConfig
+	switch strings.ToUpper(kind) {
+	case "LOOPBACK":
+		if config != "" {
+			return fmt.Errorf("--environment_config %q: LOOPBACK has none", config)
+		}
+		return nil
+	case "PROCESS", "EXTERNAL", "DOCKER":
+		if config == "" {
+			return fmt.Errorf("--environment_type %s: want --environment_config: a command in JSON, "+
+				"a pool's HOST:PORT or an image", kind)
+		}
+		return nil
+	case "":
+		if *jobopts.Endpoint == "" {
+			return nil
+		}
+	}
+	return fmt.Errorf("--environment_type %q: want LOOPBACK, PROCESS, EXTERNAL or DOCKER", kind)
+}
+
+// tellWorkers puts into the job's options which build submits, and gives the job a name.
+func tellWorkers(version string) error {
+	this, err := thisBuild(version)
+	if err != nil {
+		return err
+	}
+	option, err := json.Marshal(this)
+	if err != nil {
+		return err
+	}
+	beam.PipelineOptions.Set(buildOption, string(option))
+	*jobopts.JobName = jobopts.GetJobName()
+	if *jobopts.WorkerBinary != "" {
+		return nil
+	}
+	// Without a binary to stage Beam would compile one. Workers have theirs, so that an empty one
+	// will do, but for Dataflow, whose own image has nothing else.
+	*jobopts.WorkerBinary = os.DevNull
+	if strings.HasPrefix(strings.ToLower(*runners.Runner), "dataflow") {
+		*jobopts.WorkerBinary, err = os.Executable()
+	}
+	return err
+}
+
+// stop cancels a job, after the context that it was to run under.
+func stop(conn *grpc.ClientConn, name string) error {
+	ctx, done := context.WithTimeout(context.Background(), 10*time.Second)
+	defer done()
+	job, err := find(ctx, conn, name)
+	if job == nil {
+		return err
+	}
+	_, err = jobpb.NewJobServiceClient(conn).Cancel(ctx,
+		&jobpb.CancelJobRequest{JobId: job.GetJobId()})
+	return err
+}
+
+// ended is an error if the job was cancelled, which Beam takes for an end like others.
+func ended(ctx context.Context, conn *grpc.ClientConn, name string) error {
+	job, err := find(ctx, conn, name)
+	if err == nil && job.GetState() == jobpb.JobState_CANCELLED {
+		err = fmt.Errorf("job %s was cancelled", job.GetJobId())
+	}
+	return err
+}

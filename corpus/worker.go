@@ -1,0 +1,14 @@
+package main
+
+// What starts workers for a runner: corpus pool.
+
+import "picogpt/corpus/internal/worker"
+
+// version is set by the linker: make corpus-image.
+var version string
+
+type poolCommand struct {
+	Address string `placeholder:"HOST:PORT" default:"localhost:50000" help:"where a runner asks for workers"`
+}
+
+func (c *poolCommand) Run(a *app) error { return worker.Pool(a.ctx, c.Address, a.stderr) }
