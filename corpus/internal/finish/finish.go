@@ -30,6 +30,8 @@ type Manifest struct {
 	Sum        float64  `json:"sum_logprob"` // in the order of the documents
 	Perplexity *float64 `json:"perplexity"`  // of all tokens
 
+	Result *eval.Result `json:"result,omitempty"` // of perplexity, nil where nothing was measured
+
 	Duplicates int `json:"duplicate_ids"` // records whose id another one before them has
 	Pieces     int `json:"pieces"`
 
@@ -103,18 +105,25 @@ func ledgers(j *job.Job, all []work.Summary) (names []string) {
 // add adds up what is in the ledgers.
 func (m *Manifest) add(ctx context.Context, j *job.Job, all []work.Summary) error {
 	total := eval.Summary{Tokens: m.Tokens}
+	measured, err := newMeasurement(ctx, j)
+	if err != nil {
+		return err
+	}
 	for e, err := range inOrder(ctx, j, all) {
 		if err != nil {
 			return err
 		}
 		total.Sum += e.Sum
+		measured.add(e)
+	}
+	if m.Result, err = measured.result(m); err != nil {
+		return err
 	}
 	m.Sum = total.Sum
 	if m.Tokens > 0 {
 		p := total.Perplexity()
 		m.Perplexity = &p
 	}
-	var err error
 	m.Duplicates, err = duplicates(ctx, ledger.Read(ctx, ledgers(j, all)...))
 	return err
 }

@@ -14,12 +14,13 @@ func (p *Piece) Name(folder, kind, ending string) string {
 	return storage.Join(folder, fmt.Sprintf("%s-%05d-of-%05d.%s", kind, p.Index, p.Of, ending))
 }
 
-// Shard is where a piece's records are.
-func (j *Job) Shard(p *Piece) string { return p.Name(j.Output, j.shards(), "jsonl") }
-
-// shards begins the names of the files of records.
-func (j *Job) shards() string {
-	return map[string]string{Score: "scores", Filter: "kept", Generate: "texts"}[j.Command]
+// Shard is where a piece's records are, "" where none are written.
+func (j *Job) Shard(p *Piece) string {
+	kind := map[string]string{Score: "scores", Filter: "kept", Generate: "texts"}[j.Command]
+	if kind == "" {
+		return ""
+	}
+	return p.Name(j.Output, kind, "jsonl")
 }
 
 // Errors is where the records of a piece are that were set aside.

@@ -72,9 +72,9 @@ type FilterOptions struct {
 
 // PerplexityOptions are those of gpt perplexity.
 type PerplexityOptions struct {
-	Protocol       eval.Protocol
-	Window, Stride int
-	WikiText       bool
+	Protocol eval.Protocol `json:"protocol"`
+	Window   int           `json:"window,omitempty"`
+	Stride   int           `json:"stride,omitempty"`
 }
 
 // A Piece is the work of one element: a few parts of the input.
