@@ -2,6 +2,7 @@
 // GPT-2 models, on any runner of Apache Beam.
 //
 //	corpus score --input 'texts/*.jsonl*' --output out     in this process, on all cores
+//	corpus filter --input … --output out --keep 0.1..0.7
 //	corpus score … --runner flink --endpoint HOST:8099     the same pipeline elsewhere
 //	corpus --help
 //

@@ -57,6 +57,9 @@ func state(p *work.Process, took time.Duration) string {
 	if n := p.Resumed.Load(); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d of them from before", n))
 	}
+	if n := p.Selected.Load(); n > 0 {
+		parts = append(parts, fmt.Sprintf("of %d is written what is kept", n))
+	}
 	parts = append(parts, fmt.Sprintf("%d records", p.Records.Load()))
 	if n := p.Errors.Load(); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d errors", n))

@@ -77,6 +77,10 @@ func (f *runFlags) done(a *app, m *finish.Manifest) error {
 		fmt.Fprintf(a.stderr, "corpus: %d records, %d errors, %d tokens, digest %s\n", m.Records,
 			m.Errors, m.Tokens, m.Digest)
 	}
+	if !f.Quiet && m.Filtered != nil {
+		fmt.Fprintf(a.stderr, "corpus: kept %d, dropped %d, without a perplexity %d\n", m.Kept,
+			m.Dropped, m.Unranked)
+	}
 	if m.Errors > f.MaxErrors {
 		return fmt.Errorf("%d of %d records could not be scored: %s", m.Errors,
 			m.Errors+m.Records, m.Reasons[0].Text)

@@ -17,12 +17,11 @@ import (
 	"time"
 
 	"picogpt/internal/fixture"
-	"picogpt/internal/promptlines"
 	"picogpt/tokenizer"
 )
 
 // writeOn runs gpt generate for a prompt on stdin and returns its JSON objects.
-func writeOn(t *testing.T, prompt string, args ...string) (samples []promptlines.Sample) {
+func writeOn(t *testing.T, prompt string, args ...string) (samples []jsonSample) {
 	t.Helper()
 	args = append([]string{"generate", "--temp", "0", "--output", "json"}, args...)
 	cmd := exec.Command("gpt", args...)
@@ -32,7 +31,7 @@ func writeOn(t *testing.T, prompt string, args ...string) (samples []promptlines
 		t.Fatalf("gpt %v: %v", args, err)
 	}
 	for line := range bytes.Lines(out) {
-		var s promptlines.Sample
+		var s jsonSample
 		if err := json.Unmarshal(line, &s); err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"picogpt/decode"
-	"picogpt/internal/genflags"
 	"picogpt/tokenizer"
 )
 
@@ -61,14 +60,14 @@ func (f *steering) set(o *decode.Options) error {
 	case r.DRYLastN == 0:
 		o.DRY.Multiplier = min(0, o.DRY.Multiplier)
 	}
-	if err := genflags.NoneEmpty("--dry-breaker", r.DRYBreaker); err != nil {
-		return usageError{err}
+	if err := noneEmpty("--dry-breaker", r.DRYBreaker); err != nil {
+		return err
 	}
 	if len(r.DRYBreaker) > 1 && slices.Contains(r.DRYBreaker, "none") {
 		return usagef("--dry-breaker none and another --dry-breaker: want one of them")
 	}
-	if err := genflags.NoneEmpty("--ban", w.Ban); err != nil {
-		return usageError{err}
+	if err := noneEmpty("--ban", w.Ban); err != nil {
+		return err
 	}
 	o.Ban = w.Ban
 	if w.Guidance != nil {

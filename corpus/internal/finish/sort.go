@@ -37,41 +37,50 @@ func unpackPair(b []byte) (pair, error) {
 // chunk is how many pairs are sorted in memory; beyond them are temporary files.
 const chunk = 1 << 17
 
-// sorted yields pairs in their order. An error, of the source or of sorting, comes last.
-func sorted(ctx context.Context, pairs iter.Seq2[pair, error]) iter.Seq2[pair, error] {
+// A sorter takes pairs, and gives them back in their order. It is closed in the end.
+type sorter struct {
+	ctx    context.Context
+	close  context.CancelFunc
+	in     chan pair
+	sorted chan struct{} // closed when Sort has ended, by an error maybe
+	out    <-chan pair
+	errs   <-chan error
+}
+
+// newSorter begins to sort.
+func newSorter(ctx context.Context) *sorter {
+	s := &sorter{in: make(chan pair, 1024), sorted: make(chan struct{})}
+	s.ctx, s.close = context.WithCancel(ctx)
+	var sort *extsort.GenericSorter[pair]
+	sort, s.out, s.errs = extsort.Generic(s.in, unpackPair, packPair, pair.compare,
+		&extsort.Config{ChunkSize: chunk, SortedChanBuffSize: 1024})
+	go func() {
+		defer close(s.sorted)
+		sort.Sort(s.ctx)
+	}()
+	return s
+}
+
+// add takes a pair. What goes wrong is told by all, which has to be called.
+func (s *sorter) add(key, value []byte) {
+	select {
+	case s.in <- pair{key, value}:
+	case <-s.sorted:
+	}
+}
+
+// all yields the pairs in their order. An error comes last.
+func (s *sorter) all() iter.Seq2[pair, error] {
 	return func(yield func(pair, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		in := make(chan pair, 1024)
-		var failed error // written before in is closed
-		go func() {
-			defer close(in)
-			for p, err := range pairs {
-				if err != nil {
-					failed = err
-					return
-				}
-				select {
-				case in <- p:
-				case <-ctx.Done():
-					return
-				}
-			}
-		}()
-		sorter, out, errs := extsort.Generic(in, unpackPair, packPair, pair.compare,
-			&extsort.Config{ChunkSize: chunk, SortedChanBuffSize: 1024})
-		sorter.Sort(ctx)
-		if failed != nil {
-			yield(pair{}, failed)
-			return
-		}
-		for p := range out {
+		close(s.in)
+		<-s.sorted
+		for p := range s.out {
 			if !yield(p, nil) {
 				return
 			}
 		}
-		if err := cmp.Or(<-errs, ctx.Err()); err != nil {
-			yield(pair{}, err)
+		if err := cmp.Or(<-s.errs, s.ctx.Err()); err != nil {
+			yield(pair{}, fmt.Errorf("sorting: %w", err))
 		}
 	}
 }

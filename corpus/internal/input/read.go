@@ -44,11 +44,11 @@ func read(ctx context.Context, p Part, row func(rows.Row) bool) error {
 		return err
 	}
 	defer in.Close()
-	switch p.Form {
+	switch p.Form = in.form(p.Form); p.Form {
 	case "text", "wikitext":
 		return in.text(p, row)
-	case "auto":
-		return changed("it can be read now, want it as it was when it was cut")
+	case "parquet":
+		return readParquet(ctx, p, row)
 	}
 	if err := in.skip(p.Offset); err != nil {
 		return err
@@ -104,13 +104,9 @@ func open(ctx context.Context, name string) (*reading, error) {
 		return nil, err
 	}
 	r := &reading{Source: rows.NewSource(name, file), file: file}
-	err = cause(r.Decompress())
-	if file.err != nil && file.err != io.EOF { // what was read tells nothing
-		err = file.err
-	}
-	if err != nil {
+	if err := r.Decompress(); err != nil {
 		file.Close()
-		return nil, err
+		return nil, cause(err)
 	}
 	_, seeks := file.file.(io.Seeker)
 	r.seekable = seeks && !r.Compressed()

@@ -14,23 +14,30 @@ func (p *Piece) Name(folder, kind, ending string) string {
 	return storage.Join(folder, fmt.Sprintf("%s-%05d-of-%05d.%s", kind, p.Index, p.Of, ending))
 }
 
-// Shard is where a piece's records are, "" where none are written.
+// Shard is where a piece's records are that are written when they are made, "" for none.
 func (j *Job) Shard(p *Piece) string {
-	kind := map[string]string{Score: "scores", Filter: "kept", Generate: "texts"}[j.Command]
+	kind := map[string]string{Score: "scores", Generate: "texts"}[j.Command]
 	if kind == "" {
 		return ""
 	}
 	return p.Name(j.Output, kind, "jsonl")
 }
 
+// Kept is where a filter writes the documents of a piece that stay.
+func (j *Job) Kept(p *Piece) string { return p.Name(j.Output, "kept", "jsonl") }
+
 // Errors is where the records of a piece are that were set aside.
 func (j *Job) Errors(p *Piece) string {
 	return p.Name(storage.Join(j.Output, "errors"), "errors", "jsonl")
 }
 
-// Ledger is where a piece's entries are, and Done is the mark that all of its files are there.
+// Ledger is where a piece's entries are. Done and Selected are the marks that all files of a phase
+// are there.
 func (j *Job) Ledger(p *Piece) string { return p.Name(j.Work, "ledger", "gob") }
 func (j *Job) Done(p *Piece) string   { return p.Name(j.Work, "done", "json") }
+func (j *Job) Selected(p *Piece) string {
+	return p.Name(j.Work, "selected", "json")
+}
 
 // Manifest and Report are the files that a run ends with.
 func (j *Job) Manifest() string { return storage.Join(j.Output, "manifest.json") }

@@ -61,20 +61,19 @@ type ScoreOptions struct {
 	Keep    bool      `json:"keep,omitempty"`
 }
 
-// FilterOptions say which documents stay: those of a range of ranks, or of perplexities.
+// FilterOptions say which documents stay: those for which all holds that is asked for.
 type FilterOptions struct {
-	Ranks      bool
-	From, To   string  // shares of the documents, as they were written: "0.1"
-	Above      float64 // at least
-	Below      float64 // less than
-	ScoreField string  // the member that is added
+	Keep       string  `json:"keep,omitempty"`  // a range of ranks, as ParseRanks reads it
+	Above      float64 `json:"above,omitempty"` // perplexities that are no less
+	Below      float64 `json:"below,omitempty"` // and those that are less
+	ScoreField string  `json:"score_field"`     // the member that is added
 }
 
 // PerplexityOptions are those of gpt perplexity.
 type PerplexityOptions struct {
-	Protocol eval.Protocol `json:"protocol"`
-	Window   int           `json:"window,omitempty"`
-	Stride   int           `json:"stride,omitempty"`
+	Protocol       eval.Protocol
+	Window, Stride int
+	WikiText       bool
 }
 
 // A Piece is the work of one element: a few parts of the input.
@@ -96,6 +95,9 @@ func (j *Job) Key(p *Piece) (string, error) {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:]), err
 }
+
+// Ranks reports whether the command gives documents perplexities that may be ranked.
+func (j *Job) Ranks() bool { return j.Command == Score || j.Command == Filter }
 
 // ModelName names the checkpoint for people.
 func (m *Model) ModelName() string {

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+
+	"picogpt/eval"
 )
 
 // An Entry is what is kept of a document.
@@ -22,16 +24,10 @@ type Entry struct {
 	Squares                      float64
 }
 
-// SortKey is the order of an entry as bytes: what --order-field says, then its place.
-func (e *Entry) SortKey() []byte {
-	key := make([]byte, 0, len(e.Order)+18)
-	for _, b := range e.Order { // so that no key is the beginning of another
-		if key = append(key, b); b == 0 {
-			key = append(key, 1)
-		}
-	}
-	key = binary.BigEndian.AppendUint64(append(key, 0, 0), uint64(e.Source))
-	return binary.BigEndian.AppendUint64(key, uint64(e.Line))
+// Perplexity is exp(−Sum/Count), NaN where nothing is scored.
+func (e *Entry) Perplexity() float64 {
+	s := eval.Summary{Tokens: e.Count, Sum: e.Sum}
+	return s.Perplexity()
 }
 
 // numbers are the whole numbers of an entry, in their order.

@@ -10,14 +10,15 @@ import (
 	"picogpt/corpus/internal/work"
 )
 
-// counts are the metrics of the namespace corpus.
+const space = "corpus" // of the names of metrics
+
+// counts are the metrics of a piece of work.
 type counts struct {
 	records, errors, tokens, pieces beam.Counter
 	speed                           beam.Distribution // tokens a second of a piece
 }
 
 func newCounts() counts {
-	const space = "corpus"
 	return counts{
 		beam.NewCounter(space, "records"), beam.NewCounter(space, "errors"),
 		beam.NewCounter(space, "tokens"), beam.NewCounter(space, "pieces"),
@@ -33,4 +34,18 @@ func (c *counts) add(ctx context.Context, s *work.Summary) {
 	if s.Seconds > 0 && !s.Resumed {
 		c.speed.Update(ctx, int64(float64(s.Tokens)/s.Seconds))
 	}
+}
+
+// selectCounts are those of a filter's second phase.
+type selectCounts struct{ kept, dropped, unranked beam.Counter }
+
+func newSelectCounts() selectCounts {
+	return selectCounts{beam.NewCounter(space, "kept"), beam.NewCounter(space, "dropped"),
+		beam.NewCounter(space, "unranked")}
+}
+
+func (c *selectCounts) add(ctx context.Context, k *work.Kept) {
+	c.kept.Inc(ctx, int64(k.Kept))
+	c.dropped.Inc(ctx, int64(k.Dropped))
+	c.unranked.Inc(ctx, int64(k.Unranked))
 }

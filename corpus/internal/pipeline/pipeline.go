@@ -3,6 +3,8 @@
 //
 //	match → cut → pack → work on a piece → finish
 //
+// A filter ranks all documents then, and gives out the pieces once more.
+//
 // Only descriptors of sources, parts and pieces travel, and one summary of a piece: texts are read
 // where they are scored, and records are written from there. A piece may be worked on twice, where
 // a worker dies or a runner tries again; both attempts write the same bytes under the same names.
@@ -45,7 +47,11 @@ func New(j *job.Job) *beam.Pipeline {
 	parts := beam.ParDo(s.Scope("Cut"), &cutFn{j.Input.PieceBytes}, beam.Reshuffle(s, sources))
 	pieces := beam.ParDo(s.Scope("Pack"), &packFn{j.Input.PieceBytes}, together(s, parts))
 	done := beam.ParDo(s.Scope("Work"), &workFn{Job: *j}, beam.Reshuffle(s, pieces))
-	beam.ParDo0(s.Scope("Finish"), &finishFn{*j}, together(s, done))
+	if j.Command == job.Filter {
+		filter(s, j, done)
+	} else {
+		beam.ParDo0(s.Scope("Finish"), &finishFn{*j}, together(s, done))
+	}
 	return p
 }
 
@@ -124,16 +130,19 @@ func (f *finishFn) ProcessElement(
 	return failure(finish.Write(ctx, &f.Job, summaries(next)))
 }
 
-// summaries collects them, in the order of the pieces. A piece that was worked on twice counts
+// summaries collects those of all pieces.
+func summaries(next func(*work.Summary) bool) []work.Summary {
+	return collect(next, func(s *work.Summary) int { return s.Piece.Index })
+}
+
+// collect collects what pieces came to, in their order. A piece that was worked on twice counts
 // once.
-func summaries(next func(*work.Summary) bool) (all []work.Summary) {
-	for s := (work.Summary{}); next(&s); s = (work.Summary{}) {
-		all = append(all, s)
+func collect[T any](next func(*T) bool, index func(*T) int) (all []T) {
+	for x := *new(T); next(&x); x = *new(T) {
+		all = append(all, x)
 	}
-	slices.SortFunc(all, func(a, b work.Summary) int { return a.Piece.Index - b.Piece.Index })
-	return slices.CompactFunc(all, func(a, b work.Summary) bool {
-		return a.Piece.Index == b.Piece.Index
-	})
+	slices.SortFunc(all, func(a, b T) int { return index(&a) - index(&b) })
+	return slices.CompactFunc(all, func(a, b T) bool { return index(&a) == index(&b) })
 }
 
 // mark begins what a function says of its failure. Runners put much around it.

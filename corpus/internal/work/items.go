@@ -5,20 +5,16 @@ package work
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"math"
-	"strconv"
 
 	"picogpt/corpus/internal/input"
 	"picogpt/corpus/internal/job"
+	"picogpt/corpus/internal/ledger"
 	"picogpt/eval"
 	"picogpt/internal/rows"
 	"picogpt/internal/scorelines"
-	"picogpt/internal/strictjson"
 )
 
 // An item is a row, what identifies it, and where it stands.
@@ -33,11 +29,11 @@ type item struct {
 // texts reports whether the rows of a form are texts, and not objects.
 func texts(form string) bool { return form == "lines" || form == "text" || form == "wikitext" }
 
-// items are the rows of the piece, in their order. Rows without anything are left out. What cannot
+// items are the rows of a piece, in their order. Rows without anything are left out. What cannot
 // be read is an item that says so.
-func (r *run) items(ctx context.Context) iter.Seq[*item] {
+func items(ctx context.Context, j *job.Job, piece *job.Piece) iter.Seq[*item] {
 	return func(yield func(*item) bool) {
-		for _, part := range r.piece.Parts {
+		for _, part := range piece.Parts {
 			for row, err := range input.Rows(ctx, part) {
 				if ctx.Err() != nil {
 					return
@@ -45,7 +41,7 @@ func (r *run) items(ctx context.Context) iter.Seq[*item] {
 				if row.Object == nil && row.Err == nil && err == nil && !texts(part.Form) {
 					continue // an empty line
 				}
-				if !yield(newItem(&part, row, err, &r.job.Fields)) {
+				if !yield(newItem(&part, row, err, &j.Fields)) {
 					return
 				}
 			}
@@ -83,31 +79,7 @@ func (it *item) identify(f *job.Fields) {
 	if f.Order == "" || it.Err != nil {
 		return
 	}
-	if it.key, err = sortable(it.Object.Get(f.Order)); err != nil {
+	if it.key, err = ledger.Sortable(it.Object.Get(f.Order)); err != nil {
 		it.Err = fmt.Errorf("%s: %w", f.Order, err)
 	}
-}
-
-// sortable is a JSON number or string as bytes that sort alike: numbers first, by their value, then
-// strings, by their bytes.
-func sortable(value json.RawMessage) ([]byte, error) {
-	if len(value) > 0 && value[0] == '"' {
-		s, err := strictjson.String(value)
-		return append([]byte{2}, s...), err
-	}
-	x, err := strconv.ParseFloat(string(value), 64)
-	if err != nil {
-		return nil, errors.New("want a number or a string to order by")
-	}
-	bits := math.Float64bits(x + 0) // −0 becomes 0
-	if bits>>63 == 1 {
-		bits = ^bits
-	} else {
-		bits |= 1 << 63
-	}
-	key := binary.BigEndian.AppendUint64([]byte{1}, bits)
-	if n, err := strconv.ParseInt(string(value), 10, 64); err == nil { // more digits than x has
-		key = binary.BigEndian.AppendUint64(key, uint64(n)^1<<63)
-	}
-	return key, nil
 }

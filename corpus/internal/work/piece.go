@@ -10,6 +10,7 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
+	"reflect"
 	"slices"
 	"time"
 
@@ -57,19 +58,11 @@ type outcome struct {
 // Do does the work on a piece, unless it is done already. An error is of the work, not of a
 // record: another attempt may succeed.
 func (p *Process) Do(ctx context.Context, j *job.Job, piece *job.Piece) (*Summary, error) {
-	if err := p.begin(max(1, j.Workers)); err != nil {
+	ctx, end, err := p.begin(ctx, max(1, j.Workers))
+	if err != nil {
 		return nil, err
 	}
-	defer p.end()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-p.stop:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+	defer end()
 	l, err := p.Load(ctx, j.Model)
 	if err != nil {
 		return nil, err
@@ -93,12 +86,8 @@ func (p *Process) Do(ctx context.Context, j *job.Job, piece *job.Piece) (*Summar
 		return nil, err
 	}
 	r.finish(time.Since(start))
-	b, err := json.Marshal(mark{key, l.Identity, r.summary})
-	if err == nil {
-		err = storage.WriteFile(ctx, j.Done(piece), b)
-	}
 	p.Pieces.Add(1)
-	return &r.summary, err
+	return &r.summary, remember(ctx, j.Done(piece), mark{key, l.Identity, r.summary})
 }
 
 // A mark says that the files of a piece are there.
@@ -112,18 +101,36 @@ type mark struct {
 func earlier(
 	ctx context.Context, j *job.Job, piece *job.Piece, key string, l *Loaded,
 ) (*Summary, error) {
-	b, err := storage.ReadFile(ctx, j.Done(piece))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
 	var d mark
-	if json.Unmarshal(b, &d) != nil || d.Key != key || d.Model != l.Identity {
-		return nil, nil
+	err := recall(ctx, j.Done(piece), &d)
+	if err != nil || d.Key != key || d.Model != l.Identity {
+		return nil, err
 	}
 	d.Summary.Resumed = true
 	return &d.Summary, nil
+}
+
+// remember writes a mark, of either phase.
+func remember(ctx context.Context, name string, mark any) error {
+	b, err := json.Marshal(mark)
+	if err != nil {
+		return err
+	}
+	return storage.WriteFile(ctx, name, b)
+}
+
+// recall reads a mark. One that is not there, or that says something else, leaves its zero value.
+func recall(ctx context.Context, name string, mark any) error {
+	b, err := storage.ReadFile(ctx, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if json.Unmarshal(b, mark) != nil {
+		reflect.ValueOf(mark).Elem().SetZero()
+	}
+	return nil
 }
 
 // A run is the work on a piece.
@@ -153,7 +160,7 @@ func (r *run) write(ctx context.Context) (err error) {
 		defer r.shard.abort()
 	}
 	defer func() { r.errors.abort() }()
-	for o, err := range r.method()(ctx, r.items(ctx)) {
+	for o, err := range r.method()(ctx, items(ctx, r.job, r.piece)) {
 		if err != nil {
 			return err
 		}
@@ -229,11 +236,7 @@ func Top(reasons map[string]int) []Reason {
 }
 
 // method is what the command does with the items.
-func (r *run) method() method {
-	return map[string]method{
-		job.Score: r.score, job.Filter: r.score, job.Perplexity: r.perplexity,
-	}[r.job.Command]
-}
+func (r *run) method() method { return r.score }
 
 // lines is a file of lines that is being written; nil is none.
 type lines struct {

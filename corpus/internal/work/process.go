@@ -23,6 +23,7 @@ import (
 type Process struct {
 	Pieces, Records, Errors, Tokens atomic.Int64 // done
 	Resumed                         atomic.Int64 // of the pieces, those of an earlier run
+	Selected                        atomic.Int64 // pieces of which is written what a filter keeps
 	All                             atomic.Int64 // pieces of the run, 0 while it is not known
 
 	mu      sync.Mutex
@@ -46,25 +47,34 @@ func newProcess() *Process {
 // errStopped says that the process is about to end.
 var errStopped = errors.New("interrupted")
 
-// begin waits until fewer than limit pieces are worked on.
-func (p *Process) begin(limit int) error {
+// begin waits until fewer than limit pieces are worked on. Its context ends when the process stops.
+func (p *Process) begin(
+	ctx context.Context, limit int,
+) (_ context.Context, end func(), _ error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for p.working >= limit && !p.stopped {
 		p.changed.Wait()
 	}
 	if p.stopped {
-		return errStopped
+		return nil, nil, errStopped
 	}
 	p.working++
-	return nil
-}
-
-func (p *Process) end() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.working--
-	p.changed.Broadcast()
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-p.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.working--
+		p.changed.Broadcast()
+	}, nil
 }
 
 // Stop ends all work, so that no file is left by half, and lets none begin.

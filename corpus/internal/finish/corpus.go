@@ -1,0 +1,142 @@
+package finish
+
+// A corpus: what all documents came to, from one pass over the ledgers.
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+
+	"picogpt/corpus/internal/job"
+	"picogpt/corpus/internal/ledger"
+	"picogpt/corpus/internal/report"
+	"picogpt/corpus/internal/work"
+	"picogpt/eval"
+)
+
+// A Corpus is what all documents came to, before a filter and before anything is written.
+type Corpus struct {
+	Manifest  Manifest
+	Histogram report.Histogram
+	Ranked    int         // documents that have a perplexity
+	Keep      ledger.Cuts // of a filter
+}
+
+// Add adds up what the pieces came to.
+func Add(ctx context.Context, j *job.Job, all []work.Summary) (*Corpus, error) {
+	if err := check(all); err != nil {
+		return nil, err
+	}
+	c := &Corpus{Manifest: Manifest{Command: j.Command, Pieces: len(all), Model: all[0].Model,
+		Options: j.Described()}}
+	if err := c.Manifest.add(all); err != nil {
+		return nil, err
+	}
+	return c, c.read(ctx, j, ledgers(j, all))
+}
+
+// check errs unless each piece is there once, all of one model.
+func check(all []work.Summary) error {
+	for i, s := range all {
+		if s.Piece.Index != i || s.Piece.Of != len(all) {
+			return missing(i, s.Piece.Of)
+		}
+		if s.Model != all[0].Model {
+			return fmt.Errorf("workers have different models: weights %.12s… and %.12s…",
+				s.Model.Weights, all[0].Model.Weights)
+		}
+	}
+	return nil
+}
+
+func missing(i, of int) error { return fmt.Errorf("piece %d of %d is missing", i+1, of) }
+
+// ledgers are the names of the pieces' ledgers.
+func ledgers(j *job.Job, all []work.Summary) (names []string) {
+	for i := range all {
+		names = append(names, j.Ledger(&all[i].Piece))
+	}
+	return names
+}
+
+// add adds up the summaries.
+func (m *Manifest) add(all []work.Summary) error {
+	reasons := map[string]int{}
+	for i := range all {
+		s := &all[i]
+		m.Records += s.Records
+		m.Errors += s.Errors
+		m.Tokens += s.Tokens
+		var d eval.Digest
+		if err := d.UnmarshalText([]byte(s.Digest)); err != nil {
+			return err
+		}
+		m.Digest.Merge(d)
+		for _, r := range s.Reasons {
+			reasons[r.Text] += r.Count
+		}
+	}
+	m.Reasons = work.Top(reasons)
+	return nil
+}
+
+// read gives each entry to all who want it. Whoever wants another order sorts.
+func (c *Corpus) read(ctx context.Context, j *job.Job, names []string) error {
+	m := &c.Manifest
+	total := eval.Summary{Tokens: m.Tokens}
+	ids, ranks, order := newSorter(ctx), newSorter(ctx), newSorter(ctx)
+	defer ids.close()
+	defer ranks.close()
+	defer order.close()
+	for e, err := range ledger.Read(ctx, names...) {
+		if err != nil {
+			return err
+		}
+		if e.ID != nil {
+			sum := sha256.Sum256(e.ID)
+			ids.add(sum[:], nil)
+		}
+		c.Histogram.Add(e.Perplexity())
+		if key, ok := e.RankKey(); ok {
+			c.Ranked++
+			ranks.add(key, nil)
+		}
+		if j.Fields.Order == "" {
+			total.Sum += e.Sum
+		} else {
+			order.add(e.SortKey(), e.Append(nil))
+		}
+	}
+	for p, err := range order.all() {
+		if err != nil {
+			return err
+		}
+		e, err := ledger.Parse(p.value)
+		if err != nil {
+			return err
+		}
+		total.Sum += e.Sum
+	}
+	m.Sum, m.Perplexity = total.Sum, finite(total.Perplexity())
+	var err error
+	if m.Duplicates, err = duplicates(ids); err != nil {
+		return err
+	}
+	return c.rank(j, ranks)
+}
+
+// duplicates counts the keys that one before them equals.
+func duplicates(ids *sorter) (n int, _ error) {
+	var last []byte
+	for p, err := range ids.all() {
+		if err != nil {
+			return 0, err
+		}
+		if slices.Equal(p.key, last) {
+			n++
+		}
+		last = p.key
+	}
+	return n, nil
+}
