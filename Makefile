@@ -1,6 +1,6 @@
 # The commands of this project, each one line to copy. CI runs .ci/run.
 
-.PHONY: build dist image test long race fuzz bench gpu-bench lint module ptx
+.PHONY: build dist image corpus-image test long race fuzz bench gpu-bench lint module ptx
 
 build: ## one static binary: ./gpt
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o gpt ./cmd/gpt
@@ -8,6 +8,8 @@ build: ## one static binary: ./gpt
 # The bits depend on the sources, VERSION and the release of Go, and on nothing else: neither on the
 # folder nor on the state of git, which -buildvcs would write into them.
 VERSION ?= $(shell git describe --tags --always --dirty)
+RELEASE = env -u GOFLAGS -u GOAMD64 -u GOARM64 -u GOEXPERIMENT CGO_ENABLED=0 \
+	go build -trimpath -buildvcs=false -ldflags="-s -w -buildid= -X main.version=$(VERSION)"
 TARGETS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 dist: ## static binaries for six systems, and their sums: dist/gpt-VERSION-OS-ARCH, dist/SHA256SUMS
@@ -18,8 +20,7 @@ dist: ## static binaries for six systems, and their sums: dist/gpt-VERSION-OS-AR
 		out=dist/gpt-$(subst /,-,$(VERSION))-$$os-$$arch; \
 		if [ $$os = windows ]; then out=$$out.exe; fi; \
 		echo $$out; \
-		env -u GOFLAGS -u GOAMD64 -u GOARM64 -u GOEXPERIMENT CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch \
-			go build -trimpath -buildvcs=false -ldflags="-s -w -buildid= -X main.version=$(VERSION)" -o $$out ./cmd/gpt; \
+		GOOS=$$os GOARCH=$$arch $(RELEASE) -o $$out ./cmd/gpt; \
 	done
 	cd dist && if command -v sha256sum >/dev/null; then sha256sum gpt-*; else shasum -a 256 gpt-*; fi >SHA256SUMS
 
@@ -33,6 +34,21 @@ image: ## the server as an image from scratch: make image IMAGE=registry/gpt:v1 
 	$(MAKE) dist TARGETS=linux/$(ARCH)
 	$(ENGINE) build --platform linux/$(ARCH) -f Containerfile \
 		--build-arg BINARY=gpt-$(VERSION)-linux-$(ARCH) -t $(IMAGE) dist
+
+# The folder has what the image has: the binary and an empty /tmp.
+CORPUS_IMAGE ?= corpus:$(VERSION)
+corpus-image: ## the pipelines' workers as an image: make corpus-image CORPUS_IMAGE=registry/corpus:v1
+	@test -n "$(ENGINE)" || { echo "no podman, buildah or docker found"; exit 1; }
+	$(MAKE) dist/corpus/linux-$(ARCH)
+	$(ENGINE) build --platform linux/$(ARCH) -f corpus/Containerfile -t $(CORPUS_IMAGE) \
+		dist/corpus/linux-$(ARCH)
+
+# dist/corpus/OS-ARCH/corpus: the binary of the image, and for another system its twin.
+dist/corpus/%: FORCE
+	@test -n "$(VERSION)" || { echo "no version: this is no git checkout; make $@ VERSION=..."; exit 1; }
+	mkdir -p $@/tmp
+	set -e; target=$*; cd corpus && GOOS=$${target%-*} GOARCH=$${target#*-} $(RELEASE) -o ../$@/corpus .
+FORCE:
 
 test: ## everything that needs no other machine
 	go test ./...

@@ -2,7 +2,12 @@ package main
 
 // What starts workers for a runner: corpus pool.
 
-import "picogpt/corpus/internal/worker"
+import (
+	// The certificates of gs:// and s3://, where a machine has none: an image from scratch.
+	_ "golang.org/x/crypto/x509roots/fallback"
+
+	"picogpt/corpus/internal/worker"
+)
 
 // version is set by the linker: make corpus-image.
 var version string

@@ -27,10 +27,13 @@ func Submit(ctx context.Context, version string, p *beam.Pipeline) (beam.Pipelin
 	if err := check(); err != nil {
 		return nil, err
 	}
+	if *jobopts.Endpoint == "" && !onDataflow() { // in this process
+		return beamx.RunWithMetrics(ctx, p)
+	}
 	if err := tellWorkers(version); err != nil {
 		return nil, err
 	}
-	if *jobopts.Endpoint == "" { // in this process, or a service that has no job server
+	if *jobopts.Endpoint == "" {
 		return beamx.RunWithMetrics(ctx, p)
 	}
 	conn, err := grpcx.Dial(ctx, *jobopts.Endpoint, 10*time.Second)
@@ -98,11 +101,14 @@ func tellWorkers(version string) error {
 	// Without a binary to stage Beam would compile one. Workers have theirs, so that an empty one
 	// will do, but for Dataflow, whose own image has nothing else.
 	*jobopts.WorkerBinary = os.DevNull
-	if strings.HasPrefix(strings.ToLower(*runners.Runner), "dataflow") {
+	if onDataflow() {
 		*jobopts.WorkerBinary, err = os.Executable()
 	}
 	return err
 }
+
+// onDataflow reports whether the runner is the one that has no job server.
+func onDataflow() bool { return strings.HasPrefix(strings.ToLower(*runners.Runner), "dataflow") }
 
 // stop cancels a job, after the context that it was to run under.
 func stop(conn *grpc.ClientConn, name string) error {
