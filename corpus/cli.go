@@ -14,9 +14,10 @@ import (
 
 // commands are what the first word may be.
 type commands struct {
-	Score  scoreCommand  `cmd:"" help:"write the log-likelihood of each token of many texts"`
-	Filter filterCommand `cmd:"" help:"keep the texts whose perplexity is in a range"`
-	Pool   poolCommand   `cmd:"" help:"start workers on this machine, for a runner elsewhere"`
+	Score      scoreCommand      `cmd:"" help:"write the log-likelihood of each token of many texts"`
+	Filter     filterCommand     `cmd:"" help:"keep the texts whose perplexity is in a range"`
+	Perplexity perplexityCommand `cmd:"" help:"measure how well a model predicts a corpus"`
+	Pool       poolCommand       `cmd:"" help:"start workers on this machine, for a runner elsewhere"`
 }
 
 // A command is what the command line asks for.

@@ -3,8 +3,12 @@ package eval
 // What a measurement gives, and its JSON.
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"math"
+	"strconv"
+	"strings"
 )
 
 // A Result is a perplexity with everything that is needed to obtain it again. Numbers that do not
@@ -34,7 +38,31 @@ type Result struct {
 	Partial        bool   // not all windows were done
 }
 
-// MarshalJSON writes one object. Its keys are in the order of the struct below.
+// resultJSON is a Result as JSON, its keys in their order.
+type resultJSON struct {
+	Protocol       Protocol `json:"protocol"`
+	Perplexity     *float64 `json:"perplexity"`
+	NLL            *float64 `json:"nll"`
+	StdErr         *float64 `json:"stderr"`
+	Documents      int      `json:"documents"`
+	Tokens         int      `json:"tokens"`
+	Scored         int      `json:"scored"`
+	Words          *int     `json:"words"`
+	Bytes          *int     `json:"bytes"`
+	WordPerplexity *float64 `json:"word_perplexity"`
+	BytePerplexity *float64 `json:"byte_perplexity"`
+	BitsPerByte    *float64 `json:"bits_per_byte"`
+	Window         int      `json:"window"`
+	Stride         int      `json:"stride"`
+	BOS            string   `json:"bos"`
+	SHA256         *string  `json:"sha256"`
+	Model          string   `json:"model"`
+	DType          string   `json:"dtype"`
+	CacheDType     string   `json:"cache_dtype,omitempty"`
+	Partial        bool     `json:"partial"`
+}
+
+// MarshalJSON writes one object.
 func (r Result) MarshalJSON() ([]byte, error) {
 	known := func(n int) *int {
 		if r.Bytes == 0 {
@@ -46,34 +74,88 @@ func (r Result) MarshalJSON() ([]byte, error) {
 	if cache == "f32" {
 		cache = ""
 	}
-	return json.Marshal(struct {
-		Protocol       Protocol `json:"protocol"`
-		Perplexity     *float64 `json:"perplexity"`
-		NLL            *float64 `json:"nll"`
-		StdErr         *float64 `json:"stderr"`
-		Documents      int      `json:"documents"`
-		Tokens         int      `json:"tokens"`
-		Scored         int      `json:"scored"`
-		Words          *int     `json:"words"`
-		Bytes          *int     `json:"bytes"`
-		WordPerplexity *float64 `json:"word_perplexity"`
-		BytePerplexity *float64 `json:"byte_perplexity"`
-		BitsPerByte    *float64 `json:"bits_per_byte"`
-		Window         int      `json:"window"`
-		Stride         int      `json:"stride"`
-		BOS            string   `json:"bos"`
-		SHA256         *string  `json:"sha256"`
-		Model          string   `json:"model"`
-		DType          string   `json:"dtype"`
-		CacheDType     string   `json:"cache_dtype,omitempty"`
-		Partial        bool     `json:"partial"`
-	}{
+	return json.Marshal(resultJSON{
 		r.Protocol, finite(r.Perplexity), finite(r.NLL), finite(r.StdErr),
 		r.Documents, r.Tokens, r.Scored, known(r.Words), known(r.Bytes),
 		finite(r.WordPerplexity), finite(r.BytePerplexity), finite(r.BitsPerByte),
 		r.Window, r.Stride, r.BOS, hash(r.SHA256), r.Model, r.DType,
 		cache, r.Partial,
 	})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (r *Result) UnmarshalJSON(b []byte) error {
+	var j resultJSON
+	if err := json.Unmarshal(b, &j); err != nil {
+		return err
+	}
+	*r = Result{
+		Protocol: j.Protocol, Perplexity: number(j.Perplexity), NLL: number(j.NLL),
+		StdErr: number(j.StdErr), Documents: j.Documents, Tokens: j.Tokens, Scored: j.Scored,
+		Words: value(j.Words), Bytes: value(j.Bytes), WordPerplexity: number(j.WordPerplexity),
+		BytePerplexity: number(j.BytePerplexity), BitsPerByte: number(j.BitsPerByte),
+		Window: j.Window, Stride: j.Stride, BOS: j.BOS, SHA256: value(j.SHA256), Model: j.Model,
+		DType: j.DType, CacheDType: cmp.Or(j.CacheDType, "f32"), Partial: j.Partial,
+	}
+	return nil
+}
+
+// number is what finite made its pointer of.
+func number(x *float64) float64 {
+	if x == nil {
+		return math.NaN()
+	}
+	return *x
+}
+
+// value is what a pointer points to, or nothing.
+func value[T any](x *T) (v T) {
+	if x != nil {
+		v = *x
+	}
+	return v
+}
+
+// String is a result for people, on several lines. Numbers have all digits that they have: the
+// result is the same everywhere.
+func (r Result) String() string {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-16s "+format+"\n", append([]any{name}, args...)...)
+	}
+	digits := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+	if r.Partial {
+		line("partial", "the text was not measured to its end")
+	}
+	line("protocol", "%s: window %d, stride %d, BOS %s", r.Protocol, r.Window, r.Stride, r.BOS)
+	formats := r.DType
+	if r.CacheDType != "" && r.CacheDType != "f32" {
+		formats += ", cache " + r.CacheDType
+	}
+	line("model", "%s, %s", r.Model, formats)
+	line("tokens", "%d, %d of them scored", r.Tokens, r.Scored)
+	if r.Bytes > 0 {
+		documents := ""
+		if r.Documents > 1 {
+			documents = fmt.Sprintf(" in %d documents", r.Documents)
+		}
+		line("text", "%d words, %d bytes%s", r.Words, r.Bytes, documents)
+	}
+	if r.SHA256 != "" {
+		line("SHA-256", "%s", r.SHA256)
+	}
+	line("nll", "%s nats per token", digits(r.NLL))
+	stderr := ""
+	if !math.IsNaN(r.StdErr) {
+		stderr = " ± " + digits(r.StdErr)
+	}
+	line("perplexity", "%s%s per token", digits(r.Perplexity), stderr)
+	if r.Bytes > 0 {
+		line("", "%s per word", digits(r.WordPerplexity))
+		line("", "%s per byte", digits(r.BytePerplexity))
+		line("bits per byte", "%s", digits(r.BitsPerByte))
+	}
+	return b.String()
 }
 
 // finite is a number, or nil for what JSON has no number for.

@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"picogpt/decode"
+	"picogpt/internal/genflags"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -17,18 +18,9 @@ import (
 type generateCommand struct {
 	Prompt generateSource `embed:""`
 
-	Overflow string `placeholder:"HOW" default:"error" enum:"error,truncate,slide" group:"How much:"`
+	genflags.Usual `embed:""`
 
-	MaxTokens     *int     `short:"n" placeholder:"N" group:"How much:"`
-	Samples       int      `placeholder:"N" default:"1" group:"How much:"`
-	Stop          []string `placeholder:"STRING" sep:"none" group:"How much:"`
-	Temp          float64  `placeholder:"T" default:"0.8" aliases:"temperature" group:"Which tokens:"`
-	TopK          int      `placeholder:"K" default:"40" group:"Which tokens:"`
-	TopP          float64  `placeholder:"P" default:"1" group:"Which tokens:"`
-	MinP          float64  `placeholder:"P" default:"0" group:"Which tokens:"`
-	RepeatPenalty float64  `placeholder:"R" default:"1" group:"Which tokens:"`
-	RepeatLastN   int      `placeholder:"N" default:"0" group:"Which tokens:"`
-	Seed          *uint64  `placeholder:"S" group:"Which tokens:"`
+	Seed *uint64 `placeholder:"S" group:"Which tokens:"`
 
 	Heal     bool            `group:"How much:"`
 	Filters  filterFlags     `embed:"" group:"More filters:"`

@@ -8,26 +8,17 @@ import (
 	"github.com/alecthomas/kong"
 
 	"picogpt/decode"
+	"picogpt/internal/genflags"
 )
 
 // options checks the flags and makes decode's options of them. Vocabulary is left open.
 func (c *generateCommand) options() (decode.Options, error) {
-	o := decode.Options{
-		Temperature: c.Temp, TopK: c.TopK, TopP: c.TopP, MinP: c.MinP,
-		RepeatPenalty: c.RepeatPenalty, RepeatLastN: c.RepeatLastN,
-		Stop: c.Stop, Overflow: decode.Overflow(c.Overflow), Top: c.LogProbs,
+	o, err := c.Usual.Options()
+	if err != nil {
+		return o, usageError{err}
 	}
 	if err := setChoosing(&o, &c.Filters, &c.Steering); err != nil {
 		return o, err
-	}
-	if c.MaxTokens != nil {
-		if *c.MaxTokens < 1 {
-			return o, usagef("--max-tokens %d: want at least 1", *c.MaxTokens)
-		}
-		o.MaxTokens = *c.MaxTokens
-	}
-	if c.Samples < 1 {
-		return o, usagef("--samples %d: want at least 1", c.Samples)
 	}
 	switch {
 	case c.LogProbs < 0:
@@ -36,14 +27,15 @@ func (c *generateCommand) options() (decode.Options, error) {
 		return o, hinted{usagef("--logprobs: --output %s has no room for them", c.Output),
 			"--output json and --output events have"}
 	}
-	if err := noneEmpty("--stop", c.Stop); err != nil {
-		return o, err
-	}
+	o.Top = c.LogProbs
 	o.Seed = uint64(rand.Uint32()) // short enough to type
 	if c.Seed != nil {
 		o.Seed = *c.Seed
 	}
-	return o, checkSampling(o)
+	if err := genflags.Check(o); err != nil {
+		return o, usageError{err}
+	}
+	return o, nil
 }
 
 // takeStdin lets an option have stdin for its file, unless the prompt comes from there.

@@ -7,6 +7,7 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/decode"
+	"picogpt/internal/genflags"
 	"picogpt/internal/quote"
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -41,7 +42,7 @@ func (c *generateCommand) vocabulary(
 	if c.Output == "ids" && !p.asText && !c.needsText() {
 		size, gaps, err := ck.Vocabulary()
 		if err == nil {
-			o.Vocabulary = onlyIDs{size, gaps}
+			o.Vocabulary = genflags.OnlyIDs(size, gaps)
 		}
 		a.noteWithoutText(err)
 		return nil, nil
@@ -65,16 +66,3 @@ func (a *app) noteWithoutText(err error) {
 		a.notef("no text, only ids: %s", quote.OneLine(err))
 	}
 }
-
-// onlyIDs is a vocabulary of ids without text, for output in ids.
-type onlyIDs struct {
-	size int
-	gaps []int
-}
-
-func (v onlyIDs) Size() int                                 { return v.size }
-func (v onlyIDs) Gaps() []int                               { return v.gaps }
-func (v onlyIDs) NewDecoder(before []int) tokenizer.Decoder { return v }
-func (v onlyIDs) Push(int) (string, error)                  { return "", nil }
-func (v onlyIDs) Flush() string                             { return "" }
-func (v onlyIDs) Fork() tokenizer.Decoder                   { return v }

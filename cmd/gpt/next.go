@@ -12,6 +12,7 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/decode"
+	"picogpt/internal/genflags"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -70,6 +71,9 @@ func (c *nextCommand) options(given map[string]bool) (decode.Options, error) {
 		MaxTokens: 1, Temperature: c.Temp, TopK: c.TopK, TopP: c.TopP, MinP: c.MinP, Seed: c.Seed,
 		Generated: c.New, RepeatPenalty: c.RepeatPenalty, RepeatLastN: c.RepeatLastN,
 	}
+	if err := genflags.Complete(&o); err != nil {
+		return o, usageError{err}
+	}
 	if err := setChoosing(&o, &c.Filters, &c.Steering); err != nil {
 		return o, err
 	}
@@ -81,8 +85,8 @@ func (c *nextCommand) options(given map[string]bool) (decode.Options, error) {
 			return o, err
 		}
 	}
-	if err := checkSampling(o); err != nil {
-		return o, err
+	if err := genflags.Check(o); err != nil {
+		return o, usageError{err}
 	}
 	return o, c.Filters.checkListed(&o, given)
 }

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -91,7 +90,7 @@ func (c *perplexityCommand) Run(a *app) error {
 	if c.JSON {
 		err = joinErrors(printJSON(a.stdout, r), err)
 	} else {
-		_, e := a.stdout.WriteString(describe(r))
+		_, e := a.stdout.WriteString(r.String())
 		err = joinErrors(e, err)
 	}
 	if c.Expect != nil && err == nil {
@@ -224,40 +223,4 @@ func (a *app) measure(m *model.Model, text eval.Text, o eval.Options) (eval.Resu
 			float64(bar.done)/took.Seconds())
 	}
 	return r, err
-}
-
-// describe is a result for people. Numbers have all digits that they have: the result is the same
-// everywhere.
-func describe(r eval.Result) string {
-	var b strings.Builder
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-16s "+format+"\n", append([]any{name}, args...)...)
-	}
-	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-	if r.Partial {
-		line("partial", "the text was not measured to its end")
-	}
-	line("protocol", "%s: window %d, stride %d, BOS %s", r.Protocol, r.Window, r.Stride, r.BOS)
-	line("model", "%s, %s", r.Model, formats(r.DType, r.CacheDType))
-	line("tokens", "%d, %d of them scored", r.Tokens, r.Scored)
-	if r.Bytes > 0 {
-		documents := ""
-		if r.Documents > 1 {
-			documents = fmt.Sprintf(" in %d documents", r.Documents)
-		}
-		line("text", "%d words, %d bytes%s", r.Words, r.Bytes, documents)
-		line("SHA-256", "%s", r.SHA256)
-	}
-	line("nll", "%s nats per token", number(r.NLL))
-	stderr := ""
-	if !math.IsNaN(r.StdErr) {
-		stderr = " ± " + number(r.StdErr)
-	}
-	line("perplexity", "%s%s per token", number(r.Perplexity), stderr)
-	if r.Bytes > 0 {
-		line("", "%s per word", number(r.WordPerplexity))
-		line("", "%s per byte", number(r.BytePerplexity))
-		line("bits per byte", "%s", number(r.BitsPerByte))
-	}
-	return b.String()
 }

@@ -4,72 +4,18 @@ package main
 
 import (
 	"picogpt/decode"
+	"picogpt/internal/promptlines"
 	"picogpt/tokenizer"
 )
 
 // A jsonForm says what the objects of a run have.
 type jsonForm struct {
-	text bool // the texts of tokens are known
-	top  bool // --logprobs was given
-
+	promptlines.Form
 	scores *searchScores // nil without a search
 }
 
 func (c *generateCommand) jsonForm(tok *tokenizer.Tokenizer, scores *searchScores) jsonForm {
-	return jsonForm{text: tok != nil, top: c.LogProbs > 0, scores: scores}
-}
-
-// A jsonSample is the object of one text.
-type jsonSample struct {
-	Sample       int                     `json:"sample"`
-	Seed         uint64                  `json:"seed"`
-	PromptIDs    []int                   `json:"prompt_ids"`
-	IDs          []int                   `json:"ids"`
-	Text         *string                 `json:"text"`
-	LogProbs     []float64               `json:"logprobs"`
-	Top          *[][]decode.Alternative `json:"top,omitempty"`
-	Score        *float64                `json:"score,omitempty"`
-	Scores       *[]float64              `json:"scores,omitempty"` // of contrastive search
-	Dropped      int                     `json:"dropped"`
-	FinishReason string                  `json:"finish_reason"`
-}
-
-// newSample begins the object of a sample.
-func (f jsonForm) newSample(sample int, seed uint64, prompt []int) *jsonSample {
-	s := &jsonSample{
-		Sample: sample, Seed: seed + uint64(sample), PromptIDs: append([]int{}, prompt...),
-		IDs: []int{}, LogProbs: []float64{},
-	}
-	if f.text {
-		s.Text = new(string)
-	}
-	if f.top {
-		s.Top = &[][]decode.Alternative{}
-	}
-	f.scores.begin(s, seed)
-	return s
-}
-
-// add adds a token. The one that ends the text with <|endoftext|> is not among the ids.
-func (s *jsonSample) add(t decode.Token) {
-	if t.Finish != decode.FinishEndOfText {
-		s.IDs = append(s.IDs, t.ID)
-		s.LogProbs = append(s.LogProbs, t.LogProb)
-		if s.Top != nil {
-			*s.Top = append(*s.Top, t.Top)
-		}
-		if s.Scores != nil {
-			*s.Scores = append(*s.Scores, t.Score)
-		}
-	}
-	if s.Scores != nil {
-		*s.Score += t.Score
-	}
-	if s.Text != nil {
-		*s.Text += t.Text
-	}
-	s.Dropped += t.Dropped
-	s.FinishReason = t.Finish
+	return jsonForm{promptlines.Form{Text: tok != nil, Top: c.LogProbs > 0}, scores}
 }
 
 // finishInterrupted is the finish_reason of a text that Ctrl-C or an error ended.
@@ -81,16 +27,17 @@ type jsonPrinter struct {
 	form   jsonForm
 	seed   uint64
 	prompt []int
-	now    *jsonSample // nil between samples
+	now    *promptlines.Sample // nil between samples
 }
 
 func (p *jsonPrinter) streams() bool { return false }
 
 func (p *jsonPrinter) token(t decode.Token) error {
 	if p.now == nil {
-		p.now = p.form.newSample(t.Sample, p.seed, p.prompt)
+		p.now = p.form.New(t.Sample, p.seed, p.prompt)
+		p.form.scores.begin(p.now, p.seed)
 	}
-	if p.now.add(t); t.Finish == "" {
+	if p.now.Add(t); t.Finish == "" {
 		return nil
 	}
 	s := p.now
@@ -142,10 +89,10 @@ func (p *eventPrinter) token(t decode.Token) error {
 		Sample: t.Sample, Index: p.index(t), ID: t.ID, LogProb: t.LogProb, Dropped: t.Dropped,
 		FinishReason: t.Finish,
 	}
-	if p.form.text {
+	if p.form.Text {
 		e.Text = &t.Text
 	}
-	if p.form.top {
+	if p.form.Top {
 		e.Top = &t.Top
 	}
 	return printJSON(p.out, e)

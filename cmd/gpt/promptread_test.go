@@ -17,11 +17,12 @@ import (
 	"time"
 
 	"picogpt/internal/fixture"
+	"picogpt/internal/promptlines"
 	"picogpt/tokenizer"
 )
 
 // writeOn runs gpt generate for a prompt on stdin and returns its JSON objects.
-func writeOn(t *testing.T, prompt string, args ...string) (samples []jsonSample) {
+func writeOn(t *testing.T, prompt string, args ...string) (samples []promptlines.Sample) {
 	t.Helper()
 	args = append([]string{"generate", "--temp", "0", "--output", "json"}, args...)
 	cmd := exec.Command("gpt", args...)
@@ -31,7 +32,7 @@ func writeOn(t *testing.T, prompt string, args ...string) (samples []jsonSample)
 		t.Fatalf("gpt %v: %v", args, err)
 	}
 	for line := range bytes.Lines(out) {
-		var s jsonSample
+		var s promptlines.Sample
 		if err := json.Unmarshal(line, &s); err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/decode"
+	"picogpt/internal/promptlines"
 	"picogpt/internal/resume"
 	"picogpt/internal/rows"
 	"picogpt/model"
@@ -62,11 +63,12 @@ func (c *generateCommand) runPrompts(a *app, o decode.Options) error {
 	}
 	defer m.Close()
 	run := prompting{app: a, command: c, options: o, model: m, bar: newBar("lines")}
-	run.in = &promptInput{Reader: rows.NewReader(source, "jsonl"), special: c.Prompt.Special}
+	run.in = &promptInput{Reader: rows.NewReader(source, "jsonl")}
+	run.in.prompts.Special = c.Prompt.Special
 	if err := run.openTokenizer(); err != nil {
 		return err
 	}
-	if err := c.openTexts(a, m, run.in.tokenizer, &run.options); err != nil {
+	if err := c.openTexts(a, m, run.in.prompts.Tokenizer, &run.options); err != nil {
 		return err
 	}
 	if c.Heal {
@@ -143,7 +145,7 @@ type prompting struct {
 	command *generateCommand
 	options decode.Options
 	model   *model.Model
-	form    jsonForm
+	form    promptlines.Form
 	in      *promptInput
 	healer  *healer // nil: without --heal
 	out     *records
@@ -166,12 +168,12 @@ func (r *prompting) openTokenizer() error {
 	t, err := r.app.openTokenizer()
 	switch {
 	case err == nil:
-		r.in.tokenizer, r.options.Vocabulary = t, t
+		r.in.prompts.Tokenizer, r.options.Vocabulary = t, t
 	case !errors.Is(err, checkpoint.ErrNoTokenizer) || len(r.options.Stop) > 0:
 		return err
 	}
-	r.in.missing = err
-	r.form = r.command.jsonForm(t, nil)
+	r.in.prompts.Missing = err
+	r.form = r.command.jsonForm(t, nil).Form
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"picogpt/decode"
+	"picogpt/internal/promptlines"
 	"picogpt/internal/quote"
 	"picogpt/internal/resume"
 	"picogpt/internal/scorelines"
@@ -91,36 +92,23 @@ func (r *prompting) continues(ctx context.Context, b *decode.Batcher, j *promptJ
 		}
 		j.ids = o.Healing.Prompt
 	}
-	tokens := b.Generate(ctx, j.ids, o)
-	if n > 1 {
-		tokens = b.Samples(ctx, j.ids, n, o)
-	}
-	samples := make([]*jsonSample, n)
-	for i := range samples {
-		samples[i] = r.form.newSample(i, j.seed, j.ids)
-	}
-	for t, err := range r.command.named(tokens) {
-		if err != nil {
-			j.Err = err
-			return
-		}
-		samples[t.Sample].add(t)
-		j.tokens++
+	tokens := b.Run(ctx, decode.Request{Prompt: j.ids, Options: o, Samples: n})
+	samples, err := r.form.Collect(r.command.named(tokens), n, j.seed, j.ids)
+	if j.Err = err; err != nil {
+		return
 	}
 	for _, s := range samples {
+		if j.tokens += len(s.IDs); s.FinishReason == decode.FinishEndOfText {
+			j.tokens++ // it is not among them
+		}
 		var line []byte
-		if line, j.Err = strictjson.Line(promptRecord{j.First, j.id, s}); j.Err != nil {
+		if line, j.Err = strictjson.Line(promptlines.Record{
+			Line: j.First, ID: j.id, Sample: s,
+		}); j.Err != nil {
 			return
 		}
 		j.record = append(j.record, line...)
 	}
-}
-
-// A promptRecord is the object of a text.
-type promptRecord struct {
-	Line int             `json:"line"`
-	ID   json.RawMessage `json:"id,omitempty"`
-	*jsonSample
 }
 
 // answer writes what became of a line.

@@ -4,11 +4,9 @@ package main
 
 import (
 	"math"
-	"slices"
 	"strings"
 
 	"picogpt/decode"
-	"picogpt/tokenizer"
 )
 
 // filterFlags are filters beyond --top-k, --top-p and --min-p, which everybody knows.
@@ -28,16 +26,8 @@ type filterFlags struct {
 	Samplers         string  `placeholder:"ORDER" default:"hf"`
 }
 
-// setChoosing completes the options of gpt generate and gpt next, which have TopP and RepeatPenalty
-// from flags of their own.
+// setChoosing gives o what the flags say that gpt generate and gpt next share.
 func setChoosing(o *decode.Options, filters *filterFlags, steering *steering) error {
-	if o.TopP == 0 {
-		// as in Hugging Face, one token stays; decode's 0 is off
-		o.TopP = math.SmallestNonzeroFloat64
-	}
-	if err := checkRepeatPenalty(o.RepeatPenalty); err != nil {
-		return err
-	}
 	if err := filters.set(o); err != nil {
 		return err
 	}
@@ -78,52 +68,4 @@ func (f *filterFlags) checkListed(o *decode.Options, given map[string]bool) erro
 		}
 	}
 	return nil
-}
-
-// checkRepeatPenalty refuses 0 too, which is decode's way to say that there is none.
-func checkRepeatPenalty(r float64) error {
-	if !(r >= 1e-100 && r <= 1e100) {
-		return usagef("--repeat-penalty %v: want a number above 0, such as 1.1; 1 is off", r)
-	}
-	return nil
-}
-
-// noneEmpty refuses an empty string in a list.
-func noneEmpty(flag string, list []string) error {
-	if slices.Contains(list, "") {
-		return usagef("%s: want at least one byte, found none", flag)
-	}
-	return nil
-}
-
-// checkSampling refuses what no sampler could follow.
-func checkSampling(o decode.Options) error {
-	// stop and banned strings want a vocabulary; the real one comes later
-	o.Vocabulary = onlyIDs{size: tokenizer.GPT2Size}
-	if _, err := decode.NewSampler(o); err != nil {
-		return withFlag(err)
-	}
-	return nil
-}
-
-// withFlag is a mistake in options by the name of its flag, where the library has other words.
-func withFlag(err error) error {
-	message := err.Error()
-	for _, known := range [][2]string{
-		{"temperature range", "--dynatemp-range"}, {"temperature exponent", "--dynatemp-exponent"},
-		{"temperature", "--temp"}, {"repetition window", "--repeat-last-n"},
-		{"frequency penalty", "--frequency-penalty"}, {"presence penalty", "--presence-penalty"},
-		{"no-repeat n-gram", "--no-repeat-ngram"}, {"DRY multiplier", "--dry-multiplier"},
-		{"DRY base", "--dry-base"}, {"DRY allowed length", "--dry-allowed-length"},
-		{"min tokens", "--min-tokens"}, {"mirostat tau", "--mirostat-tau"},
-		{"mirostat eta", "--mirostat-eta"}, {"XTC probability", "--xtc-probability"},
-		{"XTC threshold", "--xtc-threshold"}, {"bias", "--logit-bias"}, {"banned strings", "--ban"},
-		{"beam groups", "--beam-groups"}, {"length penalty", "--length-penalty"},
-		{"contrastive alpha", "--contrastive"},
-	} {
-		if rest, found := strings.CutPrefix(message, known[0]); found {
-			return usagef("%s%s", known[1], rest)
-		}
-	}
-	return usagef("--%s", message) // top-k, mirostat, diversity, ...
 }

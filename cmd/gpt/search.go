@@ -9,6 +9,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"picogpt/decode"
+	"picogpt/internal/genflags"
+	"picogpt/internal/promptlines"
 	"picogpt/model"
 )
 
@@ -104,7 +106,7 @@ func (f *searchFlags) check(o decode.Options, given map[string]bool) error {
 		err = decode.CheckContrastive(*f.Contrastive, o)
 	}
 	if err != nil {
-		return withFlag(err)
+		return usageError{genflags.Named(err)}
 	}
 	return nil
 }
@@ -154,7 +156,7 @@ func (f *searchFlags) newScores() *searchScores {
 }
 
 // begin gives the object of a text what a search adds. Its texts have one seed.
-func (c *searchScores) begin(s *jsonSample, seed uint64) {
+func (c *searchScores) begin(s *promptlines.Sample, seed uint64) {
 	switch {
 	case c == nil:
 		return

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"picogpt/decode"
+	"picogpt/internal/genflags"
 	"picogpt/model"
 	"picogpt/serve"
 )
@@ -187,7 +188,11 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 				"nothing after the host and the port", quoteShort(origin))
 		}
 	}
-	return o, cmp.Or(noneEmpty("--api-key", o.Keys), noneEmpty("--allow-host", o.Hosts))
+	if err := cmp.Or(genflags.NoneEmpty("--api-key", o.Keys),
+		genflags.NoneEmpty("--allow-host", o.Hosts)); err != nil {
+		return o, usageError{err}
+	}
+	return o, nil
 }
 
 // isOrigin reports whether a browser could send it as Origin: it is compared as it stands, so that

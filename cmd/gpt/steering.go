@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"picogpt/decode"
+	"picogpt/internal/genflags"
 	"picogpt/tokenizer"
 )
 
@@ -60,14 +61,14 @@ func (f *steering) set(o *decode.Options) error {
 	case r.DRYLastN == 0:
 		o.DRY.Multiplier = min(0, o.DRY.Multiplier)
 	}
-	if err := noneEmpty("--dry-breaker", r.DRYBreaker); err != nil {
-		return err
+	if err := genflags.NoneEmpty("--dry-breaker", r.DRYBreaker); err != nil {
+		return usageError{err}
 	}
 	if len(r.DRYBreaker) > 1 && slices.Contains(r.DRYBreaker, "none") {
 		return usagef("--dry-breaker none and another --dry-breaker: want one of them")
 	}
-	if err := noneEmpty("--ban", w.Ban); err != nil {
-		return err
+	if err := genflags.NoneEmpty("--ban", w.Ban); err != nil {
+		return usageError{err}
 	}
 	o.Ban = w.Ban
 	if w.Guidance != nil {

@@ -85,6 +85,14 @@ func (m *Manifest) add(all []work.Summary) error {
 func (c *Corpus) read(ctx context.Context, j *job.Job, names []string) error {
 	m := &c.Manifest
 	total := eval.Summary{Tokens: m.Tokens}
+	measured, err := newMeasurement(ctx, j)
+	if err != nil {
+		return err
+	}
+	inOrder := func(e *ledger.Entry) {
+		total.Sum += e.Sum
+		measured.add(e)
+	}
 	ids, ranks, order := newSorter(ctx), newSorter(ctx), newSorter(ctx)
 	defer ids.close()
 	defer ranks.close()
@@ -103,7 +111,7 @@ func (c *Corpus) read(ctx context.Context, j *job.Job, names []string) error {
 			ranks.add(key, nil)
 		}
 		if j.Fields.Order == "" {
-			total.Sum += e.Sum
+			inOrder(e)
 		} else {
 			order.add(e.SortKey(), e.Append(nil))
 		}
@@ -116,10 +124,12 @@ func (c *Corpus) read(ctx context.Context, j *job.Job, names []string) error {
 		if err != nil {
 			return err
 		}
-		total.Sum += e.Sum
+		inOrder(e)
 	}
 	m.Sum, m.Perplexity = total.Sum, finite(total.Perplexity())
-	var err error
+	if m.Result, err = measured.result(m); err != nil {
+		return err
+	}
 	if m.Duplicates, err = duplicates(ids); err != nil {
 		return err
 	}

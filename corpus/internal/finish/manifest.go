@@ -30,6 +30,8 @@ type Manifest struct {
 	Perplexity *float64   `json:"perplexity"`          // of all tokens
 	Quantiles  []Quantile `json:"quantiles,omitempty"` // of the documents' perplexities
 
+	Result *eval.Result `json:"result,omitempty"` // of perplexity, nil where nothing was measured
+
 	Duplicates int `json:"duplicate_ids"` // records whose id another one before them has
 	Pieces     int `json:"pieces"`
 

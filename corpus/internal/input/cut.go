@@ -4,9 +4,11 @@ package input
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"picogpt/internal/rows"
 )
@@ -164,12 +166,15 @@ func (c *cutter) end(err error) []Part {
 // is not one of many thousand.
 const openCost = 16 << 10
 
-// Pack groups parts, in their order, into pieces of at most pieceBytes (0 is DefaultPieceBytes) or of
-// a single part.
+// Pack puts parts in order and groups them into pieces of at most pieceBytes (0 is
+// DefaultPieceBytes) or of a single part.
 func Pack(parts []Part, pieceBytes int64) (pieces [][]Part) {
 	if pieceBytes <= 0 {
 		pieceBytes = DefaultPieceBytes
 	}
+	slices.SortFunc(parts, func(a, b Part) int {
+		return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.Line, b.Line))
+	})
 	first, size := 0, int64(0)
 	for i, p := range parts {
 		if cost := p.Bytes + openCost; i > first && size+cost > pieceBytes {

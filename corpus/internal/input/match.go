@@ -108,14 +108,14 @@ func list(ctx context.Context, store filesystem.Interface, pattern string) ([]st
 			return []string{pattern}, nil
 		}
 	}
-	return store.List(ctx, pattern)
+	return store.List(ctx, address(pattern))
 }
 
 // size is that of a file. A local one is not asked of Beam, which opens it, and so would wait at a
 // pipe.
 func size(ctx context.Context, store filesystem.Interface, name string) (int64, error) {
 	if scheme(name) != "" {
-		return store.Size(ctx, name)
+		return store.Size(ctx, address(name))
 	}
 	switch info, err := os.Stat(name); {
 	case err != nil:

@@ -44,11 +44,11 @@ func read(ctx context.Context, p Part, row func(rows.Row) bool) error {
 		return err
 	}
 	defer in.Close()
-	switch p.Form = in.form(p.Form); p.Form {
+	switch p.Form {
 	case "text", "wikitext":
 		return in.text(p, row)
-	case "parquet":
-		return readParquet(ctx, p, row)
+	case "auto":
+		return changed("it can be read now, want it as it was when it was cut")
 	}
 	if err := in.skip(p.Offset); err != nil {
 		return err
@@ -104,9 +104,13 @@ func open(ctx context.Context, name string) (*reading, error) {
 		return nil, err
 	}
 	r := &reading{Source: rows.NewSource(name, file), file: file}
-	if err := r.Decompress(); err != nil {
+	err = cause(r.Decompress())
+	if file.err != nil && file.err != io.EOF { // what was read tells nothing
+		err = file.err
+	}
+	if err != nil {
 		file.Close()
-		return nil, cause(err)
+		return nil, err
 	}
 	_, seeks := file.file.(io.Seeker)
 	r.seekable = seeks && !r.Compressed()

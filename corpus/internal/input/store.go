@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 	"time"
 
@@ -31,7 +32,7 @@ func scheme(name string) string {
 func storeOf(ctx context.Context, name string) (store filesystem.Interface, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%s://: %s", scheme(name), strings.Join(strings.Fields(fmt.Sprint(p)), " "))
+			err = plain(fmt.Errorf("%v", p))
 		}
 	}()
 	if store, err = filesystem.New(ctx, name); err != nil {
@@ -39,6 +40,17 @@ func storeOf(ctx context.Context, name string) (store filesystem.Interface, err 
 			quote.Plain(scheme(name), 40))
 	}
 	return store, nil
+}
+
+// address is a name as Beam's filesystems take it: those of gs:// and s3:// read it as a URL, and
+// would end it at a ? and change each %.
+func address(name string) string {
+	kind, rest, _ := strings.Cut(name, "://")
+	if kind != "gs" && kind != "s3" {
+		return name
+	}
+	bucket, key, _ := strings.Cut(rest, "/")
+	return (&url.URL{Scheme: kind, Host: bucket, Path: "/" + key}).String()
 }
 
 // A stream is the bytes of a file from its beginning. If reading fails and the file is not local, it
@@ -97,7 +109,7 @@ func (s *stream) open() (err error) {
 	if s.file != nil {
 		return nil
 	}
-	if s.file, err = s.store.OpenRead(s.ctx, s.name); err != nil {
+	if s.file, err = s.store.OpenRead(s.ctx, address(s.name)); err != nil {
 		s.file = nil
 		return err
 	}

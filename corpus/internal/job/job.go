@@ -71,9 +71,9 @@ type FilterOptions struct {
 
 // PerplexityOptions are those of gpt perplexity.
 type PerplexityOptions struct {
-	Protocol       eval.Protocol
-	Window, Stride int
-	WikiText       bool
+	Protocol eval.Protocol `json:"protocol"`
+	Window   int           `json:"window,omitempty"`
+	Stride   int           `json:"stride,omitempty"`
 }
 
 // A Piece is the work of one element: a few parts of the input.
@@ -97,7 +97,7 @@ func (j *Job) Key(p *Piece) (string, error) {
 }
 
 // Ranks reports whether the command gives documents perplexities that may be ranked.
-func (j *Job) Ranks() bool { return j.Command == Score || j.Command == Filter }
+func (j *Job) Ranks() bool { return j.Command != Generate }
 
 // ModelName names the checkpoint for people.
 func (m *Model) ModelName() string {

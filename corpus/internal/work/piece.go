@@ -236,7 +236,11 @@ func Top(reasons map[string]int) []Reason {
 }
 
 // method is what the command does with the items.
-func (r *run) method() method { return r.score }
+func (r *run) method() method {
+	return map[string]method{
+		job.Score: r.score, job.Filter: r.score, job.Perplexity: r.perplexity,
+	}[r.job.Command]
+}
 
 // lines is a file of lines that is being written; nil is none.
 type lines struct {

@@ -1,0 +1,53 @@
+package finish
+
+// The perplexity of a corpus, from the windows of its documents.
+
+import (
+	"context"
+
+	"picogpt/corpus/internal/job"
+	"picogpt/corpus/internal/ledger"
+	"picogpt/corpus/internal/work"
+	"picogpt/eval"
+)
+
+// A measurement adds up measured documents; nil does nothing.
+type measurement struct {
+	total     *eval.Total
+	documents int
+}
+
+// newMeasurement is one if the job is to measure.
+func newMeasurement(ctx context.Context, j *job.Job) (*measurement, error) {
+	if j.Command != job.Perplexity {
+		return nil, nil
+	}
+	l, err := work.This.Load(ctx, j.Model) // for its config alone
+	if err != nil {
+		return nil, err
+	}
+	o := &j.Perplexity
+	total, err := eval.NewTotal(eval.Options{Protocol: o.Protocol, Window: o.Window,
+		Stride: o.Stride}, l.Model.Config())
+	return &measurement{total: total}, err
+}
+
+// add adds the document of an entry.
+func (m *measurement) add(e *ledger.Entry) {
+	if m == nil {
+		return
+	}
+	m.documents++
+	m.total.Add(&eval.Measured{Tokens: e.Tokens, Words: e.Words, Bytes: e.Bytes,
+		Windows: e.Windows, Scored: e.Scored, Squares: e.Squares})
+}
+
+// result is what all come to, nil where there are none.
+func (m *measurement) result(of *Manifest) (*eval.Result, error) {
+	if m == nil || m.documents == 0 {
+		return nil, nil
+	}
+	r, err := m.total.Result()
+	r.Model, r.DType, r.CacheDType = of.Model.Name, of.Model.DType, of.Model.CacheDType
+	return &r, err
+}

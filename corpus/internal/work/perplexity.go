@@ -1,0 +1,92 @@
+package work
+
+// Measuring: what gpt perplexity does with each of its documents.
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"math"
+
+	"picogpt/eval"
+	"picogpt/internal/scorelines"
+)
+
+// perplexity measures each document of the items.
+func (r *run) perplexity(ctx context.Context, items iter.Seq[*item]) iter.Seq2[outcome, error] {
+	o := &r.job.Perplexity
+	requests := func(yield func(eval.DocumentRequest) bool) {
+		for it := range items {
+			documents, err := r.documents(it)
+			if err != nil {
+				documents = []eval.Document{{}}
+			}
+			for _, d := range documents {
+				if !yield(eval.DocumentRequest{Document: d, Tag: it, Err: err}) {
+					return
+				}
+			}
+		}
+	}
+	return func(yield func(outcome, error) bool) {
+		options := eval.Options{Protocol: o.Protocol, Window: o.Window, Stride: o.Stride}
+		for d, err := range eval.MeasureEach(ctx, r.loaded.Model, requests, options) {
+			var bad *eval.RequestError
+			made := outcome{}
+			switch {
+			case errors.As(err, &bad):
+				made, err = outcome{item: d.Tag.(*item), err: bad.Err}, nil
+			case err == nil:
+				made = measured(&d)
+			}
+			if !yield(made, err) {
+				return
+			}
+		}
+	}
+}
+
+// documents are what a protocol measures of an item: one, but for the pages of a file of WikiText.
+func (r *run) documents(it *item) ([]eval.Document, error) {
+	t := r.loaded.encoder(r.job.Fields.Special)
+	if it.Err != nil {
+		return nil, it.Err
+	}
+	if it.form == "wikitext" {
+		text, err := eval.NewWikiText(r.job.Perplexity.Protocol, t, it.Text)
+		return text.Documents, err
+	}
+	q := eval.Request{Text: it.Text}
+	if it.Object != nil {
+		in := scorelines.Input{TextField: r.job.Fields.Text}
+		var err error
+		if q, err = in.Object(it.Object); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case q.Pair:
+		return nil, errors.New("context and continuation, want text or tokens: a document is measured whole")
+	case q.Tokens != nil:
+		return eval.NewTokens(q.Tokens, t).Documents, nil
+	}
+	d, err := eval.NewDocument(t, q.Text)
+	return []eval.Document{d}, err
+}
+
+// measured is the outcome of a measurement. Its record, of which only the digest is kept, has the
+// document's tokens and the log-probability of each that the protocol scores.
+func measured(d *eval.Measured) (o outcome) {
+	o.item = d.Tag.(*item)
+	o.record = &eval.Record{ID: o.item.ID, Tokens: d.IDs, LogProbs: make([]*float64, len(d.IDs))}
+	for i, x := range d.LogProbs {
+		if !math.IsNaN(x) {
+			o.record.LogProbs[i] = &x
+			o.entry.Count++
+			o.entry.Sum += x
+		}
+	}
+	o.entry.Tokens, o.entry.Words, o.entry.Bytes = d.Tokens, d.Words, d.Bytes
+	o.entry.Scored, o.entry.Windows, o.entry.Squares = d.Scored, d.Windows, d.Squares
+	return o
+}

@@ -1,0 +1,90 @@
+// Package promptlines is what rows are to whoever continues them: prompts, and texts as lines of
+// JSON. gpt generate --prompts and module picogpt/corpus read and write the same by it.
+package promptlines
+
+// Prompts from objects and texts.
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"picogpt/internal/rows"
+	"picogpt/tokenizer"
+)
+
+// An Input says how objects and texts are prompts.
+type Input struct {
+	TextField string               // the field of the prompt; "" is prompt, or tokens
+	Tokenizer *tokenizer.Tokenizer // nil where there is none
+	Missing   error                // why
+	Special   bool                 // special tokens in a text count as such
+}
+
+// A Prompt is what a row asks for.
+type Prompt struct {
+	Text *string // nil where ids were given
+	IDs  []int
+	Seed *uint64 // nil where the row has none of its own
+}
+
+// Object is the prompt of an object: its field prompt, or tokens, and its seed if it has one.
+func (in *Input) Object(o rows.Object) (Prompt, error) {
+	text, errText := o.Text(cmp.Or(in.TextField, "prompt"))
+	var tokens []int
+	var errTokens error
+	if in.TextField == "" {
+		tokens, errTokens = rows.List[int](o, "tokens", "whole numbers")
+	}
+	seed, errSeed := seedOf(o)
+	if err := cmp.Or(errText, errTokens, errSeed); err != nil {
+		return Prompt{}, err
+	}
+	var p Prompt
+	var err error
+	switch {
+	case text == nil && in.TextField != "":
+		return p, fmt.Errorf("want %s", in.TextField)
+	case text != nil && tokens != nil, text == nil && tokens == nil:
+		return p, errors.New("want prompt, or tokens")
+	case tokens != nil:
+		p.IDs = tokens
+	default:
+		p, err = in.Of(*text)
+	}
+	p.Seed = seed
+	return p, err
+}
+
+// Of is a text as a prompt. An empty one has no ids, and needs no tokenizer.
+func (in *Input) Of(text string) (Prompt, error) {
+	p := Prompt{Text: &text}
+	switch {
+	case text == "":
+		return p, nil
+	case in.Tokenizer == nil:
+		return p, in.Missing
+	}
+	t := in.Tokenizer.ForPrompts()
+	if in.Special {
+		t = t.WithSpecial()
+	}
+	var err error
+	p.IDs, err = t.Encode(text)
+	return p, err
+}
+
+// seedOf reads an object's own seed.
+func seedOf(o rows.Object) (*uint64, error) {
+	v := string(o.Get("seed"))
+	if v == "" || v == "null" {
+		return nil, nil
+	}
+	seed, err := strconv.ParseUint(v, 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("seed: want a whole number from 0 to %d", uint64(math.MaxUint64))
+	}
+	return &seed, nil
+}

@@ -1,0 +1,94 @@
+package promptlines
+
+// Texts as objects of JSON.
+
+import (
+	"encoding/json"
+	"iter"
+
+	"picogpt/decode"
+)
+
+// A Record is the object of a text that continues a row's prompt.
+type Record struct {
+	Source string          `json:"source,omitempty"`
+	Line   int             `json:"line"`
+	ID     json.RawMessage `json:"id,omitempty"`
+	*Sample
+}
+
+// A Sample is the object of one text. Without its seed and the options nothing is random: they give
+// the same text again.
+type Sample struct {
+	Sample       int                     `json:"sample"`
+	Seed         uint64                  `json:"seed"`
+	PromptIDs    []int                   `json:"prompt_ids"`
+	IDs          []int                   `json:"ids"`
+	Text         *string                 `json:"text"`
+	LogProbs     []float64               `json:"logprobs"`
+	Top          *[][]decode.Alternative `json:"top,omitempty"`
+	Score        *float64                `json:"score,omitempty"`
+	Scores       *[]float64              `json:"scores,omitempty"` // of contrastive search
+	Dropped      int                     `json:"dropped"`
+	FinishReason string                  `json:"finish_reason"`
+}
+
+// A Form says what the objects of a run have.
+type Form struct {
+	Text bool // the texts of tokens are known
+	Top  bool // alternatives were asked for
+}
+
+// New begins the object of a sample, of those whose first one has the seed.
+func (f Form) New(sample int, seed uint64, prompt []int) *Sample {
+	s := &Sample{
+		Sample: sample, Seed: seed + uint64(sample), PromptIDs: append([]int{}, prompt...),
+		IDs: []int{}, LogProbs: []float64{},
+	}
+	if f.Text {
+		s.Text = new(string)
+	}
+	if f.Top {
+		s.Top = &[][]decode.Alternative{}
+	}
+	return s
+}
+
+// Add adds a token. The one that ends the text with <|endoftext|> is not among the ids.
+func (s *Sample) Add(t decode.Token) {
+	if t.Finish != decode.FinishEndOfText {
+		s.IDs = append(s.IDs, t.ID)
+		s.LogProbs = append(s.LogProbs, t.LogProb)
+		if s.Top != nil {
+			*s.Top = append(*s.Top, t.Top)
+		}
+		if s.Scores != nil {
+			*s.Scores = append(*s.Scores, t.Score)
+		}
+	}
+	if s.Scores != nil {
+		*s.Score += t.Score
+	}
+	if s.Text != nil {
+		*s.Text += t.Text
+	}
+	s.Dropped += t.Dropped
+	s.FinishReason = t.Finish
+}
+
+// Collect makes the objects of n samples from their tokens, in whatever order these come.
+func (f Form) Collect(
+	tokens iter.Seq2[decode.Token, error], n int, seed uint64, prompt []int,
+) ([]*Sample, error) {
+	samples := make([]*Sample, n)
+	for i := range samples {
+		samples[i] = f.New(i, seed, prompt)
+	}
+	for t, err := range tokens {
+		if err != nil {
+			return nil, err
+		}
+		samples[t.Sample].Add(t)
+	}
+	return samples, nil
+}
