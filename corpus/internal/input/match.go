@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
 
@@ -84,20 +85,36 @@ func match(ctx context.Context, pattern string) (found []Source, err error) {
 	if err != nil {
 		return nil, plain(err)
 	}
-	slices.Sort(names)
-	for _, name := range names {
-		size, err := size(ctx, store, name)
-		if err != nil && name == pattern {
-			return nil, plain(err)
-		} else if err != nil {
-			return nil, fmt.Errorf("%s: %w", shown(name), plain(err))
-		}
-		found = append(found, Source{Name: name, Size: size})
-	}
-	if len(found) == 0 {
+	if len(names) == 0 {
 		return nil, errors.New("no such file" + hint(pattern))
 	}
+	slices.Sort(names)
+	found = make([]Source, len(names))
+	for i, err := range sizes(ctx, store, names, found) {
+		if err != nil && names[i] == pattern {
+			return nil, plain(err)
+		} else if err != nil {
+			return nil, fmt.Errorf("%s: %w", shown(names[i]), plain(err))
+		}
+	}
 	return found, nil
+}
+
+// sizes asks for many sizes side by side, for each is a request to an object store.
+func sizes(ctx context.Context, store filesystem.Interface, names []string, found []Source) []error {
+	errs := make([]error, len(names))
+	places := make(chan struct{}, 32)
+	var asked sync.WaitGroup
+	for i, name := range names {
+		places <- struct{}{}
+		asked.Go(func() {
+			found[i].Name = name
+			found[i].Size, errs[i] = size(ctx, store, name)
+			<-places
+		})
+	}
+	asked.Wait()
+	return errs
 }
 
 // list returns the names that match a pattern. A local file with exactly that name is meant even if
