@@ -15,6 +15,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
 
+	"picogpt/corpus/internal/storage"
 	"picogpt/internal/folder"
 	"picogpt/internal/quote"
 	"picogpt/internal/rows"
@@ -76,7 +77,7 @@ func match(ctx context.Context, pattern string) (found []Source, err error) {
 	if strings.TrimSpace(pattern) == "" {
 		return nil, errors.New("no name")
 	}
-	store, err := storeOf(ctx, pattern)
+	store, err := storage.System(ctx, pattern)
 	if err != nil {
 		return nil, err
 	}

@@ -12,11 +12,8 @@ import (
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
-	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/gcs"   // gs://
-	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/local" // names without a scheme
-	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/s3"    // s3://
 
-	"picogpt/internal/quote"
+	"picogpt/corpus/internal/storage"
 )
 
 // scheme is what stands before :// in a name, "" for a local one.
@@ -26,20 +23,6 @@ func scheme(name string) string {
 		return ""
 	}
 	return s
-}
-
-// storeOf returns the filesystem of a name. Those of Beam panic where they are not configured.
-func storeOf(ctx context.Context, name string) (store filesystem.Interface, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = plain(fmt.Errorf("%v", p))
-		}
-	}()
-	if store, err = filesystem.New(ctx, name); err != nil {
-		return nil, fmt.Errorf("no files of %s:// are known, want local ones, gs:// or s3://",
-			quote.Plain(scheme(name), 40))
-	}
-	return store, nil
 }
 
 // address is a name as Beam's filesystems take it: those of gs:// and s3:// read it as a URL, and
@@ -74,7 +57,7 @@ const (
 )
 
 func newStream(ctx context.Context, name string) (*stream, error) {
-	store, err := storeOf(ctx, name)
+	store, err := storage.System(ctx, name)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,8 @@ import (
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/gcs"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/local"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/s3"
+
+	"picogpt/internal/quote"
 )
 
 // partial ends the names of files that are being written in a folder.
@@ -34,14 +36,28 @@ func Join(folder, name string) string {
 	return strings.TrimSuffix(folder, "/") + "/" + name
 }
 
-// open opens the filesystem of a name.
-func open(ctx context.Context, name string) (system filesystem.Interface, err error) {
-	defer func() { // Beam's Google client panics where there are no credentials
+// System opens the filesystem of a name, which is not in the errors.
+func System(ctx context.Context, name string) (system filesystem.Interface, err error) {
+	defer func() { // Beam's clients panic where they are not configured
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%s: %v", name, p)
+			err = errors.New(strings.Join(strings.Fields(fmt.Sprint(p)), " "))
 		}
 	}()
-	return filesystem.New(ctx, name)
+	if system, err = filesystem.New(ctx, name); err != nil {
+		kind, _, _ := strings.Cut(name, "://")
+		return nil, fmt.Errorf("no files of %s:// are known, want local ones, gs:// or s3://",
+			quote.Plain(kind, 40))
+	}
+	return system, nil
+}
+
+// open is System, with the name in the errors.
+func open(ctx context.Context, name string) (filesystem.Interface, error) {
+	system, err := System(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return system, nil
 }
 
 // Open opens a file to read it.
