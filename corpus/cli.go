@@ -4,12 +4,15 @@ package main
 // registers them with.
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"picogpt/internal/genflags"
 )
 
 // commands are what the first word may be.
@@ -17,6 +20,7 @@ type commands struct {
 	Score      scoreCommand      `cmd:"" help:"write the log-likelihood of each token of many texts"`
 	Filter     filterCommand     `cmd:"" help:"keep the texts whose perplexity is in a range"`
 	Perplexity perplexityCommand `cmd:"" help:"measure how well a model predicts a corpus"`
+	Generate   generateCommand   `cmd:"" help:"write texts that continue many prompts"`
 	Pool       poolCommand       `cmd:"" help:"start workers on this machine, for a runner elsewhere"`
 }
 
@@ -32,6 +36,9 @@ func parse(args []string, stdout, stderr io.Writer) (command, error) {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}))
 	if err != nil {
 		return nil, err // a mistake in the grammar
+	}
+	for _, n := range k.Model.Children {
+		fillHelp(n)
 	}
 	ours, beams := split(k.Model, args)
 	if len(ours) == 0 {
@@ -81,6 +88,18 @@ func split(app *kong.Application, args []string) (ours, beams []string) {
 		}
 	}
 	return ours, beams
+}
+
+// fillHelp completes the help of a command's flags: that of package genflags does not stand beside
+// them, and defaults are told.
+func fillHelp(n *kong.Node) {
+	help := genflags.Help()
+	for _, f := range n.Flags {
+		f.Help = cmp.Or(f.Help, help["--"+f.Name])
+		if f.HasDefault && f.Default != "" {
+			f.Help += "; default: " + f.Default
+		}
+	}
 }
 
 // names collects the flags of a command and of those under it.

@@ -82,7 +82,7 @@ func (f *runFlags) done(a *app, m *finish.Manifest) error {
 			m.Dropped, m.Unranked)
 	}
 	if m.Errors > f.MaxErrors {
-		return fmt.Errorf("%d of %d records could not be scored: %s", m.Errors,
+		return fmt.Errorf("%d of %d records were set aside: %s", m.Errors,
 			m.Errors+m.Records, m.Reasons[0].Text)
 	}
 	return nil

@@ -1,21 +1,24 @@
 package main
 
 // The help of flags that is longer than a line: flags.txt has it, after the name of the flag, which
-// is --flag in all commands, or COMMAND --flag in one.
+// is --flag in all commands, or COMMAND --flag in one. Package genflags has that of its own.
 
 import (
 	_ "embed"
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"picogpt/internal/genflags"
 )
 
 //go:embed flags.txt
 var flagsText string
 
-// flagTexts are the texts of flags.txt by the names before them. Several may have one text.
+// flagTexts are the texts of flags.txt by the names before them, and those of package genflags.
+// Several names may have one text.
 func flagTexts() map[string]string {
-	texts := map[string]string{}
+	texts := genflags.Help()
 	var names []string
 	inText := false
 	for line := range strings.Lines(flagsText) {

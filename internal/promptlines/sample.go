@@ -39,11 +39,14 @@ type Form struct {
 	Top  bool // alternatives were asked for
 }
 
-// New begins the object of a sample, of those whose first one has the seed.
+// New begins the object of a sample, of those whose first one has the seed. It keeps the prompt.
 func (f Form) New(sample int, seed uint64, prompt []int) *Sample {
 	s := &Sample{
-		Sample: sample, Seed: seed + uint64(sample), PromptIDs: append([]int{}, prompt...),
+		Sample: sample, Seed: seed + uint64(sample), PromptIDs: prompt,
 		IDs: []int{}, LogProbs: []float64{},
+	}
+	if prompt == nil {
+		s.PromptIDs = []int{}
 	}
 	if f.Text {
 		s.Text = new(string)

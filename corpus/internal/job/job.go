@@ -32,6 +32,7 @@ type Job struct {
 	Score      ScoreOptions      // for score and filter
 	Filter     FilterOptions     // for filter
 	Perplexity PerplexityOptions // for perplexity
+	Generate   GenerateOptions   // for generate
 }
 
 // Fields say where in an object is what.
@@ -120,6 +121,8 @@ func (j *Job) Described() Options {
 		o.Score, o.Filter = &j.Score, &j.Filter
 	case Perplexity:
 		o.Perplexity = &j.Perplexity
+	case Generate:
+		o.Generate = &j.Generate
 	}
 	return o
 }
@@ -140,4 +143,5 @@ type Options struct {
 	Score      *ScoreOptions      `json:"score,omitempty"`
 	Filter     *FilterOptions     `json:"filter,omitempty"`
 	Perplexity *PerplexityOptions `json:"perplexity,omitempty"`
+	Generate   *GenerateOptions   `json:"generate,omitempty"`
 }

@@ -78,10 +78,11 @@ func (r *run) documents(it *item) ([]eval.Document, error) {
 // document's tokens and the log-probability of each that the protocol scores.
 func measured(d *eval.Measured) (o outcome) {
 	o.item = d.Tag.(*item)
-	o.record = &eval.Record{ID: o.item.ID, Tokens: d.IDs, LogProbs: make([]*float64, len(d.IDs))}
+	record := &eval.Record{ID: o.item.ID, Tokens: d.IDs, LogProbs: make([]*float64, len(d.IDs))}
+	o.records = []*eval.Record{record}
 	for i, x := range d.LogProbs {
 		if !math.IsNaN(x) {
-			o.record.LogProbs[i] = &x
+			record.LogProbs[i] = &x
 			o.entry.Count++
 			o.entry.Sum += x
 		}

@@ -48,11 +48,11 @@ type method func(context.Context, iter.Seq[*item]) iter.Seq2[outcome, error]
 
 // An outcome is what became of an item.
 type outcome struct {
-	item   *item
-	line   []byte       // for the shard, nil for none
-	record *eval.Record // for the digest
-	entry  ledger.Entry // Source, Line, ID and Order are filled in
-	err    error        // why it is set aside
+	item    *item
+	line    []byte         // for the shard, nil for none
+	records []*eval.Record // for the digest
+	entry   ledger.Entry   // Source, Line, ID and Order are filled in
+	err     error          // why it is set aside
 }
 
 // Do does the work on a piece, unless it is done already. An error is of the work, not of a
@@ -181,8 +181,10 @@ func (r *run) take(ctx context.Context, o *outcome) error {
 	}
 	o.entry.Source, o.entry.Line = o.item.order, o.item.First
 	o.entry.ID, o.entry.Order = o.item.canonical, o.item.key
-	if err := r.digest.Add(o.record); err != nil {
-		return err
+	for _, record := range o.records {
+		if err := r.digest.Add(record); err != nil {
+			return err
+		}
 	}
 	r.summary.Records++
 	r.summary.Tokens += o.entry.Count
@@ -239,6 +241,7 @@ func Top(reasons map[string]int) []Reason {
 func (r *run) method() method {
 	return map[string]method{
 		job.Score: r.score, job.Filter: r.score, job.Perplexity: r.perplexity,
+		job.Generate: r.generate,
 	}[r.job.Command]
 }
 

@@ -50,7 +50,7 @@ func (r *run) score(ctx context.Context, items iter.Seq[*item]) iter.Seq2[outcom
 func (r *run) scored(out *scorelines.Output, s *eval.Scored) (o outcome, err error) {
 	o.item = s.Tag.(*item)
 	record := out.Record(&o.item.Row, s)
-	o.record = &record.Record
+	o.records = []*eval.Record{&record.Record}
 	o.entry.Count, o.entry.Sum = s.Count, s.Sum
 	if r.shard != nil {
 		o.line, err = out.Line(&o.item.Row, record)

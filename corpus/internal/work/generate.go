@@ -1,0 +1,192 @@
+package work
+
+// Generating: what gpt generate --prompts does with the lines of a file.
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"picogpt/checkpoint"
+	"picogpt/corpus/internal/ledger"
+	"picogpt/decode"
+	"picogpt/eval"
+	"picogpt/internal/promptlines"
+	"picogpt/internal/scorelines"
+	"picogpt/model"
+)
+
+// Of the prompts that are read, so many are not written yet at most, with so many bytes. Texts of
+// one piece that are made side by side are together.
+const (
+	textsAhead    = 64
+	bytesAhead    = 64 << 20
+	textsTogether = 16
+)
+
+// generate makes the records of gpt generate --prompts.
+func (r *run) generate(ctx context.Context, items iter.Seq[*item]) iter.Seq2[outcome, error] {
+	return func(yield func(outcome, error) bool) {
+		g, err := r.newGenerator()
+		if err != nil {
+			yield(outcome{}, err)
+			return
+		}
+		defer g.batcher.Close()
+		ctx, cancel := context.WithCancel(ctx)
+		var begun []*text // in the order of their items
+		size := 0         // of their rows
+		defer func() {
+			cancel()
+			for _, t := range begun {
+				<-t.done
+			}
+		}()
+		first := func() bool {
+			t := begun[0]
+			begun, size = begun[1:], size-t.size
+			<-t.done
+			return yield(t.outcome, t.err)
+		}
+		for it := range items {
+			for len(begun) >= textsAhead || size > bytesAhead {
+				if !first() {
+					return
+				}
+			}
+			t := g.begin(ctx, it)
+			begun, size = append(begun, t), size+t.size
+		}
+		for len(begun) > 0 && first() {
+		}
+	}
+}
+
+// A generator continues the prompts of a piece.
+type generator struct {
+	run     *run
+	batcher *decode.Batcher
+	options decode.Options
+	in      promptlines.Input
+	form    promptlines.Form
+	out     scorelines.Output
+}
+
+func (r *run) newGenerator() (*generator, error) {
+	o, l := &r.job.Generate, r.loaded
+	options, err := o.Usual.Options()
+	if err != nil {
+		return nil, err
+	}
+	if l.Tokenizer != nil {
+		options.Vocabulary = l.Tokenizer
+	} else if !errors.Is(l.Missing, checkpoint.ErrNoTokenizer) || len(o.Stop) > 0 {
+		return nil, l.Missing // without one, ids can still be continued
+	}
+	options.Top = o.Top
+	return &generator{
+		run: r, options: options,
+		// Nobody waits for a token here, so that prompts may take their time.
+		batcher: decode.NewBatcher(l.Model, decode.BatcherOptions{
+			MaxStreams: textsTogether, MaxDelay: time.Second,
+		}),
+		in: promptlines.Input{TextField: r.job.Fields.Text, Tokenizer: l.Tokenizer,
+			Missing: l.Missing, Special: r.job.Fields.Special},
+		form: promptlines.Form{Text: l.Tokenizer != nil, Top: o.Top > 0},
+		out:  scorelines.Output{Fields: o.Fields, Keep: o.Keep},
+	}, nil
+}
+
+// A text is what becomes of an item.
+type text struct {
+	outcome outcome
+	err     error // of the work
+	size    int   // bytes that wait with it
+	done    chan struct{}
+}
+
+// begin encodes a prompt, one at a time because it may be large, and lets it be continued.
+func (g *generator) begin(ctx context.Context, it *item) *text {
+	t := &text{outcome: outcome{item: it, err: it.Err}, size: len(it.Text),
+		done: make(chan struct{})}
+	for _, m := range it.Object {
+		t.size += len(m.Value)
+	}
+	var p promptlines.Prompt
+	switch {
+	case it.Err != nil:
+	case it.Object != nil:
+		p, t.outcome.err = g.in.Object(it.Object)
+	default:
+		p, t.outcome.err = g.in.Of(it.Text)
+	}
+	if t.outcome.err != nil {
+		close(t.done)
+		return t
+	}
+	t.size += 8 * len(p.IDs)
+	seed := seedOf(g.run.job.Generate.Seed, it.canonical, &p)
+	go func() {
+		defer close(t.done)
+		err := g.finish(ctx, &t.outcome, p.IDs, seed)
+		if ofWork(ctx, err) {
+			t.err = err
+		} else {
+			t.outcome.err = err
+		}
+	}()
+	return t
+}
+
+// ofWork reports whether an error says nothing of the record.
+func ofWork(ctx context.Context, err error) bool {
+	var option *decode.OptionError // the same for all records
+	return err != nil && (ctx.Err() != nil || errors.As(err, &option) ||
+		errors.Is(err, decode.ErrBatcherClosed) || errors.Is(err, model.ErrClosed))
+}
+
+// finish continues a prompt.
+func (g *generator) finish(ctx context.Context, o *outcome, ids []int, seed uint64) error {
+	options, n := g.options, g.run.job.Generate.Samples
+	options.Seed = seed
+	tokens := g.batcher.Run(ctx, decode.Request{Prompt: ids, Options: options, Samples: n})
+	samples, err := g.form.Collect(tokens, n, seed, ids)
+	if err != nil {
+		return err
+	}
+	for _, s := range samples {
+		if err := g.add(o, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add adds a text of several to what becomes of an item.
+func (g *generator) add(o *outcome, s *promptlines.Sample) error {
+	row := &o.item.Row
+	line, err := g.out.Line(row, promptlines.Record{
+		Source: row.Source, Line: row.First, ID: row.ID, Sample: s,
+	})
+	if err != nil {
+		return err
+	}
+	o.line = append(o.line, line...)
+	o.records = append(o.records, generated(&o.entry, row, s))
+	return nil
+}
+
+// generated is the record of a text for the digest, and adds its numbers to those of its item. The
+// manifest's digest is an eval.Digest of a Record for each text, several samples of one prompt
+// included: of the id, the generated tokens (the member ids; one that ends a text is not among
+// them) and their log-probabilities (the member logprobs).
+func generated(to *ledger.Entry, row *scorelines.Row, s *promptlines.Sample) *eval.Record {
+	r := &eval.Record{ID: row.ID, Tokens: s.IDs}
+	for i := range s.LogProbs {
+		r.LogProbs = append(r.LogProbs, &s.LogProbs[i])
+		to.Sum += s.LogProbs[i]
+	}
+	to.Count += len(s.IDs)
+	return r
+}
