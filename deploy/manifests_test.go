@@ -19,11 +19,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// load decodes a manifest. A field that the API does not have is an error, and so is one that is
+// load decodes a manifest of one of the folders. A field that the API does not have is an error, and so is one that is
 // there twice.
 func load[T any](t *testing.T, name string) T {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("kubernetes", name))
+	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,17 +37,20 @@ func load[T any](t *testing.T, name string) T {
 	return object
 }
 
-// TestEveryManifestIsKnown: no file in the folder goes unread by the tests below.
+// TestEveryManifestIsKnown: no file in the folders goes unread by the tests below.
 func TestEveryManifestIsKnown(t *testing.T) {
-	files, err := filepath.Glob("kubernetes/*")
-	want := []string{"autoscaler.yaml", "deployment.yaml", "disruptionbudget.yaml",
-		"networkpolicy.yaml", "service.yaml"}
-	var got []string
-	for _, f := range files {
-		got = append(got, filepath.Base(f))
-	}
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("%q, %v; want %q", got, err, want)
+	for folder, want := range map[string]string{
+		"kubernetes": "autoscaler deployment disruptionbudget networkpolicy service",
+		"flink":      "config job jobmanager networkpolicy service taskmanager volume",
+	} {
+		files, err := filepath.Glob(folder + "/*")
+		var got []string
+		for _, f := range files {
+			got = append(got, strings.TrimSuffix(filepath.Base(f), ".yaml"))
+		}
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, %v; want %q", folder, got, err, want)
+		}
 	}
 }
 
@@ -59,7 +62,7 @@ func TestAMisspeltFieldIsRefused(t *testing.T) {
 }
 
 func TestDeployment(t *testing.T) {
-	d := load[appsv1.Deployment](t, "deployment.yaml")
+	d := load[appsv1.Deployment](t, "kubernetes/deployment.yaml")
 	if d.APIVersion != "apps/v1" || d.Kind != "Deployment" {
 		t.Errorf("%s %s", d.APIVersion, d.Kind)
 	}
@@ -69,6 +72,29 @@ func TestDeployment(t *testing.T) {
 			t.Errorf("the selector wants %s: %s, the pods do not have it", k, v)
 		}
 	}
+	locked(t, spec)
+	server := spec.Containers[0]
+	for _, p := range []*corev1.Probe{server.StartupProbe, server.ReadinessProbe,
+		server.LivenessProbe} {
+		if p == nil || p.HTTPGet == nil || p.HTTPGet.Port.StrVal != server.Ports[0].Name {
+			t.Errorf("probe %+v, want one of port %s", p, server.Ports[0].Name)
+		}
+	}
+	// A server that is killed while it drains loses texts.
+	grace := time.Duration(*spec.TerminationGracePeriodSeconds) * time.Second
+	for _, arg := range server.Args {
+		if v, ok := strings.CutPrefix(arg, "--drain="); ok {
+			if drain, err := time.ParseDuration(v); err != nil || drain >= grace {
+				t.Errorf("drains for %s, %v; it is killed after %s", v, err, grace)
+			}
+		}
+	}
+}
+
+// locked errs where a pod's containers have rights or memory without a limit, or mount what is not
+// there.
+func locked(t *testing.T, spec corev1.PodSpec) {
+	t.Helper()
 	for _, c := range append(slices.Clone(spec.InitContainers), spec.Containers...) {
 		s := c.SecurityContext
 		if s == nil || s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem ||
@@ -87,32 +113,16 @@ func TestDeployment(t *testing.T) {
 			t.Errorf("%s: no limit of memory", c.Name)
 		}
 	}
-	server := spec.Containers[0]
-	for _, p := range []*corev1.Probe{server.StartupProbe, server.ReadinessProbe,
-		server.LivenessProbe} {
-		if p == nil || p.HTTPGet == nil || p.HTTPGet.Port.StrVal != server.Ports[0].Name {
-			t.Errorf("probe %+v, want one of port %s", p, server.Ports[0].Name)
-		}
-	}
-	// A server that is killed while it drains loses texts.
-	grace := time.Duration(*spec.TerminationGracePeriodSeconds) * time.Second
-	for _, arg := range server.Args {
-		if v, ok := strings.CutPrefix(arg, "--drain="); ok {
-			if drain, err := time.ParseDuration(v); err != nil || drain >= grace {
-				t.Errorf("drains for %s, %v; it is killed after %s", v, err, grace)
-			}
-		}
-	}
 	if !*spec.SecurityContext.RunAsNonRoot {
 		t.Error("runs as root")
 	}
 }
 
 func TestTheOthersSelectTheDeployment(t *testing.T) {
-	labels := load[appsv1.Deployment](t, "deployment.yaml").Spec.Template.Labels
-	s := load[corev1.Service](t, "service.yaml")
-	n := load[networkingv1.NetworkPolicy](t, "networkpolicy.yaml")
-	b := load[policyv1.PodDisruptionBudget](t, "disruptionbudget.yaml")
+	labels := load[appsv1.Deployment](t, "kubernetes/deployment.yaml").Spec.Template.Labels
+	s := load[corev1.Service](t, "kubernetes/service.yaml")
+	n := load[networkingv1.NetworkPolicy](t, "kubernetes/networkpolicy.yaml")
+	b := load[policyv1.PodDisruptionBudget](t, "kubernetes/disruptionbudget.yaml")
 	for _, selector := range []map[string]string{s.Spec.Selector, n.Spec.PodSelector.MatchLabels,
 		b.Spec.Selector.MatchLabels} {
 		if len(selector) == 0 {
@@ -124,7 +134,7 @@ func TestTheOthersSelectTheDeployment(t *testing.T) {
 			}
 		}
 	}
-	a := load[autoscalingv2.HorizontalPodAutoscaler](t, "autoscaler.yaml")
+	a := load[autoscalingv2.HorizontalPodAutoscaler](t, "kubernetes/autoscaler.yaml")
 	if a.Spec.ScaleTargetRef.Name != "gpt" || a.Spec.ScaleTargetRef.Kind != "Deployment" {
 		t.Errorf("scales %+v", a.Spec.ScaleTargetRef)
 	}

@@ -22,7 +22,7 @@ func TestTheServerTakesTheseArguments(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	server := load[appsv1.Deployment](t, "deployment.yaml").Spec.Template.Spec.Containers[0]
+	server := load[appsv1.Deployment](t, "kubernetes/deployment.yaml").Spec.Template.Spec.Containers[0]
 	for name, args := range map[string][]string{
 		"Kubernetes": server.Args,
 		"systemd":    strings.Fields(unit(t, "ExecStart"))[1:],
