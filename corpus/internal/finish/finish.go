@@ -34,7 +34,6 @@ func Write(ctx context.Context, j *job.Job, all []work.Summary) error {
 func (c *Corpus) WriteKept(ctx context.Context, j *job.Job, all []work.Kept) error {
 	mine := map[string]bool{}
 	var sum Filtered
-	lost := -c.Manifest.Errors
 	for i := range all {
 		k := &all[i]
 		if k.Piece.Index != i || k.Piece.Of != len(all) {
@@ -43,11 +42,10 @@ func (c *Corpus) WriteKept(ctx context.Context, j *job.Job, all []work.Kept) err
 		sum.Kept += k.Kept
 		sum.Dropped += k.Dropped
 		sum.Unranked += k.Unranked
-		lost += k.Errors
 		mine[j.Kept(&k.Piece)], mine[j.Errors(&k.Piece)] = true, k.Errors > 0
 	}
 	f := c.Manifest.Filtered
-	if len(all) != c.Manifest.Pieces || lost != 0 || sum.Kept != f.Kept ||
+	if len(all) != c.Manifest.Pieces || sum.Kept != f.Kept ||
 		sum.Dropped != f.Dropped || sum.Unranked != f.Unranked {
 		return fmt.Errorf("%d pieces with %d kept, %d dropped and %d unranked; want %d with %d, "+
 			"%d and %d: the input has changed", len(all), sum.Kept, sum.Dropped, sum.Unranked,

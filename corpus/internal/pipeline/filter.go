@@ -56,7 +56,8 @@ func (f *cutsFn) ProcessElement(
 		return failure(err)
 	}
 	for i := range all {
-		emit(work.Selection{Piece: all[i].Piece, Cuts: c.Keep, Corpus: c.Manifest.Digest.String()})
+		emit(work.Selection{Piece: all[i].Piece, Errors: all[i].Errors, Cuts: c.Keep,
+			Corpus: c.Manifest.Digest.String()})
 	}
 	corpus(b)
 	return nil

@@ -23,6 +23,7 @@ import (
 // A Selection is a piece with what is to be kept of it.
 type Selection struct {
 	Piece  job.Piece
+	Errors int // rows that were set aside
 	Cuts   ledger.Cuts
 	Corpus string // the digest of all records, which tells this run's ledgers from others
 }
@@ -115,7 +116,7 @@ func (k *Kept) read(ctx context.Context, j *job.Job, s *Selection, file *lines) 
 		return ctx.Err()
 	case err != nil:
 		return err
-	case more:
+	case more || k.Errors != s.Errors:
 		return errChanged
 	}
 	return nil
