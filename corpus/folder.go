@@ -34,13 +34,15 @@ func (f *runFlags) prepare(a *app, j *job.Job) error {
 	ended := err == nil
 	switch {
 	case len(there) == 0:
+	case f.Force && !j.Share.All():
+		return usagef("--force and --share: want one of them: others may be at work in the folder")
 	case f.Force:
 		if err := storage.Remove(a.ctx, there...); err != nil {
 			return err
 		}
 	case ended:
 		return fmt.Errorf("%s: a run has ended there; --force writes over it", j.Output)
-	case !f.Resume:
+	case !f.Resume && j.Share.All():
 		return fmt.Errorf("%s: a run has been interrupted there; --resume continues it, "+
 			"--force writes over it", j.Output)
 	case started != nil && !bytes.Equal(started, described):

@@ -57,6 +57,9 @@ func (c *perplexityCommand) Run(a *app) (err error) {
 		}
 		j.Input.Form = "wikitext"
 	}
+	if j.Output == "" && !j.Share.All() {
+		return usagef("--share: want --output FOLDER, the same for all")
+	}
 	if j.Output == "" {
 		if !here() {
 			return usagef("want --output FOLDER, one that the workers can write to")
@@ -70,6 +73,9 @@ func (c *perplexityCommand) Run(a *app) (err error) {
 	m, err := c.submit(a, j)
 	if err != nil {
 		return err
+	}
+	if m == nil {
+		return c.done(a, m)
 	}
 	if m.Result == nil {
 		return errors.Join(c.done(a, m), errors.New("there is nothing to measure"))

@@ -42,6 +42,7 @@ type runFlags struct {
 	Threads    int    `placeholder:"N" default:"0" help:"of one process; 0 is one for each core"`
 
 	Workers    int     `placeholder:"N" default:"0" help:"pieces that one process works on side by side; they share the model and the threads; 0 is 2"`
+	Share      string  `placeholder:"I/N" help:"work on every N-th piece only, from the I-th: for N processes with one folder; after all of them, --resume finishes"`
 	PieceBytes bytesOf `placeholder:"SIZE" default:"1MiB" help:"how much input is one piece of work"`
 	Quiet      bool    `short:"q" help:"no progress and no summary"`
 	Verbose    bool    `short:"v" help:"show the runner's log"`
@@ -59,12 +60,16 @@ func (f *runFlags) job(command string) (*job.Job, error) {
 	case f.Threads < 0 || f.Threads > kernels.MaxThreads:
 		return nil, usagef("--threads %d: want 0 to %d", f.Threads, kernels.MaxThreads)
 	}
+	share, err := job.ParseShare(f.Share)
+	if err != nil {
+		return nil, usagef("--share %w", err)
+	}
 	path, err := f.modelPath()
 	if err != nil {
 		return nil, err
 	}
 	j := &job.Job{
-		Command: command, Workers: cmp.Or(f.Workers, 2),
+		Command: command, Workers: cmp.Or(f.Workers, 2), Share: share,
 		Input: input.Options{Form: f.Form, PieceBytes: int64(f.PieceBytes)},
 		Fields: job.Fields{Text: f.TextField, ID: f.IDField, Order: f.OrderField,
 			Special: f.Special},

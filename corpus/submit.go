@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
@@ -27,7 +28,7 @@ func here() bool {
 	return (*runners.Runner == "" || *runners.Runner == "prism") && *jobopts.Endpoint == ""
 }
 
-// submit runs the pipeline to its end.
+// submit runs the pipeline to its end. A share has no manifest, which is nil then.
 func (f *runFlags) submit(a *app, j *job.Job) (*finish.Manifest, error) {
 	if err := f.check(a, j); err != nil {
 		return nil, err
@@ -42,12 +43,26 @@ func (f *runFlags) submit(a *app, j *job.Job) (*finish.Manifest, error) {
 	end()
 	if err != nil {
 		work.This.Stop()
-		if cause := pipeline.Cause(err); cause != "" {
-			err = errors.New(cause)
-		}
-		return nil, err
+		return nil, f.failure(err)
+	}
+	if !j.Share.All() {
+		return nil, nil
 	}
 	return manifest(a, j)
+}
+
+// failure is what ended a run, in one line: what our functions said of it, or how the runner's
+// account begins and ends.
+func (f *runFlags) failure(err error) error {
+	if cause := pipeline.Cause(err); cause != "" {
+		return errors.New(cause)
+	}
+	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
+	if len(lines) == 1 || f.Verbose {
+		return err
+	}
+	first, last := strings.TrimSpace(lines[0]), strings.TrimSpace(lines[len(lines)-1])
+	return fmt.Errorf("%.200s … %.200s (-v shows all of it)", first, last)
 }
 
 // check errs for what is wrong before any work is done.
@@ -73,6 +88,13 @@ func manifest(a *app, j *job.Job) (*finish.Manifest, error) {
 
 // done tells what a run came to. It errs where more was set aside than may be.
 func (f *runFlags) done(a *app, m *finish.Manifest) error {
+	if m == nil {
+		if !f.Quiet {
+			fmt.Fprintf(a.stderr, "corpus: share %s is done; after the others, --resume without "+
+				"--share finishes\n", f.Share)
+		}
+		return nil
+	}
 	if !f.Quiet {
 		fmt.Fprintf(a.stderr, "corpus: %d records, %d errors, %d tokens, digest %s\n", m.Records,
 			m.Errors, m.Tokens, m.Digest)

@@ -28,6 +28,7 @@ type Job struct {
 	Output  string // a folder, or the beginning of objects' names
 	Work    string // where what is needed for a time only is kept, in the same way
 	Workers int    // pieces that one process works on side by side
+	Share   Share  // of the pieces
 
 	Score      ScoreOptions      // for score and filter
 	Filter     FilterOptions     // for filter
@@ -88,7 +89,7 @@ func (j *Job) Key(p *Piece) (string, error) {
 	same := *j
 	same.Model.Threads = 0
 	same.Input.Patterns = nil // the parts are what they matched
-	same.Output, same.Work, same.Workers = "", "", 0
+	same.Output, same.Work, same.Workers, same.Share = "", "", 0, Share{}
 	b, err := json.Marshal(struct {
 		Job   Job
 		Piece *Piece

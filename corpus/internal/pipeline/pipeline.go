@@ -39,17 +39,19 @@ func init() {
 	register.Iter1[work.Summary]()
 }
 
-// New builds the graph.
+// New builds the graph. That of a share of the pieces has no end: whoever comes last finishes.
 func New(j *job.Job) *beam.Pipeline {
 	p := beam.NewPipeline()
 	s := p.Root()
 	sources := beam.ParDo(s.Scope("Match"), &matchFn{j.Input}, beam.Impulse(s))
 	parts := beam.ParDo(s.Scope("Cut"), &cutFn{j.Input.PieceBytes}, beam.Reshuffle(s, sources))
-	pieces := beam.ParDo(s.Scope("Pack"), &packFn{j.Input.PieceBytes}, together(s, parts))
+	pieces := beam.ParDo(s.Scope("Pack"), &packFn{j.Input.PieceBytes, j.Share}, together(s, parts))
 	done := beam.ParDo(s.Scope("Work"), &workFn{Job: *j}, beam.Reshuffle(s, pieces))
-	if j.Command == job.Filter {
+	switch {
+	case !j.Share.All():
+	case j.Command == job.Filter:
 		filter(s, j, done)
-	} else {
+	default:
 		beam.ParDo0(s.Scope("Finish"), &finishFn{*j}, together(s, done))
 	}
 	return p
@@ -82,8 +84,12 @@ func (f *cutFn) ProcessElement(ctx context.Context, s input.Source, emit func(in
 	return failure(err)
 }
 
-// A packFn makes pieces of the parts. There is one at least, so that there is something to finish.
-type packFn struct{ PieceBytes int64 }
+// A packFn makes pieces of the parts, and emits those of the share. There is one at least, so that
+// there is something to finish.
+type packFn struct {
+	PieceBytes int64
+	Share      job.Share
+}
 
 func (f *packFn) ProcessElement(_ int, next func(*input.Part) bool, emit func(job.Piece)) {
 	var parts []input.Part
@@ -94,9 +100,12 @@ func (f *packFn) ProcessElement(_ int, next func(*input.Part) bool, emit func(jo
 	if len(packed) == 0 {
 		packed = append(packed, nil)
 	}
-	work.This.All.Store(int64(len(packed)))
+	work.This.All.Store(0)
 	for i, parts := range packed {
-		emit(job.Piece{Index: i, Of: len(packed), Parts: parts})
+		if f.Share.Has(i) {
+			work.This.All.Add(1)
+			emit(job.Piece{Index: i, Of: len(packed), Parts: parts})
+		}
 	}
 }
 
