@@ -99,8 +99,12 @@ func absolute(name string) string {
 
 // modelPath is where the checkpoint of -m is: a path, or a name in the Hugging Face cache.
 func (f *runFlags) modelPath() (string, error) {
-	if f.Model == "" || strings.Contains(f.Model, "://") {
-		return f.Model, nil
+	if f.Model == "" {
+		return "", nil
+	}
+	if strings.Contains(f.Model, "://") {
+		return "", usagef("--model %s: want a folder or a file that every worker has, on a volume or "+
+			"in its image", f.Model)
 	}
 	_, err := os.Stat(f.Model)
 	if err == nil || !errors.Is(err, fs.ErrNotExist) {
@@ -124,7 +128,7 @@ func (f *runFlags) modelPath() (string, error) {
 
 // openModel errs as the workers would, where the checkpoint is here.
 func (f *runFlags) openModel(path string) error {
-	if path == "" || strings.Contains(path, "://") {
+	if path == "" {
 		return nil
 	}
 	c, err := checkpoint.Options{GELU: f.GELU}.Open(path)
