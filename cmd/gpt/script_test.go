@@ -139,23 +139,9 @@ func makeCheckpoint(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(fixture.Write(ts.MkAbs(args[0]), o))
 }
 
-// byteTokenizer DIR writes a vocab.json in which each byte's id is its value, and <|endoftext|> is
-// 256, and an empty merges.txt.
+// byteTokenizer DIR writes a tokenizer whose tokens are bytes.
 func byteTokenizer(ts *testscript.TestScript, neg bool, args []string) {
-	vocab := map[string]int{"<|endoftext|>": 256}
-	// GPT-2's alphabet: printable bytes of Latin-1 are themselves, the others follow from U+0100 on
-	next := 256
-	for b := range 256 {
-		r := b
-		if !(b >= '!' && b <= '~' || b >= 0xA1 && b <= 0xAC || b >= 0xAE) {
-			r, next = next, next+1
-		}
-		vocab[string(rune(r))] = b
-	}
-	text, err := json.Marshal(vocab)
-	ts.Check(err)
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]+"/vocab.json"), text, 0o666))
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]+"/merges.txt"), []byte("#version: 0.2\n"), 0o666))
+	ts.Check(fixture.ByteTokenizer(ts.MkAbs(args[0])))
 }
 
 // pack FORM FILE OUT compresses a file, FORM being gzip or zstd.
