@@ -78,7 +78,7 @@ func (c *perplexityCommand) Run(a *app) (err error) {
 		return c.done(a, m)
 	}
 	if m.Result == nil {
-		return errors.Join(c.done(a, m), errors.New("there is nothing to measure"))
+		return cmp.Or(c.done(a, m), errors.New("there is nothing to measure"))
 	}
 	if err := c.print(a, m.Result); err != nil {
 		return err

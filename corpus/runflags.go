@@ -73,8 +73,8 @@ func (f *runFlags) job(command string) (*job.Job, error) {
 		Input: input.Options{Form: f.Form, PieceBytes: int64(f.PieceBytes)},
 		Fields: job.Fields{Text: f.TextField, ID: f.IDField, Order: f.OrderField,
 			Special: f.Special},
-		Model: job.Model{Path: path, GELU: f.GELU, Dtype: f.Dtype, CacheDtype: f.CacheDtype,
-			Threads: f.Threads},
+		Model: job.Model{Name: f.Model, Path: path, GELU: f.GELU, Dtype: f.Dtype,
+			CacheDtype: f.CacheDtype, Threads: f.Threads},
 	}
 	for _, pattern := range f.Input {
 		j.Input.Patterns = append(j.Input.Patterns, absolute(pattern))

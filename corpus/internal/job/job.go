@@ -2,10 +2,10 @@
 package job
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"path"
 
 	"picogpt/corpus/internal/input"
 	"picogpt/eval"
@@ -46,6 +46,7 @@ type Fields struct {
 
 // A Model says which checkpoint is loaded, and how.
 type Model struct {
+	Name       string // as it was asked for, for people; "" is the embedded demo
 	Path       string // "" is the embedded demo
 	GELU       string
 	Dtype      string
@@ -87,7 +88,7 @@ type Piece struct {
 // Key tells the work on a piece from any other. What changes no bit is not in it.
 func (j *Job) Key(p *Piece) (string, error) {
 	same := *j
-	same.Model.Threads = 0
+	same.Model.Name, same.Model.Threads = "", 0
 	same.Input.Patterns = nil // the parts are what they matched
 	same.Output, same.Work, same.Workers, same.Share = "", "", 0, Share{}
 	b, err := json.Marshal(struct {
@@ -103,10 +104,7 @@ func (j *Job) Ranks() bool { return j.Command != Generate }
 
 // ModelName names the checkpoint for people.
 func (m *Model) ModelName() string {
-	if m.Path == "" {
-		return "the embedded demo"
-	}
-	return path.Base(m.Path)
+	return cmp.Or(m.Name, "the embedded demo")
 }
 
 // Described is what the results depend on, for the manifest.
