@@ -3,7 +3,6 @@ package main
 // corpus filter, in this process, from command lines to files.
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
@@ -17,8 +16,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"picogpt/corpus/internal/finish"
 )
 
 // documents are objects as lines, without an end: ties, ids that are there twice or not at all,
@@ -59,38 +56,6 @@ func corpus(t *testing.T, args ...string) string {
 		t.Fatalf("%q: %v\n%s", args, err, &said)
 	}
 	return said.String()
-}
-
-// readLines are the lines of the files that a pattern names.
-func readLines(t *testing.T, pattern string) (lines []string) {
-	t.Helper()
-	names, err := filepath.Glob(pattern)
-	if err != nil || len(names) == 0 {
-		t.Fatalf("%s: no files, %v", pattern, err)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for s := bufio.NewScanner(bytes.NewReader(b)); s.Scan(); {
-			lines = append(lines, s.Text())
-		}
-	}
-	return lines
-}
-
-func readManifest(t *testing.T, out string) (m finish.Manifest) {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(out, "manifest.json"))
-	if err == nil {
-		err = json.Unmarshal(b, &m)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
 }
 
 // A rankedLine is a document as the test ranks it.

@@ -1,0 +1,76 @@
+//go:build unix
+
+package main
+
+// Runs that are ended in their middle: what is there is whole, and --resume leaves what a run
+// without an interruption would have left.
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// slowly are the flags of a run of many small pieces, of which each takes a while.
+func slowly(t *testing.T) []string {
+	t.Helper()
+	return []string{"score", "--input", forms[0].shards(t, makeDocuments(300), 3), "--piece-bytes", "1KiB",
+		"--threads", "1"}
+}
+
+// start runs a command until a few pieces are done.
+func start(t *testing.T, cmd *exec.Cmd, out string) {
+	t.Helper()
+	before := done(out)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	for range 3000 {
+		if done(out) >= before+3 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("no piece is done")
+}
+
+// done counts the pieces of a run that are done.
+func done(out string) int {
+	marks, _ := filepath.Glob(filepath.Join(out, ".work", "done-*"))
+	return len(marks)
+}
+
+func TestCtrlC(t *testing.T) {
+	dir, args := t.TempDir(), slowly(t)
+	whole, out := filepath.Join(dir, "whole"), filepath.Join(dir, "out")
+	succeed(t, append(args, "-o", whole)...)
+	args = append(args, "-o", out)
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
+		var stderr strings.Builder
+		cmd := exec.Command("corpus", args...)
+		cmd.Stderr = &stderr
+		start(t, cmd, out)
+		cmd.Process.Signal(signal)
+		cmd.Wait()
+		if m, _ := filepath.Glob(filepath.Join(out, "manifest.json")); len(m) > 0 {
+			t.Fatal("the run had ended before it was interrupted")
+		}
+		if signal == syscall.SIGKILL {
+			break
+		}
+		if cmd.ProcessState.ExitCode() != 130 || stderr.String() !=
+			"corpus: interrupted; --resume continues\n" {
+			t.Errorf("%v: %v, %q", signal, cmd.ProcessState, &stderr)
+		}
+		if left := partial(t, out); len(left) > 0 {
+			t.Errorf("%v: %q is left", signal, left)
+		}
+		args = append(args[:len(args):len(args)], "--resume")
+	}
+	succeed(t, append(args, "--resume")...)
+	sameFolders(t, out, whole)
+}
