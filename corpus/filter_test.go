@@ -290,6 +290,24 @@ func written(t *testing.T, folder string) map[string]int64 {
 	return all
 }
 
+// TestACorpusWithoutDocuments ends as others do, whatever is to be done with it.
+func TestACorpusWithoutDocuments(t *testing.T) {
+	input := writeShards(t, nil, 3)
+	for _, args := range [][]string{{"filter", "--keep", "0.1..0.7"}, {"score"}} {
+		out := filepath.Join(t.TempDir(), "out")
+		corpus(t, append(args, "-q", "--input", input, "-o", out)...)
+		m := readManifest(t, out)
+		if m.Records != 0 || m.Errors != 0 || m.Perplexity != nil || len(m.Quantiles) != 0 ||
+			(m.Filtered != nil) != (args[0] == "filter") {
+			t.Errorf("%s: %+v", args, m)
+		}
+		page, err := os.ReadFile(filepath.Join(out, "report.html"))
+		if err != nil || !bytes.Contains(page, []byte("No document has a perplexity.")) {
+			t.Errorf("%s: the page: %s%v", args, page, err)
+		}
+	}
+}
+
 func TestFilterRefuses(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"", "want --keep LO..HI, --above X or --below X"},

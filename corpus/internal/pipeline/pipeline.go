@@ -28,7 +28,7 @@ import (
 func init() {
 	register.DoFn3x1[context.Context, []byte, func(input.Source), error](&matchFn{})
 	register.DoFn3x1[context.Context, input.Source, func(input.Part), error](&cutFn{})
-	register.DoFn3x0[int, func(*input.Part) bool, func(job.Piece)](&packFn{})
+	register.DoFn4x0[int, func(*[]byte) bool, func(*input.Part) bool, func(job.Piece)](&packFn{})
 	register.DoFn3x1[context.Context, job.Piece, func(work.Summary), error](&workFn{})
 	register.DoFn3x1[context.Context, int, func(*work.Summary) bool, error](&finishFn{})
 	register.Emitter1[input.Source]()
@@ -45,7 +45,8 @@ func New(j *job.Job) *beam.Pipeline {
 	s := p.Root()
 	sources := beam.ParDo(s.Scope("Match"), &matchFn{j.Input}, beam.Impulse(s))
 	parts := beam.ParDo(s.Scope("Cut"), &cutFn{j.Input.PieceBytes}, beam.Reshuffle(s, sources))
-	pieces := beam.ParDo(s.Scope("Pack"), &packFn{j.Input.PieceBytes, j.Share}, together(s, parts))
+	pieces := beam.ParDo(s.Scope("Pack"), &packFn{j.Input.PieceBytes, j.Share},
+		atLeastOnce(s, parts))
 	done := beam.ParDo(s.Scope("Work"), &workFn{Job: *j}, beam.Reshuffle(s, pieces))
 	switch {
 	case !j.Share.All():
@@ -60,6 +61,12 @@ func New(j *job.Job) *beam.Pipeline {
 // together brings all elements to one call.
 func together(s beam.Scope, c beam.PCollection) beam.PCollection {
 	return beam.GroupByKey(s, beam.AddFixedKey(s, c))
+}
+
+// atLeastOnce brings all elements to one call too, which is made even where there are none: a group
+// that has no elements is no group, so that something else is in it.
+func atLeastOnce(s beam.Scope, c beam.PCollection) beam.PCollection {
+	return beam.CoGroupByKey(s, beam.AddFixedKey(s, beam.Impulse(s)), beam.AddFixedKey(s, c))
 }
 
 // A matchFn lists the sources.
@@ -91,7 +98,9 @@ type packFn struct {
 	Share      job.Share
 }
 
-func (f *packFn) ProcessElement(_ int, next func(*input.Part) bool, emit func(job.Piece)) {
+func (f *packFn) ProcessElement(
+	_ int, _ func(*[]byte) bool, next func(*input.Part) bool, emit func(job.Piece),
+) {
 	var parts []input.Part
 	for part := (input.Part{}); next(&part); part = (input.Part{}) {
 		parts = append(parts, part)
