@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -168,35 +167,4 @@ func (a *app) hintTokenizer(err error) error {
 	}
 	return hinted{err, "give ids with --tokens, or put the model's tokenizer.json " +
 		"(or vocab.json and merges.txt) into " + filepath.Clean(weights.Dir(path))}
-}
-
-// An idTokenizer stands in where a checkpoint has no tokenizer and ids are given. A token's text is
-// before and its number; without before, nothing.
-type idTokenizer struct {
-	before  string
-	missing error // why a text has no ids
-}
-
-func (t idTokenizer) Encode(string) ([]int, error) { return nil, t.missing }
-
-func (t idTokenizer) EncodeSpans(string) ([]int, []tokenizer.Span, error) {
-	return nil, nil, t.missing
-}
-
-func (t idTokenizer) DecodeSpans(ids []int) (string, []tokenizer.Span, error) {
-	var text strings.Builder
-	spans := make([]tokenizer.Span, len(ids))
-	for i, id := range ids {
-		token, _ := t.Text(id)
-		spans[i] = tokenizer.Span{Start: text.Len(), End: text.Len() + len(token)}
-		text.WriteString(token)
-	}
-	return text.String(), spans, nil
-}
-
-func (t idTokenizer) Text(id int) (string, error) {
-	if t.before == "" {
-		return "", nil
-	}
-	return t.before + strconv.Itoa(id), nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"picogpt/decode"
 	"picogpt/eval"
+	"picogpt/internal/scorelines"
 	"picogpt/internal/strictjson"
 	"picogpt/kernels"
 	"picogpt/model"
@@ -55,7 +56,7 @@ func (c *logitsCommand) Run(a *app) error {
 		w.before = `,"top":`
 	}
 	if p.asText || c.Top > 0 {
-		if w.tok, err = c.Prompt.tokenizer(a, &p, idTokenizer{}); err != nil {
+		if w.tok, err = c.Prompt.tokenizer(a, &p, scorelines.IDs{}); err != nil {
 			return err
 		}
 	}

@@ -167,7 +167,7 @@ func (c *scoreCommand) tokenizer(a *app, in *scoreInput) (eval.Tokenizer, error)
 	t, err := a.openTokenizer()
 	switch {
 	case in.Form == "jsonl" && errors.Is(err, checkpoint.ErrNoTokenizer):
-		return idTokenizer{missing: err}, nil
+		return scorelines.IDs{Missing: err}, nil
 	case err == nil && c.Special:
 		return t.WithSpecial(), nil
 	}

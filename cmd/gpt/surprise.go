@@ -10,6 +10,7 @@ import (
 
 	"picogpt/eval"
 	"picogpt/internal/outfile"
+	"picogpt/internal/scorelines"
 	"picogpt/internal/surprise"
 )
 
@@ -48,7 +49,7 @@ func (c *surpriseCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	t, err := c.Text.tokenizer(a, &p, idTokenizer{before: " "})
+	t, err := c.Text.tokenizer(a, &p, scorelines.IDs{Before: " "})
 	if err != nil {
 		return err
 	}

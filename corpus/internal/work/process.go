@@ -5,7 +5,6 @@ package work
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -13,6 +12,7 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/corpus/internal/job"
 	"picogpt/eval"
+	"picogpt/internal/scorelines"
 	"picogpt/model"
 	"picogpt/tokenizer"
 	"picogpt/weights/demo"
@@ -166,21 +166,9 @@ func open(m job.Model) (*checkpoint.Checkpoint, error) {
 func (l *Loaded) encoder(special bool) eval.Tokenizer {
 	switch {
 	case l.Tokenizer == nil:
-		return noTokenizer{l.Missing}
+		return scorelines.IDs{Missing: l.Missing}
 	case special:
 		return l.Tokenizer.WithSpecial()
 	}
 	return l.Tokenizer
 }
-
-// A noTokenizer knows ids only.
-type noTokenizer struct{ missing error }
-
-func (n noTokenizer) Encode(string) ([]int, error) { return nil, n.missing }
-func (n noTokenizer) EncodeSpans(string) ([]int, []tokenizer.Span, error) {
-	return nil, nil, n.missing
-}
-func (n noTokenizer) DecodeSpans(ids []int) (string, []tokenizer.Span, error) {
-	return "", make([]tokenizer.Span, len(ids)), nil
-}
-func (n noTokenizer) Text(id int) (string, error) { return "", fmt.Errorf("id %d: %w", id, n.missing) }
