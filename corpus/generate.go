@@ -41,9 +41,9 @@ Each line of texts-00012-of-00100.jsonl is an object:
   source, line    where the prompt stands
   id              the object's id, if it has one
   sample          the number of the text among those of its prompt, from 0
-  seed            gpt generate --seed SEED PROMPT, with the same options, gives the text again
+  seed            with it, gpt generate gives the text again
   prompt_ids      the ids of the prompt
-  ids, text       the new tokens, and their text (null where the checkpoint has no tokenizer)
+  ids, text       the new tokens, and their text (null without a tokenizer)
   logprobs        their log-probabilities, as the model has them
   top             with --logprobs K, the K likeliest tokens in place of each
   dropped         tokens of the context that --overflow has dropped
@@ -57,9 +57,8 @@ texts, in whatever order: of their ids, new tokens and log-probabilities.
 Examples:
 
   corpus generate --input prompts.jsonl --output out --seed 1 -n 200
-  corpus generate --input 'stories/*.txt' --form lines --output out --samples 4 --temp 1 --top-k 0
-  corpus generate --input 'gs://bucket/prompts-*.jsonl.gz' --output gs://bucket/out --keep \
-      --fields id,text,finish_reason`
+  corpus generate --input '*.txt' --form lines --output out --samples 4
+  corpus generate --input 'gs://b/*.jsonl.gz' --output gs://b/out --keep`
 }
 
 func (c *generateCommand) Run(a *app) error {

@@ -18,8 +18,8 @@ type perplexityCommand struct {
 	runFlags `embed:""`
 
 	Protocol string `placeholder:"NAME" default:"lm-eval" enum:"hf,lm-eval,llama.cpp" help:"the definition: hf, lm-eval or llama.cpp"`
-	Window   int    `placeholder:"N" default:"0" help:"tokens of context at most; 0 is the model's context"`
-	Stride   int    `placeholder:"N" default:"0" help:"for hf: how far windows advance; 0 is the window"`
+	Window   int    `placeholder:"N" help:"tokens of context at most; 0 is the model's context"`
+	Stride   int    `placeholder:"N" help:"for hf: how far windows advance; 0 is the window"`
 	WikiText bool   `name:"wikitext" help:"the files are raw WikiText: its pages are the documents, detokenized"`
 	JSON     bool   `name:"json" help:"print one JSON object"`
 }

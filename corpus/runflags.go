@@ -39,9 +39,9 @@ type runFlags struct {
 	GELU       string `name:"gelu" placeholder:"FORM" enum:",tanh,erf" default:"" help:"the form of GELU where the checkpoint does not say: tanh or erf"`
 	Dtype      string `placeholder:"TYPE" default:"auto" enum:"auto,f32,f16,bf16,q8,q4" help:"the number format of the weights: f32, f16, bf16, q8, q4"`
 	CacheDtype string `placeholder:"TYPE" default:"f32" enum:"f32,f16" help:"the number format of keys and values: f32 or f16"`
-	Threads    int    `placeholder:"N" default:"0" help:"of one process; 0 is one for each core"`
+	Threads    int    `placeholder:"N" help:"threads of one process; 0 is one for each core"`
 
-	Workers    int     `placeholder:"N" default:"0" help:"pieces that one process works on side by side; they share the model and the threads; 0 is 2"`
+	Workers    int     `placeholder:"N" help:"pieces that one process works on side by side; they share the model and the threads; 0 is 2"`
 	Share      string  `placeholder:"I/N" help:"work on every N-th piece only, from the I-th: for N processes with one folder; after all of them, --resume finishes"`
 	PieceBytes bytesOf `placeholder:"SIZE" default:"1MiB" help:"how much input is one piece of work"`
 	Quiet      bool    `short:"q" help:"no progress and no summary"`

@@ -17,6 +17,19 @@ type scoreCommand struct {
 	Keep    bool     `help:"write the fields of the input too"`
 }
 
+func (c *scoreCommand) Help() string {
+	return `Writes an object for each text to OUT/scores-00000-of-00100.jsonl and so on, in the order
+of the input: that of gpt score, with the source before its line. Rows that cannot be scored are in
+OUT/errors/, with their source, line and reason. OUT/manifest.json has what all came to, and a digest
+that is equal wherever the same texts got the same bits; gpt score --summary prints it too.
+
+Examples:
+
+  corpus score --input 'texts/*.jsonl.gz' --output out
+  corpus score --input 'books/*.parquet' --text-field body --output out
+  corpus score --input 'gs://b/*.zst' --form lines --output gs://b/scores`
+}
+
 func (c *scoreCommand) Run(a *app) error {
 	j, err := c.job(job.Score)
 	if err != nil {

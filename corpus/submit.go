@@ -67,6 +67,9 @@ func (f *runFlags) failure(err error) error {
 
 // check errs for what is wrong before any work is done.
 func (f *runFlags) check(a *app, j *job.Job) error {
+	if err := worker.Check(); err != nil {
+		return usageError{err}
+	}
 	if _, err := input.Match(a.ctx, j.Input); err != nil {
 		return err
 	}

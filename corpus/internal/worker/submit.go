@@ -24,7 +24,7 @@ import (
 // --runner, --endpoint of a job server, --environment_type, --environment_config and the others. If
 // the context ends first, the job is cancelled. The version is Main's.
 func Submit(ctx context.Context, version string, p *beam.Pipeline) (beam.PipelineResult, error) {
-	if err := check(); err != nil {
+	if err := Check(); err != nil {
 		return nil, err
 	}
 	if *jobopts.Endpoint == "" && !onDataflow() { // in this process
@@ -57,30 +57,6 @@ func Submit(ctx context.Context, version string, p *beam.Pipeline) (beam.Pipelin
 		return nil, err
 	}
 	return result, ended(ctx, conn, name)
-}
-
-// check refuses what Beam would take for something else: an unknown environment for DOCKER, and no
-// image for its own, which lacks this binary.
-func check() error {
-	kind, config := *jobopts.EnvironmentType, *jobopts.EnvironmentConfig
-	switch strings.ToUpper(kind) {
-	case "LOOPBACK":
-		if config != "" {
-			return fmt.Errorf("--environment_config %q: LOOPBACK has none", config)
-		}
-		return nil
-	case "PROCESS", "EXTERNAL", "DOCKER":
-		if config == "" {
-			return fmt.Errorf("--environment_type %s: want --environment_config: a command in JSON, "+
-				"a pool's HOST:PORT or an image", kind)
-		}
-		return nil
-	case "":
-		if *jobopts.Endpoint == "" {
-			return nil
-		}
-	}
-	return fmt.Errorf("--environment_type %q: want LOOPBACK, PROCESS, EXTERNAL or DOCKER", kind)
 }
 
 // tellWorkers puts into the job's options which build submits, and gives the job a name.

@@ -229,10 +229,11 @@ func TestPlacesThatAreRefused(t *testing.T) {
 	}{
 		{place{"x:1", "", ""}, "want LOOPBACK"},
 		{place{"x:1", "CLOUD", ""}, `"CLOUD"`},
-		{place{"", "CLOUD", ""}, `"CLOUD"`},
 		{place{"x:1", "LOOPBACK", "y:2"}, "has none"},
 		{place{"x:1", "DOCKER", ""}, "an image"},
 		{place{"", "LOOPBACK", ""}, "--endpoint"},
+		{place{"x", "LOOPBACK", ""}, "want HOST:PORT"},
+		{place{"x:", "LOOPBACK", ""}, "want HOST:PORT"},
 	} {
 		_, err := c.place.submit(t.Context(), (&toy{}).pipeline())
 		if err == nil || !strings.Contains(err.Error(), c.want) {

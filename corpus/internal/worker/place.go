@@ -1,0 +1,57 @@
+// Where a pipeline runs: what Beam's flags say of it, checked before anything is begun.
+
+package worker
+
+import (
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners"
+)
+
+// Check refuses flags of Beam by which no pipeline would run, or which Beam would take for something
+// else: of an unknown runner it says nothing but to its log.
+func Check() error {
+	endpoint := *jobopts.Endpoint
+	switch runner := *runners.Runner; runner {
+	case "", "prism", "PrismRunner", "dataflow", "DataflowRunner":
+	case "flink", "FlinkRunner", "spark", "SparkRunner", "universal", "portable", "PortableRunner":
+		if endpoint == "" {
+			return fmt.Errorf("--runner %s: want --endpoint HOST:PORT, of its job server", runner)
+		}
+	default:
+		return fmt.Errorf("--runner %q: want prism, flink, spark, universal or dataflow", runner)
+	}
+	if endpoint != "" {
+		if _, port, err := net.SplitHostPort(endpoint); err != nil || port == "" {
+			return fmt.Errorf("--endpoint %q: want HOST:PORT", endpoint)
+		}
+	}
+	return checkEnvironment(endpoint)
+}
+
+// checkEnvironment refuses an unknown environment, which Beam would take for DOCKER, and no image for
+// its own, which lacks this binary.
+func checkEnvironment(endpoint string) error {
+	kind, config := *jobopts.EnvironmentType, *jobopts.EnvironmentConfig
+	switch strings.ToUpper(kind) {
+	case "LOOPBACK":
+		if config != "" {
+			return fmt.Errorf("--environment_config %q: LOOPBACK has none", config)
+		}
+		return nil
+	case "PROCESS", "EXTERNAL", "DOCKER":
+		if config == "" {
+			return fmt.Errorf("--environment_type %s: want --environment_config: a command in JSON, "+
+				"a pool's HOST:PORT or an image", kind)
+		}
+		return nil
+	case "":
+		if endpoint == "" {
+			return nil
+		}
+	}
+	return fmt.Errorf("--environment_type %q: want LOOPBACK, PROCESS, EXTERNAL or DOCKER", kind)
+}

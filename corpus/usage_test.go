@@ -1,0 +1,128 @@
+package main
+
+// Mistakes in the command line, and folders that are in the way: one line each, and nothing done.
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// refused runs a command that must end with a status and one line that has certain words.
+func refused(t *testing.T, status int, words string, args ...string) {
+	t.Helper()
+	e := execute(t, exec.Command("corpus", args...))
+	if e.status != status || e.stdout != "" || !strings.HasPrefix(e.stderr, "corpus: ") ||
+		strings.Count(e.stderr, "\n") != 1 || !strings.Contains(e.stderr, words) {
+		t.Errorf("corpus %q: %+v, want status %d and a line with %s", args, e, status, words)
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	dir := t.TempDir()
+	input := write(t, filepath.Join(dir, "in.jsonl"), `{"text":"a"}`)
+	folder := filepath.Join(dir, "folder")
+	if err := os.Mkdir(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		status    int
+		flags     string
+		words     string
+		elsewhere bool // it has its own --input and --output
+	}{
+		{2, "scoer", `did you mean "score"?`, true},
+		{2, "score", "--input=PATTERN", true},
+		{2, "score --input x", "want --output FOLDER", true},
+		{2, "score --inptu x", `did you mean "--input"?`, true},
+		{2, "score x", "unexpected argument x", true},
+		{1, "score -o out --input nothing/*", "nothing/*: no such file matches", true},
+		{1, "score -o out --input " + folder, "a directory, want files", true},
+		{1, "score -o out --input ftp://host/x", "ftp:// are known", true},
+		{2, "--form csv", `"auto","jsonl","lines","text","parquet"`, false},
+		{2, "--dtype q9", `"q8"`, false},
+		{2, "--workers -1", "--workers", false},
+		{2, "--max-errors=-1", "want 0 or more", false},
+		{2, "--threads 100000", "--threads 100000: want 0 to", false},
+		{2, "--piece-bytes 3q", "such as 64MiB", false},
+		{2, "--resume --force", "want one of them", false},
+		{2, "--fields nothing", `"nothing" is no field`, false},
+		{2, "--fields top", "--top K", false},
+		{2, "--top=-1", "want 0 or more", false},
+		{2, "--share 3/2", "such as 2/7", false},
+		{1, "-m nowhere/model", "nowhere/model", false},
+		{1, "-m " + folder, "no checkpoint in this directory", false},
+		{2, "--runner nonsense", `"nonsense": want prism`, false},
+		{2, "--runner flink", "want --endpoint HOST:PORT", false},
+		{2, "--endpoint host --environment_type LOOPBACK", `"host": want HOST:PORT`, false},
+		{2, "--endpoint host:1", "want LOOPBACK, PROCESS, EXTERNAL or DOCKER", false},
+		{2, "--endpoint host:1 --environment_type EXTERNAL", "--environment_config", false},
+		{2, "--parallelism x", "-parallelism", false},
+	} {
+		args := strings.Fields(c.flags)
+		if !c.elsewhere {
+			args = append([]string{"score", "--input", input, "-o", filepath.Join(dir, "out")}, args...)
+		}
+		refused(t, c.status, c.words, args...)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 2 {
+		t.Errorf("%q, want no more than there was", left)
+	}
+}
+
+func TestHelpFitsATerminal(t *testing.T) {
+	for _, args := range [][]string{nil, {"--help"}, {"score", "--help"}, {"filter", "--help"},
+		{"perplexity", "--help"}, {"generate", "--help"}, {"pool", "--help"}} {
+		e := execute(t, exec.Command("corpus", args...))
+		if e.status != 0 || e.stderr != "" || !strings.HasPrefix(e.stdout, "Usage: corpus ") {
+			t.Errorf("%q: %+v", args, e)
+		}
+		for line := range strings.Lines(e.stdout) {
+			if len([]rune(line)) > 81 {
+				t.Errorf("%q: more than 80 columns: %s", args, line)
+			}
+		}
+	}
+}
+
+func TestTheFolderOfTheResults(t *testing.T) {
+	model, dir := byteModel(t), t.TempDir()
+	input, out := write(t, filepath.Join(dir, "in.jsonl"), `{"text":"one two"}`), filepath.Join(dir, "out")
+	args := []string{"score", "--input", input, "-m", model, "-o", out}
+	if err := os.Mkdir(out, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	foreign := write(t, filepath.Join(out, "scores.txt"), "mine")
+	succeed(t, args...)
+	ended := tree(t, out)
+	refused(t, 1, "a run has ended there; --force writes over it", args...)
+	refused(t, 1, "--force", append(args, "--resume")...)
+	if !maps.Equal(tree(t, out), ended) {
+		t.Error("a run that was refused has changed the folder")
+	}
+	succeed(t, append(args, "--force", "--bos")...)
+	if b := tree(t, out)["manifest.json"]; b == "" || b == ended["manifest.json"] {
+		t.Errorf("--force leaves %s", b)
+	}
+	if b, err := os.ReadFile(foreign); err != nil || string(b) != "mine" {
+		t.Errorf("a file of somebody else: %q, %v", b, err)
+	}
+	// an interrupted run
+	for name := range tree(t, out) {
+		if name != "scores.txt" {
+			os.Remove(filepath.Join(out, name))
+		}
+	}
+	gone := write(t, filepath.Join(dir, "gone.jsonl"), `{"text":"x"}`)
+	if err := os.Mkdir(filepath.Join(out, ".work"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(out, ".work", "started.json"), "{}")
+	refused(t, 1, "--resume continues it", args...)
+	refused(t, 1, "had other options", append(args, "--resume")...)
+	refused(t, 1, "no such file", "score", "--input", gone+"x", "-o", out, "--force")
+	succeed(t, append(args, "--force")...)
+}
