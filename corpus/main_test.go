@@ -16,12 +16,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"picogpt/corpus/internal/finish"
+	"picogpt/corpus/internal/testprogram"
 	"picogpt/internal/fixture"
 )
 
 // TestMain makes this binary the program that is tested, wherever it is called corpus.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"corpus": main, "corpus-on-a-full-disk": onAFullDisk})
+	testscript.Main(m, map[string]func(){"corpus": main, "corpus-on-a-full-disk": onAFullDisk,
+		"corpus-prism": testprogram.ServePrism})
 }
 
 // A model is small and random, and knows bytes. Its context is 64 tokens, so that texts have

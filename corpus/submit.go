@@ -57,6 +57,10 @@ func (f *runFlags) failure(err error) error {
 	if cause := pipeline.Cause(err); cause != "" {
 		return errors.New(cause)
 	}
+	if strings.Contains(err.Error(), "SDK worker disconnected") || errors.Is(err, worker.ErrGone) {
+		return errors.New("a worker is gone (killed, out of memory) or never started: its own log, or " +
+			"the pool's, may say more; --resume continues the run")
+	}
 	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
 	if len(lines) == 1 || f.Verbose {
 		return err

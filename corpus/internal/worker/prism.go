@@ -19,9 +19,10 @@ import (
 // patience is how long a job may run without a worker. At its end it does for a moment.
 const patience = 5 * time.Second
 
-var errNoWorker = errors.New("the worker's process is gone, or never started: the log of Prism has more")
+// ErrGone says that a job runs on a Prism that has no worker for it.
+var ErrGone = errors.New("the worker's process is gone, or never started: the log of Prism has more")
 
-// watch returns errNoWorker when a job runs on a Prism that has no worker for it. When a process
+// watch returns ErrGone when a job runs on a Prism that has no worker for it. When a process
 // of the environment PROCESS ends, Prism forgets the worker before it fails what the worker was
 // doing, and the job stays in the state of running for ever. Other runners notice, and have no
 // service that could be asked here: then watch returns nil.
@@ -42,7 +43,7 @@ func watch(ctx context.Context, conn *grpc.ClientConn, name string) error {
 			case err != nil:
 				return nil
 			case !known && time.Since(last) > patience:
-				return errNoWorker
+				return ErrGone
 			case !known:
 				continue
 			}

@@ -3,18 +3,13 @@
 package worker
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -23,7 +18,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
+
+	"picogpt/corpus/internal/testprogram"
 )
 
 // testVersion is the version of all processes of the tests but those that say another.
@@ -38,7 +34,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "prism":
-			servePrism()
+			testprogram.ServePrism()
 			return
 		case "pool":
 			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
@@ -54,75 +50,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// servePrism is Beam's job server in a process of its own. It says its endpoint in its log.
-func servePrism() {
-	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
-	if _, err := prism.CreateJobServer(context.Background(), prism.Options{}); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	io.Copy(io.Discard, os.Stdin) // until the test ends, however it does
+func startPrism(t *testing.T) *testprogram.Program {
+	return testprogram.Prism(t, exec.Command(os.Args[0], "prism"))
 }
 
-// A program is a process of a test.
-type program struct {
-	cmd     *exec.Cmd
-	address string
-	lines   chan string // what it says besides
-}
-
-// start runs this binary as a program and waits for the line with its address.
-func start(t *testing.T, address func(line string) string, args ...string) *program {
-	t.Helper()
-	p := &program{cmd: exec.Command(os.Args[0], args...), lines: make(chan string, 10000)}
-	stdin, err := p.cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stderr, err := p.cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		stdin.Close()
-		p.cmd.Process.Kill()
-		p.cmd.Wait()
-	})
-	lines := bufio.NewScanner(stderr)
-	for p.address == "" {
-		if !lines.Scan() {
-			t.Fatalf("%q says no address", args)
-		}
-		p.address = address(lines.Text())
-	}
-	go func() {
-		defer close(p.lines)
-		for lines.Scan() {
-			select {
-			case p.lines <- lines.Text():
-			default:
-			}
-		}
-	}()
-	return p
-}
-
-func startPrism(t *testing.T) *program {
-	return start(t, func(line string) string {
-		var entry struct{ Endpoint string }
-		json.Unmarshal([]byte(line), &entry)
-		return entry.Endpoint
-	}, "prism")
-}
-
-func startPool(t *testing.T) *program {
-	return start(t, func(line string) string {
-		address, _ := strings.CutPrefix(line, "corpus: pool: listening on ")
-		return address
-	}, "pool")
+func startPool(t *testing.T) *testprogram.Program {
+	return testprogram.Pool(t, exec.Command(os.Args[0], "pool"))
 }
 
 // command is the configuration of the environment PROCESS.

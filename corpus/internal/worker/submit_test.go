@@ -15,10 +15,10 @@ func TestEveryEnvironment(t *testing.T) {
 	server := startPrism(t)
 	pool := startPool(t)
 	for _, c := range []struct{ environment, config string }{
-		{"LOOPBACK", ""}, {"PROCESS", command(os.Args[0])}, {"EXTERNAL", pool.address},
+		{"LOOPBACK", ""}, {"PROCESS", command(os.Args[0])}, {"EXTERNAL", pool.Address},
 	} {
 		t.Run(c.environment, func(t *testing.T) {
-			place := place{server.address, c.environment, c.config}
+			place := place{server.Address, c.environment, c.config}
 			f := &toy{Dir: t.TempDir()}
 			result, err := place.submit(t.Context(), f.pipeline())
 			if err != nil {
@@ -40,10 +40,10 @@ func TestAWorkerIsKilled(t *testing.T) {
 	server := startPrism(t)
 	pool := startPool(t)
 	for _, c := range []struct{ environment, config string }{
-		{"PROCESS", command(os.Args[0])}, {"EXTERNAL", pool.address},
+		{"PROCESS", command(os.Args[0])}, {"EXTERNAL", pool.Address},
 	} {
 		t.Run(c.environment, func(t *testing.T) {
-			place := place{server.address, c.environment, c.config}
+			place := place{server.Address, c.environment, c.config}
 			f := &toy{Dir: t.TempDir(), Forever: true}
 			result := make(chan error, 1)
 			go func() {
@@ -58,7 +58,7 @@ func TestAWorkerIsKilled(t *testing.T) {
 			case err := <-result:
 				t.Log(time.Since(killed), err)
 				if err == nil || !strings.Contains(err.Error(), "SDK worker disconnected") &&
-					!errors.Is(err, errNoWorker) {
+					!errors.Is(err, ErrGone) {
 					t.Errorf("%v, want an error that says that the worker is gone", err)
 				}
 			case <-time.After(20 * time.Second):
@@ -70,10 +70,10 @@ func TestAWorkerIsKilled(t *testing.T) {
 
 // TestAWorkerThatNeverWas: a command that cannot start is an error, not a wait without end.
 func TestAWorkerThatNeverWas(t *testing.T) {
-	place := place{startPrism(t).address, "PROCESS", command("/nonexistent/corpus")}
+	place := place{startPrism(t).Address, "PROCESS", command("/nonexistent/corpus")}
 	_, err := place.submit(t.Context(), (&toy{}).pipeline())
-	if !errors.Is(err, errNoWorker) {
-		t.Errorf("%v, want %v", err, errNoWorker)
+	if !errors.Is(err, ErrGone) {
+		t.Errorf("%v, want %v", err, ErrGone)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestAnotherBuildIsRefused(t *testing.T) {
 	if err := os.WriteFile(other, append(binary, 0), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	place := place{startPrism(t).address, "PROCESS", command(other)}
+	place := place{startPrism(t).Address, "PROCESS", command(other)}
 	f := &toy{Dir: t.TempDir()}
 	_, err = place.submit(t.Context(), f.pipeline())
 	if err == nil || !strings.Contains(err.Error(), "want the same build") {
@@ -121,7 +121,7 @@ func TestBuildsOfOneVersion(t *testing.T) {
 
 // TestTheJobOfOneWhoLeavesIsCancelled, so that no cluster works for nobody.
 func TestTheJobOfOneWhoLeavesIsCancelled(t *testing.T) {
-	place := place{startPrism(t).address, "EXTERNAL", startPool(t).address}
+	place := place{startPrism(t).Address, "EXTERNAL", startPool(t).Address}
 	f := &toy{Dir: t.TempDir(), Forever: true}
 	ctx, cancel := context.WithCancel(t.Context())
 	result := make(chan error, 1)
@@ -139,7 +139,7 @@ func TestTheJobOfOneWhoLeavesIsCancelled(t *testing.T) {
 
 func TestThePoolTakesItsWorkersAlong(t *testing.T) {
 	pool := startPool(t)
-	place := place{startPrism(t).address, "EXTERNAL", pool.address}
+	place := place{startPrism(t).Address, "EXTERNAL", pool.Address}
 	f := &toy{Dir: t.TempDir(), Forever: true}
 	result := make(chan error, 1)
 	go func() {
@@ -147,8 +147,8 @@ func TestThePoolTakesItsWorkersAlong(t *testing.T) {
 		result <- err
 	}()
 	pid := f.pid(t)
-	pool.cmd.Process.Signal(syscall.SIGTERM)
-	if err := pool.cmd.Wait(); err != nil {
+	pool.Cmd.Process.Signal(syscall.SIGTERM)
+	if err := pool.Cmd.Wait(); err != nil {
 		t.Errorf("the pool after SIGTERM: %v, want status 0", err)
 	}
 	gone(t, pid)
@@ -172,12 +172,12 @@ func gone(t *testing.T, pid int) {
 // TestThePoolSaysWhoDied, and keeps no zombie.
 func TestThePoolSaysWhoDied(t *testing.T) {
 	pool := startPool(t)
-	place := place{startPrism(t).address, "EXTERNAL", pool.address}
+	place := place{startPrism(t).Address, "EXTERNAL", pool.Address}
 	f := &toy{Dir: t.TempDir(), Forever: true}
 	go place.submit(t.Context(), f.pipeline())
 	pid := f.pid(t)
 	syscall.Kill(pid, syscall.SIGKILL)
-	for line := range pool.lines {
+	for line := range pool.Lines {
 		if strings.Contains(line, "signal: killed") {
 			break
 		}
@@ -186,7 +186,7 @@ func TestThePoolSaysWhoDied(t *testing.T) {
 }
 
 func TestSIGTERMEndsAWorkerInPeace(t *testing.T) {
-	place := place{startPrism(t).address, "EXTERNAL", startPool(t).address}
+	place := place{startPrism(t).Address, "EXTERNAL", startPool(t).Address}
 	f := &toy{Dir: t.TempDir(), Forever: true}
 	result := make(chan error, 1)
 	go func() {
