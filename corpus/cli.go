@@ -48,6 +48,9 @@ func parse(args []string, stdout, stderr io.Writer) (command, error) {
 	if helped {
 		return nil, nil
 	}
+	if err != nil && strings.HasPrefix(err.Error(), "unexpected argument") {
+		err = fmt.Errorf("%w: wildcards of --input want quotes, so that no shell expands them", err)
+	}
 	if err != nil {
 		return nil, usageError{err}
 	}

@@ -8,10 +8,28 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 
 	"picogpt/corpus/internal/job"
 	"picogpt/corpus/internal/storage"
 )
+
+// apart errs if a pattern of the input would match results too: a run that continues, or a second
+// phase of one, would read them as documents.
+func apart(j *job.Job) error {
+	first := job.Piece{Of: 1}
+	results := []string{j.Output, j.Work, j.Shard(&first), j.Kept(&first), j.Errors(&first),
+		j.Manifest(), j.Report()}
+	for _, pattern := range j.Input.Patterns {
+		for _, result := range results {
+			if found, _ := filepath.Match(pattern, result); found && j.Output != "" {
+				return usagef("--input %s: would read results too, such as %s, want another --output",
+					pattern, result)
+			}
+		}
+	}
+	return nil
+}
 
 // prepare makes the folder ready, or says what is in the way.
 func (f *runFlags) prepare(a *app, j *job.Job) error {

@@ -74,6 +74,9 @@ func (f *runFlags) check(a *app, j *job.Job) error {
 	if err := worker.Check(); err != nil {
 		return usageError{err}
 	}
+	if err := apart(j); err != nil {
+		return err
+	}
 	if _, err := input.Match(a.ctx, j.Input); err != nil {
 		return err
 	}

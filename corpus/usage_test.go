@@ -38,10 +38,14 @@ func TestMistakes(t *testing.T) {
 		{2, "score", "--input=PATTERN", true},
 		{2, "score --input x", "want --output FOLDER", true},
 		{2, "score --inptu x", `did you mean "--input"?`, true},
-		{2, "score x", "unexpected argument x", true},
+		{2, "score x", "unexpected argument x: wildcards of --input want quotes", true},
 		{1, "score -o out --input nothing/*", "nothing/*: no such file matches", true},
 		{1, "score -o out --input " + folder, "a directory, want files", true},
 		{1, "score -o out --input ftp://host/x", "ftp:// are known", true},
+		{2, "score --input DIR/*.jsonl -o DIR", "scores-00000-of-00001.jsonl", true},
+		{2, "score --input DIR/* -o DIR/new", "would read results too", true},
+		{2, "score --input DIR/*/* -o DIR/new", "want another --output", true},
+		{2, "filter --keep 0..1 --input DIR/in.jsonl --input DIR/k* -o DIR", "kept-00000", true},
 		{2, "--form csv", `"auto","jsonl","lines","text","parquet"`, false},
 		{2, "--dtype q9", `"q8"`, false},
 		{2, "--workers -1", "--workers", false},
@@ -62,7 +66,7 @@ func TestMistakes(t *testing.T) {
 		{2, "--endpoint host:1 --environment_type EXTERNAL", "--environment_config", false},
 		{2, "--parallelism x", "-parallelism", false},
 	} {
-		args := strings.Fields(c.flags)
+		args := strings.Fields(strings.ReplaceAll(c.flags, "DIR", dir))
 		if !c.elsewhere {
 			args = append([]string{"score", "--input", input, "-o", filepath.Join(dir, "out")}, args...)
 		}
