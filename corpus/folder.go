@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,6 +30,16 @@ func apart(j *job.Job) error {
 		}
 	}
 	return nil
+}
+
+// undo removes the mark of a run that has not come to any work, so that the next one begins anew.
+func (f *runFlags) undo(a *app, j *job.Job) error {
+	ctx := context.WithoutCancel(a.ctx)
+	there, err := j.Files(ctx)
+	if err != nil || len(there) != 1 || there[0] != j.Started() {
+		return nil
+	}
+	return storage.RemoveFolder(ctx, j.Work)
 }
 
 // prepare makes the folder ready, or says what is in the way.

@@ -43,7 +43,7 @@ func (f *runFlags) submit(a *app, j *job.Job) (*finish.Manifest, error) {
 	end()
 	if err != nil {
 		work.This.Stop()
-		return nil, f.failure(err)
+		return nil, errors.Join(f.failure(err), f.undo(a, j))
 	}
 	if !j.Share.All() {
 		return nil, nil

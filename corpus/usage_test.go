@@ -77,6 +77,28 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// TestARunThatNeverBegan leaves nothing that asks for --resume.
+func TestARunThatNeverBegan(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	input := forms[0].shards(t, makeDocuments(3), 1)
+	args := []string{"score", "--input", input, "-m", byteModel(t), "-o", out}
+	e := execute(t, exec.Command("corpus", append(args, "--endpoint", "localhost:1",
+		"--environment_type", "LOOPBACK")...))
+	if e.status != 1 || strings.Count(e.stderr, "\n") != 1 || !strings.Contains(e.stderr, "no job server") {
+		t.Errorf("status %d, %q; want 1 and a line about the job server", e.status, e.stderr)
+	}
+	succeed(t, args...)
+}
+
+// TestOneDocumentOnly: protocols that know one document say so before all are measured.
+func TestOneDocumentOnly(t *testing.T) {
+	input := forms[0].shards(t, makeDocuments(3), 1)
+	refused(t, 1, "a second document, want 1 for llama.cpp", "perplexity", "--input", input, "-m",
+		byteModel(t), "--protocol", "llama.cpp", "--window", "8")
+	refused(t, 2, "want --endpoint HOST:PORT of a job server", "perplexity", "--input", input,
+		"--environment_type", "EXTERNAL", "--environment_config", "localhost:1")
+}
+
 func TestHelpFitsATerminal(t *testing.T) {
 	for _, args := range [][]string{nil, {"--help"}, {"score", "--help"}, {"filter", "--help"},
 		{"perplexity", "--help"}, {"generate", "--help"}, {"pool", "--help"}} {

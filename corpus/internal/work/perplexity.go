@@ -5,6 +5,7 @@ package work
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"math"
 
@@ -30,7 +31,13 @@ func (r *run) perplexity(ctx context.Context, items iter.Seq[*item]) iter.Seq2[o
 	}
 	return func(yield func(outcome, error) bool) {
 		options := eval.Options{Protocol: o.Protocol, Window: o.Window, Stride: o.Stride}
+		n := 0
 		for d, err := range eval.MeasureEach(ctx, r.loaded.Model, requests, options) {
+			if n++; err == nil && n > 1 && o.Protocol != eval.LMEval { // Total would say so, when all is measured
+				yield(outcome{}, fmt.Errorf("%s, line %d: a second document, want 1 for %s",
+					d.Tag.(*item).Source, d.Tag.(*item).First, o.Protocol))
+				return
+			}
 			var bad *eval.RequestError
 			made := outcome{}
 			switch {

@@ -47,6 +47,11 @@ func checkEnvironment(endpoint string) error {
 			return fmt.Errorf("--environment_type %s: want --environment_config: a command in JSON, "+
 				"a pool's HOST:PORT or an image", kind)
 		}
+		runner := strings.ToLower(*runners.Runner)
+		if endpoint == "" && (runner == "" || strings.HasPrefix(runner, "prism")) {
+			return fmt.Errorf("--environment_type %s: want --endpoint HOST:PORT of a job server; "+
+				"without one all work is done in this process", kind)
+		}
 		return nil
 	case "":
 		if endpoint == "" {
