@@ -17,6 +17,8 @@ import (
 
 // commands are what the first word may be.
 type commands struct {
+	Version kong.VersionFlag `help:"print the version"`
+
 	Score      scoreCommand      `cmd:"" help:"write the log-likelihood of each token of many texts"`
 	Filter     filterCommand     `cmd:"" help:"keep the texts whose perplexity is in a range"`
 	Perplexity perplexityCommand `cmd:"" help:"measure how well a model predicts a corpus"`
@@ -32,6 +34,7 @@ func parse(args []string, stdout, stderr io.Writer) (command, error) {
 	var c commands
 	helped := false
 	k, err := kong.New(&c, kong.Name("corpus"), kong.Writers(stdout, stderr),
+		kong.Vars{"version": "corpus " + cmp.Or(version, "of a source tree")},
 		kong.Description(description), kong.Exit(func(int) { helped = true }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}))
 	if err != nil {
@@ -48,7 +51,7 @@ func parse(args []string, stdout, stderr io.Writer) (command, error) {
 	if helped {
 		return nil, nil
 	}
-	if err != nil && strings.HasPrefix(err.Error(), "unexpected argument") {
+	if err != nil && len(ours) > 1 && strings.HasPrefix(err.Error(), "unexpected argument") {
 		err = fmt.Errorf("%w: wildcards of --input want quotes, so that no shell expands them", err)
 	}
 	if err != nil {
@@ -126,7 +129,7 @@ func (b *bytesOf) UnmarshalText(text []byte) error {
 		return fmt.Errorf("%s: want a number of bytes, such as 64MiB", text)
 	}
 	sizes := map[string]float64{"": 1, "k": 1e3, "m": 1e6, "g": 1e9,
-		"ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
+		"ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30, "t": 1e12, "ti": 1 << 40}
 	size, ok := sizes[unit]
 	if !ok || n*size < 1 {
 		return fmt.Errorf("%s: want a number of bytes, such as 64MiB", text)

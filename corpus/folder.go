@@ -4,12 +4,17 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"picogpt/corpus/internal/job"
 	"picogpt/corpus/internal/storage"
@@ -42,8 +47,29 @@ func (f *runFlags) undo(a *app, j *job.Job) error {
 	return storage.RemoveFolder(ctx, j.Work)
 }
 
+// differences names the options that two runs differ in, with both values.
+func differences(before, now []byte) string {
+	var a, b map[string]json.RawMessage
+	if json.Unmarshal(before, &a) != nil || json.Unmarshal(now, &b) != nil {
+		return "of another version of this program"
+	}
+	all := maps.Clone(b)
+	maps.Copy(all, a)
+	var differ []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if x, y := a[name], b[name]; !bytes.Equal(x, y) {
+			differ = append(differ, fmt.Sprintf("%s %s, now %s", name, cmp.Or(string(x), "none"),
+				cmp.Or(string(y), "none")))
+		}
+	}
+	return strings.Join(differ, "; ")
+}
+
 // prepare makes the folder ready, or says what is in the way.
 func (f *runFlags) prepare(a *app, j *job.Job) error {
+	if info, err := os.Stat(j.Output); err == nil && !info.IsDir() {
+		return usagef("--output %s: a file, want a folder", j.Output)
+	}
 	there, err := j.Files(a.ctx)
 	if err != nil {
 		return err
@@ -75,8 +101,8 @@ func (f *runFlags) prepare(a *app, j *job.Job) error {
 		return fmt.Errorf("%s: a run has been interrupted there; --resume continues it, "+
 			"--force writes over it", j.Output)
 	case started != nil && !bytes.Equal(started, described):
-		return fmt.Errorf("%s: the interrupted run had other options: %s; want %s", j.Output,
-			started, described)
+		return fmt.Errorf("%s: the interrupted run had other options: %s", j.Output,
+			differences(started, described))
 	}
 	return storage.WriteFile(a.ctx, j.Started(), described)
 }

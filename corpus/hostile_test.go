@@ -187,5 +187,5 @@ func TestAFileThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(t, 1, "b.jsonl: too many", "score", "--input", filepath.Join(dir, "*"), "-m", model, "-o",
-		filepath.Join(dir, "out"))
+		filepath.Join(t.TempDir(), "out"))
 }

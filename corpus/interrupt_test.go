@@ -6,6 +6,8 @@ package main
 // without an interruption would have left.
 
 import (
+	"bytes"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -73,4 +75,34 @@ func TestCtrlC(t *testing.T) {
 	}
 	succeed(t, append(args, "--resume")...)
 	sameFolders(t, out, whole)
+}
+
+// TestAnInputThatChanges: pieces whose rows are others now are done again, though the file has its
+// old size.
+func TestAnInputThatChanges(t *testing.T) {
+	model, dir := byteModel(t), t.TempDir()
+	input := forms[0].shards(t, makeDocuments(30), 1)
+	args := []string{"score", "--input", input, "-m", model, "--piece-bytes", "512"}
+	out, fresh := filepath.Join(dir, "out"), filepath.Join(dir, "fresh")
+	for _, share := range []string{"1/2", "2/2"} {
+		succeed(t, append(args, "-o", out, "--share", share)...)
+	}
+	names, err := filepath.Glob(input)
+	if err != nil || len(names) != 1 {
+		t.Fatal(names, err)
+	}
+	b, err := os.ReadFile(names[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := bytes.Replace(b, []byte("the"), []byte("teh"), 1)
+	if bytes.Equal(changed, b) {
+		t.Fatal("there is nothing to change")
+	}
+	if err := os.WriteFile(names[0], changed, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	succeed(t, append(args, "-o", out, "--resume")...)
+	succeed(t, append(args, "-o", fresh)...)
+	sameFolders(t, out, fresh)
 }

@@ -77,6 +77,9 @@ func (f *runFlags) job(command string) (*job.Job, error) {
 			CacheDtype: f.CacheDtype, Threads: f.Threads},
 	}
 	for _, pattern := range f.Input {
+		if pattern == "" {
+			return nil, usagef("--input: want the name of a file or a pattern, found nothing")
+		}
 		j.Input.Patterns = append(j.Input.Patterns, absolute(pattern))
 	}
 	if f.Output != "" {

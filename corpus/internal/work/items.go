@@ -5,8 +5,12 @@ package work
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
+	"io"
 	"iter"
 
 	"picogpt/corpus/internal/input"
@@ -30,8 +34,10 @@ type item struct {
 func texts(form string) bool { return form == "lines" || form == "text" || form == "wikitext" }
 
 // items are the rows of a piece, in their order. Rows without anything are left out. What cannot
-// be read is an item that says so.
-func items(ctx context.Context, j *job.Job, piece *job.Piece) iter.Seq[*item] {
+// be read is an item that says so. What the rows hold is added to seen.
+func items(
+	ctx context.Context, j *job.Job, piece *job.Piece, seen hash.Hash,
+) iter.Seq[*item] {
 	return func(yield func(*item) bool) {
 		for _, part := range piece.Parts {
 			for row, err := range input.Rows(ctx, part) {
@@ -41,12 +47,30 @@ func items(ctx context.Context, j *job.Job, piece *job.Piece) iter.Seq[*item] {
 				if row.Object == nil && row.Err == nil && err == nil && !texts(part.Form) {
 					continue // an empty line
 				}
-				if !yield(newItem(&part, row, err, &j.Fields)) {
+				it := newItem(&part, row, err, &j.Fields)
+				if it.sum(seen); !yield(it) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// sum adds what the row holds to h.
+func (it *item) sum(h hash.Hash) {
+	fmt.Fprintf(h, "%d %d %d %v ", it.order, it.First, len(it.Text), it.Err)
+	io.WriteString(h, it.Text)
+	for _, m := range it.Object {
+		fmt.Fprintf(h, "%d %s %d %s", len(m.Key), m.Key, len(m.Value), m.Value)
+	}
+}
+
+// unchanged reports whether the rows of a piece are those of which the sum is known.
+func unchanged(ctx context.Context, j *job.Job, piece *job.Piece, sum string) (bool, error) {
+	seen := sha256.New()
+	for range items(ctx, j, piece, seen) {
+	}
+	return hex.EncodeToString(seen.Sum(nil)) == sum, ctx.Err()
 }
 
 // newItem is the item of a row, or of an error of reading.

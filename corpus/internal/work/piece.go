@@ -6,8 +6,11 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"hash"
 	"io/fs"
 	"iter"
 	"reflect"
@@ -80,20 +83,22 @@ func (p *Process) Do(ctx context.Context, j *job.Job, piece *job.Piece) (*Summar
 		return done, err
 	}
 	start := time.Now()
-	r := &run{process: p, job: j, piece: piece, loaded: l,
+	r := &run{process: p, job: j, piece: piece, loaded: l, seen: sha256.New(),
 		summary: Summary{Piece: *piece, Model: l.Identity}, reasons: map[string]int{}}
 	if err := r.write(ctx); err != nil {
 		return nil, err
 	}
 	r.finish(time.Since(start))
 	p.Pieces.Add(1)
-	return &r.summary, remember(ctx, j.Done(piece), mark{key, l.Identity, r.summary})
+	return &r.summary, remember(ctx, j.Done(piece),
+		mark{key, l.Identity, hex.EncodeToString(r.seen.Sum(nil)), r.summary})
 }
 
 // A mark says that the files of a piece are there.
 type mark struct {
 	Key     string
 	Model   Identity
+	Input   string // the sum of what the rows held
 	Summary Summary
 }
 
@@ -104,6 +109,9 @@ func earlier(
 	var d mark
 	err := recall(ctx, j.Done(piece), &d)
 	if err != nil || d.Key != key || d.Model != l.Identity {
+		return nil, err
+	}
+	if same, err := unchanged(ctx, j, piece, d.Input); err != nil || !same {
 		return nil, err
 	}
 	d.Summary.Resumed = true
@@ -142,6 +150,7 @@ type run struct {
 
 	shard, errors *lines
 	ledger        *ledger.Writer
+	seen          hash.Hash // of what the rows hold
 	digest        eval.Digest
 	summary       Summary
 	reasons       map[string]int
@@ -160,7 +169,7 @@ func (r *run) write(ctx context.Context) (err error) {
 		defer r.shard.abort()
 	}
 	defer func() { r.errors.abort() }()
-	for o, err := range r.method()(ctx, items(ctx, r.job, r.piece)) {
+	for o, err := range r.method()(ctx, items(ctx, r.job, r.piece, r.seen)) {
 		if err != nil {
 			return err
 		}

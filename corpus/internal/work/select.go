@@ -92,7 +92,12 @@ func (k *Kept) read(ctx context.Context, j *job.Job, s *Selection, file *lines) 
 	next, stop := iter.Pull2(ledger.Read(ctx, j.Ledger(&s.Piece)))
 	defer stop()
 	entry, err, more := next()
-	for it := range items(ctx, j, &s.Piece) {
+	var scored mark
+	if err := recall(ctx, j.Done(&s.Piece), &scored); err != nil {
+		return err
+	}
+	seen := sha256.New()
+	for it := range items(ctx, j, &s.Piece, seen) {
 		if err != nil {
 			return err
 		}
@@ -116,7 +121,7 @@ func (k *Kept) read(ctx context.Context, j *job.Job, s *Selection, file *lines) 
 		return ctx.Err()
 	case err != nil:
 		return err
-	case more || k.Errors != s.Errors:
+	case more || k.Errors != s.Errors || hex.EncodeToString(seen.Sum(nil)) != scored.Input:
 		return errChanged
 	}
 	return nil

@@ -3,6 +3,8 @@ package work
 // The second phase of a filter: rows and a ledger side by side.
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"math"
 	"os"
@@ -55,6 +57,13 @@ func scoredPiece(t *testing.T, entries ...ledger.Entry) (*job.Job, *Selection, s
 		}
 	}
 	if err := w.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	seen := sha256.New()
+	for range items(t.Context(), j, &s.Piece, seen) {
+	}
+	m := mark{Input: hex.EncodeToString(seen.Sum(nil))}
+	if err := remember(t.Context(), j.Done(&s.Piece), m); err != nil {
 		t.Fatal(err)
 	}
 	return j, s, name
@@ -118,6 +127,8 @@ func TestAnInputThatChangesBetweenThePhases(t *testing.T) {
 			"line 5: the input has changed since it was scored"},
 		"a row that is broken now": {entries(),
 			func(s string) string { return strings.Replace(s, `{"id":"d"`, `["id":"d"`, 1) }, "line 5: "},
+		"a text": {entries(), func(s string) string { return strings.Replace(s, `"y"`, `"z"`, 1) },
+			"the input has changed since it was scored"},
 		"more bytes": {entries(),
 			func(s string) string { return strings.Replace(s, "\n\n", "\n \n", 1) },
 			"the input has changed since it was scored"},
