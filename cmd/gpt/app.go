@@ -65,6 +65,8 @@ type app struct {
 
 	optionFiles optionFiles // that options name
 
+	bareWord string // the prompt, where the name of a command may stand too; "" for others
+
 	stdinTaken bool // an option has stdin for its file
 	stdinLeft  bool // the text comes from elsewhere, and nothing was said yet of bytes on stdin
 

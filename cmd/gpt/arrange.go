@@ -4,6 +4,7 @@ package main
 // command.
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,21 +18,25 @@ type arrangement struct {
 	flagsByName           map[string]*kong.Flag
 	node                  *kong.Node // the command so far
 	command, flags, words []string
-	unknown               string // the first flag that no command has; it may own the next word
+	unknown               string            // the first flag that no command has; it may own the next word
+	typed                 map[string]string // flags of one letter as they were typed, by their names
+	bare                  string            // the first word, where it stands in a command's place and names none
 }
 
 func newArrangement(root *kong.Node) *arrangement {
-	a := &arrangement{flagsByName: map[string]*kong.Flag{}, node: root}
+	a := &arrangement{
+		flagsByName: map[string]*kong.Flag{}, node: root, typed: map[string]string{},
+	}
 	listFlags(root, a.flagsByName)
 	return a
 }
 
 // arrange brings the arguments into the order that kong is given. The first word names the command,
-// wherever flags stand. The command is generate where there is no word, or where the first one does
-// not look like a command's name (see looksLikeCommand). A word after -- names no command.
+// wherever flags stand. The command is generate where there is no word, or where the first one is no
+// command's name; whether it may then be a prompt, refused says. A word after -- names no command.
 // Underscores in flags' names become hyphens. Flags that another command has are left for kong to
 // refuse.
-func arrange(root *kong.Node, args []string) ([]string, error) {
+func arrange(root *kong.Node, args []string) (*arrangement, error) {
 	a := newArrangement(root)
 	for i := 0; i < len(args); i++ {
 		taken, err := a.take(args[i], args[i+1:])
@@ -41,12 +46,18 @@ func arrange(root *kong.Node, args []string) ([]string, error) {
 		i += taken
 	}
 	if a.unknown != "" {
-		return nil, unknownFlag(a.node, a.unknown)
+		meant := child(a.node, nearestCommand(a.node, a.bare))
+		return nil, unknownFlag(cmp.Or(meant, a.node), a.unknown)
 	}
 	if a.node == root && (len(a.words) > 0 || !slices.Contains(a.flags, "--help")) {
 		a.command = []string{"generate"}
 	}
-	return append(append(append(a.command, a.flags...), "--"), a.words...), nil
+	return a, nil
+}
+
+// args are the arguments in their order.
+func (a *arrangement) args() []string {
+	return slices.Concat(a.command, a.flags, []string{"--"}, a.words)
 }
 
 // take adds one argument, and says how many of the next arguments belong to it.
@@ -60,19 +71,18 @@ func (a *arrangement) take(arg string, next []string) (taken int, err error) {
 	case first && child(a.node, arg) != nil:
 		a.node = child(a.node, arg)
 		a.command = append(a.command, arg)
-	case first && a.unknown == "" && a.node.Parent == nil && looksLikeCommand(arg):
-		return 0, noFirstCommand(a.node, arg)
-	case first && a.unknown == "" && a.node.Parent != nil && len(a.node.Children) > 0:
-		return 0, notACommand(a.node, arg, "")
+	case first && (a.node.Parent == nil && looksLikeCommand(arg) ||
+		a.node.Parent != nil && len(a.node.Children) > 0):
+		a.bare = arg
+		fallthrough
 	default:
 		a.words = append(a.words, arg)
 	}
 	return 0, nil
 }
 
-// looksLikeCommand reports whether a first word can only be meant as a command's name: it is made
-// of lower-case ASCII letters, digits and hyphens alone. Such a word is never taken for a prompt,
-// so that a misspelt command does not generate text.
+// looksLikeCommand reports whether a word is made as the names of commands are: of lower-case ASCII
+// letters, digits and hyphens alone.
 func looksLikeCommand(word string) bool {
 	return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 }
@@ -116,8 +126,15 @@ func checkYesNo(f *kong.Flag, next []string) error {
 
 // shortFlags adds flags of one letter, of which the last may have a value: -v, -vn5, -n 5, -n=5.
 func (a *arrangement) shortFlags(arg string, next []string) (taken int, err error) {
+	if name, _, _ := strings.Cut(arg, "="); len(name) > 2 && a.isName(name[1:]) {
+		a.noteUnknown(name) // -model is no -m odel
+		return 0, nil
+	}
 	for at, letter := range arg[1:] {
 		f, value := a.flagsByName["-"+string(letter)], arg[1+at+len(string(letter)):]
+		if f != nil {
+			a.typed["--"+f.Name] = "-" + string(letter)
+		}
 		switch {
 		case f == nil && at == 0:
 			a.noteUnknown(arg)
@@ -135,6 +152,12 @@ func (a *arrangement) shortFlags(arg string, next []string) (taken int, err erro
 		}
 	}
 	return 0, nil
+}
+
+// isName reports whether a word is a flag's name, here or in other programs.
+func (a *arrangement) isName(word string) bool {
+	word = strings.ReplaceAll(word, "_", "-")
+	return a.flagsByName["--"+word] != nil || isOtherName(word)
 }
 
 func (a *arrangement) noteUnknown(flag string) {

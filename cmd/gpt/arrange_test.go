@@ -56,40 +56,17 @@ func TestArguments(t *testing.T) {
 		{"generate once", "generate -- once"},
 		{"eval lambada f", "eval lambada -- f"},
 	} {
-		got, err := arrange(root, strings.Fields(c.args))
-		if err != nil || strings.Join(got, " ") != c.want {
-			t.Errorf("%q: got %q, %v, want %q", c.args, strings.Join(got, " "), err, c.want)
+		a, err := arrange(root, strings.Fields(c.args))
+		if err != nil {
+			t.Errorf("%q: %v", c.args, err)
+		} else if got := strings.Join(a.args(), " "); got != c.want || a.refused() {
+			t.Errorf("%q: got %q, refused: %v, want %q", c.args, got, a.refused(), c.want)
 		}
 	}
 	for _, args := range [][]string{{"-n"}, {"a", "--temp"}, {"-vm"}, {"- a"}, {"--temp is low"}} {
 		var usage usageError
-		if got, err := arrange(root, args); !errors.As(err, &usage) {
-			t.Errorf("%q: got %q, %v, want a usage error", args, got, err)
-		}
-	}
-}
-
-// A first word that looks like a command's name is an error whatever follows; anything else begins
-// a prompt.
-func TestAFirstWordIsACommandOrBeginsAPrompt(t *testing.T) {
-	root := grammar(t)
-	for _, line := range [][]string{
-		{"once"}, {"a"}, {"42"}, {"gpt-2"}, {"-"}, {"quantise", "a", "b"}, {"once", "Upon"},
-		{"once", "--", "x"},
-		{"-n", "5", "once"}, {"-f", "file", "once"}, {"-p", "Lily", "once"}, {"--help", "tokenise"},
-		{"once", "--help"},
-		{"once", "--zebra"}, {"eval", "lamdba"}, {"eval", "Lambada"}, {"bench", "attension"},
-	} {
-		var usage usageError
-		if got, err := arrange(root, line); !errors.As(err, &usage) {
-			t.Errorf("%q: got %q, %v, want a usage error", line, got, err)
-		}
-	}
-	for _, word := range []string{"", "Lily", "once upon", "once.", "a_b", "don't", "it's", "你好",
-		"élan", "ｏｎｃｅ", "\n", "once\n", "\x00", "\xff"} {
-		got, err := arrange(root, []string{word, "b"})
-		if want := []string{"generate", "--", word, "b"}; err != nil || !slices.Equal(got, want) {
-			t.Errorf("%q: got %q, %v, want %q", word, got, err, want)
+		if _, err := arrange(root, args); !errors.As(err, &usage) {
+			t.Errorf("%q: got %v, want a usage error", args, err)
 		}
 	}
 }
@@ -113,33 +90,12 @@ func TestAnUnknownFlagIsNamed(t *testing.T) {
 		"tokenize -1": {"unknown flag -1",
 			"gpt tokenize --help lists the flags; a text that begins with - goes after --"},
 	} {
-		got, err := arrange(root, strings.Fields(line))
+		_, err := arrange(root, strings.Fields(line))
 		var usage usageError
 		if !errors.As(err, &usage) || err.Error() != want[0] ||
 			!strings.HasPrefix(hintFor(err), want[1]) {
-			t.Errorf("%s: got %q, %v, hint %q, want %q", line, got, err, hintFor(err), want)
+			t.Errorf("%s: got %v, hint %q, want %q", line, err, hintFor(err), want)
 		}
-	}
-}
-
-func TestTheNearestCommand(t *testing.T) {
-	root := grammar(t)
-	for word, want := range map[string]string{
-		"quantise": "quantize", "tokenise": "tokenize", "tokenzie": "tokenize",
-		"perplexty": "perplexity", "scores": "score",
-		"inspekt": "inspect", "benhc": "bench", "logit": "logits", "evla": "eval", "hlep": "help",
-		"genrate": "generate",
-		"perp":    "perplexity", "to": "tokenize", "evaluate": "eval", "quantization": "quantize",
-		"scoring":    "score",
-		"detokenize": "tokenize", "surprice": "surprise", "gen": "generate", "benchmark": "bench",
-		"once": "", "a": "", "the": "", "42": "", "lily": "", "talk": "", "summarize": "",
-	} {
-		if got := nearestCommand(root, word); got != want {
-			t.Errorf("%s: got %q, want %q", word, got, want)
-		}
-	}
-	if got := nearestCommand(child(root, "eval"), "lamdba"); got != "lambada" {
-		t.Errorf("eval lamdba: got %q, want lambada", got)
 	}
 }
 

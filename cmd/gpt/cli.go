@@ -81,7 +81,10 @@ func parse(a *app, args []string) (command, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, err := k.Parse(arranged)
+	if arranged.refused() {
+		return nil, arranged.refusal(k, &c)
+	}
+	ctx, err := k.Parse(arranged.args())
 	if c.PrintVersion {
 		return printVersion, nil
 	}
@@ -90,7 +93,8 @@ func parse(a *app, args []string) (command, error) {
 		err = a.globals.validate()
 	}
 	if err != nil {
-		return nil, grammarError(err)
+		return nil, arranged.grammarError(err)
 	}
+	a.bareWord = arranged.bare
 	return func(a *app) error { return ctx.Run(a) }, nil
 }

@@ -108,6 +108,9 @@ func complete(root *kong.Node, words []string) (c completions) {
 			return valueOf(a.flagsByName[name].Value, "", current)
 		}
 	}
+	if a.refused() {
+		return c
+	}
 	name, value, hasValue := strings.Cut(current, "=")
 	switch flag := a.flagsByName[strings.ReplaceAll(name, "_", "-")]; {
 	case !dashes && strings.HasPrefix(current, "--") && hasValue && flag != nil:

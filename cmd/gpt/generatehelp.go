@@ -9,8 +9,10 @@ through a pipe is the prompt; on a terminal there is none, and the model begins 
 Every byte counts, a newline at the end too. The output repeats a prompt of up to 16 MiB before each
 text; a longer one is printed while it is read, before the first text only.
 
-A first word of lower-case letters, digits and hyphens alone is the name of a command, so that a
-misspelt command is an error. After generate, after -p and after -- such a word is a prompt.
+The first word is a command where it is the name of one. So that a misspelt command is an error, a
+first word of lower-case letters, digits and hyphens alone is a prompt only where no other word
+follows and it is not nearly a command's name: hi is a prompt, serev and "once upon" without quotes
+are not. After generate, after -p and after -- any word is a prompt.
 
 The output is the prompt, the new text and a newline. Several texts are separated by a line ---.
 With --output json each text is an object on a line of its own:

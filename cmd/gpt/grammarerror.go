@@ -4,6 +4,7 @@ package main
 // wanted, what was found.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -14,7 +15,7 @@ import (
 )
 
 // grammarError turns an error of kong's Parse into a usageError, with a hint where one is known.
-func grammarError(err error) error {
+func (a *arrangement) grammarError(err error) error {
 	var own usageError
 	var parse *kong.ParseError
 	if errors.As(err, &own) || errors.Is(err, errClosedPipe) || !errors.As(err, &parse) {
@@ -27,7 +28,8 @@ func grammarError(err error) error {
 	message, _, _ := strings.Cut(err.Error(), ", did you mean ")
 	switch {
 	case strings.HasPrefix(message, "unknown flag "):
-		return unknownFlag(node, strings.TrimPrefix(message, "unknown flag "))
+		flag := strings.TrimPrefix(message, "unknown flag ")
+		return unknownFlag(node, cmp.Or(a.typed[flag], flag))
 	case strings.HasPrefix(message, "expected one of "): // commands
 		return hinted{usagef("%s: want one of its commands, found none", node.Path()),
 			"gpt " + node.Path() + " --help lists them"}
@@ -44,55 +46,66 @@ func grammarError(err error) error {
 	return usageError{errors.New(reworded(message))}
 }
 
-// unknownFlag is the error of a flag that a command does not have. The hint says where to look for
-// it.
+// unknownFlag is the error of a flag, as it was typed, that a command does not have. The hint says
+// where to look for it.
 func unknownFlag(node *kong.Node, flag string) error {
 	help := strings.TrimSpace("gpt "+node.Path()) + " --help"
 	hint := help + " lists the flags; a text that begins with - goes after --"
 	owners := commandsWithFlag(rootOf(node), flag)
-	switch near := nearestFlag(node, flag); {
+	switch meant, near := meaning(node, strings.TrimLeft(flag, "-")), nearestFlag(node, flag); {
 	case flag == "--json" && hasFlag(node, "output"):
 		hint = "--output json prints JSON"
 	case flag == "--output" && hasFlag(node, "json"):
 		hint = "--json prints JSON"
-	case flag == "--file" && len(node.Positional) > 0: // -f is a flag of the commands about a text
+	case (flag == "--file" || flag == "-f") && len(node.Positional) > 0:
 		hint = "the file is an argument: " + usage(node)
+	case meant != "":
+		hint = meant
 	case len(owners) > 2:
 		hint = fmt.Sprintf("other commands have %s; %s lists the flags here", flag, help)
 	case len(owners) > 0:
 		hint = fmt.Sprintf("%s is a flag of gpt %s; %s lists the flags here",
 			flag, strings.Join(owners, " and gpt "), help)
 	case near != "":
-		hint = "did you mean " + near + "?"
+		hint = near
 	}
 	return hinted{usagef("unknown flag %s", flag), hint}
 }
 
-// hasFlag reports whether a command, or generate for the root, has a flag.
-func hasFlag(node *kong.Node, name string) bool {
-	if node.Parent == nil {
-		node = child(node, "generate")
-	}
-	return slices.ContainsFunc(node.Flags, func(f *kong.Flag) bool { return f.Name == name })
+// flagsFor are the flags of a command, or generate for the root, and those of every command.
+func flagsFor(node *kong.Node) []*kong.Flag {
+	return slices.Concat(mainOf(node).Flags, rootOf(node).Flags)
 }
 
-// nearestFlag returns the flag of a command that a misspelt one is most like, or "".
+// hasFlag reports whether a command, or generate for the root, has a flag.
+func hasFlag(node *kong.Node, name string) bool {
+	return slices.ContainsFunc(flagsFor(node), func(f *kong.Flag) bool { return f.Name == name })
+}
+
+// nearestFlag says which flag of a command a misspelt one is most like, or "".
 func nearestFlag(node *kong.Node, flag string) string {
-	if node.Parent == nil {
-		node = child(node, "generate")
-	}
 	word := strings.TrimLeft(flag, "-")
 	var names []string
-	for _, f := range slices.Concat(node.Flags, rootOf(node).Flags) {
+	for _, f := range flagsFor(node) {
 		if len(word) == 1 && strings.HasPrefix(flag, "--") && word == string(f.Short) {
-			return "-" + word
+			return "did you mean -" + word + "?"
 		}
 		names = append(append(names, f.Name), f.Aliases...)
 	}
-	if near := nearest(word, names); near != "" {
-		return "--" + near
+	own := len(names)
+	for _, other := range otherNames {
+		if meaning(node, strings.Fields(other.names)[0]) != "" {
+			names = append(names, strings.Fields(other.names)...)
+		}
 	}
-	return ""
+	switch near := nearest(word, names); {
+	case near == "":
+		return ""
+	case slices.Contains(names[:own], near):
+		return "did you mean --" + near + "?"
+	default:
+		return meaning(node, near)
+	}
 }
 
 func rootOf(node *kong.Node) *kong.Node {
@@ -102,10 +115,10 @@ func rootOf(node *kong.Node) *kong.Node {
 	return node
 }
 
-// commandsWithFlag lists the commands from node down that have a flag of that name.
+// commandsWithFlag lists the commands from node down that have a flag, --name or -n.
 func commandsWithFlag(node *kong.Node, flag string) (paths []string) {
 	for _, f := range node.Flags {
-		if "--"+f.Name == flag {
+		if "--"+f.Name == flag || f.Short != 0 && "-"+string(f.Short) == flag {
 			paths = append(paths, node.Path())
 		}
 	}

@@ -39,7 +39,7 @@ func (c *helpCommand) Run(a *app, ctx *kong.Context) error {
 	for _, name := range c.Of {
 		next := child(node, name)
 		if next == nil {
-			return notACommand(node, name, "")
+			return notACommand(node, name, nearestCommand(node, name), "")
 		}
 		node = next
 	}

@@ -33,6 +33,9 @@ func run(a *app, args []string) error {
 	}
 	defer a.close()
 	err = parsed.Run(a)
+	if err == nil || errors.Is(err, context.Canceled) {
+		a.noteBareWord()
+	}
 	if err == nil {
 		a.noteStdinLeft()
 	}

@@ -107,7 +107,7 @@ func parseOptions(
 	}
 	ctx, err := k.Parse(append(append([]string{"generate"}, options...), "--"))
 	if err != nil {
-		return nil, nil, grammarError(err)
+		return nil, nil, new(arrangement).grammarError(err)
 	}
 	return &c.Generate, ctx, nil
 }
