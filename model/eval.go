@@ -199,7 +199,7 @@ func (e *evaluation) plan(next part) part {
 		n := min(len(in.Tokens)-next.from, passRows-rows)
 		end := next.from + n
 		span := engine.Span{
-			Cache: in.Session.cache.Cache, Tokens: in.Tokens[next.from:end],
+			Cache: in.Session.cache.cache, Tokens: in.Tokens[next.from:end],
 			Position: in.Session.Len() + next.from, Visit: n, Best: in.Best,
 		}
 		if in.Visit != nil {

@@ -3,6 +3,7 @@ package model
 // Session: one timeline of tokens and its key/value cache.
 
 import (
+	"fmt"
 	"runtime"
 	"slices"
 
@@ -19,18 +20,16 @@ type Session struct {
 	tokens []int
 	logits []float32 // after the last token; nil where unknown
 	next   []float32 // where Eval writes, until it succeeds
-}
 
-// A holder has the cache of one session, and outlives it for as long as it takes to release the
-// cache.
-type holder struct{ engine.Cache }
+	evaluating bool // between reserve and commit or rollback
+}
 
 // NewSession starts an empty timeline.
 func (m *Model) NewSession() *Session { return m.newSession(m.backend.NewCache()) }
 
 func (m *Model) newSession(cache engine.Cache) *Session {
-	s := &Session{model: m, cache: &holder{cache}}
-	runtime.AddCleanup(s, func(h *holder) { h.Release() }, s.cache)
+	s := &Session{model: m, cache: &holder{cache: cache}}
+	runtime.AddCleanup(s, (*holder).forget, s.cache)
 	return s
 }
 
@@ -51,54 +50,89 @@ func (s *Session) Logits() []float32 { return s.logits }
 
 // Bytes returns the size of the session's cache pages. Pages that forks share count for each of
 // them.
-func (s *Session) Bytes() int64 { return s.cache.Bytes() }
+func (s *Session) Bytes() int64 {
+	defer runtime.KeepAlive(s)
+	return s.cache.bytes()
+}
 
-// Truncate forgets all but the first n tokens, and the logits. n must be 0 ≤ n ≤ Len; n = Len
-// changes nothing.
+// Truncate forgets all but the first n tokens, and the logits. n = Len changes nothing. It panics
+// unless 0 ≤ n ≤ Len.
 func (s *Session) Truncate(n int) {
+	s.mustHold("Truncate", n)
 	if n == len(s.tokens) {
 		return
 	}
+	s.mustBeIdle("Truncate")
 	s.tokens = s.tokens[:n]
 	s.logits = nil
-	s.cache.Truncate(n)
+	s.cache.truncate(n)
+	runtime.KeepAlive(s)
 }
 
 // Release forgets all tokens and gives the memory back, also to Options.CacheBytes. The session is
 // then as new, and may be used again.
 func (s *Session) Release() {
+	s.mustBeIdle("Release")
 	s.tokens, s.logits = nil, nil
-	s.cache.Release()
+	s.cache.release(s.model.backend.NewCache())
+	runtime.KeepAlive(s)
 }
 
-// Fork returns a new session that holds the first n tokens, 0 ≤ n ≤ Len, and shares their pages: it
-// costs no arithmetic, and no memory until one of the two goes on. With n = Len the logits are
-// copied too.
+// Fork returns a new session that holds the first n tokens and shares their pages: it costs no
+// arithmetic, and no memory until one of the two goes on. With n = Len the logits are copied too.
+// It panics unless 0 ≤ n ≤ Len.
 func (s *Session) Fork(n int) *Session {
-	f := s.model.newSession(s.cache.Fork(n))
+	s.mustHold("Fork", n)
+	f := s.model.newSession(s.cache.fork(n))
 	f.tokens = slices.Clone(s.tokens[:n])
 	if n == len(s.tokens) {
 		f.logits = slices.Clone(s.logits)
 	}
+	runtime.KeepAlive(s)
 	return f
 }
 
 // Take makes s hold what from holds, its logits too, and leaves from empty. Work that may fail can
-// so be done on a fork, and taken over when it is whole. Both are of one model.
+// so be done on a fork, and taken over when it is whole. It panics unless both are of one model.
 func (s *Session) Take(from *Session) {
+	if s.model != from.model {
+		panic("model: Session.Take: the sessions are of different models")
+	}
+	s.mustBeIdle("Take")
+	from.mustBeIdle("Take")
 	if s == from {
 		return
 	}
-	s.Release()
-	s.tokens, s.logits, s.cache.Cache = from.tokens, from.logits, from.cache.Cache
-	from.tokens, from.logits, from.cache.Cache = nil, nil, s.model.backend.NewCache()
+	s.cache.release(from.cache.swap(s.model.backend.NewCache()))
+	s.tokens, s.logits = from.tokens, from.logits
+	from.tokens, from.logits = nil, nil
+	runtime.KeepAlive(from)
+	runtime.KeepAlive(s)
+}
+
+// mustHold panics where a method is called with a number of tokens that the session does not hold:
+// those beyond are forgotten ones.
+func (s *Session) mustHold(method string, n int) {
+	if n < 0 || n > len(s.tokens) {
+		panic(fmt.Sprintf("model: Session.%s(%d) of %d tokens, want 0 to %[3]d", method, n,
+			len(s.tokens)))
+	}
+}
+
+// mustBeIdle panics where a method that gives pages up is called during an Eval of the session, as
+// in a Visit: the Eval still uses them.
+func (s *Session) mustBeIdle(method string) {
+	if s.evaluating {
+		panic("model: Session." + method + " during an Eval of the session")
+	}
 }
 
 // reserve makes room for an input. What the session holds does not change.
 func (s *Session) reserve(in *Input, spare *buffers) error {
-	if err := s.cache.Reserve(len(in.Tokens)); err != nil {
+	if err := s.cache.cache.Reserve(len(in.Tokens)); err != nil {
 		return err
 	}
+	s.evaluating = true
 	if !in.NoLogits {
 		s.next = spare.get(s.model.config.VocabSize)
 	}
@@ -107,21 +141,21 @@ func (s *Session) reserve(in *Input, spare *buffers) error {
 
 // commit takes the tokens and, if they are wanted, the logits that Eval wrote to next.
 func (s *Session) commit(in *Input, spare *buffers) {
-	s.cache.Commit()
+	s.cache.cache.Commit()
 	s.tokens = append(s.tokens, in.Tokens...)
 	s.logits, s.next = s.next, s.logits // nil where they are not wanted
-	s.keepSpare(spare)
+	s.end(spare)
 }
 
 // rollback undoes reserve.
 func (s *Session) rollback(spare *buffers) {
-	s.cache.Rollback()
-	s.keepSpare(spare)
+	s.cache.cache.Rollback()
+	s.end(spare)
 }
 
-func (s *Session) keepSpare(spare *buffers) {
+func (s *Session) end(spare *buffers) {
 	spare.put(s.next)
-	s.next = nil
+	s.next, s.evaluating = nil, false
 }
 
 // buffers are rows of logits that no session holds.

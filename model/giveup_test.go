@@ -1,0 +1,222 @@
+package model_test
+
+// A session's pages are given up once, whoever asks: its methods, the garbage collector, or both at
+// the same time.
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"picogpt/internal/engine"
+	"picogpt/internal/fixture"
+	"picogpt/internal/testmodel"
+	"picogpt/kernels"
+	"picogpt/model"
+)
+
+// A watchedDevice is a listDevice whose caches see to it that nobody else uses them during a call,
+// and in that time let the garbage collector find all that is forgotten.
+type watchedDevice struct {
+	*listDevice
+	during  func() // called inside every call of a cache, where it is not nil
+	overlap atomic.Int32
+}
+
+func (d *watchedDevice) Open(
+	ctx context.Context, p *engine.Params, b *engine.Budget, team *kernels.Team,
+) (engine.Backend, error) {
+	_, err := d.listDevice.Open(ctx, p, b, team)
+	return d, err
+}
+
+func (d *watchedDevice) NewCache() engine.Cache {
+	return &watchedCache{d.listDevice.NewCache(), d, atomic.Int32{}}
+}
+
+func (d *watchedDevice) Run(ctx context.Context, p *engine.Pass) error {
+	inner := *p
+	inner.Spans = nil
+	for _, s := range p.Spans {
+		s.Cache = s.Cache.(*watchedCache).Cache
+		inner.Spans = append(inner.Spans, s)
+	}
+	return d.listDevice.Run(ctx, &inner)
+}
+
+type watchedCache struct {
+	engine.Cache
+	device *watchedDevice
+	users  atomic.Int32
+}
+
+// use is deferred twice: c.use()().
+func (c *watchedCache) use() func() {
+	if c.users.Add(1) > 1 {
+		c.device.overlap.Add(1)
+	}
+	if c.device.during != nil {
+		c.device.during()
+	}
+	return func() { c.users.Add(-1) }
+}
+
+func (c *watchedCache) Fork(n int) engine.Cache {
+	defer c.use()()
+	return &watchedCache{c.Cache.Fork(n), c.device, atomic.Int32{}}
+}
+
+func (c *watchedCache) Truncate(n int) { defer c.use()(); c.Cache.Truncate(n) }
+func (c *watchedCache) Bytes() int64   { defer c.use()(); return c.Cache.Bytes() }
+func (c *watchedCache) Release()       { defer c.use()(); c.Cache.Release() }
+func (c *watchedCache) Commit()        { defer c.use()(); c.Cache.Commit() }
+func (c *watchedCache) Rollback()      { defer c.use()(); c.Cache.Rollback() }
+
+func (c *watchedCache) Reserve(n int) error {
+	defer c.use()()
+	return c.Cache.Reserve(n)
+}
+
+// collect runs the garbage collector until what nobody had before is cleaned up, or waits for us.
+func collect() {
+	for range 3 {
+		var cleaned atomic.Bool
+		runtime.AddCleanup(new([16]byte), func(b *atomic.Bool) { b.Store(true) }, &cleaned)
+		for range 50 {
+			if runtime.GC(); cleaned.Load() {
+				break
+			}
+			runtime.Gosched()
+		}
+	}
+}
+
+// lastUses are all calls that may be the last one that a session sees. Each takes a session of a few
+// tokens that only it has.
+var lastUses = map[string]func(s *model.Session){
+	"Release":       func(s *model.Session) { s.Release() },
+	"Truncate to 0": func(s *model.Session) { s.Truncate(0) },
+	"Truncate to 1": func(s *model.Session) { s.Truncate(1) },
+	"Bytes":         func(s *model.Session) { s.Bytes() },
+	"Fork":          func(s *model.Session) { s.Fork(1) },
+	"Take from":     func(s *model.Session) { s.Model().NewSession().Take(s) },
+	"Take into":     func(s *model.Session) { s.Take(s.Model().NewSession()) },
+	"Eval": func(s *model.Session) {
+		if err := s.Model().Eval(context.Background(),
+			model.Input{Session: s, Tokens: []int{4}}); err != nil {
+			panic(err)
+		}
+	},
+	"Eval of several": func(s *model.Session) {
+		if err := s.Model().Eval(context.Background(),
+			model.Input{Session: s, Tokens: []int{4}},
+			model.Input{Session: s.Fork(2), Tokens: []int{5}, NoLogits: true}); err != nil {
+			panic(err)
+		}
+	},
+	"Eval that fails": func(s *model.Session) {
+		ctx, cancel := context.WithCancel(context.Background())
+		err := s.Model().Eval(ctx, model.Input{Session: s, Tokens: []int{4, 5},
+			Visit: func(model.Row) { cancel(); panic("a visitor's own") }})
+		panic(err)
+	},
+}
+
+func TestNobodyUsesACacheWhileItIsGivenUp(t *testing.T) {
+	config, file := fixture.Checkpoint(fixture.Options{})
+	for name, use := range lastUses {
+		d := &watchedDevice{listDevice: &listDevice{}}
+		m := testmodel.New(t, config, file, model.Options{Device: d})
+		func() {
+			defer func() { _ = recover() }()
+			s := m.NewSession()
+			eval(t, s, 1, 2, 3)
+			d.during = collect
+			use(s)
+		}()
+		d.during = nil
+		collectUntil(t, func() bool { return m.CacheBytes() == 0 },
+			func() string { return fmt.Sprintf("%s: %d bytes of cache", name, m.CacheBytes()) })
+		if n := d.overlap.Load(); n > 0 {
+			t.Errorf("%s: %d calls of a cache while another ran", name, n)
+		}
+	}
+}
+
+// Whatever a session is used again after, all its pages come back.
+func TestASessionIsUsedAgain(t *testing.T) {
+	config, file := fixture.Checkpoint(fixture.Options{Positions: 150, Layer: 1})
+	m := testmodel.New(t, config, file, model.Options{Threads: 1})
+	empties := map[string]func(s *model.Session){
+		"Release":       func(s *model.Session) { s.Release() },
+		"Truncate to 0": func(s *model.Session) { s.Truncate(0) },
+		"Take":          func(s *model.Session) { m.NewSession().Take(s) },
+		"Take nothing":  func(s *model.Session) { s.Take(m.NewSession()) },
+	}
+	want := fmt.Sprint(eval(t, m.NewSession(), 1, 2, 3))
+	for name, empty := range empties {
+		s := m.NewSession()
+		for round := range 1000 {
+			eval(t, s, make([]int, 1+round%9*8)...)
+			if empty(s); s.Len() != 0 || s.Bytes() != 0 || s.Logits() != nil {
+				t.Fatalf("%s: %d tokens, %d bytes", name, s.Len(), s.Bytes())
+			}
+		}
+		if got := fmt.Sprint(eval(t, s, 1, 2, 3)); got != want {
+			t.Errorf("%s: the session gives %s when it is used again, want %s", name, got, want)
+		}
+		s.Release()
+		collectUntil(t, func() bool { return m.CacheBytes() == 0 },
+			func() string { return fmt.Sprintf("%s: %d bytes of cache", name, m.CacheBytes()) })
+		eval(t, s, 1, 2, 3) // and now it is forgotten
+		collectUntil(t, func() bool { return m.CacheBytes() == 0 },
+			func() string { return fmt.Sprintf("%s: %d bytes of cache", name, m.CacheBytes()) })
+	}
+}
+
+func TestCallersErrorsPanic(t *testing.T) {
+	m, other := small(t, model.Options{}), small(t, model.Options{})
+	s := m.NewSession()
+	eval(t, s, 1, 2, 3, 4, 5)
+	s.Truncate(3) // two tokens are still in the memory behind its slice
+	used := m.CacheBytes()
+	inVisit := func(do func()) func() {
+		return func() {
+			_ = m.Eval(context.Background(),
+				model.Input{Session: s, Tokens: []int{6}, Visit: func(model.Row) { do() }})
+		}
+	}
+	for want, do := range map[string]func(){
+		"model: Session.Fork(4) of 3 tokens, want 0 to 3":      func() { s.Fork(4) },
+		"model: Session.Fork(-1) of 3 tokens, want 0 to 3":     func() { s.Fork(-1) },
+		"model: Session.Truncate(5) of 3 tokens, want 0 to 3":  func() { s.Truncate(5) },
+		"model: Session.Truncate(-2) of 3 tokens, want 0 to 3": func() { s.Truncate(-2) },
+		"model: Session.Fork(1) of 0 tokens, want 0 to 0":      func() { m.NewSession().Fork(1) },
+		"model: Session.Take: the sessions are of different models": func() {
+			s.Take(other.NewSession())
+		},
+		"model: Session.Release during an Eval of the session":  inVisit(s.Release),
+		"model: Session.Truncate during an Eval of the session": inVisit(func() { s.Truncate(1) }),
+		"model: Session.Take during an Eval of the session": inVisit(func() {
+			m.NewSession().Take(s)
+		}),
+	} {
+		func() {
+			defer func() {
+				if p := recover(); p != want {
+					t.Errorf("panic %v, want %s", p, want)
+				}
+			}()
+			do()
+		}()
+		if s.Len() != 3 || m.CacheBytes() != used {
+			t.Fatalf("%s: %d tokens, %d bytes of cache, %d before", want, s.Len(), m.CacheBytes(),
+				used)
+		}
+	}
+	fresh := m.NewSession()
+	eval(t, fresh, 1, 2, 3)
+	sameBits(t, "afterwards", eval(t, s, 6), eval(t, fresh, 6))
+}
