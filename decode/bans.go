@@ -4,7 +4,6 @@ package decode
 // takes another one there with the same random number.
 
 import (
-	"bytes"
 	"slices"
 
 	"picogpt/tokenizer"
@@ -13,13 +12,21 @@ import (
 // bans is what a stream knows of banned strings. Tokens are held while they may yet turn out to be
 // a part of one, so that none that came has to be taken back. Nil is none.
 type bans struct {
-	strings [][]byte
-	text    []byte     // of the held tokens
-	exempt  int        // bytes at its beginning that were the prompt's: none ends in them
+	strings []banned
+	exempt  int        // bytes at the text's beginning that were the prompt's: no string ends in them
+	end     textEnd    // now
+	began   int        // where the string begins that was complete first, or -1
 	held    []heldBack // tokens that are chosen, and may be taken back
 	ready   []heldBack // that will not be taken back, and are still to be returned by Next
 	barred  []bar      // ids that began a banned string
 	slides  int        // how often the context slid
+}
+
+// A textEnd is where a new text ends, or ended when it was shorter.
+type textEnd struct {
+	at      int   // bytes before it
+	matched []int // of each string, the length of its longest beginning that ends here; not changed
+	least   int   // the first byte with which a string may begin that is complete later
 }
 
 // A bar keeps an id from being the n-th new token, from 0.
@@ -28,6 +35,7 @@ type bar struct{ n, id int }
 // A heldBack is a token, and the stream before it.
 type heldBack struct {
 	token   Token
+	before  textEnd
 	end     int // of its bytes in the text
 	context []int
 	guide   []int
@@ -43,9 +51,9 @@ func newBans(ban []string, exempt int) *bans {
 	if len(ban) == 0 {
 		return nil
 	}
-	b := &bans{exempt: exempt}
+	b := &bans{exempt: exempt, began: -1, end: textEnd{matched: make([]int, len(ban))}}
 	for _, s := range ban {
-		b.strings = append(b.strings, []byte(s))
+		b.strings = append(b.strings, banned{s, []int{0, 0}})
 	}
 	return b
 }
@@ -56,50 +64,71 @@ func (b *bans) fork() *bans {
 		return nil
 	}
 	f := *b
-	f.text, f.held = bytes.Clone(b.text), slices.Clone(b.held)
+	f.strings, f.held = slices.Clone(b.strings), slices.Clone(b.held)
 	f.ready, f.barred = slices.Clone(b.ready), slices.Clone(b.barred)
+	for i := range b.strings { // neither appends to what both have
+		b.strings[i].borders = slices.Clip(b.strings[i].borders)
+		f.strings[i].borders = b.strings[i].borders
+	}
 	return &f
 }
 
 // waiting reports whether Next has tokens to return.
 func (b *bans) waiting() bool { return b != nil && len(b.ready) > 0 }
 
-// add adds text as it becomes certain.
+// add adds text as it becomes certain. Of the strings that are complete first, the longest counts.
 func (b *bans) add(certain string) {
-	if b == nil {
+	if b == nil || certain == "" {
 		return
 	}
-	b.text = append(b.text, certain...)
-}
-
-// complete returns where the banned string begins that is complete first, from some place in the
-// text on, or -1.
-func (b *bans) complete(from int) int {
-	for end := max(from, b.exempt) + 1; end <= len(b.text); end++ {
-		start := -1
-		for _, s := range b.strings {
-			if at := end - len(s); bytes.HasSuffix(b.text[:end], s) && (start < 0 || at < start) {
-				start = at
-			}
-		}
-		if start >= 0 {
-			return start
-		}
-	}
-	return -1
-}
-
-// begun returns where the longest beginning of a banned string that ends the text begins.
-func (b *bans) begun() int {
-	start := len(b.text)
-	for _, s := range b.strings {
-		for n := min(len(s)-1, len(b.text)); n > len(b.text)-start; n-- {
-			if bytes.HasSuffix(b.text, s[:n]) {
-				start = len(b.text) - n
+	b.end.matched = slices.Clone(b.end.matched)
+	end := b.end.at + len(certain)
+	for i := 0; i < len(certain) && b.began < 0; i++ {
+		b.end.at++
+		for k := range b.strings {
+			n := b.strings[k].extend(b.end.matched[k], certain[i])
+			b.end.matched[k] = n
+			start := b.end.at - n
+			if n == len(b.strings[k].text) && b.end.at > b.exempt && (b.began < 0 || start < b.began) {
+				b.began = start
 			}
 		}
 	}
-	return start
+	b.end.at = end
+}
+
+// settle finds out how far back the text may go from its end. What a string may still begin with
+// begins at least at its longest beginning; then the token with that byte is taken back, and from
+// there the text may go back further.
+func (b *bans) settle() {
+	b.end.least = b.end.at - slices.Max(b.end.matched)
+	for i := len(b.held) - 1; i >= 0 && b.held[i].end > b.end.least; i-- {
+		b.end.least = min(b.end.least, b.held[i].before.least)
+	}
+}
+
+// A banned string is found by the algorithm of Knuth, Morris and Pratt (1977).
+type banned struct {
+	text string
+
+	// The length of the longest beginning that ends each beginning, without that itself. It grows
+	// with the longest beginning that came: strings may be far longer than texts.
+	borders []int // [up to len(text)+1], at least 2
+}
+
+// extend returns how long the longest beginning is that ends a text, given that of the text without
+// its last byte.
+func (s *banned) extend(n int, last byte) int {
+	for n > 0 && (n == len(s.text) || s.text[n] != last) {
+		n = s.borders[n]
+	}
+	if s.text[n] == last {
+		n++
+	}
+	if n == len(s.borders) {
+		s.borders = append(s.borders, s.extend(s.borders[n-1], s.text[n-1]))
+	}
+	return n
 }
 
 // barredHere returns the ids that may not be the next token.
@@ -134,24 +163,24 @@ func (s *Stream) nextHeld() (t Token, ok bool, err error) {
 func (s *Stream) takeOrGoBack() error {
 	b := s.bans
 	h := heldBack{context: s.context, state: s.sampler.state, text: s.text.fork(),
-		n: s.n, dropped: s.dropped, slides: b.slides}
+		n: s.n, dropped: s.dropped, slides: b.slides, before: b.end}
 	if s.guide != nil {
 		h.guide = s.guide.context
 	}
 	if s.decoder != nil {
 		h.decoder = s.decoder.Fork()
 	}
-	from := len(b.text)
 	t, err := s.take()
 	if err != nil {
 		return err
 	}
-	h.token, h.end = t, len(b.text)
+	h.token, h.end = t, b.end.at
 	b.held = append(b.held, h)
-	if start := b.complete(from); start >= 0 {
-		i := slices.IndexFunc(b.held, func(h heldBack) bool { return h.end > start })
+	if b.began >= 0 {
+		i := slices.IndexFunc(b.held, func(h heldBack) bool { return h.end > b.began })
 		return s.goBack(i)
 	}
+	b.settle()
 	s.letGo()
 	return nil
 }
@@ -174,21 +203,15 @@ func (s *Stream) giveOut() Token {
 
 // letGo makes the tokens ready that cannot be part of a banned string any more.
 func (s *Stream) letGo() {
-	b := s.bans
-	safe, n := b.begun(), 0
-	for n < len(b.held) && (s.done || b.held[n].end <= safe) {
+	b, n := s.bans, 0
+	for n < len(b.held) && (s.done || b.held[n].end <= b.end.least) {
 		n++
 	}
 	if n == 0 {
 		return
 	}
 	b.ready = append(b.ready, b.held[:n]...)
-	cut := b.held[n-1].end
-	b.text, b.exempt = append(b.text[:0], b.text[cut:]...), max(0, b.exempt-cut)
-	b.held = append(b.held[:0], b.held[n:]...)
-	for i := range b.held {
-		b.held[i].end -= cut
-	}
+	b.held = slices.Delete(b.held, 0, n)
 	first := s.n
 	if len(b.held) > 0 {
 		first = b.held[0].n
@@ -211,12 +234,7 @@ func (s *Stream) goBack(i int) error {
 		s.decoder = h.decoder.Fork()
 	}
 	s.n, s.dropped, s.done, s.next.made = h.n, h.dropped, false, false
-	b.slides = h.slides
-	end := 0
-	if i > 0 {
-		end = b.held[i-1].end
-	}
-	b.text, b.held = b.text[:end], b.held[:i]
+	b.slides, b.end, b.began, b.held = h.slides, h.before, -1, b.held[:i]
 	b.barred = slices.DeleteFunc(b.barred, func(b bar) bool { return b.n > h.n })
 	b.barred = append(b.barred, bar{h.n, h.token.ID})
 	s.propose(nil)

@@ -15,14 +15,16 @@ import (
 )
 
 // rewritten is what banned strings are to give: it writes a text token by token, and where a banned
-// string is complete it goes back by itself, with a new sampler for each try.
+// string is complete it goes back by itself, with a new sampler for each try. It holds nothing back.
 func rewritten(
 	t *testing.T, m *model.Model, v Vocabulary, prompt []int, o Options,
 ) (tokens []int) {
 	t.Helper()
 	barred := map[int][]int{}
-	plain := o
-	plain.Ban = nil
+	plain, end := o, []int{50256}
+	if plain.Ban = nil; o.EndOfText != nil {
+		end = o.EndOfText
+	}
 	spell := func(ids []int) (text string, ends []int) {
 		for _, id := range ids {
 			s, err := v.(interface{ Text(int) (string, error) }).Text(id)
@@ -41,7 +43,7 @@ func rewritten(
 			s.state.random.Uint64()
 		}
 		s.state.new = len(tokens)
-		s.barred, s.ends, s.leaves = barred[len(tokens)], []int{50256}, m.Leaves()
+		s.barred, s.ends, s.leaves = barred[len(tokens)], end, m.Leaves()
 		session := m.NewSession()
 		context := slices.Concat(prompt, tokens)
 		if err := m.Eval(t.Context(), model.Input{Session: session, Tokens: context}); err != nil {
@@ -49,27 +51,36 @@ func rewritten(
 		}
 		id := next(t, s, session.Logits(), context)
 		session.Release()
-		if tokens = append(tokens, id); id == 50256 {
+		if tokens = append(tokens, id); slices.Contains(end, id) {
 			return tokens
 		}
 		text, ends := spell(tokens)
-		for _, ban := range o.Ban {
-			at := strings.Index(text, ban)
-			if at < 0 {
-				continue
-			}
-			first := slices.IndexFunc(ends, func(end int) bool { return end > at })
-			for n := range barred {
-				if n > first {
-					delete(barred, n)
-				}
-			}
-			barred[first] = append(barred[first], tokens[first])
-			tokens = tokens[:first]
-			break
+		at := firstOf(text, o.Ban)
+		if at < 0 {
+			continue
 		}
+		first := slices.IndexFunc(ends, func(end int) bool { return end > at })
+		for n := range barred {
+			if n > first {
+				delete(barred, n)
+			}
+		}
+		barred[first] = append(barred[first], tokens[first])
+		tokens = tokens[:first]
 	}
 	return tokens
+}
+
+// firstOf returns where the string of a list begins that is complete first in a text, the longest of
+// those that end together, or -1.
+func firstOf(text string, list []string) int {
+	start, end := -1, len(text)+1
+	for _, s := range list {
+		if at := strings.Index(text, s); at >= 0 && (at+len(s) < end || at+len(s) == end && at < start) {
+			start, end = at, at+len(s)
+		}
+	}
+	return start
 }
 
 func TestBannedStringsGoBackToWhereTheyBegan(t *testing.T) {

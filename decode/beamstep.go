@@ -178,7 +178,7 @@ func (g *beamGroup) follow(all []successor) (next []*beam, err error) {
 		if err != nil {
 			return next, err
 		}
-		if b.bans != nil && b.bans.complete(0) >= 0 {
+		if b.bans != nil && b.bans.began >= 0 {
 			b.forget()
 			continue
 		}

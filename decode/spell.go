@@ -60,7 +60,9 @@ func (s *Stream) endText(t *Token) {
 	if s.decoder == nil {
 		return
 	}
-	text, stopped := s.text.push(s.decoder.Flush())
+	rest := s.decoder.Flush()
+	s.bans.add(rest)
+	text, stopped := s.text.push(rest)
 	t.Text += text
 	switch {
 	case !stopped:

@@ -1,0 +1,188 @@
+package decode
+
+// Banned strings that overlap: each is cut from the text that the ones before it gave, which is where
+// a text goes back and back again.
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"picogpt/internal/fixture"
+	"picogpt/internal/testmodel"
+	"picogpt/model"
+	"picogpt/tokenizer"
+)
+
+// cut returns a part of a text of up to most bytes. It may begin and end inside a character.
+func cut(r *rand.Rand, text string, most int) string {
+	at := r.IntN(len(text))
+	return text[at:min(len(text), at+1+r.IntN(most))]
+}
+
+// hasNone reports a banned string that is in a text.
+func hasNone(t *testing.T, about string, o Options, text string) {
+	t.Helper()
+	for _, ban := range o.Ban {
+		if strings.Contains(text, ban) {
+			t.Errorf("%s, seed %d, bans %q: %q has %q", about, o.Seed, o.Ban, text, ban)
+		}
+	}
+}
+
+// syllables are tokens of which each text has many spellings, and characters that take several.
+func syllables() texted {
+	return texted{pieces{"a", "b", "ab", "ba", "aab", "abb", "\xc3", "\xa9", "é", "é\xc3", "\xa9a", "c",
+		"bc", "ca", "\xe2\x80", "\x99", "\xe2", "\x80\x99", "aa", "bb", "", "abc", "cab", "acb", "bac",
+		"cc", "bca", "cba", "éa"}}
+}
+
+// texted is pieces that tell the text of a token by itself.
+type texted struct{ pieces }
+
+func (p texted) Text(id int) (string, error) { return p.pieces[id], nil }
+
+// A writer writes a text with a model.
+type writer func(t *testing.T, m *model.Model, prompt []int, o Options) []Token
+
+// writers are the ways to write the same text.
+var writers = map[string]writer{
+	"alone": func(t *testing.T, m *model.Model, prompt []int, o Options) []Token {
+		return collect(t, m.NewSession(), prompt, o)
+	},
+	"with guesses": func(t *testing.T, m *model.Model, prompt []int, o Options) []Token {
+		o.Lookup, o.alwaysDraft = 5, true
+		return collect(t, m.NewSession(), prompt, o)
+	},
+	"in a batch": func(t *testing.T, m *model.Model, prompt []int, o Options) (tokens []Token) {
+		b := NewBatcher(m, BatcherOptions{})
+		defer b.Close()
+		for token, err := range b.Generate(t.Context(), prompt, o) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			tokens = append(tokens, token)
+		}
+		return tokens
+	},
+	"as a sample": func(t *testing.T, m *model.Model, prompt []int, o Options) (tokens []Token) {
+		o.Seed--
+		for token, err := range Samples(t.Context(), m.NewSession(), prompt, 2, o) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if token.Sample == 1 {
+				tokens = append(tokens, token)
+			}
+		}
+		return tokens
+	},
+}
+
+// TestBansCutFromTheTextBefore writes with one ban, with one more that is cut from what came, and so
+// on, in every way. The text has none of them, and is what going back without holding back gives.
+func TestBansCutFromTheTextBefore(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	r := rand.New(rand.NewPCG(22, 2))
+	for i := range sized(40, 4000) {
+		o := Options{MaxTokens: 12 + r.IntN(10), Temperature: float64(i%3) / 2, TopK: 5, Seed: uint64(i),
+			Vocabulary: syllables(), EndOfText: []int{}}
+		prompt := []int{1 + r.IntN(28)}
+		whole := text(collect(t, m.NewSession(), prompt, o))
+		for n := 2 + r.IntN(3); n > 0 && whole != ""; n-- {
+			o.Ban = append(o.Ban, cut(r, whole, 6))
+			want := rewritten(t, m, o.Vocabulary, prompt, o)
+			for name, write := range writers {
+				tokens := write(t, m, prompt, o)
+				whole = text(tokens)
+				hasNone(t, name, o, whole)
+				if !slices.Equal(ids(tokens), want) {
+					t.Fatalf("%s, seed %d, bans %q: %v, want %v", name, o.Seed, o.Ban, ids(tokens), want)
+				}
+			}
+		}
+	}
+}
+
+// TestBansCutFromStories does so with the demo model, and with what else makes texts end, begin or
+// go back: stop strings, forms, healed prompts and beams.
+func TestBansCutFromStories(t *testing.T) {
+	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
+	form := regex(t, "[ -~]{20,60}[.!?]")
+	r := rand.New(rand.NewPCG(22, 3))
+	prompts := []string{"Tom said: \"", "Once upon a time", "The little gi", "ran and ran and ran and", "é"}
+	written, stuck := 0, 0
+	for i := range sized(10, 500) {
+		ids, err := tok.Encode(prompts[r.IntN(len(prompts))])
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := Options{MaxTokens: 20, Temperature: float64(i%2) * 1.2, Seed: uint64(i), Vocabulary: tok}
+		switch i % 5 {
+		case 1:
+			o.Stop = []string{".", " was a", "n a"}
+		case 2:
+			o.Constraint = form
+		case 3:
+			o.Healing = NewHealing(gpt2Bytes(t), ids, 0)
+			ids = o.Healing.Prompt
+		case 4:
+			o.Temperature = 0
+		}
+		write := func() (string, error) {
+			if i%5 == 4 {
+				found, err := Beams(t.Context(), m.NewSession(), ids, BeamOptions{Beams: 2 + i%3}, o)
+				if err != nil {
+					return "", err
+				}
+				return found[0].Text(), nil
+			}
+			whole := ""
+			for token, err := range Generate(t.Context(), m.NewSession(), ids, o) {
+				if err != nil {
+					return "", err
+				}
+				whole += token.Text
+			}
+			return whole, nil
+		}
+		healed := 0
+		if o.Healing != nil {
+			healed = len(o.Healing.Bytes)
+		}
+		whole, err := write()
+		for n := 2 + r.IntN(3); n > 0 && len(whole) > healed && err == nil; n-- {
+			o.Ban = append(o.Ban, cut(r, whole[healed:], 12))
+			whole, err = write()
+			hasNone(t, "a story", o, whole[min(healed, len(whole)):])
+			written++
+		}
+		var none *NoIDError
+		switch {
+		case errors.Is(err, errNoBeam), errors.As(err, &none) && (o.Constraint != nil || healed > 0):
+			stuck++ // where the form, the prompt's end or the beams leave no other way
+		case err != nil:
+			t.Errorf("bans %q: %v", o.Ban, err)
+		}
+	}
+	if t.Logf("%d texts, %d ended early", written, stuck); stuck*10 > written {
+		t.Errorf("%d of %d texts ended early", stuck, written)
+	}
+}
+
+// TestBansInWhatTheEndMakesCertain has a vocabulary whose last word is certain at the end only.
+func TestBansInWhatTheEndMakesCertain(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	var v words
+	for id := range m.Config().VocabSize {
+		v = append(v, string(rune('A'+id)))
+	}
+	for seed := range uint64(10) {
+		o := Options{MaxTokens: 4, Temperature: 1, Seed: seed, Vocabulary: v, EndOfText: []int{}}
+		before := text(collect(t, m.NewSession(), []int{1}, o))
+		o.Ban = []string{before[len(before)-4:]}
+		hasNone(t, "words", o, text(collect(t, m.NewSession(), []int{1}, o)))
+	}
+}
