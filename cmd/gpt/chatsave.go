@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"picogpt/decode"
 	"picogpt/internal/chattemplate"
 	"picogpt/internal/outfile"
 	"picogpt/internal/strictjson"
@@ -24,6 +25,13 @@ type savedChat struct {
 	Files    optionTexts    `json:"files,omitempty"`
 	Seed     uint64         `json:"seed"` // of the next answer
 	Turns    []turn         `json:"turns"`
+	Digest   *string        `json:"digest,omitempty"` // of all that; nil in older ones
+}
+
+// content is what the digest of a saved chat is of.
+func (s savedChat) content() savedChat {
+	s.Digest = nil
+	return s
 }
 
 // save writes the conversation.
@@ -74,6 +82,9 @@ func (c *chat) saved() ([]byte, error) {
 			return nil, fmt.Errorf("/save: %s: want UTF-8", quoteShort(text))
 		}
 	}
+	if s.Digest, err = contentDigest(s); err != nil {
+		return nil, err
+	}
 	return strictjson.Line(s)
 }
 
@@ -103,15 +114,15 @@ func (c *chat) load(path string) error {
 	if err != nil {
 		return fmt.Errorf("%s: want a conversation that /save wrote: %w", path, err)
 	}
-	if err := c.take(s); err != nil {
+	if err := c.take(path, s); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	c.notice("loaded %s from %s", count(len(c.turns), "turn"), path)
 	return nil
 }
 
-// take makes a saved conversation this one.
-func (c *chat) take(s *savedChat) error {
+// take makes the saved conversation of a file this one.
+func (c *chat) take(path string, s *savedChat) error {
 	digest, err := c.digest()
 	if err != nil {
 		return err
@@ -130,6 +141,9 @@ func (c *chat) take(s *savedChat) error {
 		if err := s.Turns[i].check(m.Config().VocabSize); err != nil {
 			return fmt.Errorf("turn %d: %w", i, err)
 		}
+	}
+	if err := c.checkDigest(path, s.content(), s.Digest); err != nil {
+		return err
 	}
 	t, err := chattemplate.New(s.Template, c.tokenizer)
 	if err != nil {
@@ -150,13 +164,16 @@ func (c *chat) take(s *savedChat) error {
 func (t *turn) check(vocabulary int) error {
 	for _, ids := range [][]int{t.PromptIDs, t.IDs} {
 		for _, id := range ids {
-			if id < 0 || id >= vocabulary {
+			if id >= vocabulary {
 				return fmt.Errorf("id %d, want 0 to %d", id, vocabulary-1)
 			}
 		}
 	}
-	if t.Dropped < 0 {
-		return fmt.Errorf("dropped: %d, want 0 or more", t.Dropped)
+	reasons := []string{decode.FinishStop, decode.FinishEndOfText, decode.FinishLength,
+		finishInterrupted, ""}
+	if !slices.Contains(reasons, t.FinishReason) {
+		return fmt.Errorf("finish_reason: %s, want that of an answer, such as %s",
+			quoteShort(t.FinishReason), reasons[0])
 	}
 	return nil
 }
@@ -164,13 +181,28 @@ func (t *turn) check(vocabulary int) error {
 // parseSavedChat reads an object with the keys of a save, and no others.
 func parseSavedChat(text string) (*savedChat, error) {
 	s := &savedChat{}
+	turns := listField("turns", "an array of turns", &s.Turns, readTurn)
 	return s, parseFields(text, []jsonField{
-		{key: "model", want: "a string", to: &s.Model},
-		{key: "formats", want: "an object", to: &s.Formats},
-		{key: "template", want: "a string", to: &s.Template},
-		{key: "options", want: "an array of strings", to: &s.Options},
-		{key: "files", want: "an object of strings", to: &s.Files, optional: true},
-		{key: "seed", want: "a whole number", to: &s.Seed},
-		{key: "turns", want: "an array of turns", to: &s.Turns},
+		stringField("model", &s.Model),
+		formatsField(&s.Formats),
+		stringField("template", &s.Template),
+		stringsField("options", &s.Options),
+		textsField("files", &s.Files),
+		seedField("seed", &s.Seed),
+		turns,
+		digestField(&s.Digest),
+	})
+}
+
+// readTurn reads an object with the keys of a turn, and no others.
+func readTurn(r *strictjson.Reader, t *turn) error {
+	return readFields(r, []jsonField{
+		stringField("text", &t.Text),
+		idsField("prompt_ids", &t.PromptIDs),
+		stringsField("options", &t.Options),
+		seedField("seed", &t.Seed),
+		idsField("ids", &t.IDs),
+		naturalField("dropped", &t.Dropped),
+		stringField("finish_reason", &t.FinishReason),
 	})
 }

@@ -31,8 +31,9 @@ type receipt struct {
 	Seed         uint64         `json:"seed"`
 	IDs          []int          `json:"ids"` // without the one that ended the text
 	FinishReason string         `json:"finish_reason"`
-	Logits       string         `json:"logits"`       // the digest of all rows
-	TokenLogits  []string       `json:"token_logits"` // the beginning of each row's digest
+	Logits       string         `json:"logits"`           // the digest of all rows
+	TokenLogits  []string       `json:"token_logits"`     // the beginning of each row's digest
+	Digest       *string        `json:"digest,omitempty"` // of all that; nil in older ones
 }
 
 type receiptFormats struct {
@@ -94,9 +95,12 @@ func kept(
 	}
 }
 
-// write writes a receipt.
-func (f *receiptFlag) write(a *app, c *generateCommand, r *receipt) error {
-	err := outfile.WriteFile(context.Background(), *f.Receipt, f.writing(a, c),
+// write writes a receipt, with its digest.
+func (f *receiptFlag) write(a *app, c *generateCommand, r *receipt) (err error) {
+	if r.Digest, err = contentDigest(r.content()); err != nil {
+		return err
+	}
+	err = outfile.WriteFile(context.Background(), *f.Receipt, f.writing(a, c),
 		func(w io.Writer) error {
 			b, err := strictjson.Line(r)
 			if err == nil {

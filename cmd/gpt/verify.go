@@ -39,6 +39,7 @@ ids	the new ids, without the one that ended the text
 finish_reason	end_of_text, stop or length
 logits	a digest of the logits before each new token, the one that ended the text too
 token_logits	the first 8 digits of the digest of each of those rows of logits
+digest	the SHA-256 of all the above, so that damage is seen; earlier versions wrote none
 
 The threads, the processor, the batches and guesses (--lookup, --draft) change nothing of it, and
 are no part of a receipt.
@@ -61,12 +62,16 @@ func (c *verifyCommand) Run(a *app, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
+	damaged := a.checkDigest(c.name(), want.content(), want.Digest)
 	again, err := want.again(a)
-	if err != nil {
-		return c.named(err)
+	if err == nil {
+		err = again.compare(want)
 	}
-	if err := again.compare(want); err != nil {
-		return c.named(err)
+	switch {
+	case err != nil && damaged != nil: // what differs says more
+		return hinted{c.named(err), damaged.Error()}
+	case err != nil || damaged != nil:
+		return c.named(joinErrors(err, damaged))
 	}
 	_, err = fmt.Fprintf(a.stdout, "%s: identical: %s\n", c.name(), count(len(want.IDs), "token"))
 	return err
@@ -110,17 +115,24 @@ func (c *verifyCommand) read(a *app) (*receipt, error) {
 func parseReceipt(text string) (*receipt, error) {
 	r := &receipt{}
 	return r, parseFields(text, []jsonField{
-		{key: "model", want: "a string", to: &r.Model},
-		{key: "formats", want: "an object", to: &r.Formats},
-		{key: "prompt_ids", want: "an array of ids", to: &r.PromptIDs},
-		{key: "options", want: "an array of strings", to: &r.Options},
-		{key: "files", want: "an object of strings", to: &r.Files, optional: true},
-		{key: "seed", want: "a whole number", to: &r.Seed},
-		{key: "ids", want: "an array of ids", to: &r.IDs},
-		{key: "finish_reason", want: "a string", to: &r.FinishReason},
-		{key: "logits", want: "a string", to: &r.Logits},
-		{key: "token_logits", want: "an array of strings", to: &r.TokenLogits},
+		stringField("model", &r.Model),
+		formatsField(&r.Formats),
+		idsField("prompt_ids", &r.PromptIDs),
+		stringsField("options", &r.Options),
+		textsField("files", &r.Files),
+		seedField("seed", &r.Seed),
+		idsField("ids", &r.IDs),
+		stringField("finish_reason", &r.FinishReason),
+		stringField("logits", &r.Logits),
+		stringsField("token_logits", &r.TokenLogits),
+		digestField(&r.Digest),
 	})
+}
+
+// content is what the digest of a receipt is of.
+func (r receipt) content() receipt {
+	r.Digest = nil
+	return r
 }
 
 // again makes the text once more. A token that differs is an error.
