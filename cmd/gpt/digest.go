@@ -28,7 +28,7 @@ func contentDigest(content any) (*string, error) {
 // versions have none: damage may pass, and the user is told.
 func (a *app) checkDigest(name string, content any, want *string) error {
 	if want == nil {
-		a.notef("%s: no digest, as earlier versions wrote it: damage may pass unseen", name)
+		a.noteNoDigest(name)
 		return nil
 	}
 	found, err := contentDigest(content)
@@ -37,6 +37,10 @@ func (a *app) checkDigest(name string, content any, want *string) error {
 			quote.Short(*want, 80))
 	}
 	return err
+}
+
+func (a *app) noteNoDigest(name string) {
+	a.notef("%s: no digest, as earlier versions wrote it: damage may pass unseen", name)
 }
 
 // A jsonField is a key of an object and what takes its value.

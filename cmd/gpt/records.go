@@ -74,6 +74,9 @@ func (t *recordsTarget) open(
 	if err != nil {
 		return nil, t.hinted(err)
 	}
+	if f.Unsealed() {
+		a.noteNoDigest(*t.Out + ".resume")
+	}
 	if t.Resume {
 		a.logf("%s: continuing after line %d", *t.Out, f.Last().Line)
 	}

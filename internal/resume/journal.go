@@ -5,6 +5,7 @@ package resume
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -50,7 +51,7 @@ func (f *File) append(v any) error {
 	if err != nil {
 		return err
 	}
-	n, err := f.marks.Write(append(line, '\n'))
+	n, err := f.marks.Write(append(seal(line), '\n'))
 	if err != nil {
 		f.marks.Truncate(f.journal)
 		return err
@@ -135,7 +136,7 @@ func (f *File) continues() error {
 	if err := f.verify(records, j, info.Size()); err != nil {
 		return err
 	}
-	f.last, f.now, f.journal = j.last, j.last, j.size
+	f.last, f.now, f.journal, f.unsealed = j.last, j.last, j.size, j.unsealed
 	if f.records, err = outfile.ContinueOutput(f.path, j.last.Bytes,
 		f.options.Options); err != nil {
 		return err
@@ -216,6 +217,8 @@ type journal struct {
 	last entry // the last one that the records still hold
 	size int64 // of the journal up to and with that entry
 	more bool  // entries follow it
+
+	unsealed bool // a line has no digest
 }
 
 // readJournal reads a journal whose records have so many bytes.
@@ -226,14 +229,14 @@ func readJournal(r io.Reader, bytes int64) (j journal, err error) {
 	if !lines.Scan() {
 		return j, errors.Join(errors.New("cut off within its first line"), lines.Err())
 	}
-	if json.Unmarshal(lines.Bytes(), &j.header) != nil || j.Program == "" {
+	if err := j.parse(lines.Bytes(), &j.header); err != nil || j.Program == "" {
 		return j, errors.New("line 1 is none of a journal's")
 	}
 	j.size = int64(len(lines.Bytes()) + 1)
 	at := j.size
 	for n := 2; lines.Scan(); n++ {
-		e := entry{Bytes: -1}
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil || e.Bytes < j.last.Bytes ||
+		e := entry{Mark: Mark{Line: -1}, Bytes: -1}
+		if err := j.parse(lines.Bytes(), &e); err != nil || e.Bytes < j.last.Bytes ||
 			e.Line < j.last.Line {
 			return j, fmt.Errorf("line %d is none of a journal's", n)
 		}
@@ -243,6 +246,39 @@ func readJournal(r io.Reader, bytes int64) (j journal, err error) {
 		}
 	}
 	return j, lines.Err()
+}
+
+// Each line ends with the SHA-256 of the object that it is without that: a journal that was damaged
+// is not continued.
+const sealBegin = `,"sum":"`
+
+// seal adds its digest to a line, an object.
+func seal(line []byte) []byte {
+	sum := sha256.Sum256(line)
+	return fmt.Appendf(line[:len(line)-1], "%s%x\"}", sealBegin, sum)
+}
+
+// parse reads a line of the journal. Lines of earlier versions have no digest.
+func (j *journal) parse(line []byte, to any) error {
+	at := len(line) - len(sealBegin) - 2*sha256.Size - len(`"}`)
+	if at > 0 && string(line[at:at+len(sealBegin)]) == sealBegin {
+		content := append(slices.Clone(line[:at]), '}')
+		if !bytes.Equal(seal(slices.Clone(content)), line) {
+			return errors.New("damaged")
+		}
+		line = content
+	} else {
+		j.unsealed = true
+	}
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(to); err != nil {
+		return err
+	}
+	if d.More() {
+		return errors.New("more than an object")
+	}
+	return nil
 }
 
 // wholeLines is bufio.ScanLines without a last line that is cut off.

@@ -8,6 +8,8 @@
 // A run that continues refuses other settings, another input, and a file that
 // was changed. What a killed process wrote after its last mark is written anew.
 //
+// Each line holds its own digest. Those that earlier versions wrote have none and are taken, too.
+//
 // The journal is only appended to: a process that is killed while it writes
 // leaves all marks but the last one whole.
 //
@@ -56,12 +58,13 @@ func (e *MismatchError) Error() string { return e.Path + ": " + e.Reason }
 
 // A File is a file of records with its journal. Its methods are for one goroutine.
 type File struct {
-	path    string
-	options Options
-	resumed bool  // the file was there and is continued
-	last    entry // from here
-	opened  bool
-	locked  *os.File // the journal once more: while it is open, no other process writes
+	path     string
+	options  Options
+	resumed  bool  // the file was there and is continued
+	last     entry // from here
+	unsealed bool  // its journal has lines without a digest
+	opened   bool
+	locked   *os.File // the journal once more: while it is open, no other process writes
 
 	mu      sync.Mutex // guards what is below: a timer writes marks
 	records *outfile.Output
@@ -116,6 +119,10 @@ func (f *File) begins() (err error) {
 	f.marks, err = outfile.NewOutput(f.journalPath(), o)
 	return err
 }
+
+// Unsealed reports whether the journal that is continued has lines without a digest, as earlier
+// versions wrote them: damage may have passed.
+func (f *File) Unsealed() bool { return f.unsealed }
 
 // Last is the mark that is continued from, the zero Mark where the file begins.
 func (f *File) Last() Mark { return f.last.Mark }
