@@ -35,8 +35,9 @@ type Driver interface {
 type Recorder interface {
 	Driver
 
-	// Record calls launches, which calls nothing but Launch, and keeps these launches without
-	// running them. An error is the driver's or that of launches.
+	// Record calls launches, which calls nothing but Launch, of kernels that have been launched
+	// before, and keeps these launches without running them. All else fails meanwhile: nothing runs
+	// that could be waited for. An error is the driver's or that of launches.
 	Record(launches func() error) (Recording, error)
 
 	// Replay runs the launches of a recording. The memory they use must not have been freed.
@@ -50,7 +51,7 @@ type Recorder interface {
 // a kernel.
 type Buffer uint64
 
-// A Recording is what Record kept: whatever the driver knows it by.
+// A Recording is what Record kept: whatever the driver knows it by. 0 is none.
 type Recording uint64
 
 // A Launch is one kernel on Groups of Items work items each. A kernel's local memory is declared in

@@ -31,6 +31,8 @@ type fakeDriver struct {
 	next     Buffer
 	calls    int
 	failAt   int    // the call that fails, and all after it but for Alloc, Free and Close
+	once     bool   // it fails alone
+	full     bool   // an Alloc was that call
 	limit    int64  // bytes of memory, 0 for no limit
 	onLaunch func() // if not nil
 	launches int
@@ -41,7 +43,7 @@ func newFake(t *testing.T) *fakeDriver { return &fakeDriver{t: t, live: map[Buff
 
 // call counts a call, and returns the error it is to end with.
 func (d *fakeDriver) call() error {
-	if d.calls++; d.failAt > 0 && d.calls >= d.failAt {
+	if d.calls++; d.calls == d.failAt || !d.once && d.failAt > 0 && d.calls > d.failAt {
 		return errLost
 	}
 	return nil
@@ -57,6 +59,7 @@ func (d *fakeDriver) within(b Buffer, at int64, n int) {
 
 func (d *fakeDriver) Alloc(bytes int64) (Buffer, error) {
 	if d.calls++; d.calls == d.failAt {
+		d.full = true
 		return 0, errFull
 	}
 	total := bytes
@@ -115,7 +118,8 @@ func (d *fakeDriver) Close() error {
 // unprobed is a device that is taken as it is.
 type unprobed struct {
 	*fakeDriver
-	info Info
+	info   Info
+	record bool
 }
 
 func (u *unprobed) Open(
@@ -124,7 +128,12 @@ func (u *unprobed) Open(
 	if u.info.Name == "" {
 		u.info.Name = "fake"
 	}
-	b := newBackend(&u.info, p, cache, team, u.fakeDriver)
+	driver := Driver(u.fakeDriver)
+	if u.record {
+		d, _ := WithRecorder(NewDevice(u.info, func() (Driver, error) { return driver, nil }))
+		driver, _ = d.open()
+	}
+	b := newBackend(&u.info, p, cache, team, driver)
 	if err := b.load(ctx); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
@@ -153,22 +162,32 @@ func (s *snapshot) check(t *testing.T, at int) {
 }
 
 // TestADeviceThatFailsAtAnyCall lets each call of some work be the one that fails, one after the
-// other.
+// other; on a driver that records too, where no call after it fails as well.
 func TestADeviceThatFailsAtAnyCall(t *testing.T) {
+	t.Run("for good", func(t *testing.T) { failsAtAnyCall(t, false) })
+	t.Run("once, recorded", func(t *testing.T) { failsAtAnyCall(t, true) })
+}
+
+func failsAtAnyCall(t *testing.T, recorded bool) {
 	config, file := fixture.Checkpoint(fixture.Options{Positions: 700})
-	failed, at := true, 0
-	for failed {
+	at := 0
+	for reached := true; reached; {
 		at++
 		d := newFake(t)
-		d.failAt = at
-		m, err := testmodel.Try(config, file, model.Options{Device: &unprobed{fakeDriver: d}})
+		d.failAt, d.once = at, recorded
+		m, err := testmodel.Try(config, file, model.Options{Device: &unprobed{fakeDriver: d,
+			record: recorded, info: Info{Doubles: true}}})
 		if err != nil {
 			if d.closed != 1 || !errors.Is(err, errLost) && !errors.Is(err, errFull) {
 				t.Errorf("call %d: closed %d times, error %v", at, d.closed, err)
 			}
 			continue
 		}
-		failed = failsOnce(t, m, at)
+		failed := failsOnce(t, m, at)
+		// a pool without the memory to be twice as large may have some for one more page
+		if reached = d.calls >= at; reached && !failed && !d.full {
+			t.Errorf("call %d failed, and there is no error", at)
+		}
 		if used := m.CacheBytes(); used != 0 {
 			t.Errorf("call %d: %d bytes of cache when all sessions are released", at, used)
 		}
@@ -200,6 +219,12 @@ func failsOnce(t *testing.T, m *model.Model, at int) bool {
 			return m.Eval(ctx, model.Input{Session: f, Tokens: []int{3}, Visit: func(model.Row) {}},
 				model.Input{Session: b, Tokens: []int{3}})
 		},
+	}
+	for range 3 { // launched, recorded, replayed
+		steps = append(steps, func() error {
+			return m.Eval(ctx, model.Input{Session: b, Tokens: []int{4}, Best: 1, NoLogits: true,
+				Visit: func(model.Row) {}})
+		})
 	}
 	for _, step := range steps {
 		before := []snapshot{take(a), take(b)}

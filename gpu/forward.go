@@ -9,12 +9,16 @@ import (
 	"picogpt/kernels"
 )
 
-// forward computes the rows of a pass and hands out the logits that are wanted.
+// forward computes the rows of a pass and hands out the logits that are wanted. A small pass is one
+// launch, where the driver has recorded another of its shape.
 func (q *queue) forward(ctx context.Context) error {
-	if q.recordings.fit(q.rows, q.plan.tiles) {
-		q.replay()
-		q.deliver()
-		return q.err
+	var of shape
+	small := q.recordings.fit(q.rows, q.plan.tiles)
+	if small {
+		if of = q.shape(); q.replay(of) {
+			q.deliver()
+			return q.err
+		}
 	}
 	if q.layers(ctx); q.err != nil {
 		return q.err
@@ -30,6 +34,9 @@ func (q *queue) forward(ctx context.Context) error {
 			q.deliver()
 			first += n
 		}
+	}
+	if small && q.err == nil {
+		q.recordings.launched(of)
 	}
 	return q.err
 }
@@ -81,6 +88,8 @@ func (q *queue) logits(first, n int) {
 // deliver reads the outputs of a group and hands them out.
 func (q *queue) deliver() {
 	switch {
+	case q.err != nil:
+		return
 	case len(q.Wanted) == 0:
 		q.wait()
 		return

@@ -49,9 +49,12 @@ func TestReplayedPassesGiveTheSameBits(t *testing.T) {
 		}
 		sameBits(t, fmt.Sprint("text ", i), logits, want[i])
 	}
-	if count.Replayed != 149 || count.Recorded < 6 || count.Recorded > 40 {
-		t.Errorf("%d passes replayed of %d recordings, want 149 of a few", count.Replayed,
-			count.Recorded)
+	// the first pass of a shape is launched: one that comes again is recorded, and replayed
+	launched := count.Launches["embed_f32"] - count.Replayed - 1
+	if count.Recorded < 6 || launched < count.Recorded || launched > 40 ||
+		count.Replayed != 149-launched {
+		t.Errorf("%d passes launched, %d recorded, %d replayed, want 149, most of them replayed",
+			launched, count.Recorded, count.Replayed)
 	}
 	if err := m.Close(); err != nil || count.Forgotten < count.Recorded {
 		t.Errorf("%d recordings forgotten of %d, error %v", count.Forgotten, count.Recorded, err)

@@ -12,8 +12,9 @@ import (
 // A Driver is a machine for package gpu. It is a gpu.Recorder.
 type Driver struct {
 	*Machine
-	recordings [][]gpu.Launch // nil where forgotten
-	recording  *[]gpu.Launch  // what is being recorded
+	recordings [][]gpu.Launch  // nil where forgotten
+	recording  *[]gpu.Launch   // what is being recorded
+	launched   map[string]bool // kernels: CUDA may load one at its first launch
 	closed     bool
 }
 
@@ -27,25 +28,42 @@ func Device(p *Program) *gpu.Device {
 }
 
 // NewDriver returns a driver that runs a program on a machine of its own.
-func NewDriver(p *Program, seed uint64) *Driver { return &Driver{Machine: NewMachine(p, seed)} }
+func NewDriver(p *Program, seed uint64) *Driver {
+	return &Driver{Machine: NewMachine(p, seed), launched: map[string]bool{}}
+}
 
 var errClosed = errors.New("ptx: the driver is closed")
 
-// Alloc, of package gpu's Driver.
-func (d *Driver) Alloc(bytes int64) (gpu.Buffer, error) {
+// usable is an error where the driver is closed, or records launches and does nothing else.
+func (d *Driver) usable(call string) error {
 	switch {
 	case d.closed:
-		return 0, errClosed
-	case bytes < 1:
+		return errClosed
+	case d.recording != nil:
+		return fmt.Errorf("ptx: %s while launches are recorded", call)
+	}
+	return nil
+}
+
+// Alloc, of package gpu's Driver.
+func (d *Driver) Alloc(bytes int64) (gpu.Buffer, error) {
+	if err := d.usable("Alloc"); err != nil {
+		return 0, err
+	}
+	if bytes < 1 {
 		return 0, fmt.Errorf("ptx: a buffer of %d bytes", bytes)
 	}
 	return gpu.Buffer(d.Machine.Alloc(int(bytes))), nil
 }
 
-// Free panics where b is no buffer: the caller is wrong, and has no error to look at.
+// Free panics where b is no buffer, and while launches are recorded: the caller is wrong, and has no
+// error to look at.
 func (d *Driver) Free(b gpu.Buffer) {
 	if d.closed {
 		return
+	}
+	if err := d.usable("Free"); err != nil {
+		panic(err)
 	}
 	if err := d.Machine.Free(uint64(b)); err != nil {
 		panic(err)
@@ -81,12 +99,10 @@ func (d *Driver) Copy(to gpu.Buffer, toAt int64, from gpu.Buffer, fromAt, n int6
 }
 
 func (d *Driver) bytes(b gpu.Buffer, at, n int64) ([]byte, error) {
-	switch {
-	case d.closed:
-		return nil, errClosed
-	case d.recording != nil:
-		return nil, errors.New("ptx: a copy while launches are recorded")
-	case at < 0 || at >= 1<<segmentBits || int64(int(n)) != n:
+	if err := d.usable("a copy"); err != nil {
+		return nil, err
+	}
+	if at < 0 || at >= 1<<segmentBits || int64(int(n)) != n {
 		return nil, fmt.Errorf("ptx: %d bytes at %d of a buffer", n, at)
 	}
 	return d.Bytes(uint64(b)+uint64(at), int(n))
@@ -114,18 +130,22 @@ func (d *Driver) Launch(l *gpu.Launch) error {
 		values[i] = a.Bits
 	}
 	if d.recording != nil {
+		if !d.launched[l.Kernel] {
+			return d.usable("the first launch of " + l.Kernel)
+		}
 		kept := *l
 		kept.Args = append([]gpu.Arg(nil), l.Args...)
 		*d.recording = append(*d.recording, kept)
 		return nil
 	}
+	d.launched[l.Kernel] = true
 	return d.Machine.Launch(l.Kernel, l.Groups, l.Items, values)
 }
 
 // Record, of package gpu's Recorder.
 func (d *Driver) Record(launches func() error) (gpu.Recording, error) {
-	if d.closed {
-		return 0, errClosed
+	if err := d.usable("Record"); err != nil {
+		return 0, err
 	}
 	var kept []gpu.Launch
 	d.recording = &kept
@@ -143,6 +163,9 @@ func (d *Driver) Record(launches func() error) (gpu.Recording, error) {
 
 // Replay, of package gpu's Recorder.
 func (d *Driver) Replay(r gpu.Recording) error {
+	if err := d.usable("Replay"); err != nil {
+		return err
+	}
 	if r < 1 || int(r) > len(d.recordings) || d.recordings[r-1] == nil {
 		return fmt.Errorf("ptx: no recording %d", r)
 	}
