@@ -25,19 +25,26 @@ func Labels(devices []*Device) []string {
 
 // Choose returns the device that a name means: its label, its driver, or a part of its name, vendor,
 // platform or version, whatever the case of the letters. A driver's name means its devices alone:
-// NVIDIA's OpenCL has a platform that is called CUDA too. A name that means none, an ErrNotFound, or
-// several, is an error that lists them.
+// NVIDIA's OpenCL has a platform that is called CUDA too. A GPU that several drivers have counts
+// once: that of CUDA. A name that means none, an ErrNotFound, or several, is an error that lists
+// them.
 func Choose(devices []*Device, name string) (*Device, error) {
 	labels := Labels(devices)
 	var found []*Device
-	var list []string
 	ofDriver := slices.ContainsFunc(devices, func(d *Device) bool { return d.hasDriver(name) })
 	for i, d := range devices {
 		if strings.EqualFold(name, labels[i]) {
 			return d, nil
 		}
 		if ofDriver && d.hasDriver(name) || !ofDriver && d.matches(name) {
-			found, list = append(found, d), append(list, d.line(labels[i]))
+			found = append(found, d)
+		}
+	}
+	found = distinct(devices, found)
+	var list []string
+	for i, d := range devices {
+		if len(found) == 0 || slices.Contains(found, d) {
+			list = append(list, d.line(labels[i]))
 		}
 	}
 	switch {
@@ -49,9 +56,6 @@ func Choose(devices []*Device, name string) (*Device, error) {
 	case len(devices) == 0:
 		return nil, fmt.Errorf("device %q: %w: there is no device", name, ErrNotFound)
 	}
-	for i, d := range devices {
-		list = append(list, d.line(labels[i]))
-	}
 	return nil, fmt.Errorf("device %q: %w, want part of one of: %s", name, ErrNotFound,
 		strings.Join(list, "; "))
 }
@@ -59,16 +63,67 @@ func Choose(devices []*Device, name string) (*Device, error) {
 // Automatic returns the first GPU that passes the probe, or nil, and how many GPUs do not pass. A
 // processor that OpenCL runs on is not chosen: the kernels made for processors are faster.
 func Automatic(ctx context.Context, devices []*Device) (first *Device, refused int) {
+	var failed []*Device
 	for _, d := range devices {
 		switch {
 		case d.Processor:
 		case d.Probe(ctx) == nil:
-			return d, refused
+			return d, len(distinct(devices, failed))
 		default:
-			refused++
+			failed = append(failed, d)
 		}
 	}
-	return nil, refused
+	return nil, len(distinct(devices, failed))
+}
+
+// distinct returns one of the devices found that are the same GPU: not OpenCL's, if another driver's
+// lacks nothing.
+func distinct(all, found []*Device) (kept []*Device) {
+	for _, d := range found {
+		i := slices.IndexFunc(kept, func(k *Device) bool { return sameGPU(all, k, d) })
+		switch {
+		case i < 0:
+			kept = append(kept, d)
+		case d.rank() < kept[i].rank():
+			kept[i] = d
+		}
+	}
+	return kept
+}
+
+// rank orders devices that are the same GPU, the best first.
+func (i *Info) rank() (n int) {
+	if len(i.Lacks) > 0 {
+		n += 2
+	}
+	if i.hasDriver("opencl") {
+		n++
+	}
+	return n
+}
+
+// sameGPU reports whether two drivers have one GPU as these devices: at one place of the PCI bus, or,
+// where a driver does not say, as the n-th of its name.
+func sameGPU(all []*Device, a, b *Device) bool {
+	if a.Driver == b.Driver {
+		return false
+	}
+	if a.bus != nil && b.bus != nil {
+		if x, y := a.bus(), b.bus(); x != "" && y != "" {
+			return x == y
+		}
+	}
+	return a.Name == b.Name && nth(all, a) == nth(all, b)
+}
+
+// nth returns how many devices of its name are before d on its platform.
+func nth(all []*Device, d *Device) (n int) {
+	for _, other := range all[:slices.Index(all, d)] {
+		if other.Driver == d.Driver && other.Platform == d.Platform && other.Name == d.Name {
+			n++
+		}
+	}
+	return n
 }
 
 func (i *Info) hasDriver(name string) bool {

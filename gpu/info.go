@@ -30,17 +30,29 @@ type Info struct {
 type Device struct {
 	Info
 	open    func() (Driver, error)
+	bus     func() string // nil where the driver does not say
 	trusted bool
 }
 
-// NewDevice is for drivers: open opens the device and compiles [Source] for it.
+// NewDevice is for drivers: open opens the device and compiles the kernels for it.
 func NewDevice(info Info, open func() (Driver, error)) *Device {
 	return &Device{Info: info, open: open}
 }
 
+// OnBus says where the device is: ask returns its PCI domain, bus and device, or nothing. It is
+// asked where several drivers have a device of this name. It returns the device.
+func (d *Device) OnBus(ask func() string) *Device {
+	d.bus = ask
+	return d
+}
+
 // WithoutProbe returns the device, which then opens without the probe. It is for tests that look
 // for what the probe would find.
-func (d *Device) WithoutProbe() *Device { return &Device{d.Info, d.open, true} }
+func (d *Device) WithoutProbe() *Device {
+	own := *d
+	own.trusted = true
+	return &own
+}
 
 // usable is an error where the device lacks something.
 func (i *Info) usable() error {

@@ -7,6 +7,7 @@ package gpu_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"picogpt/gpu"
@@ -58,5 +59,56 @@ func TestReplayedPassesGiveTheSameBits(t *testing.T) {
 	}
 	if err := m.Close(); err != nil || count.Forgotten < count.Recorded {
 		t.Errorf("%d recordings forgotten of %d, error %v", count.Forgotten, count.Recorded, err)
+	}
+}
+
+// TestWideRecordingsGiveTheSameBits has GPT-2's own widths, in passes whose layers are waited for when
+// they are launched: texts side by side, and prompts.
+func TestWideRecordingsGiveTheSameBits(t *testing.T) {
+	for _, c := range []struct {
+		embd, heads int
+		format      string
+		tokens      []int // new ones, of each text
+	}{
+		{448, 4, "f32", slices.Repeat([]int{1}, 64)},
+		{768, 12, "q8", slices.Repeat([]int{1}, 19)},
+		{768, 12, "f16", []int{3, 1, 7, 1}},
+		{1600, 25, "f16", []int{5}},
+	} {
+		what := fmt.Sprintf("width %d in %s, %d texts", c.embd, c.format, len(c.tokens))
+		config, file := fixture.Checkpoint(fixture.Options{Embd: c.embd, Head: c.heads, Layer: 1,
+			Vocab: 300, Positions: 99, DType: "F16"})
+		device, count := gpu.WithRecorder(testdevice.Open(t))
+		rows := func(o model.Options) (rows [][]float32) {
+			o.Format = c.format
+			m := testmodel.New(t, config, file, o)
+			defer m.Close()
+			batch := make([]model.Input, len(c.tokens))
+			for i, n := range c.tokens {
+				batch[i] = model.Input{Session: m.NewSession(), Tokens: make([]int, n)}
+			}
+			for round := range 4 {
+				for i := range batch {
+					for at := range batch[i].Tokens {
+						batch[i].Tokens[at] = (round*31 + i*7 + at) % 300
+					}
+				}
+				if err := m.Eval(t.Context(), batch...); err != nil {
+					t.Fatalf("%s: %v", what, err)
+				}
+				for _, in := range batch {
+					rows = append(rows, slices.Clone(in.Session.Logits()))
+				}
+			}
+			return rows
+		}
+		want := rows(model.Options{})
+		for i, logits := range rows(model.Options{Device: device.WithoutProbe()}) {
+			sameBits(t, fmt.Sprintf("%s, text %d", what, i), logits, want[i])
+		}
+		if count.Recorded != 1 || count.Replayed != 3 {
+			t.Errorf("%s: %d recordings, %d replayed, want 1 and 3", what, count.Recorded,
+				count.Replayed)
+		}
 	}
 }

@@ -39,7 +39,7 @@ func devices(libraries ...string) ([]*gpu.Device, error) {
 		}
 		all = append(all, gpu.NewDevice(info, func() (gpu.Driver, error) {
 			return l.open(id, kernels)
-		}))
+		}).OnBus(func() string { return l.bus(id) }))
 	}
 	return all, nil
 }
@@ -49,6 +49,9 @@ const (
 	maxThreadsPerBlock      = 1
 	maxSharedMemoryPerBlock = 8
 	computeMode             = 20
+	pciBus                  = 33
+	pciDevice               = 34
+	pciDomain               = 50
 	computeCapabilityMajor  = 75
 	computeCapabilityMinor  = 76
 )
@@ -97,6 +100,18 @@ func (l *library) info(id int32) (gpu.Info, error) {
 		}
 	}
 	return info, nil
+}
+
+// bus says where a device is on the PCI bus, or nothing.
+func (l *library) bus(id int32) string {
+	var v [3]int32
+	for i, what := range []uintptr{pciDomain, pciBus, pciDevice} {
+		err := l.call(&l.deviceGetAttribute, uintptr(unsafe.Pointer(&v[i])), what, uintptr(id))
+		if err != nil {
+			return ""
+		}
+	}
+	return fmt.Sprintf("%04x:%02x:%02x", v[0], v[1], v[2])
 }
 
 // text returns what is before the first zero.

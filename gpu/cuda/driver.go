@@ -23,6 +23,8 @@ type driver struct {
 	buffers                 map[gpu.Buffer]bool
 	graphs                  map[gpu.Recording]bool
 	args                    *arguments
+	staging                 staging
+	recording               bool
 }
 
 var _ gpu.Recorder = (*driver)(nil)
@@ -103,12 +105,16 @@ func (d *driver) load(ptx string) error {
 }
 
 // enter makes the context this thread's, until leave. A goroutine may be on another thread at its
-// next call, and the thread may have a context of somebody else.
+// next call, and the thread may have a context of somebody else. While a driver records, the others
+// wait.
 func (d *driver) enter() error {
+	if !d.recording {
+		capturing.RLock()
+	}
 	runtime.LockOSThread()
 	err := d.l.call(&d.l.ctxPushCurrent, d.context)
 	if err != nil {
-		runtime.UnlockOSThread()
+		d.left()
 	}
 	return err
 }
@@ -116,13 +122,38 @@ func (d *driver) enter() error {
 func (d *driver) leave() {
 	var context uintptr
 	_ = d.l.call(&d.l.ctxPopCurrent, uintptr(unsafe.Pointer(&context)))
-	runtime.UnlockOSThread()
+	d.left()
 }
 
-// on calls a function in the driver's context.
+func (d *driver) left() {
+	runtime.UnlockOSThread()
+	if !d.recording {
+		capturing.RUnlock()
+	}
+}
+
+// idle is an error while the driver records: then only kernels are launched.
+func (d *driver) idle(f *function) error {
+	if d.recording {
+		return fmt.Errorf("%s: launches are recorded, want nothing else meanwhile", f.name)
+	}
+	return nil
+}
+
+// on calls a function in the driver's context, while nothing is recorded.
 //
 //go:uintptrescapes
 func (d *driver) on(f *function, args ...uintptr) error {
+	if err := d.idle(f); err != nil {
+		return err
+	}
+	return d.call(f, args...)
+}
+
+// call calls a function in the driver's context.
+//
+//go:uintptrescapes
+func (d *driver) call(f *function, args ...uintptr) error {
 	if err := d.enter(); err != nil {
 		return err
 	}
@@ -132,6 +163,9 @@ func (d *driver) on(f *function, args ...uintptr) error {
 
 // Alloc implements gpu.Driver. Where the memory does not suffice, the error says how much there is.
 func (d *driver) Alloc(bytes int64) (gpu.Buffer, error) {
+	if err := d.idle(&d.l.memAlloc); err != nil {
+		return 0, err
+	}
 	if err := d.enter(); err != nil {
 		return 0, err
 	}
@@ -151,33 +185,13 @@ func (d *driver) Alloc(bytes int64) (gpu.Buffer, error) {
 	return 0, err
 }
 
-// Free implements gpu.Driver: the library waits for launches that use the memory.
+// Free implements gpu.Driver: the library waits for launches that use the memory. While launches are
+// recorded it does nothing; Close frees what is left.
 func (d *driver) Free(b gpu.Buffer) {
-	if d.buffers[b] {
+	if d.buffers[b] && !d.recording {
 		delete(d.buffers, b)
 		_ = d.on(&d.l.memFree, uintptr(b))
 	}
-}
-
-// Write implements gpu.Driver: the library has its own copy of what it has not yet written.
-func (d *driver) Write(to gpu.Buffer, at int64, from []byte) error {
-	if len(from) == 0 {
-		return nil
-	}
-	return d.on(&d.l.memcpyHtoD, uintptr(to)+uintptr(at), uintptr(unsafe.Pointer(&from[0])),
-		uintptr(len(from)), d.stream)
-}
-
-// Read implements gpu.Driver.
-func (d *driver) Read(to []byte, from gpu.Buffer, at int64) error {
-	if len(to) > 0 {
-		err := d.on(&d.l.memcpyDtoH, uintptr(unsafe.Pointer(&to[0])), uintptr(from)+uintptr(at),
-			uintptr(len(to)), d.stream)
-		if err != nil {
-			return err
-		}
-	}
-	return d.on(&d.l.streamSynchronize, d.stream)
 }
 
 // Copy implements gpu.Driver.
@@ -226,7 +240,7 @@ func (d *driver) Close() error {
 	return err
 }
 
-// free gives back all but the context.
+// free gives back all but the context, when the device has done what it was told.
 func (d *driver) free() error {
 	var all []error
 	release := func(f *function, handle uintptr) {
@@ -234,6 +248,10 @@ func (d *driver) free() error {
 			all = append(all, d.l.call(f, handle))
 		}
 	}
+	if d.stream != 0 {
+		all = append(all, d.l.call(&d.l.streamSynchronize, d.stream))
+	}
+	release(&d.l.streamDestroy, d.stream) // and with it a capture that has not ended
 	for r := range d.graphs {
 		release(&d.l.graphExecDestroy, uintptr(r))
 	}
@@ -241,6 +259,5 @@ func (d *driver) free() error {
 		release(&d.l.memFree, uintptr(b))
 	}
 	release(&d.l.moduleUnload, d.module)
-	release(&d.l.streamDestroy, d.stream)
 	return errors.Join(all...)
 }

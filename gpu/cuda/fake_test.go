@@ -31,6 +31,7 @@ type fake struct {
 
 type state struct {
 	machine *ptx.Machine
+	idle    bool // computes nothing: what is read is 0
 
 	version, devices int32
 	major            int32 // compute capability
@@ -49,10 +50,12 @@ type state struct {
 	next     uint64            // handle
 	live     map[uint64]string // handles, and what they are
 	kernels  map[uint64]loaded
-	threads  map[int][]uint64   // contexts of each thread, the current one last
-	queues   map[uint64][]task  // of each stream: what has not run yet
-	captures map[uint64]*[]task // of each stream that is captured
+	threads  map[int][]uint64    // contexts of each thread, the current one last
+	loaded   map[uint64]bool     // kernels that have been launched
+	queues   map[uint64][]task   // of each stream: what has not run yet
+	captures map[uint64]*capture // of each stream that is captured
 	graphs   map[uint64][]task
+	refused  []string // what was called while a stream was captured, and must not be
 	texts    [][]byte // that the caller has pointers to
 	broken   int32    // the code of what went wrong on the device: all later calls return it
 }
@@ -61,6 +64,14 @@ type state struct {
 type loaded struct {
 	name   string
 	module uint64
+}
+
+// A capture is what a stream was told to do since its capture began.
+type capture struct {
+	mode   uint64
+	thread int
+	broken bool // by a call that must not be made meanwhile
+	tasks  []task
 }
 
 // A task is something that a stream does in its turn.
@@ -78,6 +89,8 @@ const (
 	notFound                  = 500
 	illegalAddress            = 700
 	captureUnsupported        = 900
+	captureInvalidated        = 901
+	captureWrongThread        = 908
 	primary            uint64 = 0xc0ffee // the primary context
 )
 
@@ -99,7 +112,8 @@ func (f *fake) reset() {
 		version: 12040, devices: 1, major: 9, memory: 1 << 30,
 		count: map[string]int{}, sizes: map[uint64]uint64{}, next: 0xbead0000,
 		live: map[uint64]string{}, kernels: map[uint64]loaded{}, threads: map[int][]uint64{},
-		queues: map[uint64][]task{}, captures: map[uint64]*[]task{}, graphs: map[uint64][]task{},
+		queues: map[uint64][]task{}, captures: map[uint64]*capture{}, graphs: map[uint64][]task{},
+		loaded: map[uint64]bool{},
 	}
 }
 
@@ -227,6 +241,9 @@ func (f *fake) call(name string, a [11]uint64) int32 {
 	if f.broken != 0 {
 		return f.broken
 	}
+	if f.mayWait(name, a) && f.breaks(name) {
+		return captureUnsupported
+	}
 	for _, part := range []func(string, [11]uint64) int32{f.modules, f.buffers, f.streams,
 		f.recordings} {
 		if code := part(name, a); code >= 0 {
@@ -241,6 +258,8 @@ func (f *fake) describe(name string, code int32, to uint64) int32 {
 	said := map[int32]string{
 		outOfMemory: "CUDA_ERROR_OUT_OF_MEMORY", noDevice: "CUDA_ERROR_NO_DEVICE",
 		invalidPTX: "CUDA_ERROR_INVALID_PTX", illegalAddress: "CUDA_ERROR_ILLEGAL_ADDRESS",
+		captureUnsupported: "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+		captureInvalidated: "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
 	}[code]
 	if said == "" {
 		return invalidValue
@@ -277,7 +296,8 @@ func (f *fake) withoutContext(name string, a [11]uint64) int32 {
 	case "cuDeviceTotalMem_v2":
 		*at[uint64](a[0]) = f.memory
 	case "cuDeviceGetAttribute":
-		v, known := map[uint64]int32{1: 1024, 8: 48 << 10, 20: 0, 75: f.major, 76: 0}[a[1]]
+		v, known := map[uint64]int32{1: 1024, 8: 48 << 10, 20: 0, 33: 0x18, 34: 1, 50: 0,
+			75: f.major, 76: 0}[a[1]]
 		if !known || a[2] != 7 {
 			f.t.Errorf("attribute %d of device %d", a[1], a[2])
 			return invalidValue

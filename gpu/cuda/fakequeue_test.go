@@ -5,7 +5,12 @@ package cuda
 // The fake's memory, streams and graphs. What a stream is told to do waits for something to wait
 // for it, as on a device that is behind.
 
-import "errors"
+import (
+	"errors"
+	"syscall"
+)
+
+const relaxed = 2 // the mode of a capture that any thread may end
 
 func (f *fake) buffers(name string, a [11]uint64) int32 {
 	switch name {
@@ -31,8 +36,8 @@ func (f *fake) buffers(name string, a [11]uint64) int32 {
 		delete(f.sizes, a[0])
 	case "cuMemGetInfo_v2":
 		*at[uint64](a[0]), *at[uint64](a[1]) = f.memory-f.used, f.memory
-	case "cuMemcpyHtoDAsync_v2":
-		from := append([]byte(nil), bytesAt(a[1], a[2])...)
+	case "cuMemcpyHtoDAsync_v2": // it reads the host's memory itself, when its turn comes
+		from := bytesAt(a[1], a[2])
 		return f.later(a[3], func() error { return f.copyTo(a[0], from) })
 	case "cuMemcpyDtoDAsync_v2":
 		to, from, n := a[0], a[1], int(a[2])
@@ -45,6 +50,9 @@ func (f *fake) buffers(name string, a [11]uint64) int32 {
 		return f.later(a[3], func() error {
 			p, err := f.machine.Bytes(from, len(to))
 			copy(to, p)
+			if f.idle {
+				clear(to)
+			}
 			return err
 		})
 	default:
@@ -63,10 +71,6 @@ func (f *fake) copyTo(to uint64, from []byte) error {
 func (f *fake) later(stream uint64, t task) int32 {
 	if !f.is("stream", stream) {
 		return invalidHandle
-	}
-	if f.captures[stream] != nil {
-		f.t.Error("a copy is captured")
-		return captureUnsupported
 	}
 	f.queues[stream] = append(f.queues[stream], t)
 	return ok
@@ -101,14 +105,11 @@ func (f *fake) streams(name string, a [11]uint64) int32 {
 		code := f.run()
 		delete(f.live, a[0])
 		delete(f.queues, a[0])
+		delete(f.captures, a[0])
 		return code
 	case "cuStreamSynchronize":
 		if !f.is("stream", a[0]) {
 			return invalidHandle
-		}
-		if f.captures[a[0]] != nil {
-			f.t.Error("a stream that is captured is waited for")
-			return captureUnsupported
 		}
 		return f.run()
 	case "cuLaunchKernel":
@@ -145,27 +146,44 @@ func (f *fake) launch(a [11]uint64) int32 {
 		}
 	}
 	groups, items := [3]int{int(a[1]), int(a[2]), int(a[3])}, int(a[4])
-	t := func() error { return f.machine.Launch(kernel, groups, items, values) }
-	if tasks := f.captures[a[8]]; tasks != nil {
-		*tasks = append(*tasks, t)
+	t := func() error {
+		if f.idle {
+			return nil
+		}
+		return f.machine.Launch(kernel, groups, items, values)
+	}
+	if c := f.captures[a[8]]; c != nil {
+		if c.broken {
+			return captureInvalidated
+		}
+		c.tasks = append(c.tasks, t)
 		return ok
 	}
+	f.loaded[a[0]] = true
 	return f.later(a[8], t)
 }
 
 func (f *fake) recordings(name string, a [11]uint64) int32 {
 	switch name {
 	case "cuStreamBeginCapture_v2":
-		if !f.is("stream", a[0]) || f.captures[a[0]] != nil || a[1] > 2 {
+		if !f.is("stream", a[0]) || f.captures[a[0]] != nil || a[1] > relaxed {
 			return invalidValue
 		}
-		f.captures[a[0]] = new([]task)
+		f.captures[a[0]] = &capture{mode: a[1], thread: syscall.Gettid()}
 	case "cuStreamEndCapture":
-		if f.captures[a[0]] == nil {
+		c := f.captures[a[0]]
+		switch {
+		case c == nil:
 			return invalidValue
+		case c.mode != relaxed && c.thread != syscall.Gettid():
+			return captureWrongThread
 		}
-		f.graphs[f.made("graph", a[1])] = *f.captures[a[0]]
 		delete(f.captures, a[0])
+		if c.broken {
+			*at[uint64](a[1]) = 0
+			return captureInvalidated
+		}
+		f.graphs[f.made("graph", a[1])] = c.tasks
 	case "cuGraphInstantiateWithFlags":
 		if !f.is("graph", a[1]) || a[2] != 0 {
 			return invalidValue
@@ -176,7 +194,7 @@ func (f *fake) recordings(name string, a [11]uint64) int32 {
 	case "cuGraphExecDestroy":
 		return f.destroy("instance", a[0])
 	case "cuGraphLaunch":
-		if !f.is("instance", a[0]) || !f.is("stream", a[1]) || f.captures[a[1]] != nil {
+		if !f.is("instance", a[0]) || !f.is("stream", a[1]) {
 			return invalidHandle
 		}
 		f.queues[a[1]] = append(f.queues[a[1]], f.graphs[a[0]]...)
@@ -184,6 +202,39 @@ func (f *fake) recordings(name string, a [11]uint64) int32 {
 		return -1
 	}
 	return ok
+}
+
+// mayWait reports whether a call may wait for a stream, or for all of the context, or loads a kernel,
+// as a first launch does: what must not be while a stream of the context is captured. CUDA's own
+// list is longer or shorter by its version and by the capture's mode; all of it is here.
+func (f *fake) mayWait(name string, a [11]uint64) bool {
+	switch name {
+	case "cuLaunchKernel":
+		return !f.loaded[a[0]]
+	case "cuStreamSynchronize":
+		return f.captures[a[0]] != nil
+	case "cuStreamDestroy_v2": // that of a captured stream ends its capture
+		return f.captures[a[0]] == nil
+	case "cuGraphLaunch":
+		return f.captures[a[1]] != nil
+	case "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2":
+		return f.captures[a[3]] != nil // of memory that is not pinned, and not in a plan of ours
+	case "cuMemAlloc_v2", "cuMemFree_v2", "cuModuleLoadDataEx", "cuModuleUnload",
+		"cuModuleGetFunction", "cuStreamCreate", "cuGraphInstantiateWithFlags", "cuGraphExecDestroy":
+		return true
+	}
+	return false
+}
+
+// breaks ends what is captured, and reports whether something was. CUDA says so at each later use.
+func (f *fake) breaks(name string) bool {
+	for _, c := range f.captures {
+		c.broken = true
+	}
+	if len(f.captures) > 0 {
+		f.refused = append(f.refused, name)
+	}
+	return len(f.captures) > 0
 }
 
 func (f *fake) destroy(kind string, graph uint64) int32 {

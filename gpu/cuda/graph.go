@@ -4,23 +4,20 @@ package cuda
 
 import (
 	"errors"
+	"sync"
 	"unsafe"
 
 	"picogpt/gpu"
 )
 
+// capturing is locked while a driver records, and for reading by the others: what waits for a context,
+// as loading and freeing may, would end a recording in it. It is the process's, as contexts are.
+var capturing sync.RWMutex
+
 // Record implements gpu.Recorder: while the stream is captured, launches go into a graph.
 func (d *driver) Record(launches func() error) (gpu.Recording, error) {
-	const relaxed = 2 // whatever other threads call meanwhile
-	if err := d.on(&d.l.streamBeginCapture, d.stream, relaxed); err != nil {
-		return 0, err
-	}
-	err := launches()
-	var graph, run uintptr
-	// a capture is ended even if a launch failed; its graph is then none
-	if e := d.on(&d.l.streamEndCapture, d.stream, uintptr(unsafe.Pointer(&graph))); err == nil {
-		err = e
-	}
+	graph, err := d.capture(launches)
+	var run uintptr
 	if err == nil {
 		err = d.on(&d.l.graphInstantiate, uintptr(unsafe.Pointer(&run)), graph, 0)
 	}
@@ -33,14 +30,38 @@ func (d *driver) Record(launches func() error) (gpu.Recording, error) {
 	return gpu.Recording(run), err
 }
 
+// capture makes a graph of launches. A goroutine may change its thread meanwhile, which the library
+// bears where the capture is relaxed.
+func (d *driver) capture(launches func() error) (graph uintptr, err error) {
+	if err := d.idle(&d.l.streamBeginCapture); err != nil {
+		return 0, err
+	}
+	capturing.Lock()
+	d.recording = true
+	defer func() {
+		d.recording = false
+		capturing.Unlock()
+	}()
+	const relaxed = 2
+	if err := d.call(&d.l.streamBeginCapture, d.stream, relaxed); err != nil {
+		return 0, err
+	}
+	err = launches()
+	// a capture is ended even if a launch failed; its graph is then none
+	if e := d.call(&d.l.streamEndCapture, d.stream, uintptr(unsafe.Pointer(&graph))); err == nil {
+		err = e
+	}
+	return graph, err
+}
+
 // Replay implements gpu.Recorder.
 func (d *driver) Replay(r gpu.Recording) error {
 	return d.on(&d.l.graphLaunch, uintptr(r), d.stream)
 }
 
-// Forget implements gpu.Recorder.
+// Forget implements gpu.Recorder. While launches are recorded it does nothing; Close frees the rest.
 func (d *driver) Forget(r gpu.Recording) {
-	if d.graphs[r] {
+	if d.graphs[r] && !d.recording {
 		delete(d.graphs, r)
 		_ = d.on(&d.l.graphExecDestroy, uintptr(r))
 	}

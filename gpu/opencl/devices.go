@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unsafe"
 
 	"picogpt/gpu"
 )
@@ -30,7 +31,7 @@ func devices(libraries ...string) ([]*gpu.Device, error) {
 		info := l.describe(id)
 		all = append(all, gpu.NewDevice(info, func() (gpu.Driver, error) {
 			return l.newDriver(id, gpu.Source(), options)
-		}))
+		}).OnBus(func() string { return l.bus(id.device) }))
 	}
 	return all, err
 }
@@ -95,6 +96,7 @@ const (
 	driverVersion      = 0x102d
 	deviceVersion      = 0x102f
 	deviceDoubleConfig = 0x1032
+	devicePCIBus       = 0x410f // of cl_khr_pci_bus_info
 )
 
 // describe says what a device is, and what it lacks.
@@ -134,6 +136,16 @@ func (l *library) describe(id id) gpu.Info {
 		}
 	}
 	return info
+}
+
+// bus says where a device is on the PCI bus, or nothing.
+func (l *library) bus(device uintptr) string {
+	var v [4]uint32 // domain, bus, device, function
+	if call("", l.getDeviceInfo, device, devicePCIBus, unsafe.Sizeof(v), uintptr(pointer(&v)),
+		0) != nil {
+		return ""
+	}
+	return fmt.Sprintf("%04x:%02x:%02x", v[0], v[1], v[2])
 }
 
 // text returns a string that a device or a platform has.

@@ -71,6 +71,20 @@ func TestTwoPlatforms(t *testing.T) {
 	}
 }
 
+func TestWhereADeviceIs(t *testing.T) {
+	l, err := load(stub(t, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := l.all()
+	if err != nil || len(ids) != 2 {
+		t.Fatalf("%d devices, error %v", len(ids), err)
+	}
+	if old, new := l.bus(ids[0].device), l.bus(ids[1].device); old != "" || new != "0000:18:01" {
+		t.Errorf("%q and %q, want nothing and 0000:18:01", old, new)
+	}
+}
+
 func TestThereIsNoOpenCL(t *testing.T) {
 	for library, want := range map[string]string{
 		"/none/libOpenCL.so.1": "no OpenCL: /none/libOpenCL.so.1: cannot open",

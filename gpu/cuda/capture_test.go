@@ -1,0 +1,225 @@
+//go:build linux && (amd64 || arm64)
+
+package cuda
+
+// What must not happen while a stream is captured, and what of the host's memory the device may read
+// late: the fake is as strict as any version of CUDA.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"picogpt/gpu"
+	"picogpt/internal/fixture"
+	"picogpt/internal/testmodel"
+	"picogpt/model"
+)
+
+// opened returns a driver of the fake, and a launch of a kernel that it has launched before.
+func opened(t *testing.T, f *fake, l *library) (*driver, *gpu.Launch) {
+	t.Helper()
+	got, err := l.open(7, kernels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := got.(*driver)
+	b, err := d.Alloc(1 << 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	launch := &gpu.Launch{Kernel: "activate", Groups: [3]int{1, 1, 1}, Items: 64, Args: []gpu.Arg{
+		{Bits: uint64(b), Size: 8}, {Size: 4}, {Bits: 1, Size: 4}, {Bits: 64, Size: 4}, {Size: 4}}}
+	if err := d.Launch(launch); err != nil {
+		t.Fatal(err)
+	}
+	return d, launch
+}
+
+// TestARecordingIsOfLaunchesAlone: the driver refuses all else before the library does, which would
+// end the capture.
+func TestARecordingIsOfLaunchesAlone(t *testing.T) {
+	f := newFake(t)
+	d, launch := opened(t, f, connections()["callbacks"](f))
+	b := gpu.Buffer(launch.Args[0].Bits)
+	recording, err := d.Record(func() error { return d.Launch(launch) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	word := make([]byte, 4)
+	for name, call := range map[string]func() error{
+		"cuMemcpyDtoHAsync":    func() error { return d.Read(word, b, 0) },
+		"cuStreamSynchronize":  func() error { return d.Read(nil, b, 0) },
+		"cuMemcpyHtoDAsync":    func() error { return d.Write(b, 0, word) },
+		"cuMemcpyDtoDAsync":    func() error { return d.Copy(b, 0, b, 64, 4) },
+		"cuMemAlloc":           func() error { _, err := d.Alloc(4); return err },
+		"cuGraphLaunch":        func() error { return d.Replay(recording) },
+		"cuStreamBeginCapture": func() error { _, err := d.Record(nil); return err },
+	} {
+		_, err := d.Record(func() error {
+			d.Free(b)
+			d.Forget(recording)
+			return errors.Join(d.Launch(launch), call())
+		})
+		if err == nil || err.Error() != name+": launches are recorded, want nothing else meanwhile" {
+			t.Errorf("%s: error %v", name, err)
+		}
+		if err := d.Replay(recording); err != nil {
+			t.Errorf("after %s: %v", name, err)
+		}
+	}
+	if err := d.Close(); err != nil || len(f.refused) > 0 || f.left() != 0 {
+		t.Errorf("Close: error %v, %d things left, the library refused %q", err, f.left(), f.refused)
+	}
+}
+
+// TestTheFakeIsStrict calls the library behind the driver's back.
+func TestTheFakeIsStrict(t *testing.T) {
+	f := newFake(t)
+	d, launch := opened(t, f, connections()["callbacks"](f))
+	for want, call := range map[string]func() error{
+		"cuStreamSynchronize": func() error { return d.call(&d.l.streamSynchronize, d.stream) },
+		"cuMemAlloc_v2": func() error {
+			return d.call(&d.l.memAlloc, uintptr(launch.Args[0].Bits), 1)
+		},
+		"cuMemFree_v2": func() error { return d.call(&d.l.memFree, uintptr(launch.Args[0].Bits)) },
+		"cuLaunchKernel": func() error {
+			first := *launch
+			first.Kernel = "embed_f32"
+			return d.Launch(&first)
+		},
+	} {
+		f.refused = nil
+		_, err := d.Record(func() error {
+			if err := call(); err == nil || !strings.Contains(err.Error(), "(900)") {
+				t.Errorf("%s: error %v, want 900", want, err)
+			}
+			return nil
+		})
+		if err == nil || !strings.Contains(err.Error(), "(901)") ||
+			!slices.Equal(f.refused, []string{want}) {
+			t.Errorf("%s: error %v, refused %q", want, err, f.refused)
+		}
+	}
+	if err := d.Close(); err != nil || f.left() != 0 {
+		t.Errorf("Close: error %v, %d things left", err, f.left())
+	}
+}
+
+// TestOthersWaitForARecording: models that are opened and closed meanwhile, in the same context.
+func TestOthersWaitForARecording(t *testing.T) {
+	f := newFake(t)
+	l := connections()["callbacks"](f)
+	d, launch := opened(t, f, l)
+	other, _ := opened(t, f, l)
+	var all sync.WaitGroup
+	all.Go(func() {
+		for range 300 {
+			if b, err := other.Alloc(64); err != nil {
+				t.Error(err)
+			} else {
+				other.Free(b)
+			}
+		}
+	})
+	for range 300 {
+		r, err := d.Record(func() error {
+			if capturing.TryRLock() {
+				t.Error("others may call the library")
+			}
+			return errors.Join(d.Launch(launch), d.Launch(launch))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Forget(r)
+	}
+	all.Wait()
+	if err := errors.Join(d.Close(), other.Close()); err != nil || len(f.refused) > 0 {
+		t.Errorf("Close: error %v, the library refused %q", err, f.refused)
+	}
+}
+
+// TestWhatIsWrittenMayBeChanged: the fake reads the host's memory when the stream gets there.
+func TestWhatIsWrittenMayBeChanged(t *testing.T) {
+	f := newFake(t)
+	d, _ := opened(t, f, connections()["callbacks"](f))
+	const room = 3 * stagingBytes
+	b, err := d.Alloc(room)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{1, 1000, mostStaged, mostStaged + 1, stagingBytes + 1} {
+		var want []byte
+		from := make([]byte, n)
+		before := f.count["cuStreamSynchronize"]
+		for i := byte(1); len(want)+n <= room && i < 200; i++ {
+			for at := range from {
+				from[at] = i + byte(at)
+			}
+			if err := d.Write(b, int64(len(want)), from); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, from...)
+			clear(from)
+		}
+		waits := f.count["cuStreamSynchronize"] - before
+		if n <= mostStaged && waits > len(want)/(stagingBytes-mostStaged) {
+			t.Errorf("%d bytes in pieces of %d: the stream is waited for %d times", len(want), n,
+				waits)
+		}
+		got := make([]byte, len(want))
+		if err := d.Read(got, b, 0); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%d bytes in pieces of %d: error %v, or other bytes", len(want), n, err)
+		}
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWidePassesThroughTheLibrary has GPT-2's own widths, whose layers are waited for where they are
+// launched kernel by kernel. The device computes nothing.
+func TestWidePassesThroughTheLibrary(t *testing.T) {
+	for _, s := range []struct{ embd, heads int }{{768, 12}, {1600, 25}, {448, 4}} {
+		t.Run(fmt.Sprint(s.embd), func(t *testing.T) {
+			config, file := fixture.Checkpoint(fixture.Options{Embd: s.embd, Head: s.heads,
+				Layer: 1, Vocab: 300, Positions: 70, DType: "F16"})
+			f := newFake(t)
+			f.idle = true
+			m, err := testmodel.Try(config, file, model.Options{Device: f.device(), Format: "f16"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			passes := 0
+			for _, tokens := range [][]int{{1}, {5}, {7, 1}, slices.Repeat([]int{1}, 19),
+				slices.Repeat([]int{1}, 64), {50}, {66, 1, 1}} {
+				for range 3 {
+					var batch []model.Input
+					for _, n := range tokens {
+						batch = append(batch, model.Input{Session: m.NewSession(),
+							Tokens: make([]int, n)})
+					}
+					if err := m.Eval(context.Background(), batch...); err != nil {
+						t.Fatalf("%d tokens: %v", tokens, err)
+					}
+					for _, in := range batch {
+						in.Session.Release()
+					}
+					passes++
+				}
+			}
+			if err := m.Close(); err != nil || f.left() != 0 || len(f.refused) > 0 ||
+				f.count["cuGraphLaunch"] != 2*5 {
+				t.Errorf("%d passes, %d of them graphs, want 10; Close: error %v, %d things left, "+
+					"the library refused %q", passes, f.count["cuGraphLaunch"], err, f.left(),
+					f.refused)
+			}
+		})
+	}
+}
