@@ -72,9 +72,9 @@ operations and a small model with what the processor computes. A device gives th
 or is refused.
 
 --device takes what stands in the first column, or a part of a device's name, vendor, platform or
-version; a GPU of two drivers counts once, as CUDA's. --device auto takes the first GPU that passes the probe, and never OpenCL on a processor,
-which is slower than the processor's own kernels: name that one (pocl). Drivers are in programs that
-are built with go build -tags gpu ./cmd/gpt.
+version; a GPU of two drivers counts once, as CUDA's. --device auto takes the first GPU that passes
+the probe, and never OpenCL on a processor, which is slower than the processor's own kernels: name
+that one (pocl). Drivers are in programs that are built with go build -tags gpu ./cmd/gpt.
 
 Examples:
 
