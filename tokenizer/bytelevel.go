@@ -21,6 +21,8 @@ type byteLevel struct {
 	once     sync.Once
 	matcher  *matcher // by suffixes
 	maxToken int      // bytes of the longest token in it
+
+	longPieces sync.Pool // of *longPiece that keep every id: making one takes a millisecond
 }
 
 // splitting is how a text is prepared. The zero value is GPT-2's way.
@@ -84,8 +86,11 @@ func (s *byteLevel) tokenize(e *encoded, p passage) error {
 
 // appendPiece appends the ids of one piece, which is not empty and has a token for each byte.
 func (s *byteLevel) appendPiece(ids []int, piece string) []int {
-	if len(piece) > shortPiece {
+	switch {
+	case len(piece) > waitFor:
 		return s.appendLongPiece(ids, piece)
+	case len(piece) > shortPiece:
+		return s.appendMerged(ids, piece)
 	}
 	var part [shortPiece]uint32
 	for i := range len(piece) {
@@ -97,8 +102,23 @@ func (s *byteLevel) appendPiece(ids []int, piece string) []int {
 	return ids
 }
 
-// appendLongPiece is appendPiece with the parts in a linked list and the mergeable pairs in a heap.
+// appendLongPiece is appendPiece byte by byte: beside the ids, it needs no memory that grows with
+// the piece, where merging all of it at once takes some 75 bytes for each of its bytes.
 func (s *byteLevel) appendLongPiece(ids []int, piece string) []int {
+	p, ok := s.longPieces.Get().(*longPiece)
+	if !ok {
+		p = newLongPiece(s, everyID)
+	}
+	to := newest{keep: everyID, ids: ids}
+	p.begin()
+	p.add(piece, &to)
+	p.end(&to)
+	s.longPieces.Put(p)
+	return to.ids
+}
+
+// appendMerged is appendPiece with the parts in a linked list and the mergeable pairs in a heap.
+func (s *byteLevel) appendMerged(ids []int, piece string) []int {
 	m := s.newMerging(len(piece), func(i int) uint32 { return s.byteID[piece[i]] })
 	m.all()
 	for i := 0; i < len(m.list); i = int(m.list[i].next) {
@@ -138,7 +158,7 @@ func (s *byteLevel) suffixes() (m *matcher, longest int) {
 		}
 		s.matcher = newMatcher(s.tokens, ids, func(id uint32) bool {
 			token, _ := s.token(int(id))
-			got := s.appendPiece(nil, token)
+			got := s.appendMerged(nil, token)
 			return len(got) == 1 && got[0] == int(id)
 		})
 	})

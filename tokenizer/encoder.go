@@ -2,6 +2,8 @@
 
 package tokenizer
 
+import "math"
+
 // An Encoder encodes a text that is written to it in parts. It keeps the newest ids and counts the
 // others. The ids are those of [Tokenizer.Encode] for the whole text, wherever the parts end.
 //
@@ -49,8 +51,17 @@ func (e *Encoder) AtLeast() int {
 	return e.ids.total + e.chunk.atLeast()
 }
 
-// End returns, at the end of the text, its newest ids, in their order, and how many there are
-// in the whole text.
+// Take returns the ids that are certain and kept so far, in their order, and forgets them. Of a
+// vocabulary that some byte has no token in, none is certain before the end of the text.
+func (e *Encoder) Take() []int {
+	if e.chunk != nil && !e.chunk.complete {
+		return nil
+	}
+	return e.ids.take()
+}
+
+// End returns, at the end of the text, its newest ids that were not taken, in their order, and how
+// many there are in the whole text.
 func (e *Encoder) End() (ids []int, total int, err error) {
 	if e.chunk != nil {
 		e.write("", true)
@@ -99,6 +110,9 @@ func (e *Encoder) write(part string, last bool) {
 	}
 }
 
+// everyID is more ids than any text has.
+const everyID = math.MaxInt
+
 // newest are the newest of a sequence of ids, at most keep, and the number of all.
 type newest struct {
 	keep  int
@@ -123,6 +137,13 @@ func (n *newest) add(ids []int) {
 
 // skip counts ids that are unknown. At least keep others follow.
 func (n *newest) skip(count int) { n.total += count }
+
+// take returns all ids that are kept, and forgets them.
+func (n *newest) take() []int {
+	all := n.all()
+	n.ids, n.next = n.ids[:0], 0
+	return all
+}
 
 func (n *newest) all() []int {
 	return append(append(make([]int, 0, len(n.ids)), n.ids[n.next:]...), n.ids[:n.next]...)

@@ -78,7 +78,7 @@ func TestLongPiecesInParts(t *testing.T) {
 		level := levelOf(tok)
 		for range 20 {
 			text := randomText(random, letters, 1+random.IntN(120))
-			want := level.appendLongPiece(nil, text)
+			want := level.appendMerged(nil, text)
 			keep := 1 + random.IntN(len(want)+3)
 			p, to := newLongPiece(level, keep), &newest{keep: keep}
 			p.begin()

@@ -156,8 +156,11 @@ func TestRandomVocabularies(t *testing.T) {
 			if got := encode(t, tok, string(piece)); !equal(got, want) {
 				t.Fatalf("%s: %q: %v, want %v", lines, piece, got, want)
 			}
+			if got := levelOf(tok).appendMerged(nil, string(piece)); !equal(got, want) {
+				t.Fatalf("%s: %q merged: %v, want %v", lines, piece, got, want)
+			}
 			if got := levelOf(tok).appendLongPiece(nil, string(piece)); !equal(got, want) {
-				t.Fatalf("%s: %q as a long piece: %v, want %v", lines, piece, got, want)
+				t.Fatalf("%s: %q byte by byte: %v, want %v", lines, piece, got, want)
 			}
 		}
 	}

@@ -94,8 +94,9 @@ func (p *longPiece) parent(i int) int { return i - p.length(int(p.last[i-p.first
 func (p *longPiece) settle(to *newest) {
 	p.handOn(p.commonBorder(), to)
 	needed := min(p.border, p.size-p.longest)
-	if most := p.longest * (p.keep + 1); p.size-needed > 2*most {
-		needed = p.size - most // the encodings have nothing in common: no more than can be wanted
+	if (p.size-needed)/(2*p.longest) > p.keep {
+		// the encodings have nothing in common: no more than can be wanted
+		needed = p.size - p.longest*(p.keep+1)
 	}
 	p.last = p.last[:copy(p.last, p.last[needed-p.first:])]
 	p.first = needed

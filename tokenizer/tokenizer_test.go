@@ -74,8 +74,8 @@ func TestUnknownIDs(t *testing.T) {
 	}
 }
 
-// TestLongPieces compares the linked list with the array, and both with BPE on strings, around the
-// border of the two.
+// TestLongPieces compares the array, the linked list and the encoding byte by byte with BPE on
+// strings, around the border of the first two.
 func TestLongPieces(t *testing.T) {
 	tok := GPT2()
 	vocab, merges := gpt2Files()
@@ -99,8 +99,11 @@ func TestLongPieces(t *testing.T) {
 			if got := levelOf(tok).appendPiece(nil, string(piece)); !equal(got, want) {
 				t.Errorf("%q: %v, want %v", piece, got, want)
 			}
+			if got := levelOf(tok).appendMerged(nil, string(piece)); !equal(got, want) {
+				t.Errorf("%q merged: %v, want %v", piece, got, want)
+			}
 			if got := levelOf(tok).appendLongPiece(nil, string(piece)); !equal(got, want) {
-				t.Errorf("%q as a long piece: %v, want %v", piece, got, want)
+				t.Errorf("%q byte by byte: %v, want %v", piece, got, want)
 			}
 		}
 	}

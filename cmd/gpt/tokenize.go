@@ -2,6 +2,14 @@ package main
 
 // gpt tokenize: text to ids, and back.
 
+import (
+	"io"
+	"math"
+	"strconv"
+
+	"picogpt/tokenizer"
+)
+
 type tokenizeCommand struct {
 	Text    textSource `embed:""`
 	Decode  bool       `help:"read ids, and print the text that they stand for"`
@@ -30,13 +38,14 @@ Examples:
 }
 
 func (c *tokenizeCommand) Run(a *app) error {
-	text, given, err := c.Text.read(a)
+	text, err := c.Text.open(a)
 	if err != nil {
 		return err
 	}
-	if !given {
+	if text == nil {
 		return hinted{usagef("nothing to tokenize"), textHint}
 	}
+	defer text.Close()
 	t, err := a.openOnlyTokenizer()
 	if err != nil {
 		return err
@@ -44,25 +53,73 @@ func (c *tokenizeCommand) Run(a *app) error {
 	if a.CJKSpaces != nil && !*a.CJKSpaces {
 		t = t.JoinCJK()
 	}
-	if c.Decode {
-		ids, err := parseIDs(text)
-		if err != nil {
-			return err
-		}
-		text, err := t.Decode(ids)
-		if err != nil {
-			return err
-		}
-		if a.stdout.terminal {
-			text += "\n"
-		}
-		_, err = a.stdout.WriteString(text)
-		return err
+	switch {
+	case c.Decode:
+		return c.decode(a, t, text)
+	case c.Special:
+		t = t.WithSpecial()
 	}
-	ids, err := encode(t, text, c.Special)
+	return printIDsOf(a, t, text)
+}
+
+// decode prints the text of ids.
+func (c *tokenizeCommand) decode(a *app, t *tokenizer.Tokenizer, list io.Reader) error {
+	written, err := readWhole(list)
 	if err != nil {
 		return err
 	}
-	_, err = a.stdout.Write(append(appendIDs(nil, ids), '\n'))
+	ids, err := parseIDs(written)
+	if err != nil {
+		return err
+	}
+	text, err := t.Decode(ids)
+	if err != nil {
+		return err
+	}
+	if a.stdout.terminal {
+		text += "\n"
+	}
+	_, err = a.stdout.WriteString(text)
+	return err
+}
+
+// printIDsOf prints the ids of a text as they become certain, as one JSON array: for GPT-2's kind
+// of vocabulary in memory that does not grow with the text.
+func printIDsOf(a *app, t *tokenizer.Tokenizer, text io.Reader) error {
+	e := t.NewEncoder(math.MaxInt) // every id
+	part, out, n := make([]byte, 64<<10), []byte("["), 0
+	add := func(ids []int) {
+		for _, id := range ids {
+			if n++; n > 1 {
+				out = append(out, ',')
+			}
+			out = strconv.AppendInt(out, int64(id), 10)
+		}
+	}
+	for {
+		read, end := text.Read(part)
+		if end != nil && end != io.EOF {
+			return end
+		}
+		if _, err := e.Write(part[:read]); err != nil {
+			return err
+		}
+		add(e.Take())
+		if end == io.EOF {
+			break
+		}
+		if len(out) >= len(part) {
+			if _, err := a.stdout.Write(out); err != nil {
+				return err
+			}
+			out = out[:0]
+		}
+	}
+	ids, _, err := e.End()
+	if err != nil {
+		return err
+	}
+	add(ids)
+	_, err = a.stdout.Write(append(out, "]\n"...))
 	return err
 }
