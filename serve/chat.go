@@ -19,7 +19,7 @@ type message struct {
 // longestAnswer is the default of max_tokens in a conversation, as in gpt chat.
 const longestAnswer = 256
 
-// mostMessages bounds a conversation.
+// mostMessages bounds a conversation, and the parts of all its messages.
 const mostMessages = 10000
 
 func (s *Server) chat(v *visit) error {
@@ -45,7 +45,7 @@ func (s *Server) parseChat(body string) (*completion, error) {
 	table["messages"] = readMessages(&messages, &q.ignored)
 	table["max_completion_tokens"] = table["max_tokens"]
 	table["logprobs"], table["top_logprobs"] = yes(&listed), whole(&top, 0, mostTop)
-	if err := q.parse(s, body, table); err != nil {
+	if err := q.parse(s, body, table, "messages"); err != nil {
 		return nil, err
 	}
 	if listed {
@@ -67,6 +67,7 @@ func (s *Server) parseChat(body string) (*completion, error) {
 // readMessages reads a conversation.
 func readMessages(to *[]message, ignored *[]string) field {
 	return func(r *strictjson.Reader) error {
+		parts := 0
 		return r.Array(func(i int) error {
 			if i == mostMessages {
 				return r.Errorf("want at most %d messages, found more", mostMessages)
@@ -74,8 +75,8 @@ func readMessages(to *[]message, ignored *[]string) field {
 			var m message
 			name := fmt.Sprintf("messages[%d]", i)
 			err := object(name, ignored, map[string]field{
-				"role": text(&m.role), "content": content(&m.text, ignored),
-				"name": text(new(string)),
+				"role": text(&m.role), "content": content(&m.text, &parts, ignored),
+				"name": anyText,
 			})(r)
 			if err == nil && m.role != "user" && m.role != "assistant" {
 				return r.Errorf("message %d: the template knows the roles user and assistant, "+
@@ -88,13 +89,16 @@ func readMessages(to *[]message, ignored *[]string) field {
 }
 
 // content reads what a message says: a text, or parts that are texts.
-func content(to *string, ignored *[]string) field {
+func content(to *string, parts *int, ignored *[]string) field {
 	return func(r *strictjson.Reader) error {
 		if r.Kind() != '[' {
 			return text(to)(r)
 		}
 		var all strings.Builder
 		err := r.Array(func(i int) error {
+			if *parts++; *parts > mostMessages {
+				return r.Errorf("want at most %d parts, found more", mostMessages)
+			}
 			var kind, part string
 			err := object("content", ignored, map[string]field{
 				"type": text(&kind), "text": text(&part),

@@ -46,6 +46,7 @@ func (s *Server) generate(v *visit, parse func(body string) (*completion, error)
 	ctx, cancel := s.bounded(v)
 	defer cancel()
 	err = j.begin(ctx)
+	j.form = form{} // it is compiled, and as large as it likes
 	if release(); err != nil {
 		return s.explain(v, err)
 	}
@@ -74,7 +75,7 @@ func (j *job) begin(ctx context.Context) error {
 }
 
 func (j *job) prepare(ctx context.Context) (err error) {
-	if err := j.server.encode(j.completion); err != nil {
+	if err := j.server.encode(ctx, j.completion); err != nil {
 		return err
 	}
 	if err := j.checkSize(); err != nil {
@@ -228,7 +229,7 @@ func (j *job) follow(
 	defer j.server.metrics.prompt(p)
 	for t, err := range j.server.batcher.Run(ctx, decode.Request{
 		Prompt: j.prompt[i].ids, Options: j.options, Samples: len(choices), Client: j.visit.client,
-		Salt: j.visit.tenant + "\x00" + j.salt, Progress: &p.progress,
+		Salt: j.visit.saltOf(j.salt), Progress: &p.progress,
 	}) {
 		if err != nil {
 			return err

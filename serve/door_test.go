@@ -196,7 +196,7 @@ func TestRequestIDsAreTheServers(t *testing.T) {
 	for range 3 {
 		r, text := c.post(
 			"/v1/completions",
-			`{"max_tokens":1,"request_id":"mine"}`,
+			`{"prompt":"a","max_tokens":1,"request_id":"mine"}`,
 			"X-Request-Id",
 			"mine",
 		)

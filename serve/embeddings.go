@@ -26,9 +26,9 @@ func (s *Server) embeddings(v *visit) error {
 	width := s.model.Config().Embd
 	release, err := s.readRequest(v, map[string]field{
 		"model": optional(&q.model, text), "input": q.input.read(s, "input"),
-		"encoding_format": text(&q.format), "user": text(new(string)),
+		"encoding_format": text(&q.format), "user": anyText,
 		"dimensions": optional(&q.dimensions, upTo(width, width)),
-	})
+	}, "input")
 	if err != nil {
 		return err
 	}
@@ -48,9 +48,9 @@ func (s *Server) embeddings(v *visit) error {
 	defer s.queue.release(len(q.input), 0)
 	ctx, cancel := s.bounded(v)
 	defer cancel()
-	tokens, err := s.encodeInput(q.input)
+	tokens, err := s.encodeInput(ctx, q.input)
 	if err != nil {
-		return err
+		return s.explain(v, err)
 	}
 	v.note.prompts, v.note.promptTokens = len(q.input), tokens
 	b := append([]byte(`{"object":"list","model":`), appendString(nil, s.options.Name)...)
@@ -77,12 +77,12 @@ func (s *Server) embeddings(v *visit) error {
 }
 
 // encodeInput makes ids of texts, and returns how many there are.
-func (s *Server) encodeInput(input prompts) (tokens int, err error) {
+func (s *Server) encodeInput(ctx context.Context, input prompts) (tokens int, err error) {
 	for i := range input {
 		if p := &input[i]; !p.asIDs && p.text == "" {
 			return 0, fieldf("input", "text %d: want at least one byte, found none", i+1)
 		}
-		if err := s.encodeOne(&input[i], "input", 0); err != nil {
+		if err := s.encodeOne(ctx, &input[i], "input", 0); err != nil {
 			return 0, err
 		}
 		tokens += len(input[i].ids)

@@ -53,3 +53,9 @@ func (s *Server) AddStream(path string, n int) {
 		return e.end()
 	}}
 }
+
+// TakeTurn takes the turn of long texts, until it is given back.
+func (s *Server) TakeTurn() (giveBack func()) {
+	s.encoding <- struct{}{}
+	return func() { <-s.encoding }
+}

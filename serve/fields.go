@@ -15,19 +15,30 @@ import (
 // A field reads the value of one field, which is not null. Its error says what was wanted.
 type field func(*strictjson.Reader) error
 
+// Bounds of what a request has that the server does not know.
+const (
+	mostUnknown = 1000 // members of an object
+	keptUnknown = 64   // that are named in the answer
+	mostName    = 256  // bytes of a name in the answer
+)
+
 // readFields reads an object by a table of fields. It returns the names of those that it does not
-// have. An explicit null is as good as an absent field.
+// have, the first keptUnknown. An explicit null is as good as an absent field.
 func readFields(body string, fields map[string]field) (ignored []string, err error) {
-	r := strictjson.NewReader(body)
+	r, unknown := strictjson.NewReader(body), 0
 	err = r.Object(func(name string) error {
 		read, known := fields[name]
 		switch {
 		case !known:
-			ignored = append(ignored, name)
-			_, err := r.Value()
+			if unknown++; unknown > mostUnknown {
+				return errorf(400, "", "the body: want at most %d members of an object that this "+
+					"server does not know, found more", mostUnknown)
+			}
+			ignored = noted(ignored, name)
+			_, err := r.Raw()
 			return err
 		case r.Kind() == 'n':
-			_, err := r.Value()
+			_, err := r.Raw()
 			return err
 		}
 		err := read(r)
@@ -45,6 +56,17 @@ func readFields(body string, fields map[string]field) (ignored []string, err err
 	return ignored, nil
 }
 
+// noted adds a name to those of unknown fields: a copy, for the body does not stay.
+func noted(names []string, name string) []string {
+	if len(names) == keptUnknown {
+		return names
+	}
+	if len(name) > mostName {
+		return append(names, name[:mostName]+"…") // which no header can have
+	}
+	return append(names, strings.Clone(name))
+}
+
 // asBody returns an error of a field as it is, and others as the body's.
 func asBody(err error) error {
 	if e, ok := err.(*apiError); ok {
@@ -56,9 +78,38 @@ func asBody(err error) error {
 // text reads a string.
 func text(to *string) field {
 	return func(r *strictjson.Reader) (err error) {
-		*to, err = r.String()
+		*to, err = ownString(r)
 		return err
 	}
+}
+
+// ownString reads a string that is no part of the body, which it would keep for as long as itself.
+func ownString(r *strictjson.Reader) (string, error) {
+	s, err := r.String()
+	return strings.Clone(s), err
+}
+
+// atMost reads a string of at most so many bytes.
+func atMost(to *string, most int) field {
+	return func(r *strictjson.Reader) error {
+		s, err := r.String()
+		if err == nil && len(s) > most {
+			return r.Errorf("want at most %d bytes, found %d", most, len(s))
+		}
+		*to = strings.Clone(s)
+		return err
+	}
+}
+
+// mostBytes is atMost with the bound first, for optional.
+func mostBytes(most int) func(*string) field {
+	return func(to *string) field { return atMost(to, most) }
+}
+
+// anyText reads a string that nothing comes of.
+func anyText(r *strictjson.Reader) error {
+	_, err := r.String()
+	return err
 }
 
 // optional reads a value that may be absent.
@@ -135,6 +186,9 @@ func anySeed(to *uint64) field {
 	}
 }
 
+// mostString bounds each string of a list, in bytes.
+const mostString = 1024
+
 // texts reads a list of at most so many strings, none of them empty.
 func texts(to *[]string, most int) field {
 	return func(r *strictjson.Reader) error {
@@ -142,7 +196,8 @@ func texts(to *[]string, most int) field {
 			if i == most {
 				return r.Errorf("want at most %d strings, found more", most)
 			}
-			s, err := r.String()
+			var s string
+			err := atMost(&s, mostString)(r)
 			if err != nil {
 				return err
 			}
@@ -162,8 +217,8 @@ func oneOrMore(to *[]string, most int) field {
 		case '[':
 			return texts(to, most)(r)
 		case '"':
-			s, err := r.String()
-			if err != nil {
+			var s string
+			if err := atMost(&s, mostString)(r); err != nil {
 				return err
 			}
 			if s == "" {
@@ -196,13 +251,13 @@ func object(name string, to *[]string, fields map[string]field) field {
 		if r.Kind() != '{' {
 			return wrong(r, "an object")
 		}
-		v, err := r.Value()
+		v, err := r.Raw()
 		if err != nil {
 			return err
 		}
 		ignored, err := readFields(v.Text(), fields)
 		for _, inner := range ignored {
-			*to = append(*to, name+"."+inner)
+			*to = noted(*to, name+"."+inner)
 		}
 		return err
 	}
@@ -210,7 +265,7 @@ func object(name string, to *[]string, fields map[string]field) field {
 
 // wrong reads a value of a kind that is not wanted, and says so.
 func wrong(r *strictjson.Reader, want string) error {
-	v, err := r.Value()
+	v, err := r.Raw()
 	if err != nil {
 		return err
 	}

@@ -191,7 +191,7 @@ func TestUnknownFieldsAreIgnoredAndNamed(t *testing.T) {
 	c := start(t, serve.Options{})
 	r, text := c.post(
 		"/v1/completions",
-		`{"max_tokens":1,"zeta":{"a":[1]},"repeat_last_n":2,"tfs_z":1,
+		`{"prompt":"a","max_tokens":1,"zeta":{"a":[1],"a":2},"repeat_last_n":2,"tfs_z":1,
 		"stream_options":{"chunk":1},"stream":true,"bad name":1,"bad\r\nX: y":1,"structured_outputs":{"odd":1}}`,
 	)
 	if r.StatusCode != http.StatusOK {

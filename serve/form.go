@@ -18,8 +18,9 @@ type form struct {
 
 // Bounds of forms. What they compile to is bounded by package constrain.
 const (
-	mostForm    = 256 << 10 // bytes of a schema or a grammar
-	mostChoices = 10000
+	mostForm        = 256 << 10 // bytes of a schema or a grammar
+	mostChoices     = 10000
+	mostChoiceBytes = 1 << 20 // package constrain's
 )
 
 // addFields adds the fields that say a form: vLLM's, its older ones, and OpenAI's for chats.
@@ -49,12 +50,16 @@ func (f *form) given(name string, read field) field {
 // list reads choices. None are as good as no list.
 func (f *form) list(name string) field {
 	return func(r *strictjson.Reader) error {
+		size := 0
 		err := r.Array(func(i int) error {
 			if i == mostChoices {
 				return r.Errorf("want at most %d strings, found more", mostChoices)
 			}
 			s, err := r.String()
-			f.choice = append(f.choice, s)
+			if size += len(s); size > mostChoiceBytes {
+				return r.Errorf("want at most %d bytes in all strings, found more", mostChoiceBytes)
+			}
+			f.choice = append(f.choice, strings.Clone(s))
 			return err
 		})
 		if len(f.choice) > 0 {
@@ -81,7 +86,7 @@ func (f *form) anyObject(name string) field {
 // asText reads a string that compiles to a form.
 func asText(to **string) field {
 	return func(r *strictjson.Reader) error {
-		s, err := r.String()
+		s, err := ownString(r)
 		*to = &s
 		return checkForm(r, s, err)
 	}
@@ -93,13 +98,19 @@ func asJSON(to **string) field {
 		if r.Kind() == '"' {
 			return asText(to)(r)
 		}
-		v, err := r.Value()
+		v, err := r.Raw()
+		if err == nil {
+			err = checkForm(r, v.Text(), nil)
+		}
+		if err == nil {
+			err = v.Distinct()
+		}
 		if err != nil {
 			return err
 		}
-		s := v.Text()
+		s := strings.Clone(v.Text())
 		*to = &s
-		return checkForm(r, s, nil)
+		return nil
 	}
 }
 
@@ -121,7 +132,7 @@ func (f *form) responseFormat(ignored *[]string) field {
 		var kind string
 		var schema *string
 		inner := object("response_format.json_schema", ignored, map[string]field{
-			"name": text(new(string)), "description": text(new(string)), "strict": yes(new(bool)),
+			"name": anyText, "description": anyText, "strict": yes(new(bool)),
 			"schema": asJSON(&schema),
 		})
 		err := object("response_format", ignored, map[string]field{

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"log/slog"
 	"time"
+
+	"picogpt/internal/quote"
 )
 
 // log writes the line of a visit.
@@ -21,7 +23,7 @@ func (s *Server) log(v *visit) {
 	n := &v.note
 	line := []slog.Attr{
 		slog.String("request", v.id), slog.String("client", v.request.RemoteAddr),
-		slog.String("method", v.request.Method), slog.String("path", v.request.URL.Path),
+		slog.String("method", quote.Plain(v.request.Method, 20)), slog.String("path", v.path()),
 		slog.Int("status", v.status), slog.Int64("bytes", v.bytes),
 		slog.Duration("took", time.Since(v.start).Round(time.Microsecond)), // slog's time is when
 	}

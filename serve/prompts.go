@@ -3,10 +3,14 @@ package serve
 // Prompts: strings, ids, or lists of either, and what the model is given for them.
 
 import (
+	"context"
+	"math"
 	"net/http"
+	"slices"
 	"strings"
 
 	"picogpt/internal/strictjson"
+	"picogpt/tokenizer"
 )
 
 // A prompt is one of a request's.
@@ -88,13 +92,13 @@ func (p *prompts) element(r *strictjson.Reader, kind byte, s *Server, name strin
 }
 
 // encode makes ids of the prompts, and texts of ids where those are wanted.
-func (s *Server) encode(q *completion) error {
+func (s *Server) encode(ctx context.Context, q *completion) error {
 	if len(q.prompt) == 0 {
 		q.prompt = prompts{{}}
 	}
 	for i := range q.prompt {
 		p := &q.prompt[i]
-		if err := s.encodeOne(p, "prompt", q.maxTokens); err != nil {
+		if err := s.encodeOne(ctx, p, "prompt", q.maxTokens); err != nil {
 			return err
 		}
 		switch {
@@ -110,15 +114,16 @@ func (s *Server) encode(q *completion) error {
 }
 
 // encodeOne makes ids of a prompt. Together with the new tokens it has to fit the context.
-func (s *Server) encodeOne(p *prompt, field string, tokens int) error {
+func (s *Server) encodeOne(ctx context.Context, p *prompt, field string, tokens int) error {
 	config := s.model.Config()
 	if !p.asIDs && len(p.text) > config.Positions*s.vocabulary.longest {
 		return tooLong(field, config.Positions, len(p.text)/s.vocabulary.longest, tokens)
 	}
 	if !p.asIDs {
 		var err error
-		if p.ids, err = s.vocabulary.ForPrompts().Encode(p.text); err != nil {
-			return fieldf(field, "%v", err)
+		p.ids, err = s.idsOf(ctx, s.vocabulary.ForPrompts(), p.text, field)
+		if err != nil {
+			return err
 		}
 	}
 	if len(p.ids) == 0 {
@@ -133,6 +138,38 @@ func (s *Server) encodeOne(p *prompt, field string, tokens int) error {
 		return tooLong(field, config.Positions, len(p.ids), tokens)
 	}
 	return nil
+}
+
+// shortText is how many bytes of a text are encoded without waiting for a turn.
+const shortText = 16 << 10
+
+// idsOf encodes the text of a field. Of long texts one is encoded at a time, so that many of them
+// take neither memory nor processors from others; a client that goes does not wait for its turn.
+func (s *Server) idsOf(
+	ctx context.Context, t *tokenizer.Tokenizer, text, field string,
+) ([]int, error) {
+	if len(text) > shortText {
+		select {
+		case s.encoding <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		defer func() { <-s.encoding }()
+	}
+	e := t.NewEncoder(math.MaxInt) // every id
+	for part := range slices.Chunk([]byte(text), shortText) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if _, err := e.Write(part); err != nil {
+			return nil, fieldf(field, "%v", err)
+		}
+	}
+	ids, _, err := e.End()
+	if err != nil {
+		return nil, fieldf(field, "%v", err)
+	}
+	return ids, nil
 }
 
 // tooLong is about a prompt of at least so many tokens.

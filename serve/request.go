@@ -55,6 +55,7 @@ const (
 	mostTop       = 100 // logprobs
 	mostStops     = 32
 	mostBad       = 1000 // bad_words
+	mostSalt      = 256  // bytes of cache_salt
 	mostPenalty   = 1e6
 	mostTokens    = math.MaxInt32
 	defaultTokens = 16
@@ -69,16 +70,20 @@ func newCompletion() *completion {
 // parseCompletion reads a body.
 func (s *Server) parseCompletion(body string) (*completion, error) {
 	q := newCompletion()
-	return q, q.parse(s, body, q.fields(s))
+	return q, q.parse(s, body, q.fields(s), "prompt")
 }
 
-// parse reads a body by a table of fields.
-func (q *completion) parse(s *Server, body string, table map[string]field) error {
+// parse reads a body by a table of fields, of which it needs one.
+func (q *completion) parse(s *Server, body string, table map[string]field, needed string) error {
+	n := needs(table, needed)
 	ignored, err := readFields(body, table)
 	if err != nil {
 		return err
 	}
-	q.ignored = append(q.ignored, ignored...)
+	q.ignored = append(ignored, q.ignored...)
+	if err := n.check(q.ignored, table); err != nil {
+		return err
+	}
 	return q.check(s)
 }
 
@@ -89,9 +94,9 @@ func (q *completion) fields(s *Server) map[string]field {
 		"model":  optional(&q.model, text),
 		"prompt": q.prompt.read(s, "prompt"),
 		"suffix": text(&q.suffix),
-		"user":   text(new(string)), // who asks is of no use here
+		"user":   anyText, // who asks is of no use here
 
-		"cache_salt": text(&q.salt),
+		"cache_salt": atMost(&q.salt, mostSalt),
 
 		"max_tokens":         whole(&q.maxTokens, 0, mostTokens),
 		"temperature":        number(&q.temperature, 0, 2),

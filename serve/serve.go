@@ -26,6 +26,7 @@ import (
 
 	"picogpt/decode"
 	"picogpt/internal/chattemplate"
+	"picogpt/internal/quote"
 	"picogpt/model"
 	"picogpt/serve/page"
 	"picogpt/tokenizer"
@@ -43,12 +44,14 @@ type Server struct {
 	forms      *forms
 	metrics    *metrics
 	pooling    chan struct{} // holds one: one text's part at a time
+	encoding   chan struct{} // holds one: one long text at a time
 	routes     map[string]route
 	page       http.Handler
 	door       door
 	queue      queue
 	patience   patience
 	bodies     budget
+	answers    budget
 	created    time.Time
 }
 
@@ -83,8 +86,9 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 	s.forms = newForms(s.vocabulary, s.ends)
 	s.queue = queue{most: o.MaxQueue + o.Batcher.MaxStreams}
 	s.bodies = budget{most: bodiesAtOnce * o.MaxBody}
+	s.answers = budget{most: mostAnswers}
 	s.patience = patience{body: time.Minute, write: 30 * time.Second, ping: 15 * time.Second}
-	s.pooling = make(chan struct{}, 1)
+	s.pooling, s.encoding = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.metrics = newMetrics(s)
 	s.routes = s.table()
 	return s, nil
@@ -152,7 +156,7 @@ func (s *Server) answer(v *visit) error {
 	}
 	v.Header().Set("Allow", found.methods())
 	return errorf(http.StatusMethodNotAllowed, "", "method %s: want %s for %s",
-		v.request.Method, found.methods(), v.path())
+		quote.Plain(v.request.Method, 20), found.methods(), v.path())
 }
 
 // find returns the route of a path.

@@ -10,13 +10,19 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// readRequest reads the body of a request by a table of fields.
-func (s *Server) readRequest(v *visit, table map[string]field) (release func(), err error) {
+// readRequest reads the body of a request by a table of fields, of which it needs one of several.
+func (s *Server) readRequest(
+	v *visit, table map[string]field, needed ...string,
+) (release func(), err error) {
 	body, release, err := s.read(v)
 	if err != nil {
 		return nil, err
 	}
+	n := needs(table, needed...)
 	ignored, err := readFields(body, table)
+	if err == nil {
+		err = n.check(ignored, table)
+	}
 	if err != nil {
 		release()
 		return nil, err
@@ -25,15 +31,18 @@ func (s *Server) readRequest(v *visit, table map[string]field) (release func(), 
 	return release, nil
 }
 
+// mostText bounds a text that /tokenize takes, and one that /detokenize gives, in bytes.
+const mostText = 1 << 20
+
 func (s *Server) tokenize(v *visit) error {
 	var name, prompt, content *string
 	var pieces, strs bool
 	release, err := s.readRequest(v, map[string]field{
-		"model": optional(&name, text), "prompt": optional(&prompt, text),
-		"content": optional(&content, text), "with_pieces": yes(&pieces),
+		"model": optional(&name, text), "prompt": optional(&prompt, mostBytes(mostText)),
+		"content": optional(&content, mostBytes(mostText)), "with_pieces": yes(&pieces),
 		"return_token_strs": yes(&strs), "add_special_tokens": yes(new(bool)),
 		"add_special": yes(new(bool)), "parse_special": yes(new(bool)),
-	})
+	}, "prompt", "content")
 	if err != nil {
 		return err
 	}
@@ -44,13 +53,19 @@ func (s *Server) tokenize(v *visit) error {
 	if (prompt == nil) == (content == nil) {
 		return fieldf("prompt", "want it, or content in the way of llama-server, and not both")
 	}
-	asked := prompt
+	asked, field := prompt, "prompt"
 	if asked == nil {
-		asked = content
+		asked, field = content, "content"
 	}
-	ids, err := s.vocabulary.Encode(*asked)
+	if err := s.queue.reserve(1); err != nil {
+		return err
+	}
+	defer s.queue.release(1, 0)
+	ctx, cancel := s.bounded(v)
+	defer cancel()
+	ids, err := s.idsOf(ctx, s.vocabulary.Tokenizer, *asked, field)
 	if err != nil {
-		return fieldf("prompt", "%v", err)
+		return s.explain(v, err)
 	}
 	b := []byte(`{"tokens":`)
 	if pieces {
@@ -70,7 +85,22 @@ func (s *Server) tokenize(v *visit) error {
 			b = append(b, "null"...)
 		}
 	}
-	v.reply(http.StatusOK, append(b, '}'))
+	return s.replyLarge(v, append(b, '}'))
+}
+
+// mostAnswers bounds the memory of all answers that are being sent here, in bytes: a client that
+// reads slowly holds its own.
+const mostAnswers = 64 << 20
+
+// replyLarge sends an answer whose size is the client's choice, if there is memory to wait with it.
+func (s *Server) replyLarge(v *visit, b []byte) error {
+	n := int64(len(b))
+	if !s.answers.take(n) {
+		return errorf(http.StatusTooManyRequests, "queue_full",
+			"the answers to other requests take all memory there is for them")
+	}
+	defer s.answers.give(n)
+	v.reply(http.StatusOK, b)
 	return nil
 }
 
@@ -119,9 +149,9 @@ func (s *Server) detokenize(v *visit) error {
 		"model": optional(&name, text),
 		"tokens": func(r *strictjson.Reader) error {
 			given = true
-			return ids(&tokens, len(s.vocabulary.texts), mostTokens)(r)
+			return ids(&tokens, len(s.vocabulary.texts), mostText)(r)
 		},
-	})
+	}, "tokens")
 	if err != nil {
 		return err
 	}
@@ -132,14 +162,19 @@ func (s *Server) detokenize(v *visit) error {
 	if !given {
 		return fieldf("tokens", "want a list of ids, found none")
 	}
+	size := 0
+	for _, id := range tokens {
+		if size += len(s.vocabulary.texts[id]); size > mostText {
+			return fieldf("tokens", "want ids of at most %d bytes of text, found more", mostText)
+		}
+	}
 	whole, err := s.vocabulary.Decode(tokens)
 	if err != nil {
 		return fieldf("tokens", "%v", err)
 	}
 	b := appendString([]byte(`{"prompt":`), whole) // vLLM's
 	b = appendString(append(b, `,"content":`...), whole)
-	v.reply(http.StatusOK, append(b, '}'))
-	return nil
+	return s.replyLarge(v, append(b, '}'))
 }
 
 // tokenizerInfo is what a tokenizer_config.json would say.

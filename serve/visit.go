@@ -4,6 +4,7 @@ package serve
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"net"
 	"net/http"
@@ -59,6 +60,13 @@ func clientOf(address string) string {
 		return host
 	}
 	return address
+}
+
+// saltOf is what keeps the prompts of a tenant and a salt apart from others: a digest, because it
+// stays as long as what was computed.
+func (v *visit) saltOf(salt string) string {
+	digest := sha256.Sum256([]byte(v.tenant + "\x00" + salt))
+	return string(digest[:])
 }
 
 // Unwrap is for http.ResponseController.

@@ -218,20 +218,34 @@ func (r *Reader) Natural(most int64) (int64, error) {
 	return int64(n), nil
 }
 
-// Value reads any value and returns a Reader of it. No name in it comes twice in an object.
+// Value reads any value and returns a Reader of it. No name in it comes twice in an object. That
+// takes ten times the memory of the value: what is large or of no use is read by Raw.
 func (r *Reader) Value() (*Reader, error) {
+	value, err := r.Raw()
+	if err != nil {
+		return nil, err
+	}
+	return value, value.Distinct()
+}
+
+// Raw is Value, and lets names pass that come twice.
+func (r *Reader) Raw() (*Reader, error) {
 	text, err := r.raw()
 	if err != nil {
 		return nil, err
 	}
-	value := &Reader{text: text, at: r.at + int(r.dec.InputOffset()) - len(text)}
-	if text[0] != '{' && text[0] != '[' {
-		return value, nil
+	return &Reader{text: text, at: r.at + int(r.dec.InputOffset()) - len(text)}, nil
+}
+
+// Distinct errs if a name comes twice in an object of a value that Raw has returned.
+func (r *Reader) Distinct() error {
+	if r.text[0] != '{' && r.text[0] != '[' {
+		return nil
 	}
-	if _, err := jsontext.NewDecoder(bytes.NewBufferString(text)).ReadValue(); err != nil {
-		return nil, value.twice(err)
+	if _, err := jsontext.NewDecoder(bytes.NewBufferString(r.text)).ReadValue(); err != nil {
+		return r.twice(err)
 	}
-	return value, nil
+	return nil
 }
 
 // twice makes an error of a name that comes twice in valid JSON.

@@ -1,0 +1,73 @@
+package serve
+
+// Fields that the server does not know, in a request that lacks what it is about.
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+
+	"picogpt/internal/quote"
+	"picogpt/internal/strictjson"
+)
+
+// A need is what a request is about: one of several fields.
+type need struct {
+	fields []string
+	given  bool
+}
+
+// needs returns a need of fields of a table, which notes that one was read.
+func needs(table map[string]field, fields ...string) *need {
+	n := &need{fields: fields}
+	for _, name := range fields {
+		read := table[name]
+		table[name] = func(r *strictjson.Reader) error {
+			n.given = true
+			return read(r)
+		}
+	}
+	return n
+}
+
+// check refuses unknown fields of a request without any that it needs: one of them is most likely
+// that, misspelt. The others are as good as absent.
+func (n *need) check(unknown []string, table map[string]field) error {
+	if n.given || len(unknown) == 0 {
+		return nil
+	}
+	name, near := unknown[0], nearest(unknown[0], table, n.fields)
+	for _, other := range unknown {
+		if found := nearest(other, table, n.fields); slices.Contains(n.fields, found) {
+			name, near = other, found
+			break
+		}
+	}
+	meant := ""
+	if near != "" {
+		meant = " (did you mean " + near + "?)"
+	}
+	e := fieldf(name, "")
+	e.message = quote.Plain(name, 80) + ": this server does not know the field" + meant +
+		", and the request has no " + strings.Join(n.fields, " or ")
+	return e
+}
+
+// nearest returns the field that a misspelt name is most like, "" if it is like none: of several
+// one that is needed, else the first by name.
+func nearest(name string, table map[string]field, needed []string) (near string) {
+	const longest = 40 // bytes of a name that is compared
+	if len(name) > longest {
+		return ""
+	}
+	least := longest
+	for _, field := range slices.Concat(needed, slices.Sorted(maps.Keys(table))) {
+		edits := levenshtein.ComputeDistance(strings.ToLower(name), field)
+		if edits <= (len(field)+2)/3 && edits < least {
+			near, least = field, edits
+		}
+	}
+	return near
+}
