@@ -124,18 +124,23 @@ func (b *Batcher) run(ctx context.Context, wanted Request, n int) iter.Seq2[Toke
 			yield(Token{}, err)
 			return
 		}
+		watched, err := watch(ctx)
+		if err != nil {
+			yield(Token{}, err)
+			return
+		}
 		st, err := NewStream(b.model.NewSession(), wanted.Prompt, wanted.Options)
 		if err != nil {
 			yield(Token{}, err)
 			return
 		}
 		st.own, st.forks = n == 1, n > 1
-		r := newRequest(ctx, st, buffered*min(n, b.options.MaxStreams))
+		r := newRequest(st, buffered*min(n, b.options.MaxStreams))
 		r.samples, r.client, r.salt = n, wanted.Client, wanted.Salt
 		if wanted.Progress != nil {
 			r.progress = wanted.Progress
 		}
-		b.serve(r, yield)
+		b.serve(watched, r, yield)
 	}
 }
 
@@ -146,7 +151,11 @@ func (b *Batcher) Continue(
 	ctx context.Context, s *model.Session, prompt []int, o Options,
 ) iter.Seq2[Token, error] {
 	return func(yield func(Token, error) bool) {
+		watched, err := watch(ctx)
 		switch {
+		case err != nil:
+			yield(Token{}, err)
+			return
 		case s.Model() != b.model:
 			yield(Token{}, errors.New("batcher: the session is of another model"))
 			return
@@ -160,7 +169,7 @@ func (b *Batcher) Continue(
 			return
 		}
 		st.brief = true
-		r := newRequest(ctx, st, buffered)
+		r := newRequest(st, buffered)
 		r.kept = true
 		defer func() {
 			unseen := 0
@@ -169,7 +178,7 @@ func (b *Batcher) Continue(
 			}
 			s.Truncate(s.Len() - unseen)
 		}()
-		b.serve(r, yield)
+		b.serve(watched, r, yield)
 	}
 }
 

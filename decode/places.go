@@ -40,11 +40,12 @@ func (b *Batcher) admit() bool {
 
 // over reports whether a request ends before its texts do, and with which error.
 func (b *Batcher) over(r *request) (error, bool) {
-	switch err := r.ctx.Err(); {
+	switch e := r.ended.Load(); {
 	case b.closed:
 		return ErrBatcherClosed, true
-	case err != nil:
-		return err, true
+	case e != nil:
+		r.panicked = e.panicked
+		return e.err, true
 	}
 	return nil, r.left.Load()
 }

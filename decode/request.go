@@ -42,7 +42,6 @@ const buffered = 16
 
 // A request is one call: one text, or several samples of one prompt.
 type request struct {
-	ctx      context.Context
 	client   string
 	salt     string
 	prompt   int // tokens of it
@@ -63,32 +62,37 @@ type request struct {
 	sent   int64        // tokens
 	asked  atomic.Int64 // tokens that the caller has come for
 	left   atomic.Bool  // the caller is gone
+	ended  atomic.Pointer[ending]
 
 	// Set before tokens is closed.
 	err      error
 	panicked any
 }
 
-func newRequest(ctx context.Context, first *Stream, tokens int) *request {
-	return &request{ctx: ctx, prompt: len(first.context), progress: &Progress{}, samples: 1,
+func newRequest(first *Stream, tokens int) *request {
+	return &request{prompt: len(first.context), progress: &Progress{}, samples: 1,
 		paused: []*Stream{first}, tokens: make(chan Token, tokens)}
 }
 
 // serve yields a request's tokens until its end or the caller's.
-func (b *Batcher) serve(r *request, yield func(Token, error) bool) {
+func (b *Batcher) serve(ctx watched, r *request, yield func(Token, error) bool) {
+	r.ended.Store(ctx.found)
 	if err := b.submit(r); err != nil {
 		close(r.tokens)
 		yield(Token{}, err)
 		return
 	}
-	stop := context.AfterFunc(r.ctx, b.kick)
-	defer stop()
 	defer func() {
 		r.left.Store(true)
 		b.kick()
 	}()
+	stop := context.AfterFunc(ctx, func() { b.cancelled(r, ctx.ending()) })
+	defer stop()
 	echoed := map[int]bool{} // samples whose prompt has come
 	for {
+		if err := ctx.Context.Err(); err != nil {
+			b.cancelled(r, &ending{err: err})
+		}
 		r.asked.Add(1)
 		b.kick()
 		t, ok := <-r.tokens

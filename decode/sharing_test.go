@@ -243,7 +243,7 @@ func TestNobodyWaitsForATextWhoseCallerIsSlow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.queue.push(newRequest(context.Background(), st, buffered))
+		b.queue.push(newRequest(st, buffered))
 		b.fill()
 		if i == 2 { // the first goes on from before, and nobody takes its tokens
 			for range buffered {
