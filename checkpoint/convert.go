@@ -60,6 +60,9 @@ func (c *Checkpoint) Convert(to string) (*Conversion, error) {
 // wanted. to is the file of a GGUF, else the folder; neither may be there. After an error, or
 // where the context ends, there is nothing.
 func (v *Conversion) Write(ctx context.Context, to string, m *model.Model) error {
+	if ctx == nil {
+		return model.ErrNoContext
+	}
 	if v.File() {
 		return outfile.WriteFile(ctx, to, outfile.Options{}, func(w io.Writer) error {
 			return v.WriteWeights(ctx, w, m)

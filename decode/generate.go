@@ -56,6 +56,10 @@ func Generate(
 	ctx context.Context, s *model.Session, prompt []int, o Options,
 ) iter.Seq2[Token, error] {
 	return func(yield func(Token, error) bool) {
+		if ctx == nil {
+			yield(Token{}, model.ErrNoContext)
+			return
+		}
 		st, err := NewStream(s, prompt, o)
 		if err != nil {
 			yield(Token{}, err)
@@ -129,10 +133,15 @@ func checkSamples(n int) error {
 // prefill evaluates the context, so that the stream can be forked after it.
 func (s *Stream) prefill(ctx context.Context) error {
 	s.forks = true
-	if s.pending() == 0 {
-		return ctx.Err()
+	err := model.ErrNoContext
+	switch {
+	case ctx == nil:
+	case s.pending() == 0:
+		err = ctx.Err()
+	default:
+		err = evaluate(ctx, s.session.Model(), []*Stream{s}, nil)
 	}
-	if err := evaluate(ctx, s.session.Model(), []*Stream{s}, nil); err != nil {
+	if err != nil {
 		s.Stop()
 		return cause(err)
 	}

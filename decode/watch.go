@@ -6,11 +6,10 @@ package decode
 
 import (
 	"context"
-	"errors"
 	"fmt"
-)
 
-var errNoContext = errors.New("context: nil, want one, such as context.Background()")
+	"picogpt/model"
+)
 
 // An ending is why a request ends before its texts do, where that is its caller's doing.
 type ending struct {
@@ -28,7 +27,7 @@ type watched struct {
 // watch looks at a context for the first time, in the caller's goroutine.
 func watch(ctx context.Context) (w watched, err error) {
 	if ctx == nil {
-		return w, errNoContext
+		return w, model.ErrNoContext
 	}
 	w = watched{Context: ctx, done: ctx.Done()}
 	if err := ctx.Err(); err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"picogpt/internal/fixture"
+	"picogpt/model"
 )
 
 // A hostile is a context one of whose methods does harm, from its call number after on.
@@ -74,7 +75,7 @@ func callsOf(b *Batcher, ctx context.Context) map[string]iter.Seq2[Token, error]
 func TestANilContextIsAnErrorOfItsCaller(t *testing.T) {
 	b := newBatcher(t, tiny(t, fixture.Options{}), BatcherOptions{})
 	for name, tokens := range callsOf(b, nil) { //nolint:staticcheck
-		if n, err := count(tokens); n != 0 || err != errNoContext {
+		if n, err := count(tokens); n != 0 || err != model.ErrNoContext {
 			t.Errorf("%s: %d tokens, error %v", name, n, err)
 		}
 	}

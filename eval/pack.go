@@ -7,6 +7,8 @@ import (
 	"errors"
 	"iter"
 	"slices"
+
+	"picogpt/model"
 )
 
 // A packer collects sequences until they fill an Eval.
@@ -80,6 +82,11 @@ func respond[R, A any](
 	ctx context.Context, p packer, source iter.Seq[R], begin func(r R, index int) task[A],
 	yield func(A, error) bool,
 ) {
+	if ctx == nil {
+		var none A
+		yield(none, model.ErrNoContext)
+		return
+	}
 	q := queue[A]{packer: p, yield: yield}
 	q.done = q.evaluated
 	f := newFeed(source)

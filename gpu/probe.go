@@ -19,6 +19,9 @@ import (
 // Probe opens a device and reports what is wrong with it: nil where it can be used. Models do so
 // when they are opened, for the number formats that they have; this is for all of them.
 func (d *Device) Probe(ctx context.Context) error {
+	if ctx == nil {
+		return errors.New("context: nil, want one, such as context.Background()")
+	}
 	if err := d.usable(); err != nil {
 		return err
 	}

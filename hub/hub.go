@@ -82,6 +82,8 @@ var (
 	ErrNoWeights  = errors.New("no weights of a kind that picogpt reads")
 )
 
+var errNoContext = errors.New("context: nil, want one, such as context.Background()")
+
 // withDefaults fills in what is left open.
 func (o Options) withDefaults() Options {
 	if o.Endpoint == "" {

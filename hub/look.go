@@ -26,6 +26,9 @@ type Remote struct {
 // Look finds the checkpoint of a name at the hub and reads its config. The cache is not asked, and
 // nothing is written. Files may be read until the context ends. Call Close at the end.
 func Look(ctx context.Context, name Name, o Options) (*Remote, error) {
+	if ctx == nil {
+		return nil, errNoContext
+	}
 	r, err := newRepo(name, o.withDefaults(), nil)
 	if err != nil {
 		return nil, err

@@ -20,7 +20,10 @@ import (
 // After an error, or when the context ends, files that are complete stay, and nothing of others
 // does. Errors name the repository and the file, and wrap the errors of this package.
 func Pull(ctx context.Context, name Name, o Options, files ...string) (*Snapshot, error) {
-	if o.Cache == "" {
+	switch {
+	case ctx == nil:
+		return nil, errNoContext
+	case o.Cache == "":
 		return nil, ErrNoCache
 	}
 	r, err := newRepo(name, o.withDefaults(), newStore(name, o))

@@ -105,6 +105,9 @@ func ReadConfigFS(fsys fs.FS) (Config, error) {
 // as long as the model is used. Tensor names may have the prefix "transformer."; every tensor of
 // the stack must be there, with its shape, and none besides.
 func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*Model, error) {
+	if ctx == nil {
+		return nil, ErrNoContext
+	}
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -154,6 +157,9 @@ func (m *Model) open(ctx context.Context, d engine.Device) (engine.Backend, erro
 // ErrClosed is what Eval and Save return on a closed model.
 var ErrClosed = errors.New("model: closed")
 
+// ErrNoContext is what functions with a context return where that is nil.
+var ErrNoContext = errors.New("context: nil, want one, such as context.Background()")
+
 // ErrCacheFull is what Eval returns where the sessions' caches would take more than
 // Options.CacheBytes. All sessions are as they were: it may be tried again when some have been
 // released.
@@ -165,6 +171,9 @@ var ErrInVisit = errors.New("model: called inside Visit, which it would wait for
 
 // begin waits for the caller's turn to use the weights and the workers. Call end after it.
 func (m *Model) begin(ctx context.Context) error {
+	if ctx == nil {
+		return ErrNoContext
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}

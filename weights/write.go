@@ -69,6 +69,9 @@ func (t Tensor) Write(w io.Writer) error {
 func WriteFile(
 	ctx context.Context, path string, metadata map[string]string, tensors []Tensor,
 ) error {
+	if ctx == nil {
+		return fmt.Errorf("%s: context: nil, want one, such as context.Background()", path)
+	}
 	return outfile.WriteFile(ctx, path, outfile.Options{Force: true}, func(w io.Writer) error {
 		return Write(w, metadata, tensors)
 	})

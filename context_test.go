@@ -1,0 +1,93 @@
+package picogpt_test
+
+// A context that is nil is an error of every function that has one.
+
+import (
+	"context"
+	"io"
+	"iter"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"picogpt"
+	"picogpt/checkpoint"
+	"picogpt/decode"
+	"picogpt/eval"
+	"picogpt/hub"
+	"picogpt/model"
+	"picogpt/weights"
+	"picogpt/weights/demo"
+)
+
+// last returns the error that a loop ends with.
+func last[T any](loop iter.Seq2[T, error]) (err error) {
+	for _, err = range loop {
+	}
+	return err
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestANilContextIsAnError(t *testing.T) {
+	var none context.Context
+	g := openDemo(t)
+	m, tok := g.Model(), g.Tokenizer()
+	s, held := m.NewSession(), m.NewSession()
+	if err := m.Eval(context.Background(), model.Input{Session: held, Tokens: []int{1, 2}}); err != nil {
+		t.Fatal(err)
+	}
+	c, err := checkpoint.OpenFS(demo.FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	conversion, err := c.Convert("gguf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	texts := slices.Values([]string{"a text of words"})
+	for name, got := range map[string]error{
+		"Open":     second(picogpt.Open(none, "weights/demo")),
+		"OpenFS":   second(picogpt.OpenFS(none, demo.FS())),
+		"Generate": last(g.Generate(none, "x", picogpt.Options{})),
+		"Samples":  last(g.Samples(none, "x", 2, picogpt.Options{})),
+		"Score":    second(g.Score(none, "a text")),
+		"Scores": last(g.Scores(none, slices.Values([]eval.Request{{Text: "a text"}}),
+			eval.ScoreOptions{})),
+		"Choose": second(g.Choose(none, "a", " b", " c")),
+		"Answers": last(g.Answers(none, slices.Values([]eval.Question{{Context: "a",
+			Choices: []string{" b", " c"}}}))),
+
+		"model.Load":          second(model.Load(none, "weights/demo", model.Options{})),
+		"model.New":           second(model.New(none, c.Config, c.Tensors, model.Options{})),
+		"Model.Eval":          m.Eval(none, model.Input{Session: s, Tokens: []int{1}}),
+		"Model.Save":          m.Save(none, file),
+		"Model.SaveTo":        m.SaveTo(none, io.Discard),
+		"Conversion.Write":    conversion.Write(none, file, m),
+		"weights.WriteFile":   weights.WriteFile(none, file, nil, nil),
+		"decode.Generate":     last(decode.Generate(none, s, []int{1}, decode.Options{})),
+		"decode.Generate, on": last(decode.Generate(none, held, nil, decode.Options{})),
+		"decode.Samples":      last(decode.Samples(none, s, []int{1}, 2, decode.Options{})),
+		"decode.Samples, on":  last(decode.Samples(none, held, nil, 2, decode.Options{})),
+		"decode.Contrastive":  last(decode.Contrastive(none, s, []int{1}, 0.5, decode.Options{TopK: 4})),
+		"decode.Beams": second(decode.Beams(none, s, []int{1}, decode.BeamOptions{},
+			decode.Options{})),
+		"eval.Perplexity": second(eval.Perplexity(none, m, []int{1, 2, 3}, eval.Options{})),
+		"eval.MeasureEach": last(eval.MeasureEach(none, m,
+			slices.Values([]eval.DocumentRequest{{Document: eval.Document{Tokens: []int{1, 2, 3}}}}),
+			eval.Options{Protocol: eval.LMEval})),
+		"eval.Lambada": second(eval.Lambada(none, m, tok, texts, eval.TaskOptions{})),
+		"hub.Pull":     second(hub.Pull(none, hub.Name{}, hub.Options{})),
+		"hub.Look":     second(hub.Look(none, hub.Name{}, hub.Options{})),
+	} {
+		if got == nil || !strings.Contains(got.Error(), "context: nil, want one") {
+			t.Errorf("%s: error %v", name, got)
+		}
+	}
+	if n := s.Len() + held.Len(); n != 2 {
+		t.Errorf("the sessions hold %d tokens, want 2", n)
+	}
+}
