@@ -3,6 +3,7 @@ package constrain
 // Alphabet: the characters, divided into the classes that an automaton can tell apart.
 
 import (
+	"fmt"
 	"sort"
 	"unicode"
 )
@@ -83,13 +84,16 @@ type alphabet struct {
 }
 
 // newAlphabet returns the coarsest alphabet of some charsets.
-func newAlphabet(sets []charset) *alphabet {
+func newAlphabet(what string, sets []charset, m *meter) (*alphabet, error) {
 	type event struct {
 		at  rune
 		set int32
 	}
 	var events []event
 	for i, s := range sets {
+		if err := m.charge(4 + 24*len(s)); err != nil { // to be sorted
+			return nil, err
+		}
 		for _, r := range s {
 			events = append(events, event{r.lo, int32(i)}, event{r.hi + 1, int32(i)})
 		}
@@ -117,14 +121,20 @@ func newAlphabet(sets []charset) *alphabet {
 		for ; i < len(events) && events[i].at == at; i++ {
 			in[events[i].set/8] ^= 1 << (events[i].set % 8)
 		}
+		if err := m.charge(8 + len(in)/8); err != nil {
+			return nil, err
+		}
 		if at <= unicode.MaxRune {
 			piece(at)
+		}
+		if len(a.members) > maxClasses {
+			return nil, fmt.Errorf("%s: more than %d kinds of characters", what, maxClasses)
 		}
 	}
 	for r := range a.ascii {
 		a.ascii[r] = a.class[a.piece(rune(r))]
 	}
-	return a
+	return a, nil
 }
 
 // piece returns the piece that has a character.

@@ -3,6 +3,7 @@ package constrain
 // Choice: one of several strings.
 
 import (
+	"context"
 	"fmt"
 	"sort"
 	"unicode/utf8"
@@ -13,6 +14,10 @@ import (
 // Choice returns the constraint that a text is one of some strings. Where one begins with another,
 // the text may end or continue after the shorter.
 func Choice(v *Vocabulary, choices ...string) (*Constraint, error) {
+	return Compiler{Vocabulary: v}.Choice(context.Background(), choices...)
+}
+
+func choice(v *Vocabulary, choices []string, m *meter) (*Constraint, error) {
 	if len(choices) == 0 {
 		return nil, fmt.Errorf("choice: want at least one string, found none")
 	}
@@ -21,20 +26,23 @@ func Choice(v *Vocabulary, choices ...string) (*Constraint, error) {
 		if !utf8.ValidString(c) {
 			return nil, fmt.Errorf("choice %d: %s is not valid UTF-8", i+1, quote.Short(c, 60))
 		}
-		if total += len(c); total > 1<<20 {
-			return nil, fmt.Errorf("choices: want 1 MiB at most")
+		if total += len(c); total > maxChoices {
+			return nil, fmt.Errorf("choices: want %d bytes at most, found more", maxChoices)
+		}
+		if err := m.charge(48 + len(c)); err != nil {
+			return nil, fmt.Errorf("choices: %w", err)
 		}
 	}
 	sorted := append([]string(nil), choices...)
 	sort.Strings(sorted)
-	n := newNetwork(1 << 21)
+	n := newNetwork(2*maxChoices, m)
 	end := n.add(netNode{kind: endNode})
 	n.rules = []netRule{{"choice", n.choices(sorted, end)}}
-	m, err := newMachine("choice", v, n)
+	made, err := newMachine("choice", v, n, m)
 	if err != nil {
-		return nil, err
+		return nil, m.named("choices", err)
 	}
-	return &Constraint{m}, nil
+	return &Constraint{made}, nil
 }
 
 // choices adds a tree of sorted strings and returns its root.
@@ -42,6 +50,9 @@ func (n *network) choices(sorted []string, end int32) int32 {
 	root := n.split()
 	path, before := []int32{root}, "" // the nodes along the newest string
 	for _, s := range sorted {
+		if n.meter.failed() != nil {
+			break
+		}
 		same := 0
 		for same < len(s) && same < len(before) && s[same] == before[same] {
 			same++

@@ -117,6 +117,9 @@ func (d *decimal) neighbour(up bool) *decimal {
 		text = "-" + text
 	}
 	f, _ := strconv.ParseFloat(text, 64)
+	if math.IsInf(f, 0) {
+		return d
+	}
 	f = math.Nextafter(f, map[bool]float64{true: math.Inf(1), false: math.Inf(-1)}[up])
 	return ofFloat(f)
 }
@@ -142,6 +145,18 @@ func (d *decimal) round(up bool) *decimal {
 	}
 	r, _ := parseDecimal(text)
 	return r
+}
+
+// inReach returns the bound itself, or the next number that float64 has where it is so near to 0
+// that none is between: no text of a number has a million zeros.
+func (d *decimal) inReach(lower bool) *decimal {
+	if d.zero() || d.point > -maxPoint {
+		return d
+	}
+	if d.neg == lower { // a lower bound below 0, an upper one above it
+		return &decimal{}
+	}
+	return &decimal{neg: d.neg, digits: "5", point: 1 - mostPower}
 }
 
 // beside returns the whole number before or after a whole number.

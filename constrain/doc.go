@@ -60,9 +60,12 @@
 // # Limits
 //
 // A regex may have 64 KiB and 131072 nodes, a grammar 1 MiB, as many nodes and no left recursion, a
-// schema 4 MiB, 2048 combinations of alternatives, 20000 kinds of values and 10 seconds; a pattern
-// of a schema 10000 states. What exceeds them is refused with one line when it is compiled. A text
-// that one form could read in very many ways (1024 for schemas, 8192 places for regexes and
+// schema 4 MiB, 2048 combinations of alternatives and 20000 kinds of values; a pattern of a schema
+// 10000 states. The work of compiling is counted in steps of some nanoseconds: 64 million, and 64
+// for each byte. What exceeds these is refused with one line when it is compiled, on every machine
+// alike; bounds.go has all of them. [Compiler] compiles under a context, and makes room for others.
+// A text that one form could read in very many ways (1024 for schemas, 8192 places for regexes and
 // grammars), or whose mask would visit more than a million places of these, ends with an error of
-// Mask or Accept. Texts keep at most 4096 states and 512 masks of a machine, and 8 MiB of masks of a schema.
+// Mask or Accept. Texts keep at most 4096 states and 512 masks of a machine, and 8 MiB of masks of
+// a schema.
 package constrain

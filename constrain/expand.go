@@ -3,17 +3,11 @@ package constrain
 // Expand: references and combinations of schemas as alternatives of plain ones.
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
-)
-
-const (
-	maxAlternatives = 2048
-	maxValues       = 20000
-	maxSchemaBytes  = 4 << 20
 )
 
 // An alternative is the ids of plain schemas, ascending, all of which hold: their $ref, allOf,
@@ -37,12 +31,15 @@ type schemaCompiler struct {
 	tables    map[string]*table
 	anyString *stringSpec
 	anyNumber map[bool]*numberSpec
+	anchors   map[string]*jsonValue
 	missing   string // a name that is required and forbidden, for an error
+	depth     int
+	meter     *meter
 }
 
 // An exclusive is two branches of a oneOf, and what is true of both: nothing may be.
 type exclusive struct {
-	at   string
+	of   *schema
 	i, j int
 	both *value
 }
@@ -53,22 +50,43 @@ func (c *schemaCompiler) expand(s *schema) (alts []alternative, err error) {
 		return alts, nil
 	}
 	if c.expanding[s] {
-		return nil, fmt.Errorf("%s: $ref leads back here without a part of the value between", s.at)
+		return nil, fmt.Errorf("%s: $ref leads back here without a part of the value between",
+			s.at())
+	}
+	if err := c.deeper(s.from); err != nil {
+		return nil, err
 	}
 	c.expanding[s] = true
-	defer delete(c.expanding, s)
+	defer func() {
+		c.depth--
+		delete(c.expanding, s)
+	}()
 	if s.never {
 		c.expanded[s] = nil
 		return nil, nil
 	}
-	alts = []alternative{{}}
+	lists, err := c.lists(s)
+	if err != nil {
+		return nil, err
+	}
+	if alts, err = c.join(s, lists); err != nil {
+		return nil, err
+	}
+	c.expanded[s] = alts
+	return alts, c.exclude(s)
+}
+
+// lists returns lists of alternatives, of each of which one must hold.
+func (c *schemaCompiler) lists(s *schema) (lists [][]alternative, err error) {
 	if s.plain() {
-		alts = []alternative{{s.id}}
+		lists = append(lists, []alternative{{s.id}})
 	}
 	if s.hasEnum {
-		if alts, err = c.cross(s.at, alts, c.enumerated(s.enum)); err != nil {
+		alts, err := c.enumerated(s.enum)
+		if err != nil {
 			return nil, err
 		}
+		lists = append(lists, alts)
 	}
 	all := slices.Clone(s.allOf)
 	if s.ref != nil {
@@ -78,13 +96,11 @@ func (c *schemaCompiler) expand(s *schema) (alts []alternative, err error) {
 		all = append(all, also)
 	}
 	for _, part := range all {
-		more, err := c.expand(part)
+		alts, err := c.expand(part)
 		if err != nil {
 			return nil, err
 		}
-		if alts, err = c.cross(s.at, alts, more); err != nil {
-			return nil, err
-		}
+		lists = append(lists, alts)
 	}
 	for _, choice := range [][]*schema{s.anyOf, s.oneOf} {
 		if choice == nil {
@@ -92,18 +108,18 @@ func (c *schemaCompiler) expand(s *schema) (alts []alternative, err error) {
 		}
 		var union []alternative
 		for _, part := range choice {
-			more, err := c.expand(part)
+			alts, err := c.expand(part)
 			if err != nil {
 				return nil, err
 			}
-			union = append(union, more...)
+			if err := c.meter.charge(4 + len(alts)); err != nil {
+				return nil, err
+			}
+			union = append(union, alts...)
 		}
-		if alts, err = c.cross(s.at, alts, union); err != nil {
-			return nil, err
-		}
+		lists = append(lists, union)
 	}
-	c.expanded[s] = alts
-	return alts, c.exclude(s)
+	return lists, nil
 }
 
 // exclude notes that no two branches of a oneOf may hold together.
@@ -111,8 +127,9 @@ func (c *schemaCompiler) exclude(s *schema) error {
 	if len(s.oneOf) < 2 {
 		return nil
 	}
-	if len(s.oneOf) > 100 {
-		return fmt.Errorf("%s: oneOf of %d branches, want 100 at most", s.at, len(s.oneOf))
+	if len(s.oneOf) > maxBranches {
+		return fmt.Errorf("%s: oneOf of %d branches, want %d at most", s.at(), len(s.oneOf),
+			maxBranches)
 	}
 	rest := *s // all that holds besides
 	rest.id, rest.oneOf = len(c.all), nil
@@ -120,7 +137,7 @@ func (c *schemaCompiler) exclude(s *schema) error {
 	for i := range s.oneOf {
 		for j := range i {
 			both := c.valueOf(&rest, s.oneOf[i], s.oneOf[j])
-			c.oneOf = append(c.oneOf, exclusive{s.at, j, i, both})
+			c.oneOf = append(c.oneOf, exclusive{s, j, i, both})
 		}
 	}
 	return nil
@@ -142,20 +159,65 @@ func (s *schema) isArray() bool {
 	return len(s.prefix) > 0 || s.items != nil || s.minItems > 0 || s.maxItems >= 0
 }
 
+// join returns the alternatives in which one of each list holds. What is no choice comes first, so
+// that it is looked at once and not with each combination.
+func (c *schemaCompiler) join(s *schema, lists [][]alternative) ([]alternative, error) {
+	common := alternative{}
+	var choices [][]alternative
+	for _, list := range lists {
+		if len(list) == 1 {
+			common = append(common, list[0]...)
+		} else {
+			choices = append(choices, list)
+		}
+	}
+	if err := c.meter.charge(8 + 8*len(common) + 2*len(lists)); err != nil {
+		return nil, err
+	}
+	slices.Sort(common)
+	common = slices.Compact(common)
+	if allowed, _ := c.typesOf(common); allowed == 0 {
+		return nil, nil
+	}
+	alts := []alternative{common}
+	for _, list := range choices {
+		var err error
+		if alts, err = c.cross(s, alts, list); err != nil {
+			return nil, err
+		}
+	}
+	return alts, nil
+}
+
 // cross returns the alternatives in which one of a and one of b hold.
-func (c *schemaCompiler) cross(at string, a, b []alternative) (both []alternative, err error) {
+func (c *schemaCompiler) cross(s *schema, a, b []alternative) (both []alternative, err error) {
+	left := make([]types, len(b))
+	for j, y := range b {
+		left[j], _ = c.typesOf(y)
+		if err := c.meter.charge(8 + len(y)); err != nil {
+			return nil, err
+		}
+	}
 	seen := map[string]bool{}
 	for _, x := range a {
-		for _, y := range b {
-			z := append(slices.Clone(x), y...)
-			slices.Sort(z)
-			z = slices.Compact(z)
-			if key := z.key(); !seen[key] && c.possible(z) {
+		allowed, _ := c.typesOf(x)
+		if err := c.meter.charge(len(x) + len(b)); err != nil {
+			return nil, err
+		}
+		for j, y := range b {
+			if allowed&left[j] == 0 {
+				continue
+			}
+			if err := c.meter.charge(16 + 2*len(x) + 2*len(y)); err != nil {
+				return nil, err
+			}
+			z := x.and(y)
+			if key := z.key(); !seen[key] {
 				seen[key] = true
 				both = append(both, z)
 			}
 			if len(both) > maxAlternatives {
-				return nil, fmt.Errorf("%s: more than %d combinations of alternatives", at,
+				return nil, fmt.Errorf("%s: more than %d combinations of alternatives", s.at(),
 					maxAlternatives)
 			}
 		}
@@ -163,19 +225,29 @@ func (c *schemaCompiler) cross(at string, a, b []alternative) (both []alternativ
 	return both, nil
 }
 
-func (a alternative) key() string {
-	var b strings.Builder
-	for _, id := range a {
-		b.WriteString(strconv.Itoa(id))
-		b.WriteByte(' ')
+// and returns the ids of both, ascending.
+func (a alternative) and(b alternative) alternative {
+	both := make(alternative, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		id := min(a[0], b[0])
+		both = append(both, id)
+		if a[0] == id {
+			a = a[1:]
+		}
+		if b[0] == id {
+			b = b[1:]
+		}
 	}
-	return b.String()
+	return append(append(both, a...), b...)
 }
 
-// possible says whether some type is left.
-func (c *schemaCompiler) possible(a alternative) bool {
-	allowed, _ := c.typesOf(a)
-	return allowed != 0
+// key returns a string that only equal alternatives have.
+func (a alternative) key() string {
+	b := make([]byte, 0, 4*len(a))
+	for _, id := range a {
+		b = binary.LittleEndian.AppendUint32(b, uint32(id))
+	}
+	return string(b)
 }
 
 // typesOf returns the types that all schemas of an alternative leave, without integerType, and
@@ -197,12 +269,12 @@ func (c *schemaCompiler) typesOf(a alternative) (allowed types, whole bool) {
 }
 
 // enumerated returns the alternatives of an enum: one for its strings, its numbers and each other.
-func (c *schemaCompiler) enumerated(values []*jsonValue) (alts []alternative) {
+func (c *schemaCompiler) enumerated(values []*jsonValue) (alts []alternative, err error) {
 	groups := map[types]*schema{}
 	add := func(t types, text string, v *jsonValue) {
 		s := groups[t]
 		if s == nil {
-			s = c.newSchema(v.at)
+			s = c.newSchema(v)
 			s.types, s.hasTexts = t, true
 			groups[t] = s
 			alts = append(alts, alternative{s.id})
@@ -210,20 +282,27 @@ func (c *schemaCompiler) enumerated(values []*jsonValue) (alts []alternative) {
 		s.texts = append(s.texts, text)
 	}
 	for _, v := range values {
+		work := 4
 		switch v.kind {
 		case '"':
 			add(stringType, v.text, v)
 		case '0':
-			add(numberType, canonicalNumber(v.text), v)
+			text := canonicalNumber(v.text)
+			work += 50 + len(text)
+			add(numberType, text, v)
 		case 't', 'f':
 			add(booleanType, v.text, v)
 		case 'n':
 			add(nullType, v.text, v)
 		default:
+			work += 16 * len(v.items)
 			alts = append(alts, alternative{c.constant(v).id})
 		}
+		if err := c.meter.charge(work); err != nil {
+			return nil, err
+		}
 	}
-	return alts
+	return alts, nil
 }
 
 // constant returns a plain schema that only a value equals.
@@ -231,21 +310,22 @@ func (c *schemaCompiler) constant(v *jsonValue) *schema {
 	if s := c.constants[v]; s != nil {
 		return s
 	}
-	s := c.newSchema(v.at)
+	s := c.newSchema(v)
 	c.constants[v] = s
 	var parts []*schema
 	for _, item := range v.items {
-		part := c.newSchema(item.at)
+		part := c.newSchema(item)
 		part.enum, part.hasEnum = []*jsonValue{item}, true
 		parts = append(parts, part)
 	}
 	switch v.kind {
 	case '{':
 		s.types, s.free, s.required = objectType, true, v.keys
-		s.additional = c.never(v.at)
+		s.additional = c.never(v)
 		for i, key := range v.keys {
 			s.properties = append(s.properties, property{key, parts[i]})
 		}
+		s.lookUp()
 	case '[':
 		s.types, s.prefix = arrayType, parts
 		s.minItems, s.maxItems = len(parts), len(parts)

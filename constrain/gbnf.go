@@ -3,25 +3,24 @@ package constrain
 // GBNF: grammars as llama.cpp reads them.
 
 import (
+	"context"
 	"fmt"
 	"unicode/utf8"
 
 	"picogpt/internal/quote"
 )
 
-const (
-	maxGrammar    = 1 << 20 // bytes
-	maxNesting    = 500     // groups in groups
-	maxRepetition = 2000    // of one {m,n}, as in llama.cpp
-)
-
 // Grammar returns the constraint that a text is what rule root of a grammar describes, in
 // llama.cpp's GBNF. A rule may call itself, but not before it has read anything.
 func Grammar(v *Vocabulary, text string) (*Constraint, error) {
+	return Compiler{Vocabulary: v}.Grammar(context.Background(), text)
+}
+
+func grammar(v *Vocabulary, text string, m *meter) (*Constraint, error) {
 	if len(text) > maxGrammar {
 		return nil, fmt.Errorf("grammar: %d bytes, want %d at most", len(text), maxGrammar)
 	}
-	p := &gbnf{text: text, vocab: v, rules: map[string]gbnfChoice{}, uses: map[string]int{}}
+	p := &gbnf{text: text, vocab: v, meter: m, rules: map[string]gbnfChoice{}, uses: map[string]int{}}
 	if err := p.parse(); err != nil {
 		return nil, fmt.Errorf("grammar: line %d: %w", p.line(), err)
 	}
@@ -29,18 +28,19 @@ func Grammar(v *Vocabulary, text string) (*Constraint, error) {
 	if err != nil {
 		return nil, fmt.Errorf("grammar: %w", err)
 	}
-	if err := n.check("grammar"); err != nil {
-		return nil, err
+	rule, found, err := n.leftRecursion()
+	if err != nil {
+		return nil, fmt.Errorf("grammar: %w", err)
 	}
-	if rule, found := n.leftRecursion(); found {
+	if found {
 		return nil, fmt.Errorf("grammar: rule %s is left recursive: it may call itself before it "+
 			"has read anything", quote.Plain(rule, 40))
 	}
-	m, err := newMachine("grammar", v, n)
+	made, err := newMachine("grammar", v, n, m)
 	if err != nil {
-		return nil, err
+		return nil, m.named("grammar", err)
 	}
-	return &Constraint{m}, nil
+	return &Constraint{made}, nil
 }
 
 // A gbnf is a grammar that is being read.
@@ -48,6 +48,7 @@ type gbnf struct {
 	text  string
 	at    int
 	depth int
+	meter *meter
 	vocab *Vocabulary
 	order []string // the names of rules
 	rules map[string]gbnfChoice
@@ -203,7 +204,7 @@ func (p *gbnf) choice(nested bool) (choice gbnfChoice, err error) {
 
 func (p *gbnf) sequence(nested bool) (s gbnfSequence, err error) {
 	for {
-		item := gbnfItem{min: 1, max: 1}
+		item, start := gbnfItem{min: 1, max: 1}, p.at
 		switch c := p.next(); {
 		case c == '"':
 			err = p.literal(&item)
@@ -235,6 +236,9 @@ func (p *gbnf) sequence(nested bool) (s gbnfSequence, err error) {
 			return s, nil
 		}
 		if err != nil {
+			return nil, err
+		}
+		if err := p.meter.charge(32 + 4*(p.at-start)); err != nil {
 			return nil, err
 		}
 		s = append(s, item)

@@ -2,6 +2,8 @@ package constrain
 
 // GBNF: the rules of a grammar as a network.
 
+import "picogpt/internal/quote"
+
 // A gbnfBuilder makes the nodes of a grammar, each rule from its end to its beginning.
 type gbnfBuilder struct {
 	n      *network
@@ -11,7 +13,7 @@ type gbnfBuilder struct {
 
 // network returns the network of all rules, root first.
 func (p *gbnf) network() (*network, error) {
-	n := newNetwork(maxNodes)
+	n := newNetwork(maxNodes, p.meter)
 	b := &gbnfBuilder{n: n, rules: p.rules, starts: map[string]int32{}}
 	names := []string{"root"}
 	for _, name := range p.order {
@@ -26,7 +28,7 @@ func (p *gbnf) network() (*network, error) {
 	for _, name := range names {
 		end := n.add(netNode{kind: endNode})
 		more := b.choice(p.rules[name], end)
-		if err := n.check("rule " + name); err != nil {
+		if err := n.check("rule " + quote.Plain(name, 40)); err != nil {
 			return nil, err
 		}
 		n.nodes[b.starts[name]].more = more
@@ -43,7 +45,7 @@ func (b *gbnfBuilder) choice(choice gbnfChoice, to int32) (more []int32) {
 }
 
 func (b *gbnfBuilder) sequence(s gbnfSequence, to int32) int32 {
-	for i := len(s) - 1; i >= 0; i-- {
+	for i := len(s) - 1; i >= 0 && !b.full(); i-- {
 		to = b.repeat(&s[i], to)
 	}
 	return to
@@ -51,6 +53,7 @@ func (b *gbnfBuilder) sequence(s gbnfSequence, to int32) int32 {
 
 // repeat returns where an item begins that comes from min to max times.
 func (b *gbnfBuilder) repeat(item *gbnfItem, to int32) int32 {
+	b.n.meter.charge(8) // an item need not have nodes
 	if item.max < 0 {
 		loop := b.n.split()
 		body := b.item(item, loop)
@@ -67,7 +70,9 @@ func (b *gbnfBuilder) repeat(item *gbnfItem, to int32) int32 {
 	return to
 }
 
-func (b *gbnfBuilder) full() bool { return len(b.n.nodes) > b.n.limit }
+func (b *gbnfBuilder) full() bool {
+	return len(b.n.nodes) > b.n.limit || b.n.meter.failed() != nil
+}
 
 // item returns where an item begins that comes once.
 func (b *gbnfBuilder) item(item *gbnfItem, to int32) int32 {

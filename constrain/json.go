@@ -8,9 +8,6 @@ import (
 	"slices"
 )
 
-// maxParts bounds in how many ways one text may be read.
-const maxParts = 1024
-
 // A jsonAutomaton follows texts of JSON. Any number of texts may use it at once.
 type jsonAutomaton struct {
 	vocab *Vocabulary

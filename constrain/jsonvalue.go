@@ -4,8 +4,11 @@ package constrain
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
+	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 )
 
@@ -15,42 +18,55 @@ type jsonValue struct {
 	text  string // of a string: its characters; of a number: its digits
 	keys  []string
 	items []*jsonValue
-	at    string // JSON pointer, for errors
+	index map[string]int // of keys, where there are many
+
+	up      *jsonValue // the value that it is a part of; nil for the whole
+	name    string     // its key there, or its number
+	pointer int        // bytes of its JSON pointer
 }
 
 // parseJSON reads one value.
-func parseJSON(text string) (*jsonValue, error) {
+func parseJSON(text string, m *meter) (*jsonValue, error) {
 	r := strictjson.NewReader(text)
-	v, err := readJSON(r, "#")
+	v, err := readJSON(r, nil, "", m)
 	if err != nil {
 		return nil, err
 	}
 	return v, r.End()
 }
 
-var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
-
-func readJSON(r *strictjson.Reader, at string) (v *jsonValue, err error) {
-	v = &jsonValue{kind: r.Kind(), at: at}
-	if len(at) > 1<<14 {
-		return nil, fmt.Errorf("the schema nests too deeply")
+func readJSON(r *strictjson.Reader, up *jsonValue, name string, m *meter) (*jsonValue, error) {
+	v := &jsonValue{kind: r.Kind(), up: up, name: name}
+	if up != nil {
+		v.pointer = up.pointer + 1 + len(name)
 	}
+	if v.pointer > maxPointer {
+		return nil, fmt.Errorf("the schema nests too deeply: want JSON pointers of %d bytes at most",
+			maxPointer)
+	}
+	if err := m.charge(8 + len(name)/4); err != nil {
+		return nil, err
+	}
+	var err error
 	switch v.kind {
 	case '{':
 		err = r.Object(func(key string) error {
-			item, err := readJSON(r, at+"/"+pointerEscape.Replace(key))
-			v.keys, v.items = append(v.keys, strings.Clone(key)), append(v.items, item)
+			key = strings.Clone(key)
+			item, err := readJSON(r, v, key, m)
+			v.keys, v.items = append(v.keys, key), append(v.items, item)
 			return err
 		})
+		v.lookUp()
 	case '[':
 		err = r.Array(func(i int) error {
-			item, err := readJSON(r, fmt.Sprintf("%s/%d", at, i))
+			item, err := readJSON(r, v, strconv.Itoa(i), m)
 			v.items = append(v.items, item)
 			return err
 		})
 	case '"':
 		v.text, err = r.String()
 		v.text = strings.Clone(v.text)
+		m.charge(len(v.text) / 4)
 	default:
 		var scalar *strictjson.Reader
 		if scalar, err = r.Value(); err == nil {
@@ -60,17 +76,49 @@ func readJSON(r *strictjson.Reader, at string) (v *jsonValue, err error) {
 	return v, err
 }
 
+// lookUp makes the index of an object with many keys.
+func (v *jsonValue) lookUp() {
+	if len(v.keys) <= 8 {
+		return
+	}
+	v.index = make(map[string]int, len(v.keys))
+	for i, key := range v.keys {
+		v.index[key] = i
+	}
+}
+
 // member returns the value of a key of an object, or nil.
 func (v *jsonValue) member(key string) *jsonValue {
 	if v.kind != '{' {
 		return nil
 	}
-	for i, k := range v.keys {
-		if k == key {
+	if v.index != nil {
+		if i, ok := v.index[key]; ok {
 			return v.items[i]
 		}
+		return nil
+	}
+	if i := slices.Index(v.keys, key); i >= 0 {
+		return v.items[i]
 	}
 	return nil
+}
+
+var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
+
+// at returns the JSON pointer to a value, for errors: of a long one its beginning.
+func (v *jsonValue) at() string {
+	var names []string
+	for ; v != nil && v.up != nil; v = v.up {
+		names = append(names, v.name)
+	}
+	at := "#"
+	for _, name := range slices.Backward(names) {
+		if at += "/" + pointerEscape.Replace(name); len(at) > 120 {
+			return quote.Plain(at, 120)
+		}
+	}
+	return quote.Plain(at, 120)
 }
 
 // is names what a value is, for errors.
@@ -82,8 +130,6 @@ func (v *jsonValue) is() string {
 		return "an array"
 	case '"':
 		return "a string"
-	case '0':
-		return v.text
 	}
-	return v.text
+	return quote.Plain(v.text, 40)
 }

@@ -4,9 +4,6 @@ package constrain
 
 import "sync"
 
-// maxLexBytes bounds what a schema, or a vocabulary, keeps.
-const maxLexBytes = 8 << 20
-
 // A lexMask is what may follow inside a string or a number, below a node of the trie.
 type lexMask struct {
 	open  []uint64 // the words that are not 0
@@ -112,7 +109,7 @@ func (j *jsonAutomaton) stringKey(node int, p *part) (key lexKey, free bool) {
 	if s.table == nil || s.table.all[st.at] {
 		return key, true
 	}
-	if key.str, key.at = s, st.at; s.table.exact != nil && !s.roomy(st, int(widest)) {
+	if key.str, key.at = s, st.at; s.table.lengths != nil && !s.roomy(st, int(widest)) {
 		key.n = st.n + 1
 	}
 	return key, false
@@ -158,7 +155,7 @@ func (m *lexMask) add(open []uint64) {
 
 func (j *jsonAutomaton) findString(m *lexMask, node int, p *part) {
 	v, t := j.vocab, p.str.table
-	free := t == nil || t.exact == nil && t.plain[p.string.at]
+	free := t == nil || t.lengths == nil && t.plain[p.string.at]
 	if free && node == 0 && p.string.form == border {
 		room := -1
 		if p.str.max >= 0 {
@@ -174,13 +171,9 @@ func (j *jsonAutomaton) findString(m *lexMask, node int, p *part) {
 
 // findInTrie walks a trie below a node.
 func (j *jsonAutomaton) findInTrie(m *lexMask, nodes []node, from int, p *part) {
-	v, spec := j.vocab, *p.str
-	s := &spec
+	v, s := j.vocab, p.str
 	path := make([]stringState, v.longest+1)
 	path[nodes[from].depth] = p.string
-	if s.known = nil; s.table != nil && s.table.exact != nil {
-		s.known = &lives{first: p.string.n}
-	}
 	for k, end := from+1, from+int(nodes[from].size); k < end; {
 		n := &nodes[k]
 		before := &path[n.depth-1]

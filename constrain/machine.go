@@ -9,14 +9,6 @@ import (
 	"sync"
 )
 
-const (
-	maxStates = 4096    // states that are kept; beyond it they are made anew
-	maxMasks  = 512     // masks that are kept
-	maxItems  = 8192    // places of the network that one state may stand for
-	maxHeld   = 1 << 20 // places of all states that are kept
-	maxWork   = 1 << 20 // places that may be visited for one mask
-)
-
 // A machine runs a network. Its states are sets of places, as in any automaton made from rules; a
 // place is a node and the stack of nodes at which the calling rules continue. States and their
 // steps are made when they are first needed and kept within bounds. A machine may be used by any
@@ -26,7 +18,8 @@ type machine struct {
 	vocab *Vocabulary
 	net   *network
 	alpha *alphabet
-	reads [][]bool // [charset][class]
+	reads [][]uint64 // [charset] bit class: the charset has these characters
+	meter *meter     // while it is made, and while a table is made of it
 
 	mu     sync.Mutex
 	age    int // how often all states were dropped
@@ -82,13 +75,15 @@ type machineState struct {
 
 var deadSet = &set{}
 
-func newMachine(what string, v *Vocabulary, n *network) (*machine, error) {
+func newMachine(what string, v *Vocabulary, n *network, meter *meter) (*machine, error) {
 	if v != nil && len(v.lost) > 0 {
 		for i, set := range n.sets {
 			n.sets[i] = set.and(v.lost.not())
 		}
 	}
-	n.prune()
+	if err := n.prune(); err != nil {
+		return nil, err
+	}
 	if err := n.check(what); err != nil {
 		return nil, err
 	}
@@ -96,15 +91,26 @@ func newMachine(what string, v *Vocabulary, n *network) (*machine, error) {
 		return nil, fmt.Errorf("%s: no text can match it", what)
 	}
 	n.tails()
-	m := &machine{what: what, vocab: v, net: n, alpha: newAlphabet(n.sets)}
-	if len(m.alpha.members) > 1<<12 {
-		return nil, fmt.Errorf("%s: more than %d kinds of characters", what, 1<<12)
+	alpha, err := newAlphabet(what, n.sets, meter)
+	if err != nil {
+		return nil, err
 	}
-	m.reads = make([][]bool, len(n.sets))
+	m := &machine{what: what, vocab: v, net: n, alpha: alpha}
+	words := (len(alpha.members) + 63) / 64
+	m.reads = make([][]uint64, len(n.sets))
 	for i, s := range n.sets {
-		m.reads[i] = make([]bool, len(m.alpha.members))
-		for c, r := range m.alpha.members {
-			m.reads[i][c] = s.has(r)
+		if err := meter.charge(4 + words); err != nil {
+			return nil, err
+		}
+		m.reads[i] = make([]uint64, words)
+		for _, r := range s {
+			pieces := alpha.class[alpha.piece(r.lo) : alpha.piece(r.hi)+1]
+			if err := meter.charge(8 + len(pieces)); err != nil {
+				return nil, err
+			}
+			for _, class := range pieces {
+				m.reads[i][class/64] |= 1 << (class % 64)
+			}
 		}
 	}
 	m.at = make([]uint32, len(n.nodes))
@@ -159,13 +165,15 @@ func (m *machine) step(s *set, class uint16) *set {
 	}
 	if s.next == nil {
 		s.next = make([]*set, len(m.alpha.members))
+		m.meter.charge(len(s.next))
 		m.held += len(s.next) / 2
 	}
 	next := s.next[class]
 	if next == nil {
+		m.meter.charge(8 + len(s.places))
 		m.list = m.list[:0]
 		for _, p := range s.places {
-			if n := &m.net.nodes[p.node]; n.kind == readNode && m.reads[n.set][class] {
+			if n := &m.net.nodes[p.node]; n.kind == readNode && m.reads[n.set][class/64]>>(class%64)&1 != 0 {
 				m.list = append(m.list, place{n.to, p.stack})
 			}
 		}
@@ -195,6 +203,10 @@ func (m *machine) closure(from []place) *set {
 			continue
 		}
 		m.work++
+		if err := m.meter.charge(8); err != nil {
+			m.err = err
+			return deadSet
+		}
 		switch n.kind {
 		case splitNode:
 			for _, to := range n.more {

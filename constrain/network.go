@@ -13,8 +13,10 @@ type network struct {
 	nodes []netNode
 	sets  []charset // what the nodes read, each once
 	known map[string]int32
-	rules []netRule // rules[0] is where a text begins
-	limit int       // nodes at most
+	large map[*runeRange]int32 // of large sets, by where they are
+	rules []netRule            // rules[0] is where a text begins
+	limit int                  // nodes at most
+	meter *meter
 }
 
 type netRule struct {
@@ -44,20 +46,24 @@ const (
 	endNode                   // the rule ends
 )
 
-func newNetwork(limit int) *network {
-	return &network{known: map[string]int32{}, limit: limit}
+func newNetwork(limit int, m *meter) *network {
+	return &network{known: map[string]int32{}, large: map[*runeRange]int32{}, limit: limit, meter: m}
 }
 
 // add appends a node. Beyond the limit it keeps its number and check reports it.
 func (n *network) add(node netNode) int32 {
+	n.meter.charge(8 + len(node.more))
 	if len(n.nodes) <= n.limit {
 		n.nodes = append(n.nodes, node)
 	}
 	return int32(len(n.nodes) - 1)
 }
 
-// check errs if the network has more nodes than its limit.
+// check errs if the network has more nodes than its limit, or took too much work.
 func (n *network) check(what string) error {
+	if err := n.meter.failed(); err != nil {
+		return err
+	}
 	if len(n.nodes) > n.limit {
 		return fmt.Errorf("%s: the automaton has more than %d states", what, n.limit)
 	}
@@ -70,12 +76,21 @@ func (n *network) read(set charset, to int32) int32 {
 }
 
 func (n *network) charset(set charset) int32 {
+	if len(set) > 4 {
+		if i, ok := n.large[&set[0]]; ok {
+			return i
+		}
+	}
+	n.meter.charge(4 + len(set))
 	key := set.key()
 	i, ok := n.known[key]
 	if !ok {
 		i = int32(len(n.sets))
 		n.sets = append(n.sets, set)
 		n.known[key] = i
+	}
+	if len(set) > 4 {
+		n.large[&set[0]] = i
 	}
 	return i
 }
@@ -85,7 +100,12 @@ func (n *network) split(more ...int32) int32 {
 }
 
 // prune finds the nodes from which a rule can end, and takes the others out of all choices.
-func (n *network) prune() {
+func (n *network) prune() error {
+	for i := range n.nodes {
+		if err := n.meter.charge(12 + 8*len(n.nodes[i].more)); err != nil {
+			return err
+		}
+	}
 	before := make([][]int32, len(n.nodes)) // who continues at a node
 	var ready []int32
 	for i := range n.nodes {
@@ -124,6 +144,7 @@ func (n *network) prune() {
 		}
 		node.more = kept
 	}
+	return nil
 }
 
 // leads says whether a node leads to an end, as far as the nodes after it are known to.
@@ -169,15 +190,20 @@ func (n *network) tails() {
 }
 
 // leftRecursion returns the name of a rule that calls itself before it has read anything.
-func (n *network) leftRecursion() (rule string, found bool) {
-	empty := n.nullable()
+func (n *network) leftRecursion() (rule string, found bool, err error) {
+	empty, err := n.nullable()
+	if err != nil {
+		return "", false, err
+	}
 	ruleAt := map[int32]int{}
 	for i, r := range n.rules {
 		ruleAt[r.start] = i
 	}
 	calls := make([][]int, len(n.rules)) // the rules that a rule may begin with
 	for i, r := range n.rules {
-		calls[i] = n.firstCalls(r.start, empty, ruleAt)
+		if calls[i], err = n.firstCalls(r.start, empty, ruleAt); err != nil {
+			return "", false, err
+		}
 	}
 	const open, done = 1, 2
 	color, next := make([]uint8, len(calls)), make([]int, len(calls))
@@ -194,21 +220,26 @@ func (n *network) leftRecursion() (rule string, found bool) {
 			to := calls[at][next[at]]
 			next[at]++
 			if color[to] == open {
-				return n.rules[to].name, true
+				return n.rules[to].name, true, nil
 			}
 			path = append(path, to)
 		}
 	}
-	return "", false
+	return "", false, nil
 }
 
 // firstCalls returns the rules that may be called from a node before anything is read.
-func (n *network) firstCalls(start int32, empty []bool, ruleAt map[int32]int) (calls []int) {
+func (n *network) firstCalls(
+	start int32, empty []bool, ruleAt map[int32]int,
+) (calls []int, err error) {
 	seen := map[int32]bool{start: true}
 	for todo := []int32{start}; len(todo) > 0; {
 		node := &n.nodes[todo[len(todo)-1]]
 		todo = todo[:len(todo)-1]
 		more := node.more
+		if err := n.meter.charge(12 + 8*len(more)); err != nil {
+			return nil, err
+		}
 		if node.kind == callNode {
 			calls = append(calls, ruleAt[node.to])
 			if empty[node.to] {
@@ -222,32 +253,44 @@ func (n *network) firstCalls(start int32, empty []bool, ruleAt map[int32]int) (c
 			}
 		}
 	}
-	return calls
+	return calls, nil
 }
 
-// nullable says of each node whether its rule can end there without reading anything more.
-func (n *network) nullable() []bool {
+// nullable says of each node whether its rule can end there without reading anything more. A node
+// is looked at again only when one after it is found to be such.
+func (n *network) nullable() ([]bool, error) {
 	empty := make([]bool, len(n.nodes))
-	for changed := true; changed; {
-		changed = false
-		for i := range n.nodes {
-			node, is := &n.nodes[i], false
-			switch node.kind {
-			case endNode:
-				is = true
-			case splitNode:
-				for _, to := range node.more {
-					is = is || empty[to]
-				}
-			case callNode:
-				is = empty[node.to] && empty[node.ret]
+	before := make([][]int32, len(n.nodes))
+	var todo []int32
+	for i := range n.nodes {
+		node := &n.nodes[i]
+		if err := n.meter.charge(12 + 8*len(node.more)); err != nil {
+			return nil, err
+		}
+		switch node.kind {
+		case endNode:
+			empty[i], todo = true, append(todo, int32(i))
+		case splitNode:
+			for _, to := range node.more {
+				before[to] = append(before[to], int32(i))
 			}
-			if is && !empty[i] {
-				empty[i], changed = true, true
+		case callNode:
+			before[node.to] = append(before[node.to], int32(i))
+			before[node.ret] = append(before[node.ret], int32(i))
+		}
+	}
+	for len(todo) > 0 {
+		i := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, p := range before[i] {
+			node := &n.nodes[p]
+			is := node.kind == splitNode || empty[node.to] && empty[node.ret]
+			if is && !empty[p] {
+				empty[p], todo = true, append(todo, p)
 			}
 		}
 	}
-	return empty
+	return empty, nil
 }
 
 // anyRune is all characters.

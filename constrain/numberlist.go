@@ -11,6 +11,9 @@ import (
 // exclusiveBound returns the bound that an exclusive one leaves: the next whole number, or the next
 // float64, so that no text comes to lie on the bound when a program reads it as one.
 func exclusiveBound(d *decimal, whole, lower bool) *decimal {
+	if d.point > maxPoint { // beyond all numbers, and its digits may be a million
+		return d
+	}
 	if !whole {
 		return d.neighbour(lower)
 	}
@@ -33,13 +36,13 @@ func leastMultiple(m, d *big.Rat) *big.Rat {
 }
 
 func wholeOnly(s *schema) error {
-	return fmt.Errorf("%s: multipleOf %s is supported for whole numbers: want type integer", s.at,
+	return fmt.Errorf("%s: multipleOf %s is supported for whole numbers: want type integer", s.at(),
 		s.multiple.RatString())
 }
 
 func tooLargeDivisor(s *schema) error {
 	return fmt.Errorf("%s: multipleOf: want numbers whose least common multiple is at most 1e17",
-		s.at)
+		s.at())
 }
 
 // listed says whether numbers are from a list.
@@ -68,12 +71,15 @@ func intersectTexts(a, b []string) []string {
 func (c *schemaCompiler) listedNumbers(v *value, a alternative, texts []string, whole bool) error {
 	var kept []string
 	for _, text := range texts {
+		if err := c.meter.charge(64 + len(text)*(1+len(a))); err != nil {
+			return err
+		}
 		d, err := parseDecimal(text)
 		if err != nil {
 			return err
 		}
 		if d.point > 4096 || d.point < -4096 {
-			return fmt.Errorf("%s: number %.40s is too large or too small", c.all[a[0]].at, text)
+			return fmt.Errorf("%s: number %.40s is too large or too small", c.all[a[0]].at(), text)
 		}
 		if (!whole || d.whole()) && c.holdsNumber(a, d) {
 			kept = append(kept, text)
@@ -89,6 +95,12 @@ func (c *schemaCompiler) listedNumbers(v *value, a alternative, texts []string, 
 func (c *schemaCompiler) holdsNumber(a alternative, d *decimal) bool {
 	for _, id := range a {
 		s := c.all[id]
+		if s.multiple != nil { // a division of long numbers
+			figures := len(d.digits) + max(d.point, -d.point)
+			if c.meter.charge(1000+figures*figures/2048) != nil {
+				return false
+			}
+		}
 		if s.minimum != nil && d.cmp(s.minimum) < 0 || s.maximum != nil && d.cmp(s.maximum) > 0 ||
 			s.exclusiveMin != nil && d.cmp(s.exclusiveMin) <= 0 ||
 			s.exclusiveMax != nil && d.cmp(s.exclusiveMax) >= 0 {

@@ -23,6 +23,7 @@ func newNumber(lo, hi *decimal, whole bool, multiple uint64) *numberSpec {
 	if hi == nil || hi.cmp(most) > 0 {
 		hi = most
 	}
+	lo, hi = lo.inReach(true), hi.inReach(false)
 	if whole {
 		lo, hi = lo.round(true), hi.round(false)
 	}
@@ -81,20 +82,25 @@ func (c *schemaCompiler) number(v *value, a alternative, whole bool) error {
 			if !whole && !c.listed(a) {
 				return wholeOnly(s)
 			}
-			multiple = leastMultiple(multiple, s.multiple)
+			if multiple = leastMultiple(multiple, s.multiple); tooLarge64(multiple) {
+				return tooLargeDivisor(c.all[a[0]])
+			}
+			if err := c.meter.charge(1000); err != nil {
+				return err
+			}
 		}
 		if s.hasTexts && s.types == numberType {
 			texts = intersectTexts(texts, s.texts)
 		}
-	}
-	if !multiple.Num().IsUint64() || multiple.Num().Uint64() > 1e17 {
-		return tooLargeDivisor(c.all[a[0]])
 	}
 	m := multiple.Num().Uint64()
 	if texts != nil {
 		return c.listedNumbers(v, a, texts, whole)
 	}
 	spec := c.anyNumber[whole]
+	if err := c.meter.charge(400); err != nil {
+		return err
+	}
 	if spec == nil || lo != nil || hi != nil || m != 1 {
 		spec = newNumber(lo, hi, whole, m)
 		if spec.any = lo == nil && hi == nil && m == 1; spec.any {
@@ -106,3 +112,6 @@ func (c *schemaCompiler) number(v *value, a alternative, whole bool) error {
 	}
 	return nil
 }
+
+// tooLarge64 says whether a divisor is too large for the arithmetic of remainders.
+func tooLarge64(m *big.Rat) bool { return !m.Num().IsUint64() || m.Num().Uint64() > 1e17 }

@@ -39,6 +39,9 @@ func (c *schemaCompiler) object(v *value, a alternative) error {
 	var sources []*schema // those that name properties
 	for _, id := range a {
 		p := c.all[id]
+		if err := c.meter.charge(8*len(p.properties) + 8*len(p.required)); err != nil {
+			return err
+		}
 		s.min = max(s.min, p.minProperties)
 		if p.maxProperties >= 0 && (s.max < 0 || p.maxProperties < s.max) {
 			s.max = p.maxProperties
@@ -67,6 +70,7 @@ func (c *schemaCompiler) object(v *value, a alternative) error {
 		return err
 	}
 	s.sort()
+	c.meter.charge(16 * len(s.names))
 	v.objects = append(v.objects, s)
 	return nil
 }
@@ -97,16 +101,17 @@ func (s *objectSpec) sort() {
 // objectValues finds the values of all names.
 func (c *schemaCompiler) objectValues(s *objectSpec, a alternative) error {
 	var patterns []string
-	at := "#"
+	var from *schema
 	for _, id := range a {
 		for _, p := range c.all[id].patterns {
-			patterns, at = append(patterns, p.name), c.all[id].at
+			patterns, from = append(patterns, p.name), c.all[id]
 		}
 	}
+	all := len(patterns)
 	patterns = sortedTexts(patterns)
 	machines, number := []*machine{}, map[string]int{}
 	for _, p := range patterns {
-		m, err := c.pattern(at+": patternProperties "+quote.Short(p, 60), p)
+		m, err := c.pattern(from.at()+": patternProperties "+quote.Short(p, 60), p)
 		if err != nil {
 			return err
 		}
@@ -117,9 +122,16 @@ func (c *schemaCompiler) objectValues(s *objectSpec, a alternative) error {
 	}
 	for i := range s.names {
 		name := &s.names[i]
+		work := 4 + len(machines)*(8+2*len(name.name)) + 8*len(a) + all
+		if err := c.meter.charge(work); err != nil {
+			return err
+		}
 		matches := make([]bool, len(machines))
 		for j, m := range machines {
-			matches[j] = m.matches(name.name)
+			var err error
+			if matches[j], err = m.matches(name.name); err != nil {
+				return err
+			}
 		}
 		name.value = c.valueOf(c.named(a, name.name, true, matches, number)...)
 	}
@@ -128,11 +140,14 @@ func (c *schemaCompiler) objectValues(s *objectSpec, a alternative) error {
 		s.values = []*value{c.valueOf(c.named(a, "", false, nil, number)...)}
 		return nil
 	}
-	t, err := newTable(at, machines, false)
+	t, err := newTable(from.at(), machines, false, c.meter)
 	if err != nil {
 		return err
 	}
 	for _, matches := range t.kinds {
+		if err := c.meter.charge(4 + 8*len(a) + all); err != nil {
+			return err
+		}
 		s.values = append(s.values, c.valueOf(c.named(a, "", false, matches, number)...))
 	}
 	s.others.table = t
@@ -140,8 +155,8 @@ func (c *schemaCompiler) objectValues(s *objectSpec, a alternative) error {
 }
 
 // never returns a new schema that accepts nothing.
-func (c *schemaCompiler) never(at string) *schema {
-	s := c.newSchema(at)
+func (c *schemaCompiler) never(from *jsonValue) *schema {
+	s := c.newSchema(from)
 	s.never = true
 	return s
 }
@@ -150,14 +165,15 @@ func (c *schemaCompiler) never(at string) *schema {
 // matches some patterns.
 func (c *schemaCompiler) named(a alternative, name string, known bool, matches []bool,
 	number map[string]int) (conj []*schema) {
-	listed, named := "", false // a schema lists names, at this place; this one is among them
-	restricted := false        // some schema says what others are
+	var listed *schema  // a schema lists names
+	named := false      // this one is among them
+	restricted := false // some schema says what others are
 	for _, id := range a {
 		p := c.all[id]
 		found := false
-		for _, property := range p.properties {
-			if known && property.name == name {
-				conj, found = append(conj, property.value), true
+		if known {
+			if value := p.property(name); value != nil {
+				conj, found = append(conj, value), true
 			}
 		}
 		for _, property := range p.patterns {
@@ -169,26 +185,29 @@ func (c *schemaCompiler) named(a alternative, name string, known bool, matches [
 			conj = append(conj, p.additional)
 		}
 		if len(p.properties) > 0 || len(p.patterns) > 0 {
-			listed = p.at
+			listed = p
 		}
 		named = named || found
 		restricted = restricted || p.additional != nil
 	}
-	if !c.options.Closed || listed == "" || named || restricted {
+	if !c.options.Closed || listed == nil || named || restricted {
 		return conj
 	}
 	if known { // it is required, and so there is no such object
 		c.missing = fmt.Sprintf("%s: required has %s, properties does not, and others are forbidden",
-			listed, quote.Short(name, 40))
+			listed.at(), quote.Short(name, 40))
 	}
-	return []*schema{c.never("#")}
+	return []*schema{c.never(nil)}
 }
 
 // matches says whether a machine without a vocabulary accepts a string.
-func (m *machine) matches(text string) bool {
-	s := m.closure([]place{{node: m.net.rules[0].start}})
+func (m *machine) matches(text string) (bool, error) {
+	s, err := m.start()
 	for _, r := range text {
 		s = m.step(s, m.alpha.of(r))
 	}
-	return s.accepts
+	if err == nil {
+		err = m.err
+	}
+	return s.accepts, err
 }

@@ -3,38 +3,42 @@ package constrain
 // Regex: RE2 syntax as a network.
 
 import (
+	"context"
 	"fmt"
 	"regexp/syntax"
+	"strings"
 	"unicode"
 
 	"picogpt/internal/quote"
 )
 
-const (
-	maxPattern = 1 << 16 // bytes of a regex
-	maxNodes   = 1 << 17 // nodes of a network
-)
-
 // Regex returns the constraint of a regular expression in RE2's syntax, which the whole text must
 // match. Characters are those of UTF-8; . is any but a line's end.
 func Regex(v *Vocabulary, re string) (*Constraint, error) {
+	return Compiler{Vocabulary: v}.Regex(context.Background(), re)
+}
+
+func regex(v *Vocabulary, re string, meter *meter) (*Constraint, error) {
 	what := "regex " + quote.Short(re, 60)
-	n := newNetwork(maxNodes)
+	n := newNetwork(maxNodes, meter)
 	r := &regexCompiler{n: n}
 	if err := r.compile(what, re, syntax.Perl); err != nil {
-		return nil, err
+		return nil, meter.named(what, err)
 	}
-	m, err := newMachine(what, v, n)
+	m, err := newMachine(what, v, n, meter)
 	if err != nil {
-		return nil, err
+		return nil, meter.named(what, err)
 	}
 	return &Constraint{m}, nil
 }
 
 // parseRegex parses a regex within the limits of its length.
-func parseRegex(what, re string, flags syntax.Flags) (*syntax.Prog, error) {
+func parseRegex(what, re string, flags syntax.Flags, m *meter) (*syntax.Prog, error) {
 	if len(re) > maxPattern {
 		return nil, fmt.Errorf("%s: %d bytes, want %d at most", what, len(re), maxPattern)
+	}
+	if err := m.charge(parsing(re)); err != nil {
+		return nil, err
 	}
 	tree, err := syntax.Parse(re, flags)
 	if err != nil {
@@ -43,14 +47,55 @@ func parseRegex(what, re string, flags syntax.Flags) (*syntax.Prog, error) {
 		}
 		return nil, fmt.Errorf("%s: %v", what, err)
 	}
+	if instructions(tree) > maxNodes {
+		return nil, tooLarge(what)
+	}
 	prog, err := syntax.Compile(tree.Simplify())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %v", what, err)
 	}
 	if len(prog.Inst) > maxNodes {
-		return nil, fmt.Errorf("%s: the automaton has more than %d states", what, maxNodes)
+		return nil, tooLarge(what)
 	}
-	return prog, nil
+	return prog, m.charge(16 * len(prog.Inst))
+}
+
+func tooLarge(what string) error {
+	return fmt.Errorf("%s: the automaton has more than %d states", what, maxNodes)
+}
+
+// parsing is the work of parsing a regex, at most: package syntax sorts the ranges of Unicode's
+// classes, and where case does not count it looks at each character of a range.
+func parsing(re string) (work int) {
+	fold := strings.Contains(re, "(?")
+	for i := range len(re) {
+		work += 32
+		switch rest := re[i:]; {
+		case strings.HasPrefix(rest, `\p`) || strings.HasPrefix(rest, `\P`):
+			work += 1 << 12
+		case fold && len(rest) > 1 && rest[0] == '-' && (rest[1] == '\\' || rest[1] >= 0x80):
+			work += 1 << 18
+		}
+	}
+	return work
+}
+
+// instructions is how many a regex needs, at least, or more than maxNodes.
+func instructions(tree *syntax.Regexp) (n int) {
+	for _, sub := range tree.Sub {
+		if n += instructions(sub); n > maxNodes {
+			return n
+		}
+	}
+	switch tree.Op {
+	case syntax.OpRepeat:
+		return n * max(tree.Min, tree.Max)
+	case syntax.OpLiteral:
+		return len(tree.Rune)
+	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return 1
+	}
+	return n
 }
 
 // A regexCompiler makes nodes of a program of package syntax. ^, $ and \b look at the characters
@@ -64,6 +109,7 @@ type regexCompiler struct {
 	known  map[regexPlace]int32
 	todo   []regexPlace
 	dotAll charset
+	sets   map[*rune]charset // of large classes, by where they are
 }
 
 type regexPlace struct {
@@ -101,14 +147,14 @@ func (s side) of() charset {
 
 // compile adds a rule for the regex to the network.
 func (r *regexCompiler) compile(what, re string, flags syntax.Flags) (err error) {
-	if r.prog, err = parseRegex(what, re, flags); err != nil {
+	if r.prog, err = parseRegex(what, re, flags, r.n.meter); err != nil {
 		return err
 	}
 	for _, inst := range r.prog.Inst {
 		r.sides = r.sides || inst.Op == syntax.InstEmptyWidth
 	}
 	r.end = r.n.add(netNode{kind: endNode})
-	r.known = map[regexPlace]int32{}
+	r.known, r.sets = map[regexPlace]int32{}, map[*rune]charset{}
 	first := regexPlace{pc: uint32(r.prog.Start)}
 	if r.sides {
 		first.before = edge
@@ -190,7 +236,7 @@ func (s side) example() rune {
 
 // characters returns the nodes that read what an instruction matches.
 func (r *regexCompiler) characters(p regexPlace, inst *syntax.Inst) (more []int32) {
-	set := instSet(inst)
+	set := r.set(inst)
 	if r.dotAll != nil && inst.Op == syntax.InstRuneAnyNotNL {
 		set = r.dotAll
 	}
@@ -206,6 +252,20 @@ func (r *regexCompiler) characters(p regexPlace, inst *syntax.Inst) (more []int3
 		}
 	}
 	return more
+}
+
+// set returns the characters that an instruction matches. Repeated classes are sorted once.
+func (r *regexCompiler) set(inst *syntax.Inst) charset {
+	if len(inst.Rune) <= 8 {
+		return instSet(inst)
+	}
+	set, ok := r.sets[&inst.Rune[0]]
+	if !ok {
+		r.n.meter.charge(16 * len(inst.Rune))
+		set = instSet(inst)
+		r.sets[&inst.Rune[0]] = set
+	}
+	return set
 }
 
 // instSet returns the characters that an instruction matches.

@@ -25,13 +25,20 @@ func (c *schemaCompiler) find(ref string) (*jsonValue, error) {
 		return c.root, nil
 	}
 	if fragment[0] != '/' {
-		if v := anchor(c.root, fragment); v != nil {
+		if c.anchors == nil {
+			c.anchors = map[string]*jsonValue{}
+			c.findAnchors(c.root)
+		}
+		if v := c.anchors[fragment]; v != nil {
 			return v, nil
 		}
 		return nil, errors.New("the schema has no such $anchor")
 	}
 	v := c.root
-	for _, part := range strings.Split(fragment[1:], "/") {
+	for part := range strings.SplitSeq(fragment[1:], "/") {
+		if err := c.meter.charge(4); err != nil {
+			return nil, err
+		}
 		part = pointerUnescape.Replace(part)
 		var next *jsonValue
 		switch v.kind {
@@ -53,10 +60,11 @@ func (c *schemaCompiler) find(ref string) (*jsonValue, error) {
 	return v, nil
 }
 
-// anchor returns the schema with an $anchor, or nil.
-func anchor(v *jsonValue, name string) *jsonValue {
-	if a := v.member("$anchor"); a != nil && a.kind == '"' && a.text == name {
-		return v
+// findAnchors notes the schemas with an $anchor, of equal ones the first.
+func (c *schemaCompiler) findAnchors(v *jsonValue) {
+	c.meter.charge(4)
+	if a := v.member("$anchor"); a != nil && a.kind == '"' && c.anchors[a.text] == nil {
+		c.anchors[a.text] = v
 	}
 	for i, item := range v.items {
 		if v.kind == '{' {
@@ -65,9 +73,6 @@ func anchor(v *jsonValue, name string) *jsonValue {
 				continue
 			}
 		}
-		if found := anchor(item, name); found != nil {
-			return found
-		}
+		c.findAnchors(item)
 	}
-	return nil
 }

@@ -12,9 +12,9 @@ import (
 
 // A schema is what one schema object says; its parts are schemas of their own.
 type schema struct {
-	id    int    // in the order in which schemas are met
-	at    string // JSON pointer
-	never bool   // the schema false
+	id    int        // in the order in which schemas are met
+	from  *jsonValue // where it is written, nil where it is not
+	never bool       // the schema false
 
 	ref                 *schema
 	allOf, anyOf, oneOf []*schema
@@ -34,8 +34,9 @@ type schema struct {
 	format               string
 
 	properties    []property
-	patterns      []property // the name is a pattern
-	additional    *schema    // nil: others are allowed
+	index         map[string]*schema // of properties, where there are many
+	patterns      []property         // the name is a pattern
+	additional    *schema            // nil: others are allowed
 	required      []string
 	free          bool // names come in any order
 	minProperties int
@@ -87,7 +88,14 @@ func (c *schemaCompiler) schemaOf(v *jsonValue) (*schema, error) {
 	if s := c.schemas[v]; s != nil {
 		return s, nil
 	}
-	s := c.newSchema(v.at)
+	if err := c.deeper(v); err != nil {
+		return nil, err
+	}
+	defer func() { c.depth-- }()
+	if err := c.meter.charge(16 + len(v.keys)); err != nil {
+		return nil, err
+	}
+	s := c.newSchema(v)
 	c.schemas[v] = s
 	if v.kind == 't' || v.kind == 'f' {
 		s.never = v.kind == 'f'
@@ -95,7 +103,7 @@ func (c *schemaCompiler) schemaOf(v *jsonValue) (*schema, error) {
 	}
 	if v.kind != '{' {
 		return nil, fmt.Errorf("%s: want a schema: an object, true or false; found %s",
-			v.at, v.is())
+			v.at(), v.is())
 	}
 	for i, key := range v.keys {
 		if err := c.keyword(s, v, key, v.items[i]); err != nil {
@@ -105,8 +113,19 @@ func (c *schemaCompiler) schemaOf(v *jsonValue) (*schema, error) {
 	return s, nil
 }
 
-func (c *schemaCompiler) newSchema(at string) *schema {
-	s := &schema{id: len(c.all), at: at, maxLength: -1, maxProperties: -1, maxItems: -1}
+// deeper goes into a schema within another.
+func (c *schemaCompiler) deeper(v *jsonValue) error {
+	if c.depth++; c.depth > maxDepth {
+		return fmt.Errorf("%s: more than %d schemas lead to one another", v.at(), maxDepth)
+	}
+	return nil
+}
+
+// at returns the JSON pointer to a schema, for errors.
+func (s *schema) at() string { return s.from.at() }
+
+func (c *schemaCompiler) newSchema(from *jsonValue) *schema {
+	s := &schema{id: len(c.all), from: from, maxLength: -1, maxProperties: -1, maxItems: -1}
 	c.all = append(c.all, s)
 	return s
 }
@@ -169,13 +188,14 @@ func (c *schemaCompiler) keyword(s *schema, in *jsonValue, key string, v *jsonVa
 		}
 		if formats[v.text] == "" {
 			return fmt.Errorf("%s: format %s is not supported: want date, time, date-time, uuid, "+
-				"ipv4 or ipv6", in.at, quote.Short(v.text, 40))
+				"ipv4 or ipv6", in.at(), quote.Short(v.text, 40))
 		}
 		s.format = v.text
 	case "required":
 		s.required, err = v.strings()
 	case "properties":
 		s.properties, err = c.propertiesOf(v)
+		s.lookUp()
 	case "patternProperties":
 		s.patterns, err = c.propertiesOf(v)
 	case "additionalProperties":
@@ -184,32 +204,32 @@ func (c *schemaCompiler) keyword(s *schema, in *jsonValue, key string, v *jsonVa
 		s.prefix, err = c.schemasOf(v)
 	case "items":
 		if v.kind == '[' {
-			return fmt.Errorf("%s: an array of schemas is prefixItems since draft 2020-12", v.at)
+			return fmt.Errorf("%s: an array of schemas is prefixItems since draft 2020-12", v.at())
 		}
 		s.items, err = c.schemaOf(v)
 	case "$id":
 		if in != c.root {
-			err = fmt.Errorf("%s: keyword $id is supported at the top only", in.at)
+			err = fmt.Errorf("%s: keyword $id is supported at the top only", in.at())
 		}
 	default:
 		if key == "uniqueItems" && v.kind == 'f' || annotations[key] || !refused[key] {
 			return nil
 		}
-		err = fmt.Errorf("%s: keyword %s is not supported", in.at, key)
+		err = fmt.Errorf("%s: keyword %s is not supported", in.at(), key)
 	}
 	return err
 }
 
 // both adds const to a schema that has enum as well: as one more schema that must hold.
 func (c *schemaCompiler) both(s *schema, in *jsonValue) error {
-	also := c.newSchema(in.at)
+	also := c.newSchema(in)
 	also.enum, also.hasEnum = []*jsonValue{in.member("const")}, true
 	c.also[s] = also
 	return nil
 }
 
 func (v *jsonValue) want(what string) error {
-	return fmt.Errorf("%s: want %s, found %s", v.at, what, v.is())
+	return fmt.Errorf("%s: want %s, found %s", v.at(), what, v.is())
 }
 
 func readTypes(v *jsonValue) (t types, err error) {
@@ -221,7 +241,7 @@ func readTypes(v *jsonValue) (t types, err error) {
 		bit := typeNames[item.text]
 		if item.kind != '"' || bit == 0 {
 			return 0, fmt.Errorf("%s: want null, boolean, number, integer, string, array or "+
-				"object; found %s", v.at, quote.Short(item.text, 40))
+				"object; found %s", v.at(), quote.Short(item.text, 40))
 		}
 		t |= bit
 	}
@@ -271,7 +291,7 @@ func (v *jsonValue) decimal() (*decimal, error) {
 	}
 	d, err := parseDecimal(v.text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %v", v.at, err)
+		return nil, fmt.Errorf("%s: %v", v.at(), err)
 	}
 	return d, nil
 }
@@ -316,6 +336,30 @@ func (c *schemaCompiler) propertiesOf(v *jsonValue) (list []property, err error)
 	return list, nil
 }
 
+// lookUp makes the index of many properties.
+func (s *schema) lookUp() {
+	if len(s.properties) <= 8 {
+		return
+	}
+	s.index = make(map[string]*schema, len(s.properties))
+	for _, p := range s.properties {
+		s.index[p.name] = p.value
+	}
+}
+
+// property returns the schema of a property, nil where properties does not have the name.
+func (s *schema) property(name string) *schema {
+	if s.index != nil {
+		return s.index[name]
+	}
+	for _, p := range s.properties {
+		if p.name == name {
+			return p.value
+		}
+	}
+	return nil
+}
+
 // resolve finds the schema that a $ref names: # and a JSON pointer, or # and an anchor.
 func (c *schemaCompiler) resolve(v *jsonValue) (*schema, error) {
 	if v.kind != '"' {
@@ -330,7 +374,7 @@ func (c *schemaCompiler) resolve(v *jsonValue) (*schema, error) {
 	}
 	target, err := c.find(ref)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s: %v", v.at, quote.Short(v.text, 80), err)
+		return nil, fmt.Errorf("%s: %s: %v", v.at(), quote.Short(v.text, 80), err)
 	}
 	return c.schemaOf(target)
 }

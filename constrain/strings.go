@@ -15,13 +15,6 @@ type stringSpec struct {
 	escapes  escapes
 	texts    []string // nil: no list
 	escaped  []string // texts as JSON writes them, without the quotes, sorted
-	known    *lives   // what was asked of the lengths in one walk, or nil
-}
-
-// lives are the answers of table.ends in one walk: 0 is none, 1 no and 2 yes.
-type lives struct {
-	first int32     // characters before the walk
-	ends  [][]uint8 // [characters more, state of the table]
 }
 
 // escapes says which escapes a string may have.
@@ -225,27 +218,10 @@ func (s *stringSpec) live(st stringState) bool {
 	if st.at < 0 || s.max >= 0 && int(st.n) > s.max {
 		return false
 	}
-	if s.table == nil || s.table.exact == nil {
+	if s.table == nil || s.table.lengths == nil {
 		return true
 	}
-	if s.known == nil {
-		return s.ends(st)
-	}
-	k := s.known
-	for int(st.n-k.first) >= len(k.ends) {
-		k.ends = append(k.ends, nil)
-	}
-	row := &k.ends[st.n-k.first]
-	if *row == nil {
-		*row = make([]uint8, s.table.states())
-	}
-	known := &(*row)[st.at]
-	if *known == 0 {
-		if *known = 1; s.ends(st) {
-			*known = 2
-		}
-	}
-	return *known == 2
+	return s.ends(st)
 }
 
 // ends says whether a string of an allowed length continues from a state.

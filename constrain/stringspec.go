@@ -15,7 +15,7 @@ import (
 func (c *schemaCompiler) str(v *value, a alternative) error {
 	s := &stringSpec{max: -1}
 	var patterns, texts []string
-	what := ""
+	var from *schema // for errors
 	for _, id := range a {
 		p := c.all[id]
 		s.min = max(s.min, p.minLength)
@@ -23,12 +23,18 @@ func (c *schemaCompiler) str(v *value, a alternative) error {
 			s.max = p.maxLength
 		}
 		if p.pattern != nil {
-			patterns, what = append(patterns, s.counted(*p.pattern)), p.at
+			if err := c.meter.charge(64 + 64*len(*p.pattern)); err != nil {
+				return err
+			}
+			patterns, from = append(patterns, s.counted(*p.pattern)), p
 		}
 		if p.format != "" {
-			patterns, what = append(patterns, formats[p.format]), p.at
+			patterns, from = append(patterns, formats[p.format]), p
 		}
 		if p.hasTexts {
+			if err := c.meter.charge(8*len(texts) + 16*len(p.texts)); err != nil {
+				return err
+			}
 			texts = intersectTexts(texts, p.texts)
 		}
 	}
@@ -39,7 +45,7 @@ func (c *schemaCompiler) str(v *value, a alternative) error {
 		s = c.anyString
 	}
 	if len(patterns) > 0 {
-		t, err := c.table(what, patterns, s.min, s.max)
+		t, err := c.table(from, patterns, s.min, s.max)
 		if t == nil || err != nil {
 			return err
 		}
@@ -56,7 +62,7 @@ func (c *schemaCompiler) str(v *value, a alternative) error {
 		return nil
 	}
 	if texts != nil {
-		s = s.list(texts)
+		s = s.list(texts, c.meter)
 		if len(s.texts) == 0 {
 			return nil
 		}
@@ -68,9 +74,12 @@ func (c *schemaCompiler) str(v *value, a alternative) error {
 }
 
 // list returns the spec of the texts for which s holds.
-func (s *stringSpec) list(texts []string) *stringSpec {
+func (s *stringSpec) list(texts []string, m *meter) *stringSpec {
 	l := &stringSpec{texts: []string{}}
 	for _, text := range texts {
+		if m.charge(32+4*len(text)) != nil {
+			break
+		}
 		if s.has(text) {
 			l.texts = append(l.texts, text)
 			l.escaped = append(l.escaped, escapeJSON(text))
@@ -81,24 +90,31 @@ func (s *stringSpec) list(texts []string) *stringSpec {
 }
 
 // table returns the automaton of strings that match all of some patterns; nil if there are none.
-func (c *schemaCompiler) table(what string, patterns []string, lo, hi int) (*table, error) {
+func (c *schemaCompiler) table(from *schema, patterns []string, lo, hi int) (*table, error) {
+	for _, p := range patterns {
+		c.meter.charge(64 + 8*len(p))
+	}
 	patterns = sortedTexts(patterns)
 	key := fmt.Sprintf("%q %d %d", patterns, lo, hi)
 	if t, ok := c.tables[key]; ok {
 		return t, nil
 	}
+	what := from.at()
 	machines, err := c.patterns(what, patterns)
 	if err != nil || machines == nil {
 		return nil, err
 	}
-	t, err := newTable(what, machines, true)
+	t, err := newTable(what, machines, true, c.meter)
 	if err != nil {
 		return nil, err
 	}
-	if !t.finish(func(int) bool { return true }) {
+	switch ok, err := t.finish(c.meter, func(int) bool { return true }); {
+	case err != nil:
+		return nil, err
+	case !ok:
 		t = nil
-	} else if lo > 0 || hi >= 0 {
-		if err := t.measure(what, hi); err != nil {
+	case lo > 0 || hi >= 0:
+		if err := t.measure(what, hi, c.meter); err != nil {
 			return nil, err
 		}
 	}
@@ -123,20 +139,26 @@ func (c *schemaCompiler) patterns(what string, patterns []string) (machines []*m
 func (c *schemaCompiler) pattern(what, p string) (*machine, error) {
 	const flags = syntax.Perl
 	p = ecmaEscapes(p)
-	if _, err := parseRegex(what, p, flags); err != nil {
+	if _, err := parseRegex(what, p, flags, c.meter); err != nil {
 		return nil, err
 	}
-	n := newNetwork(maxNodes)
+	n := newNetwork(maxNodes, c.meter)
 	lines := charset{{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}}
 	r := &regexCompiler{n: n, dotAll: lines.not()}
 	if err := r.compile(what, anywhere(p), flags); err != nil {
 		return nil, err
 	}
-	n.prune()
+	if err := n.prune(); err != nil {
+		return nil, err
+	}
 	if !n.nodes[n.rules[0].start].alive {
 		return nil, nil
 	}
-	return newMachine(what, nil, n)
+	m, err := newMachine(what, nil, n, c.meter)
+	if err == nil {
+		m.meter = c.meter
+	}
+	return m, err
 }
 
 // anywhere returns a regex for texts in which a pattern matches somewhere. ^ in front and $ at the

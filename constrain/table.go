@@ -8,11 +8,6 @@ import (
 	"slices"
 )
 
-const (
-	maxTable       = 1 << 18 // cells of a table
-	maxTableStates = 10000
-)
-
 // A table is a deterministic automaton for strings. State 0 is the first.
 type table struct {
 	alpha   *alphabet
@@ -25,8 +20,9 @@ type table struct {
 	whole   []bool     // [state] and so whatever characters follow
 	far     int        // from each state some string ends after so many characters, or fewer
 	count   []int      // [state] how many strings follow; unbounded for infinitely many
-	exact   [][]uint64 // [n] the states from which a string ends after exactly n characters
-	loop    int        // exact[loop] follows the last again
+	lengths [][]uint64 // [state] bit n: some string ends after n characters; nil: after any number
+	rows    int        // bits of lengths
+	loop    int        // bit loop follows the last again; -1: none does
 	loose   *table     // the same for strings of any length
 }
 
@@ -34,14 +30,17 @@ const unbounded = 1 << 30
 
 // newTable runs machines side by side. With all set a string must match all of them, else the
 // kinds say which it matches.
-func newTable(what string, machines []*machine, all bool) (*table, error) {
+func newTable(what string, machines []*machine, all bool, meter *meter) (*table, error) {
 	var sets []charset
 	for _, m := range machines {
 		sets = append(sets, m.net.sets...)
 	}
-	t := &table{alpha: newAlphabet(sets)}
-	t.classes = len(t.alpha.members)
-	b := &tableBuilder{t: t, machines: machines, all: all, states: map[string]int32{},
+	alpha, err := newAlphabet(what, sets, meter)
+	if err != nil {
+		return nil, err
+	}
+	t := &table{alpha: alpha, classes: len(alpha.members)}
+	b := &tableBuilder{t: t, meter: meter, machines: machines, all: all, states: map[string]int32{},
 		kinds: map[string]int32{}, numbers: map[*set]uint32{}}
 	for _, m := range machines {
 		m.begin()
@@ -52,6 +51,7 @@ func newTable(what string, machines []*machine, all bool) (*table, error) {
 
 type tableBuilder struct {
 	t        *table
+	meter    *meter
 	machines []*machine
 	all      bool
 	starts   []*set
@@ -65,6 +65,9 @@ func (b *tableBuilder) build(what string) error {
 	t := b.t
 	class := make([][]uint16, len(b.machines)) // of each machine, for each class of the table
 	for i, m := range b.machines {
+		if err := b.meter.charge(4 * t.classes); err != nil {
+			return err
+		}
 		for _, r := range t.alpha.members {
 			class[i] = append(class[i], m.alpha.of(r))
 		}
@@ -72,6 +75,9 @@ func (b *tableBuilder) build(what string) error {
 	b.state(b.starts)
 	for i := 0; i < len(b.tuples); i++ {
 		for c := range t.classes {
+			if err := b.meter.charge(12 + 8*len(b.machines)); err != nil {
+				return err
+			}
 			tuple := make([]*set, len(b.machines))
 			for j, m := range b.machines {
 				tuple[j] = m.step(b.tuples[i][j], class[j][c])
@@ -142,9 +148,12 @@ func (t *table) states() int { return len(t.kind) }
 
 // finish drops the kinds that no string may have and the states from which none can end, and finds
 // what the lexer asks. It says whether there is any string.
-func (t *table) finish(possible func(kind int) bool) bool {
+func (t *table) finish(m *meter, possible func(kind int) bool) (bool, error) {
+	if err := m.charge(12 * len(t.next)); err != nil {
+		return false, err
+	}
 	alive := make([]bool, t.states())
-	before := make([][]int32, t.states())
+	before := t.before()
 	var todo []int32
 	for s := range t.kind {
 		if t.kind[s] >= 0 && !possible(int(t.kind[s])) {
@@ -153,11 +162,6 @@ func (t *table) finish(possible func(kind int) bool) bool {
 		if t.kind[s] >= 0 {
 			alive[s] = true
 			todo = append(todo, int32(s))
-		}
-		for _, n := range t.row(int32(s)) {
-			if n >= 0 {
-				before[n] = append(before[n], int32(s))
-			}
 		}
 	}
 	for len(todo) > 0 {
@@ -176,17 +180,19 @@ func (t *table) finish(possible func(kind int) bool) bool {
 		}
 	}
 	if !alive[0] {
-		return false
+		return false, nil
 	}
-	t.minimize()
+	if err := t.minimize(m); err != nil {
+		return false, err
+	}
 	t.countStrings()
 	t.plain, t.whole = t.never(t.plainClasses()), t.never(nil)
 	t.far = t.farthest()
-	return true
+	return true, nil
 }
 
 // minimize joins the states that cannot be told apart.
-func (t *table) minimize() {
+func (t *table) minimize(m *meter) error {
 	group := slices.Clone(t.kind)
 	for groups, rounds := 0, 0; ; rounds++ {
 		if rounds == 40 { // a long chain; nothing is lost but some room
@@ -194,6 +200,9 @@ func (t *table) minimize() {
 				group[s] = int32(s)
 			}
 			break
+		}
+		if err := m.charge(len(t.next) + 16*len(group)); err != nil {
+			return err
 		}
 		number := map[string]int32{}
 		next := make([]int32, len(group))
@@ -222,6 +231,7 @@ func (t *table) minimize() {
 		groups = len(number)
 	}
 	t.join(group)
+	return nil
 }
 
 // join makes one state of each group; that of state 0 is group 0.

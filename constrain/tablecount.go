@@ -1,11 +1,6 @@
 package constrain
 
-// Table: how many strings follow a state, and of which lengths.
-
-import (
-	"encoding/binary"
-	"fmt"
-)
+// Table: how many strings follow a state.
 
 // countStrings counts the strings from each state, unbounded where there is a cycle. A class of
 // several characters counts as many.
@@ -69,19 +64,35 @@ func (t *table) add(to, from int32, width int) {
 
 // spread makes unbounded what leads to a cycle.
 func (t *table) spread() {
-	for changed := true; changed; {
-		changed = false
-		for s := range t.kind {
-			if t.count[s] == unbounded {
-				continue
-			}
-			for _, n := range t.row(int32(s)) {
-				if n >= 0 && t.count[n] == unbounded {
-					t.count[s], changed = unbounded, true
-				}
+	before := t.before()
+	var todo []int32
+	for s := range t.kind {
+		if t.count[s] == unbounded {
+			todo = append(todo, int32(s))
+		}
+	}
+	for len(todo) > 0 {
+		s := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, p := range before[s] {
+			if t.count[p] != unbounded {
+				t.count[p], todo = unbounded, append(todo, p)
 			}
 		}
 	}
+}
+
+// before returns the states from which each state follows.
+func (t *table) before() [][]int32 {
+	before := make([][]int32, t.states())
+	for s := range t.kind {
+		for _, n := range t.row(int32(s)) {
+			if n >= 0 {
+				before[n] = append(before[n], int32(s))
+			}
+		}
+	}
+	return before
 }
 
 // plainClasses says which classes have a character that a string has without an escape.
@@ -132,17 +143,12 @@ func (t *table) never(classes []bool) []bool {
 
 // farthest returns after how many characters a string can end from any state.
 func (t *table) farthest() (most int) {
-	before := make([][]int32, t.states())
+	before := t.before()
 	far := make([]int, t.states())
 	var todo []int32
 	for s := range far {
 		if far[s] = -1; t.kind[s] >= 0 {
 			far[s], todo = 0, append(todo, int32(s))
-		}
-		for _, n := range t.row(int32(s)) {
-			if n >= 0 {
-				before[n] = append(before[n], int32(s))
-			}
 		}
 	}
 	for i := 0; i < len(todo); i++ {
@@ -155,83 +161,4 @@ func (t *table) farthest() (most int) {
 		}
 	}
 	return most
-}
-
-// measure finds the lengths of strings from each state, up to most characters (-1: all lengths).
-func (t *table) measure(what string, most int) error {
-	loose := *t
-	t.loose = &loose
-	words := (t.states() + 63) / 64
-	first := make([]uint64, words)
-	for s, k := range t.kind {
-		if k >= 0 {
-			first[s/64] |= 1 << (s % 64)
-		}
-	}
-	t.exact = [][]uint64{first}
-	seen := map[string]int{bitKey(first): 0}
-	for n := 0; most < 0 || n < most; n++ {
-		set := make([]uint64, words)
-		for s := range t.kind {
-			for _, to := range t.row(int32(s)) {
-				if to >= 0 && t.exact[n][to/64]>>(to%64)&1 != 0 {
-					set[s/64] |= 1 << (s % 64)
-					break
-				}
-			}
-		}
-		if i, ok := seen[bitKey(set)]; ok {
-			if t.loop = i; len(t.exact) == 1 && t.everywhere(first) {
-				t.exact, t.loose = nil, nil // any number of characters may follow any state
-			}
-			return nil
-		}
-		if len(t.exact)*words > 1<<17 || n > 1<<14 {
-			return fmt.Errorf("%s: pattern and length together are too much", what)
-		}
-		seen[bitKey(set)] = n + 1
-		t.exact = append(t.exact, set)
-	}
-	t.loop = -1
-	return nil
-}
-
-// everywhere says whether a set has all states.
-func (t *table) everywhere(set []uint64) bool {
-	for s := range t.kind {
-		if set[s/64]>>(s%64)&1 == 0 {
-			return false
-		}
-	}
-	return true
-}
-
-func bitKey(set []uint64) string {
-	var key []byte
-	for _, w := range set {
-		key = binary.LittleEndian.AppendUint64(key, w)
-	}
-	return string(key)
-}
-
-// ends says whether a string from a state can end after lo to hi characters; hi -1: any number.
-func (t *table) ends(s int32, lo, hi int) bool {
-	lo = max(lo, 0)
-	if hi >= 0 && lo > hi {
-		return false
-	}
-	period := len(t.exact) - t.loop
-	for n, steps := lo, 0; (hi < 0 || n <= hi) && steps <= len(t.exact); n, steps = n+1, steps+1 {
-		i := n
-		if i >= len(t.exact) {
-			if t.loop < 0 {
-				return false
-			}
-			i = t.loop + (n-t.loop)%period
-		}
-		if t.exact[i][s/64]>>(s%64)&1 != 0 {
-			return true
-		}
-	}
-	return false
 }

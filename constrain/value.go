@@ -3,10 +3,10 @@ package constrain
 // Value: what a value of JSON may be, compiled from the schemas that hold for it.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 )
 
 // A value is a set of JSON values, by their type.
@@ -37,25 +37,24 @@ type SchemaOptions struct {
 // NoSpace is the SchemaOptions.Space of text without white space.
 const NoSpace = -1
 
-const (
-	maxSpace    = 64
-	compileTime = 10 * time.Second
-)
-
 // JSONSchema returns the constraint that a text is JSON that a schema of draft 2020-12 accepts. The
 // package comment says which keywords it follows; the others that restrict are errors.
 func JSONSchema(v *Vocabulary, text []byte, o SchemaOptions) (*Constraint, error) {
+	return Compiler{Vocabulary: v}.JSONSchema(context.Background(), text, o)
+}
+
+func jsonSchema(v *Vocabulary, text []byte, o SchemaOptions, m *meter) (*Constraint, error) {
 	if len(text) > maxSchemaBytes {
 		return nil, fmt.Errorf("schema: %d bytes, want %d at most", len(text), maxSchemaBytes)
 	}
 	if o.Space < NoSpace || o.Space > maxSpace {
 		return nil, fmt.Errorf("white space %d: want from %d to %d", o.Space, NoSpace, maxSpace)
 	}
-	root, err := parseJSON(string(text))
+	root, err := parseJSON(string(text), m)
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	c := &schemaCompiler{options: o, root: root, schemas: map[*jsonValue]*schema{},
+	c := &schemaCompiler{options: o, root: root, meter: m, schemas: map[*jsonValue]*schema{},
 		also: map[*schema]*schema{}, constants: map[*jsonValue]*schema{},
 		expanded: map[*schema][]alternative{}, expanding: map[*schema]bool{},
 		values: map[string]*value{}, tables: map[string]*table{},
@@ -74,23 +73,26 @@ func (c *schemaCompiler) compile() (*value, error) {
 		return nil, err
 	}
 	first := c.valueOf(s)
-	deadline := time.Now().Add(compileTime)
 	for len(c.todo) > 0 {
 		v := c.todo[len(c.todo)-1]
 		c.todo = c.todo[:len(c.todo)-1]
 		if err := c.build(v); err != nil {
 			return nil, err
 		}
-		if len(c.values) > maxValues || time.Now().After(deadline) {
-			return nil, fmt.Errorf("more than %d kinds of values, or %v to find them", maxValues,
-				compileTime)
+		if err := c.meter.failed(); err != nil {
+			return nil, err
+		}
+		if len(c.values) > maxValues {
+			return nil, fmt.Errorf("more than %d kinds of values", maxValues)
 		}
 	}
-	c.satisfy()
+	if err := c.satisfy(); err != nil {
+		return nil, err
+	}
 	for _, x := range c.oneOf {
 		if x.both.possible {
 			return nil, fmt.Errorf("%s: oneOf is supported where no two branches can both hold; "+
-				"branches %d and %d can", x.at, x.i, x.j)
+				"branches %d and %d can", x.of.at(), x.i, x.j)
 		}
 	}
 	switch {
@@ -104,6 +106,7 @@ func (c *schemaCompiler) compile() (*value, error) {
 
 // valueOf returns the value for which all of some schemas hold; build completes it later.
 func (c *schemaCompiler) valueOf(conj ...*schema) *value {
+	c.meter.charge(24 + 8*len(conj))
 	conj = slices.DeleteFunc(slices.Clone(conj), func(s *schema) bool { return s.trivial() })
 	slices.SortFunc(conj, func(a, b *schema) int { return a.id - b.id })
 	conj = slices.Compact(conj)
@@ -130,15 +133,18 @@ func (s *schema) trivial() bool {
 
 // build fills a value.
 func (c *schemaCompiler) build(v *value) (err error) {
-	alts := []alternative{{}}
+	var of *schema // for errors
+	var lists [][]alternative
 	for _, s := range v.conj {
-		more, err := c.expand(s)
+		alts, err := c.expand(s)
 		if err != nil {
 			return err
 		}
-		if alts, err = c.cross(s.at, alts, more); err != nil {
-			return err
-		}
+		of, lists = s, append(lists, alts)
+	}
+	alts, err := c.join(of, lists)
+	if err != nil {
+		return err
 	}
 	for _, a := range alts {
 		if err := c.add(v, a); err != nil {
@@ -150,6 +156,9 @@ func (c *schemaCompiler) build(v *value) (err error) {
 
 // add adds to a value what an alternative allows.
 func (c *schemaCompiler) add(v *value, a alternative) error {
+	if err := c.meter.charge(16 + 8*len(a)); err != nil {
+		return err
+	}
 	allowed, whole := c.typesOf(a)
 	v.null = v.null || allowed&nullType != 0
 	if allowed&booleanType != 0 {
@@ -178,7 +187,9 @@ func (c *schemaCompiler) add(v *value, a alternative) error {
 // allows says whether the lists of an alternative have a word.
 func (c *schemaCompiler) allows(a alternative, word string) bool {
 	for _, id := range a {
-		if s := c.all[id]; s.hasTexts && !slices.Contains(s.texts, word) {
+		s := c.all[id]
+		c.meter.charge(len(s.texts))
+		if s.hasTexts && !slices.Contains(s.texts, word) {
 			return false
 		}
 	}
@@ -216,6 +227,9 @@ func (c *schemaCompiler) array(v *value, a alternative) {
 		return
 	}
 	for i := range prefix + 1 {
+		if c.meter.charge(4+4*len(a)) != nil {
+			return // build reports it
+		}
 		var conj []*schema
 		for _, id := range a {
 			switch p := c.all[id]; {

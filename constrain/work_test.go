@@ -1,0 +1,243 @@
+package constrain
+
+// Work: what forms cost to compile is counted, grows with their length alone, and is bounded. No
+// clock is read here.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// A hostile is a family of forms, each n large.
+type hostile struct {
+	name string
+	kind byte // s: a schema, g: a grammar, r: a regex, c: choices, one a line
+	text func(n int) string
+}
+
+// list joins n texts.
+func list(n int, between string, text func(i int) string) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = text(i)
+	}
+	return strings.Join(all, between)
+}
+
+func numbered(format string) func(i int) string {
+	return func(i int) string { return fmt.Sprintf(strings.ReplaceAll(format, "%", "%[1]"), i) }
+}
+
+// work compiles a form and returns the meter that counted.
+func work(h hostile, text string, pause func(context.Context) error) (*meter, *Constraint, error) {
+	m := newMeter(context.Background(), pause, len(text))
+	var c *Constraint
+	var err error
+	switch h.kind {
+	case 's':
+		c, err = jsonSchema(gpt2(), []byte(text), SchemaOptions{}, m)
+	case 'g':
+		c, err = grammar(gpt2(), text, m)
+	case 'r':
+		c, err = regex(gpt2(), text, m)
+	default:
+		c, err = choice(gpt2(), strings.Split(text, "\n"), m)
+	}
+	return m, c, err
+}
+
+// linear are families whose work once grew with the square of their length, or worse.
+var linear = []hostile{
+	{"allOf of strings", 's', func(n int) string {
+		return `{"allOf":[` + list(n, ",", func(int) string { return `{"type":"string"}` }) + `]}`
+	}},
+	{"allOf of anyOf and minima", 's', func(n int) string {
+		return `{"allOf":[{"anyOf":[{"maxLength":1},{"minLength":3}]},` +
+			list(n, ",", numbered(`{"minimum":%d}`)) + `]}`
+	}},
+	{"properties", 's', func(n int) string {
+		return `{"properties":{` + list(n, ",", numbered(`"p%d":{"minimum":%d}`)) + `}}`
+	}},
+	{"required", 's', func(n int) string {
+		return `{"type":"object","required":[` + list(n, ",", numbered(`"p%d"`)) + `]}`
+	}},
+	{"references to many", 's', func(n int) string {
+		return `{"$defs":{` + list(n, ",", numbered(`"p%d":{"minimum":%d}`)) + `},"prefixItems":[` +
+			list(n, ",", numbered(`{"$ref":"#/$defs/p%d"}`)) + `]}`
+	}},
+	{"anchors", 's', func(n int) string {
+		return `{"$defs":{` + list(n, ",", numbered(`"p%d":{"$anchor":"a%d","minimum":%d}`)) +
+			`},"prefixItems":[` + list(n, ",", numbered(`{"$ref":"#a%d"}`)) + `]}`
+	}},
+	{"a chain of references", 's', func(n int) string {
+		return `{"$ref":"#/$defs/p0","$defs":{` + list(n, ",", func(i int) string {
+			return fmt.Sprintf(`"p%d":{"$ref":"#/$defs/p%d"}`, i, i+1)
+		}) + fmt.Sprintf(`,"p%d":{"type":"null"}}}`, n)
+	}},
+	{"a chain of objects", 's', func(n int) string { // each exists only if the next does
+		return `{"$ref":"#/$defs/p0","$defs":{` + list(n, ",", func(i int) string {
+			return fmt.Sprintf(`"p%d":{"type":"object","required":["a"],`+
+				`"properties":{"a":{"$ref":"#/$defs/p%d"}}}`, i, i+1)
+		}) + fmt.Sprintf(`,"p%d":{"type":"null"}}}`, n)
+	}},
+	{"items below a long name", 's', func(n int) string {
+		return `{"` + strings.Repeat("k", 8*n) + `":[` + strings.Repeat("1,", n) + `1]}`
+	}},
+	{"enum of strings", 's', func(n int) string {
+		return `{"enum":[` + list(n, ",", numbered(`"v%d"`)) + `]}`
+	}},
+	{"enum of objects", 's', func(n int) string {
+		return `{"enum":[` + list(min(n, 2000), ",", numbered(`{"v":%d}`)) + `]}`
+	}},
+	{"bounds of a million digits", 's', func(n int) string {
+		return `{"type":"integer","allOf":[` +
+			list(n, ",", func(i int) string {
+				return fmt.Sprintf(`{"exclusiveMinimum":-1e%d,"maximum":1e-%d}`, 900000+i, 900000+i)
+			}) + `]}`
+	}},
+	{"a chain of states before a loop", 's', func(n int) string {
+		return `{"type":"string","pattern":"^[a-z]{` + fmt.Sprint(min(n, 900)) + `}[0-9]*$"}`
+	}},
+	{"a chain of rules", 'g', func(n int) string {
+		return "root ::= r0\n" + list(n, "\n", func(i int) string {
+			return fmt.Sprintf("r%d ::= r%d", i, i+1)
+		}) + fmt.Sprintf("\nr%d ::= \"a\"?", n)
+	}},
+	{"rules that may be empty", 'g', func(n int) string {
+		return "root ::= " + list(n, " ", numbered("r%d")) + "\n" +
+			list(n, "\n", numbered(`r%d ::= "a"?`))
+	}},
+	{"an alternation", 'r', func(n int) string { return list(n, "|", numbered("w%d")) }},
+	{"a class again and again", 'r', func(n int) string {
+		return fmt.Sprintf(`(\pL{%d}){3}`, min(n, 300))
+	}},
+	{"choices", 'c', func(n int) string { return list(n, "\n", numbered("%d choices")) }},
+}
+
+// TestWorkGrowsWithTheLength: twice the form is at most a little more than twice the work.
+func TestWorkGrowsWithTheLength(t *testing.T) {
+	const n = 800
+	for _, h := range linear {
+		short, long := h.text(n), h.text(2*n)
+		once, _, err := work(h, short, nil)
+		if err != nil {
+			t.Errorf("%s: %v", h.name, err)
+			continue
+		}
+		twice, _, err := work(h, long, nil)
+		if err != nil {
+			t.Errorf("%s, longer: %v", h.name, err)
+			continue
+		}
+		if twice.used > 5*once.used/2 {
+			t.Errorf("%s: %d bytes take %d steps, %d take %d", h.name, len(short), once.used, len(long),
+				twice.used)
+		}
+	}
+}
+
+// beyond are families that cost more than their length allows, and what the refusal names.
+var beyond = []struct {
+	hostile
+	n    int
+	want string
+}{
+	{hostile{"combinations times minima", 's', func(n int) string {
+		return `{"allOf":[` + list(11, ",", func(i int) string {
+			return fmt.Sprintf(`{"anyOf":[{"maxLength":%d},{"minLength":3}]}`, i+1)
+		}) + "," + list(n, ",", numbered(`{"minimum":%d}`)) + `]}`
+	}}, 15000, "steps to compile, which is the bound for"},
+	{hostile{"combinations", 's', func(n int) string {
+		return `{"allOf":[` + list(n, ",", func(i int) string {
+			return fmt.Sprintf(`{"anyOf":[{"maxLength":%d},{"minLength":3}]}`, i+1)
+		}) + `]}`
+	}}, 20, "more than 2048 combinations"},
+	{hostile{"numbers of many digits", 's', func(n int) string {
+		return `{"enum":[` + list(n, ",", numbered("%de4090")) + `]}`
+	}}, 30000, "steps to compile"},
+	{hostile{"divisions of many digits", 's', func(n int) string {
+		return `{"multipleOf":1e-399,"enum":[` + list(n, ",", numbered("%de4090")) + `]}`
+	}}, 20000, "steps to compile"},
+	{hostile{"patterns of many lengths", 's', func(n int) string {
+		return `{"anyOf":[` + list(n, ",", numbered(`{"pattern":"^a{%d}b*$","maxLength":900}`)) + `]}`
+	}}, 1000, "steps to compile"},
+	{hostile{"a chain behind $ref", 's', func(n int) string {
+		return `{"$ref":"#/$defs/p0","$defs":{` + list(n, ",", func(i int) string {
+			return fmt.Sprintf(`"p%d":{"$ref":"#/$defs/p%d"}`, i, i+1)
+		}) + `}}`
+	}}, 25000, "more than 20000 schemas lead to one another"},
+	{hostile{"kinds of values", 's', func(n int) string {
+		return `{"prefixItems":[` + list(n, ",", numbered(`{"minimum":%d}`)) + `]}`
+	}}, 20001, "more than 20000 kinds of values"},
+	{hostile{"ranges in which case does not count", 'r', func(n int) string {
+		return `(?i)` + strings.Repeat(`[b-\x{1e942}]x`, n)
+	}}, 1000, "steps to compile"},
+	{hostile{"Unicode's classes", 'r', func(n int) string {
+		return strings.Repeat(`\pL`, n)
+	}}, 20000, "steps to compile"},
+	{hostile{"repetitions of nothing", 'g', func(n int) string {
+		return `root ::= (` + strings.Repeat(`"" `, n) + `){2000}`
+	}}, 10000, "steps to compile"},
+	{hostile{"repetitions", 'g', func(n int) string {
+		return "root ::= " + strings.Repeat("(", n) + `"a"` + strings.Repeat("){2000}", n)
+	}}, 5, "more than 131072 states"},
+	{hostile{"kinds of characters", 'g', func(n int) string {
+		return "root ::= " + list(n, " | ", func(i int) string { return fmt.Sprintf(`"\u%04x"`, 0x1000+i) })
+	}}, 5000, "more than 4096 kinds of characters"},
+}
+
+// TestWorkIsBounded: what costs too much is refused after as many steps as the form may take, in
+// one line that names the bound.
+func TestWorkIsBounded(t *testing.T) {
+	for _, x := range beyond {
+		text := x.text(x.n)
+		m, _, err := work(x.hostile, text, nil)
+		if err == nil || !strings.Contains(err.Error(), x.want) || strings.Contains(err.Error(), "\n") ||
+			len(err.Error()) > 300 {
+			t.Errorf("%s: %v, want %q", x.name, err, x.want)
+		}
+		var bound *WorkError
+		if errors.As(err, &bound) && (bound.Bytes != len(text) || bound.Steps != m.most) {
+			t.Errorf("%s: %+v, want %d steps of %d bytes", x.name, bound, m.most, len(text))
+		}
+		if !errors.As(err, &bound) && m.used > m.most {
+			t.Errorf("%s: %d steps, want %d at most", x.name, m.used, m.most)
+		}
+	}
+}
+
+// TestTheWorkStopsWhereNobodyWaits: the caller is asked often, and its error ends the work.
+func TestTheWorkStopsWhereNobodyWaits(t *testing.T) {
+	gone := errors.New("gone")
+	for _, h := range linear {
+		text := h.text(1000)
+		calls := 0
+		if _, _, err := work(h, text, func(context.Context) error { calls++; return nil }); err != nil {
+			t.Errorf("%s: %v", h.name, err)
+		}
+		for _, at := range []int{1, calls/2 + 1, calls} {
+			left := at
+			m, _, err := work(h, text, func(context.Context) error {
+				if left--; left == 0 {
+					return gone
+				}
+				return nil
+			})
+			if calls > 0 && !errors.Is(err, gone) {
+				t.Errorf("%s, asked %d times, gone after %d: %v", h.name, calls, at, err)
+			}
+			if left < 0 {
+				t.Errorf("%s: asked %d times after its end (%d steps)", h.name, -left, m.used)
+			}
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := (Compiler{Vocabulary: gpt2()}).JSONSchema(ctx, []byte(linear[0].text(1000)),
+		SchemaOptions{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that has ended: %v", err)
+	}
+}
