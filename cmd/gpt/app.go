@@ -61,6 +61,7 @@ type app struct {
 	stdout *output
 	stderr io.Writer
 	start  time.Time
+	inputs outfile.Inputs
 	temps  outfile.Temps // of the files being written, removed when the process ends
 
 	optionFiles optionFiles // that options name

@@ -104,7 +104,7 @@ func (c *chatCommand) Run(a *app, k *kong.Context) (err error) {
 	}
 	chat := &chat{app: a, tokenizer: t, close: func() {}}
 	chat.session = m.NewSession()
-	if chat.template, err = readChatTemplate(c.Template, t); err != nil {
+	if chat.template, err = a.readChatTemplate(c.Template, t); err != nil {
 		return err
 	}
 	if err := chat.setOptions(given); err != nil {

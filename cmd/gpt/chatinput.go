@@ -26,6 +26,7 @@ const chatPrompt = "> "
 
 // newChatLines reads from the terminal, if stdin and stdout are one, else from stdin.
 func (a *app) newChatLines() chatLines {
+	a.willRead("-", "")
 	s := rows.NewSource("stdin", a.stdin)
 	switch {
 	case !isTerminal(a.stdin):

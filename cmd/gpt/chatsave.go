@@ -106,7 +106,7 @@ func (c *chat) load(path string) error {
 	if path == "-" {
 		return usagef("/load -: want a file, because stdin has the lines")
 	}
-	text, err := c.readLimited(path, longestReceipt)
+	text, err := c.readLimited(path, outfile.Continued, longestReceipt)
 	if err != nil {
 		return err
 	}

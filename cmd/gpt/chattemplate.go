@@ -3,7 +3,6 @@ package main
 // The templates that --template names.
 
 import (
-	"os"
 	"strings"
 
 	"picogpt/internal/chattemplate"
@@ -11,11 +10,13 @@ import (
 )
 
 // readChatTemplate returns the template that --template names, the plain one without it.
-func readChatTemplate(name *string, t *tokenizer.Tokenizer) (*chattemplate.Template, error) {
+func (a *app) readChatTemplate(
+	name *string, t *tokenizer.Tokenizer,
+) (*chattemplate.Template, error) {
 	if name == nil {
 		return chattemplate.New(chattemplate.Plain, t)
 	}
-	source, err := chatTemplateSource(*name)
+	source, err := a.chatTemplateSource(*name)
 	if err != nil {
 		return nil, err
 	}
@@ -27,16 +28,19 @@ func readChatTemplate(name *string, t *tokenizer.Tokenizer) (*chattemplate.Templ
 }
 
 // chatTemplateSource returns what --template names.
-func chatTemplateSource(name string) (string, error) {
+func (a *app) chatTemplateSource(name string) (string, error) {
 	switch name {
 	case "":
 		return "", usagef("--template: want dialogpt or a file, found nothing")
 	case "dialogpt":
 		return chattemplate.DialoGPT, nil
 	}
-	b, err := os.ReadFile(name)
-	if err != nil {
-		return "", hinted{fileError(name, err), "--template takes dialogpt or a file"}
+	if name == "-" {
+		return "", usagef("--template -: want dialogpt or a file")
 	}
-	return withoutMark(strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r")), nil
+	text, err := a.readLimited(name, "--template", chattemplate.Longest)
+	if err != nil {
+		return "", hinted{err, "--template takes dialogpt or a file"}
+	}
+	return withoutMark(strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")), nil
 }

@@ -41,7 +41,7 @@ func (a *app) open() (*checkpoint.Checkpoint, error) {
 	if a.Model == nil {
 		c, err = o.OpenFS(demo.FS())
 	} else {
-		c, err = a.openNamed(*a.Model, o)
+		c, err = a.openNamed(*a.Model, "", o)
 	}
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (a *app) openOnlyTokenizer() (*tokenizer.Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := checkpoint.OpenTokenizer(path)
+	t, err := a.openTokenizerAt(path)
 	if err == nil && t == tokenizer.GPT2() {
 		a.noteTokenizer(*a.Model)
 	}

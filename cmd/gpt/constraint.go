@@ -88,6 +88,16 @@ func (f *constraintFlags) ofStdin() string {
 	return ""
 }
 
+// declare remembers the file that a flag names.
+func (f *constraintFlags) declare(a *app) {
+	if f.Grammar != nil {
+		a.willRead(*f.Grammar, "--grammar")
+	}
+	if f.JSONSchema != nil && !f.schemaItself() {
+		a.willRead(*f.JSONSchema, "--json-schema")
+	}
+}
+
 // choices are the strings of --choice and --choices.
 func (f *constraintFlags) choices() ([]string, error) {
 	all := slices.Clone(f.Choice)
@@ -173,7 +183,7 @@ func (f *constraintFlags) compile(a *app, v *constrain.Vocabulary) (
 		}
 		return c, nil
 	case f.Grammar != nil:
-		text, err := a.optionFile(*f.Grammar)
+		text, err := a.optionFile(*f.Grammar, "--grammar")
 		if err != nil {
 			return nil, err
 		}
@@ -195,15 +205,20 @@ func (f *constraintFlags) compile(a *app, v *constrain.Vocabulary) (
 
 // schema is the text of the schema: the flag's own if it is JSON, else a file's.
 func (f *constraintFlags) schema(a *app) (string, error) {
-	text := strings.TrimSpace(*f.JSONSchema)
-	if strings.HasPrefix(text, "{") || text == "true" || text == "false" {
-		return text, nil
+	if f.schemaItself() {
+		return strings.TrimSpace(*f.JSONSchema), nil
 	}
-	text, err := a.optionFile(*f.JSONSchema)
+	text, err := a.optionFile(*f.JSONSchema, "--json-schema")
 	if errors.Is(err, fs.ErrNotExist) {
 		err = hinted{err, "--json-schema takes a file, or a schema itself, which begins with {"}
 	}
 	return text, err
+}
+
+// schemaItself reports whether the flag is a schema, and no file's name.
+func (f *constraintFlags) schemaItself() bool {
+	text := strings.TrimSpace(*f.JSONSchema)
+	return strings.HasPrefix(text, "{") || text == "true" || text == "false"
 }
 
 // counted counts the texts that end before they are of their form.
@@ -238,7 +253,7 @@ func (f *constraintFlags) settings(a *app) (list []resume.Setting, err error) {
 	case "--regex":
 		add("--regex", *f.Regex)
 	case "--grammar":
-		text, err = a.optionFile(*f.Grammar)
+		text, err = a.optionFile(*f.Grammar, "--grammar")
 		add("--grammar", digest(text))
 	case "--json-schema":
 		text, err = f.schema(a)

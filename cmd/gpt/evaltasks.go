@@ -79,7 +79,7 @@ func (s *taskSource) start(a *app, parse func(o rows.Object) error) (*taskRun, e
 		return nil, hinted{usagef("no examples"),
 			"give a file of JSON objects, one on each line, or such lines through a pipe"}
 	}
-	in, err := rows.Open(name, a.stdin)
+	in, err := a.openRows(name, "")
 	if err != nil {
 		return nil, err
 	}

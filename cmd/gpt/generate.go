@@ -51,6 +51,7 @@ func (c *generateCommand) Run(a *app, k *kong.Context) error {
 		err = c.checkPrompts()
 	}
 	if err == nil {
+		c.declare(a)
 		err = c.Receipt.check(a, c, givenOptions(k, recordable))
 	}
 	if err != nil {
@@ -100,6 +101,16 @@ func (c *generateCommand) Run(a *app, k *kong.Context) error {
 		return err
 	}
 	return c.Receipt.write(a, c, r)
+}
+
+// declare remembers the files that the flags name.
+func (c *generateCommand) declare(a *app) {
+	if c.Many.Prompts == nil && c.Prompt.Prompt == nil && c.Prompt.Tokens == nil ||
+		c.Prompt.Text.File != nil {
+		c.Prompt.Text.declare(a)
+	}
+	c.Form.declare(a)
+	c.Guess.declare(a)
 }
 
 // write writes the texts that follow a prompt. It returns their tokens if a receipt wants them.

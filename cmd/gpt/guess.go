@@ -46,6 +46,16 @@ func (c *generateCommand) checkGuesses() error {
 	return nil
 }
 
+// declare remembers the files of the draft model.
+func (f *guessFlags) declare(a *app) {
+	if f.Draft == nil || *f.Draft == "q8" || *f.Draft == "q4" {
+		return
+	}
+	if where, err := a.locate(*f.Draft); err == nil { // else opening it reports the error
+		a.willReadCheckpoint(where.path, "--draft")
+	}
+}
+
 // open makes o guess. Call release when the texts are written. A draft model is only loaded when
 // guessing seems to be worth it.
 func (f *guessFlags) open(
@@ -125,7 +135,7 @@ func weightsOf(c model.Config) float64 {
 
 // openDraft opens the checkpoint of a draft model.
 func (a *app) openDraft(name string) (*checkpoint.Checkpoint, error) {
-	c, err := a.openNamed(name, checkpoint.Options{})
+	c, err := a.openNamed(name, "--draft", checkpoint.Options{})
 	if err == nil {
 		return c, nil
 	}

@@ -71,13 +71,15 @@ func (a *app) modelPath() (string, error) {
 	return where.path, err
 }
 
-// openNamed opens the checkpoint of a name.
-func (a *app) openNamed(name string, o checkpoint.Options) (*checkpoint.Checkpoint, error) {
+// openNamed opens the checkpoint of a name, for the use that the flag says.
+func (a *app) openNamed(
+	name, use string, o checkpoint.Options,
+) (*checkpoint.Checkpoint, error) {
 	where, err := a.locate(name)
 	if err != nil {
 		return nil, err
 	}
-	c, err := o.Open(where.path)
+	c, err := a.openCheckpoint(where.path, use, o)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return c, err
 	}

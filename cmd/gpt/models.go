@@ -51,7 +51,7 @@ func (c *modelsCommand) Run(a *app) error {
 	}
 	models := []cachedModel{}
 	for _, s := range all {
-		models = append(models, describeCached(s))
+		models = append(models, a.describeCached(s))
 	}
 	if c.JSON {
 		return printJSON(a.stdout, struct {
@@ -68,13 +68,13 @@ func (c *modelsCommand) Run(a *app) error {
 }
 
 // describeCached opens a snapshot as far as needed to say what it is.
-func describeCached(s *hub.Snapshot) cachedModel {
+func (a *app) describeCached(s *hub.Snapshot) cachedModel {
 	m := cachedModel{Name: s.Name.String(), Commit: s.Commit, Refs: s.Refs, Path: s.Dir,
 		Bytes: s.Size()}
 	if m.Refs == nil {
 		m.Refs = []string{}
 	}
-	c, err := checkpoint.Open(s.Dir)
+	c, err := a.openCheckpoint(s.Dir, "", checkpoint.Options{})
 	if err == nil {
 		defer c.Close()
 		m.Format = c.Format()

@@ -43,11 +43,7 @@ func (a *app) newCheckpoint(
 		if err != nil {
 			return nil, err
 		}
-		info, err := fs.Stat(dir, ".")
-		if err != nil {
-			return nil, fileError(path, err)
-		}
-		c.rules.Inputs = append(c.rules.Inputs, info)
+		a.inputs.Add(dir.Path("."), "")
 	}
 	var err error
 	c.folder, err = outfile.NewFolder(path, v.Names(), c.rules)

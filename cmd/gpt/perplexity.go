@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"picogpt/eval"
-	"picogpt/internal/rows"
 	"picogpt/model"
 )
 
@@ -151,7 +150,7 @@ func (c *perplexityCommand) read(a *app) ([]string, error) {
 	}
 	files := make([]string, len(names))
 	for i, name := range names {
-		text, err := a.readFile(name)
+		text, err := a.readFile(name, "")
 		if errors.Is(err, fs.ErrNotExist) {
 			err = hinted{err, "to measure a text itself: printf %s TEXT | gpt perplexity"}
 		}
@@ -164,8 +163,8 @@ func (c *perplexityCommand) read(a *app) ([]string, error) {
 }
 
 // readFile returns a whole file, or stdin for "-".
-func (a *app) readFile(name string) (string, error) {
-	s, err := rows.Open(name, a.stdin)
+func (a *app) readFile(name, use string) (string, error) {
+	s, err := a.openRows(name, use)
 	if err != nil {
 		return "", err
 	}

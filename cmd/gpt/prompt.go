@@ -27,6 +27,16 @@ type textSource struct {
 	File  *string  `short:"f" placeholder:"FILE" help:"read the text from FILE; - is stdin"`
 }
 
+// declare remembers the file that open will open.
+func (s *textSource) declare(a *app) {
+	switch {
+	case s.File != nil:
+		a.willRead(*s.File, "")
+	case len(s.Words) == 0 && readable(a.stdin):
+		a.willRead("-", "")
+	}
+}
+
 // read returns the text, and false if there is none.
 func (s *textSource) read(a *app) (text string, given bool, err error) {
 	r, err := s.open(a)
@@ -49,38 +59,11 @@ func (s *textSource) open(a *app) (io.ReadCloser, error) {
 		a.leaveStdin()
 		return io.NopCloser(strings.NewReader(text)), nil
 	case s.File != nil:
-		return a.openInput(*s.File)
+		return a.openInput(*s.File, "")
 	case !readable(a.stdin):
 		return nil, nil
 	}
-	return a.openInput("-")
-}
-
-// An input is a file that is read, or stdin. Errors of Read name it.
-type input struct {
-	*os.File
-	name string
-}
-
-// openInput opens a file, or stdin for "-". Close leaves stdin open.
-func (a *app) openInput(name string) (io.ReadCloser, error) {
-	if name == "-" {
-		return io.NopCloser(&input{a.stdin, "stdin"}), nil
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, fileError(name, err)
-	}
-	return &input{f, name}, nil
-}
-
-// Read is io.Reader's.
-func (in *input) Read(b []byte) (int, error) {
-	n, err := in.File.Read(b)
-	if err != nil && err != io.EOF {
-		err = fileError(in.name, err)
-	}
-	return n, err
+	return a.openInput("-", "")
 }
 
 // readWhole reads to the end, without a second copy where the length is known.
@@ -93,20 +76,6 @@ func readWhole(r io.Reader) (string, error) {
 	}
 	_, err := io.Copy(&b, struct{ io.Reader }{r})
 	return b.String(), err
-}
-
-// readLimited reads a file, or stdin for "-", of at most so many bytes.
-func (a *app) readLimited(name string, most int64) (string, error) {
-	in, err := a.openInput(name)
-	if err != nil {
-		return "", err
-	}
-	defer in.Close()
-	text, err := readWhole(io.LimitReader(in, most+1))
-	if err == nil && int64(len(text)) > most {
-		err = fmt.Errorf("%s: more than %d bytes", name, most)
-	}
-	return text, err
 }
 
 // readable reports whether a file is there and is not a person's keyboard.
@@ -234,7 +203,7 @@ func (s *generateSource) promptText(a *app) (io.ReadCloser, error) {
 	if s.Text.File == nil || len(words) == 0 {
 		return s.Text.open(a)
 	}
-	file, err := a.openInput(*s.Text.File)
+	file, err := a.openInput(*s.Text.File, "")
 	if err != nil {
 		return nil, err
 	}

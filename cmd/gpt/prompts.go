@@ -49,12 +49,12 @@ func (c *generateCommand) runPrompts(a *app, o decode.Options) error {
 	if *c.Many.Prompts != "-" {
 		a.leaveStdin()
 	}
-	source, err := rows.Open(*c.Many.Prompts, a.stdin)
+	source, err := a.openRows(*c.Many.Prompts, "")
 	if err != nil {
 		return err
 	}
 	defer source.Close()
-	if err := c.Many.Target.check(a, source.Path); err != nil {
+	if err := c.Many.Target.check(a); err != nil {
 		return err
 	}
 	m, err := a.openModel()
@@ -86,7 +86,7 @@ func (c *generateCommand) runPrompts(a *app, o decode.Options) error {
 	if c.Seed != nil {
 		settings, seed = append(settings, seed...), nil
 	}
-	run.out, err = c.Many.Target.open(a, m, source.Path, "gpt generate", settings, seed)
+	run.out, err = c.Many.Target.open(a, m, "gpt generate", settings, seed)
 	if err != nil {
 		return err
 	}

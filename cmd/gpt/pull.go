@@ -128,7 +128,7 @@ func hintAtAddress(s string, err error) error {
 
 // tryPulled opens what was pulled, so that it is known now if it cannot run.
 func (a *app) tryPulled(name hub.Name, path string) {
-	c, err := checkpoint.Open(path)
+	c, err := a.openCheckpoint(path, "", checkpoint.Options{})
 	if err == nil {
 		defer c.Close()
 		_, _, err = model.Check(c.Config, c.Tensors)

@@ -66,15 +66,7 @@ func (f *receiptFlag) check(a *app, c *generateCommand, options []string) error 
 			return usagef("--receipt and %s: want UTF-8", quoteShort(option))
 		}
 	}
-	return f.failed(outfile.Check(*f.Receipt, f.writing(a, c)))
-}
-
-func (f *receiptFlag) writing(a *app, c *generateCommand) outfile.Options {
-	var inputs []string
-	if c.Prompt.Text.File != nil {
-		inputs = append(inputs, *c.Prompt.Text.File)
-	}
-	return a.writing(c.Many.Target.Force, inputs...)
+	return f.failed(outfile.Check(*f.Receipt, a.writing(c.Many.Target.Force)))
 }
 
 func (f *receiptFlag) failed(err error) error { return outputError("--receipt", err) }
@@ -100,7 +92,7 @@ func (f *receiptFlag) write(a *app, c *generateCommand, r *receipt) (err error) 
 	if r.Digest, err = contentDigest(r.content()); err != nil {
 		return err
 	}
-	err = outfile.WriteFile(context.Background(), *f.Receipt, f.writing(a, c),
+	err = outfile.WriteFile(context.Background(), *f.Receipt, a.writing(c.Many.Target.Force),
 		func(w io.Writer) error {
 			b, err := strictjson.Line(r)
 			if err == nil {

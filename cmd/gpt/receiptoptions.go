@@ -19,8 +19,8 @@ type optionFiles struct {
 	all   bool // there are no others: they are those of a receipt
 }
 
-// optionFile returns the text of a file that an option names.
-func (a *app) optionFile(name string) (string, error) {
+// optionFile returns the text of a file that a flag names.
+func (a *app) optionFile(name, flag string) (string, error) {
 	files := &a.optionFiles
 	if text, ok := files.texts[name]; ok {
 		return text, nil
@@ -28,7 +28,7 @@ func (a *app) optionFile(name string) (string, error) {
 	if files.all {
 		return "", fmt.Errorf("files: %s is not there, but in options", quoteShort(name))
 	}
-	text, err := a.readFile(name)
+	text, err := a.readFile(name, flag)
 	text = withoutMark(text)
 	if err == nil && files.texts == nil {
 		files.texts = optionTexts{}

@@ -19,9 +19,8 @@ type recordsTarget struct {
 	Force  bool    `help:"write over the file that is to be written, if it is there"`
 }
 
-// check refuses what cannot be written, before anything is loaded. input is the file that is read,
-// "-" for stdin, "" for none.
-func (t *recordsTarget) check(a *app, input string) error {
+// check refuses what cannot be written, before anything is loaded.
+func (t *recordsTarget) check(a *app) error {
 	if t.Out != nil && *t.Out == "-" {
 		t.Out = nil
 	}
@@ -32,22 +31,20 @@ func (t *recordsTarget) check(a *app, input string) error {
 		return usagef("--resume and --force: want one of them: " +
 			"to continue the file, or to write over it")
 	case t.Out == nil:
-		return stdoutIsNot(a.writing(false, input).Inputs)
+		return stdoutIsNot(a.writing(false).Inputs)
 	}
-	o := a.writing(t.Force || t.Resume, input) // what is continued stays
+	o := a.writing(t.Force || t.Resume) // what is continued stays
 	return t.hinted(outfile.Check(*t.Out, o))
 }
 
 // stdoutIsNot refuses stdout where it is a file that is read.
-func stdoutIsNot(inputs []os.FileInfo) error {
+func stdoutIsNot(inputs *outfile.Inputs) error {
 	out, err := os.Stdout.Stat()
 	if err != nil || !out.Mode().IsRegular() {
 		return nil
 	}
-	for _, in := range inputs {
-		if os.SameFile(in, out) {
-			return usagef("stdout: that is the input")
-		}
+	if err := inputs.Refuse(out); err != nil {
+		return usagef("stdout: %w", err)
 	}
 	return nil
 }
@@ -55,13 +52,13 @@ func stdoutIsNot(inputs []os.FileInfo) error {
 // open opens the file for the program that is named and its options, or stdout. Nothing is written
 // yet. free are options that were chosen and not asked for.
 func (t *recordsTarget) open(
-	a *app, m *model.Model, input, program string, options, free []resume.Setting,
+	a *app, m *model.Model, program string, options, free []resume.Setting,
 ) (*records, error) {
 	if t.Out == nil {
 		return &records{stdout: a.stdout}, nil
 	}
 	o := resume.Options{
-		Options: a.writing(t.Force, input), Resume: t.Resume, Program: program, Free: free,
+		Options: a.writing(t.Force), Resume: t.Resume, Program: program, Free: free,
 	}
 	if !outfile.IsStream(*t.Out) {
 		checkpoint, err := a.checkpointSettings(m)

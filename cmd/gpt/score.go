@@ -111,7 +111,7 @@ func (c *scoreCommand) Run(a *app) error {
 		return err
 	}
 	defer in.Close()
-	if err := c.Target.check(a, in.Path); err != nil {
+	if err := c.Target.check(a); err != nil {
 		return err
 	}
 	t, err := c.tokenizer(a, in)
@@ -123,7 +123,7 @@ func (c *scoreCommand) Run(a *app) error {
 		return err
 	}
 	defer m.Close()
-	out, err := c.Target.open(a, m, in.Path, "gpt score", c.settings(in), nil)
+	out, err := c.Target.open(a, m, "gpt score", c.settings(in), nil)
 	if err != nil {
 		return err
 	}

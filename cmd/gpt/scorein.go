@@ -39,9 +39,9 @@ func (c *scoreCommand) input(a *app) (*scoreInput, error) {
 		return nil, hinted{usagef("nothing to score"),
 			"give a file of texts, --text TEXT, or texts through a pipe"}
 	case c.File == nil:
-		s, err = rows.Open("-", a.stdin)
+		s, err = a.openRows("-", "")
 	default:
-		if s, err = rows.Open(*c.File, a.stdin); errors.Is(err, fs.ErrNotExist) {
+		if s, err = a.openRows(*c.File, ""); errors.Is(err, fs.ErrNotExist) {
 			err = hinted{err, "to score a text itself: gpt score --text TEXT"}
 		}
 	}

@@ -118,7 +118,7 @@ func (c *serveCommand) Run(a *app) error {
 		return err
 	}
 	if c.Template != nil {
-		template, err := readChatTemplate(c.Template, t)
+		template, err := a.readChatTemplate(c.Template, t)
 		if err != nil {
 			return err
 		}

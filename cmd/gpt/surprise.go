@@ -78,30 +78,21 @@ func (c *surpriseCommand) score(a *app, r eval.Request, t eval.Tokenizer) (eval.
 	return eval.ScoreOne(context.Background(), m, t, r, o)
 }
 
-// pageRules says what the page may overwrite.
-func (c *surpriseCommand) pageRules(a *app) outfile.Options {
-	var inputs []string
-	switch {
-	case c.Text.Text.File != nil:
-		inputs = []string{*c.Text.Text.File}
-	case len(c.Text.Text.Words) == 0 && c.Text.Tokens == nil:
-		inputs = []string{"-"}
-	}
-	return a.writing(c.Force, inputs...)
-}
-
 // checkPage refuses a page that cannot be written, before anything is read.
 func (c *surpriseCommand) checkPage(a *app) error {
 	if c.HTML == nil || *c.HTML == "-" {
 		return nil
 	}
-	return outputError("--html", outfile.Check(*c.HTML, c.pageRules(a)))
+	if c.Text.Tokens == nil {
+		c.Text.Text.declare(a)
+	}
+	return outputError("--html", outfile.Check(*c.HTML, a.writing(c.Force)))
 }
 
 func (c *surpriseCommand) writePage(a *app, page []byte) error {
 	ctx, release := a.graceful()
 	defer release()
-	err := outfile.WriteFile(ctx, *c.HTML, c.pageRules(a), func(w io.Writer) error {
+	err := outfile.WriteFile(ctx, *c.HTML, a.writing(c.Force), func(w io.Writer) error {
 		_, err := w.Write(page)
 		return err
 	})

@@ -23,6 +23,9 @@ const (
 	DialoGPT = `{{if and .Turn (not .Ended)}}<|endoftext|>{{end}}{{.Text}}<|endoftext|>`
 )
 
+// Longest is how many bytes a template has at most.
+const Longest = 64 << 10
+
 // A Template makes ids of lines. It is safe for concurrent use.
 type Template struct {
 	Source string

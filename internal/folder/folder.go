@@ -15,16 +15,16 @@ import (
 
 // Split returns the folder of a checkpoint that a user names and, if path is not the folder itself,
 // the name of the file in it.
-func Split(path string) (fsys fs.FS, name string, err error) {
+func Split(path string) (dir Dir, name string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, "", fmt.Errorf("%s: %w", path, Cause(err))
+		return "", "", fmt.Errorf("%s: %w", path, Cause(err))
 	}
 	if info.IsDir() {
 		return Dir(path), "", nil
 	}
-	dir, name := filepath.Split(path) // and not filepath.Dir, which cleans: link/../x is not x
-	return Dir(dir), name, nil
+	above, name := filepath.Split(path) // and not filepath.Dir, which cleans: link/../x is not x
+	return Dir(above), name, nil
 }
 
 // Dir is a directory, "" the current one. Its files are *os.File, which can be mapped. Unlike
@@ -32,7 +32,8 @@ func Split(path string) (fsys fs.FS, name string, err error) {
 // lists.
 type Dir string
 
-func (d Dir) path(name string) string {
+// Path returns the path of a file in the directory.
+func (d Dir) Path(name string) string {
 	dir := string(d)
 	if trimmed := strings.TrimRight(dir, separators); trimmed != filepath.VolumeName(dir) {
 		dir = trimmed
@@ -52,24 +53,24 @@ func (d Dir) path(name string) string {
 var separators = "/" + string(filepath.Separator)
 
 // Open is fs.FS's.
-func (d Dir) Open(name string) (fs.File, error) { return os.Open(d.path(name)) }
+func (d Dir) Open(name string) (fs.File, error) { return os.Open(d.Path(name)) }
 
 // Stat is fs.StatFS's.
-func (d Dir) Stat(name string) (fs.FileInfo, error) { return os.Stat(d.path(name)) }
+func (d Dir) Stat(name string) (fs.FileInfo, error) { return os.Stat(d.Path(name)) }
 
 // Lstat is fs.ReadLinkFS's.
-func (d Dir) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(d.path(name)) }
+func (d Dir) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(d.Path(name)) }
 
 // ReadLink is fs.ReadLinkFS's.
-func (d Dir) ReadLink(name string) (string, error) { return os.Readlink(d.path(name)) }
+func (d Dir) ReadLink(name string) (string, error) { return os.Readlink(d.Path(name)) }
 
 // ReadDir is fs.ReadDirFS's.
-func (d Dir) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(d.path(name)) }
+func (d Dir) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(d.Path(name)) }
 
 // Path returns how messages name a file of fsys.
 func Path(fsys fs.FS, name string) string {
 	if d, ok := fsys.(Dir); ok {
-		return d.path(name)
+		return d.Path(name)
 	}
 	return name
 }

@@ -52,11 +52,12 @@ func NewFolder(path string, names []string, o Options) (*Folder, error) {
 		}
 		return f, nil
 	}
+	if err == nil {
+		err = o.Inputs.Refuse(info)
+	}
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", path, folder.Cause(err))
-	case o.isInput(info):
-		return nil, fmt.Errorf("%s: %w", path, ErrInput)
 	case !info.IsDir():
 		return nil, fmt.Errorf("%s: want a directory, found %s", path, folder.Kind(info.Mode()))
 	}
@@ -72,8 +73,10 @@ func (f *Folder) check(names []string) error {
 	}
 	for _, e := range list {
 		info, err := os.Stat(f.in(e.Name()))
-		if err == nil && info.Mode().IsRegular() && f.options.isInput(info) {
-			return fmt.Errorf("%s: %w", f.in(e.Name()), ErrInput)
+		if err == nil && info.Mode().IsRegular() {
+			if err := f.options.Inputs.Refuse(info); err != nil {
+				return fmt.Errorf("%s: %w", f.in(e.Name()), err)
+			}
 		}
 	}
 	for _, name := range slices.Backward(names) { // the last one is the one that counts

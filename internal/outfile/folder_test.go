@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -210,7 +209,7 @@ func TestAFolderThatIsReadIsNotWrittenTo(t *testing.T) {
 	if err := os.Link(a, filepath.Join(linked, "something")); err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Force: true, Inputs: []fs.FileInfo{stat(t, in), stat(t, a), stat(t, b)}}
+	o := Options{Force: true, Inputs: reads(in, a, b)}
 	paths := []string{in, in + "/", in + "/.", dir + "/linked/../in", linked, a}
 	if soft := filepath.Join(dir, "soft"); os.Symlink(in, soft) == nil {
 		paths = append(paths, soft, soft+"/")

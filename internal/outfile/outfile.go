@@ -25,9 +25,9 @@ import (
 
 // Options say what may be overwritten. The zero value overwrites no regular file.
 type Options struct {
-	Force  bool          // regular files may be overwritten
-	Inputs []fs.FileInfo // what is read, from Stat: never overwritten, with Force too
-	Temps  *Temps        // remembers the temporary files, if not nil
+	Force  bool    // regular files may be overwritten
+	Inputs *Inputs // what is read: never overwritten, with Force too
+	Temps  *Temps  // remembers the temporary files, if not nil
 }
 
 // ErrExists is in the error for a regular file that is there, without Force.
@@ -35,9 +35,6 @@ var ErrExists = errors.New("there already")
 
 // ErrNoName is the error for a path that is empty.
 var ErrNoName = errors.New("want a path, found nothing")
-
-// ErrInput is in the error for an output that is also an input.
-var ErrInput = errors.New("that is the input")
 
 // Check returns the error that writing to path would meet as things are now.
 // It changes nothing. Call it before work that takes long.
@@ -69,25 +66,17 @@ func (o Options) find(path string) (target, error) {
 	if err != nil {
 		return t, fmt.Errorf("%s: %w", path, folder.Cause(err))
 	}
-	switch {
-	case t.info == nil || !t.info.Mode().IsRegular():
+	if t.info == nil || !t.info.Mode().IsRegular() {
 		return t, nil
-	case o.isInput(t.info):
-		return t, fmt.Errorf("%s: %w", path, ErrInput)
-	case !o.Force && !t.open:
-		return t, fmt.Errorf("%s: %w", path, ErrExists)
 	}
-	return t, nil
-}
-
-// isInput reports whether a file is one of the inputs.
-func (o Options) isInput(info fs.FileInfo) bool {
-	for _, in := range o.Inputs {
-		if os.SameFile(in, info) {
-			return true
-		}
+	err = o.Inputs.Refuse(t.info)
+	if err == nil && !o.Force && !t.open {
+		err = ErrExists
 	}
-	return false
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return t, err
 }
 
 // follow finds what a path names. It follows links by hand where the last one

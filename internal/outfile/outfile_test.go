@@ -54,6 +54,15 @@ func stat(t *testing.T, path string) fs.FileInfo {
 	return info
 }
 
+// reads are the inputs at these paths.
+func reads(paths ...string) *Inputs {
+	in := &Inputs{}
+	for _, path := range paths {
+		in.Add(path, "")
+	}
+	return in
+}
+
 // text is a function for WriteFile that writes s.
 func text(s string) func(io.Writer) error {
 	return func(w io.Writer) error {
@@ -121,7 +130,7 @@ func TestAnInputIsNeverOverwritten(t *testing.T) {
 			}
 			for _, path := range paths {
 				for _, force := range []bool{false, true} {
-					o := Options{Force: force, Inputs: []fs.FileInfo{stat(t, sub), stat(t, in)}}
+					o := Options{Force: force, Inputs: reads(sub, in)}
 					errs := map[string]error{"Check": Check(path, o), way: write(path, o, "new")}
 					for name, err := range errs {
 						if !errors.Is(err, ErrInput) {
@@ -176,7 +185,7 @@ func TestAnOutputLooksAgainWhenItIsOpened(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	forced, err := NewOutput(path, Options{Force: true, Inputs: []fs.FileInfo{stat(t, in)}})
+	forced, err := NewOutput(path, Options{Force: true, Inputs: reads(in)})
 	if err != nil {
 		t.Fatal(err)
 	}

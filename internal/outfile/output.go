@@ -79,10 +79,11 @@ func (o Options) create(t target) (*os.File, error) {
 // before: the path may name another file by now.
 func (w *Output) cut() error {
 	info, err := w.file.Stat()
+	if err == nil {
+		err = w.options.Inputs.Refuse(info)
+	}
 	switch {
 	case err != nil:
-	case w.options.isInput(info):
-		err = ErrInput
 	case info.Size() < w.keep:
 		err = fmt.Errorf("%d bytes, want the %d that were there", info.Size(), w.keep)
 	case info.Mode().IsRegular():

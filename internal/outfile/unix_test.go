@@ -16,10 +16,9 @@ import (
 )
 
 func TestDevicesAndPipesNeedNoForce(t *testing.T) {
-	null := stat(t, os.DevNull)
 	for way, write := range ways {
 		t.Run(way, func(t *testing.T) {
-			if err := write(os.DevNull, Options{Inputs: []fs.FileInfo{null}}, "x"); err != nil {
+			if err := write(os.DevNull, Options{Inputs: reads(os.DevNull)}, "x"); err != nil {
 				t.Error(err)
 			}
 			dir := t.TempDir()
@@ -62,7 +61,7 @@ func TestWhatTheShellHasOpenedIsAppendedTo(t *testing.T) {
 				t.Error(err)
 			}
 			holds(t, path, "old new")
-			o := Options{Inputs: []fs.FileInfo{stat(t, path)}}
+			o := Options{Inputs: reads(path)}
 			if err := write(name, o, "x"); !errors.Is(err, ErrInput) {
 				t.Errorf("error %v, want that it is the input", err)
 			}

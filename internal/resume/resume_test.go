@@ -301,11 +301,8 @@ func TestOtherFilesStay(t *testing.T) {
 		}
 	}
 	for _, o := range []Options{{Resume: true}, {Options: outfile.Options{Force: true}}} {
-		info, err := os.Stat(path + ".resume")
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.Inputs = []fs.FileInfo{info}
+		o.Inputs = &outfile.Inputs{}
+		o.Inputs.Add(path+".resume", "")
 		if _, err := Open(path, o); !errors.Is(err, outfile.ErrInput) &&
 			!errors.Is(err, outfile.ErrExists) {
 			t.Errorf("%v, want that the journal's name is the input's", err)

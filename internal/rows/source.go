@@ -54,17 +54,12 @@ func NewSource(name string, r io.Reader) *Source {
 	return s
 }
 
-// Open reads from a file, or from stdin under the path "-", which is not closed. Data of gzip and
-// zstd are decompressed.
-func Open(path string, stdin *os.File) (*Source, error) {
-	name, file := path, stdin
+// FromFile reads from the file that is open at path, or from stdin, which has the path "-" and is
+// not closed. Data of gzip and zstd are decompressed.
+func FromFile(path string, file *os.File) (*Source, error) {
+	name := path
 	if path == "-" {
 		name = "stdin"
-	} else {
-		var err error
-		if file, err = os.Open(path); err != nil {
-			return nil, named(path, err)
-		}
 	}
 	s := NewSource(name, file)
 	s.Path = path
@@ -97,7 +92,7 @@ func named(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, folder.Cause(err))
 }
 
-// Close closes the file, if Open opened one.
+// Close closes the file, unless it is stdin.
 func (s *Source) Close() {
 	if s.file != nil {
 		s.file.Close()
