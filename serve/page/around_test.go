@@ -8,6 +8,7 @@ package page_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -42,6 +43,60 @@ func TestAroundTheTextInABrowser(t *testing.T) {
 			`0.35|\n\n|12345|1`)
 		b.load(b.URL)
 		b.want(value, "Once upon a time")
+	})
+	group("a link has a version and every setting", nil, func(t *testing.T, b tab) {
+		b.want("['temperature', 'top_k'].map(n => document.getElementById('set-' + n).value).join()",
+			"0.8,40")
+		b.press("code")
+		for i, want := range []string{`"temperature": 0.8,|"top_k": 40,`,
+			`temperature=0.8,|"top_k": 40`, `"temperature": 0.8,|"top_k": 40,`} {
+			b.JS(id(fmt.Sprint("tab-", i)) + ".click()")
+			source := b.JS(id("code-source") + ".textContent")
+			for line := range strings.SplitSeq(want, "|") {
+				if !strings.Contains(source, line) {
+					t.Errorf("no %s in\n%s", line, source)
+				}
+			}
+		}
+		b.press("close-code")
+		b.write("A new text")
+		b.press("share")
+		b.Wait(status + ".startsWith('The link is')")
+		b.want(`(async () => {
+			const { unpack } = await import('/page/link.js');
+			const { ALL, VERSION } = await import('/page/settings.js');
+			const { version, text, settings } = await unpack(location.hash);
+			return [version === VERSION, version, text, ALL.every((s) => s.name in settings),
+				settings.temperature, settings.top_k].join();
+		})()`, "true,1,A new text,true,0.8,40")
+	})
+	group("a link without a version is read with the defaults of its time", nil,
+		func(t *testing.T, b tab) {
+			// As the page made them: {text, settings: {}} and {text, settings: {stop, top_p, top_k}}.
+			const plain = "#z=q1YqSa0oUbJScsxTyM9JUcjJzMtW0lEqTi0pycxLL1ayqq6tBQA"
+			const three = "#z=q1YqSa0oUbJScsxTyM9JUcjJzMtW0lEqTi0pycxLL1ayqlYqLskvULJSionJU9JRKskvi" +
+				"C9QsjLQs4Sws5WszGtrAQ"
+			for link, want := range map[string]map[string]any{
+				plain: {"temperature": nil, "top_k": nil, "top_p": nil, "stop": nil},
+				three: {"temperature": nil, "top_k": 7.0, "top_p": 0.9, "stop": []any{"\n"}},
+			} {
+				b.Leave()
+				b.load(b.URL + "/" + link)
+				b.want(value, "An old link")
+				b.Press("Control+Enter")
+				b.finished()
+				for name, value := range want {
+					if got := b.last()[name]; !reflect.DeepEqual(got, value) {
+						t.Errorf("%s: %s is sent as %v, want %v", link, name, got, value)
+					}
+				}
+			}
+		})
+	group("a broken link says so", nil, func(t *testing.T, b tab) {
+		b.Leave()
+		b.load(b.URL + "/#z=AAAA")
+		b.want(value, "Once upon a time")
+		b.Wait(problem + ".startsWith('The link cannot be read')")
 	})
 	group("a text too long for a link stays", nil, func(t *testing.T, b tab) {
 		var text strings.Builder
@@ -105,7 +160,7 @@ func TestAroundTheTextInABrowser(t *testing.T) {
 	})
 	group("every setting reaches the server", nil, func(t *testing.T, b tab) {
 		for name, value := range map[string]string{"max_tokens": "3", "temperature": "0.7",
-			"top_p": "0.9", "top_k": "40", "min_p": "0.05", "repetition_penalty": "1.2",
+			"top_p": "0.9", "top_k": "30", "min_p": "0.05", "repetition_penalty": "1.2",
 			"typical_p": "0.8", "top_n_sigma": "1.5", "top_h": "0.3", "epsilon_cutoff": "0.01",
 			"eta_cutoff": "0.02", "xtc_probability": "0.5", "xtc_threshold": "0.2",
 			"dynatemp_range": "0.4", "dynatemp_exponent": "2", "mirostat": "2", "mirostat_tau": "4",
@@ -132,7 +187,7 @@ func TestAroundTheTextInABrowser(t *testing.T) {
 			"mirostat_tau:4 model:fake no_repeat_ngram_size:3 presence_penalty:-0.5 " +
 			"prompt:Once upon a time repetition_penalty:1.2 return_token_ids:true seed:9 stop:[END] " +
 			"stop_token_ids:[13] stream:true structured_outputs:map[regex:[a-z]+] temperature:0.7 " +
-			"top_h:0.3 top_k:40 top_n_sigma:1.5 top_p:0.9 typical_p:0.8 xtc_probability:0.5 " +
+			"top_h:0.3 top_k:30 top_n_sigma:1.5 top_p:0.9 typical_p:0.8 xtc_probability:0.5 " +
 			"xtc_threshold:0.2]"
 		if got != want {
 			t.Errorf("it sends\n%s\nwant\n%s", got, want)
@@ -140,7 +195,7 @@ func TestAroundTheTextInABrowser(t *testing.T) {
 		b.press("reset")
 		b.Press("Control+Enter")
 		b.finished()
-		if got := len(b.last()); got != 7 {
+		if got := len(b.last()); got != 9 {
 			t.Errorf("after a reset it sends %v", b.last())
 		}
 	})

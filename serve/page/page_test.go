@@ -9,12 +9,14 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"picogpt/internal/genflags"
 	"picogpt/internal/surprise"
 	"picogpt/serve/page"
 )
@@ -176,6 +178,24 @@ func TestLevelsAreThoseOfSurprise(t *testing.T) {
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("pieces.js does not say %s", want)
+		}
+	}
+}
+
+// TestThePageBeginsAsTheCommandDoes: what the API takes where a request says nothing is nonsense of
+// a small model.
+func TestThePageBeginsAsTheCommandDoes(t *testing.T) {
+	table := files(t)["/page/table.js"]
+	for name, field := range map[string]string{
+		"temperature": "Temp", "top_k": "TopK", "top_p": "TopP", "min_p": "MinP",
+		"repetition_penalty": "RepeatPenalty",
+	} {
+		flag, _ := reflect.TypeFor[genflags.Usual]().FieldByName(field)
+		row := regexp.MustCompile(`name: "` + name + `",[^}]*?value: ([0-9.]+),`).
+			FindStringSubmatch(table)
+		if row == nil || row[1] != flag.Tag.Get("default") {
+			t.Errorf("%s: the page begins with %q, the command with %s", name, row,
+				flag.Tag.Get("default"))
 		}
 	}
 }

@@ -62,7 +62,7 @@ func TestTheDemoInABrowser(t *testing.T) {
 	b.Press("Control+Enter")
 	ended()
 	want := "Once upon a time"
-	o := picogpt.Options{MaxTokens: 30, Temperature: 1, TopK: -1, Seed: 7}
+	o := picogpt.Options{MaxTokens: 30, Temperature: 0.8, TopK: 40, Seed: 7}
 	for token, err := range gpt.Generate(t.Context(), "Once upon a time", o) {
 		if err != nil {
 			t.Fatal(err)

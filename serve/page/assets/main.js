@@ -7,7 +7,7 @@ import { byId, copy } from "./dom.js";
 import { restore, save, savedKey, saveKey } from "./memory.js";
 import { Panel } from "./panel.js";
 import { Session } from "./session.js";
-import { changed, defaults, restored } from "./settings.js";
+import { defaults, restored, VERSION } from "./settings.js";
 import { Status } from "./status.js";
 import { View } from "./view.js";
 
@@ -34,7 +34,7 @@ const code = new CodeView();
 let saving; // a timer
 let kept = ""; // the state as it was last kept or loaded
 
-const state = () => ({ text: doc.text, settings: changed(panel.values) });
+const state = () => ({ version: VERSION, text: doc.text, settings: panel.values });
 
 // update shows what has changed, and keeps it when nothing has for a moment.
 function update() {
@@ -53,10 +53,11 @@ function keep() {
 }
 
 async function load() {
-  const { text, settings } = await restore();
+  const { text, state: found, broken } = await restore();
   doc.text = text ?? "Once upon a time";
   doc.pieces = doc.branches = [];
-  panel.show(restored(settings));
+  panel.show(restored(found));
+  if (broken) status.fail("The link cannot be read: it is damaged, or too long.");
   kept = JSON.stringify(state());
   view.show();
 }

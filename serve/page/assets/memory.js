@@ -6,7 +6,7 @@ import { pack, unpack } from "./link.js";
 const STORE = "picogpt playground";
 const KEY = "picogpt key";
 
-// save keeps a state {text, settings}. It reports whether the address holds all of it.
+// save keeps a state {version, text, settings}. It reports whether the address holds all of it.
 export async function save(state) {
   try {
     localStorage.setItem(STORE, JSON.stringify(state));
@@ -14,25 +14,26 @@ export async function save(state) {
     // full or forbidden: the address still holds the text
   }
   const whole = await pack(state);
-  const fragment = whole ?? (await pack({ settings: state.settings, stored: true }));
+  const fragment = whole ?? (await pack({ ...state, text: undefined, stored: true }));
   if (location.hash !== "#" + fragment) history.replaceState(null, "", "#" + fragment);
   return whole !== null;
 }
 
-// restore returns the state that the address has, else the stored one. The text is undefined where
-// there is none.
+// restore returns the state that the address has, else the stored one, null where there is none. The
+// text is undefined where there is none. broken says that the address has a link that holds nothing.
 export async function restore() {
-  let stored = {};
+  let stored = null;
   try {
-    stored = JSON.parse(localStorage.getItem(STORE)) ?? {};
+    stored = JSON.parse(localStorage.getItem(STORE));
   } catch {
     // forbidden, or not ours
   }
   const linked = await unpack(location.hash);
-  const text = linked && !linked.stored ? linked.text : stored.text;
+  const text = linked && !linked.stored ? linked.text : stored?.text;
   return {
     text: typeof text === "string" ? text : undefined,
-    settings: (linked ?? stored).settings,
+    state: linked ?? stored,
+    broken: linked === null && location.hash.startsWith("#z="),
   };
 }
 

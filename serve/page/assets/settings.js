@@ -12,17 +12,18 @@ export function defaults() {
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
-// changed are the values that differ from the defaults, for links.
-export function changed(values) {
-  const differ = ALL.filter((s) => !same(values[s.name], s.value));
-  return Object.fromEntries(differ.map((s) => [s.name, values[s.name]]));
-}
+// VERSION is that of what links hold: all settings. A link without a version holds those that were
+// not as they were at first, which BEFORE says where it is otherwise today.
+export const VERSION = 1;
+const BEFORE = { temperature: 1, top_k: 0 };
 
-// restored are the defaults with what a link says, as far as it makes sense.
-export function restored(link) {
+// restored are the values that a state {version, settings} of a link has, as far as they make sense,
+// and the defaults for the others, or without a state.
+export function restored(state) {
   const values = defaults();
+  if (state && !Number.isInteger(state.version)) Object.assign(values, BEFORE);
   for (const setting of ALL) {
-    const given = link?.[setting.name];
+    const given = state?.settings?.[setting.name];
     if (fits(setting, given)) values[setting.name] = given;
   }
   return values;

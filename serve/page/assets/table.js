@@ -1,6 +1,6 @@
 // The table of settings, from which come the panel, the request, the link and the code. Names are
-// those of the API. value is what a setting has at first, and off the value with which it is not
-// sent; a slider may end before max.
+// those of the API. value is what a setting has at first, as the command gpt has it, and off the
+// value with which it is not sent, as it is the API's own; a slider may end before max.
 
 import * as read from "./values.js";
 
@@ -16,7 +16,7 @@ export const GROUPS = [
       },
       {
         name: "temperature", kind: "number", label: "Temperature",
-        value: 1, off: 1, min: 0, max: 2, step: 0.05,
+        value: 0.8, off: 1, min: 0, max: 2, step: 0.05,
         help: "0 always takes the likeliest token, 1 draws as the model thinks, more is wilder.",
       },
       {
@@ -42,7 +42,7 @@ export const GROUPS = [
       },
       {
         name: "top_k", kind: "number", label: "Top-k",
-        value: 0, off: 0, min: 0, max: 1000, step: 1, slider: 100,
+        value: 40, off: 0, min: 0, max: 1000, step: 1, slider: 100,
         help: "Only so many of the likeliest tokens. 0 is off.",
       },
       {

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { deflateRawSync } from "node:zlib";
 
 import { LANGUAGES } from "../assets/code.js";
 import { Document } from "../assets/document.js";
@@ -19,7 +20,7 @@ import {
   visible,
   Writer,
 } from "../assets/pieces.js";
-import { ALL, changed, defaults, problem, restored, sent } from "../assets/settings.js";
+import { ALL, defaults, problem, restored, sent, VERSION } from "../assets/settings.js";
 
 const bytes = (...list) => Uint8Array.from(list);
 const token = (text, p = 0.5) => ({
@@ -182,8 +183,18 @@ test("a broken link is none", async () => {
   }
 });
 
-test("settings that are off are not sent", () => {
-  assert.deepEqual(sent(defaults()), { max_tokens: 40, logprobs: 8 });
+test("a short link of a long text is none", async () => {
+  const of = (n) => deflateRawSync(JSON.stringify({ text: "a".repeat(n) })).toString("base64url");
+  assert.equal((await unpack("#z=" + of(1_000_000))).text.length, 1_000_000);
+  for (const n of [1 << 20, 30 << 20]) assert.equal(await unpack("#z=" + of(n)), null);
+  assert.equal(await unpack("#z=" + "A".repeat(60_000)), null);
+  assert.equal(await pack({ text: "a".repeat(1 << 20) }), null);
+});
+
+test("the page begins as the command does, and settings that are off are not sent", () => {
+  assert.deepEqual(sent(defaults()), { max_tokens: 40, temperature: 0.8, top_k: 40, logprobs: 8 });
+  const off = { ...defaults(), temperature: 1, top_k: 0 };
+  assert.deepEqual(sent(off), { max_tokens: 40, logprobs: 8 });
 });
 
 test("each setting is sent as the server wants it", () => {
@@ -204,6 +215,7 @@ test("each setting is sent as the server wants it", () => {
     temperature: 0,
     n: 3,
     seed: -7,
+    top_k: 40,
     stop: ["one", "\n\n", "two\\"],
     ignore_eos: true,
     stop_token_ids: [13, 198, 50256],
@@ -234,8 +246,7 @@ test("mistakes in settings are named", () => {
 
 test("a link's settings are judged", () => {
   const mine = { ...defaults(), temperature: 0.5, stop: "x", ignore_eos: true };
-  assert.deepEqual(changed(mine), { temperature: 0.5, stop: "x", ignore_eos: true });
-  assert.deepEqual(restored(changed(mine)), mine);
+  assert.deepEqual(restored({ version: VERSION, settings: mine }), mine);
   const foreign = {
     temperature: 99,
     max_tokens: "40",
@@ -244,8 +255,21 @@ test("a link's settings are judged", () => {
     seed: null,
     structured_outputs: { kind: "eval", text: "" },
   };
-  assert.deepEqual(restored(foreign), defaults());
-  for (const odd of [null, undefined, 5, "x", []]) assert.deepEqual(restored(odd), defaults());
+  assert.deepEqual(restored({ version: VERSION, settings: foreign }), defaults());
+  for (const settings of [null, undefined, 5, "x", []]) {
+    assert.deepEqual(restored({ version: VERSION, settings }), defaults());
+  }
+  for (const nothing of [null, undefined]) assert.deepEqual(restored(nothing), defaults());
+});
+
+test("a link without a version has the settings of its time", () => {
+  const then = { ...defaults(), temperature: 1, top_k: 0 };
+  for (const settings of [{}, undefined, { temperature: 99 }]) {
+    assert.deepEqual(restored({ settings }), then);
+  }
+  assert.deepEqual(restored({ version: "1", settings: {} }), then);
+  const given = { stop: "x", top_k: 7 };
+  assert.deepEqual(restored({ settings: given }), { ...then, ...given });
 });
 
 test("code has no key in it, and quotes what it must", () => {
