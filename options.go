@@ -1,6 +1,10 @@
 package picogpt
 
-import "picogpt/decode"
+import (
+	"math/rand/v2"
+
+	"picogpt/decode"
+)
 
 // Options say how Generate chooses tokens and when it stops. The zero value is the command's
 // defaults: temperature 0.8, the 40 likeliest tokens, to the end of the text or of the context.
@@ -13,7 +17,9 @@ type Options struct {
 	TopK        int     // only so many of the likeliest tokens; 0 is 40, below 0 is off
 	TopP        float64 // only the likeliest tokens that share this probability; 0 is off
 	MinP        float64 // only tokens at least so many times as likely as the likeliest; 0 is off
-	Seed        uint64  // the same seed gives the same text, on every machine
+	// The same seed gives the same text, on every machine. 0 draws one for each loop: the last Token
+	// has it.
+	Seed uint64
 
 	RepeatPenalty float64 // above 1, tokens that were there become less likely; 0 is off
 	RepeatLastN   int     // how many tokens back the penalty looks; 0 is all
@@ -28,7 +34,7 @@ const (
 	defaultTopK        = 40
 )
 
-// options are decode's words for o.
+// options are decode's words for o, with a seed of its own where o leaves it open.
 func (g *GPT) options(o Options) decode.Options {
 	d := decode.Options{
 		MaxTokens: o.MaxTokens, Temperature: o.Temperature, TopK: o.TopK, TopP: o.TopP,
@@ -41,6 +47,9 @@ func (g *GPT) options(o Options) decode.Options {
 		d.Temperature = 0
 	case o.Temperature == 0:
 		d.Temperature = defaultTemperature
+	}
+	if d.Seed == 0 && d.Temperature != 0 {
+		d.Seed = 1 + uint64(rand.Uint32N(1<<32-1)) // short enough to type
 	}
 	switch {
 	case o.TopK == 0:

@@ -97,6 +97,7 @@ func (g *GPT) Model() *model.Model { return g.model }
 func (g *GPT) Tokenizer() *tokenizer.Tokenizer { return g.tokenizer }
 
 // A Token is one new token: its Text is whole characters, and its Finish is not "" in the last one.
+// That one also has the Seed that the text came from, 0 where it was Greedy.
 type Token = decode.Token
 
 // Generate streams the text that follows prompt, token by token. It ends with the text's end, with
@@ -108,25 +109,26 @@ type Token = decode.Token
 //
 // An empty prompt stands for the beginning of a text: anything may come.
 func (g *GPT) Generate(ctx context.Context, prompt string, o Options) iter.Seq2[Token, error] {
-	return g.generate(prompt, func(ids []int) iter.Seq2[Token, error] {
-		return g.batcher.Generate(ctx, ids, g.options(o))
+	return g.generate(prompt, o, func(ids []int, o decode.Options) iter.Seq2[Token, error] {
+		return g.batcher.Generate(ctx, ids, o)
 	})
 }
 
 // Samples streams n texts that follow prompt, which is read once. Token.Sample says whose a token
-// is: sample i is what Generate gives with Seed+i. The tokens of different samples come as they are
+// is: sample i is what Generate gives with the Seed of its last token, Options.Seed+i. The tokens of different samples come as they are
 // made.
 func (g *GPT) Samples(
 	ctx context.Context, prompt string, n int, o Options,
 ) iter.Seq2[Token, error] {
-	return g.generate(prompt, func(ids []int) iter.Seq2[Token, error] {
-		return g.batcher.Samples(ctx, ids, n, g.options(o))
+	return g.generate(prompt, o, func(ids []int, o decode.Options) iter.Seq2[Token, error] {
+		return g.batcher.Samples(ctx, ids, n, o)
 	})
 }
 
-// generate encodes the prompt when the loop over the result begins.
+// generate encodes the prompt, and draws a seed where none is given, when the loop over the result
+// begins.
 func (g *GPT) generate(
-	prompt string, tokens func(ids []int) iter.Seq2[Token, error],
+	prompt string, o Options, tokens func(ids []int, o decode.Options) iter.Seq2[Token, error],
 ) iter.Seq2[Token, error] {
 	return func(yield func(Token, error) bool) {
 		ids, err := g.tokenizer.ForPrompts().Encode(prompt)
@@ -134,7 +136,15 @@ func (g *GPT) generate(
 			yield(Token{}, err)
 			return
 		}
-		tokens(ids)(yield)
+		o := g.options(o)
+		for t, err := range tokens(ids, o) {
+			if t.Finish != "" && o.Temperature != 0 {
+				t.Seed = o.Seed + uint64(t.Sample)
+			}
+			if !yield(t, err) {
+				return
+			}
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -92,13 +93,13 @@ func TestManyUsersGetTheirOwnTexts(t *testing.T) {
 		"It was hot."}
 	want := make([]string, len(prompts))
 	for i, p := range prompts {
-		want[i] = write(t, g, p, picogpt.Options{MaxTokens: 25, Seed: uint64(i)})
+		want[i] = write(t, g, p, picogpt.Options{MaxTokens: 25, Seed: uint64(i + 1)})
 	}
 	var wg sync.WaitGroup
 	for i, p := range prompts {
 		wg.Go(func() {
 			if got := write(t, g, p, picogpt.Options{MaxTokens: 25,
-				Seed: uint64(i)}); got != want[i] {
+				Seed: uint64(i + 1)}); got != want[i] {
 				t.Errorf("%q: %q, want %q", p, got, want[i])
 			}
 		})
@@ -106,7 +107,7 @@ func TestManyUsersGetTheirOwnTexts(t *testing.T) {
 	wg.Wait()
 	samples := make([]string, 3)
 	for tok, err := range g.Samples(context.Background(), prompts[0], 3,
-		picogpt.Options{MaxTokens: 25}) {
+		picogpt.Options{MaxTokens: 25, Seed: 1}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,6 +118,51 @@ func TestManyUsersGetTheirOwnTexts(t *testing.T) {
 	}
 	if n := g.Model().CacheBytes(); n != 0 {
 		t.Errorf("%d bytes of cache when all texts have ended", n)
+	}
+}
+
+// Without a seed every loop is another text, and its last token has the seed that gives it again.
+func TestASeedIsDrawnAndTold(t *testing.T) {
+	g, ctx := openDemo(t), context.Background()
+	type text struct {
+		text string
+		seed uint64
+	}
+	read := func(tokens iter.Seq2[picogpt.Token, error], n int) []text {
+		texts := make([]text, n)
+		for tok, err := range tokens {
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := &texts[tok.Sample]
+			if at.seed != 0 {
+				t.Errorf("sample %d has a seed before its last token", tok.Sample)
+			}
+			at.text, at.seed = at.text+tok.Text, tok.Seed
+		}
+		return texts
+	}
+	o := picogpt.Options{MaxTokens: 12, Temperature: 1.5, TopK: -1}
+	again := g.Generate(ctx, "Lily", o)
+	drawn := slices.Concat(read(again, 1), read(again, 1),
+		read(g.Samples(ctx, "Lily", 3, o), 3))
+	for i, d := range drawn {
+		o.Seed = d.seed
+		if got := read(g.Generate(ctx, "Lily", o), 1)[0]; d.seed == 0 || got != d {
+			t.Errorf("%+v the first time, %+v with its seed", d, got)
+		}
+		for _, other := range drawn[:i] {
+			if d.seed == other.seed || d.text == other.text {
+				t.Errorf("%+v and %+v", d, other)
+			}
+		}
+	}
+	if drawn[3].seed != drawn[2].seed+1 || drawn[4].seed != drawn[2].seed+2 {
+		t.Errorf("samples of seeds %d, %d, %d", drawn[2].seed, drawn[3].seed, drawn[4].seed)
+	}
+	o.Seed, o.Greedy = 9, true
+	if got := read(g.Generate(ctx, "Lily", o), 1)[0]; got.seed != 0 {
+		t.Errorf("a greedy text has the seed %d", got.seed)
 	}
 }
 

@@ -24,6 +24,7 @@ type Token struct {
 	Score   float64 // see Contrastive; 0 elsewhere
 	Guessed bool    // speculation had guessed it: see Options.Lookup
 	Prompt  bool    // it is one of the prompt's: see Options.Echo
+	Seed    uint64  // set by package picogpt, in a sample's last token; 0 elsewhere
 
 	// Incomplete: the sample ends here before its text is of the form that Options.Constraint
 	// demands. Constraints tell by a method Complete() bool, as *constrain.Text has it.
