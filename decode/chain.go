@@ -140,6 +140,13 @@ func (o *Options) Lists(name string) bool {
 	return slices.ContainsFunc(steps, func(s samplerStep) bool { return s.name == name })
 }
 
+// late takes a step that looks at the context where filters came before it. What they know of the
+// scores holds no more: -Inf is the largest where the step leaves no id.
+func (s *Sampler) late(do func(s *Sampler)) {
+	do(s)
+	s.largest, s.maxima, s.weighed = s.maximum(s.scores), s.maxima[:0], false
+}
+
 // plan fills in the steps that the options turn on.
 func (s *Sampler) plan(o *Options) error {
 	list, err := o.samplerList()
@@ -172,10 +179,7 @@ func (s *Sampler) plan(o *Options) error {
 	}
 	for i, step := range late {
 		if ofContext(step) {
-			late[i].do = func(s *Sampler) {
-				step.do(s)
-				s.largest, s.weighed = slices.Max(s.scores), false
-			}
+			late[i].do = func(s *Sampler) { s.late(step.do) }
 		}
 	}
 	on := func(steps []samplerStep) []samplerStep {

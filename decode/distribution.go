@@ -42,7 +42,9 @@ func (s *Sampler) Distribution(logits []float32, context []int) (Distribution, e
 		d.Candidates = []Candidate{{best, 1}}
 		return d, nil
 	}
-	s.filter(best)
+	if err := s.filter(row{logits: logits}, best); err != nil {
+		return Distribution{}, err
+	}
 	for i, w := range s.weights {
 		d.Candidates = append(d.Candidates, Candidate{s.id(i), w / s.mass})
 	}

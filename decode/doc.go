@@ -67,7 +67,9 @@
 // differ where ids are equal or on the edge: top-k keeps exactly k; typical ends when the mass
 // exceeds Typical, and does not look at equals; min-p compares logits with the largest plus ln MinP.
 // A list of names applies the penalties, DRY, n-grams, temperature and filters that it names only,
-// in its order, as Hugging Face defines them, or else llama.cpp.
+// in its order, as Hugging Face defines them, or else llama.cpp. Each takes what the one before it
+// left: penalties and DRY behind the temperature change logits that are divided by it. Where a list
+// leaves no id, the error says which steps took them.
 //
 // Logits must be finite: NaN or an infinity anywhere in the row is an error that names the position
 // and the id.

@@ -48,6 +48,7 @@ func (s *Sampler) avoidRepeats() {
 	if limit < d.AllowedLength {
 		return
 	}
+	s.divide()
 	lengths := s.zeroCounts() // of the longest repetition that an id would continue, plus 1
 	s.repeats = repeats(s.repeats, w)
 	for i := 1; i < n; i++ {
@@ -63,7 +64,7 @@ func (s *Sampler) avoidRepeats() {
 		length := int(lengths[id]) - 1
 		lengths[id] = 0
 		if place, ok := s.place(id); ok && !slices.ContainsFunc(s.breakers[id], isEmpty) {
-			s.scores[place] -= d.penalty(length)
+			s.change(place, s.scores[place]-d.penalty(length))
 		}
 	}
 }

@@ -20,6 +20,25 @@ func (s *Sampler) heat() {
 	}
 }
 
+// divide divides the scores by a temperature that came before, for a step that adds to them.
+func (s *Sampler) divide() {
+	if s.by == 1 {
+		return
+	}
+	size := 0.0
+	for _, x := range s.scores {
+		if !math.IsInf(x, -1) {
+			size = max(size, math.Abs(x))
+		}
+	}
+	const most = 1e300 // where no quotient is infinite, such temperatures leave the likeliest only
+	by := max(s.by, size/most)
+	for i := range s.scores {
+		s.scores[i] /= by
+	}
+	s.largest, s.by, s.weighed = s.largest/by, 1, false
+}
+
 // dynamic returns the temperature that the entropy gives (llama.cpp's dynatemp).
 func (s *Sampler) dynamic() float64 {
 	o := &s.options
@@ -30,7 +49,7 @@ func (s *Sampler) dynamic() float64 {
 		return o.Temperature
 	}
 	entropy, _ := s.entropy()
-	low, high := max(0, o.Temperature-o.TempRange), o.Temperature+o.TempRange
+	low, high := max(0, o.Temperature-o.TempRange), min(o.Temperature+o.TempRange, math.MaxFloat64)
 	share := max(0, min(1, entropy/kernels.Log64(float64(len(s.scores)))))
 	return low + float64((high-low)*power(share, o.TempExponent))
 }

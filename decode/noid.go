@@ -4,7 +4,6 @@ package decode
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 )
@@ -40,23 +39,28 @@ func maskSteps() []samplerStep {
 	}
 }
 
-// noID is the error where score has left no id: it takes the steps again, and counts after each.
+// noID is the error where no id is left: it takes the steps again, and counts after each.
 func (s *Sampler) noID(from row) error {
-	e := &NoIDError{Position: len(s.context) - 1}
+	before, e := s.state, &NoIDError{Position: len(s.context) - 1}
 	s.load(from, s.context)
 	left := len(s.scores)
-	for _, step := range slices.Concat(s.masks, s.before) {
+	take := func(step samplerStep) {
 		step.do(s)
-		n := 0
-		for _, x := range s.scores {
-			if !math.IsInf(x, -1) {
-				n++
-			}
-		}
+		n := s.left()
 		if n < left {
 			e.Took = append(e.Took, step.name)
 		}
 		left = n
 	}
+	for _, step := range slices.Concat(s.masks, s.before) {
+		take(step)
+	}
+	if left > 0 {
+		s.largest, s.weighed, s.weights = s.scores[s.likeliest()], false, s.weights[:0]
+	}
+	for i := 0; i < len(s.steps) && left > 0; i++ {
+		take(s.steps[i])
+	}
+	s.state = before
 	return e
 }

@@ -2,9 +2,12 @@ package decode
 
 import (
 	"errors"
+	"iter"
 	"math"
 	"slices"
 	"testing"
+
+	"picogpt/internal/fixture"
 )
 
 func TestWhereNoIDIsLeftTheErrorSaysWhatTookThem(t *testing.T) {
@@ -42,6 +45,45 @@ func TestWhereNoIDIsLeftTheErrorSaysWhatTookThem(t *testing.T) {
 	const want = "logits after position 7: want at least one id to draw, found none: " +
 		"a, b and c leave none"
 	if err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// TestALateStepThatLeavesNoIDIsAnErrorEverywhere has a step behind top-k that takes the only id.
+func TestALateStepThatLeavesNoIDIsAnErrorEverywhere(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	b := NewBatcher(m, BatcherOptions{})
+	defer b.Close()
+	for _, rest := range []string{"", ",top-p", ",typical", ",min-p,temperature", ",top-h,xtc,eta"} {
+		o := Options{MaxTokens: 9, Temperature: 1, TopK: 1, TopP: 0.9, Typical: 0.9, MinP: 0.1, TopH: 0.5,
+			XTCProbability: 1, Eta: 0.1, Samplers: "top-k,no-repeat-ngram" + rest, NoRepeatNgram: 1,
+			EndOfText: []int{}}
+		guessed := o
+		guessed.Lookup, guessed.alwaysDraft = 5, true
+		for name, texts := range map[string]iter.Seq2[Token, error]{
+			"alone":    Generate(t.Context(), m.NewSession(), []int{1}, o),
+			"guessed":  Generate(t.Context(), m.NewSession(), []int{1}, guessed),
+			"a sample": Samples(t.Context(), m.NewSession(), []int{1}, 2, o),
+			"a batch":  b.Generate(t.Context(), []int{1}, o),
+			"a beam": func(yield func(Token, error) bool) {
+				_, err := Beams(t.Context(), m.NewSession(), []int{1}, BeamOptions{}, o)
+				yield(Token{}, err)
+			},
+		} {
+			var last error
+			for _, err := range texts {
+				last = err
+			}
+			var none *NoIDError
+			if !errors.As(last, &none) {
+				t.Errorf("%s, %s: %v, want that no id is left", name, o.Samplers, last)
+			}
+		}
+	}
+	o := Options{Temperature: 1, TopK: 1, NoRepeatNgram: 1, Samplers: "top-k,no-repeat-ngram,top-p"}
+	const want = "logits after position 1: want at least one id to draw, found none: " +
+		"top-k and no-repeat-ngram leave none"
+	if _, err := sampler(t, o).Next([]float32{3, 2, 1}, []int{0, 1}); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }

@@ -27,6 +27,7 @@ func (s *Sampler) penalised(prompt bool) []int {
 // penalise applies the repetition penalty, once to each id, and then the frequency and the presence
 // penalty.
 func (s *Sampler) penalise() {
+	s.divide()
 	o := &s.options
 	withPrompt := func(otherwise bool) bool {
 		if o.PenaltyPrompt != nil {
@@ -62,7 +63,7 @@ func (s *Sampler) count(ids []int, score func(x float64, n int32) float64) {
 			continue
 		}
 		if place, ok := s.place(id); ok {
-			s.scores[place] = score(s.scores[place], counts[id])
+			s.change(place, score(s.scores[place], counts[id]))
 		}
 		counts[id] = 0
 	}
@@ -82,6 +83,14 @@ func (k *kept) place(id int) (place int, ok bool) {
 		return id, 0 <= id && id < len(k.scores)
 	}
 	return slices.BinarySearch(k.ids[:len(k.scores)], int32(id))
+}
+
+// change replaces the score of an id that may be drawn by a finite one, whatever a penalty comes to.
+func (k *kept) change(place int, score float64) {
+	const most = 1e307
+	if !math.IsInf(k.scores[place], -1) {
+		k.scores[place] = max(-most, min(score, most))
+	}
 }
 
 // shutID makes an id one that is never drawn.

@@ -50,7 +50,7 @@ type samplerState struct {
 // scratch is memory that a choice works in and leaves behind.
 type scratch struct {
 	kept
-	maxima []float64 // of each run of scores, before any filter
+	maxima []float64 // of each run of scores, before any filter, or none where they have changed
 	runs   []float64 // the maximum of each run of something else
 	terms  []float64 // [up to stretch] of a sum
 	places []int32   // in kept, of what a filter leaves
@@ -139,14 +139,15 @@ func (s *Sampler) next(from row, context []int) (int, error) {
 	if err := s.score(from, context); err != nil {
 		return 0, err
 	}
-	s.state.new++
-	best := s.likeliest()
-	if s.options.Temperature == 0 {
-		return s.id(best), nil
+	place := s.likeliest()
+	if s.options.Temperature != 0 {
+		if err := s.filter(from, place); err != nil {
+			return 0, err
+		}
+		place = s.draw()
+		s.follow(s.weights[place])
 	}
-	s.filter(best)
-	place := s.draw()
-	s.follow(s.weights[place])
+	s.state.new++
 	return s.id(place), nil
 }
 
@@ -157,31 +158,40 @@ func (s *Sampler) after() samplerState {
 	return state
 }
 
-// filter leaves what may be drawn, with its weights, given the place of the likeliest id.
-func (s *Sampler) filter(best int) {
-	s.largest, s.by, s.weighed, s.weights = s.scores[best], 1, false, s.weights[:0]
-	s.zeros = false
+// filter leaves what may be drawn from a row, with its weights, given the place of the likeliest id.
+// Where it leaves nothing, the state is as it was.
+func (s *Sampler) filter(from row, best int) error {
+	before := s.state
+	s.largest, s.weighed, s.weights, s.zeros = s.scores[best], false, s.weights[:0], false
 	for i := range s.steps {
 		s.dropZeros()
 		s.steps[i].do(s)
 		s.note(s.steps[i].name)
+		if math.IsInf(s.largest, -1) {
+			s.state = before
+			return s.noID(from)
+		}
 	}
 	s.ready()
+	return nil
 }
 
 // note tells who wants to know what a step left.
 func (s *Sampler) note(name string) {
-	if s.trace == nil {
-		return
+	if s.trace != nil {
+		s.trace(name, s.left())
 	}
+}
+
+// left counts the ids that may still be drawn.
+func (s *Sampler) left() (n int) {
 	s.dropZeros()
-	left := 0
 	for _, x := range s.scores {
 		if !math.IsInf(x, -1) {
-			left++
+			n++
 		}
 	}
-	s.trace(name, left)
+	return n
 }
 
 // score fills scores with the logits of the ids that may be drawn, after everything that comes
@@ -216,7 +226,7 @@ func (s *Sampler) load(from row, context []int) bool {
 		})
 	}
 	s.scores = s.scores[:n]
-	s.context, s.whole, s.holes = context, len(s.scores), false
+	s.context, s.whole, s.holes, s.zeros, s.by = context, len(s.scores), false, false, 1
 	if s.rows = len(from.logits); from.ids != nil {
 		s.rows = int(from.ids[s.rows-1]) + 1
 	}

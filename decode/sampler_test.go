@@ -150,6 +150,10 @@ func TestExtremeOptionsStayDefined(t *testing.T) {
 		{Temperature: 1, FrequencyPenalty: -1e300, PresencePenalty: 1e300, TopH: 1},
 		{Temperature: 1, DRY: DRY{1e300, 1e300, 0, 0, nil}, LengthDecay: LengthDecay{0, 1e300},
 			EndOfText: []int{1, 2}, Bias: []Bias{{[]int{1}, 1e100}, {[]int{3}, -1e100}}},
+		{Temperature: 1, FrequencyPenalty: -1e308, PresencePenalty: 1e308, NoRepeatNgram: 2},
+		{Temperature: 1, DRY: DRY{1e308, 1.75, 0, 0, nil}, TopK: 5, TopNSigma: 1},
+		{Temperature: 1e308, TempRange: 1e308, TempExponent: 1, Typical: 0.5},
+		{Temperature: 1e-320, FrequencyPenalty: 1, Samplers: "temperature,penalties,top-k", TopK: 2},
 		{Temperature: 1, RepeatPenalty: 1e100}, {Temperature: 1, RepeatPenalty: 1e-100, TopP: 0.5},
 	} {
 		s := sampler(t, o)

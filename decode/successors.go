@@ -43,14 +43,15 @@ func (g *beamGroup) rank(beam int) {
 	if b.guide != nil {
 		b.sampler.against = b.guide.session.Logits()
 	}
-	if r.err = b.sampler.score(row{logits: r.logProbs}, b.context); r.err != nil {
+	from := row{logits: r.logProbs}
+	if r.err = b.sampler.score(from, b.context); r.err != nil {
 		return
 	}
 	add := func(id int, score float64) {
 		r.successors = append(r.successors, successor{beam, id, b.sum + score})
 	}
 	if g.options.Temperature != 0 {
-		b.sampler.filtered(add)
+		r.err = b.sampler.filtered(from, add)
 		return
 	}
 	for _, id := range likeliest(b.sampler.scores, g.wide()) {
@@ -62,13 +63,16 @@ func (g *beamGroup) rank(beam int) {
 
 // filtered calls f for each id that scores and the filters leave, ascending, with its score at the
 // temperature.
-func (s *Sampler) filtered(f func(id int, score float64)) {
-	s.filter(s.likeliest())
+func (s *Sampler) filtered(from row, f func(id int, score float64)) error {
+	if err := s.filter(from, s.likeliest()); err != nil {
+		return err
+	}
 	for i, score := range s.scores {
 		if s.weights[i] != 0 {
 			f(s.id(i), score/s.by)
 		}
 	}
+	return nil
 }
 
 // draw takes some of the successors, without replacement, in proportion to the exponential of their
