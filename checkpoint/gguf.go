@@ -197,10 +197,11 @@ func ggufRefuse(f *gguf.File, c model.Config) error {
 			return fmt.Errorf("%s%s: want it absent: this is another architecture", ggufGPT2, key)
 		}
 	}
-	if causal, ok, err := f.Bool(ggufGPT2 + "attention.causal"); err != nil || ok && !causal {
-		return errors.Join(err, errors.New(ggufGPT2+"attention.causal: false, want true"))
+	causal, ok, err := f.Bool(ggufGPT2 + "attention.causal")
+	if err == nil && ok && !causal {
+		err = errors.New(ggufGPT2 + "attention.causal: false, want true")
 	}
-	return nil
+	return err
 }
 
 // ggufEnds sets the tokens that begin and end a text. Ids that the vocabulary does not have are left

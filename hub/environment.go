@@ -46,14 +46,13 @@ func Environment() (Options, error) {
 		NoSymlinks: isOn("HF_HUB_DISABLE_SYMLINKS"),
 		Proxy:      http.ProxyFromEnvironment,
 	}
-	var err error
+	var bad [3]error
 	if !isOn("HF_HUB_DISABLE_IMPLICIT_TOKEN") {
-		o.Token, err = token(home)
+		o.Token, bad[0] = token(home)
 	}
-	var bad [2]error
-	o.HeadTimeout, bad[0] = seconds("HF_HUB_ETAG_TIMEOUT")
-	o.ReadTimeout, bad[1] = seconds("HF_HUB_DOWNLOAD_TIMEOUT")
-	return o, errors.Join(err, bad[0], bad[1])
+	o.HeadTimeout, bad[1] = seconds("HF_HUB_ETAG_TIMEOUT")
+	o.ReadTimeout, bad[2] = seconds("HF_HUB_DOWNLOAD_TIMEOUT")
+	return o, cmp.Or(bad[:]...) // one at a time
 }
 
 // defaultHome is what HF_HOME is where it is not set, "" where there is no home.

@@ -8,10 +8,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
+	"unicode/utf8"
 
 	"picogpt/internal/bench"
 	"picogpt/model"
@@ -181,14 +182,15 @@ func (a *app) benchStart(ctx context.Context, c model.Config, r *bench.Result) e
 	return ctx.Err()
 }
 
+// printBench prints rows of three columns, of which the last is wrapped.
 func printBench(w *output, r *bench.Result) error {
-	t, f := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0), fmt.Sprintf
+	f, rows, left, middle := fmt.Sprintf, [][3]string{}, 0, 0
 	row := func(what, figure, beside string) {
-		fmt.Fprintf(t, "%s\t%s\t%s\n", what, figure, beside)
+		rows = append(rows, [3]string{what, figure, beside})
+		left = max(left, utf8.RuneCountInString(what))
+		middle = max(middle, utf8.RuneCountInString(figure))
 	}
 	d, p, b, c := r.Decode, r.Prefill, r.Batch, r.Context
-	fmt.Fprintf(t, "%s, %s, kernels %s, %d threads, medians of %d rounds\n\n",
-		r.Model, formats(r.DType, r.Cache), r.Kernel, r.Threads, r.Rounds)
 	row("memory read", f("%.1f GB/s", r.Limits.ReadGBps), "limit of decoding")
 	row("multiply and add", f("%.0f GFLOP/s", r.Limits.FMAGFlops), "limit of prompts")
 	row("decode", f("%.2f ms a token", d.MSPerToken),
@@ -201,11 +203,11 @@ func printBench(w *output, r *bench.Result) error {
 		f("%.1f × one session", b.Speedup))
 	row(f("decode at %d, at %d", c.At[0], c.At[1]), f("%.2f ms, %.2f ms", c.MSAt50, c.MSAt900),
 		f("%.2f ×", c.Ratio))
-	rows, times := r.Rows, ""
-	for i, n := range rows.Rows[1:] {
-		times += f(", %d: %.2f ×", n, rows.Ratio[i+1])
+	at, times := r.Rows, ""
+	for i, n := range at.Rows[1:] {
+		times += f(", %d: %.2f ×", n, at.Ratio[i+1])
 	}
-	row("rows", f("%.2f ms for 1", rows.MS[0]), f("at %d, with logits for each%s", rows.At, times))
+	row("rows", f("%.2f ms for 1", at.MS[0]), f("at %d, with logits for each%s", at.At, times))
 	row("choosing a token", f("%.3f ms greedy", r.Choosing.GreedyMS),
 		f("%.3f ms top-k 40 and all filters, %.3f ms top-p", r.Choosing.TopKMS, r.Choosing.TopPMS))
 	start := "no tokenizer for text"
@@ -215,5 +217,19 @@ func printBench(w *output, r *bench.Result) error {
 	row("exec to first token", f("%.0f ms", r.Start.IDsMS), start)
 	row("memory", f("%.0f MB", r.RSSMB), f("beyond %.0f MB of mapped file", r.MappedMB))
 	row("allocations a token", f("%.0f", r.AllocsPerToken), "")
-	return t.Flush()
+
+	out := &page{width: benchColumns}
+	out.wrap("", 0, f("%s, %s, kernels %s, %d threads, medians of %d rounds",
+		r.Model, formats(r.DType, r.Cache), r.Kernel, r.Threads, r.Rounds))
+	out.WriteString("\n")
+	number := regexp.MustCompile("([0-9]) ") // which stays beside its unit
+	for _, row := range rows {
+		first := f("%-*s  %-*s  ", left, row[0], middle, row[1])
+		out.wrap(first, left+middle+4, number.ReplaceAllString(row[2], "$1\x00"))
+	}
+	_, err := w.WriteString(strings.ReplaceAll(out.String(), "\x00", " "))
+	return err
 }
+
+// benchColumns is how long the lines of gpt bench are at most.
+const benchColumns = 80

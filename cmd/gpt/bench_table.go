@@ -44,18 +44,16 @@ func (c *benchTableCommand) Run(a *app) error {
 	}
 	ctx, release := a.graceful()
 	defer release()
-	t := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	c.head(t)
 	shapes := c.Shapes
 	if a.Model != nil {
 		shapes = []string{""}
 	}
 	for _, shape := range shapes {
-		if err := c.shape(ctx, a, t, shape); err != nil {
+		if err := c.shape(ctx, a, shape); err != nil {
 			return err
 		}
 	}
-	return t.Flush()
+	return nil
 }
 
 func (c *benchTableCommand) check() error {
@@ -74,9 +72,7 @@ func (c *benchTableCommand) check() error {
 }
 
 // shape measures the rows of one shape, or of the model that the flags name.
-func (c *benchTableCommand) shape(
-	ctx context.Context, a *app, t *tabwriter.Writer, shape string,
-) error {
+func (c *benchTableCommand) shape(ctx context.Context, a *app, shape string) error {
 	name := a.modelName()
 	if shape != "" {
 		a.globals.Dtype = "f32"
@@ -93,17 +89,22 @@ func (c *benchTableCommand) shape(
 		}
 		a.globals.Model, name = &dir, "random "+shape
 	}
+	t := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	if !c.JSON {
+		fmt.Fprintf(a.stdout, "%s\n", name)
+		fmt.Fprintf(t, "  format\tmemory\ttexts\ttokens/s\tshare\tprompt of %d\n", c.PromptTokens)
+	}
 	for _, dtype := range c.Dtypes {
 		a.globals.Dtype = dtype
-		if err := c.row(ctx, a, t, name); err != nil {
+		if err := c.format(ctx, a, t, name); err != nil {
 			return err
 		}
 	}
-	return nil
+	return t.Flush()
 }
 
-// row measures a model and prints what was found.
-func (c *benchTableCommand) row(
+// format measures a model in one format, and prints a row for each number of texts.
+func (c *benchTableCommand) format(
 	ctx context.Context, a *app, t *tabwriter.Writer, name string,
 ) error {
 	m, err := a.openModel()
@@ -127,28 +128,18 @@ func (c *benchTableCommand) row(
 		_, err = a.stdout.Write(append(b, '\n'))
 		return err
 	}
-	read := ""
+	format, read, prompt := r.DType, "", fmt.Sprintf("%.1f ms", r.Prompt.MS)
 	if r.ReadGBps > 0 {
 		read = fmt.Sprintf("%.0f GB/s", r.ReadGBps)
 	}
-	fmt.Fprintf(t, "%s\t%s\t%s", name, r.DType, read)
 	for _, s := range r.Texts {
-		fmt.Fprintf(t, "\t%.0f", s.TokensPerSec)
+		share := ""
 		if s.Share > 0 {
-			fmt.Fprintf(t, ", %.2f", s.Share)
+			share = fmt.Sprintf("%.2f", s.Share)
 		}
+		fmt.Fprintf(t, "  %s\t%s\t%d\t%.0f\t%s\t%s\n", format, read, s.Sessions, s.TokensPerSec, share,
+			prompt)
+		format, read, prompt = "", "", ""
 	}
-	fmt.Fprintf(t, "\t%.1f ms\n", r.Prompt.MS)
 	return nil
-}
-
-func (c *benchTableCommand) head(t *tabwriter.Writer) {
-	if c.JSON {
-		return
-	}
-	fmt.Fprint(t, "model\tformat\tmemory")
-	for _, n := range c.Sessions {
-		fmt.Fprintf(t, "\t%d × tokens/s", n)
-	}
-	fmt.Fprintf(t, "\tprompt of %d\n", c.PromptTokens)
 }

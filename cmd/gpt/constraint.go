@@ -179,7 +179,10 @@ func (f *constraintFlags) compile(a *app, v *constrain.Vocabulary) (
 			return nil, err
 		}
 		if c, err = constrain.JSONSchema(v, []byte(text), o); err != nil {
-			return nil, usagef("--json-schema: %w", err)
+			if f.schemaItself() {
+				return nil, usagef("--json-schema: %w", err)
+			}
+			return nil, usagef("--json-schema %s: %w", *f.JSONSchema, err)
 		}
 		return c, nil
 	case f.Grammar != nil:

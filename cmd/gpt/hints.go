@@ -32,12 +32,18 @@ func hintFor(err error) string {
 			"--cache-dtype f16 halves what it needs, and shorter or fewer texts need less"
 	case errors.Is(err, hub.ErrNoCache):
 		return "HF_HOME or HF_HUB_CACHE names one, and so does a home folder"
+	case errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), "~/"):
+		return tildeHint
 	case errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), "config.json") &&
 		!strings.Contains(err.Error(), "put the model's config.json"): // it has a hint of its own
 		return checkpointHint
 	}
 	return ""
 }
+
+// tildeHint says what became of ~, as in --file=~/text or in quotes.
+const tildeHint = "the shell makes a folder of ~ only at the beginning of a word without quotes, " +
+	"as in -m ~/gpt2; $HOME works everywhere"
 
 // checkpointHint says what -m takes.
 const checkpointHint = "a checkpoint is a directory with config.json and *.safetensors or " +

@@ -168,11 +168,32 @@ func (i *inspection) measure(c model.Config, untied bool, cache string) {
 	i.Memory.Total = i.Memory.Weights + i.Memory.KeyValues
 }
 
-// text lays an inspection out for people.
+// text lays an inspection out for people: what a model is and needs comes last, where a terminal
+// still shows it.
 func (i *inspection) text() []byte {
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "model\t%s\n", i.Model)
+	fmt.Fprintf(&b, "%s\n", count(len(i.Tensors), "tensor"))
+	for _, t := range i.Tensors {
+		mark := ""
+		if t.Ignored {
+			mark = "\tignored"
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%v\t%d%s\n", t.Name, t.DType, t.Shape, t.Bytes, mark)
+	}
+	w.Flush()
+	if len(i.Metadata) > 0 {
+		fmt.Fprint(&b, "\nmetadata\n")
+		for _, key := range slices.Sorted(maps.Keys(i.Metadata)) {
+			fmt.Fprintf(&b, "  %q: %q\n", key, i.Metadata[key])
+		}
+	}
+	fmt.Fprint(&b, "\nconfig\n")
+	for _, line := range configLines(i.Config) {
+		fmt.Fprintf(w, "  %s\t%s\n", line[0], line[1])
+	}
+	w.Flush()
+	fmt.Fprintf(w, "\nmodel\t%s\n", i.Model)
 	fmt.Fprintf(w, "file\t%s\n", i.Source)
 	for _, note := range i.Notes {
 		fmt.Fprintf(w, "note\t%s\n", note)
@@ -185,29 +206,10 @@ func (i *inspection) text() []byte {
 	if i.Format != "" {
 		fmt.Fprintf(w, "format\t%s\n", i.Format)
 	}
-	fmt.Fprintf(w, "memory at full context\t%d\t%s: weights %s, keys and values of %d positions %s\n",
-		i.Memory.Total, size(i.Memory.Total), size(i.Memory.Weights), i.Config.Positions,
-		size(i.Memory.KeyValues))
-	w.Flush()
-	fmt.Fprint(&b, "\nconfig\n")
-	for _, line := range configLines(i.Config) {
-		fmt.Fprintf(w, "  %s\t%s\n", line[0], line[1])
-	}
-	w.Flush()
-	if len(i.Metadata) > 0 {
-		fmt.Fprint(&b, "\nmetadata\n")
-		for _, key := range slices.Sorted(maps.Keys(i.Metadata)) {
-			fmt.Fprintf(&b, "  %q: %q\n", key, i.Metadata[key])
-		}
-	}
-	fmt.Fprintf(&b, "\n%s\n", count(len(i.Tensors), "tensor"))
-	for _, t := range i.Tensors {
-		mark := ""
-		if t.Ignored {
-			mark = "\tignored"
-		}
-		fmt.Fprintf(w, "  %s\t%s\t%v\t%d%s\n", t.Name, t.DType, t.Shape, t.Bytes, mark)
-	}
+	fmt.Fprintf(w, "memory at full context\t%d\t%s\n", i.Memory.Total, size(i.Memory.Total))
+	fmt.Fprintf(w, "  weights\t%d\t%s\n", i.Memory.Weights, size(i.Memory.Weights))
+	fmt.Fprintf(w, "  keys and values\t%d\t%s, of %d positions\n", i.Memory.KeyValues,
+		size(i.Memory.KeyValues), i.Config.Positions)
 	w.Flush()
 	return b.Bytes()
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -28,12 +29,17 @@ func (a *app) locate(name string) (located, error) {
 	}
 	absent := fmt.Errorf("%s: no such file or directory", name)
 	n, err := hub.ParseName(name)
-	if err != nil {
+	switch {
+	case strings.HasPrefix(name, "~"):
+		return located{}, hinted{absent, tildeHint}
+	case err != nil && !namesFile(name):
 		return located{}, hinted{absent, checkpointHint}
 	}
 	o := a.cacheOptions()
 	s, err := hub.Find(n, o)
 	switch {
+	case err != nil && namesFile(name):
+		return located{}, absent
 	case errors.Is(err, hub.ErrAbsent), errors.Is(err, hub.ErrNoCache):
 		return located{}, hinted{fmt.Errorf("%w, and %w", absent, hub.ErrAbsent),
 			"gpt pull " + n.String() + " downloads it" + otherRevisions(n, o)}
@@ -45,6 +51,14 @@ func (a *app) locate(name string) (located, error) {
 		a.logf("%s is %s in the Hugging Face cache: %s", name, s.Name.Repo, s.Dir)
 	}
 	return located{s.Dir, s}, nil
+}
+
+// namesFile reports whether a name is one of a file, which no repository of the hub is called.
+func namesFile(name string) bool {
+	name, _, _ = strings.Cut(name, "@")
+	return slices.Contains([]string{".gguf", ".ggml", ".safetensors", ".bin", ".pt", ".pth", ".ckpt",
+		".onnx", ".h5", ".npz", ".json", ".index", ".txt", ".zip", ".gz", ".tar"},
+		strings.ToLower(path.Ext(name)))
 }
 
 // otherRevisions says what else the cache has of a repository.

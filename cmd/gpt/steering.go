@@ -29,7 +29,7 @@ type repeatFlags struct {
 
 // wantedFlags are about single tokens and strings, and the end of the text.
 type wantedFlags struct {
-	LogitBias   []string `placeholder:"ID=X" sep:"none"`
+	LogitBias   []string `placeholder:"ID|TEXT=X" sep:"none"`
 	Ban         []string `placeholder:"S" sep:"none"`
 	EOS         []string `name:"eos" placeholder:"ID|none" sep:"none"`
 	MinTokens   int      `placeholder:"N" default:"0" help:"do not end the text before N new tokens"`
@@ -120,15 +120,65 @@ func (f *wantedFlags) setEnds(o *decode.Options) error {
 	return nil
 }
 
+// setBias gives o the biases of ids, and checks those of texts, which wait for a tokenizer.
 func (f *wantedFlags) setBias(o *decode.Options) error {
 	for _, s := range f.LogitBias {
-		ids, value, ok := strings.Cut(s, "=")
-		id, err := strconv.Atoi(strings.TrimSpace(ids))
-		x, err2 := strconv.ParseFloat(strings.TrimSpace(value), 64)
-		if !ok || err != nil || err2 != nil || id < 0 || math.IsNaN(x) || math.IsInf(x, 1) {
-			return usagef("--logit-bias %s: want ID=X, such as 257=-2.5 or 257=-inf", quoteShort(s))
+		text, id, x, err := parseBias(s)
+		if err != nil {
+			return err
 		}
-		o.Bias = append(o.Bias, decode.Bias{IDs: []int{id}, Value: x})
+		if text == "" {
+			o.Bias = append(o.Bias, decode.Bias{IDs: []int{id}, Value: x})
+		}
+	}
+	return nil
+}
+
+// parseBias reads ID=X, or TEXT=X, of which text is not "".
+func parseBias(s string) (text string, id int, x float64, err error) {
+	at := max(0, strings.LastIndexByte(s, '='))
+	text, value := s[:at], strings.TrimPrefix(s[at:], "=")
+	x, bad := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	id, noID := strconv.Atoi(strings.TrimSpace(text))
+	switch {
+	case text == "", bad != nil, noID == nil && id < 0, math.IsNaN(x), math.IsInf(x, 1):
+		return "", 0, 0, usagef("--logit-bias %s: want ID=X or TEXT=X, such as 257=-2.5, 257=-inf or "+
+			"' Lily=5'", quoteShort(s))
+	case noID != nil:
+		return text, 0, x, nil
+	}
+	return "", id, x, nil
+}
+
+// hasBiasText reports whether a token is named by its text.
+func (f *wantedFlags) hasBiasText() bool {
+	return slices.ContainsFunc(f.LogitBias, func(s string) bool {
+		text, _, _, _ := parseBias(s)
+		return text != ""
+	})
+}
+
+// openBias gives o the biases of tokens that are named by their text.
+func (f *wantedFlags) openBias(t *tokenizer.Tokenizer, o *decode.Options) error {
+	for _, s := range f.LogitBias {
+		text, _, x, err := parseBias(s)
+		if text == "" {
+			continue
+		}
+		ids, err := t.WithSpecial().Encode(text)
+		if err != nil {
+			return usagef("--logit-bias %s: %w", quoteShort(text), err)
+		}
+		if len(ids) != 1 {
+			const most = 16
+			list, more := fmt.Sprint(ids[:min(most, len(ids))]), ""
+			if len(ids) > most {
+				more = ", ..."
+			}
+			return usagef("--logit-bias %s: want the text of one token, found %d: %s%s", quoteShort(text),
+				len(ids), strings.ReplaceAll(strings.Trim(list, "[]"), " ", ","), more)
+		}
+		o.Bias = append(o.Bias, decode.Bias{IDs: ids, Value: x})
 	}
 	return nil
 }
@@ -142,6 +192,8 @@ func (f *steering) needsText() string {
 		return "--dry-breaker"
 	case f.Wanted.Negative != nil:
 		return "--negative"
+	case f.Wanted.hasBiasText():
+		return "--logit-bias"
 	}
 	return ""
 }
@@ -157,6 +209,9 @@ func (f *steering) open(a *app, t *tokenizer.Tokenizer, o *decode.Options) (err 
 		if o.Guidance.Negative, err = t.ForPrompts().Encode(*f.Wanted.Negative); err != nil {
 			return fmt.Errorf("--negative: %w", err)
 		}
+	}
+	if err := f.Wanted.openBias(t, o); err != nil {
+		return err
 	}
 	return f.openDRY(t, o)
 }

@@ -5,6 +5,7 @@ package resume
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -227,7 +228,7 @@ func readJournal(r io.Reader, bytes int64) (j journal, err error) {
 	lines.Buffer(nil, longestEntry)
 	lines.Split(wholeLines)
 	if !lines.Scan() {
-		return j, errors.Join(errors.New("cut off within its first line"), lines.Err())
+		return j, cmp.Or(lines.Err(), errors.New("cut off within its first line"))
 	}
 	if err := j.parse(lines.Bytes(), &j.header); err != nil || j.Program == "" {
 		return j, errors.New("line 1 is none of a journal's")

@@ -90,8 +90,10 @@ func ReadFile(ctx context.Context, name string) ([]byte, error) {
 	if local(name) {
 		return os.ReadFile(name)
 	}
-	if there, err := List(ctx, name); err != nil || len(there) == 0 {
-		return nil, errors.Join(err, fs.ErrNotExist)
+	if there, err := List(ctx, name); err != nil {
+		return nil, err
+	} else if len(there) == 0 {
+		return nil, fs.ErrNotExist
 	}
 	r, err := Open(ctx, name)
 	if err != nil {
