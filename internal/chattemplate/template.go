@@ -4,6 +4,7 @@ package chattemplate
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"text/template"
 
@@ -23,9 +24,6 @@ const (
 	DialoGPT = `{{if and .Turn (not .Ended)}}<|endoftext|>{{end}}{{.Text}}<|endoftext|>`
 )
 
-// Longest is how many bytes a template has at most.
-const Longest = 64 << 10
-
 // A Template makes ids of lines. It is safe for concurrent use.
 type Template struct {
 	Source string
@@ -37,9 +35,9 @@ type Template struct {
 
 // New reads a template, and tries it. Its errors are an *Error, or that the line is not in it.
 func New(source string, t *tokenizer.Tokenizer) (*Template, error) {
-	parsed, err := template.New("line").Parse(source)
+	parsed, err := parseBounded(source)
 	if err != nil {
-		return nil, explain(err)
+		return nil, err
 	}
 	made := &Template{Source: source, template: parsed, tokenizer: t}
 	for _, id := range t.Special() {
@@ -62,27 +60,32 @@ type Error struct{ message string }
 func (e *Error) Error() string { return e.message }
 
 func explain(err error) error {
+	var own *Error
+	if errors.As(err, &own) {
+		return own
+	}
 	plain := strings.NewReplacer("template: line:", "line ", " in type chattemplate.Turn", "",
 		"chattemplate.Turn", "a line")
 	return &Error{plain.Replace(err.Error())}
 }
 
 func (c *Template) execute(t Turn) (string, error) {
-	var b strings.Builder
-	if err := c.template.Execute(&b, t); err != nil {
+	x := &execution{steps: mostSteps, written: mostWritten(t.Text), made: mostMade(t.Text)}
+	own, err := c.template.Clone()
+	if err == nil {
+		own.Funcs(x.functions()).Funcs(template.FuncMap{counter: x.count})
+		err = own.Execute(x, t)
+	}
+	if err != nil {
 		return "", explain(err)
 	}
-	return b.String(), nil
+	return x.text.String(), nil
 }
 
 // Encode returns the ids of a line. Special tokens of the template are single ids; those in the
 // line are ordinary text: marks tear them apart until the others are found.
 func (c *Template) Encode(t Turn) ([]int, error) {
-	marks := 0
-	for run := range strings.FieldsFuncSeq(t.Text, func(r rune) bool { return r != 0 }) {
-		marks = max(marks, len(run))
-	}
-	mark, torn := strings.Repeat("\x00", marks+1), false
+	mark, torn := unusedMark(t.Text), false
 	for _, name := range c.special {
 		if strings.Contains(t.Text, name) {
 			t.Text, torn = strings.ReplaceAll(t.Text, name, name[:1]+mark+name[1:]), true
@@ -96,9 +99,10 @@ func (c *Template) Encode(t Turn) ([]int, error) {
 		return c.tokenizer.WithSpecial().Encode(text)
 	}
 	var ids []int
-	for text != "" {
-		at, name := c.nextSpecial(text)
-		part, err := c.tokenizer.Encode(strings.ReplaceAll(text[:at], mark, ""))
+	rest := specials{text: text, names: c.special, next: make([]int, len(c.special))}
+	for rest.at < len(text) {
+		before, name := rest.cut()
+		part, err := c.tokenizer.Encode(strings.ReplaceAll(before, mark, ""))
 		if err != nil {
 			return nil, err
 		}
@@ -109,19 +113,48 @@ func (c *Template) Encode(t Turn) ([]int, error) {
 			}
 			ids = append(ids, id...)
 		}
-		text = text[at+len(name):]
 	}
 	return ids, nil
 }
 
-// nextSpecial finds the first special token of a text, the longest of several there.
-func (c *Template) nextSpecial(text string) (at int, name string) {
-	at = len(text)
-	for _, s := range c.special {
-		i := strings.Index(text, s)
-		if i >= 0 && (i < at || i == at && len(s) > len(name)) {
-			at, name = i, s
+// unusedMark is a short text that is not in a line: a number between zero bytes.
+func unusedMark(line string) string {
+	used := map[string]bool{}
+	for part := range strings.SplitSeq(line, "\x00") {
+		if len(part) < 20 {
+			used[part] = true
 		}
 	}
-	return at, name
+	for n := 0; ; n++ {
+		if text := strconv.Itoa(n); !used[text] {
+			return "\x00" + text + "\x00"
+		}
+	}
+}
+
+// specials are a text that is cut at special tokens. Each is looked for once from place to place.
+type specials struct {
+	text  string
+	names []string
+	at    int   // what is before it is cut off
+	next  []int // where each name is, at at or later; less where that is not known
+}
+
+// cut cuts off what is before the first special token, and that: the longest of several there.
+func (s *specials) cut() (before, name string) {
+	from, first := s.at, len(s.text)
+	for i, n := range s.names {
+		if s.next[i] <= from {
+			if s.next[i] = len(s.text); from < len(s.text) {
+				if at := strings.Index(s.text[from:], n); at >= 0 {
+					s.next[i] = from + at
+				}
+			}
+		}
+		if at := s.next[i]; at < first || at == first && at < len(s.text) && len(n) > len(name) {
+			first, name = at, n
+		}
+	}
+	s.at = first + len(name)
+	return s.text[from:first], name
 }
