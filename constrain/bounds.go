@@ -40,13 +40,14 @@ const (
 
 // Bounds of a text.
 const (
-	maxStates   = 4096    // states of a machine that are kept; beyond it they are made anew
-	maxMasks    = 512     // masks of a machine that are kept
-	maxItems    = 8192    // places of the network that one state may stand for
-	maxHeld     = 1 << 20 // places of all states that are kept
-	maxWork     = 1 << 20 // places that may be visited for one mask
-	maxParts    = 1024    // ways to read one text of JSON
-	maxLexBytes = 8 << 20 // of masks that a schema, or a vocabulary, keeps
+	maxStates    = 4096    // states of a machine that are kept; beyond it they are made anew
+	maxMasks     = 512     // masks of a machine that are kept
+	maxItems     = 8192    // places of the network that one state may stand for
+	maxHeld      = 1 << 20 // places of all states that are kept
+	maxWork      = 1 << 20 // places that may be visited for one mask
+	maxParts     = 1024    // ways to read one text of JSON
+	maxReachable = 1 << 12 // answers of the arithmetic of one divisor that are kept
+	maxLexBytes  = 8 << 20 // of masks that a schema, or a vocabulary, keeps
 )
 
 // A WorkError says that a form takes too much work to compile.

@@ -37,6 +37,7 @@ type automaton interface {
 	accepts(s state) bool
 	mask(s state, open []uint64) error     // adds ids; not those that end a text
 	accept(s state, id int) (state, error) // a dead state if the id is not open
+	held() int                             // bytes of memory, about
 }
 
 // state is what an automaton knows of a text; dead if no text begins like this.

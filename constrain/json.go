@@ -16,10 +16,11 @@ type jsonAutomaton struct {
 	other uint8 // and elsewhere
 
 	masks lexMasks
+	fixed int // bytes of memory of all but the masks
 }
 
-func newJSON(v *Vocabulary, first *value, o SchemaOptions) *jsonAutomaton {
-	j := &jsonAutomaton{vocab: v, first: first}
+func newJSON(v *Vocabulary, first *value, all []*value, o SchemaOptions) *jsonAutomaton {
+	j := &jsonAutomaton{vocab: v, first: first, fixed: weigh(all)}
 	switch {
 	case o.Space == 0:
 		j.after = 1

@@ -2,7 +2,10 @@ package constrain
 
 // Masks of strings and numbers, which do not depend on what is around them: they are kept.
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // A lexMask is what may follow inside a string or a number, below a node of the trie.
 type lexMask struct {
@@ -16,7 +19,7 @@ type lexMask struct {
 type lexMasks struct {
 	mu    sync.Mutex
 	masks map[lexKey]*lexMask
-	bytes int
+	held  atomic.Int64 // bytes
 }
 
 // get returns the mask of a key; find makes it where it is not kept.
@@ -26,11 +29,13 @@ func (l *lexMasks) get(key lexKey, find func() *lexMask) *lexMask {
 	m := l.masks[key]
 	if m == nil {
 		m = find()
-		l.bytes += 8*len(m.open) + 4*len(m.words) + 12*len(m.exits) + 256
-		if l.masks == nil || l.bytes > maxLexBytes {
-			l.masks, l.bytes = map[lexKey]*lexMask{}, 0
+		bytes := int64(8*len(m.open) + 4*len(m.words) + 12*len(m.exits) + 256)
+		if l.masks == nil || l.held.Load()+bytes > maxLexBytes {
+			l.masks = map[lexKey]*lexMask{}
+			l.held.Store(0)
 		}
 		l.masks[key] = m
+		l.held.Add(bytes)
 	}
 	return m
 }

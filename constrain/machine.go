@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // A machine runs a network. Its states are sets of places, as in any automaton made from rules; a
@@ -19,7 +20,9 @@ type machine struct {
 	net   *network
 	alpha *alphabet
 	reads [][]uint64 // [charset] bit class: the charset has these characters
-	meter *meter     // while it is made, and while a table is made of it
+	meter *meter     // while a table is made of it
+	fixed int        // bytes of memory of all that
+	size  atomic.Int64
 
 	mu     sync.Mutex
 	age    int // how often all states were dropped
@@ -27,7 +30,7 @@ type machine struct {
 	stacks map[stackKey]*stack
 	made   uint32 // stacks so far
 	masks  int
-	held   int
+	kept   int // places, of all states
 	work   int
 	err    error
 	seen   map[place]bool // places with a stack that a closure has been at
@@ -115,6 +118,8 @@ func newMachine(what string, v *Vocabulary, n *network, meter *meter) (*machine,
 	}
 	m.at = make([]uint32, len(n.nodes))
 	m.forget()
+	m.fixed = m.weigh()
+	m.measure()
 	return m, nil
 }
 
@@ -124,7 +129,7 @@ func (m *machine) forget() {
 		s.next, s.mask = nil, nil
 	}
 	m.age++
-	m.masks, m.held = 0, 0
+	m.masks, m.kept = 0, 0
 	m.states, m.stacks = map[string]*set{}, map[stackKey]*stack{}
 	m.seen = map[place]bool{}
 }
@@ -166,7 +171,7 @@ func (m *machine) step(s *set, class uint16) *set {
 	if s.next == nil {
 		s.next = make([]*set, len(m.alpha.members))
 		m.meter.charge(len(s.next))
-		m.held += len(s.next) / 2
+		m.kept += len(s.next) / 2
 	}
 	next := s.next[class]
 	if next == nil {
@@ -186,7 +191,7 @@ func (m *machine) step(s *set, class uint16) *set {
 
 // closure follows all that reads nothing and returns the state of the places it comes to.
 func (m *machine) closure(from []place) *set {
-	if m.held > maxHeld { // also in the middle of a mask
+	if m.kept > maxHeld { // also in the middle of a mask
 		m.forget()
 	}
 	clear(m.seen)
@@ -281,7 +286,7 @@ func (m *machine) intern(places []place, accepts bool) *set {
 	}
 	s := m.states[string(key)]
 	if s == nil {
-		m.held += len(places)
+		m.kept += len(places)
 		s = &set{places: places, accepts: accepts, tokens: tokens, age: m.age, key: string(key)}
 		m.states[s.key] = s
 	}

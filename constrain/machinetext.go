@@ -28,6 +28,7 @@ func (m *machine) accepts(s state) bool {
 func (m *machine) mask(s state, open []uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	defer m.measure()
 	m.begin()
 	for _, s := range s.(machineStates) {
 		if s.set != deadSet {
@@ -116,6 +117,7 @@ func (m *machine) reads1(n *netNode, id int) bool {
 func (m *machine) accept(s state, id int) (state, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	defer m.measure()
 	m.begin()
 	var after []machineState
 	for _, s := range s.(machineStates) {

@@ -65,7 +65,7 @@ func (s *numberSpec) multiples(st numberState) bool {
 	for n := max(int(st.digits), len(side.loInt)); n <= most && !live; n++ {
 		live = s.multipleOfLength(st, side, n)
 	}
-	if len(s.reachable) < 1<<14 {
+	if len(s.reachable) < maxReachable {
 		s.reachable[st] = live
 	}
 	return live

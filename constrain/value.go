@@ -63,7 +63,7 @@ func jsonSchema(v *Vocabulary, text []byte, o SchemaOptions, m *meter) (*Constra
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	return &Constraint{newJSON(v, first, o)}, nil
+	return &Constraint{newJSON(v, first, c.order, o)}, nil
 }
 
 // compile makes all values that the root leads to.

@@ -21,7 +21,7 @@ import (
 
 // TestFormsThatCost: regexes, schemas and grammars that take long or much, while others are served.
 func TestFormsThatCost(t *testing.T) {
-	c := start(t, serve.Options{Timeout: 20 * time.Second})
+	c := start(t, serve.Options{})
 	bodies := []string{
 		`"guided_regex":"(a+)+b"`, // CVE-2026-55574
 		`"guided_regex":"((((a{30}){30}){30}){30})"`,
@@ -42,21 +42,23 @@ func TestFormsThatCost(t *testing.T) {
 		`"guided_json":{"type":"string","pattern":"(a|aa)*(b|bb)*c{500}"}`,
 		`"guided_regex":"` + strings.Repeat("a", 300000) + `"`,
 		`"guided_choice":[` + strings.Repeat(`"x",`, 10000) + `"x"]`,
+		`"guided_json":{"allOf":[` + strings.Repeat(`{"anyOf":[{"maxLength":1},{"minLength":3}]},`, 11) +
+			strings.Repeat(`{"minimum":1},`, 5000) + `{}]}`,
+		`"guided_json":{"allOf":[` + strings.Repeat(`{"exclusiveMinimum":-1e999999},`, 5000) + `{}]}`,
+		`"guided_grammar":"root ::= ` + strings.Repeat(`(`, 8) + `\"\"` + strings.Repeat(`){2000}`, 8) + `"`,
+		`"guided_regex":"(?i)` + strings.Repeat(`[b-\\x{1e942}]`, 3000) + `"`,
 	}
 	var done sync.WaitGroup
 	for i, body := range bodies {
 		done.Go(func() {
 			r, text := c.post("/v1/completions", `{"max_tokens":2,"prompt":"a",`+body+"}")
-			if s := r.StatusCode; s != 200 && s != 400 && s != 504 {
+			if s := r.StatusCode; s != 200 && s != 400 {
 				t.Errorf("%d, %.60s: status %d: %.300s", i, body, r.StatusCode, text)
 			}
 		})
 	}
-	began := time.Now()
-	c.complete(`{"max_tokens":1}`)
-	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("a neighbour waited %v", took)
-	}
+	c.complete(`{"max_tokens":1}`) // neighbours
+	c.complete(`{"max_tokens":1,"guided_choice":["yes","no"]}`)
 	done.Wait()
 }
 

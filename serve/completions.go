@@ -84,7 +84,7 @@ func (j *job) prepare(ctx context.Context) (err error) {
 	if j.options, err = j.server.decodeOptions(j.completion); err != nil {
 		return err
 	}
-	if j.options.Constraint, err = j.server.forms.matcher(ctx, &j.form); err != nil {
+	if j.options.Constraint, err = j.server.forms.matcher(ctx, j.visit, &j.form); err != nil {
 		return err
 	}
 	for i := range j.prompt {

@@ -1,6 +1,6 @@
 package serve
 
-// Forms, compiled: one at a time, and the newest are kept.
+// Forms, compiled in turns, and those that are kept.
 
 import (
 	"container/list"
@@ -13,23 +13,40 @@ import (
 	"picogpt/constrain"
 )
 
-// keptForms bounds the memory of compiled forms: each may come to hold some 10 MB of masks.
-const keptForms = 16
+// Bounds of the compiled forms that are kept. What a form holds grows with its texts, so that the
+// sum is taken anew for each that comes.
+const (
+	keptForms     = 64
+	keptFormBytes = 64 << 20
+	mostKeptBytes = keptFormBytes / 4 // of one form; a larger one is compiled each time
+)
 
-// forms compiles, and keeps what it has compiled. A form of a client can take seconds to compile:
-// others wait for their turn, and texts without a form do not.
+// forms compiles, and keeps what it has compiled, for each tenant apart: how long a form takes tells
+// nobody what another asked for. What is refused is kept too, with its error.
 type forms struct {
 	vocabulary func() (*constrain.Vocabulary, error)
-	turn       chan struct{} // holds one
+	turns      *turns
 
 	mu    sync.Mutex
-	known map[[sha256.Size]byte]*list.Element // of aForm
-	order *list.List                          // the newest first
+	known map[formKey]*list.Element // of *aForm
+	order *list.List                // the newest first
 }
 
+type formKey [sha256.Size]byte
+
 type aForm struct {
-	key        [sha256.Size]byte
+	key        formKey
+	client     string // who came with it
 	constraint *constrain.Constraint
+	err        error
+}
+
+// bytes is the memory that a form holds now.
+func (f *aForm) bytes() int {
+	if f.constraint == nil {
+		return 1 << 10
+	}
+	return f.constraint.Bytes()
 }
 
 func newForms(v vocabulary, ends []int) *forms {
@@ -37,17 +54,16 @@ func newForms(v vocabulary, ends []int) *forms {
 		vocabulary: sync.OnceValues(func() (*constrain.Vocabulary, error) {
 			return constrain.VocabularyOf(v, ends)
 		}),
-		turn: make(chan struct{}, 1), order: list.New(),
-		known: map[[sha256.Size]byte]*list.Element{},
+		turns: newTurns(), order: list.New(), known: map[formKey]*list.Element{},
 	}
 }
 
 // matcher returns what texts of a form follow; nil without a form.
-func (c *forms) matcher(ctx context.Context, f *form) (constrain.Matcher, error) {
+func (c *forms) matcher(ctx context.Context, v *visit, f *form) (constrain.Matcher, error) {
 	if len(f.fields) == 0 {
 		return nil, nil
 	}
-	constraint, err := c.compiled(ctx, f)
+	constraint, err := c.compiled(ctx, v, f)
 	if err == nil {
 		var text *constrain.Text
 		if text, err = constraint.Start(); err == nil {
@@ -60,32 +76,32 @@ func (c *forms) matcher(ctx context.Context, f *form) (constrain.Matcher, error)
 	return nil, fieldf(f.fields[0], "%v", err)
 }
 
-func (c *forms) compiled(ctx context.Context, f *form) (*constrain.Constraint, error) {
-	key := f.key()
+func (c *forms) compiled(ctx context.Context, v *visit, f *form) (*constrain.Constraint, error) {
+	key := f.key(v.tenant)
 	if found := c.find(key); found != nil {
-		return found, nil
+		return found.constraint, found.err
 	}
-	select {
-	case c.turn <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	defer func() { <-c.turn }()
-	if found := c.find(key); found != nil { // by the one before
-		return found, nil
-	}
-	v, err := c.vocabulary()
+	t, err := c.turns.enter(ctx, v.client, f.bytes())
 	if err != nil {
 		return nil, err
 	}
-	made, err := f.compile(v)
-	if err == nil {
-		c.keep(key, made)
+	defer c.turns.leave(t)
+	if found := c.find(key); found != nil { // by the one before
+		return found.constraint, found.err
+	}
+	vocabulary, err := c.vocabulary()
+	if err != nil {
+		return nil, err
+	}
+	made, err := f.compile(ctx, constrain.Compiler{Vocabulary: vocabulary,
+		Pause: func(ctx context.Context) error { return c.turns.pause(ctx, t) }})
+	if ctx.Err() == nil {
+		c.keep(&aForm{key, v.client, made, err})
 	}
 	return made, err
 }
 
-func (c *forms) find(key [sha256.Size]byte) *constrain.Constraint {
+func (c *forms) find(key formKey) *aForm {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.known[key]
@@ -93,33 +109,80 @@ func (c *forms) find(key [sha256.Size]byte) *constrain.Constraint {
 		return nil
 	}
 	c.order.MoveToFront(e)
-	return e.Value.(aForm).constraint
+	return e.Value.(*aForm)
 }
 
-func (c *forms) keep(key [sha256.Size]byte, made *constrain.Constraint) {
+// keep keeps a form, and lets others go until all are within bounds.
+func (c *forms) keep(made *aForm) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.known[key] = c.order.PushFront(aForm{key, made})
-	if c.order.Len() > keptForms {
-		oldest := c.order.Remove(c.order.Back()).(aForm)
-		delete(c.known, oldest.key)
+	if _, ok := c.known[made.key]; ok || made.bytes() > mostKeptBytes {
+		return
+	}
+	c.known[made.key] = c.order.PushFront(made)
+	for c.shrink() {
 	}
 }
 
-// key tells forms apart.
-func (f *form) key() [sha256.Size]byte {
-	b, _ := json.Marshal([]any{f.schema, f.regex, f.grammar, f.choice}) // strings have a JSON
+// shrink lets a form go if there are too many: one that has come to be too large, or that which was
+// of no use for the longest time among those of the client that holds the most.
+func (c *forms) shrink() bool {
+	held, total, most := map[string]int{}, 0, ""
+	for e := c.order.Front(); e != nil; e = e.Next() {
+		f := e.Value.(*aForm)
+		n := f.bytes()
+		if n > mostKeptBytes {
+			c.drop(e)
+			return true
+		}
+		total += n
+		if held[f.client] += n + 1<<10; held[f.client] > held[most] {
+			most = f.client
+		}
+	}
+	if total <= keptFormBytes && c.order.Len() <= keptForms {
+		return false
+	}
+	for e := c.order.Back(); e != nil; e = e.Prev() {
+		if e.Value.(*aForm).client == most {
+			c.drop(e)
+			return true
+		}
+	}
+	return false
+}
+
+func (c *forms) drop(e *list.Element) { delete(c.known, c.order.Remove(e).(*aForm).key) }
+
+// key tells forms apart, and those of different tenants.
+func (f *form) key(tenant string) formKey {
+	b, _ := json.Marshal([]any{tenant, f.schema, f.regex, f.grammar, f.choice}) // strings have a JSON
 	return sha256.Sum256(b)
 }
 
-func (f *form) compile(v *constrain.Vocabulary) (*constrain.Constraint, error) {
+// bytes is the length of a form.
+func (f *form) bytes() (n int) {
+	for _, text := range []*string{f.schema, f.regex, f.grammar} {
+		if text != nil {
+			n += len(*text)
+		}
+	}
+	for _, text := range f.choice {
+		n += len(text)
+	}
+	return n
+}
+
+func (f *form) compile(
+	ctx context.Context, c constrain.Compiler,
+) (*constrain.Constraint, error) {
 	switch {
 	case f.schema != nil:
-		return constrain.JSONSchema(v, []byte(*f.schema), constrain.SchemaOptions{})
+		return c.JSONSchema(ctx, []byte(*f.schema), constrain.SchemaOptions{})
 	case f.regex != nil:
-		return constrain.Regex(v, *f.regex)
+		return c.Regex(ctx, *f.regex)
 	case f.grammar != nil:
-		return constrain.Grammar(v, *f.grammar)
+		return c.Grammar(ctx, *f.grammar)
 	}
-	return constrain.Choice(v, f.choice...)
+	return c.Choice(ctx, f.choice...)
 }

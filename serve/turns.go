@@ -1,0 +1,212 @@
+package serve
+
+// Turns: of the forms that are compiled, one computes at a time, the short ones first.
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// A form that has computed for so many pauses of the compiler, some 50 µs each, goes to the next
+// level. The forms of a lower level go first. Only so many forms of a level are under way, one of
+// each client, and a form leaves its level when it begins with the next: so those that wait hold
+// the memory of a few pauses.
+var (
+	levels = [...]int{8, 512}
+	rooms  = [...]int{1 << 30, 4, 1}
+)
+
+// afterShort is how many turns short forms have in a row while a long one waits, and slice is for
+// how many pauses it then computes.
+const (
+	afterShort = 8
+	slice      = 16
+)
+
+// turns says which form may compute. Of the forms of one level, those of the client with the fewest
+// under way go first, then those of the client whose turn was longest ago, then the shortest.
+type turns struct {
+	mu      sync.Mutex
+	clients map[string]*client
+	running *turn
+	under   [len(rooms)][]*turn // those of each level that are under way; none of the first
+	waiting []*turn             // in the order in which they came
+	short   int                 // turns in a row that went past a waiting form of a higher level
+	clock   int                 // turns so far
+}
+
+// A client is who has forms that wait or compute.
+type client struct {
+	forms int // of which so many are here
+	under int // and so many have begun
+	last  int // the clock at its newest turn
+}
+
+// A turn is one form's.
+type turn struct {
+	client *client
+	name   string
+	bytes  int
+	level  int
+	pauses int
+	free   int // pauses for which nobody goes first
+	begun  bool
+	ready  chan struct{} // holds one when it may compute
+}
+
+func newTurns() *turns { return &turns{clients: map[string]*client{}} }
+
+// enter waits until a form of a client may compute. Then leave ends its turn.
+func (q *turns) enter(ctx context.Context, name string, bytes int) (*turn, error) {
+	q.mu.Lock()
+	c := q.clients[name]
+	if c == nil {
+		c = &client{}
+		q.clients[name] = c
+	}
+	c.forms++
+	t := &turn{client: c, name: name, bytes: bytes, ready: make(chan struct{}, 1)}
+	q.waiting = append(q.waiting, t)
+	q.next()
+	q.mu.Unlock()
+	if err := q.wait(ctx, t); err != nil {
+		q.leave(t)
+		return nil, err
+	}
+	return t, nil
+}
+
+// wait waits until a form may compute.
+func (q *turns) wait(ctx context.Context, t *turn) error {
+	select {
+	case <-t.ready:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// pause lets others go first who should, and texts be written. The compiler calls it.
+func (q *turns) pause(ctx context.Context, t *turn) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	runtime.Gosched()
+	q.mu.Lock()
+	t.pauses++
+	t.free--
+	yields := t.level < len(levels) && t.pauses >= levels[t.level]
+	if yields {
+		t.level++
+	}
+	if yields = yields || t.free < 0 && q.best(t.level-1) != nil; yields {
+		q.running = nil
+		q.waiting = append(q.waiting, t)
+		q.next()
+	}
+	q.mu.Unlock()
+	if !yields {
+		return nil
+	}
+	return q.wait(ctx, t)
+}
+
+// leave ends a form's turn, whether it computes or waits.
+func (q *turns) leave(t *turn) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.running == t {
+		q.running = nil
+	}
+	q.waiting = slices.DeleteFunc(q.waiting, func(other *turn) bool { return other == t })
+	q.give(t)
+	if t.begun {
+		t.client.under--
+	}
+	if t.client.forms--; t.client.forms == 0 {
+		delete(q.clients, t.name)
+	}
+	q.next()
+}
+
+// give gives up the place of a form at its level.
+func (q *turns) give(t *turn) {
+	for i := range q.under {
+		q.under[i] = slices.DeleteFunc(q.under[i], func(u *turn) bool { return u == t })
+	}
+}
+
+// next lets the form compute whose turn it is.
+func (q *turns) next() {
+	if q.running != nil {
+		return
+	}
+	t, long := q.best(len(levels)), q.longest()
+	if t == nil {
+		return
+	}
+	if long.level > t.level {
+		if q.short++; q.short > afterShort {
+			t, q.short = long, 0
+			t.free = slice
+		}
+	} else {
+		q.short = 0
+	}
+	q.waiting = slices.DeleteFunc(q.waiting, func(other *turn) bool { return other == t })
+	if q.running = t; t.level > 0 && !slices.Contains(q.under[t.level], t) {
+		q.give(t)
+		q.under[t.level] = append(q.under[t.level], t)
+	}
+	if !t.begun {
+		t.begun = true
+		t.client.under++
+	}
+	q.clock++
+	t.client.last = q.clock
+	t.ready <- struct{}{}
+}
+
+// mayRun says whether a waiting form's level has room for it.
+func (q *turns) mayRun(t *turn) bool {
+	under := q.under[t.level]
+	return slices.Contains(under, t) || len(under) < rooms[t.level] &&
+		!slices.ContainsFunc(under, func(u *turn) bool { return u.client == t.client })
+}
+
+// best returns the waiting form up to a level that goes first, or nil.
+func (q *turns) best(level int) (best *turn) {
+	for _, t := range q.waiting {
+		if t.level <= level && q.mayRun(t) && (best == nil || t.before(best)) {
+			best = t
+		}
+	}
+	return best
+}
+
+// longest returns the waiting form of the highest level that may compute, or nil.
+func (q *turns) longest() (long *turn) {
+	for _, t := range q.waiting {
+		if q.mayRun(t) && (long == nil || t.level > long.level) {
+			long = t
+		}
+	}
+	return long
+}
+
+func (t *turn) before(u *turn) bool {
+	a, b := t.client, u.client
+	switch {
+	case t.level != u.level:
+		return t.level < u.level
+	case a == b:
+		return t.bytes < u.bytes
+	case a.under != b.under:
+		return a.under < b.under
+	case a.last != b.last:
+		return a.last < b.last
+	}
+	return t.bytes < u.bytes
+}

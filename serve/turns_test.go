@@ -1,0 +1,225 @@
+package serve
+
+// Whose form is compiled next, by counts of pauses.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+)
+
+// A compiling counts what forms do in the turns.
+type compiling struct {
+	*testing.T
+	q     *turns
+	mu    sync.Mutex
+	total int      // pauses of all forms
+	ended []string // the forms in the order in which they ended
+	begun map[string]bool
+	most  int // forms that were under way at a time, after the first pauses
+}
+
+// compile computes a form of so many pauses in a goroutine.
+func (c *compiling) compile(client, form string, bytes, pauses int) {
+	go func() {
+		t, err := c.q.enter(c.Context(), client, bytes)
+		if err != nil {
+			c.Error(err)
+			return
+		}
+		defer c.q.leave(t)
+		for i := range pauses {
+			if err := c.q.pause(c.Context(), t); err != nil {
+				c.Error(err)
+			}
+			c.mu.Lock()
+			if c.total++; i == levels[0] {
+				c.begun[form] = true
+				c.most = max(c.most, len(c.begun))
+			}
+			c.mu.Unlock()
+		}
+		c.mu.Lock()
+		delete(c.begun, form)
+		c.ended = append(c.ended, form)
+		c.mu.Unlock()
+	}()
+}
+
+// inTurns runs f, waits until all forms have been compiled, and checks that nothing is left.
+func inTurns(t *testing.T, f func(c *compiling)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c := &compiling{T: t, q: newTurns(), begun: map[string]bool{}}
+		f(c)
+		synctest.Wait()
+		q := c.q
+		if len(q.clients) > 0 || len(q.waiting) > 0 || q.running != nil ||
+			slices.ContainsFunc(q.under[:], func(under []*turn) bool { return len(under) > 0 }) {
+			t.Errorf("left: %+v", q)
+		}
+	})
+}
+
+// hold keeps a turn until it is let go, so that a test can say who comes in which order.
+func (c *compiling) hold() (release func()) {
+	t, err := c.q.enter(c.Context(), "the test", 0)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return func() { c.q.leave(t) }
+}
+
+// TestAShortFormOvertakesLongOnes, whoever sent those, and however many.
+func TestAShortFormOvertakesLongOnes(t *testing.T) {
+	for _, client := range []string{"a", "b"} {
+		inTurns(t, func(c *compiling) {
+			release := c.hold()
+			for i := range 50 {
+				c.compile("a", fmt.Sprintf("long %d", i), 5000, 2000)
+				synctest.Wait()
+			}
+			c.compile(client, "short", 6, 0)
+			synctest.Wait()
+			release()
+			synctest.Wait()
+			if c.ended[0] != "short" {
+				t.Errorf("%s: %q came before the short one", client, c.ended[0])
+			}
+		})
+	}
+}
+
+// TestAFormWaitsForAPauseOnly: one that comes while a long one computes has its turn at the next
+// pause of that.
+func TestAFormWaitsForAPauseOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q, ctx := newTurns(), t.Context()
+		long, err := q.enter(ctx, "a", 5000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 5000 {
+			if err := q.pause(ctx, long); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range 3 * afterShort {
+			computed := false
+			go func() {
+				short, err := q.enter(ctx, "b", 6)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				computed = true
+				q.leave(short)
+			}()
+			synctest.Wait()
+			pauses := 0
+			for ; !computed && pauses <= slice; pauses++ {
+				q.pause(ctx, long)
+				synctest.Wait()
+			}
+			if most := 1; pauses > most && i%afterShort > 0 || pauses > slice {
+				t.Errorf("short form %d waited for %d pauses of the long one", i, pauses)
+			}
+		}
+		q.leave(long)
+	})
+}
+
+// TestLongFormsAreUnderWayOneByOne: those that wait hold little memory.
+func TestLongFormsAreUnderWayOneByOne(t *testing.T) {
+	inTurns(t, func(c *compiling) {
+		for i := range 40 {
+			c.compile(fmt.Sprint(i%3), fmt.Sprint(i), 1000, 700+i)
+		}
+		synctest.Wait()
+		if len(c.ended) != 40 || c.most > 4 {
+			t.Errorf("%d of 40 forms were compiled, up to %d at a time; want 4 at most", len(c.ended),
+				c.most)
+		}
+	})
+}
+
+// TestTheClientWithTheFewestGoesFirst: who has sent many forms does not come before who sent one.
+func TestTheClientWithTheFewestGoesFirst(t *testing.T) {
+	for _, pauses := range []int{1, 30, 1000} {
+		inTurns(t, func(c *compiling) {
+			release := c.hold()
+			for i := range 20 {
+				c.compile("many", fmt.Sprint("many ", i), 100, pauses)
+				synctest.Wait()
+			}
+			c.compile("one", "one", 100, pauses)
+			synctest.Wait()
+			release()
+			synctest.Wait()
+			if at := slices.Index(c.ended, "one"); at < 0 || at > 2 {
+				t.Errorf("%d pauses: the form of the other client was number %d", pauses, at)
+			}
+		})
+	}
+}
+
+// TestShortFormsDoNotStopALongOne: it has its part of the time however many they are.
+func TestShortFormsDoNotStopALongOne(t *testing.T) {
+	inTurns(t, func(c *compiling) {
+		release := c.hold()
+		c.compile("a", "long", 5000, 200)
+		synctest.Wait()
+		for i := range 1000 {
+			c.compile("b", fmt.Sprint("short ", i), 6, 0)
+		}
+		synctest.Wait()
+		release()
+		synctest.Wait()
+		if at := slices.Index(c.ended, "long"); at < 0 || at > 1000/2 {
+			t.Errorf("%d of 1000 short forms went first", at)
+		}
+	})
+}
+
+// TestWhoHasLeftDoesNotWait: a form whose request has ended gives its place up, wherever it is.
+func TestWhoHasLeftDoesNotWait(t *testing.T) {
+	inTurns(t, func(c *compiling) {
+		release := c.hold()
+		ctx, cancel := context.WithCancel(c.Context())
+		left := 0
+		for range 5 {
+			go func() {
+				if _, err := c.q.enter(ctx, "a", 1); !errors.Is(err, context.Canceled) {
+					t.Errorf("%v, want %v", err, context.Canceled)
+				}
+				left++
+			}()
+			synctest.Wait()
+		}
+		cancel()
+		synctest.Wait()
+		if left != 5 || len(c.q.waiting) != 0 {
+			t.Errorf("%d of 5 left, %d wait", left, len(c.q.waiting))
+		}
+		go func() {
+			turn, err := c.q.enter(c.Context(), "a", 1)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.q.leave(turn)
+			ended, cancel := context.WithCancel(c.Context())
+			cancel()
+			if err := c.q.pause(ended, turn); !errors.Is(err, context.Canceled) {
+				t.Errorf("at a pause: %v", err)
+			}
+		}()
+		c.compile("b", "another", 1, 10)
+		synctest.Wait()
+		release()
+	})
+}
