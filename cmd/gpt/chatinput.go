@@ -53,6 +53,11 @@ type scriptLines struct{ source *rows.Source }
 
 func (s *scriptLines) next() (string, error) {
 	line, err := s.source.Next()
+	if s.source.Line == 1 && err == nil {
+		if line, err = rows.TrimMark(line); err != nil {
+			err = fileError(s.source.Name, err)
+		}
+	}
 	return string(rows.TrimEnd(line)), err
 }
 

@@ -42,5 +42,5 @@ func (a *app) chatTemplateSource(name string) (string, error) {
 	if err != nil {
 		return "", hinted{err, "--template takes dialogpt or a file"}
 	}
-	return withoutMark(strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")), nil
+	return strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r"), nil
 }

@@ -84,12 +84,16 @@ func (s *taskSource) start(a *app, parse func(o rows.Object) error) (*taskRun, e
 		return nil, err
 	}
 	defer in.Close()
+	lines := rows.NewReader(in, "jsonl")
+	if err := lines.Check(); err != nil {
+		return nil, err
+	}
 	t, err := a.openTokenizer()
 	if err != nil {
 		return nil, err
 	}
 	r := &taskRun{app: a, source: *s, name: in.Name, bar: newBar("examples"), tok: t}
-	for lines := rows.NewReader(in, "jsonl"); s.Limit == 0 || in.Line < s.Limit; {
+	for s.Limit == 0 || in.Line < s.Limit {
 		w, err := lines.Next()
 		if err == io.EOF {
 			break

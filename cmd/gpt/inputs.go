@@ -4,6 +4,7 @@ package main
 // output takes the place of one.
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"io/fs"
@@ -38,24 +39,32 @@ func (a *app) willRead(name, use string) {
 // An input is a file that is read, or stdin. Errors of Read name it.
 type input struct {
 	*os.File
-	name string
+	name  string
+	text  *bufio.Reader
+	begun bool // with what is to be read: a byte order mark is no more looked for
 }
 
-// openInput opens a file, or stdin for "-". Close leaves stdin open.
-func (a *app) openInput(name, use string) (io.ReadCloser, error) {
+// openInput opens a file, or stdin for "-", without a byte order mark, or with it. Close leaves stdin
+// open.
+func (a *app) openInput(name, use string, mark bool) (io.ReadCloser, error) {
 	f, err := a.openFile(name, use)
 	switch {
 	case err != nil:
 		return nil, err
 	case name == "-":
-		return io.NopCloser(&input{f, "stdin"}), nil
+		return io.NopCloser(&input{f, "stdin", bufio.NewReader(f), mark}), nil
 	}
-	return &input{f, name}, nil
+	return &input{f, name, bufio.NewReader(f), mark}, nil
 }
 
 // Read is io.Reader's.
-func (in *input) Read(b []byte) (int, error) {
-	n, err := in.File.Read(b)
+func (in *input) Read(b []byte) (n int, err error) {
+	if !in.begun {
+		in.begun, err = true, rows.SkipMark(in.text)
+	}
+	if err == nil {
+		n, err = in.text.Read(b)
+	}
 	if err != nil && err != io.EOF {
 		err = fileError(in.name, err)
 	}
@@ -64,7 +73,7 @@ func (in *input) Read(b []byte) (int, error) {
 
 // readLimited reads a file, or stdin for "-", of at most so many bytes.
 func (a *app) readLimited(name, use string, most int64) (string, error) {
-	in, err := a.openInput(name, use)
+	in, err := a.openInput(name, use, false)
 	if err != nil {
 		return "", err
 	}

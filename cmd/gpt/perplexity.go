@@ -35,8 +35,8 @@ type perplexityCommand struct {
 func (c *perplexityCommand) Help() string {
 	return `Prints the perplexity of the files: e to the power of the mean negative log-likelihood of
 their tokens. Several files are measured as one text; with --protocol lm-eval each is a document of
-its own. Data of gzip and zstd are decompressed. Every byte counts, a newline at the end too. The
-number depends on the checkpoint, its number format, the text and the protocol, and on nothing else.
+its own. Data of gzip and zstd are decompressed. Every byte counts, a newline at the end too, but
+for a byte order mark. The number depends on the checkpoint, its number format, the text and the protocol, and on nothing else.
 Ctrl-C prints the result so far, marked as partial.
 
 hf	Hugging Face's strided windows: windows advance by --stride, and each token is counted once, but
@@ -162,16 +162,20 @@ func (c *perplexityCommand) read(a *app) ([]string, error) {
 	return files, nil
 }
 
-// readFile returns a whole file, or stdin for "-".
+// readFile returns a whole file as text, or stdin for "-", without a byte order mark.
 func (a *app) readFile(name, use string) (string, error) {
 	s, err := a.openRows(name, use)
 	if err != nil {
 		return "", err
 	}
 	defer s.Close()
+	text, err := s.Text()
+	if err != nil {
+		return "", err
+	}
 	var b strings.Builder
 	b.Grow(int(s.Size) + 512)
-	_, err = io.Copy(&b, s.Rest())
+	_, err = io.Copy(&b, text)
 	return b.String(), fileError(s.Name, err)
 }
 

@@ -21,7 +21,8 @@ import (
 )
 
 // A textSource is text in the arguments, in a file, or on stdin if that is no terminal. Every byte
-// counts, a newline at the end included. What is not asked for is not read.
+// counts, a newline at the end included, but for a byte order mark. What is not asked for is not
+// read.
 type textSource struct {
 	Words []string `arg:"" name:"text" optional:"" sep:"none"`
 	File  *string  `short:"f" placeholder:"FILE" help:"read the text from FILE; - is stdin"`
@@ -39,7 +40,7 @@ func (s *textSource) declare(a *app) {
 
 // read returns the text, and false if there is none.
 func (s *textSource) read(a *app) (text string, given bool, err error) {
-	r, err := s.open(a)
+	r, err := s.open(a, false)
 	if r == nil || err != nil {
 		return "", false, err
 	}
@@ -49,7 +50,7 @@ func (s *textSource) read(a *app) (text string, given bool, err error) {
 }
 
 // open returns a reader of the text, nil if there is none.
-func (s *textSource) open(a *app) (io.ReadCloser, error) {
+func (s *textSource) open(a *app, mark bool) (io.ReadCloser, error) {
 	switch {
 	case len(s.Words) > 0 && s.File != nil:
 		return nil, usagef("text in the arguments and --file: want one of them")
@@ -59,11 +60,11 @@ func (s *textSource) open(a *app) (io.ReadCloser, error) {
 		a.leaveStdin()
 		return io.NopCloser(strings.NewReader(text)), nil
 	case s.File != nil:
-		return a.openInput(*s.File, "")
+		return a.openInput(*s.File, "", mark)
 	case !readable(a.stdin):
 		return nil, nil
 	}
-	return a.openInput("-", "")
+	return a.openInput("-", "", mark)
 }
 
 // readWhole reads to the end, without a second copy where the length is known.
@@ -201,9 +202,9 @@ func (s *generateSource) promptText(a *app) (io.ReadCloser, error) {
 		return nil, nil
 	}
 	if s.Text.File == nil || len(words) == 0 {
-		return s.Text.open(a)
+		return s.Text.open(a, false)
 	}
-	file, err := a.openInput(*s.Text.File, "")
+	file, err := a.openInput(*s.Text.File, "", false)
 	if err != nil {
 		return nil, err
 	}

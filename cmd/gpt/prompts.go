@@ -3,6 +3,7 @@ package main
 // gpt generate --prompts: many prompts, a text or several for each, written side by side.
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,7 +55,8 @@ func (c *generateCommand) runPrompts(a *app, o decode.Options) error {
 		return err
 	}
 	defer source.Close()
-	if err := c.Many.Target.check(a); err != nil {
+	lines := rows.NewReader(source, "jsonl")
+	if err := cmp.Or(lines.Check(), c.Many.Target.check(a)); err != nil {
 		return err
 	}
 	m, err := a.openModel()
@@ -63,7 +65,7 @@ func (c *generateCommand) runPrompts(a *app, o decode.Options) error {
 	}
 	defer m.Close()
 	run := prompting{app: a, command: c, options: o, model: m, bar: newBar("lines")}
-	run.in = &promptInput{Reader: rows.NewReader(source, "jsonl")}
+	run.in = &promptInput{Reader: lines}
 	run.in.prompts.Special = c.Prompt.Special
 	if err := run.openTokenizer(); err != nil {
 		return err

@@ -29,7 +29,6 @@ func (a *app) optionFile(name, flag string) (string, error) {
 		return "", fmt.Errorf("files: %s is not there, but in options", quoteShort(name))
 	}
 	text, err := a.readFile(name, flag)
-	text = withoutMark(text)
 	if err == nil && files.texts == nil {
 		files.texts = optionTexts{}
 	}
@@ -38,9 +37,6 @@ func (a *app) optionFile(name, flag string) (string, error) {
 	}
 	return text, err
 }
-
-// withoutMark is a text without the byte order mark that some editors put at its beginning.
-func withoutMark(text string) string { return strings.TrimPrefix(text, "\uFEFF") }
 
 // unrecorded are the flags of gpt generate that do not change which tokens follow a prompt's ids,
 // or that a receipt has in another form. All others are options of a receipt.

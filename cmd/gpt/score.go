@@ -25,7 +25,7 @@ import (
 type scoreCommand struct {
 	File  *string `arg:"" name:"file" optional:""`
 	Text  *string `placeholder:"TEXT" help:"score TEXT, in place of a file"`
-	Input string  `placeholder:"FORM" default:"auto" enum:"auto,lines,jsonl,csv,tsv"`
+	Input string  `placeholder:"FORM" default:"auto" enum:"auto,lines,jsonl,csv,tsv" aliases:"input-format"`
 
 	TextField *string  `placeholder:"NAME"`
 	Fields    []string `placeholder:"LIST"`
@@ -44,13 +44,15 @@ type scoreCommand struct {
 func (c *scoreCommand) Help() string {
 	return `Prints an object for each text of the input, in order. The input is one of
 
-lines	a text on each line
+lines	a text on each line, in UTF-8
 jsonl	an object on each line, with text, or with context and continuation, or with tokens
 	(ids, which need no tokenizer)
 csv, tsv	a table whose first line names the columns: text, or context and continuation. Fields
 	may be quoted, as RFC 4180 has it, and then hold line feeds
 
-plain or compressed by gzip or zstd. --text-field names another field or column to read. An object
+plain or compressed by gzip or zstd, with or without a byte order mark. What its first bytes show to
+be binary, or one JSON array, is refused; --input lines scores the lines of anything, as they stand.
+--text-field names another field or column to read. An object
 of the output has
 
 line	the line on which the text begins, from 1
@@ -176,8 +178,12 @@ func (c *scoreCommand) tokenizer(a *app, in *scoreInput) (eval.Tokenizer, error)
 
 // settings are the options that the output depends on.
 func (c *scoreCommand) settings(in *scoreInput) []resume.Setting {
+	form := in.Form
+	if in.Raw {
+		form += ", as they stand"
+	}
 	return []resume.Setting{
-		{Name: "--input", Value: in.Form},
+		{Name: "--input", Value: form},
 		{Name: "--text-field", Value: strconv.Quote(in.lines.TextField)},
 		{Name: "--bos", Value: strconv.FormatBool(c.BOS)},
 		{Name: "--top", Value: strconv.Itoa(c.Top)},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"regexp"
 	"strings"
 	"sync/atomic"
 
@@ -73,9 +74,8 @@ func (in *scoreInput) settle(a *app, c *scoreCommand) error {
 				"--input says what they are: csv, tsv, jsonl"}
 		}
 	}
-	if c.Input == "auto" && in.Form == "lines" && strings.HasSuffix(in.Name, ".json") {
-		a.notef("%s: each line is scored as a text; for an array of objects: "+
-			"jq -c .[] %[1]s | gpt score", in.Name)
+	if err := in.Check(); err != nil {
+		return c.notText(err)
 	}
 	if err := in.ReadHeader(); err != nil || in.Header == nil {
 		return err
@@ -92,6 +92,23 @@ func (in *scoreInput) settle(a *app, c *scoreCommand) error {
 	}
 	return nil
 }
+
+// notText says what may be done with an input whose lines are no texts.
+func (c *scoreCommand) notText(err error) error {
+	hint := "--input lines scores its lines as they stand"
+	var array *rows.ArrayError
+	if errors.As(err, &array) {
+		file := "FILE"
+		if c.File != nil && plainWord.MatchString(*c.File) {
+			file = *c.File
+		}
+		hint = fmt.Sprintf("jq -c '%s' %s | gpt score; %s", array.Filter, file, hint)
+	}
+	return hinted{err, hint}
+}
+
+// plainWord is a file's name that no shell changes.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./-]*$`)
 
 // requests are the rows, for eval.Score, which reads ahead.
 func (in *scoreInput) requests(yield func(eval.Request) bool) {

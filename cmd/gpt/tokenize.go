@@ -21,7 +21,7 @@ func (c *tokenizeCommand) Help() string {
 prints exactly the bytes that the ids stand for; a newline is added on a terminal only.
 
 The text is TEXT, the text of a file (-f FILE; -f - is stdin), or what comes through a pipe. Every
-byte counts. The tokenizer is the checkpoint's own; where it has none, and its vocabulary is large
+byte counts, those of a byte order mark too. The tokenizer is the checkpoint's own; where it has none, and its vocabulary is large
 enough, it is GPT-2's. gpt inspect says of which kind it is.
 
 The text of a WordPiece vocabulary, as Chinese models have, has a space between the characters; with
@@ -38,7 +38,7 @@ Examples:
 }
 
 func (c *tokenizeCommand) Run(a *app) error {
-	text, err := c.Text.open(a)
+	text, err := c.Text.open(a, !c.Decode)
 	if err != nil {
 		return err
 	}

@@ -91,6 +91,3 @@ func (o Object) Line() ([]byte, error) {
 	b.WriteString("}\n")
 	return b.Bytes(), nil
 }
-
-// ByteOrderMark is what some editors put before a file's first line.
-const ByteOrderMark = "\uFEFF"

@@ -32,6 +32,7 @@ type Row struct {
 type Reader struct {
 	*Source
 	Form   string   // lines, jsonl, csv, tsv; text: all of it is one row
+	Raw    bool     // lines are any bytes, as they stand; else UTF-8, after a byte order mark
 	Header []string // the names of the columns
 	only   string   // the text
 }
@@ -41,8 +42,10 @@ func Only(name, text string) *Reader {
 	return &Reader{Source: NewSource(name, strings.NewReader("")), Form: "text", only: text}
 }
 
-// NewReader settles the form, auto for one that the source's name or its first byte tells.
+// NewReader settles the form, auto for one that the source's name or its first byte tells. Who gives
+// lines as the form takes them as they stand.
 func NewReader(s *Source, form string) *Reader {
+	raw := form == "lines"
 	switch ext := Extension(s.Name); {
 	case form != "auto":
 	case ext == "csv", ext == "tsv", ext == "jsonl":
@@ -52,7 +55,7 @@ func NewReader(s *Source, form string) *Reader {
 	default:
 		form = "lines"
 	}
-	return &Reader{Source: s, Form: form}
+	return &Reader{Source: s, Form: form, Raw: raw}
 }
 
 // Extension is what a name says of the data within: jsonl of A.JSONL.gz, "" where it says nothing.
@@ -75,6 +78,27 @@ func beginsObject(r *bufio.Reader) bool {
 		}
 	}
 	return false
+}
+
+// Check errs if the source is binary or one JSON array in place of lines, by what has arrived with the
+// first of them: it waits for no more. It is to be asked before the first row.
+func (r *Reader) Check() error {
+	lines := r.Form == "lines" && !r.Raw
+	if !lines && (r.Form != "jsonl" || beginsObject(r.r)) {
+		return nil
+	}
+	first := arrived(r.r)
+	err := checkKind(first)
+	if lines {
+		err = checkText(first)
+	}
+	if array := checkArray(first); err == nil && array != nil && (lines || array.Filter == ".[]") {
+		err = array // objects may be among lines of which one is an array of something else
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", r.Name, err)
+	}
+	return err
 }
 
 // ReadHeader reads the line of CSV or TSV that names the columns.
@@ -151,19 +175,30 @@ func (r *Reader) changed(format string, args ...any) error {
 	return &ChangedError{r.Name, fmt.Sprintf(format, args...)}
 }
 
+var errNotUTF8 = errors.New("not UTF-8")
+
 func (r *Reader) nextLine(w *Row) error {
 	line, err := r.Source.Next()
 	if err != nil && err != ErrLongLine {
 		return err
 	}
+	all := line
 	line = TrimEnd(line)
 	r.take(line)
 	w.Err, w.Digest = err, r.sum()
-	if r.Line == 1 && r.Form == "jsonl" {
-		line = bytes.TrimPrefix(line, []byte(ByteOrderMark))
+	if r.Line == 1 && !r.Raw {
+		var mark error
+		if line, mark = TrimMark(line); mark != nil {
+			return fmt.Errorf("%s: %w", r.Name, mark)
+		}
+		if r.Form == "lines" && string(all) == ByteOrderMark {
+			return io.EOF // there is nothing else
+		}
 	}
 	switch {
 	case err != nil:
+	case r.Form == "lines" && !r.Raw && !utf8.Valid(line):
+		w.Err = errNotUTF8
 	case r.Form == "lines":
 		w.Text = string(line)
 	case len(bytes.TrimSpace(line)) > 0:
@@ -220,7 +255,9 @@ func (r *Reader) record() (c summedRecord, err error) {
 			return c, err
 		default:
 			if r.Line == 1 {
-				line = bytes.TrimPrefix(line, []byte(ByteOrderMark))
+				if line, err = TrimMark(line); err != nil {
+					return c, fmt.Errorf("%s: %w", r.Name, err)
+				}
 			}
 			c.add(line)
 		}
@@ -231,7 +268,7 @@ func (r *Reader) record() (c summedRecord, err error) {
 		r.take(TrimEnd(line))
 		c.digest = r.sum()
 		if !utf8.ValidString(strings.Join(c.fields, "")) {
-			c.fail(errors.New("not UTF-8"))
+			c.fail(errNotUTF8)
 		}
 		return c, nil
 	}

@@ -192,3 +192,28 @@ func TestASourceSaysHowFarItIs(t *testing.T) {
 		}
 	}
 }
+
+// frame is zstd data that ask for a window of 1 KiB times a power of two, with one raw block.
+func frame(power byte, text string) string {
+	size := len(text)<<3 | 1 // the last block, as it stands
+	return "\x28\xb5\x2f\xfd\x00" + string([]byte{power << 3, byte(size), byte(size >> 8), 0}) + text
+}
+
+// TestZstdOfALongWindowIsRead: up to that of zstd --long=31, in memory for what is read.
+func TestZstdOfALongWindowIsRead(t *testing.T) {
+	if ^uint(0)>>32 == 0 {
+		t.Skip("addresses of 32 bits; TestZstdOfTooLongAWindowIsRefused runs")
+	}
+	if got := read("x", frame(21, "The cat\n"), "auto"); len(got) != 1 || got[0] != "The cat" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestZstdOfTooLongAWindowIsRefused(t *testing.T) {
+	got := read("x", frame(22, "The cat\n"), "auto")
+	want := fmt.Sprintf("! x: zstd data: window size exceeded, want at most %d bytes",
+		uint64(largestWindow))
+	if len(got) != 1 || got[0] != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -108,6 +108,22 @@ func (s *Source) StartsWith(prefix string) bool { return startsWith(s.r, prefix)
 // Rest returns what follows the lines that were read, as bytes.
 func (s *Source) Rest() io.Reader { return s.r }
 
+// Text returns what the source stands for as one text, without a byte order mark, whose bytes count.
+// It errs if the beginning is no text.
+func (s *Source) Text() (io.Reader, error) {
+	first, _ := s.r.Peek(s.r.Size())
+	text, err := TrimMark(first)
+	if err == nil {
+		err = checkText(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Name, err)
+	}
+	n, _ := s.r.Discard(len(first) - len(text))
+	s.Bytes += int64(n)
+	return s.r, nil
+}
+
 // Next reads a line with its end, ErrLongLine for one that is too long, which it reads past, or
 // io.EOF.
 func (s *Source) Next() (line []byte, err error) {
@@ -169,27 +185,24 @@ func (c *counter) Read(b []byte) (int, error) {
 
 // startsWith reports whether r begins with a prefix. It waits for no more bytes than tell.
 func startsWith(r *bufio.Reader, prefix string) bool {
-	for n := 1; n <= len(prefix); n++ {
-		if b, err := r.Peek(n); err != nil || b[n-1] != prefix[n-1] {
-			return false
-		}
-	}
-	return true
+	return common(r, prefix) == len(prefix)
 }
 
-// largestWindow bounds the memory that zstd data may ask for: zstd --long makes no larger one.
-const largestWindow = 128 << 20
+// largestWindow bounds the memory that zstd data may ask for: 2 GiB, which is what zstd --long=31
+// makes and no option exceeds; where addresses have 32 bits 128 MiB, the most of zstd --long.
+const largestWindow = 128 << 20 << (^uint(0) >> 63 * 4)
 
 // decompressed returns what the data of r stand for. What they are is told by their first bytes.
 func decompressed(r *bufio.Reader) (*bufio.Reader, error) {
-	for magic, kind := range map[string]string{
-		"\xfd7zXZ\x00": "xz", "BZh91AY&SY": "bzip2", "PK\x03\x04": "zip",
-	} {
-		if startsWith(r, magic) {
-			return nil, fmt.Errorf("%s data, want text, gzip or zstd", kind)
-		}
-	}
 	switch {
+	case startsWith(r, "\xfd7zXZ\x00"):
+		return nil, wantText("xz")
+	case startsWith(r, "PK\x03\x04"):
+		return nil, wantText("zip")
+	case startsWith(r, "BZh"): // then a digit
+		if b, err := r.Peek(10); err == nil && string(b[4:]) == "1AY&SY" {
+			return nil, wantText("bzip2")
+		}
 	case startsWith(r, "\x1f\x8b"):
 		z, err := gzip.NewReader(r)
 		return inflated(z, "gzip", err)
@@ -201,6 +214,8 @@ func decompressed(r *bufio.Reader) (*bufio.Reader, error) {
 	}
 	return r, nil
 }
+
+func wantText(kind string) error { return fmt.Errorf("%s data, want text, gzip or zstd", kind) }
 
 func inflated(z io.Reader, kind string, err error) (*bufio.Reader, error) {
 	if err != nil {
@@ -224,8 +239,11 @@ func (z inflater) Read(b []byte) (int, error) {
 }
 
 func badData(kind string, err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return fmt.Errorf("%s data: cut off before their end", kind)
+	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
+		return fmt.Errorf("zstd data: %w, want at most %d bytes", err, uint64(largestWindow))
 	}
 	return fmt.Errorf("%s data: %s", kind, strings.TrimPrefix(err.Error(), kind+": "))
 }

@@ -38,14 +38,17 @@ func Cut(ctx context.Context, s Source, pieceBytes int64) ([]Part, error) {
 	return c.end(err), nil
 }
 
-func (s Source) part() Part { return Part{Source: s.Name, Order: s.Order, Form: s.Form, Line: 1} }
+func (s Source) part() Part {
+	return Part{Source: s.Name, Order: s.Order, Form: s.Form, Raw: s.Form == "lines", Line: 1}
+}
 
-// form settles what is left to the bytes of a source.
-func (r *reading) form(form string) string {
+// form settles what is left to the bytes of a source. It errs for one that is no text.
+func (r *reading) form(form string) (string, error) {
 	if form == "auto" && r.StartsWith("PAR1") {
-		return "parquet"
+		return "parquet", nil
 	}
-	return rows.NewReader(r.Source, form).Form
+	in := rows.NewReader(r.Source, form)
+	return in.Form, cause(in.Check())
 }
 
 // A cutter makes parts of what it reads.
@@ -65,7 +68,11 @@ func (c *cutter) source(ctx context.Context, s Source) error {
 			return err
 		}
 		defer in.Close()
-		if c.part.Form = in.form(s.Form); c.part.Form != "parquet" {
+		form, err := in.form(s.Form)
+		if err != nil {
+			return err
+		}
+		if c.part.Form = form; form != "parquet" {
 			if !in.seekable {
 				c.bound = mostParts
 			}

@@ -40,6 +40,7 @@ type Part struct {
 	Source string
 	Order  int    // of the source
 	Form   string // auto only where the source could not be read
+	Raw    bool   `json:",omitempty"` // lines were asked for: they are any bytes, as they stand
 	Line   int    // of the first row, from 1
 	Lines  int
 	Offset int64 // in what the data stand for, decompressed

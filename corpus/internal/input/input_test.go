@@ -138,7 +138,7 @@ func randomText(rng *rand.Rand, jsonl bool) []byte {
 		case jsonl && rng.IntN(10) > 0:
 			fmt.Fprintf(&b, `{"text":%q}`, strings.ReplaceAll(body, "\x00", ""))
 		case rng.IntN(8) == 0:
-			b.WriteString("\xff\xfe")
+			b.WriteString("\xff\xff")
 		default:
 			b.WriteString(body)
 		}
@@ -257,7 +257,7 @@ func TestSmallPartsArePackedTogether(t *testing.T) {
 }
 
 func TestATextIsOneRow(t *testing.T) {
-	text := "a\r\nb\x00\xff\n\nc"
+	text := "a\r\nb\x01\xff\n\nc"
 	for _, form := range []string{"text", "wikitext"} {
 		for _, name := range []string{
 			write(t, "a.jsonl", []byte(text)),
@@ -276,7 +276,7 @@ func TestATextIsOneRow(t *testing.T) {
 	if len(all) != 1 || err != nil || all[0].Text != "" {
 		t.Errorf("empty: %q, %v, want one row", show(all), err)
 	}
-	name = write(t, "large.gz", zipped(t, make([]byte, longestText+1), 1))
+	name = write(t, "large.gz", zipped(t, bytes.Repeat([]byte("a"), longestText+1), 1))
 	all, err = rowsOf(t.Context(), cut(t, one(t, "text", name), 1)...)
 	if len(all) != 1 || err != nil || all[0].Err == nil || all[0].Text != "" {
 		t.Errorf("too large: %.200q, %v, want one row in error", show(all), err)
@@ -303,6 +303,43 @@ func TestAnEmptyFileHasNoParts(t *testing.T) {
 	for _, data := range [][]byte{nil, zipped(t, nil, 1), zstandard(t, nil)} {
 		if parts := cut(t, one(t, "", write(t, "a", data)), 100); len(parts) != 0 {
 			t.Errorf("%x: %+v", data, parts)
+		}
+	}
+}
+
+// TestWhatIsNoTextIsSetAsideByName: a file that is binary or one JSON array has one row, in error; a
+// line that is no UTF-8 has one; whoever says lines gets all of them as they stand.
+func TestWhatIsNoTextIsSetAsideByName(t *testing.T) {
+	for _, c := range []struct{ name, form, text, want string }{
+		{"a", "", rows.ByteOrderMark + "The\ncat\n", "The|cat"},
+		{"a", "", rows.ByteOrderMark, ""},
+		{"a", "text", rows.ByteOrderMark + "The\n", "The\n"},
+		{"a", "", "caf\xe9\ncat\n", "- not UTF-8|cat"},
+		{"a", "", "\xff\xfeT\x00", "line 1: UTF-16 text, want UTF-8"},
+		{"a", "text", "\xff\xfeT\x00", "line 1: UTF-16 text, want UTF-8"},
+		{"a.jsonl", "", "\xff\xfe{\x00}\x00\n", "line 1: UTF-16 text, want UTF-8"},
+		{"a.arrow", "", "ARROW1\x00\x00\n\n", "line 1: Arrow data, want text, gzip or zstd"},
+		{"a.jsonl", "", "Obj\x01\n\n\n", "line 1: Avro data, want text, gzip or zstd"},
+		{"a", "text", "Obj\x01\n", "line 1: Avro data, want text, gzip or zstd"},
+		{"a.json", "", "[\n {}\n]\n", "line 1: a JSON array, want an object on each line, as jq -c '.[]' writes them"},
+		{"a.json", "", "[Chorus]\nLa\n", "[Chorus]|La"},
+		{"a", "lines", rows.ByteOrderMark + "The\n\xe9\n\x00", rows.ByteOrderMark + "The|\xe9|\x00"},
+		{"a", "lines", "[{}]\n", "[{}]"},
+	} {
+		source := one(t, c.form, write(t, c.name, []byte(c.text)))
+		all, err := rowsOf(t.Context(), cut(t, source, 1)...)
+		var got []string
+		for _, w := range all {
+			if w.Err != nil {
+				w.Text = "- " + w.Err.Error()
+			}
+			got = append(got, w.Text)
+		}
+		if err != nil {
+			got = append(got, strings.TrimPrefix(err.Error(), source.Name+": "))
+		}
+		if strings.Join(got, "|") != c.want {
+			t.Errorf("%s as %q: %q, want %q", c.text, c.form, got, c.want)
 		}
 	}
 }

@@ -48,6 +48,9 @@ func read(ctx context.Context, p Part, row func(rows.Row) bool) error {
 	case "text", "wikitext":
 		return in.text(p, row)
 	case "auto":
+		if _, err := in.form(p.Form); err != nil {
+			return err
+		}
 		return changed("it can be read now, want it as it was when it was cut")
 	}
 	if err := in.skip(p.Offset); err != nil {
@@ -55,10 +58,15 @@ func read(ctx context.Context, p Part, row func(rows.Row) bool) error {
 	}
 	in.Line = p.Line - 1
 	r := rows.NewReader(in.Source, p.Form)
+	if r.Raw = p.Raw; p.Offset == 0 {
+		if err := r.Check(); err != nil {
+			return cause(err)
+		}
+	}
 	for n := 0; n < p.Lines || p.Last; n++ {
 		w, err := r.Next()
 		switch {
-		case err == io.EOF && n < p.Lines:
+		case err == io.EOF && r.Line < p.Line+p.Lines-1:
 			return changed("it ends after line %d, want line %d", r.Line, p.Line+p.Lines-1)
 		case err == io.EOF && !p.Broken && r.Bytes != p.Bytes:
 			return changed("%d bytes of its last lines, want %d", r.Bytes, p.Bytes)
@@ -149,16 +157,20 @@ func skipped(err error, offset int64) error {
 
 // text gives the whole of a file as one row.
 func (r *reading) text(p Part, row func(rows.Row) bool) error {
+	all, err := r.Text()
+	if err != nil {
+		return cause(err)
+	}
 	var b strings.Builder
-	n, err := io.Copy(&b, io.LimitReader(r.Rest(), longestText+1))
+	n, err := io.Copy(&b, io.LimitReader(all, longestText+1))
 	w := rows.Row{First: p.Line, Last: p.Line, Text: b.String()}
 	switch {
 	case err != nil:
 		return err
 	case n > longestText:
 		w.Text, w.Err = "", fmt.Errorf("a text of more than %d bytes", longestText)
-	case r.seekable && n != p.Bytes:
-		return changed("%d bytes, want %d", n, p.Bytes)
+	case r.seekable && r.Bytes+n != p.Bytes:
+		return changed("%d bytes, want %d", r.Bytes+n, p.Bytes)
 	}
 	if !row(w) {
 		return errStop
