@@ -6,7 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"sync/atomic"
+	"slices"
+	"sync"
 )
 
 // Convert returns src in format f: the same bits whatever the team. Sizes, and where there is one
@@ -18,35 +19,97 @@ func Convert(t *Team, f Format, src *Matrix) Matrix {
 	return m
 }
 
-// ConvertFinite is Convert with an error where F16 or BF16 makes an infinity of a finite number.
-func ConvertFinite(t *Team, f Format, src *Matrix) (Matrix, error) {
-	m, infinite := convert(t, f, src)
-	if !infinite {
-		return m, nil
-	}
-	infinity := uint16(halfInfinity)
-	if m.bf16() {
-		infinity = bfloatInfinity
-	}
-	numbers := Convert(t, F32, src).F32
-	for i, half := range m.F16 {
-		if x := numbers[i]; half&0x7fff == infinity && !math.IsInf(float64(x), 0) {
-			columns := src.Out
-			if src.Layout == OutIn {
-				columns = src.In
-			}
-			return m, fmt.Errorf("%g at [%d %d] is too large for %v", x, i/columns, i%columns, f)
+// ConvertChecked is Convert with an error where F16 or BF16 makes an infinity of a finite number, and
+// where numbers that are not all zero become zeros, all of them. It tells how many do.
+func ConvertChecked(t *Team, f Format, src *Matrix) (Matrix, Zeroed, error) {
+	m, found := convert(t, f, src)
+	zeroed := Zeroed{Weights: found.lost, Of: src.In*src.Out - (found.zeros - found.lost),
+		Blocks: found.blocks}
+	if found.infinite {
+		if err := tooLarge(t, &m, src); err != nil {
+			return m, zeroed, err
 		}
 	}
-	return m, nil
+	if !found.nonzero && found.lost+found.blocks > 0 {
+		var most float32
+		for _, x := range Convert(t, F32, src).F32 {
+			most = max(most, x, -x)
+		}
+		return m, zeroed, fmt.Errorf("%v makes zeros of all weights, of which the largest is %g: "+
+			"want f32", f, most)
+	}
+	if found.lost > 0 && src.Blocks == nil {
+		zeroed.Rows = zeroRows(&m, src)
+	}
+	return m, zeroed, nil
 }
 
-// convert is Convert, and reports whether the result has infinities in F16 or BF16.
-func convert(t *Team, f Format, src *Matrix) (dst Matrix, infinite bool) {
+// Zeroed counts the weights that are not zero and that a conversion has made zeros of.
+type Zeroed struct {
+	Weights int // by F16 and BF16 alone: that Q8 and Q4 round single ones of a block is how they work
+	Of      int // those that were not zero
+	Blocks  int // of 32 consecutive inputs of one output, not all zero, that have become zeros
+	Rows    int // of the matrix as it is stored, likewise, by F16 and BF16
+}
+
+// tooLarge is the error of the first number of src that m has as an infinity, if there is one.
+func tooLarge(t *Team, m, src *Matrix) error {
+	infinity, numbers := m.infinity(), Convert(t, F32, src).F32
+	for i, half := range m.F16 {
+		if x := numbers[i]; half&0x7fff == infinity && !math.IsInf(float64(x), 0) {
+			columns := src.columns()
+			return fmt.Errorf("%g at [%d %d] is too large for %v", x, i/columns, i%columns, m.Format)
+		}
+	}
+	return nil
+}
+
+// zeroRows counts the rows of m that are zeros where those of src are not.
+func zeroRows(m, src *Matrix) (n int) {
+	columns := src.columns()
+	for at := 0; at < len(m.F16); at += columns {
+		if slices.ContainsFunc(m.F16[at:at+columns], isNumber) {
+			continue
+		}
+		if src.Format == F32 && slices.ContainsFunc(src.F32[at:at+columns], notZero) ||
+			src.Format != F32 && slices.ContainsFunc(src.F16[at:at+columns], isNumber) {
+			n++
+		}
+	}
+	return n
+}
+
+func isNumber(half uint16) bool { return half&0x7fff != 0 }
+func notZero(x float32) bool    { return x != 0 }
+
+// columns is the length of a row as it is stored.
+func (m *Matrix) columns() int {
+	if m.Layout == OutIn {
+		return m.In
+	}
+	return m.Out
+}
+
+// findings are what a conversion has found out about its result.
+type findings struct {
+	infinite bool // F16 or BF16 has infinities
+	nonzero  bool // Q8, Q4, F16 or BF16 has a number that is not zero
+	zeros    int  // in F16 or BF16
+	lost     int  // of those, that were not zero
+	blocks   int  // of 32 inputs of one output, that were not zero and are
+}
+
+func (f *findings) add(g *findings) {
+	f.infinite, f.nonzero = f.infinite || g.infinite, f.nonzero || g.nonzero
+	f.zeros, f.lost, f.blocks = f.zeros+g.zeros, f.lost+g.lost, f.blocks+g.blocks
+}
+
+// convert is Convert, and tells of its result.
+func convert(t *Team, f Format, src *Matrix) (dst Matrix, found findings) {
 	dst = Matrix{Format: f, Layout: src.Layout, In: src.In, Out: src.Out}
 	switch {
 	case f == src.Format:
-		return *src, false
+		return *src, found
 	case f == Q8 || f == Q4:
 		dst.Blocks = make([]byte, QuantBytes(f, src.In, src.Out))
 	case f == F32:
@@ -55,19 +118,21 @@ func convert(t *Team, f Format, src *Matrix) (dst Matrix, infinite bool) {
 		dst.F16 = make([]uint16, src.In*src.Out)
 	}
 	tiles := (src.Out + quantCols - 1) / quantCols
-	var found atomic.Bool
+	var mu sync.Mutex
 	t.Run(func(w *Worker) {
 		var values tileValues
+		var own findings
 		for o := w.Next(); o < tiles; o = w.Next() {
 			for b := range blocksOf(src.In) {
 				src.readTile(&values, o, b)
-				if dst.writeTile(t.variant, &values, o, b) {
-					found.Store(true)
-				}
+				dst.writeTile(t.variant, &values, o, b, &own)
 			}
 		}
+		mu.Lock()
+		defer mu.Unlock()
+		found.add(&own)
 	})
-	return dst, found.Load()
+	return dst, found
 }
 
 // tileValues are a tile's weights by input and output.
@@ -116,36 +181,107 @@ func (m *Matrix) readTile(values *tileValues, o, b int) {
 	}
 }
 
-// writeTile sets tile (o, b) to values, and reports whether one became an infinity of F16 or BF16.
-func (m *Matrix) writeTile(v *variant, values *tileValues, o, b int) (infinite bool) {
+// writeTile sets tile (o, b) to values, and tells of the result.
+func (m *Matrix) writeTile(v *variant, values *tileValues, o, b int, found *findings) {
 	switch m.Format {
 	case Q8:
 		encode8(m.tile(o, b), values)
-		return false
+		m.findBlocks(values, o, b, found)
+		return
 	case Q4:
 		encode4(v, m.tile(o, b), values)
-		return false
+		m.findBlocks(values, o, b, found)
+		return
 	}
-	var most uint16
 	start, in, out, ins, outs := m.span(o, b)
+	if m.Format == F32 {
+		for k := range ins {
+			for j := range outs {
+				m.F32[start+k*in+j*out] = values[k][j]
+			}
+		}
+		return
+	}
+	var zero, infinite uint16 // their highest bits say whether a number is
+	to, bf16, over := m.F16, m.bf16(), 0x8000-m.infinity()
 	for k := range ins {
-		for j := range outs {
-			i, w := start+k*in+j*out, values[k][j]
-			switch m.Format {
-			case F32:
-				m.F32[i] = w
-			case F16:
-				half := Half(w)
-				m.F16[i] = half
-				most = max(most, half&0x7fff)
-			default:
-				half := BFloat(w)
-				m.F16[i] = half
-				most = max(most, half&0x7fff)
+		at := start + k*in
+		for _, w := range values[k][:outs] {
+			var half uint16
+			if bf16 {
+				half = BFloat(w)
+			} else {
+				half = Half(w)
+			}
+			to[at] = half
+			at += out
+			zero |= half&0x7fff - 1
+			infinite |= half&0x7fff + over
+		}
+	}
+	found.infinite = found.infinite || infinite&0x8000 != 0
+	if zero&0x8000 != 0 {
+		m.findZeros(values, o, b, found)
+	} else {
+		found.nonzero = true
+	}
+}
+
+// infinity is the infinity of F16 or BF16.
+func (m *Matrix) infinity() uint16 {
+	if m.bf16() {
+		return bfloatInfinity
+	}
+	return halfInfinity
+}
+
+// findZeros counts the zeros of tile (o, b) in F16 or BF16, and those of them that were not.
+func (m *Matrix) findZeros(values *tileValues, o, b int, found *findings) {
+	start, in, out, ins, outs := m.span(o, b)
+	for j := range outs {
+		zeros, lost := 0, 0
+		for k := range ins {
+			if !isNumber(m.F16[start+k*in+j*out]) {
+				zeros++
+				if values[k][j] != 0 {
+					lost++
+				}
+			}
+		}
+		found.zeros, found.lost = found.zeros+zeros, found.lost+lost
+		found.nonzero = found.nonzero || zeros < ins
+		if zeros == ins && lost > 0 {
+			found.blocks++
+		}
+	}
+}
+
+// findBlocks counts the blocks of tile (o, b) in Q8 or Q4 that are zeros and were not: those whose
+// scale is 0.
+func (m *Matrix) findBlocks(values *tileValues, o, b int, found *findings) {
+	scales := m.tile(o, b)
+	scales = scales[len(scales)-2*quantCols:]
+	var zero uint64 // the highest bits of its halves say whether the scales are: not wrong for none
+	for i := 0; i < len(scales); i += 8 {
+		four := binary.LittleEndian.Uint64(scales[i:])
+		zero |= (four - 0x1_0001_0001_0001) &^ four
+	}
+	if zero&0x8000_8000_8000_8000 == 0 {
+		found.nonzero = true
+		return
+	}
+	for j := range quantCols {
+		if binary.LittleEndian.Uint16(scales[2*j:]) != 0 {
+			found.nonzero = true
+			continue
+		}
+		for k := range values {
+			if values[k][j] != 0 {
+				found.blocks++
+				break
 			}
 		}
 	}
-	return most >= halfInfinity && m.Format == F16 || most >= bfloatInfinity
 }
 
 const halfInfinity, bfloatInfinity = 0x7c00, 0x7f80 // the bits of F16 and BF16

@@ -3,6 +3,7 @@ package model
 // Number formats: matrices as stored, or converted on the way in; keys and values.
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -70,13 +71,48 @@ func (l *loader) matrix(name string, layout kernels.Layout, in, out int) kernels
 		l.fail("%s: stored as %s, want %s: convert the checkpoint that it was made of", name,
 			m.Format, want)
 	default:
-		converted, err := kernels.ConvertFinite(l.team, want, &m)
+		converted, zeroed, err := kernels.ConvertChecked(l.team, want, &m)
 		if err != nil {
 			l.fail("%s: %w", name, err)
 		}
+		l.noteZeros(name, want, zeroed)
 		m = converted
 	}
 	return m
+}
+
+// noteZeros takes note of weights that a format makes zeros of. In F16 and BF16 one in a thousand may
+// be: GPT-2's own have a few in a million.
+func (l *loader) noteZeros(name string, format kernels.Format, z kernels.Zeroed) {
+	of := func(n int, what string) {
+		l.zeroed = append(l.zeroed, fmt.Sprintf("%d of the %s of %s", n, what, name))
+	}
+	switch {
+	case format == kernels.Q8, format == kernels.Q4:
+		if z.Blocks > 0 {
+			of(z.Blocks, "blocks of 32")
+		}
+	case z.Weights*1000 > z.Of:
+		l.zeroed = append(l.zeroed, fmt.Sprintf("%.2g %% of %s",
+			100*float64(z.Weights)/float64(z.Of), name))
+	case z.Rows > 0:
+		of(z.Rows, "rows")
+	case z.Blocks > 0:
+		of(z.Blocks, "blocks of 32")
+	}
+}
+
+// notes are what is to be said of the conversion, a sentence each.
+func (l *loader) notes() []string {
+	if len(l.zeroed) == 0 {
+		return nil
+	}
+	const shown = 2
+	some := strings.Join(l.zeroed[:min(shown, len(l.zeroed))], ", ")
+	if more := len(l.zeroed) - shown; more > 0 {
+		some += fmt.Sprintf(" and some of %d more tensors", more)
+	}
+	return []string{fmt.Sprintf("%v makes zeros of weights that are not zero: %s", l.format, some)}
 }
 
 // stored returns the matrix of that name as the file has it.

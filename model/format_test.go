@@ -179,3 +179,69 @@ func TestAFormatThatCannotHoldAWeightIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestWeightsThatBecomeZerosAreToldOf: all of a tensor is an error, whole blocks and rows, and more
+// than one of a thousand in f16, are noted.
+func TestWeightsThatBecomeZerosAreToldOf(t *testing.T) {
+	const name = "h.1.mlp.c_fc.weight" // [15 60]
+	scaled := func(from, to int, by float32) func(tensors) tensors {
+		return change(name, func(w *weights.Tensor) {
+			w.Data = slices.Clone(w.Data)
+			for i := from; i < min(to, len(w.Data)/4); i++ {
+				x := math.Float32frombits(binary.LittleEndian.Uint32(w.Data[4*i:]))
+				binary.LittleEndian.PutUint32(w.Data[4*i:], math.Float32bits(x*by))
+			}
+		})
+	}
+	for _, c := range []struct {
+		format   string
+		from, to int
+		by       float32
+		want     string // the error, or the note
+	}{
+		{"f16", 0, 900, 1e-9, name + ": f16 makes zeros of all weights, of which the largest is "},
+		{"q8", 0, 900, 1e-26, name + ": q8 makes zeros of all weights, of which the largest is "},
+		{"q4", 0, 900, 1e-26, name + ": q4 makes zeros of all weights, of which the largest is "},
+		{"bf16", 0, 900, 1e-26, ""},
+		{"f32", 0, 900, 1e-26, ""},
+		{"auto", 0, 900, 1e-26, ""},
+		{"q8", 0, 900, 0, ""}, // they were zeros before
+		{"f16", 0, 900, 0, ""},
+		{"f16", 0, 60, 1e-9, "f16 makes zeros of weights that are not zero: 6.7 % of " + name},
+		{"f16", 3, 4, 1e-9, "f16 makes zeros of weights that are not zero: 0.11 % of " + name},
+		{"bf16", 60, 120, 1e-42, "bf16 makes zeros of weights that are not zero: "},
+		{"q8", 3, 4, 1e-26, ""}, // rounding
+		{"q4", 0, 60, 1e-26, ""},
+		{"q8", 0, 900, 1, ""},
+		{"q4", 0, 900, 1, ""},
+		{"f16", 0, 900, 1, ""},
+	} {
+		m, err := spoilAs(t, c.format, fixture.Options{}, scaled(c.from, c.to, c.by))
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else if notes := m.Notes(); len(notes) > 0 {
+			got = strings.Join(notes, "|")
+		}
+		if (got == "") != (c.want == "") || !strings.HasPrefix(got, c.want) ||
+			(err != nil) != strings.Contains(c.want, "all weights") {
+			t.Errorf("%s of %d to %d by %g: %q, want %q", c.format, c.from, c.to, c.by, got, c.want)
+		}
+	}
+	// A block of one output of many: column 7 of [15 60].
+	m, err := spoilAs(t, "q8", fixture.Options{}, change(name, func(w *weights.Tensor) {
+		w.Data = slices.Clone(w.Data)
+		for in := range 15 {
+			binary.LittleEndian.PutUint32(w.Data[4*(in*60+7):], math.Float32bits(1e-30))
+		}
+	}))
+	want := "q8 makes zeros of weights that are not zero: 1 of the blocks of 32 of " + name
+	if err != nil || len(m.Notes()) != 1 || m.Notes()[0] != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	// Many tensors are one sentence.
+	m, err = spoilAs(t, "f16", fixture.Options{Scale: 1e-6}, asIs)
+	if err != nil || len(m.Notes()) != 1 || !strings.Contains(m.Notes()[0], " more tensors") {
+		t.Errorf("%v, want one note", err)
+	}
+}

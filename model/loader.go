@@ -28,6 +28,7 @@ type loader struct {
 	prefix  string         // "transformer." or ""
 	used    map[string]bool
 	ignored []string
+	zeroed  []string // of which tensors the format makes zeros of weights that are not
 	err     error
 	dry     bool // no element is read
 

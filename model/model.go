@@ -47,6 +47,7 @@ type Model struct {
 	params  *engine.Params
 	format  kernels.Format
 	ignored []string
+	notes   []string
 	opened  *weights.Tensors // closed with the model where Load opened them; else nil
 
 	team    *kernels.Team
@@ -120,7 +121,7 @@ func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*M
 	l := loader{ctx: ctx, config: c, tensors: tensors, team: team, progress: o.Progress}
 	l.wantCacheFormat(o.CacheFormat)
 	if m.params, err = l.load(o.Format); err == nil {
-		m.format, m.ignored = l.format, l.ignored
+		m.format, m.ignored, m.notes = l.format, l.ignored, l.notes()
 		m.backend, err = m.open(ctx, o.Device)
 	}
 	if err != nil {
@@ -267,6 +268,11 @@ func (m *Model) CacheLimit() int64 { return m.cache.Limit() }
 // Ignored returns the names of the tensors that the file holds beside the decoder, in file order:
 // causal mask buffers and the heads of other tasks.
 func (m *Model) Ignored() []string { return m.ignored }
+
+// Notes say what the conversion of the weights to Options.Format has lost beside precision, a sentence
+// each, for people: that blocks, rows, or more than 0.1 % of the weights of a tensor are zeros and
+// were not. Where all of a tensor's are, New fails.
+func (m *Model) Notes() []string { return m.notes }
 
 // Bytes returns the size of the weights that one decoding step reads: the linear layers and the
 // head.

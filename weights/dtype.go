@@ -50,7 +50,7 @@ func (d DType) Size() int {
 // Float32s returns the elements as float32s. Those of an F32 tensor are the
 // file's own bytes where they lie in order, and alignment and byte order allow,
 // and must not be written to; all others are converted into new memory: F16 and
-// BF16 exactly, F64 rounded to nearest.
+// BF16 exactly, F64 rounded to nearest, with an error where all of them become zero and were not.
 func (t Tensor) Float32s() ([]float32, error) {
 	switch t.DType {
 	case F32, F16, BF16, F64:
@@ -80,8 +80,14 @@ func (t Tensor) Float32s() ([]float32, error) {
 			dst[i] = math.Float32frombits(uint32(binary.LittleEndian.Uint16(src[2*i:])) << 16)
 		}
 	case F64:
+		var there, kept uint64
 		for i := range dst {
-			dst[i] = float32(math.Float64frombits(binary.LittleEndian.Uint64(src[8*i:])))
+			bits := binary.LittleEndian.Uint64(src[8*i:])
+			dst[i] = float32(math.Float64frombits(bits))
+			there, kept = there|bits<<1, kept|uint64(math.Float32bits(dst[i])<<1)
+		}
+		if there != 0 && kept == 0 {
+			return nil, fmt.Errorf("%s: F32 makes zeros of all numbers, which are not in F64", t.Name)
 		}
 	}
 	return dst, nil

@@ -3,6 +3,7 @@ package weights
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"path/filepath"
 	"testing"
@@ -148,5 +149,24 @@ func TestAlignedTensorsAreViewsAndOthersCopies(t *testing.T) {
 	if err != nil || v[0] != 0x3c00 || v[1] != 0x4000 ||
 		unsafe.Pointer(&v[0]) == unsafe.Pointer(&moved[0]) {
 		t.Errorf("misaligned: %x, %v, want a copy", v, err)
+	}
+}
+
+func TestDoublesThatAllBecomeZeroAreAnError(t *testing.T) {
+	for _, c := range []struct {
+		x    []float64
+		want string
+	}{
+		{[]float64{1e-60, -1e-50, 0}, "x: F32 makes zeros of all numbers, which are not in F64"},
+		{[]float64{1e-60, 1e-44}, ""}, {[]float64{0, math.Copysign(0, -1)}, ""}, {nil, ""},
+	} {
+		var data []byte
+		for _, x := range c.x {
+			data = binary.LittleEndian.AppendUint64(data, math.Float64bits(x))
+		}
+		_, err := Tensor{Name: "x", DType: F64, Shape: []int{len(c.x)}, Data: data}.Float32s()
+		if got := fmt.Sprint(err); c.want == "" && err != nil || c.want != "" && got != c.want {
+			t.Errorf("%v: %v, want %q", c.x, err, c.want)
+		}
 	}
 }

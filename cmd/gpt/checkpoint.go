@@ -77,6 +77,9 @@ func (a *app) openModel() (*model.Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, note := range m.Notes() {
+		a.noteDuring(bar, "%s", note)
+	}
 	c := m.Config()
 	a.logf("model: %s, %d layers of width %d, context %d, vocabulary %d", a.modelName(), c.Layer,
 		c.Embd, c.Positions, c.VocabSize)

@@ -97,6 +97,9 @@ func (f *guessFlags) open(
 			if draft, err = model.New(ctx, c.Config, c.Tensors, options); err != nil {
 				return nil, fmt.Errorf("%s: %w", *f.Draft, err)
 			}
+			for _, note := range draft.Notes() {
+				a.notef("--draft %s: %s", *f.Draft, note)
+			}
 			a.logf("draft: %s, %d layers of width %d, format %s", *f.Draft, c.Config.Layer,
 				c.Config.Embd, draft.Format())
 			return draft, nil

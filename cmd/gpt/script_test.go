@@ -114,6 +114,8 @@ func makeCheckpoint(ts *testscript.TestScript, neg bool, args []string) {
 			o.Positions = n
 		case "qkvbias":
 			o.QKVBias = float64(n)
+		case "scale":
+			o.Scale, _ = strconv.ParseFloat(value, 64)
 		case "shards":
 			o.Shards = n
 		case "dtype":
