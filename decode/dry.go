@@ -6,7 +6,6 @@ package decode
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"picogpt/kernels"
 )
@@ -21,7 +20,7 @@ type DRY struct {
 	LastN         int     // how many of the newest tokens count; 0 means all
 
 	// Breakers are sequences of ids that no repetition goes beyond, back in the text. One of a
-	// single id is never penalised itself. DRYBreakers makes them of strings.
+	// single id is never penalised itself. Options.DRYStrings are more of them.
 	Breakers [][]int
 }
 
@@ -63,13 +62,18 @@ func (s *Sampler) avoidRepeats() {
 		}
 		length := int(lengths[id]) - 1
 		lengths[id] = 0
-		if place, ok := s.place(id); ok && !slices.ContainsFunc(s.breakers[id], isEmpty) {
+		if place, ok := s.place(id); ok && !s.breaks(id) {
 			s.change(place, s.scores[place]-d.penalty(length))
 		}
 	}
 }
 
-func isEmpty(ids []int) bool { return len(ids) == 0 }
+// breaks reports whether an id is a breaker by itself.
+func (s *Sampler) breaks(id int) bool {
+	isEmpty := func(ids []int) bool { return len(ids) == 0 }
+	return slices.ContainsFunc(s.breakers[id], isEmpty) ||
+		slices.ContainsFunc(s.options.DRYStrings.following(id), isEmpty)
+}
 
 // penalty is what the continuation of a repetition loses. It is bounded by what float32 can hold,
 // as in llama.cpp.
@@ -108,11 +112,13 @@ func repeats(z []int, w []int) []int {
 func (s *Sampler) sinceBreaker(w []int) int {
 	n := len(w)
 	for i := range n {
-		longest := -1
-		for _, rest := range s.breakers[w[n-1-i]] {
-			if len(rest) <= i && len(rest) > longest &&
-				slices.Equal(w[n-i:n-i+len(rest)], rest) {
-				longest = len(rest)
+		longest, id := -1, w[n-1-i]
+		for _, rests := range [][][]int{s.breakers[id], s.options.DRYStrings.following(id)} {
+			for _, rest := range rests {
+				if len(rest) <= i && len(rest) > longest &&
+					slices.Equal(w[n-i:n-i+len(rest)], rest) {
+					longest = len(rest)
+				}
 			}
 		}
 		if longest >= 0 {
@@ -120,42 +126,4 @@ func (s *Sampler) sinceBreaker(w []int) int {
 		}
 	}
 	return n
-}
-
-// A speller tells the text of an id, and the ids of a text. *tokenizer.Tokenizer is one.
-type speller interface {
-	Size() int
-	Text(id int) (string, error)
-	Encode(text string) ([]int, error)
-}
-
-// UsualBreakers returns the strings that llama.cpp takes for breakers where nobody names others.
-func UsualBreakers() []string { return []string{"\n", ":", `"`, "*"} }
-
-// DRYBreakers returns the sequences of ids in which a string begins: each id whose text contains
-// it, and each whose text ends with a beginning of it, followed by the ids of the rest, at most 20.
-func DRYBreakers(v speller, text string) ([][]int, error) {
-	const most = 20
-	var all [][]int
-	for id := range v.Size() {
-		word, err := v.Text(id)
-		if err != nil || word == "" { // a gap
-			continue
-		}
-		if strings.Contains(word, text) {
-			all = append(all, []int{id})
-			continue
-		}
-		for n := 1; n < len(text); n++ {
-			if !strings.HasSuffix(word, text[:n]) {
-				continue
-			}
-			rest, err := v.Encode(text[n:])
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, append([]int{id}, rest[:min(most, len(rest))]...))
-		}
-	}
-	return all, nil
 }

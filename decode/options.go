@@ -59,6 +59,7 @@ type Options struct {
 
 	NoRepeatNgram int // no sequence of so many ids occurs twice, the prompt counted; 0 means off
 	DRY           DRY
+	DRYStrings    *DRYStrings // DRY's breakers as strings; nil means none
 	Bias          []Bias
 	MinTokens     int // the text does not end before so many new tokens; 0 means off
 	LengthDecay   LengthDecay

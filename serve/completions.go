@@ -81,7 +81,7 @@ func (j *job) prepare(ctx context.Context) (err error) {
 	if err := j.checkSize(); err != nil {
 		return err
 	}
-	if j.options, err = j.server.decodeOptions(j.completion); err != nil {
+	if j.options, err = j.server.decodeOptions(ctx, j.completion); err != nil {
 		return err
 	}
 	if j.options.Constraint, err = j.server.forms.matcher(ctx, j.visit, &j.form); err != nil {

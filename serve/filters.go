@@ -4,9 +4,11 @@ package serve
 // transformers, llama-server and the pages of others send.
 
 import (
+	"context"
 	"math"
 
 	"picogpt/decode"
+	"picogpt/internal/strictjson"
 )
 
 // filters are package decode's options that a request sets directly.
@@ -25,10 +27,7 @@ func newFilters() filters {
 	}}
 }
 
-const (
-	mostFilter   = 1e6
-	mostBreakers = 64
-)
+const mostFilter = 1e6
 
 // belowOne is the largest number below 1, where 1 would remove every token.
 var belowOne = math.Nextafter(1, 0)
@@ -57,14 +56,14 @@ func (f *filters) addFields(table map[string]field) {
 		"dry_base":              number(&o.DRY.Base, 0, mostFilter),
 		"dry_allowed_length":    whole(&o.DRY.AllowedLength, 0, mostTokens),
 		"dry_penalty_last_n":    whole(&f.dryLastN, -1, mostTokens),
-		"dry_sequence_breakers": texts(&f.breakers, mostBreakers),
+		"dry_sequence_breakers": breakers(&f.breakers),
 	} {
 		table[name] = read
 	}
 }
 
 // setFilters gives o what the request says.
-func (s *Server) setFilters(o *decode.Options, f *filters) error {
+func (s *Server) setFilters(ctx context.Context, o *decode.Options, f *filters) error {
 	from := f.options
 	if from.Typical == 0 {
 		from.Typical = math.SmallestNonzeroFloat64 // one token, as top_p; decode's 0 is off
@@ -79,16 +78,23 @@ func (s *Server) setFilters(o *decode.Options, f *filters) error {
 	}
 	o.DRY = from.DRY
 	o.DRY.LastN = max(0, f.dryLastN) // decode's 0 is all
-	breakers := f.breakers
-	if breakers == nil {
-		breakers = decode.UsualBreakers()
+	if f.breakers == nil {
+		f.breakers = decode.UsualBreakers()
 	}
-	for _, text := range breakers {
-		ids, err := decode.DRYBreakers(s.vocabulary.Tokenizer, text)
-		if err != nil {
-			return fieldf("dry_sequence_breakers", "%v", err)
+	var err error
+	o.DRYStrings, err = decode.NewDRYStrings(ctx, s.vocabulary.Tokenizer, f.breakers)
+	return err
+}
+
+// breakers reads DRY's breakers, which are few and short.
+func breakers(to *[]string) field {
+	return func(r *strictjson.Reader) error {
+		if err := texts(to, decode.MostDRYStrings)(r); err != nil {
+			return err
 		}
-		o.DRY.Breakers = append(o.DRY.Breakers, ids...)
+		if err := decode.CheckDRYStrings(*to); err != nil {
+			return r.Errorf("%v", err)
+		}
+		return nil
 	}
-	return nil
 }

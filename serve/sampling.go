@@ -3,6 +3,7 @@ package serve
 // From fields to package decode's options.
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // decodeOptions are decode's words for a request.
-func (s *Server) decodeOptions(q *completion) (decode.Options, error) {
+func (s *Server) decodeOptions(ctx context.Context, q *completion) (decode.Options, error) {
 	o := decode.Options{
 		MaxTokens: q.maxTokens, MinTokens: q.minTokens, Temperature: q.temperature,
 		TopK: max(0, q.topK), TopP: q.topP, MinP: q.minP, PresencePenalty: q.presence,
@@ -41,6 +42,6 @@ func (s *Server) decodeOptions(q *completion) (decode.Options, error) {
 	case len(q.stopIDs) > 0:
 		o.EndOfText = slices.Concat(s.ends, q.stopIDs)
 	}
-	err := s.setFilters(&o, &q.filters)
+	err := s.setFilters(ctx, &o, &q.filters)
 	return o, err
 }

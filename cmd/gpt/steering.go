@@ -3,6 +3,7 @@ package main
 // The flags that look at the text so far: penalties, biases, and when a text may end.
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -63,6 +64,9 @@ func (f *steering) set(o *decode.Options) error {
 	}
 	if err := genflags.NoneEmpty("--dry-breaker", r.DRYBreaker); err != nil {
 		return usageError{err}
+	}
+	if err := decode.CheckDRYStrings(r.DRYBreaker); err != nil {
+		return usagef("--dry-breaker: %v", err)
 	}
 	if len(r.DRYBreaker) > 1 && slices.Contains(r.DRYBreaker, "none") {
 		return usagef("--dry-breaker none and another --dry-breaker: want one of them")
@@ -224,12 +228,7 @@ func (f *steering) openDRY(t *tokenizer.Tokenizer, o *decode.Options) error {
 	case breakers == nil:
 		breakers = decode.UsualBreakers()
 	}
-	for _, s := range breakers {
-		ids, err := decode.DRYBreakers(t, s)
-		if err != nil {
-			return fmt.Errorf("--dry-breaker %s: %w", quoteShort(s), err)
-		}
-		o.DRY.Breakers = append(o.DRY.Breakers, ids...)
-	}
-	return nil
+	var err error
+	o.DRYStrings, err = decode.NewDRYStrings(context.Background(), t, breakers)
+	return err
 }
