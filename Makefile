@@ -1,6 +1,6 @@
 # The commands of this project, each one line to copy. CI runs .ci/run.
 
-.PHONY: build dist image corpus-image test long race fuzz bench gpu-bench lint module ptx
+.PHONY: build dist image corpus-image test long race fuzz bench gpu-bench gpu-kit lint module ptx
 
 build: ## one static binary: ./gpt
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o gpt ./cmd/gpt
@@ -92,6 +92,28 @@ ptx: ## the kernels for the CUDA driver: gpu/cuda/gpt2.ptx; wants clang-16
 
 gpu-bench: ## the speeds of 124M and 1.5B on the GPU that $GPT_DEVICE names, cuda if it names none
 	go run -tags gpu ./cmd/gpt bench table --device "$${GPT_DEVICE:-cuda}"
+
+# For a machine with a GPU, without Go and a network: bench/gpu/README.md. Test binaries find their
+# files where go test runs them, in the folder of their package.
+KIT = dist/gpu-kit
+KIT_GO = env -u GOFLAGS CGO_ENABLED=0 GOOS=linux GOARCH=amd64 go
+KIT_FLAGS = -trimpath -buildvcs=false -tags gpu -ldflags="-s -w -buildid="
+gpu-kit: ## what tries a GPU in nine minutes, for Linux on x86-64: dist/gpu-kit.tar.xz
+	rm -rf $(KIT) && mkdir -p $(KIT)
+	GOOS=linux GOARCH=amd64 $(RELEASE) -tags gpu -o $(KIT)/gpt ./cmd/gpt
+	cd bench/gpu && $(KIT_GO) build $(KIT_FLAGS) -o ../../$(KIT)/kit .
+	@set -e; for dir in $$($(KIT_GO) list -tags gpu \
+		-f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./gpu/... ./model); do \
+		p=$${dir#$(CURDIR)/}; echo $(KIT)/$$p; mkdir -p $(KIT)/$$p; \
+		$(KIT_GO) test -c $(KIT_FLAGS) -o $(KIT)/$$p/$${p##*/}.test ./$$p; \
+		if [ -d $$p/testdata ]; then cp -r $$p/testdata $(KIT)/$$p; fi; \
+	done
+	cp -r gpu/kernels $(KIT)/gpu
+	cd bench/gpu && cp run.sh machine.sh peers.py README.md ../../$(KIT)
+	echo "$(VERSION)" >$(KIT)/VERSION
+	tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=2000-01-01 -C dist -cf - gpu-kit | \
+		xz -9 >$(KIT).tar.xz
+	@ls -l $(KIT).tar.xz
 
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }

@@ -10,13 +10,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"unsafe"
 
 	"picogpt/gpu"
 	"picogpt/internal/fixture"
+	"picogpt/internal/ptx"
 	"picogpt/internal/testmodel"
 	"picogpt/model"
 )
@@ -149,33 +153,89 @@ func TestOthersWaitForARecording(t *testing.T) {
 func TestWhatIsWrittenMayBeChanged(t *testing.T) {
 	f := newFake(t)
 	d, _ := opened(t, f, connections()["callbacks"](f))
+	for _, n := range []int{1, 1000, mostStaged, mostStaged + 1, stagingBytes + 1} {
+		before := f.count["cuStreamSynchronize"]
+		all, err := rewritten(d, n)
+		if err != nil {
+			t.Errorf("pieces of %d bytes: %v", n, err)
+		}
+		waits := f.count["cuStreamSynchronize"] - before - 1 // that of the read
+		if n <= mostStaged && waits > all/(stagingBytes-mostStaged) {
+			t.Errorf("%d bytes in pieces of %d: the stream is waited for %d times", all, n, waits)
+		}
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// rewritten writes pieces of n bytes, each from a slice that then changes, and reads them all. It
+// returns how many bytes that is.
+func rewritten(d *driver, n int) (all int, err error) {
 	const room = 3 * stagingBytes
 	b, err := d.Alloc(room)
 	if err != nil {
+		return 0, err
+	}
+	defer d.Free(b)
+	var want []byte
+	from := make([]byte, n)
+	for i := byte(1); len(want)+n <= room && i < 200; i++ {
+		for at := range from {
+			from[at] = i + byte(at)
+		}
+		if err := d.Write(b, int64(len(want)), from); err != nil {
+			return 0, err
+		}
+		want = append(want, from...)
+		clear(from)
+	}
+	got := make([]byte, len(want))
+	if err := d.Read(got, b, 0); err != nil {
+		return 0, err
+	}
+	if !bytes.Equal(got, want) {
+		return 0, errors.New("what is read is not what was written")
+	}
+	return len(want), nil
+}
+
+// TestTheDriverOnARealDevice does all that a driver can on the device that GPT_DEVICE names, as
+// cuda:0. Its twins above have the fake.
+func TestTheDriverOnARealDevice(t *testing.T) {
+	name, number, _ := strings.Cut(os.Getenv("GPT_DEVICE"), ":")
+	if name != "cuda" {
+		t.Skip("GPT_DEVICE names no device of CUDA, such as cuda:0")
+	}
+	ordinal, _ := strconv.Atoi(number)
+	l, err := load(libraryNames()...)
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range []int{1, 1000, mostStaged, mostStaged + 1, stagingBytes + 1} {
-		var want []byte
-		from := make([]byte, n)
-		before := f.count["cuStreamSynchronize"]
-		for i := byte(1); len(want)+n <= room && i < 200; i++ {
-			for at := range from {
-				from[at] = i + byte(at)
-			}
-			if err := d.Write(b, int64(len(want)), from); err != nil {
-				t.Fatal(err)
-			}
-			want = append(want, from...)
-			clear(from)
-		}
-		waits := f.count["cuStreamSynchronize"] - before
-		if n <= mostStaged && waits > len(want)/(stagingBytes-mostStaged) {
-			t.Errorf("%d bytes in pieces of %d: the stream is waited for %d times", len(want), n,
-				waits)
-		}
-		got := make([]byte, len(want))
-		if err := d.Read(got, b, 0); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%d bytes in pieces of %d: error %v, or other bytes", len(want), n, err)
+	var id int32
+	if err := l.call(&l.deviceGet, uintptr(unsafe.Pointer(&id)), uintptr(ordinal)); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("at %q of the PCI bus", l.bus(id))
+	program, err := ptx.Parse(kernels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := work(ptx.NewDriver(program, 2), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := l.open(id, kernels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := got.(*driver)
+	if result, err := work(d, 100); err != nil || !bytes.Equal(result, want) {
+		t.Errorf("error %v, or other activations than the interpreter's", err)
+	}
+	for _, n := range []int{1, 1000, mostStaged, stagingBytes + 1} {
+		if _, err := rewritten(d, n); err != nil {
+			t.Errorf("pieces of %d bytes: %v", n, err)
 		}
 	}
 	if err := d.Close(); err != nil {

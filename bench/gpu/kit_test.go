@@ -1,0 +1,272 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// The whole ends in time, also where every part takes all it may.
+func TestSharesAreWithinTheLimit(t *testing.T) {
+	for _, short := range []bool{false, true} {
+		sum := 0 * time.Second
+		names := map[string]bool{}
+		for _, p := range parts(short, "/kit", "/work") {
+			sum += p.share
+			if p.share < 10*time.Second || names[p.name] {
+				t.Errorf("part %s: share %v, named before %v", p.name, p.share, names[p.name])
+			}
+			names[p.name] = true
+		}
+		if sum+grace > limit {
+			t.Errorf("short %v: shares of %v, and %v to end, want %v at most", short, sum, grace, limit)
+		}
+	}
+}
+
+// fakes are parts of ten seconds each, named by what they do.
+func fakes(names ...string) (all []part) {
+	for _, name := range names {
+		all = append(all, part{name: name, share: 10 * time.Second, args: []string{name, deviceName},
+			anywhere: name != "needs a device"})
+	}
+	return all
+}
+
+const found = `{"device":"cpu","name":"the processor","probe":"passed"}
+{"device":"cuda:0","name":"Old GPU","platform":"CUDA 11","probe":"refused"}
+{"device":"cuda:1","name":"New GPU","platform":"CUDA 12","probe":"passed"}
+{"device":"opencl:0","name":"New GPU","platform":"NVIDIA CUDA","probe":"passed"}
+`
+
+// fake does what a part is named, in the time of a synctest bubble.
+func fake(ctx context.Context, p *part, device string) ([]byte, error) {
+	switch p.name {
+	case "probe":
+		return []byte(found), nil
+	case "hangs":
+		<-ctx.Done()
+		return []byte("begun\n"), ctx.Err()
+	case "fails":
+		time.Sleep(time.Second)
+		return []byte("FAIL\n"), errors.New("exit status 1")
+	case "is absent":
+		return nil, fmt.Errorf("python3 %w", errSkip)
+	}
+	time.Sleep(time.Second)
+	return []byte("on " + device + "\n"), nil
+}
+
+func statuses(t *testing.T, file string) (all []string, r result) {
+	t.Helper()
+	r, err := readResult(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range r.Parts {
+		all = append(all, p.Status)
+	}
+	return all, r
+}
+
+func TestAPartThatFailsDoesNotStopTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "r.json")
+		want := []string{"ok", "failed", "late", "skipped", "late", "ok", "ok"}
+		var known int
+		r := runner{to: file, log: io.Discard}
+		r.exec = func(ctx context.Context, p *part, device string) ([]byte, error) {
+			if known > 0 { // what was known before this part is written
+				if got, _ := statuses(t, file); !slices.Equal(got, want[:known]) {
+					t.Errorf("before %s: %q, want %q", p.name, got, want[:known])
+				}
+			}
+			known++
+			return fake(ctx, p, device)
+		}
+		start := time.Now()
+		err := r.run(t.Context(), fakes("probe", "fails", "hangs", "is absent", "hangs", "works",
+			"needs a device"))
+		got, result := statuses(t, file)
+		if err != nil || !slices.Equal(got, want) || !result.Done {
+			t.Errorf("error %v, %q, done %v, want %q", err, got, result.Done, want)
+		}
+		// a part that hangs has its share and what was left: until 30 s, and until 50 s
+		if took := time.Since(start); took != 52*time.Second || result.Seconds != 52 {
+			t.Errorf("took %v, %v s, want 52 s", took, result.Seconds)
+		}
+		last := result.Parts[6]
+		if last.Output != "on cuda:1\n" || last.Command[1] != "cuda:1" || result.Name != "New GPU" {
+			t.Errorf("%q by %q on %q, want the first GPU that passed", last.Output, last.Command,
+				result.Name)
+		}
+		if hung := result.Parts[2]; hung.Output != "begun\n" || hung.Seconds != 29 {
+			t.Errorf("%q after %v s, want what was printed until 29 s", hung.Output, hung.Seconds)
+		}
+	})
+}
+
+func TestARunThatIsStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "r.json")
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		r := runner{to: file, log: io.Discard, exec: fake}
+		err := r.run(ctx, fakes("works", "hangs", "works"))
+		got, result := statuses(t, file)
+		if err == nil || !slices.Equal(got, []string{"ok", "stopped"}) || result.Done {
+			t.Errorf("error %v, %q, done %v", err, got, result.Done)
+		}
+	})
+}
+
+func TestWhichDevice(t *testing.T) {
+	for _, c := range []struct{ named, found, want, name string }{
+		{"", found, "cuda:1", "New GPU"},
+		{"CUDA:0", found, "cuda:0", "Old GPU"},
+		{"opencl", found, "opencl:0", "New GPU"},
+		{"new", found, "cuda:1", "New GPU"},
+		{"radeon", found, "radeon", ""},
+		{"", `{"device":"cuda:0","name":"Old GPU","probe":"refused"}`, "cuda:0", "Old GPU"},
+		{"", `{"device":"cpu","name":"the processor","probe":"passed"}`, "", ""},
+		{"", "", "", ""},
+	} {
+		r := runner{to: filepath.Join(t.TempDir(), "r.json"), log: io.Discard,
+			result: result{Device: c.named}}
+		ran := false
+		r.exec = func(_ context.Context, p *part, _ string) ([]byte, error) {
+			ran = ran || p.name != "probe"
+			return []byte(c.found), nil
+		}
+		err := r.run(t.Context(), fakes("probe", "needs a device"))
+		if err != nil || r.result.Device != c.want || r.result.Name != c.name ||
+			ran != (c.want != "") {
+			t.Errorf("%q: device %q, %q, error %v, want %q, %q", c.named, r.result.Device,
+				r.result.Name, err, c.want, c.name)
+		}
+	}
+}
+
+func TestProcesses(t *testing.T) {
+	run := processes{dir: t.TempDir(), work: t.TempDir(), grace: 10 * time.Millisecond}.run
+	sh := func(ctx context.Context, script string) (string, error) {
+		out, err := run(ctx, &part{args: []string{"sh", "-c", script}}, "cuda:0")
+		return string(out), err
+	}
+	if out, err := sh(t.Context(), "echo $GPT_DEVICE; pwd >&2"); err != nil ||
+		!strings.HasPrefix(out, "cuda:0\n/") {
+		t.Errorf("%q, error %v", out, err)
+	}
+	if _, err := sh(t.Context(), "exit 77"); !errors.Is(err, errSkip) {
+		t.Errorf("status 77: error %v", err)
+	}
+	if _, err := sh(t.Context(), "exit 3"); err == nil || err.Error() != "exit status 3" {
+		t.Errorf("status 3: error %v", err)
+	}
+	if _, err := run(t.Context(), &part{args: []string{"there-is-no-such"}}, ""); !errors.Is(err,
+		errSkip) {
+		t.Errorf("no such program: error %v", err)
+	}
+	// one that does not want to end is killed; what it has written is kept
+	ctx, cancel := context.WithCancel(t.Context())
+	begun := filepath.Join(t.TempDir(), "begun")
+	go func() {
+		for _, err := os.Stat(begun); err != nil; _, err = os.Stat(begun) {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
+	out, err := sh(ctx, "trap '' INT; echo begun; >"+begun+"; exec sleep 1000")
+	if out != "begun\n" || !errors.Is(err, context.Canceled) {
+		t.Errorf("%q, error %v", out, err)
+	}
+}
+
+func TestOutputIsTakenApart(t *testing.T) {
+	var d done
+	d.read([]byte("=== RUN   TestA\n    --- PASS: TestA/b (0.1s)\n--- PASS: TestA (0.1s)\n" +
+		"{\"model\":\"gpt2\"}\n{no JSON\n--- FAIL: TestB (0s)\n    --- FAIL: TestB/c (0s)\n\xffend\n"))
+	const want = "--- PASS: TestA (0.1s)\n{no JSON\n--- FAIL: TestB (0s)\n" +
+		"    --- FAIL: TestB/c (0s)\n?end\n"
+	if d.Output != want || len(d.Rows) != 1 || d.Tests["PASS"] != 2 || d.Tests["FAIL"] != 2 {
+		t.Errorf("%q, %d rows, %v, want %q", d.Output, len(d.Rows), d.Tests, want)
+	}
+	d = done{}
+	d.read(bytes.Repeat([]byte("ä\n"), 10_000))
+	if len(d.Output) > mostOutput+100 || !strings.HasPrefix(d.Output, "(13616 bytes)…") {
+		t.Errorf("%d bytes, %.20q", len(d.Output), d.Output)
+	}
+}
+
+// What is compared with is what SPEED.md says.
+func TestPredictionsAreThoseOfSpeed(t *testing.T) {
+	b, err := os.ReadFile("../../SPEED.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(b), "\n## On a GPU\n")
+	_, table, ok := strings.Cut(section, "| H200, predicted, not measured | f16 | q8 |\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	if !ok {
+		t.Fatal("SPEED.md has no table of predictions")
+	}
+	rows := map[int]string{0: "prompt of 512", 1: "batch 1, graph", 64: "64 sessions, graph"}
+	for _, p := range predictions {
+		model := map[string]string{"gpt2": "124M", "gpt2-xl": "1.5B"}[p.model]
+		found := slices.ContainsFunc(strings.Split(table, "\n"), func(line string) bool {
+			return strings.Contains(line, model) && strings.Contains(line, rows[p.sessions]) &&
+				strings.Contains(line, p.text)
+		})
+		if !found {
+			t.Errorf("%s, %s, %d sessions: SPEED.md does not say %s", p.model, p.dtype, p.sessions,
+				p.text)
+		}
+	}
+}
+
+func TestCompare(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "h200.json")
+	r := result{Name: "NVIDIA H200", Version: "v9"}
+	var p done
+	p.read([]byte(`{"model":"random gpt2","dtype":"f16","texts":[{"sessions":1,"tokens_per_s":1800.4},` +
+		`{"sessions":8,"tokens_per_s":9000}],"prompt":{"tokens":512,"ms":3.84}}
+{"peer":"PyTorch 3","model":"gpt2","dtype":"f16","texts":[{"sessions":1,"tokens_per_s":1500}]}
+{"device":"cuda:0"}
+`))
+	r.Parts = []done{p}
+	if err := r.write(file); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := command([]string{"compare", file}, &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"| what | predicted for an H200 | NVIDIA H200, v9, h200 | PyTorch 3 |",
+		"| 124M, f16, alone, tokens/s | 2,700 | 1800 | 1500 |",
+		"| 124M, f16, 8 texts, tokens/s |  | 9000 |  |",
+		"| 124M, f16, prompt of 512, ms |  | 3.8 |  |",
+		"| 1.5B, q8, alone, tokens/s | 530 |  |  |",
+	} {
+		if !strings.Contains(out.String(), line+"\n") {
+			t.Errorf("no line %q in\n%s", line, out.String())
+		}
+	}
+	if err := command([]string{"compare", file + ".none"}, &out); err == nil {
+		t.Error("a file that is not there: no error")
+	}
+	for _, args := range [][]string{nil, {"compare"}, {"walk"}, {"run", "a", "b"}} {
+		if err := command(args, &out); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: error %v", args, err)
+		}
+	}
+}

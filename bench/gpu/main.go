@@ -1,0 +1,79 @@
+// Command kit tries picogpt on the GPU of a machine that has neither Go nor a network, and shows what
+// was measured beside what SPEED.md predicts. `make gpu-kit` packs it with what it runs.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+const help = `kit: try picogpt on a GPU.
+
+Usage:
+
+  ./run.sh [RESULT.json]
+  ./kit compare RESULT.json...
+
+The first runs, in at most nine minutes: what the machine is; the probe of its devices; the tests of
+the driver, of each kernel, of models in every number format, and of wide shapes; gpt bench of 124M
+and 1.5B with 1, 8 and 64 texts; and the same work in PyTorch and ONNX Runtime, where python3 has
+them. After each part it writes all that is known to RESULT.json (gpu.json where none is named), so
+that little is lost if it is stopped. A part that fails or takes too long does not stop the next.
+
+GPT_DEVICE names the device, as gpt --device does; without it the first GPU is taken. KIT_SHORT=1
+runs a small part of everything, in less than a minute on a processor.
+
+The second prints a table of results beside what SPEED.md predicts for an H200.
+`
+
+func main() {
+	flag.Usage = func() { fmt.Fprint(os.Stderr, help) }
+	flag.Parse()
+	if err := command(flag.Args(), os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "kit:", err)
+		os.Exit(1)
+	}
+}
+
+func command(args []string, stdout io.Writer) error {
+	switch {
+	case len(args) > 1 && args[0] == "compare":
+		return compare(stdout, args[1:])
+	case len(args) == 1 && args[0] == "run":
+		return runHere("gpu.json")
+	case len(args) == 2 && args[0] == "run":
+		return runHere(args[1])
+	}
+	return fmt.Errorf("%q: want run [RESULT.json] or compare RESULT.json...; --help tells more", args)
+}
+
+// runHere runs the parts in the folder of this program.
+func runHere(to string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Dir(self)
+	work, err := os.MkdirTemp("", "gpu-kit-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	version, _ := os.ReadFile(filepath.Join(dir, "VERSION"))
+	short := os.Getenv("KIT_SHORT") != ""
+	r := runner{
+		to: to, log: os.Stderr, exec: processes{dir: dir, work: work, grace: grace}.run,
+		result: result{Version: oneLine(version), Date: time.Now().UTC().Format(time.RFC3339),
+			Device: os.Getenv("GPT_DEVICE"), Short: short},
+	}
+	return r.run(ctx, parts(short, dir, work))
+}

@@ -1,0 +1,89 @@
+package main
+
+// What is run, in this order.
+
+import (
+	"path/filepath"
+	"time"
+)
+
+// A part is one process.
+type part struct {
+	name, about string
+	share       time.Duration // its time, beside what the parts before it leave
+	dir         string        // in the kit, where it runs
+	args        []string      // where deviceName stands for the device's
+	anywhere    bool          // runs without a device too
+	driver      string        // it is for devices of this driver; of any, where empty
+}
+
+const (
+	deviceName = "DEVICE"
+	limit      = 9 * time.Minute // of all parts, and of what ends the last one
+)
+
+// parts returns the parts of a kit in a folder. They put what is large into another.
+func parts(short bool, dir, work string) []part {
+	gpt := filepath.Join(dir, "gpt")
+	test := func(of string, args ...string) []string {
+		name := filepath.Join(dir, of, filepath.Base(of)+".test")
+		return append([]string{name, "-test.v"}, args...)
+	}
+	table := func(args ...string) []string {
+		return append([]string{gpt, "bench", "table", "--json", "--device", deviceName}, args...)
+	}
+	python := []string{"python3", filepath.Join(dir, "peers.py")}
+	s := time.Second
+	all := []part{
+		{name: "machine", about: "what it is", share: 10 * s, anywhere: true,
+			args: []string{"sh", filepath.Join(dir, "machine.sh")}},
+		{name: "probe", about: "the devices, each compared with the processor", share: 60 * s,
+			anywhere: true, args: []string{gpt, "devices", "--json"}},
+		{name: "cuda", about: "the driver, called directly", share: 30 * s, dir: "gpu/cuda",
+			driver: "cuda", args: test("gpu/cuda", "-test.run=OnARealDevice")},
+		{name: "opencl", about: "the driver, called directly", share: 20 * s, dir: "gpu/opencl",
+			driver: "opencl", args: test("gpu/opencl", "-test.run=ADevice|ADriver")},
+		{name: "kernels", about: "each kernel, bit for bit", share: 60 * s, dir: "gpu",
+			args: test("gpu", "-test.skip=Wide|FailsAtAnyCall")},
+		{name: "models", about: "models in every number format and cache, bit for bit",
+			share: 100 * s, dir: "model", args: test("model", "-test.run=ADevice|AModel")},
+		{name: "wide", about: "the widths of 124M and 1.5B, bit for bit", share: 40 * s, dir: "gpu",
+			args: test("gpu", "-test.run=Wide")},
+		{name: "bench 124M", about: "1, 8 and 64 texts, and a prompt", share: 50 * s,
+			args: table("--shapes=gpt2", "--dtypes=f16,q8,f32")},
+		{name: "bench 1.5B", about: "1, 8 and 64 texts, and a prompt", share: 100 * s,
+			args: table("--shapes=gpt2-xl", "--dtypes=f16,q8,f32")},
+		{name: "torch", about: "the same in PyTorch", share: 40 * s, anywhere: true,
+			args: append(python, "torch")},
+		{name: "onnxruntime", about: "the same in ONNX Runtime", share: 10 * s, anywhere: true,
+			args: append(python, "onnxruntime")},
+	}
+	if !short {
+		return all
+	}
+	small := filepath.Join(work, "small")
+	for i := range all {
+		switch p := &all[i]; p.name {
+		case "opencl":
+			p.args = test("gpu/opencl", "-test.run=ADevicePasses|ADriver")
+		case "kernels":
+			p.args = test("gpu", "-test.run=Probe|TheBestOnADevice|Replayed")
+		case "models":
+			p.args = test("model", "-test.run=ModelsShareADevice|BestOfRows|SameHidden")
+		case "wide":
+			p.args = test("gpu", "-test.run=WideRecordings")
+		case "bench 124M":
+			p.about = "the demo checkpoint in its place"
+			p.args = table("--model="+small, "--dtypes=f16,q8", "--sessions=1,8", "--gen-tokens=4",
+				"--prompt-tokens=32", "--rounds=1")
+		case "bench 1.5B":
+			p.about = "not in the short form"
+			p.args = nil
+		case "torch", "onnxruntime":
+			p.args = append(p.args, "--small")
+		}
+	}
+	demo := part{name: "demo", about: "a small checkpoint", share: 10 * s, anywhere: true,
+		args: []string{gpt, "quantize", "demo", small, "--dtype=f32"}}
+	return append([]part{demo}, all...)
+}

@@ -1,0 +1,20 @@
+package main
+
+// What SPEED.md predicts for an H200. A test compares these numbers with its table.
+
+// A prediction is the speed of texts that are written side by side, or the time of a prompt.
+type prediction struct {
+	model, dtype string
+	sessions     int    // 0: a prompt of 512, in ms
+	text         string // as SPEED.md has it: tokens a second, or ms
+}
+
+var predictions = []prediction{
+	{"gpt2", "f16", 1, "2,700"},
+	{"gpt2", "q8", 1, "2,200"},
+	{"gpt2-xl", "f16", 1, "500"},
+	{"gpt2-xl", "q8", 1, "530"},
+	{"gpt2", "f16", 64, "50,000 to 60,000"},
+	{"gpt2", "q8", 64, "15,000"},
+	{"gpt2", "f32", 0, "5 to 6"},
+}

@@ -1,0 +1,87 @@
+package main
+
+// What is known of a run: one JSON, written anew after each part.
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// A result is a run of the kit on a machine.
+type result struct {
+	Version string  `json:"version"` // of picogpt
+	Date    string  `json:"date"`    // when it began, in UTC
+	Device  string  `json:"device"`  // as gpt --device takes it; empty where there is none
+	Name    string  `json:"name"`    // the device's own
+	Short   bool    `json:"short,omitempty"`
+	Seconds float64 `json:"seconds"`
+	Done    bool    `json:"done"` // every part was run or skipped
+	Parts   []done  `json:"parts"`
+}
+
+// A done is a part that was run, or skipped.
+type done struct {
+	Name    string            `json:"name"`
+	About   string            `json:"about"`
+	Command []string          `json:"command,omitempty"`
+	Status  string            `json:"status"`          // ok, failed, late, stopped, skipped
+	Why     string            `json:"why,omitempty"`   // where it is not ok
+	Seconds float64           `json:"seconds"`         // it took
+	Limit   float64           `json:"limit_s"`         // it had
+	Tests   map[string]int    `json:"tests,omitempty"` // how many ended with PASS, FAIL, SKIP
+	Rows    []json.RawMessage `json:"rows,omitempty"`  // lines of its output that are JSON objects
+	Output  string            `json:"output"`          // the others, or the last of them
+}
+
+// mostOutput is how many bytes of a part's other lines are kept.
+const mostOutput = 16 << 10
+
+// read takes apart what a part has written.
+func (d *done) read(output []byte) {
+	var others []string
+	for line := range strings.Lines(strings.ToValidUTF8(string(output), "?")) {
+		text := strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(text, "{") && json.Valid([]byte(text)):
+			d.Rows = append(d.Rows, json.RawMessage(text))
+			continue
+		case strings.HasPrefix(text, "=== "): // go test tells what it begins
+			continue
+		}
+		if end, name, ok := strings.Cut(strings.TrimPrefix(text, "--- "), ": "); ok &&
+			strings.HasPrefix(text, "--- ") && !strings.Contains(name, "\n") {
+			if d.Tests == nil {
+				d.Tests = map[string]int{}
+			}
+			d.Tests[end]++
+			if end == "PASS" && strings.HasPrefix(line, " ") {
+				continue // a part of a test: the test has a line of its own
+			}
+		}
+		others = append(others, line)
+	}
+	d.Output = strings.Join(others, "")
+	if over := len(d.Output) - mostOutput; over > 0 {
+		d.Output = fmt.Sprintf("(%d bytes)…", over) + strings.ToValidUTF8(d.Output[over:], "")
+	}
+}
+
+// write writes the result whole, or not at all.
+func (r *result) write(path string) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	if err := e.Encode(r); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path+".new", b.Bytes(), 0o666); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+func oneLine(b []byte) string { return strings.Join(strings.Fields(string(b)), " ") }
