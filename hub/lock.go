@@ -9,6 +9,8 @@ import (
 	"os"
 	"path"
 	"time"
+
+	"picogpt/internal/filelock"
 )
 
 // lock takes the lock of a blob and returns what gives it back. wait is called once if another
@@ -31,7 +33,7 @@ func (s *store) lock(ctx context.Context, etag string, wait func()) (unlock func
 		if err != nil {
 			return none, nil
 		}
-		taken, err := tryLock(f)
+		taken, err := filelock.Try(f)
 		switch {
 		case err != nil: // no locks here
 			f.Close()
