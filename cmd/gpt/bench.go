@@ -130,7 +130,7 @@ func (a *app) randomModel(ctx context.Context, shape string) (dir string, err er
 	if err != nil {
 		return "", err
 	}
-	if dir, err = a.temps.MkdirTemp("gpt-bench-"); err != nil {
+	if dir, err = a.temps.MkdirTemp(); err != nil {
 		return "", err
 	}
 	defer a.showProgress(func() string { return "making random weights" })()

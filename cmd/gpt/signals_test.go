@@ -145,7 +145,16 @@ func TestWhatSIGKILLLeavesIsNoCheckpoint(t *testing.T) {
 	if len(named) > 0 {
 		t.Errorf("%q has a checkpoint's name", named)
 	}
+	// The next run removes it, and nothing else.
+	notes := filepath.Join(dir, ".picogpt-notes.tmp")
+	if err := os.WriteFile(notes, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
 	quantizeDemo(t, filepath.Join(dir, "out"))
+	if after, _ := filepath.Glob(filepath.Join(dir, ".picogpt-*")); len(after) != 1 ||
+		after[0] != notes {
+		t.Errorf("%q are left, want %s", after, notes)
+	}
 }
 
 func TestSIGTERMIsLikeCtrlC(t *testing.T) {

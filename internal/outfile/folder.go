@@ -33,14 +33,18 @@ type Folder struct {
 // A written file is complete under its temporary name.
 type written struct {
 	temp, name string
-	backup     string // another name of the file that was there, during Commit
-	renamed    bool   // temp has become name
+	backup     string   // another name of the file that was there, during Commit
+	lock       *os.File // of the backup
+	renamed    bool     // temp has become name
 }
 
 // NewFolder checks that path may hold files of these names, and makes nothing.
 // A folder or a file in it that is one of the inputs is refused. So is, without
 // Force, a regular file of one of the names.
 func NewFolder(path string, names []string, o Options) (*Folder, error) {
+	if o.Temps == nil {
+		o.Temps = &Temps{}
+	}
 	f := &Folder{path: trimSlashes(path), options: o}
 	if path == "" {
 		return nil, ErrNoName
@@ -126,7 +130,7 @@ func (f *Folder) begin() (err error) {
 		return err
 	}
 	mkdir := func(path string) error { return os.Mkdir(path, 0o777) }
-	f.work, err = f.options.Temps.create(parent, mkdir)
+	f.work, err = f.options.Temps.create(parent, beside, mkdir)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.path, folder.Cause(err))
 	}
@@ -171,6 +175,7 @@ func (f *Folder) Commit(ctx context.Context) error {
 			if f.files[i].backup != "" {
 				os.Remove(f.files[i].backup)
 			}
+			f.files[i].lock.Close()
 		}
 		f.options.Temps.forget(f.work)
 		f.options.Temps.setParents(nil)
@@ -186,6 +191,7 @@ func (f *Folder) rename() error {
 		to := join(f.work, file.name)
 		if f.there && f.options.Force {
 			// A second name keeps the old file until all is well. Not every system can.
+			file.lock, _ = lockTemp(to) // before it has that name
 			if backup := file.temp + "~"; os.Link(to, backup) == nil {
 				file.backup = backup
 			}
@@ -222,6 +228,7 @@ func (f *Folder) undo() {
 		case file.renamed:
 			os.Remove(to)
 		}
+		file.lock.Close()
 	}
 }
 

@@ -139,8 +139,8 @@ func TestAFailureLeavesNothing(t *testing.T) {
 				}
 				if name != "the process ends" {
 					f.Close()
-					if len(temps.paths)+len(temps.parents) > 0 {
-						t.Errorf("%v %v is remembered", temps.paths, temps.parents)
+					if len(temps.locks)+len(temps.parents) > 0 {
+						t.Errorf("%v %v is remembered", temps.locks, temps.parents)
 					}
 				}
 				names(t, dir, "old")

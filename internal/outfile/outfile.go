@@ -27,7 +27,7 @@ import (
 type Options struct {
 	Force  bool    // regular files may be overwritten
 	Inputs *Inputs // what is read: never overwritten, with Force too
-	Temps  *Temps  // remembers the temporary files, if not nil
+	Temps  *Temps  // remembers the temporary files; nil for some of its own
 }
 
 // ErrExists is in the error for a regular file that is there, without Force.

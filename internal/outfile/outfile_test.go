@@ -238,8 +238,8 @@ func TestAFileIsWrittenWholeOrNotAtAll(t *testing.T) {
 			cancel()
 			holds(t, filepath.Join(dir, "out"), "old")
 			names(t, dir, "out")
-			if len(temps.paths) > 0 {
-				t.Errorf("%s: %v is remembered", name, temps.paths)
+			if len(temps.locks) > 0 {
+				t.Errorf("%s: %v is remembered", name, temps.locks)
 			}
 		}
 	}

@@ -27,6 +27,9 @@ func WriteFile(ctx context.Context, path string, o Options, write func(w io.Writ
 	if err != nil {
 		return err
 	}
+	if o.Temps == nil {
+		o.Temps = &Temps{}
+	}
 	if t.open {
 		err = t.writeOpen(ctx, write)
 	} else {
@@ -91,7 +94,8 @@ func (o Options) writeTemp(
 	ctx context.Context, dir string, like fs.FileInfo, write func(w io.Writer) error,
 ) (string, error) {
 	var f *os.File
-	path, err := o.Temps.create(dir, func(path string) (err error) {
+	path, err := o.Temps.create(dir, beside, func(path string) (err error) {
+		f.Close() // that of a name that was swept; it does nothing to nil
 		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		return err
 	})

@@ -1,0 +1,102 @@
+// Sweep: what processes that were killed have left.
+
+package outfile
+
+import (
+	"fmt"
+	"hash/crc32"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"picogpt/internal/filelock"
+)
+
+// A temporary file or folder is locked as long as its process lives: one that nobody has locked
+// is left over. Windows does not rename what is open, so that nothing is locked or swept there;
+// nor is anything where the file system has no locks.
+const locks = runtime.GOOS != "windows"
+
+// How names of temporary files and folders begin.
+const (
+	beside = ".picogpt-"  // the file or the folder that is wanted
+	alone  = "gpt-bench-" // in the system's place
+)
+
+// tempName is a name that users do not give: its second number is the checksum of the first one.
+// Earlier versions gave names without, and locked nothing: such files stay.
+func tempName(begin string, n uint64) string {
+	first := fmt.Sprintf("%016x", n)
+	return fmt.Sprintf("%s%s-%08x.tmp", begin, first, crc32.ChecksumIEEE([]byte(first)))
+}
+
+// isTempName reports whether tempName gave a name. That of a backup has a ~ at its end.
+func isTempName(begin, name string) bool {
+	name = strings.TrimSuffix(name, "~")
+	digits, ok := strings.CutPrefix(name, begin)
+	if !ok || len(digits) < 16 {
+		return false
+	}
+	n, err := strconv.ParseUint(digits[:16], 16, 64)
+	return err == nil && name == tempName(begin, n)
+}
+
+// sweep removes the temporary files and folders in dir that nobody has locked.
+func sweep(dir, begin string) {
+	if !locks {
+		return
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return
+	}
+	defer d.Close()
+	for {
+		list, err := d.ReadDir(256)
+		for _, e := range list {
+			if isTempName(begin, e.Name()) && (e.IsDir() || e.Type().IsRegular()) {
+				removeUnlocked(join(dir, e.Name()))
+			}
+		}
+		if err != nil || len(list) == 0 {
+			return
+		}
+	}
+}
+
+// removeUnlocked removes a file or a folder, unless a process has it locked.
+func removeUnlocked(path string) {
+	if lock, swept := lockTemp(path); lock != nil && !swept {
+		os.RemoveAll(path)
+		lock.Close()
+	}
+}
+
+// lockTemp locks a file or a folder. Without locks there is none. Where another process has it
+// locked, it is sweeping it, or the path is another file's by now, as after that.
+func lockTemp(path string) (lock *os.File, swept bool) {
+	if !locks {
+		return nil, false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, os.IsNotExist(err)
+	}
+	taken, err := filelock.Try(f)
+	if err != nil {
+		f.Close()
+		return nil, false
+	}
+	if open, err := f.Stat(); taken || err != nil || !isAt(open, path) {
+		f.Close()
+		return nil, true
+	}
+	return f, false
+}
+
+// isAt reports whether a path leads to a file still.
+func isAt(info os.FileInfo, path string) bool {
+	now, err := os.Lstat(path)
+	return err == nil && os.SameFile(info, now)
+}
