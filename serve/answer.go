@@ -14,6 +14,18 @@ type usage struct{ prompt, completion int }
 
 // appendAnswer appends an answer, or one event of a stream. used is nil for none.
 func (j *job) appendAnswer(b []byte, choices []*choice, used *usage) []byte {
+	b = j.appendHead(b)
+	for i, c := range choices {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = j.appendChoice(b, c)
+	}
+	return j.appendTail(b, used)
+}
+
+// appendHead appends what comes before the choices.
+func (j *job) appendHead(b []byte) []byte {
 	kind, id := "text_completion", "cmpl-"
 	switch {
 	case j.chat && j.stream:
@@ -26,13 +38,11 @@ func (j *job) appendAnswer(b []byte, choices []*choice, used *usage) []byte {
 	b = strconv.AppendInt(b, j.visit.start.Unix(), 10)
 	b = append(b, `,"model":`...)
 	b = appendString(b, j.server.options.Name)
-	b = append(b, `,"choices":[`...)
-	for i, c := range choices {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = j.appendChoice(b, c)
-	}
+	return append(b, `,"choices":[`...)
+}
+
+// appendTail appends what comes after the choices.
+func (j *job) appendTail(b []byte, used *usage) []byte {
 	b = append(b, ']')
 	if print := j.server.options.Fingerprint; print != "" {
 		b = append(b, `,"system_fingerprint":`...)

@@ -5,7 +5,6 @@ package serve
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -149,9 +148,26 @@ func (j *job) answerWhole(ctx context.Context) error {
 	if err := j.write(ctx, func(*choice, *decode.Token) error { return nil }); err != nil {
 		return err
 	}
-	j.visit.reply(http.StatusOK, j.appendAnswer(nil, j.best(), &j.used))
+	b := j.appendHead(nil)
+	for i, c := range j.best() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = j.appendChoice(b, c)
+		if *c = (choice{}); len(b) < sentAtOnce { // the JSON of numbers is several times their size
+			continue
+		}
+		if err := j.visit.replyPart(b); err != nil {
+			return err
+		}
+		b = b[:0]
+	}
+	j.visit.replyPart(append(j.appendTail(b, &j.used), '\n')) // an error is the client's going
 	return nil
 }
+
+// sentAtOnce is how many bytes of an answer are made before they are sent.
+const sentAtOnce = 64 << 10
 
 // best returns the choices that are sent: n of those drawn for each prompt, the likeliest first if
 // more were drawn.

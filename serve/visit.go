@@ -25,6 +25,7 @@ type visit struct {
 	note    note
 
 	patience time.Duration // for a write
+	deadline time.Time     // of all writes, if not zero
 
 	status int // 0 before the answer begins
 	bytes  int64
@@ -83,7 +84,11 @@ func (v *visit) Write(b []byte) (int, error) {
 	if v.status == 0 {
 		v.status = http.StatusOK
 	}
-	v.control.SetWriteDeadline(time.Now().Add(v.patience)) // what cannot have one needs none
+	deadline := v.deadline
+	if deadline.IsZero() {
+		deadline = time.Now().Add(v.patience)
+	}
+	v.control.SetWriteDeadline(deadline) // what cannot have one needs none
 	n, err := v.ResponseWriter.Write(b)
 	v.bytes += int64(n)
 	return n, err
@@ -94,10 +99,27 @@ func (v *visit) path() string { return quote.Plain(v.request.URL.Path, 80) }
 
 // reply sends JSON.
 func (v *visit) reply(status int, body []byte) {
+	v.beginJSON(status)
+	v.Write(append(body, '\n')) // an error is the client's going
+}
+
+func (v *visit) beginJSON(status int) {
 	v.Header().Set("Content-Type", "application/json")
 	v.Header().Set("Cache-Control", "no-store")
 	v.WriteHeader(status)
-	v.Write(append(body, '\n')) // an error is the client's going
+}
+
+// replyPart sends a part of an answer that succeeds: all of it has the time of one write, for what
+// is not sent is held.
+func (v *visit) replyPart(b []byte) error {
+	if v.status == 0 {
+		v.beginJSON(http.StatusOK)
+		v.deadline = time.Now().Add(v.patience)
+	}
+	if _, err := v.Write(b); err != nil {
+		return errGone
+	}
+	return nil
 }
 
 // fail sends an error, if no other answer has begun. One that has is cut off.
