@@ -212,8 +212,12 @@ func (g *beamGroup) follows(c successor) (*beam, error) {
 	f := &beam{Stream: b.Fork(), sum: c.sum}
 	f.next = r.choice(c.id, b.options.Top, b.sampler.after())
 	t, err := f.take()
+	if err != nil {
+		f.forget()
+		return nil, err
+	}
 	f.tokens = append(slices.Clone(b.tokens), t)
-	return f, err
+	return f, nil
 }
 
 // finish keeps a text that has ended, if it is one of the best.

@@ -102,6 +102,7 @@ func NewStream(s *model.Session, prompt []int, o Options) (*Stream, error) {
 		return st, nil
 	}
 	if st.guide, err = newGuide(s.Model(), st.limits, st.context, &o); err != nil {
+		st.undo()
 		return nil, err
 	}
 	return st, nil
