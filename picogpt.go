@@ -21,6 +21,7 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
+	"runtime"
 
 	"picogpt/checkpoint"
 	"picogpt/decode"
@@ -82,10 +83,12 @@ func (c Config) make(ctx context.Context, opened *checkpoint.Checkpoint) (*GPT, 
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
+	runtime.AddCleanup(m, func(c *checkpoint.Checkpoint) { c.Close() }, opened)
 	return &GPT{opened, tok, m, decode.NewBatcher(m, c.Batcher)}, nil
 }
 
-// Close ends what is being generated, and gives all memory back. A second Close does nothing.
+// Close ends what is being generated, and gives all memory back. A second Close does nothing. What
+// is simply forgotten, its Model too, gives it back when the garbage collector finds it.
 func (g *GPT) Close() error {
 	return errors.Join(g.batcher.Close(), g.model.Close(), g.checkpoint.Close())
 }

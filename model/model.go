@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
+	"sync"
 
 	"picogpt/internal/cpu"
 	"picogpt/internal/engine"
@@ -41,18 +43,16 @@ type Options struct {
 }
 
 // A Model is one checkpoint, ready to run. It is immutable, and safe for use by several goroutines:
-// their calls of Eval take turns, each on all the workers.
+// their calls of Eval take turns, each on all the workers. A model that nobody has any more, nor a
+// session of it, is closed when the garbage collector finds it; Close does so at once.
 type Model struct {
 	config  Config
 	params  *engine.Params
 	format  kernels.Format
 	ignored []string
 	notes   []string
-	opened  *weights.Tensors // closed with the model where Load opened them; else nil
-
-	team    *kernels.Team
 	cache   *engine.Budget
-	backend engine.Backend
+	*resources
 
 	// holds one token: whoever has it may use what is above and eval; closed by Close
 	turn chan struct{}
@@ -116,8 +116,8 @@ func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*M
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{config: c, team: team, cache: engine.NewBudget(o.CacheBytes),
-		turn: make(chan struct{}, 1)}
+	m := &Model{config: c, resources: &resources{team: team},
+		cache: engine.NewBudget(o.CacheBytes), turn: make(chan struct{}, 1)}
 	l := loader{ctx: ctx, config: c, tensors: tensors, team: team, progress: o.Progress}
 	l.wantCacheFormat(o.CacheFormat)
 	if m.params, err = l.load(o.Format); err == nil {
@@ -130,6 +130,7 @@ func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*M
 	}
 	m.eval.init(m)
 	m.turn <- struct{}{}
+	runtime.AddCleanup(m, func(r *resources) { r.close() }, m.resources)
 	return m, nil
 }
 
@@ -214,11 +215,27 @@ func (m *Model) Close() error {
 		return err
 	}
 	close(m.turn)
-	err := m.backend.Close()
-	m.team.Close()
-	if m.opened != nil {
-		err = errors.Join(err, m.opened.Close())
-	}
+	return m.resources.close()
+}
+
+// Resources are what a model gives back once, to whoever comes first: Close, or the garbage
+// collector when nobody has the model. They do not know the model, or it would never be found.
+type resources struct {
+	team    *kernels.Team
+	backend engine.Backend
+	opened  *weights.Tensors // where Load opened them; else nil
+	closing sync.Once
+}
+
+// close closes all. A second call waits for the first, and does nothing.
+func (r *resources) close() (err error) {
+	r.closing.Do(func() {
+		err = r.backend.Close()
+		r.team.Close()
+		if r.opened != nil {
+			err = errors.Join(err, r.opened.Close())
+		}
+	})
 	return err
 }
 

@@ -87,7 +87,7 @@ func giveUp(m *model.Model, parent *model.Session, way int) {
 // collectUntil runs the garbage collector until done, a bounded number of times.
 func collectUntil(t *testing.T, done func() bool, found func() string) {
 	t.Helper()
-	for range 10_000 {
+	for range 2000 {
 		if done() {
 			return
 		}

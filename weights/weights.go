@@ -17,6 +17,7 @@ package weights
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"picogpt/internal/mapped"
 )
@@ -29,7 +30,9 @@ type Tensors struct {
 	index    map[string]int // name -> position in tensors
 	metadata map[string]string
 	size     int64
-	closers  []func() error
+
+	closing sync.Once
+	closers []func() error
 }
 
 // A Source is what a reader of a checkpoint format found.
@@ -123,15 +126,18 @@ func (t *Tensors) Metadata() map[string]string { return t.metadata }
 func (t *Tensors) Size() int64 { return t.size }
 
 // Close unmaps the files. Every Data slice and every view made from one is
-// invalid from then on: touching it ends the process.
-func (t *Tensors) Close() error {
-	var all error
-	for _, release := range t.closers {
-		all = errors.Join(all, release())
-	}
-	t.closers, t.tensors, t.index = nil, nil, nil
-	if all != nil {
-		return fmt.Errorf("%s: %w", t.name, all)
-	}
-	return nil
+// invalid from then on: touching it ends the process. That is why Tensors that are
+// simply forgotten stay mapped: a slice of mapped memory does not keep them alive.
+// A second Close, at the same time too, does nothing.
+func (t *Tensors) Close() (err error) {
+	t.closing.Do(func() {
+		for _, release := range t.closers {
+			err = errors.Join(err, release())
+		}
+		t.closers, t.tensors, t.index = nil, nil, nil
+		if err != nil {
+			err = fmt.Errorf("%s: %w", t.name, err)
+		}
+	})
+	return err
 }

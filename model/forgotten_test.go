@@ -1,0 +1,118 @@
+package model_test
+
+// A model that nobody has any more gives its workers, its device and its mapped files back, once.
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"picogpt/internal/engine"
+	"picogpt/internal/fixture"
+	"picogpt/internal/testmodel"
+	"picogpt/kernels"
+	"picogpt/model"
+)
+
+// A closingDevice counts how often it is closed.
+type closingDevice struct {
+	watchedDevice
+	closes atomic.Int32
+}
+
+func (d *closingDevice) Open(
+	ctx context.Context, p *engine.Params, b *engine.Budget, team *kernels.Team,
+) (engine.Backend, error) {
+	_, err := d.watchedDevice.Open(ctx, p, b, team)
+	return d, err
+}
+
+func (d *closingDevice) Close() error {
+	if d.closes.Add(1); d.during != nil {
+		d.during()
+	}
+	return nil
+}
+
+func forgettable(t *testing.T, o model.Options) *model.Model {
+	t.Helper()
+	config, file := fixture.Checkpoint(fixture.Options{})
+	m, err := testmodel.Try(config, file, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func checkClosed(t *testing.T, about string, d *closingDevice) {
+	t.Helper()
+	found := func() string { return fmt.Sprintf("%s: closed %d times", about, d.closes.Load()) }
+	collectUntil(t, func() bool { return d.closes.Load() > 0 }, found)
+	if collect(); d.closes.Load() > 1 {
+		t.Error(found())
+	}
+}
+
+func TestAForgottenModelIsClosed(t *testing.T) {
+	ids := []int{1, 2, 3}
+	for about, use := range map[string]func(m *model.Model, d *closingDevice){
+		"never used": func(*model.Model, *closingDevice) {},
+		"used":       func(m *model.Model, _ *closingDevice) { eval(t, m.NewSession(), ids...) },
+		"closed":     func(m *model.Model, _ *closingDevice) { m.Close(); m.Close() },
+		"closed beside the collector": func(m *model.Model, d *closingDevice) {
+			d.during = collect
+			m.Close()
+		},
+		"a Visit panics": func(m *model.Model, _ *closingDevice) {
+			defer func() { _ = recover() }()
+			_ = m.Eval(context.Background(), model.Input{Session: m.NewSession(), Tokens: ids,
+				Visit: func(model.Row) { panic(m) }})
+		},
+	} {
+		d := &closingDevice{watchedDevice: watchedDevice{listDevice: &listDevice{}}}
+		use(forgettable(t, model.Options{Device: d}), d)
+		checkClosed(t, about, d)
+	}
+}
+
+func TestASessionKeepsItsModel(t *testing.T) {
+	d := &closingDevice{watchedDevice: watchedDevice{listDevice: &listDevice{}}}
+	s := forgettable(t, model.Options{Device: d}).NewSession()
+	for n := range 5 {
+		collect()
+		eval(t, s, n)
+	}
+	if n := d.closes.Load(); n != 0 {
+		t.Fatalf("closed %d times while a session is there", n)
+	}
+	runtime.KeepAlive(s)
+	s = nil
+	checkClosed(t, "with its session", d)
+}
+
+// Workers that have computed a pass, or unwound from one, end as well.
+func TestAForgottenModelLeavesNoWorkers(t *testing.T) {
+	before := runtime.NumGoroutine()
+	dir := filepath.Join(t.TempDir(), "checkpoint")
+	if err := fixture.Write(dir, fixture.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		m, err := model.Load(context.Background(), dir, model.Options{Threads: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := m.NewSession()
+		eval(t, s, 1, 2, 3)
+		func() {
+			defer func() { _ = recover() }()
+			_ = m.Eval(context.Background(), model.Input{Session: s, Tokens: []int{1, 2, 3},
+				Visit: func(model.Row) { panic(m) }})
+		}()
+	}
+	collectUntil(t, func() bool { return runtime.NumGoroutine() <= before },
+		func() string { return fmt.Sprintf("%d goroutines, %d before", runtime.NumGoroutine(), before) })
+}
