@@ -24,8 +24,12 @@ func (s *Stream) completing() (ids []int, err error) {
 		}
 		tail += text
 	}
+	silent := map[int]bool{}
+	for _, id := range s.limits.endOfText { // which have no text
+		silent[id] = true
+	}
 	for id := range min(s.limits.vocabulary, s.options.Vocabulary.Size()) {
-		if slices.Contains(s.limits.endOfText, id) { // which has no text
+		if silent[id] {
 			continue
 		}
 		text, err := d.Fork().Push(id)

@@ -62,15 +62,16 @@ func (s *Sampler) keepTypical() {
 	for i := range s.scores {
 		s.nearness[i] = -math.Abs(logMass - s.logWeight(i) - entropy)
 	}
-	if s.llama {
-		s.keepTypicalInOrder()
-		return
-	}
 	want := s.options.Typical * s.mass
 	largest := s.largest
 	s.largest = s.maximum(s.nearness)
-	least, _, found := s.reach(s.nearness, s.weights, want, math.Inf(-1), math.Inf(1))
-	if s.largest = largest; !found {
+	least, above, found := s.reach(s.nearness, s.weights, want, math.Inf(-1), math.Inf(1))
+	s.largest = largest
+	if s.llama {
+		s.keepTypicalLlama(want, least, above, found)
+		return
+	}
+	if !found {
 		return
 	}
 	places := s.atLeast(s.nearness, least)
@@ -82,11 +83,39 @@ func (s *Sampler) keepTypical() {
 	s.relevel()
 }
 
-// keepTypicalInOrder is llama.cpp's keepTypical: the shortest beginning of the order of nearness
-// that is likelier than Typical, whether the ids after it are as near or not.
-func (s *Sampler) keepTypicalInOrder() {
-	want, sum := s.options.Typical*s.mass, 0.0
-	places := s.nearest()
+// keepTypicalLlama is llama.cpp's keepTypical: the shortest beginning of the order of nearness that
+// is likelier than Typical, whether the ids after it are as near or not. Sums in that order decide,
+// and each of them is rounded. What reach found tells as much, unless a sum comes too close to what is
+// wanted.
+func (s *Sampler) keepTypicalLlama(want, least, above float64, found bool) {
+	// Twice what rounding can do to two sums of so many terms that are near want.
+	close := want * float64(len(s.scores)) * 0x1p-50
+	if !found || above > want-close {
+		s.keepTypicalInOrder(want)
+		return
+	}
+	// Of those as near as the least, the lowest ids come first.
+	sum, last := above, int32(-1)
+	for _, place := range s.within(s.nearness, least, math.Nextafter(least, math.Inf(1))) {
+		if sum += s.weights[place]; sum > want-close {
+			last = place
+			break
+		}
+	}
+	if last < 0 || sum < want+close {
+		s.keepTypicalInOrder(want)
+		return
+	}
+	places := s.atLeast(s.nearness, least)
+	s.keep(slices.DeleteFunc(places, func(place int32) bool {
+		return s.nearness[place] == least && place > last
+	}))
+	s.relevel()
+}
+
+// keepTypicalInOrder is keepTypicalLlama by the sums that decide: it sorts.
+func (s *Sampler) keepTypicalInOrder(want float64) {
+	sum, places := 0.0, s.nearest()
 	for i, place := range places {
 		if sum += s.weights[place]; sum > want {
 			places = places[:i+1]

@@ -63,3 +63,41 @@ func TestSumsOfScoresAreInAscendingOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestLlamaCppsTypicalEqualsASort compares the selection with a sort of all, also where the sums come
+// to what is wanted exactly.
+func TestLlamaCppsTypicalEqualsASort(t *testing.T) {
+	r := rand.New(rand.NewPCG(22, 6))
+	for name, logit := range likenesses {
+		for _, size := range []int{1, 2, 4, 64, 400, sized(3000, 50257)} {
+			logits := make([]float32, size)
+			for id := range logits {
+				logits[id] = float32(logit(r, id))
+			}
+			for _, typical := range []float64{5e-324, 0.25, 0.5, r.Float64(), 0.95, 1 - 0x1p-53} {
+				o := Options{Temperature: 1, Typical: typical, Samplers: samplersLlamaCpp}
+				selected, sorted := sampler(t, o), sampler(t, o)
+				for _, s := range []*Sampler{selected, sorted} {
+					if err := s.score(row{logits: logits}, nil); err != nil {
+						t.Fatal(err)
+					}
+					s.largest, s.weighed, s.weights = s.scores[s.likeliest()], false, s.weights[:0]
+				}
+				selected.keepTypical()
+				sorted.ready()
+				entropy, logMass := sorted.entropy()
+				for i := range sorted.scores {
+					sorted.nearness = append(sorted.nearness,
+						-math.Abs(logMass-sorted.logWeight(i)-entropy))
+				}
+				sorted.keepTypicalInOrder(typical * sorted.mass)
+				if !slices.Equal(selected.scores, sorted.scores) || selected.mass != sorted.mass ||
+					!selected.all && !slices.Equal(selected.ids[:len(selected.scores)],
+						sorted.ids[:len(sorted.scores)]) {
+					t.Fatalf("%s, %d logits, typical %v: %d ids of the mass %v, want %d of %v", name, size,
+						typical, len(selected.scores), selected.mass, len(sorted.scores), sorted.mass)
+				}
+			}
+		}
+	}
+}

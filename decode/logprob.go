@@ -2,7 +2,12 @@ package decode
 
 // The score of a token, and the ids that score best.
 
-import "picogpt/kernels"
+import (
+	"cmp"
+	"slices"
+
+	"picogpt/kernels"
+)
 
 // LogProb returns the natural logarithm of the probability that logits [vocabulary] give to id: the
 // log-softmax of the model's own logits in float64, before penalty, temperature and filters, over
@@ -28,6 +33,9 @@ func likeliest[T float32 | float64](logits []T, k int) []int {
 	if cap(best) == 0 {
 		return best
 	}
+	if cap(best) > fewBest {
+		return likeliestOfAll(logits)[:cap(best)]
+	}
 	for id := range cap(best) {
 		best = append(best, id)
 		insert(best, logits)
@@ -43,6 +51,18 @@ func likeliest[T float32 | float64](logits []T, k int) []int {
 		}
 	}
 	return best
+}
+
+// fewBest are found by inserting each among them: more by sorting all.
+const fewBest = 256
+
+func likeliestOfAll[T float32 | float64](logits []T) []int {
+	ids := make([]int, len(logits))
+	for id := range ids {
+		ids[id] = id
+	}
+	slices.SortFunc(ids, func(a, b int) int { return cmp.Or(cmp.Compare(logits[b], logits[a]), a-b) })
+	return ids
 }
 
 // insert moves the last of ids to its place among the others, which are in order.

@@ -356,7 +356,8 @@ func samplings() map[string]Options {
 			NoRepeatNgram: 3, DRY: DRY{0.8, 1.75, 2, 0, [][]int{{198}}}, MinTokens: 9,
 			EndOfText: []int{50256}, LengthDecay: LengthDecay{1, 1.1},
 			Bias: []Bias{{[]int{5}, 1}, {[]int{5, 6}, math.Inf(-1)}}, Generated: 100},
-		"typical": {Temperature: 1, Typical: 0.9},
+		"typical":           {Temperature: 1, Typical: 0.9},
+		"llama.cpp typical": {Temperature: 1, Typical: 0.9, Samplers: "llama.cpp"},
 		"all": {Temperature: 0.8, TopK: 40, TopP: 0.95, MinP: 0.05, RepeatPenalty: 1.1,
 			RepeatLastN: 64},
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 
 	"picogpt/internal/quote"
@@ -187,12 +186,14 @@ func (k configKeys) ids(name string, vocab int) ([]int, error) {
 		items = elements(v)
 	}
 	var ids []int
+	seen := map[int]bool{} // lists may be as long as the vocabulary
 	for _, item := range items {
 		n, ok := integral(item)
 		if !ok {
 			return nil, fmt.Errorf("%s: %s, want an integer or a list of them", name, show(item))
 		}
-		if 0 <= n && n < vocab && !slices.Contains(ids, n) {
+		if 0 <= n && n < vocab && !seen[n] {
+			seen[n] = true
 			ids = append(ids, n)
 		}
 	}

@@ -85,7 +85,7 @@ func TestConfigsInTheWild(t *testing.T) {
 			"v50257 p5 e768 l12 h12 i3072 gelu_new 1e-05 bos50256 eos[50256]"},
 		{"but null means no such token", `{"bos_token_id":null,"eos_token_id":null}`,
 			"v50257 p1024 e768 l12 h12 i3072 gelu_new 1e-05 eos[]"},
-		{"several ends of text", `{"eos_token_id":[50256,3,3,-1,99999]}`,
+		{"several ends of text", `{"eos_token_id":[50256,3,3,-1,99999` + strings.Repeat(",3,50256", 60000) + `]}`,
 			"v50257 p1024 e768 l12 h12 i3072 gelu_new 1e-05 bos50256 eos[50256 3]"},
 		{"integers in other spellings", `{"n_positions":1e3,"n_embd":12.0,"n_head":30e-1,"n_layer":0.2E+1,"n_inner":7.00}`,
 			"v50257 p1000 e12 l2 h3 i7 gelu_new 1e-05 bos50256 eos[50256]"},
