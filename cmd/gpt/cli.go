@@ -70,8 +70,10 @@ var anyBytes = kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Valu
 // parse reads the command line into a command and a's global flags.
 func parse(a *app, args []string) (command, error) {
 	var c commands
+	var unwritten error
 	help := func(_ kong.HelpOptions, ctx *kong.Context) error {
-		return a.printHelp(ctx, ctx.Selected())
+		unwritten = a.printHelp(ctx, ctx.Selected())
+		return unwritten
 	}
 	k, err := newGrammar(&c, kong.Writers(a.stdout, a.stderr), kong.Help(help))
 	if err != nil {
@@ -85,6 +87,9 @@ func parse(a *app, args []string) (command, error) {
 		return nil, arranged.refusal(k, &c)
 	}
 	ctx, err := k.Parse(arranged.args())
+	if unwritten != nil { // no mistake in the command line
+		return nil, unwritten
+	}
 	if c.PrintVersion {
 		return printVersion, nil
 	}

@@ -15,11 +15,15 @@ import (
 type output struct {
 	file     *os.File
 	terminal bool
+	closed   bool // by the caller, before the program began
 }
 
-func newOutput(f *os.File) *output { return &output{f, isTerminal(f)} }
+func newOutput(f *os.File) *output { return &output{f, isTerminal(f), wasClosed(f)} }
 
 func (o *output) Write(b []byte) (int, error) {
+	if o.closed {
+		return 0, errors.New("writing to stdout: it is closed")
+	}
 	n, err := o.file.Write(b)
 	switch {
 	case err == nil:
