@@ -98,25 +98,27 @@ func (c *devicesCommand) Run(a *app) error {
 	cpu := shownDevice{Device: "cpu", Name: "the processor", Lacks: []string{}, Probe: "passed",
 		Platform: "kernels " + kernels.Variants()[0]}
 	devices, missing := probedDevices(ctx)
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	devices = append([]shownDevice{cpu}, devices...)
 	if missing != nil {
 		a.notef("%s", quote.OneLine(missing))
 	}
-	if c.JSON {
-		for _, d := range devices {
-			if err := printJSON(a.stdout, d); err != nil {
-				return err
-			}
+	if err := c.show(a, cpu); err != nil {
+		return err
+	}
+	for d := range devices {
+		if err := c.show(a, d); err != nil {
+			return err
 		}
-		return nil
+	}
+	return ctx.Err()
+}
+
+// show prints a device.
+func (c *devicesCommand) show(a *app, d shownDevice) error {
+	if c.JSON {
+		return printJSON(a.stdout, d)
 	}
 	p := &page{width: max(60, min(columns(a.stdout.file), 100))}
-	for _, d := range devices {
-		d.show(p)
-	}
+	d.show(p)
 	_, err := a.stdout.Write([]byte(p.String()))
 	return err
 }

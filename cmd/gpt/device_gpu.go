@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"picogpt/gpu"
@@ -50,17 +51,22 @@ func automaticDevice(ctx context.Context) (engine.Device, string) {
 	return nil, "the processor, since there is no GPU"
 }
 
-// probedDevices returns all devices, with the results of the probe.
-func probedDevices(ctx context.Context) (all []shownDevice, missing error) {
+// probedDevices returns all devices, each with the result of its probe when that is known, and what
+// is missing: the kernels may have to be compiled for each, which takes up to a minute.
+func probedDevices(ctx context.Context) (iter.Seq[shownDevice], error) {
 	devices, missing := drivers.Devices()
-	for i, label := range gpu.Labels(devices) {
-		d := devices[i]
-		shown := shownDevice{Device: label, Name: d.Name, Platform: d.Platform + ", " + d.Version,
-			Memory: d.Memory, Lacks: append([]string{}, d.Lacks...), Probe: "passed"}
-		if err := d.Probe(ctx); err != nil {
-			shown.Probe = quote.OneLine(err)
+	return func(yield func(shownDevice) bool) {
+		for i, label := range gpu.Labels(devices) {
+			d := devices[i]
+			shown := shownDevice{Device: label, Name: d.Name,
+				Platform: d.Platform + ", " + d.Version, Memory: d.Memory,
+				Lacks: append([]string{}, d.Lacks...), Probe: "passed"}
+			if err := d.Probe(ctx); err != nil {
+				shown.Probe = quote.OneLine(err)
+			}
+			if ctx.Err() != nil || !yield(shown) {
+				return
+			}
 		}
-		all = append(all, shown)
-	}
-	return all, missing
+	}, missing
 }

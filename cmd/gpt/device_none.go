@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"picogpt/internal/engine"
 )
@@ -28,4 +29,6 @@ func automaticDevice(context.Context) (engine.Device, string) {
 	return nil, "the processor, since " + errNoDrivers.Error()
 }
 
-func probedDevices(context.Context) ([]shownDevice, error) { return nil, errNoDrivers }
+func probedDevices(context.Context) (iter.Seq[shownDevice], error) {
+	return func(func(shownDevice) bool) {}, errNoDrivers
+}
