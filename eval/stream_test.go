@@ -14,11 +14,13 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"picogpt/eval"
 	"picogpt/internal/fixture"
 	"picogpt/internal/testmodel"
+	"picogpt/internal/watchdog"
 	"picogpt/model"
 )
 
@@ -53,7 +55,7 @@ func TestASlowSourceHasItsAnswersAtOnce(t *testing.T) {
 			if s.Tag != i || s.Index != i || s.Count != 2 {
 				t.Errorf("answer %d: %+v", i, s)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(watchdog.Wait):
 			t.Fatalf("no answer to request %d while the next one is not there", i)
 		}
 	}
@@ -63,22 +65,25 @@ func TestASlowSourceHasItsAnswersAtOnce(t *testing.T) {
 	}
 }
 
+// Time stands still while anything runs, so that no batch is sent because the machine is slow.
 func TestAQuickSourceFillsItsBatches(t *testing.T) {
-	m := tinyModel(t, model.Options{})
-	var taken atomic.Int64
-	source := func(yield func(eval.Request) bool) {
-		for taken.Load() < 200 && yield(eval.Request{Text: strings.Repeat("a", 10)}) {
-			taken.Add(1)
+	synctest.Test(t, func(t *testing.T) {
+		m := tinyModel(t, model.Options{})
+		var taken atomic.Int64
+		source := func(yield func(eval.Request) bool) {
+			for taken.Load() < 200 && yield(eval.Request{Text: strings.Repeat("a", 10)}) {
+				taken.Add(1)
+			}
 		}
-	}
-	var first int64
-	for range eval.Score(context.Background(), m, letters{}, source, eval.ScoreOptions{Batch: 50}) {
-		first = taken.Load()
-		break
-	}
-	if first < 25 { // all of a batch, unless the machine slept
-		t.Errorf("the first answer came after %d requests, want a batch of 50", first)
-	}
+		var first int64
+		for range eval.Score(context.Background(), m, letters{}, source, eval.ScoreOptions{Batch: 50}) {
+			first = taken.Load()
+			break
+		}
+		if first < 49 { // the source counts a request once the next one is asked for
+			t.Errorf("the first answer came after %d requests, want a batch of 50", first)
+		}
+	})
 }
 
 func TestAContextEndsAScoreThatWaits(t *testing.T) {
@@ -121,7 +126,7 @@ func TestAScoreThatEndsEarlyLeavesNoGoroutine(t *testing.T) {
 
 func TestAPanicOfTheSourceIsThatOfTheLoop(t *testing.T) {
 	m := tinyModel(t, model.Options{})
-	n := 0
+	n, answered := 0, make(chan bool)
 	defer func() {
 		if p := recover(); p != "the source broke" || n != 1 {
 			t.Errorf("recovered %v after %d answers", p, n)
@@ -129,11 +134,12 @@ func TestAPanicOfTheSourceIsThatOfTheLoop(t *testing.T) {
 	}()
 	source := func(yield func(eval.Request) bool) {
 		yield(eval.Request{Text: "abc"})
-		time.Sleep(50 * time.Millisecond) // time for the answer
+		<-answered
 		panic("the source broke")
 	}
 	for range eval.Score(context.Background(), m, letters{}, source, eval.ScoreOptions{}) {
 		n++
+		close(answered)
 	}
 }
 

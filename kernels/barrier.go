@@ -53,14 +53,10 @@ const (
 // await returns what a word is when another worker has told that it is no longer old, or old itself
 // if a worker has failed.
 func (t *Team) await(word *atomic.Uint32, old uint32) uint32 {
-	yields := fewYields
-	if t.spins.Load() {
-		yields = manyYields
-		if t.spin(word, old) {
-			return word.Load()
-		}
+	if t.spins.Load() && t.spin(word, old) {
+		return word.Load()
 	}
-	for range yields {
+	for range t.yields() {
 		if t.waited(word, old) {
 			return word.Load()
 		}
@@ -74,6 +70,14 @@ func (t *Team) await(word *atomic.Uint32, old uint32) uint32 {
 	t.mu.Unlock()
 	t.sleepers.Add(-1)
 	return word.Load()
+}
+
+// yields is how often a worker that waits yields before it sleeps.
+func (t *Team) yields() int {
+	if t.spins.Load() {
+		return manyYields
+	}
+	return fewYields
 }
 
 // waited reports whether the wait for a word is over.

@@ -167,7 +167,8 @@ func TestThreadsAreAtMostFourForEachProcessor(t *testing.T) {
 	}
 }
 
-// With more workers than processors no worker spins while another waits for its processor.
+// With more workers than processors no worker spins, or yields long, while another waits for its
+// processor.
 func TestManyWorkersDoNotSpin(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	for workers, want := range map[int]bool{2: runtime.NumCPU() >= 2, 3: false, 64: false} {
@@ -176,31 +177,21 @@ func TestManyWorkersDoNotSpin(t *testing.T) {
 		if team.spins.Load() != want {
 			t.Errorf("%d workers on 2 processors spin: %v, want %v", workers, !want, want)
 		}
+		if yields := team.yields(); !want && yields > 4 {
+			t.Errorf("%d workers on 2 processors yield %d times before they sleep", workers, yields)
+		}
 	}
 }
 
-// A barrier among many workers takes about as long as it takes to run each of them once.
-func TestManyWorkersShareProcessors(t *testing.T) {
-	if testing.Short() { // it is slower by itself under the race detector and where it is emulated
-		return
-	}
-	const barriers, limit = 300, 75 * time.Millisecond
+// BenchmarkManyWorkersShareProcessors: a barrier among many workers takes about as long as it takes
+// to run each of them once.
+func BenchmarkManyWorkersShareProcessors(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
-	team, least := newTeam(t, 64, ""), time.Hour
-	for try := 0; try < 10 && least > limit; try++ { // the machine may be busy with other things
-		start := time.Now()
-		team.Run(func(w *Worker) {
-			for range barriers {
-				w.Sync()
-			}
-		})
-		least = min(least, time.Since(start))
-	}
-	t.Logf("%v for each barrier", least/barriers)
-	if least > limit {
-		t.Errorf("%d barriers of 64 workers on 2 processors take %v, want at most %v",
-			barriers, least, limit)
-	}
+	newTeam(b, 64, "").Run(func(w *Worker) {
+		for range b.N {
+			w.Sync()
+		}
+	})
 }
 
 // The tasks are as many as the limit on their size asks for and no more, and the busiest worker has

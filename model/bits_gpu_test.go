@@ -9,11 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"picogpt/internal/fixture"
 	"picogpt/internal/testdevice"
@@ -105,25 +105,26 @@ func TestModelsShareADevice(t *testing.T) {
 	wg.Wait()
 }
 
-// TestADeviceStopsWithItsContext ends a context in the middle of a prompt.
+// TestADeviceStopsWithItsContext ends a context in the middle of a prompt: after a few looks at it,
+// and no pass begins once it has ended.
 func TestADeviceStopsWithItsContext(t *testing.T) {
 	config, file := fixture.Checkpoint(fixture.Options{Seed: 7, Vocab: 50, Positions: 320,
 		Embd: 192, Head: 4, Layer: 8})
 	m := testmodel.New(t, config, file, model.Options{Device: testdevice.Open(t)})
 	s, ids := m.NewSession(), make([]int, 310)
-	start := time.Now()
-	eval(t, s, ids...)
-	whole := time.Since(start)
-	s.Truncate(3)
-	ctx, cancel := context.WithTimeout(context.Background(), whole/8)
-	defer cancel()
-	start = time.Now()
-	err := m.Eval(ctx, model.Input{Session: s, Tokens: ids[3:]})
-	if took := time.Since(start); whole > time.Second && took > whole/2 {
-		t.Errorf("it took %v to stop, the whole prompt %v", took, whole)
+	eval(t, s, ids[:3]...)
+	count := &cancelledAt{Context: context.Background(), look: math.MaxInt}
+	if err := m.Eval(count, model.Input{Session: s, Tokens: ids[3:]}); err != nil {
+		t.Fatal(err)
 	}
-	if !errors.Is(err, context.DeadlineExceeded) || s.Len() != 3 {
-		t.Errorf("error %v, %d tokens, want a deadline and 3", err, s.Len())
+	if s.Truncate(3); count.looks < 4 {
+		t.Fatalf("%d looks at the context in a whole prompt, want one for each pass at least", count.looks)
+	}
+	ctx := &cancelledAt{Context: context.Background(), look: count.looks / 2}
+	err := m.Eval(ctx, model.Input{Session: s, Tokens: ids[3:]})
+	if !errors.Is(err, context.Canceled) || s.Len() != 3 || ctx.looks > count.looks/2+2 {
+		t.Errorf("error %v, %d tokens, %d of %d looks, want the context's error, 3 tokens, %d looks", err,
+			s.Len(), ctx.looks, count.looks, count.looks/2+2)
 	}
 }
 

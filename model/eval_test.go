@@ -17,6 +17,7 @@ import (
 
 	"picogpt/internal/fixture"
 	"picogpt/internal/testmodel"
+	"picogpt/internal/watchdog"
 	"picogpt/model"
 	"picogpt/weights"
 )
@@ -202,11 +203,10 @@ func TestCloseLeavesNoGoroutines(t *testing.T) {
 		Tokens: []int{4}}); !errors.Is(err, model.ErrClosed) || s.Len() != 3 {
 		t.Errorf("Eval on a closed model: error %v, %d tokens", err, s.Len())
 	}
-	for range 100 {
+	for end := time.Now().Add(watchdog.Wait); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if runtime.NumGoroutine() <= before {
 			return
 		}
-		time.Sleep(time.Millisecond)
 	}
 	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"picogpt/internal/testmodel"
+	"picogpt/internal/watchdog"
 	"picogpt/model"
 	"picogpt/serve"
 	"picogpt/tokenizer"
@@ -49,6 +50,7 @@ func TestFormsThatCost(t *testing.T) {
 		`"guided_regex":"(?i)` + strings.Repeat(`[b-\\x{1e942}]`, 3000) + `"`,
 	}
 	var done sync.WaitGroup
+	giveBack := c.server.TakeFormTurn() // so that none is ready before the neighbour has its answer
 	for i, body := range bodies {
 		done.Go(func() {
 			r, text := c.post("/v1/completions", `{"max_tokens":2,"prompt":"a",`+body+"}")
@@ -57,8 +59,11 @@ func TestFormsThatCost(t *testing.T) {
 			}
 		})
 	}
-	c.complete(`{"max_tokens":1}`) // neighbours
+	stop := watchdog.Start(t, "neighbours")
+	c.complete(`{"max_tokens":1}`)
+	giveBack()
 	c.complete(`{"max_tokens":1,"guided_choice":["yes","no"]}`)
+	stop()
 	done.Wait()
 }
 
@@ -118,7 +123,7 @@ func TestLargeBodiesDoNotAddUp(t *testing.T) {
 func TestALargeBodyNeedNotCome(t *testing.T) {
 	c := start(t, serve.Options{})
 	conn := c.dial("POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n")
-	conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	conn.SetReadDeadline(time.Now().Add(watchdog.Wait))
 	r, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil || r.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("%+v, %v", r, err)

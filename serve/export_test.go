@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"time"
 
 	"picogpt/decode"
@@ -58,4 +59,13 @@ func (s *Server) AddStream(path string, n int) {
 func (s *Server) TakeTurn() (giveBack func()) {
 	s.encoding <- struct{}{}
 	return func() { <-s.encoding }
+}
+
+// TakeFormTurn takes the turn of forms that are compiled, until it is given back.
+func (s *Server) TakeFormTurn() (giveBack func()) {
+	t, err := s.forms.turns.enter(context.Background(), "the test", 0)
+	if err != nil {
+		panic(err)
+	}
+	return func() { s.forms.turns.leave(t) }
 }

@@ -19,6 +19,7 @@ import (
 
 	"picogpt/decode"
 	"picogpt/internal/testmodel"
+	"picogpt/internal/watchdog"
 	"picogpt/model"
 	"picogpt/serve"
 )
@@ -26,7 +27,7 @@ import (
 // eventually waits until what is true holds.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(watchdog.Wait); !holds(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			buf := make([]byte, 1<<16)
 			t.Fatalf("never: %s\n%s", what, buf[:runtime.Stack(buf, true)])

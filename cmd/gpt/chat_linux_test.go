@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"picogpt/internal/watchdog"
 )
 
 // A typist is a person at the terminal of a gpt chat.
@@ -76,7 +78,7 @@ func (p *typist) types(keys string) {
 // sees waits for a text on the screen, after all that was seen before.
 func (p *typist) sees(text string) {
 	p.t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(watchdog.Wait); ; time.Sleep(2 * time.Millisecond) {
 		p.mu.Lock()
 		all := p.text.String()
 		p.mu.Unlock()
@@ -93,7 +95,7 @@ func (p *typist) sees(text string) {
 // ends waits for the end of the program.
 func (p *typist) ends(want int) {
 	p.t.Helper()
-	watchdog := time.AfterFunc(time.Minute, func() { p.cmd.Process.Kill() })
+	watchdog := time.AfterFunc(watchdog.Wait, func() { p.cmd.Process.Kill() })
 	defer watchdog.Stop()
 	if got := status(p.cmd.Wait()); got != want {
 		p.t.Errorf("exit status %d, want %d", got, want)

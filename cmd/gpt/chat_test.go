@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"picogpt/internal/watchdog"
 )
 
 // brokenLines are those of a terminal that is gone.
@@ -25,7 +27,7 @@ func TestAChatEndsWhenItsTerminalIsGone(t *testing.T) {
 		if !errors.Is(err, syscall.EIO) {
 			t.Errorf("the chat ends with %v, want %v", err, syscall.EIO)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(watchdog.Wait):
 		t.Error("the chat goes on")
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"picogpt/internal/watchdog"
 )
 
 // started runs gpt with its streams at hand. Reading stops after a minute, whatever happens.
@@ -38,7 +40,7 @@ func startWatched(t *testing.T, cmd *exec.Cmd) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	watchdog := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+	watchdog := time.AfterFunc(watchdog.Wait, func() { cmd.Process.Kill() })
 	t.Cleanup(func() {
 		watchdog.Stop()
 		cmd.Process.Kill()

@@ -18,6 +18,7 @@ import (
 
 	"picogpt/internal/fixture"
 	"picogpt/internal/promptlines"
+	"picogpt/internal/watchdog"
 	"picogpt/tokenizer"
 )
 
@@ -98,7 +99,7 @@ func TestAPromptThatIsTooLongIsNotReadToItsEnd(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		watchdog := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+		watchdog := time.AfterFunc(watchdog.Wait, func() { cmd.Process.Kill() })
 		written, part := 0, []byte(strings.Repeat(unit, 4096))
 		for err == nil {
 			var n int

@@ -17,6 +17,7 @@ import (
 
 	"picogpt/internal/fakehub"
 	"picogpt/internal/fixture"
+	"picogpt/internal/watchdog"
 )
 
 // pullHub starts a hub with a model, a/b, whose weights come slowly, and returns the environment
@@ -53,7 +54,7 @@ func pulling(t *testing.T, env []string) *exec.Cmd {
 // incomplete returns the files that are on their way, once there is one with bytes in it.
 func incomplete(t *testing.T, cache string) []string {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(watchdog.Wait); time.Now().Before(end); {
 		found := incompleteNow(cache)
 		for _, path := range found {
 			if info, err := os.Stat(path); err == nil && info.Size() > 2000 {

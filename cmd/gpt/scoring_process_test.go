@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"picogpt/internal/watchdog"
 )
 
 func TestCtrlCPrintsThePartialPerplexity(t *testing.T) {
@@ -148,7 +150,7 @@ func TestScoreAnswersALineBeforeTheNextOneComes(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			watchdog := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+			watchdog := time.AfterFunc(watchdog.Wait, func() { cmd.Process.Kill() })
 			defer watchdog.Stop()
 			answers := bufio.NewReader(stdout)
 			for i, line := range lines {
