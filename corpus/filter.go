@@ -23,7 +23,9 @@ type filterCommand struct {
 func (*filterCommand) Help() string {
 	return `Scores every document, then writes those that the cuts keep to OUT/kept-00000-of-00100.jsonl and
 so on, in the order of the input: each with its members as they are, and its perplexity as a member
-more. A line of text becomes an object with source, line and text.
+more. A line of text becomes an object with source, line and text. A member of a document that has
+the name of the new one gives way, as with gpt score --keep, and a line on stderr says in how many;
+--score-field NAME keeps both.
 
 The perplexity of a document is exp(−S/n), where S is the sum of the log-probabilities of its n
 scored tokens. Documents with a perplexity are put in order: by it, then by their ids (numbers by

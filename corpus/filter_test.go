@@ -128,9 +128,13 @@ func TestFilter(t *testing.T) {
 		{7, 3, "2/3..1.0", (2*n + 2) / 3, n},
 	} {
 		out := filepath.Join(t.TempDir(), "out")
-		corpus(t, "filter", "-q", "--input", writeShards(t, lines, c.shards), "-o", out,
+		said := corpus(t, "filter", "-q", "--input", writeShards(t, lines, c.shards), "-o", out,
 			"--keep", c.keep, "--max-errors", "2", "--workers", fmt.Sprint(c.workers),
 			"--piece-bytes", "1000")
+		if want := fmt.Sprintf("corpus: in %d of those kept a member perplexity gave way to the new "+
+			"one, --score-field NAME keeps it\n", c.to-c.from); said != want {
+			t.Errorf("%+v: %q, want %q", c, said, want)
+		}
 		var want []string
 		for _, d := range all[c.from:c.to] {
 			want = append(want, fmt.Sprintf("%s %.9g", d.line, d.perplexity))
@@ -152,7 +156,7 @@ func TestFilter(t *testing.T) {
 		}
 		m := readManifest(t, out)
 		digest = cmp.Or(digest, m.Digest.String())
-		if m.Kept != len(want) || m.Kept+m.Dropped != n || m.Errors != 2 || m.Digest.String() != digest ||
+		if m.Kept != len(want) || m.Replaced != len(want) || m.Kept+m.Dropped != n || m.Errors != 2 || m.Digest.String() != digest ||
 			m.Kept+m.Dropped+m.Unranked+m.Errors != len(lines) || m.Records != len(lines)-2 {
 			t.Errorf("%+v: %+v %+v", c, m, m.Filtered)
 		}

@@ -12,10 +12,10 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"picogpt/corpus/internal/input"
 	"picogpt/corpus/internal/job"
 	"picogpt/corpus/internal/storage"
 )
@@ -28,7 +28,7 @@ func apart(j *job.Job) error {
 		j.Manifest(), j.Report()}
 	for _, pattern := range j.Input.Patterns {
 		for _, result := range results {
-			if found, _ := filepath.Match(pattern, result); found && j.Output != "" {
+			if j.Output != "" && input.Matches(pattern, result) {
 				return usagef("--input %s: would read results too, such as %s, want another --output",
 					pattern, result)
 			}

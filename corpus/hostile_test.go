@@ -189,3 +189,22 @@ func TestAFileThatCannotBeRead(t *testing.T) {
 	refused(t, 1, "b.jsonl: too many", "score", "--input", filepath.Join(dir, "*"), "-m", model, "-o",
 		filepath.Join(t.TempDir(), "out"))
 }
+
+// TestTheManifestTellsOfTheModel: a checkpoint without files of a tokenizer that takes GPT-2's own,
+// and a format that makes zeros of weights.
+func TestTheManifestTellsOfTheModel(t *testing.T) {
+	dir := t.TempDir()
+	model, out := filepath.Join(dir, "model"), filepath.Join(dir, "out")
+	o := fixture.Options{Vocab: 50257, Embd: 4, Head: 1, Layer: 1, Scale: 1e-6}
+	if err := fixture.Write(model, o); err != nil {
+		t.Fatal(err)
+	}
+	file := write(t, filepath.Join(dir, "in.txt"), "The cat sat.\n")
+	said := corpus(t, "score", "--input", file, "-m", model, "--dtype", "f16", "-o", out, "-q")
+	m := readManifest(t, out)
+	note := "f16 makes zeros of weights that are not zero: "
+	if m.Model.Tokenizer != "gpt2" || !strings.HasPrefix(m.Model.Note, note) ||
+		said != "corpus: "+m.Model.Note+"\n" {
+		t.Errorf("%+v, %q", m.Model, said)
+	}
+}

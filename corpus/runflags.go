@@ -22,7 +22,7 @@ import (
 )
 
 type runFlags struct {
-	Input     []string `placeholder:"PATTERN" required:"" sep:"none" help:"files to read: local, gs:// or s3://, with wildcards; may be given several times"`
+	Input     []string `placeholder:"PATTERN" required:"" sep:"none" help:"files to read: local, gs:// or s3://, with wildcards, ** for folders of any depth; may be given several times"`
 	Form      string   `placeholder:"FORM" default:"auto" enum:"auto,jsonl,lines,text,parquet" aliases:"input-format" help:"jsonl (an object a line), lines (a text a line), text (a text a file), parquet; auto looks at the name and the first byte"`
 	TextField string   `placeholder:"NAME" help:"the field with the text; else text, or context and continuation, or tokens; for generate prompt, or tokens"`
 	IDField   string   `name:"id-field" placeholder:"NAME" default:"id" help:"the field with a record's id"`

@@ -113,6 +113,13 @@ func (f *runFlags) done(a *app, m *finish.Manifest) error {
 		fmt.Fprintf(a.stderr, "corpus: kept %d, dropped %d, without a perplexity %d\n", m.Kept,
 			m.Dropped, m.Unranked)
 	}
+	if m.Model.Note != "" {
+		fmt.Fprintf(a.stderr, "corpus: %s\n", m.Model.Note)
+	}
+	if m.Filtered != nil && m.Replaced > 0 {
+		fmt.Fprintf(a.stderr, "corpus: in %d of those kept a member %s gave way to the new one, "+
+			"--score-field NAME keeps it\n", m.Replaced, m.Options.Filter.ScoreField)
+	}
 	if m.Errors > f.MaxErrors {
 		return fmt.Errorf("%d of %d records were set aside: %s", m.Errors,
 			m.Errors+m.Records, m.Reasons[0].Text)

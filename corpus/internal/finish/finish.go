@@ -42,6 +42,7 @@ func (c *Corpus) WriteKept(ctx context.Context, j *job.Job, all []work.Kept) err
 		sum.Kept += k.Kept
 		sum.Dropped += k.Dropped
 		sum.Unranked += k.Unranked
+		sum.Replaced += k.Replaced
 		mine[j.Kept(&k.Piece)], mine[j.Errors(&k.Piece)] = true, k.Errors > 0
 	}
 	f := c.Manifest.Filtered
@@ -51,6 +52,7 @@ func (c *Corpus) WriteKept(ctx context.Context, j *job.Job, all []work.Kept) err
 			"%d and %d: the input has changed", len(all), sum.Kept, sum.Dropped, sum.Unranked,
 			c.Manifest.Pieces, f.Kept, f.Dropped, f.Unranked)
 	}
+	f.Replaced = sum.Replaced
 	return c.write(ctx, j, mine)
 }
 

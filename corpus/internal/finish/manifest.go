@@ -45,7 +45,8 @@ type Manifest struct {
 type Filtered struct {
 	Kept     int   `json:"kept"`
 	Dropped  int   `json:"dropped"`
-	Unranked int   `json:"unranked"` // without a scored token, and so without a perplexity
+	Unranked int   `json:"unranked"`           // without a scored token, and so without a perplexity
+	Replaced int   `json:"replaced,omitempty"` // of those kept, a member gave way to the perplexity
 	Cuts     []Cut `json:"cuts"`
 }
 

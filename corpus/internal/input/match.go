@@ -90,6 +90,7 @@ func match(ctx context.Context, pattern string) (found []Source, err error) {
 		return nil, errors.New("no such file" + hint(pattern))
 	}
 	slices.Sort(names)
+	names = slices.Compact(names)
 	found = make([]Source, len(names))
 	for i, err := range sizes(ctx, store, names, found) {
 		if err != nil && names[i] == pattern {
@@ -126,6 +127,9 @@ func list(ctx context.Context, store filesystem.Interface, pattern string) ([]st
 			return []string{pattern}, nil
 		}
 	}
+	if slices.Contains(segments(pattern), globstar) {
+		return listDeep(ctx, pattern)
+	}
 	return store.List(ctx, address(pattern))
 }
 
@@ -154,9 +158,8 @@ func hint(pattern string) string {
 		return ", and ~ is known to shells only"
 	case wild < 0:
 		return ""
-	case scheme(pattern) == "" && strings.Contains(pattern, "**"):
-		return " matches, and ** is no more than *"
-	case scheme(pattern) != "" && pattern[wild] != '*':
+	case scheme(pattern) != "" && pattern[wild] != '*' &&
+		!slices.Contains(segments(pattern), globstar):
 		return " matches, and the first wildcard of a store must be *"
 	}
 	return " matches"

@@ -56,7 +56,11 @@ func TestWhatCannotBeMatchedIsOneLine(t *testing.T) {
 	for _, c := range []struct{ pattern, form, want string }{
 		{"missing", "", "missing: no such file"},
 		{"*.jsonl", "", "*.jsonl: no such file matches"},
-		{"**/*.jsonl", "", "**/*.jsonl: no such file matches, and ** is no more than *"},
+		{"**/*.jsonl", "", "**/*.jsonl: no such file matches"},
+		{"none/**", "", "none/**: no such file matches"},
+		{"**/[", "", "**/[: syntax error in pattern"},
+		{"memfs://b/**", "", "memfs://b/**: ** in names of memfs://, want local ones, gs:// or s3://"},
+		{"gs://b*/**", "", "gs://b*/**: a wildcard in the name of a bucket"},
 		{"~/x*", "", "~/x*: no such file, and ~ is known to shells only"},
 		{"memfs://part-?", "", "memfs://part-?: no such file matches, and the first wildcard of a " +
 			"store must be *"},
@@ -81,5 +85,54 @@ func TestWhatCannotBeMatchedIsOneLine(t *testing.T) {
 	}
 	if _, err := Match(t.Context(), Options{}); err == nil {
 		t.Error("no patterns: no error")
+	}
+}
+
+// TestAFolderOfTwoStarsIsAnyNumberOfFolders, as in a shell with globstar.
+func TestAFolderOfTwoStarsIsAnyNumberOfFolders(t *testing.T) {
+	inFolder(t, "a.txt", "d/a.txt", "d/x/a.txt", "d/x/y/a.txt", "d/x/y/b.jsonl", "d/.h/a.txt",
+		"d/x/.a.txt", "d/z.txt/a.txt", "e/a.txt", "[1]/a.txt")
+	if err := os.Symlink("../e", "d/link"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("../e/a.txt", "d/link.txt"); err != nil {
+		t.Fatal(err)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pattern, want := range map[string]string{
+		"d/**/*.txt":         "d/a.txt d/link.txt d/x/a.txt d/x/y/a.txt d/z.txt/a.txt",
+		"d/**/a.txt":         "d/a.txt d/x/a.txt d/x/y/a.txt d/z.txt/a.txt",
+		"d/**":               "d/a.txt d/link.txt d/x/a.txt d/x/y/a.txt d/x/y/b.jsonl d/z.txt/a.txt",
+		"d/**/x/**/*.txt":    "d/x/a.txt d/x/y/a.txt",
+		"d/**/**/y/*":        "d/x/y/a.txt d/x/y/b.jsonl",
+		"d/x/**/y/*.jsonl":   "d/x/y/b.jsonl",
+		"d/**/.h/*":          "d/.h/a.txt",
+		"d/*/**/*.jsonl":     "d/x/y/b.jsonl",
+		"**/e/*":             "e/a.txt",
+		"?/**/y/a*":          "d/x/y/a.txt",
+		here + "/d/**/b.*":   here + "/d/x/y/b.jsonl",
+		"./d/**/../d/*.none": "",
+	} {
+		all, err := Match(t.Context(), Options{Patterns: []string{pattern}, Form: "text"})
+		var names []string
+		for _, s := range all {
+			names = append(names, s.Name)
+			if !Matches(filepath.Clean(pattern), s.Name) {
+				t.Errorf("%s does not match %s, which it names", pattern, s.Name)
+			}
+		}
+		if got := strings.Join(names, " "); got != want || (err != nil) != (want == "") {
+			t.Errorf("%s: %s, %v, want %s", pattern, got, err, want)
+		}
+	}
+	for pattern, name := range map[string]string{
+		"/d/**/*.jsonl": "/d/.work/a.jsonl", "/d/**": "/e/a", "/d/*": "/d/x/a", "/d/**/a": "/d/b",
+	} {
+		if Matches(pattern, name) {
+			t.Errorf("%s matches %s", pattern, name)
+		}
 	}
 }

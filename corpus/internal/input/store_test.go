@@ -22,6 +22,7 @@ var objects = map[string]string{
 	"texts/deep/e.txt":    "e\n",
 	"texts/%41 is no A":   "f\n",
 	"elsewhere/[0].jsonl": "{}\n",
+	"texts/deep/":         "",
 }
 
 // serve answers with an object, for its key.
@@ -136,6 +137,20 @@ func TestObjectStores(t *testing.T) {
 			t.Errorf("%s: %q, want %q", store, names, want)
 		}
 		for pattern, want := range map[string]string{
+			"**/*.txt": "texts/b 100%#?.txt texts/c.txt texts/deep/e.txt", "texts/**/e.txt": "texts/deep/e.txt",
+			"**/[[]0].jsonl": "elsewhere/[0].jsonl", "tex?s/**/d*/*": "texts/deep/e.txt",
+		} {
+			sources, err := Match(t.Context(), Options{Patterns: []string{base + pattern}})
+			var names []string
+			for _, s := range sources {
+				names = append(names, strings.TrimPrefix(s.Name, base))
+			}
+			if got := strings.Join(names, " "); got != want || err != nil {
+				t.Errorf("%s%s: %q, %v, want %q", base, pattern, got, err, want)
+			}
+		}
+		for pattern, want := range map[string]string{
+			base + "none/**":     base + "none/**: no such file matches",
 			base + "none":        base + "none: no such file",
 			base + "none/*":      base + "none/*: no such file matches",
 			base + "texts/?.txt": base + "texts/?.txt: no such file matches, and the first wildcard",

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -97,16 +98,16 @@ type Loaded struct {
 	Tokenizer *tokenizer.Tokenizer // nil where the checkpoint has none
 	Missing   error                // why there is none
 	Identity  Identity
-	Notes     []string
 }
 
 // An Identity says which numbers a result depends on.
 type Identity struct {
 	Name       string `json:"name"` // for people
 	Weights    string `json:"weights"`
-	Tokenizer  string `json:"tokenizer,omitempty"`
+	Tokenizer  string `json:"tokenizer,omitempty"` // a digest, or gpt2: the checkpoint's is GPT-2's own
 	DType      string `json:"dtype"`
 	CacheDType string `json:"cache_dtype"`
+	Note       string `json:"note,omitempty"` // what the format has made of the weights
 }
 
 // Load loads a model, once in a process.
@@ -129,7 +130,7 @@ func load(ctx context.Context, m job.Model) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Loaded{Notes: c.Notes}
+	l := &Loaded{}
 	if l.Tokenizer, l.Missing = c.Tokenizer(); l.Missing != nil {
 		l.Tokenizer = nil
 	}
@@ -141,6 +142,9 @@ func load(ctx context.Context, m job.Model) (*Loaded, error) {
 		if l.Identity.Tokenizer, err = c.TokenizerDigest(); err != nil {
 			return nil, err
 		}
+		if l.Identity.Tokenizer == "none" { // there are no files of it
+			l.Identity.Tokenizer = "gpt2"
+		}
 	}
 	l.Model, err = model.New(ctx, c.Config, c.Tensors, model.Options{
 		Threads: m.Threads, Format: m.Dtype, CacheFormat: m.CacheDtype,
@@ -150,6 +154,7 @@ func load(ctx context.Context, m job.Model) (*Loaded, error) {
 		return nil, err
 	}
 	l.Identity.DType, l.Identity.CacheDType = l.Model.Format(), l.Model.CacheFormat()
+	l.Identity.Note = strings.Join(l.Model.Notes(), "; ")
 	return l, nil
 }
 

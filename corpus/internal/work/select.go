@@ -32,6 +32,7 @@ type Selection struct {
 type Kept struct {
 	Piece                           job.Piece
 	Kept, Dropped, Unranked, Errors int
+	Replaced                        int  // of those kept, a member of their own gave way to the perplexity
 	Resumed                         bool // an earlier run has done it
 }
 
@@ -139,6 +140,9 @@ func (k *Kept) take(it *item, e *ledger.Entry, cuts *ledger.Cuts, field string, 
 		return nil
 	}
 	k.Kept++
+	if it.Object.Get(field) != nil {
+		k.Replaced++
+	}
 	line, err := it.with(field, e.Perplexity())
 	if err != nil {
 		return err
