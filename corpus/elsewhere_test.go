@@ -24,6 +24,7 @@ type elsewhere struct {
 	name   string
 	flags  []string
 	parent *testprogram.Program
+	server *testprogram.Program
 }
 
 // elsewheres are a Prism in a process of its own, and its ways to get workers in theirs.
@@ -38,9 +39,9 @@ func elsewheres(t *testing.T) []elsewhere {
 	flags := []string{"--runner", "prism", "--endpoint", server.Address, "--environment_type"}
 	return []elsewhere{
 		{"PROCESS", append(flags[:len(flags):len(flags)], "PROCESS", "--environment_config",
-			fmt.Sprintf(`{"command": %q}`, self)), server},
+			fmt.Sprintf(`{"command": %q}`, self)), server, server},
 		{"EXTERNAL", append(flags[:len(flags):len(flags)], "EXTERNAL", "--environment_config",
-			pool.Address), pool},
+			pool.Address), pool, server},
 	}
 }
 
@@ -145,4 +146,26 @@ func kill(t *testing.T, parent int) {
 		return
 	}
 	t.Fatal("there is no worker")
+}
+
+// TestAPrismIsKilled: the run ends with a line that names --resume, which completes it.
+func TestAPrismIsKilled(t *testing.T) {
+	dir, args := t.TempDir(), slowly(t)
+	whole, out := filepath.Join(dir, "whole"), filepath.Join(dir, "out")
+	succeed(t, append(args, "-o", whole)...)
+	args = append(args, "-o", out)
+	e := elsewheres(t)[1]
+	var stderr strings.Builder
+	cmd := exec.Command("corpus", append(args[:len(args):len(args)], e.flags...)...)
+	cmd.Stderr = &stderr
+	start(t, cmd, out)
+	e.server.Cmd.Process.Kill()
+	cmd.Wait()
+	said := stderr.String()
+	if cmd.ProcessState.ExitCode() != 1 || strings.Count(said, "\n") != 1 ||
+		!strings.HasPrefix(said, "corpus: ") || !strings.HasSuffix(said, "; --resume continues the run\n") {
+		t.Errorf("%v, %q; want status 1 and a line that ends with --resume", cmd.ProcessState, said)
+	}
+	succeed(t, append(args, "--resume")...)
+	sameFolders(t, out, whole)
 }

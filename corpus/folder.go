@@ -47,6 +47,12 @@ func (f *runFlags) undo(a *app, j *job.Job) error {
 	return storage.RemoveFolder(ctx, j.Work)
 }
 
+// begun reports whether there is something for --resume.
+func (f *runFlags) begun(a *app, j *job.Job) bool {
+	_, err := storage.ReadFile(context.WithoutCancel(a.ctx), j.Started())
+	return err == nil && f.Output != ""
+}
+
 // differences names the options that two runs differ in, with both values.
 func differences(before, now []byte) string {
 	var a, b map[string]json.RawMessage
@@ -65,11 +71,19 @@ func differences(before, now []byte) string {
 	return strings.Join(differ, "; ")
 }
 
+// lock keeps other runs out of the folder until release is called. Shares have it together.
+func (f *runFlags) lock(j *job.Job) (release func(), err error) {
+	if info, err := os.Stat(j.Output); err == nil && !info.IsDir() {
+		return nil, usagef("--output %s: a file, want a folder", j.Output)
+	}
+	if release, err = storage.Lock(j.Output, !j.Share.All()); errors.Is(err, storage.ErrTaken) {
+		err = fmt.Errorf("%s: %w", j.Output, err)
+	}
+	return release, err
+}
+
 // prepare makes the folder ready, or says what is in the way.
 func (f *runFlags) prepare(a *app, j *job.Job) error {
-	if info, err := os.Stat(j.Output); err == nil && !info.IsDir() {
-		return usagef("--output %s: a file, want a folder", j.Output)
-	}
 	there, err := j.Files(a.ctx)
 	if err != nil {
 		return err

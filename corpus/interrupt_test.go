@@ -77,6 +77,37 @@ func TestCtrlC(t *testing.T) {
 	sameFolders(t, out, whole)
 }
 
+// TestTwoRunsInOneFolder: the second one is refused, whatever it wants, and the first ends as if alone.
+func TestTwoRunsInOneFolder(t *testing.T) {
+	dir, args := t.TempDir(), slowly(t)
+	whole, out := filepath.Join(dir, "whole"), filepath.Join(dir, "out")
+	succeed(t, append(args, "-o", whole)...)
+	args = append(args, "-o", out)
+	var stderr strings.Builder
+	first := exec.Command("corpus", args...)
+	first.Stderr = &stderr
+	start(t, first, out)
+	for _, more := range [][]string{nil, {"--resume"}, {"--force"}, {"--share", "1/2"}} {
+		refused(t, 1, out+": another run is at work there", append(args[:len(args):len(args)], more...)...)
+	}
+	if err := first.Wait(); err != nil {
+		t.Errorf("%v: %s", err, &stderr)
+	}
+	sameFolders(t, out, whole)
+
+	shared := filepath.Join(dir, "shared")
+	args[len(args)-1] = shared
+	share := exec.Command("corpus", append(args[:len(args):len(args)], "--share", "1/2")...)
+	start(t, share, shared)
+	refused(t, 1, shared+": another run is at work there", append(args[:len(args):len(args)], "--resume")...)
+	succeed(t, append(args[:len(args):len(args)], "--share", "2/2")...)
+	if err := share.Wait(); err != nil {
+		t.Error(err)
+	}
+	succeed(t, append(args, "--resume")...)
+	sameFolders(t, shared, whole)
+}
+
 // TestAnInputThatChanges: pieces whose rows are others now are done again, though the file has its
 // old size.
 func TestAnInputThatChanges(t *testing.T) {

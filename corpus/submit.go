@@ -33,17 +33,30 @@ func (f *runFlags) submit(a *app, j *job.Job) (*finish.Manifest, error) {
 	if err := f.check(a, j); err != nil {
 		return nil, err
 	}
+	release, err := f.lock(j)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if err := f.prepare(a, j); err != nil {
+		return nil, err
+	}
 	beam.Init()
 	if !f.Verbose { // what ends a run comes back as its error
 		slog.SetDefault(slog.New(slog.DiscardHandler))
 		beamlog.SetLogger(quiet{})
 	}
 	end := f.progress(a)
-	_, err := worker.Submit(a.ctx, version, pipeline.New(j))
+	_, err = worker.Submit(a.ctx, version, pipeline.New(j))
 	end()
 	if err != nil {
 		work.This.Stop()
-		return nil, errors.Join(f.failure(err), f.undo(a, j))
+		gone := pipeline.Cause(err) == "" // of the runner: there is nothing wrong with the run
+		err = errors.Join(f.failure(err), f.undo(a, j))
+		if gone && f.begun(a, j) {
+			err = fmt.Errorf("%w; --resume continues the run", err)
+		}
+		return nil, err
 	}
 	if !j.Share.All() {
 		return nil, nil
@@ -59,7 +72,7 @@ func (f *runFlags) failure(err error) error {
 	}
 	if strings.Contains(err.Error(), "SDK worker disconnected") || errors.Is(err, worker.ErrGone) {
 		return errors.New("a worker is gone (killed, out of memory) or never started: its own log, or " +
-			"the pool's, may say more; --resume continues the run")
+			"the pool's, may say more")
 	}
 	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
 	if len(lines) == 1 || f.Verbose {
@@ -80,10 +93,7 @@ func (f *runFlags) check(a *app, j *job.Job) error {
 	if _, err := input.Match(a.ctx, j.Input); err != nil {
 		return err
 	}
-	if err := f.openModel(j.Model.Path); err != nil {
-		return err
-	}
-	return f.prepare(a, j)
+	return f.openModel(j.Model.Path)
 }
 
 // manifest reads what the run came to.

@@ -9,4 +9,7 @@ import "os"
 
 // Try locks an open file, or reports that another process has it locked, or the same one through
 // another opening. An error says that the system or the file system has no locks.
-func Try(f *os.File) (taken bool, err error) { return try(f) }
+func Try(f *os.File) (taken bool, err error) { return try(f, true) }
+
+// TryShared is Try for one of several that may have the file locked, side by side and all by TryShared.
+func TryShared(f *os.File) (taken bool, err error) { return try(f, false) }

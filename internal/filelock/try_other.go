@@ -7,4 +7,4 @@ import (
 	"os"
 )
 
-func try(*os.File) (taken bool, err error) { return false, errors.ErrUnsupported }
+func try(*os.File, bool) (taken bool, err error) { return false, errors.ErrUnsupported }

@@ -8,8 +8,12 @@ import (
 	"syscall"
 )
 
-func try(f *os.File) (taken bool, err error) {
-	return tryWith(func() error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) })
+func try(f *os.File, alone bool) (taken bool, err error) {
+	how := syscall.LOCK_SH | syscall.LOCK_NB
+	if alone {
+		how = syscall.LOCK_EX | syscall.LOCK_NB
+	}
+	return tryWith(func() error { return syscall.Flock(int(f.Fd()), how) })
 }
 
 // tryWith is try with the call that locks. A signal may interrupt it, which says nothing.

@@ -37,6 +37,29 @@ func TestALockIsTakenUntilItsFileIsClosed(t *testing.T) {
 	}
 }
 
+func TestSharedLocks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	var files [3]*os.File
+	for i := range files {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		files[i] = f
+	}
+	for i, try := range []func(*os.File) (bool, error){TryShared, TryShared, Try} {
+		if taken, err := try(files[i]); taken != (i == 2) || err != nil {
+			t.Errorf("%d: taken %v, error %v", i, taken, err)
+		}
+	}
+	files[0].Close()
+	files[1].Close()
+	if taken, err := Try(files[2]); taken || err != nil {
+		t.Errorf("after both are closed: taken %v, error %v", taken, err)
+	}
+}
+
 func TestAnInterruptedCallIsMadeAgain(t *testing.T) {
 	for _, end := range []struct {
 		err   error

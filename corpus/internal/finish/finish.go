@@ -79,8 +79,8 @@ func clean(ctx context.Context, j *job.Job, mine map[string]bool) error {
 		return err
 	}
 	others := slices.DeleteFunc(shards, func(name string) bool { return mine[name] })
-	return errors.Join(storage.Remove(ctx, others...), storage.RemoveFolder(ctx, j.Work),
-		storage.Clean(ctx, j.Output), storage.Clean(ctx, storage.Join(j.Output, "errors")))
+	return errors.Join(storage.Remove(ctx, others...), storage.Clean(ctx, j.Output),
+		storage.Clean(ctx, storage.Join(j.Output, "errors")), storage.RemoveFolder(ctx, j.Work))
 }
 
 // Encode is a corpus for its way to the second phase.
