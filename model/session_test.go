@@ -12,7 +12,6 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"picogpt/internal/fixture"
 	"picogpt/internal/testmodel"
@@ -244,22 +243,18 @@ func TestSessionsHoldWhatAReplayGives(t *testing.T) {
 
 func TestAForgottenSessionGivesItsMemoryBack(t *testing.T) {
 	m := small(t, model.Options{})
-	func() {
-		for range 5 {
-			eval(t, m.NewSession().Fork(0), 1, 2, 3)
-		}
-	}()
+	var sessions []*model.Session
+	for range 5 {
+		sessions = append(sessions, m.NewSession().Fork(0))
+		eval(t, sessions[len(sessions)-1], 1, 2, 3)
+	}
 	if m.CacheBytes() == 0 {
 		t.Error("five sessions take no memory")
 	}
-	for range 200 {
-		runtime.GC()
-		if m.CacheBytes() == 0 {
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	t.Errorf("%d bytes of cache when all sessions are forgotten", m.CacheBytes())
+	runtime.KeepAlive(sessions)
+	sessions = nil
+	collectUntil(t, func() bool { return m.CacheBytes() == 0 },
+		func() string { return fmt.Sprintf("%d bytes of cache, all forgotten", m.CacheBytes()) })
 }
 
 func TestAFullCacheLeavesSessionsAsTheyWere(t *testing.T) {
