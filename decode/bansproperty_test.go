@@ -86,7 +86,7 @@ var writers = map[string]writer{
 func TestBansCutFromTheTextBefore(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	r := rand.New(rand.NewPCG(22, 2))
-	for i := range sized(40, 4000) {
+	for i := range sized(30, 4000) {
 		o := Options{MaxTokens: 12 + r.IntN(10), Temperature: float64(i%3) / 2, TopK: 5, Seed: uint64(i),
 			Vocabulary: syllables(), EndOfText: []int{}}
 		prompt := []int{1 + r.IntN(28)}
@@ -100,6 +100,29 @@ func TestBansCutFromTheTextBefore(t *testing.T) {
 				hasNone(t, name, o, whole)
 				if !slices.Equal(ids(tokens), want) {
 					t.Fatalf("%s, seed %d, bans %q: %v, want %v", name, o.Seed, o.Ban, ids(tokens), want)
+				}
+			}
+		}
+	}
+}
+
+// TestBansCutWhereTheContextSlides goes back to before the oldest tokens were dropped.
+func TestBansCutWhereTheContextSlides(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	r := rand.New(rand.NewPCG(22, 8))
+	for i := range sized(8, 1000) {
+		o := Options{MaxTokens: 60, Temperature: float64(i%3) / 2, TopK: 5, Seed: uint64(i),
+			Vocabulary: syllables(), EndOfText: []int{}, Overflow: OverflowSlide}
+		prompt := []int{1 + r.IntN(28)}
+		whole := text(collect(t, m.NewSession(), prompt, o))
+		for n := 3; n > 0 && whole != ""; n-- {
+			o.Ban = append(o.Ban, cut(r, whole, 12))
+			want := collect(t, m.NewSession(), prompt, o)
+			whole = text(want)
+			hasNone(t, "alone", o, whole)
+			for name, write := range writers {
+				if got := write(t, m, prompt, o); !slices.Equal(ids(got), ids(want)) {
+					t.Fatalf("%s, seed %d, bans %q: %v, want %v", name, o.Seed, o.Ban, ids(got), ids(want))
 				}
 			}
 		}

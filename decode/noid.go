@@ -47,7 +47,7 @@ func (s *Sampler) noID(from row) error {
 	take := func(step samplerStep) {
 		step.do(s)
 		n := s.left()
-		if n < left {
+		if n < left || from.ids != nil && step.name == "top-k" { // without what it would take
 			e.Took = append(e.Took, step.name)
 		}
 		left = n

@@ -83,7 +83,9 @@ func TestALateStepThatLeavesNoIDIsAnErrorEverywhere(t *testing.T) {
 	o := Options{Temperature: 1, TopK: 1, NoRepeatNgram: 1, Samplers: "top-k,no-repeat-ngram,top-p"}
 	const want = "logits after position 1: want at least one id to draw, found none: " +
 		"top-k and no-repeat-ngram leave none"
-	if _, err := sampler(t, o).Next([]float32{3, 2, 1}, []int{0, 1}); err == nil || err.Error() != want {
-		t.Errorf("%v, want %s", err, want)
+	for _, logits := range []row{{logits: []float32{3, 2, 1}}, {ids: []int32{0}, logits: []float32{3}}} {
+		if _, err := sampler(t, o).next(logits, []int{0, 1}); err == nil || err.Error() != want {
+			t.Errorf("%v of %v, want %s", err, logits, want)
+		}
 	}
 }
