@@ -19,6 +19,7 @@ import (
 	"unsafe"
 
 	"picogpt/gpu"
+	"picogpt/internal/engine"
 	"picogpt/internal/fixture"
 	"picogpt/internal/ptx"
 	"picogpt/internal/testmodel"
@@ -281,5 +282,42 @@ func TestWidePassesThroughTheLibrary(t *testing.T) {
 					f.refused)
 			}
 		})
+	}
+}
+
+// TestAWideModelThroughTheLibrary computes: passes that are launched, recorded and replayed have the
+// processor's bits. With the build tag long a layer takes so long that it is waited for.
+func TestAWideModelThroughTheLibrary(t *testing.T) {
+	texts := 3
+	if fixture.Long {
+		texts = 64
+	}
+	config, file := fixture.Checkpoint(fixture.Options{Embd: 448, Head: 4, Layer: 1, Positions: 70})
+	f := newFake(t)
+	rows := func(d engine.Device) (rows [][]float32) {
+		m := testmodel.New(t, config, file, model.Options{Device: d, Format: "f16"})
+		batch := make([]model.Input, texts)
+		for i := range batch {
+			batch[i].Session = m.NewSession()
+		}
+		for round := range 3 {
+			for i := range batch {
+				batch[i].Tokens = []int{(7*round + i) % 29}
+			}
+			if err := m.Eval(t.Context(), batch...); err != nil {
+				t.Fatal(err)
+			}
+			for _, in := range batch {
+				rows = append(rows, slices.Clone(in.Session.Logits()))
+			}
+		}
+		return rows
+	}
+	if wrong := differs(rows(f.device()), rows(nil)); wrong != "" {
+		t.Error(wrong)
+	}
+	if f.count["cuGraphLaunch"] != 2 || len(f.refused) > 0 {
+		t.Errorf("%d passes are graphs, want 2; the library refused %q", f.count["cuGraphLaunch"],
+			f.refused)
 	}
 }
