@@ -23,11 +23,11 @@ func Labels(devices []*Device) []string {
 	return labels
 }
 
-// Choose returns the device that a name means: its label, its driver, or a part of its name, vendor,
-// platform or version, whatever the case of the letters. A driver's name means its devices alone:
-// NVIDIA's OpenCL has a platform that is called CUDA too. A GPU that several drivers have counts
-// once: that of CUDA. A name that means none, an ErrNotFound, or several, is an error that lists
-// them.
+// Choose returns the device that a name means: its label, its driver, or a part of its name,
+// vendor, platform or version, whatever the case of the letters. A driver's name means its devices
+// alone: NVIDIA's OpenCL has a platform that is called CUDA too. A GPU that several drivers have
+// counts once: that of CUDA. A name that means none, an ErrNotFound, or several, is an error that
+// lists them.
 func Choose(devices []*Device, name string) (*Device, error) {
 	labels := Labels(devices)
 	var found []*Device
@@ -76,8 +76,8 @@ func Automatic(ctx context.Context, devices []*Device) (first *Device, refused i
 	return nil, len(distinct(devices, failed))
 }
 
-// distinct returns one of the devices found that are the same GPU: not OpenCL's, if another driver's
-// lacks nothing.
+// distinct returns one of the devices found that are the same GPU: not OpenCL's, if another
+// driver's lacks nothing.
 func distinct(all, found []*Device) (kept []*Device) {
 	for _, d := range found {
 		i := slices.IndexFunc(kept, func(k *Device) bool { return sameGPU(all, k, d) })
@@ -102,8 +102,8 @@ func (i *Info) rank() (n int) {
 	return n
 }
 
-// sameGPU reports whether two drivers have one GPU as these devices: at one place of the PCI bus, or,
-// where a driver does not say, as the n-th of its name.
+// sameGPU reports whether two drivers have one GPU as these devices: at one place of the PCI bus,
+// or, where a driver does not say, as the n-th of its name.
 func sameGPU(all []*Device, a, b *Device) bool {
 	if a.Driver == b.Driver {
 		return false

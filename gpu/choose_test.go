@@ -41,8 +41,8 @@ func TestADeviceHasManyNames(t *testing.T) {
 	}
 }
 
-// gpus are devices of two drivers: cuda:0, cuda:1, …, opencl:0, opencl:1, …, where a name and a place
-// of the bus stand for each.
+// gpus are devices of two drivers: cuda:0, cuda:1, …, opencl:0, opencl:1, …, where a name and a
+// place of the bus stand for each.
 func gpus(cuda, opencl [][2]string) (all []*Device) {
 	for driver, devices := range [][][2]string{cuda, opencl} {
 		for _, d := range devices {

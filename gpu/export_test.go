@@ -1,6 +1,7 @@
 package gpu
 
-// Single operations of a pass, for tests of the kernels on a device, and a recorder over any driver.
+// Single operations of a pass, for tests of the kernels on a device, and a recorder over any
+// driver.
 
 import (
 	"context"
@@ -172,8 +173,8 @@ func (l *Leaves) Activate(dst []float32, first, step uint32, a kernels.Activatio
 	}
 }
 
-// WithRecorder returns d with a driver that records launches and makes them again one by one, and what
-// it counts. It is as strict as the strictest of drivers.
+// WithRecorder returns d with a driver that records launches and makes them again one by one, and
+// what it counts. It is as strict as the strictest of drivers.
 func WithRecorder(d *Device) (*Device, *Recorded) {
 	r := &Recorded{Launches: map[string]int{}}
 	own := *d

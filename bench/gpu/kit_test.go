@@ -237,8 +237,8 @@ func TestCompare(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "h200.json")
 	r := result{Name: "NVIDIA H200", Version: "v9"}
 	var p done
-	p.read([]byte(`{"model":"random gpt2","dtype":"f16","texts":[{"sessions":1,"tokens_per_s":1800.4},` +
-		`{"sessions":8,"tokens_per_s":9000}],"prompt":{"tokens":512,"ms":3.84}}
+	p.read([]byte(`{"model":"random gpt2","dtype":"f16","texts":[` +
+		`{"sessions":1,"tokens_per_s":1800.4},{"sessions":8,"tokens_per_s":9000}],"prompt":{"tokens":512,"ms":3.84}}
 {"peer":"PyTorch 3","model":"gpt2","dtype":"f16","texts":[{"sessions":1,"tokens_per_s":1500}]}
 {"device":"cuda:0"}
 `))

@@ -1,5 +1,5 @@
-// Command kit tries picogpt on the GPU of a machine that has neither Go nor a network, and shows what
-// was measured beside what SPEED.md predicts. `make gpu-kit` packs it with what it runs.
+// Command kit tries picogpt on the GPU of a machine that has neither Go nor a network, and shows
+// what was measured beside what SPEED.md predicts. `make gpu-kit` packs it with what it runs.
 package main
 
 import (

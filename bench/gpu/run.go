@@ -157,8 +157,8 @@ type processes struct {
 	grace     time.Duration
 }
 
-// run runs the process of a part. It returns what it has written, also where there is an error: to a
-// file, which nobody waits for where a process of its own lives on.
+// run runs the process of a part. It returns what it has written, also where there is an error: to
+// a file, which nobody waits for where a process of its own lives on.
 func (p processes) run(ctx context.Context, of *part, device string) ([]byte, error) {
 	to, err := os.CreateTemp(p.work, "output-")
 	if err != nil {

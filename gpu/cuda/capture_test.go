@@ -2,8 +2,8 @@
 
 package cuda
 
-// What must not happen while a stream is captured, and what of the host's memory the device may read
-// late: the fake is as strict as any version of CUDA.
+// What must not happen while a stream is captured, and what of the host's memory the device may
+// read late: the fake is as strict as any version of CUDA.
 
 import (
 	"bytes"
@@ -244,8 +244,8 @@ func TestTheDriverOnARealDevice(t *testing.T) {
 	}
 }
 
-// TestWidePassesThroughTheLibrary has GPT-2's own widths, whose layers are waited for where they are
-// launched kernel by kernel. The device computes nothing.
+// TestWidePassesThroughTheLibrary has GPT-2's own widths, whose layers are waited for where they
+// are launched kernel by kernel. The device computes nothing.
 func TestWidePassesThroughTheLibrary(t *testing.T) {
 	for _, s := range []struct{ embd, heads int }{{768, 12}, {1600, 25}, {448, 4}} {
 		t.Run(fmt.Sprint(s.embd), func(t *testing.T) {
@@ -285,8 +285,8 @@ func TestWidePassesThroughTheLibrary(t *testing.T) {
 	}
 }
 
-// TestAWideModelThroughTheLibrary computes: passes that are launched, recorded and replayed have the
-// processor's bits. With the build tag long a layer takes so long that it is waited for.
+// TestAWideModelThroughTheLibrary computes: passes that are launched, recorded and replayed have
+// the processor's bits. With the build tag long a layer takes so long that it is waited for.
 func TestAWideModelThroughTheLibrary(t *testing.T) {
 	texts := 3
 	if fixture.Long {

@@ -25,6 +25,7 @@ type driver struct {
 	args                    *arguments
 	staging                 staging
 	recording               bool
+	captured                bool // the stream's capture may not have ended
 }
 
 var _ gpu.Recorder = (*driver)(nil)
@@ -185,8 +186,8 @@ func (d *driver) Alloc(bytes int64) (gpu.Buffer, error) {
 	return 0, err
 }
 
-// Free implements gpu.Driver: the library waits for launches that use the memory. While launches are
-// recorded it does nothing; Close frees what is left.
+// Free implements gpu.Driver: the library waits for launches that use the memory. While launches
+// are recorded it does nothing; Close frees what is left.
 func (d *driver) Free(b gpu.Buffer) {
 	if d.buffers[b] && !d.recording {
 		delete(d.buffers, b)
@@ -248,10 +249,10 @@ func (d *driver) free() error {
 			all = append(all, d.l.call(f, handle))
 		}
 	}
-	if d.stream != 0 {
+	if d.stream != 0 && !d.captured {
 		all = append(all, d.l.call(&d.l.streamSynchronize, d.stream))
 	}
-	release(&d.l.streamDestroy, d.stream) // and with it a capture that has not ended
+	release(&d.l.streamDestroy, d.stream) // which ends a capture
 	for r := range d.graphs {
 		release(&d.l.graphExecDestroy, uintptr(r))
 	}

@@ -204,9 +204,9 @@ func (f *fake) recordings(name string, a [11]uint64) int32 {
 	return ok
 }
 
-// mayWait reports whether a call may wait for a stream, or for all of the context, or loads a kernel,
-// as a first launch does: what must not be while a stream of the context is captured. CUDA's own
-// list is longer or shorter by its version and by the capture's mode; all of it is here.
+// mayWait reports whether a call may wait for a stream, or for all of the context, or loads a
+// kernel, as a first launch does: what must not be while a stream of the context is captured.
+// CUDA's own list is longer or shorter by its version and by the capture's mode; all of it is here.
 func (f *fake) mayWait(name string, a [11]uint64) bool {
 	switch name {
 	case "cuLaunchKernel":

@@ -10,8 +10,9 @@ import (
 	"picogpt/gpu"
 )
 
-// capturing is locked while a driver records, and for reading by the others: what waits for a context,
-// as loading and freeing may, would end a recording in it. It is the process's, as contexts are.
+// capturing is locked while a driver records, and for reading by the others: what waits for a
+// context, as loading and freeing may, would end a recording in it. It is the process's, as
+// contexts are.
 var capturing sync.RWMutex
 
 // Record implements gpu.Recorder: while the stream is captured, launches go into a graph.
@@ -48,7 +49,8 @@ func (d *driver) capture(launches func() error) (graph uintptr, err error) {
 	}
 	err = launches()
 	// a capture is ended even if a launch failed; its graph is then none
-	if e := d.call(&d.l.streamEndCapture, d.stream, uintptr(unsafe.Pointer(&graph))); err == nil {
+	e := d.call(&d.l.streamEndCapture, d.stream, uintptr(unsafe.Pointer(&graph)))
+	if d.captured = e != nil; err == nil {
 		err = e
 	}
 	return graph, err
@@ -59,7 +61,8 @@ func (d *driver) Replay(r gpu.Recording) error {
 	return d.on(&d.l.graphLaunch, uintptr(r), d.stream)
 }
 
-// Forget implements gpu.Recorder. While launches are recorded it does nothing; Close frees the rest.
+// Forget implements gpu.Recorder. While launches are recorded it does nothing; Close frees the
+// rest.
 func (d *driver) Forget(r gpu.Recording) {
 	if d.graphs[r] && !d.recording {
 		delete(d.graphs, r)
