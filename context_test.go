@@ -35,7 +35,8 @@ func TestANilContextIsAnError(t *testing.T) {
 	g := openDemo(t)
 	m, tok := g.Model(), g.Tokenizer()
 	s, held := m.NewSession(), m.NewSession()
-	if err := m.Eval(context.Background(), model.Input{Session: held, Tokens: []int{1, 2}}); err != nil {
+	if err := m.Eval(context.Background(),
+		model.Input{Session: held, Tokens: []int{1, 2}}); err != nil {
 		t.Fatal(err)
 	}
 	c, err := checkpoint.OpenFS(demo.FS())
@@ -72,7 +73,7 @@ func TestANilContextIsAnError(t *testing.T) {
 		"decode.Generate, on": last(decode.Generate(none, held, nil, decode.Options{})),
 		"decode.Samples":      last(decode.Samples(none, s, []int{1}, 2, decode.Options{})),
 		"decode.Samples, on":  last(decode.Samples(none, held, nil, 2, decode.Options{})),
-		"decode.Contrastive":  last(decode.Contrastive(none, s, []int{1}, 0.5, decode.Options{TopK: 4})),
+		"decode.Contrastive":  last(decode.Contrastive(none, s, []int{1}, 0.5, decode.Options{})),
 		"decode.Beams": second(decode.Beams(none, s, []int{1}, decode.BeamOptions{},
 			decode.Options{})),
 		"eval.Perplexity": second(eval.Perplexity(none, m, []int{1, 2, 3}, eval.Options{})),

@@ -118,8 +118,8 @@ func (g *GPT) Generate(ctx context.Context, prompt string, o Options) iter.Seq2[
 }
 
 // Samples streams n texts that follow prompt, which is read once. Token.Sample says whose a token
-// is: sample i is what Generate gives with the Seed of its last token, Options.Seed+i. The tokens of different samples come as they are
-// made.
+// is: sample i is what Generate gives with the Seed of its last token, which is Options.Seed+i. The
+// tokens of different samples come as they are made.
 func (g *GPT) Samples(
 	ctx context.Context, prompt string, n int, o Options,
 ) iter.Seq2[Token, error] {

@@ -114,5 +114,7 @@ func TestAForgottenModelLeavesNoWorkers(t *testing.T) {
 		}()
 	}
 	collectUntil(t, func() bool { return runtime.NumGoroutine() <= before },
-		func() string { return fmt.Sprintf("%d goroutines, %d before", runtime.NumGoroutine(), before) })
+		func() string {
+			return fmt.Sprintf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+		})
 }
