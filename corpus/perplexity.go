@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"os"
 
+	"golang.org/x/term"
+
 	"picogpt/corpus/internal/job"
 	"picogpt/corpus/internal/storage"
 	"picogpt/eval"
@@ -88,7 +90,11 @@ func (c *perplexityCommand) Run(a *app) (err error) {
 
 // print prints the result.
 func (c *perplexityCommand) print(a *app, r *eval.Result) error {
-	text := r.String()
+	digits := -1
+	if file, ok := a.stdout.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		digits = 6 // for people
+	}
+	text := r.Digits(digits)
 	if c.JSON {
 		b, err := json.Marshal(r)
 		if err != nil {

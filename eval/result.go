@@ -118,12 +118,15 @@ func value[T any](x *T) (v T) {
 
 // String is a result for people, on several lines. Numbers have all digits that they have: the
 // result is the same everywhere.
-func (r Result) String() string {
+func (r Result) String() string { return r.Digits(-1) }
+
+// Digits is String with n significant digits of each number that is measured; −1 for all there are.
+func (r Result) Digits(n int) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-16s "+format+"\n", append([]any{name}, args...)...)
 	}
-	digits := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+	digits := func(x float64) string { return strconv.FormatFloat(x, 'g', n, 64) }
 	if r.Partial {
 		line("partial", "the text was not measured to its end")
 	}

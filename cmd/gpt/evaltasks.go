@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"picogpt/eval"
@@ -222,8 +223,8 @@ func (c *lambadaCommand) Run(a *app) error {
 		}{run.common("lambada", r.Examples, r.Partial), number(r.Perplexity),
 			number(r.Accuracy.Value), number(r.Accuracy.StdErr)}
 	}, func() string {
-		return fmt.Sprintf("%v%-12s %.4f per last word\n%-12s %s\n",
-			run.common("lambada", r.Examples, r.Partial),
-			"perplexity", r.Perplexity, "accuracy", percent(r.Accuracy))
+		return fmt.Sprintf("%v%-12s %s per last word\n%-12s %s\n",
+			run.common("lambada", r.Examples, r.Partial), "perplexity",
+			strconv.FormatFloat(r.Perplexity, 'g', a.digits(), 64), "accuracy", percent(r.Accuracy))
 	})
 }

@@ -37,7 +37,8 @@ func (c *perplexityCommand) Help() string {
 their tokens. Several files are measured as one text; with --protocol lm-eval each is a document of
 its own. Data of gzip and zstd are decompressed. Every byte counts, a newline at the end too, but
 for a byte order mark. The number depends on the checkpoint, its number format, the text and the protocol, and on nothing else.
-Ctrl-C prints the result so far, marked as partial.
+On a terminal numbers have 6 digits, in a pipe and in JSON all. Ctrl-C prints the result so far, marked
+as partial.
 
 hf	Hugging Face's strided windows: windows advance by --stride, and each token is counted once, but
 	for the first, which nothing precedes. The published numbers are of --stride 1024 and 512, with
@@ -89,13 +90,21 @@ func (c *perplexityCommand) Run(a *app) error {
 	if c.JSON {
 		err = joinErrors(printJSON(a.stdout, r), err)
 	} else {
-		_, e := a.stdout.WriteString(r.String())
+		_, e := a.stdout.WriteString(r.Digits(a.digits()))
 		err = joinErrors(e, err)
 	}
 	if c.Expect != nil && err == nil {
 		err = expected.Check(r.Perplexity)
 	}
 	return err
+}
+
+// digits is how many digits of a perplexity are printed: 6 for people, −1, which is all, for programs.
+func (a *app) digits() int {
+	if a.stdout.terminal {
+		return 6
+	}
+	return -1
 }
 
 // expected is what --expect and --tolerance say.

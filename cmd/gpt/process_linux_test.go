@@ -7,6 +7,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -77,4 +80,54 @@ func TestHelpIsAsWideAsTheTerminalAnd80InAPipe(t *testing.T) {
 	if want := pages(t, 80)["generate"]; err != nil || string(piped) != want {
 		t.Errorf("in a pipe: %v, got\n%s\nwant\n%s", err, piped, want)
 	}
+}
+
+// TestPerplexitiesHave6DigitsOnATerminal, and all of them in a pipe and in --json.
+func TestPerplexitiesHave6DigitsOnATerminal(t *testing.T) {
+	dir := t.TempDir()
+	text := write(t, dir, "a.txt", "Tom had a ball.\nLily ran to him.\n")
+	examples := write(t, dir, "a.jsonl", `{"text":"Lily ran to Tom"}`+"\n"+`{"text":"Tom had a ball"}`+"\n")
+	short := func(s string) string { // each number with a fraction to 6 digits
+		return regexp.MustCompile(`[0-9]+\.[0-9]{3,}`).ReplaceAllStringFunc(s, func(number string) string {
+			x, err := strconv.ParseFloat(number, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strconv.FormatFloat(x, 'g', 6, 64)
+		})
+	}
+	for _, args := range [][]string{
+		{"perplexity", text}, {"perplexity", "--protocol", "llama.cpp", "--window", "6", text},
+		{"eval", "lambada", examples}, {"score", "--summary", text},
+	} {
+		piped, err := exec.Command("gpt", args...).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := short(string(piped))
+		if args[0] == "score" { // but for its sum
+			sum := regexp.MustCompile(`"sum_logprob":[^,]*`)
+			want = sum.ReplaceAllString(want, sum.FindString(string(piped)))
+		}
+		if got := onTerminal(t, 80, args...); got != want || want == string(piped) {
+			t.Errorf("%q: %s\nwant %s", args, got, want)
+		}
+		if args[0] == "score" {
+			continue
+		}
+		args = append(args, "--json")
+		piped, err = exec.Command("gpt", args...).Output()
+		if got := onTerminal(t, 80, args...); err != nil || got != string(piped) {
+			t.Errorf("%q: %s\nwant %s", args, got, piped)
+		}
+	}
+}
+
+func write(t *testing.T, dir, name, text string) (path string) {
+	t.Helper()
+	path = filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

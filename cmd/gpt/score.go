@@ -17,6 +17,7 @@ import (
 	"picogpt/eval"
 	"picogpt/internal/quote"
 	"picogpt/internal/resume"
+	"picogpt/internal/rows"
 	"picogpt/internal/scorelines"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
@@ -281,9 +282,26 @@ func (s *scoring) write(row *scorelines.Row, record any) error {
 	return s.out.write(b, resume.Mark{Line: row.Last, Input: row.Digest, State: state})
 }
 
+// withMember is an object as a line, with another value of a member.
+func withMember(line []byte, key, value string) ([]byte, error) {
+	o, err := rows.ParseObject(line)
+	for i := range o {
+		if o[i].Key == key {
+			o[i].Value = json.RawMessage(value)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return o.Line()
+}
+
 // summary prints what all rows came to, those of an earlier run included.
 func (s *scoring) summary(partial bool) error {
 	b, err := strictjson.Line(s.total)
+	if p := s.total.Perplexity(); err == nil && s.stdout.terminal && p-p == 0 { // a number
+		b, err = withMember(b, "perplexity", strconv.FormatFloat(p, 'g', s.digits(), 64))
+	}
 	if err == nil && partial {
 		b = append(bytes.TrimSuffix(b, []byte("}\n")), ",\"partial\":true}\n"...)
 	}
