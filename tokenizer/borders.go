@@ -2,14 +2,14 @@
 
 package tokenizer
 
-// A stage is what one end of a token consists of during a part of its own encoding.
+// A stage is what one end of a token consists of while its own parts are merged.
 type stage struct {
 	part uint32 // the part at this end
 	most uint32 // the highest rank of the merges done until it grows, none once it is the token
 }
 
-// ends are the stages of both ends of a token, from a single byte to the whole. Both are nil for a
-// token that its own bytes do not encode to: it never occurs.
+// ends are the stages of both ends of a token, from a single part to the whole. Both are nil for a
+// token that its own parts do not become: it never occurs.
 type ends struct {
 	known       bool
 	left, right []stage
@@ -18,7 +18,7 @@ type ends struct {
 // borders decides which pairs of tokens can be neighbours. It remembers what it worked out about
 // tokens and pairs, so it serves one goroutine.
 //
-// Two tokens u, v are an encoding of their bytes if no merge ever crosses the border between them.
+// Two tokens u, v are an encoding of their parts if no merge ever crosses the border between them.
 // Until one does, the merges inside u come in the order in which u alone is encoded, and those
 // inside v likewise; of the two next ones, that of the lower rank is done first, u's if they are
 // equal. So the process leaves the stages of u's right end and of v's left end in the order of the
@@ -26,23 +26,23 @@ type ends struct {
 // there is one, is done before both have been left if and only if its rank is lower than the
 // highest that u still has to come in this stage and not higher than v's.
 type borders struct {
-	*byteLevel
+	*spelling
 	ends []ends // by token
 	seen [1 << 14]struct{ u, v, open uint32 }
 }
 
-func newBorders(s *byteLevel) *borders {
-	b := &borders{byteLevel: s, ends: make([]ends, s.size())}
+func newBorders(s *spelling) *borders {
+	b := &borders{spelling: s, ends: make([]ends, len(s.start)-1)}
 	for i := range b.seen {
 		b.seen[i].u = none
 	}
 	return b
 }
 
-// occurs reports whether the token is the encoding of its own bytes.
-func (b *borders) occurs(id uint32) bool { return b.of(id).left != nil }
+// occurs reports whether the token is the encoding of its own parts.
+func (b *borders) occurs(id uint32) bool { return b.endsOf(id).left != nil }
 
-// keeps reports whether u and v, which occur, are the encoding of their bytes.
+// keeps reports whether u and v, which occur, are the encoding of their parts.
 func (b *borders) keeps(u, v uint32) bool {
 	slot := &b.seen[(u*0x9e3779b1^v*0x85ebca6b)>>(32-14)]
 	if slot.u != u || slot.v != v {
@@ -55,7 +55,7 @@ func (b *borders) keeps(u, v uint32) bool {
 }
 
 func (b *borders) crossed(u, v uint32) bool {
-	right, left := b.of(u).right, b.of(v).left
+	right, left := b.endsOf(u).right, b.endsOf(v).left
 	i, j := 0, 0
 	mostU, mostV := right[0].most, left[0].most // so far
 	for {
@@ -76,8 +76,8 @@ func (b *borders) crossed(u, v uint32) bool {
 	}
 }
 
-// of returns the ends of a token.
-func (b *borders) of(id uint32) *ends {
+// endsOf returns the ends of a token.
+func (b *borders) endsOf(id uint32) *ends {
 	e := &b.ends[id]
 	if !e.known {
 		*e = b.watch(id)
@@ -85,11 +85,11 @@ func (b *borders) of(id uint32) *ends {
 	return e
 }
 
-// watch encodes a token's bytes and writes down how its ends grow.
+// watch merges a token's parts and writes down how its ends grow.
 func (b *borders) watch(id uint32) ends {
-	bytes, _ := b.token(int(id))
-	m := b.newMerging(len(bytes), func(i int) uint32 { return b.byteID[bytes[i]] })
-	last := len(bytes) - 1
+	parts := b.of(id)
+	m := b.newMerging(len(parts), func(i int) uint32 { return parts[i] })
+	last := len(parts) - 1
 	left := []stage{{part: m.list[0].part}}
 	right := []stage{{part: m.list[last].part}}
 	for {
@@ -102,11 +102,11 @@ func (b *borders) watch(id uint32) ends {
 		if at == 0 {
 			left = append(left, stage{part: m.list[0].part})
 		}
-		if int(m.list[at].next) == len(bytes) {
+		if int(m.list[at].next) == len(parts) {
 			right = append(right, stage{part: m.list[at].part})
 		}
 	}
-	if int(m.list[0].next) != len(bytes) || m.list[0].part != id {
+	if int(m.list[0].next) != len(parts) || m.list[0].part != id {
 		return ends{known: true}
 	}
 	left[len(left)-1].most, right[len(right)-1].most = none, none

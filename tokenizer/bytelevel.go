@@ -6,7 +6,6 @@ package tokenizer
 import (
 	"fmt"
 	"slices"
-	"sync"
 )
 
 // byteLevel is a byte-level BPE vocabulary: a model, and for texts that no normalizer changes and
@@ -18,11 +17,7 @@ type byteLevel struct {
 	merges
 	splitting
 
-	once     sync.Once
-	matcher  *matcher // by suffixes
-	maxToken int      // bytes of the longest token in it
-
-	longPieces sync.Pool // of *longPiece that keep every id: making one takes a millisecond
+	long longPieces
 }
 
 // splitting is how a text is prepared. The zero value is GPT-2's way.
@@ -105,15 +100,12 @@ func (s *byteLevel) appendPiece(ids []int, piece string) []int {
 // appendLongPiece is appendPiece byte by byte: beside the ids, it needs no memory that grows with
 // the piece, where merging all of it at once takes some 75 bytes for each of its bytes.
 func (s *byteLevel) appendLongPiece(ids []int, piece string) []int {
-	p, ok := s.longPieces.Get().(*longPiece)
-	if !ok {
-		p = newLongPiece(s, everyID)
-	}
-	to := newest{keep: everyID, ids: ids}
+	s.long.prepare(s.spellBytes)
+	p, to := s.long.get(), newest{keep: everyID, ids: ids}
 	p.begin()
-	p.add(piece, &to)
+	s.addTo(p, piece, &to)
 	p.end(&to)
-	s.longPieces.Put(p)
+	s.long.put(p)
 	return to.ids
 }
 
@@ -146,23 +138,29 @@ func (s *byteLevel) encodable(text string, at int, prefixed bool) error {
 	return nil
 }
 
-// suffixes returns the matcher of the tokens that text can become, and the bytes of the longest
-// one. It is built on the first call: only pieces too long to hold need it.
-func (s *byteLevel) suffixes() (m *matcher, longest int) {
-	s.once.Do(func() {
-		ids := append(slices.Clone(s.byteID[:]), s.merged...)
-		slices.Sort(ids)
-		ids = slices.DeleteFunc(slices.Compact(ids), func(id uint32) bool { return id == none })
-		for _, id := range ids {
-			s.maxToken = max(s.maxToken, s.length(int(id)))
+// addTo appends bytes to a long piece.
+func (s *byteLevel) addTo(p *longPiece, bytes string, to *newest) {
+	for i := range len(bytes) {
+		p.add(s.byteID[bytes[i]], to)
+	}
+}
+
+// spellBytes returns the bytes of the tokens that text can become. Only long pieces need it.
+func (s *byteLevel) spellBytes() *spelling {
+	of := make([][]uint32, s.size())
+	for _, id := range slices.Concat(s.byteID[:], s.merged) {
+		if id == none || of[id] != nil {
+			continue
 		}
-		s.matcher = newMatcher(s.tokens, ids, func(id uint32) bool {
-			token, _ := s.token(int(id))
-			got := s.appendMerged(nil, token)
-			return len(got) == 1 && got[0] == int(id)
-		})
-	})
-	return s.matcher, s.maxToken
+		token, _ := s.token(int(id))
+		for i := range len(token) {
+			of[id] = append(of[id], s.byteID[token[i]])
+		}
+		if slices.Contains(of[id], none) {
+			of[id] = []uint32{} // text never becomes it
+		}
+	}
+	return newSpelling(&s.merges, of)
 }
 
 // tokenizer returns the Tokenizer whose pipeline is the vocabulary alone.

@@ -3,7 +3,10 @@
 
 package tokenizer
 
-import "unicode/utf8"
+import (
+	"slices"
+	"unicode/utf8"
+)
 
 // charBPE is BPE.
 type charBPE struct {
@@ -16,16 +19,28 @@ type charBPE struct {
 	fuse           bool                  // neighbouring unknown characters are one
 	byteID         *[256]uint32          // byte_fallback
 	whole          bool                  // a piece that is a token is not merged
+	long           longPieces
 }
 
 // symbols are the parts of a piece before the merges.
 type symbols struct {
-	ids   []uint32
-	spans []Span // in the piece
+	ids       []uint32
+	spans     []Span // in the piece, if wantSpans
+	wantSpans bool
 }
 
 func (s *symbols) add(id uint32, from, to int) {
-	s.ids, s.spans = append(s.ids, id), append(s.spans, Span{from, to})
+	if s.ids = append(s.ids, id); s.wantSpans {
+		s.spans = append(s.spans, Span{from, to})
+	}
+}
+
+// of returns what some of the symbols, from one on, stand for in the piece.
+func (s *symbols) of(from, n int) Span {
+	if !s.wantSpans {
+		return Span{}
+	}
+	return Span{s.spans[from].Start, s.spans[from+n-1].End}
 }
 
 func (m *charBPE) tokenize(e *encoded, p passage) error {
@@ -36,15 +51,19 @@ func (m *charBPE) tokenize(e *encoded, p passage) error {
 		}
 	}
 	s := &e.symbols
-	s.ids, s.spans = s.ids[:0], s.spans[:0]
+	s.ids, s.spans, s.wantSpans = s.ids[:0], s.spans[:0], e.wantSpans
 	if err := m.symbols(e, p, s); err != nil {
 		return err
 	}
-	if len(s.ids) > shortPiece {
+	switch {
+	case len(s.ids) > waitFor && m.spelled(s.ids):
+		m.addLong(e, p, s)
+		return nil
+	case len(s.ids) > shortPiece:
 		g := m.newMerging(len(s.ids), func(i int) uint32 { return s.ids[i] })
 		g.all()
 		for i := 0; i < len(g.list); i = int(g.list[i].next) {
-			m.add(e, p, g.list[i].part, s.spans[i:g.list[i].next])
+			m.add(e, p, g.list[i].part, s.of(i, int(g.list[i].next)-i))
 		}
 		return nil
 	}
@@ -54,15 +73,53 @@ func (m *charBPE) tokenize(e *encoded, p passage) error {
 	}
 	at := 0
 	for i := range m.short(&part, &counts, len(s.ids)) {
-		m.add(e, p, part[i], s.spans[at:at+int(counts[i])])
+		m.add(e, p, part[i], s.of(at, int(counts[i])))
 		at += int(counts[i])
 	}
 	return nil
 }
 
-// add appends a token that is made of symbols.
-func (m *charBPE) add(e *encoded, p passage, id uint32, of []Span) {
-	e.add(int(id), p.span(of[0].Start, of[len(of)-1].End))
+// spelled reports whether symbols are parts of tokens and no tokens of several parts themselves, as
+// a long piece wants them.
+func (m *charBPE) spelled(ids []uint32) bool {
+	known := m.long.prepare(func() *spelling {
+		size := uint32(0)
+		for _, id := range m.ids {
+			size = max(size, id+1)
+		}
+		return m.spellMerged(int(size))
+	})
+	return known && !slices.ContainsFunc(ids, func(id uint32) bool {
+		return !m.long.spelled.single(id)
+	})
+}
+
+// addLong appends the tokens of a long piece as they become certain. Merging it at once takes some
+// 100 bytes for each symbol.
+func (m *charBPE) addLong(e *encoded, p passage, s *symbols) {
+	long, to, at := m.long.get(), newest{keep: everyID}, 0
+	long.begin()
+	add := func() {
+		for _, id := range to.ids {
+			n := long.length(uint32(id))
+			m.add(e, p, uint32(id), s.of(at, n))
+			at += n
+		}
+		to.ids = to.ids[:0]
+	}
+	for i, id := range s.ids {
+		if long.add(id, &to); i%waitFor == 0 {
+			add()
+		}
+	}
+	long.end(&to)
+	add()
+	m.long.put(long)
+}
+
+// add appends a token, with what it stands for in the piece.
+func (m *charBPE) add(e *encoded, p passage, id uint32, of Span) {
+	e.add(int(id), p.span(of.Start, of.End))
 }
 
 // symbols finds the symbols of a piece. An unknown character waits until it is certain that the

@@ -76,15 +76,16 @@ func TestLongPiecesInParts(t *testing.T) {
 		letters := 1 + random.IntN(4)
 		tok := randomMerges(t, random, letters, 1+random.IntN(30))
 		level := levelOf(tok)
+		level.long.prepare(level.spellBytes)
 		for range 20 {
 			text := randomText(random, letters, 1+random.IntN(120))
 			want := level.appendMerged(nil, text)
 			keep := 1 + random.IntN(len(want)+3)
-			p, to := newLongPiece(level, keep), &newest{keep: keep}
+			p, to := newLongPiece(level.long.spelled, level.long.matcher, keep), &newest{keep: keep}
 			p.begin()
 			for rest := text; rest != ""; {
 				n := 1 + random.IntN(len(rest))
-				p.add(rest[:n], to)
+				level.addTo(p, rest[:n], to)
 				rest = rest[n:]
 				if least := to.total + p.atLeast(); least > len(want) {
 					t.Fatalf("round %d: %q: %d tokens at least before %q, but it has %d",

@@ -1,15 +1,16 @@
-// Byte-pair encoding of a piece that comes byte by byte, in memory that does not grow with it.
+// Byte-pair encoding of a piece that comes part by part, in memory that does not grow with it.
+// Parts are bytes or characters, by their ids; lengths are in parts.
 //
-// Let e(i) be the encoding of a piece's first i bytes, and t its last token. Then
+// Let e(i) be the encoding of a piece's first i parts, and t its last token. Then
 //
 //   - e(i) is e(i − len(t)) followed by t. For wherever an encoding has a border, no merge has
 //     crossed it, so the merges on either side were those of that side alone.
-//   - t is the one token that the i bytes end with whose border with the last token of
-//     e(i − len(t)) is kept (borders.go). For tokens are the encoding of their bytes if each two
+//   - t is the one token that the i parts end with whose border with the last token of
+//     e(i − len(t)) is kept (borders.go). For tokens are the encoding of their parts if each two
 //     neighbours are: the first merge to cross a border would be the same without the others.
 //
 // Both hold for any list of merges. So it is enough to remember the last token of each e(i) for as
-// many bytes as the longest token has and, for the ids, to go back from token to token. What all
+// many parts as the longest token has and, for the ids, to go back from token to token. What all
 // encodings of the newest beginnings have in common, every encoding of the piece has, however it
 // goes on: it is handed on and forgotten. (GitHub's crate bpe encodes so,
 // github.com/github/rust-gems, for merges in the order of training; files may have others.)
@@ -22,10 +23,10 @@ import "slices"
 type longPiece struct {
 	*borders
 	matcher *matcher
-	longest int // bytes in the longest token
+	longest int // parts of the longest token
 	keep    int // how many of the newest ids are wanted
 
-	size  int      // bytes so far
+	size  int      // parts so far
 	node  uint32   // of the matcher
 	first int      // last[0] is of e(first+1)
 	last  []uint32 // the last token of e(first+1), …, e(size)
@@ -39,13 +40,12 @@ type longPiece struct {
 	back []int  // scratch
 }
 
-func newLongPiece(s *byteLevel, keep int) *longPiece {
-	m, longest := s.suffixes()
+func newLongPiece(s *spelling, m *matcher, keep int) *longPiece {
 	n := 1
-	for n <= longest {
+	for n <= s.most {
 		n *= 2
 	}
-	return &longPiece{borders: newBorders(s), matcher: m, longest: longest, keep: keep,
+	return &longPiece{borders: newBorders(s), matcher: m, longest: s.most, keep: keep,
 		count: make([]int, n)}
 }
 
@@ -56,17 +56,15 @@ func (p *longPiece) begin() {
 	p.count[0] = 0
 }
 
-// add appends bytes, and hands on the tokens that have become certain.
-func (p *longPiece) add(part string, to *newest) {
-	for i := range len(part) {
-		p.node = p.matcher.step(p.node, part[i])
-		p.size++
-		token := p.lastToken()
-		p.last = append(p.last, token)
-		*p.countAt(p.size) = *p.countAt(p.size - p.length(int(token))) + 1
-		if p.size == p.next {
-			p.settle(to)
-		}
+// add appends a part, and hands on the tokens that have become certain.
+func (p *longPiece) add(part uint32, to *newest) {
+	p.node = p.matcher.step(p.node, part)
+	p.size++
+	token := p.lastToken()
+	p.last = append(p.last, token)
+	*p.countAt(p.size) = *p.countAt(p.size - p.length(token)) + 1
+	if p.size == p.next {
+		p.settle(to)
 	}
 }
 
@@ -80,7 +78,7 @@ func (p *longPiece) lastToken() uint32 {
 		if !p.occurs(token) {
 			continue
 		}
-		before := p.size - p.length(int(token))
+		before := p.size - p.length(token)
 		if before == 0 || p.keeps(p.last[before-p.first-1], token) {
 			return token
 		}
@@ -88,7 +86,7 @@ func (p *longPiece) lastToken() uint32 {
 }
 
 // parent returns where the last token of e(i) begins.
-func (p *longPiece) parent(i int) int { return i - p.length(int(p.last[i-p.first-1])) }
+func (p *longPiece) parent(i int) int { return i - p.length(p.last[i-p.first-1]) }
 
 // settle hands on what is certain, and forgets what is not needed any more.
 func (p *longPiece) settle(to *newest) {
@@ -104,7 +102,7 @@ func (p *longPiece) settle(to *newest) {
 }
 
 // commonBorder returns the last border that all the encodings of the newest beginnings have, as
-// many as the longest token has bytes, or the old one. The encodings are paths back from border to
+// many as the longest token has parts, or the old one. The encodings are paths back from border to
 // border: it follows all at once, from right to left, to where one is left.
 func (p *longPiece) commonBorder() int {
 	end := max(p.border, p.first)

@@ -5,6 +5,7 @@ package tokenizer
 import (
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -108,4 +109,95 @@ func TestNoIDIsCertainWhereAByteMayBeUnknown(t *testing.T) {
 	if ids, _, err := e.End(); err != nil || !equal(ids, want) {
 		t.Errorf("%d ids, %v, want %d", len(ids), err, len(want))
 	}
+}
+
+// TestLongWordsOfCharactersHaveTheIDsOfTheMerges compares byte-pair encoding over characters with a
+// twin that merges all of a word at once: other programs' kinds with their affixes and bytes, and
+// random merges, some of which give a token in several ways.
+func TestLongWordsOfCharactersHaveTheIDsOfTheMerges(t *testing.T) {
+	random, long := rand.New(rand.NewPCG(15, 16)), 0
+	same := func(name string, tok, twin *Tokenizer, words map[string]string) {
+		t.Helper()
+		m, ok := tok.model.(*charBPE)
+		if !ok {
+			return
+		}
+		twin.model.(*charBPE).long.once.Do(func() {}) // it has none
+		for word, text := range words {
+			want, wantSpans, wantErr := twin.EncodeSpans(text)
+			got, spans, err := tok.EncodeSpans(text)
+			if (err == nil) != (wantErr == nil) || !equal(got, want) ||
+				!slices.Equal(spans, wantSpans) {
+				t.Errorf("%s, %s: %d ids, %v, want %d, %v, or others", name, word, len(got), err,
+					len(want), wantErr)
+			}
+			if got := encodeAny(tok, text); err == nil && !equal(got, want) {
+				t.Errorf("%s, %s: other ids without spans", name, word)
+			}
+		}
+		if m.long.spelled != nil {
+			long++
+		}
+	}
+	some, others := kinds(t), kinds(t)
+	for name, tok := range some {
+		same(name, tok, others[name], longWords(random, 3*waitFor))
+	}
+	if long < 3 {
+		t.Errorf("%d kinds encode long words part by part", long)
+	}
+	for round := range 40 {
+		seed := rand.NewPCG(17, uint64(round))
+		tok := randomCharBPE(t, rand.New(seed))
+		seed.Seed(17, uint64(round))
+		twin := randomCharBPE(t, rand.New(seed))
+		same("random merges", tok, twin, map[string]string{
+			"": randomText(random, 4, waitFor+random.IntN(waitFor))})
+	}
+	if long < 20 {
+		t.Errorf("%d vocabularies encode long words part by part", long)
+	}
+}
+
+// encodeAny is Encode without its error.
+func encodeAny(tok *Tokenizer, text string) []int {
+	ids, _ := tok.Encode(text)
+	return ids
+}
+
+// randomCharBPE has the letters a to d, alone or also as the last of a word, and random merges.
+func randomCharBPE(t testing.TB, random *rand.Rand) *Tokenizer {
+	t.Helper()
+	suffix := []string{"", "</w>"}[random.IntN(2)]
+	var tokens, merges []string
+	vocab := map[string]int{}
+	add := func(token string) {
+		if _, ok := vocab[token]; !ok {
+			vocab[token] = len(vocab)
+			tokens = append(tokens, token)
+		}
+	}
+	for _, letter := range []string{"a", "b", "c", "d"} {
+		add(letter)
+		add(letter + suffix)
+	}
+	for range 1 + random.IntN(30) {
+		left, right := tokens[random.IntN(len(tokens))], tokens[random.IntN(len(tokens))]
+		if (suffix == "" || !strings.HasSuffix(left, suffix)) && len(left+right) < 12 {
+			add(left + right)
+			merges = append(merges, left+" "+right)
+		}
+	}
+	if random.IntN(2) > 0 {
+		random.Shuffle(len(merges), func(i, j int) { merges[i], merges[j] = merges[j], merges[i] })
+	}
+	model := object{"type": "BPE", "vocab": vocab, "merges": merges}
+	if suffix != "" {
+		model["end_of_word_suffix"] = suffix
+	}
+	tok, err := Load(write(t, map[string]string{"tokenizer.json": toJSON(object{"model": model})}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tok
 }

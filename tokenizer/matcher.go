@@ -1,5 +1,5 @@
 // Finding the tokens that a text ends with: the automaton of Aho and Corasick ("Efficient string
-// matching", 1975) over the tokens' bytes.
+// matching", 1975) over the tokens' parts.
 
 package tokenizer
 
@@ -8,24 +8,24 @@ import (
 	"slices"
 )
 
-// A matcher reads a text byte by byte and knows the tokens that are suffixes of it. Nodes are the
+// A matcher reads a text part by part and knows the tokens that are suffixes of it. Nodes are the
 // beginnings of tokens, node 0 is the empty one. It never changes once it is made.
 type matcher struct {
-	children pairTable // (node, byte) → node
+	children pairTable // (node, part) → node
 	fail     []uint32  // by node: the longest proper suffix that is a node too
-	token    []uint32  // by node: the token of these bytes, or none
+	token    []uint32  // by node: the token of these parts, or none
 	longest  []uint32  // by node: the longest suffix, the node itself included, that is a token
 }
 
-// newMatcher makes the matcher of the tokens of these ids, all different. Of tokens with the same
-// bytes it takes the one that wanted says.
-func newMatcher(t *tokens, ids []uint32, wanted func(id uint32) bool) *matcher {
-	bytes := func(id uint32) string { return t.text[t.start[id]:t.start[id+1]] }
-	slices.SortFunc(ids, func(a, b uint32) int { return cmp.Compare(bytes(a), bytes(b)) })
-	nodes, before := 1, ""
+// newMatcher makes the matcher of all tokens that have parts. Of tokens with the same parts it takes
+// the one that they become.
+func newMatcher(s *spelling) *matcher {
+	ids := slices.Clone(s.ids)
+	slices.SortFunc(ids, func(a, b uint32) int { return slices.Compare(s.of(a), s.of(b)) })
+	nodes, before := 1, []uint32(nil)
 	for _, id := range ids {
-		nodes += len(bytes(id)) - common(before, bytes(id))
-		before = bytes(id)
+		nodes += len(s.of(id)) - common(before, s.of(id))
+		before = s.of(id)
 	}
 	m := &matcher{
 		children: newPairTable(nodes),
@@ -33,7 +33,7 @@ func newMatcher(t *tokens, ids []uint32, wanted func(id uint32) bool) *matcher {
 		token:    make([]uint32, nodes),
 		longest:  make([]uint32, nodes),
 	}
-	m.link(m.grow(ids, bytes, wanted))
+	m.link(m.grow(s, ids))
 	return m
 }
 
@@ -41,31 +41,30 @@ func newMatcher(t *tokens, ids []uint32, wanted func(id uint32) bool) *matcher {
 type twig struct {
 	parent uint32
 	depth  uint32
-	byte   byte
+	part   uint32
 }
 
 // grow makes the tree of the sorted tokens.
-func (m *matcher) grow(
-	ids []uint32, bytes func(id uint32) string, wanted func(id uint32) bool,
-) []twig {
+func (m *matcher) grow(s *spelling, ids []uint32) []twig {
 	twigs := make([]twig, 1, len(m.fail))
 	m.token[0] = none
-	path, before := []uint32{0}, "" // the nodes of the token before, by depth
+	path, before := []uint32{0}, []uint32(nil) // the nodes of the token before, by depth
 	for _, id := range ids {
-		text := bytes(id)
-		path = path[:1+common(before, text)]
-		for depth := len(path); depth <= len(text); depth++ {
-			node, c := uint32(len(twigs)), text[depth-1]
+		parts := s.of(id)
+		path = path[:1+common(before, parts)]
+		for depth := len(path); depth <= len(parts); depth++ {
+			node, part := uint32(len(twigs)), parts[depth-1]
 			parent := path[depth-1]
-			m.children.set(parent, uint32(c), node)
+			m.children.set(parent, part, node)
 			m.token[node] = none
-			twigs = append(twigs, twig{parent, uint32(depth), c})
+			twigs = append(twigs, twig{parent, uint32(depth), part})
 			path = append(path, node)
 		}
-		if end := &m.token[path[len(text)]]; *end == none || wanted(id) {
+		end := &m.token[path[len(parts)]]
+		if *end == none || slices.Equal(s.merge(parts), []uint32{id}) {
 			*end = id
 		}
-		before = text
+		before = parts
 	}
 	return twigs
 }
@@ -82,7 +81,7 @@ func (m *matcher) link(twigs []twig) {
 	})
 	for _, node := range order[1:] {
 		if t := twigs[node]; t.depth > 1 {
-			m.fail[node] = m.step(m.fail[t.parent], t.byte)
+			m.fail[node] = m.step(m.fail[t.parent], t.part)
 		}
 		m.longest[node] = node
 		if m.token[node] == none {
@@ -91,10 +90,10 @@ func (m *matcher) link(twigs []twig) {
 	}
 }
 
-// step returns the node after one byte more: the longest suffix of the text that is a node.
-func (m *matcher) step(node uint32, c byte) uint32 {
+// step returns the node after one part more: the longest suffix of the text that is a node.
+func (m *matcher) step(node, part uint32) uint32 {
 	for {
-		if child := m.children.rank(node, uint32(c)); child != none {
+		if child := m.children.rank(node, part); child != none {
 			return child
 		}
 		if node == 0 {
@@ -104,8 +103,8 @@ func (m *matcher) step(node uint32, c byte) uint32 {
 	}
 }
 
-// common returns the length of the common prefix of two strings.
-func common(a, b string) int {
+// common returns the length of the common prefix of two tokens.
+func common(a, b []uint32) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++

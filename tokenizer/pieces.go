@@ -96,7 +96,8 @@ func (p *pieceEncoder) encode(text string, last bool, to *newest) {
 // startLong begins the long piece that text begins with, and returns what is not yet added to it.
 func (p *pieceEncoder) startLong(text string, to *newest) (rest string) {
 	if p.long == nil {
-		p.long = newLongPiece(p.byteLevel, p.keep)
+		p.byteLevel.long.prepare(p.spellBytes)
+		p.long = newLongPiece(p.byteLevel.long.spelled, p.byteLevel.long.matcher, p.keep)
 	}
 	p.long.begin()
 	p.within = true
@@ -110,7 +111,7 @@ func (p *pieceEncoder) startLong(text string, to *newest) (rest string) {
 	if p.kind, _ = classify(text[lead:]); p.kind == space {
 		return text
 	}
-	p.long.add(text[:lead], to)
+	p.addTo(p.long, text[:lead], to)
 	return text[lead:]
 }
 
@@ -119,7 +120,7 @@ func (p *pieceEncoder) startLong(text string, to *newest) (rest string) {
 // that is known, it is in the rest.
 func (p *pieceEncoder) continueLong(text string, last bool, to *newest) (rest string) {
 	if p.whole {
-		p.long.add(text, to)
+		p.addTo(p.long, text, to)
 		return ""
 	}
 	end, before := 0, 0 // of the runes of this kind, and of all of them but one
@@ -129,7 +130,7 @@ func (p *pieceEncoder) continueLong(text string, last bool, to *newest) (rest st
 			if p.kind == space {
 				end = before
 			}
-			p.long.add(text[:end], to)
+			p.addTo(p.long, text[:end], to)
 			p.endLong(to)
 			return text[end:]
 		}
@@ -139,7 +140,7 @@ func (p *pieceEncoder) continueLong(text string, last bool, to *newest) (rest st
 	if p.kind == space && !last {
 		end = before
 	}
-	p.long.add(text[:end], to)
+	p.addTo(p.long, text[:end], to)
 	return text[end:]
 }
 

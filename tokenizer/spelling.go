@@ -1,0 +1,136 @@
+// What tokens are made of: the parts that byte-pair encoding merges into each.
+
+package tokenizer
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+)
+
+// A spelling has the parts of each token that text can become: ids of single bytes or characters.
+type spelling struct {
+	*merges
+	start []uint32 // [ids+1] token id has parts[start[id]:start[id+1]]; none: text never becomes it
+	parts []uint32
+	ids   []uint32 // of tokens that have parts
+	most  int      // parts of the longest token
+}
+
+// newSpelling flattens the parts of all tokens, by id.
+func newSpelling(m *merges, of [][]uint32) *spelling {
+	s := &spelling{merges: m, start: make([]uint32, 1, len(of)+1)}
+	for id, parts := range of {
+		if len(parts) > 0 {
+			s.ids = append(s.ids, uint32(id))
+			s.most = max(s.most, len(parts))
+		}
+		s.parts = append(s.parts, parts...)
+		s.start = append(s.start, uint32(len(s.parts)))
+	}
+	return s
+}
+
+func (s *spelling) of(id uint32) []uint32 { return s.parts[s.start[id]:s.start[id+1]] }
+
+// length returns the number of a token's parts.
+func (s *spelling) length(id uint32) int { return int(s.start[id+1] - s.start[id]) }
+
+// single reports whether a part is a token of itself alone.
+func (s *spelling) single(id uint32) bool {
+	return int(id) < len(s.start)-1 && s.length(id) == 1 && s.of(id)[0] == id
+}
+
+// merge returns the tokens that parts become, all merged at once.
+func (s *spelling) merge(parts []uint32) []uint32 {
+	g := s.newMerging(len(parts), func(i int) uint32 { return parts[i] })
+	g.all()
+	var tokens []uint32
+	for i := 0; i < len(g.list); i = int(g.list[i].next) {
+		tokens = append(tokens, g.list[i].part)
+	}
+	return tokens
+}
+
+const (
+	mostParts    = 1 << 20 // of a token
+	mostAllParts = 1 << 26 // of all tokens
+)
+
+// spellMerged finds the parts of each of so many tokens from the merges that give it. It is nil where a
+// token is merged from different parts in several ways, or from itself, or tokens are too long, as
+// no training gives them: then the parts of a text do not follow from its tokens.
+func (m *merges) spellMerged(size int) *spelling {
+	type way struct{ id, left, right uint32 }
+	var ways []way
+	for _, slot := range m.pairs.slots {
+		if slot.next > 0 {
+			ways = append(ways, way{m.merged[slot.next-1], slot.left, slot.right})
+		}
+	}
+	slices.SortFunc(ways, func(a, b way) int { return cmp.Compare(a.id, b.id) })
+	of, under, total := make([][]uint32, size), make([]bool, size), 0
+	var visit func(id uint32) bool
+	visit = func(id uint32) bool {
+		if int(id) >= size || under[id] {
+			return false
+		}
+		if of[id] != nil {
+			return true
+		}
+		under[id] = true
+		i, _ := slices.BinarySearchFunc(ways, id, func(w way, id uint32) int {
+			return cmp.Compare(w.id, id)
+		})
+		parts := []uint32{id} // of a token that no merge gives
+		for k := i; k < len(ways) && ways[k].id == id; k++ {
+			left, right := ways[k].left, ways[k].right
+			if !visit(left) || !visit(right) || len(of[left])+len(of[right]) > mostParts {
+				return false
+			}
+			both := slices.Concat(of[left], of[right])
+			if k > i && !slices.Equal(both, parts) {
+				return false
+			}
+			parts = both
+		}
+		of[id], under[id] = parts, false
+		total += len(parts)
+		return total <= mostAllParts
+	}
+	for id := range size {
+		if !visit(uint32(id)) {
+			return nil
+		}
+	}
+	return newSpelling(m, of)
+}
+
+// longPieces makes encoders of long pieces that keep every id, and keeps them for the next piece:
+// the first takes 0.1 s, others a millisecond.
+type longPieces struct {
+	once    sync.Once
+	matcher *matcher
+	spelled *spelling
+	pool    sync.Pool // of *longPiece
+}
+
+// prepare finds the parts of all tokens on its first call. It reports whether there are any.
+func (l *longPieces) prepare(spell func() *spelling) bool {
+	l.once.Do(func() {
+		if s := spell(); s != nil {
+			l.spelled, l.matcher = s, newMatcher(s)
+		}
+	})
+	return l.spelled != nil
+}
+
+// get returns an encoder of a long piece. Give it back with put.
+func (l *longPieces) get() *longPiece {
+	if p, ok := l.pool.Get().(*longPiece); ok {
+		return p
+	}
+	return newLongPiece(l.spelled, l.matcher, everyID)
+}
+
+func (l *longPieces) put(p *longPiece) { l.pool.Put(p) }
