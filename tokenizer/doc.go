@@ -35,7 +35,7 @@
 // <|endoftext|> and other special tokens are ordinary text, and ids to a tokenizer of WithSpecial.
 // A byte without a token and an unknown id are errors. The time is O(n log n) for any text: a
 // megabyte of one letter takes 0.15 s. A long word takes no memory beside the text and its ids for
-// byte-level BPE and WordPiece, and 5 to 10 bytes of each character for other BPE.
+// byte-level BPE, WordPiece and Unigram, and 5 to 10 bytes of each character for other BPE.
 //
 // # tiktoken-go
 //

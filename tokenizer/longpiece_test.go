@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -200,4 +201,57 @@ func randomCharBPE(t testing.TB, random *rand.Rand) *Tokenizer {
 		t.Fatal(err)
 	}
 	return tok
+}
+
+// TestLongWordsOfPiecesHaveTheIDsOfTheWhole compares Unigram's search, which hands on what is
+// certain on the way, with a search of the whole word.
+func TestLongWordsOfPiecesHaveTheIDsOfTheWhole(t *testing.T) {
+	random, cuts := rand.New(rand.NewPCG(19, 20)), 0
+	toks, twins := kinds(t), kinds(t)
+	for name, tok := range toks {
+		m, ok := tok.model.(*unigram)
+		if !ok {
+			continue
+		}
+		whole := twins[name].model.(*unigram)
+		whole.window = 1 << 30
+		texts := longWords(random, 300)
+		for i := range 300 {
+			texts["jumble "+strconv.Itoa(i)] = jumble(random, 1+random.IntN(300))
+		}
+		for word, text := range texts {
+			want, wantSpans, wantErr := twins[name].EncodeSpans(text)
+			for _, m.window = range []int{1, 2, 7, 40} {
+				got, spans, err := tok.EncodeSpans(text)
+				if (err == nil) != (wantErr == nil) || err == nil && !(equal(got, want) &&
+					slices.Equal(spans, wantSpans)) {
+					t.Fatalf("%s, %s, %q: %v, %v, want %v, %v", name, word, text, got, err, want,
+						wantErr)
+				}
+				cuts++
+			}
+		}
+	}
+	if cuts < 3000 {
+		t.Errorf("only %d comparisons", cuts)
+	}
+}
+
+// TestALongWordOfPiecesTakesAWindow: the search holds what is not certain, and not the word.
+func TestALongWordOfPiecesTakesAWindow(t *testing.T) {
+	for name, tok := range kinds(t) {
+		m, ok := tok.model.(*unigram)
+		if !ok {
+			continue
+		}
+		for word, text := range longWords(rand.New(rand.NewPCG(21, 22)), 1<<18) {
+			e := encoded{}
+			if err := m.tokenize(&e, passage{text: text}); err != nil {
+				continue // a character without a piece
+			}
+			if most := 3 * longWay; cap(e.arcSpace) > most {
+				t.Errorf("%s, %s: %d arcs, want at most %d", name, word, cap(e.arcSpace), most)
+			}
+		}
+	}
 }

@@ -4,7 +4,9 @@
 package tokenizer
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -18,6 +20,7 @@ type unigram struct {
 	ids      map[string]uint32
 	byteID   *[256]uint32 // byte_fallback, if each of a character's bytes has one
 	single   bool         // as sentencepiece has it: sums are kept in float32
+	window   int          // in the place of longWay, if not 0
 }
 
 // kept is a sum as it is remembered.
@@ -38,78 +41,149 @@ type arc struct {
 	id    uint32
 }
 
-func (m *unigram) tokenize(e *encoded, p passage) error {
-	best, err := m.best(e, p)
-	if err != nil {
-		return err
-	}
-	var path []Span // backwards; neighbours without a piece are one
-	fused := false
-	for at := len(p.text); at > 0; {
-		a := best[at]
-		unknown := a.id == m.unknown
-		if unknown && fused {
-			path[len(path)-1].Start = int(a.from)
-		} else {
-			path = append(path, Span{int(a.from), at})
-		}
-		fused = unknown
-		at = int(a.from)
-	}
-	for i := len(path) - 1; i >= 0; i-- {
-		if err := m.piece(e, p, path[i].Start, path[i].End, best[path[i].End].id); err != nil {
-			return err
-		}
-	}
-	return nil
+// longWay is how many bytes of a text are looked at before what is certain of them is handed on.
+const longWay = 64 << 10
+
+// A lattice is the search of the best way through a text: of the places from base on.
+type lattice struct {
+	text    string
+	base    int
+	best    []arc // by place − base
+	unnamed Span  // characters up to base that no piece is, and that more may follow
 }
 
-// best finds the best way to each place.
-func (m *unigram) best(e *encoded, p passage) ([]arc, error) {
-	text := p.text
-	best := e.arcs(len(text) + 1)
-	for i := range best {
-		best[i].from = -1
+func (m *unigram) tokenize(e *encoded, p passage) error {
+	window := cmp.Or(m.window, longWay)
+	l := &lattice{text: p.text, best: e.arcs(min(len(p.text), window) + 1)}
+	for i := range l.best {
+		l.best[i] = arc{from: -1}
 	}
-	best[0].score = 0
-	for at := 0; at < len(text); {
-		_, size := utf8.DecodeRuneInString(text[at:])
-		here := best[at].score
-		alone := false // the character is a piece
-		node := uint32(0)
-		for i := at; i < len(text); i++ {
-			if node = m.pieces.step(node, text[i]); node == none {
-				break
+	l.best[0] = arc{}
+	next := window
+	for at := 0; at < len(p.text); {
+		if at-l.base >= next {
+			if err := m.handOn(e, p, l, l.certain(at)); err != nil {
+				return err
 			}
-			id := m.pieces.nodes[node].id
-			if id == none {
-				continue
-			}
-			to := &best[i+1]
-			if score := here + m.scores[id]; to.from < 0 || score > to.score {
-				*to = arc{m.kept(score), int32(at), id}
-			}
-			alone = alone || i+1-at == size
+			next = max(window, 2*(at-l.base))
 		}
-		if !alone {
-			to := &best[at+size]
-			if score := m.kept(here + m.unscored); to.from < 0 || score > to.score {
-				if m.unknown == none {
-					return nil, e.unknown(none, p, at, at+size)
-				}
-				*to = arc{score, int32(at), m.unknown}
-			}
+		size, err := m.step(e, p, l, at)
+		if err != nil {
+			return err
 		}
 		at += size
 	}
-	return best, nil
+	err := m.handOn(e, p, l, len(p.text))
+	e.arcSpace = l.best
+	return err
 }
 
-// piece adds the ids of what is between two places: a piece, or neighbours that none is. These may
-// still be one together, or have bytes.
-func (m *unigram) piece(e *encoded, p passage, from, to int, id uint32) error {
-	if id != m.unknown {
-		e.add(int(id), p.span(from, to))
+// to returns the arc to a place.
+func (l *lattice) to(place int) *arc {
+	for place-l.base >= len(l.best) {
+		l.best = append(l.best, arc{from: -1})
+	}
+	return &l.best[place-l.base]
+}
+
+// step finds the ways that one more character, or a piece from there on, gives.
+func (m *unigram) step(e *encoded, p passage, l *lattice, at int) (size int, err error) {
+	text := l.text
+	_, size = utf8.DecodeRuneInString(text[at:])
+	here := l.to(at).score
+	alone := false // the character is a piece
+	node := uint32(0)
+	for i := at; i < len(text); i++ {
+		if node = m.pieces.step(node, text[i]); node == none {
+			break
+		}
+		id := m.pieces.nodes[node].id
+		if id == none {
+			continue
+		}
+		to := l.to(i + 1)
+		if score := here + m.scores[id]; to.from < 0 || score > to.score {
+			*to = arc{m.kept(score), int32(at), id}
+		}
+		alone = alone || i+1-at == size
+	}
+	if !alone {
+		to := l.to(at + size)
+		if score := m.kept(here + m.unscored); to.from < 0 || score > to.score {
+			if m.unknown == none {
+				return 0, e.unknown(none, p, at, at+size)
+			}
+			*to = arc{score, int32(at), m.unknown}
+		}
+	}
+	return size, nil
+}
+
+// certain returns the last place that the best ways to all places from at on go through, base if
+// there is none. It follows the ways back, all at once, to where one is left.
+func (l *lattice) certain(at int) int {
+	live, ways := make([]bool, len(l.best)), 0
+	mark := func(i int) {
+		if !live[i] {
+			live[i] = true
+			ways++
+		}
+	}
+	for i := at - l.base; i < len(l.best); i++ {
+		if l.best[i].from >= 0 {
+			mark(i)
+		}
+	}
+	for i := len(l.best) - 1; i > 0; i-- {
+		if !live[i] {
+			continue
+		}
+		if ways == 1 {
+			return l.base + i
+		}
+		ways--
+		mark(int(l.best[i].from) - l.base)
+	}
+	return l.base
+}
+
+// handOn appends the pieces of the best way up to a place, which the places after it begin at.
+// Neighbours that no piece is are one, and wait for what follows.
+func (m *unigram) handOn(e *encoded, p passage, l *lattice, end int) error {
+	var path []int // the ends of the pieces, backwards
+	for at := end; at > l.base; at = int(l.best[at-l.base].from) {
+		path = append(path, at)
+	}
+	for _, at := range slices.Backward(path) {
+		a := l.best[at-l.base]
+		if a.id != m.unknown {
+			if err := m.named(e, p, l); err != nil {
+				return err
+			}
+			e.add(int(a.id), p.span(int(a.from), at))
+			continue
+		}
+		if l.unnamed.End == 0 {
+			l.unnamed.Start = int(a.from)
+		}
+		l.unnamed.End = at
+	}
+	if end == len(l.text) {
+		if err := m.named(e, p, l); err != nil {
+			return err
+		}
+	}
+	n := copy(l.best, l.best[end-l.base:])
+	l.best, l.base = l.best[:n], end
+	return nil
+}
+
+// named appends the ids of neighbours that no piece is, if there are any. They may still be one
+// together, or have bytes.
+func (m *unigram) named(e *encoded, p passage, l *lattice) error {
+	from, to := l.unnamed.Start, l.unnamed.End
+	l.unnamed = Span{}
+	if to == 0 {
 		return nil
 	}
 	if whole, ok := m.ids[p.text[from:to]]; ok {
