@@ -55,28 +55,50 @@ func (m *charBPE) tokenize(e *encoded, p passage) error {
 	if err := m.symbols(e, p, s); err != nil {
 		return err
 	}
-	switch {
-	case len(s.ids) > waitFor && m.spelled(s.ids):
-		m.addLong(e, p, s)
+	if len(s.ids) <= waitFor || !m.spelled(s.ids) {
+		m.merge(e, p, s, 0, len(s.ids))
 		return nil
-	case len(s.ids) > shortPiece:
-		g := m.newMerging(len(s.ids), func(i int) uint32 { return s.ids[i] })
-		g.all()
-		for i := 0; i < len(g.list); i = int(g.list[i].next) {
-			m.add(e, p, g.list[i].part, s.of(i, int(g.list[i].next)-i))
+	}
+	from, before := 0, 0 // what is not merged yet, up to the border before this one
+	for to := 1; to <= len(s.ids); to++ {
+		if to < len(s.ids) && m.long.neighbours(s.ids[to-1], s.ids[to]) {
+			continue
 		}
-		return nil
+		if to-from > waitFor && before > from {
+			m.merge(e, p, s, from, before)
+			from = before
+		}
+		if to-from > waitFor {
+			m.mergeLong(e, p, s, from, to)
+			from = to
+		}
+		before = to
 	}
-	var part, counts [shortPiece]uint32
-	for i, id := range s.ids {
-		part[i], counts[i] = id, 1
-	}
-	at := 0
-	for i := range m.short(&part, &counts, len(s.ids)) {
-		m.add(e, p, part[i], s.of(at, int(counts[i])))
-		at += int(counts[i])
+	if before > from {
+		m.merge(e, p, s, from, before)
 	}
 	return nil
+}
+
+// merge appends the tokens of some symbols, merged at once.
+func (m *charBPE) merge(e *encoded, p passage, s *symbols, from, to int) {
+	ids := s.ids[from:to]
+	if len(ids) > shortPiece {
+		g := m.newMerging(len(ids), func(i int) uint32 { return ids[i] })
+		g.all()
+		for i := 0; i < len(g.list); i = int(g.list[i].next) {
+			m.add(e, p, g.list[i].part, s.of(from+i, int(g.list[i].next)-i))
+		}
+		return
+	}
+	var part, counts [shortPiece]uint32
+	for i, id := range ids {
+		part[i], counts[i] = id, 1
+	}
+	for i := range m.short(&part, &counts, len(ids)) {
+		m.add(e, p, part[i], s.of(from, int(counts[i])))
+		from += int(counts[i])
+	}
 }
 
 // spelled reports whether symbols are parts of tokens and no tokens of several parts themselves, as
@@ -94,25 +116,25 @@ func (m *charBPE) spelled(ids []uint32) bool {
 	})
 }
 
-// addLong appends the tokens of a long piece as they become certain. Merging it at once takes some
-// 100 bytes for each symbol.
-func (m *charBPE) addLong(e *encoded, p passage, s *symbols) {
-	long, to, at := m.long.get(), newest{keep: everyID}, 0
+// mergeLong is merge for many symbols: their tokens are appended as they become certain. Merging
+// them at once takes some 100 bytes for each.
+func (m *charBPE) mergeLong(e *encoded, p passage, s *symbols, from, to int) {
+	long, sure := m.long.get(), newest{keep: everyID}
 	long.begin()
 	add := func() {
-		for _, id := range to.ids {
+		for _, id := range sure.ids {
 			n := long.length(uint32(id))
-			m.add(e, p, uint32(id), s.of(at, n))
-			at += n
+			m.add(e, p, uint32(id), s.of(from, n))
+			from += n
 		}
-		to.ids = to.ids[:0]
+		sure.ids = sure.ids[:0]
 	}
-	for i, id := range s.ids {
-		if long.add(id, &to); i%waitFor == 0 {
+	for i, id := range s.ids[from:to] {
+		if long.add(id, &sure); i%waitFor == 0 {
 			add()
 		}
 	}
-	long.end(&to)
+	long.end(&sure)
 	add()
 	m.long.put(long)
 }

@@ -112,6 +112,7 @@ type longPieces struct {
 	once    sync.Once
 	matcher *matcher
 	spelled *spelling
+	inside  pairTable // neighbours in the parts of any token
 	pool    sync.Pool // of *longPiece
 }
 
@@ -120,10 +121,21 @@ func (l *longPieces) prepare(spell func() *spelling) bool {
 	l.once.Do(func() {
 		if s := spell(); s != nil {
 			l.spelled, l.matcher = s, newMatcher(s)
+			l.inside = newPairTable(len(s.parts))
+			for _, id := range s.ids {
+				parts := s.of(id)
+				for i := range len(parts) - 1 {
+					l.inside.set(parts[i], parts[i+1], 0)
+				}
+			}
 		}
 	})
 	return l.spelled != nil
 }
+
+// neighbours reports whether two parts may become parts of one token. Where they may not, no merge
+// crosses the border between them.
+func (l *longPieces) neighbours(left, right uint32) bool { return l.inside.rank(left, right) != none }
 
 // get returns an encoder of a long piece. Give it back with put.
 func (l *longPieces) get() *longPiece {

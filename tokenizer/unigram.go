@@ -59,64 +59,70 @@ func (m *unigram) tokenize(e *encoded, p passage) error {
 		l.best[i] = arc{from: -1}
 	}
 	l.best[0] = arc{}
-	next := window
-	for at := 0; at < len(p.text); {
-		if at-l.base >= next {
-			if err := m.handOn(e, p, l, l.certain(at)); err != nil {
-				return err
-			}
-			next = max(window, 2*(at-l.base))
+	for at, stop := 0, window; at < len(p.text); stop = at + max(window, at-l.base) {
+		var err error
+		if at, err = m.search(e, p, l, at, min(stop, len(p.text))); err != nil {
+			return err
 		}
-		size, err := m.step(e, p, l, at)
+		if at < len(p.text) {
+			err = m.handOn(e, p, l, l.certain(at))
+		}
 		if err != nil {
 			return err
 		}
-		at += size
 	}
 	err := m.handOn(e, p, l, len(p.text))
 	e.arcSpace = l.best
 	return err
 }
 
-// to returns the arc to a place.
-func (l *lattice) to(place int) *arc {
+// grow returns the arcs, up to that of a place at least.
+func (l *lattice) grow(place int) []arc {
 	for place-l.base >= len(l.best) {
 		l.best = append(l.best, arc{from: -1})
 	}
-	return &l.best[place-l.base]
+	return l.best
 }
 
-// step finds the ways that one more character, or a piece from there on, gives.
-func (m *unigram) step(e *encoded, p passage, l *lattice, at int) (size int, err error) {
-	text := l.text
-	_, size = utf8.DecodeRuneInString(text[at:])
-	here := l.to(at).score
-	alone := false // the character is a piece
-	node := uint32(0)
-	for i := at; i < len(text); i++ {
-		if node = m.pieces.step(node, text[i]); node == none {
-			break
-		}
-		id := m.pieces.nodes[node].id
-		if id == none {
-			continue
-		}
-		to := l.to(i + 1)
-		if score := here + m.scores[id]; to.from < 0 || score > to.score {
-			*to = arc{m.kept(score), int32(at), id}
-		}
-		alone = alone || i+1-at == size
-	}
-	if !alone {
-		to := l.to(at + size)
-		if score := m.kept(here + m.unscored); to.from < 0 || score > to.score {
-			if m.unknown == none {
-				return 0, e.unknown(none, p, at, at+size)
+// search finds the best ways that begin with a character from at on, up to stop, and returns where
+// the next one begins.
+func (m *unigram) search(e *encoded, p passage, l *lattice, at, stop int) (int, error) {
+	text, best, base := l.text, l.best, l.base
+	for at < stop {
+		_, size := utf8.DecodeRuneInString(text[at:])
+		here := best[at-base].score
+		alone := false // the character is a piece
+		node := uint32(0)
+		for i := at; i < len(text); i++ {
+			if node = m.pieces.step(node, text[i]); node == none {
+				break
 			}
-			*to = arc{score, int32(at), m.unknown}
+			id := m.pieces.nodes[node].id
+			if id == none {
+				continue
+			}
+			if i+1-base >= len(best) {
+				best = l.grow(i + 1)
+			}
+			to := &best[i+1-base]
+			if score := here + m.scores[id]; to.from < 0 || score > to.score {
+				*to = arc{m.kept(score), int32(at), id}
+			}
+			alone = alone || i+1-at == size
 		}
+		if !alone {
+			best = l.grow(at + size)
+			to := &best[at+size-base]
+			if score := m.kept(here + m.unscored); to.from < 0 || score > to.score {
+				if m.unknown == none {
+					return 0, e.unknown(none, p, at, at+size)
+				}
+				*to = arc{score, int32(at), m.unknown}
+			}
+		}
+		at += size
 	}
-	return size, nil
+	return at, nil
 }
 
 // certain returns the last place that the best ways to all places from at on go through, base if
