@@ -162,3 +162,17 @@ func (a *alphabet) any(lo, hi rune, holds func(class uint16) bool) bool {
 	}
 	return false
 }
+
+// those returns the classes that have a character of a set.
+func (a *alphabet) those(set charset) (list []uint16) {
+	in := make([]bool, len(a.members))
+	for _, r := range set {
+		for _, class := range a.class[a.piece(r.lo) : a.piece(r.hi)+1] {
+			if !in[class] {
+				in[class] = true
+				list = append(list, class)
+			}
+		}
+	}
+	return list
+}

@@ -34,6 +34,7 @@ type schemaCompiler struct {
 	anchors   map[string]*jsonValue
 	missing   string // a name that is required and forbidden, for an error
 	depth     int
+	plain     charset // the characters of plain ids
 	meter     *meter
 }
 

@@ -41,6 +41,7 @@ type jsonWalk struct {
 	j     *jsonAutomaton
 	open  []uint64
 	arena []part // the parts after each byte of the way to the node
+	work  int    // nodes of tries that were visited, once for each part
 	err   error
 }
 
@@ -94,7 +95,7 @@ func (w *jsonWalk) value(i int, p *part) {
 // lexeme adds the ids that may follow in a string or a number, from a mask that is kept, and those
 // that go beyond its end.
 func (w *jsonWalk) lexeme(i int, p *part) {
-	m := w.j.lexMask(i, p)
+	m := w.lexMask(i, p)
 	m.add(w.open)
 	v := w.j.vocab
 	for _, e := range m.exits {

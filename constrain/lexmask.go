@@ -63,7 +63,8 @@ type lexKey struct {
 
 // lexMask returns the mask of a part below a node. Those of strings of any characters belong to
 // the vocabulary.
-func (j *jsonAutomaton) lexMask(node int, p *part) *lexMask {
+func (w *jsonWalk) lexMask(node int, p *part) *lexMask {
+	j := w.j
 	key, keep := j.numberKey(node, p), &j.masks
 	free := p.kind == partNumber && p.number.any
 	if p.kind != partNumber {
@@ -73,7 +74,7 @@ func (j *jsonAutomaton) lexMask(node int, p *part) *lexMask {
 		keep = &j.vocab.free
 	}
 	if p.kind == partNumber || key.n > 0 {
-		return keep.get(key, func() *lexMask { return j.findLex(node, p) })
+		return keep.get(key, func() *lexMask { return w.findLex(node, p) })
 	}
 	// Lengths do not matter but for the ids that are too long, or exits, which know how many
 	// characters they need: the mask is that of strings of any length, if it has no such id.
@@ -84,12 +85,12 @@ func (j *jsonAutomaton) lexMask(node int, p *part) *lexMask {
 	}
 	wide := key
 	wide.room = int32(j.vocab.widest) + 1
-	m := keep.get(wide, func() *lexMask { return j.findLex(node, &q) })
+	m := keep.get(wide, func() *lexMask { return w.findLex(node, &q) })
 	if m.chars < key.room || key.room == wide.room {
 		return m
 	}
 	spec.max = p.str.max
-	return keep.get(key, func() *lexMask { return j.findLex(node, &q) })
+	return keep.get(key, func() *lexMask { return w.findLex(node, &q) })
 }
 
 func (j *jsonAutomaton) numberKey(node int, p *part) lexKey {
@@ -121,12 +122,12 @@ func (j *jsonAutomaton) stringKey(node int, p *part) (key lexKey, free bool) {
 }
 
 // findLex walks the trie below a node.
-func (j *jsonAutomaton) findLex(node int, p *part) *lexMask {
-	m := &lexMask{open: make([]uint64, j.vocab.Words())}
+func (w *jsonWalk) findLex(node int, p *part) *lexMask {
+	m := &lexMask{open: make([]uint64, w.j.vocab.Words())}
 	if p.kind == partNumber {
-		j.findNumber(m, node, p)
+		w.findNumber(m, node, p)
 	} else {
-		j.findString(m, node, p)
+		w.findString(m, node, p)
 	}
 	if node > 0 {
 		m.pack()
@@ -158,28 +159,24 @@ func (m *lexMask) add(open []uint64) {
 	}
 }
 
-func (j *jsonAutomaton) findString(m *lexMask, node int, p *part) {
-	v, t := j.vocab, p.str.table
-	free := t == nil || t.lengths == nil && t.plain[p.string.at]
-	if free && node == 0 && p.string.form == border {
-		room := -1
-		if p.str.max >= 0 {
-			room = p.str.max - int(p.string.n)
-		}
-		v.plainText(m.open, room)
-		m.chars = int32(len(v.plain))
-		j.findInTrie(m, v.odd, 0, p)
+func (w *jsonWalk) findString(m *lexMask, from int, p *part) {
+	v := w.j.vocab
+	if from > 0 || p.string.form != border {
+		w.findInTrie(m, v.nodes, from, p)
 		return
 	}
-	j.findInTrie(m, v.nodes, node, p)
+	a := p.str.ahead(p.string, len(v.plain)-1)
+	m.chars = int32(a.depth)
+	v.walkPlain(a, m.open, func(nodes []node) { w.findInTrie(m, nodes, 0, p) })
 }
 
 // findInTrie walks a trie below a node.
-func (j *jsonAutomaton) findInTrie(m *lexMask, nodes []node, from int, p *part) {
-	v, s := j.vocab, p.str
+func (w *jsonWalk) findInTrie(m *lexMask, nodes []node, from int, p *part) {
+	v, s := w.j.vocab, p.str
 	path := make([]stringState, v.longest+1)
 	path[nodes[from].depth] = p.string
 	for k, end := from+1, from+int(nodes[from].size); k < end; {
+		w.work++
 		n := &nodes[k]
 		before := &path[n.depth-1]
 		if t := s.table; t != nil && before.form == border && plainByte(n.b) {
@@ -210,8 +207,8 @@ func (j *jsonAutomaton) findInTrie(m *lexMask, nodes []node, from int, p *part) 
 	}
 }
 
-func (j *jsonAutomaton) findNumber(m *lexMask, node int, p *part) {
-	v := j.vocab
+func (w *jsonWalk) findNumber(m *lexMask, node int, p *part) {
+	v := w.j.vocab
 	path := make([]numberState, v.longest+1)
 	path[v.nodes[node].depth] = p.digits
 	s := p.number
@@ -219,6 +216,7 @@ func (j *jsonAutomaton) findNumber(m *lexMask, node int, p *part) {
 		m.exits = append(m.exits, exit{node: int32(node)})
 	}
 	for k, end := node+1, node+int(v.nodes[node].size); k < end; {
+		w.work++
 		n := &v.nodes[k]
 		st, ok := s.step(path[n.depth-1], n.b)
 		if !ok {

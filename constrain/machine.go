@@ -15,14 +15,15 @@ import (
 // steps are made when they are first needed and kept within bounds. A machine may be used by any
 // number of texts at once.
 type machine struct {
-	what  string // for errors
-	vocab *Vocabulary
-	net   *network
-	alpha *alphabet
-	reads [][]uint64 // [charset] bit class: the charset has these characters
-	meter *meter     // while a table is made of it
-	fixed int        // bytes of memory of all that
-	size  atomic.Int64
+	what    string // for errors
+	vocab   *Vocabulary
+	net     *network
+	alpha   *alphabet
+	reads   [][]uint64 // [charset] bit class: the charset has these characters
+	plainly []uint16   // the classes that have characters of plain ids
+	meter   *meter     // while a table is made of it
+	fixed   int        // bytes of memory of all that
+	size    atomic.Int64
 
 	mu     sync.Mutex
 	age    int // how often all states were dropped
@@ -115,6 +116,9 @@ func newMachine(what string, v *Vocabulary, n *network, meter *meter) (*machine,
 				m.reads[i][class/64] |= 1 << (class % 64)
 			}
 		}
+	}
+	if v != nil {
+		m.plainly = alpha.those(v.plainly)
 	}
 	m.at = make([]uint32, len(n.nodes))
 	m.forget()

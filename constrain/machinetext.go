@@ -45,12 +45,12 @@ func (m *machine) mask(s state, open []uint64) error {
 func (m *machine) maskOf(s machineState, open []uint64) {
 	s.set = m.current(s.set)
 	if s.form != border {
-		m.walk(s, open)
+		m.walk(m.vocab.nodes, s, open)
 		return
 	}
 	if s.set.mask == nil {
 		mask := make([]uint64, len(open))
-		m.walk(s, mask)
+		m.vocab.walkPlain(m.ahead(s.set), mask, func(nodes []node) { m.walk(nodes, s, mask) })
 		m.tokens(s.set, mask)
 		if m.err != nil {
 			return
@@ -63,13 +63,31 @@ func (m *machine) maskOf(s machineState, open []uint64) {
 	}
 }
 
+// ahead looks ahead from a state, where few characters are told apart.
+func (m *machine) ahead(s *set) lookAhead {
+	if len(m.plainly) > maxAbreast {
+		return lookAhead{}
+	}
+	return aheadOf(s, len(m.vocab.plain)-1, func(s *set, _ int, to func(*set, bool)) {
+		if m.work > maxWork/8 { // the walk needs the rest
+			to(s, true)
+			to(deadSet, false)
+			return
+		}
+		for _, class := range m.plainly {
+			next := m.step(s, class)
+			to(next, next != deadSet)
+		}
+	})
+}
+
 // walk sets the ids whose bytes may follow a state.
-func (m *machine) walk(s machineState, open []uint64) {
+func (m *machine) walk(nodes []node, s machineState, open []uint64) {
 	v := m.vocab
 	path := make([]machineState, v.longest+1) // the state after each byte of the node
 	path[0] = s
-	for i := 1; i < len(v.nodes); {
-		n := &v.nodes[i]
+	for i := 1; i < len(nodes); {
+		n := &nodes[i]
 		next, ok := m.stepByte(path[n.depth-1], n.b)
 		if !ok {
 			i += int(n.size)

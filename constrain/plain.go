@@ -10,12 +10,15 @@ import (
 // sortPlain divides the ids into those that are whole characters which JSON does not escape, by
 // their number, and the others, which get a trie of their own.
 func (v *Vocabulary) sortPlain() {
-	isOdd := make([]bool, v.size)
+	isOdd, runes := make([]bool, v.size), map[rune]bool{}
 	for i := range v.nodes { // in the order of the bytes
 		for id := v.nodes[i].id; id >= 0; id = v.twins[id] {
 			n := plainLength(v.bytes[id])
 			if isOdd[id] = n < 0; n < 0 {
 				continue
+			}
+			for _, r := range string(v.bytes[id]) {
+				runes[r] = true
 			}
 			for len(v.plain) <= n {
 				v.plain = append(v.plain, make([]uint64, v.Words()))
@@ -28,7 +31,12 @@ func (v *Vocabulary) sortPlain() {
 			v.plain[n][i] |= w
 		}
 	}
-	v.layOdd(isOdd)
+	v.odd, v.oddAt = v.part(isOdd)
+	var ranges []runeRange
+	for r := range runes {
+		ranges = append(ranges, runeRange{r, r})
+	}
+	v.plainly = normal(ranges)
 }
 
 // plainLength counts the characters of some bytes, -1 if they are not plain.
@@ -44,14 +52,15 @@ func plainLength(b []byte) (n int) {
 	return n
 }
 
-// layOdd makes the trie of odd ids: the nodes that have one of them below.
-func (v *Vocabulary) layOdd(isOdd []bool) {
+// part makes the trie of some ids: the nodes that have one of them below, and where those are in the
+// whole trie. Ids of equal bytes are in it together.
+func (v *Vocabulary) part(has []bool) (nodes []node, at []int32) {
 	keep := make([]bool, len(v.nodes))
 	path := make([]int32, v.longest+1)
 	for i := range v.nodes {
 		n := &v.nodes[i]
 		path[n.depth] = int32(i)
-		if n.id >= 0 && isOdd[n.id] { // ids of equal bytes are odd together
+		if n.id >= 0 && has[n.id] {
 			for _, k := range path[:n.depth+1] {
 				keep[k] = true
 			}
@@ -60,17 +69,17 @@ func (v *Vocabulary) layOdd(isOdd []bool) {
 	keep[0] = true
 	for i, n := range v.nodes {
 		if keep[i] {
-			if n.id >= 0 && !isOdd[n.id] {
+			if n.id >= 0 && !has[n.id] {
 				n.id = -1
 			}
-			v.odd, v.oddAt = append(v.odd, n), append(v.oddAt, int32(i))
+			nodes, at = append(nodes, n), append(at, int32(i))
 		}
 	}
-	for i := range v.odd { // sizes count odd nodes
-		at := int(v.oddAt[i])
-		end, _ := slices.BinarySearch(v.oddAt, v.oddAt[i]+v.nodes[at].size)
-		v.odd[i].size = int32(end - i)
+	for i := range nodes { // sizes count these nodes
+		end, _ := slices.BinarySearch(at, at[i]+nodes[i].size)
+		nodes[i].size = int32(end - i)
 	}
+	return nodes, at
 }
 
 // node returns the node of the whole trie that a node of one of the two tries is.

@@ -22,7 +22,7 @@ func (c *schemaCompiler) satisfy() error {
 			s.finish()
 		}
 		for _, s := range v.objects {
-			s.finish(c.meter)
+			s.finish(c.meter, c.plain)
 		}
 		v.objects = slices.DeleteFunc(v.objects, func(s *objectSpec) bool {
 			return !s.feasible(&frame{object: s})
@@ -160,7 +160,7 @@ func (s *objectSpec) countOthers(m *meter) int {
 		return 0
 	}
 	u := t.clone()
-	if ok, err := u.finish(m, possible); !ok || err != nil {
+	if ok, err := u.finish(m, nil, possible); !ok || err != nil {
 		return 0
 	}
 	return u.count[0] - s.known(m, u)
@@ -187,12 +187,12 @@ func (t *table) clone() *table {
 }
 
 // finish counts, once it is known which values are possible.
-func (s *objectSpec) finish(m *meter) {
+func (s *objectSpec) finish(m *meter, plain charset) {
 	if s.countOthers(m) == 0 {
 		s.others = nil
 	} else if t := s.others.table; t != nil {
 		t = t.clone()
-		t.finish(m, func(kind int) bool { return s.values[kind].possible })
+		t.finish(m, plain, func(kind int) bool { return s.values[kind].possible })
 		s.others.table = t
 		s.inOther = s.known(m, t)
 	}

@@ -108,7 +108,7 @@ func (c *schemaCompiler) table(from *schema, patterns []string, lo, hi int) (*ta
 	if err != nil {
 		return nil, err
 	}
-	switch ok, err := t.finish(c.meter, func(int) bool { return true }); {
+	switch ok, err := t.finish(c.meter, c.plain, func(int) bool { return true }); {
 	case err != nil:
 		return nil, err
 	case !ok:

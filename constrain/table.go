@@ -16,7 +16,8 @@ type table struct {
 	kind    []int32 // [state] which patterns a string that ends here matches; -1: it may not end
 	kinds   [][]bool
 	all     []bool     // [state] any string may follow, and all are of its kind
-	plain   []bool     // [state] whatever plain characters follow, some string begins so
+	plainly []uint16   // the classes that have characters of plain ids
+	plain   []bool     // [state] whatever such characters follow, some string begins so
 	whole   []bool     // [state] and so whatever characters follow
 	far     int        // from each state some string ends after so many characters, or fewer
 	count   []int      // [state] how many strings follow; unbounded for infinitely many
@@ -147,8 +148,10 @@ func (t *table) row(s int32) []int32 { return t.next[int(s)*t.classes : (int(s)+
 func (t *table) states() int { return len(t.kind) }
 
 // finish drops the kinds that no string may have and the states from which none can end, and finds
-// what the lexer asks. It says whether there is any string.
-func (t *table) finish(m *meter, possible func(kind int) bool) (bool, error) {
+// what the lexer asks. plain is the characters of plain ids. It says whether there is any string.
+func (t *table) finish(
+	m *meter, plain charset, possible func(kind int) bool,
+) (bool, error) {
 	if err := m.charge(12 * len(t.next)); err != nil {
 		return false, err
 	}
@@ -186,7 +189,8 @@ func (t *table) finish(m *meter, possible func(kind int) bool) (bool, error) {
 		return false, err
 	}
 	t.countStrings()
-	t.plain, t.whole = t.never(t.plainClasses()), t.never(nil)
+	t.plainly = t.alpha.those(plain)
+	t.plain, t.whole = t.never(t.plainly), t.never(nil)
 	t.far = t.farthest()
 	return true, nil
 }

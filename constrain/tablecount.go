@@ -95,25 +95,13 @@ func (t *table) before() [][]int32 {
 	return before
 }
 
-// plainClasses says which classes have a character that a string has without an escape.
-func (t *table) plainClasses() []bool {
-	plain := make([]bool, t.classes)
-	for b := range 0x80 {
-		if plainByte(byte(b)) {
-			plain[t.alpha.ascii[b]] = true
-		}
-	}
-	for i := range t.alpha.starts {
-		if i+1 == len(t.alpha.starts) || t.alpha.starts[i+1] > 0x80 {
-			plain[t.alpha.class[i]] = true
-		}
-	}
-	return plain
-}
-
 // never returns the states from which no characters of some classes (nil: of all) lead to where no
 // string continues.
-func (t *table) never(classes []bool) []bool {
+func (t *table) never(classes []uint16) []bool {
+	asked := make([]bool, t.classes)
+	for _, c := range classes {
+		asked[c] = true
+	}
 	before := make([][]int32, t.states())
 	is := make([]bool, t.states())
 	var todo []int32 // the states that are found not to be such
@@ -121,7 +109,7 @@ func (t *table) never(classes []bool) []bool {
 		is[s] = true
 		for c, n := range t.row(int32(s)) {
 			switch {
-			case classes != nil && !classes[c]:
+			case classes != nil && !asked[c]:
 			case n >= 0:
 				before[n] = append(before[n], int32(s))
 			case is[s]:

@@ -54,7 +54,7 @@ func jsonSchema(v *Vocabulary, text []byte, o SchemaOptions, m *meter) (*Constra
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	c := &schemaCompiler{options: o, root: root, meter: m, schemas: map[*jsonValue]*schema{},
+	c := &schemaCompiler{options: o, root: root, meter: m, plain: v.plainly, schemas: map[*jsonValue]*schema{},
 		also: map[*schema]*schema{}, constants: map[*jsonValue]*schema{},
 		expanded: map[*schema][]alternative{}, expanding: map[*schema]bool{},
 		values: map[string]*value{}, tables: map[string]*table{},

@@ -22,10 +22,12 @@ type Vocabulary struct {
 	longest int     // bytes of the longest id
 	widest  int     // characters of the longest id, one that it begins or ends in the middle too
 
-	plain [][]uint64 // [n] the ids that are up to n characters with no need of escapes in JSON
-	odd   []node     // a trie of the other ids
-	oddAt []int32    // and where its nodes are in nodes
-	free  lexMasks   // of strings of any characters, and of all numbers
+	plainly charset    // the characters of plain ids
+	plain   [][]uint64 // [n] the ids that are up to n characters with no need of escapes in JSON
+	odd     []node     // a trie of the other ids
+	oddAt   []int32    // and where its nodes are in nodes
+	long    [len(depths)]longTrie
+	free    lexMasks // of strings of any characters, and of all numbers
 }
 
 // A node of the trie is the bytes from the root to it. Its subtree is the nodes after it, size of
