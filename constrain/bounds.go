@@ -45,6 +45,7 @@ const (
 	maxItems     = 8192    // places of the network that one state may stand for
 	maxHeld      = 1 << 20 // places of all states that are kept
 	maxWork      = 1 << 20 // places that may be visited for one mask
+	maxVisits    = 1 << 25 // nodes of tries that are visited for one mask of a schema
 	maxParts     = 1024    // ways to read one text of JSON
 	maxReachable = 1 << 12 // answers of the arithmetic of one divisor that are kept
 	maxLexBytes  = 8 << 20 // of masks that a schema, or a vocabulary, keeps

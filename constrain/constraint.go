@@ -3,7 +3,9 @@ package constrain
 // Constraint and Matcher: what a text must fit, and how far one text has come.
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -35,9 +37,9 @@ type automaton interface {
 	vocabulary() *Vocabulary
 	root() (state, error)
 	accepts(s state) bool
-	mask(s state, open []uint64) error     // adds ids; not those that end a text
-	accept(s state, id int) (state, error) // a dead state if the id is not open
-	held() int                             // bytes of memory, about
+	mask(s state, open []uint64, steps int) error // adds ids; not those that end a text
+	accept(s state, id int) (state, error)        // a dead state if the id is not open
+	held() int                                    // bytes of memory, about
 }
 
 // state is what an automaton knows of a text; dead if no text begins like this.
@@ -80,8 +82,23 @@ func (t *Text) now() state { return t.states[len(t.states)-1] }
 // Complete says whether the text is of the form, as it is.
 func (t *Text) Complete() bool { return t.ended || t.a.accepts(t.now()) }
 
+// errSteps says that a mask needs more steps than there may be.
+var errSteps = errors.New("too many steps")
+
 // Mask implements Matcher.
-func (t *Text) Mask(open []uint64) error {
+func (t *Text) Mask(open []uint64) error { return t.maskWithin(open, math.MaxInt) }
+
+// MaskWithin is Mask if that takes at most so many steps, of some 20 ns each; else done is false and
+// open is not what may come next. What was found is kept: the next try takes less.
+func (t *Text) MaskWithin(open []uint64, steps int) (done bool, err error) {
+	err = t.maskWithin(open, steps)
+	if err == errSteps {
+		return false, nil
+	}
+	return true, err
+}
+
+func (t *Text) maskWithin(open []uint64, steps int) error {
 	clear(open)
 	if t.ended {
 		return nil
@@ -90,7 +107,7 @@ func (t *Text) Mask(open []uint64) error {
 	if words := t.a.vocabulary().Words(); len(open) < words { // a model with fewer ids
 		all = make([]uint64, words)
 	}
-	if err := t.a.mask(t.now(), all); err != nil {
+	if err := t.a.mask(t.now(), all, steps); err != nil {
 		return err
 	}
 	copy(open, all)

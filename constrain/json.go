@@ -298,25 +298,89 @@ func (j *jsonAutomaton) stepAfter(to []part, p *part, b byte) []part {
 	return to
 }
 
-// stepAll appends the parts after a byte in all ways, each once.
-func (j *jsonAutomaton) stepAll(to []part, parts []part, b byte) ([]part, error) {
+// stepAll appends the parts after a byte in all ways, each once. It adds to work what it costs.
+func (j *jsonAutomaton) stepAll(
+	to []part, parts []part, b byte, work *int,
+) ([]part, error) {
 	first := len(to)
 	for i := range parts {
+		*work += parts[i].cost()
 		to = j.step(to, &parts[i], b)
 	}
-	if len(to)-first > 1 {
-		once := to[:first]
-		for i := first; i < len(to); i++ {
-			if !slices.ContainsFunc(once[first:], to[i].equal) {
-				once = append(once, to[i])
-			}
-		}
-		to = once
+	if n := len(to) - first; n > 1 {
+		to = to[:first+distinctParts(to[first:], work)]
 	}
 	if len(to)-first > maxParts {
 		return to, fmt.Errorf("schema: the text can be read in more than %d ways", maxParts)
 	}
 	return to, nil
+}
+
+// cost is about how much work the next byte of a part is, in visits of nodes.
+func (p *part) cost() int {
+	switch p.kind {
+	case partValue:
+		v := p.value
+		return 1 + len(v.numbers) + len(v.strings) + 2*len(v.arrays) + 2*len(v.objects)
+	case partKey:
+		return 1 + len(p.frame.object.names)
+	}
+	return 1
+}
+
+// distinctParts moves the parts that are not equal to one before them to the front, and returns how
+// many there are.
+func distinctParts(parts []part, work *int) (n int) {
+	const few = 8
+	var alike map[partLook][]int // where there are many
+	if len(parts) > few {
+		alike = make(map[partLook][]int, len(parts))
+	}
+	for i := range parts {
+		p := &parts[i]
+		var before []int
+		if alike != nil {
+			before = alike[p.key()]
+		}
+		same := func(k int) bool { *work++; return parts[k].equal(*p) }
+		switch {
+		case alike != nil && slices.ContainsFunc(before, same):
+			continue
+		case alike == nil && slices.ContainsFunc(parts[:n], func(q part) bool { return q.equal(*p) }):
+			continue
+		}
+		if alike != nil {
+			alike[p.key()] = append(before, n)
+		}
+		parts[n] = *p
+		n++
+	}
+	return n
+}
+
+// A partLook is equal for equal parts.
+type partLook struct {
+	kind       partKind
+	space      uint8
+	value      *value
+	str        *stringSpec
+	string     stringState
+	number     *numberSpec
+	digits     numberState
+	object     *objectSpec
+	array      *arraySpec
+	count      int32
+	lo, hi, at int32
+	rest, raw  string
+}
+
+func (p *part) key() partLook {
+	k := partLook{kind: p.kind, space: p.space, value: p.value, str: p.str, string: p.string,
+		number: p.number, digits: p.digits, lo: p.lo, hi: p.hi, at: p.at, rest: p.rest, raw: p.raw}
+	if f := p.frame; f != nil {
+		k.object, k.array, k.count = f.object, f.array, f.count
+	}
+	return k
 }
 
 func (p part) equal(q part) bool {

@@ -104,6 +104,9 @@ func (w *jsonWalk) fewNames(i int, p *part) {
 	path[from] = p.string
 	raw := func(k int, to uint16) string { return p.raw + string(v.bytes[v.below(k)][from:to]) }
 	for k, end := i+1, i+int(v.nodes[i].size); k < end; {
+		if w.work += 1 + least; w.over() { // names may be compared with all that are taken
+			return
+		}
 		n := &v.nodes[k]
 		st, verdict := p.str.step(path[n.depth-1], n.b)
 		switch verdict {

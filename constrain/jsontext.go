@@ -3,6 +3,7 @@ package constrain
 // JSON, for one text: the masks of its parts, and the tokens it takes.
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -16,8 +17,9 @@ func (j *jsonAutomaton) accept(s state, id int) (state, error) {
 	if len(bytes) == 0 {
 		return jsonParts(nil), nil
 	}
+	work := 0
 	for _, b := range bytes {
-		next, err := j.stepAll(nil, parts, b)
+		next, err := j.stepAll(nil, parts, b, &work)
 		if err != nil {
 			return nil, err
 		}
@@ -27,13 +29,26 @@ func (j *jsonAutomaton) accept(s state, id int) (state, error) {
 }
 
 // mask implements automaton.
-func (j *jsonAutomaton) mask(s state, open []uint64) error {
-	w := &jsonWalk{j: j, open: open}
+func (j *jsonAutomaton) mask(s state, open []uint64, steps int) error {
+	w := &jsonWalk{j: j, open: open, most: min(steps, maxVisits)}
 	parts := s.(jsonParts)
 	for i := range parts {
-		w.below(0, &parts[i])
+		if w.below(0, &parts[i]); w.err != nil {
+			break
+		}
+	}
+	if w.err == errSteps && steps >= maxVisits {
+		return fmt.Errorf("schema: a mask needs more than %d steps", maxVisits)
 	}
 	return w.err
+}
+
+// over says whether a mask cannot be found: it takes more work than it may, or there is no way on.
+func (w *jsonWalk) over() bool {
+	if w.err == nil && w.work > w.most {
+		w.err = errSteps
+	}
+	return w.err != nil
 }
 
 // A jsonWalk collects the ids that may follow the parts of a text.
@@ -42,6 +57,7 @@ type jsonWalk struct {
 	open  []uint64
 	arena []part // the parts after each byte of the way to the node
 	work  int    // nodes of tries that were visited, once for each part
+	most  int
 	err   error
 }
 
@@ -70,6 +86,9 @@ func (w *jsonWalk) below(i int, p *part) {
 func (w *jsonWalk) value(i int, p *part) {
 	v := w.j.vocab
 	for _, s := range p.value.numbers {
+		if w.over() {
+			return
+		}
 		q := numberPart(s, p.frame)
 		w.below(i, &q)
 	}
@@ -79,6 +98,9 @@ func (w *jsonWalk) value(i int, p *part) {
 		b := v.nodes[k].b
 		if b == '-' || b >= '0' && b <= '9' {
 			continue
+		}
+		if w.work += p.cost(); w.over() {
+			return
 		}
 		if next = w.j.step(next[:0], p, b); len(next) == 0 {
 			continue
@@ -96,9 +118,15 @@ func (w *jsonWalk) value(i int, p *part) {
 // that go beyond its end.
 func (w *jsonWalk) lexeme(i int, p *part) {
 	m := w.lexMask(i, p)
+	if m == nil {
+		return
+	}
 	m.add(w.open)
 	v := w.j.vocab
 	for _, e := range m.exits {
+		if w.work++; w.over() {
+			return
+		}
 		n := &v.nodes[e.node]
 		if p.kind != partNumber && int(p.string.n+e.chars) < p.str.min {
 			continue
@@ -164,7 +192,10 @@ func (w *jsonWalk) walk(i int, p *part) {
 		depth := int(n.depth) - base
 		ends = ends[:depth]
 		w.arena = w.arena[:ends[depth-1]]
-		w.arena, w.err = w.j.stepAll(w.arena, w.arena[from(depth-1):ends[depth-1]], n.b)
+		before := w.arena[from(depth-1):ends[depth-1]]
+		if w.arena, w.err = w.j.stepAll(w.arena, before, n.b, &w.work); w.over() {
+			break
+		}
 		if len(w.arena) == ends[depth-1] {
 			k += int(n.size)
 			continue

@@ -22,13 +22,15 @@ type lexMasks struct {
 	held  atomic.Int64 // bytes
 }
 
-// get returns the mask of a key; find makes it where it is not kept.
+// get returns the mask of a key; find makes it where it is not kept, or returns nil.
 func (l *lexMasks) get(key lexKey, find func() *lexMask) *lexMask {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	m := l.masks[key]
 	if m == nil {
-		m = find()
+		if m = find(); m == nil {
+			return nil
+		}
 		bytes := int64(8*len(m.open) + 4*len(m.words) + 12*len(m.exits) + 256)
 		if l.masks == nil || l.held.Load()+bytes > maxLexBytes {
 			l.masks = map[lexKey]*lexMask{}
@@ -86,7 +88,7 @@ func (w *jsonWalk) lexMask(node int, p *part) *lexMask {
 	wide := key
 	wide.room = int32(j.vocab.widest) + 1
 	m := keep.get(wide, func() *lexMask { return w.findLex(node, &q) })
-	if m.chars < key.room || key.room == wide.room {
+	if m == nil || m.chars < key.room || key.room == wide.room {
 		return m
 	}
 	spec.max = p.str.max
@@ -128,6 +130,9 @@ func (w *jsonWalk) findLex(node int, p *part) *lexMask {
 		w.findNumber(m, node, p)
 	} else {
 		w.findString(m, node, p)
+	}
+	if w.over() {
+		return nil
 	}
 	if node > 0 {
 		m.pack()
@@ -176,7 +181,9 @@ func (w *jsonWalk) findInTrie(m *lexMask, nodes []node, from int, p *part) {
 	path := make([]stringState, v.longest+1)
 	path[nodes[from].depth] = p.string
 	for k, end := from+1, from+int(nodes[from].size); k < end; {
-		w.work++
+		if w.work++; w.work > w.most {
+			return
+		}
 		n := &nodes[k]
 		before := &path[n.depth-1]
 		if t := s.table; t != nil && before.form == border && plainByte(n.b) {
@@ -216,7 +223,9 @@ func (w *jsonWalk) findNumber(m *lexMask, node int, p *part) {
 		m.exits = append(m.exits, exit{node: int32(node)})
 	}
 	for k, end := node+1, node+int(v.nodes[node].size); k < end; {
-		w.work++
+		if w.work++; w.work > w.most {
+			return
+		}
 		n := &v.nodes[k]
 		st, ok := s.step(path[n.depth-1], n.b)
 		if !ok {

@@ -21,6 +21,7 @@ type machine struct {
 	alpha   *alphabet
 	reads   [][]uint64 // [charset] bit class: the charset has these characters
 	plainly []uint16   // the classes that have characters of plain ids
+	tooMuch error      // of a text
 	meter   *meter     // while a table is made of it
 	fixed   int        // bytes of memory of all that
 	size    atomic.Int64
@@ -33,6 +34,8 @@ type machine struct {
 	masks  int
 	kept   int // places, of all states
 	work   int
+	most   int   // that work may be now
+	over   error // where it is more
 	err    error
 	seen   map[place]bool // places with a stack that a closure has been at
 	at     []uint32       // the number of the closure that was at a node without a stack last
@@ -122,6 +125,8 @@ func newMachine(what string, v *Vocabulary, n *network, meter *meter) (*machine,
 	}
 	m.at = make([]uint32, len(n.nodes))
 	m.forget()
+	m.tooMuch = fmt.Errorf("%s: one token needs more than %d places or %d steps of the rules",
+		what, maxItems, maxWork)
 	m.fixed = m.weigh()
 	m.measure()
 	return m, nil
@@ -160,7 +165,7 @@ func (m *machine) start() (*set, error) {
 
 // begin starts to count the work of a call.
 func (m *machine) begin() {
-	m.work, m.err = 0, nil
+	m.work, m.most, m.over, m.err = 0, maxWork, m.tooMuch, nil
 	if len(m.states) > maxStates || m.masks > maxMasks || len(m.stacks) > 16*maxStates {
 		m.forget()
 	}
@@ -186,7 +191,8 @@ func (m *machine) step(s *set, class uint16) *set {
 				m.list = append(m.list, place{n.to, p.stack})
 			}
 		}
-		if next = m.closure(m.list); s.next != nil { // else it was forgotten
+		// What was not followed to its end is not known, and s may have been forgotten.
+		if next = m.closure(m.list); m.err == nil && s.next != nil {
 			s.next[class] = next
 		}
 	}
@@ -232,9 +238,12 @@ func (m *machine) closure(from []place) *set {
 		default:
 			places = append(places, p)
 		}
-		if len(places) > maxItems || m.work > maxWork {
-			m.err = fmt.Errorf("%s: one token needs more than %d places or %d steps of the rules",
-				m.what, maxItems, maxWork)
+		switch {
+		case len(places) > maxItems || m.work > maxWork:
+			m.err = m.tooMuch
+			return deadSet
+		case m.work > m.most:
+			m.err = m.over
 			return deadSet
 		}
 	}

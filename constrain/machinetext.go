@@ -25,11 +25,14 @@ func (m *machine) accepts(s state) bool {
 }
 
 // mask implements automaton.
-func (m *machine) mask(s state, open []uint64) error {
+func (m *machine) mask(s state, open []uint64, steps int) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	defer m.measure()
 	m.begin()
+	if steps < m.most {
+		m.most, m.over = steps, errSteps
+	}
 	for _, s := range s.(machineStates) {
 		if s.set != deadSet {
 			m.maskOf(s, open)
@@ -86,7 +89,12 @@ func (m *machine) walk(nodes []node, s machineState, open []uint64) {
 	v := m.vocab
 	path := make([]machineState, v.longest+1) // the state after each byte of the node
 	path[0] = s
-	for i := 1; i < len(nodes); {
+	visited := 0
+	for i := 1; i < len(nodes) && m.err == nil; {
+		if visited++; visited > m.most && m.over == errSteps {
+			m.err = m.over
+			return
+		}
 		n := &nodes[i]
 		next, ok := m.stepByte(path[n.depth-1], n.b)
 		if !ok {
