@@ -39,6 +39,7 @@ type automaton interface {
 	accepts(s state) bool
 	mask(s state, open []uint64, steps int) error // adds ids; not those that end a text
 	accept(s state, id int) (state, error)        // a dead state if the id is not open
+	busy() bool                                   // accept may have to wait for another text's mask
 	held() int                                    // bytes of memory, about
 }
 
@@ -97,6 +98,10 @@ func (t *Text) MaskWithin(open []uint64, steps int) (done bool, err error) {
 	}
 	return true, err
 }
+
+// Busy says whether Accept may have to wait because the mask of another text of the constraint is
+// being found, and takes long.
+func (t *Text) Busy() bool { return t.a.busy() }
 
 func (t *Text) maskWithin(open []uint64, steps int) error {
 	clear(open)

@@ -10,6 +10,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// busy implements automaton. Only masks have locks.
+func (j *jsonAutomaton) busy() bool { return false }
+
 // accept implements automaton.
 func (j *jsonAutomaton) accept(s state, id int) (state, error) {
 	parts := s.(jsonParts)

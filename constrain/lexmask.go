@@ -3,6 +3,7 @@ package constrain
 // Masks of strings and numbers, which do not depend on what is around them: they are kept.
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 )
@@ -23,8 +24,13 @@ type lexMasks struct {
 }
 
 // get returns the mask of a key; find makes it where it is not kept, or returns nil.
-func (l *lexMasks) get(key lexKey, find func() *lexMask) *lexMask {
-	l.mu.Lock()
+func (l *lexMasks) get(key lexKey, w *jsonWalk, find func() *lexMask) *lexMask {
+	if w.most == maxVisits {
+		l.mu.Lock()
+	} else if !l.mu.TryLock() { // somebody finds one, which may take long
+		w.err = errSteps
+		return nil
+	}
 	defer l.mu.Unlock()
 	m := l.masks[key]
 	if m == nil {
@@ -76,7 +82,7 @@ func (w *jsonWalk) lexMask(node int, p *part) *lexMask {
 		keep = &j.vocab.free
 	}
 	if p.kind == partNumber || key.n > 0 {
-		return keep.get(key, func() *lexMask { return w.findLex(node, p) })
+		return keep.get(key, w, func() *lexMask { return w.findLex(node, p) })
 	}
 	// Lengths do not matter but for the ids that are too long, or exits, which know how many
 	// characters they need: the mask is that of strings of any length, if it has no such id.
@@ -87,12 +93,12 @@ func (w *jsonWalk) lexMask(node int, p *part) *lexMask {
 	}
 	wide := key
 	wide.room = int32(j.vocab.widest) + 1
-	m := keep.get(wide, func() *lexMask { return w.findLex(node, &q) })
+	m := keep.get(wide, w, func() *lexMask { return w.findLex(node, &q) })
 	if m == nil || m.chars < key.room || key.room == wide.room {
 		return m
 	}
 	spec.max = p.str.max
-	return keep.get(key, func() *lexMask { return w.findLex(node, &q) })
+	return keep.get(key, w, func() *lexMask { return w.findLex(node, &q) })
 }
 
 func (j *jsonAutomaton) numberKey(node int, p *part) lexKey {
@@ -183,6 +189,9 @@ func (w *jsonWalk) findInTrie(m *lexMask, nodes []node, from int, p *part) {
 	for k, end := from+1, from+int(nodes[from].size); k < end; {
 		if w.work++; w.work > w.most {
 			return
+		}
+		if w.work%pauseWork == 0 {
+			runtime.Gosched() // texts are written beside it
 		}
 		n := &nodes[k]
 		before := &path[n.depth-1]

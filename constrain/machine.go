@@ -5,6 +5,7 @@ package constrain
 import (
 	"encoding/binary"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -25,6 +26,7 @@ type machine struct {
 	meter   *meter     // while a table is made of it
 	fixed   int        // bytes of memory of all that
 	size    atomic.Int64
+	long    atomic.Int32 // masks that are being found and may take long
 
 	mu     sync.Mutex
 	age    int // how often all states were dropped
@@ -217,7 +219,9 @@ func (m *machine) closure(from []place) *set {
 		if !n.alive || m.was(p) {
 			continue
 		}
-		m.work++
+		if m.work++; m.work%pauseWork == 0 {
+			runtime.Gosched() // texts are written beside it
+		}
 		if err := m.meter.charge(8); err != nil {
 			m.err = err
 			return deadSet

@@ -26,11 +26,19 @@ func (m *machine) accepts(s state) bool {
 
 // mask implements automaton.
 func (m *machine) mask(s state, open []uint64, steps int) error {
-	m.mu.Lock()
+	quick := steps < maxWork
+	switch {
+	case !quick:
+		m.long.Add(1)
+		defer m.long.Add(-1)
+		m.mu.Lock()
+	case !m.mu.TryLock():
+		return errSteps
+	}
 	defer m.mu.Unlock()
 	defer m.measure()
 	m.begin()
-	if steps < m.most {
+	if quick {
 		m.most, m.over = steps, errSteps
 	}
 	for _, s := range s.(machineStates) {
@@ -138,6 +146,9 @@ func (m *machine) reads1(n *netNode, id int) bool {
 	}
 	return id == int(n.id)
 }
+
+// busy implements automaton.
+func (m *machine) busy() bool { return m.long.Load() > 0 }
 
 // accept implements automaton.
 func (m *machine) accept(s state, id int) (state, error) {

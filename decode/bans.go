@@ -224,6 +224,7 @@ func (s *Stream) goBack(i int) error {
 	b := s.bans
 	h, tokens := b.held[i], len(b.held)-i
 	if s.constraint != nil {
+		s.mask = nil
 		if err := s.constraint.Rewind(tokens); err != nil {
 			return err
 		}

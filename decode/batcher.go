@@ -52,6 +52,7 @@ type Batcher struct {
 	ctx     context.Context // of Eval; ended by Close
 	cancel  context.CancelFunc
 	wake    chan struct{} // holds one: something has changed
+	finding chan struct{} // holds one: a mask is being found
 	workers sync.WaitGroup
 
 	mu      sync.Mutex // guards what follows
@@ -74,7 +75,8 @@ func NewBatcher(m *model.Model, o BatcherOptions) *Batcher {
 	if o.MaxDelay <= 0 {
 		o.MaxDelay = 100 * time.Millisecond
 	}
-	b := &Batcher{model: m, options: o, wake: make(chan struct{}, 1), queue: newQueue()}
+	b := &Batcher{model: m, options: o, wake: make(chan struct{}, 1), queue: newQueue(),
+		finding: make(chan struct{}, 1)}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.schedule = newSchedule(b)
 	return b

@@ -35,13 +35,19 @@ func (s *Stream) constrain() error {
 		s.sampler.open = nil
 		return nil
 	}
-	scratch := s.sampler.scratch
-	scratch.mask = resized(scratch.mask, (s.limits.vocabulary+63)/64)
-	s.sampler.open = scratch.mask
-	if err := s.constraint.Mask(scratch.mask); err != nil {
+	var err error
+	if s.mask != nil {
+		err = s.mask.take(s.sampler)
+	} else {
+		scratch := s.sampler.scratch
+		scratch.mask = resized(scratch.mask, (s.limits.vocabulary+63)/64)
+		s.sampler.open = scratch.mask
+		err = s.constraint.Mask(scratch.mask)
+	}
+	if err != nil {
 		return &ConstraintError{err}
 	}
-	if empty(scratch.mask) {
+	if empty(s.sampler.open) {
 		return &NoIDError{len(s.context) - 1, []string{"constraint"}}
 	}
 	return nil
@@ -61,6 +67,7 @@ func (s *Stream) comply(id int) error {
 	if s.constraint == nil {
 		return nil
 	}
+	s.mask = nil
 	if err := s.constraint.Accept(id); err != nil {
 		return &ConstraintError{err}
 	}

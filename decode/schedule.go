@@ -111,7 +111,7 @@ func (b *Batcher) chooseAtHand() (taken bool) {
 	start := time.Now()
 	b.batched = append(b.batched[:0], b.running...)
 	for _, t := range b.batched {
-		if !t.atHand() || !t.ready() {
+		if !t.atHand() || !t.ready() || t.busy() || !b.masked(t) {
 			continue
 		}
 		b.take(t)
@@ -144,7 +144,7 @@ func (t *task) ready() bool {
 func (b *Batcher) plan() {
 	b.reset()
 	for _, t := range b.running {
-		if t.pending() == 0 || !t.begun || !t.ready() {
+		if t.pending() == 0 || !t.begun || !t.ready() || !b.masked(t) {
 			continue
 		}
 		t.request.planned++
@@ -199,7 +199,9 @@ func (b *Batcher) step() {
 			}
 			continue
 		}
-		b.take(t)
+		if !t.busy() { // else the token is at hand, and is taken then
+			b.take(t)
+		}
 	}
 }
 

@@ -50,6 +50,8 @@ type Stream struct {
 	text    *textStream
 
 	constraint constrain.Matcher // nil: none
+	mask       *mask             // of the constraint, found before it was needed; nil: none
+	finding    chan *mask        // where it comes from while it is being found
 	guide      *guide            // nil: none
 	bans       *bans             // nil: none
 	echo       *echo             // nil: none

@@ -1,0 +1,148 @@
+package decode
+
+// Masks that take long hold up nobody but their own text.
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"math"
+	"slices"
+	"testing"
+
+	"picogpt/constrain"
+	"picogpt/internal/fixture"
+)
+
+// A slow is a constraint whose masks take long: until the test lets them.
+type slow struct {
+	let   <-chan struct{}
+	error error
+	panic any
+	quick bool // one that is found at once
+}
+
+func (c *slow) Mask(open []uint64) error {
+	<-c.let
+	if c.panic != nil {
+		panic(c.panic)
+	}
+	for i := range open {
+		open[i] = math.MaxUint64
+	}
+	open[0] &^= 0xf
+	return c.error
+}
+
+func (c *slow) MaskWithin(open []uint64, _ int) (bool, error) {
+	if !c.quick {
+		clear(open)
+		return false, nil
+	}
+	return true, c.Mask(open)
+}
+
+func (c *slow) Busy() bool              { return false }
+func (c *slow) Accept(int) error        { c.quick = !c.quick; return nil }
+func (c *slow) Rewind(int) error        { return nil }
+func (c *slow) Fork() constrain.Matcher { f := *c; return &f }
+
+func gather(tokens iter.Seq2[Token, error]) (all []Token, err error) {
+	for t, err := range tokens {
+		if err != nil {
+			return all, err
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+// TestALongMaskHoldsUpNobodyElse: while the masks of one text are being found, all tokens of another
+// come; and then those of the first, as Generate gives them.
+func TestALongMaskHoldsUpNobodyElse(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	at := func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+	ctx, o := context.Background(), Options{MaxTokens: 9, Temperature: 1, Seed: 3}
+	for _, x := range []struct {
+		slow slow
+		n    int // samples
+	}{
+		{slow{}, 1}, {slow{}, 3}, {slow{error: errors.New("too much")}, 1}, {slow{panic: "a trap"}, 1},
+	} {
+		free, end := make(chan struct{}), make(chan []int)
+		b := newBatcher(t, m, BatcherOptions{})
+		form := x.slow
+		form.let = free
+		run := func(let <-chan struct{}, text func(o Options) ([]Token, error)) (ids []int, err error) {
+			o, form := o, form
+			form.let = let
+			o.Constraint = &form
+			tokens, err := text(o)
+			for _, tok := range tokens {
+				ids = append(ids, tok.ID)
+			}
+			slices.Sort(ids) // samples come in any order
+			return ids, err
+		}
+		go func() {
+			defer func() {
+				if p := recover(); p != form.panic {
+					t.Errorf("recovered %v, want %v", p, form.panic)
+				}
+				close(end)
+			}()
+			ids, err := run(free, func(o Options) ([]Token, error) {
+				return gather(b.Samples(ctx, []int{1, 2, 3}, x.n, o))
+			})
+			if !errors.Is(err, form.error) {
+				t.Errorf("error %v, want %v", err, form.error)
+			}
+			end <- ids
+		}()
+		for range 3 {
+			if n, err := count(b.Generate(ctx, []int{4, 5}, o)); n != o.MaxTokens || err != nil {
+				t.Errorf("beside a long mask: %d tokens, %v", n, err)
+			}
+		}
+		select {
+		case <-end:
+			t.Error("the text with the long mask ended before its mask was found")
+		default:
+		}
+		close(free)
+		got := <-end
+		if form.error != nil || form.panic != nil {
+			continue
+		}
+		want, err := run(at, func(o Options) ([]Token, error) {
+			return gather(Samples(ctx, m.NewSession(), []int{1, 2, 3}, x.n, o))
+		})
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%d samples: %v, want %v (%v)", x.n, got, want, err)
+		}
+	}
+}
+
+// TestCloseWaitsForAMask: no goroutine is left, whatever is being found.
+func TestCloseWaitsForAMask(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	b := NewBatcher(m, BatcherOptions{})
+	free, end := make(chan struct{}), make(chan error)
+	for range 3 {
+		go func() {
+			_, err := count(b.Generate(context.Background(), []int{1}, Options{MaxTokens: 5,
+				Constraint: &slow{let: free}}))
+			end <- err
+		}()
+	}
+	if _, err := count(b.Generate(context.Background(), []int{1}, Options{MaxTokens: 5})); err != nil {
+		t.Error(err)
+	}
+	go close(free)
+	b.Close()
+	for range 3 {
+		if err := <-end; err != nil && !errors.Is(err, ErrBatcherClosed) {
+			t.Error(err)
+		}
+	}
+}
