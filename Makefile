@@ -1,6 +1,6 @@
 # The commands of this project, each one line to copy. CI runs .ci/run.
 
-.PHONY: build dist image corpus-image test long race fuzz bench gpu-bench gpu-kit lint module ptx
+.PHONY: build dist image corpus-image test long race fuzz bench gpu-bench gpu-kit lint staticcheck module ptx
 
 build: ## one static binary: ./gpt
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o gpt ./cmd/gpt
@@ -118,6 +118,15 @@ gpu-kit: ## what tries a GPU in nine minutes, for Linux on x86-64: dist/gpu-kit.
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }
 	go vet ./...
+
+# The tool is fetched by its version and stands in no go.mod.
+STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+staticcheck: ## what go vet does not find, in every module
+	$(STATICCHECK) ./...
+	$(STATICCHECK) -tags gpu ./gpu/... ./cmd/gpt ./model
+	@set -e; for module in corpus deploy bench/*/go.mod; do \
+		cd $(CURDIR)/$${module%go.mod} && echo "staticcheck $$module" && $(STATICCHECK) ./...; \
+	done
 
 # PATH is the new name here: the recipe takes the standard utilities' search path instead.
 module: ## rename the module everywhere: make module PATH=github.com/you/picogpt

@@ -14,11 +14,6 @@ type runeRange struct{ lo, hi rune }
 // A charset is ranges of characters in ascending order, none touching the next.
 type charset []runeRange
 
-func (s charset) has(r rune) bool {
-	i := sort.Search(len(s), func(i int) bool { return s[i].hi >= r })
-	return i < len(s) && s[i].lo <= r
-}
-
 // normal sorts ranges and joins those that overlap or touch.
 func normal(ranges []runeRange) charset {
 	sort.Slice(ranges, func(i, j int) bool { return ranges[i].lo < ranges[j].lo })

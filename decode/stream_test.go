@@ -21,7 +21,6 @@ type drive struct {
 	prompt []int
 	o      Options
 	stream *Stream
-	before []Token // of the stream that this one was forked from
 	want   []Token
 	got    []Token
 }

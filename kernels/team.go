@@ -42,7 +42,8 @@ type Team struct {
 	rows    atomic.Pointer[quantRows] // see sharedRows
 	streams streams                   // see linearStream
 	packed  sharedFloats              // the rows of a linearTile
-	heads   sync.Pool                 // see goroutine
+	//lint:ignore U1000 arch_other.go has a use for it
+	heads sync.Pool // see goroutine
 }
 
 // A Worker is one member of a team, inside a call of Run. It is handed to the operations of this

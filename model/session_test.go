@@ -127,7 +127,7 @@ func (w *world) step() {
 	}
 }
 
-var errPanicked, errExited = errors.New("Eval panicked"), errors.New("Eval did not return")
+var errPanicked, errExited = errors.New("a panic of Eval"), errors.New("no return of Eval")
 
 // eval calls Eval and turns a panic, or a goroutine that ended, into an error.
 func (w *world) eval(ctx context.Context, way int, batch []model.Input) (err error) {

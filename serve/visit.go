@@ -34,14 +34,14 @@ type visit struct {
 
 // A note is what the log says of a request beside what every request has.
 type note struct {
-	prompts, choices   int
-	promptTokens       int
-	completionTokens   int
-	seed               uint64
-	seeded             bool // seed is of use
-	ignored            []string
-	stream             bool
-	firstToken, queued time.Duration
+	prompts, choices int
+	promptTokens     int
+	completionTokens int
+	seed             uint64
+	seeded           bool // seed is of use
+	ignored          []string
+	stream           bool
+	firstToken       time.Duration
 }
 
 func newVisit(w http.ResponseWriter, r *http.Request, p patience) *visit {

@@ -62,8 +62,8 @@ func serveDemo(t *testing.T, env []string, args ...string) *served {
 	return &served{cmd, t, url, sync.OnceValue(func() string { return <-rest })}
 }
 
+// post returns the status and the text of an answer, 0 and the error where there is none.
 func (s *served) post(body string, header ...string) (int, string) {
-	s.t.Helper()
 	r, err := http.NewRequestWithContext(
 		context.Background(),
 		"POST",
@@ -71,7 +71,7 @@ func (s *served) post(body string, header ...string) (int, string) {
 		strings.NewReader(body),
 	)
 	if err != nil {
-		s.t.Fatal(err)
+		return 0, err.Error()
 	}
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])

@@ -165,7 +165,7 @@ func (f *wantedFlags) hasBiasText() bool {
 // openBias gives o the biases of tokens that are named by their text.
 func (f *wantedFlags) openBias(t *tokenizer.Tokenizer, o *decode.Options) error {
 	for _, s := range f.LogitBias {
-		text, _, x, err := parseBias(s)
+		text, _, x, _ := parseBias(s) // which setBias has checked
 		if text == "" {
 			continue
 		}

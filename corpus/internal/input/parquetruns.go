@@ -33,6 +33,7 @@ func (c *columnCheck) values(encoding format.Encoding, b []byte, n int64) error 
 		return nil
 	case format.ByteStreamSplit:
 		return nil
+	//lint:ignore SA1019 older writers have it
 	case format.PlainDictionary, format.RLEDictionary:
 		_, err := checkRuns(b[1:], int(b[0]), n, 0)
 		return err

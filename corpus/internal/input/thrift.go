@@ -120,7 +120,7 @@ func (w *thriftWalk) list(depth int) error {
 		return errShort
 	}
 	if w.items += int(n); w.items > mostItems {
-		return fmt.Errorf("Parquet metadata with more than %d items", mostItems)
+		return fmt.Errorf("more than %d items in Parquet metadata", mostItems)
 	}
 	for range n {
 		if err := w.value(head&15, depth+1); err != nil {

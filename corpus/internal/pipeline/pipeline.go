@@ -171,6 +171,7 @@ func failure(err error) error {
 	if err == nil {
 		return nil
 	}
+	//lint:ignore ST1005 the end of the line is that of what is marked
 	return fmt.Errorf("%s%s\n", mark, strings.Join(strings.Fields(err.Error()), " "))
 }
 
