@@ -72,8 +72,9 @@ type Options struct {
 
 	// Ban holds strings that the new text does not contain: where one is complete in the bytes of
 	// the tokens, the text goes back to the token in which it began, and takes another one there
-	// with the same random number. Tokens that may begin such a string are held back until that is
-	// decided. Needs Vocabulary. Beams that complete one end without a text.
+	// with the same random number. Tokens that may begin such a string, as the text is or where it
+	// may go back to, are held back until that is decided. Needs Vocabulary. Beams that complete one
+	// end without a text.
 	Ban []string
 
 	// Generated is how many of the last tokens of the prompt count as new ones already, for the

@@ -77,7 +77,7 @@ func (j *plainJudge) remove(gone func(id int) bool) {
 	}
 }
 
-// entropy returns that of the probabilities p, in nats.
+// entropyOf returns the entropy of probabilities, in nats.
 func entropyOf(p []float64) (sum float64) {
 	for _, x := range p {
 		if x > 0 {
@@ -159,7 +159,6 @@ func (j *plainJudge) noRepeatNgram() {
 func (j *plainJudge) temperature() {
 	by := j.Temperature
 	if j.TempRange > 0 {
-		by = j.Temperature
 		if n := len(j.ranks(j.scores)); n > 1 {
 			low, high := max(0, by-j.TempRange), by+j.TempRange
 			share := entropyOf(j.probs()) / math.Log(float64(n))
