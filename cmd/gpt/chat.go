@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
-	"github.com/peterh/liner"
 
 	"picogpt/decode"
 	"picogpt/internal/chattemplate"
@@ -27,7 +27,8 @@ func (c *chatCommand) Help() string {
 	return `Each line is a turn: the model reads it after all that was said before, and answers. The
 answer comes as it is made, and ends as the model ends it, after --max-tokens tokens (256 unless
 given), or before a --stop string. On a terminal lines can be edited, the arrow keys bring back
-earlier ones, and Ctrl-C stops an answer; Ctrl-C twice at the prompt, or Ctrl-D, ends the program.
+earlier ones, and Ctrl-C stops an answer; Ctrl-C twice at the prompt, or Ctrl-D, ends the program,
+and Ctrl-Z suspends it.
 On a terminal without a cursor (TERM=dumb) all is the same but that lines cannot be edited. Where
 stdin is no terminal, each line of it is a turn, empty lines are skipped, and the answers go to
 stdout; the first mistake ends it.
@@ -135,7 +136,7 @@ func (c *chat) run() error {
 			return nil
 		case err == nil:
 			err = c.line(line)
-		case !errors.Is(err, rows.ErrLongLine) && !errors.Is(err, liner.ErrInternal):
+		case !errors.Is(err, rows.ErrLongLine):
 			return c.lines.located(err) // there will be no more lines
 		}
 		switch {
@@ -219,6 +220,9 @@ func (c *chat) stream(t *turn, o decode.Options) (err error) {
 	if _, failed := c.stdout.WriteString("\n"); failed != nil {
 		return failed
 	}
+	if err == nil && strings.TrimSpace(t.shown) == "" {
+		c.notef("the answer is empty: %s", c.whyEmpty(t))
+	}
 	switch {
 	case c.interrupt.ended():
 		return errEnded
@@ -229,6 +233,22 @@ func (c *chat) stream(t *turn, o decode.Options) (err error) {
 		return errors.New("stopped before the first token: the line is taken back")
 	}
 	return err
+}
+
+// whyEmpty says why nothing is to be seen of an answer.
+func (c *chat) whyEmpty(t *turn) string {
+	form := c.writer.Form.asked()
+	switch {
+	case form != "" && t.FinishReason == decode.FinishEndOfText:
+		return "that is a text of " + form
+	case t.FinishReason == decode.FinishEndOfText && len(t.IDs) == 1:
+		return "the model ended the text at once; /retry takes the next seed"
+	case t.FinishReason == decode.FinishEndOfText:
+		return "the model wrote only space before the end of the text"
+	case t.FinishReason == decode.FinishStop:
+		return "a stop string came first"
+	}
+	return "the tokens that came, " + strconv.Itoa(len(t.IDs)) + ", are only space"
 }
 
 // model is the model that answers.

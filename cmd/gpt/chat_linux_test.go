@@ -38,9 +38,17 @@ func chatting(t *testing.T, args ...string) *typist {
 // chattingOn is chatting on a terminal of some kind and width.
 func chattingOn(t *testing.T, kind string, columns uint16, args ...string) *typist {
 	t.Helper()
+	p := typing(t, kind, columns, "gpt", append([]string{"chat"}, args...)...)
+	p.sees("> ")
+	return p
+}
+
+// typing starts a program on a terminal.
+func typing(t *testing.T, kind string, columns uint16, program string, args ...string) *typist {
+	t.Helper()
 	screen, terminal := openTerminal(t)
 	resize(t, terminal, columns)
-	cmd := exec.Command("gpt", append([]string{"chat"}, args...)...)
+	cmd := exec.Command(program, args...)
 	cmd.Env = append(os.Environ(), "TERM="+kind)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -51,7 +59,6 @@ func chattingOn(t *testing.T, kind string, columns uint16, args ...string) *typi
 	t.Cleanup(func() { cmd.Process.Kill() })
 	p := &typist{t: t, cmd: cmd, screen: screen}
 	go p.watch()
-	p.sees("> ")
 	return p
 }
 
@@ -222,6 +229,57 @@ func TestASignalEndsAChatAndGivesTheTerminalBack(t *testing.T) {
 		t.Errorf("the terminal echoes what is typed: %v in the chat and %v after it, want false "+
 			"and true", before, p.echoes())
 	}
+}
+
+// TestCtrlZSuspendsAChat uses a shell with jobs: at the prompt, and within an answer.
+func TestCtrlZSuspendsAChat(t *testing.T) {
+	const ctrlZ = "\x1a"
+	chat := "gpt chat -n 100000000 --seed 1 -m " + endlessDemo(t)
+	p := typing(t, "xterm", 80, "sh", "-c", "set -m; "+chat+"; echo STOPPED $?; stty -a; "+
+		"fg; echo STOPPED $?; stty -a; fg; echo ENDED $?")
+	p.sees("> ")
+	p.types("Once upon")
+	p.sees("Once upon")
+	p.types(ctrlZ)
+	p.sees("STOPPED 148")
+	p.sees(" icanon ")
+	p.sees(" echo ")
+	p.sees("> Once upon") // drawn again, for it goes on
+	p.types(" a time\r")
+	p.sees(" a time")
+	p.sees("\n")
+	p.sees("e") // of the answer
+	p.types(ctrlZ)
+	p.sees("STOPPED 148")
+	p.sees(" icanon ")
+	p.sees(" echo ")
+	p.sees("gpt chat")
+	p.sees("e")
+	p.types(ctrlC + "/quit\r")
+	p.sees("ENDED 0")
+	p.ends(0)
+}
+
+// TestALongLineIsPasted: all of it arrives, and what is written does not grow with its square.
+func TestALongLineIsPasted(t *testing.T) {
+	p := chatting(t, "-n", "1", "--seed", "1")
+	before := p.shown()
+	text := strings.Repeat("all work and no play ", 1<<16/21)
+	p.types(text + "\r")
+	p.types("/save " + filepath.Join(t.TempDir(), "saved") + "\r")
+	p.sees("saved 1 turn")
+	if n := p.shown() - before; n < len(text) || n > 2*len(text) {
+		t.Errorf("%d bytes on the screen for a line of %d", n, len(text))
+	}
+	p.types(ctrlD)
+	p.ends(0)
+}
+
+// shown is how many bytes were written to the screen.
+func (p *typist) shown() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.Len()
 }
 
 // echoes reports whether the terminal shows what is typed by itself.

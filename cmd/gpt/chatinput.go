@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"picogpt/internal/rows"
 	"strings"
 	"time"
 
-	"github.com/peterh/liner"
+	"picogpt/internal/lineedit"
+	"picogpt/internal/rows"
 )
 
 // chatLines are where the lines come from.
@@ -28,24 +28,22 @@ const chatPrompt = "> "
 func (a *app) newChatLines() chatLines {
 	a.willRead("-", "")
 	s := rows.NewSource("stdin", a.stdin)
-	switch {
-	case !isTerminal(a.stdin):
+	if !isTerminal(a.stdin) {
 		return &scriptLines{source: s}
-	case !a.stdout.terminal || !liner.TerminalSupported():
+	}
+	editor, err := lineedit.Open(a.stdin, a.stdout.file)
+	if err != nil {
 		return &plainLines{scriptLines{source: s}, a.stderr}
 	}
-	t := &typedLines{State: liner.NewLiner(), note: a.notef}
-	t.SetCtrlCAborts(true)
-	t.SetMultiLineMode(true)
-	t.SetCompleter(func(line string) (names []string) {
+	editor.Complete = func(line string) (names []string) {
 		for _, known := range chatCommands {
 			if strings.HasPrefix(known.name, line) {
 				names = append(names, known.name)
 			}
 		}
 		return names
-	})
-	return t
+	}
+	return &typedLines{editor, a.notef}
 }
 
 // scriptLines are the lines of a file or a pipe.
@@ -86,7 +84,7 @@ func (p *plainLines) next() (string, error) {
 
 // typedLines are lines that are typed on a terminal.
 type typedLines struct {
-	*liner.State
+	*lineedit.Editor
 	note func(format string, args ...any)
 }
 
@@ -105,19 +103,18 @@ const soonAgain = 5 * time.Second
 // forgets what was typed, and ends the lines when it comes twice.
 func (t *typedLines) next() (string, error) {
 	for aborted := (time.Time{}); ; {
-		line, err := t.Prompt(chatPrompt)
+		line, err := t.Line(chatPrompt)
 		switch {
-		case errors.Is(err, liner.ErrPromptAborted) && time.Since(aborted) > soonAgain:
+		case errors.Is(err, lineedit.ErrAborted) && time.Since(aborted) > soonAgain:
 			t.note(endsAgain)
 			aborted = time.Now()
-		case errors.Is(err, liner.ErrPromptAborted):
+		case errors.Is(err, lineedit.ErrAborted):
 			return "", io.EOF
 		case err == io.EOF:
-			fmt.Println()
 			return "", err
 		default:
 			if strings.TrimSpace(line) != "" {
-				t.AppendHistory(line)
+				t.Remember(line)
 			}
 			return line, err
 		}

@@ -1,0 +1,9 @@
+//go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly)
+
+package lineedit
+
+import "os"
+
+func openTerminal(in, out *os.File) (terminal, error) { return nil, ErrUnsupported }
+
+func (e *Editor) watch() {}
