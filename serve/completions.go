@@ -74,7 +74,7 @@ func (j *job) begin(ctx context.Context) error {
 }
 
 func (j *job) prepare(ctx context.Context) (err error) {
-	if err := j.server.encode(ctx, j.completion); err != nil {
+	if err := j.server.encode(ctx, j.visit.client, j.completion); err != nil {
 		return err
 	}
 	if err := j.checkSize(); err != nil {

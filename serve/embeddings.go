@@ -48,7 +48,7 @@ func (s *Server) embeddings(v *visit) error {
 	defer s.queue.release(len(q.input), 0)
 	ctx, cancel := s.bounded(v)
 	defer cancel()
-	tokens, err := s.encodeInput(ctx, q.input)
+	tokens, err := s.encodeInput(ctx, v.client, q.input)
 	if err != nil {
 		return s.explain(v, err)
 	}
@@ -77,12 +77,14 @@ func (s *Server) embeddings(v *visit) error {
 }
 
 // encodeInput makes ids of texts, and returns how many there are.
-func (s *Server) encodeInput(ctx context.Context, input prompts) (tokens int, err error) {
+func (s *Server) encodeInput(
+	ctx context.Context, client string, input prompts,
+) (tokens int, err error) {
 	for i := range input {
 		if p := &input[i]; !p.asIDs && p.text == "" {
 			return 0, fieldf("input", "text %d: want at least one byte, found none", i+1)
 		}
-		if err := s.encodeOne(ctx, &input[i], "input", 0); err != nil {
+		if err := s.encodeOne(ctx, client, &input[i], "input", 0); err != nil {
 			return 0, err
 		}
 		tokens += len(input[i].ids)

@@ -57,8 +57,11 @@ func (s *Server) AddStream(path string, n int) {
 
 // TakeTurn takes the turn of long texts, until it is given back.
 func (s *Server) TakeTurn() (giveBack func()) {
-	s.encoding <- struct{}{}
-	return func() { <-s.encoding }
+	turn, err := s.encoding.enter(context.Background(), "somebody", 1)
+	if err != nil {
+		panic(err)
+	}
+	return func() { s.encoding.leave(turn) }
 }
 
 // TakeFormTurn takes the turn of forms that are compiled, until it is given back.

@@ -92,13 +92,13 @@ func (p *prompts) element(r *strictjson.Reader, kind byte, s *Server, name strin
 }
 
 // encode makes ids of the prompts, and texts of ids where those are wanted.
-func (s *Server) encode(ctx context.Context, q *completion) error {
+func (s *Server) encode(ctx context.Context, client string, q *completion) error {
 	if len(q.prompt) == 0 {
 		q.prompt = prompts{{}}
 	}
 	for i := range q.prompt {
 		p := &q.prompt[i]
-		if err := s.encodeOne(ctx, p, "prompt", q.maxTokens); err != nil {
+		if err := s.encodeOne(ctx, client, p, "prompt", q.maxTokens); err != nil {
 			return err
 		}
 		switch {
@@ -114,14 +114,16 @@ func (s *Server) encode(ctx context.Context, q *completion) error {
 }
 
 // encodeOne makes ids of a prompt. Together with the new tokens it has to fit the context.
-func (s *Server) encodeOne(ctx context.Context, p *prompt, field string, tokens int) error {
+func (s *Server) encodeOne(
+	ctx context.Context, client string, p *prompt, field string, tokens int,
+) error {
 	config := s.model.Config()
 	if !p.asIDs && len(p.text) > config.Positions*s.vocabulary.longest {
 		return tooLong(field, config.Positions, len(p.text)/s.vocabulary.longest, tokens)
 	}
 	if !p.asIDs {
 		var err error
-		p.ids, err = s.idsOf(ctx, s.vocabulary.ForPrompts(), p.text, field)
+		p.ids, err = s.idsOf(ctx, client, s.vocabulary.ForPrompts(), p.text, field)
 		if err != nil {
 			return err
 		}
@@ -140,25 +142,26 @@ func (s *Server) encodeOne(ctx context.Context, p *prompt, field string, tokens 
 	return nil
 }
 
-// shortText is how many bytes of a text are encoded without waiting for a turn.
+// shortText is how many bytes of a text are encoded without waiting for a turn, and in one.
 const shortText = 16 << 10
 
-// idsOf encodes the text of a field. Of long texts one is encoded at a time, so that many of them
-// take neither memory nor processors from others; a client that goes does not wait for its turn.
+// idsOf encodes the text of a field. Long texts take turns, so that many of them take neither memory
+// nor processors from others; a client that goes does not wait for its turn.
 func (s *Server) idsOf(
-	ctx context.Context, t *tokenizer.Tokenizer, text, field string,
+	ctx context.Context, client string, t *tokenizer.Tokenizer, text, field string,
 ) ([]int, error) {
+	pause := func() error { return ctx.Err() }
 	if len(text) > shortText {
-		select {
-		case s.encoding <- struct{}{}:
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		turn, err := s.encoding.enter(ctx, client, len(text))
+		if err != nil {
+			return nil, err
 		}
-		defer func() { <-s.encoding }()
+		defer s.encoding.leave(turn)
+		pause = func() error { return s.encoding.pause(ctx, turn) }
 	}
 	e := t.NewEncoder(math.MaxInt) // every id
 	for part := range slices.Chunk([]byte(text), shortText) {
-		if err := ctx.Err(); err != nil {
+		if err := pause(); err != nil {
 			return nil, err
 		}
 		if _, err := e.Write(part); err != nil {

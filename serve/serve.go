@@ -44,7 +44,7 @@ type Server struct {
 	forms      *forms
 	metrics    *metrics
 	pooling    chan struct{} // holds one: one text's part at a time
-	encoding   chan struct{} // holds one: one long text at a time
+	encoding   *turns        // of long texts
 	routes     map[string]route
 	page       http.Handler
 	door       door
@@ -88,7 +88,7 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 	s.bodies = budget{most: bodiesAtOnce * o.MaxBody}
 	s.answers = budget{most: mostAnswers}
 	s.patience = patience{body: time.Minute, write: 30 * time.Second, ping: 15 * time.Second}
-	s.pooling, s.encoding = make(chan struct{}, 1), make(chan struct{}, 1)
+	s.pooling, s.encoding = make(chan struct{}, 1), newTurns()
 	s.metrics = newMetrics(s)
 	s.routes = s.table()
 	return s, nil

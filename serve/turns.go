@@ -1,6 +1,7 @@
 package serve
 
-// Turns: of the forms that are compiled, one computes at a time, the short ones first.
+// Turns: of the forms that are compiled, one computes at a time, the short ones first. Long texts
+// that are encoded have turns of their own.
 
 import (
 	"context"
