@@ -63,6 +63,8 @@ func (a *arrangement) args() []string {
 // take adds one argument, and says how many of the next arguments belong to it.
 func (a *arrangement) take(arg string, next []string) (taken int, err error) {
 	switch first := len(a.words) == 0; {
+	case a.hasDash(arg):
+		return 0, hinted{usagef("unknown flag %s", arg), "flags begin with hyphens (-), as in --temp and -n"}
 	case arg == "--":
 		a.words = append(a.words, next...)
 		return len(next), nil
@@ -81,6 +83,13 @@ func (a *arrangement) take(arg string, next []string) (taken int, err error) {
 	return 0, nil
 }
 
+// hasDash reports whether an argument is a flag that begins with another dash than the hyphen, as
+// programs for writing make them.
+func (a *arrangement) hasDash(arg string) bool {
+	name, _, _ := strings.Cut(strings.TrimLeft(arg, "–—−"), "=")
+	return !strings.HasPrefix(arg, name) && (a.flagsByName["-"+name] != nil || a.isName(name))
+}
+
 // looksLikeCommand reports whether a word is made as the names of commands are: of lower-case ASCII
 // letters, digits and hyphens alone.
 func looksLikeCommand(word string) bool {
@@ -91,9 +100,12 @@ func looksLikeCommand(word string) bool {
 // value.
 func (a *arrangement) flag(arg string, next []string) (taken int, err error) {
 	name, value, hasValue := strings.Cut(arg, "=")
-	if strings.ContainsAny(name, " \t\n") {
-		return 0, hinted{usagef("%s is no flag", quoteShort(arg)),
-			"a prompt that begins with - goes after --"}
+	if at := strings.IndexAny(name, " \t\n"); at > 0 {
+		hint := "a prompt that begins with - goes after --"
+		if a.flagsByName[name[:at]] != nil {
+			hint = "a flag and its value are two words, without quotes around both, or " + name[:at] + "=..."
+		}
+		return 0, hinted{usagef("%s is no flag", quoteShort(arg)), hint}
 	}
 	if !strings.HasPrefix(arg, "--") {
 		return a.shortFlags(arg, next)

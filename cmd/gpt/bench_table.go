@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 
 	"picogpt/internal/bench"
+	"picogpt/model"
 )
 
 type benchTableCommand struct {
@@ -66,6 +67,11 @@ func (c *benchTableCommand) check() error {
 	for _, shape := range c.Shapes {
 		if _, err := bench.Shape(shape); err != nil {
 			return usagef("--shapes: %q, want %s", shape, strings.Join(bench.Shapes(), ", "))
+		}
+	}
+	for _, dtype := range c.Dtypes {
+		if all := model.Formats(); !slices.Contains(all, dtype) {
+			return usagef("--dtypes: %q, want %s", dtype, strings.Join(all, ", "))
 		}
 	}
 	return nil

@@ -187,6 +187,9 @@ func (f *constraintFlags) compile(a *app, v *constrain.Vocabulary) (
 		return c, nil
 	case f.Grammar != nil:
 		text, err := a.optionFile(*f.Grammar, "--grammar")
+		if errors.Is(err, fs.ErrNotExist) && strings.Contains(*f.Grammar, "::=") {
+			err = hinted{err, "--grammar takes the name of a file, or - for stdin"}
+		}
 		if err != nil {
 			return nil, err
 		}

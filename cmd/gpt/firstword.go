@@ -33,6 +33,16 @@ func (a *arrangement) refusal(k *kong.Kong, c *commands) error {
 	if err := a.wrongFlag(k, c, near); err != nil {
 		return err
 	}
+	given := func(flag string) bool {
+		return a.node.Parent == nil && len(a.words) > 1 &&
+			slices.ContainsFunc(a.flags, func(f string) bool { return strings.HasPrefix(f, flag+"=") })
+	}
+	switch {
+	case given("--prompt"):
+		return errPromptAndText()
+	case given("--tokens"):
+		return errTokensAndText()
+	}
 	if strings.Trim(a.bare, "-") == "" && a.node.Parent == nil {
 		return hinted{usagef("%s is not a command", quoteShort(a.bare)),
 			"gpt -f - reads the prompt from stdin"}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"picogpt/checkpoint"
@@ -27,11 +28,17 @@ func (a *app) locate(name string) (located, error) {
 	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 		return located{path: name}, nil // whatever else is wrong with it, opening it says so
 	}
-	absent := fmt.Errorf("%s: no such file or directory", name)
+	shown := name
+	if name != strings.TrimSpace(name) {
+		shown = strconv.Quote(name)
+	}
+	absent := fmt.Errorf("%s: no such file or directory", shown)
 	n, err := hub.ParseName(name)
 	switch {
 	case strings.HasPrefix(name, "~"):
 		return located{}, hinted{absent, tildeHint}
+	case strings.Contains(name, "://"):
+		return located{}, hintAtAddress(name, absent)
 	case err != nil && !namesFile(name):
 		return located{}, hinted{absent, checkpointHint}
 	}

@@ -79,7 +79,7 @@ var otherNames = [...]struct{ means, names string }{
 	{"--batch", "batch-size"},
 	{"gpt chat", "interactive conversation chat i cnv"},
 	{"gpt serve", "serve server"},
-	{"gpt models", "list list-models"},
+	{"gpt models", "list-models"},
 	{"gpt pull NAME", "pull download"},
 	{"gpt inspect", "info inspect"},
 	{"the context is the model's own; --overflow slide writes on past its end",

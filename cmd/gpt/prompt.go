@@ -123,7 +123,7 @@ type prompt struct {
 func (s *promptSource) read(a *app) (prompt, error) {
 	if s.Tokens != nil {
 		if len(s.Text.Words) > 0 || s.Text.File != nil {
-			return prompt{}, usagef("--tokens and a text: want one of them")
+			return prompt{}, errTokensAndText()
 		}
 		a.leaveStdin()
 		ids, err := parseIDs(*s.Tokens)
@@ -188,12 +188,24 @@ func (s *generateSource) open(a *app) (p prompt, close func(), err error) {
 	return p, func() { text.Close() }, err
 }
 
+// errPromptAndText and errTokensAndText are of words in the arguments that are a part of what a flag
+// should have.
+func errPromptAndText() error {
+	return hinted{usagef("--prompt and a text in the arguments: want one of them"),
+		"a prompt of several words goes into quotes: -p \"Once upon a time\""}
+}
+
+func errTokensAndText() error {
+	return hinted{usagef("--tokens and a text: want one of them"),
+		"several ids are one word: --tokens 1,2,3"}
+}
+
 // promptText returns a reader of the prompt's text, nil if there is none.
 func (s *generateSource) promptText(a *app) (io.ReadCloser, error) {
 	words := s.Text.Words
 	if s.Prompt != nil {
 		if len(words) > 0 {
-			return nil, usagef("--prompt and a text in the arguments: want one of them")
+			return nil, errPromptAndText()
 		}
 		words = []string{*s.Prompt}
 	}
