@@ -20,7 +20,7 @@ type arrangement struct {
 	command, flags, words []string
 	unknown               string            // the first flag that no command has; it may own the next word
 	typed                 map[string]string // flags of one letter as they were typed, by their names
-	bare                  string            // the first word, where it stands in a command's place and names none
+	bare                  string            // the first word, where it names no command
 }
 
 func newArrangement(root *kong.Node) *arrangement {
