@@ -65,7 +65,7 @@
 // for each byte. What exceeds these is refused with one line when it is compiled, on every machine
 // alike; bounds.go has all of them. [Compiler] compiles under a context, and makes room for others.
 // A text that one form could read in very many ways (1024 for schemas, 8192 places for regexes and
-// grammars), or whose mask would visit more than a million places of these or 33 million
-// nodes for a schema, ends with an error of Mask or Accept. Texts keep at most 4096 states and 512 masks of a machine, and 8 MiB of masks of
-// a schema.
+// grammars), or whose mask would visit more than a million places of these or 33 million nodes for
+// a schema, ends with an error of Mask or Accept. Texts keep at most 4096 states and 512 masks of a
+// machine, and 8 MiB of masks of a schema.
 package constrain

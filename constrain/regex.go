@@ -5,6 +5,7 @@ package constrain
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"regexp/syntax"
 	"strings"
 	"unicode"
@@ -64,17 +65,20 @@ func tooLarge(what string) error {
 	return fmt.Errorf("%s: the automaton has more than %d states", what, maxNodes)
 }
 
+// foldFlag finds a group in which case does not count.
+var foldFlag = regexp.MustCompile(`\(\?[a-zA-Z]*i`)
+
 // parsing is the work of parsing a regex, at most: package syntax sorts the ranges of Unicode's
 // classes, and where case does not count it looks at each character of a range.
 func parsing(re string) (work int) {
-	fold := strings.Contains(re, "(?")
+	fold := foldFlag.MatchString(re)
 	for i := range len(re) {
 		work += 32
 		switch rest := re[i:]; {
 		case strings.HasPrefix(rest, `\p`) || strings.HasPrefix(rest, `\P`):
 			work += 1 << 12
 		case fold && len(rest) > 1 && rest[0] == '-' && (rest[1] == '\\' || rest[1] >= 0x80):
-			work += 1 << 18
+			work += 1 << 20
 		}
 	}
 	return work

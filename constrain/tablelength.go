@@ -50,10 +50,10 @@ func (t *table) measure(what string, most int, m *meter) error {
 	}
 	t.loose, t.rows = &loose, len(rows)
 	t.lengths = make([][]uint64, t.states())
-	if err := m.charge(t.states() * (4 + t.rows/8)); err != nil {
-		return err
-	}
 	for s := range t.lengths {
+		if err := m.charge(4 + t.rows/8); err != nil {
+			return err
+		}
 		t.lengths[s] = make([]uint64, (t.rows+63)/64)
 		for n, row := range rows {
 			t.lengths[s][n/64] |= row[s/64] >> (s % 64) & 1 << (n % 64)

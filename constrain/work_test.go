@@ -34,19 +34,20 @@ func numbered(format string) func(i int) string {
 // work compiles a form and returns the meter that counted.
 func work(h hostile, text string, pause func(context.Context) error) (*meter, *Constraint, error) {
 	m := newMeter(context.Background(), pause, len(text))
-	var c *Constraint
-	var err error
+	c, err := compileWith(h, text, m)
+	return m, c, err
+}
+
+func compileWith(h hostile, text string, m *meter) (*Constraint, error) {
 	switch h.kind {
 	case 's':
-		c, err = jsonSchema(gpt2(), []byte(text), SchemaOptions{}, m)
+		return jsonSchema(gpt2(), []byte(text), SchemaOptions{}, m)
 	case 'g':
-		c, err = grammar(gpt2(), text, m)
+		return grammar(gpt2(), text, m)
 	case 'r':
-		c, err = regex(gpt2(), text, m)
-	default:
-		c, err = choice(gpt2(), strings.Split(text, "\n"), m)
+		return regex(gpt2(), text, m)
 	}
-	return m, c, err
+	return choice(gpt2(), strings.Split(text, "\n"), m)
 }
 
 // linear are families whose work once grew with the square of their length, or worse.
