@@ -108,7 +108,7 @@ func (o *Options) check(m *model.Model, tok *tokenizer.Tokenizer) error {
 		}
 	}
 	if o.MaxBody > math.MaxInt64/bodiesAtOnce {
-		return fmt.Errorf("max body %d: want at most %d", o.MaxBody, math.MaxInt64/bodiesAtOnce)
+		return fmt.Errorf("max body %d: want at most %d", o.MaxBody, int64(math.MaxInt64/bodiesAtOnce))
 	}
 	if o.Pooling != "mean" && o.Pooling != "last" {
 		return fmt.Errorf("pooling %q: want mean or last", o.Pooling)
