@@ -83,6 +83,27 @@ func TestARecordingIsOfLaunchesAlone(t *testing.T) {
 	}
 }
 
+// TestARecordingThatPanics: its capture is ended, and the driver works on.
+func TestARecordingThatPanics(t *testing.T) {
+	f := newFake(t)
+	d, launch := opened(t, f, connections()["callbacks"](f))
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("no panic")
+			}
+		}()
+		_, _ = d.Record(func() error { panic("a fault") })
+	}()
+	r, err := d.Record(func() error { return d.Launch(launch) })
+	if err == nil {
+		err = errors.Join(d.Replay(r), d.Read(make([]byte, 4), gpu.Buffer(launch.Args[0].Bits), 0))
+	}
+	if err = errors.Join(err, d.Close()); err != nil || len(f.refused) > 0 {
+		t.Errorf("error %v, the library refused %q", err, f.refused)
+	}
+}
+
 // TestTheFakeIsStrict calls the library behind the driver's back.
 func TestTheFakeIsStrict(t *testing.T) {
 	f := newFake(t)

@@ -47,13 +47,13 @@ func (d *driver) capture(launches func() error) (graph uintptr, err error) {
 	if err := d.call(&d.l.streamBeginCapture, d.stream, relaxed); err != nil {
 		return 0, err
 	}
-	err = launches()
-	// a capture is ended even if a launch failed; its graph is then none
-	e := d.call(&d.l.streamEndCapture, d.stream, uintptr(unsafe.Pointer(&graph)))
-	if d.captured = e != nil; err == nil {
-		err = e
-	}
-	return graph, err
+	defer func() { // even if a launch failed, whose graph is none, or launches panicked
+		e := d.call(&d.l.streamEndCapture, d.stream, uintptr(unsafe.Pointer(&graph)))
+		if d.captured = e != nil; err == nil {
+			err = e
+		}
+	}()
+	return 0, launches()
 }
 
 // Replay implements gpu.Recorder.
