@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,13 +23,14 @@ func TestSharesAreWithinTheLimit(t *testing.T) {
 		names := map[string]bool{}
 		for _, p := range parts(short, "/kit", "/work") {
 			sum += p.share
-			if p.share < 10*time.Second || names[p.name] {
+			if p.share < least || names[p.name] {
 				t.Errorf("part %s: share %v, named before %v", p.name, p.share, names[p.name])
 			}
 			names[p.name] = true
 		}
-		if sum+grace > limit {
-			t.Errorf("short %v: shares of %v, and %v to end, want %v at most", short, sum, grace, limit)
+		if sum+2*grace > limit {
+			t.Errorf("short %v: shares of %v, and %v to end, want %v at most", short, sum, 2*grace,
+				limit)
 		}
 	}
 }
@@ -157,7 +159,8 @@ func TestWhichDevice(t *testing.T) {
 }
 
 func TestProcesses(t *testing.T) {
-	run := processes{dir: t.TempDir(), work: t.TempDir(), grace: 10 * time.Millisecond}.run
+	work := t.TempDir()
+	run := processes{dir: t.TempDir(), work: work, grace: 10 * time.Millisecond}.run
 	sh := func(ctx context.Context, script string) (string, error) {
 		out, err := run(ctx, &part{args: []string{"sh", "-c", script}}, "cuda:0")
 		return string(out), err
@@ -176,6 +179,12 @@ func TestProcesses(t *testing.T) {
 		errSkip) {
 		t.Errorf("no such program: error %v", err)
 	}
+	// a home that is none: pocl wants a directory to compile in
+	t.Setenv("HOME", "/dev/null")
+	t.Setenv("XDG_CACHE_HOME", "")
+	if out, err := sh(t.Context(), "echo $XDG_CACHE_HOME"); out != work+"\n" {
+		t.Errorf("%q, error %v, want the directory of the run", out, err)
+	}
 	// one that does not want to end is killed; what it has written is kept
 	ctx, cancel := context.WithCancel(t.Context())
 	begun := filepath.Join(t.TempDir(), "begun")
@@ -185,9 +194,12 @@ func TestProcesses(t *testing.T) {
 		}
 		cancel()
 	}()
-	out, err := sh(ctx, "trap '' INT; echo begun; >"+begun+"; exec sleep 1000")
+	out, err := sh(ctx, "trap '' INT; echo begun; >$TMPDIR/weights; >"+begun+"; exec sleep 1000")
 	if out != "begun\n" || !errors.Is(err, context.Canceled) {
 		t.Errorf("%q, error %v", out, err)
+	}
+	if left, err := os.ReadDir(work); len(left) > 0 || err != nil {
+		t.Errorf("left behind: %q, error %v", left, err)
 	}
 }
 
@@ -201,9 +213,50 @@ func TestOutputIsTakenApart(t *testing.T) {
 		t.Errorf("%q, %d rows, %v, want %q", d.Output, len(d.Rows), d.Tests, want)
 	}
 	d = done{}
-	d.read(bytes.Repeat([]byte("ä\n"), 10_000))
-	if len(d.Output) > mostOutput+100 || !strings.HasPrefix(d.Output, "(13616 bytes)…") {
+	d.read([]byte("first\n" + strings.Repeat("ä\n", 10_000) + "last\n"))
+	if len(d.Output) > mostOutput+100 || !strings.HasPrefix(d.Output, "first\n") ||
+		!strings.HasSuffix(d.Output, "ä\nlast\n") || !strings.Contains(d.Output, "…(5435 bytes)…") {
 		t.Errorf("%d bytes, %.20q", len(d.Output), d.Output)
+	}
+	for output, want := range map[string]string{
+		"=== RUN   TestA\n--- PASS: TestA (0s)\n=== RUN   TestB\nSIGQUIT: quit\n": "TestB",
+		"=== RUN   TestA\n=== RUN   TestA/b\n":                                    "TestA/b",
+		"=== RUN   TestA\n--- FAIL: TestA (0s)\nFAIL\n":                           "",
+	} {
+		d = done{}
+		if d.read([]byte(output)); d.Running != want {
+			t.Errorf("%q: %q was running, want %q", output, d.Running, want)
+		}
+	}
+}
+
+// A disk that fills up stops no part; what is known then goes to stdout.
+func TestAResultThatCannotBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	var stdout bytes.Buffer
+	r := runner{to: filepath.Join(dir, "there", "r.json"), stdout: &stdout, log: io.Discard}
+	r.exec = func(_ context.Context, p *part, _ string) ([]byte, error) {
+		if p.name == "fills" {
+			if err := os.RemoveAll(filepath.Join(dir, "there")); err != nil {
+				t.Error(err)
+			}
+		}
+		return []byte("ran\n"), nil
+	}
+	if err := os.Mkdir(filepath.Dir(r.to), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	err := r.run(t.Context(), fakes("works", "fills", "works"))
+	var got result
+	if e := json.Unmarshal(stdout.Bytes(), &got); e != nil || err == nil ||
+		!strings.HasPrefix(err.Error(), "the result is on stdout: ") || len(got.Parts) != 3 || !got.Done {
+		t.Errorf("error %v; stdout %q", err, stdout.String())
+	}
+	stdout.Reset()
+	ran := len(r.result.Parts)
+	if err := r.run(t.Context(), fakes("works")); err == nil || len(r.result.Parts) != ran ||
+		stdout.Len() > 0 {
+		t.Errorf("a folder that was never there: error %v, %d parts", err, len(r.result.Parts)-ran)
 	}
 }
 

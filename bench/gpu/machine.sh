@@ -4,9 +4,11 @@ uname -srm
 grep -m 1 'model name' /proc/cpuinfo
 grep -c ^processor /proc/cpuinfo
 grep MemTotal /proc/meminfo
-for query in name driver_version memory.total clocks.max.sm clocks.max.memory power.limit; do
-	command -v nvidia-smi >/dev/null && nvidia-smi --query-gpu=$query --format=csv
-done
-command -v nvidia-smi >/dev/null && nvidia-smi --query-compute-apps=pid,used_memory --format=csv
+df -k "${TMPDIR:-/tmp}"
+if command -v nvidia-smi >/dev/null; then # which may take seconds each time
+	nvidia-smi --format=csv \
+		--query-gpu=name,driver_version,memory.total,clocks.max.sm,clocks.max.memory,power.limit,mig.mode.current
+	nvidia-smi --query-compute-apps=pid,used_memory --format=csv
+fi
 command -v rocm-smi >/dev/null && rocm-smi --showproductname
 exit 0

@@ -66,12 +66,13 @@ func runHere(to string) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM,
+		syscall.SIGHUP) // of a connection that is lost, too
 	defer stop()
 	version, _ := os.ReadFile(filepath.Join(dir, "VERSION"))
 	short := os.Getenv("KIT_SHORT") != ""
 	r := runner{
-		to: to, log: os.Stderr, exec: processes{dir: dir, work: work, grace: grace}.run,
+		to: to, stdout: os.Stdout, log: os.Stderr, exec: processes{dir: dir, work: work, grace: grace}.run,
 		result: result{Version: oneLine(version), Date: time.Now().UTC().Format(time.RFC3339),
 			Device: os.Getenv("GPT_DEVICE"), Short: short},
 	}

@@ -20,6 +20,7 @@ type part struct {
 const (
 	deviceName = "DEVICE"
 	limit      = 9 * time.Minute // of all parts, and of what ends the last one
+	least      = 10 * time.Second
 )
 
 // parts returns the parts of a kit in a folder. They put what is large into another.
@@ -83,7 +84,11 @@ func parts(short bool, dir, work string) []part {
 			p.args = append(p.args, "--small")
 		}
 	}
-	demo := part{name: "demo", about: "a small checkpoint", share: 10 * s, anywhere: true,
+	demo := part{name: "demo", about: "a small checkpoint", share: limit - 2*grace, anywhere: true,
 		args: []string{gpt, "quantize", "demo", small, "--dtype=f32"}}
+	for i := range all { // a slow processor has all of the time for any of them
+		all[i].share = least
+		demo.share -= least
+	}
 	return append([]part{demo}, all...)
 }

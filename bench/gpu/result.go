@@ -27,17 +27,18 @@ type done struct {
 	Name    string            `json:"name"`
 	About   string            `json:"about"`
 	Command []string          `json:"command,omitempty"`
-	Status  string            `json:"status"`          // ok, failed, late, stopped, skipped
-	Why     string            `json:"why,omitempty"`   // where it is not ok
-	Seconds float64           `json:"seconds"`         // it took
-	Limit   float64           `json:"limit_s"`         // it had
-	Tests   map[string]int    `json:"tests,omitempty"` // how many ended with PASS, FAIL, SKIP
-	Rows    []json.RawMessage `json:"rows,omitempty"`  // lines of its output that are JSON objects
-	Output  string            `json:"output"`          // the others, or the last of them
+	Status  string            `json:"status"`            // ok, failed, late, stopped, skipped
+	Why     string            `json:"why,omitempty"`     // where it is not ok
+	Seconds float64           `json:"seconds"`           // it took
+	Limit   float64           `json:"limit_s"`           // it had
+	Tests   map[string]int    `json:"tests,omitempty"`   // how many ended with PASS, FAIL, SKIP
+	Rows    []json.RawMessage `json:"rows,omitempty"`    // lines of its output that are JSON objects
+	Running string            `json:"running,omitempty"` // the test that had not ended
+	Output  string            `json:"output"`            // the others, or the first and the last of them
 }
 
 // mostOutput is how many bytes of a part's other lines are kept.
-const mostOutput = 16 << 10
+const mostOutput = 24 << 10
 
 // read takes apart what a part has written.
 func (d *done) read(output []byte) {
@@ -49,6 +50,9 @@ func (d *done) read(output []byte) {
 			d.Rows = append(d.Rows, json.RawMessage(text))
 			continue
 		case strings.HasPrefix(text, "=== "): // go test tells what it begins
+			if name, ok := strings.CutPrefix(text, "=== RUN "); ok {
+				d.Running = strings.TrimSpace(name)
+			}
 			continue
 		}
 		if end, name, ok := strings.Cut(strings.TrimPrefix(text, "--- "), ": "); ok &&
@@ -57,6 +61,7 @@ func (d *done) read(output []byte) {
 				d.Tests = map[string]int{}
 			}
 			d.Tests[end]++
+			d.Running = ""
 			if end == "PASS" && strings.HasPrefix(line, " ") {
 				continue // a part of a test: the test has a line of its own
 			}
@@ -65,23 +70,34 @@ func (d *done) read(output []byte) {
 	}
 	d.Output = strings.Join(others, "")
 	if over := len(d.Output) - mostOutput; over > 0 {
-		d.Output = fmt.Sprintf("(%d bytes)…", over) + strings.ToValidUTF8(d.Output[over:], "")
+		first, last := d.Output[:mostOutput/3], d.Output[mostOutput/3+over:]
+		d.Output = fmt.Sprintf("%s…(%d bytes)…%s", strings.ToValidUTF8(first, ""), over,
+			strings.ToValidUTF8(last, ""))
 	}
 }
 
-// write writes the result whole, or not at all.
+// write writes the result to a file, whole or not at all.
 func (r *result) write(path string) error {
+	b, err := r.text()
+	if err != nil {
+		return err
+	}
+	if err = os.WriteFile(path+".new", b, 0o666); err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		os.Remove(path + ".new")
+	}
+	return err
+}
+
+func (r *result) text() ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", " ")
-	if err := e.Encode(r); err != nil {
-		return err
-	}
-	if err := os.WriteFile(path+".new", b.Bytes(), 0o666); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
+	err := e.Encode(r)
+	return b.Bytes(), err
 }
 
 func oneLine(b []byte) string { return strings.Join(strings.Fields(string(b)), " ") }
