@@ -10,7 +10,9 @@ import (
 	"io"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -164,11 +166,9 @@ func TestASourceWaitsForNoMoreThanTells(t *testing.T) {
 		done := make(chan string)
 		go func() {
 			s := NewSource("stdin", r)
-			plain, err := decompressed(s.r)
-			if err != nil {
+			if err := s.Decompress(); err != nil {
 				t.Error(err)
 			}
-			s.r = plain
 			done <- NewReader(s, "auto").Form
 		}()
 		form := <-done
@@ -196,7 +196,7 @@ func TestASourceSaysHowFarItIs(t *testing.T) {
 // frame is zstd data that ask for a window of 1 KiB times a power of two, with one raw block.
 func frame(power byte, text string) string {
 	size := len(text)<<3 | 1 // the last block, as it stands
-	return "\x28\xb5\x2f\xfd\x00" + string([]byte{power << 3, byte(size), byte(size >> 8), 0}) + text
+	return "\x28\xb5\x2f\xfd\x00" + string([]byte{power << 3, byte(size), byte(size >> 8), byte(size >> 16)}) + text
 }
 
 // TestZstdOfALongWindowIsRead: up to that of zstd --long=31, in memory for what is read.
@@ -211,9 +211,47 @@ func TestZstdOfALongWindowIsRead(t *testing.T) {
 
 func TestZstdOfTooLongAWindowIsRefused(t *testing.T) {
 	got := read("x", frame(22, "The cat\n"), "auto")
-	want := fmt.Sprintf("! x: zstd data: window size exceeded, want at most %d bytes",
-		uint64(largestWindow))
+	want := fmt.Sprintf("! x: zstd data: window size exceeded, want at most %d bytes, or %d from the "+
+		"first frame on", usualWindow, uint64(largestWindow))
 	if len(got) != 1 || got[0] != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestLongWindowsTakeTurns: many sources are read side by side, closed early, and broken, in the memory
+// of one window.
+func TestLongWindowsTakeTurns(t *testing.T) {
+	if ^uint(0)>>32 == 0 {
+		t.Skip("addresses of 32 bits; TestZstdOfTooLongAWindowIsRefused runs")
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	text := strings.Repeat("The cat\n", 8000)[:63000]
+	var all sync.WaitGroup
+	for i := range 12 {
+		all.Go(func() {
+			data := frame(21, text)
+			if i%3 == 1 {
+				data = data[:40000]
+			}
+			s := NewSource("x", strings.NewReader("\x50\x2a\x4d\x18\x04\x00\x00\x00abcd"+data+frame(21, text)))
+			defer s.Close()
+			if err := s.Decompress(); err != nil {
+				t.Error(err)
+				return
+			}
+			lines, err := 0, error(nil)
+			for ; err == nil && (i%3 != 2 || lines < 10); lines++ {
+				_, err = s.Next()
+			}
+			if want := []int{15751, 7874, 10}[i%3]; lines != want || i%3 == 1 && err == io.EOF {
+				t.Errorf("source %d: %d lines, %v, want %d", i, lines, err, want)
+			}
+		})
+	}
+	all.Wait()
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > largestWindow*5/4 {
+		t.Errorf("%d bytes, want those of one window", n)
 	}
 }

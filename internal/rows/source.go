@@ -38,6 +38,7 @@ type Source struct {
 	Bytes int64 // of the lines that were read, with their ends: of what the data stand for
 
 	file io.Closer // to be closed, if not nil
+	long io.Closer // likewise
 	in   *counter
 	raw  *bufio.Reader // what is in the file
 	r    *bufio.Reader // the same, decompressed
@@ -75,12 +76,15 @@ func FromFile(path string, file *os.File) (*Source, error) {
 // Decompress turns to what the data stand for, if they are of gzip or zstd. After an error the
 // source is closed.
 func (s *Source) Decompress() error {
-	r, err := decompressed(s.r)
+	z, err := decompressed(s.r)
 	if err != nil {
 		s.Close()
 		return fmt.Errorf("%s: %w", s.Name, err)
 	}
-	s.r = r
+	if z != nil {
+		s.r = bufio.NewReaderSize(z, 1<<16)
+		s.long, _ = z.Reader.(*longReader)
+	}
 	return nil
 }
 
@@ -92,8 +96,11 @@ func named(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, folder.Cause(err))
 }
 
-// Close closes the file, unless it is stdin.
+// Close closes the file, unless it is stdin, and ends what decompresses it.
 func (s *Source) Close() {
+	if s.long != nil {
+		s.long.Close()
+	}
 	if s.file != nil {
 		s.file.Close()
 	}
@@ -188,12 +195,9 @@ func startsWith(r *bufio.Reader, prefix string) bool {
 	return common(r, prefix) == len(prefix)
 }
 
-// largestWindow bounds the memory that zstd data may ask for: 2 GiB, which is what zstd --long=31
-// makes and no option exceeds; where addresses have 32 bits 128 MiB, the most of zstd --long.
-const largestWindow = 128 << 20 << (^uint(0) >> 63 * 4)
-
-// decompressed returns what the data of r stand for. What they are is told by their first bytes.
-func decompressed(r *bufio.Reader) (*bufio.Reader, error) {
+// decompressed returns what the data of r stand for, nil for themselves. What they are is told by their
+// first bytes.
+func decompressed(r *bufio.Reader) (*inflater, error) {
 	switch {
 	case startsWith(r, "\xfd7zXZ\x00"):
 		return nil, wantText("xz")
@@ -208,20 +212,19 @@ func decompressed(r *bufio.Reader) (*bufio.Reader, error) {
 		return inflated(z, "gzip", err)
 	case startsWith(r, "\x28\xb5\x2f\xfd"), // a frame
 		startsWith(r, "\x50\x2a\x4d\x18"): // one to skip, with which pzstd begins
-		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-			zstd.WithDecoderMaxWindow(largestWindow))
+		z, err := zstdReader(r)
 		return inflated(z, "zstd", err)
 	}
-	return r, nil
+	return nil, nil
 }
 
 func wantText(kind string) error { return fmt.Errorf("%s data, want text, gzip or zstd", kind) }
 
-func inflated(z io.Reader, kind string, err error) (*bufio.Reader, error) {
+func inflated(z io.Reader, kind string, err error) (*inflater, error) {
 	if err != nil {
 		return nil, badData(kind, err)
 	}
-	return bufio.NewReaderSize(inflater{z, kind}, 1<<16), nil
+	return &inflater{z, kind}, nil
 }
 
 // An inflater says what is wrong with compressed data.
@@ -230,7 +233,7 @@ type inflater struct {
 	kind string
 }
 
-func (z inflater) Read(b []byte) (int, error) {
+func (z *inflater) Read(b []byte) (int, error) {
 	n, err := z.Reader.Read(b)
 	if err != nil && err != io.EOF {
 		err = badData(z.kind, err)
@@ -243,7 +246,8 @@ func badData(kind string, err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return fmt.Errorf("%s data: cut off before their end", kind)
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
-		return fmt.Errorf("zstd data: %w, want at most %d bytes", err, uint64(largestWindow))
+		return fmt.Errorf("zstd data: %w, want at most %d bytes, or %d from the first frame on", err,
+			usualWindow, uint64(largestWindow))
 	}
 	return fmt.Errorf("%s data: %s", kind, strings.TrimPrefix(err.Error(), kind+": "))
 }

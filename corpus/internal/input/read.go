@@ -125,8 +125,11 @@ func open(ctx context.Context, name string) (*reading, error) {
 	return r, nil
 }
 
-// Close closes the file.
-func (r *reading) Close() { r.file.Close() }
+// Close closes the file, and ends what decompresses it.
+func (r *reading) Close() {
+	r.Source.Close()
+	r.file.Close()
+}
 
 // skip moves to a byte at which a line begins.
 func (r *reading) skip(offset int64) error {
