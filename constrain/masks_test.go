@@ -33,7 +33,7 @@ var counted = []struct {
 // TestMasksAreThoseOfAWalk: a mask is the same with and without looking ahead, and those of counted
 // repeats need no walk over the vocabulary.
 func TestMasksAreThoseOfAWalk(t *testing.T) {
-	v, seeds := gpt2(), 1
+	v, seeds := gpt2(), 3
 	if fixture.Long {
 		seeds = 10
 	}
@@ -49,7 +49,7 @@ func TestMasksAreThoseOfAWalk(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 30 {
+			for range 16 {
 				if n := checkWalk(t, x.text, text); n > 0 {
 					visits = append(visits, n)
 				}
@@ -65,6 +65,10 @@ func TestMasksAreThoseOfAWalk(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+		}
+		if x.kind == 's' && len(visits) == 0 {
+			t.Errorf("%s: no mask needed a walk", x.text)
+			continue
 		}
 		if slices.Sort(visits); x.kind == 's' && visits[len(visits)*9/10] > x.most {
 			t.Errorf("%s: nine masks in ten need up to %d visits, want %d", x.text,
