@@ -4,6 +4,8 @@ package rows
 // are not.
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -253,5 +255,23 @@ func TestLongWindowsTakeTurns(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if n := after.TotalAlloc - before.TotalAlloc; n > largestWindow*5/4 {
 		t.Errorf("%d bytes, want those of one window", n)
+	}
+}
+
+// TestSourcesOfAnyKindAreClosed: plain ones too, and those of gzip.
+func TestSourcesOfAnyKindAreClosed(t *testing.T) {
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	io.WriteString(z, "The cat\n")
+	z.Close()
+	for _, data := range []string{"The cat\n", zipped.String(), frame(0, "The cat\n")} {
+		s := NewSource("x", strings.NewReader(data))
+		if err := s.Decompress(); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := s.Next(); string(line) != "The cat\n" || err != nil {
+			t.Errorf("%q, %v", line, err)
+		}
+		s.Close()
 	}
 }

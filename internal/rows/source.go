@@ -37,8 +37,8 @@ type Source struct {
 
 	Bytes int64 // of the lines that were read, with their ends: of what the data stand for
 
-	file io.Closer // to be closed, if not nil
-	long io.Closer // likewise
+	file io.Closer   // to be closed, if not nil
+	long *longReader // likewise
 	in   *counter
 	raw  *bufio.Reader // what is in the file
 	r    *bufio.Reader // the same, decompressed
