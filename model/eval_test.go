@@ -222,17 +222,55 @@ func TestCancellingStopsALongEval(t *testing.T) {
 	}
 }
 
-// cancelledAt is a context that is cancelled from a look at it on.
+// cancelledAt is a context that is cancelled at one look at it, and then denies that.
 type cancelledAt struct {
 	context.Context
 	look, looks int
 }
 
 func (c *cancelledAt) Err() error {
-	if c.looks++; c.looks > c.look {
+	if c.looks++; c.looks == c.look+1 {
 		return context.Canceled
 	}
 	return nil
+}
+
+// endedWithout is a context that has ended and does not say why.
+type endedWithout struct {
+	context.Context
+	done chan struct{}
+}
+
+func (c endedWithout) Done() <-chan struct{} { return c.done }
+
+// What a caller's own context says of itself lets nobody in before his turn.
+func TestAnEvalThatWaitsWithAnOddContextEnds(t *testing.T) {
+	m := small(t, model.Options{})
+	watchdog.Start(t, "an Eval inside another one's Visit")
+	ctx := endedWithout{context.Background(), make(chan struct{})}
+	close(ctx.done)
+	s, waiting := m.NewSession(), m.NewSession()
+	var found error
+	if err := m.Eval(context.Background(), model.Input{Session: s, Tokens: []int{1, 2, 3},
+		VisitFrom: 2, Visit: func(model.Row) {
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				defer func() {
+					if p := recover(); p != nil {
+						found = fmt.Errorf("panic: %v", p)
+					}
+				}()
+				found = m.Eval(ctx, model.Input{Session: waiting, Tokens: []int{4}})
+			}()
+			<-ended
+		}}); err != nil {
+		t.Fatal(err)
+	}
+	if !errors.Is(found, context.Canceled) || waiting.Len() != 0 {
+		t.Errorf("error %v, %d tokens held, want context canceled and none", found, waiting.Len())
+	}
+	sameBits(t, "afterwards", eval(t, m.NewSession(), 1, 2, 3), s.Logits())
 }
 
 // An Eval that is cancelled before a layer runs no further one, and the next is as any other.
@@ -249,8 +287,7 @@ func TestACancelledEvalLeavesNothingBehind(t *testing.T) {
 			if err == nil {
 				break
 			}
-			if most := looks + 2; !errors.Is(err, context.Canceled) || s.Len() != 0 ||
-				ctx.looks > most { // the last look is for the error
+			if most := looks + 1; !errors.Is(err, context.Canceled) || s.Len() != 0 || ctx.looks > most {
 				t.Errorf("cancelled at look %d: error %v, %d tokens held, %d looks, want %d at most",
 					looks, err, s.Len(), ctx.looks, most)
 			}

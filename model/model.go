@@ -3,6 +3,7 @@ package model
 // Model: weights and workers, from opening to Close.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -191,7 +192,7 @@ func (m *Model) begin(ctx context.Context) error {
 	case _, open := <-m.turn:
 		return m.began(open)
 	case <-ctx.Done():
-		return ctx.Err()
+		return cmp.Or(ctx.Err(), context.Canceled) // whatever a caller's own context says of itself
 	}
 }
 

@@ -34,6 +34,7 @@ type backend struct {
 	gathered       int // rows of the pass that have been looked at
 
 	stopped atomic.Bool // the context has ended
+	ended   error       // with this, which it may not say again
 }
 
 var _ engine.Backend = (*backend)(nil)
@@ -77,7 +78,7 @@ func (b *backend) Run(ctx context.Context, p *engine.Pass) error {
 		b.team.Run(b.wholePass)
 	}
 	if b.stopped.Load() {
-		return ctx.Err()
+		return b.ended
 	}
 	return b.Err()
 }

@@ -22,8 +22,11 @@ func (b *backend) forward(w *kernels.Worker) {
 func (b *backend) layers(w *kernels.Worker) {
 	b.embed(w)
 	for i := range b.params.H {
-		if w.ID() == 0 && b.ctx.Err() != nil {
-			b.stopped.Store(true)
+		if w.ID() == 0 {
+			if err := b.ctx.Err(); err != nil {
+				b.ended = err
+				b.stopped.Store(true)
+			}
 		}
 		if !b.block(w, i) {
 			return
