@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 )
@@ -190,20 +191,20 @@ func TestWhoHasLeftDoesNotWait(t *testing.T) {
 	inTurns(t, func(c *compiling) {
 		release := c.hold()
 		ctx, cancel := context.WithCancel(c.Context())
-		left := 0
+		var left atomic.Int32
 		for range 5 {
 			go func() {
 				if _, err := c.q.enter(ctx, "a", 1); !errors.Is(err, context.Canceled) {
 					t.Errorf("%v, want %v", err, context.Canceled)
 				}
-				left++
+				left.Add(1)
 			}()
 			synctest.Wait()
 		}
 		cancel()
 		synctest.Wait()
-		if left != 5 || len(c.q.waiting) != 0 {
-			t.Errorf("%d of 5 left, %d wait", left, len(c.q.waiting))
+		if left.Load() != 5 || len(c.q.waiting) != 0 {
+			t.Errorf("%d of 5 left, %d wait", left.Load(), len(c.q.waiting))
 		}
 		go func() {
 			turn, err := c.q.enter(c.Context(), "a", 1)
