@@ -132,7 +132,7 @@ func TestPermissions(t *testing.T) {
 }
 
 // TestAFullDisk uses the process's limit on a file's size, which fails a write half-way as a full
-// disk does.
+// disk does. It leaves room for the log that go test keeps of the files that tests open.
 func TestAFullDisk(t *testing.T) {
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)
@@ -141,14 +141,14 @@ func TestAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	limit := old
-	limit.Cur = 100_000
+	limit.Cur = 4 << 20
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
 		t.Fatal(err)
 	}
 	defer syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old)
 	dir := t.TempDir()
 	path := put(t, dir, "out", "old")
-	large := text(strings.Repeat("x", 300_000))
+	large := text(strings.Repeat("x", 12<<20))
 	err := WriteFile(context.Background(), path, Options{Force: true}, large)
 	if !errors.Is(err, syscall.EFBIG) || !strings.HasPrefix(err.Error(), path+": ") {
 		t.Errorf("error %v, want that %s is too large", err, path)
