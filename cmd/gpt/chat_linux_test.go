@@ -235,7 +235,12 @@ func TestASignalEndsAChatAndGivesTheTerminalBack(t *testing.T) {
 func TestCtrlZSuspendsAChat(t *testing.T) {
 	const ctrlZ = "\x1a"
 	chat := "gpt chat -n 100000000 --seed 1 -m " + endlessDemo(t)
-	p := typing(t, "xterm", 80, "sh", "-c", "set -m; "+chat+"; echo STOPPED $?; stty -a; "+
+	script := filepath.Join(t.TempDir(), "script") // it is stopped with the chat
+	text := "#!/bin/sh\ntrap : INT\n" + chat + "\necho AFTER\n"
+	if err := os.WriteFile(script, []byte(text), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	p := typing(t, "xterm", 80, "sh", "-c", "set -m; "+script+"; echo STOPPED $?; stty -a; "+
 		"fg; echo STOPPED $?; stty -a; fg; echo ENDED $?")
 	p.sees("> ")
 	p.types("Once upon")
@@ -253,9 +258,10 @@ func TestCtrlZSuspendsAChat(t *testing.T) {
 	p.sees("STOPPED 148")
 	p.sees(" icanon ")
 	p.sees(" echo ")
-	p.sees("gpt chat")
+	p.sees("script")
 	p.sees("e")
 	p.types(ctrlC + "/quit\r")
+	p.sees("AFTER")
 	p.sees("ENDED 0")
 	p.ends(0)
 }

@@ -1,8 +1,9 @@
 package lineedit
 
 import (
+	"os"
 	"runtime"
-	"unsafe"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,20 +15,22 @@ const (
 )
 
 // stop stops the process group, as the terminal does at Ctrl-Z, and returns when it goes on, or at
-// once where nobody could make it go on and the system ignores it.
+// once where nobody could make it go on and the system ignores it. The others come first: a signal
+// to the group would come to another thread of this process, at some time later, while one to the
+// thread that sends it has come when the call returns.
 func stop() {
-	if pid := unix.Getpid(); pid == unix.Getpgrp() { // nobody else is to be stopped
-		// A signal to the thread that sends it has come when the call returns.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		unix.Tgkill(pid, unix.Gettid(), unix.SIGTSTP)
-		return
+	own, group := unix.Getpid(), unix.Getpgrp()
+	processes, _ := os.ReadDir("/proc")
+	for _, p := range processes {
+		pid, err := strconv.Atoi(p.Name())
+		if err != nil || pid == own {
+			continue
+		}
+		if of, err := unix.Getpgid(pid); err == nil && of == group {
+			unix.Kill(pid, unix.SIGTSTP)
+		}
 	}
-	unix.Kill(0, unix.SIGTSTP)
-	for pending := true; pending; { // until another thread has taken it
-		const size = 8 // of a set of signals, from the first on
-		var set [2]uintptr
-		_, _, err := unix.Syscall(unix.SYS_RT_SIGPENDING, uintptr(unsafe.Pointer(&set)), size, 0)
-		pending = err == 0 && set[0]&(1<<(unix.SIGTSTP-1)) != 0
-	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	unix.Tgkill(own, unix.Gettid(), unix.SIGTSTP)
 }
