@@ -87,10 +87,9 @@ func TestAPartThatFailsDoesNotStopTheNext(t *testing.T) {
 		var known int
 		r := runner{to: file, log: io.Discard}
 		r.exec = func(ctx context.Context, p *part, device string) ([]byte, error) {
-			if known > 0 { // what was known before this part is written
-				if got, _ := statuses(t, file); !slices.Equal(got, want[:known]) {
-					t.Errorf("before %s: %q, want %q", p.name, got, want[:known])
-				}
+			// what was known before this part is written
+			if got, r := statuses(t, file); !slices.Equal(got, want[:known]) || r.Parts == nil {
+				t.Errorf("before %s: %q, want %q", p.name, got, want[:known])
 			}
 			known++
 			return fake(ctx, p, device)
@@ -253,10 +252,9 @@ func TestAResultThatCannotBeWritten(t *testing.T) {
 		t.Errorf("error %v; stdout %q", err, stdout.String())
 	}
 	stdout.Reset()
-	ran := len(r.result.Parts)
-	if err := r.run(t.Context(), fakes("works")); err == nil || len(r.result.Parts) != ran ||
+	if err := r.run(t.Context(), fakes("works")); err == nil || len(r.result.Parts) > 0 ||
 		stdout.Len() > 0 {
-		t.Errorf("a folder that was never there: error %v, %d parts", err, len(r.result.Parts)-ran)
+		t.Errorf("a folder that was never there: error %v, %d parts", err, len(r.result.Parts))
 	}
 }
 

@@ -34,6 +34,7 @@ type runner struct {
 func (r *runner) run(ctx context.Context, parts []part) error {
 	start := time.Now()
 	end := start
+	r.result.Parts = []done{}                    // no null
 	if err := r.result.write(r.to); err != nil { // now rather than in nine minutes
 		return err
 	}
