@@ -246,7 +246,8 @@ type answers struct {
 }
 
 // probeLogits evaluates a text of a page and a half in passes for which other kernels run: many
-// rows, a few, one; and one whose greatest logit is all that is needed.
+// rows, a few, one, twice more, so that it is recorded and replayed; and one whose greatest logit
+// is all that is needed.
 func probeLogits(
 	ctx context.Context, b engine.Backend, p *engine.Params,
 ) (a answers, err error) {
@@ -254,7 +255,7 @@ func probeLogits(
 	defer c.Release()
 	a.logits = make([]float32, p.Positions*p.Vocab)
 	position := 0
-	for _, n := range []int{p.Positions - 5, 3, 1, 1} {
+	for _, n := range []int{p.Positions - 7, 3, 1, 1, 1, 1} {
 		tokens := make([]int, n)
 		for i := range tokens {
 			tokens[i] = (position + i) * 7 % p.Vocab

@@ -306,6 +306,24 @@ func TestWidePassesThroughTheLibrary(t *testing.T) {
 	}
 }
 
+// TestTheProbeRecords: a device whose recordings give other bits is found out when it is opened.
+func TestTheProbeRecords(t *testing.T) {
+	f := newFake(t)
+	all, err := devices(f.file())
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, file := fixture.Checkpoint(fixture.Options{})
+	m, err := testmodel.Try(config, file, model.Options{Device: all[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Close(); err != nil || f.count["cuGraphLaunch"] != 2 || len(f.refused) > 0 {
+		t.Errorf("%d passes are graphs, want 2; the library refused %q; error %v",
+			f.count["cuGraphLaunch"], f.refused, err)
+	}
+}
+
 // TestAWideModelThroughTheLibrary computes: passes that are launched, recorded and replayed have
 // the processor's bits. With the build tag long a layer takes so long that it is waited for.
 func TestAWideModelThroughTheLibrary(t *testing.T) {
