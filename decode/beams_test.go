@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/constrain"
 	"picogpt/internal/fixture"
 	"picogpt/internal/testmodel"
 	"picogpt/model"
@@ -302,5 +303,35 @@ func TestFiltersLeaveEachBeamOneIDMoreThanEndsIt(t *testing.T) {
 		if want := max(2, 1+len(ends)); len(got) != want {
 			t.Errorf("%d ids end texts: top-k 1 left %d, want %d", len(ends), len(got), want)
 		}
+	}
+}
+
+// A forking constraint allows everything, and counts its forks.
+type forking struct{ forks *int }
+
+func (f forking) Mask(open []uint64) error {
+	for i := range open {
+		open[i] = ^uint64(0)
+	}
+	return nil
+}
+
+func (f forking) Accept(int) error        { return nil }
+func (f forking) Rewind(int) error        { return nil }
+func (f forking) Fork() constrain.Matcher { *f.forks++; return f }
+
+// TestBeamsForkFewOfManyEnds has a vocabulary of which nearly all ids end the text: only texts that
+// may be kept are forked.
+func TestBeamsForkFewOfManyEnds(t *testing.T) {
+	m := tiny(t, fixture.Options{Vocab: 2000})
+	o := Options{MaxTokens: 3, Constraint: forking{new(int)}}
+	for id := range 1998 {
+		o.EndOfText = append(o.EndOfText, id)
+	}
+	if _, err := Beams(t.Context(), m.NewSession(), []int{1}, BeamOptions{Beams: 3}, o); err != nil {
+		t.Fatal(err)
+	}
+	if forks := *o.Constraint.(forking).forks; forks > 40 {
+		t.Errorf("%d forks in 3 steps of 3 beams", forks)
 	}
 }

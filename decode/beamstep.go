@@ -18,9 +18,10 @@ type beamSearch struct {
 	groups  []*beamGroup
 	shared  *scratches
 	random  rand.PCG
-	ends    []int // ids that end the text
-	longest int   // new tokens at most
-	length  int   // new tokens of the beams that run
+	ends    []int        // ids that end the text
+	ending  map[int]bool // the same
+	longest int          // new tokens at most
+	length  int          // new tokens of the beams that run
 }
 
 // A beamGroup is beams that compete: all of them, except in diverse beam search.
@@ -52,7 +53,10 @@ type beamRow struct {
 func newBeamSearch(b BeamOptions, root *Stream) *beamSearch {
 	s := &beamSearch{
 		BeamOptions: b, options: root.options, shared: &scratches{}, ends: root.limits.endOfText,
-		longest: root.limits.context - len(root.context) + 1,
+		longest: root.limits.context - len(root.context) + 1, ending: map[int]bool{},
+	}
+	for _, id := range s.ends {
+		s.ending[id] = true
 	}
 	if n := s.options.MaxTokens; n > 0 {
 		s.longest = min(s.longest, n)
@@ -173,6 +177,9 @@ func (g *beamGroup) follow(all []successor) (next []*beam, err error) {
 	for rank, c := range all {
 		if g.enough(rank, len(next)) {
 			break
+		}
+		if rank >= g.size && g.ending[c.id] { // neither kept nor run on
+			continue
 		}
 		b, err := g.follows(c)
 		if err != nil {
