@@ -122,13 +122,13 @@ func TestBrokenRows(t *testing.T) {
 	}
 }
 
-// TestLinesAreBytes: a line of text need not be UTF-8, and gpt agrees.
+// TestLinesAreBytes: where lines are asked for, they need not be UTF-8, and gpt agrees.
 func TestLinesAreBytes(t *testing.T) {
 	model, dir := byteModel(t), t.TempDir()
 	file := write(t, filepath.Join(dir, "in.txt"), "\xff\xfe bytes\n\nlast \x00 one without an end\xc3")
 	out := filepath.Join(dir, "out")
 	succeed(t, "score", "--form", "lines", "--input", file, "-m", model, "-o", out, "-q")
-	j := judge(t, file, model)
+	j := judge(t, file, model, "--input", "lines")
 	j.check(t, out)
 }
 

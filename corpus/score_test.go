@@ -22,12 +22,13 @@ type judgement struct {
 }
 
 // judge scores a file of documents with gpt.
-func judge(t *testing.T, file, model string) (j judgement) {
+func judge(t *testing.T, file, model string, flags ...string) (j judgement) {
 	t.Helper()
-	for record := range strings.SplitSeq(strings.TrimSpace(gpt(t, "score", "-m", model, file)), "\n") {
+	args := append([]string{"score", "-m", model, file}, flags...)
+	for record := range strings.SplitSeq(strings.TrimSpace(gpt(t, args...)), "\n") {
 		j.records = append(j.records, withoutPlace(record))
 	}
-	summary := gpt(t, "score", "-m", model, "--summary", file)
+	summary := gpt(t, append(args, "--summary")...)
 	if err := json.Unmarshal([]byte(summary), &j.summary); err != nil {
 		t.Fatal(err)
 	}

@@ -95,17 +95,17 @@ func TestSelect(t *testing.T) {
 		}
 	}
 	const a, d = `{"id":"a","text":"x","p":1}` + "\n", `{"id":"d","text":"y","p":null}` + "\n"
-	kept(Kept{Kept: 2, Unranked: 1, Errors: 1}, a+d)
+	kept(Kept{Kept: 2, Unranked: 1, Errors: 1, Replaced: 1}, a+d)
 
 	// What is written stays, and the mark tells that it is there.
 	if err := os.WriteFile(j.Kept(&s.Piece), []byte("as it was\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	kept(Kept{Kept: 2, Unranked: 1, Errors: 1, Resumed: true}, "as it was\n")
+	kept(Kept{Kept: 2, Unranked: 1, Errors: 1, Replaced: 1, Resumed: true}, "as it was\n")
 
 	// Other cuts and other records are other work.
 	s.Cuts.To = ledger.PerplexityKey(2)
-	kept(Kept{Kept: 1, Dropped: 1, Unranked: 1, Errors: 1}, a)
+	kept(Kept{Kept: 1, Dropped: 1, Unranked: 1, Errors: 1, Replaced: 1}, a)
 	s.Cuts.From, s.Cuts.To = s.Cuts.To, nil
 	kept(Kept{Kept: 1, Dropped: 1, Unranked: 1, Errors: 1}, d)
 	s.Corpus = "other"
