@@ -44,6 +44,7 @@ const (
 	maxMasks     = 512     // masks of a machine that are kept
 	maxItems     = 8192    // places of the network that one state may stand for
 	maxHeld      = 1 << 20 // places of all states that are kept
+	maxSeen      = 1 << 12 // places for which a machine keeps room
 	maxWork      = 1 << 20 // places that may be visited for one mask
 	maxVisits    = 1 << 25 // nodes of tries that are visited for one mask of a schema
 	maxParts     = 1024    // ways to read one text of JSON

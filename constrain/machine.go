@@ -24,6 +24,7 @@ type machine struct {
 	plainly []uint16   // the classes that have characters of plain ids
 	tooMuch error      // of a text
 	meter   *meter     // while a table is made of it
+	first   *set       // where a text begins
 	fixed   int        // bytes of memory of all that
 	size    atomic.Int64
 	long    atomic.Int32 // masks that are being found and may take long
@@ -130,8 +131,12 @@ func newMachine(what string, v *Vocabulary, n *network, meter *meter) (*machine,
 	m.tooMuch = fmt.Errorf("%s: one token needs more than %d places or %d steps of the rules",
 		what, maxItems, maxWork)
 	m.fixed = m.weigh()
+	m.meter = meter
+	m.begin()
+	m.first = m.closure([]place{{node: n.rules[0].start}})
+	m.meter = nil
 	m.measure()
-	return m, nil
+	return m, m.err
 }
 
 // forget drops all states. Those that texts hold stay valid: they are taken in again.
@@ -142,7 +147,6 @@ func (m *machine) forget() {
 	m.age++
 	m.masks, m.kept = 0, 0
 	m.states, m.stacks = map[string]*set{}, map[stackKey]*stack{}
-	m.seen = map[place]bool{}
 }
 
 // current makes a state one of this age.
@@ -156,13 +160,6 @@ func (m *machine) current(s *set) *set {
 	s = &set{places: s.places, accepts: s.accepts, tokens: s.tokens, key: s.key, age: m.age}
 	m.states[s.key] = s
 	return s
-}
-
-func (m *machine) start() (*set, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.begin()
-	return m.closure([]place{{node: m.net.rules[0].start}}), m.err
 }
 
 // begin starts to count the work of a call.
@@ -206,12 +203,18 @@ func (m *machine) closure(from []place) *set {
 	if m.kept > maxHeld { // also in the middle of a mask
 		m.forget()
 	}
+	if m.now++; m.seen == nil {
+		m.seen = map[place]bool{}
+	}
 	clear(m.seen)
-	m.now++
 	var places []place
 	accepts := false
 	todo := append(m.todo[:0], from...)
-	defer func() { m.todo = todo[:0] }()
+	defer func() {
+		if m.todo = todo[:0]; len(m.seen) > maxSeen {
+			m.seen, m.todo = nil, nil // they would hold the memory of their most
+		}
+	}()
 	for len(todo) > 0 {
 		p := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]

@@ -10,10 +10,7 @@ type machineStates []machineState
 func (s machineStates) dead() bool { return len(s) == 0 }
 
 // root implements automaton.
-func (m *machine) root() (state, error) {
-	s, err := m.start()
-	return machineStates{{set: s}}, err
-}
+func (m *machine) root() (state, error) { return machineStates{{set: m.first}}, nil }
 
 func (m *machine) vocabulary() *Vocabulary { return m.vocab }
 

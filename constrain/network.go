@@ -101,15 +101,13 @@ func (n *network) split(more ...int32) int32 {
 
 // prune finds the nodes from which a rule can end, and takes the others out of all choices.
 func (n *network) prune() error {
-	for i := range n.nodes {
-		if err := n.meter.charge(12 + 8*len(n.nodes[i].more)); err != nil {
-			return err
-		}
-	}
 	before := make([][]int32, len(n.nodes)) // who continues at a node
 	var ready []int32
 	for i := range n.nodes {
 		node := &n.nodes[i]
+		if err := n.meter.charge(6 + 4*len(node.more)); err != nil {
+			return err
+		}
 		switch node.kind {
 		case endNode:
 			ready = append(ready, int32(i))
@@ -130,6 +128,9 @@ func (n *network) prune() error {
 		node := &n.nodes[i]
 		if node.alive || !n.leads(node) {
 			continue
+		}
+		if err := n.meter.charge(6 + 4*len(node.more)); err != nil {
+			return err
 		}
 		node.alive = true
 		ready = append(ready, before[i]...)

@@ -202,12 +202,10 @@ func (c *schemaCompiler) named(a alternative, name string, known bool, matches [
 
 // matches says whether a machine without a vocabulary accepts a string.
 func (m *machine) matches(text string) (bool, error) {
-	s, err := m.start()
+	m.begin()
+	s := m.first
 	for _, r := range text {
 		s = m.step(s, m.alpha.of(r))
 	}
-	if err == nil {
-		err = m.err
-	}
-	return s.accepts, err
+	return s.accepts, m.err
 }

@@ -45,7 +45,7 @@ func newTable(what string, machines []*machine, all bool, meter *meter) (*table,
 		kinds: map[string]int32{}, numbers: map[*set]uint32{}}
 	for _, m := range machines {
 		m.begin()
-		b.starts = append(b.starts, m.closure([]place{{node: m.net.rules[0].start}}))
+		b.starts = append(b.starts, m.current(m.first))
 	}
 	return t, b.build(what)
 }

@@ -242,3 +242,35 @@ func TestTheWorkStopsWhereNobodyWaits(t *testing.T) {
 		t.Errorf("a context that has ended: %v", err)
 	}
 }
+
+// TestTheFirstPlacesAreWorkToo: where a text may begin in the rules is found while the form is
+// compiled, so that it is counted, and pauses; and what it took is not held.
+func TestTheFirstPlacesAreWorkToo(t *testing.T) {
+	double := func(n int) string {
+		return "root ::= r0\n" + list(n, "\n", func(i int) string {
+			return fmt.Sprintf("r%d ::= r%d r%d", i, i+1, i+1)
+		}) + fmt.Sprintf("\nr%d ::= \"a\"?", n)
+	}
+	h := hostile{kind: 'g'}
+	small, c, err := work(h, double(11), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	large, _, err := work(h, double(12), func(context.Context) error { calls++; return nil })
+	if err != nil || large.used < 3*small.used/2 || calls < large.used/pauseWork/2 {
+		t.Errorf("%d steps, then %d and %d pauses, %v: want twice as many steps, each counted",
+			small.used, large.used, calls, err)
+	}
+	m := c.a.(*machine)
+	m.work = 0
+	if text, err := c.Start(); err != nil || text.states[0].dead() || m.work > 0 {
+		t.Errorf("a text begins after %d steps, %v: want none", m.work, err)
+	}
+	if m.seen != nil {
+		t.Error("the map of the places that were seen is held")
+	}
+	if _, _, err := work(h, double(1000), nil); err == nil {
+		t.Error("a grammar that can begin in too many places is compiled")
+	}
+}
