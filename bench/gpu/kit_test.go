@@ -285,7 +285,8 @@ func TestPredictionsAreThoseOfSpeed(t *testing.T) {
 }
 
 func TestCompare(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "h200.json")
+	t.Chdir(t.TempDir())
+	file := "h200.json"
 	r := result{Name: "NVIDIA H200", Version: "v9"}
 	var p done
 	p.read([]byte(`{"model":"random gpt2","dtype":"f16","texts":[` +
@@ -314,6 +315,12 @@ func TestCompare(t *testing.T) {
 	}
 	if err := command([]string{"compare", file + ".none"}, &out); err == nil {
 		t.Error("a file that is not there: no error")
+	}
+	if err := command([]string{"run", "--help"}, &out); err != nil { // no name of a result
+		t.Errorf("--help: error %v", err)
+	}
+	if files, err := os.ReadDir("."); len(files) != 1 {
+		t.Errorf("%q, error %v, want %s alone", files, err, file)
 	}
 	for _, args := range [][]string{nil, {"compare"}, {"walk"}, {"run", "a", "b"}} {
 		if err := command(args, &out); err == nil || strings.Contains(err.Error(), "\n") {

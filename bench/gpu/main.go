@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -44,6 +45,9 @@ func main() {
 
 func command(args []string, stdout io.Writer) error {
 	switch {
+	case len(args) > 1 && strings.HasPrefix(args[1], "-"): // run.sh writes run before it
+		flag.Usage()
+		return nil
 	case len(args) > 1 && args[0] == "compare":
 		return compare(stdout, args[1:])
 	case len(args) == 1 && args[0] == "run":
