@@ -24,6 +24,20 @@ func TestAClosedStdoutIsAnError(t *testing.T) {
 			t.Errorf("gpt --version %s: %v: %s", where, err, out)
 		}
 	}
+	// A shell that was given what throws its output away hands it down.
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	for end, want := range map[string]int{"": 0, " >&-": 1} {
+		cmd := exec.Command("sh", "-c", "gpt --version"+end+"; exit $?")
+		cmd.Stdout = null
+		if got := status(cmd.Run()); got != want {
+			t.Errorf("gpt --version%s with a stdout for reading and writing: exit status %d, want %d",
+				end, got, want)
+		}
+	}
 }
 
 func TestAFullStdoutIsAnError(t *testing.T) {
