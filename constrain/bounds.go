@@ -15,6 +15,7 @@ const (
 	workPerByte = 64
 	mostWork    = 128 << 20
 	pauseWork   = 1 << 13 // between two calls of Compiler.Pause
+	asideWork   = 1 << 15 // that cannot pause, and is done in Compiler.Aside
 )
 
 // Bounds of what is compiled.
@@ -66,13 +67,14 @@ func (e *WorkError) Error() string {
 // A meter counts the work of compiling one form. Every loop that a form can make long charges it.
 // Its first error is the answer to all charges that follow. A nil meter counts nothing.
 type meter struct {
-	ctx   context.Context
-	pause func(context.Context) error
-	bytes int
-	used  int
-	most  int
-	next  int // where the next pause is
-	err   error
+	ctx    context.Context
+	pause  func(context.Context) error
+	beside func(ctx context.Context, work func()) error // Compiler.Aside
+	bytes  int
+	used   int
+	most   int
+	next   int // where the next pause is
+	err    error
 }
 
 func newMeter(ctx context.Context, pause func(context.Context) error, bytes int) *meter {
@@ -97,6 +99,19 @@ func (m *meter) charge(n int) error {
 	default:
 		m.err = m.ctx.Err()
 	}
+	return m.err
+}
+
+// aside does work of about n steps that cannot pause.
+func (m *meter) aside(n int, work func()) error {
+	if err := m.failed(); err != nil {
+		return err
+	}
+	if m == nil || m.beside == nil || n < asideWork {
+		work()
+		return nil
+	}
+	m.err = m.beside(m.ctx, work)
 	return m.err
 }
 

@@ -14,10 +14,16 @@ type Compiler struct {
 	// wait while others compute. Its error ends the work, and is returned. Without a Pause the
 	// context is asked.
 	Pause func(context.Context) error
+
+	// Aside, if it is not nil, calls work that may take milliseconds and cannot pause: the parsing
+	// of a long regex. It may wait before and after. Its error ends the work, and is returned.
+	Aside func(ctx context.Context, work func()) error
 }
 
 func (c Compiler) meter(ctx context.Context, bytes int) *meter {
-	return newMeter(ctx, c.Pause, bytes)
+	m := newMeter(ctx, c.Pause, bytes)
+	m.beside = c.Aside
+	return m
 }
 
 // JSONSchema is the function of this name.

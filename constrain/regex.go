@@ -34,13 +34,24 @@ func regex(v *Vocabulary, re string, meter *meter) (*Constraint, error) {
 }
 
 // parseRegex parses a regex within the limits of its length.
-func parseRegex(what, re string, flags syntax.Flags, m *meter) (*syntax.Prog, error) {
+func parseRegex(what, re string, flags syntax.Flags, m *meter) (prog *syntax.Prog, err error) {
 	if len(re) > maxPattern {
 		return nil, fmt.Errorf("%s: %d bytes, want %d at most", what, len(re), maxPattern)
 	}
-	if err := m.charge(parsing(re)); err != nil {
+	work := parsing(re)
+	if err := m.charge(work); err != nil {
 		return nil, err
 	}
+	if failed := m.aside(work, func() { prog, err = program(what, re, flags) }); failed != nil {
+		return nil, failed
+	}
+	if err != nil {
+		return nil, err
+	}
+	return prog, m.charge(16 * len(prog.Inst))
+}
+
+func program(what, re string, flags syntax.Flags) (*syntax.Prog, error) {
 	tree, err := syntax.Parse(re, flags)
 	if err != nil {
 		if e, ok := err.(*syntax.Error); ok {
@@ -58,7 +69,7 @@ func parseRegex(what, re string, flags syntax.Flags, m *meter) (*syntax.Prog, er
 	if len(prog.Inst) > maxNodes {
 		return nil, tooLarge(what)
 	}
-	return prog, m.charge(16 * len(prog.Inst))
+	return prog, nil
 }
 
 func tooLarge(what string) error {

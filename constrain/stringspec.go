@@ -145,7 +145,10 @@ func (c *schemaCompiler) pattern(what, p string) (*machine, error) {
 	n := newNetwork(maxNodes, c.meter)
 	lines := charset{{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}}
 	r := &regexCompiler{n: n, dotAll: lines.not()}
-	if err := r.compile(what, anywhere(p), flags); err != nil {
+	if err := c.meter.aside(parsing(p), func() { p = anywhere(p) }); err != nil {
+		return nil, err
+	}
+	if err := r.compile(what, p, flags); err != nil {
 		return nil, err
 	}
 	if err := n.prune(); err != nil {

@@ -274,3 +274,31 @@ func TestTheFirstPlacesAreWorkToo(t *testing.T) {
 		t.Error("a grammar that can begin in too many places is compiled")
 	}
 }
+
+// TestLongRegexesAreParsedAside: parsing cannot pause.
+func TestLongRegexesAreParsedAside(t *testing.T) {
+	gone := errors.New("gone")
+	for _, n := range []int{3, 3000} {
+		long := strings.Repeat("a?", n)
+		for _, form := range []hostile{{"regex", 'r', nil}, {"pattern", 's', nil}} {
+			text := long
+			if form.kind == 's' {
+				text = `{"type":"string","pattern":"^` + long + `$"}`
+			}
+			m := newMeter(context.Background(), nil, len(text))
+			asides := 0
+			m.beside = func(_ context.Context, work func()) error { asides++; work(); return nil }
+			if _, err := compileWith(form, text, m); err != nil && n == 3 {
+				t.Error(err)
+			}
+			if (asides > 0) != (n > 3) {
+				t.Errorf("%s of %d bytes: %d times aside", form.name, len(text), asides)
+			}
+			m = newMeter(context.Background(), nil, len(text))
+			m.beside = func(_ context.Context, work func()) error { return gone }
+			if _, err := compileWith(form, text, m); n > 3 && !errors.Is(err, gone) {
+				t.Errorf("%s: %v, want %v", form.name, err, gone)
+			}
+		}
+	}
+}

@@ -94,7 +94,8 @@ func (c *forms) compiled(ctx context.Context, v *visit, f *form) (*constrain.Con
 		return nil, err
 	}
 	made, err := f.compile(ctx, constrain.Compiler{Vocabulary: vocabulary,
-		Pause: func(ctx context.Context) error { return c.turns.pause(ctx, t) }})
+		Pause: func(ctx context.Context) error { return c.turns.pause(ctx, t) },
+		Aside: func(ctx context.Context, f func()) error { return c.turns.aside(ctx, t, f) }})
 	if ctx.Err() == nil {
 		c.keep(&aForm{key, v.client, made, err})
 	}

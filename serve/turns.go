@@ -32,6 +32,7 @@ type turns struct {
 	mu      sync.Mutex
 	clients map[string]*client
 	running *turn
+	beside  *turn               // does what cannot pause; only forms of the first level run then
 	under   [len(rooms)][]*turn // those of each level that are under way; none of the first
 	waiting []*turn             // in the order in which they came
 	short   int                 // turns in a row that went past a waiting form of a higher level
@@ -114,12 +115,36 @@ func (q *turns) pause(ctx context.Context, t *turn) error {
 	return q.wait(ctx, t)
 }
 
+// aside calls what takes long and cannot pause, beside the forms of the first level.
+func (q *turns) aside(ctx context.Context, t *turn, work func()) error {
+	if t.level == 0 {
+		t.pauses = max(t.pauses, levels[0])
+		if err := q.pause(ctx, t); err != nil {
+			return err
+		}
+	}
+	q.mu.Lock()
+	q.running, q.beside = nil, t
+	q.next()
+	q.mu.Unlock()
+	work()
+	q.mu.Lock()
+	q.beside = nil
+	q.waiting = append(q.waiting, t)
+	q.next()
+	q.mu.Unlock()
+	return q.wait(ctx, t)
+}
+
 // leave ends a form's turn, whether it computes or waits.
 func (q *turns) leave(t *turn) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.running == t {
 		q.running = nil
+	}
+	if q.beside == t { // after a panic
+		q.beside = nil
 	}
 	q.waiting = slices.DeleteFunc(q.waiting, func(other *turn) bool { return other == t })
 	q.give(t)
@@ -145,6 +170,10 @@ func (q *turns) next() {
 		return
 	}
 	t, long := q.best(len(levels)), q.longest()
+	if q.beside != nil {
+		t = q.best(0)
+		long = t
+	}
 	if t == nil {
 		return
 	}

@@ -224,3 +224,61 @@ func TestWhoHasLeftDoesNotWait(t *testing.T) {
 		release()
 	})
 }
+
+// TestShortFormsRunBesideWhatCannotPause, and no others do.
+func TestShortFormsRunBesideWhatCannotPause(t *testing.T) {
+	for _, before := range []int{0, levels[0] + 3} {
+		inTurns(t, func(c *compiling) {
+			parsed := make(chan bool)
+			go func() {
+				turn, err := c.q.enter(c.Context(), "a", 1000)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer c.q.leave(turn)
+				for range before {
+					if err := c.q.pause(c.Context(), turn); err != nil {
+						t.Error(err)
+					}
+				}
+				if err := c.q.aside(c.Context(), turn, func() { <-parsed }); err != nil {
+					t.Error(err)
+				}
+				if c.q.running != turn {
+					t.Error("another form has the turn")
+				}
+			}()
+			synctest.Wait()
+			c.compile("b", "long", 1000, 100)
+			c.compile("c", "short", 6, 1)
+			synctest.Wait()
+			if !slices.Equal(c.ended, []string{"short"}) || c.total != levels[0] {
+				t.Errorf("after %d pauses %q are compiled; want the short one, and the first pauses of "+
+					"the long one", c.total, c.ended)
+			}
+			close(parsed)
+		})
+	}
+}
+
+// TestWhoPanicsAsideGivesUpItsTurn: a panic is its own request's.
+func TestWhoPanicsAsideGivesUpItsTurn(t *testing.T) {
+	inTurns(t, func(c *compiling) {
+		go func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("want a panic")
+				}
+			}()
+			turn, err := c.q.enter(c.Context(), "a", 1000)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.q.leave(turn)
+			c.q.aside(c.Context(), turn, func() { panic("parsing") })
+		}()
+		c.compile("b", "long", 1000, 100)
+	})
+}
