@@ -13,6 +13,7 @@ import (
 
 	"picogpt"
 	"picogpt/checkpoint"
+	"picogpt/constrain"
 	"picogpt/decode"
 	"picogpt/eval"
 	"picogpt/hub"
@@ -49,6 +50,15 @@ func TestANilContextIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "file")
+	by, err := tok.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := constrain.NewVocabulary(by, constrain.VocabularyOptions{Ends: []int{50256}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	forms := constrain.Compiler{Vocabulary: v}
 	texts := slices.Values([]string{"a text of words"})
 	for name, got := range map[string]error{
 		"Open":     second(picogpt.Open(none, "weights/demo")),
@@ -76,6 +86,12 @@ func TestANilContextIsAnError(t *testing.T) {
 		"decode.Contrastive":  last(decode.Contrastive(none, s, []int{1}, 0.5, decode.Options{})),
 		"decode.Beams": second(decode.Beams(none, s, []int{1}, decode.BeamOptions{},
 			decode.Options{})),
+		"decode.NewDRYStrings": second(decode.NewDRYStrings(none, tok, nil)),
+		"Compiler.Regex":       second(forms.Regex(none, "a")),
+		"Compiler.Choice":      second(forms.Choice(none, "a")),
+		"Compiler.Grammar":     second(forms.Grammar(none, `root ::= "a"`)),
+		"Compiler.JSONSchema": second(forms.JSONSchema(none, []byte(`true`),
+			constrain.SchemaOptions{})),
 		"eval.Perplexity": second(eval.Perplexity(none, m, []int{1, 2, 3}, eval.Options{})),
 		"eval.MeasureEach": last(eval.MeasureEach(none, m,
 			slices.Values([]eval.DocumentRequest{{Document: eval.Document{Tokens: []int{1, 2, 3}}}}),

@@ -4,6 +4,7 @@ package constrain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -78,9 +79,15 @@ type meter struct {
 }
 
 func newMeter(ctx context.Context, pause func(context.Context) error, bytes int) *meter {
-	return &meter{ctx: ctx, pause: pause, bytes: bytes, next: pauseWork,
+	m := &meter{ctx: ctx, pause: pause, bytes: bytes, next: pauseWork,
 		most: min(baseWork+workPerByte*min(bytes, mostWork/workPerByte), mostWork)}
+	if ctx == nil {
+		m.err = errNoContext
+	}
+	return m
 }
+
+var errNoContext = errors.New("context: nil, want one, such as context.Background()")
 
 // charge counts n steps. An error says that there are too many, or that nobody waits any more.
 func (m *meter) charge(n int) error {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"picogpt/model"
 )
 
 // Bounds of what breakers cost, far above what anybody writes: names, marks and line ends.
@@ -61,6 +63,9 @@ func CheckDRYStrings(texts []string) error {
 // and in each whose text ends with a beginning of it, followed by the ids of the rest, or by the first
 // 20 of them.
 func NewDRYStrings(ctx context.Context, v speller, texts []string) (*DRYStrings, error) {
+	if ctx == nil {
+		return nil, model.ErrNoContext
+	}
 	if err := CheckDRYStrings(texts); err != nil {
 		return nil, err
 	}
