@@ -290,3 +290,49 @@ func TestForksGoBackByThemselves(t *testing.T) {
 		}
 	}
 }
+
+// TestMemoryIsGivenBackAmidBannedStrings takes a stream's memory after one of its tokens, as a
+// Batcher does while a caller is slow, and ends it after the next.
+func TestMemoryIsGivenBackAmidBannedStrings(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	o := Options{MaxTokens: 20, Temperature: 1.5, Seed: 1, Vocabulary: letters(29), EndOfText: []int{}}
+	plain := text(collect(t, m.NewSession(), []int{1}, o))
+	o.Ban = []string{plain[2:8] + "!", plain[10:12]} // tokens are held, and then ready together
+	want := ids(collect(t, m.NewSession(), []int{1}, o))
+	waited := 0
+	for ends := range want {
+		st, err := NewStream(m.NewSession(), []int{1}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int
+		for len(got) <= ends {
+			if !st.atHand() {
+				if err := evaluate(t.Context(), m, []*Stream{st}, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			token, ok, err := st.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ok {
+				got = append(got, token.ID)
+				if len(got) == ends {
+					if st.forget(); st.bans.waiting() {
+						waited++
+					}
+				}
+			}
+		}
+		held := slices.Concat([]int{1}, got[:ends])
+		if st.Stop(); !slices.Equal(got, want[:ends+1]) ||
+			common(st.Session().Tokens(), held) < st.Session().Len() {
+			t.Errorf("%v, want the beginning of %v; the session holds %v", got, want,
+				st.Session().Tokens())
+		}
+	}
+	if waited == 0 {
+		t.Error("no token was ready when the memory was taken")
+	}
+}

@@ -40,13 +40,16 @@ func (t *timeline) renew(n int) {
 	}
 }
 
-// settle makes the first n tokens, which are evaluated, the state to which undo returns.
+// settle makes the first n tokens the state to which undo returns. They are evaluated, or the
+// session's memory was given back since, and it has yet to hold them again.
 func (t *timeline) settle(n int) {
 	if t.anew != nil {
 		t.session.Take(t.anew)
 		t.anew = nil
 	}
-	t.base = n
+	if t.base = n; t.session != nil {
+		t.base = min(n, t.session.Len())
+	}
 }
 
 // cut forgets what is evaluated beyond the first n tokens.
