@@ -7,6 +7,7 @@ import (
 	"errors"
 	"iter"
 	"math"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -143,6 +144,55 @@ func TestCloseWaitsForAMask(t *testing.T) {
 	for range 3 {
 		if err := <-end; err != nil && !errors.Is(err, ErrBatcherClosed) {
 			t.Error(err)
+		}
+	}
+}
+
+// TestTextsWithLongMasksGiveTheirPlaces to clients that have fewer, and go on after them.
+func TestTextsWithLongMasksGiveTheirPlaces(t *testing.T) {
+	m, ctx := tiny(t, fixture.Options{}), context.Background()
+	b := newBatcher(t, m, BatcherOptions{MaxStreams: 2})
+	free, ends := make(chan struct{}), make(chan []int)
+	o := Options{MaxTokens: 9, Temperature: 1, Seed: 3}
+	text := func(let <-chan struct{}, prompt []int, run func([]int, Options) iter.Seq2[Token, error],
+	) (ids []int) {
+		o := o
+		o.Constraint = &slow{let: let}
+		tokens, err := gather(run(prompt, o))
+		if err != nil {
+			t.Error(err)
+		}
+		for _, tok := range tokens {
+			ids = append(ids, tok.ID)
+		}
+		return ids
+	}
+	const held = 5 // two have places, and the others wait
+	for i := range held {
+		go func() {
+			ids := text(free, []int{1, 2, i}, func(p []int, o Options) iter.Seq2[Token, error] {
+				return b.Run(ctx, Request{Prompt: p, Options: o, Client: "a"})
+			})
+			ends <- append([]int{i}, ids...)
+		}()
+	}
+	for range 4 {
+		for b.Stats().Running < 2 {
+			runtime.Gosched()
+		}
+		if n, err := count(b.Run(ctx, Request{Prompt: []int{4, 5}, Options: o, Client: "b"})); err != nil ||
+			n != o.MaxTokens {
+			t.Errorf("of a client without a place: %d tokens, %v", n, err)
+		}
+	}
+	close(free)
+	for range held {
+		got := <-ends
+		want := text(free, []int{1, 2, got[0]}, func(p []int, o Options) iter.Seq2[Token, error] {
+			return Generate(ctx, m.NewSession(), p, o)
+		})
+		if !slices.Equal(got[1:], want) {
+			t.Errorf("text %d: %v, want %v", got[0], got[1:], want)
 		}
 	}
 }

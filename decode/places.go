@@ -51,9 +51,9 @@ func (b *Batcher) over(r *request) (error, bool) {
 }
 
 // fill gives a place to the stream whose turn it is, if there are both. A request that has been
-// given a place keeps it until all its samples are written; then come those in the queue; and what
-// is free after that goes to requests for several samples, equally: first to the client with the
-// fewest places.
+// given a place keeps it until all its samples are written, unless a client with fewer places has one
+// in the queue; then come those in the queue; and what is free after that goes to requests for
+// several samples, equally: first to the client with the fewest places.
 func (b *Batcher) fill() bool {
 	var next *request
 	for _, r := range b.requests {
@@ -61,15 +61,17 @@ func (b *Batcher) fill() bool {
 			next = r
 		}
 	}
-	first := b.queue.n > 0 && (next == nil || next.running > 0)
+	waiting := b.queue.next(b.places)
+	first := waiting != nil && (next == nil || next.running > 0 ||
+		b.places[waiting.client] < b.places[next.client])
 	if first {
-		next = b.queue.next(b.places)
+		next = waiting
 	}
 	if next == nil {
 		return false
 	}
 	free := len(b.running) == 0 || len(b.running) < b.options.MaxStreams && !b.full
-	if !free && (next.running > 0 || !b.clear()) {
+	if !free && (next.running > 0 || !b.clear(next)) {
 		return false
 	}
 	if first {
@@ -166,11 +168,13 @@ func (b *Batcher) patience() time.Duration {
 	return max(10*b.options.MaxDelay, time.Millisecond)
 }
 
-// clear takes the place of a text that has waited for its caller for too long. It reports whether
-// there was one.
-func (b *Batcher) clear() bool {
+// clear takes the place of a text that has waited for its caller for too long, or that waits for its
+// mask, and whose client has more places than that of a request will have. It reports whether there
+// was one.
+func (b *Batcher) clear(next *request) bool {
 	for _, t := range b.running {
-		if !t.paused.IsZero() && time.Since(t.paused) > b.patience() {
+		slow := !t.paused.IsZero() && time.Since(t.paused) > b.patience()
+		if slow || t.finding != nil && b.places[t.request.client] > b.places[next.client]+1 {
 			b.pause(t, false)
 			return true
 		}
