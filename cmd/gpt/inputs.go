@@ -9,11 +9,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"picogpt/checkpoint"
 	"picogpt/internal/folder"
 	"picogpt/internal/rows"
 	"picogpt/tokenizer"
+	"picogpt/weights"
 )
 
 // openFile opens a file, or gives stdin for "-", which must stay open. The use is the flag that
@@ -109,7 +111,7 @@ func (a *app) openTokenizerAt(path string) (*tokenizer.Tokenizer, error) {
 }
 
 // willReadCheckpoint remembers the files of the checkpoint at path: the weights' and those beside
-// them. Where they cannot be listed, opening the checkpoint tells.
+// them, and shards of any name. Where they cannot be listed, opening the checkpoint tells.
 func (a *app) willReadCheckpoint(path, use string) {
 	dir, name, err := folder.Split(path)
 	if err != nil {
@@ -119,6 +121,12 @@ func (a *app) willReadCheckpoint(path, use string) {
 	for _, e := range list {
 		if e.Name() == name || checkpoint.Part(e.Name(), name) {
 			a.inputs.Add(dir.Path(e.Name()), use)
+		}
+		if strings.HasSuffix(e.Name(), ".index.json") {
+			index, _ := weights.ReadIndex(dir, e.Name())
+			for _, shard := range index.Shards() {
+				a.inputs.Add(dir.Path(shard), use)
+			}
 		}
 	}
 }
