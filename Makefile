@@ -96,6 +96,7 @@ gpu-bench: ## the speeds of 124M and 1.5B on the GPU that $GPT_DEVICE names, cud
 # For a machine with a GPU, without Go and a network: bench/gpu/README.md. Test binaries find their
 # files where go test runs them, in the folder of their package.
 KIT = dist/gpu-kit
+XZ ?= -9
 KIT_GO = env -u GOFLAGS CGO_ENABLED=0 GOOS=linux GOARCH=amd64 go
 KIT_FLAGS = -trimpath -buildvcs=false -tags gpu -ldflags="-s -w -buildid="
 gpu-kit: ## what tries a GPU in nine minutes, for Linux on x86-64: dist/gpu-kit.tar.xz
@@ -112,7 +113,7 @@ gpu-kit: ## what tries a GPU in nine minutes, for Linux on x86-64: dist/gpu-kit.
 	cd bench/gpu && cp run.sh machine.sh peers.py README.md ../../$(KIT)
 	echo "$(VERSION)" >$(KIT)/VERSION
 	tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=2000-01-01 -C dist -cf - gpu-kit | \
-		xz -9 >$(KIT).tar.xz
+		xz $(XZ) >$(KIT).tar.xz
 	@ls -l $(KIT).tar.xz
 
 lint:
