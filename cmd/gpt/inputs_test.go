@@ -15,7 +15,10 @@ func TestFilesAreOpenedInOnePlace(t *testing.T) {
 	openers := []string{"os.Open", "os.OpenFile", "os.ReadFile", "os.DirFS", "os.OpenRoot",
 		"checkpoint.Open", "checkpoint.OpenTokenizer", "model.Load", "weights.Open",
 		"tokenizer.Load"}
-	elsewhere := map[string]string{"bench.go": "model.Load"} // what the command has written itself
+	elsewhere := map[string]string{
+		"bench.go":        "model.Load",  // what the command has written itself
+		"closed_linux.go": "os.ReadFile", // of /proc
+	}
 	list, err := os.ReadDir(".")
 	if err != nil {
 		t.Fatal(err)
