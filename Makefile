@@ -60,7 +60,7 @@ long: ## the exhaustive runs: every case where test takes a sample
 # and of the digits of arithmetic whose threads other tests have too.
 RACELESS := TestAMegabyteOfAnything|TestReadyFast|TestVariants|TestBitsAreTheSame
 RACELESS := $(RACELESS)|TestLinear$$|TestLinearState|TestLinearIsItsDefinition|TestScaledDotProductSameBits
-RACELESS := $(RACELESS)|TestDigitsDoNotDepend|TestAgreesWithPyTorch|TestDemoDigits|TestEncoderMemory
+RACELESS := $(RACELESS)|TestDigitsDoNotDepend|TestAgreesWithPyTorch|TestDemoDigits|TestEncoderMemory|TestLongWords|TestALongWord
 
 race: ## what runs side by side, under the race detector
 	go test -race -short -skip '$(RACELESS)' ./kernels ./model ./decode ./tokenizer ./eval ./attention ./serve ./hub
