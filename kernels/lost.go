@@ -1,0 +1,136 @@
+package kernels
+
+// What a conversion loses: infinities of F16 and BF16, and weights that become zeros.
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// ConvertChecked is Convert with an error where F16 or BF16 makes an infinity of a finite number, and
+// where numbers that are not all zero become zeros, all of them. It tells how many do.
+func ConvertChecked(t *Team, f Format, src *Matrix) (Matrix, Zeroed, error) {
+	m, found := convert(t, f, src)
+	zeroed := Zeroed{Weights: found.lost, Of: src.In*src.Out - (found.zeros - found.lost),
+		Blocks: found.blocks}
+	if found.infinite {
+		if err := tooLarge(t, &m, src); err != nil {
+			return m, zeroed, err
+		}
+	}
+	if !found.nonzero && found.lost+found.blocks > 0 {
+		var most float32
+		for _, x := range Convert(t, F32, src).F32 {
+			most = max(most, x, -x)
+		}
+		return m, zeroed, fmt.Errorf("%v makes zeros of all weights, of which the largest is %g: "+
+			"want f32", f, most)
+	}
+	if found.lost > 0 && src.Blocks == nil {
+		zeroed.Rows = zeroRows(&m, src)
+	}
+	return m, zeroed, nil
+}
+
+// Zeroed counts the weights that are not zero and that a conversion has made zeros of.
+type Zeroed struct {
+	Weights int // by F16 and BF16 alone: that Q8 and Q4 round single ones of a block is how they work
+	Of      int // those that were not zero
+	Blocks  int // of 32 consecutive inputs of one output, not all zero, that have become zeros
+	Rows    int // of the matrix as it is stored, likewise, by F16 and BF16
+}
+
+// tooLarge is the error of the first number of src that m has as an infinity, if there is one.
+func tooLarge(t *Team, m, src *Matrix) error {
+	infinity, numbers := m.infinity(), Convert(t, F32, src).F32
+	for i, half := range m.F16 {
+		if x := numbers[i]; half&0x7fff == infinity && !math.IsInf(float64(x), 0) {
+			columns := src.columns()
+			return fmt.Errorf("%g at [%d %d] is too large for %v", x, i/columns, i%columns, m.Format)
+		}
+	}
+	return nil
+}
+
+// zeroRows counts the rows of m that are zeros where those of src are not.
+func zeroRows(m, src *Matrix) (n int) {
+	columns := src.columns()
+	for at := 0; at < len(m.F16); at += columns {
+		if slices.ContainsFunc(m.F16[at:at+columns], isNumber) {
+			continue
+		}
+		if src.Format == F32 && slices.ContainsFunc(src.F32[at:at+columns], notZero) ||
+			src.Format != F32 && slices.ContainsFunc(src.F16[at:at+columns], isNumber) {
+			n++
+		}
+	}
+	return n
+}
+
+func isNumber(half uint16) bool { return half&0x7fff != 0 }
+func notZero(x float32) bool    { return x != 0 }
+
+// findings are what a conversion has found out about its result.
+type findings struct {
+	infinite bool // F16 or BF16 has infinities
+	nonzero  bool // Q8, Q4, F16 or BF16 has a number that is not zero
+	zeros    int  // in F16 or BF16
+	lost     int  // of those, that were not zero
+	blocks   int  // of 32 inputs of one output, that were not zero and are
+}
+
+func (f *findings) add(g *findings) {
+	f.infinite, f.nonzero = f.infinite || g.infinite, f.nonzero || g.nonzero
+	f.zeros, f.lost, f.blocks = f.zeros+g.zeros, f.lost+g.lost, f.blocks+g.blocks
+}
+
+// findZeros counts the zeros of tile (o, b) in F16 or BF16, and those of them that were not.
+func (m *Matrix) findZeros(values *tileValues, o, b int, found *findings) {
+	start, in, out, ins, outs := m.span(o, b)
+	for j := range outs {
+		zeros, lost := 0, 0
+		for k := range ins {
+			if !isNumber(m.F16[start+k*in+j*out]) {
+				zeros++
+				if values[k][j] != 0 {
+					lost++
+				}
+			}
+		}
+		found.zeros, found.lost = found.zeros+zeros, found.lost+lost
+		found.nonzero = found.nonzero || zeros < ins
+		if zeros == ins && lost > 0 {
+			found.blocks++
+		}
+	}
+}
+
+// findBlocks counts the blocks of tile (o, b) in Q8 or Q4 that are zeros and were not: those whose
+// scale is 0.
+func (m *Matrix) findBlocks(values *tileValues, o, b int, found *findings) {
+	scales := m.tile(o, b)
+	scales = scales[len(scales)-2*quantCols:]
+	var zero uint64 // the highest bits of its halves say whether the scales are: not wrong for none
+	for i := 0; i < len(scales); i += 8 {
+		four := binary.LittleEndian.Uint64(scales[i:])
+		zero |= (four - 0x1_0001_0001_0001) &^ four
+	}
+	if zero&0x8000_8000_8000_8000 == 0 {
+		found.nonzero = true
+		return
+	}
+	for j := range quantCols {
+		if binary.LittleEndian.Uint16(scales[2*j:]) != 0 {
+			found.nonzero = true
+			continue
+		}
+		for k := range values {
+			if values[k][j] != 0 {
+				found.blocks++
+				break
+			}
+		}
+	}
+}
