@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"picogpt"
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 	"picogpt/model"
 )
 

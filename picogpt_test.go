@@ -17,7 +17,7 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/decode"
 	"picogpt/eval"
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 	"picogpt/model"
 	"picogpt/weights/demo"
 )

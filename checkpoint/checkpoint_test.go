@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 	"picogpt/model"
 	"picogpt/tokenizer"
 	"picogpt/weights/demo"

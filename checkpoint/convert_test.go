@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 	"picogpt/model"
 	"picogpt/weights/demo"
 )

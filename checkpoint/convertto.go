@@ -8,8 +8,8 @@ import (
 	"io"
 	"strings"
 
-	"picogpt/internal/gguf"
-	"picogpt/internal/torch"
+	"picogpt/internal/format/gguf"
+	"picogpt/internal/format/torch"
 	"picogpt/model"
 	"picogpt/tokenizer"
 	"picogpt/weights"

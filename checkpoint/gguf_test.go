@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
-	"picogpt/internal/gguf"
+	"picogpt/internal/format/gguf"
 	"picogpt/weights"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"picogpt/internal/gguf"
+	"picogpt/internal/format/gguf"
 	"picogpt/weights"
 )
 

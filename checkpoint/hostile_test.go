@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
-	"picogpt/internal/fixture"
-	"picogpt/internal/watchdog"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/watchdog"
 	"picogpt/model"
 )
 

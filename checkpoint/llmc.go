@@ -8,7 +8,7 @@ import (
 	"io/fs"
 
 	"picogpt/internal/folder"
-	"picogpt/internal/llmc"
+	"picogpt/internal/format/llmc"
 	"picogpt/internal/mapped"
 	"picogpt/model"
 	"picogpt/tokenizer"

@@ -9,7 +9,7 @@ import (
 	"io/fs"
 
 	"picogpt/internal/folder"
-	"picogpt/internal/pickle"
+	"picogpt/internal/format/pickle"
 	"picogpt/internal/quote"
 	"picogpt/tokenizer"
 )

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"picogpt/internal/pickle"
+	"picogpt/internal/format/pickle"
 	"picogpt/internal/quote"
 	"picogpt/model"
 )

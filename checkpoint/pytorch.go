@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"picogpt/internal/folder"
-	"picogpt/internal/pickle"
+	"picogpt/internal/format/pickle"
+	"picogpt/internal/format/torch"
 	"picogpt/internal/quote"
-	"picogpt/internal/torch"
 	"picogpt/weights"
 )
 

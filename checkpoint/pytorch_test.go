@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
-	"picogpt/internal/fixture"
 	"picogpt/internal/folder"
+	"picogpt/internal/testing/fixture"
 	"picogpt/model"
 )
 

@@ -15,10 +15,10 @@ import (
 	"strings"
 
 	"picogpt/internal/folder"
+	"picogpt/internal/format/tensorflow"
 	"picogpt/internal/mapped"
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
-	"picogpt/internal/tensorflow"
 	"picogpt/model"
 	"picogpt/weights"
 )

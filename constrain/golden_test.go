@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 	"picogpt/tokenizer"
 )
 

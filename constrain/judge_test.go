@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/fixture"
-	"picogpt/internal/judge"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/judge"
 )
 
 // A walker writes texts that only the masks steer.

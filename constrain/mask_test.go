@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 )
 
 // constraints are some of every kind.

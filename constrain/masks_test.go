@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 )
 
 // counted are forms with counted repeats, and others whose masks are found by looking ahead.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/fixture"
-	"picogpt/internal/judge"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/judge"
 )
 
 // A maker writes random schemas and instances of a small world: a few names, letters and numbers.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 )
 
 // string7 writes up to seven characters of those that forms are about.

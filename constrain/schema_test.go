@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/judge"
+	"picogpt/internal/testing/judge"
 )
 
 func compile(t *testing.T, schema string, o SchemaOptions) *Constraint {

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"picogpt/corpus/internal/testprogram"
-	"picogpt/internal/watchdog"
+	"picogpt/internal/testing/watchdog"
 )
 
 // An elsewhere is a way to get workers, as flags of Beam, and whose children they are.

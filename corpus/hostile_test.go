@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 )
 
 // An aside is a record that was set aside.

@@ -17,7 +17,7 @@ import (
 
 	"picogpt/corpus/internal/finish"
 	"picogpt/corpus/internal/testprogram"
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 )
 
 // TestMain makes this binary the program that is tested, wherever it is called corpus.

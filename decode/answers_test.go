@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
-	"picogpt/internal/fixture"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
 	"picogpt/weights/demo"

@@ -9,7 +9,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 )
 
 // extremeOptions returns options of which many are at or near an end of what is allowed.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )

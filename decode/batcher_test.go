@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"picogpt/constrain"
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 	"picogpt/model"
 	"picogpt/tokenizer"
 	"picogpt/weights/demo"

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )

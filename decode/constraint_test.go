@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"picogpt/constrain"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )

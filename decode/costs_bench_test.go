@@ -16,7 +16,7 @@ import (
 
 	"picogpt/constrain"
 	"picogpt/decode"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )

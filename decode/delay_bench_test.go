@@ -14,7 +14,7 @@ import (
 
 	"picogpt/decode"
 	"picogpt/internal/bench"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 )
 

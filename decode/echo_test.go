@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 	"picogpt/model"
 )
 

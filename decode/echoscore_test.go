@@ -10,7 +10,7 @@ import (
 
 	"picogpt/decode"
 	"picogpt/eval"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )

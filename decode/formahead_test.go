@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"picogpt/constrain"
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 )
 
 // A slow is a constraint whose masks take long: until the test lets them.

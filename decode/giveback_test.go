@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"picogpt/constrain"
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 	"picogpt/model"
 )
 

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"picogpt/constrain"
-	"picogpt/internal/fixture"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/tokenizer"

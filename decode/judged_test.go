@@ -16,8 +16,8 @@ import (
 	"testing"
 
 	"picogpt/constrain"
-	"picogpt/internal/judge"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/judge"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/tokenizer"

@@ -3,7 +3,7 @@ package decode
 import (
 	"testing"
 
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
 )

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 )
 
 func TestWhereNoIDIsLeftTheErrorSaysWhatTookThem(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/fixture"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 )
 
 func TestClientsTakeTurns(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 
 	"picogpt/internal/cpu"
 	"picogpt/internal/engine"
-	"picogpt/internal/fixture"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
 )

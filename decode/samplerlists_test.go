@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 )
 
 // A plainJudge takes steps.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/internal/fixture"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/weights/demo"
 )

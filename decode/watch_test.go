@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 	"picogpt/model"
 )
 

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"picogpt/eval"
-	"picogpt/internal/fixture"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"picogpt/eval"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )

@@ -18,9 +18,9 @@ import (
 	"time"
 
 	"picogpt/eval"
-	"picogpt/internal/fixture"
-	"picogpt/internal/testmodel"
-	"picogpt/internal/watchdog"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
+	"picogpt/internal/testing/watchdog"
 	"picogpt/model"
 )
 

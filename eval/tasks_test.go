@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"picogpt/eval"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )

@@ -12,8 +12,8 @@ import (
 
 	"picogpt/gpu"
 	"picogpt/internal/engine"
-	"picogpt/internal/fixture"
-	"picogpt/internal/testdevice"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testdevice"
 	"picogpt/kernels"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"picogpt/gpu"
 	"picogpt/gpu/cuda"
-	"picogpt/internal/testdevice"
+	"picogpt/internal/testing/testdevice"
 )
 
 func TestTheProbeRunsEveryKernel(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"picogpt/gpu"
-	"picogpt/internal/fixture"
-	"picogpt/internal/testdevice"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testdevice"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 )
 

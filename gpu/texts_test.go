@@ -14,9 +14,9 @@ import (
 
 	"picogpt/decode"
 	"picogpt/gpu"
-	"picogpt/internal/fixture"
-	"picogpt/internal/testdevice"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testdevice"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"picogpt/hub"
-	"picogpt/internal/fakehub"
+	"picogpt/internal/testing/fakehub"
 )
 
 // TestLinksInTheCacheLeadNothingOut has links to another folder where folders of the cache should

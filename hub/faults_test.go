@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"picogpt/hub"
-	"picogpt/internal/fakehub"
+	"picogpt/internal/testing/fakehub"
 )
 
 // wantWhole checks that all that lies in the cache as a blob or in a snapshot is what the

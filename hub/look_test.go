@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"picogpt/hub"
-	"picogpt/internal/fakehub"
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fakehub"
+	"picogpt/internal/testing/fixture"
 	"picogpt/weights"
 )
 

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"picogpt/hub"
-	"picogpt/internal/fakehub"
+	"picogpt/internal/testing/fakehub"
 )
 
 // gpt2 is a repository as OpenAI's is, with weights that are not those of a model.

@@ -15,9 +15,9 @@ import (
 	"sync"
 	"testing"
 
-	"picogpt/internal/fixture"
-	"picogpt/internal/testdevice"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testdevice"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
 )

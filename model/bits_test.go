@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"picogpt/internal/fixture"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/weights"

@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"picogpt/internal/engine"
-	"picogpt/internal/fixture"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
 )

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/fixture"
-	"picogpt/internal/testmodel"
-	"picogpt/internal/watchdog"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
+	"picogpt/internal/testing/watchdog"
 	"picogpt/model"
 	"picogpt/weights"
 )

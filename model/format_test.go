@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/fixture"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/weights"

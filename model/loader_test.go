@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/fixture"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/weights"
 )

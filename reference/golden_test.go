@@ -9,7 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 	"picogpt/weights"
 )
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 	"picogpt/weights"
 	"picogpt/weights/demo"
 )

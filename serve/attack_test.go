@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/testmodel"
-	"picogpt/internal/watchdog"
+	"picogpt/internal/testing/testmodel"
+	"picogpt/internal/testing/watchdog"
 	"picogpt/model"
 	"picogpt/serve"
 	"picogpt/tokenizer"

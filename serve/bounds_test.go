@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/serve"
 )

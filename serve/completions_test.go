@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"picogpt/decode"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/serve"
 	"picogpt/tokenizer"

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"picogpt/decode"
-	"picogpt/internal/testmodel"
-	"picogpt/internal/watchdog"
+	"picogpt/internal/testing/testmodel"
+	"picogpt/internal/testing/watchdog"
 	"picogpt/model"
 	"picogpt/serve"
 )

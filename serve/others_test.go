@@ -13,7 +13,7 @@ import (
 
 	"picogpt/decode"
 	"picogpt/internal/chattemplate"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/serve"
 	"picogpt/tokenizer"

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/serve"
 	"picogpt/tokenizer"

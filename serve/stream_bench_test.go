@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/serve"
 	"picogpt/tokenizer"

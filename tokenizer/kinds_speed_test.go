@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/fixture"
-	"picogpt/internal/watchdog"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/watchdog"
 )
 
 // realVocabulary makes a vocabulary of 20,000 words and parts of words of the size that models have.

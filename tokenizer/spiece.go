@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"picogpt/internal/folder"
-	"picogpt/internal/protobuf"
+	"picogpt/internal/format/protobuf"
 	"picogpt/internal/quote"
 )
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"picogpt/internal/watchdog"
+	"picogpt/internal/testing/watchdog"
 )
 
 func TestAnyBytesRoundTrip(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"picogpt/internal/quote"
-	"picogpt/internal/watchdog"
+	"picogpt/internal/testing/watchdog"
 )
 
 type object = map[string]any

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/watchdog"
+	"picogpt/internal/testing/watchdog"
 )
 
 // malformed lists files that must be refused, and words of the reason.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 	"picogpt/weights"
 )
 

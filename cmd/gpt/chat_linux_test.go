@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"picogpt/internal/watchdog"
+	"picogpt/internal/testing/watchdog"
 )
 
 // A typist is a person at the terminal of a gpt chat.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/watchdog"
+	"picogpt/internal/testing/watchdog"
 )
 
 // brokenLines are those of a terminal that is gone.

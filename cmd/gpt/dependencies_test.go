@@ -37,7 +37,7 @@ func TestOnlyDriversLinkSystemLibraries(t *testing.T) {
 	all := strings.Fields(goTool(t, nil, "list", "picogpt/..."))
 	all = slices.DeleteFunc(all, func(p string) bool {
 		return strings.HasPrefix(p, "picogpt/gpu") || p == "picogpt/internal/ptx" ||
-			p == "picogpt/internal/testdevice"
+			p == "picogpt/internal/testing/testdevice"
 	})
 	if found := foreign(all...); len(found) > 0 {
 		t.Errorf("all packages but the drivers import %v", found)

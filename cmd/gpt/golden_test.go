@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 	"picogpt/model"
 )
 

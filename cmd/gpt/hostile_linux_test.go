@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"testing"
 
-	"picogpt/internal/fixture"
-	"picogpt/internal/watchdog"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/watchdog"
 )
 
 // logitsOf runs gpt logits in a folder, and returns what it prints, its exit status and the memory

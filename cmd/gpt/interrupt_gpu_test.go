@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/watchdog"
+	"picogpt/internal/testing/watchdog"
 )
 
 func TestCtrlCOnADevice(t *testing.T) {

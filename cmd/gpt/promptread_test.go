@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/fixture"
 	"picogpt/internal/promptlines"
-	"picogpt/internal/watchdog"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/watchdog"
 	"picogpt/tokenizer"
 )
 

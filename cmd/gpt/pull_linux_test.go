@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/fakehub"
+	"picogpt/internal/testing/fakehub"
 )
 
 func TestAPullShowsABarOnATerminal(t *testing.T) {

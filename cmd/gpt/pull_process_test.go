@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/fakehub"
-	"picogpt/internal/fixture"
-	"picogpt/internal/watchdog"
+	"picogpt/internal/testing/fakehub"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/watchdog"
 )
 
 // pullHub starts a hub with a model, a/b, whose weights come slowly, and returns the environment

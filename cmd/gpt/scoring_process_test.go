@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/watchdog"
+	"picogpt/internal/testing/watchdog"
 )
 
 func TestCtrlCPrintsThePartialPerplexity(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"picogpt/internal/fakehub"
+	"picogpt/internal/testing/fakehub"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )

@@ -17,8 +17,8 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/fakehub"
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fakehub"
+	"picogpt/internal/testing/fixture"
 	"picogpt/weights"
 
 	"github.com/klauspost/compress/zstd"

@@ -27,8 +27,8 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/fixture"
-	"picogpt/internal/watchdog"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/watchdog"
 )
 
 // A served process is gpt serve on a free port.

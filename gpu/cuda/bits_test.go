@@ -9,9 +9,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"picogpt/internal/fixture"
 	"picogpt/internal/ptx"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 )
 

@@ -20,9 +20,9 @@ import (
 
 	"picogpt/gpu"
 	"picogpt/internal/engine"
-	"picogpt/internal/fixture"
 	"picogpt/internal/ptx"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 )
 

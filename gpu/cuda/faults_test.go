@@ -15,9 +15,9 @@ import (
 	"testing"
 
 	"picogpt/gpu"
-	"picogpt/internal/fixture"
 	"picogpt/internal/ptx"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 )
 

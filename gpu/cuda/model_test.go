@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"picogpt/gpu"
-	"picogpt/internal/fixture"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 )
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"picogpt/gpu"
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 )
 
 // find returns the device that $GPT_DEVICE names. Where it names none of OpenCL, the test is skipped:

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 	"picogpt/model"
 )
 

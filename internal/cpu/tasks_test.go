@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"picogpt/internal/engine"
-	"picogpt/internal/fixture"
+	"picogpt/internal/testing/fixture"
 	"picogpt/kernels"
 )
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"picogpt/internal/surprise"
-	"picogpt/internal/testbrowser"
+	"picogpt/internal/testing/testbrowser"
 )
 
 const detail = "['token','probability','rank','entropy'].map(n => document.getElementById('d-' + n).textContent).join('|')"

@@ -14,7 +14,7 @@ import (
 
 	"picogpt/eval"
 	"picogpt/internal/surprise"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )

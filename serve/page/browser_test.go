@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testbrowser"
+	"picogpt/internal/testing/testbrowser"
 )
 
 // A tab is the page of a fake in a browser.

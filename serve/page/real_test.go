@@ -12,7 +12,7 @@ import (
 
 	"picogpt"
 	"picogpt/internal/surprise"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/serve"
 	"picogpt/tokenizer"

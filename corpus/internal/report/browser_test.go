@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testbrowser"
+	"picogpt/internal/testing/testbrowser"
 )
 
 // collisions are pairs of texts of the picture of which one covers a part of the other, and texts

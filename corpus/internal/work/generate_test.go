@@ -20,7 +20,7 @@ import (
 	"picogpt/eval"
 	"picogpt/internal/rows"
 	"picogpt/internal/scorelines"
-	"picogpt/internal/testmodel"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )

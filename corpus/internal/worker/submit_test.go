@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/watchdog"
+	"picogpt/internal/testing/watchdog"
 )
 
 func TestEveryEnvironment(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"picogpt/internal/folder"
-	"picogpt/internal/pickle"
+	"picogpt/internal/format/pickle"
 	"picogpt/weights"
 )
 

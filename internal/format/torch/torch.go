@@ -14,8 +14,8 @@ import (
 	"math/big"
 	"strings"
 
+	"picogpt/internal/format/pickle"
 	"picogpt/internal/mapped"
-	"picogpt/internal/pickle"
 )
 
 // A File is an open file of torch.save.

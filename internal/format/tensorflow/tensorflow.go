@@ -9,7 +9,7 @@ import (
 	"math"
 	"math/bits"
 
-	"picogpt/internal/protobuf"
+	"picogpt/internal/format/protobuf"
 	"picogpt/weights"
 )
 

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"math"
 
-	"picogpt/internal/pickle"
+	"picogpt/internal/format/pickle"
 	"picogpt/internal/quote"
 	"picogpt/weights"
 )

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/fixture"
 	"picogpt/internal/folder"
-	"picogpt/internal/pickle"
+	"picogpt/internal/format/pickle"
+	"picogpt/internal/testing/fixture"
 	"picogpt/kernels"
 	"picogpt/weights"
 )
@@ -317,7 +317,7 @@ func FuzzOpen(f *testing.F) {
 		f.Add(b)
 	}
 	dir := f.TempDir()
-	all, err := fixture.Hostiles("../../checkpoint/testdata/hostile.tar.gz", dir)
+	all, err := fixture.Hostiles("../../../checkpoint/testdata/hostile.tar.gz", dir)
 	if err != nil {
 		f.Fatal(err)
 	}

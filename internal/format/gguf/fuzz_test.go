@@ -10,7 +10,7 @@ import (
 
 // FuzzParse: no bytes make the reader panic, errors stay on one line, and what is read can be used.
 func FuzzParse(f *testing.F) {
-	files, err := filepath.Glob("../../checkpoint/testdata/formats/gguf/*.gguf")
+	files, err := filepath.Glob("../../../checkpoint/testdata/formats/gguf/*.gguf")
 	if err != nil || len(files) == 0 {
 		f.Fatal("no golden files", err)
 	}

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/watchdog"
+	"picogpt/internal/testing/watchdog"
 )
 
 // plain turns values into Go's own, as deep as they are made here.
@@ -221,7 +221,7 @@ func FuzzLoad(f *testing.F) {
 		"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."} {
 		f.Add([]byte(s))
 	}
-	if meta, err := os.ReadFile("../../checkpoint/testdata/formats/nanogpt/meta.pkl"); err == nil {
+	if meta, err := os.ReadFile("../../../checkpoint/testdata/formats/nanogpt/meta.pkl"); err == nil {
 		f.Add(meta)
 	}
 	o := Options{

@@ -1,4 +1,4 @@
-// Package testmodel makes the models of tests. It is apart from internal/fixture, which the tests
+// Package testmodel makes the models of tests. It is apart from internal/testing/fixture, which the tests
 // inside package model import too.
 package testmodel
 

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"picogpt/internal/pickle"
+	"picogpt/internal/format/pickle"
 	"picogpt/internal/quote"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/protobuf"
+	"picogpt/internal/format/protobuf"
 )
 
 // TestFields: every wire type, and every message that is cut or has another.

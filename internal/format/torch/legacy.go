@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"math/big"
 
-	"picogpt/internal/pickle"
+	"picogpt/internal/format/pickle"
 	"picogpt/internal/quote"
 )
 

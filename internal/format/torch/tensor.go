@@ -9,7 +9,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"picogpt/internal/pickle"
+	"picogpt/internal/format/pickle"
 	"picogpt/internal/quote"
 	"picogpt/weights"
 )

@@ -13,7 +13,7 @@ import (
 	"picogpt/weights"
 )
 
-const goldenIndex = "../../checkpoint/testdata/formats/tf/model.ckpt.index"
+const goldenIndex = "../../../checkpoint/testdata/formats/tf/model.ckpt.index"
 
 // table makes a table of blocks of entries, all sums right.
 func table(blocks ...[]byte) []byte {
