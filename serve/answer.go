@@ -3,149 +3,191 @@ package serve
 // The JSON of an answer, whole or one event of a stream.
 
 import (
+	"bufio"
 	"math"
 	"strconv"
+	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// usage counts tokens. A prompt counts once, whatever n is.
-type usage struct{ prompt, completion int }
-
-// appendAnswer appends an answer, or one event of a stream. used is nil for none.
-func (j *job) appendAnswer(b []byte, choices []*choice, used *usage) []byte {
-	b = j.appendHead(b)
-	for i, c := range choices {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = j.appendChoice(b, c)
-	}
-	return j.appendTail(b, used)
+// An answer is the JSON of /v1/completions and /v1/chat/completions, or of an event of a stream.
+type answer struct {
+	ID          string     `json:"id"`
+	Object      string     `json:"object"`
+	Created     int64      `json:"created"` // seconds since 1970
+	Model       string     `json:"model"`
+	Choices     choiceList `json:"choices"`
+	Fingerprint string     `json:"system_fingerprint,omitzero"`
+	Usage       **usage    `json:"usage,omitzero"` // a nil *usage is null
 }
 
-// appendHead appends what comes before the choices.
-func (j *job) appendHead(b []byte) []byte {
-	kind, id := "text_completion", "cmpl-"
-	switch {
-	case j.chat && j.stream:
-		kind, id = "chat.completion.chunk", "chatcmpl-"
-	case j.chat:
-		kind, id = "chat.completion", "chatcmpl-"
-	}
-	b = append(append(append(b, `{"id":"`...), id...), j.visit.id...)
-	b = append(append(append(b, `","object":"`...), kind...), `","created":`...)
-	b = strconv.AppendInt(b, j.visit.start.Unix(), 10)
-	b = append(b, `,"model":`...)
-	b = appendString(b, j.server.options.Name)
-	return append(b, `,"choices":[`...)
+// A usage counts tokens. A prompt counts once, whatever n is.
+type usage struct {
+	Prompt     int `json:"prompt_tokens"`
+	Completion int `json:"completion_tokens"`
+	Total      int `json:"total_tokens"` // filled in by newAnswer
 }
 
-// appendTail appends what comes after the choices.
-func (j *job) appendTail(b []byte, used *usage) []byte {
-	b = append(b, ']')
-	if print := j.server.options.Fingerprint; print != "" {
-		b = append(b, `,"system_fingerprint":`...)
-		b = appendString(b, print)
+// newAnswer returns an answer. used is nil for none; the events of a stream before the last have a
+// null for it.
+func (j *job) newAnswer(choices []*choice, used *usage) *answer {
+	a := &answer{
+		ID: "cmpl-" + j.visit.id, Object: "text_completion", Created: j.visit.start.Unix(),
+		Model: j.server.options.Name, Choices: choiceList{j, choices},
+		Fingerprint: j.server.options.Fingerprint,
 	}
-	return append(appendUsage(b, used, j.stream && j.usage), '}')
-}
-
-// appendUsage appends what was used; null in the events of a stream before the last.
-func appendUsage(b []byte, used *usage, null bool) []byte {
-	switch {
-	case used != nil:
-		b = append(b, `,"usage":{"prompt_tokens":`...)
-		b = strconv.AppendInt(b, int64(used.prompt), 10)
-		b = append(b, `,"completion_tokens":`...)
-		b = strconv.AppendInt(b, int64(used.completion), 10)
-		b = append(b, `,"total_tokens":`...)
-		b = strconv.AppendInt(b, int64(used.prompt+used.completion), 10)
-		b = append(b, '}')
-	case null:
-		b = append(b, `,"usage":null`...)
-	}
-	return b
-}
-
-func (j *job) appendChoice(b []byte, c *choice) []byte {
-	b = append(b, `{"index":`...)
-	b = strconv.AppendInt(b, int64(c.index), 10)
-	b = append(b, ',')
 	if j.chat {
-		b = j.appendMessage(b, c)
-	} else {
-		b = j.appendText(b, c)
+		a.ID, a.Object = "chatcmpl-"+j.visit.id, "chat.completion"
+		if j.stream {
+			a.Object = "chat.completion.chunk"
+		}
 	}
-	b = append(b, `,"finish_reason":`...)
-	b = appendOrNull(b, c.finish)
-	b = append(b, `,"stop_reason":`...)
-	if c.stop.isID {
-		b = strconv.AppendInt(b, int64(c.stop.id), 10)
-	} else {
-		b = appendOrNull(b, c.stop.text)
+	if used != nil {
+		used.Total = used.Prompt + used.Completion
+	}
+	if used != nil || j.stream && j.usage {
+		a.Usage = &used
+	}
+	return a
+}
+
+// A choiceList is the choices of an answer. Each is forgotten when its JSON is made, unless it is
+// an event's: the JSON of numbers is several times their size.
+type choiceList struct {
+	job  *job
+	list []*choice
+}
+
+func (c choiceList) MarshalJSONTo(e *jsontext.Encoder) error {
+	if err := e.WriteToken(jsontext.BeginArray); err != nil {
+		return err
+	}
+	for _, one := range c.list {
+		if err := json.MarshalEncode(e, c.job.choiceJSON(one)); err != nil {
+			return err
+		}
+		if !c.job.stream {
+			*one = choice{}
+		}
+	}
+	return e.WriteToken(jsontext.EndArray)
+}
+
+// A choiceJSON is the JSON of a choice: Text of a completion, Message of a conversation, or Delta
+// of a conversation's stream.
+type choiceJSON struct {
+	Index        int          `json:"index"`
+	Text         *string      `json:"text,omitzero"`
+	Message      *messageJSON `json:"message,omitzero"`
+	Delta        *messageJSON `json:"delta,omitzero"`
+	Logprobs     any          `json:"logprobs"`
+	FinishReason *string      `json:"finish_reason"`
+	StopReason   any          `json:"stop_reason"`               // an id or a string
+	PromptIDs    **[]int      `json:"prompt_token_ids,omitzero"` // a nil *[]int is null
+	IDs          *[]int       `json:"token_ids,omitzero"`
+}
+
+type messageJSON struct {
+	Role    string `json:"role,omitzero"`
+	Content string `json:"content"`
+}
+
+func (j *job) choiceJSON(c *choice) *choiceJSON {
+	text := characters(c.echo) + characters(string(c.text)) // apart: each is as if it were alone
+	o := &choiceJSON{Index: c.index}
+	said := &messageJSON{Content: text}
+	if c.first {
+		said.Role = "assistant"
+	}
+	switch {
+	case !j.chat:
+		o.Text = &text
+	case j.stream:
+		o.Delta = said
+	default:
+		o.Message = said
+	}
+	if j.logprobs != nil {
+		o.Logprobs = j.logprobsJSON(c.entries)
+	}
+	if c.finish != "" {
+		o.FinishReason = &c.finish
+	}
+	switch {
+	case c.stop.isID:
+		o.StopReason = c.stop.id
+	case c.stop.text != "":
+		o.StopReason = c.stop.text
 	}
 	if j.idsToo {
-		b = append(b, `,"prompt_token_ids":`...)
+		o.PromptIDs, o.IDs = new(*[]int), &c.ids
 		if c.first {
-			b = appendIDs(b, j.prompt[c.index/j.n].ids)
-		} else {
-			b = append(b, "null"...)
+			*o.PromptIDs = &j.prompt[c.index/j.n].ids
 		}
-		b = append(b, `,"token_ids":`...)
-		b = appendIDs(b, c.ids)
 	}
-	return append(b, '}')
+	return o
 }
 
-func (j *job) appendText(b []byte, c *choice) []byte {
-	b = append(b, `"text":`...)
-	if c.echo == "" {
-		b = appendString(b, c.text)
-	} else { // apart: an echo that ends in half of a character is as if it were alone
-		b = appendString(b, c.echo)
-		b = append(b[:len(b)-1], appendString(nil, c.text)[1:]...)
+// characters returns a text with U+FFFD for each byte that is no part of a character.
+func characters(s string) string {
+	if utf8.ValidString(s) {
+		return s
 	}
-	b = append(b, `,"logprobs":`...)
-	if j.logprobs == nil {
-		return append(b, "null"...)
-	}
-	return j.appendLogprobs(b, c.entries)
+	return string([]rune(s))
 }
 
-func appendIDs(b []byte, ids []int) []byte {
-	b = append(b, '[')
-	for i, id := range ids {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, int64(id), 10)
+// A logProb is a log-probability: the shortest digits that give the same number back, so that equal
+// numbers are equal texts. NaN is null, and −∞ is OpenAI's −9999.
+type logProb float64
+
+func (x logProb) MarshalJSONTo(e *jsontext.Encoder) error {
+	b := e.AvailableBuffer()
+	switch x := float64(x); {
+	case math.IsNaN(x):
+		b = append(b, "null"...)
+	case x < -9999:
+		b = append(b, "-9999"...)
+	default:
+		b = strconv.AppendFloat(b, x, 'g', -1, 64)
 	}
-	return append(b, ']')
+	return e.WriteValue(b)
 }
 
-// appendString appends a text. A byte that is no part of a character becomes U+FFFD.
-func appendString[T string | []byte](b []byte, s T) []byte {
-	b, _ = jsontext.AppendQuote(b, s) // whose error says that there was such a byte
+// wire are the options for all that is sent: names are distinct already, and a byte that is no
+// part of a character becomes U+FFFD.
+var wire = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// encode returns the JSON of a value.
+func encode(value any) []byte {
+	b, err := json.Marshal(value, wire)
+	if err != nil { // our own types have a JSON
+		panic(err)
+	}
 	return b
 }
 
-// appendOrNull appends a text, null if it is empty.
-func appendOrNull(b []byte, s string) []byte {
-	if s == "" {
-		return append(b, "null"...)
+// sentAtOnce is how many bytes of an answer are made before they are sent.
+const sentAtOnce = 64 << 10
+
+// sendAnswer sends an answer in parts.
+func (v *visit) sendAnswer(a *answer) error {
+	w := bufio.NewWriterSize(answerParts{v}, sentAtOnce)
+	if err := json.MarshalWrite(w, a, wire); err != nil {
+		return errGone // all else has a JSON
 	}
-	return appendString(b, s)
+	w.WriteByte('\n')
+	w.Flush() // an error is the client's going
+	return nil
 }
 
-// appendLogProb appends a log-probability: the shortest digits that give the same number back, so
-// that equal numbers are equal texts. NaN is null, and −∞ is OpenAI's −9999.
-func appendLogProb(b []byte, x float64) []byte {
-	switch {
-	case math.IsNaN(x):
-		return append(b, "null"...)
-	case x < -9999:
-		return append(b, "-9999"...)
+// answerParts is the body of an answer that is sent in parts.
+type answerParts struct{ *visit }
+
+func (p answerParts) Write(b []byte) (int, error) {
+	if err := p.replyPart(b); err != nil {
+		return 0, err
 	}
-	return strconv.AppendFloat(b, x, 'g', -1, 64)
+	return len(b), nil
 }

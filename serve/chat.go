@@ -140,48 +140,39 @@ func (s *Server) conversation(messages []message) (all []int, err error) {
 	return s.vocabulary.WithStart(all), nil
 }
 
-// appendMessage appends a choice of a conversation, or what is new of it in a stream.
-func (j *job) appendMessage(b []byte, c *choice) []byte {
-	if j.stream {
-		b = append(b, `"delta":{`...)
-	} else {
-		b = append(b, `"message":{`...)
-	}
-	if c.first {
-		b = append(b, `"role":"assistant",`...)
-	}
-	b = appendString(append(b, `"content":`...), c.text)
-	b = append(b, `},"logprobs":`...)
-	if j.logprobs == nil {
-		return append(b, "null"...)
-	}
-	b = append(b, `{"content":`...)
-	b = appendList(b, c.entries, func(b []byte, e *entry) []byte {
-		b = j.appendToken(b, e.id, e.logProb)
-		b = append(b, `,"top_logprobs":[`...)
-		for i, a := range e.top {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(j.appendToken(b, a.ID, a.LogProb), '}')
-		}
-		return append(b, "]}"...)
-	})
-	return append(b, '}')
+// A chatLogprobs is how conversations list the log-probabilities of their tokens.
+type chatLogprobs struct {
+	Content []chatEntry `json:"content"`
 }
 
-// appendToken appends a token as conversations list it, but for the end of the object.
-func (j *job) appendToken(b []byte, id int, logProb float64) []byte {
-	b = appendString(append(b, `{"token":`...), j.name(id))
-	b = append(b, `,"logprob":`...)
-	b = appendLogProb(b, logProb)
-	b = append(b, `,"bytes":`...)
-	if math.IsNaN(logProb) || !j.server.vocabulary.has(id) {
-		return append(b, "null"...)
+type chatEntry struct {
+	chatToken
+	Top []chatToken `json:"top_logprobs"`
+}
+
+type chatToken struct {
+	Token   string  `json:"token"`
+	LogProb logProb `json:"logprob"`
+	Bytes   *[]int  `json:"bytes"`
+}
+
+func (j *job) chatLogprobs(entries []entry) *chatLogprobs {
+	lists := &chatLogprobs{make([]chatEntry, len(entries))}
+	for i, e := range entries {
+		one := chatEntry{j.chatToken(e.id, e.logProb), make([]chatToken, len(e.top))}
+		for k, a := range e.top {
+			one.Top[k] = j.chatToken(a.ID, a.LogProb)
+		}
+		lists.Content[i] = one
 	}
-	var bytes []int
-	for _, x := range []byte(j.server.vocabulary.texts[id]) {
-		bytes = append(bytes, int(x))
+	return lists
+}
+
+func (j *job) chatToken(id int, x float64) chatToken {
+	t := chatToken{Token: j.name(id), LogProb: logProb(x)}
+	if !math.IsNaN(x) && j.server.vocabulary.has(id) {
+		bytes := j.server.vocabulary.bytes(id)
+		t.Bytes = &bytes
 	}
-	return appendIDs(b, bytes)
+	return t
 }

@@ -87,13 +87,13 @@ func (j *job) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	for i := range j.prompt {
-		j.used.prompt += len(j.prompt[i].ids)
+		j.used.Prompt += len(j.prompt[i].ids)
 		for range j.drawn() {
 			j.choices = append(j.choices, j.newChoice(&j.prompt[i], len(j.choices)))
 		}
 	}
 	n := &j.visit.note
-	n.prompts, n.choices, n.promptTokens = len(j.prompt), len(j.choices), j.used.prompt
+	n.prompts, n.choices, n.promptTokens = len(j.prompt), len(j.choices), j.used.Prompt
 	n.seed, n.seeded = j.options.Seed, j.temperature > 0
 	n.stream = j.stream
 	j.visit.ignore(j.ignored)
@@ -138,9 +138,9 @@ func (j *job) leave() {
 		return
 	}
 	m.finished.WithLabelValues("abort").Add(float64(left))
-	j.visit.note.completionTokens = j.used.completion
-	m.promptTokens.Observe(float64(j.used.prompt))
-	m.newTokens.Observe(float64(j.used.completion))
+	j.visit.note.completionTokens = j.used.Completion
+	m.promptTokens.Observe(float64(j.used.Prompt))
+	m.newTokens.Observe(float64(j.used.Completion))
 }
 
 // answerWhole writes all texts, and sends the answer.
@@ -148,26 +148,8 @@ func (j *job) answerWhole(ctx context.Context) error {
 	if err := j.write(ctx, func(*choice, *decode.Token) error { return nil }); err != nil {
 		return err
 	}
-	b := j.appendHead(nil)
-	for i, c := range j.best() {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = j.appendChoice(b, c)
-		if *c = (choice{}); len(b) < sentAtOnce { // the JSON of numbers is several times their size
-			continue
-		}
-		if err := j.visit.replyPart(b); err != nil {
-			return err
-		}
-		b = b[:0]
-	}
-	j.visit.replyPart(append(j.appendTail(b, &j.used), '\n')) // an error is the client's going
-	return nil
+	return j.visit.sendAnswer(j.newAnswer(j.best(), &j.used))
 }
-
-// sentAtOnce is how many bytes of an answer are made before they are sent.
-const sentAtOnce = 64 << 10
 
 // best returns the choices that are sent: n of those drawn for each prompt, the likeliest first if
 // more were drawn.
@@ -269,7 +251,7 @@ func (j *job) take(c *choice, t *decode.Token, took func(*choice, *decode.Token)
 	} else {
 		c.add(j, t)
 		if !t.Prompt {
-			j.used.completion++
+			j.used.Completion++
 		}
 		if n := &j.visit.note; n.firstToken == 0 {
 			n.firstToken = time.Since(j.visit.start)

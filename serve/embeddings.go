@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"picogpt/model"
 )
 
@@ -53,26 +55,16 @@ func (s *Server) embeddings(v *visit) error {
 		return s.explain(v, err)
 	}
 	v.note.prompts, v.note.promptTokens = len(q.input), tokens
-	b := append([]byte(`{"object":"list","model":`), appendString(nil, s.options.Name)...)
-	b = append(b, `,"data":[`...)
+	list := embeddings{Object: "list", Model: s.options.Name}
+	list.Usage.Prompt, list.Usage.Total = tokens, tokens
 	for i := range q.input {
-		vector, err := s.pool(ctx, q.input[i].ids)
+		pooled, err := s.pool(ctx, q.input[i].ids)
 		if err != nil {
 			return s.explain(v, err)
 		}
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, `{"object":"embedding","index":`...)
-		b = strconv.AppendInt(b, int64(i), 10)
-		b = append(b, `,"embedding":`...)
-		b = append(appendVector(b, vector, q.format == "base64"), '}')
+		list.Data = append(list.Data, embedded{"embedding", i, vector{pooled, q.format == "base64"}})
 	}
-	b = append(b, `],"usage":{"prompt_tokens":`...)
-	b = strconv.AppendInt(b, int64(tokens), 10)
-	b = append(b, `,"total_tokens":`...)
-	b = strconv.AppendInt(b, int64(tokens), 10)
-	v.reply(http.StatusOK, append(b, "}}"...))
+	v.reply(http.StatusOK, encode(&list))
 	return nil
 }
 
@@ -157,22 +149,45 @@ func normalised(v []float64) []float32 {
 	return to
 }
 
-// appendVector appends numbers, or the base64 of their bits, little-endian.
-func appendVector(b []byte, v []float32, encoded bool) []byte {
-	if encoded {
-		bits := make([]byte, 0, 4*len(v))
-		for _, x := range v {
+// embeddings is the JSON of an answer.
+type embeddings struct {
+	Object string     `json:"object"`
+	Model  string     `json:"model"`
+	Data   []embedded `json:"data"`
+	Usage  struct {
+		Prompt int `json:"prompt_tokens"`
+		Total  int `json:"total_tokens"`
+	} `json:"usage"`
+}
+
+type embedded struct {
+	Object    string `json:"object"`
+	Index     int    `json:"index"`
+	Embedding vector `json:"embedding"`
+}
+
+// A vector is written as numbers, or as the base64 of their bits, little-endian.
+type vector struct {
+	numbers []float32
+	encoded bool
+}
+
+func (v vector) MarshalJSONTo(e *jsontext.Encoder) error {
+	b := e.AvailableBuffer()
+	if v.encoded {
+		bits := make([]byte, 0, 4*len(v.numbers))
+		for _, x := range v.numbers {
 			bits = binary.LittleEndian.AppendUint32(bits, math.Float32bits(x))
 		}
 		b = append(b, '"')
-		return append(base64.StdEncoding.AppendEncode(b, bits), '"')
+		return e.WriteValue(append(base64.StdEncoding.AppendEncode(b, bits), '"'))
 	}
 	b = append(b, '[')
-	for i, x := range v {
+	for i, x := range v.numbers {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = strconv.AppendFloat(b, float64(x), 'g', -1, 32)
 	}
-	return append(b, ']')
+	return e.WriteValue(append(b, ']'))
 }

@@ -10,7 +10,7 @@ import (
 // What tests look at from outside.
 
 // AppendLogProb is how a log-probability is written.
-var AppendLogProb = appendLogProb
+func AppendLogProb(b []byte, x float64) []byte { return append(b, encode(logProb(x))...) }
 
 // SetPatience makes the server wait less for clients.
 func (s *Server) SetPatience(body, write, ping time.Duration) {

@@ -4,66 +4,68 @@ package serve
 
 import (
 	"math"
-	"strconv"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// appendLogprobs appends the lists of entries.
-func (j *job) appendLogprobs(b []byte, entries []entry) []byte {
-	b = append(b, `{"tokens":`...)
-	b = appendList(b, entries, func(b []byte, e *entry) []byte {
-		return appendString(b, j.name(e.id))
-	})
-	b = append(b, `,"token_logprobs":`...)
-	b = appendList(b, entries, func(b []byte, e *entry) []byte {
-		return appendLogProb(b, e.logProb)
-	})
-	b = append(b, `,"top_logprobs":`...)
-	b = appendList(b, entries, j.appendTop)
-	b = append(b, `,"text_offset":`...)
-	b = appendList(b, entries, func(b []byte, e *entry) []byte {
-		return strconv.AppendInt(b, int64(e.offset), 10)
-	})
-	return append(b, '}')
+type logprobs struct {
+	Tokens   []string    `json:"tokens"`
+	LogProbs []logProb   `json:"token_logprobs"`
+	Top      []likeliest `json:"top_logprobs"`
+	Offsets  []int       `json:"text_offset"`
 }
 
-func appendList(b []byte, entries []entry, one func([]byte, *entry) []byte) []byte {
-	b = append(b, '[')
-	for i := range entries {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = one(b, &entries[i])
+// logprobsJSON returns the log-probabilities of a choice, in the form of its endpoint.
+func (j *job) logprobsJSON(entries []entry) any {
+	if j.chat {
+		return j.chatLogprobs(entries)
 	}
-	return append(b, ']')
+	n := len(entries)
+	lists := &logprobs{make([]string, n), make([]logProb, n), make([]likeliest, n), make([]int, n)}
+	for i, e := range entries {
+		lists.Tokens[i], lists.LogProbs[i] = j.name(e.id), logProb(e.logProb)
+		lists.Top[i], lists.Offsets[i] = likeliest{j, &entries[i]}, e.offset
+	}
+	return lists
 }
 
-// appendTop appends the likeliest tokens, and the one that is there if it is not among them: a name
-// once.
-func (j *job) appendTop(b []byte, e *entry) []byte {
-	if math.IsNaN(e.logProb) {
-		return append(b, "null"...)
+// likeliest is the object of the likeliest tokens in place of one, and of that one if it is not
+// among them: the likeliest first, a name once.
+type likeliest struct {
+	job   *job
+	entry *entry
+}
+
+func (l likeliest) MarshalJSONTo(e *jsontext.Encoder) error {
+	if math.IsNaN(l.entry.logProb) {
+		return e.WriteToken(jsontext.Null)
 	}
-	b = append(b, '{')
 	var names []string
-	member := func(id int, logProb float64) {
-		name := j.name(id)
-		for _, known := range names {
-			if known == name {
-				return
-			}
-		}
-		if len(names) > 0 {
-			b = append(b, ',')
+	member := func(id int, x float64) error {
+		name := l.job.name(id)
+		if slices.Contains(names, name) {
+			return nil
 		}
 		names = append(names, name)
-		b = append(appendString(b, name), ':')
-		b = appendLogProb(b, logProb)
+		if err := e.WriteToken(jsontext.String(name)); err != nil {
+			return err
+		}
+		return json.MarshalEncode(e, logProb(x))
 	}
-	for _, a := range e.top {
-		member(a.ID, a.LogProb)
+	if err := e.WriteToken(jsontext.BeginObject); err != nil {
+		return err
 	}
-	member(e.id, e.logProb)
-	return append(b, '}')
+	for _, a := range l.entry.top {
+		if err := member(a.ID, a.LogProb); err != nil {
+			return err
+		}
+	}
+	if err := member(l.entry.id, l.entry.logProb); err != nil {
+		return err
+	}
+	return e.WriteToken(jsontext.EndObject)
 }
 
 func (j *job) name(id int) string { return j.server.vocabulary.name(id, j.idTokens) }

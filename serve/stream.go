@@ -53,7 +53,7 @@ func (e *events) took(c *choice, t *decode.Token) error {
 	}
 	var used *usage
 	if j.usages {
-		used = &usage{len(j.prompt[c.index/j.n].ids), c.tokens}
+		used = &usage{Prompt: len(j.prompt[c.index/j.n].ids), Completion: c.tokens}
 	}
 	e.event([]*choice{c}, used)
 	c.sent()
@@ -63,7 +63,7 @@ func (e *events) took(c *choice, t *decode.Token) error {
 // event adds an event to what is to be sent.
 func (e *events) event(choices []*choice, used *usage) {
 	e.buf = append(e.buf, "data: "...)
-	e.buf = e.job.appendAnswer(e.buf, choices, used)
+	e.buf = append(e.buf, encode(e.job.newAnswer(choices, used))...)
 	e.buf = append(e.buf, "\n\n"...)
 }
 

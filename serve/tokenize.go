@@ -4,7 +4,6 @@ package serve
 
 import (
 	"net/http"
-	"strconv"
 	"unicode/utf8"
 
 	"picogpt/internal/strictjson"
@@ -67,25 +66,57 @@ func (s *Server) tokenize(v *visit) error {
 	if err != nil {
 		return s.explain(v, err)
 	}
-	b := []byte(`{"tokens":`)
+	answer := tokenized{Tokens: ids}
 	if pieces {
-		b = s.appendPieces(b, ids)
-	} else {
-		b = appendIDs(b, ids)
+		answer.Tokens = s.pieces(ids)
 	}
 	if prompt != nil {
-		b = append(b, `,"count":`...)
-		b = strconv.AppendInt(b, int64(len(ids)), 10)
-		b = append(b, `,"max_model_len":`...)
-		b = strconv.AppendInt(b, int64(s.model.Config().Positions), 10)
-		b = append(b, `,"token_strs":`...)
+		answer.vllm = &vllm{Count: len(ids), MaxModelLen: s.model.Config().Positions}
 		if strs {
-			b = s.appendNames(b, ids)
-		} else {
-			b = append(b, "null"...)
+			names := s.names(ids)
+			answer.TokenStrs = &names
 		}
 	}
-	return s.replyLarge(v, append(b, '}'))
+	return s.replyLarge(v, encode(answer))
+}
+
+// tokenized is the JSON of /tokenize.
+type tokenized struct {
+	Tokens any `json:"tokens"` // ids, or pieces
+	*vllm
+}
+
+// vllm is what vLLM says beside the tokens.
+type vllm struct {
+	Count       int       `json:"count"`
+	MaxModelLen int       `json:"max_model_len"`
+	TokenStrs   *[]string `json:"token_strs"`
+}
+
+// names returns the texts of ids.
+func (s *Server) names(ids []int) []string {
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = s.vocabulary.name(id, false)
+	}
+	return names
+}
+
+// A piece is an id with its text; of a part of a character, with its bytes.
+type piece struct {
+	ID   int `json:"id"`
+	Text any `json:"piece"`
+}
+
+func (s *Server) pieces(ids []int) []piece {
+	pieces := make([]piece, len(ids))
+	for i, id := range ids {
+		pieces[i] = piece{id, s.vocabulary.texts[id]}
+		if !utf8.ValidString(s.vocabulary.texts[id]) {
+			pieces[i].Text = s.vocabulary.bytes(id)
+		}
+	}
+	return pieces
 }
 
 // mostAnswers bounds the memory of all answers that are being sent here, in bytes: a client that
@@ -102,43 +133,6 @@ func (s *Server) replyLarge(v *visit, b []byte) error {
 	defer s.answers.give(n)
 	v.reply(http.StatusOK, b)
 	return nil
-}
-
-// appendNames appends the texts of ids.
-func (s *Server) appendNames(b []byte, ids []int) []byte {
-	b = append(b, '[')
-	for i, id := range ids {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendString(b, s.vocabulary.name(id, false))
-	}
-	return append(b, ']')
-}
-
-// appendPieces appends ids with their texts; of parts of a character, the bytes.
-func (s *Server) appendPieces(b []byte, ids []int) []byte {
-	b = append(b, '[')
-	for i, id := range ids {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, `{"id":`...)
-		b = strconv.AppendInt(b, int64(id), 10)
-		b = append(b, `,"piece":`...)
-		text := s.vocabulary.texts[id]
-		if utf8.ValidString(text) {
-			b = appendString(b, text)
-		} else {
-			var bytes []int
-			for i := range len(text) {
-				bytes = append(bytes, int(text[i]))
-			}
-			b = appendIDs(b, bytes)
-		}
-		b = append(b, '}')
-	}
-	return append(b, ']')
 }
 
 func (s *Server) detokenize(v *visit) error {
@@ -172,9 +166,10 @@ func (s *Server) detokenize(v *visit) error {
 	if err != nil {
 		return fieldf("tokens", "%v", err)
 	}
-	b := appendString([]byte(`{"prompt":`), whole) // vLLM's
-	b = appendString(append(b, `,"content":`...), whole)
-	return s.replyLarge(v, append(b, '}'))
+	return s.replyLarge(v, encode(struct {
+		Prompt  string `json:"prompt"`  // vLLM's
+		Content string `json:"content"` // llama-server's
+	}{whole, whole}))
 }
 
 // tokenizerInfo is what a tokenizer_config.json would say.

@@ -29,6 +29,15 @@ func newVocabulary(t *tokenizer.Tokenizer) vocabulary {
 // has reports whether the vocabulary, which may be smaller than the model's, has an id.
 func (v *vocabulary) has(id int) bool { return id < len(v.texts) && v.texts[id] != "" }
 
+// bytes returns the bytes of a token, as numbers.
+func (v *vocabulary) bytes(id int) []int {
+	bytes := make([]int, len(v.texts[id]))
+	for i, x := range []byte(v.texts[id]) {
+		bytes[i] = int(x)
+	}
+	return bytes
+}
+
 // textOf returns the text of ids. Those that no token has are left out.
 func (v *vocabulary) textOf(ids []int) string {
 	var b strings.Builder
