@@ -72,7 +72,6 @@ func TestANilContextIsAnError(t *testing.T) {
 		"Answers": last(g.Answers(none, slices.Values([]eval.Question{{Context: "a",
 			Choices: []string{" b", " c"}}}))),
 
-		"model.Load":          second(model.Load(none, "weights/demo", model.Options{})),
 		"model.New":           second(model.New(none, c.Config, c.Tensors, model.Options{})),
 		"Model.Eval":          m.Eval(none, model.Input{Session: s, Tokens: []int{1}}),
 		"Model.Save":          m.Save(none, file),

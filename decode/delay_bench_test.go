@@ -31,12 +31,7 @@ func smallestIn(b *testing.B, format string) *model.Model {
 	if err := bench.WriteRandom(context.Background(), dir, shape, 1); err != nil {
 		b.Fatal(err)
 	}
-	m, err := model.Load(context.Background(), dir, model.Options{Format: format})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { m.Close() })
-	return m
+	return testmodel.Open(b, dir, model.Options{Format: format})
 }
 
 func manyIDs(n int) []int {

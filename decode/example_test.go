@@ -5,24 +5,21 @@ import (
 	"fmt"
 	"log"
 
+	"picogpt/checkpoint"
 	"picogpt/decode"
 	"picogpt/model"
 	"picogpt/tokenizer"
-	"picogpt/weights"
 	"picogpt/weights/demo"
 )
 
-// loadDemo stands for model.Load(context.Background(), "directory", model.Options{}).
+// loadDemo returns a model of the demo checkpoint, which is in the program. For one in a folder,
+// begin with checkpoint.Open(path).
 func loadDemo() *model.Model {
-	config, err := model.ParseConfig(demo.Config())
+	c, err := checkpoint.OpenFS(demo.FS())
 	if err != nil {
 		log.Fatal(err)
 	}
-	file, err := weights.FromBytes("demo", demo.Weights())
-	if err != nil {
-		log.Fatal(err)
-	}
-	m, err := model.New(context.Background(), config, file, model.Options{})
+	m, err := model.New(context.Background(), c.Config, c.Tensors, model.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

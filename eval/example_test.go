@@ -14,7 +14,8 @@ import (
 	"picogpt/weights/demo"
 )
 
-// load is model.Load for the demo checkpoint, which is in the program.
+// load returns a model of the demo checkpoint, which is in the program. For one in a folder, begin
+// with checkpoint.Open(path).
 func load() *model.Model {
 	c, err := checkpoint.OpenFS(demo.FS())
 	if err != nil {
@@ -28,7 +29,7 @@ func load() *model.Model {
 }
 
 func ExamplePerplexity() {
-	m := load() // or model.Load(ctx, dir, model.Options{})
+	m := load()
 	defer m.Close()
 	text := "Once upon a time, there was a little girl named Lily. " +
 		"She loved to play outside in the sun."

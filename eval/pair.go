@@ -105,7 +105,7 @@ func (j *job) alone(c model.Config, tok Tokenizer, r Request, bos bool) (err err
 		j.tokens, j.first = ids, 1
 		return nil
 	}
-	id, err := BOS(c)
+	id, err := startID(c)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (j *job) pair(c model.Config, tok Tokenizer, r Request) error {
 		j.spans[i].End -= start
 	}
 	if len(before) == 0 {
-		id, err := BOS(c)
+		id, err := startID(c)
 		if err != nil {
 			return err
 		}

@@ -98,7 +98,7 @@ func (o Options) settle(c model.Config) (settings, error) {
 		return s, fmt.Errorf("batch: %d, want 1 or more, or 0", s.Batch)
 	}
 	if s.Protocol == LMEval {
-		id, err := BOS(c)
+		id, err := startID(c)
 		if err != nil {
 			return s, err
 		}
@@ -107,9 +107,9 @@ func (o Options) settle(c model.Config) (settings, error) {
 	return s, nil
 }
 
-// BOS returns the id that protocols put before a text: bos_token_id, or eos_token_id where the
+// startID returns the id that protocols put before a text: bos_token_id, or eos_token_id where the
 // vocabulary has no such id.
-func BOS(c model.Config) (int, error) {
+func startID(c model.Config) (int, error) {
 	if id, ok := c.StartToken(); ok {
 		return id, nil
 	}

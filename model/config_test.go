@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"picogpt/internal/folder"
 )
 
 func TestAnEmptyConfigIsGPT2Small(t *testing.T) {
@@ -290,17 +292,25 @@ func roundTrip(t *testing.T, in []byte) {
 	}
 }
 
+func readConfig(path string) (Config, error) {
+	fsys, _, err := folder.Split(path)
+	if err != nil {
+		return Config{}, err
+	}
+	return ReadConfigFS(fsys)
+}
+
 func TestConfigFilesAreReadWithinBounds(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "config.json")
-	_, err := ReadConfig(filepath.Join(dir, "nothing"))
+	_, err := readConfig(filepath.Join(dir, "nothing"))
 	wantOneLine(t, err, "no directory", filepath.Join(dir, "nothing")+": ")
-	_, err = ReadConfig(dir)
+	_, err = readConfig(dir)
 	wantOneLine(t, err, "missing", path)
 	if err := os.Mkdir(path, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	_, err = ReadConfig(dir)
+	_, err = readConfig(dir)
 	wantOneLine(t, err, "a directory", path, "regular file")
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
@@ -308,18 +318,18 @@ func TestConfigFilesAreReadWithinBounds(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`{"n_head":5}`), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	_, err = ReadConfig(dir)
+	_, err = readConfig(dir)
 	wantOneLine(t, err, "bad", path+": n_head: 5")
 	if err := os.WriteFile(path, []byte(`{"n_head":4}`), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := ReadConfig(dir); err != nil || c.Head != 4 {
+	if c, err := readConfig(dir); err != nil || c.Head != 4 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if err := os.Truncate(path, 1<<40); err != nil {
 		t.Skip("no sparse files here:", err)
 	}
-	_, err = ReadConfig(dir)
+	_, err = readConfig(dir)
 	wantOneLine(t, err, "a terabyte", path, "want at most")
 }
 

@@ -1,9 +1,12 @@
 // Package model is the GPT-2 decoder: tokens in, logits out, nothing else.
 //
-//	m, err := model.Load(ctx, "gpt2", model.Options{})   // a checkpoint directory
+//	c, err := checkpoint.Open("models/gpt2")
+//	defer c.Close()
+//	m, err := model.New(ctx, c.Config, c.Tensors, model.Options{})
+//	defer m.Close()
 //	s := m.NewSession()
 //	err = m.Eval(ctx, model.Input{Session: s, Tokens: ids})
-//	next := s.Logits()                              // [vocab_size], after the last token
+//	next := s.Logits() // [vocab_size], after the last token
 //
 // There are three lifetimes. A [Config] is a value. A [Model] is weights, immutable and shared by
 // all sessions. A [Session] is one timeline of tokens with its key/value cache, used by one

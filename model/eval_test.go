@@ -15,11 +15,13 @@ import (
 	"testing"
 	"time"
 
+	"picogpt/checkpoint"
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/internal/testing/watchdog"
 	"picogpt/model"
 	"picogpt/weights"
+	"picogpt/weights/demo"
 )
 
 func small(t testing.TB, o model.Options) *model.Model {
@@ -339,12 +341,14 @@ func TestSaveAfterCloseIsAnError(t *testing.T) {
 func TestAContextEndsLoadingAndSaving(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	dir := t.TempDir()
-	if err := fixture.Write(dir, fixture.Options{}); err != nil {
+	c, err := checkpoint.OpenFS(demo.FS())
+	if err != nil {
 		t.Fatal(err)
 	}
-	if m, err := model.Load(ctx, dir, model.Options{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("Load: %v, error %v", m, err)
+	defer c.Close()
+	if m, err := model.New(ctx, c.Config, c.Tensors, model.Options{}); !errors.Is(err,
+		context.Canceled) {
+		t.Errorf("New: %v, error %v", m, err)
 	}
 	m := small(t, model.Options{})
 	path := filepath.Join(t.TempDir(), "model.safetensors")

@@ -1,11 +1,10 @@
 package model_test
 
-// A model that nobody has any more gives its workers, its device and its mapped files back, once.
+// A model that nobody has any more gives its workers and its device back, once.
 
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -96,15 +95,8 @@ func TestASessionKeepsItsModel(t *testing.T) {
 // Workers that have computed a pass, or unwound from one, end as well.
 func TestAForgottenModelLeavesNoWorkers(t *testing.T) {
 	before := runtime.NumGoroutine()
-	dir := filepath.Join(t.TempDir(), "checkpoint")
-	if err := fixture.Write(dir, fixture.Options{}); err != nil {
-		t.Fatal(err)
-	}
 	for range 3 {
-		m, err := model.Load(context.Background(), dir, model.Options{Threads: 4})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := forgettable(t, model.Options{Threads: 4})
 		s := m.NewSession()
 		eval(t, s, 1, 2, 3)
 		func() {

@@ -63,12 +63,7 @@ func save(t *testing.T, m *model.Model, config []byte) *model.Model {
 	if err := m.Save(context.Background(), filepath.Join(dir, "model.safetensors")); err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := model.Load(context.Background(), dir, model.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { loaded.Close() })
-	return loaded
+	return testmodel.Open(t, dir, model.Options{})
 }
 
 func TestFormatsAreAsCloseAsTheirBits(t *testing.T) {

@@ -8,8 +8,6 @@ import (
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -186,18 +184,12 @@ func TestStorageDoesNotMatter(t *testing.T) {
 		if err := fixture.Write(dir, o); err != nil {
 			t.Fatal(err)
 		}
-		m, err := model.Load(context.Background(), dir, model.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := testmodel.Open(t, dir, model.Options{})
 		got := eval(t, m.NewSession(), 5, 4, 3)
 		if want == nil {
 			want = slices.Clone(got)
 		}
 		sameBits(t, "stored otherwise", got, want)
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
 	}
 }
 
@@ -230,22 +222,7 @@ func TestDoublesAreRoundedToFloats(t *testing.T) {
 	sameBits(t, "of doubles", eval(t, got.NewSession(), 5, 4, 3), eval(t, want.NewSession(), 5, 4, 3))
 }
 
-func TestLoadNamesWhatIsMissing(t *testing.T) {
-	dir := t.TempDir()
-	if _, err := model.Load(context.Background(), filepath.Join(dir, "none"),
-		model.Options{}); err == nil || !strings.Contains(err.Error(), "no such file") {
-		t.Errorf("error %v", err)
-	}
-	if err := fixture.Write(dir, fixture.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(dir, "config.json")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := model.Load(context.Background(), dir, model.Options{}); err == nil ||
-		!strings.Contains(err.Error(), "config.json") {
-		t.Errorf("error %v", err)
-	}
+func TestNewRefusesOptionsThatItDoesNotKnow(t *testing.T) {
 	config, bytes := fixture.Checkpoint(fixture.Options{})
 	c, err := model.ParseConfig(config)
 	if err != nil {

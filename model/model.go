@@ -60,36 +60,8 @@ type Model struct {
 	eval evaluation
 }
 
-// Load opens a checkpoint: a directory that holds config.json beside its safetensors files, or one
-// of those files with config.json beside it. Weights stay in the mapped file where their format
-// allows. A context that ends is looked at before each tensor.
-func Load(ctx context.Context, path string, o Options) (*Model, error) {
-	config, err := ReadConfig(path)
-	if err != nil {
-		return nil, err
-	}
-	tensors, err := weights.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	m, err := New(ctx, config, tensors, o)
-	if err != nil {
-		return nil, errors.Join(err, tensors.Close())
-	}
-	m.opened = tensors
-	return m, nil
-}
-
-// ReadConfig reads the config.json of the checkpoint at path, a directory or a file in it.
-func ReadConfig(path string) (Config, error) {
-	fsys, _, err := folder.Split(path)
-	if err != nil {
-		return Config{}, err
-	}
-	return ReadConfigFS(fsys)
-}
-
-// ReadConfigFS reads the config.json of the checkpoint in fsys. Its errors begin with the file.
+// ReadConfigFS reads the config.json of the checkpoint in fsys. Its errors begin with the file's
+// name.
 func ReadConfigFS(fsys fs.FS) (Config, error) {
 	const name = "config.json"
 	b, err := folder.Read(fsys, name, maxConfig)
@@ -103,9 +75,11 @@ func ReadConfigFS(fsys fs.FS) (Config, error) {
 	return c, nil
 }
 
-// New makes a model of a configuration and the tensors of an open checkpoint, which must stay open
-// as long as the model is used. Tensor names may have the prefix "transformer."; every tensor of
-// the stack must be there, with its shape, and none besides.
+// New returns a model of a configuration and of the tensors of an open checkpoint, usually the Config
+// and Tensors that checkpoint.Open returns. The tensors must stay open until the model is closed:
+// weights whose number format is not converted stay in the mapped files. Tensor names may have the
+// prefix "transformer.". Every tensor of the stack must be there with its shape, and no others. New
+// checks before each tensor whether ctx has ended.
 func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*Model, error) {
 	if ctx == nil {
 		return nil, ErrNoContext
@@ -205,8 +179,8 @@ func (m *Model) began(open bool) error {
 
 func (m *Model) end() { m.turn <- struct{}{} }
 
-// Close ends the workers and, where Load opened the weights, unmaps them. It waits for an Eval that
-// is under way. A second Close does nothing.
+// Close ends the workers and gives back the memory of the device. It waits for an Eval that is under
+// way. A second Close does nothing. The tensors that New was given stay open.
 func (m *Model) Close() error {
 	switch err := m.begin(context.Background()); err {
 	case nil:
@@ -224,7 +198,6 @@ func (m *Model) Close() error {
 type resources struct {
 	team    *kernels.Team
 	backend engine.Backend
-	opened  *weights.Tensors // where Load opened them; else nil
 	closing sync.Once
 }
 
@@ -233,9 +206,6 @@ func (r *resources) close() (err error) {
 	r.closing.Do(func() {
 		err = r.backend.Close()
 		r.team.Close()
-		if r.opened != nil {
-			err = errors.Join(err, r.opened.Close())
-		}
 	})
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"picogpt/checkpoint"
 	"picogpt/internal/bench"
 	"picogpt/model"
 )
@@ -138,13 +139,17 @@ func (a *app) randomModel(ctx context.Context, shape string) (dir string, err er
 		a.Dtype == "f32" {
 		return dir, err
 	}
-	m, err := model.Load(context.Background(), dir,
+	random, err := checkpoint.Open(dir)
+	if err != nil {
+		return dir, err
+	}
+	defer random.Close() // Save replaces the file, whose mapping stays valid until then
+	m, err := model.New(context.Background(), random.Config, random.Tensors,
 		model.Options{Threads: a.Threads, Format: a.Dtype})
 	if err != nil {
 		return dir, err
 	}
 	defer m.Close()
-	// The mapped file lives on until Close.
 	return dir, m.Save(context.Background(), filepath.Join(dir, "model.safetensors"))
 }
 

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 )
 
@@ -103,11 +104,7 @@ func TestLogitsAreExact(t *testing.T) {
 			if err := g.Write(dir); err != nil {
 				t.Fatal(err)
 			}
-			m, err := model.Load(context.Background(), dir, model.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer m.Close()
+			m := testmodel.Open(t, dir, model.Options{})
 			tokens := g.Sequences[0].Tokens
 			rows := make([][]float32, len(tokens))
 			visit := func(r model.Row) { rows[r.Index] = append(rows[r.Index], r.Logits...) }

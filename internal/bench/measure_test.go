@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 )
 
@@ -18,12 +19,7 @@ func tiny(t *testing.T, o fixture.Options) *model.Model {
 	if err := fixture.Write(dir, o); err != nil {
 		t.Fatal(err)
 	}
-	m, err := model.Load(t.Context(), dir, model.Options{Threads: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { m.Close() })
-	return m
+	return testmodel.Open(t, dir, model.Options{Threads: 2})
 }
 
 func TestMeasureTakesTinyModels(t *testing.T) {

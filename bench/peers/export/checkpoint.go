@@ -4,14 +4,16 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"slices"
 
 	"picogpt/model"
 	"picogpt/weights"
 )
 
-// A checkpoint keeps the first error that a tensor gave; the writers ask for it once.
-type checkpoint struct {
+// A source is a checkpoint to be exported. It keeps the first error of its tensors, which the writers
+// check once, at the end.
+type source struct {
 	config model.Config
 	file   *weights.Tensors
 	prefix string // "transformer." where the file has it
@@ -19,8 +21,8 @@ type checkpoint struct {
 }
 
 // openCheckpoint opens a directory and refuses what llama.cpp's gpt2 graph cannot compute.
-func openCheckpoint(dir string) (*checkpoint, error) {
-	config, err := model.ReadConfig(dir)
+func openCheckpoint(dir string) (*source, error) {
+	config, err := model.ReadConfigFS(os.DirFS(dir))
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +38,7 @@ func openCheckpoint(dir string) (*checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &checkpoint{config: config, file: file}
+	c := &source{config: config, file: file}
 	if _, ok := file.Tensor("wte.weight"); !ok {
 		c.prefix = "transformer."
 	}
@@ -44,7 +46,7 @@ func openCheckpoint(dir string) (*checkpoint, error) {
 }
 
 // untied returns the head's own matrix, or nil where the head is wte.
-func (c *checkpoint) untied() []float32 {
+func (c *source) untied() []float32 {
 	if _, ok := c.file.Tensor("lm_head.weight"); !ok {
 		return nil
 	}
@@ -52,9 +54,9 @@ func (c *checkpoint) untied() []float32 {
 }
 
 // floats returns n numbers of a tensor, row-major.
-func (c *checkpoint) floats(name string, n int) []float32 { return c.named(c.prefix+name, n) }
+func (c *source) floats(name string, n int) []float32 { return c.named(c.prefix+name, n) }
 
-func (c *checkpoint) named(name string, n int) []float32 {
+func (c *source) named(name string, n int) []float32 {
 	t, ok := c.file.Tensor(name)
 	x, err := []float32(nil), fmt.Errorf("not in the file")
 	if ok {
@@ -73,7 +75,7 @@ func (c *checkpoint) named(name string, n int) []float32 {
 }
 
 // transposed returns a Conv1D weight [in, out] as [out, in].
-func (c *checkpoint) transposed(name string, in, out int) []float32 {
+func (c *source) transposed(name string, in, out int) []float32 {
 	x := c.floats(name, in*out)
 	y := make([]float32, len(x))
 	for i := range in {

@@ -40,7 +40,7 @@ func (t ggufTensor) len() int {
 
 // writeGGUF writes the checkpoint with its matrices as t: [out, in], as ggml multiplies. Biases,
 // layer norms and wpe stay float32, and wte is never less than 8 bits, as in our own q4.
-func writeGGUF(w io.Writer, c *checkpoint, t ggmlType) error {
+func writeGGUF(w io.Writer, c *source, t ggmlType) error {
 	tensors := ggufTensors(c, t)
 	b := append([]byte("GGUF"), 3, 0, 0, 0)
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(tensors)))
@@ -80,7 +80,7 @@ func writeGGUF(w io.Writer, c *checkpoint, t ggmlType) error {
 
 func aligned(n, to int) int { return (n + to - 1) / to * to }
 
-func ggufTensors(c *checkpoint, t ggmlType) []ggufTensor {
+func ggufTensors(c *source, t ggmlType) []ggufTensor {
 	var ts []ggufTensor
 	g := c.config
 	head := t
@@ -123,7 +123,7 @@ func ggufTensors(c *checkpoint, t ggmlType) []ggufTensor {
 }
 
 // ggufKeys returns the metadata and the number of its keys.
-func ggufKeys(c *checkpoint, t ggmlType) (b []byte, n int) {
+func ggufKeys(c *source, t ggmlType) (b []byte, n int) {
 	key := func(name string, kind uint32) {
 		b = binary.LittleEndian.AppendUint32(ggufText(b, name), kind)
 		n++

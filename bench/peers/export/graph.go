@@ -10,7 +10,7 @@ import (
 // cache [1, n_head, n_ctx, head_size], and out of each block the keys and values to add to it, [1,
 // n_seq, 2*n_embd]. The caches themselves are no outputs: onnxruntime-node copies every output into
 // new memory, even where it is given the memory to use. Logits come for the last token alone.
-func gpt2Graph(g *graph, c *checkpoint, bits int) {
+func gpt2Graph(g *graph, c *source, bits int) {
 	k := c.config
 	g.inputs.message(11, value("tokens", onnxInt64, 1, "n_seq"))
 	g.inputs.message(11, value("positions", onnxInt64, 1, "n_seq"))
@@ -37,7 +37,7 @@ func gpt2Graph(g *graph, c *checkpoint, bits int) {
 
 type builder struct {
 	*graph
-	c    *checkpoint
+	c    *source
 	bits int
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 
+	"picogpt/checkpoint"
 	"picogpt/model"
 )
 
@@ -31,7 +32,7 @@ type greedy struct {
 	Logits []float32 `json:"logits"` // after the prompt
 }
 
-func writeJob(path string, c *checkpoint, dir string, prompt, gen int) error {
+func writeJob(path string, c *source, dir string, prompt, gen int) error {
 	g := c.config
 	gen = min(gen, g.Positions/2)
 	prompt = min(prompt, g.Positions-gen)
@@ -55,7 +56,13 @@ func writeJob(path string, c *checkpoint, dir string, prompt, gen int) error {
 // ours runs the engine for 20 tokens after "Once upon a time", or after the first ids of a small
 // vocabulary.
 func ours(dir string) (greedy, error) {
-	m, err := model.Load(context.Background(), dir, model.Options{Format: "f32"})
+	ctx := context.Background()
+	c, err := checkpoint.Open(dir)
+	if err != nil {
+		return greedy{}, err
+	}
+	defer c.Close()
+	m, err := model.New(ctx, c.Config, c.Tensors, model.Options{Format: "f32"})
 	if err != nil {
 		return greedy{}, err
 	}

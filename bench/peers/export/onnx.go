@@ -169,7 +169,7 @@ func (g *graph) model() []byte {
 }
 
 // writeONNX writes the checkpoint's graph into dir, its matrices in 32, 8 or 4 bits.
-func writeONNX(dir string, c *checkpoint, bits int) error {
+func writeONNX(dir string, c *source, bits int) error {
 	name := map[int]string{32: "f32", 8: "q8", 4: "q4"}[bits]
 	g := &graph{dataName: name + ".data"}
 	err := writeTo(filepath.Join(dir, g.dataName), func(w io.Writer) error {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"testing"
 
+	"picogpt/checkpoint"
 	"picogpt/model"
 	"picogpt/weights"
 	"picogpt/weights/demo"
@@ -34,6 +35,22 @@ func Try(config, file []byte, o model.Options) (*model.Model, error) {
 		return nil, err
 	}
 	return model.New(context.Background(), c, f, o)
+}
+
+// Open returns a model of the checkpoint at path. Both are closed with the test.
+func Open(t testing.TB, path string, o model.Options) *model.Model {
+	t.Helper()
+	c, err := checkpoint.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	m, err := model.New(context.Background(), c.Config, c.Tensors, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
 }
 
 // Demo makes a model of the demo checkpoint.
