@@ -3,19 +3,14 @@ package main
 // The process: its streams, the global flags, and what signals do.
 
 import (
-	"context"
-	"fmt"
-	"io"
 	"os"
-	"os/signal"
-	"sync"
-	"syscall"
 	"time"
 
-	"golang.org/x/term"
-
 	"picogpt/checkpoint"
+	"picogpt/internal/amount"
 	"picogpt/internal/outfile"
+	"picogpt/internal/process"
+	"picogpt/internal/terminal"
 	"picogpt/kernels"
 )
 
@@ -26,8 +21,8 @@ type globals struct {
 	Threads int     `placeholder:"N" default:"0"`
 	Dtype   string  `placeholder:"TYPE" default:"auto" enum:"auto,f32,f16,bf16,q8,q4"`
 
-	CacheDtype string   `placeholder:"TYPE" default:"f32" enum:"f32,f16"`
-	CacheBytes byteSize `placeholder:"SIZE" default:"0"`
+	CacheDtype string       `placeholder:"TYPE" default:"f32" enum:"f32,f16"`
+	CacheBytes amount.Bytes `placeholder:"SIZE" default:"0"`
 
 	Device *string `placeholder:"NAME"`
 
@@ -54,12 +49,14 @@ func (g *globals) validate() error {
 // An app is what every command has.
 type app struct {
 	globals
+	terminal.Console
+	process.Signals
+
 	opened *checkpoint.Checkpoint // nil until open
 	found  string                 // the snapshot that -v told of last
 	chosen chosenDevice
 	stdin  *os.File
-	stdout *output
-	stderr io.Writer
+	stdout *process.Output
 	start  time.Time
 	inputs outfile.Inputs
 	temps  outfile.Temps // of the files being written, removed when the process ends
@@ -70,88 +67,23 @@ type app struct {
 
 	stdinTaken bool // an option has stdin for its file
 	stdinLeft  bool // the text comes from elsewhere, and nothing was said yet of bytes on stdin
-
-	mu       sync.Mutex
-	cancel   context.CancelFunc // what Ctrl-C calls, if not nil
-	ended    os.Signal          // the last one of those that end the process
-	progress *progress          // on the terminal, if not nil
 }
 
 func newApp() *app {
-	return &app{stdin: os.Stdin, stdout: newOutput(os.Stdout), stderr: os.Stderr, start: time.Now()}
+	a := &app{stdin: os.Stdin, stdout: process.NewOutput(os.Stdout), start: time.Now()}
+	a.Stderr, a.Program = os.Stderr, "gpt"
+	return a
+}
+
+// atSignal is called before a signal ends the process.
+func (a *app) atSignal() {
+	a.EndProgress()
+	a.temps.RemoveAll()
 }
 
 // logf writes a line to stderr if -v is given.
 func (a *app) logf(format string, args ...any) {
 	if a.Verbose {
-		fmt.Fprintf(a.stderr, "gpt: "+format+"\n", args...)
+		a.Notef(format, args...)
 	}
-}
-
-// notef writes a line to stderr that users need to see.
-func (a *app) notef(format string, args ...any) {
-	fmt.Fprintf(a.stderr, "gpt: "+format+"\n", args...)
-}
-
-// watchSignals makes Ctrl-C, SIGTERM and a terminal that is closed end the process with 128 and the
-// signal's number: at once, unless graceful has said otherwise, and at once if a second one comes.
-// Temporary files are removed in any case. A closed pipe and a file that grows too large become
-// errors of Write.
-func (a *app) watchSignals() {
-	signal.Ignore(errorsInstead()...)
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, endings()...)
-	go func() {
-		for s := range signals {
-			a.mu.Lock()
-			cancel := a.cancel
-			a.cancel = nil
-			a.ended = s
-			a.mu.Unlock()
-			if cancel == nil {
-				a.endProgress()
-				a.temps.RemoveAll()
-				os.Exit(a.signalStatus())
-			}
-			cancel()
-		}
-	}()
-}
-
-// signalStatus is the exit status after a signal: 130 for Ctrl-C, 143 for SIGTERM.
-func (a *app) signalStatus() int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if number, ok := a.ended.(syscall.Signal); ok {
-		return 128 + int(number)
-	}
-	return 130
-}
-
-// graceful returns a context that Ctrl-C and its like cancel, so that what is there can be printed.
-// Call release when the work is done.
-func (a *app) graceful() (ctx context.Context, release func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	a.setCancel(cancel)
-	return ctx, func() {
-		a.setCancel(nil)
-		cancel()
-	}
-}
-
-// setCancel sets what Ctrl-C does: it calls cancel, or ends the process if that is nil.
-func (a *app) setCancel(cancel context.CancelFunc) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.cancel = cancel
-}
-
-func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
-
-// columns is the width of a terminal, 80 where f is none or does not say.
-func columns(f *os.File) int {
-	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
-		return width
-	}
-	return 80
 }

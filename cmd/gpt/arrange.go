@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"picogpt/internal/fault"
 )
 
 // An arrangement is the arguments in one canonical order: the command, the flags in the form
@@ -64,7 +66,7 @@ func (a *arrangement) args() []string {
 func (a *arrangement) take(arg string, next []string) (taken int, err error) {
 	switch first := len(a.words) == 0; {
 	case a.hasDash(arg):
-		return 0, hinted{usagef("unknown flag %s", arg), "flags begin with hyphens (-), as in --temp and -n"}
+		return 0, fault.Hint(usagef("unknown flag %s", arg), "flags begin with hyphens (-), as in --temp and -n")
 	case arg == "--":
 		a.words = append(a.words, next...)
 		return len(next), nil
@@ -105,7 +107,7 @@ func (a *arrangement) flag(arg string, next []string) (taken int, err error) {
 		if a.flagsByName[name[:at]] != nil {
 			hint = "a flag and its value are two words, without quotes around both, or " + name[:at] + "=..."
 		}
-		return 0, hinted{usagef("%s is no flag", quoteShort(arg)), hint}
+		return 0, fault.Hint(usagef("%s is no flag", quoteShort(arg)), hint)
 	}
 	if !strings.HasPrefix(arg, "--") {
 		return a.shortFlags(arg, next)

@@ -7,10 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/decode"
-	"picogpt/model"
-
 	"github.com/alecthomas/kong"
+
+	"picogpt/decode"
+	"picogpt/internal/fault"
+	"picogpt/internal/process"
+	"picogpt/model"
 )
 
 func grammar(t *testing.T) *kong.Node {
@@ -64,7 +66,7 @@ func TestArguments(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{{"-n"}, {"a", "--temp"}, {"-vm"}, {"- a"}, {"--temp is low"}} {
-		var usage usageError
+		var usage fault.Usage
 		if _, err := arrange(root, args); !errors.As(err, &usage) {
 			t.Errorf("%q: got %v, want a usage error", args, err)
 		}
@@ -91,7 +93,7 @@ func TestAnUnknownFlagIsNamed(t *testing.T) {
 			"gpt tokenize --help lists the flags; a text that begins with - goes after --"},
 	} {
 		_, err := arrange(root, strings.Fields(line))
-		var usage usageError
+		var usage fault.Usage
 		if !errors.As(err, &usage) || err.Error() != want[0] ||
 			!strings.HasPrefix(hintFor(err), want[1]) {
 			t.Errorf("%s: got %v, hint %q, want %q", line, err, hintFor(err), want)
@@ -151,8 +153,8 @@ func TestSamplesComeOneAfterAnother(t *testing.T) {
 	if want := []int{1, 4, 6, 2, 3, 5, 7, 8}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	o.print = func(decode.Token) error { return errClosedPipe }
-	if err := o.push(token(4, 9, "")); err != errClosedPipe {
+	o.print = func(decode.Token) error { return process.ErrClosedPipe }
+	if err := o.push(token(4, 9, "")); err != process.ErrClosedPipe {
 		t.Errorf("got %v, want the printer's error", err)
 	}
 }

@@ -16,6 +16,8 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/internal/bench"
+	"picogpt/internal/process"
+	"picogpt/internal/terminal"
 	"picogpt/model"
 )
 
@@ -61,7 +63,7 @@ func (c *benchEngineCommand) Run(a *app) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	ctx, release := a.graceful()
+	ctx, release := a.Graceful()
 	defer release()
 	name := a.modelName()
 	if c.Random != "" {
@@ -83,21 +85,21 @@ func (c *benchEngineCommand) Run(a *app) error {
 		return err
 	}
 	defer m.Close()
-	bar := newShareBar("measuring")
-	defer a.showBar(bar)()
+	bar := terminal.NewShareBar("measuring")
+	defer a.ShowBar(bar)()
 	r, err := bench.Measure(ctx, m, bench.Options{
 		PromptTokens: c.PromptTokens, GenTokens: c.GenTokens, Batch: c.Batch, Rounds: c.Rounds,
-		Progress: bar.setShare,
+		Progress: bar.SetShare,
 	})
 	if err != nil {
 		return err
 	}
 	r.Model = name
-	bar.setShare("starting up", 1)
+	bar.SetShare("starting up", 1)
 	if err := a.benchStart(ctx, m.Config(), r); err != nil {
 		return err
 	}
-	a.endProgress()
+	a.EndProgress()
 	if c.JSON {
 		b, err := json.Marshal(r)
 		if err != nil {
@@ -134,7 +136,7 @@ func (a *app) randomModel(ctx context.Context, shape string) (dir string, err er
 	if dir, err = a.temps.MkdirTemp(); err != nil {
 		return "", err
 	}
-	defer a.showProgress(func() string { return "making random weights" })()
+	defer a.ShowProgress(func() string { return "making random weights" })()
 	if err := bench.WriteRandom(ctx, dir, config, 1); err != nil || a.Dtype == "auto" ||
 		a.Dtype == "f32" {
 		return dir, err
@@ -188,7 +190,7 @@ func (a *app) benchStart(ctx context.Context, c model.Config, r *bench.Result) e
 }
 
 // printBench prints rows of three columns, of which the last is wrapped.
-func printBench(w *output, r *bench.Result) error {
+func printBench(w *process.Output, r *bench.Result) error {
 	f, rows, left, middle := fmt.Sprintf, [][3]string{}, 0, 0
 	row := func(what, figure, beside string) {
 		rows = append(rows, [3]string{what, figure, beside})

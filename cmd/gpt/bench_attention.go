@@ -12,6 +12,8 @@ import (
 
 	"picogpt/internal/bench"
 	"picogpt/internal/outfile"
+	"picogpt/internal/process"
+	"picogpt/internal/terminal"
 	"picogpt/kernels"
 )
 
@@ -57,13 +59,13 @@ func (c *benchAttentionCommand) Run(a *app) error {
 	if a.Device != nil && !strings.EqualFold(*a.Device, "cpu") {
 		a.noteWithout([]string{"--device, because package attention computes on the processor"})
 	}
-	ctx, release := a.graceful()
+	ctx, release := a.Graceful()
 	defer release()
-	bar := newShareBar("measuring")
-	end := a.showBar(bar)
+	bar := terminal.NewShareBar("measuring")
+	end := a.ShowBar(bar)
 	r, err := bench.MeasureAttention(ctx, bench.AttentionOptions{
 		MaxTokens: c.MaxTokens, Rounds: c.Rounds, Threads: a.Threads, Kernel: kernel,
-		Progress: bar.setShare,
+		Progress: bar.SetShare,
 	})
 	end()
 	if err != nil {
@@ -86,7 +88,7 @@ func (c *benchAttentionCommand) Run(a *app) error {
 	return printBenchAttention(a.stdout, r)
 }
 
-func printBenchAttention(w *output, r *bench.Attention) error {
+func printBenchAttention(w *process.Output, r *bench.Attention) error {
 	t := tabwriter.NewWriter(w, 0, 0, 1, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "attention, width %d, kernels %s, %d threads, medians of %d rounds\n"+
 		"peak %.0f GFLOP/s\n\n", r.Width, r.Kernel, r.Threads, r.Rounds, r.FMAGFlops)

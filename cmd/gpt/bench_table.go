@@ -43,7 +43,7 @@ func (c *benchTableCommand) Run(a *app) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	ctx, release := a.graceful()
+	ctx, release := a.Graceful()
 	defer release()
 	shapes := c.Shapes
 	if a.Model != nil {
@@ -118,7 +118,7 @@ func (c *benchTableCommand) format(
 		return err
 	}
 	defer m.Close()
-	end := a.showProgress(func() string { return "measuring " + name + ", " + a.Dtype })
+	end := a.ShowProgress(func() string { return "measuring " + name + ", " + a.Dtype })
 	r, err := bench.MeasureRow(ctx, m, bench.TableOptions{Sessions: c.Sessions,
 		PromptTokens: c.PromptTokens, GenTokens: c.GenTokens, Rounds: c.Rounds})
 	end()

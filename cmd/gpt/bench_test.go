@@ -8,10 +8,11 @@ import (
 	"unicode/utf8"
 
 	"picogpt/internal/bench"
+	"picogpt/internal/process"
 )
 
 // printed is what print writes.
-func printed(t *testing.T, print func(*output) error) string {
+func printed(t *testing.T, print func(*process.Output) error) string {
 	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -23,7 +24,7 @@ func printed(t *testing.T, print func(*output) error) string {
 		b, _ := io.ReadAll(r)
 		all <- string(b)
 	}()
-	err = print(newOutput(w))
+	err = print(process.NewOutput(w))
 	w.Close()
 	if text := <-all; err == nil {
 		return text
@@ -56,8 +57,8 @@ func TestBenchmarksFitTheTerminal(t *testing.T) {
 	a.Workloads = []bench.AttentionPoint{point}
 
 	for name, text := range map[string]string{
-		"gpt bench":           printed(t, func(w *output) error { return printBench(w, r) }),
-		"gpt bench attention": printed(t, func(w *output) error { return printBenchAttention(w, a) }),
+		"gpt bench":           printed(t, func(w *process.Output) error { return printBench(w, r) }),
+		"gpt bench attention": printed(t, func(w *process.Output) error { return printBenchAttention(w, a) }),
 	} {
 		for line := range strings.Lines(text) {
 			line = strings.TrimSuffix(line, "\n")

@@ -14,6 +14,7 @@ import (
 
 	"picogpt/decode"
 	"picogpt/internal/chattemplate"
+	"picogpt/internal/process"
 	"picogpt/internal/rows"
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -118,14 +119,14 @@ func (c *chatCommand) Run(a *app, k *kong.Context) (err error) {
 	chat.lines = a.newChatLines()
 	defer chat.lines.close()
 	chat.watch()
-	defer a.setCancel(nil)
+	defer a.SetCancel(nil)
 	return chat.run()
 }
 
 // run answers lines until there are no more.
 func (c *chat) run() error {
 	if c.lines.terminal() {
-		c.notef("/help lists the commands, Ctrl-C stops an answer, Ctrl-D ends the program")
+		c.Notef("/help lists the commands, Ctrl-C stops an answer, Ctrl-D ends the program")
 	}
 	for {
 		c.interrupt.prompts(true)
@@ -143,7 +144,7 @@ func (c *chat) run() error {
 		case err == errQuit:
 			return nil
 		case err == nil:
-		case !c.lines.terminal() || errors.Is(err, errClosedPipe) || errors.Is(err, errEnded):
+		case !c.lines.terminal() || errors.Is(err, process.ErrClosedPipe) || errors.Is(err, errEnded):
 			return c.lines.located(err)
 		default:
 			c.report(err)
@@ -201,7 +202,7 @@ func (c *chat) answer(text string) error {
 func (c *chat) stream(t *turn, o decode.Options) (err error) {
 	ctx, done := c.interrupt.begin()
 	defer done()
-	stop := c.showProgress(func() string { return "reading" })
+	stop := c.ShowProgress(func() string { return "reading" })
 	defer stop()
 	for token, failed := range c.writer.named(c.generate(ctx, t, o)) {
 		if err = failed; err != nil {
@@ -210,7 +211,7 @@ func (c *chat) stream(t *turn, o decode.Options) (err error) {
 		stop()
 		t.add(token)
 		if token.Incomplete {
-			defer c.notef("%s: the answer ended before it was complete", c.writer.Form.asked())
+			defer c.Notef("%s: the answer ended before it was complete", c.writer.Form.asked())
 		}
 		if _, err = c.stdout.WriteString(token.Text); err != nil {
 			return err
@@ -221,7 +222,7 @@ func (c *chat) stream(t *turn, o decode.Options) (err error) {
 		return failed
 	}
 	if err == nil && strings.TrimSpace(t.shown) == "" {
-		c.notef("the answer is empty: %s", c.whyEmpty(t))
+		c.Notef("the answer is empty: %s", c.whyEmpty(t))
 	}
 	switch {
 	case c.interrupt.ended():
@@ -257,6 +258,6 @@ func (c *chat) model() *model.Model { return c.session.Model() }
 // notice tells people, and no script, what was done.
 func (c *chat) notice(format string, args ...any) {
 	if c.lines.terminal() {
-		fmt.Fprintf(c.stderr, format+"\n", args...)
+		fmt.Fprintf(c.Stderr, format+"\n", args...)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"picogpt/internal/testing/testterminal"
 	"picogpt/internal/testing/watchdog"
 )
 
@@ -46,8 +47,8 @@ func chattingOn(t *testing.T, kind string, columns uint16, args ...string) *typi
 // typing starts a program on a terminal.
 func typing(t *testing.T, kind string, columns uint16, program string, args ...string) *typist {
 	t.Helper()
-	screen, terminal := openTerminal(t)
-	resize(t, terminal, columns)
+	screen, terminal := testterminal.Open(t)
+	testterminal.Resize(t, terminal, columns)
 	cmd := exec.Command(program, args...)
 	cmd.Env = append(os.Environ(), "TERM="+kind)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal

@@ -19,7 +19,7 @@ func (*brokenLines) located(err error) error { return err }
 
 func TestAChatEndsWhenItsTerminalIsGone(t *testing.T) {
 	c := &chat{app: newApp(), lines: &brokenLines{}}
-	c.stderr = io.Discard
+	c.Stderr = io.Discard
 	ended := make(chan error, 1)
 	go func() { ended <- c.run() }()
 	select {

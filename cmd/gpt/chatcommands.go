@@ -10,6 +10,9 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"picogpt/internal/amount"
+	"picogpt/internal/fault"
 )
 
 // errQuit is the error of /quit.
@@ -63,7 +66,7 @@ func (c *chat) command(line string) error {
 	if near := nearest(name, names); near != "" {
 		hint = "did you mean " + near + "? A line that begins with // is text"
 	}
-	return hinted{usagef("%s is not a command of gpt chat", quoteShort(name)), hint}
+	return fault.Hint(usagef("%s is not a command of gpt chat", quoteShort(name)), hint)
 }
 
 func (c *chat) help() error {
@@ -84,11 +87,11 @@ func (c *chat) undo(rest string) error {
 		}
 	}
 	if n > len(c.turns) {
-		return usagef("/undo: want %s to take back, found %d", count(n, "turn"), len(c.turns))
+		return usagef("/undo: want %s to take back, found %d", amount.Count(n, "turn"), len(c.turns))
 	}
 	last := c.turns[len(c.turns)-n]
 	c.turns = c.turns[:len(c.turns)-n]
-	c.notice("taken back from %s on; %s left", quoteShort(last.Text), count(len(c.turns), "turn"))
+	c.notice("taken back from %s on; %s left", quoteShort(last.Text), amount.Count(len(c.turns), "turn"))
 	return nil
 }
 
@@ -155,8 +158,9 @@ func (c *chat) set(rest string) error {
 	case name == "--seed":
 		return c.setSeed(strings.TrimSpace(value))
 	case f == nil:
-		return hinted{usagef("/set %s: not a flag that chooses tokens", strings.TrimLeft(name, "-")),
-			"gpt chat --help lists them"}
+		return fault.Hint(usagef("/set %s: not a flag that chooses tokens", strings.TrimLeft(name, "-")),
+			"gpt chat --help lists them")
+
 	}
 	options := without(c.options, "--"+f.Name)
 	if hasValue && f.IsCumulative() {

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"picogpt/internal/lineedit"
+	"picogpt/internal/process"
 	"picogpt/internal/rows"
+	"picogpt/internal/terminal"
 )
 
 // chatLines are where the lines come from.
@@ -28,12 +30,12 @@ const chatPrompt = "> "
 func (a *app) newChatLines() chatLines {
 	a.willRead("-", "")
 	s := rows.NewSource("stdin", a.stdin)
-	if !isTerminal(a.stdin) {
+	if !terminal.Is(a.stdin) {
 		return &scriptLines{source: s}
 	}
-	editor, err := lineedit.Open(a.stdin, a.stdout.file)
+	editor, err := lineedit.Open(a.stdin, a.stdout.File)
 	if err != nil {
-		return &plainLines{scriptLines{source: s}, a.stderr}
+		return &plainLines{scriptLines{source: s}, a.Stderr}
 	}
 	editor.Complete = func(line string) (names []string) {
 		for _, known := range chatCommands {
@@ -43,7 +45,7 @@ func (a *app) newChatLines() chatLines {
 		}
 		return names
 	}
-	return &typedLines{editor, a.notef}
+	return &typedLines{editor, a.Notef}
 }
 
 // scriptLines are the lines of a file or a pipe.
@@ -63,7 +65,7 @@ func (s *scriptLines) terminal() bool { return false }
 func (s *scriptLines) close()         {}
 
 func (s *scriptLines) located(err error) error {
-	if errors.Is(err, errClosedPipe) || errors.Is(err, errEnded) {
+	if errors.Is(err, process.ErrClosedPipe) || errors.Is(err, errEnded) {
 		return err
 	}
 	return fmt.Errorf("line %d: %w", s.source.Line, err)

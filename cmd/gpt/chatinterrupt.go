@@ -79,31 +79,28 @@ func (i *chatInterrupt) warn() (first, prompting bool) {
 // in a script, and other signals everywhere, it ends the program. Where there is no answer to stop,
 // a second Ctrl-C ends it.
 func (c *chat) watch() {
-	c.setCancel(func() {
+	c.SetCancel(func() {
 		c.watch()
-		c.mu.Lock()
-		ctrlC := c.app.ended == os.Interrupt
-		c.mu.Unlock()
-		stays := ctrlC && c.lines.terminal()
+		stays := c.CtrlC() && c.lines.terminal()
 		if c.interrupt.stop(!stays) {
 			return
 		}
 		first, prompting := c.interrupt.warn()
 		if stays && first {
-			fmt.Fprintln(c.stderr) // after ^C
-			c.notef(endsAgain)
+			fmt.Fprintln(c.Stderr) // after ^C
+			c.Notef(endsAgain)
 			if prompting {
-				io.WriteString(c.stderr, chatPrompt)
+				io.WriteString(c.Stderr, chatPrompt)
 			}
 			return
 		}
-		c.endProgress()
+		c.EndProgress()
 		c.lines.close()
 		c.temps.RemoveAll()
 		if stays { // as at a prompt where lines can be edited
-			fmt.Fprintln(c.stderr)
+			fmt.Fprintln(c.Stderr)
 			os.Exit(0)
 		}
-		os.Exit(c.signalStatus())
+		os.Exit(c.Status())
 	})
 }

@@ -11,7 +11,9 @@ import (
 	"unicode/utf8"
 
 	"picogpt/decode"
+	"picogpt/internal/amount"
 	"picogpt/internal/chattemplate"
+	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
 	"picogpt/internal/strictjson"
 )
@@ -54,12 +56,12 @@ func (c *chat) save(rest string) error {
 	}
 	if err != nil {
 		err = outputError("/save", err)
-		if own, ok := err.(hinted); ok {
-			err = hinted{own.error, "/save --force " + path + " writes over it"}
+		if fault.Hinted(err) {
+			err = fault.Hint(err, "/save --force "+path+" writes over it")
 		}
 		return err
 	}
-	c.notice("saved %s to %s", count(len(c.turns), "turn"), path)
+	c.notice("saved %s to %s", amount.Count(len(c.turns), "turn"), path)
 	return nil
 }
 
@@ -90,7 +92,7 @@ func (c *chat) saved() ([]byte, error) {
 
 // digest is the digest of the model.
 func (c *chat) digest() (string, error) {
-	defer c.showProgress(func() string { return "reading " + c.modelName() })()
+	defer c.ShowProgress(func() string { return "reading " + c.modelName() })()
 	ck, err := c.app.open()
 	if err != nil {
 		return "", err
@@ -117,7 +119,7 @@ func (c *chat) load(path string) error {
 	if err := c.take(path, s); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	c.notice("loaded %s from %s", count(len(c.turns), "turn"), path)
+	c.notice("loaded %s from %s", amount.Count(len(c.turns), "turn"), path)
 	return nil
 }
 
@@ -130,12 +132,14 @@ func (c *chat) take(path string, s *savedChat) error {
 	m := c.model()
 	switch own := (receiptFormats{m.Format(), m.CacheFormat()}); {
 	case digest != s.Model:
-		return hinted{fmt.Errorf("model: %s has the digest %s, want %s", c.modelName(), digest,
-			quoteShort(s.Model)), "gpt chat -m DIR opens another checkpoint"}
+		return fault.Hint(fmt.Errorf("model: %s has the digest %s, want %s", c.modelName(), digest,
+			quoteShort(s.Model)), "gpt chat -m DIR opens another checkpoint")
+
 	case own != s.Formats:
-		return hinted{fmt.Errorf("formats: weights %s and cache %s here, want %s and %s",
+		return fault.Hint(fmt.Errorf("formats: weights %s and cache %s here, want %s and %s",
 			own.Weights, own.Cache, quoteShort(s.Formats.Weights), quoteShort(s.Formats.Cache)),
-			"--dtype and --cache-dtype choose them"}
+			"--dtype and --cache-dtype choose them")
+
 	}
 	for i := range s.Turns {
 		if err := s.Turns[i].check(m.Config().VocabSize); err != nil {

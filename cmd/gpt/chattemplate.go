@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"picogpt/internal/chattemplate"
+	"picogpt/internal/fault"
 	"picogpt/tokenizer"
 )
 
@@ -40,7 +41,7 @@ func (a *app) chatTemplateSource(name string) (string, error) {
 	}
 	text, err := a.readLimited(name, "--template", chattemplate.Longest)
 	if err != nil {
-		return "", hinted{err, "--template takes dialogpt or a file"}
+		return "", fault.Hint(err, "--template takes dialogpt or a file")
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r"), nil
 }

@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"picogpt/checkpoint"
+	"picogpt/internal/amount"
+	"picogpt/internal/fault"
+	"picogpt/internal/terminal"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -68,24 +71,24 @@ func (a *app) openModel() (*model.Model, error) {
 	if err := a.chooseDevice(); err != nil {
 		return nil, err
 	}
-	bar := newByteBar("loading " + a.modelName())
-	defer a.showBar(bar)()
+	bar := terminal.NewByteBar("loading " + a.modelName())
+	defer a.ShowBar(bar)()
 	start := time.Now()
 	o := a.modelOptions()
-	o.Progress = bar.setBytes
+	o.Progress = bar.SetBytes
 	m, err := a.loadModel(o)
 	if err != nil {
 		return nil, err
 	}
 	for _, note := range m.Notes() {
-		a.noteDuring(bar, "%s", note)
+		a.NoteDuring(bar, "%s", note)
 	}
 	c := m.Config()
 	a.logf("model: %s, %d layers of width %d, context %d, vocabulary %d", a.modelName(), c.Layer,
 		c.Embd, c.Positions, c.VocabSize)
 	a.logf("format %s, kernels %s, %d threads", formats(m.Format(), m.CacheFormat()), m.Kernel(),
 		m.Threads())
-	a.logf("load: %s", duration(time.Since(start)))
+	a.logf("load: %s", amount.Duration(time.Since(start)))
 	return m, nil
 }
 
@@ -168,6 +171,7 @@ func (a *app) hintTokenizer(err error) error {
 	if lost != nil {
 		return err
 	}
-	return hinted{err, "give ids with --tokens, or put the model's tokenizer.json " +
-		"(or vocab.json and merges.txt) into " + filepath.Clean(weights.Dir(path))}
+	return fault.Hint(err, "give ids with --tokens, or put the model's tokenizer.json "+
+		"(or vocab.json and merges.txt) into "+filepath.Clean(weights.Dir(path)))
+
 }

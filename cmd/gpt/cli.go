@@ -75,7 +75,7 @@ func parse(a *app, args []string) (command, error) {
 		unwritten = a.printHelp(ctx, ctx.Selected())
 		return unwritten
 	}
-	k, err := newGrammar(&c, kong.Writers(a.stdout, a.stderr), kong.Help(help))
+	k, err := newGrammar(&c, kong.Writers(a.stdout, a.Stderr), kong.Help(help))
 	if err != nil {
 		return nil, err
 	}

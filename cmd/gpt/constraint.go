@@ -18,6 +18,7 @@ import (
 
 	"picogpt/constrain"
 	"picogpt/decode"
+	"picogpt/internal/fault"
 	"picogpt/internal/resume"
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -64,8 +65,9 @@ func (f *constraintFlags) check() error {
 		return usagef("%s and %s: want one of them", given[0], given[1])
 	}
 	if f.JSONSchema != nil && strings.TrimSpace(*f.JSONSchema) == "" {
-		return hinted{usagef("--json-schema: want a schema or the name of its file, found nothing"),
-			"--json-schema '{}' is any JSON"}
+		return fault.Hint(usagef("--json-schema: want a schema or the name of its file, found nothing"),
+			"--json-schema '{}' is any JSON")
+
 	}
 	if f.Grammar != nil && *f.Grammar == "" {
 		return usagef("--grammar: want the name of a file, found nothing")
@@ -104,8 +106,9 @@ func (f *constraintFlags) choices() ([]string, error) {
 	for _, list := range f.Choices {
 		items := kong.SplitEscaped(list+",", ',') // which leaves an empty last one out
 		if slices.Contains(items, "") {
-			return nil, hinted{usagef("--choices %s: want a string before and after each comma, "+
-				"found none", quoteShort(list)), "--choice '' allows an empty text"}
+			return nil, fault.Hint(usagef("--choices %s: want a string before and after each comma, "+
+				"found none", quoteShort(list)), "--choice '' allows an empty text")
+
 		}
 		all = append(all, items...)
 	}
@@ -156,7 +159,7 @@ func (f *constraintFlags) open(
 	}
 	text, err := c.Start()
 	if err != nil {
-		return usageError{err}
+		return fault.Usage{Err: err}
 	}
 	o.Constraint = text
 	return nil
@@ -188,7 +191,7 @@ func (f *constraintFlags) compile(a *app, v *constrain.Vocabulary) (
 	case f.Grammar != nil:
 		text, err := a.optionFile(*f.Grammar, "--grammar")
 		if errors.Is(err, fs.ErrNotExist) && strings.Contains(*f.Grammar, "::=") {
-			err = hinted{err, "--grammar takes the name of a file, or - for stdin"}
+			err = fault.Hint(err, "--grammar takes the name of a file, or - for stdin")
 		}
 		if err != nil {
 			return nil, err
@@ -216,7 +219,7 @@ func (f *constraintFlags) schema(a *app) (string, error) {
 	}
 	text, err := a.optionFile(*f.JSONSchema, "--json-schema")
 	if errors.Is(err, fs.ErrNotExist) {
-		err = hinted{err, "--json-schema takes a file, or a schema itself, which begins with {"}
+		err = fault.Hint(err, "--json-schema takes a file, or a schema itself, which begins with {")
 	}
 	return text, err
 }

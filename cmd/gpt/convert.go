@@ -2,6 +2,8 @@ package main
 
 // gpt convert: a checkpoint in another file format.
 
+import "picogpt/internal/fault"
+
 type convertCommand struct {
 	From  string `arg:"" name:"model"`
 	Out   string `arg:"" name:"out" help:"what to write: the file of a GGUF, else a directory"`
@@ -41,8 +43,9 @@ Examples:
 
 func (c *convertCommand) Run(a *app) error {
 	if a.Dtype == "q8" || a.Dtype == "q4" {
-		return hinted{usagef("--dtype %s: want auto, f32, f16 or bf16, which other programs read",
-			a.Dtype), "gpt quantize writes q8 and q4"}
+		return fault.Hint(usagef("--dtype %s: want auto, f32, f16 or bf16, which other programs read",
+			a.Dtype), "gpt quantize writes q8 and q4")
+
 	}
 	if err := a.fromArgument("model", c.From); err != nil {
 		return err
@@ -64,7 +67,7 @@ func (c *convertCommand) Run(a *app) error {
 	}
 	defer out.close()
 	for _, note := range v.Notes {
-		a.notef("%s", note)
+		a.Notef("%s", note)
 	}
 	return out.write()
 }

@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"picogpt/internal/engine"
+	"picogpt/internal/fault"
 	"picogpt/internal/quote"
+	"picogpt/internal/terminal"
 	"picogpt/kernels"
 )
 
@@ -51,10 +53,10 @@ func (a *app) chooseDevice() error {
 	case "auto":
 		var what string
 		a.chosen.device, what = automaticDevice(context.Background())
-		a.notef("device auto: %s", what)
+		a.Notef("device auto: %s", what)
 	default:
 		if a.chosen.device, err = namedDevice(name); err != nil {
-			return hinted{fmt.Errorf("%s: %w", said, err), devicesHint}
+			return fault.Hint(fmt.Errorf("%s: %w", said, err), devicesHint)
 		}
 	}
 	a.chosen.known = true
@@ -93,13 +95,13 @@ type shownDevice struct {
 }
 
 func (c *devicesCommand) Run(a *app) error {
-	ctx, release := a.graceful()
+	ctx, release := a.Graceful()
 	defer release()
 	cpu := shownDevice{Device: "cpu", Name: "the processor", Lacks: []string{}, Probe: "passed",
 		Platform: "kernels " + kernels.Variants()[0]}
 	devices, missing := probedDevices(ctx)
 	if missing != nil {
-		a.notef("%s", quote.OneLine(missing))
+		a.Notef("%s", quote.OneLine(missing))
 	}
 	if err := c.show(a, cpu); err != nil {
 		return err
@@ -117,7 +119,7 @@ func (c *devicesCommand) show(a *app, d shownDevice) error {
 	if c.JSON {
 		return printJSON(a.stdout, d)
 	}
-	p := &page{width: max(60, min(columns(a.stdout.file), 100))}
+	p := &page{width: max(60, min(terminal.Columns(a.stdout.File), 100))}
 	d.show(p)
 	_, err := a.stdout.Write([]byte(p.String()))
 	return err

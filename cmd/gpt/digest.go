@@ -36,5 +36,5 @@ func (a *app) checkDigest(name string, content any, want *string) error {
 }
 
 func (a *app) noteNoDigest(name string) {
-	a.notef("%s: no digest, as earlier versions wrote it: damage may pass unseen", name)
+	a.Notef("%s: no digest, as earlier versions wrote it: damage may pass unseen", name)
 }

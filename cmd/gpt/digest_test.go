@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/internal/fault"
 	"picogpt/internal/strictjson"
 )
 
@@ -24,7 +25,7 @@ type keptFile struct {
 func keptFiles(t *testing.T) map[string]keptFile {
 	t.Helper()
 	a := newApp()
-	a.stderr = io.Discard
+	a.Stderr = io.Discard
 	formats := receiptFormats{"f32", "f16"}
 	files := optionTexts{"a.gbnf": "root ::= \"a\"\n"}
 	r := &receipt{
@@ -48,7 +49,7 @@ func keptFiles(t *testing.T) map[string]keptFile {
 	receiptLine, e := strictjson.Line(r)
 	err[2] = e
 	chatLine, e := strictjson.Line(s)
-	if err[3] = e; joinErrors(err[:]...) != nil {
+	if err[3] = e; fault.First(err[:]...) != nil {
 		t.Fatal(err)
 	}
 	return map[string]keptFile{

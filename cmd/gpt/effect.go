@@ -135,6 +135,6 @@ func withoutEffect(
 // noteWithout tells of flags without effect.
 func (a *app) noteWithout(notes []string) {
 	for _, note := range notes {
-		a.notef("without effect: %s", note)
+		a.Notef("without effect: %s", note)
 	}
 }

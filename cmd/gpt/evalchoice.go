@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"picogpt/eval"
+	"picogpt/internal/fault"
 	"picogpt/internal/rows"
 )
 
@@ -76,7 +77,7 @@ func (c *choiceCommand) parse(o rows.Object) (eval.Question, error) {
 	before, errBefore := o.Text("context")
 	choices, errChoices := rows.List[string](o, "choices", "strings")
 	answer := o.Get("answer")
-	if err := joinErrors(errBefore, errChoices); err != nil {
+	if err := fault.First(errBefore, errChoices); err != nil {
 		return eval.Question{}, err
 	}
 	if before == nil || len(choices) == 0 || answer == nil || string(answer) == "null" {

@@ -11,11 +11,12 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"time"
 
 	"picogpt/eval"
+	"picogpt/internal/fault"
 	"picogpt/internal/quote"
 	"picogpt/internal/rows"
+	"picogpt/internal/terminal"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -64,21 +65,22 @@ type taskRun struct {
 	tok     *tokenizer.Tokenizer
 	lines   []int // line numbers of the examples
 	skipped int
-	bar     *bar
+	bar     *terminal.Bar
 }
 
 // start reads the source line by line: parse takes a line's object, and an error of it is reported
 // by number.
 func (s *taskSource) start(a *app, parse func(o rows.Object) error) (*taskRun, error) {
-	if err := cmp.Or(notNegative("--limit", s.Limit), notNegative("--batch", s.Batch)); err != nil {
+	if err := cmp.Or(fault.NotNegative("--limit", s.Limit), fault.NotNegative("--batch", s.Batch)); err != nil {
 		return nil, err
 	}
 	name := "-"
 	if s.File != nil {
 		name = *s.File
 	} else if !readable(a.stdin) {
-		return nil, hinted{usagef("no examples"),
-			"give a file of JSON objects, one on each line, or such lines through a pipe"}
+		return nil, fault.Hint(usagef("no examples"),
+			"give a file of JSON objects, one on each line, or such lines through a pipe")
+
 	}
 	in, err := a.openRows(name, "")
 	if err != nil {
@@ -93,7 +95,7 @@ func (s *taskSource) start(a *app, parse func(o rows.Object) error) (*taskRun, e
 	if err != nil {
 		return nil, err
 	}
-	r := &taskRun{app: a, source: *s, name: in.Name, bar: newBar("examples"), tok: t}
+	r := &taskRun{app: a, source: *s, name: in.Name, bar: terminal.NewBar("examples"), tok: t}
 	for s.Limit == 0 || in.Line < s.Limit {
 		w, err := lines.Next()
 		if err == io.EOF {
@@ -116,20 +118,20 @@ func (s *taskSource) start(a *app, parse func(o rows.Object) error) (*taskRun, e
 	if len(r.lines) == 0 {
 		return nil, fmt.Errorf("%s: no examples", r.name)
 	}
-	r.bar.start = time.Now()
+	r.bar.Restart()
 	r.model, err = a.openModel()
 	return r, err
 }
 
 func (r *taskRun) skip(line int, err error) {
 	r.skipped++
-	r.noteDuring(r.bar, "%s: line %d: %s", r.name, line, quote.OneLine(err))
+	r.NoteDuring(r.bar, "%s: line %d: %s", r.name, line, quote.OneLine(err))
 }
 
 func (r *taskRun) options() eval.TaskOptions {
 	return eval.TaskOptions{
 		Batch:    r.source.Batch,
-		Progress: func(done int) { r.bar.set(done, len(r.lines), "") },
+		Progress: func(done int) { r.bar.Set(done, len(r.lines), "") },
 		Skip:     func(i int, err error) { r.skip(r.lines[i], err) },
 	}
 }
@@ -137,23 +139,23 @@ func (r *taskRun) options() eval.TaskOptions {
 // run runs the benchmark until it is done or interrupted, and prints what there is.
 func (r *taskRun) run(benchmark func(ctx context.Context) error, object func() any,
 	text func() string) error {
-	ctx, release := r.graceful()
+	ctx, release := r.Graceful()
 	defer release()
-	end := r.showBar(r.bar)
+	end := r.ShowBar(r.bar)
 	err := benchmark(ctx)
 	end()
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
 	if r.source.JSON {
-		err = joinErrors(printJSON(r.stdout, object()), err)
+		err = fault.First(printJSON(r.stdout, object()), err)
 	} else {
 		_, e := r.stdout.WriteString(text())
-		err = joinErrors(e, err)
+		err = fault.First(e, err)
 	}
 	if err == nil && r.skipped > 0 {
 		err = fmt.Errorf("%d of %d examples could not be scored", r.skipped,
-			r.skipped+int(r.bar.done))
+			r.skipped+int(r.bar.Done()))
 	}
 	return err
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"picogpt/internal/fault"
 )
 
 // refused reports whether the first word is a mistake, and not the prompt: it is made as the names
@@ -44,8 +46,9 @@ func (a *arrangement) refusal(k *kong.Kong, c *commands) error {
 		return errTokensAndText()
 	}
 	if strings.Trim(a.bare, "-") == "" && a.node.Parent == nil {
-		return hinted{usagef("%s is not a command", quoteShort(a.bare)),
-			"gpt -f - reads the prompt from stdin"}
+		return fault.Hint(usagef("%s is not a command", quoteShort(a.bare)),
+			"gpt -f - reads the prompt from stdin")
+
 	}
 	return notACommand(a.node, a.bare, near, more)
 }
@@ -91,7 +94,7 @@ func (a *arrangement) wrongFlag(k *kong.Kong, c *commands, near string) (wrong e
 // noteBareWord tells that a word that names no command was the prompt, once its text is written.
 func (a *app) noteBareWord() {
 	if a.bareWord != "" {
-		a.notef("%s is no command, so it was the prompt; gpt --help lists the commands",
+		a.Notef("%s is no command, so it was the prompt; gpt --help lists the commands",
 			quoteShort(a.bareWord))
 	}
 }

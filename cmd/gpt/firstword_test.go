@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"picogpt/internal/fault"
 )
 
 // refusalOf is the error of a command line whose first word or flags are a mistake, or nil.
@@ -31,7 +33,7 @@ func TestAFirstWordIsACommandOrAPrompt(t *testing.T) {
 		{"--help", "tokenise"}, {"tokenise", "--version"}, {"serev", "--zebra"}, {"hi", "--zebra"},
 		{"eval", "lamdba"}, {"eval", "Lambada"}, {"eval", "x"}, {"bench", "attension"},
 	} {
-		var usage usageError
+		var usage fault.Usage
 		if err := refusalOf(t, line...); !errors.As(err, &usage) {
 			t.Errorf("%q: got %v, want a usage error", line, err)
 		}

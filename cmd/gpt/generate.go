@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"picogpt/decode"
+	"picogpt/internal/amount"
 	"picogpt/internal/genflags"
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -136,7 +137,7 @@ func (c *generateCommand) write(
 	}
 	err = a.stream(withDropped(tokens, p.dropped), cancel, &t, print)
 	if incomplete > 0 {
-		a.notef("%s: %s ended before it was complete", c.Form.asked(), count(incomplete, "text"))
+		a.Notef("%s: %s ended before it was complete", c.Form.asked(), amount.Count(incomplete, "text"))
 	}
 	return all, err
 }

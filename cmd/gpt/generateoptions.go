@@ -8,6 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"picogpt/decode"
+	"picogpt/internal/fault"
 	"picogpt/internal/genflags"
 )
 
@@ -15,7 +16,7 @@ import (
 func (c *generateCommand) options() (decode.Options, error) {
 	o, err := c.Usual.Options()
 	if err != nil {
-		return o, usageError{err}
+		return o, fault.Usage{Err: err}
 	}
 	if err := setChoosing(&o, &c.Filters, &c.Steering); err != nil {
 		return o, err
@@ -24,8 +25,9 @@ func (c *generateCommand) options() (decode.Options, error) {
 	case c.LogProbs < 0:
 		return o, usagef("--logprobs %d: want 0 or more", c.LogProbs)
 	case c.LogProbs > 0 && !c.writesJSON():
-		return o, hinted{usagef("--logprobs: --output %s has no room for them", c.Output),
-			"--output json and --output events have"}
+		return o, fault.Hint(usagef("--logprobs: --output %s has no room for them", c.Output),
+			"--output json and --output events have")
+
 	}
 	o.Top = c.LogProbs
 	o.Seed = uint64(rand.Uint32()) // short enough to type
@@ -33,7 +35,7 @@ func (c *generateCommand) options() (decode.Options, error) {
 		o.Seed = *c.Seed
 	}
 	if err := genflags.Check(o); err != nil {
-		return o, usageError{err}
+		return o, fault.Usage{Err: err}
 	}
 	return o, nil
 }

@@ -63,6 +63,6 @@ func (c *generateCommand) vocabulary(
 // word.
 func (a *app) noteWithoutText(err error) {
 	if err != nil && !errors.Is(err, checkpoint.ErrNoTokenizer) {
-		a.notef("no text, only ids: %s", quote.OneLine(err))
+		a.Notef("no text, only ids: %s", quote.OneLine(err))
 	}
 }

@@ -12,13 +12,16 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"picogpt/internal/fault"
+	"picogpt/internal/process"
 )
 
-// grammarError turns an error of kong's Parse into a usageError, with a hint where one is known.
+// grammarError turns an error of kong's Parse into a fault.Usage, with a hint where one is known.
 func (a *arrangement) grammarError(err error) error {
-	var own usageError
+	var own fault.Usage
 	var parse *kong.ParseError
-	if errors.As(err, &own) || errors.Is(err, errClosedPipe) || !errors.As(err, &parse) {
+	if errors.As(err, &own) || errors.Is(err, process.ErrClosedPipe) || !errors.As(err, &parse) {
 		return err
 	}
 	node := parse.Context.Selected()
@@ -31,19 +34,22 @@ func (a *arrangement) grammarError(err error) error {
 		flag := strings.TrimPrefix(message, "unknown flag ")
 		return unknownFlag(node, cmp.Or(a.typed[flag], flag))
 	case strings.HasPrefix(message, "expected one of "): // commands
-		return hinted{usagef("%s: want one of its commands, found none", node.Path()),
-			"gpt " + node.Path() + " --help lists them"}
+		return fault.Hint(usagef("%s: want one of its commands, found none", node.Path()),
+			"gpt "+node.Path()+" --help lists them")
+
 	case strings.HasPrefix(message, "expected "): // <argument> ...
 		bare := strings.NewReplacer("expected ", "", "<", "", ">", "", `"`, "")
 		missing := bare.Replace(message)
-		return hinted{usagef("%s: want %s, found none", node.Path(), strings.ToUpper(missing)),
-			"usage: " + usage(node)}
+		return fault.Hint(usagef("%s: want %s, found none", node.Path(), strings.ToUpper(missing)),
+			"usage: "+usage(node))
+
 	case strings.HasPrefix(message, "unexpected argument "):
 		extra := strings.TrimPrefix(message, "unexpected argument ")
-		return hinted{usagef("%s: %s is an argument too many", node.Path(), quoteShort(extra)),
-			"usage: " + usage(node)}
+		return fault.Hint(usagef("%s: %s is an argument too many", node.Path(), quoteShort(extra)),
+			"usage: "+usage(node))
+
 	}
-	return usageError{errors.New(reworded(message))}
+	return fault.Usage{Err: errors.New(reworded(message))}
 }
 
 // unknownFlag is the error of a flag, as it was typed, that a command does not have. The hint says
@@ -69,7 +75,7 @@ func unknownFlag(node *kong.Node, flag string) error {
 	case near != "":
 		hint = near
 	}
-	return hinted{usagef("unknown flag %s", flag), hint}
+	return fault.Hint(usagef("unknown flag %s", flag), hint)
 }
 
 // flagsFor are the flags of a command, or generate for the root, and those of every command.

@@ -11,6 +11,7 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/decode"
 	"picogpt/hub"
+	"picogpt/internal/fault"
 	"picogpt/model"
 )
 
@@ -40,8 +41,9 @@ func (c *generateCommand) checkGuesses() error {
 		return usagef("%s and %s: want one of them, for a search guesses nothing", flag,
 			c.Search.asked())
 	case c.Many.Prompts != nil:
-		return hinted{usagef("%s and --prompts: want one of them", flag),
-			"texts that are written side by side share the work already"}
+		return fault.Hint(usagef("%s and --prompts: want one of them", flag),
+			"texts that are written side by side share the work already")
+
 	}
 	return nil
 }
@@ -98,7 +100,7 @@ func (f *guessFlags) open(
 				return nil, fmt.Errorf("%s: %w", *f.Draft, err)
 			}
 			for _, note := range draft.Notes() {
-				a.notef("--draft %s: %s", *f.Draft, note)
+				a.Notef("--draft %s: %s", *f.Draft, note)
 			}
 			a.logf("draft: %s, %d layers of width %d, format %s", *f.Draft, c.Config.Layer,
 				c.Config.Embd, draft.Format())
@@ -146,9 +148,9 @@ func (a *app) openDraft(name string) (*checkpoint.Checkpoint, error) {
 	hint := hintFor(err)
 	err = fmt.Errorf("--draft %s: %w", name, err)
 	if hint == checkpointHint {
-		err = hinted{err, takes}
+		err = fault.Hint(err, takes)
 	} else if errors.Is(err, hub.ErrAbsent) {
-		err = hinted{err, takes + "; " + hint}
+		err = fault.Hint(err, takes+"; "+hint)
 	}
 	return nil, err
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"picogpt/internal/terminal"
 )
 
 const overview = `
@@ -48,7 +50,7 @@ func (c *helpCommand) Run(a *app, ctx *kong.Context) error {
 
 // printHelp prints the page of one command, or the overview for the root, as wide as the terminal.
 func (a *app) printHelp(ctx *kong.Context, node *kong.Node) error {
-	p := &page{width: columns(a.stdout.file)}
+	p := &page{width: terminal.Columns(a.stdout.File)}
 	if node == nil || node == ctx.Model.Node {
 		p.overview(ctx.Model.Node)
 	} else {

@@ -15,16 +15,16 @@ import (
 	"picogpt/decode"
 	"picogpt/hub"
 	"picogpt/internal/chattemplate"
+	"picogpt/internal/fault"
 	"picogpt/model"
 )
 
 // hintFor returns the hint that an error carries, or one for its kind, or "".
 func hintFor(err error) string {
-	var own hinted
 	var template *chattemplate.Error
 	switch {
-	case errors.As(err, &own):
-		return own.hint
+	case fault.HintOf(err) != "":
+		return fault.HintOf(err)
 	case errors.As(err, &template):
 		return "the fields are .Text, .Turn and .Ended; the syntax is that of Go's text/template"
 	case errors.Is(err, model.ErrCacheFull):
@@ -59,24 +59,27 @@ func overflowHint(err error) error {
 	case !errors.As(err, &context) && !errors.As(err, &long):
 		return err
 	case errors.As(err, &negative):
-		return hinted{err, "--negative and the new tokens share a context of their own: a shorter TEXT " +
-			"or a smaller -n fits; --overflow=slide drops the oldest tokens of TEXT"}
+		return fault.Hint(err, "--negative and the new tokens share a context of their own: a shorter TEXT "+
+			"or a smaller -n fits; --overflow=slide drops the oldest tokens of TEXT")
+
 	case context != nil && context.Held > 0 && context.Held <= context.Positions:
 		fits := context.Positions - context.Held + 1
-		return hinted{err, fmt.Sprintf("-n %d fits; --overflow=truncate drops the oldest tokens of "+
-			"the prompt, --overflow=slide writes on past the context's end", fits)}
+		return fault.Hint(err, fmt.Sprintf("-n %d fits; --overflow=truncate drops the oldest tokens of "+
+			"the prompt, --overflow=slide writes on past the context's end", fits))
+
 	}
-	return hinted{err,
-		"--overflow=truncate and --overflow=slide drop the oldest tokens of the prompt"}
+	return fault.Hint(err,
+		"--overflow=truncate and --overflow=slide drop the oldest tokens of the prompt")
+
 }
 
 // hintAtFile says that a text in the arguments is a file's name too, or - for stdin. What would
 // read the file is reads and the name.
 func (a *app) hintAtFile(text, reads string) {
 	if text == "-" {
-		a.notef(`hint: "-" is taken as text; %s - reads stdin`, reads)
+		a.Notef(`hint: "-" is taken as text; %s - reads stdin`, reads)
 	} else if info, err := os.Stat(text); err == nil && !info.IsDir() {
-		a.notef("hint: %s is taken as text; %s FILE reads the file of that name",
+		a.Notef("hint: %s is taken as text; %s FILE reads the file of that name",
 			quoteShort(text), reads)
 	}
 }
@@ -93,7 +96,7 @@ func notACommand(node *kong.Node, word, near, more string) error {
 	if near != "" {
 		hint = "did you mean " + gpt + near + "?"
 	}
-	return hinted{err, strings.TrimSuffix(hint+more, ".")}
+	return fault.Hint(err, strings.TrimSuffix(hint+more, "."))
 }
 
 // nearestCommand returns the command of node whose name a word is most like, or "".

@@ -13,6 +13,7 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/internal/folder"
+	"picogpt/internal/process"
 	"picogpt/internal/rows"
 	"picogpt/tokenizer"
 	"picogpt/weights"
@@ -128,5 +129,23 @@ func (a *app) willReadCheckpoint(path, use string) {
 				a.inputs.Add(dir.Path(shard), use)
 			}
 		}
+	}
+}
+
+// leaveStdin says that the command takes its text from elsewhere. If bytes wait on stdin, a line on
+// stderr says that they are not read: now, or at the end of the command if they come later.
+func (a *app) leaveStdin() {
+	if a.stdinTaken {
+		return
+	}
+	a.stdinLeft = true
+	a.noteStdinLeft()
+}
+
+// noteStdinLeft writes that line, once.
+func (a *app) noteStdinLeft() {
+	if a.stdinLeft && process.BytesWait(a.stdin) {
+		a.stdinLeft = false
+		a.Notef("stdin is not read, because the text was given in the arguments; -f - reads stdin")
 	}
 }

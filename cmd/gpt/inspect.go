@@ -11,6 +11,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"picogpt/internal/amount"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
 	"picogpt/weights"
@@ -173,7 +174,7 @@ func (i *inspection) measure(c model.Config, untied bool, cache string) {
 func (i *inspection) text() []byte {
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(&b, "%s\n", count(len(i.Tensors), "tensor"))
+	fmt.Fprintf(&b, "%s\n", amount.Count(len(i.Tensors), "tensor"))
 	for _, t := range i.Tensors {
 		mark := ""
 		if t.Ignored {
@@ -202,14 +203,14 @@ func (i *inspection) text() []byte {
 		fmt.Fprintf(w, "tokenizer\t%s\n", i.Vocab)
 	}
 	fmt.Fprintf(w, "parameters\t%d\n", i.Parameters)
-	fmt.Fprintf(w, "bytes\t%d\t%s\n", i.Bytes, size(i.Bytes))
+	fmt.Fprintf(w, "bytes\t%d\t%s\n", i.Bytes, amount.LongSize(i.Bytes))
 	if i.Format != "" {
 		fmt.Fprintf(w, "format\t%s\n", i.Format)
 	}
-	fmt.Fprintf(w, "memory at full context\t%d\t%s\n", i.Memory.Total, size(i.Memory.Total))
-	fmt.Fprintf(w, "  weights\t%d\t%s\n", i.Memory.Weights, size(i.Memory.Weights))
+	fmt.Fprintf(w, "memory at full context\t%d\t%s\n", i.Memory.Total, amount.LongSize(i.Memory.Total))
+	fmt.Fprintf(w, "  weights\t%d\t%s\n", i.Memory.Weights, amount.LongSize(i.Memory.Weights))
 	fmt.Fprintf(w, "  keys and values\t%d\t%s, of %d positions\n", i.Memory.KeyValues,
-		size(i.Memory.KeyValues), i.Config.Positions)
+		amount.LongSize(i.Memory.KeyValues), i.Config.Positions)
 	w.Flush()
 	return b.Bytes()
 }
@@ -225,16 +226,4 @@ func configLines(c model.Config) (lines [][2]string) {
 		return nil
 	})
 	return lines
-}
-
-// size writes a number of bytes for people.
-func size(n int64) string {
-	x := float64(n)
-	for _, unit := range []string{"B", "kB", "MB"} {
-		if x < 1000 {
-			return fmt.Sprintf("%.4g %s", x, unit)
-		}
-		x /= 1000
-	}
-	return fmt.Sprintf("%.4g GB", x)
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"picogpt/hub"
+	"picogpt/internal/amount"
+	"picogpt/internal/fault"
 	"picogpt/model"
 	"picogpt/weights"
 )
@@ -25,18 +27,18 @@ func (a *app) inspectRemote(c *inspectCommand) (i *inspection, problem, err erro
 	if err != nil {
 		return nil, nil, err
 	}
-	o.Progress = func(p hub.Progress) { a.notef("%s: %s", p.File, p.Note) }
-	ctx, release := a.graceful()
+	o.Progress = func(p hub.Progress) { a.Notef("%s: %s", p.File, p.Note) }
+	ctx, release := a.Graceful()
 	defer release()
-	defer a.showProgress(func() string { return "reading " + name.String() })()
+	defer a.ShowProgress(func() string { return "reading " + name.String() })()
 	far, err := hub.Look(ctx, name, o)
 	if err != nil {
 		return nil, nil, hubError(name, o, err)
 	}
 	defer far.Close()
 	i, problem, err = a.inspectFar(name, far)
-	a.endProgress()
-	a.logf("commit %s, %s fetched", far.Commit, count(int(far.Fetched()), "byte"))
+	a.EndProgress()
+	a.logf("commit %s, %s fetched", far.Commit, amount.Count(int(far.Fetched()), "byte"))
 	return i, problem, err
 }
 
@@ -46,10 +48,11 @@ func (a *app) inspectFar(
 ) (i *inspection, problem, err error) {
 	for _, f := range far.Files {
 		if path.Ext(f.Name) != ".safetensors" || far.Config == nil {
-			return nil, nil, hinted{fmt.Errorf("%s: only safetensors beside a config.json can be "+
+			return nil, nil, fault.Hint(fmt.Errorf("%s: only safetensors beside a config.json can be "+
 				"inspected from afar", f.Name),
 				fmt.Sprintf("gpt pull %s downloads it (%s), then gpt inspect %s shows it", name,
-					shortSize(f.Size), name)}
+					amount.Size(f.Size), name))
+
 		}
 	}
 	config, err := model.ParseConfig(far.Config)

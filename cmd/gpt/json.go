@@ -5,6 +5,7 @@ package main
 import (
 	"io"
 	"math"
+	"strconv"
 
 	"picogpt/internal/strictjson"
 )
@@ -25,4 +26,29 @@ func number(x float64) *float64 {
 		return nil
 	}
 	return &x
+}
+
+// appendFloats appends a JSON array of numbers, each the shortest decimal that gives the same
+// float32 back.
+func appendFloats(b []byte, x []float32) []byte {
+	b = append(b, '[')
+	for i, v := range x {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendFloat(b, float64(v), 'g', -1, 32)
+	}
+	return append(b, ']')
+}
+
+// appendIDs appends a JSON array of ids.
+func appendIDs(b []byte, ids []int) []byte {
+	b = append(b, '[')
+	for i, id := range ids {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, int64(id), 10)
+	}
+	return append(b, ']')
 }

@@ -15,6 +15,7 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/hub"
+	"picogpt/internal/fault"
 )
 
 // A located checkpoint is what a name means.
@@ -36,11 +37,11 @@ func (a *app) locate(name string) (located, error) {
 	n, err := hub.ParseName(name)
 	switch {
 	case strings.HasPrefix(name, "~"):
-		return located{}, hinted{absent, tildeHint}
+		return located{}, fault.Hint(absent, tildeHint)
 	case strings.Contains(name, "://"):
 		return located{}, hintAtAddress(name, absent)
 	case err != nil && !namesFile(name):
-		return located{}, hinted{absent, checkpointHint}
+		return located{}, fault.Hint(absent, checkpointHint)
 	}
 	o := a.cacheOptions()
 	s, err := hub.Find(n, o)
@@ -48,8 +49,9 @@ func (a *app) locate(name string) (located, error) {
 	case err != nil && namesFile(name):
 		return located{}, absent
 	case errors.Is(err, hub.ErrAbsent), errors.Is(err, hub.ErrNoCache):
-		return located{}, hinted{fmt.Errorf("%w, and %w", absent, hub.ErrAbsent),
-			"gpt pull " + n.String() + " downloads it" + otherRevisions(n, o)}
+		return located{}, fault.Hint(fmt.Errorf("%w, and %w", absent, hub.ErrAbsent),
+			"gpt pull "+n.String()+" downloads it"+otherRevisions(n, o))
+
 	case err != nil:
 		return located{}, err
 	}
@@ -105,8 +107,9 @@ func (a *app) openNamed(
 		return c, err
 	}
 	if where.snapshot != nil {
-		return nil, hinted{fmt.Errorf("%s: the cache has a part of it: %w", name, err),
-			"gpt pull " + name + " downloads what is missing"}
+		return nil, fault.Hint(fmt.Errorf("%s: the cache has a part of it: %w", name, err),
+			"gpt pull "+name+" downloads what is missing")
+
 	}
 	return nil, a.hintAtCached(name, err)
 }
@@ -118,8 +121,9 @@ func (a *app) hintAtCached(name string, err error) error {
 		return err
 	}
 	if n.Revision = "main"; a.isCached(n) {
-		return hinted{err, fmt.Sprintf("%s is a folder here; -m %s is the model in the "+
-			"Hugging Face cache", name, n)}
+		return fault.Hint(err, fmt.Sprintf("%s is a folder here; -m %s is the model in the "+
+			"Hugging Face cache", name, n))
+
 	}
 	return err
 }
@@ -139,7 +143,7 @@ func (a *app) noteTokenizer(name string) {
 	files := []string{"tokenizer.json", "vocab.json", "vocab.txt", "spiece.model"}
 	if !slices.ContainsFunc(files, where.snapshot.Has) &&
 		slices.ContainsFunc(files, where.snapshot.Unknown) {
-		a.notef("%s: the cache has no tokenizer of it, so GPT-2's is taken; gpt pull %s "+
+		a.Notef("%s: the cache has no tokenizer of it, so GPT-2's is taken; gpt pull %s "+
 			"downloads one if there is one", name, name)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"picogpt/decode"
 	"picogpt/eval"
+	"picogpt/internal/fault"
 	"picogpt/internal/scorelines"
 	"picogpt/internal/strictjson"
 	"picogpt/kernels"
@@ -41,7 +42,7 @@ Examples:
 }
 
 func (c *logitsCommand) Run(a *app) error {
-	if err := notNegative("--top", c.Top); err != nil {
+	if err := fault.NotNegative("--top", c.Top); err != nil {
 		return err
 	}
 	p, err := c.Prompt.given(a)
@@ -118,7 +119,7 @@ func (w *logitsWriter) append(b []byte, logits []float32) ([]byte, error) {
 
 // eval appends ids to s, with progress.
 func (a *app) eval(ctx context.Context, s *model.Session, ids []int) error {
-	defer a.showProgress(func() string { return fmt.Sprintf("reading %d tokens", len(ids)) })()
+	defer a.ShowProgress(func() string { return fmt.Sprintf("reading %d tokens", len(ids)) })()
 	return evalOne(ctx, model.Input{Session: s, Tokens: ids})
 }
 
@@ -143,8 +144,8 @@ func (a *app) printAllLogits(
 		return err
 	}
 	var printed atomic.Int64
-	if !a.stdout.terminal {
-		defer a.showProgress(func() string {
+	if !a.stdout.Terminal {
+		defer a.ShowProgress(func() string {
 			return fmt.Sprintf("%d of %d tokens", printed.Load(), len(ids))
 		})()
 	}

@@ -16,6 +16,8 @@ import (
 	"fmt"
 	"os"
 
+	"picogpt/internal/fault"
+	"picogpt/internal/process"
 	"picogpt/internal/quote"
 )
 
@@ -26,7 +28,7 @@ func main() {
 
 // run does what the command line says.
 func run(a *app, args []string) error {
-	a.watchSignals()
+	a.Watch(a.atSignal)
 	parsed, err := parse(a, args)
 	if err != nil {
 		return err
@@ -42,45 +44,21 @@ func run(a *app, args []string) error {
 	return err
 }
 
-// errClosedPipe says that nobody reads stdout any more.
-var errClosedPipe = errors.New("stdout is closed")
-
-// A usageError is a mistake in the command line. It ends the process with status 2.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-// usagef makes a usageError.
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
-// notNegative returns a usageError for a flag whose value is below 0.
-func notNegative(flag string, n int) error {
-	if n < 0 {
-		return usagef("%s %d: want 0 or more", flag, n)
-	}
-	return nil
-}
-
-// A hinted error carries a hint: what the user may want to do instead.
-type hinted struct {
-	error
-	hint string
-}
-
-func (e hinted) Unwrap() error { return e.error }
+// usagef is an error of usage, which ends the process with status 2.
+func usagef(format string, args ...any) error { return fault.Usagef(format, args...) }
 
 // report prints an error in one line, and a hint in another, and returns the exit status.
 func (a *app) report(err error) int {
-	var usage usageError
+	var usage fault.Usage
 	switch {
-	case err == nil, errors.Is(err, errClosedPipe):
+	case err == nil, errors.Is(err, process.ErrClosedPipe):
 		return 0
 	case errors.Is(err, context.Canceled):
-		return a.signalStatus()
+		return a.Status()
 	}
-	fmt.Fprintf(a.stderr, "gpt: %s\n", quote.OneLine(err))
+	fmt.Fprintf(a.Stderr, "gpt: %s\n", quote.OneLine(err))
 	if hint := hintFor(err); hint != "" {
-		fmt.Fprintf(a.stderr, "gpt: hint: %s\n", hint)
+		fmt.Fprintf(a.Stderr, "gpt: hint: %s\n", hint)
 	}
 	if errors.As(err, &usage) {
 		return 2

@@ -11,7 +11,9 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/hub"
+	"picogpt/internal/amount"
 	"picogpt/internal/quote"
+	"picogpt/internal/terminal"
 	"picogpt/model"
 )
 
@@ -60,7 +62,7 @@ func (c *modelsCommand) Run(a *app) error {
 		}{o.Cache, models})
 	}
 	if len(models) == 0 {
-		a.notef("no models in %s; gpt pull gpt2 downloads GPT-2", o.Cache)
+		a.Notef("no models in %s; gpt pull gpt2 downloads GPT-2", o.Cache)
 		return nil
 	}
 	_, err = a.stdout.Write(modelsText(models))
@@ -103,7 +105,7 @@ func modelsText(models []cachedModel) []byte {
 		if !m.Runs {
 			runs = "no: " + withoutFolder(m.Problem, m.Path)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Name, shortSize(m.Bytes), format, printable(runs))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Name, amount.Size(m.Bytes), format, terminal.Printable(runs))
 	}
 	w.Flush()
 	return b.Bytes()

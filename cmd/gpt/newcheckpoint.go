@@ -14,6 +14,7 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/internal/folder"
 	"picogpt/internal/outfile"
+	"picogpt/internal/terminal"
 )
 
 // A newCheckpoint is a folder of files or, where there is only one, a file.
@@ -59,16 +60,16 @@ func (c *newCheckpoint) write() error {
 		return err
 	}
 	defer m.Close()
-	ctx, release := c.app.graceful()
+	ctx, release := c.app.Graceful()
 	defer release()
 	title := c.path
 	if c.folder != nil {
 		title = filepath.Join(c.path, c.conversion.Weights)
 	}
-	bar := newByteBar("writing " + title)
-	defer c.app.showBar(bar)()
+	bar := terminal.NewByteBar("writing " + title)
+	defer c.app.ShowBar(bar)()
 	weights := func(w io.Writer) error {
-		w = &countingWriter{w: w, bar: bar, total: m.SaveSize()}
+		w = bar.Counting(w, m.SaveSize())
 		return c.conversion.WriteWeights(ctx, w, m)
 	}
 	if c.folder == nil {
@@ -106,7 +107,7 @@ func (c *newCheckpoint) noteOthers() {
 	for _, name := range checkpoint.Companions() {
 		path := filepath.Join(c.path, name)
 		if _, err := os.Lstat(path); err == nil && !slices.Contains(ours, name) {
-			c.app.notef("%s: was there before and stays, though %s has no such file",
+			c.app.Notef("%s: was there before and stays, though %s has no such file",
 				path, c.app.modelName())
 		}
 	}

@@ -12,6 +12,8 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/decode"
+	"picogpt/internal/amount"
+	"picogpt/internal/fault"
 	"picogpt/internal/genflags"
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -72,7 +74,7 @@ func (c *nextCommand) options(given map[string]bool) (decode.Options, error) {
 		Generated: c.New, RepeatPenalty: c.RepeatPenalty, RepeatLastN: c.RepeatLastN,
 	}
 	if err := genflags.Complete(&o); err != nil {
-		return o, usageError{err}
+		return o, fault.Usage{Err: err}
 	}
 	if err := setChoosing(&o, &c.Filters, &c.Steering); err != nil {
 		return o, err
@@ -81,12 +83,12 @@ func (c *nextCommand) options(given map[string]bool) (decode.Options, error) {
 		flag string
 		n    int
 	}{{"--top", c.Top}, {"--new", c.New}} {
-		if err := notNegative(f.flag, f.n); err != nil {
+		if err := fault.NotNegative(f.flag, f.n); err != nil {
 			return o, err
 		}
 	}
 	if err := genflags.Check(o); err != nil {
-		return o, usageError{err}
+		return o, fault.Usage{Err: err}
 	}
 	return o, c.Filters.checkListed(&o, given)
 }
@@ -173,7 +175,7 @@ func (c *nextCommand) look(m *model.Model, ids []int, o decode.Options) (*nextTa
 	st, err := decode.NewStream(s, ids, o)
 	var negative *decode.NegativeError
 	if errors.As(err, &negative) {
-		err = hinted{err, "a shorter --negative TEXT fits"}
+		err = fault.Hint(err, "a shorter --negative TEXT fits")
 	}
 	if err != nil {
 		return nil, err
@@ -240,7 +242,7 @@ func (t *nextTable) table() string {
 		for _, k := range t.Candidates {
 			rest -= k.Prob
 		}
-		fmt.Fprintf(&b, "%7s  %s with %.2f%% together\n", "", count(more, "more token"),
+		fmt.Fprintf(&b, "%7s  %s with %.2f%% together\n", "", amount.Count(more, "more token"),
 			100*max(0, rest))
 	}
 	if len(t.steps) > 0 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"picogpt/decode"
+	"picogpt/internal/amount"
 )
 
 // byFlags is an error that names flags where no token is left to choose. forms are the flags that
@@ -18,7 +19,7 @@ func byFlags(err error, forms []string) error {
 	if !errors.As(err, &none) {
 		return err
 	}
-	after := fmt.Sprintf("after %s no token is left to choose", count(none.Position+1, "token"))
+	after := fmt.Sprintf("after %s no token is left to choose", amount.Count(none.Position+1, "token"))
 	var flags []string
 	for _, step := range none.Took {
 		switch step {

@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 
+	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
 )
 
@@ -27,7 +28,7 @@ func outputError(flag string, err error) error {
 	case errors.Is(err, outfile.ErrNoName):
 		return usagef("%s: %w", flag, err)
 	case errors.Is(err, outfile.ErrExists):
-		return hinted{err, "--force writes over it"}
+		return fault.Hint(err, "--force writes over it")
 	}
 	return err
 }

@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"picogpt/eval"
+	"picogpt/internal/amount"
+	"picogpt/internal/fault"
+	"picogpt/internal/terminal"
 	"picogpt/model"
 )
 
@@ -68,8 +71,8 @@ func (c *perplexityCommand) Run(a *app) error {
 	}
 	o := eval.Options{Protocol: eval.Protocol(c.Protocol), Window: c.Window, Stride: c.Stride,
 		Batch: c.Batch}
-	err = cmp.Or(notNegative("--window", o.Window), notNegative("--stride", o.Stride),
-		notNegative("--batch", o.Batch))
+	err = cmp.Or(fault.NotNegative("--window", o.Window), fault.NotNegative("--stride", o.Stride),
+		fault.NotNegative("--batch", o.Batch))
 	if err != nil {
 		return err
 	}
@@ -88,10 +91,10 @@ func (c *perplexityCommand) Run(a *app) error {
 	}
 	r.Model = a.modelName()
 	if c.JSON {
-		err = joinErrors(printJSON(a.stdout, r), err)
+		err = fault.First(printJSON(a.stdout, r), err)
 	} else {
 		_, e := a.stdout.WriteString(r.Digits(a.digits()))
-		err = joinErrors(e, err)
+		err = fault.First(e, err)
 	}
 	if c.Expect != nil && err == nil {
 		err = expected.Check(r.Perplexity)
@@ -101,7 +104,7 @@ func (c *perplexityCommand) Run(a *app) error {
 
 // digits is how many digits of a perplexity are printed: 6 for people, −1, which is all, for programs.
 func (a *app) digits() int {
-	if a.stdout.terminal {
+	if a.stdout.Terminal {
 		return 6
 	}
 	return -1
@@ -126,16 +129,6 @@ func (c *perplexityCommand) expected() (e eval.Expectation, err error) {
 	return e, nil
 }
 
-// joinErrors returns the first error that is one.
-func joinErrors(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // read returns the contents of the files, or of what --tokens names.
 func (c *perplexityCommand) read(a *app) ([]string, error) {
 	names := c.Files
@@ -153,7 +146,7 @@ func (c *perplexityCommand) read(a *app) ([]string, error) {
 	}
 	if len(names) == 0 {
 		if !readable(a.stdin) {
-			return nil, hinted{usagef("no text"), "give files, or a text through a pipe"}
+			return nil, fault.Hint(usagef("no text"), "give files, or a text through a pipe")
 		}
 		names = []string{"-"}
 	}
@@ -161,7 +154,7 @@ func (c *perplexityCommand) read(a *app) ([]string, error) {
 	for i, name := range names {
 		text, err := a.readFile(name, "")
 		if errors.Is(err, fs.ErrNotExist) {
-			err = hinted{err, "to measure a text itself: printf %s TEXT | gpt perplexity"}
+			err = fault.Hint(err, "to measure a text itself: printf %s TEXT | gpt perplexity")
 		}
 		if err != nil {
 			return nil, err
@@ -190,7 +183,7 @@ func (a *app) readFile(name, use string) (string, error) {
 
 // text encodes the files, or reads them as ids.
 func (c *perplexityCommand) text(a *app, files []string) (eval.Text, error) {
-	defer a.showProgress(func() string { return "tokenizing" })()
+	defer a.ShowProgress(func() string { return "tokenizing" })()
 	if c.Tokens != nil {
 		ids, err := parseIDs(files[0])
 		if err != nil {
@@ -214,25 +207,25 @@ func (c *perplexityCommand) text(a *app, files []string) (eval.Text, error) {
 		text = eval.NewWikiText
 	}
 	result, err := text(eval.Protocol(c.Protocol), t, files...)
-	a.logf("tokenizing: %s", duration(time.Since(start)))
+	a.logf("tokenizing: %s", amount.Duration(time.Since(start)))
 	return result, err
 }
 
 // measure runs the protocol with a progress bar. Ctrl-C ends it early.
 func (a *app) measure(m *model.Model, text eval.Text, o eval.Options) (eval.Result, error) {
-	ctx, release := a.graceful()
+	ctx, release := a.Graceful()
 	defer release()
-	bar := newBar("tokens")
+	bar := terminal.NewBar("tokens")
 	o.Progress = func(p eval.Progress) {
-		bar.set(p.Done, p.Total, fmt.Sprintf("perplexity %.4f", p.Perplexity))
+		bar.Set(p.Done, p.Total, fmt.Sprintf("perplexity %.4f", p.Perplexity))
 	}
-	end := a.showBar(bar)
+	end := a.ShowBar(bar)
 	start := time.Now()
 	r, err := eval.Measure(ctx, m, text, o)
 	end()
 	if took := time.Since(start); r.Scored > 0 {
-		a.logf("%d tokens in %s, %.0f tokens/s", bar.done, duration(took),
-			float64(bar.done)/took.Seconds())
+		a.logf("%d tokens in %s, %.0f tokens/s", bar.Done(), amount.Duration(took),
+			float64(bar.Done())/took.Seconds())
 	}
 	return r, err
 }

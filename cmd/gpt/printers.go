@@ -9,6 +9,7 @@ import (
 	"iter"
 
 	"picogpt/decode"
+	"picogpt/internal/process"
 	"picogpt/tokenizer"
 )
 
@@ -55,7 +56,7 @@ func (c *generateCommand) printer(
 
 // A textPrinter prints the prompt, the text as it comes and a newline; a line --- between samples.
 type textPrinter struct {
-	out     *output
+	out     *process.Output
 	prompt  string
 	printed int  // bytes of the first text that are printed already
 	inside  bool // a sample
@@ -92,7 +93,7 @@ func (p *textPrinter) interrupt() error {
 
 // An idsPrinter prints an array of ids for each sample, an id as it comes.
 type idsPrinter struct {
-	out    *output
+	out    *process.Output
 	prompt []int
 	inside bool
 	comma  bool
@@ -191,26 +192,26 @@ func (o *inOrder) interrupt(p printer) error {
 func (a *app) stream(
 	tokens iter.Seq2[decode.Token, error], cancel context.CancelFunc, t *timing, p printer,
 ) (err error) {
-	defer a.showProgress(t.label)()
+	defer a.ShowProgress(t.label)()
 	for token, failed := range tokens {
 		if err = failed; err != nil {
-			a.endProgress()
+			a.EndProgress()
 			err = errors.Join(p.interrupt(), overflowHint(err))
 			break
 		}
 		if t.count(token) == 1 {
-			a.setCancel(cancel)
-			defer a.setCancel(nil)
-			if p.streams() && a.stdout.terminal {
-				a.endProgress()
+			a.SetCancel(cancel)
+			defer a.SetCancel(nil)
+			if p.streams() && a.stdout.Terminal {
+				a.EndProgress()
 			}
 		}
 		if err = p.token(token); err != nil {
 			break
 		}
 	}
-	a.endProgress()
-	if !errors.Is(err, errClosedPipe) {
+	a.EndProgress()
+	if !errors.Is(err, process.ErrClosedPipe) {
 		t.log(a)
 	}
 	return err

@@ -4,6 +4,7 @@ package main
 
 import (
 	"picogpt/decode"
+	"picogpt/internal/process"
 	"picogpt/internal/promptlines"
 	"picogpt/tokenizer"
 )
@@ -23,7 +24,7 @@ const finishInterrupted = "interrupted"
 
 // A jsonPrinter prints an object for each sample when it is complete.
 type jsonPrinter struct {
-	out    *output
+	out    *process.Output
 	form   jsonForm
 	seed   uint64
 	prompt []int
@@ -77,7 +78,7 @@ type interruption struct {
 // An eventPrinter prints an object for each token as it comes. Samples that are made side by side
 // take turns.
 type eventPrinter struct {
-	out  *output
+	out  *process.Output
 	form jsonForm
 	open []interruption // of the samples that have begun and go on
 }

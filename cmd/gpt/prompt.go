@@ -15,8 +15,10 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/eval"
+	"picogpt/internal/fault"
 	"picogpt/internal/quote"
 	"picogpt/internal/scorelines"
+	"picogpt/internal/terminal"
 	"picogpt/tokenizer"
 )
 
@@ -82,7 +84,7 @@ func readWhole(r io.Reader) (string, error) {
 // readable reports whether a file is there and is not a person's keyboard.
 func readable(f *os.File) bool {
 	_, err := f.Stat()
-	return err == nil && !isTerminal(f)
+	return err == nil && !terminal.Is(f)
 }
 
 // fileError names the file and the reason, and not the system call.
@@ -140,7 +142,7 @@ func (s *promptSource) read(a *app) (prompt, error) {
 func (s *promptSource) given(a *app) (prompt, error) {
 	p, err := s.read(a)
 	if err == nil && !p.asText && p.ids == nil {
-		err = hinted{usagef("no text"), textHint}
+		err = fault.Hint(usagef("no text"), textHint)
 	}
 	return p, err
 }
@@ -191,13 +193,15 @@ func (s *generateSource) open(a *app) (p prompt, close func(), err error) {
 // errPromptAndText and errTokensAndText are of words in the arguments that are a part of what a flag
 // should have.
 func errPromptAndText() error {
-	return hinted{usagef("--prompt and a text in the arguments: want one of them"),
-		"a prompt of several words goes into quotes: -p \"Once upon a time\""}
+	return fault.Hint(usagef("--prompt and a text in the arguments: want one of them"),
+		"a prompt of several words goes into quotes: -p \"Once upon a time\"")
+
 }
 
 func errTokensAndText() error {
-	return hinted{usagef("--tokens and a text: want one of them"),
-		"several ids are one word: --tokens 1,2,3"}
+	return fault.Hint(usagef("--tokens and a text: want one of them"),
+		"several ids are one word: --tokens 1,2,3")
+
 }
 
 // promptText returns a reader of the prompt's text, nil if there is none.

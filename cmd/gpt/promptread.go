@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"picogpt/decode"
+	"picogpt/internal/amount"
 	"picogpt/tokenizer"
 )
 
@@ -47,7 +48,7 @@ func (c *generateCommand) readText(a *app, tok *tokenizer.Tokenizer, context int
 		encoder: tok.ForPrompts().NewEncoder(max(shownIDs, context+1)),
 		show:    !c.NoDisplayPrompt && (c.Output == "text" || c.Output == "auto"),
 	}
-	defer a.showProgress(func() string { return "reading the prompt, " + size(r.bytes.Load()) })()
+	defer a.ShowProgress(func() string { return "reading the prompt, " + amount.LongSize(r.bytes.Load()) })()
 	if _, err := io.CopyBuffer(struct{ io.Writer }{r}, struct{ io.Reader }{p.source},
 		make([]byte, 1<<16)); err != nil {
 		return overflowHint(err)
@@ -74,8 +75,8 @@ func (r *promptReader) Write(b []byte) (int, error) {
 		return r.held.Write(b)
 	case !r.printed:
 		r.printed = true
-		if r.stdout.terminal {
-			r.endProgress()
+		if r.stdout.Terminal {
+			r.EndProgress()
 		}
 		if _, err := r.stdout.WriteString(r.held.String()); err != nil {
 			return 0, err

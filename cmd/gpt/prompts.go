@@ -11,9 +11,12 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/decode"
+	"picogpt/internal/amount"
+	"picogpt/internal/fault"
 	"picogpt/internal/promptlines"
 	"picogpt/internal/resume"
 	"picogpt/internal/rows"
+	"picogpt/internal/terminal"
 	"picogpt/model"
 )
 
@@ -30,8 +33,9 @@ func (c *generateCommand) checkPrompts() error {
 	case c.Many.Prompts == nil && c.Receipt.Receipt != nil && t.Out == nil && !t.Resume:
 		return nil // --force is about the receipt
 	case c.Many.Prompts == nil && (t.Out != nil || t.Resume || t.Force):
-		return hinted{usagef("--out, --resume and --force: want --prompts FILE"),
-			"without it the shell can write the output to a file: gpt ... > FILE"}
+		return fault.Hint(usagef("--out, --resume and --force: want --prompts FILE"),
+			"without it the shell can write the output to a file: gpt ... > FILE")
+
 	case c.Many.Prompts == nil:
 		return nil
 	case len(one.Text.Words) > 0 || one.Text.File != nil || one.Prompt != nil || one.Tokens != nil:
@@ -64,7 +68,7 @@ func (c *generateCommand) runPrompts(a *app, o decode.Options) error {
 		return err
 	}
 	defer m.Close()
-	run := prompting{app: a, command: c, options: o, model: m, bar: newBar("lines")}
+	run := prompting{app: a, command: c, options: o, model: m, bar: terminal.NewBar("lines")}
 	run.in = &promptInput{Reader: lines}
 	run.in.prompts.Special = c.Prompt.Special
 	if err := run.openTokenizer(); err != nil {
@@ -108,9 +112,9 @@ func (r *prompting) bad() error {
 	if n == 0 {
 		return nil
 	}
-	err := fmt.Errorf("%d of %s could not be continued", n, count(r.state.Lines, "prompt"))
+	err := fmt.Errorf("%d of %s could not be continued", n, amount.Count(r.state.Lines, "prompt"))
 	if r.lines > 0 && !r.objects {
-		err = hinted{err, `a line is an object such as {"prompt":"Once upon a time"}`}
+		err = fault.Hint(err, `a line is an object such as {"prompt":"Once upon a time"}`)
 	}
 	return err
 }
@@ -151,7 +155,7 @@ type prompting struct {
 	in      *promptInput
 	healer  *healer // nil: without --heal
 	out     *records
-	bar     *bar
+	bar     *terminal.Bar
 	state   promptingState
 	lines   int // answered now
 	tokens  int // made now

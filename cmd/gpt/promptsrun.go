@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"picogpt/decode"
+	"picogpt/internal/amount"
+	"picogpt/internal/fault"
 	"picogpt/internal/promptlines"
 	"picogpt/internal/quote"
 	"picogpt/internal/resume"
@@ -24,12 +26,12 @@ const (
 
 // run writes the texts side by side, and the objects in the order of the lines.
 func (r *prompting) run() error {
-	ctx, release := r.graceful()
+	ctx, release := r.Graceful()
 	defer release()
-	if r.command.Many.Target.Out != nil || !r.stdout.terminal {
-		r.showBar(r.bar)
+	if r.command.Many.Target.Out != nil || !r.stdout.Terminal {
+		r.ShowBar(r.bar)
 	}
-	defer r.endProgress()
+	defer r.EndProgress()
 	r.logf("seed: %d", r.options.Seed)
 	start := time.Now()
 	// Nobody waits for a token here, so that prompts may take their time.
@@ -50,8 +52,8 @@ func (r *prompting) run() error {
 	}
 	took := time.Since(start)
 	r.logf("%s in %s, %.0f tokens/s",
-		count(r.tokens, "token"), duration(took), rate(r.tokens, took))
-	return joinErrors(ctx.Err(), r.in.err)
+		amount.Count(r.tokens, "token"), amount.Duration(took), amount.Rate(r.tokens, took))
+	return fault.First(ctx.Err(), r.in.err)
 }
 
 // A promptJob is a line on its way.
@@ -119,7 +121,7 @@ func (r *prompting) answer(j *promptJob) error {
 	r.objects = r.objects || j.parsed
 	if j.Err != nil {
 		r.state.Errors++
-		r.noteDuring(r.bar, "%s: line %d: %s", r.in.Name, j.First, quote.OneLine(j.Err))
+		r.NoteDuring(r.bar, "%s: line %d: %s", r.in.Name, j.First, quote.OneLine(j.Err))
 		e := scorelines.Error{Line: j.First, ID: j.id, Error: quote.OneLine(j.Err)}
 		var err error
 		if j.record, err = strictjson.Line(e); err != nil {
@@ -130,9 +132,9 @@ func (r *prompting) answer(j *promptJob) error {
 	if err != nil {
 		return err
 	}
-	r.bar.set(r.lines, 0, "")
+	r.bar.Set(r.lines, 0, "")
 	if known := r.in.known.Load(); r.in.Size > 0 {
-		r.bar.setInput(r.in.Read.Load()-known, r.in.Size-known)
+		r.bar.SetInput(r.in.Read.Load()-known, r.in.Size-known)
 	}
 	return r.out.write(j.record, resume.Mark{Line: j.Last, Input: j.Digest, State: state})
 }

@@ -13,7 +13,10 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/hub"
+	"picogpt/internal/amount"
+	"picogpt/internal/fault"
 	"picogpt/internal/quote"
+	"picogpt/internal/terminal"
 	"picogpt/model"
 )
 
@@ -72,13 +75,13 @@ func (c *pullCommand) Run(a *app) error {
 		_, err := model.ParseConfig(config)
 		return err
 	}
-	ctx, release := a.graceful()
+	ctx, release := a.Graceful()
 	defer release()
-	bar := newByteBar("pulling " + name.String())
-	defer a.showBar(bar)()
+	bar := terminal.NewByteBar("pulling " + name.String())
+	defer a.ShowBar(bar)()
 	o.Progress = a.pullProgress(bar)
 	s, err := hub.Pull(ctx, name, o, c.Files...)
-	a.endProgress()
+	a.EndProgress()
 	if err != nil {
 		return hubError(name, o, err)
 	}
@@ -97,7 +100,7 @@ func (c *pullCommand) Run(a *app) error {
 func hubName(s string, revision *string) (hub.Name, error) {
 	name, err := hub.ParseName(s)
 	if err != nil {
-		return name, hintAtAddress(s, usageError{err})
+		return name, hintAtAddress(s, fault.Usage{Err: err})
 	}
 	if revision == nil {
 		return name, nil
@@ -107,7 +110,7 @@ func hubName(s string, revision *string) (hub.Name, error) {
 	}
 	name.Revision = *revision
 	if name, err = hub.ParseName(name.Repo + "@" + *revision); err != nil {
-		return name, usageError{err}
+		return name, fault.Usage{Err: err}
 	}
 	return name, nil
 }
@@ -123,7 +126,7 @@ func hintAtAddress(s string, err error) error {
 	if _, parsed := hub.ParseName(name.String()); parsed != nil {
 		return err
 	}
-	return hinted{err, "that repository's name is " + name.String()}
+	return fault.Hint(err, "that repository's name is "+name.String())
 }
 
 // tryPulled opens what was pulled, so that it is known now if it cannot run.
@@ -134,33 +137,33 @@ func (a *app) tryPulled(name hub.Name, path string) {
 		_, _, err = model.Check(c.Config, c.Tensors)
 	}
 	if err != nil {
-		a.notef("%s is in the cache, but does not run: %s", name,
+		a.Notef("%s is in the cache, but does not run: %s", name,
 			withoutFolder(quote.OneLine(err), path))
 		return
 	}
 	if _, err := c.Tokenizer(); err != nil {
-		a.notef("%s is in the cache, and runs on ids alone: %s", name,
+		a.Notef("%s is in the cache, and runs on ids alone: %s", name,
 			withoutFolder(quote.OneLine(err), path))
 	}
 }
 
 // pullProgress shows how far a pull is: on the bar, and a line for each file that is complete, for
 // what happens on the way, and where there is no terminal for every tenth second.
-func (a *app) pullProgress(b *bar) func(hub.Progress) {
+func (a *app) pullProgress(b *terminal.Bar) func(hub.Progress) {
 	const often = 10 * time.Second
 	told, start := time.Now(), time.Now()
 	return func(p hub.Progress) {
-		b.setFile(p.File, p.AllDone, p.AllTotal)
+		b.SetFile(p.File, p.AllDone, p.AllTotal)
 		switch {
 		case p.Note != "":
-			a.noteDuring(b, "%s: %s", p.File, p.Note)
+			a.NoteDuring(b, "%s: %s", p.File, p.Note)
 		case p.Complete:
-			a.noteDuring(b, "%s: %s", p.File, shortSize(p.Done))
-		case time.Since(told) > often && a.progressFile() == nil:
+			a.NoteDuring(b, "%s: %s", p.File, amount.Size(p.Done))
+		case time.Since(told) > often && a.Terminal() == nil:
 			rate := float64(p.AllDone) / time.Since(start).Seconds()
 			left := time.Duration(float64(p.AllTotal-p.AllDone) / max(rate, 1) * 1e9)
-			a.notef("%s: %s of %s, %s/s, %v left", p.File, shortSize(p.Done), shortSize(p.Total),
-				shortSize(int64(rate)), left.Round(time.Second))
+			a.Notef("%s: %s of %s, %s/s, %v left", p.File, amount.Size(p.Done), amount.Size(p.Total),
+				amount.Size(int64(rate)), left.Round(time.Second))
 		default:
 			return
 		}
@@ -204,7 +207,7 @@ func hubError(name hub.Name, o hub.Options, err error) error {
 	default:
 		return err
 	}
-	return hinted{err, hint}
+	return fault.Hint(err, hint)
 }
 
 func revisionOf(name hub.Name) string {

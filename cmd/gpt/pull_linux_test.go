@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"picogpt/internal/testing/fakehub"
+	"picogpt/internal/testing/testterminal"
 )
 
 func TestAPullShowsABarOnATerminal(t *testing.T) {
 	h, _, env := pullHub(t)
 	h.Break(fakehub.For("files", "GET", "/model.safetensors", 0,
 		fakehub.Slow(400, 15*time.Millisecond)))
-	screen, terminal := openTerminal(t)
-	resize(t, terminal, 100)
+	screen, terminal := testterminal.Open(t)
+	testterminal.Resize(t, terminal, 100)
 	cmd := exec.Command("gpt", "pull", "a/b")
 	cmd.Env, cmd.Stderr = env, terminal
 	if err := cmd.Start(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"picogpt/checkpoint"
+	"picogpt/internal/fault"
 )
 
 type quantizeCommand struct {
@@ -34,8 +35,9 @@ Examples:
 
 func (c *quantizeCommand) Run(a *app) error {
 	if a.Dtype == "auto" {
-		return hinted{usagef("--dtype: missing, want the format to write"),
-			"--dtype q8 takes a quarter of f32's space, q4 less than a fifth"}
+		return fault.Hint(usagef("--dtype: missing, want the format to write"),
+			"--dtype q8 takes a quarter of f32's space, q4 less than a fifth")
+
 	}
 	if err := a.fromArgument("model", c.From); err != nil {
 		return err

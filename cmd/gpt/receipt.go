@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"picogpt/decode"
+	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
@@ -56,8 +57,9 @@ func (f *receiptFlag) check(a *app, c *generateCommand, options []string) error 
 	case c.Many.Prompts != nil:
 		return usagef("--receipt and --prompts: want one of them")
 	case c.Samples > 1:
-		return hinted{usagef("--receipt and --samples %d: want one text", c.Samples),
-			"--seed S+i gives text i alone"}
+		return fault.Hint(usagef("--receipt and --samples %d: want one text", c.Samples),
+			"--seed S+i gives text i alone")
+
 	case c.Search.Return > 1:
 		return usagef("--receipt and --return %d: want one text", c.Search.Return)
 	}
@@ -110,7 +112,7 @@ func (r *receipt) fill(a *app, m *model.Model, start []int, tokens []decode.Toke
 	if err != nil {
 		return err
 	}
-	defer a.showProgress(func() string { return "reading the logits again" })()
+	defer a.ShowProgress(func() string { return "reading the logits again" })()
 	if r.Model, err = ck.Digest(); err != nil {
 		return err
 	}

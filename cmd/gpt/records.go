@@ -6,7 +6,9 @@ import (
 	"errors"
 	"os"
 
+	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
+	"picogpt/internal/process"
 	"picogpt/internal/resume"
 	"picogpt/internal/rows"
 	"picogpt/model"
@@ -82,7 +84,7 @@ func (t *recordsTarget) open(
 
 // checkpointSettings are what records depend on in the checkpoint.
 func (a *app) checkpointSettings(m *model.Model) ([]resume.Setting, error) {
-	defer a.showProgress(func() string { return "reading " + a.modelName() })()
+	defer a.ShowProgress(func() string { return "reading " + a.modelName() })()
 	c, err := a.open()
 	if err != nil {
 		return nil, err
@@ -108,18 +110,18 @@ func (t *recordsTarget) hinted(err error) error {
 	var mismatch *resume.MismatchError
 	switch {
 	case errors.As(err, &mismatch):
-		return hinted{err, "--force in place of --resume begins anew"}
+		return fault.Hint(err, "--force in place of --resume begins anew")
 	case errors.Is(err, resume.ErrForeign):
-		return hinted{err, "give --out another name, or move that file away; --force writes over it"}
+		return fault.Hint(err, "give --out another name, or move that file away; --force writes over it")
 	case errors.Is(err, outfile.ErrExists):
-		return hinted{err, "--resume continues it, --force writes over it"}
+		return fault.Hint(err, "--resume continues it, --force writes over it")
 	}
 	return outputError("--out", err)
 }
 
 // records are written one by one, each at once.
 type records struct {
-	stdout *output
+	stdout *process.Output
 	file   *resume.File // in place of stdout, if not nil
 }
 
@@ -138,8 +140,8 @@ func (r *records) write(record []byte, m resume.Mark) error {
 		return err
 	}
 	err := r.file.Write(record, m)
-	if closedPipe(err) { // as of stdout
-		return errClosedPipe
+	if process.ClosedPipe(err) { // as of stdout
+		return process.ErrClosedPipe
 	}
 	return err
 }
@@ -152,7 +154,7 @@ func (r *records) close(err error) error {
 	if err == nil {
 		err = r.file.Start()
 	}
-	return joinErrors(err, r.file.Close())
+	return fault.First(err, r.file.Close())
 }
 
 // skip reads the rows that have results, up to a mark.
@@ -160,7 +162,7 @@ func skip(in *rows.Reader, from resume.Mark) error {
 	err := in.Skip(from.Line, from.Input)
 	var changed *rows.ChangedError
 	if errors.As(err, &changed) {
-		return hinted{err, "--force in place of --resume begins anew"}
+		return fault.Hint(err, "--force in place of --resume begins anew")
 	}
 	return err
 }

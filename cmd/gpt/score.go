@@ -15,11 +15,15 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/eval"
+	"picogpt/internal/amount"
+	"picogpt/internal/fault"
+	"picogpt/internal/process"
 	"picogpt/internal/quote"
 	"picogpt/internal/resume"
 	"picogpt/internal/rows"
 	"picogpt/internal/scorelines"
 	"picogpt/internal/strictjson"
+	"picogpt/internal/terminal"
 	"picogpt/model"
 )
 
@@ -103,7 +107,7 @@ Examples:
 }
 
 func (c *scoreCommand) Run(a *app) error {
-	if err := cmp.Or(notNegative("--top", c.Top), notNegative("--batch", c.Batch)); err != nil {
+	if err := cmp.Or(fault.NotNegative("--top", c.Top), fault.NotNegative("--batch", c.Batch)); err != nil {
 		return err
 	}
 	if err := c.checkFields(); err != nil {
@@ -130,15 +134,15 @@ func (c *scoreCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	run := scoring{command: c, app: a, in: in, out: out, bar: newBar("lines")}
+	run := scoring{command: c, app: a, in: in, out: out, bar: terminal.NewBar("lines")}
 	run.lines = scorelines.Output{Fields: c.Fields, Keep: c.Keep, Offsets: eval.Unit(c.Offsets)}
 	err = run.begin()
 	if err == nil {
 		err = run.run(m, t)
 	}
 	err = out.close(err)
-	if c.Summary && !errors.Is(err, errClosedPipe) {
-		err = joinErrors(run.summary(err != nil), err)
+	if c.Summary && !errors.Is(err, process.ErrClosedPipe) {
+		err = fault.First(run.summary(err != nil), err)
 	}
 	if err == nil && run.total.Errors > 0 {
 		err = fmt.Errorf("%d of %d lines could not be scored", run.total.Errors, run.total.Lines)
@@ -156,8 +160,9 @@ func (c *scoreCommand) checkFields() error {
 	}
 	names, err := scorelines.ParseFields(c.Fields, scorelines.Fields())
 	if err != nil {
-		return hinted{usagef("--fields: %w", err),
-			"the fields are " + strings.Join(scorelines.Fields(), ", ")}
+		return fault.Hint(usagef("--fields: %w", err),
+			"the fields are "+strings.Join(scorelines.Fields(), ", "))
+
 	}
 	if c.Fields = names; c.Top == 0 && slices.Contains(names, "top") {
 		return usagef("--fields: top wants --top K")
@@ -202,7 +207,7 @@ type scoring struct {
 	in      *scoreInput
 	out     *records
 	lines   scorelines.Output
-	bar     *bar
+	bar     *terminal.Bar
 	total   eval.Summary // of all lines, those of an earlier run included
 	done    int          // lines, answered now
 	tokens  int          // scored now
@@ -219,12 +224,12 @@ func (s *scoring) begin() error {
 
 // run scores the lines and writes the results, both in their order.
 func (s *scoring) run(m *model.Model, t eval.Tokenizer) error {
-	ctx, release := s.graceful()
+	ctx, release := s.Graceful()
 	defer release()
-	if s.command.Target.Out != nil || s.command.Summary || !s.stdout.terminal {
-		s.showBar(s.bar)
+	if s.command.Target.Out != nil || s.command.Summary || !s.stdout.Terminal {
+		s.ShowBar(s.bar)
 	}
-	defer s.endProgress()
+	defer s.EndProgress()
 	start := time.Now()
 	o := eval.ScoreOptions{BOS: s.command.BOS, Top: s.command.Top, Batch: s.command.Batch}
 	for score, err := range eval.Score(ctx, m, t, s.in.requests, o) {
@@ -239,13 +244,13 @@ func (s *scoring) run(m *model.Model, t eval.Tokenizer) error {
 			return err
 		}
 		s.done++
-		s.bar.set(s.done, 0, "")
+		s.bar.Set(s.done, 0, "")
 		if known := s.in.known.Load(); s.in.Size > 0 {
-			s.bar.setInput(s.in.Read.Load()-known, s.in.Size-known)
+			s.bar.SetInput(s.in.Read.Load()-known, s.in.Size-known)
 		}
 	}
 	took := time.Since(start)
-	s.logf("%d tokens in %s, %.0f tokens/s", s.tokens, duration(took), rate(s.tokens, took))
+	s.logf("%d tokens in %s, %.0f tokens/s", s.tokens, amount.Duration(took), amount.Rate(s.tokens, took))
 	return s.in.err
 }
 
@@ -262,7 +267,7 @@ func (s *scoring) answer(row *scorelines.Row, score *eval.Scored) error {
 // fail tells of a row that cannot be scored, on stderr and in the output.
 func (s *scoring) fail(row *scorelines.Row, err error) error {
 	s.total.Err()
-	s.noteDuring(s.bar, "%s: line %d: %s", s.in.Name, row.First, quote.OneLine(err))
+	s.NoteDuring(s.bar, "%s: line %d: %s", s.in.Name, row.First, quote.OneLine(err))
 	return s.write(row, s.lines.Error(row, err))
 }
 
@@ -299,7 +304,7 @@ func withMember(line []byte, key, value string) ([]byte, error) {
 // summary prints what all rows came to, those of an earlier run included.
 func (s *scoring) summary(partial bool) error {
 	b, err := strictjson.Line(s.total)
-	if p := s.total.Perplexity(); err == nil && s.stdout.terminal && p-p == 0 { // a number
+	if p := s.total.Perplexity(); err == nil && s.stdout.Terminal && p-p == 0 { // a number
 		b, err = withMember(b, "perplexity", strconv.FormatFloat(p, 'g', s.digits(), 64))
 	}
 	if err == nil && partial {

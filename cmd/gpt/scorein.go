@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"picogpt/eval"
+	"picogpt/internal/fault"
 	"picogpt/internal/resume"
 	"picogpt/internal/rows"
 	"picogpt/internal/scorelines"
@@ -37,13 +38,14 @@ func (c *scoreCommand) input(a *app) (*scoreInput, error) {
 	case c.Text != nil:
 		a.hintAtFile(*c.Text, "gpt score")
 	case c.File == nil && !readable(a.stdin):
-		return nil, hinted{usagef("nothing to score"),
-			"give a file of texts, --text TEXT, or texts through a pipe"}
+		return nil, fault.Hint(usagef("nothing to score"),
+			"give a file of texts, --text TEXT, or texts through a pipe")
+
 	case c.File == nil:
 		s, err = a.openRows("-", "")
 	default:
 		if s, err = a.openRows(*c.File, ""); errors.Is(err, fs.ErrNotExist) {
-			err = hinted{err, "to score a text itself: gpt score --text TEXT"}
+			err = fault.Hint(err, "to score a text itself: gpt score --text TEXT")
 		}
 	}
 	if err != nil {
@@ -70,8 +72,9 @@ func (in *scoreInput) settle(a *app, c *scoreCommand) error {
 			return usagef("--text-field: want a name, found nothing")
 		}
 		if in.lines.Texts {
-			return hinted{usagef("--text-field: %s has no fields, its lines are texts", in.Name),
-				"--input says what they are: csv, tsv, jsonl"}
+			return fault.Hint(usagef("--text-field: %s has no fields, its lines are texts", in.Name),
+				"--input says what they are: csv, tsv, jsonl")
+
 		}
 	}
 	if err := in.Check(); err != nil {
@@ -86,9 +89,10 @@ func (in *scoreInput) settle(a *app, c *scoreCommand) error {
 		o[i] = rows.Member{Key: name, Value: json.RawMessage(`""`)}
 	}
 	if _, err := in.lines.Object(o); err != nil {
-		return hinted{fmt.Errorf("%s: %w; its first line names %s", in.Name, err,
+		return fault.Hint(fmt.Errorf("%s: %w; its first line names %s", in.Name, err,
 			quoteShort(strings.Join(in.Header, ", "))),
-			"--text-field NAME says in which column the text is"}
+			"--text-field NAME says in which column the text is")
+
 	}
 	return nil
 }
@@ -104,7 +108,7 @@ func (c *scoreCommand) notText(err error) error {
 		}
 		hint = fmt.Sprintf("jq -c '%s' %s | gpt score; %s", array.Filter, file, hint)
 	}
-	return hinted{err, hint}
+	return fault.Hint(err, hint)
 }
 
 // plainWord is a file's name that no shell changes.

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"picogpt/internal/testing/fakehub"
-
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"picogpt/internal/testing/fakehub"
 )
 
 // hubCommand is the script command hub:

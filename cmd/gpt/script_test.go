@@ -17,12 +17,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+	"github.com/rogpeppe/go-internal/testscript"
+
 	"picogpt/internal/testing/fakehub"
 	"picogpt/internal/testing/fixture"
 	"picogpt/weights"
-
-	"github.com/klauspost/compress/zstd"
-	"github.com/rogpeppe/go-internal/testscript"
 )
 
 func TestMain(m *testing.M) {

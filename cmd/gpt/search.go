@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"picogpt/decode"
+	"picogpt/internal/fault"
 	"picogpt/internal/genflags"
 	"picogpt/internal/promptlines"
 	"picogpt/model"
@@ -56,8 +57,9 @@ func (c *generateCommand) settleSearch(given map[string]bool) error {
 	case f.Beams != nil && f.Contrastive != nil:
 		return usagef("--beams and --contrastive: want one of them")
 	case f.Beams != nil && given["samples"]:
-		return hinted{usagef("--beams and --samples: want one of them"),
-			"--return K prints the K best texts of the beams"}
+		return fault.Hint(usagef("--beams and --samples: want one of them"),
+			"--return K prints the K best texts of the beams")
+
 	case given["samples"]:
 		return usagef("--contrastive and --samples: want one of them, for nothing is random")
 	}
@@ -106,7 +108,7 @@ func (f *searchFlags) check(o decode.Options, given map[string]bool) error {
 		err = decode.CheckContrastive(*f.Contrastive, o)
 	}
 	if err != nil {
-		return usageError{genflags.Named(err)}
+		return fault.Usage{Err: genflags.Named(err)}
 	}
 	return nil
 }

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"picogpt/decode"
+	"picogpt/internal/amount"
+	"picogpt/internal/fault"
 	"picogpt/internal/genflags"
 	"picogpt/model"
 	"picogpt/serve"
@@ -49,7 +51,7 @@ type muchFlags struct {
 	MaxQueue   int           `placeholder:"N" default:"256"`
 	MaxPrompts int           `placeholder:"N" default:"1024"`
 	MaxN       int           `placeholder:"N" default:"128"`
-	MaxBody    byteSize      `placeholder:"SIZE" default:"32MiB"`
+	MaxBody    amount.Bytes  `placeholder:"SIZE" default:"32MiB"`
 	Timeout    time.Duration `placeholder:"TIME" default:"10m"`
 	Drain      time.Duration `placeholder:"TIME" default:"10s"`
 }
@@ -106,7 +108,7 @@ func (c *serveCommand) Run(a *app) error {
 		return err
 	}
 	defer l.Close()
-	show := a.holdNotes()
+	show := a.Hold()
 	defer show("")
 	m, err := a.openModel()
 	if err != nil {
@@ -179,9 +181,9 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 	}
 	switch c.Log {
 	case "text":
-		o.Log = slog.New(slog.NewTextHandler(a.stderr, nil))
+		o.Log = slog.New(slog.NewTextHandler(a.Stderr, nil))
 	case "json":
-		o.Log = slog.New(slog.NewJSONHandler(a.stderr, nil))
+		o.Log = slog.New(slog.NewJSONHandler(a.Stderr, nil))
 	}
 	for _, origin := range o.Origins {
 		if !isOrigin(origin) {
@@ -191,7 +193,7 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 	}
 	if err := cmp.Or(genflags.NoneEmpty("--api-key", o.Keys),
 		genflags.NoneEmpty("--allow-host", o.Hosts)); err != nil {
-		return o, usageError{err}
+		return o, fault.Usage{Err: err}
 	}
 	return o, nil
 }

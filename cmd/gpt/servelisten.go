@@ -3,7 +3,6 @@ package main
 // The listener of gpt serve, from its first line on stderr to the end of the drain.
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -14,6 +13,7 @@ import (
 	"net/netip"
 	"time"
 
+	"picogpt/internal/fault"
 	"picogpt/serve"
 )
 
@@ -31,8 +31,9 @@ func (c *serveCommand) listen() (*listener, error) {
 		return nil, err
 	}
 	if _, _, err := net.SplitHostPort(c.Addr); err != nil {
-		return nil, hinted{usagef("--addr %s: want HOST:PORT", quoteShort(c.Addr)),
-			"--addr 127.0.0.1:8080 is for this machine alone, --addr 0.0.0.0:8080 for all"}
+		return nil, fault.Hint(usagef("--addr %s: want HOST:PORT", quoteShort(c.Addr)),
+			"--addr 127.0.0.1:8080 is for this machine alone, --addr 0.0.0.0:8080 for all")
+
 	}
 	l, err := net.Listen("tcp", c.Addr)
 	if err != nil {
@@ -53,8 +54,9 @@ func listenError(addr string, err error) error {
 	if errors.As(err, &of) {
 		err = of.Err
 	}
-	return hinted{usagef("--addr %s: %w", quoteShort(addr), err),
-		"--addr 127.0.0.1:0 takes any free port"}
+	return fault.Hint(usagef("--addr %s: %w", quoteShort(addr), err),
+		"--addr 127.0.0.1:0 takes any free port")
+
 }
 
 // tls reads the certificate. Without one it is nil.
@@ -72,18 +74,6 @@ func (f *whoFlags) tls() (*tls.Config, error) {
 	}, nil
 }
 
-// holdNotes keeps what would go to stderr until show is called, which writes a line before it: the
-// address is the first line of gpt serve, whatever there is to say of the model.
-func (a *app) holdNotes() (show func(first string)) {
-	held, out := new(bytes.Buffer), a.stderr
-	a.stderr = held
-	return func(first string) {
-		a.stderr = out
-		io.WriteString(out, first+held.String()) // nobody to tell, if it fails
-		held.Reset()
-	}
-}
-
 // Limits of connections. Those of bodies and answers are package serve's.
 const (
 	headerTime  = 10 * time.Second
@@ -98,7 +88,7 @@ func (c *serveCommand) run(a *app, s *serve.Server, l *listener) error {
 		MaxHeaderBytes: headerBytes,
 		ErrorLog:       log.New(io.Discard, "", 0), // clients' bad handshakes
 	}
-	ctx, release := a.graceful()
+	ctx, release := a.Graceful()
 	defer release()
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
@@ -113,7 +103,7 @@ func (c *serveCommand) run(a *app, s *serve.Server, l *listener) error {
 	late := server.Shutdown(drain) != nil
 	s.Close()
 	if late {
-		a.notef("--drain %v: requests were cut off", c.Much.Drain)
+		a.Notef("--drain %v: requests were cut off", c.Much.Drain)
 	}
 	server.Close()
 	return nil

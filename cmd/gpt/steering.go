@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"picogpt/decode"
+	"picogpt/internal/fault"
 	"picogpt/internal/genflags"
 	"picogpt/tokenizer"
 )
@@ -63,7 +64,7 @@ func (f *steering) set(o *decode.Options) error {
 		o.DRY.Multiplier = min(0, o.DRY.Multiplier)
 	}
 	if err := genflags.NoneEmpty("--dry-breaker", r.DRYBreaker); err != nil {
-		return usageError{err}
+		return fault.Usage{Err: err}
 	}
 	if err := decode.CheckDRYStrings(r.DRYBreaker); err != nil {
 		return usagef("--dry-breaker: %v", err)
@@ -72,7 +73,7 @@ func (f *steering) set(o *decode.Options) error {
 		return usagef("--dry-breaker none and another --dry-breaker: want one of them")
 	}
 	if err := genflags.NoneEmpty("--ban", w.Ban); err != nil {
-		return usageError{err}
+		return fault.Usage{Err: err}
 	}
 	o.Ban = w.Ban
 	if w.Guidance != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"picogpt/eval"
+	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
 	"picogpt/internal/scorelines"
 	"picogpt/internal/surprise"
@@ -39,7 +40,7 @@ Examples:
 }
 
 func (c *surpriseCommand) Run(a *app) error {
-	if err := notNegative("--top", c.Top); err != nil {
+	if err := fault.NotNegative("--top", c.Top); err != nil {
 		return err
 	}
 	if err := c.checkPage(a); err != nil {
@@ -74,7 +75,7 @@ func (c *surpriseCommand) score(a *app, r eval.Request, t eval.Tokenizer) (eval.
 			o.Top = 8
 		}
 	}
-	defer a.showProgress(func() string { return "reading" })()
+	defer a.ShowProgress(func() string { return "reading" })()
 	return eval.ScoreOne(context.Background(), m, t, r, o)
 }
 
@@ -90,7 +91,7 @@ func (c *surpriseCommand) checkPage(a *app) error {
 }
 
 func (c *surpriseCommand) writePage(a *app, page []byte) error {
-	ctx, release := a.graceful()
+	ctx, release := a.Graceful()
 	defer release()
 	err := outfile.WriteFile(ctx, *c.HTML, a.writing(c.Force), func(w io.Writer) error {
 		_, err := w.Write(page)
@@ -111,7 +112,7 @@ func (c *surpriseCommand) draw(a *app, p surprise.Picture) error {
 		}
 		return c.writePage(a, page.Bytes())
 	}
-	if c.Color == "always" || c.Color == "auto" && a.stdout.terminal &&
+	if c.Color == "always" || c.Color == "auto" && a.stdout.Terminal &&
 		os.Getenv("NO_COLOR") == "" {
 		return p.Terminal(a.stdout)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"picogpt/decode"
+	"picogpt/internal/amount"
 )
 
 // A timing counts tokens. label may be called while it counts.
@@ -50,64 +51,44 @@ func (t *timing) count(token decode.Token) int64 {
 func (t *timing) label() string {
 	n, first := t.tokens.Load(), time.Duration(t.first.Load())
 	if n == 0 && t.whole {
-		return "searching after " + count(t.prompt, "token")
+		return "searching after " + amount.Count(t.prompt, "token")
 	}
 	if n == 0 {
-		return fmt.Sprintf("reading %s", count(t.prompt, "token"))
+		return fmt.Sprintf("reading %s", amount.Count(t.prompt, "token"))
 	}
-	return fmt.Sprintf("%s, %.1f tokens/s", count(int(n), "token"),
-		rate(int(n), time.Since(t.start)-first))
+	return fmt.Sprintf("%s, %.1f tokens/s", amount.Count(int(n), "token"),
+		amount.Rate(int(n), time.Since(t.start)-first))
 }
 
 // log prints the timings under -v, and what was dropped in any case.
 func (t *timing) log(a *app) {
 	if t.dropped > 0 {
-		a.notef("the prompt does not fit the context: its oldest %s dropped",
-			count(t.dropped, "token"))
+		a.Notef("the prompt does not fit the context: its oldest %s dropped",
+			amount.Count(t.dropped, "token"))
 	}
 	if t.slides > 0 {
-		a.notef("the context slid on %s: %s dropped", count(t.slides, "time"),
-			count(t.slid, "token"))
+		a.Notef("the context slid on %s: %s dropped", amount.Count(t.slides, "time"),
+			amount.Count(t.slid, "token"))
 	}
 	n, first := int(t.tokens.Load()), time.Duration(t.first.Load())
 	if n == 0 {
 		return
 	}
 	if t.whole {
-		a.logf("search: %s read and %s written in %s", count(t.prompt, "token"),
-			count(n, "token"), duration(first))
-		a.logf("total: %s from the start", duration(time.Since(a.start)))
+		a.logf("search: %s read and %s written in %s", amount.Count(t.prompt, "token"),
+			amount.Count(n, "token"), amount.Duration(first))
+		a.logf("total: %s from the start", amount.Duration(time.Since(a.start)))
 		return
 	}
-	a.logf("prefill: %s in %s, %.0f tokens/s", count(t.prompt, "token"), duration(first),
-		rate(t.prompt, first))
+	a.logf("prefill: %s in %s, %.0f tokens/s", amount.Count(t.prompt, "token"), amount.Duration(first),
+		amount.Rate(t.prompt, first))
 	rest := time.Since(t.start) - first
 	if n > 1 {
-		a.logf("decode: %s in %s, %s a token, %.1f tokens/s", count(n-1, "token"), duration(rest),
-			duration(rest/time.Duration(n-1)), rate(n-1, rest))
+		a.logf("decode: %s in %s, %s a token, %.1f tokens/s", amount.Count(n-1, "token"), amount.Duration(rest),
+			amount.Duration(rest/time.Duration(n-1)), amount.Rate(n-1, rest))
 	}
 	if t.asks {
-		a.logf("guessed: %s of %d", count(t.guessed, "token"), n)
+		a.logf("guessed: %s of %d", amount.Count(t.guessed, "token"), n)
 	}
-	a.logf("total: %s from the start", duration(time.Since(a.start)))
-}
-
-func count(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
-}
-
-func rate(n int, d time.Duration) float64 { return float64(n) / max(d.Seconds(), 1e-9) }
-
-// duration writes a duration with three digits or so.
-func duration(d time.Duration) string {
-	switch {
-	case d < time.Millisecond:
-		return d.Round(time.Microsecond).String()
-	case d < time.Second:
-		return d.Round(10 * time.Microsecond).String()
-	}
-	return d.Round(10 * time.Millisecond).String()
+	a.logf("total: %s from the start", amount.Duration(time.Since(a.start)))
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 
+	"picogpt/internal/fault"
 	"picogpt/tokenizer"
 )
 
@@ -43,7 +44,7 @@ func (c *tokenizeCommand) Run(a *app) error {
 		return err
 	}
 	if text == nil {
-		return hinted{usagef("nothing to tokenize"), textHint}
+		return fault.Hint(usagef("nothing to tokenize"), textHint)
 	}
 	defer text.Close()
 	t, err := a.openOnlyTokenizer()
@@ -76,7 +77,7 @@ func (c *tokenizeCommand) decode(a *app, t *tokenizer.Tokenizer, list io.Reader)
 	if err != nil {
 		return err
 	}
-	if a.stdout.terminal {
+	if a.stdout.Terminal {
 		text += "\n"
 	}
 	_, err = a.stdout.WriteString(text)

@@ -13,6 +13,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"picogpt/decode"
+	"picogpt/internal/amount"
+	"picogpt/internal/fault"
 	"picogpt/model"
 )
 
@@ -69,11 +71,11 @@ func (c *verifyCommand) Run(a *app, k *kong.Context) error {
 	}
 	switch {
 	case err != nil && damaged != nil: // what differs says more
-		return hinted{c.named(err), damaged.Error()}
+		return fault.Hint(c.named(err), damaged.Error())
 	case err != nil || damaged != nil:
-		return c.named(joinErrors(err, damaged))
+		return c.named(fault.First(err, damaged))
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s: identical: %s\n", c.name(), count(len(want.IDs), "token"))
+	_, err = fmt.Fprintf(a.stdout, "%s: identical: %s\n", c.name(), amount.Count(len(want.IDs), "token"))
 	return err
 }
 
@@ -86,7 +88,7 @@ func (c *verifyCommand) name() string {
 
 // named is an error that begins with the receipt's name.
 func (c *verifyCommand) named(err error) error {
-	var usage usageError
+	var usage fault.Usage
 	if errors.As(err, &usage) { // of the options there, not of this command line
 		err = errors.New(err.Error())
 	}
@@ -190,11 +192,12 @@ func (r *receipt) checkModel(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer a.showProgress(func() string { return "reading " + a.modelName() })()
+	defer a.ShowProgress(func() string { return "reading " + a.modelName() })()
 	digest, err := ck.Digest()
 	if err == nil && digest != r.Model {
-		err = hinted{fmt.Errorf("model: %s has the digest %s, want %s", a.modelName(), digest,
-			quoteShort(r.Model)), "-m names the checkpoint that the text was made with"}
+		err = fault.Hint(fmt.Errorf("model: %s has the digest %s, want %s", a.modelName(), digest,
+			quoteShort(r.Model)), "-m names the checkpoint that the text was made with")
+
 	}
 	return err
 }
@@ -203,7 +206,7 @@ func (r *receipt) checkModel(a *app) error {
 func (r *receipt) follow(a *app, tokens iter.Seq2[decode.Token, error]) error {
 	var came atomic.Int64
 	label := func() string { return fmt.Sprintf("token %d of %d", came.Load(), len(r.IDs)) }
-	defer a.showProgress(label)()
+	defer a.ShowProgress(label)()
 	for t, err := range tokens {
 		n := int(came.Load())
 		switch {

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 // What a line of progress says, and how it fits a terminal of any width.
 
@@ -9,10 +9,10 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// A workState is the state of some work. Its line has a bar, the title and the parts. Where there
+// A state is the state of some work. Its line has a bar, the title and the parts. Where there
 // is no room for all of it, the bar goes first, then the title becomes shorter, then the last parts
 // go, then the title.
-type workState struct {
+type state struct {
 	title string   // "" for none; may hold the name of a file, and so anything
 	parts []string // the most important one first
 	bar   bool     // draw the bar
@@ -20,10 +20,10 @@ type workState struct {
 }
 
 // line lays it out in at most room columns.
-func (s workState) line(room int) string {
+func (s state) line(room int) string {
 	const widestBar, leastBar = 20, 10
 	text := s.text(room)
-	width := min(widestBar, room-columnsOf(text)-len("[] "))
+	width := min(widestBar, room-Width(text)-len("[] "))
 	if !s.bar || width < leastBar {
 		return text
 	}
@@ -32,18 +32,18 @@ func (s workState) line(room int) string {
 }
 
 // text is the line without the bar.
-func (s workState) text(room int) string {
+func (s state) text(room int) string {
 	const shortTitle = 8 // columns that the title keeps while there are parts to drop
-	title, parts := printable(s.title), s.parts
-	least := min(columnsOf(title), shortTitle)
-	if len(parts) > 0 && (title == "" || least+columnsOf(after(parts[:1])) > room) {
+	title, parts := Printable(s.title), s.parts
+	least := min(Width(title), shortTitle)
+	if len(parts) > 0 && (title == "" || least+Width(after(parts[:1])) > room) {
 		title, parts = parts[0], parts[1:]
-		least = columnsOf(title)
+		least = Width(title)
 	}
-	for len(parts) > 0 && least+columnsOf(after(parts)) > room {
+	for len(parts) > 0 && least+Width(after(parts)) > room {
 		parts = parts[:len(parts)-1]
 	}
-	return cut(title, room-columnsOf(after(parts))) + after(parts)
+	return cut(title, room-Width(after(parts))) + after(parts)
 }
 
 // after joins parts, each with a comma before it.
@@ -54,13 +54,13 @@ func after(parts []string) string {
 	return ", " + strings.Join(parts, ", ")
 }
 
-// columnsOf returns the number of columns that a terminal takes for s, where a Chinese character
+// Width returns the number of columns that a terminal takes for s, where a Chinese character
 // takes two and a combining accent none.
-func columnsOf(s string) int { return uniseg.StringWidth(s) }
+func Width(s string) int { return uniseg.StringWidth(s) }
 
 // cut shortens s to at most room columns, the last of them an ellipsis if something is missing.
 func cut(s string, room int) string {
-	if columnsOf(s) <= room {
+	if Width(s) <= room {
 		return s
 	}
 	if room < 1 {
@@ -77,8 +77,8 @@ func cut(s string, room int) string {
 	}
 }
 
-// printable replaces what would move the cursor, or is no text at all.
-func printable(s string) string {
+// Printable replaces what would move the cursor, or is no text at all.
+func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		const joiner = '\u200d' // stands inside some emoji, and is not printable by itself
 		if r == joiner || unicode.IsPrint(r) {

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"strings"
@@ -10,10 +10,10 @@ import (
 // Two seconds pass, exactly.
 func TestBar(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lines, bytes := newBar("lines"), newByteBar("load")
+		lines, bytes := NewBar("lines"), NewByteBar("load")
 		time.Sleep(2 * time.Second)
 		for _, c := range []struct {
-			bar         *bar
+			bar         *Bar
 			done, total int
 			extra, want string
 		}{
@@ -28,13 +28,13 @@ func TestBar(t *testing.T) {
 				"[#####...............] load, 500 MB of 2.00 GB, 6s left, 250 MB/s"},
 			{bytes, 5e8, 0, "", "load, 500 MB, 250 MB/s"},
 		} {
-			c.bar.set(c.done, c.total, c.extra)
+			c.bar.Set(c.done, c.total, c.extra)
 			if got := c.bar.status().line(100); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		}
-		lines.set(10, 0, "")
-		lines.setInput(3e6, 12e6)
+		lines.Set(10, 0, "")
+		lines.SetInput(3e6, 12e6)
 		want := "[#####...............] 10 lines, 3.00 MB of 12.0 MB, 6s left, 5.0 lines/s"
 		if got := lines.status().line(100); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -42,28 +42,16 @@ func TestBar(t *testing.T) {
 	})
 }
 
-func TestShortSize(t *testing.T) {
-	for n, want := range map[int64]string{
-		0: "0 B", 999: "999 B", 1000: "1.00 kB", 9994: "9.99 kB", 9996: "10.0 kB",
-		99940: "99.9 kB", 99960: "100 kB", 999499: "999 kB", 999500: "1.00 MB",
-		1419319488: "1.42 GB", 1e15: "1000000 GB",
-	} {
-		if got := shortSize(n); got != want {
-			t.Errorf("%d bytes: %q, want %q", n, got, want)
-		}
-	}
-}
-
 func TestAStatusFitsTheTerminal(t *testing.T) {
 	parts := []string{"120 of 500 lines", "12s left", "30 lines/s", "perplexity 20.0222", "7 s"}
-	work := workState{parts: parts, bar: true, share: 0.24}
-	file := workState{
+	work := state{parts: parts, bar: true, share: 0.24}
+	file := state{
 		title: "loading /models/gpt2-medium", bar: true, share: 0.25,
 		parts: []string{"500 MB of 2 GB", "12s left", "90 MB/s"},
 	}
-	long := workState{title: strings.Repeat("模型e\u0301👩\u200d🚀", 30), parts: parts, bar: true}
+	long := state{title: strings.Repeat("模型e\u0301👩\u200d🚀", 30), parts: parts, bar: true}
 	for _, c := range []struct {
-		workState
+		state
 		room int
 		want string
 	}{
@@ -81,19 +69,19 @@ func TestAStatusFitsTheTerminal(t *testing.T) {
 		{file, 25, "loading…, 500 MB of 2 GB"},
 		{file, 19, "500 MB of 2 GB"},
 		{file, 9, "500 MB o…"},
-		{workState{title: "loading 模型", parts: []string{"7 s"}}, 79, "loading 模型, 7 s"},
-		{workState{title: "loading 模型模型模型模型", parts: []string{"7 s"}}, 18, "loading 模型…, 7 s"},
-		{workState{title: "loading e\u0301e\u0301e\u0301", parts: []string{"7 s"}}, 79,
+		{state{title: "loading 模型", parts: []string{"7 s"}}, 79, "loading 模型, 7 s"},
+		{state{title: "loading 模型模型模型模型", parts: []string{"7 s"}}, 18, "loading 模型…, 7 s"},
+		{state{title: "loading e\u0301e\u0301e\u0301", parts: []string{"7 s"}}, 79,
 			"loading e\u0301e\u0301e\u0301, 7 s"},
-		{workState{title: "a\nb\x1b[2J\xff"}, 79, "a\ufffdb\ufffd[2J\ufffd"},
+		{state{title: "a\nb\x1b[2J\xff"}, 79, "a\ufffdb\ufffd[2J\ufffd"},
 	} {
 		if got := c.line(c.room); got != c.want {
 			t.Errorf("in %d columns: %q, want %q", c.room, got, c.want)
 		}
 	}
 	for room := range 200 {
-		for _, s := range []workState{work, file, long, {}} {
-			if got := columnsOf(s.line(room)); got > room {
+		for _, s := range []state{work, file, long, {}} {
+			if got := Width(s.line(room)); got > room {
 				t.Errorf("%d columns in %d: %q", got, room, s.line(room))
 			}
 		}

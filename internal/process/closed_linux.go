@@ -1,4 +1,4 @@
-package main
+package process
 
 // A stdout that the caller has closed, as gpt >&- does: what is written there is lost, and nobody
 // would know.

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 // The line of progress on a terminal, which is a pseudo-terminal here.
 
@@ -6,12 +6,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"picogpt/internal/testing/testterminal"
 )
 
 // TestProgressNeverWrapsALine runs the line on terminals of several widths, which change while it
 // runs, and ends it: nothing of it may remain.
 func TestProgressNeverWrapsALine(t *testing.T) {
-	screen, terminal := openTerminal(t)
+	screen, terminal := testterminal.Open(t)
 	read := func() string { // what was written up to now
 		b := make([]byte, 1<<16)
 		n, err := screen.Read(b)
@@ -20,20 +22,20 @@ func TestProgressNeverWrapsALine(t *testing.T) {
 		}
 		return string(b[:n])
 	}
-	state := workState{
+	work := state{
 		title: "loading /模型/gpt2-xl", bar: true, share: 0.3,
 		parts: []string{"1.20 GB of 6.40 GB", "1m20s left", "60.0 MB/s", "perplexity 20.0222"},
 	}
 	turn := make(chan bool)
-	p := newProgress(func() workState {
+	p := newProgress(func() state {
 		<-turn
-		return state
+		return work
 	})
 	p.wait, p.every = time.Millisecond, time.Millisecond
 	go p.run(terminal)
 	var line string
 	for _, columns := range []uint16{80, 40, 120, 20, 5, 1, 0, 80} {
-		resize(t, terminal, columns)
+		testterminal.Resize(t, terminal, columns)
 		turn <- true
 		text, ok := strings.CutPrefix(read(), "\r")
 		line = text
@@ -41,7 +43,7 @@ func TestProgressNeverWrapsALine(t *testing.T) {
 		if columns == 0 {
 			room = 80 // the terminal does not say
 		}
-		if got := columnsOf(line); !ok || got >= room || strings.Contains(line, "\n") {
+		if got := Width(line); !ok || got >= room || strings.Contains(line, "\n") {
 			t.Errorf("%d columns: a line of %d: %q", columns, got, line)
 		}
 		if columns >= 20 && !strings.Contains(line, "1.20 GB of 6.40 GB") {
@@ -53,7 +55,7 @@ func TestProgressNeverWrapsALine(t *testing.T) {
 	<-p.done
 	rest := strings.Split(read(), "\r") // perhaps one line more, then spaces
 	wiped := rest[len(rest)-2]
-	if strings.Trim(wiped, " ") != "" || len(wiped) < columnsOf(line) || rest[len(rest)-1] != "" {
+	if strings.Trim(wiped, " ") != "" || len(wiped) < Width(line) || rest[len(rest)-1] != "" {
 		t.Errorf("after %q the line was wiped with %q", line, wiped)
 	}
 }
