@@ -1,4 +1,4 @@
-// GPT-2's configuration: what config.json says, with every claim checked.
+// GPT-2's configuration: the fields of config.json, each checked.
 
 package model
 
@@ -10,9 +10,9 @@ import (
 	"picogpt/internal/quote"
 )
 
-// Config is the shape and the arithmetic of one GPT-2, as in Hugging Face's
-// config.json. DefaultConfig is where to start from in Go; ParseConfig reads
-// a file. It marshals to a config.json that ParseConfig reads back.
+// Config is the shape and the arithmetic of one GPT-2, as in Hugging Face's config.json.
+// DefaultConfig returns the default values; ParseConfig reads a file. Marshalling a Config gives a
+// config.json that ParseConfig reads back.
 type Config struct {
 	VocabSize int `json:"vocab_size"`  // n_vocab: rows of wte and of the logits
 	Positions int `json:"n_positions"` // n_ctx: rows of wpe, the longest context
@@ -28,13 +28,13 @@ type Config struct {
 	ScaleAttnWeights bool `json:"scale_attn_weights"`
 	// scores of block i times 1/(i+1)
 	ScaleAttnByInverseLayerIdx bool `json:"scale_attn_by_inverse_layer_idx"`
-	// precision only: changes no exact result
+	// changes rounding only: no exact result depends on it
 	ReorderAndUpcastAttn bool `json:"reorder_and_upcast_attn"`
-	// the head is wte where the file has no lm_head
+	// the head is wte if the file has no lm_head
 	TieWordEmbeddings bool `json:"tie_word_embeddings"`
 
-	// Token ids within the vocabulary; some configs name ids outside it, which
-	// can never occur and count as absent.
+	// Token ids within the vocabulary. Some configs name ids outside it: these can never occur and
+	// count as absent.
 	BOSTokenID  *int  `json:"bos_token_id"`
 	EOSTokenIDs []int `json:"eos_token_id"` // usually one
 
@@ -64,8 +64,8 @@ func activations() []Activation {
 		Tanh}
 }
 
-// Bounds far above any GPT-2 and far below where a product of two of them
-// overflows 64 bits or a list of one length each exhausts memory.
+// Bounds far above any GPT-2. They are low enough that a product of two of them fits 64 bits, and
+// that a list with one element for each fits in memory.
 const (
 	maxVocabSize = 1 << 24
 	maxPositions = 1 << 20
@@ -95,8 +95,8 @@ func DefaultConfig() Config {
 	}
 }
 
-// StartToken returns the id that stands before a text: bos_token_id, else the first eos_token_id,
-// if the vocabulary has it.
+// StartToken returns the id that stands before a text: bos_token_id, else the first eos_token_id.
+// ok is false if the vocabulary has no such id.
 func (c Config) StartToken() (id int, ok bool) {
 	if c.BOSTokenID != nil && c.has(*c.BOSTokenID) {
 		return *c.BOSTokenID, true
@@ -107,15 +107,15 @@ func (c Config) StartToken() (id int, ok bool) {
 	return 0, false
 }
 
-// EndTokens returns the ids that end a text: those of eos_token_id that the vocabulary has.
+// EndTokens returns the ids that end a text: the ids of eos_token_id that the vocabulary has.
 func (c Config) EndTokens() []int {
 	return slices.DeleteFunc(slices.Clone(c.EOSTokenIDs), func(id int) bool { return !c.has(id) })
 }
 
 func (c Config) has(id int) bool { return 0 <= id && id < c.VocabSize }
 
-// Validate reports the first field that no model can have, by its name in
-// config.json. ParseConfig and New call it.
+// Validate returns an error for the first field that no model can have, which it names as
+// config.json does. ParseConfig and New call it.
 func (c Config) Validate() error {
 	for _, f := range []struct {
 		name       string
@@ -139,7 +139,7 @@ func (c Config) Validate() error {
 		return fmt.Errorf("activation_function: %s, want one of %v",
 			quote.Short(string(c.Activation), 40), activations())
 	}
-	// Written so that NaN fails; the bound keeps it finite as a float32.
+	// The condition is written so that NaN fails; the bound keeps the value finite as a float32.
 	if !(c.LayerNormEpsilon >= 0 && c.LayerNormEpsilon <= math.MaxFloat32) {
 		return fmt.Errorf("layer_norm_epsilon: %v, want a finite number, 0 or more",
 			c.LayerNormEpsilon)

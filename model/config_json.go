@@ -12,12 +12,11 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// ParseConfig reads a config.json. Absent keys, and null ones, take
-// GPT2Config's defaults; its aliases (hidden_size, num_hidden_layers,
-// num_attention_heads, max_position_embeddings) are honoured, and the old n_ctx
-// where n_positions is not there. A key that would change the arithmetic in a way that this package
-// does not follow is refused by name; keys that touch no arithmetic are not
-// looked at. Errors begin with the key.
+// ParseConfig reads a config.json. Absent keys and null take GPT2Config's defaults. Its aliases
+// (hidden_size, num_hidden_layers, num_attention_heads, max_position_embeddings) are honoured, and
+// so is the old n_ctx if n_positions is absent. A key that asks for arithmetic that this package
+// does not have is refused by name; keys that change no arithmetic are not read. Errors begin with
+// the key.
 func ParseConfig(b []byte) (Config, error) {
 	if len(b) > maxConfig {
 		return Config{}, fmt.Errorf("config of %d bytes, want at most %d", len(b), maxConfig)
@@ -40,7 +39,7 @@ func ParseConfig(b []byte) (Config, error) {
 	return c, c.Validate()
 }
 
-// UnmarshalJSON is ParseConfig: no Config comes out of JSON unchecked.
+// UnmarshalJSON is ParseConfig, so that every Config that is read from JSON is checked.
 func (c *Config) UnmarshalJSON(b []byte) error {
 	parsed, err := ParseConfig(b)
 	if err == nil {
@@ -51,7 +50,7 @@ func (c *Config) UnmarshalJSON(b []byte) error {
 
 type configKeys map[string]json.RawMessage
 
-// get returns the value of a key that is there and not null.
+// get returns the value of a key that is present and not null.
 func (k configKeys) get(name string) (json.RawMessage, bool) {
 	v, ok := k[name]
 	return v, ok && string(v) != "null"
@@ -85,14 +84,14 @@ func (k configKeys) config() (c Config, err error) {
 	}
 	check(k.tokens(&c))
 	if v, ok := k.get("architectures"); ok {
-		// Of any other type it is ignored: it touches no arithmetic.
+		// A value of any other type is ignored: it changes no arithmetic.
 		c.Architectures = architectures(v)
 	}
 	return c, err
 }
 
-// positions reads the rows of wpe. The old n_ctx counts only where n_positions is not there: since
-// 2021 transformers ignores it, and many a config has another number in it.
+// positions reads the number of rows of wpe. The old n_ctx counts only if n_positions is absent:
+// since 2021 transformers ignores it, and many configs have another number in it.
 func (k configKeys) positions(dst *int) error {
 	names := []string{"n_positions", "max_position_embeddings"}
 	for _, name := range names {
@@ -103,8 +102,8 @@ func (k configKeys) positions(dst *int) error {
 	return k.integer(dst, "n_ctx")
 }
 
-// integer sets *dst from whichever of the names is there; names that disagree
-// are an error, for each could be the one that the weights were made with.
+// integer sets *dst to the value of whichever of the names is present. Names with different values
+// are an error, because the weights could have been made with either.
 func (k configKeys) integer(dst *int, names ...string) error {
 	first := ""
 	for _, name := range names {
@@ -157,9 +156,8 @@ func (k configKeys) epsilon(dst *float64) error {
 	return nil
 }
 
-// tokens sets the ids that begin and end a text. As in Hugging Face, an absent
-// key means 50256 and null means none. Ids that the vocabulary does not have
-// are left out: they can never be sampled.
+// tokens sets the ids that begin and end a text. As in Hugging Face's library, an absent key means
+// 50256 and null means none. Ids outside the vocabulary are left out: they can never be sampled.
 func (k configKeys) tokens(c *Config) error {
 	bos, err := k.ids("bos_token_id", c.VocabSize)
 	if err != nil {
@@ -213,7 +211,7 @@ func elements(v json.RawMessage) (items []json.RawMessage) {
 	return items
 }
 
-// architectures returns the strings of a list of nothing else, else nil.
+// architectures returns the elements of a list of strings, or nil for any other value.
 func architectures(v json.RawMessage) []string {
 	if v[0] != '[' {
 		return nil
@@ -229,8 +227,8 @@ func architectures(v json.RawMessage) []string {
 	return names
 }
 
-// integral reads a JSON number that is an integer of 32 bits, in any spelling:
-// 12, 12.0 and 1.2e1 are the same number.
+// integral reads a JSON number that is an integer of 32 bits. 12, 12.0 and 1.2e1 are the same
+// number.
 func integral(v json.RawMessage) (int, bool) {
 	f, err := strconv.ParseFloat(string(v), 64)
 	if err != nil || f != math.Trunc(f) || math.Abs(f) > math.MaxInt32 {
@@ -239,5 +237,5 @@ func integral(v json.RawMessage) (int, bool) {
 	return int(f), true
 }
 
-// show prints a value from the file for an error.
+// show returns a value from the file as an error prints it.
 func show(v json.RawMessage) string { return quote.Plain(string(v), 60) }

@@ -1,4 +1,5 @@
-// Keys of config.json that ask for another arithmetic than GPT-2's, each with the reason.
+// Keys of config.json that ask for arithmetic other than GPT-2's, each with the reason for its
+// refusal.
 
 package model
 
@@ -12,13 +13,14 @@ import (
 
 // A refusal is a key that is refused unless its value changes nothing.
 type refusal struct {
-	name    string   // or the beginning of names, if it ends with _
+	name    string   // or the beginning of several names, if it ends with _
 	neutral []string // the values that change nothing, as JSON
 	why     string
 }
 
-// refusals are of Hugging Face's own configs, and of forks of GPT-2 that keep its model_type: those
-// files have GPT-2's tensors, and nothing but the config tells that they compute something else.
+// refusals returns the keys of Hugging Face's own configs and of forks of GPT-2 that keep its
+// model_type. The files of such models have GPT-2's tensors, so that only the config tells that
+// they compute something else.
 func refusals() []refusal {
 	var (
 		no, yes  = []string{"false"}, []string{"true"}
@@ -79,7 +81,7 @@ func refusals() []refusal {
 	}
 }
 
-// refuse names the first key that asks for another arithmetic.
+// refuse returns an error that names the first key that asks for other arithmetic.
 func (k configKeys) refuse() error {
 	for _, r := range refusals() {
 		names := []string{r.name}
@@ -101,7 +103,7 @@ func (k configKeys) refuse() error {
 	return nil
 }
 
-// beginning returns the keys with that beginning, in their order.
+// beginning returns the keys that begin with prefix, in order.
 func (k configKeys) beginning(prefix string) (names []string) {
 	for name := range k {
 		if strings.HasPrefix(name, prefix) {
@@ -112,7 +114,8 @@ func (k configKeys) beginning(prefix string) (names []string) {
 	return names
 }
 
-// allHeads reports whether a key counts the heads with keys of their own, and all have.
+// allHeads reports whether the key counts the heads that have keys and values of their own, and the
+// value is the number of all heads.
 func (k configKeys) allHeads(name, value string) bool {
 	if !slices.Contains([]string{"n_head_kv", "n_kv_head", "num_kv_heads", "num_key_value_heads"},
 		name) {

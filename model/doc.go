@@ -9,13 +9,13 @@
 //	next := s.Logits() // [vocab_size], after the last token
 //
 // There are three lifetimes. A [Config] is a value. A [Model] is weights, immutable and shared by
-// all sessions. A [Session] is one timeline of tokens with its key/value cache, used by one
-// goroutine at a time. [Model.Eval] is the one way forward: a prompt, a decoding step, many
-// sessions at once and checks of many tokens are all calls of it.
+// all sessions. A [Session] is one sequence of tokens with its key/value cache, used by one
+// goroutine at a time. [Model.Eval] is the only way to evaluate tokens: a prompt, a decoding step,
+// many sessions at once and the check of many drafted tokens are all calls of it.
 //
-// The logits are the same to the last bit whatever the number of threads, the batch a session was
-// evaluated in, the way its tokens were divided over calls of Eval, and the kernels that ran.
+// The logits are the same to the last bit for any number of threads, any batch, any division of the
+// tokens over calls of Eval, and any kernels.
 //
-// The forward pass on the processor is package internal/cpu's forward.go; package reference has the
-// same model in float64, for reading.
+// The forward pass on the processor is in package internal/cpu, forward.go. Package reference has
+// the same model in float64, for reading.
 package model

@@ -15,36 +15,36 @@ type Input struct {
 	Session *Session
 	Tokens  []int // to append; at least one
 
-	// Visit, if not nil, is called once for each of Tokens from VisitFrom on, with what the model
-	// computed for it. The calls come from the workers, several at a time and in any order.
-	// Visit must not wait for another Eval, Save or Close of the model: called in it they are
-	// ErrInVisit, and in other goroutines, such as a decode.Batcher's, they wait for Visit to end.
+	// Visit, if not nil, is called once for each of Tokens from index VisitFrom on, with what the
+	// model computed for it. The workers call it, several at a time and in any order. Visit must
+	// not call Eval, Save or Close of the model, which return ErrInVisit, nor wait for another
+	// goroutine that does, such as a decode.Batcher's: that goroutine waits for Visit to return.
 	Visit     func(Row)
 	VisitFrom int
 
-	// Best, if not 0, says that Visit needs no more of a row than its Best greatest logits. A
-	// device that has to move rows may then choose these, and hand out Row.Best alone. The session
-	// gets its logits whole: with NoLogits, none needs to be moved.
+	// Best, if not 0, says that Visit needs only the Best greatest logits of a row. A device that
+	// has to copy rows to the host may then choose these logits itself and set only Row.Best. The
+	// session's own logits are still complete; with NoLogits, no row needs to be copied.
 	Best int
 
 	// NoLogits says that the session does not need the logits after the last token: its Logits are
-	// then nil. The head is only computed for rows that Visit or the session want.
+	// then nil. The head is computed only for rows that Visit or the session needs.
 	NoLogits bool
 }
 
-// A Row is what Eval hands out for one token. Its slices may be read during the call of Visit only.
+// A Row is what Eval computed for one token. Its slices may be read only during the call of Visit.
 type Row struct {
 	Index  int       // of the token in Tokens
 	Logits []float32 // after the token, [vocab_size]
 	Hidden []float32 // the final hidden state, after ln_f, [n_embd]
-	Best   *Best     // nil, or in place of both, which are nil then: see Input.Best
+	Best   *Best     // nil; or set instead of Logits and Hidden, which are then nil: see Input.Best
 }
 
-// A Best is the greatest logits of a row, all of whose logits are finite: the k greatest, and those
-// that equal the least of these. That is what top-k keeps.
+// A Best holds the greatest logits of a row whose logits are all finite: the k greatest, and all
+// others that equal the least of these. Top-k keeps the same ones.
 type Best = engine.Best
 
-// An InputError is an error of one input of a batch: the others have nothing to do with it.
+// An InputError is an error that one input of a batch caused.
 type InputError struct {
 	Input int // its index in the batch
 	Err   error
@@ -54,12 +54,12 @@ func (e *InputError) Error() string { return fmt.Sprintf("input %d: %v", e.Input
 
 func (e *InputError) Unwrap() error { return e.Err }
 
-// inputErrorf makes an InputError with a message.
+// inputErrorf returns an InputError with a message.
 func inputErrorf(input int, format string, args ...any) error {
 	return &InputError{input, fmt.Errorf(format, args...)}
 }
 
-// A ContextError says that a session has no room for the tokens it was given.
+// A ContextError says that a session has no room for the tokens of an input.
 type ContextError struct {
 	Held, Added, Positions int // tokens in the session, tokens to append, the model's context
 }
@@ -82,12 +82,12 @@ func (e *NonFiniteError) Error() string {
 // Eval appends each input's tokens to its session and computes the logits after the last of them.
 // Linear layers run over the rows of all inputs together, attention for each session by itself.
 //
-// It is all or nothing: on an error every session is as it was. An error that one input causes is
-// an *InputError; it wraps a *ContextError, a *NonFiniteError, or a caller's mistake: a token id
-// outside the vocabulary, a session of another model, a session twice, no tokens, or an
-// ErrCacheFull where the input was the first that found no room. Others are ErrClosed, ErrInVisit
-// and the context's error. The context is looked at before each layer. A panic in a Visit comes out
-// of Eval, and the model stays of use.
+// Eval changes all sessions or, on an error, none. An error that one input causes is an
+// *InputError. It wraps a *ContextError, a *NonFiniteError, ErrCacheFull (for the first input that
+// found no room), or the error of a caller's mistake: a token id outside the vocabulary, a session
+// of another model, a session that is in the batch twice, no tokens. Other errors are ErrClosed,
+// ErrInVisit and the context's error. Eval checks the context before each layer. If Visit panics,
+// Eval panics with the same value, and the model can still be used.
 func (m *Model) Eval(ctx context.Context, batch ...Input) error {
 	if err := m.check(batch); err != nil {
 		return err
@@ -129,12 +129,11 @@ func (m *Model) check(batch []Input) error {
 	return nil
 }
 
-// passRows bounds the rows of one pass, and with them the scratch memory, whatever the prompt's
-// length.
+// passRows bounds the rows of one pass. So it bounds the scratch memory for a prompt of any length.
 const passRows = 512
 
-// An evaluation is one Eval at a time: the plan of its passes. The memory is kept from call to
-// call.
+// An evaluation is the state of the Eval that runs: its passes. Its memory is used again by the
+// next Eval.
 type evaluation struct {
 	model *Model
 	batch []Input
@@ -142,22 +141,22 @@ type evaluation struct {
 	parts []part // of each span of the pass
 	spare buffers
 
-	reserved int  // inputs whose sessions have room
+	reserved int  // inputs whose sessions have reserved room
 	whole    bool // all passes have run
 }
 
-// A part is what a span of a pass takes of an input: the tokens from from on.
+// A part says which tokens of an input a span of a pass takes: those from index from on.
 type part struct{ input, from int }
 
 func (e *evaluation) init(m *Model) {
 	e.model = m
-	e.pass.Visit = e.visit // made once: a method value is an allocation
+	e.pass.Visit = e.visit // assigned once, because a method value is an allocation
 }
 
-// run reserves room for a batch, evaluates it pass by pass, and commits it. Whatever ends it early,
-// a panic in a Visit too, leaves the sessions as they were.
+// run reserves room for a batch, evaluates it pass by pass, and commits it. If it ends early, also
+// by a panic in a Visit, the sessions are as they were.
 func (e *evaluation) run(ctx context.Context, batch []Input) error {
-	e.batch = append(e.batch[:0], batch...) // the caller's own stays on its stack
+	e.batch = append(e.batch[:0], batch...) // a copy: the caller's batch can stay on its stack
 	e.reserved, e.whole = 0, false
 	defer e.end()
 	for i := range e.batch {
@@ -176,8 +175,8 @@ func (e *evaluation) run(ctx context.Context, batch []Input) error {
 	return nil
 }
 
-// end commits a batch that was evaluated whole, and else undoes what was reserved. Then it lets go
-// of the callers' memory.
+// end commits a batch whose passes have all run; otherwise it rolls back the reservations. Then it
+// drops its references to the callers' memory.
 func (e *evaluation) end() {
 	for i := range e.batch[:e.reserved] {
 		if in := &e.batch[i]; e.whole {
@@ -190,8 +189,8 @@ func (e *evaluation) end() {
 	clear(e.pass.Spans[:cap(e.pass.Spans)])
 }
 
-// plan makes the next pass: rows from the inputs in their order, at most passRows. It returns where
-// the pass after it begins.
+// plan makes the next pass: rows from the inputs in order, at most passRows. It returns where the
+// pass after it begins.
 func (e *evaluation) plan(next part) part {
 	e.pass.Spans, e.parts = e.pass.Spans[:0], e.parts[:0]
 	for rows := 0; next.input < len(e.batch) && rows < passRows; {
@@ -206,7 +205,7 @@ func (e *evaluation) plan(next part) part {
 			span.Visit = min(n, max(0, in.VisitFrom-next.from))
 		}
 		if end == len(in.Tokens) {
-			span.Logits = in.Session.next // nil where the session does not want them
+			span.Logits = in.Session.next // nil if the session does not want them
 		}
 		e.pass.Spans, e.parts = append(e.pass.Spans, span), append(e.parts, next)
 		rows += n
@@ -223,7 +222,7 @@ func (e *evaluation) visit(span, i int, row engine.Row) {
 	e.batch[p.input].Visit(Row{p.from + i, row.Logits, row.Hidden, row.Best})
 }
 
-// explain says of a backend's error which input it is about.
+// explain returns a backend's error with the input that it is about.
 func (e *evaluation) explain(err error) error {
 	var bad *engine.NonFiniteError
 	if !errors.As(err, &bad) {

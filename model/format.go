@@ -1,6 +1,6 @@
 package model
 
-// Number formats: matrices as stored, or converted on the way in; keys and values.
+// Number formats: weights as stored or converted when they are loaded; keys and values.
 
 import (
 	"fmt"
@@ -42,8 +42,8 @@ func (l *loader) wantCacheFormat(name string) {
 	}
 }
 
-// headFormat returns the format of wte and the head in a model of that format: four bits would cost
-// more there than anywhere else, so Q4 keeps them in eight.
+// headFormat returns the format of wte and the head in a model whose linear layers have format f.
+// They lose more by four bits than any other matrix, so Q4 keeps them in eight.
 func headFormat(f kernels.Format) kernels.Format {
 	if f == kernels.Q4 {
 		return kernels.Q8
@@ -51,9 +51,9 @@ func headFormat(f kernels.Format) kernels.Format {
 	return f
 }
 
-// matrix returns the matrix of that name in the wanted format: a view of the file where it is
-// stored so, else converted. Formats of integers are the end of a road: they are not converted to
-// any other.
+// matrix returns the matrix of that name in the wanted format. If the file stores that format, the
+// matrix is a view of the file; otherwise it is converted. Quantized matrices are not converted to
+// another format.
 func (l *loader) matrix(name string, layout kernels.Layout, in, out int) kernels.Matrix {
 	m := l.stored(name, layout, in, out)
 	want := l.format
@@ -81,8 +81,8 @@ func (l *loader) matrix(name string, layout kernels.Layout, in, out int) kernels
 	return m
 }
 
-// noteZeros takes note of weights that a format makes zeros of. In F16 and BF16 one in a thousand may
-// be: GPT-2's own have a few in a million.
+// noteZeros records how many weights that are not zero become zero in the format. F16 and BF16 may
+// make one weight in a thousand zero; GPT-2's own have a few in a million.
 func (l *loader) noteZeros(name string, format kernels.Format, z kernels.Zeroed) {
 	of := func(n int, what string) {
 		l.zeroed = append(l.zeroed, fmt.Sprintf("%d of the %s of %s", n, what, name))
@@ -102,7 +102,7 @@ func (l *loader) noteZeros(name string, format kernels.Format, z kernels.Zeroed)
 	}
 }
 
-// notes are what is to be said of the conversion, a sentence each.
+// notes returns what users should know of the conversion, a sentence each.
 func (l *loader) notes() []string {
 	if len(l.zeroed) == 0 {
 		return nil
@@ -138,7 +138,7 @@ func (l *loader) stored(name string, layout kernels.Layout, in, out int) kernels
 	var err error
 	switch {
 	case l.dry:
-	case t.DType == weights.F32, t.DType == weights.F64: // tensor lets only two through besides
+	case t.DType == weights.F32, t.DType == weights.F64: // tensor lets only two other types through
 		m.F32, err = t.Float32s()
 	default:
 		m.F16, err = t.Uint16s()
@@ -149,8 +149,8 @@ func (l *loader) stored(name string, layout kernels.Layout, in, out int) kernels
 	return m
 }
 
-// blocks returns a quantized matrix, whose tensor is [tiles, bytes in a tile] of U8; the format is
-// told by the size of a tile.
+// blocks returns a quantized matrix. Its tensor is [tiles, bytes in a tile] of type U8; the size of
+// a tile tells the format.
 func (l *loader) blocks(t weights.Tensor, layout kernels.Layout, in, out int) kernels.Matrix {
 	l.use(t)
 	for _, f := range []kernels.Format{kernels.Q8, kernels.Q4} {
@@ -177,7 +177,7 @@ func (l *loader) blocks(t weights.Tensor, layout kernels.Layout, in, out int) ke
 	return kernels.Matrix{}
 }
 
-// blocksShape returns the shape under which a quantized matrix is stored.
+// blocksShape returns the shape of the tensor that stores a quantized matrix.
 func blocksShape(f kernels.Format, in, out int) []int {
 	tile := kernels.QuantBytes(f, 1, 1)
 	return []int{kernels.QuantBytes(f, in, out) / tile, tile}

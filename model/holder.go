@@ -1,6 +1,6 @@
 package model
 
-// Who gives a session's cache up, and that it is given up once.
+// Who releases a session's cache, and that it is released once.
 
 import (
 	"sync"
@@ -8,20 +8,20 @@ import (
 	"picogpt/internal/engine"
 )
 
-// A holder has the cache of one session, and outlives the session for as long as it takes to give
-// the cache up. Two may do that, and at the same time: the session's methods, and the garbage
-// collector, for which a session is gone as soon as nothing reads it any more, though a method of it
-// still runs. So a cache that is given up is first taken out of the holder, under the lock, and then
-// released by the one who took it. The session's methods also keep the session alive to their end
-// (runtime.KeepAlive), so that none finds the cache gone.
+// A holder has the cache of one session. It outlives the session until the cache is released. Two
+// may release it, and at the same time: the session's methods, and the garbage collector, which may
+// run as soon as nothing reads the session any more, even while a method of it still runs. So a
+// cache is first taken out of the holder, under the lock, and then released by the goroutine that
+// took it. The session's methods also keep the session alive until they return (runtime.KeepAlive),
+// so that none finds the cache gone.
 //
 // Eval reads cache without the lock: its batch keeps the sessions alive.
 type holder struct {
 	mu    sync.Mutex
-	cache engine.Cache // nil when the session is gone
+	cache engine.Cache // nil after the session was collected
 }
 
-// swap puts another cache in the place of the holder's, which is then the caller's alone.
+// swap replaces the cache and returns the old one, which then belongs to the caller alone.
 func (h *holder) swap(next engine.Cache) engine.Cache {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -30,14 +30,14 @@ func (h *holder) swap(next engine.Cache) engine.Cache {
 	return held
 }
 
-// release gives the cache up, and puts another in its place.
+// release replaces the cache and releases the old one.
 func (h *holder) release(next engine.Cache) {
 	if held := h.swap(next); held != nil {
 		held.Release()
 	}
 }
 
-// forget gives the cache up when the session is gone.
+// forget releases the cache after the session was collected.
 func (h *holder) forget() { h.release(nil) }
 
 func (h *holder) truncate(n int) {

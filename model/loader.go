@@ -1,7 +1,7 @@
 package model
 
-// Loader: tensors by name, each checked for presence, shape and type, and what the file holds
-// besides.
+// The loader finds tensors by name, checks that each is present with its shape and type, and lists
+// what else the file holds.
 
 import (
 	"context"
@@ -15,28 +15,28 @@ import (
 	"picogpt/weights"
 )
 
-// A loader finds the stack's tensors in a file. The first error sticks, and what is read after it
-// is empty.
+// A loader finds the stack's tensors in a file. It keeps the first error; what it returns after
+// that is empty.
 type loader struct {
 	ctx     context.Context
 	config  Config
 	tensors *weights.Tensors
 	team    *kernels.Team
-	format  kernels.Format // of the linear layers: as asked for, or as found
-	auto    bool           // as found
+	format  kernels.Format // of the linear layers: the wanted one, or the one that the file has
+	auto    bool           // take the format that the file has
 	cache   kernels.Format // of the keys and values
 	prefix  string         // "transformer." or ""
 	used    map[string]bool
 	ignored []string
-	zeroed  []string // of which tensors the format makes zeros of weights that are not
+	zeroed  []string // which tensors have weights that become zero in the format, and how many
 	err     error
-	dry     bool // no element is read
+	dry     bool // check only: no element is read
 
 	progress func(done, total int64) // Options.Progress
 	read     int64                   // bytes of the tensors used so far
 }
 
-// load reads the parameters in the format of that name ("" and "auto" for the format as stored).
+// load reads the parameters. format is the wanted number format; "" and "auto" mean the stored one.
 func (l *loader) load(format string) (*engine.Params, error) {
 	l.used = map[string]bool{}
 	l.wantFormat(format)
@@ -52,7 +52,7 @@ func (l *loader) fail(format string, args ...any) {
 	}
 }
 
-// findPrefix settles whether names begin with "transformer.", as in files that were saved with a
+// findPrefix finds whether names begin with "transformer.", as in files that were saved with a
 // head.
 func (l *loader) findPrefix() {
 	_, plain := l.tensors.Tensor("wte.weight")
@@ -65,8 +65,8 @@ func (l *loader) findPrefix() {
 	}
 }
 
-// tensor returns the tensor of the stack with that name, if it has the shape and holds floats.
-// Quantized tensors are told apart before.
+// tensor returns the tensor of the stack with that name. It must have the shape and hold floats.
+// Quantized tensors do not come here: see matrix.
 func (l *loader) tensor(name string, shape ...int) weights.Tensor {
 	if l.err == nil {
 		l.err = l.ctx.Err()
@@ -88,7 +88,7 @@ func (l *loader) tensor(name string, shape ...int) weights.Tensor {
 	return t
 }
 
-// use takes note that a tensor is part of the stack, and that work on it begins.
+// use records that a tensor is part of the stack, and reports the progress before its data is read.
 func (l *loader) use(t weights.Tensor) {
 	l.used[t.Name] = true
 	if l.progress != nil {
@@ -97,7 +97,7 @@ func (l *loader) use(t weights.Tensor) {
 	l.read += t.Size()
 }
 
-// floats returns a small tensor as float32, whatever the format of the linear layers.
+// floats returns a small tensor as float32. The format of the linear layers does not matter.
 func (l *loader) floats(name string, shape ...int) []float32 {
 	t := l.tensor(l.prefix+name, shape...)
 	if l.err != nil || l.dry {
@@ -124,10 +124,12 @@ func (l *loader) embedding() kernels.Matrix {
 	return l.matrix(l.prefix+"wte.weight", kernels.OutIn, l.config.Embd, l.config.VocabSize)
 }
 
-// headNames are what checkpoints call the logits' weights; the oldest DialoGPT uses the second.
+// headNames are the names of the head's weights in checkpoints; the oldest DialoGPT uses the
+// second.
 var headNames = []string{"lm_head.weight", "lm_head.decoder.weight"}
 
-// lmHead returns the logits' weights. A head in the file that differs from wte wins over tying.
+// lmHead returns the head's weights. If the file has a head that differs from wte, it is used even
+// if the config says that they are tied.
 func (l *loader) lmHead(wte *kernels.Matrix) *kernels.Matrix {
 	embedding, _ := l.tensors.Tensor(l.prefix + "wte.weight")
 	for _, name := range headNames {
@@ -156,9 +158,9 @@ func (l *loader) lmHead(wte *kernels.Matrix) *kernels.Matrix {
 	return wte
 }
 
-// leftovers sorts what the file holds besides the stack: mask buffers and the heads of other tasks
-// are ignored, anything else that belongs to the stack is an error, for it would change the
-// arithmetic.
+// leftovers checks the tensors of the file that are not part of the stack. Mask buffers and the
+// heads of other tasks are ignored. Any other tensor with a name of the stack is an error, because
+// it would change the arithmetic.
 func (l *loader) leftovers() {
 	for _, t := range l.tensors.All() {
 		if l.used[t.Name] {
@@ -177,7 +179,7 @@ func (l *loader) leftovers() {
 	}
 }
 
-// isMask reports whether a name is that of a causal mask, which old files carry for each layer:
+// isMask reports whether a name is that of a causal mask, which old files have for each layer:
 // h.N.attn.bias, h.N.attn.masked_bias.
 func isMask(name string) bool {
 	parts := strings.Split(name, ".")

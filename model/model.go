@@ -18,34 +18,34 @@ import (
 	"picogpt/weights"
 )
 
-// Options are what a model is loaded with. The zero value takes every processor, the fastest
-// kernels and the weights as they are stored.
+// Options say how a model is loaded. The zero value takes every processor, the fastest kernels and
+// the weights as they are stored.
 type Options struct {
-	Threads int // workers, at most four for each processor that Go may use; 0 for one for each
-	// "auto" or "" for the weights as stored, or "f32", "f16", "bf16", "q8", "q4" to convert them
+	Threads int // workers, at most four for each processor that Go may use; 0 means one for each
+	// "auto" or "" for the weights as stored, or "f32", "f16", "bf16", "q8" or "q4" to convert them
 	Format string
 	Kernel string // one of kernels.Variants(), or "" for the fastest
 
-	// CacheFormat is the number format of the sessions' keys and values: "f32" or "" for float32, or
-	// "f16" for half of the memory. Then each is rounded to binary16 when it is stored, before
-	// anything reads it, and one beyond 65504 is a NonFiniteError.
+	// CacheFormat is the number format of the sessions' keys and values: "f32" or "" for float32,
+	// or "f16" for half of the memory. With "f16" each number is rounded to binary16 when it is
+	// stored, before anything reads it; a number beyond 65504 gives a NonFiniteError.
 	CacheFormat string
 
-	// CacheBytes bounds the memory of all sessions' caches together; 0 is no bound. An Eval that
-	// needs more is an ErrCacheFull. On a GPU a session takes whole pages of 64 positions; on the
-	// processor its last page has room for 8, 16, 32 or 64.
+	// CacheBytes bounds the memory of the caches of all sessions together, in bytes; 0 means no
+	// bound. An Eval that needs more returns ErrCacheFull. On a GPU a session takes whole pages of
+	// 64 positions; on the processor its last page has room for 8, 16, 32 or 64.
 	CacheBytes int64
 
-	Device engine.Device // what computes the model; nil for the processor
+	Device engine.Device // computes the model; nil for the processor
 
-	// Progress, if not nil, is called as the weights are loaded, with the bytes of the tensors that
-	// are done and of all files. What takes time is converting them.
+	// Progress, if not nil, is called while the weights are loaded, with the bytes of the tensors
+	// that are done and the bytes of all files. Most of the time is spent on conversions.
 	Progress func(done, total int64)
 }
 
-// A Model is one checkpoint, ready to run. It is immutable, and safe for use by several goroutines:
-// their calls of Eval take turns, each on all the workers. A model that nobody has any more, nor a
-// session of it, is closed when the garbage collector finds it; Close does so at once.
+// A Model is one checkpoint that is ready to run. It is immutable, and safe for concurrent use:
+// calls of Eval take turns, and each runs on all workers. The garbage collector closes a model when
+// nothing refers to it or to a session of it; Close does so at once.
 type Model struct {
 	config  Config
 	params  *engine.Params
@@ -55,7 +55,8 @@ type Model struct {
 	cache   *engine.Budget
 	*resources
 
-	// holds one token: whoever has it may use what is above and eval; closed by Close
+	// holds one token: the goroutine that has taken it may use the fields above and eval; Close
+	// closes it
 	turn chan struct{}
 	eval evaluation
 }
@@ -109,9 +110,9 @@ func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*M
 	return m, nil
 }
 
-// Check reports what New would say of a configuration and tensors, and reads no element of them: the
-// number format of the linear layers, and the names of the tensors that the model would ignore. What
-// only elements can tell, it does not find.
+// Check returns what New would find in a configuration and tensors: the number format of the linear
+// layers, and the names of the tensors that the model would ignore. It reads no element of the
+// tensors, so it does not find errors that only the elements show.
 func Check(c Config, tensors *weights.Tensors) (format string, ignored []string, err error) {
 	if err := c.Validate(); err != nil {
 		return "", nil, err
@@ -123,7 +124,7 @@ func Check(c Config, tensors *weights.Tensors) (format string, ignored []string,
 	return l.format.String(), l.ignored, nil
 }
 
-// open returns what computes the model: a device's backend, or the processor's.
+// open returns the backend that computes the model: a device's, or the processor's.
 func (m *Model) open(ctx context.Context, d engine.Device) (engine.Backend, error) {
 	if d == nil {
 		return cpu.New(m.team, m.params, m.cache), nil
@@ -131,22 +132,22 @@ func (m *Model) open(ctx context.Context, d engine.Device) (engine.Backend, erro
 	return d.Open(ctx, m.params, m.cache, m.team)
 }
 
-// ErrClosed is what Eval and Save return on a closed model.
+// ErrClosed is returned by Eval and Save of a closed model.
 var ErrClosed = errors.New("model: closed")
 
-// ErrNoContext is what functions with a context return where that is nil.
+// ErrNoContext is returned by functions whose context argument is nil.
 var ErrNoContext = errors.New("context: nil, want one, such as context.Background()")
 
-// ErrCacheFull is what Eval returns where the sessions' caches would take more than
-// Options.CacheBytes. All sessions are as they were: it may be tried again when some have been
-// released.
+// ErrCacheFull is returned by Eval if the sessions' caches would take more than Options.CacheBytes.
+// All sessions are as they were: the caller may try again after some have been released.
 var ErrCacheFull = engine.ErrCacheFull
 
-// ErrInVisit is what Eval, Save and Close return inside a Visit of the same model, which they would
-// wait for.
+// ErrInVisit is returned by Eval, Save and Close when a Visit of the same model calls them: they
+// would wait for that Visit for ever.
 var ErrInVisit = errors.New("model: called inside Visit, which it would wait for")
 
-// begin waits for the caller's turn to use the weights and the workers. Call end after it.
+// begin waits for the caller's turn to use the weights and the workers. The caller must call end
+// afterwards.
 func (m *Model) begin(ctx context.Context) error {
 	if ctx == nil {
 		return ErrNoContext
@@ -156,7 +157,7 @@ func (m *Model) begin(ctx context.Context) error {
 	}
 	select {
 	case _, open := <-m.turn:
-		return m.began(open)
+		return closedUnless(open)
 	default:
 	}
 	if m.backend.Inside() {
@@ -164,13 +165,15 @@ func (m *Model) begin(ctx context.Context) error {
 	}
 	select {
 	case _, open := <-m.turn:
-		return m.began(open)
+		return closedUnless(open)
 	case <-ctx.Done():
-		return cmp.Or(ctx.Err(), context.Canceled) // whatever a caller's own context says of itself
+		// A caller's own type of context may be done without an error.
+		return cmp.Or(ctx.Err(), context.Canceled)
 	}
 }
 
-func (m *Model) began(open bool) error {
+// closedUnless returns ErrClosed unless a receive from Model.turn reported that it is open.
+func closedUnless(open bool) error {
 	if !open {
 		return ErrClosed
 	}
@@ -179,8 +182,8 @@ func (m *Model) began(open bool) error {
 
 func (m *Model) end() { m.turn <- struct{}{} }
 
-// Close ends the workers and gives back the memory of the device. It waits for an Eval that is under
-// way. A second Close does nothing. The tensors that New was given stay open.
+// Close ends the workers and releases the memory of the device. It waits for a running Eval. A
+// second Close does nothing. The tensors that New was given stay open.
 func (m *Model) Close() error {
 	switch err := m.begin(context.Background()); err {
 	case nil:
@@ -193,15 +196,16 @@ func (m *Model) Close() error {
 	return m.resources.close()
 }
 
-// Resources are what a model gives back once, to whoever comes first: Close, or the garbage
-// collector when nobody has the model. They do not know the model, or it would never be found.
+// Resources are what a model releases once: in Close, or when the garbage collector finds that
+// nothing refers to the model. They hold no pointer to the model, because then it would never be
+// collected.
 type resources struct {
 	team    *kernels.Team
 	backend engine.Backend
 	closing sync.Once
 }
 
-// close closes all. A second call waits for the first, and does nothing.
+// close releases everything. A second call waits for the first one and does nothing.
 func (r *resources) close() (err error) {
 	r.closing.Do(func() {
 		err = r.backend.Close()
@@ -213,8 +217,8 @@ func (r *resources) close() (err error) {
 // Config returns the model's configuration.
 func (m *Model) Config() Config { return m.config }
 
-// Format returns the number format of the linear layers, "f32", "f16", "bf16", "q8" or "q4": as
-// stored, or as converted.
+// Format returns the number format of the linear layers, as stored or converted: "f32", "f16",
+// "bf16", "q8" or "q4".
 func (m *Model) Format() string { return m.format.String() }
 
 // CacheFormat returns the number format of the sessions' keys and values, "f32" or "f16".
@@ -223,12 +227,12 @@ func (m *Model) CacheFormat() string { return m.params.CacheFormat.String() }
 // Threads returns the number of workers.
 func (m *Model) Threads() int { return m.team.Size() }
 
-// Kernel returns the name of the kernels that the model runs, or of its device.
+// Kernel returns the name of the kernels, or of the device, that computes the model.
 func (m *Model) Kernel() string { return m.backend.Kernel() }
 
-// DeviceLimits measures what Options.Device does with nothing else to do: the bytes of its memory
-// that it reads in a second, and float32 operations, two to each fused multiply-add. Without such a
-// device they are 0.
+// DeviceLimits measures the device when it does nothing else. It returns the bytes of its memory
+// that it reads in a second, and the float32 operations that it does in a second, two for each
+// fused multiply-add. Both are 0 without Options.Device, or if the device cannot measure them.
 func (m *Model) DeviceLimits(ctx context.Context) (read, operations float64, err error) {
 	measured, ok := m.backend.(engine.Measured)
 	if !ok {
@@ -242,26 +246,26 @@ func (m *Model) DeviceLimits(ctx context.Context) (read, operations float64, err
 	return l.Read, l.FMA, err
 }
 
-// Leaves returns the operations on a row of logits of the kernels that the model runs. With a device
-// they are the processor's.
+// Leaves returns the kernels' operations on a row of logits. With a device they are the
+// processor's.
 func (m *Model) Leaves() kernels.Leaves { return m.team.Leaves() }
 
-// CacheBytes returns the memory that the caches of all sessions take now. Pages that forks share
-// count once.
+// CacheBytes returns the memory that the caches of all sessions take now, in bytes. Pages that
+// several sessions share count once.
 func (m *Model) CacheBytes() int64 { return m.cache.Used() }
 
-// CacheLimit returns Options.CacheBytes, 0 for no bound.
+// CacheLimit returns Options.CacheBytes; 0 means no bound.
 func (m *Model) CacheLimit() int64 { return m.cache.Limit() }
 
-// Ignored returns the names of the tensors that the file holds beside the decoder, in file order:
+// Ignored returns the names of the tensors that the file holds besides the decoder, in file order:
 // causal mask buffers and the heads of other tasks.
 func (m *Model) Ignored() []string { return m.ignored }
 
-// Notes say what the conversion of the weights to Options.Format has lost beside precision, a sentence
-// each, for people: that blocks, rows, or more than 0.1 % of the weights of a tensor are zeros and
-// were not. Where all of a tensor's are, New fails.
+// Notes returns what the conversion of the weights to Options.Format has lost besides precision, a
+// sentence each, for users: blocks, rows, or more than 0.1 % of a tensor's weights became zero. If
+// all of a tensor's weights become zero, New fails.
 func (m *Model) Notes() []string { return m.notes }
 
-// Bytes returns the size of the weights that one decoding step reads: the linear layers and the
-// head.
+// Bytes returns the number of bytes of weights that one decoding step reads: the linear layers and
+// the head.
 func (m *Model) Bytes() int64 { return m.params.Bytes() }

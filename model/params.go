@@ -1,6 +1,6 @@
 package model
 
-// Params: the tensors of a checkpoint become the weights of the stack.
+// The tensors of a checkpoint as the parameters of the stack.
 
 import (
 	"fmt"
@@ -37,7 +37,7 @@ func (l *loader) stack() *engine.Params {
 	return p
 }
 
-// attentionScale returns what the attention scores of a layer are multiplied by.
+// attentionScale returns the factor of a layer's attention scores.
 func (c *Config) attentionScale(layer int) float32 {
 	scale := 1.0
 	if c.ScaleAttnWeights {

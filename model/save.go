@@ -1,6 +1,6 @@
 package model
 
-// Save: a model's weights as a safetensors file, in the format they have now.
+// Save: a model's weights as a safetensors file, in the model's number format.
 
 import (
 	"context"
@@ -15,16 +15,16 @@ import (
 	"picogpt/weights"
 )
 
-// Save writes the model's weights to a file that Load maps without conversion: f32, f16 and bf16 as
-// Hugging Face stores them, q8 and q4 in this project's layout. Names have no prefix; what Ignored
-// lists is left out. config.json is not written.
+// Save writes the model's weights to a file that checkpoint.Open maps without conversion: f32, f16
+// and bf16 as Hugging Face stores them, q8 and q4 in this project's layout. Names have no prefix;
+// the tensors that Ignored lists are left out. config.json is not written.
 //
-// In q8 and q4 a matrix is a U8 tensor [tiles, bytes in a tile] under its usual name, the bytes
-// being those that kernels/quant.go describes; wte, and lm_head where there is one, are q8 in both.
-// wpe, layer norms and biases are F32 in all formats. The file's metadata has "picogpt.format" with
-// the format's name.
+// In q8 and q4 a matrix is a U8 tensor [tiles, bytes in a tile] under its usual name, with the
+// bytes that kernels/quant.go describes; wte, and lm_head if there is one, are q8 in both. wpe,
+// layer norms and biases are F32 in all formats. The file's metadata has the format's name under
+// "picogpt.format".
 //
-// Save takes its turn with Eval. If the context ends, there is no file.
+// Save takes its turn with Eval. If the context ends, no file is left.
 func (m *Model) Save(ctx context.Context, path string) error {
 	if err := m.begin(ctx); err != nil {
 		return err
@@ -33,15 +33,15 @@ func (m *Model) Save(ctx context.Context, path string) error {
 	return weights.WriteFile(ctx, path, m.metadata(), m.tensors())
 }
 
-// SaveTo writes to w what Save writes to a file.
+// SaveTo writes the bytes of Save's file to w.
 func (m *Model) SaveTo(ctx context.Context, w io.Writer) error {
 	return m.Export(ctx, func(tensors []weights.Tensor) error {
 		return weights.Write(outfile.Cancellable(ctx, w), m.metadata(), tensors)
 	})
 }
 
-// Export gives f the tensors that Save writes, in the order of the forward pass. They are valid
-// until f returns. Export takes its turn with Eval.
+// Export calls f with the tensors that Save writes, in the order of the forward pass. They are
+// valid until f returns. Export takes its turn with Eval.
 func (m *Model) Export(ctx context.Context, f func(tensors []weights.Tensor) error) error {
 	if err := m.begin(ctx); err != nil {
 		return err
@@ -50,7 +50,8 @@ func (m *Model) Export(ctx context.Context, f func(tensors []weights.Tensor) err
 	return f(m.tensors())
 }
 
-// SaveSize returns the bytes of all tensors that Save writes. The file has a header besides.
+// SaveSize returns the number of bytes of all tensors that Save writes. The file has a header
+// besides.
 func (m *Model) SaveSize() int64 {
 	var n int64
 	for _, t := range m.tensors() {
@@ -63,7 +64,7 @@ func (m *Model) metadata() map[string]string {
 	return map[string]string{"format": "pt", "picogpt.format": m.Format()}
 }
 
-// tensors lists the stack in the order of the forward pass.
+// tensors returns the tensors of the stack in the order of the forward pass.
 func (m *Model) tensors() []weights.Tensor {
 	p, c := m.params, &m.config
 	ts := []weights.Tensor{matrixTensor("wte.weight", &p.WTE),
@@ -86,7 +87,7 @@ func (m *Model) tensors() []weights.Tensor {
 		layer(h+"mlp.c_proj", &b.MLPProj)
 	}
 	ln("ln_f", p.LnF)
-	// a config that ties nothing wants a head in the file, even one that is wte
+	// a config that does not tie wants a head in the file, even if the head is wte
 	if p.LMHead != &p.WTE || !c.TieWordEmbeddings {
 		ts = append(ts, matrixTensor(headNames[0], p.LMHead))
 	}

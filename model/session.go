@@ -1,6 +1,6 @@
 package model
 
-// Session: one timeline of tokens and its key/value cache.
+// Session: one sequence of tokens and its key/value cache.
 
 import (
 	"fmt"
@@ -10,21 +10,21 @@ import (
 	"picogpt/internal/engine"
 )
 
-// A Session is one sequence of tokens and what attention remembers of them. It belongs to one
-// goroutine at a time; sessions of one model may be used side by side. Memory grows with the
-// tokens, in pages: Bytes says how much. Release gives it back at once; a session that is simply
-// forgotten gives it back when the garbage collector finds it.
+// A Session is one sequence of tokens and the keys and values that attention needs of them. One
+// goroutine may use it at a time; different sessions of a model may be used concurrently. Its
+// memory grows with the tokens, in pages, and Bytes returns it. Release gives the memory back at
+// once; otherwise the garbage collector does so when nothing refers to the session.
 type Session struct {
 	model  *Model
 	cache  *holder
 	tokens []int
-	logits []float32 // after the last token; nil where unknown
-	next   []float32 // where Eval writes, until it succeeds
+	logits []float32 // after the last token; nil if not known
+	next   []float32 // Eval writes here, and swaps it with logits if it succeeds
 
 	evaluating bool // between reserve and commit or rollback
 }
 
-// NewSession starts an empty timeline.
+// NewSession returns a session without tokens.
 func (m *Model) NewSession() *Session { return m.newSession(m.backend.NewCache()) }
 
 func (m *Model) newSession(cache engine.Cache) *Session {
@@ -36,27 +36,27 @@ func (m *Model) newSession(cache engine.Cache) *Session {
 // Model returns the model that the session belongs to.
 func (s *Session) Model() *Model { return s.model }
 
-// Len returns the number of tokens evaluated.
+// Len returns the number of evaluated tokens.
 func (s *Session) Len() int { return len(s.tokens) }
 
-// Tokens returns the tokens evaluated, oldest first. The slice is the session's own: copy it to
+// Tokens returns the evaluated tokens, oldest first. The slice belongs to the session: copy it to
 // keep it.
 func (s *Session) Tokens() []int { return s.tokens }
 
-// Logits returns the logits after the last token, [vocab_size], or nil where they are not known: in
-// a new session, after Truncate and after an Input with NoLogits. They are valid until the
-// session's next Eval.
+// Logits returns the logits after the last token, [vocab_size]. It returns nil if they are not
+// known: in a new session, after Truncate, and after an Input with NoLogits. They are valid until
+// the session's next Eval.
 func (s *Session) Logits() []float32 { return s.logits }
 
-// Bytes returns the size of the session's cache pages. Pages that forks share count for each of
-// them.
+// Bytes returns the size of the session's cache pages, in bytes. A page that several sessions share
+// counts for each of them.
 func (s *Session) Bytes() int64 {
 	defer runtime.KeepAlive(s)
 	return s.cache.bytes()
 }
 
-// Truncate forgets all but the first n tokens, and the logits. n = Len changes nothing. It panics
-// unless 0 ≤ n ≤ Len.
+// Truncate removes all but the first n tokens, and the logits. If n is Len it changes nothing. It
+// panics unless 0 ≤ n ≤ Len.
 func (s *Session) Truncate(n int) {
 	s.mustHold("Truncate", n)
 	if n == len(s.tokens) {
@@ -69,8 +69,8 @@ func (s *Session) Truncate(n int) {
 	runtime.KeepAlive(s)
 }
 
-// Release forgets all tokens and gives the memory back, also to Options.CacheBytes. The session is
-// then as new, and may be used again.
+// Release removes all tokens and gives the memory back, also to Options.CacheBytes. The session is
+// then empty, and may be used again.
 func (s *Session) Release() {
 	s.mustBeIdle("Release")
 	s.tokens, s.logits = nil, nil
@@ -78,9 +78,9 @@ func (s *Session) Release() {
 	runtime.KeepAlive(s)
 }
 
-// Fork returns a new session that holds the first n tokens and shares their pages: it costs no
-// arithmetic, and no memory until one of the two goes on. With n = Len the logits are copied too.
-// It panics unless 0 ≤ n ≤ Len.
+// Fork returns a new session that holds the first n tokens and shares their pages. It computes
+// nothing, and takes no memory until tokens are added to one of the two. If n is Len the logits are
+// copied too. It panics unless 0 ≤ n ≤ Len.
 func (s *Session) Fork(n int) *Session {
 	s.mustHold("Fork", n)
 	f := s.model.newSession(s.cache.fork(n))
@@ -92,8 +92,9 @@ func (s *Session) Fork(n int) *Session {
 	return f
 }
 
-// Take makes s hold what from holds, its logits too, and leaves from empty. Work that may fail can
-// so be done on a fork, and taken over when it is whole. It panics unless both are of one model.
+// Take moves what from holds, its logits too, into s, and leaves from empty. So work that may fail
+// can be done on a fork, and taken over when it has succeeded. It panics unless both belong to one
+// model.
 func (s *Session) Take(from *Session) {
 	if s.model != from.model {
 		panic("model: Session.Take: the sessions are of different models")
@@ -110,8 +111,8 @@ func (s *Session) Take(from *Session) {
 	runtime.KeepAlive(s)
 }
 
-// mustHold panics where a method is called with a number of tokens that the session does not hold:
-// those beyond are forgotten ones.
+// mustHold panics if n is not a number of tokens that the session holds. A method is called with n
+// as its argument.
 func (s *Session) mustHold(method string, n int) {
 	if n < 0 || n > len(s.tokens) {
 		panic(fmt.Sprintf("model: Session.%s(%d) of %d tokens, want 0 to %[3]d", method, n,
@@ -119,15 +120,15 @@ func (s *Session) mustHold(method string, n int) {
 	}
 }
 
-// mustBeIdle panics where a method that gives pages up is called during an Eval of the session, as
-// in a Visit: the Eval still uses them.
+// mustBeIdle panics if a method that releases pages is called during an Eval of the session, for
+// example in a Visit: the Eval still uses the pages.
 func (s *Session) mustBeIdle(method string) {
 	if s.evaluating {
 		panic("model: Session." + method + " during an Eval of the session")
 	}
 }
 
-// reserve makes room for an input. What the session holds does not change.
+// reserve makes room for an input. It does not change what the session holds.
 func (s *Session) reserve(in *Input, spare *buffers) error {
 	if err := s.cache.cache.Reserve(len(in.Tokens)); err != nil {
 		return err
@@ -139,11 +140,11 @@ func (s *Session) reserve(in *Input, spare *buffers) error {
 	return nil
 }
 
-// commit takes the tokens and, if they are wanted, the logits that Eval wrote to next.
+// commit adds the input's tokens and, if they are wanted, the logits that Eval wrote to next.
 func (s *Session) commit(in *Input, spare *buffers) {
 	s.cache.cache.Commit()
 	s.tokens = append(s.tokens, in.Tokens...)
-	s.logits, s.next = s.next, s.logits // nil where they are not wanted
+	s.logits, s.next = s.next, s.logits // nil if they are not wanted
 	s.end(spare)
 }
 
@@ -158,10 +159,10 @@ func (s *Session) end(spare *buffers) {
 	s.next, s.evaluating = nil, false
 }
 
-// buffers are rows of logits that no session holds.
+// buffers are rows of logits that belong to no session.
 type buffers [][]float32
 
-// mostSpare bounds how many rows of logits wait for a session.
+// mostSpare bounds the rows of logits that are kept for later use.
 const mostSpare = 64
 
 func (b *buffers) get(n int) []float32 {

@@ -1,10 +1,10 @@
-// The forward pass of GPT-2, top to bottom. Read this file first: everything else in the project is
-// this, faster.
+// The forward pass of GPT-2, from top to bottom. Read this file first: the rest of the project
+// computes the same, faster.
 
 // Package reference is picoGPT (jaymody's gpt2.py) in Go: GPT-2 in float64 on gonum, function for
-// function, with the few variations that real checkpoints ask for. It keeps no cache and recomputes
-// every position for every token, so it is slow; it is here to be read, and to be the oracle that
-// the tests of the fast packages trust. It shares no code with them.
+// function, with the few variations that real checkpoints need. It keeps no cache and computes
+// every position again for every token, so it is slow. It is here to be read, and as the oracle of
+// the tests of the fast packages. It shares no code with them.
 //
 // Fill HParams with ParseHParams and Params with FromTensors, then call GPT2 for logits or Generate
 // for greedy tokens.
@@ -69,7 +69,7 @@ func mha(x *mat.Dense, attn Attn, hp HParams, layer int) *mat.Dense {
 	v := split(qkv[2], hp.Head)
 
 	mask := causalMask(x.RawMatrix().Rows) // [n_seq, n_seq]
-	scale := attnScale(hp, layer)          // 1/sqrt(n_embd/n_head), but for two flags
+	scale := attnScale(hp, layer)          // 1/sqrt(n_embd/n_head), unless one of two flags changes it
 
 	heads := make([]*mat.Dense, hp.Head) // [n_head, n_seq, n_embd/n_head]
 	for h := range heads {
@@ -78,8 +78,8 @@ func mha(x *mat.Dense, attn Attn, hp HParams, layer int) *mat.Dense {
 	return linear(hstack(heads), attn.CProj) // [n_seq, n_embd] -> [n_seq, n_embd]
 }
 
-// causalMask keeps position i from seeing any later one. Added to scores of ordinary size, -1e10
-// leaves exp(score) = 0.
+// causalMask hides later positions from position i. Added to scores of ordinary size, -1e10 makes
+// exp(score) 0.
 func causalMask(n int) *mat.Dense { // [n_seq, n_seq]
 	mask := mat.NewDense(n, n, nil)
 	for i := range n {
@@ -92,16 +92,16 @@ func causalMask(n int) *mat.Dense { // [n_seq, n_seq]
 
 // [n_seq, n_embd] -> [n_seq, n_embd]
 func transformerBlock(x *mat.Dense, b Block, hp HParams, layer int) *mat.Dense {
-	// tokens look at one another
+	// each token reads the tokens before it
 	x = add(x, mha(layerNorm(x, b.LN1, hp.Epsilon), b.Attn, hp, layer))
-	x = add(x, ffn(layerNorm(x, b.LN2, hp.Epsilon), b.MLP, hp)) // each token thinks alone
+	x = add(x, ffn(layerNorm(x, b.LN2, hp.Epsilon), b.MLP, hp)) // each token by itself
 	return x
 }
 
-// GPT2 returns the logits after each of inputs: [n_seq, n_vocab], row i the unnormalised
-// log-probabilities of what follows inputs[0..i]. It is an error if inputs are none or more than
-// hp.Positions, or one is no row of wte. The computation is that of Radford et al., "Language
-// Models are Unsupervised Multitask Learners" (2019), after picoGPT.
+// GPT2 returns the logits after each of inputs: [n_seq, n_vocab], where row i holds the
+// unnormalised log-probabilities of the token that follows inputs[0..i]. It returns an error if
+// inputs is empty or longer than hp.Positions, or an id is no row of wte. The computation is that
+// of Radford et al., "Language Models are Unsupervised Multitask Learners" (2019), after picoGPT.
 func GPT2(inputs []int, p *Params, hp HParams) (*mat.Dense, error) { // [n_seq] -> [n_seq, n_vocab]
 	if err := checkInputs(inputs, hp); err != nil {
 		return nil, err
@@ -123,8 +123,8 @@ func embed(inputs []int, p *Params) *mat.Dense {
 	return x
 }
 
-// Generate returns the n tokens that follow inputs greedily: each time the token with the largest
-// logit, the lowest id among equals. It fails as GPT2 does, so len(inputs)+n-1 must not exceed
+// Generate returns the n tokens that follow inputs greedily: each is the token with the largest
+// logit, the lowest id among equals. It returns GPT2's errors, so len(inputs)+n-1 must not exceed
 // hp.Positions.
 func Generate(inputs []int, p *Params, hp HParams, n int) ([]int, error) {
 	ids := append([]int(nil), inputs...)

@@ -1,5 +1,5 @@
-// The handful of NumPy operations that picoGPT uses, on gonum's matrices. Each returns a new
-// matrix, as NumPy's do.
+// The few NumPy operations that picoGPT uses, on gonum's matrices. Each returns a new matrix, as
+// NumPy's do.
 package reference
 
 import "gonum.org/v1/gonum/mat"

@@ -1,4 +1,4 @@
-// Where the numbers come from: hyperparameters out of config.json, weights out of named tensors.
+// The parameters: hyperparameters from config.json, weights from named tensors.
 package reference
 
 import (
@@ -19,15 +19,15 @@ type HParams struct {
 	Epsilon           float64 // added to LayerNorm's variance
 	ScaleAttn         bool    // scores times 1/sqrt(Embd/Head)
 	InverseLayer      bool    // scores of layer i, from 0, times 1/(i+1)
-	Tied              bool    // the head is wte where a checkpoint has no head of its own
+	Tied              bool    // the head is wte if a checkpoint has no head of its own
 
-	// keys and values are rounded to binary16, as a cache in f16 keeps them; no config says so
+	// keys and values are rounded to binary16, as in a cache in f16; no config has this
 	HalfCache bool
 }
 
 // ParseHParams reads the bytes of a Hugging Face config.json. Absent keys take the defaults of
-// transformers' GPT2Config; n_positions falls back on n_ctx, and n_inner on 4*n_embd. What it
-// cannot compute is an error.
+// transformers' GPT2Config; n_positions falls back on n_ctx, and n_inner on 4*n_embd. A config that
+// it cannot compute is an error.
 func ParseHParams(config []byte) (HParams, error) {
 	c := struct {
 		Vocab      int     `json:"vocab_size"`
@@ -70,13 +70,13 @@ func ParseHParams(config []byte) (HParams, error) {
 		c.Scale, c.Inverse, c.Tied, false}, nil
 }
 
-// Params are the weights, in the tree that picoGPT keeps them in.
+// Params are the weights, in the same tree as in picoGPT.
 type Params struct {
 	WTE    *mat.Dense // [n_vocab, n_embd]
 	WPE    *mat.Dense // [n_positions, n_embd]
 	Blocks []Block    // n_layer of them
 	LNF    LayerNorm
-	Head   *mat.Dense // [n_vocab, n_embd]; WTE itself where the head is tied
+	Head   *mat.Dense // [n_vocab, n_embd]; WTE itself if the head is tied
 }
 
 // Block is one layer of the stack.
@@ -87,7 +87,8 @@ type Block struct {
 	MLP  MLP
 }
 
-// Attn is a block's attention: one linear layer to queries, keys and values side by side, one back.
+// Attn is a block's attention: one linear layer that gives queries, keys and values side by side,
+// and one after attention.
 type Attn struct {
 	CAttn Linear // n_embd -> 3*n_embd
 	CProj Linear // n_embd -> n_embd
@@ -105,13 +106,13 @@ type Linear struct {
 	B []float64  // [out]
 }
 
-// LayerNorm scales by G and shifts by B what it has brought to mean 0 and variance 1.
+// LayerNorm normalizes to mean 0 and variance 1, then scales by G and adds B.
 type LayerNorm struct{ G, B []float64 } // [n_embd], [n_embd]
 
-// FromTensors fills Params from tensors by Hugging Face's names, with or without the prefix
+// FromTensors fills Params from tensors with Hugging Face's names, with or without the prefix
 // "transformer.". get returns a tensor's values in row-major order, which Params then share, and
-// its shape. A separate lm_head.weight (or lm_head.decoder.weight) wins over tying. A tensor that
-// is absent or misshapen is an error.
+// its shape. A separate lm_head.weight (or lm_head.decoder.weight) is used even if the head is
+// tied. An absent tensor or a wrong shape is an error.
 func FromTensors(
 	hp HParams, get func(name string) (data []float64, shape []int, ok bool),
 ) (*Params, error) {
@@ -142,7 +143,7 @@ func FromTensors(
 	return p, nil
 }
 
-// reader takes tensors by name and remembers the first that was wrong.
+// reader takes tensors by name and remembers the first error.
 type reader struct {
 	get    func(name string) ([]float64, []int, bool)
 	prefix string

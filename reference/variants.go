@@ -1,11 +1,11 @@
-// What differs between GPT-2 checkpoints, the activation and the scale of the attention scores, and
+// The variations between GPT-2 checkpoints (the activation, the scale of the attention scores) and
 // between caches.
 package reference
 
 import "math"
 
-// activation returns the function a config calls name, or nil. The names and formulas are those of
-// Hugging Face transformers' activations.py.
+// activation returns the function of that name in a config, or nil. The names and formulas are
+// those of Hugging Face transformers' activations.py.
 func activation(name string) func(float64) float64 {
 	switch name {
 	case "gelu_new", "gelu_pytorch_tanh":
@@ -31,9 +31,9 @@ func activation(name string) func(float64) float64 {
 
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-// attnScale multiplies the scores of a layer, counted from 0. reorder_and_upcast_attn has no part
-// in it: that flag moves the same factors about to save half-precision sums from overflow, and
-// changes nothing in float64.
+// attnScale returns the factor of a layer's scores; layers count from 0. reorder_and_upcast_attn
+// does not matter here: it applies the same factors in another order, so that sums in half
+// precision do not overflow, and changes nothing in float64.
 func attnScale(hp HParams, layer int) float64 {
 	scale := 1.0
 	if hp.ScaleAttn {
@@ -45,10 +45,10 @@ func attnScale(hp HParams, layer int) float64 {
 	return scale
 }
 
-// half rounds x to IEEE 754 binary16, to nearest, ties to even. What that cannot hold is NaN.
+// half rounds x to IEEE 754 binary16, to nearest, ties to even. Numbers beyond its range give NaN.
 func half(x float64) float64 {
 	_, exponent := math.Frexp(x)                 // |x| is at least 2^(exponent-1)
-	step := math.Ldexp(1, max(exponent, -13)-11) // from one number to the next, subnormal below 2^-14
+	step := math.Ldexp(1, max(exponent, -13)-11) // between neighbours; subnormal below 2^-14
 	if y := math.RoundToEven(x/step) * step; math.Abs(y) <= 65504 {
 		return y
 	}

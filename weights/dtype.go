@@ -47,10 +47,10 @@ func (d DType) Size() int {
 	return 0
 }
 
-// Float32s returns the elements as float32s. Those of an F32 tensor are the
-// file's own bytes where they lie in order, and alignment and byte order allow,
-// and must not be written to; all others are converted into new memory: F16 and
-// BF16 exactly, F64 rounded to nearest, with an error where all of them become zero and were not.
+// Float32s returns the elements as float32s. For an F32 tensor these are the file's own bytes, if
+// they are in order and alignment and byte order allow it; they must not be written to. All others
+// are converted into new memory: F16 and BF16 exactly, F64 rounded to nearest. It is an error if
+// that rounding makes zeros of all numbers and some were not zero.
 func (t Tensor) Float32s() ([]float32, error) {
 	switch t.DType {
 	case F32, F16, BF16, F64:
@@ -93,9 +93,8 @@ func (t Tensor) Float32s() ([]float32, error) {
 	return dst, nil
 }
 
-// Uint16s returns the raw bits of an F16 or BF16 tensor: the file's own bytes
-// where they lie in order, and alignment and byte order allow, which must not be
-// written to.
+// Uint16s returns the raw bits of an F16 or BF16 tensor. They are the file's own bytes, if these
+// are in order and alignment and byte order allow it; they must not be written to.
 func (t Tensor) Uint16s() ([]uint16, error) {
 	if t.DType != F16 && t.DType != BF16 {
 		return nil, fmt.Errorf("%s: type %s, want F16 or BF16", t.Name, t.DType)
@@ -115,10 +114,10 @@ func (t Tensor) Uint16s() ([]uint16, error) {
 	return dst, nil
 }
 
-// littleEndian says whether this machine's floats lie in memory as the file's do.
+// littleEndian reports whether this machine's floats have the byte order of the file.
 func littleEndian() bool { return binary.NativeEndian.Uint16([]byte{1, 0}) == 1 }
 
-// aligned says whether b may be viewed as elements of the given size.
+// aligned reports whether b may be viewed as elements of the given size.
 func aligned(b []byte, size uintptr) bool {
 	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))%size == 0
 }

@@ -92,7 +92,7 @@ func FuzzIndex(f *testing.F) {
 			wantError(t, err)
 			return
 		}
-		for _, shard := range (Index{places: where}).Shards() {
+		for _, shard := range (Index{listings: where}).Shards() {
 			if bytes.ContainsAny([]byte(shard), "/\\\x00\n") || shard == "" || shard == "." ||
 				shard == ".." {
 				t.Errorf("shard %q", shard)

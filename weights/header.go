@@ -1,5 +1,5 @@
-// The header of a safetensors file: the rules a file must keep before any of
-// it is trusted, and the errors that name what was broken.
+// The header of a safetensors file: the rules that it must keep before anything in it is trusted,
+// and the errors that name a broken rule.
 
 package weights
 
@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// maxHeader bounds the headers of one checkpoint, all shards together, and
-	// so the time and memory that a hostile one can cost. GPT-2 XL's has 60 kB.
+	// maxHeader bounds the headers of one checkpoint, all shards together, and so the time and
+	// memory that a hostile one can cost. GPT-2 XL's has 60 kB.
 	maxHeader = 1 << 20
 	maxName   = 512 // bytes in a tensor's name
 	maxRank   = 16  // dimensions of a tensor
@@ -74,9 +74,9 @@ func readHeader(r io.ReaderAt, size, budget int64) (*header, error) {
 	return hdr, hdr.checkOffsets(size - 8 - int64(n))
 }
 
-// foreign recognizes what people take for safetensors files. The first eight
-// bytes of each are absurd as a header's length; an old pickle's \x80\x02 need
-// not be (640 begins so), which is why the length is judged first.
+// foreign recognizes files of other formats that people take for safetensors. Read as a header's
+// length, the first eight bytes of each are far too large. An old pickle's \x80\x02 may be a valid
+// length (640 begins so), so the caller checks the length first.
 func foreign(r io.ReaderAt, size int64) string {
 	start := make([]byte, min(size, 32))
 	if _, err := r.ReadAt(start, 0); err != nil {
@@ -139,7 +139,7 @@ func parseMetadata(dst map[string]string, r *strictjson.Reader) error {
 	})
 }
 
-// checkName keeps names fit for one line of an error message.
+// checkName refuses names that do not fit on one line of an error message.
 func checkName(name string) error {
 	odd := func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }
 	switch {
@@ -189,7 +189,7 @@ func (e *entry) parse(r *strictjson.Reader) error {
 		}
 		return nil
 	})
-	if err == nil && seen != 3 { // no duplicates and no unknown ones, so one is missing
+	if err == nil && seen != 3 { // there are no duplicates and no unknown keys, so one is missing
 		err = errors.New("want dtype, shape and data_offsets, found fewer")
 	}
 	return err
@@ -205,9 +205,9 @@ func numbers(r *strictjson.Reader) (all []int64, err error) {
 	return all, err
 }
 
-// asShape checks that the dimensions' product fits an int, so that no later
-// computation with them can overflow. Zeros are left out of that product: a
-// tensor of no elements may not hide an absurd dimension.
+// asShape checks that the dimensions' product fits an int, so that no later computation with them
+// can overflow. Zeros are left out of that product: a tensor without elements must not hide an
+// absurd dimension.
 func asShape(dims []int64) ([]int, error) {
 	if len(dims) > maxRank {
 		return nil, fmt.Errorf("%d dimensions, want at most %d", len(dims), maxRank)
@@ -224,9 +224,8 @@ func asShape(dims []int64) ([]int, error) {
 	return shape, nil
 }
 
-// checkOffsets puts the entries in file order and checks that they cover the
-// data exactly: no overlap, no hole, nothing missing, nothing left over, and
-// each as long as its shape and type say.
+// checkOffsets puts the entries in file order and checks that they cover the data exactly, without
+// overlap or hole, and that each is as long as its shape and type say.
 func (h *header) checkOffsets(size int64) error {
 	slices.SortStableFunc(h.entries, func(a, b entry) int {
 		if a.begin != b.begin {

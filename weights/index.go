@@ -1,4 +1,4 @@
-// Indexes of sharded checkpoints: JSON that says which file holds which tensor.
+// Indexes of sharded checkpoints: JSON that says which file holds each tensor.
 
 package weights
 
@@ -20,23 +20,23 @@ const (
 	maxShards = 1024
 )
 
-// An Index says which file of a checkpoint holds which tensor, as model.safetensors.index.json and
+// An Index says which file of a checkpoint holds each tensor, as model.safetensors.index.json and
 // pytorch_model.bin.index.json do.
 type Index struct {
-	path   string
-	places []place
+	path     string
+	listings []listing
 }
 
-// A place says which shard holds a tensor.
-type place struct{ tensor, shard string }
+// A listing says which shard holds a tensor.
+type listing struct{ tensor, shard string }
 
-// ReadIndex reads an index. Shards lie beside it: their names are plain. Errors begin with the
-// file.
+// ReadIndex reads an index. Shards lie in the same folder, so their names have no directory. Errors
+// begin with the file's name.
 func ReadIndex(fsys fs.FS, name string) (Index, error) {
 	x := Index{path: folder.Path(fsys, name)}
 	text, err := folder.Read(fsys, name, maxIndex)
 	if err == nil {
-		x.places, err = parseIndex(text)
+		x.listings, err = parseIndex(text)
 	}
 	if err != nil {
 		return x, fmt.Errorf("%s: %w", x.path, err)
@@ -44,27 +44,26 @@ func ReadIndex(fsys fs.FS, name string) (Index, error) {
 	return x, nil
 }
 
-// Shards returns the distinct shards in the order of their names, which is the
-// order of their numbers.
+// Shards returns the distinct shards, sorted by name, which is the order of their numbers.
 func (x Index) Shards() []string {
 	var names []string
-	for _, e := range x.places {
+	for _, e := range x.listings {
 		names = append(names, e.shard)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// Shards returns the names of the files that the bytes of an index list, in their order.
+// Shards returns the names of the files in an index, whose bytes are given, in order.
 func Shards(index []byte) ([]string, error) {
-	places, err := parseIndex(index)
-	return Index{places: places}.Shards(), err
+	listings, err := parseIndex(index)
+	return Index{listings: listings}.Shards(), err
 }
 
-// Check checks that each tensor of the index is in the shard that it says. holder gives the shard
-// that a tensor was found in.
+// Check returns an error unless each tensor of the index is in the shard that the index says.
+// holder maps a tensor to the shard in which it was found.
 func (x Index) Check(holder map[string]string) error {
-	for _, e := range x.places {
+	for _, e := range x.listings {
 		if found := holder[e.tensor]; found == "" {
 			return fmt.Errorf("%s: %s: listed in %s, which does not have it", x.path, e.tensor,
 				e.shard)
@@ -76,7 +75,7 @@ func (x Index) Check(holder map[string]string) error {
 	return nil
 }
 
-func parseIndex(text []byte) (where []place, err error) {
+func parseIndex(text []byte) (where []listing, err error) {
 	found := false
 	r := strictjson.NewReader(string(text))
 	err = r.Object(func(key string) (err error) {
@@ -97,8 +96,8 @@ func parseIndex(text []byte) (where []place, err error) {
 	return where, err
 }
 
-func parseWeightMap(r *strictjson.Reader) ([]place, error) {
-	var where []place
+func parseWeightMap(r *strictjson.Reader) ([]listing, error) {
+	var where []listing
 	names := map[string]bool{}
 	err := r.Object(func(tensor string) error {
 		if err := checkName(tensor); err != nil {
@@ -108,7 +107,7 @@ func parseWeightMap(r *strictjson.Reader) ([]place, error) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", tensor, err)
 		}
-		// A shard lies beside its index, and nowhere else.
+		// A shard lies in the same folder as its index, and nowhere else.
 		if shard == "." || shard != filepath.Base(shard) || !filepath.IsLocal(shard) ||
 			strings.ContainsAny(shard, `/\`) || checkName(shard) != nil {
 			return fmt.Errorf("%s: shard %s, want a plain file name", tensor,
@@ -117,7 +116,7 @@ func parseWeightMap(r *strictjson.Reader) ([]place, error) {
 		if names[shard] = true; len(names) > maxShards {
 			return fmt.Errorf("more than %d shards", maxShards)
 		}
-		where = append(where, place{tensor, shard})
+		where = append(where, listing{tensor, shard})
 		return nil
 	})
 	if err == nil && len(where) == 0 {

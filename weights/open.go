@@ -1,4 +1,4 @@
-// Finding the files of a checkpoint: a file, an index of shards, a directory.
+// Finding the files of a checkpoint: a file, an index of shards or a directory.
 
 package weights
 
@@ -14,9 +14,9 @@ import (
 	"picogpt/internal/folder"
 )
 
-// Open opens the weights of a checkpoint: a safetensors file; a *.safetensors.index.json with
-// its shards; or a directory with model.safetensors, else
-// model.safetensors.index.json, else exactly one *.safetensors.
+// Open opens the weights of a checkpoint: a safetensors file; a *.safetensors.index.json with its
+// shards; or a directory with model.safetensors, else model.safetensors.index.json, else exactly
+// one *.safetensors.
 func Open(path string) (*Tensors, error) {
 	fsys, name, err := folder.Split(path)
 	if err != nil {
@@ -26,7 +26,7 @@ func Open(path string) (*Tensors, error) {
 }
 
 // OpenFS is Open for the file of that name in fsys or, if name is "", for fsys as the directory.
-// Files that are in memory, as those of demo.FS, are used in place; others are read.
+// Files in memory, such as those of demo.FS, are used in place; others are read.
 func OpenFS(fsys fs.FS, name string) (*Tensors, error) {
 	if name == "" {
 		var err error
@@ -44,8 +44,8 @@ func OpenFS(fsys fs.FS, name string) (*Tensors, error) {
 	return t, nil
 }
 
-// Dir returns the directory of a checkpoint that Open takes: path itself, or
-// the directory that holds the file. config.json and the tokenizer are there.
+// Dir returns the directory of a checkpoint that Open takes: path itself, or the directory of the
+// file. config.json and the tokenizer are there.
 func Dir(path string) string {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return path
@@ -89,14 +89,14 @@ func find(fsys fs.FS) (string, error) {
 	return "", absent(dir + ": no safetensors file in this directory")
 }
 
-// absent is an error that is fs.ErrNotExist in its own words.
+// absent is an error message that errors.Is takes for fs.ErrNotExist.
 type absent string
 
 func (e absent) Error() string      { return string(e) }
 func (absent) Is(target error) bool { return target == fs.ErrNotExist }
 
-// openIndex opens the shards that an index names, and checks that each tensor
-// it lists is in the shard it says.
+// openIndex opens the shards that an index names, and checks that each listed tensor is in its
+// shard.
 func openIndex(fsys fs.FS, name string) (_ *Tensors, err error) {
 	t := newTensors(folder.Path(fsys, name))
 	index, err := ReadIndex(fsys, name)
@@ -109,7 +109,7 @@ func openIndex(fsys fs.FS, name string) (_ *Tensors, err error) {
 		}
 	}()
 	budget := int64(maxHeader)
-	holder := map[string]string{} // tensor -> the shard it was found in
+	holder := map[string]string{} // tensor -> the shard in which it was found
 	for _, shard := range index.Shards() {
 		from := len(t.tensors)
 		size, err := t.addSafetensors(fsys, shard, budget)

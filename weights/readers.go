@@ -1,4 +1,4 @@
-// Safetensors files of which parts are read, as those of another machine.
+// Safetensors files that are read in parts, such as files on another machine.
 
 package weights
 
@@ -15,8 +15,8 @@ type File struct {
 	Size int64  // bytes
 }
 
-// FromReaders returns the tensors of safetensors files, one or the shards of a checkpoint. Only
-// their headers are read; Tensor.Fill reads elements. They are checked as Open checks files.
+// FromReaders returns the tensors of safetensors files: one file, or the shards of a checkpoint. It
+// reads only their headers; Tensor.Fill reads elements. It checks them as Open checks files.
 func FromReaders(files ...File) (*Tensors, error) {
 	if len(files) == 0 {
 		return nil, errors.New("no files, want one or more")
@@ -36,7 +36,7 @@ func FromReaders(files ...File) (*Tensors, error) {
 	return t, nil
 }
 
-// distant returns the tensors of a file whose elements are read when they are wanted.
+// distant returns the tensors of a file whose elements are read only when they are needed.
 func (h *header) distant(file io.ReaderAt) []Tensor {
 	all := make([]Tensor, len(h.entries))
 	for i, e := range h.entries {

@@ -11,9 +11,8 @@ import (
 	"picogpt/internal/mapped"
 )
 
-// FromBytes reads a safetensors file that is already in memory. The tensors'
-// Data are parts of b, which must not change while they are in use. The name
-// stands for the file in errors.
+// FromBytes returns the tensors of a safetensors file that is already in memory. The tensors' Data
+// are parts of b, which must not change while they are in use. Errors begin with name.
 func FromBytes(name string, b []byte) (*Tensors, error) {
 	t := newTensors(name)
 	hdr, err := readHeader(bytes.NewReader(b), int64(len(b)), maxHeader)
@@ -44,8 +43,8 @@ func (t *Tensors) addSafetensors(fsys fs.FS, name string, budget int64) (int64, 
 	return hdr.size, nil
 }
 
-// tensors returns the tensors of a file of these bytes, which are as many as the header was checked
-// against.
+// tensors returns the tensors of a file with these bytes. The header was checked against their
+// number.
 func (h *header) tensors(file []byte) []Tensor {
 	data := file[8+h.size:]
 	all := make([]Tensor, len(h.entries))

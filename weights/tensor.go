@@ -1,4 +1,4 @@
-// One tensor: where its elements lie in memory as they are wanted, and where they must be made.
+// One tensor, whose elements lie in memory as they are needed or have to be made.
 
 package weights
 
@@ -21,17 +21,17 @@ type Tensor struct {
 	Shape []int  // empty for a scalar
 	Data  []byte // read-only, and valid until Tensors.Close
 
-	// Fill makes the elements where Data is nil: those that a file has in another order or in
-	// quantized blocks, and those that another program's memory holds. It sets dst to the bytes of
-	// the tensor from byte `from` on. Both are multiples of an element's size, dst ends within the
-	// tensor, and several goroutines may fill parts of it at once.
+	// Fill makes the elements if Data is nil: elements that a file has in another order or in
+	// quantized blocks, or that lie in another program's memory. It sets dst to the tensor's bytes
+	// from byte `from` on. Both are multiples of an element's size, dst ends within the tensor, and
+	// several goroutines may fill parts of it at once.
 	Fill func(dst []byte, from int64) error
 
-	// Done, if not nil, is called when Fill has made the whole tensor: what it was made of may
-	// leave the memory. Fill may be called again.
+	// Done, if not nil, is called when Fill has made the whole tensor: the memory that it was made
+	// of is no longer needed soon. Fill may be called again.
 	Done func()
 
-	turned *Tensor // what Transposed was called of
+	turned *Tensor // the tensor of which Transposed returned this one
 }
 
 // Len returns the number of elements, the product of Shape.
@@ -46,7 +46,7 @@ func (t Tensor) Len() int {
 // Size returns the bytes of all elements.
 func (t Tensor) Size() int64 { return int64(t.Len()) * int64(t.DType.Size()) }
 
-// Bytes returns the elements: Data where there is one, else in new memory.
+// Bytes returns the elements: Data if it is set, else new memory.
 func (t Tensor) Bytes() ([]byte, error) {
 	if t.Data != nil || t.Fill == nil {
 		return t.Data, nil
@@ -57,7 +57,7 @@ func (t Tensor) Bytes() ([]byte, error) {
 	count, fill := len(pieces)-1, func(i int) error {
 		return t.Fill(dst[pieces[i]:pieces[i+1]], pieces[i])
 	}
-	if t.turned != nil { // of a whole matrix all rows are read, each once
+	if t.turned != nil { // every row of the whole matrix is read, each once
 		count, fill = t.turned.strips(), func(i int) error { return t.turned.turn(dst, i) }
 	}
 	if err := together(count, fill); err != nil {
@@ -69,7 +69,7 @@ func (t Tensor) Bytes() ([]byte, error) {
 	return dst, nil
 }
 
-// together calls f with 0 to n-1 on all processors, and returns the first error by its number.
+// together calls f with 0 to n-1 on all processors, and returns the error of the lowest number.
 func together(n int, f func(i int) error) error {
 	failed := make([]error, n)
 	var next atomic.Int64
@@ -90,8 +90,8 @@ func together(n int, f func(i int) error) error {
 	return nil
 }
 
-// pieceRows divides the rows of every piece that Fill is asked for: the size of the largest
-// quantized block, so that where a matrix of blocks is transposed none is decoded twice.
+// pieceRows divides the number of rows of each piece that Fill is asked for. It is the size of the
+// largest quantized block, so that no block is decoded twice when a matrix of blocks is transposed.
 const pieceRows = 256
 
 // pieces returns the borders, in bytes, of the parts in which Fill makes a tensor.

@@ -1,4 +1,4 @@
-// Transposing a matrix: some cache lines of each column at a time, elements two or four at once.
+// Transposing a matrix: some cache lines of each column at a time, two or four elements at once.
 
 package weights
 
@@ -20,16 +20,17 @@ const (
 	tileCols  = pieceRows
 )
 
-// tileRows returns the rows of a tile, whose elements of one column are a line.
+// tileRows returns the rows of a tile: their elements of one column fill lineBytes.
 func tileRows(width int) int { return lineBytes / width }
 
-// strips returns how many strips t has: rows that are turned together.
+// strips returns the number of strips of t. A strip is a group of rows that are transposed
+// together.
 func (t Tensor) strips() int {
 	n := tileRows(t.DType.Size())
 	return (t.Shape[0] + n - 1) / n
 }
 
-// turn sets what a strip of rows is of the transpose of t, which is dst.
+// turn writes one strip of rows of t into dst, the whole transpose of t.
 func (t Tensor) turn(dst []byte, strip int) error {
 	rows, cols, width := t.Shape[0], t.Shape[1], t.DType.Size()
 	row := strip * tileRows(width)
@@ -45,7 +46,7 @@ func (t Tensor) turn(dst []byte, strip int) error {
 	return nil
 }
 
-// buffer returns what tile needs.
+// buffer returns the memory that tile needs.
 func (t Tensor) buffer() []byte {
 	if t.Data != nil {
 		return nil
@@ -53,8 +54,8 @@ func (t Tensor) buffer() []byte {
 	return make([]byte, lineBytes*tileCols)
 }
 
-// columns sets dst to the elements of the transpose of t from number `at` on, column after column.
-// Columns are taken many at a time, since neighbours in a row lie together.
+// columns sets dst to the elements of the transpose of t from element `at` on, column after column.
+// It takes many columns at a time, because neighbours in a row lie together.
 func (t Tensor) columns(dst []byte, at, rows, cols int) error {
 	width := t.DType.Size()
 	buffer := t.buffer()
@@ -78,7 +79,7 @@ func (t Tensor) columns(dst []byte, at, rows, cols int) error {
 	return nil
 }
 
-// tile turns a part of t, of height rows and count columns: column c goes to dst[c·stride:].
+// tile transposes a part of t, height rows and count columns: column c goes to dst[c·stride:].
 func (t Tensor) tile(dst []byte, stride, row, height, col, count int, buffer []byte) error {
 	width, cols := t.DType.Size(), t.Shape[1]
 	var parts [lineBytes][]byte // of the rows
@@ -97,8 +98,8 @@ func (t Tensor) tile(dst []byte, stride, row, height, col, count int, buffer []b
 	return nil
 }
 
-// scatter sets dst[0], dst[stride], … each to elements 0, 1, … of all rows, of which there are count.
-// The stride and the width of an element are in bytes.
+// scatter sets dst[0], dst[stride], … to elements 0, 1, … of all rows: count elements each. stride
+// and width, the size of an element, are in bytes.
 func scatter(dst []byte, rows [][]byte, count, stride, width int) {
 	c, block := 0, 0
 	switch width {
@@ -137,8 +138,8 @@ func blocksOf2(dst []byte, rows [][]byte, at, stride int) {
 	}
 }
 
-// blocksOf4 transposes four columns of elements of 2 bytes, which begin at byte at of each row, four
-// rows at a time: first pairs of elements, then the elements of the pairs.
+// blocksOf4 transposes four columns of elements of 2 bytes, which begin at byte at of each row,
+// four rows at a time: first pairs of elements, then the elements of the pairs.
 func blocksOf4(dst []byte, rows [][]byte, at, stride int) {
 	const low, even = 1<<32 - 1, 0xffff<<32 | 0xffff
 	for i := 0; i+4 <= len(rows); i += 4 {

@@ -2,16 +2,14 @@
 //
 // Open finds the weights of a checkpoint: a safetensors file, a sharded checkpoint's index, or a
 // directory that holds either. Files are mapped; nothing is read before it is used, and no tensor
-// is copied. OpenFS does the same in any fs.FS, and FromBytes for a file in memory. Whatever the
-// format, what comes out is a Tensors, and nothing above knows where it came from: readers of other
-// formats hand theirs to New. Write makes safetensors files.
+// is copied. OpenFS does the same in any fs.FS, and FromBytes for a file in memory. Readers of
+// other formats pass their tensors to New. The result is always a Tensors, whatever the format.
 //
-// Every file is taken to be hostile: Open reads only a header of bounded size,
-// checks each claim in it against the file, and returns one line that names
-// the file, the tensor, what was wanted and what was found. One limit remains:
-// while a Tensors is open, its files must not be truncated by anyone. Touching a
-// mapped page that no longer exists ends the process (SIGBUS), as in any
-// program that maps files. Replace checkpoints by renaming, as WriteFile does.
+// Every file may be hostile: Open reads only a header of bounded size, checks every entry of it
+// against the file, and returns a one-line error that names the file, the tensor, what was wanted
+// and what was found. One limit remains: nobody may truncate the files while a Tensors is open.
+// Touching a mapped page that no longer exists ends the process (SIGBUS), as in any program that
+// maps files. Replace checkpoints by renaming, as WriteFile does.
 package weights
 
 import (
@@ -22,8 +20,8 @@ import (
 	"picogpt/internal/mapped"
 )
 
-// Tensors are the open weights of one checkpoint, whatever the format and the number of their
-// files. They do not change after Open and are safe for concurrent use until Close.
+// Tensors are the open weights of one checkpoint, in any format and any number of files. They do
+// not change after Open and are safe for concurrent use until Close.
 type Tensors struct {
 	name     string
 	tensors  []Tensor
@@ -35,16 +33,16 @@ type Tensors struct {
 	closers []func() error
 }
 
-// A Source is what a reader of a checkpoint format found.
+// A Source is what the reader of a checkpoint format has found.
 type Source struct {
 	Name     string // of the file, for messages
 	Tensors  []Tensor
 	Metadata map[string]string
 	Size     int64        // bytes of all files
-	Close    func() error // gives back what the tensors are made of; may be nil
+	Close    func() error // releases what the tensors are made of; may be nil
 }
 
-// New returns the tensors of a checkpoint in any format, each checked: names are there once and
+// New returns the tensors of a checkpoint in any format. It checks each: names are unique and
 // printable, shapes are bounded, and Data has the size that type and shape ask for. After an error
 // the caller still has to close the source.
 func New(s Source) (*Tensors, error) {
@@ -69,12 +67,12 @@ func New(s Source) (*Tensors, error) {
 	return t, nil
 }
 
-// newTensors begins an empty set that stands for the file, or the index of files, of that name.
+// newTensors returns an empty set. name is that of the file, or of the index of files.
 func newTensors(name string) *Tensors {
 	return &Tensors{name: name, index: map[string]int{}, metadata: map[string]string{}}
 }
 
-// add takes the tensors of one safetensors file, and the file's metadata.
+// add adds the tensors of one safetensors file, and the file's metadata.
 func (t *Tensors) add(file mapped.File, tensors []Tensor, metadata map[string]string) error {
 	if err := t.take(tensors, metadata); err != nil {
 		return err
@@ -84,7 +82,7 @@ func (t *Tensors) add(file mapped.File, tensors []Tensor, metadata map[string]st
 	return nil
 }
 
-// take adds tensors whose names are new, and metadata whose keys are.
+// take adds the tensors, whose names must be new, and the metadata with new keys.
 func (t *Tensors) take(tensors []Tensor, metadata map[string]string) error {
 	for _, x := range tensors {
 		if _, ok := t.index[x.Name]; ok {
@@ -101,15 +99,15 @@ func (t *Tensors) take(tensors []Tensor, metadata map[string]string) error {
 	return nil
 }
 
-// Name returns the path of the file that was opened, or FromBytes's name: the file for messages
-// about its tensors.
+// Name returns the path of the file that was opened, or FromBytes's name. Errors about its tensors
+// begin with it.
 func (t *Tensors) Name() string { return t.name }
 
-// All returns all tensors in file order, shards in the order of their names.
-// The caller must not change the slice.
+// All returns all tensors in file order, shards in the order of their names. The caller must not
+// change the slice.
 func (t *Tensors) All() []Tensor { return t.tensors }
 
-// Tensor returns the tensor of that name, if there is one.
+// Tensor returns the tensor of that name, and whether there is one.
 func (t *Tensors) Tensor(name string) (Tensor, bool) {
 	i, ok := t.index[name]
 	if !ok {
@@ -118,17 +116,16 @@ func (t *Tensors) Tensor(name string) (Tensor, bool) {
 	return t.tensors[i], true
 }
 
-// Metadata returns the file's metadata (in safetensors __metadata__), never nil; of shards that
-// disagree, the first one's.
+// Metadata returns the file's metadata (in safetensors __metadata__), never nil. Of shards with
+// different values for a key, the first one's value counts.
 func (t *Tensors) Metadata() map[string]string { return t.metadata }
 
 // Size returns the bytes of all files together, headers included.
 func (t *Tensors) Size() int64 { return t.size }
 
-// Close unmaps the files. Every Data slice and every view made from one is
-// invalid from then on: touching it ends the process. That is why Tensors that are
-// simply forgotten stay mapped: a slice of mapped memory does not keep them alive.
-// A second Close, at the same time too, does nothing.
+// Close unmaps the files. After it every Data slice and every view of one is invalid: touching it
+// ends the process. Tensors that are not closed stay mapped, because a slice of mapped memory does
+// not keep them alive. A second Close, also at the same time, does nothing.
 func (t *Tensors) Close() (err error) {
 	t.closing.Do(func() {
 		for _, release := range t.closers {

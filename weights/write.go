@@ -15,14 +15,13 @@ import (
 	"picogpt/internal/outfile"
 )
 
-// dataAlign is where the data of a written file begins: a multiple of a cache
-// line, and so of every element's size.
+// dataAlign is the alignment of the data in a written file: a multiple of a cache line, and so of
+// every element's size.
 const dataAlign = 64
 
-// Write writes a safetensors file: the same arguments give the same bytes.
-// Tensors with wider elements come first and keep their order otherwise, so
-// that each is aligned and can be mapped in place. What a Fill makes is held in
-// parts only.
+// Write writes a safetensors file: the same arguments give the same bytes. Tensors with wider
+// elements come first and keep their order otherwise, so that each is aligned and can be mapped in
+// place. Elements that Fill makes are held in parts only.
 func Write(w io.Writer, metadata map[string]string, tensors []Tensor) error {
 	tensors = slices.Clone(tensors)
 	slices.SortStableFunc(tensors, func(a, b Tensor) int { return b.DType.Size() - a.DType.Size() })
@@ -41,7 +40,7 @@ func Write(w io.Writer, metadata map[string]string, tensors []Tensor) error {
 	return nil
 }
 
-// Write writes the elements, of which Fill makes some at a time.
+// Write writes the elements. Fill makes some of them at a time.
 func (t Tensor) Write(w io.Writer) error {
 	if t.Data != nil || t.Fill == nil {
 		_, err := w.Write(t.Data)
@@ -62,10 +61,9 @@ func (t Tensor) Write(w io.Writer) error {
 	return nil
 }
 
-// WriteFile writes a safetensors file whole or not at all: beside its place
-// first, then renamed, so that a reader that has the old file mapped keeps it.
-// A file that is there is replaced. Where the context ends before that, there is
-// no new file.
+// WriteFile writes a safetensors file whole or not at all. It writes a temporary file in the same
+// folder and renames it, so that a reader that has an old file mapped keeps that. A file at path is
+// replaced. If the context ends before, there is no new file.
 func WriteFile(
 	ctx context.Context, path string, metadata map[string]string, tensors []Tensor,
 ) error {
@@ -77,7 +75,7 @@ func WriteFile(
 	})
 }
 
-// encodeHeader returns the header with its length before it and spaces after.
+// encodeHeader returns the header with its length before it and spaces after it.
 func encodeHeader(metadata map[string]string, tensors []Tensor) ([]byte, error) {
 	b := make([]byte, 8, 4096) // the length, set below
 	b = append(b, '{')
@@ -120,7 +118,7 @@ func encodeHeader(metadata map[string]string, tensors []Tensor) ([]byte, error) 
 	return b, nil
 }
 
-// check holds a tensor to the rules that Open has for files.
+// check applies the rules that Open has for files to a tensor.
 func (t Tensor) check() error {
 	if err := checkName(t.Name); err != nil {
 		return err
@@ -142,7 +140,7 @@ func (t Tensor) check() error {
 	return nil
 }
 
-// appendString appends a JSON string, leaving <, > and & as they are.
+// appendString appends a JSON string. It does not escape <, > and &.
 func appendString(b []byte, s string) []byte {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

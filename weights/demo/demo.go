@@ -1,17 +1,16 @@
-// Package demo holds the demonstration checkpoint: a GPT-2 in miniature,
-// embedded in whatever imports this package (14.5 MB).
+// Package demo holds the demonstration checkpoint, a small GPT-2. It is embedded in every program
+// that imports this package (14.5 MB).
 //
 // It has 4 layers and 4 heads, is 128 wide, has a context of 256 and GPT-2's
 // own vocabulary of 50,257 tokens, tanh GELU and a tied head: 7.26 million
 // parameters, stored as F16 under Hugging Face's names in Conv1D layout. Its
 // tokenizer is GPT-2's.
 //
-// It was trained for this project on a million tokens of TinyStories (Eldan
-// and Li, 2023; the data set is under CDLA-Sharing-1.0, which does not reach
-// what is trained on it), each story after <|endoftext|>, to a validation loss
-// of 2.87 nats a token. Tokens that never occur there share one embedding and
-// are all but never sampled. It writes small children's stories and knows
-// nothing else. The weights are under the project's own licence, MIT.
+// It was trained for this project on a million tokens of TinyStories (Eldan and Li, 2023; the
+// licence of the data set, CDLA-Sharing-1.0, does not extend to models that are trained on it),
+// each story after <|endoftext|>, to a validation loss of 2.87 nats a token. Tokens that do not
+// occur there share one embedding and are hardly ever sampled. It writes small children's stories
+// and knows nothing else. The weights are under the project's own licence, MIT.
 package demo
 
 import (
