@@ -272,7 +272,7 @@ func TestForksGoBackByThemselves(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, s := range streams {
-				for s.atHand() {
+				for s.Ready() {
 					token, ok, err := s.Next()
 					if err != nil {
 						t.Fatal(err)
@@ -307,7 +307,7 @@ func TestMemoryIsGivenBackAmidBannedStrings(t *testing.T) {
 		}
 		var got []int
 		for len(got) <= ends {
-			if !st.atHand() {
+			if !st.Ready() {
 				if err := evaluate(t.Context(), m, []*Stream{st}, nil); err != nil {
 					t.Fatal(err)
 				}
@@ -319,7 +319,7 @@ func TestMemoryIsGivenBackAmidBannedStrings(t *testing.T) {
 			if ok {
 				got = append(got, token.ID)
 				if len(got) == ends {
-					if st.forget(); st.bans.waiting() {
+					if st.Release(); st.bans.waiting() {
 						waited++
 					}
 				}

@@ -136,9 +136,12 @@ func (b *Batcher) run(ctx context.Context, wanted Request, n int) iter.Seq2[Toke
 			yield(Token{}, err)
 			return
 		}
-		st.own, st.forks = n == 1, n > 1
-		r := newRequest(st, buffered*min(n, b.options.MaxStreams))
+		r := newRequest(st, &wanted.Options, buffered*min(n, b.options.MaxStreams))
 		r.samples, r.client, r.salt = n, wanted.Client, wanted.Salt
+		if st.SetAccess(AccessNever); n > 1 {
+			st.SetAccess(AccessForks)
+			r.paused[0].parent = true
+		}
 		if wanted.Progress != nil {
 			r.progress = wanted.Progress
 		}
@@ -170,8 +173,8 @@ func (b *Batcher) Continue(
 			yield(Token{}, err)
 			return
 		}
-		st.brief = true
-		r := newRequest(st, buffered)
+		st.SetAccess(AccessAtEnd)
+		r := newRequest(st, &o, buffered)
 		r.kept = true
 		defer func() {
 			unseen := 0

@@ -64,7 +64,7 @@ func newBeamSearch(b BeamOptions, root *Stream) *beamSearch {
 	s.random.Seed(s.options.Seed, s.options.Seed)
 	for range b.Groups {
 		first := &beam{Stream: root.Fork()}
-		first.forks, first.own, first.shared = false, true, s.shared
+		first.access, first.shared = AccessNever, s.shared
 		if b.Beams > 1 {
 			first.sampler.least = max(2, 1+len(s.ends)) // so that beams have somewhere to go
 		}
@@ -86,7 +86,7 @@ func (s *beamSearch) batch() []model.Input {
 	var batch []model.Input
 	for _, g := range s.groups {
 		for i, b := range g.running {
-			if in, ok := b.Guide(); ok {
+			if in, ok := b.Guide(0); ok {
 				batch = append(batch, in)
 			}
 			in, ok := b.Input(0)
@@ -186,7 +186,7 @@ func (g *beamGroup) follow(all []successor) (next []*beam, err error) {
 			return next, err
 		}
 		if b.bans != nil && b.bans.began >= 0 {
-			b.forget()
+			b.Release()
 			continue
 		}
 		if !b.done || g.open(b) {
@@ -196,13 +196,13 @@ func (g *beamGroup) follow(all []successor) (next []*beam, err error) {
 		if rank < g.size {
 			g.finish(b)
 		}
-		b.forget()
+		b.Release()
 	}
 	if g.options.Temperature != 0 { // they came in the order of the draws
 		slices.SortStableFunc(next, func(a, b *beam) int { return cmp.Compare(b.sum, a.sum) })
 	}
 	for _, b := range next[min(len(next), g.size):] {
-		b.forget()
+		b.Release()
 	}
 	return next[:min(len(next), g.size)], nil
 }
@@ -220,7 +220,7 @@ func (g *beamGroup) follows(c successor) (*beam, error) {
 	f.next = r.choice(c.id, b.options.Top, b.sampler.after())
 	t, err := f.take()
 	if err != nil {
-		f.forget()
+		f.Release()
 		return nil, err
 	}
 	f.tokens = append(slices.Clone(b.tokens), t)
@@ -293,7 +293,7 @@ func (s *beamSearch) release() {
 
 func (g *beamGroup) release() {
 	for _, b := range g.running {
-		b.forget()
+		b.Release()
 	}
 	g.running = nil
 }

@@ -67,7 +67,7 @@ func Generate(
 			return
 		}
 		defer st.Stop()
-		st.brief = true
+		st.SetAccess(AccessAtEnd)
 		if st.pending() == 0 && ctx.Err() != nil { // later on, Eval looks at the context
 			yield(Token{}, ctx.Err())
 			return
@@ -111,11 +111,11 @@ func Samples(
 			}
 			var streams []*Stream
 			for i := first; i < min(first+together, n); i++ {
-				streams = append(streams, parent.sampleOf(i))
+				streams = append(streams, parent.Sample(i))
 			}
 			more := run(ctx, s.Model(), streams, yield)
 			for _, st := range streams {
-				st.forget()
+				st.Release()
 			}
 			if !more {
 				return
@@ -133,7 +133,7 @@ func checkSamples(n int) error {
 
 // prefill evaluates the context, so that the stream can be forked after it.
 func (s *Stream) prefill(ctx context.Context) error {
-	s.forks = true
+	s.SetAccess(AccessForks)
 	err := model.ErrNoContext
 	switch {
 	case ctx == nil:
@@ -146,16 +146,7 @@ func (s *Stream) prefill(ctx context.Context) error {
 		s.Stop()
 		return cause(err)
 	}
-	s.settle(len(s.ahead()))
 	return nil
-}
-
-// sampleOf forks a stream whose context is evaluated into its i-th sample.
-func (s *Stream) sampleOf(i int) *Stream {
-	f := s.Fork()
-	f.forks, f.own, f.sample = false, true, i
-	f.sampler.seed(s.options.Seed + uint64(i))
-	return f
 }
 
 // run yields tokens in rounds, one of each stream that is not done, or more where guesses were
@@ -182,7 +173,7 @@ func run(
 			return false
 		}
 		for _, s := range streams {
-			for s.atHand() {
+			for s.Ready() {
 				t, ok, err := s.Next()
 				if !ok && err == nil { // held back
 					continue
@@ -209,7 +200,7 @@ func evaluate(
 		if in, ok := s.Input(0); ok {
 			batch = append(batch, in)
 		}
-		if in, ok := s.Guide(); ok {
+		if in, ok := s.Guide(0); ok {
 			batch = append(batch, in)
 		}
 	}

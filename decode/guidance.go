@@ -118,12 +118,9 @@ func (g *guide) forget() {
 }
 
 // Guide returns what the model is to evaluate of the other context, with Options.Guidance, in the
-// Eval of the last of the Inputs before a token, or any other before Next. There is nothing, and ok
-// is false, without guidance, or if it is evaluated.
-func (s *Stream) Guide() (in model.Input, ok bool) { return s.guideRows(0) }
-
-// guideRows is Guide for at most so many tokens, or all if rows is 0, in any Eval before Next.
-func (s *Stream) guideRows(rows int) (in model.Input, ok bool) {
+// Eval of the last of the Inputs before a token, or any other before Next: at most rows tokens, or
+// all if rows is 0. There is nothing, and ok is false, without guidance, or if it is evaluated.
+func (s *Stream) Guide(rows int) (in model.Input, ok bool) {
 	n := s.guide.pending()
 	if s.done || n <= 0 {
 		return model.Input{}, false

@@ -79,14 +79,14 @@ func (b *Batcher) fill() bool {
 		b.requests = append(b.requests, next)
 		next.progress.Placed = time.Now()
 	}
-	st, err := next.pop(b.scratch)
+	t, err := next.pop(b.scratch)
 	if err != nil {
 		b.end(next, err)
 		return true
 	}
-	b.running = append(b.running, &task{Stream: st, request: next})
+	b.running = append(b.running, t)
 	if next.parent != nil && next.begun == next.samples {
-		b.release(next, next.parent)
+		b.release(next.parent)
 		next.parent = nil
 	}
 	next.running++
@@ -115,29 +115,30 @@ func (r *request) waits() bool {
 }
 
 // pop returns the next of the streams that wait.
-func (r *request) pop(shared *scratches) (st *Stream, err error) {
+func (r *request) pop(shared *scratches) (t *task, err error) {
 	defer r.recovered(&err)
 	if len(r.paused) > 0 {
-		st = r.paused[0]
+		t = r.paused[0]
 		r.paused = r.paused[1:]
-		st.shared = shared
-		return st, nil
+		t.shared = shared
+		return t, nil
 	}
-	st = r.parent.sampleOf(r.begun)
+	t = &task{Stream: r.parent.Sample(r.begun), request: r}
 	r.begun++
-	return st, nil
+	return t, nil
 }
 
 // release ends a stream whose session, unless it is the caller's, is of use for others or gives its
 // memory back.
-func (b *Batcher) release(r *request, st *Stream) {
-	if !r.kept {
-		b.sharing.keep(st, r.salt)
+func (b *Batcher) release(t *task) {
+	kept := t.request.kept
+	if !kept {
+		b.sharing.keep(t)
 		b.trim()
 	}
-	st.Stop()
-	if !r.kept {
-		st.forget()
+	t.Stop()
+	if !kept {
+		t.Release()
 	}
 }
 
@@ -145,16 +146,16 @@ func (b *Batcher) release(r *request, st *Stream) {
 func (b *Batcher) end(r *request, err error) {
 	b.running = slices.DeleteFunc(b.running, func(t *task) bool {
 		if t.request == r {
-			b.release(r, t.Stream)
+			b.release(t)
 			b.vacate(r)
 		}
 		return t.request == r
 	})
-	for _, st := range r.paused {
-		b.release(r, st)
+	for _, t := range r.paused {
+		b.release(t)
 	}
 	if r.parent != nil {
-		b.release(r, r.parent)
+		b.release(r.parent)
 		r.parent = nil
 	}
 	b.requests = slices.DeleteFunc(b.requests, func(other *request) bool { return other == r })
@@ -187,22 +188,24 @@ func (b *Batcher) clear(next *request) bool {
 func (b *Batcher) pause(t *task, atOnce bool) {
 	b.unplace(t)
 	r := t.request
-	b.retreat(t.Stream, r, atOnce)
+	b.retreat(t, atOnce)
 	if r.running == 0 && r.parent != nil { // the last to need its pages
-		b.retreat(r.parent, r, atOnce)
+		b.retreat(r.parent, atOnce)
 		r.parent = nil
 	}
 }
 
 // retreat has a stream wait for a place without a session.
-func (b *Batcher) retreat(st *Stream, r *request, atOnce bool) {
+func (b *Batcher) retreat(t *task, atOnce bool) {
+	r := t.request
 	if !r.kept {
-		if b.sharing.forget(st); !atOnce {
-			b.sharing.keep(st, r.salt)
+		if b.sharing.forget(t); !atOnce {
+			b.sharing.keep(t)
 		}
-		st.forget()
+		t.Release()
 	}
-	r.paused = append(r.paused, st)
+	t.begun, t.paused = false, time.Time{}
+	r.paused = append(r.paused, t)
 }
 
 // unplace takes a stream's place.

@@ -51,7 +51,7 @@ func TestPlacesAreGivenInTheOrderOfTheCalls(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		calls = append(calls, newRequest(st, buffered))
+		calls = append(calls, newRequest(st, &Options{}, buffered))
 	}
 	for _, r := range calls {
 		b.queue.push(r)
@@ -162,7 +162,7 @@ func TestWhoLeavesAFullCache(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := newRequest(st, buffered)
+			r := newRequest(st, &Options{}, buffered)
 			r.kept = kept
 			b.queue.push(r)
 			b.fill()

@@ -47,17 +47,19 @@ type request struct {
 	prompt   int // tokens of it
 	progress *Progress
 	kept     bool // the session is the caller's
+	scores   bool // of the prompt's tokens are wanted
+	top      int  // alternatives of each token
 	// at the end of the prompt, where samples are forked; nil before and for one text
-	parent  *Stream
-	paused  []*Stream // without a place
-	begun   int       // samples
+	parent  *task
+	paused  []*task // without a place
+	begun   int     // samples
 	samples int
 	running int // streams that have a place
 	planned int // of those, in the current step
 
 	// The prompt's tokens, all scored, or nil. They do not go through the channel: set before the
-	// first token is sent.
-	echo   *echo
+	// first token is sent, or the channel closed.
+	echo   *PromptTokens
 	tokens chan Token   // closed at the end
 	sent   int64        // tokens
 	asked  atomic.Int64 // tokens that the caller has come for
@@ -69,9 +71,11 @@ type request struct {
 	panicked any
 }
 
-func newRequest(first *Stream, tokens int) *request {
-	return &request{prompt: len(first.context), progress: &Progress{}, samples: 1,
-		paused: []*Stream{first}, tokens: make(chan Token, tokens)}
+func newRequest(first *Stream, o *Options, tokens int) *request {
+	r := &request{prompt: len(first.Context()), progress: &Progress{}, samples: 1,
+		scores: o.Echo != EchoNone, top: o.Top, tokens: make(chan Token, tokens)}
+	r.paused = []*task{{Stream: first, request: r}}
+	return r
 }
 
 // serve yields a request's tokens until its end or the caller's.
@@ -88,7 +92,19 @@ func (b *Batcher) serve(ctx watched, r *request, yield func(Token, error) bool) 
 	}()
 	stop := context.AfterFunc(ctx, func() { b.cancelled(r, ctx.ending()) })
 	defer stop()
-	echoed := map[int]bool{} // samples whose prompt has come
+	echoed := map[int]bool{}
+	echo := func(sample int) bool { // the prompt comes before the sample's first token
+		if r.echo == nil || echoed[sample] {
+			return true
+		}
+		echoed[sample] = true
+		for t := range r.echo.Tokens(sample) {
+			if !yield(t, nil) {
+				return false
+			}
+		}
+		return true
+	}
 	for {
 		if err := ctx.Context.Err(); err != nil {
 			b.cancelled(r, &ending{err: err})
@@ -98,13 +114,7 @@ func (b *Batcher) serve(ctx watched, r *request, yield func(Token, error) bool) 
 		t, ok := <-r.tokens
 		switch {
 		case ok:
-			if r.echo != nil && !echoed[t.Sample] {
-				echoed[t.Sample] = true
-				if !r.echo.each(t.Sample, yield) {
-					return
-				}
-			}
-			if !yield(t, nil) {
+			if !echo(t.Sample) || !yield(t, nil) {
 				return
 			}
 		case r.panicked != nil:
@@ -112,19 +122,12 @@ func (b *Batcher) serve(ctx watched, r *request, yield func(Token, error) bool) 
 		case r.err != nil:
 			yield(Token{}, r.err)
 			return
-		default:
-			if r.echo.last() > 0 {
-				r.echoes(yield)
+		default: // with EchoOnly there were no other tokens
+			for i := range r.samples {
+				if !echo(i) {
+					return
+				}
 			}
-			return
-		}
-	}
-}
-
-// echoes yields the prompt's tokens for each sample, where there are no others.
-func (r *request) echoes(yield func(Token, error) bool) {
-	for i := range r.samples {
-		if !r.echo.each(i, yield) {
 			return
 		}
 	}

@@ -35,9 +35,11 @@ type schedule struct {
 type task struct {
 	*Stream
 	request *request
-	portion portion   // of its prompt, in the current step
-	paused  time.Time // since when it waits for its caller; zero if it does not
-	begun   bool      // false: it has yet to look for a session to begin with
+	parent  bool          // samples are forked from it at the end of the prompt
+	portion portion       // of its prompt, in the current step
+	paused  time.Time     // since when it waits for its caller; zero if it does not
+	begun   bool          // false: it has yet to look for a session to begin with
+	finding chan struct{} // closed when the mask that it waits for is found; nil: it waits for none
 }
 
 func newSchedule(b *Batcher) schedule {
@@ -111,7 +113,7 @@ func (b *Batcher) chooseAtHand() (taken bool) {
 	start := time.Now()
 	b.batched = append(b.batched[:0], b.running...)
 	for _, t := range b.batched {
-		if !t.atHand() || !t.ready() || t.busy() || !b.masked(t) {
+		if !t.Ready() || !t.ready() || t.Busy() || !b.masked(t) {
 			continue
 		}
 		b.take(t)
@@ -130,7 +132,8 @@ func (r *request) room() bool { return len(r.tokens)+r.planned < cap(r.tokens) }
 // caller keeps does not slide while tokens wait: after a break there would be no way back to them.
 func (t *task) ready() bool {
 	r := t.request
-	if r.room() && !(r.kept && t.anew != nil && r.asked.Load() <= r.sent) {
+	slides := r.kept && t.Evaluated().Session != t.Session()
+	if r.room() && !(slides && r.asked.Load() <= r.sent) {
 		t.paused = time.Time{}
 		return true
 	}
@@ -144,17 +147,18 @@ func (t *task) ready() bool {
 func (b *Batcher) plan() {
 	b.reset()
 	for _, t := range b.running {
-		if t.pending() == 0 || !t.begun || !t.ready() || !b.masked(t) {
+		p := t.Pending()
+		rows := p.Rows + p.Guide
+		if rows == 0 || !t.begun || !t.ready() || !b.masked(t) {
 			continue
 		}
 		t.request.planned++
-		n, guide, at := max(0, t.timeline.pending(t.ahead())), t.guide.pending(), t.grows().Len()
-		if n > 1 || guide > 1 {
-			t.portion = portion{at: at, pending: n + guide, scored: t.echo.left(at, at+n)}
+		if p.Rows > 1 || p.Guide > 1 {
+			t.portion = portion{at: p.Held, pending: rows, scored: p.Scored}
 			b.prompts, b.portions = append(b.prompts, t), append(b.portions, &t.portion)
 		} else {
-			b.add(t, n+guide)
-			b.done += b.work.rows(at, n+guide, n+guide)
+			b.add(t, rows)
+			b.done += b.work.rows(p.Held, rows, rows)
 		}
 	}
 	if len(b.prompts) > 0 {
@@ -176,7 +180,7 @@ func (b *Batcher) add(t *task, rows int) {
 			return
 		}
 	}
-	if in, ok := t.guideRows(rows); ok {
+	if in, ok := t.Guide(rows); ok {
 		b.batch, b.batched = append(b.batch, in), append(b.batched, t)
 	}
 }
@@ -191,15 +195,14 @@ func (b *Batcher) step() {
 	b.counters.step(b.batch)
 	b.budget.observe(time.Since(start), b.done, len(b.prompts) > 0, b.cut)
 	for _, t := range slices.Compact(b.batched) { // with guidance a text has two inputs
-		if t.forks && !t.Done() && t.pending() == 0 {
-			t.settle(len(t.ahead()))
-			t.request.parent = t.Stream
+		if t.parent && t.Ready() {
+			t.request.parent = t
 			if !b.scored(t) {
 				b.leave(t)
 			}
 			continue
 		}
-		if !t.busy() { // else the token is at hand, and is taken then
+		if !t.Busy() { // else the token is at hand, and is taken then
 			b.take(t)
 		}
 	}
@@ -249,7 +252,7 @@ func (b *Batcher) take(t *task) {
 		t.request.tokens <- tok
 		t.request.sent++
 		if t.Done() {
-			b.release(t.request, t.Stream)
+			b.release(t)
 			b.leave(t)
 		}
 	}
@@ -258,17 +261,16 @@ func (b *Batcher) take(t *task) {
 // scored leaves the tokens of a scored prompt to the caller, when there are all. It reports whether no
 // others are wanted, and the request has ended.
 func (b *Batcher) scored(t *task) (over bool) {
-	if !t.echo.waiting() || t.pending() > 0 {
+	echo := t.TakePrompt()
+	if echo == nil {
 		return false
 	}
 	r := t.request
-	r.echo = t.echo
-	t.giveEcho(len(t.echo.scores))
-	if t.echo.only {
+	if r.echo = echo; t.Done() {
 		b.begun(r)
 		b.end(r, nil)
 	}
-	return t.echo.only
+	return t.Done()
 }
 
 // begun notes the first token of a request.

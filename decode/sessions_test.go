@@ -38,7 +38,7 @@ func TestSamplesInOneBatchAreWhatTheirSeedsGiveAlone(t *testing.T) {
 	parent.shared = &scratches{}
 	var streams []*Stream
 	for i := range n {
-		streams = append(streams, parent.sampleOf(i))
+		streams = append(streams, parent.Sample(i))
 	}
 	var got [n][]Token
 	for len(streams) > 0 {

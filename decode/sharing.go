@@ -6,14 +6,12 @@ package decode
 import (
 	"container/list"
 	"slices"
-
-	"picogpt/model"
 )
 
 // A sharing is the sessions that others may begin with. Only the Batcher's goroutine touches it.
 type sharing struct {
 	trees   map[family]*branch
-	writing map[*Stream]*origin
+	writing map[*task]*origin
 	ended   list.List // of *origin, what was used last at the end
 	bytes   int64     // BatcherOptions.PrefixBytes
 
@@ -37,15 +35,11 @@ const unscored = -1
 
 // An origin is a session that others may begin with, found by its tokens.
 type origin struct {
-	tokens []int
-	scores []scored // of the first of tokens
-	places []place  // in the trees
-
-	// One of the two: of a text that is written, or that has ended.
-	stream  *Stream
-	request *request
-	session *model.Session
-	used    *list.Element // of a text that has ended
+	tokens    []int
+	evaluated Evaluated     // of them
+	places    []place       // in the trees
+	writing   *task         // the text that is written; nil: it has ended
+	used      *list.Element // of a text that has ended
 }
 
 // A place is where something is found.
@@ -54,33 +48,37 @@ type place struct {
 	*branch
 }
 
-// evaluated returns the session, and how much of tokens it holds.
-func (f *origin) evaluated(tokens []int) (*model.Session, int) {
-	s := f.session
-	if f.stream != nil {
-		s = f.stream.grows()
+// now returns what is evaluated.
+func (f *origin) now() Evaluated {
+	if f.writing != nil {
+		return f.writing.Evaluated()
 	}
-	return s, common(s.Tokens(), tokens)
+	return f.evaluated
 }
 
 // coming reports whether all of tokens will be evaluated without anybody's doing.
 func (f *origin) coming(tokens []int) bool {
-	return f.stream != nil && f.request.room() && common(f.stream.ahead(), tokens) == len(tokens)
+	return f.writing != nil && f.writing.request.room() &&
+		common(f.writing.ahead(), tokens) == len(tokens)
+}
+
+// ahead returns what of a text's context is evaluated before its next token.
+func (t *task) ahead() []int {
+	p := t.Pending()
+	return t.Context()[:p.Held+p.Rows]
 }
 
 func newSharing(bytes int64) sharing {
-	return sharing{trees: map[family]*branch{}, writing: map[*Stream]*origin{}, bytes: bytes,
+	return sharing{trees: map[family]*branch{}, writing: map[*task]*origin{}, bytes: bytes,
 		least: leastShared}
 }
 
-// families returns those of a stream, the one that it begins with first.
-func (s *Stream) families(salt string) []family {
-	switch e := s.echo; {
-	case e == nil || s.options.Top > mostTop:
-		return []family{{salt, unscored}}
-	default:
-		return []family{{salt, s.options.Top}, {salt, unscored}}
+// families returns those of a request's texts.
+func (r *request) families() []family {
+	if !r.scores || r.top > mostTop {
+		return []family{{r.salt, unscored}}
 	}
+	return []family{{r.salt, r.top}, {r.salt, unscored}}
 }
 
 // begin gives the texts that have just been given a place what others have evaluated of their
@@ -90,7 +88,8 @@ func (b *Batcher) begin() {
 		if t.begun {
 			continue
 		}
-		if t.request.kept || t.grows().Len() > 0 || t.pending() <= 0 {
+		p := t.Pending()
+		if t.request.kept || p.Held > 0 || p.Rows+p.Guide == 0 {
 			t.begun = true
 		} else {
 			b.share(t)
@@ -103,14 +102,14 @@ func (b *Batcher) share(t *task) {
 	s, n := &b.sharing, 0
 	f, wanted := s.find(t)
 	if f != nil {
-		session, has := f.evaluated(t.context[:wanted])
-		if wanted >= s.least && has < wanted && f.coming(t.context[:wanted]) {
+		now, tokens := f.now(), t.Context()[:wanted]
+		has := common(now.Session.Tokens(), tokens)
+		if wanted >= s.least && has < wanted && f.coming(tokens) {
 			return
 		}
 		if has >= s.least {
 			n = has
-			t.grows().Take(session.Fork(n))
-			t.echo.take(f.scores, n)
+			t.TakeOver(now, n)
 			s.touch(f)
 		}
 	}
@@ -123,27 +122,23 @@ func (b *Batcher) share(t *task) {
 // its last one, whose logits are not kept, and of a prompt that is scored only those whose next
 // token is scored.
 func (s *sharing) find(t *task) (f *origin, n int) {
-	scores := t.echo.waiting()
-	if scores && t.options.Top > mostTop {
-		return nil, 0
-	}
-	of := family{t.request.salt, unscored}
-	if scores {
-		of.top = t.options.Top
+	r := t.request
+	of := family{r.salt, unscored}
+	if r.scores && r.echo == nil { // else they are there
+		if of.top = r.top; r.top > mostTop {
+			return nil, 0
+		}
 	}
 	tree := s.trees[of]
 	if tree == nil {
 		return nil, 0
 	}
-	if f, n = tree.find(t.context); f == nil {
+	if f, n = tree.find(t.Context()); f == nil {
 		return nil, 0
 	}
-	n = min(n, len(t.context)-1)
-	if scores && (n >= len(f.scores) || f.scores[n].id != t.context[n]) {
-		n = max(0, min(n, len(f.scores))-1)
-	}
-	if f.stream != nil {
-		n = min(n, len(f.stream.ahead()))
+	n = t.Usable(f.now(), n)
+	if f.writing != nil {
+		n = min(n, len(f.writing.ahead()))
 	}
 	return f, n
 }
@@ -153,27 +148,24 @@ func (b *Batcher) looked(t *task, n int) {
 	if t.request.sent > 0 {
 		return // it comes back
 	}
-	b.counters.prefixQueries.Add(int64(len(t.context)))
+	b.counters.prefixQueries.Add(int64(len(t.Context())))
 	b.counters.prefixHits.Add(int64(n))
 	t.request.progress.Cached = n
 }
 
 // write lets a text that begins be found, where it adds to what is there.
 func (s *sharing) write(t *task) {
-	f := &origin{tokens: append([]int{}, t.context...), stream: t.Stream, request: t.request}
-	if t.echo != nil {
-		f.scores = t.echo.scores
-	}
-	for _, of := range t.families(t.request.salt) {
+	f := &origin{tokens: slices.Clone(t.Context()), writing: t}
+	for _, of := range t.request.families() {
 		if tree := s.trees[of]; tree != nil {
-			if _, n := tree.find(f.tokens); n > t.grows().Len()+1 {
+			if _, n := tree.find(f.tokens); n > t.Pending().Held+1 {
 				continue
 			}
 		}
 		s.add(f, of)
 	}
 	if len(f.places) > 0 {
-		s.writing[t.Stream] = f
+		s.writing[t] = f
 	}
 }
 
@@ -204,7 +196,7 @@ func (s *sharing) remove(f *origin, in func(family) bool) {
 	if f.used != nil && len(f.places) == 0 {
 		s.ended.Remove(f.used)
 		f.used = nil
-		f.session.Release()
+		f.evaluated.Session.Release()
 	}
 }
 
@@ -218,30 +210,26 @@ func (s *sharing) touch(f *origin) {
 }
 
 // forget lets a stream be found no more.
-func (s *sharing) forget(st *Stream) {
-	if f := s.writing[st]; f != nil {
+func (s *sharing) forget(t *task) {
+	if f := s.writing[t]; f != nil {
 		s.remove(f, everywhere)
-		delete(s.writing, st)
+		delete(s.writing, t)
 	}
 }
 
 // keep takes the session of a stream that nobody writes any more, and lets it be found.
-func (s *sharing) keep(st *Stream, salt string) {
-	s.forget(st)
-	if s.bytes <= 0 || st.session == nil {
+func (s *sharing) keep(t *task) {
+	if s.forget(t); s.bytes <= 0 {
 		return
 	}
-	session := st.leave()
-	if session.Logits() != nil { // which nobody will need
+	left := t.HandOver()
+	if session := left.Session; session.Logits() != nil { // which nobody will need
 		session.Truncate(session.Len() - 1)
 	}
-	f := &origin{tokens: session.Tokens(), session: session}
-	if st.echo != nil {
-		f.scores = st.echo.scores
-	}
+	f := &origin{tokens: left.Session.Tokens(), evaluated: left}
 	f.used = s.ended.PushBack(f)
 	if len(f.tokens) >= s.least {
-		for _, of := range st.families(salt) {
+		for _, of := range t.request.families() {
 			s.prefer(f, of)
 		}
 	}

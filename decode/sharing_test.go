@@ -228,7 +228,7 @@ func TestALongerTextTakesThePlaceOfItsBeginning(t *testing.T) {
 		t.Errorf("%d sessions stay, want the last", b.sharing.ended.Len())
 	}
 	for e := b.sharing.ended.Front(); e != nil; e = e.Next() {
-		if e.Value.(*origin).session.Logits() != nil {
+		if e.Value.(*origin).evaluated.Session.Logits() != nil {
 			t.Error("a session stays with its logits")
 		}
 	}
@@ -243,7 +243,7 @@ func TestNobodyWaitsForATextWhoseCallerIsSlow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.queue.push(newRequest(st, buffered))
+		b.queue.push(newRequest(st, &Options{}, buffered))
 		b.fill()
 		if i == 2 { // the first goes on from before, and nobody takes its tokens
 			for range buffered {

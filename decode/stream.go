@@ -37,9 +37,7 @@ import (
 // that are not a session's.
 type Stream struct {
 	timeline
-	own   bool // the session is nobody else's: it need keep neither logits nor what it held
-	brief bool // nobody looks at the session's logits before the stream ends
-	forks bool // only forks choose tokens
+	access Access
 
 	sample  int // the Sample of its tokens
 	options Options
@@ -51,7 +49,6 @@ type Stream struct {
 
 	constraint constrain.Matcher // nil: none
 	mask       *mask             // of the constraint, found before it was needed; nil: none
-	finding    chan *mask        // where it comes from while it is being found
 	guide      *guide            // nil: none
 	bans       *bans             // nil: none
 	echo       *echo             // nil: none
@@ -184,9 +181,6 @@ func (s *Stream) pending() int {
 	return n
 }
 
-// atHand reports whether Next has something to do without an evaluation.
-func (s *Stream) atHand() bool { return s.bans.waiting() || !s.done && s.pending() <= 0 }
-
 // Input returns what the model is to evaluate before the next token: at most rows tokens, or all if
 // rows is 0. The token is chosen during the Eval that evaluates the last of them, by one of its
 // workers (Input.Visit). There is nothing to evaluate, and ok is false, if the stream is done or
@@ -206,10 +200,10 @@ func (s *Stream) Input(rows int) (in model.Input, ok bool) {
 	case s.guide != nil: // Next chooses, when both contexts are evaluated
 		in.NoLogits = false
 	default:
-		if in.NoLogits = s.own; !s.forks {
+		if in.NoLogits = s.access == AccessNever; s.access != AccessForks {
 			in.Visit, in.VisitFrom = s.visit, n-1
 			in.Best = s.best()
-			in.NoLogits = s.own || s.brief && in.Best > 0
+			in.NoLogits = in.NoLogits || s.access == AccessAtEnd && in.Best > 0
 			in.Tokens = s.draft.after(in.Tokens)
 		}
 	}
@@ -226,7 +220,7 @@ func (s *Stream) see(r model.Row) {
 		}
 	}()
 	from := rowOf(r, s.limits.leaves)
-	if s.echo.see(r.Index, from, s.options.Top) || s.forks || s.guide != nil {
+	if s.echo.see(r.Index, from, s.options.Top) || s.access == AccessForks || s.guide != nil {
 		return
 	}
 	if !s.draft.see(r.Index, from) {
@@ -238,7 +232,7 @@ func (s *Stream) see(r model.Row) {
 // more of them, and with Options.Ban while a token is held back: then there may be several in turn
 // before the next Input. The stream is done after an error, and the session as Stop leaves it.
 func (s *Stream) Next() (t Token, ok bool, err error) {
-	if !s.atHand() {
+	if !s.Ready() {
 		return Token{Sample: s.sample}, false, nil
 	}
 	if s.echo.waiting() {
@@ -361,8 +355,8 @@ func (s *Stream) extend(id int) {
 		s.bans.slides++
 	}
 	s.context = append(s.context[:0], s.context[s.dropped:]...)
-	if s.own {
-		s.forget()
+	if s.access == AccessNever {
+		s.Release()
 	} else {
 		s.renew(0)
 	}
@@ -381,11 +375,5 @@ func (s *Stream) Stop() {
 		s.bans.ready = nil
 	}
 	s.undo()
-	s.guide.forget()
-}
-
-// forget gives the memory of the sessions back: all of the context is pending.
-func (s *Stream) forget() {
-	s.timeline.forget()
 	s.guide.forget()
 }

@@ -181,10 +181,8 @@ func (c *nextCommand) look(m *model.Model, ids []int, o decode.Options) (*nextTa
 		return nil, err
 	}
 	defer st.Stop()
-	for _, input := range []func() (model.Input, bool){
-		func() (model.Input, bool) { return st.Input(0) }, st.Guide,
-	} {
-		if in, ok := input(); ok {
+	for _, input := range []func(rows int) (model.Input, bool){st.Input, st.Guide} {
+		if in, ok := input(0); ok {
 			if err := evalOne(context.Background(), in); err != nil { // Ctrl-C ends the process
 				return nil, err
 			}

@@ -1,0 +1,84 @@
+package decode
+
+// What is evaluated of a text, for other texts that begin with the same tokens.
+
+import (
+	"iter"
+
+	"picogpt/model"
+)
+
+// An Evaluated is what is evaluated of a text. A stream whose context begins with the same tokens can
+// take it over: [Stream.TakeOver].
+type Evaluated struct {
+	Session *model.Session // holds the tokens
+	scores  []scored       // of the first tokens, and of those to come; nil: no prompt was scored
+	top     int            // alternatives that each of scores has
+}
+
+// Evaluated returns what is evaluated of the context. The session goes on with the stream, until the
+// context slides: fork it, and do not change it.
+func (s *Stream) Evaluated() Evaluated {
+	e := Evaluated{Session: s.grows()}
+	if s.echo != nil && s.echo.from == 0 {
+		e.scores, e.top = s.echo.scores, s.options.Top
+	}
+	return e
+}
+
+// HandOver is Evaluated for a stream that needs it no more: the session is the caller's then. If the
+// stream goes on, all of its context is evaluated again.
+func (s *Stream) HandOver() Evaluated {
+	e := s.Evaluated()
+	s.leave()
+	return e
+}
+
+// Usable returns how many tokens the stream could begin with, given that the first n of its context
+// are those of e, evaluated or yet to be: not its last one, whose logits are not kept, and of a
+// prompt that is scored only those whose next token is scored in e.
+func (s *Stream) Usable(e Evaluated, n int) int {
+	n = min(n, len(s.context)-1)
+	if !s.echo.waiting() {
+		return n
+	}
+	if e.top != s.options.Top {
+		return 0
+	}
+	if n >= len(e.scores) || e.scores[n].id != s.context[n] {
+		n = max(0, min(n, len(e.scores))-1)
+	}
+	return n
+}
+
+// TakeOver has a stream that has evaluated nothing begin with the first n tokens of e, which are
+// Usable and evaluated: it takes a fork of the session, and the scores of a prompt that is scored.
+func (s *Stream) TakeOver(e Evaluated, n int) {
+	s.grows().Take(e.Session.Fork(n))
+	s.echo.take(e.scores, n)
+}
+
+// PromptTokens are the tokens of a prompt that is scored: see [Options.Echo].
+type PromptTokens struct{ echo *echo }
+
+// Tokens yields the tokens, as the i-th sample's.
+func (p *PromptTokens) Tokens(sample int) iter.Seq[Token] {
+	return func(yield func(Token) bool) {
+		for i := range p.echo.scores {
+			if !yield(p.echo.token(i, sample)) {
+				return
+			}
+		}
+	}
+}
+
+// TakePrompt returns the tokens of a prompt that is scored, in one, when all of them are evaluated;
+// Next then returns none of them. It returns nil before, without [Options.Echo], and when Next or
+// TakePrompt has returned some. With EchoOnly the stream is done.
+func (s *Stream) TakePrompt() *PromptTokens {
+	if s.echo == nil || s.echo.given > 0 || s.pending() > 0 {
+		return nil
+	}
+	s.giveEcho(len(s.echo.scores))
+	return &PromptTokens{s.echo}
+}
