@@ -242,7 +242,7 @@ func (s *Stream) goBack(i int) error {
 	s.goBackTo(s.context)
 	if s.guide != nil {
 		s.guide.context = slices.Clone(h.guide)
-		s.guide.session.Truncate(min(common(s.guide.session.Tokens(), h.guide), len(h.guide)-1))
+		s.guide.session.Truncate(min(s.guide.session.Matches(h.guide), len(h.guide)-1))
 	}
 	return nil
 }
@@ -253,11 +253,11 @@ func (t *timeline) goBackTo(context []int) {
 		return
 	}
 	last := len(context) - 1
-	if t.anew != nil && common(t.anew.Tokens(), context) < min(last, t.anew.Len()) {
+	if t.anew != nil && t.anew.Matches(context) < min(last, t.anew.Len()) {
 		t.anew.Release()
 		t.anew = nil
 	}
-	same := min(last, common(t.grows().Tokens(), context))
+	same := min(last, t.grows().Matches(context))
 	if t.anew == nil && same < t.base {
 		t.renew(same)
 		return

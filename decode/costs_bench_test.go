@@ -16,6 +16,7 @@ import (
 
 	"picogpt/constrain"
 	"picogpt/decode"
+	"picogpt/guess"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -125,8 +126,8 @@ func BenchmarkCostOfGuesses(b *testing.B) {
 	}
 	for name, prompt := range map[string][]int{"random": manyIDs(60), "repeating": repeating} {
 		b.Run(name, func(b *testing.B) {
-			ways := []decode.Options{{}, {Lookup: 10}, {Draft: &decode.DraftModel{Model: near}},
-				{Draft: &decode.DraftModel{Model: far}}}
+			ways := []decode.Options{{}, {Lookup: 10}, {Draft: &guess.Model{Model: near}},
+				{Draft: &guess.Model{Model: far}}}
 			names := []string{"none", "lookup", "near-draft", "far-draft"}
 			least := make([]time.Duration, len(ways))
 			for b.Loop() {

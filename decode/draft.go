@@ -3,7 +3,13 @@ package decode
 // Speculation in one stream: guessed tokens are evaluated with the context, and become the text as
 // far as they are what is chosen anyway.
 
-import "slices"
+import (
+	"slices"
+
+	"picogpt/constrain"
+	"picogpt/guess"
+	"picogpt/model"
+)
 
 // A draft is ids that are guessed to follow a context, and then the logits after each of them. At
 // each of these positions the whole sampler runs on the model's own logits, with the next random
@@ -93,4 +99,66 @@ func (d *draft) clone() draft {
 		c.rows = append(c.rows, own)
 	}
 	return c
+}
+
+// drafterOf returns who drafts for streams that run together, as their options ask; nil if nobody
+// does. Guidance would need guesses for two contexts.
+func drafterOf(m *model.Model, streams []*Stream) *guess.Drafter {
+	if len(streams) == 0 {
+		return nil
+	}
+	s := streams[0]
+	o := &s.options
+	if o.Guidance.on() || o.Draft == nil && o.Lookup == 0 {
+		return nil
+	}
+	texts := make([]guess.Text, len(streams))
+	for i, s := range streams {
+		texts[i] = &guessed{Stream: s}
+	}
+	return guess.New(m, guess.Options{Lookup: o.Lookup, Model: o.Draft, Ends: s.limits.endOfText,
+		Always: o.alwaysDraft}, texts)
+}
+
+// A guessed is a stream as a Drafter sees it, and a rehearsal of its choices.
+type guessed struct {
+	*Stream
+	copied    Sampler           // the stream's, with memory of its own
+	rehearsed constrain.Matcher // a fork of the stream's, nil: none
+	open      []uint64
+}
+
+func (g *guessed) Context() []int    { return g.context }
+func (g *guessed) Pending() int      { return g.pending() }
+func (g *guessed) Room() int         { return g.room() }
+func (g *guessed) Propose(ids []int) { g.propose(ids) }
+
+// Rehearse implements guess.Text.
+func (g *guessed) Rehearse() {
+	own := g.copied.scratch
+	if own == nil {
+		own = &scratch{}
+	}
+	g.copied = *g.sampler
+	g.copied.scratch, g.copied.open = own, nil
+	if g.rehearsed = nil; g.constraint != nil {
+		g.rehearsed = g.constraint.Fork()
+	}
+}
+
+// Choose implements guess.Text. It runs on a worker.
+func (g *guessed) Choose(logits []float32, context []int) (int, error) {
+	if g.rehearsed == nil {
+		return g.copied.Next(logits, context)
+	}
+	g.open = resized(g.open, (len(logits)+63)/64)
+	g.copied.open = g.open
+	if err := g.rehearsed.Mask(g.open); err != nil {
+		return 0, err
+	}
+	id, err := g.copied.Next(logits, context)
+	if err == nil {
+		err = g.rehearsed.Accept(id)
+	}
+	return id, err
 }

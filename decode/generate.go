@@ -157,22 +157,22 @@ func (s *Stream) prefill(ctx context.Context) error {
 func run(
 	ctx context.Context, m *model.Model, streams []*Stream, yield func(Token, error) bool,
 ) bool {
-	guesses := speculate(m, streams)
-	defer guesses.end()
+	drafter := drafterOf(m, streams)
+	defer drafter.End()
 	batch := make([]model.Input, 0, len(streams))
 	for slices.ContainsFunc(streams, func(s *Stream) bool { return !s.Done() }) {
-		err := guesses.begin(ctx)
+		err := drafter.Begin(ctx)
 		if err == nil {
 			err = evaluate(ctx, m, streams, batch)
 		}
-		if err != nil && ctx.Err() == nil && guesses.drop() {
+		if err != nil && ctx.Err() == nil && drafter.Drop() {
 			err = evaluate(ctx, m, streams, batch)
 		}
 		if err != nil {
 			yield(Token{}, cause(err))
 			return false
 		}
-		for _, s := range streams {
+		for i, s := range streams {
 			for s.Ready() {
 				t, ok, err := s.Next()
 				if !ok && err == nil { // held back
@@ -183,11 +183,11 @@ func run(
 					return false
 				}
 				if !t.Prompt {
-					guesses.took(s, t.ID, time.Since(came))
+					drafter.Took(i, t.ID, time.Since(came))
 				}
 			}
 		}
-		guesses.learn()
+		drafter.Learn()
 	}
 	return true
 }

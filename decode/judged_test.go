@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"picogpt/constrain"
+	"picogpt/guess"
 	"picogpt/internal/testing/judge"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
@@ -211,7 +212,7 @@ func TestGuessesUnderFormsChangeNoByte(t *testing.T) {
 	forms := append(judgedForms(t), form{})
 	r := rand.New(rand.NewPCG(12, 26))
 	near := testmodel.Demo(t, model.Options{Format: "q8"})
-	ways := map[string]Options{"lookup": {Lookup: 9}, "draft": {Draft: &DraftModel{Model: near}}}
+	ways := map[string]Options{"lookup": {Lookup: 9}, "draft": {Draft: &guess.Model{Model: near}}}
 	var models []*model.Model
 	for i, kernel := range kernels.Variants() {
 		models = append(models, testmodel.Demo(t, model.Options{Kernel: kernel, Threads: 1 + i%3}))

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"picogpt/constrain"
+	"picogpt/guess"
 	"picogpt/kernels"
 	"picogpt/tokenizer"
 )
@@ -131,7 +132,7 @@ type Options struct {
 	Lookup int
 
 	// Draft is a model that guesses, a smaller or faster one of the same vocabulary. Nil means off.
-	Draft *DraftModel
+	Draft *guess.Model
 
 	alwaysDraft bool // whatever it costs: for tests
 

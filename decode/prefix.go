@@ -94,3 +94,13 @@ func (b *branch) remove() {
 		b.up.next[next.tokens[0]] = next
 	}
 }
+
+// common returns how many tokens a and b have in common at the beginning.
+func common(a, b []int) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return min(len(a), len(b))
+}

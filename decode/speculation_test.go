@@ -12,58 +12,11 @@ import (
 	"testing"
 
 	"picogpt/constrain"
+	"picogpt/guess"
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 )
-
-func TestLookupIsHuggingFaces(t *testing.T) {
-	var cases []struct {
-		IDs       []int `json:"ids"`
-		Num       int   `json:"num"`
-		NGram     int   `json:"ngram"`
-		MaxLength int   `json:"max_length"`
-		Draft     []int `json:"draft"`
-	}
-	if err := fixture.Decoding("lookup", &cases); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range cases {
-		n := c.Num
-		if c.MaxLength > 0 { // a Stream's room
-			n = min(n, c.MaxLength-len(c.IDs)-1)
-		}
-		got, _, _ := lookup(c.IDs, n, c.NGram, []int{0})
-		if !slices.Equal(got, c.Draft) {
-			t.Errorf("%v, %d tokens, n-grams of %d: %v, want %v", c.IDs, c.Num, c.NGram, got, c.Draft)
-		}
-	}
-}
-
-// TestLookupContinuesBesideAChange copies a text and replaces some of it.
-func TestLookupContinuesBesideAChange(t *testing.T) {
-	document := []int{1, 2, 3, 4, 5, 6, 7, 8, 9}
-	s := &attempt{Stream: &Stream{}}
-	for _, c := range []struct{ written, want []int }{
-		{[]int{1}, []int{2, 3, 4}},
-		{[]int{1, 2}, []int{3, 4, 5}},
-		{[]int{1, 2, 20}, []int{4, 5, 6}}, // in place of 3
-		{[]int{1, 2, 20, 4}, []int{5, 6, 7}},
-		{[]int{1, 2, 20, 4, 21, 22}, []int{7, 8, 9}},
-		{[]int{1, 2, 20, 4, 21, 22, 8}, []int{9, 1, 2}}, // 7 is left out, and 8 is found
-		{[]int{1, 2, 20, 4, 21, 22, 8, 23}, []int{1, 2, 20}},
-	} {
-		s.context = slices.Concat(document, c.written)
-		n, kind := lookupGuesser{3}.outlook(s, 10)
-		if !slices.Equal(s.ids, c.want) || n != 3 || kind >= len((lookupGuesser{}).kinds()) {
-			t.Errorf("after %v: %v, kind %d; want %v", s.context, s.ids, kind, c.want)
-		}
-	}
-	s.context = []int{5, 6} // it slid
-	if n, _ := (lookupGuesser{3}).outlook(s, 10); n != 0 {
-		t.Errorf("%d guesses for a text that is too short", n)
-	}
-}
 
 // speculations are the ways to guess, for a tiny model: by lookup, by itself in fewer bits, which
 // is right most of the time, and by another model, which is wrong most of the time.
@@ -75,8 +28,8 @@ func speculations(t *testing.T) (*model.Model, map[string]Options) {
 	far := tiny(t, fixture.Options{Seed: 5, Positions: 17, Layer: 1})
 	return m, map[string]Options{
 		"lookup 1": {Lookup: 1}, "lookup 9": {Lookup: 9},
-		"near draft": {Draft: &DraftModel{Model: near}},
-		"far draft":  {Draft: &DraftModel{Open: opens(far, nil)}},
+		"near draft": {Draft: &guess.Model{Model: near}},
+		"far draft":  {Draft: &guess.Model{Open: opens(far, nil)}},
 	}
 }
 
@@ -298,7 +251,7 @@ func (c *countedContext) Err() error {
 func TestSpeculationFailsOnlyAsTheTextDoes(t *testing.T) {
 	m, ways := speculations(t)
 	other, gone := tiny(t, fixture.Options{Vocab: 31}), errors.New("gone")
-	for want, draft := range map[string]*DraftModel{
+	for want, draft := range map[string]*guess.Model{
 		"draft model: a vocabulary of 31 ids, want 29, the model's own":  {Model: other},
 		"draft model: a vocabulary of 31 ids, want 29, the model's own.": {Open: opens(other, nil)},
 		"draft model: gone": {Open: opens(nil, gone)},
@@ -315,7 +268,7 @@ func TestSpeculationFailsOnlyAsTheTextDoes(t *testing.T) {
 	}
 	closed := tiny(t, fixture.Options{})
 	closed.Close()
-	o := Options{MaxTokens: 15, Draft: &DraftModel{Model: closed}, alwaysDraft: true}
+	o := Options{MaxTokens: 15, Draft: &guess.Model{Model: closed}, alwaysDraft: true}
 	got, _ := written(t, m, []int{3, 1, 4}, 1, 1<<30, o)
 	want, _ := written(t, m, []int{3, 1, 4}, 1, 1<<30, Options{MaxTokens: 15})
 	if fmt.Sprint(got) != fmt.Sprint(want) {

@@ -80,7 +80,7 @@ type choice struct {
 // from the session's tokens; if there are none, from the config's bos_token_id, else its
 // eos_token_id. Nothing runs yet. What cannot be followed, or cannot fit the context, is an error.
 func NewStream(s *model.Session, prompt []int, o Options) (*Stream, error) {
-	if err := checkDraft(s.Model(), &o); err != nil {
+	if err := o.Draft.Check(s.Model()); err != nil {
 		return nil, err
 	}
 	st, err := newStream(limitsOf(s.Model(), &o), s.Tokens(), prompt, o)

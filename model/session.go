@@ -43,6 +43,15 @@ func (s *Session) Len() int { return len(s.tokens) }
 // keep it.
 func (s *Session) Tokens() []int { return s.tokens }
 
+// Matches returns how many tokens s and ids have in common at the beginning.
+func (s *Session) Matches(ids []int) int {
+	n := 0
+	for n < min(len(s.tokens), len(ids)) && s.tokens[n] == ids[n] {
+		n++
+	}
+	return n
+}
+
 // Logits returns the logits after the last token, [vocab_size]. It returns nil if they are not
 // known: in a new session, after Truncate, and after an Input with NoLogits. They are valid until
 // the session's next Eval.

@@ -10,6 +10,7 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/decode"
+	"picogpt/guess"
 	"picogpt/hub"
 	"picogpt/internal/fault"
 	"picogpt/model"
@@ -91,7 +92,7 @@ func (f *guessFlags) open(
 			*f.Draft, got, want)
 	}
 	var draft *model.Model
-	o.Draft = &decode.DraftModel{
+	o.Draft = &guess.Model{
 		Size:    draftSize(c.Config, m, options.Format),
 		Opening: openingTime(c.Config, options.Format),
 		Open: func(ctx context.Context) (*model.Model, error) {

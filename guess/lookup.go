@@ -1,4 +1,4 @@
-package decode
+package guess
 
 // Prompt lookup: what followed the last time that the newest tokens occurred may follow again.
 
@@ -40,7 +40,10 @@ func copied(ids []int, n, at int, ends []int) []int {
 }
 
 // A lookupGuesser guesses by prompt lookup.
-type lookupGuesser struct{ most int }
+type lookupGuesser struct {
+	most int
+	ends []int // ids that end texts
+}
 
 // kinds are by how many of the newest tokens occurred before; the last is the text beside a copy.
 func (g lookupGuesser) kinds() []odds {
@@ -56,11 +59,12 @@ func (g lookupGuesser) kinds() []odds {
 // next is what stands beside it there.
 func (g lookupGuesser) outlook(t *attempt, room int) (most, kind int) {
 	n := min(room, g.most)
-	ids, at, kind := lookup(t.context, n, longestMatch, t.limits.endOfText)
-	if beside := len(t.context) - t.back; kind < 1 && t.back > 0 && beside > 0 {
-		ids, kind = copied(t.context, n, beside, t.limits.endOfText), longestMatch+1
+	context := t.Context()
+	ids, at, kind := lookup(context, n, longestMatch, g.ends)
+	if beside := len(context) - t.back; kind < 1 && t.back > 0 && beside > 0 {
+		ids, kind = copied(context, n, beside, g.ends), longestMatch+1
 	} else if kind > 0 {
-		t.back = len(t.context) - at
+		t.back = len(context) - at
 	}
 	t.ids = append(t.ids[:0], ids...)
 	return len(t.ids), kind

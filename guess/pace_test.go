@@ -1,4 +1,4 @@
-package decode
+package guess
 
 // Guessing pays, or ends: on machines that are made up.
 

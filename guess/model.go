@@ -1,4 +1,4 @@
-package decode
+package guess
 
 // A model that guesses for another.
 
@@ -8,12 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"picogpt/constrain"
 	"picogpt/model"
 )
 
-// A DraftModel guesses for another model of the same vocabulary.
-type DraftModel struct {
+// A Model guesses for another model of the same vocabulary.
+type Model struct {
 	Model *model.Model // nil if Open is to open it
 
 	// Open is called once, when guessing seems to be worth it; an error of it ends the text. Whoever
@@ -27,6 +26,21 @@ type DraftModel struct {
 	Opening time.Duration
 }
 
+// Check returns the error of a model that cannot guess for m, as far as it is known before Open.
+func (d *Model) Check(m *model.Model) error {
+	if d == nil || d.Model == nil {
+		return nil
+	}
+	return checkVocabulary(d.Model, m)
+}
+
+func checkVocabulary(draft, m *model.Model) error {
+	if got, want := draft.Config().VocabSize, m.Config().VocabSize; got != want {
+		return fmt.Errorf("draft model: a vocabulary of %d ids, want %d, the model's own", got, want)
+	}
+	return nil
+}
+
 // mostGuessed bounds how many tokens a model guesses at a time.
 const mostGuessed = 12
 
@@ -37,30 +51,28 @@ const window = 64
 // A modelGuesser guesses what a model would choose: with the text's own sampler and with the random
 // numbers that the text will use, so that two models that nearly agree choose the same tokens.
 type modelGuesser struct {
-	draft   *DraftModel
+	draft   *Model
+	target  *model.Model // the one that writes
+	ends    []int        // ids that end texts
 	model   *model.Model // nil until it is opened
 	config  model.Config
 	size    float64 // of the model, in parts of the one that writes
-	texts   map[*Stream]*guessedText
+	texts   map[*attempt]*guessedText
 	reading average // of a row of what it reads
 }
 
 // A guessedText is a guesser's own view of a text.
 type guessedText struct {
 	session *model.Session
-	from    int // where in the context it begins to read
-	sampler Sampler
+	from    int   // where in the context it begins to read
 	context []int // the context and the guesses, from where it begins
 	ids     []int
 	err     error // why there is no further guess
-
-	constraint constrain.Matcher // a fork of the text's, nil: none
-	mask       []uint64
 }
 
-func newModelGuesser(m *model.Model, draft *DraftModel) *modelGuesser {
+func newModelGuesser(m *model.Model, draft *Model, ends []int) *modelGuesser {
 	g := &modelGuesser{
-		draft: draft, model: draft.Model, size: draft.Size, texts: map[*Stream]*guessedText{},
+		draft: draft, target: m, ends: ends, model: draft.Model, size: draft.Size, texts: map[*attempt]*guessedText{},
 	}
 	switch {
 	case g.model != nil:
@@ -82,7 +94,7 @@ func (g *modelGuesser) ready(
 	}
 	rest := 0
 	for _, t := range attempts {
-		rest = max(rest, t.room())
+		rest = max(rest, t.Room())
 	}
 	saved := float64(rest) * (1 - 1/p.promise) * p.step(len(attempts))
 	if !always && saved < 1.5*g.draft.Opening.Seconds() {
@@ -92,7 +104,7 @@ func (g *modelGuesser) ready(
 	if err != nil {
 		return false, fmt.Errorf("draft model: %w", err)
 	}
-	if err := checkVocabulary(draft, attempts[0].limits.vocabulary); err != nil {
+	if err := checkVocabulary(draft, g.target); err != nil {
 		return false, err
 	}
 	g.model, g.config = draft, draft.Config()
@@ -111,19 +123,19 @@ func (g *modelGuesser) outlook(t *attempt, room int) (most, kind int) {
 
 // text returns the guesser's view of a stream, and how many tokens it has yet to read.
 func (g *modelGuesser) text(t *attempt, p *pace) (text *guessedText, unread int) {
-	text = g.texts[t.Stream]
+	text = g.texts[t]
 	if text == nil {
 		text = &guessedText{session: g.model.NewSession(), from: -1}
-		text.sampler.scratch = &scratch{}
-		g.texts[t.Stream] = text
+		g.texts[t] = text
 	}
-	whole := len(t.context) + mostGuessed
-	least := max(0, len(t.context)-min(window, g.config.Positions/2))
+	context := t.Context()
+	whole := len(context) + mostGuessed
+	least := max(0, len(context)-min(window, g.config.Positions/2))
 	same := 0
 	if text.from >= 0 && text.from <= least {
-		same = common(text.session.Tokens(), t.context[text.from:])
+		same = text.session.Matches(context[text.from:])
 	}
-	affordable := float64(len(t.context))*g.row(p) < p.saved/2
+	affordable := float64(len(context))*g.row(p) < p.saved/2
 	switch room := g.config.Positions; {
 	case text.from > 0 && affordable && whole <= room: // it has paid so far
 		text.from, same = 0, 0
@@ -134,7 +146,7 @@ func (g *modelGuesser) text(t *attempt, p *pace) (text *guessedText, unread int)
 		}
 	}
 	text.session.Truncate(same)
-	return text, len(t.context) - text.from - same
+	return text, len(context) - text.from - same
 }
 
 // row is how long reading a token takes, when it reads many.
@@ -151,7 +163,7 @@ func (g *modelGuesser) beginning(p *pace, attempts []*attempt) float64 {
 	}
 	unread := 0
 	for _, t := range attempts {
-		n := min(window, len(t.context))
+		n := min(window, len(t.Context()))
 		if g.model != nil {
 			_, n = g.text(t, p)
 		}
@@ -176,7 +188,7 @@ func (g *modelGuesser) guess(ctx context.Context, p *pace, attempts []*attempt, 
 		p.guess.add(time.Since(start).Seconds())
 	}
 	for _, t := range attempts {
-		t.ids = append(t.ids[:0], g.texts[t.Stream].ids...)
+		t.ids = append(t.ids[:0], g.texts[t].ids...)
 	}
 	return nil
 }
@@ -187,14 +199,9 @@ func (g *modelGuesser) read(ctx context.Context, p *pace, attempts []*attempt) e
 	var batch []model.Input
 	for _, t := range attempts {
 		text, unread := g.text(t, p)
-		text.context = append(text.context[:0], t.context[text.from:]...)
+		text.context = append(text.context[:0], t.Context()[text.from:]...)
 		text.ids, text.err = text.ids[:0], nil
-		scratch := text.sampler.scratch
-		text.sampler = *t.sampler
-		text.sampler.scratch = scratch
-		if text.constraint = nil; t.constraint != nil {
-			text.constraint = t.constraint.Fork()
-		}
+		t.Rehearse()
 		if unread > 2 {
 			n := len(text.context)
 			tokens := text.context[n-unread : n-1]
@@ -215,47 +222,26 @@ func (g *modelGuesser) read(ctx context.Context, p *pace, attempts []*attempt) e
 // batch is what is to be evaluated for the i-th guess, from 0, of each text that wants one.
 func (g *modelGuesser) batch(attempts []*attempt, i int) (batch []model.Input) {
 	for _, t := range attempts {
-		text := g.texts[t.Stream]
-		ended := i > 0 && (len(text.ids) < i || slices.Contains(t.limits.endOfText, text.ids[i-1]))
+		text := g.texts[t]
+		ended := i > 0 && (len(text.ids) < i || slices.Contains(g.ends, text.ids[i-1]))
 		if i >= t.most || ended || text.err != nil {
 			continue
 		}
 		tokens := text.context[text.session.Len():]
 		batch = append(batch, model.Input{
 			Session: text.session, Tokens: tokens, NoLogits: true, VisitFrom: len(tokens) - 1,
-			Visit: func(r model.Row) { text.choose(r.Logits) },
+			Visit: func(r model.Row) { text.choose(t, r.Logits) },
 		})
 	}
 	return batch
 }
 
 // choose guesses a token, on a worker.
-func (t *guessedText) choose(logits []float32) {
-	t.sampler.open = nil
-	if t.constraint != nil {
-		t.mask = resized(t.mask, (len(logits)+63)/64)
-		t.sampler.open = t.mask
-		if t.err = t.constraint.Mask(t.mask); t.err != nil {
-			return
-		}
-	}
-	id, err := t.sampler.Next(logits, t.context)
-	if err == nil && t.constraint != nil {
-		err = t.constraint.Accept(id)
-	}
+func (t *guessedText) choose(as Text, logits []float32) {
+	id, err := as.Choose(logits, t.context)
 	if t.err = err; err == nil {
 		t.ids, t.context = append(t.ids, id), append(t.context, id)
 	}
-}
-
-// common returns how many tokens a and b have in common at the beginning.
-func common(a, b []int) int {
-	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return min(len(a), len(b))
 }
 
 func (g *modelGuesser) release() {

@@ -1,4 +1,4 @@
-package decode
+package guess
 
 // How long a draft should be: what guesses are worth, and what they cost on this machine.
 

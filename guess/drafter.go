@@ -1,0 +1,216 @@
+// Package guess drafts: it proposes tokens that may follow texts, so that a model can check several
+// of them in one Eval. Prompt lookup proposes what followed the newest tokens before, a [Model] what
+// a smaller model would choose. How long a draft is follows from what drafts turn out to cost and to
+// bring on this machine, and the text never depends on it.
+//
+// Package decode asks a [Drafter] before each step, and checks what it proposes.
+package guess
+
+// Who guesses for texts that run together, how much, and whether it pays.
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"picogpt/model"
+)
+
+// A Text is a text that tokens are guessed for.
+type Text interface {
+	Done() bool        // the text has ended
+	Context() []int    // its tokens so far
+	Pending() int      // how many of them are not evaluated yet
+	Room() int         // how many guesses can be of use
+	Propose(ids []int) // makes ids the draft, in place of an earlier one
+
+	// Rehearse makes Choose choose as the text will after its context, with the random numbers that
+	// it will use. It changes nothing in the text.
+	Rehearse()
+
+	// Choose returns the next id, given logits [vocabulary] and the tokens before them.
+	Choose(logits []float32, context []int) (id int, err error)
+}
+
+// Options say who guesses: Lookup or Model.
+type Options struct {
+	Lookup int    // by prompt lookup, at most so many tokens at a time; 0 means Model
+	Model  *Model // a model
+	Ends   []int  // ids that end texts
+	Always bool   // drafts are as long as they can be, whatever they cost: for tests
+}
+
+// A Drafter drafts for texts that run together. Nil does not. Its methods are called in turn for each
+// step: Begin, Drop if the step fails, Took for each token that comes, and Learn. End comes last.
+type Drafter struct {
+	guesser  guesser
+	always   bool
+	pace     pace
+	odds     []odds     // of the guesser's kinds of guesses
+	attempts []*attempt // for the texts that have not ended
+
+	// Of the current step.
+	rows     int
+	begun    time.Time
+	guessing time.Duration // until the step itself began
+	pauses   time.Duration // of the caller
+}
+
+// A guesser guesses the tokens that follow some texts.
+type guesser interface {
+	// outlook says how many tokens it could guess for a text, at most as many as there is room for,
+	// and of which kind they are.
+	outlook(t *attempt, room int) (most, kind int)
+
+	// beginning is how long guessing takes for all of the texts before the first token.
+	beginning(p *pace, attempts []*attempt) float64
+
+	// ready reports whether it can guess now. An error ends the texts.
+	ready(ctx context.Context, p *pace, attempts []*attempt, always bool) (bool, error)
+
+	// guess makes up to n guesses for each attempt, and takes note of the time. An error ends
+	// speculation, and the texts only if it is the context's.
+	guess(ctx context.Context, p *pace, attempts []*attempt, n int) error
+
+	kinds() []odds
+	release()
+}
+
+// An attempt is a text and what is guessed for it.
+type attempt struct {
+	Text
+	place      int // among the texts
+	most, kind int
+	ids        []int // guessed, or what would be; [0 to most]
+	tokens     []int // that came
+	drafted    int
+	back       int // of prompt lookup: how far before its end the text was last found to be copied
+}
+
+// New returns a Drafter for texts that model m writes.
+func New(m *model.Model, o Options, texts []Text) *Drafter {
+	d := &Drafter{always: o.Always, guesser: lookupGuesser{o.Lookup, o.Ends}}
+	if o.Lookup == 0 {
+		d.guesser = newModelGuesser(m, o.Model, o.Ends)
+	}
+	d.odds = d.guesser.kinds()
+	for i, t := range texts {
+		d.attempts = append(d.attempts, &attempt{Text: t, place: i})
+	}
+	return d
+}
+
+// Begin drafts for a step, in which every text has one token to evaluate; others have no drafts. An
+// error ends the texts.
+func (d *Drafter) Begin(ctx context.Context) error {
+	if d == nil {
+		return nil
+	}
+	d.begun, d.guessing, d.pauses, d.rows = time.Now(), 0, 0, 0
+	d.attempts = slices.DeleteFunc(d.attempts, func(t *attempt) bool { return t.Done() })
+	ready := true
+	var all []outlook
+	for _, t := range d.attempts {
+		t.ids, t.tokens, t.most, t.drafted = t.ids[:0], t.tokens[:0], 0, 0
+		pending := t.Pending()
+		d.rows += max(0, pending)
+		if ready = ready && pending == 1; ready {
+			t.most, t.kind = d.guesser.outlook(t, t.Room())
+			all = append(all, outlook{d.odds[t.kind].value(), t.most})
+		}
+	}
+	if !ready || len(d.attempts) == 0 {
+		return nil
+	}
+	n := d.pace.length(len(d.attempts), all, d.guesser.beginning(&d.pace, d.attempts))
+	if d.always {
+		n = slices.MaxFunc(d.attempts, func(a, b *attempt) int { return a.most - b.most }).most
+	}
+	if n == 0 {
+		return nil
+	}
+	if ready, err := d.guesser.ready(ctx, &d.pace, d.attempts, d.always); !ready {
+		d.begun = time.Now()
+		return err
+	}
+	if err := d.guesser.guess(ctx, &d.pace, d.attempts, n); err != nil {
+		d.End()
+		return ctx.Err()
+	}
+	for _, t := range d.attempts {
+		t.drafted = min(n, len(t.ids))
+		t.Propose(t.ids[:t.drafted])
+		d.rows += t.drafted
+	}
+	d.guessing = time.Since(d.begun)
+	return nil
+}
+
+// Drop takes the drafts back, and reports whether there were any: a step may have failed because of
+// them.
+func (d *Drafter) Drop() bool {
+	if d == nil {
+		return false
+	}
+	dropped := false
+	for _, t := range d.attempts {
+		dropped = dropped || t.drafted > 0
+		t.Propose(nil)
+		t.drafted = 0
+	}
+	return dropped
+}
+
+// Took notes a token that came in the i-th text, and how long its caller had it.
+func (d *Drafter) Took(i, id int, pause time.Duration) {
+	if d == nil {
+		return
+	}
+	d.pauses += pause
+	for _, t := range d.attempts {
+		if t.place == i {
+			t.tokens = append(t.tokens, id)
+		}
+	}
+}
+
+// Learn ends a step.
+func (d *Drafter) Learn() {
+	if d == nil {
+		return
+	}
+	tokens, drafted := 0, 0
+	for _, t := range d.attempts {
+		tokens, drafted = tokens+len(t.tokens), drafted+t.drafted
+		d.judge(t)
+	}
+	took := time.Since(d.begun) - d.pauses - d.guessing
+	if n := len(d.attempts); n > 0 && d.rows == n+drafted { // no prompts
+		d.pace.observe(d.rows, n, tokens, took.Seconds(), d.guessing.Seconds())
+	}
+}
+
+// judge counts how often the guesses for a text were right. Those of a guesser that costs nothing
+// count where they were not made, too.
+func (d *Drafter) judge(t *attempt) {
+	o := &d.odds[t.kind]
+	right := 0
+	for right < min(len(t.ids), len(t.tokens)) && t.ids[right] == t.tokens[right] {
+		right++
+	}
+	if len(t.ids) == 0 {
+		o.fade()
+		return
+	}
+	o.observe(right, right < min(len(t.ids), len(t.tokens)))
+}
+
+// End ends guessing, and gives the memory back that it took.
+func (d *Drafter) End() {
+	if d == nil {
+		return
+	}
+	d.Drop()
+	d.guesser.release()
+	d.attempts = nil
+}
