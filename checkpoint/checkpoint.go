@@ -1,13 +1,13 @@
-// Package checkpoint opens a checkpoint as one thing: its config, its tensors, its tokenizer, and
-// the tokens that begin and end a text.
+// Package checkpoint opens a checkpoint: its config, its tensors, its tokenizer, and the tokens
+// that begin and end a text.
 //
 //	c, err := checkpoint.Open("models/gpt2")
 //	defer c.Close()
 //	m, err := model.New(ctx, c.Config, c.Tensors, model.Options{})
 //	tok, err := c.Tokenizer()
 //
-// The rules for what a checkpoint leaves open are here and nowhere else: whose tokenizer it has,
-// and where a text begins and ends.
+// The rules for what a checkpoint does not say are all here: which tokenizer it has, and where a
+// text begins and ends.
 package checkpoint
 
 import (
@@ -23,49 +23,50 @@ import (
 	"picogpt/weights"
 )
 
-// ErrNoTokenizer is what Tokenizer returns, wrapped, for a checkpoint that has no tokenizer files
+// ErrNoTokenizer is the error of Tokenizer, wrapped, for a checkpoint that has no tokenizer files
 // and cannot have been made with GPT-2's tokenizer. Such a model works on ids.
 var ErrNoTokenizer = errors.New("no tokenizer files")
 
 // A Checkpoint is an open checkpoint. It does not change, and is safe for concurrent use until
 // Close.
 type Checkpoint struct {
-	// Config is what config.json says. Where that names no token that ends a text, it is the
-	// tokenizer's <|endoftext|>, if it has one: small vocabularies' configs often leave it out.
-	// Config.StartToken and Config.EndTokens are the tokens that begin and end a text.
+	// Config is what config.json says. If it names no token that ends a text, that token is the
+	// tokenizer's <|endoftext|>, if it has one: configs of small vocabularies often leave it out.
+	// Config.StartToken and Config.EndTokens return the tokens that begin and end a text.
 	Config model.Config
 
-	// Tensors are the weights, mapped from their files. A model that is made of them uses them
-	// until it is closed.
+	// Tensors are the weights, mapped from their files. Models that are made of them use them until
+	// they are closed.
 	Tensors *weights.Tensors
 
-	// Notes say what the files leave open and how it was settled, a sentence each, for people.
+	// Notes say what the files leave open and how it was settled, a sentence each, for users.
 	Notes []string
 
 	format     string
 	own        func() (*tokenizer.Tokenizer, error)
-	vocabulary *vocabulary // nil where the tokenizer is in files of its own
+	vocabulary *vocabulary // nil if the tokenizer is in files of its own
 	files      fs.FS
 }
 
 // Options settle what some formats leave open. The zero value takes what is most likely.
 type Options struct {
-	// GELU is the form of GELU, "tanh" or "erf", where the files do not say it: nanoGPT's, which is
-	// the exact form (erf) since May 2023 and was the tanh form before. "" is the format's default.
-	// Where the files say it, any other value than "" is an error.
+	// GELU is the form of GELU, "tanh" or "erf", for files that do not say it: nanoGPT's, which
+	// have the exact form (erf) since May 2023 and had the tanh form before. "" is the format's
+	// default. If the files say the form, any value other than "" is an error.
 	GELU string
 }
 
-// Open is Options{}.Open.
+// Open opens the checkpoint at path with the default Options. See [Options.Open].
 func Open(path string) (*Checkpoint, error) { return Options{}.Open(path) }
 
-// OpenFS is Options{}.OpenFS.
+// OpenFS opens the checkpoint in fsys with the default Options. See [Options.OpenFS].
 func OpenFS(fsys fs.FS) (*Checkpoint, error) { return Options{}.OpenFS(fsys) }
 
-// Open opens the checkpoint at path: a file of weights in any format, with what belongs to it
-// beside it, or a directory that holds one. Of a directory it takes safetensors before
-// pytorch_model.bin, nanoGPT's ckpt.pt, GGUF, TensorFlow's model.ckpt and llm.c's model.bin; two of
-// one kind are an error. The bytes of a file tell its format, not its name.
+// Open opens the checkpoint at path: a file of weights in any format, with its other files in the
+// same directory, or a directory that holds a checkpoint. Of a directory it takes the first of:
+// safetensors, pytorch_model.bin, nanoGPT's ckpt.pt, GGUF, TensorFlow's model.ckpt, llm.c's
+// model.bin. Two files of one kind are an error. The format is found from the bytes of a file, not
+// from its name. Errors name the file.
 func (o Options) Open(path string) (*Checkpoint, error) {
 	fsys, name, err := folder.Split(path)
 	if err != nil {
@@ -113,12 +114,12 @@ func (o Options) open(fsys fs.FS, name string) (*Checkpoint, error) {
 	return c, nil
 }
 
-// Format names the format of the weights: "safetensors", "pytorch", "nanogpt", "mingpt", "gguf",
-// "tensorflow" or "llm.c". Tensors.Name is the file.
+// Format returns the format of the weights: "safetensors", "pytorch", "nanogpt", "mingpt", "gguf",
+// "tensorflow" or "llm.c". Tensors.Name returns the file.
 func (c *Checkpoint) Format() string { return c.format }
 
-// Untied reports whether the weights hold a head, weights for the logits, that is not the embedding
-// once more. Its numbers are compared.
+// Untied reports whether the weights hold a head (weights of the logits) whose numbers differ from
+// the embedding's.
 func (c *Checkpoint) Untied() bool {
 	for _, head := range []string{"lm_head.weight", "lm_head.decoder.weight"} {
 		t, ok := c.Tensors.Tensor(head)
@@ -135,7 +136,8 @@ func (c *Checkpoint) Untied() bool {
 	return false
 }
 
-// endWithTokenizers completes the config. A tokenizer that cannot be read is Tokenizer's to report.
+// endWithTokenizers sets the tokens that end a text. It does nothing if the tokenizer cannot be
+// read: Tokenizer returns that error.
 func (c *Checkpoint) endWithTokenizers() {
 	own, err := c.own()
 	if err != nil {
@@ -150,8 +152,8 @@ func (c *Checkpoint) endWithTokenizers() {
 	}
 }
 
-// startWithTokenizers completes the config with the token that prompts begin with: [CLS], of models
-// whose config has ids of GPT-2's vocabulary.
+// startWithTokenizers sets the token that prompts begin with: [CLS], for models whose config has
+// ids of GPT-2's vocabulary.
 func (c *Checkpoint) startWithTokenizers() {
 	if own, err := c.own(); err == nil && own != nil {
 		if id, ok := own.Start(); ok && id < c.Config.VocabSize {
@@ -160,16 +162,16 @@ func (c *Checkpoint) startWithTokenizers() {
 	}
 }
 
-// Close unmaps the weights. Close the models that were made of them first.
+// Close unmaps the weights. Close the models that use them first.
 func (c *Checkpoint) Close() error { return c.Tensors.Close() }
 
-// Tokenizer returns the checkpoint's own tokenizer, else GPT-2's if the model's vocabulary has room
-// for it, as checkpoints without tokenizer files were nearly all made with it; else the error is
-// ErrNoTokenizer. It is read on the first call.
+// Tokenizer returns the checkpoint's own tokenizer. If there is none it returns GPT-2's, if the
+// model's vocabulary has room for it: nearly all checkpoints without tokenizer files were made with
+// it. Otherwise the error is ErrNoTokenizer. The tokenizer is read on the first call.
 func (c *Checkpoint) Tokenizer() (*tokenizer.Tokenizer, error) { return orGPT2(c.own()) }
 
-// Vocabulary returns the number of the tokenizer's ids and those below it that have no token, which
-// are the ids that generation may draw. Unlike Tokenizer it does not build GPT-2's.
+// Vocabulary returns the number of the tokenizer's ids, and the ids below it that have no token.
+// Generation may draw the others. Unlike Tokenizer, it does not build GPT-2's tokenizer.
 func (c *Checkpoint) Vocabulary() (size int, gaps []int, err error) {
 	own, err := c.own()
 	if err != nil || own == nil {
@@ -178,8 +180,8 @@ func (c *Checkpoint) Vocabulary() (size int, gaps []int, err error) {
 	return own.Size(), own.Gaps(), nil
 }
 
-// OpenTokenizer returns what Open(path) and Tokenizer would, for a folder that need not have
-// weights, nor a config where there are tokenizer files.
+// OpenTokenizer returns the tokenizer that Open(path) and Tokenizer would return. The folder needs
+// no weights, and no config if it has tokenizer files.
 func OpenTokenizer(path string) (*tokenizer.Tokenizer, error) {
 	fsys, name, err := folder.Split(path)
 	if err != nil {
@@ -211,8 +213,8 @@ func openTokenizer(fsys fs.FS, name string) (*tokenizer.Tokenizer, error) {
 	return c.Tokenizer()
 }
 
-// ownTokenizer returns the tokenizer of the files in fsys, nil where GPT-2's stands in for it. The
-// config is read if it is nil and is needed.
+// ownTokenizer returns the tokenizer of the files in fsys, or nil if GPT-2's is to be taken. It
+// reads the config if config is nil and it needs one.
 func ownTokenizer(fsys fs.FS, config *model.Config) (*tokenizer.Tokenizer, error) {
 	own, err := tokenizer.LoadFS(fsys)
 	if !errors.Is(err, tokenizer.ErrNone) {

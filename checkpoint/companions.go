@@ -1,6 +1,6 @@
 package checkpoint
 
-// The files beside the weights that go with them into another folder.
+// The files that lie beside the weights and that a conversion copies.
 
 import (
 	"bytes"
@@ -18,17 +18,18 @@ import (
 	"picogpt/tokenizer"
 )
 
-// Companions returns the names of the files that Convert takes along from the folder of a
-// checkpoint where they are there.
+// Companions returns the names of the files that Convert copies from the folder of a checkpoint, if
+// they are there.
 func Companions() []string {
 	return append(slices.Clone(tokenizerFiles[:]),
 		"generation_config.json", "chat_template.jinja")
 }
 
-// maxCompanion bounds a file that is taken along, in bytes. The tokenizer reads no larger one.
+// maxCompanion bounds the size of a file that is copied, in bytes. The tokenizer reads no larger
+// one.
 const maxCompanion = 32 << 20
 
-// companions returns those of the checkpoint, or files of the tokenizer that is in it.
+// companions adds the companions of the checkpoint, or the files of the tokenizer that is in it.
 func (c *Checkpoint) companions(v *Conversion) error {
 	if c.vocabulary == nil {
 		for _, name := range Companions() {
@@ -43,7 +44,7 @@ func (c *Checkpoint) companions(v *Conversion) error {
 			}
 		}
 		if own, err := c.own(); own != nil || err != nil {
-			return nil // what is wrong with files is for those to say who read them
+			return nil // Tokenizer returns that error
 		}
 	}
 	t, err := c.Tokenizer()
@@ -60,7 +61,7 @@ func (c *Checkpoint) companions(v *Conversion) error {
 	return nil
 }
 
-// huggingFaceName returns the name under which Hugging Face's libraries look for a file.
+// huggingFaceName returns the name that Hugging Face's libraries have for a file.
 func huggingFaceName(name string) string {
 	switch name {
 	case "encoder.json": // OpenAI's names
@@ -85,8 +86,8 @@ func (c *Checkpoint) read(name string) ([]byte, error) {
 	return data, nil
 }
 
-// configFile returns config.json: as it is, where the checkpoint was read by it, less the number
-// format that its tensors had.
+// configFile returns the bytes of config.json. If the checkpoint was read from one, it is that file
+// without the number format of its tensors.
 func (c *Checkpoint) configFile() ([]byte, error) {
 	if data, err := c.read("config.json"); err == nil {
 		theirs, err := model.ParseConfig(data)
@@ -103,7 +104,7 @@ func (c *Checkpoint) configFile() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Hugging Face's libraries write n_ctx besides, and one end token by itself.
+	// Hugging Face's libraries also write n_ctx, and a single end token without a list.
 	add := fmt.Appendf(nil, `{"n_ctx":%d,`, config.Positions)
 	if ends := config.EOSTokenIDs; len(ends) == 1 {
 		text = bytes.Replace(text, fmt.Appendf(nil, `"eos_token_id":[%d]`, ends[0]),
@@ -112,8 +113,8 @@ func (c *Checkpoint) configFile() ([]byte, error) {
 	return indented(append(add, text[1:]...))
 }
 
-// withoutDType returns a config.json without the keys that tell Hugging Face's libraries in which
-// number format to load the tensors: they would round others to it.
+// withoutDType returns a config.json without the keys that tell Hugging Face's libraries the number
+// format in which to load the tensors: they would round tensors in another format to it.
 func withoutDType(text []byte) ([]byte, error) {
 	short, found := []byte("{"), false
 	err := strictjson.Members(text, func(key string, value json.RawMessage) error {
@@ -137,7 +138,7 @@ func indented(text []byte) ([]byte, error) {
 	return append(b.Bytes(), '\n'), err
 }
 
-// ownParts returns the tokenizer for a GGUF file, and why there is none.
+// ownParts returns the tokenizer for a GGUF file, or an error that says why there is none.
 func (c *Checkpoint) ownParts() (tokenizer.Parts, error) {
 	t, err := c.Tokenizer()
 	if err != nil {

@@ -17,29 +17,29 @@ import (
 // Targets returns the formats that Convert takes.
 func Targets() []string { return []string{"safetensors", "gguf", "nanogpt"} }
 
-// A Conversion is a checkpoint that is to be written in another format. It uses the one that it is
-// made of.
+// A Conversion is a checkpoint that is to be written in another format. It uses the Checkpoint that
+// Convert was called on.
 type Conversion struct {
-	Files   []SmallFile // beside the weights: config.json, the tokenizer's
+	Files   []SmallFile // besides the weights: config.json, the tokenizer's files
 	Weights string      // the name of the file of the weights
-	Notes   []string    // what the format cannot say, a sentence each, for people
+	Notes   []string    // what the format cannot say, a sentence each, for users
 
 	write func(w io.Writer, format string, tensors []weights.Tensor) error
 }
 
-// A SmallFile is a file of a checkpoint as a whole.
+// A SmallFile is a whole file of a checkpoint.
 type SmallFile struct {
 	Name string
 	Data []byte
 
-	// Assumed is set for the files of GPT-2's own tokenizer, which stands in where the checkpoint
-	// has none. Other programs want them.
+	// Assumed is set for the files of GPT-2's tokenizer if the checkpoint has no tokenizer files.
+	// Other programs need them.
 	Assumed bool
 }
 
-// Convert prepares the checkpoint to be written in another format: "safetensors" as Hugging Face's
-// libraries load it, "gguf" as llama.cpp does, "nanogpt" as nanoGPT does. A checkpoint that the
-// format would make compute something else is an error that names the field.
+// Convert prepares the checkpoint to be written in another format: "safetensors" for Hugging Face's
+// libraries, "gguf" for llama.cpp, "nanogpt" for nanoGPT. If the format cannot say what the
+// checkpoint computes, the error names the field.
 //
 //	v, err := c.Convert("gguf")
 //	m, err := model.New(ctx, c.Config, c.Tensors, model.Options{Format: "f16"})
@@ -56,9 +56,9 @@ func (c *Checkpoint) Convert(to string) (*Conversion, error) {
 	return nil, fmt.Errorf("format %s, want one of %v", quote.Short(to, 20), Targets())
 }
 
-// Write writes the files of m, which is a model of the checkpoint in the number format that is
-// wanted. to is the file of a GGUF, else the folder; neither may be there. After an error, or
-// where the context ends, there is nothing.
+// Write writes the files of m, a model of the checkpoint in the wanted number format. to is the
+// path of a GGUF file, or of the folder for other formats; it must not exist. After an error, also
+// that of a context that ends, nothing is left.
 func (v *Conversion) Write(ctx context.Context, to string, m *model.Model) error {
 	if ctx == nil {
 		return model.ErrNoContext
@@ -89,10 +89,10 @@ func (v *Conversion) Write(ctx context.Context, to string, m *model.Model) error
 	return f.Commit(ctx)
 }
 
-// File reports whether the weights' file is all that is written, under any name.
+// File reports whether the conversion writes only the file of the weights, under any name.
 func (v *Conversion) File() bool { return path.Ext(v.Weights) == ".gguf" }
 
-// Names returns the names of all files, that of the weights last.
+// Names returns the names of all files; the weights' is the last.
 func (v *Conversion) Names() (names []string) {
 	for _, f := range v.Files {
 		names = append(names, f.Name)
@@ -100,7 +100,7 @@ func (v *Conversion) Names() (names []string) {
 	return append(names, v.Weights)
 }
 
-// WriteWeights writes the file of the weights of m. It takes its turn with Eval.
+// WriteWeights writes the file of the weights of m to w. It takes its turn with Eval.
 func (v *Conversion) WriteWeights(ctx context.Context, w io.Writer, m *model.Model) error {
 	return m.Export(ctx, func(tensors []weights.Tensor) error {
 		return v.write(outfile.Cancellable(ctx, w), m.Format(), tensors)

@@ -1,6 +1,6 @@
 package checkpoint
 
-// What each format says of a model, and what it cannot say.
+// What each format can say of a model, and what it cannot.
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 	"picogpt/weights"
 )
 
-// toSafetensors prepares a folder that Hugging Face's libraries load.
+// toSafetensors prepares a folder for Hugging Face's libraries.
 func (c *Checkpoint) toSafetensors() (*Conversion, error) {
 	v := &Conversion{Weights: "model.safetensors"}
 	config, err := c.configFile()
@@ -29,7 +29,7 @@ func (c *Checkpoint) toSafetensors() (*Conversion, error) {
 	return v, c.companions(v)
 }
 
-// Portable returns an error if the weights are in q8 or q4, blocks that only this project reads.
+// Portable returns an error if the weights are in q8 or q4, in blocks that only this project reads.
 func (c *Checkpoint) Portable() error {
 	for _, t := range c.Tensors.All() {
 		if t.DType == weights.U8 && strings.HasSuffix(t.Name, "wte.weight") {
@@ -40,7 +40,8 @@ func (c *Checkpoint) Portable() error {
 	return nil
 }
 
-// A limit is what a format cannot say: values that another reader of the file would take otherwise.
+// A limit is a field that a format cannot say, with the value that other readers of the file would
+// take.
 type limit struct {
 	field string
 	found any
@@ -48,8 +49,8 @@ type limit struct {
 	means any // what a file of the format means
 }
 
-// refuse names the first field that a file of a format cannot say, so that it would compute
-// something else.
+// refuse returns an error for the first field that a file of the format cannot say, because such a
+// file would compute something else.
 func (c *Checkpoint) refuse(format string, more ...limit) error {
 	if err := c.Portable(); err != nil {
 		return err
@@ -73,7 +74,7 @@ func tanhGELU(a model.Activation) bool {
 	return a == model.GELUNew || a == model.GELUPytorchTanh || a == model.GELUFast
 }
 
-// toGGUF prepares a file of its own that llama.cpp loads.
+// toGGUF prepares a single file for llama.cpp.
 func (c *Checkpoint) toGGUF() (*Conversion, error) {
 	f := c.Config.Activation
 	err := c.refuse("GGUF", limit{"activation_function", f, tanhGELU(f), model.GELUNew})
@@ -93,9 +94,10 @@ func (c *Checkpoint) toGGUF() (*Conversion, error) {
 	return v, nil
 }
 
-// ggufPairs returns the metadata that describe the model. format is that of its matrices.
+// ggufPairs returns the metadata that describe the model. format is the number format of its
+// matrices.
 func ggufPairs(c *model.Config, format string) []gguf.Pair {
-	fileTypes := map[string]uint32{"f32": 0, "f16": 1, "bf16": 32} // of llama.cpp
+	fileTypes := map[string]uint32{"f32": 0, "f16": 1, "bf16": 32} // llama.cpp's numbers
 	return []gguf.Pair{
 		{Key: "general.architecture", Value: "gpt2"},
 		{Key: "general.type", Value: "model"},
@@ -110,8 +112,8 @@ func ggufPairs(c *model.Config, format string) []gguf.Pair {
 	}
 }
 
-// ggufTokens returns the metadata that are the tokenizer. Where there is none, each token is a
-// filler: llama.cpp's own way to say it (no_vocab) ends programs that ask for the text of a token.
+// ggufTokens returns the metadata of the tokenizer. If there is none, each token is a filler:
+// llama.cpp's own way to say it (no_vocab) ends programs that ask for the text of a token.
 func (c *Checkpoint) ggufTokens(v *Conversion) []gguf.Pair {
 	p, err := c.ownParts()
 	if err != nil {
@@ -120,7 +122,7 @@ func (c *Checkpoint) ggufTokens(v *Conversion) []gguf.Pair {
 	}
 	kinds := make([]int32, c.Config.VocabSize)
 	for id := range kinds {
-		if id == len(p.Tokens) { // a row that no token has
+		if id == len(p.Tokens) { // a row without a token
 			p.Tokens = append(p.Tokens, filler(id))
 			p.Kinds = append(p.Kinds, tokenizer.Unused)
 		}
@@ -146,8 +148,7 @@ func (c *Checkpoint) ggufTokens(v *Conversion) []gguf.Pair {
 	return append(pairs, gguf.Pair{Key: ggufTokenizer + "add_bos_token", Value: false})
 }
 
-// turned returns a tensor as the formats have it that store the matrices of linear layers as
-// [out, in].
+// turned returns a tensor for formats that store the matrices of linear layers as [out, in].
 func turned(t weights.Tensor) weights.Tensor {
 	for _, name := range []string{"attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj"} {
 		if strings.HasSuffix(t.Name, name+".weight") {
@@ -160,7 +161,7 @@ func turned(t weights.Tensor) weights.Tensor {
 var errHead = errors.New("lm_head.weight: differs from wte.weight, but nanoGPT has one matrix " +
 	"for both")
 
-// toNanoGPT prepares a folder with a ckpt.pt that nanoGPT loads.
+// toNanoGPT prepares a folder with a ckpt.pt for nanoGPT.
 func (c *Checkpoint) toNanoGPT() (*Conversion, error) {
 	f := c.Config
 	err := c.refuse("nanoGPT", limit{"n_inner", f.Inner, f.Inner == 4*f.Embd, 4 * f.Embd},
@@ -187,7 +188,8 @@ func (c *Checkpoint) toNanoGPT() (*Conversion, error) {
 		if err != nil {
 			return err
 		}
-		// Numbers that nanoGPT has as floats are whole: PyTorch 1.13 refuses others with weights_only.
+		// Arguments that nanoGPT has as floats are written as whole numbers: with weights_only,
+		// PyTorch 1.13 refuses floats.
 		args := torch.Dict{{Key: "n_layer", Value: c.Config.Layer},
 			{Key: "n_head", Value: c.Config.Head}, {Key: "n_embd", Value: c.Config.Embd},
 			{Key: "block_size", Value: c.Config.Positions}, {Key: "bias", Value: true},
@@ -199,7 +201,7 @@ func (c *Checkpoint) toNanoGPT() (*Conversion, error) {
 	return v, nil
 }
 
-// nanoCompanions takes along meta.pkl, if the tokenizer is in one, else the tokenizer's files.
+// nanoCompanions adds meta.pkl, if the tokenizer is in one, or the tokenizer's files.
 func (c *Checkpoint) nanoCompanions(v *Conversion) error {
 	if c.vocabulary != nil && c.format == "nanogpt" {
 		data, err := c.vocabulary.raw()
@@ -217,7 +219,7 @@ func nanoState(tensors []weights.Tensor) (state torch.Dict, err error) {
 		case "wte.weight":
 			embedding = t
 		case "lm_head.weight":
-			return nil, errHead // of a model of another checkpoint
+			return nil, errHead // m is a model of another checkpoint
 		}
 		state = append(state, torch.Member{Key: "transformer." + t.Name, Value: turned(t)})
 	}

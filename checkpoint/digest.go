@@ -1,6 +1,6 @@
 package checkpoint
 
-// What tells one checkpoint from another.
+// Digests, which differ between checkpoints.
 
 import (
 	"crypto/sha256"
@@ -21,10 +21,10 @@ import (
 	"picogpt/weights"
 )
 
-// Digest returns 32 hexadecimal digits that another config or another tensor would change, whatever
-// the files and their names. All tensors are read: so that this costs little more than the reading,
-// it is the SHA-256 of the CRC-32 of their pieces, which tells files apart that nobody made to look
-// alike.
+// Digest returns 32 hexadecimal digits that depend on the config and on all tensors, and not on the
+// files or their names. It reads all tensors. To cost little more than the reading, it is the
+// SHA-256 of the CRC-32 of the tensors' pieces: that tells files apart unless somebody has made
+// them to collide.
 func (c *Checkpoint) Digest() (string, error) {
 	h := sha256.New()
 	config, err := json.Marshal(c.Config)
@@ -49,8 +49,7 @@ func (c *Checkpoint) Digest() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
-// checksums returns the CRC-32 (Castagnoli) of each piece: another one wherever one value is
-// another.
+// checksums returns the CRC-32 (Castagnoli) of each piece.
 func checksums(pieces [][]byte) []uint32 {
 	table := crc32.MakeTable(crc32.Castagnoli)
 	sums := make([]uint32, len(pieces))
@@ -67,7 +66,7 @@ func checksums(pieces [][]byte) []uint32 {
 	return sums
 }
 
-// tokenizerFiles are all files that a tokenizer may be read from.
+// tokenizerFiles are the names of all files that a tokenizer may be read from.
 var tokenizerFiles = [...]string{
 	"tokenizer.json", "vocab.json", "merges.txt", "added_tokens.json", "tokenizer_config.json",
 	"special_tokens_map.json", "encoder.json", "vocab.bpe", "vocab.txt", "spiece.model",
@@ -80,8 +79,8 @@ func hasTokenizerFile(fsys fs.FS) bool {
 	})
 }
 
-// TokenizerDigest returns 32 hexadecimal digits that another tokenizer, as it is in the files,
-// would change, "none" where there is none.
+// TokenizerDigest returns 32 hexadecimal digits that depend on the bytes of the tokenizer's files,
+// or "none" if there is no tokenizer.
 func (c *Checkpoint) TokenizerDigest() (string, error) {
 	h, found := sha256.New(), false
 	if c.vocabulary != nil {

@@ -1,6 +1,6 @@
 package checkpoint
 
-// Which file of a folder is the checkpoint.
+// Finding the file of a folder that is the checkpoint.
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 	"picogpt/internal/folder"
 )
 
-// preferred are the files of checkpoints, by their names, the best first. Of names in one line,
-// there may be only one.
+// preferred are the names of checkpoints' files, the best first. At most one of the names in a line
+// may be present.
 var preferred = [...][]string{
 	{"model.safetensors"}, {"model.safetensors.index.json"}, {"*.safetensors"},
 	{"pytorch_model.bin"}, {"pytorch_model.bin.index.json"},
@@ -21,10 +21,10 @@ var preferred = [...][]string{
 	{"*.gguf"},
 	{"checkpoint"}, {"model.ckpt.index"},
 	{"model.bin"},
-	{"*.pt", "*.pth", "*.bin"}, // if their bytes say so
+	{"*.pt", "*.pth", "*.bin"}, // if their bytes show it
 }
 
-// beside are the files that lie beside checkpoints and have names like theirs.
+// beside are the names of files that lie beside checkpoints and match the patterns above.
 var beside = [...]string{
 	"adapter_model.*", "training_args.*", "optimizer*", "scheduler*", "scaler*", "rng_state*",
 	"pytorch_model-*-of-*.bin", "model-*-of-*.safetensors",
@@ -61,15 +61,15 @@ func find(fsys fs.FS) (string, error) {
 	return "", absent(dir + ": " + nothing(fsys, names))
 }
 
-// Candidates returns those of a folder's names of files that Open looks at: the best one, or
-// several of one kind, of which it takes none. The last of all kinds are names that only the bytes
-// of the files can tell from those of other things.
+// Candidates returns the names of a folder that Open looks at: the best one, or several of one
+// kind, of which Open takes none. The last kind has names that other files have too: Open decides
+// by their bytes.
 func Candidates(names []string) []string {
 	all, _ := candidates(names)
 	return all
 }
 
-// candidates is Candidates, and reports whether the names suffice.
+// candidates is Candidates, and reports whether the names alone decide.
 func candidates(names []string) (all []string, sure bool) {
 	for i, patterns := range preferred {
 		if all = matching(names, patterns); len(all) > 0 {
@@ -79,11 +79,11 @@ func candidates(names []string) (all []string, sure bool) {
 	return nil, true
 }
 
-// matching returns the names that match one of some patterns, less those that lie beside.
+// matching returns the names that match one of the patterns and none of beside.
 func matching(names, patterns []string) (all []string) {
 	matches := func(name string) func(string) bool {
 		return func(pattern string) bool {
-			ok, _ := path.Match(pattern, name) // of our own patterns, none is malformed
+			ok, _ := path.Match(pattern, name) // our own patterns are well formed
 			return ok
 		}
 	}
@@ -97,7 +97,7 @@ func matching(names, patterns []string) (all []string) {
 	return all
 }
 
-// nothing says what a folder without a checkpoint has instead.
+// nothing says what a folder without a checkpoint holds.
 func nothing(fsys fs.FS, names []string) string {
 	const want = "want model.safetensors, pytorch_model.bin, ckpt.pt, a .gguf file, " +
 		"TensorFlow's model.ckpt or llm.c's model.bin"
@@ -118,7 +118,7 @@ func nothing(fsys fs.FS, names []string) string {
 	return "no checkpoint in this directory: " + want
 }
 
-// enumerate lists the first few of some names.
+// enumerate returns the first few names as text.
 func enumerate(names []string) string {
 	const most = 3
 	if len(names) > most {
@@ -127,15 +127,15 @@ func enumerate(names []string) string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
-// absent is an error that is fs.ErrNotExist in its own words.
+// absent is an error message that errors.Is takes for fs.ErrNotExist.
 type absent string
 
 func (e absent) Error() string      { return string(e) }
 func (absent) Is(target error) bool { return target == fs.ErrNotExist }
 
-// Part reports whether a file of a checkpoint's folder may be a part of it, by its name. taken is
-// the file that was named, "" where it was the folder. A GGUF file is a whole checkpoint, so that
-// others beside it are none of its parts.
+// Part reports whether a file in a checkpoint's folder may be a part of the checkpoint, by its
+// name. taken is the file that the user named, or "" for the folder. A GGUF file is a whole
+// checkpoint, so that another one in its folder is no part of it.
 func Part(name, taken string) bool {
 	if path.Ext(name) == ".gguf" {
 		return taken == ""

@@ -1,7 +1,7 @@
 package checkpoint
 
 // The formats that a checkpoint may have. Each is a file of this package with one function, which
-// gives what any format gives: a config, tensors, and what else the files hold.
+// returns what every format has: a config, tensors, and what else the files hold.
 
 import (
 	"errors"
@@ -16,14 +16,14 @@ import (
 
 // A format is one kind of file.
 type format struct {
-	is   func(p probe) bool // whether a file is of this kind, by its bytes
+	is   func(p probe) bool // reports whether a file is of this kind, by its bytes
 	open func(fsys fs.FS, name string, o Options) (found, error)
 
-	// own reports whether found.vocabulary is set, from the folder alone; nil for never.
+	// own reports whether found.vocabulary will be set, from the folder alone; nil means never.
 	own func(fsys fs.FS) bool
 }
 
-// formats are asked in this order.
+// formats returns all formats, in the order in which they are tried.
 func formats() []format {
 	return []format{
 		{is: isSafetensors, open: openSafetensors},
@@ -34,29 +34,30 @@ func formats() []format {
 	}
 }
 
-// found is what a format's reader found.
+// found is what the reader of a format returns.
 type found struct {
 	format  string // as Checkpoint.Format returns it
 	config  model.Config
-	tensors *weights.Tensors // with the names and the orientation of Hugging Face
+	tensors *weights.Tensors // with Hugging Face's names and orientation
 	notes   []string         // Checkpoint.Notes
 
-	// vocabulary is the tokenizer where the format has one of its own, inside or beside; nil where
-	// tokenizer files, or GPT-2's tokenizer, are taken.
+	// vocabulary is the tokenizer if the format has one of its own, in the file or beside it. It is
+	// nil if tokenizer files, or GPT-2's tokenizer, are taken.
 	vocabulary *vocabulary
 
-	// asksGELU is set where the files do not say which form of GELU the model was trained with, so
-	// that Options.GELU decides.
+	// asksGELU is set if the files do not say the model's form of GELU, so that Options.GELU
+	// decides.
 	asksGELU bool
 }
 
-// A vocabulary is a tokenizer that a format keeps in its own way.
+// A vocabulary is a tokenizer in a format's own form.
 type vocabulary struct {
 	load func() (*tokenizer.Tokenizer, error)
-	raw  func() ([]byte, error) // the bytes that it is read from: TokenizerDigest reads them
+	raw  func() ([]byte, error) // the bytes that it is read from, for TokenizerDigest
 }
 
-// openSafetensors opens a safetensors file or an index of several, with config.json beside it.
+// openSafetensors opens a safetensors file or an index of several, and the config.json in the same
+// folder.
 func openSafetensors(fsys fs.FS, name string, _ Options) (found, error) {
 	config, err := model.ReadConfigFS(fsys)
 	if err != nil {
@@ -66,7 +67,7 @@ func openSafetensors(fsys fs.FS, name string, _ Options) (found, error) {
 	return found{format: "safetensors", config: config, tensors: tensors}, err
 }
 
-// openFile opens the file of that name, whose bytes tell its format.
+// openFile opens the file of that name. Its bytes tell its format.
 func openFile(fsys fs.FS, name string, o Options) (found, error) {
 	f, err := formatOf(fsys, name)
 	if err != nil {

@@ -1,6 +1,6 @@
 package checkpoint
 
-// GGUF: one file with everything in it, its tokenizer too.
+// GGUF: one file that holds everything, the tokenizer too.
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ import (
 	"picogpt/weights"
 )
 
-// isGGUF: the magic.
+// isGGUF reports whether the file begins with GGUF's magic.
 func isGGUF(p probe) bool {
 	return p.begins("GGUF") || strings.HasSuffix(p.name, ".gguf") && p.size < 4
 }
@@ -39,8 +39,8 @@ func openGGUF(fsys fs.FS, name string, _ Options) (found, error) {
 	return f, nil
 }
 
-// readGGUF makes a checkpoint of a file, which its tensors close. Tokenizer files beside it are
-// taken where it has no tokens.
+// readGGUF returns the checkpoint of a file, which closing its tensors closes. If the file has no
+// tokens, tokenizer files in the same folder are taken.
 func readGGUF(fsys fs.FS, path string, file mapped.File) (f found, err error) {
 	parsed, err := gguf.Parse(file.Bytes)
 	if err != nil {
@@ -81,7 +81,7 @@ func readGGUF(fsys fs.FS, path string, file mapped.File) (f found, err error) {
 	return f, err
 }
 
-// ggufLosses is what every GGUF file leaves open.
+// ggufLosses is the note on what every GGUF file leaves open.
 const ggufLosses = "GGUF does not say the activation and the scales of attention: GPT-2's are " +
 	"taken (gelu_new, scale_attn_weights); a file that was converted from a model with others " +
 	"(Cerebras-GPT, codeparrot-small, BioMedLM) computes something else than that model"
@@ -91,7 +91,7 @@ const (
 	ggufTokenizer = "tokenizer.ggml."
 )
 
-// ggufConfig returns the config that the metadata make. Errors begin with the key.
+// ggufConfig returns the config that the metadata describe. Errors begin with the key.
 func ggufConfig(f *gguf.File) (model.Config, error) {
 	const key = "general.architecture"
 	if name, ok, err := f.Text(key); err != nil {
@@ -140,7 +140,7 @@ func ggufConfig(f *gguf.File) (model.Config, error) {
 	return c, c.Validate()
 }
 
-// ggufSize returns the value of a key that has to be there.
+// ggufSize returns the value of a required key.
 func ggufSize(f *gguf.File, key string) (int, error) {
 	n, ok, err := f.Uint(key)
 	switch {
@@ -154,8 +154,8 @@ func ggufSize(f *gguf.File, key string) (int, error) {
 	return int(n), nil
 }
 
-// ggufEpsilon sets the norms' epsilon: the shortest decimal that is the file's float32, as the
-// config.json of the same model has it.
+// ggufEpsilon sets the norms' epsilon to the shortest decimal that rounds to the file's float32:
+// the same model's config.json has that number.
 func ggufEpsilon(f *gguf.File, dst *float64) error {
 	const key = ggufGPT2 + "attention.layer_norm_epsilon"
 	x, ok, err := f.Float(key)
@@ -171,8 +171,8 @@ func ggufEpsilon(f *gguf.File, dst *float64) error {
 	return err
 }
 
-// ggufRefuse names the first key that asks for another arithmetic, as llama.cpp has it for other
-// architectures.
+// ggufRefuse returns an error for the first key that asks for arithmetic of another architecture of
+// llama.cpp.
 func ggufRefuse(f *gguf.File, c model.Config) error {
 	for _, r := range []struct {
 		key  string
@@ -204,8 +204,8 @@ func ggufRefuse(f *gguf.File, c model.Config) error {
 	return err
 }
 
-// ggufEnds sets the tokens that begin and end a text. Ids that the vocabulary does not have are left
-// out: they can never be sampled.
+// ggufEnds sets the tokens that begin and end a text. Ids outside the vocabulary are left out: they
+// can never be sampled.
 func ggufEnds(f *gguf.File, c *model.Config) error {
 	c.BOSTokenID, c.EOSTokenIDs = nil, nil
 	for _, key := range []string{"bos_token_id", "eos_token_id"} {
@@ -225,7 +225,7 @@ func ggufEnds(f *gguf.File, c *model.Config) error {
 	return nil
 }
 
-// ggufMetadata returns what a file says of itself in words.
+// ggufMetadata returns the texts of a file's general.* keys: its name, authors and so on.
 func ggufMetadata(f *gguf.File) map[string]string {
 	m := map[string]string{}
 	for key := range f.Pairs {

@@ -12,10 +12,10 @@ import (
 	"picogpt/weights"
 )
 
-// A pairOfNames are a tensor's names in GGUF and in Hugging Face's files.
+// A pairOfNames is a tensor's name in GGUF and in Hugging Face's files.
 type pairOfNames struct {
 	gguf, name string
-	turned     bool // [out, in] in GGUF, [in, out] in the other
+	turned     bool // [out, in] in GGUF, [in, out] in Hugging Face's
 }
 
 var (
@@ -61,7 +61,7 @@ func ggufTensor(t gguf.Tensor) (weights.Tensor, error) {
 	return to, nil
 }
 
-// ggufName returns the name in GGUF of one of Hugging Face's names.
+// ggufName returns the GGUF name for a name of Hugging Face's.
 func ggufName(name string) string {
 	prefix, names, rest := "", ggufWhole[:], name
 	if layer, ok := strings.CutPrefix(name, "h."); ok {
@@ -73,5 +73,5 @@ func ggufName(name string) string {
 			return prefix + p.gguf
 		}
 	}
-	return name // none: the model has no others
+	return name // not reached: the model has no others
 }

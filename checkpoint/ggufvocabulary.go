@@ -11,10 +11,10 @@ import (
 	"picogpt/tokenizer"
 )
 
-// filler is the text of a row of the embedding that no token has.
+// filler returns the text of a row of the embedding that has no token.
 func filler(id int) string { return fmt.Sprintf("[PAD%d]", id) }
 
-// ggufWithoutTokens reports whether a file says that it has no tokenizer, or has fillers only, as
+// ggufWithoutTokens reports whether a file says that it has no tokenizer, or has only fillers, as
 // Convert writes them.
 func ggufWithoutTokens(f *gguf.File) bool {
 	if s, _, err := f.Text(ggufTokenizer + "model"); err == nil && (s == "no_vocab" || s == "none") {
@@ -26,7 +26,7 @@ func ggufWithoutTokens(f *gguf.File) bool {
 	})
 }
 
-// ggufVocabulary returns the tokenizer that is in a file. One of fillers only is none.
+// ggufVocabulary returns the tokenizer in a file. One that has only fillers counts as absent.
 func ggufVocabulary(f *gguf.File, rows int) (*tokenizer.Tokenizer, error) {
 	if s, _, err := f.Text(ggufTokenizer + "model"); err == nil && (s == "no_vocab" || s == "none") {
 		return nil, fmt.Errorf("%smodel: %s: %w", ggufTokenizer, s, ErrNoTokenizer)
@@ -61,7 +61,7 @@ func ggufVocabulary(f *gguf.File, rows int) (*tokenizer.Tokenizer, error) {
 	tokens := len(p.Tokens)
 	for i, k := range kinds {
 		kind := tokenizer.Kind(k)
-		// Converters of 2023 called the fillers user's tokens.
+		// Converters of 2023 wrote the fillers as user-defined tokens.
 		if i < len(p.Tokens) && kind == tokenizer.User && p.Tokens[i] == filler(i) {
 			kind = tokenizer.Unused
 		}

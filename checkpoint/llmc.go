@@ -1,6 +1,6 @@
 package checkpoint
 
-// llm.c: a model.bin, and the list of tokens beside it.
+// llm.c: a model.bin, and the list of tokens in the same folder.
 
 import (
 	"encoding/binary"
@@ -15,7 +15,7 @@ import (
 	"picogpt/weights"
 )
 
-// isLLMC: one of the numbers that llm.c's files begin with.
+// isLLMC reports whether the file begins with one of the numbers of llm.c's files.
 func isLLMC(p probe) bool {
 	if len(p.head) < 4 {
 		return false
@@ -42,7 +42,7 @@ func openLLMC(fsys fs.FS, name string, _ Options) (found, error) {
 	return f, nil
 }
 
-// readLLMC makes a checkpoint of a file, which its tensors close.
+// readLLMC returns the checkpoint of a file, which closing its tensors closes.
 func readLLMC(path string, file mapped.File) (found, error) {
 	m, err := llmc.Parse(file.Bytes, file.Forget)
 	if err != nil {
@@ -52,7 +52,7 @@ func readLLMC(path string, file mapped.File) (found, error) {
 	c.VocabSize, c.Positions = m.Vocab, m.Positions
 	c.Embd, c.Layer, c.Head = m.Embd, m.Layers, m.Heads
 	c.Inner = 4 * c.Embd
-	c.BOSTokenID, c.EOSTokenIDs = nil, nil // the tokenizer's
+	c.BOSTokenID, c.EOSTokenIDs = nil, nil // the tokenizer sets these
 	if err := c.Validate(); err != nil {
 		return found{}, fmt.Errorf("%s: %w", path, err)
 	}
@@ -71,13 +71,13 @@ func llmcTokens(fsys fs.FS) string {
 	return ""
 }
 
-// ownLLMC: the list of tokens is taken where no other tokenizer lies beside it, since it cannot turn
-// text into ids unless it is GPT-2's.
+// ownLLMC reports whether the list of tokens is the tokenizer. It is only if the folder has no
+// other one: unless the list is GPT-2's, it cannot turn text into ids.
 func ownLLMC(fsys fs.FS) bool {
 	return !hasTokenizerFile(fsys) && llmcTokens(fsys) != ""
 }
 
-// llmcVocabulary is the tokenizer of a list of tokens.
+// llmcVocabulary returns the tokenizer of a list of tokens.
 func llmcVocabulary(fsys fs.FS, name string) *vocabulary {
 	raw := func() ([]byte, error) {
 		b, err := folder.Read(fsys, name, 16<<20)

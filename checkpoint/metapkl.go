@@ -1,7 +1,7 @@
 package checkpoint
 
 // nanoGPT's meta.pkl, the characters of a character-level data set: {vocab_size, stoi, itos}.
-// nanoGPT keeps it with the data; here it is read where it lies beside ckpt.pt.
+// nanoGPT keeps it with the data; here it is read if it is in the folder of ckpt.pt.
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ import (
 
 const (
 	metaName    = "meta.pkl"
-	largestMeta = 8 << 20 // bytes: of each Unicode character there are 40
+	largestMeta = 8 << 20 // bytes: about 40 for each Unicode character
 )
 
 // hasMeta reports whether a folder has a meta.pkl.
@@ -25,8 +25,8 @@ func hasMeta(fsys fs.FS) bool {
 	return err == nil
 }
 
-// readMeta returns the vocabulary of the folder's meta.pkl for a model of so many ids, nil if there
-// is none.
+// readMeta returns the vocabulary of the folder's meta.pkl, or nil if there is none. size is the
+// number of the model's ids.
 func readMeta(fsys fs.FS, size int) (*vocabulary, error) {
 	fail := func(err error) (*vocabulary, error) {
 		return nil, fmt.Errorf("%s: %w", folder.Path(fsys, metaName), err)
@@ -54,7 +54,7 @@ func readMeta(fsys fs.FS, size int) (*vocabulary, error) {
 	}, nil
 }
 
-// parseMeta returns stoi of a meta.pkl, if itos says the same.
+// parseMeta returns stoi of a meta.pkl. It is an error if itos disagrees.
 func parseMeta(data []byte) (map[string]int, error) {
 	v, err := pickle.Load(data, pickle.Options{})
 	if err != nil {

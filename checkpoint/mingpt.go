@@ -1,8 +1,8 @@
 package checkpoint
 
-// minGPT's model.pt, a bare state dict, and the config.json that minGPT writes beside it: {system,
-// data, model, trainer}. That is written before the training settles the sizes, so that all but
-// n_head comes from the tensors, and n_head often from the name of a size.
+// minGPT's model.pt, a bare state dict, and the config.json that minGPT writes in the same folder:
+// {system, data, model, trainer}. minGPT writes the config before the sizes are known, so that all
+// sizes except n_head come from the tensors, and n_head often from the name of a size.
 
 import (
 	"encoding/json"
@@ -36,7 +36,7 @@ func (s *state) readConfig(fsys fs.FS) (model.Config, error) {
 	return c, err
 }
 
-// minConfig returns the part of minGPT's config.json that is about the model, if b is one.
+// minConfig returns the "model" part of minGPT's config.json. ok is false if b is not one.
 func minConfig(b []byte) (own map[string]json.RawMessage, ok bool) {
 	all, err := members(b)
 	if err != nil || all["model"] == nil || all["trainer"] == nil {
@@ -55,7 +55,7 @@ func members(b []byte) (map[string]json.RawMessage, error) {
 	return all, err
 }
 
-// minGPT makes the config of a state dict of minGPT.
+// minGPT returns the config of a state dict of minGPT.
 func (s *state) minGPT(own map[string]json.RawMessage) (c model.Config, err error) {
 	c = model.DefaultConfig()
 	c.BOSTokenID, c.EOSTokenIDs, c.TieWordEmbeddings = nil, nil, false

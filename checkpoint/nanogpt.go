@@ -1,7 +1,7 @@
 package checkpoint
 
-// nanoGPT's ckpt.pt: {model, optimizer, model_args, iter_num, best_val_loss, config}. model_args is
-// all of the shape, but not which GELU it was trained with.
+// nanoGPT's ckpt.pt: {model, optimizer, model_args, iter_num, best_val_loss, config}. model_args
+// has all sizes, but does not say which form of GELU the model was trained with.
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 	"picogpt/model"
 )
 
-// isNanoGPT reports whether a dict is a checkpoint of a training and no state dict.
+// isNanoGPT reports whether a dict is a checkpoint of a training run, not a state dict.
 func isNanoGPT(root *pickle.Dict) bool {
 	_, args := root.Get("model_args")
 	m, _ := root.Get("model")
@@ -21,7 +21,8 @@ func isNanoGPT(root *pickle.Dict) bool {
 	return args || ok
 }
 
-// openNanoGPT opens a checkpoint of nanoGPT, and the characters of meta.pkl where it lies beside.
+// openNanoGPT opens a checkpoint of nanoGPT, and meta.pkl with its characters if the folder has
+// one.
 func openNanoGPT(fsys fs.FS, root *pickle.Dict, s *state, o Options) (found, error) {
 	fail := func(err error) (found, error) { return found{}, fmt.Errorf("%s: %w", s.path, err) }
 	args, err := dictOf(root, "model_args")
@@ -95,7 +96,7 @@ func nanoConfig(args *pickle.Dict) (c model.Config, biased bool, err error) {
 			biased = truth
 		case key == "bias":
 			return c, false, fmt.Errorf("bias: %s, want True or False", shown(v))
-		case key == "dropout": // of the training
+		case key == "dropout": // used in training only
 		default:
 			return c, false, fmt.Errorf("%s: nanoGPT has no such argument, and it may change the "+
 				"arithmetic", quote.Short(fmt.Sprint(key), 40))
@@ -110,7 +111,7 @@ func nanoConfig(args *pickle.Dict) (c model.Config, biased bool, err error) {
 	return c, biased, c.Validate()
 }
 
-// shown prints a number as it is, other values by their kind.
+// shown returns a number as text, and the kind of any other value.
 func shown(v any) string {
 	if n, ok := v.(int64); ok {
 		return fmt.Sprint(n)

@@ -1,6 +1,6 @@
 package checkpoint
 
-// What the first bytes of a file tell.
+// What the first and last bytes of a file tell of its format.
 
 import (
 	"bytes"
@@ -42,7 +42,7 @@ func look(fsys fs.FS, name string) (probe, error) {
 	return p, nil
 }
 
-// begins reports whether the file begins with one of some magics.
+// begins reports whether the file begins with one of the magics.
 func (p probe) begins(magics ...string) bool {
 	for _, m := range magics {
 		if bytes.HasPrefix(p.head, []byte(m)) {
@@ -52,8 +52,9 @@ func (p probe) begins(magics ...string) bool {
 	return false
 }
 
-// isSafetensors: a length, and as many bytes of JSON; or the JSON of an index. A file that is
-// called safetensors and is none gets the errors of that format's reader.
+// isSafetensors reports whether the file is a length followed by as many bytes of JSON, or the JSON
+// of an index. A file with the name of a safetensors file counts too, so that its errors are those
+// of that format's reader.
 func isSafetensors(p probe) bool {
 	if strings.HasSuffix(p.name, ".safetensors") ||
 		strings.HasSuffix(p.name, ".index.json") && !isPyTorchIndex(p.name) {
@@ -63,7 +64,7 @@ func isSafetensors(p probe) bool {
 		binary.LittleEndian.Uint64(p.head) <= uint64(p.size-8)
 }
 
-// foreign says what a file is that no format takes, and what to do about it.
+// foreign says what a file of an unknown format is, and what the user should do.
 func (p probe) foreign() string {
 	const fetch = "fetch the model.safetensors or the pytorch_model.bin of the same model"
 	text := strings.ToLower(string(p.head))

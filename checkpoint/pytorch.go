@@ -1,7 +1,7 @@
 package checkpoint
 
 // PyTorch files: a state dict in one file or in shards (Hugging Face's pytorch_model.bin, minGPT's
-// model.pt), or a training's checkpoint that holds one (nanoGPT's ckpt.pt).
+// model.pt), or a training checkpoint that holds one (nanoGPT's ckpt.pt).
 
 import (
 	"errors"
@@ -16,14 +16,14 @@ import (
 	"picogpt/weights"
 )
 
-// isPyTorch: a zip, a file of the form before it, or the index of shards.
+// isPyTorch reports whether the file is a zip, a file of the older form, or an index of shards.
 func isPyTorch(p probe) bool {
 	return p.begins("PK\x03\x04", "PK\x05\x06") || torch.IsLegacy(p.head) || isPyTorchIndex(p.name)
 }
 
 func isPyTorchIndex(name string) bool { return strings.HasSuffix(name, ".bin.index.json") }
 
-// openPyTorch opens what torch.save wrote. Nothing in it is executed.
+// openPyTorch opens a file that torch.save wrote. It executes nothing in it.
 func openPyTorch(fsys fs.FS, name string, o Options) (f found, err error) {
 	if isPyTorchIndex(name) {
 		return openShards(fsys, name)
@@ -94,7 +94,7 @@ func openShards(fsys fs.FS, name string) (f found, err error) {
 
 // A state is a state dict: tensors by name, in one file or several.
 type state struct {
-	path    string // of the file, or the index
+	path    string // of the file or the index
 	files   []*torch.File
 	names   []string
 	tensors map[string]*torch.Tensor
@@ -102,7 +102,7 @@ type state struct {
 	unbiased bool // no layer has a bias
 }
 
-// read adds a dict whose values are all tensors.
+// read adds the tensors of a dict. It is an error if a value is not a tensor.
 func (s *state) read(d *pickle.Dict) error {
 	if s.tensors == nil {
 		s.tensors = map[string]*torch.Tensor{}
@@ -131,7 +131,7 @@ func (s *state) read(d *pickle.Dict) error {
 	return nil
 }
 
-// compiled is what torch.compile puts before each name.
+// compiled is the prefix that torch.compile adds to each name.
 const compiled = "_orig_mod."
 
 func (s *state) close() (all error) {
@@ -141,8 +141,8 @@ func (s *state) close() (all error) {
 	return all
 }
 
-// bare opens a state dict that is alone, with config.json beside it: Hugging Face's or minGPT's.
-// The shape of c_attn tells them apart: [n, 3n] or [3n, n].
+// bare opens a state dict by itself, with config.json in the same folder: Hugging Face's or
+// minGPT's. The shape of c_attn tells them apart: [n, 3n] or [3n, n].
 func (s *state) bare(fsys fs.FS) (found, error) {
 	config, err := s.readConfig(fsys)
 	if err != nil {
@@ -159,9 +159,9 @@ func (s *state) bare(fsys fs.FS) (found, error) {
 	return f, err
 }
 
-// open makes the tensors, as Hugging Face names and stores them. Of files whose linear layers are
-// [out, in], these are transposed, and the biases of an unbiased model are zeros. A head that is
-// wte once more is left out if it would be made anew.
+// open returns the tensors with Hugging Face's names and orientation. If the file's linear layers
+// are [out, in], it transposes them; if the model has no biases, they are zeros. A head that equals
+// wte is left out if tied is set, because it would have to be made.
 func (s *state) open(outIn, tied bool) (*weights.Tensors, error) {
 	source := weights.Source{Name: s.path, Close: s.close}
 	for _, f := range s.files {
@@ -186,7 +186,7 @@ func (s *state) open(outIn, tied bool) (*weights.Tensors, error) {
 			source.Tensors = append(source.Tensors, zeroBias(w)...)
 		}
 	}
-	if used > 2*source.Size { // tied and expanded tensors share storages, but so many cost memory
+	if used > 2*source.Size { // so many tied or expanded tensors would take too much memory
 		return nil, fmt.Errorf("%s: tensors of %d bytes in a file of %d: they share storages",
 			s.path, used, source.Size)
 	}
@@ -226,15 +226,14 @@ func (s *state) hasBiases() bool {
 	return false
 }
 
-// hasBias reports whether the weight of that name has a bias beside it in GPT-2.
+// hasBias reports whether GPT-2 has a bias for the weight of that name.
 func hasBias(weight string) bool {
 	layer := strings.TrimSuffix(weight, ".weight")
 	part := layer[strings.LastIndexByte(layer, '.')+1:]
 	return isLinear(weight) || part == "ln_1" || part == "ln_2" || part == "ln_f"
 }
 
-// zeroBias returns the bias of a linear layer, [in, out], or of a LayerNorm: zeros, which add
-// nothing.
+// zeroBias returns the bias of a linear layer, [in, out], or of a LayerNorm, all zeros.
 func zeroBias(w weights.Tensor) []weights.Tensor {
 	layer, ok := strings.CutSuffix(w.Name, ".weight")
 	if !ok || len(w.Shape) == 0 || !hasBias(w.Name) {

@@ -29,8 +29,8 @@ const (
 	largestIndex    = 4 << 20 // bytes; GPT-2 XL's has 20,000
 )
 
-// isTensorFlow: an index, by its last bytes; the file that names the newest one; a data file, whose
-// bytes tell nothing.
+// isTensorFlow reports whether the file is an index, the file that names the newest checkpoint, or
+// a data file. Its last bytes tell an index, its name the others.
 func isTensorFlow(p probe) bool {
 	if n := len(p.tail); n >= 8 && binary.LittleEndian.Uint64(p.tail[n-8:]) == 0xdb4775248b80fb57 {
 		return true
@@ -39,7 +39,7 @@ func isTensorFlow(p probe) bool {
 		strings.Contains(p.name, tensorflowData)
 }
 
-// openTensorFlow opens the checkpoint that one of its files names.
+// openTensorFlow opens the checkpoint that a file belongs to.
 func openTensorFlow(fsys fs.FS, name string, _ Options) (found, error) {
 	prefix, err := tensorflowPrefix(fsys, name)
 	if err != nil {
@@ -64,7 +64,7 @@ func openTensorFlow(fsys fs.FS, name string, _ Options) (found, error) {
 	return f, nil
 }
 
-// tensorflowPrefix returns what the names of a checkpoint's files begin with.
+// tensorflowPrefix returns the beginning of the names of a checkpoint's files.
 func tensorflowPrefix(fsys fs.FS, name string) (string, error) {
 	if prefix, ok := strings.CutSuffix(name, tensorflowIndex); ok {
 		return prefix, nil
@@ -94,10 +94,10 @@ func tensorflowPrefix(fsys fs.FS, name string) (string, error) {
 
 const hparams = "hparams.json"
 
-// readHParams returns the config that hparams.json makes. Errors do not name the file.
+// readHParams returns the config of hparams.json. Errors do not name the file.
 func readHParams(fsys fs.FS) (model.Config, error) {
 	c := model.DefaultConfig()
-	c.BOSTokenID, c.EOSTokenIDs = nil, nil // the tokenizer's
+	c.BOSTokenID, c.EOSTokenIDs = nil, nil // the tokenizer sets these
 	b, err := folder.Read(fsys, hparams, 1<<20)
 	if err != nil {
 		return c, err
@@ -161,7 +161,7 @@ func openBundle(fsys fs.FS, prefix string, b *tensorflow.Bundle) (_ *weights.Ten
 	}
 	for _, e := range b.Tensors {
 		if e.DType == "" {
-			continue // no float, so no weight
+			continue // only floats are weights
 		}
 		data := files[e.Shard].Bytes
 		if e.Offset > int64(len(data)) || e.Size > int64(len(data))-e.Offset {
@@ -178,7 +178,7 @@ func openBundle(fsys fs.FS, prefix string, b *tensorflow.Bundle) (_ *weights.Ten
 	return weights.New(source)
 }
 
-// tensorflowName returns Hugging Face's name of a tensor, and others as they are.
+// tensorflowName returns Hugging Face's name of a tensor. Unknown names are unchanged.
 func tensorflowName(name string) string {
 	parts, ok := strings.CutPrefix(name, "model/")
 	if !ok {

@@ -1,4 +1,4 @@
-// What the hub's refusals mean, and which faults may pass.
+// The meaning of the hub's refusals, and which errors are worth a retry.
 
 package hub
 
@@ -18,16 +18,16 @@ import (
 	"picogpt/internal/quote"
 )
 
-// A passing fault is one that may be over when the request is sent again.
+// A passing error may be over when the request is sent again.
 type passing struct {
 	error
-	after time.Duration // at the earliest, if the server said so
-	dial  bool          // nothing was reached
+	after time.Duration // the earliest time for a retry, if the server said it
+	dial  bool          // no connection was made
 }
 
 func (p *passing) Unwrap() error { return p.error }
 
-// refusal is the error of an answer that is neither the file nor a redirect.
+// refusal returns the error for an answer that is neither the file nor a redirect.
 func (c *client) refusal(resp *http.Response, revision, file string) error {
 	code, message := resp.Header.Get("X-Error-Code"), resp.Header.Get("X-Error-Message")
 	status := resp.StatusCode
@@ -58,7 +58,7 @@ func (c *client) refusal(resp *http.Response, revision, file string) error {
 	return err
 }
 
-// noFile is an ErrNoFile with the commit that has no such file, "" if the hub does not say it.
+// noFile is an ErrNoFile with the commit that has no such file, or "" if the hub does not name it.
 type noFile struct{ commit, repo, file string }
 
 func (e *noFile) Error() string        { return e.repo + ": " + ErrNoFile.Error() + ": " + e.file }
@@ -68,7 +68,8 @@ func statusText(status int) string {
 	return strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
 }
 
-// retryAfter reads the header of that name: seconds, or a date. What is no such thing is 0.
+// retryAfter reads the header of that name, which holds seconds or a date. It returns 0 for
+// anything else.
 func retryAfter(s string) time.Duration {
 	if n, err := strconv.ParseUint(s, 10, 31); err == nil {
 		return time.Duration(n) * time.Second
@@ -79,8 +80,8 @@ func retryAfter(s string) time.Duration {
 	return 0
 }
 
-// broken is the error of a request without an answer, or of a body that ends before its end. It
-// names no address: those of files carry what allows to read them.
+// broken returns the error of a request without an answer, or of a body that is too short. It does
+// not contain the address: the addresses of files contain signatures that give access to them.
 func (c *client) broken(ctx context.Context, within time.Duration, err error) error {
 	if cause := context.Cause(ctx); cause == errSlow {
 		return &passing{error: fmt.Errorf("%w for %v", errSlow, within), dial: !c.reached}
@@ -103,17 +104,17 @@ func (c *client) broken(ctx context.Context, within time.Duration, err error) er
 	return &passing{error: err, dial: errors.As(err, &network) && network.Op == "dial"}
 }
 
-// errCut says that a connection ended too early.
+// errCut is the error of a connection that ended too early.
 var errCut = errors.New("the connection was cut")
 
 const (
 	retries     = 5
-	maxTries    = 1000            // of one file, whatever they bring
-	longestWait = 5 * time.Minute // that a server may ask for
+	maxTries    = 1000            // of one file, even if each brings some bytes
+	longestWait = 5 * time.Minute // that a server may ask us to wait
 )
 
-// persist calls try until it succeeds or fails for good. A passing fault is tried again five times,
-// and five times more whenever moved has grown meanwhile. what names the work in notes.
+// persist calls try until it succeeds or fails for good. It tries again up to five times after a
+// passing error, and five times more whenever moved has grown. what names the work in notes.
 func (c *client) persist(
 	ctx context.Context, what string, moved func() int64, try func() error,
 ) error {
@@ -128,7 +129,7 @@ func (c *client) persist(
 			return ctx.Err()
 		case !errors.As(err, &fault):
 			return err
-		case fault.dial && !c.reached: // no network: there will be none in a second
+		case fault.dial && !c.reached: // no network: a second later there will still be none
 			return fmt.Errorf("%w: %w", ErrUnreached, err)
 		}
 		if now := moved(); now > most {
@@ -161,7 +162,7 @@ func parseSize(s string) (int64, error) {
 	return int64(n), nil
 }
 
-// parseRange reads a Content-Range of bytes: its first byte and the size of the file.
+// parseRange reads a Content-Range of bytes: the first byte and the size of the file.
 func parseRange(s string) (from, size int64, err error) {
 	bad := fmt.Errorf("Content-Range %s, want bytes FIRST-LAST/SIZE", quote.Short(s, 60))
 	span, ok := strings.CutPrefix(s, "bytes ")

@@ -1,11 +1,11 @@
-// The cache: its layout, and how files and references appear in it.
+// The cache: its layout, and how files and references are written to it.
 //
 //	models--org--name/blobs/<etag>                 the bytes of a file
-//	models--org--name/refs/<revision>              the commit that a revision was
+//	models--org--name/refs/<revision>              the commit of a revision
 //	models--org--name/snapshots/<commit>/<file>    a link to ../../blobs/<etag>
 //	models--org--name/.no_exist/<commit>/<file>    empty: the commit has no such file
-//	.locks/models--org--name/<etag>.lock           locked by who downloads the blob
-//	CACHEDIR.TAG                                   tells programs that make backups to pass by
+//	.locks/models--org--name/<etag>.lock           locked by the process that downloads the blob
+//	CACHEDIR.TAG                                   tells backup programs to leave the cache out
 
 package hub
 
@@ -24,8 +24,7 @@ import (
 )
 
 // A store is the folder of one repository in the cache. Names below are paths with slashes in it.
-// What is written goes through an os.Root: no link that lies in the cache leads it out of the
-// folder.
+// All writes go through an os.Root, so that no link in the cache leads out of the folder.
 type store struct {
 	cache   string // the cache's folder
 	name    string // models--org--name
@@ -45,7 +44,7 @@ func blob(etag string) string               { return path.Join("blobs", etag) }
 func pointer(commit, file string) string    { return path.Join("snapshots", commit, file) }
 func absentMark(commit, file string) string { return path.Join(".no_exist", commit, file) }
 
-// native is a path of this system.
+// native returns a path in the form of this system.
 func native(name string) string { return filepath.FromSlash(name) }
 
 func closeRoot(r *os.Root) {
@@ -54,13 +53,13 @@ func closeRoot(r *os.Root) {
 	}
 }
 
-// has reports whether a file is there, with something behind it where it is a link.
+// has reports whether a file exists; a link counts only if its target exists.
 func (s *store) has(name string) bool {
 	_, err := os.Stat(s.path(name))
 	return err == nil
 }
 
-// ref returns the commit that the cache knows a revision as, "" for none.
+// ref returns the commit that the cache has for a revision, or "" if it has none.
 func (s *store) ref(revision string) string {
 	f, size, err := folder.Open(folder.Dir(s.path("refs")), native(revision))
 	if err != nil {
@@ -77,7 +76,7 @@ func (s *store) ref(revision string) string {
 	return ""
 }
 
-// commitOf returns the commit of a revision as far as the cache knows it, "" if it does not.
+// commitOf returns the commit of a revision, or "" if the cache does not know it.
 func (s *store) commitOf(revision string) string {
 	if isCommit(revision) {
 		return revision
@@ -85,7 +84,7 @@ func (s *store) commitOf(revision string) string {
 	return s.ref(revision)
 }
 
-// open makes the repository's folder, and the cache with its tag, where they are not there.
+// open creates the repository's folder, and the cache with its tag, if they do not exist.
 func (s *store) open() error {
 	if s.root != nil {
 		return nil
@@ -103,19 +102,19 @@ func (s *store) open() error {
 	return nil
 }
 
-// tag is the beginning that makes a file a CACHEDIR.TAG, and a word to who opens it.
+// tag is the content of CACHEDIR.TAG: the signature, and a sentence for readers.
 const tag = `Signature: 8a477f597d28d172789f06886806bc55
 # This folder is the cache of the Hugging Face hub. What is in it can be downloaded again.
 # On files like this one: https://bford.info/cachedir/
 `
 
-// writeTag puts CACHEDIR.TAG into the cache, if none is there.
+// writeTag writes CACHEDIR.TAG into the cache if it has none.
 func writeTag(cache string) error {
 	f, err := os.OpenFile(filepath.Join(cache, "CACHEDIR.TAG"), os.O_WRONLY|os.O_CREATE|os.O_EXCL,
 		0o666)
 	switch {
 	case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrPermission):
-		return nil // a cache that others own may still have a folder for us
+		return nil // the cache may belong to others and still have a folder for this user
 	case err != nil:
 		return err
 	}
@@ -123,7 +122,7 @@ func writeTag(cache string) error {
 	return errors.Join(err, f.Close())
 }
 
-// failed names a file of the cache and the reason.
+// failed returns an error that names a file of the cache and the reason.
 func (s *store) failed(name string, err error) error {
 	if !filepath.IsAbs(name) && !strings.HasPrefix(name, s.cache) {
 		name = s.path(name)
@@ -131,8 +130,8 @@ func (s *store) failed(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, folder.Cause(err))
 }
 
-// create makes a file for the bytes of a blob that is being downloaded. Its name is no other
-// process's.
+// create creates a file for the bytes of a blob that is being downloaded. No other process has a
+// file of its name.
 func (s *store) create(etag string) (f *os.File, name string, err error) {
 	if err = s.open(); err != nil {
 		return nil, "", err
@@ -153,7 +152,7 @@ func (s *store) create(etag string) (f *os.File, name string, err error) {
 	return f, name, nil
 }
 
-// publish gives a complete file the name of its blob.
+// publish renames a complete file to the name of its blob.
 func (s *store) publish(incomplete, etag string) error {
 	if err := s.root.Rename(incomplete, blob(etag)); err != nil {
 		return s.failed(blob(etag), err)
@@ -161,8 +160,8 @@ func (s *store) publish(incomplete, etag string) error {
 	return nil
 }
 
-// link makes a blob a file of a snapshot: by a relative link, or where there are none by moving a
-// blob that is new, and copying one that other snapshots may use.
+// link makes a blob a file of a snapshot, as a relative link. Where the system has no links, it
+// moves a blob that is new, and copies one that other snapshots may use.
 func (s *store) link(commit, file, etag string, isNew bool) error {
 	if err := s.open(); err != nil {
 		return err
@@ -174,7 +173,7 @@ func (s *store) link(commit, file, etag string, isNew bool) error {
 	if err := s.root.MkdirAll(path.Dir(to), 0o777); err != nil {
 		return s.failed(path.Dir(to), err)
 	}
-	if _, err := s.root.Lstat(to); err == nil { // a link to nothing
+	if _, err := s.root.Lstat(to); err == nil { // a link whose target does not exist
 		if err := s.root.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return s.failed(to, err)
 		}
@@ -183,15 +182,15 @@ func (s *store) link(commit, file, etag string, isNew bool) error {
 		up := strings.Repeat("../", strings.Count(to, "/"))
 		target := native(up + blob(etag))
 		err := s.root.Symlink(target, to)
-		if err == nil || errors.Is(err, fs.ErrExist) { // another process was first
+		if err == nil || errors.Is(err, fs.ErrExist) { // another process was faster
 			return nil
 		}
 	}
-	return s.place(to, etag, isNew)
+	return s.insert(to, etag, isNew)
 }
 
-// place makes a blob a file of a snapshot without a link.
-func (s *store) place(to, etag string, isNew bool) error {
+// insert makes a blob a file of a snapshot without a link.
+func (s *store) insert(to, etag string, isNew bool) error {
 	if isNew {
 		if err := s.root.Rename(blob(etag), to); err != nil {
 			return s.failed(to, err)
@@ -206,8 +205,8 @@ func (s *store) place(to, etag string, isNew bool) error {
 	return s.write(etag, to, from)
 }
 
-// write makes a file at once: others see all of it or nothing. It is written under another name
-// among the blobs.
+// write creates a file atomically: other processes see all of it or nothing. It is first written
+// under another name among the blobs.
 func (s *store) write(temp, to string, from io.Reader) error {
 	f, name, err := s.create(temp)
 	if err != nil {
@@ -227,7 +226,7 @@ func (s *store) write(temp, to string, from io.Reader) error {
 	return nil
 }
 
-// setRef notes which commit a revision is, unless that is known. A commit needs no note.
+// setRef records the commit of a revision, unless that is known. A commit needs no record.
 func (s *store) setRef(revision, commit string) error {
 	if revision == commit || s.ref(revision) == commit {
 		return nil
@@ -238,7 +237,8 @@ func (s *store) setRef(revision, commit string) error {
 	return s.write(commit, path.Join("refs", revision), strings.NewReader(commit))
 }
 
-// markAbsent notes that a commit has no such file. It is best effort: nothing is lost but time.
+// markAbsent records that a commit has no such file. Errors are ignored: a missing record costs
+// only a request.
 func (s *store) markAbsent(commit, file string) {
 	name := absentMark(commit, file)
 	if s.has(name) || s.open() != nil || s.root.MkdirAll(path.Dir(name), 0o777) != nil {

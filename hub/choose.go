@@ -1,4 +1,4 @@
-// Choosing: which files of a repository make a checkpoint.
+// Choosing the files of a repository that make a checkpoint.
 
 package hub
 
@@ -14,23 +14,22 @@ import (
 	"picogpt/weights"
 )
 
-// companions are the files beside the weights that a checkpoint may have, config.json not among
-// them.
+// companions are the files besides the weights that a checkpoint may have, without config.json.
 var companions = [...]string{
 	"generation_config.json", "tokenizer.json", "vocab.json", "merges.txt", "added_tokens.json",
 	"special_tokens_map.json", "tokenizer_config.json", "vocab.txt", "spiece.model",
 	"chat_template.jinja", "meta.pkl",
 }
 
-// weightsNames are the names of weights beside a config.json, the best first. One that ends in
-// .index.json lists the files.
+// weightsNames are the names of weights that stand beside a config.json, the best first. Those that
+// end in .index.json list the files.
 var weightsNames = [...]string{
 	"model.safetensors", "model.safetensors.index.json",
 	"pytorch_model.bin", "pytorch_model.bin.index.json",
 }
 
-// choose plans to download what a checkpoint needs: the weights last, because without its tokenizer
-// a checkpoint may look as if it had another one.
+// choose plans the download of all that a checkpoint needs. The weights come last: a checkpoint
+// whose tokenizer is missing could be taken for one with another tokenizer.
 func (r *repo) choose(ctx context.Context) error {
 	const config = "config.json"
 	has, err := r.find(ctx, config)
@@ -65,7 +64,7 @@ func (r *repo) choose(ctx context.Context) error {
 	return r.wantAll(ctx, append(slices.Clone(companions[:]), only...), only)
 }
 
-// listedWeights returns the files of the one checkpoint that a repository has, by its list.
+// listedWeights returns the files of the only checkpoint in the list of a repository's files.
 func (r *repo) listedWeights(ctx context.Context) ([]string, error) {
 	listed, err := r.list(ctx)
 	if err != nil {
@@ -78,12 +77,13 @@ func (r *repo) listedWeights(ctx context.Context) ([]string, error) {
 	return only, nil
 }
 
-// lacks is the error of something that neither the cache has nor the hub can be asked for.
+// lacks returns the error for something that the cache does not have while the hub cannot be asked.
 func (r *repo) lacks(what string) error {
 	return fmt.Errorf("%s: the cache has no %s of it, and %w", r.name, what, r.alone)
 }
 
-// wantAll plans to download those of some files that there are. What is needed must be there.
+// wantAll plans the download of those of files that the repository has. A needed file that it does
+// not have is an error.
 func (r *repo) wantAll(ctx context.Context, files, needed []string) error {
 	for _, file := range files {
 		has, err := r.find(ctx, file)
@@ -102,7 +102,7 @@ func (r *repo) wantAll(ctx context.Context, files, needed []string) error {
 }
 
 // namedWeights returns the best weights that stand beside a config.json: one file, or an index and
-// its shards. None is no error.
+// its shards. It returns nil if there are none.
 func (r *repo) namedWeights(ctx context.Context) ([]string, error) {
 	for _, name := range weightsNames {
 		has, err := r.find(ctx, name)
@@ -119,7 +119,7 @@ func (r *repo) namedWeights(ctx context.Context) ([]string, error) {
 	return nil, nil
 }
 
-// shards returns an index and the files that it names.
+// shards returns an index and the files that it lists.
 func (r *repo) shards(ctx context.Context, index string) ([]string, error) {
 	b, err := r.read(ctx, index, maxIndex)
 	if err != nil {
@@ -137,8 +137,8 @@ func (r *repo) shards(ctx context.Context, index string) ([]string, error) {
 	return append(names, index), nil
 }
 
-// onlyCheckpoint returns the files of the one checkpoint in a repository's list, by the rules of
-// checkpoint.Open for a folder. Several are an ErrChoose, none is an ErrNoWeights.
+// onlyCheckpoint returns the files of the only checkpoint in a repository's list, by the rules that
+// checkpoint.Open has for a folder. Several give ErrChoose, none gives ErrNoWeights.
 func onlyCheckpoint(listed []string) ([]string, error) {
 	var inFolders, others []string
 	top := slices.DeleteFunc(slices.Clone(listed), func(name string) bool {
@@ -164,8 +164,8 @@ func onlyCheckpoint(listed []string) ([]string, error) {
 	return nil, ErrNoWeights
 }
 
-// tensorflow returns the other files of a checkpoint of TensorFlow, nil where the file that stands
-// for it is of another kind.
+// tensorflow returns the other files of a TensorFlow checkpoint, or nil if file belongs to another
+// kind.
 func tensorflow(names []string, file string) (files []string) {
 	if file != "checkpoint" && path.Ext(file) != ".index" {
 		return nil
@@ -179,7 +179,7 @@ func tensorflow(names []string, file string) (files []string) {
 	return files
 }
 
-// few lists some names, and says how many there are besides.
+// few returns the first names, and the number of the others.
 func few(names []string) string {
 	const most = 8
 	var b strings.Builder

@@ -1,4 +1,4 @@
-// The client: requests to the hub, redirects, and what the hub's answers mean.
+// The client: requests to the hub, and redirects.
 
 package hub
 
@@ -21,14 +21,14 @@ const (
 	maxFile      = 1 << 40   // bytes of a file
 )
 
-// A client asks the hub about one repository.
+// A client sends requests about one repository to the hub.
 type client struct {
 	o       Options
 	name    Name
 	origin  *url.URL // the endpoint
 	send    http.RoundTripper
-	own     *http.Transport // send, if it is this package's
-	reached bool            // something has answered
+	own     *http.Transport // equal to send, if it is this package's own
+	reached bool            // a server has answered
 	fetched int64           // bytes of bodies
 }
 
@@ -66,7 +66,7 @@ func isHTTP(u *url.URL) bool {
 	return (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
 }
 
-// address is the address of something of the repository.
+// address returns the address of a path in the repository.
 func (c *client) address(path string) *url.URL {
 	u := *c.origin
 	u.Path, u.RawPath, u.RawQuery = "", "", ""
@@ -74,7 +74,7 @@ func (c *client) address(path string) *url.URL {
 		path)...)
 }
 
-// resolve is the address of a file.
+// resolve returns the address of a file.
 func (c *client) resolve(revision, file string) *url.URL {
 	parts := strings.Split(file, "/")
 	for i := range parts {
@@ -84,12 +84,12 @@ func (c *client) resolve(revision, file string) *url.URL {
 		strings.Join(parts, "/"))
 }
 
-// errSlow is why a request is given up whose answer does not come.
+// errSlow is the reason why a request without an answer is ended.
 var errSlow = errors.New("nothing came")
 
 // ask sends one request and returns the answer, whatever its status. The answer must begin within
-// the time given, and go on within it too each time its body is read. Bodies are counted and
-// bounded by who reads them.
+// the given time, and each read of its body must return within that time. The reader of the body
+// counts and bounds it.
 func (c *client) ask(
 	ctx context.Context, method string, u *url.URL, within time.Duration, headers ...string,
 ) (*http.Response, error) {
@@ -120,7 +120,7 @@ func (c *client) ask(
 	return resp, nil
 }
 
-// A body is an answer's, whose parts must come within a time.
+// A body is the body of an answer; each part must arrive within a time.
 type body struct {
 	io.ReadCloser
 	client *client
@@ -147,8 +147,8 @@ func (b *body) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// drop ends an answer whose body nobody needs. A little of it is read, so that the connection can
-// be used again.
+// drop closes an answer whose body is not needed. It reads a little of it, so that the connection
+// can be used again.
 func drop(resp *http.Response) {
 	io.CopyN(io.Discard, resp.Body, 4<<10)
 	resp.Body.Close()
@@ -159,11 +159,12 @@ type meta struct {
 	file     string
 	commit   string
 	etag     string   // the name of its blob, which is its hash
-	size     int64    // -1 where it is not said
+	size     int64    // -1 if the hub does not say it
 	location *url.URL // where the bytes are
 }
 
-// head asks once what a file of a revision is. A file that is not there is an ErrNoFile.
+// head asks once for the meta of a file of a revision. If there is no such file, the error is
+// ErrNoFile.
 func (c *client) head(ctx context.Context, revision, file string) (*meta, error) {
 	u := c.resolve(revision, file)
 	for range maxRedirects + 1 {

@@ -1,4 +1,4 @@
-// The environment: the variables that Hugging Face's own tools have.
+// The environment: the variables of Hugging Face's own tools.
 
 package hub
 
@@ -19,8 +19,7 @@ import (
 	"picogpt/internal/folder"
 )
 
-// Environment returns the Options that the environment's variables give, as huggingface_hub reads
-// them:
+// Environment returns the Options that environment variables give, as huggingface_hub reads them:
 //
 //	HF_HUB_CACHE, HUGGINGFACE_HUB_CACHE    Cache
 //	HF_HOME                                Cache is hub in it
@@ -35,7 +34,7 @@ import (
 //	HF_HUB_DISABLE_SYMLINKS                NoSymlinks
 //	HTTPS_PROXY, HTTP_PROXY, NO_PROXY      Proxy, as http.ProxyFromEnvironment has it
 //
-// Cache is "" where there is no home folder. An error names the variable or the file.
+// Cache is "" if there is no home folder. An error names the variable or the file.
 func Environment() (Options, error) {
 	home := cmp.Or(expand(os.Getenv("HF_HOME")), defaultHome())
 	o := Options{
@@ -52,10 +51,10 @@ func Environment() (Options, error) {
 	}
 	o.HeadTimeout, bad[1] = seconds("HF_HUB_ETAG_TIMEOUT")
 	o.ReadTimeout, bad[2] = seconds("HF_HUB_DOWNLOAD_TIMEOUT")
-	return o, cmp.Or(bad[:]...) // one at a time
+	return o, cmp.Or(bad[:]...) // the first error only
 }
 
-// defaultHome is what HF_HOME is where it is not set, "" where there is no home.
+// defaultHome returns the value of HF_HOME if it is not set, or "" if there is no home folder.
 func defaultHome() string {
 	if cache := expand(os.Getenv("XDG_CACHE_HOME")); cache != "" {
 		return filepath.Join(cache, "huggingface")
@@ -67,7 +66,7 @@ func defaultHome() string {
 	return filepath.Join(home, ".cache", "huggingface")
 }
 
-// token returns the user's token, "" where there is none.
+// token returns the user's token, or "" if there is none.
 func token(home string) (string, error) {
 	const longest = 4096 // bytes of a token's file
 	if t := clean(os.Getenv("HF_TOKEN")); t != "" {
@@ -97,7 +96,7 @@ func token(home string) (string, error) {
 	return clean(string(b)), nil
 }
 
-// clean takes away the ends of lines and spaces that come with a token when it is copied.
+// clean removes line ends and spaces, which are often copied with a token.
 func clean(token string) string {
 	return strings.TrimSpace(strings.NewReplacer("\r", "", "\n", "").Replace(token))
 }
@@ -108,7 +107,7 @@ func isOn(variable string) bool {
 		strings.ToUpper(os.Getenv(variable)))
 }
 
-// seconds reads a variable of seconds, 0 where it is not set.
+// seconds reads a variable in seconds. It returns 0 if it is not set.
 func seconds(variable string) (time.Duration, error) {
 	s := os.Getenv(variable)
 	if s == "" {
@@ -121,8 +120,8 @@ func seconds(variable string) (time.Duration, error) {
 	return time.Duration(n) * time.Second, nil
 }
 
-// expand puts the home folder in place of ~ at the beginning, and variables that are set in place
-// of $NAME and ${NAME}.
+// expand replaces ~ at the beginning by the home folder, and $NAME and ${NAME} by the values of
+// variables that are set.
 func expand(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
 		if home, err := os.UserHomeDir(); err == nil {
@@ -137,7 +136,7 @@ func expand(path string) string {
 	})
 }
 
-// below is a path in a folder, "" where that is "".
+// below returns a path in a folder, or "" if dir is "".
 func below(dir, name string) string {
 	if dir == "" {
 		return ""

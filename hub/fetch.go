@@ -1,4 +1,4 @@
-// Fetching: the bytes of one file, by as many requests as it takes, into a blob of the cache.
+// Fetching: the bytes of one file, by as many requests as needed, into a blob of the cache.
 
 package hub
 
@@ -12,20 +12,20 @@ import (
 	"os"
 )
 
-// A download is one file on its way into the cache.
+// A download is one file that is being downloaded into the cache.
 type download struct {
 	client *client
 	meta   *meta
 	limit  int64 // the most bytes that the file may have
 	file   *os.File
-	have   int64 // bytes of file that are right as far as we know
-	most   int64 // that have ever was
+	have   int64 // bytes of file that were received and not yet found wrong
+	most   int64 // the greatest have so far
 	asked  bool  // a request was sent
 	moved  func(have int64)
 	buffer []byte
 }
 
-// fetch downloads a file into an open one, which is empty, and checks its hash.
+// fetch downloads a file into file, which is open and empty, and checks its hash.
 func (c *client) fetch(
 	ctx context.Context, m *meta, limit int64, file *os.File, moved func(have int64),
 ) error {
@@ -34,7 +34,7 @@ func (c *client) fetch(
 	if m.size > limit {
 		return fmt.Errorf("%d bytes, want at most %d", m.size, limit)
 	} else if m.size < 0 {
-		d.limit = min(limit, maxSmall) // large files have a size at every hub
+		d.limit = min(limit, maxSmall) // the hub says the size of every large file
 	}
 	err := c.persist(ctx, m.file, func() int64 { return d.most },
 		func() error { return d.attempt(ctx) })
@@ -50,9 +50,9 @@ func (c *client) fetch(
 	return file.Sync()
 }
 
-// attempt sends one request for what is missing. It leaves what came, and a fault that may pass.
+// attempt sends one request for the missing bytes. After a passing error, the received bytes stay.
 func (d *download) attempt(ctx context.Context) error {
-	if d.asked { // the address of a large file is valid for a while only
+	if d.asked { // the address of a large file is valid for a limited time
 		if err := d.refresh(ctx); err != nil {
 			return err
 		}
@@ -71,12 +71,12 @@ func (d *download) attempt(ctx context.Context) error {
 		return fmt.Errorf("Content-Encoding %.20q, want none", encoding)
 	}
 	switch resp.StatusCode {
-	case http.StatusOK: // all of it, whatever was asked for
+	case http.StatusOK: // the whole file, even if a range was asked for
 		err = d.restart()
 	case http.StatusPartialContent:
 		err = d.continues(resp)
 	case http.StatusRequestedRangeNotSatisfiable:
-		if d.have == d.meta.size { // nothing is missing
+		if d.have == d.meta.size { // no byte is missing
 			return nil
 		}
 		if err := d.restart(); err != nil {
@@ -95,7 +95,7 @@ func (d *download) attempt(ctx context.Context) error {
 	return d.read(resp.Body)
 }
 
-// refresh asks the hub once more where the file is.
+// refresh asks the hub again where the file is.
 func (d *download) refresh(ctx context.Context) error {
 	m, err := d.client.head(ctx, d.meta.commit, d.meta.file)
 	if err != nil {
@@ -108,8 +108,8 @@ func (d *download) refresh(ctx context.Context) error {
 	return nil
 }
 
-// refusal is the error of a GET. A server that is not the hub refuses what came too late, which the
-// hub's next address mends.
+// refusal returns the error of a GET. A server other than the hub refuses an address that has
+// expired; a new address from the hub helps.
 func (d *download) refusal(resp *http.Response) error {
 	err := d.client.refusal(resp, d.meta.commit, d.meta.file)
 	if resp.Request.URL.Host != d.client.origin.Host && resp.StatusCode/100 == 4 {
@@ -122,7 +122,7 @@ func (d *download) refusal(resp *http.Response) error {
 	return err
 }
 
-// restart begins the file anew.
+// restart empties the file and begins again.
 func (d *download) restart() error {
 	d.have = 0
 	if err := d.file.Truncate(0); err != nil {
@@ -132,7 +132,7 @@ func (d *download) restart() error {
 	return err
 }
 
-// continues checks that an answer goes on where the file ends.
+// continues checks that the answer begins where the file ends.
 func (d *download) continues(resp *http.Response) error {
 	from, size, err := parseRange(resp.Header.Get("Content-Range"))
 	switch {
@@ -146,7 +146,7 @@ func (d *download) continues(resp *http.Response) error {
 	return nil
 }
 
-// promised checks how much an answer says that it brings; -1 where it does not say it.
+// promised checks the length that an answer announces, or -1 if it announces none.
 func (d *download) promised(length int64) error {
 	if length >= 0 && d.meta.size >= 0 && d.have+length != d.meta.size {
 		return d.wrongSize(d.have + length)
@@ -159,7 +159,7 @@ func (d *download) wrongSize(got int64) error {
 		d.meta.size)
 }
 
-// read takes what an answer brings to the end of the file.
+// read appends the body of an answer to the file.
 func (d *download) read(body io.Reader) error {
 	for {
 		n, err := body.Read(d.buffer)
@@ -184,7 +184,7 @@ func (d *download) read(body io.Reader) error {
 	}
 }
 
-// end is where the file ends, or must end at the latest.
+// end returns the size of the file, or its limit if the size is not known.
 func (d *download) end() int64 {
 	if d.meta.size >= 0 {
 		return d.meta.size
@@ -192,8 +192,8 @@ func (d *download) end() int64 {
 	return d.limit
 }
 
-// get asks for bytes and follows redirects, to other hosts too. The token stays with the endpoint,
-// as ask has it.
+// get requests bytes and follows redirects, to other hosts too. Only the endpoint gets the token:
+// see ask.
 func (c *client) get(ctx context.Context, u *url.URL, headers ...string) (*http.Response, error) {
 	for range maxRedirects + 1 {
 		resp, err := c.ask(ctx, http.MethodGet, u, c.o.ReadTimeout, headers...)

@@ -1,4 +1,4 @@
-// Finding: what the cache has, without a question to anybody.
+// Finding what the cache has, without any request.
 
 package hub
 
@@ -14,17 +14,18 @@ import (
 	"picogpt/internal/folder"
 )
 
-// A Snapshot is a repository at one commit, as the cache has it: all of its files, or some.
+// A Snapshot is the part of a repository at one commit that the cache has: all of its files, or
+// some.
 type Snapshot struct {
-	Name   Name     // as it is called in the cache
+	Name   Name     // its name in the cache
 	Commit string   // 40 hexadecimal digits
 	Dir    string   // the folder of its files
-	Refs   []string // the revisions that are this commit, as far as the cache knows; set by List
+	Refs   []string // the revisions that are this commit, as recorded in the cache; set by List
 }
 
-// Find returns the snapshot of a name in the cache. It asks nobody. GPT-2 is found under its old
-// name and its new one, gpt2 and openai-community/gpt2, whichever it was pulled as: Snapshot.Name
-// says which. What is not there is an ErrAbsent.
+// Find returns the snapshot of a name in the cache. It sends no request. It finds GPT-2 under its
+// old name and its new one, gpt2 and openai-community/gpt2: Snapshot.Name is the one in the cache.
+// If there is no snapshot, the error is ErrAbsent.
 func Find(name Name, o Options) (*Snapshot, error) {
 	if err := name.check(); err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func Find(name Name, o Options) (*Snapshot, error) {
 	return partial, nil
 }
 
-// find is Find for one name of a repository; nil where the cache has no snapshot.
+// find is Find for one name of a repository. It returns nil if the cache has no snapshot.
 func find(n Name, o Options) *Snapshot {
 	store := newStore(n, o)
 	commit := store.commitOf(n.revision())
@@ -58,22 +59,22 @@ func find(n Name, o Options) *Snapshot {
 	return &Snapshot{Name: n, Commit: commit, Dir: store.snapshot(commit)}
 }
 
-// Has reports whether a file is in the snapshot, with bytes behind it.
+// Has reports whether the snapshot has a file and its bytes.
 func (s *Snapshot) Has(file string) bool {
 	_, err := os.Stat(filepath.Join(s.Dir, native(file)))
 	return err == nil
 }
 
-// Unknown reports whether it is not known that the commit has no such file: neither is the file in
-// the snapshot nor has anybody who pulled it noted that there is none.
+// Unknown reports whether the cache does not know if the commit has a file: the file is not in the
+// snapshot, and no pull has recorded that there is none.
 func (s *Snapshot) Unknown(file string) bool {
 	mark := filepath.Join(s.Dir, "..", "..", ".no_exist", s.Commit, native(file))
 	_, err := os.Stat(mark)
 	return !s.Has(file) && err != nil
 }
 
-// Files lists the names of the files of the snapshot, with slashes, those that are links to nothing
-// left out.
+// Files returns the names of the snapshot's files, with slashes. Links whose target does not exist
+// are left out.
 func (s *Snapshot) Files() (names []string) {
 	filepath.WalkDir(s.Dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
@@ -88,7 +89,7 @@ func (s *Snapshot) Files() (names []string) {
 	return names
 }
 
-// Size returns the bytes of the snapshot's files.
+// Size returns the number of bytes of the snapshot's files.
 func (s *Snapshot) Size() (n int64) {
 	for _, name := range s.Files() {
 		info, err := os.Stat(filepath.Join(s.Dir, native(name)))
@@ -99,9 +100,9 @@ func (s *Snapshot) Size() (n int64) {
 	return n
 }
 
-// List returns the snapshots of all models in the cache, by their names. Name.Revision is the first
-// of Refs, "" for main, or the commit where the cache knows no other name. A cache that is not
-// there is empty.
+// List returns the snapshots of all models in the cache, sorted by name. Name.Revision is the first
+// of Refs, "" for main, or the commit if the cache knows no other name. The result is empty if
+// there is no cache.
 func List(o Options) ([]*Snapshot, error) {
 	if o.Cache == "" {
 		return nil, ErrNoCache
@@ -123,7 +124,7 @@ func List(o Options) ([]*Snapshot, error) {
 	return all, nil
 }
 
-// listRepo returns the snapshots of one repository: main first.
+// listRepo returns the snapshots of one repository; that of main comes first.
 func listRepo(n Name, o Options) (all []*Snapshot) {
 	store := newStore(n, o)
 	entries, _ := os.ReadDir(store.path("snapshots"))
@@ -149,7 +150,7 @@ func listRepo(n Name, o Options) (all []*Snapshot) {
 	return all
 }
 
-// refs returns the revisions that the cache knows, by their commits: main first, then by name.
+// refs returns the revisions in the cache by their commits: main first, the others sorted by name.
 func (s *store) refs() map[string][]string {
 	byCommit := map[string][]string{}
 	root := s.path("refs")

@@ -1,19 +1,19 @@
-// Package hub finds and downloads checkpoints of the Hugging Face hub, in the cache that Hugging
-// Face's own Python tools use: what one of them has pulled, the other finds.
+// Package hub finds and downloads checkpoints of the Hugging Face hub. It uses the cache of Hugging
+// Face's own Python tools: each finds what the other has downloaded.
 //
 //	o, err := hub.Environment() // HF_HOME, HF_TOKEN and the others
 //	name, err := hub.ParseName("openai-community/gpt2")
 //	snapshot, err := hub.Pull(ctx, name, o)
 //	gpt, err := picogpt.Open(ctx, snapshot.Dir)
 //
-// Find looks into the cache and asks nobody; Pull downloads what is missing; List lists the cache;
-// Look reads parts of files without downloading them. Environment is the one function that reads
-// the environment's variables.
+// Find searches the cache and sends no request; Pull downloads what is missing; List lists the
+// cache; Look reads parts of files without downloading them. Only Environment reads environment
+// variables.
 //
 // Each file that Pull downloads is checked against the hash that is its name in the cache, and
-// appears there when all of it is right. Nothing else is trusted either: names that a server or an
-// index gives stay inside the folder of the snapshot, and numbers and answers are bounded. The
-// token goes to the endpoint alone.
+// appears there only when it is complete and right. Nothing else is trusted either: names from a
+// server or an index stay inside the folder of the snapshot, and numbers and answers are bounded.
+// Only the endpoint gets the token.
 //
 // The layout and the protocol are those of huggingface_hub 1.29.
 package hub
@@ -26,15 +26,15 @@ import (
 )
 
 // Options say where the cache and the hub are. Cache must be set; the zero values of the others are
-// those of a machine where nothing was configured.
+// the defaults of Hugging Face's tools.
 type Options struct {
-	Cache    string // the folder that holds models--…; see Environment for the usual one
+	Cache    string // the folder that holds models--…; Environment returns the usual one
 	Endpoint string // "" is https://huggingface.co
 	Token    string // sent to the endpoint, and to no other host
-	Offline  bool   // ask nobody
+	Offline  bool   // send no request
 
-	// NoSymlinks puts files into the snapshots themselves, where the system's links are not wanted.
-	// A system that has none needs no word: files are put there all the same.
+	// NoSymlinks puts the files themselves into the snapshots, instead of links. On a system that
+	// has no links this is always so.
 	NoSymlinks bool
 
 	UserAgent   string        // "" is picogpt
@@ -42,31 +42,30 @@ type Options struct {
 	ReadTimeout time.Duration // between two parts of a file; 0 is 10 s
 	RetryWait   time.Duration // before the first of five retries, doubled each time; 0 is 500 ms
 
-	// Proxy chooses the proxy of a request, as in http.Transport; nil is none.
+	// Proxy chooses the proxy of a request, as in http.Transport; nil means none.
 	Proxy func(*http.Request) (*url.URL, error)
-	// Transport sends the requests in place of this package's own, which has Proxy.
+	// Transport sends the requests instead of this package's own transport, which uses Proxy.
 	Transport http.RoundTripper
 
-	// CheckConfig, if not nil, sees config.json before anything larger is downloaded. Its error
-	// ends the pull.
+	// CheckConfig, if not nil, is called with config.json before anything larger is downloaded. If
+	// it returns an error, the pull ends.
 	CheckConfig func(config []byte) error
 
-	// Progress, if not nil, is called as bytes come, and where there is something to tell. It must
-	// return soon.
+	// Progress, if not nil, is called as bytes arrive, and with notes. It must return soon.
 	Progress func(Progress)
 }
 
-// Progress is how far a Pull is.
+// Progress says how far a Pull has come.
 type Progress struct {
 	File        string // that is being downloaded
-	Done, Total int64  // bytes of the file; Total is -1 where the hub does not say it
-	// bytes of all files that this call downloads, as far as their sizes are known
+	Done, Total int64  // bytes of the file; Total is -1 if the hub does not say it
+	// bytes of all files that this call downloads, if their sizes are known
 	AllDone, AllTotal int64
 	Complete          bool   // the file is downloaded and checked
 	Note              string // if not "", what happened: a retry, a wait, a hub out of reach
 }
 
-// The errors of this package wrap one of these where a program may want to act on it.
+// The errors of this package that a program may want to act on wrap one of these.
 var (
 	ErrNoCache    = errors.New("no folder for the Hugging Face cache is known")
 	ErrAbsent     = errors.New("not in the Hugging Face cache")
@@ -84,7 +83,7 @@ var (
 
 var errNoContext = errors.New("context: nil, want one, such as context.Background()")
 
-// withDefaults fills in what is left open.
+// withDefaults replaces zero values by the defaults.
 func (o Options) withDefaults() Options {
 	if o.Endpoint == "" {
 		o.Endpoint = "https://huggingface.co"

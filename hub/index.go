@@ -1,4 +1,4 @@
-// The list of a repository's files, as the hub's API gives it.
+// The list of a repository's files, from the hub's API.
 
 package hub
 
@@ -35,7 +35,7 @@ func (r *repo) list(ctx context.Context) (files []string, err error) {
 	return files, nil
 }
 
-// answer returns the bounded body of an answer.
+// answer returns the body of an answer, whose size is bounded.
 func (r *repo) answer(ctx context.Context, u *url.URL) ([]byte, error) {
 	resp, err := r.get(ctx, u)
 	if err != nil {
@@ -52,8 +52,8 @@ func (r *repo) answer(ctx context.Context, u *url.URL) ([]byte, error) {
 	return b, err
 }
 
-// parseList reads {"siblings": [{"rfilename": NAME}, …]} and passes by what else is in it. A name
-// that would leave the folder is an error.
+// parseList reads {"siblings": [{"rfilename": NAME}, …]} and ignores other keys. A name that would
+// leave the folder is an error.
 func parseList(text []byte) (files []string, err error) {
 	found := false
 	r := strictjson.NewReader(string(text))

@@ -1,6 +1,6 @@
-// Locks, so that two processes do not download the same file side by side. They are those that
-// huggingface_hub takes. Nothing depends on them: without one, both download, and the second one's
-// file takes the first one's place, which is the same.
+// Locks, so that two processes do not download the same file at the same time. huggingface_hub
+// takes the same ones. Nothing depends on them: without a lock both processes download the file,
+// and the second one replaces the first one's by an equal one.
 
 package hub
 
@@ -13,8 +13,8 @@ import (
 	"picogpt/internal/filelock"
 )
 
-// lock takes the lock of a blob and returns what gives it back. wait is called once if another
-// process has it. Where locks cannot be had, none is taken.
+// lock takes the lock of a blob and returns the function that releases it. It calls wait once if
+// another process has the lock. On a system without locks it takes none.
 func (s *store) lock(ctx context.Context, etag string, wait func()) (unlock func(), err error) {
 	const often = 100 * time.Millisecond
 	none := func() {}
@@ -35,7 +35,7 @@ func (s *store) lock(ctx context.Context, etag string, wait func()) (unlock func
 		}
 		taken, err := filelock.Try(f)
 		switch {
-		case err != nil: // no locks here
+		case err != nil: // the system has no locks
 			f.Close()
 			return none, nil
 		case !taken && isFile(cache, name, f):
@@ -43,7 +43,7 @@ func (s *store) lock(ctx context.Context, etag string, wait func()) (unlock func
 		}
 		f.Close()
 		if !taken {
-			continue // who had the lock has removed its file
+			continue // the process that had the lock has removed its file
 		}
 		wait()
 		select {
@@ -54,7 +54,7 @@ func (s *store) lock(ctx context.Context, etag string, wait func()) (unlock func
 	}
 }
 
-// isFile reports whether the open file is still the one that its name leads to.
+// isFile reports whether the open file is still the one of that name.
 func isFile(dir *os.Root, name string, f *os.File) bool {
 	open, err := f.Stat()
 	if err != nil {

@@ -1,4 +1,4 @@
-// Looking: what a repository holds, by requests for parts of its files. Nothing is written.
+// Looking into a repository by requests for parts of its files. Nothing is written.
 
 package hub
 
@@ -17,14 +17,14 @@ import (
 // A Remote is a checkpoint at the hub.
 type Remote struct {
 	Commit string
-	Config []byte         // config.json; nil where there is none
-	Files  []weights.File // of the weights, as Pull takes them; each read is a request
+	Config []byte         // config.json; nil if there is none
+	Files  []weights.File // of the weights, as Pull chooses them; each read is a request
 
 	repo *repo
 }
 
-// Look finds the checkpoint of a name at the hub and reads its config. The cache is not asked, and
-// nothing is written. Files may be read until the context ends. Call Close at the end.
+// Look finds the checkpoint of a name at the hub and reads its config. It does not use the cache,
+// and writes nothing. Files may be read until the context ends. The caller must call Close.
 func Look(ctx context.Context, name Name, o Options) (*Remote, error) {
 	if ctx == nil {
 		return nil, errNoContext
@@ -80,13 +80,13 @@ func (l *Remote) look(ctx context.Context) error {
 	return nil
 }
 
-// Fetched returns how many bytes of files were read.
+// Fetched returns the number of bytes of files that were read.
 func (l *Remote) Fetched() int64 { return l.repo.fetched }
 
-// Close ends the connections.
+// Close closes the connections.
 func (l *Remote) Close() { l.repo.close() }
 
-// parts reads parts of a file by requests. The first one fetches what holds most headers.
+// parts reads parts of a file by requests. The first request fetches enough for most headers.
 type parts struct {
 	ctx   context.Context
 	repo  *repo
@@ -94,10 +94,10 @@ type parts struct {
 	start []byte // of the file
 }
 
-// usual is how many bytes the first request fetches.
+// usual is the number of bytes of the first request.
 const usual = 100_000
 
-// ReadAt is io.ReaderAt's, for one goroutine.
+// ReadAt implements io.ReaderAt, for one goroutine at a time.
 func (p *parts) ReadAt(b []byte, from int64) (int, error) {
 	if p.meta.size < 0 {
 		return 0, errors.New("the hub does not say the file's size")
@@ -122,7 +122,7 @@ func (p *parts) ReadAt(b []byte, from int64) (int, error) {
 	return len(b), nil
 }
 
-// fetch asks for the bytes of the file from byte from on.
+// fetch requests len(b) bytes of the file, from byte from on.
 func (p *parts) fetch(b []byte, from int64) error {
 	if len(b) == 0 {
 		return nil
@@ -160,7 +160,7 @@ func (p *parts) fetch(b []byte, from int64) error {
 	return err
 }
 
-// bytes returns a small file, whose hash is checked.
+// bytes returns the bytes of a small file, and checks their hash.
 func (r *repo) bytes(ctx context.Context, m *meta, limit int64) (b []byte, err error) {
 	err = r.persist(ctx, m.file, func() int64 { return 0 }, func() error {
 		resp, err := r.get(ctx, m.location)

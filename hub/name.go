@@ -1,4 +1,4 @@
-// Names: of repositories and revisions, as users write them, and of files, as servers do.
+// Names of repositories and revisions, which users write, and of files, which servers send.
 
 package hub
 
@@ -14,10 +14,10 @@ import (
 	"picogpt/internal/quote"
 )
 
-// A Name is a repository of the hub and a revision of it.
+// A Name is a repository of the hub and one of its revisions.
 type Name struct {
-	Repo     string // openai-community/gpt2, or gpt2 as the oldest ones are called
-	Revision string // a branch, a tag, a commit, or refs/pr/22 for a pull request; "" is main
+	Repo     string // openai-community/gpt2, or gpt2 for one of the oldest
+	Revision string // a branch, a tag, a commit, or refs/pr/22 for a pull request; "" means main
 }
 
 // ParseName reads REPO or REPO@REVISION.
@@ -43,13 +43,13 @@ func (n Name) String() string {
 	return n.Repo + "@" + n.Revision
 }
 
-// check errs for a Name that ParseName would not return.
+// check returns an error for a Name that ParseName would not return.
 func (n Name) check() error {
 	_, err := ParseName(n.String())
 	return err
 }
 
-// revision is the revision to ask for.
+// revision returns the revision to request.
 func (n Name) revision() string {
 	if n.Revision == "" {
 		return "main"
@@ -57,15 +57,15 @@ func (n Name) revision() string {
 	return n.Revision
 }
 
-// folder is the repository's folder in the cache.
+// folder returns the name of the repository's folder in the cache.
 func (n Name) folder() string {
 	return folderPrefix + strings.ReplaceAll(n.Repo, "/", "--")
 }
 
 const folderPrefix = "models--"
 
-// sameRepo returns other names of a repository: those of models that the hub has moved, and which
-// both names lead to.
+// sameRepo returns the other names of a repository. Models that the hub has moved have an old and a
+// new one.
 func (n Name) sameRepo() []Name {
 	for _, pair := range [][2]string{
 		{"gpt2", "openai-community/gpt2"},
@@ -85,8 +85,8 @@ func (n Name) sameRepo() []Name {
 	return nil
 }
 
-// checkRepo applies the hub's rules for names of repositories, which make safe names of folders
-// too.
+// checkRepo applies the hub's rules for names of repositories. Such names are also safe as names of
+// folders.
 func checkRepo(repo string) error {
 	parts := strings.Split(repo, "/")
 	switch {
@@ -134,8 +134,8 @@ func checkRevision(revision string) error {
 	return nil
 }
 
-// checkFile errs unless name is the path of a file below a folder, wherever the folder is:
-// relative, with slashes, and without a step to a parent.
+// checkFile returns an error unless name is the path of a file below any folder: relative, with
+// slashes, and without a step to a parent.
 func checkFile(name string) error {
 	const longest = 1024 // bytes
 	switch {
@@ -152,7 +152,7 @@ func checkFile(name string) error {
 	return nil
 }
 
-// notPrintable finds what a terminal would obey, or show in another place.
+// notPrintable reports whether a terminal would act on a character or not show it.
 func notPrintable(r rune) bool { return !unicode.IsPrint(r) }
 
 // fsLocal reports whether a path with slashes stays below its folder on this system.

@@ -1,4 +1,4 @@
-// Pull: what a checkpoint needs, from the hub into the cache.
+// Pull: a checkpoint's files, from the hub into the cache.
 
 package hub
 
@@ -8,17 +8,17 @@ import (
 	"slices"
 )
 
-// Pull downloads a checkpoint into the cache, as far as it is not there, and returns its snapshot:
+// Pull downloads the files of a checkpoint that the cache does not have, and returns its snapshot:
 // config.json, the weights (model.safetensors, else its shards, else pytorch_model.bin, else its
-// shards, else the one other file of weights that there is) and the tokenizer's files. With files,
-// it downloads those and no others.
+// shards, else the only other file of weights) and the tokenizer's files. If files is given, it
+// downloads those and no others.
 //
-// A revision that is a commit needs no request where all is there. For another one the hub is
-// asked which commit it is; if the hub is out of reach, what the cache has is returned, and
-// Options.Progress told.
+// A revision that is a commit needs no request if the cache has everything. For any other revision
+// Pull asks the hub for its commit; if the hub is out of reach, Pull returns what the cache has,
+// and tells Options.Progress.
 //
-// After an error, or when the context ends, files that are complete stay, and nothing of others
-// does. Errors name the repository and the file, and wrap the errors of this package.
+// After an error, or when the context ends, complete files stay in the cache, and incomplete ones
+// are removed. Errors name the repository and the file, and wrap the errors of this package.
 func Pull(ctx context.Context, name Name, o Options, files ...string) (*Snapshot, error) {
 	switch {
 	case ctx == nil:
@@ -60,7 +60,7 @@ func Pull(ctx context.Context, name Name, o Options, files ...string) (*Snapshot
 	return &Snapshot{Name: name, Commit: r.commit, Dir: r.store.snapshot(r.commit)}, nil
 }
 
-// takeAll downloads what is planned, if the disk has room for all of it.
+// takeAll downloads the planned files, if the disk has room for all of them.
 func (r *repo) takeAll(ctx context.Context) error {
 	if len(r.plan) > 0 {
 		if err := r.store.open(); err != nil {
@@ -82,7 +82,7 @@ func (r *repo) takeAll(ctx context.Context) error {
 	return nil
 }
 
-// isSmall reports whether a file is known to be no weights.
+// isSmall reports whether a file is known not to hold weights.
 func isSmall(file string) bool {
 	return file == "config.json" || slices.Contains(companions[:], file)
 }

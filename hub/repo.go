@@ -1,4 +1,4 @@
-// A repository at one commit: which of its files there are, as the cache or the hub says.
+// A repository at one commit, and which files it has according to the cache or the hub.
 
 package hub
 
@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	maxSmall = 64 << 20 // bytes of a file that is no weights
+	maxSmall = 64 << 20 // bytes of a file that holds no weights
 	maxIndex = 1 << 20  // of an index of shards, as package weights reads them
 )
 
-// A repo is a repository at one commit, and what is known of it.
+// A repo is a repository at one commit, with what is known of it.
 type repo struct {
 	*client
-	store  *store           // nil where nothing is kept
+	store  *store           // nil if nothing is stored
 	commit string           // "" until it is known
-	alone  error            // why the hub is not asked, if it is not
-	metas  map[string]*meta // what the hub said of files that the cache has not
+	alone  error            // why no request is sent; nil if the hub may be asked
+	metas  map[string]*meta // what the hub said of files that the cache does not have
 	plan   []*meta          // of metas, those to download
-	// all that is downloaded is one sum
+	// bytes of files that are downloaded, and of all files to download, for Progress
 	done, total int64
 }
 
@@ -52,14 +52,14 @@ func (r *repo) close() {
 // has reports whether the cache has a file of the repository's folder.
 func (r *repo) has(name string) bool { return r.store != nil && r.store.has(name) }
 
-// markAbsent notes in the cache that the commit has no such file.
+// markAbsent records in the cache that the commit has no such file.
 func (r *repo) markAbsent(file string) {
 	if r.store != nil {
 		r.store.markAbsent(r.commit, file)
 	}
 }
 
-// failed says what is wrong with a file, and where.
+// failed returns an error that names the file.
 func (r *repo) failed(file string, err error) error {
 	var absent *noFile
 	switch {
@@ -72,8 +72,8 @@ func (r *repo) failed(file string, err error) error {
 	return fmt.Errorf("%s/%s: %w", r.name.Repo, file, err)
 }
 
-// settle finds out which commit the revision is, by asking for a file. Without an answer it is the
-// one that the cache knows.
+// settle finds the commit of the revision by a request for a file. If there is no answer it takes
+// the commit that the cache has.
 func (r *repo) settle(ctx context.Context, file string) error {
 	revision := r.name.revision()
 	known := ""
@@ -110,7 +110,7 @@ func (r *repo) settle(ctx context.Context, file string) error {
 	return nil
 }
 
-// ask1 asks what a file is, again and again unless hasty.
+// ask1 asks the hub for the meta of a file. It tries again after errors unless hasty is set.
 func (r *repo) ask1(
 	ctx context.Context, revision, file string, hasty bool,
 ) (m *meta, err error) {
@@ -124,14 +124,14 @@ func (r *repo) ask1(
 	return m, r.persist(ctx, file, func() int64 { return 0 }, try)
 }
 
-// know remembers what the hub said of a file that the cache does not have.
+// know stores what the hub said of a file that the cache does not have.
 func (r *repo) know(m *meta) {
 	if !r.has(pointer(r.commit, m.file)) {
 		r.metas[m.file] = m
 	}
 }
 
-// find reports whether the commit has a file. It asks the hub where the cache does not know.
+// find reports whether the commit has a file. It asks the hub if the cache does not know.
 func (r *repo) find(ctx context.Context, file string) (bool, error) {
 	if err := checkFile(file); err != nil {
 		return false, fmt.Errorf("%s: %w", r.name.Repo, err)
@@ -159,7 +159,7 @@ func (r *repo) find(ctx context.Context, file string) (bool, error) {
 	return true, nil
 }
 
-// want plans to download a file that was found, unless the cache has it.
+// want plans the download of a file that was found, unless the cache has it.
 func (r *repo) want(file string) {
 	m := r.metas[file]
 	if m == nil || slices.Contains(r.plan, m) {
@@ -205,7 +205,7 @@ func (r *repo) take(ctx context.Context, m *meta, limit int64) error {
 	return nil
 }
 
-// land makes a file appear in the snapshot. The caller has its lock.
+// land downloads a file and adds it to the snapshot. The caller must hold its lock.
 func (r *repo) land(ctx context.Context, m *meta, limit int64, moved func(have int64)) error {
 	if r.store.has(pointer(r.commit, m.file)) { // another process has done it
 		return nil
@@ -219,8 +219,8 @@ func (r *repo) land(ctx context.Context, m *meta, limit int64, moved func(have i
 	return r.store.link(r.commit, m.file, m.etag, isNew)
 }
 
-// isWhole reports whether the cache has the blob of a file, as another commit left it or another
-// process. Its bytes are checked.
+// isWhole reports whether the cache has the blob of a file, from another commit or another process.
+// It checks the bytes.
 func (r *repo) isWhole(ctx context.Context, m *meta) bool {
 	f, size, err := folder.Open(folder.Dir(r.store.dir()), native(blob(m.etag)))
 	if err != nil {
@@ -230,7 +230,7 @@ func (r *repo) isWhole(ctx context.Context, m *meta) bool {
 	return (m.size < 0 || m.size == size) && verify(ctx, f, size, m.etag) == nil
 }
 
-// fill downloads a blob. Nothing of it stays after an error.
+// fill downloads a blob. After an error nothing of it stays.
 func (r *repo) fill(ctx context.Context, m *meta, limit int64, moved func(have int64)) error {
 	f, name, err := r.store.create(m.etag)
 	if err != nil {
@@ -252,7 +252,7 @@ func (r *repo) fill(ctx context.Context, m *meta, limit int64, moved func(have i
 	return err
 }
 
-// room errs if the cache's disk has no room for that many bytes.
+// room returns an error if the cache's disk does not have room for size bytes.
 func (r *repo) room(size int64) error {
 	if free, ok := freeSpace(r.store.dir()); ok && free < size {
 		return fmt.Errorf("%s has room for %d bytes, want %d", r.store.cache, free, size)
@@ -260,7 +260,7 @@ func (r *repo) room(size int64) error {
 	return nil
 }
 
-// read returns the bytes of a file, which is downloaded if the cache does not have it.
+// read returns the bytes of a file. It downloads the file if the cache does not have it.
 func (r *repo) read(ctx context.Context, file string, limit int64) ([]byte, error) {
 	m := r.metas[file]
 	if r.store == nil {

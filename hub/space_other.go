@@ -2,5 +2,5 @@
 
 package hub
 
-// freeSpace does not know here.
+// freeSpace returns false: the free space is not known on this system.
 func freeSpace(string) (n int64, ok bool) { return 0, false }

@@ -4,7 +4,8 @@ package hub
 
 import "golang.org/x/sys/unix"
 
-// freeSpace returns how many bytes may still be written below a folder, if the system says so.
+// freeSpace returns how many bytes may still be written below a folder. ok is false if the system
+// does not say it.
 func freeSpace(dir string) (n int64, ok bool) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {

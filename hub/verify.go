@@ -1,4 +1,4 @@
-// Hashes: what a blob is called is what its bytes are.
+// Hashes: the name of a blob is the hash of its bytes.
 
 package hub
 
@@ -12,8 +12,8 @@ import (
 	"io"
 )
 
-// checkEtag errs unless an etag is one of the two hashes that the hub names files by: the SHA-256
-// of a large file, the SHA-1 of a small one as git makes it.
+// checkEtag returns an error unless an etag is one of the hub's two hashes: the SHA-256 of a large
+// file, or git's SHA-1 of a small one.
 func checkEtag(etag string) error {
 	if !isHex(etag, 2*sha256.Size) && !isHex(etag, 2*sha1.Size) {
 		return fmt.Errorf("ETag %.80q, want a SHA-256 or git's SHA-1: is this a Hugging Face hub?",
@@ -22,7 +22,7 @@ func checkEtag(etag string) error {
 	return nil
 }
 
-// A hashError says that bytes are not those that were promised.
+// A hashError says that bytes do not have the expected hash.
 type hashError struct {
 	kind, got, want string
 }
@@ -31,7 +31,7 @@ func (e *hashError) Error() string {
 	return fmt.Sprintf("%s %s, want %s as the hub says: nothing is kept", e.kind, e.got, e.want)
 }
 
-// verify errs with a *hashError unless size bytes of r have the hash that etag is.
+// verify returns a *hashError unless r has size bytes whose hash is etag.
 func verify(ctx context.Context, r io.Reader, size int64, etag string) error {
 	h, kind := sha256.New(), "SHA-256"
 	if len(etag) == 2*sha1.Size {
@@ -46,14 +46,14 @@ func verify(ctx context.Context, r io.Reader, size int64, etag string) error {
 	return nil
 }
 
-// gitHash begins the SHA-1 that git gives a file of that size.
+// gitHash returns a SHA-1 that has read git's header for a file of that size.
 func gitHash(size int64) hash.Hash {
 	h := sha1.New()
 	fmt.Fprintf(h, "blob %d\x00", size)
 	return h
 }
 
-// A cancelReader ends when its context does.
+// A cancelReader returns the context's error when its context has ended.
 type cancelReader struct {
 	ctx context.Context
 	r   io.Reader
