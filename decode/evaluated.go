@@ -45,10 +45,11 @@ func (s *Stream) Usable(e Evaluated, n int) int {
 	if e.top != s.options.Top {
 		return 0
 	}
-	if n >= len(e.scores) || e.scores[n].id != s.context[n] {
-		n = max(0, min(n, len(e.scores))-1)
+	same := 0 // the session of a text that slid holds others than the tokens that were scored
+	for same < min(n+1, len(e.scores)) && e.scores[same].id == s.context[same] {
+		same++
 	}
-	return n
+	return max(0, min(n, same-1))
 }
 
 // TakeOver has a stream that has evaluated nothing begin with the first n tokens of e, which are

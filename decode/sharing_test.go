@@ -314,3 +314,29 @@ func TestThePromptThatGuidesATextIsCutToo(t *testing.T) {
 		}
 	}
 }
+
+// TestAPromptTakesNoScoresOfAnotherText: a text slid, so that its session holds other tokens than
+// its prompt, whose scores are kept.
+func TestAPromptTakesNoScoresOfAnotherText(t *testing.T) {
+	config, file := fixture.Checkpoint(fixture.Options{Positions: 64})
+	m := testmodel.New(t, config, file, model.Options{Threads: 2})
+	b := newBatcher(t, m, BatcherOptions{PrefixBytes: 1 << 30})
+	prompt := randomIDs(rand.New(rand.NewPCG(5, 6)), 40)
+	o := Options{Echo: EchoPrompt, MaxTokens: 30, Overflow: OverflowSlide, EndOfText: []int{}}
+	text := ids(collect(t, m.NewSession(), prompt, o))
+	ask(t, b, prompt, "", o)
+	text = text[len(text)-37 : len(text)-1] // what the session holds
+	at := 20
+	for text[at] == prompt[at] {
+		at++
+	}
+	other := append(slices.Clone(text[:at]), prompt[at], 1)
+	o = Options{Echo: EchoOnly}
+	want := collect(t, m.NewSession(), other, o)
+	if got := bySample(t, b.Samples(context.Background(), other, 1, o), 1)[0]; !same(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if n := ask(t, b, text, "", Options{MaxTokens: 1}); n < 30 {
+		t.Errorf("%d tokens are there, want what the text that slid holds", n)
+	}
+}
