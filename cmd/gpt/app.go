@@ -8,6 +8,8 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/internal/amount"
+	"picogpt/internal/checkpoints"
+	"picogpt/internal/infile"
 	"picogpt/internal/outfile"
 	"picogpt/internal/process"
 	"picogpt/internal/terminal"
@@ -51,27 +53,29 @@ type app struct {
 	globals
 	terminal.Console
 	process.Signals
+	files  infile.Files // that are read
+	finder checkpoints.Finder
 
 	opened *checkpoint.Checkpoint // nil until open
-	found  string                 // the snapshot that -v told of last
 	chosen chosenDevice
-	stdin  *os.File
 	stdout *process.Output
 	start  time.Time
-	inputs outfile.Inputs
 	temps  outfile.Temps // of the files being written, removed when the process ends
 
 	optionFiles optionFiles // that options name
 
 	bareWord string // the prompt, where the name of a command may stand too; "" for others
 
-	stdinTaken bool // an option has stdin for its file
-	stdinLeft  bool // the text comes from elsewhere, and nothing was said yet of bytes on stdin
 }
 
 func newApp() *app {
-	a := &app{stdin: os.Stdin, stdout: process.NewOutput(os.Stdout), start: time.Now()}
+	a := &app{stdout: process.NewOutput(os.Stdout), start: time.Now()}
 	a.Stderr, a.Program = os.Stderr, "gpt"
+	a.files = infile.Files{Stdin: os.Stdin, Note: a.Notef}
+	a.finder = checkpoints.Finder{
+		Inputs: &a.files.Inputs, Notef: a.Notef, Logf: a.logf,
+		UserAgent: "picogpt/" + versionName(),
+	}
 	return a
 }
 

@@ -47,7 +47,8 @@ func (c *benchAttentionCommand) Run(a *app) error {
 			c.Rounds, c.MaxTokens, 1<<18)
 	}
 	if c.Plot != "" {
-		if err := outputError("--plot", outfile.Check(c.Plot, a.writing(c.Force))); err != nil {
+		err := outfile.FlagError("--plot", outfile.Check(c.Plot, a.writing(c.Force)))
+		if err != nil {
 			return err
 		}
 	}
@@ -72,7 +73,7 @@ func (c *benchAttentionCommand) Run(a *app) error {
 		return err
 	}
 	if c.Plot != "" {
-		if err := outputError("--plot", outfile.WriteFile(ctx, c.Plot, a.writing(c.Force),
+		if err := outfile.FlagError("--plot", outfile.WriteFile(ctx, c.Plot, a.writing(c.Force),
 			r.SVG)); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"picogpt/internal/infile"
 	"picogpt/internal/lineedit"
 	"picogpt/internal/process"
 	"picogpt/internal/rows"
@@ -28,12 +29,12 @@ const chatPrompt = "> "
 
 // newChatLines reads from the terminal, if stdin and stdout are one, else from stdin.
 func (a *app) newChatLines() chatLines {
-	a.willRead("-", "")
-	s := rows.NewSource("stdin", a.stdin)
-	if !terminal.Is(a.stdin) {
+	a.files.WillRead("-", "")
+	s := rows.NewSource("stdin", a.files.Stdin)
+	if !terminal.Is(a.files.Stdin) {
 		return &scriptLines{source: s}
 	}
-	editor, err := lineedit.Open(a.stdin, a.stdout.File)
+	editor, err := lineedit.Open(a.files.Stdin, a.stdout.File)
 	if err != nil {
 		return &plainLines{scriptLines{source: s}, a.Stderr}
 	}
@@ -55,7 +56,7 @@ func (s *scriptLines) next() (string, error) {
 	line, err := s.source.Next()
 	if s.source.Line == 1 && err == nil {
 		if line, err = rows.TrimMark(line); err != nil {
-			err = fileError(s.source.Name, err)
+			err = infile.Error(s.source.Name, err)
 		}
 	}
 	return string(rows.TrimEnd(line)), err

@@ -55,7 +55,7 @@ func (c *chat) save(rest string) error {
 		})
 	}
 	if err != nil {
-		err = outputError("/save", err)
+		err = outfile.FlagError("/save", err)
 		if fault.Hinted(err) {
 			err = fault.Hint(err, "/save --force "+path+" writes over it")
 		}
@@ -108,7 +108,7 @@ func (c *chat) load(path string) error {
 	if path == "-" {
 		return usagef("/load -: want a file, because stdin has the lines")
 	}
-	text, err := c.readLimited(path, outfile.Continued, longestReceipt)
+	text, err := c.files.Limited(path, outfile.Continued, longestReceipt)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (a *app) chatTemplateSource(name string) (string, error) {
 	if name == "-" {
 		return "", usagef("--template -: want dialogpt or a file")
 	}
-	text, err := a.readLimited(name, "--template", chattemplate.Longest)
+	text, err := a.files.Limited(name, "--template", chattemplate.Longest)
 	if err != nil {
 		return "", fault.Hint(err, "--template takes dialogpt or a file")
 	}

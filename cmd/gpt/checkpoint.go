@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +15,9 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/internal/amount"
+	"picogpt/internal/checkpoints"
 	"picogpt/internal/fault"
+	"picogpt/internal/outfile"
 	"picogpt/internal/terminal"
 	"picogpt/kernels"
 	"picogpt/model"
@@ -44,7 +47,7 @@ func (a *app) open() (*checkpoint.Checkpoint, error) {
 	if a.Model == nil {
 		c, err = o.OpenFS(demo.FS())
 	} else {
-		c, err = a.openNamed(*a.Model, "", o)
+		c, err = a.finder.Open(*a.Model, "", o)
 	}
 	if err != nil {
 		return nil, err
@@ -137,7 +140,7 @@ func (a *app) openTokenizer() (*tokenizer.Tokenizer, error) {
 	t, err := c.Tokenizer()
 	if a.Model != nil && err == nil && t == tokenizer.GPT2() &&
 		slices.Contains([]string{"safetensors", "pytorch"}, c.Format()) {
-		a.noteTokenizer(*a.Model)
+		a.finder.NoteTokenizer(*a.Model)
 	}
 	if err == nil && (a.CJKSpaces == nil || !*a.CJKSpaces) {
 		t = t.JoinCJK()
@@ -155,9 +158,9 @@ func (a *app) openOnlyTokenizer() (*tokenizer.Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := a.openTokenizerAt(path)
+	t, err := a.finder.OpenTokenizerAt(path)
 	if err == nil && t == tokenizer.GPT2() {
-		a.noteTokenizer(*a.Model)
+		a.finder.NoteTokenizer(*a.Model)
 	}
 	return t, a.hintTokenizer(err)
 }
@@ -174,4 +177,68 @@ func (a *app) hintTokenizer(err error) error {
 	return fault.Hint(err, "give ids with --tokens, or put the model's tokenizer.json "+
 		"(or vocab.json and merges.txt) into "+filepath.Clean(weights.Dir(path)))
 
+}
+
+// modelPath returns where the checkpoint of -m is.
+func (a *app) modelPath() (string, error) {
+	where, err := a.finder.Locate(*a.Model)
+	return where.Path, err
+}
+
+// fromArgument makes an argument the current checkpoint. "demo" is the embedded one, unless there
+// is a file of that name.
+func (a *app) fromArgument(name, path string) error {
+	if path == "" {
+		return usagef("%s: want a directory or a file, found nothing", name)
+	}
+	a.globals.Model = &path
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && path == "demo" {
+		a.globals.Model = nil
+	}
+	return nil
+}
+
+// writing returns the rules for an output file of this command. What it reads is never written
+// over: the checkpoint, and the files of a.files.
+func (a *app) writing(force bool) outfile.Options {
+	if a.Model != nil {
+		if path, err := a.modelPath(); err == nil { // else opening it reports the error
+			a.finder.WillRead(path, "")
+		}
+	}
+	return outfile.Options{Force: force, Inputs: &a.files.Inputs, Temps: &a.temps}
+}
+
+// newCheckpoint checks that the place of a conversion of the current checkpoint may be written.
+// Call Close at the end.
+func (a *app) newCheckpoint(
+	path string, v *checkpoint.Conversion, force bool,
+) (*checkpoints.New, error) {
+	from := ""
+	if a.Model != nil && !v.File() {
+		var err error
+		if from, err = a.modelPath(); err != nil {
+			return nil, err
+		}
+	}
+	return checkpoints.Create(path, v, from, a.writing(force))
+}
+
+// write loads the model, in the format that --dtype names, and writes the new checkpoint.
+func (a *app) write(n *checkpoints.New) error {
+	a.chosen.known = true // the processor: nothing is evaluated
+	m, err := a.openModel()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	ctx, release := a.Graceful()
+	defer release()
+	if err := n.Write(ctx, m, &a.Console); err != nil {
+		return err
+	}
+	for _, path := range n.Others() {
+		a.Notef("%s: was there before and stays, though %s has no such file", path, a.modelName())
+	}
+	return nil
 }

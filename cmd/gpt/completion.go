@@ -192,7 +192,7 @@ func valueOf(v *kong.Value, before, current string) (c completions) {
 
 // cachedNames are the models in the Hugging Face cache that current may become.
 func (a *app) cachedNames(before, current string) (words []completion) {
-	all, _ := hub.List(a.cacheOptions())
+	all, _ := hub.List(a.finder.CacheOptions())
 	for _, s := range all {
 		if name := s.Name.String(); strings.HasPrefix(name, current) {
 			words = append(words, completion{before + name, "in the Hugging Face cache"})

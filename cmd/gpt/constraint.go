@@ -93,10 +93,10 @@ func (f *constraintFlags) ofStdin() string {
 // declare remembers the file that a flag names.
 func (f *constraintFlags) declare(a *app) {
 	if f.Grammar != nil {
-		a.willRead(*f.Grammar, "--grammar")
+		a.files.WillRead(*f.Grammar, "--grammar")
 	}
 	if f.JSONSchema != nil && !f.schemaItself() {
-		a.willRead(*f.JSONSchema, "--json-schema")
+		a.files.WillRead(*f.JSONSchema, "--json-schema")
 	}
 }
 

@@ -65,9 +65,9 @@ func (c *convertCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer out.close()
+	defer out.Close()
 	for _, note := range v.Notes {
 		a.Notef("%s", note)
 	}
-	return out.write()
+	return a.write(out)
 }

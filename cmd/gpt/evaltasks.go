@@ -14,6 +14,7 @@ import (
 
 	"picogpt/eval"
 	"picogpt/internal/fault"
+	"picogpt/internal/infile"
 	"picogpt/internal/quote"
 	"picogpt/internal/rows"
 	"picogpt/internal/terminal"
@@ -77,12 +78,12 @@ func (s *taskSource) start(a *app, parse func(o rows.Object) error) (*taskRun, e
 	name := "-"
 	if s.File != nil {
 		name = *s.File
-	} else if !readable(a.stdin) {
+	} else if !infile.Readable(a.files.Stdin) {
 		return nil, fault.Hint(usagef("no examples"),
 			"give a file of JSON objects, one on each line, or such lines through a pipe")
 
 	}
-	in, err := a.openRows(name, "")
+	in, err := a.files.Rows(name, "")
 	if err != nil {
 		return nil, err
 	}

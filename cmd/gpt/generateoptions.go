@@ -46,7 +46,7 @@ func (c *generateCommand) takeStdin(a *app) error {
 	if flag == "" {
 		return nil
 	}
-	a.stdinTaken = true
+	a.files.StdinTaken = true
 	switch file, prompts := p.Text.File, c.Many.Prompts; {
 	case file != nil && *file == "-", prompts != nil && *prompts == "-",
 		file == nil && prompts == nil && len(p.Text.Words) == 0 && p.Prompt == nil && p.Tokens == nil:

@@ -12,6 +12,7 @@ import (
 	"picogpt/decode"
 	"picogpt/guess"
 	"picogpt/hub"
+	"picogpt/internal/checkpoints"
 	"picogpt/internal/fault"
 	"picogpt/model"
 )
@@ -54,8 +55,8 @@ func (f *guessFlags) declare(a *app) {
 	if f.Draft == nil || *f.Draft == "q8" || *f.Draft == "q4" {
 		return
 	}
-	if where, err := a.locate(*f.Draft); err == nil { // else opening it reports the error
-		a.willReadCheckpoint(where.path, "--draft")
+	if where, err := a.finder.Locate(*f.Draft); err == nil { // else opening it reports the error
+		a.finder.WillRead(where.Path, "--draft")
 	}
 }
 
@@ -141,14 +142,14 @@ func weightsOf(c model.Config) float64 {
 
 // openDraft opens the checkpoint of a draft model.
 func (a *app) openDraft(name string) (*checkpoint.Checkpoint, error) {
-	c, err := a.openNamed(name, "--draft", checkpoint.Options{})
+	c, err := a.finder.Open(name, "--draft", checkpoint.Options{})
 	if err == nil {
 		return c, nil
 	}
 	const takes = "--draft takes a checkpoint, such as -m does, or q8 or q4"
 	hint := hintFor(err)
 	err = fmt.Errorf("--draft %s: %w", name, err)
-	if hint == checkpointHint {
+	if hint == checkpoints.Hint {
 		err = fault.Hint(err, takes)
 	} else if errors.Is(err, hub.ErrAbsent) {
 		err = fault.Hint(err, takes+"; "+hint)

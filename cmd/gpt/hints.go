@@ -15,6 +15,7 @@ import (
 	"picogpt/decode"
 	"picogpt/hub"
 	"picogpt/internal/chattemplate"
+	"picogpt/internal/checkpoints"
 	"picogpt/internal/fault"
 	"picogpt/model"
 )
@@ -33,22 +34,13 @@ func hintFor(err error) string {
 	case errors.Is(err, hub.ErrNoCache):
 		return "HF_HOME or HF_HUB_CACHE names one, and so does a home folder"
 	case errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), "~/"):
-		return tildeHint
+		return checkpoints.TildeHint
 	case errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), "config.json") &&
 		!strings.Contains(err.Error(), "put the model's config.json"): // it has a hint of its own
-		return checkpointHint
+		return checkpoints.Hint
 	}
 	return ""
 }
-
-// tildeHint says what became of ~, as in --file=~/text or in quotes.
-const tildeHint = "the shell makes a folder of ~ only at the beginning of a word without quotes, " +
-	"as in -m ~/gpt2; $HOME works everywhere"
-
-// checkpointHint says what -m takes.
-const checkpointHint = "a checkpoint is a directory with config.json and *.safetensors or " +
-	"pytorch_model.bin, as Hugging Face stores GPT-2, or nanoGPT's ckpt.pt, a .gguf file, OpenAI's " +
-	"TensorFlow files, llm.c's model.bin; gpt pull NAME downloads one"
 
 // overflowHint adds what --overflow and -n can do about a context that is too short.
 func overflowHint(err error) error {

@@ -9,6 +9,7 @@ import (
 
 	"picogpt/hub"
 	"picogpt/internal/amount"
+	"picogpt/internal/checkpoints"
 	"picogpt/internal/fault"
 	"picogpt/model"
 	"picogpt/weights"
@@ -19,11 +20,11 @@ func (a *app) inspectRemote(c *inspectCommand) (i *inspection, problem, err erro
 	if c.Path == nil {
 		return nil, nil, usagef("--remote: want the name of a repository, as gpt2, found none")
 	}
-	name, err := hubName(*c.Path, nil)
+	name, err := checkpoints.HubName(*c.Path, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	o, err := a.hubOptions()
+	o, err := a.finder.HubOptions()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -33,7 +34,7 @@ func (a *app) inspectRemote(c *inspectCommand) (i *inspection, problem, err erro
 	defer a.ShowProgress(func() string { return "reading " + name.String() })()
 	far, err := hub.Look(ctx, name, o)
 	if err != nil {
-		return nil, nil, hubError(name, o, err)
+		return nil, nil, checkpoints.HubError(name, o, err)
 	}
 	defer far.Close()
 	i, problem, err = a.inspectFar(name, far)

@@ -39,7 +39,7 @@ func run(a *app, args []string) error {
 		a.noteBareWord()
 	}
 	if err == nil {
-		a.noteStdinLeft()
+		a.files.NoteStdinLeft()
 	}
 	return err
 }

@@ -5,13 +5,12 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"path/filepath"
-	"strings"
 	"text/tabwriter"
 
 	"picogpt/checkpoint"
 	"picogpt/hub"
 	"picogpt/internal/amount"
+	"picogpt/internal/checkpoints"
 	"picogpt/internal/quote"
 	"picogpt/internal/terminal"
 	"picogpt/model"
@@ -46,7 +45,7 @@ type cachedModel struct {
 }
 
 func (c *modelsCommand) Run(a *app) error {
-	o := a.cacheOptions()
+	o := a.finder.CacheOptions()
 	all, err := hub.List(o)
 	if err != nil {
 		return err
@@ -76,7 +75,7 @@ func (a *app) describeCached(s *hub.Snapshot) cachedModel {
 	if m.Refs == nil {
 		m.Refs = []string{}
 	}
-	c, err := a.openCheckpoint(s.Dir, "", checkpoint.Options{})
+	c, err := a.finder.OpenAt(s.Dir, "", checkpoint.Options{})
 	if err == nil {
 		defer c.Close()
 		m.Format = c.Format()
@@ -103,15 +102,10 @@ func modelsText(models []cachedModel) []byte {
 			format = "-"
 		}
 		if !m.Runs {
-			runs = "no: " + withoutFolder(m.Problem, m.Path)
+			runs = "no: " + checkpoints.WithoutFolder(m.Problem, m.Path)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Name, amount.Size(m.Bytes), format, terminal.Printable(runs))
 	}
 	w.Flush()
 	return b.Bytes()
-}
-
-// withoutFolder is a message without the folder that all of its files are in.
-func withoutFolder(message, dir string) string {
-	return strings.TrimLeft(strings.TrimPrefix(message, dir), ": "+string(filepath.Separator))
 }

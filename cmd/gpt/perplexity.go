@@ -6,16 +6,15 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"os"
-	"strings"
 	"time"
 
 	"picogpt/eval"
 	"picogpt/internal/amount"
 	"picogpt/internal/fault"
+	"picogpt/internal/infile"
 	"picogpt/internal/terminal"
 	"picogpt/model"
 )
@@ -145,14 +144,14 @@ func (c *perplexityCommand) read(a *app) ([]string, error) {
 		names = []string{*c.Tokens}
 	}
 	if len(names) == 0 {
-		if !readable(a.stdin) {
+		if !infile.Readable(a.files.Stdin) {
 			return nil, fault.Hint(usagef("no text"), "give files, or a text through a pipe")
 		}
 		names = []string{"-"}
 	}
 	files := make([]string, len(names))
 	for i, name := range names {
-		text, err := a.readFile(name, "")
+		text, err := a.files.Text(name, "")
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fault.Hint(err, "to measure a text itself: printf %s TEXT | gpt perplexity")
 		}
@@ -162,23 +161,6 @@ func (c *perplexityCommand) read(a *app) ([]string, error) {
 		files[i] = text
 	}
 	return files, nil
-}
-
-// readFile returns a whole file as text, or stdin for "-", without a byte order mark.
-func (a *app) readFile(name, use string) (string, error) {
-	s, err := a.openRows(name, use)
-	if err != nil {
-		return "", err
-	}
-	defer s.Close()
-	text, err := s.Text()
-	if err != nil {
-		return "", err
-	}
-	var b strings.Builder
-	b.Grow(int(s.Size) + 512)
-	_, err = io.Copy(&b, text)
-	return b.String(), fileError(s.Name, err)
 }
 
 // text encodes the files, or reads them as ids.

@@ -9,16 +9,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
 	"picogpt/checkpoint"
 	"picogpt/eval"
 	"picogpt/internal/fault"
+	"picogpt/internal/infile"
 	"picogpt/internal/quote"
 	"picogpt/internal/scorelines"
-	"picogpt/internal/terminal"
 	"picogpt/tokenizer"
 )
 
@@ -34,9 +33,9 @@ type textSource struct {
 func (s *textSource) declare(a *app) {
 	switch {
 	case s.File != nil:
-		a.willRead(*s.File, "")
-	case len(s.Words) == 0 && readable(a.stdin):
-		a.willRead("-", "")
+		a.files.WillRead(*s.File, "")
+	case len(s.Words) == 0 && infile.Readable(a.files.Stdin):
+		a.files.WillRead("-", "")
 	}
 }
 
@@ -47,7 +46,7 @@ func (s *textSource) read(a *app) (text string, given bool, err error) {
 		return "", false, err
 	}
 	defer r.Close()
-	text, err = readWhole(r)
+	text, err = infile.Whole(r)
 	return text, true, err
 }
 
@@ -59,47 +58,14 @@ func (s *textSource) open(a *app, mark bool) (io.ReadCloser, error) {
 	case len(s.Words) > 0:
 		text := strings.Join(s.Words, " ")
 		a.hintAtFile(text, "-f")
-		a.leaveStdin()
+		a.files.LeaveStdin()
 		return io.NopCloser(strings.NewReader(text)), nil
 	case s.File != nil:
-		return a.openInput(*s.File, "", mark)
-	case !readable(a.stdin):
+		return a.files.OpenText(*s.File, "", mark)
+	case !infile.Readable(a.files.Stdin):
 		return nil, nil
 	}
-	return a.openInput("-", "", mark)
-}
-
-// readWhole reads to the end, without a second copy where the length is known.
-func readWhole(r io.Reader) (string, error) {
-	var b strings.Builder
-	if in, ok := r.(interface{ Stat() (os.FileInfo, error) }); ok {
-		if info, err := in.Stat(); err == nil && info.Mode().IsRegular() {
-			b.Grow(int(info.Size()) + 512)
-		}
-	}
-	_, err := io.Copy(&b, struct{ io.Reader }{r})
-	return b.String(), err
-}
-
-// readable reports whether a file is there and is not a person's keyboard.
-func readable(f *os.File) bool {
-	_, err := f.Stat()
-	return err == nil && !terminal.Is(f)
-}
-
-// fileError names the file and the reason, and not the system call.
-func fileError(name string, err error) error {
-	if name == "" {
-		name = `""`
-	}
-	var path *os.PathError
-	if errors.As(err, &path) {
-		err = path.Err
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
+	return a.files.OpenText("-", "", mark)
 }
 
 // A promptSource is a text, or ids in its place.
@@ -127,7 +93,7 @@ func (s *promptSource) read(a *app) (prompt, error) {
 		if len(s.Text.Words) > 0 || s.Text.File != nil {
 			return prompt{}, errTokensAndText()
 		}
-		a.leaveStdin()
+		a.files.LeaveStdin()
 		ids, err := parseIDs(*s.Tokens)
 		if err != nil {
 			return prompt{}, usagef("--tokens: %w", err)
@@ -220,7 +186,7 @@ func (s *generateSource) promptText(a *app) (io.ReadCloser, error) {
 	if s.Text.File == nil || len(words) == 0 {
 		return s.Text.open(a, false)
 	}
-	file, err := a.openInput(*s.Text.File, "", false)
+	file, err := a.files.OpenText(*s.Text.File, "", false)
 	if err != nil {
 		return nil, err
 	}

@@ -52,9 +52,9 @@ func (c *generateCommand) checkPrompts() error {
 // runPrompts answers a file of prompts.
 func (c *generateCommand) runPrompts(a *app, o decode.Options) error {
 	if *c.Many.Prompts != "-" {
-		a.leaveStdin()
+		a.files.LeaveStdin()
 	}
-	source, err := a.openRows(*c.Many.Prompts, "")
+	source, err := a.files.Rows(*c.Many.Prompts, "")
 	if err != nil {
 		return err
 	}

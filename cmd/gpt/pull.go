@@ -3,18 +3,13 @@ package main
 // gpt pull: a checkpoint of the Hugging Face hub, into the cache that Python's tools have too.
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"net/url"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"picogpt/checkpoint"
 	"picogpt/hub"
 	"picogpt/internal/amount"
-	"picogpt/internal/fault"
+	"picogpt/internal/checkpoints"
 	"picogpt/internal/quote"
 	"picogpt/internal/terminal"
 	"picogpt/model"
@@ -63,11 +58,11 @@ Examples:
 }
 
 func (c *pullCommand) Run(a *app) error {
-	name, err := hubName(c.Name, c.Revision)
+	name, err := checkpoints.HubName(c.Name, c.Revision)
 	if err != nil {
 		return err
 	}
-	o, err := a.hubOptions()
+	o, err := a.finder.HubOptions()
 	if err != nil {
 		return err
 	}
@@ -83,7 +78,7 @@ func (c *pullCommand) Run(a *app) error {
 	s, err := hub.Pull(ctx, name, o, c.Files...)
 	a.EndProgress()
 	if err != nil {
-		return hubError(name, o, err)
+		return checkpoints.HubError(name, o, err)
 	}
 	path := s.Dir
 	if len(c.Files) == 1 {
@@ -96,54 +91,21 @@ func (c *pullCommand) Run(a *app) error {
 	return err
 }
 
-// hubName reads NAME, NAME@REV, or NAME and a revision beside it.
-func hubName(s string, revision *string) (hub.Name, error) {
-	name, err := hub.ParseName(s)
-	if err != nil {
-		return name, hintAtAddress(s, fault.Usage{Err: err})
-	}
-	if revision == nil {
-		return name, nil
-	}
-	if name.Revision != "" && name.Revision != *revision {
-		return name, usagef("%s and --revision %s: want one revision", name, quoteShort(*revision))
-	}
-	name.Revision = *revision
-	if name, err = hub.ParseName(name.Repo + "@" + *revision); err != nil {
-		return name, fault.Usage{Err: err}
-	}
-	return name, nil
-}
-
-// hintAtAddress names the repository of a page's address, which is what a browser has.
-func hintAtAddress(s string, err error) error {
-	u, parsed := url.Parse(s)
-	if parsed != nil || u.Host == "" {
-		return err
-	}
-	repo, revision, _ := strings.Cut(strings.Trim(u.Path, "/"), "/tree/")
-	name := hub.Name{Repo: repo, Revision: revision}
-	if _, parsed := hub.ParseName(name.String()); parsed != nil {
-		return err
-	}
-	return fault.Hint(err, "that repository's name is "+name.String())
-}
-
 // tryPulled opens what was pulled, so that it is known now if it cannot run.
 func (a *app) tryPulled(name hub.Name, path string) {
-	c, err := a.openCheckpoint(path, "", checkpoint.Options{})
+	c, err := a.finder.OpenAt(path, "", checkpoint.Options{})
 	if err == nil {
 		defer c.Close()
 		_, _, err = model.Check(c.Config, c.Tensors)
 	}
 	if err != nil {
 		a.Notef("%s is in the cache, but does not run: %s", name,
-			withoutFolder(quote.OneLine(err), path))
+			checkpoints.WithoutFolder(quote.OneLine(err), path))
 		return
 	}
 	if _, err := c.Tokenizer(); err != nil {
 		a.Notef("%s is in the cache, and runs on ids alone: %s", name,
-			withoutFolder(quote.OneLine(err), path))
+			checkpoints.WithoutFolder(quote.OneLine(err), path))
 	}
 }
 
@@ -169,50 +131,4 @@ func (a *app) pullProgress(b *terminal.Bar) func(hub.Progress) {
 		}
 		told = time.Now()
 	}
-}
-
-// hubError adds to an error of package hub what a user can do about it.
-func hubError(name hub.Name, o hub.Options, err error) error {
-	hint := ""
-	page := "https://huggingface.co"
-	if o.Endpoint != "" {
-		page = o.Endpoint
-	}
-	page += "/" + name.Repo
-	switch {
-	case errors.Is(err, context.Canceled):
-		return err
-	case errors.Is(err, hub.ErrNoRepo) && o.Token == "":
-		hint = "for a private one set HF_TOKEN, or run hf auth login; names are OWNER/REPO, as " +
-			"in " + page
-	case errors.Is(err, hub.ErrNoRepo):
-		hint = "the token that is set may not see it; names are OWNER/REPO, as in " + page
-	case errors.Is(err, hub.ErrGated) && o.Token == "":
-		hint = "ask for access at " + page + ", then set HF_TOKEN, or run hf auth login"
-	case errors.Is(err, hub.ErrGated):
-		hint = "ask for access at " + page + " as the owner of the token that is set"
-	case errors.Is(err, hub.ErrToken):
-		hint = "HF_TOKEN, or the file that hf auth login wrote, has it; a new one is at " +
-			"https://huggingface.co/settings/tokens"
-	case errors.Is(err, hub.ErrNoRevision):
-		hint = page + "/tree/main lists branches and tags"
-	case errors.Is(err, hub.ErrChoose):
-		hint = fmt.Sprintf("gpt pull %s FILE takes one of them", name)
-	case errors.Is(err, hub.ErrNoFile), errors.Is(err, hub.ErrNoWeights):
-		hint = page + "/tree/" + revisionOf(name) + " lists the files"
-	case errors.Is(err, hub.ErrOffline):
-		hint = "without HF_HUB_OFFLINE and TRANSFORMERS_OFFLINE, gpt pull asks the hub"
-	case errors.Is(err, hub.ErrUnreached):
-		hint = "HTTPS_PROXY names a proxy, HF_ENDPOINT another hub"
-	default:
-		return err
-	}
-	return fault.Hint(err, hint)
-}
-
-func revisionOf(name hub.Name) string {
-	if name.Revision == "" {
-		return "main"
-	}
-	return name.Revision
 }

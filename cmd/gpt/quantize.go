@@ -55,6 +55,6 @@ func (c *quantizeCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer out.close()
-	return out.write()
+	defer out.Close()
+	return a.write(out)
 }

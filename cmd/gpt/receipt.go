@@ -71,7 +71,7 @@ func (f *receiptFlag) check(a *app, c *generateCommand, options []string) error 
 	return f.failed(outfile.Check(*f.Receipt, a.writing(c.Many.Target.Force)))
 }
 
-func (f *receiptFlag) failed(err error) error { return outputError("--receipt", err) }
+func (f *receiptFlag) failed(err error) error { return outfile.FlagError("--receipt", err) }
 
 // kept keeps the tokens that pass.
 func kept(

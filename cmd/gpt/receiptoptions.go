@@ -28,7 +28,7 @@ func (a *app) optionFile(name, flag string) (string, error) {
 	if files.all {
 		return "", fmt.Errorf("files: %s is not there, but in options", quoteShort(name))
 	}
-	text, err := a.readFile(name, flag)
+	text, err := a.files.Text(name, flag)
 	if err == nil && files.texts == nil {
 		files.texts = optionTexts{}
 	}

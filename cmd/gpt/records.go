@@ -116,7 +116,7 @@ func (t *recordsTarget) hinted(err error) error {
 	case errors.Is(err, outfile.ErrExists):
 		return fault.Hint(err, "--resume continues it, --force writes over it")
 	}
-	return outputError("--out", err)
+	return outfile.FlagError("--out", err)
 }
 
 // records are written one by one, each at once.

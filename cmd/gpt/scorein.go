@@ -14,6 +14,7 @@ import (
 
 	"picogpt/eval"
 	"picogpt/internal/fault"
+	"picogpt/internal/infile"
 	"picogpt/internal/resume"
 	"picogpt/internal/rows"
 	"picogpt/internal/scorelines"
@@ -37,14 +38,14 @@ func (c *scoreCommand) input(a *app) (*scoreInput, error) {
 		return nil, usagef("--text and a file: want one of them")
 	case c.Text != nil:
 		a.hintAtFile(*c.Text, "gpt score")
-	case c.File == nil && !readable(a.stdin):
+	case c.File == nil && !infile.Readable(a.files.Stdin):
 		return nil, fault.Hint(usagef("nothing to score"),
 			"give a file of texts, --text TEXT, or texts through a pipe")
 
 	case c.File == nil:
-		s, err = a.openRows("-", "")
+		s, err = a.files.Rows("-", "")
 	default:
-		if s, err = a.openRows(*c.File, ""); errors.Is(err, fs.ErrNotExist) {
+		if s, err = a.files.Rows(*c.File, ""); errors.Is(err, fs.ErrNotExist) {
 			err = fault.Hint(err, "to score a text itself: gpt score --text TEXT")
 		}
 	}

@@ -87,7 +87,7 @@ func (c *surpriseCommand) checkPage(a *app) error {
 	if c.Text.Tokens == nil {
 		c.Text.Text.declare(a)
 	}
-	return outputError("--html", outfile.Check(*c.HTML, a.writing(c.Force)))
+	return outfile.FlagError("--html", outfile.Check(*c.HTML, a.writing(c.Force)))
 }
 
 func (c *surpriseCommand) writePage(a *app, page []byte) error {
@@ -97,7 +97,7 @@ func (c *surpriseCommand) writePage(a *app, page []byte) error {
 		_, err := w.Write(page)
 		return err
 	})
-	return outputError("--html", err)
+	return outfile.FlagError("--html", err)
 }
 
 func (c *surpriseCommand) draw(a *app, p surprise.Picture) error {

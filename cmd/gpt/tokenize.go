@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"picogpt/internal/fault"
+	"picogpt/internal/infile"
 	"picogpt/tokenizer"
 )
 
@@ -65,7 +66,7 @@ func (c *tokenizeCommand) Run(a *app) error {
 
 // decode prints the text of ids.
 func (c *tokenizeCommand) decode(a *app, t *tokenizer.Tokenizer, list io.Reader) error {
-	written, err := readWhole(list)
+	written, err := infile.Whole(list)
 	if err != nil {
 		return err
 	}

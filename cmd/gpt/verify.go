@@ -102,7 +102,7 @@ func (c *verifyCommand) read(a *app) (*receipt, error) {
 	if c.Receipt == "" {
 		return nil, usagef("receipt: want a file, found nothing")
 	}
-	text, err := a.readLimited(c.Receipt, "", longestReceipt)
+	text, err := a.files.Limited(c.Receipt, "", longestReceipt)
 	if err != nil {
 		return nil, err
 	}
