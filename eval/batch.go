@@ -1,6 +1,7 @@
 package eval
 
-// Sequences to logits: many sequences in few Evals, the prefixes that they share computed once.
+// Sequences to logits: many sequences in few Evals. Prefixes that sequences share are computed
+// once.
 
 import (
 	"context"
@@ -10,43 +11,44 @@ import (
 	"picogpt/model"
 )
 
-// A sequence is tokens to evaluate, all but the last, of which tokens[first:] are to be measured
-// from what is before them.
+// A sequence is tokens to evaluate, all except the last. The tokens from index first on are
+// measured, each by the logits before it.
 type sequence struct {
 	tokens []int
 	first  int    // ≥ 1
 	stats  []Stat // [len(tokens)-first], written by run
-	err    error  // why the model refuses it, or nil; written by run
+	err    error  // why the model refuses the sequence, or nil; written by run
 
-	// Of a protocol's window:
-	weight int // what the mean over the scored tokens counts for: their number, but for HF's quirk
+	// For a window of a protocol:
+	weight int // weight of the window's mean: the number of its scored tokens, except in HF
 	end    int // tokens of the document up to the window's last
 }
 
-// inputs are the tokens that the model sees.
+// inputs returns the tokens that the model evaluates.
 func (s *sequence) inputs() []int { return s.tokens[:len(s.tokens)-1] }
 
 // A runner evaluates batches of sequences.
 type runner struct {
 	model   *model.Model
 	measure measure
-	share   bool // look for common prefixes
+	share   bool // compute common prefixes once
 }
 
-// A segment is a run of inputs that some sequences have in common, after the segments it hangs on.
+// A segment is a run of inputs that some sequences have in common. It follows its parent segment.
 type segment struct {
-	parent  *segment
-	from    int   // of its first token in the sequences
-	tokens  []int // at least one
-	members []*sequence
-	wanted  int // the logits of tokens[wanted:] are looked at, the others are not computed
-	session *model.Session
-	heirs   int // segments that hang on this one
+	parent   *segment
+	from     int   // of its first token in the sequences
+	tokens   []int // at least one
+	members  []*sequence
+	wanted   int // the logits of tokens[wanted:] are needed; the others are not computed
+	session  *model.Session
+	children int // children that have not taken their session yet
 }
 
-// run fills the stats of all sequences, or says why it cannot for one. Where the model refuses an
-// input, for what is in it or for want of memory, the halves of the batch run by themselves, so
-// that a refusal meets only the sequence that it is of. After an error some stats may be filled.
+// run computes the stats of all sequences, or sets the err of those that the model refuses. If an
+// Eval fails because of an input or for want of memory, the halves of the batch run by themselves,
+// so that only the sequence that caused the error has it. If run returns an error, some stats may
+// be set.
 func (r *runner) run(ctx context.Context, batch []*sequence) error {
 	err := r.together(ctx, batch)
 	var refused *model.InputError
@@ -64,7 +66,7 @@ func (r *runner) run(ctx context.Context, batch []*sequence) error {
 	return r.run(ctx, batch[half:])
 }
 
-// together evaluates a batch level by level.
+// together evaluates a batch level by level of the tree of segments.
 func (r *runner) together(ctx context.Context, batch []*sequence) error {
 	for _, s := range batch {
 		s.stats = make([]Stat, len(s.tokens)-s.first)
@@ -80,7 +82,7 @@ func (r *runner) together(ctx context.Context, batch []*sequence) error {
 			}
 		}
 		if err := r.model.Eval(ctx, inputs...); err != nil {
-			for _, g := range level { // those before have handed their sessions on
+			for _, g := range level { // the segments before it have passed on their sessions
 				g.session.Release()
 			}
 			return err
@@ -90,15 +92,15 @@ func (r *runner) together(ctx context.Context, batch []*sequence) error {
 	return nil
 }
 
-// inherit gives the segment a session that holds what is before it. Its parent's last heir takes
-// the parent's own.
+// inherit gives the segment a session that holds the tokens before it. The last child takes its
+// parent's own session, the others fork it.
 func (r *runner) inherit(g *segment) {
 	switch p := g.parent; {
 	case p == nil:
 		g.session = r.model.NewSession()
 	default:
-		p.heirs--
-		if p.heirs > 0 {
+		p.children--
+		if p.children > 0 {
 			g.session = p.session.Fork(p.session.Len())
 		} else {
 			g.session, p.session = p.session, nil
@@ -106,8 +108,8 @@ func (r *runner) inherit(g *segment) {
 	}
 }
 
-// visitor measures each wanted target of a segment's members. Members agree on all targets but the
-// one after the segment.
+// visitor returns a Visit that measures the wanted targets of a segment's members. The members have
+// the same targets, except the one after the segment.
 func (r *runner) visitor(g *segment) func(model.Row) {
 	return func(row model.Row) {
 		target := g.from + row.Index + 1
@@ -127,7 +129,7 @@ func (r *runner) visitor(g *segment) func(model.Row) {
 	}
 }
 
-// split starts the tree: the segments that hang on nothing.
+// split returns the first level of the tree: the segments without a parent.
 func (r *runner) split(batch []*sequence) []*segment {
 	members := slices.Clone(batch)
 	if !r.share {
@@ -143,30 +145,32 @@ func (r *runner) split(batch []*sequence) []*segment {
 	return branch(nil, 0, 0, members, nil)
 }
 
-// next returns the segments that hang on those of a level.
+// next returns the children of the segments of a level.
 func (r *runner) next(level []*segment) []*segment {
 	var next []*segment
 	for _, g := range level {
 		n := len(next)
 		end := g.from + len(g.tokens)
 		next = branch(g, end, end, g.members, next)
-		g.heirs = len(next) - n
-		if g.heirs == 0 {
+		g.children = len(next) - n
+		if g.children == 0 {
 			g.session.Release()
 		}
 	}
 	return next
 }
 
-// worthwhile is how many rows a shared segment must save: a pass of few rows costs about as much.
+// worthwhile is the number of rows that a shared segment must save: a pass of few rows costs about
+// as much.
 const worthwhile = 32
 
-// branch appends the segments that begin at input from of the members, which are sorted and agree
-// before input at ≥ from. Members that agree further share a segment if that saves enough.
+// branch appends the segments that begin at input from of the members. The members are sorted and
+// agree before input at, which is ≥ from. Members that also agree after it share a segment if that
+// saves enough rows.
 func branch(parent *segment, from, at int, members []*sequence, to []*segment) []*segment {
 	for len(members) > 0 {
 		s := members[0].inputs()
-		if len(s) == at { // it ends here
+		if len(s) == at { // the member ends here
 			if at > from {
 				to = append(to, cut(parent, from, at, members[:1]))
 			}
@@ -191,7 +195,7 @@ func branch(parent *segment, from, at int, members []*sequence, to []*segment) [
 	return to
 }
 
-// common returns the length of the common prefix.
+// common returns the length of the common prefix of a and b.
 func common(a, b []int) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -200,9 +204,9 @@ func common(a, b []int) int {
 	return n
 }
 
-// cut makes the segment from up to end.
+// cut returns the segment of the inputs from from to end.
 func cut(parent *segment, from, end int, members []*sequence) *segment {
-	first := end // of the inputs whose logits are looked at
+	first := end // the first input whose logits are needed
 	for _, s := range members {
 		first = min(first, s.first-1)
 	}

@@ -1,6 +1,6 @@
 package eval
 
-// Choosing among continuations: for each question the likeliest one, and how often that is right.
+// Choosing among continuations: the likeliest one for each question, and how often that is right.
 
 import (
 	"context"
@@ -16,14 +16,14 @@ import (
 // A Question asks which of several texts follows a context.
 type Question struct {
 	Context string
-	// what may follow Context, with the space between the two where there is to be one
+	// what may follow Context; a space between the two belongs to the choice
 	Choices []string
 
-	Tag any // the caller's: it comes back as Answer.Tag
+	Tag any // any value; it is returned as Answer.Tag
 
-	// For Choice.
-	Answer int // the right choice, from 0
-	// the length that each choice counts for in ChoiceResult.ByByte; nil for those of Choices
+	// For the function Choice only:
+	Answer int // the index of the right choice
+	// the length of each choice in bytes for ChoiceResult.ByByte; nil means those of Choices
 	Bytes []int
 }
 
@@ -39,20 +39,20 @@ func (q *Question) check() error {
 	return nil
 }
 
-// An Answer is what the model makes of a question.
+// An Answer is the result for one question.
 type Answer struct {
 	Index  int      // of the question, from 0
 	Tag    any      // the question's
-	Best   int      // the likeliest choice; of equal ones the first
-	Scores []Scored // of each choice, cut from the context as in a Request that is a Pair
+	Best   int      // the index of the likeliest choice; of equal ones, the first
+	Scores []Scored // of each choice, as for a Request with Pair set
 
-	// Probabilities of the choices, if one of them it must be: e^Sum of each, divided by the sum of
-	// these. They add up to 1.
+	// Probabilities are those of the choices if one of them must follow: e^Sum of each, divided by
+	// the sum of these. They add up to 1.
 	Probabilities []float64
 }
 
-// Choose answers one question: which of the choices follows the context. The first choice that
-// cannot be scored is an error.
+// Choose answers one question: which of the choices follows the context. If a choice cannot be
+// scored, it returns the error of the first such choice.
 func Choose(
 	ctx context.Context, m *model.Model, tok Tokenizer, context string, choices ...string,
 ) (Answer, error) {
@@ -67,9 +67,9 @@ func Choose(
 	return Answer{}, ctx.Err()
 }
 
-// Answers yields one Answer for each question, in the order of the questions. They are scored in
-// batches as by Score, which says when the questions may come and what ends the iteration: a
-// question that cannot be answered yields a *RequestError, whose Index and Tag are the question's.
+// Answers yields one Answer for each question, in order. It scores them in batches as Score does:
+// see there when questions may arrive and what ends the iteration. A question that cannot be
+// answered yields a *RequestError with the question's Index and Tag.
 func Answers(
 	ctx context.Context, m *model.Model, tok Tokenizer, questions iter.Seq[Question],
 	o ScoreOptions,
@@ -96,16 +96,17 @@ func Answers(
 	}
 }
 
-// An openQuestion is a question with the scores of some of its choices.
+// An openQuestion is a question with the scores that its choices have so far.
 type openQuestion struct {
 	Question
 	index  int
-	left   int // requests without a score
+	left   int // number of choices without a score
 	scores []Scored
 	err    error
 }
 
-// choices turns each question into the requests for its choices, which share it as their tag.
+// choices yields a request for each choice of each question. The requests of a question have it as
+// their tag.
 func choices(questions iter.Seq[Question]) iter.Seq[Request] {
 	return func(yield func(Request) bool) {
 		index := 0
@@ -128,7 +129,7 @@ func choices(questions iter.Seq[Question]) iter.Seq[Request] {
 	}
 }
 
-// add adds the score of the next choice, or why there is none.
+// add adds the score of the next choice, or the reason why there is none.
 func (q *openQuestion) add(s Scored, bad *RequestError) {
 	if bad != nil && q.err == nil {
 		if q.err = bad.Err; q.check() == nil {
@@ -163,18 +164,19 @@ func (q *openQuestion) answer() (Answer, error) {
 	return a, nil
 }
 
-// A ChoiceResult is the accuracy of three ways to choose. Its numbers are NaN where there are no
+// A ChoiceResult is the accuracy of three ways to choose. Its numbers are NaN if there are no
 // examples.
 type ChoiceResult struct {
 	Examples int
 	BySum    Accuracy // the greatest log-likelihood
 	ByMean   Accuracy // the greatest mean over a choice's tokens
 	ByByte   Accuracy // the greatest log-likelihood for each byte of a choice
-	Partial  bool     // an error came before the last example
+	Partial  bool     // an error ended the measurement before the last example
 }
 
-// Choice measures how often the right choice is the likeliest; of equal ones the first is taken. On
-// an error, such as the context's, the result is that of the questions before it.
+// Choice measures how often the likeliest choice is the right one; of equal choices it takes the
+// first. On an error, such as the context's, it also returns the result for the questions before
+// it.
 func Choice(
 	ctx context.Context, m *model.Model, tok Tokenizer, questions iter.Seq[Question], o TaskOptions,
 ) (ChoiceResult, error) {
@@ -207,7 +209,7 @@ func Choice(
 	return ChoiceResult{n, accuracy(sum, n), accuracy(mean, n), accuracy(bytes, n), err != nil}, err
 }
 
-// examples are questions that come back as the tags of their answers.
+// examples yields the questions with themselves as tags, which their answers return.
 func examples(questions iter.Seq[Question]) iter.Seq[Question] {
 	return func(yield func(Question) bool) {
 		for q := range questions {
@@ -220,7 +222,7 @@ func examples(questions iter.Seq[Question]) iter.Seq[Question] {
 	}
 }
 
-// checkAnswer checks what only Choice looks at.
+// checkAnswer checks the fields that only the function Choice uses.
 func (q *Question) checkAnswer(index int) error {
 	var err error
 	switch {
@@ -234,7 +236,7 @@ func (q *Question) checkAnswer(index int) error {
 	return &RequestError{Index: index, Tag: q.Tag, Err: err}
 }
 
-// best is the choice that is best in one of the three ways: by sum, by mean, by bytes.
+// best returns the index of the choice that is best by sum, by mean or by bytes.
 func (q *Question) best(scores []Scored, way int) int {
 	best, most := 0, 0.0
 	for i, s := range scores {

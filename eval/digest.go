@@ -13,27 +13,27 @@ import (
 	"math/bits"
 )
 
-// A Digest tells whether two runs scored the same texts alike, to the last bit: in whatever order,
-// in however many parts, by whatever program. It is the sum, mod 2²⁵⁶, of the SHA-256 of each
-// record, both as numbers whose first byte is the most significant; the zero Digest is that of no
-// records. In JSON it is 64 hexadecimal digits.
+// A Digest tells whether two runs gave the same scores for the same texts, to the last bit. It does
+// not depend on the order of the records, on their division into files, or on the program. It is
+// the sum, mod 2²⁵⁶, of the SHA-256 of each record, where each is a number whose first byte is the
+// most significant; the zero Digest is that of no records. In JSON it is 64 hexadecimal digits.
 //
-// The SHA-256 of a record is that of these bytes. Integers have 64 bits, the least significant byte
-// first.
+// The SHA-256 of a record is that of the following bytes. Integers have 64 bits, the least
+// significant byte first.
 //
-//	id        the byte 0 where there is none, or null
+//	id        the byte 0 if there is none, or it is null
 //	          the byte 1, the length of the UTF-8, the UTF-8: for a string, its escapes resolved
-//	          the byte 2, the length of the JSON, the JSON: for any other value, as it stands but
-//	          without white space between its parts
-//	tokens    how many, and each id
-//	logprobs  how many, and the bits of each as a float64; 0x7ff8000000000000 for null, which
+//	          the byte 2, the length of the JSON, the JSON: for any other value, unchanged except
+//	          that white space between its parts is removed
+//	tokens    their number, and each id
+//	logprobs  their number, and the bits of each as a float64; 0x7ff8000000000000 for null, which
 //	          the first token of a text has
 //
-// Line and place do not count, and neither do records of texts that could not be scored.
+// Line and offsets are not included, nor are texts that could not be scored.
 type Digest [sha256.Size]byte
 
-// Add adds a record, as Score gives it or as it is read from gpt score's output. It errs if the id
-// is no JSON.
+// Add adds a record, from Score or read from gpt score's output. It returns an error if the id is
+// not valid JSON.
 func (d *Digest) Add(r *Record) error {
 	b, err := appendID(nil, r.ID)
 	if err != nil {
@@ -69,10 +69,10 @@ func (d *Digest) Merge(other Digest) {
 
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 
-// MarshalText writes hexadecimal digits.
+// MarshalText returns 64 hexadecimal digits.
 func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText reads them.
+// UnmarshalText reads 64 hexadecimal digits.
 func (d *Digest) UnmarshalText(text []byte) error {
 	b, err := hex.DecodeString(string(text))
 	if err != nil || len(b) != len(d) {
@@ -82,8 +82,8 @@ func (d *Digest) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// CanonicalID is an id as a Digest takes it, in bytes that are equal where ids are: nil where there
-// is none, or null.
+// CanonicalID returns an id as a Digest includes it: equal ids give equal bytes. It returns nil if
+// there is no id, or it is null.
 func CanonicalID(id json.RawMessage) ([]byte, error) {
 	b, err := appendID(nil, id)
 	if err != nil || b[0] == 0 {
@@ -92,7 +92,7 @@ func CanonicalID(id json.RawMessage) ([]byte, error) {
 	return b, nil
 }
 
-// appendID appends an id in canonical form.
+// appendID appends an id in its canonical form.
 func appendID(b []byte, id json.RawMessage) ([]byte, error) {
 	id = bytes.TrimSpace(id)
 	if len(id) == 0 || string(id) == "null" {

@@ -1,7 +1,8 @@
-// Package eval measures text with a model: perplexity by the published definition of each protocol
-// (Perplexity, Measure), also of many documents that are measured anywhere and added up (MeasureEach,
-// Total), log-likelihoods token by token (Score), the likeliest of several continuations with their
-// probabilities (Choose, Answers), and the benchmarks built on them (Lambada, Choice).
+// Package eval measures text with a model. It has perplexity by the published definition of each
+// protocol (Perplexity, Measure), also for many documents that are measured on several machines and
+// added up (MeasureEach, Total); log-likelihoods token by token (Score); the likeliest of several
+// continuations with their probabilities (Choose, Answers); and the benchmarks that use these
+// (Lambada, Choice).
 //
 //	r, err := eval.Perplexity(ctx, m, tokens, eval.Options{Protocol: eval.HF})
 //	fmt.Println(r.Perplexity, r.Scored)
@@ -11,16 +12,16 @@
 //	a, err := eval.Choose(ctx, m, tok, "It was", " good", " bad")
 //	fmt.Println(a.Best, a.Probabilities)
 //
-// A score in JSON is a Record, the line that gpt score writes. A Digest of records tells whether
-// two runs scored the same texts alike.
+// The JSON of a score is a Record, a line of gpt score's output. A Digest of records tells whether
+// two runs gave the same scores.
 //
 // # Numerics
 //
-// The log-probability of a token is its logit less the log-sum-exp of all logits, in float64 from
-// the model's float32 logits. Sums run over the tokens in the order of the text. A number therefore
-// depends on the checkpoint, its number format, the text and the protocol, and on nothing else: not
+// The log-probability of a token is its logit minus the log-sum-exp of all logits, in float64 from
+// the model's float32 logits. Sums run over the tokens in the order of the text. So a number
+// depends only on the checkpoint, its number format, the text and the protocol. It does not depend
 // on the batch, the threads, the kernels or the machine.
 //
-// Memory holds the text, its ids and the windows of one batch. Logits are looked at as they are
-// computed; they are never kept.
+// Memory holds the text, its ids and the windows of one batch. Logits are used while they are
+// computed and are not kept.
 package eval

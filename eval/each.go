@@ -1,6 +1,6 @@
 package eval
 
-// MeasureEach: many documents, each by itself, to be added up anywhere.
+// MeasureEach: many documents, each measured by itself; a Total adds them up.
 
 import (
 	"context"
@@ -13,18 +13,18 @@ import (
 // A DocumentRequest is one document to measure.
 type DocumentRequest struct {
 	Document
-	Tag any   // the caller's: it comes back as Measured.Tag
-	Err error // if not nil, why there is no document; it comes back in its turn
+	Tag any   // any value; it is returned as Measured.Tag
+	Err error // if not nil, why there is no document; MeasureEach returns it in order
 }
 
-// A Measured is what a protocol makes of one document. A Total adds up many.
+// A Measured is the result of a protocol for one document. A Total adds up many.
 type Measured struct {
 	Index int // of the request, from 0
 	Tag   any // the request's
 
 	Tokens, Words, Bytes int // the document's
 
-	Windows []float64 // what each window adds to the nll, as the protocol weighs it
+	Windows []float64 // each window's part of the NLL, weighted as in the protocol
 	Scored  int       // tokens, as the protocol counts them
 	Squares float64   // the sum over the scored tokens of the square of their nll
 
@@ -32,23 +32,23 @@ type Measured struct {
 	LogProbs []float64 // [Tokens] natural; NaN for a token that the protocol does not score
 }
 
-// MeasureEach yields one Measured for each document, in their order. Documents share Evals, which
-// changes no digit, so that they may be measured anywhere and in any company, and added up
-// afterwards:
+// MeasureEach yields one Measured for each document, in order. Documents share Evals, which changes
+// no digit. So documents may be measured in any groups, on any machine, and added up later:
 //
 //	total, err := eval.NewTotal(o, m.Config())
 //	for d, err := range eval.MeasureEach(ctx, m, documents, o) {
 //		total.Add(&d)
 //	}
-//	r, err := total.Result() // of eval.Measure for all of them
+//	r, err := total.Result() // the same as eval.Measure of all documents
 //
-// A document that cannot be measured, since it has fewer tokens than the protocol wants or an id
-// that the model does not know, or for what the model makes of it, yields a *RequestError beside a
-// Measured that has only Index and Tag; the iteration goes on. An empty one is measured by LMEval:
-// it adds no window. Any other error, an option's or the context's for one, ends the iteration.
+// A document that cannot be measured yields a *RequestError beside a Measured that has only Index
+// and Tag, and the iteration continues. This happens if it has fewer tokens than the protocol
+// needs, or an id outside the vocabulary, or if the model gives logits that are not finite. LMEval
+// measures an empty document: it has no window. Any other error, such as an option's or the
+// context's, ends the iteration.
 //
-// Documents come as the requests of Score do, from a function that runs in a goroutine of its own.
-// Memory holds those of one Eval and the one that is read ahead.
+// The documents' function runs in a goroutine of its own, as the requests' of Score. Memory holds
+// the documents of one Eval and one that is read ahead.
 func MeasureEach(
 	ctx context.Context, m *model.Model, documents iter.Seq[DocumentRequest], o Options,
 ) iter.Seq2[Measured, error] {
@@ -64,11 +64,11 @@ func MeasureEach(
 	}
 }
 
-// measureRows is how many rows one Eval should have: enough for the model's passes to be full.
-// Short windows are as many as texts of Score at most, for the memory of their caches.
+// measureRows is the number of rows that one Eval should have, enough to fill the model's passes.
+// The number of short windows is bounded as in Score, because each needs a cache.
 const measureRows = 1024
 
-// packer packs windows: as many as Batch says, or those that fill a pass.
+// packer returns a packer of windows: as many as Batch says, or as many as fill a pass.
 func (s *settings) packer(m *model.Model) packer {
 	p := packer{runner: runner{model: m}, most: s.Batch}
 	if s.Batch == 0 {
@@ -77,14 +77,14 @@ func (s *settings) packer(m *model.Model) packer {
 	return p
 }
 
-// A measuring is a document on its way.
+// A measuring is a document that is being measured.
 type measuring struct {
 	*settings
 	measured Measured
 	err      error
 }
 
-// begin finds out whether the document can be measured.
+// begin checks whether the document can be measured.
 func (s *settings) begin(c model.Config, r DocumentRequest, index int) *measuring {
 	d := &measuring{settings: s, err: r.Err, measured: Measured{Index: index, Tag: r.Tag}}
 	if d.err == nil {
@@ -105,7 +105,7 @@ func (s *settings) begin(c model.Config, r DocumentRequest, index int) *measurin
 	return d
 }
 
-// sequences are the document's windows, up to one that the model refuses.
+// sequences yields the document's windows, until the model refuses one.
 func (d *measuring) sequences() iter.Seq[*sequence] {
 	return func(yield func(*sequence) bool) {
 		for w := range d.windows(d.measured.IDs) {

@@ -1,7 +1,7 @@
 package eval
 
-// Entropy, at the price of a multiplication or two for each logit: an exponential that is good
-// enough for a sum, and the same everywhere.
+// Entropy, for one or two multiplications a logit: an exponential that is accurate enough for a
+// sum, and has the same bits everywhere.
 
 import (
 	"math"
@@ -9,7 +9,7 @@ import (
 	"picogpt/kernels"
 )
 
-// A decay is a table of 2^(−i/256), from which e^−d follows with an error below 2·10⁻¹³ of it.
+// A decay is a table of 2^(−i/256). With it e^−d is computed with a relative error below 2·10⁻¹³.
 type decay [256]float64
 
 func newDecay() *decay {
@@ -21,15 +21,15 @@ func newDecay() *decay {
 }
 
 const (
-	// 1.5·2⁵²: adding it rounds to an integer, held in the low bits
+	// 1.5·2⁵²: adding it rounds to an integer, which is then in the low bits
 	entropyRound = 6755399441055744.0
-	entropyMost  = 700 // d·e^−d is below 10⁻³⁰⁰ beyond
+	entropyMost  = 700 // d·e^−d is below 10⁻³⁰⁰ for greater d
 )
 
 // term returns d·e^−d for d from 0 to entropyMost. With n = d·256/ln2, rounded, and y = d −
 // n·ln2/256, e^−d is 2^(−n/256)·e^−y: a power of two from the table, and the series to y³, |y| <
-// 0.0014. The caller rounds the product: a conversion here would be one too many for the compiler
-// to inline it.
+// 0.0014. The caller rounds the product: with one more conversion here the compiler would not
+// inline the function.
 func (t *decay) term(d float64) float64 {
 	shifted := float64(d*(256/math.Ln2)) + entropyRound
 	n := math.Float64bits(shifted)
@@ -38,8 +38,8 @@ func (t *decay) term(d float64) float64 {
 	return float64(d*series) * math.Float64frombits(math.Float64bits(t[n&255])-n>>8<<52)
 }
 
-// within bounds d from above. Below, it is 0: the log-sum-exp is rounded from a sum of the greatest
-// logit and something not negative.
+// within returns d, but at most entropyMost. d is never negative: the log-sum-exp is rounded from a
+// sum of the greatest logit and a term that is not negative.
 func within(d float64) float64 {
 	if d > entropyMost {
 		return entropyMost
@@ -47,8 +47,8 @@ func within(d float64) float64 {
 	return d
 }
 
-// entropy returns −Σ p·ln p = Σ d·e^−d, d = lse − logit, in nats: terms that are not negative, in
-// four lanes by i mod 4.
+// entropy returns −Σ p·ln p = Σ d·e^−d, d = lse − logit, in nats. No term is negative; they are
+// added in four lanes by i mod 4.
 func (t *decay) entropy(logits []float32, lse float64) float64 {
 	var a, b, c, d float64
 	for len(logits) >= 4 {

@@ -1,7 +1,7 @@
 package eval
 
-// Expectations: a perplexity that is wanted, for the tests of those who change a model or what runs
-// it.
+// Expectations: a wanted perplexity, for the tests of those who change a model or the code that
+// runs it.
 
 import (
 	"context"
@@ -13,14 +13,14 @@ import (
 	"picogpt/model"
 )
 
-// An Expectation is a perplexity that is wanted.
+// An Expectation is a wanted perplexity.
 type Expectation struct {
 	Perplexity float64
-	Tolerance  float64 // how far it may be from that
+	Tolerance  float64 // the largest accepted difference
 }
 
-// ParseExpectation reads a perplexity as it is printed. Its tolerance is half a unit of the last
-// digit: "20.0222" is 20.0222 ± 0.00005.
+// ParseExpectation reads a perplexity as gpt perplexity prints it. The tolerance is half a unit of
+// the last digit: "20.0222" is 20.0222 ± 0.00005.
 func ParseExpectation(s string) (Expectation, error) {
 	mantissa, exponent, scaled := strings.Cut(strings.ToLower(s), "e")
 	whole, decimals, _ := strings.Cut(mantissa, ".")
@@ -39,7 +39,7 @@ func ParseExpectation(s string) (Expectation, error) {
 	return Expectation{x, half}, err
 }
 
-// Check errs, with both numbers, if a perplexity is not the one that is wanted.
+// Check returns an error with both numbers if the perplexity is not the wanted one.
 func (e Expectation) Check(perplexity float64) error {
 	if perplexity == e.Perplexity || math.Abs(perplexity-e.Perplexity) <= e.Tolerance {
 		return nil
@@ -49,15 +49,15 @@ func (e Expectation) Check(perplexity float64) error {
 		number(perplexity), number(e.Perplexity), number(e.Tolerance))
 }
 
-// TB is what ExpectPerplexity needs of a testing.TB.
+// TB has the methods of testing.TB that ExpectPerplexity needs.
 type TB interface {
 	Helper()
 	Errorf(format string, args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// ExpectPerplexity measures a text, and fails the test unless the perplexity is the one wanted, as
-// ParseExpectation reads it. A text that cannot be measured ends the test.
+// ExpectPerplexity measures a text, and fails the test unless the perplexity is the wanted one,
+// which ParseExpectation reads. If the text cannot be measured, the test ends.
 //
 //	func TestPerplexity(t *testing.T) {
 //		text, _ := eval.NewText(eval.HF, tok, story)

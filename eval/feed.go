@@ -1,6 +1,6 @@
 package eval
 
-// A feed: requests that come when they come, while nobody waits longer than needed.
+// A feed: requests that may arrive at any time, and no answer waits longer than needed.
 
 import (
 	"context"
@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// patience is how long a batch that is not full waits for one more request: longer than a source
-// needs to hand over what it has, and too short to be noticed.
+// patience is how long a batch that is not full waits for another request: longer than a source
+// needs to hand over a request that is ready, and too short to be noticed.
 const patience = 2 * time.Millisecond
 
 // parting is how long the end of a loop waits for its source to return: enough on a busy machine,
-// and too short to be noticed where the source waits for something else.
+// and too short to be noticed if the source waits for something else.
 const parting = 200 * time.Millisecond
 
 // A feed runs a source of requests in a goroutine of its own, one request ahead.
@@ -23,7 +23,7 @@ type feed[T any] struct {
 	stopped  chan struct{} // closed when no more are wanted
 	timer    *time.Timer
 
-	// How the source ended, if it neither returned nor was stopped.
+	// set if the source neither returned nor was stopped, but panicked or called runtime.Goexit
 	panicked any
 	exited   bool
 }
@@ -54,8 +54,8 @@ func (f *feed[T]) run(source iter.Seq[T]) {
 	returned = true
 }
 
-// stop ends the source at its next request. One that is not waiting for something has returned
-// then.
+// stop ends the source at its next request. A source that does not wait for anything has returned
+// when stop returns.
 func (f *feed[T]) stop() {
 	close(f.stopped)
 	f.timer.Reset(parting)
@@ -72,7 +72,7 @@ func (f *feed[T]) stop() {
 	}
 }
 
-// check passes on what ended the source, as if it had run in the loop.
+// check repeats a panic or Goexit of the source in the goroutine of the loop.
 func (f *feed[T]) check() {
 	switch {
 	case f.panicked != nil:
@@ -82,17 +82,18 @@ func (f *feed[T]) check() {
 	}
 }
 
-// state is what next found.
+// state is the result of next.
 type state int
 
 const (
 	found   state = iota
-	nothing       // for now
-	ended         // the source has, or the context
+	nothing       // no request at the moment
+	ended         // the source or the context has ended
 )
 
-// next returns the next request. If the source has none at the moment, it waits for one, with hurry
-// only a little. A panic of the source is one here, as where it runs in the loop.
+// next returns the next request. If the source has none at the moment, next waits for one; with
+// hurry it waits only for patience. If the source panics, so does next, as if the source ran in the
+// loop.
 func (f *feed[T]) next(ctx context.Context, hurry bool) (r T, s state) {
 	var late <-chan time.Time
 	if hurry {

@@ -1,6 +1,6 @@
 package eval
 
-// LAMBADA: the last word of a text.
+// LAMBADA: predicting the last word of a text.
 
 import (
 	"context"
@@ -18,13 +18,14 @@ type TaskOptions struct {
 	Batch    int            // texts in one Eval, as in ScoreOptions
 	Progress func(done int) // if not nil, called after each example
 
-	// Skip, if not nil, is told of an example that cannot be scored, counted from 0; the benchmark
-	// continues without it. If it is nil, such an example is an error.
+	// Skip, if not nil, is called for each example that cannot be scored, with its index and the
+	// error; the benchmark continues without the example. If Skip is nil, such an example ends the
+	// benchmark.
 	Skip func(example int, err error)
 }
 
-// An Accuracy is a share of right answers, and its standard error √(p·(1−p)/(n−1)), which is NaN
-// for a single one.
+// An Accuracy is a share of right answers, and its standard error √(p·(1−p)/(n−1)), which is NaN if
+// n is 1.
 type Accuracy struct{ Value, StdErr float64 }
 
 func accuracy(right, n int) Accuracy {
@@ -32,18 +33,18 @@ func accuracy(right, n int) Accuracy {
 	return Accuracy{p, math.Sqrt(float64(p*(1-p)) / float64(n-1))}
 }
 
-// A LambadaResult is what Lambada measures. Its numbers are NaN where there are no examples.
+// A LambadaResult is the result of Lambada. Its numbers are NaN if there are no examples.
 type LambadaResult struct {
 	Examples   int
 	Perplexity float64  // exp(−mean log-likelihood of the last word)
 	Accuracy   Accuracy // of the greedy choice, all tokens of the word
-	Partial    bool     // an error came before the last example
+	Partial    bool     // an error ended the measurement before the last example
 }
 
-// Lambada measures how well the last word of each text is predicted from the rest, by the
-// definition of lm-evaluation-harness's lambada_openai: the text is cut at its last space, and the
-// space belongs to the word. On an error, such as the context's, the result is that of the texts
-// before it.
+// Lambada measures how well the last word of each text is predicted from the rest, as defined by
+// lm-evaluation-harness's lambada_openai: the text is cut at its last space, and the space belongs
+// to the word. On an error, such as the context's, it also returns the result for the texts before
+// it.
 func Lambada(ctx context.Context, m *model.Model, tok Tokenizer, texts iter.Seq[string],
 	o TaskOptions) (LambadaResult, error) {
 	requests := func(yield func(Request) bool) {

@@ -15,14 +15,14 @@ import (
 type packer struct {
 	runner
 	most  int // sequences in an Eval
-	limit int // of their rows together, which bounds the memory of their caches; 0 is none
+	limit int // of their rows together, which bounds the memory of their caches; 0 means none
 
 	batch []*sequence
 	rows  int
-	done  func([]*sequence) error // told of each Eval's sequences
+	done  func([]*sequence) error // called with each Eval's sequences
 }
 
-// add evaluates a sequence, at the latest when the next flush does.
+// add adds a sequence. It is evaluated now or, at the latest, by the next flush.
 func (p *packer) add(ctx context.Context, s *sequence) error {
 	n := len(s.inputs())
 	if p.limit > 0 && len(p.batch) > 0 && p.rows+n > p.limit {
@@ -38,7 +38,7 @@ func (p *packer) add(ctx context.Context, s *sequence) error {
 	return nil
 }
 
-// flush evaluates what there is.
+// flush evaluates the sequences that were added.
 func (p *packer) flush(ctx context.Context) error {
 	if len(p.batch) == 0 {
 		return nil
@@ -51,20 +51,20 @@ func (p *packer) flush(ctx context.Context) error {
 	return p.done(batch)
 }
 
-// A task is a request on its way to its answer.
+// A task is a request that is being answered.
 type task[A any] interface {
 	sequences() iter.Seq[*sequence] // to evaluate; each is made when the one before it is packed
-	take(*sequence)                 // told of each that was evaluated, in their order
-	answer() (A, error)             // after the last of them
+	take(*sequence)                 // called with each sequence that was evaluated, in order
+	answer() (A, error)             // called after the last sequence
 }
 
-// A queued task is not answered yet.
+// A queued task has no answer yet.
 type queued[A any] struct {
 	task[A]
-	left int // sequences that are not evaluated yet, and one while more may come
+	left int // sequences that are not evaluated yet, plus one if there may be more
 }
 
-// A queue answers requests in their order.
+// A queue returns answers in the order of the requests.
 type queue[A any] struct {
 	packer
 	yield  func(A, error) bool
@@ -75,9 +75,9 @@ type queue[A any] struct {
 // errEnough says that the loop over the answers has ended.
 var errEnough = errors.New("no more answers are wanted")
 
-// respond yields the answers to the requests of a source, each of which begins a task. It takes
-// what there is for the next Eval, and does not wait for more once it has some. An error that is
-// not a task's ends it.
+// respond yields the answers to the requests of a source; begin turns each into a task. It fills an
+// Eval with the requests that are ready, and does not wait for more if it has at least one. An
+// error that is not a task's own ends it.
 func respond[R, A any](
 	ctx context.Context, p packer, source iter.Seq[R], begin func(r R, index int) task[A],
 	yield func(A, error) bool,
@@ -134,11 +134,11 @@ func (q *queue[A]) evaluated(batch []*sequence) error {
 		q.owners[i].take(s)
 		q.owners[i].left--
 	}
-	q.owners = slices.Delete(q.owners, 0, len(batch)) // which forgets them
+	q.owners = slices.Delete(q.owners, 0, len(batch)) // also clears the pointers
 	return q.answer()
 }
 
-// answer yields the answers of the tasks that are done and have none before them that is not.
+// answer yields the answers of the tasks that are done and whose predecessors are all done.
 func (q *queue[A]) answer() error {
 	for len(q.tasks) > 0 && q.tasks[0].left == 0 {
 		t := q.tasks[0]

@@ -1,6 +1,6 @@
 package eval
 
-// From a request to the tokens that are evaluated and those that are scored.
+// From a request to the tokens that are evaluated and the tokens that are scored.
 
 import (
 	"errors"
@@ -13,57 +13,57 @@ import (
 	"picogpt/tokenizer"
 )
 
-// A Tokenizer turns text into ids and back, and tells where each id is in the text.
-// *tokenizer.Tokenizer is one.
+// A Tokenizer turns text into ids and back, and says where each id is in the text.
+// *tokenizer.Tokenizer implements it.
 type Tokenizer interface {
 	Encoder
 	EncodeSpans(text string) (ids []int, spans []tokenizer.Span, err error)
 	DecodeSpans(ids []int) (text string, spans []tokenizer.Span, err error)
-	Text(id int) (string, error) // of one token by itself, to show it
+	Text(id int) (string, error) // returns the text of one token by itself, to be shown
 }
 
 // A Request is one text to score.
 type Request struct {
-	// Text is scored. Alone, all of its tokens are, but for the first where there is no BOS.
+	// Text is scored: all of its tokens. Without a BOS and a context, the first token has no score.
 	Text string
 
-	// Context, in a Pair, is what Text continues; only Text is scored. The two are cut as
-	// lm-evaluation-harness cuts them: white space at the end of Context moves to the beginning of
-	// Text, and Text's tokens are encode(Context+Text)[len(encode(Context)):]. After an empty
-	// Context, the BOS comes first.
+	// Context, in a Pair, is the text before Text; only Text is scored. The two are divided into
+	// tokens as in lm-evaluation-harness: white space at the end of Context moves to the beginning
+	// of Text, and Text's tokens are encode(Context+Text)[len(encode(Context)):]. If Context is
+	// empty, the BOS comes first.
 	Context string
 	Pair    bool
 
-	// Tokens, if not nil, are the ids of Text, which is ignored, in a request that is no Pair.
+	// Tokens, if not nil, are the ids to score in a request that is no Pair; Text is then ignored.
 	Tokens []int
 
-	// Tag is the caller's: it comes back as Scored.Tag. A string or a number is the id of the
-	// Record.
+	// Tag is any value of the caller's; it is returned as Scored.Tag. A string or a number is the
+	// id of the Record.
 	Tag any
 
-	// Err, if not nil, says why there is nothing to score, a line that is broken for example. It
-	// comes back in its turn, as a RequestError.
+	// Err, if not nil, says why there is nothing to score, for example a malformed line. It is
+	// returned in order, as a RequestError.
 	Err error
 }
 
-// A job is a request on its way: its tokens, and the sequences that will measure them.
+// A job is a request that is being scored: its tokens, and the sequences that measure them.
 type job struct {
 	index  int
 	tag    any
-	tokens []int            // all of them, the BOS and the context included
-	first  int              // token that is scored first
+	tokens []int            // all, with the BOS and the context
+	first  int              // index of the first token that is scored
 	hidden int              // tokens that are not part of the scored text: the BOS, the context
-	text   string           // what is scored
+	text   string           // the scored text
 	spans  []tokenizer.Span // [len(tokens)-hidden] where in text
-	drop   int              // tokens of the context that are too far away to be seen
+	drop   int              // tokens of the context that are left out, because the model has too few positions
 	parts  []*sequence
 	err    error
 
 	tokenizer Tokenizer
-	top       int // how many alternatives to keep for each token
+	top       int // number of alternatives to keep for each token
 }
 
-// prepare encodes a request and cuts it into sequences.
+// prepare encodes a request and divides it into sequences.
 func (o *ScoreOptions) prepare(c model.Config, tok Tokenizer, r Request, index int) *job {
 	j := &job{index: index, tag: r.Tag, err: r.Err, tokenizer: tok, top: o.Top}
 	switch {
@@ -92,7 +92,7 @@ func (o *ScoreOptions) prepare(c model.Config, tok Tokenizer, r Request, index i
 	return j
 }
 
-// alone makes the tokens of a text without a context.
+// alone sets the tokens of a text without a context.
 func (j *job) alone(c model.Config, tok Tokenizer, r Request, bos bool) (err error) {
 	ids := r.Tokens
 	if ids == nil {
@@ -113,7 +113,7 @@ func (j *job) alone(c model.Config, tok Tokenizer, r Request, bos bool) (err err
 	return nil
 }
 
-// pair makes the tokens of a context and its continuation, which is what is scored.
+// pair sets the tokens of a context and of its continuation, which is scored.
 func (j *job) pair(c model.Config, tok Tokenizer, r Request) error {
 	if r.Tokens != nil {
 		return errors.New("tokens: want none beside a context")
@@ -152,9 +152,9 @@ func (j *job) pair(c model.Config, tok Tokenizer, r Request) error {
 }
 
 // cut makes the sequences. A context that is too long loses its beginning, as in
-// lm-evaluation-harness: the model sees the last positions tokens before the last. A text that is
-// too long is cut into windows that advance by half of that, so that every token is scored once,
-// with at least half a window before it.
+// lm-evaluation-harness: the model sees the last positions tokens. A text that is too long is
+// divided into windows that advance by half of positions, so that every token is scored once, with
+// at least half a window before it.
 func (j *job) cut(positions int) {
 	n := len(j.tokens)
 	if j.hidden > 1 || n <= positions+1 { // a context, or a text that fits

@@ -1,6 +1,6 @@
 package eval
 
-// Perplexity: the windows of a protocol, a batch at a time, added up in the order of the text.
+// Perplexity: a protocol's windows, evaluated in batches and added up in the order of the text.
 
 import (
 	"context"
@@ -10,18 +10,18 @@ import (
 )
 
 // Perplexity measures one text, given as ids, by the protocol that o names. The result's words,
-// bytes and SHA-256 are unknown: Measure takes a Text, which has them.
+// bytes and SHA-256 are unknown: use Measure with a Text, which has them.
 //
-// If ctx ends, or the logits are not finite, the result is that of the windows done, marked
-// Partial, and comes with the error. Other errors name a token outside the vocabulary, an option,
-// or how many tokens the protocol wants.
+// If ctx ends, or logits are not finite, Perplexity returns the error and the result for the
+// windows before it, marked Partial. Other errors name a token outside the vocabulary, an option,
+// or the number of tokens that the protocol needs.
 func Perplexity(ctx context.Context, m *model.Model, tokens []int, o Options) (Result, error) {
 	return Measure(ctx, m, Text{Documents: []Document{{Tokens: tokens}}}, o)
 }
 
-// Measure is Perplexity for a text of one document or more, with its words and bytes. HF and
-// LlamaCpp know one document only; for LMEval each gets a BOS of its own, and the sums run over
-// all. MeasureEach measures documents that are to be added up elsewhere.
+// Measure is Perplexity for a text of one or more documents, with its words and bytes. HF and
+// LlamaCpp take one document only; LMEval puts a BOS before each, and the sums run over all
+// documents. MeasureEach measures documents one by one.
 func Measure(ctx context.Context, m *model.Model, text Text, o Options) (Result, error) {
 	t, err := NewTotal(o, m.Config())
 	if err != nil {
@@ -48,7 +48,7 @@ func Measure(ctx context.Context, m *model.Model, text Text, o Options) (Result,
 	return r, err
 }
 
-// vocabulary finds the first id that the model has no embedding for.
+// vocabulary returns an error for the first id that the model has no embedding for.
 func vocabulary(tokens []int, size int) error {
 	for i, id := range tokens {
 		if id < 0 || id >= size {
@@ -59,9 +59,9 @@ func vocabulary(tokens []int, size int) error {
 	return nil
 }
 
-// measure adds the windows of documents that are counted already.
+// measure adds the windows of documents that were already counted.
 func (t *Total) measure(ctx context.Context, m *model.Model, documents []Document) error {
-	before, done := 0, 0 // tokens: of the documents before the window's, and up to its last
+	before, done := 0, 0 // tokens before the window's document, and up to the window's last
 	p := t.packer(m)
 	p.done = func(windows []*sequence) error {
 		for _, w := range windows {
@@ -79,7 +79,7 @@ func (t *Total) measure(ctx context.Context, m *model.Model, documents []Documen
 	}
 	for _, d := range documents {
 		for w := range t.windows(d.Tokens) {
-			w.end += before // of the text, here
+			w.end += before // from the beginning of the text, here
 			if err := p.add(ctx, w); err != nil {
 				return err
 			}

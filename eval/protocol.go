@@ -1,6 +1,6 @@
 package eval
 
-// The protocols: which tokens are scored, with what before them, and how much each counts.
+// The protocols: which tokens are scored, with which context, and with which weight.
 
 import (
 	"fmt"
@@ -10,19 +10,19 @@ import (
 	"picogpt/model"
 )
 
-// A Protocol is a published definition of perplexity. They give different numbers for one text and
-// one model.
+// A Protocol is a published definition of perplexity. Different protocols give different numbers
+// for the same text and model.
 type Protocol string
 
 const (
 	// HF is Hugging Face's "perplexity of fixed-length models": windows that advance by a stride,
-	// no BOS, the first token unscored. A window's mean over its t new tokens (t−1 where the window
-	// has no more targets) is weighed by t−1.
+	// no BOS, the first token not scored. A window's mean over its t new tokens (t−1 if the window
+	// has no more targets) has weight t−1.
 	HF Protocol = "hf"
 
 	// LMEval is EleutherAI lm-evaluation-harness's loglikelihood_rolling: a BOS before each
-	// document, every token scored, disjoint windows with one token of context, the last one filled
-	// up with context on the left.
+	// document, every token scored, disjoint windows with one token of context. The last window is
+	// filled with context on the left.
 	LMEval Protocol = "lm-eval"
 
 	// LlamaCpp is llama-perplexity: disjoint chunks, the tail dropped, the second half of each
@@ -31,7 +31,7 @@ const (
 	LlamaCpp Protocol = "llama.cpp"
 )
 
-// Protocols returns the protocols there are.
+// Protocols returns all protocols.
 func Protocols() []Protocol { return []Protocol{HF, LMEval, LlamaCpp} }
 
 // ParseProtocol returns the protocol of that name.
@@ -50,19 +50,19 @@ func ParseProtocol(name string) (Protocol, error) {
 type Options struct {
 	Protocol Protocol // "" is HF
 	Window   int      // tokens of context at most; 0 is n_positions
-	Stride   int      // HF only: how far windows advance; 0 is Window
+	Stride   int      // HF only: how many tokens windows advance; 0 is Window
 
-	Batch    int            // windows in one Eval; 0 is what fills a pass. It changes no digit.
+	Batch    int            // windows in one Eval; 0 is as many as fill a pass. It changes no digit.
 	Progress func(Progress) // if not nil, called after each Eval of Measure
 }
 
-// Progress is how far a measurement has come.
+// Progress says how far a measurement has come.
 type Progress struct {
 	Done, Total int     // tokens of the text
-	Perplexity  float64 // of what is done; NaN while nothing is scored
+	Perplexity  float64 // of the tokens measured so far; NaN if none is scored
 }
 
-// settings are options made definite for a model.
+// settings are options with all defaults filled in for a model.
 type settings struct {
 	Options
 	bos int // LMEval's prefix
@@ -79,7 +79,7 @@ func (o Options) settle(c model.Config) (settings, error) {
 	if s.Window == 0 {
 		s.Window = c.Positions
 	}
-	// what leaves a window a target
+	// the smallest window in which a token is scored
 	least := map[Protocol]int{HF: 2, LMEval: 1, LlamaCpp: 3}[s.Protocol]
 	if s.Window < least || s.Window > c.Positions {
 		return s, fmt.Errorf("window: %d, want %d to %d (n_positions) for %s", s.Window, least,
@@ -107,8 +107,8 @@ func (o Options) settle(c model.Config) (settings, error) {
 	return s, nil
 }
 
-// startID returns the id that protocols put before a text: bos_token_id, or eos_token_id where the
-// vocabulary has no such id.
+// startID returns the id that protocols put before a text: bos_token_id, or eos_token_id if the
+// vocabulary does not have the former.
 func startID(c model.Config) (int, error) {
 	if id, ok := c.StartToken(); ok {
 		return id, nil
@@ -117,7 +117,7 @@ func startID(c model.Config) (int, error) {
 		"want one to put before the text", c.VocabSize)
 }
 
-// check says why the protocol cannot score a text of so many tokens.
+// check returns an error if the protocol cannot score a text of that many tokens.
 func (s *settings) check(tokens int) error {
 	least := map[Protocol]int{HF: 2, LMEval: 1, LlamaCpp: 2 * s.Window}[s.Protocol]
 	if tokens >= least {
@@ -130,7 +130,7 @@ func (s *settings) check(tokens int) error {
 	return fmt.Errorf("text: %d tokens, want at least %d%s for %s", tokens, least, hint, s.Protocol)
 }
 
-// windows lists the windows of one document.
+// windows yields the windows of one document.
 func (s *settings) windows(tokens []int) iter.Seq[*sequence] {
 	switch s.Protocol {
 	case LMEval:
@@ -141,9 +141,8 @@ func (s *settings) windows(tokens []int) iter.Seq[*sequence] {
 	return s.strided(tokens)
 }
 
-// strided follows huggingface.co/docs/transformers/perplexity, where the loss is a mean over the
-// labels that are left after the shift, min(t, e−b−1) of them, and the weight t−1 whatever their
-// number.
+// strided follows huggingface.co/docs/transformers/perplexity. There the loss is a mean over the
+// labels that are left after the shift, min(t, e−b−1) of them, but the weight is always t−1.
 func (s *settings) strided(tokens []int) iter.Seq[*sequence] {
 	return func(yield func(*sequence) bool) {
 		prev := 0
@@ -160,9 +159,9 @@ func (s *settings) strided(tokens []int) iter.Seq[*sequence] {
 	}
 }
 
-// rolling follows lm_eval.utils.get_rolling_token_windows with context_len 1. The first window's
-// context is the BOS; the others begin with the last token already scored, but for the last, which
-// takes as much context as fits.
+// rolling follows lm_eval.utils.get_rolling_token_windows with context_len 1. The context of the
+// first window is the BOS. The others begin with the last token that is already scored, except the
+// last window, which takes as much context as fits.
 func (s *settings) rolling(tokens []int) iter.Seq[*sequence] {
 	return func(yield func(*sequence) bool) {
 		for done := 0; done < len(tokens); {
@@ -183,8 +182,8 @@ func (s *settings) rolling(tokens []int) iter.Seq[*sequence] {
 	}
 }
 
-// chunks follows llama-perplexity without --ppl-stride: token window/2 of a chunk is the last that
-// is context only.
+// chunks follows llama-perplexity without --ppl-stride: token window/2 of a chunk is the last one
+// that is only context.
 func (s *settings) chunks(tokens []int) iter.Seq[*sequence] {
 	return func(yield func(*sequence) bool) {
 		for e := s.Window; e <= len(tokens); e += s.Window {

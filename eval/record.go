@@ -1,6 +1,6 @@
 package eval
 
-// Records: what gpt score writes for a text, as JSON.
+// Records: gpt score's output for a text, as JSON.
 
 import (
 	"bytes"
@@ -9,24 +9,24 @@ import (
 	"unicode/utf8"
 )
 
-// A Record is one line of gpt score's output. Numbers that do not exist are nil, and null in JSON.
+// A Record is one line of gpt score's output. Missing numbers are nil, and null in JSON.
 type Record struct {
 	Line      int             `json:"line"`                      // Scored.Index + 1
 	ID        json.RawMessage `json:"id,omitempty"`              // a Tag: string, integer, JSON
 	Tokens    []int           `json:"tokens"`                    // ids
-	Text      string          `json:"text"`                      // that was scored
+	Text      string          `json:"text"`                      // the scored text
 	Offsets   [][2]int        `json:"offsets"`                   // where each token is in Text
 	LogProbs  []*float64      `json:"logprobs"`                  // natural logarithms
-	Ranks     []*int          `json:"ranks"`                     // ids with a greater logit
+	Ranks     []*int          `json:"ranks"`                     // number of ids with a greater logit
 	Entropies []*float64      `json:"entropies"`                 // in nats
 	Sum       float64         `json:"sum_logprob"`               // of LogProbs
 	Mean      *float64        `json:"mean_logprob"`              // of LogProbs
-	Greedy    bool            `json:"greedy"`                    // each token is the greedy choice
-	Dropped   int             `json:"context_dropped,omitempty"` // tokens of the context
+	Greedy    bool            `json:"greedy"`                    // every token is the greedy choice
+	Dropped   int             `json:"context_dropped,omitempty"` // tokens of the context that were left out
 	Top       [][]Alternative `json:"top,omitempty"`             // for each token
 }
 
-// Record returns s in the form of gpt score's output, its offsets in characters.
+// Record returns s in the form of gpt score's output, with offsets in characters.
 func (s *Scored) Record() Record {
 	n := len(s.Tokens)
 	r := Record{
@@ -59,13 +59,13 @@ func (s Scored) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// tagID is the id that a Tag stands for, nil if it stands for none.
+// tagID returns the id for a Tag, or nil if the Tag is no id.
 func tagID(tag any) json.RawMessage {
 	switch tag := tag.(type) {
 	case json.RawMessage:
 		return tag
 	case string, int, int32, int64, uint32, uint64, json.Number:
-		b, _ := json.Marshal(tag) // a json.Number that is none has no id
+		b, _ := json.Marshal(tag) // an invalid json.Number gives no id
 		return b
 	}
 	return nil

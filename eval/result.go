@@ -1,6 +1,6 @@
 package eval
 
-// What a measurement gives, and its JSON.
+// The result of a measurement, and its JSON.
 
 import (
 	"cmp"
@@ -11,34 +11,34 @@ import (
 	"strings"
 )
 
-// A Result is a perplexity with everything that is needed to obtain it again. Numbers that do not
-// exist are NaN in Go and null in JSON.
+// A Result is a perplexity with everything that is needed to obtain it again. Missing numbers are
+// NaN in Go and null in JSON.
 type Result struct {
 	Protocol   Protocol
 	Perplexity float64 // per scored token: exp(NLL)
 	NLL        float64 // mean over the scored tokens, in nats
-	StdErr     float64 // of Perplexity; NaN where the protocol defines none
+	StdErr     float64 // of Perplexity; NaN if the protocol does not define it
 
 	Documents int
 	Tokens    int // of the text
 	Scored    int // as the protocol counts them
-	Words     int // of the original text, or 0 where it is not known
+	Words     int // of the original text; 0 if not known
 	Bytes     int
 
-	// Of the whole text: exp(total/Words), exp(total/Bytes), total/(Bytes·ln 2). The total is
-	// NLL·Tokens: tokens that the protocol does not score count as its mean.
+	// For the whole text: exp(total/Words), exp(total/Bytes), total/(Bytes·ln 2). The total is
+	// NLL·Tokens: a token that the protocol does not score counts as the mean.
 	WordPerplexity, BytePerplexity, BitsPerByte float64
 
 	Window, Stride int
-	BOS            string // "none", or the id and where it stands
+	BOS            string // "none", or the id and its position
 	SHA256         string // of the original bytes, in hexadecimal
-	Model          string // for the caller to fill in
+	Model          string // set by the caller
 	DType          string // the number format of the model's linear layers
-	CacheDType     string // and of its keys and values; in JSON where it is not f32
-	Partial        bool   // not all windows were done
+	CacheDType     string // and of its keys and values; in JSON only if it is not f32
+	Partial        bool   // an error ended the measurement before the last window
 }
 
-// resultJSON is a Result as JSON, its keys in their order.
+// resultJSON is a Result as JSON, with the keys in their order.
 type resultJSON struct {
 	Protocol       Protocol `json:"protocol"`
 	Perplexity     *float64 `json:"perplexity"`
@@ -62,7 +62,7 @@ type resultJSON struct {
 	Partial        bool     `json:"partial"`
 }
 
-// MarshalJSON writes one object.
+// MarshalJSON writes a Result as one object.
 func (r Result) MarshalJSON() ([]byte, error) {
 	known := func(n int) *int {
 		if r.Bytes == 0 {
@@ -100,7 +100,7 @@ func (r *Result) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// number is what finite made its pointer of.
+// number returns the value of a pointer that finite returned, NaN for nil.
 func number(x *float64) float64 {
 	if x == nil {
 		return math.NaN()
@@ -108,7 +108,7 @@ func number(x *float64) float64 {
 	return *x
 }
 
-// value is what a pointer points to, or nothing.
+// value returns the value of a pointer, or the zero value for nil.
 func value[T any](x *T) (v T) {
 	if x != nil {
 		v = *x
@@ -116,11 +116,11 @@ func value[T any](x *T) (v T) {
 	return v
 }
 
-// String is a result for people, on several lines. Numbers have all digits that they have: the
-// result is the same everywhere.
+// String returns the result as text for people, on several lines. Numbers have all their digits,
+// because the result is the same everywhere.
 func (r Result) String() string { return r.Digits(-1) }
 
-// Digits is String with n significant digits of each number that is measured; −1 for all there are.
+// Digits is String with n significant digits for each measured number; −1 means all digits.
 func (r Result) Digits(n int) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
@@ -161,7 +161,7 @@ func (r Result) Digits(n int) string {
 	return b.String()
 }
 
-// finite is a number, or nil for what JSON has no number for.
+// finite returns a pointer to a number, or nil if JSON has no number for it.
 func finite(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return nil

@@ -13,38 +13,39 @@ import (
 	"picogpt/model"
 )
 
-// ScoreOptions say how to score. The zero value measures each token but a text's first.
+// ScoreOptions say how to score. The zero value scores every token of a text except the first.
 type ScoreOptions struct {
 	BOS   bool // put the BOS before a text, so that its first token is scored too
-	Top   int  // how many alternatives to keep for each token
-	Batch int  // texts in one Eval; 0 is 64. It changes no digit
+	Top   int  // number of alternatives to return for each token
+	Batch int  // texts in one Eval; 0 is 64. It changes no digit.
 }
 
-// A Scored is what the model makes of one request. Its JSON is that of its Record.
+// A Scored is the result for one request. Its JSON is that of its Record.
 type Scored struct {
 	Index  int // of the request, from 0
 	Tag    any // the request's
 	Text   string
 	Tokens []Token
 
-	// Over the tokens that have something before them: all of Tokens, but for the first of a text
+	// Count is the number of tokens that have a score: all Tokens, except the first of a text
 	// without BOS.
 	Count  int
-	Sum    float64 // of the log-probabilities, in nats; 0 where nothing is scored
-	Mean   float64 // Sum/Count; NaN where nothing is scored
-	Greedy bool    // each is the greedy choice
+	Sum    float64 // of the log-probabilities, in nats; 0 if nothing is scored
+	Mean   float64 // Sum/Count; NaN if nothing is scored
+	Greedy bool    // every token is the greedy choice
 
-	// tokens at the beginning of the context that the model did not see, for want of positions
+	// Dropped is the number of tokens at the beginning of the context that the model did not see,
+	// because it has too few positions.
 	Dropped int
 }
 
 // A Token is one token of the scored text.
 type Token struct {
-	Stat           // LogProb and Entropy NaN and Rank −1 for a token with nothing before it
+	Stat           // for a token with nothing before it, LogProb and Entropy are NaN and Rank is −1
 	Start, End int // its bytes: Text[Start:End], which may begin or end within a rune
 }
 
-// A RequestError says that one request cannot be scored; the others can.
+// A RequestError says that one request cannot be scored. It does not affect the others.
 type RequestError struct {
 	Index int // of the request, from 0
 	Tag   any // the request's
@@ -55,17 +56,16 @@ func (e *RequestError) Error() string { return fmt.Sprintf("request %d: %v", e.I
 
 func (e *RequestError) Unwrap() error { return e.Err }
 
-// scoreBatch is how many texts share an Eval; scoreRows bounds their tokens, and with them the
-// memory of their caches.
+// scoreBatch is the number of texts that share an Eval. scoreRows bounds the number of their
+// tokens, and so the memory of their caches.
 const (
 	scoreBatch = 64
 	scoreRows  = 2048
 )
 
-// Score yields one Scored for each request, in the order of the requests. A request that cannot be
-// scored, whether for its tokens or for what the model makes of them, yields a *RequestError beside
-// a Scored that has only Index and Tag; the iteration goes on. Any other error, the context's for
-// one, ends it.
+// Score yields one Scored for each request, in order. A request that cannot be scored, because of
+// its tokens or because its logits are not finite, yields a *RequestError beside a Scored that has
+// only Index and Tag, and the iteration continues. Any other error, such as the context's, ends it.
 //
 // Requests may come at any time, from a channel for example:
 //
@@ -77,13 +77,14 @@ const (
 //		}
 //	}
 //
-// Score runs the requests' function in a goroutine of its own. It takes what there is for the next
-// batch, and does not wait for more once it has some. When the loop ends early, the function ends
-// at its next yield: one that waits on a channel should also look at a context.
+// Score runs the requests' function in a goroutine of its own. It fills a batch with the requests
+// that are ready, and does not wait for more if it has at least one. When the loop ends early, the
+// function ends at its next yield: one that waits on a channel should also watch a context.
 //
-// What several texts of a batch have in common at their beginning is computed once. The model's
-// context bounds what a token is predicted from: a continuation's context loses its beginning
-// (Scored.Dropped), and a long text is scored in windows that advance by half the context.
+// Tokens that several texts of a batch have in common at their beginning are computed once. The
+// model's context bounds how far back a prediction looks: a context that is too long loses its
+// beginning (Scored.Dropped), and a long text is scored in windows that advance by half the model's
+// context.
 func Score(
 	ctx context.Context, m *model.Model, tok Tokenizer, requests iter.Seq[Request], o ScoreOptions,
 ) iter.Seq2[Scored, error] {
@@ -117,7 +118,7 @@ func ScoreOne(
 	return Scored{}, ctx.Err()
 }
 
-// answer puts the parts of a finished job together.
+// answer returns the result of a finished job.
 func (j *job) answer() (Scored, error) {
 	r := Scored{Index: j.index, Tag: j.tag}
 	if j.err != nil {
@@ -149,14 +150,15 @@ func (j *job) answer() (Scored, error) {
 	return r, nil
 }
 
-// texts returns alternatives with their texts. The stats of several jobs share those without.
+// texts returns alternatives with their texts. It copies them: the stats of several jobs share
+// those without texts.
 func texts(top []Alternative, tok Tokenizer) []Alternative {
 	if len(top) == 0 {
 		return nil
 	}
 	with := make([]Alternative, len(top))
 	for i, a := range top {
-		a.Text, _ = tok.Text(a.ID) // a row beyond the vocabulary has none
+		a.Text, _ = tok.Text(a.ID) // a row beyond the vocabulary has no text
 		with[i] = a
 	}
 	return with

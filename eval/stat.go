@@ -1,6 +1,6 @@
 package eval
 
-// What is measured of one token, from the logits before it.
+// The measurements of one token, from the logits before it.
 
 import (
 	"slices"
@@ -9,27 +9,27 @@ import (
 	"picogpt/kernels"
 )
 
-// A Stat is how one token was predicted. Logarithms are natural.
+// A Stat says how well one token was predicted. Logarithms are natural.
 type Stat struct {
 	ID      int
 	LogProb float64
-	Rank    int     // how many ids have a greater logit; ids of equal logits share a rank
-	Greedy  bool    // it is the greedy choice: of rank 0, and the lowest such id
+	Rank    int     // the number of ids with a greater logit; ids of equal logits have the same rank
+	Greedy  bool    // it is the greedy choice: its rank is 0, and it is the lowest such id
 	Entropy float64 // of the prediction, in nats
 
-	Top []Alternative // the most probable ids, best first, as many as were asked for
+	Top []Alternative // the most probable ids, best first; as many as were requested
 }
 
-// An Alternative is an id that could have been.
+// An Alternative is an id that could have come instead.
 type Alternative = decode.Alternative
 
-// measure says what to find beside the log-probability.
+// measure says what to compute besides the log-probability.
 type measure struct {
-	decay *decay // rank and entropy too, unless nil
+	decay *decay // to compute rank and entropy too; nil not to
 	top   int
 }
 
-// A summary is what all tokens at one position have in common.
+// A summary holds what is the same for all ids at one position.
 type summary struct {
 	measure
 	lse, entropy float64
@@ -51,7 +51,7 @@ func (m measure) summarize(leaves kernels.Leaves, logits []float32) summary {
 	return s
 }
 
-// stat is the measure of one id; logits are those that were summarized.
+// stat returns the measurements of one id; logits are those that s summarizes.
 func (s *summary) stat(logits []float32, id int) Stat {
 	t := Stat{ID: id, LogProb: float64(logits[id]) - s.lse, Entropy: s.entropy, Top: s.best}
 	if s.decay != nil {
@@ -60,7 +60,8 @@ func (s *summary) stat(logits []float32, id int) Stat {
 	return t
 }
 
-// rank counts the logits greater than that of id, and says whether none before it is as great.
+// rank returns the number of logits that are greater than that of id, and whether no lower id has
+// an equal one.
 func rank(logits []float32, id int) (n int, greedy bool) {
 	x := logits[id]
 	for _, v := range logits {

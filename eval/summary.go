@@ -1,6 +1,6 @@
 package eval
 
-// What the records of many texts come to.
+// Sums over the records of many texts.
 
 import (
 	"encoding/json"
@@ -9,11 +9,11 @@ import (
 	"picogpt/kernels"
 )
 
-// A Summary is what the records of many texts come to.
+// A Summary adds up the records of many texts.
 type Summary struct {
-	Lines  int     // texts, scored and in error together
+	Lines  int     // texts, with those that could not be scored
 	Errors int     // those that could not be scored
-	Tokens int     // that have a log-probability
+	Tokens int     // with a log-probability
 	Sum    float64 // of the log-probabilities, in nats
 	Digest Digest
 }
@@ -28,13 +28,13 @@ type summaryJSON struct {
 	Digest     Digest   `json:"digest"`
 }
 
-// MarshalJSON writes one object, the perplexity in it.
+// MarshalJSON writes one object, with the perplexity.
 func (s Summary) MarshalJSON() ([]byte, error) {
 	return json.Marshal(summaryJSON{s.Lines, s.Errors, s.Tokens, s.Sum, finite(s.Perplexity()),
 		s.Digest})
 }
 
-// UnmarshalJSON reads it.
+// UnmarshalJSON reads what MarshalJSON writes.
 func (s *Summary) UnmarshalJSON(b []byte) error {
 	var j summaryJSON
 	err := json.Unmarshal(b, &j)
@@ -42,7 +42,7 @@ func (s *Summary) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Add adds a text that was scored, Err one that was not. Sums are in the order of the calls.
+// Add adds a text that was scored; Err counts one that was not. Sums are in the order of the calls.
 func (s *Summary) Add(r *Record) error {
 	s.Lines++
 	for _, x := range r.LogProbs {
@@ -54,13 +54,13 @@ func (s *Summary) Add(r *Record) error {
 	return s.Digest.Add(r)
 }
 
-// Err adds a text that could not be scored.
+// Err counts a text that could not be scored.
 func (s *Summary) Err() {
 	s.Lines++
 	s.Errors++
 }
 
-// Perplexity is exp(−Sum/Tokens), NaN where nothing is scored.
+// Perplexity returns exp(−Sum/Tokens), or NaN if nothing is scored.
 func (s *Summary) Perplexity() float64 {
 	if s.Tokens == 0 {
 		return math.NaN()

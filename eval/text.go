@@ -1,6 +1,6 @@
 package eval
 
-// From bytes to documents of tokens, as each protocol's publisher reads them.
+// From bytes to documents of tokens, by the rules of each protocol's publisher.
 
 import (
 	"crypto/sha256"
@@ -10,26 +10,26 @@ import (
 	"unicode"
 )
 
-// An Encoder turns text into ids. *tokenizer.Tokenizer is one.
+// An Encoder turns text into ids. *tokenizer.Tokenizer implements it.
 type Encoder interface {
 	Encode(text string) ([]int, error) // any bytes, valid UTF-8 or not
 }
 
-// A Document is what a protocol takes as one text. Words and Bytes are of the original, before any
-// detokenizing; 0 if they are not known.
+// A Document is one text for a protocol. Words and Bytes are those of the original text before any
+// detokenizing; 0 if not known.
 type Document struct {
 	Tokens       []int
 	Words, Bytes int
 }
 
-// A Text is what is measured.
+// A Text is a text to be measured: one or more documents.
 type Text struct {
 	Documents []Document
 	SHA256    string // of the original bytes, in hexadecimal; "" if they are not known
 }
 
-// NewText encodes files, byte for byte. For LMEval each is a document; the other protocols know one
-// text, which is all files one after the other.
+// NewText encodes files, byte for byte. For LMEval each file is a document; for the other protocols
+// all files together are one text.
 func NewText(p Protocol, e Encoder, files ...string) (Text, error) {
 	if p != LMEval {
 		files = []string{strings.Join(files, "")}
@@ -45,25 +45,26 @@ func NewText(p Protocol, e Encoder, files ...string) (Text, error) {
 	return t, nil
 }
 
-// NewDocument encodes one text, byte for byte: the document that NewText makes of a file, and what
-// MeasureEach takes of a corpus.
+// NewDocument encodes one text, byte for byte, as NewText does a file for LMEval. MeasureEach takes
+// such documents.
 func NewDocument(e Encoder, text string) (Document, error) { return document(e, text, text) }
 
-// NewWikiPage encodes a page of raw WikiText, one of WikiPages, detokenized: the document that
-// NewWikiText makes of it for LMEval.
+// NewWikiPage encodes a page of raw WikiText, from WikiPages, after detokenizing it, as NewWikiText
+// does for LMEval.
 func NewWikiPage(e Encoder, page string) (Document, error) {
 	return document(e, wikiDetokenize(page), page)
 }
 
-// document encodes text. Its words and bytes are the original's.
+// document encodes text. Words and Bytes are those of original.
 func document(e Encoder, text, original string) (Document, error) {
 	ids, err := e.Encode(text)
 	return Document{ids, words(original), len(original)}, err
 }
 
-// NewWikiText encodes raw WikiText files as the protocol's publisher does. HF takes the lines of
-// the datasets library, a blank one as "" and every other with its line feed, joined by two line
-// feeds. LMEval takes pages, detokenized. LlamaCpp takes the bytes as they are.
+// NewWikiText encodes raw WikiText files as the protocol's publisher does. For HF it takes the
+// lines of the datasets library, joined by two line feeds: a blank line is "", every other has its
+// line feed. For LMEval it takes pages and detokenizes them. For LlamaCpp it takes the bytes
+// unchanged.
 func NewWikiText(p Protocol, e Encoder, files ...string) (Text, error) {
 	t := Text{SHA256: digest(files)}
 	switch p {
@@ -87,8 +88,8 @@ func NewWikiText(p Protocol, e Encoder, files ...string) (Text, error) {
 	return t, err
 }
 
-// NewTokens is a text given as ids. If t is not nil and knows all of them, the text's words, bytes
-// and SHA-256 are those of the bytes that they stand for.
+// NewTokens returns a text that is given as ids. If t is not nil and knows all of them, the text's
+// words, bytes and SHA-256 are those of the bytes that the ids stand for.
 func NewTokens(ids []int, t Tokenizer) Text {
 	d := Document{Tokens: ids}
 	unknown := Text{Documents: []Document{d}}
@@ -106,7 +107,7 @@ func NewTokens(ids []int, t Tokenizer) Text {
 func digest(files []string) string {
 	h := sha256.New()
 	for _, f := range files {
-		for len(f) > 0 { // without a copy of the whole
+		for len(f) > 0 { // in parts, without a copy of the whole
 			n := min(len(f), 1<<16)
 			h.Write([]byte(f[:n]))
 			f = f[n:]
@@ -115,7 +116,7 @@ func digest(files []string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// newlines turns "\r\n" and "\r" into "\n", as Python does to the files that it reads as text.
+// newlines replaces "\r\n" and "\r" by "\n", as Python does in files that it reads as text.
 func newlines(s string) string {
 	if !strings.Contains(s, "\r") {
 		return s
@@ -123,11 +124,12 @@ func newlines(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
 }
 
-// space is Python's \s: Unicode white space and the four separators U+001C to U+001F.
+// space reports whether Python's \s matches r: Unicode white space and the four separators U+001C
+// to U+001F.
 func space(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
 
-// words is len(re.split(r"\s+", s)): the runs of white space and one, so that white space at an end
-// makes an empty word.
+// words returns len(re.split(r"\s+", s)): the number of runs of white space plus one, so that white
+// space at an end makes an empty word.
 func words(s string) int {
 	n, inside := 1, false
 	for _, r := range s {
@@ -140,7 +142,7 @@ func words(s string) int {
 	return n
 }
 
-// wikiLines is "\n\n".join(lines) of the datasets library's wikitext.
+// wikiLines returns "\n\n".join(lines) for the lines of the datasets library's wikitext.
 func wikiLines(s string) string {
 	var b strings.Builder
 	b.Grow(len(s) + len(s)/64)
@@ -157,10 +159,11 @@ func wikiLines(s string) string {
 	return b.String()
 }
 
-// WikiPages cuts a raw WikiText file before each level-one heading, " = Title = ", as the dataset
-// wikitext_document_level does, and yields each page with the line on which it begins, from 1. The
-// line feed before a heading belongs to no page, and white space alone is none, but at the end.
-// Lines end as Python has it, with "\n", "\r\n" or "\r", and in the pages with "\n".
+// WikiPages divides a raw WikiText file before each level-one heading, " = Title = ", as the
+// dataset wikitext_document_level does. It yields each page with the number of its first line, from
+// 1. The line feed before a heading belongs to no page. A page of white space is left out unless it
+// is the last one. Lines end with "\n", "\r\n" or "\r", as in Python; in the pages they end with
+// "\n".
 func WikiPages(file string) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		s := newlines(file)
@@ -203,7 +206,7 @@ func wikiDetokenize(s string) string {
 		" ° ", "°", " \n", "\n", "\n ", "\n", " N ", " 1 ", " 's", "'s")
 }
 
-// replace makes one replacement after the other.
+// replace makes the replacements one after another.
 func replace(s string, pairs ...string) string {
 	for i := 0; i < len(pairs); i += 2 {
 		s = strings.ReplaceAll(s, pairs[i], pairs[i+1])
@@ -211,8 +214,8 @@ func replace(s string, pairs ...string) string {
 	return s
 }
 
-// tighten removes the white space just inside each pair of marks: from an opening mark to the next
-// closing one, whatever is between.
+// tighten removes the white space just inside each pair of marks. A pair is an opening mark and the
+// next closing one, with anything between them.
 func tighten(s string, open, close byte) string {
 	var b strings.Builder
 	for {

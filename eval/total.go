@@ -1,6 +1,6 @@
 package eval
 
-// Total: what measured windows add up to, in the order of the text.
+// Total: the sums over measured documents, in the order of the text.
 
 import (
 	"fmt"
@@ -10,19 +10,19 @@ import (
 	"picogpt/model"
 )
 
-// A Total is what measured documents come to. Where the documents of a text were added in its
-// order, the Result is that of Measure, to the last bit.
+// A Total adds up measured documents. If the documents of a text are added in its order, the Result
+// equals Measure's to the last bit.
 type Total struct {
 	settings
 	documents, tokens, words, bytes int
 
-	nll     float64 // of the scored tokens, as the protocol weighs them
-	squares float64 // of the scored tokens' nll
+	nll     float64 // of the scored tokens, weighted as in the protocol
+	squares float64 // of the squares of the scored tokens' NLL
 	scored  int
 }
 
-// NewTotal is a total of nothing yet, for documents that are measured with these options by a model
-// of that config.
+// NewTotal returns an empty total for documents that are measured with these options by a model
+// with that config.
 func NewTotal(o Options, c model.Config) (*Total, error) {
 	s, err := o.settle(c)
 	return &Total{settings: s}, err
@@ -38,7 +38,7 @@ func (t *Total) Add(d *Measured) {
 	t.squares += d.Squares
 }
 
-// count takes a document for one of the text, its windows aside.
+// count counts a document, without its windows.
 func (t *Total) count(tokens, words, bytes int) {
 	t.documents++
 	t.tokens += tokens
@@ -46,8 +46,8 @@ func (t *Total) count(tokens, words, bytes int) {
 	t.bytes += bytes
 }
 
-// weigh is what a window adds: its sum, or where the weight is another than the number of targets
-// (HF), its mean times the weight. The squares of its tokens are added one by one.
+// weigh returns a window's part of the NLL: its sum or, if the weight is not the number of targets
+// (HF), its mean times the weight. It adds the squares of the tokens' NLL to squares one by one.
 func (s *sequence) weigh(squares *float64) float64 {
 	nll := 0.0
 	for _, t := range s.stats {
@@ -60,7 +60,7 @@ func (s *sequence) weigh(squares *float64) float64 {
 	return nll
 }
 
-// checkDocuments refuses several documents where the protocol knows one.
+// checkDocuments returns an error if the protocol takes only one document and there are several.
 func (t *Total) checkDocuments() error {
 	if t.documents > 1 && t.Protocol != LMEval {
 		return fmt.Errorf("text: %d documents, want 1 for %s", t.documents, t.Protocol)
@@ -68,8 +68,8 @@ func (t *Total) checkDocuments() error {
 	return nil
 }
 
-// Result is what the documents come to. The caller fills in SHA256, Model, DType and CacheDType. It
-// errs as Measure does where the documents are too many for the protocol, or have too few tokens.
+// Result returns the result for the documents. The caller sets SHA256, Model, DType and CacheDType.
+// The errors are those of Measure: too many documents for the protocol, or too few tokens.
 func (t *Total) Result() (Result, error) {
 	if err := t.checkDocuments(); err != nil {
 		return Result{}, err
@@ -105,8 +105,8 @@ func (t *Total) result() Result {
 	if t.scored == 0 || t.bytes == 0 {
 		return r
 	}
-	// The whole text's surprise: what was scored, or at the same mean what the protocol leaves out
-	// too.
+	// The NLL of the whole text. Tokens that the protocol does not score count as the mean of the
+	// others.
 	whole := t.nll
 	if t.scored != t.tokens {
 		whole = float64(r.NLL * float64(t.tokens))
