@@ -18,6 +18,7 @@ import (
 	"picogpt/eval"
 	"picogpt/hub"
 	"picogpt/model"
+	"picogpt/sample"
 	"picogpt/weights"
 	"picogpt/weights/demo"
 )
@@ -85,7 +86,7 @@ func TestANilContextIsAnError(t *testing.T) {
 		"decode.Contrastive":  last(decode.Contrastive(none, s, []int{1}, 0.5, decode.Options{})),
 		"decode.Beams": second(decode.Beams(none, s, []int{1}, decode.BeamOptions{},
 			decode.Options{})),
-		"decode.NewDRYStrings": second(decode.NewDRYStrings(none, tok, nil)),
+		"decode.NewDRYStrings": second(sample.NewDRYStrings(none, tok, nil)),
 		"Compiler.Regex":       second(forms.Regex(none, "a")),
 		"Compiler.Choice":      second(forms.Choice(none, "a")),
 		"Compiler.Grammar":     second(forms.Grammar(none, `root ::= "a"`)),

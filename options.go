@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"picogpt/decode"
+	"picogpt/sample"
 )
 
 // Options say how Generate chooses tokens and when it stops. The zero value is the command's
@@ -36,12 +37,10 @@ const (
 
 // options are decode's words for o, with a seed of its own where o leaves it open.
 func (g *GPT) options(o Options) decode.Options {
-	d := decode.Options{
-		MaxTokens: o.MaxTokens, Temperature: o.Temperature, TopK: o.TopK, TopP: o.TopP,
-		MinP: o.MinP,
-		Seed: o.Seed, RepeatPenalty: o.RepeatPenalty, RepeatLastN: o.RepeatLastN,
-		Stop: o.Stop, Overflow: o.Overflow, Vocabulary: g.tokenizer,
-	}
+	d := decode.Options{MaxTokens: o.MaxTokens, Stop: o.Stop, Overflow: o.Overflow,
+		Vocabulary: g.tokenizer, Params: sample.Params{Temperature: o.Temperature, TopK: o.TopK,
+			TopP: o.TopP, MinP: o.MinP, Seed: o.Seed, RepeatPenalty: o.RepeatPenalty,
+			RepeatLastN: o.RepeatLastN}}
 	switch {
 	case o.Greedy:
 		d.Temperature = 0

@@ -106,7 +106,7 @@ type Token = decode.Token
 // Generate streams the text that follows prompt, token by token. It ends with the text's end, with
 // Options.MaxTokens, with the model's context, or with an error. A break ends it too.
 //
-// The caller's mistakes are a *decode.OptionError, a *model.ContextError for a prompt that is too
+// The caller's mistakes are a *sample.OptionError, a *model.ContextError for a prompt that is too
 // long, and the tokenizer's error for a byte that it has no token for. Other errors are the
 // context's, model.ErrCacheFull, a *model.NonFiniteError and decode.ErrBatcherClosed.
 //

@@ -19,6 +19,7 @@ import (
 	"picogpt/eval"
 	"picogpt/internal/testing/fixture"
 	"picogpt/model"
+	"picogpt/sample"
 	"picogpt/weights/demo"
 )
 
@@ -70,15 +71,16 @@ func TestDefaultsAreTheCommands(t *testing.T) {
 		behind decode.Options
 	}{
 		{picogpt.Options{MaxTokens: 30, Seed: 3},
-			decode.Options{MaxTokens: 30, Seed: 3, Temperature: 0.8, TopK: 40}},
+			decode.Options{MaxTokens: 30, Params: sample.Params{Seed: 3, Temperature: 0.8,
+				TopK: 40}}},
 		{picogpt.Options{MaxTokens: 30, Greedy: true, Temperature: 2},
 			decode.Options{MaxTokens: 30}},
 		{picogpt.Options{MaxTokens: 30, Seed: 4, TopK: -1, Temperature: 1.5},
-			decode.Options{MaxTokens: 30, Seed: 4, Temperature: 1.5}},
+			decode.Options{MaxTokens: 30, Params: sample.Params{Seed: 4, Temperature: 1.5}}},
 		{picogpt.Options{Seed: 5, TopK: 7, TopP: 0.9, MinP: 0.01, RepeatPenalty: 1.2,
 			RepeatLastN: 20, Stop: []string{"."}},
-			decode.Options{Seed: 5, Temperature: 0.8, TopK: 7, TopP: 0.9, MinP: 0.01,
-				RepeatPenalty: 1.2, RepeatLastN: 20, Stop: []string{"."}}},
+			decode.Options{Stop: []string{"."}, Params: sample.Params{Seed: 5, Temperature: 0.8,
+				TopK: 7, TopP: 0.9, MinP: 0.01, RepeatPenalty: 1.2, RepeatLastN: 20}}},
 	} {
 		if got, want := write(t, g, "Lily said", c.door),
 			behind(t, g, "Lily said", c.behind); got != want || got == "" {
@@ -242,7 +244,7 @@ func TestTheDoorSaysWhatIsWrong(t *testing.T) {
 		t.Errorf("%s: nothing", what)
 	}
 	for _, err := range g.Generate(ctx, "x", picogpt.Options{TopP: 2}) {
-		var bad *decode.OptionError
+		var bad *sample.OptionError
 		if !errors.As(err, &bad) {
 			t.Errorf("top-p 2: error %v, want an OptionError", err)
 		}

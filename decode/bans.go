@@ -6,6 +6,7 @@ package decode
 import (
 	"slices"
 
+	"picogpt/sample"
 	"picogpt/tokenizer"
 )
 
@@ -39,7 +40,7 @@ type heldBack struct {
 	end     int // of its bytes in the text
 	context []int
 	guide   []int
-	state   samplerState
+	state   sample.State
 	decoder tokenizer.Decoder
 	text    *textStream
 	n       int
@@ -162,7 +163,7 @@ func (s *Stream) nextHeld() (t Token, ok bool, err error) {
 // taken back.
 func (s *Stream) takeOrGoBack() error {
 	b := s.bans
-	h := heldBack{context: s.context, state: s.sampler.state, text: s.text.fork(),
+	h := heldBack{context: s.context, state: s.sampler.State, text: s.text.fork(),
 		n: s.n, dropped: s.dropped, slides: b.slides, before: b.end}
 	if s.guide != nil {
 		h.guide = s.guide.context
@@ -230,7 +231,7 @@ func (s *Stream) goBack(i int) error {
 		}
 	}
 	// Forks of the stream may go back to the same.
-	s.context, s.sampler.state, s.text = slices.Clone(h.context), h.state, h.text.fork()
+	s.context, s.sampler.State, s.text = slices.Clone(h.context), h.state, h.text.fork()
 	if h.decoder != nil {
 		s.decoder = h.decoder.Fork()
 	}

@@ -12,6 +12,7 @@ import (
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
+	"picogpt/sample"
 )
 
 // rewritten is what banned strings are to give: it writes a text token by token, and where a banned
@@ -38,19 +39,32 @@ func rewritten(
 	}
 	for len(tokens) < o.MaxTokens {
 		// Each position has its own random number, whatever was tried there.
-		s := sampler(t, plain)
-		for range tokens {
-			s.state.random.Uint64()
+		s, err := sample.NewSampler(plain.Params, idsOf(&plain, end))
+		if err != nil {
+			t.Fatal(err)
 		}
-		s.state.new = len(tokens)
-		s.barred, s.ends, s.leaves = barred[len(tokens)], end, m.Leaves()
+		numbers, err := sample.NewSampler(sample.Params{Temperature: 1, Seed: plain.Seed},
+			sample.IDs{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range tokens {
+			if _, err := numbers.Next([]float32{0}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.State = numbers.State
+		s.Barred, s.Leaves = barred[len(tokens)], m.Leaves()
 		session := m.NewSession()
 		context := slices.Concat(prompt, tokens)
 		if err := m.Eval(t.Context(), model.Input{Session: session, Tokens: context}); err != nil {
 			t.Fatal(err)
 		}
-		id := next(t, s, session.Logits(), context)
+		id, err := s.Next(session.Logits(), context)
 		session.Release()
+		if err != nil {
+			t.Fatal(err)
+		}
 		if tokens = append(tokens, id); slices.Contains(end, id) {
 			return tokens
 		}
@@ -91,8 +105,9 @@ func TestBannedStringsGoBackToWhereTheyBegan(t *testing.T) {
 	}
 	wentBack := 0
 	for seed := range uint64(12) {
-		o := Options{MaxTokens: 14, Temperature: 0.9, TopK: 40, Seed: seed, Vocabulary: tok,
-			RepeatPenalty: 1.1, Ban: []string{" was a", "little girl", "there", "e w", "."}}
+		o := Options{MaxTokens: 14, Vocabulary: tok,
+			Ban:    []string{" was a", "little girl", "there", "e w", "."},
+			Params: sample.Params{Temperature: 0.9, TopK: 40, Seed: seed, RepeatPenalty: 1.1}}
 		want := rewritten(t, m, tok, prompt, o)
 		plain := o
 		plain.Ban = nil
@@ -161,8 +176,9 @@ func TestABreakAmidBannedStringsLeavesTheSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{MaxTokens: 8, Temperature: 0.9, TopK: 40, Seed: 3, Vocabulary: tok,
-		Ban: []string{" was a little dog", "girl named", "there"}}
+	o := Options{MaxTokens: 8, Vocabulary: tok,
+		Ban:    []string{" was a little dog", "girl named", "there"},
+		Params: sample.Params{Temperature: 0.9, TopK: 40, Seed: 3}}
 	whole := collect(t, m.NewSession(), prompt, o)
 	for n := 1; n <= len(whole); n++ {
 		s := m.NewSession()
@@ -195,8 +211,8 @@ func TestBannedStringsWhereTheContextSlides(t *testing.T) {
 		for range 8 {
 			ban = append(ban, string([]byte{byte('a' + random.IntN(n)), byte('a' + random.IntN(n))}))
 		}
-		o := Options{MaxTokens: 60, Temperature: 1.5, Seed: seed, Vocabulary: letters(n), Ban: ban,
-			Overflow: OverflowSlide, EndOfText: []int{}}
+		o := Options{MaxTokens: 60, Vocabulary: letters(n), Ban: ban, Overflow: OverflowSlide,
+			EndOfText: []int{}, Params: sample.Params{Temperature: 1.5, Seed: seed}}
 		s := m.NewSession()
 		tokens := collect(t, s, []int{1, 2}, o)
 		if len(tokens) != 60 {
@@ -254,8 +270,9 @@ func TestBeamsHaveNoBannedStrings(t *testing.T) {
 func TestForksGoBackByThemselves(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	for seed := range uint64(6) {
-		o := Options{MaxTokens: 20, Temperature: 1.5, Seed: seed, Vocabulary: letters(29),
-			Ban: []string{"ab", "cde", "fgh", "ji", "kl", "mn", "op", "qr"}, EndOfText: []int{}}
+		o := Options{MaxTokens: 20, Vocabulary: letters(29),
+			Ban: []string{"ab", "cde", "fgh", "ji", "kl", "mn", "op", "qr"}, EndOfText: []int{},
+			Params: sample.Params{Temperature: 1.5, Seed: seed}}
 		want := ids(collect(t, m.NewSession(), []int{1}, o))
 		first, err := NewStream(m.NewSession(), []int{1}, o)
 		if err != nil {
@@ -295,7 +312,8 @@ func TestForksGoBackByThemselves(t *testing.T) {
 // Batcher does while a caller is slow, and ends it after the next.
 func TestMemoryIsGivenBackAmidBannedStrings(t *testing.T) {
 	m := tiny(t, fixture.Options{})
-	o := Options{MaxTokens: 20, Temperature: 1.5, Seed: 1, Vocabulary: letters(29), EndOfText: []int{}}
+	o := Options{MaxTokens: 20, Vocabulary: letters(29), EndOfText: []int{},
+		Params: sample.Params{Temperature: 1.5, Seed: 1}}
 	plain := text(collect(t, m.NewSession(), []int{1}, o))
 	o.Ban = []string{plain[2:8] + "!", plain[10:12]} // tokens are held, and then ready together
 	want := ids(collect(t, m.NewSession(), []int{1}, o))

@@ -14,7 +14,7 @@ func (s *Stream) completing() (ids []int, err error) {
 	if s.bans == nil {
 		return nil, nil
 	}
-	isNew := min(s.sampler.state.new, len(s.context))
+	isNew := min(s.sampler.State.Generated, len(s.context))
 	d := s.options.Vocabulary.NewDecoder(s.context[:len(s.context)-isNew])
 	tail := ""
 	for _, id := range s.context[len(s.context)-isNew:] {

@@ -7,6 +7,7 @@ import (
 
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
+	"picogpt/sample"
 	"picogpt/tokenizer"
 )
 
@@ -23,7 +24,8 @@ func TestADistributionHasNoIDThatCompletesABannedString(t *testing.T) {
 		{0, []string{"me"}}, {0, []string{"time"}}, {1, []string{"time", " the", "on a"}},
 		{2, []string{" time", "ti"}}, {9, []string{"a tiny", "é, Once upon a time", "x"}},
 	} {
-		o := Options{Temperature: 1, Vocabulary: tok, Generated: c.isNew, Ban: c.ban}
+		o := Options{Vocabulary: tok, Ban: c.ban, Params: sample.Params{Temperature: 1,
+			Generated: c.isNew}}
 		st, err := NewStream(m.NewSession(), prompt, o)
 		if err != nil {
 			t.Fatal(err)
@@ -41,7 +43,7 @@ func TestADistributionHasNoIDThatCompletesABannedString(t *testing.T) {
 			t.Fatal(err)
 		}
 		found := map[int]bool{}
-		for _, k := range d.Candidates {
+		for _, k := range d.Chances {
 			found[k.ID] = true
 		}
 		out := 0

@@ -13,6 +13,7 @@ import (
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
+	"picogpt/sample"
 	"picogpt/tokenizer"
 )
 
@@ -87,8 +88,8 @@ func TestBansCutFromTheTextBefore(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	r := rand.New(rand.NewPCG(22, 2))
 	for i := range sized(30, 4000) {
-		o := Options{MaxTokens: 12 + r.IntN(10), Temperature: float64(i%3) / 2, TopK: 5, Seed: uint64(i),
-			Vocabulary: syllables(), EndOfText: []int{}}
+		o := Options{MaxTokens: 12 + r.IntN(10), Vocabulary: syllables(), EndOfText: []int{},
+			Params: sample.Params{Temperature: float64(i%3) / 2, TopK: 5, Seed: uint64(i)}}
 		prompt := []int{1 + r.IntN(28)}
 		whole := text(collect(t, m.NewSession(), prompt, o))
 		for n := 2 + r.IntN(3); n > 0 && whole != ""; n-- {
@@ -111,8 +112,9 @@ func TestBansCutWhereTheContextSlides(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	r := rand.New(rand.NewPCG(22, 8))
 	for i := range sized(8, 1000) {
-		o := Options{MaxTokens: 60, Temperature: float64(i%3) / 2, TopK: 5, Seed: uint64(i),
-			Vocabulary: syllables(), EndOfText: []int{}, Overflow: OverflowSlide}
+		o := Options{MaxTokens: 60, Vocabulary: syllables(), EndOfText: []int{},
+			Overflow: OverflowSlide, Params: sample.Params{Temperature: float64(i%3) / 2, TopK: 5,
+				Seed: uint64(i)}}
 		prompt := []int{1 + r.IntN(28)}
 		whole := text(collect(t, m.NewSession(), prompt, o))
 		for n := 3; n > 0 && whole != ""; n-- {
@@ -142,7 +144,8 @@ func TestBansCutFromStories(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := Options{MaxTokens: 20, Temperature: float64(i%2) * 1.2, Seed: uint64(i), Vocabulary: tok}
+		o := Options{MaxTokens: 20, Vocabulary: tok,
+			Params: sample.Params{Temperature: float64(i%2) * 1.2, Seed: uint64(i)}}
 		switch i % 5 {
 		case 1:
 			o.Stop = []string{".", " was a", "n a"}
@@ -182,7 +185,7 @@ func TestBansCutFromStories(t *testing.T) {
 			hasNone(t, "a story", o, whole[min(healed, len(whole)):])
 			written++
 		}
-		var none *NoIDError
+		var none *sample.NoIDError
 		switch {
 		case errors.Is(err, errNoBeam), errors.As(err, &none) && (o.Constraint != nil || healed > 0):
 			stuck++ // where the form, the prompt's end or the beams leave no other way
@@ -203,7 +206,8 @@ func TestBansInWhatTheEndMakesCertain(t *testing.T) {
 		v = append(v, string(rune('A'+id)))
 	}
 	for seed := range uint64(10) {
-		o := Options{MaxTokens: 4, Temperature: 1, Seed: seed, Vocabulary: v, EndOfText: []int{}}
+		o := Options{MaxTokens: 4, Vocabulary: v, EndOfText: []int{},
+			Params: sample.Params{Temperature: 1, Seed: seed}}
 		before := text(collect(t, m.NewSession(), []int{1}, o))
 		o.Ban = []string{before[len(before)-4:]}
 		hasNone(t, "words", o, text(collect(t, m.NewSession(), []int{1}, o)))

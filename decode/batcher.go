@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"picogpt/model"
+	"picogpt/sample"
 )
 
 // BatcherOptions are what a Batcher is made with. The zero value is useful.
@@ -165,7 +166,7 @@ func (b *Batcher) Continue(
 			yield(Token{}, errors.New("batcher: the session is of another model"))
 			return
 		case o.Echo != EchoNone:
-			yield(Token{}, &OptionError{errNoEcho})
+			yield(Token{}, &sample.OptionError{Err: errNoEcho})
 			return
 		}
 		st, err := NewStream(s, prompt, o)

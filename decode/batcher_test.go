@@ -19,6 +19,7 @@ import (
 	"picogpt/constrain"
 	"picogpt/internal/testing/fixture"
 	"picogpt/model"
+	"picogpt/sample"
 	"picogpt/tokenizer"
 	"picogpt/weights/demo"
 )
@@ -193,7 +194,8 @@ func TestALongPromptIsCutWhileItsNeighbourGoesOn(t *testing.T) {
 func TestACallerWhoTakesNothingHoldsUpNobody(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	b := newBatcher(t, m, BatcherOptions{MaxStreams: 1, MaxDelay: 100 * time.Microsecond})
-	o := Options{Temperature: 1, Overflow: OverflowSlide, EndOfText: []int{}, MaxTokens: 100}
+	o := Options{Overflow: OverflowSlide, EndOfText: []int{}, MaxTokens: 100,
+		Params: sample.Params{Temperature: 1}}
 	want := ids(collect(t, m.NewSession(), []int{1}, o))
 	for _, tokens := range []iter.Seq2[Token, error]{
 		b.Generate(context.Background(), []int{1}, o),
@@ -230,14 +232,15 @@ func TestAnErrorIsItsRequestsAlone(t *testing.T) {
 			return b.Generate(context.Background(), []int{1, 29}, Options{})
 		},
 		"id 28: no bytes": func() iter.Seq2[Token, error] {
-			o := Options{Temperature: 9, Vocabulary: forgetful{29, 28}, Overflow: OverflowSlide}
+			o := Options{Vocabulary: forgetful{29, 28}, Overflow: OverflowSlide,
+				Params: sample.Params{Temperature: 9}}
 			return b.Samples(context.Background(), []int{1}, 5, o)
 		},
 		"context canceled": func() iter.Seq2[Token, error] {
 			return b.Generate(cancelled, []int{1}, Options{})
 		},
 		"top-k -1": func() iter.Seq2[Token, error] {
-			return b.Generate(context.Background(), []int{1}, Options{TopK: -1})
+			return b.Generate(context.Background(), []int{1}, Options{Params: sample.Params{TopK: -1}})
 		},
 	}
 	var group sync.WaitGroup
@@ -328,7 +331,8 @@ func TestAPanicOfAConstraintIsItsCallersAlone(t *testing.T) {
 	for range 5 {
 		for where, left := range map[string]int{"Mask": 0, "Accept": 3, "Rewind": 3, "Fork": 1} {
 			for _, left := range []int{left, left + 1} {
-				o := Options{Constraint: &trap{where, left}, Vocabulary: letters(29), Temperature: 1}
+				o := Options{Constraint: &trap{where, left}, Vocabulary: letters(29),
+					Params: sample.Params{Temperature: 1}}
 				if where == "Rewind" {
 					o.Ban = []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"}
 				}
@@ -440,7 +444,7 @@ func TestAClosedModelEndsTheBatch(t *testing.T) {
 func TestATokenInABatchAllocatesNothing(t *testing.T) {
 	m := open(t, demo.Config(), demo.Weights(), 2)
 	b := newBatcher(t, m, BatcherOptions{})
-	o := Options{Temperature: 0.8, TopK: 40, EndOfText: []int{}}
+	o := Options{EndOfText: []int{}, Params: sample.Params{Temperature: 0.8, TopK: 40}}
 	pull, stop := iter.Pull2(b.Generate(context.Background(), []int{7454}, o))
 	defer stop()
 	for range 40 {

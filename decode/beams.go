@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"picogpt/model"
+	"picogpt/sample"
 )
 
 // BeamOptions say how [Beams] searches. The zero value is one beam, whose score is the sum of its
@@ -55,7 +56,7 @@ const (
 func (b BeamOptions) Check(o Options) error {
 	b = b.withDefaults()
 	if err := b.check(&o); err != nil {
-		return &OptionError{err}
+		return &sample.OptionError{Err: err}
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
+	"picogpt/sample"
 )
 
 // A found is a text that another program's search found.
@@ -61,10 +62,11 @@ func (c *beamCase) options() (BeamOptions, Options) {
 	if c.EarlyStopping != nil {
 		b.EarlyStopping = EarlyStopping(fmt.Sprint(c.EarlyStopping))
 	}
-	o := Options{MaxTokens: c.MaxNew, EndOfText: append([]int{}, c.EOS...), RepeatPenalty: c.Penalty,
-		NoRepeatNgram: c.NoRepeat, MinTokens: c.MinNew}
+	o := Options{MaxTokens: c.MaxNew, EndOfText: append([]int{}, c.EOS...),
+		Params: sample.Params{RepeatPenalty: c.Penalty, NoRepeatNgram: c.NoRepeat,
+			MinTokens: c.MinNew}}
 	for _, ids := range c.BadWords {
-		o.Bias = append(o.Bias, Bias{ids, math.Inf(-1)})
+		o.Bias = append(o.Bias, sample.Bias{IDs: ids, Value: math.Inf(-1)})
 	}
 	return b, o
 }
@@ -119,7 +121,8 @@ func TestOneBeamIsWhatGenerateGives(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	for _, o := range []Options{
 		{MaxTokens: 15}, {EndOfText: []int{11, 12}},
-		{Temperature: 1.3, Seed: 4}, {Temperature: 0.9, TopK: 5, TopP: 0.9, Seed: 5},
+		{Params: sample.Params{Temperature: 1.3, Seed: 4}}, {Params: sample.Params{Temperature: 0.9,
+			TopK: 5, TopP: 0.9, Seed: 5}},
 	} {
 		want := collect(t, m.NewSession(), []int{3, 1, 4}, o)
 		got, err := Beams(context.Background(), m.NewSession(), []int{3, 1, 4}, BeamOptions{}, o)
@@ -217,7 +220,7 @@ func TestSampledBeamsFollowTheSeed(t *testing.T) {
 	b := BeamOptions{Beams: 3, Return: 3, LengthPenalty: 1}
 	texts := map[string]int{}
 	for seed := range uint64(8) {
-		o := Options{MaxTokens: 8, Temperature: 1.5, TopK: 3, Seed: seed / 2}
+		o := Options{MaxTokens: 8, Params: sample.Params{Temperature: 1.5, TopK: 3, Seed: seed / 2}}
 		got, err := Beams(context.Background(), m.NewSession(), []int{3}, b, o)
 		if err != nil {
 			t.Fatal(err)
@@ -232,7 +235,7 @@ func TestSampledBeamsFollowTheSeed(t *testing.T) {
 					model.Input{Session: s, Tokens: before}); err != nil {
 					t.Fatal(err)
 				}
-				if !slices.Contains(Likeliest(s.Logits(), 3), tok.ID) {
+				if !slices.Contains(sample.Likeliest(s.Logits(), 3), tok.ID) {
 					t.Errorf("id %d after %v is not among the 3 likeliest", tok.ID, before)
 				}
 				before = append(before, tok.ID)
@@ -269,15 +272,15 @@ func TestSearchesRefuseWhatMakesNoSense(t *testing.T) {
 		{`early stopping "no": want "true", "false" or "never"`, BeamOptions{EarlyStopping: "no"},
 			Options{}},
 		{"temperature -1: want 0 (greedy) or a finite number above it", BeamOptions{},
-			Options{Temperature: -1}},
+			Options{Params: sample.Params{Temperature: -1}}},
 		{"temperature 1: want 0 with beam groups, which do not sample",
-			BeamOptions{Beams: 2, Groups: 2}, Options{Temperature: 1}},
+			BeamOptions{Beams: 2, Groups: 2}, Options{Params: sample.Params{Temperature: 1}}},
 		{`overflow "slide": want "error" or "truncate" in a search, whose texts end with the context`,
 			BeamOptions{}, Options{Overflow: OverflowSlide}},
 	} {
 		s := m.NewSession()
 		_, err := Beams(context.Background(), s, []int{1}, c.b, c.o)
-		var mistake *OptionError
+		var mistake *sample.OptionError
 		if !errors.As(err, &mistake) || err.Error() != c.want || s.Len() > 0 {
 			t.Errorf("error %v, want the OptionError %s, and nothing done", err, c.want)
 		}
@@ -294,7 +297,7 @@ func TestSearchesRefuseWhatMakesNoSense(t *testing.T) {
 func TestFiltersLeaveEachBeamOneIDMoreThanEndsIt(t *testing.T) {
 	m := newToy(t)
 	for _, ends := range [][]int{{}, {0}, {0, 5}} {
-		o := Options{MaxTokens: 1, EndOfText: ends, Temperature: 1, TopK: 1}
+		o := Options{MaxTokens: 1, EndOfText: ends, Params: sample.Params{Temperature: 1, TopK: 1}}
 		b := BeamOptions{Beams: 4, Return: 4}
 		got, _, err := m.search([]int{3}, b, o)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"picogpt/kernels"
 	"picogpt/model"
+	"picogpt/sample"
 )
 
 // A beamSearch is a search between two evaluations.
@@ -16,7 +17,7 @@ type beamSearch struct {
 	BeamOptions
 	options Options
 	groups  []*beamGroup
-	shared  *scratches
+	shared  *sample.Pool
 	random  rand.PCG
 	ends    []int        // ids that end the text
 	ending  map[int]bool // the same
@@ -43,7 +44,7 @@ type beam struct {
 
 // A beamRow is what a step knows of one beam.
 type beamRow struct {
-	row                  // after the last token, all of it
+	sample.Row           // after the last token, all of it
 	logProbs   []float32 // log-softmax of logits, [vocabulary]; what processors see
 	successors []successor
 	err        error
@@ -52,7 +53,7 @@ type beamRow struct {
 // newBeamSearch returns a search that begins with a stream whose context is evaluated.
 func newBeamSearch(b BeamOptions, root *Stream) *beamSearch {
 	s := &beamSearch{
-		BeamOptions: b, options: root.options, shared: &scratches{}, ends: root.limits.endOfText,
+		BeamOptions: b, options: root.options, shared: &sample.Pool{}, ends: root.limits.endOfText,
 		longest: root.limits.context - len(root.context) + 1, ending: map[int]bool{},
 	}
 	for _, id := range s.ends {
@@ -66,7 +67,7 @@ func newBeamSearch(b BeamOptions, root *Stream) *beamSearch {
 		first := &beam{Stream: root.Fork()}
 		first.access, first.shared = AccessNever, s.shared
 		if b.Beams > 1 {
-			first.sampler.least = max(2, 1+len(s.ends)) // so that beams have somewhere to go
+			first.sampler.KeepAtLeast(max(2, 1+len(s.ends))) // so that beams have somewhere to go
 		}
 		size := b.Beams / b.Groups
 		s.groups = append(s.groups, &beamGroup{
@@ -104,10 +105,10 @@ func (s *beamSearch) batch() []model.Input {
 // see takes the logits after a beam. It may run for several beams at a time.
 func (g *beamGroup) see(beam int, logits []float32) {
 	r := &g.rows[beam]
-	r.keep(wholeRow(logits, g.running[beam].limits.leaves))
+	r.Keep(sample.WholeRow(logits, g.running[beam].limits.leaves))
 	r.logProbs = slices.Grow(r.logProbs[:0], len(logits))[:len(logits)]
 	for id, x := range logits {
-		r.logProbs[id] = float32(float64(x) - r.logSum)
+		r.logProbs[id] = float32(float64(x) - r.LogSum)
 	}
 	if !g.ranksLate() {
 		g.rank(beam)
@@ -138,7 +139,7 @@ func (s *beamSearch) advance() error {
 
 // ranksLate reports whether successors depend on more than the logits after their beam: on the
 // groups before, or on the other context of guidance.
-func (g *beamGroup) ranksLate() bool { return g.Groups > 1 || g.options.Guidance.on() }
+func (g *beamGroup) ranksLate() bool { return g.Groups > 1 || g.options.Guidance.On() }
 
 // advance makes the step of one group.
 func (g *beamGroup) advance(taken map[int]int) error {
@@ -217,7 +218,8 @@ func (g *beamGroup) enough(rank, running int) bool {
 func (g *beamGroup) follows(c successor) (*beam, error) {
 	b, r := g.running[c.beam], &g.rows[c.beam]
 	f := &beam{Stream: b.Fork(), sum: c.sum}
-	f.next = r.choice(c.id, b.options.Top, b.sampler.after())
+	f.next = choice{made: true,
+		Candidate: r.Candidate(c.id, b.options.Top, b.sampler.State.After())}
 	t, err := f.take()
 	if err != nil {
 		f.Release()

@@ -13,13 +13,14 @@ import (
 
 	"picogpt/internal/testing/fixture"
 	"picogpt/model"
+	"picogpt/sample"
 	"picogpt/tokenizer"
 )
 
 // endings are options under which a text of the tiny model ends or overflows in each of the ways
 // there are.
 func endings() map[string]Options {
-	window := Options{RepeatPenalty: 1.3, RepeatLastN: 8}
+	window := Options{Params: sample.Params{RepeatPenalty: 1.3, RepeatLastN: 8}}
 	stopped, slid, cut, ended := window, window, window, window
 	stopped.Vocabulary, stopped.Stop = letters(29), []string{"c", "gh"}
 	stopped.Top = 3
@@ -250,7 +251,7 @@ func checkTokens(t *testing.T, got, want []Token) {
 func TestSamplesEndWithTheSessionAfterThePrompt(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	prompt := []int{3, 1, 4}
-	o := Options{MaxTokens: 4, Temperature: 1.2, Seed: 7}
+	o := Options{MaxTokens: 4, Params: sample.Params{Temperature: 1.2, Seed: 7}}
 	const n = together + 2
 	draw := func(ctx context.Context, s *model.Session, prompt []int,
 		disturb func(n int) bool) (got []Token, err error) {
@@ -340,7 +341,7 @@ func (v forgetful) Push(id int) (string, error) {
 func TestATokenThatCannotBeChosenLeavesTheOneBeforeToBeGivenAgain(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	prompt := []int{3, 1, 4}
-	o := Options{MaxTokens: 45, Overflow: OverflowSlide, RepeatPenalty: 1.3}
+	o := Options{MaxTokens: 45, Overflow: OverflowSlide, Params: sample.Params{RepeatPenalty: 1.3}}
 	o.Vocabulary = letters(29)
 	want := collect(t, m.NewSession(), prompt, o)
 	failed := map[int]bool{}

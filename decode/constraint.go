@@ -4,9 +4,8 @@ package decode
 // taken goes to it.
 
 import (
-	"math"
-
 	"picogpt/constrain"
+	"picogpt/sample"
 )
 
 // A ConstraintError says that a text cannot follow its Options.Constraint any further: the form costs
@@ -32,23 +31,21 @@ func constraintOf(o *Options, ends []int) constrain.Matcher {
 // constrain tells the sampler which ids may come next.
 func (s *Stream) constrain() error {
 	if s.constraint == nil {
-		s.sampler.open = nil
+		s.sampler.Open = nil
 		return nil
 	}
 	var err error
 	if s.mask != nil {
 		err = s.mask.take(s.sampler)
 	} else {
-		scratch := s.sampler.scratch
-		scratch.mask = resized(scratch.mask, (s.limits.vocabulary+63)/64)
-		s.sampler.open = scratch.mask
-		err = s.constraint.Mask(scratch.mask)
+		s.sampler.Open = s.sampler.NewMask(s.limits.vocabulary)
+		err = s.constraint.Mask(s.sampler.Open)
 	}
 	if err != nil {
 		return &ConstraintError{err}
 	}
-	if empty(s.sampler.open) {
-		return &NoIDError{len(s.context) - 1, []string{"constraint"}}
+	if empty(s.sampler.Open) {
+		return &sample.NoIDError{Position: len(s.context) - 1, Took: []string{"constraint"}}
 	}
 	return nil
 }
@@ -98,24 +95,4 @@ func (s *Stream) finishConstraint(t *Token) error {
 		t.Finish = FinishStop
 	}
 	return nil
-}
-
-// shut takes the ids that the constraint does not leave out of the scores.
-func (s *Sampler) shut() {
-	if s.open == nil {
-		return
-	}
-	s.holes = true
-	for i, word := range s.open {
-		if word == math.MaxUint64 || 64*i >= len(s.scores) {
-			continue
-		}
-		scores := s.scores[64*i : min(64*i+64, len(s.scores))]
-		for j := range scores {
-			if word&1 == 0 {
-				scores[j] = math.Inf(-1)
-			}
-			word >>= 1
-		}
-	}
 }

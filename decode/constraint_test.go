@@ -15,6 +15,7 @@ import (
 	"picogpt/constrain"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
+	"picogpt/sample"
 	"picogpt/tokenizer"
 )
 
@@ -83,7 +84,8 @@ func TestTextsFitTheirConstraint(t *testing.T) {
 	texts := map[string][]Token{
 		"greedy": allTokens(t, Generate(ctx, m.NewSession(), prompt, o)),
 		"contrastive": allTokens(t, Contrastive(ctx, m.NewSession(), prompt, 0.6,
-			Options{Vocabulary: tok, Constraint: o.Constraint, MaxTokens: 60, TopK: 4})),
+			Options{Vocabulary: tok, Constraint: o.Constraint, MaxTokens: 60,
+				Params: sample.Params{TopK: 4}})),
 	}
 	best, err := Beams(ctx, m.NewSession(), prompt, BeamOptions{Beams: 3, Return: 2}, o)
 	if err != nil {
@@ -173,7 +175,7 @@ func TestTheOptionsSayWhichIdsEndAForm(t *testing.T) {
 		judge := regexp.MustCompile(`^(` + c.re + `)$`)
 		for seed := range uint64(6) {
 			o := Options{Vocabulary: tokenizer.GPT2(), Constraint: regex(t, c.re), MaxTokens: 20,
-				Temperature: float64(seed), Seed: seed, EndOfText: c.ends}
+				EndOfText: c.ends, Params: sample.Params{Temperature: float64(seed), Seed: seed}}
 			tokens := allTokens(t, Generate(context.Background(), m.NewSession(), []int{0}, o))
 			text, finish := joined(tokens)
 			last := tokens[len(tokens)-1]

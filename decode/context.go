@@ -99,3 +99,6 @@ func checkRoom(l limits, held, prompt, maxTokens int) error {
 // newestHalf is how many tokens stay when the context is full. Positions are absolute in GPT-2, so
 // all that stays is evaluated anew.
 func newestHalf(context int) int { return max(1, context/2) }
+
+// newest returns the last n of some tokens, or all if there are fewer.
+func newest(tokens []int, n int) []int { return tokens[max(0, len(tokens)-n):] }

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"picogpt/model"
+	"picogpt/sample"
 )
 
 // defaultCandidates is how many ids contrastive search compares where Options.TopK does not say.
@@ -53,32 +54,35 @@ func Contrastive(
 // CheckContrastive returns the *OptionError of what [Contrastive] refuses whatever the model is, or
 // nil.
 func CheckContrastive(alpha float64, o Options) error {
+	var err error
 	switch {
 	case !(alpha >= 0 && alpha <= 1):
-		return &OptionError{fmt.Errorf("contrastive alpha %v: want a number from 0 to 1", alpha)}
+		err = fmt.Errorf("contrastive alpha %v: want a number from 0 to 1", alpha)
 	case o.Temperature != 0:
-		return &OptionError{fmt.Errorf("temperature %v: want 0 in contrastive search, which does "+
-			"not sample", o.Temperature)}
-	case o.Guidance.on():
-		return &OptionError{errors.New("guidance: want none in contrastive search")}
+		err = fmt.Errorf("temperature %v: want 0 in contrastive search, which does not sample",
+			o.Temperature)
+	case o.Guidance.On():
+		err = errors.New("guidance: want none in contrastive search")
 	case len(o.Ban) > 0:
-		return &OptionError{errors.New("banned strings: want none in contrastive search, which " +
-			"does not go back")}
+		err = errors.New("banned strings: want none in contrastive search, which does not go back")
 	case o.Overflow == OverflowSlide:
-		return &OptionError{searchSlides()}
+		err = searchSlides()
 	case o.Echo != EchoNone:
-		return &OptionError{errNoEcho}
+		err = errNoEcho
+	default:
+		return nil
 	}
-	return nil
+	return &sample.OptionError{Err: err}
 }
 
 // A contrast is a contrastive search between two tokens.
 type contrast struct {
 	*Stream
-	alpha  float64
-	hidden []float32 // of the context, each of length 1, [len(context), n_embd]
-	logits []float32 // after the context, [vocabulary]
-	tries  []try
+	alpha   float64
+	hidden  []float32 // of the context, each of length 1, [len(context), n_embd]
+	logits  []float32 // after the context, [vocabulary]
+	tries   []try
+	weights []float64 // of all ids
 }
 
 // A try is an id that may come next, and what the model says of it.
@@ -172,13 +176,13 @@ func (c *contrast) candidates() error {
 	if err := c.constrain(); err != nil {
 		return err
 	}
-	if err := c.sampler.score(row{logits: c.logits}, c.context); err != nil {
+	scores, err := c.sampler.Scores(c.logits, c.context)
+	if err != nil {
 		return err
 	}
-	scores := c.sampler.scores
-	ids := likeliest(scores, c.options.TopK)
-	weights := resized(c.sampler.weights, len(scores))
-	c.sampler.weights = weights
+	ids := sample.Likeliest(scores, c.options.TopK)
+	c.weights = slices.Grow(c.weights[:0], len(scores))[:len(scores)]
+	weights := c.weights
 	c.limits.leaves.Exp64s(weights, scores, scores[ids[0]], 1)
 	sum := c.limits.leaves.Sum64(weights, 0)
 	c.tries = slices.Grow(c.tries[:0], len(ids))[:0]
@@ -204,8 +208,9 @@ func (c *contrast) weigh(t *try, r model.Row) {
 
 // choose makes a candidate the next token.
 func (c *contrast) choose(best try) (Token, error) {
-	from := wholeRow(c.logits, c.limits.leaves)
-	c.next = from.choice(best.id, c.options.Top, c.sampler.after())
+	from := sample.WholeRow(c.logits, c.limits.leaves)
+	c.next = choice{made: true,
+		Candidate: from.Candidate(best.id, c.options.Top, c.sampler.State.After())}
 	t, err := c.take()
 	if err != nil {
 		return t, err

@@ -12,6 +12,7 @@ import (
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
+	"picogpt/sample"
 )
 
 // contrast collects the tokens of a contrastive search.
@@ -42,7 +43,7 @@ func TestContrastiveSearchIsHuggingFacesOnTheDemo(t *testing.T) {
 	}
 	m := testmodel.Demo(t, model.Options{})
 	for _, c := range cases {
-		o := Options{MaxTokens: c.MaxNew, TopK: c.TopK, EndOfText: []int{}}
+		o := Options{MaxTokens: c.MaxNew, EndOfText: []int{}, Params: sample.Params{TopK: c.TopK}}
 		// A part of the prompt may be in the session.
 		s := m.NewSession()
 		if c.TopK == 6 {
@@ -71,7 +72,7 @@ func TestContrastiveSearchIsHuggingFacesOnTheDemo(t *testing.T) {
 
 func TestContrastiveSearchWithoutPenaltyIsGreedy(t *testing.T) {
 	m := tiny(t, fixture.Options{})
-	o := Options{RepeatPenalty: 1.3, Top: 2, Vocabulary: letters(29)}
+	o := Options{Top: 2, Vocabulary: letters(29), Params: sample.Params{RepeatPenalty: 1.3}}
 	for _, o.MaxTokens = range []int{0, 5, 20} {
 		want := collect(t, m.NewSession(), []int{3, 1, 4}, o)
 		// A token that takes no position is not chosen: nothing is known of it.
@@ -139,7 +140,7 @@ func TestContrastiveSearchRefusesWhatMakesNoSense(t *testing.T) {
 		{"contrastive alpha 1.5: want a number from 0 to 1", 1.5, Options{}},
 		{"contrastive alpha NaN: want a number from 0 to 1", math.NaN(), Options{}},
 		{"temperature 1: want 0 in contrastive search, which does not sample", 0.5,
-			Options{Temperature: 1}},
+			Options{Params: sample.Params{Temperature: 1}}},
 		{"prompt of 3 tokens and 21 new ones: context: 3 tokens and 21 more, want at most 23 " +
 			"(n_positions)", 0.5, Options{MaxTokens: 21}},
 	} {

@@ -19,16 +19,17 @@ import (
 	"picogpt/guess"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
+	"picogpt/sample"
 	"picogpt/tokenizer"
 )
 
 // everyFilter has all filters and the steps that look at the context.
 func everyFilter() decode.Options {
-	o := decode.Options{Temperature: 0.8, TempRange: 0.5, TempExponent: 1, TopNSigma: 3, TopH: 0.9,
-		TopK: 40, TopP: 0.95, MinP: 0.01, Typical: 0.9, Epsilon: 1e-3, Eta: 1e-3,
-		XTCProbability: 0.5, XTCThreshold: 0.1, RepeatPenalty: 1.1, FrequencyPenalty: 0.1,
-		PresencePenalty: 0.1, NoRepeatNgram: 4, EndOfText: []int{}}
-	o.DRY = decode.DRY{Multiplier: 0.8, Base: 1.75, AllowedLength: 2}
+	o := decode.Options{EndOfText: []int{}, Params: sample.Params{Temperature: 0.8, TempRange: 0.5,
+		TempExponent: 1, TopNSigma: 3, TopH: 0.9, TopK: 40, TopP: 0.95, MinP: 0.01, Typical: 0.9,
+		Epsilon: 1e-3, Eta: 1e-3, XTCProbability: 0.5, XTCThreshold: 0.1, RepeatPenalty: 1.1,
+		FrequencyPenalty: 0.1, PresencePenalty: 0.1, NoRepeatNgram: 4}}
+	o.DRY = sample.DRY{Multiplier: 0.8, Base: 1.75, AllowedLength: 2}
 	return o
 }
 

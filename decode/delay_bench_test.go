@@ -16,6 +16,7 @@ import (
 	"picogpt/internal/bench"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
+	"picogpt/sample"
 )
 
 // smallest makes the model.
@@ -44,7 +45,8 @@ func manyIDs(n int) []int {
 
 // ordinary asks for n tokens, whatever they are.
 func ordinary(n int) decode.Options {
-	return decode.Options{MaxTokens: n, EndOfText: []int{}, Temperature: 0.8, TopK: 40}
+	return decode.Options{MaxTokens: n, EndOfText: []int{}, Params: sample.Params{Temperature: 0.8,
+		TopK: 40}}
 }
 
 // consume takes the tokens of a text.

@@ -1,5 +1,5 @@
-// Package decode turns logits into tokens, and tokens into text: the samplers, the stopping rules
-// and the loop around a model's session.
+// Package decode writes text: the loop around a model's session, what ends a text, and what it may
+// not contain.
 //
 // [Generate] continues one session and streams its tokens; [Samples] draws several continuations of
 // one prompt, a few at a time in one Eval. A [Batcher] does both for many callers at once, in one
@@ -8,78 +8,11 @@
 //
 // All of them drive [Stream], the state machine that says what to evaluate and takes the logits:
 // sampling, stop strings, overflow and log-probabilities are there and nowhere else. It is exported
-// for loops of your own. [Sampler] is the choice of one token from one row of logits, and [LogProb]
-// the score of a token.
+// for loops of your own.
 //
-// # From logits to a token
+// How a token is chosen from logits is package [picogpt/sample]: [Options] embeds its Params. What is
+// here can go back: a token that would complete a string of Options.Ban is taken back, and another one
+// is drawn with the random number of the same position.
 //
-// The order of operations and their definitions are Hugging Face transformers'
-// (GenerationMixin.generate with do_sample=True; the class that defines each step is named), the
-// arithmetic is float64 throughout:
-//
-//  1. Mask: ids that the vocabulary does not have and those that a constraint shuts are removed.
-//  2. Bias (SequenceBiasLogitsProcessor): numbers are added to logits.
-//  3. Guidance (UnbatchedClassifierFreeGuidanceLogitsProcessor): see type Guidance.
-//  4. Repetition penalty (RepetitionPenaltyLogitsProcessor, over a window): each id among the last
-//     RepeatLastN tokens of the context has its logit divided by RepeatPenalty if it is positive or
-//     zero, multiplied if negative, once however often the id occurs. Then the frequency and the
-//     presence penalty (OpenAI's) are subtracted.
-//  5. DRY (llama.cpp): see type DRY.
-//  6. No repeated n-grams (NoRepeatNGramLogitsProcessor): ids that would complete an n-gram that
-//     occurred before are removed.
-//  7. MinTokens (MinNewTokensLengthLogitsProcessor): the ids that end the text are removed.
-//  8. LengthDecay (ExponentialDecayLengthPenalty): they become likelier.
-//  9. Temperature (TemperatureLogitsWarper): logits are divided by it. Temperature 0 is greedy: the
-//     largest logit after step 8 wins, the lowest id among equals, and the steps that follow do not
-//     apply. With TempRange the entropy sets the temperature (llama.cpp's dynatemp).
-//  10. Top-n-sigma (llama.cpp): ids whose logit is below the largest by more than TopNSigma standard
-//     deviations of all logits are removed.
-//  11. Top-h (TopHLogitsWarper): of the 100 likeliest ids, the likeliest stay while the sum of their
-//     -p ln p is at most TopH times the entropy of the 100. At least one stays.
-//  12. Top-k (TopKLogitsWarper): ids whose logit is below the k-th largest are removed. Ids equal to
-//     the k-th largest all stay, so ties can keep more than k.
-//  13. Top-p (TopPLogitsWarper): of the distribution that is left, ids are removed from the least
-//     likely upwards while the removed mass is at most 1 - p. At least one stays. Hugging Face
-//     leaves the order among equals open; here the higher id goes first.
-//  14. Min-p (MinPLogitsWarper): ids whose probability is below MinP times the largest are removed.
-//  15. Typical (TypicalLogitsWarper): in the order of the distance of -ln p from the entropy, ids
-//     stay up to the one with which they have the mass Typical, and those at its distance. The
-//     likeliest id can go.
-//  16. Epsilon (EpsilonLogitsWarper): ids less likely than Epsilon are removed.
-//  17. Eta (EtaLogitsWarper): ids less likely than Eta, or than sqrt(Eta) exp(-entropy) if that is
-//     less, are removed.
-//  18. XTC (llama.cpp, text-generation-webui): with the probability XTCProbability, of the ids that
-//     are at least XTCThreshold likely all but the least likely are removed. A threshold above 0.5
-//     removes nothing. The end of the text can go too.
-//  19. One draw: the kept ids in ascending order share [0, 1) in proportion to their probabilities,
-//     and the id whose share holds the next random number is the token.
-//
-// Options.Mirostat takes the place of all filters between the temperature and the draw (llama.cpp's
-// mirostat and mirostat_v2). Options.Ban goes back in the text, to take another id with the random
-// number of the same position.
-//
-// Each filter sees the probabilities of what the ones before it left. Epsilon, eta and min-p never
-// remove the likeliest id. Where beams are sampled, top-k to eta keep more: as many ids as end the
-// text, and one.
-//
-// Options.Samplers "llama.cpp" takes llama.cpp's order, in which the temperature comes last:
-// top-n-sigma, top-k, typical, top-p, min-p, top-h, epsilon, eta, XTC, temperature. Its definitions
-// differ where ids are equal or on the edge: top-k keeps exactly k; typical ends when the mass
-// exceeds Typical, and does not look at equals; min-p compares logits with the largest plus ln MinP.
-// A list of names applies the penalties, DRY, n-grams, temperature and filters that it names only,
-// in its order, as Hugging Face defines them, or else llama.cpp. Each takes what the one before it
-// left: penalties and DRY behind the temperature change logits that are divided by it. Where a list
-// leaves no id, the error says which steps took them.
-//
-// Logits must be finite: NaN or an infinity anywhere in the row is an error that names the position
-// and the id.
-//
-// # The same text everywhere
-//
-// A seed is a promise: the same checkpoint, prompt, options and seed give the same tokens on every
-// machine. The exponential and the logarithm are package kernels' own, every sum runs in ascending
-// order of ids, and the random numbers are the top 53 bits of math/rand/v2's PCG seeded with (Seed,
-// Seed), one number a token; XTC's coins come from a second stream, seeded with (Seed, ^Seed), one a
-// token. Sample i of [Samples] uses Seed+i and is the text that Seed+i gives
-// alone.
+// Sample i of [Samples] uses Seed+i and is the text that Seed+i gives alone, on every machine.
 package decode

@@ -9,6 +9,7 @@ import (
 	"picogpt/constrain"
 	"picogpt/guess"
 	"picogpt/model"
+	"picogpt/sample"
 )
 
 // A draft is ids that are guessed to follow a context, and then the logits after each of them. At
@@ -17,11 +18,11 @@ import (
 // id the rest of the draft is forgotten. So the text is the one without drafts, because logits do
 // not depend on what else is evaluated, and no random number is spent on a guess.
 type draft struct {
-	ids   []int  // guessed, and not yet compared with what is chosen
-	rows  []*row // [len(ids)] after each of ids
-	here  *row   // after the context where its last token was a guess, else nil
-	first int    // in an Eval: the row after which the next token is chosen
-	spare []*row
+	ids   []int         // guessed, and not yet compared with what is chosen
+	rows  []*sample.Row // [len(ids)] after each of ids
+	here  *sample.Row   // after the context where its last token was a guess, else nil
+	first int           // in an Eval: the row after which the next token is chosen
+	spare []*sample.Row
 }
 
 // propose makes ids the draft, [up to what the context has room for]. The context's last token is
@@ -34,7 +35,7 @@ func (s *Stream) propose(ids []int) {
 	}
 	d.ids = append(d.ids[:0], ids...)
 	for range ids {
-		r := &row{}
+		r := &sample.Row{}
 		if n := len(d.spare); n > 0 {
 			r, d.spare = d.spare[n-1], d.spare[:n-1]
 		}
@@ -61,11 +62,11 @@ func (d *draft) after(tokens []int) []int {
 }
 
 // see keeps the logits after a guess, on a worker; false if the row is not one's.
-func (d *draft) see(index int, from row) bool {
+func (d *draft) see(index int, from sample.Row) bool {
 	if index == d.first {
 		return false
 	}
-	d.rows[index-d.first-1].keep(from)
+	d.rows[index-d.first-1].Keep(from)
 	return true
 }
 
@@ -90,12 +91,12 @@ func (s *Stream) compare(id int) bool {
 func (d *draft) clone() draft {
 	c := draft{ids: slices.Clone(d.ids), first: d.first}
 	if d.here != nil {
-		c.here = &row{}
-		c.here.keep(*d.here)
+		c.here = &sample.Row{}
+		c.here.Keep(*d.here)
 	}
 	for _, r := range d.rows[:len(d.ids)] {
-		own := &row{}
-		own.keep(*r)
+		own := &sample.Row{}
+		own.Keep(*r)
 		c.rows = append(c.rows, own)
 	}
 	return c
@@ -109,7 +110,7 @@ func drafterOf(m *model.Model, streams []*Stream) *guess.Drafter {
 	}
 	s := streams[0]
 	o := &s.options
-	if o.Guidance.on() || o.Draft == nil && o.Lookup == 0 {
+	if o.Guidance.On() || o.Draft == nil && o.Lookup == 0 {
 		return nil
 	}
 	texts := make([]guess.Text, len(streams))
@@ -123,9 +124,8 @@ func drafterOf(m *model.Model, streams []*Stream) *guess.Drafter {
 // A guessed is a stream as a Drafter sees it, and a rehearsal of its choices.
 type guessed struct {
 	*Stream
-	copied    Sampler           // the stream's, with memory of its own
+	copied    sample.Sampler    // the stream's, with memory of its own
 	rehearsed constrain.Matcher // a fork of the stream's, nil: none
-	open      []uint64
 }
 
 func (g *guessed) Context() []int    { return g.context }
@@ -135,12 +135,8 @@ func (g *guessed) Propose(ids []int) { g.propose(ids) }
 
 // Rehearse implements guess.Text.
 func (g *guessed) Rehearse() {
-	own := g.copied.scratch
-	if own == nil {
-		own = &scratch{}
-	}
-	g.copied = *g.sampler
-	g.copied.scratch, g.copied.open = own, nil
+	g.copied.CopyFrom(g.sampler)
+	g.copied.Open = nil
 	if g.rehearsed = nil; g.constraint != nil {
 		g.rehearsed = g.constraint.Fork()
 	}
@@ -151,9 +147,8 @@ func (g *guessed) Choose(logits []float32, context []int) (int, error) {
 	if g.rehearsed == nil {
 		return g.copied.Next(logits, context)
 	}
-	g.open = resized(g.open, (len(logits)+63)/64)
-	g.copied.open = g.open
-	if err := g.rehearsed.Mask(g.open); err != nil {
+	g.copied.Open = g.copied.NewMask(len(logits))
+	if err := g.rehearsed.Mask(g.copied.Open); err != nil {
 		return 0, err
 	}
 	id, err := g.copied.Next(logits, context)

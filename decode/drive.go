@@ -60,7 +60,7 @@ func (s *Stream) Sample(i int) *Stream {
 	}
 	f := s.Fork()
 	f.access, f.sample = AccessNever, i
-	f.sampler.seed(s.options.Seed + uint64(i))
+	f.sampler.Reseed(s.options.Seed + uint64(i))
 	return f
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"picogpt/model"
+	"picogpt/sample"
 )
 
 // Echo says whether the tokens of the prompt come too, before the new ones: Token.Prompt marks
@@ -52,7 +53,7 @@ type echo struct {
 type scored struct {
 	id      int
 	logProb float64
-	top     []Alternative
+	top     []sample.Alternative
 }
 
 // newEcho returns the echo of the last tokens of a context, those of the prompt that are left.
@@ -90,7 +91,7 @@ func (e *echo) last() int {
 }
 
 // follows scores the first token from logits that the session has.
-func (e *echo) follows(from row, top int) {
+func (e *echo) follows(from sample.Row, top int) {
 	e.score(e.from-1, from, top)
 	e.known = e.from
 }
@@ -108,7 +109,7 @@ func (e *echo) want(in *model.Input, at int, visit func(model.Row)) {
 }
 
 // see scores a row, on a worker; false if it is none of the prompt's.
-func (e *echo) see(index int, from row, top int) bool {
+func (e *echo) see(index int, from sample.Row, top int) bool {
 	if e == nil || !e.wanted || e.at+index >= e.end-1 {
 		return false
 	}
@@ -117,10 +118,10 @@ func (e *echo) see(index int, from row, top int) bool {
 }
 
 // score notes what the row at a place of the context says of the token after it.
-func (e *echo) score(at int, from row, top int) {
+func (e *echo) score(at int, from sample.Row, top int) {
 	s := &e.scores[at+1-e.from]
-	c := from.choice(s.id, top, samplerState{})
-	s.logProb, s.top = c.logProb, c.top
+	c := from.Candidate(s.id, top, sample.State{})
+	s.logProb, s.top = c.LogProb, c.Top
 }
 
 // take takes what another says of the tokens after the first n rows, which it has evaluated.

@@ -14,6 +14,7 @@ import (
 
 	"picogpt/internal/testing/fixture"
 	"picogpt/model"
+	"picogpt/sample"
 )
 
 // scoredPlainly is what an echo of prompt should be: each row of one Eval by itself.
@@ -27,9 +28,10 @@ func scoredPlainly(t *testing.T, m *model.Model, held, prompt []int, top int) (w
 			return
 		}
 		id := all[r.Index+1]
-		tok := Token{ID: id, Prompt: true, LogProb: LogProb(r.Logits, id)}
-		for _, best := range Likeliest(r.Logits, top) {
-			tok.Top = append(tok.Top, Alternative{ID: best, LogProb: LogProb(r.Logits, best)})
+		tok := Token{ID: id, Prompt: true, LogProb: sample.LogProb(r.Logits, id)}
+		for _, best := range sample.Likeliest(r.Logits, top) {
+			tok.Top = append(tok.Top,
+				sample.Alternative{ID: best, LogProb: sample.LogProb(r.Logits, best)})
 		}
 		want[r.Index+1] = tok
 	}}
@@ -43,12 +45,14 @@ func scoredPlainly(t *testing.T, m *model.Model, held, prompt []int, top int) (w
 func echoes() map[string]Options {
 	form := Options{MaxTokens: 4, Constraint: &endAt{2, 4}, EndOfText: []int{2}}
 	all := map[string]Options{
-		"greedy":      {MaxTokens: 5},
-		"top":         {MaxTokens: 5, Top: 3, Temperature: 1.2, Seed: 4},
-		"form":        form,
-		"stop":        {Vocabulary: letters(29), Stop: []string{"d", "b", "ab"}, Temperature: 1, Top: 1},
-		"ban":         {Vocabulary: letters(29), Ban: []string{"c", "ab"}, MaxTokens: 7},
-		"guidance":    {MaxTokens: 4, Guidance: &Guidance{Scale: 1.5}, Top: 2},
+		"greedy": {MaxTokens: 5},
+		"top":    {MaxTokens: 5, Top: 3, Params: sample.Params{Temperature: 1.2, Seed: 4}},
+		"form":   form,
+		"stop": {Vocabulary: letters(29), Stop: []string{"d", "b", "ab"}, Top: 1,
+			Params: sample.Params{Temperature: 1}},
+		"ban": {Vocabulary: letters(29), Ban: []string{"c", "ab"}, MaxTokens: 7},
+		"guidance": {MaxTokens: 4, Top: 2,
+			Params: sample.Params{Guidance: &sample.Guidance{Scale: 1.5}}},
 		"slide":       {MaxTokens: 40, Overflow: OverflowSlide},
 		"truncate":    {MaxTokens: 20, Overflow: OverflowTruncate},
 		"lookup":      {MaxTokens: 7, Lookup: 3, alwaysDraft: true},

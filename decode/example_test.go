@@ -8,6 +8,7 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/decode"
 	"picogpt/model"
+	"picogpt/sample"
 	"picogpt/tokenizer"
 	"picogpt/weights/demo"
 )
@@ -86,7 +87,8 @@ func ExampleSamples() {
 	texts := make([]string, 3)
 	for t, err := range decode.Samples(context.Background(), m.NewSession(),
 		encode(tok, "Tom and Sue went to the"), len(texts),
-		decode.Options{Vocabulary: tok, MaxTokens: 10, Temperature: 0.8, TopK: 40, Seed: 1}) {
+		decode.Options{Vocabulary: tok, MaxTokens: 10, Params: sample.Params{Temperature: 0.8,
+			TopK: 40, Seed: 1}}) {
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -100,22 +102,4 @@ func ExampleSamples() {
 	// seed 2: park with their mom. They saw a big slide
 	// seed 3: park.
 	// At the park, Tom saw a
-}
-
-// A loop of one's own: the sampler sees one row of logits at a time.
-func ExampleSampler() {
-	s, err := decode.NewSampler(decode.Options{Temperature: 1, TopP: 0.99, Seed: 4})
-	if err != nil {
-		log.Fatal(err)
-	}
-	logits := []float32{2, 1, 0, -3}
-	for range 6 {
-		id, err := s.Next(logits, nil)
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Printf("%d (%.3f) ", id, decode.LogProb(logits, id))
-	}
-	// Output:
-	// 1 (-1.412) 1 (-1.412) 0 (-0.412) 0 (-0.412) 0 (-0.412) 1 (-1.412)
 }

@@ -13,6 +13,7 @@ import (
 
 	"picogpt/constrain"
 	"picogpt/internal/testing/fixture"
+	"picogpt/sample"
 )
 
 // A slow is a constraint whose masks take long: until the test lets them.
@@ -63,7 +64,8 @@ func gather(tokens iter.Seq2[Token, error]) (all []Token, err error) {
 func TestALongMaskHoldsUpNobodyElse(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	at := func() chan struct{} { c := make(chan struct{}); close(c); return c }()
-	ctx, o := context.Background(), Options{MaxTokens: 9, Temperature: 1, Seed: 3}
+	ctx, o := context.Background(), Options{MaxTokens: 9, Params: sample.Params{Temperature: 1,
+		Seed: 3}}
 	for _, x := range []struct {
 		slow slow
 		n    int // samples
@@ -153,7 +155,7 @@ func TestTextsWithLongMasksGiveTheirPlaces(t *testing.T) {
 	m, ctx := tiny(t, fixture.Options{}), context.Background()
 	b := newBatcher(t, m, BatcherOptions{MaxStreams: 2})
 	free, ends := make(chan struct{}), make(chan []int)
-	o := Options{MaxTokens: 9, Temperature: 1, Seed: 3}
+	o := Options{MaxTokens: 9, Params: sample.Params{Temperature: 1, Seed: 3}}
 	text := func(let <-chan struct{}, prompt []int, run func([]int, Options) iter.Seq2[Token, error],
 	) (ids []int) {
 		o := o

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"picogpt/model"
+	"picogpt/sample"
 )
 
 // Token is one new token of one sample, or one of the prompt's.
@@ -30,7 +31,8 @@ type Token struct {
 	// demands. Constraints tell by a method Complete() bool, as *constrain.Text has it.
 	Incomplete bool
 
-	Top []Alternative // the likeliest tokens in its place, the likeliest first, if Options.Top asks
+	// Top is the likeliest tokens in its place, the likeliest first, if Options.Top asks for them.
+	Top []sample.Alternative
 }
 
 // Why a sample ended.
@@ -101,7 +103,7 @@ func Samples(
 			yield(Token{}, err)
 			return
 		}
-		parent.shared = &scratches{}
+		parent.shared = &sample.Pool{}
 		defer parent.guide.forget()
 		for first := 0; first < n; first += together {
 			// The prompt's evaluation is followed by tokens in any case.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"picogpt/sample"
 )
 
 // script stands for a model whose session holds some tokens: rule gives the logits after any.
@@ -96,7 +98,7 @@ func TestWhatCannotFitIsRefusedBeforeAnythingRuns(t *testing.T) {
 			"prompt of 3 tokens and 7 new ones"},
 		{"more than an int holds", 0, 6, Options{MaxTokens: math.MaxInt}, "prompt of 6 tokens and"},
 		{"nothing to start from", 0, 0, Options{}, "empty prompt: want a bos_token_id"},
-		{"too long before wrong options", 0, 1, Options{TopK: -1}, "top-k -1"},
+		{"too long before wrong options", 0, 1, Options{Params: sample.Params{TopK: -1}}, "top-k -1"},
 	} {
 		s := &script{rule: counting(26), timeline: make([]int, c.held)}
 		_, err := play(s, small, make([]int, c.prompt), c.o)
@@ -258,12 +260,13 @@ func TestTheTextIsTheTokensBytesInWholeRunes(t *testing.T) {
 func TestTheRepetitionPenaltySeesTheNewestTokens(t *testing.T) {
 	flat := func([]int) []float32 { return []float32{4, 3.9, 3.8, 3.7, 3.6} }
 	s := &script{rule: flat}
-	tokens, err := play(s, small, []int{0}, Options{MaxTokens: 7, RepeatPenalty: 2})
+	tokens, err := play(s, small, []int{0}, Options{MaxTokens: 7,
+		Params: sample.Params{RepeatPenalty: 2}})
 	if err != nil || !slices.Equal(ids(tokens), []int{1, 2, 3, 4, 0, 0, 0}) {
 		t.Errorf("over the whole context: %v, %v", ids(tokens), err)
 	}
 	tokens, err = play(&script{rule: flat}, small, []int{0},
-		Options{MaxTokens: 7, RepeatPenalty: 2, RepeatLastN: 2})
+		Options{MaxTokens: 7, Params: sample.Params{RepeatPenalty: 2, RepeatLastN: 2}})
 	if err != nil || !slices.Equal(ids(tokens), []int{1, 2, 0, 1, 2, 0, 1}) {
 		t.Errorf("over two tokens: %v, %v", ids(tokens), err)
 	}
@@ -272,7 +275,8 @@ func TestTheRepetitionPenaltySeesTheNewestTokens(t *testing.T) {
 func TestATokenComesWithTheLikeliestInItsPlace(t *testing.T) {
 	rule := func([]int) []float32 { return []float32{1, 3, 2, 3} }
 	for top, want := range [][]int{{}, {1}, {1, 3}, {1, 3, 2}, {1, 3, 2, 0}, {1, 3, 2, 0}} {
-		o := Options{MaxTokens: 2, Top: top, Temperature: 9, Vocabulary: spelled{4}}
+		o := Options{MaxTokens: 2, Top: top, Vocabulary: spelled{4},
+			Params: sample.Params{Temperature: 9}}
 		tokens, err := play(&script{rule: rule}, small, []int{0}, o)
 		if err != nil {
 			t.Fatal(err)
@@ -282,7 +286,8 @@ func TestATokenComesWithTheLikeliestInItsPlace(t *testing.T) {
 				t.Fatalf("%d asked for: %v", top, tok.Top)
 			}
 			for i, id := range want {
-				a := Alternative{id, string(rune('a' + id)), LogProb(rule(nil), id)}
+				a := sample.Alternative{ID: id, Text: string(rune('a' + id)),
+					LogProb: sample.LogProb(rule(nil), id)}
 				if tok.Top[i] != a {
 					t.Errorf("alternative %d of %d is %v, want %v", i, top, tok.Top[i], a)
 				}
@@ -293,7 +298,7 @@ func TestATokenComesWithTheLikeliestInItsPlace(t *testing.T) {
 	if err != nil || tokens[0].Top[0].Text != "" {
 		t.Errorf("without a vocabulary: %v, %v", tokens, err)
 	}
-	if _, err := NewSampler(Options{Top: -1}); err == nil {
+	if err := (&Options{Top: -1}).Check(); err == nil {
 		t.Error("top -1: want an error")
 	}
 }

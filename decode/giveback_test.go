@@ -11,6 +11,7 @@ import (
 	"picogpt/constrain"
 	"picogpt/internal/testing/fixture"
 	"picogpt/model"
+	"picogpt/sample"
 )
 
 // A balking constraint allows everything, and fails after so many tokens of a text.
@@ -70,7 +71,7 @@ func TestWhatFailsGivesItsForksBack(t *testing.T) {
 				NoLogits: true}); err != nil {
 				t.Fatal(err)
 			}
-			_, err := NewStream(s, nil, Options{Guidance: &Guidance{Scale: 2, Negative: []int{99}}})
+			_, err := NewStream(s, nil, Options{Params: sample.Params{Guidance: &sample.Guidance{Scale: 2, Negative: []int{99}}}})
 			return err
 		},
 	} {

@@ -4,20 +4,9 @@ package decode
 
 import (
 	"fmt"
-	"math"
 
-	"picogpt/kernels"
 	"picogpt/model"
 )
-
-// Guidance is classifier-free guidance (Sanchez and others, arXiv 2306.17806; Hugging Face's
-// UnbatchedClassifierFreeGuidanceLogitsProcessor): with the log-probabilities c after the text and
-// u after Negative and the new tokens, an id has u + Scale·(c - u). A Stream evaluates both
-// contexts.
-type Guidance struct {
-	Scale    float64 // 1 means off
-	Negative []int   // empty means the prompt's last token
-}
 
 // A NegativeError says what is wrong with Guidance.Negative: a *model.ContextError if it is too long.
 type NegativeError struct{ Err error }
@@ -25,30 +14,6 @@ type NegativeError struct{ Err error }
 func (e *NegativeError) Error() string { return "negative " + e.Err.Error() }
 
 func (e *NegativeError) Unwrap() error { return e.Err }
-
-// on reports whether there is anything to evaluate.
-func (g *Guidance) on() bool { return g != nil && g.Scale != 1 }
-
-// guided applies guidance to the scores.
-func (s *Sampler) guided() {
-	if s.against == nil {
-		return
-	}
-	scale, logSum := s.options.Guidance.Scale, s.leaves.LogSumExp(s.against)
-	largest := math.Inf(-1)
-	for _, x := range s.scores {
-		largest = max(largest, x)
-	}
-	s.weights = resized(s.weights, len(s.scores))
-	s.leaves.Exp64s(s.weights, s.scores, largest, 1)
-	ours := largest + kernels.Log64(s.leaves.Sum64(s.weights, 0))
-	for id, x := range s.scores {
-		if !math.IsInf(x, -1) {
-			u := float64(s.against[id]) - logSum
-			s.scores[id] = u + float64(scale*(x-ours-u))
-		}
-	}
-}
 
 // A guide is the other context of a stream. Nil is none.
 type guide struct {
@@ -58,7 +23,7 @@ type guide struct {
 
 // newGuide returns the guide that options ask for.
 func newGuide(m *model.Model, l limits, prompt []int, o *Options) (*guide, error) {
-	if !o.Guidance.on() {
+	if !o.Guidance.On() {
 		return nil, nil
 	}
 	context := o.Guidance.Negative

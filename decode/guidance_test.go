@@ -8,6 +8,7 @@ import (
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
+	"picogpt/sample"
 )
 
 func TestGuidanceIsHuggingFaces(t *testing.T) {
@@ -27,7 +28,8 @@ func TestGuidanceIsHuggingFaces(t *testing.T) {
 			continue
 		}
 		checked++
-		o := Options{MaxTokens: c.MaxNew, Guidance: &Guidance{c.Scale, c.Negative}}
+		o := Options{MaxTokens: c.MaxNew,
+			Params: sample.Params{Guidance: &sample.Guidance{Scale: c.Scale, Negative: c.Negative}}}
 		if got := ids(collect(t, m.NewSession(), c.Prompt, o)); !slices.Equal(got, c.IDs) {
 			t.Errorf("%+v: %v", c, got)
 		}
@@ -51,8 +53,9 @@ func TestGuidanceIsTheSameInEveryWay(t *testing.T) {
 	b := NewBatcher(m, BatcherOptions{MaxStreams: 2})
 	defer b.Close()
 	for seed := range uint64(10) {
-		o := Options{MaxTokens: 40, Temperature: 1, Seed: seed, EndOfText: []int{},
-			Overflow: OverflowSlide, Guidance: &Guidance{2, []int{3, 1, 4, 1, 5}}}
+		o := Options{MaxTokens: 40, EndOfText: []int{}, Overflow: OverflowSlide,
+			Params: sample.Params{Temperature: 1, Seed: seed,
+				Guidance: &sample.Guidance{Scale: 2, Negative: []int{3, 1, 4, 1, 5}}}}
 		prompt := []int{1, 2, 3, 4, 5, 6, 7, 8, 9}
 		want := ids(collect(t, m.NewSession(), prompt, o))
 		plain := o
@@ -95,17 +98,19 @@ func TestGuidanceIsTheSameInEveryWay(t *testing.T) {
 func TestANegativePromptThatDoesNotFitIsRefused(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	long := make([]int, m.Config().Positions)
-	_, err := NewStream(m.NewSession(), []int{1}, Options{MaxTokens: 5, Guidance: &Guidance{2, long}})
+	_, err := NewStream(m.NewSession(), []int{1}, Options{MaxTokens: 5,
+		Params: sample.Params{Guidance: &sample.Guidance{Scale: 2, Negative: long}}})
 	var context *model.ContextError
 	if !errors.As(err, &context) {
 		t.Errorf("error %v, want a *model.ContextError", err)
 	}
-	_, err = NewStream(m.NewSession(), []int{1}, Options{Guidance: &Guidance{2, []int{1, 9999}}})
+	_, err = NewStream(m.NewSession(), []int{1}, Options{
+		Params: sample.Params{Guidance: &sample.Guidance{Scale: 2, Negative: []int{1, 9999}}}})
 	if err == nil {
 		t.Error("an id beyond the vocabulary is no error")
 	}
 	tokens := collect(t, m.NewSession(), []int{1}, Options{EndOfText: []int{},
-		Guidance: &Guidance{2, long[:len(long)-3]}})
+		Params: sample.Params{Guidance: &sample.Guidance{Scale: 2, Negative: long[:len(long)-3]}}})
 	if n := len(tokens); n != 4 || tokens[n-1].Finish != FinishLength {
 		t.Errorf("%d tokens, want 4 until the other context is full", n)
 	}

@@ -16,6 +16,7 @@ import (
 	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
+	"picogpt/sample"
 	"picogpt/tokenizer"
 )
 
@@ -345,7 +346,8 @@ func TestHealedTextsAreOfTheirForm(t *testing.T) {
 	h := NewHealing(gpt2Bytes(t), ids, 0)
 	list := []string{"rl was sad", "rl was glad", "raffe ate", "ant", "ve me é"}
 	form, _ := choosing(t, list)
-	o := Options{Vocabulary: tok, Healing: h, Constraint: form, Temperature: 3, MaxTokens: 40}
+	o := Options{Vocabulary: tok, Healing: h, Constraint: form, MaxTokens: 40,
+		Params: sample.Params{Temperature: 3}}
 	seen := map[string]bool{}
 	for o.Seed = range uint64(40) {
 		tokens := collect(t, m.NewSession(), h.Prompt, o)

@@ -21,6 +21,7 @@ import (
 	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
+	"picogpt/sample"
 	"picogpt/tokenizer"
 )
 
@@ -145,13 +146,14 @@ func palindrome(s string) bool {
 // judgedOptions are ways to choose: the even texts are greedy and the odd ones at temperature 2, and
 // some of both have other steps on top.
 func judgedOptions(r *rand.Rand, i int) Options {
-	o := Options{MaxTokens: 120, Seed: r.Uint64(), Vocabulary: tokenizer.GPT2()}
+	o := Options{MaxTokens: 120, Vocabulary: tokenizer.GPT2(),
+		Params: sample.Params{Seed: r.Uint64()}}
 	if i%2 == 1 {
 		o.Temperature = 2
 	}
 	switch r.IntN(6) {
 	case 0:
-		o.RepeatPenalty, o.DRY = 1.3, DRY{Multiplier: 0.8, Base: 1.75, AllowedLength: 2}
+		o.RepeatPenalty, o.DRY = 1.3, sample.DRY{Multiplier: 0.8, Base: 1.75, AllowedLength: 2}
 	case 1:
 		o.TopK, o.TopP, o.MinP, o.Typical = 20, 0.9, 0.01, 0.9
 	case 2:

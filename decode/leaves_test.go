@@ -17,8 +17,8 @@ func TestStreamsComputeWithTheModelsKernels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for what, leaves := range map[string]kernels.Leaves{"the sampler": st.sampler.leaves,
-			"log-probabilities": st.limits.leaves, "a fork": st.Fork().sampler.leaves} {
+		for what, leaves := range map[string]kernels.Leaves{"the sampler": st.sampler.Leaves,
+			"log-probabilities": st.limits.leaves, "a fork": st.Fork().sampler.Leaves} {
 			if got := leaves.Variant(); got != name {
 				t.Errorf("kernels %q: %s computes with %q", name, what, got)
 			}

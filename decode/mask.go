@@ -3,7 +3,10 @@ package decode
 // Masks of constraints that are found before their token is chosen, so that what takes long can run
 // beside the steps of a batch.
 
-import "picogpt/constrain"
+import (
+	"picogpt/constrain"
+	"picogpt/sample"
+)
 
 // A mask is what may come next in a text, or why nothing may.
 type mask struct {
@@ -52,11 +55,11 @@ func (m *mask) find(f func() error) {
 }
 
 // take makes a mask that was found the sampler's.
-func (m *mask) take(s *Sampler) error {
+func (m *mask) take(s *sample.Sampler) error {
 	if m.panicked != nil {
 		panic(m.panicked)
 	}
-	s.open = m.open
+	s.Open = m.open
 	return m.err
 }
 

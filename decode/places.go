@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"picogpt/sample"
 )
 
 // admit ends the requests that are over and gives places to others. It reports whether there is
@@ -115,7 +117,7 @@ func (r *request) waits() bool {
 }
 
 // pop returns the next of the streams that wait.
-func (r *request) pop(shared *scratches) (t *task, err error) {
+func (r *request) pop(shared *sample.Pool) (t *task, err error) {
 	defer r.recovered(&err)
 	if len(r.paused) > 0 {
 		t = r.paused[0]

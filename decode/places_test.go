@@ -15,6 +15,7 @@ import (
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
+	"picogpt/sample"
 )
 
 func TestABreakFreesThePlace(t *testing.T) {
@@ -76,7 +77,7 @@ func TestPlacesAreGivenInTheOrderOfTheCalls(t *testing.T) {
 func TestManySamplesLeavePlacesToOthers(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	b := newBatcher(t, m, BatcherOptions{MaxStreams: 3})
-	o := Options{MaxTokens: 5, Temperature: 1}
+	o := Options{MaxTokens: 5, Params: sample.Params{Temperature: 1}}
 	n := 0
 	for _, err := range b.Samples(context.Background(), []int{1}, 100, o) {
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
+	"picogpt/sample"
 )
 
 // A bestDevice is the processor, but that it hands out a Best wherever it may, and counts.
@@ -71,30 +72,33 @@ func TestTheBestLogitsGiveTheSameTexts(t *testing.T) {
 	}{
 		{"greedy", Options{Top: 1}, false},
 		{"greedy, many alternatives", Options{Top: 2}, true},
-		{"top-k", Options{Temperature: 0.8, TopK: 7, Top: 5}, false},
-		{"top-k at temperature 1", Options{Temperature: 1, TopK: 3}, false},
-		{"top-k and all filters after it", Options{Temperature: 1.5, TopK: 30, TopP: 0.9,
-			MinP: 0.01, Typical: 0.9, Epsilon: 1e-3, Eta: 1e-3, XTCProbability: 0.3,
-			XTCThreshold: 0.1}, false},
-		{"llama.cpp's order", Options{Temperature: 1.5, TopK: 9, TopP: 0.8, Typical: 0.9,
-			Samplers: "llama.cpp"}, false},
-		{"penalties after top-k", Options{Temperature: 1.5, TopK: 9, RepeatPenalty: 1.7,
-			Samplers: "top-k,penalties,temperature"}, false},
-		{"a vocabulary with gaps, and less of it", Options{Temperature: 2, TopK: 5,
-			Vocabulary: gapped{letters(80), []int{3, 30, 31, 79}}}, false},
-		{"more than there is", Options{Temperature: 1, TopK: 200}, true},
-		{"all ids", Options{Temperature: 1, TopP: 0.9}, true},
-		{"a filter before top-k", Options{Temperature: 1, TopK: 9, TopNSigma: 2}, true},
-		{"top-p before top-k", Options{Temperature: 1, TopK: 9, TopP: 0.9,
-			Samplers: "temperature,top-p,top-k"}, true},
-		{"a temperature by the entropy", Options{Temperature: 1, TempRange: 0.5, TopK: 5}, true},
-		{"mirostat", Options{Temperature: 1, TopK: 5, Mirostat: Mirostat{Version: 2, Tau: 3,
-			Eta: 0.1}}, true},
-		{"a penalty", Options{RepeatPenalty: 1.3}, true},
-		{"a bias", Options{Bias: []Bias{{IDs: []int{4}, Value: 3}}}, true},
-		{"min tokens", Options{MinTokens: 9}, true},
+		{"top-k", Options{Top: 5, Params: sample.Params{Temperature: 0.8, TopK: 7}}, false},
+		{"top-k at temperature 1", Options{Params: sample.Params{Temperature: 1, TopK: 3}}, false},
+		{"top-k and all filters after it", Options{Params: sample.Params{Temperature: 1.5, TopK: 30,
+			TopP: 0.9, MinP: 0.01, Typical: 0.9, Epsilon: 1e-3, Eta: 1e-3, XTCProbability: 0.3,
+			XTCThreshold: 0.1}}, false},
+		{"llama.cpp's order", Options{Params: sample.Params{Temperature: 1.5, TopK: 9, TopP: 0.8,
+			Typical: 0.9, Samplers: "llama.cpp"}}, false},
+		{"penalties after top-k", Options{Params: sample.Params{Temperature: 1.5, TopK: 9,
+			RepeatPenalty: 1.7, Samplers: "top-k,penalties,temperature"}}, false},
+		{"a vocabulary with gaps, and less of it", Options{Vocabulary: gapped{letters(80), []int{3, 30, 31, 79}},
+			Params: sample.Params{Temperature: 2, TopK: 5}}, false},
+		{"more than there is", Options{Params: sample.Params{Temperature: 1, TopK: 200}}, true},
+		{"all ids", Options{Params: sample.Params{Temperature: 1, TopP: 0.9}}, true},
+		{"a filter before top-k", Options{Params: sample.Params{Temperature: 1, TopK: 9,
+			TopNSigma: 2}}, true},
+		{"top-p before top-k", Options{Params: sample.Params{Temperature: 1, TopK: 9, TopP: 0.9,
+			Samplers: "temperature,top-p,top-k"}}, true},
+		{"a temperature by the entropy", Options{Params: sample.Params{Temperature: 1,
+			TempRange: 0.5, TopK: 5}}, true},
+		{"mirostat", Options{Params: sample.Params{Temperature: 1, TopK: 5,
+			Mirostat: sample.Mirostat{Version: 2, Tau: 3,
+				Eta: 0.1}}}, true},
+		{"a penalty", Options{Params: sample.Params{RepeatPenalty: 1.3}}, true},
+		{"a bias", Options{Params: sample.Params{Bias: []sample.Bias{{IDs: []int{4}, Value: 3}}}}, true},
+		{"min tokens", Options{Params: sample.Params{MinTokens: 9}}, true},
 		{"banned strings", Options{Ban: []string{"b"}, Vocabulary: letters(90)}, true},
-		{"guidance", Options{Guidance: &Guidance{Scale: 2}}, true},
+		{"guidance", Options{Params: sample.Params{Guidance: &sample.Guidance{Scale: 2}}}, true},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			o := c.o
@@ -147,7 +151,8 @@ func TestSearchesNeedWholeRows(t *testing.T) {
 	if _, err := Beams(t.Context(), m.NewSession(), []int{1}, BeamOptions{Beams: 1}, o); err != nil {
 		t.Error(err)
 	}
-	collectContrast(t, m.NewSession(), []int{1, 2}, 0.6, Options{MaxTokens: 9, TopK: 4})
+	collectContrast(t, m.NewSession(), []int{1, 2}, 0.6, Options{MaxTokens: 9,
+		Params: sample.Params{TopK: 4}})
 	looked := o
 	looked.Lookup, looked.alwaysDraft = 3, true
 	drafted := collect(t, m.NewSession(), []int{1, 2, 1, 2, 1}, looked)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"picogpt/model"
+	"picogpt/sample"
 )
 
 // A schedule is what the goroutine of a Batcher works with. Nobody else touches it.
@@ -19,7 +20,7 @@ type schedule struct {
 	full     bool           // the cache had no room: no place is given before one has become free
 	budget   budget
 	work     work
-	scratch  *scratches
+	scratch  *sample.Pool
 	sharing  sharing
 
 	// Of the current step.
@@ -45,7 +46,7 @@ type task struct {
 func newSchedule(b *Batcher) schedule {
 	w := workOf(b.model.Config())
 	return schedule{places: map[string]int{}, sharing: newSharing(b.options.PrefixBytes),
-		budget: newBudget(b.options.MaxDelay, w), work: w, scratch: &scratches{}}
+		budget: newBudget(b.options.MaxDelay, w), work: w, scratch: &sample.Pool{}}
 }
 
 // write runs steps until there is nothing left to write.

@@ -10,6 +10,7 @@ import (
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
+	"picogpt/sample"
 	"picogpt/weights/demo"
 )
 
@@ -27,15 +28,15 @@ func TestSamplesInOneBatchAreWhatTheirSeedsGiveAlone(t *testing.T) {
 	l := small
 	l.endOfText = []int{25}
 	prompt := []int{3, 1, 4}
-	o := Options{MaxTokens: 60, Temperature: 1, TopP: 0.9, Seed: 100, Overflow: OverflowSlide,
-		Vocabulary: letters(26), Stop: []string{"ab", "ba"}}
+	o := Options{MaxTokens: 60, Overflow: OverflowSlide, Vocabulary: letters(26),
+		Stop: []string{"ab", "ba"}, Params: sample.Params{Temperature: 1, TopP: 0.9, Seed: 100}}
 
 	const n = 12
 	parent, err := newStream(l, nil, prompt, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	parent.shared = &scratches{}
+	parent.shared = &sample.Pool{}
 	var streams []*Stream
 	for i := range n {
 		streams = append(streams, parent.Sample(i))
@@ -118,8 +119,8 @@ func TestGreedyTellsTheStoriesThatPyTorchTells(t *testing.T) {
 // TestASeedIsAPromise holds the tokens of a few seeds, so that another machine, number of threads
 // or build would show.
 func TestASeedIsAPromise(t *testing.T) {
-	o := Options{MaxTokens: 12, Temperature: 0.8, TopK: 40, TopP: 0.98, MinP: 0.01,
-		RepeatPenalty: 1.1, RepeatLastN: 64, Seed: 1}
+	o := Options{MaxTokens: 12, Params: sample.Params{Temperature: 0.8, TopK: 40, TopP: 0.98,
+		MinP: 0.01, RepeatPenalty: 1.1, RepeatLastN: 64, Seed: 1}}
 	want := [][]int{
 		// " there was a girl called …"
 		{612, 373, 257, 2576, 1444, 40355, 13, 1375, 550, 257, 1263, 16225},
@@ -144,9 +145,10 @@ func TestSamplesAreWhatTheirSeedsGiveAlone(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	prompt := []int{3, 1, 4, 1, 5}
 	for _, o := range []Options{
-		{Temperature: 1.2, Seed: 7, EndOfText: []int{2, 20}, Vocabulary: letters(29),
-			Stop: []string{"ca", "ac"}},
-		{Temperature: 0.9, TopK: 10, Seed: 8, MaxTokens: 40, Overflow: OverflowSlide},
+		{EndOfText: []int{2, 20}, Vocabulary: letters(29), Stop: []string{"ca", "ac"},
+			Params: sample.Params{Temperature: 1.2, Seed: 7}},
+		{MaxTokens: 40, Overflow: OverflowSlide, Params: sample.Params{Temperature: 0.9, TopK: 10,
+			Seed: 8}},
 	} {
 		const n = together + 3
 		got := make([][]Token, n)
@@ -294,7 +296,7 @@ func TestAnEmptyPromptAfterTokensNeedsNoEvaluation(t *testing.T) {
 		Tokens: []int{1, 2}}); err != nil {
 		t.Fatal(err)
 	}
-	want := next(t, sampler(t, Options{}), s.Logits(), s.Tokens())
+	want := sample.Likeliest(s.Logits(), 1)[0]
 	st, err := NewStream(s, nil, Options{MaxTokens: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -350,7 +352,7 @@ func TestTheConfigsIdsCountWhereTheVocabularyHasThem(t *testing.T) {
 
 func TestATokenAllocatesNothing(t *testing.T) {
 	m := open(t, demo.Config(), demo.Weights(), 2)
-	o := Options{Temperature: 0.8, TopK: 40, EndOfText: []int{}}
+	o := Options{EndOfText: []int{}, Params: sample.Params{Temperature: 0.8, TopK: 40}}
 	pull, stop := iter.Pull2(Generate(context.Background(), m.NewSession(), []int{7454}, o))
 	defer stop()
 	step := func() { pull() }
@@ -367,7 +369,8 @@ func TestATokenAllocatesNothing(t *testing.T) {
 
 func BenchmarkGenerateDemo(b *testing.B) {
 	m := open(b, demo.Config(), demo.Weights(), 0)
-	o := Options{Temperature: 0.8, TopK: 40, MaxTokens: 100, EndOfText: []int{}}
+	o := Options{MaxTokens: 100, EndOfText: []int{}, Params: sample.Params{Temperature: 0.8,
+		TopK: 40}}
 	for b.Loop() {
 		o.Seed++
 		collect(b, m.NewSession(), []int{7454, 2402, 257, 640}, o)

@@ -17,6 +17,7 @@ import (
 	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
+	"picogpt/sample"
 )
 
 // A counter is the processor, and counts rows.
@@ -301,7 +302,8 @@ func TestATextGoesOnFromWhereACancelledOneStopped(t *testing.T) {
 func TestThePromptThatGuidesATextIsCutToo(t *testing.T) {
 	m, rows := counted(t, 0)
 	b := newBatcher(t, m, BatcherOptions{MaxDelay: time.Nanosecond})
-	o := Options{MaxTokens: 5, Guidance: &Guidance{Scale: 1.5, Negative: make([]int, 300)}}
+	o := Options{MaxTokens: 5,
+		Params: sample.Params{Guidance: &sample.Guidance{Scale: 1.5, Negative: make([]int, 300)}}}
 	for _, prompt := range [][]int{{1}, upTo(0, 29)} {
 		want := collect(t, m.NewSession(), prompt, o)
 		rows.most.Store(0)

@@ -16,6 +16,7 @@ import (
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
+	"picogpt/sample"
 )
 
 // speculations are the ways to guess, for a tiny model: by lookup, by itself in fewer bits, which
@@ -39,10 +40,8 @@ func opens(m *model.Model, err error) func(context.Context) (*model.Model, error
 
 // randomOptions are options of every kind, some in effect and some not.
 func randomOptions(random *rand.Rand) Options {
-	o := Options{
-		Seed: random.Uint64(), MaxTokens: 1 + random.IntN(60), Overflow: OverflowSlide,
-		EndOfText: []int{}, Vocabulary: letters(29), Top: random.IntN(3),
-	}
+	o := Options{MaxTokens: 1 + random.IntN(60), Overflow: OverflowSlide, EndOfText: []int{},
+		Vocabulary: letters(29), Top: random.IntN(3), Params: sample.Params{Seed: random.Uint64()}}
 	if random.IntN(3) > 0 {
 		o.Temperature = 0.2 + 1.5*random.Float64()
 		o.TopK, o.TopP, o.MinP = random.IntN(29), random.Float64(), random.Float64()/8
@@ -55,21 +54,22 @@ func randomOptions(random *rand.Rand) Options {
 	}
 	if random.IntN(3) == 0 {
 		o.FrequencyPenalty, o.PresencePenalty = random.Float64(), random.Float64()
-		o.DRY = DRY{Multiplier: 0.8, Base: 1.75, AllowedLength: 2}
+		o.DRY = sample.DRY{Multiplier: 0.8, Base: 1.75, AllowedLength: 2}
 		o.NoRepeatNgram, o.MinTokens = 2+random.IntN(3), random.IntN(9)
-		o.LengthDecay = LengthDecay{Start: 3, Factor: 1.1}
-		o.Bias = []Bias{{[]int{random.IntN(29)}, -3}, {[]int{1, 2}, 2}}
+		o.LengthDecay = sample.LengthDecay{Start: 3, Factor: 1.1}
+		o.Bias = []sample.Bias{{IDs: []int{random.IntN(29)}, Value: -3}, {IDs: []int{1, 2}, Value: 2}}
 	}
 	if random.IntN(2) == 0 {
 		o.RepeatPenalty, o.RepeatLastN = 0.8+random.Float64()/2, random.IntN(20)
 	}
 	if random.IntN(3) == 0 {
 		o.FrequencyPenalty, o.PresencePenalty = random.Float64()/4, random.Float64()/4
-		o.NoRepeatNgram, o.DRY = 2+random.IntN(3), DRY{1, 1.5, 1, 0, [][]int{{3}}}
-		o.Bias = []Bias{{[]int{random.IntN(29)}, 2}}
+		o.NoRepeatNgram = 2 + random.IntN(3)
+		o.DRY = sample.DRY{Multiplier: 1, Base: 1.5, AllowedLength: 1, Breakers: [][]int{{3}}}
+		o.Bias = []sample.Bias{{IDs: []int{random.IntN(29)}, Value: 2}}
 	}
 	if random.IntN(4) == 0 {
-		o.Mirostat = Mirostat{1 + random.IntN(2), 3, 0.2}
+		o.Mirostat = sample.Mirostat{Version: 1 + random.IntN(2), Tau: 3, Eta: 0.2}
 	}
 	if random.IntN(4) == 0 {
 		for range 12 {
@@ -79,7 +79,7 @@ func randomOptions(random *rand.Rand) Options {
 	}
 	if random.IntN(3) == 0 {
 		o.EndOfText = []int{random.IntN(29)}
-		o.MinTokens, o.LengthDecay = random.IntN(20), LengthDecay{random.IntN(9), 1.1}
+		o.MinTokens, o.LengthDecay = random.IntN(20), sample.LengthDecay{Start: random.IntN(9), Factor: 1.1}
 	}
 	if random.IntN(3) == 0 {
 		for range 1 + random.IntN(2) {
@@ -94,7 +94,7 @@ func randomOptions(random *rand.Rand) Options {
 		}
 	}
 	if o.Temperature != 0 && random.IntN(6) == 0 {
-		o.Mirostat = Mirostat{Version: 1 + random.IntN(2)}
+		o.Mirostat = sample.Mirostat{Version: 1 + random.IntN(2)}
 	}
 	if random.IntN(3) == 0 {
 		o.Overflow, o.MaxTokens = OverflowTruncate, 1+random.IntN(20)

@@ -5,6 +5,8 @@ package decode
 import (
 	"fmt"
 	"slices"
+
+	"picogpt/sample"
 )
 
 // finish gives t its text, and its Finish if it is the last.
@@ -45,7 +47,7 @@ func (s *Stream) spell(t *Token) error {
 }
 
 // named gives alternatives their texts, where the vocabulary tells them.
-func named(top []Alternative, vocabulary Vocabulary) []Alternative {
+func named(top []sample.Alternative, vocabulary Vocabulary) []sample.Alternative {
 	v, ok := vocabulary.(interface{ Text(id int) (string, error) })
 	for i := range top {
 		if ok {

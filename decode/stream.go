@@ -9,6 +9,7 @@ import (
 
 	"picogpt/constrain"
 	"picogpt/model"
+	"picogpt/sample"
 	"picogpt/tokenizer"
 )
 
@@ -42,8 +43,8 @@ type Stream struct {
 	sample  int // the Sample of its tokens
 	options Options
 	limits  limits
-	sampler *Sampler
-	shared  *scratches        // nil: the sampler has its own
+	sampler *sample.Sampler
+	shared  *sample.Pool      // nil: the sampler has its own
 	decoder tokenizer.Decoder // nil without a Vocabulary
 	text    *textStream
 
@@ -61,19 +62,6 @@ type Stream struct {
 	visit func(model.Row) // see, made once: a method value is an allocation
 	next  choice
 	draft draft
-}
-
-// A choice is a token that is chosen after all of the context. It may be made in an Eval that fails
-// in the end, and then once more: it counts when Next takes it.
-type choice struct {
-	made    bool
-	id      int
-	logProb float64
-	top     []Alternative
-	state   samplerState // of the sampler after it
-	err     error
-
-	panicked any // what a worker recovered: whose choice it is, it is his panic
 }
 
 // NewStream returns a stream that goes on from what s holds and prompt. An empty prompt goes on
@@ -95,7 +83,7 @@ func NewStream(s *model.Session, prompt []int, o Options) (*Stream, error) {
 	case s.Logits() == nil && (st.pending() == 0 || st.echo != nil):
 		st.renew(s.Len() - 1) // it was truncated: its last token once more
 	case st.echo != nil:
-		st.echo.follows(wholeRow(s.Logits(), st.limits.leaves), o.Top)
+		st.echo.follows(sample.WholeRow(s.Logits(), st.limits.leaves), o.Top)
 	}
 	if o.Echo == EchoOnly {
 		return st, nil
@@ -109,11 +97,14 @@ func NewStream(s *model.Session, prompt []int, o Options) (*Stream, error) {
 
 // newStream returns a stream without a session.
 func newStream(l limits, held, prompt []int, o Options) (*Stream, error) {
-	sampler, err := NewSampler(o)
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	sampler, err := sample.NewSampler(o.Params, idsOf(&o, l.endOfText))
 	if err != nil {
 		return nil, err
 	}
-	sampler.leaves, sampler.ends = l.leaves, l.endOfText
+	sampler.Leaves = l.leaves
 	if o.Echo == EchoOnly {
 		o.MaxTokens = 1 // which is not chosen
 	}
@@ -156,7 +147,7 @@ func (s *Stream) Fork() *Stream {
 		f.constraint = s.constraint.Fork()
 	}
 	f.timeline, f.context = s.timeline.fork(), slices.Clone(s.context)
-	f.sampler, f.text = s.sampler.fork(), s.text.fork()
+	f.sampler, f.text = s.sampler.Fork(), s.text.fork()
 	f.guide, f.bans, f.echo = s.guide.fork(), s.bans.fork(), s.echo.fork()
 	f.visit, f.draft = f.see, s.draft.clone()
 	return &f
@@ -219,7 +210,7 @@ func (s *Stream) see(r model.Row) {
 			s.next = choice{made: true, panicked: p}
 		}
 	}()
-	from := rowOf(r, s.limits.leaves)
+	from := sample.RowOf(r, s.limits.leaves)
 	if s.echo.see(r.Index, from, s.options.Top) || s.access == AccessForks || s.guide != nil {
 		return
 	}
@@ -267,43 +258,8 @@ func (s *Stream) Push(logits []float32) (Token, error) {
 		return Token{Sample: s.sample}, fmt.Errorf("stream: logits before %d of its tokens are "+
 			"evaluated, want them after", n)
 	}
-	s.choose(wholeRow(logits, s.limits.leaves))
+	s.choose(sample.WholeRow(logits, s.limits.leaves))
 	return s.take()
-}
-
-// chooseHere makes the choice from logits that are at hand.
-func (s *Stream) chooseHere() { s.choose(s.here()) }
-
-// here returns the logits after the context.
-func (s *Stream) here() row {
-	if s.draft.here != nil {
-		return *s.draft.here
-	}
-	return wholeRow(s.grows().Logits(), s.limits.leaves)
-}
-
-// choose makes the choice that follows the context, given the logits after it.
-func (s *Stream) choose(from row) {
-	before := s.sampler.state
-	if s.shared != nil {
-		s.sampler.scratch = s.shared.get()
-		defer s.shared.put(s.sampler.scratch)
-	}
-	s.sampler.barred, s.sampler.against = s.barredHere(), nil
-	if s.guide != nil {
-		s.sampler.against = s.guide.session.Logits()
-	}
-	id, err := 0, s.constrain()
-	if err == nil {
-		id, err = s.sampler.next(from, s.context)
-	}
-	after := s.sampler.state
-	s.sampler.state = before
-	if err != nil {
-		s.next = choice{made: true, err: err}
-		return
-	}
-	s.next = from.choice(id, s.options.Top, after)
 }
 
 // take makes a token of the choice, and moves on to what it leads to.
@@ -315,8 +271,8 @@ func (s *Stream) take() (Token, error) {
 		panic(c.panicked)
 	}
 	t := Token{
-		Sample: s.sample, ID: c.id, LogProb: c.logProb, Dropped: s.dropped,
-		Top: named(c.top, s.options.Vocabulary),
+		Sample: s.sample, ID: c.ID, LogProb: c.LogProb, Dropped: s.dropped,
+		Top: named(c.Top, s.options.Vocabulary),
 	}
 	err := c.err
 	if err == nil {
@@ -329,7 +285,7 @@ func (s *Stream) take() (Token, error) {
 		s.Stop()
 		return Token{Sample: s.sample}, err
 	}
-	s.sampler.state = c.state
+	s.sampler.State = c.After
 	s.dropped = 0
 	if s.bans == nil {
 		s.settle(len(s.context))

@@ -13,6 +13,7 @@ import (
 
 	"picogpt/internal/testing/fixture"
 	"picogpt/model"
+	"picogpt/sample"
 )
 
 // A drive is a stream of a random drive, and what it should give.
@@ -155,7 +156,7 @@ func TestPushTakesLogitsWhereNextWould(t *testing.T) {
 			t.Fatal(err)
 		}
 		tok, err := st.Push(logits)
-		if err != nil || tok.ID != 17 || tok.LogProb != LogProb(logits, 17) {
+		if err != nil || tok.ID != 17 || tok.LogProb != sample.LogProb(logits, 17) {
 			t.Errorf("token %d: %v, %v; want id 17", i, tok, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"picogpt/kernels"
+	"picogpt/sample"
 )
 
 // A successor is an id that may follow a beam.
@@ -34,45 +35,31 @@ func (g *beamGroup) wide() int {
 // where it is to draw some.
 func (g *beamGroup) rank(beam int) {
 	b, r := g.running[beam], &g.rows[beam]
-	b.sampler.scratch = b.shared.get()
-	defer b.shared.put(b.sampler.scratch)
+	b.shared.Lend(b.sampler)
+	defer b.shared.Return(b.sampler)
 	r.successors = r.successors[:0]
 	if r.err = b.constrain(); r.err != nil {
 		return
 	}
 	if b.guide != nil {
-		b.sampler.against = b.guide.session.Logits()
-	}
-	from := row{logits: r.logProbs}
-	if r.err = b.sampler.score(from, b.context); r.err != nil {
-		return
+		b.sampler.Against = b.guide.session.Logits()
 	}
 	add := func(id int, score float64) {
 		r.successors = append(r.successors, successor{beam, id, b.sum + score})
 	}
 	if g.options.Temperature != 0 {
-		r.err = b.sampler.filtered(from, add)
+		r.err = b.sampler.EachKept(r.logProbs, b.context, add)
 		return
 	}
-	for _, id := range likeliest(b.sampler.scores, g.wide()) {
-		if score := b.sampler.scores[id]; !math.IsInf(score, -1) {
-			add(id, score)
+	var scores []float64
+	if scores, r.err = b.sampler.Scores(r.logProbs, b.context); r.err != nil {
+		return
+	}
+	for _, id := range sample.Likeliest(scores, g.wide()) {
+		if !math.IsInf(scores[id], -1) {
+			add(id, scores[id])
 		}
 	}
-}
-
-// filtered calls f for each id that scores and the filters leave, ascending, with its score at the
-// temperature.
-func (s *Sampler) filtered(from row, f func(id int, score float64)) error {
-	if err := s.filter(from, s.likeliest()); err != nil {
-		return err
-	}
-	for i, score := range s.scores {
-		if s.weights[i] != 0 {
-			f(s.id(i), score/s.by)
-		}
-	}
-	return nil
 }
 
 // draw takes some of the successors, without replacement, in proportion to the exponential of their

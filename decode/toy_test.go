@@ -15,6 +15,7 @@ import (
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
+	"picogpt/sample"
 	"picogpt/weights"
 )
 
@@ -173,12 +174,13 @@ func TestGreedyIsHuggingFacesOnAToy(t *testing.T) {
 	m := newToy(t).network(t)
 	for _, c := range cases {
 		o := Options{MaxTokens: c.MaxNew, EndOfText: append([]int{}, c.EOS...),
-			NoRepeatNgram: c.NoRepeat, RepeatPenalty: c.Penalty, MinTokens: c.MinNew}
+			Params: sample.Params{NoRepeatNgram: c.NoRepeat, RepeatPenalty: c.Penalty,
+				MinTokens: c.MinNew}}
 		if c.Decay != nil {
-			o.LengthDecay = LengthDecay{int(c.Decay[0]), c.Decay[1]}
+			o.LengthDecay = sample.LengthDecay{Start: int(c.Decay[0]), Factor: c.Decay[1]}
 		}
 		if c.Guidance != 0 {
-			o.Guidance = &Guidance{c.Guidance, c.Negative}
+			o.Guidance = &sample.Guidance{Scale: c.Guidance, Negative: c.Negative}
 		}
 		if c.ForcedEOS != nil {
 			o.Constraint = &endAt{c.ForcedEOS[0], c.MaxNew}

@@ -113,3 +113,11 @@ func TestTheTextOfAVocabularyWithState(t *testing.T) {
 		}
 	}
 }
+
+// gapped is letters without some of them.
+type gapped struct {
+	letters
+	gaps []int
+}
+
+func (g gapped) Gaps() []int { return g.gaps }

@@ -5,8 +5,8 @@ package eval
 import (
 	"slices"
 
-	"picogpt/decode"
 	"picogpt/kernels"
+	"picogpt/sample"
 )
 
 // A Stat says how well one token was predicted. Logarithms are natural.
@@ -21,7 +21,7 @@ type Stat struct {
 }
 
 // An Alternative is an id that could have come instead.
-type Alternative = decode.Alternative
+type Alternative = sample.Alternative
 
 // measure says what to compute besides the log-probability.
 type measure struct {
@@ -42,7 +42,7 @@ func (m measure) summarize(leaves kernels.Leaves, logits []float32) summary {
 		s.entropy = m.decay.entropy(logits, s.lse)
 	}
 	if m.top > 0 {
-		ids := decode.Likeliest(logits, m.top)
+		ids := sample.Likeliest(logits, m.top)
 		s.best = make([]Alternative, len(ids))
 		for i, id := range ids {
 			s.best[i] = Alternative{ID: id, LogProb: float64(logits[id]) - s.lse}

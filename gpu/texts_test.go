@@ -18,6 +18,7 @@ import (
 	"picogpt/internal/testing/testdevice"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
+	"picogpt/sample"
 )
 
 // TestChoicesLeaveTheLogitsOnTheDevice compares texts of several sessions in a pass with those of the
@@ -54,9 +55,11 @@ func TestChoicesLeaveTheLogitsOnTheDevice(t *testing.T) {
 		read int // bytes for each token
 	}{
 		{"greedy", decode.Options{Top: 1}, 4 * (4 + 65)},
-		{"top-k", decode.Options{Temperature: 1, TopK: 5, Top: 3}, 4 * (4 + 8*65)},
-		{"top-k and top-p", decode.Options{Temperature: 2, TopK: 16, TopP: 0.8}, 4 * (4 + 16*65)},
-		{"all ids", decode.Options{Temperature: 1}, 4 * (vocab + 15)}, // logits, and hidden
+		{"top-k", decode.Options{Top: 3, Params: sample.Params{Temperature: 1,
+			TopK: 5}}, 4 * (4 + 8*65)},
+		{"top-k and top-p", decode.Options{Params: sample.Params{Temperature: 2, TopK: 16,
+			TopP: 0.8}}, 4 * (4 + 16*65)},
+		{"all ids", decode.Options{Params: sample.Params{Temperature: 1}}, 4 * (vocab + 15)}, // logits, and hidden
 	} {
 		c.o.MaxTokens, c.o.EndOfText = length, []int{}
 		count.Read = 0

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"picogpt/decode"
+	"picogpt/sample"
 	"picogpt/tokenizer"
 )
 
@@ -34,7 +35,7 @@ type choice struct {
 type entry struct {
 	id      int
 	logProb float64 // NaN where nothing is before it
-	top     []decode.Alternative
+	top     []sample.Alternative
 	offset  int
 }
 

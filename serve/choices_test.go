@@ -13,6 +13,7 @@ import (
 	"picogpt/decode"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
+	"picogpt/sample"
 	"picogpt/serve"
 	"picogpt/tokenizer"
 )
@@ -33,7 +34,7 @@ func TestBestOfSendsTheLikeliest(t *testing.T) {
 			t,
 			m,
 			"Sam",
-			decode.Options{MaxTokens: 9, Temperature: 1, Seed: 40 + seed},
+			decode.Options{MaxTokens: 9, Params: sample.Params{Temperature: 1, Seed: 40 + seed}},
 		)
 		for _, token := range tokens {
 			text.mean += token.LogProb / float64(len(tokens))
@@ -127,7 +128,7 @@ func TestEchoIsThePromptAsItCame(t *testing.T) {
 func TestOptionsAreDecodes(t *testing.T) {
 	m := testmodel.Demo(t, model.Options{})
 	c := startWith(t, m, serve.Options{})
-	base := decode.Options{MaxTokens: 24, Temperature: 1, Seed: 11}
+	base := decode.Options{MaxTokens: 24, Params: sample.Params{Temperature: 1, Seed: 11}}
 	for fields, set := range map[string]func(o *decode.Options){
 		`"temperature":0`:             func(o *decode.Options) { o.Temperature = 0 },
 		`"temperature":1.5,"top_k":9`: func(o *decode.Options) { o.Temperature, o.TopK = 1.5, 9 },
@@ -139,7 +140,7 @@ func TestOptionsAreDecodes(t *testing.T) {
 		`"frequency_penalty":-1`:      func(o *decode.Options) { o.FrequencyPenalty = -1 },
 		`"bad_words":[" the"," a"]`:   func(o *decode.Options) { o.Ban = []string{" the", " a"} },
 		`"logit_bias":{"257":-100,"11":4.5}`: func(o *decode.Options) {
-			o.Bias = []decode.Bias{{IDs: []int{257}, Value: -100}, {IDs: []int{11}, Value: 4.5}}
+			o.Bias = []sample.Bias{{IDs: []int{257}, Value: -100}, {IDs: []int{11}, Value: 4.5}}
 		},
 		`"stop":"."`: func(o *decode.Options) { o.Stop = []string{"."} },
 		`"min_tokens":24,"stop_token_ids":[13]`: func(o *decode.Options) {
@@ -163,18 +164,18 @@ func TestOptionsAreDecodes(t *testing.T) {
 			o.TempRange, o.TempExponent = 0.8, 2
 		},
 		`"mirostat":2`: func(o *decode.Options) {
-			o.Mirostat = decode.Mirostat{Version: 2, Tau: 5, Eta: 0.1}
+			o.Mirostat = sample.Mirostat{Version: 2, Tau: 5, Eta: 0.1}
 		},
 		`"mirostat":1,"mirostat_tau":2,"mirostat_eta":0.5`: func(o *decode.Options) {
-			o.Mirostat = decode.Mirostat{Version: 1, Tau: 2, Eta: 0.5}
+			o.Mirostat = sample.Mirostat{Version: 1, Tau: 2, Eta: 0.5}
 		},
 		`"no_repeat_ngram_size":1`: func(o *decode.Options) { o.NoRepeatNgram = 1 },
 		`"dry_multiplier":5,"dry_allowed_length":0`: func(o *decode.Options) {
-			o.DRY = decode.DRY{Multiplier: 5, Base: 1.75, Breakers: breakers(t, "\n", ":", `"`, "*")}
+			o.DRY = sample.DRY{Multiplier: 5, Base: 1.75, Breakers: breakers(t, "\n", ":", `"`, "*")}
 		},
 		`"dry_multiplier":5,"dry_base":3,"dry_allowed_length":1,"dry_penalty_last_n":9,` +
 			`"dry_sequence_breakers":[" a"]`: func(o *decode.Options) {
-			o.DRY = decode.DRY{Multiplier: 5, Base: 3, AllowedLength: 1, LastN: 9,
+			o.DRY = sample.DRY{Multiplier: 5, Base: 3, AllowedLength: 1, LastN: 9,
 				Breakers: breakers(t, " a")}
 		},
 		`"dry_multiplier":5,"dry_penalty_last_n":0`: func(o *decode.Options) {},
@@ -198,7 +199,7 @@ func TestOptionsAreDecodes(t *testing.T) {
 func breakers(t *testing.T, texts ...string) (all [][]int) {
 	t.Helper()
 	for _, text := range texts {
-		ids, err := decode.DRYBreakers(tokenizer.GPT2(), text)
+		ids, err := sample.DRYBreakers(tokenizer.GPT2(), text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"picogpt/decode"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
+	"picogpt/sample"
 	"picogpt/serve"
 	"picogpt/tokenizer"
 )
@@ -45,7 +46,7 @@ func TestAnAnswerIsWhatDecodeGives(t *testing.T) {
 		t,
 		m,
 		"Once upon a time",
-		decode.Options{MaxTokens: 20, Temperature: 1, Seed: 7},
+		decode.Options{MaxTokens: 20, Params: sample.Params{Temperature: 1, Seed: 7}},
 	)
 	body := `{"prompt":"Once upon a time","max_tokens":20,"seed":7}`
 	a := c.complete(body)
@@ -72,7 +73,8 @@ func TestChoicesComePromptByPrompt(t *testing.T) {
 	a := c.complete(`{"prompt":["Lily","Tom was"],"n":2,"max_tokens":8,"seed":-1}`)
 	seed := ^uint64(0) // -1
 	for i, prompt := range []string{"Lily", "Lily", "Tom was", "Tom was"} {
-		o := decode.Options{MaxTokens: 8, Temperature: 1, Seed: seed + uint64(i%2)}
+		o := decode.Options{MaxTokens: 8, Params: sample.Params{Temperature: 1,
+			Seed: seed + uint64(i%2)}}
 		want, _ := direct(t, m, prompt, o)
 		if got := a.Choices[i]; got.Index != i || got.Text != want {
 			t.Errorf("choice %d is %d, %q, want %q", i, got.Index, got.Text, want)

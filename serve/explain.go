@@ -9,6 +9,7 @@ import (
 
 	"picogpt/decode"
 	"picogpt/model"
+	"picogpt/sample"
 )
 
 // explain makes the error of a request's work one that clients understand. What is nobody's fault
@@ -16,9 +17,9 @@ import (
 func (s *Server) explain(v *visit, err error) error {
 	var (
 		panicked *panicError
-		option   *decode.OptionError
+		option   *sample.OptionError
 		long     *model.ContextError
-		none     *decode.NoIDError
+		none     *sample.NoIDError
 		form     *decode.ConstraintError
 	)
 	switch {

@@ -9,6 +9,7 @@ import (
 
 	"picogpt/decode"
 	"picogpt/internal/strictjson"
+	"picogpt/sample"
 )
 
 // filters are package decode's options that a request sets directly.
@@ -20,11 +21,9 @@ type filters struct {
 
 // newFilters returns their defaults: all are off.
 func newFilters() filters {
-	return filters{dryLastN: -1, options: decode.Options{
-		Typical: 1, XTCThreshold: 0.1, TempExponent: 1,
-		DRY:      decode.DRY{Base: 1.75, AllowedLength: 2},
-		Mirostat: decode.Mirostat{Tau: 5, Eta: 0.1},
-	}}
+	return filters{dryLastN: -1, options: decode.Options{Params: sample.Params{Typical: 1,
+		XTCThreshold: 0.1, TempExponent: 1, DRY: sample.DRY{Base: 1.75, AllowedLength: 2},
+		Mirostat: sample.Mirostat{Tau: 5, Eta: 0.1}}}}
 }
 
 const mostFilter = 1e6
@@ -79,20 +78,20 @@ func (s *Server) setFilters(ctx context.Context, o *decode.Options, f *filters) 
 	o.DRY = from.DRY
 	o.DRY.LastN = max(0, f.dryLastN) // decode's 0 is all
 	if f.breakers == nil {
-		f.breakers = decode.UsualBreakers()
+		f.breakers = sample.UsualBreakers()
 	}
 	var err error
-	o.DRYStrings, err = decode.NewDRYStrings(ctx, s.vocabulary.Tokenizer, f.breakers)
+	o.DRYStrings, err = sample.NewDRYStrings(ctx, s.vocabulary.Tokenizer, f.breakers)
 	return err
 }
 
 // breakers reads DRY's breakers, which are few and short.
 func breakers(to *[]string) field {
 	return func(r *strictjson.Reader) error {
-		if err := texts(to, decode.MostDRYStrings)(r); err != nil {
+		if err := texts(to, sample.MostDRYStrings)(r); err != nil {
 			return err
 		}
-		if err := decode.CheckDRYStrings(*to); err != nil {
+		if err := sample.CheckDRYStrings(*to); err != nil {
 			return r.Errorf("%v", err)
 		}
 		return nil

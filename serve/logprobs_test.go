@@ -15,6 +15,7 @@ import (
 	"picogpt/eval"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
+	"picogpt/sample"
 	"picogpt/serve"
 	"picogpt/tokenizer"
 )
@@ -42,7 +43,7 @@ func TestNewTokensHaveTheModelsOwnLogProbabilities(t *testing.T) {
 		t,
 		m,
 		prompt,
-		decode.Options{MaxTokens: 12, Temperature: 0.7, Seed: 4, Top: 3},
+		decode.Options{MaxTokens: 12, Top: 3, Params: sample.Params{Temperature: 0.7, Seed: 4}},
 	)
 	a := c.complete(bodyOf(prompt, `"max_tokens":12,"temperature":0.7,"seed":4,"logprobs":3`))
 	l, at := a.Choices[0].Logprobs, 0

@@ -15,6 +15,7 @@ import (
 	"picogpt/internal/chattemplate"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
+	"picogpt/sample"
 	"picogpt/serve"
 	"picogpt/tokenizer"
 )
@@ -176,7 +177,8 @@ func TestConversations(t *testing.T) {
 	c := startWith(t, m, serve.Options{Template: chattemplate.DialoGPT})
 	// dialogpt: each turn ends with the end of text; special tokens in a message are text
 	prompt := "Hi<|endoftext|>Hello, Tom.<|endoftext|>How are you?<|endoftext|>"
-	want, tokens := direct(t, m, prompt, decode.Options{MaxTokens: 12, Temperature: 1, Seed: 2})
+	want, tokens := direct(t, m, prompt, decode.Options{MaxTokens: 12,
+		Params: sample.Params{Temperature: 1, Seed: 2}})
 	const messages = `"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello, Tom."},
 		{"role":"user","content":[{"type":"text","text":"How "},{"type":"text","text":"are you?"}]}]`
 	const fields = `"seed":2,"max_completion_tokens":12,"logprobs":true,"top_logprobs":2,` + messages

@@ -8,16 +8,16 @@ import (
 	"slices"
 
 	"picogpt/decode"
+	"picogpt/sample"
 )
 
 // decodeOptions are decode's words for a request.
 func (s *Server) decodeOptions(ctx context.Context, q *completion) (decode.Options, error) {
-	o := decode.Options{
-		MaxTokens: q.maxTokens, MinTokens: q.minTokens, Temperature: q.temperature,
-		TopK: max(0, q.topK), TopP: q.topP, MinP: q.minP, PresencePenalty: q.presence,
-		FrequencyPenalty: q.frequency, RepeatPenalty: q.repetition, Stop: q.stop, Ban: q.badWords,
-		Vocabulary: s.vocabulary.Tokenizer, Seed: q.seedOrAny(),
-	}
+	o := decode.Options{MaxTokens: q.maxTokens, Stop: q.stop, Ban: q.badWords,
+		Vocabulary: s.vocabulary.Tokenizer, Params: sample.Params{MinTokens: q.minTokens,
+			Temperature: q.temperature, TopK: max(0, q.topK), TopP: q.topP, MinP: q.minP,
+			PresencePenalty: q.presence, FrequencyPenalty: q.frequency, RepeatPenalty: q.repetition,
+			Seed: q.seedOrAny()}}
 	if o.TopP == 0 {
 		o.TopP = math.SmallestNonzeroFloat64 // one token; decode's 0 is off
 	}
@@ -33,7 +33,7 @@ func (s *Server) decodeOptions(ctx context.Context, q *completion) (decode.Optio
 	slab := make([]int, len(q.bias))
 	for i, b := range q.bias {
 		slab[i] = b.id
-		o.Bias = append(o.Bias, decode.Bias{IDs: slab[i : i+1 : i+1], Value: b.value})
+		o.Bias = append(o.Bias, sample.Bias{IDs: slab[i : i+1 : i+1], Value: b.value})
 	}
 	switch {
 	case q.ignoreEOS:

@@ -17,6 +17,7 @@ import (
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
+	"picogpt/sample"
 	"picogpt/serve"
 )
 
@@ -198,7 +199,8 @@ func TestTextsAreThoseOfDecode(t *testing.T) {
 	var done sync.WaitGroup
 	for seed := range uint64(24) {
 		prompt := fmt.Sprintf("Day %d:", seed)
-		want, _ := direct(t, m, prompt, decode.Options{MaxTokens: 12, Temperature: 0.9, Seed: seed})
+		want, _ := direct(t, m, prompt, decode.Options{MaxTokens: 12,
+			Params: sample.Params{Temperature: 0.9, Seed: seed}})
 		want = string([]rune(want)) // as JSON has bytes that are no character
 		done.Go(func() {
 			a := c.complete(

@@ -9,13 +9,13 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"picogpt/decode"
 	"picogpt/eval"
 	"picogpt/internal/fault"
 	"picogpt/internal/scorelines"
 	"picogpt/internal/strictjson"
 	"picogpt/kernels"
 	"picogpt/model"
+	"picogpt/sample"
 )
 
 type logitsCommand struct {
@@ -107,7 +107,7 @@ func (w *logitsWriter) append(b []byte, logits []float32) ([]byte, error) {
 		Logit   float32 `json:"logit"`
 		LogProb float64 `json:"logprob"`
 	}
-	ids := decode.Likeliest(logits, w.top)
+	ids := sample.Likeliest(logits, w.top)
 	top, sum := make([]likely, len(ids)), w.leaves.LogSumExp(logits)
 	for i, id := range ids {
 		text, _ := w.tok.Text(id) // a row beyond the vocabulary has no text

@@ -16,6 +16,7 @@ import (
 	"picogpt/internal/fault"
 	"picogpt/internal/genflags"
 	"picogpt/model"
+	"picogpt/sample"
 	"picogpt/tokenizer"
 )
 
@@ -69,10 +70,9 @@ Examples:
 
 // options checks the flags and makes decode's options of them. Vocabulary is left open.
 func (c *nextCommand) options(given map[string]bool) (decode.Options, error) {
-	o := decode.Options{
-		MaxTokens: 1, Temperature: c.Temp, TopK: c.TopK, TopP: c.TopP, MinP: c.MinP, Seed: c.Seed,
-		Generated: c.New, RepeatPenalty: c.RepeatPenalty, RepeatLastN: c.RepeatLastN,
-	}
+	o := decode.Options{MaxTokens: 1, Params: sample.Params{Temperature: c.Temp, TopK: c.TopK,
+		TopP: c.TopP, MinP: c.MinP, Seed: c.Seed, Generated: c.New, RepeatPenalty: c.RepeatPenalty,
+		RepeatLastN: c.RepeatLastN}}
 	if err := genflags.Complete(&o); err != nil {
 		return o, fault.Usage{Err: err}
 	}
@@ -156,7 +156,7 @@ func (c *nextCommand) tokenizer(a *app, p *prompt) (*tokenizer.Tokenizer, error)
 type nextTable struct {
 	PromptIDs  []int         `json:"prompt_ids"`
 	Candidates []nextToken   `json:"candidates"`
-	steps      []decode.Step // and how many ids each left
+	steps      []sample.Step // and how many ids each left
 	left       int           // candidates in all
 }
 
@@ -193,8 +193,8 @@ func (c *nextCommand) look(m *model.Model, ids []int, o decode.Options) (*nextTa
 		return nil, byFlags(err, nil)
 	}
 	logits, sum := s.Logits(), m.Leaves().LogSumExp(s.Logits())
-	t := &nextTable{ids, []nextToken{}, d.Steps, len(d.Candidates)}
-	for i, k := range d.Candidates {
+	t := &nextTable{ids, []nextToken{}, d.Steps, len(d.Chances)}
+	for i, k := range d.Chances {
 		if c.Top > 0 && i == c.Top {
 			break
 		}

@@ -10,12 +10,13 @@ import (
 
 	"picogpt/decode"
 	"picogpt/internal/amount"
+	"picogpt/sample"
 )
 
 // byFlags is an error that names flags where no token is left to choose. forms are the flags that
 // constrain.
 func byFlags(err error, forms []string) error {
-	var none *decode.NoIDError
+	var none *sample.NoIDError
 	if !errors.As(err, &none) {
 		return err
 	}

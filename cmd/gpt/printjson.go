@@ -6,6 +6,7 @@ import (
 	"picogpt/decode"
 	"picogpt/internal/process"
 	"picogpt/internal/promptlines"
+	"picogpt/sample"
 	"picogpt/tokenizer"
 )
 
@@ -63,7 +64,7 @@ type jsonEvent struct {
 	ID           int                   `json:"id"`
 	Text         *string               `json:"text"`
 	LogProb      float64               `json:"logprob"`
-	Top          *[]decode.Alternative `json:"top,omitempty"`
+	Top          *[]sample.Alternative `json:"top,omitempty"`
 	Dropped      int                   `json:"dropped"`
 	FinishReason string                `json:"finish_reason,omitempty"`
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"picogpt/decode"
+	"picogpt/sample"
 )
 
 // filterFlags are filters beyond --top-k, --top-p and --min-p, which everybody knows.
@@ -47,7 +48,7 @@ func (f *filterFlags) set(o *decode.Options) error {
 		o.Typical = math.SmallestNonzeroFloat64 // one token, or those that equal it; decode's 0 is off
 	}
 	o.TopNSigma, o.XTCProbability, o.XTCThreshold = f.TopNSigma, f.XTCProbability, f.XTCThreshold
-	o.Mirostat = decode.Mirostat{Version: f.Mirostat, Tau: f.MirostatTau, Eta: f.MirostatEta}
+	o.Mirostat = sample.Mirostat{Version: f.Mirostat, Tau: f.MirostatTau, Eta: f.MirostatEta}
 	o.TempRange, o.TempExponent, o.Samplers = f.DynatempRange, f.DynatempExponent, f.Samplers
 	return nil
 }
@@ -59,7 +60,7 @@ func (f *filterFlags) checkListed(o *decode.Options, given map[string]bool) erro
 		{"presence-penalty", "penalties"}, {"dry-multiplier", "dry"}, {"temp", "temperature"},
 		{"dynatemp-range", "temperature"}, {"xtc-probability", "xtc"},
 	}
-	for _, name := range decode.SamplerNames() {
+	for _, name := range sample.SamplerNames() {
 		flags = append(flags, [2]string{name, name})
 	}
 	for _, f := range flags {

@@ -13,6 +13,7 @@ import (
 	"picogpt/decode"
 	"picogpt/internal/fault"
 	"picogpt/internal/genflags"
+	"picogpt/sample"
 	"picogpt/tokenizer"
 )
 
@@ -51,7 +52,7 @@ func (f *steering) set(o *decode.Options) error {
 	r, w := &f.Repeats, &f.Wanted
 	o.FrequencyPenalty, o.PresencePenalty = r.FrequencyPenalty, r.PresencePenalty
 	o.PenaltyPrompt, o.NoRepeatNgram, o.MinTokens = r.PenaltyPrompt, r.NoRepeatNgram, w.MinTokens
-	o.DRY = decode.DRY{
+	o.DRY = sample.DRY{
 		Multiplier: r.DRYMultiplier, Base: r.DRYBase, AllowedLength: r.DRYAllowedLength,
 		LastN: r.DRYLastN,
 	}
@@ -66,7 +67,7 @@ func (f *steering) set(o *decode.Options) error {
 	if err := genflags.NoneEmpty("--dry-breaker", r.DRYBreaker); err != nil {
 		return fault.Usage{Err: err}
 	}
-	if err := decode.CheckDRYStrings(r.DRYBreaker); err != nil {
+	if err := sample.CheckDRYStrings(r.DRYBreaker); err != nil {
 		return usagef("--dry-breaker: %v", err)
 	}
 	if len(r.DRYBreaker) > 1 && slices.Contains(r.DRYBreaker, "none") {
@@ -77,7 +78,7 @@ func (f *steering) set(o *decode.Options) error {
 	}
 	o.Ban = w.Ban
 	if w.Guidance != nil {
-		o.Guidance = &decode.Guidance{Scale: *w.Guidance}
+		o.Guidance = &sample.Guidance{Scale: *w.Guidance}
 	}
 	if err := w.setDecay(o); err != nil {
 		return err
@@ -102,7 +103,7 @@ func (f *wantedFlags) setDecay(o *decode.Options) error {
 		return usagef("--length-decay %s: want START,FACTOR, such as 20,1.1: a whole number and a "+
 			"number above 0", quoteShort(*f.LengthDecay))
 	}
-	o.LengthDecay = decode.LengthDecay{Start: n, Factor: x}
+	o.LengthDecay = sample.LengthDecay{Start: n, Factor: x}
 	return nil
 }
 
@@ -133,7 +134,7 @@ func (f *wantedFlags) setBias(o *decode.Options) error {
 			return err
 		}
 		if text == "" {
-			o.Bias = append(o.Bias, decode.Bias{IDs: []int{id}, Value: x})
+			o.Bias = append(o.Bias, sample.Bias{IDs: []int{id}, Value: x})
 		}
 	}
 	return nil
@@ -183,7 +184,7 @@ func (f *wantedFlags) openBias(t *tokenizer.Tokenizer, o *decode.Options) error 
 			return usagef("--logit-bias %s: want the text of one token, found %d: %s%s", quoteShort(text),
 				len(ids), strings.ReplaceAll(strings.Trim(list, "[]"), " ", ","), more)
 		}
-		o.Bias = append(o.Bias, decode.Bias{IDs: ids, Value: x})
+		o.Bias = append(o.Bias, sample.Bias{IDs: ids, Value: x})
 	}
 	return nil
 }
@@ -227,9 +228,9 @@ func (f *steering) openDRY(t *tokenizer.Tokenizer, o *decode.Options) error {
 	case o.DRY.Multiplier == 0 || t == nil || len(breakers) == 1 && breakers[0] == "none":
 		return nil
 	case breakers == nil:
-		breakers = decode.UsualBreakers()
+		breakers = sample.UsualBreakers()
 	}
 	var err error
-	o.DRYStrings, err = decode.NewDRYStrings(context.Background(), t, breakers)
+	o.DRYStrings, err = sample.NewDRYStrings(context.Background(), t, breakers)
 	return err
 }

@@ -5,18 +5,18 @@ package bench
 import (
 	"math/rand/v2"
 
-	"picogpt/decode"
+	"picogpt/sample"
 )
 
 // choices are the ways to choose that are measured.
 var choices = []struct {
-	name    string
-	options decode.Options
+	name   string
+	params sample.Params
 }{
-	{"greedy", decode.Options{}},
-	{"top-k", decode.Options{Temperature: 0.8, TopK: 40, TopP: 0.95, MinP: 0.05,
-		RepeatPenalty: 1.1, RepeatLastN: 64}},
-	{"top-p", decode.Options{Temperature: 0.8, TopP: 0.95}},
+	{"greedy", sample.Params{}},
+	{"top-k", sample.Params{Temperature: 0.8, TopK: 40, TopP: 0.95, MinP: 0.05, RepeatPenalty: 1.1,
+		RepeatLastN: 64}},
+	{"top-p", sample.Params{Temperature: 0.8, TopP: 0.95}},
 }
 
 // choosing returns a step for each of choices. The logits are not the model's, whose weights may be
@@ -28,11 +28,11 @@ func (b *meter) choosing() (steps []func() error, err error) {
 		logits[i] = float32(r.NormFloat64() * 3)
 	}
 	for _, c := range choices {
-		c.options.Leaves = b.m.Leaves()
-		s, err := decode.NewSampler(c.options)
+		s, err := sample.NewSampler(c.params, sample.IDs{})
 		if err != nil {
 			return nil, err
 		}
+		s.Leaves = b.m.Leaves()
 		steps = append(steps, func() error {
 			_, err := s.Next(logits, b.prompt)
 			return err

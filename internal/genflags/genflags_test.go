@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"picogpt/decode"
+	"picogpt/sample"
 )
 
 func TestWhatTheFlagsMean(t *testing.T) {
@@ -21,8 +22,9 @@ func TestWhatTheFlagsMean(t *testing.T) {
 		change(&u)
 		return u
 	}
-	means := decode.Options{Overflow: decode.OverflowSlide, Temperature: 0.5, TopK: 3, TopP: 0.25,
-		MinP: 0.125, RepeatPenalty: 1.5, RepeatLastN: 7, Stop: []string{"."}, MaxTokens: 8}
+	means := decode.Options{Overflow: decode.OverflowSlide, Stop: []string{"."}, MaxTokens: 8,
+		Params: sample.Params{Temperature: 0.5, TopK: 3, TopP: 0.25, MinP: 0.125,
+			RepeatPenalty: 1.5, RepeatLastN: 7}}
 	one := means
 	one.TopP = math.SmallestNonzeroFloat64
 	endless := means

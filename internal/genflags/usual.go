@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"picogpt/decode"
+	"picogpt/sample"
 	"picogpt/tokenizer"
 )
 
@@ -36,11 +37,9 @@ type Usual struct {
 
 // Options are what the flags mean. Check is left, for when the other flags are known.
 func (f *Usual) Options() (decode.Options, error) {
-	o := decode.Options{
-		Temperature: f.Temp, TopK: f.TopK, TopP: f.TopP, MinP: f.MinP,
-		RepeatPenalty: f.RepeatPenalty, RepeatLastN: f.RepeatLastN,
-		Stop: f.Stop, Overflow: decode.Overflow(f.Overflow),
-	}
+	o := decode.Options{Stop: f.Stop, Overflow: decode.Overflow(f.Overflow),
+		Params: sample.Params{Temperature: f.Temp, TopK: f.TopK, TopP: f.TopP, MinP: f.MinP,
+			RepeatPenalty: f.RepeatPenalty, RepeatLastN: f.RepeatLastN}}
 	if err := Complete(&o); err != nil {
 		return o, err
 	}
@@ -80,8 +79,7 @@ func NoneEmpty(flag string, list []string) error {
 func Check(o decode.Options) error {
 	// stop and banned strings want a vocabulary; the real one comes later
 	o.Vocabulary = OnlyIDs(tokenizer.GPT2Size, nil)
-	_, err := decode.NewSampler(o)
-	return Named(err)
+	return Named(o.Check())
 }
 
 // Named is a mistake in options by the name of its flag, where the library has other words.

@@ -12,6 +12,7 @@ import (
 	"picogpt/decode"
 	"picogpt/internal/rows"
 	"picogpt/internal/strictjson"
+	"picogpt/sample"
 	"picogpt/tokenizer"
 )
 
@@ -80,7 +81,7 @@ func TestWhatAnObjectAsksFor(t *testing.T) {
 func tokens(yield func(decode.Token, error) bool) {
 	for _, t := range []decode.Token{
 		{Sample: 1, ID: 5, LogProb: -1, Text: "<", Dropped: 3,
-			Top: []decode.Alternative{{ID: 5, LogProb: -1}}},
+			Top: []sample.Alternative{{ID: 5, LogProb: -1}}},
 		{Sample: 0, ID: 7, LogProb: -2, Text: "a", Finish: decode.FinishLength},
 		{Sample: 1, ID: 50256, LogProb: -3, Text: "b", Dropped: 1,
 			Finish: decode.FinishEndOfText},

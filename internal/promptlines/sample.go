@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"picogpt/decode"
+	"picogpt/sample"
 )
 
 // A Record is the object of a text that continues a row's prompt.
@@ -26,7 +27,7 @@ type Sample struct {
 	IDs          []int                   `json:"ids"`
 	Text         *string                 `json:"text"`
 	LogProbs     []float64               `json:"logprobs"`
-	Top          *[][]decode.Alternative `json:"top,omitempty"`
+	Top          *[][]sample.Alternative `json:"top,omitempty"`
 	Score        *float64                `json:"score,omitempty"`
 	Scores       *[]float64              `json:"scores,omitempty"` // of contrastive search
 	Dropped      int                     `json:"dropped"`
@@ -40,9 +41,9 @@ type Form struct {
 }
 
 // New begins the object of a sample, of those whose first one has the seed. It keeps the prompt.
-func (f Form) New(sample int, seed uint64, prompt []int) *Sample {
+func (f Form) New(index int, seed uint64, prompt []int) *Sample {
 	s := &Sample{
-		Sample: sample, Seed: seed + uint64(sample), PromptIDs: prompt,
+		Sample: index, Seed: seed + uint64(index), PromptIDs: prompt,
 		IDs: []int{}, LogProbs: []float64{},
 	}
 	if prompt == nil {
@@ -52,7 +53,7 @@ func (f Form) New(sample int, seed uint64, prompt []int) *Sample {
 		s.Text = new(string)
 	}
 	if f.Top {
-		s.Top = &[][]decode.Alternative{}
+		s.Top = &[][]sample.Alternative{}
 	}
 	return s
 }

@@ -15,6 +15,7 @@ import (
 	"picogpt/internal/promptlines"
 	"picogpt/internal/scorelines"
 	"picogpt/model"
+	"picogpt/sample"
 )
 
 // Of the prompts that are read, so many are not written yet at most, with so many bytes. Texts of
@@ -141,7 +142,7 @@ func (g *generator) begin(ctx context.Context, it *item) *text {
 
 // ofWork reports whether an error says nothing of the record.
 func ofWork(ctx context.Context, err error) bool {
-	var option *decode.OptionError // the same for all records
+	var option *sample.OptionError // the same for all records
 	return err != nil && (ctx.Err() != nil || errors.As(err, &option) ||
 		errors.Is(err, decode.ErrBatcherClosed) || errors.Is(err, model.ErrClosed))
 }

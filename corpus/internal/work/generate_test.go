@@ -22,6 +22,7 @@ import (
 	"picogpt/internal/scorelines"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
+	"picogpt/sample"
 	"picogpt/tokenizer"
 )
 
@@ -41,9 +42,9 @@ func TestEachTextIsWhatDecodeMakesOfItsSeed(t *testing.T) {
 			Seed: w.Seed, PromptIDs: w.PromptIDs, IDs: []int{}, LogProbs: []float64{}}
 		record := eval.Record{ID: w.ID}
 		for token, err := range decode.Generate(t.Context(), m.NewSession(), w.PromptIDs,
-			decode.Options{MaxTokens: *o.MaxTokens, Stop: o.Stop, Temperature: o.Temp,
-				TopK: o.TopK, TopP: o.TopP, RepeatPenalty: o.RepeatPenalty, Seed: w.Seed,
-				Vocabulary: tokenizer.GPT2()}) {
+			decode.Options{MaxTokens: *o.MaxTokens, Stop: o.Stop, Vocabulary: tokenizer.GPT2(),
+				Params: sample.Params{Temperature: o.Temp, TopK: o.TopK, TopP: o.TopP,
+					RepeatPenalty: o.RepeatPenalty, Seed: w.Seed}}) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,0 +1,89 @@
+package decode
+
+// The choice of a token, from the logits after all of the context.
+
+import (
+	"errors"
+
+	"picogpt/sample"
+)
+
+// best returns how many of the greatest logits the next choice needs, 0 for all of them.
+func (s *Stream) best() int {
+	if s.constraint != nil || s.bans != nil || s.guide != nil || len(s.draft.ids) > 0 {
+		return 0
+	}
+	k := s.sampler.Decisive(s.limits.vocabulary)
+	if k == 0 || s.options.Top > k {
+		return 0
+	}
+	return k
+}
+
+// A choice is a token that is chosen after all of the context. It may be made in an Eval that fails
+// in the end, and then once more: it counts when Next takes it.
+type choice struct {
+	made bool
+	sample.Candidate
+	err error
+
+	panicked any // what a worker recovered: whose choice it is, it is his panic
+}
+
+// chooseHere makes the choice from logits that are at hand.
+func (s *Stream) chooseHere() { s.choose(s.here()) }
+
+// here returns the logits after the context.
+func (s *Stream) here() sample.Row {
+	if s.draft.here != nil {
+		return *s.draft.here
+	}
+	return sample.WholeRow(s.grows().Logits(), s.limits.leaves)
+}
+
+// choose makes the choice that follows the context, given the logits after it.
+func (s *Stream) choose(from sample.Row) {
+	before := s.sampler.State
+	s.shared.Lend(s.sampler)
+	defer s.shared.Return(s.sampler)
+	s.sampler.Barred, s.sampler.Against = s.barredHere(), nil
+	if s.guide != nil {
+		s.sampler.Against = s.guide.session.Logits()
+	}
+	id, err := 0, s.constrain()
+	if err == nil {
+		id, err = s.sampler.Choose(from, s.context)
+	}
+	after := s.sampler.State
+	s.sampler.State = before
+	if err != nil {
+		s.next = choice{made: true, err: err}
+		return
+	}
+	s.next = choice{made: true, Candidate: from.Candidate(id, s.options.Top, after)}
+}
+
+// Distribution returns what the next token will be drawn from, when the Inputs before it are
+// evaluated. Ids that would complete a string of Options.Ban at once are not among it.
+func (s *Stream) Distribution() (sample.Distribution, error) {
+	if s.done || s.pending() > 0 {
+		return sample.Distribution{}, errors.New("stream: there are no logits after its last " +
+			"token yet")
+	}
+	s.sampler = s.sampler.Fork() // with memory of its own
+	if err := s.constrain(); err != nil {
+		return sample.Distribution{}, err
+	}
+	if s.guide != nil {
+		s.sampler.Against = s.guide.session.Logits()
+	}
+	completing, err := s.completing()
+	if err != nil {
+		return sample.Distribution{}, err
+	}
+	s.sampler.Barred = append(s.barredHere(), completing...)
+	if s.bans != nil && s.sampler.Barred == nil {
+		s.sampler.Barred = []int{} // the step counts, whatever it takes
+	}
+	return s.sampler.Distribution(s.here().Logits, s.context)
+}

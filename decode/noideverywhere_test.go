@@ -1,0 +1,43 @@
+package decode
+
+import (
+	"errors"
+	"iter"
+	"testing"
+
+	"picogpt/internal/testing/fixture"
+	"picogpt/sample"
+)
+
+// TestALateStepThatLeavesNoIDIsAnErrorEverywhere has a step behind top-k that takes the only id.
+func TestALateStepThatLeavesNoIDIsAnErrorEverywhere(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	b := NewBatcher(m, BatcherOptions{})
+	defer b.Close()
+	for _, rest := range []string{"", ",top-p", ",typical", ",min-p,temperature", ",top-h,xtc,eta"} {
+		o := Options{MaxTokens: 9, EndOfText: []int{}, Params: sample.Params{Temperature: 1,
+			TopK: 1, TopP: 0.9, Typical: 0.9, MinP: 0.1, TopH: 0.5, XTCProbability: 1, Eta: 0.1,
+			Samplers: "top-k,no-repeat-ngram" + rest, NoRepeatNgram: 1}}
+		guessed := o
+		guessed.Lookup, guessed.alwaysDraft = 5, true
+		for name, texts := range map[string]iter.Seq2[Token, error]{
+			"alone":    Generate(t.Context(), m.NewSession(), []int{1}, o),
+			"guessed":  Generate(t.Context(), m.NewSession(), []int{1}, guessed),
+			"a sample": Samples(t.Context(), m.NewSession(), []int{1}, 2, o),
+			"a batch":  b.Generate(t.Context(), []int{1}, o),
+			"a beam": func(yield func(Token, error) bool) {
+				_, err := Beams(t.Context(), m.NewSession(), []int{1}, BeamOptions{}, o)
+				yield(Token{}, err)
+			},
+		} {
+			var last error
+			for _, err := range texts {
+				last = err
+			}
+			var none *sample.NoIDError
+			if !errors.As(last, &none) {
+				t.Errorf("%s, %s: %v, want that no id is left", name, o.Samplers, last)
+			}
+		}
+	}
+}

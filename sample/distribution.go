@@ -1,0 +1,79 @@
+package sample
+
+// What a sampler would draw from: the distribution of the next token, and how it came about.
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A Distribution is what a token is drawn from.
+type Distribution struct {
+	Chances []Chance // that may be drawn, the likeliest first, of equal ones the lowest id
+	Steps   []Step   // what the options ask for, in order
+}
+
+// A Candidate is an id that may be drawn, and its probability among them.
+type Chance struct {
+	ID   int
+	Prob float64
+}
+
+// A Step is a part of the choice, by the name that [SamplerNames] or the package comment gives it,
+// and how many ids it leaves.
+type Step struct {
+	Name string
+	Left int
+}
+
+// Distribution returns what [Sampler.Next] would draw from. It spends no random number.
+func (s *Sampler) Distribution(logits []float32, context []int) (Distribution, error) {
+	before := s.State
+	var d Distribution
+	s.trace = func(name string, left int) { d.Steps = append(d.Steps, Step{name, left}) }
+	defer func() { s.State, s.trace = before, nil }()
+	if err := s.score(Row{Logits: logits}, context); err != nil {
+		return Distribution{}, err
+	}
+	best := s.likeliest()
+	if s.params.Temperature == 0 {
+		d.Steps = append(d.Steps, Step{"temperature", 1})
+		d.Chances = []Chance{{best, 1}}
+		return d, nil
+	}
+	if err := s.filter(Row{Logits: logits}, best); err != nil {
+		return Distribution{}, err
+	}
+	for i, w := range s.weights {
+		d.Chances = append(d.Chances, Chance{s.id(i), w / s.mass})
+	}
+	slices.SortFunc(d.Chances, func(a, b Chance) int {
+		return cmp.Or(cmp.Compare(b.Prob, a.Prob), cmp.Compare(a.ID, b.ID))
+	})
+	return d, nil
+}
+
+// Scores returns the logits after everything that comes before the filters [vocabulary, or up to
+// IDs.Size]: -Inf for ids that may not be drawn. They hold until the sampler's next call.
+func (s *Sampler) Scores(logits []float32, context []int) ([]float64, error) {
+	err := s.score(Row{Logits: logits}, context)
+	return s.scores, err
+}
+
+// EachKept calls f for each id that the filters leave, in ascending order, with its score at the
+// temperature. It spends no random number of the draws.
+func (s *Sampler) EachKept(logits []float32, context []int, f func(id int, score float64)) error {
+	from := Row{Logits: logits}
+	if err := s.score(from, context); err != nil {
+		return err
+	}
+	if err := s.filter(from, s.likeliest()); err != nil {
+		return err
+	}
+	for i, score := range s.scores {
+		if s.weights[i] != 0 {
+			f(s.id(i), score/s.by)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package sample
+
+// DRY, "don't repeat yourself" (text-generation-webui's pull request 5677, llama.cpp's 9702): an id
+// that would continue a repetition of the newest tokens is penalised by the repetition's length.
+
+import (
+	"math"
+	"slices"
+
+	"picogpt/kernels"
+)
+
+// DRY says how much an id loses that would repeat what followed the newest tokens when they
+// occurred before: Multiplier times Base to the power of the length of the repetition less
+// AllowedLength, if it is that long. The zero value is off; 0.8, 1.75 and 2 are usual.
+type DRY struct {
+	Multiplier    float64 // 0 means off
+	Base          float64 // below 1 means off
+	AllowedLength int     // 0 or more
+	LastN         int     // how many of the newest tokens count; 0 means all
+
+	// Breakers are sequences of ids that no repetition goes beyond, back in the text. One of a
+	// single id is never penalised itself. Options.DRYStrings are more of them.
+	Breakers [][]int
+}
+
+// dryBreakers are the rest of each breaker by its first id.
+func dryBreakers(all [][]int) map[int][][]int {
+	byHead := map[int][][]int{}
+	for _, b := range all {
+		if len(b) > 0 {
+			byHead[b[0]] = append(byHead[b[0]], b[1:])
+		}
+	}
+	return byHead
+}
+
+// avoidRepeats applies DRY.
+func (s *Sampler) avoidRepeats() {
+	d := &s.params.DRY
+	w := newest(s.context, d.LastN)
+	n := len(w)
+	if n <= d.AllowedLength {
+		return
+	}
+	limit := s.sinceBreaker(w)
+	if limit < d.AllowedLength {
+		return
+	}
+	s.divide()
+	lengths := s.zeroCounts() // of the longest repetition that an id would continue, plus 1
+	s.repeats = repeats(s.repeats, w)
+	for i := 1; i < n; i++ {
+		id, length := w[n-i], min(s.repeats[i], limit)
+		if length >= d.AllowedLength && 0 <= id && id < len(lengths) {
+			lengths[id] = max(lengths[id], int32(length+1))
+		}
+	}
+	for _, id := range w {
+		if id < 0 || id >= len(lengths) || lengths[id] == 0 {
+			continue
+		}
+		length := int(lengths[id]) - 1
+		lengths[id] = 0
+		if place, ok := s.place(id); ok && !s.breaks(id) {
+			s.change(place, s.scores[place]-d.penalty(length))
+		}
+	}
+}
+
+// breaks reports whether an id is a breaker by itself.
+func (s *Sampler) breaks(id int) bool {
+	isEmpty := func(ids []int) bool { return len(ids) == 0 }
+	return slices.ContainsFunc(s.breakers[id], isEmpty) ||
+		slices.ContainsFunc(s.params.DRYStrings.following(id), isEmpty)
+}
+
+// penalty is what the continuation of a repetition loses. It is bounded by what float32 can hold,
+// as in llama.cpp.
+func (d *DRY) penalty(length int) float64 {
+	const logOfMost = 88.7228391
+	exponent := float64(length - d.AllowedLength)
+	if d.Base > 1.000001 {
+		exponent = min(exponent, math.Floor(logOfMost/kernels.Log64(d.Base)))
+	}
+	return float64(d.Multiplier * power(d.Base, exponent))
+}
+
+// repeats returns, in z's memory, how long the common ending of w and of w without its last i
+// tokens is, for each i [len(w)]. It is the Z-algorithm, from the end.
+func repeats(z []int, w []int) []int {
+	n := len(w)
+	z = resized(z, n)
+	z[0] = n
+	left, right := 0, 0
+	for i := 1; i < n; i++ {
+		same := 0
+		if i < right {
+			same = min(right-i, z[i-left])
+		}
+		for i+same < n && w[n-1-same] == w[n-1-i-same] {
+			same++
+		}
+		if z[i] = same; i+same > right {
+			left, right = i, i+same
+		}
+	}
+	return z
+}
+
+// sinceBreaker returns how many tokens there are since the newest breaker.
+func (s *Sampler) sinceBreaker(w []int) int {
+	n := len(w)
+	for i := range n {
+		longest, id := -1, w[n-1-i]
+		for _, rests := range [][][]int{s.breakers[id], s.params.DRYStrings.following(id)} {
+			for _, rest := range rests {
+				if len(rest) <= i && len(rest) > longest &&
+					slices.Equal(w[n-i:n-i+len(rest)], rest) {
+					longest = len(rest)
+				}
+			}
+		}
+		if longest >= 0 {
+			return i - longest
+		}
+	}
+	return n
+}

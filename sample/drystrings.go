@@ -1,0 +1,137 @@
+package sample
+
+// DRY's breakers as strings: which ids one begins in, and what of it follows.
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"picogpt/model"
+)
+
+// Bounds of what breakers cost, far above what anybody writes: names, marks and line ends.
+const (
+	MostDRYStrings   = 64
+	MostDRYBytes     = 40 // of each
+	mostDRYFollowing = 20 // ids of the rest of one
+)
+
+// DRYStrings are strings that no repetition goes beyond. It serves any number of samplers at a time.
+type DRYStrings struct {
+	vocabulary speller
+	texts      []string
+	rests      map[string][]dryRest // by the beginning of a string that ends a token
+
+	mu    sync.Mutex
+	known map[int][][]int // what following answered
+}
+
+// A dryRest is the ids of the rest of a string.
+type dryRest struct {
+	text string // all of it
+	ids  []int  // at most mostDRYFollowing
+}
+
+// A speller tells the text of an id, and the ids of a text. *tokenizer.Tokenizer is one.
+type speller interface {
+	Size() int
+	Text(id int) (string, error)
+	Encode(text string) ([]int, error)
+}
+
+// UsualBreakers returns the strings that llama.cpp takes for breakers where nobody names others.
+func UsualBreakers() []string { return []string{"\n", ":", `"`, "*"} }
+
+// CheckDRYStrings refuses what NewDRYStrings does not take: more than MostDRYStrings, and any of more
+// than MostDRYBytes.
+func CheckDRYStrings(texts []string) error {
+	if n := len(texts); n > MostDRYStrings {
+		return fmt.Errorf("%d strings: want at most %d", n, MostDRYStrings)
+	}
+	for i, text := range texts {
+		if len(text) > MostDRYBytes {
+			return fmt.Errorf("string %d: %d bytes, want at most %d", i+1, len(text), MostDRYBytes)
+		}
+	}
+	return nil
+}
+
+// NewDRYStrings encodes the rests of some strings. A string begins in each id whose text contains it,
+// and in each whose text ends with a beginning of it, followed by the ids of the rest, or by the first
+// 20 of them.
+func NewDRYStrings(ctx context.Context, v speller, texts []string) (*DRYStrings, error) {
+	if ctx == nil {
+		return nil, model.ErrNoContext
+	}
+	if err := CheckDRYStrings(texts); err != nil {
+		return nil, err
+	}
+	d := &DRYStrings{v, slices.Clone(texts), map[string][]dryRest{}, sync.Mutex{}, map[int][][]int{}}
+	for _, text := range texts {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		for n := 1; n < len(text); n++ {
+			// A rest that the vocabulary cannot write is in no text.
+			if rest, err := v.Encode(text[n:]); err == nil {
+				rest = rest[:min(mostDRYFollowing, len(rest))]
+				d.rests[text[:n]] = append(d.rests[text[:n]], dryRest{text, rest})
+			}
+		}
+	}
+	return d, nil
+}
+
+// following returns the ids that make a breaker behind an id, a list for each way. Nil has none.
+func (d *DRYStrings) following(id int) [][]int {
+	if d == nil {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all, ok := d.known[id]
+	if !ok {
+		all = d.find(id)
+		d.known[id] = all
+	}
+	return all
+}
+
+func (d *DRYStrings) find(id int) (all [][]int) {
+	word, err := d.vocabulary.Text(id)
+	if err != nil { // a gap
+		return nil
+	}
+	for _, text := range d.texts {
+		if strings.Contains(word, text) {
+			all = append(all, []int{})
+		}
+	}
+	for n := 1; n <= min(len(word), MostDRYBytes); n++ {
+		for _, rest := range d.rests[word[len(word)-n:]] {
+			if !strings.Contains(word, rest.text) {
+				all = append(all, rest.ids)
+			}
+		}
+	}
+	return all
+}
+
+// DRYBreakers returns the sequences of ids in which a string begins, as NewDRYStrings says, for
+// DRY.Breakers. They are many: Options.DRYStrings takes less time and memory.
+func DRYBreakers(v speller, text string) ([][]int, error) {
+	d, err := NewDRYStrings(context.Background(), v, []string{text})
+	if err != nil {
+		return nil, err
+	}
+	var all [][]int
+	for id := range v.Size() {
+		for _, rest := range d.find(id) {
+			all = append(all, append([]int{id}, rest...))
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,66 @@
+package sample
+
+// Ids that may not be drawn at all, whatever the scores are.
+
+import "math"
+
+// shut takes the ids that the constraint does not leave out of the scores.
+func (s *Sampler) shut() {
+	if s.Open == nil {
+		return
+	}
+	s.holes = true
+	for i, word := range s.Open {
+		if word == math.MaxUint64 || 64*i >= len(s.scores) {
+			continue
+		}
+		scores := s.scores[64*i : min(64*i+64, len(s.scores))]
+		for j := range scores {
+			if word&1 == 0 {
+				scores[j] = math.Inf(-1)
+			}
+			word >>= 1
+		}
+	}
+}
+
+// shutGaps takes out the ids that are none.
+func (s *Sampler) shutGaps() {
+	for _, id := range s.gaps {
+		s.shutID(id)
+	}
+}
+
+// NewMask returns memory for Open, with a bit for each of so many ids, which says nothing yet. It
+// holds until the next call for a sampler with the same memory.
+func (s *Sampler) NewMask(ids int) []uint64 {
+	s.mask = resized(s.mask, (ids+63)/64)
+	return s.mask
+}
+
+// shutBarred takes out the ids that may not be drawn now.
+func (s *Sampler) shutBarred() {
+	for _, id := range s.Barred {
+		s.shutID(id)
+	}
+	if s.Barred != nil {
+		s.note("ban")
+	}
+}
+
+// maskSteps come before all others: they shut ids, whatever the scores are.
+func maskSteps() []step {
+	always := func(*Params) bool { return true }
+	return []step{
+		{"vocabulary", always, (*Sampler).shutGaps},
+		{"constraint", always, (*Sampler).shut},
+		{"ban", always, (*Sampler).shutBarred},
+	}
+}
+
+// shutID makes an id one that is never drawn.
+func (k *kept) shutID(id int) {
+	if place, ok := k.place(id); ok {
+		k.scores[place], k.holes = math.Inf(-1), true
+	}
+}

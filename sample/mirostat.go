@@ -1,0 +1,92 @@
+package sample
+
+// Mirostat (Basu and others, arXiv 2007.14966): a cut that moves, so that the surprise of the
+// tokens that are drawn stays near a target. The definitions are llama.cpp's.
+
+import (
+	"math"
+
+	"picogpt/kernels"
+)
+
+// Mirostat takes the place of all filters. The temperature comes before it.
+type Mirostat struct {
+	Version int     // 1 or 2; 0 means off
+	Tau     float64 // the target, in bits; 5 is usual
+	Eta     float64 // how fast the cut follows; 0.1 is usual
+}
+
+// cutSurprising keeps the ids whose surprise is at most mu, or the likeliest.
+func (s *Sampler) cutSurprising() {
+	s.ready()
+	least := s.mass * kernels.Exp64(-s.State.mu*math.Ln2)
+	if places := s.atLeast(s.weights, least); len(places) > 0 {
+		s.keep(places)
+		return
+	}
+	s.keepLikeliest(1)
+}
+
+// fitted is how many of the likeliest ids version 1 looks at.
+const fitted = 100
+
+// cutFitted keeps as many of the likeliest ids as give the surprise mu, if probabilities fall with
+// the power of the rank that the likeliest suggest.
+func (s *Sampler) cutFitted() {
+	s.ready()
+	k := s.fit()
+	if k < float64(len(s.scores)) {
+		s.keepExactly(max(1, int(k)))
+	}
+}
+
+// fit returns how many ids version 1 keeps.
+func (s *Sampler) fit() float64 {
+	logs := s.likeliestLogs(fitted)
+	products, squares := 0.0, 0.0
+	for i := 0; i+1 < len(logs); i++ {
+		t := kernels.Log64(float64(i+2) / float64(i+1))
+		products += float64(t * (logs[i] - logs[i+1]))
+		squares += float64(t * t)
+	}
+	if !(products > 0) { // one id, or all alike
+		return math.Inf(1)
+	}
+	slope := products / squares
+	e, n := slope-1, float64(s.whole)
+	share := 1 / kernels.Log64(n) // the limit for an e of 0
+	if math.Abs(e) > 1e-9 {
+		share = e / (1 - power(n, -e))
+	}
+	return power(share*kernels.Exp64(s.State.mu*math.Ln2), 1/slope)
+}
+
+// likeliestLogs returns the logarithms of the weights of the n likeliest ids, the likeliest first.
+func (s *Sampler) likeliestLogs(n int) []float64 {
+	s.nearness = s.nearness[:0]
+	for _, place := range Likeliest(s.scores, n) {
+		s.nearness = append(s.nearness, s.logWeight(place))
+	}
+	return s.nearness
+}
+
+// keepExactly keeps k ids of the largest scores, and makes weights of them.
+func (s *Sampler) keepExactly(k int) {
+	if k < len(s.scores) {
+		least := s.kthLargest(s.scores, k)
+		s.weighed = false
+		s.keep(s.atLeast(s.scores, least))
+	}
+	s.keepLikeliest(k)
+	s.need()
+}
+
+// follow moves mu after a token of some weight was drawn.
+func (s *Sampler) follow(weight float64) {
+	m := &s.params.Mirostat
+	if m.Version == 0 {
+		return
+	}
+	surprise := -kernels.Log64(weight/s.mass) / math.Ln2
+	s.State.mu -= float64(m.Eta * (surprise - m.Tau))
+}

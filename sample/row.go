@@ -1,0 +1,95 @@
+package sample
+
+// What is known of the logits after a context: all of them, or the best where those decide.
+
+import (
+	"slices"
+
+	"picogpt/kernels"
+	"picogpt/model"
+)
+
+// A Row is the logits after a token.
+type Row struct {
+	IDs    []int32   // of the logits, ascending; nil: each place is its id
+	Logits []float32 // [vocabulary], or [len(IDs)]
+	LogSum float64   // the logarithm of the sum of exp(logits), of the whole vocabulary
+}
+
+// RowOf returns the row that a Visit is shown, in the same memory.
+func RowOf(r model.Row, leaves kernels.Leaves) Row {
+	if r.Best != nil {
+		return Row{r.Best.IDs, r.Best.Logits, r.Best.LogSumExp}
+	}
+	return WholeRow(r.Logits, leaves)
+}
+
+// WholeRow returns the row of logits [vocabulary].
+func WholeRow(logits []float32, leaves kernels.Leaves) Row {
+	return Row{nil, logits, leaves.LogSumExp(logits)}
+}
+
+// A Candidate is an id that may follow a context, and what comes with it if it does.
+type Candidate struct {
+	ID      int
+	LogProb float64       // in the model's own opinion, as the function LogProb has it
+	Top     []Alternative // the likeliest ids in its place, the likeliest first
+	After   State         // of the sampler
+}
+
+// Candidate returns an id of the row as a candidate, with the n likeliest beside it: the row has so
+// many, or all ids.
+func (r *Row) Candidate(id, n int, after State) Candidate {
+	at := id
+	if r.IDs != nil {
+		at, _ = slices.BinarySearch(r.IDs, int32(id))
+	}
+	c := Candidate{ID: id, LogProb: r.LogProb(at), After: after}
+	if n == 0 {
+		return c
+	}
+	c.Top = make([]Alternative, 0, min(n, len(r.Logits)))
+	for _, at := range Likeliest(r.Logits, n) {
+		likely := Alternative{ID: at, LogProb: r.LogProb(at)}
+		if r.IDs != nil {
+			likely.ID = int(r.IDs[at])
+		}
+		c.Top = append(c.Top, likely)
+	}
+	return c
+}
+
+// LogProb returns the logarithm of the probability of what is at a place.
+func (r *Row) LogProb(at int) float64 { return float64(r.Logits[at]) - r.LogSum }
+
+// Keep copies another row, a whole one.
+func (r *Row) Keep(other Row) {
+	r.Logits, r.LogSum = append(r.Logits[:0], other.Logits...), other.LogSum
+}
+
+// Decisive returns how many of the greatest logits decide what Next chooses from a row of a
+// vocabulary, whatever the others are: 0 where it takes all of them. Ids that are never drawn count
+// among them.
+func (s *Sampler) Decisive(vocabulary int) int {
+	k := 0
+	switch {
+	case len(s.before) > 0 || s.least > 1:
+		return 0
+	case s.params.Temperature == 0:
+		k = 1
+	default:
+		steps := s.steps
+		if len(steps) > 0 && steps[0].name == "temperature" && s.params.TempRange == 0 {
+			steps = steps[1:] // it keeps the order
+		}
+		if len(steps) == 0 || steps[0].name != "top-k" {
+			return 0
+		}
+		k = s.params.TopK
+	}
+	k += len(s.gaps) + max(0, vocabulary-s.limit)
+	if k >= vocabulary {
+		return 0
+	}
+	return k
+}

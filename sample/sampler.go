@@ -1,0 +1,228 @@
+package sample
+
+// From one row of logits to one token.
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"picogpt/kernels"
+	"picogpt/model"
+)
+
+// Sampler chooses tokens as the package comment defines, and owns its random numbers and the memory
+// that it works in: after the first row, choosing allocates nothing. It serves one timeline, one
+// call at a time.
+//
+// The exported fields may change from choice to choice.
+type Sampler struct {
+	// Leaves are what it computes with: the fastest of this processor if zero. Any give the same
+	// tokens.
+	Leaves kernels.Leaves
+
+	// State is what the choices so far leave to the next. Whoever keeps it can go back to it.
+	State State
+
+	// Open has bit id%64 of word id/64 set for each id that a constraint leaves. Nil leaves all.
+	Open []uint64
+
+	// Barred are ids that may not be drawn, because a banned string would begin or end. Nil means
+	// that no string is banned.
+	Barred []int
+
+	// Against is the logits [vocabulary] after the other context of Params.Guidance, or nil.
+	Against []float32
+
+	params Params
+	llama  bool   // the definitions are llama.cpp's
+	masks  []step // that come first
+	before []step // on the context, whether anything is drawn or not
+	steps  []step // that decide what may be drawn
+	least  int    // ids that every filter keeps
+
+	ends     []int                       // ids that end the text
+	limit    int                         // ids from here on are never drawn
+	gaps     []int                       // ids below limit that are never drawn
+	breakers map[int][][]int             // of DRY: what follows their first ids
+	trace    func(name string, left int) // if not nil, called after each step
+
+	*scratch
+}
+
+// IDs says which ids there are. The zero value is for a vocabulary that has all ids, of which none
+// ends a text.
+type IDs struct {
+	Size int   // ids from here on are never drawn; 0 means that there is no such bound
+	Gaps []int // ids below Size that are never drawn
+	Ends []int // ids that end a text
+}
+
+// A State is what one choice leaves to the next: where the random numbers are, Mirostat's cut, and
+// how long the text is. It is a value, and its copies are independent.
+type State struct {
+	random    rand.PCG
+	coins     rand.PCG // XTC's
+	mu        float64  // Mirostat's cut, in bits
+	Generated int      // tokens of the context that count as generated, the newest
+}
+
+// After returns the state after a token that was not drawn.
+func (s State) After() State {
+	s.Generated++
+	return s
+}
+
+// NewSampler returns a sampler at the start of the seed's random numbers. An error is an
+// *OptionError.
+func NewSampler(p Params, ids IDs) (*Sampler, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	s := &Sampler{
+		params: p, llama: p.Samplers == samplersLlamaCpp, least: 1, limit: math.MaxInt,
+		ends: ids.Ends, gaps: ids.Gaps, breakers: dryBreakers(p.DRY.Breakers),
+		scratch: &scratch{}, masks: maskSteps(),
+	}
+	if ids.Size > 0 {
+		s.limit = ids.Size
+	}
+	s.State.Generated, s.State.mu = p.Generated, 2*p.Mirostat.Tau
+	if err := s.plan(&p); err != nil {
+		return nil, &OptionError{err}
+	}
+	s.Reseed(p.Seed)
+	return s, nil
+}
+
+// Reseed begins the random numbers of a seed.
+func (s *Sampler) Reseed(seed uint64) {
+	s.State.random.Seed(seed, seed)
+	s.State.coins.Seed(seed, ^seed)
+}
+
+// KeepAtLeast makes every filter keep so many ids, where there are so many. A sampler keeps 1.
+func (s *Sampler) KeepAtLeast(n int) { s.least = n }
+
+// Fork returns a sampler with the same random numbers to come, and memory of its own.
+func (s *Sampler) Fork() *Sampler {
+	f := *s
+	f.scratch = &scratch{}
+	return &f
+}
+
+// CopyFrom makes s choose as other will from here on, in memory of its own.
+func (s *Sampler) CopyFrom(other *Sampler) {
+	own := s.scratch
+	if *s = *other; own == nil {
+		own = &scratch{}
+	}
+	s.scratch = own
+}
+
+// Next returns the token that follows context, given logits [vocabulary], the model's after its
+// last token. It leaves both as they are. The token counts as generated from then on. A logit that
+// is not finite is a *model.NonFiniteError.
+func (s *Sampler) Next(logits []float32, context []int) (int, error) {
+	return s.Choose(Row{Logits: logits}, context)
+}
+
+// Choose is Next for a row with all logits, or with the decisive ones.
+func (s *Sampler) Choose(from Row, context []int) (int, error) {
+	if err := s.score(from, context); err != nil {
+		return 0, err
+	}
+	place := s.likeliest()
+	if s.params.Temperature != 0 {
+		if err := s.filter(from, place); err != nil {
+			return 0, err
+		}
+		place = s.draw()
+		s.follow(s.weights[place])
+	}
+	s.State.Generated++
+	return s.id(place), nil
+}
+
+// filter leaves what may be drawn from a row, with its weights, given the place of the likeliest id.
+// Where it leaves nothing, the state is as it was.
+func (s *Sampler) filter(from Row, best int) error {
+	before := s.State
+	s.largest, s.weighed, s.weights, s.zeros = s.scores[best], false, s.weights[:0], false
+	for i := range s.steps {
+		s.dropZeros()
+		s.steps[i].do(s)
+		s.note(s.steps[i].name)
+		if math.IsInf(s.largest, -1) {
+			s.State = before
+			return s.noID(from)
+		}
+	}
+	s.ready()
+	return nil
+}
+
+// note tells who wants to know what a step left.
+func (s *Sampler) note(name string) {
+	if s.trace != nil {
+		s.trace(name, s.left())
+	}
+}
+
+// left counts the ids that may still be drawn.
+func (s *Sampler) left() (n int) {
+	s.dropZeros()
+	for _, x := range s.scores {
+		if !math.IsInf(x, -1) {
+			n++
+		}
+	}
+	return n
+}
+
+// score fills scores with the logits of the ids that may be drawn, after everything that comes
+// before the filters.
+func (s *Sampler) score(from Row, context []int) error {
+	if !s.load(from, context) {
+		return &model.NonFiniteError{Position: len(context) - 1, ID: firstNonFinite(from.Logits)}
+	}
+	for i := range s.masks {
+		s.masks[i].do(s)
+	}
+	for i := range s.before {
+		s.before[i].do(s)
+		s.note(s.before[i].name)
+	}
+	open := func(x float64) bool { return !math.IsInf(x, -1) }
+	if len(s.scores) == 0 || s.holes && !slices.ContainsFunc(s.scores, open) {
+		return s.noID(from)
+	}
+	return nil
+}
+
+// load fills scores with the logits of the vocabulary's ids, and reports whether all are finite.
+func (s *Sampler) load(from Row, context []int) bool {
+	s.scores = resized(s.scores, len(from.Logits))
+	finite := s.Leaves.Widen(s.scores, from.Logits)
+	n := min(s.limit, len(s.scores))
+	if s.all = from.IDs == nil; !s.all {
+		s.ids = append(s.ids[:0], from.IDs...)
+		n, _ = slices.BinarySearchFunc(s.ids, s.limit, func(id int32, limit int) int {
+			return cmp.Compare(int(id), limit)
+		})
+	}
+	s.scores = s.scores[:n]
+	s.context, s.whole, s.holes, s.zeros, s.by = context, len(s.scores), false, false, 1
+	if s.rows = len(from.Logits); from.IDs != nil {
+		s.rows = int(from.IDs[s.rows-1]) + 1
+	}
+	return finite
+}
+
+// firstNonFinite returns the place of the first NaN or infinity.
+func firstNonFinite(logits []float32) int {
+	return slices.IndexFunc(logits, func(x float32) bool {
+		return math.Float32bits(x)&0x7f800000 == 0x7f800000
+	})
+}
