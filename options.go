@@ -37,10 +37,13 @@ const (
 
 // options are decode's words for o, with a seed of its own where o leaves it open.
 func (g *GPT) options(o Options) decode.Options {
-	d := decode.Options{MaxTokens: o.MaxTokens, Stop: o.Stop, Overflow: o.Overflow,
-		Vocabulary: g.tokenizer, Params: sample.Params{Temperature: o.Temperature, TopK: o.TopK,
-			TopP: o.TopP, MinP: o.MinP, Seed: o.Seed, RepeatPenalty: o.RepeatPenalty,
-			RepeatLastN: o.RepeatLastN}}
+	d := decode.Options{
+		MaxTokens: o.MaxTokens, Stop: o.Stop, Overflow: o.Overflow, Vocabulary: g.tokenizer,
+		Params: sample.Params{
+			Temperature: o.Temperature, TopK: o.TopK, TopP: o.TopP, MinP: o.MinP, Seed: o.Seed,
+			RepeatPenalty: o.RepeatPenalty, RepeatLastN: o.RepeatLastN,
+		},
+	}
 	switch {
 	case o.Greedy:
 		d.Temperature = 0

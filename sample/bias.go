@@ -1,6 +1,6 @@
 package sample
 
-// Numbers that are added to logits, and how long a text is to be.
+// Numbers that are added to logits.
 
 import "math"
 
@@ -11,8 +11,8 @@ type Bias struct {
 	Value float64
 }
 
-// bias adds the biases.
-func (s *Sampler) bias() {
+// addBiases adds the biases.
+func (s *Sampler) addBiases() {
 	for i := range s.params.Bias {
 		b := &s.params.Bias[i]
 		last := len(b.IDs) - 1
@@ -39,38 +39,4 @@ func endsWith(tokens, end []int) bool {
 		}
 	}
 	return true
-}
-
-// goOn shuts the ids that end the text while it has fewer than MinTokens new tokens.
-func (s *Sampler) goOn() {
-	if s.State.Generated < s.params.MinTokens {
-		for _, id := range s.ends {
-			s.shutID(id)
-		}
-	}
-}
-
-// A LengthDecay makes the ids that end the text likelier from the Start-th new token on: with n
-// more, the logit x gains |x|·(Factor^n - 1). A Factor of 0 or 1 is off; below 1 they become less
-// likely.
-type LengthDecay struct {
-	Start  int
-	Factor float64
-}
-
-// hasten applies the length decay.
-func (s *Sampler) hasten() {
-	d := &s.params.LengthDecay
-	n := s.State.Generated - d.Start
-	if n <= 0 {
-		return
-	}
-	const most = 1e200 // so that nothing becomes infinite
-	gain := min(power(d.Factor, float64(n)), most) - 1
-	for _, id := range s.ends {
-		if place, ok := s.place(id); ok && !math.IsInf(s.scores[place], -1) {
-			x := s.scores[place]
-			s.scores[place] = min(x+float64(math.Abs(x)*gain), most)
-		}
-	}
 }

@@ -18,8 +18,8 @@ type step struct {
 // firstSteps come before all others, whatever the order is.
 func firstSteps() []step {
 	return []step{
-		{"logit-bias", func(o *Params) bool { return len(o.Bias) > 0 }, (*Sampler).bias},
-		{"guidance", func(o *Params) bool { return o.Guidance.On() }, (*Sampler).guided},
+		{"logit-bias", func(o *Params) bool { return len(o.Bias) > 0 }, (*Sampler).addBiases},
+		{"guidance", func(o *Params) bool { return o.Guidance.On() }, (*Sampler).guide},
 	}
 }
 
@@ -30,9 +30,9 @@ func contextSteps() []step {
 		{"penalties", func(o *Params) bool {
 			return o.RepeatPenalty != 0 && o.RepeatPenalty != 1 || o.FrequencyPenalty != 0 ||
 				o.PresencePenalty != 0
-		}, (*Sampler).penalise},
+		}, (*Sampler).applyPenalties},
 		{"dry", func(o *Params) bool { return o.DRY.Multiplier != 0 && o.DRY.Base >= 1 },
-			(*Sampler).avoidRepeats},
+			(*Sampler).applyDRY},
 		{"no-repeat-ngram", func(o *Params) bool { return o.NoRepeatNgram > 0 },
 			(*Sampler).shutNgrams},
 	}
@@ -41,10 +41,10 @@ func contextSteps() []step {
 // lengthSteps come after the steps that look at the context, and before the filters.
 func lengthSteps() []step {
 	return []step{
-		{"min-tokens", func(o *Params) bool { return o.MinTokens > 0 }, (*Sampler).goOn},
+		{"min-tokens", func(o *Params) bool { return o.MinTokens > 0 }, (*Sampler).shutEnds},
 		{"length-decay", func(o *Params) bool {
 			return o.LengthDecay.Factor != 0 && o.LengthDecay.Factor != 1
-		}, (*Sampler).hasten},
+		}, (*Sampler).decayLength},
 	}
 }
 
@@ -53,7 +53,7 @@ func lengthSteps() []step {
 func filterSteps() []step {
 	return []step{
 		{"temperature", func(o *Params) bool { return o.Temperature != 1 || o.TempRange != 0 },
-			(*Sampler).heat},
+			(*Sampler).setTemperature},
 		{"top-n-sigma", func(o *Params) bool { return o.TopNSigma != 0 }, (*Sampler).keepTopNSigma},
 		{"top-h", func(o *Params) bool { return o.TopH != 0 }, (*Sampler).keepTopH},
 		{"top-k", func(o *Params) bool { return o.TopK != 0 }, (*Sampler).keepTopK},
@@ -63,7 +63,7 @@ func filterSteps() []step {
 			(*Sampler).keepTypical},
 		{"epsilon", func(o *Params) bool { return o.Epsilon != 0 }, (*Sampler).keepEpsilon},
 		{"eta", func(o *Params) bool { return o.Eta != 0 }, (*Sampler).keepEta},
-		{"xtc", func(o *Params) bool { return o.XTCProbability != 0 }, (*Sampler).exclude},
+		{"xtc", func(o *Params) bool { return o.XTCProbability != 0 }, (*Sampler).applyXTC},
 	}
 }
 
@@ -166,9 +166,9 @@ func (s *Sampler) plan(o *Params) error {
 		late = slices.DeleteFunc(late, func(s step) bool {
 			return !ofContext(s) && s.name != "temperature"
 		})
-		cut := (*Sampler).cutSurprising
+		cut := (*Sampler).applyMirostat2
 		if v == 1 {
-			cut = (*Sampler).cutFitted
+			cut = (*Sampler).applyMirostat1
 		}
 		late = append(late, step{"mirostat", func(*Params) bool { return true }, cut})
 	}

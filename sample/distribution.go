@@ -52,28 +52,3 @@ func (s *Sampler) Distribution(logits []float32, context []int) (Distribution, e
 	})
 	return d, nil
 }
-
-// Scores returns the logits after everything that comes before the filters [vocabulary, or up to
-// IDs.Size]: -Inf for ids that may not be drawn. They hold until the sampler's next call.
-func (s *Sampler) Scores(logits []float32, context []int) ([]float64, error) {
-	err := s.score(Row{Logits: logits}, context)
-	return s.scores, err
-}
-
-// EachKept calls f for each id that the filters leave, in ascending order, with its score at the
-// temperature. It spends no random number of the draws.
-func (s *Sampler) EachKept(logits []float32, context []int, f func(id int, score float64)) error {
-	from := Row{Logits: logits}
-	if err := s.score(from, context); err != nil {
-		return err
-	}
-	if err := s.filter(from, s.likeliest()); err != nil {
-		return err
-	}
-	for i, score := range s.scores {
-		if s.weights[i] != 0 {
-			f(s.id(i), score/s.by)
-		}
-	}
-	return nil
-}

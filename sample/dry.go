@@ -35,8 +35,8 @@ func dryBreakers(all [][]int) map[int][][]int {
 	return byHead
 }
 
-// avoidRepeats applies DRY.
-func (s *Sampler) avoidRepeats() {
+// applyDRY applies DRY.
+func (s *Sampler) applyDRY() {
 	d := &s.params.DRY
 	w := newest(s.context, d.LastN)
 	n := len(w)

@@ -20,8 +20,8 @@ type Guidance struct {
 // On reports whether there is anything to evaluate.
 func (g *Guidance) On() bool { return g != nil && g.Scale != 1 }
 
-// guided applies guidance to the scores.
-func (s *Sampler) guided() {
+// guide applies guidance to the scores.
+func (s *Sampler) guide() {
 	if s.Against == nil {
 		return
 	}

@@ -4,8 +4,8 @@ package sample
 
 import "math"
 
-// shut takes the ids that the constraint does not leave out of the scores.
-func (s *Sampler) shut() {
+// shutMasked takes the ids that the constraint does not leave out of the scores.
+func (s *Sampler) shutMasked() {
 	if s.Open == nil {
 		return
 	}
@@ -53,14 +53,7 @@ func maskSteps() []step {
 	always := func(*Params) bool { return true }
 	return []step{
 		{"vocabulary", always, (*Sampler).shutGaps},
-		{"constraint", always, (*Sampler).shut},
+		{"constraint", always, (*Sampler).shutMasked},
 		{"ban", always, (*Sampler).shutBarred},
-	}
-}
-
-// shutID makes an id one that is never drawn.
-func (k *kept) shutID(id int) {
-	if place, ok := k.place(id); ok {
-		k.scores[place], k.holes = math.Inf(-1), true
 	}
 }

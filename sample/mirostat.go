@@ -16,8 +16,8 @@ type Mirostat struct {
 	Eta     float64 // how fast the cut follows; 0.1 is usual
 }
 
-// cutSurprising keeps the ids whose surprise is at most mu, or the likeliest.
-func (s *Sampler) cutSurprising() {
+// applyMirostat2 keeps the ids whose surprise is at most mu, or the likeliest.
+func (s *Sampler) applyMirostat2() {
 	s.ready()
 	least := s.mass * kernels.Exp64(-s.State.mu*math.Ln2)
 	if places := s.atLeast(s.weights, least); len(places) > 0 {
@@ -30,9 +30,9 @@ func (s *Sampler) cutSurprising() {
 // fitted is how many of the likeliest ids version 1 looks at.
 const fitted = 100
 
-// cutFitted keeps as many of the likeliest ids as give the surprise mu, if probabilities fall with
+// applyMirostat1 keeps as many of the likeliest ids as give the surprise mu, if probabilities fall with
 // the power of the rank that the likeliest suggest.
-func (s *Sampler) cutFitted() {
+func (s *Sampler) applyMirostat1() {
 	s.ready()
 	k := s.fit()
 	if k < float64(len(s.scores)) {

@@ -1,11 +1,6 @@
 package sample
 
-// Penalties for ids that occurred before: repetition, frequency, presence, and whole n-grams.
-
-import (
-	"math"
-	"slices"
-)
+// Penalties for ids that occurred before: repetition, frequency and presence.
 
 // newest returns the last n of some tokens, all if n is 0 or there are fewer.
 func newest(tokens []int, n int) []int {
@@ -24,9 +19,9 @@ func (s *Sampler) penalised(prompt bool) []int {
 	return window
 }
 
-// penalise applies the repetition penalty, once to each id, and then the frequency and the presence
+// applyPenalties applies the repetition penalty, once to each id, and then the frequency and the presence
 // penalty.
-func (s *Sampler) penalise() {
+func (s *Sampler) applyPenalties() {
 	s.divide()
 	o := &s.params
 	withPrompt := func(otherwise bool) bool {
@@ -75,34 +70,4 @@ func (s *Sampler) zeroCounts() []int32 {
 		s.counts = make([]int32, s.rows)
 	}
 	return s.counts
-}
-
-// place returns the place of an id, if it is kept.
-func (k *kept) place(id int) (place int, ok bool) {
-	if k.all {
-		return id, 0 <= id && id < len(k.scores)
-	}
-	return slices.BinarySearch(k.ids[:len(k.scores)], int32(id))
-}
-
-// change replaces the score of an id that may be drawn by a finite one, whatever a penalty comes to.
-func (k *kept) change(place int, score float64) {
-	const most = 1e307
-	if !math.IsInf(k.scores[place], -1) {
-		k.scores[place] = max(-most, min(score, most))
-	}
-}
-
-// shutNgrams shuts the ids that would make the newest tokens an n-gram that occurred before.
-func (s *Sampler) shutNgrams() {
-	n := s.params.NoRepeatNgram
-	if len(s.context)+1 < n {
-		return
-	}
-	newest := s.context[len(s.context)-(n-1):] // [n-1]
-	for i := n - 1; i < len(s.context); i++ {
-		if slices.Equal(s.context[i-(n-1):i], newest) {
-			s.shutID(s.context[i])
-		}
-	}
 }

@@ -3,8 +3,8 @@ package sample
 // XTC, "exclude top choices" (text-generation-webui, llama.cpp): if a coin says so, the likeliest
 // ids go, all but the least likely of those that are likely enough.
 
-// exclude tosses the coin of this position, and removes ids if it says so.
-func (s *Sampler) exclude() {
+// applyXTC tosses the coin of this position, and removes ids if it says so.
+func (s *Sampler) applyXTC() {
 	o := &s.params
 	coin := uniform(&s.State.coins) // one a position, whatever the position is like
 	if coin >= o.XTCProbability || o.XTCThreshold > 0.5 {

@@ -1,0 +1,61 @@
+package sample
+
+// Top-k: the ids of the greatest scores, found without sorting the vocabulary.
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// keepTopK removes the ids below the k-th largest score, and those that are never drawn. Dividing
+// by the temperature keeps the order, so it can wait until the ids are few.
+func (s *Sampler) keepTopK() {
+	least := -math.MaxFloat64
+	switch k := max(s.params.TopK, s.least); {
+	case k < len(s.scores):
+		// There are k scores at or above the k-th largest maximum.
+		if len(s.scores) == s.whole && k < len(s.maxima) {
+			s.narrow(s.atLeast(s.scores, s.kthLargest(s.maxima, k)))
+		}
+		least = max(least, s.kthLargest(s.scores, k))
+	case !s.holes:
+		return
+	}
+	s.weighed = false
+	s.keep(s.atLeast(s.scores, least))
+	s.holes = false
+	if s.llama {
+		s.keepLikeliest(s.params.TopK)
+	}
+}
+
+// kthLargest returns the k-th largest of x, for 0 < k <= len(x).
+func (s *Sampler) kthLargest(x []float64, k int) float64 {
+	s.weights = resized(s.weights, max(len(x), len(s.scores)))[:len(x)]
+	for i := range s.weights {
+		s.weights[i] = 1
+	}
+	score, _, _ := s.reach(x, s.weights, float64(k), math.Inf(-1), math.Inf(1))
+	s.weights = s.weights[:0]
+	return score
+}
+
+// keepLikeliest keeps k ids of the largest scores, of equal ones the lowest ids.
+func (s *Sampler) keepLikeliest(k int) {
+	if len(s.scores) <= k {
+		return
+	}
+	places := s.inOrder()[:k]
+	slices.Sort(places)
+	s.keep(places)
+}
+
+// inOrder returns all places, those of the largest scores first.
+func (s *Sampler) inOrder() []int32 {
+	places := s.atLeast(s.scores, math.Inf(-1))
+	slices.SortFunc(places, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(s.scores[b], s.scores[a]), cmp.Compare(a, b))
+	})
+	return places
+}

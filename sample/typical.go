@@ -1,0 +1,92 @@
+package sample
+
+// Typical: the ids whose surprise is nearest to the entropy.
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// keepTypical keeps the ids whose surprise is nearest to the entropy, as many as have the
+// probability Typical together. The likeliest id can go.
+func (s *Sampler) keepTypical() {
+	s.ready()
+	entropy, logMass := s.entropy()
+	s.nearness = resized(s.nearness, len(s.scores))
+	for i := range s.scores {
+		s.nearness[i] = -math.Abs(logMass - s.logWeight(i) - entropy)
+	}
+	want := s.params.Typical * s.mass
+	largest := s.largest
+	s.largest = s.maximum(s.nearness)
+	least, above, found := s.reach(s.nearness, s.weights, want, math.Inf(-1), math.Inf(1))
+	s.largest = largest
+	if s.llama {
+		s.keepTypicalLlama(want, least, above, found)
+		return
+	}
+	if !found {
+		return
+	}
+	places := s.atLeast(s.nearness, least)
+	if len(places) < s.least {
+		places = s.nearest()[:min(s.least, len(s.scores))]
+		slices.Sort(places)
+	}
+	s.keep(places)
+	s.relevel()
+}
+
+// keepTypicalLlama is llama.cpp's keepTypical: the shortest beginning of the order of nearness that
+// is likelier than Typical, whether the ids after it are as near or not. Sums in that order decide,
+// and each of them is rounded. What reach found tells as much, unless a sum comes too close to what is
+// wanted.
+func (s *Sampler) keepTypicalLlama(want, least, above float64, found bool) {
+	// Twice what rounding can do to two sums of so many terms that are near want.
+	close := want * float64(len(s.scores)) * 0x1p-50
+	if !found || above > want-close {
+		s.keepTypicalInOrder(want)
+		return
+	}
+	// Of those as near as the least, the lowest ids come first.
+	sum, last := above, int32(-1)
+	for _, place := range s.within(s.nearness, least, math.Nextafter(least, math.Inf(1))) {
+		if sum += s.weights[place]; sum > want-close {
+			last = place
+			break
+		}
+	}
+	if last < 0 || sum < want+close {
+		s.keepTypicalInOrder(want)
+		return
+	}
+	places := s.atLeast(s.nearness, least)
+	s.keep(slices.DeleteFunc(places, func(place int32) bool {
+		return s.nearness[place] == least && place > last
+	}))
+	s.relevel()
+}
+
+// keepTypicalInOrder is keepTypicalLlama by the sums that decide: it sorts.
+func (s *Sampler) keepTypicalInOrder(want float64) {
+	sum, places := 0.0, s.nearest()
+	for i, place := range places {
+		if sum += s.weights[place]; sum > want {
+			places = places[:i+1]
+			break
+		}
+	}
+	slices.Sort(places)
+	s.keep(places)
+	s.relevel()
+}
+
+// nearest returns all places in the order of nearness.
+func (s *Sampler) nearest() []int32 {
+	places := s.atLeast(s.nearness, math.Inf(-1))
+	slices.SortFunc(places, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(s.nearness[b], s.nearness[a]), cmp.Compare(a, b))
+	})
+	return places
+}
