@@ -1,6 +1,6 @@
-// Added tokens: those that are found in a text as written, before it is split. Most are special.
-// There are two passes: tokens that are not normalized are found in the text as it is, and the
-// others, themselves normalized, in the normalized text between them.
+// Added tokens: tokens that are found in a text as they are written, before the text is split. Most
+// are special. There are two passes: tokens that are not normalized are found in the original text;
+// the others are normalized, and found in the normalized text between them.
 
 package tokenizer
 
@@ -13,28 +13,28 @@ import (
 	"unicode/utf8"
 )
 
-// An addedToken is text that has an id of its own.
+// An addedToken is a text with an id of its own.
 type addedToken struct {
 	text       string
 	id         int
 	special    bool
-	asked      bool // found only if asked for
+	asked      bool // found only with WithSpecial
 	normalized bool // found in the normalized text
 	singleWord bool // found only with no word character on either side
 	leftStrip  bool // takes the white space before it
 	rightStrip bool // takes the white space after it
 }
 
-// addedTokens are the added tokens of one pass, to be found in a text.
+// addedTokens are the added tokens of one pass.
 type addedTokens struct {
 	byFirst [256][]addedToken // by first byte, sorted
 	longest int               // bytes of the longest
-	always  bool              // some added token is found in any text
-	odd     bool              // some added token takes white space or looks at its neighbours
+	always  bool              // some added token is found without WithSpecial too
+	odd     bool              // some added token takes white space or depends on its neighbours
 	any     bool
 }
 
-// newAddedTokens makes find find tokens.
+// newAddedTokens returns the given tokens, arranged for find.
 func newAddedTokens(tokens []addedToken) *addedTokens {
 	a := &addedTokens{any: len(tokens) > 0}
 	tokens = slices.Clone(tokens)
@@ -48,7 +48,7 @@ func newAddedTokens(tokens []addedToken) *addedTokens {
 	return a
 }
 
-// add gives the pipeline its added tokens.
+// add sets the added tokens of the pipeline.
 func (t *Tokenizer) add(list []addedToken) {
 	var raw, normal []addedToken
 	for _, token := range list {
@@ -58,7 +58,7 @@ func (t *Tokenizer) add(list []addedToken) {
 		switch {
 		case !token.normalized:
 			raw = append(raw, token)
-		case token.text != "": // a normalizer may leave nothing of it
+		case token.text != "": // normalizers may remove all of a token's text
 			normal = append(normal, token)
 		}
 	}
@@ -74,15 +74,16 @@ func (a *addedTokens) all() (list []addedToken) {
 	return list
 }
 
-// split calls token for each added token in a passage, with what it takes of it, and between for
-// what is between them. Tokens that are to be asked for count only if asked.
+// split divides a passage: it calls token for each added token, with the part of the passage that
+// belongs to it, and between for each part between two of them. Tokens with asked set are found
+// only if the argument asked is.
 func (a *addedTokens) split(
 	p passage, asked bool, between func(passage) error, token func(addedToken, passage) error,
 ) error {
 	if !a.always && !(asked && a.any) {
 		return between(p)
 	}
-	done, spaceEnd := 0, 0 // spaceEnd: of the white space that a token took last
+	done, spaceEnd := 0, 0 // spaceEnd: the end of the white space that the last token took
 	for at := 0; at < len(p.text); {
 		i, found := a.find(p.text[at:], len(p.text)-at, asked)
 		if i < 0 {
@@ -133,8 +134,9 @@ func endsInWord(s string) bool {
 	return beginsWithWord(s[len(s)-size:])
 }
 
-// find returns where the first added token of text begins, −1 if none begins in its first limit
-// bytes, and the longest one there. Those that are to be asked for count only if asked.
+// find returns the start and the token of the first added token in text, or −1 if none begins in
+// the first limit bytes. If several begin there, it returns the longest. Tokens with asked set are
+// found only if the argument asked is.
 func (a *addedTokens) find(text string, limit int, asked bool) (int, addedToken) {
 	for i := range limit {
 		if token := longestAdded(a.byFirst[text[i]], text[i:], asked); token.text != "" {
@@ -144,9 +146,9 @@ func (a *addedTokens) find(text string, limit int, asked bool) (int, addedToken)
 	return -1, addedToken{}
 }
 
-// longestAdded returns the longest of the sorted tokens that text begins with, or none. It narrows
-// them down byte by byte, so that a file with a hundred thousand tokens cannot make every byte of a
-// text meet each of them.
+// longestAdded returns the longest of the sorted tokens that text begins with, or an empty one. It
+// narrows the list down byte by byte, so that a file with a hundred thousand tokens does not make
+// each byte of a text be compared with all of them.
 func longestAdded(tokens []addedToken, text string, asked bool) (longest addedToken) {
 	for depth := 1; len(tokens) > 0; depth++ { // all begin with text[:depth]
 		for len(tokens) > 0 && len(tokens[0].text) == depth {

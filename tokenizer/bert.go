@@ -4,7 +4,7 @@ package tokenizer
 
 import "golang.org/x/text/unicode/norm"
 
-// bertNormalizer is BertNormalizer. Its steps come in the order of its fields.
+// bertNormalizer implements BertNormalizer. Its steps run in the order of the fields.
 type bertNormalizer struct{ clean, chinese, accents, lower bool }
 
 func (b bertNormalizer) normalize(p passage, track bool) passage {
@@ -20,8 +20,8 @@ func (b bertNormalizer) normalize(p passage, track bool) passage {
 	return p
 }
 
-// tidied drops what clean_text drops, makes all white space spaces, and puts a space on each side of
-// a Chinese character.
+// tidied removes what clean_text removes, turns all white space into spaces, and puts a space on
+// each side of a Chinese character.
 func (b bertNormalizer) tidied(p passage, track bool) passage {
 	w := rewrite(p, track)
 	table := propertyTable()
@@ -34,7 +34,7 @@ func (b bertNormalizer) tidied(p passage, track bool) passage {
 			w.replace(i, i+size, " ")
 		case b.chinese && r >= 0x3400 && isChinese(r):
 			w.replace(i, i, " ")
-			w.keep(i + size)
+			w.copyTo(i + size)
 			w.replace(i+size, i+size, " ")
 		}
 		i += size
@@ -42,7 +42,7 @@ func (b bertNormalizer) tidied(p passage, track bool) passage {
 	return w.result()
 }
 
-// isChinese reports whether BERT takes a character for a Chinese one. 2B820 is not, there.
+// isChinese reports whether BERT counts a character as Chinese. BERT does not count 2B820.
 func isChinese(r rune) bool {
 	return 0x4E00 <= r && r <= 0x9FFF || 0x3400 <= r && r <= 0x4DBF ||
 		0x20000 <= r && r <= 0x2A6DF || 0x2A700 <= r && r <= 0x2B73F ||

@@ -1,30 +1,30 @@
-// Borders: whether byte-pair encoding keeps two tokens apart that stand side by side.
+// Borders: whether byte-pair encoding leaves two neighbouring tokens apart.
 
 package tokenizer
 
-// A stage is what one end of a token consists of while its own parts are merged.
+// A stage is the part at one end of a token, at some time while the token's own parts are merged.
 type stage struct {
 	part uint32 // the part at this end
-	most uint32 // the highest rank of the merges done until it grows, none once it is the token
+	most uint32 // the highest rank of the merges until this part grows; none for the whole token
 }
 
 // ends are the stages of both ends of a token, from a single part to the whole. Both are nil for a
-// token that its own parts do not become: it never occurs.
+// token that merging its own parts does not give: no encoding contains it.
 type ends struct {
 	known       bool
 	left, right []stage
 }
 
-// borders decides which pairs of tokens can be neighbours. It remembers what it worked out about
-// tokens and pairs, so it serves one goroutine.
+// borders decides which pairs of tokens can be neighbours. It caches its results, so that only one
+// goroutine may use it.
 //
-// Two tokens u, v are an encoding of their parts if no merge ever crosses the border between them.
-// Until one does, the merges inside u come in the order in which u alone is encoded, and those
-// inside v likewise; of the two next ones, that of the lower rank is done first, u's if they are
-// equal. So the process leaves the stages of u's right end and of v's left end in the order of the
-// highest rank that each has had so far. While both ends are x and y, the merge of x and y, if
-// there is one, is done before both have been left if and only if its rank is lower than the
-// highest that u still has to come in this stage and not higher than v's.
+// Two tokens u, v are the encoding of their parts if no merge ever crosses the border between them.
+// Until one does, the merges inside u happen in the order of encoding u alone, and those inside v
+// likewise. Of the next merge in u and the next in v, the one of lower rank happens first, or u's
+// if the ranks are equal. So the stages of u's right end and of v's left end pass in the order of
+// the highest rank that each end has had so far. While the ends are x and y, the merge of x and y,
+// if there is one, happens before both ends have grown if and only if its rank is lower than the
+// highest that is still to come in u's stage, and not higher than that in v's.
 type borders struct {
 	*spelling
 	ends []ends // by token
@@ -42,8 +42,8 @@ func newBorders(s *spelling) *borders {
 // occurs reports whether the token is the encoding of its own parts.
 func (b *borders) occurs(id uint32) bool { return b.endsOf(id).left != nil }
 
-// keeps reports whether u and v, which occur, are the encoding of their parts.
-func (b *borders) keeps(u, v uint32) bool {
+// separate reports whether u and v, which both occur, are the encoding of their parts together.
+func (b *borders) separate(u, v uint32) bool {
 	slot := &b.seen[(u*0x9e3779b1^v*0x85ebca6b)>>(32-14)]
 	if slot.u != u || slot.v != v {
 		slot.u, slot.v, slot.open = u, v, 0
@@ -85,7 +85,7 @@ func (b *borders) endsOf(id uint32) *ends {
 	return e
 }
 
-// watch merges a token's parts and writes down how its ends grow.
+// watch merges a token's parts and records how its ends grow.
 func (b *borders) watch(id uint32) ends {
 	parts := b.of(id)
 	m := b.newMerging(len(parts), func(i int) uint32 { return parts[i] })

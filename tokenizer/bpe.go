@@ -1,5 +1,7 @@
 // Byte-pair encoding of one piece: the adjacent pair whose merge has the lowest rank is merged, the
-// leftmost first, until no pair can be. Two forms give the same ids: a plain one for the short
+// leftmost of equal ones first, until no pair can be merged. Two implementations give the same ids:
+// a plain one for the short pieces of ordinary text, and one in O(n log n), so that a line of a
+// million letters does not take too long.
 // pieces of ordinary text, and one in O(n log n), so that a line of a million letters is no attack.
 
 package tokenizer
@@ -11,11 +13,12 @@ import (
 	"slices"
 )
 
-// none is no id and no rank.
+// none stands for the absence of an id or of a rank.
 const none = math.MaxUint32
 
-// A pairTable gives the rank of the merge of two ids: a hash table with open addressing, about 20
-// ns to build a pair, so that GPT-2's 50,000 are ready a millisecond after the start.
+// A pairTable maps two ids to the rank of their merge. It is a hash table with open addressing.
+// Adding a pair takes about 20 ns, so that GPT-2's 50,000 merges are ready a millisecond after the
+// start.
 type pairTable struct {
 	slots []pairSlot // a power of two, at most half full
 	shift int        // 64 − log2(len(slots))
@@ -25,16 +28,16 @@ type pairTable struct {
 
 type pairSlot struct {
 	left, right uint32
-	next        uint32 // rank + 1; 0: the slot is free
+	next        uint32 // rank + 1; 0 means that the slot is free
 }
 
-// newPairTable makes a table with room for n pairs.
+// newPairTable returns a table with room for n pairs.
 func newPairTable(n int) pairTable {
 	log := bits.Len(uint(2*n + 1))
 	return pairTable{slots: make([]pairSlot, 1<<log), shift: 64 - log, mix: rand.Uint64() | 1}
 }
 
-// slot returns the slot of the pair, or the free one where it belongs.
+// slot returns the slot of the pair, or the free slot where it would be inserted.
 func (p *pairTable) slot(left, right uint32) *pairSlot {
 	mask := len(p.slots) - 1
 	for i := int((uint64(left)<<32 | uint64(right)) * p.mix >> p.shift); ; i++ {
@@ -45,29 +48,29 @@ func (p *pairTable) slot(left, right uint32) *pairSlot {
 	}
 }
 
-// set gives a pair its rank; a later one wins.
+// set sets the rank of a pair; a later call replaces an earlier one.
 func (p *pairTable) set(left, right, rank uint32) {
 	*p.slot(left, right) = pairSlot{left: left, right: right, next: rank + 1}
 }
 
 // rank returns the rank of the pair's merge, or none.
 func (p *pairTable) rank(left, right uint32) uint32 {
-	return p.slot(left, right).next - 1 // a free slot's 0 becomes none
+	return p.slot(left, right).next - 1 // 0 in a free slot gives none
 }
 
-// shortPiece is the length up to which looking at all pairs for each merge is quicker than a heap.
+// shortPiece is the length up to which comparing all pairs for each merge is faster than a heap.
 const shortPiece = 64
 
 // merges are the merges of a vocabulary.
 type merges struct {
 	pairs  pairTable // which two ids merge, and when
-	merged []uint32  // [merges] what the merge of each rank gives
+	merged []uint32  // the id that the merge of each rank gives
 }
 
 func newMerges(n int) merges { return merges{newPairTable(n), make([]uint32, n)} }
 
 // short merges the first n parts, at most shortPiece, in place, and returns how many are left. If
-// counts is not nil it adds up what merges.
+// counts is not nil, the counts of merged parts are added.
 func (m *merges) short(part, counts *[shortPiece]uint32, n int) int {
 	var rank [shortPiece]uint32 // rank[i]: of the merge of parts i and i+1
 	for i := range n - 1 {
@@ -101,22 +104,22 @@ func (m *merges) short(part, counts *[shortPiece]uint32, n int) int {
 	return n
 }
 
-// A merging is the byte-pair encoding of one piece under way. The part that begins at byte i of the
-// piece, or with character i, is entry i of the list.
+// A merging is the state of encoding one piece. The part that begins at byte i of the piece, or
+// with character i, is entry i of the list.
 type merging struct {
 	*merges
 	list  []link
 	queue mergeQueue
 }
 
-// A link is one part. Its rank is that of the merge with the next part, or none; an entry of the
-// queue with another rank is stale.
+// A link is one part. Its rank is that of the merge with the next part, or none. An entry of the
+// queue with another rank is outdated.
 type link struct {
 	part, rank uint32
-	prev, next int32 // next: the length of the list at its end
+	prev, next int32 // next is the length of the list at its end
 }
 
-// newMerging begins the merging of n parts.
+// newMerging returns a merging of n parts, before the first merge.
 func (m *merges) newMerging(n int, part func(i int) uint32) *merging {
 	g := &merging{merges: m, list: make([]link, n)}
 	for i := range g.list {
@@ -142,8 +145,8 @@ func (m *merging) all() {
 	}
 }
 
-// next does the next merge and returns its rank and the place of the part that it makes, or false
-// if no merge is left.
+// next does the next merge. It returns its rank and the index of the part that it makes; ok is
+// false if no merge is left.
 func (m *merging) next() (rank uint32, at int32, ok bool) {
 	for !m.queue.empty() {
 		rank, i := m.queue.pop()
@@ -167,7 +170,7 @@ func (m *merging) next() (rank uint32, at int32, ok bool) {
 	return 0, 0, false
 }
 
-// renew looks up the merge of a part with the next one.
+// renew updates the merge of a part with the next one.
 func (m *merging) renew(i int32) {
 	l := &m.list[i]
 	l.rank = none
@@ -178,11 +181,11 @@ func (m *merging) renew(i int32) {
 	}
 }
 
-// A mergeQueue holds the merges that could be done, each rank<<32 | position: lowest rank first,
-// leftmost of equals. Those of the piece as it was are sorted once, which costs next to nothing for
-// a run of one letter; a heap takes those that come up later. Its entries have four children each,
-// which lie in one cache line or two. (container/heap takes three times as long, by its calls
-// through an interface.)
+// A mergeQueue holds the possible merges, each as rank<<32 | position: the lowest rank first, the
+// leftmost of equal ones. The merges that are possible at the start are sorted once, which costs
+// almost nothing for a run of one letter. Later ones go into a heap, whose entries have four
+// children each, so that the children of one lie in one or two cache lines. (container/heap takes
+// three times as long, because it calls through an interface.)
 type mergeQueue struct {
 	first []uint64 // in order
 	heap  []uint64
@@ -224,7 +227,7 @@ func (q *mergeQueue) pop() (rank uint32, at int32) {
 	return uint32(m >> 32), int32(uint32(m))
 }
 
-// siftDown puts m where it belongs in a heap whose top is free.
+// siftDown inserts m into a heap whose top is free.
 func siftDown(h []uint64, m uint64) {
 	i := 0
 	for 4*i+1 < len(h) {

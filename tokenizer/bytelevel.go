@@ -1,5 +1,5 @@
 // Byte-level BPE, GPT-2's scheme: a text is split into pieces (split.go), and the bytes of each
-// piece are merged into tokens (bpe.go). A text is the sum of its tokens' bytes.
+// piece are merged into tokens (bpe.go). The bytes of the tokens, joined, are the text.
 
 package tokenizer
 
@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// byteLevel is a byte-level BPE vocabulary: a model, and for texts that no normalizer changes and
-// that are split only by GPT-2's pattern, splitter and model in one.
+// byteLevel is a byte-level BPE vocabulary. It is a model; for texts that no normalizer changes and
+// that only GPT-2's pattern splits, it is splitter and model in one.
 type byteLevel struct {
 	*tokens              // the bytes of each token
 	byteID   [256]uint32 // the token of each single byte, or none
@@ -20,14 +20,14 @@ type byteLevel struct {
 	long longPieces
 }
 
-// splitting is how a text is prepared. The zero value is GPT-2's way.
+// splitting says how a text is prepared. The zero value is GPT-2's way.
 type splitting struct {
 	whole       bool // no splitting: a text is one piece
-	prefixSpace bool // a text that does not begin with a space gets one
+	prefixSpace bool // a space is put before a text that does not begin with one
 }
 
-// encode splits a text and appends the ids of its pieces. The space that prefixSpace puts in belongs
-// to no byte of the text.
+// encode splits a text and appends the ids of its pieces. The space of prefixSpace belongs to no
+// byte of the text.
 func (s *byteLevel) encode(e *encoded, text string, at int) error {
 	prefixed := s.prefixSpace && text[0] != ' '
 	if err := s.encodable(text, at, prefixed); err != nil {
@@ -61,7 +61,7 @@ func (s *byteLevel) encode(e *encoded, text string, at int) error {
 	return nil
 }
 
-// tokenize is the model's: it appends the ids of one piece.
+// tokenize implements model: it appends the ids of one piece.
 func (s *byteLevel) tokenize(e *encoded, p passage) error {
 	if err := s.encodable(p.text, p.at, false); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (s *byteLevel) tokenize(e *encoded, p passage) error {
 	return nil
 }
 
-// appendPiece appends the ids of one piece, which is not empty and has a token for each byte.
+// appendPiece appends the ids of one piece, which is not empty; each of its bytes has a token.
 func (s *byteLevel) appendPiece(ids []int, piece string) []int {
 	switch {
 	case len(piece) > waitFor:
@@ -97,8 +97,8 @@ func (s *byteLevel) appendPiece(ids []int, piece string) []int {
 	return ids
 }
 
-// appendLongPiece is appendPiece byte by byte: beside the ids, it needs no memory that grows with
-// the piece, where merging all of it at once takes some 75 bytes for each of its bytes.
+// appendLongPiece is appendPiece byte by byte. Besides the ids, it needs no memory that grows with
+// the piece. Merging the whole piece at once takes about 75 bytes for each of its bytes.
 func (s *byteLevel) appendLongPiece(ids []int, piece string) []int {
 	s.long.prepare(s.spellBytes)
 	p, to := s.long.get(), newest{keep: everyID, ids: ids}
@@ -109,7 +109,7 @@ func (s *byteLevel) appendLongPiece(ids []int, piece string) []int {
 	return to.ids
 }
 
-// appendMerged is appendPiece with the parts in a linked list and the mergeable pairs in a heap.
+// appendMerged is appendPiece with the parts in a linked list and the possible merges in a heap.
 func (s *byteLevel) appendMerged(ids []int, piece string) []int {
 	m := s.newMerging(len(piece), func(i int) uint32 { return s.byteID[piece[i]] })
 	m.all()
@@ -119,8 +119,8 @@ func (s *byteLevel) appendMerged(ids []int, piece string) []int {
 	return ids
 }
 
-// encodable errs if the vocabulary lacks a byte of text, which begins at byte `at` of the whole
-// text.
+// encodable returns an error if the vocabulary has no token for a byte of text, which begins at
+// byte `at` of the whole text.
 func (s *byteLevel) encodable(text string, at int, prefixed bool) error {
 	if s.complete {
 		return nil
@@ -145,7 +145,8 @@ func (s *byteLevel) addTo(p *longPiece, bytes string, to *newest) {
 	}
 }
 
-// spellBytes returns the bytes of the tokens that text can become. Only long pieces need it.
+// spellBytes returns the bytes of each token that an encoding can contain. Only long pieces need
+// it.
 func (s *byteLevel) spellBytes() *spelling {
 	of := make([][]uint32, s.size())
 	for _, id := range slices.Concat(s.byteID[:], s.merged) {
@@ -157,13 +158,13 @@ func (s *byteLevel) spellBytes() *spelling {
 			of[id] = append(of[id], s.byteID[token[i]])
 		}
 		if slices.Contains(of[id], none) {
-			of[id] = []uint32{} // text never becomes it
+			of[id] = []uint32{} // no encoding contains it
 		}
 	}
 	return newSpelling(&s.merges, of)
 }
 
-// tokenizer returns the Tokenizer whose pipeline is the vocabulary alone.
+// tokenizer returns the Tokenizer whose pipeline is only this vocabulary.
 func (s *byteLevel) tokenizer(added []addedToken, endOfText int) *Tokenizer {
 	t := &Tokenizer{tokens: s.tokens, kind: kindByteLevel, level: s, model: s,
 		splitters: []splitter{levelSplitter{splitting: s.splitting}},

@@ -1,7 +1,7 @@
 package tokenizer
 
-// Bytes returns what each id stands for in a text, [Size]: nil for special tokens and for ids that
-// no token has. It is what package constrain makes a vocabulary of.
+// Bytes returns the bytes of each id in a text, [Size]: nil for special tokens and for ids without
+// a token. Package constrain makes its vocabulary from it.
 func (t *Tokenizer) Bytes() ([][]byte, error) {
 	all := make([][]byte, t.Size())
 	for id := range all {

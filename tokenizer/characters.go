@@ -13,8 +13,8 @@ import (
 )
 
 // Characters returns the tokenizer of a table of characters and their ids, stoi in nanoGPT's
-// meta.pkl. A character of a text that has no id is an error that names it. So is, of the table, an
-// id that comes twice, and a key that is not one character.
+// meta.pkl. Encode returns an error that names the first character of a text that has no id.
+// Characters returns an error if two characters have the same id, or a key is not one character.
 func Characters(stoi map[string]int) (*Tokenizer, error) {
 	if len(stoi) == 0 {
 		return nil, fmt.Errorf("stoi: no characters, want at least one")
@@ -50,7 +50,7 @@ func Characters(stoi map[string]int) (*Tokenizer, error) {
 	return t, nil
 }
 
-// newTokens makes the table of tokens by id.
+// newTokens returns the table of tokens by id.
 func newTokens(list []string) *tokens {
 	t := &tokens{text: strings.Join(list, ""), start: make([]uint32, 1, len(list)+1)}
 	for _, token := range list {

@@ -1,5 +1,5 @@
-// Byte-pair encoding over characters, as Hugging Face's library has it: with affixes, unknown
-// characters, and bytes in the place of characters.
+// Byte-pair encoding over characters, as in Hugging Face's library, with affixes, unknown
+// characters, and bytes instead of characters.
 
 package tokenizer
 
@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// charBPE is BPE.
+// charBPE implements BPE.
 type charBPE struct {
 	merges
 	ids            map[string]uint32
 	ascii          [utf8.RuneSelf]uint32 // ids of characters without affixes, or none
-	prefix, suffix string                // of a part that goes on, and of the last one of a piece
-	unknown        uint32                // none: as there is no such token
-	dropped        bool                  // characters without a token are, for none is unknown
-	fuse           bool                  // neighbouring unknown characters are one
+	prefix, suffix string                // of every part but a piece's first, and of its last part
+	unknown        uint32                // none if there is no such token
+	dropped        bool                  // drop characters without a token: none is unknown
+	fuse           bool                  // neighbouring unknown characters give one token
 	byteID         *[256]uint32          // byte_fallback
 	whole          bool                  // a piece that is a token is not merged
 	long           longPieces
@@ -35,7 +35,7 @@ func (s *symbols) add(id uint32, from, to int) {
 	}
 }
 
-// of returns what some of the symbols, from one on, stand for in the piece.
+// of returns the range of the piece for n of the symbols, from index from on.
 func (s *symbols) of(from, n int) Span {
 	if !s.wantSpans {
 		return Span{}
@@ -59,7 +59,7 @@ func (m *charBPE) tokenize(e *encoded, p passage) error {
 		m.merge(e, p, s, 0, len(s.ids))
 		return nil
 	}
-	from, before := 0, 0 // what is not merged yet, up to the border before this one
+	from, before := 0, 0 // start of the part that is not merged yet, and the border before this one
 	for to := 1; to <= len(s.ids); to++ {
 		if to < len(s.ids) && m.long.neighbours(s.ids[to-1], s.ids[to]) {
 			continue
@@ -80,7 +80,7 @@ func (m *charBPE) tokenize(e *encoded, p passage) error {
 	return nil
 }
 
-// merge appends the tokens of some symbols, merged at once.
+// merge merges some symbols and appends the resulting tokens.
 func (m *charBPE) merge(e *encoded, p passage, s *symbols, from, to int) {
 	ids := s.ids[from:to]
 	if len(ids) > shortPiece {
@@ -101,8 +101,8 @@ func (m *charBPE) merge(e *encoded, p passage, s *symbols, from, to int) {
 	}
 }
 
-// spelled reports whether symbols are parts of tokens and no tokens of several parts themselves, as
-// a long piece wants them.
+// spelled reports whether all symbols are parts of tokens, and none is a token of several parts: a
+// long piece needs that.
 func (m *charBPE) spelled(ids []uint32) bool {
 	known := m.long.prepare(func() *spelling {
 		size := uint32(0)
@@ -116,8 +116,8 @@ func (m *charBPE) spelled(ids []uint32) bool {
 	})
 }
 
-// mergeLong is merge for many symbols: their tokens are appended as they become certain. Merging
-// them at once takes some 100 bytes for each.
+// mergeLong is merge for many symbols: it appends their tokens as they become certain. Merging all
+// of them at once takes about 100 bytes for each.
 func (m *charBPE) mergeLong(e *encoded, p passage, s *symbols, from, to int) {
 	long, sure := m.long.get(), newest{keep: everyID}
 	long.begin()
@@ -139,13 +139,13 @@ func (m *charBPE) mergeLong(e *encoded, p passage, s *symbols, from, to int) {
 	m.long.put(long)
 }
 
-// add appends a token, with what it stands for in the piece.
+// add appends a token for a range of the piece.
 func (m *charBPE) add(e *encoded, p passage, id uint32, of Span) {
 	e.add(int(id), p.span(of.Start, of.End))
 }
 
-// symbols finds the symbols of a piece. An unknown character waits until it is certain that the
-// next one does not fuse with it.
+// symbols finds the symbols of a piece. An unknown character waits until the next one is known,
+// because that may fuse with it.
 func (m *charBPE) symbols(e *encoded, p passage, s *symbols) error {
 	text := p.text
 	waits := Span{} // unknown characters
@@ -182,7 +182,7 @@ func (m *charBPE) symbols(e *encoded, p passage, s *symbols) error {
 	return nil
 }
 
-// symbol returns the id of the character at byte i, or none, and how it is written.
+// symbol returns the id of the character at byte i, or none, and its written form.
 func (m *charBPE) symbol(text string, i, size int) (id uint32, written string) {
 	if c := text[i]; c < utf8.RuneSelf && m.prefix == "" && m.suffix == "" {
 		return m.ascii[c], text[i : i+1]
@@ -201,7 +201,7 @@ func (m *charBPE) symbol(text string, i, size int) (id uint32, written string) {
 	return id, written
 }
 
-// bytes adds a symbol for each byte of what stands for a character, if all have one.
+// bytes adds a symbol for each byte of a character's written form, if all have one.
 func (m *charBPE) bytes(s *symbols, written string, from, to int) bool {
 	for i := range len(written) {
 		if m.byteID[written[i]] == none {

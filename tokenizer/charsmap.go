@@ -1,6 +1,6 @@
-// sentencepiece's normalization rules: texts and what stands in their place, precompiled to a
-// double-array trie (Aoe 1989, as Darts-clone stores it). The same bytes are in a spiece.model and,
-// in base64, in a tokenizer.json; the two readers apply them differently.
+// sentencepiece's normalization rules: texts and their replacements, precompiled to a double-array
+// trie (Aoe 1989, as Darts-clone stores it). A spiece.model has these bytes, and a tokenizer.json
+// has them in base64; the two readers apply them differently.
 
 package tokenizer
 
@@ -17,7 +17,7 @@ import (
 // A charsmap is a set of rules.
 type charsmap struct {
 	units []uint32 // of the trie
-	texts string   // what is put in, each ended by NUL
+	texts string   // the replacements, each ended by NUL
 }
 
 // newCharsmap reads rules: the length of the trie in bytes, the trie, the texts.
@@ -39,8 +39,8 @@ func newCharsmap(rules []byte) (*charsmap, error) {
 	return m, nil
 }
 
-// find returns what stands in the place of the shortest beginning of s that has a rule, or of the
-// longest, and its length; 0 if there is none.
+// find returns the replacement of the shortest beginning of s that has a rule, or of the longest,
+// and the length of that beginning; 0 if there is none.
 func (m *charsmap) find(s string, longest bool) (text string, length int) {
 	offset := func(unit uint32) uint32 { return unit >> 10 << (unit & (1 << 9) >> 6) }
 	at := offset(m.units[0])
@@ -65,9 +65,9 @@ func (m *charsmap) find(s string, longest bool) (text string, length int) {
 	return text, length
 }
 
-// clusterRules is Precompiled, as Hugging Face's library has it: where a rule fits the beginning of
-// a grapheme cluster of less than 6 bytes, its text stands for the whole cluster; else rules are for
-// single characters.
+// clusterRules implements Precompiled, as in Hugging Face's library. If a rule matches the
+// beginning of a grapheme cluster of less than 6 bytes, its text replaces the whole cluster;
+// otherwise the rules apply to single characters.
 type clusterRules struct{ *charsmap }
 
 func (c clusterRules) normalize(p passage, track bool) passage {
@@ -96,17 +96,17 @@ func (c clusterRules) normalize(p passage, track bool) passage {
 	return w.result()
 }
 
-// pieceRules is sentencepiece's own normalizer: the longest rule at each place, then what it does
-// with spaces.
+// pieceRules is sentencepiece's own normalizer: the longest rule at each position, then the rules
+// for spaces.
 type pieceRules struct {
-	rules  *charsmap   // nil: none
-	user   *prefixTree // pieces that no rule changes
+	rules  *charsmap   // nil if there are none
+	user   *prefixTree // pieces that no rule may change
 	prefix bool        // a space is put before the text
-	tidy   bool        // spaces at the ends go, and others are one
+	tidy   bool        // remove spaces at the ends, and join others to one
 	escape bool        // spaces become ▁
 }
 
-// next returns what stands in the place of the beginning of s, and its length.
+// next returns the replacement of the beginning of s, and the length of that beginning.
 func (n *pieceRules) next(s string) (text string, length int) {
 	if _, length = n.user.longest(s); length > 0 {
 		return s[:length], length

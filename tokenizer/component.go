@@ -1,4 +1,4 @@
-// The parts of a tokenizer.json as it writes them: components and added tokens.
+// The parts of a tokenizer.json: components and added tokens.
 
 package tokenizer
 
@@ -15,13 +15,14 @@ import (
 type component struct {
 	kind    string                        // "type"
 	steps   []component                   // of a Sequence
-	members map[string]*strictjson.Reader // that are not null
+	members map[string]*strictjson.Reader // those that are not null
 }
 
-// maxComponent bounds a component in bytes: the largest, sentencepiece's rules, have under 1 MB.
+// maxComponent bounds the bytes of a component. The largest, sentencepiece's rules, have less than
+// 1 MB.
 const maxComponent = 8 << 20
 
-// readComponent reads one. No value is none, a Sequence of no steps.
+// readComponent reads a component. Null gives a Sequence without steps.
 func readComponent(r *strictjson.Reader) (component, error) {
 	c := component{members: map[string]*strictjson.Reader{}}
 	if r == nil || r.Text() == "null" {
@@ -64,7 +65,7 @@ func members(r *strictjson.Reader, visit func(key string, value *strictjson.Read
 	})
 }
 
-// flat appends the component's steps to list, sequences in sequences too.
+// flat appends the steps of the component, and of sequences inside it, to list.
 func (c *component) flat(list []component) []component {
 	if c.kind != "Sequence" {
 		return append(list, *c)
@@ -75,7 +76,7 @@ func (c *component) flat(list []component) []component {
 	return list
 }
 
-// is reports whether the component does what one of a kind does, and no more.
+// is reports whether the component does exactly what one of that kind does.
 func (c *component) is(kind string) bool {
 	for _, step := range c.flat(nil) {
 		if step.kind != kind {
@@ -85,7 +86,7 @@ func (c *component) is(kind string) bool {
 	return true
 }
 
-// failed names the component and the member in an error.
+// failed returns an error that names the component and the member.
 func (c *component) failed(member string, err error) error {
 	if err != nil {
 		err = fmt.Errorf("%s: %s: %w", quote.Plain(c.kind, 60), member, err)
@@ -93,7 +94,7 @@ func (c *component) failed(member string, err error) error {
 	return err
 }
 
-// bool sets *to to a member, if it is there.
+// bool sets *to to the value of a member, if it is present.
 func (c *component) bool(member string, to *bool) (err error) {
 	if value := c.members[member]; value != nil {
 		*to, err = value.Bool()
@@ -101,7 +102,7 @@ func (c *component) bool(member string, to *bool) (err error) {
 	return c.failed(member, err)
 }
 
-// text sets *to to a member, if it is there.
+// text sets *to to the value of a member, if it is present.
 func (c *component) text(member string, to *string) (err error) {
 	if value := c.members[member]; value != nil {
 		*to, err = value.String()
@@ -109,7 +110,7 @@ func (c *component) text(member string, to *string) (err error) {
 	return c.failed(member, err)
 }
 
-// character is text for a member that is one character.
+// character is text for a member whose value must be one character.
 func (c *component) character(member string, to *string) error {
 	if err := c.text(member, to); err != nil {
 		return err
@@ -120,7 +121,7 @@ func (c *component) character(member string, to *string) error {
 	return nil
 }
 
-// natural sets *to to a member, if it is there.
+// natural sets *to to the value of a member, if it is present.
 func (c *component) natural(member string, to *int) error {
 	value := c.members[member]
 	if value == nil {
@@ -163,7 +164,7 @@ func readAddedToken(r *strictjson.Reader) (addedToken, error) {
 	return token, err
 }
 
-// readAddedMembers reads what is said of an added token, with the id −1 if that is not.
+// readAddedMembers reads the members of an added token. The id is −1 if there is none.
 func readAddedMembers(r *strictjson.Reader) (token addedToken, err error) {
 	token.id = -1
 	err = members(r, func(key string, value *strictjson.Reader) (err error) {

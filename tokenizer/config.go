@@ -17,15 +17,15 @@ import (
 
 const configName = "tokenizer_config.json"
 
-// A tokenizerConfig is what both files say about ids.
+// A tokenizerConfig is the union of what both files say about ids.
 type tokenizerConfig struct {
 	class string            // tokenizer_class
-	flags map[string]bool   // do_lower_case and its like
-	names map[string]string // unk_token and its like
+	flags map[string]bool   // do_lower_case and others
+	names map[string]string // unk_token and others
 	added []addedToken      // added_tokens_decoder, by id
 }
 
-// flag returns what a file says, else otherwise.
+// flag returns the value of a flag in the files, or otherwise if they have none.
 func (c *tokenizerConfig) flag(name string, otherwise bool) bool {
 	if value, given := c.flags[name]; given {
 		return value
@@ -33,7 +33,7 @@ func (c *tokenizerConfig) flag(name string, otherwise bool) bool {
 	return otherwise
 }
 
-// special returns the special tokens: those that files name, and others.
+// special returns the special tokens that the files name, and the given others.
 func (c *tokenizerConfig) special(others ...string) []string {
 	var names []string
 	for _, name := range c.names {
@@ -43,7 +43,7 @@ func (c *tokenizerConfig) special(others ...string) []string {
 	return append(names, others...)
 }
 
-// readConfig reads both files, if they are there.
+// readConfig reads both files, if they exist.
 func readConfig(fsys fs.FS) (tokenizerConfig, error) {
 	c := tokenizerConfig{flags: map[string]bool{}, names: map[string]string{}}
 	for _, name := range []string{"special_tokens_map.json", configName} {

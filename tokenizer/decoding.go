@@ -1,5 +1,5 @@
-// From ids back to text: the decoder of a vocabulary, as steps that each rewrite the tokens as they
-// come. What a step needs to know of the tokens before is its state.
+// From ids back to text: the decoder of a vocabulary, as steps that rewrite the tokens one by one.
+// A step keeps what it needs to know of earlier tokens in its state.
 
 package tokenizer
 
@@ -9,35 +9,36 @@ import (
 	"unicode/utf8"
 )
 
-// decoding is how the tokens of a vocabulary are put together. Without steps, a text is its tokens
+// decoding says how the tokens of a vocabulary are joined. Without steps, a text is its tokens,
 // joined.
 type decoding struct {
 	*tokens
 	steps []decodeStep
 }
 
-// A decodeStep is a part of a decoder.
+// A decodeStep is a step of a decoder.
 type decodeStep interface {
-	// push takes the text of one token and returns what is certain.
+	// push takes the text of one token and returns the text that is certain.
 	push(s *decodeState, text string) string
-	// flush returns the rest at the end.
+	// flush returns the remaining text at the end.
 	flush(s *decodeState) string
 }
 
-// decodeState is what a step remembers of a text.
+// decodeState is the state of a step in one text.
 type decodeState struct {
 	tokens int // before this one
 	held   string
-	last   rune // that came out
+	last   rune // last rune that was returned
 }
 
-// decoder returns a decoder at the beginning of a text or, if begun, within one.
-func (d *decoding) decoder(begun bool) Decoder {
+// decoder returns a decoder for the beginning of a text or, if within is set, for the middle of
+// one.
+func (d *decoding) decoder(within bool) Decoder {
 	if len(d.steps) == 0 {
 		return plainDecoder{d.tokens}
 	}
 	s := &stepDecoder{decoding: d, states: make([]decodeState, len(d.steps))}
-	if begun {
+	if within {
 		for i := range s.states {
 			s.states[i].tokens = 1
 		}
@@ -45,14 +46,14 @@ func (d *decoding) decoder(begun bool) Decoder {
 	return s
 }
 
-// A plainDecoder gives each token as it is, so there is no state.
+// A plainDecoder returns the bytes of each token; it has no state.
 type plainDecoder struct{ *tokens }
 
 func (d plainDecoder) Push(id int) (string, error) { return d.token(id) }
 func (d plainDecoder) Flush() string               { return "" }
 func (d plainDecoder) Fork() Decoder               { return d }
 
-// A stepDecoder is a decoder under way.
+// A stepDecoder is a decoder in the middle of a text.
 type stepDecoder struct {
 	*decoding
 	states []decodeState // [steps]
@@ -85,13 +86,14 @@ func (d *stepDecoder) Fork() Decoder {
 	return &stepDecoder{d.decoding, slices.Clone(d.states)}
 }
 
-// eachToken is a step that rewrites a token by itself; first says that it is the first of the text.
+// eachToken is a step that rewrites a token by itself; first is true for the first token of the
+// text.
 type eachToken func(text string, first bool) string
 
 func (f eachToken) push(s *decodeState, text string) string { return f(text, s.tokens == 0) }
 func (eachToken) flush(*decodeState) string                 { return "" }
 
-// spaced is no decoder: tokens with spaces between them.
+// spaced is used if there is no decoder: tokens with spaces between them.
 func spaced(text string, first bool) string {
 	if first {
 		return text
@@ -99,7 +101,7 @@ func spaced(text string, first bool) string {
 	return " " + text
 }
 
-// wordPieces is WordPiece's: a space before each token but those that go on with a word.
+// wordPieces implements WordPiece: a space before each token, except those that continue a word.
 func wordPieces(prefix string, cleanup bool) eachToken {
 	tidy := strings.NewReplacer
 	steps := []*strings.Replacer{tidy(" .", "."), tidy(" ?", "?"), tidy(" !", "!"), tidy(" ,", ","),
@@ -109,7 +111,7 @@ func wordPieces(prefix string, cleanup bool) eachToken {
 		steps = nil
 	}
 	return func(text string, first bool) string {
-		if rest, goesOn := strings.CutPrefix(text, prefix); goesOn && !first {
+		if rest, continues := strings.CutPrefix(text, prefix); continues && !first {
 			text = rest
 		} else if !first {
 			text = " " + text
@@ -121,7 +123,8 @@ func wordPieces(prefix string, cleanup bool) eachToken {
 	}
 }
 
-// metaspaces is Metaspace's: marks are spaces, but those of the first token go.
+// metaspaces implements Metaspace: marks become spaces, except that those of the first token are
+// removed.
 func metaspaces(mark string, scheme prepending) eachToken {
 	return func(text string, first bool) string {
 		if first && scheme != never {
@@ -131,7 +134,7 @@ func metaspaces(mark string, scheme prepending) eachToken {
 	}
 }
 
-// byteTokens is ByteFallback's: <0xE4> is a byte.
+// byteTokens implements ByteFallback: <0xE4> is a byte.
 func byteTokens(text string, _ bool) string {
 	if b, ok := byteOf(text); ok {
 		return string([]byte{b})
@@ -139,7 +142,7 @@ func byteTokens(text string, _ bool) string {
 	return text
 }
 
-// byteOf reads a token that is written <0xE4>.
+// byteOf returns the byte of a token such as <0xE4>.
 func byteOf(token string) (b byte, ok bool) {
 	if len(token) != 6 || token[:3] != "<0x" || token[5] != '>' {
 		return 0, false
@@ -159,7 +162,7 @@ func byteOf(token string) (b byte, ok bool) {
 	return b, true
 }
 
-// stripTokens is Strip's: a character at the ends of each token.
+// stripTokens implements Strip: it removes a character at the ends of each token.
 func stripTokens(content string, start, stop int) eachToken {
 	return func(text string, _ bool) string {
 		for range start {
@@ -172,7 +175,7 @@ func stripTokens(content string, start, stop int) eachToken {
 	}
 }
 
-// stripText is Strip's after Fuse: a character at the beginning of the whole text.
+// stripText implements Strip after Fuse: it removes a character at the beginning of the whole text.
 type stripText struct {
 	content string
 	start   int
@@ -180,7 +183,7 @@ type stripText struct {
 
 func (t stripText) push(s *decodeState, text string) string {
 	if s.tokens == 0 {
-		s.held = strings.Repeat("x", t.start) // how many may still go
+		s.held = strings.Repeat("x", t.start) // as many characters as may still be removed
 	}
 	for s.held != "" && text != "" {
 		rest, found := strings.CutPrefix(text, t.content)
@@ -195,7 +198,8 @@ func (t stripText) push(s *decodeState, text string) string {
 
 func (stripText) flush(*decodeState) string { return "" }
 
-// suffixes is BPEDecoder's: the mark of a word's end is a space, but at the end of the text.
+// suffixes implements BPEDecoder: the mark of a word's end becomes a space, except at the end of
+// the text.
 type suffixes string
 
 func (t suffixes) push(s *decodeState, text string) string {
@@ -213,7 +217,7 @@ func (t suffixes) flush(s *decodeState) string {
 	return rest
 }
 
-// joinedCJK drops the spaces between Chinese, Japanese and full-width characters.
+// joinedCJK removes the spaces between Chinese, Japanese and full-width characters.
 type joinedCJK struct{}
 
 func (joinedCJK) push(s *decodeState, text string) string {
@@ -238,13 +242,13 @@ func isWide(r rune) bool {
 		0xFE30 <= r && r <= 0xFE4F || 0xFF01 <= r && r <= 0xFFEF)
 }
 
-// isQuote reports whether a character is written so in Chinese, but not only there.
+// isQuote reports whether a character is Chinese punctuation that other languages use too.
 func isQuote(r rune) bool { return strings.ContainsRune("“”‘’…—·", r) }
 
-// JoinCJK returns the same vocabulary with another rule: Decode puts no space between Chinese and
-// Japanese characters and the punctuation of their width. WordPiece puts one before each token that
-// begins a word, and each Chinese character is a word. Vocabularies of other kinds have no such
-// spaces, and are returned as they are.
+// JoinCJK returns the same vocabulary with another rule: Decode puts no spaces between Chinese and
+// Japanese characters and their full-width punctuation. WordPiece puts a space before each token
+// that begins a word, and each Chinese character is a word. Vocabularies of other kinds have no
+// such spaces, and are returned unchanged.
 func (t *Tokenizer) JoinCJK() *Tokenizer {
 	if t.kind != kindWordPiece {
 		return t

@@ -1,47 +1,51 @@
 // Package tokenizer turns text into the token ids of GPT-2 class models and back.
 //
-// [GPT2] is GPT-2's own vocabulary, embedded in 200 KB; [Load] reads the files beside a checkpoint:
-// tokenizer.json, vocab.json with merges.txt, vocab.txt or spiece.model. Vocabularies inside other
-// files are for [FromParts], [FromBytes] and [Characters]. Then [Tokenizer.Encode] gives ids,
-// [Tokenizer.Decode] bytes, [Tokenizer.Stream] text as ids come, never a part of a rune:
+// [GPT2] is GPT-2's own vocabulary, embedded in 200 KB; [Load] reads the tokenizer files of a
+// checkpoint: tokenizer.json, vocab.json with merges.txt, vocab.txt or spiece.model. [FromParts],
+// [FromBytes] and [Characters] take vocabularies from inside other files. [Tokenizer.Encode] then
+// returns ids, [Tokenizer.Decode] bytes, and [Tokenizer.Stream] text as ids arrive, never a part of
+// a rune:
 //
 //	tok := tokenizer.GPT2()
 //	ids, err := tok.Encode("Hello world")    // [15496 995]
 //	text, err := tok.Decode(ids)             // "Hello world"
 //
-// [Tokenizer.EncodeSpans] and [Tokenizer.DecodeSpans] also tell which bytes of the text each id
-// stands for. A [Decoder] takes one id at a time, and an [Encoder] a text in parts, in memory that
-// does not grow with it, for byte-level BPE. That the bytes of a text's tokens, joined, are the text
-// holds for byte-level BPE and not for every kind of vocabulary, so callers do not rely on it.
+// [Tokenizer.EncodeSpans] and [Tokenizer.DecodeSpans] also return the bytes of the text for each
+// id. A [Decoder] takes one id at a time, and an [Encoder] a text in parts; for byte-level BPE its
+// memory does not grow with the text. In byte-level BPE, but not in every kind of vocabulary, the
+// bytes of a text's tokens, joined, are the text: callers must not rely on it.
 //
 // # The pipeline
 //
-// A text goes through added tokens, found as they are written; normalizers, which rewrite what is
-// between; the added tokens that are found in that; splitters, which cut it; and a model, which
-// makes ids of each part. Ids go back through the steps of a decoder. [Tokenizer.EncodeSpans] tells
-// which bytes of the original text an id stands for, whatever the normalizers did.
+// A text passes through these stages: added tokens are found in it; normalizers rewrite the parts
+// between them; more added tokens are found in the normalized parts; splitters divide the rest; and
+// a model makes ids of each part. Ids pass back through the steps of a decoder.
+// [Tokenizer.EncodeSpans] returns the bytes of the original text for each id, whatever the
+// normalizers did.
 //
-// Ids are those of Hugging Face's tokenizers 0.23.2, and of spiece.model those of sentencepiece
-// itself. Bytes that are not valid UTF-8 are single characters without a name: unknown ones, or
-// bytes where the vocabulary has them; decoding gives bytes as they are, where that library puts
-// U+FFFD. [Tokenizer.ForPrompts] and [Tokenizer.JoinCJK] are for models with BERT's vocabularies.
+// Ids are those of Hugging Face's tokenizers 0.23.2 and, for spiece.model, those of sentencepiece
+// itself. Bytes that are not valid UTF-8 are single characters that no table knows: unknown ones,
+// or bytes if the vocabulary has them. Decoding returns such bytes unchanged, where that library
+// returns U+FFFD. [Tokenizer.ForPrompts] and [Tokenizer.JoinCJK] are for models with BERT's
+// vocabularies.
 //
 // # What is promised
 //
-// Ids equal those of OpenAI's tiktoken for GPT-2's vocabulary and any valid UTF-8; letters and
-// numbers are those of Unicode 16.0, as in tiktoken, whatever the version of Go. Any bytes, valid
-// or not, come back from Decode as they were: a byte that is no part of valid UTF-8 splits a text
-// as a symbol does, so next to symbols it can be in their piece, and is tokenized as itself.
-// <|endoftext|> and other special tokens are ordinary text, and ids to a tokenizer of WithSpecial.
-// A byte without a token and an unknown id are errors. The time is O(n log n) for any text: a
-// megabyte of one letter takes 0.15 s. A long word takes no memory beside the text and its ids for
-// byte-level BPE, WordPiece and Unigram, and 5 to 10 bytes of each character for other BPE.
+// For GPT-2's vocabulary and valid UTF-8, ids equal those of OpenAI's tiktoken. Letters and numbers
+// are those of Unicode 16.0, as in tiktoken, with any version of Go. Decode returns any bytes,
+// valid or not, as they were encoded: a byte that is no part of valid UTF-8 splits a text like a
+// symbol, so that it may be in one piece with symbols beside it, and its token stands for the byte
+// itself. <|endoftext|> and other special tokens are ordinary text, and become ids only with
+// WithSpecial. A byte without a token and an unknown id are errors. The time is O(n log n) for any
+// text: a megabyte of one letter takes 0.15 s. Besides the text and its ids, a long word takes no
+// memory with byte-level BPE, WordPiece and Unigram, and 5 to 10 bytes for each character with
+// other BPE.
 //
 // # tiktoken-go
 //
-// github.com/pkoukk/tiktoken-go is right on valid UTF-8 but for the 5,004 letters and numbers that
-// Unicode gained after 15.0, and the tests hold this package to its ids. The work itself is done
-// here, because of what was measured with tiktoken-go v0.1.8 on the same machine and day:
+// On valid UTF-8, github.com/pkoukk/tiktoken-go is right except for the 5,004 letters and numbers
+// that Unicode has added since 15.0, and the tests compare this package with its ids. This package
+// does not use it because of these measurements of tiktoken-go v0.1.8, on the same machine and day:
 //
 //	                             tiktoken-go        here
 //	ready to encode              40–110 ms, 6 MB    2 ms, 2.7 MB
@@ -51,7 +55,7 @@
 //	invalid UTF-8                becomes U+FFFD     kept
 //	unknown id in Decode         dropped            an error
 //
-// The whole start of a command may cost 60 ms more with text than with ids, so building its maps is
-// too slow even for a prompt of one word. Its vocabulary is used: r50k.bin is made from its
-// loader's ranks by internal/genr50k.
+// A command may take at most 60 ms longer to start with text than with ids, so that building its
+// maps is too slow even for a prompt of one word. Its vocabulary is used: internal/genr50k makes
+// r50k.bin from the ranks of its loader.
 package tokenizer

@@ -1,4 +1,4 @@
-// What encoding has given so far.
+// The result of encoding so far.
 
 package tokenizer
 
@@ -12,19 +12,19 @@ import (
 // A Span is a range of bytes of a text, [Start, End).
 type Span struct{ Start, End int }
 
-// encoded is what encoding has given so far.
+// encoded is the result of encoding so far.
 type encoded struct {
 	ids       []int
 	spans     []Span // [len(ids)] if wantSpans
 	wantSpans bool
-	special   bool // special tokens are read as such
-	track     bool // passages tell where they came from
+	special   bool // special tokens in the text become their ids
+	track     bool // passages know their origin
 	arcSpace  []arc
 	symbols   symbols
 }
 
-// add appends one token. Spans never go back: bytes of a character that come before unknown ones
-// which wait (charbpe.go) would.
+// add appends one token. A span never begins before the one before it: without this rule it would
+// if bytes of a character come before unknown characters that wait (charbpe.go).
 func (e *encoded) add(id int, s Span) {
 	e.ids = append(e.ids, id)
 	if e.wantSpans {
@@ -36,7 +36,7 @@ func (e *encoded) add(id int, s Span) {
 	}
 }
 
-// cut takes tokens back, so that n are left.
+// cut removes tokens, so that n are left.
 func (e *encoded) cut(n int) {
 	e.ids = e.ids[:n]
 	if e.wantSpans {
@@ -44,8 +44,8 @@ func (e *encoded) cut(n int) {
 	}
 }
 
-// unknown appends the token for what a vocabulary has no token for. Without one, it is an error that
-// names the first character and its byte.
+// unknown appends the token for text that the vocabulary has no token for. If there is no such
+// token, it returns an error that names the first character and its byte.
 func (e *encoded) unknown(id uint32, p passage, from, to int) error {
 	if id == none {
 		_, size := utf8.DecodeRuneInString(p.text[from:])
@@ -56,7 +56,7 @@ func (e *encoded) unknown(id uint32, p passage, from, to int) error {
 	return nil
 }
 
-// bytes appends a token for each byte, if all have one.
+// bytes appends a token for each byte, if all bytes have one.
 func (e *encoded) bytes(ids *[256]uint32, p passage, from, to int) bool {
 	for i := from; i < to; i++ {
 		if ids[p.text[i]] == none {
@@ -69,7 +69,7 @@ func (e *encoded) bytes(ids *[256]uint32, p passage, from, to int) bool {
 	return true
 }
 
-// arcs returns n arcs, which are to be filled in.
+// arcs returns n arcs, which the caller sets.
 func (e *encoded) arcs(n int) []arc {
 	if cap(e.arcSpace) < n {
 		e.arcSpace = make([]arc, n+n/2)

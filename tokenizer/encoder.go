@@ -1,4 +1,4 @@
-// Encoding a text that comes in parts, in memory that does not grow with it.
+// Encoding a text that arrives in parts, in memory that does not grow with it.
 
 package tokenizer
 
@@ -7,8 +7,8 @@ import "math"
 // An Encoder encodes a text that is written to it in parts. It keeps the newest ids and counts the
 // others. The ids are those of [Tokenizer.Encode] for the whole text, wherever the parts end.
 //
-// For byte-level BPE that no normalizer precedes, as GPT-2's, the memory depends on the vocabulary
-// and on how many ids it keeps, and not on the text. For other vocabularies it holds the text.
+// For byte-level BPE without normalizers, such as GPT-2's, the memory depends on the vocabulary and
+// on the number of ids that it keeps, not on the text. For other vocabularies it holds the text.
 type Encoder struct {
 	t       *Tokenizer
 	added   *addedTokens  // all of them, if chunk is not nil
@@ -19,7 +19,7 @@ type Encoder struct {
 	err     error
 }
 
-// NewEncoder returns an Encoder that keeps the newest keep ids, at least 1.
+// NewEncoder returns an Encoder that keeps the newest keep ids; keep is at least 1.
 func (t *Tokenizer) NewEncoder(keep int) *Encoder {
 	keep = max(1, keep)
 	e := &Encoder{t: t, ids: newest{keep: keep}, added: t.raw}
@@ -32,8 +32,8 @@ func (t *Tokenizer) NewEncoder(keep int) *Encoder {
 	return e
 }
 
-// Write takes the next part of the text. After an error, which is Encode's, the Encoder gives the
-// same error again.
+// Write takes the next part of the text. An error is that of Encode; after it, every call returns
+// the same error.
 func (e *Encoder) Write(part []byte) (int, error) {
 	if e.chunk == nil {
 		e.pending = append(e.pending, part...)
@@ -43,7 +43,7 @@ func (e *Encoder) Write(part []byte) (int, error) {
 	return len(part), nil
 }
 
-// AtLeast returns the number of tokens that the text has at least, whatever is written yet.
+// AtLeast returns a number of tokens that the text is certain to have, whatever follows.
 func (e *Encoder) AtLeast() int {
 	if e.chunk == nil {
 		return e.ids.total
@@ -51,8 +51,8 @@ func (e *Encoder) AtLeast() int {
 	return e.ids.total + e.chunk.atLeast()
 }
 
-// Take returns the ids that are certain and kept so far, in their order, and forgets them. Of a
-// vocabulary that some byte has no token in, none is certain before the end of the text.
+// Take returns the ids that are certain and were kept, in order, and removes them. If some byte has
+// no token in the vocabulary, no id is certain before the end of the text.
 func (e *Encoder) Take() []int {
 	if e.chunk != nil && !e.chunk.complete {
 		return nil
@@ -60,8 +60,8 @@ func (e *Encoder) Take() []int {
 	return e.ids.take()
 }
 
-// End returns, at the end of the text, its newest ids that were not taken, in their order, and how
-// many there are in the whole text.
+// End ends the text. It returns the newest ids that were not taken, in order, and the number of ids
+// of the whole text.
 func (e *Encoder) End() (ids []int, total int, err error) {
 	if e.chunk != nil {
 		e.write("", true)
@@ -76,8 +76,8 @@ func (e *Encoder) End() (ids []int, total int, err error) {
 	return e.ids.all(), e.ids.total, nil
 }
 
-// write finds the added tokens in what is pending and in part, but for the end of it, where the
-// rest of one may be missing.
+// write finds the added tokens in the pending text and in part. It leaves the end of it pending if
+// that may be the beginning of an added token.
 func (e *Encoder) write(part string, last bool) {
 	text := string(e.pending) + part
 	for e.err == nil {
@@ -110,15 +110,15 @@ func (e *Encoder) write(part string, last bool) {
 	}
 }
 
-// everyID is more ids than any text has.
+// everyID is larger than the number of ids of any text.
 const everyID = math.MaxInt
 
-// newest are the newest of a sequence of ids, at most keep, and the number of all.
+// newest holds the newest ids of a sequence, at most keep, and the number of all ids.
 type newest struct {
 	keep  int
 	total int
-	ids   []int // a ring once it is full
-	next  int   // where the next id goes, once the ring is full
+	ids   []int // a ring buffer when it is full
+	next  int   // the index of the next id when the ring is full
 }
 
 func (n *newest) add(ids []int) {
@@ -135,10 +135,10 @@ func (n *newest) add(ids []int) {
 	}
 }
 
-// skip counts ids that are unknown. At least keep others follow.
+// skip counts ids that are not known. At least keep others must follow.
 func (n *newest) skip(count int) { n.total += count }
 
-// take returns all ids that are kept, and forgets them.
+// take returns all ids that were kept, and removes them.
 func (n *newest) take() []int {
 	all := n.all()
 	n.ids, n.next = n.ids[:0], 0

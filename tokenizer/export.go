@@ -1,4 +1,4 @@
-// Writing a vocabulary as the files that other programs read.
+// Writing a vocabulary as files for other programs.
 
 package tokenizer
 
@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Files returns the files to write beside a checkpoint, by name, so that [Load] and Hugging Face's
-// library read the same tokenizer from them: vocab.json, merges.txt and tokenizer.json of a
-// byte-level BPE vocabulary that splits texts as GPT-2 does, and tokenizer.json of characters. Any
-// other vocabulary was read from files, which are to be copied: that is an error.
+// Files returns the tokenizer files of a checkpoint by name, from which [Load] and Hugging Face's
+// library read the same tokenizer: vocab.json, merges.txt and tokenizer.json for a byte-level BPE
+// vocabulary that splits texts as GPT-2 does, and tokenizer.json for characters. For any other
+// vocabulary it returns an error: such a vocabulary was read from files, which can be copied.
 func (t *Tokenizer) Files() (map[string][]byte, error) {
 	if p, ok := t.Parts(); ok {
 		return p.files()
@@ -47,7 +47,7 @@ type jsonAdded struct {
 	Special    bool   `json:"special"`
 }
 
-// files are those of a byte-level BPE vocabulary.
+// files returns the files of a byte-level BPE vocabulary.
 func (p *Parts) files() (map[string][]byte, error) {
 	vocab := map[string]int{}
 	added := []jsonAdded{}
@@ -75,8 +75,8 @@ func (p *Parts) files() (map[string][]byte, error) {
 		"merges.txt": []byte(merges)}, err
 }
 
-// files is the one of characters: Hugging Face's library splits a text into characters by a regular
-// expression that is any one of them.
+// files returns the file of a vocabulary of characters. In Hugging Face's library a regular
+// expression that matches each of them splits a text into characters.
 func (m *wordLevel) files() (map[string][]byte, error) {
 	whole, err := json.Marshal(jsonFile{
 		Version: "1.0", Added: []jsonAdded{},

@@ -1,8 +1,8 @@
-// Unicode's normalization forms: NFC, NFD, NFKC, NFKD, as Hugging Face's library has them: by
-// Unicode 9.0, to which later characters are inert, and for runs of marks of any length.
+// Unicode's normalization forms NFC, NFD, NFKC and NFKD, as in Hugging Face's library: by Unicode
+// 9.0, which changes no later characters, and for runs of marks of any length.
 //
-// golang.org/x/text/unicode/norm knows the characters. Its own forms do not serve where a text
-// changes: its tables are newer, and it breaks runs of more than 30 marks (UAX15-D4).
+// golang.org/x/text/unicode/norm has the tables of characters. Its own forms cannot be used for a
+// text that changes: its tables are newer, and it breaks runs of more than 30 marks (UAX15-D4).
 
 package tokenizer
 
@@ -13,7 +13,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// form is one of the four.
+// form is one of the four forms.
 type form struct{ norm.Form }
 
 func (f form) normalize(p passage, track bool) passage {
@@ -47,8 +47,8 @@ func (f form) segment(text string, i int) int {
 	}
 }
 
-// begins reports whether the first character of a text never changes together with what is before
-// it. A compatibility jamo does, as what it is decomposed to.
+// begins reports whether the first character of a text never changes together with the text before
+// it. A compatibility jamo may, because of its decomposition.
 func (f form) begins(text string) bool {
 	is := f.PropertiesString(text)
 	parts := is.Decomposition()
@@ -63,7 +63,7 @@ type mark struct {
 
 // rewritten returns a segment in the form.
 func (f form) rewritten(text string) string {
-	if !utf8.ValidString(text) { // a byte alone
+	if !utf8.ValidString(text) { // a single byte
 		return text
 	}
 	list := make([]mark, 0, 2*len(text))
@@ -123,7 +123,7 @@ func (f form) decomposed(list []mark, r rune) []mark {
 	return list
 }
 
-// composed puts together what is a single character in NFC.
+// composed composes the runes of a segment as in NFC.
 func composed(list []mark) []mark {
 	out := list[:0]
 	starter := -1 // in out
@@ -145,7 +145,7 @@ func composed(list []mark) []mark {
 	return out
 }
 
-// pair returns the character that two are composed to, 0 if there is none.
+// pair returns the character that composes a and b, or 0 if there is none.
 func pair(a, b rune) rune {
 	if l, v := a-hangulL, b-hangulV; 0 <= l && l < hangulLs && 0 <= v && v < hangulVs {
 		return hangulS + (l*hangulVs+v)*hangulTs

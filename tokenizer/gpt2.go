@@ -23,8 +23,8 @@ func GPT2() *Tokenizer { return gpt2() }
 
 var gpt2 = sync.OnceValue(func() *Tokenizer { return fromTable(r50k) })
 
-// fromTable builds a tokenizer from r50k.bin's layout. Ids are ranks here: the merge of rank r
-// makes the id 256 + r.
+// fromTable returns the tokenizer for a table in r50k.bin's layout. The merge of rank r makes the
+// id 256 + r.
 func fromTable(table string) *Tokenizer {
 	merges := (len(table) - 256) / 4
 	start := make([]uint32, 1, 256+merges+2)

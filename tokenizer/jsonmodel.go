@@ -14,17 +14,17 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// A modelFile is what was read of the member model.
+// A modelFile holds what was read of the member model.
 type modelFile struct {
 	found  bool
 	kind   string
 	vocab  *vocabulary
 	pieces bool               // the vocabulary is a list of pieces with scores
-	merged bool               // vocab has its merges
-	merges *strictjson.Reader // that came before the vocabulary
+	merged bool               // the merges were added to vocab
+	merges *strictjson.Reader // merges that stood before the vocabulary in the file
 
 	unknown        string // unk_token
-	unknownID      int    // unk_id; -1: none
+	unknownID      int    // unk_id; -1 if there is none
 	hasID          bool
 	prefix, suffix string
 	fuse           bool
@@ -79,7 +79,7 @@ func (f *modelFile) member(r *strictjson.Reader, key string) (err error) {
 		var n int64
 		n, err = value.Natural(math.MaxInt32)
 		f.longest = int(n)
-	case "dropout": // of training
+	case "dropout": // used in training only
 	default:
 		return refuse(value, "model."+key)
 	}
@@ -89,10 +89,10 @@ func (f *modelFile) member(r *strictjson.Reader, key string) (err error) {
 	return err
 }
 
-// models are the types of models.
+// models are the supported types of models.
 var models = []string{"BPE", "WordPiece", "Unigram", "WordLevel"}
 
-// complete adds to the vocabulary what could not be understood before it.
+// complete returns the vocabulary with everything that could only be read after it.
 func (f *modelFile) complete(added *strictjson.Reader) (*vocabulary, error) {
 	if f.vocab == nil {
 		return nil, errors.New("no model.vocab")
@@ -120,7 +120,7 @@ func (f *modelFile) complete(added *strictjson.Reader) (*vocabulary, error) {
 	return f.vocab, f.vocab.readAdded(added)
 }
 
-// inferred is the type of a model that does not tell it.
+// inferred returns the type of a model whose file does not name it.
 func (f *modelFile) inferred() string {
 	switch {
 	case f.kind != "":
@@ -137,7 +137,7 @@ func (f *modelFile) inferred() string {
 	return "BPE"
 }
 
-// plainBPE reports whether the model is byte-pair encoding as GPT-2 has it.
+// plainBPE reports whether the model is byte-pair encoding as in GPT-2.
 func (f *modelFile) plainBPE() bool {
 	if f.kind != "BPE" || f.prefix != "" || f.suffix != "" || f.byteFallback || f.ignoreMerges {
 		return false
@@ -147,13 +147,13 @@ func (f *modelFile) plainBPE() bool {
 	}
 	for _, r := range newByteAlphabet().runes {
 		if _, ok := f.vocab.ids[string(r)]; !ok {
-			return false // what has no token is unknown
+			return false // characters without a token are unknown
 		}
 	}
 	return true
 }
 
-// build makes the model.
+// build sets the tokenizer's model.
 func (f *modelFile) build(t *Tokenizer, v *vocabulary) error {
 	unknown, known := v.ids[f.unknown]
 	if !known {
@@ -204,17 +204,17 @@ func (f *modelFile) wordPiece(v *vocabulary, unknown uint32) model {
 	return newWordPiece(v, f.prefix, unknown, f.longest)
 }
 
-// newWordPiece arranges a vocabulary. A token with the prefix that goes on with a word can begin one
-// too, where it is written so.
+// newWordPiece returns a WordPiece model of a vocabulary. A token with the prefix of continued
+// words can also begin a word, if the text has that prefix.
 func newWordPiece(v *vocabulary, prefix string, unknown uint32, longest int) *wordPiece {
-	begins, goesOn := make([]treeText, 0, len(v.ids)), make([]treeText, 0, len(v.ids))
+	begins, continues := make([]treeText, 0, len(v.ids)), make([]treeText, 0, len(v.ids))
 	for text, id := range v.ids {
 		begins = append(begins, treeText{text, id})
 		if rest, ok := strings.CutPrefix(text, prefix); ok && rest != "" {
-			goesOn = append(goesOn, treeText{rest, id})
+			continues = append(continues, treeText{rest, id})
 		}
 	}
-	return &wordPiece{begins: newPrefixTree(begins), goesOn: newPrefixTree(goesOn),
+	return &wordPiece{begins: newPrefixTree(begins), continues: newPrefixTree(continues),
 		unknown: unknown, longest: longest}
 }
 
@@ -246,7 +246,7 @@ func (v *vocabulary) id(token string) uint32 {
 	return none
 }
 
-// byteTokens returns the ids of the tokens that stand for bytes.
+// byteTokens returns the ids of the tokens that stand for single bytes.
 func (v *vocabulary) byteTokens() *[256]uint32 {
 	ids := new([256]uint32)
 	for b := range ids {
@@ -255,7 +255,7 @@ func (v *vocabulary) byteTokens() *[256]uint32 {
 	return ids
 }
 
-// readPieces reads an array of [piece, score]. A piece that comes twice is the later one.
+// readPieces reads an array of [piece, score]. Of equal pieces the last one counts.
 func readPieces(r *strictjson.Reader) (*vocabulary, error) {
 	v := &vocabulary{name: "model.vocab", ids: map[string]uint32{}}
 	err := r.Array(func(i int) error {
@@ -306,7 +306,8 @@ func readScore(r *strictjson.Reader) (float64, error) {
 	return score, nil
 }
 
-// maxPiece bounds a piece in bytes: at each byte of a text all pieces are tried that could be there.
+// maxPiece bounds a piece in bytes: at each byte of a text, all pieces that may begin there are
+// tried.
 const maxPiece = 1 << 10
 
 // addPiece appends a piece with its score.

@@ -1,5 +1,5 @@
-// Normalizers, pre-tokenizers and decoders of a tokenizer.json. What is not known is refused by the
-// name of the component.
+// Normalizers, pre-tokenizers and decoders of a tokenizer.json. Unknown components are refused by
+// name.
 
 package tokenizer
 
@@ -15,7 +15,7 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// unknownType refuses a component.
+// unknownType returns the error for an unknown component.
 func unknownType(c *component, known ...string) error {
 	return fmt.Errorf("%s: not supported, want %s", quote.Plain(c.kind, 60),
 		strings.Join(known, ", "))
@@ -178,7 +178,7 @@ func (c *component) behavior() (behavior, error) {
 	return b, c.failed("behavior", err)
 }
 
-// newMetaspace reads a Metaspace, which is a pre-tokenizer and a decoder.
+// newMetaspace reads a Metaspace, which may be a pre-tokenizer or a decoder.
 func newMetaspace(c *component) (metaspace, error) {
 	m := metaspace{mark: "▁", cut: true}
 	if err := c.character("replacement", &m.mark); err != nil {
@@ -205,8 +205,8 @@ func newMetaspace(c *component) (metaspace, error) {
 	return m, nil
 }
 
-// checkPostProcessor refuses what is not known to change nothing but to add tokens where they are
-// asked for.
+// checkPostProcessor refuses a post-processor unless it is known only to add tokens that a caller
+// has asked for.
 func checkPostProcessor(value *strictjson.Reader) error {
 	c, err := readComponent(value)
 	if err != nil {
@@ -222,7 +222,8 @@ func checkPostProcessor(value *strictjson.Reader) error {
 	return nil
 }
 
-// newDecoder returns the steps of a decoder; none at all is spaces between tokens.
+// newDecoder returns the steps of a decoder. If the file has no decoder, tokens are joined with
+// spaces.
 func newDecoder(c *component, given bool) (steps []decodeStep, err error) {
 	if !given {
 		return []decodeStep{eachToken(spaced)}, nil

@@ -1,4 +1,4 @@
-// Tokenizer files beside a checkpoint.
+// The tokenizer files of a checkpoint.
 
 package tokenizer
 
@@ -15,28 +15,27 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// ErrNone is what [Load] returns, wrapped, for a directory without tokenizer files. It wraps
+// ErrNone is the error of [Load], wrapped, for a directory without tokenizer files. It wraps
 // fs.ErrNotExist.
 var ErrNone = fmt.Errorf("no tokenizer files: %w", fs.ErrNotExist)
 
-// Load returns the tokenizer of the directory dir, or of the directory that the file dir is in. Of
-// several files the first of these counts, as in Hugging Face's transformers:
+// Load returns the tokenizer of the directory dir, or of the directory of the file dir. If there
+// are several kinds of files it takes the first of these, as Hugging Face's transformers does:
 //
-//   - tokenizer.json, which speaks for itself;
+//   - tokenizer.json, which has everything;
 //   - vocab.json with merges.txt, or encoder.json with vocab.bpe, as OpenAI named them: byte-level
 //     BPE, in which the order of the merges decides, not the ids;
 //   - vocab.txt: WordPiece;
 //   - spiece.model: Unigram, with sentencepiece's own semantics.
 //
-// Beside the last three, tokenizer_class of tokenizer_config.json may name another one that is there
-// (GPT2Tokenizer, BertTokenizer, T5Tokenizer), and these count: added_tokens.json, of special
-// tokens; of tokenizer_config.json added_tokens_decoder, add_prefix_space, do_lower_case,
-// tokenize_chinese_chars, strip_accents; and the special tokens that it and special_tokens_map.json
-// name. Without any of the files the error is [ErrNone]; one of a pair without the other is another
-// error.
+// For the last three, tokenizer_class of tokenizer_config.json may name another kind that is
+// present (GPT2Tokenizer, BertTokenizer, T5Tokenizer). These files are read too: added_tokens.json,
+// special tokens; of tokenizer_config.json added_tokens_decoder, add_prefix_space, do_lower_case,
+// tokenize_chinese_chars and strip_accents; and the special tokens that it and
+// special_tokens_map.json name. If none of the files is present the error is [ErrNone]; if only one
+// of a pair is, it is another error.
 //
-// A file is read only up to 32 MiB, and has at most 1,048,576 ids. An error names the file, and the
-// byte or line.
+// A file may have at most 32 MiB and 1,048,576 ids. An error names the file, and the byte or line.
 func Load(dir string) (*Tokenizer, error) {
 	fsys, _, err := folder.Split(dir)
 	if err != nil {
@@ -62,14 +61,14 @@ func LoadFS(fsys fs.FS) (*Tokenizer, error) {
 	return loadOthers(fsys, c.class)
 }
 
-// A source is files that hold a vocabulary.
+// A source is a set of files that hold a vocabulary.
 type source struct {
-	class string // in the name of transformers' class
+	class string // a part of the name of transformers' class
 	files []string
 	load  func(fsys fs.FS, texts []string) (*Tokenizer, error)
 }
 
-// sources are in the order in which they count.
+// sources returns all sources, in the order of preference.
 func sources() []source {
 	return []source{
 		{"GPT2", []string{"vocab.json", "merges.txt"}, loadPair},
@@ -79,7 +78,7 @@ func sources() []source {
 	}
 }
 
-// loadOthers loads the files of the class that is named, else the first that are there.
+// loadOthers loads the files of the named class, or the first that are present.
 func loadOthers(fsys fs.FS, class string) (*Tokenizer, error) {
 	list := sources()
 	slices.SortStableFunc(list, func(a, b source) int {
@@ -121,7 +120,7 @@ func loadOthers(fsys fs.FS, class string) (*Tokenizer, error) {
 	return nil, fmt.Errorf("%s: %w", folder.Path(fsys, "."), ErrNone)
 }
 
-// loadPair loads vocab.json and merges.txt, or those that OpenAI named otherwise.
+// loadPair loads vocab.json and merges.txt, or OpenAI's files with other names.
 func loadPair(fsys fs.FS, texts []string) (*Tokenizer, error) {
 	c, err := readConfig(fsys)
 	if err != nil {
@@ -202,7 +201,8 @@ func (v *vocabulary) parseSpecial(text string) error {
 	return r.End()
 }
 
-// readFile reads a file of valid UTF-8, but for a spiece.model, and reports whether there is one.
+// readFile reads a file, which must be valid UTF-8 unless it is a spiece.model, and reports whether
+// it exists.
 func readFile(fsys fs.FS, name string) (data string, found bool, err error) {
 	b, err := folder.Read(fsys, name, maxFileSize)
 	switch {

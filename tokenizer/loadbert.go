@@ -1,4 +1,5 @@
-// vocab.txt, the vocabulary of BERT's tokenizer: a token on each line, whose number is its id.
+// vocab.txt, the vocabulary of BERT's tokenizer: one token on each line; the line's number is its
+// id.
 
 package tokenizer
 
@@ -13,8 +14,8 @@ import (
 
 const vocabTextName = "vocab.txt"
 
-// loadWordPiece loads vocab.txt. What tokenizer_config.json leaves open is as in transformers'
-// BertTokenizer.
+// loadWordPiece loads vocab.txt. Settings that tokenizer_config.json does not have are those of
+// transformers' BertTokenizer.
 func loadWordPiece(fsys fs.FS, texts []string) (*Tokenizer, error) {
 	c, err := readConfig(fsys)
 	if err != nil {
@@ -39,7 +40,7 @@ func loadWordPiece(fsys fs.FS, texts []string) (*Tokenizer, error) {
 		lower:   c.flag("do_lower_case", true)}, v.id(unknown)), nil
 }
 
-// newBert puts BERT's pipeline together.
+// newBert returns a tokenizer with BERT's pipeline.
 func newBert(v *vocabulary, rules bertNormalizer, unknown uint32) *Tokenizer {
 	table := newTokens(v.tokens)
 	t := &Tokenizer{tokens: table, kind: kindWordPiece, normalizers: []normalizer{rules},
@@ -50,7 +51,7 @@ func newBert(v *vocabulary, rules bertNormalizer, unknown uint32) *Tokenizer {
 	return t
 }
 
-// parseVocabText reads a vocab.txt. Of a token that comes twice the later line counts, and an empty
+// parseVocabText reads a vocab.txt. If a token stands on two lines the later one counts. An empty
 // line is an id without a token.
 func parseVocabText(text string) (*vocabulary, error) {
 	v := &vocabulary{name: vocabTextName, ids: map[string]uint32{}}
@@ -77,7 +78,7 @@ func parseVocabText(text string) (*vocabulary, error) {
 	return v, nil
 }
 
-// addNamed makes special tokens of those of the vocabulary that are named so.
+// addNamed makes the named tokens of the vocabulary special.
 func (v *vocabulary) addNamed(names []string) error {
 	for _, name := range names {
 		id, ok := v.ids[name]
@@ -92,8 +93,8 @@ func (v *vocabulary) addNamed(names []string) error {
 	return nil
 }
 
-// loadAdded adds the tokens of added_tokens.json and of tokenizer_config.json's
-// added_tokens_decoder.
+// loadAdded adds the tokens of added_tokens.json and of added_tokens_decoder in
+// tokenizer_config.json.
 func (v *vocabulary) loadAdded(fsys fs.FS, c *tokenizerConfig) error {
 	const name = "added_tokens.json"
 	text, found, err := readFile(fsys, name)

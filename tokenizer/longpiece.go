@@ -1,30 +1,31 @@
-// Byte-pair encoding of a piece that comes part by part, in memory that does not grow with it.
-// Parts are bytes or characters, by their ids; lengths are in parts.
+// Byte-pair encoding of a piece that arrives part by part, in memory that does not grow with it.
+// Parts are the ids of bytes or characters; lengths count parts.
 //
 // Let e(i) be the encoding of a piece's first i parts, and t its last token. Then
 //
-//   - e(i) is e(i − len(t)) followed by t. For wherever an encoding has a border, no merge has
-//     crossed it, so the merges on either side were those of that side alone.
-//   - t is the one token that the i parts end with whose border with the last token of
-//     e(i − len(t)) is kept (borders.go). For tokens are the encoding of their parts if each two
-//     neighbours are: the first merge to cross a border would be the same without the others.
+//   - e(i) is e(i − len(t)) followed by t. Wherever an encoding has a border, no merge has
+//     crossed it, so the merges on each side were those of that side alone.
+//   - t is the only token with two properties: the i parts end with it, and its border with
+//     the last token of e(i − len(t)) stays (borders.go). Tokens are the encoding of their
+//     parts if each two neighbours are: the first merge to cross a border would be the same without
+//     the other tokens.
 //
-// Both hold for any list of merges. So it is enough to remember the last token of each e(i) for as
-// many parts as the longest token has and, for the ids, to go back from token to token. What all
-// encodings of the newest beginnings have in common, every encoding of the piece has, however it
-// goes on: it is handed on and forgotten. (GitHub's crate bpe encodes so,
+// Both hold for any list of merges. So it is enough to store the last token of each e(i) for as many
+// parts as the longest token has and, for the ids, to go back from token to token. The tokens that
+// the encodings of all the newest prefixes have in common are in every encoding of the piece,
+// whatever follows: they are emitted and dropped. (GitHub's crate bpe encodes like this,
 // github.com/github/rust-gems, for merges in the order of training; files may have others.)
 
 package tokenizer
 
 import "slices"
 
-// A longPiece is the encoding of one piece under way.
+// A longPiece is the state of encoding one piece.
 type longPiece struct {
 	*borders
 	matcher *matcher
 	longest int // parts of the longest token
-	keep    int // how many of the newest ids are wanted
+	keep    int // how many of the newest ids are needed
 
 	size  int      // parts so far
 	node  uint32   // of the matcher
@@ -32,9 +33,9 @@ type longPiece struct {
 	last  []uint32 // the last token of e(first+1), …, e(size)
 	count []int    // [power of two] tokens in e(i), for the newest i, by i modulo the length
 
-	border  int // all tokens up to here are handed on
+	border  int // all tokens up to here were emitted
 	settled int // their number
-	next    int // size at which to look for a later border
+	next    int // size at which to search for a later border
 
 	live []bool // scratch
 	back []int  // scratch
@@ -49,14 +50,14 @@ func newLongPiece(s *spelling, m *matcher, keep int) *longPiece {
 		count: make([]int, n)}
 }
 
-// begin makes the longPiece ready for the next piece.
+// begin prepares the longPiece for the next piece.
 func (p *longPiece) begin() {
 	p.size, p.node, p.first, p.last = 0, 0, 0, p.last[:0]
 	p.border, p.settled, p.next = 0, 0, 4*p.longest
 	p.count[0] = 0
 }
 
-// add appends a part, and hands on the tokens that have become certain.
+// add appends a part, and emits the tokens that have become certain.
 func (p *longPiece) add(part uint32, to *newest) {
 	p.node = p.matcher.step(p.node, part)
 	p.size++
@@ -68,7 +69,7 @@ func (p *longPiece) add(part uint32, to *newest) {
 	}
 }
 
-// countAt returns the number of tokens in e(i), for one of the newest i.
+// countAt returns a pointer to the number of tokens in e(i), for one of the newest i.
 func (p *longPiece) countAt(i int) *int { return &p.count[i&(len(p.count)-1)] }
 
 // lastToken returns the last token of e(size), which `last` does not have yet.
@@ -79,21 +80,21 @@ func (p *longPiece) lastToken() uint32 {
 			continue
 		}
 		before := p.size - p.length(token)
-		if before == 0 || p.keeps(p.last[before-p.first-1], token) {
+		if before == 0 || p.separate(p.last[before-p.first-1], token) {
 			return token
 		}
 	}
 }
 
-// parent returns where the last token of e(i) begins.
+// parent returns the index at which the last token of e(i) begins.
 func (p *longPiece) parent(i int) int { return i - p.length(p.last[i-p.first-1]) }
 
-// settle hands on what is certain, and forgets what is not needed any more.
+// settle emits the certain tokens, and drops what is no longer needed.
 func (p *longPiece) settle(to *newest) {
-	p.handOn(p.commonBorder(), to)
+	p.emit(p.commonBorder(), to)
 	needed := min(p.border, p.size-p.longest)
 	if (p.size-needed)/(2*p.longest) > p.keep {
-		// the encodings have nothing in common: no more than can be wanted
+		// the encodings have nothing in common: take no more than can be needed
 		needed = p.size - p.longest*(p.keep+1)
 	}
 	p.last = p.last[:copy(p.last, p.last[needed-p.first:])]
@@ -101,9 +102,9 @@ func (p *longPiece) settle(to *newest) {
 	p.next = p.size + max(4*p.longest, len(p.last))
 }
 
-// commonBorder returns the last border that all the encodings of the newest beginnings have, as
-// many as the longest token has parts, or the old one. The encodings are paths back from border to
-// border: it follows all at once, from right to left, to where one is left.
+// commonBorder returns the last border that the encodings of all the newest prefixes have, as many
+// as the longest token has parts, or the old border. The encodings are paths back from border to
+// border: it follows all of them together, from right to left, until only one is left.
 func (p *longPiece) commonBorder() int {
 	end := max(p.border, p.first)
 	oldest := p.size - p.longest + 1
@@ -122,7 +123,7 @@ func (p *longPiece) commonBorder() int {
 		}
 		parent := p.parent(i)
 		if parent < end {
-			break // beyond what is remembered
+			break // earlier ones are no longer stored
 		}
 		if p.live[parent-end] {
 			paths--
@@ -132,9 +133,9 @@ func (p *longPiece) commonBorder() int {
 	return p.border
 }
 
-// handOn hands on the tokens up to a border that is certain. Those that are not remembered are too
-// old to be wanted.
-func (p *longPiece) handOn(border int, to *newest) {
+// emit appends the tokens up to a border that is certain. Those that are no longer stored are too
+// old to be needed.
+func (p *longPiece) emit(border int, to *newest) {
 	p.back = p.back[:0]
 	count := *p.countAt(p.size)
 	for i := p.size; i > border; i = p.parent(i) {
@@ -149,11 +150,11 @@ func (p *longPiece) handOn(border int, to *newest) {
 	p.border, p.settled = border, count
 }
 
-// end hands on all that is left.
-func (p *longPiece) end(to *newest) { p.handOn(p.size, to) }
+// end emits all tokens that are left.
+func (p *longPiece) end(to *newest) { p.emit(p.size, to) }
 
-// atLeast returns how many of the tokens that are not handed on the piece has at least, however it
-// goes on: one of the newest borders is in its encoding.
+// atLeast returns a number of tokens that are not emitted yet and that the piece is certain to
+// have, whatever follows: one of the newest borders is in its encoding.
 func (p *longPiece) atLeast() int {
 	least := *p.countAt(p.size)
 	for i := max(0, p.size-p.longest+1); i < p.size; i++ {

@@ -1,4 +1,4 @@
-// Finding the tokens that a text ends with: the automaton of Aho and Corasick ("Efficient string
+// Finding the tokens at the end of a text: the automaton of Aho and Corasick ("Efficient string
 // matching", 1975) over the tokens' parts.
 
 package tokenizer
@@ -8,17 +8,17 @@ import (
 	"slices"
 )
 
-// A matcher reads a text part by part and knows the tokens that are suffixes of it. Nodes are the
-// beginnings of tokens, node 0 is the empty one. It never changes once it is made.
+// A matcher reads a text part by part and finds the tokens that are suffixes of it. Its nodes are
+// the prefixes of tokens; node 0 is the empty one. It is immutable.
 type matcher struct {
 	children pairTable // (node, part) → node
-	fail     []uint32  // by node: the longest proper suffix that is a node too
+	fail     []uint32  // by node: the longest proper suffix that is a node
 	token    []uint32  // by node: the token of these parts, or none
-	longest  []uint32  // by node: the longest suffix, the node itself included, that is a token
+	longest  []uint32  // by node: the longest suffix that is a token; it may be the node itself
 }
 
-// newMatcher makes the matcher of all tokens that have parts. Of tokens with the same parts it takes
-// the one that they become.
+// newMatcher returns the matcher of all tokens that have parts. Of tokens with the same parts it
+// takes the one that they merge to.
 func newMatcher(s *spelling) *matcher {
 	ids := slices.Clone(s.ids)
 	slices.SortFunc(ids, func(a, b uint32) int { return slices.Compare(s.of(a), s.of(b)) })
@@ -37,18 +37,18 @@ func newMatcher(s *spelling) *matcher {
 	return m
 }
 
-// A twig is how a node hangs on its parent.
+// A twig says how a node is attached to its parent.
 type twig struct {
 	parent uint32
 	depth  uint32
 	part   uint32
 }
 
-// grow makes the tree of the sorted tokens.
+// grow builds the tree of the sorted tokens.
 func (m *matcher) grow(s *spelling, ids []uint32) []twig {
 	twigs := make([]twig, 1, len(m.fail))
 	m.token[0] = none
-	path, before := []uint32{0}, []uint32(nil) // the nodes of the token before, by depth
+	path, before := []uint32{0}, []uint32(nil) // the nodes of the previous token, by depth
 	for _, id := range ids {
 		parts := s.of(id)
 		path = path[:1+common(before, parts)]
@@ -69,7 +69,7 @@ func (m *matcher) grow(s *spelling, ids []uint32) []twig {
 	return twigs
 }
 
-// link finds the suffixes of all nodes, the shorter nodes first.
+// link finds the suffixes of all nodes, shorter nodes first.
 func (m *matcher) link(twigs []twig) {
 	order := make([]uint32, len(twigs))
 	for node := range order {
@@ -90,7 +90,7 @@ func (m *matcher) link(twigs []twig) {
 	}
 }
 
-// step returns the node after one part more: the longest suffix of the text that is a node.
+// step returns the node after one more part: the longest suffix of the text that is a node.
 func (m *matcher) step(node, part uint32) uint32 {
 	for {
 		if child := m.children.rank(node, part); child != none {

@@ -1,5 +1,5 @@
-// Normalizers: what is done to a text before it is split. Those for Unicode's normalization forms
-// are in forms.go, BERT's in bert.go, sentencepiece's rules in charsmap.go.
+// Normalizers change a text before it is split. Unicode's normalization forms are in forms.go,
+// BERT's normalizer in bert.go, sentencepiece's rules in charsmap.go.
 
 package tokenizer
 
@@ -9,12 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// A normalizer rewrites a text. If track, the result tells where it came from.
+// A normalizer rewrites a text. With track, the result knows its origin.
 type normalizer interface {
 	normalize(p passage, track bool) passage
 }
 
-// lowercase is Lowercase: each character by itself, so that there is no final sigma.
+// lowercase implements Lowercase: each character by itself, without the rule for the final sigma.
 type lowercase struct{}
 
 func (lowercase) normalize(p passage, track bool) passage {
@@ -37,8 +37,8 @@ func (lowercase) normalize(p passage, track bool) passage {
 
 const lowerASCII = "abcdefghijklmnopqrstuvwxyz"
 
-// lowerOf returns the lower case of a rune, "" if that is the rune itself. It is Unicode 17.0's,
-// whatever the version of Go.
+// lowerOf returns the lower case of a rune, or "" if that is the rune itself. It is that of Unicode
+// 17.0 with any version of Go.
 func lowerOf(r rune) string {
 	if r == 'İ' {
 		return "i̇"
@@ -53,7 +53,7 @@ func lowerOf(r rune) string {
 	return string(lower)
 }
 
-// laterLower returns the lower case of letters that Unicode has since 15.1.
+// laterLower returns the lower case of letters that Unicode has had since 15.1.
 func laterLower(r rune) rune {
 	switch {
 	case r == 0x1C89, r == 0xA7CC, r == 0xA7CE, r == 0xA7D2, r == 0xA7D4, r == 0xA7DA:
@@ -70,7 +70,7 @@ func laterLower(r rune) rune {
 	return r
 }
 
-// strip is Strip: white space at the ends.
+// strip implements Strip: it removes white space at the ends.
 type strip struct{ left, right bool }
 
 func (s strip) normalize(p passage, track bool) passage {
@@ -84,7 +84,7 @@ func (s strip) normalize(p passage, track bool) passage {
 	return p.slice(from, to)
 }
 
-// dropping drops the characters with a property: StripAccents.
+// dropping removes the characters with a property, for StripAccents.
 type dropping struct{ what property }
 
 func (d dropping) normalize(p passage, track bool) passage {
@@ -100,7 +100,7 @@ func (d dropping) normalize(p passage, track bool) passage {
 	return w.result()
 }
 
-// replacing is Replace: each match of a pattern by a text.
+// replacing implements Replace: a text replaces each match of a pattern.
 type replacing struct {
 	pattern pattern
 	with    string
@@ -112,7 +112,7 @@ func (s replacing) normalize(p passage, track bool) passage {
 	return w.result()
 }
 
-// prepend is Prepend: a text before one that is not empty.
+// prepend implements Prepend: it puts a text before one that is not empty.
 type prepend string
 
 func (s prepend) normalize(p passage, track bool) passage {
@@ -124,7 +124,8 @@ func (s prepend) normalize(p passage, track bool) passage {
 	return w.result()
 }
 
-// nmt is Nmt, sentencepiece's rules for machine translation: controls go, and odd spaces become one.
+// nmt implements Nmt, sentencepiece's rules for machine translation: it removes control characters,
+// and turns unusual spaces into one space.
 type nmt struct{}
 
 func (nmt) normalize(p passage, track bool) passage {

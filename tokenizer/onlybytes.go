@@ -1,10 +1,10 @@
-// A vocabulary that turns ids into text, and no text into ids.
+// A vocabulary that can turn ids into text, but not text into ids.
 
 package tokenizer
 
 import "errors"
 
-// onlyBytes is the model of a vocabulary of which only the bytes of each token are known.
+// onlyBytes is the model of a vocabulary that has only the bytes of each token.
 type onlyBytes struct{}
 
 func (onlyBytes) tokenize(*encoded, passage) error {

@@ -11,30 +11,30 @@ import (
 	"picogpt/internal/quote"
 )
 
-// A Kind says what a token is for, as GGUF numbers it (tokenizer.ggml.token_type).
+// A Kind says what a token is for, with GGUF's numbers (tokenizer.ggml.token_type).
 type Kind int
 
-// The kinds. Unused is an id without a token, whatever is written for it: [PAD50257].
+// The kinds. Unused is an id without a token, whatever text it has: [PAD50257].
 const (
 	Normal  Kind = 1
-	Unknown Kind = 2 // stands for what has no token: special
+	Unknown Kind = 2 // for text without a token: special
 	Control Kind = 3 // special: ordinary text unless asked for
 	User    Kind = 4 // found in any text as it is written
 	Unused  Kind = 5
-	Byte    Kind = 6 // a byte, which byte-level vocabularies have among the normal ones
+	Byte    Kind = 6 // a byte; byte-level vocabularies have bytes among the normal tokens
 )
 
-// Parts are a byte-level BPE vocabulary as GGUF holds it: Load's files and GPT2 can be written as
-// such ([Tokenizer.Parts]), and read back by [FromParts].
+// Parts are a byte-level BPE vocabulary in GGUF's form. [Tokenizer.Parts] returns the vocabulary of
+// Load's files and of GPT2 in this form, and [FromParts] reads it.
 type Parts struct {
 	Tokens []string // by id: normal ones in GPT-2's byte alphabet (Ġthe), the others as they are
-	Kinds  []Kind   // by id; nil: all are normal, but for <|endoftext|>
+	Kinds  []Kind   // by id; nil: all are normal except <|endoftext|>
 	Merges []string // "left right", in the order of their ranks
 }
 
-// FromParts returns the tokenizer of a vocabulary that is inside another file. Texts are split as
-// GPT-2 splits them. A token that comes twice, an id too many, a merge of what is no token, are
-// errors that name it; so is another number of kinds than of tokens.
+// FromParts returns the tokenizer of a vocabulary that is inside another file. It splits texts as
+// GPT-2 does. Errors name the entry: a token that occurs twice, an id beyond the limit, a merge of
+// something that is no token; it is also an error if the number of kinds is not that of tokens.
 func FromParts(p Parts) (*Tokenizer, error) {
 	switch {
 	case len(p.Tokens) == 0:
@@ -87,7 +87,7 @@ func FromParts(p Parts) (*Tokenizer, error) {
 	return v.tokenizer(splitting{})
 }
 
-// setNew gives id to a token that comes for the first time.
+// setNew sets the token of an id; the token must be new.
 func (v *vocabulary) setNew(id int, token string) error {
 	switch before, twice := v.ids[token]; {
 	case token == "":
@@ -101,8 +101,8 @@ func (v *vocabulary) setNew(id int, token string) error {
 	return v.set(id, token)
 }
 
-// Parts returns a byte-level BPE vocabulary that splits texts as GPT-2 does, for a GGUF file. ok is
-// false for every other one, which Parts cannot hold.
+// Parts returns the vocabulary in the form of a GGUF file, if it is byte-level BPE and splits texts
+// as GPT-2 does. ok is false for every other one.
 func (t *Tokenizer) Parts() (p Parts, ok bool) {
 	s := t.level
 	if s == nil || s.splitting != (splitting{}) || t.raw.odd || t.normal.odd {
@@ -131,7 +131,7 @@ func (t *Tokenizer) Parts() (p Parts, ok bool) {
 	return p, true
 }
 
-// spell writes bytes in the byte alphabet.
+// spell returns bytes in the byte alphabet.
 func (a *byteAlphabet) spell(bytes string) string {
 	var b strings.Builder
 	for i := range len(bytes) {
@@ -147,11 +147,11 @@ func (p *pairTable) inOrder() []pairSlot {
 	return used
 }
 
-// FromBytes returns the tokenizer of a list of the bytes of each id, as llm.c's gpt2_tokenizer.bin
-// holds them. Those files have no merges: where the tokens are GPT-2's own, FromBytes returns
-// [GPT2], which has them; any other vocabulary turns ids into text only, and Encode is an error.
-// endOfText is the id of <|endoftext|>, -1 if there is none. A token without bytes is an id that no
-// token has.
+// FromBytes returns the tokenizer of a list of the bytes of each id, which llm.c's
+// gpt2_tokenizer.bin holds. Such files have no merges: if the tokens are GPT-2's own, FromBytes
+// returns [GPT2], which has them; any other vocabulary turns only ids into text, and Encode returns
+// an error. endOfText is the id of <|endoftext|>, -1 if there is none. A token without bytes is an
+// id that no token has.
 func FromBytes(list [][]byte, endOfText int) (*Tokenizer, error) {
 	switch {
 	case len(list) == 0:

@@ -1,12 +1,12 @@
-// Passages: parts of a text on their way through the pipeline, that know where they came from.
+// Passages: parts of a text in the pipeline, which know their origin.
 
 package tokenizer
 
-// A passage is a part of a text, or what a normalizer or a pre-tokenizer made of it.
+// A passage is a part of a text, or what a normalizer or a pre-tokenizer has made of it.
 type passage struct {
 	text  string
 	at    int    // byte of the whole text at which it begins
-	spans []Span // [len(text)] what each byte stands for in the whole text; nil: byte i for at+i
+	spans []Span // [len(text)] the part of the whole text for each byte; nil: byte i is at+i
 }
 
 // slice returns a part of a passage.
@@ -21,7 +21,7 @@ func (p passage) slice(from, to int) passage {
 	return q
 }
 
-// span returns what a part of a passage stands for in the whole text.
+// span returns the part of the whole text for a part of a passage.
 func (p passage) span(from, to int) Span {
 	switch {
 	case p.spans == nil:
@@ -36,23 +36,23 @@ func (p passage) span(from, to int) Span {
 	return Span{p.at, p.at}
 }
 
-// A rewriting makes a passage of another one, from left to right. What is neither replaced nor
-// dropped is kept. Where nothing changes, nothing is copied.
+// A rewriting makes one passage from another, from left to right. Bytes that are neither replaced
+// nor dropped are copied. If nothing changes, nothing is copied.
 type rewriting struct {
 	from  passage
-	track bool // the result tells where it came from
-	done  int  // bytes of from that are kept, replaced or dropped
+	track bool // the result knows its origin
+	done  int  // bytes of from that were copied, replaced or dropped
 	text  []byte
 	spans []Span
 }
 
-// rewrite begins to rewrite a passage. A passage whose origin is known keeps it.
+// rewrite begins to rewrite a passage. The result knows its origin if p does, or if track is set.
 func rewrite(p passage, track bool) rewriting {
 	return rewriting{from: p, track: track || p.spans != nil}
 }
 
-// keep copies what comes before byte to.
-func (w *rewriting) keep(to int) {
+// copyTo copies the bytes before byte to.
+func (w *rewriting) copyTo(to int) {
 	if w.text == nil {
 		w.text = make([]byte, 0, len(w.from.text)+len(w.from.text)/8+16)
 	}
@@ -65,9 +65,9 @@ func (w *rewriting) keep(to int) {
 	w.done = to
 }
 
-// replace puts text in the place of the bytes from, up to to.
+// replace replaces the bytes from up to to by text.
 func (w *rewriting) replace(from, to int, text string) {
-	w.keep(from)
+	w.copyTo(from)
 	w.text = append(w.text, text...)
 	if w.track {
 		span := w.from.span(from, to)
@@ -83,7 +83,7 @@ func (w *rewriting) result() passage {
 	if w.text == nil {
 		return w.from
 	}
-	w.keep(len(w.from.text))
+	w.copyTo(len(w.from.text))
 	p := passage{text: string(w.text), at: w.from.at}
 	if w.track {
 		p.spans = w.spans

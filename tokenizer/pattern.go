@@ -1,4 +1,4 @@
-// Patterns: what a Split cuts at and a Replace replaces.
+// Patterns: the matches at which a Split cuts, and which a Replace replaces.
 
 package tokenizer
 
@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// A pattern finds its matches in a text: from left to right, none over another.
+// A pattern finds its matches in a text, from left to right and without overlap.
 type pattern interface {
 	matches(text string, match func(from, to int)) error
 }
 
-// literal is a text as it is; the empty one matches nothing.
+// literal matches a text literally; the empty one matches nothing.
 type literal string
 
 func (l literal) matches(text string, match func(from, to int)) error {
@@ -28,7 +28,7 @@ func (l literal) matches(text string, match func(from, to int)) error {
 	return nil
 }
 
-// single is each character with a property, alone.
+// single matches each character with a property by itself.
 type single property
 
 func (s single) matches(text string, match func(from, to int)) error {
@@ -43,7 +43,7 @@ func (s single) matches(text string, match func(from, to int)) error {
 	return nil
 }
 
-// gpt2Pieces is GPT-2's pattern, of which every piece is a match.
+// gpt2Pieces is GPT-2's pattern; every piece is a match.
 type gpt2Pieces struct{}
 
 func (gpt2Pieces) matches(text string, match func(from, to int)) error {
@@ -55,7 +55,7 @@ func (gpt2Pieces) matches(text string, match func(from, to int)) error {
 	return nil
 }
 
-// everyCharacter is each character alone: [\s\S].
+// everyCharacter matches each character by itself: [\s\S].
 type everyCharacter struct{}
 
 func (everyCharacter) matches(text string, match func(from, to int)) error {

@@ -1,35 +1,34 @@
-// Byte-level BPE of a text that comes in parts: whole pieces as in bytelevel.go, and pieces that
-// are too long to wait for their end as in longpiece.go.
+// Byte-level BPE of a text that arrives in parts: whole pieces as in bytelevel.go, and very long
+// pieces as in longpiece.go, before their end is known.
 
 package tokenizer
 
 import "unicode/utf8"
 
 const (
-	// waitFor is how long a piece may get, in bytes, before it is encoded without waiting for its
-	// end.
+	// waitFor is the length in bytes from which a piece is encoded before its end is known.
 	waitFor = 4096
 
-	// lookAhead is how many bytes after a piece pieceLen may look at: the last rune of white space,
-	// which belongs to the next piece, and the rune after it.
+	// lookAhead is the number of bytes after a piece that pieceLen may read: the last rune of white
+	// space, which belongs to the next piece, and the rune after it.
 	lookAhead = 2 * utf8.UTFMax
 )
 
-// A pieceEncoder is a byteLevel's encoding of a text between added tokens, in parts. It may be used
-// for one such text after another.
+// A pieceEncoder encodes a text between added tokens in parts. It may be used for one such text
+// after another.
 type pieceEncoder struct {
 	*byteLevel
 	keep    int
 	wait    int    // waitFor, or less in tests
-	begun   bool   // something of the text is written
-	pending string // not yet encoded: the beginning of a piece, or within a long one of a rune
+	written bool   // a part of the text was written
+	pending string // not encoded yet: the beginning of a piece or, within a long piece, of a rune
 	long    *longPiece
-	within  bool  // long is a piece under way
+	within  bool  // a long piece has begun and not ended
 	kind    class // of the long piece
 	ids     []int // scratch
 }
 
-// chunks returns an encoder of texts that come in parts, which hands on ids to one that keeps the
+// chunks returns an encoder of texts that arrive in parts. It emits ids to a newest that keeps the
 // newest keep.
 func (s *byteLevel) chunks(keep int) *pieceEncoder {
 	return &pieceEncoder{byteLevel: s, keep: keep, wait: waitFor}
@@ -37,11 +36,11 @@ func (s *byteLevel) chunks(keep int) *pieceEncoder {
 
 // write appends a part, which begins at byte `at` of the whole text.
 func (p *pieceEncoder) write(part string, at int, to *newest) error {
-	prefixed := !p.begun && p.prefixSpace && part[0] != ' '
+	prefixed := !p.written && p.prefixSpace && part[0] != ' '
 	if err := p.encodable(part, at, prefixed); err != nil {
 		return err
 	}
-	p.begun = true
+	p.written = true
 	if prefixed {
 		part = " " + part
 	}
@@ -49,13 +48,13 @@ func (p *pieceEncoder) write(part string, at int, to *newest) error {
 	return nil
 }
 
-// end says that the text between added tokens is complete.
+// end ends the text between added tokens.
 func (p *pieceEncoder) end(to *newest) {
 	p.encode(p.pending, true, to)
-	p.begun = false
+	p.written = false
 }
 
-// atLeast returns how many tokens besides those handed on the text has at least.
+// atLeast returns a number of tokens that are not emitted yet and that the text is certain to have.
 func (p *pieceEncoder) atLeast() int {
 	if p.within {
 		return p.long.atLeast()
@@ -63,8 +62,8 @@ func (p *pieceEncoder) atLeast() int {
 	return 0
 }
 
-// encode encodes all pieces of text that are certain to end in it, or if it is the last of them
-// all, and leaves the rest pending.
+// encode encodes all pieces of text that are certain to end in it, or all pieces if last is set.
+// The rest stays pending.
 func (p *pieceEncoder) encode(text string, last bool, to *newest) {
 	for text != "" {
 		if !p.within {
@@ -93,7 +92,8 @@ func (p *pieceEncoder) encode(text string, last bool, to *newest) {
 	}
 }
 
-// startLong begins the long piece that text begins with, and returns what is not yet added to it.
+// startLong begins the long piece at the start of text, and returns the bytes that are not added to
+// it yet.
 func (p *pieceEncoder) startLong(text string, to *newest) (rest string) {
 	if p.long == nil {
 		p.byteLevel.long.prepare(p.spellBytes)
@@ -104,7 +104,7 @@ func (p *pieceEncoder) startLong(text string, to *newest) (rest string) {
 	if p.whole {
 		return text
 	}
-	lead := 0 // as in pieceLen; no contraction is so long
+	lead := 0 // as in pieceLen; contractions are short
 	if text[0] == ' ' {
 		lead = 1
 	}
@@ -115,15 +115,15 @@ func (p *pieceEncoder) startLong(text string, to *newest) (rest string) {
 	return text[lead:]
 }
 
-// continueLong adds to the long piece what text has of it, ends it if it ends there, and returns
-// the rest. Of white space, the last rune is part of the piece only at the end of the text: until
-// that is known, it is in the rest.
+// continueLong adds the bytes of text that belong to the long piece, ends the piece if it ends
+// there, and returns the rest. The last rune of white space is part of the piece only at the end of
+// the text: until that is known, it is in the rest.
 func (p *pieceEncoder) continueLong(text string, last bool, to *newest) (rest string) {
 	if p.whole {
 		p.addTo(p.long, text, to)
 		return ""
 	}
-	end, before := 0, 0 // of the runes of this kind, and of all of them but one
+	end, before := 0, 0 // the ends of this kind's runes, with and without the last one
 	for end < len(text) && (last || utf8.FullRuneInString(text[end:])) {
 		kind, size := classify(text[end:])
 		if kind != p.kind {

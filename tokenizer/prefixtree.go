@@ -1,4 +1,4 @@
-// Which tokens a text begins with.
+// Finding the tokens at the beginning of a text.
 
 package tokenizer
 
@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// A prefixTree is the tree of the beginnings of some texts. Node 0 is the empty one; the children of
-// a node lie side by side, sorted by their bytes, so that a step meets few cache lines.
+// A prefixTree is the tree of the prefixes of some texts. Node 0 is the empty one. The children of
+// a node lie side by side, sorted by their bytes, so that a step reads few cache lines.
 type prefixTree struct {
 	nodes []treeNode
 	bytes []byte // by node: its last byte
@@ -25,13 +25,14 @@ type treeText struct {
 	id   uint32
 }
 
-// newPrefixTree makes the tree of texts, none of them empty. Of equal ones the highest id counts.
+// newPrefixTree returns the tree of texts, none of them empty. Of equal texts the highest id
+// counts.
 func newPrefixTree(texts []treeText) *prefixTree {
 	slices.SortFunc(texts, func(a, b treeText) int {
 		return cmp.Or(cmp.Compare(a.text, b.text), cmp.Compare(a.id, b.id))
 	})
 	t := &prefixTree{nodes: []treeNode{{id: none}}, bytes: []byte{0}}
-	type part struct{ from, to, depth int } // the texts below a node, all alike up to depth
+	type part struct{ from, to, depth int } // texts below a node, equal in their first depth bytes
 	parts := []part{{0, len(texts), 0}}
 	for node := 0; node < len(t.nodes); node++ { // a node's children come after it
 		p := parts[node]
@@ -74,8 +75,7 @@ func (t *prefixTree) step(node uint32, c byte) uint32 {
 	return none
 }
 
-// longest returns the id of the longest text that s begins with, and its length; none and 0 if
-// there is none.
+// longest returns the id and the length of the longest text that s begins with, or none and 0.
 func (t *prefixTree) longest(s string) (id uint32, length int) {
 	id = none
 	node := uint32(0)

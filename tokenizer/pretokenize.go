@@ -1,4 +1,4 @@
-// Pre-tokenizers: how a text is split before the model sees it. Patterns are in pattern.go.
+// Pre-tokenizers split a text before the model reads it. Patterns are in pattern.go.
 
 package tokenizer
 
@@ -8,28 +8,28 @@ import (
 	"unicode/utf8"
 )
 
-// A splitter is a pre-tokenizer: it calls emit for each part of a passage, in order, as it changes
-// it. If track, the parts tell where they came from.
+// A splitter is a pre-tokenizer: it calls emit for each part of a passage, in order. With track,
+// the parts know their origin.
 type splitter interface {
 	split(p passage, track bool, emit func(passage) error) error
 }
 
-// splitting by a pattern is Split, Digits, Punctuation and their like.
+// patternSplitter splits at the matches of a pattern: Split, Digits, Punctuation and others.
 type patternSplitter struct {
 	pattern  pattern
 	behavior behavior
 	invert   bool
 }
 
-// A behavior says what becomes of the matches of a pattern.
+// A behavior says what happens to the matches of a pattern.
 type behavior int
 
 const (
-	isolated   behavior = iota // each is a part
-	removed                    // they go
-	contiguous                 // those side by side are one part
-	withBefore                 // MergedWithPrevious: part of what comes before
-	withNext                   // MergedWithNext: part of what comes after
+	isolated   behavior = iota // each match is a part
+	removed                    // matches are removed
+	contiguous                 // neighbouring matches are one part
+	withBefore                 // MergedWithPrevious: a match belongs to the part before it
+	withNext                   // MergedWithNext: a match belongs to the part after it
 )
 
 // behaviors are the names of behaviors in files.
@@ -62,13 +62,13 @@ func (s patternSplitter) split(p passage, track bool, emit func(passage) error) 
 	return err
 }
 
-// A joiner puts matches and what is between them together.
+// A joiner joins matches and the text between them to parts.
 type joiner struct {
 	patternSplitter
 	emit     func(from, to int)
 	from, to int  // a part that may grow
-	open     bool // there is one
-	match    bool // the last one added is a match
+	open     bool // the part may still grow
+	match    bool // the last piece of it is a match
 }
 
 func (j *joiner) add(from, to int, match bool) {
@@ -83,7 +83,7 @@ func (j *joiner) add(from, to int, match bool) {
 		join = match == j.match
 	case withBefore:
 		join = match && !j.match
-	case withNext: // of matches side by side the last one is joined
+	case withNext: // of neighbouring matches only the last one is joined
 		join = !match && j.match
 	}
 	j.match = match
@@ -97,15 +97,17 @@ func (j *joiner) add(from, to int, match bool) {
 	j.from, j.to, j.open = from, to, true
 }
 
-// words is Whitespace, WhitespaceSplit and BertPreTokenizer in one pass: white space goes, and what
-// is between is cut where of says so.
+// words implements Whitespace, WhitespaceSplit and BertPreTokenizer in one pass: white space is
+// removed, and the text between is divided by the properties of its characters.
 type words struct {
-	joined, single property // characters that are one part with each other, or alone; others join
+	// characters that form parts with each other, and those that are each a part; the remaining
+	// characters form parts with each other too
+	joined, single property
 }
 
 func (s words) split(p passage, track bool, emit func(passage) error) error {
 	table := propertyTable()
-	from, kind := 0, property(0) // of the part under way
+	from, kind := 0, property(0) // start and kind of the current part
 	for i := 0; i < len(p.text); {
 		_, is, size := table.next(p.text[i:])
 		now := is & s.joined
@@ -133,14 +135,15 @@ func (s words) split(p passage, track bool, emit func(passage) error) error {
 	return nil
 }
 
-// metaspace is Metaspace: spaces become a mark, one is put in front, and words begin with marks.
+// metaspace implements Metaspace: spaces become a mark, a mark is put before the text, and words
+// begin with marks.
 type metaspace struct {
 	mark   string
 	scheme prepending
 	cut    bool
 }
 
-// prepending says where metaspace puts a mark in front.
+// prepending says where metaspace puts a mark before a text.
 type prepending int
 
 const (
@@ -178,11 +181,11 @@ func (s metaspace) split(p passage, track bool, emit func(passage) error) error 
 	return nil
 }
 
-// levelSplitter is ByteLevel: GPT-2's pattern, and then each byte in the byte alphabet, but before a
-// model that reads bytes.
+// levelSplitter implements ByteLevel: GPT-2's pattern, and then each byte in the byte alphabet. For
+// a model that reads bytes, the bytes are unchanged.
 type levelSplitter struct {
 	splitting
-	alphabet *byteAlphabet // nil: bytes stay bytes
+	alphabet *byteAlphabet // nil: bytes are unchanged
 }
 
 func (s levelSplitter) split(p passage, track bool, emit func(passage) error) error {
@@ -208,7 +211,7 @@ func (s levelSplitter) split(p passage, track bool, emit func(passage) error) er
 	return nil
 }
 
-// normalize writes each byte in the byte alphabet: the normalizer ByteLevel.
+// normalize implements the normalizer ByteLevel: it writes each byte in the byte alphabet.
 func (a *byteAlphabet) normalize(p passage, track bool) passage {
 	w := rewrite(p, track)
 	for i := range len(p.text) {
@@ -217,7 +220,8 @@ func (a *byteAlphabet) normalize(p passage, track bool) passage {
 	return w.result()
 }
 
-// chain calls emit for what all splitters, from the first to the last, make of a passage.
+// chain applies all splitters to a passage, the first one first, and calls emit for each resulting
+// part.
 func chain(splitters []splitter, p passage, track bool, emit func(passage) error) error {
 	if p.text == "" {
 		return nil
@@ -230,7 +234,7 @@ func chain(splitters []splitter, p passage, track bool, emit func(passage) error
 	})
 }
 
-// behaviorOf reads the name of a behavior, "" being Isolated.
+// behaviorOf returns the behavior of that name; "" is Isolated.
 func behaviorOf(name string) (behavior, error) {
 	for i, known := range behaviors {
 		if name == known || name == "" {

@@ -1,4 +1,4 @@
-// What Hugging Face's library takes a character for.
+// The properties of characters in Hugging Face's library.
 
 package tokenizer
 
@@ -9,12 +9,12 @@ import (
 )
 
 // propertyRanges is written by internal/genproperties, which documents its layout. Package unicode
-// does not serve: the parts of that library go by Unicode 8.0 to 17.0.
+// cannot be used: the parts of that library use the tables of Unicode 8.0 to 17.0.
 //
 //go:embed properties.bin
 var propertyRanges string
 
-// property is a set of what a character is.
+// property is a set of properties of a character.
 type property uint32
 
 const (
@@ -27,24 +27,24 @@ const (
 	isLower                                // \p{Ll}
 	isSpace                                // \s, and white space everywhere
 	isWord                                 // \w of a Split
-	isSetWord                              // \w in […] of a Split, which has no ² ³ ¹ ¼ ½ ¾
+	isSetWord                              // \w in […] of a Split, without ² ³ ¹ ¼ ½ ¾
 	isDigit                                // \d of a Split
 	isAddedWord                            // \w of Whitespace and of single_word
-	isNumeric                              // of Digits
-	isBertPunctuation                      // of BertPreTokenizer and Punctuation
-	isBertAccent                           // that BertNormalizer's strip_accents drops
-	isBertDropped                          // that BertNormalizer's clean_text drops
-	isAccent                               // that StripAccents drops
+	isNumeric                              // for Digits
+	isBertPunctuation                      // for BertPreTokenizer and Punctuation
+	isBertAccent                           // removed by BertNormalizer's strip_accents
+	isBertDropped                          // removed by BertNormalizer's clean_text
+	isAccent                               // removed by StripAccents
 	isLater                                // newer than the library's normalization forms
 )
 
-// properties is a table with a page for each 256 code points; pages that are alike are one.
+// properties is a table with a page for every 256 code points; equal pages are stored once.
 type properties struct {
 	index [(utf8.MaxRune + 1) >> 8]uint16
 	pages [][256]property
 }
 
-// propertyTable is made on the first call, in 0.3 ms.
+// propertyTable is built on the first call, in 0.3 ms.
 var propertyTable = sync.OnceValue(func() *properties {
 	t := new(properties)
 	entry := func(i int, at int) uint32 {

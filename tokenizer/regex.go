@@ -1,9 +1,10 @@
-// Regular expressions as tokenizers use them: Oniguruma's syntax and choice of match (the first
-// alternative that fits, the longest repetition first), in linear time. Package regexp has no
-// lookahead and no Unicode \s, and its search for every match can take quadratic time.
+// Regular expressions in tokenizers: Oniguruma's syntax and choice of match (the first alternative
+// that matches, the longest repetition first), in linear time. Package regexp has no lookahead and
+// no Unicode \s, and finding all matches can take it quadratic time.
 //
-// A program is run with backtracking. A place in the program fails at a place in the text or does
-// not, however it was reached, so each such pair is tried once, for all matches together.
+// A program is run with backtracking. Whether an instruction at a position of the text leads to a
+// match does not depend on the way to it, so each such pair is tried once, for all matches
+// together.
 
 package tokenizer
 
@@ -23,8 +24,8 @@ type operation uint8
 const (
 	opSet     operation = iota // one character of set, then the next instruction
 	opFork                     // first x, then y
-	opAhead                    // a character of set follows, which is not read
-	opNoAhead                  // no character of set follows
+	opAhead                    // a character of set must follow; it is not read
+	opNoAhead                  // no character of set may follow
 	opMatch
 )
 
@@ -37,9 +38,9 @@ type instruction struct {
 // A charset is a set of characters.
 type charset struct {
 	negated bool
-	folded  bool // upper and lower case are one
+	folded  bool // upper and lower case are the same
 	any     property
-	none    []property // characters without one of these are in the set
+	none    []property // characters without one of these properties are in the set
 	ranges  [][2]rune
 }
 
@@ -74,16 +75,16 @@ func (s *charset) holds(r rune, is property) bool {
 	return false
 }
 
-// A regexRun is the search in one text.
+// A regexRun is a search in one text.
 type regexRun struct {
 	*regex
 	text   string
-	failed []uint64 // a bit for each place in the program, for each byte of the text
+	failed []uint64 // a bit for each instruction at each byte of the text
 	forks  []regexFork
-	path   []int // the bits of the way here, which has not failed yet
+	path   []int // the bits of the current path, which has not failed yet
 }
 
-// A regexFork is where the search goes on when it cannot: the other way, and the path to it.
+// A regexFork is the alternative that is tried after a failure, with the path to it.
 type regexFork struct{ at, pc, path int }
 
 func (g *regex) matches(text string, match func(from, to int)) error {
@@ -109,7 +110,7 @@ func (g *regex) matches(text string, match func(from, to int)) error {
 	return nil
 }
 
-// from returns the end of the match that begins at byte `at`, -1 if none does.
+// from returns the end of the match that begins at byte `at`, or -1 if there is none.
 func (r *regexRun) from(at int) int {
 	pc := 0
 	r.forks, r.path = r.forks[:0], r.path[:0]
@@ -134,7 +135,8 @@ func (r *regexRun) from(at int) int {
 	}
 }
 
-// step takes one instruction. It returns the next one, the bytes read, and whether it fits.
+// step executes one instruction. It returns the next one and the number of bytes read; ok is false
+// if the text does not match.
 func (r *regexRun) step(at, pc int) (next, size int, ok bool) {
 	bit := at*len(r.program) + pc
 	if r.failed[bit>>6]&(1<<(bit&63)) != 0 {
@@ -164,7 +166,7 @@ func (r *regexRun) step(at, pc int) (next, size int, ok bool) {
 	return pc + 1, size, has
 }
 
-// newRegex compiles a regular expression. What it does not know is an error that names it.
+// newRegex compiles a regular expression. Unsupported syntax is an error that names it.
 func newRegex(text string) (pattern, error) {
 	if text == gpt2Pattern || text == gpt2PatternShort {
 		return gpt2Pieces{}, nil

@@ -1,4 +1,4 @@
-// Reading regular expressions: alternatives, groups, repetitions, sets, and one character of
+// Parsing regular expressions: alternatives, groups, repetitions, sets, and one character of
 // lookahead.
 
 package tokenizer
@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// A regexParser reads a regular expression and writes its program as it goes. Jumps in a piece of
-// program are relative to nothing: a piece is moved only by insert, which mends them.
+// A regexParser reads a regular expression and writes its program. Jumps are absolute: only insert
+// moves a part of the program, and it corrects the jumps.
 type regexParser struct {
 	text    string
 	at      int
@@ -21,7 +21,7 @@ type regexParser struct {
 	within  bool // […]
 }
 
-// next reports whether s is next, and reads it.
+// next reports whether s is next, and reads it if so.
 func (p *regexParser) next(s string) bool {
 	if strings.HasPrefix(p.text[p.at:], s) {
 		p.at += len(s)
@@ -30,26 +30,26 @@ func (p *regexParser) next(s string) bool {
 	return false
 }
 
-// insert puts an instruction before the ones from place on.
-func (p *regexParser) insert(place int, in instruction) {
+// insert inserts an instruction before index.
+func (p *regexParser) insert(index int, in instruction) {
 	p.program = append(p.program, instruction{})
-	copy(p.program[place+1:], p.program[place:])
-	p.program[place] = in
+	copy(p.program[index+1:], p.program[index:])
+	p.program[index] = in
 	for i := range p.program {
-		if q := &p.program[i]; i > place && q.op == opFork {
-			q.x, q.y = moved(q.x, place), moved(q.y, place)
+		if q := &p.program[i]; i > index && q.op == opFork {
+			q.x, q.y = moved(q.x, index), moved(q.y, index)
 		}
 	}
 }
 
-func moved(to, place int) int {
-	if to >= place {
+func moved(to, index int) int {
+	if to >= index {
 		return to + 1
 	}
 	return to
 }
 
-// jump appends an instruction that goes elsewhere.
+// jump appends an instruction that jumps to another one.
 func (p *regexParser) jump(to int) int {
 	p.program = append(p.program, instruction{op: opFork, x: to, y: to})
 	return len(p.program) - 1
@@ -79,7 +79,7 @@ func (p *regexParser) alternatives(depth int) error {
 	return nil
 }
 
-// sequence reads what follows each other.
+// sequence reads a sequence of items.
 func (p *regexParser) sequence(depth int) error {
 	for p.at < len(p.text) && p.text[p.at] != '|' && p.text[p.at] != ')' {
 		start := len(p.program)
@@ -142,9 +142,9 @@ func (p *regexParser) ahead(op operation) error {
 	return err
 }
 
-// repeated reads how often what the program has from start on may come.
+// repeated reads the repetition of the part of the program from start on.
 func (p *regexParser) repeated(start int) error {
-	least, most := 1, 1 // most -1: any number
+	least, most := 1, 1 // most is -1 for any number
 	switch {
 	case p.next("?"):
 		least = 0
@@ -183,7 +183,7 @@ func (p *regexParser) counts() (least, most int, err error) {
 	return least, most, nil
 }
 
-// repeat repeats what the program has from start on.
+// repeat repeats the part of the program from start on.
 func (p *regexParser) repeat(start, least, most int) error {
 	part := append([]instruction(nil), p.program[start:]...)
 	p.program = p.program[:start]
@@ -222,7 +222,7 @@ func (p *regexParser) repeat(start, least, most int) error {
 	return nil
 }
 
-// character reads what stands for one character.
+// character reads one character or a set of characters.
 func (p *regexParser) character() (*charset, error) {
 	set := &charset{folded: p.folded}
 	switch {
@@ -246,7 +246,7 @@ func (p *regexParser) character() (*charset, error) {
 	return set, nil
 }
 
-// bracket reads […], after its beginning.
+// bracket reads a set […] after its [.
 func (p *regexParser) bracket(set *charset) error {
 	set.negated = p.next("^")
 	p.within = true
@@ -295,8 +295,8 @@ var classesByName = map[string]property{"L": isLetter, "N": isNumber, "P": isPun
 	"M": isMark, "S": isSymbol, "Lu": isUpper, "Ll": isLower, "Nd": isDigit, "Letter": isLetter,
 	"Number": isNumber, "Punctuation": isPunctuation, "Mark": isMark, "Symbol": isSymbol}
 
-// escape reads what follows a backslash: a character, or a class, which it adds to set, and
-// returns -1.
+// escape reads what follows a backslash. It returns a character, or adds a class to set and returns
+// -1.
 func (p *regexParser) escape(set *charset) (rune, error) {
 	if p.at == len(p.text) {
 		return 0, errors.New(`\ at the end`)

@@ -1,4 +1,4 @@
-// What tokens are made of: the parts that byte-pair encoding merges into each.
+// The parts of tokens: the ids that byte-pair encoding merges into each token.
 
 package tokenizer
 
@@ -8,10 +8,11 @@ import (
 	"sync"
 )
 
-// A spelling has the parts of each token that text can become: ids of single bytes or characters.
+// A spelling has the parts of each token that an encoding can contain: ids of single bytes or
+// characters.
 type spelling struct {
 	*merges
-	start []uint32 // [ids+1] token id has parts[start[id]:start[id+1]]; none: text never becomes it
+	start []uint32 // [ids+1] parts[start[id]:start[id+1]] of each token; none if it never occurs
 	parts []uint32
 	ids   []uint32 // of tokens that have parts
 	most  int      // parts of the longest token
@@ -36,12 +37,12 @@ func (s *spelling) of(id uint32) []uint32 { return s.parts[s.start[id]:s.start[i
 // length returns the number of a token's parts.
 func (s *spelling) length(id uint32) int { return int(s.start[id+1] - s.start[id]) }
 
-// single reports whether a part is a token of itself alone.
+// single reports whether a part is a token by itself.
 func (s *spelling) single(id uint32) bool {
 	return int(id) < len(s.start)-1 && s.length(id) == 1 && s.of(id)[0] == id
 }
 
-// merge returns the tokens that parts become, all merged at once.
+// merge returns the tokens of parts, all merged at once.
 func (s *spelling) merge(parts []uint32) []uint32 {
 	g := s.newMerging(len(parts), func(i int) uint32 { return parts[i] })
 	g.all()
@@ -57,9 +58,10 @@ const (
 	mostAllParts = 1 << 26 // of all tokens
 )
 
-// spellMerged finds the parts of each of so many tokens from the merges that give it. It is nil where a
-// token is merged from different parts in several ways, or from itself, or tokens are too long, as
-// no training gives them: then the parts of a text do not follow from its tokens.
+// spellMerged finds the parts of each of size tokens from the merges that give it. It returns nil
+// if a token is merged from different parts in several ways, or from itself, or tokens are too
+// long. No training gives such merges. With them, the parts of a text would not follow from its
+// tokens.
 func (m *merges) spellMerged(size int) *spelling {
 	type way struct{ id, left, right uint32 }
 	var ways []way
@@ -82,7 +84,7 @@ func (m *merges) spellMerged(size int) *spelling {
 		i, _ := slices.BinarySearchFunc(ways, id, func(w way, id uint32) int {
 			return cmp.Compare(w.id, id)
 		})
-		parts := []uint32{id} // of a token that no merge gives
+		parts := []uint32{id} // no merge gives this token
 		for k := i; k < len(ways) && ways[k].id == id; k++ {
 			left, right := ways[k].left, ways[k].right
 			if !visit(left) || !visit(right) || len(of[left])+len(of[right]) > mostParts {
@@ -106,8 +108,8 @@ func (m *merges) spellMerged(size int) *spelling {
 	return newSpelling(m, of)
 }
 
-// longPieces makes encoders of long pieces that keep every id, and keeps them for the next piece:
-// the first takes 0.1 s, others a millisecond.
+// longPieces provides encoders of long pieces that keep every id, and reuses them: making the first
+// takes 0.1 s, others a millisecond.
 type longPieces struct {
 	once    sync.Once
 	matcher *matcher
@@ -133,11 +135,11 @@ func (l *longPieces) prepare(spell func() *spelling) bool {
 	return l.spelled != nil
 }
 
-// neighbours reports whether two parts may become parts of one token. Where they may not, no merge
-// crosses the border between them.
+// neighbours reports whether two parts may become parts of one token. If not, no merge crosses the
+// border between them.
 func (l *longPieces) neighbours(left, right uint32) bool { return l.inside.rank(left, right) != none }
 
-// get returns an encoder of a long piece. Give it back with put.
+// get returns an encoder of a long piece. The caller must return it with put.
 func (l *longPieces) get() *longPiece {
 	if p, ok := l.pool.Get().(*longPiece); ok {
 		return p

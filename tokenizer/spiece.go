@@ -1,5 +1,5 @@
 // spiece.model, sentencepiece's own file (a protocol buffer: sentencepiece_model.proto), with
-// sentencepiece's own semantics, which Hugging Face's library does not share in all.
+// sentencepiece's own semantics, some of which Hugging Face's library does not have.
 
 package tokenizer
 
@@ -17,7 +17,7 @@ import (
 
 const pieceName = "spiece.model"
 
-// A pieceFile is what a spiece.model says.
+// A pieceFile holds the fields of a spiece.model.
 type pieceFile struct {
 	pieces       []sentencePiece
 	model        uint64 // 1 Unigram, 2 BPE
@@ -31,10 +31,11 @@ type pieceFile struct {
 type sentencePiece struct {
 	text  string
 	score float32
-	kind  Kind // GGUF has them from here
+	kind  Kind // GGUF's numbers come from here
 }
 
-// loadPieces makes the tokenizer of a spiece.model. do_lower_case of tokenizer_config.json counts.
+// loadPieces returns the tokenizer of a spiece.model. It also reads do_lower_case of
+// tokenizer_config.json.
 func loadPieces(fsys fs.FS, texts []string) (*Tokenizer, error) {
 	c, err := readConfig(fsys)
 	if err != nil {
@@ -56,7 +57,7 @@ func loadPieces(fsys fs.FS, texts []string) (*Tokenizer, error) {
 	return t, nil
 }
 
-// parsePieces reads a spiece.model into a pipeline without added tokens, and its vocabulary.
+// parsePieces returns the pipeline of a spiece.model, without added tokens, and its vocabulary.
 func parsePieces(data string) (*Tokenizer, *vocabulary, error) {
 	f := pieceFile{model: 1, prefix: true, tidy: true, escape: true}
 	if err := f.read([]byte(data)); err != nil {
@@ -107,8 +108,8 @@ func parsePieces(data string) (*Tokenizer, *vocabulary, error) {
 	return t, v, nil
 }
 
-// unigram arranges the pieces. Those that the user defined win over all others, control and unused
-// ones do not occur in texts.
+// unigram returns a Unigram model of the pieces. User-defined pieces win over all others; control
+// and unused pieces do not occur in texts.
 func (f *pieceFile) unigram(v *vocabulary) *unigram {
 	m := &unigram{scores: v.scores, unknown: none, single: true}
 	least, most := float32(math.Inf(1)), float32(math.Inf(-1))
@@ -137,7 +138,7 @@ func (f *pieceFile) unigram(v *vocabulary) *unigram {
 	return m
 }
 
-// decoder returns the steps back to text: the space that was put in front goes.
+// decoder returns the steps back to text. They remove the space that was put before the text.
 func (f *pieceFile) decoder() []decodeStep {
 	bytes := map[string]bool{}
 	for _, p := range f.pieces {

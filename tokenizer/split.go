@@ -8,20 +8,20 @@ import (
 )
 
 // classes is written by internal/genclasses, which documents its layout. Package unicode's tables
-// do not serve: they are at Unicode 15.0, tiktoken's are at 16.0, and ids must not change with the
+// cannot be used: they have Unicode 15.0, tiktoken's have 16.0, and ids must not change with the
 // version of Go.
 //
 //go:embed classes.bin
 var classes string
 
-// gpt2Pattern is what pieceLen follows (openai/gpt-2, src/encoder.py). Merges never cross the
-// border of two pieces.
+// gpt2Pattern is the pattern that pieceLen implements (openai/gpt-2, src/encoder.py). Merges never
+// cross the border of two pieces.
 const gpt2Pattern = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 
-// gpt2PatternShort is the same pattern as tiktoken writes it.
+// gpt2PatternShort is the same pattern in tiktoken's form.
 const gpt2PatternShort = `'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 
-// A class is what the pattern distinguishes.
+// A class is one of the sets of characters that the pattern distinguishes.
 type class uint8
 
 const (
@@ -51,9 +51,9 @@ func classify(s string) (class, int) {
 	return classOf(r), size
 }
 
-// classOf finds the last entry of classes that does not lie after r.
+// classOf returns the class of the last entry that is not after r.
 func classOf(r rune) class {
-	from, to := 0, len(classes)/4 // entry from is not after r, entry to is
+	from, to := 0, len(classes)/4 // entry from is not after r; entry to is
 	for to-from > 1 {
 		middle := int(uint(from+to) / 2)
 		if classEntry(middle)>>2 <= uint32(r) {
@@ -70,9 +70,9 @@ func classEntry(i int) uint32 {
 	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
 }
 
-// pieceLen returns the length of the first piece of s, which is not empty. The pattern's
-// alternatives are tried in its order. After a white space run, at most one rune of it is looked at
-// again, so a whole text takes linear time.
+// pieceLen returns the length of the first piece of s, which is not empty. It tries the pattern's
+// alternatives in order. After a run of white space it reads at most one rune of it again, so that
+// a whole text takes linear time.
 func pieceLen(s string) int {
 	if s[0] == '\'' {
 		if n := contractionLen(s); n > 0 {
@@ -94,8 +94,8 @@ func pieceLen(s string) int {
 		}
 		return end
 	}
-	// White space: all of it at the end of the text; else all but its last rune, which a word may
-	// begin with; but never nothing.
+	// White space: all of it at the end of the text; otherwise all except the last rune, with which
+	// a word may begin; but at least one rune.
 	end, last := 0, 0
 	for end < len(s) {
 		kind, size := classify(s[end:])
@@ -111,8 +111,7 @@ func pieceLen(s string) int {
 	return end
 }
 
-// contractionLen returns the length of the 's, 't, 're, 've, 'm, 'll or 'd that s begins with, else
-// 0.
+// contractionLen returns the length of the 's, 't, 're, 've, 'm, 'll or 'd at the start of s, or 0.
 func contractionLen(s string) int {
 	if len(s) > 1 {
 		switch s[1] {

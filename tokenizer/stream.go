@@ -8,28 +8,28 @@ import (
 	"unicode/utf8"
 )
 
-// A Decoder turns the ids of one text into its bytes, as they come. In some vocabularies the bytes
-// of a token depend on the tokens around it, so a Decoder has state; it serves one goroutine at a
-// time. All that Push and Flush return, joined, is the text.
+// A Decoder turns the ids of one text into its bytes, one id at a time. In some vocabularies the
+// bytes of a token depend on the tokens around it, so a Decoder has state; one goroutine may use it
+// at a time. The results of all calls of Push and Flush, joined, are the text.
 type Decoder interface {
-	// Push takes the next id and returns the bytes that are certain with it, which may be none, and
+	// Push takes the next id and returns the bytes that are now certain. These may be empty, and
 	// may begin or end inside a rune: see [WholeRunes]. An unknown id is an error and changes
 	// nothing.
 	Push(id int) (string, error)
 
-	// Flush returns the bytes that were not certain yet, and forgets them: for the end of a text.
+	// Flush returns the remaining bytes, and removes them, at the end of a text.
 	Flush() string
 
-	// Fork returns a Decoder in the same state, for another way on from here.
+	// Fork returns a Decoder in the same state, for another continuation.
 	Fork() Decoder
 }
 
-// NewDecoder returns a Decoder for what follows the ids `before`, which may be none, in a text.
+// NewDecoder returns a Decoder for the ids that follow `before`, which may be empty.
 func (t *Tokenizer) NewDecoder(before []int) Decoder {
 	for _, id := range slices.Backward(before) {
 		if _, special := slices.BinarySearch(t.special, id); !special {
 			d := t.decoding.decoder(true)
-			d.Push(id) // how the next one is written may depend on it
+			d.Push(id) // the text of the next id may depend on it
 			return d
 		}
 	}
@@ -37,9 +37,9 @@ func (t *Tokenizer) NewDecoder(before []int) Decoder {
 }
 
 // Stream turns a sequence of ids into a sequence of non-empty texts, none of which ends inside a
-// rune: of one that is not complete yet, at most three bytes are held back. Bytes that cannot
-// become valid UTF-8 are not held back, and what is at the end comes last as it is. An error of
-// ids, or an unknown id, is passed on after the text before it and ends the sequence.
+// rune: at most three bytes of an incomplete rune are held back. Bytes that cannot become valid
+// UTF-8 are not held back, and incomplete bytes at the end come last. An error of ids, or an
+// unknown id, is yielded after the text before it and ends the sequence.
 func (t *Tokenizer) Stream(ids iter.Seq2[int, error]) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		d := t.NewDecoder(nil)
@@ -70,8 +70,8 @@ func (t *Tokenizer) Stream(ids iter.Seq2[int, error]) iter.Seq2[string, error] {
 	}
 }
 
-// WholeRunes returns the length of s without the bytes at its end, at most three, that begin a rune
-// and lack its rest. Bytes that cannot become valid UTF-8 count as whole.
+// WholeRunes returns the length of s without an incomplete rune at its end, which has at most three
+// bytes. Bytes that cannot become valid UTF-8 count as whole.
 func WholeRunes[T string | []byte](s T) int {
 	for i := max(0, len(s)-utf8.UTFMax+1); i < len(s); i++ {
 		if utf8.RuneStart(s[i]) && !utf8.FullRuneInString(string(s[i:])) {

@@ -1,7 +1,7 @@
-// The Tokenizer: a vocabulary and the pipeline from text to ids. Its parts are in files of their own:
-// added.go finds added tokens, normalize.go and its like rewrite a text, pretokenize.go splits it,
-// bytelevel.go, charbpe.go, wordpiece.go, unigram.go and wordlevel.go are models, which turn what is
-// left into ids, and decoding.go is the way back.
+// The Tokenizer: a vocabulary and the pipeline from text to ids. Its stages are in files of their
+// own: added.go finds added tokens; normalize.go and others rewrite a text; pretokenize.go splits
+// it; bytelevel.go, charbpe.go, wordpiece.go, unigram.go and wordlevel.go are models, which turn
+// the parts into ids; decoding.go turns ids back into text.
 
 package tokenizer
 
@@ -11,34 +11,34 @@ import (
 	"strings"
 )
 
-// EndOfTextToken is how GPT-2's end-of-text token is written.
+// EndOfTextToken is the text of GPT-2's end-of-text token.
 const EndOfTextToken = "<|endoftext|>"
 
-// A Tokenizer is a vocabulary with its rules. It never changes after [GPT2] or [Load] has made it,
-// so any number of goroutines may use it at once.
+// A Tokenizer is a vocabulary with its rules. It is immutable, so any number of goroutines may use
+// it at once.
 type Tokenizer struct {
 	tokens *tokens
-	kind   string // of vocabulary, for people
+	kind   string // of vocabulary, for users
 
 	// The pipeline, in its order.
-	raw         *addedTokens // found in the text as it is
+	raw         *addedTokens // found in the original text
 	normalizers []normalizer
 	normal      *addedTokens // found in the normalized text
 	splitters   []splitter
 	model       model
-	level       *byteLevel // splitters and model in one, where that is all there is; else nil
+	level       *byteLevel // splitters and model in one, if nothing else is needed; else nil
 	decoding    decoding
 
 	special   []int // ids of special tokens, ascending
-	origins   bool  // a splitter wants to know where a text came from
-	start     int   // the token that a prompt begins with; -1: none
-	endOfText int   // -1: none
+	origins   bool  // a splitter needs to know the origin of a text
+	start     int   // the token at the beginning of a prompt; -1 if there is none
+	endOfText int   // -1 if there is none
 
-	asked  bool // Encode reads special tokens in a text as such
+	asked  bool // special tokens in a text become their ids
 	prompt bool // Encode puts start before a text
 }
 
-// Kinds of vocabularies, for people.
+// Kinds of vocabularies, for users.
 const (
 	kindByteLevel  = "byte-level BPE"
 	kindBPE        = "BPE"
@@ -49,31 +49,33 @@ const (
 	kindOnlyBytes  = "bytes of ids"
 )
 
-// WithSpecial returns the same vocabulary with another rule: special tokens (GPT-2's only one is
-// <|endoftext|>) written in a text become their single ids, the leftmost first and of several there
-// the longest. Without it, they are ordinary text, but for those of a WordPiece vocabulary ([CLS],
-// [SEP], [MASK]), which are read in any text, as their users are used to.
+// WithSpecial returns the same vocabulary with another rule: special tokens (GPT-2 has only
+// <|endoftext|>) that are written in a text become their ids, the leftmost first, and the longest
+// if several begin there. Without it they are ordinary text, except those of a WordPiece vocabulary
+// ([CLS], [SEP], [MASK]), which become ids in any text, because prompts for such models contain
+// them.
 func (t *Tokenizer) WithSpecial() *Tokenizer {
 	special := *t
 	special.asked = true
 	return &special
 }
 
-// ForPrompts returns the same vocabulary with another rule: Encode puts the token before a text that
-// prompts of such models begin with, unless it is there. A WordPiece vocabulary has one, [CLS]; for
-// any other ForPrompts changes nothing. Nothing is put after a text: a [SEP] would end it.
+// ForPrompts returns the same vocabulary with another rule: Encode puts the token with which
+// prompts of such models begin before the ids, unless it is already there. A WordPiece vocabulary
+// has such a token, [CLS]; for any other ForPrompts changes nothing. No token is put after a text:
+// [SEP] would end it.
 func (t *Tokenizer) ForPrompts() *Tokenizer {
 	prompts := *t
 	prompts.prompt = t.start >= 0
 	return &prompts
 }
 
-// Start returns the id of the token that prompts begin with, see [Tokenizer.ForPrompts], and whether
-// the vocabulary has one.
+// Start returns the id of the token with which prompts begin (see [Tokenizer.ForPrompts]), and
+// whether the vocabulary has one.
 func (t *Tokenizer) Start() (id int, ok bool) { return t.start, t.start >= 0 }
 
-// WithStart returns ids with the token before them that prompts begin with, unless it is there or
-// the vocabulary has none. See [Tokenizer.ForPrompts].
+// WithStart returns ids with the token with which prompts begin before them, unless it is already
+// there or the vocabulary has none. See [Tokenizer.ForPrompts].
 func (t *Tokenizer) WithStart(ids []int) []int {
 	if t.start < 0 || len(ids) > 0 && ids[0] == t.start {
 		return ids
@@ -81,35 +83,35 @@ func (t *Tokenizer) WithStart(ids []int) []int {
 	return slices.Insert(slices.Clone(ids), 0, t.start)
 }
 
-// Kind says in a few words which kind of vocabulary it is: "byte-level BPE", "BPE", "WordPiece",
-// "Unigram", "WordLevel", "characters", "bytes of ids".
+// Kind names the kind of vocabulary: "byte-level BPE", "BPE", "WordPiece", "Unigram", "WordLevel",
+// "characters", "bytes of ids".
 func (t *Tokenizer) Kind() string { return t.kind }
 
-// Encode returns the ids of text. Special tokens written in it are ordinary text, unless the
-// tokenizer is one of [Tokenizer.WithSpecial]. The text may be any bytes: a byte that is no part of
-// valid UTF-8 is split off as a symbol would be, and keeps its value. A part of the text that the
-// vocabulary has no token for is an error that names the byte; GPT2 has a token for every byte. For
-// valid UTF-8 and GPT2 the ids are those of OpenAI's tiktoken (r50k_base, encode_ordinary).
+// Encode returns the ids of text. Special tokens in it are ordinary text, unless WithSpecial
+// returned the tokenizer. The text may be any bytes: a byte that is no part of valid UTF-8 is split
+// off like a symbol, and keeps its value. If the vocabulary has no token for a part of the text,
+// the error names the byte; GPT2 has a token for every byte. For valid UTF-8 and GPT2 the ids are
+// those of OpenAI's tiktoken (r50k_base, encode_ordinary).
 func (t *Tokenizer) Encode(text string) ([]int, error) {
 	e := encoded{ids: make([]int, 0, len(text)/4+1)} // English has about 4.4 bytes a token
 	err := t.encode(&e, text)
 	return e.ids, err
 }
 
-// EncodeSpans is Encode, and tells for each id which bytes of text it stands for. Spans may be
-// empty (of a token that a rule of the vocabulary puts in) and may begin or end within a rune.
+// EncodeSpans is Encode, and also returns the bytes of text for each id. A span may be empty (for a
+// token that a rule of the vocabulary adds), and may begin or end within a rune.
 func (t *Tokenizer) EncodeSpans(text string) (ids []int, spans []Span, err error) {
 	e := encoded{ids: make([]int, 0, len(text)/4+1), wantSpans: true}
 	err = t.encode(&e, text)
 	return e.ids, e.spans, err
 }
 
-// encode is the pipeline.
+// encode runs the pipeline.
 func (t *Tokenizer) encode(e *encoded, text string) error {
 	e.special, e.track = t.asked, e.wantSpans || t.origins
 	first := len(e.ids)
 	err := t.encodePassage(e, passage{text: text})
-	if err != nil && !e.track { // which names a byte: of the text as it was given
+	if err != nil && !e.track { // the error must name a byte of the original text
 		e.cut(first)
 		e.track = true
 		err = t.encodePassage(e, passage{text: text})
@@ -155,15 +157,15 @@ func (t *Tokenizer) encodeOrdinary(e *encoded, p passage) error {
 	return chain(t.splitters, p, e.track, func(p passage) error { return t.model.tokenize(e, p) })
 }
 
-// Decode returns the bytes that ids stand for, which are valid UTF-8 only if the ids come from such
-// a text. An id that the vocabulary does not have is an error.
+// Decode returns the bytes of ids. They are valid UTF-8 only if the ids come from such a text. An
+// id that the vocabulary does not have is an error.
 func (t *Tokenizer) Decode(ids []int) (string, error) {
 	text, _, err := t.decode(ids, nil)
 	return text, err
 }
 
-// DecodeSpans is Decode, and tells for each id which bytes of the text it stands for. Where a
-// token's bytes are certain only with a later token, they count as the later one's.
+// DecodeSpans is Decode, and also returns the bytes of the text for each id. Bytes that are certain
+// only with a later token belong to that token.
 func (t *Tokenizer) DecodeSpans(ids []int) (text string, spans []Span, err error) {
 	return t.decode(ids, make([]Span, 0, len(ids)))
 }
@@ -189,20 +191,20 @@ func (t *Tokenizer) decode(ids []int, spans []Span) (string, []Span, error) {
 	return b.String(), spans, nil
 }
 
-// Text returns the bytes that a token adds in the middle of a text, for showing one token: often a
-// part of a word and sometimes a part of a rune. The text of several tokens is Decode's, and not
-// their Texts joined, for in some vocabularies a token is written otherwise at a text's beginning.
+// Text returns the bytes that a token adds in the middle of a text, to show one token: often a part
+// of a word and sometimes a part of a rune. Use Decode for the text of several tokens: in some
+// vocabularies a token is written differently at the beginning of a text.
 func (t *Tokenizer) Text(id int) (string, error) {
 	d := t.decoding.decoder(true)
 	text, err := d.Push(id)
 	return text + d.Flush(), err
 }
 
-// Size returns the number of ids: all are below it. GPT2's is 50257. A file's vocabulary may leave
-// some out.
+// Size returns the number of ids: all are below it. GPT2's is 50257. A vocabulary from a file may
+// have ids without a token.
 func (t *Tokenizer) Size() int { return t.tokens.size() }
 
-// Gaps returns the ids below Size that no token has, in ascending order: nil for GPT2.
+// Gaps returns the ids below Size without a token, in ascending order: nil for GPT2.
 func (t *Tokenizer) Gaps() (ids []int) {
 	for id := range t.Size() {
 		if t.tokens.length(id) == 0 {
@@ -213,7 +215,7 @@ func (t *Tokenizer) Gaps() (ids []int) {
 }
 
 // EndOfText returns the id of the token that ends a text, and whether the vocabulary has one:
-// <|endoftext|>, else </s> where that is a special token, else [SEP] of a WordPiece vocabulary.
+// <|endoftext|>, else </s> if that is a special token, else [SEP] of a WordPiece vocabulary.
 func (t *Tokenizer) EndOfText() (id int, ok bool) {
 	return t.endOfText, t.endOfText >= 0
 }
@@ -226,10 +228,10 @@ func (t *Tokenizer) Special() []int {
 // tokens are a vocabulary's tokens by id.
 type tokens struct {
 	text  string   // of all tokens, in id order
-	start []uint32 // [size+1] token id is text[start[id]:start[id+1]]; empty: no token has this id
+	start []uint32 // [size+1] token id is text[start[id]:start[id+1]]; empty if no token has the id
 }
 
-// token returns a token as the vocabulary has it, without a copy.
+// token returns the text of a token in the vocabulary, without a copy.
 func (t *tokens) token(id int) (string, error) {
 	if id >= 0 && id < t.size() {
 		if from, to := t.start[id], t.start[id+1]; from < to {
@@ -239,8 +241,8 @@ func (t *tokens) token(id int) (string, error) {
 	return "", fmt.Errorf("token id %d is unknown: the vocabulary has %d ids", id, t.size())
 }
 
-// length returns the length of a token, 0 if no token has the id, which is below size.
+// length returns the length of a token, or 0 if no token has the id, which is below size.
 func (t *tokens) length(id int) int { return int(t.start[id+1] - t.start[id]) }
 
-// size returns the number of ids, those that no token has included.
+// size returns the number of ids, with those that no token has.
 func (t *tokens) size() int { return len(t.start) - 1 }

@@ -12,9 +12,9 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// parseTokenizerJSON builds a Tokenizer from a tokenizer.json. What would change ids in a way this
-// package does not follow is refused by name. Post-processors add tokens only where they are asked
-// for, which generation does not do, and the cutting and padding of batches is not for texts.
+// parseTokenizerJSON returns the Tokenizer of a tokenizer.json. Settings that would change ids and
+// that this package does not support are refused by name. Post-processors add tokens only if a
+// caller asks for them, which generation does not do, and truncation and padding are for batches.
 func parseTokenizerJSON(name, data string) (*Tokenizer, error) {
 	t, err := readTokenizerJSON(data)
 	if err != nil {
@@ -38,13 +38,13 @@ func readTokenizerJSON(data string) (*Tokenizer, error) {
 	return f.tokenizer()
 }
 
-// A tokenizerFile is what was read of a tokenizer.json.
+// A tokenizerFile holds what was read of a tokenizer.json.
 type tokenizerFile struct {
 	model                                     modelFile
 	added, normalizer, preTokenizer, decoding *strictjson.Reader
 }
 
-// member reads a member of the whole.
+// member reads a member of the whole file.
 func (f *tokenizerFile) member(r *strictjson.Reader, key string) error {
 	if key == "model" { // large: it is read in place
 		f.model.found = true
@@ -72,7 +72,7 @@ func (f *tokenizerFile) member(r *strictjson.Reader, key string) error {
 	return nil
 }
 
-// tokenizer puts the pipeline together.
+// tokenizer returns the Tokenizer with its pipeline.
 func (f *tokenizerFile) tokenizer() (*Tokenizer, error) {
 	t := &Tokenizer{start: -1, endOfText: -1}
 	var err error
@@ -116,8 +116,9 @@ func (f *tokenizerFile) tokenizer() (*Tokenizer, error) {
 	return t, nil
 }
 
-// normalizeAdded normalizes the added tokens that are found in the normalized text. One that changes
-// is written so from then on, and is not special to the library any more when it decodes.
+// normalizeAdded normalizes the added tokens that are found in the normalized text. A token that
+// changes has the new text from then on, and the library no longer counts it as special when it
+// decodes.
 func (v *vocabulary) normalizeAdded(normalizers []normalizer) {
 	for i := range v.added {
 		token := &v.added[i]
@@ -135,8 +136,8 @@ func (v *vocabulary) normalizeAdded(normalizers []normalizer) {
 	}
 }
 
-// readsBytes reports whether the model is BPE over the bytes that ByteLevel spells, and over nothing
-// else: then it reads the bytes themselves.
+// readsBytes reports whether the model is BPE over only the bytes that ByteLevel spells: then it
+// can read the bytes themselves.
 func (f *tokenizerFile) readsBytes(t *Tokenizer) bool {
 	if !f.model.plainBPE() || len(t.splitters) == 0 {
 		return false
@@ -157,7 +158,8 @@ func (f *tokenizerFile) readsBytes(t *Tokenizer) bool {
 	return true
 }
 
-// byteLevel makes the model of bytes, which does all by itself if it may.
+// byteLevel returns a Tokenizer with a model of bytes, which is the whole pipeline if nothing else
+// is needed.
 func (f *tokenizerFile) byteLevel(t *Tokenizer, v *vocabulary) (*Tokenizer, error) {
 	last := t.splitters[len(t.splitters)-1].(levelSplitter)
 	last.alphabet = nil
@@ -180,7 +182,7 @@ func (f *tokenizerFile) byteLevel(t *Tokenizer, v *vocabulary) (*Tokenizer, erro
 	return own, nil
 }
 
-// splitsCharacters reports whether a text is cut into its characters and joined again.
+// splitsCharacters reports whether a text is divided into its characters and joined again.
 func (f *tokenizerFile) splitsCharacters(t *Tokenizer) bool {
 	if len(t.splitters) != 1 || len(t.normalizers) > 0 || len(t.decoding.steps) > 0 {
 		return false
@@ -188,7 +190,7 @@ func (f *tokenizerFile) splitsCharacters(t *Tokenizer) bool {
 	return t.splitters[0] == patternSplitter{pattern: everyCharacter{}}
 }
 
-// finish gives a pipeline its added tokens, and says where texts begin and end.
+// finish sets the added tokens of a pipeline, and the tokens that begin and end texts.
 func (t *Tokenizer) finish(v *vocabulary) {
 	for i := range v.added {
 		token := &v.added[i]
@@ -216,7 +218,7 @@ func (t *Tokenizer) finish(v *vocabulary) {
 	t.add(v.added)
 }
 
-// idle reports whether a value is one that switches a feature off, as is no value.
+// idle reports whether a value switches a feature off or is absent.
 func idle(value *strictjson.Reader) bool {
 	if value == nil {
 		return true
@@ -228,7 +230,7 @@ func idle(value *strictjson.Reader) bool {
 	return false
 }
 
-// refuse refuses a member that this package does not know, unless it switches something off.
+// refuse returns an error for an unknown member, unless its value switches a feature off.
 func refuse(value *strictjson.Reader, key string) error {
 	if idle(value) {
 		return nil
@@ -237,7 +239,7 @@ func refuse(value *strictjson.Reader, key string) error {
 		quote.Plain(value.Text(), 60))
 }
 
-// quoted quotes the first string that is there.
+// quoted quotes the first of texts that is not nil.
 func quoted(texts ...*string) string {
 	for _, text := range texts {
 		if text != nil {
@@ -247,8 +249,8 @@ func quoted(texts ...*string) string {
 	return "none"
 }
 
-// readAdded reads added_tokens. Tokens that are not special are found in any text, as Hugging Face
-// does.
+// readAdded reads added_tokens. As in Hugging Face's library, tokens that are not special are found
+// in any text.
 func (v *vocabulary) readAdded(r *strictjson.Reader) error {
 	if idle(r) {
 		return nil

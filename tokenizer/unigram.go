@@ -1,5 +1,5 @@
-// Unigram, a language model of pieces: of all ways to divide a text into pieces the one with the
-// best sum of scores (Kudo 2018, https://arxiv.org/abs/1804.10959).
+// Unigram, a language model of pieces: of all ways to divide a text into pieces, the one with the
+// greatest sum of scores (Kudo 2018, https://arxiv.org/abs/1804.10959).
 
 package tokenizer
 
@@ -10,46 +10,48 @@ import (
 	"unicode/utf8"
 )
 
-// unigram is Unigram: the best sum in float64, the first that is found winning ties, from left to
-// right and shorter pieces first.
+// unigram implements Unigram: the greatest sum in float64. Of equal sums the first one that is
+// found wins; the search goes from left to right, shorter pieces first.
 type unigram struct {
 	pieces   *prefixTree
 	scores   []float64 // by id
-	unscored float64   // the score of a character that no piece is
-	unknown  uint32    // none: an error
+	unscored float64   // the score of a character without a piece
+	unknown  uint32    // none if such a character is an error
 	ids      map[string]uint32
 	byteID   *[256]uint32 // byte_fallback, if each of a character's bytes has one
-	single   bool         // as sentencepiece has it: sums are kept in float32
-	window   int          // in the place of longWay, if not 0
+	single   bool         // as in sentencepiece: sums are stored in float32
+	window   int          // replaces longWay, if not 0
 }
 
-// kept is a sum as it is remembered.
-func (m *unigram) kept(score float64) float64 {
+// rounded returns a sum as it is stored.
+func (m *unigram) rounded(score float64) float64 {
 	if m.single {
 		return float64(float32(score))
 	}
 	return score
 }
 
-// unknownPenalty is how much worse than the worst piece a character is that no piece is.
+// unknownPenalty is subtracted from the lowest score of all pieces to give that of a character
+// without a piece.
 const unknownPenalty = 10
 
-// An arc is the best way to a place: the piece that ends there, and where it begins.
+// An arc is the best way to a position: the piece that ends there, and the position where it
+// begins.
 type arc struct {
 	score float64
-	from  int32 // −1: there is none
+	from  int32 // −1 if there is none
 	id    uint32
 }
 
-// longWay is how many bytes of a text are looked at before what is certain of them is handed on.
+// longWay is the number of bytes that are searched before certain pieces are emitted.
 const longWay = 64 << 10
 
-// A lattice is the search of the best way through a text: of the places from base on.
+// A lattice is the search for the best way through a text, from position base on.
 type lattice struct {
 	text    string
 	base    int
-	best    []arc // by place − base
-	unnamed Span  // characters up to base that no piece is, and that more may follow
+	best    []arc // by position − base
+	unnamed Span  // characters without a piece up to base; more may follow
 }
 
 func (m *unigram) tokenize(e *encoded, p passage) error {
@@ -65,27 +67,27 @@ func (m *unigram) tokenize(e *encoded, p passage) error {
 			return err
 		}
 		if at < len(p.text) {
-			err = m.handOn(e, p, l, l.certain(at))
+			err = m.emit(e, p, l, l.certain(at))
 		}
 		if err != nil {
 			return err
 		}
 	}
-	err := m.handOn(e, p, l, len(p.text))
+	err := m.emit(e, p, l, len(p.text))
 	e.arcSpace = l.best
 	return err
 }
 
-// grow returns the arcs, up to that of a place at least.
-func (l *lattice) grow(place int) []arc {
-	for place-l.base >= len(l.best) {
+// grow returns the arcs, at least up to that of position.
+func (l *lattice) grow(position int) []arc {
+	for position-l.base >= len(l.best) {
 		l.best = append(l.best, arc{from: -1})
 	}
 	return l.best
 }
 
-// search finds the best ways that begin with a character from at on, up to stop, and returns where
-// the next one begins.
+// search finds the best ways that begin with a character from at up to stop. It returns where the
+// next character begins.
 func (m *unigram) search(e *encoded, p passage, l *lattice, at, stop int) (int, error) {
 	text, best, base := l.text, l.best, l.base
 	for at < stop {
@@ -106,14 +108,14 @@ func (m *unigram) search(e *encoded, p passage, l *lattice, at, stop int) (int, 
 			}
 			to := &best[i+1-base]
 			if score := here + m.scores[id]; to.from < 0 || score > to.score {
-				*to = arc{m.kept(score), int32(at), id}
+				*to = arc{m.rounded(score), int32(at), id}
 			}
 			alone = alone || i+1-at == size
 		}
 		if !alone {
 			best = l.grow(at + size)
 			to := &best[at+size-base]
-			if score := m.kept(here + m.unscored); to.from < 0 || score > to.score {
+			if score := m.rounded(here + m.unscored); to.from < 0 || score > to.score {
 				if m.unknown == none {
 					return 0, e.unknown(none, p, at, at+size)
 				}
@@ -125,8 +127,8 @@ func (m *unigram) search(e *encoded, p passage, l *lattice, at, stop int) (int, 
 	return at, nil
 }
 
-// certain returns the last place that the best ways to all places from at on go through, base if
-// there is none. It follows the ways back, all at once, to where one is left.
+// certain returns the last position that the best ways to all positions from at on have in common,
+// or base if there is none. It follows all ways back together, until only one is left.
 func (l *lattice) certain(at int) int {
 	live, ways := make([]bool, len(l.best)), 0
 	mark := func(i int) {
@@ -153,10 +155,10 @@ func (l *lattice) certain(at int) int {
 	return l.base
 }
 
-// handOn appends the pieces of the best way up to a place, which the places after it begin at.
-// Neighbours that no piece is are one, and wait for what follows.
-func (m *unigram) handOn(e *encoded, p passage, l *lattice, end int) error {
-	var path []int // the ends of the pieces, backwards
+// emit appends the pieces of the best way up to a position, from which the remaining ways begin.
+// Neighbouring characters without a piece become one unknown token; they wait for what follows.
+func (m *unigram) emit(e *encoded, p passage, l *lattice, end int) error {
+	var path []int // the ends of the pieces, in reverse
 	for at := end; at > l.base; at = int(l.best[at-l.base].from) {
 		path = append(path, at)
 	}
@@ -184,8 +186,8 @@ func (m *unigram) handOn(e *encoded, p passage, l *lattice, end int) error {
 	return nil
 }
 
-// named appends the ids of neighbours that no piece is, if there are any. They may still be one
-// together, or have bytes.
+// named appends the ids for neighbouring characters without a piece, if there are any: the piece
+// that they form together, their bytes, or the unknown token.
 func (m *unigram) named(e *encoded, p passage, l *lattice) error {
 	from, to := l.unnamed.Start, l.unnamed.End
 	l.unnamed = Span{}

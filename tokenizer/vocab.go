@@ -11,7 +11,7 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// Bounds on what a file may ask for. The largest vocabularies in use have 262,144 ids and 33 MB of
+// Bounds on the contents of a file. The largest vocabularies in use have 262,144 ids and 33 MB of
 // text.
 const (
 	maxIDs      = 1 << 20
@@ -21,23 +21,23 @@ const (
 	maxFileSize = 32 << 20
 )
 
-// A vocabulary is what a file says, not yet a Tokenizer. Tokens are written in GPT-2's byte
-// alphabet.
+// A vocabulary is the contents of a file, before it is a Tokenizer. Tokens are written in GPT-2's
+// byte alphabet.
 type vocabulary struct {
 	name   string // of the table of ids, for errors: vocab.json
 	ids    map[string]uint32
-	tokens []string    // by id; "": no token has it
+	tokens []string    // by id; "" if no token has it
 	merges [][3]uint32 // in rank order: left, right, what they make
-	prefix string      // of tokens that go on with a word, which a merge leaves out
-	scores []float64   // [tokens] of a list of pieces
+	prefix string      // of tokens that continue a word; a merge leaves it out
+	scores []float64   // [tokens] for a list of pieces
 	joined []byte      // scratch
-	made   uint32      // what the last merge makes
+	made   uint32      // the id that the last merge makes
 
 	added     []addedToken
 	addedText map[string]bool
 }
 
-// readVocab reads an object of token → id. Errors give the byte.
+// readVocab reads an object of token → id. Errors name the byte.
 func readVocab(name string, r *strictjson.Reader) (*vocabulary, error) {
 	few := min(r.Left()/20, maxIDs) // GPT-2's takes 20.7 bytes a token
 	v := &vocabulary{name: name, ids: make(map[string]uint32, few), tokens: make([]string, 0, few)}
@@ -51,7 +51,7 @@ func readVocab(name string, r *strictjson.Reader) (*vocabulary, error) {
 			return r.Errorf("the token of id %d is empty", id)
 		}
 		different := len(v.ids)
-		if v.ids[token] = uint32(id); len(v.ids) == different { // half the time of looking first
+		if v.ids[token] = uint32(id); len(v.ids) == different { // twice as fast as a lookup before
 			return r.Errorf("token %s comes twice, as %d and %d",
 				quote.Short(token, 60), slices.Index(v.tokens, token), id)
 		}
@@ -66,7 +66,7 @@ func readVocab(name string, r *strictjson.Reader) (*vocabulary, error) {
 	return v, err
 }
 
-// set gives id to token.
+// set sets the token of an id.
 func (v *vocabulary) set(id int, token string) error {
 	for len(v.tokens) <= id {
 		v.tokens = append(v.tokens, "")
@@ -79,7 +79,7 @@ func (v *vocabulary) set(id int, token string) error {
 	return nil
 }
 
-// addMerge appends the merge of two tokens: its rank is its place.
+// addMerge appends the merge of two tokens. Its rank is its index.
 func (v *vocabulary) addMerge(left, right string) error {
 	if len(v.merges) == maxMerges {
 		return fmt.Errorf("more than %d merges", maxMerges)
@@ -93,7 +93,7 @@ func (v *vocabulary) addMerge(left, right string) error {
 	if !ok {
 		return fmt.Errorf("%s is not in %s", quote.Short(right, 60), v.name)
 	}
-	both, ok := v.made+1, true // mostly, ids are in the order of the merges
+	both, ok := v.made+1, true // ids usually have the order of the merges
 	if both >= uint32(len(v.tokens)) || v.tokens[both] != string(v.joined) {
 		both, ok = v.ids[string(v.joined)]
 	}
@@ -107,8 +107,8 @@ func (v *vocabulary) addMerge(left, right string) error {
 	return nil
 }
 
-// addToken takes in an added token, which may be in the vocabulary already. Merges must be
-// complete.
+// addToken adds an added token, which may be in the vocabulary already. All merges must have been
+// added.
 func (v *vocabulary) addToken(token addedToken) error {
 	if token.text == "" {
 		return fmt.Errorf("added token %d is empty", token.id)
@@ -139,7 +139,7 @@ func (v *vocabulary) addToken(token addedToken) error {
 	return nil
 }
 
-// tokenizer builds a Tokenizer of byte-level BPE.
+// tokenizer returns a Tokenizer of byte-level BPE.
 func (v *vocabulary) tokenizer(rules splitting) (*Tokenizer, error) {
 	level, endOfText, err := v.byteLevel(rules)
 	if err != nil {
@@ -148,7 +148,7 @@ func (v *vocabulary) tokenizer(rules splitting) (*Tokenizer, error) {
 	return level.tokenizer(v.added, endOfText), nil
 }
 
-// byteLevel builds the model. <|endoftext|> is special wherever the vocabulary has it.
+// byteLevel returns the model. <|endoftext|> is special if the vocabulary has it.
 func (v *vocabulary) byteLevel(rules splitting) (level *byteLevel, endOfText int, err error) {
 	alphabet := newByteAlphabet()
 	s := &byteLevel{
@@ -156,7 +156,7 @@ func (v *vocabulary) byteLevel(rules splitting) (level *byteLevel, endOfText int
 		merges:    newMerges(len(v.merges)),
 		splitting: rules,
 	}
-	ordinary := make([]bool, len(v.tokens)) // what bytes and merges give
+	ordinary := make([]bool, len(v.tokens)) // tokens that bytes and merges give
 	for b, r := range alphabet.runes {
 		id, ok := v.ids[string(r)]
 		if ok {
@@ -199,8 +199,8 @@ func (v *vocabulary) table(verbatim map[int]bool, alphabet *byteAlphabet) *token
 	return &tokens{text: string(text), start: start}
 }
 
-// endOfText returns the id of <|endoftext|>, -1 if there is none, and adds it to the special tokens
-// if it is only in the vocabulary.
+// endOfText returns the id of <|endoftext|>, or -1 if there is none. It adds the token to the
+// special tokens if it is only in the vocabulary.
 func (v *vocabulary) endOfText() int {
 	for _, token := range v.added {
 		if token.text == EndOfTextToken {
@@ -216,9 +216,9 @@ func (v *vocabulary) endOfText() int {
 	return int(id)
 }
 
-// verbatim returns the added tokens' ids. Added tokens stand for their text as it is; one that is
-// an ordinary token too, where it stands for other bytes, would not decode to what it was, and is
-// an error.
+// verbatim returns the ids of the added tokens, which stand for their own text. It is an error if
+// one is an ordinary token too and stands for other bytes there: it would not decode to the text
+// that it was found in.
 func (v *vocabulary) verbatim(ordinary []bool, alphabet *byteAlphabet) (map[int]bool, error) {
 	ids := make(map[int]bool, len(v.added))
 	for _, token := range v.added {
@@ -231,11 +231,12 @@ func (v *vocabulary) verbatim(ordinary []bool, alphabet *byteAlphabet) (map[int]
 	return ids, nil
 }
 
-// A byteAlphabet is how GPT-2's files write bytes as printable runes (openai/gpt-2, src/encoder.py,
-// bytes_to_unicode): printable Latin-1 as itself, the others as U+0100 and on.
+// A byteAlphabet is the way in which GPT-2's files write bytes as printable runes (openai/gpt-2,
+// src/encoder.py, bytes_to_unicode): printable Latin-1 as itself, the others as U+0100 and
+// following.
 type byteAlphabet struct {
 	runes [256]rune
-	bytes [256 + 68]int16 // by rune; −1: not in the alphabet
+	bytes [256 + 68]int16 // by rune; −1 if not in the alphabet
 }
 
 func newByteAlphabet() *byteAlphabet {
@@ -256,8 +257,8 @@ func newByteAlphabet() *byteAlphabet {
 	return a
 }
 
-// appendBytes appends the bytes that token stands for. A token with a rune outside the alphabet
-// stands for itself, as in Hugging Face's ByteLevel decoder.
+// appendBytes appends the bytes of a token. A token with a rune outside the alphabet stands for
+// itself, as in Hugging Face's ByteLevel decoder.
 func (a *byteAlphabet) appendBytes(dst []byte, token string) []byte {
 	from := len(dst)
 	for _, r := range token {

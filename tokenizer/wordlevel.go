@@ -2,10 +2,10 @@
 
 package tokenizer
 
-// wordLevel is WordLevel.
+// wordLevel implements WordLevel.
 type wordLevel struct {
 	ids     map[string]uint32
-	unknown uint32 // none: an error
+	unknown uint32 // none if an unknown part is an error
 }
 
 func (m *wordLevel) tokenize(e *encoded, p passage) error {

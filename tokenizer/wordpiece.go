@@ -1,28 +1,28 @@
-// WordPiece, BERT's model: the longest token that a word begins with, then the longest that goes on
-// with it, and so to its end.
+// WordPiece, BERT's model: the longest token with which a word begins, then the longest that
+// continues it, to the end of the word.
 
 package tokenizer
 
 import "unicode/utf8"
 
-// A model turns a part of a text that no pre-tokenizer cuts into ids.
+// A model turns a part of a text, after all splitting, into ids.
 type model interface {
 	tokenize(e *encoded, p passage) error
 }
 
-// wordPiece is WordPiece.
+// wordPiece implements WordPiece.
 type wordPiece struct {
-	begins  *prefixTree // tokens that begin a word
-	goesOn  *prefixTree // tokens after the first, without the ## before them
-	unknown uint32      // for a word that has a part without a token; none: an error
-	longest int         // characters of a word that is tried
+	begins    *prefixTree // tokens that begin a word
+	continues *prefixTree // tokens after the first, without their ##
+	unknown   uint32      // for a word that has a part without a token; none if that is an error
+	longest   int         // the number of characters up to which a word is tried
 }
 
 func (m *wordPiece) tokenize(e *encoded, p passage) error {
 	before := len(e.ids)
 	bad := len(p.text) > m.longest && utf8.RuneCountInString(p.text) > m.longest
 	for at := 0; at < len(p.text) && !bad; {
-		tree := m.goesOn
+		tree := m.continues
 		if at == 0 {
 			tree = m.begins
 		}

@@ -1,12 +1,12 @@
-// Command genclasses writes tokenizer/classes.bin, the classes of all code points that GPT-2's
-// pattern tells apart, by Unicode 16.0, which is what OpenAI's tiktoken (npm package 1.0.22, and
-// any built with Rust's regex-syntax 0.8.5 or later) goes by. It needs no network: Go 1.26 has the
-// tables of Unicode 15.0, and what 15.1 and 16.0 added is here.
+// Command genclasses writes tokenizer/classes.bin, the classes that GPT-2's pattern distinguishes,
+// for all code points of Unicode 16.0. OpenAI's tiktoken uses that version (npm package 1.0.22, and
+// any built with Rust's regex-syntax 0.8.5 or later). It needs no network: Go 1.26 has the tables
+// of Unicode 15.0, and what 15.1 and 16.0 added is listed here.
 //
 //	go run ./tokenizer/internal/genclasses tokenizer/classes.bin
 //
 // The layout: little-endian uint32s, code point<<2 | class, ascending. The class (0 symbol, 1
-// letter, 2 number, 3 white space) holds up to the next one's code point.
+// letter, 2 number, 3 white space) is that of all code points up to the next entry's.
 package main
 
 import (
@@ -22,7 +22,7 @@ const (
 	space  = 3
 )
 
-// later holds the letters and numbers that Unicode 15.1 (CJK extension I, the last) and 16.0 added.
+// later holds the letters and numbers of Unicode 15.1 (the last range, CJK extension I) and 16.0.
 var later = []struct {
 	first, last rune
 	class       uint32

@@ -1,11 +1,12 @@
-// Command genproperties writes tokenizer/properties.bin: what the parts of Hugging Face's tokenizers
-// library take each code point for. They go by different versions of Unicode (8.0 to 17.0 in one
-// release), so bench/tokenizers/properties.mjs asks the library, and its answer is read here:
+// Command genproperties writes tokenizer/properties.bin: the properties of each code point in the
+// parts of Hugging Face's tokenizers library. They use different versions of Unicode (8.0 to 17.0
+// in one release), so bench/tokenizers/properties.mjs asks the library, and this command reads its
+// answer:
 //
 //	go run ./tokenizer/internal/genproperties properties.json tokenizer/properties.bin
 //
-// The layout: little-endian uint32s in pairs, ascending: a code point, and the properties (bit i is
-// the i-th of names) of it and of those up to the next pair's.
+// The layout: pairs of little-endian uint32s, ascending. A pair is a code point, and the properties
+// of it and of all code points up to the next pair's (bit i is the i-th of names).
 package main
 
 import (
@@ -18,8 +19,8 @@ import (
 	"golang.org/x/text/unicode/rangetable"
 )
 
-// names are in the order of the constants in tokenizer/properties.go. The last is not asked for: the
-// library normalizes by Unicode 9.0, to which all that came later is inert.
+// names are in the order of the constants in tokenizer/properties.go. The library is not asked for
+// the last: it normalizes by Unicode 9.0, which changes no later characters.
 var names = []string{"letter", "number", "punctuation", "mark", "symbol", "upper", "lower", "space",
 	"word", "setWord", "digit", "rustWord", "numeric", "bertPunctuation", "bertAccent", "bertDropped",
 	"accent", "later"}
