@@ -19,6 +19,7 @@ import (
 	"picogpt/hub"
 	"picogpt/model"
 	"picogpt/sample"
+	"picogpt/search"
 	"picogpt/weights"
 	"picogpt/weights/demo"
 )
@@ -83,8 +84,8 @@ func TestANilContextIsAnError(t *testing.T) {
 		"decode.Generate, on": last(decode.Generate(none, held, nil, decode.Options{})),
 		"decode.Samples":      last(decode.Samples(none, s, []int{1}, 2, decode.Options{})),
 		"decode.Samples, on":  last(decode.Samples(none, held, nil, 2, decode.Options{})),
-		"decode.Contrastive":  last(decode.Contrastive(none, s, []int{1}, 0.5, decode.Options{})),
-		"decode.Beams": second(decode.Beams(none, s, []int{1}, decode.BeamOptions{},
+		"search.Contrastive":  last(search.Contrastive(none, s, []int{1}, 0.5, decode.Options{})),
+		"search.Beams": second(search.Beams(none, s, []int{1}, search.BeamOptions{},
 			decode.Options{})),
 		"decode.NewDRYStrings": second(sample.NewDRYStrings(none, tok, nil)),
 		"Compiler.Regex":       second(forms.Regex(none, "a")),

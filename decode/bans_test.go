@@ -246,26 +246,6 @@ func TestBannedStringsWhereTheContextSlides(t *testing.T) {
 	}
 }
 
-func TestBeamsHaveNoBannedStrings(t *testing.T) {
-	m, tok := testmodel.Demo(t, model.Options{}), demoTokenizer(t)
-	prompt, err := tok.Encode("Once upon a time")
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := Options{MaxTokens: 12, Vocabulary: tok, Ban: []string{"little girl", " there was a"}}
-	found, err := Beams(t.Context(), m.NewSession(), prompt, BeamOptions{Beams: 3, Return: 3}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, h := range found {
-		for _, ban := range o.Ban {
-			if strings.Contains(h.Text(), ban) {
-				t.Errorf("%q has %q", h.Text(), ban)
-			}
-		}
-	}
-}
-
 // TestForksGoBackByThemselves forks a stream at each of its tokens: both write the same.
 func TestForksGoBackByThemselves(t *testing.T) {
 	m := tiny(t, fixture.Options{})

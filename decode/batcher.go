@@ -166,7 +166,7 @@ func (b *Batcher) Continue(
 			yield(Token{}, errors.New("batcher: the session is of another model"))
 			return
 		case o.Echo != EchoNone:
-			yield(Token{}, &sample.OptionError{Err: errNoEcho})
+			yield(Token{}, &sample.OptionError{Err: ErrNoEcho})
 			return
 		}
 		st, err := NewStream(s, prompt, o)

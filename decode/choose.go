@@ -46,11 +46,7 @@ func (s *Stream) choose(from sample.Row) {
 	before := s.sampler.State
 	s.shared.Lend(s.sampler)
 	defer s.shared.Return(s.sampler)
-	s.sampler.Barred, s.sampler.Against = s.barredHere(), nil
-	if s.guide != nil {
-		s.sampler.Against = s.guide.session.Logits()
-	}
-	id, err := 0, s.constrain()
+	id, err := 0, s.prepare()
 	if err == nil {
 		id, err = s.sampler.Choose(from, s.context)
 	}
@@ -71,17 +67,14 @@ func (s *Stream) Distribution() (sample.Distribution, error) {
 			"token yet")
 	}
 	s.sampler = s.sampler.Fork() // with memory of its own
-	if err := s.constrain(); err != nil {
+	if err := s.prepare(); err != nil {
 		return sample.Distribution{}, err
-	}
-	if s.guide != nil {
-		s.sampler.Against = s.guide.session.Logits()
 	}
 	completing, err := s.completing()
 	if err != nil {
 		return sample.Distribution{}, err
 	}
-	s.sampler.Barred = append(s.barredHere(), completing...)
+	s.sampler.Barred = append(s.sampler.Barred, completing...)
 	if s.bans != nil && s.sampler.Barred == nil {
 		s.sampler.Barred = []int{} // the step counts, whatever it takes
 	}

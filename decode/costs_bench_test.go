@@ -20,6 +20,7 @@ import (
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
+	"picogpt/search"
 	"picogpt/tokenizer"
 )
 
@@ -106,8 +107,8 @@ func BenchmarkCostOfBeams(b *testing.B) {
 			took, _ := takes(b, m, manyIDs(50), o)
 			one = min(one, took)
 			start := time.Now()
-			if _, err := decode.Beams(context.Background(), m.NewSession(), manyIDs(50),
-				decode.BeamOptions{Beams: 4}, o); err != nil {
+			if _, err := search.Beams(context.Background(), m.NewSession(), manyIDs(50),
+				search.BeamOptions{Beams: 4}, o); err != nil {
 				b.Fatal(err)
 			}
 			four = min(four, time.Since(start))

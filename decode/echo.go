@@ -28,8 +28,8 @@ const (
 	EchoOnly   Echo = "only"   // the prompt's and no new ones: Finish of the last is FinishLength
 )
 
-// errNoEcho refuses Options.Echo where loops choose tokens in a way of their own.
-var errNoEcho = errors.New("echo: want none in a search, nor with Push or Continue of a Batcher")
+// ErrNoEcho is the error of Options.Echo where tokens are chosen in a way of its own.
+var ErrNoEcho = errors.New("echo: want none in a search, nor with Push or Continue of a Batcher")
 
 // An echo is the tokens of a prompt, while they are scored and after that. Nil is none.
 //

@@ -4,7 +4,6 @@ package decode
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -22,7 +21,7 @@ type Token struct {
 	Text    string  // what became certain: see Options.Vocabulary and Options.Stop
 	Dropped int     // how many of the context's oldest tokens were dropped before it was chosen
 	Finish  string  // why the sample ends with this token, "" while it goes on
-	Score   float64 // see Contrastive; 0 elsewhere
+	Score   float64 // see search.Contrastive; 0 elsewhere
 	Guessed bool    // speculation had guessed it: see Options.Lookup
 	Prompt  bool    // it is one of the prompt's: see Options.Echo
 	Seed    uint64  // set by package picogpt, in a sample's last token; 0 elsewhere
@@ -97,14 +96,14 @@ func Samples(
 		}
 		parent, err := NewStream(s, prompt, o)
 		if err == nil {
-			err = parent.prefill(ctx)
+			err = parent.Prefill(ctx)
 		}
 		if err != nil {
 			yield(Token{}, err)
 			return
 		}
-		parent.shared = &sample.Pool{}
-		defer parent.guide.forget()
+		parent.SetPool(&sample.Pool{})
+		defer parent.Stop()
 		for first := 0; first < n; first += together {
 			// The prompt's evaluation is followed by tokens in any case.
 			if err := ctx.Err(); first > 0 && err != nil {
@@ -133,8 +132,9 @@ func checkSamples(n int) error {
 	return nil
 }
 
-// prefill evaluates the context, so that the stream can be forked after it.
-func (s *Stream) prefill(ctx context.Context) error {
+// Prefill evaluates the context, for forks of the stream that alone choose what follows. After an
+// error the stream is stopped.
+func (s *Stream) Prefill(ctx context.Context) error {
 	s.SetAccess(AccessForks)
 	err := model.ErrNoContext
 	switch {
@@ -146,7 +146,7 @@ func (s *Stream) prefill(ctx context.Context) error {
 	}
 	if err != nil {
 		s.Stop()
-		return cause(err)
+		return model.Cause(err)
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func run(
 			err = evaluate(ctx, m, streams, batch)
 		}
 		if err != nil {
-			yield(Token{}, cause(err))
+			yield(Token{}, model.Cause(err))
 			return false
 		}
 		for i, s := range streams {
@@ -210,13 +210,4 @@ func evaluate(
 		return nil
 	}
 	return m.Eval(ctx, batch...)
-}
-
-// cause is an error of Eval without the number of an input, which only its caller knows.
-func cause(err error) error {
-	var input *model.InputError
-	if errors.As(err, &input) {
-		return input.Err
-	}
-	return err
 }

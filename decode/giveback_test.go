@@ -44,25 +44,8 @@ func TestWhatFailsGivesItsForksBack(t *testing.T) {
 	draws := balks
 	draws.Temperature = 1
 	for name, fails := range map[string]func(s *model.Session) error{
-		"Beams": func(s *model.Session) error {
-			_, err := Beams(ctx, s, prompt, BeamOptions{Beams: 4}, balks)
-			return err
-		},
-		"Beams that are drawn": func(s *model.Session) error {
-			_, err := Beams(ctx, s, prompt, BeamOptions{Beams: 4}, draws)
-			return err
-		},
-		"Beams in groups": func(s *model.Session) error {
-			_, err := Beams(ctx, s, prompt, BeamOptions{Beams: 4, Groups: 2}, balks)
-			return err
-		},
 		"Samples": func(s *model.Session) (err error) {
 			for _, err = range Samples(ctx, s, prompt, 3, draws) {
-			}
-			return err
-		},
-		"Contrastive": func(s *model.Session) (err error) {
-			for _, err = range Contrastive(ctx, s, prompt, 0.5, balks) {
 			}
 			return err
 		},

@@ -172,25 +172,14 @@ func TestHealedTextsBeginWithWhatWasTakenBack(t *testing.T) {
 		}
 		inside := []string{string(h.Bytes)}
 		o := Options{MaxTokens: 5, Vocabulary: tok, Healing: h, Stop: inside, Ban: inside}
-		if got := texts(collect(t, m.NewSession(), h.Prompt, o)); !strings.HasPrefix(got, first) {
+		if got := text(collect(t, m.NewSession(), h.Prompt, o)); !strings.HasPrefix(got, first) {
 			t.Errorf("%q goes on %q, want %q first", prompt, got, first)
 		}
 		o.Temperature = 1.5
 		for o.Seed = range 5 {
 			want := collect(t, m.NewSession(), h.Prompt, o)
-			if got := texts(want); !strings.HasPrefix(got, string(h.Bytes)) {
+			if got := text(want); !strings.HasPrefix(got, string(h.Bytes)) {
 				t.Errorf("%q goes on %q, want %q first", prompt, got, h.Bytes)
-			}
-		}
-		o.Temperature = 0
-		found, err := Beams(context.Background(), m.NewSession(), h.Prompt,
-			BeamOptions{Beams: 3, Return: 3}, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range found {
-			if !strings.HasPrefix(f.Text(), string(h.Bytes)) {
-				t.Errorf("%q: a beam goes on %q, want %q first", prompt, f.Text(), h.Bytes)
 			}
 		}
 	}
@@ -207,7 +196,7 @@ func TestStopAndBannedStringsMayBeginInWhatWasTakenBack(t *testing.T) {
 		t.Fatalf("%q is taken back, want \" gi\"", h.Bytes)
 	}
 	o := Options{MaxTokens: 6, Vocabulary: tok, Healing: h}
-	plain := texts(collect(t, m.NewSession(), h.Prompt, o))
+	plain := text(collect(t, m.NewSession(), h.Prompt, o))
 	if !strings.HasPrefix(plain, " girl") {
 		t.Fatalf("the text is %q, want girl", plain)
 	}
@@ -215,7 +204,7 @@ func TestStopAndBannedStringsMayBeginInWhatWasTakenBack(t *testing.T) {
 		"girl": " ", " g": plain, "gi": plain, "rl": " gi", " girl w": "",
 	} {
 		o.Stop = []string{stop}
-		got := texts(collect(t, m.NewSession(), h.Prompt, o))
+		got := text(collect(t, m.NewSession(), h.Prompt, o))
 		if got != want {
 			t.Errorf("with the stop string %q the text is %q, want %q", stop, got, want)
 		}
@@ -225,7 +214,7 @@ func TestStopAndBannedStringsMayBeginInWhatWasTakenBack(t *testing.T) {
 		o.Seed, o.Temperature = seed, float64(seed)/10
 		for _, ban := range []string{"girl", " gir", "iant", " g"} {
 			o.Ban = []string{ban}
-			got := texts(collect(t, m.NewSession(), h.Prompt, o))
+			got := text(collect(t, m.NewSession(), h.Prompt, o))
 			if !strings.HasPrefix(got, " gi") {
 				t.Errorf("without %q: %q, want \" gi\" first", ban, got)
 			}
@@ -351,7 +340,7 @@ func TestHealedTextsAreOfTheirForm(t *testing.T) {
 	seen := map[string]bool{}
 	for o.Seed = range uint64(40) {
 		tokens := collect(t, m.NewSession(), h.Prompt, o)
-		text := texts(tokens)
+		text := text(tokens)
 		if last := tokens[len(tokens)-1]; last.Finish != FinishEndOfText || last.Incomplete {
 			t.Errorf("%q ends by %s, incomplete: %v", text, last.Finish, last.Incomplete)
 		}
@@ -364,15 +353,8 @@ func TestHealedTextsAreOfTheirForm(t *testing.T) {
 		t.Errorf("the texts are %v, want several", seen)
 	}
 	o.Temperature = 0
-	found, err := Beams(context.Background(), m.NewSession(), h.Prompt, BeamOptions{Beams: 3}, o)
-	if err != nil || !slices.Contains(list, strings.TrimPrefix(found[0].Text(), string(h.Bytes))) {
-		t.Errorf("the best beam is %q, %v", found[0].Text(), err)
-	}
 	o.MaxTokens = 1
 	if tokens := collect(t, m.NewSession(), h.Prompt, o); !tokens[0].Incomplete {
 		t.Errorf("one token, %q, is a whole text", tokens[0].Text)
 	}
 }
-
-// texts is the text of tokens.
-func texts(tokens []Token) string { return Hypothesis{Tokens: tokens}.Text() }

@@ -25,10 +25,6 @@ func TestALateStepThatLeavesNoIDIsAnErrorEverywhere(t *testing.T) {
 			"guessed":  Generate(t.Context(), m.NewSession(), []int{1}, guessed),
 			"a sample": Samples(t.Context(), m.NewSession(), []int{1}, 2, o),
 			"a batch":  b.Generate(t.Context(), []int{1}, o),
-			"a beam": func(yield func(Token, error) bool) {
-				_, err := Beams(t.Context(), m.NewSession(), []int{1}, BeamOptions{}, o)
-				yield(Token{}, err)
-			},
 		} {
 			var last error
 			for _, err := range texts {

@@ -142,17 +142,11 @@ func compareTexts(t *testing.T, got, want *model.Model, o Options) {
 	}
 }
 
-// TestSearchesNeedWholeRows, which they ask for whatever the sampler needs.
-func TestSearchesNeedWholeRows(t *testing.T) {
+// TestDraftsNeedWholeRows, which they ask for whatever the sampler needs.
+func TestDraftsNeedWholeRows(t *testing.T) {
 	config, file := fixture.Checkpoint(fixture.Options{Vocab: 90, Positions: 60})
-	device := &bestDevice{}
-	m := testmodel.New(t, config, file, model.Options{Device: device})
+	m := testmodel.New(t, config, file, model.Options{Device: &bestDevice{}})
 	o := Options{MaxTokens: 9}
-	if _, err := Beams(t.Context(), m.NewSession(), []int{1}, BeamOptions{Beams: 1}, o); err != nil {
-		t.Error(err)
-	}
-	collectContrast(t, m.NewSession(), []int{1, 2}, 0.6, Options{MaxTokens: 9,
-		Params: sample.Params{TopK: 4}})
 	looked := o
 	looked.Lookup, looked.alwaysDraft = 3, true
 	drafted := collect(t, m.NewSession(), []int{1, 2, 1, 2, 1}, looked)

@@ -244,19 +244,12 @@ func (s *Stream) Next() (t Token, ok bool, err error) {
 // Push is Next for logits [vocabulary] of the caller's: those of the session, changed, or those of
 // several models together. What Next needs, Push needs.
 func (s *Stream) Push(logits []float32) (Token, error) {
-	if s.done {
-		return Token{Sample: s.sample}, errors.New("stream: it is done, and takes no more logits")
+	err := s.awaits()
+	if err == nil && s.bans != nil {
+		err = errors.New("stream: want no banned strings with Push, which cannot go back")
 	}
-	if s.bans != nil {
-		return Token{Sample: s.sample}, errors.New("stream: want no banned strings with Push, " +
-			"which cannot go back")
-	}
-	if s.echo != nil {
-		return Token{Sample: s.sample}, errNoEcho
-	}
-	if n := s.pending(); n > 0 {
-		return Token{Sample: s.sample}, fmt.Errorf("stream: logits before %d of its tokens are "+
-			"evaluated, want them after", n)
+	if err != nil {
+		return Token{Sample: s.sample}, err
 	}
 	s.choose(sample.WholeRow(logits, s.limits.leaves))
 	return s.take()
@@ -296,6 +289,20 @@ func (s *Stream) take() (Token, error) {
 		s.extend(t.ID)
 	}
 	return t, nil
+}
+
+// awaits returns the error of a stream whose next token nobody can choose.
+func (s *Stream) awaits() error {
+	if s.done {
+		return errors.New("stream: it is done, and takes no more logits")
+	}
+	if s.echo != nil {
+		return ErrNoEcho
+	}
+	if n := s.pending(); n > 0 {
+		return fmt.Errorf("stream: logits before %d of its tokens are evaluated, want them after", n)
+	}
+	return nil
 }
 
 // extend makes id part of the context. If that is full, its newest half begins anew.

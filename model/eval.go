@@ -54,6 +54,16 @@ func (e *InputError) Error() string { return fmt.Sprintf("input %d: %v", e.Input
 
 func (e *InputError) Unwrap() error { return e.Err }
 
+// Cause returns an error of Eval without the number of the input, which means nothing to those who
+// have not made the batch.
+func Cause(err error) error {
+	var input *InputError
+	if errors.As(err, &input) {
+		return input.Err
+	}
+	return err
+}
+
 // inputErrorf returns an InputError with a message.
 func inputErrorf(input int, format string, args ...any) error {
 	return &InputError{input, fmt.Errorf(format, args...)}

@@ -13,6 +13,7 @@ import (
 	"picogpt/internal/amount"
 	"picogpt/internal/genflags"
 	"picogpt/model"
+	"picogpt/search"
 	"picogpt/tokenizer"
 )
 
@@ -151,7 +152,7 @@ func (c *generateCommand) texts(
 	case c.Search.Beams != nil:
 		return c.Search.beams(ctx, s, prompt, o, scores)
 	case c.Search.Contrastive != nil:
-		return decode.Contrastive(ctx, s, prompt, *c.Search.Contrastive, o)
+		return search.Contrastive(ctx, s, prompt, *c.Search.Contrastive, o)
 	case c.Samples > 1:
 		return decode.Samples(ctx, s, prompt, c.Samples, o)
 	}

@@ -13,6 +13,7 @@ import (
 	"picogpt/internal/genflags"
 	"picogpt/internal/promptlines"
 	"picogpt/model"
+	"picogpt/search"
 )
 
 type searchFlags struct {
@@ -105,7 +106,7 @@ func (f *searchFlags) check(o decode.Options, given map[string]bool) error {
 	case f.Contrastive != nil && given["top-k"] && o.TopK == 0:
 		return usagef("--contrastive and --top-k 0: want 1 or more, the tokens to choose from")
 	case f.Contrastive != nil:
-		err = decode.CheckContrastive(*f.Contrastive, o)
+		err = search.CheckContrastive(*f.Contrastive, o)
 	}
 	if err != nil {
 		return fault.Usage{Err: genflags.Named(err)}
@@ -113,10 +114,10 @@ func (f *searchFlags) check(o decode.Options, given map[string]bool) error {
 	return nil
 }
 
-func (f *searchFlags) beamOptions() decode.BeamOptions {
-	return decode.BeamOptions{
+func (f *searchFlags) beamOptions() search.BeamOptions {
+	return search.BeamOptions{
 		Beams: *f.Beams, Return: f.Return, LengthPenalty: f.LengthPenalty,
-		EarlyStopping: decode.EarlyStopping(f.EarlyStopping), Groups: f.BeamGroups,
+		EarlyStopping: search.EarlyStopping(f.EarlyStopping), Groups: f.BeamGroups,
 		Diversity: f.Diversity,
 	}
 }
@@ -126,7 +127,7 @@ func (f *searchFlags) beams(
 	ctx context.Context, s *model.Session, prompt []int, o decode.Options, scores *searchScores,
 ) iter.Seq2[decode.Token, error] {
 	return func(yield func(decode.Token, error) bool) {
-		found, err := decode.Beams(ctx, s, prompt, f.beamOptions(), o)
+		found, err := search.Beams(ctx, s, prompt, f.beamOptions(), o)
 		if err != nil {
 			yield(decode.Token{}, err)
 			return

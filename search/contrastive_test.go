@@ -1,4 +1,4 @@
-package decode
+package search
 
 // Contrastive search gives what Hugging Face's own code gives.
 
@@ -6,27 +6,23 @@ import (
 	"context"
 	"errors"
 	"math"
+	"reflect"
 	"slices"
 	"testing"
 
+	"picogpt/decode"
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
 )
 
-// contrast collects the tokens of a contrastive search.
+// collectContrast returns the tokens of a contrastive search.
 func collectContrast(
-	t *testing.T, s *model.Session, prompt []int, alpha float64, o Options,
-) (tokens []Token) {
+	t *testing.T, s *model.Session, prompt []int, alpha float64, o decode.Options,
+) []decode.Token {
 	t.Helper()
-	for tok, err := range Contrastive(context.Background(), s, prompt, alpha, o) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		tokens = append(tokens, tok)
-	}
-	return tokens
+	return collect(t, Contrastive(context.Background(), s, prompt, alpha, o))
 }
 
 func TestContrastiveSearchIsHuggingFacesOnTheDemo(t *testing.T) {
@@ -43,7 +39,7 @@ func TestContrastiveSearchIsHuggingFacesOnTheDemo(t *testing.T) {
 	}
 	m := testmodel.Demo(t, model.Options{})
 	for _, c := range cases {
-		o := Options{MaxTokens: c.MaxNew, EndOfText: []int{}, Params: sample.Params{TopK: c.TopK}}
+		o := decode.Options{MaxTokens: c.MaxNew, EndOfText: []int{}, Params: sample.Params{TopK: c.TopK}}
 		// A part of the prompt may be in the session.
 		s := m.NewSession()
 		if c.TopK == 6 {
@@ -72,17 +68,17 @@ func TestContrastiveSearchIsHuggingFacesOnTheDemo(t *testing.T) {
 
 func TestContrastiveSearchWithoutPenaltyIsGreedy(t *testing.T) {
 	m := tiny(t, fixture.Options{})
-	o := Options{Top: 2, Vocabulary: letters(29), Params: sample.Params{RepeatPenalty: 1.3}}
+	o := decode.Options{Top: 2, Vocabulary: letters(29), Params: sample.Params{RepeatPenalty: 1.3}}
 	for _, o.MaxTokens = range []int{0, 5, 20} {
-		want := collect(t, m.NewSession(), []int{3, 1, 4}, o)
+		want := collect(t, decode.Generate(t.Context(), m.NewSession(), []int{3, 1, 4}, o))
 		// A token that takes no position is not chosen: nothing is known of it.
 		want = want[:min(len(want), 20)]
-		want[len(want)-1].Finish = FinishLength
+		want[len(want)-1].Finish = decode.FinishLength
 		got := collectContrast(t, m.NewSession(), []int{3, 1, 4}, 0, o)
 		for i := range got {
 			got[i].Score = 0
 		}
-		if !same(got, want) {
+		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%v, want %v", got, want)
 		}
 	}
@@ -91,7 +87,7 @@ func TestContrastiveSearchWithoutPenaltyIsGreedy(t *testing.T) {
 func TestContrastiveSearchEndsAsGenerateDoes(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	prompt := []int{3, 1, 4}
-	o := Options{MaxTokens: 15, Vocabulary: letters(29)}
+	o := decode.Options{MaxTokens: 15, Vocabulary: letters(29)}
 	free := collectContrast(t, m.NewSession(), prompt, 0.5, o)
 
 	s := m.NewSession() // a break leaves all but the last
@@ -110,14 +106,14 @@ func TestContrastiveSearchEndsAsGenerateDoes(t *testing.T) {
 
 	o.EndOfText = []int{free[6].ID}
 	got := collectContrast(t, m.NewSession(), prompt, 0.5, o)
-	if last := got[len(got)-1]; last.Finish != FinishEndOfText || last.ID != free[6].ID {
+	if last := got[len(got)-1]; last.Finish != decode.FinishEndOfText || last.ID != free[6].ID {
 		t.Errorf("the last token is %v, want the end of text %d", last, free[6].ID)
 	}
 
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	s, n := m.NewSession(), 0
-	for _, err := range Contrastive(ctx, s, prompt, 0.5, Options{MaxTokens: 15}) {
+	for _, err := range Contrastive(ctx, s, prompt, 0.5, decode.Options{MaxTokens: 15}) {
 		if n++; n == 3 {
 			cancel()
 		}
@@ -135,14 +131,14 @@ func TestContrastiveSearchRefusesWhatMakesNoSense(t *testing.T) {
 	for _, c := range []struct {
 		want  string
 		alpha float64
-		o     Options
+		o     decode.Options
 	}{
-		{"contrastive alpha 1.5: want a number from 0 to 1", 1.5, Options{}},
-		{"contrastive alpha NaN: want a number from 0 to 1", math.NaN(), Options{}},
+		{"contrastive alpha 1.5: want a number from 0 to 1", 1.5, decode.Options{}},
+		{"contrastive alpha NaN: want a number from 0 to 1", math.NaN(), decode.Options{}},
 		{"temperature 1: want 0 in contrastive search, which does not sample", 0.5,
-			Options{Params: sample.Params{Temperature: 1}}},
+			decode.Options{Params: sample.Params{Temperature: 1}}},
 		{"prompt of 3 tokens and 21 new ones: context: 3 tokens and 21 more, want at most 23 " +
-			"(n_positions)", 0.5, Options{MaxTokens: 21}},
+			"(n_positions)", 0.5, decode.Options{MaxTokens: 21}},
 	} {
 		s := m.NewSession()
 		for _, err := range Contrastive(context.Background(), s, []int{1, 2, 3}, c.alpha, c.o) {
@@ -151,7 +147,7 @@ func TestContrastiveSearchRefusesWhatMakesNoSense(t *testing.T) {
 			}
 		}
 	}
-	o := Options{MaxTokens: 21, Overflow: OverflowTruncate}
+	o := decode.Options{MaxTokens: 21, Overflow: decode.OverflowTruncate}
 	got := collectContrast(t, m.NewSession(), []int{1, 2, 3}, 0.5, o)
 	if len(got) != 21 || got[0].Dropped != 1 {
 		t.Errorf("%d tokens and %d dropped, want 21 and 1", len(got), got[0].Dropped)

@@ -1,4 +1,10 @@
-package decode
+// Package search finds texts by more than the logits before the next token: [Beams] follows several
+// texts and returns the likeliest, [Contrastive] streams tokens that are likely and do not repeat
+// what the context says.
+//
+// Both drive streams of package decode, whose rules for constraints, stop strings, banned strings
+// and the end of a text they share.
+package search
 
 // Beam search: the calls a Go user sees. A step of the search is in beamstep.go.
 
@@ -7,8 +13,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 
+	"picogpt/decode"
 	"picogpt/model"
 	"picogpt/sample"
 )
@@ -52,8 +58,8 @@ const (
 	EarlyStoppingNever EarlyStopping = "never"
 )
 
-// Check returns the *OptionError of options that [Beams] refuses whatever the model is, or nil.
-func (b BeamOptions) Check(o Options) error {
+// Check returns the *sample.OptionError of options that [Beams] refuses whatever the model is, or nil.
+func (b BeamOptions) Check(o decode.Options) error {
 	b = b.withDefaults()
 	if err := b.check(&o); err != nil {
 		return &sample.OptionError{Err: err}
@@ -61,7 +67,7 @@ func (b BeamOptions) Check(o Options) error {
 	return nil
 }
 
-func (b *BeamOptions) check(o *Options) error {
+func (b *BeamOptions) check(o *decode.Options) error {
 	switch {
 	case b.Beams < 1 || b.Beams > mostBeams:
 		return fmt.Errorf("beams %d: want 1 to %d", b.Beams, mostBeams)
@@ -81,10 +87,10 @@ func (b *BeamOptions) check(o *Options) error {
 			o.Temperature)
 	case o.Mirostat.Version != 0:
 		return fmt.Errorf("mirostat %d: want none in a search", o.Mirostat.Version)
-	case o.Overflow == OverflowSlide:
-		return searchSlides()
-	case o.Echo != EchoNone:
-		return errNoEcho
+	case o.Overflow == decode.OverflowSlide:
+		return errSlides()
+	case o.Echo != decode.EchoNone:
+		return decode.ErrNoEcho
 	}
 	switch b.EarlyStopping {
 	case EarlyStoppingFalse, EarlyStoppingTrue, EarlyStoppingNever:
@@ -94,10 +100,10 @@ func (b *BeamOptions) check(o *Options) error {
 		EarlyStoppingTrue, EarlyStoppingFalse, EarlyStoppingNever)
 }
 
-// searchSlides is the error of a search that is to slide.
-func searchSlides() error {
+// errSlides is the error of a search that is to slide.
+func errSlides() error {
 	return fmt.Errorf("overflow %q: want %q or %q in a search, whose texts end with the context",
-		OverflowSlide, OverflowError, OverflowTruncate)
+		decode.OverflowSlide, decode.OverflowError, decode.OverflowTruncate)
 }
 
 // withDefaults fills in what zero stands for.
@@ -111,21 +117,6 @@ func (b BeamOptions) withDefaults() BeamOptions {
 		b.EarlyStopping = EarlyStoppingFalse
 	}
 	return b
-}
-
-// A Hypothesis is a text that a search has found.
-type Hypothesis struct {
-	Tokens []Token // the last one has a Finish; Sample is the place among the texts, from 0
-	Score  float64
-}
-
-// Text is the text of the tokens, "" without an Options.Vocabulary.
-func (h Hypothesis) Text() string {
-	var b strings.Builder
-	for _, t := range h.Tokens {
-		b.WriteString(t.Text)
-	}
-	return b.String()
 }
 
 // Beams appends prompt to session s and searches for the continuations of the best scores, the best
@@ -147,25 +138,25 @@ func (h Hypothesis) Text() string {
 // All beams are evaluated together, and share what they have in common. Session s ends as it was
 // after the prompt. A search that is cancelled is an error, and so is one that no text is left of.
 func Beams(
-	ctx context.Context, s *model.Session, prompt []int, b BeamOptions, o Options,
-) ([]Hypothesis, error) {
+	ctx context.Context, s *model.Session, prompt []int, b BeamOptions, o decode.Options,
+) ([]Beam, error) {
 	if err := b.Check(o); err != nil {
 		return nil, err
 	}
-	root, err := NewStream(s, prompt, o)
+	root, err := decode.NewStream(s, prompt, o)
 	if err == nil {
-		err = root.prefill(ctx)
+		err = root.Prefill(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer root.guide.forget()
-	search := newBeamSearch(b.withDefaults(), root)
+	defer root.Stop()
+	search := newBeamSearch(b.withDefaults(), o, root)
 	defer search.release()
 	for !search.done() {
 		if batch := search.batch(); len(batch) > 0 {
 			if err := s.Model().Eval(ctx, batch...); err != nil {
-				return nil, cause(err)
+				return nil, model.Cause(err)
 			}
 		}
 		if err := search.advance(); err != nil {

@@ -1,4 +1,4 @@
-package decode
+package search
 
 // Searches give what Hugging Face's own code gives.
 
@@ -8,19 +8,21 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"picogpt/constrain"
+	"picogpt/decode"
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
 )
 
-// A found is a text that another program's search found.
-type found struct {
+// A wanted is a text that another program's search found.
+type wanted struct {
 	IDs   []int   `json:"ids"`
 	Score float64 `json:"score"`
 }
@@ -42,9 +44,9 @@ type beamCase struct {
 	MinNew        int      `json:"min_new_tokens"`
 	BadWords      [][]int  `json:"bad_words_ids"`
 
-	Want  []found `json:"beams"`
-	Evals int     `json:"evals"`
-	Text  string  `json:"text"`
+	Want  []wanted `json:"beams"`
+	Evals int      `json:"evals"`
+	Text  string   `json:"text"`
 }
 
 func (c *beamCase) String() string {
@@ -53,7 +55,7 @@ func (c *beamCase) String() string {
 }
 
 // options are the case's.
-func (c *beamCase) options() (BeamOptions, Options) {
+func (c *beamCase) options() (BeamOptions, decode.Options) {
 	b := BeamOptions{Beams: c.Beams, Return: c.Beams, LengthPenalty: 1, Groups: c.Groups,
 		Diversity: c.Diversity}
 	if c.LengthPenalty != nil {
@@ -62,7 +64,7 @@ func (c *beamCase) options() (BeamOptions, Options) {
 	if c.EarlyStopping != nil {
 		b.EarlyStopping = EarlyStopping(fmt.Sprint(c.EarlyStopping))
 	}
-	o := Options{MaxTokens: c.MaxNew, EndOfText: append([]int{}, c.EOS...),
+	o := decode.Options{MaxTokens: c.MaxNew, EndOfText: append([]int{}, c.EOS...),
 		Params: sample.Params{RepeatPenalty: c.Penalty, NoRepeatNgram: c.NoRepeat,
 			MinTokens: c.MinNew}}
 	for _, ids := range c.BadWords {
@@ -72,7 +74,7 @@ func (c *beamCase) options() (BeamOptions, Options) {
 }
 
 // check compares what was found.
-func (c *beamCase) check(t *testing.T, got []Hypothesis) {
+func (c *beamCase) check(t *testing.T, got []Beam) {
 	t.Helper()
 	if len(got) != len(c.Want) {
 		t.Fatalf("%v: %d texts, want %d", c, len(got), len(c.Want))
@@ -107,7 +109,7 @@ func TestBeamSearchIsHuggingFacesOnTheDemo(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.check(t, got)
-			if got[0].Tokens[len(got[0].Tokens)-1].Finish == FinishLength && got[0].Text() != c.Text {
+			if got[0].Tokens[len(got[0].Tokens)-1].Finish == decode.FinishLength && got[0].Text() != c.Text {
 				t.Errorf("%v: text %q, want %q", &c, got[0].Text(), c.Text)
 			}
 			if !slices.Equal(s.Tokens(), c.PromptIDs) {
@@ -118,19 +120,27 @@ func TestBeamSearchIsHuggingFacesOnTheDemo(t *testing.T) {
 }
 
 func TestOneBeamIsWhatGenerateGives(t *testing.T) {
-	m := tiny(t, fixture.Options{})
-	for _, o := range []Options{
-		{MaxTokens: 15}, {EndOfText: []int{11, 12}},
-		{Params: sample.Params{Temperature: 1.3, Seed: 4}}, {Params: sample.Params{Temperature: 0.9,
-			TopK: 5, TopP: 0.9, Seed: 5}},
-	} {
-		want := collect(t, m.NewSession(), []int{3, 1, 4}, o)
-		got, err := Beams(context.Background(), m.NewSession(), []int{3, 1, 4}, BeamOptions{}, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !same(got[0].Tokens, want) {
-			t.Errorf("%+v: %v, want %v", o, got[0].Tokens, want)
+	never := []sample.Bias{{IDs: []int{6, 7, 8}, Value: math.Inf(-1)}}
+	for _, m := range []*model.Model{tiny(t, fixture.Options{}), testmodel.Toy(t)} {
+		for _, o := range []decode.Options{
+			{MaxTokens: 15}, {MaxTokens: 15, EndOfText: []int{8, 9}},
+			{Params: sample.Params{Temperature: 1.3, Seed: 4}}, {Params: sample.Params{Temperature: 0.9,
+				TopK: 5, TopP: 0.9, Seed: 5}},
+			{Params: sample.Params{NoRepeatNgram: 2, MinTokens: 7, Bias: never}},
+			{Params: sample.Params{Guidance: &sample.Guidance{Scale: 1.7, Negative: []int{2, 7}}}},
+			{EndOfText: []int{5}, Constraint: &endAt{5, 9}},
+		} {
+			if o.MaxTokens == 0 {
+				o.MaxTokens = 12
+			}
+			want := collect(t, decode.Generate(t.Context(), m.NewSession(), []int{3, 1, 4}, o))
+			got, err := Beams(context.Background(), m.NewSession(), []int{3, 1, 4}, BeamOptions{}, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got[0].Tokens, want) {
+				t.Errorf("%+v: %v, want %v", o, got[0].Tokens, want)
+			}
 		}
 	}
 }
@@ -138,7 +148,7 @@ func TestOneBeamIsWhatGenerateGives(t *testing.T) {
 // TestStopStringsEndBeams also looks at the text: a beam's is cut as a stream's is.
 func TestStopStringsEndBeams(t *testing.T) {
 	m := tiny(t, fixture.Options{})
-	o := Options{MaxTokens: 12, Vocabulary: letters(29), EndOfText: []int{}, Top: 2}
+	o := decode.Options{MaxTokens: 12, Vocabulary: letters(29), EndOfText: []int{}, Top: 2}
 	b := BeamOptions{Beams: 4, Return: 4, LengthPenalty: 1}
 	free, err := Beams(context.Background(), m.NewSession(), []int{3}, b, o)
 	if err != nil {
@@ -156,7 +166,7 @@ func TestStopStringsEndBeams(t *testing.T) {
 		if strings.Contains(h.Text(), stop) {
 			t.Errorf("text %q contains the stop string %q", h.Text(), stop)
 		}
-		if last.Finish == FinishStop {
+		if last.Finish == decode.FinishStop {
 			ended++
 		}
 		sum := 0.0
@@ -175,16 +185,16 @@ func TestStopStringsEndBeams(t *testing.T) {
 	}
 }
 
-// TestBeamsAreDrawnWithoutReplacement compares how often successors come first with their
+// TestBeamsAreDrawnWithoutReplacement compares how often candidates come first with their
 // probabilities.
 func TestBeamsAreDrawnWithoutReplacement(t *testing.T) {
 	probs := []float64{0.5, 0.05, 0.3, 0.15}
-	var all []successor
+	var all []candidate
 	for id, p := range probs {
-		all = append(all, successor{id: id, sum: math.Log(p) - 7})
+		all = append(all, candidate{id: id, sum: math.Log(p) - 7})
 	}
 	s := &beamSearch{BeamOptions: BeamOptions{Beams: 2, Groups: 1}, ends: []int{0, 1}}
-	g := &beamGroup{beamSearch: s, size: 2}
+	g := &group{beamSearch: s, size: 2}
 	s.random.Seed(1, 1)
 	const n = 20000
 	var first, second [4]float64
@@ -220,7 +230,7 @@ func TestSampledBeamsFollowTheSeed(t *testing.T) {
 	b := BeamOptions{Beams: 3, Return: 3, LengthPenalty: 1}
 	texts := map[string]int{}
 	for seed := range uint64(8) {
-		o := Options{MaxTokens: 8, Params: sample.Params{Temperature: 1.5, TopK: 3, Seed: seed / 2}}
+		o := decode.Options{MaxTokens: 8, Params: sample.Params{Temperature: 1.5, TopK: 3, Seed: seed / 2}}
 		got, err := Beams(context.Background(), m.NewSession(), []int{3}, b, o)
 		if err != nil {
 			t.Fatal(err)
@@ -257,26 +267,26 @@ func TestSearchesRefuseWhatMakesNoSense(t *testing.T) {
 	for _, c := range []struct {
 		want string
 		b    BeamOptions
-		o    Options
+		o    decode.Options
 	}{
-		{"beams -1: want 1 to 256", BeamOptions{Beams: -1}, Options{}},
-		{"beams 257: want 1 to 256", BeamOptions{Beams: 257}, Options{}},
-		{"return 3: want 1 to 2, the number of beams", BeamOptions{Beams: 2, Return: 3}, Options{}},
+		{"beams -1: want 1 to 256", BeamOptions{Beams: -1}, decode.Options{}},
+		{"beams 257: want 1 to 256", BeamOptions{Beams: 257}, decode.Options{}},
+		{"return 3: want 1 to 2, the number of beams", BeamOptions{Beams: 2, Return: 3}, decode.Options{}},
 		{"length penalty NaN: want a finite number", BeamOptions{LengthPenalty: math.NaN()},
-			Options{}},
+			decode.Options{}},
 		{"beam groups 2: want a divisor of 3, the number of beams",
-			BeamOptions{Beams: 3, Groups: 2}, Options{}},
-		{"diversity -1: want 0 or a finite number above it", BeamOptions{Diversity: -1}, Options{}},
+			BeamOptions{Beams: 3, Groups: 2}, decode.Options{}},
+		{"diversity -1: want 0 or a finite number above it", BeamOptions{Diversity: -1}, decode.Options{}},
 		{"diversity 1: want 2 or more beam groups for it", BeamOptions{Beams: 2, Diversity: 1},
-			Options{}},
+			decode.Options{}},
 		{`early stopping "no": want "true", "false" or "never"`, BeamOptions{EarlyStopping: "no"},
-			Options{}},
+			decode.Options{}},
 		{"temperature -1: want 0 (greedy) or a finite number above it", BeamOptions{},
-			Options{Params: sample.Params{Temperature: -1}}},
+			decode.Options{Params: sample.Params{Temperature: -1}}},
 		{"temperature 1: want 0 with beam groups, which do not sample",
-			BeamOptions{Beams: 2, Groups: 2}, Options{Params: sample.Params{Temperature: 1}}},
+			BeamOptions{Beams: 2, Groups: 2}, decode.Options{Params: sample.Params{Temperature: 1}}},
 		{`overflow "slide": want "error" or "truncate" in a search, whose texts end with the context`,
-			BeamOptions{}, Options{Overflow: OverflowSlide}},
+			BeamOptions{}, decode.Options{Overflow: decode.OverflowSlide}},
 	} {
 		s := m.NewSession()
 		_, err := Beams(context.Background(), s, []int{1}, c.b, c.o)
@@ -288,18 +298,18 @@ func TestSearchesRefuseWhatMakesNoSense(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := Beams(ctx, m.NewSession(), []int{1}, BeamOptions{},
-		Options{}); !errors.Is(err, context.Canceled) {
+		decode.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled search: %v", err)
 	}
 }
 
 // TestFiltersLeaveEachBeamOneIDMoreThanEndsIt is Hugging Face's min_tokens_to_keep.
 func TestFiltersLeaveEachBeamOneIDMoreThanEndsIt(t *testing.T) {
-	m := newToy(t)
+	m := testmodel.Toy(t)
 	for _, ends := range [][]int{{}, {0}, {0, 5}} {
-		o := Options{MaxTokens: 1, EndOfText: ends, Params: sample.Params{Temperature: 1, TopK: 1}}
+		o := decode.Options{MaxTokens: 1, EndOfText: ends, Params: sample.Params{Temperature: 1, TopK: 1}}
 		b := BeamOptions{Beams: 4, Return: 4}
-		got, _, err := m.search([]int{3}, b, o)
+		got, err := Beams(t.Context(), m.NewSession(), []int{3}, b, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -327,7 +337,7 @@ func (f forking) Fork() constrain.Matcher { *f.forks++; return f }
 // may be kept are forked.
 func TestBeamsForkFewOfManyEnds(t *testing.T) {
 	m := tiny(t, fixture.Options{Vocab: 2000})
-	o := Options{MaxTokens: 3, Constraint: forking{new(int)}}
+	o := decode.Options{MaxTokens: 3, Constraint: forking{new(int)}}
 	for id := range 1998 {
 		o.EndOfText = append(o.EndOfText, id)
 	}

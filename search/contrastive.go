@@ -1,4 +1,4 @@
-package decode
+package search
 
 // Contrastive search: likely tokens that do not repeat the context's meaning.
 
@@ -10,6 +10,7 @@ import (
 	"math"
 	"slices"
 
+	"picogpt/decode"
 	"picogpt/model"
 	"picogpt/sample"
 )
@@ -29,20 +30,20 @@ const defaultCandidates = 4
 // that each new token, the last too, needs room in the context. The hidden states of what s held
 // before are not known, so that those tokens are evaluated again. See [Generate] for the rest.
 func Contrastive(
-	ctx context.Context, s *model.Session, prompt []int, alpha float64, o Options,
-) iter.Seq2[Token, error] {
-	return func(yield func(Token, error) bool) {
+	ctx context.Context, s *model.Session, prompt []int, alpha float64, o decode.Options,
+) iter.Seq2[decode.Token, error] {
+	return func(yield func(decode.Token, error) bool) {
 		c, err := newContrast(s, prompt, alpha, o)
 		if err != nil {
-			yield(Token{}, err)
+			yield(decode.Token{}, err)
 			return
 		}
-		defer c.Stop()
+		defer c.stream.Stop()
 		if err := c.begin(ctx); err != nil {
-			yield(Token{}, cause(err))
+			yield(decode.Token{}, model.Cause(err))
 			return
 		}
-		for !c.Done() {
+		for !c.stream.Done() {
 			t, err := c.step(ctx)
 			if !yield(t, err) || err != nil {
 				return
@@ -51,9 +52,9 @@ func Contrastive(
 	}
 }
 
-// CheckContrastive returns the *OptionError of what [Contrastive] refuses whatever the model is, or
-// nil.
-func CheckContrastive(alpha float64, o Options) error {
+// CheckContrastive returns the *sample.OptionError of what [Contrastive] refuses whatever the model
+// is, or nil.
+func CheckContrastive(alpha float64, o decode.Options) error {
 	var err error
 	switch {
 	case !(alpha >= 0 && alpha <= 1):
@@ -65,10 +66,10 @@ func CheckContrastive(alpha float64, o Options) error {
 		err = errors.New("guidance: want none in contrastive search")
 	case len(o.Ban) > 0:
 		err = errors.New("banned strings: want none in contrastive search, which does not go back")
-	case o.Overflow == OverflowSlide:
-		err = searchSlides()
-	case o.Echo != EchoNone:
-		err = errNoEcho
+	case o.Overflow == decode.OverflowSlide:
+		err = errSlides()
+	case o.Echo != decode.EchoNone:
+		err = decode.ErrNoEcho
 	default:
 		return nil
 	}
@@ -77,12 +78,15 @@ func CheckContrastive(alpha float64, o Options) error {
 
 // A contrast is a contrastive search between two tokens.
 type contrast struct {
-	*Stream
+	stream  *decode.Stream
+	grown   *model.Session // in which the context grows
+	options decode.Options
 	alpha   float64
 	hidden  []float32 // of the context, each of length 1, [len(context), n_embd]
 	logits  []float32 // after the context, [vocabulary]
 	tries   []try
-	weights []float64 // of all ids
+	weights []float64    // of all ids
+	after   sample.State // of the sampler, after any of tries
 }
 
 // A try is an id that may come next, and what the model says of it.
@@ -96,7 +100,9 @@ type try struct {
 }
 
 // newContrast returns a search before its prompt is evaluated.
-func newContrast(s *model.Session, prompt []int, alpha float64, o Options) (*contrast, error) {
+func newContrast(
+	s *model.Session, prompt []int, alpha float64, o decode.Options,
+) (*contrast, error) {
 	if err := CheckContrastive(alpha, o); err != nil {
 		return nil, err
 	}
@@ -104,7 +110,7 @@ func newContrast(s *model.Session, prompt []int, alpha float64, o Options) (*con
 		o.TopK = defaultCandidates
 	}
 	positions, length := s.Model().Config().Positions, s.Len()+len(prompt)
-	if o.Overflow != OverflowTruncate && length <= positions && o.MaxTokens > positions-length {
+	if o.Overflow != decode.OverflowTruncate && length <= positions && o.MaxTokens > positions-length {
 		full := &model.ContextError{Held: length, Added: o.MaxTokens, Positions: positions}
 		return nil, fmt.Errorf("prompt of %d tokens and %d new ones: %w", len(prompt), o.MaxTokens,
 			full)
@@ -113,23 +119,22 @@ func newContrast(s *model.Session, prompt []int, alpha float64, o Options) (*con
 	if room.MaxTokens > 0 {
 		room.MaxTokens++ // the last new token takes a position
 	}
-	st, err := NewStream(s, prompt, room)
+	st, err := decode.NewStream(s, prompt, room)
 	if err != nil {
 		return nil, err
 	}
-	st.options.MaxTokens = o.MaxTokens
-	st.limits.context--
+	st.Shorten(1)
 	if s.Len() > 0 {
-		st.undo()
-		st.renew(0)
+		st.Renew()
 	}
-	return &contrast{Stream: st, alpha: alpha}, nil
+	return &contrast{stream: st, options: o, alpha: alpha}, nil
 }
 
 // begin evaluates the context.
 func (c *contrast) begin(ctx context.Context) error {
-	in, _ := c.Input(0)
-	n := c.session.Model().Config().Embd
+	in, _ := c.stream.Input(0)
+	c.grown = in.Session
+	n := c.grown.Model().Config().Embd
 	c.hidden = make([]float32, len(in.Tokens)*n)
 	in.VisitFrom, in.NoLogits, in.Best = 0, true, 0
 	in.Visit = func(r model.Row) {
@@ -138,26 +143,26 @@ func (c *contrast) begin(ctx context.Context) error {
 			c.logits = slices.Clone(r.Logits)
 		}
 	}
-	return c.session.Model().Eval(ctx, in)
+	return c.grown.Model().Eval(ctx, in)
 }
 
 // step evaluates the candidates for the next token, and takes the best.
-func (c *contrast) step(ctx context.Context) (Token, error) {
-	if err := c.candidates(); err != nil {
-		return Token{}, err
+func (c *contrast) step(ctx context.Context) (decode.Token, error) {
+	if err := c.stream.Sampling(c.candidates); err != nil {
+		return decode.Token{}, err
 	}
 	var batch []model.Input
 	for i := range c.tries {
 		t := &c.tries[i]
-		t.session = c.grows().Fork(c.grows().Len())
+		t.session = c.grown.Fork(c.grown.Len())
 		defer t.session.Release()
 		batch = append(batch, model.Input{
 			Session: t.session, Tokens: []int{t.id}, NoLogits: true,
 			Visit: func(r model.Row) { c.weigh(t, r) },
 		})
 	}
-	if err := c.session.Model().Eval(ctx, batch...); err != nil {
-		return Token{}, cause(err)
+	if err := c.grown.Model().Eval(ctx, batch...); err != nil {
+		return decode.Token{}, model.Cause(err)
 	}
 	best := slices.MaxFunc(c.tries, func(a, b try) int { // the first among equals
 		switch {
@@ -172,23 +177,20 @@ func (c *contrast) step(ctx context.Context) (Token, error) {
 }
 
 // candidates fills tries with the likeliest ids.
-func (c *contrast) candidates() error {
-	if err := c.constrain(); err != nil {
-		return err
-	}
-	scores, err := c.sampler.Scores(c.logits, c.context)
+func (c *contrast) candidates(s *sample.Sampler) error {
+	scores, err := s.Scores(c.logits, c.stream.Context())
 	if err != nil {
 		return err
 	}
+	c.after = s.State.After()
 	ids := sample.Likeliest(scores, c.options.TopK)
 	c.weights = slices.Grow(c.weights[:0], len(scores))[:len(scores)]
-	weights := c.weights
-	c.limits.leaves.Exp64s(weights, scores, scores[ids[0]], 1)
-	sum := c.limits.leaves.Sum64(weights, 0)
+	s.Leaves.Exp64s(c.weights, scores, scores[ids[0]], 1)
+	sum := s.Leaves.Sum64(c.weights, 0)
 	c.tries = slices.Grow(c.tries[:0], len(ids))[:0]
 	for _, id := range ids {
-		if weights[id] > 0 { // else it is a gap, or as good as
-			c.tries = append(c.tries, try{id: id, prob: weights[id] / sum})
+		if c.weights[id] > 0 { // else it is a gap, or as good as
+			c.tries = append(c.tries, try{id: id, prob: c.weights[id] / sum})
 		}
 	}
 	return nil
@@ -207,17 +209,16 @@ func (c *contrast) weigh(t *try, r model.Row) {
 }
 
 // choose makes a candidate the next token.
-func (c *contrast) choose(best try) (Token, error) {
-	from := sample.WholeRow(c.logits, c.limits.leaves)
-	c.next = choice{made: true,
-		Candidate: from.Candidate(best.id, c.options.Top, c.sampler.State.After())}
-	t, err := c.take()
+func (c *contrast) choose(best try) (decode.Token, error) {
+	row := sample.WholeRow(c.logits, c.grown.Model().Leaves())
+	t, err := c.stream.Take(row.Candidate(best.id, c.options.Top, c.after))
 	if err != nil {
 		return t, err
 	}
 	t.Score = best.score
-	if !c.done {
-		c.session.Take(best.session)
+	if !c.stream.Done() {
+		c.grown = c.stream.Session()
+		c.grown.Take(best.session)
 		c.hidden, c.logits = append(c.hidden, best.hidden...), best.logits
 	}
 	return t, nil

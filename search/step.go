@@ -1,0 +1,274 @@
+package search
+
+// A step of beam search: from the logits after each beam to the beams after it.
+
+import (
+	"cmp"
+	"errors"
+	"math/rand/v2"
+	"slices"
+
+	"picogpt/decode"
+	"picogpt/kernels"
+	"picogpt/model"
+	"picogpt/sample"
+)
+
+// A beamSearch is a search between two evaluations.
+type beamSearch struct {
+	BeamOptions
+	options decode.Options
+	leaves  kernels.Leaves
+	groups  []*group
+	random  rand.PCG
+	ends    []int        // ids that end the text
+	ending  map[int]bool // the same
+	longest int          // new tokens at most
+	length  int          // new tokens of the beams that run
+}
+
+// A group is beams that compete: all of them, except in diverse beam search.
+type group struct {
+	*beamSearch
+	size     int // beams
+	running  []*Beam
+	finished []Beam // the best size of those that have ended, the best first
+	done     bool
+}
+
+// newBeamSearch returns a search that begins with a stream whose context is evaluated.
+func newBeamSearch(b BeamOptions, o decode.Options, root *decode.Stream) *beamSearch {
+	m := root.Session().Model()
+	s := &beamSearch{
+		BeamOptions: b, options: o, leaves: m.Leaves(), ends: o.EndOfText, ending: map[int]bool{},
+		longest: m.Config().Positions - len(root.Context()) + 1,
+	}
+	if s.ends == nil {
+		s.ends = m.Config().EndTokens()
+	}
+	for _, id := range s.ends {
+		s.ending[id] = true
+	}
+	if n := o.MaxTokens; n > 0 {
+		s.longest = min(s.longest, n)
+	}
+	s.random.Seed(o.Seed, o.Seed)
+	root.SetPool(&sample.Pool{})
+	for range b.Groups {
+		first := &Beam{stream: root.Sample(0)}
+		s.groups = append(s.groups, &group{
+			beamSearch: s, size: b.Beams / b.Groups, running: []*Beam{first},
+		})
+	}
+	return s
+}
+
+// done reports whether the search has ended.
+func (s *beamSearch) done() bool {
+	return !slices.ContainsFunc(s.groups, func(g *group) bool { return !g.done })
+}
+
+// batch returns what the model is to evaluate before the next step: nothing before the first.
+func (s *beamSearch) batch() []model.Input {
+	var batch []model.Input
+	for _, g := range s.groups {
+		for _, b := range g.running {
+			if in, ok := b.stream.Guide(0); ok {
+				batch = append(batch, in)
+			}
+			in, ok := b.stream.Input(0)
+			if !ok {
+				g.see(b, b.stream.Session().Logits())
+				continue
+			}
+			in.Best, in.Visit = 0, func(r model.Row) { g.see(b, r.Logits) }
+			batch = append(batch, in)
+		}
+	}
+	return batch
+}
+
+// see takes the logits after a beam. It may run for several beams at a time.
+func (g *group) see(b *Beam, logits []float32) {
+	b.row.Keep(sample.WholeRow(logits, g.leaves))
+	b.logProbs = slices.Grow(b.logProbs[:0], len(logits))[:len(logits)]
+	for id, x := range logits {
+		b.logProbs[id] = float32(float64(x) - b.row.LogSum)
+	}
+	if !g.ranksLate() {
+		b.err = g.rank(b)
+	}
+}
+
+// advance makes the step that follows the logits.
+func (s *beamSearch) advance() error {
+	s.length++
+	taken := map[int]int{} // how many beams of earlier groups took an id
+	for _, g := range s.groups {
+		if g.done {
+			g.pad(taken)
+			continue
+		}
+		if err := g.advance(taken); err != nil {
+			return err
+		}
+		for _, b := range g.running {
+			taken[b.last().ID]++
+		}
+		if g.done {
+			g.release()
+		}
+	}
+	return nil
+}
+
+// ranksLate reports whether candidates depend on more than the logits after their beam: on the
+// groups before, or on the other context of guidance.
+func (g *group) ranksLate() bool { return g.Groups > 1 || g.options.Guidance.On() }
+
+// advance makes the step of one group.
+func (g *group) advance(taken map[int]int) error {
+	var all []candidate
+	for _, b := range g.running {
+		if g.Groups > 1 {
+			g.lower(b, taken)
+		}
+		if g.ranksLate() {
+			b.err = g.rank(b)
+		}
+		if b.err != nil {
+			return b.err
+		}
+		all = append(all, b.candidates...)
+	}
+	if g.options.Temperature != 0 {
+		all = g.draw(all)
+	} else {
+		slices.SortFunc(all, better)
+	}
+	all = all[:min(len(all), g.wide())]
+	next, err := g.follow(all)
+	for i, b := range next {
+		if b.place = i; i < len(g.running) {
+			b.reuse(g.running[i])
+		}
+	}
+	g.release()
+	g.running = next
+	if err == nil {
+		g.settle(all)
+	}
+	return err
+}
+
+// follow lets candidates follow their beams, in the order of their ranks. It returns the beams that
+// run on, the best first, and keeps those that end.
+func (g *group) follow(all []candidate) (next []*Beam, err error) {
+	for rank, c := range all {
+		if g.enough(rank, len(next)) {
+			break
+		}
+		if rank >= g.size && g.ending[c.id] { // neither kept nor run on
+			continue
+		}
+		b, err := c.beam.follow(c, g.options.Top)
+		if errors.Is(err, decode.ErrBanned) {
+			continue
+		}
+		if err != nil {
+			return next, err
+		}
+		if !b.stream.Done() || g.open(b) {
+			next = append(next, b)
+			continue
+		}
+		if rank < g.size {
+			g.finish(b)
+		}
+		b.stream.Release()
+	}
+	if g.options.Temperature != 0 { // they came in the order of the draws
+		slices.SortStableFunc(next, func(a, b *Beam) int { return cmp.Compare(b.sum, a.sum) })
+	}
+	for _, b := range next[min(len(next), g.size):] {
+		b.stream.Release()
+	}
+	return next[:min(len(next), g.size)], nil
+}
+
+// enough reports whether the candidates from rank on cannot change a thing.
+func (g *group) enough(rank, running int) bool {
+	sampled := g.options.Temperature != 0
+	return running == g.size && !sampled && (rank >= g.size || g.Groups > 1)
+}
+
+// finish keeps a text that has ended, if it is one of the best.
+func (g *group) finish(b *Beam) {
+	ended := Beam{Tokens: b.Tokens, Score: g.score(b.sum, len(b.Tokens))}
+	at := len(g.finished)
+	for at > 0 && g.finished[at-1].Score < ended.Score {
+		at--
+	}
+	g.finished = slices.Insert(g.finished, at, ended)
+	g.finished = g.finished[:min(len(g.finished), g.size)]
+}
+
+// score returns the score of a text of n new tokens. The power is not math.Pow's, whose bits depend
+// on the machine.
+func (s *beamSearch) score(sum float64, n int) float64 {
+	return sum / kernels.Exp64(s.LengthPenalty*kernels.Log64(float64(n)))
+}
+
+// settle notes whether the group is done, after a step that looked at all.
+func (g *group) settle(all []candidate) {
+	if g.Groups > 1 {
+		g.settleDiverse(all)
+		return
+	}
+	if g.done = len(g.running) == 0; !g.done && len(g.finished) == g.size {
+		g.done = g.hopeless(g.running[0].sum)
+	}
+}
+
+// hopeless reports whether a text that runs, with that sum, is not to be waited for, when as many
+// texts have ended as there are beams.
+func (g *group) hopeless(sum float64) bool {
+	n := g.length
+	switch {
+	case g.EarlyStopping == EarlyStoppingTrue:
+		return true
+	case g.EarlyStopping == EarlyStoppingNever && g.LengthPenalty > 0:
+		n = g.longest
+	}
+	return g.score(sum, n) <= g.finished[len(g.finished)-1].Score
+}
+
+// best returns the best texts of all.
+func (s *beamSearch) best() []Beam {
+	var all []Beam
+	for _, g := range s.groups {
+		all = append(all, g.finished...)
+	}
+	slices.SortStableFunc(all, func(a, b Beam) int { return cmp.Compare(b.Score, a.Score) })
+	all = all[:min(len(all), s.Return)]
+	for i, b := range all {
+		for j := range b.Tokens {
+			b.Tokens[j].Sample = i
+		}
+	}
+	return all
+}
+
+// release gives back the memory of the sessions of what still runs.
+func (s *beamSearch) release() {
+	for _, g := range s.groups {
+		g.release()
+	}
+}
+
+func (g *group) release() {
+	for _, b := range g.running {
+		b.stream.Release()
+	}
+	g.running = nil
+}
