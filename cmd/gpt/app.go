@@ -9,28 +9,91 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/internal/amount"
 	"picogpt/internal/checkpoints"
+	"picogpt/internal/cli"
 	"picogpt/internal/infile"
 	"picogpt/internal/outfile"
 	"picogpt/internal/process"
 	"picogpt/internal/terminal"
 	"picogpt/kernels"
+	"picogpt/model"
 )
 
-// globals are the flags of every command.
+// globals are the flags of many commands.
 type globals struct {
-	Model   *string `short:"m" placeholder:"DIR|FILE|NAME"`
-	GELU    string  `name:"gelu" placeholder:"FORM" enum:",tanh,erf" default:""`
-	Threads int     `placeholder:"N" default:"0"`
-	Dtype   string  `placeholder:"TYPE" default:"auto" enum:"auto,f32,f16,bf16,q8,q4"`
+	Model      *string
+	GELU       string
+	Threads    int
+	Dtype      string
+	CacheDtype string
+	CacheBytes amount.Bytes
+	Device     *string
+	CJKSpaces  *bool
+	Verbose    bool
+}
 
-	CacheDtype string       `placeholder:"TYPE" default:"f32" enum:"f32,f16"`
-	CacheBytes amount.Bytes `placeholder:"SIZE" default:"0"`
+// globalFlags are some of the global flags.
+type globalFlags int
 
-	Device *string `placeholder:"NAME"`
+const (
+	modelFlag globalFlags = 1 << iota
+	geluFlag
+	threads
+	dtype
+	cacheDtype
+	cacheBytes
+	device
+	cjkSpaces
+	verbose
 
-	CJKSpaces *bool `name:"cjk-spaces"`
+	opens     = modelFlag | geluFlag | verbose                             // a checkpoint
+	evaluates = opens | threads | dtype | cacheDtype | cacheBytes | device // texts
+)
 
-	Verbose bool `short:"v" help:"report on stderr what is used and how long it takes"`
+// modelGroup is the heading of the global flags.
+const modelGroup = "Model:"
+
+// flags adds the global flags that a command reads.
+func (g *globals) flags(f *cli.Flags, which globalFlags) {
+	f.Group(modelGroup)
+	for _, flag := range []struct {
+		is         globalFlags
+		p          any
+		spec, help string
+		values     []string
+	}{
+		{modelFlag, &g.Model, "-m, --model DIR|FILE|NAME",
+			`checkpoint: a file or a directory (safetensors, PyTorch, nanoGPT, GGUF, TensorFlow,
+			llm.c), or the NAME or NAME@REV of a model that was pulled; default: $GPT_MODEL, or the
+			embedded demo`, nil},
+		{geluFlag, &g.GELU, "--gelu FORM",
+			`GELU where the checkpoint does not say it: erf, or tanh, which nanoGPT's from before May
+			2023 want; default: erf`, []string{"tanh", "erf"}},
+		{threads, &g.Threads, "--threads N",
+			"worker threads; default: 1 for each processor that the process may use", nil},
+		{dtype, &g.Dtype, "--dtype TYPE [auto]",
+			"number format of the weights: auto (as in the file), f32, f16, bf16, q8 or q4",
+			model.Formats()},
+		{cacheDtype, &g.CacheDtype, "--cache-dtype TYPE [f32]",
+			`number format of keys and values: f32, or f16, which takes half of the memory, rounds to
+			11 bits and refuses more than 65504`,
+			model.CacheFormats()},
+		{cacheBytes, &g.CacheBytes, "--cache-bytes SIZE",
+			"at most that much memory for keys and values, such as 512MiB; default: no limit", nil},
+		{device, &g.Device, "--device NAME",
+			`what computes: cpu, auto (the first GPU that gives the processor's bits), or a part of a
+			name that gpt devices lists; default: $GPT_DEVICE, or cpu`, nil},
+		{cjkSpaces, &g.CJKSpaces, "--cjk-spaces",
+			`keep a WordPiece vocabulary's spaces between Chinese characters, as Hugging Face does;
+			default: only gpt tokenize --decode does`, nil},
+	} {
+		if which&flag.is != 0 {
+			f.Add(flag.p, flag.spec, flag.help).OneOf(flag.values...)
+		}
+	}
+	f.Group(cli.General)
+	if which&verbose != 0 {
+		f.Add(&g.Verbose, "-v, --verbose", "report on stderr what is used and how long it takes")
+	}
 }
 
 // validate settles what the flags and the environment leave open.

@@ -16,29 +16,55 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/internal/bench"
+	"picogpt/internal/cli"
 	"picogpt/internal/process"
 	"picogpt/internal/terminal"
 	"picogpt/model"
 )
 
 // benchCommand is gpt bench and its own commands.
-type benchCommand struct {
-	Engine    benchEngineCommand    `cmd:"" default:"withargs" help:"measure a model (the default)"`
-	Table     benchTableCommand     `cmd:"" help:"measure several shapes in several number formats"`
-	Attention benchAttentionCommand `cmd:"" help:"measure attention alone, softmax and linear"`
+func newBench(a *app) *cli.Command {
+	engine := newBenchEngine(a)
+	return &cli.Command{
+		Name: "bench", Group: "measure",
+		Short:    "measure this machine and the speed of the models on it",
+		Commands: []*cli.Command{engine, newBenchTable(a), newBenchAttention(a)},
+		Default:  engine,
+	}
 }
 
 type benchEngineCommand struct {
-	Random       string `placeholder:"SHAPE" default:"" enum:",gpt2,gpt2-medium,gpt2-large,gpt2-xl"`
-	PromptTokens int    `placeholder:"N" default:"512"`
-	GenTokens    int    `placeholder:"N" default:"64"`
-	Batch        int    `placeholder:"N" default:"8" help:"sessions to decode together"`
-	Rounds       int    `placeholder:"N" default:"5"`
-	JSON         bool   `name:"json" help:"print one JSON object"`
+	Random       string
+	PromptTokens int
+	GenTokens    int
+	Batch        int
+	Rounds       int
+	JSON         bool
 }
 
-func (c *benchEngineCommand) Help() string {
-	return `Measures in turn what this machine can do (reading memory, multiplying and adding) and what
+func newBenchEngine(a *app) *cli.Command {
+	c := &benchEngineCommand{}
+	return &cli.Command{
+		Name:  "engine",
+		Short: "measure a model (the default)",
+		Flags: func(f *cli.Flags) {
+			f.Add(&c.Random, "--random SHAPE",
+				`measure random weights of a shape in place of --model: gpt2, gpt2-medium,
+				gpt2-large or gpt2-xl; they are written to a temporary file`).
+				OneOf("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
+			f.Add(&c.PromptTokens, "--prompt-tokens N [512]",
+				"tokens of the prompt, as far as the context holds them")
+			f.Add(&c.GenTokens, "--gen-tokens N [64]",
+				"tokens to decode, as far as the context holds them")
+			f.Add(&c.Batch, "--batch N [8]", "sessions to decode together")
+			f.Add(&c.Rounds, "--rounds N [5]",
+				"how often everything is measured; the medians are printed")
+			f.Add(&c.JSON, "--json", "print one JSON object")
+			a.flags(f, evaluates)
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+		Long: `
+Measures in turn what this machine can do (reading memory, multiplying and adding) and what
 the model reaches, on the threads that --threads gives. Each ratio is what was reached, divided by
 the limit that was measured beside it.
 
@@ -56,7 +82,8 @@ Examples:
   gpt bench
   gpt bench --random gpt2 --dtype q8 --threads 2
   gpt bench --random gpt2 --cache-dtype f16       # long texts
-  gpt bench -m ~/models/gpt2 --json`
+  gpt bench -m ~/models/gpt2 --json`,
+	}
 }
 
 func (c *benchEngineCommand) Run(a *app) error {
@@ -225,14 +252,14 @@ func printBench(w *process.Output, r *bench.Result) error {
 	row("memory", f("%.0f MB", r.RSSMB), f("beyond %.0f MB of mapped file", r.MappedMB))
 	row("allocations a token", f("%.0f", r.AllocsPerToken), "")
 
-	out := &page{width: benchColumns}
-	out.wrap("", 0, f("%s, %s, kernels %s, %d threads, medians of %d rounds",
+	out := &cli.Page{Width: benchColumns}
+	out.Wrap("", 0, f("%s, %s, kernels %s, %d threads, medians of %d rounds",
 		r.Model, formats(r.DType, r.Cache), r.Kernel, r.Threads, r.Rounds))
 	out.WriteString("\n")
 	number := regexp.MustCompile("([0-9]) ") // which stays beside its unit
 	for _, row := range rows {
 		first := f("%-*s  %-*s  ", left, row[0], middle, row[1])
-		out.wrap(first, left+middle+4, number.ReplaceAllString(row[2], "$1\x00"))
+		out.Wrap(first, left+middle+4, number.ReplaceAllString(row[2], "$1\x00"))
 	}
 	_, err := w.WriteString(strings.ReplaceAll(out.String(), "\x00", " "))
 	return err

@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 
 	"picogpt/internal/bench"
+	"picogpt/internal/cli"
 	"picogpt/internal/outfile"
 	"picogpt/internal/process"
 	"picogpt/internal/terminal"
@@ -18,15 +19,32 @@ import (
 )
 
 type benchAttentionCommand struct {
-	MaxTokens int    `placeholder:"N" default:"16384"`
-	Rounds    int    `placeholder:"N" default:"3"`
-	JSON      bool   `name:"json" help:"print one JSON object"`
-	Plot      string `placeholder:"FILE.svg" help:"draw the times as a picture"`
-	Force     bool   `help:"write over the file that --plot names, if it is there"`
+	MaxTokens int
+	Rounds    int
+	JSON      bool
+	Plot      string
+	Force     bool
 }
 
-func (c *benchAttentionCommand) Help() string {
-	return `Measures attention on one sequence of growing length and of width 512: a single head,
+func newBenchAttention(a *app) *cli.Command {
+	c := &benchAttentionCommand{}
+	return &cli.Command{
+		Name:  "attention",
+		Short: "measure attention alone, softmax and linear",
+		Flags: func(f *cli.Flags) {
+			f.Add(&c.MaxTokens, "--max-tokens N [16384]",
+				"tokens of the longest sequence; lengths double from 1024 on")
+			f.Add(&c.Rounds, "--rounds N [3]",
+				"how often everything is measured; the medians are printed")
+			f.Add(&c.JSON, "--json", "print one JSON object")
+			f.Add(&c.Plot, "--plot FILE.svg", "draw the times as a picture")
+			f.Add(&c.Force, "--force", "write over the file that --plot names, if it is there")
+			a.flags(f, threads)
+		},
+		Run:     func(*cli.Flags) error { return c.Run(a) },
+		Instead: map[string]string{"device": "attention is measured on the processor"},
+		Long: `
+Measures attention on one sequence of growing length and of width 512: a single head,
 several heads one by one and at once, and linear attention, each with its projections of queries,
 keys and values; then three workloads of many sequences. All of it runs on the processor.
 
@@ -38,7 +56,8 @@ Examples:
 
   gpt bench attention
   gpt bench attention --max-tokens 4096 --threads 2 --plot attention.svg
-  gpt bench attention --json`
+  gpt bench attention --json`,
+	}
 }
 
 func (c *benchAttentionCommand) Run(a *app) error {
@@ -56,9 +75,6 @@ func (c *benchAttentionCommand) Run(a *app) error {
 	if kernel != "" && !slices.Contains(kernels.Variants(), kernel) {
 		return fmt.Errorf("GPT_KERNEL: %q, want one that this machine has: %s", kernel,
 			strings.Join(kernels.Variants(), ", "))
-	}
-	if a.Device != nil && !strings.EqualFold(*a.Device, "cpu") {
-		a.noteWithout([]string{"--device, because package attention computes on the processor"})
 	}
 	ctx, release := a.Graceful()
 	defer release()

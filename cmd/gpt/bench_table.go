@@ -11,21 +11,45 @@ import (
 	"text/tabwriter"
 
 	"picogpt/internal/bench"
+	"picogpt/internal/cli"
 	"picogpt/model"
 )
 
 type benchTableCommand struct {
-	Shapes       []string `placeholder:"A,B" default:"gpt2,gpt2-xl"`
-	Dtypes       []string `name:"dtypes" placeholder:"A,B" default:"f32,f16,q8"`
-	Sessions     []int    `placeholder:"N,M" default:"1,8,64" help:"texts side by side"`
-	PromptTokens int      `placeholder:"N" default:"512"`
-	GenTokens    int      `placeholder:"N" default:"64"`
-	Rounds       int      `placeholder:"N" default:"3"`
-	JSON         bool     `name:"json" help:"print one JSON object for each row"`
+	Shapes       []string
+	Dtypes       []string
+	Sessions     []int
+	PromptTokens int
+	GenTokens    int
+	Rounds       int
+	JSON         bool
 }
 
-func (c *benchTableCommand) Help() string {
-	return `Measures random weights of several shapes, or the model that --model names, in several number
+func newBenchTable(a *app) *cli.Command {
+	c := &benchTableCommand{}
+	return &cli.Command{
+		Name:  "table",
+		Short: "measure several shapes in several number formats",
+		Flags: func(f *cli.Flags) {
+			f.Add(cli.Commas(&c.Shapes, "gpt2", "gpt2-xl"), "--shapes A,B",
+				`shapes of random weights, with commas between them: gpt2, gpt2-medium, gpt2-large,
+				gpt2-xl`)
+			f.Add(cli.Commas(&c.Dtypes, "f32", "f16", "q8"), "--dtypes A,B",
+				"number formats of the weights, with commas between them")
+			f.Add(cli.Commas(&c.Sessions, 1, 8, 64), "--sessions N,M", "texts side by side")
+			f.Add(&c.PromptTokens, "--prompt-tokens N [512]",
+				"tokens of the prompt, as far as the context holds them")
+			f.Add(&c.GenTokens, "--gen-tokens N [64]",
+				"tokens of each text, as far as the context holds them")
+			f.Add(&c.Rounds, "--rounds N [3]",
+				"how often everything is measured; the medians are printed")
+			f.Add(&c.JSON, "--json", "print one JSON object for each row")
+			a.flags(f, evaluates&^dtype)
+		},
+		Run:     func(*cli.Flags) error { return c.Run(a) },
+		Instead: map[string]string{"dtype": "--dtypes takes several formats"},
+		Long: `
+Measures random weights of several shapes, or the model that --model names, in several number
 formats: texts that are written greedily, alone and side by side, each with a prompt of one token;
 and a prompt of many tokens up to the first token after it. On a GPU a share is of its bandwidth,
 measured beside it, with each weight read once for each step.
@@ -36,7 +60,8 @@ Examples:
 
   gpt bench table --device cuda
   gpt bench table --device auto --shapes gpt2 --dtypes f16,q8 --sessions 1,64
-  gpt bench table -m ~/models/gpt2`
+  gpt bench table -m ~/models/gpt2`,
+	}
 }
 
 func (c *benchTableCommand) Run(a *app) error {

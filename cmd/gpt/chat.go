@@ -10,10 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/alecthomas/kong"
-
 	"picogpt/decode"
 	"picogpt/internal/chattemplate"
+	"picogpt/internal/cli"
 	"picogpt/internal/process"
 	"picogpt/internal/rows"
 	"picogpt/model"
@@ -21,11 +20,25 @@ import (
 )
 
 type chatCommand struct {
-	Template *string `placeholder:"NAME|FILE"`
+	Template *string
 }
 
-func (c *chatCommand) Help() string {
-	return `Each line is a turn: the model reads it after all that was said before, and answers. The
+func newChat(a *app) *cli.Command {
+	c := &chatCommand{}
+	return &cli.Command{
+		Name: "chat", Group: "write",
+		Short: "talk with a model, line by line",
+		Flags: func(f *cli.Flags) {
+			f.Add(&c.Template, "--template NAME|FILE",
+				`what stands around each line: dialogpt (turns end with the end-of-text token), or a
+				file in the syntax of Go's text/template; default: nothing, so that the model
+				continues one text`)
+			addChatFlags(f)
+			a.flags(f, evaluates|cjkSpaces)
+		},
+		Run: func(f *cli.Flags) error { return c.Run(a, f) },
+		Long: `
+Each line is a turn: the model reads it after all that was said before, and answers. The
 answer comes as it is made, and ends as the model ends it, after --max-tokens tokens (256 unless
 given), or before a --stop string. On a terminal lines can be edited, the arrow keys bring back
 earlier ones, and Ctrl-C stops an answer; Ctrl-C twice at the prompt, or Ctrl-D, ends the program,
@@ -68,7 +81,8 @@ Examples:
 
   gpt chat
   gpt chat -m ~/models/DialoGPT-small --template dialogpt --top-p 0.9
-  gpt chat --seed 1 < lines.txt > answers.txt`
+  gpt chat --seed 1 < lines.txt > answers.txt`,
+	}
 }
 
 // A chat is a conversation on its way.
@@ -87,12 +101,12 @@ type chat struct {
 	seed    uint64         // of the next answer
 }
 
-func (c *chatCommand) Run(a *app, k *kong.Context) (err error) {
-	given := givenOptions(k, inChat)
+func (c *chatCommand) Run(a *app, f *cli.Flags) (err error) {
+	given := f.Options(inChat)
 	if _, _, err := parseOptions(given, inChat); err != nil {
 		return err
 	}
-	if err := checkNeeds(givenFlags(k)); err != nil {
+	if err := checkNeeds(f.Given()); err != nil {
 		return err
 	}
 	m, err := a.openModel()

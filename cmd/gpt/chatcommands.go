@@ -9,9 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/alecthomas/kong"
-
 	"picogpt/internal/amount"
+	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 )
 
@@ -63,7 +62,7 @@ func (c *chat) command(line string) error {
 		names = append(names, known.name)
 	}
 	hint := "/help lists the commands; a line that begins with // is text"
-	if near := nearest(name, names); near != "" {
+	if near := cli.Nearest(name, names); near != "" {
 		hint = "did you mean " + near + "? A line that begins with // is text"
 	}
 	return fault.Hint(usagef("%s is not a command of gpt chat", quoteShort(name)), hint)
@@ -127,15 +126,6 @@ func (c *chat) setSeed(rest string) error {
 	return nil
 }
 
-// chatFlags are the flags that can be set, by all of their names.
-func chatFlags() (map[string]*kong.Flag, error) {
-	k, err := newGrammar(&commands{})
-	if err != nil {
-		return nil, err
-	}
-	return flagsToKeep(k.Model.Node, inChat), nil
-}
-
 // set sets a flag, adds to one that may be repeated, sets it back, or shows what is set. A value
 // that begins with " is a string as Go writes it.
 func (c *chat) set(rest string) error {
@@ -148,29 +138,27 @@ func (c *chat) set(rest string) error {
 		return err
 	}
 	name, value, hasValue := strings.Cut(rest, " ")
-	name = "--" + strings.ReplaceAll(strings.TrimLeft(name, "-"), "_", "-")
-	flags, err := chatFlags()
-	if err != nil {
-		return err
-	}
-	f := flags[name]
+	name = strings.ReplaceAll(strings.TrimLeft(name, "-"), "_", "-")
+	f, ok := generateFlags(new(generateCommand)).Find(name)
 	switch {
-	case name == "--seed":
+	case name == "seed":
 		return c.setSeed(strings.TrimSpace(value))
-	case f == nil:
-		return fault.Hint(usagef("/set %s: not a flag that chooses tokens", strings.TrimLeft(name, "-")),
+	case !ok || !inChat(f):
+		return fault.Hint(usagef("/set %s: not a flag that chooses tokens", name),
 			"gpt chat --help lists them")
 
 	}
 	options := without(c.options, "--"+f.Name)
-	if hasValue && f.IsCumulative() {
+	if hasValue && f.Repeats() {
 		options = slices.Clone(c.options)
 	}
 	if hasValue {
 		if value = strings.TrimSpace(value); strings.HasPrefix(value, `"`) {
-			if value, err = strconv.Unquote(value); err != nil {
+			unquoted, err := strconv.Unquote(value)
+			if err != nil {
 				return usagef("/set %s: want a string with a quote at its end", f.Name)
 			}
+			value = unquoted
 		}
 		options = append(options, "--"+f.Name+"="+value)
 		delete(c.optionFiles.texts, value) // it may have changed

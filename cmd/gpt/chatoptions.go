@@ -7,42 +7,32 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alecthomas/kong"
-
 	"picogpt/decode"
+	"picogpt/internal/cli"
 )
 
 // inChat reports whether gpt chat has a flag of gpt generate: those that say which tokens follow,
 // but for searches, whose texts do not come as they are made, and what chats have in their own way.
-func inChat(f *kong.Flag) bool {
+func inChat(f cli.Flag) bool {
 	switch f.Name {
 	case "seed", "lookup", "draft":
 		return true
 	case "overflow", "heal":
 		return false
 	}
-	return recordable(f) && f.Group.Key != "Searches:"
+	return recordable(f) && f.Group() != searches
 }
 
-// shareFlags gives gpt chat the flags of gpt generate that it takes.
-func shareFlags(root *kong.Node) {
-	chat := child(root, "chat")
-	for _, f := range child(root, "generate").Flags {
-		if f.Name == "max-tokens" {
-			f = withHelp(f, fmt.Sprintf("end an answer after N tokens; default: %d", longestAnswer))
+// addChatFlags adds the flags of gpt generate that gpt chat takes.
+func addChatFlags(f *cli.Flags) {
+	for _, flag := range generateFlags(new(generateCommand)).All() {
+		if flag.Name == "max-tokens" {
+			flag = flag.WithHelp(fmt.Sprintf("end an answer after N tokens; default: %d", longestAnswer))
 		}
-		if inChat(f) {
-			chat.Flags = append(chat.Flags, f)
+		if inChat(flag) {
+			f.AddFlag(flag.Flag)
 		}
 	}
-}
-
-// withHelp is a flag with another text of help.
-func withHelp(f *kong.Flag, help string) *kong.Flag {
-	flag, value := *f, *f.Value
-	value.Help = help
-	flag.Value = &value
-	return &flag
 }
 
 // optionsOfAnswer are decode's options for the next answer.
@@ -60,11 +50,11 @@ const longestAnswer = 256
 
 // setOptions makes options the flags that choose tokens, or changes nothing.
 func (c *chat) setOptions(options []string) error {
-	w, k, err := parseOptions(options, inChat)
+	w, f, err := parseOptions(options, inChat)
 	if err != nil {
 		return err
 	}
-	o, err := w.settle(k)
+	o, err := w.settle(f.Given())
 	if err != nil {
 		return err
 	}
@@ -81,7 +71,7 @@ func (c *chat) setOptions(options []string) error {
 	}
 	c.close()
 	c.options, c.writer, c.decode, c.close = options, w, o, release
-	c.noteIdle(givenFlags(k))
+	c.noteIdle(f.Given())
 	return nil
 }
 

@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/alecthomas/kong"
+	"picogpt/internal/cli"
 
 	"picogpt/constrain"
 	"picogpt/decode"
@@ -104,7 +104,7 @@ func (f *constraintFlags) declare(a *app) {
 func (f *constraintFlags) choices() ([]string, error) {
 	all := slices.Clone(f.Choice)
 	for _, list := range f.Choices {
-		items := kong.SplitEscaped(list+",", ',') // which leaves an empty last one out
+		items := cli.SplitCommas(list + ",") // which leaves an empty last one out
 		if slices.Contains(items, "") {
 			return nil, fault.Hint(usagef("--choices %s: want a string before and after each comma, "+
 				"found none", quoteShort(list)), "--choice '' allows an empty text")

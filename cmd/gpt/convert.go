@@ -1,18 +1,41 @@
 package main
 
+import "picogpt/internal/cli"
+
 // gpt convert: a checkpoint in another file format.
 
 import "picogpt/internal/fault"
 
 type convertCommand struct {
-	From  string `arg:"" name:"model"`
-	Out   string `arg:"" name:"out" help:"what to write: the file of a GGUF, else a directory"`
-	To    string `placeholder:"FORMAT" enum:"safetensors,gguf,nanogpt" default:"safetensors"`
-	Force bool   `help:"write over a file or the files of a checkpoint that is there"`
+	From  string
+	Out   string
+	To    string
+	Force bool
 }
 
-func (c *convertCommand) Help() string {
-	return `Writes a checkpoint in the format of other programs. Any that -m takes can be read, demo
+func newConvert(a *app) *cli.Command {
+	c := &convertCommand{}
+	return &cli.Command{
+		Name: "convert", Group: "models",
+		Short: "write a checkpoint in the file format of other programs",
+		Args: []cli.Arg{
+			cli.Word(&c.From, "model",
+				`the checkpoint to read, as for --model; demo is the embedded one, unless there is a
+				file of that name`),
+			cli.Word(&c.Out, "out", "what to write: the file of a GGUF, else a directory"),
+		},
+		Flags: func(f *cli.Flags) {
+			f.Add(&c.To, "--to FORMAT [safetensors]",
+				"file format to write: safetensors, gguf or nanogpt; default: safetensors").
+				OneOf("safetensors", "gguf", "nanogpt")
+			f.Add(&c.Force, "--force",
+				"write over a file or the files of a checkpoint that is there")
+			a.flags(f, geluFlag|threads|dtype|verbose)
+		},
+		Run:     func(*cli.Flags) error { return c.Run(a) },
+		Instead: map[string]string{"model": "the checkpoint is an argument: gpt convert MODEL OUT"},
+		Long: `
+Writes a checkpoint in the format of other programs. Any that -m takes can be read, demo
 too. The new one gives the same logits, bit for bit.
 
   safetensors  a directory as Hugging Face's libraries load it: config.json,
@@ -38,7 +61,8 @@ Examples:
 
   gpt convert model.gguf ~/models/mine
   gpt convert ~/models/gpt2 gpt2.gguf --to gguf --dtype f16
-  gpt convert out/ckpt.pt ~/models/mine --gelu tanh`
+  gpt convert out/ckpt.pt ~/models/mine --gelu tanh`,
+	}
 }
 
 func (c *convertCommand) Run(a *app) error {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"picogpt/internal/cli"
 	"picogpt/internal/engine"
 	"picogpt/internal/fault"
 	"picogpt/internal/quote"
@@ -64,11 +65,20 @@ func (a *app) chooseDevice() error {
 }
 
 type devicesCommand struct {
-	JSON bool `name:"json" help:"print one JSON object for each device, a line each"`
+	JSON bool
 }
 
-func (c *devicesCommand) Help() string {
-	return `Shows what can compute a model: the processor, and each device for which the system has a
+func newDevices(a *app) *cli.Command {
+	c := &devicesCommand{}
+	return &cli.Command{
+		Name: "devices", Group: "about",
+		Short: "show what can compute a model: the processor, and GPUs",
+		Flags: func(f *cli.Flags) {
+			f.Add(&c.JSON, "--json", "print one JSON object for each device, a line each")
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+		Long: `
+Shows what can compute a model: the processor, and each device for which the system has a
 driver, with its memory, what it lacks, and the result of the probe. The probe compares single
 operations and a small model with what the processor computes. A device gives the processor's bits,
 or is refused.
@@ -81,7 +91,8 @@ that one (pocl). Drivers are in programs that are built with go build -tags gpu 
 Examples:
 
   gpt devices
-  gpt --device opencl:0 "Once upon a time"`
+  gpt --device opencl:0 "Once upon a time"`,
+	}
 }
 
 // A shownDevice is what gpt devices prints of one.
@@ -119,14 +130,14 @@ func (c *devicesCommand) show(a *app, d shownDevice) error {
 	if c.JSON {
 		return printJSON(a.stdout, d)
 	}
-	p := &page{width: max(60, min(terminal.Columns(a.stdout.File), 100))}
+	p := &cli.Page{Width: max(60, min(terminal.Columns(a.stdout.File), 100))}
 	d.show(p)
 	_, err := a.stdout.Write([]byte(p.String()))
 	return err
 }
 
 // show writes a device: its name and memory, its platform, and what the probe says.
-func (d *shownDevice) show(p *page) {
+func (d *shownDevice) show(p *cli.Page) {
 	const indent = 10
 	about := d.Name
 	if d.Memory > 0 {
@@ -136,8 +147,8 @@ func (d *shownDevice) show(p *page) {
 	if d.Probe != "passed" {
 		probe = "refused: " + d.Probe
 	}
-	p.wrap(fmt.Sprintf("%-*s", indent, d.Device), indent, about)
+	p.Wrap(fmt.Sprintf("%-*s", indent, d.Device), indent, about)
 	for _, text := range []string{d.Platform, probe} {
-		p.wrap(strings.Repeat(" ", indent), indent, text)
+		p.Wrap(strings.Repeat(" ", indent), indent, text)
 	}
 }

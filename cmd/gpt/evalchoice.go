@@ -12,17 +12,32 @@ import (
 	"unicode/utf8"
 
 	"picogpt/eval"
+	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/rows"
 )
 
 type choiceCommand struct {
-	Source    taskSource `embed:""`
-	Delimiter *string    `placeholder:"STRING"`
+	Source    taskSource
+	Delimiter *string
 }
 
-func (c *choiceCommand) Help() string {
-	return `Each line of FILE is an object with context, choices (an array of texts) and answer (the
+func newChoice(a *app) *cli.Command {
+	c := &choiceCommand{}
+	return &cli.Command{
+		Name:  "choice",
+		Short: "how often the right one of several answers is the likeliest",
+		Args:  []cli.Arg{c.Source.arg()},
+		Flags: func(f *cli.Flags) {
+			c.Source.flags(f)
+			f.Add(&c.Delimiter, "--delimiter STRING",
+				`what stands between context and choice; default: a space, unless one of them has
+				white space there`)
+			a.flags(f, evaluates)
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+		Long: `
+Each line of FILE is an object with context, choices (an array of texts) and answer (the
 number of the right choice, from 0, or its text). Each choice is scored as the continuation of the
 context, as gpt score does it. There are three accuracies, for three ways to compare choices: by the
 log-likelihood of the choice (sum), divided by the number of its tokens (mean), or divided by the
@@ -32,7 +47,8 @@ A broken line is reported, the others count, and the exit status is 1.
 
 Examples:
 
-  gpt eval choice questions.jsonl --json`
+  gpt eval choice questions.jsonl --json`,
+	}
 }
 
 func (c *choiceCommand) Run(a *app) error {

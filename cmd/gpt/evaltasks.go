@@ -13,6 +13,7 @@ import (
 	"strconv"
 
 	"picogpt/eval"
+	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/infile"
 	"picogpt/internal/quote"
@@ -22,30 +23,54 @@ import (
 	"picogpt/tokenizer"
 )
 
-type evalCommand struct {
-	Lambada lambadaCommand `cmd:"" help:"how often the model knows the last word of a text"`
-	Choice  choiceCommand  `cmd:"" help:"how often the right one of several answers is the likeliest"`
-}
-
-func (c *evalCommand) Help() string {
-	return `Prints the result of a benchmark as text, or as one JSON object with --json. Only
-log-likelihoods are compared; no text is written.`
+func newEval(a *app) *cli.Command {
+	return &cli.Command{
+		Name: "eval", Group: "measure",
+		Short:    "run a benchmark (LAMBADA or multiple choice)",
+		Commands: []*cli.Command{newLambada(a), newChoice(a)},
+		Long: `
+Prints the result of a benchmark as text, or as one JSON object with --json. Only log-likelihoods
+are compared; no text is written.`,
+	}
 }
 
 // A taskSource is the examples of a benchmark: JSON objects, one a line.
 type taskSource struct {
-	File  *string `arg:"" name:"file" optional:""`
-	Limit int     `placeholder:"N" default:"0" help:"read the first N lines only; default: all"`
-	Batch int     `placeholder:"N" default:"0"`
-	JSON  bool    `name:"json" help:"print one JSON object"`
+	File  *string
+	Limit int
+	Batch int
+	JSON  bool
+}
+
+func (s *taskSource) arg() cli.Arg {
+	return cli.OptionalWord(&s.File, "file",
+		"JSON objects, one on each line; - is stdin; default: what comes through a pipe")
+}
+
+func (s *taskSource) flags(f *cli.Flags) {
+	f.Add(&s.Limit, "--limit N", "read the first N lines only; default: all")
+	f.Add(&s.Batch, "--batch N",
+		"how many texts run together, which changes no digit; default: chosen for speed")
+	f.Add(&s.JSON, "--json", "print one JSON object")
 }
 
 type lambadaCommand struct {
-	Source taskSource `embed:""`
+	Source taskSource
 }
 
-func (c *lambadaCommand) Help() string {
-	return `Each line of FILE is an object with text, as in OpenAI's lambada_test.jsonl. As in the task
+func newLambada(a *app) *cli.Command {
+	c := &lambadaCommand{}
+	return &cli.Command{
+		Name:  "lambada",
+		Short: "how often the model knows the last word of a text",
+		Args:  []cli.Arg{c.Source.arg()},
+		Flags: func(f *cli.Flags) {
+			c.Source.flags(f)
+			a.flags(f, evaluates)
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+		Long: `
+Each line of FILE is an object with text, as in OpenAI's lambada_test.jsonl. As in the task
 lambada_openai of lm-evaluation-harness, the text is cut at its last space, which belongs to the
 last word. The word counts as right if each of its tokens is the likeliest. The perplexity is e to
 the power of the mean negative log-likelihood of the last words.
@@ -54,7 +79,8 @@ A broken line is reported, the others count, and the exit status is 1.
 
 Examples:
 
-  gpt -m ~/models/gpt2 eval lambada lambada_test.jsonl`
+  gpt -m ~/models/gpt2 eval lambada lambada_test.jsonl`,
+	}
 }
 
 // A taskRun is a benchmark under way.

@@ -7,10 +7,9 @@ import (
 	"iter"
 	"time"
 
-	"github.com/alecthomas/kong"
-
 	"picogpt/decode"
 	"picogpt/internal/amount"
+	"picogpt/internal/cli"
 	"picogpt/internal/genflags"
 	"picogpt/model"
 	"picogpt/search"
@@ -18,34 +17,108 @@ import (
 )
 
 type generateCommand struct {
-	Prompt generateSource `embed:""`
+	Prompt generateSource
 
-	genflags.Usual `embed:""`
+	genflags.Usual
 
-	Seed *uint64 `placeholder:"S" group:"Which tokens:"`
+	Seed *uint64
 
-	Heal     bool            `group:"How much:"`
-	Filters  filterFlags     `embed:"" group:"More filters:"`
-	Steering steering        `embed:""`
-	Form     constraintFlags `embed:"" group:"A form for the text:"`
-	Search   searchFlags     `embed:"" group:"Searches:"`
-	Guess    guessFlags      `embed:"" group:"Guessing, for speed:"`
+	Heal     bool
+	Filters  filterFlags
+	Steering steering
+	Form     constraintFlags
+	Search   searchFlags
+	Guess    guessFlags
 
-	Output string `placeholder:"FORM" default:"auto" enum:"auto,text,ids,json,events" group:"Output:"`
+	Output string
 
-	LogProbs        int  `name:"logprobs" placeholder:"N" default:"0" group:"Output:"`
-	NoDisplayPrompt bool `group:"Output:" help:"print the new text only, without the prompt"`
+	LogProbs        int
+	NoDisplayPrompt bool
 
-	Receipt receiptFlag `embed:""`
+	Receipt receiptFlag
 
-	Many promptsSource `embed:"" group:"Many prompts:"`
+	Many promptsSource
 }
 
-func (c *generateCommand) Run(a *app, k *kong.Context) error {
-	if err := checkNeeds(givenFlags(k)); err != nil {
+func newGenerate(a *app) *cli.Command {
+	c := &generateCommand{}
+	return &cli.Command{
+		Name: "generate", Group: "write",
+		Short: "write text that continues a prompt (the default command)",
+		Args:  []cli.Arg{cli.Words(&c.Prompt.Text.Words, "text", "")}, // the page has it above
+		Flags: func(f *cli.Flags) {
+			c.flags(f)
+			a.flags(f, evaluates|cjkSpaces)
+		},
+		Check: c.checkFlags,
+		Run:   func(f *cli.Flags) error { return c.Run(a, f) },
+		Long:  generateHelp,
+	}
+}
+
+// flags adds the flags that gpt generate has of its own.
+func (c *generateCommand) flags(f *cli.Flags) {
+	c.Prompt.flags(f)
+	addTagged(f, &c.Usual)
+	f.Group("Which tokens:")
+	f.Add(&c.Seed, "--seed S",
+		`the same seed gives the same text, on every machine; default: a random seed, which -v
+		reports`)
+	f.Group("More filters:")
+	addTagged(f, &c.Filters)
+	addTagged(f, &c.Steering)
+	f.Group("A form for the text:")
+	addTagged(f, &c.Form)
+	f.Group(searches)
+	addTagged(f, &c.Search)
+	f.Group("Guessing, for speed:")
+	addTagged(f, &c.Guess)
+	f.Group("Output:")
+	f.Add(&c.Output, "--output FORM [auto]",
+		`text, ids (an array for each text), json (an object for each text) or events (an object for
+		each token, as it comes); auto is text, or ids where there is no tokenizer`).
+		OneOf("auto", "text", "ids", "json", "events")
+	f.Add(&c.LogProbs, "--logprobs N",
+		"in json and events, the N likeliest tokens in place of each; default: none")
+	f.Add(&c.NoDisplayPrompt, "--no-display-prompt", "print the new text only, without the prompt")
+	c.Receipt.flags(f)
+	f.Group(otherPrompts)
+	f.Add(&c.Heal, "--heal",
+		`let the new text begin inside the prompt's last word: tokens at its end are taken back, as
+		far as a longer token could begin there`)
+	c.Many.flags(f)
+}
+
+// searches is the heading of the flags of searches.
+const searches = "Searches:"
+
+// generateFlags are the flags of gpt generate, which set c.
+func generateFlags(c *generateCommand) *cli.Flags { return cli.NewFlags(c.flags) }
+
+// checkFlags refuses flags that no prompt would go with, before it is clear that there is one.
+func (c *generateCommand) checkFlags(f *cli.Flags, words []string) error {
+	given := f.Given()
+	err := checkNeeds(given)
+	if err == nil {
+		_, err = c.settle(given)
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(words) > 1 && given["prompt"]:
+		return errPromptAndText()
+	case len(words) > 1 && given["tokens"]:
+		return errTokensAndText()
+	}
+	return nil
+}
+
+func (c *generateCommand) Run(a *app, f *cli.Flags) error {
+	given := f.Given()
+	if err := checkNeeds(given); err != nil {
 		return err
 	}
-	o, err := c.settle(k)
+	o, err := c.settle(given)
 	if err == nil {
 		err = c.takeStdin(a)
 	}
@@ -54,12 +127,12 @@ func (c *generateCommand) Run(a *app, k *kong.Context) error {
 	}
 	if err == nil {
 		c.declare(a)
-		err = c.Receipt.check(a, c, givenOptions(k, recordable))
+		err = c.Receipt.check(a, c, f.Options(recordable))
 	}
 	if err != nil {
 		return err
 	}
-	a.noteWithout(withoutEffect(&o, givenFlags(k), &c.Search))
+	a.noteWithout(withoutEffect(&o, given, &c.Search))
 	if c.Many.Prompts != nil {
 		return c.runPrompts(a, o)
 	}
@@ -91,7 +164,7 @@ func (c *generateCommand) Run(a *app, k *kong.Context) error {
 	}
 	defer closeDraft()
 	r := &receipt{PromptIDs: append([]int{}, p.ids...), Seed: o.Seed}
-	r.Options = givenOptions(k, recordable)
+	r.Options = f.Options(recordable)
 	if err := c.healIfAsked(a, m, &p, &o); err != nil {
 		return err
 	}

@@ -1,46 +1,26 @@
 package main
 
-// The help of gpt generate.
+// The help of gpt generate: its page, and the topics that its other flags are in.
 
-func (c *generateCommand) Help() string {
-	return `The prompt is TEXT, or the text of a file (-f FILE; -f - is stdin). Given both, the prompt
-is the file, a newline unless the file ends in one, and TEXT. Given neither, a text that comes
-through a pipe is the prompt; on a terminal there is none, and the model begins from <|endoftext|>.
-Every byte counts, a newline at the end too. The output repeats a prompt of up to 16 MiB before each
-text; a longer one is printed while it is read, before the first text only.
+import "picogpt/internal/cli"
 
-The first word is a command where it is the name of one. So that a misspelt command is an error, a
-first word of lower-case letters, digits and hyphens alone is a prompt only where no other word
-follows and it is not nearly a command's name: hi is a prompt, serev and "once upon" without quotes
-are not. After generate, after -p and after -- any word is a prompt.
+const generateHelp = `
+The prompt is TEXT, the text of a file (-f), or both; else what comes through a pipe; else there is
+none, and the model begins from nothing. The output is the prompt, the new text and a newline;
+several texts are separated by a line ---.
 
-The output is the prompt, the new text and a newline. Several texts are separated by a line ---.
-With --output json each text is an object on a line of its own:
+  gpt "Once upon a time"
+  gpt --temp 0 -n 20 "The dog was very"
+  gpt -m ~/models/gpt2 -f notes.txt --no-display-prompt
+  gpt --seed 1 --samples 3 --stop $'\n' "Lily said"
+`
 
-sample	the number of the text, from 0
-seed	the seed that gives this text alone
-prompt_ids	the ids of the prompt, as given; of more than 1048576 the newest; without those
-	that --heal took back
-ids	the new ids, without the one that ended the text
-text	the text of ids; null where the checkpoint has no tokenizer
-logprobs	of each of ids, the natural logarithm of the probability that the model gave it,
-	before temperature and the other choices
-top	with --logprobs N, the N likeliest tokens in place of each of ids, the likeliest first,
-	as objects with id, text and logprob
-score	of a search only: see below
-dropped	how many tokens --overflow dropped
-finish_reason	end_of_text, stop, length or interrupted
-
-With --output events each token is an object, printed as the token comes:
-
-sample	the number of the text, from 0; several texts take turns
-index	the number of the token in the text, from 0
-id	the token; the one that ended the text has one too
-text	what the text gains: nothing while a character or a stop string may be incomplete
-logprob, top	as above, of this token
-dropped	how many tokens --overflow dropped before it
-finish_reason	on the last token of a text only; interrupted has no token
-
+// topics are the pages of gpt help that have more of the flags of gpt generate.
+var topics = []cli.Topic{
+	{
+		Name: "sampling", Short: "more filters, repetition, single tokens",
+		Groups: []string{"More filters:", "Against repetition:", "Wanted and unwanted tokens:"},
+		Long: `
 A token is chosen in this order: biases, guidance, penalties, DRY, n-grams, --min-tokens,
 --length-decay, temperature, then the filters top-n-sigma, top-h, top-k, top-p, min-p, typical,
 epsilon, eta and XTC, each of what the one before left, and one draw. --samplers llama.cpp filters
@@ -52,6 +32,27 @@ With --ban S the text goes back to the token in which S began and takes another 
 that may begin S come only when that is decided. --guidance G adds to the logarithm of a token's
 probability G-1 times what it is more than after --negative TEXT and the same new tokens.
 
+  gpt --temp 1.2 --top-k 0 --min-p 0.05 --dry-multiplier 0.8 "The old house"
+  gpt --ban ' Lily' --ban ' Tim' -n 40 "There was a girl named"`,
+	},
+	{
+		Name: "forms", Short: "texts that fit a choice, a regex, a JSON Schema, a grammar",
+		Groups: []string{"A form for the text:"},
+		Long: `
+--choice, --regex, --json-schema and --grammar make the new text fit a form: tokens after which it
+could not are never chosen, and the text ends where the form allows it and the model does, by any of
+the tokens of --eos; with --eos none it ends where nothing can follow. It may end before that by
+--max-tokens or the end of the context; finish_reason is then length. Under --json-schema a property
+follows the order of properties in the schema. A keyword that restricts and that gpt does not follow
+(not, if, contains, uniqueItems, ...) is an error, and so is oneOf where two branches can both hold.
+
+  gpt --choices yes,no "Was Lily happy? The answer is "
+  gpt --json-schema person.json "Lily as JSON: "`,
+	},
+	{
+		Name: "search", Short: "beams, contrastive search; guesses that make texts faster",
+		Groups: []string{searches, "Guessing, for speed:"},
+		Long: `
 --beams N searches for a likely text: N beams, which are texts that begin alike, go on side by side,
 and of all their continuations the N best go on. The score of a text is the sum of the
 log-probabilities of its new tokens, the one that ends it too, divided by their number to the power
@@ -67,11 +68,6 @@ greatest (1 - ALPHA) times its probability, minus ALPHA times its likeness to th
 before it: a cosine of the model's hidden states. 0 is greedy, 0.6 is usual. In JSON scores has that
 number for each of ids, and score is their sum.
 
-A prompt that ends inside a word, or in a space, seldom goes on as it should: its last tokens are
-not those of the whole word. --heal takes them back, as far as one longer token could begin there,
-and the new text begins with their bytes. Stop and banned strings may begin in these bytes, and a
-form, as of --choice, begins after them. What is printed is the same text, but a better one.
-
 --lookup and --draft make a text faster where the next tokens can be guessed: guesses are evaluated
 together with the text, and stay if they are what is chosen anyway. The text is byte for byte the
 one without, sampled too, whatever the other flags are. --lookup N guesses that what followed the
@@ -81,12 +77,29 @@ q8 or q4 the same model in fewer bits. How many tokens are guessed at a time fol
 guesses are right and how long they take; where they do not pay, they end. -v says how many were
 right.
 
---choice, --regex, --json-schema and --grammar make the new text fit a form: tokens after which it
-could not are never chosen, and the text ends where the form allows it and the model does, by any of
-the tokens of --eos; with --eos none it ends where nothing can follow. It may end before that by
---max-tokens or the end of the context; finish_reason is then length. Under --json-schema a property
-follows the order of properties in the schema. A keyword that restricts and that gpt does not follow
-(not, if, contains, uniqueItems, ...) is an error, and so is oneOf where two branches can both hold.
+  gpt --beams 4 --return 2 --output json -n 30 "One day, a little girl"
+  gpt --contrastive 0.6 -n 60 "Once upon a time"
+  gpt -m ~/models/gpt2-xl --draft ~/models/gpt2 -n 200 "The end"`,
+	},
+	{
+		Name: "prompts", Short: "where prompts come from; many prompts",
+		Groups: []string{otherPrompts},
+		Long: `
+The prompt is TEXT, or the text of a file (-f FILE; -f - is stdin). Given both, the prompt is the
+file, a newline unless the file ends in one, and TEXT. Given neither, a text that comes through a
+pipe is the prompt; on a terminal there is none, and the model begins from <|endoftext|>. Every byte
+counts, a newline at the end too. The output repeats a prompt of up to 16 MiB before each text; a
+longer one is printed while it is read, before the first text only.
+
+The first word is a command where it is the name of one. So that a misspelt command is an error, a
+first word of lower-case letters, digits and hyphens alone is a prompt only where no other word
+follows and it is not nearly a command's name: hi is a prompt, serev and "once upon" without quotes
+are not. After generate, after -p and after -- any word is a prompt.
+
+A prompt that ends inside a word, or in a space, seldom goes on as it should: its last tokens are
+not those of the whole word. --heal takes them back, as far as one longer token could begin there,
+and the new text begins with their bytes. Stop and banned strings may begin in these bytes, and a
+form, as of --choice, begins after them. What is printed is the same text, but a better one.
 
 --prompts FILE writes texts for many prompts side by side. Each line of FILE is an object with
 prompt (a text) or tokens (ids, which need no tokenizer), and if you like id, which comes back, and
@@ -96,21 +109,41 @@ id and error, a message on stderr, and in the end the exit status 1. With --out,
 remembers what --resume needs: continued after any interruption, the file ends as an uninterrupted
 run would leave it.
 
-Examples:
-
-  gpt "Once upon a time"
-  gpt --temp 0 -n 20 "The dog was very"
-  gpt -m ~/models/gpt2 -f notes.txt --no-display-prompt
-  gpt --seed 1 --samples 3 --stop $'\n' "Lily said"
   cat notes.txt | gpt -f - "In short:"
-  echo -n "Tom and Sue" | gpt --output json -n 5
-  gpt --beams 4 --return 2 --output json -n 30 "One day, a little girl"
   gpt --heal --temp 0 -n 5 "The little gi"
-  gpt --temp 1.2 --top-k 0 --min-p 0.05 --dry-multiplier 0.8 "The old house"
-  gpt --ban ' Lily' --ban ' Tim' -n 40 "There was a girl named"
-  gpt --contrastive 0.6 -n 60 "Once upon a time"
-  gpt --choices yes,no "Was Lily happy? The answer is "
-  gpt --json-schema person.json "Lily as JSON: "
-  gpt -m ~/models/gpt2-xl --draft ~/models/gpt2 -n 200 "The end"
-  gpt --prompts prompts.jsonl -n 50 --seed 1 -o texts.jsonl`
+  gpt --prompts prompts.jsonl -n 50 --seed 1 -o texts.jsonl`,
+	},
+	{
+		Name: "output", Short: "JSON, ids, tokens as they come; receipts",
+		Groups: []string{"Output:"},
+		Long: `
+With --output json each text is an object on a line of its own:
+
+sample	the number of the text, from 0
+seed	the seed that gives this text alone
+prompt_ids	the ids of the prompt, as given; of more than 1048576 the newest; without those
+	that --heal took back
+ids	the new ids, without the one that ended the text
+text	the text of ids; null where the checkpoint has no tokenizer
+logprobs	of each of ids, the natural logarithm of the probability that the model gave it,
+	before temperature and the other choices
+top	with --logprobs N, the N likeliest tokens in place of each of ids, the likeliest first,
+	as objects with id, text and logprob
+score	of a search only: see gpt help search
+dropped	how many tokens --overflow dropped
+finish_reason	end_of_text, stop, length or interrupted
+
+With --output events each token is an object, printed as the token comes:
+
+sample	the number of the text, from 0; several texts take turns
+index	the number of the token in the text, from 0
+id	the token; the one that ended the text has one too
+text	what the text gains: nothing while a character or a stop string may be incomplete
+logprob, top	as above, of this token
+dropped	how many tokens --overflow dropped before it
+finish_reason	on the last token of a text only; interrupted has no token
+
+  echo -n "Tom and Sue" | gpt --output json -n 5
+  gpt --receipt lily.json --seed 1 -n 40 "Lily said"`,
+	},
 }

@@ -5,8 +5,6 @@ package main
 import (
 	"math/rand/v2"
 
-	"github.com/alecthomas/kong"
-
 	"picogpt/decode"
 	"picogpt/internal/fault"
 	"picogpt/internal/genflags"
@@ -61,16 +59,16 @@ func (c *generateCommand) writesJSON() bool {
 }
 
 // settle checks the flags together, fills in what depends on others, and makes decode's options.
-func (c *generateCommand) settle(k *kong.Context) (decode.Options, error) {
-	if err := c.settleSearch(givenFlags(k)); err != nil {
+func (c *generateCommand) settle(given map[string]bool) (decode.Options, error) {
+	if err := c.settleSearch(given); err != nil {
 		return decode.Options{}, err
 	}
 	o, err := c.options()
 	if err == nil {
-		err = c.Filters.checkListed(&o, givenFlags(k))
+		err = c.Filters.checkListed(&o, given)
 	}
 	if err == nil {
-		err = c.Search.check(o, givenFlags(k))
+		err = c.Search.check(o, given)
 	}
 	if err == nil {
 		err = c.checkGuesses()

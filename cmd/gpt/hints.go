@@ -9,9 +9,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
-	"github.com/alecthomas/kong"
-
 	"picogpt/decode"
 	"picogpt/hub"
 	"picogpt/internal/chattemplate"
@@ -74,91 +71,4 @@ func (a *app) hintAtFile(text, reads string) {
 		a.Notef("hint: %s is taken as text; %s FILE reads the file of that name",
 			quoteShort(text), reads)
 	}
-}
-
-// notACommand is the error of a word that stands where a command of node is wanted. The hint names
-// near, the command that was likely meant, if there is one, and ends with more.
-func notACommand(node *kong.Node, word, near, more string) error {
-	gpt, err := "gpt ", usagef("%s is not a command", quoteShort(word))
-	if node.Parent != nil {
-		gpt += node.Path() + " "
-		err = usagef("%s is not a command of gpt %s", quoteShort(word), node.Path())
-	}
-	hint := gpt + "--help lists the commands."
-	if near != "" {
-		hint = "did you mean " + gpt + near + "?"
-	}
-	return fault.Hint(err, strings.TrimSuffix(hint+more, "."))
-}
-
-// nearestCommand returns the command of node whose name a word is most like, or "".
-func nearestCommand(node *kong.Node, word string) string {
-	if name := misspelt(node, word); name != "" {
-		return name
-	}
-	var names []string
-	for _, c := range node.Children {
-		if !c.Hidden {
-			names = append(names, c.Name)
-		}
-	}
-	return nearest(word, names)
-}
-
-// nearest returns the name that a misspelt, shortened or lengthened word is most like, or "".
-func nearest(word string, names []string) (nearest string) {
-	least := len(word)
-	for _, name := range names {
-		most := (len(name) + 1) / 3 // edits; more make another word
-		edits := edits(word, name)
-		switch {
-		case len(word) > 1 && strings.HasPrefix(name, word):
-			edits = 0
-		case alike(word, name):
-			edits = min(edits, most)
-		}
-		if edits <= most && edits < least {
-			nearest, least = name, edits
-		}
-	}
-	return nearest
-}
-
-// alike reports whether two words have the same beginning of at least four letters, which is all of
-// name or half of the longer one: scoring is like score.
-func alike(word, name string) bool {
-	n := 0
-	for n < min(len(word), len(name)) && word[n] == name[n] {
-		n++
-	}
-	return n >= 4 && (n == len(name) || 2*n >= max(len(word), len(name)))
-}
-
-// edits is how many letters changed, added or lost, or neighbours exchanged, make name of word:
-// exact up to 2.
-func edits(word, name string) int {
-	if len(word) > 2*len(name) {
-		return len(word) // and no work that grows with the square of what was typed
-	}
-	least := levenshtein.ComputeDistance(word, name)
-	if least > 4 { // an exchange counts as two there
-		return least
-	}
-	for i, w := range exchanges(word) {
-		for j, n := range exchanges(name) {
-			least = min(least, min(i, 1)+levenshtein.ComputeDistance(w, n)+min(j, 1))
-		}
-	}
-	return least
-}
-
-// exchanges are a word, and those in which two neighbours of it are exchanged.
-func exchanges(word string) []string {
-	all := []string{word}
-	for i := range max(0, len(word)-1) {
-		if word[i] != word[i+1] {
-			all = append(all, word[:i]+word[i+1:i+2]+word[i:i+1]+word[i+2:])
-		}
-	}
-	return all
 }

@@ -12,19 +12,35 @@ import (
 	"text/tabwriter"
 
 	"picogpt/internal/amount"
+	"picogpt/internal/cli"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
 	"picogpt/weights"
 )
 
 type inspectCommand struct {
-	Path   *string `arg:"" name:"model" optional:"" help:"the checkpoint to show, as for --model"`
-	Remote bool    `help:"show a checkpoint at the Hugging Face hub, and download none of its weights"`
-	JSON   bool    `name:"json" help:"print one JSON object"`
+	Path   *string
+	Remote bool
+	JSON   bool
 }
 
-func (c *inspectCommand) Help() string {
-	return `Shows the config, each tensor with its shape and type, the number of parameters, the bytes
+func newInspect(a *app) *cli.Command {
+	c := &inspectCommand{}
+	return &cli.Command{
+		Name: "inspect", Group: "models",
+		Short: "show what a checkpoint holds and how much memory it needs",
+		Args: []cli.Arg{
+			cli.OptionalWord(&c.Path, "model", "the checkpoint to show, as for --model"),
+		},
+		Flags: func(f *cli.Flags) {
+			f.Add(&c.Remote, "--remote",
+				"show a checkpoint at the Hugging Face hub, and download none of its weights")
+			f.Add(&c.JSON, "--json", "print one JSON object")
+			a.flags(f, opens|cacheDtype)
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+		Long: `
+Shows the config, each tensor with its shape and type, the number of parameters, the bytes
 of the files, and the memory that the weights and one session at the model's full context need.
 Tensors that the model does not use are marked as ignored: masks, and heads of other tasks.
 
@@ -39,7 +55,8 @@ Examples:
 
   gpt inspect
   gpt inspect ~/models/gpt2 --json
-  gpt inspect --remote openai-community/gpt2-xl`
+  gpt inspect --remote openai-community/gpt2-xl`,
+	}
 }
 
 func (c *inspectCommand) Run(a *app) error {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"picogpt/eval"
+	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/scorelines"
 	"picogpt/internal/strictjson"
@@ -19,13 +20,29 @@ import (
 )
 
 type logitsCommand struct {
-	Prompt    promptSource `embed:""`
-	Positions string       `placeholder:"WHICH" default:"last" enum:"last,all"`
-	Top       int          `placeholder:"K" default:"0"`
+	Prompt    promptSource
+	Positions string
+	Top       int
 }
 
-func (c *logitsCommand) Help() string {
-	return `Prints one object, {"tokens":[…],"logits":[…]}: the ids of the text, and for each id of the
+func newLogits(a *app) *cli.Command {
+	c := &logitsCommand{}
+	return &cli.Command{
+		Name: "logits", Group: "look",
+		Short: "print the logits of the next token, as JSON",
+		Args:  []cli.Arg{c.Prompt.Text.arg()},
+		Flags: func(f *cli.Flags) {
+			c.Prompt.flags(f)
+			f.Add(&c.Positions, "--positions WHICH [last]",
+				"last: the logits after the last token; all: an array with those after each token").
+				OneOf("last", "all")
+			f.Add(&c.Top, "--top K",
+				"print the K likeliest next tokens; default: the logits of all ids")
+			a.flags(f, evaluates|cjkSpaces)
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+		Long: `
+Prints one object, {"tokens":[…],"logits":[…]}: the ids of the text, and for each id of the
 vocabulary its logit as the next token. Each number is the shortest decimal that gives the same
 float32 back, so the output is the model's arithmetic to the last bit.
 
@@ -38,7 +55,8 @@ Examples:
 
   gpt logits --top 5 "The cat sat on the"
   gpt logits --tokens 7454,2402,257,640
-  gpt logits --positions all -f story.txt > logits.json`
+  gpt logits --positions all -f story.txt > logits.json`,
+	}
 }
 
 func (c *logitsCommand) Run(a *app) error {

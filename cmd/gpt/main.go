@@ -4,7 +4,7 @@
 //	gpt -m DIR "In a shocking finding,"    a checkpoint as Hugging Face stores it
 //	gpt --help
 //
-// Each command is a struct with a method Run in a file of its name; commands in cli.go lists them.
+// Each command is a struct with a method Run in a file of its name; commands.go lists them.
 // Results go to stdout, everything else to stderr. The exit status is 0, 1 for a failure, 2 for
 // usage, 130 for Ctrl-C and 143 for SIGTERM; where a reader closes stdout early, as head does, gpt
 // ends quietly with 0.
@@ -29,12 +29,12 @@ func main() {
 // run does what the command line says.
 func run(a *app, args []string) error {
 	a.Watch(a.atSignal)
-	parsed, err := parse(a, args)
+	run, err := parse(a, args)
 	if err != nil {
 		return err
 	}
 	defer a.close()
-	err = parsed.Run(a)
+	err = run()
 	if err == nil || errors.Is(err, context.Canceled) {
 		a.noteBareWord()
 	}
@@ -64,4 +64,12 @@ func (a *app) report(err error) int {
 		return 2
 	}
 	return 1
+}
+
+// noteBareWord tells that a word that names no command was the prompt, once its text is written.
+func (a *app) noteBareWord() {
+	if a.bareWord != "" {
+		a.Notef("%s is no command, so it was the prompt; gpt --help lists the commands",
+			quoteShort(a.bareWord))
+	}
 }

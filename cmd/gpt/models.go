@@ -11,24 +11,35 @@ import (
 	"picogpt/hub"
 	"picogpt/internal/amount"
 	"picogpt/internal/checkpoints"
+	"picogpt/internal/cli"
 	"picogpt/internal/quote"
 	"picogpt/internal/terminal"
 	"picogpt/model"
 )
 
 type modelsCommand struct {
-	JSON bool `name:"json" help:"print one JSON object"`
+	JSON bool
 }
 
-func (c *modelsCommand) Help() string {
-	return `Lists the models in the Hugging Face cache, where gpt pull and Python's tools put them:
+func newModels(a *app) *cli.Command {
+	c := &modelsCommand{}
+	return &cli.Command{
+		Name: "models", Group: "models",
+		Short: "list the models that were downloaded",
+		Flags: func(f *cli.Flags) {
+			f.Add(&c.JSON, "--json", "print one JSON object")
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+		Long: `
+Lists the models in the Hugging Face cache, where gpt pull and Python's tools put them:
 the name that -m takes, the size of the files, the format and whether gpt runs the model, or why
 not. Configs and headers are read, and no weights. HF_HUB_CACHE and HF_HOME say where the cache is.
 
 Examples:
 
   gpt models
-  gpt models --json`
+  gpt models --json`,
+	}
 }
 
 // A cachedModel is a model in the cache.

@@ -8,11 +8,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/alecthomas/kong"
-
 	"picogpt/checkpoint"
 	"picogpt/decode"
 	"picogpt/internal/amount"
+	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/genflags"
 	"picogpt/model"
@@ -21,26 +20,52 @@ import (
 )
 
 type nextCommand struct {
-	Prompt promptSource `embed:""`
+	Prompt promptSource
 
-	Top  int  `placeholder:"N" default:"10" help:"show the N likeliest tokens; 0 is all"`
-	New  int  `placeholder:"N" default:"0"`
-	JSON bool `name:"json" help:"print one JSON object"`
+	Top  int
+	New  int
+	JSON bool
 
-	Temp          float64 `placeholder:"T" default:"1" aliases:"temperature" group:"Which tokens:"`
-	TopK          int     `placeholder:"K" default:"0" group:"Which tokens:"`
-	TopP          float64 `placeholder:"P" default:"1" group:"Which tokens:"`
-	MinP          float64 `placeholder:"P" default:"0" group:"Which tokens:"`
-	RepeatPenalty float64 `placeholder:"R" default:"1" group:"Which tokens:"`
-	RepeatLastN   int     `placeholder:"N" default:"0" group:"Which tokens:"`
-	Seed          uint64  `placeholder:"S" default:"0" group:"Which tokens:"`
+	Temp          float64
+	TopK          int
+	TopP          float64
+	MinP          float64
+	RepeatPenalty float64
+	RepeatLastN   int
+	Seed          uint64
 
-	Filters  filterFlags `embed:"" group:"More filters:"`
-	Steering steering    `embed:""`
+	Filters  filterFlags
+	Steering steering
 }
 
-func (c *nextCommand) Help() string {
-	return `Shows from which tokens gpt generate would choose the next one, and how likely each is. The
+func newNext(a *app) *cli.Command {
+	c := &nextCommand{}
+	return &cli.Command{
+		Name: "next", Group: "look",
+		Short: "show which tokens may come next, and how likely each is",
+		Args:  []cli.Arg{c.Prompt.Text.arg()},
+		Flags: func(f *cli.Flags) {
+			c.Prompt.flags(f)
+			f.Add(&c.Top, "--top N [10]", "show the N likeliest tokens; 0 is all")
+			f.Add(&c.New, "--new N [0]", "count the last N tokens of the prompt as generated ones")
+			f.Add(&c.JSON, "--json", "print one JSON object")
+			usual := genflags.Help()
+			f.Group("Which tokens:")
+			f.Add(&c.Temp, "--temp, --temperature T [1]", usual["--temp"])
+			f.Add(&c.TopK, "--top-k K [0]", usual["--top-k"])
+			f.Add(&c.TopP, "--top-p P [1]", usual["--top-p"])
+			f.Add(&c.MinP, "--min-p P [0]", usual["--min-p"])
+			f.Add(&c.RepeatPenalty, "--repeat-penalty R [1]", usual["--repeat-penalty"])
+			f.Add(&c.RepeatLastN, "--repeat-last-n N [0]", usual["--repeat-last-n"])
+			f.Add(&c.Seed, "--seed S [0]", "the seed of the coin of --xtc-probability")
+			f.Group("More filters:")
+			addTagged(f, &c.Filters)
+			addTagged(f, &c.Steering)
+			a.flags(f, evaluates|cjkSpaces)
+		},
+		Run: func(f *cli.Flags) error { return c.Run(a, f) },
+		Long: `
+Shows from which tokens gpt generate would choose the next one, and how likely each is. The
 flags are those of gpt generate, but all of them are off unless given, and the temperature is 1: so
 that without flags the table shows the model's own distribution. Below it stands how many tokens
 each filter left.
@@ -65,7 +90,8 @@ Examples:
 
   gpt next "The cat"
   gpt next --top-p 0.9 --temp 0.7 "Once upon a"
-  gpt next --json --top 0 --min-p 0.01 --tokens 464,3797`
+  gpt next --json --top 0 --min-p 0.01 --tokens 464,3797`,
+	}
 }
 
 // options checks the flags and makes decode's options of them. Vocabulary is left open.
@@ -93,15 +119,16 @@ func (c *nextCommand) options(given map[string]bool) (decode.Options, error) {
 	return o, c.Filters.checkListed(&o, given)
 }
 
-func (c *nextCommand) Run(a *app, k *kong.Context) error {
-	if err := checkNeeds(givenFlags(k)); err != nil {
+func (c *nextCommand) Run(a *app, f *cli.Flags) error {
+	given := f.Given()
+	if err := checkNeeds(given); err != nil {
 		return err
 	}
-	o, err := c.options(givenFlags(k))
+	o, err := c.options(given)
 	if err != nil {
 		return err
 	}
-	a.noteWithout(withoutEffect(&o, givenFlags(k), nil))
+	a.noteWithout(withoutEffect(&o, given, nil))
 	p, err := c.Prompt.given(a)
 	if err != nil {
 		return err

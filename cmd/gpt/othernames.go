@@ -3,16 +3,10 @@ package main
 // What flags are called elsewhere: in transformers, llama.cpp, vLLM, Ollama, nanoGPT and OpenAI's
 // API, and what people guess.
 
-import (
-	"slices"
-	"strings"
+import "picogpt/internal/cli"
 
-	"github.com/alecthomas/kong"
-)
-
-// otherNames are flags that gpt does not have, by what they mean here: flags, of which the first
-// that the command has is meant, with a value perhaps; a command; or a sentence.
-var otherNames = [...]struct{ means, names string }{
+// otherNames are the flags of other programs, by what they mean here.
+var otherNames = []cli.Elsewhere{
 	{"--max-tokens|--gen-tokens", "length max-length max-new-tokens max-completion-tokens max-len max " +
 		"n-predict num-predict predict num-tokens n-tokens new-tokens output-length output-tokens " +
 		"tokens-to-generate"},
@@ -90,33 +84,4 @@ var otherNames = [...]struct{ means, names string }{
 	{"a text is written while it comes", "stream streaming"},
 	{"-v says more; without it only the text and what is wrong are written",
 		"quiet q silent log-disable no-progress"},
-}
-
-// isOtherName reports whether a flag of that name, without hyphens before it, is one elsewhere.
-func isOtherName(name string) bool {
-	for _, other := range otherNames {
-		if len(name) > 1 && slices.Contains(strings.Fields(other.names), name) {
-			return true
-		}
-	}
-	return false
-}
-
-// meaning says what a flag of other programs is here, for a command that has it, or "".
-func meaning(node *kong.Node, name string) string {
-	for _, other := range otherNames {
-		if !slices.Contains(strings.Fields(other.names), name) {
-			continue
-		}
-		if !strings.HasPrefix(other.means, "--") && !strings.HasPrefix(other.means, "gpt ") {
-			return other.means
-		}
-		for means := range strings.SplitSeq(other.means, "|") {
-			flag, _, _ := strings.Cut(strings.TrimPrefix(means, "--"), " ")
-			if strings.HasPrefix(means, "gpt ") || hasFlag(node, flag) {
-				return "did you mean " + means + "?"
-			}
-		}
-	}
-	return ""
 }

@@ -4,7 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
+	"picogpt/internal/cli"
+	"picogpt/internal/fault"
 )
 
 func TestFlagsOfOtherProgramsAreExplained(t *testing.T) {
@@ -24,9 +25,8 @@ func TestFlagsOfOtherProgramsAreExplained(t *testing.T) {
 		"bench --length 5": "did you mean --gen-tokens?", "perplexity --ctx-size 5": "did you mean --window?",
 		"inspect --length 5": "gpt inspect --help lists the flags; a text that begins with - goes after --",
 	} {
-		app := newApp()
-		_, err := parse(app, strings.Fields(line))
-		if got := hintFor(err); got != want {
+		err := parseLine(line)
+		if got := fault.HintOf(err); got != want {
 			t.Errorf("%s: %v, hint %q, want %q", line, err, got, want)
 		}
 		flag := strings.ReplaceAll(strings.Trim(line[strings.Index(" "+line, " -"):], " "), "_", "-")
@@ -37,33 +37,30 @@ func TestFlagsOfOtherProgramsAreExplained(t *testing.T) {
 	}
 }
 
-// What is suggested is there, and no flag is in the table that a command has beside what it means.
+// What is suggested is there, and no flag is in the table that gpt generate has beside what it means.
 func TestTheTableOfOtherNames(t *testing.T) {
-	root := grammar(t)
+	root := commands(newApp())
 	flags := map[string]bool{}
-	var visit func(n *kong.Node)
-	visit = func(n *kong.Node) {
-		for _, f := range flagsFor(n) {
+	root.All(func(c *cli.Command) {
+		for _, f := range c.Own().All() {
 			flags[f.Name] = true
 		}
-		for _, c := range n.Children {
-			visit(c)
-		}
-	}
-	visit(root)
+	})
+	generate := root.Own()
 	for _, other := range otherNames {
-		for means := range strings.SplitSeq(other.means, "|") {
-			name, isFlag := strings.CutPrefix(strings.Fields(means)[0], "--")
+		for means := range strings.SplitSeq(other[0], "|") {
+			flag, isFlag := strings.CutPrefix(strings.Fields(means)[0], "--")
 			command, isCommand := strings.CutPrefix(means, "gpt ")
-			if isFlag && !flags[name] || isCommand && child(root, strings.Fields(command)[0]) == nil {
+			if isFlag && !flags[flag] || isCommand && root.Child(strings.Fields(command)[0]) == nil {
 				t.Errorf("%s: there is none", means)
 			}
-			for _, name := range strings.Fields(other.names) {
-				if hasFlag(root, name) || strings.ContainsAny(name, "_=") ||
+			for _, name := range strings.Fields(other[1]) {
+				if generate.Lookup(name) != nil || strings.ContainsAny(name, "_=") ||
 					strings.HasPrefix(name, "-") {
 					t.Errorf("%s: want a name that gpt generate does not have, with hyphens", name)
 				}
-				if isFlag && hasFlag(root, strings.Fields(means[2:])[0]) && meaning(root, name) == "" {
+				if isFlag && generate.Lookup(flag) != nil && flags[name] == false &&
+					!strings.HasPrefix(fault.HintOf(parseLine("--"+name+" 1")), "did you mean --") {
 					t.Errorf("%s: no meaning", name)
 				}
 			}

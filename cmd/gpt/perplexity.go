@@ -13,6 +13,7 @@ import (
 
 	"picogpt/eval"
 	"picogpt/internal/amount"
+	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/infile"
 	"picogpt/internal/terminal"
@@ -20,27 +21,60 @@ import (
 )
 
 type perplexityCommand struct {
-	Files    []string `arg:"" name:"file" optional:"" sep:"none"`
-	Protocol string   `placeholder:"NAME" default:"hf" enum:"hf,lm-eval,llama.cpp"`
-	Window   int      `placeholder:"N" default:"0"`
-	Stride   int      `placeholder:"N" default:"0"`
-	WikiText bool     `name:"wikitext"`
-	Tokens   *string  `placeholder:"IDS"`
-	Special  bool     `help:"read <|endoftext|> and other special tokens in the text as such"`
-	Batch    int      `placeholder:"N" default:"0"`
-	JSON     bool     `name:"json" help:"print one JSON object"`
+	Files    []string
+	Protocol string
+	Window   int
+	Stride   int
+	WikiText bool
+	Tokens   *string
+	Special  bool
+	Batch    int
+	JSON     bool
 
-	Expect    *string  `placeholder:"NUMBER"`
-	Tolerance *float64 `placeholder:"X"`
+	Expect    *string
+	Tolerance *float64
 }
 
-func (c *perplexityCommand) Help() string {
-	return `Prints the perplexity of the files: e to the power of the mean negative log-likelihood of
+func newPerplexity(a *app) *cli.Command {
+	c := &perplexityCommand{}
+	return &cli.Command{
+		Name: "perplexity", Group: "measure",
+		Short: "measure how well a model predicts a text",
+		Args: []cli.Arg{
+			cli.Words(&c.Files, "file",
+				"text files; - is stdin; default: what comes through a pipe"),
+		},
+		Flags: func(f *cli.Flags) {
+			f.Add(&c.Protocol, "--protocol NAME [hf]",
+				"how the text is cut and what is counted: hf, lm-eval or llama.cpp, as above").
+				OneOf("hf", "lm-eval", "llama.cpp")
+			f.Add(&c.Window, "--window N", "tokens of a window; default: the model's n_positions")
+			f.Add(&c.Stride, "--stride N",
+				"for hf, how many tokens windows advance; default: the window")
+			f.Add(&c.WikiText, "--wikitext",
+				"read the files as raw WikiText, as the protocol's publisher does")
+			f.Add(&c.Tokens, "--tokens IDS",
+				`token ids in place of files: 1,2,3 or [1,2,3], or the name of a file with such ids;
+				- is stdin`)
+			addSpecial(f, &c.Special)
+			f.Add(&c.Batch, "--batch N",
+				"how many windows run together, which changes no digit; default: chosen for speed")
+			f.Add(&c.JSON, "--json", "print one JSON object")
+			f.Add(&c.Expect, "--expect NUMBER",
+				"exit with status 1 unless the perplexity per token is NUMBER, for tests")
+			f.Add(&c.Tolerance, "--tolerance X",
+				`how far it may be from the NUMBER of --expect; default: half a unit of its last
+				digit`)
+			a.flags(f, evaluates)
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+		Long: `
+Prints the perplexity of the files: e to the power of the mean negative log-likelihood of
 their tokens. Several files are measured as one text; with --protocol lm-eval each is a document of
 its own. Data of gzip and zstd are decompressed. Every byte counts, a newline at the end too, but
-for a byte order mark. The number depends on the checkpoint, its number format, the text and the protocol, and on nothing else.
-On a terminal numbers have 6 digits, in a pipe and in JSON all. Ctrl-C prints the result so far, marked
-as partial.
+for a byte order mark. The number depends on the checkpoint, its number format, the text and the
+protocol, and on nothing else. On a terminal numbers have 6 digits, in a pipe and in JSON all. Ctrl-C
+prints the result so far, marked as partial.
 
 hf	Hugging Face's strided windows: windows advance by --stride, and each token is counted once, but
 	for the first, which nothing precedes. The published numbers are of --stride 1024 and 512, with
@@ -56,7 +90,8 @@ Examples:
   gpt perplexity book.txt
   gpt perplexity --wikitext --stride 512 -m ~/models/gpt2 wiki.test.raw
   gpt perplexity --protocol lm-eval --json book.txt
-  gpt perplexity book.txt --expect 20.0222    (from 20.02215 to 20.02225)`
+  gpt perplexity book.txt --expect 20.0222    (from 20.02215 to 20.02225)`,
+	}
 }
 
 func (c *perplexityCommand) Run(a *app) error {

@@ -14,6 +14,7 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/eval"
+	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/infile"
 	"picogpt/internal/quote"
@@ -25,8 +26,21 @@ import (
 // counts, a newline at the end included, but for a byte order mark. What is not asked for is not
 // read.
 type textSource struct {
-	Words []string `arg:"" name:"text" optional:"" sep:"none"`
-	File  *string  `short:"f" placeholder:"FILE" help:"read the text from FILE; - is stdin"`
+	Words []string
+	File  *string
+}
+
+func (s *textSource) arg() cli.Arg {
+	return cli.Words(&s.Words, "text", "the text; several words are joined by single spaces")
+}
+
+func (s *textSource) flags(f *cli.Flags) {
+	f.Add(&s.File, "-f, --file FILE", "read the text from FILE; - is stdin")
+}
+
+// addSpecial adds --special.
+func addSpecial(f *cli.Flags, p *bool) {
+	f.Add(p, "--special", "read <|endoftext|> and other special tokens in the text as such")
 }
 
 // declare remembers the file that open will open.
@@ -70,9 +84,19 @@ func (s *textSource) open(a *app, mark bool) (io.ReadCloser, error) {
 
 // A promptSource is a text, or ids in its place.
 type promptSource struct {
-	Text    textSource `embed:""`
-	Tokens  *string    `placeholder:"IDS" help:"token ids in place of a text: 1,2,3 or [1,2,3]"`
-	Special bool       `help:"read <|endoftext|> and other special tokens in the text as such"`
+	Text    textSource
+	Tokens  *string
+	Special bool
+}
+
+func (s *promptSource) flags(f *cli.Flags) {
+	s.Text.flags(f)
+	s.addTokens(f)
+	addSpecial(f, &s.Special)
+}
+
+func (s *promptSource) addTokens(f *cli.Flags) {
+	f.Add(&s.Tokens, "--tokens IDS", "token ids in place of a text: 1,2,3 or [1,2,3]")
 }
 
 // A prompt is what the model starts from.
@@ -132,9 +156,21 @@ func (s *promptSource) tokenizer(a *app, p *prompt, missing scorelines.IDs) (eva
 // A generateSource is what gpt generate writes on from. A file and a text in the arguments are one
 // prompt there.
 type generateSource struct {
-	Prompt       *string `short:"p" placeholder:"TEXT"`
-	promptSource `embed:""`
+	Prompt *string
+	promptSource
 }
+
+func (s *generateSource) flags(f *cli.Flags) {
+	f.Group("Prompt:")
+	s.Text.flags(f)
+	f.Add(&s.Prompt, "-p, --prompt TEXT", "take TEXT as the prompt, whatever it looks like")
+	f.Group(otherPrompts)
+	s.addTokens(f)
+	addSpecial(f, &s.Special)
+}
+
+// otherPrompts is the heading of the flags about prompts that gpt help prompts has.
+const otherPrompts = "Prompts:"
 
 // open returns the prompt, with ids only if they were given as such, and with a text not yet read.
 // Call close when it is.

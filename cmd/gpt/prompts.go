@@ -12,6 +12,7 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/decode"
 	"picogpt/internal/amount"
+	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/promptlines"
 	"picogpt/internal/resume"
@@ -22,8 +23,13 @@ import (
 
 // A promptsSource is a file of prompts and where their texts go.
 type promptsSource struct {
-	Prompts *string       `placeholder:"FILE"`
-	Target  recordsTarget `embed:""`
+	Prompts *string
+	Target  recordsTarget
+}
+
+func (s *promptsSource) flags(f *cli.Flags) {
+	f.Add(&s.Prompts, "--prompts FILE", "JSON objects on lines, each with a prompt; - is stdin")
+	s.Target.flags(f)
 }
 
 // checkPrompts refuses what --prompts does not go with.

@@ -10,19 +10,36 @@ import (
 	"picogpt/hub"
 	"picogpt/internal/amount"
 	"picogpt/internal/checkpoints"
+	"picogpt/internal/cli"
 	"picogpt/internal/quote"
 	"picogpt/internal/terminal"
 	"picogpt/model"
 )
 
 type pullCommand struct {
-	Name     string   `arg:"" name:"name"`
-	Files    []string `arg:"" name:"file" optional:""`
-	Revision *string  `placeholder:"REV"`
+	Name     string
+	Files    []string
+	Revision *string
 }
 
-func (c *pullCommand) Help() string {
-	return `Downloads a checkpoint from huggingface.co into the cache that Hugging Face's own tools
+func newPull(a *app) *cli.Command {
+	c := &pullCommand{}
+	return &cli.Command{
+		Name: "pull", Group: "models",
+		Short: "download a model from the Hugging Face hub",
+		Args: []cli.Arg{
+			cli.Word(&c.Name, "name",
+				"OWNER/REPO, as openai-community/gpt2, or gpt2; NAME@REV is another revision"),
+			cli.Words(&c.Files, "file",
+				"files to download in place of those that a checkpoint needs"),
+		},
+		Flags: func(f *cli.Flags) {
+			f.Add(&c.Revision, "--revision REV",
+				"a branch, a tag, a commit, or refs/pr/22 for a pull request; default: main")
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+		Long: `
+Downloads a checkpoint from huggingface.co into the cache that Hugging Face's own tools
 use: what Python has pulled is not downloaded again, and Python finds what gpt pulls. After it, -m
 NAME runs the model in every command. The folder of the files is printed.
 
@@ -54,7 +71,8 @@ Examples:
   gpt pull gpt2 && gpt -m gpt2 "In a shocking finding,"
   gpt pull nferruz/ProtGPT2@refs/pr/1
   gpt pull OWNER/gpt2-gguf gpt2.Q8_0.gguf
-  gpt -m "$(gpt pull distilgpt2)" "The cat"`
+  gpt -m "$(gpt pull distilgpt2)" "The cat"`,
+	}
 }
 
 func (c *pullCommand) Run(a *app) error {

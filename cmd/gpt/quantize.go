@@ -6,17 +6,35 @@ import (
 	"slices"
 
 	"picogpt/checkpoint"
+	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 )
 
 type quantizeCommand struct {
-	From  string `arg:"" name:"model"`
-	To    string `arg:"" name:"out" help:"the directory to write; it is made if it is not there"`
-	Force bool   `help:"write over the files of a checkpoint that is there"`
+	From  string
+	To    string
+	Force bool
 }
 
-func (c *quantizeCommand) Help() string {
-	return `Writes config.json, model.safetensors in the format that --dtype names, and the
+func newQuantize(a *app) *cli.Command {
+	c := &quantizeCommand{}
+	return &cli.Command{
+		Name: "quantize", Group: "models",
+		Short: "write a checkpoint in another number format",
+		Args: []cli.Arg{
+			cli.Word(&c.From, "model",
+				`the checkpoint to read, as for --model; demo is the embedded one, unless there is a
+				file of that name`),
+			cli.Word(&c.To, "out", "the directory to write; it is made if it is not there"),
+		},
+		Flags: func(f *cli.Flags) {
+			f.Add(&c.Force, "--force", "write over the files of a checkpoint that is there")
+			a.flags(f, geluFlag|threads|dtype|verbose)
+		},
+		Run:     func(*cli.Flags) error { return c.Run(a) },
+		Instead: map[string]string{"model": "the checkpoint is an argument: gpt quantize MODEL OUT"},
+		Long: `
+Writes config.json, model.safetensors in the format that --dtype names, and the
 tokenizer's files, if there are any. The new checkpoint is used like any other; it is mapped, not
 converted, when it is opened. q8 and q4 hold the matrices in blocks of 32 with a scale (q4 keeps the
 embedding in 8 bits); the layout is this project's own. Masks and heads of other tasks are left out.
@@ -30,7 +48,8 @@ written over.
 Examples:
 
   gpt quantize ~/models/gpt2 ~/models/gpt2-q8 --dtype q8
-  gpt -m ~/models/gpt2-q8 "In a shocking finding,"`
+  gpt -m ~/models/gpt2-q8 "In a shocking finding,"`,
+	}
 }
 
 func (c *quantizeCommand) Run(a *app) error {

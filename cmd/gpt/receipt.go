@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"picogpt/decode"
+	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
 	"picogpt/internal/strictjson"
@@ -44,7 +45,13 @@ type receiptFormats struct {
 
 // A receiptFlag is where the receipt goes.
 type receiptFlag struct {
-	Receipt *string `placeholder:"FILE" group:"Output:"`
+	Receipt *string
+}
+
+func (r *receiptFlag) flags(f *cli.Flags) {
+	f.Add(&r.Receipt, "--receipt FILE",
+		`write to FILE what the text was made from and what came out: gpt verify FILE makes it
+		again and compares`)
 }
 
 // check refuses receipts that cannot be written, before anything is loaded.

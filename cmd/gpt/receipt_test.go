@@ -34,11 +34,11 @@ func TestTheLogitsOfAReceiptAreThoseThatChoseItsTokens(t *testing.T) {
 		{"--max-tokens=10", "--contrastive=0.6"},
 		{"--max-tokens=10", "--guidance=1.5", "--ban= she", "--mirostat=2"},
 	} {
-		c, k, err := parseOptions(flags, recordable)
+		c, f, err := parseOptions(flags, recordable)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := c.settle(k)
+		o, err := c.settle(f.Given())
 		if err != nil {
 			t.Fatal(err)
 		}

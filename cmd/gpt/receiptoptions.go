@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alecthomas/kong"
+	"picogpt/internal/cli"
 )
 
 // optionTexts are the texts of the files that options name.
@@ -48,62 +48,31 @@ var unrecorded = [...]string{
 }
 
 // recordable reports whether the options of a receipt have a flag of gpt generate.
-func recordable(f *kong.Flag) bool { return !slices.Contains(unrecorded[:], f.Name) }
-
-// flagsToKeep are flags of gpt generate, by all of their names.
-func flagsToKeep(root *kong.Node, keep func(*kong.Flag) bool) map[string]*kong.Flag {
-	names := map[string]*kong.Flag{}
-	listFlags(child(root, "generate"), names)
-	for name, f := range names {
-		if !keep(f) {
-			delete(names, name)
-		}
+func recordable(f cli.Flag) bool {
+	switch f.Group() {
+	case "", modelGroup, cli.General: // which gpt generate has not of its own
+		return false
 	}
-	return names
-}
-
-// givenOptions are the options on a command line: the flags to keep in their order, in the form
-// --name=value.
-func givenOptions(k *kong.Context, keep func(*kong.Flag) bool) (options []string) {
-	options = []string{}
-	flags := flagsToKeep(k.Model.Node, keep)
-	for _, arg := range k.Args {
-		if arg == "--" {
-			break
-		}
-		name, value, hasValue := strings.Cut(arg, "=")
-		f := flags[name]
-		switch {
-		case f == nil:
-		case hasValue:
-			options = append(options, "--"+f.Name+"="+value)
-		default:
-			options = append(options, "--"+f.Name)
-		}
-	}
-	return options
+	return !slices.Contains(unrecorded[:], f.Name)
 }
 
 // parseOptions is what gpt generate with options comes to, each of which is a flag to keep.
-func parseOptions(
-	options []string, keep func(*kong.Flag) bool,
-) (*generateCommand, *kong.Context, error) {
-	var c commands
-	k, err := newGrammar(&c)
-	if err != nil {
-		return nil, nil, err
-	}
-	flags := flagsToKeep(k.Model.Node, keep)
+func parseOptions(options []string, keep func(cli.Flag) bool) (*generateCommand, *cli.Flags, error) {
+	c := new(generateCommand)
+	f := generateFlags(c)
 	for _, option := range options {
 		name, _, hasValue := strings.Cut(option, "=")
-		if f := flags[name]; f == nil || !hasValue && !f.IsBool() || !strings.HasPrefix(name, "--") {
+		name, hyphens := strings.CutPrefix(name, "--")
+		flag, ok := f.Find(name)
+		if !ok || !hyphens || !keep(flag) || !hasValue && !flag.IsBool() {
 			return nil, nil, usagef("%s: want an option for choosing tokens, such as --temp=0.9",
 				quoteShort(option))
 		}
 	}
-	ctx, err := k.Parse(append(append([]string{"generate"}, options...), "--"))
-	if err != nil {
-		return nil, nil, new(arrangement).grammarError(err)
+	for _, option := range options {
+		if err := f.SetOption(option); err != nil {
+			return nil, nil, err
+		}
 	}
-	return &c.Generate, ctx, nil
+	return c, f, nil
 }

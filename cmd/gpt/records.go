@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 
+	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
 	"picogpt/internal/process"
@@ -16,9 +17,15 @@ import (
 
 // A recordsTarget is where a command writes its records.
 type recordsTarget struct {
-	Out    *string `short:"o" placeholder:"FILE" help:"write to FILE, not to stdout"`
-	Resume bool    `help:"continue the file of --out where an earlier run was stopped"`
-	Force  bool    `help:"write over the file that is to be written, if it is there"`
+	Out    *string
+	Resume bool
+	Force  bool
+}
+
+func (t *recordsTarget) flags(f *cli.Flags) {
+	f.Add(&t.Out, "-o, --out FILE", "write to FILE, not to stdout")
+	f.Add(&t.Resume, "--resume", "continue the file of --out where an earlier run was stopped")
+	f.Add(&t.Force, "--force", "write over the file that is to be written, if it is there")
 }
 
 // check refuses what cannot be written, before anything is loaded.

@@ -16,6 +16,7 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/eval"
 	"picogpt/internal/amount"
+	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/process"
 	"picogpt/internal/quote"
@@ -28,26 +29,64 @@ import (
 )
 
 type scoreCommand struct {
-	File  *string `arg:"" name:"file" optional:""`
-	Text  *string `placeholder:"TEXT" help:"score TEXT, in place of a file"`
-	Input string  `placeholder:"FORM" default:"auto" enum:"auto,lines,jsonl,csv,tsv" aliases:"input-format"`
+	File  *string
+	Text  *string
+	Input string
 
-	TextField *string  `placeholder:"NAME"`
-	Fields    []string `placeholder:"LIST"`
-	Keep      bool     `help:"write the fields of the input too"`
+	TextField *string
+	Fields    []string
+	Keep      bool
 	Summary   bool
 
-	BOS     bool   `name:"bos"`
-	Top     int    `placeholder:"K" default:"0"`
-	Offsets string `placeholder:"UNIT" default:"chars" enum:"chars,utf16,bytes"`
-	Batch   int    `placeholder:"N" default:"0"`
-	Special bool   `help:"read <|endoftext|> and other special tokens in the text as such"`
+	BOS     bool
+	Top     int
+	Offsets string
+	Batch   int
+	Special bool
 
-	Target recordsTarget `embed:""`
+	Target recordsTarget
 }
 
-func (c *scoreCommand) Help() string {
-	return `Prints an object for each text of the input, in order. The input is one of
+func newScore(a *app) *cli.Command {
+	c := &scoreCommand{}
+	return &cli.Command{
+		Name: "score", Group: "measure",
+		Short: "print the log-likelihood of each token of many texts",
+		Args: []cli.Arg{
+			cli.OptionalWord(&c.File, "file",
+				`the texts: lines, JSON objects on lines, or a table; - is stdin; default: what
+				comes through a pipe`),
+		},
+		Flags: func(f *cli.Flags) {
+			f.Add(&c.Text, "--text TEXT", "score TEXT, in place of a file")
+			f.Add(&c.Input, "--input, --input-format FORM [auto]",
+				`what the input is: lines (texts, of any bytes), jsonl (an object on each line),
+				csv, tsv (tables) or auto (by the end of the file's name, else jsonl if it begins
+				with {, else lines of UTF-8, and neither binary nor one JSON array)`).
+				OneOf("auto", "lines", "jsonl", "csv", "tsv")
+			f.Add(&c.TextField, "--text-field NAME",
+				"the field or column that holds the text; default: text")
+			f.Add(cli.Commas(&c.Fields), "--fields LIST",
+				"write only these fields, for example id,mean_logprob; default: all")
+			f.Add(&c.Keep, "--keep", "write the fields of the input too")
+			f.Add(&c.Summary, "--summary",
+				"print one object for all of the input, in place of an object for each line")
+			f.Add(&c.BOS, "--bos",
+				"put <|endoftext|> before a text, so that its first token is scored too")
+			f.Add(&c.Top, "--top K",
+				"print the K likeliest tokens in place of each token too; default: none")
+			f.Add(&c.Offsets, "--offsets UNIT [chars]",
+				`what offsets count: chars (code points, as in Python), utf16 (as in JavaScript) or
+				bytes (of UTF-8)`).OneOf("chars", "utf16", "bytes")
+			f.Add(&c.Batch, "--batch N",
+				"how many texts run together, which changes no digit; default: chosen for speed")
+			addSpecial(f, &c.Special)
+			c.Target.flags(f)
+			a.flags(f, evaluates|cjkSpaces)
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+		Long: `
+Prints an object for each text of the input, in order. The input is one of
 
 lines	a text on each line, in UTF-8
 jsonl	an object on each line, with text, or with context and continuation, or with tokens
@@ -103,7 +142,8 @@ Examples:
   gpt score --text "The cat sat on the mat."
   gpt score < sentences.txt | jq .mean_logprob
   gpt score reviews.csv.gz --text-field review --fields mean_logprob --keep
-  gpt score pairs.jsonl -o scores.jsonl --resume`
+  gpt score pairs.jsonl -o scores.jsonl --resume`,
+	}
 }
 
 func (c *scoreCommand) Run(a *app) error {

@@ -6,8 +6,6 @@ import (
 	"context"
 	"iter"
 
-	"github.com/alecthomas/kong"
-
 	"picogpt/decode"
 	"picogpt/internal/fault"
 	"picogpt/internal/genflags"
@@ -35,17 +33,6 @@ func (f *searchFlags) asked() string {
 		return "--contrastive"
 	}
 	return ""
-}
-
-// givenFlags are the names of the flags on the command line.
-func givenFlags(k *kong.Context) map[string]bool {
-	given := map[string]bool{}
-	for _, p := range k.Path {
-		if p.Flag != nil {
-			given[p.Flag.Name] = true
-		}
-	}
-	return given
 }
 
 // settleSearch refuses flags that a search does not go with. Under a search those for sampling are

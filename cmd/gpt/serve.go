@@ -16,6 +16,7 @@ import (
 
 	"picogpt/decode"
 	"picogpt/internal/amount"
+	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/genflags"
 	"picogpt/model"
@@ -23,41 +24,45 @@ import (
 )
 
 type serveCommand struct {
-	Addr      string    `placeholder:"HOST:PORT" default:"127.0.0.1:8080"`
-	ModelName *string   `placeholder:"NAME"`
-	Template  *string   `placeholder:"NAME|FILE"`
-	Pooling   string    `placeholder:"HOW" default:"mean" enum:"mean,last"`
-	Log       string    `placeholder:"FORM" default:"text" enum:"text,json,off"`
-	Who       whoFlags  `embed:"" group:"Who may ask:"`
-	Much      muchFlags `embed:"" group:"How much:"`
+	Addr      string
+	ModelName *string
+	Template  *string
+	Pooling   string
+	Log       string
+	Who       whoFlags
+	Much      muchFlags
 }
 
-// prefixBytes is the memory for prompts that may come again, where --cache-bytes says nothing.
-const prefixBytes = 256 << 20
-
-// whoFlags say who is let in, and how they are known.
-type whoFlags struct {
-	APIKey     []string `name:"api-key" placeholder:"KEY" sep:"none"`
-	CORSOrigin []string `name:"cors-origin" placeholder:"ORIGIN" sep:"none"`
-	AllowHost  []string `placeholder:"NAME" sep:"none"`
-	TLSCert    *string  `name:"tls-cert" placeholder:"FILE"`
-	TLSKey     *string  `name:"tls-key" placeholder:"FILE"`
-}
-
-// muchFlags bound what the server takes on.
-type muchFlags struct {
-	MaxStreams int           `placeholder:"N" default:"16"`
-	MaxDelay   time.Duration `placeholder:"TIME" default:"100ms"`
-	MaxQueue   int           `placeholder:"N" default:"256"`
-	MaxPrompts int           `placeholder:"N" default:"1024"`
-	MaxN       int           `placeholder:"N" default:"128"`
-	MaxBody    amount.Bytes  `placeholder:"SIZE" default:"32MiB"`
-	Timeout    time.Duration `placeholder:"TIME" default:"10m"`
-	Drain      time.Duration `placeholder:"TIME" default:"10s"`
-}
-
-func (c *serveCommand) Help() string {
-	return `Answers requests as OpenAI's completions API does, for any client of it: curl, the OpenAI
+func newServe(a *app) *cli.Command {
+	c := &serveCommand{}
+	return &cli.Command{
+		Name: "serve", Group: "write",
+		Short: "answer OpenAI's completions API, and show a page to try",
+		Flags: func(f *cli.Flags) {
+			f.Add(&c.Addr, "--addr HOST:PORT [127.0.0.1:8080]",
+				`address to listen on; port 0 is any free one, and the first line on stderr tells
+				which`)
+			f.Add(&c.ModelName, "--model-name NAME",
+				"the model's id in requests; default: the name of the checkpoint's folder, or demo")
+			f.Add(&c.Template, "--template NAME|FILE",
+				`answer /v1/chat/completions, with this around each message of a user, as gpt chat
+				has it: dialogpt, or a file in the syntax of Go's text/template; default: refuse
+				chats`)
+			f.Add(&c.Pooling, "--pooling HOW [mean]",
+				`how /v1/embeddings makes one vector of those of a text's tokens: mean, or last for
+				that of the last token`).OneOf("mean", "last")
+			f.Add(&c.Log, "--log FORM [text]",
+				`a line on stderr for each request: text (name=value), json or off; texts are never
+				in it`).OneOf("text", "json", "off")
+			f.Group("Who may ask:")
+			c.Who.flags(f)
+			f.Group("How much:")
+			c.Much.flags(f)
+			a.flags(f, evaluates|cjkSpaces)
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+		Long: `
+Answers requests as OpenAI's completions API does, for any client of it: curl, the OpenAI
 libraries, lm-evaluation-harness, LangChain. At / there is a page to try the model on. Requests
 share one batch: many at once cost little more than one.
 
@@ -95,7 +100,58 @@ Examples:
   curl -N 127.0.0.1:8080/v1/completions -d '{"prompt": "Lily", "stream": true}'
   gpt serve -m ~/models/gpt2 --dtype q8 --cache-bytes 2GB
   GPT_API_KEY=$(cat key) gpt serve --addr 0.0.0.0:8080
-  OPENAI_BASE_URL=http://127.0.0.1:8080/v1 OPENAI_API_KEY=none python3 client.py`
+  OPENAI_BASE_URL=http://127.0.0.1:8080/v1 OPENAI_API_KEY=none python3 client.py`,
+	}
+}
+
+// prefixBytes is the memory for prompts that may come again, where --cache-bytes says nothing.
+const prefixBytes = 256 << 20
+
+// whoFlags say who is let in, and how they are known.
+type whoFlags struct {
+	APIKey     []string
+	CORSOrigin []string
+	AllowHost  []string
+	TLSCert    *string
+	TLSKey     *string
+}
+
+func (w *whoFlags) flags(f *cli.Flags) {
+	f.Add(&w.APIKey, "--api-key KEY",
+		`a request must have this key, or one of several, but on /health and /ready; default:
+		$GPT_API_KEY, or none`)
+	f.Add(&w.CORSOrigin, "--cors-origin ORIGIN",
+		`let the pages of this web origin use the server, such as https://example.org; null is that
+		of a page from a file, * any; the flag may be repeated`)
+	f.Add(&w.AllowHost, "--allow-host NAME",
+		"on a loopback address, take requests for this host name too: a proxy's on this machine")
+	f.Add(&w.TLSCert, "--tls-cert FILE", "serve HTTPS with this certificate, and --tls-key")
+	f.Add(&w.TLSKey, "--tls-key FILE", "the private key of --tls-cert")
+}
+
+// muchFlags bound what the server takes on.
+type muchFlags struct {
+	MaxStreams int
+	MaxDelay   time.Duration
+	MaxQueue   int
+	MaxPrompts int
+	MaxN       int
+	MaxBody    amount.Bytes
+	Timeout    time.Duration
+	Drain      time.Duration
+}
+
+func (m *muchFlags) flags(f *cli.Flags) {
+	f.Add(&m.MaxStreams, "--max-streams N [16]", "texts that are written side by side; others wait")
+	f.Add(&m.MaxDelay, "--max-delay TIME [100ms]",
+		"how long a token may wait while prompts of others are read; long prompts are read in parts")
+	f.Add(&m.MaxQueue, "--max-queue N [256]",
+		"texts that wait at most; further requests get status 429")
+	f.Add(&m.MaxPrompts, "--max-prompts N [1024]", "prompts of one request at most")
+	f.Add(&m.MaxN, "--max-n N [128]", "n and best_of of a request at most")
+	f.Add(&m.MaxBody, "--max-body SIZE [32MiB]", "bytes of a request at most")
+	f.Add(&m.Timeout, "--timeout TIME [10m]", "time of an answer at most; 0 is none")
+	f.Add(&m.Drain, "--drain TIME [10s]", "after SIGTERM, time for what is being written")
 }
 
 func (c *serveCommand) Run(a *app) error {

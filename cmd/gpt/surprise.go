@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"picogpt/eval"
+	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
 	"picogpt/internal/scorelines"
@@ -16,17 +17,41 @@ import (
 )
 
 type surpriseCommand struct {
-	Text  promptSource `embed:""`
-	By    string       `placeholder:"SCALE" default:"rank" enum:"rank,surprisal"`
-	HTML  *string      `name:"html" placeholder:"FILE"`
-	Force bool         `help:"write over the file that --html names, if it is there"`
-	BOS   bool         `name:"bos"`
-	Top   int          `placeholder:"K" default:"0"`
-	Color string       `placeholder:"WHEN" default:"auto" enum:"auto,always,never"`
+	Text  promptSource
+	By    string
+	HTML  *string
+	Force bool
+	BOS   bool
+	Top   int
+	Color string
 }
 
-func (c *surpriseCommand) Help() string {
-	return `Shows for each token of the text how far it was from what the model expected. The rank of a
+func newSurprise(a *app) *cli.Command {
+	c := &surpriseCommand{}
+	return &cli.Command{
+		Name: "surprise", Group: "look",
+		Short: "show how surprising each token of a text is",
+		Args:  []cli.Arg{c.Text.Text.arg()},
+		Flags: func(f *cli.Flags) {
+			c.Text.flags(f)
+			f.Add(&c.By, "--by SCALE [rank]",
+				`what the colours show: rank (how many tokens the model thought likelier) or
+				surprisal (in bits)`).OneOf("rank", "surprisal")
+			f.Add(&c.HTML, "--html FILE",
+				"write a page for a browser to FILE, which needs no other files; - is stdout")
+			f.Add(&c.Force, "--force", "write over the file that --html names, if it is there")
+			f.Add(&c.BOS, "--bos",
+				"put <|endoftext|> before the text, so that its first token has a colour too")
+			f.Add(&c.Top, "--top K",
+				"how many alternatives the page shows for each token; default: 8")
+			f.Add(&c.Color, "--color WHEN [auto]",
+				"when to use colours: auto (on a terminal, unless $NO_COLOR is set), always or never").
+				OneOf("auto", "always", "never")
+			a.flags(f, evaluates|cjkSpaces)
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+		Long: `
+Shows for each token of the text how far it was from what the model expected. The rank of a
 token is the number of tokens that the model thought likelier: 0 is the model's first choice. On a
 terminal the ranks are colours; elsewhere each token has a line of numbers.
 
@@ -36,7 +61,8 @@ Examples:
 
   gpt surprise "The cat sat on the moon."
   gpt -m ~/models/gpt2 surprise -f essay.txt --html essay.html
-  gpt surprise --by surprisal --bos "Once upon a time"`
+  gpt surprise --by surprisal --bos "Once upon a time"`,
+	}
 }
 
 func (c *surpriseCommand) Run(a *app) error {

@@ -7,24 +7,38 @@ import (
 	"math"
 	"strconv"
 
+	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/infile"
 	"picogpt/tokenizer"
 )
 
 type tokenizeCommand struct {
-	Text    textSource `embed:""`
-	Decode  bool       `help:"read ids, and print the text that they stand for"`
-	Special bool       `help:"read <|endoftext|> and other special tokens in the text as such"`
+	Text    textSource
+	Decode  bool
+	Special bool
 }
 
-func (c *tokenizeCommand) Help() string {
-	return `Prints the ids of the text as one JSON array. With --decode it reads such an array, and
+func newTokenize(a *app) *cli.Command {
+	c := &tokenizeCommand{}
+	return &cli.Command{
+		Name: "tokenize", Group: "look",
+		Short: "turn a text into token ids, or ids into text",
+		Args:  []cli.Arg{c.Text.arg()},
+		Flags: func(f *cli.Flags) {
+			c.Text.flags(f)
+			f.Add(&c.Decode, "--decode", "read ids, and print the text that they stand for")
+			addSpecial(f, &c.Special)
+			a.flags(f, modelFlag|cjkSpaces|verbose)
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+		Long: `
+Prints the ids of the text as one JSON array. With --decode it reads such an array, and
 prints exactly the bytes that the ids stand for; a newline is added on a terminal only.
 
 The text is TEXT, the text of a file (-f FILE; -f - is stdin), or what comes through a pipe. Every
-byte counts, those of a byte order mark too. The tokenizer is the checkpoint's own; where it has none, and its vocabulary is large
-enough, it is GPT-2's. gpt inspect says of which kind it is.
+byte counts, those of a byte order mark too. The tokenizer is the checkpoint's own; where it has
+none, and its vocabulary is large enough, it is GPT-2's. gpt inspect says of which kind it is.
 
 The text of a WordPiece vocabulary, as Chinese models have, has a space between the characters; with
 --cjk-spaces=false it is as gpt generate writes it. [CLS] and its like in the text are single ids
@@ -36,7 +50,8 @@ Examples:
   gpt tokenize "Hello, world"
   gpt tokenize --decode 15496,11,995
   gpt tokenize < book.txt | gpt tokenize --decode | cmp - book.txt
-  gpt -m ~/models/codeparrot tokenize --special "<|endoftext|>def"`
+  gpt -m ~/models/codeparrot tokenize --special "<|endoftext|>def"`,
+	}
 }
 
 func (c *tokenizeCommand) Run(a *app) error {

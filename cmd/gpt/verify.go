@@ -10,20 +10,36 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/alecthomas/kong"
-
 	"picogpt/decode"
 	"picogpt/internal/amount"
+	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/model"
 )
 
 type verifyCommand struct {
-	Receipt string `arg:"" name:"receipt"`
+	Receipt string
 }
 
-func (c *verifyCommand) Help() string {
-	return `Makes the text of a receipt again, and compares: the digest of the model, each new id, why
+func newVerify(a *app) *cli.Command {
+	c := &verifyCommand{}
+	return &cli.Command{
+		Name: "verify", Group: "write",
+		Short: "make the text of a receipt again, and compare",
+		Args: []cli.Arg{
+			cli.Word(&c.Receipt, "receipt",
+				"the file that gpt generate --receipt FILE wrote; - is stdin"),
+		},
+		Flags: func(f *cli.Flags) {
+			a.flags(f, evaluates&^(dtype|cacheDtype)|cjkSpaces)
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+		Instead: map[string]string{
+			"dtype":       "the receipt says the format of the weights",
+			"cache-dtype": "the receipt says the format of the cache",
+		},
+		Long: `
+Makes the text of a receipt again, and compares: the digest of the model, each new id, why
 the text ended, and the digests of the logits before each token. The exit status is 0 where all are
 the same, and 1 where something differs; a line on stderr then says what differs first. Tokens are
 counted from 0.
@@ -50,16 +66,11 @@ Examples:
 
   gpt --receipt lily.json --seed 1 -n 40 "Lily said"
   gpt verify lily.json
-  gpt verify -m ~/models/gpt2 story.json`
+  gpt verify -m ~/models/gpt2 story.json`,
+	}
 }
 
-func (c *verifyCommand) Run(a *app, k *kong.Context) error {
-	given := givenFlags(k)
-	for _, name := range []string{"dtype", "cache-dtype"} {
-		if given[name] {
-			return usagef("--%s: want none, because the receipt says the format", name)
-		}
-	}
+func (c *verifyCommand) Run(a *app) error {
 	want, err := c.read(a)
 	if err != nil {
 		return err
@@ -139,7 +150,7 @@ func (r receipt) content() receipt {
 
 // again makes the text once more. A token that differs is an error.
 func (r *receipt) again(a *app) (*receipt, error) {
-	c, k, err := parseOptions(r.Options, recordable)
+	c, f, err := parseOptions(r.Options, recordable)
 	if err != nil {
 		return nil, fmt.Errorf("options: %w", err)
 	}
@@ -150,7 +161,7 @@ func (r *receipt) again(a *app) (*receipt, error) {
 	if err := r.checkModel(a); err != nil {
 		return nil, err
 	}
-	o, err := c.settle(k)
+	o, err := c.settle(f.Given())
 	if err != nil {
 		return nil, fmt.Errorf("options: %w", err)
 	}

@@ -6,14 +6,19 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"picogpt/internal/cli"
 )
 
 // version is set by the linker: see make dist. Other builds say what Go knows of them.
 var version string
 
-type versionCommand struct{}
-
-func (versionCommand) Run(a *app) error { return printVersion(a) }
+func newVersion(a *app) *cli.Command {
+	return &cli.Command{
+		Name: "version", Group: "about", Short: "print the version",
+		Run: func(*cli.Flags) error { return printVersion(a) },
+	}
+}
 
 func printVersion(a *app) error {
 	_, err := fmt.Fprintf(a.stdout, "gpt %s, %s %s/%s\n",

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -11,21 +11,6 @@ import (
 	"picogpt/internal/fault"
 )
 
-// refusalOf is the error of a command line whose first word or flags are a mistake, or nil.
-func refusalOf(t *testing.T, args ...string) error {
-	t.Helper()
-	var c commands
-	k, err := newGrammar(&c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := arrange(k.Model.Node, args)
-	if err != nil || !a.refused() {
-		return err
-	}
-	return a.refusal(k, &c)
-}
-
 func TestAFirstWordIsACommandOrAPrompt(t *testing.T) {
 	for _, line := range [][]string{
 		{"-"}, {"quantise", "a", "b"}, {"once", "Upon"}, {"hello", "world"}, {"once", "--", "x"},
@@ -34,7 +19,7 @@ func TestAFirstWordIsACommandOrAPrompt(t *testing.T) {
 		{"eval", "lamdba"}, {"eval", "Lambada"}, {"eval", "x"}, {"bench", "attension"},
 	} {
 		var usage fault.Usage
-		if err := refusalOf(t, line...); !errors.As(err, &usage) {
+		if _, err := parse(line...); !errors.As(err, &usage) {
 			t.Errorf("%q: got %v, want a usage error", line, err)
 		}
 	}
@@ -45,42 +30,8 @@ func TestAFirstWordIsACommandOrAPrompt(t *testing.T) {
 		{"你好", "b"}, {"élan", "b"}, {"ｏｎｃｅ", "b"}, {"\n", "b"}, {"once\n", "b"}, {"\x00", "b"},
 		{"\xff", "b"},
 	} {
-		if err := refusalOf(t, line...); err != nil {
+		if _, err := parse(line...); err != nil {
 			t.Errorf("%q: got %v, want none", line, err)
-		}
-	}
-}
-
-// A wrong flag is told before the word, unless the command that was likely meant takes it.
-func TestFlagsAreCheckedBeforeTheFirstWord(t *testing.T) {
-	for line, want := range map[string]string{
-		"hello world --zebra":                "unknown flag --zebra",
-		"hello world --length 5":             "unknown flag --length",
-		"hello world --temp is":              `--temp: want a number, found "is"`,
-		"--top-k five hello world":           `--top-k: want a whole number, found "five"`,
-		"hello world --top-p 90":             "--top-p 90: want a number from 0 to 1 (off)",
-		"hello world -n 0":                   "--max-tokens 0: want at least 1",
-		"hello world --return 2":             "--return: want --beams N with it",
-		"hello world --threads -1":           "--threads -1: want 0 to 4096",
-		"hello world --addr :80":             "unknown flag --addr",
-		"hello world -n":                     "--max-tokens: want a value, found none",
-		"quantise a b --dtype int3":          `--dtype: want auto, f32, f16, bf16, q8 or q4, found "int3"`,
-		"tokenise --decode 1 --addr 2":       "unknown flag --addr",
-		"scors --temp 3 --text a":            "unknown flag --temp",
-		"serev --max-n x":                    `--max-n: want a whole number, found "x"`,
-		"eval lamdba f --limit x":            `--limit: want a whole number, found "x"`,
-		"eval zebra --threads x":             `--threads: want a whole number, found "x"`,
-		"hello world --temp 3":               `"hello" is not a command`,
-		"hello world --help":                 `"hello" is not a command`,
-		"quantise a b --dtype q8":            `"quantise" is not a command`,
-		"tokenise --decode 1":                `"tokenise" is not a command`,
-		"scor --temp 3":                      `"scor" is not a command`,
-		"quantise":                           `"quantise" is not a command`,
-		"eval lamdba f --limit 3":            `"lamdba" is not a command of gpt eval`,
-		"perplexit --protocol hf --stride 2": `"perplexit" is not a command`,
-	} {
-		if err := refusalOf(t, strings.Fields(line)...); err == nil || err.Error() != want {
-			t.Errorf("%s: got %v, want %s", line, err, want)
 		}
 	}
 }
@@ -118,10 +69,10 @@ func TestAWordIsRefusedWhereItIsACommandMisspelt(t *testing.T) {
 		surmise enterprise completions competition completed complexion complection deletion
 		42 gpt gpt-2 gpt2 2024 summarize translate talk ppl run help1 helper kelp hlep ehlp hepl
 		chta hcat caht acht chat1 evla vael elav tokenzie otkenzie oktenizer kotenize toneskize`)
-	root := grammar(t)
+	root := newProgram().Command
 	oneEdit := map[string]bool{} // words that are refused because they are one edit away
 	long := map[string]bool{}    // and those of commands of eight letters or more
-	for _, c := range root.Children {
+	for _, c := range root.Commands {
 		for w := range edited(c.Name) {
 			oneEdit[w] = oneEdit[w] || len(c.Name) >= 5 || letterCount(w) == letterCount(c.Name)
 			long[w] = long[w] || len(c.Name) >= 8
@@ -149,15 +100,15 @@ func TestAWordIsRefusedWhereItIsACommandMisspelt(t *testing.T) {
 	}
 	refused, taken := 0, 0
 	for _, w := range words {
-		if child(root, w) != nil || strings.HasPrefix(w, "-") || w == "" {
+		if root.Child(w) != nil || strings.HasPrefix(w, "-") || w == "" {
 			continue
 		}
-		a, err := arrange(root, []string{w})
-		if err != nil {
+		s := newScan(root)
+		if _, err := s.take(w, nil); err != nil {
 			t.Fatalf("%s: %v", w, err)
 		}
 		want := judge(w)
-		if a.refused() != want {
+		if s.refused() != want {
 			t.Errorf("%s: refused: %v, want %v", w, !want, want)
 		}
 		if want {
@@ -172,7 +123,7 @@ func TestAWordIsRefusedWhereItIsACommandMisspelt(t *testing.T) {
 }
 
 func TestTheNearestCommand(t *testing.T) {
-	root := grammar(t)
+	root := newProgram()
 	for word, want := range map[string]string{
 		"quantise": "quantize", "tokenise": "tokenize", "tokenzie": "tokenize",
 		"perplexty": "perplexity", "scores": "score",
@@ -183,11 +134,11 @@ func TestTheNearestCommand(t *testing.T) {
 		"detokenize": "tokenize", "surprice": "surprise", "gen": "generate", "benchmark": "bench",
 		"once": "", "a": "", "the": "", "42": "", "lily": "", "talk": "", "summarize": "",
 	} {
-		if got := nearestCommand(root, word); got != want {
+		if got := root.nearest(word); got != want {
 			t.Errorf("%s: got %q, want %q", word, got, want)
 		}
 	}
-	if got := nearestCommand(child(root, "eval"), "lamdba"); got != "lambada" {
+	if got := root.Child("eval").nearest("lamdba"); got != "lambada" {
 		t.Errorf("eval lamdba: got %q, want lambada", got)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 // Laying out a page of help: paragraphs and rows of two columns, wrapped at a width.
 
@@ -7,16 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// A page collects text whose lines have at most width columns.
-type page struct {
+// A Page collects text whose lines have at most Width columns.
+type Page struct {
 	strings.Builder
-	width int
+	Width int
 }
 
-// prose writes paragraphs, which empty lines separate. A paragraph is wrapped anew, unless its
+// Prose writes paragraphs, which empty lines separate. A paragraph is wrapped anew, unless its
 // first line begins with a space: such lines are examples and stay as they are. Lines with a tab
 // in them are rows of two columns; a line that begins with a tab continues the row before it.
-func (p *page) prose(text string) {
+func (p *Page) Prose(text string) {
 	for i, paragraph := range strings.Split(strings.TrimSpace(text), "\n\n") {
 		if i > 0 {
 			p.WriteString("\n")
@@ -28,41 +28,41 @@ func (p *page) prose(text string) {
 				left, right, _ := strings.Cut(strings.TrimRight(line, "\n"), "\t")
 				rows = append(rows, [2]string{left, right})
 			}
-			p.rows(rows)
+			p.Rows(rows)
 		case strings.HasPrefix(paragraph, " "):
 			p.WriteString(paragraph + "\n")
 		default:
-			p.wrap("", 0, paragraph)
+			p.Wrap("", 0, paragraph)
 		}
 	}
 }
 
-// rows writes two columns, the second wrapped. Where the first would leave little of the width, the
+// Rows writes two columns, the second wrapped. Where the first would leave little of the width, the
 // second begins below it.
-func (p *page) rows(rows [][2]string) {
+func (p *Page) Rows(rows [][2]string) {
 	left := 0
 	for _, r := range rows {
 		left = max(left, utf8.RuneCountInString(r[0]))
 	}
 	for _, r := range rows {
-		if left > p.width/2 {
-			p.wrap("  "+r[0], 6, "")
-			p.wrap("      ", 6, r[1])
+		if left > p.Width/2 {
+			p.Wrap("  "+r[0], 6, "")
+			p.Wrap("      ", 6, r[1])
 			continue
 		}
 		pad := strings.Repeat(" ", left-utf8.RuneCountInString(r[0]))
-		p.wrap("  "+r[0]+pad+"  ", left+4, r[1])
+		p.Wrap("  "+r[0]+pad+"  ", left+4, r[1])
 	}
 }
 
-// wrap writes words after first, and continues with lines that begin with indent spaces.
-func (p *page) wrap(first string, indent int, words string) {
+// Wrap writes words after first, and continues with lines that begin with indent spaces.
+func (p *Page) Wrap(first string, indent int, words string) {
 	line, empty := first, true
 	for _, word := range strings.Fields(words) {
 		switch {
 		case empty:
 			line += word
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > p.width:
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > p.Width:
 			p.WriteString(line + "\n")
 			line = strings.Repeat(" ", indent) + word
 		default:

@@ -1,0 +1,39 @@
+package main
+
+// The list of commands, and parsing.
+
+import "picogpt/internal/cli"
+
+// commands are the commands of gpt, in the order of its help.
+func commands(a *app) *cli.Command {
+	generate := newGenerate(a)
+	root := &cli.Command{
+		Name: "gpt", Overview: overview, More: moreHelp, Topics: topics, Elsewhere: otherNames,
+		Check:   func(*cli.Flags, []string) error { return a.validate() },
+		Default: generate,
+		Commands: []*cli.Command{
+			generate, newChat(a), newServe(a), newVerify(a),
+			newNext(a), newLogits(a), newSurprise(a), newTokenize(a),
+			newPerplexity(a), newScore(a), newEval(a), newBench(a),
+			newPull(a), newModels(a), newInspect(a), newQuantize(a), newConvert(a),
+			newDevices(a), newVersion(a),
+		},
+	}
+	root.Commands = append(root.Commands, newHelp(a, root), newCompletion(a, root))
+	return cli.New(root)
+}
+
+// parse returns what a command line asks for.
+func parse(a *app, args []string) (run func() error, err error) {
+	line, err := cli.Parse(commands(a), args)
+	switch {
+	case err != nil:
+		return nil, err
+	case line.Help:
+		return func() error { return a.printPage(line.Command.Help) }, nil
+	case line.Version:
+		return func() error { return printVersion(a) }, nil
+	}
+	a.bareWord = line.Bare
+	return line.Run, nil
+}

@@ -1,0 +1,127 @@
+package cli
+
+// The first word: a command, an argument of the default command, or a command's name misspelt.
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"picogpt/internal/fault"
+)
+
+// looksLikeCommand reports whether a word is made as the names of commands are: of lower-case ASCII
+// letters, digits and hyphens alone.
+func looksLikeCommand(word string) bool {
+	return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+}
+
+// refused reports whether the first word is a mistake, and no argument: it is made as the names of
+// commands are, and other words follow, or it is a command's name misspelt. So no misspelt command
+// runs another one.
+func (s *scan) refused() bool {
+	switch {
+	case s.bare == "" || s.unknown != "": // the value of that flag, perhaps
+		return false
+	case s.command.parent != nil || len(s.words) > 1 || strings.Trim(s.bare, "-") == "":
+		return true
+	}
+	return s.command.misspelt(s.bare) != ""
+}
+
+// refusal is the error of a first word that is refused, or of a flag that is wrong for whatever
+// command was meant.
+func (s *scan) refusal() error {
+	c, near, more := s.command, s.command.nearest(s.bare), ""
+	if err := s.wrongFlag(near); err != nil {
+		return err
+	}
+	if c.parent == nil {
+		more = " To use the word as a prompt: " + c.Default.program() + " " + s.bare
+	}
+	if strings.Trim(s.bare, "-") == "" && c.parent == nil {
+		return fault.Hint(fault.Usagef("%s is not a command", quoteShort(s.bare)),
+			c.program()+" -f - reads the prompt from stdin")
+	}
+	return c.notACommand(s.bare, near, more)
+}
+
+// wrongFlag returns the mistake in the flags, nil if near takes them, or the default command does.
+func (s *scan) wrongFlag(near string) (wrong error) {
+	s.given = slices.DeleteFunc(s.given, func(g given) bool {
+		return g.flag.Name == "help" || g.flag.Name == "version"
+	})
+	meant := []*Command{s.command.Child(near)}
+	if meant[0] == nil {
+		meant[0] = s.command
+	}
+	if s.command.parent == nil && meant[0] != s.command {
+		meant = append(meant, s.command)
+	}
+	for _, c := range meant {
+		late, err := s.apply(c)
+		for _, check := range []*Command{c.main(), c.root()} {
+			if err == nil && late == nil {
+				err = check.check(c.Own(), s.words)
+			}
+		}
+		if err == nil {
+			err = late
+		}
+		if err == nil {
+			return nil
+		}
+		// that another command has the flag says less than what is wrong with its value
+		if wrong == nil || isUnknownFlag(wrong) && !isUnknownFlag(err) {
+			wrong = err
+		}
+	}
+	return wrong
+}
+
+// notACommand is the error of a word that stands where a command below c is wanted. The hint names
+// near, the command that was likely meant, if there is one, and ends with more.
+func (c *Command) notACommand(word, near, more string) error {
+	err := fault.Usagef("%s is not a command", quoteShort(word))
+	if c.parent != nil {
+		err = fault.Usagef("%s is not a command of %s", quoteShort(word), c.program())
+	}
+	hint := c.program() + " --help lists the commands."
+	if near != "" {
+		hint = "did you mean " + c.program() + " " + near + "?"
+	}
+	return fault.Hint(err, strings.TrimSuffix(hint+more, "."))
+}
+
+// misspelt returns the command below c that a word is a misspelling of, or "". What differs more is
+// likelier a word: hello is not help, and text is not next.
+func (c *Command) misspelt(word string) (name string) {
+	for _, below := range c.Commands {
+		n, edits := len(below.Name), edits(word, below.Name)
+		switch {
+		case n < 5 && slices.Contains(exchanges(below.Name), word), n >= 5 && edits <= 1:
+			return below.Name
+		case n >= 8 && edits <= 2 && name == "":
+			name = below.Name
+		}
+	}
+	return name
+}
+
+// nearest returns the command below c whose name a word is most like, or "".
+func (c *Command) nearest(word string) string {
+	if name := c.misspelt(word); name != "" {
+		return name
+	}
+	var names []string
+	for _, below := range c.Commands {
+		names = append(names, below.Name)
+	}
+	return Nearest(word, names)
+}
+
+// isUnknownFlag reports whether an error is of a flag that a command does not have.
+func isUnknownFlag(err error) bool {
+	var unknown *unknownFlagError
+	return errors.As(err, &unknown)
+}

@@ -1,0 +1,153 @@
+package cli
+
+// Pages of help: the overview of a program, the page of a command, that of a topic.
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// General is the heading of the flags that every command has.
+const General = "General:"
+
+// groupOwn is the heading of flags that have none of their own.
+const groupOwn = "Flags:"
+
+// Help is the page of a command, or the overview for the root, in lines of at most width columns.
+func (c *Command) Help(width int) string {
+	p := &Page{Width: width}
+	if c.parent == nil {
+		p.overview(c)
+	} else {
+		p.command(c)
+	}
+	return p.String()
+}
+
+// help is the page of a topic of the program root.
+func (t *Topic) help(root *Command, width int) string {
+	p := &Page{Width: width}
+	p.Prose(root.Name + " help " + t.Name + ": " + t.Short + ".\n\n" + t.Long)
+	p.flags(root.Default.flags, func(group string) bool { return slices.Contains(t.Groups, group) })
+	return p.String()
+}
+
+// Find returns what writes the page of the command, or of the topic, that words name. Its error is a
+// fault.Usage.
+func (c *Command) Find(words []string) (page func(width int) string, err error) {
+	if len(words) == 0 {
+		return c.Help, nil
+	}
+	if below := c.Child(words[0]); below != nil {
+		return below.Find(words[1:])
+	}
+	for _, t := range c.Topics {
+		if t.Name == words[0] && len(words) == 1 {
+			return func(width int) string { return t.help(c, width) }, nil
+		}
+	}
+	return nil, c.notACommand(words[0], c.nearest(words[0]), "")
+}
+
+// overview writes a line for each command, with the groups of commands on the left.
+func (p *Page) overview(root *Command) {
+	p.Prose(root.Overview)
+	p.WriteString("\n")
+	left, group := 0, ""
+	for _, c := range root.Commands {
+		left = max(left, utf8.RuneCountInString(c.Group))
+	}
+	var rows [][2]string
+	for _, c := range root.Commands {
+		shown := ""
+		if c.Group != group {
+			group, shown = c.Group, c.Group
+		}
+		pad := strings.Repeat(" ", left-utf8.RuneCountInString(shown))
+		rows = append(rows, [2]string{shown + pad + "  " + c.Name, c.Short})
+	}
+	p.Rows(rows)
+	p.WriteString("\n")
+	p.Prose(root.More)
+}
+
+// command writes the page of one command. One that has a default command has its text and flags.
+func (p *Page) command(c *Command) {
+	main := c.main()
+	p.Prose(c.program() + ": " + c.Short + ".")
+	p.Wrap("\nUsage: ", 7, c.usage())
+	if main.Long != "" {
+		p.WriteString("\n")
+		p.Prose(main.Long)
+	}
+	if len(c.Commands) > 0 {
+		p.WriteString("\nCommands:\n")
+		var rows [][2]string
+		for _, below := range c.Commands {
+			rows = append(rows, [2]string{below.Name, below.Short})
+		}
+		p.Rows(rows)
+	}
+	p.arguments(main)
+	inTopics := c.root().inTopics(c)
+	p.flags(main.flags, func(group string) bool { return !inTopics[group] })
+	if len(inTopics) > 0 {
+		p.WriteString("\nMore flags:\n")
+		var rows [][2]string
+		for _, t := range c.root().Topics {
+			rows = append(rows, [2]string{c.root().Name + " help " + t.Name, t.Short})
+		}
+		p.Rows(rows)
+	}
+}
+
+// inTopics are the groups of a command's flags that topics have.
+func (c *Command) inTopics(command *Command) map[string]bool {
+	groups := map[string]bool{}
+	if command == c.Default {
+		for _, t := range c.Topics {
+			for _, g := range t.Groups {
+				groups[g] = true
+			}
+		}
+	}
+	return groups
+}
+
+func (p *Page) arguments(c *Command) {
+	var rows [][2]string
+	for _, a := range c.Args {
+		if !a.Hidden && a.Help != "" {
+			rows = append(rows, [2]string{strings.ToUpper(a.Name), a.Help})
+		}
+	}
+	if rows != nil {
+		p.WriteString("\nArguments:\n")
+		p.Rows(rows)
+	}
+}
+
+// flags writes the flags of the groups to keep, by their groups in order of appearance.
+func (p *Page) flags(f *Flags, keep func(group string) bool) {
+	var groups []string
+	rows := map[string][][2]string{}
+	for _, flag := range f.All() {
+		group := flag.Group()
+		if !keep(group) {
+			continue
+		}
+		if rows[group] == nil {
+			groups = append(groups, group)
+		}
+		rows[group] = append(rows[group], [2]string{flag.shown(), flag.helpText()})
+	}
+	for _, group := range groups {
+		title := group
+		if title == "" {
+			title = groupOwn
+		}
+		p.WriteString("\n" + title + "\n")
+		p.Rows(rows[group])
+	}
+}

@@ -1,0 +1,145 @@
+package cli
+
+// Flags that a command does not have: what their users may have meant.
+
+import (
+	"slices"
+	"strings"
+
+	"picogpt/internal/fault"
+	"picogpt/internal/quote"
+)
+
+// An unknownFlagError is the error of a flag that a command does not have.
+type unknownFlagError struct{ flag string }
+
+func (e *unknownFlagError) Error() string { return "unknown flag " + e.flag }
+
+// unknownFlag is the error of a flag, as it was typed, that c does not have. full is its long name,
+// where it is another command's. The hint says where to look for it.
+func (c *Command) unknownFlag(flag, full string) error {
+	if c.parent == nil {
+		c = c.main()
+	}
+	help, name := c.program()+" --help", strings.TrimLeft(flag, "-")
+	hint := help + " lists the flags; a text that begins with - goes after --"
+	owners := c.root().owners(flag)
+	instead := c.main().Instead[full]
+	switch meant, near := c.meaning(name), c.nearestFlag(flag); {
+	case instead != "":
+		hint = instead
+	case flag == "--json" && c.has("output"):
+		hint = "--output json prints JSON"
+	case flag == "--output" && c.has("json"):
+		hint = "--json prints JSON"
+	case (flag == "--file" || flag == "-f") && len(c.main().Args) > 0:
+		hint = "the file is an argument: " + c.usage()
+	case meant != "":
+		hint = meant
+	case len(owners) > 0:
+		hint = flag + " is a flag of " + c.root().Name + " " + c.root().list(owners) + "; " + help +
+			" lists the flags here"
+	case near != "":
+		hint = near
+	}
+	return fault.Hint(fault.Usage{Err: &unknownFlagError{flag}}, hint)
+}
+
+// list names commands: "a", "a and gpt b", "a, b and c".
+func (c *Command) list(paths []string) string {
+	last := len(paths) - 1
+	switch last {
+	case 0:
+		return paths[0]
+	case 1:
+		return paths[0] + " and " + c.Name + " " + paths[1]
+	}
+	return strings.Join(paths[:last], ", ") + " and " + paths[last]
+}
+
+// has reports whether a command has a flag.
+func (c *Command) has(name string) bool { return c.Own().Lookup(name) != nil }
+
+// owners are the paths of the commands from c down that have a flag, --name or -n.
+func (c *Command) owners(flag string) (paths []string) {
+	c.All(func(c *Command) {
+		for _, f := range c.flags.All() {
+			if "--"+f.Name == flag || f.Shorthand != "" && "-"+f.Shorthand == flag {
+				paths = append(paths, c.shortPath())
+			}
+		}
+	})
+	return slices.Compact(paths)
+}
+
+// shortPath is the path of a command, without its own name where another one runs it by default.
+func (c *Command) shortPath() string {
+	if p := c.parent; p != nil && p.parent != nil && p.Default == c {
+		return p.Path()
+	}
+	return c.Path()
+}
+
+// nearestFlag says which flag of a command a misspelt one is most like, or "".
+func (c *Command) nearestFlag(flag string) string {
+	word := strings.TrimLeft(flag, "-")
+	var names []string
+	for _, f := range c.Own().All() {
+		if len(word) == 1 && strings.HasPrefix(flag, "--") && word == f.Shorthand {
+			return "did you mean -" + word + "?"
+		}
+		names = append(append(names, f.Name), f.Aliases()...)
+	}
+	own := len(names)
+	for _, other := range c.root().Elsewhere {
+		if others := other.names(); c.meaning(others[0]) != "" {
+			names = append(names, others...)
+		}
+	}
+	switch near := Nearest(word, names); {
+	case near == "":
+		return ""
+	case slices.Contains(names[:own], near):
+		return "did you mean --" + near + "?"
+	default:
+		return c.meaning(near)
+	}
+}
+
+// An Elsewhere is what flags of other programs are here, and their names there, without hyphens
+// before them. What they are here is a flag, with a value perhaps, or several with | between them, of
+// which the first that a command has is meant; a command, after the program's name; or a sentence.
+type Elsewhere [2]string
+
+func (e Elsewhere) means() string   { return e[0] }
+func (e Elsewhere) names() []string { return strings.Fields(e[1]) }
+
+// isElsewhere reports whether a flag of that name, without hyphens before it, is one elsewhere.
+func (c *Command) isElsewhere(name string) bool {
+	return len(name) > 1 && slices.ContainsFunc(c.Elsewhere, func(other Elsewhere) bool {
+		return slices.Contains(other.names(), name)
+	})
+}
+
+// meaning says what a flag of other programs is here, for a command that has it, or "".
+func (c *Command) meaning(name string) string {
+	program := c.root().Name + " "
+	for _, other := range c.root().Elsewhere {
+		if !slices.Contains(other.names(), name) {
+			continue
+		}
+		if !strings.HasPrefix(other.means(), "--") && !strings.HasPrefix(other.means(), program) {
+			return other.means()
+		}
+		for means := range strings.SplitSeq(other.means(), "|") {
+			flag, _, _ := strings.Cut(strings.TrimPrefix(means, "--"), " ")
+			if strings.HasPrefix(means, program) || c.has(flag) {
+				return "did you mean " + means + "?"
+			}
+		}
+	}
+	return ""
+}
+
+// quoteShort quotes what a user wrote.
+func quoteShort(s string) string { return quote.Short(s, 40) }
