@@ -17,7 +17,7 @@ import (
 type Token struct {
 	Sample  int     // which of Samples' samples; 0 from Generate
 	ID      int     // in the model's vocabulary
-	LogProb float64 // see the function LogProb
+	LogProb float64 // see sample.LogProb
 	Text    string  // what became certain: see Options.Vocabulary and Options.Stop
 	Dropped int     // how many of the context's oldest tokens were dropped before it was chosen
 	Finish  string  // why the sample ends with this token, "" while it goes on

@@ -1,5 +1,7 @@
 package decode
 
+// Whole texts whose options look at the context, against the answers of others.
+
 import (
 	"math"
 	"slices"

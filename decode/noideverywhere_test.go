@@ -1,5 +1,7 @@
 package decode
 
+// Where no id is left, every way to write a text says so.
+
 import (
 	"errors"
 	"iter"

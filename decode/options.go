@@ -15,12 +15,11 @@ import (
 )
 
 // Options says how tokens are chosen and when to stop. The zero value is greedy until the end of
-// text or of the context. The package comment gives the order in which the choices apply.
+// text or of the context.
 type Options struct {
-	MaxTokens int // new tokens at most; 0 means until the end of text or of the context
+	sample.Params // how a token is chosen from logits
 
-	// Params says how a token is chosen from logits.
-	sample.Params
+	MaxTokens int // new tokens at most; 0 means until the end of text or of the context
 
 	// Ban holds strings that the new text does not contain: where one is complete in the bytes of
 	// the tokens, the text goes back to the token in which it began, and takes another one there
@@ -45,8 +44,8 @@ type Options struct {
 	Vocabulary Vocabulary
 
 	// Top is how many alternatives each token comes with, in Token.Top: the likeliest ids in the
-	// model's own opinion, as LogProb has it. Their texts are there if the Vocabulary has a method
-	// Text(id int) (string, error).
+	// model's own opinion, as sample.LogProb has it. Their texts are there if the Vocabulary has a
+	// method Text(id int) (string, error).
 	Top int
 
 	// Echo says whether the prompt's tokens come first, with their log-probabilities, and whether any

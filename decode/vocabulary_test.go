@@ -5,7 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"picogpt/checkpoint"
 	"picogpt/tokenizer"
+	"picogpt/weights/demo"
 )
 
 // letters is a vocabulary of so many ids: 0 is "a", 1 is "b" and so on.
@@ -121,3 +123,17 @@ type gapped struct {
 }
 
 func (g gapped) Gaps() []int { return g.gaps }
+
+func demoTokenizer(t *testing.T) *tokenizer.Tokenizer {
+	t.Helper()
+	ck, err := checkpoint.OpenFS(demo.FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ck.Close()
+	tok, err := ck.Tokenizer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tok
+}

@@ -23,7 +23,7 @@ func firstSteps() []step {
 	}
 }
 
-// contextSteps look at the tokens before. They may be named in Options.Samplers, and stand in
+// contextSteps look at the tokens before. They may be named in Params.Samplers, and stand in
 // Hugging Face's order.
 func contextSteps() []step {
 	return []step{
@@ -48,7 +48,7 @@ func lengthSteps() []step {
 	}
 }
 
-// filterSteps decide what may be drawn. They may be named in Options.Samplers, and stand in Hugging
+// filterSteps decide what may be drawn. They may be named in Params.Samplers, and stand in Hugging
 // Face's order.
 func filterSteps() []step {
 	return []step{
@@ -88,7 +88,7 @@ func otherNames() map[string]string {
 	}
 }
 
-// SamplerNames returns the names that Options.Samplers may list, in Hugging Face's order.
+// SamplerNames returns the names that Params.Samplers may list, in Hugging Face's order.
 func SamplerNames() []string {
 	var names []string
 	for _, s := range slices.Concat(contextSteps(), filterSteps()) {
@@ -97,7 +97,7 @@ func SamplerNames() []string {
 	return names
 }
 
-// samplerList returns the steps that Options.Samplers names, in order.
+// samplerList returns the steps that Params.Samplers names, in order.
 func (o *Params) samplerList() ([]step, error) {
 	all, list := slices.Concat(contextSteps(), filterSteps()), o.Samplers
 	switch list {

@@ -20,7 +20,7 @@ type DRY struct {
 	LastN         int     // how many of the newest tokens count; 0 means all
 
 	// Breakers are sequences of ids that no repetition goes beyond, back in the text. One of a
-	// single id is never penalised itself. Options.DRYStrings are more of them.
+	// single id is never penalised itself. Params.DRYStrings are more of them.
 	Breakers [][]int
 }
 

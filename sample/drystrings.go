@@ -121,7 +121,7 @@ func (d *DRYStrings) find(id int) (all [][]int) {
 }
 
 // DRYBreakers returns the sequences of ids in which a string begins, as NewDRYStrings says, for
-// DRY.Breakers. They are many: Options.DRYStrings takes less time and memory.
+// DRY.Breakers. They are many: Params.DRYStrings takes less time and memory.
 func DRYBreakers(v speller, text string) ([][]int, error) {
 	d, err := NewDRYStrings(context.Background(), v, []string{text})
 	if err != nil {
