@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"picogpt/internal/testing/sample"
 )
 
 // A spoiled head is a head with masks, some of whose numbers are NaN, infinite, or so large that
@@ -125,7 +127,7 @@ func (s *spoiled) expect(i int) []float64 {
 }
 
 func TestAttendKeepsWhatIsNotFinite(t *testing.T) {
-	kinds, heads := map[string]int{}, 1500
+	kinds, heads := map[string]int{}, sample.Of(400, 1500)
 	if testing.Short() {
 		heads = 150
 	}

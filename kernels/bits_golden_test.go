@@ -6,15 +6,13 @@ package kernels
 
 import (
 	"encoding/binary"
-	"hash"
-	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 )
 
-var goldenBits = map[string]uint64{
+var goldenBits = map[string]sum{
 	"Attend":                 0xb95e398159dc900f,
 	"Convert bf16":           0xed65c7022e12ff4d,
 	"Convert f16":            0xfc77c9678556b476,
@@ -81,50 +79,67 @@ var elementSizes = map[string][]int{
 	"round16":     {2, 4},
 }
 
-// addNumbers hashes bytes that hold numbers of a size in this machine's order. Every NaN is the
-// same.
-func addNumbers(h hash.Hash64, b []byte, size int) {
-	for ; len(b) >= size; b = b[size:] {
-		var n uint32
-		switch size {
-		case 8:
-			addDouble(h, binary.NativeEndian.Uint64(b))
-			continue
-		case 1:
-			n = uint32(b[0])
-		case 2:
-			n = uint32(binary.NativeEndian.Uint16(b))
-		default:
-			n = binary.NativeEndian.Uint32(b)
-		}
-		addNumber(h, n)
+// A sum is the FNV-1a hash of numbers, 64 bits, least byte first.
+type sum uint64
+
+func newSum() sum { return 0xcbf29ce484222325 }
+
+func (h *sum) add(n uint64, bytes int) {
+	for range bytes {
+		*h = (*h ^ sum(n&0xff)) * 0x100000001b3
+		n >>= 8
 	}
 }
 
-func addNumber(h hash.Hash64, n uint32) {
+func (h *sum) bytes(b []byte) {
+	for _, x := range b {
+		h.add(uint64(x), 1)
+	}
+}
+
+// numbers hashes bytes that hold numbers of a size in this machine's order. Every NaN is the same.
+func (h *sum) numbers(b []byte, size int) {
+	for ; len(b) >= size; b = b[size:] {
+		switch size {
+		case 8:
+			h.double(binary.NativeEndian.Uint64(b))
+		case 1:
+			h.number(uint32(b[0]))
+		case 2:
+			h.number(uint32(binary.NativeEndian.Uint16(b)))
+		default:
+			h.number(binary.NativeEndian.Uint32(b))
+		}
+	}
+}
+
+func (h *sum) number(n uint32) {
 	if f := math.Float32frombits(n); f != f {
 		n = 0x7fc00000
 	}
-	h.Write(binary.LittleEndian.AppendUint32(nil, n))
+	h.add(uint64(n), 4)
 }
 
-func addDouble(h hash.Hash64, n uint64) {
+func (h *sum) double(n uint64) {
 	if f := math.Float64frombits(n); f != f {
 		n = 0x7ff8000000000000
 	}
-	h.Write(binary.LittleEndian.AppendUint64(nil, n))
+	h.add(n, 8)
 }
 
-func addFloats(h hash.Hash64, x []float32) {
+func (h *sum) floats(x []float32) {
 	for _, v := range x {
-		addNumber(h, math.Float32bits(v))
+		h.number(math.Float32bits(v))
 	}
 }
 
-// leafBits hashes the results of one leaf operation at the middle and the greatest of the sizes
-// that the tests try, or all if they are few, several times each.
-func leafBits(t *testing.T, l *leafTest, p *placer, v *variant) uint64 {
-	h := fnv.New64a()
+// leafBits hashes the results of one leaf operation on each variant, at the middle and the greatest of
+// the sizes that the tests try, or all if they are few, several times each.
+func leafBits(t *testing.T, l *leafTest, p *placer, variants []*variant) []sum {
+	sums := make([]sum, len(variants))
+	for i := range sums {
+		sums[i] = newSum()
+	}
 	for _, a := range []int{l.a[len(l.a)/2], slices.Max(l.a)} {
 		bs := l.b
 		if len(bs) > int(activations) {
@@ -133,88 +148,101 @@ func leafBits(t *testing.T, l *leafTest, p *placer, v *variant) uint64 {
 		for _, b := range bs {
 			for n := range 8 * kinds {
 				p.reset(uint64(n), n%kinds, 0)
-				for _, r := range l.call(v, p, a, b, int(n/kinds)%4) {
-					if r != r {
-						r = math.NaN()
+				for i, v := range variants {
+					p.repeat()
+					h := &sums[i]
+					for _, r := range l.call(v, p, a, b, int(n/kinds)%4) {
+						if r != r {
+							r = math.NaN()
+						}
+						h.add(math.Float64bits(r), 8)
 					}
-					h.Write(binary.LittleEndian.AppendUint64(nil, math.Float64bits(r)))
-				}
-				results := p.results(t)
-				if l.loose {
-					results = results[:len(results)-1]
-				}
-				for i, r := range results {
-					if len(r) > 1<<16 { // it is only read
-						continue
-					}
-					size := 4
-					if sizes := elementSizes[l.name]; sizes != nil {
-						size = sizes[i]
-					}
-					addNumbers(h, r, size)
+					h.results(t, l, p)
 				}
 			}
 		}
 	}
-	return h.Sum64()
+	return sums
+}
+
+// results hashes what an operation has left.
+func (h *sum) results(t *testing.T, l *leafTest, p *placer) {
+	results := p.results(t)
+	if l.loose {
+		results = results[:len(results)-1]
+	}
+	for i, r := range results {
+		if len(r) > 1<<16 { // it is only read
+			continue
+		}
+		size := 4
+		if sizes := elementSizes[l.name]; sizes != nil {
+			size = sizes[i]
+		}
+		h.numbers(r, size)
+	}
 }
 
 // wholeBits hashes the results of what is built on the leaf operations and of what has no variants.
-func wholeBits(t *testing.T, variant string) map[string]uint64 {
-	bits := map[string]uint64{}
+func wholeBits(t *testing.T, variant string) map[string]sum {
+	bits := map[string]sum{}
 	team := newTeam(t, 2, variant)
 	rng := rand.New(rand.NewPCG(2, 3))
 
-	h := fnv.New64a()
-	addFloats(h, attendTiles(t, newHead(rng, 70, 150, 24, 40), variant, 7, true, true))
-	addFloats(h, attendTiles(t, newHead(rng, 2, 130, 64, 64), variant, 1, true, false))
-	bits["Attend"] = h.Sum64()
+	h := newSum()
+	h.floats(attendTiles(t, newHead(rng, 70, 150, 24, 40), variant, 7, true, true))
+	h.floats(attendTiles(t, newHead(rng, 2, 130, 64, 64), variant, 1, true, false))
+	bits["Attend"] = h
 
 	const in, out, rows = 200, 150, 9
 	src := Matrix{Layout: OutIn, In: in, Out: out, F32: randoms(rng, in*out)}
 	x, y := randoms(rng, rows*in), make([]float32, rows*out)
 	for _, format := range []Format{F16, BF16, Q8, Q4} {
-		h = fnv.New64a()
+		h = newSum()
 		m := Convert(team, format, &src)
 		for _, n := range m.F16 {
-			addNumber(h, uint32(n))
+			h.number(uint32(n))
 		}
-		h.Write(m.Blocks)
-		bits["Convert "+format.String()] = h.Sum64()
+		h.bytes(m.Blocks)
+		bits["Convert "+format.String()] = h
 
-		h = fnv.New64a()
+		h = newSum()
 		team.Run(func(w *Worker) { Linear(w, y, x, rows, &m, nil) })
-		addFloats(h, y)
+		h.floats(y)
 		team.Run(func(w *Worker) { Linear(w, y, x, 1, &m, nil) })
-		addFloats(h, y)
-		bits["Linear "+format.String()] = h.Sum64()
+		h.floats(y)
+		bits["Linear "+format.String()] = h
 	}
 
 	long := Matrix{In: 600, Out: 75, F32: randoms(rng, 600*75)}
 	x, y = randoms(rng, rows*long.In), make([]float32, rows*long.Out)
 	for _, format := range []Format{F32, F16} {
-		h = fnv.New64a()
+		h = newSum()
 		m := Convert(team, format, &long)
 		for _, n := range []int{1, rows} {
 			team.Run(func(w *Worker) { Linear(w, y, x, n, &m, x[:long.Out]) })
-			addFloats(h, y)
+			h.floats(y)
 		}
-		bits["Linear in segments "+format.String()] = h.Sum64()
+		bits["Linear in segments "+format.String()] = h
 	}
 	return bits
 }
 
 func TestBitsAreTheSameOnEveryMachine(t *testing.T) {
-	p := newPlacer(t)
-	for _, v := range available {
-		got := wholeBits(t, v.name)
-		for _, l := range leafTests {
-			got[l.name] = leafBits(t, &l, p, v)
+	check := func(v *variant, name string, bits sum) {
+		if want, ok := goldenBits[name]; !ok || bits != want {
+			t.Errorf("%s: %q: %#016x, want %#016x", v.name, name, bits, want)
 		}
-		for name, bits := range got {
-			if want, ok := goldenBits[name]; !ok || bits != want {
-				t.Errorf("%s: %q: %#016x, want %#016x", v.name, name, bits, want)
-			}
+	}
+	for _, v := range available {
+		for name, bits := range wholeBits(t, v.name) {
+			check(v, name, bits)
+		}
+	}
+	p := newPlacer(t)
+	for _, l := range leafTests {
+		for i, bits := range leafBits(t, &l, p, available) {
+			check(available[i], l.name, bits)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"picogpt/internal/testing/sample"
 )
 
 // exactFMA is a·b + c by exact arithmetic, rounded once.
@@ -47,19 +49,19 @@ func TestFMARoundsOnce(t *testing.T) {
 			}
 		}
 	}
-	rng := rand.New(rand.NewPCG(1, 2))
+	rng, n := rand.New(rand.NewPCG(1, 2)), sample.Of(20000, 100000)
 	float := func(low, high int) float32 { // a random number with an exponent in [low, high)
 		return float32(math.Copysign(math.Ldexp(1+float64(rng.Uint32()>>9)/(1<<23),
 			low+rng.IntN(high-low)), rng.Float64()-0.5))
 	}
-	for range 100000 {
+	for range n {
 		checkFMA(t, float(-3, 3), float(-3, 3), float(-30, 3))
 		checkFMA(t, float(-70, -60), float(-70, -60), float(-149, -120)) // subnormal results
 		checkFMA(t, float(60, 64), float(60, 64), float(120, 128))       // up to overflow
 	}
 	// Double rounding: the product is 1 − 2⁻⁴⁶ times half a unit in the last place of c, so that
 	// float64 rounds the sum to the very half.
-	for i := range 100000 {
+	for i := range n {
 		c := float(-2, 2)
 		if i%4 == 0 {
 			// where half a unit is half the least subnormal
@@ -71,7 +73,7 @@ func TestFMARoundsOnce(t *testing.T) {
 		checkFMA(t, a, b, c)
 		checkFMA(t, a, -b, c)
 	}
-	if twice < 10000 {
+	if twice < n/10 {
 		t.Errorf("only %d of the sums were hard", twice)
 	}
 }

@@ -23,9 +23,12 @@ const (
 type placer struct {
 	rooms    [][]byte // one for each operand, reused from call to call
 	operands []operand
+	made     []made
 	kind     numbers
 	offset   int // elements between the operand and the end of its room
-	rng      *rand.Rand
+	seed     uint64
+	source   rand.PCG
+	rng      *rand.Rand // from source
 }
 
 type operand struct {
@@ -33,8 +36,15 @@ type operand struct {
 	start, end int
 }
 
+// A made operand is what repeat makes again: to draw its numbers takes most of a test's time.
+type made struct {
+	bytes []byte
+	after rand.PCG
+}
+
 func newPlacer(t testing.TB) *placer {
-	p := &placer{rng: rand.New(rand.NewPCG(0, 0))}
+	p := &placer{}
+	p.rng = rand.New(&p.source)
 	for range 6 {
 		p.rooms = append(p.rooms, roomMemory(t, roomSize))
 	}
@@ -43,71 +53,103 @@ func newPlacer(t testing.TB) *placer {
 
 // reset forgets the operands.
 func (p *placer) reset(seed uint64, kind numbers, offset int) {
-	p.rng = rand.New(rand.NewPCG(seed, 1))
-	p.operands, p.kind, p.offset = p.operands[:0], kind, offset
+	p.seed, p.kind, p.offset, p.made = seed, kind, offset, p.made[:0]
+	p.repeat()
 }
 
-func (p *placer) take(bytes, size int) []byte {
-	room := p.rooms[len(p.operands)]
+// repeat begins again: the next call of the same operation gets the same operands.
+func (p *placer) repeat() {
+	p.source.Seed(p.seed, 1)
+	p.operands = p.operands[:0]
+}
+
+// take places so many bytes of numbers of a size, which fill makes, between guard bands.
+func (p *placer) take(bytes, size int, fill func(b []byte)) []byte {
+	n := len(p.operands)
+	room := p.rooms[n]
 	end := len(room) - p.offset*size
 	start := end - bytes
-	for i := range room[start-guardBand:] {
-		room[start-guardBand+i] = guardByte
+	for _, band := range [][]byte{room[start-guardBand : start], room[end:]} {
+		for i := range band {
+			band[i] = guardByte
+		}
 	}
 	p.operands = append(p.operands, operand{room, start, end})
-	return room[start:end:end]
+	b := room[start:end:end]
+	if n < len(p.made) {
+		copy(b, p.made[n].bytes)
+		p.source = p.made[n].after
+		return b
+	}
+	fill(b)
+	p.made = slices.Grow(p.made, 1)[:n+1]
+	m := &p.made[n]
+	m.bytes, m.after = append(m.bytes[:0], b...), p.source
+	return b
+}
+
+// numbersIn returns the numbers that bytes hold.
+func numbersIn[T any](b []byte) []T {
+	var zero T
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(zero)))
 }
 
 // floats places n numbers.
 func (p *placer) floats(n int) []float32 {
-	s := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(p.take(n*4, 4)))), n)
-	for i := range min(n, period) {
-		s[i] = p.kind.float(p.rng)
-	}
-	for i := period; i < n; i++ {
-		s[i] = s[i-period]
-	}
-	return s
+	return numbersIn[float32](p.take(n*4, 4, func(b []byte) {
+		s := numbersIn[float32](b)
+		for i := range min(n, period) {
+			s[i] = p.kind.float(p.rng)
+		}
+		for i := period; i < n; i++ {
+			s[i] = s[i-period]
+		}
+	}))
 }
 
 // halves places n numbers in F16 or BF16: any bits.
 func (p *placer) halves(n int, bf16 bool) []uint16 {
-	s := unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(p.take(n*2, 2)))), n)
-	for i := range s {
-		switch {
-		case i >= period:
-			s[i] = s[i-period]
-		case p.kind == special:
-			s[i] = uint16(p.rng.Uint32())
-		case bf16:
-			s[i] = uint16(math.Float32bits(p.kind.float(p.rng)) >> 16)
-		default: // 2⁻¹⁵ … 2, and subnormals
-			s[i] = uint16(p.rng.Uint32()) & 0xbfff
+	return numbersIn[uint16](p.take(n*2, 2, func(b []byte) {
+		s := numbersIn[uint16](b)
+		for i := range s {
+			switch {
+			case i >= period:
+				s[i] = s[i-period]
+			case p.kind == special:
+				s[i] = uint16(p.rng.Uint32())
+			case bf16:
+				s[i] = uint16(math.Float32bits(p.kind.float(p.rng)) >> 16)
+			default: // 2⁻¹⁵ … 2, and subnormals
+				s[i] = uint16(p.rng.Uint32()) & 0xbfff
+			}
 		}
-	}
-	return s
+	}))
 }
 
 // doubles places n numbers in float64, with bits that float32 has not.
 func (p *placer) doubles(n int) []float64 {
-	s := unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(p.take(n*8, 8)))), n)
-	for i := range s {
-		s[i] = float64(p.kind.float(p.rng)) * (1 + float64(p.rng.Uint32())*0x1p-60)
-	}
-	return s
+	return numbersIn[float64](p.take(n*8, 8, func(b []byte) {
+		s := numbersIn[float64](b)
+		for i := range s {
+			s[i] = float64(p.kind.float(p.rng)) * (1 + float64(p.rng.Uint32())*0x1p-60)
+		}
+	}))
 }
 
-// results returns what the operands hold after the call, having checked the guard bands.
+// results returns what the operands hold after the call, having checked the guard bands. It is
+// valid until the next call.
 func (p *placer) results(t testing.TB) (bytes [][]byte) {
 	t.Helper()
 	for i, o := range p.operands {
 		before, behind := o.room[o.start-guardBand:o.start], o.room[o.end:]
-		for _, b := range slices.Concat(before, behind) {
-			if b != guardByte {
-				t.Fatalf("operand %d: written outside", i)
+		for _, band := range [][]byte{before, behind} {
+			for _, b := range band {
+				if b != guardByte {
+					t.Fatalf("operand %d: written outside", i)
+				}
 			}
 		}
-		bytes = append(bytes, slices.Clone(o.room[o.start:o.end]))
+		bytes = append(bytes, o.room[o.start:o.end])
 	}
 	return bytes
 }

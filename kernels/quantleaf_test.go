@@ -9,30 +9,31 @@ import (
 // integers places n integers of any bits; a quarter of them are the extremes.
 func integers[T int16 | int32](p *placer, n int, least, most T) []T {
 	size := int(unsafe.Sizeof(least))
-	s := unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(p.take(n*size, size)))), n)
-	for i := range s {
-		switch p.rng.IntN(8) {
-		case 0:
-			s[i] = least
-		case 1:
-			s[i] = most
-		default:
-			s[i] = least + T(p.rng.Int64N(int64(most)-int64(least)+1))
+	return numbersIn[T](p.take(n*size, size, func(b []byte) {
+		s := numbersIn[T](b)
+		for i := range s {
+			switch p.rng.IntN(8) {
+			case 0:
+				s[i] = least
+			case 1:
+				s[i] = most
+			default:
+				s[i] = least + T(p.rng.Int64N(int64(most)-int64(least)+1))
+			}
 		}
-	}
-	return s
+	}))
 }
 
 // blocks places n bytes at any alignment: weights, all of them extremes now and then, and scales.
 func (p *placer) blocks(n int) []byte {
-	s := p.take(n, 1)
-	worst := p.rng.IntN(4) == 0
-	for i := range s {
-		if s[i] = byte(p.rng.Uint32()); worst {
-			s[i] = 0x80
+	return p.take(n, 1, func(b []byte) {
+		worst := p.rng.IntN(4) == 0
+		for i := range b {
+			if b[i] = byte(p.rng.Uint32()); worst {
+				b[i] = 0x80
+			}
 		}
-	}
-	return s
+	})
 }
 
 func quantTileTest(

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"picogpt/internal/testing/sample"
 )
 
 // outcome runs body on a goroutine of its own, and returns what Run panics with, or that it did not
@@ -200,7 +202,7 @@ func TestWhichFailureCounts(t *testing.T) {
 // Runs that fail at once follow each other while workers may still be leaving the last barrier of
 // the Run before.
 func TestFailuresOneAfterTheOther(t *testing.T) {
-	runs := 3000
+	runs := sample.Of(600, 3000)
 	if testing.Short() {
 		runs = 300
 	}

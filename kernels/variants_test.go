@@ -3,6 +3,7 @@ package kernels
 // Every variant of every leaf operation against pure Go, bit for bit.
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"slices"
@@ -245,76 +246,75 @@ func others(t testing.TB) []*variant {
 	return append(list, model512())
 }
 
-// testsOf returns what a variant is tested on: all operations, or those that it has of its own where
-// it takes the others from a variant that is tested too.
-func testsOf(v *variant) []leafTest {
-	switch v.name {
-	case "avx2vnni":
-		return quantLeafTests
-	case "model of avx512":
-		return slices.DeleteFunc(slices.Clone(leafTests),
-			func(l leafTest) bool { return !slices.Contains(modelled, l.name) })
-	}
-	return leafTests
+// variants returns those that have the operation of their own, and do not take it from a variant that
+// is tested too.
+func (l *leafTest) variants(all []*variant) []*variant {
+	return slices.DeleteFunc(slices.Clone(all), func(v *variant) bool {
+		switch v.name {
+		case "avx2vnni":
+			return !slices.ContainsFunc(quantLeafTests,
+				func(q leafTest) bool { return q.name == l.name })
+		case "model of avx512":
+			return !slices.Contains(modelled, l.name)
+		}
+		return false
+	})
 }
 
-// compare makes one call with pure Go and one with v and compares everything that they leave
-// behind.
+// compare makes one call with pure Go and one with each variant that has the operation, and compares
+// everything that they leave behind.
 func (l *leafTest) compare(
-	t testing.TB, p *placer, v *variant, a, b, c int, kind numbers, offset int,
+	t testing.TB, p *placer, variants []*variant, a, b, c int, kind numbers, offset int,
 ) {
 	t.Helper()
-	seed := uint64(a*1000003 + b*1009 + c)
-	p.reset(seed, kind, offset)
+	p.reset(uint64(a*1000003+b*1009+c), kind, offset)
 	wantReturned := l.call(goVariant, p, a, b, c)
-	want := p.results(t)
-	p.reset(seed, kind, offset)
-	gotReturned := l.call(v, p, a, b, c)
-	got := p.results(t)
-	what := fmt.Sprintf("%s %s(%d, %d, %d) kind %d offset %d", v.name, l.name, a, b, c, kind,
-		offset)
-	for i, w := range wantReturned {
-		if g := gotReturned[i]; !(g == w && 1/g == 1/w) && !(g != g && w != w) {
-			t.Fatalf("%s: returned %v, want %v", what, g, w)
-		}
+	var want [][]byte
+	for _, r := range p.results(t) {
+		want = append(want, slices.Clone(r))
 	}
-	for i := range want {
-		if l.loose && i == len(want)-1 { // the last operand is in 16 bits
-			if !slices.Equal(got[i], want[i]) {
-				t.Fatalf("%s: operand %d was written", what, i)
+	for _, v := range variants {
+		p.repeat()
+		gotReturned := l.call(v, p, a, b, c)
+		got := p.results(t)
+		what := func(i int) string {
+			return fmt.Sprintf("%s %s(%d, %d, %d) kind %d offset %d, operand %d", v.name, l.name, a,
+				b, c, kind, offset, i)
+		}
+		for i, w := range wantReturned {
+			if g := gotReturned[i]; !(g == w && 1/g == 1/w) && !(g != g && w != w) {
+				t.Fatalf("%s: returned %v, want %v", what(i), g, w)
 			}
-			continue
 		}
-		if l.ints>>i&1 == 1 {
-			if !slices.Equal(got[i], want[i]) {
-				t.Fatalf("%s: operand %d differs", what, i)
+		for i := range want {
+			switch { // the last operand of a loose test is in 16 bits
+			case bytes.Equal(got[i], want[i]):
+			case l.loose && i == len(want)-1, l.ints>>i&1 == 1:
+				t.Fatalf("%s differs", what(i))
+			case l.wide>>i&1 == 1:
+				sameDoubles(t, what(i), got[i], want[i])
+			default:
+				sameFloats(t, what(i), got[i], want[i])
 			}
-			continue
 		}
-		if l.wide>>i&1 == 1 {
-			sameDoubles(t, fmt.Sprintf("%s: operand %d", what, i), got[i], want[i])
-			continue
-		}
-		sameFloats(t, fmt.Sprintf("%s: operand %d", what, i), got[i], want[i])
 	}
 }
 
 func TestVariantsAreTheSame(t *testing.T) {
-	for _, v := range others(t) {
-		p := newPlacer(t)
-		for _, l := range testsOf(v) {
-			t.Run(v.name+"/"+l.name, func(t *testing.T) {
-				for _, a := range l.a {
-					for _, b := range l.b {
-						for kind := range kinds {
-							c := (a + b + int(kind)) % 4
-							l.compare(t, p, v, a, b, c, kind, 0)
-							l.compare(t, p, v, a, b, 3-c, kind, 1+(a+b)%7)
-						}
+	all, p := others(t), newPlacer(t)
+	for _, l := range leafTests {
+		t.Run(l.name, func(t *testing.T) {
+			variants := l.variants(all)
+			for _, a := range l.a {
+				for _, b := range l.b {
+					for kind := range kinds {
+						c := (a + b + int(kind)) % 4
+						l.compare(t, p, variants, a, b, c, kind, 0)
+						l.compare(t, p, variants, a, b, 3-c, kind, 1+(a+b)%7)
 					}
 				}
-			})
-		}
+			}
+		})
 	}
 }
 
@@ -327,13 +327,11 @@ func TestVariantsAtRealSizes(t *testing.T) {
 		"logSumExp": {50257, 0}, "exp64s": {5003, 0}, "widen64": {5003, 0}, "maxima": {5003, 0},
 		"within":      {5003, 0},
 		"quantizeRow": {3072, 0}, "quantTile8": {13, 24}, "quantTile4": {13, 24}}
-	for _, v := range others(t) {
-		p := newPlacer(t)
-		for _, l := range testsOf(v) {
-			if size, ok := sizes[l.name]; ok {
-				for kind := range kinds {
-					l.compare(t, p, v, size[0], size[1], int(kind), kind, 3)
-				}
+	all, p := others(t), newPlacer(t)
+	for _, l := range leafTests {
+		if size, ok := sizes[l.name]; ok {
+			for kind := range kinds {
+				l.compare(t, p, l.variants(all), size[0], size[1], int(kind), kind, 3)
 			}
 		}
 	}
@@ -352,9 +350,7 @@ func FuzzVariants(f *testing.F) {
 			low, high := slices.Min(tried), slices.Max(tried)
 			return low + int(n)%(high-low+1)
 		}
-		for _, v := range variants {
-			l.compare(t, p, v, size(l.a, a), size(l.b, b), int(c)%4, numbers(kind)%kinds,
-				int(offset)%64)
-		}
+		l.compare(t, p, variants, size(l.a, a), size(l.b, b), int(c)%4, numbers(kind)%kinds,
+			int(offset)%64)
 	})
 }

@@ -1,0 +1,23 @@
+// Package sample says how many of their cases tests do: a sample, or with go test -tags long all.
+package sample
+
+// Of returns how many of a number of cases to do.
+func Of(some, all int) int {
+	if Long {
+		return all
+	}
+	return some
+}
+
+// Some returns all of a list, or n of it. Those of the next turn are the next n, so that a loop whose
+// turns are counted does each somewhere.
+func Some[T any](all []T, n, turn int) []T {
+	if Long || n >= len(all) {
+		return all
+	}
+	some := make([]T, n)
+	for i := range some {
+		some[i] = all[(turn*n+i)%len(all)]
+	}
+	return some
+}
