@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/sample"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
@@ -87,8 +88,8 @@ func evalFails(t *testing.T, m *model.Model, tokens int) bool {
 func forFormats(t *testing.T, file []byte, formats string, f func(what string, m *model.Model)) {
 	t.Helper()
 	config := fixture.Config(longer)
-	for _, format := range strings.Fields(formats) {
-		for _, kernel := range kernels.Variants() {
+	for turn, format := range strings.Fields(formats) {
+		for _, kernel := range sample.Some(kernels.Variants(), 2, turn) {
 			o := model.Options{Threads: 2, Kernel: kernel, Format: format}
 			m := testmodel.New(t, config, file, o)
 			f(fmt.Sprintf("%s, %s", format, kernel), m)
