@@ -14,6 +14,7 @@ import (
 
 	"picogpt/eval"
 	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/sample"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -159,10 +160,12 @@ func TestPerplexityAgreesWithTheDefinitions(t *testing.T) {
 	_, ids := story(t)
 	models := map[string]*model.Model{"demo": testmodel.Demo(t, model.Options{}),
 		"tiny": tinyModel(t, model.Options{})}
-	for _, want := range o.Perplexity {
+	for i, want := range o.Perplexity {
 		tokens := o.Random
 		if want.Checkpoint == "demo" {
-			tokens = ids
+			if tokens = ids; i%2 == 0 && !sample.Long {
+				continue // the tiny model has all kinds of windows
+			}
 		}
 		options := eval.Options{Protocol: want.Protocol, Window: want.Window, Stride: want.Stride}
 		got, err := eval.Perplexity(context.Background(), models[want.Checkpoint],
