@@ -1,6 +1,11 @@
 // Package sample says how many of their cases tests do: a sample, or with go test -tags long all.
 package sample
 
+import (
+	"maps"
+	"slices"
+)
+
 // Of returns how many of a number of cases to do.
 func Of(some, all int) int {
 	if Long {
@@ -20,4 +25,9 @@ func Some[T any](all []T, n, turn int) []T {
 		some[i] = all[(turn*n+i)%len(all)]
 	}
 	return some
+}
+
+// Keys returns the keys of a map, all or n of them: see Some.
+func Keys[V any](all map[string]V, n, turn int) []string {
+	return Some(slices.Sorted(maps.Keys(all)), n, turn)
 }
