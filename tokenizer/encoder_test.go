@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/sample"
 )
 
 // randomMerges returns a vocabulary of the bytes a to d and of random merges of them, in any order,
@@ -68,10 +69,7 @@ func randomText(random *rand.Rand, letters, size int) string {
 // with what it comes to.
 func TestLongPiecesInParts(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
-	rounds := 300
-	if fixture.Long {
-		rounds = 100_000
-	}
+	rounds := sample.Of(150, 100_000)
 	for round := range rounds {
 		letters := 1 + random.IntN(4)
 		tok := randomMerges(t, random, letters, 1+random.IntN(30))
@@ -222,10 +220,8 @@ func FuzzEncoder(f *testing.F) {
 // TestEncoderMemory encodes texts of one piece, for which Encode takes 100 bytes for each of the
 // text, and of many. What is certain on the way is nearly all.
 func TestEncoderMemory(t *testing.T) {
-	size := 2 << 20
-	if fixture.Long {
-		size = 300 << 20
-	}
+	size := sample.Of(1<<20, 300<<20)
+	encode(t, GPT2(), strings.Repeat("a", 2*waitFor)) // what is made once
 	for _, unit := range []string{"a", " ", "abracadabra", "0123456789", "=-", "a b"} {
 		e := GPT2().NewEncoder(1000)
 		var before, after runtime.MemStats

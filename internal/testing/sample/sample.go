@@ -14,15 +14,15 @@ func Of(some, all int) int {
 	return some
 }
 
-// Some returns all of a list, or n of it. Those of the next turn are the next n, so that a loop whose
-// turns are counted does each somewhere.
+// Some returns all of a list, or n that are spread over it. The next turn's begin one later, so that a
+// loop whose turns are counted does each somewhere.
 func Some[T any](all []T, n, turn int) []T {
 	if Long || n >= len(all) {
 		return all
 	}
 	some := make([]T, n)
 	for i := range some {
-		some[i] = all[(turn*n+i)%len(all)]
+		some[i] = all[(turn+i*len(all)/n)%len(all)]
 	}
 	return some
 }
