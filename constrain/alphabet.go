@@ -1,6 +1,6 @@
 package constrain
 
-// Alphabet: the characters, divided into the classes that an automaton can tell apart.
+// Alphabet: the characters, divided into the classes that an automaton distinguishes.
 
 import (
 	"fmt"
@@ -11,7 +11,8 @@ import (
 // A runeRange is the characters from lo to hi, both included.
 type runeRange struct{ lo, hi rune }
 
-// A charset is ranges of characters in ascending order, none touching the next.
+// A charset is a list of ranges of characters in ascending order. Between two ranges there is at
+// least one character.
 type charset []runeRange
 
 // normal sorts ranges and joins those that overlap or touch.
@@ -28,7 +29,7 @@ func normal(ranges []runeRange) charset {
 	return s
 }
 
-// not returns all other characters.
+// not returns the set of all other characters.
 func (s charset) not() charset {
 	var other charset
 	from := rune(0)
@@ -59,7 +60,7 @@ func (s charset) and(t charset) charset {
 	return both
 }
 
-// key returns a string that only equal sets have.
+// key returns a string that is the same for equal sets and differs for others.
 func (s charset) key() string {
 	b := make([]byte, 0, 6*len(s))
 	for _, r := range s {
@@ -69,16 +70,15 @@ func (s charset) key() string {
 	return string(b)
 }
 
-// An alphabet gives each character a class, so that characters of one class are in the same ones
-// of some charsets.
+// An alphabet gives each character a class: characters of one class are in the same charsets.
 type alphabet struct {
 	ascii   [128]uint16
-	starts  []rune   // where a piece of characters of one class begins
+	starts  []rune   // the first character of each piece, a run of characters of one class
 	class   []uint16 // the class of each piece
 	members []rune   // one character of each class
 }
 
-// newAlphabet returns the coarsest alphabet of some charsets.
+// newAlphabet returns the coarsest alphabet for some charsets.
 func newAlphabet(what string, sets []charset, m *meter) (*alphabet, error) {
 	type event struct {
 		at  rune
@@ -86,7 +86,7 @@ func newAlphabet(what string, sets []charset, m *meter) (*alphabet, error) {
 	}
 	var events []event
 	for i, s := range sets {
-		if err := m.charge(4 + 24*len(s)); err != nil { // to be sorted
+		if err := m.charge(4 + 24*len(s)); err != nil { // the cost of sorting
 			return nil, err
 		}
 		for _, r := range s {
@@ -95,7 +95,7 @@ func newAlphabet(what string, sets []charset, m *meter) (*alphabet, error) {
 	}
 	sort.Slice(events, func(i, j int) bool { return events[i].at < events[j].at })
 	a := &alphabet{}
-	in := make([]byte, (len(sets)+7)/8) // the sets that the piece is in
+	in := make([]byte, (len(sets)+7)/8) // the sets that contain the piece
 	known := map[string]uint16{}
 	piece := func(at rune) {
 		c, ok := known[string(in)]
@@ -132,7 +132,7 @@ func newAlphabet(what string, sets []charset, m *meter) (*alphabet, error) {
 	return a, nil
 }
 
-// piece returns the piece that has a character.
+// piece returns the piece that contains a character.
 func (a *alphabet) piece(r rune) int {
 	return sort.Search(len(a.starts), func(i int) bool { return a.starts[i] > r }) - 1
 }
@@ -145,7 +145,7 @@ func (a *alphabet) of(r rune) uint16 {
 	return a.class[a.piece(r)]
 }
 
-// any says whether a property holds for the class of a character from lo to hi.
+// any reports whether a property holds for the class of a character from lo to hi.
 func (a *alphabet) any(lo, hi rune, holds func(class uint16) bool) bool {
 	if lo > hi {
 		return false
@@ -158,7 +158,7 @@ func (a *alphabet) any(lo, hi rune, holds func(class uint16) bool) bool {
 	return false
 }
 
-// those returns the classes that have a character of a set.
+// those returns the classes of the characters of a set.
 func (a *alphabet) those(set charset) (list []uint16) {
 	in := make([]bool, len(a.members))
 	for _, r := range set {

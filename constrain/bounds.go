@@ -1,6 +1,6 @@
 package constrain
 
-// Bounds: what forms may cost. All are counts, so that every machine gives the same answer.
+// Bounds on the cost of forms. All are counts, so that every machine gives the same result.
 
 import (
 	"context"
@@ -9,17 +9,18 @@ import (
 )
 
 // Work is counted in steps of 1 to 15 ns. A form may take baseWork, and workPerByte for each of its
-// bytes, but never more than mostWork. One schema of all formats takes 4 million, others of the
-// JSON-Schema-Test-Suite 11,000 at most; long forms that do nothing special take 4 to 60 a byte.
+// bytes, but never more than mostWork. One schema of all formats takes 4 million steps; the others
+// of the JSON-Schema-Test-Suite take 11,000 at most; long ordinary forms take 4 to 60 a byte.
 const (
 	baseWork    = 64 << 20
 	workPerByte = 64
 	mostWork    = 128 << 20
 	pauseWork   = 1 << 13 // between two calls of Compiler.Pause
-	asideWork   = 1 << 15 // that cannot pause, and is done in Compiler.Aside
+	// work that cannot pause and is at least this long is done in Compiler.Aside
+	asideWork = 1 << 15
 )
 
-// Bounds of what is compiled.
+// Bounds on the result of compiling.
 const (
 	maxSpace        = 64
 	maxSchemaBytes  = 4 << 20
@@ -32,7 +33,7 @@ const (
 	maxTableStates  = 10000
 	maxPattern      = 1 << 16 // bytes of a regex
 	maxNodes        = 1 << 17 // nodes of a network
-	maxClasses      = 1 << 12 // kinds of characters that a network can tell apart
+	maxClasses      = 1 << 12 // kinds of characters that a network may distinguish
 	maxGrammar      = 1 << 20 // bytes
 	maxNesting      = 500     // groups in groups of a grammar
 	maxRepetition   = 2000    // of one {m,n} of a grammar, as in llama.cpp
@@ -40,23 +41,24 @@ const (
 	maxPoint        = 400     // digits before the point of numbers of JSON: float64 ends at 309
 )
 
-// Bounds of a text.
+// Bounds on the matching of a text.
 const (
-	maxStates    = 4096    // states of a machine that are kept; beyond it they are made anew
-	maxMasks     = 512     // masks of a machine that are kept
-	maxItems     = 8192    // places of the network that one state may stand for
-	maxHeld      = 1 << 20 // places of all states that are kept
-	maxSeen      = 1 << 12 // places for which a machine keeps room
-	maxWork      = 1 << 20 // places that may be visited for one mask
+	// states of a machine that are stored; if there are more, all are dropped and made again
+	maxStates    = 4096
+	maxMasks     = 512     // masks of a machine that are stored
+	maxItems     = 8192    // positions in the network that one state may hold
+	maxHeld      = 1 << 20 // positions of all stored states
+	maxSeen      = 1 << 12 // positions for which a machine keeps memory
+	maxWork      = 1 << 20 // positions that may be visited for one mask
 	maxVisits    = 1 << 25 // nodes of tries that are visited for one mask of a schema
 	maxParts     = 1024    // ways to read one text of JSON
-	maxReachable = 1 << 12 // answers of the arithmetic of one divisor that are kept
-	maxLexBytes  = 8 << 20 // of masks that a schema, or a vocabulary, keeps
+	maxReachable = 1 << 12 // results of the arithmetic of one divisor that are stored
+	maxLexBytes  = 8 << 20 // of masks that a schema or a vocabulary stores
 )
 
-// A WorkError says that a form takes too much work to compile.
+// A WorkError says that compiling a form takes too much work.
 type WorkError struct {
-	Steps int // that it may take
+	Steps int // the bound
 	Bytes int // of the form
 }
 
@@ -65,8 +67,8 @@ func (e *WorkError) Error() string {
 		e.Steps, e.Bytes)
 }
 
-// A meter counts the work of compiling one form. Every loop that a form can make long charges it.
-// Its first error is the answer to all charges that follow. A nil meter counts nothing.
+// A meter counts the work of compiling one form. Every loop that a form can make long charges the
+// meter. After the first error all charges return that error. A nil meter counts nothing.
 type meter struct {
 	ctx    context.Context
 	pause  func(context.Context) error
@@ -74,7 +76,7 @@ type meter struct {
 	bytes  int
 	used   int
 	most   int
-	next   int // where the next pause is
+	next   int // the count at which the next pause is due
 	err    error
 }
 
@@ -89,7 +91,7 @@ func newMeter(ctx context.Context, pause func(context.Context) error, bytes int)
 
 var errNoContext = errors.New("context: nil, want one, such as context.Background()")
 
-// charge counts n steps. An error says that there are too many, or that nobody waits any more.
+// charge counts n steps. It returns an error if there are too many, or the context has ended.
 func (m *meter) charge(n int) error {
 	if m == nil || m.err != nil {
 		return m.failed()
@@ -109,7 +111,7 @@ func (m *meter) charge(n int) error {
 	return m.err
 }
 
-// aside does work of about n steps that cannot pause.
+// aside does about n steps of work that cannot pause.
 func (m *meter) aside(n int, work func()) error {
 	if err := m.failed(); err != nil {
 		return err
@@ -122,7 +124,7 @@ func (m *meter) aside(n int, work func()) error {
 	return m.err
 }
 
-// named adds what is compiled to the error of a meter.
+// named returns the error of a meter with the name of the thing that is compiled.
 func (m *meter) named(what string, err error) error {
 	if err != nil && err == m.failed() {
 		return fmt.Errorf("%s: %w", what, err)
@@ -130,7 +132,7 @@ func (m *meter) named(what string, err error) error {
 	return err
 }
 
-// failed returns what ended the work, if anything did.
+// failed returns the error that ended the work, or nil.
 func (m *meter) failed() error {
 	if m == nil {
 		return nil

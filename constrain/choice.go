@@ -11,8 +11,8 @@ import (
 	"picogpt/internal/quote"
 )
 
-// Choice returns the constraint that a text is one of some strings. Where one begins with another,
-// the text may end or continue after the shorter.
+// Choice returns the constraint that a text is one of some strings. If one string is the beginning
+// of another, the text may end after the shorter one or continue.
 func Choice(v *Vocabulary, choices ...string) (*Constraint, error) {
 	return Compiler{Vocabulary: v}.Choice(context.Background(), choices...)
 }
@@ -48,7 +48,7 @@ func choice(v *Vocabulary, choices []string, m *meter) (*Constraint, error) {
 // choices adds a tree of sorted strings and returns its root.
 func (n *network) choices(sorted []string, end int32) int32 {
 	root := n.split()
-	path, before := []int32{root}, "" // the nodes along the newest string
+	path, before := []int32{root}, "" // the nodes of the previous string
 	for _, s := range sorted {
 		if n.meter.failed() != nil {
 			break

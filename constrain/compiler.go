@@ -1,22 +1,23 @@
 package constrain
 
-// Compiler: forms compiled where others wait for the same processor.
+// Compiler: compiling forms while other work waits for the same processor.
 
 import "context"
 
-// A Compiler makes constraints for a vocabulary, within bounds of work that grow with the bytes of
-// a form and are the same on every machine. JSONSchema, Regex, Grammar and Choice are those of a
-// Compiler without a Pause. Any number of forms may be compiled at once.
+// A Compiler compiles constraints for a vocabulary. Its bounds of work grow with the bytes of a
+// form and are the same on every machine. The functions JSONSchema, Regex, Grammar and Choice use a
+// Compiler without Pause. It may compile any number of forms concurrently.
 type Compiler struct {
 	Vocabulary *Vocabulary
 
-	// Pause, if it is not nil, is called again and again, after some 100 µs of work each: it may
-	// wait while others compute. Its error ends the work, and is returned. Without a Pause the
-	// context is asked.
+	// Pause, if not nil, is called after about each 100 µs of work. It may block while other
+	// goroutines compute. If it returns an error, compiling ends with that error. Without Pause,
+	// the context is checked at these points.
 	Pause func(context.Context) error
 
-	// Aside, if it is not nil, calls work that may take milliseconds and cannot pause: the parsing
-	// of a long regex. It may wait before and after. Its error ends the work, and is returned.
+	// Aside, if not nil, is called to run work that may take milliseconds and cannot pause: the
+	// parsing of a long regex. It may block before and after the work. If it returns an error,
+	// compiling ends with that error.
 	Aside func(ctx context.Context, work func()) error
 }
 
@@ -26,24 +27,24 @@ func (c Compiler) meter(ctx context.Context, bytes int) *meter {
 	return m
 }
 
-// JSONSchema is the function of this name.
+// JSONSchema is the function JSONSchema under a context.
 func (c Compiler) JSONSchema(
 	ctx context.Context, text []byte, o SchemaOptions,
 ) (*Constraint, error) {
 	return jsonSchema(c.Vocabulary, text, o, c.meter(ctx, len(text)))
 }
 
-// Regex is the function of this name.
+// Regex is the function Regex under a context.
 func (c Compiler) Regex(ctx context.Context, re string) (*Constraint, error) {
 	return regex(c.Vocabulary, re, c.meter(ctx, len(re)))
 }
 
-// Grammar is the function of this name.
+// Grammar is the function Grammar under a context.
 func (c Compiler) Grammar(ctx context.Context, text string) (*Constraint, error) {
 	return grammar(c.Vocabulary, text, c.meter(ctx, len(text)))
 }
 
-// Choice is the function of this name.
+// Choice is the function Choice under a context.
 func (c Compiler) Choice(ctx context.Context, choices ...string) (*Constraint, error) {
 	bytes := 0
 	for _, s := range choices {

@@ -1,6 +1,6 @@
 package constrain
 
-// Constraint and Matcher: what a text must fit, and how far one text has come.
+// Constraint and Matcher: what a text must match, and the state of one text.
 
 import (
 	"errors"
@@ -9,52 +9,55 @@ import (
 	"slices"
 )
 
-// A Matcher follows one text, token by token. *Text is one; a program may bring its own. A Matcher
-// belongs to one goroutine; its forks may run beside it.
+// A Matcher follows one text, token by token. *Text implements it; a program may bring its own. One
+// goroutine at a time may use a Matcher; its forks may be used concurrently with it.
 type Matcher interface {
-	// Mask sets the bit of each id that may come next, id 64i+j in bit j of open[i], and clears
-	// the others. open may have more bits than there are ids, or fewer. Nothing is open after an
-	// end of text. An error means that the rules exceed a budget here: the text cannot be
-	// continued under them.
+	// Mask sets the bit of each id that may come next, id 64i+j in bit j of open[i], and clears all
+	// others. open may have more bits than there are ids, or fewer. After a token that ends the
+	// text no id is open. An error means that the rules exceed a bound here, so that the text
+	// cannot continue.
 	Mask(open []uint64) error
 
-	// Accept adds an id to the text. It errs, and changes nothing, if the id is not open.
+	// Accept adds an id to the text. It returns an error, and changes nothing, if the id is not
+	// open.
 	Accept(id int) error
 
-	// Rewind takes the newest n ids back.
+	// Rewind removes the newest n ids.
 	Rewind(n int) error
 
-	// Fork returns a Matcher of the same text that continues on its own.
+	// Fork returns an independent Matcher of the same text.
 	Fork() Matcher
 }
 
-// A Constraint is what texts must fit, compiled for a vocabulary. Any number of texts may use it
-// at once.
+// A Constraint is what texts must match, compiled for a vocabulary. Any number of texts may use it
+// concurrently.
 type Constraint struct{ a automaton }
 
-// automaton is what the kinds of constraints have in common. States never change.
+// automaton is the interface of all kinds of constraints. States are immutable.
 type automaton interface {
 	vocabulary() *Vocabulary
 	root() (state, error)
 	accepts(s state) bool
-	mask(s state, open []uint64, steps int) error // adds ids; not those that end a text
+	mask(s state, open []uint64, steps int) error // adds the open ids, except those that end a text
 	accept(s state, id int) (state, error)        // a dead state if the id is not open
-	busy() bool                                   // accept may have to wait for another text's mask
-	held() int                                    // bytes of memory, about
+	// reports whether accept may have to wait for the mask of another text
+	busy() bool
+	held() int // memory in bytes, approximately
 }
 
-// state is what an automaton knows of a text; dead if no text begins like this.
+// state is the state of an automaton after some text; it is dead if no text of the form begins like
+// this.
 type state interface{ dead() bool }
 
-// A Text is how far a text has come under a constraint. It implements Matcher.
+// A Text is the state of one text under a constraint. It implements Matcher.
 type Text struct {
 	a      automaton
 	ends   []int   // ids that end the text
-	states []state // before each id, and now
+	states []state // before each id, and the current one
 	ended  bool    // the newest id ends the text
 }
 
-// Start returns a Matcher of an empty text.
+// Start returns a Matcher for an empty text.
 func (c *Constraint) Start() (*Text, error) {
 	s, err := c.a.root()
 	if err != nil {
@@ -63,12 +66,12 @@ func (c *Constraint) Start() (*Text, error) {
 	return &Text{a: c.a, ends: c.a.vocabulary().ends, states: []state{s}}, nil
 }
 
-// EndWith makes some ids end the text, in place of the vocabulary's Ends: they are open exactly
-// where the text may end, and their bytes count for nothing. Without ids no token ends the text.
-// A grammar can still read one that has no bytes, by its name or its number.
+// EndWith sets the ids that end the text, instead of the vocabulary's Ends: they are open only
+// where the text may end, and their bytes do not count. Without ids no token ends the text. A
+// grammar can still read an end token that has no bytes by its name or number.
 func (t *Text) EndWith(ids []int) { t.ends = slices.Clone(ids) }
 
-// A NotOpenError is an id that a constraint does not allow where it came.
+// A NotOpenError says that a constraint does not allow an id at its position.
 type NotOpenError struct {
 	ID    int
 	Bytes []byte
@@ -80,17 +83,18 @@ func (e *NotOpenError) Error() string {
 
 func (t *Text) now() state { return t.states[len(t.states)-1] }
 
-// Complete says whether the text is of the form, as it is.
+// Complete reports whether the text matches the form as it is.
 func (t *Text) Complete() bool { return t.ended || t.a.accepts(t.now()) }
 
-// errSteps says that a mask needs more steps than there may be.
+// errSteps says that a mask needs more steps than allowed.
 var errSteps = errors.New("too many steps")
 
 // Mask implements Matcher.
 func (t *Text) Mask(open []uint64) error { return t.maskWithin(open, math.MaxInt) }
 
-// MaskWithin is Mask if that takes at most so many steps, of some 20 ns each; else done is false and
-// open is not what may come next. What was found is kept: the next try takes less.
+// MaskWithin is Mask if that takes at most the given number of steps, of about 20 ns each.
+// Otherwise done is false, and open does not hold the mask. Partial results are stored: the next
+// attempt takes fewer steps.
 func (t *Text) MaskWithin(open []uint64, steps int) (done bool, err error) {
 	err = t.maskWithin(open, steps)
 	if err == errSteps {
@@ -99,8 +103,8 @@ func (t *Text) MaskWithin(open []uint64, steps int) (done bool, err error) {
 	return true, err
 }
 
-// Busy says whether Accept may have to wait because the mask of another text of the constraint is
-// being found, and takes long.
+// Busy reports whether Accept may have to wait, because a long computation of a mask for another
+// text of the constraint is running.
 func (t *Text) Busy() bool { return t.a.busy() }
 
 func (t *Text) maskWithin(open []uint64, steps int) error {

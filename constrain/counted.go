@@ -1,7 +1,6 @@
 package constrain
 
-// Counted patterns: those that are a number of characters of one kind, whose number is counted
-// beside the automaton.
+// Counted patterns: a number of characters of one kind. The number is counted beside the automaton.
 
 import (
 	"regexp"
@@ -9,11 +8,11 @@ import (
 	"strconv"
 )
 
-// repeated splits ^X{m,n}$.
+// repeated matches ^X{m,n}$ and its parts.
 var repeated = regexp.MustCompile(`\A\^(.+)\{([0-9]{1,9})(,([0-9]{0,9}))?\}\$\z`)
 
-// counted returns a pattern that together with the lengths of s is as a pattern: ^[a-z]{3,500}$ is
-// ^[a-z]*$ and lengths from 3 to 500.
+// counted returns a pattern that, together with the lengths of s, which it changes, has the same
+// meaning as pattern: ^[a-z]{3,500}$ becomes ^[a-z]*$ and lengths from 3 to 500.
 func (s *stringSpec) counted(pattern string) string {
 	parts := repeated.FindStringSubmatch(ecmaEscapes(pattern))
 	if parts == nil {
@@ -39,7 +38,7 @@ func (s *stringSpec) counted(pattern string) string {
 	return plain
 }
 
-// isStar says whether a pattern is any number of characters of one kind, and nothing else.
+// isStar reports whether a pattern is any number of characters of one kind.
 func isStar(tree *syntax.Regexp) bool {
 	if tree.Op != syntax.OpConcat || len(tree.Sub) != 3 ||
 		tree.Sub[0].Op != syntax.OpBeginText || tree.Sub[1].Op != syntax.OpStar ||

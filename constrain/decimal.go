@@ -1,6 +1,6 @@
 package constrain
 
-// Decimal: the bounds of numbers, digit by digit as JSON writes them.
+// Decimal: the bounds of numbers, digit by digit as in JSON.
 
 import (
 	"fmt"
@@ -110,7 +110,8 @@ func (d *decimal) rat() *big.Rat {
 	return r
 }
 
-// neighbour returns the float64 next to a number, above or below it: what exclusive bounds leave.
+// neighbour returns the next float64 above or below a number, which is the bound that an exclusive
+// one leaves.
 func (d *decimal) neighbour(up bool) *decimal {
 	text := "0." + d.digits + "0e" + strconv.Itoa(d.point)
 	if d.neg {
@@ -130,7 +131,7 @@ func ofFloat(f float64) *decimal {
 	return d
 }
 
-// round returns the next whole number, above or below; itself if it is whole.
+// round returns the next whole number, above or below, or the number itself if it is whole.
 func (d *decimal) round(up bool) *decimal {
 	if d.whole() {
 		return d
@@ -147,8 +148,8 @@ func (d *decimal) round(up bool) *decimal {
 	return r
 }
 
-// inReach returns the bound itself, or the next number that float64 has where it is so near to 0
-// that none is between: no text of a number has a million zeros.
+// inReach returns the bound itself or, if that is so near to 0 that no float64 is between, the next
+// float64: no text of a number has a million zeros.
 func (d *decimal) inReach(lower bool) *decimal {
 	if d.zero() || d.point > -maxPoint {
 		return d

@@ -1,6 +1,7 @@
-// Package constrain makes text fit a form: one of some strings, a regular expression, a JSON Schema,
-// or a grammar. It knows bytes and ids, no models. Before each token a [Matcher] says which ids of a
-// vocabulary may come next, a sampler draws among those, and the matcher takes the one it drew:
+// Package constrain makes text match a form: one of some strings, a regular expression, a JSON
+// Schema, or a grammar. It works on bytes and ids, without a model. Before each token a [Matcher]
+// returns the ids of a vocabulary that may come next, a sampler draws one of those, and the matcher
+// accepts it:
 //
 //	v, err := constrain.NewVocabulary(tokens, constrain.VocabularyOptions{Ends: []int{50256}})
 //	c, err := constrain.JSONSchema(v, schema, constrain.SchemaOptions{})
@@ -14,58 +15,59 @@
 //
 // # What is open
 //
-// An id is open if, after its bytes, some text of the form can still follow; an end of text is open
-// where the text is of the form. So a text that follows the masks can always be completed, and is
-// valid when it ends. Tokens may end in the middle of a character: the automata read bytes and
-// remember the part of a character that they have.
+// An id is open if, after its bytes, some text of the form can still follow. An id that ends a text
+// is open if the text so far has the form. So a text that follows the masks can always be
+// completed, and is valid when it ends. Tokens may end in the middle of a character: the automata
+// read bytes, and their states include the incomplete character.
 //
 // # How it works
 //
 // [Vocabulary] arranges the ids once as a trie, which all constraints share: nodes in the order of
 // a depth-first walk, each with the size of its subtree. A mask is one walk over it with the
-// automaton; a byte that cannot follow skips its subtree, so that a mask of few ids takes
-// microseconds. What would take long is kept: ids that may come anywhere in a string are sets, by
-// their number of characters, and the walk inside a string sees only the others.
+// automaton. A byte that cannot follow skips its subtree, so that a mask of few ids takes
+// microseconds. Results of long walks are stored: ids that may come anywhere in a string are sets,
+// by their number of characters, so that the walk inside a string visits only the others.
 //
-//   - [Regex], [Choice] and [Grammar] are a network of nodes over characters (network.go). A machine
-//     (machine.go) makes the states of its automaton, sets of places in the network, when a text
-//     first reaches them, and keeps masks with them. The places of a grammar have stacks. A regex
-//     therefore costs what its texts visit: (a+)+b compiles at once.
-//   - [JSONSchema] compiles schemas to values (value.go): what may come, by type. Combinations become
-//     alternatives (expand.go), values that cannot exist are found and left out (satisfy.go), and a
-//     text is a stack of open objects and arrays with what is being read (json.go). Strings read
-//     patterns as one complete automaton (table.go, strings.go), numbers compare their digits with
-//     bounds (number.go). Counts of characters, items and properties are numbers beside the
-//     automata, so maxLength 100000 costs nothing. Masks of strings and numbers do not depend on
-//     what is around them, and are kept (lexmask.go).
+//   - [Regex], [Choice] and [Grammar] are compiled to a network of nodes over characters
+//     (network.go). A machine (machine.go) makes the states of its automaton, sets of positions in
+//     the network, when a text first reaches them, and stores masks with them. The positions of a
+//     grammar have stacks. So the cost of a regex depends on what its texts visit: (a+)+b compiles
+//     at once.
+//   - [JSONSchema] compiles schemas to values (value.go): what may come, by type. Combinations
+//     become alternatives (expand.go), values that cannot exist are found and left out
+//     (satisfy.go), and the state of a text is a stack of open objects and arrays with the part
+//     that is being read (json.go). Strings read patterns as one complete automaton (table.go,
+//     strings.go); numbers compare their digits with bounds (number.go). Characters, items and
+//     properties are counted beside the automata, so maxLength 100000 costs nothing. Masks of
+//     strings and numbers do not depend on what is around them, and are stored (lexmask.go).
 //
 // # JSON Schema
 //
 // Draft 2020-12. These keywords are followed: type, enum, const, properties, required,
 // additionalProperties, patternProperties, minProperties, maxProperties, items, prefixItems,
-// minItems, maxItems, minLength, maxLength, pattern (found anywhere in the string; what RE2 and
-// ECMA-262 share), format (date, time, date-time, uuid, ipv4, ipv6), minimum, maximum,
+// minItems, maxItems, minLength, maxLength, pattern (anywhere in the string; the syntax that RE2
+// and ECMA-262 share), format (date, time, date-time, uuid, ipv4, ipv6), minimum, maximum,
 // exclusiveMinimum, exclusiveMaximum, multipleOf for whole numbers, allOf, anyOf, $ref and $defs
-// within the schema, and oneOf where no two branches can both hold. Keywords that restrict nothing
-// and unknown ones are ignored; all others that restrict are errors that name them.
+// within the schema, and oneOf if no two branches can both hold. Keywords that restrict nothing and
+// unknown ones are ignored; all others that restrict give errors that name them.
 //
-// What is written is valid. Each valid instance can be written in this text: no white space (or what
-// [SchemaOptions].Space allows), each name of an object once, the names of properties in their order
-// and then others in any order, whole numbers in digits, other numbers as encoding/json writes them,
-// and no escapes in strings but those of ", \ and control characters. Where several schemas name
-// properties (allOf, $ref beside properties), their names come in any order. Strings without a
-// pattern or a format may have other escapes too. Leap seconds are written with offsets of whole
-// or half hours, and numbers are within those of float64.
+// Every text is valid. Every valid instance can be written as one of these texts: no white space
+// (or as [SchemaOptions].Space allows), each name of an object once, the names of properties in
+// their order and then others in any order, whole numbers in digits, other numbers as encoding/json
+// writes them, and only the escapes of ", \ and control characters in strings. If several schemas
+// name properties (allOf, $ref beside properties), their names come in any order. Strings without a
+// pattern or a format may have other escapes too. Leap seconds are written with offsets of whole or
+// half hours, and numbers are within the range of float64.
 //
 // # Limits
 //
 // A regex may have 64 KiB and 131072 nodes, a grammar 1 MiB, as many nodes and no left recursion, a
 // schema 4 MiB, 2048 combinations of alternatives and 20000 kinds of values; a pattern of a schema
 // 10000 states. The work of compiling is counted in steps of some nanoseconds: 64 million, and 64
-// for each byte. What exceeds these is refused with one line when it is compiled, on every machine
-// alike; bounds.go has all of them. [Compiler] compiles under a context, and makes room for others.
-// A text that one form could read in very many ways (1024 for schemas, 8192 places for regexes and
-// grammars), or whose mask would visit more than a million places of these or 33 million nodes for
-// a schema, ends with an error of Mask or Accept. Texts keep at most 4096 states and 512 masks of a
-// machine, and 8 MiB of masks of a schema.
+// for each byte. A form that exceeds a bound is refused with one line when it is compiled, on every
+// machine alike; bounds.go has all bounds. [Compiler] compiles under a context, and lets other work
+// run. Mask or Accept returns an error for a text that one form could read in very many ways (1024
+// for schemas, 8192 positions for regexes and grammars), or whose mask would visit more than a
+// million such positions, or 33 million nodes for a schema. Texts store at most 4096 states and 512
+// masks of a machine, and 8 MiB of masks of a schema.
 package constrain

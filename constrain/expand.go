@@ -1,6 +1,6 @@
 package constrain
 
-// Expand: references and combinations of schemas as alternatives of plain ones.
+// Expand: references and combinations of schemas become alternatives of plain ones.
 
 import (
 	"encoding/binary"
@@ -10,11 +10,11 @@ import (
 	"strconv"
 )
 
-// An alternative is the ids of plain schemas, ascending, all of which hold: their $ref, allOf,
-// anyOf, oneOf, enum and const count no more.
+// An alternative is the ids of plain schemas, ascending, all of which must hold. Their $ref, allOf,
+// anyOf, oneOf, enum and const no longer count.
 type alternative []int
 
-// A schemaCompiler makes the values of a schema.
+// A schemaCompiler compiles the values of a schema.
 type schemaCompiler struct {
 	options   SchemaOptions
 	root      *jsonValue
@@ -25,20 +25,20 @@ type schemaCompiler struct {
 	expanded  map[*schema][]alternative
 	expanding map[*schema]bool
 	values    map[string]*value
-	order     []*value // the values as they were made, parts after wholes
+	order     []*value // the values in the order of their creation: a value before its parts
 	todo      []*value
 	oneOf     []exclusive
 	tables    map[string]*table
 	anyString *stringSpec
 	anyNumber map[bool]*numberSpec
 	anchors   map[string]*jsonValue
-	missing   string // a name that is required and forbidden, for an error
+	missing   string // a name that is both required and forbidden, for an error
 	depth     int
 	plain     charset // the characters of plain ids
 	meter     *meter
 }
 
-// An exclusive is two branches of a oneOf, and what is true of both: nothing may be.
+// An exclusive is two branches of a oneOf with what holds for both: no value may be in it.
 type exclusive struct {
 	of   *schema
 	i, j int
@@ -77,7 +77,7 @@ func (c *schemaCompiler) expand(s *schema) (alts []alternative, err error) {
 	return alts, c.exclude(s)
 }
 
-// lists returns lists of alternatives, of each of which one must hold.
+// lists returns lists of alternatives; one of each list must hold.
 func (c *schemaCompiler) lists(s *schema) (lists [][]alternative, err error) {
 	if s.plain() {
 		lists = append(lists, []alternative{{s.id}})
@@ -123,7 +123,7 @@ func (c *schemaCompiler) lists(s *schema) (lists [][]alternative, err error) {
 	return lists, nil
 }
 
-// exclude notes that no two branches of a oneOf may hold together.
+// exclude records that no two branches of a oneOf may hold together.
 func (c *schemaCompiler) exclude(s *schema) error {
 	if len(s.oneOf) < 2 {
 		return nil
@@ -132,7 +132,7 @@ func (c *schemaCompiler) exclude(s *schema) error {
 		return fmt.Errorf("%s: oneOf of %d branches, want %d at most", s.at(), len(s.oneOf),
 			maxBranches)
 	}
-	rest := *s // all that holds besides
+	rest := *s // all other keywords
 	rest.id, rest.oneOf = len(c.all), nil
 	c.all = append(c.all, &rest)
 	for i := range s.oneOf {
@@ -144,7 +144,7 @@ func (c *schemaCompiler) exclude(s *schema) error {
 	return nil
 }
 
-// plain says whether a schema restricts by itself.
+// plain reports whether a schema itself restricts values.
 func (s *schema) plain() bool {
 	return s.types != 0 || s.hasTexts || s.minimum != nil || s.maximum != nil ||
 		s.exclusiveMin != nil || s.exclusiveMax != nil || s.multiple != nil || s.minLength > 0 ||
@@ -160,8 +160,8 @@ func (s *schema) isArray() bool {
 	return len(s.prefix) > 0 || s.items != nil || s.minItems > 0 || s.maxItems >= 0
 }
 
-// join returns the alternatives in which one of each list holds. What is no choice comes first, so
-// that it is looked at once and not with each combination.
+// join returns the alternatives in which one of each list holds. Lists with only one entry come
+// first, so that they are visited once and not with each combination.
 func (c *schemaCompiler) join(s *schema, lists [][]alternative) ([]alternative, error) {
 	common := alternative{}
 	var choices [][]alternative
@@ -242,7 +242,7 @@ func (a alternative) and(b alternative) alternative {
 	return append(append(both, a...), b...)
 }
 
-// key returns a string that only equal alternatives have.
+// key returns a string that is the same for equal alternatives and differs for others.
 func (a alternative) key() string {
 	b := make([]byte, 0, 4*len(a))
 	for _, id := range a {
@@ -251,7 +251,7 @@ func (a alternative) key() string {
 	return string(b)
 }
 
-// typesOf returns the types that all schemas of an alternative leave, without integerType, and
+// typesOf returns the types that all schemas of an alternative allow, without integerType, and
 // whether numbers must be whole.
 func (c *schemaCompiler) typesOf(a alternative) (allowed types, whole bool) {
 	allowed = nullType | booleanType | numberType | stringType | arrayType | objectType
@@ -269,7 +269,8 @@ func (c *schemaCompiler) typesOf(a alternative) (allowed types, whole bool) {
 	return allowed, whole
 }
 
-// enumerated returns the alternatives of an enum: one for its strings, its numbers and each other.
+// enumerated returns the alternatives of an enum: one for its strings, one for its numbers, and one
+// for each other value.
 func (c *schemaCompiler) enumerated(values []*jsonValue) (alts []alternative, err error) {
 	groups := map[types]*schema{}
 	add := func(t types, text string, v *jsonValue) {
@@ -306,7 +307,7 @@ func (c *schemaCompiler) enumerated(values []*jsonValue) (alts []alternative, er
 	return alts, nil
 }
 
-// constant returns a plain schema that only a value equals.
+// constant returns a plain schema for a single value.
 func (c *schemaCompiler) constant(v *jsonValue) *schema {
 	if s := c.constants[v]; s != nil {
 		return s
@@ -334,8 +335,8 @@ func (c *schemaCompiler) constant(v *jsonValue) *schema {
 	return s
 }
 
-// canonicalNumber writes a number as texts have it: whole ones in digits, others as encoding/json
-// does if that is the same number.
+// canonicalNumber returns a number as texts write it: whole numbers in digits, others as
+// encoding/json writes them if that is the same number.
 func canonicalNumber(text string) string {
 	d, err := parseDecimal(text)
 	if err != nil || d.point > 4096 || d.point < -4096 {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// formats are the formats that schemas may ask for. RFC 3339 for dates and times, with leap days,
-// and leap seconds where the offset is whole or half hours; RFC 4122; RFC 2673; RFC 4291.
+// formats are the supported formats. RFC 3339 for dates and times, with leap days, and leap seconds
+// if the offset is whole or half hours; RFC 4122; RFC 2673; RFC 4291.
 var formats = map[string]string{
 	"date":      `^` + dateFormat + `$`,
 	"time":      `^` + timeFormat() + `$`,
@@ -30,7 +30,7 @@ const (
 	ipv4Format = byteFormat + `(\.` + byteFormat + `){3}`
 )
 
-// timeFormat spells out where a leap second may be: at 23:59:60 of UTC.
+// timeFormat returns the regex of times, with all cases of a leap second: at 23:59:60 of UTC.
 func timeFormat() string {
 	leap := []string{`23:59:60` + secondFormat + `[Zz]`}
 	for hour := range 24 {
@@ -42,12 +42,13 @@ func timeFormat() string {
 		strings.Join(leap, "|") + `)`
 }
 
-// ipv6Format spells out where :: may stand.
+// ipv6Format returns the regex of IPv6 addresses, with all positions of ::.
 func ipv6Format() string {
 	const group = `[0-9A-Fa-f]{1,4}`
 	last := `(` + group + `:` + group + `|` + ipv4Format + `)` // 32 bits
 	forms := []string{`(` + group + `:){6}` + last}
-	for after := 0; after <= 7; after++ { // groups after ::, one of them at least being left out
+	// number of groups after ::, which stands for at least one
+	for after := 0; after <= 7; after++ {
 		right := ""
 		switch {
 		case after == 1:

@@ -1,20 +1,21 @@
 package constrain
 
-// Frame: the object or array that a text is in, and which property may come next.
+// Frame: the object or array around the current position of a text, and the properties that may
+// come next.
 
 import "slices"
 
-// A frame is a container that is open. Frames never change.
+// A frame is an open container. Frames are immutable.
 type frame struct {
 	up     *frame
 	object *objectSpec
 	array  *arraySpec
 	next   int32 // the first ordered name that may still come
 	count  int32 // properties or items so far
-	others int32 // how many names were not known ones
-	free   int32 // how many names without order have come
+	others int32 // number of names that are not known ones
+	free   int32 // number of names without order so far
 	used   *used // names without order and others, the newest first
-	needed int32 // how many required names without order have come
+	needed int32 // number of required names without order so far
 }
 
 // used is a list of names.
@@ -32,7 +33,7 @@ func (f *frame) has(name string) bool {
 	return false
 }
 
-// equal says whether two frames, and those around them, are the same.
+// equal reports whether two frames and all frames around them are the same.
 func (f *frame) equal(g *frame) bool {
 	for f != g {
 		if f == nil || g == nil || f.object != g.object || f.array != g.array ||
@@ -49,7 +50,7 @@ func (f *frame) equal(g *frame) bool {
 	return true
 }
 
-// feasible says whether an object can be completed.
+// feasible reports whether an object can be completed.
 func (s *objectSpec) feasible(f *frame) bool {
 	needed := s.neededFrom[f.next] + s.neededFree - int(f.needed)
 	if s.max >= 0 && int(f.count)+needed > s.max {
@@ -65,7 +66,7 @@ func (s *objectSpec) feasible(f *frame) bool {
 	return int(f.count)+possible >= s.min
 }
 
-// left returns how many other names there are still.
+// left returns how many other names are still possible.
 func (s *objectSpec) left(f *frame) int {
 	t := s.others.table
 	if t == nil || t.count[0] >= unbounded {
@@ -74,13 +75,13 @@ func (s *objectSpec) left(f *frame) int {
 	return t.count[0] - s.inOther - int(f.others)
 }
 
-// mayClose says whether an object may end here.
+// mayClose reports whether an object may end here.
 func (s *objectSpec) mayClose(f *frame) bool {
 	return int(f.count) >= s.min && s.neededFrom[f.next] == 0 && int(f.needed) == s.neededFree
 }
 
-// after returns the frame after a known name; ok is false if the name may not come, or if the
-// object could not be completed. The list of used names does not have it yet.
+// after returns the frame after a known name; ok is false if the name is not allowed, or if the
+// object could not be completed after it. The list of used names does not contain the name yet.
 func (f *frame) after(i int) (g frame, ok bool) {
 	s := f.object
 	n := &s.names[i]
@@ -104,7 +105,7 @@ func (f *frame) after(i int) (g frame, ok bool) {
 	return g, n.value.possible && s.feasible(&g)
 }
 
-// afterOther returns the frame after a name that is not known, likewise.
+// afterOther returns the frame after an unknown name, with the same ok.
 func (f *frame) afterOther() (g frame, ok bool) {
 	s := f.object
 	if s.others == nil || s.neededFrom[f.next] > 0 || s.left(f) <= 0 {
@@ -117,7 +118,7 @@ func (f *frame) afterOther() (g frame, ok bool) {
 	return g, s.feasible(&g)
 }
 
-// names returns the known names that may come next, in the order of their bytes.
+// names returns the known names that may come next, sorted by their bytes.
 func (f *frame) names() (list []int32) {
 	for _, i := range f.object.sorted {
 		if _, ok := f.after(int(i)); ok {
@@ -127,7 +128,7 @@ func (f *frame) names() (list []int32) {
 	return list
 }
 
-// mayContinue says whether any name may come next.
+// mayContinue reports whether any name may come next.
 func (f *frame) mayContinue() bool {
 	if _, ok := f.afterOther(); ok {
 		return true

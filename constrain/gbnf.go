@@ -1,6 +1,6 @@
 package constrain
 
-// GBNF: grammars as llama.cpp reads them.
+// GBNF: the grammars of llama.cpp.
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"picogpt/internal/quote"
 )
 
-// Grammar returns the constraint that a text is what rule root of a grammar describes, in
-// llama.cpp's GBNF. A rule may call itself, but not before it has read anything.
+// Grammar returns the constraint that a text matches rule root of a grammar in llama.cpp's GBNF. A
+// rule may call itself, but not before it has read anything.
 func Grammar(v *Vocabulary, text string) (*Constraint, error) {
 	return Compiler{Vocabulary: v}.Grammar(context.Background(), text)
 }
@@ -43,7 +43,7 @@ func grammar(v *Vocabulary, text string, m *meter) (*Constraint, error) {
 	return &Constraint{made}, nil
 }
 
-// A gbnf is a grammar that is being read.
+// A gbnf is the parser of a grammar.
 type gbnf struct {
 	text  string
 	at    int
@@ -52,14 +52,14 @@ type gbnf struct {
 	vocab *Vocabulary
 	order []string // the names of rules
 	rules map[string]gbnfChoice
-	uses  map[string]int // where each name is used first
+	uses  map[string]int // the offset of the first use of each name
 }
 
 type gbnfChoice []gbnfSequence
 
 type gbnfSequence []gbnfItem
 
-// A gbnfItem is one of its parts, from min to max times (-1: any number).
+// A gbnfItem is one part of a sequence, which comes from min to max times (-1: any number).
 type gbnfItem struct {
 	min, max int
 	text     []rune // a literal
@@ -91,7 +91,7 @@ func (p *gbnf) line() int {
 	return line
 }
 
-// next returns the byte at the cursor, 0 at the end.
+// next returns the byte at the cursor, or 0 at the end.
 func (p *gbnf) next() byte {
 	if p.at < len(p.text) {
 		return p.text[p.at]
@@ -99,7 +99,7 @@ func (p *gbnf) next() byte {
 	return 0
 }
 
-// found shows what is at the cursor, for errors.
+// found returns the text at the cursor, for errors.
 func (p *gbnf) found() string {
 	if p.at >= len(p.text) {
 		return "the end"
@@ -107,7 +107,7 @@ func (p *gbnf) found() string {
 	return quote.Short(p.text[p.at:], 12)
 }
 
-// space skips spaces and comments, and ends of lines if they do not end the rule.
+// space skips spaces and comments, and line ends if lines is set.
 func (p *gbnf) space(lines bool) {
 	for p.at < len(p.text) {
 		switch c := p.text[p.at]; {
@@ -160,7 +160,7 @@ func (p *gbnf) parse() error {
 	return p.defined()
 }
 
-// defined errs if a rule is missing.
+// defined returns an error if a rule is missing.
 func (p *gbnf) defined() error {
 	if _, ok := p.rules["root"]; !ok {
 		return fmt.Errorf("want a rule named root, where a text begins; found none")
@@ -186,7 +186,7 @@ func (p *gbnf) name() string {
 	return p.text[from:p.at]
 }
 
-// choice reads alternatives; nested ones may go over several lines.
+// choice reads alternatives; nested ones may extend over several lines.
 func (p *gbnf) choice(nested bool) (choice gbnfChoice, err error) {
 	for {
 		s, err := p.sequence(nested)

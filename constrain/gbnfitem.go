@@ -90,7 +90,7 @@ func (p *gbnf) char() (rune, error) {
 		"found %s", p.found())
 }
 
-// token reads <[id]> or <text>, and ! before it.
+// token reads <[id]> or <text>, with an optional ! before it.
 func (p *gbnf) token(item *gbnfItem) error {
 	item.kind = gbnfToken
 	if p.next() == '!' {
@@ -126,7 +126,7 @@ func (p *gbnf) token(item *gbnfItem) error {
 	return nil
 }
 
-// whole returns the id whose name or bytes are a text.
+// whole returns the id whose name or bytes are text.
 func (v *Vocabulary) whole(text string) (int, bool) {
 	if id, ok := v.names[text]; ok && id >= 0 && id < v.size {
 		return id, true

@@ -4,7 +4,7 @@ package constrain
 
 import "picogpt/internal/quote"
 
-// A gbnfBuilder makes the nodes of a grammar, each rule from its end to its beginning.
+// A gbnfBuilder makes the nodes of a grammar. It builds each rule from its end to its beginning.
 type gbnfBuilder struct {
 	n      *network
 	rules  map[string]gbnfChoice
@@ -36,7 +36,7 @@ func (p *gbnf) network() (*network, error) {
 	return n, nil
 }
 
-// choice returns where the alternatives begin, each of which continues at to.
+// choice returns the first nodes of the alternatives. Each alternative continues at to.
 func (b *gbnfBuilder) choice(choice gbnfChoice, to int32) (more []int32) {
 	for _, s := range choice {
 		more = append(more, b.sequence(s, to))
@@ -51,9 +51,9 @@ func (b *gbnfBuilder) sequence(s gbnfSequence, to int32) int32 {
 	return to
 }
 
-// repeat returns where an item begins that comes from min to max times.
+// repeat returns the first node of an item that comes from min to max times.
 func (b *gbnfBuilder) repeat(item *gbnfItem, to int32) int32 {
-	b.n.meter.charge(8) // an item need not have nodes
+	b.n.meter.charge(8) // an item may have no nodes
 	if item.max < 0 {
 		loop := b.n.split()
 		body := b.item(item, loop)
@@ -61,7 +61,7 @@ func (b *gbnfBuilder) repeat(item *gbnfItem, to int32) int32 {
 		to = loop
 	}
 	after := to
-	for i := item.min; i < item.max && !b.full(); i++ { // each of these may be left out
+	for i := item.min; i < item.max && !b.full(); i++ { // each of these is optional
 		to = b.n.split(b.item(item, to), after)
 	}
 	for i := 0; i < item.min && !b.full(); i++ {
@@ -74,7 +74,7 @@ func (b *gbnfBuilder) full() bool {
 	return len(b.n.nodes) > b.n.limit || b.n.meter.failed() != nil
 }
 
-// item returns where an item begins that comes once.
+// item returns the first node of an item that comes once.
 func (b *gbnfBuilder) item(item *gbnfItem, to int32) int32 {
 	switch item.kind {
 	case gbnfText:

@@ -1,17 +1,18 @@
 package constrain
 
-// Held: how much memory a constraint holds, about.
+// Held: the approximate memory of a constraint.
 
 import "unsafe"
 
-// Bytes returns about how much memory the constraint holds now: what it was compiled to, and what it
-// keeps of its texts. The vocabulary is not counted.
+// Bytes returns approximately how much memory the constraint takes now: the compiled form, and what
+// it stores of its texts. The vocabulary is not counted.
 func (c *Constraint) Bytes() int { return c.a.held() }
 
 // held implements automaton.
 func (m *machine) held() int { return int(m.size.Load()) }
 
-// measure notes how much memory a machine holds. m.mu is held, or nobody else knows the machine.
+// measure records the memory of a machine. The caller holds m.mu, or nobody else has the machine
+// yet.
 func (m *machine) measure() {
 	const ofState, ofPlace, ofStack = 160, 24, 64
 	m.size.Store(int64(m.fixed + ofState*len(m.states) + ofPlace*m.kept + ofStack*len(m.stacks) +
@@ -25,9 +26,9 @@ func (m *machine) words() int {
 	return m.vocab.Words()
 }
 
-// weigh returns the memory of what never changes.
+// weigh returns the memory of the immutable parts.
 func (m *machine) weigh() int {
-	n := len(m.net.nodes)*(int(unsafe.Sizeof(netNode{}))+int(unsafe.Sizeof(place{}))+4) +
+	n := len(m.net.nodes)*(int(unsafe.Sizeof(netNode{}))+int(unsafe.Sizeof(position{}))+4) +
 		len(m.alpha.starts)*6 + len(m.reads)*(24+(len(m.alpha.members)+63)/64*8)
 	for i := range m.net.nodes {
 		n += 4 * len(m.net.nodes[i].more)
@@ -41,7 +42,7 @@ func (m *machine) weigh() int {
 // held implements automaton.
 func (j *jsonAutomaton) held() int { return j.fixed + int(j.masks.held.Load()) }
 
-// weigh returns the memory of some values, each of which is counted once.
+// weigh returns the memory of some values; it counts each once.
 func weigh(values []*value) (n int) {
 	tables := map[*table]bool{}
 	ofString := func(s *stringSpec) {
@@ -87,7 +88,7 @@ func (t *table) weigh() int {
 	for _, lengths := range t.lengths {
 		n += 24 + 8*len(lengths)
 	}
-	if t.loose != nil { // it shares the rest
+	if t.loose != nil { // it shares everything else
 		n += 4 * t.states()
 	}
 	return n

@@ -1,22 +1,22 @@
 package constrain
 
-// JSON: the text of a value, byte by byte. Containers that are open are a stack of frames; what is
-// being read is a part. A text may be read in several ways, each of which is a part.
+// JSON: the text of a value, byte by byte. Open containers are a stack of frames. A part is what is
+// being read. If a text can be read in several ways, each way is a part.
 
 import (
 	"fmt"
 	"slices"
 )
 
-// A jsonAutomaton follows texts of JSON. Any number of texts may use it at once.
+// A jsonAutomaton follows texts of JSON. Any number of texts may use it concurrently.
 type jsonAutomaton struct {
 	vocab *Vocabulary
 	first *value
 	after uint8 // white space after : and ,
-	other uint8 // and elsewhere
+	other uint8 // and at other positions
 
 	masks lexMasks
-	fixed int // bytes of memory of all but the masks
+	fixed int // bytes of memory, without the masks
 }
 
 func newJSON(v *Vocabulary, first *value, all []*value, o SchemaOptions) *jsonAutomaton {
@@ -33,14 +33,14 @@ func newJSON(v *Vocabulary, first *value, all []*value, o SchemaOptions) *jsonAu
 // A part is one way to read what comes next.
 type part struct {
 	kind  partKind
-	space uint8  // white space that may still come before it
-	frame *frame // the container that it is in
-	value *value // partValue; partColon: what comes after it
+	space uint8  // white space that may still come before the part
+	frame *frame // the container around the part
+	value *value // partValue; in partColon, the value after it
 
-	rest string // partWord: the bytes that are left
+	rest string // partWord: the bytes that are missing
 
-	list   []string // partList: texts, sorted; from lo to hi they begin as the text does
-	names  []int32  // partName: names of frame.object, likewise
+	list   []string // partList: texts, sorted; those from lo to hi begin like the text
+	names  []int32  // partName: names of frame.object, in the same way
 	lo, hi int32
 	at     int32 // bytes of them that were read
 
@@ -61,7 +61,7 @@ const (
 	partString                     // a string, after its quote
 	partNumber                     // a number, after a byte of it
 	partList                       // one of some strings, after its quote
-	partNumberList                 // one of some numbers
+	partNumberList                 // one of a list of numbers
 	partKey                        // a name, before its quote
 	partName                       // one of the known names, after its quote
 	partOther                      // another name, after its quote
@@ -89,7 +89,7 @@ func (j *jsonAutomaton) accepts(s state) bool {
 	})
 }
 
-// ends says whether a part that has no last byte of its own may end here.
+// ends reports whether a part may end here. It is for parts that have no last byte of their own.
 func (p *part) ends() bool {
 	switch p.kind {
 	case partNumber:
@@ -202,7 +202,7 @@ func (j *jsonAutomaton) stepValue(to []part, p *part, b byte) []part {
 	return to
 }
 
-// numberPart is a number before its first byte.
+// numberPart returns the part of a number before its first byte.
 func numberPart(s *numberSpec, f *frame) part {
 	if s.texts != nil {
 		return part{kind: partNumberList, frame: f, list: s.texts, hi: int32(len(s.texts))}
@@ -210,7 +210,7 @@ func numberPart(s *numberSpec, f *frame) part {
 	return part{kind: partNumber, frame: f, number: s}
 }
 
-// item is the next item of an array.
+// item returns the part of the next item of an array.
 func (j *jsonAutomaton) item(f *frame, space uint8) part {
 	g := *f
 	g.count++
@@ -230,9 +230,9 @@ func (j *jsonAutomaton) stepString(to []part, p *part, b byte) []part {
 	return to
 }
 
-// narrow finds those from lo to hi that have b at a place. They are sorted.
+// narrow returns the range of those from lo to hi that have b at index at. They are sorted.
 func narrow(lo, hi, at int32, b byte, text func(i int32) string) (int32, int32) {
-	begins := func(least int) int32 { // the first whose byte there is least or more
+	begins := func(least int) int32 { // the first whose byte there is at least least
 		from, to := lo, hi
 		for from < to {
 			if i := (from + to) / 2; len(text(i)) <= int(at) || int(text(i)[at]) < least {
@@ -279,7 +279,7 @@ func (j *jsonAutomaton) stepNumber(to []part, p *part, b byte) []part {
 	return to
 }
 
-// stepAfter ends a container or goes to its next part.
+// stepAfter ends a container or continues with its next part.
 func (j *jsonAutomaton) stepAfter(to []part, p *part, b byte) []part {
 	f := p.frame
 	switch {
@@ -298,7 +298,8 @@ func (j *jsonAutomaton) stepAfter(to []part, p *part, b byte) []part {
 	return to
 }
 
-// stepAll appends the parts after a byte in all ways, each once. It adds to work what it costs.
+// stepAll appends the parts after a byte for all parts, without duplicates. It adds the cost to
+// work.
 func (j *jsonAutomaton) stepAll(
 	to []part, parts []part, b byte, work *int,
 ) ([]part, error) {
@@ -316,7 +317,7 @@ func (j *jsonAutomaton) stepAll(
 	return to, nil
 }
 
-// cost is about how much work the next byte of a part is, in visits of nodes.
+// cost returns approximately the work for the next byte of a part, in visits of nodes.
 func (p *part) cost() int {
 	switch p.kind {
 	case partValue:
@@ -328,11 +329,11 @@ func (p *part) cost() int {
 	return 1
 }
 
-// distinctParts moves the parts that are not equal to one before them to the front, and returns how
-// many there are.
+// distinctParts moves the parts that differ from all parts before them to the front, and returns
+// their number.
 func distinctParts(parts []part, work *int) (n int) {
 	const few = 8
-	var alike map[partLook][]int // where there are many
+	var alike map[partLook][]int // used if there are many
 	if len(parts) > few {
 		alike = make(map[partLook][]int, len(parts))
 	}
@@ -358,7 +359,7 @@ func distinctParts(parts []part, work *int) (n int) {
 	return n
 }
 
-// A partLook is equal for equal parts.
+// A partLook is a hash key: equal parts have equal ones.
 type partLook struct {
 	kind       partKind
 	space      uint8
@@ -390,7 +391,7 @@ func (p part) equal(q part) bool {
 		slices.Equal(p.names, q.names) && sameList(p.list, q.list) && p.frame.equal(q.frame)
 }
 
-// sameList says whether two lists are one.
+// sameList reports whether two slices are the same list.
 func sameList(a, b []string) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }

@@ -16,7 +16,7 @@ func (j *jsonAutomaton) key(to []part, f *frame) []part {
 func (j *jsonAutomaton) stepName(to []part, p *part, b byte) []part {
 	names := p.frame.object.names
 	if first := int(p.names[p.lo]); b == '"' && int(p.at) == len(names[first].escaped) {
-		f, _ := p.frame.after(first) // it was asked when the names were found
+		f, _ := p.frame.after(first) // names returned only names that are allowed
 		if first >= p.frame.object.ordered {
 			f.used = &used{names[first].name, f.used}
 		}
@@ -49,7 +49,8 @@ func (j *jsonAutomaton) stepOther(to []part, p *part, b byte) []part {
 	return to
 }
 
-// endOther returns the part after a name that is not known: not if the name was used or is known.
+// endOther returns the part after an unknown name; ok is false if the name was already used or is a
+// known one.
 func (j *jsonAutomaton) endOther(p *part, raw string, at int32) (part, bool) {
 	name := unescapeJSON(raw)
 	o := p.frame.object
@@ -68,15 +69,15 @@ func (j *jsonAutomaton) endOther(p *part, raw string, at int32) (part, bool) {
 	return part{kind: partColon, frame: &f, value: value, space: j.other}, true
 }
 
-// crowded says whether all names that begin as a part does are used or known. That can only be
-// where few names begin so.
+// crowded reports whether all names that begin as a part does are used or known. That is only
+// possible if few names begin so.
 func (f *frame) crowded(p *part) bool {
 	t := p.str.table
 	if t == nil || t.count[p.string.at] > int(f.count)+len(f.object.names) {
 		return false
 	}
 	if p.string.form != border {
-		return false // the character decides
+		return false // the next character decides
 	}
 	prefix := unescapeJSON(p.raw)
 	taken := map[string]bool{}
@@ -94,17 +95,18 @@ func (f *frame) crowded(p *part) bool {
 	return len(taken) >= t.count[p.string.at]
 }
 
-// fewNames adds the ids that continue another name where few names begin as it does: none that leads
-// to names which are all taken.
+// fewNames adds the ids that continue another name in a case where few names begin like it. It
+// leaves out ids that lead only to used or known names.
 func (w *jsonWalk) fewNames(i int, p *part) {
 	v := w.j.vocab
-	least := int(p.frame.count) + len(p.frame.object.names) // as many may be taken
+	least := int(p.frame.count) + len(p.frame.object.names) // as many names may be used or known
 	from := v.nodes[i].depth
 	path := make([]stringState, v.longest+1)
 	path[from] = p.string
 	raw := func(k int, to uint16) string { return p.raw + string(v.bytes[v.below(k)][from:to]) }
 	for k, end := i+1, i+int(v.nodes[i].size); k < end; {
-		if w.work += 1 + least; w.over() { // names may be compared with all that are taken
+		// a name may be compared with all names that are used or known
+		if w.work += 1 + least; w.over() {
 			return
 		}
 		n := &v.nodes[k]

@@ -1,6 +1,6 @@
 package constrain
 
-// JSON, for one text: the masks of its parts, and the tokens it takes.
+// JSON, for one text: the masks of its parts, and the tokens that it accepts.
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// busy implements automaton. Only masks have locks.
+// busy implements automaton: only masks take locks.
 func (j *jsonAutomaton) busy() bool { return false }
 
 // accept implements automaton.
@@ -46,7 +46,8 @@ func (j *jsonAutomaton) mask(s state, open []uint64, steps int) error {
 	return w.err
 }
 
-// over says whether a mask cannot be found: it takes more work than it may, or there is no way on.
+// over reports whether the search for a mask has to end: it takes more work than allowed, or a step
+// has failed.
 func (w *jsonWalk) over() bool {
 	if w.err == nil && w.work > w.most {
 		w.err = errSteps
@@ -58,8 +59,8 @@ func (w *jsonWalk) over() bool {
 type jsonWalk struct {
 	j     *jsonAutomaton
 	open  []uint64
-	arena []part // the parts after each byte of the way to the node
-	work  int    // nodes of tries that were visited, once for each part
+	arena []part // the parts after each byte of the path to the node
+	work  int    // visits of nodes of tries, one for each part
 	most  int
 	err   error
 }
@@ -84,8 +85,8 @@ func (w *jsonWalk) below(i int, p *part) {
 	}
 }
 
-// value adds the ids that may begin a value: numbers from kept masks, the rest by what it begins
-// with.
+// value adds the ids that may begin a value: numbers from stored masks, other values by their first
+// byte.
 func (w *jsonWalk) value(i int, p *part) {
 	v := w.j.vocab
 	for _, s := range p.value.numbers {
@@ -117,8 +118,8 @@ func (w *jsonWalk) value(i int, p *part) {
 	}
 }
 
-// lexeme adds the ids that may follow in a string or a number, from a mask that is kept, and those
-// that go beyond its end.
+// lexeme adds the ids that may follow in a string or a number, from a stored mask, and those that
+// continue after its end.
 func (w *jsonWalk) lexeme(i int, p *part) {
 	m := w.lexMask(i, p)
 	if m == nil {
@@ -160,7 +161,7 @@ func (w *jsonWalk) lexeme(i int, p *part) {
 }
 
 // exitState returns the state of the table at an exit. Masks of strings of any characters do not
-// know it: all such characters lead from a state to itself.
+// have it, because all such characters lead from a state to itself.
 func (p *part) exitState(e exit) int32 {
 	if t := p.str.table; t != nil && t.all[p.string.at] {
 		return p.string.at
@@ -182,7 +183,7 @@ func (w *jsonWalk) walk(i int, p *part) {
 	top := len(w.arena)
 	w.arena = append(w.arena, *p)
 	base := int(v.nodes[i].depth)
-	ends := make([]int, 1, 16) // where the parts of each depth end
+	ends := make([]int, 1, 16) // the ends of the parts of each depth
 	ends[0] = top + 1
 	from := func(depth int) int {
 		if depth == 0 {
@@ -204,7 +205,7 @@ func (w *jsonWalk) walk(i int, p *part) {
 			continue
 		}
 		v.open(w.open, n.id)
-		if after := w.arena[ends[depth-1]:]; n.size > manyNodes && keeps(after) {
+		if after := w.arena[ends[depth-1]:]; n.size > manyNodes && hasStored(after) {
 			for _, q := range slices.Clone(after) {
 				w.below(k, &q)
 			}
@@ -217,11 +218,11 @@ func (w *jsonWalk) walk(i int, p *part) {
 	w.arena = w.arena[:top]
 }
 
-// manyNodes is the size of a subtree from which a mask is worth keeping.
+// manyNodes is the size of a subtree from which a mask is worth storing.
 const manyNodes = 16
 
-// keeps says whether masks of some of the parts are kept.
-func keeps(parts []part) bool {
+// hasStored reports whether the masks of one of the parts are stored.
+func hasStored(parts []part) bool {
 	return slices.ContainsFunc(parts, func(p part) bool {
 		return p.kind == partString || p.kind == partOther || p.kind == partNumber ||
 			p.kind == partValue

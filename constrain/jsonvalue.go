@@ -1,6 +1,6 @@
 package constrain
 
-// JSON values as schemas hold them: in order, numbers as they are written.
+// JSON values in schemas: members in order, numbers as they are written.
 
 import (
 	"fmt"
@@ -12,17 +12,17 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// A jsonValue is a value of a schema's text.
+// A jsonValue is a value in a schema's text.
 type jsonValue struct {
 	kind  byte   // {, [, ", 0 for any number, t, f or n
 	text  string // of a string: its characters; of a number: its digits
 	keys  []string
 	items []*jsonValue
-	index map[string]int // of keys, where there are many
+	index map[string]int // of keys, if there are many
 
-	up      *jsonValue // the value that it is a part of; nil for the whole
-	name    string     // its key there, or its number
-	pointer int        // bytes of its JSON pointer
+	up      *jsonValue // the value around it; nil for the whole text
+	name    string     // its key or index there
+	pointer int        // length of its JSON pointer, in bytes
 }
 
 // parseJSON reads one value.
@@ -76,7 +76,7 @@ func readJSON(r *strictjson.Reader, up *jsonValue, name string, m *meter) (*json
 	return v, err
 }
 
-// lookUp makes the index of an object with many keys.
+// lookUp builds the index of an object with many keys.
 func (v *jsonValue) lookUp() {
 	if len(v.keys) <= 8 {
 		return
@@ -106,7 +106,7 @@ func (v *jsonValue) member(key string) *jsonValue {
 
 var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
 
-// at returns the JSON pointer to a value, for errors: of a long one its beginning.
+// at returns the JSON pointer to a value, for errors. Of a long pointer it returns the beginning.
 func (v *jsonValue) at() string {
 	var names []string
 	for ; v != nil && v.up != nil; v = v.up {
@@ -121,7 +121,7 @@ func (v *jsonValue) at() string {
 	return quote.Plain(at, 120)
 }
 
-// is names what a value is, for errors.
+// is returns the kind of a value, for errors.
 func (v *jsonValue) is() string {
 	switch v.kind {
 	case '{':

@@ -1,6 +1,7 @@
 package constrain
 
-// Masks of strings and numbers, which do not depend on what is around them: they are kept.
+// Masks of strings and numbers. They do not depend on what is around the string or number, and are
+// stored.
 
 import (
 	"runtime"
@@ -8,26 +9,26 @@ import (
 	"sync/atomic"
 )
 
-// A lexMask is what may follow inside a string or a number, below a node of the trie.
+// A lexMask holds what may follow inside a string or a number, below a node of the trie.
 type lexMask struct {
 	open  []uint64 // the words that are not 0
-	words []int32  // and which they are; nil: all words are there
-	exits []exit   // nodes at which it is complete
+	words []int32  // their indexes; nil if all words are present
+	exits []exit   // nodes at which the string or number is complete
 	chars int32    // characters of the longest id in it
 }
 
-// lexMasks keeps masks, and forgets all of them when they become too many.
+// lexMasks stores masks, and drops all of them when there are too many.
 type lexMasks struct {
 	mu    sync.Mutex
 	masks map[lexKey]*lexMask
 	held  atomic.Int64 // bytes
 }
 
-// get returns the mask of a key; find makes it where it is not kept, or returns nil.
+// get returns the mask of a key. If it is not stored, find makes it, or returns nil.
 func (l *lexMasks) get(key lexKey, w *jsonWalk, find func() *lexMask) *lexMask {
 	if w.most == maxVisits {
 		l.mu.Lock()
-	} else if !l.mu.TryLock() { // somebody finds one, which may take long
+	} else if !l.mu.TryLock() { // another goroutine computes one, which may take long
 		w.err = errSteps
 		return nil
 	}
@@ -52,10 +53,10 @@ func (l *lexMasks) get(key lexKey, w *jsonWalk, find func() *lexMask) *lexMask {
 type exit struct {
 	node  int32
 	at    int32 // of a string: the state of its table
-	chars int32 // and its characters below the node
+	chars int32 // and the number of its characters below the node
 }
 
-// lexKey names a mask.
+// lexKey is the key of a mask.
 type lexKey struct {
 	str    *stringSpec // nil for strings of any characters
 	number *numberSpec
@@ -64,13 +65,13 @@ type lexKey struct {
 	escapes
 	partial
 	at     int32
-	n      int32 // 1 + characters, if they decide what a table leaves
+	n      int32 // 1 + characters, if a table's result depends on their number
 	room   int32 // characters that may come
 	digits numberState
 }
 
-// lexMask returns the mask of a part below a node. Those of strings of any characters belong to
-// the vocabulary.
+// lexMask returns the mask of a part below a node. Masks of strings of any characters are stored
+// with the vocabulary.
 func (w *jsonWalk) lexMask(node int, p *part) *lexMask {
 	j := w.j
 	key, keep := j.numberKey(node, p), &j.masks
@@ -84,8 +85,9 @@ func (w *jsonWalk) lexMask(node int, p *part) *lexMask {
 	if p.kind == partNumber || key.n > 0 {
 		return keep.get(key, w, func() *lexMask { return w.findLex(node, p) })
 	}
-	// Lengths do not matter but for the ids that are too long, or exits, which know how many
-	// characters they need: the mask is that of strings of any length, if it has no such id.
+	// Lengths matter only for ids that are too long, and for exits, which have the number of
+	// characters that they need. If there are no such ids, the mask is that of strings of any
+	// length.
 	spec, q := *p.str, *p
 	spec.min, spec.max, q.str = 0, -1, &spec
 	if spec.table != nil && spec.table.loose != nil {
@@ -129,7 +131,7 @@ func (j *jsonAutomaton) stringKey(node int, p *part) (key lexKey, free bool) {
 	return key, false
 }
 
-// findLex walks the trie below a node.
+// findLex computes the mask of a part by a walk below a node.
 func (w *jsonWalk) findLex(node int, p *part) *lexMask {
 	m := &lexMask{open: make([]uint64, w.j.vocab.Words())}
 	if p.kind == partNumber {
@@ -146,7 +148,7 @@ func (w *jsonWalk) findLex(node int, p *part) *lexMask {
 	return m
 }
 
-// pack keeps the words that are not 0.
+// pack drops the words that are 0.
 func (m *lexMask) pack() {
 	all := m.open
 	m.open, m.words = nil, []int32{}
@@ -157,7 +159,7 @@ func (m *lexMask) pack() {
 	}
 }
 
-// add sets the ids of a mask.
+// add sets the ids of a mask in open.
 func (m *lexMask) add(open []uint64) {
 	if m.words == nil {
 		for i, w := range m.open {
@@ -191,7 +193,7 @@ func (w *jsonWalk) findInTrie(m *lexMask, nodes []node, from int, p *part) {
 			return
 		}
 		if w.work%pauseWork == 0 {
-			runtime.Gosched() // texts are written beside it
+			runtime.Gosched() // other texts are being written
 		}
 		n := &nodes[k]
 		before := &path[n.depth-1]
@@ -243,15 +245,16 @@ func (w *jsonWalk) findNumber(m *lexMask, node int, p *part) {
 		}
 		path[n.depth] = st
 		v.open(m.open, n.id)
-		if n.size > 1 && s.accepts(st) && v.goesOn(k) {
+		if n.size > 1 && s.accepts(st) && v.numberContinues(k) {
 			m.exits = append(m.exits, exit{node: int32(k)})
 		}
 		k++
 	}
 }
 
-// goesOn says whether some id continues node i with what may follow a number.
-func (v *Vocabulary) goesOn(i int) bool {
+// numberContinues reports whether some id continues node i with a character that may follow a
+// number.
+func (v *Vocabulary) numberContinues(i int) bool {
 	end := i + int(v.nodes[i].size)
 	for k := i + 1; k < end; k += int(v.nodes[k].size) {
 		switch v.nodes[k].b {

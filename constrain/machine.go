@@ -11,49 +11,50 @@ import (
 	"sync/atomic"
 )
 
-// A machine runs a network. Its states are sets of places, as in any automaton made from rules; a
-// place is a node and the stack of nodes at which the calling rules continue. States and their
-// steps are made when they are first needed and kept within bounds. A machine may be used by any
-// number of texts at once.
+// A machine runs a network. Its states are sets of positions, as in any automaton that is made from
+// rules. A position is a node and the stack of nodes at which the calling rules continue. States
+// and their steps are made when they are first needed, and their number is bounded. Any number of
+// texts may use a machine concurrently.
 type machine struct {
 	what    string // for errors
 	vocab   *Vocabulary
 	net     *network
 	alpha   *alphabet
-	reads   [][]uint64 // [charset] bit class: the charset has these characters
+	reads   [][]uint64 // [charset] bit class: the charset contains these characters
 	plainly []uint16   // the classes that have characters of plain ids
-	tooMuch error      // of a text
-	meter   *meter     // while a table is made of it
-	first   *set       // where a text begins
-	fixed   int        // bytes of memory of all that
+	tooMuch error      // the error for a text
+	meter   *meter     // while a table is made from the machine
+	first   *set       // the state at the beginning of a text
+	fixed   int        // bytes of memory of the fields above
 	size    atomic.Int64
-	long    atomic.Int32 // masks that are being found and may take long
+	long    atomic.Int32 // masks that are being computed and may take long
 
 	mu     sync.Mutex
 	age    int // how often all states were dropped
 	states map[string]*set
 	stacks map[stackKey]*stack
-	made   uint32 // stacks so far
+	made   uint32 // number of stacks so far
 	masks  int
-	kept   int // places, of all states
+	kept   int // positions of all states
 	work   int
-	most   int   // that work may be now
-	over   error // where it is more
+	most   int   // bound of the work of this call
+	over   error // the error beyond that bound
 	err    error
-	seen   map[place]bool // places with a stack that a closure has been at
-	at     []uint32       // the number of the closure that was at a node without a stack last
-	now    uint32         // the number of the closure
-	list   []place
-	todo   []place
+	seen   map[position]bool // positions with a stack that the closure has visited
+	// the number of the closure that visited each node without a stack last
+	at   []uint32
+	now  uint32 // the number of the current closure
+	list []position
+	todo []position
 }
 
-// A place is where a text may be in the rules.
-type place struct {
+// A position is one place of a text in the rules.
+type position struct {
 	node  int32
 	stack *stack
 }
 
-// A stack is where the text continues when the rule ends. Equal stacks are one.
+// A stack says where the text continues when the rule ends. Equal stacks are one pointer.
 type stack struct {
 	ret int32
 	up  *stack
@@ -65,18 +66,19 @@ type stackKey struct {
 	up  *stack
 }
 
-// A set is one state: nodes that read, in order.
+// A set is one state: the positions whose nodes read something, sorted.
 type set struct {
-	places  []place
-	accepts bool
-	tokens  bool // some place reads a whole token
-	age     int
-	next    []*set // by class; nil where it is not known
-	mask    []uint64
-	key     string
+	positions []position
+	accepts   bool
+	tokens    bool // some position reads a whole token
+	age       int
+	next      []*set // by class; nil if not known
+	mask      []uint64
+	key       string
 }
 
-// A state of a text: a set and the character that is not complete. Where a token can be read as
+// A machineState is a state of a text: a set and an incomplete character. If a token can be read
+// both as its bytes and as a whole, a text has several.
 // its bytes and whole as well, a text has several.
 type machineState struct {
 	set *set
@@ -133,13 +135,13 @@ func newMachine(what string, v *Vocabulary, n *network, meter *meter) (*machine,
 	m.fixed = m.weigh()
 	m.meter = meter
 	m.begin()
-	m.first = m.closure([]place{{node: n.rules[0].start}})
+	m.first = m.closure([]position{{node: n.rules[0].start}})
 	m.meter = nil
 	m.measure()
 	return m, m.err
 }
 
-// forget drops all states. Those that texts hold stay valid: they are taken in again.
+// forget drops all states. States that texts hold stay valid: current adds them again.
 func (m *machine) forget() {
 	for _, s := range m.states {
 		s.next, s.mask = nil, nil
@@ -149,7 +151,7 @@ func (m *machine) forget() {
 	m.states, m.stacks = map[string]*set{}, map[stackKey]*stack{}
 }
 
-// current makes a state one of this age.
+// current returns a state of the current age that equals s.
 func (m *machine) current(s *set) *set {
 	if s.age == m.age || s == deadSet {
 		return s
@@ -157,12 +159,12 @@ func (m *machine) current(s *set) *set {
 	if known := m.states[s.key]; known != nil {
 		return known
 	}
-	s = &set{places: s.places, accepts: s.accepts, tokens: s.tokens, key: s.key, age: m.age}
+	s = &set{positions: s.positions, accepts: s.accepts, tokens: s.tokens, key: s.key, age: m.age}
 	m.states[s.key] = s
 	return s
 }
 
-// begin starts to count the work of a call.
+// begin starts counting the work of a call.
 func (m *machine) begin() {
 	m.work, m.most, m.over, m.err = 0, maxWork, m.tooMuch, nil
 	if len(m.states) > maxStates || m.masks > maxMasks || len(m.stacks) > 16*maxStates {
@@ -170,7 +172,7 @@ func (m *machine) begin() {
 	}
 }
 
-// step returns the state after a character of a class: deadSet where none can follow.
+// step returns the state after a character of a class: deadSet if none can follow.
 func (m *machine) step(s *set, class uint16) *set {
 	s = m.current(s)
 	if s == deadSet {
@@ -183,14 +185,14 @@ func (m *machine) step(s *set, class uint16) *set {
 	}
 	next := s.next[class]
 	if next == nil {
-		m.meter.charge(8 + len(s.places))
+		m.meter.charge(8 + len(s.positions))
 		m.list = m.list[:0]
-		for _, p := range s.places {
+		for _, p := range s.positions {
 			if n := &m.net.nodes[p.node]; n.kind == readNode && m.reads[n.set][class/64]>>(class%64)&1 != 0 {
-				m.list = append(m.list, place{n.to, p.stack})
+				m.list = append(m.list, position{n.to, p.stack})
 			}
 		}
-		// What was not followed to its end is not known, and s may have been forgotten.
+		// If the closure failed its result is not known, and s may have been dropped.
 		if next = m.closure(m.list); m.err == nil && s.next != nil {
 			s.next[class] = next
 		}
@@ -198,32 +200,33 @@ func (m *machine) step(s *set, class uint16) *set {
 	return next
 }
 
-// closure follows all that reads nothing and returns the state of the places it comes to.
-func (m *machine) closure(from []place) *set {
+// closure follows all edges that read nothing and returns the state of the positions that it
+// reaches.
+func (m *machine) closure(from []position) *set {
 	if m.kept > maxHeld { // also in the middle of a mask
 		m.forget()
 	}
 	if m.now++; m.seen == nil {
-		m.seen = map[place]bool{}
+		m.seen = map[position]bool{}
 	}
 	clear(m.seen)
-	var places []place
+	var positions []position
 	accepts := false
 	todo := append(m.todo[:0], from...)
 	defer func() {
 		if m.todo = todo[:0]; len(m.seen) > maxSeen {
-			m.seen, m.todo = nil, nil // they would hold the memory of their most
+			m.seen, m.todo = nil, nil // they would hold the memory of their largest size
 		}
 	}()
 	for len(todo) > 0 {
 		p := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		n := &m.net.nodes[p.node]
-		if !n.alive || m.was(p) {
+		if !n.alive || m.visited(p) {
 			continue
 		}
 		if m.work++; m.work%pauseWork == 0 {
-			runtime.Gosched() // texts are written beside it
+			runtime.Gosched() // other texts are being written
 		}
 		if err := m.meter.charge(8); err != nil {
 			m.err = err
@@ -232,21 +235,21 @@ func (m *machine) closure(from []place) *set {
 		switch n.kind {
 		case splitNode:
 			for _, to := range n.more {
-				todo = append(todo, place{to, p.stack})
+				todo = append(todo, position{to, p.stack})
 			}
 		case callNode:
-			todo = append(todo, place{n.to, m.push(n.ret, p.stack)})
+			todo = append(todo, position{n.to, m.push(n.ret, p.stack)})
 		case endNode:
 			if p.stack == nil {
 				accepts = true
 			} else {
-				todo = append(todo, place{p.stack.ret, p.stack.up})
+				todo = append(todo, position{p.stack.ret, p.stack.up})
 			}
 		default:
-			places = append(places, p)
+			positions = append(positions, p)
 		}
 		switch {
-		case len(places) > maxItems || m.work > maxWork:
+		case len(positions) > maxItems || m.work > maxWork:
 			m.err = m.tooMuch
 			return deadSet
 		case m.work > m.most:
@@ -254,11 +257,11 @@ func (m *machine) closure(from []place) *set {
 			return deadSet
 		}
 	}
-	return m.intern(places, accepts)
+	return m.intern(positions, accepts)
 }
 
-// was says whether the closure has been at a place, and notes that it has.
-func (m *machine) was(p place) bool {
+// visited reports whether the closure has visited a position before, and records the visit.
+func (m *machine) visited(p position) bool {
 	if p.stack != nil {
 		was := m.seen[p]
 		m.seen[p] = true
@@ -283,31 +286,31 @@ func (m *machine) push(ret int32, up *stack) *stack {
 	return s
 }
 
-// intern returns the one state of some places.
-func (m *machine) intern(places []place, accepts bool) *set {
-	if len(places) == 0 && !accepts {
+// intern returns the only state for some positions.
+func (m *machine) intern(positions []position, accepts bool) *set {
+	if len(positions) == 0 && !accepts {
 		return deadSet
 	}
-	slices.SortFunc(places, func(p, q place) int {
+	slices.SortFunc(positions, func(p, q position) int {
 		if p.node != q.node {
 			return int(p.node) - int(q.node)
 		}
 		return int(p.stack.number()) - int(q.stack.number())
 	})
-	key := make([]byte, 1, 1+8*len(places))
+	key := make([]byte, 1, 1+8*len(positions))
 	if accepts {
 		key[0] = 1
 	}
 	tokens := false
-	for _, p := range places {
+	for _, p := range positions {
 		key = binary.LittleEndian.AppendUint32(key, uint32(p.node))
 		key = binary.LittleEndian.AppendUint32(key, p.stack.number())
 		tokens = tokens || m.net.nodes[p.node].kind == idNode
 	}
 	s := m.states[string(key)]
 	if s == nil {
-		m.kept += len(places)
-		s = &set{places: places, accepts: accepts, tokens: tokens, age: m.age, key: string(key)}
+		m.kept += len(positions)
+		s = &set{positions: positions, accepts: accepts, tokens: tokens, age: m.age, key: string(key)}
 		m.states[s.key] = s
 	}
 	return s
@@ -320,7 +323,7 @@ func (s *stack) number() uint32 {
 	return s.id
 }
 
-// stepByte returns the state after a byte; ok is false where no text of the rules has it there.
+// stepByte returns the state after a byte; ok is false if no text of the rules has it there.
 func (m *machine) stepByte(s machineState, b byte) (next machineState, ok bool) {
 	if s.form != border {
 		p, ok := s.nextUTF8(b)
@@ -340,7 +343,7 @@ func (m *machine) stepByte(s machineState, b byte) (next machineState, ok bool) 
 	return m.arrive(s.set, p)
 }
 
-// arrive checks that a partial character can become one that may follow.
+// arrive checks that an incomplete character can become one that may follow.
 func (m *machine) arrive(s *set, p partial) (machineState, bool) {
 	lo, hi := p.runes()
 	if p.left == 0 {

@@ -1,6 +1,6 @@
 package constrain
 
-// Machine, for one text: the masks of its states, and the tokens it takes.
+// Machine, for one text: the masks of its states, and the tokens that it accepts.
 
 import "slices"
 
@@ -49,7 +49,7 @@ func (m *machine) mask(s state, open []uint64, steps int) error {
 	return nil
 }
 
-// maskOf sets the ids that may follow a state, and keeps them if no character is open.
+// maskOf sets the ids that may follow a state. It stores them if no character is incomplete.
 func (m *machine) maskOf(s machineState, open []uint64) {
 	s.set = m.current(s.set)
 	if s.form != border {
@@ -71,7 +71,7 @@ func (m *machine) maskOf(s machineState, open []uint64) {
 	}
 }
 
-// ahead looks ahead from a state, where few characters are told apart.
+// ahead looks ahead from a state. It does so only if the machine distinguishes few characters.
 func (m *machine) ahead(s *set) lookAhead {
 	if len(m.plainly) > maxAbreast {
 		return lookAhead{}
@@ -112,12 +112,12 @@ func (m *machine) walk(nodes []node, s machineState, open []uint64) {
 	}
 }
 
-// tokens sets the ids that places read as whole tokens.
+// tokens sets the ids that positions read as whole tokens.
 func (m *machine) tokens(s *set, open []uint64) {
 	if !s.tokens {
 		return
 	}
-	for _, p := range s.places {
+	for _, p := range s.positions {
 		n := &m.net.nodes[p.node]
 		switch {
 		case n.kind != idNode:
@@ -125,7 +125,7 @@ func (m *machine) tokens(s *set, open []uint64) {
 			open[n.id>>6] |= 1 << (n.id & 63)
 		default:
 			for id := range m.vocab.size {
-				if m.reads1(n, id) {
+				if m.readsToken(n, id) {
 					open[id>>6] |= 1 << (id & 63)
 				}
 			}
@@ -133,8 +133,8 @@ func (m *machine) tokens(s *set, open []uint64) {
 	}
 }
 
-// reads1 says whether a node that reads a whole token reads this one.
-func (m *machine) reads1(n *netNode, id int) bool {
+// readsToken reports whether a node that reads whole tokens reads this one.
+func (m *machine) readsToken(n *netNode, id int) bool {
 	if n.kind != idNode {
 		return false
 	}
@@ -186,9 +186,9 @@ func (m *machine) whole(s machineState, id int) *set {
 		return deadSet
 	}
 	m.list = m.list[:0]
-	for _, p := range s.set.places {
-		if n := &m.net.nodes[p.node]; m.reads1(n, id) {
-			m.list = append(m.list, place{n.to, p.stack})
+	for _, p := range s.set.positions {
+		if n := &m.net.nodes[p.node]; m.readsToken(n, id) {
+			m.list = append(m.list, position{n.to, p.stack})
 		}
 	}
 	return m.closure(m.list)

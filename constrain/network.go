@@ -7,14 +7,14 @@ import (
 	"unicode"
 )
 
-// A network is nodes that read characters, choose, call rules or end them. A regex is a network
-// with one rule; a grammar has more, and its automaton needs a stack.
+// A network is a set of nodes that read characters, choose, call rules or end them. A regex is a
+// network with one rule; a grammar has several, and its automaton needs a stack.
 type network struct {
 	nodes []netNode
-	sets  []charset // what the nodes read, each once
+	sets  []charset // what the nodes read, without duplicates
 	known map[string]int32
-	large map[*runeRange]int32 // of large sets, by where they are
-	rules []netRule            // rules[0] is where a text begins
+	large map[*runeRange]int32 // large sets by their addresses
+	rules []netRule            // rules[0] begins a text
 	limit int                  // nodes at most
 	meter *meter
 }
@@ -27,8 +27,8 @@ type netRule struct {
 // A netNode does one thing and continues at to.
 type netNode struct {
 	kind  nodeKind
-	not   bool // idNode: all ids but this one
-	alive bool // from here the rule can end
+	not   bool // idNode: all ids except this one
+	alive bool // the rule can end from here
 	set   int32
 	to    int32
 	ret   int32   // callNode: where the text continues after the rule at to
@@ -41,7 +41,7 @@ type nodeKind uint8
 const (
 	splitNode nodeKind = iota // continues at each of more
 	readNode                  // reads a character of set
-	callNode                  // reads what the rule at to describes
+	callNode                  // reads what the rule at to matches
 	idNode                    // reads a whole token
 	endNode                   // the rule ends
 )
@@ -50,7 +50,7 @@ func newNetwork(limit int, m *meter) *network {
 	return &network{known: map[string]int32{}, large: map[*runeRange]int32{}, limit: limit, meter: m}
 }
 
-// add appends a node. Beyond the limit it keeps its number and check reports it.
+// add appends a node. Beyond the limit it only counts; check returns the error.
 func (n *network) add(node netNode) int32 {
 	n.meter.charge(8 + len(node.more))
 	if len(n.nodes) <= n.limit {
@@ -59,7 +59,7 @@ func (n *network) add(node netNode) int32 {
 	return int32(len(n.nodes) - 1)
 }
 
-// check errs if the network has more nodes than its limit, or took too much work.
+// check returns an error if the network has more nodes than its limit, or took too much work.
 func (n *network) check(what string) error {
 	if err := n.meter.failed(); err != nil {
 		return err
@@ -99,9 +99,9 @@ func (n *network) split(more ...int32) int32 {
 	return n.add(netNode{kind: splitNode, more: more})
 }
 
-// prune finds the nodes from which a rule can end, and takes the others out of all choices.
+// prune finds the nodes from which a rule can end, and removes the others from all choices.
 func (n *network) prune() error {
-	before := make([][]int32, len(n.nodes)) // who continues at a node
+	before := make([][]int32, len(n.nodes)) // the predecessors of each node
 	var ready []int32
 	for i := range n.nodes {
 		node := &n.nodes[i]
@@ -148,7 +148,7 @@ func (n *network) prune() error {
 	return nil
 }
 
-// leads says whether a node leads to an end, as far as the nodes after it are known to.
+// leads reports whether a node leads to an end, from what is known of its successors.
 func (n *network) leads(node *netNode) bool {
 	switch node.kind {
 	case endNode:
@@ -168,8 +168,8 @@ func (n *network) leads(node *netNode) bool {
 	return n.nodes[node.to].alive
 }
 
-// tails marks calls after which their rule ends as well: they need no place on the stack. A call
-// so marked has ret -1.
+// tails marks calls after which the calling rule ends as well: they need no entry on the stack. A
+// marked call has ret -1.
 func (n *network) tails() {
 	for i := range n.nodes {
 		node := &n.nodes[i]
@@ -209,7 +209,7 @@ func (n *network) leftRecursion() (rule string, found bool, err error) {
 	const open, done = 1, 2
 	color, next := make([]uint8, len(calls)), make([]int, len(calls))
 	for i := range calls {
-		path := []int{i} // no recursion: grammars may be deep
+		path := []int{i} // not recursive: grammars may be deep
 		for len(path) > 0 {
 			at := path[len(path)-1]
 			if color[at] == done || next[at] == len(calls[at]) {
@@ -257,8 +257,8 @@ func (n *network) firstCalls(
 	return calls, nil
 }
 
-// nullable says of each node whether its rule can end there without reading anything more. A node
-// is looked at again only when one after it is found to be such.
+// nullable returns, for each node, whether its rule can end there without reading anything more. A
+// node is visited again only when this was found of one of its successors.
 func (n *network) nullable() ([]bool, error) {
 	empty := make([]bool, len(n.nodes))
 	before := make([][]int32, len(n.nodes))

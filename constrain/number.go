@@ -4,12 +4,12 @@ package constrain
 
 import "sync"
 
-// A numberSpec is what numbers may be: within bounds, perhaps whole, perhaps multiples, or one of a
-// list.
+// A numberSpec says which numbers are allowed: within bounds, perhaps whole, perhaps multiples, or
+// one of a list.
 //
-// Whole numbers are written in digits. Others have a point, or, below 1e-6, one digit before the
-// point and an exponent as encoding/json writes it. Without bounds every text of JSON will do
-// whose value a float64 can hold.
+// Whole numbers are written in digits. Others have a point or, below 1e-6, one digit before the
+// point and an exponent, as encoding/json writes them. Without bounds any JSON number is allowed if
+// a float64 can hold its value.
 type numberSpec struct {
 	whole     bool
 	wide      bool // no bounds: any exponent
@@ -19,7 +19,7 @@ type numberSpec struct {
 	figures   int      // digits of multiple
 	texts     []string // nil: no list
 	mu        sync.Mutex
-	reachable map[numberState]bool // what multiples found
+	reachable map[numberState]bool // results of multiples
 }
 
 // bounds are those of a magnitude, lo ≤ x ≤ hi.
@@ -34,16 +34,16 @@ func newBounds(lo, hi *decimal) *bounds {
 	return &bounds{lo, hi, lo.integer(), hi.integer(), lo.fraction(), hi.fraction()}
 }
 
-// A numberState is where a number's text is. The zero value is before it.
+// A numberState is the state within a number. The zero value is before its first byte.
 type numberState struct {
 	phase  phase
 	neg    bool
-	plain  bool   // the digits can be a number without an exponent
-	power  bool   // the digits can be those before a negative exponent
-	digits uint16 // before the point
-	at     uint16 // after the point
-	lo, hi int8   // the digits against those of the bounds: -1, 0, 1
-	mlo    int8   // the digits against the bounds' own, wherever their points are
+	plain  bool   // the digits may be a number without an exponent
+	power  bool   // the digits may be those before a negative exponent
+	digits uint16 // number of digits before the point
+	at     uint16 // number of digits after the point
+	lo, hi int8   // the digits compared with those of the bounds: -1, 0, 1
+	mlo    int8   // the digits compared with the bounds' digits, without regard to the points
 	mhi    int8
 	expNeg bool
 	exp    uint16
@@ -77,7 +77,7 @@ func (s *numberSpec) side(st numberState) *bounds {
 	return s.pos
 }
 
-// step returns the state after a byte; ok is false where no number continues like this.
+// step returns the state after a byte; ok is false if no number continues like this.
 func (s *numberSpec) step(st numberState, b byte) (next numberState, ok bool) {
 	switch {
 	case st.phase == numberStart && b == '-':
@@ -127,7 +127,7 @@ func (s *numberSpec) first(st numberState, b byte) (numberState, bool) {
 	return st, true
 }
 
-// against compares a digit with the i-th of others, after which zeros follow.
+// against compares a digit with the i-th digit of digits, after which zeros follow.
 func against(b byte, digits string, i int) int8 {
 	d := byte('0')
 	if i < len(digits) {
@@ -142,7 +142,7 @@ func against(b byte, digits string, i int) int8 {
 	return 0
 }
 
-// digit reads a further digit before the point.
+// digit reads another digit before the point.
 func (s *numberSpec) digit(st numberState, b byte) (numberState, bool) {
 	side := s.side(st)
 	i := int(st.digits)
@@ -238,8 +238,8 @@ func (s *numberSpec) exponent(st numberState) (numberState, bool) {
 	return next, st.power && lo <= hi
 }
 
-// powers returns the range of n for which the digits times ten to the power -n are within bounds,
-// if the digits after those that were read help.
+// powers returns the range of n for which the digits times ten to the power -n are within the
+// bounds, for some continuation of the digits.
 func (s *numberSpec) powers(st numberState) (lo, hi int) {
 	side := s.side(st)
 	lo, hi = leastPower, mostPower

@@ -1,6 +1,6 @@
 package constrain
 
-// Numbers of a list, and divisors: the exact arithmetic of multipleOf, enum and const.
+// Lists of numbers, and divisors: the exact arithmetic of multipleOf, enum and const.
 
 import (
 	"fmt"
@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// exclusiveBound returns the bound that an exclusive one leaves: the next whole number, or the next
-// float64, so that no text comes to lie on the bound when a program reads it as one.
+// exclusiveBound returns the bound that an exclusive bound leaves: the next whole number, or the
+// next float64, so that no text is equal to the bound when a program reads it as a float64.
 func exclusiveBound(d *decimal, whole, lower bool) *decimal {
-	if d.point > maxPoint { // beyond all numbers, and its digits may be a million
+	if d.point > maxPoint { // beyond all numbers; its digits may be a million
 		return d
 	}
 	if !whole {
@@ -26,8 +26,8 @@ func exclusiveBound(d *decimal, whole, lower bool) *decimal {
 	return d.beside(-1)
 }
 
-// leastMultiple returns the whole numbers that are multiples of two numbers: m is whole, and a
-// fraction p/q divides a whole number exactly if p does.
+// leastMultiple returns the divisor of the whole numbers that are multiples of both numbers: m is
+// whole, and a fraction p/q divides a whole number exactly if p does.
 func leastMultiple(m, d *big.Rat) *big.Rat {
 	p := d.Num()
 	gcd := new(big.Int).GCD(nil, nil, m.Num(), p)
@@ -45,14 +45,14 @@ func tooLargeDivisor(s *schema) error {
 		s.at())
 }
 
-// listed says whether numbers are from a list.
+// listed reports whether the numbers come from a list.
 func (c *schemaCompiler) listed(a alternative) bool {
 	return slices.ContainsFunc(a, func(id int) bool {
 		return c.all[id].hasTexts && c.all[id].types == numberType
 	})
 }
 
-// intersectTexts returns what is in both lists; a nil list has everything.
+// intersectTexts returns the texts that are in both lists; a nil list contains everything.
 func intersectTexts(a, b []string) []string {
 	both, in, seen := []string{}, map[string]bool{}, map[string]bool{}
 	for _, text := range a {
@@ -67,7 +67,7 @@ func intersectTexts(a, b []string) []string {
 	return both
 }
 
-// listedNumbers adds the numbers of a list for which all of an alternative holds.
+// listedNumbers adds the numbers of a list for which the whole alternative holds.
 func (c *schemaCompiler) listedNumbers(v *value, a alternative, texts []string, whole bool) error {
 	var kept []string
 	for _, text := range texts {
@@ -91,7 +91,7 @@ func (c *schemaCompiler) listedNumbers(v *value, a alternative, texts []string, 
 	return nil
 }
 
-// holdsNumber says whether the keywords of numbers hold for one.
+// holdsNumber reports whether the keywords for numbers hold for d.
 func (c *schemaCompiler) holdsNumber(a alternative, d *decimal) bool {
 	for _, id := range a {
 		s := c.all[id]

@@ -7,9 +7,9 @@ import (
 	"math/bits"
 )
 
-// live says whether a number can still end within the bounds.
+// live reports whether a number can still end within the bounds.
 func (s *numberSpec) live(st numberState) bool {
-	if s.wide { // only what no float64 can hold is left out
+	if s.wide { // only numbers that no float64 can hold are left out
 		return int(st.digits) < len(s.pos.hiInt) || st.hi <= 0
 	}
 	if st.power {
@@ -38,14 +38,15 @@ func (s *numberSpec) live(st numberState) bool {
 	case least == most:
 		return st.lo >= 0 && st.hi <= 0
 	case k < most && least < most-1:
-		return true // a length between those of the bounds
+		return true // a length between the bounds' lengths
 	}
 	return k <= least && st.lo >= 0 || st.hi <= 0
 }
 
-// multiples is live for multiples of whole numbers: whether one is among those that begin so.
+// multiples is live for multiples of whole numbers: it reports whether one of them begins with the
+// digits so far.
 func (s *numberSpec) multiples(st numberState) bool {
-	if side := s.side(st); st.phase == numberDigits { // a length that the bounds do not touch
+	if side := s.side(st); st.phase == numberDigits { // a length that does not reach the bounds
 		most := len(side.hiInt) - 1
 		if most > len(side.loInt) && most-int(st.digits) >= s.figures {
 			return true
@@ -71,7 +72,7 @@ func (s *numberSpec) multiples(st numberState) bool {
 	return live
 }
 
-// multipleOfLength says whether a number of n digits in all is a multiple within the bounds.
+// multipleOfLength reports whether a number of n digits in total is a multiple within the bounds.
 func (s *numberSpec) multipleOfLength(st numberState, side *bounds, n int) bool {
 	more := n - int(st.digits)
 	clippedLo := n == len(side.loInt) && st.lo <= 0
@@ -80,7 +81,7 @@ func (s *numberSpec) multipleOfLength(st numberState, side *bounds, n int) bool 
 		return false
 	}
 	if !clippedLo && !clippedHi {
-		// 10^more numbers in a row, the first of which is rest*10^more modulo multiple.
+		// 10^more consecutive numbers; the first of them is rest*10^more modulo multiple.
 		room, first := uint64(1), st.rest
 		for range more {
 			if room >= s.multiple {
@@ -111,7 +112,7 @@ func (s *numberSpec) multipleOfLength(st numberState, side *bounds, n int) bool 
 	return last.Cmp(from) >= 0
 }
 
-// accepts says whether the text is a number of the spec.
+// accepts reports whether the text is a number of the spec.
 func (s *numberSpec) accepts(st numberState) bool {
 	switch st.phase {
 	case numberDigits, numberZero:
@@ -138,7 +139,7 @@ func (s *numberSpec) accepts(st numberState) bool {
 	return false
 }
 
-// has says whether a text is a number of the spec.
+// has reports whether a text is a number of the spec.
 func (s *numberSpec) has(text string) bool {
 	st, ok := numberState{}, true
 	for i := 0; i < len(text) && ok; i++ {
@@ -147,7 +148,7 @@ func (s *numberSpec) has(text string) bool {
 	return ok && s.accepts(st)
 }
 
-// possible says whether there is any number.
+// possible reports whether there is any number.
 func (s *numberSpec) possible() bool {
 	if s.texts != nil {
 		return len(s.texts) > 0

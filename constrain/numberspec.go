@@ -1,6 +1,6 @@
 package constrain
 
-// The specs of numbers: bounds and divisors of all schemas that hold together.
+// The specs of numbers: the bounds and divisors of all schemas that must hold.
 
 import (
 	"math"
@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// newNumber returns the spec of numbers from lo to hi, nil for none.
+// newNumber returns the spec of numbers from lo to hi; nil means no bound.
 func newNumber(lo, hi *decimal, whole bool, multiple uint64) *numberSpec {
 	s := &numberSpec{whole: whole, multiple: multiple, reachable: map[numberState]bool{},
 		figures: len(strconv.FormatUint(multiple, 10))}
@@ -45,7 +45,7 @@ func newNumber(lo, hi *decimal, whole bool, multiple uint64) *numberSpec {
 		}
 		s.neg = newBounds(abs(from), abs(lo))
 	}
-	if s.neg != nil { // no sign without a number after it
+	if s.neg != nil { // a number must follow a sign
 		ok := false
 		for _, b := range []byte("0123456789") {
 			_, digit := s.step(numberState{phase: numberSign, neg: true}, b)
@@ -113,5 +113,5 @@ func (c *schemaCompiler) number(v *value, a alternative, whole bool) error {
 	return nil
 }
 
-// tooLarge64 says whether a divisor is too large for the arithmetic of remainders.
+// tooLarge64 reports whether a divisor is too large for the arithmetic of remainders.
 func tooLarge64(m *big.Rat) bool { return !m.Num().IsUint64() || m.Num().Uint64() > 1e17 }

@@ -1,6 +1,6 @@
 package constrain
 
-// The specs of objects: which names there may be, and the value of each.
+// The specs of objects: the possible names, and the value of each.
 
 import (
 	"fmt"
@@ -9,26 +9,27 @@ import (
 	"picogpt/internal/quote"
 )
 
-// An objectSpec is what objects may be.
+// An objectSpec says which objects are allowed.
 type objectSpec struct {
-	names    []objectName // those of properties in order, then those that come in any order
-	ordered  int          // how many of them have an order
+	names    []objectName // those of properties in order, then those without order
+	ordered  int          // number of names with an order
 	index    map[string]int
-	sorted   []int32 // the names, by their bytes in JSON
+	sorted   []int32 // the names, sorted by their bytes in JSON
 	min, max int     // properties; max -1: any number
 
-	others  *stringSpec // other names; nil if there can be none
-	values  []*value    // of other names, by the kind of the name in others.table; one without it
-	inOther int         // how many of names others has too
+	others *stringSpec // other names; nil if there can be none
+	// of other names, by the kind of the name in others.table; one value without a table
+	values  []*value
+	inOther int // number of names that others contains too
 
-	neededFrom               []int // of the ordered names from i: how many are required
-	possibleFrom             []int // and how many are possible
-	neededFree, possibleFree int   // of the names without order
+	neededFrom               []int // number of required names from each ordered name on
+	possibleFrom             []int // number of possible names from each ordered name on
+	neededFree, possibleFree int   // the same for the names without order
 }
 
 type objectName struct {
 	name     string
-	escaped  string // as JSON writes it, without quotes
+	escaped  string // in JSON, without quotes
 	value    *value
 	required bool
 }
@@ -36,7 +37,7 @@ type objectName struct {
 // object adds the objects of an alternative to a value.
 func (c *schemaCompiler) object(v *value, a alternative) error {
 	s := &objectSpec{max: -1, index: map[string]int{}}
-	var sources []*schema // those that name properties
+	var sources []*schema // the schemas that name properties
 	for _, id := range a {
 		p := c.all[id]
 		if err := c.meter.charge(8*len(p.properties) + 8*len(p.required)); err != nil {
@@ -75,7 +76,7 @@ func (c *schemaCompiler) object(v *value, a alternative) error {
 	return nil
 }
 
-// name returns the number of a name, adding it if it is new.
+// name returns the index of a name. It adds a new name.
 func (s *objectSpec) name(name string) int {
 	i, ok := s.index[name]
 	if !ok {
@@ -115,7 +116,7 @@ func (c *schemaCompiler) objectValues(s *objectSpec, a alternative) error {
 		if err != nil {
 			return err
 		}
-		if m != nil { // else it matches no name
+		if m != nil { // nil matches no name
 			number[p] = len(machines)
 			machines = append(machines, m)
 		}
@@ -161,13 +162,13 @@ func (c *schemaCompiler) never(from *jsonValue) *schema {
 	return s
 }
 
-// named returns the schemas that hold for the value of a name, which properties may have, and which
-// matches some patterns.
+// named returns the schemas that hold for the value of a name, which properties may contain and
+// which matches some patterns.
 func (c *schemaCompiler) named(a alternative, name string, known bool, matches []bool,
 	number map[string]int) (conj []*schema) {
-	var listed *schema  // a schema lists names
+	var listed *schema  // a schema that lists names
 	named := false      // this one is among them
-	restricted := false // some schema says what others are
+	restricted := false // some schema restricts other names
 	for _, id := range a {
 		p := c.all[id]
 		found := false
@@ -193,14 +194,14 @@ func (c *schemaCompiler) named(a alternative, name string, known bool, matches [
 	if !c.options.Closed || listed == nil || named || restricted {
 		return conj
 	}
-	if known { // it is required, and so there is no such object
+	if known { // the name is required, so there is no such object
 		c.missing = fmt.Sprintf("%s: required has %s, properties does not, and others are forbidden",
 			listed.at(), quote.Short(name, 40))
 	}
 	return []*schema{c.never(nil)}
 }
 
-// matches says whether a machine without a vocabulary accepts a string.
+// matches reports whether a machine without a vocabulary accepts a string.
 func (m *machine) matches(text string) (bool, error) {
 	m.begin()
 	s := m.first

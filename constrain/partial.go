@@ -1,14 +1,14 @@
 package constrain
 
-// Characters that are not complete yet: a token may end in the middle of one.
+// Incomplete characters: a token may end in the middle of a character.
 
-// A partial is the part that is known of a character: bytes of UTF-8, or of an escape in a JSON
+// A partial is the known part of an incomplete character: bytes of UTF-8, or of an escape in a JSON
 // string. The zero value is the border between two characters.
 type partial struct {
 	form form
-	left uint8  // bytes or digits that are missing
+	left uint8  // number of missing bytes or digits
 	high uint16 // the first half of a surrogate pair
-	v    uint32 // the bits that are known
+	v    uint32 // the known bits
 }
 
 type form uint8
@@ -22,10 +22,10 @@ const (
 	hexDigits  // \u and 4-left digits
 	highEscape // \ud800 to \udbff; left is 2 before \u, 1 before u
 	lowHex     // \ud800\u and 4-left digits, or fewer
-	looseHex   // \u and 4-left digits, in a string where each digit will do
+	looseHex   // \u and 4-left digits, in a string that allows any digit
 )
 
-// startUTF8 begins a character with a byte from 0x80.
+// startUTF8 begins a character with a byte of at least 0x80.
 func startUTF8(b byte) (p partial, ok bool) {
 	switch {
 	case b >= 0xc2 && b <= 0xdf:
@@ -38,7 +38,7 @@ func startUTF8(b byte) (p partial, ok bool) {
 	return p, false
 }
 
-// nextUTF8 adds a byte to a character; ok is false where no character has these bytes.
+// nextUTF8 adds a byte to a character; ok is false if no character has these bytes.
 func (p partial) nextUTF8(b byte) (q partial, ok bool) {
 	if b&0xc0 != 0x80 {
 		return p, false
@@ -49,8 +49,8 @@ func (p partial) nextUTF8(b byte) (q partial, ok bool) {
 	return p, lo <= hi
 }
 
-// runes returns the first and the last rune that a partial character can become; where it can
-// become none, lo > hi.
+// runes returns the first and the last rune that an incomplete character can become; lo > hi if
+// there is none.
 func (p partial) runes() (lo, hi rune) {
 	if p.form >= escape {
 		lo, hi = span(p.v, 4*p.left)
@@ -77,7 +77,7 @@ func span(v uint32, bits uint8) (lo, hi rune) {
 	return rune(v << bits), rune(v<<bits | (1<<bits - 1))
 }
 
-// skipSurrogates takes the surrogates from an end of a range of runes: no range that begins with a
+// skipSurrogates removes the surrogates at an end of a range of runes. No range that begins with a
 // byte of UTF-8 has them in its middle.
 func skipSurrogates(lo, hi rune) (rune, rune) {
 	if lo >= 0xd800 && lo <= 0xdfff {

@@ -1,14 +1,14 @@
 package constrain
 
-// Plain ids: most of a vocabulary may come anywhere in a string, and needs no walk there.
+// Plain ids: most ids of a vocabulary may come anywhere in a string, and need no walk there.
 
 import (
 	"slices"
 	"unicode/utf8"
 )
 
-// sortPlain divides the ids into those that are whole characters which JSON does not escape, by
-// their number, and the others, which get a trie of their own.
+// sortPlain divides the ids into two groups. Plain ids are whole characters that JSON does not
+// escape; they are sets by their number of characters. The others get a trie of their own.
 func (v *Vocabulary) sortPlain() {
 	isOdd, runes := make([]bool, v.size), map[rune]bool{}
 	for i := range v.nodes { // in the order of the bytes
@@ -39,7 +39,7 @@ func (v *Vocabulary) sortPlain() {
 	v.plainly = normal(ranges)
 }
 
-// plainLength counts the characters of some bytes, -1 if they are not plain.
+// plainLength returns the number of characters of some bytes, or -1 if they are not plain.
 func plainLength(b []byte) (n int) {
 	for len(b) > 0 {
 		r, size := utf8.DecodeRune(b)
@@ -52,8 +52,8 @@ func plainLength(b []byte) (n int) {
 	return n
 }
 
-// part makes the trie of some ids: the nodes that have one of them below, and where those are in the
-// whole trie. Ids of equal bytes are in it together.
+// part returns the trie of some ids: the nodes above them, and the indexes of these nodes in the
+// whole trie. Ids of equal bytes are all in it.
 func (v *Vocabulary) part(has []bool) (nodes []node, at []int32) {
 	keep := make([]bool, len(v.nodes))
 	path := make([]int32, v.longest+1)
@@ -75,14 +75,14 @@ func (v *Vocabulary) part(has []bool) (nodes []node, at []int32) {
 			nodes, at = append(nodes, n), append(at, int32(i))
 		}
 	}
-	for i := range nodes { // sizes count these nodes
+	for i := range nodes { // sizes count only these nodes
 		end, _ := slices.BinarySearch(at, at[i]+nodes[i].size)
 		nodes[i].size = int32(end - i)
 	}
 	return nodes, at
 }
 
-// node returns the node of the whole trie that a node of one of the two tries is.
+// node returns the index in the whole trie of a node of one of the tries.
 func (v *Vocabulary) node(nodes []node, i int) int32 {
 	if &nodes[0] == &v.odd[0] {
 		return v.oddAt[i]
@@ -90,7 +90,7 @@ func (v *Vocabulary) node(nodes []node, i int) int32 {
 	return int32(i)
 }
 
-// plainText sets the plain ids of at most room characters; -1: of any number.
+// plainText sets the plain ids of at most room characters; -1 means any number.
 func (v *Vocabulary) plainText(open []uint64, room int) {
 	if len(v.plain) == 0 {
 		return

@@ -1,23 +1,24 @@
 package constrain
 
-// Plain depth: for how many characters whatever is plain may follow. As far as that goes, ids are
-// open by their number of characters alone; only longer ones, and odd ones, need a walk.
+// Plain depth: the number of characters for which any plain characters may follow. Up to that
+// number, the number of characters alone says that an id is open; only longer ids, and ids that are
+// not plain, need a walk.
 
 import (
 	"slices"
 	"sync"
 )
 
-// maxAbreast bounds the states that a look ahead follows side by side.
+// maxAbreast bounds the number of states that a look ahead follows at a time.
 const maxAbreast = 64
 
-// A lookAhead says how a mask of plain ids begins.
+// A lookAhead says which plain ids a mask contains.
 type lookAhead struct {
-	depth int  // all plain ids of up to so many characters are open
-	only  bool // and no longer ones
+	depth int  // all plain ids of at most that many characters are open
+	only  bool // and no longer ones are
 }
 
-// ahead looks ahead from a state of the automaton of a string, at most so many characters.
+// ahead looks ahead from a state of the automaton of a string, at most that many characters.
 func (s *stringSpec) ahead(st stringState, most int) (a lookAhead) {
 	t := s.table
 	if t == nil {
@@ -37,8 +38,8 @@ func (s *stringSpec) ahead(st stringState, most int) (a lookAhead) {
 	})
 }
 
-// aheadOf looks ahead from a state. after calls to with each state that follows one on the n-th plain
-// character, and says whether something can follow that.
+// aheadOf looks ahead from a state. after calls to with each state that follows s on the n-th plain
+// character, and with whether something can follow that state.
 func aheadOf[S comparable](from S, most int, after func(s S, n int, to func(S, bool))) lookAhead {
 	a, abreast := lookAhead{}, []S{from}
 	for a.depth < most {
@@ -60,7 +61,7 @@ func aheadOf[S comparable](from S, most int, after func(s S, n int, to func(S, b
 	return a
 }
 
-// depths are those for which a vocabulary has a trie of its longer plain ids.
+// depths are the numbers of characters for which a vocabulary has a trie of its longer plain ids.
 var depths = [...]int{2, 4, 6, 8, 12, 16, 24, 32, 64}
 
 // A longTrie is made when it is first needed.
@@ -69,8 +70,8 @@ type longTrie struct {
 	nodes []node
 }
 
-// longer returns a trie that has all plain ids of more than so many characters, and perhaps some of
-// fewer.
+// longer returns a trie with all plain ids of more than depth characters; it may contain shorter
+// ones too.
 func (v *Vocabulary) longer(depth int) []node {
 	i := len(depths) - 1
 	for depths[i] > depth {
@@ -87,7 +88,8 @@ func (v *Vocabulary) longer(depth int) []node {
 	return long.nodes
 }
 
-// walkPlain calls walk for tries that have all ids which a look ahead leaves open.
+// walkPlain sets the ids that a look ahead shows to be open, and calls walk with tries of all
+// others that may be.
 func (v *Vocabulary) walkPlain(a lookAhead, open []uint64, walk func(nodes []node)) {
 	most := len(v.plain) - 1
 	if a.depth < min(depths[0], most) {

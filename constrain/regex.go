@@ -1,6 +1,6 @@
 package constrain
 
-// Regex: RE2 syntax as a network.
+// Regex: RE2's syntax as a network.
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 // Regex returns the constraint of a regular expression in RE2's syntax, which the whole text must
-// match. Characters are those of UTF-8; . is any but a line's end.
+// match. Characters are those of UTF-8; . is any character except a line end.
 func Regex(v *Vocabulary, re string) (*Constraint, error) {
 	return Compiler{Vocabulary: v}.Regex(context.Background(), re)
 }
@@ -33,7 +33,7 @@ func regex(v *Vocabulary, re string, meter *meter) (*Constraint, error) {
 	return &Constraint{m}, nil
 }
 
-// parseRegex parses a regex within the limits of its length.
+// parseRegex parses a regex within the limits on its length.
 func parseRegex(what, re string, flags syntax.Flags, m *meter) (prog *syntax.Prog, err error) {
 	if len(re) > maxPattern {
 		return nil, fmt.Errorf("%s: %d bytes, want %d at most", what, len(re), maxPattern)
@@ -76,11 +76,11 @@ func tooLarge(what string) error {
 	return fmt.Errorf("%s: the automaton has more than %d states", what, maxNodes)
 }
 
-// foldFlag finds a group in which case does not count.
+// foldFlag finds a group that ignores case.
 var foldFlag = regexp.MustCompile(`\(\?[a-zA-Z]*i`)
 
-// parsing is the work of parsing a regex, at most: package syntax sorts the ranges of Unicode's
-// classes, and where case does not count it looks at each character of a range.
+// parsing returns an upper bound of the work of parsing a regex: package syntax sorts the ranges of
+// Unicode's classes and, if case is ignored, visits each character of a range.
 func parsing(re string) (work int) {
 	fold := foldFlag.MatchString(re)
 	for i := range len(re) {
@@ -95,7 +95,7 @@ func parsing(re string) (work int) {
 	return work
 }
 
-// instructions is how many a regex needs, at least, or more than maxNodes.
+// instructions returns a lower bound of the instructions of a regex, or a number above maxNodes.
 func instructions(tree *syntax.Regexp) (n int) {
 	for _, sub := range tree.Sub {
 		if n += instructions(sub); n > maxNodes {
@@ -113,31 +113,31 @@ func instructions(tree *syntax.Regexp) (n int) {
 	return n
 }
 
-// A regexCompiler makes nodes of a program of package syntax. ^, $ and \b look at the characters
-// on both sides of a place. So a node is an instruction, the kind of the character before, and
-// once an assertion was passed, the kind that the character after must have.
+// A regexCompiler makes nodes from a program of package syntax. ^, $ and \b depend on the
+// characters before and after. So a node is an instruction with the kind of the character before it
+// and, once an assertion was passed, the kind that the character after it must have.
 type regexCompiler struct {
 	n      *network
 	prog   *syntax.Prog
 	sides  bool // the program has assertions
 	end    int32
-	known  map[regexPlace]int32
-	todo   []regexPlace
+	known  map[regexKey]int32
+	todo   []regexKey
 	dotAll charset
-	sets   map[*rune]charset // of large classes, by where they are
+	sets   map[*rune]charset // large classes by their addresses
 }
 
-type regexPlace struct {
+type regexKey struct {
 	pc            uint32
 	before, after side
 }
 
-// A side is the kind of a character beside a place, as far as assertions ask.
+// A side is the kind of a neighbouring character, as far as assertions distinguish them.
 type side uint8
 
 const (
-	open  side = iota // not asked
-	edge              // the text begins or ends
+	open  side = iota // no assertion depends on it
+	edge              // the beginning or end of the text
 	line              // \n
 	word              // [0-9A-Za-z_]
 	other             // any other
@@ -169,8 +169,8 @@ func (r *regexCompiler) compile(what, re string, flags syntax.Flags) (err error)
 		r.sides = r.sides || inst.Op == syntax.InstEmptyWidth
 	}
 	r.end = r.n.add(netNode{kind: endNode})
-	r.known, r.sets = map[regexPlace]int32{}, map[*rune]charset{}
-	first := regexPlace{pc: uint32(r.prog.Start)}
+	r.known, r.sets = map[regexKey]int32{}, map[*rune]charset{}
+	first := regexKey{pc: uint32(r.prog.Start)}
 	if r.sides {
 		first.before = edge
 	}
@@ -186,8 +186,8 @@ func (r *regexCompiler) compile(what, re string, flags syntax.Flags) (err error)
 	return r.n.check(what)
 }
 
-// node returns the node of a place, which fill completes later.
-func (r *regexCompiler) node(p regexPlace) int32 {
+// node returns the node for a key. fill completes it later.
+func (r *regexCompiler) node(p regexKey) int32 {
 	i, ok := r.known[p]
 	if !ok {
 		i = r.n.add(netNode{})
@@ -197,10 +197,10 @@ func (r *regexCompiler) node(p regexPlace) int32 {
 	return i
 }
 
-func (r *regexCompiler) fill(p regexPlace) {
+func (r *regexCompiler) fill(p regexKey) {
 	inst := &r.prog.Inst[p.pc]
 	at := r.known[p]
-	go1 := func(pc uint32) int32 { return r.node(regexPlace{pc, p.before, p.after}) }
+	go1 := func(pc uint32) int32 { return r.node(regexKey{pc, p.before, p.after}) }
 	switch inst.Op {
 	case syntax.InstAlt, syntax.InstAltMatch:
 		a, b := go1(inst.Out), go1(inst.Arg)
@@ -223,20 +223,20 @@ func (r *regexCompiler) fill(p regexPlace) {
 }
 
 // assert returns the nodes after an assertion: one for each kind of character that may follow.
-func (r *regexCompiler) assert(p regexPlace, inst *syntax.Inst) (more []int32) {
+func (r *regexCompiler) assert(p regexKey, inst *syntax.Inst) (more []int32) {
 	for after := edge; after <= other; after++ {
 		if p.after != open && p.after != after {
 			continue
 		}
 		holds := syntax.EmptyOpContext(p.before.example(), after.example())
 		if syntax.EmptyOp(inst.Arg)&^holds == 0 {
-			more = append(more, r.node(regexPlace{inst.Out, p.before, after}))
+			more = append(more, r.node(regexKey{inst.Out, p.before, after}))
 		}
 	}
 	return more
 }
 
-// example returns a character of a side, as EmptyOpContext wants it.
+// example returns a character of a side, as an argument for EmptyOpContext.
 func (s side) example() rune {
 	switch s {
 	case edge:
@@ -249,27 +249,27 @@ func (s side) example() rune {
 	return ' '
 }
 
-// characters returns the nodes that read what an instruction matches.
-func (r *regexCompiler) characters(p regexPlace, inst *syntax.Inst) (more []int32) {
+// characters returns the nodes that read the characters of an instruction.
+func (r *regexCompiler) characters(p regexKey, inst *syntax.Inst) (more []int32) {
 	set := r.set(inst)
 	if r.dotAll != nil && inst.Op == syntax.InstRuneAnyNotNL {
 		set = r.dotAll
 	}
 	if !r.sides {
-		return []int32{r.n.read(set, r.node(regexPlace{pc: inst.Out}))}
+		return []int32{r.n.read(set, r.node(regexKey{pc: inst.Out}))}
 	}
 	for s := line; s <= other; s++ {
 		if p.after != open && p.after != s {
 			continue
 		}
 		if part := set.and(s.of()); len(part) > 0 {
-			more = append(more, r.n.read(part, r.node(regexPlace{pc: inst.Out, before: s})))
+			more = append(more, r.n.read(part, r.node(regexKey{pc: inst.Out, before: s})))
 		}
 	}
 	return more
 }
 
-// set returns the characters that an instruction matches. Repeated classes are sorted once.
+// set returns the characters of an instruction. Repeated classes are sorted once.
 func (r *regexCompiler) set(inst *syntax.Inst) charset {
 	if len(inst.Rune) <= 8 {
 		return instSet(inst)
@@ -283,7 +283,7 @@ func (r *regexCompiler) set(inst *syntax.Inst) charset {
 	return set
 }
 
-// instSet returns the characters that an instruction matches.
+// instSet returns the characters of an instruction.
 func instSet(inst *syntax.Inst) charset {
 	switch inst.Op {
 	case syntax.InstRuneAny:

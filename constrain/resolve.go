@@ -1,6 +1,6 @@
 package constrain
 
-// $ref: from a fragment to the value of the schema's text that it names.
+// $ref: finding the value of the schema's text for a reference.
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 
 var pointerUnescape = strings.NewReplacer("~1", "/", "~0", "~")
 
-// find returns the value that a reference within the document names.
+// find returns the value for a reference within the document.
 func (c *schemaCompiler) find(ref string) (*jsonValue, error) {
 	fragment, ok := strings.CutPrefix(ref, "#")
 	if !ok {
@@ -60,7 +60,7 @@ func (c *schemaCompiler) find(ref string) (*jsonValue, error) {
 	return v, nil
 }
 
-// findAnchors notes the schemas with an $anchor, of equal ones the first.
+// findAnchors records the schemas with an $anchor; of equal anchors, the first.
 func (c *schemaCompiler) findAnchors(v *jsonValue) {
 	c.meter.charge(4)
 	if a := v.member("$anchor"); a != nil && a.kind == '"' && c.anchors[a.text] == nil {

@@ -1,14 +1,13 @@
 package constrain
 
-// Satisfy: which values exist at all, so that no text is led to where none does.
+// Satisfy: which values exist, so that no text is led to a value that cannot be written.
 
 import "slices"
 
-// satisfy finds the values that are possible, the least set that follows from itself, and drops
-// everything else.
+// satisfy finds the possible values, by the least fixed point, and drops everything else.
 func (c *schemaCompiler) satisfy() error {
 	list := slices.Clone(c.order)
-	slices.Reverse(list) // most parts before their wholes
+	slices.Reverse(list) // usually parts before the values that contain them
 	if err := c.findPossible(list); err != nil {
 		return err
 	}
@@ -31,10 +30,10 @@ func (c *schemaCompiler) satisfy() error {
 	return c.meter.failed()
 }
 
-// findPossible marks the values that are possible. Those that are not yet are looked at again when
-// a part of them is found to be.
+// findPossible marks the possible values. A value that is not marked is visited again when one of
+// its parts is marked.
 func (c *schemaCompiler) findPossible(list []*value) error {
-	wholes := map[*value][]*value{} // those that a value is a part of
+	wholes := map[*value][]*value{} // the values that contain a value as a part
 	for _, v := range list {
 		if err := c.meter.charge(4 + 4*v.parts()); err != nil {
 			return err
@@ -68,7 +67,7 @@ func (c *schemaCompiler) findPossible(list []*value) error {
 	return nil
 }
 
-// eachPart calls f with the values of names and items, of each at least once.
+// eachPart calls f with the values of names and items; it may call f several times for a value.
 func (v *value) eachPart(f func(*value)) {
 	for _, s := range v.arrays {
 		for _, item := range s.prefix {
@@ -86,7 +85,7 @@ func (v *value) eachPart(f func(*value)) {
 	}
 }
 
-// parts returns how many there are.
+// parts returns the number of calls that eachPart would make.
 func (v *value) parts() (n int) {
 	for _, s := range v.arrays {
 		n += len(s.prefix) + 1
@@ -97,7 +96,7 @@ func (v *value) parts() (n int) {
 	return n
 }
 
-// exists says whether a value is possible, as far as its parts are known to be.
+// exists reports whether a value is possible, from what is known of its parts.
 func (v *value) exists(m *meter) bool {
 	return v.null || v.yes || v.no || len(v.numbers) > 0 || len(v.strings) > 0 ||
 		slices.ContainsFunc(v.arrays, (*arraySpec).exists) ||
@@ -116,7 +115,7 @@ func (s *arraySpec) exists() bool {
 	return true
 }
 
-// finish limits the length to the items that are possible.
+// finish limits the length to the possible items.
 func (s *arraySpec) finish() {
 	for i := range len(s.prefix) + 1 {
 		if !s.item(i).possible && (s.max < 0 || i < s.max) {
@@ -125,7 +124,7 @@ func (s *arraySpec) finish() {
 	}
 }
 
-// exists says whether there is such an object.
+// exists reports whether there is such an object.
 func (s *objectSpec) exists(m *meter) bool {
 	needed, possible := 0, 0
 	for i := range s.names {
@@ -143,7 +142,7 @@ func (s *objectSpec) exists(m *meter) bool {
 		(possible >= s.min || possible+s.countOthers(m) >= s.min)
 }
 
-// countOthers returns how many names there can be besides those that are known, at most unbounded.
+// countOthers returns the number of possible names besides the known ones, at most unbounded.
 func (s *objectSpec) countOthers(m *meter) int {
 	if s.others == nil {
 		return 0
@@ -166,7 +165,7 @@ func (s *objectSpec) countOthers(m *meter) int {
 	return u.count[0] - s.known(m, u)
 }
 
-// known returns how many of the names a table of other names has too.
+// known returns how many of the known names a table of other names contains too.
 func (s *objectSpec) known(m *meter, t *table) (n int) {
 	if t.count[0] >= unbounded {
 		return 0
@@ -186,7 +185,7 @@ func (t *table) clone() *table {
 		kind: slices.Clone(t.kind), kinds: t.kinds}
 }
 
-// finish counts, once it is known which values are possible.
+// finish computes the counts after the possible values are known.
 func (s *objectSpec) finish(m *meter, plain charset) {
 	if s.countOthers(m) == 0 {
 		s.others = nil

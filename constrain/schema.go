@@ -1,6 +1,6 @@
 package constrain
 
-// Schema: the keywords of one JSON Schema, read and checked.
+// Schema: the keywords of one JSON Schema, parsed and checked.
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 	"picogpt/internal/quote"
 )
 
-// A schema is what one schema object says; its parts are schemas of their own.
+// A schema holds the keywords of one schema object. Its parts are schemas of their own.
 type schema struct {
-	id    int        // in the order in which schemas are met
-	from  *jsonValue // where it is written, nil where it is not
+	id    int        // in the order in which schemas are found
+	from  *jsonValue // its text; nil if it has none
 	never bool       // the schema false
 
 	ref                 *schema
@@ -21,12 +21,12 @@ type schema struct {
 	enum                []*jsonValue // nil if there is none
 	hasEnum             bool
 
-	types types // 0 if any will do
+	types types // 0 means any
 
 	minimum, maximum           *decimal
 	exclusiveMin, exclusiveMax *decimal
 	multiple                   *big.Rat
-	texts                      []string // of numbers and strings: nothing but these
+	texts                      []string // of numbers and strings: only these
 	hasTexts                   bool
 
 	minLength, maxLength int // maxLength -1: none
@@ -34,8 +34,8 @@ type schema struct {
 	format               string
 
 	properties    []property
-	index         map[string]*schema // of properties, where there are many
-	patterns      []property         // the name is a pattern
+	index         map[string]*schema // of properties, if there are many
+	patterns      []property         // each name is a pattern
 	additional    *schema            // nil: others are allowed
 	required      []string
 	free          bool // names come in any order
@@ -52,7 +52,7 @@ type property struct {
 	value *schema
 }
 
-// types is a set of JSON's types. integerType is the whole numbers among numberType.
+// types is a set of JSON's types. integerType is the set of whole numbers in numberType.
 type types uint8
 
 const (
@@ -74,7 +74,7 @@ var annotations = map[string]bool{"title": true, "description": true, "default":
 	"$schema": true, "$anchor": true, "$defs": true, "definitions": true,
 	"contentEncoding": true, "contentMediaType": true, "contentSchema": true}
 
-// refused are keywords that restrict and that we do not follow.
+// refused are keywords that restrict and that this package does not support.
 var refused = map[string]bool{"not": true, "if": true, "then": true, "else": true,
 	"contains": true, "minContains": true, "maxContains": true, "uniqueItems": true,
 	"dependentRequired": true, "dependentSchemas": true, "dependencies": true,
@@ -83,7 +83,7 @@ var refused = map[string]bool{"not": true, "if": true, "then": true, "else": tru
 	"additionalItems": true, "divisibleBy": true, "disallow": true, "extends": true,
 	"$vocabulary": true}
 
-// schemaOf reads the schema of a JSON value, each value once.
+// schemaOf returns the schema of a JSON value. It parses each value once.
 func (c *schemaCompiler) schemaOf(v *jsonValue) (*schema, error) {
 	if s := c.schemas[v]; s != nil {
 		return s, nil
@@ -113,7 +113,7 @@ func (c *schemaCompiler) schemaOf(v *jsonValue) (*schema, error) {
 	return s, nil
 }
 
-// deeper goes into a schema within another.
+// deeper counts one level of nested schemas.
 func (c *schemaCompiler) deeper(v *jsonValue) error {
 	if c.depth++; c.depth > maxDepth {
 		return fmt.Errorf("%s: more than %d schemas lead to one another", v.at(), maxDepth)
@@ -140,7 +140,7 @@ func (c *schemaCompiler) keyword(s *schema, in *jsonValue, key string, v *jsonVa
 			return v.want("an array")
 		}
 		s.enum, s.hasEnum = append(s.enum, v.items...), true
-		if in.member("const") != nil { // both hold
+		if in.member("const") != nil { // both must hold
 			err = c.both(s, in)
 		}
 	case "const":
@@ -220,7 +220,7 @@ func (c *schemaCompiler) keyword(s *schema, in *jsonValue, key string, v *jsonVa
 	return err
 }
 
-// both adds const to a schema that has enum as well: as one more schema that must hold.
+// both adds const to a schema that also has enum, as another schema that must hold.
 func (c *schemaCompiler) both(s *schema, in *jsonValue) error {
 	also := c.newSchema(in)
 	also.enum, also.hasEnum = []*jsonValue{in.member("const")}, true
@@ -251,7 +251,7 @@ func readTypes(v *jsonValue) (t types, err error) {
 	return t, nil
 }
 
-// count reads a whole number from 0, as 3 or as 3.0. Beyond 2^30 they are all the same.
+// count reads a whole number from 0, such as 3 or 3.0. Numbers above 2^30 are all treated alike.
 func (v *jsonValue) count() (int, error) {
 	d, err := v.decimal()
 	if err != nil || d.neg && !d.zero() || !d.whole() {
@@ -336,7 +336,7 @@ func (c *schemaCompiler) propertiesOf(v *jsonValue) (list []property, err error)
 	return list, nil
 }
 
-// lookUp makes the index of many properties.
+// lookUp builds the index of many properties.
 func (s *schema) lookUp() {
 	if len(s.properties) <= 8 {
 		return
@@ -347,7 +347,7 @@ func (s *schema) lookUp() {
 	}
 }
 
-// property returns the schema of a property, nil where properties does not have the name.
+// property returns the schema of a property, or nil if properties does not contain the name.
 func (s *schema) property(name string) *schema {
 	if s.index != nil {
 		return s.index[name]
@@ -360,7 +360,7 @@ func (s *schema) property(name string) *schema {
 	return nil
 }
 
-// resolve finds the schema that a $ref names: # and a JSON pointer, or # and an anchor.
+// resolve returns the schema of a $ref: # and a JSON pointer, or # and an anchor.
 func (c *schemaCompiler) resolve(v *jsonValue) (*schema, error) {
 	if v.kind != '"' {
 		return nil, v.want("a string")

@@ -1,6 +1,6 @@
 package constrain
 
-// Strings: what a string of JSON may be, byte by byte with its escapes.
+// Strings: the allowed JSON strings, byte by byte with their escapes.
 
 import (
 	"strings"
@@ -8,32 +8,32 @@ import (
 	"unicode/utf8"
 )
 
-// A stringSpec is what strings may be: of some length, matching patterns, or one of a list.
+// A stringSpec says which strings are allowed: of some length, matching patterns, or from a list.
 type stringSpec struct {
 	table    *table // nil: any characters
 	min, max int    // characters; max -1: any number
 	escapes  escapes
 	texts    []string // nil: no list
-	escaped  []string // texts as JSON writes them, without the quotes, sorted
+	escaped  []string // texts in JSON, without the quotes, sorted
 }
 
 // escapes says which escapes a string may have.
 type escapes uint8
 
 const (
-	looseEscapes escapes = iota // all of JSON's; \ud800 alone stands for U+FFFD
+	looseEscapes escapes = iota // all of JSON's; a lone \ud800 stands for U+FFFD
 	allEscapes                  // all that stand for characters
-	fewEscapes                  // those of characters that must be escaped
+	fewEscapes                  // only for characters that must be escaped
 )
 
-// A stringState is where a string is, after its first quote.
+// A stringState is the state within a string, after its first quote.
 type stringState struct {
 	partial
 	at int32 // state of the table
 	n  int32 // characters so far
 }
 
-// verdict is what a byte does to a string.
+// verdict is the effect of a byte on a string.
 type verdict uint8
 
 const (
@@ -78,7 +78,7 @@ func (s *stringSpec) step(st stringState, b byte) (stringState, verdict) {
 	return s.arriveHex(st, p)
 }
 
-// plainByte says whether a byte of a string is a character that stands for itself.
+// plainByte reports whether a byte of a string is a character that stands for itself.
 func plainByte(b byte) bool { return b >= 0x20 && b < 0x80 && b != '"' && b != '\\' }
 
 func (s *stringSpec) stepBorder(st stringState, b byte) (stringState, verdict) {
@@ -111,7 +111,7 @@ func (s *stringSpec) stepBorder(st stringState, b byte) (stringState, verdict) {
 	return s.arrive(st, p)
 }
 
-// arrive takes a part of a character of UTF-8.
+// arrive adds a part of a character of UTF-8.
 func (s *stringSpec) arrive(st stringState, p partial) (stringState, verdict) {
 	lo, hi := p.runes()
 	if p.left == 0 {
@@ -153,7 +153,7 @@ func (s *stringSpec) stepEscape(st stringState, b byte) (stringState, verdict) {
 	return st, impossible
 }
 
-// arriveHex takes a part of the four digits of an escape.
+// arriveHex adds some of the four digits of an escape.
 func (s *stringSpec) arriveHex(st stringState, p partial) (stringState, verdict) {
 	st.partial = p
 	if p.form == looseHex {
@@ -194,7 +194,7 @@ func (s *stringSpec) arriveHex(st stringState, p partial) (stringState, verdict)
 	return st, impossible
 }
 
-// complete adds a character.
+// complete adds a complete character.
 func (s *stringSpec) complete(st stringState, r rune) (stringState, verdict) {
 	st.partial = partial{}
 	st.n++
@@ -213,7 +213,7 @@ func (s *stringSpec) complete(st stringState, r rune) (stringState, verdict) {
 	return st, goesOn
 }
 
-// live says whether a string can still end.
+// live reports whether a string can still end.
 func (s *stringSpec) live(st stringState) bool {
 	if st.at < 0 || s.max >= 0 && int(st.n) > s.max {
 		return false
@@ -224,7 +224,7 @@ func (s *stringSpec) live(st stringState) bool {
 	return s.ends(st)
 }
 
-// ends says whether a string of an allowed length continues from a state.
+// ends reports whether a string of an allowed length continues from a state.
 func (s *stringSpec) ends(st stringState) bool {
 	hi := -1
 	if s.max >= 0 {
@@ -233,22 +233,23 @@ func (s *stringSpec) ends(st stringState) bool {
 	return s.table.ends(st.at, s.min-int(st.n), hi)
 }
 
-// roomy says whether the lengths forbid none of the strings that continue with up to so many
+// roomy reports whether the length bounds allow all strings that continue with at most chars
 // characters: each of them can end at an allowed length.
 func (s *stringSpec) roomy(st stringState, chars int) bool {
-	t, more := s.table, int(st.n) < s.min // it is too short to end, and whole lets it continue
+	// the string is too short to end; whole says that it can continue
+	t, more := s.table, int(st.n) < s.min
 	if s.max < 0 {
 		return !more || t.whole[st.at]
 	}
 	return int(st.n)+chars+t.far <= s.max && (!more || t.whole[st.at] && s.min+t.far <= s.max)
 }
 
-// mayEnd says whether the string may end here.
+// mayEnd reports whether the string may end here.
 func (s *stringSpec) mayEnd(st stringState) bool {
 	return int(st.n) >= s.min && (s.table == nil || s.table.kind[st.at] >= 0)
 }
 
-// reaches says whether a character from lo to hi may follow.
+// reaches reports whether a character from lo to hi may follow.
 func (s *stringSpec) reaches(st stringState, lo, hi rune) bool {
 	if lo > hi {
 		return false
@@ -264,7 +265,7 @@ func (s *stringSpec) reaches(st stringState, lo, hi rune) bool {
 	})
 }
 
-// has says whether the spec, apart from a list, holds for a text.
+// has reports whether the spec, without its list, allows a text.
 func (s *stringSpec) has(text string) bool {
 	st := stringState{}
 	for _, r := range text {
@@ -276,7 +277,7 @@ func (s *stringSpec) has(text string) bool {
 	return s.mayEnd(st)
 }
 
-// escapeJSON writes the characters of a string as JSON does, with no escape that is not needed.
+// escapeJSON returns a text as in JSON, with only the necessary escapes.
 func escapeJSON(s string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -1,6 +1,6 @@
 package constrain
 
-// The specs of strings: lengths, patterns and lists of all schemas that hold together.
+// The specs of strings: the lengths, patterns and lists of all schemas that must hold.
 
 import (
 	"fmt"
@@ -73,7 +73,7 @@ func (c *schemaCompiler) str(v *value, a alternative) error {
 	return nil
 }
 
-// list returns the spec of the texts for which s holds.
+// list returns the spec of the texts that s allows.
 func (s *stringSpec) list(texts []string, m *meter) *stringSpec {
 	l := &stringSpec{texts: []string{}}
 	for _, text := range texts {
@@ -89,7 +89,7 @@ func (s *stringSpec) list(texts []string, m *meter) *stringSpec {
 	return l
 }
 
-// table returns the automaton of strings that match all of some patterns; nil if there are none.
+// table returns the automaton of strings that match all patterns, or nil if there are none.
 func (c *schemaCompiler) table(from *schema, patterns []string, lo, hi int) (*table, error) {
 	for _, p := range patterns {
 		c.meter.charge(64 + 8*len(p))
@@ -135,7 +135,7 @@ func (c *schemaCompiler) patterns(what string, patterns []string) (machines []*m
 	return machines, nil
 }
 
-// pattern compiles one pattern; nil if it matches nothing.
+// pattern compiles one pattern. It returns nil if the pattern matches nothing.
 func (c *schemaCompiler) pattern(what, p string) (*machine, error) {
 	const flags = syntax.Perl
 	p = ecmaEscapes(p)
@@ -164,8 +164,8 @@ func (c *schemaCompiler) pattern(what, p string) (*machine, error) {
 	return m, err
 }
 
-// anywhere returns a regex for texts in which a pattern matches somewhere. ^ in front and $ at the
-// end are taken as they are meant, for assertions make an automaton larger.
+// anywhere returns a regex for texts in which a pattern matches somewhere. It removes ^ at the
+// beginning and $ at the end, because assertions make an automaton larger.
 func anywhere(pattern string) string {
 	const any = "(?s:.*)"
 	before, after := any, any
@@ -189,7 +189,7 @@ func anywhere(pattern string) string {
 	return any + "(?:" + pattern + ")" + any
 }
 
-// asserts says whether a regex looks at what is beside a place.
+// asserts reports whether a regex contains an assertion.
 func asserts(tree *syntax.Regexp) bool {
 	switch tree.Op {
 	case syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText,
@@ -199,7 +199,7 @@ func asserts(tree *syntax.Regexp) bool {
 	return slices.ContainsFunc(tree.Sub, asserts)
 }
 
-// ecmaEscapes writes \uXXXX as RE2 does.
+// ecmaEscapes replaces \uXXXX by RE2's syntax.
 func ecmaEscapes(p string) string {
 	var b strings.Builder
 	for i := 0; i < len(p); i++ {

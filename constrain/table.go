@@ -8,29 +8,31 @@ import (
 	"slices"
 )
 
-// A table is a deterministic automaton for strings. State 0 is the first.
+// A table is a deterministic automaton for strings. State 0 is the start.
 type table struct {
 	alpha   *alphabet
 	classes int
-	next    []int32 // [state, class]; -1 where no string follows
-	kind    []int32 // [state] which patterns a string that ends here matches; -1: it may not end
+	next    []int32 // [state, class]; -1 if no string follows
+	// [state] the patterns that a string which ends here matches; -1 if it may not end
+	kind    []int32
 	kinds   [][]bool
-	all     []bool     // [state] any string may follow, and all are of its kind
-	plainly []uint16   // the classes that have characters of plain ids
-	plain   []bool     // [state] whatever such characters follow, some string begins so
-	whole   []bool     // [state] and so whatever characters follow
-	far     int        // from each state some string ends after so many characters, or fewer
-	count   []int      // [state] how many strings follow; unbounded for infinitely many
+	all     []bool   // [state] any string may follow, and all are of its kind
+	plainly []uint16 // the classes that have characters of plain ids
+	plain   []bool   // [state] after any such characters, some string continues
+	whole   []bool   // [state] the same after any characters
+	// a number of characters after which, at most, some string ends, from any state
+	far     int
+	count   []int      // [state] number of strings that follow; unbounded for infinitely many
 	lengths [][]uint64 // [state] bit n: some string ends after n characters; nil: after any number
-	rows    int        // bits of lengths
-	loop    int        // bit loop follows the last again; -1: none does
-	loose   *table     // the same for strings of any length
+	rows    int        // number of bits of lengths
+	loop    int        // the bit loop follows the last bit again; -1 if none does
+	loose   *table     // the same automaton for strings of any length
 }
 
 const unbounded = 1 << 30
 
-// newTable runs machines side by side. With all set a string must match all of them, else the
-// kinds say which it matches.
+// newTable runs machines in parallel. With all set, a string must match all of them; otherwise the
+// kinds say which ones it matches.
 func newTable(what string, machines []*machine, all bool, meter *meter) (*table, error) {
 	var sets []charset
 	for _, m := range machines {
@@ -96,7 +98,7 @@ func (b *tableBuilder) build(what string) error {
 	return nil
 }
 
-// state returns the number of a tuple of states.
+// state returns the index of a tuple of states.
 func (b *tableBuilder) state(tuple []*set) int32 {
 	if b.all && slices.Contains(tuple, deadSet) {
 		return -1
@@ -120,7 +122,7 @@ func (b *tableBuilder) state(tuple []*set) int32 {
 	return i
 }
 
-// kind returns which machines accept.
+// kind returns a number for the set of machines that accept.
 func (b *tableBuilder) kind(tuple []*set) int32 {
 	accepts, any := make([]bool, len(tuple)), true
 	var key []byte
@@ -147,8 +149,9 @@ func (t *table) row(s int32) []int32 { return t.next[int(s)*t.classes : (int(s)+
 
 func (t *table) states() int { return len(t.kind) }
 
-// finish drops the kinds that no string may have and the states from which none can end, and finds
-// what the lexer asks. plain is the characters of plain ids. It says whether there is any string.
+// finish drops the kinds that no string may have and the states from which none can end, and
+// computes what masks need. plain is the set of characters of plain ids. It reports whether there
+// is any string.
 func (t *table) finish(
 	m *meter, plain charset, possible func(kind int) bool,
 ) (bool, error) {
@@ -195,11 +198,11 @@ func (t *table) finish(
 	return true, nil
 }
 
-// minimize joins the states that cannot be told apart.
+// minimize joins equivalent states.
 func (t *table) minimize(m *meter) error {
 	group := slices.Clone(t.kind)
 	for groups, rounds := 0, 0; ; rounds++ {
-		if rounds == 40 { // a long chain; nothing is lost but some room
+		if rounds == 40 { // a long chain; the result is only larger than necessary
 			for s := range group {
 				group[s] = int32(s)
 			}

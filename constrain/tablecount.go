@@ -1,9 +1,9 @@
 package constrain
 
-// Table: how many strings follow a state.
+// Table: the number of strings that follow a state.
 
-// countStrings counts the strings from each state, unbounded where there is a cycle. A class of
-// several characters counts as many.
+// countStrings counts the strings from each state; the number is unbounded if there is a cycle. A
+// class counts as many times as it has characters.
 func (t *table) countStrings() {
 	width := make([]int, t.classes)
 	for i, from := range t.alpha.starts {
@@ -17,11 +17,11 @@ func (t *table) countStrings() {
 	t.count = make([]int, t.states())
 	const open = 1
 	color := make([]uint8, t.states())
-	type place struct {
+	type visit struct {
 		state int32
 		class int
 	}
-	for path := []place{{}}; len(path) > 0; {
+	for path := []visit{{}}; len(path) > 0; {
 		at := &path[len(path)-1]
 		if at.class == 0 {
 			color[at.state] = open
@@ -32,7 +32,7 @@ func (t *table) countStrings() {
 		if at.class == t.classes {
 			color[at.state]++
 			path = path[:len(path)-1]
-			if len(path) > 0 { // the caller's class is the one before its next
+			if len(path) > 0 { // the predecessor has advanced beyond this class
 				up := path[len(path)-1]
 				t.add(up.state, at.state, width[up.class-1])
 			}
@@ -44,7 +44,7 @@ func (t *table) countStrings() {
 		switch {
 		case n < 0:
 		case color[n] == 0:
-			path = append(path, place{state: n})
+			path = append(path, visit{state: n})
 		case color[n] == open:
 			t.count[from] = unbounded
 		default:
@@ -62,7 +62,7 @@ func (t *table) add(to, from int32, width int) {
 	}
 }
 
-// spread makes unbounded what leads to a cycle.
+// spread sets the count of each state that leads to a cycle to unbounded.
 func (t *table) spread() {
 	before := t.before()
 	var todo []int32
@@ -82,7 +82,7 @@ func (t *table) spread() {
 	}
 }
 
-// before returns the states from which each state follows.
+// before returns the predecessors of each state.
 func (t *table) before() [][]int32 {
 	before := make([][]int32, t.states())
 	for s := range t.kind {
@@ -95,8 +95,8 @@ func (t *table) before() [][]int32 {
 	return before
 }
 
-// never returns the states from which no characters of some classes (nil: of all) lead to where no
-// string continues.
+// never returns the states from which no sequence of characters of some classes (nil: of all) leads
+// to a state where no string continues.
 func (t *table) never(classes []uint16) []bool {
 	asked := make([]bool, t.classes)
 	for _, c := range classes {
@@ -104,7 +104,7 @@ func (t *table) never(classes []uint16) []bool {
 	}
 	before := make([][]int32, t.states())
 	is := make([]bool, t.states())
-	var todo []int32 // the states that are found not to be such
+	var todo []int32 // states that were found not to be in the result
 	for s := range is {
 		is[s] = true
 		for c, n := range t.row(int32(s)) {
@@ -129,7 +129,7 @@ func (t *table) never(classes []uint16) []bool {
 	return is
 }
 
-// farthest returns after how many characters a string can end from any state.
+// farthest returns the number of characters within which a string can end from any state.
 func (t *table) farthest() (most int) {
 	before := t.before()
 	far := make([]int, t.states())

@@ -1,6 +1,6 @@
 package constrain
 
-// Table: of which lengths the strings are that follow a state.
+// Table: the lengths of the strings that follow a state.
 
 import (
 	"encoding/binary"
@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// measure finds the lengths of strings from each state, up to most characters (-1: all lengths).
+// measure computes the lengths of strings from each state, up to most characters (-1: all lengths).
 func (t *table) measure(what string, most int, m *meter) error {
 	loose := *t
 	words := (t.states() + 63) / 64
@@ -62,7 +62,7 @@ func (t *table) measure(what string, most int, m *meter) error {
 	return nil
 }
 
-// after returns the states that follow each state, each once, and how many there are.
+// after returns the successors of each state, without duplicates, and the number of all of them.
 func (t *table) after() (after [][]int32, edges int) {
 	after = make([][]int32, t.states())
 	for s := range after {
@@ -86,11 +86,12 @@ func bitKey(set []uint64) string {
 	return string(key)
 }
 
-// ends says whether a string from a state can end after lo to hi characters; hi -1: any number.
+// ends reports whether a string from a state can end after lo to hi characters; hi -1 means any
+// number.
 func (t *table) ends(s int32, lo, hi int) bool {
 	lo = max(lo, 0)
 	if hi < 0 {
-		hi = max(lo, t.rows) + t.rows // beyond the rows the lengths repeat
+		hi = max(lo, t.rows) + t.rows // beyond the rows, the lengths repeat
 	}
 	lengths := t.lengths[s]
 	if anyBit(lengths, lo, min(hi, t.rows-1)) {
@@ -110,7 +111,7 @@ func (t *table) ends(s int32, lo, hi int) bool {
 	return anyBit(lengths, from, t.rows-1) || anyBit(lengths, t.loop, to)
 }
 
-// anyBit says whether a bit from lo to hi is set.
+// anyBit reports whether a bit from lo to hi is set.
 func anyBit(bits []uint64, lo, hi int) bool {
 	for lo <= hi {
 		w := bits[lo/64] >> (lo % 64) << (lo % 64)

@@ -1,6 +1,6 @@
 package constrain
 
-// Value: what a value of JSON may be, compiled from the schemas that hold for it.
+// Value: the allowed JSON values, compiled from the schemas that must hold.
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 // A value is a set of JSON values, by their type.
 type value struct {
-	conj     []*schema // what it is made of
+	conj     []*schema // the schemas that it is compiled from
 	null     bool
 	yes, no  bool
 	numbers  []*numberSpec
@@ -21,16 +21,16 @@ type value struct {
 	possible bool // there is such a value
 }
 
-// SchemaOptions are choices about the text of JSON that a schema leaves open.
+// SchemaOptions decide what a schema leaves open about the text of JSON.
 type SchemaOptions struct {
-	// Space is the white space between the parts of the text. 0 is at most one space after each
-	// colon and each comma. NoSpace is none. n above 0 is up to n spaces, tabs and newlines at
-	// every place where JSON allows them, but for the beginning and the end of the text.
+	// Space is the white space between the parts of the text. 0 means at most one space after each
+	// colon and each comma. NoSpace means none. n above 0 means up to n spaces, tabs and newlines
+	// wherever JSON allows them, except at the beginning and the end of the text.
 	Space int
 
-	// Closed forbids properties that neither properties nor patternProperties names, in objects
-	// whose schema has one of the two and no additionalProperties, as additionalProperties false
-	// does. Where required names another, there is no such object.
+	// Closed forbids properties that neither properties nor patternProperties contains, in objects
+	// whose schema has one of the two and no additionalProperties; it has the effect of
+	// additionalProperties false. If required names such a property, there is no such object.
 	Closed bool
 }
 
@@ -38,7 +38,7 @@ type SchemaOptions struct {
 const NoSpace = -1
 
 // JSONSchema returns the constraint that a text is JSON that a schema of draft 2020-12 accepts. The
-// package comment says which keywords it follows; the others that restrict are errors.
+// package comment lists the supported keywords; others that restrict are errors.
 func JSONSchema(v *Vocabulary, text []byte, o SchemaOptions) (*Constraint, error) {
 	return Compiler{Vocabulary: v}.JSONSchema(context.Background(), text, o)
 }
@@ -66,7 +66,7 @@ func jsonSchema(v *Vocabulary, text []byte, o SchemaOptions, m *meter) (*Constra
 	return &Constraint{newJSON(v, first, c.order, o)}, nil
 }
 
-// compile makes all values that the root leads to.
+// compile compiles all values that are reachable from the root.
 func (c *schemaCompiler) compile() (*value, error) {
 	s, err := c.schemaOf(c.root)
 	if err != nil {
@@ -125,13 +125,13 @@ func (c *schemaCompiler) valueOf(conj ...*schema) *value {
 	return v
 }
 
-// trivial says whether a schema accepts everything.
+// trivial reports whether a schema accepts everything.
 func (s *schema) trivial() bool {
 	return !s.never && !s.plain() && !s.hasEnum && s.ref == nil && s.allOf == nil &&
 		s.anyOf == nil && s.oneOf == nil
 }
 
-// build fills a value.
+// build completes a value.
 func (c *schemaCompiler) build(v *value) (err error) {
 	var of *schema // for errors
 	var lists [][]alternative
@@ -154,7 +154,7 @@ func (c *schemaCompiler) build(v *value) (err error) {
 	return nil
 }
 
-// add adds to a value what an alternative allows.
+// add adds what an alternative allows to a value.
 func (c *schemaCompiler) add(v *value, a alternative) error {
 	if err := c.meter.charge(16 + 8*len(a)); err != nil {
 		return err
@@ -184,7 +184,7 @@ func (c *schemaCompiler) add(v *value, a alternative) error {
 	return nil
 }
 
-// allows says whether the lists of an alternative have a word.
+// allows reports whether the lists of an alternative contain a word.
 func (c *schemaCompiler) allows(a alternative, word string) bool {
 	for _, id := range a {
 		s := c.all[id]
@@ -196,7 +196,7 @@ func (c *schemaCompiler) allows(a alternative, word string) bool {
 	return true
 }
 
-// An arraySpec is what arrays may be.
+// An arraySpec says which arrays are allowed.
 type arraySpec struct {
 	prefix   []*value
 	items    *value
@@ -228,7 +228,7 @@ func (c *schemaCompiler) array(v *value, a alternative) {
 	}
 	for i := range prefix + 1 {
 		if c.meter.charge(4+4*len(a)) != nil {
-			return // build reports it
+			return // build returns the error
 		}
 		var conj []*schema
 		for _, id := range a {

@@ -9,53 +9,53 @@ import (
 	"unicode/utf8"
 )
 
-// A Vocabulary is what the ids of a model stand for, arranged for masks. It never changes and may
-// be used by any number of constraints at once.
+// A Vocabulary holds the bytes of a model's ids, arranged for masks. It is immutable, and any
+// number of constraints may use it concurrently.
 type Vocabulary struct {
 	size    int      // one more than the largest id
 	bytes   [][]byte // [size], nil for ids without bytes
 	nodes   []node   // the trie in the order of a depth-first walk; nodes[0] is the root
-	twins   []int32  // [size] the next id of the same bytes, or -1
+	twins   []int32  // [size] the next id with the same bytes, or -1
 	ends    []int    // the ids that end a text
 	names   map[string]int
-	lost    charset // characters that only an id of ends is: none can be written
+	lost    charset // characters that only an id of ends stands for: they cannot be written
 	longest int     // bytes of the longest id
-	widest  int     // characters of the longest id, one that it begins or ends in the middle too
+	widest  int     // characters of the longest id; incomplete ones at its ends count too
 
 	plainly charset    // the characters of plain ids
-	plain   [][]uint64 // [n] the ids that are up to n characters with no need of escapes in JSON
+	plain   [][]uint64 // [n] the ids of at most n characters that need no escapes in JSON
 	odd     []node     // a trie of the other ids
-	oddAt   []int32    // and where its nodes are in nodes
+	oddAt   []int32    // the indexes of its nodes in nodes
 	long    [len(depths)]longTrie
-	free    lexMasks // of strings of any characters, and of all numbers
+	free    lexMasks // masks of strings of any characters, and of all numbers
 }
 
-// A node of the trie is the bytes from the root to it. Its subtree is the nodes after it, size of
-// them with itself: a walk that finds a byte impossible goes on at i + size.
+// A node of the trie stands for the bytes from the root to it. Its subtree is the next size nodes,
+// with itself: a walk that finds a byte impossible continues at i + size.
 type node struct {
 	size  int32
 	id    int32  // the id of these bytes, or -1
-	depth uint16 // how many bytes
+	depth uint16 // number of bytes
 	b     byte   // the last byte
 }
 
 // VocabularyOptions are what a vocabulary has besides bytes.
 type VocabularyOptions struct {
-	// Ends are the ids that end a text, open exactly where a text may end. Their bytes, if they
-	// have any, count for nothing: an ASCII character that no other id is alone does not occur in
-	// texts of a regex, a choice or a grammar, and a text of JSON that comes to need it is an error
-	// where it does. Text.EndWith can choose others.
+	// Ends are the ids that end a text. They are open exactly where a text may end. If they have
+	// bytes, these do not count: an ASCII character that no other id stands for does not occur in
+	// texts of a regex, a choice or a grammar; a text of JSON that needs it ends with an error.
+	// Text.EndWith can set others.
 	Ends []int
 
-	// Names are ids that a grammar can ask for as <name>, with the brackets: special tokens, which
+	// Names are ids that a grammar can name as <name>, with the brackets: special tokens, which
 	// have no bytes.
 	Names map[string]int
 }
 
-// NewVocabulary arranges a vocabulary. tokens[id] is the bytes of an id: nil or empty for ids that
-// stand for no bytes, as end of text and unused ids do; such ids are never open, unless they are
-// Ends. An error names the first byte of UTF-8 that no id is alone: without byte-level ids or byte
-// fallback a constraint could demand what no id can write.
+// NewVocabulary returns a vocabulary. tokens[id] holds the bytes of an id: nil or empty for ids
+// without bytes, such as end of text and unused ids; such ids are never open, unless they are Ends.
+// An error names the first byte of UTF-8 that no single id stands for: without byte-level ids or
+// byte fallback, a constraint could demand text that no ids can write.
 func NewVocabulary(tokens [][]byte, o VocabularyOptions) (*Vocabulary, error) {
 	v := &Vocabulary{size: len(tokens), bytes: make([][]byte, len(tokens)), ends: o.Ends,
 		names: o.Names}
@@ -80,7 +80,8 @@ func NewVocabulary(tokens [][]byte, o VocabularyOptions) (*Vocabulary, error) {
 	return v, nil
 }
 
-// characters counts the characters of some bytes, parts at the beginning and the end too.
+// characters returns the number of characters of some bytes; incomplete ones at the beginning and
+// the end count too.
 func characters(b []byte) (n int) {
 	for i := range b {
 		if i == 0 || utf8.RuneStart(b[i]) {
@@ -90,8 +91,8 @@ func characters(b []byte) (n int) {
 	return n
 }
 
-// complete errs unless each byte that UTF-8 uses is an id alone, and notes the characters that only
-// ids are that end texts.
+// complete returns an error unless each byte of UTF-8 is the bytes of some id. It records the
+// characters that only ids that end texts stand for.
 func (v *Vocabulary) complete(tokens [][]byte) error {
 	if v.size == 0 {
 		return errors.New("the vocabulary is empty: want the bytes of its ids")
@@ -121,13 +122,13 @@ func (v *Vocabulary) complete(tokens [][]byte) error {
 	return nil
 }
 
-// Size is one more than the largest id.
+// Size returns the largest id plus one.
 func (v *Vocabulary) Size() int { return v.size }
 
-// Words is the length of a mask: 64 ids a word.
+// Words returns the length of a mask in words of 64 ids.
 func (v *Vocabulary) Words() int { return (v.size + 63) / 64 }
 
-// build sorts the ids by their bytes and lays out the trie.
+// build sorts the ids by their bytes and builds the trie.
 func (v *Vocabulary) build() {
 	var order []int32
 	v.twins = make([]int32, v.size)
@@ -143,11 +144,11 @@ func (v *Vocabulary) build() {
 	v.nodes = v.trie(order)
 }
 
-// trie lays out ids that are sorted by their bytes. Of those of equal bytes a node has the last,
-// and twins has the others.
+// trie returns the trie of ids that are sorted by their bytes. Of ids with equal bytes a node has
+// the last; twins has the others.
 func (v *Vocabulary) trie(order []int32) (nodes []node) {
 	nodes = append(nodes, node{id: -1})
-	path := []int32{0} // the nodes from the root to the newest
+	path := []int32{0} // the nodes from the root to the newest one
 	shut := func(path []int32) {
 		for _, i := range path {
 			nodes[i].size = int32(len(nodes)) - i
@@ -182,7 +183,7 @@ func (v *Vocabulary) open(mask []uint64, id int32) {
 	}
 }
 
-// child returns the node that follows node i with byte b, or -1.
+// child returns the child of node i for byte b, or -1.
 func (v *Vocabulary) child(i int, b byte) int {
 	end := i + int(v.nodes[i].size)
 	for j := i + 1; j < end; j += int(v.nodes[j].size) {
@@ -193,8 +194,8 @@ func (v *Vocabulary) child(i int, b byte) int {
 	return -1
 }
 
-// Bytes returns the bytes of an id, which the caller must not change; none for ids without bytes
-// and for those that the vocabulary does not have.
+// Bytes returns the bytes of an id, which the caller must not change. It returns nil for ids
+// without bytes and for ids outside the vocabulary.
 func (v *Vocabulary) Bytes(id int) []byte {
 	if id < 0 || id >= v.size {
 		return nil

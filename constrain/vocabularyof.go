@@ -2,15 +2,16 @@ package constrain
 
 // The vocabulary of a tokenizer.
 
-// A Tokenizer has tokens with bytes, and special ones with names. *tokenizer.Tokenizer is one.
+// A Tokenizer has tokens with bytes, and special ones with names. *tokenizer.Tokenizer implements
+// it.
 type Tokenizer interface {
 	Bytes() ([][]byte, error)
 	Special() []int
 	Text(id int) (string, error)
 }
 
-// VocabularyOf arranges a tokenizer's tokens. ends are the ids that end a text, of which those are
-// left out that it does not have; grammars know its special tokens by their texts.
+// VocabularyOf returns the vocabulary of a tokenizer. ends are the ids that end a text; ids that
+// the tokenizer does not have are ignored. Grammars can name its special tokens by their texts.
 func VocabularyOf(t Tokenizer, ends []int) (*Vocabulary, error) {
 	tokens, err := t.Bytes()
 	if err != nil {
