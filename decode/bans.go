@@ -13,9 +13,8 @@ import (
 // bans is what a stream knows of banned strings. Tokens are held while they may yet turn out to be
 // a part of one, so that none that came has to be taken back. Nil is none.
 type bans struct {
-	strings []banned
-	exempt  int        // bytes at the text's beginning that were the prompt's: no string ends in them
-	end     textEnd    // now
+	strings finder
+	end     banEnd     // now
 	began   int        // where the string begins that was complete first, or -1
 	held    []heldBack // tokens that are chosen, and may be taken back
 	ready   []heldBack // that will not be taken back, and are still to be returned by Next
@@ -23,11 +22,10 @@ type bans struct {
 	slides  int        // how often the context slid
 }
 
-// A textEnd is where a new text ends, or ended when it was shorter.
-type textEnd struct {
-	at      int   // bytes before it
-	matched []int // of each string, the length of its longest beginning that ends here; not changed
-	least   int   // the first byte with which a string may begin that is complete later
+// A banEnd is where a new text ends, or ended when it was shorter.
+type banEnd struct {
+	textEnd     // whose memory is not changed
+	least   int // the first byte with which a string may begin that is complete later
 }
 
 // A bar keeps an id from being the n-th new token, from 0.
@@ -36,13 +34,13 @@ type bar struct{ n, id int }
 // A heldBack is a token, and the stream before it.
 type heldBack struct {
 	token   Token
-	before  textEnd
+	before  banEnd
 	end     int // of its bytes in the text
 	context []int
 	guide   []int
 	state   sample.State
 	decoder tokenizer.Decoder
-	text    *textStream
+	text    heldText
 	n       int
 	dropped int
 	slides  int
@@ -52,10 +50,8 @@ func newBans(ban []string, exempt int) *bans {
 	if len(ban) == 0 {
 		return nil
 	}
-	b := &bans{exempt: exempt, began: -1, end: textEnd{matched: make([]int, len(ban))}}
-	for _, s := range ban {
-		b.strings = append(b.strings, banned{s, []int{0, 0}})
-	}
+	b := &bans{began: -1}
+	b.strings, b.end.textEnd = newFinder(ban, exempt)
 	return b
 }
 
@@ -65,12 +61,8 @@ func (b *bans) fork() *bans {
 		return nil
 	}
 	f := *b
-	f.strings, f.held = slices.Clone(b.strings), slices.Clone(b.held)
+	f.strings, f.held = b.strings.fork(), slices.Clone(b.held)
 	f.ready, f.barred = slices.Clone(b.ready), slices.Clone(b.barred)
-	for i := range b.strings { // neither appends to what both have
-		b.strings[i].borders = slices.Clip(b.strings[i].borders)
-		f.strings[i].borders = b.strings[i].borders
-	}
 	return &f
 }
 
@@ -85,15 +77,7 @@ func (b *bans) add(certain string) {
 	b.end.matched = slices.Clone(b.end.matched)
 	end := b.end.at + len(certain)
 	for i := 0; i < len(certain) && b.began < 0; i++ {
-		b.end.at++
-		for k := range b.strings {
-			n := b.strings[k].extend(b.end.matched[k], certain[i])
-			b.end.matched[k] = n
-			start := b.end.at - n
-			if n == len(b.strings[k].text) && b.end.at > b.exempt && (b.began < 0 || start < b.began) {
-				b.began = start
-			}
-		}
+		b.began = b.strings.next(&b.end.textEnd, certain[i])
 	}
 	b.end.at = end
 }
@@ -102,34 +86,10 @@ func (b *bans) add(certain string) {
 // begins at least at its longest beginning; then the token with that byte is taken back, and from
 // there the text may go back further.
 func (b *bans) settle() {
-	b.end.least = b.end.at - slices.Max(b.end.matched)
+	b.end.least = b.end.at - b.strings.begun(&b.end.textEnd)
 	for i := len(b.held) - 1; i >= 0 && b.held[i].end > b.end.least; i-- {
 		b.end.least = min(b.end.least, b.held[i].before.least)
 	}
-}
-
-// A banned string is found by the algorithm of Knuth, Morris and Pratt (1977).
-type banned struct {
-	text string
-
-	// The length of the longest beginning that ends each beginning, without that itself. It grows
-	// with the longest beginning that came: strings may be far longer than texts.
-	borders []int // [up to len(text)+1], at least 2
-}
-
-// extend returns how long the longest beginning is that ends a text, given that of the text without
-// its last byte.
-func (s *banned) extend(n int, last byte) int {
-	for n > 0 && (n == len(s.text) || s.text[n] != last) {
-		n = s.borders[n]
-	}
-	if s.text[n] == last {
-		n++
-	}
-	if n == len(s.borders) {
-		s.borders = append(s.borders, s.extend(s.borders[n-1], s.text[n-1]))
-	}
-	return n
 }
 
 // barredHere returns the ids that may not be the next token.
@@ -163,7 +123,7 @@ func (s *Stream) nextHeld() (t Token, ok bool, err error) {
 // taken back.
 func (s *Stream) takeOrGoBack() error {
 	b := s.bans
-	h := heldBack{context: s.context, state: s.sampler.State, text: s.text.fork(),
+	h := heldBack{context: s.context, state: s.sampler.State, text: s.text.clone(),
 		n: s.n, dropped: s.dropped, slides: b.slides, before: b.end}
 	if s.guide != nil {
 		h.guide = s.guide.context
@@ -231,7 +191,7 @@ func (s *Stream) goBack(i int) error {
 		}
 	}
 	// Forks of the stream may go back to the same.
-	s.context, s.sampler.State, s.text = slices.Clone(h.context), h.state, h.text.fork()
+	s.context, s.sampler.State, s.text.heldText = slices.Clone(h.context), h.state, h.text.clone()
 	if h.decoder != nil {
 		s.decoder = h.decoder.Fork()
 	}

@@ -1,7 +1,7 @@
 package decode
 
-// What a search needs of a stream: it sees what may follow, and chooses by itself. Package search is
-// one.
+// What a search needs of a stream: a search sees what may follow, and chooses by itself. Package
+// search is one.
 
 import (
 	"errors"
@@ -15,9 +15,9 @@ var ErrBanned = errors.New("stream: the token completes a banned string")
 // SetPool has the stream, and those that are forked from it, choose in memory of p.
 func (s *Stream) SetPool(p *sample.Pool) { s.shared = p }
 
-// Sampling calls f with the stream's sampler, which knows what the constraint, the banned strings and
-// guidance say of the token after the context. What f changes in the sampler's state is undone. It may
-// run on a worker, for several streams at a time.
+// Sampling calls f with the stream's sampler, which knows what the constraint, the banned strings
+// and guidance say of the token after the context. What f changes in the sampler's State is undone.
+// It may run on a worker, for several streams at a time.
 func (s *Stream) Sampling(f func(*sample.Sampler) error) error {
 	before := s.sampler.State
 	s.shared.Lend(s.sampler)
@@ -57,8 +57,8 @@ func (s *Stream) Take(c sample.Candidate) (Token, error) {
 // Renew has all of the context evaluated again, what the session held before too.
 func (s *Stream) Renew() { s.renew(0) }
 
-// Shorten ends the text n tokens before MaxTokens and the context do, for a search that evaluates its
-// last token too.
+// Shorten ends the text n tokens before MaxTokens and the context do, for a search that evaluates
+// its last token too.
 func (s *Stream) Shorten(n int) {
 	if s.options.MaxTokens > 0 {
 		s.options.MaxTokens -= n

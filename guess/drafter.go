@@ -1,7 +1,7 @@
 // Package guess drafts: it proposes tokens that may follow texts, so that a model can check several
-// of them in one Eval. Prompt lookup proposes what followed the newest tokens before, a [Model] what
-// a smaller model would choose. How long a draft is follows from what drafts turn out to cost and to
-// bring on this machine, and the text never depends on it.
+// of them in one Eval. Prompt lookup proposes what followed the newest tokens before, a [Model]
+// proposes what a smaller model would choose. How long a draft is depends on what drafts turn out to
+// cost and to bring on this machine. The text never depends on it.
 //
 // Package decode asks a [Drafter] before each step, and checks what it proposes.
 package guess
@@ -40,8 +40,9 @@ type Options struct {
 	Always bool   // drafts are as long as they can be, whatever they cost: for tests
 }
 
-// A Drafter drafts for texts that run together. Nil does not. Its methods are called in turn for each
-// step: Begin, Drop if the step fails, Took for each token that comes, and Learn. End comes last.
+// A Drafter drafts for texts that run together. A nil Drafter drafts nothing. For each step its
+// methods are called in turn: Begin, Drop if the step fails, Took for each token that comes, and
+// Learn. End comes last.
 type Drafter struct {
 	guesser  guesser
 	always   bool

@@ -11,10 +11,10 @@ import (
 // before, the more likely is it that they go on in the same way.
 const longestMatch = 8
 
-// lookup returns up to n tokens [0 to n] that may follow ids, where they stand in ids, and how many of
-// the newest ids occur before them. It is Hugging Face's PromptLookupCandidateGenerator (prompt_lookup_num_tokens n,
-// max_matching_ngram_size longest): the longest n-gram first, of its earlier occurrences the
-// leftmost, and what follows that, cut before an id that ends the text.
+// lookup returns up to n tokens [0 to n] that may follow ids, where they stand in ids, and how many
+// of the newest ids occur before them. It is Hugging Face's PromptLookupCandidateGenerator
+// (prompt_lookup_num_tokens n, max_matching_ngram_size longest): the longest n-gram first, of its
+// earlier occurrences the leftmost, and what follows that, cut before an id that ends the text.
 func lookup(ids []int, n, longest int, ends []int) (draft []int, at, match int) {
 	for match = min(longest, len(ids)-1); match > 0; match-- {
 		newest := ids[len(ids)-match:]
@@ -55,8 +55,8 @@ func (g lookupGuesser) kinds() []odds {
 	return kinds
 }
 
-// outlook implements guesser. Where the newest token is a change of a text that is copied, what comes
-// next is what stands beside it there.
+// outlook implements guesser. Where the newest token is a change of a text that is copied, the guess
+// is what stands beside it there.
 func (g lookupGuesser) outlook(t *attempt, room int) (most, kind int) {
 	n := min(room, g.most)
 	context := t.Context()

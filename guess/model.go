@@ -15,8 +15,8 @@ import (
 type Model struct {
 	Model *model.Model // nil if Open is to open it
 
-	// Open is called once, when guessing seems to be worth it; an error of it ends the text. Whoever
-	// gave it closes the model.
+	// Open is called once, when guessing seems to be worth it. An error of it ends the text. The
+	// caller closes the model.
 	Open func(context.Context) (*model.Model, error)
 
 	// Size is about how many bytes the model of Open has, in parts of the one that writes, and
@@ -72,7 +72,8 @@ type guessedText struct {
 
 func newModelGuesser(m *model.Model, draft *Model, ends []int) *modelGuesser {
 	g := &modelGuesser{
-		draft: draft, target: m, ends: ends, model: draft.Model, size: draft.Size, texts: map[*attempt]*guessedText{},
+		draft: draft, target: m, ends: ends, model: draft.Model, size: draft.Size,
+		texts: map[*attempt]*guessedText{},
 	}
 	switch {
 	case g.model != nil:

@@ -67,5 +67,6 @@ type candidate struct {
 
 // better orders candidates: the greater sum first, then the better beam, then the lower id.
 func better(a, b candidate) int {
-	return cmp.Or(cmp.Compare(b.sum, a.sum), cmp.Compare(a.beam.place, b.beam.place), cmp.Compare(a.id, b.id))
+	return cmp.Or(cmp.Compare(b.sum, a.sum), cmp.Compare(a.beam.place, b.beam.place),
+		cmp.Compare(a.id, b.id))
 }

@@ -58,7 +58,8 @@ const (
 	EarlyStoppingNever EarlyStopping = "never"
 )
 
-// Check returns the *sample.OptionError of options that [Beams] refuses whatever the model is, or nil.
+// Check returns the *sample.OptionError of options that [Beams] refuses whatever the model is, or
+// nil.
 func (b BeamOptions) Check(o decode.Options) error {
 	b = b.withDefaults()
 	if err := b.check(&o); err != nil {
@@ -170,5 +171,5 @@ func Beams(
 	return best, nil
 }
 
-var errNoBeam = errors.New("beams: no text is left: no token may follow any of them; want fewer bans, " +
-	"biases or filters, or another form")
+var errNoBeam = errors.New("beams: no text is left: no token may follow any of them; want fewer " +
+	"bans, biases or filters, or another form")

@@ -19,8 +19,8 @@ func (g *group) wide() int {
 	return max(2, 1+len(g.ends)) * g.size
 }
 
-// rank finds the candidates after one beam that the step may look at: the best, or all that are kept
-// where it is to draw some.
+// rank finds the candidates after one beam that the step may look at: the best, or all that the
+// filters keep if it draws some.
 func (g *group) rank(b *Beam) error {
 	b.candidates = b.candidates[:0]
 	add := func(id int, score float64) {

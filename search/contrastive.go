@@ -110,7 +110,8 @@ func newContrast(
 		o.TopK = defaultCandidates
 	}
 	positions, length := s.Model().Config().Positions, s.Len()+len(prompt)
-	if o.Overflow != decode.OverflowTruncate && length <= positions && o.MaxTokens > positions-length {
+	if o.Overflow != decode.OverflowTruncate && length <= positions &&
+		o.MaxTokens > positions-length {
 		full := &model.ContextError{Held: length, Added: o.MaxTokens, Positions: positions}
 		return nil, fmt.Errorf("prompt of %d tokens and %d new ones: %w", len(prompt), o.MaxTokens,
 			full)
