@@ -15,19 +15,20 @@ import (
 	"picogpt/internal/chattemplate"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
+	"picogpt/internal/receipt"
 	"picogpt/internal/strictjson"
 )
 
 // A savedChat is the one JSON object of a save.
 type savedChat struct {
-	Model    string         `json:"model"` // the digest
-	Formats  receiptFormats `json:"formats"`
-	Template string         `json:"template"`
-	Options  []string       `json:"options"`
-	Files    optionTexts    `json:"files,omitempty"`
-	Seed     uint64         `json:"seed"` // of the next answer
-	Turns    []turn         `json:"turns"`
-	Digest   *string        `json:"digest,omitempty"` // of all that; nil in older ones
+	Model    string            `json:"model"` // the digest
+	Formats  receipt.Formats   `json:"formats"`
+	Template string            `json:"template"`
+	Options  []string          `json:"options"`
+	Files    map[string]string `json:"files,omitempty"`
+	Seed     uint64            `json:"seed"` // of the next answer
+	Turns    []turn            `json:"turns"`
+	Digest   *string           `json:"digest,omitempty"` // of all that; nil in older ones
 }
 
 // content is what the digest of a saved chat is of.
@@ -72,7 +73,7 @@ func (c *chat) saved() ([]byte, error) {
 		return nil, err
 	}
 	s := savedChat{
-		Model: digest, Formats: receiptFormats{c.model().Format(), c.model().CacheFormat()},
+		Model: digest, Formats: receipt.FormatsOf(c.model()),
 		Template: c.template.Source, Options: c.recorded(), Files: c.optionFiles.texts,
 		Seed: c.seed, Turns: append([]turn{}, c.turns...),
 	}
@@ -84,7 +85,7 @@ func (c *chat) saved() ([]byte, error) {
 			return nil, fmt.Errorf("/save: %s: want UTF-8", quoteShort(text))
 		}
 	}
-	if s.Digest, err = contentDigest(s); err != nil {
+	if s.Digest, err = receipt.Digest(s); err != nil {
 		return nil, err
 	}
 	return strictjson.Line(s)
@@ -108,7 +109,7 @@ func (c *chat) load(path string) error {
 	if path == "-" {
 		return usagef("/load -: want a file, because stdin has the lines")
 	}
-	text, err := c.files.Limited(path, outfile.Continued, longestReceipt)
+	text, err := c.files.Limited(path, outfile.Continued, receipt.Longest)
 	if err != nil {
 		return err
 	}
@@ -130,7 +131,7 @@ func (c *chat) take(path string, s *savedChat) error {
 		return err
 	}
 	m := c.model()
-	switch own := (receiptFormats{m.Format(), m.CacheFormat()}); {
+	switch own := receipt.FormatsOf(m); {
 	case digest != s.Model:
 		return fault.Hint(fmt.Errorf("model: %s has the digest %s, want %s", c.modelName(), digest,
 			quoteShort(s.Model)), "gpt chat -m DIR opens another checkpoint")
@@ -146,7 +147,10 @@ func (c *chat) take(path string, s *savedChat) error {
 			return fmt.Errorf("turn %d: %w", i, err)
 		}
 	}
-	if err := c.checkDigest(path, s.content(), s.Digest); err != nil {
+	if s.Digest == nil {
+		c.Notef(receipt.NoDigest, path)
+	}
+	if err := receipt.CheckDigest(s.content(), s.Digest); err != nil {
 		return err
 	}
 	t, err := chattemplate.New(s.Template, c.tokenizer)
@@ -185,28 +189,28 @@ func (t *turn) check(vocabulary int) error {
 // parseSavedChat reads an object with the keys of a save, and no others.
 func parseSavedChat(text string) (*savedChat, error) {
 	s := &savedChat{}
-	turns := listField("turns", "an array of turns", &s.Turns, readTurn)
-	return s, parseFields(text, []jsonField{
-		stringField("model", &s.Model),
-		formatsField(&s.Formats),
-		stringField("template", &s.Template),
-		stringsField("options", &s.Options),
-		textsField("files", &s.Files),
-		seedField("seed", &s.Seed),
+	turns := strictjson.ListField("turns", "an array of turns", &s.Turns, readTurn)
+	return s, strictjson.ParseFields(text, []strictjson.Field{
+		strictjson.StringField("model", &s.Model),
+		s.Formats.Field(),
+		strictjson.StringField("template", &s.Template),
+		strictjson.StringsField("options", &s.Options),
+		strictjson.TextsField("files", &s.Files),
+		strictjson.SeedField("seed", &s.Seed),
 		turns,
-		digestField(&s.Digest),
+		strictjson.OptionalStringField("digest", &s.Digest),
 	})
 }
 
 // readTurn reads an object with the keys of a turn, and no others.
 func readTurn(r *strictjson.Reader, t *turn) error {
-	return readFields(r, []jsonField{
-		stringField("text", &t.Text),
-		idsField("prompt_ids", &t.PromptIDs),
-		stringsField("options", &t.Options),
-		seedField("seed", &t.Seed),
-		idsField("ids", &t.IDs),
-		naturalField("dropped", &t.Dropped),
-		stringField("finish_reason", &t.FinishReason),
+	return strictjson.ReadFields(r, []strictjson.Field{
+		strictjson.StringField("text", &t.Text),
+		strictjson.IDsField("prompt_ids", &t.PromptIDs),
+		strictjson.StringsField("options", &t.Options),
+		strictjson.SeedField("seed", &t.Seed),
+		strictjson.IDsField("ids", &t.IDs),
+		strictjson.NaturalField("dropped", &t.Dropped),
+		strictjson.StringField("finish_reason", &t.FinishReason),
 	})
 }

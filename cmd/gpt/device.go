@@ -13,6 +13,7 @@ import (
 	"picogpt/internal/engine"
 	"picogpt/internal/fault"
 	"picogpt/internal/quote"
+	"picogpt/internal/strictjson"
 	"picogpt/internal/terminal"
 	"picogpt/kernels"
 )
@@ -128,7 +129,7 @@ func (c *devicesCommand) Run(a *app) error {
 // show prints a device.
 func (c *devicesCommand) show(a *app, d shownDevice) error {
 	if c.JSON {
-		return printJSON(a.stdout, d)
+		return strictjson.Print(a.stdout, d)
 	}
 	p := &cli.Page{Width: max(60, min(terminal.Columns(a.stdout.File), 100))}
 	d.show(p)

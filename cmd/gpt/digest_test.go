@@ -5,13 +5,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"picogpt/internal/fault"
+	"picogpt/internal/receipt"
 	"picogpt/internal/strictjson"
 )
 
@@ -24,11 +24,9 @@ type keptFile struct {
 
 func keptFiles(t *testing.T) map[string]keptFile {
 	t.Helper()
-	a := newApp()
-	a.Stderr = io.Discard
-	formats := receiptFormats{"f32", "f16"}
-	files := optionTexts{"a.gbnf": "root ::= \"a\"\n"}
-	r := &receipt{
+	formats := receipt.Formats{Weights: "f32", Cache: "f16"}
+	files := map[string]string{"a.gbnf": "root ::= \"a\"\n"}
+	r := &receipt.Receipt{
 		Model: "0123456789abcdef", Formats: formats, PromptIDs: []int{7454, 2402},
 		Options: []string{"--temp=0.9"}, Files: files, Seed: 18446744073709551615,
 		IDs: []int{11, 0}, FinishReason: "length", Logits: "ab12", TokenLogits: []string{"ab", "12"},
@@ -43,27 +41,25 @@ func keptFiles(t *testing.T) map[string]keptFile {
 				IDs: []int{11, 50256}, Dropped: 1, FinishReason: "end_of_text"},
 		},
 	}
-	var err [4]error
-	r.Digest, err[0] = contentDigest(r.content())
-	s.Digest, err[1] = contentDigest(s.content())
-	receiptLine, e := strictjson.Line(r)
-	err[2] = e
-	chatLine, e := strictjson.Line(s)
-	if err[3] = e; fault.First(err[:]...) != nil {
+	var err [3]error
+	var receiptLine, chatLine []byte
+	receiptLine, err[0] = r.Line()
+	s.Digest, err[1] = receipt.Digest(s.content())
+	if chatLine, err[2] = strictjson.Line(s); fault.First(err[:]...) != nil {
 		t.Fatal(err)
 	}
 	return map[string]keptFile{
 		"receipt": {receiptLine, func(text string) (any, error) {
-			r, err := parseReceipt(text)
+			r, err := receipt.Parse(text)
 			if err == nil {
-				err = a.checkDigest("r.json", r.content(), r.Digest)
+				err = r.Check()
 			}
 			return r, err
 		}},
 		"chat": {chatLine, func(text string) (any, error) {
 			s, err := parseSavedChat(text)
 			if err == nil {
-				err = a.checkDigest("c.json", s.content(), s.Digest)
+				err = receipt.CheckDigest(s.content(), s.Digest)
 			}
 			return s, err
 		}},

@@ -15,6 +15,7 @@ import (
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/rows"
+	"picogpt/internal/strictjson"
 )
 
 type choiceCommand struct {
@@ -77,10 +78,10 @@ func (c *choiceCommand) Run(a *app) error {
 			MeanStdErr *float64 `json:"accuracy_mean_stderr"`
 			Byte       *float64 `json:"accuracy_bytes"`
 			ByteStdErr *float64 `json:"accuracy_bytes_stderr"`
-		}{run.common("choice", r.Examples, r.Partial), number(r.BySum.Value),
-			number(r.BySum.StdErr),
-			number(r.ByMean.Value), number(r.ByMean.StdErr), number(r.ByByte.Value),
-			number(r.ByByte.StdErr)}
+		}{run.common("choice", r.Examples, r.Partial), strictjson.Number(r.BySum.Value),
+			strictjson.Number(r.BySum.StdErr), strictjson.Number(r.ByMean.Value),
+			strictjson.Number(r.ByMean.StdErr), strictjson.Number(r.ByByte.Value),
+			strictjson.Number(r.ByByte.StdErr)}
 	}, func() string {
 		return fmt.Sprintf("%v%-12s %s\n%-12s %s\n%-12s %s\n",
 			run.common("choice", r.Examples, r.Partial),

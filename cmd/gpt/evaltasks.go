@@ -18,6 +18,7 @@ import (
 	"picogpt/internal/infile"
 	"picogpt/internal/quote"
 	"picogpt/internal/rows"
+	"picogpt/internal/strictjson"
 	"picogpt/internal/terminal"
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -175,7 +176,7 @@ func (r *taskRun) run(benchmark func(ctx context.Context) error, object func() a
 		return err
 	}
 	if r.source.JSON {
-		err = fault.First(printJSON(r.stdout, object()), err)
+		err = fault.First(strictjson.Print(r.stdout, object()), err)
 	} else {
 		_, e := r.stdout.WriteString(text())
 		err = fault.First(e, err)
@@ -249,8 +250,8 @@ func (c *lambadaCommand) Run(a *app) error {
 			Perplexity *float64 `json:"perplexity"`
 			Accuracy   *float64 `json:"accuracy"`
 			StdErr     *float64 `json:"accuracy_stderr"`
-		}{run.common("lambada", r.Examples, r.Partial), number(r.Perplexity),
-			number(r.Accuracy.Value), number(r.Accuracy.StdErr)}
+		}{run.common("lambada", r.Examples, r.Partial), strictjson.Number(r.Perplexity),
+			strictjson.Number(r.Accuracy.Value), strictjson.Number(r.Accuracy.StdErr)}
 	}, func() string {
 		return fmt.Sprintf("%v%-12s %s per last word\n%-12s %s\n",
 			run.common("lambada", r.Examples, r.Partial), "perplexity",

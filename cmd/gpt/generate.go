@@ -11,6 +11,7 @@ import (
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/genflags"
+	"picogpt/internal/receipt"
 	"picogpt/model"
 	"picogpt/search"
 	"picogpt/tokenizer"
@@ -163,7 +164,7 @@ func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 		return err
 	}
 	defer closeDraft()
-	r := &receipt{PromptIDs: append([]int{}, p.ids...), Seed: o.Seed}
+	r := &receipt.Receipt{PromptIDs: append([]int{}, p.ids...), Seed: o.Seed}
 	r.Options = f.Options(recordable)
 	if err := c.healIfAsked(a, m, &p, &o); err != nil {
 		return err
@@ -172,10 +173,7 @@ func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 	if err != nil || c.Receipt.Receipt == nil {
 		return err
 	}
-	if err := r.fill(a, m, p.ids, tokens); err != nil {
-		return err
-	}
-	return c.Receipt.write(a, c, r)
+	return c.Receipt.write(a, c, r, m, p.ids, tokens)
 }
 
 // declare remembers the files that the flags name.
@@ -203,7 +201,7 @@ func (c *generateCommand) write(
 	incomplete := 0
 	tokens := counted(c.named(c.texts(ctx, m, p.ids, o, scores)), &incomplete)
 	if c.Receipt.Receipt != nil {
-		tokens = kept(tokens, &all)
+		tokens = receipt.Keep(tokens, &all)
 	}
 	t := timing{
 		start: time.Now(), prompt: max(1, len(p.ids)), whole: c.Search.Beams != nil,

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/internal/strictjson"
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
@@ -51,7 +52,7 @@ func TestGreedyStoriesArePyTorchs(t *testing.T) {
 	}
 }
 
-func ids(x []int) string { return string(appendIDs(nil, x)) }
+func ids(x []int) string { return string(strictjson.AppendIDs(nil, x)) }
 
 func TestLogProbsArePyTorchs(t *testing.T) {
 	stories, err := fixture.TinyStories()
@@ -163,7 +164,7 @@ func TestNumbersAreShortAndExact(t *testing.T) {
 	x := []float32{0, float32(math.Copysign(0, -1)), 1, -1.5, 0.1, 16777216, 3.4028235e38, 1e-45,
 		1e21, -1.0000001}
 	want := "[0,-0,1,-1.5,0.1,1.6777216e+07,3.4028235e+38,1e-45,1e+21,-1.0000001]"
-	got := appendFloats(nil, x)
+	got := strictjson.AppendFloats(nil, x)
 	if string(got) != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -72,7 +72,7 @@ func (c *inspectCommand) Run(a *app) error {
 		return err
 	}
 	if c.JSON {
-		err = printJSON(a.stdout, i)
+		err = strictjson.Print(a.stdout, i)
 	} else {
 		_, err = a.stdout.Write(i.text())
 	}

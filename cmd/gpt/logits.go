@@ -111,13 +111,13 @@ type logitsWriter struct {
 
 // begin is the object up to the logits.
 func (w *logitsWriter) begin(ids []int) []byte {
-	return append(appendIDs([]byte(`{"tokens":`), ids), w.before...)
+	return append(strictjson.AppendIDs([]byte(`{"tokens":`), ids), w.before...)
 }
 
 // append appends all logits [vocab_size], or the likeliest as objects.
 func (w *logitsWriter) append(b []byte, logits []float32) ([]byte, error) {
 	if w.top == 0 {
-		return appendFloats(b, logits), nil
+		return strictjson.AppendFloats(b, logits), nil
 	}
 	type likely struct {
 		ID      int     `json:"id"`

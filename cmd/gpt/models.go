@@ -13,6 +13,7 @@ import (
 	"picogpt/internal/checkpoints"
 	"picogpt/internal/cli"
 	"picogpt/internal/quote"
+	"picogpt/internal/strictjson"
 	"picogpt/internal/terminal"
 	"picogpt/model"
 )
@@ -66,7 +67,7 @@ func (c *modelsCommand) Run(a *app) error {
 		models = append(models, a.describeCached(s))
 	}
 	if c.JSON {
-		return printJSON(a.stdout, struct {
+		return strictjson.Print(a.stdout, struct {
 			Cache  string        `json:"cache"`
 			Models []cachedModel `json:"models"`
 		}{o.Cache, models})

@@ -14,6 +14,7 @@ import (
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/genflags"
+	"picogpt/internal/strictjson"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/tokenizer"
@@ -160,7 +161,7 @@ func (c *nextCommand) Run(a *app, f *cli.Flags) error {
 	}
 	t.name(tok)
 	if c.JSON {
-		return printJSON(a.stdout, t)
+		return strictjson.Print(a.stdout, t)
 	}
 	_, err = a.stdout.WriteString(t.table())
 	return err

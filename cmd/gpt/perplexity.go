@@ -16,6 +16,7 @@ import (
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/infile"
+	"picogpt/internal/strictjson"
 	"picogpt/internal/terminal"
 	"picogpt/model"
 )
@@ -125,7 +126,7 @@ func (c *perplexityCommand) Run(a *app) error {
 	}
 	r.Model = a.modelName()
 	if c.JSON {
-		err = fault.First(printJSON(a.stdout, r), err)
+		err = fault.First(strictjson.Print(a.stdout, r), err)
 	} else {
 		_, e := a.stdout.WriteString(r.Digits(a.digits()))
 		err = fault.First(e, err)

@@ -10,6 +10,7 @@ import (
 
 	"picogpt/decode"
 	"picogpt/internal/process"
+	"picogpt/internal/strictjson"
 	"picogpt/tokenizer"
 )
 
@@ -104,11 +105,11 @@ func (p *idsPrinter) streams() bool { return true }
 func (p *idsPrinter) token(t decode.Token) error {
 	var b []byte
 	if !p.inside {
-		b = bytes.TrimSuffix(appendIDs(b, p.prompt), []byte("]"))
+		b = bytes.TrimSuffix(strictjson.AppendIDs(b, p.prompt), []byte("]"))
 		p.inside, p.comma = true, len(p.prompt) > 0
 	}
 	if t.Finish != decode.FinishEndOfText {
-		one := appendIDs(nil, []int{t.ID})
+		one := strictjson.AppendIDs(nil, []int{t.ID})
 		if p.comma {
 			b = append(b, ',')
 		}

@@ -6,6 +6,7 @@ import (
 	"picogpt/decode"
 	"picogpt/internal/process"
 	"picogpt/internal/promptlines"
+	"picogpt/internal/strictjson"
 	"picogpt/sample"
 	"picogpt/tokenizer"
 )
@@ -44,7 +45,7 @@ func (p *jsonPrinter) token(t decode.Token) error {
 	}
 	s := p.now
 	p.now = nil
-	return printJSON(p.out, s)
+	return strictjson.Print(p.out, s)
 }
 
 func (p *jsonPrinter) interrupt() error {
@@ -54,7 +55,7 @@ func (p *jsonPrinter) interrupt() error {
 	s := p.now
 	p.now = nil
 	s.FinishReason = finishInterrupted
-	return printJSON(p.out, s)
+	return strictjson.Print(p.out, s)
 }
 
 // A jsonEvent is the object of one token.
@@ -97,7 +98,7 @@ func (p *eventPrinter) token(t decode.Token) error {
 	if p.form.Top {
 		e.Top = &t.Top
 	}
-	return printJSON(p.out, e)
+	return strictjson.Print(p.out, e)
 }
 
 // index returns the number of a token in its sample, from 0.
@@ -119,7 +120,7 @@ func (p *eventPrinter) index(t decode.Token) int {
 
 func (p *eventPrinter) interrupt() error {
 	for _, sample := range p.open {
-		if err := printJSON(p.out, sample); err != nil {
+		if err := strictjson.Print(p.out, sample); err != nil {
 			return err
 		}
 	}

@@ -10,12 +10,9 @@ import (
 	"picogpt/internal/cli"
 )
 
-// optionTexts are the texts of the files that options name.
-type optionTexts map[string]string
-
 // optionFiles are the files that options name. Each is read once.
 type optionFiles struct {
-	texts optionTexts
+	texts map[string]string
 	all   bool // there are no others: they are those of a receipt
 }
 
@@ -30,7 +27,7 @@ func (a *app) optionFile(name, flag string) (string, error) {
 	}
 	text, err := a.files.Text(name, flag)
 	if err == nil && files.texts == nil {
-		files.texts = optionTexts{}
+		files.texts = map[string]string{}
 	}
 	if err == nil {
 		files.texts[name] = text

@@ -10,6 +10,7 @@ import (
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
 	"picogpt/internal/process"
+	"picogpt/internal/receipt"
 	"picogpt/internal/resume"
 	"picogpt/internal/rows"
 	"picogpt/model"
@@ -81,7 +82,7 @@ func (t *recordsTarget) open(
 		return nil, t.hinted(err)
 	}
 	if f.Unsealed() {
-		a.noteNoDigest(*t.Out + ".resume")
+		a.Notef(receipt.NoDigest, *t.Out+".resume")
 	}
 	if t.Resume {
 		a.logf("%s: continuing after line %d", *t.Out, f.Last().Line)

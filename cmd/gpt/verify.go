@@ -6,15 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
-	"slices"
 	"sync/atomic"
 
 	"picogpt/decode"
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/model"
+	"picogpt/internal/receipt"
+	"picogpt/internal/strictjson"
 )
 
 type verifyCommand struct {
@@ -75,10 +74,13 @@ func (c *verifyCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	damaged := a.checkDigest(c.name(), want.content(), want.Digest)
-	again, err := want.again(a)
+	damaged := want.Check()
+	if want.Digest == nil {
+		a.Notef(receipt.NoDigest, c.name())
+	}
+	again, err := c.again(a, want)
 	if err == nil {
-		err = again.compare(want)
+		err = again.Compare(want)
 	}
 	switch {
 	case err != nil && damaged != nil: // what differs says more
@@ -86,7 +88,8 @@ func (c *verifyCommand) Run(a *app) error {
 	case err != nil || damaged != nil:
 		return c.named(fault.First(err, damaged))
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s: identical: %s\n", c.name(), amount.Count(len(want.IDs), "token"))
+	_, err = fmt.Fprintf(a.stdout, "%s: identical: %s\n", c.name(),
+		amount.Count(len(want.IDs), "token"))
 	return err
 }
 
@@ -106,62 +109,35 @@ func (c *verifyCommand) named(err error) error {
 	return fmt.Errorf("%s: %w", c.name(), err)
 }
 
-// longestReceipt bounds what is read: the ids of a very long text.
-const longestReceipt = 256 << 20
-
-func (c *verifyCommand) read(a *app) (*receipt, error) {
+func (c *verifyCommand) read(a *app) (*receipt.Receipt, error) {
 	if c.Receipt == "" {
 		return nil, usagef("receipt: want a file, found nothing")
 	}
-	text, err := a.files.Limited(c.Receipt, "", longestReceipt)
+	text, err := a.files.Limited(c.Receipt, "", receipt.Longest)
 	if err != nil {
 		return nil, err
 	}
-	r, err := parseReceipt(text)
+	r, err := receipt.Parse(text)
 	if err != nil {
 		return nil, c.named(fmt.Errorf("want a receipt of gpt generate --receipt: %w", err))
 	}
 	return r, nil
 }
 
-// parseReceipt reads an object with the keys of a receipt, and no others.
-func parseReceipt(text string) (*receipt, error) {
-	r := &receipt{}
-	return r, parseFields(text, []jsonField{
-		stringField("model", &r.Model),
-		formatsField(&r.Formats),
-		idsField("prompt_ids", &r.PromptIDs),
-		stringsField("options", &r.Options),
-		textsField("files", &r.Files),
-		seedField("seed", &r.Seed),
-		idsField("ids", &r.IDs),
-		stringField("finish_reason", &r.FinishReason),
-		stringField("logits", &r.Logits),
-		stringsField("token_logits", &r.TokenLogits),
-		digestField(&r.Digest),
-	})
-}
-
-// content is what the digest of a receipt is of.
-func (r receipt) content() receipt {
-	r.Digest = nil
-	return r
-}
-
 // again makes the text once more. A token that differs is an error.
-func (r *receipt) again(a *app) (*receipt, error) {
-	c, f, err := parseOptions(r.Options, recordable)
+func (c *verifyCommand) again(a *app, r *receipt.Receipt) (*receipt.Receipt, error) {
+	g, f, err := parseOptions(r.Options, recordable)
 	if err != nil {
 		return nil, fmt.Errorf("options: %w", err)
 	}
-	seed, ids := r.Seed, string(appendIDs(nil, r.PromptIDs))
-	c.Seed, c.Prompt.Tokens = &seed, &ids
+	seed, ids := r.Seed, string(strictjson.AppendIDs(nil, r.PromptIDs))
+	g.Seed, g.Prompt.Tokens = &seed, &ids
 	a.Dtype, a.CacheDtype = r.Formats.Weights, r.Formats.Cache
 	a.optionFiles = optionFiles{texts: r.Files, all: true}
-	if err := r.checkModel(a); err != nil {
+	if err := c.checkModel(a, r); err != nil {
 		return nil, err
 	}
-	o, err := c.settle(f.Given())
+	o, err := g.settle(f.Given())
 	if err != nil {
 		return nil, fmt.Errorf("options: %w", err)
 	}
@@ -171,33 +147,37 @@ func (r *receipt) again(a *app) (*receipt, error) {
 	}
 	defer m.Close()
 	p := prompt{ids: r.PromptIDs}
-	tok, err := c.vocabulary(a, &p, &o)
+	tok, err := g.vocabulary(a, &p, &o)
 	if err == nil {
-		err = c.openTexts(a, m, tok, &o)
+		err = g.openTexts(a, m, tok, &o)
 	}
 	if err == nil {
-		err = c.healIfAsked(a, m, &p, &o)
+		err = g.healIfAsked(a, m, &p, &o)
 	}
 	if err != nil {
 		return nil, err
 	}
 	var tokens []decode.Token
-	all := c.named(c.texts(context.Background(), m, p.ids, o, c.Search.newScores()))
-	if err := r.follow(a, kept(all, &tokens)); err != nil {
+	all := g.named(g.texts(context.Background(), m, p.ids, o, g.Search.newScores()))
+	var same atomic.Int64
+	end := a.ShowProgress(func() string {
+		return fmt.Sprintf("token %d of %d", same.Load(), len(r.IDs))
+	})
+	err = r.Follow(receipt.Keep(all, &tokens), &same)
+	end()
+	if err != nil {
 		return nil, err
 	}
-	again := &receipt{PromptIDs: r.PromptIDs, Options: r.Options, Seed: r.Seed}
-	return again, again.fill(a, m, p.ids, tokens)
+	again := &receipt.Receipt{
+		PromptIDs: r.PromptIDs, Options: r.Options, Files: r.Files, Seed: r.Seed,
+	}
+	return again, fillReceipt(a, again, m, p.ids, tokens)
 }
 
 // checkModel compares the checkpoint, before anything is made with another.
-func (r *receipt) checkModel(a *app) error {
-	f := r.Formats
-	if f.Weights == "auto" || !slices.Contains(model.Formats(), f.Weights) {
-		return fmt.Errorf("formats: weights %s: want a number format", quoteShort(f.Weights))
-	}
-	if !slices.Contains(model.CacheFormats(), f.Cache) {
-		return fmt.Errorf("formats: cache %s: want f32 or f16", quoteShort(f.Cache))
+func (c *verifyCommand) checkModel(a *app, r *receipt.Receipt) error {
+	if err := r.Formats.Check(); err != nil {
+		return err
 	}
 	ck, err := a.open()
 	if err != nil {
@@ -211,59 +191,4 @@ func (r *receipt) checkModel(a *app) error {
 
 	}
 	return err
-}
-
-// follow compares the ids as they come.
-func (r *receipt) follow(a *app, tokens iter.Seq2[decode.Token, error]) error {
-	var came atomic.Int64
-	label := func() string { return fmt.Sprintf("token %d of %d", came.Load(), len(r.IDs)) }
-	defer a.ShowProgress(label)()
-	for t, err := range tokens {
-		n := int(came.Load())
-		switch {
-		case err != nil:
-			return err
-		case t.Finish == decode.FinishEndOfText && n < len(r.IDs):
-			return fmt.Errorf("token %d of %d differs: the text ends, want id %d", n, len(r.IDs),
-				r.IDs[n])
-		case t.Finish == decode.FinishEndOfText:
-			return r.compareEnd(n, t.Finish)
-		case n >= len(r.IDs):
-			return fmt.Errorf("token %d of %d differs: id %d, want the end of the text", n,
-				len(r.IDs), t.ID)
-		case t.ID != r.IDs[n]:
-			return fmt.Errorf("token %d of %d differs: id %d, want %d", n, len(r.IDs), t.ID,
-				r.IDs[n])
-		}
-		came.Add(1)
-		if t.Finish != "" {
-			return r.compareEnd(n+1, t.Finish)
-		}
-	}
-	return nil
-}
-
-func (r *receipt) compareEnd(n int, reason string) error {
-	switch {
-	case n < len(r.IDs):
-		return fmt.Errorf("token %d of %d differs: the text ends (%s), want id %d", n, len(r.IDs),
-			reason, r.IDs[n])
-	case reason != r.FinishReason:
-		return fmt.Errorf("finish_reason differs: %s, want %s", reason, quoteShort(r.FinishReason))
-	}
-	return nil
-}
-
-// compare compares the logits of a text of the same ids.
-func (r *receipt) compare(want *receipt) error {
-	for i, row := range r.TokenLogits {
-		if i >= len(want.TokenLogits) || row != want.TokenLogits[i] {
-			return fmt.Errorf("logits before token %d of %d differ, its id does not", i,
-				len(r.IDs))
-		}
-	}
-	if len(r.TokenLogits) != len(want.TokenLogits) || r.Logits != want.Logits {
-		return fmt.Errorf("logits differ: digest %s, want %s", r.Logits, quoteShort(want.Logits))
-	}
-	return nil
 }

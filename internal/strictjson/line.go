@@ -3,6 +3,9 @@ package strictjson
 import (
 	"bytes"
 	"encoding/json"
+	"io"
+	"math"
+	"strconv"
 )
 
 // Line is a value as one line of JSON, with its line feed. Characters such as < stand as they are.
@@ -12,4 +15,47 @@ func Line(v any) ([]byte, error) {
 	e.SetEscapeHTML(false)
 	err := e.Encode(v)
 	return b.Bytes(), err
+}
+
+// Print prints a value as one line of JSON.
+func Print(out io.Writer, v any) error {
+	b, err := Line(v)
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(b)
+	return err
+}
+
+// Number is a pointer to x, nil where JSON has no such number.
+func Number(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
+
+// AppendFloats appends a JSON array of numbers, each the shortest decimal that gives the same
+// float32 back.
+func AppendFloats(b []byte, x []float32) []byte {
+	b = append(b, '[')
+	for i, v := range x {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendFloat(b, float64(v), 'g', -1, 32)
+	}
+	return append(b, ']')
+}
+
+// AppendIDs appends a JSON array of ids.
+func AppendIDs(b []byte, ids []int) []byte {
+	b = append(b, '[')
+	for i, id := range ids {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, int64(id), 10)
+	}
+	return append(b, ']')
 }

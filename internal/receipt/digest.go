@@ -1,0 +1,37 @@
+package receipt
+
+// The digest of files that are written and read again as one JSON object: receipts and saved chats.
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"picogpt/internal/quote"
+	"picogpt/internal/strictjson"
+)
+
+// Digest is the SHA-256 of the one line of JSON that a file without its digest would be.
+func Digest(content any) (*string, error) {
+	line, err := strictjson.Line(content)
+	sum := sha256.Sum256(line)
+	digest := hex.EncodeToString(sum[:])
+	return &digest, err
+}
+
+// CheckDigest compares the digest that a file has with that of its content. Files of earlier
+// versions have none: damage may pass, and NoDigest tells the user.
+func CheckDigest(content any, want *string) error {
+	if want == nil {
+		return nil
+	}
+	found, err := Digest(content)
+	if err == nil && *found != *want {
+		err = fmt.Errorf("digest: found %s of the content, want %s: the file was changed", *found,
+			quote.Short(*want, 80))
+	}
+	return err
+}
+
+// NoDigest is the format of a note about a file of this name.
+const NoDigest = "%s: no digest, as earlier versions wrote it: damage may pass unseen"

@@ -1,0 +1,122 @@
+package receipt
+
+// What a receipt has of the text: its ids, and digests of the logits before them.
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"unicode/utf8"
+
+	"picogpt/decode"
+	"picogpt/model"
+)
+
+// Keep returns the tokens, and adds those that pass to all.
+func Keep(
+	tokens iter.Seq2[decode.Token, error], all *[]decode.Token,
+) iter.Seq2[decode.Token, error] {
+	return func(yield func(decode.Token, error) bool) {
+		for t, err := range tokens {
+			if err == nil {
+				*all = append(*all, t)
+			}
+			if !yield(t, err) {
+				return
+			}
+		}
+	}
+}
+
+// Fill completes the receipt of a text whose model, prompt, options, files and seed it has. start
+// is what the tokens follow: the prompt, or less where its end was healed.
+func (r *Receipt) Fill(m *model.Model, start []int, tokens []decode.Token) error {
+	rows, err := logitsBefore(m, start, tokens)
+	if err != nil {
+		return err
+	}
+	r.Formats = FormatsOf(m)
+	for name, text := range r.Files {
+		if !utf8.ValidString(text) {
+			return fmt.Errorf("%s: want UTF-8 for a receipt", name)
+		}
+	}
+	r.IDs, r.TokenLogits = []int{}, []string{}
+	whole := sha256.New()
+	for i, t := range tokens {
+		if t.Finish != decode.FinishEndOfText {
+			r.IDs = append(r.IDs, t.ID)
+		}
+		r.FinishReason = t.Finish
+		whole.Write(rows[i][:])
+		r.TokenLogits = append(r.TokenLogits, hex.EncodeToString(rows[i][:4]))
+	}
+	r.Logits = hex.EncodeToString(whole.Sum(nil))
+	return nil
+}
+
+// logitsBefore returns the SHA-256 of the logits that the model gave before each token: float32 in
+// little-endian order. They are computed anew, all positions together, which gives the bits that
+// were seen when the tokens were chosen one by one.
+func logitsBefore(m *model.Model, prompt []int, tokens []decode.Token) ([][32]byte, error) {
+	rows := make([][32]byte, len(tokens))
+	err := visitRows(m, prompt, tokens, func(i int, logits []float32) {
+		h, b := sha256.New(), make([]byte, 0, 1<<12)
+		for part := range slices.Chunk(logits, cap(b)/4) {
+			b = b[:0]
+			for _, x := range part {
+				b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+			}
+			h.Write(b)
+		}
+		h.Sum(rows[i][:0])
+	})
+	return rows, err
+}
+
+// visitRows evaluates a text and calls visit with the logits before each of its tokens, from
+// several goroutines.
+func visitRows(
+	m *model.Model, prompt []int, tokens []decode.Token, visit func(i int, logits []float32),
+) error {
+	context, first := slices.Clone(prompt), 0
+	if id, ok := m.Config().StartToken(); ok && len(prompt) == 0 {
+		context = []int{id}
+	}
+	for first < len(tokens) {
+		// Up to the next token before which the context was cut, all is one text.
+		context = context[tokens[first].Dropped:]
+		from, end := len(context)-1, first+1
+		for ; end < len(tokens) && tokens[end].Dropped == 0; end++ {
+			context = append(context, tokens[end-1].ID)
+		}
+		base := first
+		err := evalOnce(m, model.Input{
+			Tokens: context, NoLogits: true, VisitFrom: from,
+			Visit: func(r model.Row) { visit(base+r.Index-from, r.Logits) },
+		})
+		if err != nil {
+			return err
+		}
+		context, first = append(context, tokens[end-1].ID), end
+	}
+	return nil
+}
+
+// evalOnce evaluates tokens in a session of their own.
+func evalOnce(m *model.Model, in model.Input) error {
+	in.Session = m.NewSession()
+	defer in.Session.Release()
+	err := m.Eval(context.Background(), in)
+	var input *model.InputError
+	if errors.As(err, &input) {
+		return input.Err
+	}
+	return err
+}

@@ -1,0 +1,96 @@
+// Package receipt is how one text was made, as gpt generate --receipt writes it and gpt verify
+// makes it again: the options, the ids, and digests of the logits before each of them.
+package receipt
+
+import (
+	"fmt"
+	"slices"
+
+	"picogpt/internal/quote"
+	"picogpt/internal/strictjson"
+	"picogpt/model"
+)
+
+// Longest bounds a receipt that is read, in bytes: the ids of a very long text.
+const Longest = 256 << 20
+
+// A Receipt says how one text was made. gpt verify makes it again.
+type Receipt struct {
+	Model        string            `json:"model"` // its digest
+	Formats      Formats           `json:"formats"`
+	PromptIDs    []int             `json:"prompt_ids"`
+	Options      []string          `json:"options"` // the flags as given, such as --temp=0.9
+	Files        map[string]string `json:"files,omitempty"`
+	Seed         uint64            `json:"seed"`
+	IDs          []int             `json:"ids"` // without the one that ended the text
+	FinishReason string            `json:"finish_reason"`
+	Logits       string            `json:"logits"`           // the digest of all rows
+	TokenLogits  []string          `json:"token_logits"`     // the beginning of each row's digest
+	Digest       *string           `json:"digest,omitempty"` // of all that; nil in older ones
+}
+
+// Formats are the number formats of a model.
+type Formats struct {
+	Weights string `json:"weights"`
+	Cache   string `json:"cache"`
+}
+
+// FormatsOf returns those of a model.
+func FormatsOf(m *model.Model) Formats { return Formats{m.Format(), m.CacheFormat()} }
+
+// Check refuses what is no number format.
+func (f Formats) Check() error {
+	if f.Weights == "auto" || !slices.Contains(model.Formats(), f.Weights) {
+		return fmt.Errorf("formats: weights %s: want a number format", quote.Short(f.Weights, 40))
+	}
+	if !slices.Contains(model.CacheFormats(), f.Cache) {
+		return fmt.Errorf("formats: cache %s: want f32 or f16", quote.Short(f.Cache, 40))
+	}
+	return nil
+}
+
+// Field reads them, strictly.
+func (f *Formats) Field() strictjson.Field {
+	read := func(r *strictjson.Reader) error {
+		return strictjson.ReadFields(r, []strictjson.Field{
+			strictjson.StringField("weights", &f.Weights),
+			strictjson.StringField("cache", &f.Cache),
+		})
+	}
+	return strictjson.Field{Key: "formats", Want: "an object", Read: read}
+}
+
+// Parse reads an object with the keys of a receipt, and no others.
+func Parse(text string) (*Receipt, error) {
+	r := &Receipt{}
+	return r, strictjson.ParseFields(text, []strictjson.Field{
+		strictjson.StringField("model", &r.Model),
+		r.Formats.Field(),
+		strictjson.IDsField("prompt_ids", &r.PromptIDs),
+		strictjson.StringsField("options", &r.Options),
+		strictjson.TextsField("files", &r.Files),
+		strictjson.SeedField("seed", &r.Seed),
+		strictjson.IDsField("ids", &r.IDs),
+		strictjson.StringField("finish_reason", &r.FinishReason),
+		strictjson.StringField("logits", &r.Logits),
+		strictjson.StringsField("token_logits", &r.TokenLogits),
+		strictjson.OptionalStringField("digest", &r.Digest),
+	})
+}
+
+// content is what the digest is of.
+func (r Receipt) content() Receipt {
+	r.Digest = nil
+	return r
+}
+
+// Check refuses a receipt that was changed since it was written. One without a digest passes.
+func (r *Receipt) Check() error { return CheckDigest(r.content(), r.Digest) }
+
+// Line returns the receipt as a line of JSON, with its digest.
+func (r *Receipt) Line() (line []byte, err error) {
+	if r.Digest, err = Digest(r.content()); err != nil {
+		return nil, err
+	}
+	return strictjson.Line(r)
+}
