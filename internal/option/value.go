@@ -1,0 +1,273 @@
+package option
+
+// Values: read as a person writes them, checked, and shown.
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Value is an option with a syntax of its own.
+type Value interface {
+	// Set reads the value, or adds to it where a flag may be repeated. Its error is as Error.Rest.
+	Set(text string) error
+	String() string
+}
+
+// An Error is a mistake in the value of an option. Its text has the name of the Go API.
+type Error struct {
+	Option *Option
+	Rest   string // of the message, from the character after the name
+}
+
+func (e *Error) Error() string { return e.Option.Name + e.Rest }
+
+// ByFlag returns an error that has the name of the flag in place of the option's, if it is an
+// *Error of one that has a flag.
+func ByFlag(err error) error {
+	var e *Error
+	if !errors.As(err, &e) || e.Option.Flag.Name == "" {
+		return err
+	}
+	return errors.New("--" + e.Option.Flag.Name + e.Rest)
+}
+
+// Errorf returns an *Error of the option of a name, which options have.
+func Errorf(options []Option, name, rest string, args ...any) error {
+	i := slices.IndexFunc(options, func(o Option) bool { return o.Name == name })
+	return options[i].errorf(rest, args...)
+}
+
+func (o *Option) errorf(rest string, args ...any) error {
+	return &Error{o, fmt.Sprintf(rest, args...)}
+}
+
+// Check returns the *Error of the first option whose value the Go API does not take, or nil.
+func Check(options []Option) error {
+	for i := range options {
+		if err := options[i].check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *Option) check() error {
+	if s, ok := o.Value.(*string); ok && o.Words != nil {
+		if *s != "" && !slices.Contains(o.Words, *s) {
+			return o.errorf(" %q: want %s", *s, o.Want)
+		}
+	} else if !o.Range.has(o.Value) {
+		return o.errorf(" %v: want %s", deref(o.Value), o.Want)
+	}
+	if o.Check == nil {
+		return nil
+	}
+	if rest := o.Check(); rest != "" {
+		return &Error{o, rest}
+	}
+	return nil
+}
+
+// has reports whether a value is in the range, or no number.
+func (r Range) has(value any) bool {
+	var x float64
+	switch p := value.(type) {
+	case *float64:
+		x = *p
+	case *int:
+		x = float64(*p)
+	default:
+		return true
+	}
+	most := r.To
+	if most == 0 {
+		most = math.MaxFloat64
+	}
+	return x >= r.From && x <= most || x == 0 && r.Zero
+}
+
+// A Biases is a Value of numbers by id, which requests have as an object.
+type Biases interface {
+	Value
+	Add(id int, x float64)
+}
+
+// CheckFlags returns the *Error of the first option that was given by its flag and whose value a
+// command line does not take, or nil. What it takes is as it was written: Settle comes later.
+func CheckFlags(options []Option, given func(flag string) bool) error {
+	for i := range options {
+		o := &options[i]
+		takes, want := o.Range, o.Want
+		if o.Flag.Want != "" {
+			takes, want = o.Flag.Range, o.Flag.Want
+		}
+		if given(o.Flag.Name) && !takes.has(o.Value) {
+			return o.errorf(" %v: want %s", deref(o.Value), want)
+		}
+		if list, ok := o.Value.(*[]string); ok {
+			switch none := o.Flag.None && slices.Contains(*list, "none"); {
+			case slices.Contains(*list, ""):
+				return o.errorf(": want at least one byte, found none")
+			case none && len(*list) > 1:
+				return o.errorf(" none and another --%s: want one of them", o.Flag.Name)
+			case none:
+				*list = []string{}
+			}
+		}
+	}
+	return nil
+}
+
+// SetDefaults gives all options their defaults, the usual ones or those of who says nothing.
+func SetDefaults(options []Option, usual bool) error {
+	for i := range options {
+		o := &options[i]
+		if text := o.First(usual); text != "" {
+			if err := o.Set(text); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// First returns the value that an option has at first, "" where it has none.
+func (o *Option) First(usual bool) string {
+	if usual && o.Usual != "" {
+		return o.Usual
+	}
+	return o.Default
+}
+
+// Settle turns what was written into what it means to Go.
+func Settle(options []Option) {
+	for _, o := range options {
+		if o.Settle != nil {
+			o.Settle()
+		}
+	}
+}
+
+// Set gives the option the value that a text says, or adds it to a list. An error is an *Error.
+func (o *Option) Set(text string) (err error) {
+	want := ""
+	switch p := o.Value.(type) {
+	case *float64:
+		*p, err = strconv.ParseFloat(text, 64)
+		want = "a number"
+	case *int:
+		*p, err = parseInt(text)
+		want = "a whole number"
+	case *uint64:
+		*p, err = strconv.ParseUint(text, 0, 64)
+		want = "a whole number, 0 or more"
+	case *bool:
+		*p, err = parseBool(text)
+		want = "true or false"
+	case **bool:
+		*p = new(bool)
+		**p, err = parseBool(text)
+		want = "true or false"
+	case *string:
+		*p = text
+		if o.Words != nil && !slices.Contains(o.Words, text) {
+			err, want = errors.ErrUnsupported, listed(o.Words)
+		}
+	case *[]string:
+		*p = append(*p, text)
+	case Value:
+		if err := p.Set(text); err != nil {
+			return &Error{o, err.Error()}
+		}
+	}
+	if err != nil {
+		return o.errorf(": want %s, found %q", want, text)
+	}
+	return nil
+}
+
+func parseInt(text string) (int, error) {
+	n, err := strconv.ParseInt(text, 0, strconv.IntSize)
+	return int(n), err
+}
+
+// parseBool reads what people write for true and false.
+func parseBool(text string) (bool, error) {
+	switch strings.ToLower(text) {
+	case "true", "1", "yes":
+		return true, nil
+	case "false", "0", "no":
+		return false, nil
+	}
+	return false, strconv.ErrSyntax
+}
+
+// listed joins words, with an or before the last.
+func listed(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// String returns the value as Set reads it, as far as one text can say it.
+func (o *Option) String() string {
+	switch p := o.Value.(type) {
+	case *[]string:
+		return strings.Join(*p, ",")
+	case **bool:
+		if *p == nil {
+			return ""
+		}
+		return strconv.FormatBool(**p)
+	case Value:
+		return p.String()
+	}
+	return fmt.Sprint(deref(o.Value))
+}
+
+// Type names the kind of value, as package pflag wants it.
+func (o *Option) Type() string {
+	switch o.Value.(type) {
+	case *bool, **bool:
+		return "bool"
+	}
+	return o.Flag.Holder
+}
+
+// On reports whether the value is another than the one of who says nothing.
+func (o *Option) On() bool { return o.String() != o.Default }
+
+// Repeats reports whether a flag adds to the value, so that it may be repeated.
+func (o *Option) Repeats() bool {
+	switch p := o.Value.(type) {
+	case *[]string:
+		return true
+	case interface{ Repeats() bool }:
+		return p.Repeats()
+	}
+	return false
+}
+
+// deref returns what a pointer to a number or a string points to.
+func deref(value any) any {
+	switch p := value.(type) {
+	case *float64:
+		return *p
+	case *int:
+		return *p
+	case *uint64:
+		return *p
+	case *bool:
+		return *p
+	case *string:
+		return *p
+	}
+	return value
+}
