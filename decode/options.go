@@ -3,13 +3,12 @@ package decode
 // What a caller can ask for, and which of it is refused.
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 
 	"picogpt/constrain"
 	"picogpt/guess"
+	"picogpt/internal/option"
 	"picogpt/sample"
 	"picogpt/tokenizer"
 )
@@ -128,62 +127,30 @@ const (
 // Check returns an *[sample.OptionError] of what cannot be followed whatever the model and the
 // prompt are, by name, or nil.
 func (o *Options) Check() error {
-	if o.MaxTokens < 0 {
-		return &sample.OptionError{
-			Err: fmt.Errorf("max tokens %d: want 0 (no limit) or more", o.MaxTokens)}
-	}
 	if err := o.Params.Check(); err != nil {
 		return err
 	}
-	if err := cmp.Or(o.checkGuesses(), o.checkStrings(), o.checkChoices()); err != nil {
+	return o.checkOwn()
+}
+
+// checkOwn is Check but for what a sampler checks.
+func (o *Options) checkOwn() error {
+	err := option.Check(o.ownTable())
+	switch {
+	case err != nil:
+	case o.Draft != nil && o.Draft.Model == nil && o.Draft.Open == nil:
+		err = errors.New("draft model: want a Model or Open, found neither")
+	case o.Lookup > 0 && o.Draft != nil:
+		err = errors.New("lookup and a draft model: want one of them")
+	case len(o.Stop) > 0 && o.Vocabulary == nil:
+		err = errors.New("stop strings: want a vocabulary to find them in the text, found none")
+	case len(o.Ban) > 0 && o.Vocabulary == nil:
+		err = errors.New("banned strings: want a vocabulary to find them in the text, found none")
+	case o.Echo != EchoNone && o.Echo != EchoPrompt && o.Echo != EchoOnly:
+		err = fmt.Errorf("echo %q: want \"\", %q or %q", o.Echo, EchoPrompt, EchoOnly)
+	}
+	if err != nil {
 		return &sample.OptionError{Err: err}
 	}
 	return nil
-}
-
-func (o *Options) checkGuesses() error {
-	switch {
-	case o.Lookup < 0:
-		return fmt.Errorf("lookup %d: want 0 (off) or more", o.Lookup)
-	case o.Draft != nil && o.Draft.Model == nil && o.Draft.Open == nil:
-		return errors.New("draft model: want a Model or Open, found neither")
-	case o.Lookup > 0 && o.Draft != nil:
-		return errors.New("lookup and a draft model: want one of them")
-	case o.Top < 0:
-		return fmt.Errorf("top %d: want 0 (none) or more", o.Top)
-	}
-	return nil
-}
-
-func (o *Options) checkStrings() error {
-	if len(o.Stop) > 0 && o.Vocabulary == nil {
-		return errors.New("stop strings: want a vocabulary to find them in the text, found none")
-	}
-	for i, stop := range o.Stop {
-		if stop == "" {
-			return fmt.Errorf("stop string %d of %d: want at least one byte, found none",
-				i+1, len(o.Stop))
-		}
-	}
-	switch {
-	case len(o.Ban) > 0 && o.Vocabulary == nil:
-		return errors.New("banned strings: want a vocabulary to find them in the text, found none")
-	case slices.Contains(o.Ban, ""):
-		return errors.New("banned strings: want at least one byte in each, found none")
-	}
-	return nil
-}
-
-func (o *Options) checkChoices() error {
-	switch o.Echo {
-	case EchoNone, EchoPrompt, EchoOnly:
-	default:
-		return fmt.Errorf("echo %q: want \"\", %q or %q", o.Echo, EchoPrompt, EchoOnly)
-	}
-	switch o.Overflow {
-	case "", OverflowError, OverflowTruncate, OverflowSlide:
-		return nil
-	}
-	return fmt.Errorf("overflow %q: want %q, %q or %q",
-		o.Overflow, OverflowError, OverflowTruncate, OverflowSlide)
 }

@@ -97,7 +97,7 @@ func NewStream(s *model.Session, prompt []int, o Options) (*Stream, error) {
 
 // newStream returns a stream without a session.
 func newStream(l limits, held, prompt []int, o Options) (*Stream, error) {
-	if err := o.Check(); err != nil {
+	if err := o.checkOwn(); err != nil {
 		return nil, err
 	}
 	sampler, err := sample.NewSampler(o.Params, idsOf(&o, l.endOfText))

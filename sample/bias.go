@@ -2,13 +2,92 @@ package sample
 
 // Numbers that are added to logits.
 
-import "math"
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"picogpt/internal/option"
+	"picogpt/internal/quote"
+)
 
 // A Bias is added to the logit of the last of its ids where the context ends with the others, which
 // for one id is always. -Inf shuts the id. Biases add.
 type Bias struct {
 	IDs   []int
 	Value float64
+	Text  string // of one token, in place of IDs, for Params.Open
+}
+
+func biasStep() step {
+	return step{
+		name: "logit-bias", kind: first, do: (*Sampler).addBiases,
+		on: func(p *Params) bool { return len(p.Bias) > 0 },
+		table: func(p *Params) []option.Option {
+			return []option.Option{{
+				Name: "bias", Value: (*biases)(&p.Bias), Check: func() string { return wrongBias(p.Bias) },
+				Flag: option.Flag{Name: "logit-bias", Holder: "ID|TEXT=X", Group: option.Wanted,
+					Help: "add X to the logit of a token, which is its id or its text, as in " +
+						"' Lily=5'; -inf forbids the token; the flag may be repeated"},
+				Field: option.Field{Name: "logit_bias", Range: option.Range{From: -100, To: 100}},
+				Setting: option.Setting{Group: "Words and tokens", Label: "Bias of tokens",
+					Read: "bias",
+					Help: "An id and a number a line, such as 198 -5: less than 0 makes the token " +
+						"rarer, -100 forbids it."},
+			}}
+		},
+	}
+}
+
+func wrongBias(all []Bias) string {
+	for i, b := range all {
+		switch {
+		case len(b.IDs) == 0 && b.Text == "":
+			return fmt.Sprintf(" %d of %d: want at least one id, found none", i+1, len(all))
+		case !(math.Abs(b.Value) <= 1e100) && !math.IsInf(b.Value, -1):
+			return fmt.Sprintf(" %v: want a number from -1e100 to 1e100, or -Inf", b.Value)
+		}
+	}
+	return ""
+}
+
+// biases are Params.Bias as an option.
+type biases []Bias
+
+// Set adds what ID=X or TEXT=X says.
+func (b *biases) Set(s string) error {
+	at := max(0, strings.LastIndexByte(s, '='))
+	text, value := s[:at], strings.TrimPrefix(s[at:], "=")
+	x, bad := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	id, noID := strconv.Atoi(strings.TrimSpace(text))
+	switch {
+	case text == "", bad != nil, noID == nil && id < 0, math.IsNaN(x), math.IsInf(x, 1):
+		return fmt.Errorf(" %s: want ID=X or TEXT=X, such as 257=-2.5, 257=-inf or ' Lily=5'",
+			quote.Short(s, 40))
+	case noID != nil:
+		*b = append(*b, Bias{Text: text, Value: x})
+	default:
+		b.Add(id, x)
+	}
+	return nil
+}
+
+// Add adds a bias of one id.
+func (b *biases) Add(id int, x float64) { *b = append(*b, Bias{IDs: []int{id}, Value: x}) }
+
+func (b *biases) Repeats() bool { return true }
+
+func (b *biases) String() string {
+	var all []string
+	for _, one := range *b {
+		if one.Text != "" {
+			all = append(all, fmt.Sprintf("%q=%v", one.Text, one.Value))
+		} else {
+			all = append(all, fmt.Sprintf("%d=%v", one.IDs, one.Value))
+		}
+	}
+	return strings.Join(all, ",")
 }
 
 // addBiases adds the biases.

@@ -1,71 +1,56 @@
 package sample
 
-// The order of a sampler's steps, and whose definitions they follow.
+// The steps of a sampler: all of them, their order, and whose definitions they follow.
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"picogpt/internal/option"
 )
 
-// A samplerStep changes what may be drawn next, or how likely it is.
+// A step is one way to change what may be drawn next, or how likely it is.
 type step struct {
 	name string
-	on   func(o *Params) bool
-	do   func(s *Sampler)
+	kind kind
+	also string // other names of it in a list of samplers, with spaces between
+
+	table func(p *Params) []option.Option // what can be chosen of it, the first of which turns it on
+	on    func(p *Params) bool
+	do    func(s *Sampler)
+
+	// How what it remembers in State begins, and what it makes of the place that was drawn. Nil for
+	// most.
+	begin func(p *Params, s *State)
+	drew  func(s *Sampler, place int)
 }
 
-// firstSteps come before all others, whatever the order is.
-func firstSteps() []step {
+// A kind says where a step may stand.
+type kind int
+
+const (
+	first     kind = iota // before all others, whatever the order is
+	ofContext             // may be listed; looks at the tokens before
+	ofLength              // after those that look at the context, and before what follows here
+	ofHeat                // may be listed; sets the temperature
+	filter                // may be listed; removes ids
+	instead               // takes the place of all filters, after the temperature
+)
+
+// steps are all steps but those that shut ids, in the order in which help lists their options.
+func steps() []step {
 	return []step{
-		{"logit-bias", func(o *Params) bool { return len(o.Bias) > 0 }, (*Sampler).addBiases},
-		{"guidance", func(o *Params) bool { return o.Guidance.On() }, (*Sampler).guide},
+		temperatureStep(), topKStep(), topPStep(), minPStep(), typicalStep(), epsilonStep(),
+		etaStep(), topHStep(), topNSigmaStep(), xtcStep(), mirostatStep(),
+		penaltiesStep(), noRepeatStep(), dryStep(), biasStep(), minTokensStep(), guidanceStep(),
+		lengthDecayStep(),
 	}
 }
 
-// contextSteps look at the tokens before. They may be named in Params.Samplers, and stand in
-// Hugging Face's order.
-func contextSteps() []step {
-	return []step{
-		{"penalties", func(o *Params) bool {
-			return o.RepeatPenalty != 0 && o.RepeatPenalty != 1 || o.FrequencyPenalty != 0 ||
-				o.PresencePenalty != 0
-		}, (*Sampler).applyPenalties},
-		{"dry", func(o *Params) bool { return o.DRY.Multiplier != 0 && o.DRY.Base >= 1 },
-			(*Sampler).applyDRY},
-		{"no-repeat-ngram", func(o *Params) bool { return o.NoRepeatNgram > 0 },
-			(*Sampler).shutNgrams},
-	}
-}
-
-// lengthSteps come after the steps that look at the context, and before the filters.
-func lengthSteps() []step {
-	return []step{
-		{"min-tokens", func(o *Params) bool { return o.MinTokens > 0 }, (*Sampler).shutEnds},
-		{"length-decay", func(o *Params) bool {
-			return o.LengthDecay.Factor != 0 && o.LengthDecay.Factor != 1
-		}, (*Sampler).decayLength},
-	}
-}
-
-// filterSteps decide what may be drawn. They may be named in Params.Samplers, and stand in Hugging
-// Face's order.
-func filterSteps() []step {
-	return []step{
-		{"temperature", func(o *Params) bool { return o.Temperature != 1 || o.TempRange != 0 },
-			(*Sampler).setTemperature},
-		{"top-n-sigma", func(o *Params) bool { return o.TopNSigma != 0 }, (*Sampler).keepTopNSigma},
-		{"top-h", func(o *Params) bool { return o.TopH != 0 }, (*Sampler).keepTopH},
-		{"top-k", func(o *Params) bool { return o.TopK != 0 }, (*Sampler).keepTopK},
-		{"top-p", func(o *Params) bool { return o.TopP != 0 && o.TopP != 1 }, (*Sampler).keepTopP},
-		{"min-p", func(o *Params) bool { return o.MinP != 0 }, (*Sampler).keepMinP},
-		{"typical", func(o *Params) bool { return o.Typical != 0 && o.Typical != 1 },
-			(*Sampler).keepTypical},
-		{"epsilon", func(o *Params) bool { return o.Epsilon != 0 }, (*Sampler).keepEpsilon},
-		{"eta", func(o *Params) bool { return o.Eta != 0 }, (*Sampler).keepEta},
-		{"xtc", func(o *Params) bool { return o.XTCProbability != 0 }, (*Sampler).applyXTC},
-	}
-}
+// listed reports whether Params.Samplers may name the step.
+func (s *step) listed() bool { return s.kind == ofContext || s.kind == ofHeat || s.kind == filter }
 
 // The orders with a name.
 const (
@@ -73,71 +58,64 @@ const (
 	samplersLlamaCpp = "llama.cpp"
 )
 
-// llamaCppOrder is llama.cpp's, with the filters that it does not have before XTC.
-const llamaCppOrder = "penalties,dry,no-repeat-ngram," +
-	"top-n-sigma,top-k,typical,top-p,min-p,top-h,epsilon,eta,xtc,temperature"
+// The orders of what may be listed: Hugging Face's, and llama.cpp's, with the filters that it does
+// not have before XTC.
+const (
+	hfOrder = "penalties,dry,no-repeat-ngram," +
+		"temperature,top-n-sigma,top-h,top-k,top-p,min-p,typical,epsilon,eta,xtc"
+	llamaCppOrder = "penalties,dry,no-repeat-ngram," +
+		"top-n-sigma,top-k,typical,top-p,min-p,top-h,epsilon,eta,xtc,temperature"
+)
 
-// otherNames are what Hugging Face and llama.cpp call some steps.
-func otherNames() map[string]string {
-	return map[string]string{
-		"temp": "temperature", "dynatemp": "temperature", "top-nsigma": "top-n-sigma",
-		"typ-p": "typical", "typical-p": "typical", "epsilon-cutoff": "epsilon",
-		"eta-cutoff": "eta", "repeat-penalty": "penalties", "repetition-penalty": "penalties",
-		"frequency-penalty": "penalties", "presence-penalty": "penalties",
-		"no-repeat-ngram-size": "no-repeat-ngram",
-	}
+// A State is what one choice leaves to the next: where the random numbers are, what steps remember,
+// and how long the text is. It is a value, and its copies are independent.
+type State struct {
+	random    rand.PCG
+	coins     rand.PCG // XTC's
+	mu        float64  // Mirostat's cut, in bits
+	Generated int      // tokens of the context that count as generated, the newest
+}
+
+// After returns the state after a token that was not drawn.
+func (s State) After() State {
+	s.Generated++
+	return s
 }
 
 // SamplerNames returns the names that Params.Samplers may list, in Hugging Face's order.
-func SamplerNames() []string {
-	var names []string
-	for _, s := range slices.Concat(contextSteps(), filterSteps()) {
-		names = append(names, s.name)
-	}
-	return names
-}
+func SamplerNames() []string { return strings.Split(hfOrder, ",") }
 
 // samplerList returns the steps that Params.Samplers names, in order.
-func (o *Params) samplerList() ([]step, error) {
-	all, list := slices.Concat(contextSteps(), filterSteps()), o.Samplers
+func (p *Params) samplerList() ([]step, error) {
+	all, list := steps(), p.Samplers
 	switch list {
 	case "", samplersHF:
-		return all, nil
+		list = hfOrder
 	case samplersLlamaCpp:
 		list = llamaCppOrder
 	}
-	var steps []step
-	for _, name := range splitNames(list) {
-		i := slices.IndexFunc(all, func(s step) bool { return s.name == name })
-		switch {
-		case i < 0:
-			return nil, fmt.Errorf("samplers: %q is none, want %s, %s or a list of %s", name,
-				samplersHF, samplersLlamaCpp, strings.Join(SamplerNames(), ", "))
-		case slices.ContainsFunc(steps, func(s step) bool { return s.name == name }):
-			return nil, fmt.Errorf("samplers: %s is in the list twice, want it once", name)
-		}
-		steps = append(steps, all[i])
-	}
-	return steps, nil
-}
-
-// splitNames returns the names in a list, as SamplerNames has them.
-func splitNames(list string) (names []string) {
-	other := otherNames()
+	var found []step
 	for name := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == ';' }) {
 		name = strings.ReplaceAll(strings.TrimSpace(name), "_", "-")
-		if proper, ok := other[name]; ok {
-			name = proper
+		i := slices.IndexFunc(all, func(s step) bool {
+			return s.listed() && (s.name == name || slices.Contains(strings.Fields(s.also), name))
+		})
+		switch {
+		case i < 0:
+			return nil, fmt.Errorf(": %q is none, want %s, %s or a list of %s", name, samplersHF,
+				samplersLlamaCpp, strings.Join(SamplerNames(), ", "))
+		case slices.ContainsFunc(found, func(s step) bool { return s.name == all[i].name }):
+			return nil, fmt.Errorf(": %s is in the list twice, want it once", all[i].name)
 		}
-		names = append(names, name)
+		found = append(found, all[i])
 	}
-	return names
+	return found, nil
 }
 
-// Lists reports whether the samplers apply a filter or the temperature of that name.
-func (o *Params) Lists(name string) bool {
-	steps, _ := o.samplerList()
-	return slices.ContainsFunc(steps, func(s step) bool { return s.name == name })
+// Lists reports whether the samplers apply the step of that name.
+func (p *Params) Lists(name string) bool {
+	list, _ := p.samplerList()
+	return slices.ContainsFunc(list, func(s step) bool { return s.name == name })
 }
 
 // late takes a step that looks at the context where filters came before it. What they know of the
@@ -147,45 +125,44 @@ func (s *Sampler) late(do func(s *Sampler)) {
 	s.largest, s.maxima, s.weighed = s.maximum(s.scores), s.maxima[:0], false
 }
 
-// plan fills in the steps that the options turn on.
-func (s *Sampler) plan(o *Params) error {
-	list, err := o.samplerList()
+// plan fills in the steps that are on.
+func (s *Sampler) plan(p *Params) error {
+	list, err := p.samplerList()
 	if err != nil {
 		return err
 	}
-	context := contextSteps()
-	ofContext := func(s step) bool {
-		return slices.ContainsFunc(context, func(c step) bool { return c.name == s.name })
+	on := slices.DeleteFunc(steps(), func(s step) bool { return !s.on(p) })
+	of := func(kind kind) []step {
+		return slices.DeleteFunc(slices.Clone(on), func(s step) bool { return s.kind != kind })
 	}
-	filters := slices.IndexFunc(list, func(s step) bool { return !ofContext(s) })
-	if filters < 0 {
-		filters = len(list)
+	end := 0 // of those that come before the filters, whether anything is drawn or not
+	for end < len(list) && list[end].kind == ofContext {
+		end++
 	}
-	late := slices.Clone(list[filters:])
-	if v := o.Mirostat.Version; v != 0 {
-		late = slices.DeleteFunc(late, func(s step) bool {
-			return !ofContext(s) && s.name != "temperature"
-		})
-		cut := (*Sampler).applyMirostat2
-		if v == 1 {
-			cut = (*Sampler).applyMirostat1
-		}
-		late = append(late, step{"mirostat", func(*Params) bool { return true }, cut})
+	late := slices.Clone(list[end:])
+	if others := of(instead); len(others) > 0 {
+		late = slices.DeleteFunc(late, func(s step) bool { return s.kind == filter })
+		late = append(late, others...)
 	}
-	if o.Temperature == 0 { // no filter comes before them
-		late = slices.DeleteFunc(late, func(s step) bool { return !ofContext(s) })
-		list, late = slices.Concat(list[:filters], late), nil
-		filters = len(list)
+	if p.Temperature == 0 { // no filter comes before them
+		late = slices.DeleteFunc(late, func(s step) bool { return s.kind != ofContext })
+		list, end, late = slices.Concat(list[:end], late), end+len(late), nil
 	}
 	for i, step := range late {
-		if ofContext(step) {
+		if step.kind == ofContext {
 			late[i].do = func(s *Sampler) { s.late(step.do) }
 		}
 	}
-	on := func(steps []step) []step {
-		return slices.DeleteFunc(steps, func(s step) bool { return !s.on(o) })
+	s.before = slices.DeleteFunc(slices.Concat(of(first), list[:end], of(ofLength)),
+		func(s step) bool { return !s.on(p) })
+	s.steps = slices.DeleteFunc(late, func(s step) bool { return !s.on(p) })
+	for _, step := range s.steps {
+		if step.begin != nil {
+			step.begin(p, &s.State)
+		}
+		if step.drew != nil {
+			s.drew = append(s.drew, step.drew)
+		}
 	}
-	s.before = on(slices.Concat(firstSteps(), list[:filters], lengthSteps()))
-	s.steps = on(late)
 	return nil
 }

@@ -24,7 +24,7 @@ func TestContextStepsAreHuggingFaces(t *testing.T) {
 		var open []uint64 // of a constraint, nil: all
 		shut := func(ids ...int) {
 			for _, id := range ids {
-				o.Bias = append(o.Bias, Bias{[]int{id}, math.Inf(-1)})
+				o.Bias = append(o.Bias, Bias{IDs: []int{id}, Value: math.Inf(-1)})
 			}
 		}
 		switch a.P {
@@ -42,7 +42,7 @@ func TestContextStepsAreHuggingFaces(t *testing.T) {
 			a.parse(t, &words)
 			for _, ids := range words {
 				if !slices.Equal(ids, of.Ends) { // which Hugging Face leaves out
-					o.Bias = append(o.Bias, Bias{ids, math.Inf(-1)})
+					o.Bias = append(o.Bias, Bias{IDs: ids, Value: math.Inf(-1)})
 				}
 			}
 		case "sequence_bias":
@@ -191,10 +191,10 @@ func TestChainsAreHuggingFaces(t *testing.T) {
 			o.Temperature = *p.Temperature
 		}
 		for _, ids := range p.Bad {
-			o.Bias = append(o.Bias, Bias{ids, math.Inf(-1)})
+			o.Bias = append(o.Bias, Bias{IDs: ids, Value: math.Inf(-1)})
 		}
 		for _, id := range p.Suppress {
-			o.Bias = append(o.Bias, Bias{[]int{id}, math.Inf(-1)})
+			o.Bias = append(o.Bias, Bias{IDs: []int{id}, Value: math.Inf(-1)})
 		}
 		for _, b := range p.Bias {
 			var bias Bias

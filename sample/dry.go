@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"picogpt/internal/option"
 	"picogpt/kernels"
 )
 
@@ -22,6 +23,77 @@ type DRY struct {
 	// Breakers are sequences of ids that no repetition goes beyond, back in the text. One of a
 	// single id is never penalised itself. Params.DRYStrings are more of them.
 	Breakers [][]int
+}
+
+func dryStep() step {
+	return step{
+		name: "dry", kind: ofContext, do: (*Sampler).applyDRY, table: dryTable,
+		on: func(p *Params) bool { return p.DRY.Multiplier != 0 && p.DRY.Base >= 1 },
+	}
+}
+
+func dryTable(p *Params) []option.Option {
+	d, with := &p.DRY, []string{"dry-multiplier"}
+	return []option.Option{{
+		Name: "DRY multiplier", Value: &d.Multiplier, Default: "0",
+		Want: "0 (off) or a finite number above it",
+		Idle: func() string {
+			if d.Base < 1 {
+				return "--dry-base is below 1"
+			}
+			return ""
+		},
+		Flag: option.Flag{Name: "dry-multiplier", Holder: "X", Group: option.Repetition,
+			Help: "DRY: what a token loses that would continue a repetition; 0.8 is usual, 0 is off"},
+		Field: option.Field{Name: "dry_multiplier", Range: option.Range{To: option.MostNumber}},
+		Setting: option.Setting{Group: "Repetition", Label: "DRY", Max: 10, Step: 0.05, Slider: 2,
+			Help: "Taken from tokens that would repeat a longer sequence. 0 is off."},
+	}, {
+		Name: "DRY base", Value: &d.Base, Want: "0 or a finite number above it", Default: "1.75",
+		With: with,
+		Flag: option.Flag{Name: "dry-base", Holder: "B", Group: option.Repetition,
+			Help: "and how that grows with each token more of the repetition"},
+		Field: option.Field{Name: "dry_base", Range: option.Range{To: option.MostNumber}},
+		Setting: option.Setting{Group: "Repetition", Label: "DRY, base",
+			Min: 1, Max: 10, Step: 0.05, Slider: 4,
+			Help: "How much more it takes for each token that the sequence is longer."},
+	}, {
+		Name: "DRY allowed length", Value: &d.AllowedLength, Want: "0 or more", Default: "2",
+		With: with,
+		Flag: option.Flag{Name: "dry-allowed-length", Holder: "N", Group: option.Repetition,
+			Help: "shorter repetitions lose nothing"},
+		Field: option.Field{Name: "dry_allowed_length", Range: option.Range{To: option.Most}},
+		Setting: option.Setting{Group: "Repetition", Label: "DRY, allowed length",
+			Max: 100, Step: 1, Slider: 10, Help: "Sequences up to so many tokens may repeat."},
+	}, {
+		Name: "DRY window", Value: &d.LastN, Want: "0 (the whole context) or more", Default: "-1",
+		With: with,
+		Settle: func() { // -1 is written for all of the context, and 0 for none
+			if d.LastN == 0 {
+				d.Multiplier = min(0, d.Multiplier)
+			}
+			d.LastN = max(0, d.LastN)
+		},
+		Flag: option.Flag{Name: "dry-last-n", Holder: "N", Group: option.Repetition,
+			Others: "dry-penalty-last-n", Range: option.Range{From: -1},
+			Want: "-1 (all), 0 (off) or more",
+			Help: "how many of the last tokens DRY looks at; -1 is all, 0 is off"},
+		Field: option.Field{Name: "dry_penalty_last_n",
+			Range: option.Range{From: -1, To: option.Most}},
+	}, {
+		Name: "DRY breakers", Value: &p.DRYBreakers, With: with, Text: true,
+		Check: func() string {
+			if err := CheckDRYStrings(p.DRYBreakers); err != nil {
+				return ": " + err.Error()
+			}
+			return ""
+		},
+		Flag: option.Flag{Name: "dry-breaker", Holder: "S", Group: option.Repetition, None: true,
+			Others: "dry-sequence-breaker dry-sequence-breakers",
+			Help: "no repetition goes beyond this string of at most 40 bytes; the flag may be " +
+				`repeated; default: a newline, :, " and *; none is no string`},
+		Field: option.Field{Name: "dry_sequence_breakers", Most: MostDRYStrings},
+	}}
 }
 
 // dryBreakers are the rest of each breaker by its first id.

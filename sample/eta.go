@@ -5,8 +5,53 @@ package sample
 import (
 	"math"
 
+	"picogpt/internal/option"
 	"picogpt/kernels"
 )
+
+func epsilonStep() step {
+	return step{
+		name: "epsilon", also: "epsilon-cutoff", kind: filter, do: (*Sampler).keepEpsilon,
+		on: func(p *Params) bool { return p.Epsilon != 0 },
+		table: func(p *Params) []option.Option {
+			return []option.Option{{
+				Name: "epsilon", Value: &p.Epsilon, Range: option.Range{To: belowOne},
+				Want: "a number from 0 (off) to below 1", Default: "0",
+				Flag: option.Flag{Name: "epsilon", Holder: "P", Group: option.Filters,
+					Others: "epsilon-cutoff",
+					Help:   "choose among tokens at least P likely; 0 is off"},
+				Field: option.Field{Name: "epsilon_cutoff"},
+				Setting: option.Setting{Group: "More filters", Label: "Epsilon",
+					Max: 0.5, Step: 0.001, Slider: 0.05,
+					Help: "Only tokens at least so likely. 0 is off."},
+			}}
+		},
+	}
+}
+
+// belowOne is the largest number below 1: 1 would remove every token.
+var belowOne = math.Nextafter(1, 0)
+
+func etaStep() step {
+	return step{
+		name: "eta", also: "eta-cutoff", kind: filter, do: (*Sampler).keepEta,
+		on: func(p *Params) bool { return p.Eta != 0 },
+		table: func(p *Params) []option.Option {
+			return []option.Option{{
+				Name: "eta", Value: &p.Eta, Range: option.Range{To: belowOne},
+				Want: "a number from 0 (off) to below 1", Default: "0",
+				Flag: option.Flag{Name: "eta", Holder: "P", Group: option.Filters,
+					Others: "eta-cutoff",
+					Help: "choose among tokens at least P likely, or less where the model is " +
+						"unsure; 0 is off"},
+				Field: option.Field{Name: "eta_cutoff"},
+				Setting: option.Setting{Group: "More filters", Label: "Eta",
+					Max: 0.5, Step: 0.001, Slider: 0.05,
+					Help: "The same, less strict where the model is unsure. 0 is off."},
+			}}
+		},
+	}
+}
 
 // keepEpsilon removes the ids less likely than Epsilon.
 func (s *Sampler) keepEpsilon() {

@@ -3,8 +3,11 @@ package sample
 // Guidance: away from what the model would say after another context.
 
 import (
+	"fmt"
 	"math"
+	"strconv"
 
+	"picogpt/internal/option"
 	"picogpt/kernels"
 )
 
@@ -15,6 +18,77 @@ import (
 type Guidance struct {
 	Scale    float64 // 1 means off
 	Negative []int   // empty means the prompt's last token
+	Text     string  // in place of Negative, for Params.Open
+}
+
+func guidanceStep() step {
+	return step{
+		name: "guidance", kind: first, do: (*Sampler).guide, table: guidanceTable,
+		on: func(p *Params) bool { return p.Guidance.On() },
+	}
+}
+
+func guidanceTable(p *Params) []option.Option {
+	return []option.Option{{
+		Name: "guidance", Value: guidanceScale{&p.Guidance},
+		Check: func() string {
+			if g := p.Guidance; g != nil && !(math.Abs(g.Scale) <= 1e100) {
+				return fmt.Sprintf(" %v: want a number from -1e100 to 1e100", g.Scale)
+			}
+			return ""
+		},
+		Flag: option.Flag{Name: "guidance", Holder: "G", Group: option.Wanted,
+			Others: "guidance-scale cfg-scale cfg",
+			Help: "go further from what --negative would lead to, G times as far; 1 is off, " +
+				"1.5 is usual"},
+	}, {
+		Name: "negative", Value: negativeText{&p.Guidance}, With: []string{"guidance"}, Text: true,
+		Flag: option.Flag{Name: "negative", Holder: "TEXT", Group: option.Wanted,
+			Others: "negative-prompt cfg-negative-prompt",
+			Help:   "the prompt to go away from; default: the prompt's last token"},
+	}}
+}
+
+// A guidanceScale is Guidance.Scale as an option.
+type guidanceScale struct{ of **Guidance }
+
+func (g guidanceScale) Set(text string) error {
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return fmt.Errorf(": want a number, found %q", text)
+	}
+	guidanceOf(g.of).Scale = x
+	return nil
+}
+
+func (g guidanceScale) String() string {
+	if *g.of == nil {
+		return ""
+	}
+	return fmt.Sprint((*g.of).Scale)
+}
+
+// A negativeText is Guidance.Text as an option.
+type negativeText struct{ of **Guidance }
+
+func (n negativeText) Set(text string) error {
+	guidanceOf(n.of).Text = text
+	return nil
+}
+
+func (n negativeText) String() string {
+	if *n.of == nil {
+		return ""
+	}
+	return (*n.of).Text
+}
+
+// guidanceOf returns guidance that is there: off, if it was not.
+func guidanceOf(of **Guidance) *Guidance {
+	if *of == nil {
+		*of = &Guidance{Scale: 1}
+	}
+	return *of
 }
 
 // On reports whether there is anything to evaluate.

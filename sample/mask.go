@@ -52,8 +52,8 @@ func (s *Sampler) shutBarred() {
 func maskSteps() []step {
 	always := func(*Params) bool { return true }
 	return []step{
-		{"vocabulary", always, (*Sampler).shutGaps},
-		{"constraint", always, (*Sampler).shutMasked},
-		{"ban", always, (*Sampler).shutBarred},
+		{name: "vocabulary", on: always, do: (*Sampler).shutGaps},
+		{name: "constraint", on: always, do: (*Sampler).shutMasked},
+		{name: "ban", on: always, do: (*Sampler).shutBarred},
 	}
 }

@@ -2,7 +2,30 @@ package sample
 
 // Min-p: the ids that are likely enough beside the likeliest.
 
-import "picogpt/kernels"
+import (
+	"picogpt/internal/option"
+	"picogpt/kernels"
+)
+
+func minPStep() step {
+	return step{
+		name: "min-p", kind: filter, do: (*Sampler).keepMinP,
+		on: func(p *Params) bool { return p.MinP != 0 },
+		table: func(p *Params) []option.Option {
+			return []option.Option{{
+				Name: "min-p", Value: &p.MinP, Range: option.Range{To: 1},
+				Want: "a number from 0 (off) to 1", Default: "0", In: option.Corpus,
+				Flag: option.Flag{Name: "min-p", Holder: "P", Group: option.WhichOnes,
+					Help: "choose among tokens at least P times as likely as the likeliest; " +
+						"0 is no limit"},
+				Field: option.Field{Name: "min_p"},
+				Setting: option.Setting{Group: "Filters", Label: "Min-p", Max: 1, Step: 0.01,
+					Help: "Only tokens that have this part of the likeliest one's probability. " +
+						"0 is off."},
+			}}
+		},
+	}
+}
 
 // keepMinP removes the ids less likely than MinP times the likeliest, whose weight is 1.
 func (s *Sampler) keepMinP() {

@@ -6,6 +6,7 @@ package sample
 import (
 	"math"
 
+	"picogpt/internal/option"
 	"picogpt/kernels"
 )
 
@@ -14,6 +15,54 @@ type Mirostat struct {
 	Version int     // 1 or 2; 0 means off
 	Tau     float64 // the target, in bits; 5 is usual
 	Eta     float64 // how fast the cut follows; 0.1 is usual
+}
+
+func mirostatStep() step {
+	return step{
+		name: "mirostat", kind: instead, do: (*Sampler).applyMirostat, drew: (*Sampler).follow,
+		on:    func(p *Params) bool { return p.Mirostat.Version != 0 },
+		begin: func(p *Params, s *State) { s.mu = 2 * p.Mirostat.Tau },
+		table: mirostatTable,
+	}
+}
+
+func mirostatTable(p *Params) []option.Option {
+	m := &p.Mirostat
+	return []option.Option{{
+		Name: "mirostat", Value: &m.Version, Range: option.Range{To: 2}, Want: "0 (off), 1 or 2",
+		Default: "0",
+		Flag: option.Flag{Name: "mirostat", Holder: "1|2", Group: option.Filters,
+			Help: "in place of all filters, keep the surprise of the tokens near a target, by " +
+				"version 1 or 2; 0 is off"},
+		Field: option.Field{Name: "mirostat"},
+		Setting: option.Setting{Group: "More filters", Label: "Mirostat", Max: 2, Step: 1,
+			Help: "1 or 2: keeps the surprise of the text near a target, in place of the filters."},
+	}, {
+		Name: "mirostat tau", Value: &m.Tau, Want: "0 or a finite number above it",
+		Default: "5", With: []string{"mirostat"},
+		Flag: option.Flag{Name: "mirostat-tau", Holder: "BITS", Group: option.Filters,
+			Others: "mirostat-ent", Help: "the target"},
+		Field: option.Field{Name: "mirostat_tau", Range: option.Range{To: option.MostNumber}},
+		Setting: option.Setting{Group: "More filters", Label: "Mirostat, target",
+			Max: 20, Step: 0.1, Slider: 10, Help: "In bits a token."},
+	}, {
+		Name: "mirostat eta", Value: &m.Eta, Want: "0 or a finite number above it",
+		Default: "0.1", With: []string{"mirostat"},
+		Flag: option.Flag{Name: "mirostat-eta", Holder: "X", Group: option.Filters,
+			Others: "mirostat-lr", Help: "how fast Mirostat corrects itself"},
+		Field: option.Field{Name: "mirostat_eta", Range: option.Range{To: option.MostNumber}},
+		Setting: option.Setting{Group: "More filters", Label: "Mirostat, pace",
+			Max: 1, Step: 0.01, Help: "How fast it corrects itself."},
+	}}
+}
+
+// applyMirostat takes the place of the filters.
+func (s *Sampler) applyMirostat() {
+	if s.params.Mirostat.Version == 1 {
+		s.applyMirostat1()
+		return
+	}
+	s.applyMirostat2()
 }
 
 // applyMirostat2 keeps the ids whose surprise is at most mu, or the likeliest.
@@ -81,12 +130,9 @@ func (s *Sampler) keepExactly(k int) {
 	s.need()
 }
 
-// follow moves mu after a token of some weight was drawn.
-func (s *Sampler) follow(weight float64) {
+// follow moves mu after a token was drawn.
+func (s *Sampler) follow(place int) {
 	m := &s.params.Mirostat
-	if m.Version == 0 {
-		return
-	}
-	surprise := -kernels.Log64(weight/s.mass) / math.Ln2
+	surprise := -kernels.Log64(s.weights[place]/s.mass) / math.Ln2
 	s.State.mu -= float64(m.Eta * (surprise - m.Tau))
 }

@@ -46,6 +46,7 @@ type Params struct {
 
 	NoRepeatNgram int // no sequence of so many ids occurs twice, the prompt counted; 0 means off
 	DRY           DRY
+	DRYBreakers   []string    // strings for Open to make DRYStrings of; nil means UsualBreakers
 	DRYStrings    *DRYStrings // DRY's breakers as strings; nil means none
 	Bias          []Bias
 	MinTokens     int // the text does not end before so many new tokens; 0 means off

@@ -2,6 +2,75 @@ package sample
 
 // Penalties for ids that occurred before: repetition, frequency and presence.
 
+import (
+	"math"
+
+	"picogpt/internal/option"
+)
+
+func penaltiesStep() step {
+	return step{
+		name: "penalties",
+		also: "repeat-penalty repetition-penalty frequency-penalty presence-penalty",
+		kind: ofContext, do: (*Sampler).applyPenalties, table: penaltyTable,
+		on: func(p *Params) bool {
+			return p.RepeatPenalty != 0 && p.RepeatPenalty != 1 || p.FrequencyPenalty != 0 ||
+				p.PresencePenalty != 0
+		},
+	}
+}
+
+func penaltyTable(p *Params) []option.Option {
+	anyNumber := option.Range{From: -math.MaxFloat64}
+	most := option.Range{From: 1e-100, To: 1e100}
+	with := []string{"repeat-penalty", "frequency-penalty", "presence-penalty"}
+	return []option.Option{{
+		Name: "repetition penalty", Value: &p.RepeatPenalty,
+		Range: option.Range{From: most.From, To: most.To, Zero: true},
+		Want:  "0 or 1 (off) or another number from 1e-100 to 1e100", Default: "1",
+		In: option.Corpus,
+		Flag: option.Flag{Name: "repeat-penalty", Holder: "R", Group: option.WhichOnes,
+			Others: "repetition-penalty repetition penalty repeat-penality rep-pen",
+			Range:  most, Want: "a number above 0, such as 1.1; 1 is off",
+			Help: "values above 1 make tokens that occurred before less likely; 1 is off"},
+		Field: option.Field{Name: "repetition_penalty",
+			Range: option.Range{From: 1 / option.MostNumber, To: option.MostNumber}},
+		Setting: option.Setting{Group: "Repetition", Label: "Repetition penalty",
+			Min: 0.1, Max: 10, Step: 0.05, Slider: 2,
+			Help: "Above 1, tokens of the text so far are less likely. 1 is off."},
+	}, {
+		Name: "repetition window", Value: &p.RepeatLastN, Want: "0 (the whole context) or more",
+		Default: "0", With: with, In: option.Corpus,
+		Flag: option.Flag{Name: "repeat-last-n", Holder: "N", Group: option.WhichOnes,
+			Others: "repetition-penalty-range rep-pen-range repetition-window",
+			Help:   "how many of the last tokens the penalty looks at; 0 is all"},
+	}, {
+		Name: "frequency penalty", Value: &p.FrequencyPenalty, Range: anyNumber,
+		Want: "a finite number", Default: "0",
+		Flag: option.Flag{Name: "frequency-penalty", Holder: "X", Group: option.Repetition,
+			Help: "what a token's logit loses for each time that the new text has it; 0 is off"},
+		Field: option.Field{Name: "frequency_penalty", Range: option.Range{From: -2, To: 2}},
+		Setting: option.Setting{Group: "Repetition", Label: "Frequency penalty",
+			Min: -2, Max: 2, Step: 0.05,
+			Help: "Taken from a token for each time that the completion has it. 0 is off."},
+	}, {
+		Name: "presence penalty", Value: &p.PresencePenalty, Range: anyNumber,
+		Want: "a finite number", Default: "0",
+		Flag: option.Flag{Name: "presence-penalty", Holder: "X", Group: option.Repetition,
+			Help: "what a token's logit loses if the new text has it; 0 is off"},
+		Field: option.Field{Name: "presence_penalty", Range: option.Range{From: -2, To: 2}},
+		Setting: option.Setting{Group: "Repetition", Label: "Presence penalty",
+			Min: -2, Max: 2, Step: 0.05,
+			Help: "Taken from a token once if the completion has it. 0 is off."},
+	}, {
+		Name: "penalties of the prompt", Value: &p.PenaltyPrompt, With: with,
+		Flag: option.Flag{Name: "penalty-prompt", Group: option.Repetition,
+			Help: "whether the penalties count the prompt's tokens, true or false after =; " +
+				"default: --repeat-penalty does, the others do not, and with --samplers llama.cpp " +
+				"all do"},
+	}}
+}
+
 // newest returns the last n of some tokens, all if n is 0 or there are fewer.
 func newest(tokens []int, n int) []int {
 	if 0 < n && n < len(tokens) {

@@ -5,7 +5,6 @@ package sample
 import (
 	"cmp"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"picogpt/kernels"
@@ -40,7 +39,8 @@ type Sampler struct {
 	masks  []step // that come first
 	before []step // on the context, whether anything is drawn or not
 	steps  []step // that decide what may be drawn
-	least  int    // ids that every filter keeps
+	drew   []func(s *Sampler, place int)
+	least  int // ids that every filter keeps
 
 	ends     []int                       // ids that end the text
 	limit    int                         // ids from here on are never drawn
@@ -59,26 +59,14 @@ type IDs struct {
 	Ends []int // ids that end a text
 }
 
-// A State is what one choice leaves to the next: where the random numbers are, Mirostat's cut, and
-// how long the text is. It is a value, and its copies are independent.
-type State struct {
-	random    rand.PCG
-	coins     rand.PCG // XTC's
-	mu        float64  // Mirostat's cut, in bits
-	Generated int      // tokens of the context that count as generated, the newest
-}
-
-// After returns the state after a token that was not drawn.
-func (s State) After() State {
-	s.Generated++
-	return s
-}
-
 // NewSampler returns a sampler at the start of the seed's random numbers. An error is an
 // *OptionError.
 func NewSampler(p Params, ids IDs) (*Sampler, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
+	}
+	if err := p.unopened(); err != nil {
+		return nil, &OptionError{err}
 	}
 	s := &Sampler{
 		params: p, llama: p.Samplers == samplersLlamaCpp, least: 1, limit: math.MaxInt,
@@ -88,7 +76,7 @@ func NewSampler(p Params, ids IDs) (*Sampler, error) {
 	if ids.Size > 0 {
 		s.limit = ids.Size
 	}
-	s.State.Generated, s.State.mu = p.Generated, 2*p.Mirostat.Tau
+	s.State.Generated = p.Generated
 	if err := s.plan(&p); err != nil {
 		return nil, &OptionError{err}
 	}
@@ -139,7 +127,9 @@ func (s *Sampler) Choose(from Row, context []int) (int, error) {
 			return 0, err
 		}
 		place = s.draw()
-		s.follow(s.weights[place])
+		for _, drew := range s.drew {
+			drew(s, place)
+		}
 	}
 	s.State.Generated++
 	return s.id(place), nil

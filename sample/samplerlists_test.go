@@ -64,7 +64,7 @@ func anyOptions(r *rand.Rand, vocabulary, context int) Params {
 		o.Mirostat = Mirostat{Version: 2, Tau: pick(0.5, 2, 5), Eta: 0.1}
 	}
 	for range r.IntN(3) {
-		o.Bias = append(o.Bias, Bias{[]int{r.IntN(vocabulary)}, pick(-3, 3, math.Inf(-1))})
+		o.Bias = append(o.Bias, Bias{IDs: []int{r.IntN(vocabulary)}, Value: pick(-3, 3, math.Inf(-1))})
 	}
 	return o
 }

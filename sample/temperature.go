@@ -5,8 +5,50 @@ package sample
 import (
 	"math"
 
+	"picogpt/internal/option"
 	"picogpt/kernels"
 )
+
+func temperatureStep() step {
+	return step{
+		name: "temperature", also: "temp dynatemp", kind: ofHeat, do: (*Sampler).setTemperature,
+		on:    func(p *Params) bool { return p.Temperature != 1 || p.TempRange != 0 },
+		table: temperatureTable,
+	}
+}
+
+func temperatureTable(p *Params) []option.Option {
+	const want = "0 or a finite number above it"
+	return []option.Option{{
+		Name: "temperature", Value: &p.Temperature, Want: "0 (greedy) or a finite number above it",
+		Default: "1", Usual: "0.8", In: option.Corpus,
+		Flag: option.Flag{Name: "temp", Aliases: []string{"temperature"}, Holder: "T",
+			Group: option.WhichOnes, Help: "temperature: 0 always takes the likeliest token, " +
+				"higher values give more variety"},
+		Field: option.Field{Name: "temperature", Range: option.Range{To: 2}},
+		Setting: option.Setting{Group: "Completion", Label: "Temperature", Max: 2, Step: 0.05,
+			Help: "0 always takes the likeliest token, 1 draws as the model thinks, more is wilder."},
+	}, {
+		Name: "temperature range", Value: &p.TempRange, Want: want, Default: "0", Drawn: true,
+		Flag: option.Flag{Name: "dynatemp-range", Holder: "R", Group: option.Filters,
+			Help: "let the temperature go from T-R, where the model is sure, to T+R, where it is " +
+				"not; 0 is off"},
+		Field: option.Field{Name: "dynatemp_range", Range: option.Range{To: option.MostNumber}},
+		Setting: option.Setting{Group: "More filters", Label: "Temperature range",
+			Max: 2, Step: 0.05,
+			Help: "Less temperature where the model is sure, more where it is not. 0 is off."},
+	}, {
+		Name: "temperature exponent", Value: &p.TempExponent, Want: want, Default: "1",
+		With: []string{"dynatemp-range"},
+		Flag: option.Flag{Name: "dynatemp-exponent", Holder: "E", Group: option.Filters,
+			Others: "dynatemp-exp", Help: "how the temperature follows the entropy: its share of " +
+				"the greatest possible one, to the power of E"},
+		Field: option.Field{Name: "dynatemp_exponent", Range: option.Range{To: option.MostNumber}},
+		Setting: option.Setting{Group: "More filters", Label: "Temperature exponent",
+			Max: 10, Step: 0.1, Slider: 4,
+			Help: "How the temperature follows the entropy. 1 is in proportion."},
+	}}
+}
 
 // setTemperature sets the temperature of the weights.
 func (s *Sampler) setTemperature() {

@@ -5,8 +5,28 @@ package sample
 import (
 	"slices"
 
+	"picogpt/internal/option"
 	"picogpt/kernels"
 )
+
+func topHStep() step {
+	return step{
+		name: "top-h", kind: filter, do: (*Sampler).keepTopH,
+		on: func(p *Params) bool { return p.TopH != 0 },
+		table: func(p *Params) []option.Option {
+			return []option.Option{{
+				Name: "top-h", Value: &p.TopH, Range: option.Range{To: 1},
+				Want: "a number from 0 to 1", Default: "0",
+				Flag: option.Flag{Name: "top-h", Holder: "H", Group: option.Filters,
+					Help: "choose among the likeliest tokens that have the share H of the entropy; " +
+						"0 is off"},
+				Field: option.Field{Name: "top_h"},
+				Setting: option.Setting{Group: "More filters", Label: "Top-h", Max: 1, Step: 0.01,
+					Help: "Only the likeliest tokens, up to this part of the entropy. 0 is off."},
+			}}
+		},
+	}
+}
 
 // mostTopH is how many ids top-h looks at.
 const mostTopH = 100

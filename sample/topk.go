@@ -6,7 +6,29 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"picogpt/internal/option"
 )
+
+func topKStep() step {
+	return step{
+		name: "top-k", kind: filter, do: (*Sampler).keepTopK,
+		on: func(p *Params) bool { return p.TopK != 0 },
+		table: func(p *Params) []option.Option {
+			return []option.Option{{
+				Name: "top-k", Value: &p.TopK, Want: "0 (off) or more",
+				Default: "0", Usual: "40", In: option.Corpus,
+				Settle: func() { p.TopK = max(0, p.TopK) }, // requests have -1 for off
+				Flag: option.Flag{Name: "top-k", Holder: "K", Group: option.WhichOnes, Others: "k",
+					Help: "choose among the K likeliest tokens; 0 is no limit"},
+				Field: option.Field{Name: "top_k", Range: option.Range{From: -1, To: option.Most}},
+				Setting: option.Setting{Group: "Filters", Label: "Top-k",
+					Max: 1000, Step: 1, Slider: 100,
+					Help: "Only so many of the likeliest tokens. 0 is off."},
+			}}
+		},
+	}
+}
 
 // keepTopK removes the ids below the k-th largest score, and those that are never drawn. Dividing
 // by the temperature keeps the order, so it can wait until the ids are few.

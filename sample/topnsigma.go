@@ -2,7 +2,34 @@ package sample
 
 // Top-n-sigma: the ids whose scores are within some standard deviations of the largest.
 
-import "math"
+import (
+	"math"
+
+	"picogpt/internal/option"
+)
+
+func topNSigmaStep() step {
+	return step{
+		name: "top-n-sigma", also: "top-nsigma", kind: filter, do: (*Sampler).keepTopNSigma,
+		on: func(p *Params) bool { return p.TopNSigma != 0 },
+		table: func(p *Params) []option.Option {
+			return []option.Option{{
+				Name: "top-n-sigma", Value: &p.TopNSigma, Want: "0 or a finite number above it",
+				Default: "0",
+				Settle:  func() { p.TopNSigma = max(0, p.TopNSigma) }, // requests have -1 for off
+				Flag: option.Flag{Name: "top-n-sigma", Holder: "N", Group: option.Filters,
+					Others: "top-nsigma nsigma", Help: "choose among tokens whose logit is at most N " +
+						"standard deviations below the greatest; 0 is off"},
+				Field: option.Field{Name: "top_n_sigma",
+					Range: option.Range{From: -1, To: option.MostNumber}},
+				Setting: option.Setting{Group: "More filters", Label: "Top-n-sigma",
+					Max: 20, Step: 0.1, Slider: 5,
+					Help: "Only tokens within so many standard deviations of the largest logit. " +
+						"0 is off."},
+			}}
+		},
+	}
+}
 
 // keepTopNSigma removes the ids whose score is further below the largest than TopNSigma times the
 // standard deviation of the scores.

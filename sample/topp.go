@@ -6,8 +6,38 @@ import (
 	"math"
 	"slices"
 
+	"picogpt/internal/option"
 	"picogpt/kernels"
 )
+
+func topPStep() step {
+	return step{
+		name: "top-p", kind: filter, do: (*Sampler).keepTopP,
+		on: func(p *Params) bool { return p.TopP != 0 && p.TopP != 1 },
+		table: func(p *Params) []option.Option {
+			return []option.Option{{
+				Name: "top-p", Value: &p.TopP, Range: option.Range{To: 1},
+				Want: "a number from 0 to 1 (off)", Default: "1", In: option.Corpus,
+				Settle: func() { leastForZero(&p.TopP) },
+				Flag: option.Flag{Name: "top-p", Holder: "P", Group: option.WhichOnes,
+					Others: "nucleus p", Help: "choose among the likeliest tokens that have the " +
+						"probability P together; 1 is no limit"},
+				Field: option.Field{Name: "top_p"},
+				Setting: option.Setting{Group: "Filters", Label: "Top-p",
+					Min: 0.01, Max: 1, Step: 0.01,
+					Help: "Only the likeliest tokens that together have this probability. 1 is off."},
+			}}
+		},
+	}
+}
+
+// leastForZero makes a 0 the smallest number: as in Hugging Face, a filter that is written as 0
+// leaves one token, or those that equal it. In Params 0 is off.
+func leastForZero(x *float64) {
+	if *x == 0 {
+		*x = math.SmallestNonzeroFloat64
+	}
+}
 
 // keepTopP removes the least likely ids whose mass together is at most 1-p: an id stays if the mass
 // of those before it in order of likelihood is below p. Sums in that order decide, and each of them

@@ -6,7 +6,31 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"picogpt/internal/option"
 )
+
+func typicalStep() step {
+	return step{
+		name: "typical", also: "typ-p typical-p", kind: filter, do: (*Sampler).keepTypical,
+		on: func(p *Params) bool { return p.Typical != 0 && p.Typical != 1 },
+		table: func(p *Params) []option.Option {
+			return []option.Option{{
+				Name: "typical", Value: &p.Typical, Range: option.Range{To: 1},
+				Want: "a number from 0 to 1", Default: "1",
+				Settle: func() { leastForZero(&p.Typical) },
+				Flag: option.Flag{Name: "typical", Holder: "P", Group: option.Filters,
+					Others: "typical-p", Help: "choose among the tokens whose surprise is nearest to " +
+						"what is expected, that have the probability P together; 1 is off"},
+				Field: option.Field{Name: "typical_p"},
+				Setting: option.Setting{Group: "More filters", Label: "Typical",
+					Min: 0.01, Max: 1, Step: 0.01,
+					Help: "Only tokens about as surprising as expected here, up to this " +
+						"probability. 1 is off."},
+			}}
+		},
+	}
+}
 
 // keepTypical keeps the ids whose surprise is nearest to the entropy, as many as have the
 // probability Typical together. The likeliest id can go.

@@ -3,6 +3,45 @@ package sample
 // XTC, "exclude top choices" (text-generation-webui, llama.cpp): if a coin says so, the likeliest
 // ids go, all but the least likely of those that are likely enough.
 
+import (
+	"picogpt/internal/option"
+)
+
+func xtcStep() step {
+	return step{
+		name: "xtc", kind: filter, do: (*Sampler).applyXTC, table: xtcTable,
+		on: func(p *Params) bool { return p.XTCProbability != 0 },
+	}
+}
+
+func xtcTable(p *Params) []option.Option {
+	return []option.Option{{
+		Name: "XTC probability", Value: &p.XTCProbability, Range: option.Range{To: 1},
+		Want: "a number from 0 to 1", Default: "0",
+		Idle: func() string {
+			if p.XTCThreshold > 0.5 {
+				return "above --xtc-threshold 0.5 nothing is left out"
+			}
+			return ""
+		},
+		Flag: option.Flag{Name: "xtc-probability", Holder: "P", Group: option.Filters,
+			Help: "how often the likeliest tokens are left out, all but the last of those above " +
+				"the threshold; 0 is off"},
+		Field: option.Field{Name: "xtc_probability"},
+		Setting: option.Setting{Group: "More filters", Label: "XTC, how often", Max: 1, Step: 0.05,
+			Help: "So often, all tokens above the threshold but the least likely of them go. " +
+				"0 is off."},
+	}, {
+		Name: "XTC threshold", Value: &p.XTCThreshold, Range: option.Range{To: 1},
+		Want: "a number from 0 to 1", Default: "0.1", With: []string{"xtc-probability"},
+		Flag: option.Flag{Name: "xtc-threshold", Holder: "P", Group: option.Filters,
+			Help: "how likely a token must be for that; above 0.5 nothing is left out"},
+		Field: option.Field{Name: "xtc_threshold"},
+		Setting: option.Setting{Group: "More filters", Label: "XTC, threshold",
+			Max: 0.5, Step: 0.01, Help: "How likely a token must be for XTC to take it away."},
+	}}
+}
+
 // applyXTC tosses the coin of this position, and removes ids if it says so.
 func (s *Sampler) applyXTC() {
 	o := &s.params

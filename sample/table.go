@@ -1,0 +1,77 @@
+package sample
+
+// The options as a table. Those of a step stand beside it.
+
+import (
+	"fmt"
+	"strings"
+
+	"picogpt/internal/option"
+	"picogpt/internal/quote"
+)
+
+// Table returns all that can be chosen, bound to the fields of p: for commands and servers.
+func (p *Params) Table() []option.Option {
+	all := make([]option.Option, 0, 48)
+	for _, step := range steps() {
+		from := len(all)
+		all = append(all, step.table(p)...)
+		all[from].Filter = step.kind == filter
+		all[from].Drawn = step.kind == filter || step.kind == instead
+		for i := range all[from:] {
+			if step.listed() {
+				all[from+i].Step = step.name
+			}
+		}
+	}
+	all = append(all, p.otherTable()...)
+	for i := range all {
+		all[i].In |= option.Chat | option.Next | option.Receipts
+	}
+	all[len(all)-1].In = option.Chat | option.Next // the seed, which receipts have anyway
+	return all
+}
+
+// otherTable is what belongs to no step.
+func (p *Params) otherTable() []option.Option {
+	return []option.Option{{
+		Name: "samplers", Value: (*order)(&p.Samplers), Default: samplersHF,
+		Check: func() string {
+			if _, err := p.samplerList(); err != nil {
+				return err.Error()
+			}
+			return ""
+		},
+		Flag: option.Flag{Name: "samplers", Holder: "ORDER", Group: option.Filters,
+			Help: "the order and the definitions of the filters: hf (Hugging Face's), llama.cpp " +
+				"(llama.cpp's), or the names of those to apply, in order, with commas between them"},
+	}, {
+		Name: "generated tokens", Value: &p.Generated, Want: "0 or more",
+	}, {
+		Name: "seed", Value: &p.Seed,
+		Flag: option.Flag{Name: "seed", Holder: "S", Group: option.WhichOnes,
+			Others: "random-seed rng-seed s",
+			Help: "the same seed gives the same text, on every machine; default: a random seed, " +
+				"which -v reports"},
+		Field: option.Field{Name: "seed"},
+		Setting: option.Setting{Group: "Completion", Label: "Seed", Read: "seed",
+			Help: "The same seed, text and settings give the same completion on every machine."},
+	}}
+}
+
+// order is Params.Samplers as an option.
+type order string
+
+// Set takes a list without empty names.
+func (o *order) Set(text string) error {
+	for name := range strings.SplitSeq(strings.ReplaceAll(text, ";", ","), ",") {
+		if strings.TrimSpace(name) == "" {
+			return fmt.Errorf(" %s: want a name before and after each comma, found none",
+				quote.Short(text, 40))
+		}
+	}
+	*o = order(text)
+	return nil
+}
+
+func (o *order) String() string { return string(*o) }

@@ -1,0 +1,78 @@
+package sample
+
+// Texts among the options, which mean something once there is a tokenizer.
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"picogpt/internal/option"
+	"picogpt/internal/quote"
+	"picogpt/tokenizer"
+)
+
+// Open finds what texts in p are in the tokens of t: those of Bias, each of which must be one token,
+// of Guidance, and DRY's breakers.
+func (p *Params) Open(ctx context.Context, t *tokenizer.Tokenizer) (err error) {
+	if g := p.Guidance; g != nil && g.Text != "" {
+		opened := Guidance{Scale: g.Scale}
+		if opened.Negative, err = t.ForPrompts().Encode(g.Text); err != nil {
+			return option.Errorf(p.Table(), "negative", ": %v", err)
+		}
+		p.Guidance = &opened
+	}
+	if err := p.openBias(t); err != nil || p.DRY.Multiplier == 0 {
+		return err
+	}
+	breakers := p.DRYBreakers
+	if breakers == nil {
+		breakers = UsualBreakers()
+	}
+	p.DRYStrings, err = NewDRYStrings(ctx, t, breakers)
+	return err
+}
+
+// openBias finds the ids of the biases of texts, and moves these behind the others.
+func (p *Params) openBias(t *tokenizer.Tokenizer) error {
+	var known, found []Bias
+	for _, b := range p.Bias {
+		if b.Text == "" {
+			known = append(known, b)
+			continue
+		}
+		ids, err := t.WithSpecial().Encode(b.Text)
+		if err != nil {
+			return option.Errorf(p.Table(), "bias", " %s: %v", quote.Short(b.Text, 40), err)
+		}
+		if len(ids) != 1 {
+			const most = 16
+			list, more := fmt.Sprint(ids[:min(most, len(ids))]), ""
+			if len(ids) > most {
+				more = ", ..."
+			}
+			return option.Errorf(p.Table(), "bias", " %s: want the text of one token, found %d: %s%s",
+				quote.Short(b.Text, 40), len(ids),
+				strings.ReplaceAll(strings.Trim(list, "[]"), " ", ","), more)
+		}
+		found = append(found, Bias{IDs: ids, Value: b.Value})
+	}
+	p.Bias = append(known, found...)
+	return nil
+}
+
+// unopened refuses texts that Open has not seen.
+func (p *Params) unopened() error {
+	for _, b := range p.Bias {
+		if b.Text != "" {
+			return option.Errorf(p.Table(), "bias", " of a text: want Params.Open before it")
+		}
+	}
+	switch {
+	case p.Guidance != nil && p.Guidance.Text != "":
+		return option.Errorf(p.Table(), "negative", ": want Params.Open before it")
+	case len(p.DRYBreakers) > 0 && p.DRYStrings == nil && p.DRY.Multiplier != 0:
+		return option.Errorf(p.Table(), "DRY breakers", ": want Params.Open before them")
+	}
+	return nil
+}
