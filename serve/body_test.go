@@ -52,7 +52,7 @@ func TestNothingOfABodyStays(t *testing.T) {
 		}
 		look := partsOf{body: x.body, seen: map[unsafe.Pointer]bool{}}
 		look.in("completion", reflect.ValueOf(j.completion))
-		look.in("options", reflect.ValueOf(&j.options))
+		look.in("options", reflect.ValueOf(&j.Options))
 		look.in("choices", reflect.ValueOf(j.choices))
 		look.in("note", reflect.ValueOf(&v.note))
 		look.in("forms", reflect.ValueOf(s.forms.known))

@@ -34,7 +34,7 @@ func (s *Server) chat(v *visit) error {
 // parseChat reads a body.
 func (s *Server) parseChat(body string) (*completion, error) {
 	q := newCompletion()
-	q.chat, q.maxTokens = true, -1
+	q.chat, q.MaxTokens = true, -1
 	var messages []message
 	var listed bool
 	top := 0
@@ -58,8 +58,8 @@ func (s *Server) parseChat(body string) (*completion, error) {
 		return nil, err
 	}
 	q.prompt = prompts{{asIDs: true, ids: ids}}
-	if q.maxTokens < 0 {
-		q.maxTokens = max(1, min(longestAnswer, s.model.Config().Positions-len(ids)))
+	if q.MaxTokens < 0 {
+		q.MaxTokens = max(1, min(longestAnswer, s.model.Config().Positions-len(ids)))
 	}
 	return q, nil
 }

@@ -74,7 +74,7 @@ func (c *choice) add(j *job, t *decode.Token) {
 		if j.idsToo {
 			c.ids = append(c.ids, t.ID)
 		}
-		if len(j.stop) > 0 && j.server.vocabulary.has(t.ID) {
+		if len(j.Stop) > 0 && j.server.vocabulary.has(t.ID) {
 			c.raw = append(c.raw, j.server.vocabulary.texts[t.ID]...)
 		}
 		c.text = append(c.text, t.Text...)
@@ -97,7 +97,7 @@ func (c *choice) end(j *job, t *decode.Token) {
 		}
 	case decode.FinishStop:
 		rest := string(c.raw[min(c.shown, len(c.raw)):])
-		for _, s := range j.stop {
+		for _, s := range j.Stop {
 			if strings.HasPrefix(rest, s) && len(s) > len(c.stop.text) {
 				c.stop.text = s
 			}

@@ -16,10 +16,9 @@ import (
 // A job is a request that is being answered.
 type job struct {
 	*completion
-	server  *Server
-	visit   *visit
-	options decode.Options
-	used    usage
+	server *Server
+	visit  *visit
+	used   usage
 
 	mu       sync.Mutex // guards what follows, used, and the visit
 	choices  []*choice  // prompt by prompt, drawn() of each
@@ -80,10 +79,10 @@ func (j *job) prepare(ctx context.Context) (err error) {
 	if err := j.checkSize(); err != nil {
 		return err
 	}
-	if j.options, err = j.server.decodeOptions(ctx, j.completion); err != nil {
+	if err := j.server.complete(ctx, j.completion); err != nil {
 		return err
 	}
-	if j.options.Constraint, err = j.server.forms.matcher(ctx, j.visit, &j.form); err != nil {
+	if j.Constraint, err = j.server.forms.matcher(ctx, j.visit, &j.form); err != nil {
 		return err
 	}
 	for i := range j.prompt {
@@ -94,7 +93,7 @@ func (j *job) prepare(ctx context.Context) (err error) {
 	}
 	n := &j.visit.note
 	n.prompts, n.choices, n.promptTokens = len(j.prompt), len(j.choices), j.used.Prompt
-	n.seed, n.seeded = j.options.Seed, j.temperature > 0
+	n.seed, n.seeded = j.Seed, j.Temperature > 0
 	n.stream = j.stream
 	j.visit.ignore(j.ignored)
 	if n.seeded {
@@ -115,7 +114,7 @@ func (j *job) checkSize() error {
 	}
 	total := 0
 	for _, p := range j.prompt {
-		tokens := j.maxTokens
+		tokens := j.MaxTokens
 		if j.echo {
 			tokens += max(len(p.ids), len(p.text)/4)
 		}
@@ -215,7 +214,7 @@ func (j *job) follow(
 	ctx context.Context, i int, took func(*choice, *decode.Token) error,
 ) error {
 	choices := j.choices[i*j.drawn() : (i+1)*j.drawn()]
-	if j.maxTokens == 0 && !(j.echo && j.logprobs != nil) { // nothing to compute
+	if j.MaxTokens == 0 && !(j.echo && j.logprobs != nil) { // nothing to compute
 		for _, c := range choices {
 			if err := j.take(c, nil, took); err != nil {
 				return err
@@ -226,7 +225,7 @@ func (j *job) follow(
 	p := &pace{last: make([]time.Time, len(choices))}
 	defer j.server.metrics.prompt(p)
 	for t, err := range j.server.batcher.Run(ctx, decode.Request{
-		Prompt: j.prompt[i].ids, Options: j.options, Samples: len(choices), Client: j.visit.client,
+		Prompt: j.prompt[i].ids, Options: j.Options, Samples: len(choices), Client: j.visit.client,
 		Salt: j.visit.saltOf(j.salt), Progress: &p.progress,
 	}) {
 		if err != nil {

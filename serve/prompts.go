@@ -98,7 +98,7 @@ func (s *Server) encode(ctx context.Context, client string, q *completion) error
 	}
 	for i := range q.prompt {
 		p := &q.prompt[i]
-		if err := s.encodeOne(ctx, client, p, "prompt", q.maxTokens); err != nil {
+		if err := s.encodeOne(ctx, client, p, "prompt", q.MaxTokens); err != nil {
 			return err
 		}
 		switch {

@@ -3,68 +3,72 @@ package serve
 // The request of /v1/completions: its fields, their types and their bounds.
 
 import (
-	"math"
+	"cmp"
 	"math/rand/v2"
-	"strconv"
 
+	"picogpt/decode"
+	"picogpt/internal/option"
 	"picogpt/internal/strictjson"
 )
 
 // A completion is what a request asks for. Pointers are nil where it does not say.
 type completion struct {
+	decode.Options // what its fields say, and from prepare on all
+
 	model  *string
 	prompt prompts
 	suffix string
 
-	maxTokens        int
-	temperature      float64
-	topP, minP       float64
-	topK             int
-	presence         float64
-	frequency        float64
-	repetition       float64
-	minTokens        int
 	n                int
 	bestOf           *int
 	logprobs         *int
-	stop, badWords   []string
 	stopIDs          []int
 	ignoreEOS        bool
-	bias             []idBias
 	echo, stream     bool
 	usage, usages    bool // at the end of a stream; in each of its chunks
 	hasStreamOptions bool
-	seed             *uint64
 	idTokens, idsToo bool // return_tokens_as_token_ids, return_token_ids
 	form             form
-	filters          filters
 	chat             bool   // it is of a conversation
 	salt             string // what keeps prompts apart in the cache
 
 	ignored []string
 }
 
-// An idBias is added to the logit of an id.
-type idBias struct {
-	id    int
-	value float64
-}
-
 // Bounds of fields that have none of their own.
 const (
-	mostTop       = 100 // logprobs
-	mostStops     = 32
-	mostBad       = 1000 // bad_words
-	mostSalt      = 256  // bytes of cache_salt
-	mostPenalty   = 1e6
-	mostTokens    = math.MaxInt32
-	defaultTokens = 16
+	mostTop  = 100  // logprobs
+	mostIDs  = 1000 // stop_token_ids
+	mostSalt = 256  // bytes of cache_salt
 )
 
-// newCompletion returns OpenAI's defaults.
+// newCompletion returns OpenAI's defaults, and a seed: short enough to type.
 func newCompletion() *completion {
-	return &completion{maxTokens: defaultTokens, temperature: 1, topP: 1, n: 1, repetition: 1,
-		filters: newFilters()}
+	q := &completion{}
+	for _, o := range q.table(0) {
+		if text := cmp.Or(o.Field.Default, o.Default); o.Field.Name != "" && text != "" {
+			o.Set(text) // a test knows that each has its default
+		}
+	}
+	q.Seed = uint64(rand.Uint32())
+	return q
+}
+
+// table is the options of a request: package decode's, and those that are the server's own.
+func (q *completion) table(maxN int) []option.Option {
+	n := decode.SamplesOption(&q.n)
+	n.Field.Range.To = float64(maxN)
+	return append(q.Options.Table(), n, option.Option{
+		Name: "ignore_eos", Value: &q.ignoreEOS,
+		Field: option.Field{Name: "ignore_eos"},
+		Setting: option.Setting{Group: "End", Label: "Write past the end",
+			Help: "What the model holds for the end of the text does not end it."},
+	}, option.Option{
+		Name: "stop_token_ids", Value: &q.stopIDs,
+		Field: option.Field{Name: "stop_token_ids", Most: mostIDs},
+		Setting: option.Setting{Group: "End", Label: "Stop at tokens", Read: "ids",
+			Help: "An id a line."},
+	})
 }
 
 // parseCompletion reads a body.
@@ -84,6 +88,7 @@ func (q *completion) parse(s *Server, body string, table map[string]field, neede
 	if err := n.check(q.ignored, table); err != nil {
 		return err
 	}
+	option.Settle(q.table(0))
 	return q.check(s)
 }
 
@@ -98,25 +103,7 @@ func (q *completion) fields(s *Server) map[string]field {
 
 		"cache_salt": atMost(&q.salt, mostSalt),
 
-		"max_tokens":         whole(&q.maxTokens, 0, mostTokens),
-		"temperature":        number(&q.temperature, 0, 2),
-		"top_p":              number(&q.topP, 0, 1),
-		"top_k":              whole(&q.topK, -1, mostTokens),
-		"min_p":              number(&q.minP, 0, 1),
-		"presence_penalty":   number(&q.presence, -2, 2),
-		"frequency_penalty":  number(&q.frequency, -2, 2),
-		"repetition_penalty": number(&q.repetition, 1/mostPenalty, mostPenalty),
-		"min_tokens":         whole(&q.minTokens, 0, mostTokens),
-		"n":                  whole(&q.n, 1, s.options.MaxN),
-		"best_of":            optional(&q.bestOf, upTo(1, s.options.MaxN)),
-		"logprobs":           optional(&q.logprobs, upTo(0, mostTop)),
-		"seed":               optional(&q.seed, anySeed),
-
-		"stop":           oneOrMore(&q.stop, mostStops),
-		"bad_words":      texts(&q.badWords, mostBad),
-		"stop_token_ids": ids(&q.stopIDs, vocabulary, mostBad),
-		"ignore_eos":     yes(&q.ignoreEOS),
-		"logit_bias":     q.readBias(vocabulary),
+		"best_of": optional(&q.bestOf, upTo(1, s.options.MaxN)),
 
 		"echo":   yes(&q.echo),
 		"stream": yes(&q.stream),
@@ -132,29 +119,38 @@ func (q *completion) fields(s *Server) map[string]field {
 		return options(r)
 	}
 	q.form.addFields(table, &q.ignored)
-	q.filters.addFields(table)
+	for _, o := range q.table(s.options.MaxN) {
+		if name := o.Field.Name; name != "" {
+			table[name] = fieldOf(&o, vocabulary)
+		}
+	}
+	table["logprobs"] = optional(&q.logprobs, upTo(0, mostTop))
 	return table
 }
 
-// readBias reads logit_bias: an object of numbers by ids.
-func (q *completion) readBias(vocabulary int) field {
-	return func(r *strictjson.Reader) error {
-		if r.Kind() != '{' {
-			return wrong(r, "an object")
-		}
-		return r.Object(func(name string) error {
-			id, err := strconv.Atoi(name)
-			if err != nil || id < 0 || id >= vocabulary || name != strconv.Itoa(id) {
-				return r.Errorf("want ids from 0 to %d, found %s", vocabulary-1, short(name))
-			}
-			b := idBias{id: id}
-			if err := number(&b.value, -100, 100)(r); err != nil {
-				return err
-			}
-			q.bias = append(q.bias, b)
-			return nil
-		})
+// fieldOf is what the field of an option is read by.
+func fieldOf(o *option.Option, vocabulary int) field {
+	r := o.Field.Range
+	if r == (option.Range{}) {
+		r = o.Range
 	}
+	switch p := o.Value.(type) {
+	case *float64:
+		return number(p, r.From, r.To)
+	case *int:
+		return whole(p, int(r.From), int(r.To))
+	case *uint64:
+		return anySeed(p)
+	case *bool:
+		return yes(p)
+	case *[]int:
+		return ids(p, vocabulary, o.Field.Most)
+	case *[]string:
+		return stringList(o, p)
+	case option.Biases:
+		return biases(p, r, vocabulary)
+	}
+	return nil
 }
 
 // check refuses fields that do not go together.
@@ -175,11 +171,11 @@ func (q *completion) check(s *Server) error {
 	case len(q.prompt)*q.drawn() > max(s.options.MaxPrompts, s.options.MaxN):
 		return fieldf("n", "want at most %d texts for all prompts together, found %d prompts of %d",
 			max(s.options.MaxPrompts, s.options.MaxN), len(q.prompt), q.drawn())
-	case q.maxTokens == 0 && q.minTokens > 0:
-		return fieldf("min_tokens", "want at most max_tokens, which is 0, found %d", q.minTokens)
-	case q.minTokens > q.maxTokens && q.maxTokens >= 0:
-		return fieldf("min_tokens", "want at most max_tokens, which is %d, found %d", q.maxTokens,
-			q.minTokens)
+	case q.MaxTokens == 0 && q.MinTokens > 0:
+		return fieldf("min_tokens", "want at most max_tokens, which is 0, found %d", q.MinTokens)
+	case q.MinTokens > q.MaxTokens && q.MaxTokens >= 0:
+		return fieldf("min_tokens", "want at most max_tokens, which is %d, found %d", q.MaxTokens,
+			q.MinTokens)
 	}
 	return q.form.check()
 }
@@ -190,12 +186,4 @@ func (q *completion) drawn() int {
 		return q.n
 	}
 	return *q.bestOf
-}
-
-// seedOrAny returns the seed, a new one where the request has none: short enough to type.
-func (q *completion) seedOrAny() uint64 {
-	if q.seed == nil {
-		return uint64(rand.Uint32())
-	}
-	return *q.seed
 }

@@ -9,14 +9,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
-	"picogpt/internal/genflags"
+	"picogpt/decode"
 	"picogpt/internal/surprise"
 	"picogpt/serve/page"
 )
@@ -185,18 +184,19 @@ func TestLevelsAreThoseOfSurprise(t *testing.T) {
 // TestThePageBeginsAsTheCommandDoes: what the API takes where a request says nothing is nonsense of
 // a small model.
 func TestThePageBeginsAsTheCommandDoes(t *testing.T) {
-	table := files(t)["/page/table.js"]
-	for name, field := range map[string]string{
-		"temperature": "Temp", "top_k": "TopK", "top_p": "TopP", "min_p": "MinP",
-		"repetition_penalty": "RepeatPenalty",
-	} {
-		flag, _ := reflect.TypeFor[genflags.Usual]().FieldByName(field)
-		row := regexp.MustCompile(`name: "` + name + `",[^}]*?value: ([0-9.]+),`).
-			FindStringSubmatch(table)
-		if row == nil || row[1] != flag.Tag.Get("default") {
-			t.Errorf("%s: the page begins with %q, the command with %s", name, row,
-				flag.Tag.Get("default"))
+	rows, numbers := files(t)["/page/rows.js"], 0
+	for _, o := range new(decode.Options).Table() {
+		row := regexp.MustCompile(`name: "` + o.Field.Name + `",[^}]*? value: ([0-9.]+),`).
+			FindStringSubmatch(rows)
+		if row == nil || o.Setting.Value != "" {
+			continue
 		}
+		if numbers++; row[1] != o.First(true) {
+			t.Errorf("%s: the page begins with %s, the command with %s", o.Name, row[1], o.First(true))
+		}
+	}
+	if numbers < 20 {
+		t.Errorf("%d settings with a number, want more", numbers)
 	}
 }
 
