@@ -31,12 +31,12 @@ func newBenchTable(a *app) *cli.Command {
 		Name:  "table",
 		Short: "measure several shapes in several number formats",
 		Flags: func(f *cli.Flags) {
-			f.Add(cli.Commas(&c.Shapes, "gpt2", "gpt2-xl"), "--shapes A,B",
+			f.Add(cli.Commas(&c.Shapes), "--shapes A,B [gpt2,gpt2-xl]",
 				`shapes of random weights, with commas between them: gpt2, gpt2-medium, gpt2-large,
 				gpt2-xl`)
-			f.Add(cli.Commas(&c.Dtypes, "f32", "f16", "q8"), "--dtypes A,B",
+			f.Add(cli.Commas(&c.Dtypes), "--dtypes A,B [f32,f16,q8]",
 				"number formats of the weights, with commas between them")
-			f.Add(cli.Commas(&c.Sessions, 1, 8, 64), "--sessions N,M", "texts side by side")
+			f.Add(cli.Commas(&c.Sessions), "--sessions N,M [1,8,64]", "texts side by side")
 			f.Add(&c.PromptTokens, "--prompt-tokens N [512]",
 				"tokens of the prompt, as far as the context holds them")
 			f.Add(&c.GenTokens, "--gen-tokens N [64]",

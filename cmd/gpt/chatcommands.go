@@ -139,17 +139,17 @@ func (c *chat) set(rest string) error {
 	}
 	name, value, hasValue := strings.Cut(rest, " ")
 	name = strings.ReplaceAll(strings.TrimLeft(name, "-"), "_", "-")
-	f, ok := generateFlags(new(generateCommand)).Find(name)
+	f := generateFlags(new(generateCommand)).Find(name)
 	switch {
 	case name == "seed":
 		return c.setSeed(strings.TrimSpace(value))
-	case !ok || !inChat(f):
+	case f == nil || !inChat(f):
 		return fault.Hint(usagef("/set %s: not a flag that chooses tokens", name),
 			"gpt chat --help lists them")
 
 	}
 	options := without(c.options, "--"+f.Name)
-	if hasValue && f.Repeats() {
+	if hasValue && f.Repeats {
 		options = slices.Clone(c.options)
 	}
 	if hasValue {

@@ -13,24 +13,24 @@ import (
 
 // inChat reports whether gpt chat has a flag of gpt generate: those that say which tokens follow,
 // but for searches, whose texts do not come as they are made, and what chats have in their own way.
-func inChat(f cli.Flag) bool {
+func inChat(f *cli.Flag) bool {
 	switch f.Name {
 	case "seed", "lookup", "draft":
 		return true
 	case "overflow", "heal":
 		return false
 	}
-	return recordable(f) && f.Group() != searches
+	return recordable(f) && f.Group != searches
 }
 
 // addChatFlags adds the flags of gpt generate that gpt chat takes.
 func addChatFlags(f *cli.Flags) {
-	for _, flag := range generateFlags(new(generateCommand)).All() {
+	for _, flag := range generateFlags(new(generateCommand)).All {
 		if flag.Name == "max-tokens" {
-			flag = flag.WithHelp(fmt.Sprintf("end an answer after N tokens; default: %d", longestAnswer))
+			flag.Help = fmt.Sprintf("end an answer after N tokens; default: %d", longestAnswer)
 		}
 		if inChat(flag) {
-			f.AddFlag(flag.Flag)
+			f.AddFlag(flag)
 		}
 	}
 }

@@ -82,25 +82,25 @@ func TestFlagsAreCheckedBeforeTheFirstWord(t *testing.T) {
 func TestAFlagIsOfOneKindInAllCommands(t *testing.T) {
 	kinds := map[string]bool{}
 	commands(newApp()).All(func(c *cli.Command) {
-		for _, f := range c.Own().All() {
-			names := append([]string{"--" + f.Name}, f.Aliases()...)
-			if f.Shorthand != "" {
-				names = append(names, "-"+f.Shorthand)
+		for _, f := range c.Own().All {
+			names := append([]string{"--" + f.Name}, f.Aliases...)
+			if f.Short != "" {
+				names = append(names, "-"+f.Short)
 			}
 			for _, name := range names {
-				if boolean, seen := kinds[name]; seen && boolean != f.IsBool() {
+				if boolean, seen := kinds[name]; seen && boolean != f.Bool {
 					t.Errorf("%s of %s: takes a value in one command and none in another", name,
 						c.Path())
 				}
-				kinds[name] = f.IsBool()
+				kinds[name] = f.Bool
 			}
 		}
 	})
 }
 
 func TestDtypeTakesTheModelsFormats(t *testing.T) {
-	f, _ := commands(newApp()).Own().Find("dtype")
-	if !slices.Equal(f.Values(), model.Formats()) {
-		t.Errorf("--dtype takes %q, want %q", f.Values(), model.Formats())
+	f := commands(newApp()).Own().Find("dtype")
+	if !slices.Equal(f.Values, model.Formats()) {
+		t.Errorf("--dtype takes %q, want %q", f.Values, model.Formats())
 	}
 }

@@ -68,16 +68,16 @@ func TestHelpExplainsEachFlagAndArgument(t *testing.T) {
 				t.Errorf("gpt %s --help: no %s", path, a.Name)
 			}
 		}
-		for _, f := range c.Own().All() {
+		for _, f := range c.Own().All {
 			if path == "" || path == "generate" {
 				continue // see TestEachFlagIsOnOnePage
 			}
-			if f.Usage == "" || !strings.Contains(texts[path], " --"+f.Name) {
+			if f.Help == "" || !strings.Contains(texts[path], " --"+f.Name) {
 				t.Errorf("gpt %s --help: no word on --%s", path, f.Name)
 			}
 			text := strings.Join(strings.Fields(texts[path]), " ")
-			if f.DefValue != "" && !f.IsBool() && !strings.Contains(f.Usage, "default:") &&
-				!strings.Contains(text, "(default "+f.DefValue+")") {
+			if f.Default != "" && !f.Bool && !strings.Contains(f.Help, "default:") &&
+				!strings.Contains(text, "(default "+f.Default+")") {
 				t.Errorf("gpt %s --help: no word on the default of --%s", path, f.Name)
 			}
 		}
@@ -87,20 +87,20 @@ func TestHelpExplainsEachFlagAndArgument(t *testing.T) {
 // Each flag of gpt generate is on its page, or in one topic.
 func TestEachFlagIsOnOnePage(t *testing.T) {
 	texts := pages(t, 80)
-	for _, f := range commands(newApp()).Child("generate").Own().All() {
+	for _, f := range commands(newApp()).Child("generate").Own().All {
 		var on []string
 		for _, name := range append([]string{"generate"}, topicNames()...) {
-			row := "--" + f.Name + " " + f.Placeholder()
+			row := "--" + f.Name + " " + f.Placeholder
 			for line := range strings.Lines(texts[name]) {
-				line = strings.TrimPrefix(strings.TrimSpace(line), "-"+f.Shorthand+", ")
+				line = strings.TrimPrefix(strings.TrimSpace(line), "-"+f.Short+", ")
 				line = strings.Replace(line, "=BOOL", "", 1)
 				if strings.HasPrefix(line, strings.TrimSpace(row)+"  ") || line == strings.TrimSpace(row) {
 					on = append(on, name)
 				}
 			}
 		}
-		if len(on) != 1 || f.Usage == "" {
-			t.Errorf("--%s: on the pages %q, want one, and %q, want a text", f.Name, on, f.Usage)
+		if len(on) != 1 || f.Help == "" {
+			t.Errorf("--%s: on the pages %q, want one, and %q, want a text", f.Name, on, f.Help)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func TestTheTableOfOtherNames(t *testing.T) {
 	root := commands(newApp())
 	flags := map[string]bool{}
 	root.All(func(c *cli.Command) {
-		for _, f := range c.Own().All() {
+		for _, f := range c.Own().All {
 			flags[f.Name] = true
 		}
 	})
@@ -55,11 +55,11 @@ func TestTheTableOfOtherNames(t *testing.T) {
 				t.Errorf("%s: there is none", means)
 			}
 			for _, name := range strings.Fields(other[1]) {
-				if generate.Lookup(name) != nil || strings.ContainsAny(name, "_=") ||
+				if generate.Find(name) != nil || strings.ContainsAny(name, "_=") ||
 					strings.HasPrefix(name, "-") {
 					t.Errorf("%s: want a name that gpt generate does not have, with hyphens", name)
 				}
-				if isFlag && generate.Lookup(flag) != nil && flags[name] == false &&
+				if isFlag && generate.Find(flag) != nil && flags[name] == false &&
 					!strings.HasPrefix(fault.HintOf(parseLine("--"+name+" 1")), "did you mean --") {
 					t.Errorf("%s: no meaning", name)
 				}

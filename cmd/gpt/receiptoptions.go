@@ -45,8 +45,8 @@ var unrecorded = [...]string{
 }
 
 // recordable reports whether the options of a receipt have a flag of gpt generate.
-func recordable(f cli.Flag) bool {
-	switch f.Group() {
+func recordable(f *cli.Flag) bool {
+	switch f.Group {
 	case "", modelGroup, cli.General: // which gpt generate has not of its own
 		return false
 	}
@@ -54,14 +54,14 @@ func recordable(f cli.Flag) bool {
 }
 
 // parseOptions is what gpt generate with options comes to, each of which is a flag to keep.
-func parseOptions(options []string, keep func(cli.Flag) bool) (*generateCommand, *cli.Flags, error) {
+func parseOptions(options []string, keep func(*cli.Flag) bool) (*generateCommand, *cli.Flags, error) {
 	c := new(generateCommand)
 	f := generateFlags(c)
 	for _, option := range options {
 		name, _, hasValue := strings.Cut(option, "=")
 		name, hyphens := strings.CutPrefix(name, "--")
-		flag, ok := f.Find(name)
-		if !ok || !hyphens || !keep(flag) || !hasValue && !flag.IsBool() {
+		flag := f.Find(name)
+		if flag == nil || !hyphens || !keep(flag) || !hasValue && !flag.Bool {
 			return nil, nil, usagef("%s: want an option for choosing tokens, such as --temp=0.9",
 				quoteShort(option))
 		}

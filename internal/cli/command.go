@@ -1,8 +1,9 @@
 // Package cli parses command lines, and writes their help, their mistakes and their completions.
 //
 // A program is a tree of commands. Flags and words may stand in any order: the first word names the
-// command, wherever flags stand, and where it names none the default command takes it. Package pflag
-// holds the flags and their values; which command they are of is found here, before they are set.
+// command, wherever flags stand, and where it names none the default command takes it. A line is read
+// once, from left to right: one name is one kind of flag in all commands, so that it is known what
+// belongs to a flag before it is known which command it is for.
 package cli
 
 // Commands, and their arguments.

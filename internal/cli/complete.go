@@ -95,12 +95,12 @@ func complete(root *Command, words []string) (c Completions) {
 		return c
 	}
 	name, value, hasValue := strings.Cut(current, "=")
-	switch flag, ok := s.all[strings.ReplaceAll(name, "_", "-")]; {
-	case !dashes && strings.HasPrefix(current, "--") && hasValue && ok:
+	switch flag := s.all[strings.ReplaceAll(name, "_", "-")]; {
+	case !dashes && strings.HasPrefix(current, "--") && hasValue && flag != nil:
 		return flag.complete(name+"=", value)
 	case !dashes && strings.HasPrefix(current, "-"):
-		for _, f := range s.command.Own().All() {
-			c.Add("", "--"+f.Name, f.Usage)
+		for _, f := range s.command.Own().All {
+			c.Add("", "--"+f.Name, f.Help)
 		}
 		return c
 	case len(s.words) == 0 && !dashes:
@@ -139,9 +139,9 @@ func (c *Command) completeArg(words []string, current string) Completions {
 }
 
 // complete returns what the value of a flag may be, each with before in front of it.
-func (f Flag) complete(before, current string) Completions {
-	kind := strings.ToLower(f.Placeholder())
-	c := completeValue(kind, f.Values(), before, current)
+func (f *Flag) complete(before, current string) Completions {
+	kind := strings.ToLower(f.Placeholder)
+	c := completeValue(kind, f.Values, before, current)
 	c.Models = strings.Contains(kind, "dir|") && strings.Contains(kind, "|name")
 	return c
 }

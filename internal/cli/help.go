@@ -132,8 +132,8 @@ func (p *Page) arguments(c *Command) {
 func (p *Page) flags(f *Flags, keep func(group string) bool) {
 	var groups []string
 	rows := map[string][][2]string{}
-	for _, flag := range f.All() {
-		group := flag.Group()
+	for _, flag := range f.All {
+		group := flag.Group
 		if !keep(group) {
 			continue
 		}

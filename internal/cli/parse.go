@@ -4,11 +4,8 @@ package cli
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strings"
-
-	"github.com/spf13/pflag"
 
 	"picogpt/internal/fault"
 )
@@ -112,8 +109,8 @@ func (c *Command) check(f *Flags, words []string) error {
 
 // A scan is a command line on its way, from left to right.
 type scan struct {
-	all     map[string]Flag // --name and -n, of all commands: one name is one kind of flag in all
-	command *Command        // so far
+	all     map[string]*Flag // --name and -n, of all commands: one name is one kind of flag in all
+	command *Command         // so far
 	given   []given
 	words   []string
 	unknown string // the first flag that no command has; it may own the next word
@@ -121,30 +118,26 @@ type scan struct {
 }
 
 func newScan(root *Command) *scan {
-	s := &scan{all: map[string]Flag{}, command: root}
+	s := &scan{all: map[string]*Flag{}, command: root}
 	root.All(func(c *Command) {
-		c.flags.VisitAll(func(f *pflag.Flag) {
-			flag := Flag{f}
-			s.all["--"+f.Name] = flag
-			for _, alias := range flag.Aliases() {
-				s.all["--"+alias] = flag
+		for name, f := range c.flags.names {
+			s.all["--"+name] = f
+			if f.Short != "" {
+				s.all["-"+f.Short] = f
 			}
-			if f.Shorthand != "" {
-				s.all["-"+f.Shorthand] = flag
-			}
-		})
+		}
 	})
 	return s
 }
 
-// apply sets the given flags of a command. late is as that of Flags.apply.
+// apply sets the given flags of a command. late is as that of Flags.set.
 func (s *scan) apply(c *Command) (late, err error) {
 	for _, g := range s.given {
-		listed, err := c.Own().apply(g)
-		var none *pflag.NotExistError
-		if errors.As(err, &none) {
-			return nil, c.unknownFlag(g.typed, g.flag.Name)
+		name := g.flag.Name
+		if g.flag = c.Own().Find(name); g.flag == nil {
+			return nil, c.unknownFlag(g.typed, name)
 		}
+		listed, err := c.Own().set(g)
 		if err != nil {
 			return nil, err
 		}
@@ -180,7 +173,7 @@ func (s *scan) take(arg string, next []string) (taken int, err error) {
 // programs for writing make them.
 func (s *scan) hasDash(arg string) bool {
 	name, _, _ := strings.Cut(strings.TrimLeft(arg, "–—−"), "=")
-	return !strings.HasPrefix(arg, name) && (s.all["-"+name] != Flag{} || s.isName(name))
+	return !strings.HasPrefix(arg, name) && (s.all["-"+name] != nil || s.isName(name))
 }
 
 // flag adds one argument that begins with -, and says how many of the next arguments it took as its
@@ -189,7 +182,7 @@ func (s *scan) flag(arg string, next []string) (taken int, err error) {
 	name, value, hasValue := strings.Cut(arg, "=")
 	if at := strings.IndexAny(name, " \t\n"); at > 0 {
 		hint := "a prompt that begins with - goes after --"
-		if s.all[name[:at]] != (Flag{}) {
+		if s.all[name[:at]] != nil {
 			hint = "a flag and its value are two words, without quotes around both, or " + name[:at] + "=..."
 		}
 		return 0, fault.Hint(fault.Usagef("%s is no flag", quoteShort(arg)), hint)
@@ -198,12 +191,12 @@ func (s *scan) flag(arg string, next []string) (taken int, err error) {
 		return s.shortFlags(arg, next)
 	}
 	name = strings.ReplaceAll(name, "_", "-")
-	switch f, ok := s.all[name]; {
-	case !ok:
+	switch f := s.all[name]; {
+	case f == nil:
 		s.noteUnknown(name)
 	case hasValue:
 		s.given = append(s.given, newGiven(f, name, value, true))
-	case f.IsBool():
+	case f.Bool:
 		s.given = append(s.given, newGiven(f, name, "", false))
 		return 0, checkYesNo(f, next)
 	default:
@@ -213,8 +206,8 @@ func (s *scan) flag(arg string, next []string) (taken int, err error) {
 }
 
 // checkYesNo refuses true and false as words of their own after a flag that takes them after =.
-func checkYesNo(f Flag, next []string) error {
-	if f.yesNo() && len(next) > 0 && (next[0] == "true" || next[0] == "false") {
+func checkYesNo(f *Flag, next []string) error {
+	if f.YesNo && len(next) > 0 && (next[0] == "true" || next[0] == "false") {
 		return fault.Usagef("--%s %s: want --%[1]s=%[2]s, with =", f.Name, next[0])
 	}
 	return nil
@@ -228,15 +221,14 @@ func (s *scan) shortFlags(arg string, next []string) (taken int, err error) {
 	}
 	for at, letter := range arg[1:] {
 		typed, value := "-"+string(letter), arg[1+at+len(string(letter)):]
-		f, ok := s.all[typed]
-		switch {
-		case !ok && at == 0:
+		switch f := s.all[typed]; {
+		case f == nil && at == 0:
 			s.noteUnknown(arg)
 			return 0, nil
-		case !ok:
+		case f == nil:
 			s.noteUnknown(typed)
 			return 0, nil
-		case f.IsBool():
+		case f.Bool:
 			s.given = append(s.given, newGiven(f, typed, "", false))
 		case value != "":
 			s.given = append(s.given, newGiven(f, typed, strings.TrimPrefix(value, "="), true))
@@ -251,8 +243,7 @@ func (s *scan) shortFlags(arg string, next []string) (taken int, err error) {
 // isName reports whether a word is a flag's name, here or in other programs.
 func (s *scan) isName(word string) bool {
 	word = strings.ReplaceAll(word, "_", "-")
-	_, ok := s.all["--"+word]
-	return ok || s.command.root().isElsewhere(word)
+	return s.all["--"+word] != nil || s.command.root().isElsewhere(word)
 }
 
 func (s *scan) noteUnknown(flag string) {
@@ -262,7 +253,7 @@ func (s *scan) noteUnknown(flag string) {
 }
 
 // flagWithNext adds a flag whose value is the next argument, whatever that looks like.
-func (s *scan) flagWithNext(f Flag, typed string, next []string) (taken int, err error) {
+func (s *scan) flagWithNext(f *Flag, typed string, next []string) (taken int, err error) {
 	if len(next) == 0 {
 		return 0, fault.Usagef("--%s: want a value, found none", f.Name)
 	}

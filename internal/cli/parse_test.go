@@ -69,7 +69,7 @@ func parse(args ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	all := line.Flags.Options(func(Flag) bool { return true })
+	all := line.Flags.Options(func(*Flag) bool { return true })
 	all = append(append(all, "--"), p.words...)
 	return strings.TrimSpace(line.Command.Path() + " " + strings.Join(all, " ")), nil
 }

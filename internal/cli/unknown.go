@@ -58,13 +58,13 @@ func (c *Command) list(paths []string) string {
 }
 
 // has reports whether a command has a flag.
-func (c *Command) has(name string) bool { return c.Own().Lookup(name) != nil }
+func (c *Command) has(name string) bool { return c.Own().Find(name) != nil }
 
 // owners are the paths of the commands from c down that have a flag, --name or -n.
 func (c *Command) owners(flag string) (paths []string) {
 	c.All(func(c *Command) {
-		for _, f := range c.flags.All() {
-			if "--"+f.Name == flag || f.Shorthand != "" && "-"+f.Shorthand == flag {
+		for _, f := range c.flags.All {
+			if "--"+f.Name == flag || f.Short != "" && "-"+f.Short == flag {
 				paths = append(paths, c.shortPath())
 			}
 		}
@@ -84,11 +84,11 @@ func (c *Command) shortPath() string {
 func (c *Command) nearestFlag(flag string) string {
 	word := strings.TrimLeft(flag, "-")
 	var names []string
-	for _, f := range c.Own().All() {
-		if len(word) == 1 && strings.HasPrefix(flag, "--") && word == f.Shorthand {
+	for _, f := range c.Own().All {
+		if len(word) == 1 && strings.HasPrefix(flag, "--") && word == f.Short {
 			return "did you mean -" + word + "?"
 		}
-		names = append(append(names, f.Name), f.Aliases()...)
+		names = append(append(names, f.Name), f.Aliases...)
 	}
 	own := len(names)
 	for _, other := range c.root().Elsewhere {

@@ -8,135 +8,102 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/spf13/pflag"
 )
 
-// newValue returns what sets *p.
-func newValue(p any) pflag.Value {
+// A Value is what a flag sets, from the text that was typed. Its error says what is wanted and what
+// was found.
+type Value interface{ Set(text string) error }
+
+// newValue returns what sets *p, as Flags.Add has it.
+func newValue(p any) Value {
 	switch p := p.(type) {
-	case pflag.Value:
+	case Value:
 		return p
 	case encoding.TextUnmarshaler:
-		return textValue{p}
+		return text{p}
 	case *bool, **bool:
-		return bind(p, "bool", strconv.ParseBool)
+		return bind(p, "true or false", parseBool)
 	case *int, **int:
-		return bind(p, "int", func(s string) (int, error) {
+		return bind(p, "a whole number", func(s string) (int, error) {
 			n, err := strconv.ParseInt(s, 0, strconv.IntSize)
 			return int(n), err
 		})
 	case *uint64, **uint64:
-		return bind(p, "uint64", func(s string) (uint64, error) { return strconv.ParseUint(s, 0, 64) })
+		return bind(p, "a whole number, 0 or more",
+			func(s string) (uint64, error) { return strconv.ParseUint(s, 0, 64) })
 	case *float64, **float64:
-		return bind(p, "float64", func(s string) (float64, error) { return strconv.ParseFloat(s, 64) })
-	case *string, **string:
-		return bind(p, "string", func(s string) (string, error) { return s, nil })
-	case *time.Duration, **time.Duration:
-		return bind(p, "duration", time.ParseDuration)
-	case *[]string:
-		return &list{p: p}
+		return bind(p, "a number", func(s string) (float64, error) { return strconv.ParseFloat(s, 64) })
+	case *string, **string, *[]string:
+		return bind(p, "", func(s string) (string, error) { return s, nil })
+	case *time.Duration:
+		return bind(p, "a duration, such as 100ms or 5m", time.ParseDuration)
 	}
 	panic(fmt.Sprintf("cli: a flag of type %T", p))
 }
 
-// bind returns what sets *p, of type T or *T, to what parse makes of a text.
-func bind[T any](p any, kind string, parse func(string) (T, error)) pflag.Value {
-	if p, ok := p.(**T); ok {
-		*p = nil
-		return &optional[T]{p, scalar[T]{new(T), kind, parse}}
+func parseBool(s string) (bool, error) {
+	switch strings.ToLower(s) {
+	case "true", "1", "yes":
+		return true, nil
+	case "false", "0", "no":
+		return false, nil
 	}
-	value := &scalar[T]{p.(*T), kind, parse}
-	*value.p = *new(T)
-	return value
+	return false, strconv.ErrSyntax
 }
 
 // A scalar is a value of one word.
 type scalar[T any] struct {
-	p     *T
-	kind  string
+	set   func(T)
+	want  string
 	parse func(string) (T, error)
 }
 
-func (v *scalar[T]) String() string { return fmt.Sprint(*v.p) }
-func (v *scalar[T]) Type() string   { return v.kind }
+// bind returns what sets *p, which is a T, a pointer to one, or a list that each adds to.
+func bind[T any](p any, want string, parse func(string) (T, error)) Value {
+	v := scalar[T]{want: want, parse: parse}
+	switch p := p.(type) {
+	case *T:
+		*p = *new(T)
+		v.set = func(x T) { *p = x }
+	case **T:
+		*p = nil
+		v.set = func(x T) { *p = &x }
+	case *[]T:
+		*p = nil
+		v.set = func(x T) { *p = append(*p, x) }
+	}
+	return v
+}
 
-func (v *scalar[T]) Set(text string) error {
+func (v scalar[T]) Set(text string) error {
 	x, err := v.parse(text)
-	if err == nil {
-		*v.p = x
+	if err != nil {
+		return fmt.Errorf("want %s, found %q", v.want, text)
 	}
-	return err
+	v.set(x)
+	return nil
 }
 
-// An optional is a value that is nil unless it is set.
-type optional[T any] struct {
-	p **T
-	scalar[T]
-}
+// A text is a value that reads itself.
+type text struct{ encoding.TextUnmarshaler }
 
-func (v *optional[T]) Set(text string) error {
-	err := v.scalar.Set(text)
-	if err == nil {
-		*v.p = v.scalar.p
-	}
-	return err
-}
+func (v text) Set(text string) error { return v.UnmarshalText([]byte(text)) }
 
-// A textValue is a value that reads itself.
-type textValue struct{ p encoding.TextUnmarshaler }
-
-func (v textValue) String() string        { return fmt.Sprint(v.p) }
-func (v textValue) Type() string          { return "text" }
-func (v textValue) Set(text string) error { return v.p.UnmarshalText([]byte(text)) }
-
-// A list has a value more each time it is set.
-type list struct{ p *[]string }
-
-func (v *list) String() string { return strings.Join(*v.p, ",") }
-func (v *list) Type() string   { return "stringArray" }
-
-func (v *list) Set(text string) error      { return v.Append(text) }
-func (v *list) Append(text string) error   { *v.p = append(*v.p, text); return nil }
-func (v *list) Replace(all []string) error { *v.p = all; return nil }
-func (v *list) GetSlice() []string         { return *v.p }
-
-// Commas is a value for Add that takes texts or numbers with commas between them; \, is a comma in
-// a text. Those that are given take the place of the standard ones.
-func Commas[T string | int](p *[]T, standard ...T) pflag.Value {
-	*p = standard
-	return &commas[T]{p: p}
-}
+// Commas returns a Value that takes texts or numbers with commas between them; \, is a comma in a
+// text. Those that are given take the place of the default, and further ones are added.
+func Commas[T string | int](p *[]T) Value { return &commas[T]{p: p} }
 
 type commas[T string | int] struct {
 	p     *[]T
 	given bool
 }
 
-func (v *commas[T]) String() string {
-	return strings.ReplaceAll(strings.Trim(fmt.Sprint(*v.p), "[]"), " ", ",")
-}
-
-func (v *commas[T]) Type() string {
-	if _, ok := any(v.p).(*[]int); ok {
-		return "int"
-	}
-	return "string"
-}
-
 func (v *commas[T]) Set(text string) error {
 	all := []T{}
 	for _, part := range SplitCommas(text) {
 		var x T
-		switch x := any(&x).(type) {
-		case *string:
-			*x = part
-		case *int:
-			n, err := strconv.ParseInt(part, 0, strconv.IntSize)
-			if err != nil {
-				return &partError{part, err}
-			}
-			*x = int(n)
+		if err := newValue(&x).Set(part); err != nil {
+			return err
 		}
 		all = append(all, x)
 	}
@@ -147,13 +114,8 @@ func (v *commas[T]) Set(text string) error {
 	return nil
 }
 
-// A partError is the error of one of several values in a text.
-type partError struct {
-	part  string
-	cause error
-}
-
-func (e *partError) Error() string { return e.cause.Error() }
+// standard makes the values that were set the default.
+func (v *commas[T]) standard() { v.given = false }
 
 // SplitCommas returns what stands between the commas of a text. \, is no such comma. An empty part
 // at the end is left out.
@@ -163,8 +125,7 @@ func SplitCommas(text string) (parts []string) {
 		switch {
 		case strings.HasPrefix(text, `\,`):
 			part += ","
-			text = text[2:]
-			continue
+			text = text[1:]
 		case text[0] == ',':
 			parts, part = append(parts, part), ""
 		default:
