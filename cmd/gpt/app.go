@@ -128,7 +128,6 @@ type app struct {
 	optionFiles optionFiles // that options name
 
 	bareWord string // the prompt, where the name of a command may stand too; "" for others
-
 }
 
 func newApp() *app {
