@@ -8,7 +8,7 @@ import (
 )
 
 const overview = `
-gpt writes text with GPT-2 models. The same seed gives the same text on every machine.
+gpt writes text with GPT-2 models. A seed gives the same text on every machine.
 
 gpt "Once upon a time"	a story by the embedded demo model
 gpt -m gpt2 -n 50 "The end"	another model, at most 50 new tokens
@@ -16,8 +16,9 @@ gpt COMMAND ... [flags]	one of these commands:
 `
 
 const moreHelp = `
-gpt COMMAND --help explains a command and its flags, gpt generate --help those for texts. Flags may
-stand before and after the command, and in their names _ is the same as -.
+gpt COMMAND --help explains a command and its flags; gpt help sampling, forms, search, prompts or
+output has more about gpt generate. Flags may stand before the command and after it, and in their
+names _ is the same as -.
 `
 
 // helpCommand is gpt help, which prints what --help does.

@@ -42,12 +42,18 @@ func (c *Command) Find(words []string) (page func(width int) string, err error) 
 	if below := c.Child(words[0]); below != nil {
 		return below.Find(words[1:])
 	}
+	var topics []string
 	for _, t := range c.Topics {
 		if t.Name == words[0] && len(words) == 1 {
 			return func(width int) string { return t.help(c, width) }, nil
 		}
+		topics = append(topics, t.Name)
 	}
-	return nil, c.notACommand(words[0], c.nearest(words[0]), "")
+	near := c.nearest(words[0])
+	if topic := Nearest(words[0], topics); near == "" && topic != "" {
+		near = "help " + topic
+	}
+	return nil, c.notACommand(words[0], near, "")
 }
 
 // overview writes a line for each command, with the groups of commands on the left.
