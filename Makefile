@@ -63,7 +63,7 @@ RACELESS := $(RACELESS)|TestLinear$$|TestLinearState|TestLinearIsItsDefinition|T
 RACELESS := $(RACELESS)|TestDigitsDoNotDepend|TestAgreesWithPyTorch|TestDemoDigits|TestEncoderMemory|TestLongWords|TestALongWord
 
 race: ## what runs side by side, under the race detector
-	go test -race -short -skip '$(RACELESS)' ./kernels ./model ./decode ./tokenizer ./eval ./attention ./serve ./hub
+	go test -race -short -skip '$(RACELESS)' ./kernels ./model ./decode ./batch ./tokenizer ./eval ./attention ./serve ./hub
 
 # A number of executions and not a time: at the end of a time, Go before 1.27 may report its own
 # deadline as a failure (go.dev/issue/75804), most often for FuzzRoundTrip on a busy machine.

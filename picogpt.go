@@ -23,6 +23,7 @@ import (
 	"iter"
 	"runtime"
 
+	"picogpt/batch"
 	"picogpt/checkpoint"
 	"picogpt/decode"
 	"picogpt/eval"
@@ -35,7 +36,7 @@ type GPT struct {
 	checkpoint *checkpoint.Checkpoint
 	tokenizer  *tokenizer.Tokenizer
 	model      *model.Model
-	batcher    *decode.Batcher
+	batcher    *batch.Batcher
 }
 
 // A Config is how a checkpoint is opened. The zero value is every processor, the weights as they
@@ -43,8 +44,8 @@ type GPT struct {
 type Config struct {
 	Checkpoint checkpoint.Options // what some formats leave open
 
-	Model   model.Options         // threads, number format, memory for the caches
-	Batcher decode.BatcherOptions // how many texts at a time, and how long one waits for another
+	Model   model.Options // threads, number format, memory for the caches
+	Batcher batch.Options // how many texts at a time, and how long one waits for another
 }
 
 // Open opens the checkpoint at path: a directory with config.json, *.safetensors and, if its
@@ -84,7 +85,7 @@ func (c Config) make(ctx context.Context, opened *checkpoint.Checkpoint) (*GPT, 
 		return nil, errors.Join(err, opened.Close())
 	}
 	runtime.AddCleanup(m, func(c *checkpoint.Checkpoint) { c.Close() }, opened)
-	return &GPT{opened, tok, m, decode.NewBatcher(m, c.Batcher)}, nil
+	return &GPT{opened, tok, m, batch.New(m, c.Batcher)}, nil
 }
 
 // Close ends what is being generated, and gives all memory back. A second Close does nothing. What
@@ -108,7 +109,7 @@ type Token = decode.Token
 //
 // The caller's mistakes are a *sample.OptionError, a *model.ContextError for a prompt that is too
 // long, and the tokenizer's error for a byte that it has no token for. Other errors are the
-// context's, model.ErrCacheFull, a *model.NonFiniteError and decode.ErrBatcherClosed.
+// context's, model.ErrCacheFull, a *model.NonFiniteError and batch.ErrClosed.
 //
 // An empty prompt stands for the beginning of a text: anything may come.
 func (g *GPT) Generate(ctx context.Context, prompt string, o Options) iter.Seq2[Token, error] {

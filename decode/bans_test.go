@@ -114,7 +114,6 @@ func TestBannedStringsGoBackToWhereTheyBegan(t *testing.T) {
 		if !slices.Equal(ids(collect(t, m.NewSession(), prompt, plain)), want) {
 			wentBack++
 		}
-		b := NewBatcher(m, BatcherOptions{})
 		ways := map[string]func() []Token{
 			"alone": func() []Token { return collect(t, m.NewSession(), prompt, o) },
 			"with guesses": func() []Token {
@@ -123,7 +122,7 @@ func TestBannedStringsGoBackToWhereTheyBegan(t *testing.T) {
 				return collect(t, m.NewSession(), prompt, o)
 			},
 			"in a batch": func() (tokens []Token) {
-				for token, err := range b.Generate(t.Context(), prompt, o) {
+				for token, err := range InABatch(t, m, 0, prompt, 1, o) {
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -158,9 +157,6 @@ func TestBannedStringsGoBackToWhereTheyBegan(t *testing.T) {
 					t.Errorf("seed %d %s: %q has %q", seed, name, text(tokens), ban)
 				}
 			}
-		}
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
 		}
 	}
 	if wentBack < 6 {

@@ -58,9 +58,7 @@ var writers = map[string]writer{
 		return collect(t, m.NewSession(), prompt, o)
 	},
 	"in a batch": func(t *testing.T, m *model.Model, prompt []int, o Options) (tokens []Token) {
-		b := NewBatcher(m, BatcherOptions{})
-		defer b.Close()
-		for token, err := range b.Generate(t.Context(), prompt, o) {
+		for token, err := range InABatch(t, m, 0, prompt, 1, o) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,76 +1,31 @@
-package decode
+package decode_test
 
 // However a generation ends, its session can go on: cancels at every moment, breaks, errors.
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
+	. "picogpt/decode" // as the other tests of this package
 	"picogpt/internal/testing/fixture"
 	"picogpt/model"
 	"picogpt/sample"
-	"picogpt/tokenizer"
 )
-
-// endings are options under which a text of the tiny model ends or overflows in each of the ways
-// there are.
-func endings() map[string]Options {
-	window := Options{Params: sample.Params{RepeatPenalty: 1.3, RepeatLastN: 8}}
-	stopped, slid, cut, ended := window, window, window, window
-	stopped.Vocabulary, stopped.Stop = letters(29), []string{"c", "gh"}
-	stopped.Top = 3
-	slid.MaxTokens, slid.Overflow = 45, OverflowSlide
-	cut.Overflow = OverflowTruncate
-	ended.MaxTokens, ended.Overflow, ended.EndOfText = 45, OverflowSlide, []int{2, 20}
-	var vocabulary words
-	for i := range 29 {
-		vocabulary = append(vocabulary, fmt.Sprint("word", i))
-	}
-	return map[string]Options{
-		"to the context's end": {},
-		"max tokens":           {MaxTokens: 9},
-		"slide":                slid,
-		"truncate":             cut,
-		"end of text":          ended,
-		"stop string":          stopped,
-		"words":                {MaxTokens: 9, Vocabulary: vocabulary},
-	}
-}
-
-// sized is how much a test of random things does: some, a fifth of it under -short, which is for
-// the race detector, or all there is to try.
-func sized(some, all int) int {
-	switch {
-	case fixture.Long:
-		return all
-	case testing.Short():
-		return max(1, some/5)
-	}
-	return some
-}
-
-// yielded is what a disturbed generation gave: its new tokens, and the error that it ended with.
-type yielded struct {
-	ids    []int
-	finish string
-	err    error
-}
 
 // disturbed generates until the end, an error, or the token at which disturb says false.
 func disturbed(ctx context.Context, s *model.Session, prompt []int, o Options,
 	disturb func(n int) bool) (y yielded) {
 	for tok, err := range Generate(ctx, s, prompt, o) {
 		if err != nil {
-			y.err = err
+			y.Err = err
 			continue
 		}
-		y.ids, y.finish = append(y.ids, tok.ID), tok.Finish
-		if !disturb(len(y.ids)) {
+		y.IDs, y.Finish = append(y.IDs, tok.ID), tok.Finish
+		if !disturb(len(y.IDs)) {
 			break
 		}
 	}
@@ -79,45 +34,6 @@ func disturbed(ctx context.Context, s *model.Session, prompt []int, o Options,
 
 // undisturbed lets a generation run to its end.
 func undisturbed(int) bool { return true }
-
-// checkHeld fails unless the session holds the prompt and all yielded tokens but the last, or,
-// where the context slid, the newest of them.
-func checkHeld(t *testing.T, s *model.Session, prompt []int, y yielded) {
-	t.Helper()
-	var want []int
-	if len(y.ids) > 0 {
-		want = slices.Concat(prompt, y.ids[:len(y.ids)-1])
-	}
-	held := s.Tokens()
-	newest := want[max(0, len(want)-len(held)):]
-	slid := len(want) > s.Model().Config().Positions
-	if !slices.Equal(held, newest) || len(newest) < len(want) && !slid {
-		t.Fatalf("after %d tokens and error %v the session holds %v, want %v or its newest",
-			len(y.ids), y.err, held, want)
-	}
-}
-
-// checkGoesOn goes on from the session as Generate's comment says, and fails unless the tokens are
-// the undisturbed ones.
-func checkGoesOn(t *testing.T, s *model.Session, prompt []int, y yielded, o Options, want []Token) {
-	t.Helper()
-	checkHeld(t, s, prompt, y)
-	if y.finish != "" {
-		return
-	}
-	next := prompt
-	if n := len(y.ids); n > 0 {
-		next = y.ids[n-1:]
-	}
-	if o.MaxTokens > 0 {
-		o.MaxTokens -= len(y.ids)
-	}
-	got := append(slices.Clone(y.ids), ids(collect(t, s, next, o))...)
-	if !slices.Equal(got, ids(want)) {
-		t.Fatalf("disturbed after %d tokens by %v: then on %v, undisturbed %v",
-			len(y.ids), y.err, got, ids(want))
-	}
-}
 
 // expiring is a context that is cancelled from the n-th look at it on.
 type expiring struct {
@@ -145,7 +61,7 @@ func TestACancelAtAnyLookAtTheContextRepeatsNoToken(t *testing.T) {
 				ctx := &expiring{context.Background(), looks}
 				y := disturbed(ctx, s, prompt, o, undisturbed)
 				checkGoesOn(t, s, prompt, y, o, want)
-				if y.err == nil {
+				if y.Err == nil {
 					break
 				}
 			}
@@ -192,8 +108,8 @@ func TestRandomDisturbancesRepeatNoToken(t *testing.T) {
 				}
 				y := disturbed(ctx, s, prompt, o, ways[way])
 				cancel()
-				if y.err != nil && y.err != ctx.Err() {
-					t.Fatal(y.err)
+				if y.Err != nil && y.Err != ctx.Err() {
+					t.Fatal(y.Err)
 				}
 				checkGoesOn(t, s, prompt, y, o, want)
 			}
@@ -224,7 +140,7 @@ func TestAnEmptyPromptGoesOnAfterACancel(t *testing.T) {
 			s := start()
 			ctx := &expiring{context.Background(), looks}
 			y := disturbed(ctx, s, nil, o, undisturbed)
-			if len(y.ids) == 0 {
+			if len(y.IDs) == 0 {
 				if !slices.Equal(s.Tokens(), held) {
 					t.Fatalf("no token came and the session holds %v, want %v", s.Tokens(), held)
 				}
@@ -232,7 +148,7 @@ func TestAnEmptyPromptGoesOnAfterACancel(t *testing.T) {
 				continue
 			}
 			checkGoesOn(t, s, held, y, o, want)
-			if y.err == nil {
+			if y.Err == nil {
 				break
 			}
 		}
@@ -252,7 +168,7 @@ func TestSamplesEndWithTheSessionAfterThePrompt(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	prompt := []int{3, 1, 4}
 	o := Options{MaxTokens: 4, Params: sample.Params{Temperature: 1.2, Seed: 7}}
-	const n = together + 2
+	const n = Together + 2
 	draw := func(ctx context.Context, s *model.Session, prompt []int,
 		disturb func(n int) bool) (got []Token, err error) {
 		for tok, e := range Samples(ctx, s, prompt, n, o) {
@@ -313,27 +229,10 @@ func TestSamplesOfOneTokenAreCancelledBetweenTheirBatches(t *testing.T) {
 		n, last = n+1, err
 		cancel()
 	}
-	if !errors.Is(last, context.Canceled) || n > together+1 {
+	if !errors.Is(last, context.Canceled) || n > Together+1 {
 		t.Errorf("%d tokens and %v after a cancel at the first, want at most %d and the cancel",
-			n, last, together)
+			n, last, Together)
 	}
-}
-
-// forgetful is a vocabulary without the bytes of one id.
-type forgetful struct {
-	letters
-	id int
-}
-
-func (v forgetful) NewDecoder([]int) tokenizer.Decoder { return v }
-
-func (v forgetful) Fork() tokenizer.Decoder { return v }
-
-func (v forgetful) Push(id int) (string, error) {
-	if id == v.id {
-		return "", fmt.Errorf("id %d: no bytes", id)
-	}
-	return v.letters.Push(id)
 }
 
 // TestATokenThatCannotBeChosenLeavesTheOneBeforeToBeGivenAgain makes each token of a text, slides
@@ -348,10 +247,10 @@ func TestATokenThatCannotBeChosenLeavesTheOneBeforeToBeGivenAgain(t *testing.T) 
 	for id := range 29 {
 		s := m.NewSession()
 		spoilt := o
-		spoilt.Vocabulary = forgetful{29, id}
+		spoilt.Vocabulary = forgetful{Letters: 29, ID: id}
 		y := disturbed(context.Background(), s, prompt, spoilt, undisturbed)
 		checkGoesOn(t, s, prompt, y, o, want)
-		failed[len(y.ids)] = y.err != nil
+		failed[len(y.IDs)] = y.Err != nil
 	}
 	slides := 0
 	for i, tok := range want {

@@ -17,12 +17,43 @@ import (
 	"picogpt/constrain"
 	"picogpt/decode"
 	"picogpt/guess"
+	"picogpt/internal/bench"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/search"
 	"picogpt/tokenizer"
 )
+
+// smallest makes the model.
+func smallest(b *testing.B) *model.Model { return smallestIn(b, "") }
+
+func smallestIn(b *testing.B, format string) *model.Model {
+	b.Helper()
+	shape, err := bench.Shape("gpt2")
+	if err != nil {
+		b.Fatal(err)
+	}
+	dir := b.TempDir()
+	if err := bench.WriteRandom(context.Background(), dir, shape, 1); err != nil {
+		b.Fatal(err)
+	}
+	return testmodel.Open(b, dir, model.Options{Format: format})
+}
+
+func manyIDs(n int) []int {
+	ids := make([]int, n)
+	for i := range ids {
+		ids[i] = i * 7919 % 50000
+	}
+	return ids
+}
+
+// ordinary asks for n tokens, whatever they are.
+func ordinary(n int) decode.Options {
+	return decode.Options{MaxTokens: n, EndOfText: []int{}, Params: sample.Params{Temperature: 0.8,
+		TopK: 40}}
+}
 
 // everyFilter has all filters and the steps that look at the context.
 func everyFilter() decode.Options {

@@ -2,9 +2,9 @@
 // not contain.
 //
 // [Generate] continues one session and streams its tokens; [Samples] draws several continuations of
-// one prompt, a few at a time in one Eval. A [Batcher] does both for many callers at once, in one
-// batch that they join and leave as they like. [Echo] scores the prompt too. Package search chooses
-// a token by more than the logits before it, and package guess proposes drafts.
+// one prompt, a few at a time in one Eval. Package [picogpt/batch] does both for many callers at
+// once. [Echo] scores the prompt too. Package search chooses a token by more than the logits before
+// it, and package guess proposes drafts.
 //
 // All of them drive [Stream], the state machine that says what to evaluate and takes the logits:
 // sampling, stop strings, overflow and log-probabilities are there and nowhere else. It is exported

@@ -2,6 +2,8 @@ package decode
 
 // What a driver of many streams needs of each, beside Input and Next. Package batch is one.
 
+import "picogpt/sample"
+
 // Access says who looks at a stream's session beside the stream, and when. What nobody looks at is
 // neither computed nor kept.
 type Access int
@@ -27,6 +29,10 @@ const (
 // SetAccess says who looks at the session; AccessAlways if it is not called. Call it before the
 // first Input.
 func (s *Stream) SetAccess(a Access) { s.access = a }
+
+// SetPool has the stream, and forks of it that are made later, choose in the memory of p, for streams
+// that run together. Without it each has memory of its own.
+func (s *Stream) SetPool(p *sample.Pool) { s.shared = p }
 
 // Context returns the tokens that the next one follows: after OverflowSlide, those that stay. The
 // memory is the stream's.

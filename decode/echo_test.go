@@ -1,4 +1,4 @@
-package decode
+package decode_test
 
 // Scored prompts: the numbers of an evaluation of the whole prompt, however it is evaluated.
 
@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"picogpt/batch"
+	. "picogpt/decode" // as the other tests of this package
 	"picogpt/internal/testing/fixture"
 	"picogpt/model"
 	"picogpt/sample"
@@ -39,33 +41,6 @@ func scoredPlainly(t *testing.T, m *model.Model, held, prompt []int, top int) (w
 		t.Fatal(err)
 	}
 	return want[len(held):]
-}
-
-// echoes are options with scored prompts, in company of what changes how texts are made.
-func echoes() map[string]Options {
-	form := Options{MaxTokens: 4, Constraint: &endAt{2, 4}, EndOfText: []int{2}}
-	all := map[string]Options{
-		"greedy": {MaxTokens: 5},
-		"top":    {MaxTokens: 5, Top: 3, Params: sample.Params{Temperature: 1.2, Seed: 4}},
-		"form":   form,
-		"stop": {Vocabulary: letters(29), Stop: []string{"d", "b", "ab"}, Top: 1,
-			Params: sample.Params{Temperature: 1}},
-		"ban": {Vocabulary: letters(29), Ban: []string{"c", "ab"}, MaxTokens: 7},
-		"guidance": {MaxTokens: 4, Top: 2,
-			Params: sample.Params{Guidance: &sample.Guidance{Scale: 1.5}}},
-		"slide":       {MaxTokens: 40, Overflow: OverflowSlide},
-		"truncate":    {MaxTokens: 20, Overflow: OverflowTruncate},
-		"lookup":      {MaxTokens: 7, Lookup: 3, alwaysDraft: true},
-		"only":        {Echo: EchoOnly, Top: 2},
-		"only, slide": {Echo: EchoOnly, Overflow: OverflowSlide},
-	}
-	for name, o := range all {
-		if o.Echo == EchoNone {
-			o.Echo = EchoPrompt
-		}
-		all[name] = o
-	}
-	return all
 }
 
 // wantEchoed is what a text with a scored prompt should be: the scores, and the text without.
@@ -154,26 +129,11 @@ func TestAPromptsTokensComeFirstWithTheirScores(t *testing.T) {
 	}
 }
 
-// bySample sorts tokens by their samples.
-func bySample(t *testing.T, tokens iter.Seq2[Token, error], n int) [][]Token {
-	t.Helper()
-	all := make([][]Token, n)
-	for tok, err := range tokens {
-		if err != nil {
-			t.Fatal(err)
-		}
-		sample := tok.Sample
-		tok.Sample = 0
-		all[sample] = append(all[sample], tok)
-	}
-	return all
-}
-
 func TestScoredPromptsInABatch(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	prompt := append([]int{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8}, upTo(6, 17)...) // 23, the context
 	for _, delay := range []time.Duration{time.Nanosecond, 0} {
-		b := newBatcher(t, m, BatcherOptions{MaxStreams: 3, MaxDelay: delay})
+		b := batch.New(m, batch.Options{MaxStreams: 3, MaxDelay: delay})
 		for name, o := range echoes() {
 			for _, length := range []int{1, 2, 12, 23} {
 				const n = 5
@@ -223,7 +183,7 @@ func TestABreakInTheEchoLeavesTheSessionAsItWas(t *testing.T) {
 			}
 		}
 	}
-	b := newBatcher(t, m, BatcherOptions{})
+	b := batch.New(m, batch.Options{})
 	for range 20 {
 		for range b.Samples(context.Background(), []int{1, 2, 3}, 3, Options{Echo: EchoPrompt}) {
 			break
@@ -237,7 +197,7 @@ func TestABreakInTheEchoLeavesTheSessionAsItWas(t *testing.T) {
 
 func TestEchoIsRefusedWhereItCannotBe(t *testing.T) {
 	m := tiny(t, fixture.Options{})
-	b := newBatcher(t, m, BatcherOptions{})
+	b := batch.New(m, batch.Options{})
 	o := Options{Echo: EchoPrompt}
 	held := m.NewSession()
 	if err := m.Eval(context.Background(), model.Input{Session: held, Tokens: []int{1}}); err != nil {

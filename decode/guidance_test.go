@@ -43,8 +43,6 @@ func TestGuidanceIsHuggingFaces(t *testing.T) {
 // a sample, with guesses and where the contexts slide.
 func TestGuidanceIsTheSameInEveryWay(t *testing.T) {
 	m := tiny(t, fixture.Options{})
-	b := NewBatcher(m, BatcherOptions{MaxStreams: 2})
-	defer b.Close()
 	for seed := range uint64(10) {
 		o := Options{MaxTokens: 40, EndOfText: []int{}, Overflow: OverflowSlide,
 			Params: sample.Params{Temperature: 1, Seed: seed,
@@ -64,7 +62,7 @@ func TestGuidanceIsTheSameInEveryWay(t *testing.T) {
 		texts := make([][]int, 3)
 		first := o
 		first.Seed--
-		for token, err := range b.Samples(t.Context(), prompt, 3, first) {
+		for token, err := range InABatch(t, m, 2, prompt, 3, first) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,8 +14,6 @@ import (
 // TestALateStepThatLeavesNoIDIsAnErrorEverywhere has a step behind top-k that takes the only id.
 func TestALateStepThatLeavesNoIDIsAnErrorEverywhere(t *testing.T) {
 	m := tiny(t, fixture.Options{})
-	b := NewBatcher(m, BatcherOptions{})
-	defer b.Close()
 	for _, rest := range []string{"", ",top-p", ",typical", ",min-p,temperature", ",top-h,xtc,eta"} {
 		o := Options{MaxTokens: 9, EndOfText: []int{}, Params: sample.Params{Temperature: 1,
 			TopK: 1, TopP: 0.9, Typical: 0.9, MinP: 0.1, TopH: 0.5, XTCProbability: 1, Eta: 0.1,
@@ -26,7 +24,7 @@ func TestALateStepThatLeavesNoIDIsAnErrorEverywhere(t *testing.T) {
 			"alone":    Generate(t.Context(), m.NewSession(), []int{1}, o),
 			"guessed":  Generate(t.Context(), m.NewSession(), []int{1}, guessed),
 			"a sample": Samples(t.Context(), m.NewSession(), []int{1}, 2, o),
-			"a batch":  b.Generate(t.Context(), []int{1}, o),
+			"a batch":  InABatch(t, m, 0, []int{1}, 1, o),
 		} {
 			var last error
 			for _, err := range texts {

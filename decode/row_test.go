@@ -121,9 +121,7 @@ func compareTexts(t *testing.T, got, want *model.Model, o Options) {
 		for i := range 3 {
 			all = append(all, collect(t, m.NewSession(), []int{i + 1, 2, 3}, o))
 		}
-		b := NewBatcher(m, BatcherOptions{})
-		defer b.Close()
-		for tok, err := range b.Samples(t.Context(), []int{5, 6}, 3, o) {
+		for tok, err := range InABatch(t, m, 0, []int{5, 6}, 3, o) {
 			if err != nil {
 				t.Fatal(err)
 			}

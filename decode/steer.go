@@ -12,9 +12,6 @@ import (
 // ErrBanned is the error of [Stream.Take] where the text now has a banned string.
 var ErrBanned = errors.New("stream: the token completes a banned string")
 
-// SetPool has the stream, and those that are forked from it, choose in memory of p.
-func (s *Stream) SetPool(p *sample.Pool) { s.shared = p }
-
 // Sampling calls f with the stream's sampler, which knows what the constraint, the banned strings
 // and guidance say of the token after the context. What f changes in the sampler's State is undone.
 // It may run on a worker, for several streams at a time.

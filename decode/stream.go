@@ -14,7 +14,7 @@ import (
 )
 
 // A Stream goes on from a session token by token, and leaves it to its owner when what is evaluated
-// with what else. It is the state machine behind [Generate], [Samples] and [Batcher]: sampling,
+// with what else. It is the state machine behind [Generate], [Samples] and package batch: sampling,
 // stop strings, the end of the text, overflow and log-probabilities are all here. A loop of one's
 // own, with any number of streams in one Eval, is
 //

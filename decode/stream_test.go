@@ -1,4 +1,4 @@
-package decode
+package decode_test
 
 // Streams driven by a loop of one's own: in pieces, in random company, forked, failing and stopped.
 
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	. "picogpt/decode" // as the other tests of this package
 	"picogpt/internal/testing/fixture"
 	"picogpt/model"
 	"picogpt/sample"
@@ -34,16 +35,6 @@ func newDrive(t *testing.T, m *model.Model, about string, prompt []int, o Option
 	}
 	want := collect(t, m.NewSession(), prompt, o)
 	return &drive{about: about, prompt: prompt, o: o, stream: st, want: want}
-}
-
-// ways are the endings, greedy and sampled.
-func ways() map[string]Options {
-	ways := endings()
-	for name, o := range endings() {
-		o.Temperature, o.TopP, o.Seed = 1.5, 0.95, uint64(len(name))
-		ways[name+", sampled"] = o
-	}
-	return ways
 }
 
 // step gives the model random pieces of some of the streams in one Eval, which may fail, and takes
@@ -131,7 +122,7 @@ func TestAStoppedStreamLeavesItsSessionReadyToGoOn(t *testing.T) {
 			if _, ok := d.stream.Input(0); ok || !d.stream.Done() {
 				t.Errorf("%s: a stopped stream wants to evaluate", name)
 			}
-			y := yielded{ids: ids(d.got), finish: finish}
+			y := yielded{IDs: ids(d.got), Finish: finish}
 			checkGoesOn(t, d.stream.Session(), d.prompt, y, o, d.want)
 		}
 	}

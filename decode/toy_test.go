@@ -3,34 +3,14 @@ package decode
 // Greedy texts of a toy are those of another program.
 
 import (
-	"math"
 	"slices"
 	"testing"
 
-	"picogpt/constrain"
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
+	"picogpt/internal/testing/toys"
 	"picogpt/sample"
 )
-
-// An endAt is a constraint of a program's own: the last of some tokens ends the text. It is Hugging
-// Face's forced_eos_token_id.
-type endAt struct{ end, left int }
-
-func (e *endAt) Mask(open []uint64) error {
-	for i := range open {
-		open[i] = math.MaxUint64
-	}
-	if e.left == 1 {
-		clear(open)
-		open[e.end>>6] |= 1 << (e.end & 63)
-	}
-	return nil
-}
-
-func (e *endAt) Accept(int) error        { e.left--; return nil }
-func (e *endAt) Rewind(n int) error      { e.left += n; return nil }
-func (e *endAt) Fork() constrain.Matcher { f := *e; return &f }
 
 func TestGreedyIsHuggingFacesOnAToy(t *testing.T) {
 	var cases []struct {
@@ -61,7 +41,7 @@ func TestGreedyIsHuggingFacesOnAToy(t *testing.T) {
 			o.Guidance = &sample.Guidance{Scale: c.Guidance, Negative: c.Negative}
 		}
 		if c.ForcedEOS != nil {
-			o.Constraint = &endAt{c.ForcedEOS[0], c.MaxNew}
+			o.Constraint = &toys.EndAt{End: c.ForcedEOS[0], Left: c.MaxNew}
 		}
 		if got := ids(collect(t, m.NewSession(), c.Prompt, o)); !slices.Equal(got, c.IDs) {
 			t.Errorf("%+v: %v", c, got)

@@ -1,32 +1,22 @@
 package decode
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
 	"picogpt/checkpoint"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/toys"
 	"picogpt/tokenizer"
 	"picogpt/weights/demo"
 )
 
-// letters is a vocabulary of so many ids: 0 is "a", 1 is "b" and so on.
-type letters int
+type (
+	letters = toys.Letters
+	words   = toys.Words
+)
 
-func (l letters) Size() int { return int(l) }
-
-func (l letters) NewDecoder([]int) tokenizer.Decoder { return l }
-
-func (l letters) Push(id int) (string, error) {
-	if id < 0 || id >= int(l) {
-		return "", fmt.Errorf("id %d: want 0 to %d", id, int(l)-1)
-	}
-	return string(rune('a' + id)), nil
-}
-
-func (letters) Flush() string { return "" }
-
-func (l letters) Fork() tokenizer.Decoder { return l }
+var sized = fixture.Sized
 
 // spelled is letters that tell the text of a token by itself.
 type spelled struct{ letters }
@@ -45,42 +35,6 @@ func (p pieces) Push(id int) (string, error) { return p[id], nil }
 func (pieces) Flush() string { return "" }
 
 func (p pieces) Fork() tokenizer.Decoder { return p }
-
-// words is a vocabulary whose text is not the sum of its tokens: a space stands before each word
-// but the text's first, and a word is certain only when the next one has come.
-type words []string
-
-func (w words) Size() int { return len(w) }
-
-func (w words) NewDecoder(before []int) tokenizer.Decoder {
-	return &wordDecoder{words: w, begun: len(before) > 0}
-}
-
-type wordDecoder struct {
-	words
-	begun bool
-	held  string
-}
-
-func (d *wordDecoder) Push(id int) (string, error) {
-	certain := d.Flush()
-	if d.held = d.words[id]; d.begun {
-		d.held = " " + d.held
-	}
-	d.begun = true
-	return certain, nil
-}
-
-func (d *wordDecoder) Fork() tokenizer.Decoder {
-	f := *d
-	return &f
-}
-
-func (d *wordDecoder) Flush() string {
-	held := d.held
-	d.held = ""
-	return held
-}
 
 func TestTheTextOfAVocabularyWithState(t *testing.T) {
 	vocabulary := words{"one", "two", "three", "four", "five"}

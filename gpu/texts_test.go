@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"picogpt/batch"
 	"picogpt/decode"
 	"picogpt/gpu"
 	"picogpt/internal/testing/fixture"
@@ -30,7 +31,7 @@ func TestChoicesLeaveTheLogitsOnTheDevice(t *testing.T) {
 	processor := testmodel.New(t, config, file, model.Options{})
 	onDevice := testmodel.New(t, config, file, model.Options{Device: device})
 	write := func(m *model.Model, o decode.Options) [][]decode.Token {
-		b := decode.NewBatcher(m, decode.BatcherOptions{})
+		b := batch.New(m, batch.Options{})
 		defer b.Close()
 		all := make([][]decode.Token, texts)
 		var wg sync.WaitGroup
@@ -84,7 +85,7 @@ func TestPagesOfTheDeviceAreShared(t *testing.T) {
 	config, file := fixture.Checkpoint(fixture.Options{Positions: 99})
 	processor := testmodel.New(t, config, file, model.Options{})
 	onDevice := testmodel.New(t, config, file, model.Options{Device: testdevice.Open(t)})
-	b := decode.NewBatcher(onDevice, decode.BatcherOptions{PrefixBytes: 1 << 30})
+	b := batch.New(onDevice, batch.Options{PrefixBytes: 1 << 30})
 	scored := decode.Options{MaxTokens: 4, Echo: decode.EchoPrompt, Top: 2}
 	for _, o := range []decode.Options{{MaxTokens: 4}, scored} {
 		var group sync.WaitGroup

@@ -18,7 +18,7 @@ type Input struct {
 	// Visit, if not nil, is called once for each of Tokens from index VisitFrom on, with what the
 	// model computed for it. The workers call it, several at a time and in any order. Visit must
 	// not call Eval, Save or Close of the model, which return ErrInVisit, nor wait for another
-	// goroutine that does, such as a decode.Batcher's: that goroutine waits for Visit to return.
+	// goroutine that does, such as a batch.Batcher's: that goroutine waits for Visit to return.
 	Visit     func(Row)
 	VisitFrom int
 

@@ -3,7 +3,6 @@ package search
 // What the tests of searches have in common.
 
 import (
-	"fmt"
 	"iter"
 	"testing"
 
@@ -12,6 +11,8 @@ import (
 	"picogpt/decode"
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
+	"picogpt/internal/testing/texts"
+	"picogpt/internal/testing/toys"
 	"picogpt/model"
 	"picogpt/tokenizer"
 	"picogpt/weights/demo"
@@ -50,30 +51,9 @@ func collect(t *testing.T, loop iter.Seq2[decode.Token, error]) (tokens []decode
 	return tokens
 }
 
-func ids(tokens []decode.Token) (ids []int) {
-	for _, t := range tokens {
-		ids = append(ids, t.ID)
-	}
-	return ids
-}
+var ids = texts.IDs
 
-// letters is a vocabulary of so many ids: 0 is "a", 1 is "b" and so on.
-type letters int
-
-func (l letters) Size() int { return int(l) }
-
-func (l letters) NewDecoder([]int) tokenizer.Decoder { return l }
-
-func (l letters) Push(id int) (string, error) {
-	if id < 0 || id >= int(l) {
-		return "", fmt.Errorf("id %d: want 0 to %d", id, int(l)-1)
-	}
-	return string(rune('a' + id)), nil
-}
-
-func (letters) Flush() string { return "" }
-
-func (l letters) Fork() tokenizer.Decoder { return l }
+type letters = toys.Letters
 
 // form returns a form over the bytes of GPT-2's tokens.
 func form(

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"picogpt/batch"
 	"picogpt/decode"
 )
 
@@ -224,7 +225,7 @@ func (j *job) follow(
 	}
 	p := &pace{last: make([]time.Time, len(choices))}
 	defer j.server.metrics.prompt(p)
-	for t, err := range j.server.batcher.Run(ctx, decode.Request{
+	for t, err := range j.server.batcher.Run(ctx, batch.Request{
 		Prompt: j.prompt[i].ids, Options: j.Options, Samples: len(choices), Client: j.visit.client,
 		Salt: j.visit.saltOf(j.salt), Progress: &p.progress,
 	}) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 
+	"picogpt/batch"
 	"picogpt/decode"
 	"picogpt/model"
 	"picogpt/sample"
@@ -33,7 +34,7 @@ func (s *Server) explain(v *visit, err error) error {
 			s.options.Timeout)
 	case errors.Is(err, context.Canceled):
 		return errGone
-	case errors.Is(err, decode.ErrBatcherClosed), errors.Is(err, model.ErrClosed):
+	case errors.Is(err, batch.ErrClosed), errors.Is(err, model.ErrClosed):
 		return errDraining()
 	case errors.Is(err, model.ErrCacheFull):
 		return errorf(http.StatusServiceUnavailable, "cache_full",

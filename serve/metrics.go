@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"picogpt/decode"
+	"picogpt/batch"
 )
 
 // metrics are what is counted here; what the Batcher counts is asked of it.
@@ -71,44 +71,44 @@ func newMetrics(s *Server) *metrics {
 
 // gauges are what is known at any time, without counting here.
 func (s *Server) gauges() (all []prometheus.Collector) {
-	gauge := func(name, help string, value func(decode.Stats) float64) {
+	gauge := func(name, help string, value func(batch.Stats) float64) {
 		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
 			func() float64 { return value(s.batcher.Stats()) }))
 	}
-	counter := func(name, help string, value func(decode.Stats) float64) {
+	counter := func(name, help string, value func(batch.Stats) float64) {
 		all = append(all, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help},
 			func() float64 { return value(s.batcher.Stats()) }))
 	}
 	gauge("num_requests_running", "Texts that are being written.",
-		func(d decode.Stats) float64 { return float64(d.Running) })
+		func(d batch.Stats) float64 { return float64(d.Running) })
 	gauge("num_requests_waiting", "Texts that wait for a place.",
-		func(d decode.Stats) float64 { return float64(max(0, s.queue.count()-d.Running)) })
+		func(d batch.Stats) float64 { return float64(max(0, s.queue.count()-d.Running)) })
 	gauge("kv_cache_usage_perc", "The part of --cache-bytes that is used; 0 without a limit.",
-		func(d decode.Stats) float64 {
+		func(d batch.Stats) float64 {
 			if d.CacheLimit == 0 {
 				return 0
 			}
 			return float64(d.CacheBytes) / float64(d.CacheLimit)
 		})
 	gauge("kv_cache_bytes", "Bytes of the caches of all texts.",
-		func(d decode.Stats) float64 { return float64(d.CacheBytes) })
+		func(d batch.Stats) float64 { return float64(d.CacheBytes) })
 	counter("num_preemptions_total", "Texts that lost their place because the cache was full.",
-		func(d decode.Stats) float64 { return float64(d.Preemptions) })
+		func(d batch.Stats) float64 { return float64(d.Preemptions) })
 	counter("prompt_tokens_total", "Tokens of prompts that were evaluated.",
-		func(d decode.Stats) float64 { return float64(d.PromptTokens) })
+		func(d batch.Stats) float64 { return float64(d.PromptTokens) })
 	counter("generation_tokens_total", "New tokens.",
-		func(d decode.Stats) float64 { return float64(d.NewTokens) })
+		func(d batch.Stats) float64 { return float64(d.NewTokens) })
 	counter("prefix_cache_queries_total", "Tokens of prompts that were looked for in the cache.",
-		func(d decode.Stats) float64 { return float64(d.PrefixQueries) })
+		func(d batch.Stats) float64 { return float64(d.PrefixQueries) })
 	counter("prefix_cache_hits_total", "Of these, tokens that needed no evaluation.",
-		func(d decode.Stats) float64 { return float64(d.PrefixHits) })
+		func(d batch.Stats) float64 { return float64(d.PrefixHits) })
 	return append(all, iterations{s.batcher, prometheus.NewDesc("iteration_tokens_total",
 		"Tokens that a step of the batch evaluated.", nil, nil)})
 }
 
 // iterations is a histogram of which the Batcher knows the sum and the count.
 type iterations struct {
-	batcher *decode.Batcher
+	batcher *batch.Batcher
 	desc    *prometheus.Desc
 }
 
@@ -126,7 +126,7 @@ func (s *Server) showMetrics(v *visit) error {
 
 // A pace is when the tokens of one prompt came.
 type pace struct {
-	progress decode.Progress
+	progress batch.Progress
 	last     []time.Time // of each sample
 }
 

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/decode"
+	"picogpt/batch"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/internal/testing/watchdog"
 	"picogpt/model"
@@ -73,7 +73,7 @@ func TestAFullQueueRefuses(t *testing.T) {
 	c := startWith(
 		t,
 		m,
-		serve.Options{MaxQueue: 130, Batcher: decode.BatcherOptions{MaxStreams: 2}},
+		serve.Options{MaxQueue: 130, Batcher: batch.Options{MaxStreams: 2}},
 	)
 	cancel, cancelOther := c.begin(endless), c.begin(endless) // each takes half
 	eventually(t, "256 texts wait", func() bool { return c.server.Waiting() > 200 })
@@ -274,7 +274,7 @@ func TestCloseEndsWhatIsBeingWritten(t *testing.T) {
 }
 
 func TestASilentStreamIsKeptAlive(t *testing.T) {
-	c := start(t, serve.Options{Batcher: decode.BatcherOptions{MaxStreams: 1}})
+	c := start(t, serve.Options{Batcher: batch.Options{MaxStreams: 1}})
 	c.server.SetPatience(time.Second, time.Second, 5*time.Millisecond)
 	cancel := c.begin(strings.Replace(endless, `"n":128`, `"n":3`, 1))
 	defer cancel()

@@ -8,7 +8,7 @@ import (
 	"math"
 	"time"
 
-	"picogpt/decode"
+	"picogpt/batch"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -47,7 +47,7 @@ type Options struct {
 	Timeout time.Duration
 
 	// Batcher says how many texts are written at a time, and how long one waits for another.
-	Batcher decode.BatcherOptions
+	Batcher batch.Options
 
 	// Pooling makes the vector of a text for /v1/embeddings from those of its tokens: "mean", which
 	// "" means too, or "last".

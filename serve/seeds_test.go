@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"picogpt/batch"
 	"picogpt/decode"
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
@@ -69,7 +70,7 @@ func TestSeedsAloneAndUnderLoad(t *testing.T) {
 	o := serve.Options{
 		Fingerprint: "fp",
 		MaxQueue:    5000,
-		Batcher:     decode.BatcherOptions{MaxStreams: 5},
+		Batcher:     batch.Options{MaxStreams: 5},
 	}
 	alone := startWith(t, m, o)
 	want := make([]string, n)

@@ -1,5 +1,5 @@
 // Package serve answers OpenAI's completions API over a model: an [http.Handler] that a program
-// mounts. All requests share one [decode.Batcher].
+// mounts. All requests share one [batch.Batcher].
 //
 //	s, err := serve.New(m, tok, serve.Options{Name: "gpt2"})
 //	if err != nil {
@@ -24,7 +24,7 @@ import (
 	"strconv"
 	"time"
 
-	"picogpt/decode"
+	"picogpt/batch"
 	"picogpt/internal/chattemplate"
 	"picogpt/internal/quote"
 	"picogpt/model"
@@ -38,7 +38,7 @@ type Server struct {
 	model      *model.Model
 	vocabulary vocabulary
 	ends       []int // the ids that end a text
-	batcher    *decode.Batcher
+	batcher    *batch.Batcher
 	plain      *tokenizer.Tokenizer   // special tokens in a text are text
 	template   *chattemplate.Template // nil: no conversations
 	forms      *forms
@@ -80,7 +80,7 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 		template: template,
 		options:  o, model: m, vocabulary: newVocabulary(tok), plain: tok,
 		ends: m.Config().EndTokens(), page: page.Handler(),
-		batcher: decode.NewBatcher(m, o.Batcher), created: time.Now(),
+		batcher: batch.New(m, o.Batcher), created: time.Now(),
 	}
 	s.door = newDoor(&s.options)
 	s.forms = newForms(s.vocabulary, s.ends)

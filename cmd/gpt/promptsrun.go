@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"picogpt/batch"
 	"picogpt/decode"
 	"picogpt/internal/amount"
 	"picogpt/internal/fault"
@@ -35,7 +36,7 @@ func (r *prompting) run() error {
 	r.logf("seed: %d", r.options.Seed)
 	start := time.Now()
 	// Nobody waits for a token here, so that prompts may take their time.
-	b := decode.NewBatcher(r.model, decode.BatcherOptions{
+	b := batch.New(r.model, batch.Options{
 		MaxStreams: promptsTogether, MaxDelay: time.Second,
 	})
 	defer b.Close()
@@ -65,7 +66,7 @@ type promptJob struct {
 }
 
 // read reads the lines and lets each be continued.
-func (r *prompting) read(ctx context.Context, b *decode.Batcher, jobs chan<- *promptJob) {
+func (r *prompting) read(ctx context.Context, b *batch.Batcher, jobs chan<- *promptJob) {
 	defer close(jobs)
 	for line := range r.in.lines(r.options.Seed) {
 		j := &promptJob{promptLine: line, done: make(chan struct{})}
@@ -82,7 +83,7 @@ func (r *prompting) read(ctx context.Context, b *decode.Batcher, jobs chan<- *pr
 }
 
 // continues makes the objects of a line.
-func (r *prompting) continues(ctx context.Context, b *decode.Batcher, j *promptJob) {
+func (r *prompting) continues(ctx context.Context, b *batch.Batcher, j *promptJob) {
 	if j.Err != nil {
 		return
 	}
@@ -94,7 +95,7 @@ func (r *prompting) continues(ctx context.Context, b *decode.Batcher, j *promptJ
 		}
 		j.ids = o.Healing.Prompt
 	}
-	tokens := b.Run(ctx, decode.Request{Prompt: j.ids, Options: o, Samples: n})
+	tokens := b.Run(ctx, batch.Request{Prompt: j.ids, Options: o, Samples: n})
 	samples, err := r.form.Collect(r.command.named(tokens), n, j.seed, j.ids)
 	if j.Err = err; err != nil {
 		return

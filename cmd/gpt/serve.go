@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"picogpt/decode"
+	"picogpt/batch"
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
@@ -206,7 +206,7 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 		Name: c.name(a), Keys: who.APIKey, Origins: who.CORSOrigin, Hosts: who.AllowHost,
 		MaxQueue: much.MaxQueue, MaxPrompts: much.MaxPrompts, MaxN: much.MaxN,
 		MaxBody: int64(much.MaxBody), Timeout: much.Timeout, Pooling: c.Pooling,
-		Batcher: decode.BatcherOptions{MaxStreams: much.MaxStreams, MaxDelay: much.MaxDelay},
+		Batcher: batch.Options{MaxStreams: much.MaxStreams, MaxDelay: much.MaxDelay},
 	}
 	if key := os.Getenv("GPT_API_KEY"); key != "" && len(o.Keys) == 0 {
 		o.Keys = []string{key}

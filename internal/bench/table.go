@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"picogpt/batch"
 	"picogpt/decode"
 	"picogpt/model"
 )
@@ -91,7 +92,7 @@ func MeasureRow(ctx context.Context, m *model.Model, o TableOptions) (*TableRow,
 
 // textsSideBySide returns the seconds that n greedy texts take.
 func textsSideBySide(ctx context.Context, m *model.Model, n, tokens int) (float64, error) {
-	b := decode.NewBatcher(m, decode.BatcherOptions{MaxStreams: n})
+	b := batch.New(m, batch.Options{MaxStreams: n})
 	defer b.Close()
 	errs := make([]error, n)
 	var wg sync.WaitGroup

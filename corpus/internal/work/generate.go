@@ -8,6 +8,7 @@ import (
 	"iter"
 	"time"
 
+	"picogpt/batch"
 	"picogpt/checkpoint"
 	"picogpt/corpus/internal/ledger"
 	"picogpt/decode"
@@ -67,7 +68,7 @@ func (r *run) generate(ctx context.Context, items iter.Seq[*item]) iter.Seq2[out
 // A generator continues the prompts of a piece.
 type generator struct {
 	run     *run
-	batcher *decode.Batcher
+	batcher *batch.Batcher
 	options decode.Options
 	in      promptlines.Input
 	form    promptlines.Form
@@ -89,7 +90,7 @@ func (r *run) newGenerator() (*generator, error) {
 	return &generator{
 		run: r, options: options,
 		// Nobody waits for a token here, so that prompts may take their time.
-		batcher: decode.NewBatcher(l.Model, decode.BatcherOptions{
+		batcher: batch.New(l.Model, batch.Options{
 			MaxStreams: textsTogether, MaxDelay: time.Second,
 		}),
 		in: promptlines.Input{TextField: r.job.Fields.Text, Tokenizer: l.Tokenizer,
@@ -144,14 +145,14 @@ func (g *generator) begin(ctx context.Context, it *item) *text {
 func ofWork(ctx context.Context, err error) bool {
 	var option *sample.OptionError // the same for all records
 	return err != nil && (ctx.Err() != nil || errors.As(err, &option) ||
-		errors.Is(err, decode.ErrBatcherClosed) || errors.Is(err, model.ErrClosed))
+		errors.Is(err, batch.ErrClosed) || errors.Is(err, model.ErrClosed))
 }
 
 // finish continues a prompt.
 func (g *generator) finish(ctx context.Context, o *outcome, ids []int, seed uint64) error {
 	options, n := g.options, g.run.job.Generate.Samples
 	options.Seed = seed
-	tokens := g.batcher.Run(ctx, decode.Request{Prompt: ids, Options: options, Samples: n})
+	tokens := g.batcher.Run(ctx, batch.Request{Prompt: ids, Options: options, Samples: n})
 	samples, err := g.form.Collect(tokens, n, seed, ids)
 	if err != nil {
 		return err

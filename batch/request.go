@@ -1,9 +1,10 @@
-package decode
+package batch
 
 // What one caller wants of a Batcher, and how the tokens come to it.
 
 import (
 	"context"
+	"picogpt/decode"
 	"sync/atomic"
 	"time"
 )
@@ -11,7 +12,7 @@ import (
 // A Request is what one caller wants of a Batcher.
 type Request struct {
 	Prompt  []int
-	Options Options
+	Options decode.Options
 	Samples int // texts, of which each has a seed of its own; 0 means 1
 
 	// Client says who asks. Where texts wait for a place, the client that has fewest places now
@@ -59,11 +60,11 @@ type request struct {
 
 	// The prompt's tokens, all scored, or nil. They do not go through the channel: set before the
 	// first token is sent, or the channel closed.
-	echo   *PromptTokens
-	tokens chan Token   // closed at the end
-	sent   int64        // tokens
-	asked  atomic.Int64 // tokens that the caller has come for
-	left   atomic.Bool  // the caller is gone
+	echo   *decode.PromptTokens
+	tokens chan decode.Token // closed at the end
+	sent   int64             // tokens
+	asked  atomic.Int64      // tokens that the caller has come for
+	left   atomic.Bool       // the caller is gone
 	ended  atomic.Pointer[ending]
 
 	// Set before tokens is closed.
@@ -71,19 +72,19 @@ type request struct {
 	panicked any
 }
 
-func newRequest(first *Stream, o *Options, tokens int) *request {
+func newRequest(first *decode.Stream, o *decode.Options, tokens int) *request {
 	r := &request{prompt: len(first.Context()), progress: &Progress{}, samples: 1,
-		scores: o.Echo != EchoNone, top: o.Top, tokens: make(chan Token, tokens)}
+		scores: o.Echo != decode.EchoNone, top: o.Top, tokens: make(chan decode.Token, tokens)}
 	r.paused = []*task{{Stream: first, request: r}}
 	return r
 }
 
 // serve yields a request's tokens until its end or the caller's.
-func (b *Batcher) serve(ctx watched, r *request, yield func(Token, error) bool) {
+func (b *Batcher) serve(ctx watched, r *request, yield func(decode.Token, error) bool) {
 	r.ended.Store(ctx.found)
 	if err := b.submit(r); err != nil {
 		close(r.tokens)
-		yield(Token{}, err)
+		yield(decode.Token{}, err)
 		return
 	}
 	defer func() {
@@ -120,7 +121,7 @@ func (b *Batcher) serve(ctx watched, r *request, yield func(Token, error) bool) 
 		case r.panicked != nil:
 			panic(r.panicked)
 		case r.err != nil:
-			yield(Token{}, r.err)
+			yield(decode.Token{}, r.err)
 			return
 		default: // with EchoOnly there were no other tokens
 			for i := range r.samples {

@@ -1,4 +1,4 @@
-package decode
+package batch
 
 // The tree of texts against a list of them.
 

@@ -1,4 +1,4 @@
-package decode
+package batch
 
 // Masks that take long hold up nobody but their own text.
 
@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"picogpt/constrain"
+	"picogpt/decode"
 	"picogpt/internal/testing/fixture"
 	"picogpt/sample"
 )
@@ -49,7 +50,7 @@ func (c *slow) Accept(int) error        { c.quick = !c.quick; return nil }
 func (c *slow) Rewind(int) error        { return nil }
 func (c *slow) Fork() constrain.Matcher { f := *c; return &f }
 
-func gather(tokens iter.Seq2[Token, error]) (all []Token, err error) {
+func gather(tokens iter.Seq2[decode.Token, error]) (all []decode.Token, err error) {
 	for t, err := range tokens {
 		if err != nil {
 			return all, err
@@ -64,7 +65,7 @@ func gather(tokens iter.Seq2[Token, error]) (all []Token, err error) {
 func TestALongMaskHoldsUpNobodyElse(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	at := func() chan struct{} { c := make(chan struct{}); close(c); return c }()
-	ctx, o := context.Background(), Options{MaxTokens: 9, Params: sample.Params{Temperature: 1,
+	ctx, o := context.Background(), decode.Options{MaxTokens: 9, Params: sample.Params{Temperature: 1,
 		Seed: 3}}
 	for _, x := range []struct {
 		slow slow
@@ -73,10 +74,10 @@ func TestALongMaskHoldsUpNobodyElse(t *testing.T) {
 		{slow{}, 1}, {slow{}, 3}, {slow{error: errors.New("too much")}, 1}, {slow{panic: "a trap"}, 1},
 	} {
 		free, end := make(chan struct{}), make(chan []int)
-		b := newBatcher(t, m, BatcherOptions{})
+		b := newBatcher(t, m, Options{})
 		form := x.slow
 		form.let = free
-		run := func(let <-chan struct{}, text func(o Options) ([]Token, error)) (ids []int, err error) {
+		run := func(let <-chan struct{}, text func(o decode.Options) ([]decode.Token, error)) (ids []int, err error) {
 			o, form := o, form
 			form.let = let
 			o.Constraint = &form
@@ -94,7 +95,7 @@ func TestALongMaskHoldsUpNobodyElse(t *testing.T) {
 				}
 				close(end)
 			}()
-			ids, err := run(free, func(o Options) ([]Token, error) {
+			ids, err := run(free, func(o decode.Options) ([]decode.Token, error) {
 				return gather(b.Samples(ctx, []int{1, 2, 3}, x.n, o))
 			})
 			if !errors.Is(err, form.error) {
@@ -117,8 +118,8 @@ func TestALongMaskHoldsUpNobodyElse(t *testing.T) {
 		if form.error != nil || form.panic != nil {
 			continue
 		}
-		want, err := run(at, func(o Options) ([]Token, error) {
-			return gather(Samples(ctx, m.NewSession(), []int{1, 2, 3}, x.n, o))
+		want, err := run(at, func(o decode.Options) ([]decode.Token, error) {
+			return gather(decode.Samples(ctx, m.NewSession(), []int{1, 2, 3}, x.n, o))
 		})
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%d samples: %v, want %v (%v)", x.n, got, want, err)
@@ -129,22 +130,22 @@ func TestALongMaskHoldsUpNobodyElse(t *testing.T) {
 // TestCloseWaitsForAMask: no goroutine is left, whatever is being found.
 func TestCloseWaitsForAMask(t *testing.T) {
 	m := tiny(t, fixture.Options{})
-	b := NewBatcher(m, BatcherOptions{})
+	b := New(m, Options{})
 	free, end := make(chan struct{}), make(chan error)
 	for range 3 {
 		go func() {
-			_, err := count(b.Generate(context.Background(), []int{1}, Options{MaxTokens: 5,
+			_, err := count(b.Generate(context.Background(), []int{1}, decode.Options{MaxTokens: 5,
 				Constraint: &slow{let: free}}))
 			end <- err
 		}()
 	}
-	if _, err := count(b.Generate(context.Background(), []int{1}, Options{MaxTokens: 5})); err != nil {
+	if _, err := count(b.Generate(context.Background(), []int{1}, decode.Options{MaxTokens: 5})); err != nil {
 		t.Error(err)
 	}
 	go close(free)
 	b.Close()
 	for range 3 {
-		if err := <-end; err != nil && !errors.Is(err, ErrBatcherClosed) {
+		if err := <-end; err != nil && !errors.Is(err, ErrClosed) {
 			t.Error(err)
 		}
 	}
@@ -153,10 +154,10 @@ func TestCloseWaitsForAMask(t *testing.T) {
 // TestTextsWithLongMasksGiveTheirPlaces to clients that have fewer, and go on after them.
 func TestTextsWithLongMasksGiveTheirPlaces(t *testing.T) {
 	m, ctx := tiny(t, fixture.Options{}), context.Background()
-	b := newBatcher(t, m, BatcherOptions{MaxStreams: 2})
+	b := newBatcher(t, m, Options{MaxStreams: 2})
 	free, ends := make(chan struct{}), make(chan []int)
-	o := Options{MaxTokens: 9, Params: sample.Params{Temperature: 1, Seed: 3}}
-	text := func(let <-chan struct{}, prompt []int, run func([]int, Options) iter.Seq2[Token, error],
+	o := decode.Options{MaxTokens: 9, Params: sample.Params{Temperature: 1, Seed: 3}}
+	text := func(let <-chan struct{}, prompt []int, run func([]int, decode.Options) iter.Seq2[decode.Token, error],
 	) (ids []int) {
 		o := o
 		o.Constraint = &slow{let: let}
@@ -172,7 +173,7 @@ func TestTextsWithLongMasksGiveTheirPlaces(t *testing.T) {
 	const held = 5 // two have places, and the others wait
 	for i := range held {
 		go func() {
-			ids := text(free, []int{1, 2, i}, func(p []int, o Options) iter.Seq2[Token, error] {
+			ids := text(free, []int{1, 2, i}, func(p []int, o decode.Options) iter.Seq2[decode.Token, error] {
 				return b.Run(ctx, Request{Prompt: p, Options: o, Client: "a"})
 			})
 			ends <- append([]int{i}, ids...)
@@ -190,8 +191,8 @@ func TestTextsWithLongMasksGiveTheirPlaces(t *testing.T) {
 	close(free)
 	for range held {
 		got := <-ends
-		want := text(free, []int{1, 2, got[0]}, func(p []int, o Options) iter.Seq2[Token, error] {
-			return Generate(ctx, m.NewSession(), p, o)
+		want := text(free, []int{1, 2, got[0]}, func(p []int, o decode.Options) iter.Seq2[decode.Token, error] {
+			return decode.Generate(ctx, m.NewSession(), p, o)
 		})
 		if !slices.Equal(got[1:], want) {
 			t.Errorf("text %d: %v, want %v", got[0], got[1:], want)

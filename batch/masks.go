@@ -1,4 +1,4 @@
-package decode
+package batch
 
 // Masks that take long are found beside the steps, so that no form makes the texts of others wait.
 

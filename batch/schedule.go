@@ -1,4 +1,4 @@
-package decode
+package batch
 
 // The Batcher's loop: what a step holds, and where its tokens go.
 
@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"picogpt/decode"
 	"picogpt/model"
-	"picogpt/sample"
 )
 
 // A schedule is what the goroutine of a Batcher works with. Nobody else touches it.
@@ -20,7 +20,6 @@ type schedule struct {
 	full     bool           // the cache had no room: no place is given before one has become free
 	budget   budget
 	work     work
-	scratch  *sample.Pool
 	sharing  sharing
 
 	// Of the current step.
@@ -34,7 +33,7 @@ type schedule struct {
 
 // A task is a stream that has a place.
 type task struct {
-	*Stream
+	*decode.Stream
 	request *request
 	parent  bool          // samples are forked from it at the end of the prompt
 	portion portion       // of its prompt, in the current step
@@ -46,7 +45,7 @@ type task struct {
 func newSchedule(b *Batcher) schedule {
 	w := workOf(b.model.Config())
 	return schedule{places: map[string]int{}, sharing: newSharing(b.options.PrefixBytes),
-		budget: newBudget(b.options.MaxDelay, w), work: w, scratch: &sample.Pool{}}
+		budget: newBudget(b.options.MaxDelay, w), work: w}
 }
 
 // write runs steps until there is nothing left to write.
@@ -283,7 +282,7 @@ func (b *Batcher) begun(r *request) {
 }
 
 // next is the stream's Next.
-func (t *task) next() (tok Token, ok bool, err error) {
+func (t *task) next() (tok decode.Token, ok bool, err error) {
 	defer t.request.recovered(&err)
 	return t.Next()
 }

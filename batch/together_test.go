@@ -1,4 +1,4 @@
-package decode
+package batch
 
 // Whatever else a Batcher does, each text is what Generate gives: requests of all kinds come, go,
 // dawdle and begin alike, with little memory and with much, from random seeds.
@@ -13,8 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"picogpt/decode"
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
+	"picogpt/internal/testing/texts"
 	"picogpt/model"
 )
 
@@ -25,21 +27,21 @@ var roomy = fixture.Options{Positions: 150}
 type guest struct {
 	about   string
 	request Request
-	want    [][]Token // of each sample
+	want    [][]decode.Token // of each sample
 	random  *rand.Rand
 }
 
 // kinds are options of all sorts for a context of 150.
-func kinds() map[string]Options {
-	all := echoes()
-	for name, o := range ways() {
+func kinds() map[string]decode.Options {
+	all := texts.Echoes()
+	for name, o := range texts.Ways() {
 		all[name] = o
 	}
 	for name, o := range all {
 		if o.MaxTokens == 0 {
 			o.MaxTokens = 60
 		}
-		if o.Overflow == OverflowSlide {
+		if o.Overflow == decode.OverflowSlide {
 			o.MaxTokens = 170
 		}
 		o.Lookup = 0 // of Generate only
@@ -93,7 +95,7 @@ func (g *guest) visit(t *testing.T, b *Batcher) {
 	if way == 0 {
 		defer time.AfterFunc(time.Duration(g.random.IntN(3000))*time.Microsecond, cancel).Stop()
 	}
-	got := make([][]Token, len(g.want))
+	got := make([][]decode.Token, len(g.want))
 	n, last := 0, error(nil)
 	for tok, err := range b.Run(ctx, g.request) {
 		if last = err; err != nil {
@@ -128,7 +130,7 @@ func (g *guest) visit(t *testing.T, b *Batcher) {
 
 func TestTextsAreWhatGenerateGivesWhateverElseRuns(t *testing.T) {
 	config, file := fixture.Checkpoint(roomy)
-	alone := open(t, config, file, 2)
+	alone := testmodel.New(t, config, file, model.Options{Threads: 2})
 	one := alone.NewSession()
 	err := alone.Eval(context.Background(), model.Input{Session: one, Tokens: make([]int, 150)})
 	if err != nil {
@@ -143,7 +145,7 @@ func TestTextsAreWhatGenerateGivesWhateverElseRuns(t *testing.T) {
 		}
 		m := testmodel.New(t, config, file, model.Options{Threads: 1 + random.IntN(2),
 			CacheBytes: limit})
-		b := NewBatcher(m, BatcherOptions{MaxStreams: 1 + random.IntN(12),
+		b := New(m, Options{MaxStreams: 1 + random.IntN(12),
 			MaxDelay:    []time.Duration{1, 200 * time.Microsecond, 0}[random.IntN(3)],
 			PrefixBytes: one.Bytes() * int64(random.IntN(2)*random.IntN(20))})
 		b.sharing.least = 1 + random.IntN(20)

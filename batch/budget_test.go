@@ -1,4 +1,4 @@
-package decode
+package batch
 
 // The budget on machines made up: what a step holds, and how long it would take there.
 

@@ -1,4 +1,4 @@
-package decode
+package batch
 
 // The context of a Batcher's caller. Its methods may be anybody's code: they may panic, wait, or call
 // the Batcher. So they are called in the caller's goroutine, or by package context for it, and

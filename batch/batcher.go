@@ -1,4 +1,4 @@
-package decode
+package batch
 
 // Generation for many callers at once: the calls a Go user sees. What happens to them is in
 // schedule.go.
@@ -6,16 +6,18 @@ package decode
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"sync"
 	"time"
 
+	"picogpt/decode"
 	"picogpt/model"
 	"picogpt/sample"
 )
 
-// BatcherOptions are what a Batcher is made with. The zero value is useful.
-type BatcherOptions struct {
+// Options are what a Batcher is made with. The zero value is useful.
+type Options struct {
 	// MaxStreams bounds how many texts are written at a time, and with them the memory of their
 	// sessions. Others wait for a place, in the order of their calls; different clients in turns, see
 	// Request.Client. 0 means 16.
@@ -40,7 +42,7 @@ type BatcherOptions struct {
 // A Batcher writes many texts at once, one continuous batch on one model: each step evaluates the
 // next token of every text, and of new prompts as much as MaxDelay allows. Different prompts and
 // options come from any number of goroutines, join between two steps and leave when they end. Each
-// text is token for token what [Generate] gives with the same prompt and options.
+// text is token for token what [decode.Generate] gives with the same prompt and options.
 //
 // A caller that is slow to take its tokens holds up nobody: its text pauses when a few tokens wait,
 // and after ten times MaxDelay it gives its place to others. What it had evaluated is evaluated
@@ -49,12 +51,13 @@ type BatcherOptions struct {
 // A goroutine runs while there are texts to write, and ends with the last of them, or with Close.
 type Batcher struct {
 	model   *model.Model
-	options BatcherOptions
+	options Options
 	ctx     context.Context // of Eval; ended by Close
 	cancel  context.CancelFunc
 	wake    chan struct{} // holds one: something has changed
 	finding chan struct{} // holds one: a mask is being found
 	workers sync.WaitGroup
+	pool    sample.Pool
 
 	mu      sync.Mutex // guards what follows
 	queue   queue      // that have had no place yet
@@ -66,10 +69,10 @@ type Batcher struct {
 }
 
 // ErrBatcherClosed is the error of texts that Close ended, and of those that came later.
-var ErrBatcherClosed = errors.New("batcher: closed")
+var ErrClosed = errors.New("batcher: closed")
 
 // NewBatcher returns a Batcher on m, which stays of use for other work. Close it before m.
-func NewBatcher(m *model.Model, o BatcherOptions) *Batcher {
+func New(m *model.Model, o Options) *Batcher {
 	if o.MaxStreams <= 0 {
 		o.MaxStreams = 16
 	}
@@ -97,12 +100,12 @@ func (b *Batcher) Close() error {
 	return nil
 }
 
-// Generate streams the tokens that follow prompt. It is [Generate] on a session of its own, in the
+// Generate streams the tokens that follow prompt. It is [decode.Generate] on a session of its own, in the
 // batch, and may be called from many goroutines at once. A cancelled context ends the text between
 // two steps, a break gives its place to others.
 func (b *Batcher) Generate(
-	ctx context.Context, prompt []int, o Options,
-) iter.Seq2[Token, error] {
+	ctx context.Context, prompt []int, o decode.Options,
+) iter.Seq2[decode.Token, error] {
 	return b.Run(ctx, Request{Prompt: prompt, Options: o})
 }
 
@@ -110,37 +113,38 @@ func (b *Batcher) Generate(
 // Token.Sample, is token for token what Generate gives with Seed+i. The tokens of a sample come in
 // order, those of different samples as they are made. An error ends all of them.
 func (b *Batcher) Samples(
-	ctx context.Context, prompt []int, n int, o Options,
-) iter.Seq2[Token, error] {
+	ctx context.Context, prompt []int, n int, o decode.Options,
+) iter.Seq2[decode.Token, error] {
 	return b.run(ctx, Request{Prompt: prompt, Options: o}, n)
 }
 
 // Run is Generate, or Samples where the request asks for several, with what else it says.
-func (b *Batcher) Run(ctx context.Context, r Request) iter.Seq2[Token, error] {
+func (b *Batcher) Run(ctx context.Context, r Request) iter.Seq2[decode.Token, error] {
 	return b.run(ctx, r, max(r.Samples, 1))
 }
 
 // run streams n texts of a request.
-func (b *Batcher) run(ctx context.Context, wanted Request, n int) iter.Seq2[Token, error] {
-	return func(yield func(Token, error) bool) {
-		if err := checkSamples(n); err != nil {
-			yield(Token{}, err)
+func (b *Batcher) run(ctx context.Context, wanted Request, n int) iter.Seq2[decode.Token, error] {
+	return func(yield func(decode.Token, error) bool) {
+		if n < 1 {
+			yield(decode.Token{}, fmt.Errorf("samples %d: want at least 1", n))
 			return
 		}
 		watched, err := watch(ctx)
 		if err != nil {
-			yield(Token{}, err)
+			yield(decode.Token{}, err)
 			return
 		}
-		st, err := NewStream(b.model.NewSession(), wanted.Prompt, wanted.Options)
+		st, err := decode.NewStream(b.model.NewSession(), wanted.Prompt, wanted.Options)
 		if err != nil {
-			yield(Token{}, err)
+			yield(decode.Token{}, err)
 			return
 		}
 		r := newRequest(st, &wanted.Options, buffered*min(n, b.options.MaxStreams))
 		r.samples, r.client, r.salt = n, wanted.Client, wanted.Salt
-		if st.SetAccess(AccessNever); n > 1 {
-			st.SetAccess(AccessForks)
+		st.SetPool(&b.pool)
+		if st.SetAccess(decode.AccessNever); n > 1 {
+			st.SetAccess(decode.AccessForks)
 			r.paused[0].parent = true
 		}
 		if wanted.Progress != nil {
@@ -150,31 +154,32 @@ func (b *Batcher) run(ctx context.Context, wanted Request, n int) iter.Seq2[Toke
 	}
 }
 
-// Continue is [Generate] on the caller's session s, in the batch: when the loop has ended, the
+// Continue is [decode.Generate] on the caller's session s, in the batch: when the loop has ended, the
 // session holds the prompt and every token that was yielded but the last. Leave it alone until
 // then. It takes no Options.Echo.
 func (b *Batcher) Continue(
-	ctx context.Context, s *model.Session, prompt []int, o Options,
-) iter.Seq2[Token, error] {
-	return func(yield func(Token, error) bool) {
+	ctx context.Context, s *model.Session, prompt []int, o decode.Options,
+) iter.Seq2[decode.Token, error] {
+	return func(yield func(decode.Token, error) bool) {
 		watched, err := watch(ctx)
 		switch {
 		case err != nil:
-			yield(Token{}, err)
+			yield(decode.Token{}, err)
 			return
 		case s.Model() != b.model:
-			yield(Token{}, errors.New("batcher: the session is of another model"))
+			yield(decode.Token{}, errors.New("batcher: the session is of another model"))
 			return
-		case o.Echo != EchoNone:
-			yield(Token{}, &sample.OptionError{Err: ErrNoEcho})
+		case o.Echo != decode.EchoNone:
+			yield(decode.Token{}, &sample.OptionError{Err: decode.ErrNoEcho})
 			return
 		}
-		st, err := NewStream(s, prompt, o)
+		st, err := decode.NewStream(s, prompt, o)
 		if err != nil {
-			yield(Token{}, err)
+			yield(decode.Token{}, err)
 			return
 		}
-		st.SetAccess(AccessAtEnd)
+		st.SetPool(&b.pool)
+		st.SetAccess(decode.AccessAtEnd)
 		r := newRequest(st, &o, buffered)
 		r.kept = true
 		defer func() {
@@ -193,7 +198,7 @@ func (b *Batcher) submit(r *request) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
-		return ErrBatcherClosed
+		return ErrClosed
 	}
 	r.progress.Submitted = time.Now()
 	b.queue.push(r)

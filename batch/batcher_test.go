@@ -1,4 +1,4 @@
-package decode
+package batch
 
 // Many callers, one batch: the same tokens as alone, nobody held up, nothing left behind.
 
@@ -17,15 +17,17 @@ import (
 	"time"
 
 	"picogpt/constrain"
+	"picogpt/decode"
 	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
+	"picogpt/internal/testing/texts"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/tokenizer"
-	"picogpt/weights/demo"
 )
 
-func newBatcher(t testing.TB, m *model.Model, o BatcherOptions) *Batcher {
-	b := NewBatcher(m, o)
+func newBatcher(t testing.TB, m *model.Model, o Options) *Batcher {
+	b := New(m, o)
 	t.Cleanup(func() { b.Close() })
 	return b
 }
@@ -35,13 +37,13 @@ type visitor struct {
 	name   string
 	random *rand.Rand
 	prompt []int
-	o      Options
-	want   [][]Token // of each sample
-	guest  bool      // brings no session
+	o      decode.Options
+	want   [][]decode.Token // of each sample
+	guest  bool             // brings no session
 }
 
 func newVisitor(t *testing.T, m *model.Model, random *rand.Rand) *visitor {
-	all := ways()
+	all := texts.Ways()
 	names := slices.Sorted(func(yield func(string) bool) {
 		for name := range all {
 			if !yield(name) {
@@ -86,7 +88,7 @@ func (v *visitor) visit(t *testing.T, b *Batcher) {
 		session = b.model.NewSession()
 		tokens = b.Continue(ctx, session, v.prompt, v.o)
 	}
-	got := make([][]Token, len(v.want))
+	got := make([][]decode.Token, len(v.want))
 	n, last := 0, error(nil)
 	for tok, err := range tokens {
 		if last = err; err != nil {
@@ -108,9 +110,9 @@ func (v *visitor) visit(t *testing.T, b *Batcher) {
 	}
 	v.check(t, got, n, last)
 	if session != nil {
-		y := yielded{ids: ids(got[0]), err: last}
+		y := yielded{IDs: ids(got[0]), Err: last}
 		if n > 0 {
-			y.finish = got[0][n-1].Finish
+			y.Finish = got[0][n-1].Finish
 		}
 		checkHeld(t, session, v.prompt, y)
 		if v.o.Temperature == 0 {
@@ -119,7 +121,7 @@ func (v *visitor) visit(t *testing.T, b *Batcher) {
 	}
 }
 
-func (v *visitor) check(t *testing.T, got [][]Token, n int, err error) {
+func (v *visitor) check(t *testing.T, got [][]decode.Token, n int, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		t.Errorf("%s: %v", v.name, err)
 	}
@@ -133,7 +135,7 @@ func (v *visitor) check(t *testing.T, got [][]Token, n int, err error) {
 func TestTextsInABatchAreWhatGenerateGivesWhoeverComesAndGoes(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	visitors := sized(60, 3000)
-	for _, o := range []BatcherOptions{
+	for _, o := range []Options{
 		{MaxStreams: 3, MaxDelay: time.Nanosecond}, // a row of a prompt at a time
 		{MaxStreams: 7, MaxDelay: 200 * time.Microsecond},
 		{},
@@ -150,29 +152,19 @@ func TestTextsInABatchAreWhatGenerateGivesWhoeverComesAndGoes(t *testing.T) {
 	}
 }
 
-// count takes tokens until the end and returns how many there were, and the error.
-func count(tokens iter.Seq2[Token, error]) (n int, err error) {
-	for _, e := range tokens {
-		if err = e; e == nil {
-			n++
-		}
-	}
-	return n, err
-}
-
 // A prompt that is not cut takes one step, in which its neighbour has a token or two. How many steps a
 // cut one takes depends on the speed of the machine: here some 80.
 func TestALongPromptIsCutWhileItsNeighbourGoesOn(t *testing.T) {
-	m := open(t, demo.Config(), demo.Weights(), 2)
-	b := newBatcher(t, m, BatcherOptions{MaxDelay: time.Nanosecond})
-	o := Options{Overflow: OverflowSlide, EndOfText: []int{}}
+	m := testmodel.Demo(t, model.Options{Threads: 2})
+	b := newBatcher(t, m, Options{MaxDelay: time.Nanosecond})
+	o := decode.Options{Overflow: decode.OverflowSlide, EndOfText: []int{}}
 	first := make(chan bool)
 	begun, during := false, 0
 	for range b.Generate(context.Background(), []int{1}, o) {
 		if !begun {
 			begun = true
 			go func() {
-				count(b.Generate(context.Background(), make([]int, 200), Options{MaxTokens: 1}))
+				count(b.Generate(context.Background(), make([]int, 200), decode.Options{MaxTokens: 1}))
 				close(first)
 			}()
 		}
@@ -193,11 +185,11 @@ func TestALongPromptIsCutWhileItsNeighbourGoesOn(t *testing.T) {
 
 func TestACallerWhoTakesNothingHoldsUpNobody(t *testing.T) {
 	m := tiny(t, fixture.Options{})
-	b := newBatcher(t, m, BatcherOptions{MaxStreams: 1, MaxDelay: 100 * time.Microsecond})
-	o := Options{Overflow: OverflowSlide, EndOfText: []int{}, MaxTokens: 100,
+	b := newBatcher(t, m, Options{MaxStreams: 1, MaxDelay: 100 * time.Microsecond})
+	o := decode.Options{Overflow: decode.OverflowSlide, EndOfText: []int{}, MaxTokens: 100,
 		Params: sample.Params{Temperature: 1}}
 	want := ids(collect(t, m.NewSession(), []int{1}, o))
-	for _, tokens := range []iter.Seq2[Token, error]{
+	for _, tokens := range []iter.Seq2[decode.Token, error]{
 		b.Generate(context.Background(), []int{1}, o),
 		b.Continue(context.Background(), m.NewSession(), []int{1}, o),
 		b.Samples(context.Background(), []int{1}, 1, o),
@@ -210,7 +202,7 @@ func TestACallerWhoTakesNothingHoldsUpNobody(t *testing.T) {
 			if got = append(got, tok.ID); len(got)%30 != 1 {
 				continue
 			}
-			n, err := count(b.Generate(context.Background(), []int{2}, Options{MaxTokens: 20}))
+			n, err := count(b.Generate(context.Background(), []int{2}, decode.Options{MaxTokens: 20}))
 			if n != 20 || err != nil {
 				t.Errorf("%d tokens, %v beside a caller who takes nothing", n, err)
 			}
@@ -224,23 +216,23 @@ func TestACallerWhoTakesNothingHoldsUpNobody(t *testing.T) {
 // TestPlacesAreGivenInTheOrderOfTheCalls plays the goroutine: it admits and ends requests by hand.
 func TestAnErrorIsItsRequestsAlone(t *testing.T) {
 	m := tiny(t, fixture.Options{})
-	b := newBatcher(t, m, BatcherOptions{})
+	b := newBatcher(t, m, Options{})
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
-	calls := map[string]func() iter.Seq2[Token, error]{
-		"token 1: id 29, want 0 to 28": func() iter.Seq2[Token, error] {
-			return b.Generate(context.Background(), []int{1, 29}, Options{})
+	calls := map[string]func() iter.Seq2[decode.Token, error]{
+		"token 1: id 29, want 0 to 28": func() iter.Seq2[decode.Token, error] {
+			return b.Generate(context.Background(), []int{1, 29}, decode.Options{})
 		},
-		"id 28: no bytes": func() iter.Seq2[Token, error] {
-			o := Options{Vocabulary: forgetful{29, 28}, Overflow: OverflowSlide,
+		"id 28: no bytes": func() iter.Seq2[decode.Token, error] {
+			o := decode.Options{Vocabulary: forgetful{Letters: 29, ID: 28}, Overflow: decode.OverflowSlide,
 				Params: sample.Params{Temperature: 9}}
 			return b.Samples(context.Background(), []int{1}, 5, o)
 		},
-		"context canceled": func() iter.Seq2[Token, error] {
-			return b.Generate(cancelled, []int{1}, Options{})
+		"context canceled": func() iter.Seq2[decode.Token, error] {
+			return b.Generate(cancelled, []int{1}, decode.Options{})
 		},
-		"top-k -1": func() iter.Seq2[Token, error] {
-			return b.Generate(context.Background(), []int{1}, Options{Params: sample.Params{TopK: -1}})
+		"top-k -1": func() iter.Seq2[decode.Token, error] {
+			return b.Generate(context.Background(), []int{1}, decode.Options{Params: sample.Params{TopK: -1}})
 		},
 	}
 	var group sync.WaitGroup
@@ -252,7 +244,7 @@ func TestAnErrorIsItsRequestsAlone(t *testing.T) {
 				}
 			})
 			group.Go(func() {
-				n, err := count(b.Generate(context.Background(), []int{1}, Options{MaxTokens: 15}))
+				n, err := count(b.Generate(context.Background(), []int{1}, decode.Options{MaxTokens: 15}))
 				if n != 15 || err != nil {
 					t.Errorf("beside errors of others: %d tokens, %v", n, err)
 				}
@@ -271,7 +263,7 @@ func (v fragile) Push(id int) (string, error)        { panic(fmt.Sprint("no word
 
 func TestAPanicIsItsCallersAlone(t *testing.T) {
 	m := tiny(t, fixture.Options{})
-	b := newBatcher(t, m, BatcherOptions{})
+	b := newBatcher(t, m, Options{})
 	var group sync.WaitGroup
 	for range 10 {
 		group.Go(func() {
@@ -280,10 +272,10 @@ func TestAPanicIsItsCallersAlone(t *testing.T) {
 					t.Errorf("recovered %q", p)
 				}
 			}()
-			count(b.Generate(context.Background(), []int{1}, Options{Vocabulary: fragile{29}}))
+			count(b.Generate(context.Background(), []int{1}, decode.Options{Vocabulary: fragile{29}}))
 		})
 		group.Go(func() {
-			n, err := count(b.Generate(context.Background(), []int{1}, Options{MaxTokens: 15}))
+			n, err := count(b.Generate(context.Background(), []int{1}, decode.Options{MaxTokens: 15}))
 			if n != 15 || err != nil {
 				t.Errorf("beside panics of others: %d tokens, %v", n, err)
 			}
@@ -326,12 +318,12 @@ func (c *trap) forks() int {
 
 func TestAPanicOfAConstraintIsItsCallersAlone(t *testing.T) {
 	m := tiny(t, fixture.Options{})
-	b := newBatcher(t, m, BatcherOptions{PrefixBytes: 1 << 20})
+	b := newBatcher(t, m, Options{PrefixBytes: 1 << 20})
 	var group sync.WaitGroup
 	for range 5 {
 		for where, left := range map[string]int{"Mask": 0, "Accept": 3, "Rewind": 3, "Fork": 1} {
 			for _, left := range []int{left, left + 1} {
-				o := Options{Constraint: &trap{where, left}, Vocabulary: letters(29),
+				o := decode.Options{Constraint: &trap{where, left}, Vocabulary: letters(29),
 					Params: sample.Params{Temperature: 1}}
 				if where == "Rewind" {
 					o.Ban = []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"}
@@ -350,7 +342,7 @@ func TestAPanicOfAConstraintIsItsCallersAlone(t *testing.T) {
 			}
 		}
 		group.Go(func() {
-			n, err := count(b.Generate(context.Background(), []int{1}, Options{MaxTokens: 15}))
+			n, err := count(b.Generate(context.Background(), []int{1}, decode.Options{MaxTokens: 15}))
 			if n != 15 || err != nil {
 				t.Errorf("beside panics of others: %d tokens, %v", n, err)
 			}
@@ -366,7 +358,7 @@ func TestAPanicOfAConstraintIsItsCallersAlone(t *testing.T) {
 func TestCloseEndsAllAndLeavesNoGoroutine(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	before := runtime.NumGoroutine()
-	b := NewBatcher(m, BatcherOptions{MaxStreams: 4})
+	b := New(m, Options{MaxStreams: 4})
 	var group, begun sync.WaitGroup
 	sessions := make([]*model.Session, 12)
 	for i := range sessions {
@@ -378,16 +370,16 @@ func TestCloseEndsAllAndLeavesNoGoroutine(t *testing.T) {
 			if i >= 4 {
 				once()
 			}
-			o := Options{Overflow: OverflowSlide, EndOfText: []int{}}
+			o := decode.Options{Overflow: decode.OverflowSlide, EndOfText: []int{}}
 			for tok, err := range b.Continue(context.Background(), sessions[i], []int{i}, o) {
 				if once(); err != nil {
-					y.err = err
+					y.Err = err
 				} else {
-					y.ids = append(y.ids, tok.ID)
+					y.IDs = append(y.IDs, tok.ID)
 				}
 			}
-			if y.err != ErrBatcherClosed {
-				t.Errorf("error %v, want %v", y.err, ErrBatcherClosed)
+			if y.Err != ErrClosed {
+				t.Errorf("error %v, want %v", y.Err, ErrClosed)
 			}
 			checkHeld(t, sessions[i], []int{i}, y)
 		})
@@ -396,8 +388,8 @@ func TestCloseEndsAllAndLeavesNoGoroutine(t *testing.T) {
 	b.Close()
 	b.Close() // harmless
 	group.Wait()
-	n, err := count(b.Generate(context.Background(), []int{1}, Options{}))
-	if n > 0 || err != ErrBatcherClosed {
+	n, err := count(b.Generate(context.Background(), []int{1}, decode.Options{}))
+	if n > 0 || err != ErrClosed {
 		t.Errorf("after Close: %d tokens, %v", n, err)
 	}
 	checkGoroutines(t, before)
@@ -406,9 +398,9 @@ func TestCloseEndsAllAndLeavesNoGoroutine(t *testing.T) {
 func TestAnIdleBatcherHasNoGoroutine(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	before := runtime.NumGoroutine()
-	b := NewBatcher(m, BatcherOptions{})
+	b := New(m, Options{})
 	for range 3 {
-		n, err := count(b.Generate(context.Background(), []int{1}, Options{MaxTokens: 4}))
+		n, err := count(b.Generate(context.Background(), []int{1}, decode.Options{MaxTokens: 4}))
 		if n != 4 {
 			t.Errorf("%d tokens, %v", n, err)
 		}
@@ -433,18 +425,18 @@ func checkGoroutines(t *testing.T, before int) {
 // gives none before another becomes free.
 func TestAClosedModelEndsTheBatch(t *testing.T) {
 	m := tiny(t, fixture.Options{})
-	b := newBatcher(t, m, BatcherOptions{})
+	b := newBatcher(t, m, Options{})
 	m.Close()
-	n, err := count(b.Generate(context.Background(), []int{1}, Options{}))
+	n, err := count(b.Generate(context.Background(), []int{1}, decode.Options{}))
 	if err != model.ErrClosed {
 		t.Errorf("%d tokens, %v; want %v", n, err, model.ErrClosed)
 	}
 }
 
 func TestATokenInABatchAllocatesNothing(t *testing.T) {
-	m := open(t, demo.Config(), demo.Weights(), 2)
-	b := newBatcher(t, m, BatcherOptions{})
-	o := Options{EndOfText: []int{}, Params: sample.Params{Temperature: 0.8, TopK: 40}}
+	m := testmodel.Demo(t, model.Options{Threads: 2})
+	b := newBatcher(t, m, Options{})
+	o := decode.Options{EndOfText: []int{}, Params: sample.Params{Temperature: 0.8, TopK: 40}}
 	pull, stop := iter.Pull2(b.Generate(context.Background(), []int{7454}, o))
 	defer stop()
 	for range 40 {

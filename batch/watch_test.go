@@ -1,4 +1,4 @@
-package decode
+package batch
 
 // Contexts that panic, wait, contradict themselves or are nil are their callers' alone.
 
@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"picogpt/decode"
 	"picogpt/internal/testing/fixture"
 	"picogpt/model"
 )
@@ -58,13 +59,13 @@ func (f foreign) Done() <-chan struct{} { return f.done }
 func (f foreign) Err() error            { return nil } // even when Done is closed
 func (f foreign) Value(any) any         { return nil }
 
-func callsOf(b *Batcher, ctx context.Context) map[string]iter.Seq2[Token, error] {
-	o := Options{MaxTokens: 15}
-	return map[string]iter.Seq2[Token, error]{
+func callsOf(b *Batcher, ctx context.Context) map[string]iter.Seq2[decode.Token, error] {
+	o := decode.Options{MaxTokens: 15}
+	return map[string]iter.Seq2[decode.Token, error]{
 		"Generate": b.Generate(ctx, []int{1}, o),
 		"Samples":  b.Samples(ctx, []int{1}, 3, o),
 		"Run":      b.Run(ctx, Request{Prompt: []int{1}, Options: o}),
-		"Continue": func(yield func(Token, error) bool) {
+		"Continue": func(yield func(decode.Token, error) bool) {
 			s := b.model.NewSession()
 			defer s.Release()
 			b.Continue(ctx, s, []int{1}, o)(yield)
@@ -73,7 +74,7 @@ func callsOf(b *Batcher, ctx context.Context) map[string]iter.Seq2[Token, error]
 }
 
 func TestANilContextIsAnErrorOfItsCaller(t *testing.T) {
-	b := newBatcher(t, tiny(t, fixture.Options{}), BatcherOptions{})
+	b := newBatcher(t, tiny(t, fixture.Options{}), Options{})
 	for name, tokens := range callsOf(b, nil) { //nolint:staticcheck
 		if n, err := count(tokens); n != 0 || err != model.ErrNoContext {
 			t.Errorf("%s: %d tokens, error %v", name, n, err)
@@ -83,7 +84,7 @@ func TestANilContextIsAnErrorOfItsCaller(t *testing.T) {
 
 func TestAHostileContextIsItsCallersAlone(t *testing.T) {
 	m := tiny(t, fixture.Options{})
-	b := NewBatcher(m, BatcherOptions{MaxStreams: 3})
+	b := New(m, Options{MaxStreams: 3})
 	var callers, bystanders sync.WaitGroup
 	gone := make(chan struct{})
 	harms := map[string]func() error{
@@ -118,7 +119,7 @@ func TestAHostileContextIsItsCallersAlone(t *testing.T) {
 		}
 		for range 10 {
 			bystanders.Go(func() {
-				n, err := count(b.Generate(context.Background(), []int{1}, Options{MaxTokens: 15}))
+				n, err := count(b.Generate(context.Background(), []int{1}, decode.Options{MaxTokens: 15}))
 				if n != 15 || err != nil {
 					t.Errorf("beside contexts of others: %d tokens, %v", n, err)
 				}
@@ -136,7 +137,7 @@ func TestAHostileContextIsItsCallersAlone(t *testing.T) {
 
 // The caller of a context whose Err panics gets the panic, wherever it is called.
 func TestAPanicOfAContextComesToItsCaller(t *testing.T) {
-	b := newBatcher(t, tiny(t, fixture.Options{}), BatcherOptions{})
+	b := newBatcher(t, tiny(t, fixture.Options{}), Options{})
 	for after := range int32(10) {
 		within, cancel := context.WithCancel(context.Background())
 		ctx := &hostile{Context: within, method: "Err", after: after,
@@ -147,7 +148,7 @@ func TestAPanicOfAContextComesToItsCaller(t *testing.T) {
 					t.Errorf("panic %v after %d calls", p, after)
 				}
 			}()
-			count(b.Generate(ctx, []int{1}, Options{MaxTokens: 15}))
+			count(b.Generate(ctx, []int{1}, decode.Options{MaxTokens: 15}))
 		}()
 		cancel()
 	}

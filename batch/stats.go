@@ -1,4 +1,4 @@
-package decode
+package batch
 
 // What a Batcher has done, in numbers for who operates it.
 

@@ -1,4 +1,4 @@
-package decode
+package batch
 
 // How much of the prompts fits into a step, so that no neighbour waits for longer than it must.
 
@@ -52,7 +52,7 @@ func (w work) fit(at, n int, logits bool, most float64) int {
 // rows. So if a step of so much work took half of the time there is, twice the work does not take
 // more than all of it: the steps come nearer to the limit from below.
 type budget struct {
-	delay float64    // BatcherOptions.MaxDelay, in seconds
+	delay float64    // Options.MaxDelay, in seconds
 	row   float64    // the work of a row in the linear layers
 	speed float64    // work a second in steps that prompts filled, rather too little
 	free  float64    // work that takes no longer than a step without prompts, and a row more

@@ -1,4 +1,4 @@
-package decode
+package batch
 
 // What texts have in common is evaluated once.
 
@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"picogpt/decode"
 	"picogpt/internal/cpu"
 	"picogpt/internal/engine"
 	"picogpt/internal/testing/fixture"
@@ -60,15 +61,6 @@ func counted(t testing.TB, cacheBytes int64) (*model.Model, *counter) {
 		CacheBytes: cacheBytes}), c
 }
 
-// randomIDs are ids of the small model.
-func randomIDs(random *rand.Rand, n int) []int {
-	ids := make([]int, n)
-	for i := range ids {
-		ids[i] = random.IntN(29)
-	}
-	return ids
-}
-
 func TestAPrefixOf32PromptsIsEvaluatedOnce(t *testing.T) {
 	const texts, prefix, own = 32, 900, 8
 	random := rand.New(rand.NewPCG(3, 4))
@@ -81,13 +73,13 @@ func TestAPrefixOf32PromptsIsEvaluatedOnce(t *testing.T) {
 	}
 	for _, c := range []struct {
 		about string
-		o     Options
+		o     decode.Options
 		rows  int64 // of a text beyond the prefix
 	}{
-		{"greedy", Options{MaxTokens: 3}, own + 2},
+		{"greedy", decode.Options{MaxTokens: 3}, own + 2},
 		// The logits before the first own token are not kept: a row more.
-		{"echo", Options{MaxTokens: 3, Echo: EchoPrompt, Top: 2}, own + 3},
-		{"echo only", Options{Echo: EchoOnly, Top: 2}, own},
+		{"echo", decode.Options{MaxTokens: 3, Echo: decode.EchoPrompt, Top: 2}, own + 3},
+		{"echo only", decode.Options{Echo: decode.EchoOnly, Top: 2}, own},
 	} {
 		for name, run := range map[string]func(b *Batcher, one func(i int)){
 			"at the same moment": func(_ *Batcher, one func(i int)) {
@@ -104,10 +96,10 @@ func TestAPrefixOf32PromptsIsEvaluatedOnce(t *testing.T) {
 			},
 		} {
 			m, rows := counted(t, 0)
-			b := newBatcher(t, m, BatcherOptions{PrefixBytes: 1 << 30, MaxDelay: time.Millisecond})
+			b := newBatcher(t, m, Options{PrefixBytes: 1 << 30, MaxDelay: time.Millisecond})
 			plain := counted0(t)
 			run(b, func(i int) {
-				var got []Token
+				var got []decode.Token
 				for tok, err := range b.Run(context.Background(), Request{Prompt: prompts[i],
 					Options: c.o}) {
 					if err != nil {
@@ -143,7 +135,7 @@ func counted0(t testing.TB) *model.Model {
 }
 
 // ask makes a request to its end, and returns how many tokens of the prompt others had evaluated.
-func ask(t *testing.T, b *Batcher, prompt []int, salt string, o Options) int {
+func ask(t *testing.T, b *Batcher, prompt []int, salt string, o decode.Options) int {
 	t.Helper()
 	var p Progress
 	r := Request{Prompt: prompt, Options: o, Salt: salt, Progress: &p, Samples: 2}
@@ -167,16 +159,16 @@ func idle(b *Batcher) {
 }
 
 func TestASaltKeepsTextsApart(t *testing.T) {
-	b := newBatcher(t, counted0(t), BatcherOptions{PrefixBytes: 1 << 30})
-	prompt, o := upTo(0, 29), Options{MaxTokens: 2}
+	b := newBatcher(t, counted0(t), Options{PrefixBytes: 1 << 30})
+	prompt, o := upTo(0, 29), decode.Options{MaxTokens: 2}
 	for _, c := range []struct {
 		salt string
-		o    Options
+		o    decode.Options
 		want int
 	}{
 		{"", o, 0}, {"", o, 28}, {"a", o, 0}, {"b", o, 0}, {"a", o, 28}, {"", o, 28},
-		{"", Options{Echo: EchoOnly}, 0}, {"", Options{Echo: EchoOnly}, 28},
-		{"", Options{Echo: EchoOnly, Top: 1}, 0}, {"b", Options{Echo: EchoOnly}, 0},
+		{"", decode.Options{Echo: decode.EchoOnly}, 0}, {"", decode.Options{Echo: decode.EchoOnly}, 28},
+		{"", decode.Options{Echo: decode.EchoOnly, Top: 1}, 0}, {"b", decode.Options{Echo: decode.EchoOnly}, 0},
 	} {
 		if got := ask(t, b, prompt, c.salt, c.o); got != c.want {
 			t.Errorf("salt %q, echo %q: %d tokens of others, want %d", c.salt, c.o.Echo, got, c.want)
@@ -193,11 +185,11 @@ func TestWhatWasOfNoUseForTheLongestTimeGoesFirst(t *testing.T) {
 	}
 	page := s.Bytes()
 	s.Release()
-	b := newBatcher(t, m, BatcherOptions{PrefixBytes: 3 * page})
+	b := newBatcher(t, m, Options{PrefixBytes: 3 * page})
 	prompt := func(i int) []int { return slices.Concat([]int{i}, make([]int, 60)) }
 	use := func(i, want int) {
 		t.Helper()
-		if got := ask(t, b, prompt(i), "", Options{Echo: EchoOnly}); got != want {
+		if got := ask(t, b, prompt(i), "", decode.Options{Echo: decode.EchoOnly}); got != want {
 			t.Errorf("prompt %d: %d tokens are there, want %d", i, got, want)
 		}
 	}
@@ -216,11 +208,11 @@ func TestWhatWasOfNoUseForTheLongestTimeGoesFirst(t *testing.T) {
 }
 
 func TestALongerTextTakesThePlaceOfItsBeginning(t *testing.T) {
-	b := newBatcher(t, counted0(t), BatcherOptions{PrefixBytes: 1 << 30})
+	b := newBatcher(t, counted0(t), Options{PrefixBytes: 1 << 30})
 	prompt := upTo(0, 29)
 	for turn := range 5 {
 		want := max(0, len(prompt)-4)
-		if got := ask(t, b, prompt, "", Options{MaxTokens: 1}); turn > 0 && got != want {
+		if got := ask(t, b, prompt, "", decode.Options{MaxTokens: 1}); turn > 0 && got != want {
 			t.Errorf("turn %d: %d tokens are there, want %d", turn, got, want)
 		}
 		prompt = append(prompt, 1, 2, 3)
@@ -238,17 +230,17 @@ func TestALongerTextTakesThePlaceOfItsBeginning(t *testing.T) {
 // TestNobodyWaitsForATextWhoseCallerIsSlow plays the goroutine.
 func TestNobodyWaitsForATextWhoseCallerIsSlow(t *testing.T) {
 	m := counted0(t)
-	b := newBatcher(t, m, BatcherOptions{})
+	b := newBatcher(t, m, Options{})
 	for i, waits := range []bool{false, true, false} {
-		st, err := NewStream(m.NewSession(), upTo(0, 29), Options{})
+		st, err := decode.NewStream(m.NewSession(), upTo(0, 29), decode.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.queue.push(newRequest(st, &Options{}, buffered))
+		b.queue.push(newRequest(st, &decode.Options{}, buffered))
 		b.fill()
 		if i == 2 { // the first goes on from before, and nobody takes its tokens
 			for range buffered {
-				b.running[0].request.tokens <- Token{}
+				b.running[0].request.tokens <- decode.Token{}
 			}
 		}
 		if b.begin(); b.running[i].begun == waits {
@@ -264,8 +256,8 @@ func TestNobodyWaitsForATextWhoseCallerIsSlow(t *testing.T) {
 // other waits for it.
 func TestATextGoesOnFromWhereACancelledOneStopped(t *testing.T) {
 	m, rows := counted(t, 0)
-	for _, o := range []Options{{MaxTokens: 2}, {Echo: EchoPrompt, Top: 2, MaxTokens: 2}} {
-		b := newBatcher(t, m, BatcherOptions{MaxDelay: time.Nanosecond, PrefixBytes: 1 << 30})
+	for _, o := range []decode.Options{{MaxTokens: 2}, {Echo: decode.EchoPrompt, Top: 2, MaxTokens: 2}} {
+		b := newBatcher(t, m, Options{MaxDelay: time.Nanosecond, PrefixBytes: 1 << 30})
 		prompt := make([]int, 400)
 		want := collect(t, m.NewSession(), prompt, o)
 		rows.took()
@@ -276,7 +268,7 @@ func TestATextGoesOnFromWhereACancelledOneStopped(t *testing.T) {
 			time.Sleep(10 * time.Microsecond)
 		}
 		group.Go(func() {
-			var got []Token
+			var got []decode.Token
 			for tok, err := range b.Generate(context.Background(), prompt, o) {
 				if err != nil {
 					t.Error(err)
@@ -301,8 +293,8 @@ func TestATextGoesOnFromWhereACancelledOneStopped(t *testing.T) {
 // TestThePromptThatGuidesATextIsCutToo has a step take as few rows as it can.
 func TestThePromptThatGuidesATextIsCutToo(t *testing.T) {
 	m, rows := counted(t, 0)
-	b := newBatcher(t, m, BatcherOptions{MaxDelay: time.Nanosecond})
-	o := Options{MaxTokens: 5,
+	b := newBatcher(t, m, Options{MaxDelay: time.Nanosecond})
+	o := decode.Options{MaxTokens: 5,
 		Params: sample.Params{Guidance: &sample.Guidance{Scale: 1.5, Negative: make([]int, 300)}}}
 	for _, prompt := range [][]int{{1}, upTo(0, 29)} {
 		want := collect(t, m.NewSession(), prompt, o)
@@ -322,9 +314,9 @@ func TestThePromptThatGuidesATextIsCutToo(t *testing.T) {
 func TestAPromptTakesNoScoresOfAnotherText(t *testing.T) {
 	config, file := fixture.Checkpoint(fixture.Options{Positions: 64})
 	m := testmodel.New(t, config, file, model.Options{Threads: 2})
-	b := newBatcher(t, m, BatcherOptions{PrefixBytes: 1 << 30})
+	b := newBatcher(t, m, Options{PrefixBytes: 1 << 30})
 	prompt := randomIDs(rand.New(rand.NewPCG(5, 6)), 40)
-	o := Options{Echo: EchoPrompt, MaxTokens: 30, Overflow: OverflowSlide, EndOfText: []int{}}
+	o := decode.Options{Echo: decode.EchoPrompt, MaxTokens: 30, Overflow: decode.OverflowSlide, EndOfText: []int{}}
 	text := ids(collect(t, m.NewSession(), prompt, o))
 	ask(t, b, prompt, "", o)
 	text = text[len(text)-37 : len(text)-1] // what the session holds
@@ -333,12 +325,12 @@ func TestAPromptTakesNoScoresOfAnotherText(t *testing.T) {
 		at++
 	}
 	other := append(slices.Clone(text[:at]), prompt[at], 1)
-	o = Options{Echo: EchoOnly}
+	o = decode.Options{Echo: decode.EchoOnly}
 	want := collect(t, m.NewSession(), other, o)
 	if got := bySample(t, b.Samples(context.Background(), other, 1, o), 1)[0]; !same(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if n := ask(t, b, text, "", Options{MaxTokens: 1}); n < 30 {
+	if n := ask(t, b, text, "", decode.Options{MaxTokens: 1}); n < 30 {
 		t.Errorf("%d tokens are there, want what the text that slid holds", n)
 	}
 }

@@ -1,4 +1,4 @@
-package decode
+package batch
 
 // The requests that have had no place yet: whose turn it is.
 

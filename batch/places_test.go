@@ -1,4 +1,4 @@
-package decode
+package batch
 
 // Who gets a place in the batch, and who leaves it where the cache is full.
 
@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"picogpt/decode"
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
@@ -20,8 +21,8 @@ import (
 
 func TestABreakFreesThePlace(t *testing.T) {
 	m := tiny(t, fixture.Options{})
-	b := newBatcher(t, m, BatcherOptions{MaxStreams: 1})
-	endless := Options{Overflow: OverflowSlide, EndOfText: []int{}}
+	b := newBatcher(t, m, Options{MaxStreams: 1})
+	endless := decode.Options{Overflow: decode.OverflowSlide, EndOfText: []int{}}
 	for range 50 {
 		for range b.Generate(context.Background(), []int{1}, endless) {
 			break
@@ -38,21 +39,21 @@ func TestABreakFreesThePlace(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if n, err := count(b.Generate(context.Background(), []int{1}, Options{MaxTokens: 3})); n != 3 {
+	if n, err := count(b.Generate(context.Background(), []int{1}, decode.Options{MaxTokens: 3})); n != 3 {
 		t.Errorf("%d tokens, %v", n, err)
 	}
 }
 
 func TestPlacesAreGivenInTheOrderOfTheCalls(t *testing.T) {
 	m := tiny(t, fixture.Options{})
-	b := newBatcher(t, m, BatcherOptions{MaxStreams: 2})
+	b := newBatcher(t, m, Options{MaxStreams: 2})
 	var calls []*request
 	for range 5 {
-		st, err := NewStream(m.NewSession(), []int{1}, Options{})
+		st, err := decode.NewStream(m.NewSession(), []int{1}, decode.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		calls = append(calls, newRequest(st, &Options{}, buffered))
+		calls = append(calls, newRequest(st, &decode.Options{}, buffered))
 	}
 	for _, r := range calls {
 		b.queue.push(r)
@@ -76,8 +77,8 @@ func TestPlacesAreGivenInTheOrderOfTheCalls(t *testing.T) {
 
 func TestManySamplesLeavePlacesToOthers(t *testing.T) {
 	m := tiny(t, fixture.Options{})
-	b := newBatcher(t, m, BatcherOptions{MaxStreams: 3})
-	o := Options{MaxTokens: 5, Params: sample.Params{Temperature: 1}}
+	b := newBatcher(t, m, Options{MaxStreams: 3})
+	o := decode.Options{MaxTokens: 5, Params: sample.Params{Temperature: 1}}
 	n := 0
 	for _, err := range b.Samples(context.Background(), []int{1}, 100, o) {
 		if err != nil {
@@ -114,7 +115,7 @@ func TestTextsTakeTurnsWhereTheCacheHasNoRoomForAll(t *testing.T) {
 	m := crowded(t, 3)
 	random := rand.New(rand.NewPCG(12, 0))
 	for range 2 {
-		b := newBatcher(t, m, BatcherOptions{MaxDelay: 100 * time.Microsecond})
+		b := newBatcher(t, m, Options{MaxDelay: 100 * time.Microsecond})
 		var group sync.WaitGroup
 		for range sized(30, 500) {
 			v := newVisitor(t, tiny(t, fixture.Options{}), random)
@@ -134,15 +135,15 @@ func TestTextsTakeTurnsWhereTheCacheHasNoRoomForAll(t *testing.T) {
 }
 
 func TestACancelledTextDoesNotWaitForItsPlace(t *testing.T) {
-	b := newBatcher(t, tiny(t, fixture.Options{}), BatcherOptions{
+	b := newBatcher(t, tiny(t, fixture.Options{}), Options{
 		MaxStreams: 1, MaxDelay: time.Hour, // a slow caller keeps its place for ten hours
 	})
-	taken, stop := iter.Pull2(b.Generate(context.Background(), []int{1}, Options{MaxTokens: 20}))
+	taken, stop := iter.Pull2(b.Generate(context.Background(), []int{1}, decode.Options{MaxTokens: 20}))
 	defer stop()
 	taken()
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(50*time.Millisecond, cancel)
-	if n, err := count(b.Generate(ctx, []int{1}, Options{})); n > 0 || !errors.Is(err, ctx.Err()) {
+	if n, err := count(b.Generate(ctx, []int{1}, decode.Options{})); n > 0 || !errors.Is(err, ctx.Err()) {
 		t.Errorf("%d tokens, %v", n, err)
 	}
 }
@@ -156,14 +157,14 @@ func TestWhoLeavesAFullCache(t *testing.T) {
 		{[]bool{false, false}, 1}, {[]bool{false, true}, 0}, {[]bool{true, true}, 1},
 		{[]bool{true, false, false, true}, 2},
 	} {
-		b := newBatcher(t, m, BatcherOptions{})
+		b := newBatcher(t, m, Options{})
 		var tasks []*task
 		for _, kept := range c.kept {
-			st, err := NewStream(m.NewSession(), []int{1, 2}, Options{})
+			st, err := decode.NewStream(m.NewSession(), []int{1, 2}, decode.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := newRequest(st, &Options{}, buffered)
+			r := newRequest(st, &decode.Options{}, buffered)
 			r.kept = kept
 			b.queue.push(r)
 			b.fill()
@@ -188,15 +189,15 @@ func TestATextThatTheCacheCannotHoldIsAnErrorOfItsOwn(t *testing.T) {
 	if err := m.Eval(context.Background(), in); err != nil {
 		t.Fatal(err)
 	}
-	b := newBatcher(t, m, BatcherOptions{})
+	b := newBatcher(t, m, Options{})
 	for range 3 {
-		n, err := count(b.Generate(context.Background(), []int{1}, Options{}))
+		n, err := count(b.Generate(context.Background(), []int{1}, decode.Options{}))
 		if n != 0 || !errors.Is(err, model.ErrCacheFull) {
 			t.Errorf("without room: %d tokens, %v", n, err)
 		}
 	}
 	held.Release()
-	n, err := count(b.Generate(context.Background(), []int{1}, Options{MaxTokens: 5}))
+	n, err := count(b.Generate(context.Background(), []int{1}, decode.Options{MaxTokens: 5}))
 	if n != 5 || err != nil {
 		t.Errorf("with room: %d tokens, %v", n, err)
 	}
@@ -206,12 +207,12 @@ func TestATextThatTheCacheCannotHoldIsAnErrorOfItsOwn(t *testing.T) {
 // found that there is nothing left to write. It takes many to meet that moment.
 func TestAGoroutineThatEndsLeavesTheNextAlone(t *testing.T) {
 	m := tiny(t, fixture.Options{})
-	b := newBatcher(t, m, BatcherOptions{})
+	b := newBatcher(t, m, Options{})
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
 			for range sized(500, 50000) {
-				texts := b.Generate(context.Background(), []int{1}, Options{MaxTokens: 1})
+				texts := b.Generate(context.Background(), []int{1}, decode.Options{MaxTokens: 1})
 				if n, err := count(texts); n != 1 || err != nil {
 					t.Errorf("%d tokens, %v; want 1", n, err)
 					return

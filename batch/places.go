@@ -1,4 +1,4 @@
-package decode
+package batch
 
 // Which texts of a Batcher are written now: places, who gets one, and who has to leave it.
 
@@ -6,8 +6,6 @@ import (
 	"cmp"
 	"slices"
 	"time"
-
-	"picogpt/sample"
 )
 
 // admit ends the requests that are over and gives places to others. It reports whether there is
@@ -44,7 +42,7 @@ func (b *Batcher) admit() bool {
 func (b *Batcher) over(r *request) (error, bool) {
 	switch e := r.ended.Load(); {
 	case b.closed:
-		return ErrBatcherClosed, true
+		return ErrClosed, true
 	case e != nil:
 		r.panicked = e.panicked
 		return e.err, true
@@ -81,7 +79,7 @@ func (b *Batcher) fill() bool {
 		b.requests = append(b.requests, next)
 		next.progress.Placed = time.Now()
 	}
-	t, err := next.pop(b.scratch)
+	t, err := next.pop()
 	if err != nil {
 		b.end(next, err)
 		return true
@@ -117,12 +115,11 @@ func (r *request) waits() bool {
 }
 
 // pop returns the next of the streams that wait.
-func (r *request) pop(shared *sample.Pool) (t *task, err error) {
+func (r *request) pop() (t *task, err error) {
 	defer r.recovered(&err)
 	if len(r.paused) > 0 {
 		t = r.paused[0]
 		r.paused = r.paused[1:]
-		t.shared = shared
 		return t, nil
 	}
 	t = &task{Stream: r.parent.Sample(r.begun), request: r}

@@ -1,4 +1,4 @@
-package decode
+package batch
 
 // Turns of clients, and what a Batcher counts.
 
@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"picogpt/decode"
 	"picogpt/internal/testing/fixture"
 )
 
@@ -66,15 +67,15 @@ func TestRequestsThatAreGoneLeaveTheQueue(t *testing.T) {
 // scored among them, wait before another client comes.
 func TestAClientWithManyRequestsDoesNotStarveOneWithOne(t *testing.T) {
 	m := tiny(t, fixture.Options{})
-	b := newBatcher(t, m, BatcherOptions{MaxStreams: 4})
+	b := newBatcher(t, m, Options{MaxStreams: 4})
 	var group sync.WaitGroup
-	o := Options{MaxTokens: 10, Overflow: OverflowSlide, EndOfText: []int{}}
+	o := decode.Options{MaxTokens: 10, Overflow: decode.OverflowSlide, EndOfText: []int{}}
 	many := sized(1000, 5000)
 	others := make([]Progress, many)
 	for i := range many {
 		o := o
 		if i%2 == 0 {
-			o.Echo, o.Top = EchoOnly, 2
+			o.Echo, o.Top = decode.EchoOnly, 2
 		}
 		group.Go(func() {
 			r := Request{Prompt: upTo(0, 20), Options: o, Client: "many", Progress: &others[i]}
@@ -109,10 +110,10 @@ func TestAClientWithManyRequestsDoesNotStarveOneWithOne(t *testing.T) {
 
 func TestStatsCountWhatHappens(t *testing.T) {
 	m := crowded(t, 2)
-	b := newBatcher(t, m, BatcherOptions{MaxStreams: 4})
+	b := newBatcher(t, m, Options{MaxStreams: 4})
 	start := time.Now()
 	var progress Progress
-	r := Request{Prompt: []int{1, 2, 3}, Options: Options{MaxTokens: 6}, Samples: 2,
+	r := Request{Prompt: []int{1, 2, 3}, Options: decode.Options{MaxTokens: 6}, Samples: 2,
 		Progress: &progress}
 	if n, err := count(b.Run(context.Background(), r)); n != 12 || err != nil {
 		t.Fatal(n, err)
@@ -128,7 +129,7 @@ func TestStatsCountWhatHappens(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range 6 {
 		group.Go(func() {
-			r := Request{Prompt: []int{i}, Options: Options{Echo: EchoPrompt}}
+			r := Request{Prompt: []int{i}, Options: decode.Options{Echo: decode.EchoPrompt}}
 			if n, err := count(b.Run(context.Background(), r)); n != 24 || err != nil {
 				t.Errorf("%d tokens, %v", n, err)
 			}

@@ -1,4 +1,4 @@
-package decode
+package batch
 
 // A tree of texts, by their tokens: which of them has most in common with a prompt.
 

@@ -1,4 +1,4 @@
-package decode_test
+package batch_test
 
 // Scored prompts against package eval.
 
@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"picogpt/batch"
 	"picogpt/decode"
 	"picogpt/eval"
 	"picogpt/internal/testing/testmodel"
@@ -17,7 +18,7 @@ import (
 
 func TestAScoredPromptHasTheNumbersOfEval(t *testing.T) {
 	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
-	b := decode.NewBatcher(m, decode.BatcherOptions{MaxDelay: time.Nanosecond})
+	b := batch.New(m, batch.Options{MaxDelay: time.Nanosecond})
 	defer b.Close()
 	for _, text := range []string{"a b", "Once upon a time, there was a little girl named Lily.",
 		"the Rust compiler says: 𝔘nexpected tøken"} {

@@ -1,10 +1,11 @@
-package decode
+package batch
 
 // What texts of a Batcher have in common is evaluated once: sessions of texts that are written, and
 // of some that have ended, are found by their tokens.
 
 import (
 	"container/list"
+	"picogpt/decode"
 	"slices"
 )
 
@@ -13,7 +14,7 @@ type sharing struct {
 	trees   map[family]*branch
 	writing map[*task]*origin
 	ended   list.List // of *origin, what was used last at the end
-	bytes   int64     // BatcherOptions.PrefixBytes
+	bytes   int64     // Options.PrefixBytes
 
 	least int // tokens in common that are worth a fork, and waiting for
 }
@@ -36,10 +37,10 @@ const unscored = -1
 // An origin is a session that others may begin with, found by its tokens.
 type origin struct {
 	tokens    []int
-	evaluated Evaluated     // of them
-	places    []place       // in the trees
-	writing   *task         // the text that is written; nil: it has ended
-	used      *list.Element // of a text that has ended
+	evaluated decode.Evaluated // of them
+	places    []place          // in the trees
+	writing   *task            // the text that is written; nil: it has ended
+	used      *list.Element    // of a text that has ended
 }
 
 // A place is where something is found.
@@ -49,7 +50,7 @@ type place struct {
 }
 
 // now returns what is evaluated.
-func (f *origin) now() Evaluated {
+func (f *origin) now() decode.Evaluated {
 	if f.writing != nil {
 		return f.writing.Evaluated()
 	}

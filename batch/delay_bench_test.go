@@ -1,8 +1,8 @@
-package decode_test
+package batch_test
 
 // What a Batcher's callers feel, at the shape of GPT-2's smallest model with random weights:
 //
-//	go test ./decode -run - -bench 'Neighbour|EightUsers|SharedPrefix|Overhead|ScoredPairs' -benchtime 3x
+//	go test ./batch -run - -bench 'Neighbour|EightUsers|SharedPrefix|Overhead|ScoredPairs' -benchtime 3x
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"picogpt/batch"
 	"picogpt/decode"
 	"picogpt/internal/bench"
 	"picogpt/internal/testing/testmodel"
@@ -20,9 +21,7 @@ import (
 )
 
 // smallest makes the model.
-func smallest(b *testing.B) *model.Model { return smallestIn(b, "") }
-
-func smallestIn(b *testing.B, format string) *model.Model {
+func smallest(b *testing.B) *model.Model {
 	b.Helper()
 	shape, err := bench.Shape("gpt2")
 	if err != nil {
@@ -32,7 +31,7 @@ func smallestIn(b *testing.B, format string) *model.Model {
 	if err := bench.WriteRandom(context.Background(), dir, shape, 1); err != nil {
 		b.Fatal(err)
 	}
-	return testmodel.Open(b, dir, model.Options{Format: format})
+	return testmodel.Open(b, dir, model.Options{})
 }
 
 func manyIDs(n int) []int {
@@ -63,7 +62,7 @@ func consume(b *testing.B, tokens iter.Seq2[decode.Token, error]) {
 // are below, and how long the first token of all prompts took.
 func BenchmarkNeighbourOfALongPrompt(b *testing.B) {
 	m := smallest(b)
-	batcher := decode.NewBatcher(m, decode.BatcherOptions{})
+	batcher := batch.New(m, batch.Options{})
 	defer batcher.Close()
 	scored := decode.Options{Echo: decode.EchoOnly, Top: 5}
 	for _, c := range []struct {
@@ -78,7 +77,7 @@ func BenchmarkNeighbourOfALongPrompt(b *testing.B) {
 	}
 }
 
-func neighbour(b *testing.B, batcher *decode.Batcher, prompts int, o decode.Options) {
+func neighbour(b *testing.B, batcher *batch.Batcher, prompts int, o decode.Options) {
 	var usual, most, longest, first time.Duration
 	for b.Loop() {
 		var waits []time.Duration
@@ -130,7 +129,7 @@ func BenchmarkSharedPrefix(b *testing.B) {
 	}{{"plain", ordinary(1)}, {"scored", decode.Options{Echo: decode.EchoOnly, Top: 5}}} {
 		b.Run(c.name, func(b *testing.B) {
 			took := func(n int) time.Duration {
-				batcher := decode.NewBatcher(m, decode.BatcherOptions{PrefixBytes: 1 << 31})
+				batcher := batch.New(m, batch.Options{PrefixBytes: 1 << 31})
 				defer batcher.Close()
 				start := time.Now()
 				var users sync.WaitGroup
@@ -156,7 +155,7 @@ func BenchmarkSharedPrefix(b *testing.B) {
 // itself.
 func BenchmarkEightUsers(b *testing.B) {
 	m := smallest(b)
-	batcher := decode.NewBatcher(m, decode.BatcherOptions{})
+	batcher := batch.New(m, batch.Options{})
 	defer batcher.Close()
 	eight := func(user func() iter.Seq2[decode.Token, error]) func(b *testing.B) {
 		return func(b *testing.B) {
@@ -181,7 +180,7 @@ func BenchmarkEightUsers(b *testing.B) {
 // BenchmarkOverhead: a token of a Batcher's text and of Generate's, on a model that costs little.
 func BenchmarkOverhead(b *testing.B) {
 	m := testmodel.Demo(b, model.Options{Threads: 2})
-	batcher := decode.NewBatcher(m, decode.BatcherOptions{})
+	batcher := batch.New(m, batch.Options{})
 	defer batcher.Close()
 	ctx, prompt := context.Background(), manyIDs(4)
 	token := func(text func() iter.Seq2[decode.Token, error]) time.Duration {
@@ -207,7 +206,7 @@ func BenchmarkOverhead(b *testing.B) {
 // BenchmarkScoredPairs: prompts of two tokens that are scored, from eight callers, on the demo.
 func BenchmarkScoredPairs(b *testing.B) {
 	m := testmodel.Demo(b, model.Options{Threads: 2})
-	batcher := decode.NewBatcher(m, decode.BatcherOptions{PrefixBytes: 1 << 28})
+	batcher := batch.New(m, batch.Options{PrefixBytes: 1 << 28})
 	defer batcher.Close()
 	o := decode.Options{Echo: decode.EchoOnly, Top: 1}
 	const callers, each = 8, 500

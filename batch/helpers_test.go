@@ -1,0 +1,48 @@
+package batch
+
+// What these tests share with others, by their short names.
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
+	"picogpt/internal/testing/texts"
+	"picogpt/internal/testing/toys"
+	"picogpt/model"
+)
+
+type (
+	letters   = toys.Letters
+	forgetful = toys.Forgetful
+	yielded   = texts.Yielded
+)
+
+var (
+	bySample    = texts.BySample
+	checkGoesOn = texts.CheckGoesOn
+	checkHeld   = texts.CheckHeld
+	collect     = texts.Collect
+	count       = texts.Count
+	ids         = texts.IDs
+	same        = texts.Same
+	sized       = fixture.Sized
+	upTo        = texts.UpTo
+)
+
+// tiny is a random model with a context of 23 and 29 ids.
+func tiny(t testing.TB, o fixture.Options) *model.Model {
+	t.Helper()
+	config, file := fixture.Checkpoint(o)
+	return testmodel.New(t, config, file, model.Options{Threads: 1})
+}
+
+// randomIDs are ids of the small model.
+func randomIDs(random *rand.Rand, n int) []int {
+	ids := make([]int, n)
+	for i := range ids {
+		ids[i] = random.IntN(29)
+	}
+	return ids
+}

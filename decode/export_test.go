@@ -1,0 +1,26 @@
+package decode
+
+// What tests outside the package use of it, and the other way round.
+
+import (
+	"iter"
+	"testing"
+
+	"picogpt/model"
+)
+
+// Together is how many samples share an Eval.
+const Together = together
+
+// Named are alternatives with their texts.
+var Named = named
+
+// AlwaysDraft has drafts be as long as they can be, whatever they cost.
+func (o Options) AlwaysDraft() Options {
+	o.alwaysDraft = true
+	return o
+}
+
+// InABatch writes samples in a batch of so many streams (0 for its default), which package batch does.
+var InABatch func(t testing.TB, m *model.Model, streams int, prompt []int, samples int,
+	o Options) iter.Seq2[Token, error]

@@ -1,0 +1,62 @@
+package decode_test
+
+// What these tests share with others, by their short names.
+
+import (
+	"iter"
+	"testing"
+
+	"picogpt/batch"
+	"picogpt/decode"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
+	"picogpt/internal/testing/texts"
+	"picogpt/internal/testing/toys"
+	"picogpt/model"
+)
+
+type (
+	letters   = toys.Letters
+	forgetful = toys.Forgetful
+	yielded   = texts.Yielded
+)
+
+var (
+	bySample    = texts.BySample
+	checkGoesOn = texts.CheckGoesOn
+	checkHeld   = texts.CheckHeld
+	collect     = texts.Collect
+	count       = texts.Count
+	endings     = texts.Endings
+	ids         = texts.IDs
+	named       = decode.Named
+	same        = texts.Same
+	sized       = fixture.Sized
+	upTo        = texts.UpTo
+	ways        = texts.Ways
+)
+
+// echoes are options with scored prompts.
+func echoes() map[string]decode.Options {
+	all := texts.Echoes()
+	all["lookup"] = all["lookup"].AlwaysDraft()
+	return all
+}
+
+// tiny is a random model with a context of 23 and 29 ids.
+func tiny(t testing.TB, o fixture.Options) *model.Model {
+	t.Helper()
+	config, file := fixture.Checkpoint(o)
+	return testmodel.New(t, config, file, model.Options{Threads: 1})
+}
+
+func init() {
+	decode.InABatch = func(t testing.TB, m *model.Model, streams int, prompt []int, samples int,
+		o decode.Options) iter.Seq2[decode.Token, error] {
+		return func(yield func(decode.Token, error) bool) {
+			b := batch.New(m, batch.Options{MaxStreams: streams})
+			defer b.Close()
+			b.Samples(t.Context(), prompt, samples, o)(yield)
+		}
+	}
+}
