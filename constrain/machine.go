@@ -79,7 +79,6 @@ type set struct {
 
 // A machineState is a state of a text: a set and an incomplete character. If a token can be read
 // both as its bytes and as a whole, a text has several.
-// its bytes and whole as well, a text has several.
 type machineState struct {
 	set *set
 	partial

@@ -1,6 +1,6 @@
 package gpu
 
-// A model on a device: opening, the passes, and the end. forward.go says what a pass computes.
+// A model on a device: opening, passes, and closing. forward.go has the operations of a pass.
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"picogpt/kernels"
 )
 
-// A backend is the parameters of a model, the pages of its sessions, and the rows of the current
+// A backend holds the parameters of a model, the pages of its sessions, and the rows of the current
 // pass.
 type backend struct {
 	info   *Info
@@ -19,7 +19,7 @@ type backend struct {
 	team   *kernels.Team
 	driver Driver
 	stack  stack
-	loaded []Buffer // the stack's
+	loaded []Buffer // the buffers of the stack
 	pool   pool
 
 	scratch        scratch
@@ -30,7 +30,7 @@ type backend struct {
 	chooser        chooser
 	handOut        func(*kernels.Worker)
 
-	lost error // what the device has failed with: nothing is computed any more
+	lost error // the error with which the device has failed; after it nothing is computed
 }
 
 var _ engine.Backend = (*backend)(nil)
@@ -97,7 +97,7 @@ func (b *backend) Close() error {
 	return b.driver.Close()
 }
 
-// free gives the device's memory back.
+// free releases the device's memory.
 func (b *backend) free() {
 	b.recordings.forget()
 	b.scratch.free(b.driver)
@@ -125,8 +125,8 @@ func (b *backend) Run(ctx context.Context, p *engine.Pass) error {
 	return b.Err()
 }
 
-// failed returns an error of the device, after which it is not used again. That of a context, of
-// what is not finite, or of memory that is not there, is no failure.
+// failed returns an error of the device, after which the device is not used again. The error of a
+// context, of logits that are not finite, or of missing memory is no failure of the device.
 func (b *backend) failed(err error) error {
 	if b.lost != nil {
 		return b.lost
@@ -140,12 +140,12 @@ func (b *backend) failed(err error) error {
 	return b.lost
 }
 
-// A deviceError is what a driver returned, but where it had no memory.
+// A deviceError is an error that a driver returned, except one for want of memory.
 type deviceError struct{ error }
 
 func (e *deviceError) Unwrap() error { return e.error }
 
-// fromDevice makes a driver's error a failure of the device.
+// fromDevice marks a driver's error as a failure of the device.
 func fromDevice(err error) error {
 	if err == nil {
 		return nil
@@ -153,7 +153,7 @@ func fromDevice(err error) error {
 	return &deviceError{err}
 }
 
-// prepare writes the plan of a pass to the device, and makes room for its rows.
+// prepare writes the plan of a pass to the device, and makes room for the rows of the pass.
 func (b *backend) prepare(p *engine.Pass) error {
 	rows, words := b.Rows(), planWords(max(b.Rows(), b.scratch.rows), p)
 	if !b.scratch.fits(rows, words) {

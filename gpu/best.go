@@ -1,7 +1,7 @@
 package gpu
 
-// The best of rows of logits, chosen on the device, so that a vocabulary of numbers stays there.
-// kernels/best.cl says what it gives, and numbers as this file does.
+// The best logits of rows, chosen on the device, so that the other logits are not copied to the
+// host. kernels/best.cl describes the result, and numbers its words as this file does.
 
 import (
 	"cmp"
@@ -18,22 +18,22 @@ const (
 	chunkRuns   = 32
 	runLogits   = chunkLogits / chunkRuns
 	mostRuns    = 4096 // of a row
-	mostBest    = 128  // logits of a row: of more, the row itself is read
+	mostBest    = 128  // logits of a row; if more are wanted, the row itself is read
 
 	bestSum, bestGreatest, bestNext, bestRun = 0, 2, 3, 4 // words of a row
 )
 
-// bestWords returns how many words the kernels give of a row.
+// bestWords returns the number of words that the kernels write for a row.
 func bestWords(k int) int { return bestRun + k*(1+runLogits) }
 
-// runsOf returns how many runs a row has.
+// runsOf returns the number of runs of a row.
 func runsOf(vocab int) int { return chunkRuns * groups(vocab, chunkLogits) }
 
-// A chooser is what the host makes of them.
+// A chooser chooses the best logits on the host from the kernels' results.
 type chooser struct {
-	k     int // runs of each row; 0 where kernels do not choose
+	k     int // runs of each row; 0 if the kernels choose none
 	words []uint32
-	near  [][]candidate // of each row of the group; kept from pass to pass
+	near  [][]candidate // of each row of the group; the memory is reused by the next pass
 	pick  func(*kernels.Worker)
 }
 
@@ -52,8 +52,8 @@ func (b *backend) mostChosen() int {
 	return min(mostBest, runs/2)
 }
 
-// chosen returns how many runs the kernels are to give of each row of the group: a power of two, as
-// recordings are of one number; 0 where all rows are wanted whole.
+// chosen returns how many runs the kernels choose of each row of the group. It is a power of two,
+// because a recording has one such number, or 0 if all rows are wanted whole.
 func (b *backend) chosen() int {
 	k := 0
 	for i := range b.Wanted {
@@ -79,8 +79,8 @@ func (q *queue) choose(n, k int) {
 	q.launch("best_sum", [3]int{n, 1, 1}, 256, memory(s.best), memory(s.terms), all, integer(k))
 }
 
-// readBest reads what the kernels have chosen, and makes Outputs.Best of it. Where that does not
-// decide, or a row is wanted whole, its Best stays without ids.
+// readBest reads the kernels' results, and sets Outputs.Best from them. If they do not decide, or a
+// row is wanted whole, its Best stays without ids.
 func (q *queue) readBest() {
 	c, n := &q.chooser, len(q.Wanted)
 	c.words = slices.Grow(c.words[:0], n*bestWords(c.k))[:n*bestWords(c.k)]
@@ -104,9 +104,9 @@ func (b *backend) pickBest(w *kernels.Worker) {
 	w.Sync()
 }
 
-// best sets to to the k best of a row, given the best runs of it. They hold all logits that are
-// greater than the maximum of the run after them; where fewer than k are, or a logit is not finite,
-// to stays as it is. It returns near, which is memory to work in.
+// best sets to to the k best logits of a row, from the best runs of the row. These hold all logits
+// that are greater than the maximum of the next best run. If fewer than k are, or a logit is not
+// finite, to does not change. best returns near, which is scratch memory.
 func best(to *engine.Best, words []uint32, near []candidate, k, vocab int) []candidate {
 	greatest := math.Float32frombits(words[bestGreatest])
 	if !(greatest <= math.MaxFloat32) {

@@ -9,26 +9,26 @@ import (
 	"picogpt/kernels"
 )
 
-// A cache is the pages of one session. Page i holds positions [64·i, 64·i+64). Outside of an
-// evaluation there are as many pages as the positions need.
+// A cache holds the pages of one session. Page i holds positions [64·i, 64·i+64). Outside an
+// evaluation the session has exactly as many pages as its positions need.
 type cache struct {
 	backend *backend
 	held    int // positions
 	pages   []int32
 
-	// while reserved:
-	reserved int   // positions that Commit makes it hold
-	replaced int32 // the page of which the one that holds position held is a copy; noPage for none
+	// while a reservation is open:
+	reserved int   // number of positions after Commit
+	replaced int32 // the page whose copy now holds position held; noPage if none was copied
 }
 
 const noPage = -1
 
 var _ engine.Cache = (*cache)(nil)
 
-// pagesFor returns how many pages hold so many positions.
+// pagesFor returns the number of pages for that many positions.
 func pagesFor(positions int) int { return (positions + kernels.Block - 1) / kernels.Block }
 
-// Reserve implements engine.Cache. A page that a fork shares is replaced by a copy.
+// Reserve implements engine.Cache. It replaces a page that a fork shares by a copy.
 func (c *cache) Reserve(n int) error {
 	if c.backend.lost != nil {
 		return c.backend.lost

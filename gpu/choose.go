@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// ErrNotFound is that a name means no device.
+// ErrNotFound says that no device has the given name.
 var ErrNotFound = errors.New("not found")
 
-// Labels returns what each device is called for short: opencl:0, opencl:1, cuda:0, ….
+// Labels returns the short name of each device: opencl:0, opencl:1, cuda:0, ….
 func Labels(devices []*Device) []string {
 	labels, count := make([]string, len(devices)), map[string]int{}
 	for i, d := range devices {
@@ -23,11 +23,11 @@ func Labels(devices []*Device) []string {
 	return labels
 }
 
-// Choose returns the device that a name means: its label, its driver, or a part of its name,
-// vendor, platform or version, whatever the case of the letters. A driver's name means its devices
-// alone: NVIDIA's OpenCL has a platform that is called CUDA too. A GPU that several drivers have
-// counts once: that of CUDA. A name that means none, an ErrNotFound, or several, is an error that
-// lists them.
+// Choose returns the device of that name: its label, its driver, or a part of its name, vendor,
+// platform or version, in upper or lower case. A driver's name means only that driver's devices:
+// NVIDIA's OpenCL has a platform that is called CUDA too. If several drivers have the same GPU it
+// counts once, with the driver CUDA. If no device has the name (ErrNotFound), or several have it,
+// the error lists the devices.
 func Choose(devices []*Device, name string) (*Device, error) {
 	labels := Labels(devices)
 	var found []*Device
@@ -60,8 +60,9 @@ func Choose(devices []*Device, name string) (*Device, error) {
 		strings.Join(list, "; "))
 }
 
-// Automatic returns the first GPU that passes the probe, or nil, and how many GPUs do not pass. A
-// processor that OpenCL runs on is not chosen: the kernels made for processors are faster.
+// Automatic returns the first GPU that passes the probe, or nil, and the number of GPUs that do not
+// pass. It does not choose a processor that OpenCL runs on, because the kernels for processors are
+// faster.
 func Automatic(ctx context.Context, devices []*Device) (first *Device, refused int) {
 	var failed []*Device
 	for _, d := range devices {
@@ -76,8 +77,8 @@ func Automatic(ctx context.Context, devices []*Device) (first *Device, refused i
 	return nil, len(distinct(devices, failed))
 }
 
-// distinct returns one of the devices found that are the same GPU: not OpenCL's, if another
-// driver's lacks nothing.
+// distinct returns each of the devices found once. If OpenCL and another driver have the same GPU,
+// it leaves out OpenCL's, unless the other one lacks something.
 func distinct(all, found []*Device) (kept []*Device) {
 	for _, d := range found {
 		i := slices.IndexFunc(kept, func(k *Device) bool { return sameGPU(all, k, d) })
@@ -102,8 +103,9 @@ func (i *Info) rank() (n int) {
 	return n
 }
 
-// sameGPU reports whether two drivers have one GPU as these devices: at one place of the PCI bus,
-// or, where a driver does not say, as the n-th of its name.
+// sameGPU reports whether two devices of different drivers are the same GPU: they are at the same
+// place of the PCI bus or, if a driver does not say it, have the same index among the devices of
+// that name.
 func sameGPU(all []*Device, a, b *Device) bool {
 	if a.Driver == b.Driver {
 		return false
@@ -116,7 +118,7 @@ func sameGPU(all []*Device, a, b *Device) bool {
 	return a.Name == b.Name && nth(all, a) == nth(all, b)
 }
 
-// nth returns how many devices of its name are before d on its platform.
+// nth returns the number of devices before d on its platform that have the same name.
 func nth(all []*Device, d *Device) (n int) {
 	for _, other := range all[:slices.Index(all, d)] {
 		if other.Driver == d.Driver && other.Platform == d.Platform && other.Name == d.Name {

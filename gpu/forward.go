@@ -1,7 +1,7 @@
 package gpu
 
-// The forward pass. Each operation is a launch or a few, in order; operations.go has them. Compare
-// internal/cpu/forward.go, and reference/gpt2.go, which is the same in float64.
+// The forward pass. Each operation is one or a few launches, in order, which are in operations.go.
+// Compare internal/cpu/forward.go, and reference/gpt2.go, which is the same in float64.
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"picogpt/kernels"
 )
 
-// forward computes the rows of a pass and hands out the logits that are wanted. A small pass is one
-// launch, where the driver has recorded another of its shape.
+// forward computes the rows of a pass and hands out the wanted logits. A small pass is one launch
+// if the driver has recorded another pass of its shape.
 func (q *queue) forward(ctx context.Context) error {
 	var of shape
 	small := q.recordings.fit(q.rows, q.plan.tiles)
@@ -58,12 +58,12 @@ func (q *queue) layers(ctx context.Context) {
 	}
 }
 
-// block: x += mha(ln_1(x)); x += mlp(ln_2(x)). What a linear layer gives is added to x by the next
-// layer norm.
+// block: x += mha(ln_1(x)); x += mlp(ln_2(x)). The next layer norm adds the result of a linear
+// layer to x.
 func (q *queue) block(layer int) {
 	h, s := &q.stack.h[layer], &q.scratch
 
-	q.layerNorm(s.norm, q.rows, allRows, h.ln1) // x += mlp of the layer before
+	q.layerNorm(s.norm, q.rows, allRows, h.ln1) // x += mlp of the previous layer
 	q.linear(s.norm, &h.cAttn)                  // -> [rows, 3*n_embd]
 	q.attention(s.norm, layer, h.scale)         // -> [rows, n_embd]
 	q.linear(s.norm, &h.attnProj)
@@ -74,7 +74,7 @@ func (q *queue) block(layer int) {
 	q.linear(s.inner, &h.mlpProj)               // -> [rows, n_embd]
 }
 
-// logits: logits = ln_f(x) @ wte.T, for n rows whose logits are wanted, from the first-th on.
+// logits: logits = ln_f(x) @ wte.T, for the n rows whose logits are wanted from index first on.
 func (q *queue) logits(first, n int) {
 	s := &q.scratch
 	// [wanted, n_embd] -> [wanted, n_embd] -> [wanted, vocab_size]
@@ -116,7 +116,7 @@ func (q *queue) readRows() {
 	}
 }
 
-// runTeam lets the workers look at so many numbers: one of them, where that is little work.
+// runTeam runs work on all workers or, if there are few numbers, on one.
 func (q *queue) runTeam(numbers int, work func(*kernels.Worker)) {
 	switch {
 	case q.err != nil:
@@ -127,6 +127,6 @@ func (q *queue) runTeam(numbers int, work func(*kernels.Worker)) {
 	}
 }
 
-// heavy reports whether a layer of this pass takes so long that a context that ends meanwhile is
-// to be seen: the device then finishes a layer before it gets the next.
+// heavy reports whether a layer of this pass takes so long that the context is checked between
+// layers. The device then finishes a layer before it gets the next.
 func (q *queue) heavy() bool { return q.rows*q.params.H[0].Weights() >= 1<<27 }

@@ -12,49 +12,48 @@ type Info struct {
 	Driver   string // "opencl", "cuda"
 	Name     string // of the device
 	Vendor   string
-	Platform string // the driver's own name, as "Portable Computing Language", or "CUDA"
+	Platform string // the driver's own name, for example "Portable Computing Language", or "CUDA"
 	Version  string // of the platform and the driver
 	Memory   int64  // bytes
 	MostOne  int64  // bytes of the largest buffer; 0 for Memory
 
-	Processor bool // that it is one, which OpenCL may run on, and no GPU
-	Doubles   bool // that it has float64; one that has not hands out rows of logits whole
+	Processor bool // a processor that OpenCL runs on, not a GPU
+	Doubles   bool // it has float64; without it, rows of logits are handed out whole
 
-	// Lacks names what the device does not have and kernels need, as "correctly rounded fma". Such
-	// a device is not opened.
+	// Lacks names what kernels need and the device does not have, for example "correctly rounded
+	// fma". Such a device cannot be opened.
 	Lacks []string
 }
 
-// A Device is a GPU that a driver has found. It is what model.Options.Device takes. Each model that
-// is opened on it has a Driver of its own.
+// A Device is a GPU that a driver has found, for model.Options.Device. Each model that is opened on
+// it has a Driver of its own.
 type Device struct {
 	Info
 	open    func() (Driver, error)
-	bus     func() string // nil where the driver does not say
+	bus     func() string // nil if the driver does not say it
 	trusted bool
 }
 
-// NewDevice is for drivers: open opens the device and compiles the kernels for it.
+// NewDevice is called by drivers. open opens the device and compiles the kernels for it.
 func NewDevice(info Info, open func() (Driver, error)) *Device {
 	return &Device{Info: info, open: open}
 }
 
-// OnBus says where the device is: ask returns its PCI domain, bus and device, or nothing. It is
-// asked where several drivers have a device of this name. It returns the device.
+// OnBus sets the function that returns the device's PCI domain, bus and device, or "". It is called
+// if several drivers have a device of this name. OnBus returns the device.
 func (d *Device) OnBus(ask func() string) *Device {
 	d.bus = ask
 	return d
 }
 
-// WithoutProbe returns the device, which then opens without the probe. It is for tests that look
-// for what the probe would find.
+// WithoutProbe returns a device that opens without the probe, for tests of what the probe finds.
 func (d *Device) WithoutProbe() *Device {
 	own := *d
 	own.trusted = true
 	return &own
 }
 
-// usable is an error where the device lacks something.
+// usable returns an error if the device lacks something.
 func (i *Info) usable() error {
 	if len(i.Lacks) > 0 {
 		return fmt.Errorf("%s: the device lacks %s", i.Name, strings.Join(i.Lacks, ", "))

@@ -1,6 +1,6 @@
 package gpu
 
-// What a device can do with nothing else to do: for gpt bench.
+// What a device can do when it does nothing else, for gpt bench.
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"picogpt/internal/engine"
 )
 
-// least is how long a measurement takes at least: then what a launch costs does not count.
+// least is the shortest time of a measurement, so that the cost of a launch does not matter.
 const least = 20 * time.Millisecond
 
 // Limits implements engine.Measured.
@@ -45,8 +45,8 @@ func (b *backend) Limits(ctx context.Context) (l engine.Limits, err error) {
 	return l, nil
 }
 
-// rate returns how much of something a launch does in a second: what one does, times as many as
-// take long enough.
+// rate returns how much of something launches do in a second. It runs as many launches as take long
+// enough.
 func (b *backend) rate(
 	ctx context.Context, data Buffer, one float64, launch func() error,
 ) (float64, error) {

@@ -8,11 +8,11 @@ import (
 	"picogpt/kernels"
 )
 
-// A queue launches kernels for a pass, until the first error.
+// A queue launches the kernels of a pass, until the first error.
 type queue struct {
 	*backend
 	rows     int // of the pass
-	segments int // of the last linear layer, in scratch.parts; 0 for none
+	segments int // of the last linear layer, in scratch.parts; 0 if there is none
 	err      error
 }
 
@@ -23,17 +23,17 @@ func (q *queue) launch(kernel string, groups [3]int, items int, args ...Arg) {
 	if q.err != nil {
 		return
 	}
-	l := &q.last // kept, so that a launch allocates nothing
+	l := &q.last // a field, so that a launch allocates nothing
 	*l = Launch{Kernel: kernel, Groups: groups, Items: items, Args: append(l.Args[:0], args...)}
 	if err := fromDevice(q.driver.Launch(l)); err != nil {
 		q.err = fmt.Errorf("%s: %w", kernel, err)
 	}
 }
 
-// read waits for the launches and reads numbers.
+// read waits for the launches and reads numbers from the start of a buffer.
 func (q *queue) read(to []float32, from Buffer) { q.readAt(to, from, 0) }
 
-// readAt is read from the number at a place on.
+// readAt is read from the given index on.
 func (q *queue) readAt(to []float32, from Buffer, at int) {
 	if q.err == nil {
 		q.err = fromDevice(q.driver.Read(bytesOf(to), from, 4*int64(at)))
@@ -48,10 +48,10 @@ func (q *queue) wait() {
 	}
 }
 
-// Work items of a group, where a kernel does not ask for a number.
+// groupItems is the number of work items of a group, unless a kernel needs another number.
 const groupItems = 128
 
-// groups returns how many groups of so many take n.
+// groups returns how many groups of each n elements need.
 func groups(n, each int) int { return (n + each - 1) / each }
 
 // embed: x = wte[tokens] + wpe[positions]
@@ -61,12 +61,12 @@ func (q *queue) embed() {
 		memory(s.x), memory(w.wte.weights), memory(w.wpe), memory(s.plan), integer(q.params.Embd))
 }
 
-// allRows says that a layer norm is of all rows of a pass; another number, that it is of those
-// whose logits are wanted, from that one on.
+// allRows as the argument first means that a layer norm is of all rows of a pass. Any other number
+// means the rows whose logits are wanted, from that index on.
 const allRows = -1
 
-// layerNorm: x += the last linear layer, where there is one that nothing has taken; dst [rows,
-// n_embd] = the rows of x, normalized
+// layerNorm: x += the last linear layer, if that was not added yet; dst [rows, n_embd] = the rows
+// of x, normalized
 func (q *queue) layerNorm(dst Buffer, rows, first int, n norm) {
 	s := &q.scratch
 	q.launch("layer_norm", [3]int{rows, 1, 1}, groupItems, memory(dst), memory(s.x),
@@ -76,11 +76,11 @@ func (q *queue) layerNorm(dst Buffer, rows, first int, n norm) {
 
 const (
 	segment = 256 // inputs of a chain of kernels/linear.cl
-	fewRows = 16  // of a group of chains_few and of integers_few
+	fewRows = 16  // rows of a group of chains_few and of integers_few
 	mostFew = 64  // rows of a pass that is recorded
 )
 
-// linear: parts [segments, rows, out], which add up to x [rows, in] · w + bias
+// linear: parts [segments, rows, out], whose sum is x [rows, in] · w + bias
 func (q *queue) linear(x Buffer, w *linear) {
 	rows, s := q.rows, &q.scratch
 	q.segments = groups(w.in, segment)
@@ -140,7 +140,7 @@ func (q *queue) activate(y Buffer) {
 }
 
 // attention stores the keys and values of the last linear layer in their pages, and sets out [rows,
-// n_embd] to what each row sees.
+// n_embd] to the attention of each row.
 func (q *queue) attention(out Buffer, layer int, scale float32) {
 	s, p, format := &q.scratch, q.params, q.params.CacheFormat.String()
 	pool, plan, qkv := memory(q.pool.buffer), memory(s.plan), memory(s.qkv)

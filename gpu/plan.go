@@ -1,26 +1,26 @@
 package gpu
 
-// The plan of a pass: what the kernels read of its rows. kernels/rows.cl and attention.cl name the
-// numbers.
+// The plan of a pass: the numbers that the kernels read. kernels/rows.cl and attention.cl name
+// them.
 
 import (
 	"picogpt/internal/engine"
 )
 
-// A plan is four numbers for each row; then, from scratch.list on, two for each group of attention:
-// those of one row, then those of several; then the numbers of each text's pages.
+// A plan has four numbers for each row; then, from scratch.list on, two for each group of
+// attention: first the groups of one row, then those of several; then the page numbers of each
+// text.
 type plan struct {
 	words        []int32
-	alone, tiles int // groups of attention of one row, and of several
+	alone, tiles int // groups of attention with one row, and with several
 }
 
 const (
 	queries    = 16 // rows of a group of the kernel attend_tile
-	leastTiled = 8  // rows of one text that are worth it
+	leastTiled = 8  // rows of one text from which attend_tile is used
 )
 
-// planWords returns how many numbers a plan of a pass may have, where there is room for so many
-// rows.
+// planWords returns the largest number of words in a plan of a pass, with room for that many rows.
 func planWords(rows int, p *engine.Pass) int {
 	n := 4*rows + 2*rows
 	for i := range p.Spans {
@@ -29,7 +29,7 @@ func planWords(rows int, p *engine.Pass) int {
 	return n
 }
 
-// make makes the plan of a pass. Its rows are in o; list is where the groups of attention begin.
+// make makes the plan of a pass. Its rows are in o; list is the index of the groups of attention.
 func (l *plan) make(p *engine.Pass, o *engine.Outputs, list int) {
 	l.words = append(l.words[:0], make([]int32, list)...)
 	wanted := 0
@@ -55,8 +55,8 @@ func (l *plan) make(p *engine.Pass, o *engine.Outputs, list int) {
 	}
 }
 
-// group lists the groups of attention of so many rows each: of the texts with few rows, whose
-// groups have one, or of the others. It returns how many there are.
+// group lists the groups of attention of each rows: of the texts with few rows, if each is 1, or of
+// the others. It returns the number of groups.
 func (l *plan) group(p *engine.Pass, o *engine.Outputs, each int) (n int) {
 	for i := range p.Spans {
 		rows := len(p.Spans[i].Tokens)

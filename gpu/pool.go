@@ -10,20 +10,20 @@ import (
 	"picogpt/kernels"
 )
 
-// A pool makes pages and takes them back. A page is the keys and values of 64 positions for all
-// layers, as kernels/attention.cl says. Sessions release pages at any time; what calls the driver
-// (get, copy) is called in the model's turn.
+// A pool allocates and frees pages. A page holds the keys and values of 64 positions for all
+// layers, as kernels/attention.cl describes. Sessions may release pages at any time; the methods
+// that call the driver (get, copy) run only in the model's turn.
 type pool struct {
 	driver Driver
 	info   *Info
 	budget *engine.Budget
 	page   int64 // bytes of one
 
-	buffer Buffer // of len(refs) pages; 0 for none
+	buffer Buffer // memory of len(refs) pages; 0 for none
 
 	mu   sync.Mutex
-	refs []int32 // how many sessions hold each page
-	free []int32 // pages that nobody holds
+	refs []int32 // the number of sessions that hold each page
+	free []int32 // pages that no session holds
 }
 
 func newPool(d Driver, info *Info, p *engine.Params, budget *engine.Budget) pool {
@@ -31,7 +31,7 @@ func newPool(d Driver, info *Info, p *engine.Params, budget *engine.Budget) pool
 		page: kernels.KVBytes(p.CacheFormat, 2*len(p.H)*p.Embd*kernels.Block)}
 }
 
-// get returns a page that belongs to the caller. What it holds is left from before.
+// get returns a page that belongs to the caller. It contains old data.
 func (p *pool) get() (int32, error) {
 	if err := p.budget.Take(p.page); err != nil {
 		return 0, err
@@ -43,7 +43,7 @@ func (p *pool) get() (int32, error) {
 		p.budget.Give(p.page)
 		return 0, err
 	}
-	page, _ := p.take() // others only give back
+	page, _ := p.take() // no other goroutine takes pages
 	return page, nil
 }
 
@@ -60,8 +60,8 @@ func (p *pool) take() (page int32, ok bool) {
 	return page, true
 }
 
-// grow makes the buffer larger, twice as large where that can be had and the budget allows it. A
-// device without the memory is an ErrCacheFull: sessions that are released make room.
+// grow makes the buffer larger, twice as large if there is memory and the budget allows it. If the
+// device does not have the memory, the error is ErrCacheFull: releasing sessions makes room.
 func (p *pool) grow() error {
 	had := int64(len(p.refs))
 	twice := max(2*had, 4)
@@ -101,7 +101,7 @@ func (p *pool) copy(to, from int32) error {
 		p.page))
 }
 
-// share takes one more reference to each page.
+// share adds one reference to each page.
 func (p *pool) share(pages []int32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,7 +117,7 @@ func (p *pool) shared(page int32) bool {
 	return p.refs[page] > 1
 }
 
-// drop gives back one reference to each page.
+// drop removes one reference from each page.
 func (p *pool) drop(pages ...int32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

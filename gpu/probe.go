@@ -1,7 +1,7 @@
 package gpu
 
-// The probe: whether a device computes what the definition says. First single operations, each by
-// name; then a small model, on the device and on the processor.
+// The probe: whether a device computes what the definition says. It first checks single operations,
+// each by name, then a small model on the device and on the processor.
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"picogpt/kernels"
 )
 
-// Probe opens a device and reports what is wrong with it: nil where it can be used. Models do so
-// when they are opened, for the number formats that they have; this is for all of them.
+// Probe opens a device and returns what is wrong with it, or nil if it can be used. Opening a model
+// does the same for the model's number formats; Probe does it for all.
 func (d *Device) Probe(ctx context.Context) error {
 	if ctx == nil {
 		return errors.New("context: nil, want one, such as context.Background()")
@@ -45,7 +45,8 @@ func (d *Device) Probe(ctx context.Context) error {
 	return errors.Join(err, driver.Close())
 }
 
-// An operation is one of a kernel of kernels/probe.cl, with what a device lacks that computes it otherwise.
+// An operation is one of the operations of kernels/probe.cl, and the text for a device that
+// computes it differently.
 type operation struct {
 	number int
 	lacks  string
@@ -77,13 +78,13 @@ var operations = [...]operation{
 	}},
 }
 
-// exactFMA is right where the sum is exact in float64, as it is in all of the probe's cases.
+// exactFMA is right if the sum is exact in float64, as it is in all of the probe's cases.
 func exactFMA(a, b, c float32) float32 {
 	return float32(float64(float64(a)*float64(b)) + float64(c))
 }
 
-// probeCases are numbers of magnitudes near each other, of all of float32's, at its ends, and such
-// that a fused product shows.
+// probeCases returns numbers of similar magnitude, of all magnitudes of float32, at the ends of its
+// range, and such that a fused product shows.
 func probeCases() (a, b, c []float32) {
 	r := rand.New(rand.NewPCG(1, 2))
 	number := func(exponent int) float32 {
@@ -91,13 +92,13 @@ func probeCases() (a, b, c []float32) {
 		return float32(sign * math.Ldexp(1+r.Float64(), exponent))
 	}
 	for i := range 1024 {
-		// the product's last bit is at 2⁻⁴⁸ of it, and the sum has 53
+		// the product's last bit is at 2⁻⁴⁸ of it, and the sum has 53 bits
 		e, f := r.IntN(121)-60, r.IntN(121)-60
 		if i%4 == 0 { // subnormal products and sums
 			e, f = -70-r.IntN(5), -65
 		}
 		a, b, c = append(a, number(e)), append(b, number(f)), append(c, number(e+f-2+r.IntN(5)))
-		if i%2 == 0 { // what is left of the product
+		if i%2 == 0 { // the rounding error of the product
 			c[i] = -float32(a[i] * b[i])
 		}
 	}
@@ -131,16 +132,16 @@ func widened(a, b float32) (x, y float64) {
 	return float64(float64(a) * 1.0000000001), float64(float64(b) * 0.9999999999)
 }
 
-// folded is the two words of a number as one.
+// folded returns a number that depends on both words of x.
 func folded(x float64) float32 {
 	if x != x {
-		return float32(math.NaN()) // of which there are many
+		return float32(math.NaN()) // the bits of a NaN may differ
 	}
 	bits := math.Float64bits(x)
 	return math.Float32frombits(uint32(bits) ^ uint32(bits>>32))
 }
 
-// probeOperations is an error that says what the device lacks.
+// probeOperations returns an error that names what the device lacks.
 func probeOperations(d Driver, info *Info) (err error) {
 	a, b, c := probeCases()
 	var buffers []Buffer
@@ -196,7 +197,7 @@ func probeOperations(d Driver, info *Info) (err error) {
 
 func bitsOf(x float32) uint32 { return math.Float32bits(x) }
 
-// same reports whether two numbers have the same bits, or are NaN both.
+// same reports whether two numbers have the same bits, or both are NaN.
 func same(x, y float32) bool { return bitsOf(x) == bitsOf(y) || x != x && y != y }
 
 // probeModel computes a small model of random weights in these formats, on the device and on the
@@ -238,16 +239,16 @@ func probeModel(
 	return nil
 }
 
-// answers are what a probe compares.
+// answers are the results that a probe compares.
 type answers struct {
 	logits []float32 // of rows in several ways
-	best   int32     // the greatest logit of a row that is not handed out
-	sum    float64   // the logarithm of its exponentials' sum
+	best   int32     // the greatest logit of a row that is not read whole
+	sum    float64   // the logarithm of the sum of its exponentials
 }
 
-// probeLogits evaluates a text of a page and a half in passes for which other kernels run: many
-// rows, a few, one, twice more, so that it is recorded and replayed; and one whose greatest logit
-// is all that is needed.
+// probeLogits evaluates a text of a page and a half in passes that run different kernels: many
+// rows, a few, one; two more of one row, so that the pass is recorded and replayed; and one of
+// which only the greatest logit is needed.
 func probeLogits(
 	ctx context.Context, b engine.Backend, p *engine.Params,
 ) (a answers, err error) {
@@ -289,7 +290,8 @@ func probeLogits(
 	return a, nil
 }
 
-// probeParams makes a model whose layers are as wide as two chains and no multiple of anything.
+// probeParams returns a model whose layers are as wide as two chains, and not a multiple of any
+// block size.
 func probeParams(
 	team *kernels.Team, weights, cache kernels.Format, activation kernels.Activation,
 ) *engine.Params {

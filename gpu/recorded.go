@@ -1,21 +1,22 @@
 package gpu
 
-// Small passes on a driver that records: their launches depend on nothing but a few numbers, since
+// Small passes on a driver that records. Their launches depend on a few numbers only, because
 // tokens, positions and pages are in the plan.
 
-// A shape is what the launches of a small pass depend on.
+// A shape holds everything that the launches of a small pass depend on.
 type shape struct {
 	rows, alone, wanted, best int
 	pool                      Buffer
 }
 
-// mostRecordings bounds how many shapes are kept.
+// mostRecordings bounds the number of stored recordings.
 const mostRecordings = 64
 
-// recordings are the recordings of a driver that makes them; of another, the recorder is nil.
+// recordings holds the recordings of a driver that makes them; for any other driver, the recorder
+// is nil.
 type recordings struct {
 	recorder Recorder
-	kept     map[shape]Recording // 0 of a shape that has been launched, and not recorded yet
+	kept     map[shape]Recording // 0 for a shape that was launched and not recorded yet
 }
 
 // fit reports whether a pass is one of those that are recorded.
@@ -23,7 +24,7 @@ func (r *recordings) fit(rows, tiles int) bool {
 	return r.recorder != nil && rows <= mostFew && tiles == 0
 }
 
-// forget drops all recordings: the memory that they use is about to change.
+// forget drops all recordings, because the memory that they use is about to change.
 func (r *recordings) forget() {
 	for _, kept := range r.kept {
 		if kept != 0 {
@@ -33,7 +34,7 @@ func (r *recordings) forget() {
 	clear(r.kept)
 }
 
-// launched notes that a pass of some shape has been launched, kernel by kernel.
+// launched records that a pass of some shape was launched, kernel by kernel.
 func (r *recordings) launched(of shape) {
 	if len(r.kept) >= mostRecordings {
 		r.forget()
@@ -47,9 +48,9 @@ func (q *queue) shape() shape {
 	return shape{q.rows, q.plan.alone, len(q.Wanted), q.chosen(), q.pool.buffer}
 }
 
-// replay launches a small pass at once, as it has been recorded, and reports whether it did. The
-// first pass of a shape is left to be launched kernel by kernel: a driver may load a kernel when it
-// is launched for the first time, and CUDA before 12.3 cannot while it records.
+// replay replays the recording for a small pass, and reports whether it did. The first pass of a
+// shape is launched kernel by kernel: a driver may load a kernel at its first launch, and CUDA
+// before 12.3 cannot do that while it records.
 func (q *queue) replay(of shape) bool {
 	kept, ok := q.recordings.kept[of]
 	if !ok {
@@ -66,7 +67,7 @@ func (q *queue) replay(of shape) bool {
 	return true
 }
 
-// record records the launches of a small pass. Nothing waits among them, as layers may.
+// record records the launches of a small pass. They do not wait between layers.
 func (q *queue) record() Recording {
 	kept, err := q.recordings.recorder.Record(func() error {
 		q.embed()

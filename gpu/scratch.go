@@ -1,6 +1,6 @@
 package gpu
 
-// What the rows of a pass need on their way through the layers, kept from pass to pass.
+// Scratch memory for the rows of a pass, which is used again by the next pass.
 
 import (
 	"fmt"
@@ -10,23 +10,23 @@ import (
 	"picogpt/kernels"
 )
 
-// A scratch is buffers for so many rows.
+// A scratch holds buffers for that many rows.
 type scratch struct {
 	rows, words int
 
 	plan    Buffer // [words] int32
 	x, norm Buffer // [rows, n_embd]
-	parts   Buffer // [segments, rows, out]: what a linear layer gives
+	parts   Buffer // [segments, rows, out]: the partial sums of a linear layer
 	qkv     Buffer // [rows, 3, n_embd]
 	inner   Buffer // [rows, n_inner]
-	part    Buffer // [rows, n_head, 16, head_dim]: what blocks give, of rows that are alone
+	part    Buffer // [rows, n_head, 16, head_dim]: results of blocks, for rows that are alone
 	q       Buffer // [rows, ⌈in/32⌉·32] int16: the inputs of a linear layer as integers
 	starts  Buffer // [rows, ⌈in/32⌉] int32
 	scales  Buffer // [rows]
 	hidden  Buffer // [groupRows, n_embd]
 	logits  Buffer // [groupRows, vocab_size]
 
-	// of kernels/best.cl, where the device has float64
+	// for kernels/best.cl, if the device has float64
 	maxima Buffer // [groupRows, runs]
 	terms  Buffer // [groupRows, runs·64] float64
 	best   Buffer // [groupRows, bestWords]
@@ -37,18 +37,18 @@ type scratch struct {
 // fits reports whether there is room for a pass.
 func (s *scratch) fits(rows, words int) bool { return rows <= s.rows && words <= s.words }
 
-// list is where the groups of attention begin in a plan.
+// list returns the index in a plan at which the groups of attention begin.
 func (s *scratch) list() int { return 4 * s.rows }
 
-// newScratch makes room for a pass, and for somewhat larger ones, in which the device chooses so
-// many of the greatest logits of a row.
+// newScratch makes room for a pass, and for somewhat larger ones. best is how many of the greatest
+// logits of a row the device can choose.
 func newScratch(d Driver, p *engine.Params, best, rows, words int) (s scratch, err error) {
 	up := func(n, least int) int { return max(least, 1<<bits.Len(uint(n-1))) }
 	s.rows = up(rows, 16)
 	s.words = up(words+6*(s.rows-rows), 1024)
 	group := min(s.rows, engine.GroupRows)
 	blocks := groups(max(p.Embd, p.Inner), 32)
-	parts := 0 // of one row
+	parts := 0 // for one row
 	for _, l := range p.H[0].Linears() {
 		segments := 1
 		if l.Weight.Format < kernels.Q8 {
@@ -85,7 +85,7 @@ func newScratch(d Driver, p *engine.Params, best, rows, words int) (s scratch, e
 	return s, nil
 }
 
-// side is how many blocks the kernel attend_one works on side by side.
+// side is the number of blocks that the kernel attend_one processes in parallel.
 const side = 16
 
 // free gives the memory back.

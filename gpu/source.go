@@ -10,7 +10,8 @@ import (
 //go:embed kernels
 var files embed.FS
 
-// Source returns the kernels as one text: kernels/gpt2.cl, with what it includes in its place.
+// Source returns the kernels as one text: kernels/gpt2.cl with its includes replaced by their
+// files.
 func Source() string {
 	var all strings.Builder
 	for line := range strings.Lines(read("gpt2.cl")) {
@@ -22,11 +23,11 @@ func Source() string {
 	return all.String()
 }
 
-// read returns a file that was built in.
+// read returns an embedded file.
 func read(name string) string {
 	text, err := files.ReadFile("kernels/" + name)
 	if err != nil {
-		panic(err) // the build was made of other files
+		panic(err) // the build has other files
 	}
 	return string(text)
 }

@@ -11,7 +11,7 @@ import (
 	"picogpt/kernels"
 )
 
-// A stack is engine.Params on the device.
+// A stack holds engine.Params on the device.
 type stack struct {
 	wte, head matrix
 	wpe       Buffer // [n_positions, n_embd]
@@ -40,13 +40,13 @@ type matrix struct {
 	in, out int
 }
 
-// A loader writes parameters to the device. The first error sticks, and nothing is loaded after it.
+// A loader writes parameters to the device. It keeps the first error, and loads nothing after it.
 type loader struct {
 	ctx     context.Context
 	driver  Driver
 	info    *Info
-	buffers []Buffer // all that have been made
-	bytes   int64    // in them
+	buffers []Buffer // all that it has made
+	bytes   int64    // size of the buffers
 	err     error
 }
 
@@ -113,7 +113,7 @@ func (l *loader) matrix(m *kernels.Matrix) matrix {
 
 func (l *loader) floats(x []float32) Buffer { return l.write(bytesOf(x)) }
 
-// write makes a buffer of some bytes.
+// write makes a buffer with some bytes.
 func (l *loader) write(from []byte) Buffer {
 	if l.err == nil {
 		l.err = l.ctx.Err()
@@ -139,7 +139,7 @@ func (l *loader) write(from []byte) Buffer {
 	return b
 }
 
-// bytesOf returns the memory of numbers.
+// bytesOf returns the memory of a slice of numbers as bytes.
 func bytesOf[T any](x []T) []byte {
 	if len(x) == 0 {
 		return nil

@@ -2,7 +2,6 @@
 // leftmost of equal ones first, until no pair can be merged. Two implementations give the same ids:
 // a plain one for the short pieces of ordinary text, and one in O(n log n), so that a line of a
 // million letters does not take too long.
-// pieces of ordinary text, and one in O(n log n), so that a line of a million letters is no attack.
 
 package tokenizer
 

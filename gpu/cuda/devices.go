@@ -1,6 +1,6 @@
 package cuda
 
-// The devices, and what is asked of each.
+// The devices, and the attributes that are read of each.
 
 import (
 	"fmt"
@@ -9,11 +9,11 @@ import (
 	"picogpt/gpu"
 )
 
-// Devices returns the devices that the driver has. It is an error where there is no driver, one
-// that is too old, or one without a device.
+// Devices returns the devices of the driver. It returns an error if there is no driver, the driver
+// is too old, or it has no device.
 func Devices() ([]*gpu.Device, error) { return devices(libraryNames()...) }
 
-// devices looks for the library under some names.
+// devices loads the library under the first of these names that exists.
 func devices(libraries ...string) ([]*gpu.Device, error) {
 	l, err := load(libraries...)
 	if err != nil {
@@ -44,7 +44,7 @@ func devices(libraries ...string) ([]*gpu.Device, error) {
 	return all, nil
 }
 
-// What is asked of a device, by the library's numbers.
+// Attributes of a device, by the library's numbers.
 const (
 	maxThreadsPerBlock      = 1
 	maxSharedMemoryPerBlock = 8
@@ -58,7 +58,7 @@ const (
 
 const prohibited = 2 // a compute mode
 
-// info says what a device is, and what it lacks.
+// info returns the description of a device, with what it lacks.
 func (l *library) info(id int32) (gpu.Info, error) {
 	var name [256]byte
 	if err := l.call(&l.deviceGetName, uintptr(unsafe.Pointer(&name)), uintptr(len(name)),
@@ -102,7 +102,7 @@ func (l *library) info(id int32) (gpu.Info, error) {
 	return info, nil
 }
 
-// bus says where a device is on the PCI bus, or nothing.
+// bus returns the place of a device on the PCI bus, or "".
 func (l *library) bus(id int32) string {
 	var v [3]int32
 	for i, what := range []uintptr{pciDomain, pciBus, pciDevice} {
@@ -114,7 +114,7 @@ func (l *library) bus(id int32) string {
 	return fmt.Sprintf("%04x:%02x:%02x", v[0], v[1], v[2])
 }
 
-// text returns what is before the first zero.
+// text returns the bytes before the first zero.
 func text(b []byte) string {
 	for i, c := range b {
 		if c == 0 {

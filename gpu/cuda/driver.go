@@ -1,7 +1,7 @@
 package cuda
 
-// A gpu.Driver on one device: a stream and the kernels, in the device's primary context. Every
-// model on the device shares that context, and has a stream of its own.
+// A gpu.Driver on one device: a stream and the kernels, in the device's primary context. All models
+// on the device share that context; each has a stream of its own.
 
 import (
 	"errors"
@@ -25,12 +25,12 @@ type driver struct {
 	args                    *arguments
 	staging                 staging
 	recording               bool
-	captured                bool // the stream's capture may not have ended
+	captured                bool // the stream's capture may still be open
 }
 
 var _ gpu.Recorder = (*driver)(nil)
 
-// arguments are the values of a kernel's parameters, and where the library finds each.
+// arguments holds the values of a kernel's parameters, and pointers to them for the library.
 type arguments struct {
 	values   [maxArgs]uint64
 	pointers [maxArgs]unsafe.Pointer
@@ -38,7 +38,7 @@ type arguments struct {
 
 const maxArgs = 32
 
-// open opens a device and loads the kernels of a text in PTX.
+// open opens a device and loads the kernels from PTX text.
 func (l *library) open(device int32, ptx string) (gpu.Driver, error) {
 	d := &driver{
 		l: l, device: device, kernels: map[string]uintptr{}, buffers: map[gpu.Buffer]bool{},
@@ -63,7 +63,7 @@ func (d *driver) open(ptx string) error {
 		return err
 	}
 	defer d.leave()
-	const nonBlocking = 1 // waits for no work of other streams
+	const nonBlocking = 1 // does not wait for work of other streams
 	err = d.l.call(&d.l.streamCreate, uintptr(unsafe.Pointer(&d.stream)), nonBlocking)
 	if err != nil {
 		return err
@@ -84,12 +84,12 @@ func (d *driver) open(ptx string) error {
 	return nil
 }
 
-// load compiles PTX. An error has the compiler's first words.
+// load compiles PTX. An error contains the beginning of the compiler's message.
 func (d *driver) load(ptx string) error {
 	image := append([]byte(ptx), 0)
 	log := make([]byte, 4096)
 	options := [2]int32{5, 6} // CU_JIT_ERROR_LOG_BUFFER, and its size
-	values := struct {        // of the options: pointers, or numbers in their place
+	values := struct {        // of the options: pointers or numbers
 		log  *byte
 		size uintptr
 	}{&log[0], uintptr(len(log))}
@@ -106,7 +106,7 @@ func (d *driver) load(ptx string) error {
 }
 
 // enter makes the context this thread's, until leave. A goroutine may be on another thread at its
-// next call, and the thread may have a context of somebody else. While a driver records, the others
+// next call, and that thread may have another context. While a driver records, all other drivers
 // wait.
 func (d *driver) enter() error {
 	if !d.recording {
@@ -133,7 +133,7 @@ func (d *driver) left() {
 	}
 }
 
-// idle is an error while the driver records: then only kernels are launched.
+// idle returns an error while the driver records: only kernels may be launched then.
 func (d *driver) idle(f *function) error {
 	if d.recording {
 		return fmt.Errorf("%s: launches are recorded, want nothing else meanwhile", f.name)
@@ -162,7 +162,7 @@ func (d *driver) call(f *function, args ...uintptr) error {
 	return d.l.call(f, args...)
 }
 
-// Alloc implements gpu.Driver. Where the memory does not suffice, the error says how much there is.
+// Alloc implements gpu.Driver. If there is not enough memory, the error says how much there is.
 func (d *driver) Alloc(bytes int64) (gpu.Buffer, error) {
 	if err := d.idle(&d.l.memAlloc); err != nil {
 		return 0, err
@@ -187,7 +187,7 @@ func (d *driver) Alloc(bytes int64) (gpu.Buffer, error) {
 }
 
 // Free implements gpu.Driver: the library waits for launches that use the memory. While launches
-// are recorded it does nothing; Close frees what is left.
+// are recorded Free does nothing; Close frees the rest.
 func (d *driver) Free(b gpu.Buffer) {
 	if d.buffers[b] && !d.recording {
 		delete(d.buffers, b)
@@ -204,7 +204,7 @@ func (d *driver) Copy(to gpu.Buffer, toAt int64, from gpu.Buffer, fromAt, n int6
 		uintptr(n), d.stream)
 }
 
-// Launch implements gpu.Driver. The lowest bytes of a value come first on these machines.
+// Launch implements gpu.Driver. These machines store the lowest bytes of a value first.
 func (d *driver) Launch(l *gpu.Launch) error {
 	kernel, found := d.kernels[l.Kernel]
 	if !found || len(l.Args) > maxArgs {
@@ -241,7 +241,7 @@ func (d *driver) Close() error {
 	return err
 }
 
-// free gives back all but the context, when the device has done what it was told.
+// free releases everything except the context, after the device has finished its work.
 func (d *driver) free() error {
 	var all []error
 	release := func(f *function, handle uintptr) {
@@ -252,7 +252,7 @@ func (d *driver) free() error {
 	if d.stream != 0 && !d.captured {
 		all = append(all, d.l.call(&d.l.streamSynchronize, d.stream))
 	}
-	release(&d.l.streamDestroy, d.stream) // which ends a capture
+	release(&d.l.streamDestroy, d.stream) // also ends a capture
 	for r := range d.graphs {
 		release(&d.l.graphExecDestroy, uintptr(r))
 	}

@@ -1,6 +1,6 @@
 package cuda
 
-// Recordings are graphs: many launches for the price of one.
+// Recordings are graphs: many launches for the cost of one.
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 	"picogpt/gpu"
 )
 
-// capturing is locked while a driver records, and for reading by the others: what waits for a
-// context, as loading and freeing may, would end a recording in it. It is the process's, as
-// contexts are.
+// capturing is write-locked while a driver records, and read-locked by the other drivers: calls
+// that wait for a context, as loading and freeing may, would end a recording in it. It belongs to
+// the process, as contexts do.
 var capturing sync.RWMutex
 
 // Record implements gpu.Recorder: while the stream is captured, launches go into a graph.
@@ -31,8 +31,8 @@ func (d *driver) Record(launches func() error) (gpu.Recording, error) {
 	return gpu.Recording(run), err
 }
 
-// capture makes a graph of launches. A goroutine may change its thread meanwhile, which the library
-// bears where the capture is relaxed.
+// capture makes a graph of launches. The goroutine may change its thread meanwhile, which the
+// library allows with a relaxed capture.
 func (d *driver) capture(launches func() error) (graph uintptr, err error) {
 	if err := d.idle(&d.l.streamBeginCapture); err != nil {
 		return 0, err
@@ -47,7 +47,7 @@ func (d *driver) capture(launches func() error) (graph uintptr, err error) {
 	if err := d.call(&d.l.streamBeginCapture, d.stream, relaxed); err != nil {
 		return 0, err
 	}
-	defer func() { // even if a launch failed, whose graph is none, or launches panicked
+	defer func() { // also after a failed launch, which leaves no graph, or a panic
 		e := d.call(&d.l.streamEndCapture, d.stream, uintptr(unsafe.Pointer(&graph)))
 		if d.captured = e != nil; err == nil {
 			err = e

@@ -1,6 +1,6 @@
 package cuda
 
-// The functions of NVIDIA's driver library, and what they return.
+// The functions of NVIDIA's driver library, and their results.
 
 import (
 	"errors"
@@ -12,13 +12,13 @@ import (
 	"picogpt/gpu/internal/dl"
 )
 
-// A function of the library. Its name is for errors.
+// A function of the library. Its name is used in errors.
 type function struct {
 	name    string
 	address uintptr
 }
 
-// A library has the functions that are used, by their names without cu.
+// A library holds the functions that this package uses, by their names without cu.
 type library struct {
 	driverGetVersion, getErrorName, getErrorString, init                 function
 	deviceGetCount, deviceGet, deviceGetName, deviceTotalMem             function
@@ -31,7 +31,8 @@ type library struct {
 	graphLaunch, graphExecDestroy                                        function
 }
 
-// symbols are the library's names. A number behind one is part of it: the function has changed.
+// symbols returns the library's names. A number at the end belongs to the name: it is the
+// function's version.
 func (l *library) symbols() map[string]*function {
 	return map[string]*function{
 		"cuDriverGetVersion":           &l.driverGetVersion,
@@ -69,12 +70,13 @@ func (l *library) symbols() map[string]*function {
 	}
 }
 
-// oldest is the first version of CUDA with all of these functions, as the library counts: 11.4.
+// oldest is the first version of CUDA that has all of these functions, in the library's numbers:
+// 11.4.
 const oldest = 11040
 
 func version(v int32) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
 
-// libraryNames says what the driver's library is called on this system.
+// libraryNames returns the names of the driver's library on this system.
 func libraryNames() []string {
 	switch runtime.GOOS {
 	case "linux":
@@ -114,7 +116,7 @@ func load(names ...string) (*library, error) {
 	return &l, nil
 }
 
-// find sets all functions. It returns the name of one that is not there, and the error.
+// find sets all functions. If one is missing, it returns its name and the error.
 func (l *library) find(address func(symbol string) (uintptr, error)) (missing string, err error) {
 	for symbol, f := range l.symbols() {
 		f.name, _, _ = strings.Cut(symbol, "_v2")
@@ -125,8 +127,8 @@ func (l *library) find(address func(symbol string) (uintptr, error)) (missing st
 	return "", nil
 }
 
-// call calls a function that returns a code, which is an error if it is not 0. Pointers are
-// converted to uintptr in the arguments, and nowhere else, so that they stay valid.
+// call calls a function that returns a code, which is an error if it is not 0. Pointers must be
+// converted to uintptr in the arguments of the call, so that they stay valid.
 //
 //go:uintptrescapes
 func (l *library) call(f *function, args ...uintptr) error {
@@ -137,9 +139,9 @@ func (l *library) call(f *function, args ...uintptr) error {
 	return nil
 }
 
-// describe returns what the library calls a code, or nothing.
+// describe returns the library's text for a code, or "".
 func (l *library) describe(f *function, code int32) string {
-	var text *byte // the library's own
+	var text *byte // the library's memory
 	if dl.Call(f.address, uintptr(code), uintptr(unsafe.Pointer(&text))) != 0 || text == nil {
 		return ""
 	}
@@ -150,16 +152,16 @@ func (l *library) describe(f *function, code int32) string {
 	return string(unsafe.Slice(text, n))
 }
 
-// Codes of the library that mean something here.
+// Codes of the library that this package distinguishes.
 const (
 	outOfMemory = 2
 )
 
-// A codeError is what a function of the library returned.
+// A codeError is an error code that a function of the library returned.
 type codeError struct {
 	function   string
 	code       int32
-	name, text string // as CUDA_ERROR_OUT_OF_MEMORY, "out of memory"
+	name, text string // for example CUDA_ERROR_OUT_OF_MEMORY, "out of memory"
 }
 
 func (e *codeError) Error() string {

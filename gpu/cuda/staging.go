@@ -9,20 +9,21 @@ import (
 	"picogpt/gpu"
 )
 
-// A staging is a copy of what is on its way to the device. The library makes one of its own, at
-// once, unless the device reads the host's memory itself, as a GH200 does: then it may do so at any
-// time until the stream has been waited for.
+// A staging holds copies of bytes that are being written to the device. Usually the library makes a
+// copy of its own before a call returns. But if the device reads the host's memory itself, as a
+// GH200 does, it may read at any time until the stream has been waited for.
 type staging struct {
 	bytes []byte
-	used  int // since the stream was waited for
+	used  int // bytes since the stream was waited for
 }
 
 const (
 	stagingBytes = 1 << 18
-	mostStaged   = stagingBytes / 4 // of one Write: more is waited for
+	mostStaged   = stagingBytes / 4 // of one Write; larger writes wait for the stream
 )
 
-// put returns a copy of some bytes that stays until used is 0 again, or nil where there is no room.
+// put returns a copy of some bytes that stays valid until used is 0 again, or nil if there is no
+// room.
 func (s *staging) put(from []byte) []byte {
 	if s.bytes == nil {
 		s.bytes = make([]byte, stagingBytes)

@@ -1,5 +1,5 @@
-// Package drivers is all drivers of GPUs together, for programs that take whatever there is. It
-// links what gpu/opencl and gpu/cuda link.
+// Package drivers joins all drivers of GPUs, for programs that use any of them. It links what
+// gpu/opencl and gpu/cuda link.
 package drivers
 
 import (
@@ -10,8 +10,8 @@ import (
 	"picogpt/gpu/opencl"
 )
 
-// Devices returns the devices of all drivers, as far as they are there, those of CUDA first. The
-// error says of each driver that is not there why; there may be devices of others nevertheless.
+// Devices returns the devices of all drivers that are present, those of CUDA first. The error says
+// why each missing driver is missing; there may be devices of other drivers besides.
 func Devices() ([]*gpu.Device, error) {
 	var all []*gpu.Device
 	var missing []error

@@ -1,6 +1,6 @@
 package opencl
 
-// The devices of all platforms, and what is asked of each.
+// The devices of all platforms, and the properties that are read of each.
 
 import (
 	"errors"
@@ -11,11 +11,11 @@ import (
 	"picogpt/gpu"
 )
 
-// Devices returns the devices of all platforms. It is an error where there is no OpenCL, no platform
-// (which is what a driver installs), or no device.
+// Devices returns the devices of all platforms. It returns an error if there is no OpenCL, no
+// platform (a driver installs one), or no device.
 func Devices() ([]*gpu.Device, error) { return devices(libraryNames()...) }
 
-// devices looks for the library under some names.
+// devices loads the library under the first of these names that exists.
 func devices(libraries ...string) ([]*gpu.Device, error) {
 	l, err := load(libraries...)
 	if err != nil {
@@ -39,7 +39,8 @@ func devices(libraries ...string) ([]*gpu.Device, error) {
 // An id is a device of a platform.
 type id struct{ platform, device uintptr }
 
-// all returns the devices of all platforms, as far as they can be asked for.
+// all returns the devices of all platforms. It returns the error of the platforms that cannot be
+// listed.
 func (l *library) all() (ids []id, err error) {
 	platforms, err := l.list("clGetPlatformIDs", func(n uint32, ids *uintptr, got *uint32) error {
 		return call("clGetPlatformIDs", l.getPlatformIDs, uintptr(n), uintptr(pointer(ids)),
@@ -59,7 +60,7 @@ func (l *library) all() (ids []id, err error) {
 	return ids, err
 }
 
-// list asks for the number of some ids, and then for them. None is no error.
+// list returns some ids: it first asks for their number. An empty list is no error.
 func (l *library) list(
 	name string, ask func(n uint32, ids *uintptr, got *uint32) error,
 ) ([]uintptr, error) {
@@ -79,7 +80,7 @@ func (l *library) list(
 	return ids, ask(n, &ids[0], nil)
 }
 
-// What is asked of a device, by OpenCL's numbers.
+// Properties of a device, by OpenCL's numbers.
 const (
 	platformName = 0x0902
 
@@ -99,7 +100,7 @@ const (
 	devicePCIBus       = 0x410f // of cl_khr_pci_bus_info
 )
 
-// describe says what a device is, and what it lacks.
+// describe returns the description of a device, with what it lacks.
 func (l *library) describe(id id) gpu.Info {
 	text := func(what uint32) string { return l.text(l.getDeviceInfo, id.device, what) }
 	number := func(what uint32) uint64 { return l.number(id.device, what) }
@@ -138,7 +139,7 @@ func (l *library) describe(id id) gpu.Info {
 	return info
 }
 
-// bus says where a device is on the PCI bus, or nothing.
+// bus returns the place of a device on the PCI bus, or "".
 func (l *library) bus(device uintptr) string {
 	var v [4]uint32 // domain, bus, device, function
 	if call("", l.getDeviceInfo, device, devicePCIBus, unsafe.Sizeof(v), uintptr(pointer(&v)),
@@ -148,7 +149,7 @@ func (l *library) bus(device uintptr) string {
 	return fmt.Sprintf("%04x:%02x:%02x", v[0], v[1], v[2])
 }
 
-// text returns a string that a device or a platform has.
+// text returns a string property of a device or a platform.
 func (l *library) text(ask, id uintptr, what uint32) string {
 	var n uintptr
 	err := call("", ask, id, uintptr(what), 0, 0, uintptr(pointer(&n)))
@@ -163,7 +164,8 @@ func (l *library) text(ask, id uintptr, what uint32) string {
 	return strings.TrimSpace(before)
 }
 
-// number returns a number that a device has: of 4 or 8 bytes, 0 where it does not say.
+// number returns a numeric property of a device, of 4 or 8 bytes, or 0 if the device does not have
+// it.
 func (l *library) number(id uintptr, what uint32) uint64 {
 	var v uint64
 	err := call("", l.getDeviceInfo, id, uintptr(what), 8, uintptr(pointer(&v)), 0)

@@ -1,6 +1,6 @@
 package opencl
 
-// A gpu.Driver on one device: a context, a queue that works in order, and the kernels.
+// A gpu.Driver on one device: a context, an in-order queue, and the kernels.
 
 import (
 	"errors"
@@ -15,16 +15,16 @@ type driver struct {
 	l *library
 
 	context, queue, program uintptr
-	kernels                 map[string]*kernel // those that have been launched
+	kernels                 map[string]*kernel // those that were launched before
 	buffers                 map[gpu.Buffer]bool
 
-	// what a call is given; kept, so that a launch allocates nothing
+	// memory for the arguments of a call; fields, so that a launch allocates nothing
 	words         [9]uintptr
 	value         uint64
 	global, local [3]uintptr
 }
 
-// A kernel remembers its arguments: those that stay the same need not be set again.
+// A kernel stores its arguments, because unchanged ones need not be set again.
 type kernel struct {
 	handle uintptr
 	args   []gpu.Arg
@@ -32,8 +32,8 @@ type kernel struct {
 
 var _ gpu.Driver = (*driver)(nil)
 
-// options are those of the compiler. Others would let it flush subnormals, or fuse what is apart.
-// With -w it does not warn: pocl's prints how many warnings there are on stderr, which is not ours.
+// options are the compiler's options. Others would let it flush subnormals, or fuse separate
+// operations. -w turns off warnings: pocl would print their number on stderr.
 const options = "-w -cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
 
 // newDriver opens a device and compiles kernels for it.
@@ -59,7 +59,7 @@ func (d *driver) open(id uintptr, source, options string) (err error) {
 	}
 	text := append([]byte(source), 0)
 	lines := &text[0]
-	var pin runtime.Pinner // OpenCL gets a pointer to a pointer
+	var pin runtime.Pinner // OpenCL is given a pointer to a pointer
 	pin.Pin(lines)
 	defer pin.Unpin()
 	d.program, err = create("clCreateProgramWithSource", d.l.createProgram, &code, d.context, 1,
@@ -70,7 +70,8 @@ func (d *driver) open(id uintptr, source, options string) (err error) {
 	return d.build(id, options)
 }
 
-// build compiles the program. An error has the first line of the compiler's that names one.
+// build compiles the program. An error contains the first line of the compiler's output that names
+// an error.
 func (d *driver) build(id uintptr, options string) error {
 	o := append([]byte(options), 0)
 	err := call("clBuildProgram", d.l.buildProgram, d.program, 1, uintptr(pointer(&id)),
@@ -108,8 +109,8 @@ func (d *driver) Alloc(bytes int64) (gpu.Buffer, error) {
 	return gpu.Buffer(h), err
 }
 
-// Free implements gpu.Driver: what is queued holds on to the buffer. Another may get its handle, so
-// that arguments are set anew.
+// Free implements gpu.Driver: queued commands keep the buffer alive. A new buffer may get the same
+// handle, so that all arguments must be set again.
 func (d *driver) Free(b gpu.Buffer) {
 	if d.buffers[b] {
 		for _, k := range d.kernels {
@@ -168,13 +169,13 @@ func (d *driver) Launch(l *gpu.Launch) error {
 	return nil
 }
 
-// setArgs sets the arguments of a kernel that are others than at its last launch.
+// setArgs sets the arguments of a kernel that differ from those of its last launch.
 func (d *driver) setArgs(k *kernel, args []gpu.Arg) error {
 	for i, a := range args {
 		if i < len(k.args) && k.args[i] == a {
 			continue
 		}
-		d.value = a.Bits // the lowest bytes come first on these machines
+		d.value = a.Bits // these machines store the lowest bytes first
 		d.words = [9]uintptr{k.handle, uintptr(i), uintptr(a.Size), uintptr(pointer(&d.value))}
 		if err := call("clSetKernelArg", d.l.setArg, d.words[:4]...); err != nil {
 			k.args = k.args[:0]
@@ -185,7 +186,7 @@ func (d *driver) setArgs(k *kernel, args []gpu.Arg) error {
 	return nil
 }
 
-// kernel returns the kernel of a name.
+// kernel returns the kernel of that name.
 func (d *driver) kernel(name string) (*kernel, error) {
 	if k, ok := d.kernels[name]; ok {
 		return k, nil

@@ -1,6 +1,6 @@
 package opencl
 
-// The functions of OpenCL's library, found when it is loaded, and what they return.
+// The functions of OpenCL's library, which are found when it is loaded, and their results.
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ type library struct {
 	releaseBuffer, releaseKernel, releaseProgram, releaseQueue, releaseContext uintptr
 }
 
-// libraryNames says what OpenCL's library is called on this system.
+// libraryNames returns the names of OpenCL's library on this system.
 func libraryNames() []string {
 	switch runtime.GOOS {
 	case "windows":
@@ -31,7 +31,8 @@ func libraryNames() []string {
 	return []string{"libOpenCL.so.1", "libOpenCL.so"}
 }
 
-// load finds OpenCL under some names. There is none where no GPU driver, and no pocl, is installed.
+// load loads OpenCL under one of these names. There is none if neither a GPU driver nor pocl is
+// installed.
 func load(names ...string) (*library, error) {
 	handle, err := dl.Open(names...)
 	if err != nil {
@@ -59,10 +60,10 @@ func load(names ...string) (*library, error) {
 }
 
 // A pointer is converted to uintptr in the arguments of call and create, or points into a driver,
-// which is on the heap and stays where it is.
+// which is on the heap and does not move.
 type pointer = unsafe.Pointer
 
-// call calls a function that returns a code. What arguments point to stays where it is until the
+// call calls a function that returns a code. Memory behind arguments does not move until the
 // function returns, if they are converted to uintptr in the call itself.
 //
 //go:uintptrescapes
@@ -70,7 +71,7 @@ func call(name string, function uintptr, args ...uintptr) error {
 	return check(name, int32(dl.Call(function, args...)))
 }
 
-// create calls a function that returns a handle, and writes its code to the last argument, *code.
+// create calls a function that returns a handle and writes its code to *code, its last argument.
 //
 //go:uintptrescapes
 func create(name string, function uintptr, code *int32, args ...uintptr) (uintptr, error) {
@@ -91,7 +92,7 @@ func check(name string, code int32) error {
 	return codeError{name, code}
 }
 
-// A codeError is what a function of OpenCL returned.
+// A codeError is an error code that a function of OpenCL returned.
 type codeError struct {
 	name string
 	code int32
@@ -104,7 +105,7 @@ func (e codeError) Error() string {
 	return fmt.Sprintf("%s: error %d", e.name, e.code)
 }
 
-// meanings are those of the codes that a user can do something about.
+// meanings has texts for the codes that a user can act on.
 var meanings = map[int32]string{
 	-1: "no device found", -2: "the device is not available", -3: "it has no compiler",
 	-4: "no memory left on the device", -5: "no resources left on the device",

@@ -1,5 +1,5 @@
-// Package cpu computes a model on the processor: engine.Backend on package kernels. The forward
-// pass is forward.go, and reads like picoGPT.
+// Package cpu computes a model on the processor: it implements engine.Backend with package kernels.
+// The forward pass is in forward.go, which reads like picoGPT.
 package cpu
 
 import (
@@ -10,8 +10,8 @@ import (
 	"picogpt/kernels"
 )
 
-// A backend is the workers, the pages of the caches, and the rows of the current pass with their
-// scratch memory, which is kept from pass to pass. forward.go says what happens to them.
+// A backend holds the workers, the pages of the caches, and the rows of the current pass with their
+// scratch memory, which later passes use again. forward.go computes with them.
 type backend struct {
 	params *engine.Params
 	team   *kernels.Team
@@ -20,10 +20,11 @@ type backend struct {
 	ctx  context.Context
 	pass *engine.Pass
 
-	wholePass, onlyLayers func(*kernels.Worker) // made once: a method value is an allocation
+	// assigned once, because a method value is an allocation
+	wholePass, onlyLayers func(*kernels.Worker)
 
 	rows  int            // of the pass
-	spans []kernels.Span // what attention needs of each span
+	spans []kernels.Span // the inputs of attention for each span
 	alone bool           // the layers run on one worker
 
 	x, norm, sum []float32 // [rows, n_embd]
@@ -31,15 +32,15 @@ type backend struct {
 	inner        []float32 // [rows, n_inner]
 
 	engine.Outputs     // the rows whose logits are wanted
-	gathered       int // rows of the pass that have been looked at
+	gathered       int // number of rows whose logits were gathered or skipped
 
 	stopped atomic.Bool // the context has ended
-	ended   error       // with this, which it may not say again
+	ended   error       // the context's error
 }
 
 var _ engine.Backend = (*backend)(nil)
 
-// New makes a backend that runs on a team, which it leaves open.
+// New returns a backend that runs on a team. The backend does not close the team.
 func New(team *kernels.Team, p *engine.Params, cache *engine.Budget) engine.Backend {
 	b := &backend{params: p, team: team}
 	b.pool.params, b.pool.budget = p, cache
@@ -56,12 +57,12 @@ func (b *backend) NewCache() engine.Cache { return &cache{pool: &b.pool} }
 // Inside implements engine.Backend.
 func (b *backend) Inside() bool { return b.team.Inside() }
 
-// Close implements engine.Backend: the garbage collector takes the memory.
+// Close implements engine.Backend: the garbage collector frees the memory.
 func (b *backend) Close() error { return nil }
 
-// aloneBelow is how many multiplications must be between two barriers, very roughly, before it is
-// worth it to share them out: a layer has ten barriers, and each takes about a microsecond, or far
-// more on a machine that is busy with other things. The bits do not depend on it.
+// aloneBelow is a rough number of multiplications between two barriers below which one worker does
+// all: a layer has ten barriers, and each takes about a microsecond, or much more on a machine that
+// is busy with other work. The bits do not depend on it.
 const aloneBelow = 1 << 20
 
 // Run implements engine.Backend.
@@ -83,8 +84,8 @@ func (b *backend) Run(ctx context.Context, p *engine.Pass) error {
 	return b.Err()
 }
 
-// prepare lays out the rows of the pass, and makes room for them. Nothing is kept from the pass
-// before.
+// prepare assigns the rows of the pass to its spans, and makes room for them. No data of the
+// previous pass is used.
 func (b *backend) prepare() {
 	c := b.params
 	b.Begin(c, b.pass)
@@ -100,8 +101,8 @@ func (b *backend) prepare() {
 	}
 }
 
-// span says where attention finds the queries, keys and values of a span's rows, and where it puts
-// its results: from qkv [rows, 3·n_embd] to norm [rows, n_embd].
+// span returns the queries, keys and values of a span's rows, and the memory for the results of
+// attention: from qkv [rows, 3·n_embd] to norm [rows, n_embd].
 func (b *backend) span(i int) kernels.Span {
 	s, n, dim, row := &b.pass.Spans[i], b.params.Embd, b.params.HeadDim(), b.Start(i)
 	cache, qkv := s.Cache.(*cache), b.qkv[row*3*n:]
@@ -116,7 +117,7 @@ func (b *backend) span(i int) kernels.Span {
 	}
 }
 
-// release forgets the callers' memory.
+// release drops the references to the callers' memory.
 func (b *backend) release() {
 	b.ctx, b.pass = nil, nil
 	b.End()

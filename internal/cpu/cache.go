@@ -9,27 +9,27 @@ import (
 	"picogpt/kernels"
 )
 
-// A cache is the pages of one session. Page i holds the keys and values of positions [64·i,
-// 64·i+64) for all layers. Only the last page may have less room than for 64 positions. Outside of
-// an evaluation there are as many pages as the positions need.
+// A cache holds the pages of one session. Page i holds the keys and values of positions [64·i,
+// 64·i+64) for all layers. Only the last page may have room for fewer than 64 positions. Outside an
+// evaluation the session has exactly as many pages as its positions need.
 type cache struct {
 	pool *pool
 	held int // positions
 
 	pages        []*page
-	keys, values []kernels.KV // of the pages, as the kernels read them
+	keys, values []kernels.KV // those of the pages, in the form for the kernels
 
-	before   []*page // while reserved: what pages[first:] were
+	before   []*page // while a reservation is open: pages[first:] before it
 	first    int
-	reserved int // while reserved: positions that Commit makes it hold
+	reserved int // while a reservation is open: the number of positions after Commit
 }
 
 var _ engine.Cache = (*cache)(nil)
 
 func pagesFor(positions int) int { return (positions + kernels.Block - 1) / kernels.Block }
 
-// Reserve implements engine.Cache. A page that a fork shares or that has too little room is
-// replaced by a copy.
+// Reserve implements engine.Cache. It replaces a page that a fork shares, or that has too little
+// room, by a copy.
 func (c *cache) Reserve(n int) error {
 	c.first, c.reserved = c.held/kernels.Block, c.held+n
 	c.before = append(c.before[:0], c.pages[c.first:]...)
@@ -59,7 +59,7 @@ func (c *cache) Reserve(n int) error {
 	return nil
 }
 
-// set makes p page i, which may be one more than there are.
+// set sets page i, which may be the next new one.
 func (c *cache) set(i int, p *page) {
 	var keys, values kernels.KV
 	if p != nil {
@@ -73,7 +73,7 @@ func (c *cache) set(i int, p *page) {
 	c.pages[i], c.keys[i], c.values[i] = p, keys, values
 }
 
-// cut leaves the first n pages in the lists.
+// cut removes all but the first n pages from the lists.
 func (c *cache) cut(n int) {
 	clear(c.pages[n:])
 	clear(c.keys[n:])
@@ -81,7 +81,7 @@ func (c *cache) cut(n int) {
 	c.pages, c.keys, c.values = c.pages[:n], c.keys[:n], c.values[:n]
 }
 
-// restore brings back the pages from before Reserve, which has replaced those before page end.
+// restore undoes Reserve, which has replaced the pages before page end.
 func (c *cache) restore(end int) {
 	for i := c.first; i < end; i++ {
 		if j := i - c.first; j >= len(c.before) || c.pages[i] != c.before[j] {
@@ -95,7 +95,7 @@ func (c *cache) restore(end int) {
 	c.forget()
 }
 
-// forget ends what Reserve began.
+// forget ends a reservation.
 func (c *cache) forget() {
 	clear(c.before)
 	c.before, c.first = c.before[:0], len(c.pages)
@@ -149,5 +149,5 @@ func (c *cache) Bytes() int64 {
 // Release implements engine.Cache.
 func (c *cache) Release() { c.Truncate(0) }
 
-// room returns how many positions the last page has room for.
+// room returns the number of positions for which the last page has room.
 func (c *cache) room() int { return roomOf(c.pages[len(c.pages)-1]) }

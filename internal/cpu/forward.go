@@ -1,12 +1,12 @@
 package cpu
 
-// The forward pass. Every worker runs these functions together; each operation of package kernels
-// takes the worker's share and ends with a barrier. Compare reference/gpt2.go, which is the same in
-// float64 without the machinery.
+// The forward pass. All workers run these functions together; each operation of package kernels
+// does the worker's share and ends with a barrier. reference/gpt2.go is the same in float64,
+// without cache and workers.
 
 import "picogpt/kernels"
 
-// forward computes the rows of a pass and hands out the logits that are wanted.
+// forward computes the rows of a pass and hands out the wanted logits.
 func (b *backend) forward(w *kernels.Worker) {
 	if b.alone {
 		kernels.Alone(w, b.onlyLayers)
@@ -50,14 +50,14 @@ func (b *backend) embed(w *kernels.Worker) {
 	w.Sync()
 }
 
-// block: x += mha(ln_1(x)); x += mlp(ln_2(x)). It reports false, to every worker alike, where the
-// context has ended.
+// block: x += mha(ln_1(x)); x += mlp(ln_2(x)). It returns false if the context has ended, to all
+// workers alike.
 func (b *backend) block(w *kernels.Worker, layer int) bool {
 	h, n, eps := &b.params.H[layer], b.rows, b.params.Epsilon
 
 	// x, norm and sum are [rows, n_embd]
 	kernels.LayerNorm(w, b.norm, b.x, n, h.Ln1.Gain, h.Ln1.Bias, eps)
-	if b.stopped.Load() { // set before this barrier, and again only after others
+	if b.stopped.Load() { // one worker sets it before this barrier, and again only after later ones
 		return false
 	}
 	kernels.Linear(w, b.qkv, b.norm, n, &h.CAttn.Weight, h.CAttn.Bias) // -> [rows, 3*n_embd]
@@ -73,7 +73,7 @@ func (b *backend) block(w *kernels.Worker, layer int) bool {
 	return true
 }
 
-// logitsOfRows: logits = ln_f(x) @ wte.T, for the rows where they are wanted, a group at a time.
+// logitsOfRows: logits = ln_f(x) @ wte.T for the rows whose logits are wanted, a group at a time.
 func (b *backend) logitsOfRows(w *kernels.Worker) {
 	p := b.params
 	for row := 0; row < b.rows; {

@@ -1,6 +1,6 @@
 package cpu
 
-// The pool of cache pages of one model: their sizes, and the memory of those that are free.
+// The pool of cache pages of one model: the sizes of pages, and the memory of free pages.
 
 import (
 	"math/bits"
@@ -21,10 +21,10 @@ type page struct {
 // leastRoom is the room of a new session's page, in positions: a short text takes little memory.
 const leastRoom = 8
 
-// rooms is how many sizes of pages there are: 8, 16, 32 and 64 positions.
+// rooms is the number of sizes of pages: 8, 16, 32 and 64 positions.
 const rooms = 4
 
-// roomOf returns the room of a page, 0 where there is none.
+// roomOf returns the room of a page, or 0 for nil.
 func roomOf(p *page) int {
 	if p == nil {
 		return 0
@@ -32,11 +32,11 @@ func roomOf(p *page) int {
 	return p.room
 }
 
-// A pool makes pages and takes them back. It is safe for concurrent use.
+// A pool allocates and frees pages. It is safe for concurrent use.
 type pool struct {
 	params *engine.Params
 	budget *engine.Budget
-	free   [rooms]sync.Pool // *page, by room: the garbage collector takes what nobody needs
+	free   [rooms]sync.Pool // *page, by room; the garbage collector frees unused ones
 }
 
 // roomFor returns the least room that holds n positions.
@@ -55,7 +55,7 @@ func (p *pool) bytes(room int) int64 {
 // freeOf returns the free pages of that room.
 func (p *pool) freeOf(room int) *sync.Pool { return &p.free[bits.Len(uint(room/leastRoom))-1] }
 
-// get returns a page that belongs to the caller. What it holds is left from before.
+// get returns a page that belongs to the caller. It contains old data.
 func (p *pool) get(room int) (*page, error) {
 	if err := p.budget.Take(p.bytes(room)); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (p *pool) get(room int) (*page, error) {
 	return g, nil
 }
 
-// drop gives back one reference to a page.
+// drop removes one reference to a page.
 func (p *pool) drop(g *page) {
 	if g.refs.Add(-1) == 0 {
 		p.budget.Give(p.bytes(g.room))
@@ -78,7 +78,7 @@ func (p *pool) drop(g *page) {
 	}
 }
 
-// copy copies all of from to a page that has as much room, or more.
+// copy copies all of from to a page that has at least as much room.
 func (p *pool) copy(to, from *page) {
 	heads, dim := len(p.params.H)*p.params.Heads, p.params.HeadDim()
 	kernels.MoveKV(to.keys, to.values, to.room, from.keys, from.values, from.room, heads, dim, dim)

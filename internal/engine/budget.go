@@ -1,6 +1,6 @@
 package engine
 
-// Budget: how much memory the caches of a model take, and may take.
+// Budget: the memory that the caches of a model take, and its bound.
 
 import (
 	"fmt"
@@ -13,16 +13,16 @@ type Budget struct {
 	used  atomic.Int64
 }
 
-// NewBudget makes a budget of so many bytes, 0 for no limit.
+// NewBudget returns a budget of limit bytes; 0 means no limit.
 func NewBudget(limit int64) *Budget { return &Budget{limit: limit} }
 
-// Used returns the bytes that are taken.
+// Used returns the number of bytes that are taken.
 func (b *Budget) Used() int64 { return b.used.Load() }
 
-// Limit returns how many bytes may be taken, 0 for no limit.
+// Limit returns how many bytes may be taken; 0 means no limit.
 func (b *Budget) Limit() int64 { return b.limit }
 
-// Take takes n bytes, or returns an ErrCacheFull that says how many there are.
+// Take takes n bytes, or returns an ErrCacheFull with the numbers.
 func (b *Budget) Take(n int64) error {
 	for {
 		used := b.used.Load()

@@ -1,7 +1,7 @@
 package engine
 
-// The outputs of a pass: which rows want logits, and where these go. Every backend hands them out
-// in this way.
+// The outputs of a pass: which rows need logits, and where the logits are written. All backends use
+// it.
 
 import (
 	"cmp"
@@ -11,24 +11,24 @@ import (
 	"picogpt/kernels"
 )
 
-// Outputs are the rows of a pass whose logits are wanted, a group at a time. The zero value is
-// ready; its memory is kept from pass to pass.
+// Outputs holds the rows of a pass whose logits are wanted, one group at a time. The zero value can
+// be used; later passes use its memory again.
 type Outputs struct {
-	// of the group: numbers of rows in the pass
+	// the rows of the pass that are in the group
 	Wanted []int
-	Hidden []float32 // [len(Wanted), n_embd], after ln_f: the backend writes it
-	Logits []float32 // [len(Wanted), vocab_size], likewise
-	Best   []Best    // [len(Wanted)]: one that has IDs takes the place of the two above
+	Hidden []float32 // [len(Wanted), n_embd], after ln_f; written by the backend
+	Logits []float32 // [len(Wanted), vocab_size]; written by the backend
+	Best   []Best    // [len(Wanted)]; one that has IDs replaces Hidden and Logits
 
 	params *Params
 	pass   *Pass
-	starts []int // the row at which each span begins
+	starts []int // the first row of each span
 	rows   int   // of the pass
 
 	nonFinite atomic.Pointer[NonFiniteError] // the first one found, in the order of the pass
 }
 
-// Begin lays out the rows of a pass.
+// Begin sets the pass, and computes the rows of its spans.
 func (o *Outputs) Begin(params *Params, pass *Pass) {
 	o.params, o.pass = params, pass
 	o.nonFinite.Store(nil)
@@ -39,16 +39,16 @@ func (o *Outputs) Begin(params *Params, pass *Pass) {
 	}
 }
 
-// End forgets the pass, whose memory is the caller's.
+// End drops the references to the pass, which belongs to the caller.
 func (o *Outputs) End() { o.pass = nil }
 
 // Rows returns the number of rows of the pass.
 func (o *Outputs) Rows() int { return o.rows }
 
-// Start returns the row at which a span begins.
+// Start returns the first row of a span.
 func (o *Outputs) Start(span int) int { return o.starts[span] }
 
-// At returns the span that a row belongs to, and which of its tokens it is.
+// At returns the span of a row, and the index of its token there.
 func (o *Outputs) At(row int) (span, token int) {
 	span = len(o.starts) - 1
 	for o.starts[span] > row {
@@ -60,8 +60,8 @@ func (o *Outputs) At(row int) (span, token int) {
 // GroupRows bounds the rows of logits that exist at a time: each is a vocabulary of floats.
 const GroupRows = 64
 
-// Gather makes Wanted the next rows, from row on, whose logits are wanted, and makes room for what
-// they give. It returns the row from which to go on.
+// Gather sets Wanted to the next rows, from row on, whose logits are wanted, and makes room for
+// their outputs. It returns the row after the last one that it checked.
 func (o *Outputs) Gather(row int) int {
 	o.Wanted = o.Wanted[:0]
 	for ; row < o.rows && len(o.Wanted) < GroupRows; row++ {
@@ -80,8 +80,8 @@ func (o *Outputs) Gather(row int) int {
 	return row
 }
 
-// Needs returns how many of the greatest logits are all that is needed of row i of the group, 0
-// where the row is.
+// Needs returns how many of the greatest logits of row i of the group are needed; 0 means the whole
+// row.
 func (o *Outputs) Needs(i int) int {
 	span, token := o.At(o.Wanted[i])
 	s := &o.pass.Spans[span]
@@ -98,13 +98,13 @@ func grow(b *[]float32, n int) {
 	*b = (*b)[:n]
 }
 
-// A worker looks at so many logits of a row in one task: fewer, where there are few rows for many
-// workers.
+// A worker processes between leastDelivered and mostDelivered logits of a row in one task: fewer if
+// there are few rows for many workers.
 const leastDelivered, mostDelivered = 2048, 16384
 
-// Deliver checks the logits of a group, copies those that spans want, and shows rows to the
-// visitor. Those that have a Best are finite, and no span wants their logits. All workers of a team
-// call it together.
+// Deliver checks the logits of a group, copies those that spans want, and calls Visit for its rows.
+// Rows with a Best are finite, and no span wants their logits. All workers of a team call Deliver
+// together.
 func (o *Outputs) Deliver(w *kernels.Worker) {
 	v, leaves := o.params.Vocab, w.Leaves()
 	each := min(max(leastDelivered, (len(o.Wanted)*v+w.Size()-1)/w.Size()), mostDelivered)
@@ -136,7 +136,7 @@ func (o *Outputs) Deliver(w *kernels.Worker) {
 	w.Sync()
 }
 
-// row returns row i of the group, as the visitor gets it.
+// row returns row i of the group in the form for the visitor.
 func (o *Outputs) row(i int) Row {
 	if len(o.Best[i].IDs) > 0 {
 		return Row{Best: &o.Best[i]}
@@ -147,7 +147,7 @@ func (o *Outputs) row(i int) Row {
 	}
 }
 
-// Visited reports whether a row of the group is shown to the visitor, and so is its Hidden.
+// Visited reports whether a row of the group is visited, so that its Hidden is needed.
 func (o *Outputs) Visited() bool {
 	for _, row := range o.Wanted {
 		if span, token := o.At(row); token >= o.pass.Spans[span].Visit {
@@ -168,7 +168,8 @@ func firstNonFinite(x []float32) int {
 	return -1
 }
 
-// report keeps the first logit of those found, so that the error does not depend on the workers.
+// report stores found unless an earlier logit was found, so that the error does not depend on the
+// workers.
 func (o *Outputs) report(found *NonFiniteError) {
 	for {
 		old := o.nonFinite.Load()

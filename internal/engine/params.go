@@ -4,7 +4,7 @@ package engine
 
 import "picogpt/kernels"
 
-// Params are what a backend computes with. They do not change.
+// Params are the parameters of a model. They are immutable.
 type Params struct {
 	Vocab     int // vocab_size
 	Positions int // n_positions
@@ -12,7 +12,7 @@ type Params struct {
 	Heads     int // n_head; each is n_embd/n_head wide
 	Inner     int // n_inner
 
-	CacheFormat kernels.Format // of keys and values: F32 or F16, as kernels.KV says
+	CacheFormat kernels.Format // of keys and values: F32 or F16, see kernels.KV
 
 	Epsilon    float32 // layer_norm_epsilon
 	Activation kernels.Activation
@@ -21,7 +21,7 @@ type Params struct {
 	WPE []float32      // [n_positions, n_embd]
 	H   []Block        // [n_layer]
 	LnF Norm           // [n_embd]
-	// [vocab_size, n_embd]: &WTE, or lm_head where the checkpoint has another
+	// [vocab_size, n_embd]: &WTE, or lm_head if the checkpoint has one that differs
 	LMHead *kernels.Matrix
 }
 
@@ -33,10 +33,10 @@ type Block struct {
 	Scale           float32 // of the attention scores
 }
 
-// A Norm is the parameters of a layer norm.
+// A Norm holds the parameters of a layer norm.
 type Norm struct{ Gain, Bias []float32 } // [n_embd]
 
-// A Linear is the parameters of a linear layer.
+// A Linear holds the parameters of a linear layer.
 type Linear struct {
 	Weight kernels.Matrix // [in, out]
 	Bias   []float32      // [out]
@@ -45,7 +45,7 @@ type Linear struct {
 // HeadDim returns the width of a head.
 func (p *Params) HeadDim() int { return p.Embd / p.Heads }
 
-// Linears lists the layers whose weights every token reads.
+// Linears returns the linear layers of a block: every token reads all their weights.
 func (b *Block) Linears() []*Linear {
 	return []*Linear{&b.CAttn, &b.AttnProj, &b.CFC, &b.MLPProj}
 }
@@ -59,8 +59,8 @@ func (b *Block) Weights() int {
 	return n
 }
 
-// Bytes returns the size of the weights that one decoding step reads: the linear layers and the
-// head.
+// Bytes returns the number of bytes of weights that one decoding step reads: the linear layers and
+// the head.
 func (p *Params) Bytes() int64 {
 	n := p.LMHead.Bytes()
 	for i := range p.H {

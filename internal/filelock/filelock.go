@@ -1,15 +1,16 @@
-// Package filelock locks open files against other processes. A lock is given back when the file is
-// closed, however the process ends.
+// Package filelock locks open files against other processes. Closing the file, or the end of the
+// process, releases a lock.
 //
-// On Unix it is flock's, which keeps nobody from reading or writing. On Windows it is on the first
-// byte of the file, as Python's msvcrt.locking has it, and no other handle can read or write that.
+// On Unix it uses flock, which does not keep others from reading or writing. On Windows the lock is
+// on the first byte of the file, as in Python's msvcrt.locking, and no other handle can read or
+// write that byte.
 package filelock
 
 import "os"
 
-// Try locks an open file, or reports that another process has it locked, or the same one through
-// another opening. An error says that the system or the file system has no locks.
+// Try locks an open file. It returns false if another process has locked the file, or this process
+// through another handle. It returns an error if the system or the file system has no locks.
 func Try(f *os.File) (taken bool, err error) { return try(f, true) }
 
-// TryShared is Try for one of several that may have the file locked, side by side and all by TryShared.
+// TryShared is Try for a shared lock: several handles may have one at the same time.
 func TryShared(f *os.File) (taken bool, err error) { return try(f, false) }

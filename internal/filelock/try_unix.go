@@ -16,7 +16,8 @@ func try(f *os.File, alone bool) (taken bool, err error) {
 	return tryWith(func() error { return syscall.Flock(int(f.Fd()), how) })
 }
 
-// tryWith is try with the call that locks. A signal may interrupt it, which says nothing.
+// tryWith is try with the function that locks. It calls the function again if a signal interrupts
+// it.
 func tryWith(lock func() error) (taken bool, err error) {
 	for err = lock(); errors.Is(err, syscall.EINTR); {
 		err = lock()

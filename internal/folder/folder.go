@@ -1,5 +1,5 @@
-// Package folder reads the files of one checkpoint, wherever they lie: in a directory, in memory or
-// in any other fs.FS. Files may be hostile: only regular ones are opened, and reading is bounded.
+// Package folder reads the files of one checkpoint in a directory, in memory or in any other fs.FS.
+// Files may be hostile: only regular ones are opened, and reading is bounded.
 package folder
 
 import (
@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// Split returns the folder of a checkpoint that a user names and, if path is not the folder itself,
-// the name of the file in it.
+// Split returns the folder of the checkpoint at path and, if path is a file in that folder, the
+// name of the file.
 func Split(path string) (dir Dir, name string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -23,13 +23,13 @@ func Split(path string) (dir Dir, name string, err error) {
 	if info.IsDir() {
 		return Dir(path), "", nil
 	}
-	above, name := filepath.Split(path) // and not filepath.Dir, which cleans: link/../x is not x
+	above, name := filepath.Split(path) // filepath.Dir would clean the path, but link/../x is not x
 	return Dir(above), name, nil
 }
 
-// Dir is a directory, "" the current one. Its files are *os.File, which can be mapped. Unlike
-// os.DirFS it opens names that are not valid UTF-8: they are what a user gave or what the directory
-// lists.
+// Dir is a directory; "" is the current one. Its files are *os.File, which can be mapped. Unlike
+// os.DirFS it opens names that are not valid UTF-8, because users and directories may have such
+// names.
 type Dir string
 
 // Path returns the path of a file in the directory.
@@ -49,25 +49,25 @@ func (d Dir) Path(name string) string {
 	return dir + string(filepath.Separator) + name
 }
 
-// separators are what stands between names in a path.
+// separators are the characters between names in a path.
 var separators = "/" + string(filepath.Separator)
 
-// Open is fs.FS's.
+// Open implements fs.FS.
 func (d Dir) Open(name string) (fs.File, error) { return os.Open(d.Path(name)) }
 
-// Stat is fs.StatFS's.
+// Stat implements fs.StatFS.
 func (d Dir) Stat(name string) (fs.FileInfo, error) { return os.Stat(d.Path(name)) }
 
-// Lstat is fs.ReadLinkFS's.
+// Lstat implements fs.ReadLinkFS.
 func (d Dir) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(d.Path(name)) }
 
-// ReadLink is fs.ReadLinkFS's.
+// ReadLink implements fs.ReadLinkFS.
 func (d Dir) ReadLink(name string) (string, error) { return os.Readlink(d.Path(name)) }
 
-// ReadDir is fs.ReadDirFS's.
+// ReadDir implements fs.ReadDirFS.
 func (d Dir) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(d.Path(name)) }
 
-// Path returns how messages name a file of fsys.
+// Path returns the path of a file of fsys for messages.
 func Path(fsys fs.FS, name string) string {
 	if d, ok := fsys.(Dir); ok {
 		return d.Path(name)
@@ -75,7 +75,7 @@ func Path(fsys fs.FS, name string) string {
 	return name
 }
 
-// Open opens a regular file and returns its size. Anything else is refused before it is opened, for
+// Open opens a regular file and returns its size. It refuses anything else before opening it:
 // opening a named pipe would wait for a writer. Errors do not name the file.
 func Open(fsys fs.FS, name string) (fs.File, int64, error) {
 	info, err := fs.Stat(fsys, name)
@@ -114,7 +114,7 @@ func Read(fsys fs.FS, name string, limit int64) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Cause strips the operation and the path from a file error: our messages begin with the path.
+// Cause removes the operation and the path from a file error: our messages begin with the path.
 func Cause(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
@@ -127,7 +127,7 @@ func Cause(err error) error {
 	return err
 }
 
-// Kind says in words what a file is: "a pipe".
+// Kind returns the kind of a file in words, for example "a pipe".
 func Kind(m fs.FileMode) string {
 	switch {
 	case m.IsRegular():

@@ -14,7 +14,7 @@ import (
 // Memory is a folder of files in memory, by name. They are used in place and must not change.
 type Memory map[string][]byte
 
-// Open is fs.FS's. A file is a *MemoryFile.
+// Open implements fs.FS. A file is a *MemoryFile.
 func (m Memory) Open(name string) (fs.File, error) {
 	fail := func(err error) (fs.File, error) {
 		return nil,
@@ -40,17 +40,17 @@ func (m Memory) Open(name string) (fs.File, error) {
 // A MemoryFile is an open file of a Memory.
 type MemoryFile struct {
 	*bytes.Reader
-	Bytes []byte // the file's, not a copy
+	Bytes []byte // the bytes themselves, not a copy
 	info  memoryInfo
 }
 
-// Stat is fs.File's.
+// Stat implements fs.File.
 func (f *MemoryFile) Stat() (fs.FileInfo, error) { return f.info, nil }
 
 // Close does nothing.
 func (f *MemoryFile) Close() error { return nil }
 
-// A memoryList is the open folder itself.
+// A memoryList is the open folder.
 type memoryList struct{ rest []fs.DirEntry }
 
 func (l *memoryList) Stat() (fs.FileInfo, error) { return memoryInfo{".", -1}, nil }
@@ -60,7 +60,7 @@ func (l *memoryList) Read([]byte) (int, error) {
 	return 0, &fs.PathError{Op: "read", Path: ".", Err: fs.ErrInvalid}
 }
 
-// ReadDir is fs.ReadDirFile's.
+// ReadDir implements fs.ReadDirFile.
 func (l *memoryList) ReadDir(n int) ([]fs.DirEntry, error) {
 	if n <= 0 {
 		n = len(l.rest)
@@ -73,7 +73,7 @@ func (l *memoryList) ReadDir(n int) ([]fs.DirEntry, error) {
 	return part, nil
 }
 
-// memoryInfo describes a file, or with size -1 the folder.
+// memoryInfo describes a file or, with size -1, the folder.
 type memoryInfo struct {
 	name string
 	size int64

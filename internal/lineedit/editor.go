@@ -1,10 +1,10 @@
-// Package lineedit reads lines that a person types on a terminal, with the usual keys to edit them
-// and to bring back earlier ones.
+// Package lineedit reads lines that a user types on a terminal, with the usual keys for editing and
+// for earlier lines.
 //
-// What comes at once, as a paste does, is drawn once: the work grows with its length. Ctrl-Z
-// suspends the program, which gets its terminal back as it left it.
+// Characters that arrive together, as in a paste, are drawn once: the work is proportional to their
+// number. Ctrl-Z suspends the program and restores the state of the terminal.
 //
-// It is for systems with termios. See Open.
+// It needs a system with termios. See Open.
 package lineedit
 
 import (
@@ -16,41 +16,42 @@ import (
 	"sync"
 )
 
-// ErrAborted is the error of a line that Ctrl-C forgets.
+// ErrAborted is the error for a line that Ctrl-C has aborted.
 var ErrAborted = errors.New("aborted")
 
-// ErrUnsupported is the error of Open where lines cannot be edited.
+// ErrUnsupported is the error of Open if lines cannot be edited.
 var ErrUnsupported = errors.New("lines cannot be edited on this terminal")
 
 const (
-	// longestLine is how many characters a line has at most; more are not taken.
+	// longestLine is the greatest number of characters in a line; more are ignored.
 	longestLine = 16 << 20
 
-	// mostAhead is about how many bytes are read before they are asked for.
+	// mostAhead is approximately how many bytes are read before a line needs them.
 	mostAhead = 1 << 20
 
-	// mostLines is how many lines are remembered.
+	// mostLines is the number of lines in the history.
 	mostLines = 1000
 )
 
-// An Editor edits lines. Its methods are for one goroutine, but Close may be called by any.
+// An Editor edits lines. One goroutine at a time may call its methods; any goroutine may call
+// Close.
 type Editor struct {
-	// Complete returns what a line may become that the Tab key ends; nil completes nothing.
+	// Complete returns the completions of a line for the Tab key; nil completes nothing.
 	Complete func(line string) []string
 
 	terminal terminal
 
-	queue struct { // what was typed and was not asked for yet
+	queue struct { // what was typed and not used yet
 		sync.Mutex
 		changed *sync.Cond
 		keys    []byte
 		err     error // after the keys
 	}
 
-	mu      sync.Mutex // guards what is below: Ctrl-Z comes at any time
+	mu      sync.Mutex // guards the fields below: Ctrl-Z may come at any time
 	editing bool       // a line is being edited
-	resumed bool       // suspend has drawn the line again, SIGCONT need not
-	keys    []byte     // that are not used yet
+	resumed bool       // suspend has drawn the line again, so that SIGCONT need not
+	keys    []byte     // not used yet
 	line    line
 	screen  screen
 	history []string
@@ -62,31 +63,31 @@ type terminal interface {
 	io.ReadWriter
 	size() (columns, rows int)
 	setMode(m mode) error
-	suspend() // stops the process, and returns when it goes on
+	suspend() // stops the process, and returns when it continues
 }
 
-// A mode is what the terminal does with what is typed.
+// A mode says how the terminal treats what is typed.
 type mode int
 
 const (
 	asItWas mode = iota
-	quiet        // it shows nothing, and Ctrl-C is a signal: for the time between lines
+	quiet        // it shows nothing, and Ctrl-C is a signal: used between lines
 	edited       // it shows nothing, and all keys are read
-	closed       // as it was, and so it stays
+	closed       // as it was before Open, for good
 )
 
-// A line is what is being edited.
+// A line is the line that is being edited.
 type line struct {
 	text []rune
 	at   int // the cursor, in text
 
-	past   int    // the line of the history that is shown, len(history) for the new one
+	past   int    // index of the history line that is shown; len(history) for the new line
 	typed  []rune // the new one, while another is shown
 	choice int    // of completions
 	tabbed []string
 }
 
-// Open takes the terminal that in and out are. Close gives it back.
+// Open takes over the terminal of in and out. Close gives it back.
 func Open(in, out *os.File) (*Editor, error) {
 	t, err := openTerminal(in, out)
 	if err != nil {
@@ -105,10 +106,10 @@ func newEditor(t terminal) *Editor {
 	return e
 }
 
-// Close gives the terminal back as it was, for good.
+// Close restores the state of the terminal, for good.
 func (e *Editor) Close() { e.terminal.setMode(closed) }
 
-// read takes what is typed, also between lines: Ctrl-Z works there, too.
+// read reads what is typed, also between lines, so that Ctrl-Z works there too.
 func (e *Editor) read() {
 	const ctrlZ = 0x1a
 	b := make([]byte, 1<<16)
@@ -134,7 +135,7 @@ func (e *Editor) read() {
 	}
 }
 
-// wait returns what was typed since it was called last, when there is something.
+// wait waits for keys, and returns those that were typed since its last call.
 func (e *Editor) wait() (keys []byte, err error) {
 	e.queue.Lock()
 	defer e.queue.Unlock()
@@ -149,7 +150,8 @@ func (e *Editor) wait() (keys []byte, err error) {
 	return keys, nil
 }
 
-// suspend gives the terminal back, stops the process and begins anew. It is called with the lock.
+// suspend restores the terminal, stops the process and, when it continues, takes the terminal
+// again. The caller holds the lock.
 func (e *Editor) suspend() {
 	if e.editing {
 		e.screen.end(e)
@@ -160,7 +162,7 @@ func (e *Editor) suspend() {
 	e.resume()
 }
 
-// resume sets the mode and draws the line on a new row. It is called with the lock.
+// resume sets the mode and draws the line on a new row. The caller holds the lock.
 func (e *Editor) resume() {
 	if !e.editing {
 		e.terminal.setMode(quiet)
@@ -171,7 +173,7 @@ func (e *Editor) resume() {
 	e.screen.draw(e)
 }
 
-// continued is called when the process goes on after a stop.
+// continued is called when the process continues after a stop.
 func (e *Editor) continued() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -182,7 +184,8 @@ func (e *Editor) continued() {
 	e.resume()
 }
 
-// Line reads a line, without its end. io.EOF is Ctrl-D on an empty line, or the terminal's end.
+// Line reads a line, without its end. It returns io.EOF for Ctrl-D on an empty line, and at the
+// terminal's end.
 func (e *Editor) Line(prompt string) (string, error) {
 	if err := e.start(prompt); err != nil {
 		return "", err
@@ -215,7 +218,7 @@ func (e *Editor) start(prompt string) error {
 	return nil
 }
 
-// advance uses the keys that are there, and draws what has become of the line.
+// advance handles the available keys, and draws the changed line.
 func (e *Editor) advance() (text string, done bool, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -235,7 +238,7 @@ func (e *Editor) stop() {
 	e.terminal.setMode(quiet)
 }
 
-// Remember adds a line to those that the arrow keys bring back.
+// Remember adds a line to the history for the arrow keys.
 func (e *Editor) Remember(text string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -248,7 +251,7 @@ func (e *Editor) Remember(text string) {
 	}
 }
 
-// showPast shows another line of the history that begins with what was typed.
+// showPast shows the next line of the history, in direction step, that begins with what was typed.
 func (e *Editor) showPast(step int) {
 	l := &e.line
 	if l.past == len(e.history) {
@@ -268,7 +271,7 @@ func (e *Editor) showPast(step int) {
 	}
 }
 
-// complete puts the next completion in the line's place.
+// complete replaces the line by the next completion.
 func (e *Editor) complete() {
 	l := &e.line
 	if l.tabbed == nil && e.Complete != nil {

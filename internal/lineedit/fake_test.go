@@ -140,9 +140,9 @@ func (f *fakeTerminal) control(what byte, n int) {
 	case 'H':
 		f.row, f.column = 0, 0
 	case 'J':
-		from := place{f.row, f.column}
+		from := cell{f.row, f.column}
 		if n == 2 {
-			from = place{}
+			from = cell{}
 		}
 		f.erase(from.row, from.column)
 	default:

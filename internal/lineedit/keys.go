@@ -1,6 +1,6 @@
 package lineedit
 
-// What the keys do.
+// The effects of the keys.
 
 import (
 	"io"
@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// The keys that are one byte. Those that are several have numbers below 0.
+// Keys of one byte. Keys of several bytes have numbers below 0.
 const (
 	ctrlA     = 1
 	ctrlB     = 2
@@ -31,7 +31,7 @@ const (
 	escape    = 27
 	backspace = 127
 
-	incomplete = -iota // the rest of the key is not there yet
+	incomplete = -iota // the rest of the key has not arrived
 	unknown
 	up
 	down
@@ -45,7 +45,8 @@ const (
 	deleteWord
 )
 
-// useKeys does what the keys say. done is at the end of the line; a part of a key stays.
+// useKeys handles the keys. done is true at the end of the line; an incomplete key stays in the
+// queue.
 func (e *Editor) useKeys() (done bool, err error) {
 	used := 0
 	defer func() { e.keys = slices.Delete(e.keys, 0, used) }()
@@ -76,7 +77,8 @@ func (e *Editor) useKeys() (done bool, err error) {
 	return false, nil
 }
 
-// insert puts the characters that are next at the cursor, all at once. It returns their bytes.
+// insert inserts the next characters at the cursor, all at once. It returns the number of their
+// bytes.
 func (e *Editor) insert(keys []byte) (n int) {
 	l := &e.line
 	var run []rune
@@ -109,7 +111,7 @@ func isCommand(parts ...[]rune) bool {
 	return true
 }
 
-// press does what a key says that neither ends the line nor is a character.
+// press handles a key that neither ends the line nor is a character.
 func (e *Editor) press(key int) {
 	l := &e.line
 	switch key {
@@ -151,7 +153,7 @@ func (e *Editor) press(key int) {
 	}
 }
 
-// cut takes a part out of the line, and leaves the cursor there.
+// cut removes a part of the line, and leaves the cursor there.
 func (l *line) cut(from, to int) []rune {
 	part := slices.Clone(l.text[from:to])
 	l.text = slices.Delete(l.text, from, to)
@@ -159,7 +161,8 @@ func (l *line) cut(from, to int) []rune {
 	return part
 }
 
-// before is where the character before the cursor begins: marks that stand on it belong to it.
+// before returns the index of the character before the cursor; combining marks belong to their
+// character.
 func (l *line) before() int {
 	at := max(0, l.at-1)
 	for at > 0 && width(l.text[at]) == 0 {
@@ -198,7 +201,7 @@ func (l *line) wordAfter() int {
 	return at
 }
 
-// parseKey returns the key that is next, and its bytes.
+// parseKey returns the next key, and the number of its bytes.
 func parseKey(keys []byte) (key, n int) {
 	switch {
 	case keys[0] != escape && keys[0] >= utf8.RuneSelf && !utf8.FullRune(keys):
@@ -228,10 +231,10 @@ func parseKey(keys []byte) (key, n int) {
 	return unknown, 2
 }
 
-// longestSequence is how many bytes a key has at most.
+// longestSequence is the greatest number of bytes of a key.
 const longestSequence = 32
 
-// parseSequence is parseKey for what begins with ESC [ or ESC O.
+// parseSequence is parseKey for keys that begin with ESC [ or ESC O.
 func parseSequence(keys []byte) (key, n int) {
 	for n = 2; ; n++ {
 		switch {
@@ -245,8 +248,8 @@ func parseSequence(keys []byte) (key, n int) {
 	}
 }
 
-// sequences are the keys of terminals as xterm, the Linux console and others write them. Any other
-// sequence is unknown.
+// sequences are the keys of xterm, the Linux console and other terminals. All other sequences are
+// unknown.
 var sequences = map[string]int{
 	"A": up, "B": down, "C": right, "D": left, "H": home, "F": end,
 	"1~": home, "7~": home, "4~": end, "8~": end, "3~": deleteKey,

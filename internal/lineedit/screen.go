@@ -1,6 +1,7 @@
 package lineedit
 
-// Drawing: what is new at the end is added, all else is drawn again.
+// Drawing: characters that were added at the end are only appended; otherwise the line is drawn
+// again.
 
 import (
 	"slices"
@@ -11,19 +12,19 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// A screen is what of the line is on the terminal.
+// A screen is what the terminal shows of the line.
 type screen struct {
 	prompt string
 	drawn  []rune // nil before the first drawing
-	at     int    // where in it the cursor is
-	place  place  // of the cursor
-	above  int    // rows of the line above it
+	at     int    // index in drawn of the cursor
+	cell   cell   // of the cursor
+	above  int    // rows of the line above the first one that is shown
 }
 
-// A place is a cell of the rows that the prompt and the line take.
-type place struct{ row, column int }
+// A cell is one cell of the rows of the prompt and the line.
+type cell struct{ row, column int }
 
-// begin says that the cursor is at the beginning of a free row.
+// begin sets the state for a cursor at the beginning of a free row.
 func (s *screen) begin(prompt string) { *s = screen{prompt: prompt} }
 
 // clear empties the terminal.
@@ -32,16 +33,16 @@ func (s *screen) clear(e *Editor) {
 	s.begin(s.prompt)
 }
 
-// end puts the cursor on the row below the line.
+// end moves the cursor to the row below the line.
 func (s *screen) end(e *Editor) {
 	e.line.at = len(e.line.text)
 	s.draw(e)
-	if s.place.column > 0 {
+	if s.cell.column > 0 {
 		e.write("\r\n")
 	}
 }
 
-// draw shows the line as it is.
+// draw draws the line.
 func (s *screen) draw(e *Editor) {
 	columns, rows := e.terminal.size()
 	old, text := len(s.drawn), e.line.text
@@ -50,12 +51,12 @@ func (s *screen) draw(e *Editor) {
 	switch {
 	case added:
 		var b strings.Builder
-		from := s.place.row
-		s.place = appendCells(&b, s.place, text[old:], columns)
+		from := s.cell.row
+		s.cell = appendCells(&b, s.cell, text[old:], columns)
 		if old < len(text) {
-			endRow(&b, s.place)
+			endRow(&b, s.cell)
 		}
-		s.above += s.place.row - from
+		s.above += s.cell.row - from
 		e.write(b.String())
 	case s.drawn == nil || s.at != e.line.at || !slices.Equal(text, s.drawn):
 		s.drawAll(e, columns, rows)
@@ -66,11 +67,11 @@ func (s *screen) draw(e *Editor) {
 	}
 }
 
-// drawAll draws the line again, or as much of it around the cursor as fits on the terminal.
+// drawAll draws the line again, or the part around the cursor that fits on the terminal.
 func (s *screen) drawAll(e *Editor, columns, rows int) {
 	text := e.line.text
-	end := appendCells(nil, place{}, []rune(s.prompt), columns)
-	starts, cursor := make([]int, end.row+1), end // of the rows, in text
+	end := appendCells(nil, cell{}, []rune(s.prompt), columns)
+	starts, cursor := make([]int, end.row+1), end // the index in text of each row's start
 	for i, r := range text {
 		at, next := step(end, width(r), columns)
 		if at.row == len(starts) {
@@ -97,17 +98,17 @@ func (s *screen) drawAll(e *Editor, columns, rows int) {
 	}
 	last := end.row
 	if bottom := top + rows; bottom < len(starts) {
-		appendCells(&b, place{}, text[starts[top]:starts[bottom]], columns)
+		appendCells(&b, cell{}, text[starts[top]:starts[bottom]], columns)
 		last = bottom - 1
 	} else {
-		appendCells(&b, place{}, text[starts[top]:], columns)
+		appendCells(&b, cell{}, text[starts[top]:], columns)
 		endRow(&b, end)
 	}
 	move(&b, last-cursor.row, 'A')
 	b.WriteByte('\r')
 	move(&b, cursor.column, 'C')
 	e.write(b.String())
-	s.place, s.above = cursor, cursor.row-top
+	s.cell, s.above = cursor, cursor.row-top
 }
 
 func move(b *strings.Builder, n int, direction byte) {
@@ -117,8 +118,8 @@ func move(b *strings.Builder, n int, direction byte) {
 	}
 }
 
-// appendCells writes characters from a place on, and returns where the next one goes. b may be nil.
-func appendCells(b *strings.Builder, p place, text []rune, columns int) place {
+// appendCells writes characters from a cell on, and returns the next cell. b may be nil.
+func appendCells(b *strings.Builder, p cell, text []rune, columns int) cell {
 	for _, r := range text {
 		if _, p = step(p, width(r), columns); b == nil {
 			continue
@@ -131,26 +132,26 @@ func appendCells(b *strings.Builder, p place, text []rune, columns int) place {
 	return p
 }
 
-// step returns where a character goes that is w columns wide, and where the next one goes.
-func step(p place, w, columns int) (at, next place) {
+// step returns the cell of a character that is w columns wide, and the next cell.
+func step(p cell, w, columns int) (at, next cell) {
 	if p.column+w > columns {
-		p = place{row: p.row + 1}
+		p = cell{row: p.row + 1}
 	}
-	at, next = p, place{p.row, p.column + w}
+	at, next = p, cell{p.row, p.column + w}
 	if next.column >= columns {
-		next = place{row: p.row + 1}
+		next = cell{row: p.row + 1}
 	}
 	return at, next
 }
 
-// endRow moves to the next row where the last one is full: the terminal waits for a character there.
-func endRow(b *strings.Builder, p place) {
+// endRow moves to the next row if the last one is full: the terminal waits for a character there.
+func endRow(b *strings.Builder, p cell) {
 	if p.column == 0 && p.row > 0 {
 		b.WriteString("\r\n")
 	}
 }
 
-// width is how many columns a character takes.
+// width returns the number of columns of a character.
 func width(r rune) int {
 	switch {
 	case r >= ' ' && r < 0x7f || unicode.IsControl(r):

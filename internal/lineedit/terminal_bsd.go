@@ -7,9 +7,9 @@ import "golang.org/x/sys/unix"
 const (
 	getMode    = unix.TIOCGETA
 	setModeNow = unix.TIOCSETA
-	disabled   = 0xff // of a control character: no key is it
+	disabled   = 0xff // as a control character: no key has it
 )
 
-// stop stops the process group, as the terminal does at Ctrl-Z. It may return before that: SIGCONT
-// begins anew.
+// stop stops the process group, as the terminal does for Ctrl-Z. It may return before the process
+// stops: SIGCONT draws the line again.
 func stop() { unix.Kill(0, unix.SIGTSTP) }

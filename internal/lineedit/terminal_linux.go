@@ -11,13 +11,13 @@ import (
 const (
 	getMode    = unix.TCGETS
 	setModeNow = unix.TCSETS
-	disabled   = 0 // of a control character: no key is it
+	disabled   = 0 // as a control character: no key has it
 )
 
-// stop stops the process group, as the terminal does at Ctrl-Z, and returns when it goes on, or at
-// once where nobody could make it go on and the system ignores it. The others come first: a signal
-// to the group would come to another thread of this process, at some time later, while one to the
-// thread that sends it has come when the call returns.
+// stop stops the process group, as the terminal does for Ctrl-Z, and returns when it continues. It
+// returns at once if nobody could continue the process and the system ignores the signal. It stops
+// the other processes first: a signal to the group would reach another thread of this process, some
+// time later, but a signal to the sending thread has arrived when the call returns.
 func stop() {
 	own, group := unix.Getpid(), unix.Getpgrp()
 	processes, _ := os.ReadDir("/proc")

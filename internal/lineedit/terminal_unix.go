@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A unixTerminal is one with termios.
+// A unixTerminal is a terminal with termios.
 type unixTerminal struct {
 	in, out *os.File
 	was     unix.Termios
@@ -20,7 +20,7 @@ type unixTerminal struct {
 	closed bool
 }
 
-// leastColumns is how wide a terminal is on which lines can be edited.
+// leastColumns is the least width of a terminal for editing.
 const leastColumns = 10
 
 func openTerminal(in, out *os.File) (terminal, error) {
@@ -64,7 +64,7 @@ func (t *unixTerminal) setMode(m mode) error {
 		now.Iflag &^= unix.ICRNL | unix.INLCR | unix.IGNCR | unix.INPCK | unix.ISTRIP | unix.IXON
 		now.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.IEXTEN
 		now.Cc[unix.VMIN], now.Cc[unix.VTIME] = 1, 0
-		now.Cc[unix.VSUSP] = disabled // read sees it, and gives the terminal back first
+		now.Cc[unix.VSUSP] = disabled // read receives it as a key, and restores the terminal first
 	}
 	if m == edited {
 		now.Lflag &^= unix.ISIG
@@ -74,7 +74,7 @@ func (t *unixTerminal) setMode(m mode) error {
 
 func (t *unixTerminal) suspend() { stop() }
 
-// watch takes the terminal again when the process goes on that somebody else has stopped.
+// watch takes the terminal again when the process continues after another process has stopped it.
 func (e *Editor) watch() {
 	goesOn := make(chan os.Signal, 1)
 	signal.Notify(goesOn, unix.SIGCONT)

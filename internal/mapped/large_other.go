@@ -1,4 +1,4 @@
-// Large pages where they cannot be asked for.
+// Large pages on systems where a program cannot ask for them.
 
 //go:build !linux
 

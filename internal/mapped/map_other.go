@@ -1,4 +1,4 @@
-// Reading files where there is no mmap.
+// Reading files on systems without mmap.
 
 //go:build !unix && !windows
 
@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// mapFile reads a whole file, whose header has been checked against its size.
+// mapFile reads a whole file. Its header was checked against its size.
 func mapFile(f *os.File, size int) (File, error) {
 	b := make([]byte, size)
 	_, err := io.ReadFull(io.NewSectionReader(f, 0, int64(size)), b)

@@ -21,11 +21,11 @@ func mapFile(f *os.File, size int) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	// The address is outside Go's heap, so this conversion hides nothing from
-	// the collector; it is spelled through a pointer because vet cannot know that.
+	// The address is outside Go's heap, so the garbage collector need not know it. It is converted
+	// through a pointer because vet cannot know that.
 	b := unsafe.Slice(*(**byte)(unsafe.Pointer(&addr)), size)
 	return File{Bytes: b, release: func() error { return windows.UnmapViewOfFile(addr) }}, nil
 }
 
-// forget does nothing: the system takes pages back itself.
+// forget does nothing: the system takes pages back by itself.
 func forget(_, _ []byte) {}

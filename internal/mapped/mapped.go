@@ -1,5 +1,5 @@
-// Package mapped opens the files of a checkpoint as bytes: mapped where the system can, read where
-// it cannot, in place where they are in memory.
+// Package mapped opens the files of a checkpoint as bytes. They are mapped if the system can, else
+// read; files in memory are used in place.
 package mapped
 
 import (
@@ -12,15 +12,16 @@ import (
 	"picogpt/internal/folder"
 )
 
-// A File is the bytes of an open file. They are read-only, and valid until Close. While it is open
-// nobody may truncate the file: touching a page that no longer exists ends the process (SIGBUS).
+// A File is the bytes of an open file. They are read-only, and valid until Close. Nobody may
+// truncate the file while it is open: touching a page that no longer exists ends the process
+// (SIGBUS).
 type File struct {
 	Bytes   []byte
-	release func() error // nil where there is nothing to unmap
+	release func() error // nil if there is nothing to unmap
 }
 
-// Open opens a regular file of fsys. Where it cannot be mapped, memory is taken for it only after
-// check, which may be nil, has read of it what it wants. Errors do not name the file.
+// Open opens a regular file of fsys. If it cannot be mapped, memory for it is allocated only after
+// check has returned; check may be nil. Errors do not name the file.
 func Open(fsys fs.FS, name string, check func(r io.ReaderAt, size int64) error) (File, error) {
 	file, size, err := folder.Open(fsys, name)
 	if err != nil {
@@ -42,7 +43,7 @@ func Open(fsys fs.FS, name string, check func(r io.ReaderAt, size int64) error) 
 		return File{}, err
 	}
 	if size == 0 {
-		return File{}, nil // the system maps no empty file
+		return File{}, nil // empty files cannot be mapped
 	}
 	if size != int64(int(size)) {
 		return File{}, fmt.Errorf("%d bytes are more than this machine can address", size)
@@ -62,7 +63,7 @@ func (f File) Close() error {
 	return f.release()
 }
 
-// contents returns the bytes of a file that is not on disk: in place if they are in memory.
+// contents returns the bytes of a file that is not on disk: in place if it is in memory.
 func contents(file fs.File) ([]byte, error) {
 	if m, ok := file.(*folder.MemoryFile); ok {
 		return m.Bytes, nil
@@ -82,8 +83,8 @@ func (f File) Forget(part []byte) {
 	}
 }
 
-// LargePages tells the system that b, memory that was just made and is not touched yet, is to be of
-// large pages: with small ones a fault for each costs more than what is written into them.
+// LargePages asks the system to use large pages for b, which was just allocated and is not touched
+// yet. With small pages the page faults cost more than the writes.
 func LargePages(b []byte) {
 	if len(b) >= 1<<20 {
 		largePages(b)

@@ -15,32 +15,31 @@ import (
 	"picogpt/internal/folder"
 )
 
-// A Folder is written file by file and appears with Commit. Where there is no
-// folder yet, it is built under another name beside its place and renamed.
-// Where there is one, each file is written under another name in it and renamed
-// by Commit in the order of Write; other files there stay, and a link of the
-// file's name is replaced, not followed. Until Commit nothing can be mistaken
-// for the result; after Close without Commit nothing is left.
+// A Folder is written file by file and appears with Commit. If there is no folder yet, it is built
+// under a temporary name beside it and renamed. If there is one, each file is written under a
+// temporary name in it, and Commit renames them in the order of Write; other files in it stay, and
+// a link with the file's name is replaced, not followed. Before Commit nothing can be mistaken for
+// the result; after Close without Commit nothing is left.
 type Folder struct {
-	path    string // as given, without slashes at its end
+	path    string // as given, without slashes at the end
 	options Options
-	there   bool     // the folder was there before
-	made    []string // folders above it that were made for it
-	work    string   // where files are written; "" before the first one
+	there   bool     // the folder existed before
+	made    []string // parent folders that were created for it
+	work    string   // the folder in which files are written; "" before the first one
 	files   []written
 }
 
 // A written file is complete under its temporary name.
 type written struct {
 	temp, name string
-	backup     string   // another name of the file that was there, during Commit
+	backup     string   // a second name of the old file, during Commit
 	lock       *os.File // of the backup
-	renamed    bool     // temp has become name
+	renamed    bool     // temp was renamed to name
 }
 
-// NewFolder checks that path may hold files of these names, and makes nothing.
-// A folder or a file in it that is one of the inputs is refused. So is, without
-// Force, a regular file of one of the names.
+// NewFolder checks that path may hold files with these names, and creates nothing. It refuses a
+// folder that is an input or has a file that is one and would be replaced. Without Force it also
+// refuses if a regular file with one of the names exists.
 func NewFolder(path string, names []string, o Options) (*Folder, error) {
 	if o.Temps == nil {
 		o.Temps = &Temps{}
@@ -69,7 +68,7 @@ func NewFolder(path string, names []string, o Options) (*Folder, error) {
 	return f, f.check(names)
 }
 
-// check looks at what is in the folder.
+// check checks the files in the folder.
 func (f *Folder) check(names []string) error {
 	list, err := os.ReadDir(f.path)
 	if err != nil {
@@ -83,7 +82,8 @@ func (f *Folder) check(names []string) error {
 			}
 		}
 	}
-	for _, name := range slices.Backward(names) { // the last one is the one that counts
+	// the last one completes the result, so its error is the most useful
+	for _, name := range slices.Backward(names) {
 		info, err := os.Lstat(f.in(name))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -99,7 +99,7 @@ func (f *Folder) check(names []string) error {
 	return nil
 }
 
-// Write adds a file of what write writes. Its name has no folder in it.
+// Write adds a file with the bytes that write writes. Its name must not contain a folder.
 func (f *Folder) Write(ctx context.Context, name string, write func(w io.Writer) error) error {
 	if err := f.begin(); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (f *Folder) Write(ctx context.Context, name string, write func(w io.Writer)
 	return nil
 }
 
-// begin makes the folder that files are written into.
+// begin creates the folder in which files are written.
 func (f *Folder) begin() (err error) {
 	if f.work != "" {
 		return nil
@@ -137,7 +137,7 @@ func (f *Folder) begin() (err error) {
 	return nil
 }
 
-// makeParents makes the folders above the new one, and remembers those that were not there.
+// makeParents creates the parent folders, and records those that did not exist.
 func (f *Folder) makeParents(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
@@ -149,7 +149,7 @@ func (f *Folder) makeParents(dir string) error {
 	}
 	return f.options.Temps.hold(func() error {
 		err := os.Mkdir(dir, 0o777)
-		if errors.Is(err, fs.ErrExist) { // somebody was quicker, or dir ends in ".."
+		if errors.Is(err, fs.ErrExist) { // another process was faster, or dir ends in ".."
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("%s: %w", dir, folder.Cause(err))
@@ -160,7 +160,7 @@ func (f *Folder) makeParents(dir string) error {
 	})
 }
 
-// Commit gives the files their names, or returns an error and changes nothing.
+// Commit gives the files their names. If it returns an error, nothing has changed.
 func (f *Folder) Commit(ctx context.Context) error {
 	if err := errors.Join(f.begin(), ctx.Err()); err != nil {
 		return err
@@ -184,13 +184,14 @@ func (f *Folder) Commit(ctx context.Context) error {
 	})
 }
 
-// rename does what Commit says, up to the first error.
+// rename renames the files, up to the first error.
 func (f *Folder) rename() error {
 	for i := range f.files {
 		file := &f.files[i]
 		to := join(f.work, file.name)
 		if f.there && f.options.Force {
-			// A second name keeps the old file until all is well. Not every system can.
+			// A second name keeps the old file until all files are renamed. Not every system
+			// supports that.
 			file.lock, _ = lockTemp(to) // before it has that name
 			if backup := file.temp + "~"; os.Link(to, backup) == nil {
 				file.backup = backup
@@ -214,7 +215,7 @@ func (f *Folder) rename() error {
 	return nil
 }
 
-// undo brings back what rename has replaced in a folder that was there.
+// undo restores the files that rename has replaced in an existing folder.
 func (f *Folder) undo() {
 	if !f.there {
 		return // Close removes all of it
@@ -224,7 +225,7 @@ func (f *Folder) undo() {
 		switch to := join(f.work, file.name); {
 		case file.backup != "":
 			os.Rename(file.backup, to)
-			os.Remove(file.backup) // where it was another name of the same file still
+			os.Remove(file.backup) // in case it is still a name of the same file
 		case file.renamed:
 			os.Remove(to)
 		}
@@ -232,7 +233,7 @@ func (f *Folder) undo() {
 	}
 }
 
-// Close removes what Commit has not made the folder's own.
+// Close removes everything that was not committed.
 func (f *Folder) Close() {
 	for i := range f.files {
 		f.options.Temps.Remove(f.files[i].temp)
@@ -251,10 +252,10 @@ func (f *Folder) Close() {
 // in returns the path of a file in the folder.
 func (f *Folder) in(name string) string { return join(f.path, name) }
 
-// The functions below do not clean paths as package filepath does: where dir is
-// a link, dir/.. is not the folder that holds dir.
+// The functions below do not clean paths as package filepath does: if dir is a link, dir/.. is not
+// the folder that contains dir.
 
-// trimSlashes removes slashes from the end of a path, and a last name that is a dot.
+// trimSlashes removes slashes, and a final dot name, from the end of a path.
 func trimSlashes(path string) string {
 	root := len(filepath.VolumeName(path)) + 1
 	for len(path) > root && os.IsPathSeparator(path[len(path)-1]) {
@@ -266,7 +267,7 @@ func trimSlashes(path string) string {
 	return path
 }
 
-// folderOf returns the folder that holds path, which has no slash at its end.
+// folderOf returns the folder that contains path, which has no slash at its end.
 func folderOf(path string) string {
 	if dir, _ := filepath.Split(path); dir != "" {
 		return dir

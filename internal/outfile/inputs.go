@@ -11,9 +11,9 @@ import (
 	"sync"
 )
 
-// Inputs remember the files that a process reads, so that no output takes the place of one. Files
-// are compared by identity; one that was replaced since it was opened counts under its path, too.
-// The zero value is ready, nil holds none. Its methods may be called by several goroutines.
+// Inputs records the files that a process reads, so that no output replaces one. Files are compared
+// by identity; a file that was replaced since it was opened is also compared by its path. The zero
+// value can be used, and nil holds no files. Its methods may be called concurrently.
 type Inputs struct {
 	mu    sync.Mutex
 	files []inputFile
@@ -25,14 +25,15 @@ type inputFile struct {
 	use  string
 }
 
-// Continued is the use of a file that the process may write anew: what it holds is continued.
+// Continued is the use of a file that the process may write again, because its contents are
+// continued.
 const Continued = "continued"
 
-// ErrInput is in the error for an output that is also an input.
+// ErrInput is wrapped by the error for an output that is also an input.
 var ErrInput = errors.New("that is the input")
 
-// Open opens a file for reading and remembers it. The use is for messages, such as "--grammar"; ""
-// is the text or the model that the process works on.
+// Open opens a file for reading and records it. The use is for messages, for example "--grammar";
+// "" means the text or the model that the process works on.
 func (in *Inputs) Open(path, use string) (*os.File, error) {
 	f, err := os.Open(path)
 	if err == nil {
@@ -41,14 +42,15 @@ func (in *Inputs) Open(path, use string) (*os.File, error) {
 	return f, err
 }
 
-// Add remembers a file that is going to be opened. Where there is none, opening it tells.
+// Add records a file that will be opened. It ignores a file that does not exist: opening it returns
+// that error.
 func (in *Inputs) Add(path, use string) {
 	if info, err := os.Stat(path); err == nil {
 		in.add(inputFile{path, info, use})
 	}
 }
 
-// AddFile remembers a file that is open, such as stdin.
+// AddFile records an open file, such as stdin.
 func (in *Inputs) AddFile(f *os.File, use string) { in.addFile("", f, use) }
 
 func (in *Inputs) addFile(path string, f *os.File, use string) {
@@ -67,7 +69,7 @@ func (in *Inputs) add(file inputFile) {
 	}
 }
 
-// Refuse returns the error for a file that is read, nil for one that may be written.
+// Refuse returns an error if the file is an input, and nil if it may be written.
 func (in *Inputs) Refuse(info fs.FileInfo) error {
 	if in == nil {
 		return nil

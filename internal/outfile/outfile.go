@@ -1,15 +1,12 @@
 // Package outfile writes the files that a user names, so that nothing is lost.
 //
-// The rules are the same for every file. A regular file that is there is
-// overwritten only with Options.Force. A file that is also an input is never
-// overwritten: files are compared by identity, so that links, other spellings
-// of a path and redirections do not matter. Devices and pipes need no Force,
-// and neither does what the caller's shell has opened (/dev/stdout, /dev/fd/3),
-// which is appended to.
+// The rules are the same for every file. A regular file is overwritten only with Options.Force. A
+// file that is also an input is never overwritten: files are compared by identity, so that links,
+// other spellings of a path and redirections do not matter. Devices and pipes need no Force, nor do
+// files that the caller's shell has opened (/dev/stdout, /dev/fd/3), which are appended to.
 //
-// Use Output for results that come one by one: the file is opened at the first
-// one. Use WriteFile for a file that is complete or not there at all, and Folder
-// for several of them.
+// Use Output for results that are written one by one: it opens the file for the first one. Use
+// WriteFile for a file that is complete or does not exist, and Folder for several such files.
 package outfile
 
 import (
@@ -26,35 +23,35 @@ import (
 // Options say what may be overwritten. The zero value overwrites no regular file.
 type Options struct {
 	Force  bool    // regular files may be overwritten
-	Inputs *Inputs // what is read: never overwritten, with Force too
-	Temps  *Temps  // remembers the temporary files; nil for some of its own
+	Inputs *Inputs // never overwritten, not even with Force
+	Temps  *Temps  // records the temporary files; nil for a new one
 }
 
-// ErrExists is in the error for a regular file that is there, without Force.
+// ErrExists is wrapped by the error for a regular file that exists, without Force.
 var ErrExists = errors.New("there already")
 
-// ErrNoName is the error for a path that is empty.
+// ErrNoName is the error for an empty path.
 var ErrNoName = errors.New("want a path, found nothing")
 
-// Check returns the error that writing to path would meet as things are now.
-// It changes nothing. Call it before work that takes long.
+// Check returns the error that writing to path would give now. It changes nothing. Call it before
+// long work.
 func Check(path string, o Options) error {
 	_, err := o.find(path)
 	return err
 }
 
 // IsStream reports whether path names a device, a pipe, or a file that the caller's shell has
-// opened: it is written to as it is, and never replaced or cut.
+// opened: such a file is written to in place, and never replaced or truncated.
 func IsStream(path string) bool {
 	t, err := follow(path)
 	return err == nil && t.open
 }
 
-// A target is where the bytes for a path go.
+// A target is the file for a path.
 type target struct {
-	path string      // with links followed where the file is regular or absent
-	info fs.FileInfo // nil where there is no file yet
-	open bool        // neither replaced nor cut: a device, a pipe, or the shell's file
+	path string      // with links followed, if the file is regular or absent
+	info fs.FileInfo // nil if there is no file yet
+	open bool        // never replaced or truncated: a device, a pipe, or the shell's file
 }
 
 // find follows path to its target and applies the rules.
@@ -79,8 +76,8 @@ func (o Options) find(path string) (target, error) {
 	return t, err
 }
 
-// follow finds what a path names. It follows links by hand where the last one
-// leads to no file, since such a file can be made.
+// follow returns the target of a path. If the last link leads to no file it follows links itself,
+// because such a file can be created.
 func follow(path string) (target, error) {
 	t := target{path: path}
 	for links := 0; ; links++ {
@@ -112,7 +109,7 @@ func follow(path string) (target, error) {
 	return t, nil
 }
 
-// exists completes a target that is there. path is what the user wrote.
+// exists completes a target that exists. path is what the user wrote.
 func (t target) exists(path string, info fs.FileInfo) (target, error) {
 	t.info = info
 	switch {
@@ -128,8 +125,8 @@ func (t target) exists(path string, info fs.FileInfo) (target, error) {
 	return t, nil
 }
 
-// isOpenOutput reports whether a path names a file that the shell has opened
-// for this process: its user has said there what becomes of the old content.
+// isOpenOutput reports whether a path names a file that the shell has opened for this process: its
+// user has decided there what happens to the old contents.
 func isOpenOutput(path string) bool {
 	for _, dir := range []string{"/dev/fd/", "/proc/self/fd/"} {
 		if fd, ok := strings.CutPrefix(path, dir); ok {
@@ -139,7 +136,7 @@ func isOpenOutput(path string) bool {
 	return path == "/dev/stdout" || path == "/dev/stderr"
 }
 
-// openExisting opens a target that is neither replaced nor cut.
+// openExisting opens a target that is never replaced or truncated.
 func (t target) openExisting() (*os.File, error) {
 	flag := os.O_WRONLY
 	if t.info.Mode().IsRegular() {

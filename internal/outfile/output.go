@@ -1,4 +1,4 @@
-// Output: a file for results that come one by one.
+// Output: a file for results that are written one by one.
 
 package outfile
 
@@ -12,13 +12,13 @@ import (
 	"picogpt/internal/folder"
 )
 
-// An Output is a file that is opened when the first result exists: until then
-// nothing on the disk changes. It is for one goroutine.
+// An Output is a file that is opened when the first result exists: until then nothing on the disk
+// changes. One goroutine may use it.
 type Output struct {
 	path    string
 	options Options
-	again   bool     // the file is there and is continued
-	keep    int64    // how many bytes of it stay
+	again   bool     // the file exists and is continued
+	keep    int64    // number of its bytes that stay
 	file    *os.File // nil until it is opened
 }
 
@@ -30,16 +30,16 @@ func NewOutput(path string, o Options) (*Output, error) {
 	return &Output{path: path, options: o}, nil
 }
 
-// ContinueOutput is NewOutput for a regular file whose first keep bytes stay: what is written
-// follows them. It needs no Options.Force.
+// ContinueOutput is NewOutput for a regular file whose first keep bytes stay; writing continues
+// after them. It needs no Options.Force.
 func ContinueOutput(path string, keep int64, o Options) (*Output, error) {
 	w := &Output{path: path, options: o, again: true, keep: keep}
 	w.options.Force = true
 	return w, Check(path, w.options)
 }
 
-// Open opens the file, empty, if it is not open yet. Write calls it; it is also
-// for the end of work that had no result, where an empty file is wanted.
+// Open opens the file, empty, if it is not open yet. Write calls it. It is also for work that ends
+// without a result, if an empty file is wanted.
 func (w *Output) Open() error {
 	if w.file != nil {
 		return nil
@@ -62,7 +62,7 @@ func (w *Output) Open() error {
 	return w.named(err)
 }
 
-// create makes a new file, or opens the one that is there.
+// create creates a file, or opens the one that exists.
 func (o Options) create(t target) (*os.File, error) {
 	flag := os.O_WRONLY | os.O_CREATE
 	if !o.Force {
@@ -75,8 +75,8 @@ func (o Options) create(t target) (*os.File, error) {
 	return f, err
 }
 
-// cut cuts the file that was just opened after the bytes that stay. It is looked at once more
-// before: the path may name another file by now.
+// cut truncates the file that was just opened after the bytes that stay. It first checks the file
+// again: the path may name another file by now.
 func (w *Output) cut() error {
 	info, err := w.file.Stat()
 	if err == nil {
@@ -104,10 +104,10 @@ func (w *Output) truncate(size int64) error {
 	return err
 }
 
-// Truncate cuts the file, which is open, after its first size bytes.
+// Truncate truncates the file, which is open, to its first size bytes.
 func (w *Output) Truncate(size int64) error { return w.named(w.truncate(size)) }
 
-// Write passes b on at once. It opens the file if that is not done yet.
+// Write writes b at once. It opens the file if it is not open yet.
 func (w *Output) Write(b []byte) (int, error) {
 	if err := w.Open(); err != nil {
 		return 0, err
@@ -126,7 +126,7 @@ func (w *Output) Close() error {
 	return w.named(f.Close())
 }
 
-// named puts the path before an error of the system.
+// named adds the path to an error of the system.
 func (w *Output) named(err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", w.path, folder.Cause(err))

@@ -1,4 +1,4 @@
-// Sweep: what processes that were killed have left.
+// Sweep: removing the files that killed processes have left.
 
 package outfile
 
@@ -13,25 +13,25 @@ import (
 	"picogpt/internal/filelock"
 )
 
-// A temporary file or folder is locked as long as its process lives: one that nobody has locked
-// is left over. Windows does not rename what is open, so that nothing is locked or swept there;
-// nor is anything where the file system has no locks.
+// A temporary file or folder is locked as long as its process lives: one that is not locked is left
+// over. Windows cannot rename open files, so there nothing is locked or swept, nor is it if the
+// file system has no locks.
 const locks = runtime.GOOS != "windows"
 
-// How names of temporary files and folders begin.
+// The beginnings of the names of temporary files and folders.
 const (
-	beside = ".picogpt-"  // the file or the folder that is wanted
-	alone  = "gpt-bench-" // in the system's place
+	beside = ".picogpt-"  // beside the wanted file or folder
+	alone  = "gpt-bench-" // in the system's folder for temporary files
 )
 
-// tempName is a name that users do not give: its second number is the checksum of the first one.
-// Earlier versions gave names without, and locked nothing: such files stay.
+// tempName returns a name that users do not choose: its second number is a checksum of the first
+// one. Earlier versions used names without it and locked nothing: such files stay.
 func tempName(begin string, n uint64) string {
 	first := fmt.Sprintf("%016x", n)
 	return fmt.Sprintf("%s%s-%08x.tmp", begin, first, crc32.ChecksumIEEE([]byte(first)))
 }
 
-// isTempName reports whether tempName gave a name. That of a backup has a ~ at its end.
+// isTempName reports whether tempName made a name. The name of a backup has a ~ at its end.
 func isTempName(begin, name string) bool {
 	name = strings.TrimSuffix(name, "~")
 	digits, ok := strings.CutPrefix(name, begin)
@@ -42,7 +42,7 @@ func isTempName(begin, name string) bool {
 	return err == nil && name == tempName(begin, n)
 }
 
-// sweep removes the temporary files and folders in dir that nobody has locked.
+// sweep removes the temporary files and folders in dir that are not locked.
 func sweep(dir, begin string) {
 	if !locks {
 		return
@@ -65,7 +65,7 @@ func sweep(dir, begin string) {
 	}
 }
 
-// removeUnlocked removes a file or a folder, unless a process has it locked.
+// removeUnlocked removes a file or a folder, unless a process has locked it.
 func removeUnlocked(path string) {
 	if lock, swept := lockTemp(path); lock != nil && !swept {
 		os.RemoveAll(path)
@@ -73,8 +73,9 @@ func removeUnlocked(path string) {
 	}
 }
 
-// lockTemp locks a file or a folder. Without locks there is none. Where another process has it
-// locked, it is sweeping it, or the path is another file's by now, as after that.
+// lockTemp locks a file or a folder. On a system without locks, lock is nil. If another process has
+// locked it, that process is sweeping it; then, or if the path names another file by now, swept is
+// true.
 func lockTemp(path string) (lock *os.File, swept bool) {
 	if !locks {
 		return nil, false
@@ -95,7 +96,7 @@ func lockTemp(path string) (lock *os.File, swept bool) {
 	return f, false
 }
 
-// isAt reports whether a path leads to a file still.
+// isAt reports whether a path still names a file.
 func isAt(info os.FileInfo, path string) bool {
 	now, err := os.Lstat(path)
 	return err == nil && os.SameFile(info, now)

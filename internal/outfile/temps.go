@@ -1,4 +1,4 @@
-// Temps: the temporary files and folders that are there now.
+// Temps: the existing temporary files and folders.
 
 package outfile
 
@@ -12,16 +12,16 @@ import (
 	"sync"
 )
 
-// Temps remembers temporary files and folders, so that a process that must end
-// at once can remove them. The zero value is ready.
+// Temps records temporary files and folders, so that a process that has to end at once can remove
+// them. The zero value can be used.
 type Temps struct {
 	mu      sync.Mutex
-	locks   map[string]*os.File // by path; nil where there are no locks
-	parents []string            // folders that were made to hold a new one, the outer ones first
+	locks   map[string]*os.File // by path; nil if there are no locks
+	parents []string            // folders that were created to hold a new one, the outer ones first
 }
 
-// RemoveAll removes all that is there. It waits for a rename that is under way,
-// and lets none begin afterwards: only the end of the process may follow.
+// RemoveAll removes everything recorded. It waits for a rename that is running, and no other rename
+// can begin after it: the process must end then.
 func (t *Temps) RemoveAll() {
 	t.mu.Lock()
 	for path := range t.locks {
@@ -30,7 +30,7 @@ func (t *Temps) RemoveAll() {
 	removeEmpty(t.parents)
 }
 
-// removeEmpty removes folders, the last one first, unless somebody uses them.
+// removeEmpty removes folders, the last one first, unless they contain something.
 func removeEmpty(folders []string) {
 	for _, dir := range slices.Backward(folders) {
 		os.Remove(dir) // fails where something is in it
@@ -44,15 +44,15 @@ func (t *Temps) hold(f func() error) error {
 	return f()
 }
 
-// MkdirTemp makes a folder for this user alone in the system's place for temporary files, and
-// remembers it. Call Remove at the end.
+// MkdirTemp creates a folder for this user only, in the system's folder for temporary files, and
+// records it. The caller must call Remove.
 func (t *Temps) MkdirTemp() (path string, err error) {
 	return t.create(os.TempDir(), alone, func(path string) error { return os.Mkdir(path, 0o700) })
 }
 
-// create makes a temporary name in dir with the function given, and remembers it. No reader takes the
-// name for a checkpoint: it ends in .tmp. What processes that were killed have left there is removed
-// before.
+// create creates a temporary file or folder in dir with make, and records it. No reader takes its
+// name for a checkpoint, because it ends in .tmp. First it removes what killed processes have left
+// there.
 func (t *Temps) create(
 	dir, begin string, create func(path string) error,
 ) (path string, err error) {
@@ -80,13 +80,13 @@ func (t *Temps) create(
 	return path, err
 }
 
-// forget forgets a path and gives its lock back. It is called within hold.
+// forget removes a path from the records and releases its lock. It is called within hold.
 func (t *Temps) forget(path string) {
-	t.locks[path].Close() // which does nothing to nil
+	t.locks[path].Close() // does nothing for nil
 	delete(t.locks, path)
 }
 
-// Remove removes a temporary file or folder, if it is still there, and forgets it.
+// Remove removes a temporary file or folder, if it still exists, and its record.
 func (t *Temps) Remove(path string) {
 	t.hold(func() error {
 		err := os.RemoveAll(path)
@@ -95,5 +95,5 @@ func (t *Temps) Remove(path string) {
 	})
 }
 
-// setParents remembers the folders that were made to hold a new one.
+// setParents records the folders that were created to hold a new one.
 func (t *Temps) setParents(folders []string) { t.parents = folders }

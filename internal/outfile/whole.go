@@ -1,4 +1,4 @@
-// WriteFile: a file that is complete or not there at all.
+// WriteFile: a file that is complete or does not exist.
 
 package outfile
 
@@ -15,11 +15,11 @@ import (
 	"picogpt/internal/folder"
 )
 
-// WriteFile writes what write writes to the file at path. The bytes go to a
-// temporary file in the same folder, which is renamed when all of it is on the
-// disk: a reader sees the old file or the new one. After an error, a full disk
-// or a cancelled context the old file is as it was and nothing new remains. A
-// new file has the usual permissions, one that is replaced keeps its own.
+// WriteFile writes what write writes to the file at path. The bytes go to a temporary file in the
+// same folder, which is renamed when it is completely on the disk: a reader sees the old file or
+// the new one. After an error, also of a full disk or a cancelled context, the old file is
+// unchanged and no new file remains. A new file has the usual permissions; one that replaces
+// another has that file's.
 //
 // A device or a pipe is written to directly.
 func WriteFile(ctx context.Context, path string, o Options, write func(w io.Writer) error) error {
@@ -41,7 +41,7 @@ func WriteFile(ctx context.Context, path string, o Options, write func(w io.Writ
 	return nil
 }
 
-// writeOpen writes to a target that is neither replaced nor cut.
+// writeOpen writes to a target that is never replaced or truncated.
 func (t target) writeOpen(ctx context.Context, write func(w io.Writer) error) error {
 	f, err := t.openExisting()
 	if err != nil {
@@ -70,7 +70,7 @@ func (o Options) replace(ctx context.Context, t target, write func(w io.Writer) 
 	})
 }
 
-// move gives a file its name: with Force one that may be there, else a new one.
+// move renames a file: with Force it may replace a file, otherwise it must not.
 func (o Options) move(from, to string) error {
 	if o.Force {
 		return os.Rename(from, to)
@@ -88,14 +88,14 @@ func (o Options) move(from, to string) error {
 	return os.Rename(from, to)
 }
 
-// writeTemp writes a temporary file in dir, all of it on the disk at the end,
-// and returns its path. like is the file that it will replace, or nil.
+// writeTemp writes a temporary file in dir, syncs it and returns its path. like is the file that it
+// will replace, or nil.
 func (o Options) writeTemp(
 	ctx context.Context, dir string, like fs.FileInfo, write func(w io.Writer) error,
 ) (string, error) {
 	var f *os.File
 	path, err := o.Temps.create(dir, beside, func(path string) (err error) {
-		f.Close() // that of a name that was swept; it does nothing to nil
+		f.Close() // a file that another process swept; does nothing for nil
 		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		return err
 	})
@@ -110,7 +110,7 @@ func (o Options) writeTemp(
 
 // fill writes f, syncs it and closes it.
 func fill(ctx context.Context, f *os.File, like fs.FileInfo, write func(w io.Writer) error) error {
-	defer f.Close() // once more where all went well
+	defer f.Close() // a second Close if all went well
 	if like != nil {
 		if err := f.Chmod(like.Mode().Perm()); err != nil && runtime.GOOS != "windows" {
 			return err
@@ -128,7 +128,7 @@ func fill(ctx context.Context, f *os.File, like fs.FileInfo, write func(w io.Wri
 	return f.Close()
 }
 
-// syncFolder puts the names in a folder on the disk, where the system can.
+// syncFolder syncs the names in a folder to the disk, if the system can.
 func syncFolder(dir string) {
 	if f, err := os.Open(dir); err == nil {
 		f.Sync()
@@ -136,7 +136,7 @@ func syncFolder(dir string) {
 	}
 }
 
-// Cancellable returns a writer that passes on to w, some bytes at a time, until ctx is cancelled.
+// Cancellable returns a writer that writes to w, some bytes at a time, until ctx is cancelled.
 func Cancellable(ctx context.Context, w io.Writer) io.Writer { return cancelWriter{ctx, w} }
 
 type cancelWriter struct {

@@ -1,5 +1,4 @@
-// Package plot is what pictures with a logarithmic axis share: where a number stands on it, and its
-// ticks. What is drawn there is the picture's own.
+// Package plot computes logarithmic axes for pictures: the coordinates of numbers, and ticks.
 package plot
 
 import "math"
@@ -8,13 +7,14 @@ import "math"
 // between the coordinates From and To. Low and High are positive and differ.
 type Log struct{ Low, High, From, To float64 }
 
-// At is the coordinate of v.
+// At returns the coordinate of v.
 func (a Log) At(v float64) float64 {
 	low := math.Log(a.Low)
 	return a.From + (math.Log(v)-low)/(math.Log(a.High)-low)*(a.To-a.From)
 }
 
-// Rounded is the axis with both ends moved out to a tick. Equal ends move apart.
+// Rounded returns the axis with both ends moved outwards to a tick. Equal ends become different
+// ones.
 func (a Log) Rounded() Log {
 	low, high := above(a.Low), above(a.High)
 	if a.Low == a.High && tick(low) == a.Low {
@@ -27,14 +27,14 @@ func (a Log) Rounded() Log {
 	return a
 }
 
-// A Tick is a number on an axis. Some have a label: those that are far enough apart.
+// A Tick is a number on an axis. Some have a label, so that labels are far enough apart.
 type Tick struct {
 	Value, At float64
 	Label     bool
 }
 
-// Ticks are 1, 2 and 5 times the powers of ten on the axis. Labels are at least gap apart: all
-// ticks have one, or the powers of ten, or the powers of a hundred, a thousand, ….
+// Ticks returns the ticks: 1, 2 and 5 times the powers of ten on the axis. Labels are at least gap
+// apart: all ticks have one, or only the powers of ten, or of a hundred, a thousand, ….
 func (a Log) Ticks(gap float64) []Tick {
 	decade := math.Abs(a.To-a.From) / math.Log10(a.High/a.Low)
 	every := 1 // which ticks have a label, counted from 1
@@ -50,17 +50,17 @@ func (a Log) Ticks(gap float64) []Tick {
 	return all
 }
 
-// tick is number i of …, 0.5, 1, 2, 5, 10, …: tick(0) is 1.
+// tick returns number i of …, 0.5, 1, 2, 5, 10, …: tick(0) is 1.
 func tick(i int) float64 {
 	decade := int(math.Floor(float64(i) / 3))
 	v := [...]float64{1, 2, 5}[i-3*decade]
 	if decade < 0 {
-		return v / math.Pow10(-decade) // one rounding: 0.002 is what %g prints as 0.002
+		return v / math.Pow10(-decade) // rounded once, so that %g prints 0.002 as 0.002
 	}
 	return v * math.Pow10(decade)
 }
 
-// above finds the first tick that is not below v.
+// above returns the index of the first tick that is not below v.
 func above(v float64) int {
 	i := 3*int(math.Floor(math.Log10(v))) - 1
 	for tick(i) < v {

@@ -1,6 +1,6 @@
 package ptx
 
-// One line of PTX to one instruction.
+// Decoding: one line of PTX to one instruction.
 
 import (
 	"errors"
@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// An instruction in the form in which it runs. Registers hold 64 bits; of a narrower number the
-// upper bits may be anything, so that whatever reads one says how wide it is.
+// An instruction in the form in which it runs. Registers hold 64 bits; the upper bits of a narrower
+// number are undefined, so that each instruction has the width of its operands.
 type instruction struct {
 	op     operation
 	signed bool
-	shift  uint8     // 64 less the width of the operands in bits
+	shift  uint8     // 64 minus the width of the operands in bits
 	size   uint8     // of a number in memory, in bytes
-	count  uint8     // of numbers that a load or store moves
-	x      [5]uint16 // registers, the result first; of a load or store the address last
+	count  uint8     // how many numbers a load or store moves
+	x      [5]uint16 // registers, the result first; for a load or store the address is last
 	mask   uint64    // the bits of the result
-	offset uint64    // added to an address; the number of an instruction or parameter
+	offset uint64    // added to an address; or the number of an instruction or parameter
 }
 
 // A line with a predicate is two instructions: one that skips the other, and the other.
@@ -108,7 +108,7 @@ func bits(size int) uint64 { return 1<<(8*size) - 1 }
 
 var errUnknown = errors.New("the instruction is not known, or is not allowed in kernels")
 
-// skip is what comes before an instruction with a predicate: @%p1 or @!%p1.
+// skip returns the instruction for a predicate, @%p1 or @!%p1, before another instruction.
 func (p *parser) skip(predicate string) (instruction, error) {
 	in := instruction{op: opSkip}
 	name, isNot := strings.CutPrefix(predicate[1:], "!")
@@ -163,7 +163,7 @@ func (p *parser) instruction(line string) (instruction, error) {
 	}
 	switch {
 	case strings.HasPrefix(name, "setp.g"):
-		in.x[1], in.x[2] = in.x[2], in.x[1] // x > y is y < x
+		in.x[1], in.x[2] = in.x[2], in.x[1] // x > y becomes y < x
 	case name == "rcp.rn.f32":
 		const one = 0x3f800000
 		in.x[1], in.x[2] = uint16(p.value(one)), in.x[1]
@@ -171,7 +171,7 @@ func (p *parser) instruction(line string) (instruction, error) {
 	return in, nil
 }
 
-// arguments divides `%r1, [%rd2+4]` and `{%f1, %f2}, [%rd2]`.
+// arguments splits `%r1, [%rd2+4]` and `{%f1, %f2}, [%rd2]`.
 func arguments(s string) []string {
 	if s == "" {
 		return nil
@@ -183,7 +183,8 @@ func arguments(s string) []string {
 	return args
 }
 
-// arithmetic fills in what is neither memory nor control, and returns the number of operands.
+// arithmetic decodes instructions other than memory and control, and returns the number of
+// operands.
 func (p *parser) arithmetic(in *instruction, name string, parts []string) (int, error) {
 	if name == "cvt.f32.f16" {
 		in.op, in.mask = opFromHalf, bits(4)
@@ -211,7 +212,7 @@ func (p *parser) arithmetic(in *instruction, name string, parts []string) (int, 
 		in.mask, in.shift, in.signed = bits(size), uint8(64-8*size), signed
 	}
 	if strings.HasPrefix(kind, "f") && parts[0] != "mov" && parts[0] != "selp" {
-		return 0, errUnknown // all that rounds is in float
+		return 0, errUnknown // float has all instructions that round
 	}
 	if parts[0] == "bfe" && in.signed {
 		return 0, errUnknown
@@ -234,7 +235,7 @@ func relation(op operation) bool {
 	return op >= opFEqual && op <= opFUnordered || op == opLess64
 }
 
-// memory fills in loads and stores: `ld.global.v2.f32 {%f1, %f2}, [%rd1+8]`.
+// memory decodes loads and stores: `ld.global.v2.f32 {%f1, %f2}, [%rd1+8]`.
 func (p *parser) memory(in *instruction, parts, args []string) error {
 	if len(parts) == 4 && len(parts[2]) == 2 && parts[2][0] == 'v' {
 		in.count = parts[2][1] - '0'
@@ -285,7 +286,7 @@ func (p *parser) memory(in *instruction, parts, args []string) error {
 	return p.address(in, strings.Trim(address, "[]"))
 }
 
-// address fills in the place of a load or store: a register and an offset, or a parameter.
+// address decodes the address of a load or store: a register and an offset, or a parameter.
 func (p *parser) address(in *instruction, s string) error {
 	if in.op == opLoadParam {
 		n, found := p.params[s]

@@ -9,16 +9,16 @@ import (
 	"picogpt/gpu"
 )
 
-// A Driver is a machine for package gpu. It is a gpu.Recorder.
+// A Driver is a machine as a driver of package gpu. It implements gpu.Recorder.
 type Driver struct {
 	*Machine
-	recordings [][]gpu.Launch  // nil where forgotten
-	recording  *[]gpu.Launch   // what is being recorded
-	launched   map[string]bool // kernels: CUDA may load one at its first launch
+	recordings [][]gpu.Launch  // nil if forgotten
+	recording  *[]gpu.Launch   // the launches that are being recorded
+	launched   map[string]bool // kernels that were launched: CUDA may load one at its first launch
 	closed     bool
 }
 
-// Device is the interpreter of a program as a device.
+// Device returns the interpreter of a program as a device.
 func Device(p *Program) *gpu.Device {
 	info := gpu.Info{
 		Driver: "ptx", Name: "interpreter", Vendor: "picogpt", Platform: "tests",
@@ -27,14 +27,14 @@ func Device(p *Program) *gpu.Device {
 	return gpu.NewDevice(info, func() (gpu.Driver, error) { return NewDriver(p, 1), nil })
 }
 
-// NewDriver returns a driver that runs a program on a machine of its own.
+// NewDriver returns a driver that runs a program on a new machine.
 func NewDriver(p *Program, seed uint64) *Driver {
 	return &Driver{Machine: NewMachine(p, seed), launched: map[string]bool{}}
 }
 
 var errClosed = errors.New("ptx: the driver is closed")
 
-// usable is an error where the driver is closed, or records launches and does nothing else.
+// usable returns an error if the driver is closed, or records launches.
 func (d *Driver) usable(call string) error {
 	switch {
 	case d.closed:
@@ -45,7 +45,7 @@ func (d *Driver) usable(call string) error {
 	return nil
 }
 
-// Alloc, of package gpu's Driver.
+// Alloc implements gpu.Driver.
 func (d *Driver) Alloc(bytes int64) (gpu.Buffer, error) {
 	if err := d.usable("Alloc"); err != nil {
 		return 0, err
@@ -56,8 +56,8 @@ func (d *Driver) Alloc(bytes int64) (gpu.Buffer, error) {
 	return gpu.Buffer(d.Machine.Alloc(int(bytes))), nil
 }
 
-// Free panics where b is no buffer, and while launches are recorded: the caller is wrong, and has no
-// error to look at.
+// Free implements gpu.Driver. It panics if b is no buffer, and while launches are recorded: these
+// are mistakes of the caller, and Free returns no error.
 func (d *Driver) Free(b gpu.Buffer) {
 	if d.closed {
 		return
@@ -70,21 +70,21 @@ func (d *Driver) Free(b gpu.Buffer) {
 	}
 }
 
-// Write, of package gpu's Driver.
+// Write implements gpu.Driver.
 func (d *Driver) Write(to gpu.Buffer, at int64, from []byte) error {
 	p, err := d.bytes(to, at, int64(len(from)))
 	copy(p, from)
 	return err
 }
 
-// Read, of package gpu's Driver.
+// Read implements gpu.Driver.
 func (d *Driver) Read(to []byte, from gpu.Buffer, at int64) error {
 	p, err := d.bytes(from, at, int64(len(to)))
 	copy(to, p)
 	return err
 }
 
-// Copy, of package gpu's Driver.
+// Copy implements gpu.Driver.
 func (d *Driver) Copy(to gpu.Buffer, toAt int64, from gpu.Buffer, fromAt, n int64) error {
 	p, err := d.bytes(to, toAt, n)
 	if err != nil {
@@ -108,7 +108,7 @@ func (d *Driver) bytes(b gpu.Buffer, at, n int64) ([]byte, error) {
 	return d.Bytes(uint64(b)+uint64(at), int(n))
 }
 
-// Launch, of package gpu's Driver. The sizes of the arguments are compared with the kernel's.
+// Launch implements gpu.Driver. It checks the sizes of the arguments against the kernel's.
 func (d *Driver) Launch(l *gpu.Launch) error {
 	if d.closed {
 		return errClosed
@@ -142,7 +142,7 @@ func (d *Driver) Launch(l *gpu.Launch) error {
 	return d.Machine.Launch(l.Kernel, l.Groups, l.Items, values)
 }
 
-// Record, of package gpu's Recorder.
+// Record implements gpu.Recorder.
 func (d *Driver) Record(launches func() error) (gpu.Recording, error) {
 	if err := d.usable("Record"); err != nil {
 		return 0, err
@@ -161,7 +161,7 @@ func (d *Driver) Record(launches func() error) (gpu.Recording, error) {
 	return gpu.Recording(len(d.recordings)), nil
 }
 
-// Replay, of package gpu's Recorder.
+// Replay implements gpu.Recorder.
 func (d *Driver) Replay(r gpu.Recording) error {
 	if err := d.usable("Replay"); err != nil {
 		return err
@@ -177,14 +177,14 @@ func (d *Driver) Replay(r gpu.Recording) error {
 	return nil
 }
 
-// Forget, of package gpu's Recorder.
+// Forget implements gpu.Recorder.
 func (d *Driver) Forget(r gpu.Recording) {
 	if !d.closed {
 		d.recordings[r-1] = nil
 	}
 }
 
-// Close, of package gpu's Driver.
+// Close implements gpu.Driver.
 func (d *Driver) Close() error {
 	d.closed, d.buffers, d.recordings = true, d.buffers[:firstSegment], nil
 	return nil

@@ -1,6 +1,6 @@
 package ptx
 
-// What each instruction does.
+// Executing instructions.
 
 import (
 	"math"
@@ -36,8 +36,8 @@ func fbits(f float32) uint64 { return uint64(math.Float32bits(f)) }
 func f64(v uint64) float64   { return math.Float64frombits(v) }
 func d64(f float64) uint64   { return math.Float64bits(f) }
 
-// run runs an item up to its next barrier or its end. It returns what it did wrong, if anything;
-// the instruction is the one before it.pc.
+// run runs an item up to its next barrier or its end. If it did something wrong, run describes
+// that; the instruction is the one before it.pc.
 func (m *Machine) run(it *item) (wrong string) {
 	code, r, pc := m.kernel.code, &it.r, it.pc
 	start := m.Counts.Instructions
@@ -54,7 +54,7 @@ func (m *Machine) run(it *item) (wrong string) {
 			pc = int(in.offset)
 			continue
 		case opSkip, opSkipUnless:
-			n-- // on a device it is a part of the other
+			n-- // on a device it is a part of the other instruction
 			if (r[in.x[0]%4096] != 0) == (in.op == opSkipUnless) {
 				pc++
 				n++
@@ -164,7 +164,7 @@ func (m *Machine) run(it *item) (wrong string) {
 	}
 }
 
-// seldom is for the instructions that are not worth a place in the loop.
+// seldom executes the instructions that are too rare for the main loop.
 func (in *instruction) seldom(a, b uint64) uint64 {
 	switch in.op {
 	case opAdd64:
@@ -211,7 +211,7 @@ func (in *instruction) seldom(a, b uint64) uint64 {
 	return high
 }
 
-// divide is div or rem; the operands are extended, and b is not 0.
+// divide executes div or rem; the operands are extended, and b is not 0.
 func (in *instruction) divide(a, b uint64) uint64 {
 	switch {
 	case in.signed && in.op == opDiv:
@@ -224,7 +224,7 @@ func (in *instruction) divide(a, b uint64) uint64 {
 	return a % b
 }
 
-// toFloat is cvt.rn.f32 of an integer.
+// toFloat executes cvt.rn.f32 of an integer.
 func (in *instruction) toFloat(a uint64) uint64 {
 	a = in.value(a)
 	if in.signed {
@@ -233,7 +233,7 @@ func (in *instruction) toFloat(a uint64) uint64 {
 	return fbits(float32(a))
 }
 
-// fromHalf is cvt.f32.f16, which is exact.
+// fromHalf executes cvt.f32.f16, which is exact.
 func fromHalf(h uint16) float32 {
 	exponent, fraction := int(h>>10&31), float64(h&1023)
 	f := math.Ldexp(1024+fraction, exponent-25)
@@ -251,7 +251,8 @@ func fromHalf(h uint16) float32 {
 	return float32(f)
 }
 
-// toInt is cvt.rzi.s32.f32: what does not fit is the nearest that does, NaN is 0.
+// toInt executes cvt.rzi.s32.f32: a number that does not fit gives the nearest one that does, NaN
+// gives 0.
 func toInt(f float32) uint64 {
 	switch {
 	case f != f:
@@ -264,9 +265,10 @@ func toInt(f float32) uint64 {
 	return uint64(int64(f))
 }
 
-// fma is fma.rn.f32. The product of two float32s is exact in float64, so that the sum there,
-// rounded to float32, is right, but where the float64 sum was itself rounded to what lies halfway
-// between two float32s, or has fewer bits as a float32.
+// fma executes fma.rn.f32. The product of two float32s is exact in float64, so that the float64
+// sum, rounded to float32, is right, with two exceptions: the float64 sum was itself rounded to a
+// number halfway between two float32s, or the result has fewer bits because it is subnormal in
+// float32.
 func fma(a, b, c float32) float32 {
 	p := float64(a) * float64(b)
 	s := float64(p + float64(c))
@@ -277,9 +279,9 @@ func fma(a, b, c float32) float32 {
 	return float32(s)
 }
 
-// roundedOnce rounds p + q, whose float64 sum is s, to odd in float64, from where it rounds on to
-// float32 as if in one step (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums",
-// 2008).
+// roundedOnce rounds p + q, whose float64 sum is s, to odd in float64. Rounding that to float32
+// gives the same as rounding once (Boldo and Melquiond, "Emulation of a FMA and correctly rounded
+// sums", 2008).
 func roundedOnce(p, q, s float64) float32 {
 	t := float64(s - p)
 	e := float64(p-float64(s-t)) + float64(q-t) // s + e = p + q exactly (Knuth's TwoSum)

@@ -1,48 +1,48 @@
 package ptx
 
-// Memory: buffers and the shared memory of a group, and who touched what.
+// Memory: buffers and the shared memory of a group, and which items touched them.
 
 import (
 	"encoding/binary"
 	"fmt"
 )
 
-// An address is a segment and an offset. Segment 1 is the shared memory of a group, each buffer has
-// a segment of its own: no address of one can reach another.
+// An address is a segment and an offset. Segment 1 is the shared memory of a group, and each buffer
+// has a segment of its own: no offset leads from one to another.
 const (
 	segmentBits   = 40
 	sharedSegment = 1
 	firstSegment  = 2
 )
 
-// A buffer is memory that kernels share. touched is nil until a kernel first stores to it: what is
-// only read has no conflicts.
+// A buffer is memory that kernels share. touched is nil until a kernel first stores to it: memory
+// that is only read has no conflicts.
 type buffer struct {
 	data    []byte
 	touched []touch
 }
 
-// A touch remembers the last store and load of one cell of memory. Phases number the time between
-// two barriers of a group; a phase is of one group, and later phases have higher numbers.
+// A touch records the last store and load of one cell of memory. Phases number the times between
+// two barriers of a group; each phase belongs to one group, and later phases have higher numbers.
 type touch struct {
-	stored, loaded uint32 // phases; 0 for never
-	writer, reader int32  // items; several for more than one in that phase
-	others         uint32 // the launch in which another group than that of loaded loaded it
+	stored, loaded uint32 // phases; 0 means never
+	writer, reader int32  // items; several if more than one did so in that phase
+	others         uint32 // the launch in which a group other than that of loaded loaded it
 }
 
 const several = -1
 
-// An epoch says when something happens.
+// An epoch is the time of a load or store.
 type epoch struct {
 	launch       uint32
 	launchStart  uint32 // the first phase of this launch
 	groupStart   uint32 // the first phase of this group
 	phase        uint32
 	item         int32
-	sharedMemory bool // of one group: what another group left there is poison
+	sharedMemory bool // of one group: data of another group there are undefined
 }
 
-// load notes a load, and says what is wrong with it.
+// load records a load, and returns what is wrong with it.
 func (t *touch) load(e *epoch) string {
 	switch {
 	case e.sharedMemory && t.stored < e.groupStart:
@@ -64,7 +64,7 @@ func (t *touch) load(e *epoch) string {
 	return ""
 }
 
-// store notes a store, and says what is wrong with it.
+// store records a store, and returns what is wrong with it.
 func (t *touch) store(e *epoch) string {
 	switch {
 	case t.stored >= e.launchStart && t.stored < e.groupStart && !e.sharedMemory:
@@ -100,7 +100,7 @@ func (m *Machine) find(at, n uint64) (b *buffer, offset uint64, wrong string) {
 	return b, offset, ""
 }
 
-// weight is the short way of the commonest load: four bytes of what no kernel has stored to.
+// weight executes the most common load quickly: four bytes that no kernel has stored to.
 func (m *Machine) weight(in *instruction, r *registers) (v uint64, ok bool) {
 	at := r[in.x[4]%4096] + in.offset
 	segment, offset := at>>segmentBits, at&(1<<segmentBits-1)
@@ -116,7 +116,7 @@ func (m *Machine) weight(in *instruction, r *registers) (v uint64, ok bool) {
 	return uint64(binary.LittleEndian.Uint32(b.data[offset:])), true
 }
 
-// global runs a load or store of global memory.
+// global executes a load or store of global memory.
 func (m *Machine) global(in *instruction, r *registers) (wrong string) {
 	size := uint64(in.size)
 	all := size * uint64(in.count)
@@ -140,8 +140,8 @@ func (m *Machine) global(in *instruction, r *registers) (wrong string) {
 	return m.stored(b.cells(m.kernel.globalCell), offset, all, m.kernel.globalCell)
 }
 
-// cells returns the touches of a buffer in cells of a size. Those of earlier launches, in cells of
-// another size perhaps, mean nothing any more.
+// cells returns the touches of a buffer for cells of a size. Touches of earlier launches, perhaps
+// with cells of another size, no longer matter.
 func (b *buffer) cells(shift uint8) []touch {
 	if n := len(b.data)>>shift + 1; len(b.touched) < n {
 		b.touched = make([]touch, n)
@@ -149,7 +149,7 @@ func (b *buffer) cells(shift uint8) []touch {
 	return b.touched
 }
 
-// local runs a load or store of the group's shared memory.
+// local executes a load or store of the group's shared memory.
 func (m *Machine) local(in *instruction, r *registers) (wrong string) {
 	at, size := r[in.x[4]%4096]+in.offset, uint64(in.size)
 	all := size * uint64(in.count)
@@ -171,7 +171,7 @@ func (m *Machine) local(in *instruction, r *registers) (wrong string) {
 	return m.stored(m.sharedTouched, offset, all, m.kernel.sharedCell)
 }
 
-// loaded notes a load of n bytes in all cells of it. A cell has 1<<shift bytes.
+// loaded records a load of n bytes in all its cells. A cell has 1<<shift bytes.
 func (m *Machine) loaded(cells []touch, offset, n uint64, shift uint8) string {
 	for i := offset >> shift; i < (offset+n)>>shift; i++ {
 		if wrong := cells[i].load(&m.epoch); wrong != "" {
@@ -181,7 +181,7 @@ func (m *Machine) loaded(cells []touch, offset, n uint64, shift uint8) string {
 	return ""
 }
 
-// stored notes a store.
+// stored records a store.
 func (m *Machine) stored(cells []touch, offset, n uint64, shift uint8) string {
 	for i := offset >> shift; i < (offset+n)>>shift; i++ {
 		if wrong := cells[i].store(&m.epoch); wrong != "" {

@@ -1,9 +1,9 @@
 package ptx
 
-// The names of instructions. What is not listed here is refused.
+// The names of instructions. Names that are not listed here are refused.
 
-// float knows the instructions on floating-point numbers that round to nearest, or not at all. It
-// returns 0 operands for others.
+// float returns the instructions on floating-point numbers that round to nearest, or not at all.
+// For others it returns 0 operands.
 func float(name string) (operation, int) {
 	switch name {
 	case "add.rn.f32":
@@ -52,7 +52,7 @@ func float(name string) (operation, int) {
 	return 0, 0
 }
 
-// integer knows an instruction without its type. It returns 0 operands for others.
+// integer returns an instruction, by its name without the type. For others it returns 0 operands.
 func integer(name string) (operation, int) {
 	switch name {
 	case "mov", "cvta.to.global":
@@ -105,7 +105,7 @@ func integer(name string) (operation, int) {
 	return 0, 0
 }
 
-// convert knows `cvt.s64.s32`, `cvt.rn.f32.s32` and `cvt.rzi.s32.f32`, of whatever integers.
+// convert decodes `cvt.s64.s32`, `cvt.rn.f32.s32` and `cvt.rzi.s32.f32`, for all integer types.
 func convert(in *instruction, parts []string) error {
 	from := parts[len(parts)-1]
 	size, signed, err := width(from)

@@ -1,17 +1,18 @@
 // Package ptx interprets the PTX of the kernels, so that tests need no GPU. Only tests import it.
 //
-// A [Machine] runs a [Program] as the worst device would: groups in random order, the items of a
-// group in random order from barrier to barrier, shared memory and new buffers full of NaN. It
-// reports what a device may or may not show: an access outside of a buffer or misaligned, two
-// items or two groups that touch the same cell, one of them to write, with no barrier between them,
-// a read of shared memory that nothing wrote, a barrier that some items miss.
+// A [Machine] runs a [Program] as the worst possible device would: groups in random order, the
+// items of a group in random order from barrier to barrier, shared memory and new buffers full of
+// NaN. It reports errors that a device may or may not show: an access outside a buffer or
+// misaligned; two items or two groups that access the same cell, at least one of them to write,
+// without a barrier between; a read of shared memory that was not written; a barrier that some
+// items do not reach.
 //
-// Of floating-point instructions it knows those that round to nearest, once, and keep subnormal
-// numbers: `.rn` where there is a choice. Everything else is refused when the program is read:
-// `.ftz`, `.approx`, `mul.f32` and `add.f32` (which an assembler may fuse).
+// It supports only floating-point instructions that round to nearest, once, and keep subnormal
+// numbers: `.rn` if there is a choice. All others are refused when the program is read: `.ftz`,
+// `.approx`, `mul.f32` and `add.f32` (which an assembler may fuse).
 //
-// The source is NVIDIA's "PTX ISA", chapter "Instruction Set". Weak ordering of memory between
-// threads is not modelled: that is what the reports of missing barriers are for.
+// The source is NVIDIA's "PTX ISA", chapter "Instruction Set". The weak ordering of memory between
+// threads is not modelled; instead missing barriers are reported.
 package ptx
 
 import (
@@ -21,7 +22,7 @@ import (
 	"strings"
 )
 
-// A Program is the kernels of one PTX module.
+// A Program holds the kernels of one PTX module.
 type Program struct {
 	Target  string // such as sm_70
 	kernels map[string]*kernel
@@ -34,11 +35,13 @@ type kernel struct {
 	code   []instruction // of lines
 	shared int           // bytes of shared memory
 
-	// Registers and constants share one numbering. first is what they hold when an item starts.
-	first   []uint64
-	special [5]int // where the item finds its place: tid.x, ntid.x, ctaid.x, .y, .z; 0 if unused
+	// Registers and constants have the same numbering. first holds their values when an item
+	// starts.
+	first []uint64
+	// the registers of the item's position: tid.x, ntid.x, ctaid.x, .y, .z; 0 if unused
+	special [5]int
 
-	// the smallest shared and global access, 1<<n bytes: the size of a cell of its touches
+	// the smallest shared and global access, as 1<<n bytes: the size of a cell for touches
 	sharedCell, globalCell uint8
 }
 
@@ -51,7 +54,7 @@ func (p *Program) Params(kernel string) ([]int, error) {
 	return k.params, nil
 }
 
-// Parse reads PTX as clang writes it: one instruction or directive a line.
+// Parse reads PTX in clang's form: one instruction or directive on each line.
 func Parse(text string) (*Program, error) {
 	p := &Program{kernels: map[string]*kernel{}}
 	const entry = ".visible .entry "
@@ -81,13 +84,13 @@ func Parse(text string) (*Program, error) {
 // A parser reads one kernel.
 type parser struct {
 	*kernel
-	families []string       // what the names of registers begin with: `%r` of `%r<39>`
+	families []string       // the beginnings of the names of registers: `%r` of `%r<39>`
 	names    map[string]int // registers, constants and shared variables
 	params   map[string]int // numbers of the parameters
-	labels   map[string]int // the instruction after each
+	labels   map[string]int // the index of the instruction after each
 }
 
-// registers of an item; constants have some too. Register 0 is unused, so that 0 is none.
+// registers of an item; constants have some too. Register 0 is unused, so that 0 means none.
 type registers [4096]uint64
 
 func parseKernel(text string) (*kernel, error) {
@@ -149,7 +152,8 @@ func specials() []string {
 	return []string{"%tid.x", "%ntid.x", "%ctaid.x", "%ctaid.y", "%ctaid.z"}
 }
 
-// line sorts a line of a kernel's body: a label, an instruction for later, or a directive.
+// line reads a line of a kernel's body: a label, an instruction to be decoded later, or a
+// directive.
 func (p *parser) line(line string) error {
 	line, _, _ = strings.Cut(line, "//")
 	line = strings.TrimSuffix(strings.TrimSpace(line), ";")
@@ -168,7 +172,7 @@ func (p *parser) line(line string) error {
 		return fmt.Errorf("%q is not known", line)
 	default:
 		line = strings.ReplaceAll(line, "\t", " ")
-		if line[0] == '@' { // a predicate, which is an instruction of its own here
+		if line[0] == '@' { // a predicate, which is a separate instruction here
 			var predicate string
 			predicate, line, _ = strings.Cut(line, " ")
 			p.lines = append(p.lines, predicate)
@@ -178,7 +182,7 @@ func (p *parser) line(line string) error {
 	return nil
 }
 
-// sharedVariable gives a place to `.shared .align 4 .b8 name[512]`.
+// sharedVariable assigns an address to `.shared .align 4 .b8 name[512]`.
 func (p *parser) sharedVariable(line string) error {
 	f := strings.Fields(line)
 	if len(f) != 5 || f[1] != ".align" {
@@ -206,13 +210,13 @@ func (p *parser) sharedVariable(line string) error {
 	return nil
 }
 
-// value returns a new register that holds a constant.
+// value returns a new register with a constant.
 func (p *parser) value(v uint64) int {
 	p.first = append(p.first, v)
 	return len(p.first) - 1
 }
 
-// operand returns the register of a name, or one that holds a constant.
+// operand returns the register of a name, or one with a constant.
 func (p *parser) operand(s string) (uint16, error) {
 	if n, found := p.names[s]; found {
 		return uint16(n), nil

@@ -15,27 +15,28 @@ type Machine struct {
 	buffers []buffer // by segment
 	Counts  Counts
 
-	// of the launch that runs
+	// state of the running launch
 	kernel        *kernel
 	params        []uint64
 	items         []item
-	turns         []int   // the items, in the order of this phase
-	warps         []int64 // instructions in this phase, of each 32 items
+	turns         []int   // the order of the items in this phase
+	warps         []int64 // instructions in this phase, for each 32 items
 	shared        []byte
 	sharedTouched []touch
 	epoch         epoch
 }
 
-// Counts say what a machine has done.
+// Counts are statistics of a machine.
 type Counts struct {
 	Launches, Instructions, FMAs int64 // FMAs: fused multiply-adds of float32
-	WarpInstructions             int64 // those of the item with most, of each 32, between barriers
-	WeightBytes                  int64 // loads of memory that no kernel has stored to
-	LoadBytes, StoreBytes        int64 // of other global memory
-	SharedLoads                  int64 // instructions that load shared memory
+	// for each 32 items, those of the item with the most, between barriers
+	WarpInstructions      int64
+	WeightBytes           int64 // loaded from memory that no kernel has stored to
+	LoadBytes, StoreBytes int64 // of other global memory
+	SharedLoads           int64 // instructions that load shared memory
 }
 
-// Less returns what was done since an earlier count.
+// Less returns the counts since an earlier one.
 func (c Counts) Less(before Counts) Counts {
 	return Counts{
 		Launches:         c.Launches - before.Launches,
@@ -56,15 +57,15 @@ type item struct {
 	done bool
 }
 
-// NewMachine returns a machine whose order is drawn from a seed.
+// NewMachine returns a machine whose order depends on a seed.
 func NewMachine(p *Program, seed uint64) *Machine {
 	return &Machine{
 		program: p, order: rand.New(rand.NewPCG(seed, 0)), buffers: make([]buffer, firstSegment),
 	}
 }
 
-// Alloc returns the address of a new buffer. A byte of it is 0xff until it is written: NaN, and an
-// index that is outside of everything.
+// Alloc returns the address of a new buffer. Its bytes are 0xff until they are written: NaN, and an
+// index outside every buffer.
 func (m *Machine) Alloc(bytes int) uint64 {
 	data := make([]byte, bytes)
 	for i := range data {
@@ -73,7 +74,7 @@ func (m *Machine) Alloc(bytes int) uint64 {
 	return m.Adopt(data)
 }
 
-// Adopt returns the address at which kernels find some memory of the caller's.
+// Adopt returns an address for memory of the caller's.
 func (m *Machine) Adopt(data []byte) uint64 {
 	if data == nil {
 		data = []byte{}
@@ -82,7 +83,7 @@ func (m *Machine) Adopt(data []byte) uint64 {
 	return uint64(len(m.buffers)-1) << segmentBits
 }
 
-// Bytes returns n bytes at an address, which must be in one buffer.
+// Bytes returns n bytes at an address, which must lie in one buffer.
 func (m *Machine) Bytes(at uint64, n int) ([]byte, error) {
 	segment, offset := at>>segmentBits, at&(1<<segmentBits-1)
 	if segment < firstSegment || segment >= uint64(len(m.buffers)) ||
@@ -96,7 +97,7 @@ func (m *Machine) Bytes(at uint64, n int) ([]byte, error) {
 	return data[offset:][:n], nil
 }
 
-// Free gives a buffer back; its address is never used again.
+// Free frees a buffer. Its address is never used again.
 func (m *Machine) Free(at uint64) error {
 	if b, err := m.Bytes(at, 0); err != nil || at&(1<<segmentBits-1) != 0 {
 		return errors.Join(err, fmt.Errorf("ptx: free of %#x, of %d bytes", at, len(b)))
@@ -116,7 +117,7 @@ func (m *Machine) Live() int {
 	return n
 }
 
-// A Fault is what an item did that a device need not survive.
+// A Fault is an error of an item that need not show on every device.
 type Fault struct {
 	Kernel, Line string
 	Group        [3]int
@@ -129,8 +130,8 @@ func (f *Fault) Error() string {
 		f.Item, f.Wrong)
 }
 
-// Launch runs a kernel on groups of some items. params are addresses, integers, and the bits of
-// floats.
+// Launch runs a kernel on groups of items work items each. params are addresses, integers, and the
+// bits of floats.
 func (m *Machine) Launch(name string, groups [3]int, items int, params []uint64) error {
 	k, found := m.program.kernels[name]
 	switch {
@@ -140,7 +141,7 @@ func (m *Machine) Launch(name string, groups [3]int, items int, params []uint64)
 		return fmt.Errorf("ptx: kernel %s: %d parameters, want %d", name, len(params),
 			len(k.params))
 	case items < 1 || items > 1024 || min(groups[0], groups[1], groups[2]) < 1 ||
-		max(groups[1], groups[2]) > 65535: // what a CUDA device takes
+		max(groups[1], groups[2]) > 65535: // limits of CUDA devices
 		return fmt.Errorf("ptx: kernel %s: %v groups of %d items", name, groups, items)
 	}
 	m.Counts.Launches++
@@ -167,7 +168,7 @@ func (m *Machine) Launch(name string, groups [3]int, items int, params []uint64)
 	return nil
 }
 
-// group runs one group: each phase every item up to its next barrier or its end.
+// group runs one group: in each phase every item up to its next barrier or its end.
 func (m *Machine) group(at [3]int) error {
 	m.epoch.groupStart = m.epoch.phase + 1
 	for i := range m.items {

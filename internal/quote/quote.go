@@ -1,5 +1,5 @@
-// Package quote shows what files and users say in error messages: on one line, printable, and not
-// all of a long text.
+// Package quote formats text from files and users for error messages: on one line, printable, and
+// shortened.
 package quote
 
 import (
@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Short returns s in quotes, cut to n bytes.
+// Short returns s in quotes, shortened to n bytes.
 func Short(s string, n int) string {
 	if len(s) <= n {
 		return strconv.Quote(s)
@@ -22,7 +22,7 @@ func Short(s string, n int) string {
 	return strconv.Quote(s[:n]) + "…"
 }
 
-// Plain returns s as it is if it is at most n bytes and all of it can be printed, else Short.
+// Plain returns s unchanged if it has at most n bytes and can be printed, otherwise Short(s, n).
 func Plain(s string, n int) string {
 	odd := func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }
 	if len(s) > n || strings.ContainsFunc(s, odd) {
@@ -31,8 +31,8 @@ func Plain(s string, n int) string {
 	return s
 }
 
-// OneLine is an error's message without the system call's name in front, in one line whatever names
-// a file or an argument brought into it.
+// OneLine returns an error's message without the name of the system call at its beginning. The
+// result is one line, whatever text from files or arguments the error contains.
 func OneLine(err error) string {
 	s := err.Error()
 	var path *fs.PathError

@@ -1,14 +1,15 @@
 package rows
 
-// Records of CSV and TSV, as RFC 4180 has them, from lines that come one by one.
+// Records of CSV and TSV, as in RFC 4180, from lines that arrive one by one.
 
 import (
 	"bytes"
 	"errors"
 )
 
-// A csvRecord takes the lines of one record. A field that begins with a quote may hold separators,
-// line feeds and, doubled, quotes; all its bytes count. In other fields a quote is a character.
+// A csvRecord collects the lines of one record. A field that begins with a quote may contain
+// separators, line feeds and doubled quotes; all its bytes count. In other fields a quote is an
+// ordinary character.
 type csvRecord struct {
 	comma byte
 	open  bool // within quotes: the next line belongs to the record
@@ -25,7 +26,7 @@ var (
 	errOpen = errors.New("the quote before a field has no end")
 )
 
-// add takes a line with its end.
+// add adds a line with its end.
 func (c *csvRecord) add(line []byte) {
 	if c.size += len(line); c.size > longestLine {
 		c.fail(ErrLongLine)
@@ -57,7 +58,7 @@ func (c *csvRecord) add(line []byte) {
 	}
 }
 
-// skip takes a line that is too long to hold, of which only the number of quotes is known.
+// skip skips a line that is too long, of which only the number of quotes is known.
 func (c *csvRecord) skip(quotes int) {
 	c.fail(ErrLongLine)
 	if quotes%2 == 1 {
@@ -65,7 +66,7 @@ func (c *csvRecord) skip(quotes int) {
 	}
 }
 
-// begin takes the fields up to one that a quote begins, and returns what follows that quote.
+// begin reads the fields before the first quoted one, and returns the text after that quote.
 func (c *csvRecord) begin(text []byte) []byte {
 	for {
 		if len(text) > 0 && text[0] == '"' {

@@ -1,6 +1,6 @@
 package rows
 
-// What is no UTF-8 text in rows: byte order marks, binary data, one JSON array.
+// Rows that are not UTF-8 text: byte order marks, binary data, a JSON array.
 
 import (
 	"bufio"
@@ -13,17 +13,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ByteOrderMark is what some editors put before a text. It is no part of it.
+// ByteOrderMark is written before a text by some editors. It is not part of the text.
 const ByteOrderMark = "\uFEFF"
 
-// otherMarks are those of other encodings. That of UTF-32 begins with that of UTF-16.
+// otherMarks are the marks of other encodings. That of UTF-32 begins with that of UTF-16.
 var otherMarks = [...]struct{ mark, encoding string }{
 	{"\xff\xfe\x00\x00", "UTF-32"}, {"\x00\x00\xfe\xff", "UTF-32"},
 	{"\xff\xfe", "UTF-16"}, {"\xfe\xff", "UTF-16"},
 }
 
-// TrimMark removes the byte order mark from the beginning of an input. It errs for the mark of an
-// encoding that is not UTF-8.
+// TrimMark removes the byte order mark at the beginning of an input. It returns an error for the
+// mark of another encoding.
 func TrimMark(text []byte) ([]byte, error) {
 	for _, m := range otherMarks {
 		if bytes.HasPrefix(text, []byte(m.mark)) {
@@ -33,7 +33,7 @@ func TrimMark(text []byte) ([]byte, error) {
 	return bytes.TrimPrefix(text, []byte(ByteOrderMark)), nil
 }
 
-// SkipMark does so with what r begins with. It waits for no more bytes than tell.
+// SkipMark is TrimMark for the beginning of r. It waits for no more bytes than it needs.
 func SkipMark(r *bufio.Reader) error {
 	n := 0
 	for _, m := range otherMarks {
@@ -47,7 +47,8 @@ func SkipMark(r *bufio.Reader) error {
 	return err
 }
 
-// common is how many bytes r and a prefix have in common. It waits for no more bytes than tell.
+// common returns the length of the common prefix of r and prefix. It waits for no more bytes than
+// it needs.
 func common(r *bufio.Reader, prefix string) int {
 	for n := range len(prefix) {
 		if b, err := r.Peek(n + 1); err != nil || b[n] != prefix[n] {
@@ -57,8 +58,8 @@ func common(r *bufio.Reader, prefix string) int {
 	return len(prefix)
 }
 
-// magics are what files of other kinds begin with. Those that a text could begin with are longer
-// than what their formats ask for.
+// magics are the beginnings of files of other kinds. If a text could begin with a format's magic,
+// more bytes than the format requires are listed.
 var magics = [...]struct{ magic, kind string }{
 	{"ARROW1\x00\x00", "Arrow"}, {"\xff\xff\xff\xff", "Arrow stream"}, {"Obj\x01", "Avro"},
 	{"PAR1\x15", "Parquet"}, {"SEQ\x06", "Hadoop sequence"},
@@ -72,7 +73,7 @@ var magics = [...]struct{ magic, kind string }{
 	{"\xd0\xcf\x11\xe0", "Office"},
 }
 
-// checkKind errs if an input begins as other formats and encodings do.
+// checkKind returns an error if an input begins like another format or encoding.
 func checkKind(first []byte) error {
 	for _, m := range magics {
 		if bytes.HasPrefix(first, []byte(m.magic)) {
@@ -86,7 +87,7 @@ func checkKind(first []byte) error {
 	return err
 }
 
-// checkText errs for those, and where a byte is 0.
+// checkText is checkKind, and also returns an error if a byte is 0.
 func checkText(first []byte) error {
 	if err := checkKind(first); err != nil {
 		return err
@@ -97,9 +98,9 @@ func checkText(first []byte) error {
 	return nil
 }
 
-// An ArrayError says that lines of text are one JSON array.
+// An ArrayError says that the input is one JSON array.
 type ArrayError struct {
-	Filter string // of jq -c, which makes objects on lines of it
+	Filter string // for jq -c, which makes objects on lines of it
 }
 
 func (e *ArrayError) Error() string {
@@ -107,7 +108,8 @@ func (e *ArrayError) Error() string {
 		e.Filter)
 }
 
-// checkArray is not nil if what has arrived is a JSON array or its beginning, and nothing after it.
+// checkArray returns an error if first is a JSON array or the beginning of one, with nothing after
+// it.
 func checkArray(first []byte) *ArrayError {
 	first = bytes.TrimLeft(bytes.TrimPrefix(first, []byte(ByteOrderMark)), " \t\r\n")
 	inner := bytes.TrimLeft(bytes.TrimPrefix(first, []byte("[")), " \t\r\n")
@@ -119,7 +121,7 @@ func checkArray(first []byte) *ArrayError {
 	case len(inner) == 0:
 	case inner[0] == '{':
 		if key := bytes.TrimLeft(inner[1:], " \t\r\n"); bytes.HasPrefix(key, []byte(`"`)) {
-			return &ArrayError{filter} // even if Python has written NaN into it
+			return &ArrayError{filter} // also if it contains Python's NaN
 		}
 	case inner[0] == '"':
 		filter = ".[] | {text: .}"
@@ -143,8 +145,8 @@ func checkArray(first []byte) *ArrayError {
 	}
 }
 
-// arrived returns what has arrived of r with its first line: it waits for no more than that line, and
-// looks at no more than r's buffer.
+// arrived returns the bytes of r that have arrived, with the first line: it waits only for that
+// line, and returns at most r's buffer.
 func arrived(r *bufio.Reader) []byte {
 	for seen := 0; ; {
 		_, err := r.Peek(seen + 1)

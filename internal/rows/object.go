@@ -1,6 +1,6 @@
 package rows
 
-// JSON objects of somebody's file.
+// JSON objects in users' files.
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// An Object is a JSON object of somebody's file, its members in their order. Its keys are as they
-// stand there: Text is not text.
+// An Object is a JSON object with its members in order. Keys are compared exactly: Text is not
+// text.
 type Object []Member
 
 // A Member is a key of an object with its value.
@@ -23,7 +23,7 @@ type Member struct {
 
 // ParseObject reads one object and nothing else.
 func ParseObject(line []byte) (Object, error) {
-	o := Object{} // not nil, even if it is empty
+	o := Object{} // not nil, even if empty
 	err := strictjson.Members(line, func(key string, value json.RawMessage) error {
 		o = append(o, Member{key, value})
 		return nil
@@ -31,7 +31,7 @@ func ParseObject(line []byte) (Object, error) {
 	return o, err
 }
 
-// Get returns the value of a key, nil where there is none.
+// Get returns the value of a key, or nil if there is none.
 func (o Object) Get(key string) json.RawMessage {
 	for _, m := range o {
 		if m.Key == key {
@@ -41,7 +41,7 @@ func (o Object) Get(key string) json.RawMessage {
 	return nil
 }
 
-// Text returns the string of that key, nil where there is none or null.
+// Text returns the string of a key, or nil if there is none or it is null.
 func (o Object) Text(key string) (s *string, err error) {
 	if v := o.Get(key); v != nil && json.Unmarshal(v, &s) != nil {
 		return nil, fmt.Errorf("%s: want a string", key)
@@ -49,14 +49,14 @@ func (o Object) Text(key string) (s *string, err error) {
 	return s, nil
 }
 
-// List returns the array of that key, nil where there is none or null. want says what it is to
-// hold.
+// List returns the array of a key, or nil if there is none or it is null. want names the elements
+// in errors.
 func List[T any](o Object, key, want string) ([]T, error) {
 	v := o.Get(key)
 	if v == nil {
 		return nil, nil
 	}
-	var items []*T // null is no T, and not its zero value
+	var items []*T // null is an error, not a zero value
 	if json.Unmarshal(v, &items) != nil || slices.Contains(items, nil) {
 		return nil, fmt.Errorf("%s: want an array of %s", key, want)
 	}
@@ -70,7 +70,7 @@ func List[T any](o Object, key, want string) ([]T, error) {
 	return values, nil
 }
 
-// Line is the object as one line of JSON, its values as they stand.
+// Line returns the object as one line of JSON, with unchanged values.
 func (o Object) Line() ([]byte, error) {
 	var b bytes.Buffer
 	for i, m := range o {

@@ -1,5 +1,5 @@
-// Package rows reads what others have written, a row at a time: lines of text, JSON objects, and
-// records of CSV and TSV, plain or compressed, however many and however long.
+// Package rows reads users' files row by row: lines of text, JSON objects, and records of CSV and
+// TSV, plain or compressed, of any number and length.
 package rows
 
 // Rows of a source, in each of its forms.
@@ -19,31 +19,31 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// A Row is one text with what belongs to it. It begins on a line and ends on one.
+// A Row is one text with its other fields. It has a first and a last line.
 type Row struct {
 	First, Last int
 	Digest      string // of the input up to its end
-	Text        string // of a line of text
-	Object      Object // in the other forms
-	Err         error  // why there is none of the two
+	Text        string // for lines and text
+	Object      Object // for the other forms
+	Err         error  // why Text and Object are missing
 }
 
 // A Reader reads the rows of a source.
 type Reader struct {
 	*Source
-	Form   string   // lines, jsonl, csv, tsv; text: all of it is one row
-	Raw    bool     // lines are any bytes, as they stand; else UTF-8, after a byte order mark
+	Form   string   // lines, jsonl, csv, tsv; text: the whole input is one row
+	Raw    bool     // lines are any bytes, unchanged; otherwise UTF-8, after a byte order mark
 	Header []string // the names of the columns
-	only   string   // the text
+	only   string   // the text of the only row
 }
 
-// Only returns a reader of one row, which is a text.
+// Only returns a reader of one row, with the given text.
 func Only(name, text string) *Reader {
 	return &Reader{Source: NewSource(name, strings.NewReader("")), Form: "text", only: text}
 }
 
-// NewReader settles the form, auto for one that the source's name or its first byte tells. Who gives
-// lines as the form takes them as they stand.
+// NewReader returns a reader of the given form. auto takes the form from the source's name or its
+// first byte; lines given explicitly are read unchanged.
 func NewReader(s *Source, form string) *Reader {
 	raw := form == "lines"
 	switch ext := Extension(s.Name); {
@@ -58,14 +58,15 @@ func NewReader(s *Source, form string) *Reader {
 	return &Reader{Source: s, Form: form, Raw: raw}
 }
 
-// Extension is what a name says of the data within: jsonl of A.JSONL.gz, "" where it says nothing.
+// Extension returns the extension of a name that tells the data's form: jsonl for A.JSONL.gz, "" if
+// there is none.
 func Extension(name string) string {
 	name = strings.ToLower(name)
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
 	return strings.TrimPrefix(path.Ext(name), ".")
 }
 
-// beginsObject reports whether the first thing in r is {. It waits for no more than that.
+// beginsObject reports whether r begins with {, after white space. It waits for no more than that.
 func beginsObject(r *bufio.Reader) bool {
 	for n := 1; n <= 512; n++ {
 		b, err := r.Peek(n)
@@ -80,8 +81,8 @@ func beginsObject(r *bufio.Reader) bool {
 	return false
 }
 
-// Check errs if the source is binary or one JSON array in place of lines, by what has arrived with the
-// first of them: it waits for no more. It is to be asked before the first row.
+// Check returns an error if the source is binary, or one JSON array where lines are wanted. It
+// reads what arrives with the first line, and waits for no more. Call it before the first row.
 func (r *Reader) Check() error {
 	lines := r.Form == "lines" && !r.Raw
 	if !lines && (r.Form != "jsonl" || beginsObject(r.r)) {
@@ -93,7 +94,7 @@ func (r *Reader) Check() error {
 		err = checkText(first)
 	}
 	if array := checkArray(first); err == nil && array != nil && (lines || array.Filter == ".[]") {
-		err = array // objects may be among lines of which one is an array of something else
+		err = array // rows may be objects even if one line is an array
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", r.Name, err)
@@ -129,7 +130,8 @@ func (r *Reader) ReadHeader() error {
 	return nil
 }
 
-// Next reads a row, or io.EOF. An empty line of jsonl, csv and tsv is a row without anything.
+// Next reads a row, or returns io.EOF. An empty line of jsonl, csv and tsv is a row without
+// contents.
 func (r *Reader) Next() (w Row, err error) {
 	w.First = r.Line + 1
 	switch r.Form {
@@ -148,8 +150,8 @@ func (r *Reader) Next() (w Row, err error) {
 	return w, err
 }
 
-// Skip reads the rows that have results: those up to a line, with that digest. It errs with a
-// ChangedError where they are not those that were read then.
+// Skip reads the rows that already have results: those up to line, with that digest. It returns a
+// ChangedError if they are not the rows that were read then.
 func (r *Reader) Skip(line int, digest string) error {
 	var w Row
 	for r.Line < line {
@@ -166,7 +168,7 @@ func (r *Reader) Skip(line int, digest string) error {
 	return nil
 }
 
-// A ChangedError says that a source is not what it was.
+// A ChangedError says that a source has changed.
 type ChangedError struct{ Name, Reason string }
 
 func (e *ChangedError) Error() string { return e.Name + ": " + e.Reason }
@@ -192,7 +194,7 @@ func (r *Reader) nextLine(w *Row) error {
 			return fmt.Errorf("%s: %w", r.Name, mark)
 		}
 		if r.Form == "lines" && string(all) == ByteOrderMark {
-			return io.EOF // there is nothing else
+			return io.EOF // there are no rows
 		}
 	}
 	switch {
@@ -248,7 +250,7 @@ func (r *Reader) record() (c summedRecord, err error) {
 			c.skip(r.quotes)
 		case err == io.EOF && c.open:
 			c.fail(errOpen)
-			r.take([]byte("no end")) // if the input grows, this record is another one
+			r.take([]byte("no end")) // so that the digest differs if the input grows
 			c.digest = r.sum()
 			return c, nil
 		case err != nil:

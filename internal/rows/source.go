@@ -1,6 +1,6 @@
 package rows
 
-// Sources: the lines of a file or of stdin, plain or compressed, however many and however long.
+// Sources: the lines of a file or of stdin, plain or compressed, of any number and length.
 
 import (
 	"bufio"
@@ -21,33 +21,33 @@ import (
 	"picogpt/internal/folder"
 )
 
-// longestLine bounds what one line may hold in memory.
+// longestLine bounds the bytes of a line that is held in memory.
 const longestLine = 16 << 20
 
-// ErrLongLine is the error of a line that is not held.
+// ErrLongLine is the error for a longer line.
 var ErrLongLine = fmt.Errorf("more than %d bytes", longestLine)
 
-// A Source reads lines, and remembers what it has read.
+// A Source reads lines, and records what it has read.
 type Source struct {
 	Name string       // for messages
-	Path string       // "-" for stdin, "" where there is neither a file nor stdin
-	Size int64        // of the file, 0 where it is not known
+	Path string       // "-" for stdin, "" for another reader
+	Size int64        // of the file; 0 if not known
 	Read atomic.Int64 // bytes of the file up to the last line that was read
-	Line int          // the last one read, from 1; who begins within a file sets it
+	Line int          // number of the last line, from 1; a caller that begins within a file sets it
 
-	Bytes int64 // of the lines that were read, with their ends: of what the data stand for
+	Bytes int64 // of the lines that were read, with their ends, after decompression
 
-	file io.Closer   // to be closed, if not nil
-	long *longReader // likewise
+	file io.Closer   // closed by Close, if not nil
+	long *longReader // closed by Close, if not nil
 	in   *counter
-	raw  *bufio.Reader // what is in the file
+	raw  *bufio.Reader // the bytes of the file
 	r    *bufio.Reader // the same, decompressed
 
 	quotes int       // of the last line
-	digest hash.Hash // of what was read
+	digest hash.Hash // of all that was read
 }
 
-// NewSource reads from r, which is not closed.
+// NewSource returns a Source that reads from r. It does not close r.
 func NewSource(name string, r io.Reader) *Source {
 	s := &Source{Name: name, digest: sha256.New(), in: &counter{r: r}}
 	s.raw = bufio.NewReaderSize(s.in, 1<<16)
@@ -55,8 +55,8 @@ func NewSource(name string, r io.Reader) *Source {
 	return s
 }
 
-// FromFile reads from the file that is open at path, or from stdin, which has the path "-" and is
-// not closed. Data of gzip and zstd are decompressed.
+// FromFile returns a Source that reads the open file, or stdin, whose path is "-" and which is not
+// closed. It decompresses gzip and zstd.
 func FromFile(path string, file *os.File) (*Source, error) {
 	name := path
 	if path == "-" {
@@ -73,7 +73,7 @@ func FromFile(path string, file *os.File) (*Source, error) {
 	return s, s.Decompress()
 }
 
-// Decompress turns to what the data stand for, if they are of gzip or zstd. After an error the
+// Decompress continues with the decompressed data, if the data are gzip or zstd. After an error the
 // source is closed.
 func (s *Source) Decompress() error {
 	z, err := decompressed(s.r)
@@ -88,7 +88,7 @@ func (s *Source) Decompress() error {
 	return nil
 }
 
-// named begins an error with the path instead of the operation.
+// named returns an error with the path instead of the operation.
 func named(path string, err error) error {
 	if path == "" {
 		path = `""`
@@ -96,7 +96,7 @@ func named(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, folder.Cause(err))
 }
 
-// Close closes the file, unless it is stdin, and ends what decompresses it.
+// Close closes the file, unless it is stdin, and the decompressor.
 func (s *Source) Close() {
 	if s.long != nil {
 		s.long.Close()
@@ -109,14 +109,14 @@ func (s *Source) Close() {
 // Compressed reports whether Decompress found gzip or zstd.
 func (s *Source) Compressed() bool { return s.r != s.raw }
 
-// StartsWith reports whether a prefix is next. It waits for no more bytes than tell.
+// StartsWith reports whether the next bytes are prefix. It waits for no more bytes than it needs.
 func (s *Source) StartsWith(prefix string) bool { return startsWith(s.r, prefix) }
 
-// Rest returns what follows the lines that were read, as bytes.
+// Rest returns a reader of the bytes after the lines that were read.
 func (s *Source) Rest() io.Reader { return s.r }
 
-// Text returns what the source stands for as one text, without a byte order mark, whose bytes count.
-// It errs if the beginning is no text.
+// Text returns a reader of the whole source as one text, without a byte order mark, whose bytes are
+// counted. It returns an error if the beginning is not text.
 func (s *Source) Text() (io.Reader, error) {
 	first, _ := s.r.Peek(s.r.Size())
 	text, err := TrimMark(first)
@@ -131,8 +131,8 @@ func (s *Source) Text() (io.Reader, error) {
 	return s.r, nil
 }
 
-// Next reads a line with its end, ErrLongLine for one that is too long, which it reads past, or
-// io.EOF.
+// Next reads a line with its end. It returns ErrLongLine for a line that is too long, which it
+// skips, or io.EOF.
 func (s *Source) Next() (line []byte, err error) {
 	size, quotes := 0, 0
 	for {
@@ -153,20 +153,20 @@ func (s *Source) Next() (line []byte, err error) {
 		s.Read.Store(s.in.n - int64(s.raw.Buffered()))
 		s.Bytes += int64(size)
 		if s.Line++; size > longestLine {
-			fmt.Fprintf(s.digest, "%d ", size) // the whole of it is not held
+			fmt.Fprintf(s.digest, "%d ", size) // its bytes are not held in memory
 			return line, ErrLongLine
 		}
 		return line, nil
 	}
 }
 
-// take adds a line to what was read.
+// take adds a line to the digest and the counts.
 func (s *Source) take(line []byte) {
 	s.digest.Write(line)
 	s.digest.Write([]byte{'\n'})
 }
 
-// sum is the digest of all that was read.
+// sum returns the digest of all that was read.
 func (s *Source) sum() string { return hex.EncodeToString(s.digest.Sum(nil)) }
 
 // TrimEnd removes the end of a line.
@@ -190,28 +190,28 @@ func (c *counter) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// startsWith reports whether r begins with a prefix. It waits for no more bytes than tell.
+// startsWith reports whether r begins with a prefix. It waits for no more bytes than it needs.
 func startsWith(r *bufio.Reader, prefix string) bool {
 	return common(r, prefix) == len(prefix)
 }
 
-// decompressed returns what the data of r stand for, nil for themselves. What they are is told by their
-// first bytes.
+// decompressed returns a reader of the decompressed data, or nil if the data are not compressed.
+// Their first bytes tell their format.
 func decompressed(r *bufio.Reader) (*inflater, error) {
 	switch {
 	case startsWith(r, "\xfd7zXZ\x00"):
 		return nil, wantText("xz")
 	case startsWith(r, "PK\x03\x04"):
 		return nil, wantText("zip")
-	case startsWith(r, "BZh"): // then a digit
+	case startsWith(r, "BZh"): // a digit follows
 		if b, err := r.Peek(10); err == nil && string(b[4:]) == "1AY&SY" {
 			return nil, wantText("bzip2")
 		}
 	case startsWith(r, "\x1f\x8b"):
 		z, err := gzip.NewReader(r)
 		return inflated(z, "gzip", err)
-	case startsWith(r, "\x28\xb5\x2f\xfd"), // a frame
-		startsWith(r, "\x50\x2a\x4d\x18"): // one to skip, with which pzstd begins
+	case startsWith(r, "\x28\xb5\x2f\xfd"), // magic of a frame
+		startsWith(r, "\x50\x2a\x4d\x18"): // magic of a skippable frame; pzstd writes one first
 		z, err := zstdReader(r)
 		return inflated(z, "zstd", err)
 	}
@@ -227,7 +227,7 @@ func inflated(z io.Reader, kind string, err error) (*inflater, error) {
 	return &inflater{z, kind}, nil
 }
 
-// An inflater says what is wrong with compressed data.
+// An inflater adds the kind of data to errors of decompression.
 type inflater struct {
 	io.Reader
 	kind string

@@ -1,6 +1,6 @@
 package rows
 
-// zstd data, in bounded memory whatever windows they ask for and however many are read side by side.
+// zstd data, in bounded memory for any window size and any number of concurrent readers.
 
 import (
 	"bufio"
@@ -10,18 +10,18 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A decoder has a window of memory, all of which it takes at once. Up to usualWindow, which is what
-// zstd --long makes, each source has one of its own. Up to largestWindow, which is what zstd
-// --long=31 makes and no option exceeds, the process has one, and its sources take turns.
+// A decoder allocates its whole window at once. For windows up to usualWindow, which zstd --long
+// uses, each source has its own decoder. For windows up to largestWindow, which zstd --long=31 uses
+// and which is the maximum, the process has one decoder, and its sources take turns.
 const (
 	usualWindow = 128 << 20
 
-	// 2 GiB, but for addresses of 32 bits
+	// 2 GiB; usualWindow on systems with 32-bit addresses
 	largestWindow = usualWindow << (^uint(0) >> 63 * 4)
 )
 
-// longDecoder has the decoder of long windows while nobody reads by it, nil before the first one. It
-// belongs to the process because the memory does.
+// longDecoder holds the decoder of long windows while no source reads with it, nil before the first
+// one. It belongs to the process because the memory does.
 var longDecoder = func() chan *zstd.Decoder {
 	turn := make(chan *zstd.Decoder, 1)
 	turn <- nil
@@ -41,10 +41,11 @@ func zstdReader(r *bufio.Reader) (io.Reader, error) {
 	return newDecoder(r, usualWindow)
 }
 
-// zstdWindow is the window that the first frame of r asks for, 0 if its header does not tell.
+// zstdWindow returns the window size of the first frame of r, or 0 if its header does not contain
+// it.
 func zstdWindow(r *bufio.Reader) uint64 {
 	at := 0
-	for n := 1; ; n++ { // no more bytes than tell
+	for n := 1; ; n++ { // no more bytes than it needs
 		b, err := r.Peek(at + n)
 		if err != nil {
 			return 0
@@ -67,7 +68,7 @@ func zstdWindow(r *bufio.Reader) uint64 {
 	}
 }
 
-// A longReader decompresses by longDecoder, from the first Read to the end, an error, or Close.
+// A longReader reads with longDecoder, from the first Read to the end, an error, or Close.
 type longReader struct {
 	from *bufio.Reader
 	by   *zstd.Decoder
@@ -88,7 +89,7 @@ func (l *longReader) Read(b []byte) (n int, err error) {
 	return n, err
 }
 
-// begin waits for its turn.
+// begin waits for the decoder.
 func (l *longReader) begin() {
 	l.by = <-longDecoder
 	if l.by != nil {
@@ -101,7 +102,7 @@ func (l *longReader) begin() {
 	}
 }
 
-// Close gives the decoder to the next one.
+// Close passes the decoder to the next reader.
 func (l *longReader) Close() error {
 	if l.by != nil {
 		l.by.Reset(nil)

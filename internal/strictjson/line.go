@@ -8,7 +8,8 @@ import (
 	"strconv"
 )
 
-// Line is a value as one line of JSON, with its line feed. Characters such as < stand as they are.
+// Line returns a value as one line of JSON, with its line feed. It does not escape characters such
+// as <.
 func Line(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -1,6 +1,6 @@
 package strictjson
 
-// Reader: one JSON value, part by part, without a copy of its strings.
+// Reader: one JSON value, part by part, without copying its strings.
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 // A Reader reads one JSON value from its beginning to its end.
 type Reader struct {
 	text string
-	at   int               // byte of the file that text begins at
+	at   int               // byte of the file at which text begins
 	dec  *jsontext.Decoder // nil until something is read
 	buf  []byte            // scratch
 }
@@ -31,15 +31,15 @@ func (r *Reader) Text() string { return r.text }
 
 func (r *Reader) decoder() *jsontext.Decoder {
 	if r.dec == nil {
-		// Names that come twice are found by Object, and by Value in what it returns: looking for
-		// them in a vocabulary takes longer than reading it, and its ids are looked up anyway.
+		// Object and Value look for duplicate names themselves: searching a vocabulary for them
+		// takes longer than reading it, and its reader finds them anyway.
 		r.dec = jsontext.NewDecoder(bytes.NewBufferString(r.text),
 			jsontext.AllowDuplicateNames(true))
 	}
 	return r.dec
 }
 
-// Errorf makes an error that gives the byte after what was read last.
+// Errorf returns an error that names the byte after what was read last.
 func (r *Reader) Errorf(format string, args ...any) error {
 	return r.errorAt(int(r.decoder().InputOffset()), format, args...)
 }
@@ -48,10 +48,10 @@ func (r *Reader) errorAt(offset int, format string, args ...any) error {
 	return fmt.Errorf("byte %d: %s", r.at+offset, fmt.Sprintf(format, args...))
 }
 
-// invalid makes an error of the decoder's.
+// invalid returns an error for one of the decoder's.
 func (r *Reader) invalid(err error) error {
 	var syntax *jsontext.SyntacticError
-	if !errors.As(err, &syntax) { // there is nothing at all
+	if !errors.As(err, &syntax) { // the text is empty
 		return r.errorAt(len(r.text), "not valid JSON: %v", io.ErrUnexpectedEOF)
 	}
 	offset := int(syntax.ByteOffset)
@@ -62,19 +62,19 @@ func (r *Reader) invalid(err error) error {
 	return r.errorAt(offset, "not valid JSON: %v", syntax.Err)
 }
 
-// next returns where the next value begins.
+// next returns the offset of the next value.
 func (r *Reader) next() int {
 	from := int(r.decoder().InputOffset())
 	return len(r.text) - len(strings.TrimLeft(r.text[from:], " \t\r\n,:"))
 }
 
-// Kind returns the first character of the value that is next: {, [, ", 0 for any number, t, f or n.
+// Kind returns the first character of the next value: {, [, ", 0 for any number, t, f or n.
 func (r *Reader) Kind() byte { return byte(r.decoder().PeekKind()) }
 
-// Left returns the number of bytes that are not read yet.
+// Left returns the number of bytes that were not read yet.
 func (r *Reader) Left() int { return len(r.text) - int(r.decoder().InputOffset()) }
 
-// want errs unless a value of that kind is next.
+// want returns an error unless the next value has that kind.
 func (r *Reader) want(kind jsontext.Kind, what string) error {
 	switch found := r.decoder().PeekKind(); found {
 	case kind:
@@ -94,7 +94,8 @@ func (r *Reader) want(kind jsontext.Kind, what string) error {
 	}
 }
 
-// show names a value that is not wanted: an array and an object by their kind, others as they are.
+// show returns text for an unwanted value: the kind of an array or an object, any other value
+// itself.
 func show(kind jsontext.Kind, value string) string {
 	switch {
 	case kind == '{':
@@ -107,7 +108,7 @@ func show(kind jsontext.Kind, value string) string {
 	return value
 }
 
-// raw reads a value and returns it as it is written.
+// raw reads a value and returns its text.
 func (r *Reader) raw() (string, error) {
 	v, err := r.decoder().ReadValue()
 	if err != nil {
@@ -117,7 +118,7 @@ func (r *Reader) raw() (string, error) {
 	return r.text[end-len(v) : end], nil
 }
 
-// scalar reads a value of a kind that is no object and no array.
+// scalar reads a value of a kind, which is neither object nor array.
 func (r *Reader) scalar(kind jsontext.Kind, what string) (string, error) {
 	if r.decoder().PeekKind() != kind {
 		return "", r.want(kind, what)
@@ -125,7 +126,7 @@ func (r *Reader) scalar(kind jsontext.Kind, what string) (string, error) {
 	return r.raw()
 }
 
-// Object reads an object; member reads each value. A name that comes twice is an error.
+// Object reads an object; member reads each value. A duplicate name is an error.
 func (r *Reader) Object(member func(key string) error) error {
 	seen := map[string]bool{}
 	return r.Table(func(key string) error {
@@ -137,8 +138,8 @@ func (r *Reader) Object(member func(key string) error) error {
 	})
 }
 
-// Table is Object for a large object whose names the caller keeps: it lets those pass that come
-// twice.
+// Table is Object for a large object whose names the caller stores: it does not look for
+// duplicates.
 func (r *Reader) Table(member func(key string) error) error {
 	if err := r.want('{', "an object"); err != nil {
 		return err
@@ -158,7 +159,7 @@ func (r *Reader) Table(member func(key string) error) error {
 
 // shut reads the end of an object or an array.
 func (r *Reader) shut() error {
-	if _, err := r.dec.ReadToken(); err != nil { // a comma before it
+	if _, err := r.dec.ReadToken(); err != nil { // for example a comma before it
 		return r.invalid(err)
 	}
 	return nil
@@ -178,7 +179,7 @@ func (r *Reader) Array(element func(i int) error) error {
 	return r.shut()
 }
 
-// String reads a string. Without escapes in it, it is a part of the text and not a copy.
+// String reads a string. Without escapes, the result is a part of the text, not a copy.
 func (r *Reader) String() (string, error) {
 	quoted, err := r.scalar('"', "a string")
 	if err != nil {
@@ -200,10 +201,10 @@ func (r *Reader) Bool() (bool, error) {
 	return value == "true", err
 }
 
-// Number reads a number and returns it as it is written.
+// Number reads a number and returns its text.
 func (r *Reader) Number() (string, error) { return r.scalar('0', "a number") }
 
-// Natural reads a whole number from 0 to most, written in digits alone.
+// Natural reads a whole number from 0 to most, written only in digits.
 func (r *Reader) Natural(most int64) (int64, error) {
 	digits, err := r.scalar('0', "a whole number")
 	if err != nil {
@@ -218,8 +219,8 @@ func (r *Reader) Natural(most int64) (int64, error) {
 	return int64(n), nil
 }
 
-// Value reads any value and returns a Reader of it. No name in it comes twice in an object. That
-// takes ten times the memory of the value: what is large or of no use is read by Raw.
+// Value reads any value and returns a Reader of it. No object in it has duplicate names. That takes
+// ten times the memory of the value: use Raw for large or unused values.
 func (r *Reader) Value() (*Reader, error) {
 	value, err := r.Raw()
 	if err != nil {
@@ -228,7 +229,7 @@ func (r *Reader) Value() (*Reader, error) {
 	return value, value.Distinct()
 }
 
-// Raw is Value, and lets names pass that come twice.
+// Raw is Value without the check for duplicate names.
 func (r *Reader) Raw() (*Reader, error) {
 	text, err := r.raw()
 	if err != nil {
@@ -237,7 +238,7 @@ func (r *Reader) Raw() (*Reader, error) {
 	return &Reader{text: text, at: r.at + int(r.dec.InputOffset()) - len(text)}, nil
 }
 
-// Distinct errs if a name comes twice in an object of a value that Raw has returned.
+// Distinct returns an error if an object of a value that Raw has returned has duplicate names.
 func (r *Reader) Distinct() error {
 	if r.text[0] != '{' && r.text[0] != '[' {
 		return nil
@@ -248,7 +249,7 @@ func (r *Reader) Distinct() error {
 	return nil
 }
 
-// twice makes an error of a name that comes twice in valid JSON.
+// twice returns an error for a duplicate name in valid JSON.
 func (r *Reader) twice(err error) error {
 	var syntax *jsontext.SyntacticError
 	if !errors.As(err, &syntax) {
@@ -258,7 +259,7 @@ func (r *Reader) twice(err error) error {
 		quote.Short(syntax.JSONPointer.LastToken(), 80))
 }
 
-// End errs if anything but space follows the value.
+// End returns an error if anything except white space follows the value.
 func (r *Reader) End() error {
 	rest := strings.TrimLeft(r.text[r.decoder().InputOffset():], " \t\r\n")
 	if rest != "" {

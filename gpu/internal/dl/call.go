@@ -4,7 +4,7 @@ package dl
 
 import "github.com/ebitengine/purego"
 
-// Open loads the first library that is there. The error is that of the first name.
+// Open loads the first library that exists. An error is that of the first name.
 func Open(names ...string) (l Library, first error) {
 	for _, name := range names {
 		handle, err := open(name)
@@ -21,8 +21,8 @@ func Open(names ...string) (l Library, first error) {
 // Function returns the address of a function.
 func (l Library) Function(name string) (uintptr, error) { return symbol(l.handle, name) }
 
-// Call calls a function with integers and pointers, and returns what it returns. What a pointer
-// points to stays where it is if the conversion to uintptr is written in the call itself.
+// Call calls a function with integers and pointers, and returns its result. Memory behind a pointer
+// does not move if the conversion to uintptr stands in the call itself.
 //
 //go:uintptrescapes
 func Call(function uintptr, args ...uintptr) uintptr {

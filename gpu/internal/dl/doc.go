@@ -1,5 +1,5 @@
-// Package dl calls functions of the system's shared libraries, which are found when the program
-// runs, without cgo. It stands on purego; on systems where it is not, no library opens.
+// Package dl calls functions of the system's shared libraries, which it loads at run time, without
+// cgo. It uses purego; on systems that purego does not support, Open returns an error.
 package dl
 
 // A Library is a shared library that stays loaded.

@@ -1,9 +1,9 @@
 package gguf
 
-// Blocks of quantized weights, as ggml's structures lay them out. All are products of a float16,
-// the scale, and small integers, some with such a product added. The products are exact in float32:
-// their factors have 24 bits together at most. So a weight is rounded once, by the addition, and a
-// compiler that fuses the two changes nothing.
+// Blocks of quantized weights, in the layout of ggml's structures. A weight is the product of a
+// float16, the scale, and small integers; some types add a second such product. The products are
+// exact in float32, because their factors together have at most 24 bits. So a weight is rounded
+// only once, by the addition, and fusing multiplication and addition changes nothing.
 
 import (
 	"encoding/binary"
@@ -14,7 +14,8 @@ import (
 // half reads a float16.
 func half(b []byte) float32 { return kernels.FromHalf(binary.LittleEndian.Uint16(b)) }
 
-// q40 is 32 weights: d, 16 bytes. The first half are the low nibbles, the second the high ones.
+// q40 decodes 32 weights: d, 16 bytes. The low nibbles are the first half, the high ones the
+// second.
 func q40(dst []float32, b []byte) {
 	d := half(b)
 	for j, q := range b[2:18] {
@@ -23,7 +24,7 @@ func q40(dst []float32, b []byte) {
 	}
 }
 
-// q41 is 32 weights: d, m, 16 bytes.
+// q41 decodes 32 weights: d, m, 16 bytes.
 func q41(dst []float32, b []byte) {
 	d, m := half(b), half(b[2:])
 	for j, q := range b[4:20] {
@@ -32,7 +33,7 @@ func q41(dst []float32, b []byte) {
 	}
 }
 
-// q50 is 32 weights: d, a fifth bit of each, 16 bytes.
+// q50 decodes 32 weights: d, a fifth bit of each, 16 bytes.
 func q50(dst []float32, b []byte) {
 	d, high := half(b), binary.LittleEndian.Uint32(b[2:])
 	for j, q := range b[6:22] {
@@ -41,7 +42,7 @@ func q50(dst []float32, b []byte) {
 	}
 }
 
-// q51 is 32 weights: d, m, a fifth bit of each, 16 bytes.
+// q51 decodes 32 weights: d, m, a fifth bit of each, 16 bytes.
 func q51(dst []float32, b []byte) {
 	d, m, high := half(b), half(b[2:]), binary.LittleEndian.Uint32(b[4:])
 	for j, q := range b[8:24] {
@@ -50,7 +51,7 @@ func q51(dst []float32, b []byte) {
 	}
 }
 
-// q80 is 32 weights: d, 32 signed bytes.
+// q80 decodes 32 weights: d, 32 signed bytes.
 func q80(dst []float32, b []byte) {
 	d := half(b)
 	for j, q := range b[2:34] {
@@ -58,7 +59,7 @@ func q80(dst []float32, b []byte) {
 	}
 }
 
-// nonlinear are the weights that the nibbles of IQ4_NL and IQ4_XS stand for.
+// nonlinear returns the weights for the nibbles of IQ4_NL and IQ4_XS.
 func nonlinear(d float32) (k [16]float32) {
 	for i, x := range [16]int8{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89,
 		113} {
@@ -67,7 +68,7 @@ func nonlinear(d float32) (k [16]float32) {
 	return k
 }
 
-// iq4nl is 32 weights: d, 16 bytes.
+// iq4nl decodes 32 weights: d, 16 bytes.
 func iq4nl(dst []float32, b []byte) {
 	k := nonlinear(half(b))
 	for j, q := range b[2:18] {
@@ -76,7 +77,8 @@ func iq4nl(dst []float32, b []byte) {
 	}
 }
 
-// iq4xs is 8 runs of 32 weights: d, two bits of each run's scale, four bits of each, 128 bytes.
+// iq4xs decodes 8 runs of 32 weights: d, two bits of each run's scale, four more bits of each, 128
+// bytes.
 func iq4xs(dst []float32, b []byte) {
 	d, high, low, qs := half(b), binary.LittleEndian.Uint16(b[2:]), b[4:8], b[8:136]
 	for run := range 8 {
@@ -89,8 +91,8 @@ func iq4xs(dst []float32, b []byte) {
 	}
 }
 
-// q2k is 16 runs of 16 weights: scales and minima in nibbles, 64 bytes of two bits, d, m. Byte l of
-// the 32 of a half has weights l, l+32, l+64 and l+96 of it, the low bits first.
+// q2k decodes 16 runs of 16 weights: scales and minima in nibbles, 64 bytes of two bits, d, m. Byte
+// l of the 32 of a half holds its weights l, l+32, l+64 and l+96, the first in the low bits.
 func q2k(dst []float32, b []byte) {
 	scales, qs, d, m := b[:16], b[16:80], half(b[80:]), half(b[82:])
 	for run, s := range scales {
@@ -102,8 +104,8 @@ func q2k(dst []float32, b []byte) {
 	}
 }
 
-// q3k is 16 runs of 16 weights: the third bits, whose absence takes 4 away, 64 bytes of two bits as
-// in q2k, scales of six bits, d.
+// q3k decodes 16 runs of 16 weights: the third bits (4 is subtracted if the bit is 0), 64 bytes of
+// two bits as in q2k, scales of six bits, d.
 func q3k(dst []float32, b []byte) {
 	mask, qs, scales, d := b[:32], b[32:96], b[96:108], half(b[108:])
 	for run := range 16 {
@@ -125,8 +127,8 @@ func scale6(b []byte, run int) (scale, least byte) {
 	return b[run+4]&15 | b[run-4]>>6<<4, b[run+4]>>4 | b[run]>>6<<4
 }
 
-// q4k is 8 runs of 32 weights: d, m, scales and minima, 128 bytes. Of each 32 bytes the low nibbles
-// are a run and the high ones the next.
+// q4k decodes 8 runs of 32 weights: d, m, scales and minima, 128 bytes. Of each 32 bytes the low
+// nibbles are one run and the high ones the next.
 func q4k(dst []float32, b []byte) {
 	d, m, scales, qs := half(b), half(b[2:]), b[4:16], b[16:144]
 	for run := range 8 {
@@ -138,7 +140,7 @@ func q4k(dst []float32, b []byte) {
 	}
 }
 
-// q5k is q4k with a fifth bit of each weight: bit k of 32 bytes is that of run k.
+// q5k is q4k with a fifth bit for each weight: bit k of 32 bytes belongs to run k.
 func q5k(dst []float32, b []byte) {
 	d, m, scales, high, qs := half(b), half(b[2:]), b[4:16], b[16:48], b[48:176]
 	for run := range 8 {
@@ -150,13 +152,14 @@ func q5k(dst []float32, b []byte) {
 	}
 }
 
-// q6k is 16 runs of 16 weights: four bits of each, two more bits, signed scales, d. In a half of
-// 128 the four bits are the low nibbles of 64 bytes and then the high ones; the two lie as in q2k.
+// q6k decodes 16 runs of 16 weights: four bits of each, two more bits, signed scales, d. In a half
+// of 128 weights the four bits are the low nibbles of 64 bytes and then the high ones; the two bits
+// are arranged as in q2k.
 func q6k(dst []float32, b []byte) {
 	low, high, scales, d := b[:128], b[128:192], b[192:208], half(b[208:])
 	for run, s := range scales {
 		scale := d * float32(int8(s))
-		part := run % 8 // of the half
+		part := run % 8 // within the half
 		ql := low[run/8*64+part%4*16:][:16]
 		qh := high[run/8*32+part%2*16:][:16]
 		shift4, shift2 := part/4*4, part/2*2

@@ -1,9 +1,9 @@
 // Package gguf reads and writes GGUF files, versions 2 and 3: metadata and named tensors, whose
-// elements are floats or lie in blocks of a few bits each. It follows ggml's specification
-// (docs/gguf.md) and knows no architecture.
+// elements are floats or blocks of a few bits each. It follows ggml's specification (docs/gguf.md)
+// and does not depend on an architecture.
 //
-// Files are hostile until they are checked: each count, length and offset is compared with what the
-// file has before it is used, in arithmetic that cannot wrap.
+// Files may be hostile: each count, length and offset is compared with the size of the file before
+// it is used, in arithmetic that cannot overflow.
 package gguf
 
 import (
@@ -28,7 +28,8 @@ const (
 	maxRank    = 4  // as in ggml
 )
 
-// A File is what a GGUF file holds. Its parts are parts of the bytes that were given to Parse.
+// A File holds the contents of a GGUF file. Its slices are parts of the bytes that were given to
+// Parse.
 type File struct {
 	Version uint32
 	Pairs   map[string]Value
@@ -39,11 +40,11 @@ type File struct {
 type Tensor struct {
 	Name  string
 	Type  Type
-	Shape []int // the slowest dimension first: a file has it last
+	Shape []int // the slowest dimension first; in the file it is the last
 	Data  []byte
 }
 
-// Parse checks a file and returns what it holds.
+// Parse checks a file and returns its contents.
 func Parse(b []byte) (*File, error) {
 	version, err := checkStart(b)
 	if err != nil {
@@ -76,11 +77,12 @@ func Parse(b []byte) (*File, error) {
 			return nil, fmt.Errorf("tensor %d: %w", i, r.fail(b))
 		}
 	}
-	f.Tensors, err = place(infos, b, (int64(r.at)+alignment-1)&^(alignment-1), alignment)
+	f.Tensors, err = locate(infos, b, (int64(r.at)+alignment-1)&^(alignment-1), alignment)
 	return f, err
 }
 
-// checkStart returns the version of a file that is one of those that Parse reads.
+// checkStart returns the version of a file. It returns an error for versions that Parse does not
+// read.
 func checkStart(b []byte) (uint32, error) {
 	text := string(b[:min(len(b), 32)])
 	if !strings.HasPrefix(text, magic) {
@@ -103,7 +105,7 @@ func checkStart(b []byte) (uint32, error) {
 	}
 }
 
-// alignment returns what all offsets are multiples of.
+// alignment returns the number of which all offsets are multiples.
 func (f *File) alignment() (int64, error) {
 	const key = "general.alignment"
 	v, ok := f.Pairs[key]
@@ -120,7 +122,7 @@ func (f *File) alignment() (int64, error) {
 	return int64(n), nil
 }
 
-// An info is what the header says of a tensor.
+// An info is the header's description of a tensor.
 type info struct {
 	name   string
 	shape  []int
@@ -128,7 +130,7 @@ type info struct {
 	offset uint64
 }
 
-// minInfo is the least that an info takes: a name of a byte, rank, a dimension, type, offset.
+// minInfo is the smallest size of an info: a name of one byte, rank, a dimension, type, offset.
 const minInfo = 8 + 1 + 4 + 8 + 4 + 8
 
 func (r *reader) info() (t info) {
@@ -166,9 +168,9 @@ func (r *reader) info() (t info) {
 	return t
 }
 
-// place checks where the tensors lie: one after the other, each at the next multiple of alignment
-// after begin, which is where the data begin, as ggml demands.
-func place(infos []info, b []byte, begin, alignment int64) ([]Tensor, error) {
+// locate checks the offsets of the tensors: they follow one another, each at the next multiple of
+// alignment after begin, the beginning of the data, as ggml requires.
+func locate(infos []info, b []byte, begin, alignment int64) ([]Tensor, error) {
 	tensors, seen := make([]Tensor, len(infos)), map[string]bool{}
 	at := int64(0) // in the data
 	room := max(0, int64(len(b))-begin)
@@ -196,7 +198,7 @@ func place(infos []info, b []byte, begin, alignment int64) ([]Tensor, error) {
 	return tensors, nil
 }
 
-// checkName keeps names fit for one line of an error message.
+// checkName refuses names that do not fit on one line of an error message.
 func checkName(name string) error {
 	odd := func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }
 	switch {

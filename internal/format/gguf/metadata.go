@@ -1,6 +1,6 @@
 package gguf
 
-// Metadata: keys with typed values, read as what they are asked for.
+// Metadata: keys with typed values, read as the type that the caller wants.
 
 import (
 	"encoding/binary"
@@ -14,7 +14,7 @@ import (
 	"picogpt/internal/quote"
 )
 
-// A kind is the type of a value, by its number in files.
+// A kind is the type of a value, with its number in files.
 type kind uint32
 
 const (
@@ -42,7 +42,7 @@ func (k kind) String() string {
 	return fmt.Sprintf("type %d", uint32(k))
 }
 
-// size returns the bytes of a value, 0 for kinds that differ in it.
+// size returns the bytes of a value, or 0 for kinds of variable size.
 func (k kind) size() int {
 	switch k {
 	case kindU8, kindI8, kindBool:
@@ -72,7 +72,7 @@ func (v Value) String() string {
 	return "a " + v.kind.String()
 }
 
-// integer returns element i if it is an integer of at least 0.
+// integer returns element i, if it is an integer and at least 0.
 func (v Value) integer(i int) (uint64, bool) {
 	b := v.raw[i*v.kind.size():]
 	var n int64
@@ -98,7 +98,7 @@ func (v Value) integer(i int) (uint64, bool) {
 	return uint64(n), n >= 0
 }
 
-// Uint returns the value of a key that has an integer of at least 0, and whether it is there.
+// Uint returns the integer of a key, at least 0. ok is false if there is no such key.
 func (f *File) Uint(key string) (n uint64, ok bool, err error) {
 	v, ok := f.Pairs[key]
 	if !ok {
@@ -112,7 +112,7 @@ func (f *File) Uint(key string) (n uint64, ok bool, err error) {
 	return 0, false, fmt.Errorf("%s: %s, want an integer of at least 0", key, v)
 }
 
-// Float returns the value of a key that has a float, and whether it is there.
+// Float returns the float of a key. ok is false if there is no such key.
 func (f *File) Float(key string) (x float32, ok bool, err error) {
 	v, ok := f.Pairs[key]
 	if !ok {
@@ -124,7 +124,7 @@ func (f *File) Float(key string) (x float32, ok bool, err error) {
 	return math.Float32frombits(binary.LittleEndian.Uint32(v.raw)), true, nil
 }
 
-// Bool returns the value of a key that has a truth value, and whether it is there.
+// Bool returns the boolean of a key. ok is false if there is no such key.
 func (f *File) Bool(key string) (yes, ok bool, err error) {
 	v, ok := f.Pairs[key]
 	if !ok {
@@ -136,7 +136,7 @@ func (f *File) Bool(key string) (yes, ok bool, err error) {
 	return v.raw[0] != 0, true, nil
 }
 
-// Text returns the value of a key that has a string, and whether it is there.
+// Text returns the string of a key. ok is false if there is no such key.
 func (f *File) Text(key string) (s string, ok bool, err error) {
 	v, ok := f.Pairs[key]
 	if !ok {
@@ -148,7 +148,7 @@ func (f *File) Text(key string) (s string, ok bool, err error) {
 	return string(v.raw[8:]), true, nil
 }
 
-// Texts returns the value of a key that has an array of strings, nil where it is not there.
+// Texts returns the array of strings of a key, or nil if there is no such key.
 func (f *File) Texts(key string) ([]string, error) {
 	v, ok := f.Pairs[key]
 	if !ok {
@@ -158,7 +158,7 @@ func (f *File) Texts(key string) ([]string, error) {
 		return nil, fmt.Errorf("%s: %s, want an array of strings", key, v)
 	}
 	all := make([]string, v.count)
-	copied := string(v.raw) // one copy, of which the strings are parts
+	copied := string(v.raw) // one copy, of which all strings are parts
 	at := uint64(0)
 	for i := range all {
 		n := binary.LittleEndian.Uint64(v.raw[at:])
@@ -168,8 +168,7 @@ func (f *File) Texts(key string) ([]string, error) {
 	return all, nil
 }
 
-// Uints returns the value of a key that has an array of integers of at least 0, nil where it is not
-// there.
+// Uints returns the array of integers of a key, each at least 0, or nil if there is no such key.
 func (f *File) Uints(key string) ([]int, error) {
 	v, ok := f.Pairs[key]
 	if !ok {
@@ -190,7 +189,7 @@ func (f *File) Uints(key string) ([]int, error) {
 	return all, nil
 }
 
-// Raw returns the bytes of all pairs whose keys begin so, in the order of the keys.
+// Raw returns the bytes of all pairs whose keys begin with prefix, in the order of the keys.
 func (f *File) Raw(prefix string) (all []byte) {
 	for _, key := range slices.Sorted(maps.Keys(f.Pairs)) {
 		if strings.HasPrefix(key, prefix) {
@@ -200,15 +199,16 @@ func (f *File) Raw(prefix string) (all []byte) {
 	return all
 }
 
-// A reader takes values from the header. The first error sticks, and what is read after it is
-// zero.
+// A reader reads values from the header. It keeps the first error, and returns zero values after
+// it.
 type reader struct {
 	data []byte
 	at   int
 	err  error
 }
 
-// fail returns the error, in other words where the header is longer than what is read of it.
+// fail returns the error. If the header is longer than the part that was given, the error says
+// that.
 func (r *reader) fail(file []byte) error {
 	if len(r.data) < len(file) && r.at == len(r.data) {
 		return fmt.Errorf("the header has more than %d bytes", len(r.data))
@@ -243,7 +243,7 @@ func (r *reader) u64() uint64 {
 	return 0
 }
 
-// count reads how many there are of something.
+// count reads the number of items of a list.
 func (r *reader) count(what string, most uint64) int {
 	n := r.u64()
 	if r.err == nil && n > most {
@@ -255,7 +255,7 @@ func (r *reader) count(what string, most uint64) int {
 	return int(n)
 }
 
-// text reads a string, which is a part of the file still.
+// text reads a string, as a part of the file's memory.
 func (r *reader) text(what string) string {
 	b := r.take(r.u64())
 	if r.err != nil {
@@ -284,7 +284,8 @@ func (r *reader) pair(pairs map[string]Value) {
 	if v.kind == kindArray && r.err == nil {
 		v.array, v.kind = true, kind(r.u32())
 		n := r.u64()
-		if rest := len(r.data) - r.at; r.err == nil && n > uint64(rest) { // a byte each at least
+		// each element takes at least a byte
+		if rest := len(r.data) - r.at; r.err == nil && n > uint64(rest) {
 			r.err = fmt.Errorf("an array of %d, but only %d bytes follow: truncated?", n, rest)
 		}
 		v.count = int(n)
@@ -298,12 +299,13 @@ func (r *reader) pair(pairs map[string]Value) {
 	pairs[key] = v
 }
 
-// elements returns the bytes of a value, whose kind and count have been read.
+// elements returns the bytes of a value whose kind and count were read.
 func (r *reader) elements(v Value) []byte {
 	begin := r.at
 	switch size := v.kind.size(); {
 	case size > 0:
-		raw := r.take(uint64(size) * uint64(v.count)) // the count is at most that of the file's bytes
+		// the count is not greater than the number of bytes of the file
+		raw := r.take(uint64(size) * uint64(v.count))
 		if r.err == nil && v.kind == kindBool && !v.array && raw[0] > 1 {
 			r.err = fmt.Errorf("a bool of %d, want 0 or 1", raw[0])
 		}
@@ -327,7 +329,7 @@ func (r *reader) elements(v Value) []byte {
 // maxKey is ggml's bound for a key, in bytes.
 const maxKey = 65535
 
-// plain reports whether a key can stand in an error message.
+// plain reports whether a key can be shown in an error message.
 func plain(key string) bool {
 	odd := func(r rune) bool { return r < ' ' || r > '~' }
 	return key != "" && len(key) <= maxKey && !strings.ContainsFunc(key, odd)

@@ -1,6 +1,6 @@
 package gguf
 
-// Types: how the elements of a tensor are stored, and which of them are read.
+// Types: how the elements of a tensor are stored, and which types are read.
 
 import (
 	"encoding/binary"
@@ -12,10 +12,10 @@ import (
 	"picogpt/weights"
 )
 
-// A Type is how the elements of a tensor are stored, by ggml's number.
+// A Type says how the elements of a tensor are stored, with ggml's number.
 type Type uint32
 
-// The types that are read. All but the first three are blocks of quantized weights.
+// The types that are read. All except the first three are blocks of quantized weights.
 const (
 	F32   Type = 0
 	F16   Type = 1
@@ -34,10 +34,10 @@ const (
 	IQ4XS Type = 23
 )
 
-// maxElements bounds a tensor, so that no later product with it wraps.
+// maxElements bounds a tensor, so that no later product with the number of its elements overflows.
 const maxElements = math.MaxInt / 8
 
-// A layout is how a type lies in a file.
+// A layout is the form of a type in a file.
 type layout struct {
 	name     string
 	elements int                               // of a block
@@ -45,7 +45,7 @@ type layout struct {
 	decode   func(dst []float32, block []byte) // sets dst to a block's weights; nil for floats
 }
 
-// layout returns how a type lies in a file, and whether it is one that is read.
+// layout returns the form of a type in a file. ok is false for types that are not read.
 func (t Type) layout() (layout, bool) {
 	switch t {
 	case F32:
@@ -82,7 +82,7 @@ func (t Type) layout() (layout, bool) {
 	return layout{}, false
 }
 
-// String returns ggml's name of a type, of those too that are not read.
+// String returns ggml's name of a type, also of types that are not read.
 func (t Type) String() string {
 	if l, ok := t.layout(); ok {
 		return l.name
@@ -98,7 +98,7 @@ func (t Type) String() string {
 	return fmt.Sprintf("number %d", uint32(t))
 }
 
-// Quantized reports whether elements lie in blocks that say less than floats.
+// Quantized reports whether elements are stored in blocks, with less precision than floats.
 func (t Type) Quantized() bool {
 	l, ok := t.layout()
 	return ok && l.decode != nil
@@ -121,8 +121,8 @@ func (t Type) size(shape []int) (int64, error) {
 	return int64(n/l.elements) * int64(l.bytes), nil
 }
 
-// Elements returns the tensor with elements of floats: those of the file, else the exact weights
-// of its blocks, rounded once to float32, made when they are asked for.
+// Elements returns the tensor with elements of floats: those of the file or, for blocks, the exact
+// weights, rounded once to float32 and made when they are needed.
 func (t Tensor) Elements() weights.Tensor {
 	w := weights.Tensor{Name: t.Name, Shape: t.Shape, DType: weights.F32, Data: t.Data}
 	switch t.Type {
@@ -137,14 +137,15 @@ func (t Tensor) Elements() weights.Tensor {
 	return w
 }
 
-// fill is a weights.Tensor's Fill.
+// fill implements weights.Tensor's Fill.
 func (t Tensor) fill(dst []byte, from int64) error {
 	l, ok := t.Type.layout()
 	if !ok || l.decode == nil {
 		return errors.New("type " + t.Type.String() + " has no blocks")
 	}
 	size := 4 * l.elements
-	var block []float32 // of which only a part is wanted, or which dst cannot hold as it is
+	// for a block of which only a part is wanted, or which dst cannot hold in place
+	var block []float32
 	for len(dst) > 0 {
 		at, skip := int(from)/size*l.bytes, int(from)%size
 		done := min(size-skip, len(dst))
@@ -164,7 +165,7 @@ func (t Tensor) fill(dst []byte, from int64) error {
 	return nil
 }
 
-// floats returns little-endian bytes as floats in place, if the machine's are such.
+// floats returns little-endian bytes as floats in place, if the machine is little-endian.
 func floats(b []byte) ([]float32, bool) {
 	p := unsafe.Pointer(unsafe.SliceData(b))
 	if uintptr(p)%4 != 0 || binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {

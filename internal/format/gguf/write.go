@@ -40,10 +40,10 @@ func Write(w io.Writer, pairs []Pair, tensors []weights.Tensor) error {
 	return nil
 }
 
-// padding returns the bytes from n to the next multiple of the alignment.
+// padding returns the number of bytes from n to the next multiple of the alignment.
 func padding(n int64) int64 { return -n & (defaultAlignment - 1) }
 
-// encodeHeader returns all that is before the data.
+// encodeHeader returns everything before the data.
 func encodeHeader(pairs []Pair, tensors []weights.Tensor) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(magic)
@@ -89,7 +89,7 @@ func encodeHeader(pairs []Pair, tensors []weights.Tensor) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// put appends values as files have them.
+// put appends values in the form of the file.
 func put(b *bytes.Buffer, values ...any) {
 	for _, v := range values {
 		if s, ok := v.(string); ok {
@@ -100,7 +100,7 @@ func put(b *bytes.Buffer, values ...any) {
 	}
 }
 
-// typeOf returns the type of a tensor that files can have.
+// typeOf returns the type of a tensor, which must be one that Write can write.
 func typeOf(t weights.Tensor) (Type, error) {
 	if err := checkName(t.Name); err != nil {
 		return 0, err

@@ -1,9 +1,9 @@
 // Package llmc reads the checkpoints of llm.c: model files of version 3 (float32) and 5 (bfloat16),
-// and the list of tokens beside them, gpt2_tokenizer.bin. It follows train_gpt2.py, which writes
-// both, and train_gpt2.c, which reads them.
+// and gpt2_tokenizer.bin, a list of tokens. It follows train_gpt2.py, which writes both, and
+// train_gpt2.c, which reads them.
 //
-// A model file is 256 int32 and then each parameter of all layers. Vocabularies are padded to a
-// multiple of 128 with rows that the tensors here do not have.
+// A model file is 256 int32s and then each parameter of all layers. Vocabularies are padded to a
+// multiple of 128; the tensors here do not have the padding rows.
 package llmc
 
 import (
@@ -22,8 +22,8 @@ const (
 	tokenMagic = 20240328
 )
 
-// A Model is what a model file holds. Its MLP is four times as wide as Embd; its activation is the
-// tanh form of GELU, the epsilon of its norms is 1e-5, and its head is wte.
+// A Model is the contents of a model file. Its MLP is four times as wide as Embd, its activation is
+// the tanh form of GELU, the epsilon of its norms is 1e-5, and its head is wte.
 type Model struct {
 	Positions, Vocab, Layers, Heads, Embd int
 
@@ -31,8 +31,8 @@ type Model struct {
 	Tensors []weights.Tensor
 }
 
-// Parse checks a model file and returns what it holds. The tensors' Done calls forget, if it is not
-// nil, with the part of b that is not needed any more.
+// Parse checks a model file and returns its contents. If forget is not nil, the tensors' Done calls
+// it with the part of b that is no longer needed.
 func Parse(b []byte, forget func(part []byte)) (*Model, error) {
 	dtype, err := checkStart(b)
 	if err != nil {
@@ -98,13 +98,13 @@ func checkStart(b []byte) (weights.DType, error) {
 // A parameter is one array of the file.
 type parameter struct {
 	name  string
-	each  bool  // there is one for each layer
+	each  bool  // one for each layer
 	rows  int   // in the file
 	shape []int // of one layer
-	turn  bool  // [out, in] in the file
+	turn  bool  // stored as [out, in]
 }
 
-// parameters lists the file's arrays in their order.
+// parameters returns the arrays of the file in order.
 func (m *Model) parameters(padded int) []parameter {
 	c := m.Embd
 	vector := func(name string, n int) parameter { return parameter{name, true, n, []int{n}, false} }
@@ -124,7 +124,7 @@ func (m *Model) parameters(padded int) []parameter {
 	}
 }
 
-// times returns how many layers have the parameter, 1 for one of the whole model.
+// times returns the number of layers, or 1 for a parameter of the whole model.
 func (p parameter) times(layers int) int {
 	if p.each {
 		return layers
@@ -132,8 +132,8 @@ func (p parameter) times(layers int) int {
 	return 1
 }
 
-// stride returns the bytes of one layer of a parameter in the file: with Parse's bounds less than
-// 2^43.
+// stride returns the bytes of one layer of a parameter in the file: less than 2^43, by Parse's
+// bounds.
 func (p parameter) stride(dtype weights.DType) int64 {
 	n := int64(p.rows) * int64(dtype.Size())
 	for _, d := range p.shape[1:] {
@@ -151,7 +151,7 @@ func (m *Model) size(parameters []parameter, dtype weights.DType) int64 {
 	return total
 }
 
-// cut makes the tensors of the bytes after the header.
+// cut makes the tensors from the bytes after the header.
 func (m *Model) cut(
 	b []byte, parameters []parameter, dtype weights.DType, forget func(part []byte),
 ) {

@@ -9,8 +9,8 @@ import (
 	"picogpt/internal/quote"
 )
 
-// Tokens checks a list of tokens and returns the bytes of each id, and the id that ends a text, -1
-// where the file does not say. Files of version 1 do not; llm.c takes them for GPT-2's.
+// Tokens checks a list of tokens and returns the bytes of each id, and the id that ends a text, or
+// -1 if the file does not say it. Files of version 1 do not; llm.c assumes GPT-2's.
 func Tokens(b []byte) (list [][]byte, endOfText int, err error) {
 	if len(b) < header {
 		return nil, 0, fmt.Errorf("%d bytes, too short for llm.c's tokens", len(b))
@@ -21,7 +21,7 @@ func Tokens(b []byte) (list [][]byte, endOfText int, err error) {
 	}
 	version, n := binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint32(b[8:])
 	rest := b[header:]
-	if int64(n) > int64(len(rest)) { // each has the byte of its length
+	if int64(n) > int64(len(rest)) { // each has at least the byte of its length
 		return nil, 0, fmt.Errorf("%d tokens, but only %d bytes follow: truncated?", n, len(rest))
 	}
 	switch end := binary.LittleEndian.Uint32(b[12:]); {

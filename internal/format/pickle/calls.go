@@ -1,6 +1,6 @@
 package pickle
 
-// The opcodes that name, call and complete objects. What they may name is the caller's to say.
+// The opcodes that name, call and complete objects. The caller decides which names are allowed.
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"picogpt/internal/quote"
 )
 
-// persistent exchanges an id for what the caller says it is.
+// persistent replaces an id by the caller's value for it.
 func (m *machine) persistent() error {
 	id, err := m.pop()
 	if err != nil {
@@ -26,7 +26,7 @@ func (m *machine) persistent() error {
 	return m.push(v, costOfContainer)
 }
 
-// line reads up to the end of a line, as GLOBAL has its names.
+// line reads up to the end of a line: GLOBAL stores its names in this form.
 func (m *machine) line() (string, error) {
 	const longest = 256
 	rest := string(m.data[m.at:min(m.at+longest, len(m.data))])
@@ -78,8 +78,8 @@ func (m *machine) global(op byte) error {
 	return m.push(v, costOfNumber)
 }
 
-// A GlobalError says that a pickle wants a class or a function that is not known. What it would
-// have done is not done.
+// A GlobalError says that a pickle uses a class or a function that is not allowed. Nothing was
+// called.
 type GlobalError struct{ Module, Name string }
 
 func (e *GlobalError) Error() string {
@@ -111,7 +111,7 @@ func (m *machine) reduce() error {
 	return m.push(v, costOfContainer+costOfItem*len(tuple))
 }
 
-// build drops the attributes of a dict: an OrderedDict of tensors has one, _metadata, of versions
+// build drops the attributes of a dict: an OrderedDict of tensors has one, _metadata, with versions
 // of modules.
 func (m *machine) build() error {
 	state, err := m.pop()

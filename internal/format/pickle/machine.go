@@ -1,13 +1,13 @@
 package pickle
 
-// The stack machine: one opcode after another, as Python's pickletools describes them.
+// The stack machine: executes one opcode after another, as Python's pickletools describes them.
 
 import (
 	"errors"
 	"fmt"
 )
 
-// The opcodes that are followed, by the names of pickletools.
+// The supported opcodes, with pickletools' names.
 const (
 	opProto          = 0x80
 	opFrame          = 0x95
@@ -47,10 +47,10 @@ const (
 	opBuild          = 'b'
 )
 
-// What values take, about, in bytes.
+// The approximate memory of values, in bytes.
 const (
 	costOfContainer = 64
-	costOfItem      = 64 // append makes room anew, time and again
+	costOfItem      = 64 // append reallocates several times
 	costOfEntry     = 96 // of a dict
 	costOfMemo      = 64
 	costOfNumber    = 16
@@ -59,7 +59,7 @@ const (
 // A machine reads one pickle.
 type machine struct {
 	*Decoder
-	opcode int // where the current one is
+	opcode int // the offset of the current one
 	stack  []any
 	marks  []int // heights of the stack
 	memo   map[uint32]any
@@ -90,12 +90,12 @@ func (m *machine) run() (any, error) {
 	}
 }
 
-// step follows one opcode.
+// step executes one opcode.
 func (m *machine) step(op byte) error {
 	switch op {
 	case opProto:
 		return m.protocol()
-	case opFrame: // a hint for readers of streams
+	case opFrame: // a hint for readers of streams; ignored
 		_, err := m.bytes(8)
 		return err
 	case opMark:
@@ -135,7 +135,7 @@ func (m *machine) step(op byte) error {
 	return unknownOpcode(op)
 }
 
-// protocol reads PROTO's argument: 2, or 3 to 5, which have opcodes besides that are not followed.
+// protocol reads PROTO's argument: 2, or 3 to 5, whose additional opcodes are mostly not supported.
 func (m *machine) protocol() error {
 	b, err := m.byte()
 	if err == nil && (b < 2 || b > 5) {
@@ -165,7 +165,7 @@ func (m *machine) bytes(n uint64) ([]byte, error) {
 	return b, nil
 }
 
-// push puts a value on the stack that takes so much memory.
+// push pushes a value that takes cost bytes of memory.
 func (m *machine) push(v any, cost int) error {
 	m.stack = append(m.stack, v)
 	return m.spend(cost)
@@ -178,7 +178,7 @@ func (m *machine) spend(cost int) error {
 	return nil
 }
 
-// take takes n values off the stack, above the last mark. They are valid until the next push.
+// take pops n values, above the last mark. They are valid until the next push.
 func (m *machine) take(n int) ([]any, error) {
 	floor := 0
 	if len(m.marks) > 0 {
@@ -201,7 +201,7 @@ func (m *machine) pop() (any, error) {
 	return v[0], nil
 }
 
-// popMark takes what lies above the last mark. It is valid until the next push.
+// popMark pops the values above the last mark. They are valid until the next push.
 func (m *machine) popMark() ([]any, error) {
 	if len(m.marks) == 0 {
 		return nil, errors.New("no mark on the stack where one is wanted")

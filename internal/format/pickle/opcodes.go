@@ -1,10 +1,10 @@
 package pickle
 
-// The opcodes that are not followed, so that errors can name them.
+// The unsupported opcodes, so that errors can name them.
 
 import "fmt"
 
-// unknownOpcode names an opcode as pickletools does, and says what it would do.
+// unknownOpcode returns an error with pickletools' name of an opcode, and what it would do.
 func unknownOpcode(op byte) error {
 	for _, o := range [...]struct {
 		op   byte

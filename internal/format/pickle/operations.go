@@ -1,6 +1,6 @@
 package pickle
 
-// What the opcodes do.
+// The effects of the opcodes.
 
 import (
 	"encoding/binary"
@@ -42,7 +42,7 @@ func (m *machine) number(op byte) error {
 	return m.push(long(b), costOfNumber+2*len(b))
 }
 
-// long returns a two's complement number of any length, least byte first.
+// long returns a two's complement number of any length, the least significant byte first.
 func long(b []byte) any {
 	if len(b) <= 8 {
 		var whole [8]byte
@@ -59,7 +59,7 @@ func long(b []byte) any {
 	return n
 }
 
-// text reads a string: in UTF-8 or, from Python 2, in ASCII.
+// text reads a string, in UTF-8 or, from Python 2, in ASCII.
 func (m *machine) text(op byte) error {
 	size := uint64(1)
 	if op == opBinUnicode {
@@ -99,8 +99,8 @@ func (m *machine) tuple(op byte) (err error) {
 	return m.push(Tuple(slices.Clone(items)), costOfContainer+costOfItem*len(items))
 }
 
-// arguments takes what APPEND(S) or SETITEM(S) adds off the stack, and returns it with the
-// container that then is on top. It is valid until the next push.
+// arguments pops the items that APPEND(S) or SETITEM(S) adds, and returns them with the container
+// below them. They are valid until the next push.
 func (m *machine) arguments(many bool, one int) (items []any, to any, err error) {
 	if many {
 		items, err = m.popMark()
@@ -154,7 +154,7 @@ func (m *machine) setItems(many bool) error {
 	return nil
 }
 
-// remember puts the value on top into the memo, which is a map: its keys are the file's.
+// remember stores the value on top in the memo, which is a map because the file chooses its keys.
 func (m *machine) remember(op byte) error {
 	key := uint32(len(m.memo))
 	if op != opMemoize {

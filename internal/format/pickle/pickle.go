@@ -1,15 +1,15 @@
-// Package pickle reads Python pickles that hold plain values, and those objects that its caller
-// knows. It executes nothing: a pickle is a program for a small stack machine, and of its opcodes
-// only those are followed that such values need. Every other opcode, and every class or function
-// that the caller has not named, is an error that names it.
+// Package pickle reads Python pickles that hold plain values, and the objects that its caller
+// allows. It executes no code: a pickle is a program for a small stack machine, and only the
+// opcodes that such values need are supported. Every other opcode, and every class or function that
+// the caller has not allowed, is an error that names it.
 //
-// The values are nil, bool, int64, *big.Int, float64, string, Tuple, *List, *Dict, and what the
-// caller's functions return. A value may be in several places and may hold itself, as in Python: do
-// not walk them without a bound.
+// The values are nil, bool, int64, *big.Int, float64, string, Tuple, *List, *Dict, and the values
+// that the caller's functions return. As in Python, a value may occur several times and may contain
+// itself: a program that walks values needs a bound.
 //
-// Pickles are taken to be hostile. Memory is in proportion to a Budget and never to a number in the
-// file, time is linear in the bytes, and nothing recurses. The protocols are those of Python's
-// pickletools module, whose names the errors use.
+// Pickles may be hostile. Memory is bounded and does not depend on a number in the file, time is
+// linear in the bytes, and nothing recurses. The protocols are those of Python's pickletools
+// module, whose names the errors use.
 package pickle
 
 import (
@@ -20,25 +20,25 @@ import (
 // A Func is a class or a function that a pickle may call.
 type Func func(args Tuple) (any, error)
 
-// Options are what the caller knows.
+// Options say what a pickle may refer to.
 type Options struct {
-	// Global returns what the name of a module stands for: a Func, or a value that is compared and
-	// passed on. collections.OrderedDict is known without it. nil knows nothing.
+	// Global returns the value of a module's name: a Func, or a value that is compared and passed
+	// on. collections.OrderedDict is known without it. nil allows no names.
 	Global func(module, name string) (any, error)
 
-	// Persistent returns what a persistent id stands for. nil refuses them.
+	// Persistent returns the value of a persistent id. nil refuses all ids.
 	Persistent func(id any) (any, error)
 }
 
-// Limits of one Decoder, all pickles together. They are far above what a checkpoint of GPT-2 XL
-// with its optimizer needs: 2 MB and 300 kB.
+// Limits of one Decoder, for all its pickles together. They are far above the need of a checkpoint
+// of GPT-2 XL with its optimizer: 2 MB and 300 kB.
 const (
 	maxMemory = 24 << 20 // bytes of values
 	maxBytes  = 16 << 20 // of pickles
 	maxHeight = 1 << 16  // of the stack
 )
 
-// A Decoder reads pickles that follow each other without a frame.
+// A Decoder reads pickles that follow one another without a frame.
 type Decoder struct {
 	options Options
 	data    []byte
@@ -46,7 +46,7 @@ type Decoder struct {
 	memory  int // bytes that values may still take
 }
 
-// NewDecoder returns a Decoder of the pickles at the beginning of data. Nothing that it returns
+// NewDecoder returns a Decoder of the pickles at the beginning of data. No value that it returns
 // refers to data.
 func NewDecoder(data []byte, o Options) *Decoder {
 	return &Decoder{options: o, data: data, memory: maxMemory}
@@ -55,7 +55,7 @@ func NewDecoder(data []byte, o Options) *Decoder {
 // Offset returns the number of bytes read.
 func (d *Decoder) Offset() int { return d.at }
 
-// Next reads one pickle. Its errors give the byte.
+// Next reads one pickle. Its errors name the byte.
 func (d *Decoder) Next() (any, error) {
 	m := machine{Decoder: d, memo: map[uint32]any{}}
 	v, err := m.run()
@@ -65,7 +65,7 @@ func (d *Decoder) Next() (any, error) {
 	return v, nil
 }
 
-// Load reads data, which is one pickle and nothing after it.
+// Load reads data, which must be exactly one pickle.
 func Load(data []byte, o Options) (any, error) {
 	d := NewDecoder(data, o)
 	v, err := d.Next()
@@ -87,7 +87,7 @@ type Dict struct {
 	values map[any]any
 }
 
-// Get returns the value of a key, if it is there.
+// Get returns the value of a key, and whether there is one.
 func (d *Dict) Get(key any) (any, bool) {
 	v, ok := d.values[key]
 	return v, ok
@@ -107,7 +107,8 @@ func (d *Dict) set(key, value any) error {
 	return nil
 }
 
-// Kind says what a value is, for errors: "a list". Values of the caller may have a method Kind.
+// Kind returns the kind of a value for errors, for example "a list". A caller's types may have a
+// method Kind.
 func Kind(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -1,4 +1,4 @@
-// Package protobuf takes messages of protocol buffers apart, without their definitions.
+// Package protobuf splits messages of protocol buffers into fields, without their definitions.
 package protobuf
 
 import (
@@ -6,11 +6,11 @@ import (
 	"errors"
 )
 
-// ErrBroken is the error of bytes that are no message.
+// ErrBroken is the error for bytes that are not a message.
 var ErrBroken = errors.New("not a message of protocol buffers")
 
-// Fields calls f with each field of a message: its number, and its value as a number or, of those
-// that have a length, as bytes.
+// Fields calls f with each field of a message: its number, and its value, which is a number or, for
+// fields with a length, bytes.
 func Fields(b []byte, f func(number int, n uint64, bytes []byte) error) error {
 	for len(b) > 0 {
 		tag, size := binary.Uvarint(b)

@@ -1,6 +1,6 @@
 package tensorflow
 
-// Tables of LevelDB, whose form a checkpoint's index has: sorted keys with values, in blocks.
+// Tables of LevelDB, the form of a checkpoint's index: sorted keys with values, in blocks.
 
 import (
 	"encoding/binary"
@@ -12,15 +12,15 @@ import (
 const (
 	footer     = 48
 	tableMagic = 0xdb4775248b80fb57
-	trailer    = 5   // after each block: how it is compressed, and its CRC
+	trailer    = 5   // after each block: its compression, and its CRC
 	maxKey     = 512 // bytes
 	maxEntries = 1 << 16
 )
 
-// A handle says where a block lies, without its trailer.
+// A handle is the position of a block, without its trailer.
 type handle struct{ offset, size uint64 }
 
-// readHandle takes a handle from the front of b.
+// readHandle reads a handle at the beginning of b.
 func readHandle(b []byte) (h handle, rest []byte, ok bool) {
 	offset, n := binary.Uvarint(b)
 	if n <= 0 {
@@ -33,8 +33,8 @@ func readHandle(b []byte) (h handle, rest []byte, ok bool) {
 	return handle{offset, size}, b[n+m:], true
 }
 
-// readTable calls f with each key of a table and its value, in the order of the keys, each of them
-// once. The value is a part of b.
+// readTable calls f with each key of a table and its value, in the order of the keys, which are
+// distinct. The value is a part of b.
 func readTable(b []byte, f func(key string, value []byte) error) error {
 	if len(b) < footer {
 		return fmt.Errorf("%d bytes, too short for a checkpoint's index", len(b))
@@ -78,7 +78,7 @@ func readTable(b []byte, f func(key string, value []byte) error) error {
 	})
 }
 
-// readBlock returns the bytes of a block, whose CRC is right.
+// readBlock returns the bytes of a block, after checking its CRC.
 func readBlock(b []byte, h handle) ([]byte, error) {
 	if h.offset > uint64(len(b)) || h.size > uint64(len(b))-h.offset ||
 		trailer > uint64(len(b))-h.offset-h.size {
@@ -95,11 +95,11 @@ func readBlock(b []byte, h handle) ([]byte, error) {
 	return block[:h.size], nil
 }
 
-// mask is what LevelDB stores for a CRC.
+// mask returns the form in which LevelDB stores a CRC.
 func mask(crc uint32) uint32 { return (crc>>15 | crc<<17) + 0xa282ead8 }
 
-// readEntries calls f with the entries of a block. A key is given as what it shares with the key
-// before it, and the rest.
+// readEntries calls f with the entries of a block. A key is stored as the number of bytes that it
+// shares with the key before it, and the remaining bytes.
 func readEntries(b []byte, f func(key string, value []byte) error) error {
 	const broken = "block of %d bytes: %s"
 	if len(b) < 4 {

@@ -1,5 +1,5 @@
-// Package tensorflow reads the index of a TensorFlow checkpoint (V2, a "tensor bundle"): which
-// tensors there are, and where their elements lie in the data files beside it. It follows
+// Package tensorflow reads the index of a TensorFlow checkpoint (V2, a "tensor bundle"): the names
+// of the tensors, and the positions of their elements in the data files. It follows
 // tensor_bundle.proto and LevelDB's table_format.md.
 package tensorflow
 
@@ -13,16 +13,16 @@ import (
 	"picogpt/weights"
 )
 
-// A Bundle is what an index lists.
+// A Bundle is the contents of an index.
 type Bundle struct {
 	Shards  int // data files
 	Tensors []Entry
 }
 
-// An Entry says where a tensor lies.
+// An Entry describes a tensor and its position.
 type Entry struct {
 	Name         string
-	DType        weights.DType // "" for a type that is none of weights.DType's
+	DType        weights.DType // "" if weights.DType does not have the type
 	Shape        []int         // all at least 1
 	Shard        int           // of the data file
 	Offset, Size int64         // in it, in bytes; both at least 0
@@ -31,8 +31,8 @@ type Entry struct {
 // maxShards bounds the data files of a checkpoint.
 const maxShards = 1024
 
-// ParseIndex checks an index and returns what it lists. That the data files are long enough is for
-// the caller to check.
+// ParseIndex checks an index and returns its contents. The caller must check that the data files
+// are long enough.
 func ParseIndex(b []byte) (*Bundle, error) {
 	bundle := &Bundle{}
 	err := readTable(b, func(key string, value []byte) error {
@@ -120,7 +120,7 @@ func (e *Entry) parse(message []byte) error {
 	return nil
 }
 
-// dtype returns the type of a number of TensorFlow's.
+// dtype returns the type for TensorFlow's number.
 func dtype(n uint64) weights.DType {
 	switch n {
 	case 1:

@@ -1,6 +1,7 @@
 package torch
 
-// The form before the zip form: five pickles, then the storages, each after its number of elements.
+// The form before the zip form: five pickles, then the storages, each after the number of its
+// elements.
 
 import (
 	"encoding/binary"
@@ -12,7 +13,7 @@ import (
 	"picogpt/internal/quote"
 )
 
-// readLegacy reads the object of a file in the form before the zip form.
+// readLegacy reads the object of a file in the older form.
 func (f *File) readLegacy() error {
 	file := f.file.Bytes
 	s := storages{byKey: map[string]*storage{}, find: func(*storage) error { return nil }}
@@ -28,15 +29,15 @@ func (f *File) readLegacy() error {
 	if err != nil {
 		return fmt.Errorf("the list of storages: %w", err)
 	}
-	end, err := s.place(file, int64(d.Offset()), keys)
+	end, err := s.locate(file, int64(d.Offset()), keys)
 	if err == nil && end != int64(len(file)) {
 		err = fmt.Errorf("%d bytes after the last storage", int64(len(file))-end)
 	}
 	return err
 }
 
-// readPreamble reads the pickles before the object: a magic number, a version, and what machine it
-// was saved on.
+// readPreamble reads the pickles before the object: a magic number, a version, and the machine on
+// which the file was saved.
 func readPreamble(d *pickle.Decoder) error {
 	magic, err := d.Next()
 	if err != nil {
@@ -66,7 +67,7 @@ func readPreamble(d *pickle.Decoder) error {
 	return nil
 }
 
-// number prints a value where an integer is wanted.
+// number shows a value in errors that want an integer.
 func number(v any) string {
 	if n, ok := v.(int64); ok {
 		return fmt.Sprint(n)
@@ -74,8 +75,9 @@ func number(v any) string {
 	return pickle.Kind(v)
 }
 
-// place finds the storages in the order of their keys from byte at on, and returns where they end.
-func (s *storages) place(file []byte, at int64, keys any) (int64, error) {
+// locate finds the storages in the order of their keys, from byte at on, and returns the end of the
+// last one.
+func (s *storages) locate(file []byte, at int64, keys any) (int64, error) {
 	list, ok := keys.(*pickle.List)
 	if !ok {
 		return 0, fmt.Errorf("the list of storages: %s, want a list", pickle.Kind(keys))

@@ -12,7 +12,7 @@ import (
 	"picogpt/weights"
 )
 
-// A storage is a list of numbers of one type.
+// A storage is an array of numbers of one type.
 type storage struct {
 	key   string
 	dtype weights.DType
@@ -22,16 +22,16 @@ type storage struct {
 
 func (s *storage) size() int64 { return s.count * int64(s.dtype.Size()) }
 
-// storages are those that the persistent ids of a file name.
+// storages are the storages that the persistent ids of a file name.
 type storages struct {
 	byKey map[string]*storage
-	find  func(s *storage) error // checks a new one and sets its data, if that is known already
+	find  func(s *storage) error // checks a new one and sets its data, if that is already known
 }
 
 // A storageClass is a class of storages, by the type of its numbers.
 type storageClass weights.DType
 
-// options are what a pickle may refer to in a file.
+// options returns what a pickle of a file may refer to.
 func (s *storages) options(f *File) pickle.Options {
 	return pickle.Options{
 		Global:     func(module, name string) (any, error) { return f.global(module, name) },
@@ -39,7 +39,7 @@ func (s *storages) options(f *File) pickle.Options {
 	}
 }
 
-// global knows the few names that dicts of tensors need.
+// global returns the few names that dicts of tensors need.
 func (f *File) global(module, name string) (any, error) {
 	types := map[string]weights.DType{
 		"FloatStorage": weights.F32, "HalfStorage": weights.F16, "BFloat16Storage": weights.BF16,
@@ -67,8 +67,8 @@ func (f *File) global(module, name string) (any, error) {
 // tensorClass stands for torch.Tensor and Parameter, which are the same here.
 type tensorClass struct{}
 
-// persistent returns the storage of an id: ('storage', class, key, location, numel), and None in
-// files before the zip form. The location is the device that it was saved from.
+// persistent returns the storage for an id: ('storage', class, key, location, numel), and None in
+// files of the older form. The location is the device from which it was saved.
 func (s *storages) persistent(id any) (any, error) {
 	t, ok := id.(pickle.Tuple)
 	if !ok || len(t) < 5 || len(t) > 6 || t[0] != "storage" {
@@ -106,5 +106,5 @@ func (s *storages) persistent(id any) (any, error) {
 	return x, nil
 }
 
-// Kind is how errors name it.
+// Kind returns the kind of a storage for errors.
 func (s *storage) Kind() string { return "a storage" }

@@ -26,7 +26,8 @@ type Tensor struct {
 	strides []int64
 }
 
-// rebuild is _rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks, metadata).
+// rebuild implements _rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks,
+// metadata).
 func (f *File) rebuild(args pickle.Tuple) (any, error) {
 	if len(args) < 6 || len(args) > 7 {
 		return nil, fmt.Errorf("a tensor of %d arguments, want 6", len(args))
@@ -58,8 +59,8 @@ func (f *File) rebuild(args pickle.Tuple) (any, error) {
 	return t, nil
 }
 
-// plain refuses metadata, which say that the numbers are those of the storage negated or
-// conjugated: PyTorch does that when it reads them.
+// plain refuses metadata, which say that the elements are the storage's numbers negated or
+// conjugated: PyTorch applies these when it reads them.
 func plain(metadata any) error {
 	d, ok := metadata.(*pickle.Dict)
 	if metadata == nil || ok && len(d.Keys) == 0 {
@@ -72,7 +73,7 @@ func plain(metadata any) error {
 		quote.Short(fmt.Sprint(d.Keys[0]), 40))
 }
 
-// integers reads a tuple of few integers.
+// integers returns the values of a tuple of a few integers.
 func integers(what string, v any) ([]int64, error) {
 	t, ok := v.(pickle.Tuple)
 	if !ok || len(t) > maxRank {
@@ -88,8 +89,8 @@ func integers(what string, v any) ([]int64, error) {
 	return all, nil
 }
 
-// check checks that a tensor of that shape lies in its storage and, if strides of 0 repeat it, is
-// not larger than the file; and sets the shape.
+// check checks that a tensor of that shape lies within its storage and, if strides of 0 repeat
+// elements, that it is not larger than the file. It sets the shape.
 func (t *Tensor) check(shape []int64) error {
 	if len(shape) != len(t.strides) {
 		return errors.New("want as many strides as sizes")
@@ -114,7 +115,7 @@ func (t *Tensor) check(shape []int64) error {
 	last := t.offset
 	for i, n := range shape {
 		step := product(n-1, t.strides[i])
-		if last > most-1-min(step, most) { // all are at most 2^63-1, and so is what is compared
+		if last > most-1-min(step, most) { // all are at most 2^63-1, so that neither side overflows
 			return fmt.Errorf("beyond its storage, which has %d numbers", most)
 		}
 		last += step
@@ -125,7 +126,7 @@ func (t *Tensor) check(shape []int64) error {
 	return nil
 }
 
-// product multiplies two numbers that are not negative, up to the largest.
+// product multiplies two numbers that are not negative. The result is at most the largest int64.
 func product(a, b int64) int64 {
 	if b > 0 && a > math.MaxInt64/b {
 		return math.MaxInt64
@@ -133,7 +134,7 @@ func product(a, b int64) int64 {
 	return a * b
 }
 
-// size is torch.Size(tuple), a tuple.
+// size implements torch.Size(tuple), which is a tuple.
 func size(args pickle.Tuple) (any, error) {
 	if len(args) == 1 {
 		if t, ok := args[0].(pickle.Tuple); ok {
@@ -143,7 +144,7 @@ func size(args pickle.Tuple) (any, error) {
 	return nil, errors.New("torch.Size without a tuple")
 }
 
-// parameter is _rebuild_parameter(tensor, requires_grad, hooks): the tensor.
+// parameter implements _rebuild_parameter(tensor, requires_grad, hooks), which is the tensor.
 func parameter(args pickle.Tuple) (any, error) {
 	if len(args) == 3 {
 		if t, ok := args[0].(*Tensor); ok {
@@ -153,8 +154,8 @@ func parameter(args pickle.Tuple) (any, error) {
 	return nil, errors.New("a parameter without a tensor")
 }
 
-// fromType is _rebuild_from_type_v2(function, class, arguments, state): what the function returns,
-// without attributes.
+// fromType implements _rebuild_from_type_v2(function, class, arguments, state): the function's
+// result, without attributes.
 func (f *File) fromType(args pickle.Tuple) (any, error) {
 	if len(args) != 4 {
 		return nil, fmt.Errorf("a tensor of a type with %d arguments, want 4", len(args))
@@ -165,13 +166,13 @@ func (f *File) fromType(args pickle.Tuple) (any, error) {
 	if !isFunc || !isTensor || !isTuple {
 		return nil, errors.New("a tensor of another type than torch.Tensor and Parameter")
 	}
-	return f.rebuild(of) // the one function that is known and begins with a storage
+	return f.rebuild(of) // the only known function that begins with a storage
 }
 
-// Kind is how errors name it.
+// Kind returns the kind of a tensor for errors.
 func (t *Tensor) Kind() string { return "a tensor" }
 
-// Shape returns the sizes. The caller must not change it.
+// Shape returns the sizes. The caller must not change the slice.
 func (t *Tensor) Shape() []int { return t.shape }
 
 // Same reports whether two tensors are the same view of one storage.
@@ -180,8 +181,8 @@ func (t *Tensor) Same(u *Tensor) bool {
 		slices.Equal(t.strides, u.strides)
 }
 
-// Weights returns the tensor under a name: its Data are the file's bytes where they lie in order
-// and as floats must; else it is made when it is wanted. Errors name it.
+// Weights returns the tensor under a name. If its elements lie in order and as floats must, its
+// Data are the file's bytes; otherwise Fill makes it. Errors name it.
 func (t *Tensor) Weights(name string) (weights.Tensor, error) {
 	w := weights.Tensor{Name: name, DType: t.storage.dtype, Shape: t.shape}
 	if slices.Contains(t.shape, 0) {
@@ -228,8 +229,8 @@ func (t *Tensor) inOrder() bool {
 	return true
 }
 
-// gather sets dst to the elements from number `from` on, one row of the last dimension after the
-// other. data begins at the first element.
+// gather sets dst to the elements from index `from` on, in row-major order. data begins at the
+// first element.
 func (t *Tensor) gather(dst, data []byte, from int64) {
 	width := int64(t.storage.dtype.Size())
 	last := len(t.shape) - 1

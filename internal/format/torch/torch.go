@@ -1,9 +1,9 @@
 // Package torch reads the files of PyTorch's torch.save: plain values, dicts of them, and tensors
-// that refer to the file's storages. It reads the zip form (since PyTorch 1.6) and the form before
-// it, and executes nothing: package pickle refuses whatever a dict of tensors does not need.
+// that refer to the file's storages. It reads the zip form (since PyTorch 1.6) and the older form.
+// It executes no code: package pickle refuses everything that a dict of tensors does not need.
 //
 // The file is mapped. A storage is not touched before one of its tensors is read, so that an
-// optimizer's state beside a model costs nothing.
+// optimizer's state in the same file costs nothing.
 package torch
 
 import (
@@ -20,7 +20,7 @@ import (
 
 // A File is an open file of torch.save.
 type File struct {
-	// Root is the object that was saved: package pickle's values, in which tensors are *Tensors.
+	// Root is the saved object: package pickle's values, with *Tensors for tensors.
 	Root any
 
 	file mapped.File
@@ -50,20 +50,20 @@ func Open(fsys fs.FS, name string) (*File, error) {
 // Size returns the bytes of the file.
 func (f *File) Size() int64 { return int64(len(f.file.Bytes)) }
 
-// Close unmaps the file. The data of its tensors is invalid from then on.
+// Close unmaps the file. After it the data of its tensors is invalid.
 func (f *File) Close() error { return f.file.Close() }
 
-// legacyMagic is the first pickle of a file before the zip form, after its protocol: a number.
+// legacyMagic is the first pickle of a file of the older form, after its protocol: a number.
 const legacyMagic = "\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
 
-// legacyNumber is its value.
+// legacyNumber returns its value.
 func legacyNumber() *big.Int {
 	n, _ := new(big.Int).SetString("1950a86a20f9469cfc6c", 16)
 	return n
 }
 
-// IsLegacy reports whether a file that begins so is of the form before the zip form. The protocol
-// of its pickles does not matter; from 4 on they have frames.
+// IsLegacy reports whether a file with this beginning is of the older form. The protocol of its
+// pickles does not matter; from 4 on they have frames.
 func IsLegacy(head []byte) bool {
 	const protocol, frame = 2, 9
 	for _, before := range []int{protocol, protocol + frame} {
@@ -75,7 +75,7 @@ func IsLegacy(head []byte) bool {
 	return false
 }
 
-// explained says of a refused class what the file probably is.
+// explained adds to the error of a refused class what the file probably is.
 func explained(err error) error {
 	var unknown *pickle.GlobalError
 	if !errors.As(err, &unknown) {

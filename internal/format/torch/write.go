@@ -1,6 +1,6 @@
 package torch
 
-// Writing: nested values and tensors in the zip form, as torch.save writes them.
+// Writing nested values and tensors in the zip form, as torch.save does.
 
 import (
 	"archive/zip"
@@ -21,10 +21,10 @@ type Member struct {
 	Value any
 }
 
-// A Dict is a Python dict, whose members come in this order.
+// A Dict is a Python dict with its members in order.
 type Dict []Member
 
-// Write writes a file that torch.load reads, with weights_only too: the same dict gives the same
+// Write writes a file that torch.load reads, also with weights_only: the same dict gives the same
 // bytes. Tensors of the same name share their elements, which are written once.
 func Write(w io.Writer, d Dict) error {
 	p := pickler{keys: map[string]int{}}
@@ -40,7 +40,7 @@ func Write(w io.Writer, d Dict) error {
 func writeArchive(w io.Writer, pickle []byte, storages []weights.Tensor) error {
 	counted := &counter{w: w}
 	archive := zip.NewWriter(counted)
-	before := int64(0) // what is still to be written of the entry before: its CRC and sizes
+	before := int64(0) // the CRC and sizes that follow the previous entry
 	write := func(name string, size int64, content func(w io.Writer) error) error {
 		if err := archive.Flush(); err != nil {
 			return err
@@ -82,7 +82,7 @@ const (
 	alignment   = 64 // of an entry's bytes, so that they can be mapped
 )
 
-// descriptor returns the bytes that archive/zip writes after an entry of that size.
+// descriptor returns the number of bytes that archive/zip writes after an entry of that size.
 func descriptor(size int64) int64 {
 	if size >= math.MaxUint32 {
 		return 24
@@ -91,7 +91,7 @@ func descriptor(size int64) int64 {
 }
 
 // filler returns an extra field that fills the space between `at` and the next multiple of the
-// alignment. PyTorch calls it FB, too.
+// alignment. It has PyTorch's name, FB.
 func filler(at int64) []byte {
 	n := int(-(at + 4) & (alignment - 1))
 	return append(binary.LittleEndian.AppendUint16([]byte("FB"), uint16(n)), make([]byte, n)...)
@@ -109,14 +109,14 @@ func (c *counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// A pickler writes a pickle and gathers the storages of its tensors.
+// A pickler writes a pickle and collects the storages of its tensors.
 type pickler struct {
 	bytes    bytes.Buffer
 	storages []weights.Tensor
 	keys     map[string]int // name of a tensor -> its storage
 }
 
-// value writes a value of one of the types of a Member.
+// value writes a value, which has one of the types of a Member.
 func (p *pickler) value(v any) error {
 	switch v := v.(type) {
 	case Dict:
@@ -167,7 +167,7 @@ func (p *pickler) ints(list []int) {
 	p.bytes.WriteString("t") // TUPLE
 }
 
-// tensor writes _rebuild_tensor_v2 of the whole of a storage.
+// tensor writes _rebuild_tensor_v2 of a whole storage.
 func (p *pickler) tensor(t weights.Tensor) error {
 	class := map[weights.DType]string{weights.F32: "FloatStorage", weights.F16: "HalfStorage",
 		weights.BF16: "BFloat16Storage"}[t.DType]
@@ -187,7 +187,7 @@ func (p *pickler) tensor(t weights.Tensor) error {
 	p.text("cpu")
 	p.int(t.Len())
 	p.bytes.WriteString("tQ") // TUPLE, BINPERSID
-	p.int(0)                  // where in the storage
+	p.int(0)                  // the offset in the storage
 	p.ints(t.Shape)
 	strides := make([]int, len(t.Shape))
 	for i, n := len(strides)-1, 1; i >= 0; i-- {
@@ -195,6 +195,6 @@ func (p *pickler) tensor(t weights.Tensor) error {
 		n *= t.Shape[i]
 	}
 	p.ints(strides)
-	p.bytes.WriteString("\x89ccollections\nOrderedDict\n)RtR") // no gradient, no hooks
+	p.bytes.WriteString("\x89ccollections\nOrderedDict\n)RtR") // requires_grad is false, no hooks
 	return nil
 }

@@ -1,7 +1,7 @@
 package torch
 
-// The zip form: data.pkl is the object, data/0, data/1, … are the storages, each as it lies in
-// memory. All of it is under one folder.
+// The zip form: data.pkl is the object; data/0, data/1, … are the storages, each as in memory. All
+// are in one folder.
 
 import (
 	"bytes"
@@ -28,17 +28,17 @@ const (
 	maxEntries     = 1 << 17 // GPT-2 XL with its optimizer has 1,750
 )
 
-// An archive is a zip whose directory has been read. What belongs to an entry is settled by the
-// directory alone: local headers may leave sizes out, and are read when their entry is.
+// An archive is a zip whose directory was read. Only the directory decides about an entry: local
+// headers may leave sizes out, and are read together with their entry.
 type archive struct {
 	file    []byte
 	entries map[string]entry
 }
 
 type entry struct {
-	header int64 // where the local header begins
+	header int64 // the offset of the local header
 	size   int64
-	end    int64 // where the next entry begins, or the directory
+	end    int64 // the offset of the next entry, or of the directory
 	method uint16
 	flags  uint16
 }
@@ -78,7 +78,7 @@ func (f *File) readZip() error {
 	return nil
 }
 
-// root returns the folder that holds data.pkl, with its slash.
+// root returns the folder of data.pkl, with its slash.
 func (a *archive) root() (string, error) {
 	var roots []string
 	for name := range a.entries {
@@ -137,7 +137,8 @@ func (a *archive) entryData(e entry) ([]byte, error) {
 	case e.flags&1 != 0:
 		return nil, errors.New("encrypted")
 	}
-	local := a.file[e.header : e.header+localSize] // readArchive has checked that it is there
+	// readArchive has checked that it is within the file
+	local := a.file[e.header : e.header+localSize]
 	if string(local[:4]) != localMagic {
 		return nil, errors.New("no local header where the directory says")
 	}
@@ -188,8 +189,8 @@ func readArchive(file []byte) (*archive, error) {
 	return a, nil
 }
 
-// findDirectory returns the directory of a zip, how many entries it says it has, and where it
-// begins.
+// findDirectory returns the directory of a zip, the number of entries that it announces, and its
+// offset.
 func findDirectory(file []byte) (directory []byte, count uint64, at int64, err error) {
 	tail := file[max(0, len(file)-endSize-largestComment):]
 	i := bytes.LastIndex(tail, []byte(endMagic))
@@ -257,7 +258,7 @@ func readEntry(directory []byte) (name string, e entry, rest []byte, err error) 
 	return string(directory[entrySize:nameEnd]), e, directory[end:], nil
 }
 
-// extend replaces those sizes that do not fit 32 bits by those of the extra field for them.
+// extend replaces sizes that do not fit 32 bits by those of the extra field.
 func extend(extra []byte, sizes ...*uint64) error {
 	for len(extra) >= 4 {
 		id, n := binary.LittleEndian.Uint16(extra), int(binary.LittleEndian.Uint16(extra[2:]))

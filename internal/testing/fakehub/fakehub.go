@@ -1,5 +1,5 @@
-// Package fakehub is a Hugging Face hub for tests, on this machine: the answers of its two hosts as
-// huggingface_hub 1.29 meets them, and every fault that a network may have. Only tests import it.
+// Package fakehub is a Hugging Face hub for tests, on this machine. It gives the answers of its two
+// hosts that huggingface_hub 1.29 expects, and faults of a network. Only tests import it.
 package fakehub
 
 import (
@@ -19,7 +19,7 @@ import (
 	"sync"
 )
 
-// A Hub answers as huggingface.co does. Large files are on a second host.
+// A Hub answers like huggingface.co. Large files are on a second host.
 type Hub struct {
 	URL   string // the endpoint
 	Files string // the second host
@@ -39,13 +39,13 @@ type Repo struct {
 	Small   bool     // no file is on the second host
 	Refs    []string // the revisions that are Commit, besides main
 	OnlyRef bool     // main is another commit, without files
-	MovedTo string   // the repository has another name by now
-	Token   string   // who does not send it is told that there is nothing
-	Gated   bool     // who sends no token is told to ask for access
+	MovedTo string   // the new name of the repository
+	Token   string   // a request without it is told that there is no repository
+	Gated   bool     // a request without a token is told to ask for access
 	Disable bool
 }
 
-// Commit is the commit that a repository is at: it depends on its files.
+// Commit returns the commit of a repository, which depends on its files.
 func (r *Repo) Commit() string {
 	h := sha1.New()
 	fmt.Fprintln(h, r.Name)
@@ -59,8 +59,7 @@ func (r *Repo) isLarge(name string) bool {
 	return !r.Small && !strings.HasSuffix(name, ".json") && !strings.HasSuffix(name, ".txt")
 }
 
-// Etag is what the hub calls bytes: their SHA-256 where the file is large, else what git calls
-// them.
+// Etag returns the hub's name for bytes: their SHA-256 for a large file, else git's SHA-1.
 func Etag(b []byte, large bool) string {
 	if large {
 		sum := sha256.Sum256(b)
@@ -70,7 +69,7 @@ func Etag(b []byte, large bool) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// A Request is one that came.
+// A Request is a request that the hub received.
 type Request struct {
 	Host          string // "hub" or "files"
 	Method, Path  string
@@ -78,11 +77,11 @@ type Request struct {
 	Authorization string
 }
 
-// A Fault answers a request in its own way, or returns false. body is what the file holds, nil
-// where the request is for none.
+// A Fault answers a request in its own way, or returns false. body is the contents of the file, or
+// nil if the request is not for a file.
 type Fault func(w http.ResponseWriter, r *http.Request, host string, body []byte) bool
 
-// New starts a hub with these repositories. Call Close at the end.
+// New starts a hub with these repositories. The caller must call Close.
 func New(repos ...*Repo) *Hub {
 	h := &Hub{repos: map[string]*Repo{}}
 	h.hub = httptest.NewServer(http.HandlerFunc(h.serveHub))
@@ -109,14 +108,14 @@ func (h *Hub) Put(r *Repo) {
 	h.repos[r.Name] = r
 }
 
-// Break sets the fault; nil mends all.
+// Break sets the fault; nil removes it.
 func (h *Hub) Break(f Fault) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.fault = f
 }
 
-// Requests returns those that came since the last call.
+// Requests returns the requests since the last call.
 func (h *Hub) Requests() []Request {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -125,7 +124,7 @@ func (h *Hub) Requests() []Request {
 	return all
 }
 
-// note records a request and returns the fault that it meets.
+// note records a request and returns the fault for it.
 func (h *Hub) note(host string, r *http.Request) Fault {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -143,7 +142,7 @@ func (h *Hub) repo(name string) *Repo {
 	return h.repos[name]
 }
 
-// serveHub is the first host.
+// serveHub is the handler of the first host.
 func (h *Hub) serveHub(w http.ResponseWriter, r *http.Request) {
 	fault := h.note("hub", r)
 	path := strings.TrimPrefix(r.URL.EscapedPath(), "/")
@@ -178,7 +177,7 @@ func (h *Hub) serveHub(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admits refuses who may not see the repository.
+// admits reports whether a request may see the repository. If not, it has answered.
 func (repo *Repo) admits(w http.ResponseWriter, r *http.Request) bool {
 	token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	switch {
@@ -225,7 +224,7 @@ func (repo *Repo) list(w http.ResponseWriter) {
 		"siblings": all, "gated": false})
 }
 
-// serveFile answers for a file: with its bytes, or with where they are.
+// serveFile answers for a file: with its bytes, or with a redirect to them.
 func (h *Hub) serveFile(w http.ResponseWriter, r *http.Request, repo *Repo, file string) {
 	w.Header().Set("X-Repo-Commit", repo.Commit())
 	b, ok := repo.Files[file]
@@ -246,7 +245,7 @@ func (h *Hub) serveFile(w http.ResponseWriter, r *http.Request, repo *Repo, file
 	w.WriteHeader(http.StatusFound)
 }
 
-// serveBytes answers with bytes or a part of them, compressed unless that was declined.
+// serveBytes answers with bytes or a part of them, compressed unless the request declines that.
 func serveBytes(w http.ResponseWriter, r *http.Request, b []byte) {
 	if r.Header.Get("Accept-Encoding") != "identity" {
 		var packed bytes.Buffer
@@ -261,7 +260,7 @@ func serveBytes(w http.ResponseWriter, r *http.Request, b []byte) {
 	http.ServeContent(w, r, "", zeroTime, bytes.NewReader(b))
 }
 
-// serveFiles is the second host, which knows addresses and no tokens.
+// serveFiles is the handler of the second host, which needs no tokens.
 func (h *Hub) serveFiles(w http.ResponseWriter, r *http.Request) {
 	fault := h.note("files", r)
 	path := strings.TrimPrefix(r.URL.Path, "/")

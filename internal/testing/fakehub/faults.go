@@ -1,6 +1,6 @@
 package fakehub
 
-// Faults, as a network and its servers have them.
+// The faults of a network and its servers.
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-var zeroTime time.Time // of files whose age nobody says
+var zeroTime time.Time // for files without a date
 
-// For meets requests of a host and a method whose path ends so, the first times of them; 0 is
-// always.
+// For applies f to requests of a host and a method whose path ends with suffix, the given number of
+// times; 0 means always.
 func For(host, method, suffix string, times int, f Fault) Fault {
 	var met atomic.Int64
 	return func(w http.ResponseWriter, r *http.Request, at string, body []byte) bool {
@@ -25,7 +25,7 @@ func For(host, method, suffix string, times int, f Fault) Fault {
 	}
 }
 
-// All meets each request with the first fault that takes it.
+// All applies to each request the first fault that answers it.
 func All(faults ...Fault) Fault {
 	return func(w http.ResponseWriter, r *http.Request, host string, body []byte) bool {
 		for _, f := range faults {
@@ -48,7 +48,7 @@ func Status(status int, headers ...string) Fault {
 	}
 }
 
-// Cut ends the connection after n bytes of what was asked for; -1 is before the headers.
+// Cut ends the connection after n bytes of the answer; -1 means before the headers.
 func Cut(n int) Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ string, body []byte) bool {
 		if n >= 0 {
@@ -58,7 +58,7 @@ func Cut(n int) Fault {
 	}
 }
 
-// send sends n bytes of an answer that would have more.
+// send sends n bytes of a longer answer.
 func send(w http.ResponseWriter, r *http.Request, body []byte, n int) {
 	from := 0
 	fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from)
@@ -72,7 +72,7 @@ func send(w http.ResponseWriter, r *http.Request, body []byte, n int) {
 	w.(http.Flusher).Flush()
 }
 
-// Hang sends n bytes of what was asked for and no more; -1 is nothing at all.
+// Hang sends n bytes of the answer and then nothing; -1 means nothing at all.
 func Hang(n int) Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ string, body []byte) bool {
 		if n >= 0 {
@@ -83,7 +83,7 @@ func Hang(n int) Fault {
 	}
 }
 
-// Slow sends what was asked for at some bytes each time.
+// Slow sends some bytes of the answer at a time.
 func Slow(bytes int, each time.Duration) Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ string, body []byte) bool {
 		send(w, r, body, 0)
@@ -98,8 +98,8 @@ func Slow(bytes int, each time.Duration) Fault {
 	}
 }
 
-// Whole answers a request for a part with 200 and all of it, but for the bytes after n; 0 leaves
-// none out.
+// Whole answers a request for a part with status 200 and the whole file, without the bytes after n;
+// 0 means all bytes.
 func Whole(n int) Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ string, body []byte) bool {
 		r.Header.Del("Range")
@@ -114,7 +114,7 @@ func Whole(n int) Fault {
 	}
 }
 
-// Other answers with other bytes, as many.
+// Other answers with other bytes of the same number.
 func Other(w http.ResponseWriter, r *http.Request, _ string, body []byte) bool {
 	b := make([]byte, len(body))
 	copy(b, body)
@@ -123,7 +123,7 @@ func Other(w http.ResponseWriter, r *http.Request, _ string, body []byte) bool {
 	return true
 }
 
-// Endless sends bytes until nobody reads them.
+// Endless sends bytes until the client stops reading.
 func Endless(w http.ResponseWriter, r *http.Request, _ string, _ []byte) bool {
 	b := make([]byte, 64<<10)
 	for r.Context().Err() == nil {
@@ -134,7 +134,7 @@ func Endless(w http.ResponseWriter, r *http.Request, _ string, _ []byte) bool {
 	return true
 }
 
-// More sends more bytes than there are, and says so.
+// More sends more bytes than the file has, and announces them.
 func More(w http.ResponseWriter, r *http.Request, _ string, body []byte) bool {
 	w.Write(append(body[:len(body):len(body)], "and more"...))
 	return true

@@ -1,4 +1,4 @@
-// Package judge says whether texts are of their form, by code that is not this project's. Only tests
+// Package judge checks whether texts have their form, with code of another project. Only tests
 // import it.
 package judge
 
@@ -9,8 +9,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Schema returns what says why a text is no instance of a JSON Schema, nil for one. Formats are
-// asserted.
+// Schema returns a function that returns an error if a text is not an instance of a JSON Schema.
+// Formats are checked too.
 func Schema(t testing.TB, schema string) func(text string) error {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))

@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package testbrowser drives headless Chromium for the tests of pages: one tab, spoken to through a
-// pipe in the DevTools protocol. It is apart from what it tests, and in no program.
+// Package testbrowser drives headless Chromium for the tests of pages: one tab, through a pipe with
+// the DevTools protocol. It does not depend on what it tests, and no program imports it.
 package testbrowser
 
 import (
@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// A Tab is one tab of a browser. Its methods end the test where the browser fails.
+// A Tab is one tab of a browser. If the browser fails, its methods end the test.
 type Tab struct {
 	t       testing.TB
 	in      *os.File
@@ -24,12 +24,12 @@ type Tab struct {
 	id      int
 	session string
 
-	Requests []string // URLs that pages asked for
-	Troubles []string // exceptions and messages of pages, violations of their policy among them
+	Requests []string // URLs that pages requested
+	Troubles []string // exceptions and messages of pages, also violations of their policy
 }
 
-// Open starts a browser, which ends with the test. Without Chromium the test is skipped; twin says
-// what is tested all the same.
+// Open starts a browser, which ends with the test. Without Chromium it skips the test; twin names
+// the test that covers the same without a browser.
 func Open(t testing.TB, twin string) *Tab {
 	t.Helper()
 	path := ""
@@ -56,7 +56,7 @@ func Open(t testing.TB, twin string) *Tab {
 	return b
 }
 
-// Use makes another test the one that failures end: a subtest that shares the tab.
+// Use sets the test that failures end, for a subtest that shares the tab.
 func (b *Tab) Use(t testing.TB) { b.t = t }
 
 // start runs the browser and opens the pipe.
@@ -73,7 +73,7 @@ func (b *Tab) start(path string) {
 		"--remote-debugging-pipe", "--no-first-run", "--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--user-data-dir="+b.t.TempDir(),
 		"about:blank")
-	cmd.ExtraFiles = []*os.File{toBrowser, fromBrowser} // 3 and 4
+	cmd.ExtraFiles = []*os.File{toBrowser, fromBrowser} // file descriptors 3 and 4
 	if err := cmd.Start(); err != nil {
 		b.t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func (b *Tab) start(path string) {
 	})
 }
 
-// Call makes a call and waits for its answer, taking note of events on the way.
+// Call makes a call and waits for its answer. It records the events that arrive before it.
 func (b *Tab) Call(method string, params map[string]any, result any) {
 	b.t.Helper()
 	if err := b.call(method, params, result); err != nil {
@@ -133,7 +133,7 @@ func (b *Tab) call(method string, params map[string]any, result any) error {
 	}
 }
 
-// A received is an answer, or an event.
+// A received is an answer or an event.
 type received struct {
 	ID     int
 	Method string
@@ -142,7 +142,7 @@ type received struct {
 	Params json.RawMessage
 }
 
-// note keeps what tests look at afterwards.
+// note stores events that tests check later.
 func (b *Tab) note(m *received) {
 	switch m.Method {
 	case "Network.requestWillBeSent":

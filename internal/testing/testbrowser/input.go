@@ -2,7 +2,7 @@
 
 package testbrowser
 
-// What a person does: windows, keys, clicks; and pictures of it.
+// Users' actions: windows, keys, clicks; and screenshots.
 
 import (
 	"encoding/base64"
@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Window sets the size of the window and the scheme of its colours: light or dark.
+// Window sets the size of the window and the colour scheme: light or dark.
 func (b *Tab) Window(width, height int, scheme string) {
 	b.t.Helper()
 	b.Call("Emulation.setDeviceMetricsOverride", map[string]any{
@@ -23,7 +23,7 @@ func (b *Tab) Window(width, height int, scheme string) {
 	}}, nil)
 }
 
-// Leave leaves the page: what it still was about to do does not happen.
+// Leave leaves the page, which ends everything that it still does.
 func (b *Tab) Leave() {
 	b.t.Helper()
 	b.Call("Page.navigate", map[string]any{"url": "about:blank"}, nil)
@@ -33,16 +33,16 @@ func (b *Tab) Leave() {
 // Open loads a page, and waits until an expression is true in it.
 func (b *Tab) Open(url, ready string) {
 	b.t.Helper()
-	b.Leave() // a page of which only the fragment changes is not loaded again
+	b.Leave() // a URL that differs only in its fragment would not load the page again
 	b.Call("Page.navigate", map[string]any{"url": url}, nil)
 	b.Wait("location.href !== 'about:blank' && document.readyState === 'complete' && (" + ready + ")")
 }
 
-// codes are the key codes of keys that are no letters.
+// codes are the key codes of keys other than letters.
 var codes = map[string]int{"Tab": 9, "Enter": 13, "Escape": 27, "Space": 32, "End": 35, "Home": 36,
 	"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Backspace": 8}
 
-// modifiers are the bits of keys that are held.
+// modifiers are the bits of modifier keys.
 var modifiers = map[string]int{"Alt": 1, "Control": 2, "Meta": 4, "Shift": 8}
 
 // Press presses and releases keys: a, Tab, Control+Enter.
@@ -75,13 +75,13 @@ func (b *Tab) Press(keys ...string) {
 	}
 }
 
-// Type inserts text where the focus is, as a paste or an input method does.
+// Type inserts text at the focus, as a paste or an input method does.
 func (b *Tab) Type(text string) {
 	b.t.Helper()
 	b.Call("Input.insertText", map[string]any{"text": text}, nil)
 }
 
-// Click clicks the middle of an element that an expression gives, after scrolling it into view.
+// Click clicks the middle of an element, which an expression returns, after scrolling it into view.
 func (b *Tab) Click(element string) {
 	b.t.Helper()
 	place := b.JS("(e => { e.scrollIntoView({block: 'nearest'}); const r = e.getClientRects()[0]; " +
@@ -96,7 +96,7 @@ func (b *Tab) Click(element string) {
 	}
 }
 
-// Shoot keeps a picture of the window in the folder that $SCREENSHOTS names, if it names one.
+// Shoot saves a screenshot in the folder that $SCREENSHOTS names, if it is set.
 func (b *Tab) Shoot(name string) {
 	b.t.Helper()
 	dir := os.Getenv("SCREENSHOTS")

@@ -15,8 +15,8 @@ import (
 	"picogpt/internal/ptx"
 )
 
-// Open returns the device. A test is skipped where $GPT_DEVICE is empty or cpu, and fails where it
-// names what is not there. The name ptx is the interpreter of the PTX that ships.
+// Open returns the device. It skips the test if $GPT_DEVICE is empty or cpu, and fails it if there
+// is no such device. The name ptx means the interpreter of the PTX that ships.
 func Open(t testing.TB) *gpu.Device {
 	t.Helper()
 	name := os.Getenv("GPT_DEVICE")

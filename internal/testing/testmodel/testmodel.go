@@ -1,5 +1,5 @@
-// Package testmodel makes the models of tests. It is apart from internal/testing/fixture, which the tests
-// inside package model import too.
+// Package testmodel makes models for tests. It is separate from internal/testing/fixture because
+// tests inside package model import that.
 package testmodel
 
 import (
@@ -12,8 +12,8 @@ import (
 	"picogpt/weights/demo"
 )
 
-// New makes a model of the bytes of config.json and of a safetensors file. It is closed with the
-// test.
+// New returns a model of the bytes of config.json and of a safetensors file. The test closes it at
+// its end.
 func New(t testing.TB, config, file []byte, o model.Options) *model.Model {
 	t.Helper()
 	m, err := Try(config, file, o)
@@ -24,7 +24,7 @@ func New(t testing.TB, config, file []byte, o model.Options) *model.Model {
 	return m
 }
 
-// Try is New where there may be an error. The caller closes the model.
+// Try is New for tests of errors. The caller closes the model.
 func Try(config, file []byte, o model.Options) (*model.Model, error) {
 	c, err := model.ParseConfig(config)
 	if err != nil {
@@ -37,7 +37,7 @@ func Try(config, file []byte, o model.Options) (*model.Model, error) {
 	return model.New(context.Background(), c, f, o)
 }
 
-// Open returns a model of the checkpoint at path. Both are closed with the test.
+// Open returns a model of the checkpoint at path. The test closes both at its end.
 func Open(t testing.TB, path string, o model.Options) *model.Model {
 	t.Helper()
 	c, err := checkpoint.Open(path)
@@ -53,7 +53,7 @@ func Open(t testing.TB, path string, o model.Options) *model.Model {
 	return m
 }
 
-// Demo makes a model of the demo checkpoint.
+// Demo returns a model of the demo checkpoint.
 func Demo(t testing.TB, o model.Options) *model.Model {
 	t.Helper()
 	return New(t, demo.Config(), demo.Weights(), o)

@@ -1,6 +1,7 @@
 package testmodel
 
-// A toy: a language model as a table, for which another program's searches are known.
+// A toy: a language model that is a table, for which the results of another program's searches are
+// known.
 
 import (
 	"bytes"
@@ -14,10 +15,10 @@ import (
 	"picogpt/weights"
 )
 
-// Toy makes a model whose logits depend on the last id and the length of the context only: the sum of
-// a row of one table and a row of another. A hidden state has a 1 for the token and a 1 for the
-// length, and 0 elsewhere: the block adds nothing, and ln_f takes off the mean and divides by the
-// deviation, which are always the same.
+// Toy returns a model whose logits depend only on the last id and the length of the context: the
+// sum of a row of one table and a row of another. A hidden state has a 1 for the token and a 1 for
+// the length, and 0 elsewhere: the block adds nothing, and ln_f subtracts the mean and divides by
+// the deviation, which are always the same.
 func Toy(t testing.TB) *model.Model {
 	t.Helper()
 	var table struct{ A, B [][]float32 }

@@ -1,5 +1,5 @@
-// Package watchdog ends tests that hang, or whose work grows out of all bounds. It decides nothing:
-// no machine is so busy that what takes seconds takes as long as it waits.
+// Package watchdog ends tests that hang, or whose work grows without bound. It does not decide
+// whether a test passes: on no machine does work of seconds take as long as Wait.
 package watchdog
 
 import (
@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Wait is how long a test may take for one thing.
+// Wait is the longest time that a test may take for one thing.
 const Wait = 3 * time.Minute
 
-// Start ends the program with all stacks, unless stop is called, or the test ends, within Wait.
+// Start ends the program with all stacks, unless stop is called or the test ends within Wait.
 func Start(t testing.TB, format string, args ...any) (stop func()) {
 	name := t.Name()
 	timer := time.AfterFunc(Wait, func() {
