@@ -15,6 +15,7 @@ import (
 	"picogpt/internal/cli"
 	"picogpt/internal/process"
 	"picogpt/internal/rows"
+	"picogpt/internal/textio"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -242,7 +243,7 @@ func (c *chat) stream(t *turn, o decode.Options) (err error) {
 	case c.interrupt.ended():
 		return errEnded
 	case errors.Is(err, context.Canceled) && len(t.IDs) > 0:
-		t.FinishReason = finishInterrupted
+		t.FinishReason = textio.Interrupted
 		return nil
 	case errors.Is(err, context.Canceled):
 		return errors.New("stopped before the first token: the line is taken back")

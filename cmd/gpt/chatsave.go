@@ -17,6 +17,7 @@ import (
 	"picogpt/internal/outfile"
 	"picogpt/internal/receipt"
 	"picogpt/internal/strictjson"
+	"picogpt/internal/textio"
 )
 
 // A savedChat is the one JSON object of a save.
@@ -178,7 +179,7 @@ func (t *turn) check(vocabulary int) error {
 		}
 	}
 	reasons := []string{decode.FinishStop, decode.FinishEndOfText, decode.FinishLength,
-		finishInterrupted, ""}
+		textio.Interrupted, ""}
 	if !slices.Contains(reasons, t.FinishReason) {
 		return fmt.Errorf("finish_reason: %s, want that of an answer, such as %s",
 			quoteShort(t.FinishReason), reasons[0])

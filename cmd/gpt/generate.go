@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
 
@@ -11,7 +12,9 @@ import (
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/genflags"
+	"picogpt/internal/process"
 	"picogpt/internal/receipt"
+	"picogpt/internal/textio"
 	"picogpt/model"
 	"picogpt/search"
 	"picogpt/tokenizer"
@@ -156,7 +159,7 @@ func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 	}
 	if p.asText {
 		if err := c.readText(a, tok, m.Config().Positions, &p); err != nil {
-			return err
+			return overflowHint(err)
 		}
 	}
 	closeDraft, err := c.Guess.open(a, m, &o)
@@ -203,15 +206,34 @@ func (c *generateCommand) write(
 	if c.Receipt.Receipt != nil {
 		tokens = receipt.Keep(tokens, &all)
 	}
-	t := timing{
-		start: time.Now(), prompt: max(1, len(p.ids)), whole: c.Search.Beams != nil,
-		asks: o.Lookup > 0 || o.Draft != nil,
+	t := textio.Timing{
+		Start: time.Now(), Prompt: max(1, len(p.ids)), Whole: c.Search.Beams != nil,
+		Asks: o.Lookup > 0 || o.Draft != nil,
 	}
-	err = a.stream(withDropped(tokens, p.dropped), cancel, &t, print)
+	err = t.Print(textio.WithDropped(tokens, p.dropped), print, a.stdout, &a.Console, &a.Signals,
+		cancel)
+	if !errors.Is(err, process.ErrClosedPipe) {
+		t.Log(a.Notef, a.logf, a.start)
+	}
 	if incomplete > 0 {
 		a.Notef("%s: %s ended before it was complete", c.Form.asked(), amount.Count(incomplete, "text"))
 	}
-	return all, err
+	return all, overflowHint(err)
+}
+
+// readText reads the text of p to its end, and fills in its ids.
+func (c *generateCommand) readText(
+	a *app, tok *tokenizer.Tokenizer, context int, p *prompt,
+) (err error) {
+	if c.Prompt.Special {
+		tok = tok.WithSpecial()
+	}
+	p.ids, p.dropped, p.text, err = textio.Prompt{
+		Tokenizer: tok, Context: context, Refuse: c.Overflow == string(decode.OverflowError),
+		Show: !c.NoDisplayPrompt && (c.Output == "text" || c.Output == "auto"),
+		Out:  a.stdout, Console: &a.Console,
+	}.Read(p.source)
+	return err
 }
 
 // texts are the tokens that follow a prompt.

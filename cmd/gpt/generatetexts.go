@@ -1,14 +1,18 @@
 package main
 
-// What gpt generate needs of a tokenizer: texts in flags, and a vocabulary for the output.
+// What gpt generate needs of a tokenizer: texts in flags, a vocabulary, and the form of output.
 
 import (
 	"errors"
+	"iter"
+	"strings"
 
 	"picogpt/checkpoint"
 	"picogpt/decode"
 	"picogpt/internal/genflags"
+	"picogpt/internal/promptlines"
 	"picogpt/internal/quote"
+	"picogpt/internal/textio"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -65,4 +69,92 @@ func (a *app) noteWithoutText(err error) {
 	if err != nil && !errors.Is(err, checkpoint.ErrNoTokenizer) {
 		a.Notef("no text, only ids: %s", quote.OneLine(err))
 	}
+}
+
+// newHealer returns what takes back the ends of prompts.
+func (a *app) newHealer(m *model.Model) (*textio.Healer, error) {
+	t, err := a.openTokenizer()
+	if err != nil {
+		return nil, err
+	}
+	_, fromNothing := m.Config().StartToken()
+	return textio.NewHealer(t, fromNothing)
+}
+
+// healIfAsked takes back the end of p, with --heal.
+func (c *generateCommand) healIfAsked(
+	a *app, m *model.Model, p *prompt, o *decode.Options,
+) error {
+	if !c.Heal {
+		return nil
+	}
+	h, err := a.newHealer(m)
+	if err != nil {
+		return err
+	}
+	if o.Healing, err = h.Heal(p.ids); err != nil {
+		return err
+	}
+	p.ids = o.Healing.Prompt
+	end := string(o.Healing.Bytes)
+	if text, found := strings.CutSuffix(p.text, end); found {
+		p.text = text
+	} else if p.asText { // the end of a long text, which was printed while it was read
+		p.printed = len(end)
+	}
+	return nil
+}
+
+// printer makes the printer for --output. tok may be nil, if the ids are there.
+func (c *generateCommand) printer(
+	a *app, tok *tokenizer.Tokenizer, p prompt, seed uint64, scores *searchScores,
+) (textio.Printer, error) {
+	form := c.Output
+	if form == "auto" && tok == nil {
+		form = "ids"
+	}
+	switch form {
+	case "json":
+		return textio.JSON(a.stdout, c.jsonForm(tok, scores, seed), seed, p.ids), nil
+	case "events":
+		return textio.Events(a.stdout, c.jsonForm(tok, scores, seed)), nil
+	case "ids":
+		if c.NoDisplayPrompt {
+			p.ids = nil
+		}
+		return textio.IDs(a.stdout, p.ids), nil
+	}
+	text := p.text
+	if !p.asText {
+		var err error
+		if text, err = tok.Decode(p.ids); err != nil {
+			return nil, err
+		}
+	}
+	if c.NoDisplayPrompt {
+		text, p.printed = "", 0
+	}
+	return textio.Text(a.stdout, text, p.printed), nil
+}
+
+// jsonForm says what the objects have.
+func (c *generateCommand) jsonForm(
+	tok *tokenizer.Tokenizer, scores *searchScores, seed uint64,
+) textio.Form {
+	begin := func(s *promptlines.Sample) { scores.begin(s, seed) }
+	return textio.Form{Form: promptlines.Form{Text: tok != nil, Top: c.LogProbs > 0}, Begin: begin}
+}
+
+// named are tokens whose error names flags.
+func (c *generateCommand) named(
+	tokens iter.Seq2[decode.Token, error],
+) iter.Seq2[decode.Token, error] {
+	var forms []string
+	if c.Heal {
+		forms = append(forms, "--heal")
+	}
+	if form := c.Form.asked(); form != "" {
+		forms = append(forms, form)
+	}
+	return textio.WithFlags(tokens, forms)
 }

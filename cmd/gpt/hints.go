@@ -14,6 +14,7 @@ import (
 	"picogpt/internal/chattemplate"
 	"picogpt/internal/checkpoints"
 	"picogpt/internal/fault"
+	"picogpt/internal/textio"
 	"picogpt/model"
 )
 
@@ -42,7 +43,7 @@ func hintFor(err error) string {
 // overflowHint adds what --overflow and -n can do about a context that is too short.
 func overflowHint(err error) error {
 	var context *model.ContextError
-	var long *promptTooLong
+	var long *textio.PromptTooLong
 	var negative *decode.NegativeError
 	switch {
 	case !errors.As(err, &context) && !errors.As(err, &long):

@@ -15,6 +15,7 @@ import (
 	"picogpt/internal/fault"
 	"picogpt/internal/genflags"
 	"picogpt/internal/strictjson"
+	"picogpt/internal/textio"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/tokenizer"
@@ -218,7 +219,7 @@ func (c *nextCommand) look(m *model.Model, ids []int, o decode.Options) (*nextTa
 	}
 	d, err := st.Distribution()
 	if err != nil {
-		return nil, byFlags(err, nil)
+		return nil, textio.ByFlags(err, nil)
 	}
 	logits, sum := s.Logits(), m.Leaves().LogSumExp(s.Logits())
 	t := &nextTable{ids, []nextToken{}, d.Steps, len(d.Chances)}

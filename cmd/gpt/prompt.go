@@ -19,6 +19,7 @@ import (
 	"picogpt/internal/infile"
 	"picogpt/internal/quote"
 	"picogpt/internal/scorelines"
+	"picogpt/internal/textio"
 	"picogpt/tokenizer"
 )
 
@@ -226,7 +227,7 @@ func (s *generateSource) promptText(a *app) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	both := io.MultiReader(&lineReader{file: file}, strings.NewReader(strings.Join(words, " ")))
+	both := io.MultiReader(textio.Line(file), strings.NewReader(strings.Join(words, " ")))
 	return struct {
 		io.Reader
 		io.Closer

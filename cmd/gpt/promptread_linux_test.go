@@ -7,12 +7,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"picogpt/internal/textio"
 )
 
 // TestALongPromptTakesLittleMemory gives more text than is held. It comes back before what follows
 // it, and not again before the second text.
 func TestALongPromptTakesLittleMemory(t *testing.T) {
-	const size = 3 * heldText / 2
+	const size = 3 * textio.HeldText / 2
 	prompt := strings.Repeat("y\n", size/2)
 	cmd := exec.Command("gpt", "generate", "--overflow", "slide", "-n", "3", "--seed", "1",
 		"--samples", "2")

@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os/exec"
 	"slices"
@@ -19,6 +18,7 @@ import (
 	"picogpt/internal/promptlines"
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/watchdog"
+	"picogpt/internal/textio"
 	"picogpt/tokenizer"
 )
 
@@ -77,7 +77,8 @@ func TestALongPromptIsWhatItsNewestTokensAre(t *testing.T) {
 					t.Errorf("%s, %s: %v, %d dropped; want %v, %d",
 						c.name, overflow, s.IDs, s.Dropped, want[i].IDs, len(ids)-keep)
 				}
-				if shown := ids[max(0, len(ids)-shownIDs):]; !slices.Equal(s.PromptIDs, shown) {
+				shown := ids[max(0, len(ids)-textio.ShownIDs):]
+				if !slices.Equal(s.PromptIDs, shown) {
 					t.Errorf("%s, %s: %d prompt_ids, want the newest %d",
 						c.name, overflow, len(s.PromptIDs), len(shown))
 				}
@@ -116,26 +117,4 @@ func TestAPromptThatIsTooLongIsNotReadToItsEnd(t *testing.T) {
 			t.Errorf("%q for ever: %d bytes were taken", unit, written)
 		}
 	}
-}
-
-func TestLineReader(t *testing.T) {
-	for text, want := range map[string]string{"": "\n", "a": "a\n", "a\n": "a\n", "\n": "\n", "a\nb": "a\nb\n"} {
-		for _, file := range []io.Reader{strings.NewReader(text), dataAndEnd{strings.NewReader(text)}} {
-			got, err := io.ReadAll(io.MultiReader(&lineReader{file: file}, strings.NewReader("z")))
-			if string(got) != want+"z" || err != nil {
-				t.Errorf("%q: %q, %v; want %q", text, got, err, want+"z")
-			}
-		}
-	}
-}
-
-// dataAndEnd returns io.EOF with the last bytes, as a reader may.
-type dataAndEnd struct{ *strings.Reader }
-
-func (r dataAndEnd) Read(b []byte) (int, error) {
-	n, err := r.Reader.Read(b)
-	if r.Len() == 0 {
-		err = io.EOF
-	}
-	return n, err
 }

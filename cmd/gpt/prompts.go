@@ -18,6 +18,7 @@ import (
 	"picogpt/internal/resume"
 	"picogpt/internal/rows"
 	"picogpt/internal/terminal"
+	"picogpt/internal/textio"
 	"picogpt/model"
 )
 
@@ -84,8 +85,7 @@ func (c *generateCommand) runPrompts(a *app, o decode.Options) error {
 		return err
 	}
 	if c.Heal {
-		_, fromNothing := m.Config().StartToken()
-		if run.healer, err = a.newHealer(fromNothing); err != nil {
+		if run.healer, err = a.newHealer(m); err != nil {
 			return err
 		}
 	}
@@ -159,7 +159,7 @@ type prompting struct {
 	model   *model.Model
 	form    promptlines.Form
 	in      *promptInput
-	healer  *healer // nil: without --heal
+	healer  *textio.Healer // nil: without --heal
 	out     *records
 	bar     *terminal.Bar
 	state   promptingState
@@ -185,7 +185,7 @@ func (r *prompting) openTokenizer() error {
 		return err
 	}
 	r.in.prompts.Missing = err
-	r.form = r.command.jsonForm(t, nil).Form
+	r.form = promptlines.Form{Text: t != nil, Top: r.command.LogProbs > 0}
 	return nil
 }
 

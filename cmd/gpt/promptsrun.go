@@ -90,7 +90,7 @@ func (r *prompting) continues(ctx context.Context, b *batch.Batcher, j *promptJo
 	o, n := r.options, r.command.Samples
 	o.Seed = j.seed
 	if r.healer != nil {
-		if o.Healing, j.Err = r.healer.heal(j.ids); j.Err != nil {
+		if o.Healing, j.Err = r.healer.Heal(j.ids); j.Err != nil {
 			return
 		}
 		j.ids = o.Healing.Prompt

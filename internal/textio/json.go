@@ -1,44 +1,46 @@
-package main
+package textio
 
-// The forms of output of gpt generate that are JSON: an object for each text, or for each token.
+// The forms of output that are JSON: an object for each text, or for each token.
 
 import (
+	"io"
+
 	"picogpt/decode"
-	"picogpt/internal/process"
 	"picogpt/internal/promptlines"
 	"picogpt/internal/strictjson"
 	"picogpt/sample"
-	"picogpt/tokenizer"
 )
 
-// A jsonForm says what the objects of a run have.
-type jsonForm struct {
+// A Form says what the objects of a run have.
+type Form struct {
 	promptlines.Form
-	scores *searchScores // nil without a search
+	Begin func(*promptlines.Sample) // completes the object of a text that begins; may be nil
 }
 
-func (c *generateCommand) jsonForm(tok *tokenizer.Tokenizer, scores *searchScores) jsonForm {
-	return jsonForm{promptlines.Form{Text: tok != nil, Top: c.LogProbs > 0}, scores}
+// Interrupted is the finish_reason of a text that Ctrl-C or an error ended.
+const Interrupted = "interrupted"
+
+// JSON returns a Printer of an object for each sample when it is complete.
+func JSON(out io.Writer, form Form, seed uint64, prompt []int) Printer {
+	return inTurn(&jsonPrinter{out: out, form: form, seed: seed, prompt: prompt})
 }
 
-// finishInterrupted is the finish_reason of a text that Ctrl-C or an error ended.
-const finishInterrupted = "interrupted"
-
-// A jsonPrinter prints an object for each sample when it is complete.
 type jsonPrinter struct {
-	out    *process.Output
-	form   jsonForm
+	out    io.Writer
+	form   Form
 	seed   uint64
 	prompt []int
 	now    *promptlines.Sample // nil between samples
 }
 
-func (p *jsonPrinter) streams() bool { return false }
+func (p *jsonPrinter) Streams() bool { return false }
 
-func (p *jsonPrinter) token(t decode.Token) error {
+func (p *jsonPrinter) Token(t decode.Token) error {
 	if p.now == nil {
 		p.now = p.form.New(t.Sample, p.seed, p.prompt)
-		p.form.scores.begin(p.now, p.seed)
+		if p.form.Begin != nil {
+			p.form.Begin(p.now)
+		}
 	}
 	if p.now.Add(t); t.Finish == "" {
 		return nil
@@ -48,13 +50,13 @@ func (p *jsonPrinter) token(t decode.Token) error {
 	return strictjson.Print(p.out, s)
 }
 
-func (p *jsonPrinter) interrupt() error {
+func (p *jsonPrinter) Interrupt() error {
 	if p.now == nil {
 		return nil
 	}
 	s := p.now
 	p.now = nil
-	s.FinishReason = finishInterrupted
+	s.FinishReason = Interrupted
 	return strictjson.Print(p.out, s)
 }
 
@@ -77,17 +79,19 @@ type interruption struct {
 	FinishReason string `json:"finish_reason"`
 }
 
-// An eventPrinter prints an object for each token as it comes. Samples that are made side by side
-// take turns.
+// Events returns a Printer of an object for each token as it comes. Samples that are made side by
+// side take turns.
+func Events(out io.Writer, form Form) Printer { return &eventPrinter{out: out, form: form} }
+
 type eventPrinter struct {
-	out  *process.Output
-	form jsonForm
+	out  io.Writer
+	form Form
 	open []interruption // of the samples that have begun and go on
 }
 
-func (p *eventPrinter) streams() bool { return true }
+func (p *eventPrinter) Streams() bool { return true }
 
-func (p *eventPrinter) token(t decode.Token) error {
+func (p *eventPrinter) Token(t decode.Token) error {
 	e := jsonEvent{
 		Sample: t.Sample, Index: p.index(t), ID: t.ID, LogProb: t.LogProb, Dropped: t.Dropped,
 		FinishReason: t.Finish,
@@ -108,7 +112,7 @@ func (p *eventPrinter) index(t decode.Token) int {
 		at++
 	}
 	if at == len(p.open) {
-		p.open = append(p.open, interruption{t.Sample, 0, finishInterrupted})
+		p.open = append(p.open, interruption{t.Sample, 0, Interrupted})
 	}
 	n := p.open[at].Index
 	p.open[at].Index++
@@ -118,7 +122,7 @@ func (p *eventPrinter) index(t decode.Token) int {
 	return n
 }
 
-func (p *eventPrinter) interrupt() error {
+func (p *eventPrinter) Interrupt() error {
 	for _, sample := range p.open {
 		if err := strictjson.Print(p.out, sample); err != nil {
 			return err

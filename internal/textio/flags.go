@@ -1,4 +1,4 @@
-package main
+package textio
 
 // Where no token is left to choose: the error names the flags that took them.
 
@@ -13,9 +13,9 @@ import (
 	"picogpt/sample"
 )
 
-// byFlags is an error that names flags where no token is left to choose. forms are the flags that
+// ByFlags is an error that names flags where no token is left to choose. forms are the flags that
 // constrain.
-func byFlags(err error, forms []string) error {
+func ByFlags(err error, forms []string) error {
 	var none *sample.NoIDError
 	if !errors.As(err, &none) {
 		return err
@@ -42,20 +42,13 @@ func byFlags(err error, forms []string) error {
 	}
 }
 
-// named are tokens whose error names flags.
-func (c *generateCommand) named(
-	tokens iter.Seq2[decode.Token, error],
+// WithFlags returns tokens whose error names flags, as ByFlags does.
+func WithFlags(
+	tokens iter.Seq2[decode.Token, error], forms []string,
 ) iter.Seq2[decode.Token, error] {
-	var forms []string
-	if c.Heal {
-		forms = append(forms, "--heal")
-	}
-	if form := c.Form.asked(); form != "" {
-		forms = append(forms, form)
-	}
 	return func(yield func(decode.Token, error) bool) {
 		for t, err := range tokens {
-			if !yield(t, byFlags(err, forms)) {
+			if !yield(t, ByFlags(err, forms)) {
 				return
 			}
 		}
