@@ -30,15 +30,21 @@ type choice struct {
 	panicked any // what a worker recovered: whose choice it is, it is his panic
 }
 
-// chooseHere makes the choice from logits that are at hand.
-func (s *Stream) chooseHere() { s.choose(s.here()) }
-
 // here returns the logits after the context.
 func (s *Stream) here() sample.Row {
 	if s.draft.here != nil {
 		return *s.draft.here
 	}
 	return sample.WholeRow(s.grows().Logits(), s.limits.leaves)
+}
+
+// prepare tells the sampler what the stream knows of the next token.
+func (s *Stream) prepare() error {
+	s.sampler.Barred, s.sampler.Against = s.barredHere(), nil
+	if s.guide != nil {
+		s.sampler.Against = s.guide.session.Logits()
+	}
+	return s.constrain()
 }
 
 // choose makes the choice that follows the context, given the logits after it.
@@ -57,6 +63,42 @@ func (s *Stream) choose(from sample.Row) {
 		return
 	}
 	s.next = choice{made: true, Candidate: from.Candidate(id, s.options.Top, after)}
+}
+
+// take makes a token of the choice, and moves on to what it leads to.
+func (s *Stream) take() (Token, error) {
+	c := s.next
+	s.next.made = false
+	if c.panicked != nil {
+		s.Stop()
+		panic(c.panicked)
+	}
+	t := Token{
+		Sample: s.sample, ID: c.ID, LogProb: c.LogProb, Dropped: s.dropped,
+		Top: named(c.Top, s.options.Vocabulary),
+	}
+	err := c.err
+	if err == nil {
+		err = s.comply(t.ID)
+	}
+	if err == nil {
+		err = s.finish(&t)
+	}
+	if err != nil {
+		s.Stop()
+		return Token{Sample: s.sample}, err
+	}
+	s.sampler.State = c.After
+	s.dropped = 0
+	if s.bans == nil {
+		s.settle(len(s.context))
+	}
+	s.done = t.Finish != ""
+	t.Guessed = s.compare(t.ID)
+	if !s.done {
+		s.extend(t.ID)
+	}
+	return t, nil
 }
 
 // Distribution returns what the next token will be drawn from, when the Inputs before it are

@@ -96,6 +96,26 @@ func checkRoom(l limits, held, prompt, maxTokens int) error {
 	return nil
 }
 
+// extend makes id part of the context. If that is full, its newest half begins anew.
+func (s *Stream) extend(id int) {
+	s.guide.extend(id, &s.limits)
+	s.context = append(s.context, id)
+	if len(s.context) <= s.limits.context {
+		return
+	}
+	s.dropped = len(s.context) - newestHalf(s.limits.context)
+	if s.bans != nil { // there may be a way back to what is dropped
+		s.context = slices.Clone(s.context)
+		s.bans.slides++
+	}
+	s.context = append(s.context[:0], s.context[s.dropped:]...)
+	if s.access == AccessNever {
+		s.Release()
+	} else {
+		s.renew(0)
+	}
+}
+
 // newestHalf is how many tokens stay when the context is full. Positions are absolute in GPT-2, so
 // all that stays is evaluated anew.
 func newestHalf(context int) int { return max(1, context/2) }

@@ -128,7 +128,6 @@ type guessed struct {
 	rehearsed constrain.Matcher // a fork of the stream's, nil: none
 }
 
-func (g *guessed) Context() []int    { return g.context }
 func (g *guessed) Pending() int      { return g.pending() }
 func (g *guessed) Room() int         { return g.room() }
 func (g *guessed) Propose(ids []int) { g.propose(ids) }

@@ -3,8 +3,6 @@ package decode
 // One text in the making: what to evaluate next, and the token that follows.
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 
 	"picogpt/constrain"
@@ -232,97 +230,13 @@ func (s *Stream) Next() (t Token, ok bool, err error) {
 		return t, true, nil
 	}
 	if !s.bans.waiting() && !s.next.made {
-		s.chooseHere()
+		s.choose(s.here())
 	}
 	if s.bans != nil {
 		return s.nextHeld()
 	}
 	t, err = s.take()
 	return t, err == nil, err
-}
-
-// Push is Next for logits [vocabulary] of the caller's: those of the session, changed, or those of
-// several models together. What Next needs, Push needs.
-func (s *Stream) Push(logits []float32) (Token, error) {
-	err := s.awaits()
-	if err == nil && s.bans != nil {
-		err = errors.New("stream: want no banned strings with Push, which cannot go back")
-	}
-	if err != nil {
-		return Token{Sample: s.sample}, err
-	}
-	s.choose(sample.WholeRow(logits, s.limits.leaves))
-	return s.take()
-}
-
-// take makes a token of the choice, and moves on to what it leads to.
-func (s *Stream) take() (Token, error) {
-	c := s.next
-	s.next.made = false
-	if c.panicked != nil {
-		s.Stop()
-		panic(c.panicked)
-	}
-	t := Token{
-		Sample: s.sample, ID: c.ID, LogProb: c.LogProb, Dropped: s.dropped,
-		Top: named(c.Top, s.options.Vocabulary),
-	}
-	err := c.err
-	if err == nil {
-		err = s.comply(t.ID)
-	}
-	if err == nil {
-		err = s.finish(&t)
-	}
-	if err != nil {
-		s.Stop()
-		return Token{Sample: s.sample}, err
-	}
-	s.sampler.State = c.After
-	s.dropped = 0
-	if s.bans == nil {
-		s.settle(len(s.context))
-	}
-	s.done = t.Finish != ""
-	t.Guessed = s.compare(t.ID)
-	if !s.done {
-		s.extend(t.ID)
-	}
-	return t, nil
-}
-
-// awaits returns the error of a stream whose next token nobody can choose.
-func (s *Stream) awaits() error {
-	if s.done {
-		return errors.New("stream: it is done, and takes no more logits")
-	}
-	if s.echo != nil {
-		return ErrNoEcho
-	}
-	if n := s.pending(); n > 0 {
-		return fmt.Errorf("stream: logits before %d of its tokens are evaluated, want them after", n)
-	}
-	return nil
-}
-
-// extend makes id part of the context. If that is full, its newest half begins anew.
-func (s *Stream) extend(id int) {
-	s.guide.extend(id, &s.limits)
-	s.context = append(s.context, id)
-	if len(s.context) <= s.limits.context {
-		return
-	}
-	s.dropped = len(s.context) - newestHalf(s.limits.context)
-	if s.bans != nil { // there may be a way back to what is dropped
-		s.context = slices.Clone(s.context)
-		s.bans.slides++
-	}
-	s.context = append(s.context[:0], s.context[s.dropped:]...)
-	if s.access == AccessNever {
-		s.Release()
-	} else {
-		s.renew(0)
-	}
 }
 
 // Stop ends the stream where it is. The session then holds the tokens that it held and the prompt,
