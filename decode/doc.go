@@ -16,3 +16,24 @@
 //
 // Sample i of [Samples] uses Seed+i and is the text that Seed+i gives alone, on every machine.
 package decode
+
+// The files, in an order to read them:
+//
+//	stream.go      a text in the making: what to evaluate next, and the token that follows
+//	timeline.go    the session under it, and how it goes back
+//	context.go     what fits the context, and what is dropped
+//	choose.go      the choice of a token, with package sample
+//	steer.go       choices that the caller makes; package search
+//	drive.go       what a driver of many streams needs; package batch
+//	evaluated.go   what is evaluated, for other texts that begin alike; package batch
+//	generate.go    Generate and Samples: the loops
+//	draft.go       guessed tokens, with package guess
+//	guidance.go    another context, away from which the text goes
+//	echo.go        prompts that are scored
+//	spell.go       the text of the tokens, and how it ends
+//	stop.go        text that is held back while a stop string may begin in it
+//	bans.go        banned strings, from which the text goes back; bansnext.go for a distribution
+//	finder.go      strings found as bytes come, for both
+//	constraint.go  forms that the text follows; mask.go has what may come next
+//	heal.go        prompts that end inside a word
+//	options.go     what a caller can ask for; table.go as an option's flag, field and check
