@@ -17,6 +17,7 @@ import (
 	"picogpt/decode"
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
+	"picogpt/internal/testing/toys"
 	"picogpt/model"
 	"picogpt/sample"
 )
@@ -128,7 +129,7 @@ func TestOneBeamIsWhatGenerateGives(t *testing.T) {
 				TopK: 5, TopP: 0.9, Seed: 5}},
 			{Params: sample.Params{NoRepeatNgram: 2, MinTokens: 7, Bias: never}},
 			{Params: sample.Params{Guidance: &sample.Guidance{Scale: 1.7, Negative: []int{2, 7}}}},
-			{EndOfText: []int{5}, Constraint: &endAt{5, 9}},
+			{EndOfText: []int{5}, Constraint: &toys.EndAt{End: 5, Left: 9}},
 		} {
 			if o.MaxTokens == 0 {
 				o.MaxTokens = 12

@@ -6,7 +6,6 @@ package search
 import (
 	"context"
 	"errors"
-	"math"
 	"math/rand/v2"
 	"regexp"
 	"runtime/debug"
@@ -20,6 +19,7 @@ import (
 	"picogpt/internal/engine"
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
+	"picogpt/internal/testing/toys"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/sample"
@@ -153,25 +153,6 @@ func TestBeamsGoOnFromHealedPrompts(t *testing.T) {
 	}
 }
 
-// An endAt is a constraint of a program's own: the last of some tokens ends the text. It is Hugging
-// Face's forced_eos_token_id.
-type endAt struct{ end, left int }
-
-func (e *endAt) Mask(open []uint64) error {
-	for i := range open {
-		open[i] = math.MaxUint64
-	}
-	if e.left == 1 {
-		clear(open)
-		open[e.end>>6] |= 1 << (e.end & 63)
-	}
-	return nil
-}
-
-func (e *endAt) Accept(int) error        { e.left--; return nil }
-func (e *endAt) Rewind(n int) error      { e.left += n; return nil }
-func (e *endAt) Fork() constrain.Matcher { f := *e; return &f }
-
 func TestGuidedBeamsAreHuggingFaces(t *testing.T) {
 	var cases []struct {
 		Prompt   []int `json:"prompt_ids"`
@@ -233,15 +214,15 @@ func TestALateStepThatLeavesNoIDEndsBeams(t *testing.T) {
 }
 
 // A balking constraint allows everything, and fails after so many tokens of a text.
-type balking struct{ endAt }
+type balking struct{ toys.EndAt }
 
 var errBalked = errors.New("no further")
 
 func (b *balking) Accept(id int) error {
-	if b.left == 1 {
+	if b.Left == 1 {
 		return errBalked
 	}
-	return b.endAt.Accept(id)
+	return b.EndAt.Accept(id)
 }
 
 func (b *balking) Fork() constrain.Matcher { f := *b; return &f }
@@ -250,7 +231,7 @@ func TestSearchesThatFailGiveTheirForksBack(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	m := tiny(t, fixture.Options{})
 	ctx, prompt := context.Background(), []int{1, 2, 3}
-	balks := decode.Options{Constraint: &balking{endAt{left: 4}}, MaxTokens: 9}
+	balks := decode.Options{Constraint: &balking{toys.EndAt{Left: 4}}, MaxTokens: 9}
 	draws := balks
 	draws.Temperature = 1
 	beams := func(b BeamOptions, o decode.Options) func(s *model.Session) error {
