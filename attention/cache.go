@@ -1,6 +1,6 @@
 package attention
 
-// The keys and values of a batch of sequences so far, for causal attention that goes on token by
+// The keys and values of a batch of sequences so far, for causal attention that continues token by
 // token.
 
 import (
@@ -10,16 +10,16 @@ import (
 )
 
 // A Cache holds the keys and values of a batch of sequences of one length, in blocks of 64 tokens.
-// It grows with the tokens. One call at a time.
+// It grows with the tokens. Only one call at a time may use it.
 type Cache struct {
 	batch, heads, dk, dv int
 	tokens               int
-	end                  int            // the tokens when the call that is under way has ended
+	end                  int            // number of tokens after the running call
 	sequences            []kernels.Span // one for each of the batch
 }
 
-// NewCache makes an empty cache for batch sequences with so many heads of keys key_dim wide and
-// values value_dim wide.
+// NewCache returns an empty cache for batch sequences with heads heads, whose keys are keyDim and
+// whose values are valueDim wide.
 func NewCache(batch, heads, keyDim, valueDim int) *Cache {
 	c := &Cache{batch, heads, keyDim, valueDim, 0, 0, make([]kernels.Span, batch)}
 	for b := range c.sequences {
@@ -31,9 +31,8 @@ func NewCache(batch, heads, keyDim, valueDim int) *Cache {
 // Len returns the number of tokens that each sequence holds.
 func (c *Cache) Len() int { return c.tokens }
 
-// Append adds new tokens and computes their causal attention: each sees everything up to itself.
-// The result is bit for bit what one call of ScaledDotProduct with Causal gives for the whole
-// sequence.
+// Append adds new tokens and computes their causal attention: each sees all tokens up to itself.
+// The result has the same bits as one call of ScaledDotProduct with Causal for the whole sequence.
 //
 // q and k [batch, heads, tokens, key_dim], v [batch, heads, tokens, value_dim] -> dst [batch,
 // heads, tokens, value_dim]. scale is what q·k is multiplied by, 0 for 1/√key_dim.
@@ -51,7 +50,7 @@ func (c *Cache) Append(team *kernels.Team, dst, q, k, v []float32, tokens int, s
 	c.commit()
 }
 
-// prepare makes room for new tokens, and says where they are and their results go.
+// prepare makes room for new tokens, and describes where they are and where their results go.
 func (c *Cache) prepare(out, q, k, v view, tokens int) {
 	c.end = c.tokens + tokens
 	for b := range c.sequences {
@@ -66,7 +65,7 @@ func (c *Cache) prepare(out, q, k, v view, tokens int) {
 	}
 }
 
-// commit takes the new tokens, and lets go of the caller's memory.
+// commit adds the new tokens, and drops the references to the caller's memory.
 func (c *Cache) commit() {
 	c.tokens = c.end
 	for b := range c.sequences {

@@ -10,17 +10,17 @@ import (
 )
 
 // A Layer is attention with its weights: queries, keys and values are projected from their inputs,
-// the heads attend, and what they give is projected back, side by side. Its constructors are named
-// after the layouts of the parameters. It holds copies of its parameters, never changes, and is
-// safe for use by several goroutines.
+// the heads attend, and their results, side by side, are projected back. The constructors are named
+// after the layouts of the parameters. A Layer holds copies of its parameters, is immutable, and is
+// safe for concurrent use.
 type Layer struct {
 	heads, width int // width of the inputs
 	dk, dv       int // of one head
 	scale        float32
 	reduce       []projection // [width, reduced] for each head, or none
-	// [width, heads·dim], or, where the heads reduce, [reduced, dim] for each
+	// [width, heads·dim] or, if the heads reduce, [reduced, dim] for each
 	query, key, value []projection
-	// the three side by side, for one input: it is packed once; nil where the heads reduce
+	// the three side by side, packed once, for calls with one input; nil if the heads reduce
 	all     *projection
 	output  *projection // [heads·dv, width], or nil
 	scratch sync.Pool   // of *workspace
@@ -32,7 +32,7 @@ type projection struct {
 	bias   []float32      // [out], or nil
 }
 
-// OutWidth returns the width of what the layer gives for each token.
+// OutWidth returns the width of the layer's output for each token.
 func (l *Layer) OutWidth() int {
 	if l.output != nil {
 		return l.output.weight.Out
@@ -40,8 +40,8 @@ func (l *Layer) OutWidth() int {
 	return l.heads * l.dv
 }
 
-// Heads, KeyDim and ValueDim return the number of heads and the sizes of each: what NewCache and
-// NewLinearState want.
+// Heads, KeyDim and ValueDim return the number of heads and the sizes of each: the arguments of
+// NewCache and NewLinearState.
 func (l *Layer) Heads() int    { return l.heads }
 func (l *Layer) KeyDim() int   { return l.dk }
 func (l *Layer) ValueDim() int { return l.dv }
@@ -51,9 +51,9 @@ func (l *Layer) Self(team *kernels.Team, dst, x []float32, batch, tokens int, o 
 	l.Forward(team, dst, x, x, x, batch, tokens, tokens, o)
 }
 
-// Forward is attention with an input of its own for queries, keys and values; for cross-attention
-// key and value are both the memory: query [batch, queries, width], key and value [batch, keys,
-// width] -> dst [batch, queries, out_width].
+// Forward is attention with separate inputs for queries, keys and values; in cross-attention key
+// and value are both the memory: query [batch, queries, width], key and value [batch, keys, width]
+// -> dst [batch, queries, out_width].
 func (l *Layer) Forward(
 	team *kernels.Team, dst, query, key, value []float32, batch, queries, keys int, o Options,
 ) {
@@ -74,9 +74,9 @@ func (l *Layer) Forward(
 	})
 }
 
-// Next is causal self-attention that goes on where the cache ends: x [batch, tokens, width], the
-// new tokens -> dst [batch, tokens, out_width]. The result is bit for bit what Self with Causal
-// gives for the whole sequences.
+// Next is causal self-attention that continues the sequences of the cache: x [batch, tokens,
+// width], the new tokens -> dst [batch, tokens, out_width]. The result has the same bits as Self
+// with Causal for the whole sequences.
 func (l *Layer) Next(team *kernels.Team, dst, x []float32, batch, tokens int, c *Cache) {
 	l.check(dst, x, x, x, batch, tokens, tokens)
 	l.fits("cache", c.batch, c.heads, c.dk, c.dv, batch)
@@ -92,7 +92,7 @@ func (l *Layer) Next(team *kernels.Team, dst, x []float32, batch, tokens int, c 
 	c.commit()
 }
 
-// Linear is Forward with linear attention in place of the softmax: every query sees every key.
+// Linear is Forward with linear attention instead of the softmax: every query sees every key.
 func (l *Layer) Linear(
 	team *kernels.Team, dst, query, key, value []float32, batch, queries, keys int, o LinearOptions,
 ) {
@@ -130,7 +130,7 @@ func (l *Layer) NextLinear(
 	state.commit()
 }
 
-// fits panics unless a cache or state is of the layer's sizes.
+// fits panics unless a cache or state has the layer's sizes.
 func (l *Layer) fits(what string, batch, heads, dk, dv, want int) {
 	if batch != want || heads != l.heads || dk != l.dk || dv != l.dv {
 		panic(fmt.Sprintf("attention: the %s is [batch heads key_dim value_dim] = [%d %d %d %d], want [%d %d %d %d]",
@@ -161,8 +161,8 @@ func (l *Layer) project(
 	l.projectOne(w, s.v, value, s.reduced, keys, l.value)
 }
 
-// projectOne sets dst to one of the projections of rows of x: [rows, heads·dim], or, where the
-// heads reduce x first, [heads, rows, dim].
+// projectOne sets dst to one of the projections of rows of x: [rows, heads·dim] or, if the heads
+// reduce x first, [heads, rows, dim].
 func (l *Layer) projectOne(w *kernels.Worker, dst, x, reduced []float32, rows int, p []projection) {
 	if l.reduce == nil {
 		// [rows, width] -> [rows, heads·dim]
@@ -178,10 +178,10 @@ func (l *Layer) projectOne(w *kernels.Worker, dst, x, reduced []float32, rows in
 	}
 }
 
-// same tells whether two inputs are one.
+// same reports whether two inputs are the same slice.
 func same(x, y []float32) bool { return len(x) == len(y) && (len(x) == 0 || &x[0] == &y[0]) }
 
-// context returns where the heads' results go, side by side: to dst, where nothing follows.
+// context returns the memory for the heads' results, side by side: dst if no projection follows.
 func (l *Layer) context(s *workspace, dst []float32) []float32 {
 	if l.output == nil {
 		return dst
@@ -197,11 +197,11 @@ func (l *Layer) unify(w *kernels.Worker, dst []float32, s *workspace, rows int) 
 	}
 }
 
-// A workspace is the memory of one call, kept for the next.
+// A workspace is the memory of one call. The next call uses it again.
 type workspace struct {
 	self                   bool      // one input: q holds queries, keys and values
-	q, k, v                []float32 // what project gives
-	qHeads, kHeads, vHeads view      // where the heads lie in it
+	q, k, v                []float32 // results of project
+	qHeads, kHeads, vHeads view      // the heads in these
 	context, reduced       []float32
 	call                   call
 	packing                packing
@@ -216,7 +216,7 @@ func (l *Layer) workspace() *workspace {
 	return new(workspace)
 }
 
-// release keeps the workspace and forgets the caller's memory.
+// release stores the workspace for the next call, and drops the references to the caller's memory.
 func (l *Layer) release(s *workspace) {
 	s.call, s.linear = call{}, linearCall{}
 	l.scratch.Put(s)

@@ -9,10 +9,10 @@ import (
 	"picogpt/kernels"
 )
 
-// NewGPT2 is multi-head attention as GPT-2 and picoGPT store it: q, k, v = split(x·c_attn + bias),
-// then c_proj. cAttn [width, 3·width], cAttnBias [3·width], cProj [width, width], cProjBias
-// [width]. Options.Causal makes it the decoder's form; without it is the encoder's. (Radford et
-// al., 2019; jaymody/picoGPT, mha.)
+// NewGPT2 returns multi-head attention as GPT-2 and picoGPT store it: q, k, v = split(x·c_attn +
+// bias), then c_proj. cAttn [width, 3·width], cAttnBias [3·width], cProj [width, width], cProjBias
+// [width]. With Options.Causal it is the decoder's form, without it the encoder's. (Radford et al.,
+// 2019; jaymody/picoGPT, mha.)
 func NewGPT2(cAttn, cAttnBias, cProj, cProjBias []float32, width, heads int) *Layer {
 	check("c_attn [width 3·width]", len(cAttn), width, 3*width)
 	check("c_attn bias [3·width]", len(cAttnBias), 3*width)
@@ -27,10 +27,10 @@ func NewGPT2(cAttn, cAttnBias, cProj, cProjBias []float32, width, heads int) *La
 	return newLayer(p[0], p[1], p[2], &out, heads)
 }
 
-// NewTorch is multi-head attention as PyTorch's nn.MultiheadAttention stores it: inProjWeight
-// [3·width, width], inProjBias [3·width] (nil for none), the rows being those of q, k and v;
-// outProjWeight [width, width], outProjBias [width] (nil for none). Its averaged weights are
-// Options.MeanWeights.
+// NewTorch returns multi-head attention as PyTorch's nn.MultiheadAttention stores it: inProjWeight
+// [3·width, width], inProjBias [3·width] (nil for none), with the rows of q, k and v; outProjWeight
+// [width, width], outProjBias [width] (nil for none). Options.MeanWeights returns its averaged
+// weights.
 func NewTorch(
 	inProjWeight, inProjBias, outProjWeight, outProjBias []float32, width, heads int,
 ) *Layer {
@@ -50,17 +50,17 @@ func NewTorch(
 	return newLayer(p[0], p[1], p[2], &out, heads)
 }
 
-// NewEinsum is multi-head attention of four matrices without biases, as it is written with einsum:
-// each of K, Q, V [width, width] gives its output by row, out[i] = Σ_j K[i,j]·x[j], the heads
-// taking consecutive rows, and L [width, width] unifies them likewise.
+// NewEinsum returns multi-head attention of four matrices without biases, as einsum code writes it:
+// each of K, Q, V [width, width] gives its output by row, out[i] = Σ_j K[i,j]·x[j], with
+// consecutive rows for each head; L [width, width] joins the heads in the same way.
 func NewEinsum(k, q, v, l []float32, width, heads int) *Layer {
 	return rows(q, k, v, l, nil, width, heads)
 }
 
-// NewFullWidth is multi-head attention of q, k and v projections without bias and a unifying one
-// with bias, each [out, in] as PyTorch's nn.Linear stores it, whose scores are scaled by 1/√width,
-// the full width and not the head's. wq, wk, wv, wu [width, width], bu [width]. (Bloem,
-// "Transformers from scratch", 2019, which scales q and k by width^¼ each.)
+// NewFullWidth returns multi-head attention with projections of q, k and v without bias and an
+// output projection with bias, each [out, in] as PyTorch's nn.Linear stores it. Scores are scaled
+// by 1/√width, the full width and not the head's. wq, wk, wv, wu [width, width], bu [width].
+// (Bloem, "Transformers from scratch", 2019, which scales q and k by width^¼ each.)
 func NewFullWidth(wq, wk, wv, wu, bu []float32, width, heads int) *Layer {
 	checkBias("bias of the unifying projection [width]", bu, width)
 	l := rows(wq, wk, wv, wu, bu, width, heads)
@@ -68,7 +68,7 @@ func NewFullWidth(wq, wk, wv, wu, bu []float32, width, heads int) *Layer {
 	return l
 }
 
-// rows is a layer of four square matrices stored [out, in].
+// rows returns a layer of four square matrices stored [out, in].
 func rows(q, k, v, u, bias []float32, width, heads int) *Layer {
 	for _, m := range []struct {
 		name string
@@ -81,18 +81,19 @@ func rows(q, k, v, u, bias []float32, width, heads int) *Layer {
 		outIn(v, width, width, nil), &out, heads)
 }
 
-// Head is the parameters of a single head, stored [out, in]: wq, wk [key_dim, in], wv [value_dim,
-// in], with biases or nil.
+// Head holds the parameters of a single head, stored [out, in]: wq, wk [key_dim, in], wv
+// [value_dim, in], with biases or nil.
 type Head struct {
 	WQ, WK, WV []float32
 	BQ, BK, BV []float32
 
 	// Reduce [reduced, width], if not nil, is applied to each input first; then in above is
-	// reduced. Else it is width.
+	// reduced. Otherwise in is width.
 	Reduce []float32
 }
 
-// NewHead is one plain head, without an output projection: width -> valueDim. h.Reduce is nil.
+// NewHead returns one plain head, without an output projection: width -> valueDim. h.Reduce must be
+// nil.
 func NewHead(h Head, width, keyDim, valueDim int) *Layer {
 	if h.Reduce != nil {
 		panic("attention: NewHead: Reduce is set, want nil (see NewReduced)")
@@ -101,17 +102,17 @@ func NewHead(h Head, width, keyDim, valueDim int) *Layer {
 	return newLayer(q, k, v, nil, 1)
 }
 
-// NewHeads is several heads at once, whose rows follow each other in h: wq, wk [heads·key_dim,
-// width], wv [heads·value_dim, width]; the heads' results lie side by side, without an output
+// NewHeads returns several heads, whose rows follow one another in h: wq, wk [heads·key_dim,
+// width], wv [heads·value_dim, width]. The heads' results lie side by side, without an output
 // projection.
 func NewHeads(h Head, width, heads, keyDim, valueDim int) *Layer {
 	q, k, v := h.projections(width, heads*keyDim, heads*valueDim)
 	return newLayer(q, k, v, nil, heads)
 }
 
-// NewReduced is one or more heads that first reduce the width and then project: each goes width ->
-// reduced -> keyDim and valueDim. wu [width, heads·valueDim] and bu [width] unify the heads, which
-// lie side by side; with wu nil that is the result.
+// NewReduced returns one or more heads that first reduce the width and then project: width ->
+// reduced -> keyDim and valueDim. wu [width, heads·valueDim] and bu [width] project the heads'
+// results, side by side, back; with wu nil these are the result.
 func NewReduced(heads []Head, wu, bu []float32, width, reduced, keyDim, valueDim int) *Layer {
 	l := &Layer{heads: len(heads), width: width, dk: keyDim, dv: valueDim, scale: headScale(keyDim)}
 	for i := range heads {
@@ -176,7 +177,7 @@ func outIn(m []float32, in, out int, bias []float32) projection {
 	return newProjection(w, in, out, bias)
 }
 
-// sideBySide is several projections of one input as one.
+// sideBySide returns several projections of one input as one.
 func sideBySide(parts ...projection) *projection {
 	in, out, biased := parts[0].weight.In, 0, false
 	for _, p := range parts {

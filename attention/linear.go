@@ -1,7 +1,7 @@
 package attention
 
-// Linear attention: a feature map in place of the exponential, so that keys and values can be
-// summed up once for all queries.
+// Linear attention: a feature map replaces the exponential, so that keys and values can be summed
+// once for all queries.
 
 import (
 	"picogpt/kernels"
@@ -10,10 +10,10 @@ import (
 // LinearOptions choose the feature map of linear attention. The zero value is elu(x)+1 and an
 // epsilon of 1e-6.
 type LinearOptions struct {
-	// Map writes the features of one query or key, x [key_dim], to dst [Features]. It is called by
-	// several workers at a time. nil is elu(x) + 1, and Features is key_dim then. Features must not
-	// be negative in sum: they divide. A panic in Map comes out of the call; a LinearState is then
-	// as it was before.
+	// Map writes the features of one query or key, x [key_dim], to dst [Features]. Several workers
+	// call it concurrently. nil means elu(x) + 1 with key_dim features. The sum of the features
+	// must not be negative, because results are divided by it. If Map panics, so does the call, and
+	// a LinearState is as it was before.
 	Map      func(dst, x []float32)
 	Features int // 0 for key_dim
 
@@ -50,7 +50,8 @@ func Linear(team *kernels.Team, dst, q, k, v []float32, s Sizes, o LinearOptions
 	team.Run(c.run)
 }
 
-// A linearCall is one linear attention, all batches and heads, every query seeing every key.
+// A linearCall is one call of linear attention, for all batches and heads; every query sees every
+// key.
 type linearCall struct {
 	Sizes
 	LinearOptions
@@ -59,7 +60,7 @@ type linearCall struct {
 	blocks int // of keys in a head
 }
 
-// linearMemory is the memory of a call, kept for the next.
+// linearMemory is the memory of a call. The next call uses it again.
 type linearMemory struct {
 	// [batch·heads, blocks, …]: φ(k) [features, 64], values in panels [64, value_dim]
 	keys, values []float32
@@ -77,8 +78,8 @@ func (m *linearMemory) workers(n, size int) {
 	}
 }
 
-// Sizes of tasks: a piece of S that stays in the first cache, and queries that pass over all of S
-// together.
+// Sizes of tasks: a piece of S that stays in the first-level cache, and the number of queries that
+// are multiplied with all of S together.
 const (
 	sumRows    = 192
 	sumCols    = 64
@@ -98,8 +99,8 @@ func (c *linearCall) prepare(team *kernels.Team, s Sizes, o LinearOptions, m *li
 		linearRows*(padded(f)+padded(s.ValueDim))))
 }
 
-// padded is how far apart rows of n floats are to lie: a multiple of 512 bytes would put them all
-// on the same few lines of the cache.
+// padded returns the distance at which rows of n floats should lie: at a multiple of 512 bytes all
+// of them would share a few lines of the cache.
 func padded(n int) int {
 	if n%128 == 0 {
 		return n + 16
@@ -107,7 +108,7 @@ func padded(n int) int {
 	return n
 }
 
-// run is what every worker does. It ends with a barrier.
+// run runs on every worker. It ends with a barrier.
 func (c *linearCall) run(w *kernels.Worker) {
 	heads := c.Batch * c.Heads
 	for t := w.Next(); t < heads*c.blocks; t = w.Next() {
@@ -146,8 +147,8 @@ func (o *LinearOptions) mapRows(
 	}
 }
 
-// pack takes one block of keys and values: φ(k) turned, the values in panels, and the sum of the
-// features.
+// pack packs one block of keys and values: φ(k) transposed, the values in panels, and the sum of
+// the features.
 func (c *linearCall) pack(w *kernels.Worker, head, block int) {
 	first := block * kernels.Block
 	n := min(kernels.Block, c.Keys-first)
@@ -169,14 +170,14 @@ func sumRowsOf(w *kernels.Worker, dst, x []float32, n int) {
 	}
 }
 
-// panels is a block of values.
+// panels returns a block of values.
 func (c *linearCall) panels(at int) kernels.Panels {
 	n := kernels.Block * c.ValueDim
 	return kernels.Panels{Data: c.values[at*n : (at+1)*n], K: kernels.Block, Cols: c.ValueDim}
 }
 
-// sum computes a piece of S, block after block: the features from row on, the values' columns from
-// col on.
+// sum computes a piece of S, block after block: the features from row on, and the values' columns
+// from col on.
 func (c *linearCall) sum(w *kernels.Worker, head, row, col int) {
 	f := c.Features
 	s := kernels.Panels{Data: c.sums[head*f*c.ValueDim:], K: f, Cols: c.ValueDim}
@@ -191,7 +192,8 @@ func (c *linearCall) sum(w *kernels.Worker, head, row, col int) {
 }
 
 // addPiece adds a block's Σ φ(k)·vᵀ, over its first n keys, to the piece of S from a row and a
-// column on. The block is summed by itself first: sums of sums lose less than one long chain.
+// column on. The block is summed by itself first: sums of sums lose less precision than one long
+// chain.
 func addPiece(
 	w *kernels.Worker, s *kernels.Panels, part, keys []float32, values kernels.Panels,
 	row, col, n int,
@@ -208,8 +210,7 @@ func addPiece(
 	}
 }
 
-// piece is the part of S that a task works on at a time: up to sumRows rows of the panel from
-// column j on.
+// piece returns the part of S for one task: up to sumRows rows of the panel from column j on.
 func piece(s *kernels.Panels, row, j int) []float32 {
 	cols := min(panelCols, s.Cols-j)
 	return s.Data[j*s.K+row*cols:][:min(sumRows, s.K-row)*cols]
@@ -245,5 +246,5 @@ func (c *linearCall) attend(w *kernels.Worker, head, row int) {
 	}
 }
 
-// inverse returns 1/sum, and NaN for a sum that has overflowed: 0 would hide that.
+// inverse returns 1/sum, and NaN for a sum that has overflowed: 0 would hide the overflow.
 func inverse(sum float32) float32 { return float32(float32(1/sum) + float32(sum-sum)) }

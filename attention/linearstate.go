@@ -4,13 +4,13 @@ package attention
 
 import "picogpt/kernels"
 
-// A LinearState is what causal linear attention remembers of a batch of sequences: S and z over the
+// A LinearState is the state of causal linear attention for a batch of sequences: S and z over the
 // whole blocks of 64 tokens so far, and the block that is not full yet. Its size does not grow with
-// the tokens. One call at a time.
+// the tokens. Only one call at a time may use it.
 //
-// A token's result is φ(q)·(S + the keys and values of its block, up to its own) over the same of
-// z: the products with S are one chain, which goes on over the block's keys. So it does not matter
-// how many tokens come at once.
+// A token's result is φ(q)·(S + the keys and values of its block, up to its own), divided by the
+// same with z: the products with S are one chain, which continues over the block's keys. So the
+// result does not depend on how many tokens arrive in one call.
 type LinearState struct {
 	batch, heads, dk, dv int
 	options              LinearOptions
@@ -26,8 +26,8 @@ type LinearState struct {
 	call stateCall
 }
 
-// NewLinearState makes an empty state for batch sequences with so many heads of keys keyDim wide
-// and values valueDim wide.
+// NewLinearState returns an empty state for batch sequences with heads heads, whose keys are keyDim
+// and whose values are valueDim wide.
 func NewLinearState(batch, heads, keyDim, valueDim int, o LinearOptions) *LinearState {
 	o.complete(keyDim)
 	n, f := batch*heads, o.Features
@@ -45,8 +45,8 @@ func (s *LinearState) Len() int { return s.tokens }
 //	dst[i] = Σ_{j≤i} (φ(q[i])·φ(k[j]))·v[j] / (Σ_{j≤i} φ(q[i])·φ(k[j]) + ε)
 //
 // q and k [batch, heads, tokens, key_dim], v [batch, heads, tokens, value_dim] -> dst [batch,
-// heads, tokens, value_dim]. The result is the same, bit for bit, however the tokens are cut into
-// calls. (Katharopoulos et al., 2020, equations 9 to 12 and 16 to 20.)
+// heads, tokens, value_dim]. The division of the tokens into calls does not change the bits.
+// (Katharopoulos et al., 2020, equations 9 to 12 and 16 to 20.)
 func (s *LinearState) Append(team *kernels.Team, dst, q, k, v []float32, tokens int) {
 	check("q [batch heads tokens key_dim]", len(q), s.batch, s.heads, tokens, s.dk)
 	check("k [batch heads tokens key_dim]", len(k), s.batch, s.heads, tokens, s.dk)
@@ -58,18 +58,18 @@ func (s *LinearState) Append(team *kernels.Team, dst, q, k, v []float32, tokens 
 	s.commit()
 }
 
-// commit takes the new tokens, and lets go of the caller's memory.
+// commit adds the new tokens, and drops the references to the caller's memory.
 func (s *LinearState) commit() {
 	s.tokens = s.call.end
 	s.call.q, s.call.k, s.call.v, s.call.out = view{}, view{}, view{}, view{}
 }
 
-// A stateCall is one call of Append: its new tokens, and memory that is kept for the next.
+// A stateCall is one call of Append: its new tokens, and memory that the next call uses again.
 type stateCall struct {
 	q, k, v, out view
 	start, end   int // positions of the new tokens
-	first        int // number of the first block that they touch
-	blocks       int // how many they touch
+	first        int // number of the first block that contains new tokens
+	blocks       int // number of blocks that contain new tokens
 
 	features     []float32 // [batch·heads, tokens, features], rows padded apart: φ(q)
 	scores       []float32 // [batch·heads, tokens, 64]: φ(q)·φ(k) within the block
@@ -99,13 +99,13 @@ func (s *LinearState) prepare(team *kernels.Team, out, q, k, v view, tokens int)
 	}
 }
 
-// block returns the positions from … to of the new tokens in the i-th block that they touch.
+// block returns the positions from … to of the new tokens in the i-th of these blocks.
 func (c *stateCall) block(i int) (from, to int) {
 	at := (c.first + i) * kernels.Block
 	return max(c.start, at), min(c.end, at+kernels.Block)
 }
 
-// run is what every worker does. It ends with a barrier.
+// run runs on every worker. It ends with a barrier.
 func (s *LinearState) run(w *kernels.Worker) {
 	c, heads := &s.call, s.batch*s.heads
 	for t := w.Next(); t < heads*c.blocks; t = w.Next() {
@@ -127,8 +127,8 @@ func (s *LinearState) run(w *kernels.Worker) {
 	w.Sync()
 }
 
-// pack takes the new tokens of one block: their features, their values in panels, and their scores
-// among themselves.
+// pack packs the new tokens of one block: their features, their values in panels, and the scores of
+// these tokens with one another.
 func (s *LinearState) pack(w *kernels.Worker, head, i int) {
 	const size = kernels.Block
 	c, f, ldf := &s.call, s.options.Features, padded(s.options.Features)
@@ -136,7 +136,7 @@ func (s *LinearState) pack(w *kernels.Worker, head, i int) {
 	from, to := c.block(i)
 	keys, part := c.keys[at*f*size:(at+1)*f*size], c.parts[at*f:(at+1)*f]
 	values := kernels.Panels{Data: c.values[at*size*s.dv : (at+1)*size*s.dv], K: size, Cols: s.dv}
-	if i == 0 { // what is left of the calls before
+	if i == 0 { // tokens of earlier calls
 		copy(keys, s.keys[head*f*size:])
 		copy(values.Data, s.values[head*size*s.dv:])
 		copy(part, s.part[head*f:])
@@ -177,8 +177,7 @@ func (s *LinearState) sumFeatures(w *kernels.Worker, head int) {
 	}
 }
 
-// attend computes the numerators of a group of the values' columns, and brings S past every block
-// that is full.
+// attend computes the numerators of a group of the values' columns, and adds every full block to S.
 func (s *LinearState) attend(w *kernels.Worker, head, col int) {
 	const size = kernels.Block
 	c, f, ldf := &s.call, s.options.Features, padded(s.options.Features)
@@ -206,9 +205,9 @@ func (s *LinearState) attend(w *kernels.Worker, head, col int) {
 	}
 }
 
-// addSeen continues the sums of n rows over the keys of their block, up to each row's own,
-// which is from for the first. Of a few rows, the keys that all see go together, the rest row by
-// row.
+// addSeen continues the sums of n rows over the keys of their block, up to each row's own, which is
+// from for the first row. For a few rows, the keys that all see are taken together, the others row
+// by row.
 func addSeen(
 	w *kernels.Worker, acc []float32, ld int, scores []float32, n int, values *kernels.Panels,
 	from int,
@@ -224,8 +223,8 @@ func addSeen(
 	}
 }
 
-// divide divides the new tokens of a block by their sums, and keeps the last block for the next
-// call.
+// divide divides the new tokens' results of a block by their sums, and stores the last block for
+// the next call.
 func (s *LinearState) divide(w *kernels.Worker, head, i int) {
 	c, f, ldf := &s.call, s.options.Features, padded(s.options.Features)
 	z := c.z[(head*c.blocks+i)*f:][:f]

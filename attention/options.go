@@ -19,29 +19,29 @@ type Sizes struct {
 
 // Options change what softmax attention computes. The zero value is no mask and a scale of 1/√dim.
 type Options struct {
-	Scale float32 // what q·k is multiplied by; 0 for 1/√KeyDim, or for what the layer's layout says
+	Scale float32 // factor of q·k; 0 for 1/√KeyDim, or for the scale of the layer's layout
 
-	// Causal hides what comes after a query: query i sees keys 0 … Past+i. Past is the number of
-	// keys before the first query: 0 for a whole sequence. It equals adding −1e10, as GPT-2 and
-	// picoGPT do: exp of that is 0.
+	// Causal hides the keys after a query: query i sees keys 0 … Past+i. Past is the number of keys
+	// before the first query: 0 for a whole sequence. The result equals adding −1e10, as GPT-2 and
+	// picoGPT do, because exp of that is 0.
 	Causal bool
 	Past   int
 
 	Mask Mask
 
-	// [batch, heads, queries, keys]: where to put the attention weights, if not nil
+	// [batch, heads, queries, keys]: the attention weights are written here, if not nil
 	Weights []float32
-	// [batch, queries, keys]: where to put their mean over the heads, if not nil
+	// [batch, queries, keys]: their mean over the heads is written here, if not nil
 	MeanWeights []float32
 }
 
 // A Mask is added to the scores, or hides some of them. Both fields may be set.
 type Mask struct {
 	Add  []float32 // added after scaling: −1e10 or −Inf to hide, anything else to bias
-	Keep []bool    // true where a query may look, as in PyTorch's scaled_dot_product_attention
+	Keep []bool    // true if a query may see a key, as in PyTorch's scaled_dot_product_attention
 
-	// Shape of Add and Keep, [batch, heads, queries, keys]: each of the first three the size or 1,
-	// for the same mask throughout. All zero means [1, 1, queries, keys].
+	// Shape is that of Add and Keep, [batch, heads, queries, keys]. Each of the first three is the
+	// size, or 1 if the mask is the same for all. All zero means [1, 1, queries, keys].
 	Shape [4]int
 }
 
@@ -55,7 +55,7 @@ func check(name string, n int, sizes ...int) {
 		want *= s
 	}
 	if n != want {
-		// Clone: so that sizes stays on the stack
+		// Clone, so that sizes stays on the stack
 		panic(fmt.Sprintf("attention: %s has %d numbers, want %v = %d", name, n,
 			slices.Clone(sizes), want))
 	}
@@ -98,8 +98,7 @@ func (m *Mask) check(s Sizes) {
 	}
 }
 
-// at returns where the row of a query begins, and how far apart the rows of consecutive queries
-// lie.
+// at returns the offset of a query's row, and the distance between the rows of consecutive queries.
 func (m *Mask) at(batch, head, query int) (offset, ld int) {
 	if m.Shape[0] == 1 {
 		batch = 0
@@ -114,18 +113,18 @@ func (m *Mask) at(batch, head, query int) (offset, ld int) {
 	return ((batch*m.Shape[1]+head)*m.Shape[2] + query) * m.Shape[3], ld
 }
 
-// A view is numbers [batch, heads, rows, dim] that lie in a slice, any distance apart.
+// A view is numbers [batch, heads, rows, dim] in a slice, at any distances.
 type view struct {
 	data             []float32
 	batch, head, row int // distances
 }
 
-// byHead is the view of [batch, heads, rows, dim].
+// byHead returns the view of [batch, heads, rows, dim].
 func byHead(data []float32, heads, rows, dim int) view {
 	return view{data, heads * rows * dim, rows * dim, dim}
 }
 
-// byRow is the view of [batch, rows, heads·dim].
+// byRow returns the view of [batch, rows, heads·dim].
 func byRow(data []float32, heads, rows, dim int) view {
 	return view{data, rows * heads * dim, dim, heads * dim}
 }
@@ -134,13 +133,12 @@ func (v *view) at(batch, head, row int) []float32 {
 	return v.data[batch*v.batch+head*v.head+row*v.row:]
 }
 
-// sequence is the part of one of the batch.
+// sequence returns the part of one sequence of the batch.
 func (v *view) sequence(batch int) kernels.HeadRows {
 	return kernels.HeadRows{Data: v.at(batch, 0, 0), Row: v.row, Head: v.head}
 }
 
-// grow returns n floats of memory that is kept in *b from call to call. What they hold is left from
-// before.
+// grow returns n floats of memory, which *b stores from call to call. They contain old data.
 func grow(b *[]float32, n int) []float32 {
 	if cap(*b) < n {
 		*b = make([]float32, n)

@@ -1,6 +1,6 @@
 package attention
 
-// Scaled dot-product attention over heads that lie anywhere: who packs the keys, and who takes
+// Scaled dot-product attention over heads at any distances: which workers pack the keys and compute
 // which queries.
 
 import "picogpt/kernels"
@@ -25,7 +25,7 @@ func ScaledDotProduct(team *kernels.Team, dst, q, k, v []float32, s Sizes, o Opt
 	team.Run(c.run)
 }
 
-// A call is one softmax attention, all batches and heads.
+// A call is one call of softmax attention, for all batches and heads.
 type call struct {
 	Sizes
 	Options
@@ -35,7 +35,7 @@ type call struct {
 	together bool // the workers share a head: see prepare
 }
 
-// A packing is keys and values in blocks, for one head: shared, or one for each worker.
+// A packing is keys and values in blocks, for one head: shared by all workers, or one for each.
 type packing struct {
 	memory [][]float32
 	blocks []headBlocks
@@ -44,9 +44,9 @@ type packing struct {
 
 type headBlocks struct{ keys, values []kernels.KV }
 
-// prepare makes ready to run. Where there are many heads and each is small, a worker takes a whole
-// head, from packing its keys on, so that they stay in its cache. Else the workers pack one head
-// after the other together and share its queries.
+// prepare prepares a run. If there are many heads and each is small, a worker computes a whole
+// head, including packing its keys, so that they stay in its cache. Otherwise the workers pack one
+// head after the other together and share its queries.
 func (c *call) prepare(team *kernels.Team, s Sizes, o Options, p *packing) {
 	o.check(s)
 	c.Sizes, c.Options, c.packing = s, o, p
@@ -87,7 +87,7 @@ func (p *packing) reserve(n int, s Sizes) {
 	}
 }
 
-// run is what every worker does. It ends with a barrier.
+// run runs on every worker. It ends with a barrier.
 func (c *call) run(w *kernels.Worker) {
 	if !c.together {
 		b := &c.blocks[w.ID()]
@@ -107,7 +107,7 @@ func (c *call) run(w *kernels.Worker) {
 			c.pack(b, h/c.Heads, h%c.Heads, t, t+1)
 		}
 		w.Sync()
-		// from the last: where the attention is causal, it is the longest
+		// in reverse: if the attention is causal, the last tile takes the longest
 		for t := w.Next(); t < tiles; t = w.Next() {
 			c.attend(w, b, h/c.Heads, h%c.Heads, (tiles-1-t)*c.tile)
 		}
@@ -115,8 +115,8 @@ func (c *call) run(w *kernels.Worker) {
 	}
 }
 
-// pack copies blocks from … to of one head's keys and values into panels. Narrow values stay where
-// they are.
+// pack copies blocks from … to of one head's keys and values into panels. Narrow values are not
+// copied.
 func (c *call) pack(b *headBlocks, batch, head, from, to int) {
 	for i := from; i < to; i++ {
 		first := i * kernels.Block
@@ -132,8 +132,8 @@ func (c *call) pack(b *headBlocks, batch, head, from, to int) {
 	}
 }
 
-// inPlace tells whether the values are read where they are: their rows lie so near each other that
-// a block of them does not need packing to stay in the first cache.
+// inPlace reports whether the values are read in place: their rows lie so close together that a
+// block of them stays in the first-level cache without packing.
 func (c *call) inPlace() bool { return c.v.row <= kernels.Block }
 
 // attend computes the tile of one head that begins at a query.
@@ -164,7 +164,7 @@ func (c *call) attend(w *kernels.Worker, b *headBlocks, batch, head, row int) {
 		a.Weights, a.LDW = grow(&c.mean[w.ID()], c.tile*c.Keys), c.Keys
 	}
 	w.AttendTile(&a)
-	if c.MeanWeights != nil { // the heads come one after the other: see run
+	if c.MeanWeights != nil { // the heads come one after another: see run
 		n := a.Rows * c.Keys
 		mean := c.MeanWeights[(batch*c.Queries+row)*c.Keys:][:n]
 		w.Plus(mean, a.Weights[:n])

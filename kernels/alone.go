@@ -1,9 +1,9 @@
 package kernels
 
-// Work that is not worth sharing out: one worker does it as a team of one.
+// Work that is too small to share: one worker does it as a team of one.
 
-// Alone runs body on the first worker, which body sees as a team of one; the other workers wait. It
-// ends with a barrier. Passes that are too small to share run so: the bits do not depend on it.
+// Alone runs body on the first worker, which is a team of one in body; the other workers wait. It
+// ends with a barrier. Small passes run so: the bits do not depend on it.
 func Alone(w *Worker, body func(w *Worker)) {
 	t := w.team
 	if t.solo == nil {
@@ -16,7 +16,7 @@ func Alone(w *Worker, body func(w *Worker)) {
 	w.Sync()
 }
 
-// RunAlone is Run with a worker that is a team of one: the others are not woken.
+// RunAlone is Run for a worker that is a team of one: the other workers are not woken.
 func (t *Team) RunAlone(body func(w *Worker)) {
 	if t.solo == nil {
 		t.Run(body)

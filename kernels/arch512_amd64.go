@@ -2,12 +2,12 @@
 
 package kernels
 
-// The leaf operations in AVX-512 assembly (F, BW, DQ, VL, VNNI). Each stub is documented by the Go
-// function that it equals bit for bit.
+// The leaf operations in AVX-512 assembly (F, BW, DQ, VL, VNNI). The documentation of each stub is
+// the Go function that it equals bit for bit.
 
 import "unsafe"
 
-// avx512Variant returns v with the leaves replaced that 512-bit registers make faster.
+// avx512Variant returns v with faster leaves for 512-bit registers.
 func avx512Variant(v variant) *variant {
 	v.name = "avx512"
 	v.tile, v.tileAhead = tileFast512, tileAVX512
@@ -32,7 +32,7 @@ func tileFast512(
 	c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k, panels int,
 	add bool,
 ) {
-	// b is in a cache already
+	// b is already in a cache
 	tileAVX512(c, ldc, a, lda, ka, b, ldb, nextb, rows, k, panels, add,
 		ahead{at: unsafe.Pointer(unsafe.SliceData(b))})
 }

@@ -2,10 +2,10 @@
 
 package kernels
 
-// The leaf operations in AVX2, FMA and F16C assembly. Each stub is documented by the Go function
-// that it equals bit for bit. variants_amd64.go says which processor runs what.
+// The leaf operations in AVX2, FMA and F16C assembly. The documentation of each stub is the Go
+// function that it equals bit for bit. variants_amd64.go chooses the variants of a processor.
 
-// avx2Variant returns the variant of a processor with AVX2, FMA and F16C.
+// avx2Variant returns the variant for processors with AVX2, FMA and F16C.
 func avx2Variant() *variant {
 	return &variant{
 		name:       "avx2",
@@ -322,7 +322,7 @@ func convert16Fast(dst []float32, src []uint16, bf16 bool) {
 }
 
 // fmaPeakAVX2 runs 12 independent chains of fused multiply-adds, 8 lanes each, 4 steps an
-// iteration. It returns how many there were: exact for countable iterations.
+// iteration. It returns their number, which is exact for up to countable iterations.
 func fmaPeakAVX2(iterations int) float32
 
 func fmaPeakFast(iterations int) float64 { return countFMAs(iterations, fmaPeakAVX2) }

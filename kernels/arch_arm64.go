@@ -2,10 +2,10 @@
 
 package kernels
 
-// The leaf operations in NEON assembly. Each stub is documented by the Go function that it equals
-// bit for bit.
+// The leaf operations in NEON assembly. The documentation of each stub is the Go function that it
+// equals bit for bit.
 
-// archVariants returns what this processor can run: every arm64 processor that Go supports has
+// archVariants returns the variants of this processor: every arm64 processor that Go supports has
 // NEON, with fused multiply-adds.
 func archVariants() []*variant {
 	return []*variant{{
@@ -54,7 +54,7 @@ func archVariants() []*variant {
 // pause tells the processor that the caller is spinning; it takes about a hundred nanoseconds.
 func pause()
 
-// tileFast is tile where ka is 1. Rows need no packing here: the multiply-add takes one of four
+// tileFast is tile if ka is 1. Rows need no packing here: the multiply-add takes one of the four
 // elements of a register, so that a row of a is read in order.
 func tileFast(
 	c []float32, ldc int, a []float32, lda, _ int, b []float32, ldb, nextb, rows, k, panels int,
@@ -110,7 +110,7 @@ func chain16Fast(y, x []float32, w []uint16, ldw int, bf16 bool) {
 	}
 }
 
-// chainsFast and chains16Fast take one segment after the other.
+// chainsFast and chains16Fast process one segment after the other.
 func chainsFast(y []float32, ldy int, x, w []float32, ldw, count, n, cols int) {
 	for s := range count {
 		chainFast(y[s*ldy:][:cols], x[s*segment:][:n], w[s*segment*ldw:], ldw)
@@ -125,8 +125,8 @@ func chains16Fast(
 	}
 }
 
-// chainParts splits a chain of many columns: whole vectors and rows of w in long runs, then the
-// rows that are left, then the columns.
+// chainParts splits a chain of many columns: whole vectors and long runs of rows of w, then the
+// remaining rows, then the remaining columns.
 func chainParts[T float32 | uint16](
 	y, x []float32, w []T, ldw int, wide, narrow func(y, x []float32, w []T, ldw int),
 ) {
@@ -342,7 +342,7 @@ func convert16Fast(dst []float32, src []uint16, bf16 bool) {
 }
 
 // fmaPeakNEON runs 24 independent chains of fused multiply-adds, 4 lanes each, 2 steps an
-// iteration. It returns how many there were: exact for countable iterations.
+// iteration. It returns their number, which is exact for up to countable iterations.
 func fmaPeakNEON(iterations int) float32
 
 func fmaPeakFast(iterations int) float64 { return countFMAs(iterations, fmaPeakNEON) }

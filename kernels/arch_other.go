@@ -2,7 +2,7 @@
 
 package kernels
 
-// Machines without assembly of ours.
+// Machines without assembly in this package.
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ func archVariants() []*variant { return nil }
 func pause() {}
 
 // goroutine returns a number that no other goroutine has at this time: the one that the runtime
-// prints. Its text goes to memory of the team, since it would have to be allocated each time.
+// prints. The runtime's text goes to memory of the team, so that it is not allocated each time.
 func (t *Team) goroutine() uintptr {
 	buf, ok := t.heads.Get().(*[40]byte)
 	if !ok {

@@ -1,11 +1,11 @@
 package kernels
 
-// Softmax attention of a tile of queries over keys and values that lie in blocks: online, one block
-// after the other, so that nothing grows with the number of keys.
+// Softmax attention of a tile of queries over keys and values in blocks. It is online: it processes
+// one block after the other, so that no memory grows with the number of keys.
 
 import "math"
 
-// Block is the number of keys in a block. Blocks start at multiples of it, whatever the query: the
+// Block is the number of keys in a block. Blocks start at multiples of Block for every query: the
 // boundaries are part of the definition of the result.
 const Block = 64
 
@@ -13,13 +13,13 @@ const Block = 64
 //
 //	out[i] = Σ_j softmax_j(q[i]·k[j]·Scale + mask[i,j]) · v[j], over the keys j that row i sees
 //
-// Row i sees the first min(Keys, See+Step·i) keys: for causal attention See is one more than the
-// first row's position and Step is 1; for full attention See is Keys and Step 0. Of these, keys
-// where Keep is false or Mask is −Inf are hidden. A row that sees no key gives zeros.
+// Row i sees the first min(Keys, See+Step·i) keys: for causal attention See is the first row's
+// position plus one and Step is 1; for full attention See is Keys and Step 0. Of these keys, those
+// whose Keep is false or whose Mask is −Inf are hidden. A row that sees no key gives zeros.
 //
 // Nothing else hides a key. A row that sees a score which is NaN or +Inf gives NaN, and so does a
-// row that sees keys, all of whose scores have overflowed to −Inf. Beside greater scores, one of
-// −Inf has a weight of 0.
+// row that sees keys but only scores that have overflowed to −Inf. A score of −Inf beside greater
+// scores has a weight of 0.
 type Attention struct {
 	Q    []float32 // [Rows, DK], rows LDQ apart
 	LDQ  int
@@ -28,20 +28,21 @@ type Attention struct {
 	Rows int
 
 	K, V []KV // for each block
-	// how many numbers of each key's position a block holds before this head's
+	// the number of numbers in a block before this head's, for each key's position
 	KBefore, VBefore int
-	Room             int // keys that the last block has room for; 0 for all of Block
-	LDV              int // if not 0, the values of a block, in F32, are rows LDV apart instead
-	DK, DV           int
-	Keys             int
-	See, Step        int
+	Room             int // number of keys that the last block has room for; 0 for all of Block
+	// if not 0, the values of a block, in F32, are row-major with rows LDV apart
+	LDV       int
+	DK, DV    int
+	Keys      int
+	See, Step int
 
 	Scale float32
 	Mask  []float32 // [Rows, Keys], added to the scores, rows LDM apart; nil for none
 	Keep  []bool    // [Rows, Keys], false hides a key, rows LDM apart; nil for none
 	LDM   int
 
-	// [Rows, Keys], rows LDW apart: where to put the weights; nil where they are not wanted
+	// [Rows, Keys], rows LDW apart: the attention weights are written here; nil if not wanted
 	Weights []float32
 	LDW     int
 }
@@ -50,24 +51,24 @@ type Attention struct {
 func (a *Attention) visible(i int) int { return max(0, min(a.Keys, a.See+a.Step*i)) }
 
 // An attendTile is the working memory of one Attention. Rows that lie a multiple of 512 bytes apart
-// fall on the same few lines of the cache: such queries are worked on in a copy.
+// share a few lines of the cache: such queries are copied.
 type attendTile struct {
 	Attention
 	v   *variant
 	q   []float32 // [Rows, DK], rows ldq apart
 	ldq int
-	// the output so far, [⌈DV/64⌉, Rows, 64], the last as narrow as DV leaves it
+	// the output so far, [⌈DV/64⌉, Rows, 64], the last part narrower if DV is no multiple of 64
 	acc          []float32
-	part         []float32 // what one block adds to 64 columns of it, [Rows, 64]
+	part         []float32 // what one block adds to 64 columns of acc, [Rows, 64]
 	scores       []float32 // [Rows, Block]
 	maxima, sums []float32 // [Rows]
 	shrink       []float32 // [Rows]
 	hidden       []float32 // [Block]
 	wide         []float32 // a part of a block in F16, for several queries: see widened
-	soon         soon      // what is read next
+	soon         soon      // the memory that is read next
 }
 
-// stride returns how far apart rows of n floats are to lie.
+// stride returns the distance at which rows of n floats should lie.
 func stride(n int) int {
 	if n%128 == 0 {
 		n += panelCols
@@ -75,15 +76,15 @@ func stride(n int) int {
 	return n
 }
 
-// AttendTile computes one tile. It is one task: no other worker takes part, and there is no
-// barrier.
+// AttendTile computes one tile. It is one task: no other worker takes part, and it does not wait at
+// a barrier.
 func (w *Worker) AttendTile(a *Attention) {
 	w.attentions = append(w.attentions[:0], *a)
 	w.attendTiles()
 }
 
 // attendTiles computes w.attentions: tiles of one size of several heads, which see the same keys.
-// It goes block by block, so that what heads that lie side by side read is one long run of memory.
+// It processes them block by block, so that neighbouring heads read one long run of memory.
 func (w *Worker) attendTiles() {
 	w.prepareTiles()
 	last := w.tiles[0].visible(w.tiles[0].Rows - 1)
@@ -103,12 +104,12 @@ func (w *Worker) attendTiles() {
 			t.weights()
 		}
 	}
-	clear(w.attentions) // the callers' memory
+	clear(w.attentions) // they refer to the callers' memory
 	clear(w.tiles)
 }
 
-// prepareTiles makes w.tiles of w.attentions. What a tile needs from block to block is its own; the
-// rest is the same memory for all.
+// prepareTiles makes w.tiles from w.attentions. Each tile has its own memory for what it needs from
+// block to block; all tiles share the rest.
 func (w *Worker) prepareTiles() {
 	a := &w.attentions[0]
 	rows, heads := a.Rows, len(w.attentions)
@@ -132,7 +133,7 @@ func (w *Worker) prepareTiles() {
 	}
 }
 
-// begin gives a tile the memory that is its own, and makes it one that has seen nothing.
+// begin assigns a tile its own memory, and sets the state before any key.
 func (t *attendTile) begin(buffer, state []float32) {
 	t.acc, buffer = buffer[:t.Rows*t.DV], buffer[t.Rows*t.DV:]
 	clear(t.acc)
@@ -149,8 +150,8 @@ func (t *attendTile) begin(buffer, state []float32) {
 	}
 }
 
-// finish divides the outputs by the sums of their weights. A row whose maximum is still −Inf has a
-// sum of 0, or NaN: zeros are its result only if it sees no key.
+// finish divides the outputs by the sums of their weights. If a row's maximum is still −Inf its sum
+// is 0 or NaN: its result is zeros only if it sees no key.
 func (t *attendTile) finish() {
 	for i := range t.Rows {
 		if math.IsInf(float64(t.maxima[i]), -1) && t.sees(i) {
@@ -177,11 +178,11 @@ func (t *attendTile) sees(i int) bool {
 	return false
 }
 
-// score sets scores [Rows, Block] to the products of the queries with the keys of block b. Rows that
-// see none of these keys keep what they hold: nobody looks at it.
+// score sets scores [Rows, Block] to the products of the queries with the keys of block b. The
+// scores of rows that see none of these keys do not change, and are not used.
 func (t *attendTile) score(b int) {
 	n := min(Block, t.visible(t.Rows-1)-b*Block)
-	// whole panels: what a key beyond the last gives is not looked at
+	// whole panels: the scores of keys beyond the last are not used
 	n = (n + panelCols - 1) / panelCols * panelCols
 	n = min(n, blockRoom(b, len(t.K), t.Room))
 	first := t.seeing(b)
@@ -205,7 +206,7 @@ func (t *attendTile) seeing(b int) int {
 }
 
 // softmax replaces the scores that each row sees in block b by exp(score − running maximum), and
-// brings the row's running sum and output to the new maximum.
+// rescales the row's running sum and output to the new maximum.
 func (t *attendTile) softmax(b int) {
 	grown := false
 	for i := range t.Rows {
@@ -223,16 +224,16 @@ func (t *attendTile) softmax(b int) {
 	}
 	for i := range t.Rows {
 		shift := t.maxima[i]
-		if math.IsInf(float64(shift), -1) { // so far all scores are −Inf, whose weight is 0, or NaN
+		if math.IsInf(float64(shift), -1) { // all scores so far are −Inf, with weight 0, or NaN
 			shift = 0
 		}
 		t.sums[i] = float32(t.sums[i] + t.v.expShift(t.row(b, i), shift))
 	}
 }
 
-// rescale brings the sums and outputs of the rows whose maximum has grown to the new one.
+// rescale rescales the sums and outputs of the rows whose maximum has grown.
 func (t *attendTile) rescale() {
-	t.v.expShift(t.shrink, 0) // all at once; where nothing has grown, exp(0) = 1
+	t.v.expShift(t.shrink, 0) // all at once; exp(0) = 1 for rows whose maximum has not grown
 	for i, by := range t.shrink {
 		if by == 1 {
 			continue
@@ -244,7 +245,7 @@ func (t *attendTile) rescale() {
 	}
 }
 
-// outputs returns the output so far of row i in the columns from j on that are worked on together.
+// outputs returns the output so far of row i in the outCols columns from j on.
 func (t *attendTile) outputs(i, j int) []float32 {
 	cols := min(outCols, t.DV-j)
 	return t.acc[j*t.Rows+i*cols:][:cols]
@@ -256,8 +257,8 @@ func (t *attendTile) row(b, i int) []float32 {
 }
 
 // scale turns the products of row i with the keys that it sees in block b into scores, and returns
-// the greatest of them and highest. A NaN is passed over: it is still there when the exponentials
-// are summed.
+// the greatest of them and highest. It skips NaN, which is still among the scores when the
+// exponentials are summed.
 func (t *attendTile) scale(b, i int, highest float32) float32 {
 	s := t.row(b, i)
 	n := len(s)
@@ -271,7 +272,7 @@ func (t *attendTile) scale(b, i int, highest float32) float32 {
 		copy(hidden, mask)
 		for j, keep := range t.Keep[i*t.LDM+b*Block:][:n] {
 			if !keep {
-				s[j], hidden[j] = 0, float32(math.Inf(-1)) // whatever the product was, NaN too
+				s[j], hidden[j] = 0, float32(math.Inf(-1)) // whatever the product was, also NaN
 			}
 		}
 		mask = hidden
@@ -279,15 +280,15 @@ func (t *attendTile) scale(b, i int, highest float32) float32 {
 	return t.v.scoresMax(s, mask, t.Scale, highest)
 }
 
-// values adds the values of block b to the output, weighted: the chain of each output runs over the
-// keys of the block that its row sees, from +0, and is then added: sums of sums lose less than one
-// chain over all keys.
+// values adds the weighted values of block b to the output. The chain of each output runs over the
+// keys of the block that its row sees, from +0, and is then added: sums of sums lose less precision
+// than one chain over all keys.
 func (t *attendTile) values(b int) {
 	if t.inPlace() {
 		t.valuesInPlace(b)
 		return
 	}
-	seeing := t.seeing(b) // rows before stay as they are
+	seeing := t.seeing(b) // rows before it do not change
 	first, last := t.visible(seeing)-b*Block, t.visible(t.Rows-1)-b*Block
 	for j := 0; j < t.DV; j += outCols {
 		cols := min(outCols, t.DV-j)
@@ -303,12 +304,12 @@ func (t *attendTile) values(b int) {
 	}
 }
 
-// outCols is how many columns of the output are worked on together: what a block adds to them is to
-// stay in the first caches.
+// outCols is the number of columns of the output that are computed together, so that what a block
+// adds to them stays in the first caches.
 const outCols = 64
 
-// staircase weighs the values where the rows do not all see the same keys. Of a few rows, the keys
-// that all see go together, the rest row by row.
+// staircase multiplies the values by the weights if the rows do not all see the same keys. For a
+// few rows, the keys that all see are taken together, the others row by row.
 func (t *attendTile) staircase(b int, part []float32, from int, values *Panels) {
 	for i := from; i < t.Rows; i += tileRows {
 		rows := min(tileRows, t.Rows-i)
@@ -328,7 +329,7 @@ func (t *attendTile) weigh(part []float32, first, rows int, values *Panels, from
 	}
 }
 
-// weights computes the scores once more, now that the maxima and sums are known.
+// weights computes the scores again, with the final maxima and sums.
 func (t *attendTile) weights() {
 	for i := range t.Rows {
 		clear(t.Weights[i*t.LDW : i*t.LDW+t.Keys])

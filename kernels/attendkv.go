@@ -1,9 +1,9 @@
 package kernels
 
-// How attention reads the blocks of a cache: several queries as matrices in F32, which the register
-// tile multiplies; one query reads F16 where it is, as fast as the memory gives it.
+// How attention reads the blocks of a cache. Several queries use matrices in F32, which the
+// register tile multiplies; a single query reads F16 in place, at the speed of the memory.
 
-// keys returns the first keys of block b as a matrix [DK, cols].
+// keys returns the first cols keys of block b as a matrix [DK, cols].
 func (t *attendTile) keys(b, cols int) Panels {
 	room := blockRoom(b, len(t.K), t.Room)
 	k := t.K[b].from(t.KBefore * room)
@@ -13,7 +13,8 @@ func (t *attendTile) keys(b, cols int) Panels {
 	return Panels{Data: k.F32, K: t.DK, Cols: cols}
 }
 
-// columns returns columns of the values of block b, from j on, as a matrix [room, cols].
+// columns returns cols columns of the values of block b, from column j on, as a matrix [room,
+// cols].
 func (t *attendTile) columns(b, j, cols int) Panels {
 	room := blockRoom(b, len(t.V), t.Room)
 	v := t.V[b].from(t.VBefore * room)
@@ -26,7 +27,7 @@ func (t *attendTile) columns(b, j, cols int) Panels {
 	return Panels{Data: v.F32[j*room:], K: room, Cols: cols}
 }
 
-// widened returns a matrix [k, cols] in F16, whose rows lie ld apart, in F32.
+// widened returns a matrix [k, cols] in F16, whose rows lie ld apart, converted to F32.
 func (t *attendTile) widened(m []uint16, ld, k, cols int) Panels {
 	wide := t.wide[:k*cols]
 	if ld == cols {
@@ -39,16 +40,16 @@ func (t *attendTile) widened(m []uint16, ld, k, cols int) Panels {
 	return Panels{Data: wide, K: k, Cols: cols, LD: cols}
 }
 
-// inPlace reports whether there is one query, of keys and values in F16.
+// inPlace reports whether there is one query, and keys and values are in F16.
 func (t *attendTile) inPlace() bool { return t.Rows == 1 && len(t.K) > 0 && t.K[0].F16 != nil }
 
-// scoreInPlace is score of one query and the first n keys, which has cleared the scores.
+// scoreInPlace is score for one query and the first n keys. The caller has set the scores to zero.
 func (t *attendTile) scoreInPlace(b, n int) {
 	room := blockRoom(b, len(t.K), t.Room)
 	t.v.chainKV(t.scores[:n], t.q[:t.DK], t.K[b].F16[t.KBefore*room:], room, t.soon)
 }
 
-// valuesInPlace is values of one query.
+// valuesInPlace is values for one query.
 func (t *attendTile) valuesInPlace(b int) {
 	p := t.row(b, 0)
 	room := blockRoom(b, len(t.V), t.Room)
@@ -61,15 +62,16 @@ func (t *attendTile) valuesInPlace(b int) {
 	}
 }
 
-// soon is what one query in F16 reads next, for chainKV to fetch: lines of the cache in each half
-// of keys and of values. The halves lie apart numbers from each other. Fetching from four pages of
-// memory side by side is what matters: the processor's own fetching begins anew with each page.
+// soon is the memory that one query in F16 reads next, which chainKV prefetches: lines of the cache
+// in each half of keys and of values. The halves lie apart numbers from each other. The gain comes
+// from prefetching four pages of memory at the same time: the processor's own prefetching stops at
+// the end of each page.
 type soon struct {
 	keys, values []uint16
 	apart        int
 }
 
-// soon returns what is fetched while block b of tile i is worked on: that of the next tile.
+// soon returns what to prefetch while block b of tile i is computed: the memory of the next tile.
 func (w *Worker) soon(b, i int) soon {
 	t := &w.tiles[i]
 	if !t.inPlace() {
@@ -80,7 +82,7 @@ func (w *Worker) soon(b, i int) soon {
 		t = &w.tiles[i+1]
 	case (b+1)*Block < t.visible(0):
 		t, b = &w.tiles[0], b+1
-	} // else nothing is left: what is read now
+	} // no tile is left: prefetch what is being read
 	room := blockRoom(b, len(t.K), t.Room)
 	return soon{
 		keys: t.K[b].F16[t.KBefore*room:], values: t.V[b].F16[t.VBefore*room:],
@@ -88,8 +90,8 @@ func (w *Worker) soon(b, i int) soon {
 	}
 }
 
-// second returns what is left when a chain over n inputs, that of the scores, has fetched its part.
+// second returns what remains to be prefetched after a chain over n inputs, that of the scores.
 func (s soon) second(n int) soon {
-	lines := n / 2 * 32 // numbers: chainKV fetches from each of them every second time
+	lines := n / 2 * 32 // count of numbers: chainKV prefetches from each of them every second time
 	return soon{s.keys[min(lines, len(s.keys)):], s.values[min(lines, len(s.values)):], s.apart}
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Sync waits until every worker has called it. It does not return where another worker has failed:
-// see Team.Run.
+// Sync waits until every worker has called it. It does not return if another worker has failed: see
+// Team.Run.
 func (w *Worker) Sync() {
 	t := w.team
 	phase := t.phase.Load()
@@ -25,12 +25,13 @@ func (w *Worker) Sync() {
 		t.tell(&t.phase, 2)
 		return
 	}
-	if t.await(&t.phase, phase) == phase|aborted { // with any other phase this barrier has been passed
+	// with any other phase, all workers have passed this barrier
+	if t.await(&t.phase, phase) == phase|aborted {
 		w.unwind()
 	}
 }
 
-// tell adds to a word for which others may wait.
+// tell adds to a word that other workers may be waiting for.
 func (t *Team) tell(word *atomic.Uint32, more uint32) {
 	word.Add(more)
 	if t.sleepers.Load() > 0 {
@@ -40,18 +41,18 @@ func (t *Team) tell(word *atomic.Uint32, more uint32) {
 	}
 }
 
-// Operations follow each other within microseconds, and a wake-up takes ten: a worker that waits
-// spins first, then yields, then sleeps. With more workers than processors it does not spin, and
-// yields little: it would hold the processor that those it waits for need.
+// Operations follow each other within microseconds, and waking a worker takes ten: a waiting worker
+// first spins, then yields, then sleeps. If there are more workers than processors it does not
+// spin, and yields only a few times: otherwise it would occupy a processor that other workers need.
 const (
 	spinTime   = 20 * time.Microsecond
-	spinPauses = 32 // between two looks at the clock
+	spinPauses = 32 // between two readings of the clock
 	manyYields = 64
 	fewYields  = 4
 )
 
-// await returns what a word is when another worker has told that it is no longer old, or old itself
-// if a worker has failed.
+// await returns the value of a word after another worker has changed it from old, or old itself if
+// a worker has failed.
 func (t *Team) await(word *atomic.Uint32, old uint32) uint32 {
 	if t.spins.Load() && t.spin(word, old) {
 		return word.Load()
@@ -72,7 +73,7 @@ func (t *Team) await(word *atomic.Uint32, old uint32) uint32 {
 	return word.Load()
 }
 
-// yields is how often a worker that waits yields before it sleeps.
+// yields returns how often a waiting worker yields before it sleeps.
 func (t *Team) yields() int {
 	if t.spins.Load() {
 		return manyYields
@@ -85,7 +86,7 @@ func (t *Team) waited(word *atomic.Uint32, old uint32) bool {
 	return word.Load() != old || t.phase.Load()&aborted != 0
 }
 
-// spin waits for spinTime at most, and reports whether the wait is over.
+// spin waits for at most spinTime, and reports whether the wait is over.
 func (t *Team) spin(word *atomic.Uint32, old uint32) bool {
 	var start time.Time
 	for {
@@ -96,7 +97,7 @@ func (t *Team) spin(word *atomic.Uint32, old uint32) bool {
 			pause()
 		}
 		switch {
-		case start.IsZero(): // only now, since most waits are over by then
+		case start.IsZero(): // only now, because most waits are already over
 			start = time.Now()
 		case time.Since(start) > spinTime:
 			return false

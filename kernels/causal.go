@@ -1,23 +1,24 @@
 package kernels
 
-// Causal attention over a cache of keys and values in blocks: what a decoder does in each layer.
+// Causal attention over a cache of keys and values in blocks, as a decoder needs it in each layer.
 
-// A Span is the new tokens of one sequence, all heads, and the cache of everything before them.
+// A Span is the new tokens of one sequence, for all heads, and the cache of all tokens before them.
 type Span struct {
 	Rows, Heads      int // new tokens
 	KeyDim, ValueDim int // of one head
 
 	Query, Key, Value, Out HeadRows // of the new tokens
 
-	// A block is for 64 tokens. All are in one format. There must be room for the new tokens. The
-	// last block may have less room than for 64: see Room.
+	// A block is for 64 tokens. All blocks have one format. There must be room for the new tokens.
+	// The last block may have room for fewer than 64 tokens: see Room.
 	Keys, Values []KV
-	Room         int // tokens that the last block has room for, a multiple of 8; 0 for all 64
-	Tokens       int // in the cache so far, the new ones included
+	// number of tokens that the last block has room for, a multiple of 8; 0 for all 64
+	Room   int
+	Tokens int // in the cache, with the new ones
 }
 
-// HeadRows says where the numbers of each token and head are: token i's of head h begin at
-// Data[i·Row + h·Head].
+// HeadRows describes where the numbers of each token and head are: those of token i and head h
+// begin at Data[i·Row + h·Head].
 type HeadRows struct {
 	Data      []float32
 	Row, Head int
@@ -26,12 +27,12 @@ type HeadRows struct {
 func (r *HeadRows) at(row, head int) []float32 { return r.Data[row*r.Row+head*r.Head:] }
 
 // CausalAttention stores the new keys and values of every span in its cache and computes the
-// attention of its new tokens: each sees everything up to itself. The workers share the heads and
-// the tiles of queries. before is how many numbers of each token a block holds before the first
-// head: a decoder has all its layers in one block. scale is what q·k is multiplied by.
+// attention of its new tokens: each sees all tokens up to itself. The workers share the heads and
+// the tiles of queries. before is the number of numbers of each token that a block holds before the
+// first head: a decoder has all its layers in one block. scale is the factor of q·k.
 //
-// It ends with a barrier, and allocates nothing. However the tokens are cut into calls, the bits
-// are the same.
+// It ends with a barrier, and allocates nothing. The division of the tokens into calls does not
+// change the bits.
 func CausalAttention(w *Worker, spans []Span, before int, scale float32) {
 	dims, heads, longest := 0, 0, 0
 	for i := range spans {
@@ -39,7 +40,7 @@ func CausalAttention(w *Worker, spans []Span, before int, scale float32) {
 		dims, heads, longest = max(dims, s.KeyDim+s.ValueDim), heads+s.Heads, max(longest, s.Rows)
 	}
 	tile := QueryTile(dims, longest, heads, w.Size())
-	// one tile a span, as in decoding: the task that needs a head's keys stores them
+	// one tile for each span, as in decoding: the task that needs a head's keys stores them
 	together := longest <= tile
 	if !together {
 		for t := w.Next(); t < heads; t = w.Next() {
@@ -56,7 +57,7 @@ func CausalAttention(w *Worker, spans []Span, before int, scale float32) {
 		tasks += spans[i].tasks(w, tile)
 	}
 	for t := w.Next(); t < tasks; t = w.Next() {
-		n, i := tasks-1-t, 0 // from the last: the last queries of a prompt take the longest
+		n, i := tasks-1-t, 0 // in reverse: the last queries of a prompt take the longest
 		for ; n >= spans[i].tasks(w, tile); i++ {
 			n -= spans[i].tasks(w, tile)
 		}
@@ -65,10 +66,10 @@ func CausalAttention(w *Worker, spans []Span, before int, scale float32) {
 	w.Sync()
 }
 
-// QueryTile returns how many queries pass over a block of keys together: more where a head is wide,
-// so that a block that does not stay in the cache is read less often, and fewer until there are
-// enough tiles for the workers. dims is the width of a key and a value; rows the queries of each of
-// heads.
+// QueryTile returns how many queries are multiplied with a block of keys together. It is larger for
+// wide heads, so that a block that does not stay in the cache is read less often, and smaller if
+// there would be too few tiles for the workers. dims is the width of a key plus that of a value;
+// rows is the number of queries of each of heads.
 func QueryTile(dims, rows, heads, workers int) int {
 	tile := 96
 	if dims >= 512 {
@@ -80,8 +81,8 @@ func QueryTile(dims, rows, heads, workers int) int {
 	return tile
 }
 
-// side returns how many heads one task takes: several where one query reads blocks in F16, so that
-// it can fetch the next head's while it works on one.
+// side returns how many heads one task takes: several if one query reads blocks in F16, so that it
+// can prefetch the next head's memory while it computes one.
 func (s *Span) side(w *Worker) int {
 	if s.Rows > 1 || s.Keys[0].F16 == nil {
 		return 1
@@ -95,7 +96,7 @@ func (s *Span) tasks(w *Worker, tile int) int {
 	return (s.Rows + tile - 1) / tile * ((s.Heads + side - 1) / side)
 }
 
-// store writes the new keys and values of one head, as many at a time as one block takes.
+// store writes the new keys and values of one head, block by block.
 func (s *Span) store(w *Worker, head, before int) {
 	for i, n := 0, 0; i < s.Rows; i += n {
 		p := s.Tokens - s.Rows + i
@@ -109,8 +110,8 @@ func (s *Span) store(w *Worker, head, before int) {
 	}
 }
 
-// blockRoom returns how many keys a block of so many has room for, where the last has room for last
-// of them, or for all where that is 0.
+// blockRoom returns the number of keys that a block has room for. The last of the blocks has room
+// for last keys, or for Block keys if last is 0.
 func blockRoom(block, blocks, last int) int {
 	if last != 0 && block == blocks-1 {
 		return last
@@ -118,8 +119,8 @@ func blockRoom(block, blocks, last int) int {
 	return Block
 }
 
-// attend computes one task: a tile of queries of some heads. If store, it first stores the keys and
-// values of these heads.
+// attend computes one task: a tile of queries of some heads. If store is set, it first stores the
+// keys and values of these heads.
 func (s *Span) attend(w *Worker, task, tile, before int, scale float32, store bool) {
 	side := s.side(w)
 	groups := (s.Heads + side - 1) / side

@@ -2,8 +2,8 @@
 
 package kernels
 
-// Chains of one row and of a few in AVX-512. Each stub is documented by the Go function that it
-// equals.
+// Chains of one row and of a few in AVX-512. The documentation of each stub is the Go function that
+// it equals.
 
 // These are chainRows and chainRows16 for pairs of groups.
 //

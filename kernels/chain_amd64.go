@@ -2,8 +2,9 @@
 
 package kernels
 
-// Chains of one row and of a few in AVX2 assembly: what reads the float weights of [in, out] layers
-// while memory is the limit. Each stub is documented by the Go function that it equals bit for bit.
+// Chains of one row and of a few in AVX2 assembly, which read the float weights of [in, out] layers
+// while memory is the limit. The documentation of each stub is the Go function that it equals bit
+// for bit.
 
 // chainAVX2 is chain: eight rows of w at a time pass over all of y, or, where y is short, y stays
 // in registers.
@@ -37,7 +38,7 @@ func chain16Fast(y, x []float32, w []uint16, ldw int, bf16 bool) {
 	}
 }
 
-// chain16Edge is chain16 on a few rows or columns: it widens a stretch of a row of w at a time.
+// chain16Edge is chain16 for a few rows or columns: it widens a part of a row of w at a time.
 func chain16Edge(y, x []float32, w []uint16, ldw int, bf16 bool) {
 	var wide [256]float32
 	for c := 0; c < len(y); c += len(wide) {
@@ -92,7 +93,8 @@ func chains16Fast(
 		chainsLeaves[uint16]{two: chains2BF16AVX2, three: chains3BF16AVX2, six: chains6BF16AVX2})
 }
 
-// chains16With is chains16 by the leaves of F16 or of BF16, one segment by itself by chain16Fast.
+// chains16With is chains16 with the leaves for F16 or BF16; for a single segment it calls
+// chain16Fast.
 func chains16With(
 	y []float32, ldy int, x []float32, w []uint16, ldw, count, n, cols int, bf16 bool,
 	ofF16, ofBF16 chainsLeaves[uint16],
@@ -105,13 +107,13 @@ func chains16With(
 	together(y, ldy, x, w, ldw, count, n, cols, leaves)
 }
 
-// chainsLeaves continue the sums of so many segments at a time.
+// chainsLeaves continue the sums of 6, 3, 2 or 1 segments at a time.
 type chainsLeaves[T float32 | uint16] struct {
 	one             func(y, x []float32, w []T, ldw int)
 	two, three, six func(y []float32, ldy int, x []float32, w []T, ldw, n, cols int)
 }
 
-// together splits count segments among the leaves.
+// together divides count segments among the leaves.
 func together[T float32 | uint16](
 	y []float32, ldy int, x []float32, w []T, ldw, count, n, cols int, leaves chainsLeaves[T],
 ) {

@@ -1,20 +1,21 @@
-// Package kernels is the arithmetic of the engine, on plain slices. It knows no GPT.
+// Package kernels is the arithmetic of the engine on plain slices. It does not know GPT.
 //
 // # The same bits everywhere
 //
 // Each kernel fixes the order of its floating-point operations as part of its definition. Tiling,
-// threads, batches and instruction sets may vary; the result may not, to the last bit. Three
+// threads, batches and instruction sets may vary; the result must not, to the last bit. Three
 // orders cover nearly everything:
 //
 //   - chain: an output is one chain of fused multiply-adds, acc = fma(x[k], w[k], acc) for k = 0, 1,
-//     2, …, starting from the bias (or what the output held). A vector lane holds one output, so
-//     lanes, tiles and threads are free, and a chain may be stored and continued at any k.
+//     2, …, starting from the bias (or the output's old value). A vector lane holds one output, so
+//     the order does not depend on lanes, tiles or threads, and a chain may be stored and continued
+//     at any k.
 //   - segments: chains over 256 inputs each, k = 0 … 255, 256 … 511, …, the first from the bias, the
-//     others from +0, added in order: ((s0 + s1) + s2) + …. Long sums lose less, and a processor of
-//     many slow lanes can work on the segments side by side.
+//     others from +0, added in order: ((s0 + s1) + s2) + …. Long sums lose less precision, and a
+//     processor with many slow lanes can compute the segments in parallel.
 //   - lanes: eight partial sums by k mod 8, each a chain in k (of fused multiply-adds, or of
 //     additions), reduced by one tree: ((l0+l1)+(l2+l3)) + ((l4+l5)+(l6+l7)). A lane past the end
-//     keeps what it holds.
+//     keeps its value.
 //
 // Which kernel uses which:
 //
@@ -32,15 +33,15 @@
 //	Exp, Tanh, Erf and all built on    one operation sequence an element, written in exp.go
 //
 // F16 and BF16 weights are converted to float32, which is exact, and then follow the float32 rule.
-// So are keys and values that a cache keeps in F16: see [KV]. Each was rounded once, to nearest
-// even, when it was stored and before anything read it.
-// Any NaN counts as equal to any NaN: a NaN's sign and payload are not promised.
+// So do keys and values that a cache stores in F16: see [KV]. Each of these was rounded once, to
+// nearest even, when it was stored and before it was read. All NaNs count as equal: the sign and
+// payload of a NaN are not promised.
 //
 // # What is not finite
 //
-// A NaN or an infinity in the input, or an overflow on the way, is never turned into finite numbers
-// that mean something else. It follows IEEE 754 and PyTorch, with these rules where an operation
-// would lose it:
+// A NaN or an infinity in the input, or an overflow during the computation, never becomes finite
+// numbers that mean something else. It follows IEEE 754 and PyTorch, with these rules for
+// operations that would lose it:
 //
 //	LayerNorm     a row whose squared deviations overflow is NaN: 1/√Inf = 0 would give the bias
 //	Attend        only See, Step, Keep and a Mask of −Inf hide a key: see [Attention]
@@ -54,18 +55,19 @@
 // # Variants
 //
 // A variant is one implementation of the leaf operations: "go" is the definition, in pure Go; the
-// others are assembly and are tested against it bit for bit. A Team is given its variant when it is
-// made.
+// others are assembly, and tests compare them with it bit for bit. A Team has one variant, from
+// NewTeam on.
 //
 // # Workers
 //
-// Work runs on a [Team]: [Team.Run] starts one function on every worker (single program, many
-// data). Inside it, two kinds of operations look different:
+// Work runs on a [Team]: [Team.Run] starts one function on every worker (single program, multiple
+// data). Inside it there are two kinds of operations:
 //
-//	kernels.Linear(w, …)   a function of the worker is for all workers together: each calls it, they share
-//	                       the work, and it ends with a barrier. Its output is there for the next.
-//	w.AttendTile(…)        a method of the worker is its own: a part of a task, without a barrier. Only
-//	                       w.Sync is a barrier, and nothing else.
+//	kernels.Linear(w, …)   a function with a worker as argument is for all workers together: each
+//	                       worker calls it, they share the work, and it ends with a barrier,
+//	                       after which its output is complete.
+//	w.AttendTile(…)        a method of a worker is for that worker alone: a part of a task, without
+//	                       a barrier. Only w.Sync is a barrier.
 //
-// A worker that panics does not leave the others waiting: see [Team.Run].
+// If a worker panics, the others do not wait for ever: see [Team.Run].
 package kernels

@@ -1,19 +1,19 @@
 package kernels
 
-// Exponential, tanh, erf and the activations in float32: one operation sequence an element, the
-// same in every variant. The polynomials are our own minimax fits; exp_test.go holds the error
-// bounds.
+// Exponential, tanh, erf and the activations in float32: one sequence of operations for each
+// element, the same in every variant. The polynomials are our own minimax fits; exp_test.go has the
+// error bounds.
 
 import "math"
 
 const (
-	expMax = 88.72283  // exp is +Inf above
-	expMin = -87.33654 // exp is 0 below: results are never subnormal
+	expMax = 88.72283  // exp is +Inf for greater x
+	expMin = -87.33654 // exp is 0 for smaller x: results are never subnormal
 
 	log2e = 1.4426950408889634
 	ln2Hi = 0.693145751953125 // ln 2 in 17 bits, so that n·ln2Hi is exact
 	ln2Lo = 1.4286068203094172e-06
-	round = 12582912.0 // 1.5·2²³: adding it rounds to an integer, held in the low bits
+	round = 12582912.0 // 1.5·2²³: adding it rounds to an integer, which is then in the low bits
 
 	// exp(r) ≈ 1 + r + r²·(exp0 + exp1·r + …), |r| ≤ ln2/2
 	exp0 = 0.5000000079222027
@@ -84,7 +84,7 @@ const (
 	erf4 = 0.005189535336587975
 	erf5 = -0.0008020841252645647
 	erf6 = 7.889119432622343e-05
-	// erf(x) ≈ 1 − exp(−(erfc0 + erfc1·x + …)), 1 ≤ x ≤ 4; 1 beyond
+	// erf(x) ≈ 1 − exp(−(erfc0 + erfc1·x + …)), 1 ≤ x ≤ 4; 1 for greater x
 	erfMax = 4
 	erfc0  = 0.00030042836545832174
 	erfc1  = 1.1272514564343061

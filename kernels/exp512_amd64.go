@@ -4,7 +4,7 @@ package kernels
 
 // The leaf operations of exp512_amd64.s.
 
-// setExpAVX512 replaces the exponential and what is built on it.
+// setExpAVX512 replaces the exponential and the leaves that use it.
 func setExpAVX512(v *variant) {
 	v.activate, v.expShift, v.scoresMax = activateFast512, expShiftAVX512, scoresMaxAVX512
 }

@@ -7,8 +7,9 @@ import "math"
 // fma returns a·b + c rounded once to float32.
 //
 // The float64 product of two float32s is exact, so one float64 addition, rounded to float32, is the
-// answer but for a rare double rounding: when the float64 sum was itself rounded and lies halfway
-// between two float32s, or where float32 is subnormal and has fewer bits. Those go the slow way.
+// answer, except for a rare double rounding: the float64 sum was itself rounded and lies halfway
+// between two float32s, or the result is subnormal in float32 and has fewer bits. These cases use
+// fmaSlow.
 func fma(a, b, c float32) float32 {
 	p := float64(a) * float64(b)
 	s := float64(p) + float64(c)
@@ -19,8 +20,9 @@ func fma(a, b, c float32) float32 {
 	return float32(s)
 }
 
-// fmaSlow rounds p + c to odd in float64, which rounds on to float32 as if in one step (Boldo and
-// Melquiond, "Emulation of a FMA and correctly rounded sums", 2008). s is the rounded sum.
+// fmaSlow rounds p + c to odd in float64. Rounding that to float32 gives the same as rounding once
+// (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", 2008). s is the rounded
+// sum.
 func fmaSlow(p, c, s float64) float32 {
 	t := float64(s - p)
 	e := float64(p-float64(s-t)) + float64(c-t) // s + e = p + c exactly (Knuth's TwoSum)

@@ -2,7 +2,8 @@
 
 package kernels
 
-// goroutine returns where the runtime keeps the goroutine: no other is there at this time.
+// goroutine returns the address of the runtime's structure for the goroutine: no other goroutine
+// has it at this time.
 func goroutine() uintptr
 
 func (t *Team) goroutine() uintptr { return goroutine() }

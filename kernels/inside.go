@@ -1,9 +1,8 @@
 package kernels
 
-// Whether a goroutine is inside a Run: it must not wait for that Run to end.
+// Whether a goroutine is inside a Run. Such a goroutine must not wait for that Run to end.
 
-// Inside reports whether the calling goroutine is one of the team's workers, in a Run that is under
-// way.
+// Inside reports whether the calling goroutine is one of the team's workers during a Run.
 func (t *Team) Inside() bool {
 	id := t.goroutine()
 	for i := range t.workers {

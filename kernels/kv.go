@@ -1,21 +1,21 @@
 package kernels
 
-// The blocks of a cache of keys and values: how they lie in memory, in float32 or binary16, and how
-// keys and values get there.
+// The blocks of a cache of keys and values: their layout in memory, in float32 or binary16, and how
+// keys and values are stored.
 
 import "fmt"
 
-// A KV is the keys, or the values, of one block of positions: some heads, one after the other. One
-// of the slices is set, by the number format of the cache.
+// A KV is the keys, or the values, of one block of positions for some heads, one after the other.
+// One of the slices is set, as the number format of the cache requires.
 //
-// With room for so many positions, a multiple of 8, a head's keys are a matrix [head_dim, room] and
-// its values a matrix [room, head_dim]: head_dim·room numbers each. In F32 these are packed Panels,
-// as the register tile reads them; in F16, which is widened for the tile, they are row-major, so
-// that one query reads all of a block in one run.
+// A block has room for a number of positions that is a multiple of 8. A head's keys are a matrix
+// [head_dim, room] and its values a matrix [room, head_dim]: head_dim·room numbers each. In F32
+// these are packed Panels, which the register tile reads. In F16, which is widened for the tile,
+// they are row-major, so that one query reads a whole block in order.
 //
-// A cache in F16 rounds each number once, to nearest even, when it is stored and before anything
-// reads it. What is then not finite, which a number above 65504 may be, is stored as a NaN: an
-// infinite key could hide in a score of −Inf.
+// A cache in F16 rounds each number once, to nearest even, when it is stored and before it is read.
+// If the rounded number is not finite (beyond 65504), a NaN is stored: an infinite key could be
+// hidden by a score of −Inf.
 type KV struct {
 	F32 []float32
 	F16 []uint16 // the bits of IEEE 754 binary16
@@ -48,7 +48,7 @@ func (b KV) Part(from, to int) KV {
 	return KV{F32: b.F32[from:to:to]}
 }
 
-// from returns the numbers of b from one on.
+// from returns the numbers of b from index i on.
 func (b KV) from(i int) KV {
 	if b.F16 != nil {
 		return KV{F16: b.F16[i:]}
@@ -56,15 +56,15 @@ func (b KV) from(i int) KV {
 	return KV{F32: b.F32[i:]}
 }
 
-// copy copies all of another block's numbers to the first of b.
+// copy copies all numbers of another block to the beginning of b.
 func (b KV) copy(from KV) {
 	copy(b.F32, from.F32)
 	copy(b.F16, from.F16)
 }
 
-// storeKV writes n keys [dk], which lie ldk apart, and values [dv], which lie ldv apart, to a block
-// that has room for so many, from number j on. k and v begin at the head. It is part of one
-// worker's task: there is no barrier.
+// storeKV writes n keys [dk], which lie ldk apart, and n values [dv], which lie ldv apart, to a
+// block with that room, from position j on. k and v begin at the head. It is part of one worker's
+// task, and does not wait at a barrier.
 func (w *Worker) storeKV(
 	k, v KV, room, j, n int, key []float32, ldk, dk int, value []float32, ldv, dv int,
 ) {
@@ -87,8 +87,8 @@ func (w *Worker) storeKV(
 	}
 }
 
-// MoveKV copies the keys and values of some heads from a block to one of the same format that has
-// more room, or as much.
+// MoveKV copies the keys and values of some heads to a block of the same format with at least as
+// much room.
 func MoveKV(kTo, vTo KV, roomTo int, kFrom, vFrom KV, room, heads, dk, dv int) {
 	if room == roomTo {
 		kTo.copy(kFrom.Part(0, heads*dk*room))
@@ -110,7 +110,7 @@ func MoveKV(kTo, vTo KV, roomTo int, kFrom, vFrom KV, room, heads, dk, dv int) {
 	}
 }
 
-// movePanels copies packed panels [rows, cols] to those of a matrix that is as large, or larger.
+// movePanels copies packed panels [rows, cols] to those of a matrix that is at least as large.
 func movePanels(to []float32, rowsTo, colsTo int, from []float32, rows, cols int) {
 	for j := 0; j < cols; j += panelCols {
 		for k := range rows {
@@ -121,7 +121,7 @@ func movePanels(to []float32, rowsTo, colsTo int, from []float32, rows, cols int
 	}
 }
 
-// round16 rounds to F16, to nearest even. What is then not finite becomes a NaN.
+// round16 rounds to F16, to nearest even. A result that is not finite becomes a NaN.
 func round16(dst []uint16, src []float32) {
 	for i := range dst {
 		h := Half(src[i])
@@ -132,6 +132,6 @@ func round16(dst []uint16, src []float32) {
 	}
 }
 
-// chainKV is chain16 in F16, for one query of a cache. What comes soon may be fetched meanwhile: a
-// line from each of its four places for every two inputs, and some more at the end.
+// chainKV is chain16 in F16, for one query of a cache. It may prefetch soon: a line from each of
+// its four places for every two inputs, and some more at the end.
 func chainKV(y, x []float32, w []uint16, ldw int, _ soon) { chain16(y, x, w, ldw, false) }

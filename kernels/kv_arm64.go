@@ -16,7 +16,7 @@ func round16Fast(dst []uint16, src []float32) {
 	}
 }
 
-// chainKVFast is chainKV. The processor fetches as it sees fit.
+// chainKVFast is chainKV. It leaves prefetching to the processor.
 func chainKVFast(y, x []float32, w []uint16, ldw int, _ soon) {
 	chain16Fast(y, x, w, ldw, false)
 }

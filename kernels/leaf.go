@@ -5,9 +5,9 @@ package kernels
 
 import "math"
 
-// panelCols is the width of a panel, of which packed matrices and the pages of the cache are made.
-// The register tile is the variant's own affair: a whole number of panels, one in AVX2 and four in
-// AVX-512, by tileRows rows, as packRows lays them out.
+// panelCols is the width of a panel; packed matrices and the pages of the cache consist of panels.
+// Each variant has its own register tile: a whole number of panels (one in AVX2, four in AVX-512)
+// by tileRows rows, which packRows packs.
 const (
 	panelCols = 16
 	tileRows  = 6
@@ -15,8 +15,8 @@ const (
 
 // tile continues the sums of rows by panels·panelCols outputs: c[i,j] = fma(a[i,k], b[k,j],
 // c[i,j]) for each k in order. With add, and k > 0, it starts from +0 instead, and adds the sums to
-// c at the end. Rows of c lie ldc apart. Element a[i,k] is at i·lda + k·ka. A panel is panelCols columns of
-// b: panel p begins at p·nextb, its rows lie ldb apart.
+// c at the end. Rows of c lie ldc apart. Element a[i,k] is at i·lda + k·ka. A panel is panelCols
+// columns of b: panel p begins at p·nextb, its rows lie ldb apart.
 func tile(
 	c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k, panels int,
 	add bool,
@@ -50,7 +50,7 @@ func chain(y, x, w []float32, ldw int) {
 	}
 }
 
-// chain16 is chain over weights in F16 or BF16.
+// chain16 is chain for weights in F16 or BF16.
 func chain16(y, x []float32, w []uint16, ldw int, bf16 bool) {
 	for k, xk := range x {
 		for j, wkj := range w[k*ldw : k*ldw+len(y)] {
@@ -59,16 +59,16 @@ func chain16(y, x []float32, w []uint16, ldw int, bf16 bool) {
 	}
 }
 
-// chains continues the sums of count segments side by side, over the first n inputs of each: y[s,j] =
-// fma(x[s·segment+k], w[s·segment+k, j], y[s,j]) for each k < n in order and j < cols. Rows of y lie
-// ldy apart.
+// chains continues the sums of count segments in parallel, over the first n inputs of each: y[s,j]
+// = fma(x[s·segment+k], w[s·segment+k, j], y[s,j]) for each k < n in order and j < cols. Rows of y
+// lie ldy apart.
 func chains(y []float32, ldy int, x, w []float32, ldw, count, n, cols int) {
 	for s := range count {
 		chain(y[s*ldy:][:cols], x[s*segment:][:n], w[s*segment*ldw:], ldw)
 	}
 }
 
-// chains16 is chains over weights in F16 or BF16.
+// chains16 is chains for weights in F16 or BF16.
 func chains16(y []float32, ldy int, x []float32, w []uint16, ldw, count, n, cols int, bf16 bool) {
 	for s := range count {
 		chain16(y[s*ldy:][:cols], x[s*segment:][:n], w[s*segment*ldw:], ldw, bf16)
@@ -76,8 +76,8 @@ func chains16(y []float32, ldy int, x []float32, w []uint16, ldw, count, n, cols
 }
 
 // chainRows continues the sums of several rows, groupDepth inputs at a time: y[i·ldy+j] =
-// fma(x[i,k], w[k·ldw+j], y[i·ldy+j]) for each k < groups·groupDepth in order. x is laid out by
-// packGroups. cols is a multiple of panelCols.
+// fma(x[i,k], w[k·ldw+j], y[i·ldy+j]) for each k < groups·groupDepth in order. packGroups has
+// packed x. cols is a multiple of panelCols.
 func chainRows(y []float32, ldy int, x, w []float32, ldw, rows, groups, cols int) {
 	for g := range groups {
 		for i := range rows {
@@ -87,7 +87,7 @@ func chainRows(y []float32, ldy int, x, w []float32, ldw, rows, groups, cols int
 	}
 }
 
-// chainRows16 is chainRows over weights in F16 or BF16.
+// chainRows16 is chainRows for weights in F16 or BF16.
 func chainRows16(
 	y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int, bf16 bool,
 ) {
@@ -99,10 +99,11 @@ func chainRows16(
 	}
 }
 
-// groupDepth is how many rows of weights chainRows holds in registers, 16 columns wide.
+// groupDepth is the number of rows of weights, 16 columns wide, that chainRows holds in registers.
 const groupDepth = 4
 
-// packGroups copies x, rows that lie ldx apart, as chainRows reads it: [groups, rows, groupDepth].
+// packGroups copies the rows of x, which lie ldx apart, into chainRows's order: [groups, rows,
+// groupDepth].
 func packGroups(dst, x []float32, ldx, rows, groups int) {
 	for g := range groups {
 		for i := range rows {
@@ -111,8 +112,8 @@ func packGroups(dst, x []float32, ldx, rows, groups int) {
 	}
 }
 
-// pack copies panels of panelCols columns, each k rows of src that lie ld apart, so that each panel
-// is contiguous: [panels, k, panelCols].
+// pack copies panels of panelCols columns so that each panel is contiguous: [panels, k, panelCols].
+// A panel is k rows of src that lie ld apart.
 func pack(dst, src []float32, ld, k, panels int) {
 	for p := range panels {
 		for i := range k {
@@ -130,8 +131,8 @@ func pack16(dst []float32, src []uint16, ld, k, panels int, bf16 bool) {
 	}
 }
 
-// packRows copies k columns of up to tileRows rows of a, lda apart, as the tile reads them:
-// dst[k·tileRows + i]. Past the last row it repeats that.
+// packRows copies k columns of up to tileRows rows of a, lda apart, into the tile's order:
+// dst[k·tileRows + i]. If there are fewer rows it repeats the last one.
 func packRows(dst, a []float32, lda, rows, k int) {
 	for n := range k {
 		for i := range tileRows {
@@ -155,7 +156,7 @@ func dot(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, o
 	}
 }
 
-// dot16 is dot over weights in F16 or BF16.
+// dot16 is dot for weights in F16 or BF16.
 func dot16(
 	dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int, bf16 bool,
 ) {
@@ -171,7 +172,7 @@ func dot16(
 	}
 }
 
-// reduce adds the eight lanes by the one tree that this package uses.
+// reduce adds the eight lanes by the tree of the package comment.
 func reduce(l *[8]float32) float32 {
 	return float32(float32(float32(l[0]+l[1])+float32(l[2]+l[3])) +
 		float32(float32(l[4]+l[5])+float32(l[6]+l[7])))
@@ -191,15 +192,15 @@ func layerNorm(dst, x, gain, bias []float32, eps float32) {
 		squares[i%8] = fma(d, d, squares[i%8])
 	}
 	spread := float32(float32(reduce(&squares)/n) + eps)
-	// The difference is 0, but NaN for +Inf, where 1/√spread would be 0 and the result finite.
+	// The difference is 0, or NaN for +Inf: there 1/√spread would be 0 and the result finite.
 	inverse := float32(float32(1/sqrt(spread)) + float32(spread-spread))
 	for i, v := range x {
 		dst[i] = fma(float32(float32(v-mean)*inverse), gain[i], bias[i])
 	}
 }
 
-// sqrt is the correctly rounded square root: float64 has more than twice the bits, so rounding
-// twice does no harm.
+// sqrt is the correctly rounded square root: float64 has more than twice the bits, so that rounding
+// twice gives the same.
 func sqrt(x float32) float32 { return float32(math.Sqrt(float64(x))) }
 
 // activate applies an activation to each element in place.
@@ -223,9 +224,9 @@ func scale(x []float32, by float32) {
 	}
 }
 
-// scoresMax turns dot products into scores, s[i]·scale, or fma(s[i], scale, mask[i]) where there is
-// a mask (nil for none), and returns the greatest of them and of max. It passes a NaN over, which
-// stays among the scores. The sign of a zero that it returns is not promised.
+// scoresMax turns dot products into scores, s[i]·scale, or fma(s[i], scale, mask[i]) if mask is not
+// nil, and returns the greatest of them and of max. It skips a NaN, which stays among the scores.
+// The sign of a zero that it returns is not promised.
 func scoresMax(s, mask []float32, scale, max float32) float32 {
 	for i, v := range s {
 		if mask == nil {

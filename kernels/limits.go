@@ -1,20 +1,20 @@
 package kernels
 
-// The machine's limits, measured with the same workers and registers as the work that is held
-// against them.
+// The machine's limits, measured with the same workers and registers as the work that they are
+// compared with.
 
 import "encoding/binary"
 
-// FMAPeak does nothing but multiply and add in registers, iterations times 48 vectors, and returns
-// how many floating-point operations this worker did. No barrier.
+// FMAPeak only multiplies and adds in registers, iterations times 48 vectors, and returns how many
+// floating-point operations this worker did. It does not wait at a barrier.
 func (w *Worker) FMAPeak(iterations int) (operations float64) {
 	return w.team.variant.fmaPeak(iterations)
 }
 
-// ReadMemory reads b once, the workers sharing it, and returns a sum of what this worker read. It
-// ends with a barrier.
+// ReadMemory reads b once, shared by the workers, and returns a sum of the part that this worker
+// read. It ends with a barrier.
 func ReadMemory(w *Worker, b []byte) (sum uint64) {
-	const each = 4 << 20 // long enough that its beginning does not count
+	const each = 4 << 20 // so long that its beginning does not matter
 	for i := w.Next() * each; i < len(b); i = w.Next() * each {
 		sum += w.team.variant.readMemory(b[i:min(i+each, len(b))])
 	}
@@ -34,8 +34,8 @@ func fmaPeak(iterations int) float64 {
 	})
 }
 
-// countFMAs returns the operations of some iterations, two for each multiply-add that run has
-// counted: what was not done is not measured.
+// countFMAs returns the number of operations of some iterations: two for each multiply-add that run
+// has counted, so that the result proves that they were done.
 func countFMAs(iterations int, run func(iterations int) float32) (operations float64) {
 	for ; iterations > 0; iterations -= countable {
 		operations += 2 * float64(run(min(iterations, countable)))
@@ -43,11 +43,11 @@ func countFMAs(iterations int, run func(iterations int) float32) (operations flo
 	return operations
 }
 
-// countable is how many iterations float32 counts exactly, whatever the number of chains and lanes:
-// their sum is 384 for each in AVX2, 768 in AVX-512.
+// countable is the number of iterations that float32 counts exactly with any number of chains and
+// lanes: the sum is 384 for each in AVX2, 768 in AVX-512.
 const countable = 1 << 15
 
-// readMemory adds the whole cache lines of b up.
+// readMemory adds up the whole cache lines of b.
 func readMemory(b []byte) uint64 {
 	var sum uint64
 	for ; len(b) >= 64; b = b[64:] {

@@ -1,6 +1,7 @@
 package kernels
 
-// Linear layers on float weights: which blocks of a product each worker takes, and in what order.
+// Linear layers on float weights: which blocks of a product each worker computes, and in which
+// order.
 
 // Linear sets dst [rows, out] to x [rows, in] · m + bias. bias may be nil. It ends with a barrier.
 func Linear(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
@@ -20,7 +21,7 @@ func Linear(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
 	w.Sync()
 }
 
-// setBias starts the chains of one row: at the bias, or at +0.
+// setBias starts the chains of one row from the bias, or from +0.
 func setBias(dst, bias []float32, from int) {
 	if bias == nil {
 		clear(dst)
@@ -29,13 +30,13 @@ func setBias(dst, bias []float32, from int) {
 	copy(dst, bias[from:])
 }
 
-// segment is how many inputs a chain runs over: part of the definition of Linear on [in, out]
+// segment is the number of inputs of a chain: part of the definition of Linear for [in, out]
 // weights. Segment 0 starts from the bias, the others from +0; they are added in order.
 const segment = 256
 
-// linearBatch is more rows than linearStream takes: memory is still nearly the limit, so each worker streams runs of
-// weights, and what is worked on in between, rows of the output and of x, is small and copied to
-// where it does not share lines of the cache.
+// linearBatch is for more rows than linearStream takes. Memory is still nearly the limit, so each
+// worker reads long runs of weights. The rows of the output and of x that it uses are few, and are
+// copied to memory that does not share lines of the cache.
 func linearBatch(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
 	v, groups := w.team.variant, m.In/groupDepth
 	xs := w.floats(scratchRows, rows*groups*groupDepth)
@@ -61,8 +62,8 @@ func linearBatch(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float3
 	}
 }
 
-// chainRows continues the sums of rows by cols outputs from column c on over the inputs k … end of
-// one segment; y's rows lie ldy apart. xs is x, packed; k is a multiple of groupDepth.
+// chainRows continues the sums of rows by cols outputs, from column c on, over the inputs k … end
+// of one segment; y's rows lie ldy apart. xs is x, packed; k is a multiple of groupDepth.
 func (m *Matrix) chainRows(
 	v *variant, y []float32, ldy int, x, xs []float32, rows, k, end, c, cols int,
 ) {
@@ -93,16 +94,17 @@ func (m *Matrix) chain(v *variant, y, x []float32, k, c int) {
 
 const (
 	batchRows   = 96   // rows of linearBatch at most
-	batchFloats = 4608 // of its output in one task: 18 KiB stay in the first-level cache
+	batchFloats = 4608 // of its output in one task: 18 KiB, which stay in the first-level cache
 )
 
 const (
 	dotRun = 2048 // rows of weights of one task: long streams
-	// rows of x that meet each of them: 192 KiB at GPT-2's width, in the second-level cache
+	// rows of x that are multiplied with each run: 192 KiB at GPT-2's width, in the second-level
+	// cache
 	dotRows = 64
 )
 
-// linearDot is [out, in] weights.
+// linearDot computes Linear for [out, in] weights.
 func linearDot(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
 	v := w.team.variant
 	each := w.share(m.Out, 12, dotRun)

@@ -1,21 +1,23 @@
 package kernels
 
 // Linear layers on float weights for one row, or a few: reading the weights takes all the time. A
-// processor reads fastest where each worker has a few long streams, so the workers share the inputs,
-// whole rows of weights, and not the columns: half of a short row is no stream.
+// processor reads fastest if each worker reads a few long streams. So the workers share the inputs,
+// which are whole rows of weights, and not the columns: a part of a short row is not a long stream.
 
 import "sync/atomic"
 
 const (
-	streamRows = 4 // rows of linearStream at most: beyond, the sums leave the first caches
-	// bytes of a row of weights from which on several rows of one segment are as many streams
+	streamRows = 4 // rows of linearStream at most: with more, the sums leave the first caches
+	// bytes of a row of weights from which on several rows of one segment read as well as several
+	// segments
 	wideRow = 4096
 )
 
-// streams is what the workers share in a linearStream. All of it is zero between two.
+// streams is what the workers share in a linearStream. All of it is zero between two calls.
 type streams struct {
-	passed []mark // for each range of inputs: the segment that it shares with the next is passed on
-	done   []mark // for each run of columns: how many ranges but the last are done
+	// for each range of inputs: its part of the segment that it shares with the next range is done
+	passed []mark
+	done   []mark // for each run of columns: how many ranges, without the last, are done
 	sums   sharedFloats
 }
 
@@ -32,20 +34,20 @@ func (s *streams) reset() {
 	}
 }
 
-// A stream is one task: the inputs from … to of a run of columns, for all rows. The chain of a
-// segment that two ranges share is passed on from the first to the second, with what it holds.
+// A stream is one task: the inputs from … to of a run of columns, for all rows. If two ranges share
+// a segment, the second one continues the chain with the sums of the first.
 type stream struct {
 	w         *Worker
 	m         *Matrix
 	x         []float32 // [rows, In]
-	packed    []float32 // x as chainRows reads it, where there are several rows
+	packed    []float32 // x in chainRows's order, if there are several rows
 	rows      int
 	sums      []float32 // [segments, rows, Out]
 	bias      []float32
 	col, cols int // the run
 }
 
-// linearStream splits the product. It leaves the last barrier to its caller.
+// linearStream computes the product for few rows. Its caller must wait at the last barrier.
 func linearStream(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
 	shared, ranges := &w.team.streams, w.ranges(m.In)
 	each := w.share(m.Out*ranges, 2*panelCols, m.Out*ranges) // a task for each worker
@@ -57,10 +59,11 @@ func linearStream(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float
 		w.team.variant.packGroups(s.packed, x, m.In, rows, m.In/groupDepth)
 	}
 	for t := w.Next(); t < runs*ranges; t = w.Next() {
-		r, run := t%ranges, t/ranges // a range waits for the one before it, which is taken by now
+		// a range waits for the one before it, which another worker has already begun
+		r, run := t%ranges, t/ranges
 		s.col, s.cols = run*each, min(each, m.Out-run*each)
 		s.run(rangeStart(m.In, r, ranges), rangeStart(m.In, r+1, ranges), t)
-		first := 1 // the first segment that segment 0 does not have in it
+		first := 1 // the first segment that is not already part of segment 0
 		if ranges > 1 {
 			first = rangeStart(m.In, 1, ranges) / segment
 		}
@@ -71,7 +74,7 @@ func linearStream(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float
 			done.Store(0)
 			s.fold(first, (m.In+segment-1)/segment)
 			s.copy(dst)
-		case r == 0: // what it adds up, the last range need not fetch from this processor
+		case r == 0: // the last range, which adds it up, need not fetch it from this processor
 			s.fold(1, first)
 			fallthrough
 		default:
@@ -80,7 +83,7 @@ func linearStream(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float
 	}
 }
 
-// await waits until other workers have told that a word is want.
+// await waits until other workers have set a word to want.
 func (s *stream) await(word *atomic.Uint32, want uint32) {
 	for n := word.Load(); n != want; {
 		next := s.w.team.await(word, n)
@@ -91,8 +94,8 @@ func (s *stream) await(word *atomic.Uint32, want uint32) {
 	}
 }
 
-// ranges returns how many parts the inputs have: a divisor of the workers, so that these have as
-// many tasks each, and of at least a segment each.
+// ranges returns the number of parts of the inputs: a divisor of the number of workers, so that all
+// have the same number of tasks. Each part has at least one segment.
 func (w *Worker) ranges(in int) int {
 	n := max(1, min(w.Size(), in/segment))
 	for w.Size()%n != 0 {
@@ -109,8 +112,9 @@ func rangeStart(in, r, ranges int) int {
 	return in * r / ranges &^ 7
 }
 
-// run computes the inputs from … to: first the segment that the next range goes on with, then
-// what is its own, and at last the segment that the range before has begun. task numbers the task.
+// run computes the inputs from … to: first the segment that the next range continues, then the
+// segments of its own, and last the segment that the previous range has begun. task is the number
+// of the task.
 func (s *stream) run(from, to, task int) {
 	passed, last := s.w.team.streams.passed, to
 	if to < s.m.In && to%segment != 0 {
@@ -128,7 +132,7 @@ func (s *stream) run(from, to, task int) {
 	}
 }
 
-// whole computes the segments from … to: side by side where the rows of weights are short.
+// whole computes the segments from … to, several at a time if the rows of weights are short.
 func (s *stream) whole(from, to int) {
 	count := max(0, to-from) / segment
 	if s.rows == 1 && count > 1 && s.m.Out*s.m.weightBytes() < wideRow {
@@ -142,7 +146,7 @@ func (s *stream) whole(from, to int) {
 	}
 }
 
-// begin sets the sums of some segments to what they start from.
+// begin sets the sums of some segments to their initial values.
 func (s *stream) begin(first, segments int) {
 	for i := first * s.rows; i < (first+segments)*s.rows; i++ {
 		bias := s.bias

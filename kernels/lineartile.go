@@ -1,6 +1,7 @@
 package kernels
 
-// Linear layers on many rows: packed rows meet blocks of packed weights in the register tile.
+// Linear layers for many rows: packed rows are multiplied with blocks of packed weights in the
+// register tile.
 
 import (
 	"sync/atomic"
@@ -9,17 +10,17 @@ import (
 
 const (
 	// A block of weights, a segment by tileWidth outputs, stays in the second-level cache while all
-	// rows pass; a tile of rows stays in the first while it meets the block.
+	// rows are multiplied with it; a tile of rows stays in the first-level cache meanwhile.
 	tileWidth = 192
 	taskCols  = 1536 // outputs of a task at most
 	taskRows  = 768  // rows that are packed together
 )
 
-// linearTile is many rows. It leaves the last barrier to its caller.
+// linearTile computes the product for many rows. Its caller must wait at the last barrier.
 func linearTile(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
 	for from := 0; from < rows; from += taskRows {
 		if from > 0 {
-			w.Sync() // nobody reads the packed rows before these any more
+			w.Sync() // until here workers read the packed rows before these
 		}
 		p := tileProduct{v: w.team.variant, m: m, dst: dst[from*m.Out:], x: x[from*m.In:],
 			bias: bias, rows: min(taskRows, rows-from)}
@@ -34,11 +35,11 @@ func linearTile(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32
 	}
 }
 
-// sharedFloats is memory that all workers share in the course of one operation.
+// sharedFloats is memory that all workers share during one operation.
 type sharedFloats struct{ memory atomic.Pointer[[]float32] }
 
-// get returns n floats. Each worker asks for the same number, and none asks for the next before all
-// have passed this operation's last barrier.
+// get returns n floats. All workers ask for the same number, and none asks again before all have
+// passed the last barrier of this operation.
 func (s *sharedFloats) get(n int) []float32 {
 	for {
 		old := s.memory.Load()
@@ -50,21 +51,21 @@ func (s *sharedFloats) get(n int) []float32 {
 	}
 }
 
-// A tileProduct is some rows by all outputs.
+// A tileProduct is the product of some rows with all outputs.
 type tileProduct struct {
 	v            *variant
 	m            *Matrix
 	dst, x, bias []float32
 	rows         int
-	// the rows as the tile reads them: segment after segment, tileRows after tileRows; nil where it
+	// the rows in the tile's order: segment after segment, tileRows after tileRows; nil if the tile
 	// reads them in place
 	packed []float32
 }
 
-// packedRows returns how many rows there is room for in packed, whole tiles.
+// packedRows returns the number of rows that packed has room for, in whole tiles.
 func (p *tileProduct) packedRows() int { return (p.rows + tileRows - 1) / tileRows * tileRows }
 
-// packRows packs the rows from row first on that go into one tile.
+// packRows packs the rows of one tile, from row first on.
 func (p *tileProduct) packRows(first int) {
 	in := p.m.In
 	for k := 0; k < in; k += segment {
@@ -74,7 +75,7 @@ func (p *tileProduct) packRows(first int) {
 	}
 }
 
-// share takes tasks, each of them some rows by some outputs, until there are none.
+// share computes tasks, each of them some rows by some outputs, until there are none.
 func (p *tileProduct) share(w *Worker) {
 	width, down := w.tileTasks(p.m.Out, p.rows)
 	across := (p.m.Out + width - 1) / width
@@ -89,9 +90,11 @@ func (p *tileProduct) share(w *Worker) {
 	}
 }
 
-// tileTasks returns how many columns a task of linearTile has, and how many tasks the rows give.
+// tileTasks returns the number of columns of a task of linearTile, and the number of tasks for the
+// rows.
 func (w *Worker) tileTasks(out, rows int) (width, rowTasks int) {
-	const leastWidth, leastRows = tileWidth / 4, 4 * tileRows // below: more packing than work
+	// for smaller tasks, packing would take most of the time
+	const leastWidth, leastRows = tileWidth / 4, 4 * tileRows
 	width = max(tileWidth, w.share(out, panelCols, taskCols))
 	for ; ; width /= 2 {
 		colTasks := (out + width - 1) / width
@@ -108,7 +111,7 @@ func (w *Worker) tileTasks(out, rows int) (width, rowTasks int) {
 // A tileTask is rows from … to by outputs left … right.
 type tileTask struct {
 	*tileProduct
-	room                  []float32 // for one block of weights
+	room                  []float32 // memory for one block of weights
 	from, to, left, right int
 }
 
@@ -153,7 +156,7 @@ func (t *tileTask) block(k, col, last int) tileBlock {
 }
 
 // after returns the next block: of the same segment, or the first of the next one. After the last
-// there is one without panels.
+// block it returns one without panels.
 func (t *tileTask) after(b tileBlock, last int) tileBlock {
 	if b.col+tileWidth < last {
 		return t.block(b.k, b.col+tileWidth, last)
@@ -164,7 +167,7 @@ func (t *tileTask) after(b tileBlock, last int) tileBlock {
 	return tileBlock{}
 }
 
-// pack copies the weights of a block to the room.
+// pack copies the weights of a block to t.room.
 func (t *tileTask) pack(b tileBlock) {
 	at := b.k*t.m.Out + b.col
 	if t.m.Format == F32 {
@@ -198,11 +201,12 @@ func (t *tileTask) multiply(b, next tileBlock) {
 	}
 }
 
-// aheadRows is how many rows of weights tileAhead asks for, if a tile is a segment deep.
+// aheadRows is the number of rows of weights that tileAhead prefetches, if a tile is a segment
+// deep.
 const aheadRows = 4
 
-// ahead is memory that the caches are asked for while something else is worked on: where it begins,
-// and the bytes of a row and of two panels of it.
+// ahead is memory that is prefetched during other work: its beginning, and the bytes of a row and
+// of two panels.
 type ahead struct {
 	at        unsafe.Pointer
 	row, pair int

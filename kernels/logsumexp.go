@@ -1,7 +1,7 @@
 package kernels
 
-// Exponential and logarithm in float64, and the sum of a softmax. Package math has assembly for
-// these on some machines, and its last bit may differ there; these are the same everywhere.
+// Exponential and logarithm in float64, and the sum of a softmax. On some machines package math has
+// assembly for these, whose last bit may differ; these are the same on all machines.
 
 import "math"
 
@@ -28,8 +28,8 @@ func logSumExp(x []float32) float64 {
 }
 
 const (
-	exp64Max = 709.782712893384   // exp is +Inf above
-	exp64Min = -708.3964185322641 // exp is 0 below: results are never subnormal
+	exp64Max = 709.782712893384   // exp is +Inf for greater x
+	exp64Min = -708.3964185322641 // exp is 0 for smaller x: results are never subnormal
 	ln2Hi64  = 0.6931471803691238 // ln 2 in 33 bits
 	ln2Lo64  = 1.9082149292705877e-10
 	round64  = 6755399441055744.0 // 1.5·2⁵²
@@ -105,7 +105,7 @@ func Log64(x float64) float64 {
 	for k := 21; k >= 3; k -= 2 {
 		q = math.FMA(q, z, float64(1/float64(k)))
 	}
-	// 2s = f − s·f, so ln m = f − s·(f − 2·z·q): the error of the division is damped by s.
+	// 2s = f − s·f, so ln m = f − s·(f − 2·z·q): the factor s reduces the error of the division.
 	low := math.FMA(-s, math.FMA(float64(-2*z), q, f), float64(float64(n)*ln2Lo64))
 	return float64(float64(float64(n)*ln2Hi64) + float64(f+low))
 }

@@ -1,6 +1,7 @@
 package kernels
 
-// What a conversion loses: infinities of F16 and BF16, and weights that become zeros.
+// What a conversion loses: numbers that become infinities in F16 and BF16, and weights that become
+// zeros.
 
 import (
 	"encoding/binary"
@@ -9,8 +10,8 @@ import (
 	"slices"
 )
 
-// ConvertChecked is Convert with an error where F16 or BF16 makes an infinity of a finite number, and
-// where numbers that are not all zero become zeros, all of them. It tells how many do.
+// ConvertChecked is Convert with errors: F16 or BF16 would make an infinity of a finite number, or
+// all numbers would become zeros and some were not. It returns how many numbers become zeros.
 func ConvertChecked(t *Team, f Format, src *Matrix) (Matrix, Zeroed, error) {
 	m, found := convert(t, f, src)
 	zeroed := Zeroed{Weights: found.lost, Of: src.In*src.Out - (found.zeros - found.lost),
@@ -34,15 +35,17 @@ func ConvertChecked(t *Team, f Format, src *Matrix) (Matrix, Zeroed, error) {
 	return m, zeroed, nil
 }
 
-// Zeroed counts the weights that are not zero and that a conversion has made zeros of.
+// Zeroed counts the weights that are not zero and that a conversion makes zeros.
 type Zeroed struct {
-	Weights int // by F16 and BF16 alone: that Q8 and Q4 round single ones of a block is how they work
-	Of      int // those that were not zero
-	Blocks  int // of 32 consecutive inputs of one output, not all zero, that have become zeros
-	Rows    int // of the matrix as it is stored, likewise, by F16 and BF16
+	// in F16 and BF16 only: rounding single weights of a block to zero is normal in Q8 and Q4
+	Weights int
+	Of      int // the number of weights that were not zero
+	Blocks  int // blocks of 32 consecutive inputs of one output that become all zeros and were not
+	// rows of the stored matrix that become all zeros and were not, in F16 and BF16 only
+	Rows int
 }
 
-// tooLarge is the error of the first number of src that m has as an infinity, if there is one.
+// tooLarge returns an error for the first number of src that is an infinity in m, or nil.
 func tooLarge(t *Team, m, src *Matrix) error {
 	infinity, numbers := m.infinity(), Convert(t, F32, src).F32
 	for i, half := range m.F16 {
@@ -54,7 +57,7 @@ func tooLarge(t *Team, m, src *Matrix) error {
 	return nil
 }
 
-// zeroRows counts the rows of m that are zeros where those of src are not.
+// zeroRows counts the rows of m that are all zeros while those of src are not.
 func zeroRows(m, src *Matrix) (n int) {
 	columns := src.columns()
 	for at := 0; at < len(m.F16); at += columns {
@@ -72,13 +75,13 @@ func zeroRows(m, src *Matrix) (n int) {
 func isNumber(half uint16) bool { return half&0x7fff != 0 }
 func notZero(x float32) bool    { return x != 0 }
 
-// findings are what a conversion has found out about its result.
+// findings are the results of checks during a conversion.
 type findings struct {
 	infinite bool // F16 or BF16 has infinities
 	nonzero  bool // Q8, Q4, F16 or BF16 has a number that is not zero
 	zeros    int  // in F16 or BF16
-	lost     int  // of those, that were not zero
-	blocks   int  // of 32 inputs of one output, that were not zero and are
+	lost     int  // of those, the ones that were not zero
+	blocks   int  // of 32 inputs of one output, that become zeros and were not
 }
 
 func (f *findings) add(g *findings) {
@@ -86,7 +89,8 @@ func (f *findings) add(g *findings) {
 	f.zeros, f.lost, f.blocks = f.zeros+g.zeros, f.lost+g.lost, f.blocks+g.blocks
 }
 
-// findZeros counts the zeros of tile (o, b) in F16 or BF16, and those of them that were not.
+// findZeros counts the zeros of tile (o, b) in F16 or BF16, and those of them that were not zeros
+// before.
 func (m *Matrix) findZeros(values *tileValues, o, b int, found *findings) {
 	start, in, out, ins, outs := m.span(o, b)
 	for j := range outs {
@@ -107,12 +111,13 @@ func (m *Matrix) findZeros(values *tileValues, o, b int, found *findings) {
 	}
 }
 
-// findBlocks counts the blocks of tile (o, b) in Q8 or Q4 that are zeros and were not: those whose
-// scale is 0.
+// findBlocks counts the blocks of tile (o, b) in Q8 or Q4 that are zeros and were not: their scale
+// is 0.
 func (m *Matrix) findBlocks(values *tileValues, o, b int, found *findings) {
 	scales := m.tile(o, b)
 	scales = scales[len(scales)-2*quantCols:]
-	var zero uint64 // the highest bits of its halves say whether the scales are: not wrong for none
+	// the highest bits of its halves show whether a scale is 0; they are never wrong if none is
+	var zero uint64
 	for i := 0; i < len(scales); i += 8 {
 		four := binary.LittleEndian.Uint64(scales[i:])
 		zero |= (four - 0x1_0001_0001_0001) &^ four

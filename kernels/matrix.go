@@ -35,23 +35,23 @@ const (
 	OutIn
 )
 
-// A Matrix is the weights of a linear layer: a view, never written. One of the slices is set, by
-// Format.
+// A Matrix is the weights of a linear layer: a view, which is never written. Format says which of
+// the slices is set.
 type Matrix struct {
 	Format  Format
 	Layout  Layout
 	In, Out int
 	F32     []float32 // F32, [in, out] or [out, in]
-	F16     []uint16  // the bits of F16 or BF16, likewise
-	Blocks  []byte    // Q8, Q4: the layout of quant.go, whatever Layout says
+	F16     []uint16  // the bits of F16 or BF16, in the same order
+	Blocks  []byte    // Q8, Q4: in the layout of quant.go, for either Layout
 }
 
-// Bytes returns the size of the weights: what a decoding step must read.
+// Bytes returns the number of bytes of the weights, which a decoding step must read.
 func (m *Matrix) Bytes() int64 {
 	return int64(len(m.F32))*4 + int64(len(m.F16))*2 + int64(len(m.Blocks))
 }
 
-// weightBytes is the size of one weight in F32, F16 or BF16.
+// weightBytes returns the size of one weight in F32, F16 or BF16.
 func (m *Matrix) weightBytes() int {
 	if m.Format == F32 {
 		return 4
@@ -59,8 +59,8 @@ func (m *Matrix) weightBytes() int {
 	return 2
 }
 
-// Row sets dst to the weights of output i, dst[k] being those of input k: a token's embedding, when
-// m is wte. The layout must be OutIn, or the format Q8 or Q4.
+// Row sets dst to the weights of output i; dst[k] is that of input k. If m is wte, this is a
+// token's embedding. The layout must be OutIn, or the format Q8 or Q4.
 func (m *Matrix) Row(dst []float32, i int) {
 	switch m.Format {
 	case F32:
@@ -74,7 +74,7 @@ func (m *Matrix) Row(dst []float32, i int) {
 
 func (m *Matrix) bf16() bool { return m.Format == BF16 }
 
-// check panics with the sizes where a caller's slices do not fit.
+// check panics with the sizes if a caller's slices do not have them.
 func (m *Matrix) check(dst, x []float32, rows int, bias []float32) {
 	if len(x) < rows*m.In || len(dst) < rows*m.Out || bias != nil && len(bias) != m.Out {
 		panic(fmt.Sprintf("kernels: Linear [%d,%d] on %d rows: x has %d numbers, dst %d, bias %d",

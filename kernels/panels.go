@@ -1,19 +1,18 @@
 package kernels
 
-// Products with matrices that lie in panels of 16 columns, for one worker by itself: what attention
-// is made of.
+// Products with matrices in panels of 16 columns, computed by one worker: the parts of attention.
 
-// Panels is a matrix [K, Cols] whose columns are taken 16 at a time. With LD = 0 each panel lies in
-// one run, [⌈Cols/16⌉, K, 16], the last one being as narrow as Cols leaves it, so that the matrix
-// takes K·Cols floats: it is packed. Else it is row-major, rows LD apart.
+// Panels is a matrix [K, Cols] in panels of 16 columns. If LD is 0 it is packed: each panel is
+// contiguous, [⌈Cols/16⌉, K, 16], and the last one is as narrow as the remaining columns, so that
+// the matrix takes K·Cols floats. Otherwise it is row-major, with rows LD apart.
 type Panels struct {
 	Data    []float32
 	K, Cols int
 	LD      int
 }
 
-// panel returns the panel that begins at column j, from row k on, how far apart its rows lie, and
-// how many columns it has.
+// panel returns the data of the panel that begins at column j, from row k on, the distance of its
+// rows, and the number of its columns.
 func (p *Panels) panel(j, k int) (data []float32, ld, cols int) {
 	cols = min(panelCols, p.Cols-j)
 	if p.LD != 0 {
@@ -23,8 +22,8 @@ func (p *Panels) panel(j, k int) (data []float32, ld, cols int) {
 	return p.Data[at:], cols, cols
 }
 
-// packedPanel returns where row k of the panel lies that begins at column j of a packed matrix
-// [rows, cols], and how many columns the panel has, which is how far apart its rows lie.
+// packedPanel returns the index of row k of the panel that begins at column j, in a packed matrix
+// [rows, cols], and the number of the panel's columns, which is also the distance of its rows.
 func packedPanel(rows, cols, j, k int) (at, width int) {
 	width = min(panelCols, cols-j)
 	return j*rows + k*width, width
@@ -63,26 +62,27 @@ func (v *variant) multiply(
 	}
 }
 
-// Dot returns the product of two vectors of one length: lanes (see the package comment). No
-// barrier.
+// Dot returns the product of two vectors of equal length: lanes (see the package comment). It does
+// not wait at a barrier.
 func (w *Worker) Dot(x, y []float32) float32 {
 	dst := w.floats(scratchState, 1)
 	w.team.variant.dot(dst, 1, x, len(x), y, len(y), 1, 1, len(x))
 	return dst[0]
 }
 
-// Plus adds x to dst, and Times multiplies x by a number. No barrier.
+// Plus adds x to dst, and Times multiplies x by a number. They do not wait at a barrier.
 func (w *Worker) Plus(dst, x []float32)         { w.team.variant.add(dst, x) }
 func (w *Worker) Times(x []float32, by float32) { w.team.variant.scale(x, by) }
 
-// ELU1 sets dst to elu(x) + 1: x + 1 above 0, exp(x) below; +Inf gives NaN. No barrier.
+// ELU1 sets dst to elu(x) + 1: x + 1 above 0, exp(x) below; +Inf gives NaN. It does not wait at a
+// barrier.
 func (w *Worker) ELU1(dst, x []float32) {
 	v, positive := w.team.variant, w.floats(scratchScores, len(x))
 	copy(positive, x)
 	v.activate(positive, ReLU)
 	copy(dst, x)
 	v.scale(positive, -1)
-	v.add(dst, positive) // x below 0, else 0
+	v.add(dst, positive) // x if it is below 0, else 0
 	v.scale(positive, -1)
 	v.expShift(dst[:len(x)], 0)
 	v.add(dst, positive)
@@ -103,7 +103,7 @@ func (p *Panels) PackRows(k int, src []float32, ld, n int) {
 }
 
 // PackColumns copies the n rows of src, K long and ld apart, to columns j, j+1, … of packed panels:
-// the keys of a block.
+// src holds the keys of a block.
 func (p *Panels) PackColumns(j int, src []float32, ld, n int) {
 	for i := 0; i < n; {
 		in := (j + i) % panelCols

@@ -1,29 +1,30 @@
 package kernels
 
-// The integer formats Q8 and Q4: what the bytes mean. The same bytes lie in memory and in files.
+// The integer formats Q8 and Q4: the meaning of the bytes, which is the same in memory and in
+// files.
 //
 // Weights are integers with one scale for each block of 32 consecutive inputs of one output: weight
-// = integer · scale. Blocks are stored by tiles of 16 outputs × 32 inputs. The tiles of outputs
+// = integer · scale. Blocks are stored in tiles of 16 outputs × 32 inputs. The tiles of outputs
 // 0–15 come first, in the order of their inputs, then those of outputs 16–31, and so on, with
-// nothing between them. Where In is no multiple of 32, or Out none of 16, the last tiles are filled
-// up with weights that are zero. So there are ⌈Out/16⌉ · ⌈In/32⌉ tiles, and tile o·⌈In/32⌉ + b
-// holds outputs 16o … 16o+15 and inputs 32b … 32b+31.
+// nothing between them. If In is no multiple of 32, or Out none of 16, the last tiles are filled
+// with weights that are zero. So there are ⌈Out/16⌉ · ⌈In/32⌉ tiles, and tile o·⌈In/32⌉ + b holds
+// outputs 16o … 16o+15 and inputs 32b … 32b+31.
 //
 // A Q8 tile is 544 bytes. With j the output and k the input within the tile:
 //
 //	byte 32·⌊k/2⌋ + 2j + k mod 2    the integer of (j, k), int8, −127 … 127
 //	bytes 512+2j and 513+2j         the scale of output j, bfloat16, little-endian
 //
-// A Q4 tile is 288 bytes. The integer is four bits, 0 … 15, less 8. A byte holds those of two
+// A Q4 tile is 288 bytes. The integer is four bits, 0 … 15, minus 8. A byte holds those of two
 // outputs:
 //
 //	byte 32·⌊k/4⌋ + 4·(j mod 8) + 2·(k mod 2) + ⌊(k mod 4)/2⌋    (j, k): the low four bits where j < 8, else the high four
 //	bytes 256+2j and 257+2j                                      the scale of output j, bfloat16, little-endian
 //
-// A scale is bfloat16, not binary16, for its range: it has float32's exponent, so that weights of
-// any size keep their precision. A Q4 scale may be negative, so that −8, the farthest of −8 … 7,
-// can be on either side. A NaN for a scale says that a weight of the block was NaN or infinite: the
-// whole block reads as NaN, and so does every output that it is part of.
+// A scale is bfloat16, not binary16, because of its range: it has float32's exponent, so that
+// weights of any size keep their precision. A Q4 scale may be negative, so that −8, the farthest of
+// −8 … 7 from 0, can be used on either side. A NaN as scale means that a weight of the block was
+// NaN or infinite: the whole block reads as NaN, and so does every output that uses it.
 
 import (
 	"encoding/binary"
@@ -49,11 +50,11 @@ func (f Format) tileBytes() int {
 	return q4Tile
 }
 
-// blocksOf returns how many blocks n inputs take.
+// blocksOf returns the number of blocks for n inputs.
 func blocksOf(n int) int { return int((uint(n) + quantBlock - 1) / quantBlock) }
 
-// QuantBytes returns the number of bytes of [in, out] weights in Q8 or Q4: −1 for another format, a
-// negative size, or a number that no int holds.
+// QuantBytes returns the number of bytes of [in, out] weights in Q8 or Q4, or −1 for another
+// format, a negative size, or a number that does not fit an int.
 func QuantBytes(f Format, in, out int) int {
 	if f != Q8 && f != Q4 || in < 0 || out < 0 {
 		return -1
@@ -66,9 +67,9 @@ func QuantBytes(f Format, in, out int) int {
 	return int(size)
 }
 
-// QuantMatrix makes a matrix of stored blocks, in place: any alignment will do. It fails where
-// their number is not [QuantBytes]. Any bytes at all are numbers, so there is nothing else to
-// check.
+// QuantMatrix returns a matrix of stored blocks, which it uses in place; any alignment is allowed.
+// It returns an error if their number is not [QuantBytes]. Any bytes are valid numbers, so nothing
+// else is checked.
 func QuantMatrix(f Format, in, out int, blocks []byte) (Matrix, error) {
 	if want := QuantBytes(f, in, out); want < 0 || len(blocks) != want {
 		return Matrix{}, fmt.Errorf("%v [%d %d]: %d bytes, want %d", f, in, out, len(blocks), want)

@@ -2,8 +2,8 @@
 
 package kernels
 
-// The leaf operations on integers in AVX-512 assembly (F, BW, DQ, VL, VNNI). Each stub is
-// documented by the Go function that it equals bit for bit.
+// The leaf operations on integers in AVX-512 assembly (F, BW, DQ, VL, VNNI). The documentation of
+// each stub is the Go function that it equals bit for bit.
 
 // setQuantAVX512 replaces leaves of v.
 func setQuantAVX512(v *variant) {
@@ -21,7 +21,7 @@ func quantOne8AVX512(y []float32, q []int16, starts []int32, w []byte, ldw, bloc
 //go:noescape
 func quantOne4AVX512(y []float32, q []int16, starts []int32, w []byte, ldw, blocks, tiles int)
 
-const quantOneBlocks = 128 // for which quantOne4AVX512 has room
+const quantOneBlocks = 128 // quantOne4AVX512 has room for that many
 
 func quantOne4Fast512(
 	y []float32, q []int16, starts []int32, w []byte, ldw, blocks, tiles int,

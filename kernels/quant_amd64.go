@@ -2,8 +2,8 @@
 
 package kernels
 
-// The leaf operations on integers in AVX2 assembly. Each stub is documented by the Go function that
-// it equals bit for bit.
+// The leaf operations on integers in AVX2 assembly. The documentation of each stub is the Go
+// function that it equals bit for bit.
 
 import "math"
 

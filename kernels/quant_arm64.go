@@ -2,8 +2,8 @@
 
 package kernels
 
-// The leaf operations on integers in NEON assembly. Each stub is documented by the Go function that
-// it equals bit for bit.
+// The leaf operations on integers in NEON assembly. The documentation of each stub is the Go
+// function that it equals bit for bit.
 
 import "math"
 
@@ -19,7 +19,8 @@ func quantTile8NEON(y []float32, ldy int, q []int16, starts []int32, ldq int, w 
 func quantTile4NEON(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
 	blocks, tiles int)
 
-// quantTile8Fast and quantTile4Fast begin the sums where the assembly only continues them.
+// quantTile8Fast and quantTile4Fast set the sums to zero first, because the assembly only continues
+// sums.
 func quantTile8Fast(
 	y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks,
 	tiles int, add bool,

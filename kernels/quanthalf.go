@@ -4,9 +4,9 @@ package kernels
 
 import "math"
 
-// Half rounds f to IEEE 754 binary16, to nearest, ties to even. What is too large becomes an
-// infinity, what is too small a zero, each with f's sign; a NaN becomes a quiet NaN that keeps the
-// top of its payload, as VCVTPS2PH does.
+// Half rounds f to IEEE 754 binary16, to nearest, ties to even. A number that is too large becomes
+// an infinity, one that is too small a zero, each with f's sign. A NaN becomes a quiet NaN with the
+// top of its payload, as in VCVTPS2PH.
 func Half(f float32) uint16 {
 	bits := math.Float32bits(f)
 	sign := uint16(bits >> 16 & 0x8000)

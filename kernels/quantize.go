@@ -8,16 +8,16 @@ import (
 	"sync"
 )
 
-// Convert returns src in format f: the same bits whatever the team. Sizes, and where there is one
-// the layout, stay. F16 and BF16 are rounded to nearest even; of Q8 and Q4, encode8 and encode4 say
-// how. The result is src itself where that is its format. It calls [Team.Run], so it must not be
-// called within.
+// Convert returns src in format f: the same bits with any team. The sizes and the layout, if there
+// is one, do not change. F16 and BF16 are rounded to nearest even; for Q8 and Q4 see encode8 and
+// encode4. The result is src itself if it has the format. Convert calls [Team.Run], so it must not
+// be called inside Run.
 func Convert(t *Team, f Format, src *Matrix) Matrix {
 	m, _ := convert(t, f, src)
 	return m
 }
 
-// columns is the length of a row as it is stored.
+// columns returns the length of a stored row.
 func (m *Matrix) columns() int {
 	if m.Layout == OutIn {
 		return m.In
@@ -25,7 +25,7 @@ func (m *Matrix) columns() int {
 	return m.Out
 }
 
-// convert is Convert, and tells of its result.
+// convert is Convert, and also returns findings about the result.
 func convert(t *Team, f Format, src *Matrix) (dst Matrix, found findings) {
 	dst = Matrix{Format: f, Layout: src.Layout, In: src.In, Out: src.Out}
 	switch {
@@ -65,8 +65,9 @@ func (m *Matrix) tile(o, b int) []byte {
 	return m.Blocks[(o*blocksOf(m.In)+b)*size:][:size]
 }
 
-// span returns where tile (o, b) of a float matrix lies: at start, the next input and the next
-// output so many numbers further on, and how many of each there are.
+// span returns the position of tile (o, b) in a float matrix: start is the index of its first
+// number, in and out are the distances to the next input and to the next output, ins and outs their
+// numbers.
 func (m *Matrix) span(o, b int) (start, in, out, ins, outs int) {
 	in, out = m.Out, 1
 	if m.Layout == OutIn {
@@ -102,7 +103,7 @@ func (m *Matrix) readTile(values *tileValues, o, b int) {
 	}
 }
 
-// writeTile sets tile (o, b) to values, and tells of the result.
+// writeTile sets tile (o, b) to values, and records findings about the result.
 func (m *Matrix) writeTile(v *variant, values *tileValues, o, b int, found *findings) {
 	switch m.Format {
 	case Q8:
@@ -123,7 +124,7 @@ func (m *Matrix) writeTile(v *variant, values *tileValues, o, b int, found *find
 		}
 		return
 	}
-	var zero, infinite uint16 // their highest bits say whether a number is
+	var zero, infinite uint16 // their highest bits show whether a number is zero, or infinite
 	to, bf16, over := m.F16, m.bf16(), 0x8000-m.infinity()
 	for k := range ins {
 		at := start + k*in
@@ -148,7 +149,7 @@ func (m *Matrix) writeTile(v *variant, values *tileValues, o, b int, found *find
 	}
 }
 
-// infinity is the infinity of F16 or BF16.
+// infinity returns the bits of the infinity of F16 or BF16.
 func (m *Matrix) infinity() uint16 {
 	if m.bf16() {
 		return bfloatInfinity
@@ -172,8 +173,8 @@ func encode8(tile []byte, values *tileValues) {
 }
 
 // encode4 makes a Q4 tile. For each of fourBits there is a scale, the bfloat16 nearest to the peak
-// divided by it, and the integers nearest to w/scale, ties to even, within −8 … 7. The first with
-// the least sum of squared errors is taken.
+// divided by it, and the integers nearest to w/scale, ties to even, within −8 … 7. It takes the
+// first one with the least sum of squared errors.
 func encode4(v *variant, tile []byte, values *tileValues) {
 	var peaks, errors, least, inverses [quantCols]float32
 	var scales, best [quantCols]uint16
@@ -188,7 +189,7 @@ func encode4(v *variant, tile []byte, values *tileValues) {
 		}
 		v.errors4(&errors, values, &inverses)
 		for j, peak := range peaks {
-			// the error in units of the peak overflows for no scale
+			// in units of the peak, the error overflows for no scale
 			unit := float32(widen(scales[j], true) / peak)
 			if e := float32(errors[j] * float32(unit*unit)); i == 0 || e < least[j] {
 				best[j], least[j] = scales[j], e
@@ -206,8 +207,8 @@ func encode4(v *variant, tile []byte, values *tileValues) {
 	}
 }
 
-// fourBits are the integers, of either sign, that encode4 tries for the weight of greatest
-// magnitude. From 8 on that weight is cut off: the others gain more.
+// fourBits are the numbers, for either sign, that encode4 tries as the integer of the weight of
+// greatest magnitude. From 8 on that weight is clipped: the other weights become more precise.
 var fourBits = [...]float32{-8, -7.5, -8.5, -9, -9.5, -7, -10, -10.5, -11, -6.5, -11.5, -12}
 
 // errors4 sets errors[j] to Σ (x − n)², in the order of the inputs, where x = w·inverses[j] for the
@@ -223,8 +224,8 @@ func errors4(errors *[quantCols]float32, values *tileValues, inverses *[quantCol
 	}
 }
 
-// blockPeak returns output j's weight of greatest magnitude, the first of several: NaN where one is
-// NaN or infinite, and 0 where none is at least leastWeight.
+// blockPeak returns output j's weight of greatest magnitude, the first of several. It returns NaN
+// if a weight is NaN or infinite, and 0 if none is at least leastWeight.
 func blockPeak(values *tileValues, j int) float32 {
 	var peak float32
 	var most uint32
@@ -242,9 +243,10 @@ func blockPeak(values *tileValues, j int) float32 {
 	return peak
 }
 
-const leastWeight = (127 - 80) << 23 // the bits of 2⁻⁸⁰: from there on a scale's inverse is finite
+// the bits of 2⁻⁸⁰: from it on the inverse of a scale is finite
+const leastWeight = (127 - 80) << 23
 
-// blockScale returns the scale that gives peak the integer d.
+// blockScale returns the scale with which peak is the integer d.
 func blockScale(peak, d float32) uint16 {
 	switch {
 	case peak != peak:
@@ -265,12 +267,12 @@ func blockInverse(scale uint16) float32 {
 }
 
 // nearest returns v·inverse, which is below 2²² in magnitude, rounded to an integer, ties to even,
-// and cut off at least and most. It is 0 where inverse is 0, whatever v.
+// and clipped to least and most. It is 0 if inverse is 0, for any v.
 func nearest(v, inverse float32, least, most int32) int32 {
 	if inverse == 0 {
 		return 0
 	}
-	const shift = 0x1.8p23 // a sum near it has no bits for a fraction
+	const shift = 0x1.8p23 // a sum near it has no fractional bits
 	n := int32(math.Float32bits(float32(float32(v*inverse)+shift)) - math.Float32bits(shift))
 	return min(max(n, least), most)
 }

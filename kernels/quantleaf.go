@@ -5,23 +5,23 @@ package kernels
 
 import "math"
 
-// Activations are quantized by row, to 16 bits: rows of GPT-2's activations have outliers that
-// would leave most of 8 bits unused, and 16 bits cost no more, since VPMADDWD multiplies int16
+// Activations are quantized by row, to 16 bits: rows of GPT-2's activations have outliers, so that
+// with 8 bits most bits would be unused. 16 bits cost no more, because VPMADDWD multiplies int16
 // anyway. No sum overflows: 32 · 32767 · 128 < 2³¹.
 const quantMax = 32767
 
-// quantizeRow sets q to the integers nearest to x·quantMax/max|x|, ties to even, and zeros past x's
-// end, and starts[b] to −8 times the sum of block b, where Q4's sums start. len(q) is a multiple of
-// quantBlock, len(starts) the number of blocks. It returns the scale max|x|/quantMax, by which an
-// integer means a number again. The scale of a row that holds a NaN or an infinity is NaN, that of
-// a row without a number of at least 2⁻⁸⁰ is 0: their integers are zero.
+// quantizeRow sets q to the integers nearest to x·quantMax/max|x|, ties to even, and to zeros past
+// x's end. It sets starts[b] to −8 times the sum of block b, from which Q4's sums start. len(q) is
+// a multiple of quantBlock, len(starts) the number of blocks. It returns the scale max|x|/quantMax:
+// an integer times the scale is the number. If a row holds a NaN or an infinity the scale is NaN;
+// if no number is at least 2⁻⁸⁰ it is 0: then all integers are zero.
 func quantizeRow(q []int16, starts []int32, x []float32) float32 {
 	scale, inverse := rowScale(math.Float32frombits(peakBits(x)))
 	roundRow(q, starts, x, inverse)
 	return scale
 }
 
-// peakBits returns the bits of max|x|: they are in the order of the numbers, and NaN comes last.
+// peakBits returns the bits of max|x|: they have the order of the numbers, and NaN comes last.
 func peakBits(x []float32) uint32 {
 	var most uint32
 	for _, v := range x {
@@ -30,8 +30,8 @@ func peakBits(x []float32) uint32 {
 	return most
 }
 
-// rowScale returns the scale of a row whose greatest magnitude is peak, and what to multiply the
-// row with: 0 to make it zeros.
+// rowScale returns the scale of a row whose greatest magnitude is peak, and the factor for the row,
+// which is 0 to make it zeros.
 func rowScale(peak float32) (scale, inverse float32) {
 	switch {
 	case peak-peak != 0: // NaN or infinite
@@ -44,8 +44,8 @@ func rowScale(peak float32) (scale, inverse float32) {
 
 const quantLeast = 0x1p-80 // keeps quantMax/peak from overflowing
 
-// roundRow sets q to x·inverse, rounded, and zeros past x's end, and starts as quantizeRow says.
-// Where inverse is 0 q is zero, even if x is not finite.
+// roundRow sets q to x·inverse, rounded, and to zeros past x's end, and starts as quantizeRow does.
+// If inverse is 0 all of q is zero, even if x is not finite.
 func roundRow(q []int16, starts []int32, x []float32, inverse float32) {
 	clear(q)
 	clear(starts)
@@ -59,16 +59,16 @@ func roundRow(q []int16, starts []int32, x []float32, inverse float32) {
 	}
 }
 
-// roundEven rounds |x| < 2²² to the nearest integer, ties to even: a sum near 1.5·2²³ has no bits
-// for a fraction.
+// roundEven rounds |x| < 2²² to the nearest integer, ties to even: a sum near 1.5·2²³ has no
+// fractional bits.
 func roundEven(x float32) float32 {
 	return float32(float32(x+0x1.8p23) - 0x1.8p23)
 }
 
 // quantTile8 continues the sums of rows × tiles·quantCols outputs over blocks ≥ 1 blocks of Q8
-// weights, or begins them at +0 unless add is set: for each block b in order, y[i,j] = fma(float32(Σ q[i,k]·w[k,j] over the block), its
-// scale, y[i,j]). Rows of y lie ldy apart; rows of q lie ldq blocks apart, and so do rows of
-// starts; the tiles of 16 more outputs lie ldw bytes further on in w.
+// weights or, unless add is set, begins them at +0: for each block b in order, y[i,j] =
+// fma(float32(Σ q[i,k]·w[k,j] over the block), its scale, y[i,j]). Rows of y lie ldy apart; rows of
+// q and of starts lie ldq blocks apart; the tiles of the next 16 outputs are ldw bytes further in w.
 func quantTile8(
 	y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte,
 	ldw, rows, blocks, tiles int, add bool,
@@ -94,8 +94,8 @@ func quantTile8(
 	}
 }
 
-// quantTile4 is quantTile8 on Q4 weights. The sum of row i's block b begins at starts[i,b], which
-// stands for the 8 less of each weight.
+// quantTile4 is quantTile8 for Q4 weights. The sum of row i's block b begins at starts[i,b], which
+// accounts for the 8 that is subtracted from each weight.
 func quantTile4(
 	y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte,
 	ldw, rows, blocks, tiles int, add bool,
@@ -122,8 +122,8 @@ func quantTile4(
 	}
 }
 
-// scaleAdd ends the chains of rows of cols outputs that lie ldy apart: y[i,j] = fma(y[i,j],
-// scales[i], bias[j]), with +0 for a nil bias.
+// scaleAdd completes the chains of rows of cols outputs that lie ldy apart: y[i,j] = fma(y[i,j],
+// scales[i], bias[j]), with +0 if bias is nil.
 func scaleAdd(y []float32, ldy int, bias, scales []float32, cols int) {
 	for i, scale := range scales {
 		for j, v := range y[i*ldy : i*ldy+cols] {

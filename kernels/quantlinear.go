@@ -1,7 +1,7 @@
 package kernels
 
-// Linear layers on Q8 and Q4 weights: the rows of x become integers once, then each worker takes
-// tiles of outputs.
+// Linear layers on Q8 and Q4 weights: the rows of x are converted to integers once, then each
+// worker takes tiles of outputs.
 
 // quantRows are rows of x as integers, with scales.
 type quantRows struct {
@@ -10,7 +10,7 @@ type quantRows struct {
 	scales []float32 // [rows]
 }
 
-// grown returns r if it has room, else something larger.
+// grown returns r if it has room, or a larger one.
 func (r *quantRows) grown(rows, blocks int) *quantRows {
 	if len(r.starts) >= rows*blocks && len(r.scales) >= rows {
 		return r
@@ -20,9 +20,9 @@ func (r *quantRows) grown(rows, blocks int) *quantRows {
 		make([]float32, scales)}
 }
 
-// sharedRows returns the team's room for quantized rows: the same to every worker that asks in the
-// course of one operation, for each asks for the same size, and none asks for the next before all
-// have passed this one's last barrier.
+// sharedRows returns the team's memory for quantized rows. It is the same for all workers during
+// one operation: all ask for the same size, and none asks again before all have passed the last
+// barrier of this operation.
 func (t *Team) sharedRows(rows, blocks int) *quantRows {
 	for {
 		old := t.rows.Load()
@@ -42,22 +42,22 @@ func (r *quantRows) quantize(v *variant, i int, x []float32, blocks int) {
 
 const (
 	quantMany = 12 // rows from which on arithmetic takes the time, not memory
-	// tiles of outputs in a task of few rows. Leaves take up to four at a time and fetch the next:
-	// only the first of a task come from cold memory.
+	// tiles of outputs in a task of few rows. Leaves take up to four at a time and prefetch the
+	// next: only the first tiles of a task come from cold memory.
 	quantRun   = 64
 	quantWidth = 8  // tiles of outputs in a task of many rows
-	quantStep  = 24 // rows in a task are a multiple: leaves take six or eight at a time
+	quantStep  = 24 // the rows in a task are a multiple of it: leaves take six or eight at a time
 	// rows in a task, which widens its weights once for all of them
 	leastRange, mostRange = 96, 256
 	// blocks of inputs at a time: the weights of two tiles stay in L1, even widened to 16 bits
 	quantDepth = 8
 )
 
-// linearQuant quantizes x, and then splits the product. It leaves the last barrier to its caller.
+// linearQuant quantizes x, and then computes the product. Its caller must wait at the last barrier.
 func linearQuant(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
 	v, blocks := w.team.variant, blocksOf(m.In)
 	tiles := (m.Out + quantCols - 1) / quantCols
-	if rows == 1 { // each worker for itself: it takes less time than a barrier
+	if rows == 1 { // each worker by itself: that takes less time than a barrier
 		row := w.row.grown(1, blocks)
 		w.row = row
 		row.quantize(v, 0, x[:m.In], blocks)
@@ -89,8 +89,8 @@ func linearQuant(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float3
 	}
 }
 
-// shareTiles is share for tiles of some ranges of rows: a task of a multiple of four is fastest,
-// unless many workers would then be idle.
+// shareTiles is share for tiles of some ranges of rows. A task with a multiple of four tiles is
+// fastest, unless many workers would then be idle.
 func (w *Worker) shareTiles(tiles, most, ranges int) int {
 	best, least := 0, 0
 	for _, grain := range []int{4, 2, 1} {
@@ -111,8 +111,8 @@ func (w *Worker) quantTask(
 	whole := min(tiles, m.Out/quantCols-t)
 	c := t * quantCols
 	w.quantTiles(dst[i*m.Out+c:], m.Out, r, i, rows, m, t, whole)
-	// the last tile has fewer outputs than columns: it is computed elsewhere, and what exists is
-	// copied
+	// the last tile has fewer outputs than columns: it is computed into other memory, and the
+	// existing outputs are copied
 	if whole < tiles {
 		edge := w.floats(scratchPack, rows*quantCols)
 		w.quantTiles(edge, quantCols, r, i, rows, m, t+whole, 1)
@@ -127,8 +127,8 @@ func (w *Worker) quantTask(
 	w.team.variant.scaleAdd(dst[i*m.Out+c:], m.Out, bias, r.scales[i:i+rows], end-c)
 }
 
-// quantTiles sets y, rows that lie ldy apart, to the chains of rows from row i of r on with tiles
-// whole tiles from tile t on.
+// quantTiles sets y, rows that lie ldy apart, to the chains of the rows from row i of r on with
+// tiles whole tiles from tile t on.
 func (w *Worker) quantTiles(
 	y []float32, ldy int, r *quantRows, i, rows int, m *Matrix, t, tiles int,
 ) {
@@ -147,7 +147,7 @@ func (w *Worker) quantTiles(
 		y, t, tiles = y[four*quantCols:], t+four, tiles-four
 	}
 	depth := quantDepth
-	if rows < quantMany { // memory is what takes time: read it in its order
+	if rows < quantMany { // memory is the limit: read it in order
 		depth = max(blocks, 1)
 	}
 	for b := 0; b < blocks; b += depth {

@@ -13,8 +13,8 @@ func LayerNorm(w *Worker, dst, x []float32, rows int, gain, bias []float32, eps 
 	w.Sync()
 }
 
-// AddLayerNorm adds sum to x, and then is LayerNorm of x: one barrier less than the two by
-// themselves.
+// AddLayerNorm adds sum to x, and then is LayerNorm of x. It needs one barrier less than both
+// calls.
 func AddLayerNorm(w *Worker, dst, x, sum []float32, rows int, gain, bias []float32, eps float32) {
 	n, v := len(gain), w.team.variant
 	for i := w.Next(); i < rows; i = w.Next() {
@@ -43,5 +43,5 @@ func Add(w *Worker, dst, x []float32) {
 	w.Sync()
 }
 
-// elementsPerTask keeps a task of cheap arithmetic above the price of taking it.
+// elementsPerTask is so large that a task of cheap arithmetic takes longer than fetching it.
 const elementsPerTask = 8192

@@ -1,22 +1,22 @@
 package kernels
 
-// Operations on one row of logits that one goroutine does by itself, without a team.
+// Operations on one row of logits, which one goroutine computes without a team.
 
 import "math"
 
 // Leaves are the operations of one variant on a row of logits or scores. They need no [Team]. The
-// zero value is the fastest variant of this processor; [Team.Leaves] is the team's. Every variant
-// gives the same bits.
+// zero value is the fastest variant of this processor; [Team.Leaves] returns the team's. Every
+// variant gives the same bits.
 type Leaves struct{ v *variant }
 
-// Leaves returns the operations of the variant that the team runs.
+// Leaves returns the operations of the team's variant.
 func (t *Team) Leaves() Leaves { return Leaves{t.variant} }
 
-// Leaves returns the operations of the variant that the worker's team runs.
+// Leaves returns the operations of the team's variant.
 func (w *Worker) Leaves() Leaves { return w.team.Leaves() }
 
-// LeavesOf returns the operations of a variant: "" for the fastest that this processor has, else
-// one of [Variants].
+// LeavesOf returns the operations of a variant: the fastest of this processor for "", or one of
+// [Variants].
 func LeavesOf(name string) (Leaves, error) {
 	v, err := findVariant(name)
 	return Leaves{v}, err
@@ -41,8 +41,8 @@ func (l Leaves) Exp64s(y, x []float64, max, by float64) {
 	l.variant().exp64s(y[:len(x)], x, max, by)
 }
 
-// Sum64 returns sum + x[0] + x[1] + …, added one after the other: the same bits as a loop. No number
-// is below 0.
+// Sum64 returns sum + x[0] + x[1] + …, added one after the other: the same bits as a loop. No
+// number may be below 0.
 func (l Leaves) Sum64(x []float64, sum float64) float64 { return l.variant().sum64(x, sum) }
 
 // Widen sets y[i] to x[i], and reports whether all of x is finite. y is as long as x.
@@ -51,24 +51,24 @@ func (l Leaves) Widen(y []float64, x []float32) bool { return l.variant().widen6
 // Finite reports whether all of x is finite.
 func (l Leaves) Finite(x []float32) bool { return l.variant().allFinite(x) }
 
-// MaximaRun is how many numbers each of Maxima's results stands for.
+// MaximaRun is the number of numbers for each of Maxima's results.
 const MaximaRun = 64
 
-// Maxima sets y[i] to the greatest of x[64·i] to x[64·i+63], the last of y to the greatest of what
-// is left. No x is NaN. y is as long as that takes.
+// Maxima sets y[i] to the greatest of x[64·i] to x[64·i+63]; the last run may be shorter. x must
+// not contain NaN. y has one element for each run.
 func (l Leaves) Maxima(y, x []float64) {
 	l.variant().maxima(y[:(len(x)+MaximaRun-1)/MaximaRun], x)
 }
 
-// Within writes the places of the numbers from least to below, which is not included, to the
+// Within writes the indexes of the numbers that are at least least and less than below to the
 // beginning of places, in ascending order, and returns how many there are. places is as long as x;
-// the rest of it may be written too.
+// the rest of it may be overwritten too.
 func (l Leaves) Within(places []int32, x []float64, least, below float64) int {
 	return l.variant().within(places[:len(x)], x, least, below)
 }
 
-// SumAtLeast returns the sum of the weights whose score is least or greater, in eight lanes by i mod
-// 8 (see the package comment). No weight is below 0, and there are as many as scores.
+// SumAtLeast returns the sum of the weights whose score is at least least, in eight lanes by i mod
+// 8 (see the package comment). There is a score for each weight, and no weight may be below 0.
 func (l Leaves) SumAtLeast(weights, scores []float64, least float64) float64 {
 	return l.variant().sumAtLeast(weights[:len(scores)], scores, least)
 }

@@ -1,7 +1,7 @@
 package kernels
 
-// The workers: one team runs one function at a time on all of its workers. barrier.go is where they
-// wait for each other, unwind.go what happens when the function fails.
+// The workers: one team runs one function at a time on all of its workers. barrier.go has the
+// barrier at which they wait for each other; unwind.go has what happens when the function fails.
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ type Team struct {
 	variant *variant
 	workers []Worker
 	start   []chan func(*Worker) // one for each worker but the first
-	solo    *Team                // of one worker, for Alone; nil where this team is of one worker
+	solo    *Team                // of one worker, for Alone; nil if this team has only one worker
 
 	running sync.Mutex // held by Run
 	closed  bool       // guarded by running
@@ -37,7 +37,7 @@ type Team struct {
 	mu       sync.Mutex
 	wake     sync.Cond
 	failure  *failure      // the first in this Run, guarded by mu
-	unwound  chan struct{} // from each worker but the first, when a Run has failed
+	unwound  chan struct{} // receives from each worker except the first after a failed Run
 
 	rows    atomic.Pointer[quantRows] // see sharedRows
 	streams streams                   // see linearStream
@@ -52,18 +52,18 @@ type Worker struct {
 	team      *Team
 	id        int
 	goroutine atomic.Uintptr // see Inside; the first worker's only during a Run
-	unwinds   bool           // since another worker has failed
+	unwinds   bool           // because another worker has failed
 	scratch   [scratches][]float32
 	half      []uint16 // see halves
 
-	attentions []Attention  // what attendTiles computes
+	attentions []Attention  // the input of attendTiles
 	tiles      []attendTile // and its memory
-	row        *quantRows   // one row
+	row        *quantRows   // for one row
 }
 
-// Threads returns how many workers are worth having where n are wanted: one for each processor that
-// Go may use where n ≤ 0, and never more than four for each, since a barrier has to wake them all.
-// A number that NewTeam refuses stays as it is.
+// Threads returns the number of workers to use if n are wanted: one for each processor that Go may
+// use if n ≤ 0, and never more than four for each, because a barrier has to wake them all. A number
+// that NewTeam refuses is returned unchanged.
 func Threads(n int) int {
 	processors := runtime.GOMAXPROCS(0)
 	switch {
@@ -76,8 +76,8 @@ func Threads(n int) int {
 }
 
 // NewTeam starts a team. threads ≤ 0 means one for each processor that Go may use. name is that of
-// the kernels to run: "" for the fastest that this processor has, else one of [Variants]; one that
-// is not there is an error.
+// the kernels to run: "" for the fastest of this processor, or one of [Variants]. It is an error if
+// this processor does not have them.
 func NewTeam(threads int, name string) (*Team, error) {
 	v, err := findVariant(name)
 	if err != nil {
@@ -109,7 +109,7 @@ func NewTeam(threads int, name string) (*Team, error) {
 	return t, nil
 }
 
-// MaxThreads is the most workers of a team: it bounds a number that comes from a command line.
+// MaxThreads is the greatest number of workers of a team: it bounds a number from a command line.
 const MaxThreads = 4096
 
 // Size returns the number of workers.
@@ -121,12 +121,12 @@ func (t *Team) Variant() string { return t.variant.name }
 // Run calls body once on every worker, at the same time, and returns when all have returned. Calls
 // of Run from several goroutines take turns. Run on a closed team does nothing.
 //
-// If body panics on any worker, Run panics with the same value, once the other workers have stopped
-// at their next barrier. If body ends its goroutine with runtime.Goexit, Run ends the caller's.
-// Where several workers fail, the caller's own failure counts, or else the first. The team can be
-// used again.
+// If body panics on any worker, Run panics with the same value, after the other workers have
+// stopped at their next barrier. If body ends its goroutine with runtime.Goexit, Run ends the
+// caller's. If several workers fail, the caller's own failure counts, or else the first. The team
+// can be used again.
 //
-// Run inside a body of the same team cannot be waited for: it panics, and so does Close.
+// A Run inside a body of the same team would wait for ever: it panics, and so does Close.
 func (t *Team) Run(body func(w *Worker)) {
 	t.lock()
 	if t.closed {
@@ -158,7 +158,7 @@ func (t *Team) Run(body func(w *Worker)) {
 	returned = true
 }
 
-// lock waits for a Run that is under way, which must not be the one that the caller is part of.
+// lock waits for a running Run. It panics if the caller is part of that Run.
 func (t *Team) lock() {
 	if t.running.TryLock() {
 		return
@@ -169,7 +169,7 @@ func (t *Team) lock() {
 	t.running.Lock()
 }
 
-// Close ends the workers. It waits for a Run that is under way. A second Close does nothing.
+// Close ends the workers. It waits for a running Run. A second Close does nothing.
 func (t *Team) Close() {
 	t.lock()
 	defer t.running.Unlock()
@@ -188,8 +188,8 @@ func (w *Worker) ID() int { return w.id }
 // Size returns the number of workers in the team.
 func (w *Worker) Size() int { return len(w.team.workers) }
 
-// Next returns the number of the next task of this operation that no worker has taken: 0, 1, 2, …
-// Sync starts again at 0.
+// Next returns the number of the next task of this operation that no worker has taken: 0, 1, 2, ….
+// After Sync it begins again at 0.
 //
 //	for i := w.Next(); i < tasks; i = w.Next() { … }
 //	w.Sync()
@@ -204,8 +204,7 @@ const (
 	scratches
 )
 
-// floats returns n floats of the worker's own scratch memory of one kind. What they hold is left
-// from earlier calls.
+// floats returns n floats of the worker's own scratch memory of one kind. They contain old data.
 func (w *Worker) floats(kind, n int) []float32 {
 	if cap(w.scratch[kind]) < n {
 		w.scratch[kind] = make([]float32, n)
@@ -213,7 +212,7 @@ func (w *Worker) floats(kind, n int) []float32 {
 	return w.scratch[kind][:n]
 }
 
-// halves returns memory of the worker's own for n numbers in 16 bits.
+// halves returns the worker's own memory for n numbers in 16 bits.
 func (w *Worker) halves(n int) []uint16 {
 	if cap(w.half) < n {
 		w.half = make([]uint16, n)
@@ -221,9 +220,9 @@ func (w *Worker) halves(n int) []uint16 {
 	return w.half[:n]
 }
 
-// share splits n items into tasks of at most most items, a multiple of grain each but for the last,
-// so that the number of tasks is a multiple of the workers where it can be. It returns the items in
-// a task.
+// share divides n items into tasks of at most most items. Each task except the last has a multiple
+// of grain items, and the number of tasks is a multiple of the workers if possible. share returns
+// the number of items of a task.
 func (w *Worker) share(n, grain, most int) int {
 	size := len(w.team.workers)
 	rounds := max(1, (n+size*most-1)/(size*most))

@@ -1,9 +1,9 @@
 package kernels
 
 // What happens when the function that a team runs panics, or ends its goroutine, on one of the
-// workers: the phase of the barrier is marked as aborted, so that nobody gets past it, and each of
-// the other workers unwinds from the barrier where it waits, or from the next that it comes to.
-// When all have, the barrier is made anew, and the caller of Run learns why.
+// workers: the phase of the barrier is marked as aborted, so that no worker passes it, and each of
+// the other workers unwinds from the barrier at which it waits, or from the next one that it
+// reaches. When all have unwound, the barrier is reset, and the caller of Run gets the reason.
 
 import (
 	"runtime"
@@ -13,19 +13,19 @@ import (
 // aborted is the bit of a phase that says that a worker has failed.
 const aborted = 1
 
-// A failure is why a Run has failed on a worker that is not the caller.
+// A failure is the reason why a Run has failed on a worker other than the caller.
 type failure struct {
 	exit  bool // runtime.Goexit, else a panic
 	value any  // of the panic
 	stack stack
 }
 
-// A stack is a worker's when it failed. It is an error so that it is printed as it is.
+// A stack is the stack of a worker when it failed. It is an error so that it is printed unchanged.
 type stack []byte
 
 func (s stack) Error() string { return "in another worker of the team:\n\n" + string(s) }
 
-// unwinding is what a worker panics with because another has failed.
+// unwinding is the panic value of a worker that unwinds because another has failed.
 type unwinding struct{}
 
 func (unwinding) Error() string { return "kernels: another worker of the team has failed" }
@@ -35,8 +35,8 @@ func (w *Worker) unwind() {
 	panic(unwinding{})
 }
 
-// serve is the goroutine of a worker that is not the first: it runs what comes until bodies is
-// closed. If a body ends the goroutine, another takes its place.
+// serve is the goroutine of a worker other than the first: it runs the bodies that it receives
+// until bodies is closed. If a body ends the goroutine, a new goroutine replaces it.
 func (w *Worker) serve(bodies <-chan func(*Worker)) {
 	w.goroutine.Store(w.team.goroutine())
 	closed := false
@@ -52,7 +52,7 @@ func (w *Worker) serve(bodies <-chan func(*Worker)) {
 	closed = true
 }
 
-// run calls a body and waits for the others, or tells them that it has failed.
+// run calls a body and waits for the other workers, or tells them that it has failed.
 func (w *Worker) run(body func(*Worker)) {
 	returned := false
 	defer func() {
@@ -70,8 +70,8 @@ func (w *Worker) run(body func(*Worker)) {
 	returned = true
 }
 
-// abort makes every worker unwind that waits at the barrier or comes to it. f is nil for the caller
-// of Run, whose failure needs no telling.
+// abort makes every worker unwind that waits at the barrier or reaches it. f is nil for the caller
+// of Run, whose failure needs no record.
 func (t *Team) abort(f *failure) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -82,8 +82,8 @@ func (t *Team) abort(f *failure) {
 	t.wake.Broadcast()
 }
 
-// cause returns why the caller of Run unwinds: a worker's failure, but for a panic of its own on
-// the way.
+// cause returns why the caller of Run unwinds: a worker's failure, or nil if the caller itself has
+// panicked.
 func (t *Team) cause(recovered any) *failure {
 	if recovered != (unwinding{}) {
 		return &failure{exit: recovered == nil, value: recovered, stack: debug.Stack()}
@@ -93,7 +93,7 @@ func (t *Team) cause(recovered any) *failure {
 	return t.failure
 }
 
-// reset waits until the other workers have unwound, and makes the barrier ready for the next Run.
+// reset waits until the other workers have unwound, and prepares the barrier for the next Run.
 func (t *Team) reset() {
 	t.abort(nil)
 	for range t.start {
@@ -107,9 +107,9 @@ func (t *Team) reset() {
 	t.phase.Store(t.phase.Load() &^ aborted)
 }
 
-// repeat does in the caller's goroutine what a worker has done in its own. Of a panic, the stack is
-// printed too if nobody recovers: it is the first of two panics, the second of which recover
-// returns.
+// repeat fails in the caller's goroutine as a worker has failed in its own. If it is a panic that
+// nobody recovers, the stack is printed too: it is the first of two panics, the second of which
+// recover returns.
 func (f *failure) repeat() {
 	switch {
 	case f == nil:

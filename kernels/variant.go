@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// A variant is one implementation of the leaf operations. Each field's definition is the pure Go
-// function of the same name in leaf.go (quantleaf.go for the integer ones, kv.go for those of a
-// cache in F16, scores.go for scores); slices are at least as long as the sizes say, and never
-// overlap but where it is said.
+// A variant is one implementation of the leaf operations. The definition of each field is the pure
+// Go function of the same name in leaf.go (quantleaf.go for integers, kv.go for a cache in F16,
+// scores.go for scores). Slices are at least as long as the sizes say, and do not overlap unless
+// the definition allows it.
 type variant struct {
 	name string
 
 	tile func(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows,
 		k, panels int, add bool)
-	// tile, which meanwhile asks the caches for other memory; nil where that does not pay
+	// tile, which also prefetches other memory; nil if that is no faster
 	tileAhead func(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows,
 		k, panels int, add bool, next ahead)
 	chain    func(y, x, w []float32, ldw int)
@@ -30,7 +30,7 @@ type variant struct {
 	packGroups func(dst, x []float32, ldx, rows, groups int)
 	pack       func(dst, src []float32, ld, k, panels int)
 	pack16     func(dst []float32, src []uint16, ld, k, panels int, bf16 bool)
-	// nil where tile is only ever given rows in place, ka = 1
+	// nil if tile is only used for rows in place, ka = 1
 	packRows func(dst, a []float32, lda, rows, k int)
 	dot      func(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs,
 		k int)
@@ -61,7 +61,7 @@ type variant struct {
 		blocks, tiles int, add bool)
 	quantTile4 func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
 		blocks, tiles int, add bool)
-	// nil where one row is no different
+	// nil if one row has no leaf of its own
 	quantOne8, quantOne4 func(y []float32, q []int16, starts []int32, w []byte, ldw, blocks,
 		tiles int)
 	scaleAdd func(y []float32, ldy int, bias, scales []float32, cols int)
@@ -116,12 +116,12 @@ var goVariant = &variant{
 	readMemory: readMemory,
 }
 
-// available lists what this processor can run, the fastest first. It is set once, before main, and
-// never changes.
+// available lists the variants of this processor, the fastest first. It is set once, before main,
+// and never changes.
 var available = append(archVariants(), goVariant)
 
-// Variants returns the names of the variants that this processor can run, the fastest first. The
-// last is always "go".
+// Variants returns the names of the variants of this processor, the fastest first. The last is
+// always "go".
 func Variants() []string {
 	names := make([]string, len(available))
 	for i, v := range available {

@@ -2,7 +2,7 @@
 
 package kernels
 
-// Which variants an amd64 processor can run. Each is the one before it with some leaves replaced.
+// The variants of amd64 processors. Each is the one before it with some leaves replaced.
 //
 //	avx2      AVX2, FMA, F16C
 //	avx2vnni  VPDPWSSD on 256 bits for products of integers, and 32 registers for them
@@ -11,7 +11,7 @@ package kernels
 import "golang.org/x/sys/cpu"
 
 // archVariants returns the variants of this processor, the fastest first. Package cpu reads CPUID,
-// and XGETBV too: the operating system must save the wide registers.
+// and XGETBV because the operating system must save the wide registers.
 func archVariants() []*variant {
 	x := &cpu.X86
 	if !x.HasAVX2 || !x.HasFMA || !x.HasF16C {
