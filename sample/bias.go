@@ -12,12 +12,13 @@ import (
 	"picogpt/internal/quote"
 )
 
-// A Bias is added to the logit of the last of its ids where the context ends with the others, which
-// for one id is always. -Inf shuts the id. Biases add.
+// A Bias adds Value to the logit of the last of its ids where the context ends with the others,
+// which a bias of one id does everywhere. A Value of -Inf removes the id. Several biases of an id
+// add up.
 type Bias struct {
 	IDs   []int
 	Value float64
-	Text  string // of one token, in place of IDs, for Params.Open
+	Text  string // the text of one token, in place of IDs: Params.Open finds its id
 }
 
 func biasStep() step {
@@ -52,10 +53,10 @@ func wrongBias(all []Bias) string {
 	return ""
 }
 
-// biases are Params.Bias as an option.
+// biases is Params.Bias as the value of an option.
 type biases []Bias
 
-// Set adds what ID=X or TEXT=X says.
+// Set adds a bias, given as ID=X or TEXT=X.
 func (b *biases) Set(s string) error {
 	at := max(0, strings.LastIndexByte(s, '='))
 	text, value := s[:at], strings.TrimPrefix(s[at:], "=")
@@ -90,12 +91,13 @@ func (b *biases) String() string {
 	return strings.Join(all, ",")
 }
 
-// addBiases adds the biases.
+// addBiases adds the biases to the scores.
 func (s *Sampler) addBiases() {
 	for i := range s.params.Bias {
 		b := &s.params.Bias[i]
 		last := len(b.IDs) - 1
-		// Hugging Face wants room for all ids, not just for those before the last.
+		// Hugging Face applies a bias only where all of its ids fit in the context, the last one
+		// too.
 		if last > 0 && len(b.IDs) > len(s.context) || !endsWith(s.context, b.IDs[:last]) {
 			continue
 		}

@@ -1,6 +1,6 @@
 package sample
 
-// The steps of a sampler: all of them, their order, and whose definitions they follow.
+// The steps of a sampler: their table, their order, and whose definitions they follow.
 
 import (
 	"fmt"
@@ -11,35 +11,35 @@ import (
 	"picogpt/internal/option"
 )
 
-// A step is one way to change what may be drawn next, or how likely it is.
+// A step changes which ids may be drawn, or how likely they are.
 type step struct {
 	name string
 	kind kind
-	also string // other names of it in a list of samplers, with spaces between
+	also string // its other names in a list of samplers, separated by spaces
 
-	table func(p *Params) []option.Option // what can be chosen of it, the first of which turns it on
+	table func(p *Params) []option.Option // its options; the first turns it on
 	on    func(p *Params) bool
 	do    func(s *Sampler)
 
-	// How what it remembers in State begins, and what it makes of the place that was drawn. Nil for
-	// most.
+	// begin sets what the step remembers in State; drew updates it, given the place that was drawn.
+	// Nil for most steps.
 	begin func(p *Params, s *State)
 	drew  func(s *Sampler, place int)
 }
 
-// A kind says where a step may stand.
+// A kind says where in the order a step may stand.
 type kind int
 
 const (
-	first     kind = iota // before all others, whatever the order is
-	ofContext             // may be listed; looks at the tokens before
-	ofLength              // after those that look at the context, and before what follows here
+	first     kind = iota // before all others, in any order
+	ofContext             // may be listed; depends on the tokens of the context
+	ofLength              // after those of the context, before the temperature
 	ofHeat                // may be listed; sets the temperature
 	filter                // may be listed; removes ids
-	instead               // takes the place of all filters, after the temperature
+	instead               // replaces all filters, after the temperature
 )
 
-// steps are all steps but those that shut ids, in the order in which help lists their options.
+// steps returns all steps but those that mask ids, in the order in which help lists their options.
 func steps() []step {
 	return []step{
 		temperatureStep(), topKStep(), topPStep(), minPStep(), typicalStep(), epsilonStep(),
@@ -52,14 +52,13 @@ func steps() []step {
 // listed reports whether Params.Samplers may name the step.
 func (s *step) listed() bool { return s.kind == ofContext || s.kind == ofHeat || s.kind == filter }
 
-// The orders with a name.
+// Orders that have a name.
 const (
 	samplersHF       = "hf"
 	samplersLlamaCpp = "llama.cpp"
 )
 
-// The orders of what may be listed: Hugging Face's, and llama.cpp's, with the filters that it does
-// not have before XTC.
+// The steps of the named orders. That of llama.cpp has the filters that llama.cpp lacks before XTC.
 const (
 	hfOrder = "penalties,dry,no-repeat-ngram," +
 		"temperature,top-n-sigma,top-h,top-k,top-p,min-p,typical,epsilon,eta,xtc"
@@ -67,13 +66,13 @@ const (
 		"top-n-sigma,top-k,typical,top-p,min-p,top-h,epsilon,eta,xtc,temperature"
 )
 
-// A State is what one choice leaves to the next: where the random numbers are, what steps remember,
-// and how long the text is. It is a value, and its copies are independent.
+// A State holds what one choice leaves to the next: the random number generators, what steps
+// remember, and how many tokens are generated. It is a value: its copies are independent.
 type State struct {
 	random    rand.PCG
-	coins     rand.PCG // XTC's
-	mu        float64  // Mirostat's cut, in bits
-	Generated int      // tokens of the context that count as generated, the newest
+	coins     rand.PCG // XTC's random numbers
+	mu        float64  // Mirostat's limit of the surprise, in bits
+	Generated int      // how many of the newest tokens of the context count as generated
 }
 
 // After returns the state after a token that was not drawn.
@@ -112,20 +111,20 @@ func (p *Params) samplerList() ([]step, error) {
 	return found, nil
 }
 
-// Lists reports whether the samplers apply the step of that name.
+// Lists reports whether the order of the samplers has the step of that name.
 func (p *Params) Lists(name string) bool {
 	list, _ := p.samplerList()
 	return slices.ContainsFunc(list, func(s step) bool { return s.name == name })
 }
 
-// late takes a step that looks at the context where filters came before it. What they know of the
-// scores holds no more: -Inf is the largest where the step leaves no id.
+// late applies a step of the context after filters. What they know of the scores is no longer true.
+// Where the step leaves no id, the largest score is -Inf.
 func (s *Sampler) late(do func(s *Sampler)) {
 	do(s)
 	s.largest, s.maxima, s.weighed = s.maximum(s.scores), s.maxima[:0], false
 }
 
-// plan fills in the steps that are on.
+// plan fills in the steps that are on, in order.
 func (s *Sampler) plan(p *Params) error {
 	list, err := p.samplerList()
 	if err != nil {
@@ -135,7 +134,7 @@ func (s *Sampler) plan(p *Params) error {
 	of := func(kind kind) []step {
 		return slices.DeleteFunc(slices.Clone(on), func(s step) bool { return s.kind != kind })
 	}
-	end := 0 // of those that come before the filters, whether anything is drawn or not
+	end := 0 // of the steps that also apply where nothing is drawn
 	for end < len(list) && list[end].kind == ofContext {
 		end++
 	}
@@ -144,7 +143,7 @@ func (s *Sampler) plan(p *Params) error {
 		late = slices.DeleteFunc(late, func(s step) bool { return s.kind == filter })
 		late = append(late, others...)
 	}
-	if p.Temperature == 0 { // no filter comes before them
+	if p.Temperature == 0 { // greedy: no filter precedes them
 		late = slices.DeleteFunc(late, func(s step) bool { return s.kind != ofContext })
 		list, end, late = slices.Concat(list[:end], late), end+len(late), nil
 	}

@@ -1,6 +1,6 @@
 package sample
 
-// What is refused, by name.
+// Checks of the options.
 
 import (
 	"math"
@@ -8,14 +8,14 @@ import (
 	"picogpt/internal/option"
 )
 
-// An OptionError is a mistake in the options: the caller's, whatever the model and the prompt are.
+// An OptionError is a mistake in the options: they are wrong for every model and every prompt.
 type OptionError struct{ Err error }
 
 func (e *OptionError) Error() string { return e.Err.Error() }
 
 func (e *OptionError) Unwrap() error { return e.Err }
 
-// Check returns an *OptionError of what no sampler could follow, by name, or nil.
+// Check returns an *OptionError that names the first option no sampler accepts, or nil.
 func (p *Params) Check() error {
 	if err := option.Check(p.Table()); err != nil {
 		return &OptionError{err}

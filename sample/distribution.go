@@ -1,32 +1,32 @@
 package sample
 
-// What a sampler would draw from: the distribution of the next token, and how it came about.
+// The distribution of the next token, and how many ids each step left.
 
 import (
 	"cmp"
 	"slices"
 )
 
-// A Distribution is what a token is drawn from.
+// A Distribution is what the next token is drawn from.
 type Distribution struct {
-	Chances []Chance // that may be drawn, the likeliest first, of equal ones the lowest id
-	Steps   []Step   // what the options ask for, in order
+	Chances []Chance // of the ids that may be drawn: likeliest first, equal ones by id
+	Steps   []Step   // that the options ask for, in order
 }
 
-// A Candidate is an id that may be drawn, and its probability among them.
+// A Chance is an id that may be drawn, and its probability of being drawn.
 type Chance struct {
 	ID   int
 	Prob float64
 }
 
-// A Step is a part of the choice, by the name that [SamplerNames] or the package comment gives it,
-// and how many ids it leaves.
+// A Step is one step of the choice, under its name in [SamplerNames] or in the package comment, and
+// the number of ids that are left after it.
 type Step struct {
 	Name string
 	Left int
 }
 
-// Distribution returns what [Sampler.Next] would draw from. It spends no random number.
+// Distribution returns what [Sampler.Next] would draw from. It uses no random number.
 func (s *Sampler) Distribution(logits []float32, context []int) (Distribution, error) {
 	before := s.State
 	var d Distribution

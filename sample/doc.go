@@ -1,11 +1,12 @@
 // Package sample chooses a token from a row of logits: biases, guidance, penalties, the temperature,
 // the filters, and one draw.
 //
-// [Params] says how. A [Sampler] is the choice of one token after another: [Sampler.Next] takes the
-// logits after a context, [Sampler.Distribution] tells from what it would draw, and
-// [Sampler.Scores] and [Sampler.EachKept] serve searches, which draw in ways of their own. It knows
-// nothing of text, sessions or models: package decode does, whose Stream sets the fields of a
-// Sampler before each choice. [LogProb] is the score of a token, [Likeliest] the ids that score best.
+// [Params] are the options. A [Sampler] chooses one token after another: [Sampler.Next] takes the
+// logits after a context and returns a token, [Sampler.Distribution] returns what Next would draw
+// from, and [Sampler.Scores] and [Sampler.EachKept] serve searches, which choose tokens themselves.
+// The package knows nothing of text, sessions or models. Package decode does: its Stream sets the
+// fields of a Sampler before each choice. [LogProb] returns the score of a token, [Likeliest] the
+// ids of the greatest logits.
 //
 // # From logits to a token
 //
@@ -53,18 +54,19 @@
 // Params.Mirostat takes the place of all filters between the temperature and the draw (llama.cpp's
 // mirostat and mirostat_v2).
 //
-// Each filter sees the probabilities of what the ones before it left. Epsilon, eta and min-p never
-// remove the likeliest id. Where beams are sampled, top-k to eta keep more ([Sampler.KeepAtLeast]): as many ids as
-// end the text, and one.
+// Each filter sees the probabilities of the ids that the filters before it left. Epsilon, eta and
+// min-p never remove the likeliest id. Where beams are sampled, top-k to eta keep more ids
+// ([Sampler.KeepAtLeast]): one more than there are ids that end the text.
 //
-// Params.Samplers "llama.cpp" takes llama.cpp's order, in which the temperature comes last:
+// Params.Samplers "llama.cpp" selects llama.cpp's order, in which the temperature comes last:
 // top-n-sigma, top-k, typical, top-p, min-p, top-h, epsilon, eta, XTC, temperature. Its definitions
 // differ where ids are equal or on the edge: top-k keeps exactly k; typical ends when the mass
-// exceeds Typical, and does not look at equals; min-p compares logits with the largest plus ln MinP.
-// A list of names applies the penalties, DRY, n-grams, temperature and filters that it names only,
-// in its order, as Hugging Face defines them, or else llama.cpp. Each takes what the one before it
-// left: penalties and DRY behind the temperature change logits that are divided by it. Where a list
-// leaves no id, the error says which steps took them.
+// exceeds Typical, and does not look at equals; min-p compares logits with the largest plus ln
+// MinP. A list of names applies only the penalties, DRY, n-grams, temperature and filters that it
+// names, in its order, by Hugging Face's definitions, or llama.cpp's where Hugging Face has none.
+// Each step takes what the one before it left: penalties and DRY after the temperature change
+// logits that are divided by it. Where a list leaves no id, the error names the steps that removed
+// them.
 //
 // Logits must be finite: NaN or an infinity anywhere in the row is an error that names the position
 // and the id.
@@ -72,8 +74,8 @@
 // # The same text everywhere
 //
 // A seed is a promise: the same checkpoint, prompt, options and seed give the same tokens on every
-// machine. The exponential and the logarithm are package kernels' own, every sum runs in ascending
-// order of ids, and the random numbers are the top 53 bits of math/rand/v2's PCG seeded with (Seed,
-// Seed), one number a token; XTC's coins come from a second stream, seeded with (Seed, ^Seed), one a
-// token.
+// machine. The exponential and the logarithm are package kernels' own, and every sum runs in
+// ascending order of ids. The random numbers are the top 53 bits of math/rand/v2's PCG seeded with
+// (Seed, Seed), one for each token; XTC draws its own from a second stream, seeded with (Seed,
+// ^Seed), one for each token.
 package sample

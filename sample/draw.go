@@ -1,6 +1,6 @@
 package sample
 
-// Weights of what may be drawn, and the draw.
+// Weights of the ids that may be drawn, and the draw.
 
 import (
 	"math/rand/v2"
@@ -23,15 +23,15 @@ func (s *Sampler) likeliest() int {
 	return best*run + slices.Index(s.scores[best*run:], s.maxima[best])
 }
 
-// maximum returns the largest of x, which has at least one number.
+// maximum returns the largest number of x, which has at least one.
 func (s *Sampler) maximum(x []float64) float64 {
 	s.runs = resized(s.runs, (len(x)+kernels.MaximaRun-1)/kernels.MaximaRun)
 	s.Leaves.Maxima(s.runs, x)
 	return slices.Max(s.runs)
 }
 
-// weigh sets the weights of what is kept, and their mass. The largest score is taken off first: exp
-// cannot overflow, nor can a tiny temperature make Inf - Inf.
+// weigh computes the weights of the kept ids, and their sum. It subtracts the largest score first:
+// exp cannot overflow, nor can a tiny temperature make Inf - Inf.
 func (s *Sampler) weigh() {
 	s.weighed = true
 	s.weights, s.mass = resized(s.weights, len(s.scores)), 0
@@ -42,21 +42,21 @@ func (s *Sampler) weigh() {
 	}
 }
 
-// stretch is how many weights are worked on together, so that they stay in the first-level cache.
+// stretch is how many weights are computed together, so that they stay in the first-level cache.
 const stretch = 1024
 
-// need weighs what is kept, unless its weights are known.
+// need computes the weights of the kept ids, unless they are known.
 func (s *Sampler) need() {
 	if !s.weighed {
 		s.weigh()
 	}
 }
 
-// draw spends one random number on a place in kept.
+// draw draws a place of kept, with one random number.
 func (s *Sampler) draw() int {
 	at := uniform(&s.State.random) * s.mass // [0, mass)
-	// The sum of the weights of the places before the drawn one is at most at: first the stretch
-	// with that place, then the place.
+	// The weights before the drawn place sum to at most at. Find the stretch that has that place,
+	// then the place.
 	below, from := 0.0, 0
 	for from+stretch < len(s.weights) {
 		next := s.Leaves.Sum64(s.weights[from:from+stretch], below)

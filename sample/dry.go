@@ -11,17 +11,17 @@ import (
 	"picogpt/kernels"
 )
 
-// DRY says how much an id loses that would repeat what followed the newest tokens when they
-// occurred before: Multiplier times Base to the power of the length of the repetition less
-// AllowedLength, if it is that long. The zero value is off; 0.8, 1.75 and 2 are usual.
+// DRY penalises an id that would repeat what followed the newest tokens when they occurred before:
+// its logit loses Multiplier·Base^(length - AllowedLength), where length is that of the repetition,
+// if it is at least AllowedLength. The zero value is off; 0.8, 1.75 and 2 are usual.
 type DRY struct {
 	Multiplier    float64 // 0 means off
 	Base          float64 // below 1 means off
 	AllowedLength int     // 0 or more
 	LastN         int     // how many of the newest tokens count; 0 means all
 
-	// Breakers are sequences of ids that no repetition goes beyond, back in the text. One of a
-	// single id is never penalised itself. Params.DRYStrings are more of them.
+	// Breakers are sequences of ids that end a repetition: it does not extend back beyond one. A
+	// breaker of a single id is never penalised itself. Params.DRYStrings adds others.
 	Breakers [][]int
 }
 
@@ -68,7 +68,7 @@ func dryTable(p *Params) []option.Option {
 	}, {
 		Name: "DRY window", Value: &d.LastN, Want: "0 (the whole context) or more", Default: "-1",
 		With: with,
-		Settle: func() { // -1 is written for all of the context, and 0 for none
+		Settle: func() { // a user writes -1 for all of the context, and 0 for none of it
 			if d.LastN == 0 {
 				d.Multiplier = min(0, d.Multiplier)
 			}
@@ -96,7 +96,7 @@ func dryTable(p *Params) []option.Option {
 	}}
 }
 
-// dryBreakers are the rest of each breaker by its first id.
+// dryBreakers returns the rest of each breaker, by its first id.
 func dryBreakers(all [][]int) map[int][][]int {
 	byHead := map[int][][]int{}
 	for _, b := range all {
@@ -107,7 +107,7 @@ func dryBreakers(all [][]int) map[int][][]int {
 	return byHead
 }
 
-// applyDRY applies DRY.
+// applyDRY takes DRY's penalties from the scores.
 func (s *Sampler) applyDRY() {
 	d := &s.params.DRY
 	w := newest(s.context, d.LastN)
@@ -120,7 +120,7 @@ func (s *Sampler) applyDRY() {
 		return
 	}
 	s.divide()
-	lengths := s.zeroCounts() // of the longest repetition that an id would continue, plus 1
+	lengths := s.zeroCounts() // by id: 1 + the longest repetition that it would continue
 	s.repeats = repeats(s.repeats, w)
 	for i := 1; i < n; i++ {
 		id, length := w[n-i], min(s.repeats[i], limit)
@@ -147,8 +147,8 @@ func (s *Sampler) breaks(id int) bool {
 		slices.ContainsFunc(s.params.DRYStrings.following(id), isEmpty)
 }
 
-// penalty is what the continuation of a repetition loses. It is bounded by what float32 can hold,
-// as in llama.cpp.
+// penalty returns what an id loses that would continue a repetition of that length. It is bounded
+// by the range of float32, as in llama.cpp.
 func (d *DRY) penalty(length int) float64 {
 	const logOfMost = 88.7228391
 	exponent := float64(length - d.AllowedLength)
@@ -158,8 +158,8 @@ func (d *DRY) penalty(length int) float64 {
 	return float64(d.Multiplier * power(d.Base, exponent))
 }
 
-// repeats returns, in z's memory, how long the common ending of w and of w without its last i
-// tokens is, for each i [len(w)]. It is the Z-algorithm, from the end.
+// repeats returns z[i], for each i of [len(w)]: the length of the common suffix of w and of w
+// without its last i tokens. It is the Z-algorithm, from the end, in z's memory.
 func repeats(z []int, w []int) []int {
 	n := len(w)
 	z = resized(z, n)
@@ -180,7 +180,7 @@ func repeats(z []int, w []int) []int {
 	return z
 }
 
-// sinceBreaker returns how many tokens there are since the newest breaker.
+// sinceBreaker returns how many tokens follow the newest breaker.
 func (s *Sampler) sinceBreaker(w []int) int {
 	n := len(w)
 	for i := range n {

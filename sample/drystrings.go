@@ -1,6 +1,6 @@
 package sample
 
-// DRY's breakers as strings: which ids one begins in, and what of it follows.
+// DRY's breakers as strings: the ids in which one begins, and the ids that follow it.
 
 import (
 	"context"
@@ -12,41 +12,41 @@ import (
 	"picogpt/model"
 )
 
-// Bounds of what breakers cost, far above what anybody writes: names, marks and line ends.
+// Limits of breakers, far above what is usual: names, punctuation and line ends.
 const (
 	MostDRYStrings   = 64
 	MostDRYBytes     = 40 // of each
 	mostDRYFollowing = 20 // ids of the rest of one
 )
 
-// DRYStrings are strings that no repetition goes beyond. It serves any number of samplers at a time.
+// DRYStrings are strings that end a repetition. Several samplers may use it at the same time.
 type DRYStrings struct {
 	vocabulary speller
 	texts      []string
-	rests      map[string][]dryRest // by the beginning of a string that ends a token
+	rests      map[string][]dryRest // by the prefix of a string with which a token ends
 
 	mu    sync.Mutex
-	known map[int][][]int // what following answered
+	known map[int][][]int // results of following
 }
 
-// A dryRest is the ids of the rest of a string.
+// A dryRest is the rest of a string after one of its prefixes.
 type dryRest struct {
-	text string // all of it
+	text string // the rest
 	ids  []int  // at most mostDRYFollowing
 }
 
-// A speller tells the text of an id, and the ids of a text. *tokenizer.Tokenizer is one.
+// A speller turns an id into text, and text into ids. *tokenizer.Tokenizer is one.
 type speller interface {
 	Size() int
 	Text(id int) (string, error)
 	Encode(text string) ([]int, error)
 }
 
-// UsualBreakers returns the strings that llama.cpp takes for breakers where nobody names others.
+// UsualBreakers returns the strings that are breakers in llama.cpp by default.
 func UsualBreakers() []string { return []string{"\n", ":", `"`, "*"} }
 
-// CheckDRYStrings refuses what NewDRYStrings does not take: more than MostDRYStrings, and any of more
-// than MostDRYBytes.
+// CheckDRYStrings returns an error for strings that NewDRYStrings does not accept: more than
+// MostDRYStrings, or any of more than MostDRYBytes.
 func CheckDRYStrings(texts []string) error {
 	if n := len(texts); n > MostDRYStrings {
 		return fmt.Errorf("%d strings: want at most %d", n, MostDRYStrings)
@@ -59,9 +59,9 @@ func CheckDRYStrings(texts []string) error {
 	return nil
 }
 
-// NewDRYStrings encodes the rests of some strings. A string begins in each id whose text contains it,
-// and in each whose text ends with a beginning of it, followed by the ids of the rest, or by the first
-// 20 of them.
+// NewDRYStrings returns the breakers of some strings. A string begins in each id whose text
+// contains it, and in each id whose text ends with a prefix of it, followed by the ids of the rest,
+// or by the first 20 of them. It encodes those rests.
 func NewDRYStrings(ctx context.Context, v speller, texts []string) (*DRYStrings, error) {
 	if ctx == nil {
 		return nil, model.ErrNoContext
@@ -75,7 +75,7 @@ func NewDRYStrings(ctx context.Context, v speller, texts []string) (*DRYStrings,
 			return nil, err
 		}
 		for n := 1; n < len(text); n++ {
-			// A rest that the vocabulary cannot write is in no text.
+			// No text has a rest that the vocabulary cannot write.
 			if rest, err := v.Encode(text[n:]); err == nil {
 				rest = rest[:min(mostDRYFollowing, len(rest))]
 				d.rests[text[:n]] = append(d.rests[text[:n]], dryRest{text, rest})
@@ -85,7 +85,7 @@ func NewDRYStrings(ctx context.Context, v speller, texts []string) (*DRYStrings,
 	return d, nil
 }
 
-// following returns the ids that make a breaker behind an id, a list for each way. Nil has none.
+// following returns the lists of ids each of which completes a breaker after id. Nil has none.
 func (d *DRYStrings) following(id int) [][]int {
 	if d == nil {
 		return nil
@@ -102,7 +102,7 @@ func (d *DRYStrings) following(id int) [][]int {
 
 func (d *DRYStrings) find(id int) (all [][]int) {
 	word, err := d.vocabulary.Text(id)
-	if err != nil { // a gap
+	if err != nil { // id is a gap of the vocabulary
 		return nil
 	}
 	for _, text := range d.texts {
@@ -120,8 +120,8 @@ func (d *DRYStrings) find(id int) (all [][]int) {
 	return all
 }
 
-// DRYBreakers returns the sequences of ids in which a string begins, as NewDRYStrings says, for
-// DRY.Breakers. They are many: Params.DRYStrings takes less time and memory.
+// DRYBreakers returns the sequences of ids in which a string begins, as NewDRYStrings defines them,
+// for DRY.Breakers. They are many: Params.DRYStrings takes less time and memory.
 func DRYBreakers(v speller, text string) ([][]int, error) {
 	d, err := NewDRYStrings(context.Background(), v, []string{text})
 	if err != nil {

@@ -1,11 +1,11 @@
 package sample
 
-// The entropy of what may be drawn: how unsure the model is.
+// The entropy of the ids that may be drawn: how unsure the model is.
 
 import "picogpt/kernels"
 
-// entropy returns the entropy of what may be drawn, in nats, and the logarithm of the mass. The
-// logarithm of a probability is a score at the temperature, less that.
+// entropy returns the entropy of the ids that may be drawn, in nats, and the logarithm of the mass.
+// The logarithm of a probability is its score divided by the temperature, minus logMass.
 func (s *Sampler) entropy() (entropy, logMass float64) {
 	logMass = kernels.Log64(s.mass)
 	s.terms = resized(s.terms, min(stretch, len(s.weights)))
@@ -19,26 +19,26 @@ func (s *Sampler) entropy() (entropy, logMass float64) {
 	return logMass + sum/s.mass, logMass
 }
 
-// surprises sets terms to the weights times the logarithms of one over them, which are not below 0.
+// surprises sets terms[i] to weights[i] times ln(1/weights[i]), which is at least 0.
 func (s *Sampler) surprises(terms, weights, scores []float64) {
 	scores, terms = scores[:len(weights)], terms[:len(weights)]
 	largest, by := s.largest, s.by
 	for i, w := range weights {
 		below := largest - scores[i]
-		if by != 1 { // a division takes longer than all else
+		if by != 1 { // the division takes longer than the rest of the loop
 			below /= by
 		}
-		if terms[i] = w * below; w == 0 { // and below may be infinite
+		if terms[i] = w * below; w == 0 { // below may be infinite
 			terms[i] = 0
 		}
 	}
 }
 
-// logWeight returns the logarithm of the weight at a place, which is in proportion to the
+// logWeight returns the logarithm of the weight at a place. The weight is in proportion to the
 // probability.
 func (s *Sampler) logWeight(place int) float64 { return (s.scores[place] - s.largest) / s.by }
 
-// relevel makes the largest score that of what is kept. Where the likeliest ids are gone, the
+// relevel sets largest to the largest score that is kept. Where the likeliest ids are removed, the
 // weights of the others may be too small to draw from.
 func (s *Sampler) relevel() {
 	if largest := s.maximum(s.scores); largest != s.largest {

@@ -83,14 +83,14 @@ func TestLlamaCppsTypicalEqualsASort(t *testing.T) {
 					}
 					s.largest, s.weighed, s.weights = s.scores[s.likeliest()], false, s.weights[:0]
 				}
-				selected.keepTypical()
+				selected.applyTypical()
 				sorted.ready()
 				entropy, logMass := sorted.entropy()
 				for i := range sorted.scores {
 					sorted.nearness = append(sorted.nearness,
 						-math.Abs(logMass-sorted.logWeight(i)-entropy))
 				}
-				sorted.keepTypicalInOrder(typical * sorted.mass)
+				sorted.sortTypical(typical * sorted.mass)
 				if !slices.Equal(selected.scores, sorted.scores) || selected.mass != sorted.mass ||
 					!selected.all && !slices.Equal(selected.ids[:len(selected.scores)],
 						sorted.ids[:len(sorted.scores)]) {

@@ -1,6 +1,6 @@
 package sample
 
-// Epsilon and eta: the ids above a probability, which is fixed or falls with the entropy.
+// Epsilon and eta: the ids above a probability, which is fixed or falls as the entropy rises.
 
 import (
 	"math"
@@ -11,7 +11,7 @@ import (
 
 func epsilonStep() step {
 	return step{
-		name: "epsilon", also: "epsilon-cutoff", kind: filter, do: (*Sampler).keepEpsilon,
+		name: "epsilon", also: "epsilon-cutoff", kind: filter, do: (*Sampler).applyEpsilon,
 		on: func(p *Params) bool { return p.Epsilon != 0 },
 		table: func(p *Params) []option.Option {
 			return []option.Option{{
@@ -29,12 +29,12 @@ func epsilonStep() step {
 	}
 }
 
-// belowOne is the largest number below 1: 1 would remove every token.
+// belowOne is the largest number below 1. A limit of 1 would remove every token.
 var belowOne = math.Nextafter(1, 0)
 
 func etaStep() step {
 	return step{
-		name: "eta", also: "eta-cutoff", kind: filter, do: (*Sampler).keepEta,
+		name: "eta", also: "eta-cutoff", kind: filter, do: (*Sampler).applyEta,
 		on: func(p *Params) bool { return p.Eta != 0 },
 		table: func(p *Params) []option.Option {
 			return []option.Option{{
@@ -53,25 +53,24 @@ func etaStep() step {
 	}
 }
 
-// keepEpsilon removes the ids less likely than Epsilon.
-func (s *Sampler) keepEpsilon() {
+// applyEpsilon removes the ids less likely than Epsilon.
+func (s *Sampler) applyEpsilon() {
 	s.ready()
-	s.keepLikely(s.params.Epsilon)
+	s.removeUnlikely(s.params.Epsilon)
 }
 
-// keepEta removes the ids less likely than Eta, or than what the entropy makes of it if that is
-// less.
-func (s *Sampler) keepEta() {
+// applyEta removes the ids less likely than Eta, or than sqrt(Eta)·exp(-entropy) if that is less.
+func (s *Sampler) applyEta() {
 	s.ready()
 	entropy, _ := s.entropy()
 	eta := s.params.Eta
 	eta = min(eta, math.Sqrt(eta)*kernels.Exp64(-entropy))
-	s.keepLikely(eta)
+	s.removeUnlikely(eta)
 }
 
-// keepLikely removes the ids less likely than p. Where fewer would stay than every filter keeps, it
-// keeps those, and all that equal the last of them.
-func (s *Sampler) keepLikely(p float64) {
+// removeUnlikely removes the ids less likely than p. Where fewer than s.least would stay, it keeps
+// so many of the likeliest, and all that equal the last of them.
+func (s *Sampler) removeUnlikely(p float64) {
 	places := s.atLeast(s.weights, p*s.mass)
 	if n := min(s.least, len(s.scores)); len(places) < n {
 		least := s.scores[s.inOrder()[n-1]]

@@ -1,6 +1,6 @@
 package sample
 
-// Guidance: away from what the model would say after another context.
+// Guidance: away from the distribution after another context.
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ import (
 )
 
 // Guidance is classifier-free guidance (Sanchez and others, arXiv 2306.17806; Hugging Face's
-// UnbatchedClassifierFreeGuidanceLogitsProcessor): with the log-probabilities c after the text and
-// u after Negative and the new tokens, an id has u + Scale·(c - u). Whoever evaluates both contexts
-// gives the Sampler the logits of the other one, in its field Against.
+// UnbatchedClassifierFreeGuidanceLogitsProcessor). With the log-probabilities c after the text and
+// u after Negative and the new tokens, the score of an id is u + Scale·(c - u). The caller
+// evaluates both contexts, and puts the logits of the second into the Sampler's field Against.
 type Guidance struct {
 	Scale    float64 // 1 means off
 	Negative []int   // empty means the prompt's last token
@@ -49,7 +49,7 @@ func guidanceTable(p *Params) []option.Option {
 	}}
 }
 
-// A guidanceScale is Guidance.Scale as an option.
+// A guidanceScale is Guidance.Scale as the value of an option.
 type guidanceScale struct{ of **Guidance }
 
 func (g guidanceScale) Set(text string) error {
@@ -68,7 +68,7 @@ func (g guidanceScale) String() string {
 	return fmt.Sprint((*g.of).Scale)
 }
 
-// A negativeText is Guidance.Text as an option.
+// A negativeText is Guidance.Text as the value of an option.
 type negativeText struct{ of **Guidance }
 
 func (n negativeText) Set(text string) error {
@@ -83,7 +83,7 @@ func (n negativeText) String() string {
 	return (*n.of).Text
 }
 
-// guidanceOf returns guidance that is there: off, if it was not.
+// guidanceOf returns *of, after setting it to guidance that is off if it was nil.
 func guidanceOf(of **Guidance) *Guidance {
 	if *of == nil {
 		*of = &Guidance{Scale: 1}
@@ -91,7 +91,7 @@ func guidanceOf(of **Guidance) *Guidance {
 	return *of
 }
 
-// On reports whether there is anything to evaluate.
+// On reports whether the other context is needed.
 func (g *Guidance) On() bool { return g != nil && g.Scale != 1 }
 
 // guide applies guidance to the scores.

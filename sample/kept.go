@@ -1,18 +1,19 @@
 package sample
 
-// What may still be drawn, from which the steps remove ids.
+// The ids that may still be drawn, from which the steps remove some.
 
 import (
 	"math"
 	"slices"
 )
 
-// kept is what may still be drawn, in ascending order of ids: those whose weight is not 0.
+// kept holds the ids that may still be drawn, those of a weight above 0, in ascending order. A
+// place is an index into its slices.
 type kept struct {
-	all     bool      // ids is not filled: each place is its id
-	ids     []int32   // one for each score
-	scores  []float64 // logits after the repetition penalty; -Inf for what may not be drawn
-	weights []float64 // probabilities but for a common factor: the likeliest has weight 1
+	all     bool      // ids is not filled: the id at a place is the place
+	ids     []int32   // [len(scores)]
+	scores  []float64 // logits after the steps so far; -Inf for ids that may not be drawn
+	weights []float64 // probabilities times a common factor: the likeliest id has weight 1
 	largest float64   // of the scores
 	by      float64   // the temperature of the weights
 	weighed bool      // the weights and the mass are those of the scores
@@ -30,7 +31,7 @@ func (k *kept) id(place int) int {
 	return int(k.ids[place])
 }
 
-// narrow removes all but some places, which ascend.
+// narrow removes all places but the given ones, which ascend.
 func (s *scratch) narrow(places []int32) {
 	if len(places) == len(s.scores) {
 		return
@@ -46,9 +47,9 @@ func (s *scratch) narrow(places []int32) {
 	s.scores, s.weights = gathered(s.scores, places), gathered(s.weights, places)
 }
 
-// gathered moves what lies at some places, which ascend, to the beginning of x.
+// gathered moves the numbers at the given places, which ascend, to the beginning of x.
 func gathered(x []float64, places []int32) []float64 {
-	if len(x) == 0 { // weights that are not known yet
+	if len(x) == 0 { // the weights are not known yet
 		return x
 	}
 	for i, place := range places {
@@ -57,20 +58,20 @@ func gathered(x []float64, places []int32) []float64 {
 	return x[:len(places)]
 }
 
-// within returns the places of what is least or more, and below a bound.
+// within returns the places i for which least <= x[i] < below.
 func (s *Sampler) within(x []float64, least, below float64) []int32 {
 	s.places = resized(s.places, len(x))
 	return s.places[:s.Leaves.Within(s.places, x, least, below)]
 }
 
-// atLeast returns the places of what is least or more.
+// atLeast returns the places i for which x[i] >= least.
 func (s *Sampler) atLeast(x []float64, least float64) []int32 {
 	return s.within(x, least, math.Inf(1))
 }
 
-// keepFrom removes the ids whose x, their scores or weights, is below least. Where most stay, the
-// others only lose their weight, which takes less time.
-func (s *Sampler) keepFrom(x []float64, least float64) {
+// removeBelow removes the ids whose x, their scores or weights, is below least. Where most ids
+// stay, the others only lose their weight, which takes less time.
+func (s *Sampler) removeBelow(x []float64, least float64) {
 	if places := s.atLeast(x, least); 2*len(places) < len(x) {
 		s.narrow(places)
 	} else if len(places) < len(x) {
@@ -82,7 +83,7 @@ func (s *Sampler) keepFrom(x []float64, least float64) {
 	s.mass = s.Leaves.Sum64(s.weights, 0)
 }
 
-// dropZeros removes the ids that have lost their weight.
+// dropZeros removes the ids whose weight is 0.
 func (s *Sampler) dropZeros() {
 	if s.zeros {
 		s.keep(s.atLeast(s.weights, math.SmallestNonzeroFloat64))
@@ -90,7 +91,7 @@ func (s *Sampler) dropZeros() {
 	}
 }
 
-// keep removes all but some places, which ascend.
+// keep removes all places but the given ones, which ascend.
 func (s *Sampler) keep(places []int32) {
 	s.narrow(places)
 	if s.weighed {
@@ -98,23 +99,23 @@ func (s *Sampler) keep(places []int32) {
 	}
 }
 
-// keepOpen removes the ids that are never drawn.
-func (s *Sampler) keepOpen() {
+// removeShut removes the ids whose score is -Inf.
+func (s *Sampler) removeShut() {
 	if s.holes {
 		s.keep(s.atLeast(s.scores, -math.MaxFloat64))
 		s.holes = false
 	}
 }
 
-// ready makes weights of what may be drawn.
+// ready brings the weights and the mass up to date.
 func (s *Sampler) ready() {
-	s.keepOpen()
+	s.removeShut()
 	s.need()
 }
 
-// keepOr removes all but some places, unless they are fewer than every filter keeps: then the
-// likeliest stay.
-func (s *Sampler) keepOr(places []int32) {
+// keepOrLikeliest removes all places but the given ones. Where those are fewer than s.least, it
+// keeps the likeliest s.least ids instead.
+func (s *Sampler) keepOrLikeliest(places []int32) {
 	if len(places) >= min(s.least, len(s.scores)) {
 		s.keep(places)
 		return
@@ -122,7 +123,7 @@ func (s *Sampler) keepOr(places []int32) {
 	s.keepLikeliest(s.least)
 }
 
-// place returns the place of an id, if it is kept.
+// place returns the place of an id; ok is false if the id is not kept.
 func (k *kept) place(id int) (place int, ok bool) {
 	if k.all {
 		return id, 0 <= id && id < len(k.scores)
@@ -130,7 +131,8 @@ func (k *kept) place(id int) (place int, ok bool) {
 	return slices.BinarySearch(k.ids[:len(k.scores)], int32(id))
 }
 
-// change replaces the score of an id that may be drawn by a finite one, whatever a penalty comes to.
+// change replaces the score of an id that may be drawn by a finite one: penalties cannot make it
+// infinite.
 func (k *kept) change(place int, score float64) {
 	const most = 1e307
 	if !math.IsInf(k.scores[place], -1) {
@@ -138,7 +140,7 @@ func (k *kept) change(place int, score float64) {
 	}
 }
 
-// shutID makes an id one that is never drawn.
+// shutID makes the id at a place one that is never drawn.
 func (k *kept) shutID(id int) {
 	if place, ok := k.place(id); ok {
 		k.scores[place], k.holes = math.Inf(-1), true

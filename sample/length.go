@@ -1,6 +1,6 @@
 package sample
 
-// How long a text is to be: the ids that end it are shut at first, or become likelier.
+// The length of a text: the ids that end it are removed at first, or become likelier later.
 
 import (
 	"fmt"
@@ -79,7 +79,7 @@ func (d *LengthDecay) String() string {
 	return fmt.Sprintf("%d,%v", d.Start, d.Factor)
 }
 
-// shutEnds shuts the ids that end the text while it has fewer than MinTokens new tokens.
+// shutEnds removes the ids that end the text while it has fewer than MinTokens new tokens.
 func (s *Sampler) shutEnds() {
 	if s.State.Generated < s.params.MinTokens {
 		for _, id := range s.ends {
@@ -88,9 +88,9 @@ func (s *Sampler) shutEnds() {
 	}
 }
 
-// A LengthDecay makes the ids that end the text likelier from the Start-th new token on: with n
-// more, the logit x gains |x|·(Factor^n - 1). A Factor of 0 or 1 is off; below 1 they become less
-// likely.
+// A LengthDecay makes the ids that end the text likelier from the Start-th new token on: n tokens
+// later, the logit x gains |x|·(Factor^n - 1). A Factor of 0 or 1 is off; below 1 the ids become
+// less likely.
 type LengthDecay struct {
 	Start  int
 	Factor float64
@@ -103,7 +103,7 @@ func (s *Sampler) decayLength() {
 	if n <= 0 {
 		return
 	}
-	const most = 1e200 // so that nothing becomes infinite
+	const most = 1e200 // keeps the scores finite
 	gain := min(power(d.Factor, float64(n)), most) - 1
 	for _, id := range s.ends {
 		if place, ok := s.place(id); ok && !math.IsInf(s.scores[place], -1) {

@@ -11,16 +11,16 @@ import (
 
 // LogProb returns the natural logarithm of the probability that logits [vocabulary] give to id: the
 // log-softmax of the model's own logits in float64, before penalty, temperature and filters, over
-// every row of the vocabulary. It is the same bits on every machine. It runs the fastest kernels of
-// this processor; a model's are Model.Leaves.
+// every row of the vocabulary. The result has the same bits on every machine. It runs the fastest
+// kernels of this processor; those of a model are Model.Leaves.
 func LogProb(logits []float32, id int) float64 {
 	return float64(logits[id]) - kernels.Leaves{}.LogSumExp(logits)
 }
 
-// An Alternative is an id that could have been chosen.
+// An Alternative is an id that could have been chosen in place of a token.
 type Alternative struct {
 	ID      int     `json:"id"`
-	Text    string  `json:"text"` // of the token by itself, "" where that is not known
+	Text    string  `json:"text"` // of the token by itself, "" if it is not known
 	LogProb float64 `json:"logprob"`
 }
 
@@ -38,7 +38,7 @@ func Likeliest[T float32 | float64](logits []T, k int) []int {
 		best = append(best, id)
 		insert(best, logits)
 	}
-	// Few of a vocabulary's logits are greater than the least of the best so far.
+	// Few logits of a vocabulary are greater than the least of the best so far.
 	last := len(best) - 1
 	least := logits[best[last]]
 	for id, v := range logits {
@@ -51,7 +51,7 @@ func Likeliest[T float32 | float64](logits []T, k int) []int {
 	return best
 }
 
-// fewBest are found by inserting each among them: more by sorting all.
+// fewBest is the largest k for which each is inserted among the best so far. A larger k sorts all.
 const fewBest = 256
 
 func likeliestOfAll[T float32 | float64](logits []T) []int {

@@ -1,10 +1,10 @@
 package sample
 
-// Ids that may not be drawn at all, whatever the scores are.
+// Ids that may not be drawn, whatever their scores are.
 
 import "math"
 
-// shutMasked takes the ids that the constraint does not leave out of the scores.
+// shutMasked removes the ids that the constraint does not allow.
 func (s *Sampler) shutMasked() {
 	if s.Open == nil {
 		return
@@ -24,21 +24,21 @@ func (s *Sampler) shutMasked() {
 	}
 }
 
-// shutGaps takes out the ids that are none.
+// shutGaps removes the ids that the vocabulary does not have.
 func (s *Sampler) shutGaps() {
 	for _, id := range s.gaps {
 		s.shutID(id)
 	}
 }
 
-// NewMask returns memory for Open, with a bit for each of so many ids, which says nothing yet. It
-// holds until the next call for a sampler with the same memory.
+// NewMask returns memory for Open, with a bit for each of so many ids; its contents are undefined.
+// It is valid until the next call for a sampler with the same memory.
 func (s *Sampler) NewMask(ids int) []uint64 {
 	s.mask = resized(s.mask, (ids+63)/64)
 	return s.mask
 }
 
-// shutBarred takes out the ids that may not be drawn now.
+// shutBarred removes the ids of Barred.
 func (s *Sampler) shutBarred() {
 	for _, id := range s.Barred {
 		s.shutID(id)
@@ -48,7 +48,8 @@ func (s *Sampler) shutBarred() {
 	}
 }
 
-// maskSteps come before all others: they shut ids, whatever the scores are.
+// maskSteps returns the steps that come before all others: they remove ids, whatever their scores
+// are.
 func maskSteps() []step {
 	always := func(*Params) bool { return true }
 	return []step{

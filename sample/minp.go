@@ -1,6 +1,6 @@
 package sample
 
-// Min-p: the ids that are likely enough beside the likeliest.
+// Min-p: the ids that are likely enough compared with the likeliest.
 
 import (
 	"picogpt/internal/option"
@@ -9,7 +9,7 @@ import (
 
 func minPStep() step {
 	return step{
-		name: "min-p", kind: filter, do: (*Sampler).keepMinP,
+		name: "min-p", kind: filter, do: (*Sampler).applyMinP,
 		on: func(p *Params) bool { return p.MinP != 0 },
 		table: func(p *Params) []option.Option {
 			return []option.Option{{
@@ -27,17 +27,17 @@ func minPStep() step {
 	}
 }
 
-// keepMinP removes the ids less likely than MinP times the likeliest, whose weight is 1.
-func (s *Sampler) keepMinP() {
+// applyMinP removes the ids less likely than MinP times the likeliest, whose weight is 1.
+func (s *Sampler) applyMinP() {
 	s.ready()
 	if s.llama {
-		// llama.cpp compares logits, which rounds otherwise.
+		// llama.cpp compares logits, which rounds differently.
 		s.keep(s.atLeast(s.scores, s.largest+float64(s.by*kernels.Log64(s.params.MinP))))
 		return
 	}
 	if s.least == 1 {
-		s.keepFrom(s.weights, s.params.MinP)
+		s.removeBelow(s.weights, s.params.MinP)
 		return
 	}
-	s.keepOr(s.atLeast(s.weights, s.params.MinP))
+	s.keepOrLikeliest(s.atLeast(s.weights, s.params.MinP))
 }

@@ -1,7 +1,7 @@
 package sample
 
-// Mirostat (Basu and others, arXiv 2007.14966): a cut that moves, so that the surprise of the
-// tokens that are drawn stays near a target. The definitions are llama.cpp's.
+// Mirostat (Basu and others, arXiv 2007.14966): a limit that moves, so that the surprise of the
+// drawn tokens stays near a target. The definitions are llama.cpp's.
 
 import (
 	"math"
@@ -10,11 +10,11 @@ import (
 	"picogpt/kernels"
 )
 
-// Mirostat takes the place of all filters. The temperature comes before it.
+// Mirostat replaces all filters. It follows the temperature.
 type Mirostat struct {
 	Version int     // 1 or 2; 0 means off
 	Tau     float64 // the target, in bits; 5 is usual
-	Eta     float64 // how fast the cut follows; 0.1 is usual
+	Eta     float64 // how fast the limit follows; 0.1 is usual
 }
 
 func mirostatStep() step {
@@ -56,7 +56,7 @@ func mirostatTable(p *Params) []option.Option {
 	}}
 }
 
-// applyMirostat takes the place of the filters.
+// applyMirostat removes ids in place of the filters.
 func (s *Sampler) applyMirostat() {
 	if s.params.Mirostat.Version == 1 {
 		s.applyMirostat1()
@@ -65,7 +65,7 @@ func (s *Sampler) applyMirostat() {
 	s.applyMirostat2()
 }
 
-// applyMirostat2 keeps the ids whose surprise is at most mu, or the likeliest.
+// applyMirostat2 keeps the ids whose surprise is at most mu, or the likeliest if there are none.
 func (s *Sampler) applyMirostat2() {
 	s.ready()
 	least := s.mass * kernels.Exp64(-s.State.mu*math.Ln2)
@@ -79,13 +79,13 @@ func (s *Sampler) applyMirostat2() {
 // fitted is how many of the likeliest ids version 1 looks at.
 const fitted = 100
 
-// applyMirostat1 keeps as many of the likeliest ids as give the surprise mu, if probabilities fall with
-// the power of the rank that the likeliest suggest.
+// applyMirostat1 keeps the k likeliest ids, where k is estimated to give the surprise mu: it
+// assumes that probabilities fall with a power of the rank, which it fits to the likeliest ids.
 func (s *Sampler) applyMirostat1() {
 	s.ready()
 	k := s.fit()
 	if k < float64(len(s.scores)) {
-		s.keepExactly(max(1, int(k)))
+		s.takeLikeliest(max(1, int(k)))
 	}
 }
 
@@ -98,12 +98,12 @@ func (s *Sampler) fit() float64 {
 		products += float64(t * (logs[i] - logs[i+1]))
 		squares += float64(t * t)
 	}
-	if !(products > 0) { // one id, or all alike
+	if !(products > 0) { // there is one id, or all are equally likely
 		return math.Inf(1)
 	}
 	slope := products / squares
 	e, n := slope-1, float64(s.whole)
-	share := 1 / kernels.Log64(n) // the limit for an e of 0
+	share := 1 / kernels.Log64(n) // the limit as e approaches 0
 	if math.Abs(e) > 1e-9 {
 		share = e / (1 - power(n, -e))
 	}
@@ -119,8 +119,8 @@ func (s *Sampler) likeliestLogs(n int) []float64 {
 	return s.nearness
 }
 
-// keepExactly keeps k ids of the largest scores, and makes weights of them.
-func (s *Sampler) keepExactly(k int) {
+// takeLikeliest keeps the k ids of the largest scores, and computes their weights.
+func (s *Sampler) takeLikeliest(k int) {
 	if k < len(s.scores) {
 		least := s.kthLargest(s.scores, k)
 		s.weighed = false
@@ -130,7 +130,7 @@ func (s *Sampler) keepExactly(k int) {
 	s.need()
 }
 
-// follow moves mu after a token was drawn.
+// follow updates mu after the token at a place was drawn.
 func (s *Sampler) follow(place int) {
 	m := &s.params.Mirostat
 	surprise := -kernels.Log64(s.weights[place]/s.mass) / math.Ln2

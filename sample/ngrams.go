@@ -1,6 +1,6 @@
 package sample
 
-// No sequence of ids occurs twice.
+// No sequence of n ids occurs twice.
 
 import (
 	"slices"
@@ -29,7 +29,7 @@ func noRepeatStep() step {
 	}
 }
 
-// shutNgrams shuts the ids that would make the newest tokens an n-gram that occurred before.
+// shutNgrams removes the ids that would complete an n-gram that occurred before.
 func (s *Sampler) shutNgrams() {
 	n := s.params.NoRepeatNgram
 	if len(s.context)+1 < n {

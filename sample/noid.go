@@ -1,6 +1,6 @@
 package sample
 
-// What is said where no id is left to draw: which of the options took the ids away.
+// The error where no id is left to draw: it names the steps that removed the ids.
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 type NoIDError struct {
 	Position int // of the logits, in the context
 
-	// Took is what took ids away, in the order in which it did: names of Steps, "vocabulary" for
-	// ids that are none, "constraint", and "ban" for those that would begin a banned string.
+	// Took names the steps that removed ids, in their order: names of Steps, "vocabulary" for ids
+	// that it does not have, "constraint", and "ban" for ids that would begin a banned string.
 	Took []string
 }
 
@@ -29,7 +29,8 @@ func (e *NoIDError) Error() string {
 	}
 }
 
-// noID is the error where no id is left: it takes the steps again, and counts after each.
+// noID returns the error where no id is left: it applies the steps again, and counts the ids after
+// each.
 func (s *Sampler) noID(from Row) error {
 	before, e := s.State, &NoIDError{Position: len(s.context) - 1}
 	s.load(from, s.context)
@@ -37,7 +38,7 @@ func (s *Sampler) noID(from Row) error {
 	take := func(step step) {
 		step.do(s)
 		n := s.left()
-		if n < left || from.IDs != nil && step.name == "top-k" { // without what it would take
+		if n < left || from.IDs != nil && step.name == "top-k" { // the row lacks those
 			e.Took = append(e.Took, step.name)
 		}
 		left = n

@@ -1,9 +1,10 @@
 package sample
 
-// What a caller can ask of a sampler.
+// The options of a sampler.
 
-// Params says how a token is chosen from logits. The zero value is greedy: the largest logit wins,
-// and all else is off. The package comment gives the order in which the choices apply.
+// Params are the options of the choice of a token from logits. The zero value is greedy: it chooses
+// the largest logit, and all else is off. The package comment gives the order in which the options
+// apply.
 type Params struct {
 	Temperature float64 // 0 means greedy
 	TopK        int     // 0 means off

@@ -71,7 +71,7 @@ func penaltyTable(p *Params) []option.Option {
 	}}
 }
 
-// newest returns the last n of some tokens, all if n is 0 or there are fewer.
+// newest returns the last n of the tokens, or all if n is 0 or there are fewer.
 func newest(tokens []int, n int) []int {
 	if 0 < n && n < len(tokens) {
 		return tokens[len(tokens)-n:]
@@ -79,7 +79,7 @@ func newest(tokens []int, n int) []int {
 	return tokens
 }
 
-// penalised returns the tokens that a penalty looks at, with those of the prompt or without.
+// penalised returns the tokens that a penalty counts, with those of the prompt or without.
 func (s *Sampler) penalised(prompt bool) []int {
 	window := newest(s.context, s.params.RepeatLastN)
 	if own := s.State.Generated; !prompt && own < len(window) {
@@ -88,8 +88,8 @@ func (s *Sampler) penalised(prompt bool) []int {
 	return window
 }
 
-// applyPenalties applies the repetition penalty, once to each id, and then the frequency and the presence
-// penalty.
+// applyPenalties applies the repetition penalty, once to each id, then the frequency and the
+// presence penalty.
 func (s *Sampler) applyPenalties() {
 	s.divide()
 	o := &s.params
@@ -114,7 +114,7 @@ func (s *Sampler) applyPenalties() {
 	}
 }
 
-// count replaces the score of each of some ids, given how often it occurs.
+// count replaces the score of each of the ids by score(x, n), where n is how often the id occurs.
 func (s *Sampler) count(ids []int, score func(x float64, n int32) float64) {
 	counts := s.zeroCounts()
 	for _, id := range ids {
@@ -133,7 +133,7 @@ func (s *Sampler) count(ids []int, score func(x float64, n int32) float64) {
 	}
 }
 
-// zeroCounts returns a count for each id of the vocabulary, all 0. Leave them so.
+// zeroCounts returns a count for each id of the vocabulary, all 0. The caller sets them back to 0.
 func (s *Sampler) zeroCounts() []int32 {
 	if len(s.counts) < s.rows {
 		s.counts = make([]int32, s.rows)

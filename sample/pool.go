@@ -7,31 +7,31 @@ import (
 	"sync"
 )
 
-// scratch is memory that a choice works in and leaves behind.
+// scratch is the working memory of a choice; nothing in it outlives the choice.
 type scratch struct {
 	kept
-	maxima []float64 // of each run of scores, before any filter, or none where they have changed
-	runs   []float64 // the maximum of each run of something else
+	maxima []float64 // of each run of scores, before any filter; empty once scores change
+	runs   []float64 // maxima of runs of other numbers
 	terms  []float64 // [up to stretch] of a sum
-	places []int32   // in kept, of what a filter leaves
-	items  []item    // what reach searches in the end
+	places []int32   // places of kept that a filter leaves
+	items  []item    // the last few that reach searches
 
-	mask     []uint64  // what a constraint leaves
-	context  []int     // that the scores follow
-	rows     int       // above all ids that have logits
-	counts   []int32   // for each id, 0 between uses
-	repeats  []int     // what DRY compares
-	nearness []float64 // of each score, to what is typical
+	mask     []uint64  // the ids that a constraint allows
+	context  []int     // the tokens before the choice
+	rows     int       // one more than the largest id that has a logit
+	counts   []int32   // by id, 0 between uses
+	repeats  []int     // DRY's lengths of repetitions
+	nearness []float64 // distance of each surprise from the entropy
 }
 
-// A Pool is memory for the choices of samplers that run together: as much as is in use at a time,
-// and not as much as there are samplers. The zero value is empty.
+// A Pool is working memory for samplers that run together. It grows with the number of choices made
+// at the same time, not with the number of samplers. The zero value is empty.
 type Pool struct {
 	mu   sync.Mutex
 	free []*scratch
 }
 
-// Lend gives a sampler memory to choose in, until Return. A nil Pool leaves it its own.
+// Lend gives a sampler memory to choose in, until Return. With a nil Pool it keeps its own.
 func (p *Pool) Lend(s *Sampler) {
 	if p == nil {
 		return
@@ -47,7 +47,7 @@ func (p *Pool) Lend(s *Sampler) {
 	p.free = p.free[:n-1]
 }
 
-// Return takes back the memory that was lent to a sampler.
+// Return takes back the memory that Lend gave to a sampler.
 func (p *Pool) Return(s *Sampler) {
 	if p == nil {
 		return
@@ -57,5 +57,5 @@ func (p *Pool) Return(s *Sampler) {
 	p.free = append(p.free, s.scratch)
 }
 
-// resized returns a slice of length n in b's memory, or in new memory if that has too little room.
+// resized returns a slice of length n in b's memory, or in new memory if b is too small.
 func resized[T any](b []T, n int) []T { return slices.Grow(b[:0], n)[:n] }

@@ -1,20 +1,19 @@
 package sample
 
-// Selection: how far down the scores a sum of weights reaches, without sorting them.
+// Selection: how far down the scores a sum of weights reaches, found without sorting.
 
 import "math"
 
-// item is a score, and what it counts for.
+// item is a score and its weight.
 type item struct{ score, weight float64 }
 
-// reach returns the greatest score such that the weights of the scores at or above it are want or
-// more together, and the weights above it. There is none, and found is false, where all weights
-// together are less than want. The largest of the scores is s.largest. It is fast if the score is
-// from low to below high, which are -Inf and +Inf where nothing is known. Its sums are rounded in an
-// order of their own.
+// reach returns the greatest score such that the weights of the scores at or above it sum to want
+// or more, and the sum of the weights above it. If all weights sum to less than want, found is
+// false. The largest score is s.largest. It is fast if the result is in [low, high), which are -Inf
+// and +Inf where nothing is known. Its sums are rounded in an order of their own.
 //
-// Halving the range of the scores takes one pass for each bit, at the speed of memory: it leaves few
-// of many scores, unless nearly all are nearly equal.
+// It halves the range of the scores, which takes one pass for each bit, at the speed of memory,
+// until few scores are left. Only nearly equal scores stay many.
 func (s *Sampler) reach(
 	scores, weights []float64, want, low, high float64,
 ) (score, above float64, found bool) {
@@ -33,7 +32,7 @@ func (s *Sampler) reach(
 	}
 	places, passes := s.within(scores, low, high), mostPasses
 	for len(places) > fewScores && passes > 0 {
-		// Many may be the same.
+		// Many scores may be equal.
 		low = s.largest
 		for _, place := range places {
 			if x := scores[place]; x < low {
@@ -63,12 +62,12 @@ func (s *Sampler) reach(
 }
 
 const (
-	fewScores  = 2048 // are not worth halving
-	mostPasses = 64   // bound the time where scores are of very many sizes
+	fewScores  = 2048 // below it, quickselect is faster
+	mostPasses = 64   // bounds the time where scores differ by many magnitudes
 )
 
-// quickselect is reach on few items, where above is the weight of others above all of them. It is
-// Hoare's (1961) by weight, and reorders the items.
+// quickselect is reach for few items, where above is the weight of the scores above all of them. It
+// is Hoare's algorithm (1961) by weight, and reorders the items.
 func quickselect(items []item, want, above float64) (score, sum float64, found bool) {
 	state := uint64(len(items))
 	for len(items) > 0 {
@@ -88,8 +87,8 @@ func quickselect(items []item, want, above float64) (score, sum float64, found b
 	return 0, above, false
 }
 
-// medianOfThree returns the score in the middle of three anywhere. No order of the items makes that
-// a bad choice again and again.
+// medianOfThree returns the median score of three random items. No order of the items makes that a
+// bad choice repeatedly.
 func medianOfThree(items []item, state *uint64) float64 {
 	var s [3]float64
 	for i := range s {
@@ -99,8 +98,8 @@ func medianOfThree(items []item, state *uint64) float64 {
 	return max(min(s[0], s[1]), min(max(s[0], s[1]), s[2]))
 }
 
-// split orders the items: scores above the pivot, those equal to it from greater on, and those
-// below it from less on.
+// split orders the items: first scores above the pivot, then, from greater on, those equal to it,
+// then, from less on, those below it.
 func split(items []item, pivot float64) (greater, less int) {
 	less = len(items)
 	for i := 0; i < less; {

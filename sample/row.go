@@ -1,6 +1,6 @@
 package sample
 
-// What is known of the logits after a context: all of them, or the best where those decide.
+// The logits after a context: all of them, or the greatest where those decide.
 
 import (
 	"slices"
@@ -11,12 +11,12 @@ import (
 
 // A Row is the logits after a token.
 type Row struct {
-	IDs    []int32   // of the logits, ascending; nil: each place is its id
+	IDs    []int32   // of the logits, ascending; nil: the id at a place is the place
 	Logits []float32 // [vocabulary], or [len(IDs)]
-	LogSum float64   // the logarithm of the sum of exp(logits), of the whole vocabulary
+	LogSum float64   // the logarithm of the sum of exp(logit) over the whole vocabulary
 }
 
-// RowOf returns the row that a Visit is shown, in the same memory.
+// RowOf returns the row that model.Input.Visit receives, in the same memory.
 func RowOf(r model.Row, leaves kernels.Leaves) Row {
 	if r.Best != nil {
 		return Row{r.Best.IDs, r.Best.Logits, r.Best.LogSumExp}
@@ -29,16 +29,16 @@ func WholeRow(logits []float32, leaves kernels.Leaves) Row {
 	return Row{nil, logits, leaves.LogSumExp(logits)}
 }
 
-// A Candidate is an id that may follow a context, and what comes with it if it does.
+// A Candidate is an id that may follow a context, and what the choice of it leads to.
 type Candidate struct {
 	ID      int
-	LogProb float64       // in the model's own opinion, as the function LogProb has it
+	LogProb float64       // of the model's own logits, as the function LogProb returns it
 	Top     []Alternative // the likeliest ids in its place, the likeliest first
 	After   State         // of the sampler
 }
 
-// Candidate returns an id of the row as a candidate, with the n likeliest beside it: the row has so
-// many, or all ids.
+// Candidate returns an id of the row as a candidate, with the n likeliest ids as alternatives. The
+// row must have at least n logits, or all.
 func (r *Row) Candidate(id, n int, after State) Candidate {
 	at := id
 	if r.IDs != nil {
@@ -59,17 +59,17 @@ func (r *Row) Candidate(id, n int, after State) Candidate {
 	return c
 }
 
-// LogProb returns the logarithm of the probability of what is at a place.
+// LogProb returns the logarithm of the probability of the id at a place.
 func (r *Row) LogProb(at int) float64 { return float64(r.Logits[at]) - r.LogSum }
 
-// Keep copies another row, a whole one.
+// Keep makes r a copy of another row, which has all logits.
 func (r *Row) Keep(other Row) {
 	r.Logits, r.LogSum = append(r.Logits[:0], other.Logits...), other.LogSum
 }
 
-// Decisive returns how many of the greatest logits decide what Next chooses from a row of a
-// vocabulary, whatever the others are: 0 where it takes all of them. Ids that are never drawn count
-// among them.
+// Decisive returns how many of the greatest logits of a row of a vocabulary decide what Next
+// chooses, whatever the others are. Ids that are never drawn count among them. 0 means that all
+// logits decide.
 func (s *Sampler) Decisive(vocabulary int) int {
 	k := 0
 	switch {
@@ -80,7 +80,7 @@ func (s *Sampler) Decisive(vocabulary int) int {
 	default:
 		steps := s.steps
 		if len(steps) > 0 && steps[0].name == "temperature" && s.params.TempRange == 0 {
-			steps = steps[1:] // it keeps the order
+			steps = steps[1:] // dividing keeps the order
 		}
 		if len(steps) == 0 || steps[0].name != "top-k" {
 			return 0

@@ -11,50 +11,50 @@ import (
 	"picogpt/model"
 )
 
-// Sampler chooses tokens as the package comment defines, and owns its random numbers and the memory
-// that it works in: after the first row, choosing allocates nothing. It serves one timeline, one
-// call at a time.
+// A Sampler chooses tokens as the package comment defines. It owns its random numbers and its
+// working memory: after the first row, choosing allocates nothing. It serves one timeline, one call
+// at a time.
 //
-// The exported fields may change from choice to choice.
+// The exported fields may change between choices.
 type Sampler struct {
-	// Leaves are what it computes with: the fastest of this processor if zero. Any give the same
-	// tokens.
+	// Leaves are the kernels that it computes with, the fastest of this processor if zero. All of
+	// them give the same tokens.
 	Leaves kernels.Leaves
 
-	// State is what the choices so far leave to the next. Whoever keeps it can go back to it.
+	// State is what the choices so far leave to the next. A caller that saves it can go back to it.
 	State State
 
-	// Open has bit id%64 of word id/64 set for each id that a constraint leaves. Nil leaves all.
+	// Open has bit id%64 of word id/64 set for each id that a constraint allows. Nil allows all.
 	Open []uint64
 
-	// Barred are ids that may not be drawn, because a banned string would begin or end. Nil means
-	// that no string is banned.
+	// Barred holds the ids that may not be drawn, because a banned string would begin or end with
+	// them. Nil means that no string is banned.
 	Barred []int
 
-	// Against is the logits [vocabulary] after the other context of Params.Guidance, or nil.
+	// Against holds the logits [vocabulary] after the other context of Params.Guidance, or is nil.
 	Against []float32
 
 	params Params
 	llama  bool   // the definitions are llama.cpp's
-	masks  []step // that come first
-	before []step // on the context, whether anything is drawn or not
-	steps  []step // that decide what may be drawn
+	masks  []step // come first
+	before []step // apply to the logits, greedy or not
+	steps  []step // decide what may be drawn
 	drew   []func(s *Sampler, place int)
-	least  int // ids that every filter keeps
+	least  int // how many ids every filter keeps at least
 
 	ends     []int                       // ids that end the text
 	limit    int                         // ids from here on are never drawn
 	gaps     []int                       // ids below limit that are never drawn
-	breakers map[int][][]int             // of DRY: what follows their first ids
+	breakers map[int][][]int             // of DRY: the rest of each, by its first id
 	trace    func(name string, left int) // if not nil, called after each step
 
 	*scratch
 }
 
-// IDs says which ids there are. The zero value is for a vocabulary that has all ids, of which none
+// IDs describes the ids of a vocabulary. The zero value is for one that has all ids, of which none
 // ends a text.
 type IDs struct {
-	Size int   // ids from here on are never drawn; 0 means that there is no such bound
+	Size int   // ids from Size on are never drawn; 0 means no such bound
 	Gaps []int // ids below Size that are never drawn
 	Ends []int // ids that end a text
 }
@@ -84,23 +84,23 @@ func NewSampler(p Params, ids IDs) (*Sampler, error) {
 	return s, nil
 }
 
-// Reseed begins the random numbers of a seed.
+// Reseed starts the random numbers of a seed.
 func (s *Sampler) Reseed(seed uint64) {
 	s.State.random.Seed(seed, seed)
 	s.State.coins.Seed(seed, ^seed)
 }
 
-// KeepAtLeast makes every filter keep so many ids, where there are so many. A sampler keeps 1.
+// KeepAtLeast makes every filter keep at least n ids, where there are so many. By default n is 1.
 func (s *Sampler) KeepAtLeast(n int) { s.least = n }
 
-// Fork returns a sampler with the same random numbers to come, and memory of its own.
+// Fork returns a sampler with the same options and State, and memory of its own.
 func (s *Sampler) Fork() *Sampler {
 	f := *s
 	f.scratch = &scratch{}
 	return &f
 }
 
-// CopyFrom makes s choose as other will from here on, in memory of its own.
+// CopyFrom makes s choose from now on as other would, in memory of its own.
 func (s *Sampler) CopyFrom(other *Sampler) {
 	own := s.scratch
 	if *s = *other; own == nil {
@@ -109,14 +109,15 @@ func (s *Sampler) CopyFrom(other *Sampler) {
 	s.scratch = own
 }
 
-// Next returns the token that follows context, given logits [vocabulary], the model's after its
-// last token. It leaves both as they are. The token counts as generated from then on. A logit that
-// is not finite is a *model.NonFiniteError.
+// Next returns the token that follows context, given logits [vocabulary], which the model gives
+// after the last token of context. It changes neither. From then on the token counts as generated.
+// A logit that is not finite is a *model.NonFiniteError; if no id is left, the error is a
+// *NoIDError.
 func (s *Sampler) Next(logits []float32, context []int) (int, error) {
 	return s.Choose(Row{Logits: logits}, context)
 }
 
-// Choose is Next for a row with all logits, or with the decisive ones.
+// Choose is Next for a row that has all logits, or the decisive ones.
 func (s *Sampler) Choose(from Row, context []int) (int, error) {
 	if err := s.score(from, context); err != nil {
 		return 0, err
@@ -135,8 +136,8 @@ func (s *Sampler) Choose(from Row, context []int) (int, error) {
 	return s.id(place), nil
 }
 
-// filter leaves what may be drawn from a row, with its weights, given the place of the likeliest id.
-// Where it leaves nothing, the state is as it was.
+// filter removes ids of a row by the filters, and computes the weights of the rest, given the place
+// of the likeliest id. Where it leaves none, the state is as it was.
 func (s *Sampler) filter(from Row, best int) error {
 	before := s.State
 	s.largest, s.weighed, s.weights, s.zeros = s.scores[best], false, s.weights[:0], false
@@ -153,7 +154,7 @@ func (s *Sampler) filter(from Row, best int) error {
 	return nil
 }
 
-// note tells who wants to know what a step left.
+// note calls trace after a step, if it is set.
 func (s *Sampler) note(name string) {
 	if s.trace != nil {
 		s.trace(name, s.left())
@@ -171,8 +172,8 @@ func (s *Sampler) left() (n int) {
 	return n
 }
 
-// score fills scores with the logits of the ids that may be drawn, after everything that comes
-// before the filters.
+// score fills scores with the logits of the ids that may be drawn, after all steps before the
+// filters.
 func (s *Sampler) score(from Row, context []int) error {
 	if !s.load(from, context) {
 		return &model.NonFiniteError{Position: len(context) - 1, ID: firstNonFinite(from.Logits)}

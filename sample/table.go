@@ -1,6 +1,6 @@
 package sample
 
-// The options as a table. Those of a step stand beside it.
+// The table of the options. The options of a step are in the file of the step.
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"picogpt/internal/quote"
 )
 
-// Table returns all that can be chosen, bound to the fields of p: for commands and servers.
+// Table returns all options, bound to the fields of p: for commands and servers.
 func (p *Params) Table() []option.Option {
 	all := make([]option.Option, 0, 48)
 	for _, step := range steps() {
@@ -32,7 +32,7 @@ func (p *Params) Table() []option.Option {
 	return all
 }
 
-// otherTable is what belongs to no step.
+// otherTable returns the options that belong to no step.
 func (p *Params) otherTable() []option.Option {
 	return []option.Option{{
 		Name: "samplers", Value: (*order)(&p.Samplers), Default: samplersHF,
@@ -59,10 +59,10 @@ func (p *Params) otherTable() []option.Option {
 	}}
 }
 
-// order is Params.Samplers as an option.
+// order is Params.Samplers as the value of an option.
 type order string
 
-// Set takes a list without empty names.
+// Set accepts a list without empty names.
 func (o *order) Set(text string) error {
 	for name := range strings.SplitSeq(strings.ReplaceAll(text, ";", ","), ",") {
 		if strings.TrimSpace(name) == "" {

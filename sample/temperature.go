@@ -1,6 +1,6 @@
 package sample
 
-// The temperature, fixed or by the entropy.
+// The temperature, which is fixed or follows the entropy.
 
 import (
 	"math"
@@ -50,7 +50,7 @@ func temperatureTable(p *Params) []option.Option {
 	}}
 }
 
-// setTemperature sets the temperature of the weights.
+// setTemperature sets the temperature that the weights are computed at.
 func (s *Sampler) setTemperature() {
 	s.by, s.weighed = s.params.Temperature, false
 	if s.params.TempRange == 0 {
@@ -73,7 +73,7 @@ func (s *Sampler) divide() {
 			size = max(size, math.Abs(x))
 		}
 	}
-	const most = 1e300 // where no quotient is infinite, such temperatures leave the likeliest only
+	const most = 1e300 // bounds quotients; temperatures that reach it leave only the likeliest id
 	by := max(s.by, size/most)
 	for i := range s.scores {
 		s.scores[i] /= by
@@ -81,7 +81,7 @@ func (s *Sampler) divide() {
 	s.largest, s.by, s.weighed = s.largest/by, 1, false
 }
 
-// dynamic returns the temperature that the entropy gives (llama.cpp's dynatemp).
+// dynamic returns the temperature that follows from the entropy (llama.cpp's dynatemp).
 func (s *Sampler) dynamic() float64 {
 	o := &s.params
 	s.by = 1
@@ -96,8 +96,8 @@ func (s *Sampler) dynamic() float64 {
 	return low + float64((high-low)*power(share, o.TempExponent))
 }
 
-// power returns x to the power of y, for x above 0, or 0 and y of 0 or more: the same bits
-// everywhere, unlike math.Pow.
+// power returns x to the power of y, for x above 0, or for x = 0 and y of 0 or more. Unlike
+// math.Pow, it returns the same bits everywhere.
 func power(x, y float64) float64 {
 	switch {
 	case y == 0 || x == 1:

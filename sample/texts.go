@@ -1,6 +1,6 @@
 package sample
 
-// Texts among the options, which mean something once there is a tokenizer.
+// Options that are texts, which a tokenizer turns into ids.
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"picogpt/tokenizer"
 )
 
-// Open finds what texts in p are in the tokens of t: those of Bias, each of which must be one token,
-// of Guidance, and DRY's breakers.
+// Open turns the texts in p into tokens of t: those of Bias, each of which must be one token, that
+// of Guidance, and DRY's breakers. A text that cannot be turned into tokens is an *OptionError.
 func (p *Params) Open(ctx context.Context, t *tokenizer.Tokenizer) (err error) {
 	if g := p.Guidance; g != nil && g.Text != "" {
 		opened := Guidance{Scale: g.Scale}
@@ -61,7 +61,7 @@ func (p *Params) openBias(t *tokenizer.Tokenizer) error {
 	return nil
 }
 
-// unopened refuses texts that Open has not seen.
+// unopened returns an error for texts that Open has not seen.
 func (p *Params) unopened() error {
 	for _, b := range p.Bias {
 		if b.Text != "" {

@@ -11,7 +11,7 @@ import (
 
 func topHStep() step {
 	return step{
-		name: "top-h", kind: filter, do: (*Sampler).keepTopH,
+		name: "top-h", kind: filter, do: (*Sampler).applyTopH,
 		on: func(p *Params) bool { return p.TopH != 0 },
 		table: func(p *Params) []option.Option {
 			return []option.Option{{
@@ -31,9 +31,10 @@ func topHStep() step {
 // mostTopH is how many ids top-h looks at.
 const mostTopH = 100
 
-// keepTopH keeps, of the 100 likeliest, the beginning whose share of their entropy is at most TopH.
-func (s *Sampler) keepTopH() {
-	s.keepOpen()
+// applyTopH keeps, of the 100 likeliest, the beginning whose share of their entropy is at most
+// TopH.
+func (s *Sampler) applyTopH() {
+	s.removeShut()
 	if len(s.scores) > mostTopH {
 		least := s.kthLargest(s.scores, mostTopH)
 		s.weighed = false
@@ -59,7 +60,7 @@ func (s *Sampler) keepTopH() {
 		entropy += surprise(place)
 	}
 	most := s.params.TopH * entropy
-	most += float64(most * 0x1p-40) // what is above by rounding only is not above
+	most += float64(most * 0x1p-40) // allows for rounding
 	through, n := 0.0, 0
 	for n < len(places) {
 		if through += surprise(places[n]); n > 0 && through > most {

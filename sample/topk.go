@@ -12,13 +12,13 @@ import (
 
 func topKStep() step {
 	return step{
-		name: "top-k", kind: filter, do: (*Sampler).keepTopK,
+		name: "top-k", kind: filter, do: (*Sampler).applyTopK,
 		on: func(p *Params) bool { return p.TopK != 0 },
 		table: func(p *Params) []option.Option {
 			return []option.Option{{
 				Name: "top-k", Value: &p.TopK, Want: "0 (off) or more",
 				Default: "0", Usual: "40", In: option.Corpus,
-				Settle: func() { p.TopK = max(0, p.TopK) }, // requests have -1 for off
+				Settle: func() { p.TopK = max(0, p.TopK) }, // in requests, -1 is off
 				Flag: option.Flag{Name: "top-k", Holder: "K", Group: option.WhichOnes, Others: "k",
 					Help: "choose among the K likeliest tokens; 0 is no limit"},
 				Field: option.Field{Name: "top_k", Range: option.Range{From: -1, To: option.Most}},
@@ -30,13 +30,13 @@ func topKStep() step {
 	}
 }
 
-// keepTopK removes the ids below the k-th largest score, and those that are never drawn. Dividing
-// by the temperature keeps the order, so it can wait until the ids are few.
-func (s *Sampler) keepTopK() {
+// applyTopK removes the ids below the k-th largest score, and those that are never drawn. Division
+// by the temperature does not change the order, so it can wait until few ids are left.
+func (s *Sampler) applyTopK() {
 	least := -math.MaxFloat64
 	switch k := max(s.params.TopK, s.least); {
 	case k < len(s.scores):
-		// There are k scores at or above the k-th largest maximum.
+		// At least k scores are at or above the k-th largest maximum.
 		if len(s.scores) == s.whole && k < len(s.maxima) {
 			s.narrow(s.atLeast(s.scores, s.kthLargest(s.maxima, k)))
 		}
@@ -63,7 +63,7 @@ func (s *Sampler) kthLargest(x []float64, k int) float64 {
 	return score
 }
 
-// keepLikeliest keeps k ids of the largest scores, of equal ones the lowest ids.
+// keepLikeliest keeps the k ids of the largest scores, of equal ones the lowest ids.
 func (s *Sampler) keepLikeliest(k int) {
 	if len(s.scores) <= k {
 		return
@@ -73,7 +73,7 @@ func (s *Sampler) keepLikeliest(k int) {
 	s.keep(places)
 }
 
-// inOrder returns all places, those of the largest scores first.
+// inOrder returns all places, the largest scores first.
 func (s *Sampler) inOrder() []int32 {
 	places := s.atLeast(s.scores, math.Inf(-1))
 	slices.SortFunc(places, func(a, b int32) int {

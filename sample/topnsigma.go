@@ -10,13 +10,13 @@ import (
 
 func topNSigmaStep() step {
 	return step{
-		name: "top-n-sigma", also: "top-nsigma", kind: filter, do: (*Sampler).keepTopNSigma,
+		name: "top-n-sigma", also: "top-nsigma", kind: filter, do: (*Sampler).applyTopNSigma,
 		on: func(p *Params) bool { return p.TopNSigma != 0 },
 		table: func(p *Params) []option.Option {
 			return []option.Option{{
 				Name: "top-n-sigma", Value: &p.TopNSigma, Want: "0 or a finite number above it",
 				Default: "0",
-				Settle:  func() { p.TopNSigma = max(0, p.TopNSigma) }, // requests have -1 for off
+				Settle:  func() { p.TopNSigma = max(0, p.TopNSigma) }, // in requests, -1 is off
 				Flag: option.Flag{Name: "top-n-sigma", Holder: "N", Group: option.Filters,
 					Others: "top-nsigma nsigma", Help: "choose among tokens whose logit is at most N " +
 						"standard deviations below the greatest; 0 is off"},
@@ -31,10 +31,10 @@ func topNSigmaStep() step {
 	}
 }
 
-// keepTopNSigma removes the ids whose score is further below the largest than TopNSigma times the
+// applyTopNSigma removes the ids whose score is below the largest by more than TopNSigma times the
 // standard deviation of the scores.
-func (s *Sampler) keepTopNSigma() {
-	s.keepOpen()
+func (s *Sampler) applyTopNSigma() {
+	s.removeShut()
 	n := float64(len(s.scores))
 	mean, squares := sumInOrder(s.scores)/n, 0.0
 	s.terms = resized(s.terms, min(stretch, len(s.scores)))
@@ -51,8 +51,8 @@ func (s *Sampler) keepTopNSigma() {
 }
 
 // sumInOrder returns x[0] + x[1] + …, added one after the other. Logits are float32s, and most of
-// them are multiples of 2^-30. While all of a run are, and the sums stay below 2^23, no addition
-// rounds: any order gives the same bits, and four sums at a time take half as long.
+// them are multiples of 2^-30. While all numbers of a run are, and the sums stay below 2^23, no
+// addition rounds: every order gives the same bits, and four sums at a time take half as long.
 func sumInOrder(x []float64) (sum float64) {
 	const run, shift, most = 32, 3 << 21, 1 << 23 // adding shift rounds to multiples of 2^-30
 	for ; len(x) >= run; x = x[run:] {

@@ -1,6 +1,6 @@
 package sample
 
-// Top-p: the likeliest ids that have a probability together, found without sorting the vocabulary.
+// Top-p: the likeliest ids that together have a probability, found without sorting the vocabulary.
 
 import (
 	"math"
@@ -12,7 +12,7 @@ import (
 
 func topPStep() step {
 	return step{
-		name: "top-p", kind: filter, do: (*Sampler).keepTopP,
+		name: "top-p", kind: filter, do: (*Sampler).applyTopP,
 		on: func(p *Params) bool { return p.TopP != 0 && p.TopP != 1 },
 		table: func(p *Params) []option.Option {
 			return []option.Option{{
@@ -31,49 +31,49 @@ func topPStep() step {
 	}
 }
 
-// leastForZero makes a 0 the smallest number: as in Hugging Face, a filter that is written as 0
-// leaves one token, or those that equal it. In Params 0 is off.
+// leastForZero replaces 0 by the smallest number above it. As in Hugging Face, a filter that a user
+// sets to 0 leaves one token, or those that equal it; in Params, 0 means off.
 func leastForZero(x *float64) {
 	if *x == 0 {
 		*x = math.SmallestNonzeroFloat64
 	}
 }
 
-// keepTopP removes the least likely ids whose mass together is at most 1-p: an id stays if the mass
-// of those before it in order of likelihood is below p. Sums in that order decide, and each of them
-// is rounded. A sum in another order tells as much, unless it comes too close to p.
-func (s *Sampler) keepTopP() {
+// applyTopP removes the least likely ids whose probabilities sum to at most 1-p: an id stays if the
+// probabilities of those before it, in descending order, sum to less than p. The rounded sums in
+// that order decide. A sum in another order decides as well, unless it is too close to p.
+func (s *Sampler) applyTopP() {
 	s.ready()
 	if s.least > 1 {
-		s.keepTopPInOrder(s.params.TopP * s.mass)
+		s.sortTopP(s.params.TopP * s.mass)
 		return
 	}
 	want, n := s.params.TopP*s.mass, float64(len(s.scores))
-	// Twice what rounding can do to two sums of n terms that are near want.
+	// Twice the rounding error of two sums of n terms that are near want.
 	close := want * n * 0x1p-50
 	low, high := s.bracket(s.mass - want)
 	s.dropBelow(low, want+2*close)
 	least, above, found := s.reach(s.scores, s.weights, want, low, high)
 	if !found {
-		s.keepTopPInOrder(want)
+		s.sortTopP(want)
 		return
 	}
-	// Of those equal to the least, the lowest ids stay, as many as it takes.
+	// Of the ids equal to the least, the lowest stay, as many as are needed.
 	equals := s.within(s.scores, least, math.Nextafter(least, math.Inf(1)))
 	weight := s.weights[equals[0]]
 	stay := math.Ceil((want - above) / weight)
 	if above+(stay-1)*weight > want-close || above+stay*weight < want+close {
-		s.keepTopPInOrder(want)
+		s.sortTopP(want)
 		return
 	}
 	for _, place := range equals[int(stay):] {
 		s.weights[place], s.zeros = 0, true
 	}
-	s.keepFrom(s.scores, least)
+	s.removeBelow(s.scores, least)
 }
 
-// dropBelow removes the scores below low, if they are many and the others have that weight: what
-// follows then has few to look at.
+// dropBelow removes the scores below low, if they are many and the others have at least that
+// weight: the search that follows is then over few.
 func (s *Sampler) dropBelow(low, weight float64) {
 	places := s.within(s.scores, low, math.Inf(1))
 	if 4*len(places) > len(s.scores) {
@@ -88,8 +88,8 @@ func (s *Sampler) dropBelow(low, weight float64) {
 	}
 }
 
-// bracket guesses, from a sample of the scores, two of them between which top-p ends that is to
-// remove so much mass. The tail of a distribution is made of many ids, so a sample knows it well.
+// bracket estimates, from a sample of the scores, two scores between which top-p ends if it is to
+// remove so much mass. The tail of a distribution has many ids, so a sample represents it well.
 func (s *Sampler) bracket(remove float64) (low, high float64) {
 	const every, buckets = 32, 256
 	bottom := s.largest + float64(s.by*kernels.Log64(remove/2/float64(len(s.scores))))
@@ -97,11 +97,11 @@ func (s *Sampler) bracket(remove float64) (low, high float64) {
 	if !(0 < scale && scale < math.MaxFloat64) {
 		return math.Inf(-1), math.Inf(1)
 	}
-	var sums [buckets + 1]float64 // from the largest score down, and in the end what is below bottom
+	var sums [buckets + 1]float64 // of weights, from the largest score down; the last: below bottom
 	for i := 0; i < len(s.scores); i += every {
 		sums[int(min((s.largest-s.scores[i])*scale, buckets))] += every * s.weights[i]
 	}
-	// From 0.7 to 1.4 of the mass: what such a sample can be wrong by.
+	// The estimate of such a sample can be wrong by a factor of 0.7 to 1.4.
 	low, high = bottom, math.Inf(1)
 	tail := 0.0
 	for i := buckets; i >= 0; i-- {
@@ -115,8 +115,8 @@ func (s *Sampler) bracket(remove float64) (low, high float64) {
 	return low, high
 }
 
-// keepTopPInOrder is keepTopP by the sums that decide: it sorts, which takes far longer.
-func (s *Sampler) keepTopPInOrder(want float64) {
+// sortTopP is applyTopP by the sums that decide: it sorts, which takes far longer.
+func (s *Sampler) sortTopP(want float64) {
 	places := s.inOrder()
 	before := 0.0
 	for i, place := range places {

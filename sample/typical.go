@@ -12,7 +12,7 @@ import (
 
 func typicalStep() step {
 	return step{
-		name: "typical", also: "typ-p typical-p", kind: filter, do: (*Sampler).keepTypical,
+		name: "typical", also: "typ-p typical-p", kind: filter, do: (*Sampler).applyTypical,
 		on: func(p *Params) bool { return p.Typical != 0 && p.Typical != 1 },
 		table: func(p *Params) []option.Option {
 			return []option.Option{{
@@ -32,9 +32,9 @@ func typicalStep() step {
 	}
 }
 
-// keepTypical keeps the ids whose surprise is nearest to the entropy, as many as have the
-// probability Typical together. The likeliest id can go.
-func (s *Sampler) keepTypical() {
+// applyTypical keeps the ids whose surprise is nearest to the entropy, as many as together have the
+// probability Typical. The likeliest id can be removed.
+func (s *Sampler) applyTypical() {
 	s.ready()
 	entropy, logMass := s.entropy()
 	s.nearness = resized(s.nearness, len(s.scores))
@@ -47,7 +47,7 @@ func (s *Sampler) keepTypical() {
 	least, above, found := s.reach(s.nearness, s.weights, want, math.Inf(-1), math.Inf(1))
 	s.largest = largest
 	if s.llama {
-		s.keepTypicalLlama(want, least, above, found)
+		s.applyTypicalLlama(want, least, above, found)
 		return
 	}
 	if !found {
@@ -62,18 +62,17 @@ func (s *Sampler) keepTypical() {
 	s.relevel()
 }
 
-// keepTypicalLlama is llama.cpp's keepTypical: the shortest beginning of the order of nearness that
-// is likelier than Typical, whether the ids after it are as near or not. Sums in that order decide,
-// and each of them is rounded. What reach found tells as much, unless a sum comes too close to what is
-// wanted.
-func (s *Sampler) keepTypicalLlama(want, least, above float64, found bool) {
-	// Twice what rounding can do to two sums of so many terms that are near want.
+// applyTypicalLlama is applyTypical by llama.cpp's definition: the shortest prefix, in order of
+// nearness, of a probability above Typical, even if the next ids are as near. The rounded sums in
+// that order decide. What reach found decides as well, unless a sum is too close to the wanted one.
+func (s *Sampler) applyTypicalLlama(want, least, above float64, found bool) {
+	// Twice the rounding error of two sums of so many terms that are near want.
 	close := want * float64(len(s.scores)) * 0x1p-50
 	if !found || above > want-close {
-		s.keepTypicalInOrder(want)
+		s.sortTypical(want)
 		return
 	}
-	// Of those as near as the least, the lowest ids come first.
+	// Of the ids as near as the least, the lowest come first.
 	sum, last := above, int32(-1)
 	for _, place := range s.within(s.nearness, least, math.Nextafter(least, math.Inf(1))) {
 		if sum += s.weights[place]; sum > want-close {
@@ -82,7 +81,7 @@ func (s *Sampler) keepTypicalLlama(want, least, above float64, found bool) {
 		}
 	}
 	if last < 0 || sum < want+close {
-		s.keepTypicalInOrder(want)
+		s.sortTypical(want)
 		return
 	}
 	places := s.atLeast(s.nearness, least)
@@ -92,8 +91,8 @@ func (s *Sampler) keepTypicalLlama(want, least, above float64, found bool) {
 	s.relevel()
 }
 
-// keepTypicalInOrder is keepTypicalLlama by the sums that decide: it sorts.
-func (s *Sampler) keepTypicalInOrder(want float64) {
+// sortTypical is applyTypicalLlama by the sums that decide: it sorts.
+func (s *Sampler) sortTypical(want float64) {
 	sum, places := 0.0, s.nearest()
 	for i, place := range places {
 		if sum += s.weights[place]; sum > want {

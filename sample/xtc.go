@@ -1,7 +1,7 @@
 package sample
 
-// XTC, "exclude top choices" (text-generation-webui, llama.cpp): if a coin says so, the likeliest
-// ids go, all but the least likely of those that are likely enough.
+// XTC, "exclude top choices" (text-generation-webui, llama.cpp): with some probability, of the ids
+// that are likely enough all but the least likely are removed.
 
 import (
 	"picogpt/internal/option"
@@ -42,10 +42,10 @@ func xtcTable(p *Params) []option.Option {
 	}}
 }
 
-// applyXTC tosses the coin of this position, and removes ids if it says so.
+// applyXTC draws a random number for this position, and removes ids if that says so.
 func (s *Sampler) applyXTC() {
 	o := &s.params
-	coin := uniform(&s.State.coins) // one a position, whatever the position is like
+	coin := uniform(&s.State.coins) // one for each position, whether ids are removed or not
 	if coin >= o.XTCProbability || o.XTCThreshold > 0.5 {
 		return
 	}
@@ -54,7 +54,7 @@ func (s *Sampler) applyXTC() {
 	if len(likely) < 2 {
 		return
 	}
-	// Among equals the lowest id counts as the likeliest, so that the highest stays.
+	// Of equal ids the lowest counts as the likeliest, so that the highest stays.
 	stays := likely[0]
 	for _, place := range likely {
 		if s.scores[place] <= s.scores[stays] {
