@@ -5,6 +5,7 @@ package decode
 
 import (
 	"slices"
+	"strings"
 
 	"picogpt/sample"
 	"picogpt/tokenizer"
@@ -208,20 +209,43 @@ func (s *Stream) goBack(i int) error {
 	return nil
 }
 
-// goBackTo lets a context grow once more whose last token is to be evaluated again.
-func (t *timeline) goBackTo(context []int) {
-	if t.session == nil {
-		return
+// completing returns the ids that would complete a banned string at once, which begins in the
+// context's new tokens or in the id itself. They are taken out of a distribution, which does not go
+// back.
+func (s *Stream) completing() (ids []int, err error) {
+	if s.bans == nil {
+		return nil, nil
 	}
-	last := len(context) - 1
-	if t.anew != nil && t.anew.Matches(context) < min(last, t.anew.Len()) {
-		t.anew.Release()
-		t.anew = nil
+	isNew := min(s.sampler.State.Generated, len(s.context))
+	d := s.options.Vocabulary.NewDecoder(s.context[:len(s.context)-isNew])
+	tail := ""
+	for _, id := range s.context[len(s.context)-isNew:] {
+		text, err := d.Push(id)
+		if err != nil {
+			return nil, err
+		}
+		tail += text
 	}
-	same := min(last, t.grows().Matches(context))
-	if t.anew == nil && same < t.base {
-		t.renew(same)
-		return
+	silent := map[int]bool{}
+	for _, id := range s.limits.endOfText { // which have no text
+		silent[id] = true
 	}
-	t.grows().Truncate(same)
+	for id := range min(s.limits.vocabulary, s.options.Vocabulary.Size()) {
+		if silent[id] {
+			continue
+		}
+		text, err := d.Fork().Push(id)
+		if err == nil && completes(tail, text, s.options.Ban) { // an error is a gap's
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// completes reports whether a string ends in text, and begins there or in the tail before it.
+func completes(tail, text string, list []string) bool {
+	return slices.ContainsFunc(list, func(s string) bool {
+		from := max(0, len(tail)-(len(s)-1))
+		return strings.Contains(tail[from:]+text, s)
+	})
 }

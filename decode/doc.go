@@ -32,8 +32,8 @@ package decode
 //	echo.go        prompts that are scored
 //	spell.go       the text of the tokens, and how it ends
 //	stop.go        text that is held back while a stop string may begin in it
-//	bans.go        banned strings, from which the text goes back; bansnext.go for a distribution
+//	bans.go        banned strings, from which the text goes back
 //	finder.go      strings found as bytes come, for both
-//	constraint.go  forms that the text follows; mask.go has what may come next
+//	constraint.go  forms that the text follows, and masks of what may come next
 //	heal.go        prompts that end inside a word
 //	options.go     what a caller can ask for; table.go as an option's flag, field and check

@@ -59,6 +59,24 @@ func (t *timeline) cut(n int) {
 	}
 }
 
+// goBackTo lets a context grow once more whose last token is to be evaluated again.
+func (t *timeline) goBackTo(context []int) {
+	if t.session == nil {
+		return
+	}
+	last := len(context) - 1
+	if t.anew != nil && t.anew.Matches(context) < min(last, t.anew.Len()) {
+		t.anew.Release()
+		t.anew = nil
+	}
+	same := min(last, t.grows().Matches(context))
+	if t.anew == nil && same < t.base {
+		t.renew(same)
+		return
+	}
+	t.grows().Truncate(same)
+}
+
 // undo makes the session hold what it held when settle was last called.
 func (t *timeline) undo() {
 	if t.anew != nil {
