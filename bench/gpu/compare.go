@@ -1,6 +1,6 @@
 package main
 
-// Results beside predictions, as a table in Markdown.
+// Results beside predictions, as a Markdown table.
 
 import (
 	"cmp"
@@ -28,10 +28,10 @@ type row struct {
 	} `json:"prompt"`
 }
 
-// A what is what was measured.
+// A what says what was measured.
 type what struct {
 	model, dtype string
-	sessions     int // 0: a prompt of 512
+	sessions     int // 0 means a prompt of 512 tokens
 }
 
 func (w what) String() string {
@@ -88,7 +88,7 @@ func readResult(file string) (r result, err error) {
 	return r, nil
 }
 
-// columns returns what picogpt reached, which has no name, and each peer.
+// columns returns the measurements of picogpt, whose name is empty, and of each peer.
 func (r *result) columns() (names []string, numbers map[string]map[what]float64) {
 	names, numbers = []string{""}, map[string]map[what]float64{"": {}}
 	for _, p := range r.Parts {
@@ -114,7 +114,7 @@ func (r *result) columns() (names []string, numbers map[string]map[what]float64)
 	return names, numbers
 }
 
-// everything lists what was measured or predicted.
+// everything returns everything that was measured or predicted.
 func everything(columns []map[what]float64) []what {
 	all := map[what]bool{}
 	for _, p := range predictions {
@@ -129,7 +129,7 @@ func everything(columns []map[what]float64) []what {
 	for w := range all {
 		sorted = append(sorted, w)
 	}
-	last := func(n int) int { // prompts come last
+	last := func(n int) int { // sorts prompts last
 		if n == 0 {
 			return 1 << 30
 		}

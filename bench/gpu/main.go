@@ -1,5 +1,6 @@
-// Command kit tries picogpt on the GPU of a machine that has neither Go nor a network, and shows
-// what was measured beside what SPEED.md predicts. `make gpu-kit` packs it with what it runs.
+// Command kit tests picogpt on the GPU of a machine that has neither Go nor a network, and compares
+// the measurements with SPEED.md's predictions. `make gpu-kit` packs it with the programs that it
+// runs.
 package main
 
 import (
@@ -71,7 +72,7 @@ func runHere(to string) error {
 	}
 	defer os.RemoveAll(work)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM,
-		syscall.SIGHUP) // of a connection that is lost, too
+		syscall.SIGHUP) // also if a connection is lost
 	defer stop()
 	version, _ := os.ReadFile(filepath.Join(dir, "VERSION"))
 	short := os.Getenv("KIT_SHORT") != ""

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// endsWithParent: what a kit has begun ends with it, also where the kit is killed.
+// endsWithParent makes a process end when the kit ends, even if the kit is killed.
 var endsWithParent = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 
-// A parent in the system's eyes is a thread: the first, which lives as long as the process.
+// For the system, the parent is a thread: this one, the first, lives as long as the process.
 func init() { runtime.LockOSThread() }

@@ -1,6 +1,6 @@
 package main
 
-// What is run, in this order.
+// The parts of a run, in order.
 
 import (
 	"path/filepath"
@@ -10,20 +10,20 @@ import (
 // A part is one process.
 type part struct {
 	name, about string
-	share       time.Duration // its time, beside what the parts before it leave
+	share       time.Duration // its time, besides the time that earlier parts have left over
 	dir         string        // in the kit, where it runs
-	args        []string      // where deviceName stands for the device's
+	args        []string      // deviceName stands for the device's name
 	anywhere    bool          // runs without a device too
-	driver      string        // it is for devices of this driver; of any, where empty
+	driver      string        // only for devices of this driver; "" means any
 }
 
 const (
 	deviceName = "DEVICE"
-	limit      = 9 * time.Minute // of all parts, and of what ends the last one
+	limit      = 9 * time.Minute // of all parts, with the time to end the last one
 	least      = 10 * time.Second
 )
 
-// parts returns the parts of a kit in a folder. They put what is large into another.
+// parts returns the parts of a kit in a folder. They write large files to work.
 func parts(short bool, dir, work string) []part {
 	gpt := filepath.Join(dir, "gpt")
 	test := func(of string, args ...string) []string {
@@ -86,7 +86,7 @@ func parts(short bool, dir, work string) []part {
 	}
 	demo := part{name: "demo", about: "a small checkpoint", share: limit - 2*grace, anywhere: true,
 		args: []string{gpt, "quantize", "demo", small, "--dtype=f32"}}
-	for i := range all { // a slow processor has all of the time for any of them
+	for i := range all { // on a slow processor each of them may take all of the time
 		all[i].share = least
 		demo.share -= least
 	}

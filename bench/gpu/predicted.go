@@ -1,12 +1,12 @@
 package main
 
-// What SPEED.md predicts for an H200. A test compares these numbers with its table.
+// SPEED.md's predictions for an H200. A test compares these numbers with its table.
 
-// A prediction is the speed of texts that are written side by side, or the time of a prompt.
+// A prediction is the speed of texts that are generated together, or the time of a prompt.
 type prediction struct {
 	model, dtype string
-	sessions     int    // 0: a prompt of 512, in ms
-	text         string // as SPEED.md has it: tokens a second, or ms
+	sessions     int    // 0 means a prompt of 512 tokens, in ms
+	text         string // as in SPEED.md: tokens a second, or ms
 }
 
 var predictions = []prediction{

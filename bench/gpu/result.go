@@ -1,6 +1,6 @@
 package main
 
-// What is known of a run: one JSON, written anew after each part.
+// The result of a run: one JSON file, which is written again after each part.
 
 import (
 	"bytes"
@@ -13,8 +13,8 @@ import (
 // A result is a run of the kit on a machine.
 type result struct {
 	Version string  `json:"version"` // of picogpt
-	Date    string  `json:"date"`    // when it began, in UTC
-	Device  string  `json:"device"`  // as gpt --device takes it; empty where there is none
+	Date    string  `json:"date"`    // of the start, in UTC
+	Device  string  `json:"device"`  // for gpt --device; empty if there is none
 	Name    string  `json:"name"`    // the device's own
 	Short   bool    `json:"short,omitempty"`
 	Seconds float64 `json:"seconds"`
@@ -22,25 +22,26 @@ type result struct {
 	Parts   []done  `json:"parts"`
 }
 
-// A done is a part that was run, or skipped.
+// A done is a part that was run or skipped.
 type done struct {
 	Name    string            `json:"name"`
 	About   string            `json:"about"`
 	Command []string          `json:"command,omitempty"`
 	Status  string            `json:"status"`            // ok, failed, late, stopped, skipped
-	Why     string            `json:"why,omitempty"`     // where it is not ok
-	Seconds float64           `json:"seconds"`           // it took
-	Limit   float64           `json:"limit_s"`           // it had
+	Why     string            `json:"why,omitempty"`     // if the status is not ok
+	Seconds float64           `json:"seconds"`           // time that it took
+	Limit   float64           `json:"limit_s"`           // time that it was given
 	Tests   map[string]int    `json:"tests,omitempty"`   // how many ended with PASS, FAIL, SKIP
 	Rows    []json.RawMessage `json:"rows,omitempty"`    // lines of its output that are JSON objects
-	Running string            `json:"running,omitempty"` // the test that had not ended
-	Output  string            `json:"output"`            // the others, or the first and the last of them
+	Running string            `json:"running,omitempty"` // the test that was running at the end
+	// the remaining lines, or the first and the last of them
+	Output string `json:"output"`
 }
 
-// mostOutput is how many bytes of a part's other lines are kept.
+// mostOutput is the number of bytes that are kept of a part's remaining lines.
 const mostOutput = 24 << 10
 
-// read takes apart what a part has written.
+// read splits the output of a part into these fields.
 func (d *done) read(output []byte) {
 	var others []string
 	for line := range strings.Lines(strings.ToValidUTF8(string(output), "?")) {
@@ -49,7 +50,7 @@ func (d *done) read(output []byte) {
 		case strings.HasPrefix(text, "{") && json.Valid([]byte(text)):
 			d.Rows = append(d.Rows, json.RawMessage(text))
 			continue
-		case strings.HasPrefix(text, "=== "): // go test tells what it begins
+		case strings.HasPrefix(text, "=== "): // go test reports that a test begins
 			if name, ok := strings.CutPrefix(text, "=== RUN "); ok {
 				d.Running = strings.TrimSpace(name)
 			}
@@ -63,7 +64,7 @@ func (d *done) read(output []byte) {
 			d.Tests[end]++
 			d.Running = ""
 			if end == "PASS" && strings.HasPrefix(line, " ") {
-				continue // a part of a test: the test has a line of its own
+				continue // a subtest: its test has a line of its own
 			}
 		}
 		others = append(others, line)
@@ -76,7 +77,7 @@ func (d *done) read(output []byte) {
 	}
 }
 
-// write writes the result to a file, whole or not at all.
+// write writes the result to a file, completely or not at all.
 func (r *result) write(path string) error {
 	b, err := r.text()
 	if err != nil {

@@ -1,6 +1,6 @@
 package main
 
-// Parts, one after the other, each within its time.
+// Running the parts one after the other, each within its time.
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// grace is what a process has to end by itself once it is told to.
+// grace is the time that a process has to end after it was told to.
 const grace = 3 * time.Second
 
 // A runner runs parts.
@@ -29,13 +29,14 @@ type runner struct {
 }
 
 // run runs parts until ctx ends. Each must have ended when its share and those of the parts before
-// it are over. A part that fails is no error. Where the result cannot be written to its file any
-// more, as on a full disk, it goes to stdout.
+// it are over. A part that fails is no error. If the result can no longer be written to its file,
+// for example because the disk is full, it goes to stdout.
 func (r *runner) run(ctx context.Context, parts []part) error {
 	start := time.Now()
 	end := start
-	r.result.Parts = []done{}                    // no null
-	if err := r.result.write(r.to); err != nil { // now rather than in nine minutes
+	r.result.Parts = []done{} // no null
+	// so that an error shows now and not in nine minutes
+	if err := r.result.write(r.to); err != nil {
 		return err
 	}
 	for i := range parts {
@@ -64,10 +65,10 @@ func (r *runner) run(ctx context.Context, parts []part) error {
 	return nil
 }
 
-// part runs a part until some time.
+// part runs a part, at most until end.
 func (r *runner) part(ctx context.Context, p *part, end time.Time) done {
-	begun := time.Now()
-	d := done{Name: p.name, About: p.about, Limit: seconds(end.Sub(begun))}
+	started := time.Now()
+	d := done{Name: p.name, About: p.about, Limit: seconds(end.Sub(started))}
 	if d.Why = r.skipped(p); d.Why != "" {
 		d.Status = "skipped"
 		return d
@@ -76,7 +77,7 @@ func (r *runner) part(ctx context.Context, p *part, end time.Time) done {
 	own, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
 	output, err := r.exec(own, p, r.result.Device)
-	d.Seconds = seconds(time.Since(begun))
+	d.Seconds = seconds(time.Since(started))
 	d.read(output)
 	switch {
 	case err == nil:
@@ -95,7 +96,7 @@ func (r *runner) part(ctx context.Context, p *part, end time.Time) done {
 	return d
 }
 
-// skipped says why a part is not run, or nothing.
+// skipped returns why a part is not run, or "".
 func (r *runner) skipped(p *part) string {
 	switch device := r.result.Device; {
 	case len(p.args) == 0:
@@ -116,7 +117,7 @@ type device struct {
 	Probe    string `json:"probe"`
 }
 
-// devices returns what the probe has found, but for the processor's own kernels.
+// devices returns the devices of the probe, without the processor's own kernels.
 func (r *runner) devices() (all []device) {
 	for _, p := range r.result.Parts {
 		for _, row := range p.Rows {
@@ -129,8 +130,8 @@ func (r *runner) devices() (all []device) {
 	return all
 }
 
-// choose takes the first device that passed the probe, if none is named. Without one that passed it
-// takes the first, whose tests then say what is wrong.
+// choose chooses the first device that has passed the probe, unless one is named. If none has
+// passed it chooses the first, whose tests then show the error.
 func (r *runner) choose() {
 	all := r.devices()
 	for _, passed := range []bool{true, false} {
@@ -140,12 +141,12 @@ func (r *runner) choose() {
 			}
 		}
 	}
-	if d := r.named(); d.Device != "" { // a label is what all understand
+	if d := r.named(); d.Device != "" { // all parts understand a label
 		r.result.Device, r.result.Name = d.Device, d.Name
 	}
 }
 
-// named returns the device that runs the parts, as far as the probe tells.
+// named returns the device that runs the parts, as described by the probe.
 func (r *runner) named() device {
 	name := strings.ToLower(r.result.Device)
 	for _, d := range r.devices() {
@@ -160,15 +161,15 @@ func (r *runner) named() device {
 
 func (r *runner) driver() string { return r.named().Device }
 
-// processes run in a kit's folder.
+// processes runs processes in a kit's folder.
 type processes struct {
 	dir, work string
 	grace     time.Duration
 }
 
-// run runs the process of a part. It returns what it has written, also where there is an error: to
-// a file, which nobody waits for where a process of its own lives on. What the process leaves in
-// its temporary directory is removed.
+// run runs the process of a part and returns its output, also after an error. The output goes to a
+// file, so that run does not wait for a subprocess that keeps running. It removes the files that
+// the process leaves in its temporary directory.
 func (p processes) run(ctx context.Context, of *part, device string) ([]byte, error) {
 	temp, err := os.MkdirTemp(p.work, "part-")
 	if err != nil {
@@ -185,16 +186,16 @@ func (p processes) run(ctx context.Context, of *part, device string) ([]byte, er
 	c := exec.Command(args[0], args[1:]...)
 	c.Dir = filepath.Join(p.dir, of.dir)
 	c.Env = append(os.Environ(), "GPT_DEVICE="+device,
-		// each process would compile the kernels anew where the home directory is not writable
+		// each process would compile the kernels again if the home directory is not writable
 		"CUDA_CACHE_PATH="+filepath.Join(p.work, "cuda"), "CUDA_CACHE_MAXSIZE=1073741824",
 		"TMPDIR="+temp, "PYTHONUNBUFFERED=1")
 	if cache, err := os.UserCacheDir(); err != nil || os.MkdirAll(cache, 0o700) != nil {
-		c.Env = append(c.Env, "XDG_CACHE_HOME="+p.work) // without one pocl has no device
+		c.Env = append(c.Env, "XDG_CACHE_HOME="+p.work) // without it, pocl has no device
 	}
 	c.SysProcAttr = endsWithParent
 	c.Stdout, c.Stderr = to, to
 	err = p.wait(ctx, c, args[0])
-	const skip = 77 // the status of what finds nothing to do, as GNU's Automake has it
+	const skip = 77 // the status of a test that was not run, as in GNU's Automake
 	var exit *exec.ExitError
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
@@ -208,8 +209,8 @@ func (p processes) run(ctx context.Context, of *part, device string) ([]byte, er
 	return output, errors.Join(err, e)
 }
 
-// wait runs a process. When ctx ends it is told to end, and after a while killed: a test then says
-// where its goroutines are. One that a driver does not let end is left alone.
+// wait runs a process. When ctx ends it tells the process to end, and later kills it: a test then
+// prints its goroutines. A process that a driver keeps from ending is left running.
 func (p processes) wait(ctx context.Context, c *exec.Cmd, name string) error {
 	if err := c.Start(); err != nil {
 		return err
@@ -238,7 +239,7 @@ func (p processes) wait(ctx context.Context, c *exec.Cmd, name string) error {
 
 var errSkip = errors.New("is not installed")
 
-// withDevice puts the device's name where it belongs.
+// withDevice replaces deviceName by the device's name.
 func withDevice(args []string, device string) (all []string) {
 	for _, a := range args {
 		if a == deviceName {

@@ -1,7 +1,7 @@
 package main
 
 // Canonical text: no white space, the names of properties first and in their order, minimal
-// escapes, numbers as package constrain's comment has them.
+// escapes, numbers as described in package constrain's comment.
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A node is a value in the order of its text.
+// A node is a value, with its members in the order of its text.
 type node struct {
 	raw   string // of scalars
 	kind  byte
@@ -147,7 +147,7 @@ func writeObject(b *strings.Builder, root, s, v *node) {
 	b.WriteByte('}')
 }
 
-// follow returns what a reference names, or nil.
+// follow returns the value that a reference names, or nil.
 func follow(root *node, raw string) *node {
 	var ref string
 	json.Unmarshal([]byte(raw), &ref)
@@ -169,7 +169,7 @@ func follow(root *node, raw string) *node {
 	return at
 }
 
-// number writes whole numbers in digits and others as encoding/json does.
+// number returns whole numbers in digits and others as encoding/json writes them.
 func number(raw string) string {
 	r, ok := new(big.Rat).SetString(raw)
 	if !ok {

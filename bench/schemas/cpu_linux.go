@@ -1,6 +1,6 @@
 package main
 
-// The time that this thread has computed: other programs do not count.
+// The processor time of this thread, which does not include other programs.
 
 import (
 	"syscall"

@@ -4,5 +4,5 @@ package main
 
 import "time"
 
-// processorTime is the time of the clock where no other is at hand.
+// processorTime returns the time of the clock on systems without another one.
 func processorTime() time.Duration { return time.Duration(time.Now().UnixNano()) }

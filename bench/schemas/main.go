@@ -1,6 +1,6 @@
-// Command schemas runs the JSON-Schema-Test-Suite through package constrain: every valid instance
-// of a schema that it follows must be accepted in canonical text, no invalid one may be, and what
-// random walks over GPT-2's vocabulary write must be valid. It prints the times of masks and of
+// Command schemas runs the JSON-Schema-Test-Suite through package constrain: for each supported
+// schema, every valid instance must be accepted in canonical text, no invalid one may be, and the
+// texts of random walks over GPT-2's vocabulary must be valid. It prints the times of masks and of
 // compiling, and the memory of each schema.
 //
 //	cd bench/schemas && go run .
@@ -46,7 +46,7 @@ func main() {
 	}
 }
 
-// A run is what was counted and timed.
+// A run holds counts and times.
 type run struct {
 	walks   int
 	verbose bool
@@ -57,7 +57,7 @@ type run struct {
 	finished, open, wrong       int
 	refused                     map[string]int
 	masks, compiles             []time.Duration // of the processor
-	clock                       []time.Duration // of the masks, with what other programs took
+	clock                       []time.Duration // of the masks, with the time of other programs
 	memory                      []int
 }
 
@@ -104,7 +104,7 @@ func (r *run) suite() error {
 	return nil
 }
 
-// fail reports what must not be.
+// fail reports an error of package constrain.
 func (r *run) fail(format string, args ...any) {
 	r.wrong++
 	fmt.Printf("WRONG "+format+"\n", args...)

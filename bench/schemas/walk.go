@@ -1,6 +1,6 @@
 package main
 
-// Random walks: texts that only the mask steers.
+// Random walks: texts that only the mask guides.
 
 import (
 	"fmt"
@@ -35,7 +35,7 @@ func (r *run) vocabulary() (err error) {
 	return err
 }
 
-// walk writes a text and has it judged.
+// walk writes a text and checks it with the judge.
 func (r *run) walk(c *constrain.Constraint, judge *jsonschema.Schema, seed uint64, name string) {
 	rnd := rand.New(rand.NewPCG(seed, 12))
 	t, err := c.Start()
@@ -79,7 +79,8 @@ func (r *run) walk(c *constrain.Constraint, judge *jsonschema.Schema, seed uint6
 	r.open++
 }
 
-// choose draws an open id, often one that is a byte, and those that close first after some time.
+// choose draws an open id, often one that is a single byte, and after some time preferably one that
+// closes something.
 func (r *run) choose(rnd *rand.Rand, mask []uint64, n int) int {
 	open := func(id int) bool { return mask[id>>6]>>(id&63)&1 != 0 }
 	if n > maxTokens/3 || rnd.IntN(4) == 0 {
@@ -147,7 +148,7 @@ func (r *run) judge(judge *jsonschema.Schema, name, text string) {
 	r.finished++
 }
 
-// heap returns the bytes that are in use.
+// heap returns the number of bytes that are in use.
 func heap() int {
 	runtime.GC()
 	var m runtime.MemStats

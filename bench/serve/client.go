@@ -1,6 +1,6 @@
 package main
 
-// Requests, and when the tokens of a stream come.
+// Requests, and the times at which the tokens of a stream arrive.
 
 import (
 	"bufio"
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A client keeps its connections open.
+// A client reuses its connections.
 type client struct {
 	url  string
 	http *http.Client
@@ -43,7 +43,7 @@ func (c *client) get(ctx context.Context, path string) (int, []byte, error) {
 	return answer.StatusCode, body, err
 }
 
-// post sends a body, and returns the answer, whose body is the caller's to close.
+// post sends a body, and returns the answer. The caller must close its body.
 func (c *client) post(ctx context.Context, path string, body []byte) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, "POST", c.url+path, bytes.NewReader(body))
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *client) post(ctx context.Context, path string, body []byte) (*http.Resp
 	return c.http.Do(r)
 }
 
-// whole posts and reads everything; any status but 200 is an error.
+// whole posts and reads the whole answer; any status except 200 is an error.
 func (c *client) whole(ctx context.Context, path string, f fields) ([]byte, error) {
 	b, err := json.Marshal(f)
 	if err != nil {
@@ -80,8 +80,8 @@ type event struct {
 	}
 }
 
-// events reads a stream to its end and calls each with what comes; a stream that is cut short is an
-// error.
+// events reads a stream to its end and calls each with every event. A stream that is cut short is
+// an error.
 func events(body io.Reader, each func(event)) error {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, 1<<20)
@@ -91,7 +91,7 @@ func events(body io.Reader, each func(event)) error {
 			continue
 		}
 		if data == "[DONE]" {
-			_, err := io.Copy(io.Discard, body) // so that the connection is kept
+			_, err := io.Copy(io.Discard, body) // so that the connection can be reused
 			return err
 		}
 		var e event
@@ -106,8 +106,9 @@ func events(body io.Reader, each func(event)) error {
 	return fmt.Errorf("stream: want [DONE] at its end: %w", io.ErrUnexpectedEOF)
 }
 
-// stream asks for a completion of max_tokens and returns when each part came: one for a token, less
-// where tokens end within a character. It is an error if the completion ends otherwise.
+// stream requests a completion of max_tokens and returns the arrival time of each part. There is a
+// part for each token, or fewer if tokens end within a character. It is an error if the completion
+// ends in another way.
 func (c *client) stream(ctx context.Context, f fields) (times []time.Time, err error) {
 	f["stream"], f["ignore_eos"] = true, true
 	b, err := json.Marshal(f)
@@ -135,7 +136,7 @@ func (c *client) stream(ctx context.Context, f fields) (times []time.Time, err e
 	return times, err
 }
 
-// ids returns n ids that are not those of another salt, so that no cache has them.
+// ids returns n ids that differ from those of another salt, so that no cache has them.
 func ids(n, salt int) []int {
 	list := make([]int, n)
 	for i := range list {

@@ -1,6 +1,6 @@
 package main
 
-// What the server's own counts tell: evaluated tokens, CPU time, requests.
+// The server's own counts: evaluated tokens, CPU time, requests.
 
 import (
 	"context"
@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// prefix sends 32 prompts at once that begin alike, and counts what was evaluated for them.
+// prefix sends 32 concurrent prompts with a common beginning, and counts the tokens that were
+// evaluated for them.
 func (b *bench) prefix(ctx context.Context, s *server) error {
 	n, err := s.context(ctx)
 	if err != nil {
@@ -50,7 +51,7 @@ func (b *bench) prefix(ctx context.Context, s *server) error {
 	return nil
 }
 
-// scoring counts requests a second that score two ids.
+// scoring counts the requests a second that score two ids.
 func (b *bench) scoring(ctx context.Context, s *server) error {
 	const long = 2 * time.Second
 	best, all := 0.0, ""
@@ -96,7 +97,7 @@ func (s *server) scores(ctx context.Context, connections int, long time.Duration
 	return float64(total) / long.Seconds(), nil
 }
 
-// tokenCPU compares the server's CPU time of streams with that of the same texts in one piece.
+// tokenCPU compares the server's CPU time for streams with that for the same texts in one piece.
 func (b *bench) tokenCPU(ctx context.Context, s *server) error {
 	const texts, tokens = 32, 200 // CPU time is counted in steps of 10 ms
 	var micros, whole []float64
@@ -117,7 +118,7 @@ func (b *bench) tokenCPU(ctx context.Context, s *server) error {
 	return nil
 }
 
-// texts has texts written, 8 at a time, and returns the server's seconds of CPU.
+// texts requests texts, 8 at a time, and returns the server's CPU seconds.
 func (s *server) texts(ctx context.Context, n, tokens int, stream bool) (float64, error) {
 	before, err := s.metrics(ctx)
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// counts are of answers. Wrong ones are described once.
+// counts are numbers of answers. The first wrong answer is described.
 type counts struct {
 	right, refused, cancelled, wrong atomic.Int64
 	first                            sync.Once
 	example                          string
 }
 
-// note sorts an answer in.
+// note counts an answer.
 func (n *counts) note(a *ask, got string, err error) {
 	switch {
 	case err == nil && got == refused:
@@ -39,7 +39,7 @@ func (n *counts) String() string {
 		n.refused.Load(), n.cancelled.Load(), n.wrong.Load())
 }
 
-// crowd has many clients ask 10 mixed requests each, on connections of their own.
+// crowd lets many clients send 10 mixed requests each, on connections of their own.
 func (b *bench) crowd(ctx context.Context, s *server, clients int) error {
 	const each = 10
 	asks, err := mix(ctx, s.client)
@@ -103,7 +103,7 @@ func (b *bench) crowd(ctx context.Context, s *server, clients int) error {
 	return nil
 }
 
-// watch calls look each half second until the group is done.
+// watch calls look every half second until the group is done.
 func (b *bench) watch(ctx context.Context, group *sync.WaitGroup, look func() error) error {
 	done := make(chan struct{})
 	go func() { group.Wait(); close(done) }()

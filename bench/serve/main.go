@@ -1,5 +1,5 @@
-// Command serve measures gpt serve as its clients see it, beside gpt bench in the same run; --help
-// tells what and how.
+// Command serve measures gpt serve from its clients' side, and gpt bench in the same run. --help
+// describes the measurements.
 //
 //	go build -o gpt ./cmd/gpt && cd bench/serve && go run . ../../gpt
 package main
@@ -137,7 +137,7 @@ func (b *bench) random(ctx context.Context, dir, shape string) (string, error) {
 	return dir, shapes.WriteRandom(ctx, dir, c, 1)
 }
 
-// with starts a server for do, and stops it.
+// with starts a server, calls do, and stops the server.
 func (b *bench) with(ctx context.Context, dir string, do func(*server) error,
 	flags ...string) error {
 	flags = append([]string{"--threads", strconv.Itoa(b.threads), "--cache-bytes",
@@ -164,7 +164,7 @@ func (b *bench) table(ctx context.Context) error {
 	if err == nil {
 		err = b.with(ctx, "", func(s *server) error { return b.scoring(ctx, s) })
 	}
-	if err == nil { // one thread: no worker then waits for another, which takes CPU time too
+	if err == nil { // with one thread no worker waits for another, which would take CPU time too
 		err = b.with(ctx, "", func(s *server) error { return b.tokenCPU(ctx, s) }, "--threads", "1")
 	}
 	b.printTable()

@@ -1,6 +1,6 @@
 package main
 
-// Requests of many kinds, and whether their answers are those that they get alone.
+// Requests of many kinds, and a check that their answers are the same as without other requests.
 
 import (
 	"context"
@@ -20,8 +20,8 @@ type ask struct {
 	want   string
 }
 
-// mix returns requests of many kinds with their right answers, which it asks for one by one. Seeds
-// make the answers the same each time.
+// mix returns requests of many kinds with their right answers, which it requests one by one.
+// Because of seeds the answers are the same each time.
 func mix(ctx context.Context, c *client) ([]ask, error) {
 	const completions = "/v1/completions"
 	kinds := []struct {
@@ -66,8 +66,8 @@ func mix(ctx context.Context, c *client) ([]ask, error) {
 	return all, nil
 }
 
-// fresh returns a request that was never made, so that the tree of prompts gets new branches and
-// loses old ones. Its answer is unknown, but its number of tokens is not.
+// fresh returns a new request, so that the tree of prompts gets new branches and drops old ones.
+// Its answer is not known, but its number of tokens is.
 func fresh(random *rand.Rand) ask {
 	prompt := make([]int, 20+random.IntN(160))
 	for i := range prompt {
@@ -81,7 +81,7 @@ func fresh(random *rand.Rand) ask {
 	return ask{path: "/v1/completions", body: body, stream: true}
 }
 
-// right reports whether an answer is the one that is wanted.
+// right reports whether an answer is the wanted one.
 func (a *ask) right(got string) bool {
 	if a.want == "" { // fresh
 		return strings.HasPrefix(got, "200 ") && strings.HasSuffix(got, "length")
@@ -89,10 +89,10 @@ func (a *ask) right(got string) bool {
 	return got == a.want
 }
 
-// refused is the answer to a request that found the queue full.
+// refused is the answer to a request that finds the queue full.
 const refused = "429"
 
-// send returns the status and what of the answer is the same each time.
+// send returns the status and the part of the answer that is the same each time.
 func (a *ask) send(ctx context.Context, c *client) (string, error) {
 	answer, err := c.post(ctx, a.path, a.body)
 	if err != nil {
@@ -121,7 +121,7 @@ func (a *ask) send(ctx context.Context, c *client) (string, error) {
 	if err := json.Unmarshal(b, &whole); err != nil {
 		return "", fmt.Errorf("%s: status %d: %q: %w", a.path, answer.StatusCode, b, err)
 	}
-	for _, own := range []string{"id", "created", "usage"} { // of each request its own
+	for _, own := range []string{"id", "created", "usage"} { // they differ between requests
 		delete(whole, own)
 	}
 	b, err = json.Marshal(whole)

@@ -1,6 +1,6 @@
 package main
 
-// A gpt serve of our own, and what its /metrics say.
+// A gpt serve process, and its /metrics.
 
 import (
 	"bufio"
@@ -23,8 +23,8 @@ type server struct {
 	copied  sync.WaitGroup
 }
 
-// start starts gpt serve on a free port, with a model's directory ("" for the demo) and flags, and
-// returns when it listens.
+// start starts gpt serve on a free port, with a model's directory ("" for the demo) and flags. It
+// returns when the server listens.
 func start(ctx context.Context, gpt, dir string, flags ...string) (*server, error) {
 	args := append([]string{"serve", "--addr", "127.0.0.1:0", "--log", "off"}, flags...)
 	if dir != "" {
@@ -54,7 +54,7 @@ func start(ctx context.Context, gpt, dir string, flags ...string) (*server, erro
 	return s, nil
 }
 
-// stop ends the server as an operator does, and reports an end that is not orderly.
+// stop ends the server with SIGTERM, and returns an error if it does not end properly.
 func (s *server) stop() error {
 	s.http.CloseIdleConnections()
 	if err := s.command.Process.Signal(syscall.SIGTERM); err != nil {
@@ -67,7 +67,7 @@ func (s *server) stop() error {
 	return nil
 }
 
-// A tail keeps the last 4 kB that are written to it.
+// A tail holds the last 4 kB that were written to it.
 type tail struct{ b []byte }
 
 func (t *tail) Write(b []byte) (int, error) {
@@ -79,7 +79,7 @@ func (t *tail) Write(b []byte) (int, error) {
 func (t *tail) String() string { return string(t.b) }
 
 // metrics are the numbers of /metrics by name, without labels and without vLLM's prefix. Numbers
-// that differ in their labels alone are added.
+// that differ only in their labels are added.
 type metrics map[string]float64
 
 func (c *client) metrics(ctx context.Context) (metrics, error) {
@@ -120,8 +120,8 @@ func (m metrics) less(before metrics) metrics {
 	return d
 }
 
-// settled waits until no text is written or waits and no more goroutines run than `goroutines`, and
-// returns the metrics then; after ten seconds, the metrics as they are.
+// settled waits until no text is generated or queued and at most `goroutines` goroutines run, and
+// returns the metrics of that time. After ten seconds it returns the current metrics.
 func (s *server) settled(ctx context.Context, goroutines float64) (metrics, error) {
 	for i := 0; ; i++ {
 		s.http.CloseIdleConnections()

@@ -1,6 +1,6 @@
 package main
 
-// A long time under mixed load: whether memory, goroutines or files grow.
+// A long mixed load: whether memory, goroutines or files grow.
 
 import (
 	"context"
@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// soakClients are more than the 16 texts that are written side by side, so that some wait.
+// soakClients are more than the 16 texts that are generated together, so that some wait.
 const soakClients = 24
 
-// A sample is one point of the memory curve. The heap rises until the garbage collector runs; nextGC,
-// the size at which it runs next, is proportional to what it left the last time.
+// A sample is one point of the memory curve. The heap grows until the garbage collector runs;
+// nextGC, the size at which it runs next, is proportional to what the last run has left.
 type sample struct{ rss, heap, nextGC, goroutines, files float64 }
 
-// soak prints the memory curve of a server under load, and returns an error if it grows, if an
-// answer is wrong, or if something is left when the clients have gone.
+// soak prints the memory curve of a server under load. It returns an error if memory grows, if an
+// answer is wrong, or if something is left after the clients have gone.
 func (b *bench) soak(ctx context.Context, s *server, long, every time.Duration) error {
 	asks, err := mix(ctx, s.client)
 	if err != nil {
@@ -57,8 +57,8 @@ func (b *bench) soak(ctx context.Context, s *server, long, every time.Duration) 
 	return errors.Join(err, left(before, after), grows(curve))
 }
 
-// soakClient asks until the time is over. Of its requests a third are cancelled at a random moment,
-// and half were never made before.
+// soakClient sends requests until the time is over. It cancels a third of them at a random moment;
+// half of them are new.
 func soakClient(ctx context.Context, url string, asks []ask, n *counts, seed uint64) {
 	random := rand.New(rand.NewPCG(2, seed))
 	c := newClient(url)
@@ -82,7 +82,7 @@ func soakClient(ctx context.Context, url string, asks []ask, n *counts, seed uin
 	}
 }
 
-// curve prints a line each `every`, and returns what was printed.
+// curve prints a line every `every`, and returns the samples.
 func (b *bench) curve(ctx context.Context, s *server, n *counts, start time.Time,
 	long, every time.Duration) (curve []sample, err error) {
 	b.print("%6s %9s %9s %9s %10s %6s %8s %9s  %s\n", "time", "RSS", "Go heap", "next GC",
@@ -109,7 +109,7 @@ func (b *bench) curve(ctx context.Context, s *server, n *counts, start time.Time
 	return curve, nil
 }
 
-// left reports what the clients have left behind.
+// left returns an error for what the clients have left.
 func left(before, after metrics) (err error) {
 	for _, name := range []string{"num_requests_running", "num_requests_waiting", "go_goroutines",
 		"process_open_fds"} {
@@ -121,9 +121,9 @@ func left(before, after metrics) (err error) {
 	return err
 }
 
-// grows compares the medians of the last third of a curve and of the third before it; in the first
-// third the caches fill. A tenth and 8 MB more are noise: what a collection leaves depends on the
-// texts that it finds.
+// grows compares the median of the last third of a curve with that of the third before it; in the
+// first third the caches fill. An increase of a tenth and 8 MB is noise: what a collection leaves
+// depends on the current texts.
 func grows(curve []sample) (err error) {
 	third := len(curve) / 3
 	if third == 0 {

@@ -1,6 +1,6 @@
 package main
 
-// Tokens a second, and the time to the first one.
+// Tokens a second, and the time to the first token.
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-const streamTokens = 64 // as gpt bench decodes
+const streamTokens = 64 // as in gpt bench
 
-// engine returns what gpt bench's one session and its 8 decode, in tokens/s.
+// engine returns the speeds of gpt bench with one session and with 8, in tokens/s.
 func (b *bench) engine(ctx context.Context) (one, eight float64, err error) {
 	args := []string{"bench", "--json", "--rounds", "1", "--threads", strconv.Itoa(b.threads),
 		"--gen-tokens", strconv.Itoa(streamTokens), "--batch", "8"}
@@ -105,7 +105,7 @@ func (c *client) context(ctx context.Context) (int, error) {
 	return list.Data[0].Len, nil
 }
 
-// firstToken measures a short prompt alone, and right behind a long one of another client.
+// firstToken measures a short prompt alone, and directly after a long one of another client.
 func (b *bench) firstToken(ctx context.Context, s *server) error {
 	n, err := s.context(ctx)
 	if err != nil {

@@ -1,6 +1,6 @@
 package main
 
-// What is printed: progress on stderr, the table on stdout.
+// The output: progress on stderr, the table on stdout.
 
 import (
 	"fmt"
@@ -11,13 +11,14 @@ import (
 // A row of the table.
 type row struct{ what, got, against, want, met string }
 
-// row adds a row whose miss fails the run: it does not depend on how busy the machine is.
+// row adds a row that fails the run if it misses its goal: it does not depend on the load of the
+// machine.
 func (b *bench) row(what, got, against, want string, met bool) {
 	b.speed(what, got, against, want, met)
 	b.failed = b.failed || !met
 }
 
-// speed adds a row whose miss is only told.
+// speed adds a row that only reports whether it meets its goal.
 func (b *bench) speed(what, got, against, want string, met bool) {
 	yes := "no"
 	if met {

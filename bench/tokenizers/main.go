@@ -3,8 +3,8 @@
 //
 //	node cases.mjs /tmp/cases ../../README.md && go run . /tmp/cases
 //
-// It prints the first differences of each tokenizer and how many there are of all cases, and its
-// status is 1 if there is any.
+// It prints the first differences of each tokenizer and the number of differences in all cases. Its
+// exit status is 1 if there are any.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 	"picogpt/tokenizer"
 )
 
-// A result is a case, and what the library makes of it.
+// A result is a case, and the library's result for it.
 type result struct {
 	Kind, Text, Decoded, Kept, Error string
 	IDs                              []int
@@ -78,7 +78,7 @@ func run(dir string) error {
 	return nil
 }
 
-// difference says what differs, "" if nothing does.
+// difference describes the difference, or returns "" if there is none.
 func difference(tok *tokenizer.Tokenizer, r result) string {
 	ids, spans, err := tok.EncodeSpans(r.Text)
 	switch {
@@ -112,8 +112,8 @@ func difference(tok *tokenizer.Tokenizer, r result) string {
 	return decoded(tok, ordinary, r.Decoded)
 }
 
-// decoded compares a text with that of ids. Where the library has U+FFFD for bytes that are not
-// valid, as it makes of an added token "é" after ByteLevel, nothing is compared.
+// decoded compares a text with the text of ids. If the library returns U+FFFD for invalid bytes,
+// for example for an added token "é" after ByteLevel, nothing is compared.
 func decoded(tok *tokenizer.Tokenizer, ids []int, want string) string {
 	got, err := tok.Decode(ids)
 	if err != nil {

@@ -1,6 +1,6 @@
 package main
 
-// Reading a checkpoint, whatever floats it stores, as float32.
+// Reading a checkpoint of any float type as float32.
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 type source struct {
 	config model.Config
 	file   *weights.Tensors
-	prefix string // "transformer." where the file has it
+	prefix string // "transformer." if the file has it
 	err    error
 }
 
@@ -45,7 +45,7 @@ func openCheckpoint(dir string) (*source, error) {
 	return c, nil
 }
 
-// untied returns the head's own matrix, or nil where the head is wte.
+// untied returns the head's own matrix, or nil if the head is wte.
 func (c *source) untied() []float32 {
 	if _, ok := c.file.Tensor("lm_head.weight"); !ok {
 		return nil

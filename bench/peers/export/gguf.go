@@ -22,7 +22,7 @@ const (
 
 const ggufAlign = 32
 
-// A ggufTensor has its dimensions innermost first, and is made only when it is written.
+// A ggufTensor has its dimensions innermost first. Its data are made only when it is written.
 type ggufTensor struct {
 	name string
 	dims []int
@@ -38,8 +38,8 @@ func (t ggufTensor) len() int {
 	return n
 }
 
-// writeGGUF writes the checkpoint with its matrices as t: [out, in], as ggml multiplies. Biases,
-// layer norms and wpe stay float32, and wte is never less than 8 bits, as in our own q4.
+// writeGGUF writes the checkpoint with its matrices in type t and as [out, in], ggml's order.
+// Biases, layer norms and wpe stay float32, and wte never has less than 8 bits, as in our own q4.
 func writeGGUF(w io.Writer, c *source, t ggmlType) error {
 	tensors := ggufTensors(c, t)
 	b := append([]byte("GGUF"), 3, 0, 0, 0)
@@ -154,8 +154,8 @@ func ggufKeys(c *source, t ggmlType) (b []byte, n int) {
 	key("gpt2.attention.layer_norm_epsilon", ggufFloat32)
 	b = append(b, floatBytes([]float32{float32(g.LayerNormEpsilon)})...)
 
-	// llama.cpp opens no file without a vocabulary. Only ids pass through the benchmark, so one
-	// merge stands for all.
+	// llama.cpp opens no file without a vocabulary. The benchmark uses only ids, so one merge is
+	// enough.
 	text("tokenizer.ggml.model", "gpt2")
 	text("tokenizer.ggml.pre", "gpt-2")
 	list("tokenizer.ggml.tokens", ggufString, g.VocabSize)
@@ -181,8 +181,7 @@ func ggufText(b []byte, s string) []byte {
 	return append(binary.LittleEndian.AppendUint64(b, uint64(len(s))), s...)
 }
 
-// vocabulary returns n different tokens, GPT-2's own in the byte alphabet of its vocab.json as far
-// as they go.
+// vocabulary returns n different tokens: first GPT-2's own, in the byte alphabet of its vocab.json.
 func vocabulary(n int) []string {
 	t := tokenizer.GPT2()
 	names := make([]string, n)
@@ -195,7 +194,7 @@ func vocabulary(n int) []string {
 	return names
 }
 
-// visible spells bytes in GPT-2's alphabet: printable Latin-1 as itself, the other 68 bytes in
+// visible returns bytes in GPT-2's alphabet: printable Latin-1 as itself, the other 68 bytes in
 // order from U+0100.
 func visible(bytes []byte) string {
 	var s []rune

@@ -1,20 +1,21 @@
 package main
 
-// GPT-2 as an ONNX graph with a KV cache, in the operators that serve ONNX Runtime best on a CPU.
+// GPT-2 as an ONNX graph with a KV cache, with the operators that are fastest in ONNX Runtime on a
+// CPU.
 
 import (
 	"fmt"
 )
 
 // gpt2Graph builds the graph of one step: the tokens [1, n_seq] at their positions, each block's
-// cache [1, n_head, n_ctx, head_size], and out of each block the keys and values to add to it, [1,
-// n_seq, 2*n_embd]. The caches themselves are no outputs: onnxruntime-node copies every output into
-// new memory, even where it is given the memory to use. Logits come for the last token alone.
+// cache [1, n_head, n_ctx, head_size], and as outputs of each block the keys and values to add to
+// it, [1, n_seq, 2*n_embd]. The caches themselves are no outputs: onnxruntime-node copies every
+// output into new memory, even if it is given memory. There are logits only for the last token.
 func gpt2Graph(g *graph, c *source, bits int) {
 	k := c.config
 	g.inputs.message(11, value("tokens", onnxInt64, 1, "n_seq"))
 	g.inputs.message(11, value("positions", onnxInt64, 1, "n_seq"))
-	g.inputs.message(11, value("last", onnxInt32, 1))  // total, less 1
+	g.inputs.message(11, value("last", onnxInt32, 1))  // total minus 1
 	g.inputs.message(11, value("total", onnxInt32, 1)) // tokens in the cache after this step
 	wte := g.weight("wte", onnxFloat, floatBytes(c.floats("wte.weight", k.VocabSize*k.Embd)),
 		k.VocabSize, k.Embd)
@@ -52,8 +53,8 @@ func (b *builder) block(i int, x string) string {
 	return b.node("Add", []string{x, b.linear(h+"mlp.c_proj", m, k.Inner, k.Embd)})
 }
 
-// attention is com.microsoft.GroupQueryAttention with a key and value head for each query head, on
-// c_attn's output as it is.
+// attention is com.microsoft.GroupQueryAttention, with a key and value head for each query head,
+// applied to c_attn's output.
 func (b *builder) attention(i int, qkv string) string {
 	k := b.c.config
 	past := []string{fmt.Sprintf("keys_%d", i), fmt.Sprintf("values_%d", i)}
@@ -91,7 +92,7 @@ func (b *builder) linear(name, x string, in, out int) string {
 	return b.node("Add", []string{b.node("MatMul", []string{x, w}), bias})
 }
 
-// head is the logits [1, n_vocab], by wte or by a head of its own; never in fewer than 8 bits.
+// head computes the logits [1, n_vocab], with wte or a head of its own; never in fewer than 8 bits.
 func (b *builder) head(x, wte string) {
 	k := b.c.config
 	own := b.c.untied()
@@ -109,9 +110,9 @@ func (b *builder) head(x, wte string) {
 	b.nodeTo([]string{"logits"}, "", "Gemm", []string{x, wte}, attribute{"transB", 1})
 }
 
-// blocks is x·w with w [out, in] in com.microsoft.MatMulNBits' form: blocks of 32 along in, each
-// with a float32 scale; the integers are unsigned around the middle of their range. accuracy_level
-// 4 lets the activations be rounded to 8 bits, as ggml does.
+// blocks is x·w with w [out, in] in the form of com.microsoft.MatMulNBits: blocks of 32 along in,
+// each with a float32 scale; the integers are unsigned around the middle of their range.
+// accuracy_level 4 allows rounding the activations to 8 bits, as ggml does.
 func (b *builder) blocks(name, x string, w []float32, in, out, bits int) string {
 	middle := 1 << (bits - 1)
 	var packed []byte

@@ -1,6 +1,6 @@
 package main
 
-// The work that every peer does, and what its first tokens must be.
+// The work that every peer does, and the required first tokens.
 
 import (
 	"context"
@@ -22,12 +22,12 @@ type job struct {
 	Greedy    greedy `json:"greedy"`
 }
 
-// greedy is what our own engine makes of a prompt in float32.
+// greedy is the greedy continuation of a prompt by our own engine in float32.
 type greedy struct {
 	Prompt []int `json:"prompt"`
-	IDs    []int `json:"ids"` // what follows, the likeliest token each time
-	// the least distance from the best logit to the next, over IDs: closer than rounding, and peers
-	// may differ
+	IDs    []int `json:"ids"` // the likeliest token each time
+	// the least difference between the best logit and the second best, over IDs: if it is smaller
+	// than rounding errors, peers may give other ids
 	Margin float32   `json:"margin"`
 	Logits []float32 `json:"logits"` // after the prompt
 }
@@ -37,7 +37,7 @@ func writeJob(path string, c *source, dir string, prompt, gen int) error {
 	gen = min(gen, g.Positions/2)
 	prompt = min(prompt, g.Positions-gen)
 	j := job{Layers: g.Layer, Heads: g.Head, HeadSize: g.Embd / g.Head, Positions: g.Positions}
-	tokens := make([]int, max(prompt, gen)) // those of gpt bench
+	tokens := make([]int, max(prompt, gen)) // the same as in gpt bench
 	for i := range tokens {
 		tokens[i] = (i*7919 + 11) % g.VocabSize
 	}
@@ -90,7 +90,7 @@ func ours(dir string) (greedy, error) {
 	return r, nil
 }
 
-// argmax returns the first greatest logit's index and its distance to the next greatest.
+// argmax returns the index of the first greatest logit and its difference to the next greatest.
 func argmax(x []float32) (best int, margin float32) {
 	second := -1
 	for i, v := range x {

@@ -1,8 +1,8 @@
-// Command export writes what the peers read: a GPT-2 checkpoint as GGUF for llama.cpp and as ONNX
+// Command export writes files for the peers: a GPT-2 checkpoint as GGUF for llama.cpp and as ONNX
 // for ONNX Runtime, and the work to do with it as JSON.
 //
 //	export -random gpt2 -out DIR    also writes the checkpoint itself, into DIR
-//	export -demo -out DIR           likewise
+//	export -demo -out DIR           also writes the checkpoint itself, into DIR
 //	export -model CHECKPOINT -out DIR
 package main
 

@@ -20,14 +20,14 @@ const (
 	onnxInt64 = 7
 )
 
-// A graph is an ONNX graph being built; its weights stream into data.
+// A graph is an ONNX graph that is being built; its weights are written to data at once.
 type graph struct {
 	nodes, initializers, inputs, outputs message
 
 	dataName string
 	data     io.Writer
 	at       int
-	values   int // named so far
+	values   int // number of names used so far
 	err      error
 }
 
@@ -37,8 +37,8 @@ type attribute struct {
 	value any
 }
 
-// node adds an operator of the standard, or of com.microsoft where op says so, and returns its
-// first output.
+// node adds an operator of the standard, or of com.microsoft if op says so, and returns its first
+// output.
 func (g *graph) node(op string, inputs []string, attributes ...attribute) string {
 	g.values++
 	out := op + "_" + strconv.Itoa(g.values)
@@ -80,8 +80,7 @@ func (a attribute) write(m *message) {
 	}
 }
 
-// weight adds an initializer kept in the data file, each at a page of its own so that it can be
-// mapped.
+// weight adds an initializer in the data file, at a page boundary so that it can be mapped.
 func (g *graph) weight(name string, kind int, data []byte, shape ...int) string {
 	const page = 4096
 	pad := aligned(g.at, page) - g.at

@@ -1,20 +1,20 @@
 package main
 
-// As much of protobuf's wire format as ONNX needs to be written.
+// The part of protobuf's wire format that writing ONNX needs.
 
 import (
 	"encoding/binary"
 	"math"
 )
 
-// A message is a protobuf message being written, field by field.
+// A message is a protobuf message that is written field by field.
 type message []byte
 
 func (m *message) tag(field, wire int) { *m = binary.AppendUvarint(*m, uint64(field<<3|wire)) }
 
 func (m *message) int(field, v int) {
 	m.tag(field, 0)
-	// negative numbers take ten bytes, as protobuf wants of int64
+	// protobuf writes negative int64s in ten bytes
 	*m = binary.AppendUvarint(*m, uint64(v))
 }
 

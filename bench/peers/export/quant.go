@@ -1,6 +1,6 @@
 package main
 
-// ggml's number formats that hold a matrix row by row.
+// ggml's number formats for matrices, row by row.
 
 import (
 	"encoding/binary"
@@ -9,7 +9,7 @@ import (
 	"picogpt/kernels"
 )
 
-// A ggmlType is one of ggml's types, by its number there.
+// A ggmlType is one of ggml's types, with ggml's number.
 type ggmlType uint32
 
 const (
@@ -24,7 +24,7 @@ func (t ggmlType) String() string {
 	return map[ggmlType]string{ggmlF32: "f32", ggmlF16: "f16", ggmlQ4: "q4_0", ggmlQ8: "q8_0"}[t]
 }
 
-// fileType returns llama.cpp's number for a file mostly of t.
+// fileType returns llama.cpp's number for a file mostly of type t.
 func (t ggmlType) fileType() int {
 	if t == ggmlQ8 {
 		return 7
@@ -32,7 +32,7 @@ func (t ggmlType) fileType() int {
 	return int(t)
 }
 
-// size returns the bytes of n values, in whole blocks of 32 where t has blocks.
+// size returns the bytes of n values, in whole blocks of 32 if t has blocks.
 func (t ggmlType) size(n int) int {
 	switch t {
 	case ggmlF32:
@@ -45,7 +45,7 @@ func (t ggmlType) size(n int) int {
 	return n / 32 * 18
 }
 
-// encode appends x, whose length is a multiple of 32 where t has blocks.
+// encode appends x, whose length is a multiple of 32 if t has blocks.
 func (t ggmlType) encode(dst []byte, x []float32) []byte {
 	switch t {
 	case ggmlF32:
@@ -77,8 +77,8 @@ func appendQ8(dst []byte, x *[32]float32) []byte {
 }
 
 // appendQ4 appends a q4_0 block: d as float16, then 16 bytes with value i in the low half and i+16
-// in the high; a value is (q−8)·d. The widest value gets q = 0, the end of the range that has one
-// step more.
+// in the high; a value is (q−8)·d. The value farthest from 0 gets q = 0, because that end of the
+// range has one step more.
 func appendQ4(dst []byte, x *[32]float32) []byte {
 	d := widest(x) / -8
 	dst = binary.LittleEndian.AppendUint16(dst, kernels.Half(d))

@@ -1,6 +1,6 @@
 package finish
 
-// A corpus: what all documents came to, from one pass over the ledgers.
+// A corpus: the results for all documents, from one pass over the ledgers.
 
 import (
 	"context"
@@ -15,15 +15,15 @@ import (
 	"picogpt/eval"
 )
 
-// A Corpus is what all documents came to, before a filter and before anything is written.
+// A Corpus holds the results for all documents, before a filter and before anything is written.
 type Corpus struct {
 	Manifest  Manifest
 	Histogram report.Histogram
-	Ranked    int         // documents that have a perplexity
+	Ranked    int         // number of documents with a perplexity
 	Keep      ledger.Cuts // of a filter
 }
 
-// Add adds up what the pieces came to.
+// Add adds up the summaries of the pieces.
 func Add(ctx context.Context, j *job.Job, all []work.Summary) (*Corpus, error) {
 	if err := check(all); err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func Add(ctx context.Context, j *job.Job, all []work.Summary) (*Corpus, error) {
 	return c, c.read(ctx, j, ledgers(j, all))
 }
 
-// check errs unless each piece is there once, all of one model.
+// check returns an error unless each piece occurs once, and all have the same model.
 func check(all []work.Summary) error {
 	for i, s := range all {
 		if s.Piece.Index != i || s.Piece.Of != len(all) {
@@ -52,7 +52,7 @@ func check(all []work.Summary) error {
 
 func missing(i, of int) error { return fmt.Errorf("piece %d of %d is missing", i+1, of) }
 
-// ledgers are the names of the pieces' ledgers.
+// ledgers returns the names of the pieces' ledgers.
 func ledgers(j *job.Job, all []work.Summary) (names []string) {
 	for i := range all {
 		names = append(names, j.Ledger(&all[i].Piece))
@@ -81,7 +81,8 @@ func (m *Manifest) add(all []work.Summary) error {
 	return nil
 }
 
-// read gives each entry to all who want it. Whoever wants another order sorts.
+// read passes each entry to all parts of the corpus that need it. Those that need another order
+// sort.
 func (c *Corpus) read(ctx context.Context, j *job.Job, names []string) error {
 	m := &c.Manifest
 	total := eval.Summary{Tokens: m.Tokens}
@@ -136,7 +137,7 @@ func (c *Corpus) read(ctx context.Context, j *job.Job, names []string) error {
 	return c.rank(j, ranks)
 }
 
-// duplicates counts the keys that one before them equals.
+// duplicates counts the keys that equal the key before them.
 func duplicates(ids *sorter) (n int, _ error) {
 	var last []byte
 	for p, err := range ids.all() {

@@ -1,6 +1,6 @@
 package finish
 
-// The end of a run: its page and its manifest are written, what was needed until then is removed.
+// The end of a run: writing its page and its manifest, and removing temporary files.
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 	"picogpt/corpus/internal/work"
 )
 
-// Write ends a run of one phase.
+// Write completes a run of one phase.
 func Write(ctx context.Context, j *job.Job, all []work.Summary) error {
 	c, err := Add(ctx, j, all)
 	if err != nil {
@@ -30,7 +30,7 @@ func Write(ctx context.Context, j *job.Job, all []work.Summary) error {
 	return c.write(ctx, j, mine)
 }
 
-// WriteKept ends a filter, from what Add has made of its first phase and all pieces of its second.
+// WriteKept completes a filter, with Add's result for its first phase and all pieces of its second.
 func (c *Corpus) WriteKept(ctx context.Context, j *job.Job, all []work.Kept) error {
 	mine := map[string]bool{}
 	var sum Filtered
@@ -56,7 +56,7 @@ func (c *Corpus) WriteKept(ctx context.Context, j *job.Job, all []work.Kept) err
 	return c.write(ctx, j, mine)
 }
 
-// write writes the page and the manifest. Of records and errors, only the files that are named stay.
+// write writes the page and the manifest. Of files of records and errors, only those in mine stay.
 func (c *Corpus) write(ctx context.Context, j *job.Job, mine map[string]bool) error {
 	var page bytes.Buffer
 	r, err := c.report(j)
@@ -72,7 +72,8 @@ func (c *Corpus) write(ctx context.Context, j *job.Job, mine map[string]bool) er
 	return cmp.Or(c.Manifest.write(ctx, j), clean(ctx, j, mine))
 }
 
-// clean removes the folder of work, and shards of an interrupted run that had other pieces.
+// clean removes the folder of temporary files, and shards of an interrupted run that had other
+// pieces.
 func clean(ctx context.Context, j *job.Job, mine map[string]bool) error {
 	shards, err := j.Shards(ctx)
 	if err != nil {
@@ -83,7 +84,7 @@ func clean(ctx context.Context, j *job.Job, mine map[string]bool) error {
 		storage.Clean(ctx, storage.Join(j.Output, "errors")), storage.RemoveFolder(ctx, j.Work))
 }
 
-// Encode is a corpus for its way to the second phase.
+// Encode returns a corpus as bytes for the second phase.
 func (c *Corpus) Encode() ([]byte, error) { return json.Marshal(c) }
 
 // Decode reads what Encode has written.

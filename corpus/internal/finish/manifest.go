@@ -1,9 +1,9 @@
-// Package finish puts together what the pieces came to: sums in the order of the documents, the
+// Package finish combines the results of the pieces: sums in the order of the documents, the
 // digest, ranks, the manifest and the report. It streams the ledgers, so that memory does not grow
-// with the corpus; what must be sorted is sorted on disk.
+// with the corpus; sorting is done on disk.
 package finish
 
-// The manifest: what a run came to, as JSON.
+// The manifest: the results of a run, as JSON.
 
 import (
 	"context"
@@ -16,13 +16,13 @@ import (
 	"picogpt/eval"
 )
 
-// A Manifest is what a run came to. It is written last: where it is, the run is whole.
+// A Manifest holds the results of a run. It is written last: if it exists, the run is complete.
 type Manifest struct {
 	Command string      `json:"command"`
-	Records int         `json:"records"` // that were scored
-	Errors  int         `json:"errors"`  // that were set aside
-	Tokens  int         `json:"tokens"`  // that have a log-probability
-	Digest  eval.Digest `json:"digest"`  // of the records, as gpt score --summary has it
+	Records int         `json:"records"` // scored records
+	Errors  int         `json:"errors"`  // records with errors
+	Tokens  int         `json:"tokens"`  // tokens with a log-probability
+	Digest  eval.Digest `json:"digest"`  // of the records, as in gpt score --summary
 
 	*Filtered
 
@@ -30,9 +30,10 @@ type Manifest struct {
 	Perplexity *float64   `json:"perplexity"`          // of all tokens
 	Quantiles  []Quantile `json:"quantiles,omitempty"` // of the documents' perplexities
 
-	Result *eval.Result `json:"result,omitempty"` // of perplexity, nil where nothing was measured
+	// of corpus perplexity; nil if nothing was measured
+	Result *eval.Result `json:"result,omitempty"`
 
-	Duplicates int `json:"duplicate_ids"` // records whose id another one before them has
+	Duplicates int `json:"duplicate_ids"` // records whose id an earlier one has
 	Pieces     int `json:"pieces"`
 
 	Reasons []work.Reason `json:"reasons,omitempty"` // of the errors
@@ -41,12 +42,14 @@ type Manifest struct {
 	Options job.Options   `json:"options"`
 }
 
-// Filtered is what a filter did with the records.
+// Filtered says what a filter did with the records.
 type Filtered struct {
-	Kept     int   `json:"kept"`
-	Dropped  int   `json:"dropped"`
-	Unranked int   `json:"unranked"`           // without a scored token, and so without a perplexity
-	Replaced int   `json:"replaced,omitempty"` // of those kept, a member gave way to the perplexity
+	Kept    int `json:"kept"`
+	Dropped int `json:"dropped"`
+	// without a scored token, and therefore without a perplexity
+	Unranked int `json:"unranked"`
+	// kept records in which the perplexity has replaced a member
+	Replaced int   `json:"replaced,omitempty"`
 	Cuts     []Cut `json:"cuts"`
 }
 
@@ -57,15 +60,15 @@ type Quantile struct {
 	Perplexity *float64 `json:"perplexity"`
 }
 
-// A Cut parts the documents, in the order of their ranks.
+// A Cut divides the documents by rank.
 type Cut struct {
-	Label      string   `json:"cut"` // what was asked for: quantile 0.1, or below 50
+	Label      string   `json:"cut"` // the option: quantile 0.1, or below 50
 	Perplexity *float64 `json:"perplexity"`
 	Below      int      `json:"documents_below"`
 	Keeps      string   `json:"keeps"` // above or below
 }
 
-// finite is a number for JSON, nil where it is none.
+// finite returns a pointer to a number for JSON, or nil if it is not finite.
 func finite(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return nil

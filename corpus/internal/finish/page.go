@@ -1,6 +1,6 @@
 package finish
 
-// The report: what the page shows of a corpus.
+// The report: the contents of a corpus's page.
 
 import (
 	"encoding/json"
@@ -12,11 +12,11 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// titles are those of the pages.
+// titles are the titles of the pages.
 var titles = map[string]string{job.Score: "Scores of documents", job.Filter: "Filter by perplexity",
 	job.Perplexity: "Perplexity", job.Generate: "Continuations"}
 
-// report is the page of a corpus.
+// report returns the page of a corpus.
 func (c *Corpus) report(j *job.Job) (*report.Report, error) {
 	m := &c.Manifest
 	options, err := options(m.Options)
@@ -49,7 +49,7 @@ func (c *Corpus) report(j *job.Job) (*report.Report, error) {
 	return r, nil
 }
 
-// filtered is what the page says of a filter.
+// filtered returns the page's description of a filter.
 func (c *Corpus) filtered() *report.Filter {
 	f := &report.Filter{Kept: int64(c.Manifest.Kept)}
 	for _, cut := range c.Manifest.Cuts {
@@ -59,7 +59,7 @@ func (c *Corpus) filtered() *report.Filter {
 	return f
 }
 
-// number is a perplexity of a manifest, where an infinite one is none.
+// number returns a perplexity of a manifest, NaN if it is infinite.
 func number(x *float64) float64 {
 	if x == nil {
 		return math.Inf(1)
@@ -67,7 +67,7 @@ func number(x *float64) float64 {
 	return *x
 }
 
-// options are those of a run by their names in the manifest.
+// options returns the options of a run with their names in the manifest.
 func options(o any) (all []report.Option, _ error) {
 	b, err := json.Marshal(o)
 	if err != nil {
@@ -76,7 +76,7 @@ func options(o any) (all []report.Option, _ error) {
 	err = strictjson.Members(b, func(key string, value json.RawMessage) error {
 		var text string
 		switch {
-		case value[0] == '{': // of one command
+		case value[0] == '{': // options of one command
 			within, err := options(value)
 			all = append(all, within...)
 			return err

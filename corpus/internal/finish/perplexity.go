@@ -17,12 +17,12 @@ type measurement struct {
 	documents int
 }
 
-// newMeasurement is one if the job is to measure.
+// newMeasurement returns a measurement if the job measures, else nil.
 func newMeasurement(ctx context.Context, j *job.Job) (*measurement, error) {
 	if j.Command != job.Perplexity {
 		return nil, nil
 	}
-	l, err := work.This.Load(ctx, j.Model) // for its config alone
+	l, err := work.This.Load(ctx, j.Model) // only for its config
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func newMeasurement(ctx context.Context, j *job.Job) (*measurement, error) {
 	return &measurement{total: total}, err
 }
 
-// add adds the document of an entry.
+// add adds an entry's document.
 func (m *measurement) add(e *ledger.Entry) {
 	if m == nil {
 		return
@@ -42,7 +42,7 @@ func (m *measurement) add(e *ledger.Entry) {
 		Windows: e.Windows, Scored: e.Scored, Squares: e.Squares})
 }
 
-// result is what all come to, nil where there are none.
+// result returns the result for all documents, or nil if there are none.
 func (m *measurement) result(of *Manifest) (*eval.Result, error) {
 	if m == nil || m.documents == 0 {
 		return nil, nil

@@ -1,6 +1,6 @@
 package finish
 
-// Ranks: the documents in the order of their perplexities, quantiles and cuts.
+// Ranks: the documents sorted by perplexity, quantiles and cuts.
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 // percents are the quantiles that a run reports.
 var percents = [...]int{0, 1, 5, 10, 25, 50, 75, 90, 95, 99, 100}
 
-// rank goes through the documents in the order of their ranks.
+// rank visits the documents in the order of their ranks.
 func (c *Corpus) rank(j *job.Job, ranks *sorter) error {
 	quantiles := c.quantileRanks()
 	cuts, err := newCuts(j, c.Ranked)
@@ -44,7 +44,7 @@ func (c *Corpus) rank(j *job.Job, ranks *sorter) error {
 	return nil
 }
 
-// quantileRanks are the nearest ranks of the percents: no rank where there is no document.
+// quantileRanks returns the nearest ranks of the percents, or nil if there are no documents.
 func (c *Corpus) quantileRanks() (ranks []int) {
 	for _, p := range percents {
 		if c.Ranked > 0 {
@@ -54,15 +54,16 @@ func (c *Corpus) quantileRanks() (ranks []int) {
 	return ranks
 }
 
-// A cut is looked for among the documents: it is after a rank, or before a perplexity.
+// A cut is searched among the documents: it is after a rank, or before a perplexity.
 type cut struct {
 	Cut
-	rank  int    // the last one below it, 0 for a cut at a perplexity
-	key   []byte // the smallest that is above it
-	lower bool   // it keeps what is above
+	rank  int    // the last rank below it; 0 for a cut at a perplexity
+	key   []byte // the smallest key above it
+	lower bool   // it keeps the documents above it
 }
 
-// newCuts are the cuts that the options want among n documents. Ranks that cut nothing off are none.
+// newCuts returns the cuts that the options define among n documents. Cuts that remove nothing are
+// left out.
 func newCuts(j *job.Job, n int) (cuts []*cut, _ error) {
 	o := &j.Filter
 	if o.Keep != "" {
@@ -89,7 +90,7 @@ func newCuts(j *job.Job, n int) (cuts []*cut, _ error) {
 	return cuts, nil
 }
 
-// see looks at the document of a rank.
+// see visits the document of a rank.
 func (c *cut) see(rank int, key []byte, perplexity float64) {
 	switch {
 	case c.rank == rank:
@@ -99,7 +100,7 @@ func (c *cut) see(rank int, key []byte, perplexity float64) {
 	}
 }
 
-// filter takes the cuts, of which all have to keep a document, and counts what that comes to.
+// filter sets the cuts, all of which must keep a document that stays, and counts the documents.
 func (c *Corpus) filter(cuts []*cut) {
 	f := &Filtered{Cuts: []Cut{}, Unranked: c.Manifest.Records - c.Ranked}
 	from, to := 0, c.Ranked

@@ -1,6 +1,6 @@
 package finish
 
-// Sorting more than fits into memory.
+// Sorting more data than fits into memory.
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"github.com/lanrat/extsort"
 )
 
-// A pair is sorted by its key, then by its value, as bytes.
+// A pair is sorted by its key, then by its value, both as bytes.
 type pair struct{ key, value []byte }
 
 func (a pair) compare(b pair) int {
@@ -34,20 +34,20 @@ func unpackPair(b []byte) (pair, error) {
 	return pair{b[:n], b[n:]}, nil
 }
 
-// chunk is how many pairs are sorted in memory; beyond them are temporary files.
+// chunk is the number of pairs that are sorted in memory; more pairs go to temporary files.
 const chunk = 1 << 17
 
-// A sorter takes pairs, and gives them back in their order. It is closed in the end.
+// A sorter takes pairs, and returns them sorted. The caller must close it.
 type sorter struct {
 	ctx    context.Context
 	close  context.CancelFunc
 	in     chan pair
-	sorted chan struct{} // closed when Sort has ended, by an error maybe
+	sorted chan struct{} // closed when Sort has ended, perhaps with an error
 	out    <-chan pair
 	errs   <-chan error
 }
 
-// newSorter begins to sort.
+// newSorter starts a sorter.
 func newSorter(ctx context.Context) *sorter {
 	s := &sorter{in: make(chan pair, 1024), sorted: make(chan struct{})}
 	s.ctx, s.close = context.WithCancel(ctx)
@@ -61,7 +61,7 @@ func newSorter(ctx context.Context) *sorter {
 	return s
 }
 
-// add takes a pair. What goes wrong is told by all, which has to be called.
+// add adds a pair. all returns the error, so it must be called.
 func (s *sorter) add(key, value []byte) {
 	select {
 	case s.in <- pair{key, value}:
@@ -69,7 +69,7 @@ func (s *sorter) add(key, value []byte) {
 	}
 }
 
-// all yields the pairs in their order. An error comes last.
+// all yields the pairs in order. An error comes last.
 func (s *sorter) all() iter.Seq2[pair, error] {
 	return func(yield func(pair, error) bool) {
 		close(s.in)

@@ -1,6 +1,6 @@
 package input
 
-// Cut and Pack: sources become parts, and parts become pieces of work.
+// Cut and Pack: dividing sources into parts, and grouping parts into pieces of work.
 
 import (
 	"bytes"
@@ -13,14 +13,14 @@ import (
 	"picogpt/internal/rows"
 )
 
-// mostParts bounds the parts of a source that can be read only from its beginning, for each of them
-// reads all that is before it.
+// mostParts bounds the parts of a source that can only be read from its beginning, because reading
+// each part reads everything before it.
 const mostParts = 64
 
-// Cut reads a source once, counts its lines and cuts it at ends of lines into parts of about
-// pieceBytes (0 is DefaultPieceBytes). A source that is compressed or that does not let one seek has
-// at most 64 of them, and a text is one. What cannot be read is no error: the part that reaches there
-// is Broken, and Rows says what is wrong. The only errors are the context's.
+// Cut reads a source once, counts its lines and divides it at line ends into parts of about
+// pieceBytes (0 means DefaultPieceBytes). A source that is compressed or does not support seeking
+// has at most 64 parts, and a text is one part. Unreadable data are no error here: the part that
+// contains them is Broken, and Rows returns the error. Cut itself only returns the context's error.
 func Cut(ctx context.Context, s Source, pieceBytes int64) ([]Part, error) {
 	if pieceBytes <= 0 {
 		pieceBytes = DefaultPieceBytes
@@ -42,7 +42,8 @@ func (s Source) part() Part {
 	return Part{Source: s.Name, Order: s.Order, Form: s.Form, Raw: s.Form == "lines", Line: 1}
 }
 
-// form settles what is left to the bytes of a source. It errs for one that is no text.
+// form returns the form of a source that its bytes decide. It returns an error if the source is not
+// text.
 func (r *reading) form(form string) (string, error) {
 	if form == "auto" && r.StartsWith("PAR1") {
 		return "parquet", nil
@@ -51,16 +52,16 @@ func (r *reading) form(form string) (string, error) {
 	return in.Form, cause(in.Check())
 }
 
-// A cutter makes parts of what it reads.
+// A cutter divides what it reads into parts.
 type cutter struct {
 	done  []Part
-	part  Part  // that it is in
+	part  Part  // the current part
 	most  int64 // bytes of a part
 	bound int   // parts, if not 0
 	open  bool  // within a line
 }
 
-// source cuts a source, up to what cannot be read.
+// source divides a source, up to the first byte that cannot be read.
 func (c *cutter) source(ctx context.Context, s Source) error {
 	if s.Form != "parquet" {
 		in, err := open(ctx, s.Name)
@@ -91,10 +92,11 @@ func (c *cutter) source(ctx context.Context, s Source) error {
 	return nil
 }
 
-// mostGroupParts bounds the parts of a row group, for each of them decodes the rows before it.
+// mostGroupParts bounds the parts of a row group, because reading each part decodes the rows before
+// it.
 const mostGroupParts = 64
 
-// rowGroups cuts a Parquet file between rows.
+// rowGroups divides a Parquet file between rows.
 func (c *cutter) rowGroups(f *parquetFile) {
 	for i := range f.Metadata().RowGroups {
 		g := &f.Metadata().RowGroups[i]
@@ -110,7 +112,7 @@ func (c *cutter) rowGroups(f *parquetFile) {
 	}
 }
 
-// read cuts what r has, up to an error that is not its end.
+// read divides the data of r, until an error other than io.EOF.
 func (c *cutter) read(r io.Reader) error {
 	b := make([]byte, 1<<17)
 	for {
@@ -137,7 +139,7 @@ func (c *cutter) read(r io.Reader) error {
 	}
 }
 
-// next begins another part. If there are too many, each two become one.
+// next begins another part. If there are too many, it joins each two to one.
 func (c *cutter) next() {
 	p := c.part
 	c.done = append(c.done, p)
@@ -155,7 +157,7 @@ func (c *cutter) next() {
 	c.most *= 2
 }
 
-// end returns the parts, the last of which reaches the end of the source or what is wrong with it.
+// end returns the parts. The last one ends at the end of the source or at the error.
 func (c *cutter) end(err error) []Part {
 	if err == nil && c.open {
 		c.part.Lines++ // a line without an end
@@ -169,12 +171,12 @@ func (c *cutter) end(err error) []Part {
 	return c.done
 }
 
-// openCost is how many bytes could be worked on while a part is opened: a piece of many small files
-// is not one of many thousand.
+// openCost is the cost of opening a part, in bytes of data, so that a piece of small files has a
+// few files and not thousands.
 const openCost = 16 << 10
 
-// Pack puts parts in order and groups them into pieces of at most pieceBytes (0 is
-// DefaultPieceBytes) or of a single part.
+// Pack sorts parts and groups them into pieces of at most pieceBytes (0 means DefaultPieceBytes),
+// or of a single part.
 func Pack(parts []Part, pieceBytes int64) (pieces [][]Part) {
 	if pieceBytes <= 0 {
 		pieceBytes = DefaultPieceBytes

@@ -1,7 +1,7 @@
 package input
 
-// Patterns with a folder **: any number of folders, none too, as shells have it. Like theirs it stands
-// for no name that begins with a dot, and follows no link.
+// Patterns with a folder **, which stands for any number of folders, also none, as in shells. As
+// there, it matches no name that begins with a dot, and follows no link.
 
 import (
 	"cmp"
@@ -17,7 +17,7 @@ import (
 
 const globstar = "**"
 
-// Matches reports whether a pattern of the input names a file.
+// Matches reports whether a pattern matches the name of a file.
 func Matches(pattern, name string) bool {
 	parts := segments(pattern)
 	if !slices.Contains(parts, globstar) {
@@ -29,7 +29,7 @@ func Matches(pattern, name string) bool {
 
 func segments(name string) []string { return strings.Split(filepath.ToSlash(name), "/") }
 
-// matches is Matches of a pattern with **, from a folder on.
+// matches is Matches for a pattern with **, from a folder on.
 func matches(pattern, name []string) bool {
 	if len(pattern) == 0 || len(name) == 0 {
 		return len(pattern) == len(name)
@@ -72,7 +72,7 @@ func listDeep(ctx context.Context, pattern string) (names []string, err error) {
 	return slices.DeleteFunc(all, func(name string) bool { return !matches(parts, segments(name)) }), err
 }
 
-// walk returns the local files that a pattern with a folder ** names.
+// walk returns the local files that match a pattern with a folder **.
 func walk(ctx context.Context, pattern []string) (names []string, err error) {
 	at := slices.Index(pattern, globstar)
 	before, after := filepath.FromSlash(strings.Join(pattern[:at], "/")), pattern[at:]
@@ -82,7 +82,7 @@ func walk(ctx context.Context, pattern []string) (names []string, err error) {
 	case at == 0:
 		before = "."
 	}
-	enters := slices.ContainsFunc(after, hidden) // folders that begin with a dot
+	enters := slices.ContainsFunc(after, hidden) // whether it visits folders that begin with a dot
 	folders, err := filepath.Glob(before)
 	for _, folder := range folders {
 		if info, err := os.Stat(folder); err != nil || !info.IsDir() {

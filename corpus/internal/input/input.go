@@ -1,8 +1,8 @@
-// Package input is the texts of many files: found by Match, cut into pieces of work by Cut and
-// Pack, and read by Rows, on disks and in object stores.
+// Package input reads the texts of many files: Match finds files, Cut and Pack divide them into
+// pieces of work, and Rows reads a part. Files may be on disks or in object stores.
 package input
 
-// What travels between the steps: small values that JSON holds.
+// The values that pass between the steps: they are small and can be JSON.
 
 import (
 	"context"
@@ -13,43 +13,45 @@ import (
 	"picogpt/internal/quote"
 )
 
-// Options say what is read.
+// Options say what to read.
 type Options struct {
 	Patterns   []string // names of files, with wildcards: local, gs:// or s3://
 	Form       string   // auto, jsonl, lines, text, wikitext or parquet; "" for auto
-	PieceBytes int64    // of one piece of work, about; 0 is DefaultPieceBytes
+	PieceBytes int64    // approximate size of one piece of work; 0 is DefaultPieceBytes
 }
 
-// DefaultPieceBytes keeps a core at work for a minute or so, and is little to do again.
+// DefaultPieceBytes is about a minute of work for a core, and little work to repeat.
 const DefaultPieceBytes = 4 << 20
 
-// forms are what a file can be: auto is told by its name or its first bytes, jsonl has an object a
-// line, lines a text a line, text is one text, wikitext a text whose pages the caller finds; parquet has rows.
+// forms are the forms of a file. auto decides by its name or its first bytes. jsonl has an object
+// on each line, lines a text on each line; text is one text; wikitext is a text whose pages the
+// caller finds; parquet has rows.
 var forms = []string{"auto", "jsonl", "lines", "text", "wikitext", "parquet"}
 
 // A Source is one file.
 type Source struct {
-	Name  string // as the filesystem has it
-	Order int    // its place among the sources, from 0
-	Size  int64  // as it is stored
-	Form  string // auto where neither options nor name tell
+	Name  string // in the form of its filesystem
+	Order int    // its index among the sources, from 0
+	Size  int64  // stored size
+	Form  string // auto if neither options nor name decide
 }
 
-// A Part is a part of a source that is read by itself.
+// A Part is a part of a source that can be read separately.
 type Part struct {
 	Source string
 	Order  int    // of the source
-	Form   string // auto only where the source could not be read
-	Raw    bool   `json:",omitempty"` // lines were asked for: they are any bytes, as they stand
-	Line   int    // of the first row, from 1
+	Form   string // auto only if the source could not be read
+	// lines was requested explicitly: lines are any bytes, unchanged
+	Raw    bool `json:",omitempty"`
+	Line   int  // of the first row, from 1
 	Lines  int
-	Offset int64 // in what the data stand for, decompressed
+	Offset int64 // in the decompressed data
 	Bytes  int64
-	Last   bool // reads on to the end of the source
-	Broken bool // what follows could not be read: Rows says why
+	Last   bool // it extends to the end of the source
+	Broken bool // the data after it could not be read: Rows returns the reason
 }
 
-// A LineError says why a source cannot be read from a line on. Its rows before it are good.
+// A LineError says why a source cannot be read from a line on. Its rows before that line are good.
 type LineError struct {
 	Source string
 	Line   int
@@ -61,8 +63,8 @@ func (e *LineError) Error() string {
 }
 func (e *LineError) Unwrap() error { return e.Err }
 
-// failed is a LineError, or the context's error if that is why: nothing is wrong with the source
-// then, and another attempt reads it.
+// failed returns a LineError, or the context's error if that is the reason: then nothing is wrong
+// with the source, and another attempt can read it.
 func failed(ctx context.Context, source string, line int, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -70,7 +72,7 @@ func failed(ctx context.Context, source string, line int, err error) error {
 	return &LineError{source, line, err}
 }
 
-// settle returns the form of a file where the options or its name tell it.
+// settle returns the form of a file if the options or its name decide it.
 func settle(form, extension string) (string, error) {
 	switch {
 	case form == "":
@@ -84,7 +86,7 @@ func settle(form, extension string) (string, error) {
 	switch extension {
 	case "jsonl", "parquet":
 		return extension, nil
-	case "csv", "tsv": // a record may be many lines, which are not cut apart here
+	case "csv", "tsv": // a record may have several lines, which Cut would separate
 		return "", fmt.Errorf("the name is of %s, want jsonl, or a form that is given",
 			strings.ToUpper(extension))
 	}

@@ -1,6 +1,6 @@
 package input
 
-// Match: the files that patterns name.
+// Match: the files for patterns.
 
 import (
 	"context"
@@ -21,9 +21,9 @@ import (
 	"picogpt/internal/rows"
 )
 
-// Match returns the files that the patterns name: the patterns in their order, the names of each
-// sorted, and no file twice. Its errors are of one line: a pattern that names nothing, a folder, a
-// form that does not exist.
+// Match returns the files that match the patterns: the patterns in order, the names of each sorted,
+// and no file twice. Its errors have one line: for a pattern that matches nothing, a folder, a form
+// that does not exist.
 func Match(ctx context.Context, o Options) ([]Source, error) {
 	if _, err := settle(o.Form, ""); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func Match(ctx context.Context, o Options) ([]Source, error) {
 	return all, nil
 }
 
-// shown is a name as errors begin with it.
+// shown returns a name as it is written at the beginning of errors.
 func shown(name string) string {
 	if name == "" {
 		return `""`
@@ -61,7 +61,7 @@ func shown(name string) string {
 	return quote.Plain(name, 200)
 }
 
-// key is the same for all names of a path.
+// key returns a string that is the same for all names of a path.
 func key(name string) string {
 	if scheme(name) != "" {
 		return name
@@ -102,7 +102,7 @@ func match(ctx context.Context, pattern string) (found []Source, err error) {
 	return found, nil
 }
 
-// sizes asks for many sizes side by side, for each is a request to an object store.
+// sizes requests many sizes concurrently, because each is a request to an object store.
 func sizes(ctx context.Context, store filesystem.Interface, names []string, found []Source) []error {
 	errs := make([]error, len(names))
 	places := make(chan struct{}, 32)
@@ -119,8 +119,8 @@ func sizes(ctx context.Context, store filesystem.Interface, names []string, foun
 	return errs
 }
 
-// list returns the names that match a pattern. A local file with exactly that name is meant even if
-// the name has what would be wildcards.
+// list returns the names that match a pattern. If a local file has exactly that name, the result is
+// that file, even if the name contains wildcard characters.
 func list(ctx context.Context, store filesystem.Interface, pattern string) ([]string, error) {
 	if scheme(pattern) == "" {
 		if _, err := os.Lstat(pattern); err == nil {
@@ -133,8 +133,8 @@ func list(ctx context.Context, store filesystem.Interface, pattern string) ([]st
 	return store.List(ctx, address(pattern))
 }
 
-// size is that of a file. A local one is not asked of Beam, which opens it, and so would wait at a
-// pipe.
+// size returns the size of a file. For a local file it does not use Beam, which opens the file and
+// would wait for a pipe.
 func size(ctx context.Context, store filesystem.Interface, name string) (int64, error) {
 	if scheme(name) != "" {
 		return store.Size(ctx, address(name))
@@ -151,7 +151,7 @@ func size(ctx context.Context, store filesystem.Interface, name string) (int64, 
 	}
 }
 
-// hint says why a pattern may match nothing, if something about it is known to be wrong.
+// hint returns the probable reason why a pattern matches nothing, or "".
 func hint(pattern string) string {
 	switch wild := strings.IndexAny(pattern, "*?["); {
 	case strings.HasPrefix(pattern, "~"):
@@ -165,7 +165,7 @@ func hint(pattern string) string {
 	return " matches"
 }
 
-// plain is an error of a filesystem, without the operation and in one line.
+// plain returns an error of a filesystem without the operation, in one line.
 func plain(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return errors.New("no such file")

@@ -1,7 +1,7 @@
 package input
 
-// Parquet: files whose rows lie in columns, read by parquet-go. Files may be hostile: what that
-// library would believe is checked before it sees them, and where it panics, that is an error.
+// Parquet: files whose rows are stored in columns, read with parquet-go. Files may be hostile:
+// numbers that the library trusts are checked before it reads them, and its panics become errors.
 
 import (
 	"context"
@@ -17,17 +17,17 @@ import (
 	"picogpt/internal/rows"
 )
 
-// A parquetFile is a file that is open.
+// A parquetFile is an open file.
 type parquetFile struct {
 	file *os.File
-	temp bool // a copy, which is removed
+	temp bool // a copy, which Close removes
 	size int64
 	*parquet.File
 	root field
-	leaf []*parquet.Column // that have values
+	leaf []*parquet.Column // the columns with values
 }
 
-// openParquet opens a file. One that is not local is copied first, for it is read in many places.
+// openParquet opens a file. It copies a file that is not local, because reading it seeks a lot.
 func openParquet(ctx context.Context, name string) (_ *parquetFile, err error) {
 	f := &parquetFile{}
 	defer func() {
@@ -91,8 +91,8 @@ func (f *parquetFile) Close() {
 	}
 }
 
-// trusting calls what runs in parquet-go. Its panics, and its faults at addresses that data led to,
-// are errors.
+// trusting calls code that runs in parquet-go. Panics, and faults at addresses from the data,
+// become errors.
 func trusting(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -106,7 +106,7 @@ func trusting(do func() error) (err error) {
 	return do()
 }
 
-// readParquet gives each row of a part to a function.
+// readParquet calls row with each row of a part.
 func readParquet(ctx context.Context, p Part, row func(rows.Row) bool) error {
 	f, err := openParquet(ctx, p.Source)
 	if err != nil {
@@ -142,7 +142,7 @@ type groupReader struct {
 	buffer   []parquet.Row
 }
 
-// read gives the rows of the group that are in [from, to) to a function.
+// read calls row with the rows of the group that are in [from, to).
 func (g *groupReader) read(ctx context.Context, from, to int64, row func(rows.Row) bool) error {
 	if err := g.f.checkPages(g.group); err != nil {
 		return err
@@ -174,7 +174,7 @@ func (g *groupReader) read(ctx context.Context, from, to int64, row func(rows.Ro
 	return nil
 }
 
-// batch reads some rows, and returns those that are not before a row.
+// batch reads some rows, and returns those from row from on.
 func (g *groupReader) batch(from int64) (batch []rows.Row, err error) {
 	err = trusting(func() error {
 		if g.rows == nil {
@@ -202,7 +202,7 @@ func (g *groupReader) batch(from int64) (batch []rows.Row, err error) {
 	return batch, err
 }
 
-// rowOf is a row of values.
+// rowOf returns a row for values.
 func (f *parquetFile) rowOf(values parquet.Row, line int) (rows.Row, error) {
 	v := make([][]parquet.Value, f.root.leaves)
 	for i := range v {

@@ -1,7 +1,7 @@
 package input
 
-// What a Parquet file claims to hold, checked before parquet-go believes it: that library allocates
-// what a page claims, decompresses without an end and repeats a value as often as a run says.
+// Checks of a Parquet file before parquet-go reads it: that library allocates as much memory as a
+// page claims to need, decompresses without a bound and repeats a value as often as a run says.
 
 import (
 	"encoding/binary"
@@ -18,8 +18,8 @@ import (
 const (
 	largestFooter = 64 << 20
 	largestHeader = 1 << 20   // of a page
-	largestPage   = 256 << 20 // of which others make 1 MiB
-	mostValues    = 1 << 24   // of a page, of which others put a million into a row group
+	largestPage   = 256 << 20 // other writers make pages of 1 MiB
+	mostValues    = 1 << 24   // of a page; other writers put a million into a row group
 	mostRows      = 1 << 40   // of a row group
 )
 
@@ -80,7 +80,7 @@ func (f *parquetFile) checkPages(group int) error {
 	for i := range columns {
 		c := columnCheck{f: f, column: f.leaf[i], codec: columns[i].MetaData.Codec}
 		first := f.Metadata().RowGroups[0].Columns[i].MetaData.Codec
-		if c.codec != first { // the library takes the first for all
+		if c.codec != first { // the library assumes the first codec for all
 			return fmt.Errorf("row group %d is compressed by %v, want %v as the first", group, c.codec,
 				first)
 		}
@@ -101,7 +101,7 @@ type columnCheck struct {
 	codec  format.CompressionCodec
 }
 
-// pages walks through the pages of a row group's column.
+// pages checks the pages of a row group's column.
 func (c *columnCheck) pages(m *format.ColumnMetaData) error {
 	at := m.DataPageOffset
 	if m.DictionaryPageOffset != 0 {
@@ -111,7 +111,7 @@ func (c *columnCheck) pages(m *format.ColumnMetaData) error {
 		m.TotalCompressedSize > c.f.size-at {
 		return broken("bytes %d and %d after them, want bytes of the file", at, m.TotalCompressedSize)
 	}
-	data := false // whether the library's way, from the first page of data, is this one
+	data := false // whether a page begins where the library will begin to read data
 	for end := at + m.TotalCompressedSize; at < end; {
 		data = data || at == m.DataPageOffset
 		h, size, err := c.header(at, end)
@@ -161,7 +161,7 @@ func (c *columnCheck) header(at, end int64) (h *format.PageHeader, size int, err
 	}
 }
 
-// page checks what the body of a page makes of itself.
+// page checks the body of a page.
 func (c *columnCheck) page(h *format.PageHeader, body []byte) (err error) {
 	values := int64(0)
 	switch {
@@ -217,7 +217,7 @@ func (c *columnCheck) page(h *format.PageHeader, body []byte) (err error) {
 	return c.values(v.Encoding, body, present)
 }
 
-// pageV2 is page for those whose levels are not compressed.
+// pageV2 is page for pages whose levels are not compressed.
 func (c *columnCheck) pageV2(v *format.DataPageHeaderV2, body []byte, size int) error {
 	values, present := int64(v.NumValues), int64(v.NumValues)
 	for _, level := range []struct {

@@ -1,6 +1,6 @@
 package input
 
-// Decompressing a page of Parquet, to no more than it claims.
+// Decompressing a page of Parquet to at most the size that it claims.
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// decompress returns what compressed bytes stand for, of at most a size.
+// decompress returns the decompressed bytes, at most size of them.
 func decompress(codec format.CompressionCodec, b []byte, size int) ([]byte, error) {
 	switch codec {
 	case format.Uncompressed:

@@ -1,7 +1,7 @@
 package input
 
-// Rows of Parquet as JSON. A row comes as the values of its columns with repetition and definition
-// levels, of which its lists and groups are put together, as Dremel's paper describes.
+// Rows of Parquet as JSON. A row is the values of its columns with repetition and definition
+// levels, from which its lists and groups are rebuilt, as Dremel's paper describes.
 
 import (
 	"errors"
@@ -24,24 +24,25 @@ type field struct {
 	repeated bool
 	optional bool
 	def, rep int     // its levels
-	leaf     int     // its first column
+	leaf     int     // index of its first column
 	leaves   int     // how many columns it has
 	fields   []field // of a group
-	bare     bool    // a group that stands for its only field, as those of lists do
-	logical  any     // of a column: what its values mean, nil if only their kind tells
+	bare     bool    // a group that is replaced by its only field, such as those of lists
+	logical  any     // of a column: the logical type of its values; nil if only their kind matters
 }
 
-// errLevels is of values that are no row of the schema.
+// errLevels is the error for levels that do not match the schema.
 var errLevels = errors.New("broken Parquet data: levels that do not fit the schema")
 
-// A schemaReader makes fields of a file's schema, whose elements are in the order of a walk.
+// A schemaReader makes fields from a file's schema, whose elements are in the order of a
+// depth-first walk.
 type schemaReader struct {
 	elements []format.SchemaElement
 	leaf     []*parquet.Column
 }
 
-// field makes the field of a column whose parent has those levels. In a LIST, or in a MAP, it is
-// what repeats.
+// field returns the field of a column whose parent has those levels. With list set, its parent is a
+// LIST or a MAP, and it is the repeated part.
 func (r *schemaReader) field(c *parquet.Column, def, rep int, list bool) (f field, err error) {
 	element := &r.elements[0]
 	r.elements = r.elements[1:]
@@ -87,7 +88,7 @@ func (r *schemaReader) field(c *parquet.Column, def, rep int, list bool) (f fiel
 	return f, nil
 }
 
-// append appends the JSON of what a field has in one instance of its parent: v are the values of its
+// append appends the JSON of a field in one instance of its parent. v holds the values of its
 // columns.
 func (f *field) append(b []byte, v [][]parquet.Value) ([]byte, error) {
 	for _, values := range v {
@@ -172,7 +173,7 @@ func appendJSON(b []byte, value any) ([]byte, error) {
 	return append(b, line[:len(line)-1]...), nil
 }
 
-// object is a row, given the values of each column. f is the root of the schema.
+// object returns a row for the values of each column. f is the root of the schema.
 func (f *field) object(v [][]parquet.Value) (rows.Object, error) {
 	o := make(rows.Object, 0, len(f.fields))
 	size := 0

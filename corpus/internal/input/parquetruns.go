@@ -1,7 +1,7 @@
 package input
 
-// The values of a page, as packed as they are: runs, differences, strings that begin as the one
-// before. A few bytes can claim to be any number of values.
+// The encoded values of a page: runs, differences, strings with a common prefix. A few bytes can
+// claim to be any number of values.
 
 import (
 	"encoding/binary"
@@ -74,10 +74,10 @@ func checkStrings(b []byte, n int64) (err error) {
 	return nil
 }
 
-// mostFilled is how many values may fill up the last runs of a page.
+// mostFilled is the number of values that may fill the last runs of a page.
 const mostFilled = 1024
 
-// checkRuns checks that runs have n values of some bits, and counts those that equal a level.
+// checkRuns checks that runs have n values of width bits, and counts those that equal level.
 func checkRuns(b []byte, width int, n int64, level int) (equal int64, err error) {
 	if width > 32 {
 		return 0, broken("values of %d bits", width)
@@ -93,7 +93,7 @@ func checkRuns(b []byte, width int, n int64, level int) (equal int64, err error)
 			return 0, broken("a run of %d values, want %d", head>>1, left)
 		}
 		count, length, packed := int64(head>>1), (width+7)/8, head&1 == 1
-		if packed { // eight by eight
+		if packed { // in groups of eight
 			count, length = 8*count, int(count)*width
 		}
 		if count > left+mostFilled || length > len(b) {
@@ -112,7 +112,7 @@ func checkRuns(b []byte, width int, n int64, level int) (equal int64, err error)
 	return equal, nil
 }
 
-// countPacked counts the values of some bits, from the lowest on, that equal a level.
+// countPacked counts the values of width bits, from the lowest on, that equal level.
 func countPacked(b []byte, width int, n int64, level int) (equal int64) {
 	for at := 0; n > 0; n-- {
 		value := 0
@@ -127,11 +127,11 @@ func countPacked(b []byte, width int, n int64, level int) (equal int64) {
 	return equal
 }
 
-// checkDelta checks that integers packed as differences are at most n, and returns their size.
+// checkDelta checks that delta-encoded integers are at most n, and returns their size in bytes.
 func checkDelta(b []byte, n int64) (size int, err error) {
-	w := thriftWalk{b: b} // its numbers are the same
+	w := thriftWalk{b: b} // its numbers have the same encoding
 	var head [4]uint64
-	for i := range head { // values of a block, its parts, values, the first value
+	for i := range head { // values of a block, its parts, number of values, first value
 		if head[i], err = w.varint(); err != nil {
 			return 0, broken("packed integers without their number")
 		}
@@ -162,7 +162,8 @@ func checkDelta(b []byte, n int64) (size int, err error) {
 	return len(b) - len(w.b), nil
 }
 
-// checkPrefixes checks how large the strings are that begin as those before them.
+// checkPrefixes checks the total size of strings that begin with a prefix of the string before
+// them.
 func checkPrefixes(prefixes, suffixes []byte) error {
 	sum := int64(0)
 	for _, b := range [][]byte{prefixes, suffixes} {
@@ -183,7 +184,7 @@ func checkPrefixes(prefixes, suffixes []byte) error {
 	return nil
 }
 
-// prefixed takes bytes whose number is before them.
+// prefixed takes bytes after their length.
 func prefixed(b []byte) (taken, rest []byte, err error) {
 	if len(b) < 4 {
 		return nil, nil, broken("a page that ends within a number")

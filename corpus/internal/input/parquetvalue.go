@@ -20,7 +20,7 @@ import (
 	"picogpt/internal/rows"
 )
 
-// largestDecimal bounds the bytes and the digits of a decimal, of which others write at most 38.
+// largestDecimal bounds the bytes and the digits of a decimal; other writers use at most 38.
 const largestDecimal = 256
 
 func checkLogical(f field) error {
@@ -31,9 +31,10 @@ func checkLogical(f field) error {
 	return nil
 }
 
-// value is what JSON has for a value: numbers for numbers and decimals, with all their digits, text
-// for times and UUIDs, and strings for bytes that are UTF-8. Other bytes are {"base64": …}, or an
-// error in a column of strings. What JSON has no number for is "NaN", "Infinity" or "-Infinity".
+// value returns the JSON value for a value: numbers for numbers and decimals, with all their
+// digits; text for times and UUIDs; strings for bytes that are UTF-8. Other bytes are {"base64":
+// …}, or an error in a column of strings. Numbers that JSON cannot represent are "NaN", "Infinity"
+// or "-Infinity".
 func (f *field) value(v parquet.Value) (any, error) {
 	switch v.Kind() {
 	case parquet.Boolean:
@@ -48,7 +49,7 @@ func (f *field) value(v parquet.Value) (any, error) {
 			return v.Uint64(), nil
 		}
 		return f.integer(v.Int64()), nil
-	case parquet.Int96: // nanoseconds of a day, and the day from 4713 BC on: once, for times
+	case parquet.Int96: // nanoseconds of a day, and the day from 4713 BC on: an old type for times
 		n := v.Int96()
 		const epoch = 2440588
 		day, ns := int64(n[2])-epoch, int64(uint64(n[1])<<32|uint64(n[0]))
@@ -66,7 +67,7 @@ func (f *field) value(v parquet.Value) (any, error) {
 	return nil, errors.New("a value of no kind that is known")
 }
 
-// integer is what an integer means.
+// integer returns the value of an integer, by its logical type.
 func (f *field) integer(n int64) any {
 	switch l := f.logical.(type) {
 	case *format.DecimalType:
@@ -85,7 +86,7 @@ func (f *field) integer(n int64) any {
 	return n
 }
 
-// bytes is what bytes mean.
+// bytes returns the value of bytes, by their logical type.
 func (f *field) bytes(b []byte) (any, error) {
 	if len(b) > longestRow {
 		return nil, rows.ErrLongLine
@@ -121,7 +122,7 @@ func (f *field) bytes(b []byte) (any, error) {
 	return map[string]string{"base64": base64.StdEncoding.EncodeToString(b)}, nil
 }
 
-// number is a number, or the name of what is none.
+// number returns a number, or the name of a value that is not finite.
 func number(x float64) any {
 	switch {
 	case x != x:
@@ -134,7 +135,7 @@ func number(x float64) any {
 	return x
 }
 
-// half is the value of 16 bits.
+// half returns the float16 with these bits.
 func half(h uint16) float64 {
 	sign, exponent, fraction := 1.0, int(h>>10&31), float64(h&1023)
 	if h>>15 == 1 {
@@ -152,7 +153,7 @@ func half(h uint16) float64 {
 	return sign * math.Ldexp(1024+fraction, exponent-25)
 }
 
-// decimal is n with so many digits after the point.
+// decimal returns n with scale digits after the point.
 func decimal(n *big.Int, scale int) json.Number {
 	digits := n.String()
 	sign := ""
@@ -169,7 +170,7 @@ func decimal(n *big.Int, scale int) json.Number {
 	return json.Number(sign + digits[:at] + "." + digits[at:])
 }
 
-// moment is the time n units after the beginning of 1970, or of a day.
+// moment returns the time n units after the beginning of 1970, or of a day.
 func moment(n int64, unit format.TimeUnit) time.Time {
 	second := int64(1e9)
 	switch unit.Value.(type) {

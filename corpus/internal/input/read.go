@@ -1,6 +1,6 @@
 package input
 
-// Rows: what stands in a part of a source.
+// Rows: reading the rows of a part.
 
 import (
 	"context"
@@ -16,11 +16,11 @@ import (
 // longestText bounds a file that is one text.
 const longestText = 64 << 20
 
-// Rows reads the rows of a part, their lines numbered in the whole source; Row.Digest is empty. An
-// error is the last thing that comes: a *LineError for what cannot be read, or the context's error.
+// Rows yields the rows of a part. Their lines are numbered in the whole source; Row.Digest is
+// empty. An error comes last: a *LineError if the source cannot be read, or the context's error.
 func Rows(ctx context.Context, p Part) iter.Seq2[rows.Row, error] {
 	return func(yield func(rows.Row, error) bool) {
-		line := p.Line // the next one
+		line := p.Line // number of the next line
 		err := read(ctx, p, func(w rows.Row) bool {
 			line = w.Last + 1
 			w.Digest = ""
@@ -34,7 +34,7 @@ func Rows(ctx context.Context, p Part) iter.Seq2[rows.Row, error] {
 
 var errStop = errors.New("no more rows are wanted")
 
-// read gives each row of a part to a function.
+// read calls row with each row of a part.
 func read(ctx context.Context, p Part, row func(rows.Row) bool) error {
 	if p.Form == "parquet" {
 		return readParquet(ctx, p, row)
@@ -90,7 +90,7 @@ func changed(format string, args ...any) error {
 	return fmt.Errorf("changed while it was read: "+format, args...)
 }
 
-// cause is an error of package rows without the name of the source, which is before it.
+// cause returns an error of package rows without the name of the source, which precedes it.
 func cause(err error) error {
 	if inner := errors.Unwrap(err); inner != nil {
 		return inner
@@ -98,14 +98,14 @@ func cause(err error) error {
 	return err
 }
 
-// A reading is a source that is open.
+// A reading is an open source.
 type reading struct {
 	*rows.Source
 	file     *stream
 	seekable bool
 }
 
-// open opens a source, whose data are decompressed.
+// open opens a source and decompresses its data.
 func open(ctx context.Context, name string) (*reading, error) {
 	file, err := newStream(ctx, name)
 	if err != nil {
@@ -113,7 +113,7 @@ func open(ctx context.Context, name string) (*reading, error) {
 	}
 	r := &reading{Source: rows.NewSource(name, file), file: file}
 	err = cause(r.Decompress())
-	if file.err != nil && file.err != io.EOF { // what was read tells nothing
+	if file.err != nil && file.err != io.EOF { // the beginning cannot be used to find the form
 		err = file.err
 	}
 	if err != nil {
@@ -125,7 +125,7 @@ func open(ctx context.Context, name string) (*reading, error) {
 	return r, nil
 }
 
-// Close closes the file, and ends what decompresses it.
+// Close closes the file and the decompressor.
 func (r *reading) Close() {
 	r.Source.Close()
 	r.file.Close()
@@ -158,7 +158,7 @@ func skipped(err error, offset int64) error {
 	return err
 }
 
-// text gives the whole of a file as one row.
+// text calls row with the whole file as one row.
 func (r *reading) text(p Part, row func(rows.Row) bool) error {
 	all, err := r.Text()
 	if err != nil {

@@ -1,7 +1,6 @@
 package input
 
-// Streams: the bytes of a file, wherever it is stored. What is far away fails now and then, and is
-// tried again.
+// Streams: the bytes of a file in any storage. Remote reads that fail are tried again.
 
 import (
 	"context"
@@ -16,7 +15,7 @@ import (
 	"picogpt/corpus/internal/storage"
 )
 
-// scheme is what stands before :// in a name, "" for a local one.
+// scheme returns the part of a name before ://, or "" for a local file.
 func scheme(name string) string {
 	s, _, found := strings.Cut(name, "://")
 	if !found {
@@ -25,8 +24,8 @@ func scheme(name string) string {
 	return s
 }
 
-// address is a name as Beam's filesystems take it: those of gs:// and s3:// read it as a URL, and
-// would end it at a ? and change each %.
+// address returns a name in the form for Beam's filesystems: those of gs:// and s3:// parse it as a
+// URL, which would end at a ? and decode each %.
 func address(name string) string {
 	kind, rest, _ := strings.Cut(name, "://")
 	if kind != "gs" && kind != "s3" {
@@ -36,24 +35,25 @@ func address(name string) string {
 	return (&url.URL{Scheme: kind, Host: bucket, Path: "/" + key}).String()
 }
 
-// A stream is the bytes of a file from its beginning. If reading fails and the file is not local, it
-// opens the file again and reads on from where it was.
+// A stream is the bytes of a file from its beginning. If reading fails and the file is not local,
+// the stream opens the file again and continues at the same byte.
 type stream struct {
 	ctx   context.Context
 	name  string
 	store filesystem.Interface
-	file  io.ReadCloser // nil when it is to be opened
-	err   error         // what ended it
+	file  io.ReadCloser // nil if it must be opened
+	err   error         // the error that ended it
 
 	at     int64 // bytes read
-	fails  int   // since it last came far
-	failed int64 // where that was
+	fails  int   // failures since it last made progress
+	failed int64 // the byte of the last failure
 }
 
 const (
-	mostFails = 3                      // that may follow each other
-	farEnough = 1 << 20                // bytes between two failures that have nothing in common
-	firstWait = 100 * time.Millisecond // before the file is opened again; then three times as long
+	mostFails = 3       // consecutive failures
+	farEnough = 1 << 20 // bytes between two failures that count separately
+	// before the file is opened again; three times as long each time
+	firstWait = 100 * time.Millisecond
 )
 
 func newStream(ctx context.Context, name string) (*stream, error) {
@@ -64,7 +64,7 @@ func newStream(ctx context.Context, name string) (*stream, error) {
 	return &stream{ctx: ctx, name: name, store: store}, nil
 }
 
-// Read is io.Reader's. An error stays.
+// Read implements io.Reader. After an error it always returns that error.
 func (s *stream) Read(b []byte) (n int, err error) {
 	for s.err == nil {
 		if s.err = s.ctx.Err(); s.err != nil {
@@ -87,7 +87,7 @@ func (s *stream) Read(b []byte) (n int, err error) {
 	return 0, s.err
 }
 
-// open opens the file if it is not, and reads up to where the stream is.
+// open opens the file if necessary, and reads up to the stream's position.
 func (s *stream) open() (err error) {
 	if s.file != nil {
 		return nil
@@ -102,7 +102,7 @@ func (s *stream) open() (err error) {
 	return err
 }
 
-// again waits and reports whether reading may be tried again.
+// again waits and reports whether to try again.
 func (s *stream) again() bool {
 	if s.at-s.failed > farEnough {
 		s.fails = 0
@@ -124,7 +124,7 @@ func (s *stream) again() bool {
 	return true
 }
 
-// seek moves to a byte, and reports whether the file can do that.
+// seek moves to a byte, and reports whether the file supports that.
 func (s *stream) seek(at int64) bool {
 	if s.open() != nil {
 		return false

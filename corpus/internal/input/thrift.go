@@ -1,7 +1,7 @@
 package input
 
-// Metadata of Parquet, in Thrift's compact protocol: walked through before a library allocates what
-// it claims to hold.
+// Metadata of Parquet, in Thrift's compact protocol: checked before a library allocates what it
+// claims to contain.
 
 import (
 	"encoding/binary"
@@ -10,20 +10,21 @@ import (
 )
 
 const (
-	mostItems   = 1 << 20 // of all lists together: for each, a reader makes a value of some hundred bytes
+	// of all lists together: for each item, a reader allocates about a hundred bytes
+	mostItems   = 1 << 20
 	mostNesting = 32
 )
 
-// errShort is of metadata that end within a value: their rest may be there.
+// errShort is the error for metadata that end within a value. More bytes may complete them.
 var errShort = errors.New("broken Parquet metadata: they end within a value")
 
-// A thriftWalk walks through the values of a struct.
+// A thriftWalk reads the values of a struct.
 type thriftWalk struct {
-	b     []byte // what is left
+	b     []byte // the remaining bytes
 	items int
 }
 
-// walkThrift returns how many bytes the struct at the beginning of b has.
+// walkThrift returns the size of the struct at the beginning of b.
 func walkThrift(b []byte) (int, error) {
 	w := thriftWalk{b: b}
 	err := w.structure(0)
@@ -58,7 +59,7 @@ func (w *thriftWalk) varint() (uint64, error) {
 	return n, nil
 }
 
-// structure walks through fields, up to the one that ends them.
+// structure reads fields, up to the one that ends them.
 func (w *thriftWalk) structure(depth int) error {
 	if depth > mostNesting {
 		return fmt.Errorf("broken Parquet metadata: nested more than %d times", mostNesting)
@@ -68,12 +69,12 @@ func (w *thriftWalk) structure(depth int) error {
 		if err != nil || head == 0 {
 			return err
 		}
-		if head>>4 == 0 { // its number follows
+		if head>>4 == 0 { // the field's number follows
 			if _, err := w.varint(); err != nil {
 				return err
 			}
 		}
-		if kind := head & 15; kind > 2 { // not a boolean, whose value is the kind
+		if kind := head & 15; kind > 2 { // not a boolean, whose value is in its kind
 			if err := w.value(kind, depth); err != nil {
 				return err
 			}
@@ -81,10 +82,10 @@ func (w *thriftWalk) structure(depth int) error {
 	}
 }
 
-// value walks through a value of a kind.
+// value reads a value of a kind.
 func (w *thriftWalk) value(kind byte, depth int) error {
 	switch kind {
-	case 1, 2, 3: // a boolean of a list, a byte
+	case 1, 2, 3: // a boolean in a list, a byte
 		return w.skip(1)
 	case 4, 5, 6: // integers
 		_, err := w.varint()
@@ -116,7 +117,7 @@ func (w *thriftWalk) list(depth int) error {
 			return err
 		}
 	}
-	if n > uint64(len(w.b)) { // each item has a byte at least
+	if n > uint64(len(w.b)) { // each item has at least one byte
 		return errShort
 	}
 	if w.items += int(n); w.items > mostItems {

@@ -9,12 +9,12 @@ import (
 	"picogpt/corpus/internal/storage"
 )
 
-// Name is the name of a piece's file in a folder.
+// Name returns the name of a piece's file in a folder.
 func (p *Piece) Name(folder, kind, ending string) string {
 	return storage.Join(folder, fmt.Sprintf("%s-%05d-of-%05d.%s", kind, p.Index, p.Of, ending))
 }
 
-// Shard is where a piece's records are that are written when they are made, "" for none.
+// Shard returns the name of the file of a piece's records, or "" if its records are written later.
 func (j *Job) Shard(p *Piece) string {
 	kind := map[string]string{Score: "scores", Generate: "texts"}[j.Command]
 	if kind == "" {
@@ -23,33 +23,33 @@ func (j *Job) Shard(p *Piece) string {
 	return p.Name(j.Output, kind, "jsonl")
 }
 
-// Kept is where a filter writes the documents of a piece that stay.
+// Kept returns the name of the file for a piece's documents that a filter keeps.
 func (j *Job) Kept(p *Piece) string { return p.Name(j.Output, "kept", "jsonl") }
 
-// Errors is where the records of a piece are that were set aside.
+// Errors returns the name of the file of a piece's records with errors.
 func (j *Job) Errors(p *Piece) string {
 	return p.Name(storage.Join(j.Output, "errors"), "errors", "jsonl")
 }
 
-// Ledger is where a piece's entries are. Done and Selected are the marks that all files of a phase
-// are there.
+// Ledger returns the name of the file of a piece's entries. Done and Selected return the names of
+// the marks which say that all files of a phase exist.
 func (j *Job) Ledger(p *Piece) string { return p.Name(j.Work, "ledger", "gob") }
 func (j *Job) Done(p *Piece) string   { return p.Name(j.Work, "done", "json") }
 func (j *Job) Selected(p *Piece) string {
 	return p.Name(j.Work, "selected", "json")
 }
 
-// Manifest and Report are the files that a run ends with.
+// Manifest and Report return the names of the files that complete a run.
 func (j *Job) Manifest() string { return storage.Join(j.Output, "manifest.json") }
 func (j *Job) Report() string   { return storage.Join(j.Output, "report.html") }
 
-// Started is the mark of a run that has begun: its options.
+// Started returns the name of the file that marks a started run: it holds the options.
 func (j *Job) Started() string { return storage.Join(j.Work, "started.json") }
 
-// digits matches the place of a piece among all, in a file's name.
+// digits matches the number of a piece in a file's name.
 const digits = "[0-9][0-9][0-9][0-9][0-9]*"
 
-// Shards lists the files of records, of this run and of others.
+// Shards returns the names of the files of records, of this run and of others.
 func (j *Job) Shards(ctx context.Context) ([]string, error) {
 	kinds := []string{"scores", "kept", "texts", "errors/errors"}
 	var all []string
@@ -64,7 +64,8 @@ func (j *Job) Shards(ctx context.Context) ([]string, error) {
 	return all, nil
 }
 
-// Files lists what runs have left: results, and what an interrupted run has not come to remove.
+// Files returns the names of all files that runs have left: results, and temporary files of an
+// interrupted run.
 func (j *Job) Files(ctx context.Context) ([]string, error) {
 	all, err := j.Shards(ctx)
 	if err != nil {

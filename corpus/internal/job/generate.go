@@ -1,6 +1,6 @@
 package job
 
-// What corpus generate is told.
+// The options of corpus generate.
 
 import "picogpt/internal/genflags"
 

@@ -1,4 +1,4 @@
-// Package job says what a run of the pipeline does: one value that travels to every worker.
+// Package job describes a run of the pipeline, as one value that is sent to every worker.
 package job
 
 import (
@@ -19,15 +19,15 @@ const (
 	Generate   = "generate"
 )
 
-// A Job is what the workers need to know.
+// A Job is everything that the workers need to know.
 type Job struct {
 	Command string
 	Input   input.Options
 	Fields  Fields
 	Model   Model
 	Output  string // a folder, or the beginning of objects' names
-	Work    string // where what is needed for a time only is kept, in the same way
-	Workers int    // pieces that one process works on side by side
+	Work    string // for temporary files, in the same form
+	Workers int    // pieces that one process works on at a time
 	Share   Share  // of the pieces
 
 	Score      ScoreOptions      // for score and filter
@@ -36,23 +36,23 @@ type Job struct {
 	Generate   GenerateOptions   // for generate
 }
 
-// Fields say where in an object is what.
+// Fields say which members of an object to use.
 type Fields struct {
-	Text    string // "" is text, or context and continuation, or tokens
+	Text    string // "" means text, or context and continuation, or tokens
 	ID      string // of a record
-	Order   string // "" is the place in the input
-	Special bool   // special tokens in a text count as such
+	Order   string // "" means the order of the input
+	Special bool   // special tokens in a text become their ids
 }
 
-// A Model says which checkpoint is loaded, and how.
+// A Model says which checkpoint to load, and how.
 type Model struct {
-	Name       string // as it was asked for, for people; "" is the embedded demo
+	Name       string // as the user wrote it; "" is the embedded demo
 	Path       string // "" is the embedded demo
 	GELU       string
 	Dtype      string
 	CacheDtype string
 
-	Threads int // change no bit
+	Threads int // does not change the bits
 }
 
 // ScoreOptions are those of gpt score.
@@ -64,12 +64,12 @@ type ScoreOptions struct {
 	Keep    bool      `json:"keep,omitempty"`
 }
 
-// FilterOptions say which documents stay: those for which all holds that is asked for.
+// FilterOptions say which documents stay: those that meet all conditions.
 type FilterOptions struct {
 	Keep       string  `json:"keep,omitempty"`  // a range of ranks, as ParseRanks reads it
-	Above      float64 `json:"above,omitempty"` // perplexities that are no less
-	Below      float64 `json:"below,omitempty"` // and those that are less
-	ScoreField string  `json:"score_field"`     // the member that is added
+	Above      float64 `json:"above,omitempty"` // perplexities of at least that
+	Below      float64 `json:"below,omitempty"` // and perplexities less than that
+	ScoreField string  `json:"score_field"`     // the member that is added to a document
 }
 
 // PerplexityOptions are those of gpt perplexity.
@@ -85,11 +85,12 @@ type Piece struct {
 	Parts     []input.Part
 }
 
-// Key tells the work on a piece from any other. What changes no bit is not in it.
+// Key returns a string that identifies the work on a piece. Options that do not change the bits are
+// not part of it.
 func (j *Job) Key(p *Piece) (string, error) {
 	same := *j
 	same.Model.Name, same.Model.Threads = "", 0
-	same.Input.Patterns = nil // the parts are what they matched
+	same.Input.Patterns = nil // they do not matter: the parts are known
 	same.Output, same.Work, same.Workers, same.Share = "", "", 0, Share{}
 	b, err := json.Marshal(struct {
 		Job   Job
@@ -102,12 +103,12 @@ func (j *Job) Key(p *Piece) (string, error) {
 // Ranks reports whether the command gives documents perplexities that may be ranked.
 func (j *Job) Ranks() bool { return j.Command != Generate }
 
-// ModelName names the checkpoint for people.
+// ModelName returns the name of the checkpoint for users.
 func (m *Model) ModelName() string {
 	return cmp.Or(m.Name, "the embedded demo")
 }
 
-// Described is what the results depend on, for the manifest.
+// Described returns the options that the results depend on, for the manifest.
 func (j *Job) Described() Options {
 	o := Options{Input: j.Input.Patterns, Form: j.Input.Form, TextField: j.Fields.Text,
 		IDField: j.Fields.ID, OrderField: j.Fields.Order, Special: j.Fields.Special,
@@ -126,7 +127,7 @@ func (j *Job) Described() Options {
 	return o
 }
 
-// Options are the flags that results depend on.
+// Options are the flags that the results depend on.
 type Options struct {
 	Input      []string           `json:"input"`
 	Form       string             `json:"form"`

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Ranks are a range of documents by rank: shares of all of them, exactly as they were written.
+// Ranks are a range of documents by rank, as shares of all documents, exactly as they were written.
 type Ranks struct {
 	From, To string
 	from, to *big.Rat
 }
 
-// share is what a share looks like: 0.1, 10% or 1/3.
+// share matches a share: 0.1, 10% or 1/3.
 var share = regexp.MustCompile(`^([0-9]{1,20}(\.[0-9]{1,20})?%?|[0-9]{1,20}/[0-9]{1,20})$`)
 
 // ParseRanks reads LO..HI.
@@ -53,10 +53,11 @@ func parseShare(s string) (*big.Rat, error) {
 	return r, nil
 }
 
-// Of are the ranks of n documents, from 1, that the range has: those after one, up to another.
+// Of returns the ranks of the range among n documents, which count from 1: those greater than
+// after, up to last.
 func (r Ranks) Of(n int) (after, last int) { return ceil(r.from, n), ceil(r.to, n) }
 
-// ceil is the smallest whole number that is no less than a share of n.
+// ceil returns the smallest whole number that is at least share·n.
 func ceil(share *big.Rat, n int) int {
 	product := new(big.Int).Mul(share.Num(), big.NewInt(int64(n)))
 	product.Add(product, share.Denom()).Sub(product, big.NewInt(1))

@@ -1,6 +1,6 @@
 package job
 
-// Shares: several runs that divide the pieces among them.
+// Shares: several runs that divide the pieces among themselves.
 
 import (
 	"fmt"
@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// A Share is every Of-th piece, beginning with the Number-th, from 1. The zero Share is all of them.
+// A Share is every Of-th piece, beginning with the Number-th, from 1. The zero Share is all pieces.
 type Share struct{ Number, Of int }
 
-// ParseShare reads a share as it is written: 2/7. "" is all.
+// ParseShare reads a share such as 2/7. "" means all.
 func ParseShare(text string) (s Share, err error) {
 	if text == "" {
 		return s, nil
@@ -27,7 +27,7 @@ func ParseShare(text string) (s Share, err error) {
 	return s, nil
 }
 
-// All reports whether it is all pieces.
+// All reports whether the share is all pieces.
 func (s Share) All() bool { return s.Of == 0 }
 
 // Has reports whether the piece of an index is in the share.

@@ -10,27 +10,27 @@ import (
 	"picogpt/eval"
 )
 
-// An Entry is what is kept of a document.
+// An Entry holds what is stored of a document.
 type Entry struct {
-	Source, Line int     // the place of its source among all, and where it begins
-	ID           []byte  // its id in canonical form, nil where it has none
-	Order        []byte  // what its --order-field says, in bytes that sort alike
-	Count        int     // tokens that have a log-probability
+	Source, Line int     // the index of its source, and its first line
+	ID           []byte  // its id in canonical form; nil if it has none
+	Order        []byte  // the value of --order-field, as bytes that sort in the same order
+	Count        int     // tokens with a log-probability
 	Sum          float64 // of the log-probabilities
 
-	// Of a measured document, as eval.Measured has them.
+	// For a measured document, as in eval.Measured.
 	Tokens, Words, Bytes, Scored int
 	Windows                      []float64
 	Squares                      float64
 }
 
-// Perplexity is exp(−Sum/Count), NaN where nothing is scored.
+// Perplexity returns exp(−Sum/Count), or NaN if nothing is scored.
 func (e *Entry) Perplexity() float64 {
 	s := eval.Summary{Tokens: e.Count, Sum: e.Sum}
 	return s.Perplexity()
 }
 
-// numbers are the whole numbers of an entry, in their order.
+// numbers returns pointers to the whole numbers of an entry, in order.
 func (e *Entry) numbers() []*int {
 	return []*int{&e.Source, &e.Line, &e.Count, &e.Tokens, &e.Words, &e.Bytes, &e.Scored}
 }

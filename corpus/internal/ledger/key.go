@@ -1,6 +1,6 @@
 package ledger
 
-// Keys: bytes that sort as what they stand for.
+// Keys: bytes that sort like the values that they represent.
 
 import (
 	"bytes"
@@ -22,31 +22,33 @@ const (
 	kindNone
 )
 
-// SortKey is the order of an entry as bytes: what --order-field says, then its place.
+// SortKey returns the order of an entry as bytes: the value of --order-field, then its position.
 func (e *Entry) SortKey() []byte {
-	return e.appendPlace(appendEscaped(nil, e.Order))
+	return e.appendPosition(appendEscaped(nil, e.Order))
 }
 
-// RankKey is the order of an entry by its perplexity, then its id, then its place: no two entries
-// have the same. Numbers as ids come before strings and go by their value, strings go by their
-// bytes; entries without an id come last. It is false where the entry has no perplexity.
+// RankKey returns the order of an entry by its perplexity, then its id, then its position: no two
+// entries have the same key. Ids that are numbers come before strings and are sorted by their
+// value; strings are sorted by their bytes; entries without an id come last. ok is false if the
+// entry has no perplexity.
 func (e *Entry) RankKey() ([]byte, bool) {
 	p := e.Perplexity()
 	if math.IsNaN(p) {
 		return nil, false
 	}
 	key := appendID(PerplexityKey(p), e.ID)
-	return e.appendPlace(key), true
+	return e.appendPosition(key), true
 }
 
-// PerplexityKey begins the RankKey of all entries of a perplexity. It sorts before all of them, and
-// after those of smaller perplexities.
+// PerplexityKey returns the beginning of the RankKeys of all entries with a perplexity. It sorts
+// before all of them, and after those of smaller perplexities.
 func PerplexityKey(p float64) []byte {
-	return binary.BigEndian.AppendUint64(nil, math.Float64bits(p)) // of positive numbers
+	// the order of the bits is that of positive numbers
+	return binary.BigEndian.AppendUint64(nil, math.Float64bits(p))
 }
 
-// appendPlace appends where the entry's document is.
-func (e *Entry) appendPlace(key []byte) []byte {
+// appendPosition appends the position of the entry's document.
+func (e *Entry) appendPosition(key []byte) []byte {
 	key = binary.BigEndian.AppendUint64(key, uint64(e.Source))
 	return binary.BigEndian.AppendUint64(key, uint64(e.Line))
 }
@@ -79,8 +81,8 @@ func appendID(key, id []byte) []byte {
 	return appendEscaped(key, text)
 }
 
-// Sortable is a JSON number or string as bytes that sort alike: numbers first, by their value, then
-// strings, by their bytes.
+// Sortable returns a JSON number or string as bytes that sort in the same order: numbers first, by
+// their value, then strings, by their bytes.
 func Sortable(value json.RawMessage) ([]byte, error) {
 	switch {
 	case len(value) > 0 && value[0] == '"':
@@ -97,7 +99,7 @@ func isNumber(value []byte) bool {
 	return len(value) > 0 && (value[0] == '-' || value[0] >= '0' && value[0] <= '9')
 }
 
-// appendNumber appends a number of JSON, exactly, however many digits it has: its sign, the place of
+// appendNumber appends a JSON number exactly, with any number of digits: its sign, the exponent of
 // its first digit, its digits. Those of negative numbers are inverted.
 func appendNumber(key []byte, s string) []byte {
 	const negative, zero, positive = 0, 1, 2
@@ -109,7 +111,8 @@ func appendNumber(key []byte, s string) []byte {
 		return append(key, zero)
 	}
 	const most = 1 << 60
-	exponent, _ := strconv.ParseInt(power, 10, 64) // 0 for none, and the nearest if it is too large
+	// 0 if there is none, the nearest int64 if it is too large
+	exponent, _ := strconv.ParseInt(power, 10, 64)
 	exponent = min(max(exponent, -most), most) + int64(len(digits)-len(fraction))
 	sign := byte(positive)
 	if minus {
@@ -127,7 +130,7 @@ func appendNumber(key []byte, s string) []byte {
 	return key
 }
 
-// Cuts are which documents stay, by their RankKeys: those from one up to another, without that.
+// Cuts say which documents stay, by their RankKeys: those from From up to To, without To.
 type Cuts struct {
 	From []byte
 	To   []byte // empty for all
@@ -138,5 +141,5 @@ func (c *Cuts) Keep(key []byte) bool {
 	return bytes.Compare(key, c.From) >= 0 && (len(c.To) == 0 || bytes.Compare(key, c.To) < 0)
 }
 
-// After is the smallest key beyond one.
+// After returns the smallest key that is greater than key.
 func After(key []byte) []byte { return append(bytes.Clone(key), 0) }

@@ -1,6 +1,6 @@
-// Package ledger keeps what a run needs of each document when all are done: a few numbers and its
-// id, in the order of the documents, so that whatever is of the whole corpus is computed from a
-// stream of them.
+// Package ledger stores what the end of a run needs of each document: a few numbers and its id, in
+// the order of the documents, so that the results for the whole corpus are computed from a stream
+// of them.
 package ledger
 
 import (
@@ -21,7 +21,7 @@ type Writer struct {
 	entry  []byte
 }
 
-// Create begins a ledger.
+// Create creates a ledger.
 func Create(ctx context.Context, name string) (*Writer, error) {
 	f, err := storage.Create(ctx, name)
 	if err != nil {
@@ -48,10 +48,10 @@ func (w *Writer) Commit() error {
 	return w.file.Commit()
 }
 
-// Abort forgets the ledger, unless it is committed.
+// Abort discards the ledger, unless it is committed.
 func (w *Writer) Abort() { w.file.Abort() }
 
-// Read yields the entries of ledgers, one after the other. An error comes last.
+// Read yields the entries of ledgers, one ledger after the other. An error comes last.
 func Read(ctx context.Context, names ...string) iter.Seq2[*Entry, error] {
 	return func(yield func(*Entry, error) bool) {
 		for _, name := range names {
@@ -71,7 +71,7 @@ func Read(ctx context.Context, names ...string) iter.Seq2[*Entry, error] {
 	}
 }
 
-// read gives the entries of one ledger to a function, until it wants no more.
+// read calls take with the entries of one ledger, until it returns false.
 func read(ctx context.Context, name string, take func(*Entry) bool) error {
 	f, err := storage.Open(ctx, name)
 	if err != nil {

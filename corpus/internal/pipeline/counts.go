@@ -10,7 +10,7 @@ import (
 	"picogpt/corpus/internal/work"
 )
 
-const space = "corpus" // of the names of metrics
+const space = "corpus" // prefix of the names of metrics
 
 // counts are the metrics of a piece of work.
 type counts struct {

@@ -1,7 +1,7 @@
 package pipeline
 
-// The second phase of a filter: when all documents are ranked, the pieces are given out again, and
-// what is kept of them is written.
+// The second phase of a filter: after all documents are ranked, the pieces are distributed again,
+// and their kept documents are written.
 //
 //	work → cuts → select from a piece → finish
 
@@ -38,8 +38,8 @@ func filter(s beam.Scope, j *job.Job, done beam.PCollection) {
 	beam.ParDo0(s.Scope("Finish"), &finishFilterFn{*j}, all)
 }
 
-// A cutsFn finds the cuts, and gives out the pieces again. What all documents came to is the last
-// step's.
+// A cutsFn finds the cuts, and distributes the pieces again. Only the last step gets the results
+// for all documents.
 type cutsFn struct{ Job job.Job }
 
 func (f *cutsFn) ProcessElement(
@@ -63,7 +63,7 @@ func (f *cutsFn) ProcessElement(
 	return nil
 }
 
-// A selectFn writes what is kept of a piece.
+// A selectFn writes the kept documents of a piece.
 type selectFn struct {
 	Job job.Job
 
@@ -84,7 +84,7 @@ func (f *selectFn) ProcessElement(
 	return nil
 }
 
-// A finishFilterFn writes what is of the whole corpus.
+// A finishFilterFn writes the results for the whole corpus.
 type finishFilterFn struct{ Job job.Job }
 
 func (f *finishFilterFn) ProcessElement(

@@ -1,13 +1,14 @@
-// Package pipeline is the graph of a run, for any of Beam's runners: the input is cut into pieces,
-// each piece is worked on somewhere, and what they come to is put together in one place.
+// Package pipeline is the graph of a run, for any of Beam's runners: the input is divided into
+// pieces, each piece is processed on some worker, and the results are combined in one place.
 //
 //	match → cut → pack → work on a piece → finish
 //
-// A filter ranks all documents then, and gives out the pieces once more.
+// A filter then ranks all documents, and distributes the pieces again.
 //
-// Only descriptors of sources, parts and pieces travel, and one summary of a piece: texts are read
-// where they are scored, and records are written from there. A piece may be worked on twice, where
-// a worker dies or a runner tries again; both attempts write the same bytes under the same names.
+// Only descriptors of sources, parts and pieces are sent, and one summary for each piece: texts are
+// read where they are scored, and records are written from there. A piece may be processed twice,
+// if a worker dies or a runner tries again; both attempts write the same bytes under the same
+// names.
 package pipeline
 
 import (
@@ -39,7 +40,8 @@ func init() {
 	register.Iter1[work.Summary]()
 }
 
-// New builds the graph. That of a share of the pieces has no end: whoever comes last finishes.
+// New returns the graph. For a share of the pieces it has no last step: the run that completes the
+// last piece finishes.
 func New(j *job.Job) *beam.Pipeline {
 	p := beam.NewPipeline()
 	s := p.Root()
@@ -58,13 +60,13 @@ func New(j *job.Job) *beam.Pipeline {
 	return p
 }
 
-// together brings all elements to one call.
+// together passes all elements to one call.
 func together(s beam.Scope, c beam.PCollection) beam.PCollection {
 	return beam.GroupByKey(s, beam.AddFixedKey(s, c))
 }
 
-// atLeastOnce brings all elements to one call too, which is made even where there are none: a group
-// that has no elements is no group, so that something else is in it.
+// atLeastOnce passes all elements to one call, which is made even if there are none: a group
+// without elements does not exist, so an extra element is added.
 func atLeastOnce(s beam.Scope, c beam.PCollection) beam.PCollection {
 	return beam.CoGroupByKey(s, beam.AddFixedKey(s, beam.Impulse(s)), beam.AddFixedKey(s, c))
 }
@@ -80,7 +82,7 @@ func (f *matchFn) ProcessElement(ctx context.Context, _ []byte, emit func(input.
 	return failure(err)
 }
 
-// A cutFn cuts a source into parts.
+// A cutFn divides a source into parts.
 type cutFn struct{ PieceBytes int64 }
 
 func (f *cutFn) ProcessElement(ctx context.Context, s input.Source, emit func(input.Part)) error {
@@ -91,8 +93,8 @@ func (f *cutFn) ProcessElement(ctx context.Context, s input.Source, emit func(in
 	return failure(err)
 }
 
-// A packFn makes pieces of the parts, and emits those of the share. There is one at least, so that
-// there is something to finish.
+// A packFn makes pieces of the parts, and emits those of the share. There is at least one piece, so
+// that there is something to finish.
 type packFn struct {
 	PieceBytes int64
 	Share      job.Share
@@ -139,7 +141,7 @@ func (f *workFn) ProcessElement(
 	return nil
 }
 
-// A finishFn writes what is of the whole corpus.
+// A finishFn writes the results for the whole corpus.
 type finishFn struct{ Job job.Job }
 
 func (f *finishFn) ProcessElement(
@@ -148,13 +150,12 @@ func (f *finishFn) ProcessElement(
 	return failure(finish.Write(ctx, &f.Job, summaries(next)))
 }
 
-// summaries collects those of all pieces.
+// summaries returns the summaries of all pieces.
 func summaries(next func(*work.Summary) bool) []work.Summary {
 	return collect(next, func(s *work.Summary) int { return s.Piece.Index })
 }
 
-// collect collects what pieces came to, in their order. A piece that was worked on twice counts
-// once.
+// collect returns the results of pieces in order. A piece that was processed twice counts once.
 func collect[T any](next func(*T) bool, index func(*T) int) (all []T) {
 	for x := *new(T); next(&x); x = *new(T) {
 		all = append(all, x)
@@ -163,10 +164,10 @@ func collect[T any](next func(*T) bool, index func(*T) int) (all []T) {
 	return slices.CompactFunc(all, func(a, b T) bool { return index(&a) == index(&b) })
 }
 
-// mark begins what a function says of its failure. Runners put much around it.
+// mark begins a function's description of its failure. Runners put text around it.
 const mark = "corpus failed: "
 
-// failure marks an error, in one line.
+// failure returns a marked error, in one line.
 func failure(err error) error {
 	if err == nil {
 		return nil
@@ -175,7 +176,7 @@ func failure(err error) error {
 	return fmt.Errorf("%s%s\n", mark, strings.Join(strings.Fields(err.Error()), " "))
 }
 
-// Cause is what a function said of its failure, where a runner's error has it.
+// Cause returns a function's description of its failure, if a runner's error contains it.
 func Cause(err error) string {
 	_, said, found := strings.Cut(err.Error(), mark)
 	if !found {

@@ -1,6 +1,7 @@
 package report
 
-// The picture: documents by perplexity, the share of them below, the part that a filter keeps.
+// The picture: documents by perplexity, the share of them below each perplexity, the part that a
+// filter keeps.
 
 import (
 	"fmt"
@@ -10,22 +11,22 @@ import (
 	"picogpt/internal/plot"
 )
 
-// Widths are in thousandths of the picture's, which is as wide as the window lets it be; heights
-// are in pixels.
+// Widths are in thousandths of the picture's, which depends on the window; heights are in pixels.
 const (
 	chartWidth  = 1000
 	barsHeight  = 240
-	headHeight  = 30 // what the axes count
+	headHeight  = 30 // for the descriptions of the axes
 	labelHeight = 18 // a row of labels of cuts
-	footHeight  = 40 // ticks and their name
+	footHeight  = 40 // ticks and the axis's name
 )
 
 // A chart is what page.html draws.
 type chart struct {
-	Description              string
-	Height, Top, Bottom      int // of the picture; where the bars begin and end
-	BarsHeight, TickEnd      int
-	KeptFrom, KeptWidth      string // the ground of what is kept, in percent; empty: no filter
+	Description         string
+	Height, Top, Bottom int // of the picture; top and bottom of the bars
+	BarsHeight, TickEnd int
+	// background of the kept part, in percent; empty without a filter
+	KeptFrom, KeptWidth      string
 	Kept, Dropped, Line      string // paths
 	Across                   []acrossTick
 	Up                       []upTick
@@ -38,7 +39,7 @@ type chart struct {
 type acrossTick struct {
 	At    string // in percent
 	Label string
-	Long  bool // the label is left out where the picture is narrow
+	Long  bool // the label is left out if the picture is narrow
 }
 
 type upTick struct {
@@ -46,7 +47,7 @@ type upTick struct {
 	Count, Share string
 }
 
-// A hit is where a bin says its numbers, at the mouse.
+// A hit is the area in which a bin shows its numbers at the mouse pointer.
 type hit struct{ At, Width, Text string }
 
 // A span is the part of a histogram that is drawn: bins first to last.
@@ -55,11 +56,12 @@ type span struct {
 	axis         plot.Log
 	first, last  int
 	total        int64
-	before, past int64 // documents on both sides that are not drawn
+	before, past int64 // number of documents on both sides that are not drawn
 }
 
-// span leaves out at most one document in 2000 at each end, lest a few of them take most of the
-// axis. Cuts are on it, if they are not far from all documents. It is false if there is nothing.
+// span leaves out at most one document in 2000 at each end, so that a few of them do not take most
+// of the axis. It includes cuts unless they are far from all documents. ok is false if there is
+// nothing to draw.
 func (r *Report) span() (span, bool) {
 	s := span{Histogram: r.Histogram, last: bins - 1}
 	if s.Histogram == nil {
@@ -87,7 +89,8 @@ func (r *Report) span() (span, bool) {
 		}
 	}
 	s.axis = s.axis.Rounded()
-	for ; s.first > 0 && edge(s.first-1) >= s.axis.Low; s.first-- { // there is room for more
+	// the rounded axis has room for more bins
+	for ; s.first > 0 && edge(s.first-1) >= s.axis.Low; s.first-- {
 		s.before -= s.Counts[s.first-1]
 	}
 	for ; s.last < bins-1 && edge(s.last+2) <= s.axis.High; s.last++ {
@@ -96,7 +99,7 @@ func (r *Report) span() (span, bool) {
 	return s, true
 }
 
-// chart is nil if there is nothing to draw.
+// chart returns nil if there is nothing to draw.
 func (r *Report) chart() *chart {
 	s, found := r.span()
 	if !found {
@@ -134,7 +137,7 @@ func (r *Report) chart() *chart {
 	return c
 }
 
-// highest is the bin with most documents.
+// highest returns the bin with the most documents.
 func (s *span) highest() int {
 	best := s.first
 	for i := s.first; i <= s.last; i++ {
@@ -149,8 +152,8 @@ func (s *span) between(i int) string {
 	return number(edge(i), 4) + " to " + number(edge(i+1), 4)
 }
 
-// quarter is a plain number of which four are n or more: 1, 2, 2.5, 3, 4, 5, 6 or 8 times a power
-// of ten.
+// quarter returns a round number whose quadruple is at least n: 1, 2, 2.5, 3, 4, 5, 6 or 8 times a
+// power of ten.
 func quarter(n int64) int64 {
 	for unit := int64(1); ; unit *= 10 {
 		for _, tenths := range []int64{10, 20, 25, 30, 40, 50, 60, 80} {
@@ -161,7 +164,7 @@ func quarter(n int64) int64 {
 	}
 }
 
-// across are the ticks. Where the picture is narrow, as on a phone, fewer have a label.
+// across returns the ticks. In a narrow picture, as on a phone, fewer have a label.
 func (s *span) across() []acrossTick {
 	narrow := s.axis
 	narrow.To = narrowChart
@@ -179,13 +182,14 @@ func (s *span) across() []acrossTick {
 	return all
 }
 
-// at writes a place across as a percentage of the width.
+// at returns an x coordinate as a percentage of the width.
 func at(x float64) string { return fmt.Sprintf("%.2f%%", x*100/chartWidth) }
 
-// line is the share of the documents below each perplexity. It bends where there are documents.
+// line returns the path of the share of documents below each perplexity. It has points only where
+// there are documents.
 func (s *span) line() string {
 	var b strings.Builder
-	below, drawn := s.before, -1 // how far the line goes: an edge
+	below, drawn := s.before, -1 // the edge up to which the line is drawn
 	y := func() float64 { return barsHeight * (1 - float64(below)/float64(s.total)) }
 	fmt.Fprintf(&b, "M0 %.1f", y())
 	for i := s.first; i <= s.last; i++ {
@@ -203,8 +207,8 @@ func (s *span) line() string {
 	return b.String()
 }
 
-// bars are outlines of the bars between two places, and of the rest. A cut divides a bar. The
-// lowest bar is one pixel high: it can be seen.
+// bars returns outlines of the bars between two coordinates, and of the other bars. A cut divides a
+// bar. A bar is at least one pixel high, so that it can be seen.
 func (s *span) bars(top int64, from, to float64) (kept, dropped string) {
 	var in, out outline
 	for i := s.first; i <= s.last; i++ {
@@ -221,10 +225,10 @@ func (s *span) bars(top int64, from, to float64) (kept, dropped string) {
 	return in.close(), out.close()
 }
 
-// An outline is a path around bars. Those that touch are one shape, without seams.
+// An outline is a path around bars. Bars that touch are one shape, without seams.
 type outline struct {
 	path strings.Builder
-	end  float64 // of the shape that is open; 0: none
+	end  float64 // of the open shape; 0 if there is none
 }
 
 func (o *outline) bar(left, right, height float64) {
@@ -247,7 +251,7 @@ func (o *outline) close() string {
 	return o.path.String()
 }
 
-// hits are the numbers of the bins.
+// hits returns the numbers of the bins.
 func (s *span) hits() []hit {
 	var all []hit
 	for i := s.first; i <= s.last; i++ {
@@ -261,7 +265,7 @@ func (s *span) hits() []hit {
 	return all
 }
 
-// kept is the part of the axis that all cuts keep; without a filter all of it.
+// kept returns the part of the axis that all cuts keep; without a filter, all of it.
 func (f *Filter) kept(axis plot.Log) (from, to float64) {
 	low, high := f.limits()
 	place := func(v float64) float64 {
@@ -270,7 +274,8 @@ func (f *Filter) kept(axis plot.Log) (from, to float64) {
 	return place(low), max(place(low), place(high))
 }
 
-// limits are the perplexities between which documents are kept: 0 and infinite if no cut says so.
+// limits returns the perplexities between which documents are kept: 0 and infinity if no cut limits
+// them.
 func (f *Filter) limits() (low, high float64) {
 	high = math.Inf(1)
 	if f == nil {

@@ -1,6 +1,7 @@
 package report
 
-// Documents counted by perplexity: what every piece of a corpus adds to, in flat memory.
+// Counting documents by perplexity, in constant memory. Every piece of a corpus adds to a
+// histogram.
 
 import "math"
 
@@ -9,8 +10,8 @@ const (
 	bins          = 12 * binsPerDecade // from 1 to 10¹²
 )
 
-// A Histogram counts documents in bins of perplexity: 32 to a power of ten, from 1 to 10¹². Counts
-// do not depend on the order of documents or of merges. The zero value is empty.
+// A Histogram counts documents in bins of perplexity: 32 bins for each power of ten, from 1 to
+// 10¹². Counts do not depend on the order of documents or of merges. The zero value is empty.
 type Histogram struct {
 	Counts [bins]int64 `json:"counts"`
 	Below  int64       `json:"below"` // a perplexity under 1
@@ -42,7 +43,7 @@ func (h *Histogram) Merge(other *Histogram) {
 	h.None += other.None
 }
 
-// Documents is how many have a perplexity.
+// Documents returns the number of documents with a perplexity.
 func (h *Histogram) Documents() int64 {
 	n := h.Below + h.Above
 	for _, c := range h.Counts {
@@ -51,8 +52,8 @@ func (h *Histogram) Documents() int64 {
 	return n
 }
 
-// bin finds the bin of a perplexity from 1 to below 10¹². Edges decide, not the logarithm, which
-// may be rounded otherwise on another processor.
+// bin returns the bin of a perplexity from 1 to below 10¹². The edges decide, not the logarithm,
+// whose rounding may differ between processors.
 func bin(perplexity float64) int {
 	i := min(int(math.Log10(perplexity)*binsPerDecade), bins-1)
 	for perplexity < edge(i) {
@@ -64,8 +65,8 @@ func bin(perplexity float64) int {
 	return i
 }
 
-// edge is the perplexity with which bin i begins, 10^(i/32). Roots and products are rounded alike
-// everywhere, and powers of ten are exact.
+// edge returns the perplexity with which bin i begins, 10^(i/32). Roots and products are rounded in
+// the same way everywhere, and powers of ten are exact.
 func edge(i int) float64 {
 	e, root := math.Pow10(i/binsPerDecade), 10.0
 	for bit := binsPerDecade / 2; bit > 0; bit /= 2 {

@@ -1,6 +1,6 @@
 package report
 
-// The labels of cuts, placed so that none covers another, however wide the picture is.
+// The labels of cuts, arranged so that none covers another at any width of the picture.
 
 import (
 	"slices"
@@ -10,20 +10,20 @@ import (
 	"picogpt/internal/quote"
 )
 
-// The picture has at least these widths, in pixels: in a window of 320, and in the narrowest one
-// that shows long labels. Labels may stand over its margins.
+// The least widths of the picture, in pixels: in a window of 320 pixels, and in the narrowest
+// window with long labels. Labels may extend into its margins.
 const (
 	narrowChart, wideChart  = 200, 460
 	leftMargin, rightMargin = 44, 36
 
 	longestLabel = 24
-	// Pixels of a label: a character of the widest common fonts at 12 pixels, and the distance from
-	// its line.
+	// Sizes of a label in pixels: a character of the widest common fonts at 12 pixels, and the
+	// distance from its line.
 	characterWidth, labelDistance = 7.2, 6
 )
 
-// A cutLabel stands beside the top of its line, left or right. It is Long and Short one after the
-// other; where the picture is narrow, Short alone.
+// A cutLabel stands beside the top of its line, left or right. Its text is Long followed by Short;
+// in a narrow picture it is Short only.
 type cutLabel struct {
 	At          string // in percent
 	Y, LineTop  int
@@ -34,7 +34,7 @@ type cutLabel struct {
 	row int     // from the bars upwards
 }
 
-// labels are those of the cuts on the axis, and how many rows they take.
+// labels returns the labels of the cuts on the axis, and the number of their rows.
 func (f *Filter) labels(axis plot.Log) (labels []cutLabel, rows int) {
 	for _, c := range f.Cuts {
 		if !(c.Perplexity >= axis.Low && c.Perplexity <= axis.High) {
@@ -46,14 +46,14 @@ func (f *Filter) labels(axis plot.Log) (labels []cutLabel, rows int) {
 		if l.Long != "" && !strings.HasSuffix(l.Long, " ") {
 			l.Long += ": "
 		}
-		// To the side that is not kept, if there is room.
+		// On the side that is not kept, if there is room.
 		l.Left = !c.KeepsBelow
 		if !l.fits() {
 			l.Left = !l.Left
 		}
 		labels = append(labels, l)
 	}
-	return labels, place(labels)
+	return labels, arrange(labels)
 }
 
 func shorten(label string) string {
@@ -64,7 +64,7 @@ func shorten(label string) string {
 	return label
 }
 
-// box is what a label covers with its line where the picture has a width, in pixels.
+// box returns the area of a label with its line at a width of the picture, in pixels.
 func (l *cutLabel) box(width float64) (from, to float64) {
 	text := l.Short
 	if width >= wideChart {
@@ -88,7 +88,8 @@ func (l *cutLabel) fits() bool {
 }
 
 // touches reports whether two labels or their lines would meet in one row. If they do not at the
-// least width, then at no greater one: places move apart, and labels stay as long as they are.
+// least width, they do not at a greater one: the lines move apart, and labels stay as long as they
+// are.
 func (l *cutLabel) touches(m *cutLabel) bool {
 	for _, width := range []float64{narrowChart, wideChart} {
 		from, to := l.box(width)
@@ -99,10 +100,10 @@ func (l *cutLabel) touches(m *cutLabel) bool {
 	return false
 }
 
-// place gives labels their rows and returns how many there are. Of those to the right of their lines
-// the rightmost is the lowest, and of those to the left the leftmost: no line goes through another's
-// label.
-func place(labels []cutLabel) (rows int) {
+// arrange assigns rows to labels and returns the number of rows. Of labels to the right of their
+// lines the rightmost is in the lowest row, of those to the left the leftmost: no line crosses
+// another's label.
+func arrange(labels []cutLabel) (rows int) {
 	order := make([]*cutLabel, len(labels))
 	for i := range labels {
 		order[i] = &labels[i]

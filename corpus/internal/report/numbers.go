@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// whole writes n with commas: 1,000,000.
+// whole returns n with commas: 1,000,000.
 func whole(n int64) string {
 	return commas(strconv.FormatInt(n, 10))
 }
 
-// commas puts commas into the digits before the point.
+// commas adds commas to the digits before the point.
 func commas(s string) string {
 	digits, fraction, point := strings.Cut(s, ".")
 	var b strings.Builder
@@ -31,7 +31,8 @@ func commas(s string) string {
 	return b.String()
 }
 
-// number writes x with that many digits, or with more where it has them before the point.
+// number returns x with that many significant digits, or with all digits before the point if these
+// are more.
 func number(x float64, digits int) string {
 	switch {
 	case math.IsNaN(x):
@@ -48,7 +49,7 @@ func number(x float64, digits int) string {
 	return commas(strconv.FormatFloat(x, 'f', decimals, 64))
 }
 
-// brief writes x with at most four digits, without zeros that say nothing.
+// brief returns x with at most four digits, without trailing zeros.
 func brief(x float64) string {
 	mantissa, power, large := strings.Cut(number(x, 4), "·")
 	if strings.Contains(mantissa, ".") {
@@ -63,7 +64,7 @@ func brief(x float64) string {
 	return mantissa + "·" + power
 }
 
-// power writes a tick: 2, 500, 20,000, and from 100,000 on 10⁵, 2·10⁵.
+// power returns the text of a tick: 2, 500, 20,000, and from 100,000 on 10⁵, 2·10⁵.
 func power(x float64) string {
 	s := strconv.FormatFloat(x, 'f', -1, 64)
 	if x < 1e5 {
@@ -81,7 +82,7 @@ func superscript(digits string) string {
 		"⁶", "7", "⁷", "8", "⁸", "9", "⁹").Replace(digits)
 }
 
-// short writes a count for an axis: 0, 250, 20k, 2.5M.
+// short returns a count for an axis: 0, 250, 20k, 2.5M.
 func short(n int64) string {
 	if n < 10000 {
 		return whole(n)
@@ -93,7 +94,7 @@ func short(n int64) string {
 	return strconv.FormatFloat(x, 'g', 4, 64) + []string{"k", "M", "G", "T", "P", "E"}[unit]
 }
 
-// percent writes a part of a whole. Little is not nothing, and nearly all is not all.
+// percent returns a part as a percentage. A small part is never 0, and an incomplete one never 100.
 func percent(part, all int64) string {
 	if all == 0 {
 		return "–"
@@ -114,7 +115,7 @@ func share(x float64) string {
 	return fmt.Sprintf("%.1f"+space+"%%", 100*x)
 }
 
-// documents writes a number of them.
+// documents returns a number of documents as text.
 func documents(n int64) string {
 	if n == 1 {
 		return "1 document"
@@ -122,7 +123,7 @@ func documents(n int64) string {
 	return whole(n) + " documents"
 }
 
-// took writes a time to three digits or to the second.
+// took returns a duration with three digits or in seconds.
 func took(d time.Duration) string {
 	if d < time.Minute {
 		return number(d.Seconds(), 3) + " s"

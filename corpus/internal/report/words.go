@@ -1,6 +1,6 @@
 package report
 
-// What the page says in words and in tables.
+// The text and the tables of the page.
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 	"picogpt/internal/quote"
 )
 
-// view is what page.html shows.
+// view is the contents of page.html.
 type view struct {
 	*Report
 	CSS                     template.CSS
@@ -35,10 +35,10 @@ type cutRow struct{ Label, Perplexity, Below, Keeps string }
 
 type binRow struct{ From, To, Count, Share, Below string }
 
-// text is what others wrote: on one line, printable, and not all of it if it is long.
+// text returns text from users: on one line, printable, and shortened.
 func text(s string) string { return quote.Plain(s, 400) }
 
-// facts are the numbers at the head of the page.
+// facts returns the numbers at the top of the page.
 func (r *Report) facts() []fact {
 	facts := []fact{{"Documents", whole(r.Records), ""}}
 	add := func(name, value, note string) { facts = append(facts, fact{name, value, note}) }
@@ -63,7 +63,7 @@ func (r *Report) facts() []fact {
 	return facts
 }
 
-// words say what the picture shows.
+// words returns sentences that describe the picture.
 func (r *Report) words() []string {
 	if r.Histogram == nil {
 		return nil
@@ -89,7 +89,7 @@ func (r *Report) words() []string {
 	return words
 }
 
-// missing says which documents the picture leaves out.
+// missing describes the documents that the picture leaves out.
 func (r *Report) missing() (missing []string) {
 	s, found := r.span()
 	low, high := 1.0, edge(bins)
@@ -105,7 +105,7 @@ func (r *Report) missing() (missing []string) {
 	return missing
 }
 
-// between says which perplexities a filter keeps.
+// between describes the perplexities that a filter keeps.
 func (f *Filter) between() string {
 	low, high := f.limits()
 	switch {
@@ -119,7 +119,7 @@ func (f *Filter) between() string {
 	return ""
 }
 
-// quantile is 0 if it is not known.
+// quantile returns 0 if it is not known.
 func (r *Report) quantile(percent float64) float64 {
 	for _, q := range r.Quantiles {
 		if q.Percent == percent {
@@ -159,7 +159,7 @@ func (r *Report) cuts() []cutRow {
 
 const mostReasons = 20
 
-// reasons are those of most documents, and then the others together.
+// reasons returns those with the most documents, and the others together.
 func (r *Report) reasons() []row {
 	all := slices.SortedFunc(slices.Values(r.Reasons), func(a, b Reason) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Text, b.Text))
@@ -176,7 +176,7 @@ func (r *Report) reasons() []row {
 	return rows
 }
 
-// run is what another run needs, and what it can be compared by.
+// run returns the data for repeating the run, and for comparing it.
 func (r *Report) run() []row {
 	var rows []row
 	add := func(name, value string) {
@@ -196,7 +196,7 @@ func (r *Report) run() []row {
 	return rows
 }
 
-// bins are the numbers of the histogram, for the bins that have documents.
+// bins returns the numbers of the histogram, for bins with documents.
 func (r *Report) bins() []binRow {
 	h := r.Histogram
 	if h == nil || h.Documents() == 0 {

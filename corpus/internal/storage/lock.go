@@ -1,6 +1,6 @@
 package storage
 
-// Locks: who is at work in a folder.
+// Locks: one run at a time in a folder.
 
 import (
 	"errors"
@@ -9,14 +9,14 @@ import (
 	"picogpt/internal/filelock"
 )
 
-// lockName is the file of a folder that is locked, and removed with the lock.
+// lockName is the locked file in a folder. It is removed with the lock.
 const lockName = ".lock"
 
-// ErrTaken says that others are at work in a folder.
+// ErrTaken says that another run works in a folder.
 var ErrTaken = errors.New("another run is at work there")
 
-// Lock locks a folder, which it makes, until release is called or the process ends: for one process
-// alone, or for one of several that share it. Stores and file systems without locks have none.
+// Lock creates and locks a folder until release is called or the process ends: for one process, or
+// shared by several. Stores and file systems without locks have no locks.
 func Lock(folder string, shared bool) (release func(), err error) {
 	if !local(folder) {
 		return func() {}, nil
@@ -37,7 +37,7 @@ func Lock(folder string, shared bool) (release func(), err error) {
 			f.Close()
 			return nil, ErrTaken
 		}
-		if !there(f, name) { // whoever had it has removed it in between
+		if !there(f, name) { // the process that had the lock has removed the file
 			f.Close()
 			continue
 		}

@@ -1,5 +1,5 @@
-// Package storage writes files whole, on any of Beam's filesystems: a folder, gs://, s3://. A name
-// has either all of a file or none of it, whatever ends the process.
+// Package storage writes whole files on any of Beam's filesystems: a folder, gs://, s3://. A file
+// is complete or does not exist, however the process ends.
 package storage
 
 import (
@@ -22,13 +22,13 @@ import (
 	"picogpt/internal/quote"
 )
 
-// partial ends the names of files that are being written in a folder.
+// partial is the end of the names of incomplete files in a folder.
 const partial = ".partial"
 
-// local reports whether a name is of a file in a folder: it names no scheme.
+// local reports whether a name has no scheme: it is that of a file in a folder.
 func local(name string) bool { return !strings.Contains(name, "://") }
 
-// Join is the name of a file in a folder.
+// Join returns the name of a file in a folder.
 func Join(folder, name string) string {
 	if local(folder) {
 		return filepath.Join(folder, name)
@@ -36,9 +36,9 @@ func Join(folder, name string) string {
 	return strings.TrimSuffix(folder, "/") + "/" + name
 }
 
-// System opens the filesystem of a name, which is not in the errors.
+// System opens the filesystem of a name. Errors do not contain the name.
 func System(ctx context.Context, name string) (system filesystem.Interface, err error) {
-	defer func() { // Beam's clients panic where they are not configured
+	defer func() { // Beam's clients panic if they are not configured
 		if p := recover(); p != nil {
 			err = errors.New(strings.Join(strings.Fields(fmt.Sprint(p)), " "))
 		}
@@ -51,7 +51,7 @@ func System(ctx context.Context, name string) (system filesystem.Interface, err 
 	return system, nil
 }
 
-// open is System, with the name in the errors.
+// open is System with the name in errors.
 func open(ctx context.Context, name string) (filesystem.Interface, error) {
 	system, err := System(ctx, name)
 	if err != nil {
@@ -77,7 +77,7 @@ func Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	return &reader{r, system}, nil
 }
 
-// A reader closes its filesystem too.
+// A reader also closes its filesystem.
 type reader struct {
 	io.ReadCloser
 	system filesystem.Interface
@@ -85,7 +85,7 @@ type reader struct {
 
 func (r *reader) Close() error { return errors.Join(r.ReadCloser.Close(), r.system.Close()) }
 
-// ReadFile reads a whole file. Its error is fs.ErrNotExist where there is none.
+// ReadFile returns the bytes of a file. If there is none the error is fs.ErrNotExist.
 func ReadFile(ctx context.Context, name string) ([]byte, error) {
 	if local(name) {
 		return os.ReadFile(name)
@@ -115,7 +115,7 @@ func List(ctx context.Context, pattern string) ([]string, error) {
 	return names, err
 }
 
-// Remove removes files; one that is not there is none to remove.
+// Remove removes files. It ignores files that do not exist.
 func Remove(ctx context.Context, names ...string) error {
 	for _, name := range names {
 		if local(name) {
@@ -138,7 +138,7 @@ func Remove(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// RemoveFolder removes a folder and the files in it. Stores have no folders, only names.
+// RemoveFolder removes a folder and its files. Stores have no folders, only names.
 func RemoveFolder(ctx context.Context, folder string) error {
 	if local(folder) {
 		return os.RemoveAll(folder)
@@ -147,27 +147,27 @@ func RemoveFolder(ctx context.Context, folder string) error {
 	return errors.Join(err, Remove(ctx, names...))
 }
 
-// Clean removes what writers that were killed have left in a folder, which nobody may be writing
-// to.
+// Clean removes the files that killed writers have left in a folder. Nobody may be writing to the
+// folder.
 func Clean(ctx context.Context, folder string) error {
 	if !local(folder) {
-		return nil // an object is there when it is whole
+		return nil // objects appear only when they are complete
 	}
 	names, err := List(ctx, Join(folder, ".*"+partial))
 	return errors.Join(err, Remove(ctx, names...))
 }
 
-// A File is being written.
+// A File is a file that is being written.
 type File struct {
 	name   string
 	w      io.WriteCloser
 	system filesystem.Interface // nil for a file in a folder
-	cancel context.CancelFunc   // ends an upload without an object
-	temp   string               // of a file in a folder
+	cancel context.CancelFunc   // ends an upload without creating an object
+	temp   string               // the temporary name of a file in a folder
 	done   bool
 }
 
-// Create begins a file. Nothing has its name before Commit; what has it then is replaced.
+// Create begins a file. It gets its name in Commit, which replaces an existing file.
 func Create(ctx context.Context, name string) (*File, error) {
 	if !local(name) {
 		return upload(ctx, name)
@@ -184,7 +184,7 @@ func Create(ctx context.Context, name string) (*File, error) {
 	return &File{name: name, w: w, temp: temp, cancel: func() {}}, nil
 }
 
-// upload begins an object of a store.
+// upload begins an object in a store.
 func upload(ctx context.Context, name string) (*File, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	system, err := open(ctx, name)
@@ -218,7 +218,7 @@ func (f *File) Commit() error {
 	return err
 }
 
-// Abort forgets the file, unless it is committed.
+// Abort discards the file, unless it is committed.
 func (f *File) Abort() {
 	if f.done {
 		return

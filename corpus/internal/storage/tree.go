@@ -1,6 +1,6 @@
 package storage
 
-// All files of a store whose names begin alike, in whatever folders.
+// All files of a store whose names begin with a prefix, in any folders.
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
-// Tree lists the files of gs:// or s3:// whose names begin with a prefix that has no wildcards.
+// Tree returns the files of gs:// or s3:// whose names begin with a prefix, which has no wildcards.
 func Tree(ctx context.Context, prefix string) ([]string, error) {
 	kind, rest, _ := strings.Cut(prefix, "://")
 	bucket, key, found := strings.Cut(rest, "/")
@@ -28,14 +28,14 @@ func Tree(ctx context.Context, prefix string) ([]string, error) {
 			return nil, err
 		}
 		defer system.Close()
-		return system.List(ctx, address.String()) // Beam's ** is any text
+		return system.List(ctx, address.String()) // Beam's ** matches any text
 	case kind == "s3":
 		return treeS3(ctx, bucket, key)
 	}
 	return nil, fmt.Errorf("** in names of %s://, want local ones, gs:// or s3://", kind)
 }
 
-// treeS3 is Tree in a bucket of S3, of which Beam lists no more than a folder.
+// treeS3 is Tree for a bucket of S3, where Beam lists only single folders.
 func treeS3(ctx context.Context, bucket, prefix string) (names []string, _ error) {
 	c, err := config.LoadDefaultConfig(ctx)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package testprogram starts the other programs of tests: Beam's job server Prism, and pools of
-// workers, in processes of their own.
+// Package testprogram starts programs for tests: Beam's job server Prism, and pools of workers, in
+// processes of their own.
 package testprogram
 
 import (
@@ -17,21 +17,21 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 )
 
-// ServePrism is a Prism, until stdin ends. It says its endpoint in its log.
+// ServePrism serves a Prism until stdin ends. It writes its endpoint to its log.
 func ServePrism() {
 	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
 	if _, err := prism.CreateJobServer(context.Background(), prism.Options{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	io.Copy(io.Discard, os.Stdin) // until the test ends, however it does
+	io.Copy(io.Discard, os.Stdin) // until the test ends, in any way
 }
 
-// A Program is a process of a test, which ends with it.
+// A Program is a process of a test. It ends with the test.
 type Program struct {
 	Cmd     *exec.Cmd
 	Address string
-	Lines   chan string // what it says besides
+	Lines   chan string // the rest of its output
 }
 
 // Prism starts a command that serves a Prism.

@@ -1,6 +1,6 @@
 package work
 
-// Generating: what gpt generate --prompts does with the lines of a file.
+// Generating: gpt generate --prompts for the lines of a file.
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 	"picogpt/sample"
 )
 
-// Of the prompts that are read, so many are not written yet at most, with so many bytes. Texts of
-// one piece that are made side by side are together.
+// The most prompts, and the most bytes of them, that were read and are not written yet. Texts of
+// one piece that are generated at the same time are in one batch.
 const (
 	textsAhead    = 64
 	bytesAhead    = 64 << 20
@@ -37,30 +37,30 @@ func (r *run) generate(ctx context.Context, items iter.Seq[*item]) iter.Seq2[out
 		}
 		defer g.batcher.Close()
 		ctx, cancel := context.WithCancel(ctx)
-		var begun []*text // in the order of their items
-		size := 0         // of their rows
+		var started []*text // in the order of their items
+		size := 0           // of their rows
 		defer func() {
 			cancel()
-			for _, t := range begun {
+			for _, t := range started {
 				<-t.done
 			}
 		}()
 		first := func() bool {
-			t := begun[0]
-			begun, size = begun[1:], size-t.size
+			t := started[0]
+			started, size = started[1:], size-t.size
 			<-t.done
 			return yield(t.outcome, t.err)
 		}
 		for it := range items {
-			for len(begun) >= textsAhead || size > bytesAhead {
+			for len(started) >= textsAhead || size > bytesAhead {
 				if !first() {
 					return
 				}
 			}
 			t := g.begin(ctx, it)
-			begun, size = append(begun, t), size+t.size
+			started, size = append(started, t), size+t.size
 		}
-		for len(begun) > 0 && first() {
+		for len(started) > 0 && first() {
 		}
 	}
 }
@@ -84,12 +84,12 @@ func (r *run) newGenerator() (*generator, error) {
 	if l.Tokenizer != nil {
 		options.Vocabulary = l.Tokenizer
 	} else if !errors.Is(l.Missing, checkpoint.ErrNoTokenizer) || len(o.Stop) > 0 {
-		return nil, l.Missing // without one, ids can still be continued
+		return nil, l.Missing // without a tokenizer, ids can still be continued
 	}
 	options.Top = o.Top
 	return &generator{
 		run: r, options: options,
-		// Nobody waits for a token here, so that prompts may take their time.
+		// Nobody waits for single tokens here, so that prompts may take their time.
 		batcher: batch.New(l.Model, batch.Options{
 			MaxStreams: textsTogether, MaxDelay: time.Second,
 		}),
@@ -100,15 +100,15 @@ func (r *run) newGenerator() (*generator, error) {
 	}, nil
 }
 
-// A text is what becomes of an item.
+// A text is the future outcome of an item.
 type text struct {
 	outcome outcome
-	err     error // of the work
-	size    int   // bytes that wait with it
+	err     error // an error of the work, not of the record
+	size    int   // memory that it takes, in bytes
 	done    chan struct{}
 }
 
-// begin encodes a prompt, one at a time because it may be large, and lets it be continued.
+// begin encodes a prompt, one at a time because it may be large, and starts continuing it.
 func (g *generator) begin(ctx context.Context, it *item) *text {
 	t := &text{outcome: outcome{item: it, err: it.Err}, size: len(it.Text),
 		done: make(chan struct{})}
@@ -141,7 +141,7 @@ func (g *generator) begin(ctx context.Context, it *item) *text {
 	return t
 }
 
-// ofWork reports whether an error says nothing of the record.
+// ofWork reports whether an error is one of the work, not of the record.
 func ofWork(ctx context.Context, err error) bool {
 	var option *sample.OptionError // the same for all records
 	return err != nil && (ctx.Err() != nil || errors.As(err, &option) ||
@@ -165,7 +165,7 @@ func (g *generator) finish(ctx context.Context, o *outcome, ids []int, seed uint
 	return nil
 }
 
-// add adds a text of several to what becomes of an item.
+// add adds one of the texts of an item to its outcome.
 func (g *generator) add(o *outcome, s *promptlines.Sample) error {
 	row := &o.item.Row
 	line, err := g.out.Line(row, promptlines.Record{
@@ -179,10 +179,10 @@ func (g *generator) add(o *outcome, s *promptlines.Sample) error {
 	return nil
 }
 
-// generated is the record of a text for the digest, and adds its numbers to those of its item. The
-// manifest's digest is an eval.Digest of a Record for each text, several samples of one prompt
-// included: of the id, the generated tokens (the member ids; one that ends a text is not among
-// them) and their log-probabilities (the member logprobs).
+// generated returns the record of a text for the digest, and adds its numbers to those of its item.
+// The manifest's digest is an eval.Digest of a Record for each text, also for each of several
+// samples of a prompt: of the id, the generated tokens (the member ids, without one that ends a
+// text) and their log-probabilities (the member logprobs).
 func generated(to *ledger.Entry, row *scorelines.Row, s *promptlines.Sample) *eval.Record {
 	r := &eval.Record{ID: row.ID, Tokens: s.IDs}
 	for i := range s.LogProbs {

@@ -1,6 +1,6 @@
 package work
 
-// Items: the rows of a piece with what identifies each.
+// Items: the rows of a piece, with ids and positions.
 
 import (
 	"cmp"
@@ -21,20 +21,20 @@ import (
 	"picogpt/internal/scorelines"
 )
 
-// An item is a row, what identifies it, and where it stands.
+// An item is a row with its id and its position.
 type item struct {
 	scorelines.Row
 	form      string
-	order     int    // place of the source among all
-	canonical []byte // id in the form that is compared
-	key       []byte // what --order-field says
+	order     int    // index of the source
+	canonical []byte // id in the form for comparisons
+	key       []byte // the value of --order-field
 }
 
-// texts reports whether the rows of a form are texts, and not objects.
+// texts reports whether the rows of a form are texts, not objects.
 func texts(form string) bool { return form == "lines" || form == "text" || form == "wikitext" }
 
-// items are the rows of a piece, in their order. Rows without anything are left out. What cannot
-// be read is an item that says so. What the rows hold is added to seen.
+// items yields the rows of a piece, in order. Empty rows are left out. Data that cannot be read are
+// an item with an error. The contents of the rows are added to seen.
 func items(
 	ctx context.Context, j *job.Job, piece *job.Piece, seen hash.Hash,
 ) iter.Seq[*item] {
@@ -56,7 +56,7 @@ func items(
 	}
 }
 
-// sum adds what the row holds to h.
+// sum adds the contents of the row to h.
 func (it *item) sum(h hash.Hash) {
 	fmt.Fprintf(h, "%d %d %d %v ", it.order, it.First, len(it.Text), it.Err)
 	io.WriteString(h, it.Text)
@@ -65,7 +65,7 @@ func (it *item) sum(h hash.Hash) {
 	}
 }
 
-// unchanged reports whether the rows of a piece are those of which the sum is known.
+// unchanged reports whether sum is that of the rows of a piece.
 func unchanged(ctx context.Context, j *job.Job, piece *job.Piece, sum string) (bool, error) {
 	seen := sha256.New()
 	for range items(ctx, j, piece, seen) {
@@ -73,7 +73,7 @@ func unchanged(ctx context.Context, j *job.Job, piece *job.Piece, sum string) (b
 	return hex.EncodeToString(seen.Sum(nil)) == sum, ctx.Err()
 }
 
-// newItem is the item of a row, or of an error of reading.
+// newItem returns the item for a row, or for an error of reading.
 func newItem(part *input.Part, row rows.Row, err error, f *job.Fields) *item {
 	it := &item{form: part.Form, order: part.Order}
 	it.Row.Row, it.Source = row, part.Source
@@ -87,7 +87,7 @@ func newItem(part *input.Part, row rows.Row, err error, f *job.Fields) *item {
 	return it
 }
 
-// identify reads the id and the key. An item that lacks the key has an error.
+// identify reads the id and the key. An item without the key has an error.
 func (it *item) identify(f *job.Fields) {
 	if it.Object == nil {
 		if f.Order != "" && it.Err == nil {

@@ -1,6 +1,6 @@
 package work
 
-// Measuring: what gpt perplexity does with each of its documents.
+// Measuring: gpt perplexity for each document.
 
 import (
 	"context"
@@ -33,7 +33,8 @@ func (r *run) perplexity(ctx context.Context, items iter.Seq[*item]) iter.Seq2[o
 		options := eval.Options{Protocol: o.Protocol, Window: o.Window, Stride: o.Stride}
 		n := 0
 		for d, err := range eval.MeasureEach(ctx, r.loaded.Model, requests, options) {
-			if n++; err == nil && n > 1 && o.Protocol != eval.LMEval { // Total would say so, when all is measured
+			// Total would report it only after all is measured
+			if n++; err == nil && n > 1 && o.Protocol != eval.LMEval {
 				yield(outcome{}, fmt.Errorf("%s, line %d: a second document, want 1 for %s",
 					d.Tag.(*item).Source, d.Tag.(*item).First, o.Protocol))
 				return
@@ -53,7 +54,7 @@ func (r *run) perplexity(ctx context.Context, items iter.Seq[*item]) iter.Seq2[o
 	}
 }
 
-// documents are what a protocol measures of an item: one, but for the pages of a file of WikiText.
+// documents returns the documents of an item: one, or the pages of a file of WikiText.
 func (r *run) documents(it *item) ([]eval.Document, error) {
 	t := r.loaded.encoder(r.job.Fields.Special)
 	if it.Err != nil {
@@ -81,8 +82,8 @@ func (r *run) documents(it *item) ([]eval.Document, error) {
 	return []eval.Document{d}, err
 }
 
-// measured is the outcome of a measurement. Its record, of which only the digest is kept, has the
-// document's tokens and the log-probability of each that the protocol scores.
+// measured returns the outcome of a measurement. Its record, of which only the digest is kept, has
+// the document's tokens and the log-probability of each scored token.
 func measured(d *eval.Measured) (o outcome) {
 	o.item = d.Tag.(*item)
 	record := &eval.Record{ID: o.item.ID, Tokens: d.IDs, LogProbs: make([]*float64, len(d.IDs))}

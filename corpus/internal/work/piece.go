@@ -1,6 +1,6 @@
 package work
 
-// A piece: rows in, records and a ledger out, each file whole or not there.
+// A piece: reading rows and writing records and a ledger; each file is complete or does not exist.
 
 import (
 	"bufio"
@@ -24,41 +24,41 @@ import (
 	"picogpt/internal/scorelines"
 )
 
-// A Summary is what a piece came to: it is small, and all that travels.
+// A Summary is the result of a piece. It is small, and all that is sent.
 type Summary struct {
 	Piece   job.Piece
-	Records int      // that are scored
-	Errors  int      // that were set aside
-	Tokens  int      // that have a log-probability, or were generated
+	Records int      // scored records
+	Errors  int      // records with errors
+	Tokens  int      // tokens with a log-probability, or generated ones
 	Digest  string   // an eval.Digest of the records
 	Model   Identity //
-	Reasons []Reason // of the errors, the most frequent ones
+	Reasons []Reason // of the errors, the most frequent first
 	Seconds float64  // of work
-	Resumed bool     // an earlier run has done it
+	Resumed bool     // an earlier run has done the piece
 }
 
-// A Reason says why records were set aside, and how many.
+// A Reason is the reason of errors, and the number of records with it.
 type Reason struct {
 	Text  string `json:"reason"`
 	Count int    `json:"records"`
 }
 
-// mostReasons bounds how many reasons a summary holds.
+// mostReasons bounds the number of reasons in a summary.
 const mostReasons = 50
 
-// A method makes outcomes of items, in their order.
+// A method turns items into outcomes, in order.
 type method func(context.Context, iter.Seq[*item]) iter.Seq2[outcome, error]
 
-// An outcome is what became of an item.
+// An outcome is the result for an item.
 type outcome struct {
 	item    *item
-	line    []byte         // for the shard, nil for none
+	line    []byte         // for the shard; nil if there is none
 	records []*eval.Record // for the digest
-	entry   ledger.Entry   // Source, Line, ID and Order are filled in
-	err     error          // why it is set aside
+	entry   ledger.Entry   // Source, Line, ID and Order are set
+	err     error          // why the item has no record
 }
 
-// Do does the work on a piece, unless it is done already. An error is of the work, not of a
+// Do does the work on a piece, unless it is already done. An error is one of the work, not of a
 // record: another attempt may succeed.
 func (p *Process) Do(ctx context.Context, j *job.Job, piece *job.Piece) (*Summary, error) {
 	ctx, end, err := p.begin(ctx, max(1, j.Workers))
@@ -94,15 +94,15 @@ func (p *Process) Do(ctx context.Context, j *job.Job, piece *job.Piece) (*Summar
 		mark{key, l.Identity, hex.EncodeToString(r.seen.Sum(nil)), r.summary})
 }
 
-// A mark says that the files of a piece are there.
+// A mark says that the files of a piece exist.
 type mark struct {
 	Key     string
 	Model   Identity
-	Input   string // the sum of what the rows held
+	Input   string // the sum of the rows' contents
 	Summary Summary
 }
 
-// earlier is the summary of a run before this one that has done the same, nil if there is none.
+// earlier returns the summary of an earlier run that has done the same work, or nil.
 func earlier(
 	ctx context.Context, j *job.Job, piece *job.Piece, key string, l *Loaded,
 ) (*Summary, error) {
@@ -118,7 +118,7 @@ func earlier(
 	return &d.Summary, nil
 }
 
-// remember writes a mark, of either phase.
+// remember writes a mark of either phase.
 func remember(ctx context.Context, name string, mark any) error {
 	b, err := json.Marshal(mark)
 	if err != nil {
@@ -127,7 +127,7 @@ func remember(ctx context.Context, name string, mark any) error {
 	return storage.WriteFile(ctx, name, b)
 }
 
-// recall reads a mark. One that is not there, or that says something else, leaves its zero value.
+// recall reads a mark. If there is none, or it has another form, *mark keeps its zero value.
 func recall(ctx context.Context, name string, mark any) error {
 	b, err := storage.ReadFile(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -150,13 +150,13 @@ type run struct {
 
 	shard, errors *lines
 	ledger        *ledger.Writer
-	seen          hash.Hash // of what the rows hold
+	seen          hash.Hash // of the rows' contents
 	digest        eval.Digest
 	summary       Summary
 	reasons       map[string]int
 }
 
-// write writes the files. Whatever ends it, no file is there by half.
+// write writes the files. If it ends early, no incomplete file exists.
 func (r *run) write(ctx context.Context) (err error) {
 	if r.ledger, err = ledger.Create(ctx, r.job.Ledger(r.piece)); err != nil {
 		return err
@@ -202,7 +202,7 @@ func (r *run) take(ctx context.Context, o *outcome) error {
 	return cmp.Or(r.shard.write(o.line), r.ledger.Write(&o.entry))
 }
 
-// setAside writes a record of what could not be scored.
+// setAside writes a record with the error of an item.
 func (r *run) setAside(ctx context.Context, o *outcome) error {
 	if r.errors == nil {
 		var err error
@@ -218,7 +218,8 @@ func (r *run) setAside(ctx context.Context, o *outcome) error {
 	}
 	r.summary.Errors++
 	r.process.Errors.Add(1)
-	if r.reasons[record.Error]++; len(r.reasons) > 20*mostReasons { // not one for each record
+	// a bound, in case each record has its own reason
+	if r.reasons[record.Error]++; len(r.reasons) > 20*mostReasons {
 		kept := Top(r.reasons)
 		clear(r.reasons)
 		for _, k := range kept {
@@ -234,7 +235,7 @@ func (r *run) finish(took time.Duration) {
 	r.summary.Reasons = Top(r.reasons)
 }
 
-// Top is the most frequent reasons.
+// Top returns the most frequent reasons.
 func Top(reasons map[string]int) []Reason {
 	all := make([]Reason, 0, len(reasons))
 	for text, n := range reasons {
@@ -246,7 +247,7 @@ func Top(reasons map[string]int) []Reason {
 	return all[:min(len(all), mostReasons)]
 }
 
-// method is what the command does with the items.
+// method returns the method of the command.
 func (r *run) method() method {
 	return map[string]method{
 		job.Score: r.score, job.Filter: r.score, job.Perplexity: r.perplexity,
@@ -254,7 +255,7 @@ func (r *run) method() method {
 	}[r.job.Command]
 }
 
-// lines is a file of lines that is being written; nil is none.
+// lines is a file of lines that is being written; nil writes nothing.
 type lines struct {
 	file   *storage.File
 	buffer *bufio.Writer

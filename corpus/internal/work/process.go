@@ -1,5 +1,5 @@
-// Package work does what a run wants of one piece: it reads the rows, gives them to the model, and
-// writes files whose bytes depend on the piece and the job alone.
+// Package work processes one piece: it reads the rows, gives them to the model, and writes files
+// whose bytes depend only on the piece and the job.
 package work
 
 import (
@@ -19,24 +19,23 @@ import (
 	"picogpt/weights/demo"
 )
 
-// A Process is what the pieces of one process share: models, mapped and read-only, and the counts of
-// what is done.
+// A Process is what the pieces of one process share: models, mapped and read-only, and counts.
 type Process struct {
 	Pieces, Records, Errors, Tokens atomic.Int64 // done
-	Resumed                         atomic.Int64 // of the pieces, those of an earlier run
-	Selected                        atomic.Int64 // pieces of which is written what a filter keeps
-	All                             atomic.Int64 // pieces of the run, 0 while it is not known
+	Resumed                         atomic.Int64 // pieces that an earlier run has done
+	Selected                        atomic.Int64 // pieces whose kept documents are written
+	All                             atomic.Int64 // pieces of the run; 0 while not known
 
 	mu      sync.Mutex
 	models  map[job.Model]*Loaded
-	working int           // pieces that are worked on
-	changed *sync.Cond    // working is another, or stopped is true
-	stopped bool          // no more work
-	stop    chan struct{} // closed then
+	working int           // number of running pieces
+	changed *sync.Cond    // signals a change of working or stopped
+	stopped bool          // no more work begins
+	stop    chan struct{} // closed by Stop
 }
 
-// This is the Process of this process. It is a variable of the package because Beam makes its
-// functions anew from their fields, bundle by bundle: nothing else outlives one.
+// This is the Process of this process. It is a package variable because Beam makes its functions
+// again from their fields for each bundle: nothing else lives longer than a bundle.
 var This = newProcess()
 
 func newProcess() *Process {
@@ -45,10 +44,11 @@ func newProcess() *Process {
 	return p
 }
 
-// errStopped says that the process is about to end.
+// errStopped says that the process is ending.
 var errStopped = errors.New("interrupted")
 
-// begin waits until fewer than limit pieces are worked on. Its context ends when the process stops.
+// begin waits until fewer than limit pieces are running. The returned context ends when the process
+// stops.
 func (p *Process) begin(
 	ctx context.Context, limit int,
 ) (_ context.Context, end func(), _ error) {
@@ -78,7 +78,7 @@ func (p *Process) begin(
 	}, nil
 }
 
-// Stop ends all work, so that no file is left by half, and lets none begin.
+// Stop ends all work, so that no incomplete file is left, and starts no more.
 func (p *Process) Stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,22 +92,23 @@ func (p *Process) Stop() {
 	}
 }
 
-// A Loaded model is ready to be used, by several pieces at once.
+// A Loaded model may be used by several pieces at once.
 type Loaded struct {
 	Model     *model.Model
-	Tokenizer *tokenizer.Tokenizer // nil where the checkpoint has none
+	Tokenizer *tokenizer.Tokenizer // nil if the checkpoint has none
 	Missing   error                // why there is none
 	Identity  Identity
 }
 
-// An Identity says which numbers a result depends on.
+// An Identity says which model the results depend on.
 type Identity struct {
-	Name       string `json:"name"` // for people
-	Weights    string `json:"weights"`
-	Tokenizer  string `json:"tokenizer,omitempty"` // a digest, or gpt2: the checkpoint's is GPT-2's own
+	Name    string `json:"name"` // for users
+	Weights string `json:"weights"`
+	// a digest, or gpt2 if the checkpoint uses GPT-2's own
+	Tokenizer  string `json:"tokenizer,omitempty"`
 	DType      string `json:"dtype"`
 	CacheDType string `json:"cache_dtype"`
-	Note       string `json:"note,omitempty"` // what the format has made of the weights
+	Note       string `json:"note,omitempty"` // the format's effect on the weights
 }
 
 // Load loads a model, once in a process.
@@ -142,7 +143,7 @@ func load(ctx context.Context, m job.Model) (*Loaded, error) {
 		if l.Identity.Tokenizer, err = c.TokenizerDigest(); err != nil {
 			return nil, err
 		}
-		if l.Identity.Tokenizer == "none" { // there are no files of it
+		if l.Identity.Tokenizer == "none" { // the checkpoint has no tokenizer files
 			l.Identity.Tokenizer = "gpt2"
 		}
 	}
@@ -158,7 +159,7 @@ func load(ctx context.Context, m job.Model) (*Loaded, error) {
 	return l, nil
 }
 
-// open opens the checkpoint. It stays open as long as the process.
+// open opens the checkpoint. It stays open until the process ends.
 func open(m job.Model) (*checkpoint.Checkpoint, error) {
 	o := checkpoint.Options{GELU: m.GELU}
 	if m.Path == "" {
@@ -167,7 +168,7 @@ func open(m job.Model) (*checkpoint.Checkpoint, error) {
 	return o.Open(m.Path)
 }
 
-// encoder is the tokenizer for texts. One that is missing says so for each text.
+// encoder returns the tokenizer for texts. If there is none, each use of it returns an error.
 func (l *Loaded) encoder(special bool) eval.Tokenizer {
 	switch {
 	case l.Tokenizer == nil:

@@ -1,6 +1,6 @@
 package work
 
-// Scoring: what gpt score does with the lines of a file.
+// Scoring: gpt score for the lines of a file.
 
 import (
 	"context"
@@ -46,7 +46,7 @@ func (r *run) score(ctx context.Context, items iter.Seq[*item]) iter.Seq2[outcom
 	}
 }
 
-// scored is the outcome of a score.
+// scored returns the outcome of a score.
 func (r *run) scored(out *scorelines.Output, s *eval.Scored) (o outcome, err error) {
 	o.item = s.Tag.(*item)
 	record := out.Record(&o.item.Row, s)

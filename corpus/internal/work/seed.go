@@ -9,13 +9,13 @@ import (
 	"picogpt/internal/promptlines"
 )
 
-// seedOf is the seed of the first text that continues a prompt; text i, counted from 0, has that
-// seed + i, mod 2⁶⁴. Where a record has no member seed, which is it then, the seed depends on --seed
-// and the record's id, or on --seed and the prompt where there is no id (or null). So it is the same
-// wherever, whenever and beside whatever the record is worked on, and another program can compute
-// it: it is the first 53 bits, the most significant bit first, of the SHA-256 of these bytes. (Every
-// reader of JSON has numbers of 53 bits exactly.) Integers have 64 bits, the least significant byte
-// first.
+// seedOf returns the seed of the first text that continues a prompt; text i, counted from 0, has
+// that seed + i, mod 2⁶⁴. A record's member seed, if it has one, is used instead. Otherwise the
+// seed depends on --seed and the record's id, or on --seed and the prompt if there is no id (or
+// null). So it does not depend on where, when and with which other records the record is processed,
+// and another program can compute it: it is the first 53 bits, the most significant bit first, of
+// the SHA-256 of these bytes. (Every JSON reader has numbers of 53 bits exactly.) Integers have 64
+// bits, the least significant byte first.
 //
 //	version   the 21 bytes "picogpt corpus seed 1"
 //	--seed    an integer

@@ -1,7 +1,7 @@
 package work
 
-// Selecting: the second phase of a filter. The rows of a piece and its ledger are read side by side,
-// and what the cuts keep is written.
+// Selecting: the second phase of a filter. It reads the rows of a piece and its ledger together,
+// and writes the rows that the cuts keep.
 
 import (
 	"bytes"
@@ -20,29 +20,29 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// A Selection is a piece with what is to be kept of it.
+// A Selection is a piece with the cuts for it.
 type Selection struct {
 	Piece  job.Piece
-	Errors int // rows that were set aside
+	Errors int // number of rows with errors
 	Cuts   ledger.Cuts
-	Corpus string // the digest of all records, which tells this run's ledgers from others
+	Corpus string // the digest of all records, which differs for the ledgers of other runs
 }
 
-// Kept is what a selection came to. All rows of the piece are in it, each once.
+// Kept is the result of a selection. It counts all rows of the piece, each once.
 type Kept struct {
 	Piece                           job.Piece
 	Kept, Dropped, Unranked, Errors int
-	Replaced                        int  // of those kept, a member of their own gave way to the perplexity
-	Resumed                         bool // an earlier run has done it
+	Replaced                        int  // kept rows in which the perplexity has replaced a member
+	Resumed                         bool // an earlier run has done the selection
 }
 
-// A selected mark says that the documents of a piece are written.
+// A selected mark says that the kept documents of a piece are written.
 type selected struct {
 	Key  string
 	Kept Kept
 }
 
-// Select writes what is kept of a piece, unless it is written already.
+// Select writes the kept rows of a piece, unless they are already written.
 func (p *Process) Select(ctx context.Context, j *job.Job, s *Selection) (*Kept, error) {
 	ctx, end, err := p.begin(ctx, max(1, j.Workers))
 	if err != nil {
@@ -74,7 +74,7 @@ func (p *Process) Select(ctx context.Context, j *job.Job, s *Selection) (*Kept, 
 	return k, remember(ctx, j.Selected(&s.Piece), selected{key, *k})
 }
 
-// key tells a selection from any other.
+// key returns a string that identifies the selection.
 func (s *Selection) key(j *job.Job) (string, error) {
 	key, err := j.Key(&s.Piece)
 	if err != nil {
@@ -87,8 +87,8 @@ func (s *Selection) key(j *job.Job) (string, error) {
 
 var errChanged = errors.New("the input has changed since it was scored")
 
-// read writes the rows that are kept. Those that were scored have an entry in the ledger, in the
-// same order; the others were set aside.
+// read writes the kept rows. Scored rows have an entry in the ledger, in the same order; the others
+// had errors.
 func (k *Kept) read(ctx context.Context, j *job.Job, s *Selection, file *lines) error {
 	next, stop := iter.Pull2(ledger.Read(ctx, j.Ledger(&s.Piece)))
 	defer stop()
@@ -150,7 +150,8 @@ func (k *Kept) take(it *item, e *ledger.Entry, cuts *ledger.Cuts, field string, 
 	return to.write(line)
 }
 
-// with is the item as a line, with its perplexity as a member more. A member of that name gives way.
+// with returns the item as a line, with its perplexity as another member. An existing member with
+// that name is replaced.
 func (it *item) with(field string, perplexity float64) ([]byte, error) {
 	members := it.Object
 	if members == nil {
@@ -175,7 +176,7 @@ func (it *item) with(field string, perplexity float64) ([]byte, error) {
 	return append(all, rows.Member{Key: field, Value: value}).Line()
 }
 
-// described is a text as an object.
+// described returns a text as an object.
 func (it *item) described() (rows.Object, error) {
 	line, err := strictjson.Line(struct {
 		Source string `json:"source"`

@@ -1,4 +1,4 @@
-// Which build a process is: the one that submits and its workers have to be the same.
+// The build of a process: the submitting process and its workers must have the same.
 
 package worker
 
@@ -12,10 +12,10 @@ import (
 	"runtime"
 )
 
-// buildOption is the pipeline option that tells the workers which build submits.
+// buildOption is the pipeline option that tells the workers the submitter's build.
 const buildOption = "corpus_build"
 
-// A build identifies a binary. Those of one version for two platforms differ in their bytes.
+// A build identifies a binary. Binaries of one version for two platforms have different bytes.
 type build struct {
 	Version, Platform, SHA256 string
 }
@@ -38,8 +38,9 @@ func thisBuild(version string) (build, error) {
 	return b, err
 }
 
-// sameBuild is an error unless this process is the build that the option names. A pipeline names its
-// functions, and another build may have others by the same names, or compute other digits.
+// sameBuild returns an error unless this process has the build that the option names. A pipeline
+// names its functions, and another build may have other functions with the same names, or compute
+// other digits.
 func sameBuild(version, option string) error {
 	var theirs build
 	if err := json.Unmarshal([]byte(option), &theirs); err != nil {
@@ -57,7 +58,7 @@ func sameBuild(version, option string) error {
 	return nil
 }
 
-// equal compares bytes on one platform, and between platforms what was released.
+// equal compares the bytes on one platform, and the released versions between platforms.
 func (b build) equal(other build) bool {
 	if b.Platform == other.Platform {
 		return b.SHA256 == other.SHA256

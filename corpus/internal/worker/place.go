@@ -1,4 +1,4 @@
-// Where a pipeline runs: what Beam's flags say of it, checked before anything is begun.
+// Where a pipeline runs: Beam's flags for that, checked before anything starts.
 
 package worker
 
@@ -11,8 +11,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners"
 )
 
-// Check refuses flags of Beam by which no pipeline would run, or which Beam would take for something
-// else: of an unknown runner it says nothing but to its log.
+// Check refuses flags of Beam with which no pipeline can run, or which Beam would misunderstand:
+// Beam reports an unknown runner only in its log.
 func Check() error {
 	endpoint := *jobopts.Endpoint
 	switch runner := *runners.Runner; runner {
@@ -32,8 +32,8 @@ func Check() error {
 	return checkEnvironment(endpoint)
 }
 
-// checkEnvironment refuses an unknown environment, which Beam would take for DOCKER, and no image for
-// its own, which lacks this binary.
+// checkEnvironment refuses an unknown environment, which Beam would treat as DOCKER, and a missing
+// image: Beam's own image does not contain this binary.
 func checkEnvironment(endpoint string) error {
 	kind, config := *jobopts.EnvironmentType, *jobopts.EnvironmentConfig
 	switch strings.ToUpper(kind) {

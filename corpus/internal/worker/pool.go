@@ -18,15 +18,16 @@ import (
 	"google.golang.org/grpc"
 )
 
-// stopTime is how long a worker has after SIGTERM before it is killed.
+// stopTime is the time between SIGTERM and SIGKILL for a worker.
 const stopTime = 5 * time.Second
 
-// Pool serves Beam's worker pool at an address until the context ends, and stops its workers then.
-// Workers are processes of this binary, one for each that a runner asks for. What they say goes to
-// stderr, and so does a line for each that dies.
+// Pool serves Beam's worker pool at an address until the context ends, and then stops its workers.
+// Workers are processes of this binary, one for each request of a runner. Their output goes to
+// stderr, and so does a line for each worker that dies.
 //
-// Beam has a pool too (container/pool): it listens on all of the machine's addresses, and never
-// waits for its processes, so that those that end stay as zombies and a dead one keeps its id.
+// Beam has a pool too (container/pool): it listens on all of the machine's addresses, and does not
+// wait for its processes, so that ended ones stay as zombies, and the id of a dead one cannot be
+// used again.
 func Pool(ctx context.Context, address string, stderr io.Writer) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -53,7 +54,7 @@ func Pool(ctx context.Context, address string, stderr io.Writer) error {
 // A pool is the service.
 type pool struct {
 	fnpb.UnimplementedBeamFnExternalWorkerPoolServer
-	ctx        context.Context // ends with the pool, and the workers with it
+	ctx        context.Context // its end stops the pool and its workers
 	executable string
 	stderr     io.Writer
 	all        sync.WaitGroup
@@ -68,7 +69,7 @@ type child struct {
 	done chan struct{} // closed when it has ended
 }
 
-// StartWorker starts a process. An error is in the answer: that is where runners look.
+// StartWorker starts a process. An error is in the answer, where runners expect it.
 func (p *pool) StartWorker(
 	_ context.Context, request *fnpb.StartWorkerRequest,
 ) (*fnpb.StartWorkerResponse, error) {
@@ -116,7 +117,7 @@ func (p *pool) start(request *fnpb.StartWorkerRequest) error {
 	return nil
 }
 
-// StopWorker ends a process and waits for its end. One that has ended is stopped already.
+// StopWorker ends a process and waits for its end. It does nothing if the process has ended.
 func (p *pool) StopWorker(
 	ctx context.Context, request *fnpb.StopWorkerRequest,
 ) (*fnpb.StopWorkerResponse, error) {

@@ -1,4 +1,4 @@
-// Who submits: a pipeline's job from its start to its end.
+// Submitting: a pipeline's job from its start to its end.
 
 package worker
 
@@ -20,9 +20,9 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Submit runs a pipeline where Beam's flags say, which have been parsed, and waits for its end:
-// --runner, --endpoint of a job server, --environment_type, --environment_config and the others. If
-// the context ends first, the job is cancelled. The version is Main's.
+// Submit runs a pipeline and waits for its end. Beam's flags, which were parsed, say where:
+// --runner, --endpoint of a job server, --environment_type, --environment_config and others. If the
+// context ends first, Submit cancels the job. The version is Main's.
 func Submit(ctx context.Context, version string, p *beam.Pipeline) (beam.PipelineResult, error) {
 	if err := Check(); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func Submit(ctx context.Context, version string, p *beam.Pipeline) (beam.Pipelin
 	return result, ended(ctx, conn, name)
 }
 
-// tellWorkers puts into the job's options which build submits, and gives the job a name.
+// tellWorkers adds the submitter's build to the job's options, and gives the job a name.
 func tellWorkers(version string) error {
 	this, err := thisBuild(version)
 	if err != nil {
@@ -74,8 +74,8 @@ func tellWorkers(version string) error {
 	if *jobopts.WorkerBinary != "" {
 		return nil
 	}
-	// Without a binary to stage Beam would compile one. Workers have theirs, so that an empty one
-	// will do, but for Dataflow, whose own image has nothing else.
+	// Without a binary to stage, Beam would compile one. Workers have their own, so an empty one is
+	// enough, except for Dataflow, whose image contains nothing else.
 	*jobopts.WorkerBinary = os.DevNull
 	if onDataflow() {
 		*jobopts.WorkerBinary, err = os.Executable()
@@ -83,10 +83,10 @@ func tellWorkers(version string) error {
 	return err
 }
 
-// onDataflow reports whether the runner is the one that has no job server.
+// onDataflow reports whether the runner is Dataflow, which has no job server.
 func onDataflow() bool { return strings.HasPrefix(strings.ToLower(*runners.Runner), "dataflow") }
 
-// stop cancels a job, after the context that it was to run under.
+// stop cancels a job after its context has ended.
 func stop(conn *grpc.ClientConn, name string) error {
 	ctx, done := context.WithTimeout(context.Background(), 10*time.Second)
 	defer done()
@@ -99,7 +99,7 @@ func stop(conn *grpc.ClientConn, name string) error {
 	return err
 }
 
-// ended is an error if the job was cancelled, which Beam takes for an end like others.
+// ended returns an error if the job was cancelled, which Beam does not treat as an error.
 func ended(ctx context.Context, conn *grpc.ClientConn, name string) error {
 	job, err := find(ctx, conn, name)
 	if err == nil && job.GetState() == jobpb.JobState_CANCELLED {

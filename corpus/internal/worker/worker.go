@@ -1,11 +1,11 @@
-// Package worker runs a pipeline's work elsewhere, in processes that one of Beam's runners starts.
+// Package worker runs a pipeline's work in other processes, which one of Beam's runners starts.
 //
-// Workers are the binary that submits, so that a runner has no code to bring to them:
+// Workers run the same binary as the submitter, so that a runner need not bring code to them:
 //
 //	corpus --id=... --provision_endpoint=...   a worker, as containers and PROCESS start one
-//	corpus pool --address localhost:50000      starts such workers where a runner asks for EXTERNAL
+//	corpus pool --address localhost:50000      starts such workers if a runner asks for EXTERNAL
 //
-// [Main] is the first and [Pool] the second; [Submit] runs a pipeline wherever Beam's flags say.
+// [Main] is the first and [Pool] the second; [Submit] runs a pipeline where Beam's flags say.
 package worker
 
 import (
@@ -30,9 +30,9 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
 )
 
-// Main is to be called before anything else. If the arguments are those of Beam's container
-// contract (--id=... and endpoints), the process is a worker until the runner lets it go or it is
-// sent SIGTERM, and handled is true. The version tells builds for different platforms apart.
+// Main must be called before anything else. If the arguments are those of Beam's container contract
+// (--id=... and endpoints), the process is a worker until the runner ends it or it receives
+// SIGTERM, and handled is true. The version distinguishes builds for different platforms.
 func Main(version string, args []string, stderr io.Writer) (handled bool, status int) {
 	called := func(arg string) bool { return strings.HasPrefix(arg, "--id=") }
 	if len(args) == 0 || !strings.HasPrefix(args[0], "--") || !slices.ContainsFunc(args, called) {
@@ -48,12 +48,12 @@ func Main(version string, args []string, stderr io.Writer) (handled bool, status
 	return true, 0
 }
 
-// A contract is what a runner says to a worker that it starts.
+// A contract is the runner's arguments for a worker that it starts.
 type contract struct {
 	id, provision, control, logging string
 }
 
-// parse reads the arguments. The endpoints are most often in the answer of the provision service.
+// parse reads the arguments. The endpoints are usually in the answer of the provision service.
 func parse(args []string) (*contract, error) {
 	var c contract
 	flags := flag.NewFlagSet("worker", flag.ContinueOnError)
@@ -62,8 +62,8 @@ func parse(args []string) (*contract, error) {
 	flags.StringVar(&c.provision, "provision_endpoint", "", "")
 	flags.StringVar(&c.control, "control_endpoint", "", "")
 	flags.StringVar(&c.logging, "logging_endpoint", "", "")
-	flags.String("artifact_endpoint", "", "") // there is nothing to fetch
-	flags.String("semi_persist_dir", "", "")  // nor anywhere to keep it
+	flags.String("artifact_endpoint", "", "") // ignored: there is nothing to fetch
+	flags.String("semi_persist_dir", "", "")  // ignored: nothing is stored
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func parse(args []string) (*contract, error) {
 	return &c, nil
 }
 
-// unquote takes away the quotes that Prism puts around the id of a process.
+// unquote removes the quotes that Prism puts around the id of a process.
 func unquote(id string) string {
 	if n := len(id); n >= 2 && id[0] == '\'' && id[n-1] == '\'' {
 		return id[1 : n-1]
@@ -82,11 +82,11 @@ func unquote(id string) string {
 	return id
 }
 
-// work asks the runner what it wants and does it, until the runner ends the connection.
+// work asks the runner for work and does it, until the runner ends the connection.
 //
-// Beam's own start of a worker is not used. It fetches a binary and runs it, where this one is the
-// code already; its worker never exits by itself, and raises the limit of open files to nine tenths
-// of the memory.
+// Beam's own function for starting a worker is not used. It fetches a binary and runs it, but this
+// binary already has the code; its worker never exits by itself, and it raises the limit of open
+// files to nine tenths of the memory.
 func work(ctx context.Context, version string, args []string) error {
 	c, err := parse(args)
 	if err != nil {
@@ -117,8 +117,8 @@ func work(ctx context.Context, version string, args []string) error {
 	})
 }
 
-// refuse answers whatever the runner asks for with the reason. A worker that exits instead leaves a
-// runner waiting: Prism and Flink both wait for a connection that never comes.
+// refuse answers every request of the runner with the reason. If a worker exits instead, the runner
+// waits: Prism and Flink both wait for a connection that never comes.
 func refuse(ctx context.Context, control string, reason error) error {
 	conn, err := grpcx.Dial(ctx, control, time.Minute)
 	if err != nil {
