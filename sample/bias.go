@@ -5,6 +5,7 @@ package sample
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,6 +79,10 @@ func (b *biases) Set(s string) error {
 func (b *biases) Add(id int, x float64) { *b = append(*b, Bias{IDs: []int{id}, Value: x}) }
 
 func (b *biases) Repeats() bool { return true }
+
+func (b *biases) NeedsText() bool {
+	return slices.ContainsFunc(*b, func(one Bias) bool { return one.Text != "" })
+}
 
 func (b *biases) String() string {
 	var all []string

@@ -11,10 +11,9 @@ package search
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math"
 
 	"picogpt/decode"
+	"picogpt/internal/option"
 	"picogpt/model"
 	"picogpt/sample"
 )
@@ -69,42 +68,42 @@ func (b BeamOptions) Check(o decode.Options) error {
 }
 
 func (b *BeamOptions) check(o *decode.Options) error {
+	table := append(o.Table(), b.Table()...)
+	wrong := func(name, rest string, args ...any) error {
+		return option.Errorf(table, name, rest, args...)
+	}
 	switch {
 	case b.Beams < 1 || b.Beams > mostBeams:
-		return fmt.Errorf("beams %d: want 1 to %d", b.Beams, mostBeams)
+		return wrong("beams", " %d: want 1 to %d", b.Beams, mostBeams)
 	case b.Return < 1 || b.Return > b.Beams:
-		return fmt.Errorf("return %d: want 1 to %d, the number of beams", b.Return, b.Beams)
-	case math.IsNaN(b.LengthPenalty) || math.IsInf(b.LengthPenalty, 0):
-		return fmt.Errorf("length penalty %v: want a finite number", b.LengthPenalty)
+		return wrong("return", " %d: want 1 to %d, the number of beams", b.Return, b.Beams)
 	case b.Groups < 1 || b.Beams%b.Groups != 0:
-		return fmt.Errorf("beam groups %d: want a divisor of %d, the number of beams", b.Groups,
+		return wrong("beam groups", " %d: want a divisor of %d, the number of beams", b.Groups,
 			b.Beams)
-	case !(b.Diversity >= 0) || math.IsInf(b.Diversity, 1):
-		return fmt.Errorf("diversity %v: want 0 or a finite number above it", b.Diversity)
 	case b.Diversity != 0 && b.Groups == 1:
-		return fmt.Errorf("diversity %v: want 2 or more beam groups for it", b.Diversity)
+		return wrong("diversity", " %v: want 2 or more beam groups for it", b.Diversity)
 	case b.Groups > 1 && o.Temperature != 0:
-		return fmt.Errorf("temperature %v: want 0 with beam groups, which do not sample",
+		return wrong("temperature", " %v: want 0 with beam groups, which do not sample",
 			o.Temperature)
 	case o.Mirostat.Version != 0:
-		return fmt.Errorf("mirostat %d: want none in a search", o.Mirostat.Version)
+		return wrong("mirostat", " %d: want none in a search", o.Mirostat.Version)
+	}
+	if err := option.Check(b.Table()); err != nil {
+		return err
+	}
+	return checkSearch(o)
+}
+
+// checkSearch refuses what no search follows.
+func checkSearch(o *decode.Options) error {
+	switch {
 	case o.Overflow == decode.OverflowSlide:
-		return errSlides()
+		return option.Errorf(o.Table(), "overflow", " %q: want %q or %q in a search, whose texts end "+
+			"with the context", decode.OverflowSlide, decode.OverflowError, decode.OverflowTruncate)
 	case o.Echo != decode.EchoNone:
 		return decode.ErrNoEcho
 	}
-	switch b.EarlyStopping {
-	case EarlyStoppingFalse, EarlyStoppingTrue, EarlyStoppingNever:
-		return nil
-	}
-	return fmt.Errorf("early stopping %q: want %q, %q or %q", b.EarlyStopping,
-		EarlyStoppingTrue, EarlyStoppingFalse, EarlyStoppingNever)
-}
-
-// errSlides is the error of a search that is to slide.
-func errSlides() error {
-	return fmt.Errorf("overflow %q: want %q or %q in a search, whose texts end with the context",
-		decode.OverflowSlide, decode.OverflowError, decode.OverflowTruncate)
+	return nil
 }
 
 // withDefaults fills in what zero stands for.

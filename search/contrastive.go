@@ -4,13 +4,13 @@ package search
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"math"
 	"slices"
 
 	"picogpt/decode"
+	"picogpt/internal/option"
 	"picogpt/model"
 	"picogpt/sample"
 )
@@ -55,25 +55,26 @@ func Contrastive(
 // CheckContrastive returns the *sample.OptionError of what [Contrastive] refuses whatever the model
 // is, or nil.
 func CheckContrastive(alpha float64, o decode.Options) error {
-	var err error
+	asked := &alpha
+	table := append(o.Table(), ContrastiveOption(&asked))
+	err := option.Check(table[len(table)-1:])
 	switch {
-	case !(alpha >= 0 && alpha <= 1):
-		err = fmt.Errorf("contrastive alpha %v: want a number from 0 to 1", alpha)
+	case err != nil:
 	case o.Temperature != 0:
-		err = fmt.Errorf("temperature %v: want 0 in contrastive search, which does not sample",
-			o.Temperature)
+		err = option.Errorf(table, "temperature", " %v: want 0 in contrastive search, which does "+
+			"not sample", o.Temperature)
 	case o.Guidance.On():
-		err = errors.New("guidance: want none in contrastive search")
+		err = option.Errorf(table, "guidance", ": want none in contrastive search")
 	case len(o.Ban) > 0:
-		err = errors.New("banned strings: want none in contrastive search, which does not go back")
-	case o.Overflow == decode.OverflowSlide:
-		err = errSlides()
-	case o.Echo != decode.EchoNone:
-		err = decode.ErrNoEcho
+		err = option.Errorf(table, "banned strings", ": want none in contrastive search, which does "+
+			"not go back")
 	default:
-		return nil
+		err = checkSearch(&o)
 	}
-	return &sample.OptionError{Err: err}
+	if err != nil {
+		return &sample.OptionError{Err: err}
+	}
+	return nil
 }
 
 // A contrast is a contrastive search between two tokens.

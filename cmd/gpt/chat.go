@@ -107,7 +107,7 @@ func (c *chatCommand) Run(a *app, f *cli.Flags) (err error) {
 	if _, _, err := parseOptions(given, inChat); err != nil {
 		return err
 	}
-	if err := checkNeeds(f.Given()); err != nil {
+	if err := checkNeeds(new(decode.Options).Table(), f.Given()); err != nil {
 		return err
 	}
 	m, err := a.openModel()

@@ -9,18 +9,16 @@ import (
 
 	"picogpt/decode"
 	"picogpt/internal/cli"
+	"picogpt/internal/option"
 )
 
 // inChat reports whether gpt chat has a flag of gpt generate: those that say which tokens follow,
 // but for searches, whose texts do not come as they are made, and what chats have in their own way.
 func inChat(f *cli.Flag) bool {
-	switch f.Name {
-	case "seed", "lookup", "draft":
-		return true
-	case "overflow", "heal":
-		return false
+	if f.Option != nil {
+		return f.Option.In&option.Chat != 0
 	}
-	return recordable(f) && f.Group != searches
+	return f.Name == "draft" || f.Name != "heal" && recordable(f)
 }
 
 // addChatFlags adds the flags of gpt generate that gpt chat takes.
@@ -65,7 +63,7 @@ func (c *chat) setOptions(options []string) error {
 	if err := w.openTexts(c.app, c.model(), c.tokenizer, &tried); err != nil {
 		return err
 	}
-	release, err := w.Guess.open(c.app, c.model(), &o)
+	release, err := w.openDraft(c.app, c.model(), &o)
 	if err != nil {
 		return err
 	}
@@ -78,8 +76,9 @@ func (c *chat) setOptions(options []string) error {
 // noteIdle tells of the flags that have no effect, each once. Where flags are set one after the
 // other, one that needs another may come first.
 func (c *chat) noteIdle(given map[string]bool) {
-	notes := withoutEffect(&c.decode, given, nil)
-	wanting(given, func(flag, want string) {
+	table := c.decode.Table()
+	notes := withoutEffect(table, &c.decode, given, false)
+	wanting(table, given, func(flag, want string) {
 		notes = append(notes, flag+", because it wants "+want+" with it")
 	})
 	c.noteWithout(slices.DeleteFunc(slices.Clone(notes), func(note string) bool {
@@ -90,11 +89,11 @@ func (c *chat) noteIdle(given map[string]bool) {
 
 // recorded are the options that a save has.
 func (c *chat) recorded() []string {
-	options := append([]string{}, c.options...)
-	for _, name := range unrecorded {
-		options = without(options, "--"+name)
-	}
-	return options
+	flags := generateFlags(new(generateCommand))
+	return slices.DeleteFunc(append([]string{}, c.options...), func(option string) bool {
+		name, _, _ := strings.Cut(strings.TrimPrefix(option, "--"), "=")
+		return !recordable(flags.Find(name))
+	})
 }
 
 // without are the options but for those of one flag.

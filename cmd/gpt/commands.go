@@ -8,7 +8,7 @@ import "picogpt/internal/cli"
 func commands(a *app) *cli.Command {
 	generate := newGenerate(a)
 	root := &cli.Command{
-		Name: "gpt", Overview: overview, More: moreHelp, Topics: topics, Elsewhere: otherNames,
+		Name: "gpt", Overview: overview, More: moreHelp, Topics: topics, Elsewhere: elsewhere(),
 		Check:   func(*cli.Flags, []string) error { return a.validate() },
 		Default: generate,
 		Commands: []*cli.Command{

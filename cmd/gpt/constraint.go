@@ -25,13 +25,33 @@ import (
 )
 
 type constraintFlags struct {
-	Choice     []string `placeholder:"STRING" sep:"none"`
-	Choices    []string `placeholder:"A,B,C" sep:"none"`
-	Regex      *string  `placeholder:"RE"`
-	JSONSchema *string  `name:"json-schema" placeholder:"FILE"`
-	JSONClosed bool     `name:"json-closed"`
-	JSONSpace  *string  `name:"json-space" placeholder:"HOW"`
-	Grammar    *string  `placeholder:"FILE"`
+	Choice     []string
+	Choices    []string
+	Regex      *string
+	JSONSchema *string
+	JSONClosed bool
+	JSONSpace  *string
+	Grammar    *string
+}
+
+func (c *constraintFlags) flags(f *cli.Flags) {
+	f.Group("A form for the text:")
+	f.Add(&c.Choice, "--choice STRING",
+		"the new text is this string, or one of several; the flag may be repeated")
+	f.Add(&c.Choices, "--choices A,B,C", `the new text is one of these strings; \, is a comma in one`)
+	f.Add(&c.Regex, "--regex RE",
+		"the new text matches this regular expression from beginning to end (RE2 syntax)")
+	f.Add(&c.JSONSchema, "--json-schema FILE",
+		`the new text is JSON that this JSON Schema accepts; FILE, or the schema itself: {} is any
+		JSON; - is stdin`)
+	f.Add(&c.JSONClosed, "--json-closed",
+		"objects with properties have no others, unless the schema has additionalProperties")
+	f.Add(&c.JSONSpace, "--json-space HOW",
+		`white space in the JSON: one (after each colon and comma, or none; the default), none, or a
+		number: up to so many spaces, tabs and newlines wherever JSON allows them`)
+	f.Add(&c.Grammar, "--grammar FILE",
+		`the new text is what rule root of this grammar describes (GBNF, as llama.cpp reads it); - is
+		stdin`)
 }
 
 // asked is the flag that constrains, "" without one.

@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"math/rand/v2"
+	"slices"
 	"time"
 
 	"picogpt/decode"
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
-	"picogpt/internal/genflags"
+	"picogpt/internal/option"
 	"picogpt/internal/process"
 	"picogpt/internal/receipt"
 	"picogpt/internal/textio"
@@ -23,25 +25,27 @@ import (
 type generateCommand struct {
 	Prompt generateSource
 
-	genflags.Usual
+	decode.Options // as flags say them; settle makes of them what is meant
+	Samples        int
 
-	Seed *uint64
+	Heal   bool
+	Form   constraintFlags
+	Search searchFlags
 
-	Heal     bool
-	Filters  filterFlags
-	Steering steering
-	Form     constraintFlags
-	Search   searchFlags
-	Guess    guessFlags
+	DraftName *string
 
-	Output string
-
-	LogProbs        int
+	Output          string
 	NoDisplayPrompt bool
 
 	Receipt receiptFlag
 
 	Many promptsSource
+}
+
+// table is the options of the command, bound to c.
+func (c *generateCommand) table() []option.Option {
+	return slices.Concat(c.Options.Table(), c.Search.Table(), []option.Option{
+		decode.SamplesOption(&c.Samples), search.ContrastiveOption(&c.Search.Contrastive)})
 }
 
 func newGenerate(a *app) *cli.Command {
@@ -63,27 +67,17 @@ func newGenerate(a *app) *cli.Command {
 // flags adds the flags that gpt generate has of its own.
 func (c *generateCommand) flags(f *cli.Flags) {
 	c.Prompt.flags(f)
-	addTagged(f, &c.Usual)
-	f.Group("Which tokens:")
-	f.Add(&c.Seed, "--seed S",
-		`the same seed gives the same text, on every machine; default: a random seed, which -v
-		reports`)
-	f.Group("More filters:")
-	addTagged(f, &c.Filters)
-	addTagged(f, &c.Steering)
-	f.Group("A form for the text:")
-	addTagged(f, &c.Form)
-	f.Group(searches)
-	addTagged(f, &c.Search)
-	f.Group("Guessing, for speed:")
-	addTagged(f, &c.Guess)
-	f.Group("Output:")
+	f.AddOptions(c.table(), true)
+	c.Seed = uint64(rand.Uint32()) // short enough to type
+	c.Form.flags(f)
+	f.Group(option.Guessing)
+	f.Add(&c.DraftName, "--draft DIR|NAME|q8|q4",
+		"let the checkpoint in DIR guess, or this one in q8 or q4; the text stays the same")
+	f.Group(option.Output)
 	f.Add(&c.Output, "--output FORM [auto]",
 		`text, ids (an array for each text), json (an object for each text) or events (an object for
 		each token, as it comes); auto is text, or ids where there is no tokenizer`).
 		OneOf("auto", "text", "ids", "json", "events")
-	f.Add(&c.LogProbs, "--logprobs N",
-		"in json and events, the N likeliest tokens in place of each; default: none")
 	f.Add(&c.NoDisplayPrompt, "--no-display-prompt", "print the new text only, without the prompt")
 	c.Receipt.flags(f)
 	f.Group(otherPrompts)
@@ -93,16 +87,13 @@ func (c *generateCommand) flags(f *cli.Flags) {
 	c.Many.flags(f)
 }
 
-// searches is the heading of the flags of searches.
-const searches = "Searches:"
-
 // generateFlags are the flags of gpt generate, which set c.
 func generateFlags(c *generateCommand) *cli.Flags { return cli.NewFlags(c.flags) }
 
 // checkFlags refuses flags that no prompt would go with, before it is clear that there is one.
 func (c *generateCommand) checkFlags(f *cli.Flags, words []string) error {
 	given := f.Given()
-	err := checkNeeds(given)
+	err := checkNeeds(c.table(), given)
 	if err == nil {
 		_, err = c.settle(given)
 	}
@@ -119,7 +110,7 @@ func (c *generateCommand) checkFlags(f *cli.Flags, words []string) error {
 
 func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 	given := f.Given()
-	if err := checkNeeds(given); err != nil {
+	if err := checkNeeds(c.table(), given); err != nil {
 		return err
 	}
 	o, err := c.settle(given)
@@ -136,9 +127,10 @@ func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 	if err != nil {
 		return err
 	}
-	a.noteWithout(withoutEffect(&o, given, &c.Search))
+	a.noteWithout(withoutEffect(append(o.Table(), c.Search.Table()...), &o, given,
+		c.Search.asked() != ""))
 	if c.Many.Prompts != nil {
-		return c.runPrompts(a, o)
+		return c.runPrompts(a, o, given["seed"])
 	}
 	m, err := a.openModel()
 	if err != nil {
@@ -162,7 +154,7 @@ func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 			return overflowHint(err)
 		}
 	}
-	closeDraft, err := c.Guess.open(a, m, &o)
+	closeDraft, err := c.openDraft(a, m, &o)
 	if err != nil {
 		return err
 	}
@@ -186,7 +178,7 @@ func (c *generateCommand) declare(a *app) {
 		c.Prompt.Text.declare(a)
 	}
 	c.Form.declare(a)
-	c.Guess.declare(a)
+	c.declareDraft(a)
 }
 
 // write writes the texts that follow a prompt. It returns their tokens if a receipt wants them.
@@ -207,7 +199,7 @@ func (c *generateCommand) write(
 		tokens = receipt.Keep(tokens, &all)
 	}
 	t := textio.Timing{
-		Start: time.Now(), Prompt: max(1, len(p.ids)), Whole: c.Search.Beams != nil,
+		Start: time.Now(), Prompt: max(1, len(p.ids)), Whole: c.Search.Beams != 0,
 		Asks: o.Lookup > 0 || o.Draft != nil,
 	}
 	err = t.Print(textio.WithDropped(tokens, p.dropped), print, a.stdout, &a.Console, &a.Signals,
@@ -229,7 +221,7 @@ func (c *generateCommand) readText(
 		tok = tok.WithSpecial()
 	}
 	p.ids, p.dropped, p.text, err = textio.Prompt{
-		Tokenizer: tok, Context: context, Refuse: c.Overflow == string(decode.OverflowError),
+		Tokenizer: tok, Context: context, Refuse: c.Overflow == decode.OverflowError,
 		Show: !c.NoDisplayPrompt && (c.Output == "text" || c.Output == "auto"),
 		Out:  a.stdout, Console: &a.Console,
 	}.Read(p.source)
@@ -242,7 +234,7 @@ func (c *generateCommand) texts(
 ) iter.Seq2[decode.Token, error] {
 	s := m.NewSession()
 	switch {
-	case c.Search.Beams != nil:
+	case c.Search.Beams != 0:
 		return c.Search.beams(ctx, s, prompt, o, scores)
 	case c.Search.Contrastive != nil:
 		return search.Contrastive(ctx, s, prompt, *c.Search.Contrastive, o)

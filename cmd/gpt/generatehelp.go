@@ -2,7 +2,10 @@ package main
 
 // The help of gpt generate: its page, and the topics that its other flags are in.
 
-import "picogpt/internal/cli"
+import (
+	"picogpt/internal/cli"
+	"picogpt/internal/option"
+)
 
 const generateHelp = `
 The prompt is TEXT, the text of a file (-f), or both; else what comes through a pipe; else there is
@@ -19,7 +22,7 @@ several texts are separated by a line ---.
 var topics = []cli.Topic{
 	{
 		Name: "sampling", Short: "more filters, repetition, single tokens",
-		Groups: []string{"More filters:", "Against repetition:", "Wanted and unwanted tokens:"},
+		Groups: []string{option.Filters, option.Repetition, option.Wanted},
 		Long: `
 A token is chosen in this order: biases, guidance, penalties, DRY, n-grams, --min-tokens,
 --length-decay, temperature, then the filters top-n-sigma, top-h, top-k, top-p, min-p, typical,
@@ -51,7 +54,7 @@ follows the order of properties in the schema. A keyword that restricts and that
 	},
 	{
 		Name: "search", Short: "beams, contrastive search; guesses that make texts faster",
-		Groups: []string{searches, "Guessing, for speed:"},
+		Groups: []string{option.Searches, option.Guessing},
 		Long: `
 --beams N searches for a likely text: N beams, which are texts that begin alike, go on side by side,
 and of all their continuations the N best go on. The score of a text is the sum of the
@@ -115,7 +118,7 @@ run would leave it.
 	},
 	{
 		Name: "output", Short: "JSON, ids, tokens as they come; receipts",
-		Groups: []string{"Output:"},
+		Groups: []string{option.Output},
 		Long: `
 With --output json each text is an object on a line of its own:
 

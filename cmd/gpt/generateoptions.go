@@ -3,40 +3,10 @@ package main
 // The flags of gpt generate, checked, and what they mean to package decode.
 
 import (
-	"math/rand/v2"
-
 	"picogpt/decode"
 	"picogpt/internal/fault"
-	"picogpt/internal/genflags"
+	"picogpt/internal/option"
 )
-
-// options checks the flags and makes decode's options of them. Vocabulary is left open.
-func (c *generateCommand) options() (decode.Options, error) {
-	o, err := c.Usual.Options()
-	if err != nil {
-		return o, fault.Usage{Err: err}
-	}
-	if err := setChoosing(&o, &c.Filters, &c.Steering); err != nil {
-		return o, err
-	}
-	switch {
-	case c.LogProbs < 0:
-		return o, usagef("--logprobs %d: want 0 or more", c.LogProbs)
-	case c.LogProbs > 0 && !c.writesJSON():
-		return o, fault.Hint(usagef("--logprobs: --output %s has no room for them", c.Output),
-			"--output json and --output events have")
-
-	}
-	o.Top = c.LogProbs
-	o.Seed = uint64(rand.Uint32()) // short enough to type
-	if c.Seed != nil {
-		o.Seed = *c.Seed
-	}
-	if err := genflags.Check(o); err != nil {
-		return o, fault.Usage{Err: err}
-	}
-	return o, nil
-}
 
 // takeStdin lets an option have stdin for its file, unless the prompt comes from there.
 func (c *generateCommand) takeStdin(a *app) error {
@@ -58,23 +28,59 @@ func (c *generateCommand) writesJSON() bool {
 	return c.Output == "json" || c.Output == "events" || c.Many.Prompts != nil
 }
 
-// settle checks the flags together, fills in what depends on others, and makes decode's options.
+// settle checks the flags together, fills in what depends on others, and makes decode's options of
+// them. c stays as it is. Vocabulary is left open.
 func (c *generateCommand) settle(given map[string]bool) (decode.Options, error) {
-	if err := c.settleSearch(given); err != nil {
-		return decode.Options{}, err
+	meant := *c
+	o, table := &meant.Options, meant.table()
+	if err := meant.settleSearch(given); err != nil {
+		return *o, err
 	}
-	o, err := c.options()
+	err := settle(table, given)
+	switch {
+	case err != nil:
+	case o.Top > 0 && !c.writesJSON():
+		err = fault.Hint(usagef("--logprobs: --output %s has no room for them", c.Output),
+			"--output json and --output events have")
+	default:
+		err = fault.First(checkEnds(o), checkListed(o, table, given), meant.checkSearch(given),
+			c.checkGuesses(), c.Form.check())
+	}
+	return *o, err
+}
+
+// settle checks options that flags have said, and makes them what is meant.
+func settle(table []option.Option, given map[string]bool) error {
+	err := option.CheckFlags(table, func(flag string) bool { return given[flag] })
 	if err == nil {
-		err = c.Filters.checkListed(&o, given)
+		option.Settle(table)
+		err = option.Check(table)
 	}
-	if err == nil {
-		err = c.Search.check(o, given)
+	if err != nil {
+		return fault.Usage{Err: option.ByFlag(err)}
 	}
-	if err == nil {
-		err = c.checkGuesses()
+	return nil
+}
+
+// checkEnds refuses flags about the end of texts that no token ends.
+func checkEnds(o *decode.Options) error {
+	never := o.EndOfText != nil && len(o.EndOfText) == 0
+	switch {
+	case never && o.MinTokens > 0:
+		return usagef("--min-tokens and --eos none: want one of them, for no token ends the text")
+	case never && o.LengthDecay.Factor != 0:
+		return usagef("--length-decay and --eos none: want one of them, for no token ends the text")
 	}
-	if err == nil {
-		err = c.Form.check()
+	return nil
+}
+
+// checkListed refuses flags for what --samplers does not list.
+func checkListed(o *decode.Options, table []option.Option, given map[string]bool) error {
+	for i := range table {
+		row := &table[i]
+		if row.Step != "" && len(row.With) == 0 && given[row.Flag.Name] && !o.Lists(row.Step) {
+			return usagef("--%s: want %s in the list of --samplers too", row.Flag.Name, row.Step)
+		}
 	}
-	return o, err
+	return nil
 }

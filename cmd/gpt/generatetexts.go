@@ -3,13 +3,17 @@ package main
 // What gpt generate needs of a tokenizer: texts in flags, a vocabulary, and the form of output.
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"picogpt/checkpoint"
 	"picogpt/decode"
-	"picogpt/internal/genflags"
+	"picogpt/internal/fault"
+	"picogpt/internal/option"
 	"picogpt/internal/promptlines"
 	"picogpt/internal/quote"
 	"picogpt/internal/textio"
@@ -22,15 +26,36 @@ import (
 func (c *generateCommand) openTexts(
 	a *app, m *model.Model, t *tokenizer.Tokenizer, o *decode.Options,
 ) error {
-	if err := c.Steering.open(a, t, o); err != nil {
+	if err := openOptions(a, t, o); err != nil {
 		return err
 	}
 	return c.Form.open(a, m, t, o)
 }
 
+// openOptions gives o what its texts are in tokens. t is the tokenizer, if one is open.
+func openOptions(a *app, t *tokenizer.Tokenizer, o *decode.Options) (err error) {
+	for _, row := range o.Table() {
+		if t == nil && row.NeedsText() {
+			if t, err = a.openTokenizer(); err != nil {
+				return fmt.Errorf("--%s: %w", row.Flag.Name, err)
+			}
+		}
+	}
+	if t == nil {
+		return nil
+	}
+	err = o.Open(context.Background(), t)
+	if byFlag := option.ByFlag(err); byFlag != err {
+		return fault.Usage{Err: byFlag}
+	}
+	return err
+}
+
 // needsText reports whether flags need the tokens' text, whatever the prompt and the output are.
 func (c *generateCommand) needsText() bool {
-	return len(c.Stop) > 0 || c.Form.asked() != "" || c.Steering.needsText() != ""
+	return c.Form.asked() != "" || slices.ContainsFunc(c.Options.Table(), func(o option.Option) bool {
+		return o.NeedsText()
+	})
 }
 
 // vocabulary finds the tokenizer that the prompt and the output need, nil if ids will do, and gives
@@ -46,7 +71,7 @@ func (c *generateCommand) vocabulary(
 	if c.Output == "ids" && !p.asText && !c.needsText() {
 		size, gaps, err := ck.Vocabulary()
 		if err == nil {
-			o.Vocabulary = genflags.OnlyIDs(size, gaps)
+			o.Vocabulary = decode.OnlyIDs(size, gaps)
 		}
 		a.noteWithoutText(err)
 		return nil, nil
@@ -142,7 +167,7 @@ func (c *generateCommand) jsonForm(
 	tok *tokenizer.Tokenizer, scores *searchScores, seed uint64,
 ) textio.Form {
 	begin := func(s *promptlines.Sample) { scores.begin(s, seed) }
-	return textio.Form{Form: promptlines.Form{Text: tok != nil, Top: c.LogProbs > 0}, Begin: begin}
+	return textio.Form{Form: promptlines.Form{Text: tok != nil, Top: c.Top > 0}, Begin: begin}
 }
 
 // named are tokens whose error names flags.

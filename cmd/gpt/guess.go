@@ -17,25 +17,17 @@ import (
 	"picogpt/model"
 )
 
-type guessFlags struct {
-	Lookup int     `placeholder:"N" default:"0"`
-	Draft  *string `placeholder:"DIR|NAME|q8|q4"`
-}
-
 // checkGuesses refuses what guessing does not go with.
 func (c *generateCommand) checkGuesses() error {
-	f := &c.Guess
 	flag := "--lookup"
 	switch {
-	case f.Lookup < 0:
-		return usagef("--lookup %d: want 0 or more", f.Lookup)
-	case f.Draft != nil && *f.Draft == "":
+	case c.DraftName != nil && *c.DraftName == "":
 		return usagef("--draft: want a directory or a file, q8 or q4, found nothing")
-	case f.Draft != nil && f.Lookup > 0:
+	case c.DraftName != nil && c.Lookup > 0:
 		return usagef("--draft and --lookup: want one of them")
-	case f.Draft != nil:
+	case c.DraftName != nil:
 		flag = "--draft"
-	case f.Lookup == 0:
+	case c.Lookup == 0:
 		return nil
 	}
 	switch {
@@ -50,27 +42,26 @@ func (c *generateCommand) checkGuesses() error {
 	return nil
 }
 
-// declare remembers the files of the draft model.
-func (f *guessFlags) declare(a *app) {
-	if f.Draft == nil || *f.Draft == "q8" || *f.Draft == "q4" {
+// declareDraft remembers the files of the draft model.
+func (c *generateCommand) declareDraft(a *app) {
+	if c.DraftName == nil || *c.DraftName == "q8" || *c.DraftName == "q4" {
 		return
 	}
-	if where, err := a.finder.Locate(*f.Draft); err == nil { // else opening it reports the error
+	if where, err := a.finder.Locate(*c.DraftName); err == nil { // else opening it reports the error
 		a.finder.WillRead(where.Path, "--draft")
 	}
 }
 
-// open makes o guess. Call release when the texts are written. A draft model is only loaded when
-// guessing seems to be worth it.
-func (f *guessFlags) open(
+// openDraft makes o guess with a draft model, which is only loaded when guessing seems to be worth
+// it. Call release when the texts are written.
+func (g *generateCommand) openDraft(
 	a *app, m *model.Model, o *decode.Options,
 ) (release func(), err error) {
-	o.Lookup = f.Lookup
-	if f.Draft == nil {
+	if g.DraftName == nil {
 		return func() {}, nil
 	}
 	c, options := a.opened, a.modelOptions()
-	if name := *f.Draft; name == "q8" || name == "q4" {
+	if name := *g.DraftName; name == "q8" || name == "q4" {
 		if own := m.Format(); own == "q4" || own == name {
 			return nil, usagef("--draft %s: the model is in %s, want fewer bits than its own", name,
 				own)
@@ -78,7 +69,7 @@ func (f *guessFlags) open(
 		options.Format = name
 	} else {
 		options.Format = "auto"
-		if c, err = a.openDraft(name); err != nil {
+		if c, err = a.openDraftFile(name); err != nil {
 			return nil, err
 		}
 	}
@@ -90,7 +81,7 @@ func (f *guessFlags) open(
 	if got, want := c.Config.VocabSize, m.Config().VocabSize; got != want {
 		closeFile()
 		return nil, fmt.Errorf("--draft %s: a vocabulary of %d ids, want %d, the model's own",
-			*f.Draft, got, want)
+			*g.DraftName, got, want)
 	}
 	var draft *model.Model
 	o.Draft = &guess.Model{
@@ -99,12 +90,12 @@ func (f *guessFlags) open(
 		Open: func(ctx context.Context) (*model.Model, error) {
 			var err error
 			if draft, err = model.New(ctx, c.Config, c.Tensors, options); err != nil {
-				return nil, fmt.Errorf("%s: %w", *f.Draft, err)
+				return nil, fmt.Errorf("%s: %w", *g.DraftName, err)
 			}
 			for _, note := range draft.Notes() {
-				a.Notef("--draft %s: %s", *f.Draft, note)
+				a.Notef("--draft %s: %s", *g.DraftName, note)
 			}
-			a.logf("draft: %s, %d layers of width %d, format %s", *f.Draft, c.Config.Layer,
+			a.logf("draft: %s, %d layers of width %d, format %s", *g.DraftName, c.Config.Layer,
 				c.Config.Embd, draft.Format())
 			return draft, nil
 		},
@@ -140,8 +131,8 @@ func weightsOf(c model.Config) float64 {
 	return float64(c.Layer)*n*(4*n+2*float64(c.Inner)) + n*float64(c.VocabSize)
 }
 
-// openDraft opens the checkpoint of a draft model.
-func (a *app) openDraft(name string) (*checkpoint.Checkpoint, error) {
+// openDraftFile opens the checkpoint of a draft model.
+func (a *app) openDraftFile(name string) (*checkpoint.Checkpoint, error) {
 	c, err := a.finder.Open(name, "--draft", checkpoint.Options{})
 	if err == nil {
 		return c, nil

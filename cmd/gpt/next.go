@@ -13,7 +13,7 @@ import (
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/genflags"
+	"picogpt/internal/option"
 	"picogpt/internal/strictjson"
 	"picogpt/internal/textio"
 	"picogpt/model"
@@ -25,19 +25,9 @@ type nextCommand struct {
 	Prompt promptSource
 
 	Top  int
-	New  int
 	JSON bool
 
-	Temp          float64
-	TopK          int
-	TopP          float64
-	MinP          float64
-	RepeatPenalty float64
-	RepeatLastN   int
-	Seed          uint64
-
-	Filters  filterFlags
-	Steering steering
+	decode.Options // as flags say them
 }
 
 func newNext(a *app) *cli.Command {
@@ -49,20 +39,11 @@ func newNext(a *app) *cli.Command {
 		Flags: func(f *cli.Flags) {
 			c.Prompt.flags(f)
 			f.Add(&c.Top, "--top N [10]", "show the N likeliest tokens; 0 is all")
-			f.Add(&c.New, "--new N [0]", "count the last N tokens of the prompt as generated ones")
+			f.Add(&c.Generated, "--new N [0]", "count the last N tokens of the prompt as generated ones")
 			f.Add(&c.JSON, "--json", "print one JSON object")
-			usual := genflags.Help()
-			f.Group("Which tokens:")
-			f.Add(&c.Temp, "--temp, --temperature T [1]", usual["--temp"])
-			f.Add(&c.TopK, "--top-k K [0]", usual["--top-k"])
-			f.Add(&c.TopP, "--top-p P [1]", usual["--top-p"])
-			f.Add(&c.MinP, "--min-p P [0]", usual["--min-p"])
-			f.Add(&c.RepeatPenalty, "--repeat-penalty R [1]", usual["--repeat-penalty"])
-			f.Add(&c.RepeatLastN, "--repeat-last-n N [0]", usual["--repeat-last-n"])
-			f.Add(&c.Seed, "--seed S [0]", "the seed of the coin of --xtc-probability")
-			f.Group("More filters:")
-			addTagged(f, &c.Filters)
-			addTagged(f, &c.Steering)
+			f.AddOptions(option.In(c.Options.Table(), option.Next), false)
+			seed := f.Find("seed")
+			seed.Help, seed.Default = "the seed of the coin of --xtc-probability", "0"
 			a.flags(f, evaluates|cjkSpaces)
 		},
 		Run: func(f *cli.Flags) error { return c.Run(a, f) },
@@ -96,41 +77,26 @@ Examples:
 	}
 }
 
-// options checks the flags and makes decode's options of them. Vocabulary is left open.
-func (c *nextCommand) options(given map[string]bool) (decode.Options, error) {
-	o := decode.Options{MaxTokens: 1, Params: sample.Params{Temperature: c.Temp, TopK: c.TopK,
-		TopP: c.TopP, MinP: c.MinP, Seed: c.Seed, Generated: c.New, RepeatPenalty: c.RepeatPenalty,
-		RepeatLastN: c.RepeatLastN}}
-	if err := genflags.Complete(&o); err != nil {
-		return o, fault.Usage{Err: err}
-	}
-	if err := setChoosing(&o, &c.Filters, &c.Steering); err != nil {
-		return o, err
-	}
-	for _, f := range []struct {
-		flag string
-		n    int
-	}{{"--top", c.Top}, {"--new", c.New}} {
-		if err := fault.NotNegative(f.flag, f.n); err != nil {
-			return o, err
-		}
-	}
-	if err := genflags.Check(o); err != nil {
-		return o, fault.Usage{Err: err}
-	}
-	return o, c.Filters.checkListed(&o, given)
+// settle checks the flags and makes decode's options of them. Vocabulary is left open.
+func (c *nextCommand) settle(given map[string]bool) (decode.Options, error) {
+	o := c.Options
+	o.MaxTokens = 1
+	table := o.Table()
+	err := fault.First(fault.NotNegative("--top", c.Top), fault.NotNegative("--new", c.Generated),
+		settle(table, given), checkEnds(&o), checkListed(&o, table, given))
+	return o, err
 }
 
 func (c *nextCommand) Run(a *app, f *cli.Flags) error {
 	given := f.Given()
-	if err := checkNeeds(given); err != nil {
+	if err := checkNeeds(c.Table(), given); err != nil {
 		return err
 	}
-	o, err := c.options(given)
+	o, err := c.settle(given)
 	if err != nil {
 		return err
 	}
-	a.noteWithout(withoutEffect(&o, given, nil))
+	a.noteWithout(withoutEffect(o.Table(), &o, given, false))
 	p, err := c.Prompt.given(a)
 	if err != nil {
 		return err
@@ -142,13 +108,13 @@ func (c *nextCommand) Run(a *app, f *cli.Flags) error {
 	if err != nil {
 		return err
 	}
-	if c.New > len(p.ids) {
-		return usagef("--new %d: want at most %d, the tokens of the prompt", c.New, len(p.ids))
+	if c.Generated > len(p.ids) {
+		return usagef("--new %d: want at most %d, the tokens of the prompt", c.Generated, len(p.ids))
 	}
 	if tok != nil {
 		o.Vocabulary = tok
 	}
-	if err := c.Steering.open(a, tok, &o); err != nil {
+	if err := openOptions(a, tok, &o); err != nil {
 		return err
 	}
 	m, err := a.openModel()

@@ -3,50 +3,24 @@ package main
 // What flags are called elsewhere: in transformers, llama.cpp, vLLM, Ollama, nanoGPT and OpenAI's
 // API, and what people guess.
 
-import "picogpt/internal/cli"
+import (
+	"slices"
+	"strings"
 
-// otherNames are the flags of other programs, by what they mean here.
+	"picogpt/internal/cli"
+)
+
+// otherNames are the flags of other programs, by what they mean here. Those of options are said in
+// their table.
 var otherNames = []cli.Elsewhere{
-	{"--max-tokens|--gen-tokens", "length max-length max-new-tokens max-completion-tokens max-len max " +
-		"n-predict num-predict predict num-tokens n-tokens new-tokens output-length output-tokens " +
-		"tokens-to-generate"},
-	{"--min-tokens", "min-length min-new-tokens min-len"},
-	{"--samples", "num-samples n-samples num-return-sequences best-of count completions"},
-	{"--beams", "num-beams beam-size beam-width beam-search use-beam-search n-beams"},
-	{"--beam-groups", "num-beam-groups"},
-	{"--diversity", "diversity-penalty"},
-	{"--contrastive", "penalty-alpha"},
-	{"--repeat-penalty", "repetition-penalty repetition penalty repeat-penality rep-pen"},
-	{"--repeat-last-n", "repetition-penalty-range rep-pen-range repetition-window"},
-	{"--no-repeat-ngram", "no-repeat-ngram-size ngram"},
-	{"--typical", "typical-p"},
-	{"--epsilon", "epsilon-cutoff"},
-	{"--eta", "eta-cutoff"},
-	{"--top-p", "nucleus p"},
-	{"--top-k", "k"},
-	{"--top-n-sigma", "top-nsigma nsigma"},
-	{"--guidance", "guidance-scale cfg-scale cfg"},
-	{"--negative", "negative-prompt cfg-negative-prompt"},
-	{"--length-decay", "exponential-decay-length-penalty"},
-	{"--mirostat-eta", "mirostat-lr"},
-	{"--mirostat-tau", "mirostat-ent"},
-	{"--dynatemp-exponent", "dynatemp-exp"},
-	{"--dry-last-n", "dry-penalty-last-n"},
-	{"--dry-breaker", "dry-sequence-breaker dry-sequence-breakers"},
-	{"--ban", "bad-words bad-words-ids banned-strings"},
-	{"--eos", "eos-token-id eos-token stop-token stop-token-ids"},
 	{"--eos none", "ignore-eos"},
-	{"--stop", "stop-sequences stop-strings reverse-prompt r"},
 	{"--temp 0", "greedy no-sample deterministic argmax"},
-	{"--seed", "random-seed rng-seed s"},
 	{"--heal", "token-healing"},
 	{"--choice", "guided-choice"},
 	{"--regex", "guided-regex pattern"},
 	{"--json-schema", "guided-json schema json-schema-file response-format j"},
 	{"--grammar", "guided-grammar grammar-file gbnf"},
 	{"--draft", "draft-model model-draft assistant-model speculative-model"},
-	{"--lookup", "prompt-lookup-num-tokens prompt-lookup lookup-ngram"},
-	{"--logprobs", "top-logprobs probs n-probs log-probs"},
 	{"--no-display-prompt", "no-prompt no-echo hide-prompt"},
 	{"--special", "special-tokens parse-special"},
 	{"--tokens", "ids token-ids input-ids"},
@@ -84,4 +58,13 @@ var otherNames = []cli.Elsewhere{
 	{"a text is written while it comes", "stream streaming"},
 	{"-v says more; without it only the text and what is wrong are written",
 		"quiet q silent log-disable no-progress"},
+}
+
+// elsewhere are all flags of other programs, those of options before the others.
+func elsewhere() []cli.Elsewhere {
+	all := cli.OfOptions(new(generateCommand).table())
+	for i, e := range all {
+		all[i][0] = strings.Replace(e[0], "--max-tokens", "--max-tokens|--gen-tokens", 1)
+	}
+	return slices.Concat(all, otherNames)
 }

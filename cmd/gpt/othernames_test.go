@@ -47,7 +47,7 @@ func TestTheTableOfOtherNames(t *testing.T) {
 		}
 	})
 	generate := root.Own()
-	for _, other := range otherNames {
+	for _, other := range elsewhere() {
 		for means := range strings.SplitSeq(other[0], "|") {
 			flag, isFlag := strings.CutPrefix(strings.Fields(means)[0], "--")
 			command, isCommand := strings.CutPrefix(means, "gpt ")

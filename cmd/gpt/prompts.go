@@ -57,7 +57,7 @@ func (c *generateCommand) checkPrompts() error {
 }
 
 // runPrompts answers a file of prompts.
-func (c *generateCommand) runPrompts(a *app, o decode.Options) error {
+func (c *generateCommand) runPrompts(a *app, o decode.Options, seeded bool) error {
 	if *c.Many.Prompts != "-" {
 		a.files.LeaveStdin()
 	}
@@ -95,7 +95,7 @@ func (c *generateCommand) runPrompts(a *app, o decode.Options) error {
 	}
 	settings := append(c.settings(), form...)
 	seed := []resume.Setting{{Name: "--seed", Value: decimal(o.Seed)}}
-	if c.Seed != nil {
+	if seeded {
 		settings, seed = append(settings, seed...), nil
 	}
 	run.out, err = c.Many.Target.open(a, m, "gpt generate", settings, seed)
@@ -128,27 +128,14 @@ func (r *prompting) bad() error {
 func decimal(x uint64) string { return strconv.FormatUint(x, 10) }
 
 // settings are the options that the output depends on, without the seed.
-func (c *generateCommand) settings() []resume.Setting {
-	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-	maxTokens := "none"
-	if c.MaxTokens != nil {
-		maxTokens = strconv.Itoa(*c.MaxTokens)
+func (c *generateCommand) settings() (all []resume.Setting) {
+	for _, o := range c.table() {
+		if o.Flag.Name != "" && o.Flag.Name != "seed" {
+			all = append(all, resume.Setting{Name: "--" + o.Flag.Name, Value: o.String()})
+		}
 	}
-	stop, _ := json.Marshal(append([]string{}, c.Stop...))    // strings have a JSON
-	sampling, _ := json.Marshal([]any{c.Filters, c.Steering}) // so have numbers
-	return []resume.Setting{
-		{Name: "--max-tokens", Value: maxTokens},
-		{Name: "--samples", Value: strconv.Itoa(c.Samples)},
-		{Name: "--stop", Value: string(stop)}, {Name: "--overflow", Value: c.Overflow},
-		{Name: "--temp", Value: number(c.Temp)}, {Name: "--top-k", Value: strconv.Itoa(c.TopK)},
-		{Name: "--top-p", Value: number(c.TopP)}, {Name: "--min-p", Value: number(c.MinP)},
-		{Name: "--repeat-penalty", Value: number(c.RepeatPenalty)},
-		{Name: "--repeat-last-n", Value: strconv.Itoa(c.RepeatLastN)},
-		{Name: "samplers", Value: string(sampling)},
-		{Name: "--logprobs", Value: strconv.Itoa(c.LogProbs)},
-		{Name: "--heal", Value: strconv.FormatBool(c.Heal)},
-		{Name: "--special", Value: strconv.FormatBool(c.Prompt.Special)},
-	}
+	return append(all, resume.Setting{Name: "--heal", Value: strconv.FormatBool(c.Heal)},
+		resume.Setting{Name: "--special", Value: strconv.FormatBool(c.Prompt.Special)})
 }
 
 // A prompting is a run of gpt generate --prompts.
@@ -185,7 +172,7 @@ func (r *prompting) openTokenizer() error {
 		return err
 	}
 	r.in.prompts.Missing = err
-	r.form = promptlines.Form{Text: t != nil, Top: r.command.LogProbs > 0}
+	r.form = promptlines.Form{Text: t != nil, Top: r.command.Top > 0}
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"picogpt/internal/cli"
+	"picogpt/internal/option"
 )
 
 // optionFiles are the files that options name. Each is read once.
@@ -35,17 +36,19 @@ func (a *app) optionFile(name, flag string) (string, error) {
 	return text, err
 }
 
-// unrecorded are the flags of gpt generate that do not change which tokens follow a prompt's ids,
-// or that a receipt has in another form. All others are options of a receipt.
+// unrecorded are the flags of gpt generate, beside its options, that do not change which tokens
+// follow a prompt's ids, or that a receipt has in another form.
 var unrecorded = [...]string{
-	"prompt", "file", "tokens", "special", "seed", // prompt_ids and seed
-	"samples", "return", // 1
-	"output", "logprobs", "no-display-prompt", "receipt", "force", "prompts", "out", "resume",
-	"lookup", "draft", // guesses change nothing
+	"prompt", "file", "tokens", "special", // prompt_ids
+	"output", "no-display-prompt", "receipt", "force", "prompts", "out", "resume",
+	"draft", // guesses change nothing
 }
 
 // recordable reports whether the options of a receipt have a flag of gpt generate.
 func recordable(f *cli.Flag) bool {
+	if f.Option != nil {
+		return f.Option.In&option.Receipts != 0
+	}
 	switch f.Group {
 	case "", modelGroup, cli.General: // which gpt generate has not of its own
 		return false

@@ -8,26 +8,21 @@ import (
 
 	"picogpt/decode"
 	"picogpt/internal/fault"
-	"picogpt/internal/genflags"
+	"picogpt/internal/option"
 	"picogpt/internal/promptlines"
 	"picogpt/model"
 	"picogpt/search"
 )
 
 type searchFlags struct {
-	Beams         *int     `placeholder:"N"`
-	Return        int      `placeholder:"K" default:"1" help:"print the K best texts of the beams"`
-	LengthPenalty float64  `placeholder:"L" default:"1"`
-	EarlyStopping string   `placeholder:"HOW" default:"false" enum:"true,false,never"`
-	BeamGroups    int      `placeholder:"G" default:"1"`
-	Diversity     float64  `placeholder:"D" default:"0"`
-	Contrastive   *float64 `placeholder:"ALPHA"`
+	search.BeamOptions // of which Beams 0 is no search
+	Contrastive        *float64
 }
 
 // asked is the flag of the search that is asked for, "" without one.
 func (f *searchFlags) asked() string {
 	switch {
-	case f.Beams != nil:
+	case f.Beams != 0:
 		return "--beams"
 	case f.Contrastive != nil:
 		return "--contrastive"
@@ -42,9 +37,9 @@ func (c *generateCommand) settleSearch(given map[string]bool) error {
 	switch {
 	case f.asked() == "":
 		return nil
-	case f.Beams != nil && f.Contrastive != nil:
+	case f.Beams != 0 && f.Contrastive != nil:
 		return usagef("--beams and --contrastive: want one of them")
-	case f.Beams != nil && given["samples"]:
+	case f.Beams != 0 && given["samples"]:
 		return fault.Hint(usagef("--beams and --samples: want one of them"),
 			"--return K prints the K best texts of the beams")
 
@@ -52,7 +47,7 @@ func (c *generateCommand) settleSearch(given map[string]bool) error {
 		return usagef("--contrastive and --samples: want one of them, for nothing is random")
 	}
 	if !given["temp"] {
-		c.Temp = 0
+		c.Temperature = 0
 	}
 	if !given["top-k"] {
 		c.TopK = 0 // contrastive search has its own
@@ -61,13 +56,13 @@ func (c *generateCommand) settleSearch(given map[string]bool) error {
 }
 
 // checkSampled refuses flags for sampling where a search does not sample.
-func (f *searchFlags) checkSampled(o *decode.Options) error {
-	if f.asked() == "" || o.Temperature != 0 {
+func (c *generateCommand) checkSampled() error {
+	if c.Search.asked() == "" || c.Temperature != 0 {
 		return nil
 	}
-	for _, flag := range sampling(o) {
+	for _, flag := range sampling(c.table()) {
 		switch {
-		case f.Beams != nil:
+		case c.Search.Beams != 0:
 			return usagef("--beams and --%s: want --temp T too, which samples the beams", flag)
 		case flag != "top-k": // contrastive search has that of its own
 			return usagef("--contrastive and --%s: want one of them, for nothing is random", flag)
@@ -76,37 +71,23 @@ func (f *searchFlags) checkSampled(o *decode.Options) error {
 	return nil
 }
 
-// check refuses searches that no model could make.
-func (f *searchFlags) check(o decode.Options, given map[string]bool) error {
-	err := f.checkSampled(&o)
-	switch {
+// checkSearch refuses searches that no model could make. c is as it is meant.
+func (c *generateCommand) checkSearch(given map[string]bool) error {
+	err := c.checkSampled()
+	switch f := &c.Search; {
 	case err != nil:
 		return err
-	case f.Beams != nil && *f.Beams < 1:
-		return usagef("--beams %d: want at least 1", *f.Beams)
-	case f.Return < 1:
-		return usagef("--return %d: want at least 1", f.Return)
-	case f.BeamGroups < 1:
-		return usagef("--beam-groups %d: want at least 1", f.BeamGroups)
-	case f.Beams != nil:
-		err = f.beamOptions().Check(o)
-	case f.Contrastive != nil && given["top-k"] && o.TopK == 0:
+	case f.Beams != 0:
+		err = f.Check(c.Options)
+	case f.Contrastive != nil && given["top-k"] && c.TopK == 0:
 		return usagef("--contrastive and --top-k 0: want 1 or more, the tokens to choose from")
 	case f.Contrastive != nil:
-		err = search.CheckContrastive(*f.Contrastive, o)
+		err = search.CheckContrastive(*f.Contrastive, c.Options)
 	}
 	if err != nil {
-		return fault.Usage{Err: genflags.Named(err)}
+		return fault.Usage{Err: option.ByFlag(err)}
 	}
 	return nil
-}
-
-func (f *searchFlags) beamOptions() search.BeamOptions {
-	return search.BeamOptions{
-		Beams: *f.Beams, Return: f.Return, LengthPenalty: f.LengthPenalty,
-		EarlyStopping: search.EarlyStopping(f.EarlyStopping), Groups: f.BeamGroups,
-		Diversity: f.Diversity,
-	}
 }
 
 // beams searches, and gives the tokens of the texts that are found, one text after another.
@@ -114,7 +95,7 @@ func (f *searchFlags) beams(
 	ctx context.Context, s *model.Session, prompt []int, o decode.Options, scores *searchScores,
 ) iter.Seq2[decode.Token, error] {
 	return func(yield func(decode.Token, error) bool) {
-		found, err := search.Beams(ctx, s, prompt, f.beamOptions(), o)
+		found, err := search.Beams(ctx, s, prompt, f.BeamOptions, o)
 		if err != nil {
 			yield(decode.Token{}, err)
 			return

@@ -18,7 +18,6 @@ import (
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/genflags"
 	"picogpt/model"
 	"picogpt/serve"
 )
@@ -247,8 +246,8 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 				"nothing after the host and the port", quoteShort(origin))
 		}
 	}
-	if err := cmp.Or(genflags.NoneEmpty("--api-key", o.Keys),
-		genflags.NoneEmpty("--allow-host", o.Hosts)); err != nil {
+	if err := cmp.Or(fault.NoneEmpty("--api-key", o.Keys),
+		fault.NoneEmpty("--allow-host", o.Hosts)); err != nil {
 		return o, fault.Usage{Err: err}
 	}
 	return o, nil

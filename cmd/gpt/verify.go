@@ -130,8 +130,8 @@ func (c *verifyCommand) again(a *app, r *receipt.Receipt) (*receipt.Receipt, err
 	if err != nil {
 		return nil, fmt.Errorf("options: %w", err)
 	}
-	seed, ids := r.Seed, string(strictjson.AppendIDs(nil, r.PromptIDs))
-	g.Seed, g.Prompt.Tokens = &seed, &ids
+	ids := string(strictjson.AppendIDs(nil, r.PromptIDs))
+	g.Seed, g.Prompt.Tokens = r.Seed, &ids
 	a.Dtype, a.CacheDtype = r.Formats.Weights, r.Formats.Cache
 	a.optionFiles = optionFiles{texts: r.Files, all: true}
 	if err := c.checkModel(a, r); err != nil {

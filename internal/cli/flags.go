@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"picogpt/internal/fault"
+	"picogpt/internal/option"
 )
 
 // Flags are the flags of a command.
@@ -36,7 +37,8 @@ type Flag struct {
 	YesNo       bool     // and is true, false or not there
 	Repeats     bool     // it may be given several times, each time with one value more
 
-	Value Value
+	Value  Value
+	Option *option.Option // that it sets, or nil
 }
 
 // NewFlags returns flags as add adds them, which may be nil.
@@ -162,6 +164,9 @@ func (f *Flags) SetOption(option string) error {
 // takes: it counts less than a wish for help.
 func (f *Flags) set(g given) (late, err error) {
 	if err := g.flag.Value.Set(g.value); err != nil {
+		if g.flag.Option != nil {
+			return nil, fault.Usage{Err: option.ByFlag(err)}
+		}
 		return nil, fault.Usagef("--%s: %w", g.flag.Name, err)
 	}
 	f.given = append(f.given, g)

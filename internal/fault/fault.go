@@ -5,6 +5,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // A Usage is a mistake in the command line. It ends a process with status 2.
@@ -22,6 +23,14 @@ func Usagef(format string, args ...any) error { return Usage{fmt.Errorf(format, 
 func NotNegative(flag string, n int) error {
 	if n < 0 {
 		return Usagef("%s %d: want 0 or more", flag, n)
+	}
+	return nil
+}
+
+// NoneEmpty returns a Usage for a flag with an empty string among its values.
+func NoneEmpty(flag string, list []string) error {
+	if slices.Contains(list, "") {
+		return Usagef("%s: want at least one byte, found none", flag)
 	}
 	return nil
 }

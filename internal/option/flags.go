@@ -42,13 +42,3 @@ func wanted(options []Option, flags []string) string {
 	}
 	return listed(names)
 }
-
-// On returns the options that are on, of those for which f holds.
-func On(options []Option, f func(*Option) bool) (on []Option) {
-	for _, o := range options {
-		if f(&o) && o.On() {
-			on = append(on, o)
-		}
-	}
-	return on
-}

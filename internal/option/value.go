@@ -81,6 +81,11 @@ func (r Range) has(value any) bool {
 		x = *p
 	case *int:
 		x = float64(*p)
+	case **float64:
+		if *p == nil {
+			return true
+		}
+		x = **p
 	default:
 		return true
 	}
@@ -106,8 +111,14 @@ func CheckFlags(options []Option, given func(flag string) bool) error {
 		if o.Flag.Want != "" {
 			takes, want = o.Flag.Range, o.Flag.Want
 		}
-		if given(o.Flag.Name) && !takes.has(o.Value) {
+		if !given(o.Flag.Name) {
+			continue
+		}
+		if !takes.has(o.Value) {
 			return o.errorf(" %v: want %s", deref(o.Value), want)
+		}
+		if s, ok := o.Value.(*string); ok && o.Words != nil && !slices.Contains(o.Words, *s) {
+			return o.errorf(": want %s, found %q", listed(o.Words), *s)
 		}
 		if list, ok := o.Value.(*[]string); ok {
 			switch none := o.Flag.None && slices.Contains(*list, "none"); {
@@ -160,6 +171,10 @@ func (o *Option) Set(text string) (err error) {
 	case *float64:
 		*p, err = strconv.ParseFloat(text, 64)
 		want = "a number"
+	case **float64:
+		*p = new(float64)
+		**p, err = strconv.ParseFloat(text, 64)
+		want = "a number"
 	case *int:
 		*p, err = parseInt(text)
 		want = "a whole number"
@@ -175,9 +190,6 @@ func (o *Option) Set(text string) (err error) {
 		want = "true or false"
 	case *string:
 		*p = text
-		if o.Words != nil && !slices.Contains(o.Words, text) {
-			err, want = errors.ErrUnsupported, listed(o.Words)
-		}
 	case *[]string:
 		*p = append(*p, text)
 	case Value:
@@ -220,29 +232,36 @@ func listed(words []string) string {
 func (o *Option) String() string {
 	switch p := o.Value.(type) {
 	case *[]string:
-		return strings.Join(*p, ",")
+		if len(*p) == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%q", *p)
 	case **bool:
 		if *p == nil {
 			return ""
 		}
 		return strconv.FormatBool(**p)
+	case **float64:
+		if *p == nil {
+			return ""
+		}
+		return fmt.Sprint(**p)
 	case Value:
 		return p.String()
 	}
 	return fmt.Sprint(deref(o.Value))
 }
 
-// Type names the kind of value, as package pflag wants it.
-func (o *Option) Type() string {
-	switch o.Value.(type) {
-	case *bool, **bool:
-		return "bool"
-	}
-	return o.Flag.Holder
-}
-
 // On reports whether the value is another than the one of who says nothing.
 func (o *Option) On() bool { return o.String() != o.Default }
+
+// NeedsText reports whether the value says something only once there is a tokenizer.
+func (o *Option) NeedsText() bool {
+	if v, ok := o.Value.(interface{ NeedsText() bool }); ok {
+		return v.NeedsText()
+	}
+	return o.Text && o.On()
+}
 
 // Repeats reports whether a flag adds to the value, so that it may be repeated.
 func (o *Option) Repeats() bool {
@@ -260,6 +279,8 @@ func deref(value any) any {
 	switch p := value.(type) {
 	case *float64:
 		return *p
+	case **float64:
+		return **p
 	case *int:
 		return *p
 	case *uint64:
