@@ -80,7 +80,7 @@ func (b *BeamOptions) check(o *decode.Options) error {
 	case b.Groups < 1 || b.Beams%b.Groups != 0:
 		return wrong("beam groups", " %d: want a divisor of %d, the number of beams", b.Groups,
 			b.Beams)
-	case b.Diversity != 0 && b.Groups == 1:
+	case b.Diversity > 0 && b.Groups == 1:
 		return wrong("diversity", " %v: want 2 or more beam groups for it", b.Diversity)
 	case b.Groups > 1 && o.Temperature != 0:
 		return wrong("temperature", " %v: want 0 with beam groups, which do not sample",
