@@ -1,7 +1,7 @@
 package decode
 
-// Banned strings: where one is complete, the text goes back to the token in which it began, and
-// takes another one there with the same random number.
+// Banned strings: when one is complete, the text goes back to the token in which it began, and
+// takes another token there, with the same random number.
 
 import (
 	"slices"
@@ -11,32 +11,33 @@ import (
 	"picogpt/tokenizer"
 )
 
-// bans is what a stream knows of banned strings. Tokens are held while they may yet turn out to be
-// a part of one, so that none that came has to be taken back. Nil is none.
+// bans is the state of a stream's banned strings. It holds tokens back while they may turn out to
+// be part of one, so that no token that Next has returned is ever taken back. Nil means that no
+// string is banned.
 type bans struct {
 	strings finder
-	end     banEnd     // now
-	began   int        // where the string begins that was complete first, or -1
-	held    []heldBack // tokens that are chosen, and may be taken back
-	ready   []heldBack // that will not be taken back, and are still to be returned by Next
+	end     banEnd     // of the text so far
+	began   int        // where the first complete string begins, or -1
+	held    []heldBack // tokens that are chosen and may be taken back
+	ready   []heldBack // tokens that are final, and that Next has yet to return
 	barred  []bar      // ids that began a banned string
-	slides  int        // how often the context slid
+	slides  int        // how many times the context slid
 }
 
-// A banEnd is where a new text ends, or ended when it was shorter.
+// A banEnd is the end of the new text, now or when it was shorter.
 type banEnd struct {
 	textEnd     // whose memory is not changed
-	least   int // the first byte with which a string may begin that is complete later
+	least   int // the first byte at which a string may begin that is still incomplete
 }
 
-// A bar keeps an id from being the n-th new token, from 0.
+// A bar forbids an id as the n-th new token, counted from 0.
 type bar struct{ n, id int }
 
-// A heldBack is a token, and the stream before it.
+// A heldBack is a token, and the state of the stream before it.
 type heldBack struct {
 	token   Token
 	before  banEnd
-	end     int // of its bytes in the text
+	end     int // where its bytes end in the text
 	context []int
 	guide   []int
 	state   sample.State
@@ -56,7 +57,7 @@ func newBans(ban []string, exempt int) *bans {
 	return b
 }
 
-// fork returns the same for another stream. What is held is held in both.
+// fork returns a copy for another stream. Both hold the same tokens.
 func (b *bans) fork() *bans {
 	if b == nil {
 		return nil
@@ -70,7 +71,7 @@ func (b *bans) fork() *bans {
 // waiting reports whether Next has tokens to return.
 func (b *bans) waiting() bool { return b != nil && len(b.ready) > 0 }
 
-// add adds text as it becomes certain. Of the strings that are complete first, the longest counts.
+// add adds text that is certain. Of the strings that are complete first, the longest counts.
 func (b *bans) add(certain string) {
 	if b == nil || certain == "" {
 		return
@@ -83,17 +84,17 @@ func (b *bans) add(certain string) {
 	b.end.at = end
 }
 
-// settle finds out how far back the text may go from its end. What a string may still begin with
-// begins at least at its longest beginning; then the token with that byte is taken back, and from
-// there the text may go back further.
+// settle finds out how far back the text may go from its end. A string that is incomplete begins at
+// the earliest where the longest matched prefix begins; then the token with that byte is taken
+// back, and from there the text may go back further.
 func (b *bans) settle() {
-	b.end.least = b.end.at - b.strings.begun(&b.end.textEnd)
+	b.end.least = b.end.at - b.strings.pendingBytes(&b.end.textEnd)
 	for i := len(b.held) - 1; i >= 0 && b.held[i].end > b.end.least; i-- {
 		b.end.least = min(b.end.least, b.held[i].before.least)
 	}
 }
 
-// barredHere returns the ids that may not be the next token.
+// barredHere returns the ids that are barred as the next token.
 func (s *Stream) barredHere() (ids []int) {
 	if s.bans == nil {
 		return nil
@@ -147,14 +148,14 @@ func (s *Stream) takeOrGoBack() error {
 	return nil
 }
 
-// giveOut returns the first token that is ready, which the session then holds all tokens before.
+// giveOut returns the first ready token. The session then holds all tokens before it.
 func (s *Stream) giveOut() Token {
 	b := s.bans
 	h := b.ready[0]
 	b.ready = slices.Delete(b.ready, 0, 1)
 	if h.slides == b.slides {
 		s.settle(len(h.context))
-	} else if s.session != nil { // the context slid after it
+	} else if s.session != nil { // the context slid after the token
 		s.base = min(len(h.context), s.session.Len())
 	}
 	if s.Done() {
@@ -163,7 +164,7 @@ func (s *Stream) giveOut() Token {
 	return h.token
 }
 
-// letGo makes the tokens ready that cannot be part of a banned string any more.
+// letGo makes the tokens ready that can no longer be part of a banned string.
 func (s *Stream) letGo() {
 	b, n := s.bans, 0
 	for n < len(b.held) && (s.done || b.held[n].end <= b.end.least) {
@@ -181,7 +182,7 @@ func (s *Stream) letGo() {
 	b.barred = slices.DeleteFunc(b.barred, func(b bar) bool { return b.n < first })
 }
 
-// goBack takes the held tokens back from the i-th on, which may not come there again.
+// goBack takes back the held tokens from the i-th on. That one is then barred at its position.
 func (s *Stream) goBack(i int) error {
 	b := s.bans
 	h, tokens := b.held[i], len(b.held)-i
@@ -191,7 +192,7 @@ func (s *Stream) goBack(i int) error {
 			return err
 		}
 	}
-	// Forks of the stream may go back to the same.
+	// Forks of the stream may go back to the same state.
 	s.context, s.sampler.State, s.text.heldText = slices.Clone(h.context), h.state, h.text.clone()
 	if h.decoder != nil {
 		s.decoder = h.decoder.Fork()
@@ -209,9 +210,9 @@ func (s *Stream) goBack(i int) error {
 	return nil
 }
 
-// completing returns the ids that would complete a banned string at once, which begins in the
-// context's new tokens or in the id itself. They are taken out of a distribution, which does not go
-// back.
+// completing returns the ids that would complete a banned string at once; the string begins in the
+// context's new tokens or in the id itself. Distributions leave these ids out, because they cannot
+// go back.
 func (s *Stream) completing() (ids []int, err error) {
 	if s.bans == nil {
 		return nil, nil
@@ -227,7 +228,7 @@ func (s *Stream) completing() (ids []int, err error) {
 		tail += text
 	}
 	silent := map[int]bool{}
-	for _, id := range s.limits.endOfText { // which have no text
+	for _, id := range s.limits.endOfText { // these have no text
 		silent[id] = true
 	}
 	for id := range min(s.limits.vocabulary, s.options.Vocabulary.Size()) {
@@ -235,7 +236,7 @@ func (s *Stream) completing() (ids []int, err error) {
 			continue
 		}
 		text, err := d.Fork().Push(id)
-		if err == nil && completes(tail, text, s.options.Ban) { // an error is a gap's
+		if err == nil && completes(tail, text, s.options.Ban) { // a gap is an error
 			ids = append(ids, id)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"picogpt/sample"
 )
 
-// best returns how many of the greatest logits the next choice needs, 0 for all of them.
+// best returns how many of the greatest logits the next choice needs; 0 means all of them.
 func (s *Stream) best() int {
 	if s.constraint != nil || s.bans != nil || s.guide != nil || len(s.draft.ids) > 0 {
 		return 0
@@ -20,14 +20,14 @@ func (s *Stream) best() int {
 	return k
 }
 
-// A choice is a token that is chosen after all of the context. It may be made in an Eval that fails
-// in the end, and then once more: it counts when Next takes it.
+// A choice is a token that is chosen after all of the context. It can be made in an Eval that then
+// fails, and be made again: it counts when Next takes it.
 type choice struct {
 	made bool
 	sample.Candidate
 	err error
 
-	panicked any // what a worker recovered: whose choice it is, it is his panic
+	panicked any // what a worker recovered; Next panics with it
 }
 
 // here returns the logits after the context.
@@ -38,7 +38,7 @@ func (s *Stream) here() sample.Row {
 	return sample.WholeRow(s.grows().Logits(), s.limits.leaves)
 }
 
-// prepare tells the sampler what the stream knows of the next token.
+// prepare sets what the sampler needs to know of the next token.
 func (s *Stream) prepare() error {
 	s.sampler.Barred, s.sampler.Against = s.barredHere(), nil
 	if s.guide != nil {
@@ -65,7 +65,7 @@ func (s *Stream) choose(from sample.Row) {
 	s.next = choice{made: true, Candidate: from.Candidate(id, s.options.Top, after)}
 }
 
-// take makes a token of the choice, and moves on to what it leads to.
+// take turns the choice into a token, and updates the stream.
 func (s *Stream) take() (Token, error) {
 	c := s.next
 	s.next.made = false
@@ -101,8 +101,8 @@ func (s *Stream) take() (Token, error) {
 	return t, nil
 }
 
-// Distribution returns what the next token will be drawn from, when the Inputs before it are
-// evaluated. Ids that would complete a string of Options.Ban at once are not among it.
+// Distribution returns what the next token will be drawn from, once the Inputs before it are
+// evaluated. It leaves out ids that would complete a string of Options.Ban at once.
 func (s *Stream) Distribution() (sample.Distribution, error) {
 	if s.done || s.pending() > 0 {
 		return sample.Distribution{}, errors.New("stream: there are no logits after its last " +
@@ -118,7 +118,7 @@ func (s *Stream) Distribution() (sample.Distribution, error) {
 	}
 	s.sampler.Barred = append(s.sampler.Barred, completing...)
 	if s.bans != nil && s.sampler.Barred == nil {
-		s.sampler.Barred = []int{} // the step counts, whatever it takes
+		s.sampler.Barred = []int{} // not nil: the step is listed, whatever it removes
 	}
 	return s.sampler.Distribution(s.here().Logits, s.context)
 }

@@ -1,15 +1,15 @@
 package decode
 
-// A constraint on the new tokens: before each choice its mask shuts ids, and each token that is
-// taken goes to it.
+// Constraints on the new tokens: the constraint's mask removes ids before each choice, and the
+// constraint accepts each token that is taken.
 
 import (
 	"picogpt/constrain"
 	"picogpt/sample"
 )
 
-// A ConstraintError says that a text cannot follow its Options.Constraint any further: the form costs
-// more than package constrain allows.
+// A ConstraintError says that the text cannot follow its Options.Constraint any further: the form
+// costs more than package constrain allows.
 type ConstraintError struct{ Err error }
 
 func (e *ConstraintError) Error() string { return "constraint: " + e.Err.Error() }
@@ -28,7 +28,7 @@ func constraintOf(o *Options, ends []int) constrain.Matcher {
 	return m
 }
 
-// constrain tells the sampler which ids may come next.
+// constrain sets the ids that the constraint allows in the sampler.
 func (s *Stream) constrain() error {
 	if s.constraint == nil {
 		s.sampler.Open = nil
@@ -59,7 +59,7 @@ func empty(mask []uint64) bool {
 	return true
 }
 
-// comply gives the constraint a token.
+// comply makes the constraint accept a token.
 func (s *Stream) comply(id int) error {
 	if s.constraint == nil {
 		return nil
@@ -71,8 +71,8 @@ func (s *Stream) comply(id int) error {
 	return nil
 }
 
-// finishConstraint notes whether a text that ends is of the form. Where no id ends texts, one that
-// is of the form and that nothing can follow ends.
+// finishConstraint notes whether a text that ends is of the form. Where no id ends texts, it ends a
+// text that is of the form and that nothing can follow.
 func (s *Stream) finishConstraint(t *Token) error {
 	if s.constraint == nil {
 		return nil
@@ -97,24 +97,26 @@ func (s *Stream) finishConstraint(t *Token) error {
 	return nil
 }
 
-// A mask is what may come next in a text, or why nothing may. It can be found before its token is
-// chosen, so that one that takes long is found beside the steps of a batch: [Stream.FindMask].
+// A mask is the ids that may come next in a text, or the error where there are none. It can be
+// computed before its token is chosen, so that slow masks run beside the steps of a batch:
+// [Stream.FindMask].
 type mask struct {
 	open     []uint64
 	err      error
 	panicked any
 }
 
-// A quick is a Matcher that gives up what takes long. *constrain.Text is one.
+// A quick is a Matcher that can stop a slow computation. *constrain.Text is one.
 type quick interface {
 	MaskWithin(open []uint64, steps int) (done bool, err error)
 	Busy() bool // Accept would wait for the mask of another text
 }
 
-// FindMask finds the mask of the constraint for the next token, unless that takes more than so many
-// steps of *constrain.Text. Then it returns a function that finds it, to be called once, in any
-// goroutine; until that has returned the stream takes no Input, Next, Push or Fork. Without FindMask,
-// and with constraints of other types, a mask is found when the token is chosen.
+// FindMask computes the mask of the constraint for the next token, unless that takes more than so
+// many steps of *constrain.Text. If it does, FindMask returns a function that computes it, to be
+// called once, in any goroutine; until that has returned, Input, Next, Push and Fork may not be
+// called. Without FindMask, and with constraints of other types, a mask is computed when the token
+// is chosen.
 func (s *Stream) FindMask(steps int) (rest func()) {
 	form, ok := s.constraint.(quick)
 	if !ok || s.access == AccessForks || s.mask != nil {
@@ -132,19 +134,19 @@ func (s *Stream) FindMask(steps int) (rest func()) {
 	return func() { m.find(func() error { return form.(constrain.Matcher).Mask(m.open) }) }
 }
 
-// Busy reports whether Next has to wait until another text's mask is found.
+// Busy reports whether Next would have to wait for the mask of another text.
 func (s *Stream) Busy() bool {
 	form, ok := s.constraint.(quick)
 	return ok && form.Busy()
 }
 
-// find calls f, whose panic is that of the text's caller.
+// find calls f. A panic of f is raised again in the text's caller.
 func (m *mask) find(f func() error) {
 	defer func() { m.panicked = recover() }()
 	m.err = f()
 }
 
-// take makes a mask that was found the sampler's.
+// take gives the computed mask to the sampler.
 func (m *mask) take(s *sample.Sampler) error {
 	if m.panicked != nil {
 		panic(m.panicked)

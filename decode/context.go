@@ -1,6 +1,6 @@
 package decode
 
-// What fits the context, and what is dropped where it does not.
+// What fits the context, and which tokens are dropped where it does not.
 
 import (
 	"cmp"
@@ -12,15 +12,15 @@ import (
 	"picogpt/model"
 )
 
-// limits is what the rules need to know of a model. first is the token that an empty prompt stands
-// for, -1 if none can.
+// limits holds the properties of a model that streams need. first is the token that an empty prompt
+// stands for, or -1 if there is none.
 type limits struct {
 	context, vocabulary, first int
 	endOfText                  []int
-	leaves                     kernels.Leaves // what the model computes with
+	leaves                     kernels.Leaves // the kernels that the model computes with
 }
 
-// limitsOf reads a model's limits, and the options that change them.
+// limitsOf returns the limits of a model, as the options change them.
 func limitsOf(m *model.Model, o *Options) limits {
 	c := m.Config()
 	l := limits{context: c.Positions, vocabulary: c.VocabSize, first: -1, endOfText: o.EndOfText,
@@ -34,7 +34,7 @@ func limitsOf(m *model.Model, o *Options) limits {
 	return l
 }
 
-// check refuses ids that the vocabulary does not have.
+// check returns an error for ids that the vocabulary does not have.
 func (l *limits) check(o *Options) error {
 	in := func(what string, ids []int) error {
 		for _, id := range ids {
@@ -51,8 +51,8 @@ func (l *limits) check(o *Options) error {
 	return err
 }
 
-// fit settles, before anything runs, what the first new token follows: what the session held and
-// the prompt after it, without the oldest tokens that are dropped.
+// fit returns, before anything runs, the context of the first new token: the tokens that the
+// session held, then the prompt, without the dropped tokens, which are the oldest.
 func fit(l limits, held, prompt []int, o *Options) (context []int, dropped int, err error) {
 	if len(held)+len(prompt) == 0 {
 		if l.first < 0 {
@@ -81,7 +81,8 @@ func fit(l limits, held, prompt []int, o *Options) (context []int, dropped int, 
 	return slices.Concat(held, prompt)[dropped:], dropped, nil
 }
 
-// checkRoom refuses a prompt and new tokens that do not fit the context beside the tokens held.
+// checkRoom returns an error if a prompt and new tokens do not fit the context after the tokens
+// held.
 func checkRoom(l limits, held, prompt, maxTokens int) error {
 	length := held + prompt
 	if length > l.context {
@@ -96,7 +97,7 @@ func checkRoom(l limits, held, prompt, maxTokens int) error {
 	return nil
 }
 
-// extend makes id part of the context. If that is full, its newest half begins anew.
+// extend appends id to the context. If that is full, the context restarts with its newest half.
 func (s *Stream) extend(id int) {
 	s.guide.extend(id, &s.limits)
 	s.context = append(s.context, id)
@@ -104,7 +105,7 @@ func (s *Stream) extend(id int) {
 		return
 	}
 	s.dropped = len(s.context) - newestHalf(s.limits.context)
-	if s.bans != nil { // there may be a way back to what is dropped
+	if s.bans != nil { // the text may go back to dropped tokens
 		s.context = slices.Clone(s.context)
 		s.bans.slides++
 	}
@@ -116,9 +117,9 @@ func (s *Stream) extend(id int) {
 	}
 }
 
-// newestHalf is how many tokens stay when the context is full. Positions are absolute in GPT-2, so
-// all that stays is evaluated anew.
+// newestHalf returns how many tokens stay when the context is full. Positions are absolute in
+// GPT-2, so all that stays is evaluated again.
 func newestHalf(context int) int { return max(1, context/2) }
 
-// newest returns the last n of some tokens, or all if there are fewer.
+// newest returns the last n of the tokens, or all if there are fewer.
 func newest(tokens []int, n int) []int { return tokens[max(0, len(tokens)-n):] }

@@ -1,7 +1,7 @@
 package decode
 
-// Speculation in one stream: guessed tokens are evaluated with the context, and become the text as
-// far as they are what is chosen anyway.
+// Speculation in one stream: guessed tokens are evaluated with the context, and join the text as
+// long as they are the tokens that are chosen anyway.
 
 import (
 	"slices"
@@ -14,19 +14,19 @@ import (
 
 // A draft is ids that are guessed to follow a context, and then the logits after each of them. At
 // each of these positions the whole sampler runs on the model's own logits, with the next random
-// number: while it chooses what was guessed, the logits after that are at hand. At the first other
-// id the rest of the draft is forgotten. So the text is the one without drafts, because logits do
-// not depend on what else is evaluated, and no random number is spent on a guess.
+// number. While it chooses the guessed id, the logits after it are known already. At the first
+// other id the rest of the draft is dropped. The text is therefore the one without drafts: logits
+// do not depend on what else is evaluated, and a guess uses no random number.
 type draft struct {
-	ids   []int         // guessed, and not yet compared with what is chosen
-	rows  []*sample.Row // [len(ids)] after each of ids
-	here  *sample.Row   // after the context where its last token was a guess, else nil
+	ids   []int         // guessed, and not yet compared with the chosen ids
+	rows  []*sample.Row // [len(ids)] the logits after each of ids
+	here  *sample.Row   // the logits after the context if its last token was a guess, else nil
 	first int           // in an Eval: the row after which the next token is chosen
 	spare []*sample.Row
 }
 
-// propose makes ids the draft, [up to what the context has room for]. The context's last token is
-// not evaluated yet.
+// propose makes ids the draft, up to the number that the context has room for. The context's last
+// token is not evaluated yet.
 func (s *Stream) propose(ids []int) {
 	d := &s.draft
 	d.spare, d.rows = append(d.spare, d.rows...), d.rows[:0]
@@ -43,7 +43,7 @@ func (s *Stream) propose(ids []int) {
 	}
 }
 
-// room is how many guesses can be of use: the last new token needs no evaluation.
+// room returns how many guesses can be of use: the last new token needs no evaluation.
 func (s *Stream) room() int {
 	room := s.limits.context - len(s.context)
 	if s.options.MaxTokens > 0 {
@@ -61,7 +61,8 @@ func (d *draft) after(tokens []int) []int {
 	return slices.Concat(tokens, d.ids)
 }
 
-// see keeps the logits after a guess, on a worker; false if the row is not one's.
+// see copies the logits after a guess, on a worker. It returns false if the row is not after a
+// guess.
 func (d *draft) see(index int, from sample.Row) bool {
 	if index == d.first {
 		return false
@@ -70,8 +71,8 @@ func (d *draft) see(index int, from sample.Row) bool {
 	return true
 }
 
-// compare moves on in the draft if the token that follows the context is what was guessed, and else
-// forgets it. It reports which.
+// compare reports whether id, the token that follows the context, is the guessed one. If it is, the
+// draft advances; if not, the rest of it is dropped.
 func (s *Stream) compare(id int) bool {
 	d := &s.draft
 	if d.here != nil {
@@ -102,8 +103,8 @@ func (d *draft) clone() draft {
 	return c
 }
 
-// drafterOf returns who drafts for streams that run together, as their options ask; nil if nobody
-// does. Guidance would need guesses for two contexts.
+// drafterOf returns the drafter for streams that run together, as their options ask; nil if there
+// is none. Guidance would need guesses for two contexts.
 func drafterOf(m *model.Model, streams []*Stream) *guess.Drafter {
 	if len(streams) == 0 {
 		return nil
@@ -121,11 +122,11 @@ func drafterOf(m *model.Model, streams []*Stream) *guess.Drafter {
 		Always: o.alwaysDraft}, texts)
 }
 
-// A guessed is a stream as a Drafter sees it, and a rehearsal of its choices.
+// A guessed is a stream as a guess.Drafter sees it, with a rehearsal of its choices.
 type guessed struct {
 	*Stream
-	copied    sample.Sampler    // the stream's, with memory of its own
-	rehearsed constrain.Matcher // a fork of the stream's, nil: none
+	copied    sample.Sampler    // a copy of the stream's, with memory of its own
+	rehearsed constrain.Matcher // a fork of the stream's; nil: none
 }
 
 func (g *guessed) Pending() int      { return g.pending() }

@@ -4,8 +4,8 @@ package decode
 
 import "picogpt/sample"
 
-// Access says who looks at a stream's session beside the stream, and when. What nobody looks at is
-// neither computed nor kept.
+// Access says who reads a stream's session beside the stream, and when. Values that nobody reads
+// are neither computed nor kept.
 type Access int
 
 const (
@@ -35,15 +35,15 @@ func (s *Stream) SetAccess(a Access) { s.access = a }
 func (s *Stream) SetPool(p *sample.Pool) { s.shared = p }
 
 // Context returns the tokens that the next one follows: after OverflowSlide, those that stay. The
-// memory is the stream's.
+// slice is the stream's memory: do not change it.
 func (s *Stream) Context() []int { return s.context }
 
-// Pending is what a stream has evaluated, and what it evaluates before its next token.
+// Pending counts what a stream has evaluated, and what it evaluates before its next token.
 type Pending struct {
 	Held   int // tokens of the context that are evaluated
-	Rows   int // tokens that follow them: what Input gives in all
-	Scored int // the last of these rows, each of which has logits, because the prompt is scored
-	Guide  int // tokens of the other context, with Options.Guidance: what Guide gives in all
+	Rows   int // tokens that follow them: all that Input returns
+	Scored int // of these, the last, which need logits because the prompt is scored
+	Guide  int // tokens of the other context, with Options.Guidance: all that Guide returns
 }
 
 // Pending returns what is evaluated before the next token, as far as it is known.
@@ -54,7 +54,7 @@ func (s *Stream) Pending() Pending {
 	return p
 }
 
-// Ready reports whether Next has something to do before the next evaluation.
+// Ready reports whether Next can return something before the next evaluation.
 func (s *Stream) Ready() bool { return s.bans.waiting() || !s.done && s.pending() <= 0 }
 
 // Sample returns the i-th continuation of the stream's context: a fork whose session is its own,
@@ -70,7 +70,7 @@ func (s *Stream) Sample(i int) *Stream {
 	return f
 }
 
-// Release gives the memory of the sessions back. If the stream goes on, all of its context is
+// Release gives back the memory of the sessions. If the stream continues, all of its context is
 // evaluated again.
 func (s *Stream) Release() {
 	s.timeline.forget()

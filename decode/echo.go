@@ -11,15 +11,16 @@ import (
 	"picogpt/sample"
 )
 
-// Echo says whether the tokens of the prompt come too, before the new ones: Token.Prompt marks
-// them. Each has the LogProb and Top of a new token in its place, to the bit; the first of a text
-// has nothing before it, LogProb NaN and no Top. Their Text is empty, for the caller has it, and
-// stop strings are looked for in the new text only. What the session held before is not the
-// prompt's; what Overflow drops of the prompt does not come, and Dropped of the first token counts
-// it. Texts of [Samples] each begin with all of them, which are evaluated once.
+// Echo says whether the tokens of the prompt come before the new ones: Token.Prompt marks them.
+// Each has the LogProb and Top that a new token in its place would have, to the bit. The first
+// token of a text follows nothing: its LogProb is NaN and it has no Top. Their Text is empty,
+// because the caller has it, and stop strings are searched for only in the new text. Tokens that
+// the session held before are not part of the prompt. Prompt tokens that Overflow drops do not
+// come; Dropped of the first token counts them. Each text of [Samples] begins with the prompt's
+// tokens, which are evaluated once.
 //
-// Tokens of the prompt change nothing of what Generate says about the session, but that with
-// EchoOnly it holds the prompt without its last token.
+// What Generate says about the session holds as well, except that with EchoOnly it holds the prompt
+// without its last token.
 type Echo string
 
 const (
@@ -28,35 +29,35 @@ const (
 	EchoOnly   Echo = "only"   // the prompt's and no new ones: Finish of the last is FinishLength
 )
 
-// ErrNoEcho is the error of Options.Echo where tokens are chosen in a way of its own.
+// ErrNoEcho is the error of Options.Echo where the caller chooses the tokens.
 var ErrNoEcho = errors.New("echo: want none in a search, nor with Push or Continue of a Batcher")
 
-// An echo is the tokens of a prompt, while they are scored and after that. Nil is none.
+// An echo holds the tokens of a prompt and their scores. Nil means that the prompt is not scored.
 //
-// Row i of the context is scored as what it says of token i+1. The rows may be evaluated in parts,
-// and again; they are scored once.
+// Row i of the context gives the score of token i+1. The rows may be evaluated in parts, and more
+// than once; they are scored once.
 type echo struct {
 	only      bool
-	from, end int // of the prompt's tokens in the context
+	from, end int // where the prompt's tokens are in the context
 	dropped   int // of the prompt
 	names     Vocabulary
-	scores    []scored // [end-from]; workers write it
-	known     int      // rows before it need no look
+	scores    []scored // [end-from]; workers write them
+	known     int      // rows before it are scored
 	given     int      // tokens that Next has returned
 
-	// In an Eval: whether rows are scored, and the first one's place in the context.
+	// In an Eval: whether rows are scored, and the position of the first one in the context.
 	wanted bool
 	at     int
 }
 
-// A scored is what the model says of a token that is there.
+// A scored is the score of a token of the prompt.
 type scored struct {
 	id      int
 	logProb float64
 	top     []sample.Alternative
 }
 
-// newEcho returns the echo of the last tokens of a context, those of the prompt that are left.
+// newEcho returns the echo of the last tokens of a context, which are those left of the prompt.
 func newEcho(o *Options, context []int, prompt, dropped int) (*echo, error) {
 	if o.Echo == EchoNone {
 		return nil, nil
@@ -73,7 +74,7 @@ func newEcho(o *Options, context []int, prompt, dropped int) (*echo, error) {
 	return e, nil
 }
 
-// left returns how many of the rows from at to end have logits because the prompt is scored: none,
+// left returns how many of the rows from at to end need logits because the prompt is scored: none,
 // or all after those that are known.
 func (e *echo) left(at, end int) int {
 	if e == nil || e.known >= e.end-1 {
@@ -90,14 +91,14 @@ func (e *echo) last() int {
 	return 0
 }
 
-// follows scores the first token from logits that the session has.
+// follows scores the first token from the logits that the session has.
 func (e *echo) follows(from sample.Row, top int) {
 	e.score(e.from-1, from, top)
 	e.known = e.from
 }
 
-// want has those rows of an input visited that are to be scored. at is the place of the first in
-// the context.
+// want makes Eval visit the rows of an input that are to be scored. at is the position of the first
+// row in the context.
 func (e *echo) want(in *model.Input, at int, visit func(model.Row)) {
 	if e == nil {
 		return
@@ -108,7 +109,7 @@ func (e *echo) want(in *model.Input, at int, visit func(model.Row)) {
 	}
 }
 
-// see scores a row, on a worker; false if it is none of the prompt's.
+// see scores a row, on a worker. It returns false if the row is not one of the prompt's.
 func (e *echo) see(index int, from sample.Row, top int) bool {
 	if e == nil || !e.wanted || e.at+index >= e.end-1 {
 		return false
@@ -117,24 +118,24 @@ func (e *echo) see(index int, from sample.Row, top int) bool {
 	return true
 }
 
-// score notes what the row at a place of the context says of the token after it.
+// score records the score of the token after position at of the context, given the row there.
 func (e *echo) score(at int, from sample.Row, top int) {
 	s := &e.scores[at+1-e.from]
 	c := from.Candidate(s.id, top, sample.State{})
 	s.logProb, s.top = c.LogProb, c.Top
 }
 
-// take takes what another says of the tokens after the first n rows, which it has evaluated.
+// take copies another echo's scores of the tokens after the first n rows, which it has evaluated.
 func (e *echo) take(scores []scored, n int) {
 	if e.waiting() {
 		copy(e.scores[1:], scores[1:n+1])
 	}
 }
 
-// waiting reports whether there are tokens to return, once the context is evaluated.
+// waiting reports whether there are tokens to return once the context is evaluated.
 func (e *echo) waiting() bool { return e != nil && e.given < len(e.scores) }
 
-// fork returns the echo of a fork. Scores that may yet be written are its own.
+// fork returns the echo of a fork. Scores that may still be written are in memory of its own.
 func (e *echo) fork() *echo {
 	if e == nil {
 		return nil
@@ -146,7 +147,7 @@ func (e *echo) fork() *echo {
 	return &f
 }
 
-// token returns the i-th token of the prompt, as a sample's.
+// token returns the i-th token of the prompt, with the number of a sample.
 func (e *echo) token(i, sample int) Token {
 	t := Token{Sample: sample, Prompt: true, ID: e.scores[i].id, LogProb: e.scores[i].logProb,
 		Top: named(slices.Clone(e.scores[i].top), e.names)}
@@ -159,7 +160,7 @@ func (e *echo) token(i, sample int) Token {
 	return t
 }
 
-// each yields all tokens of the prompt. It reports whether more are wanted.
+// each yields all tokens of the prompt. It reports whether the caller wants more.
 func (e *echo) each(sample int, yield func(Token, error) bool) bool {
 	for i := range e.scores {
 		if !yield(e.token(i, sample), nil) {
@@ -169,11 +170,11 @@ func (e *echo) each(sample int, yield func(Token, error) bool) bool {
 	return true
 }
 
-// giveEcho counts the next n tokens of the prompt as returned. With EchoOnly that may be the end.
+// giveEcho counts the next n tokens of the prompt as returned. With EchoOnly that can end the text.
 func (s *Stream) giveEcho(n int) {
 	e := s.echo
 	e.given += n
-	e.known = e.end - 1 // what the context is later is not scored
+	e.known = e.end - 1 // the context is not scored after it has changed
 	s.dropped = 0
 	if e.only && !e.waiting() {
 		s.settle(len(s.ahead()))

@@ -1,6 +1,6 @@
 package decode
 
-// What is evaluated of a text, for other texts that begin with the same tokens.
+// Evaluated tokens of a text, for other texts that begin with the same tokens.
 
 import (
 	"iter"
@@ -8,15 +8,15 @@ import (
 	"picogpt/model"
 )
 
-// An Evaluated is what is evaluated of a text. A stream whose context begins with the same tokens can
-// take it over: [Stream.TakeOver].
+// An Evaluated is the evaluated part of a text. A stream whose context begins with the same tokens
+// can begin with it: [Stream.TakeOver].
 type Evaluated struct {
 	Session *model.Session // holds the tokens
-	scores  []scored       // of the first tokens, and of those to come; nil: no prompt was scored
+	scores  []scored       // of the prompt's tokens, some yet unknown; nil: it is not scored
 	top     int            // alternatives that each of scores has
 }
 
-// Evaluated returns what is evaluated of the context. The session goes on with the stream, until the
+// Evaluated returns what is evaluated of the context. The session belongs to the stream until the
 // context slides: fork it, and do not change it.
 func (s *Stream) Evaluated() Evaluated {
 	e := Evaluated{Session: s.grows()}
@@ -26,8 +26,8 @@ func (s *Stream) Evaluated() Evaluated {
 	return e
 }
 
-// HandOver is Evaluated for a stream that needs it no more: the session is the caller's then. If the
-// stream goes on, all of its context is evaluated again.
+// HandOver is Evaluated for a stream that no longer needs it: the session is then the caller's. If
+// the stream continues, all of its context is evaluated again.
 func (s *Stream) HandOver() Evaluated {
 	e := s.Evaluated()
 	s.leave()
@@ -35,8 +35,8 @@ func (s *Stream) HandOver() Evaluated {
 }
 
 // Usable returns how many tokens the stream could begin with, given that the first n of its context
-// are those of e, evaluated or yet to be: not its last one, whose logits are not kept, and of a
-// prompt that is scored only those whose next token is scored in e.
+// are those of e, evaluated or yet to be. The context's last token is not among them, because its
+// logits are not kept; nor are tokens of a scored prompt whose next token is not scored in e.
 func (s *Stream) Usable(e Evaluated, n int) int {
 	n = min(n, len(s.context)-1)
 	if !s.echo.waiting() {
@@ -52,17 +52,17 @@ func (s *Stream) Usable(e Evaluated, n int) int {
 	return max(0, min(n, same-1))
 }
 
-// TakeOver has a stream that has evaluated nothing begin with the first n tokens of e, which are
-// Usable and evaluated: it takes a fork of the session, and the scores of a prompt that is scored.
+// TakeOver makes a stream that has evaluated nothing begin with the first n tokens of e, which are
+// Usable and evaluated. It takes a fork of the session, and the scores of a scored prompt.
 func (s *Stream) TakeOver(e Evaluated, n int) {
 	s.grows().Take(e.Session.Fork(n))
 	s.echo.take(e.scores, n)
 }
 
-// PromptTokens are the tokens of a prompt that is scored: see [Options.Echo].
+// PromptTokens are the tokens of a scored prompt: see [Options.Echo].
 type PromptTokens struct{ echo *echo }
 
-// Tokens yields the tokens, as the i-th sample's.
+// Tokens yields the tokens, marked as those of the given sample.
 func (p *PromptTokens) Tokens(sample int) iter.Seq[Token] {
 	return func(yield func(Token) bool) {
 		for i := range p.echo.scores {
@@ -73,9 +73,9 @@ func (p *PromptTokens) Tokens(sample int) iter.Seq[Token] {
 	}
 }
 
-// TakePrompt returns the tokens of a prompt that is scored, in one, when all of them are evaluated;
-// Next then returns none of them. It returns nil before, without [Options.Echo], and when Next or
-// TakePrompt has returned some. With EchoOnly the stream is done.
+// TakePrompt returns all tokens of a scored prompt together, once all of them are evaluated; Next
+// then returns none of them. It returns nil before that, without [Options.Echo], and after Next or
+// TakePrompt has returned some. With EchoOnly the stream is then done.
 func (s *Stream) TakePrompt() *PromptTokens {
 	if s.echo == nil || s.echo.given > 0 || s.pending() > 0 {
 		return nil

@@ -1,6 +1,6 @@
 package decode_test
 
-// Many texts at a time: a loop of one's own.
+// Many texts at a time, in a program's own loop.
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"picogpt/tokenizer"
 )
 
-// A loop of one's own: two streams in one Eval, one of which began earlier.
+// A loop of the program's own: two streams in one Eval, one of which began earlier.
 func ExampleStream() {
 	m := loadDemo()
 	defer m.Close()

@@ -1,28 +1,29 @@
 package decode
 
-// Strings found in a text as its bytes come: those that end it, and those that it may not have.
+// Finds strings in a text as its bytes arrive: stop strings and banned strings.
 
 import "slices"
 
 // A finder finds strings by the algorithm of Knuth, Morris and Pratt (1977).
 type finder struct {
 	strings []needle
-	exempt  int // bytes at the text's beginning that were the prompt's: no string ends in them
+	exempt  int // bytes at the text's beginning that belong to the prompt: no string ends in them
 }
 
 // A needle is one of the strings.
 type needle struct {
 	text string
 
-	// The length of the longest beginning that ends each beginning, without that itself. It grows
-	// with the longest beginning that came: strings may be far longer than texts.
+	// borders[n] is the length of the longest border (proper prefix that is also a suffix) of the
+	// first n bytes. It grows with the longest prefix that is matched: strings may be far longer
+	// than texts.
 	borders []int // [up to len(text)+1], at least 2
 }
 
-// A textEnd is where a text ends that grows.
+// A textEnd is a position in a growing text, its end so far.
 type textEnd struct {
-	at      int   // bytes before it
-	matched []int // of each string, the length of its longest beginning that ends here
+	at      int   // how many bytes precede it
+	matched []int // of each string, the length of its longest prefix that ends here
 }
 
 func newFinder(list []string, exempt int) (finder, textEnd) {
@@ -43,7 +44,7 @@ func (f *finder) fork() finder {
 }
 
 // next adds a byte to the text that ends at e. If strings are complete with it, the longest of them
-// begins at start; if none is, start is -1.
+// begins at start; if there are none, start is -1.
 func (f *finder) next(e *textEnd, b byte) (start int) {
 	e.at++
 	start = -1
@@ -58,8 +59,8 @@ func (f *finder) next(e *textEnd, b byte) (start int) {
 	return start
 }
 
-// begun returns how many bytes before e may begin a string that is complete later.
-func (f *finder) begun(e *textEnd) (n int) {
+// pendingBytes returns how many of the bytes before e may be the beginning of an incomplete string.
+func (f *finder) pendingBytes(e *textEnd) (n int) {
 	for i := range f.strings {
 		matched := e.matched[i]
 		if s := &f.strings[i]; matched == len(s.text) {
@@ -70,8 +71,8 @@ func (f *finder) begun(e *textEnd) (n int) {
 	return n
 }
 
-// extend returns how long the longest beginning is that ends a text, given that of the text without
-// its last byte.
+// extend returns the length of the longest prefix that ends the text, given that of the text
+// without its last byte.
 func (s *needle) extend(n int, last byte) int {
 	for n > 0 && (n == len(s.text) || s.text[n] != last) {
 		n = s.borders[n]

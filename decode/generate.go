@@ -13,24 +13,25 @@ import (
 	"picogpt/sample"
 )
 
-// Token is one new token of one sample, or one of the prompt's.
+// A Token is one new token of a sample, or one token of the prompt.
 type Token struct {
-	Sample  int     // which of Samples' samples; 0 from Generate
+	Sample  int     // the index of its sample, for Samples; 0 from Generate
 	ID      int     // in the model's vocabulary
 	LogProb float64 // see sample.LogProb
-	Text    string  // what became certain: see Options.Vocabulary and Options.Stop
+	Text    string  // the text that became certain: see Options.Vocabulary and Options.Stop
 	Dropped int     // how many of the context's oldest tokens were dropped before it was chosen
-	Finish  string  // why the sample ends with this token, "" while it goes on
+	Finish  string  // why the sample ends with this token; "" if it continues
 	Score   float64 // see search.Contrastive; 0 elsewhere
 	Guessed bool    // speculation had guessed it: see Options.Lookup
-	Prompt  bool    // it is one of the prompt's: see Options.Echo
+	Prompt  bool    // it is a token of the prompt: see Options.Echo
 	Seed    uint64  // set by package picogpt, in a sample's last token; 0 elsewhere
 
 	// Incomplete: the sample ends here before its text is of the form that Options.Constraint
-	// demands. Constraints tell by a method Complete() bool, as *constrain.Text has it.
+	// demands. Constraints report that by a method Complete() bool, which *constrain.Text has.
 	Incomplete bool
 
-	// Top is the likeliest tokens in its place, the likeliest first, if Options.Top asks for them.
+	// Top is the likeliest tokens at its position, the likeliest first, if Options.Top asks for
+	// them.
 	Top []sample.Alternative
 }
 
@@ -42,15 +43,15 @@ const (
 )
 
 // Generate appends prompt to session s and streams the tokens that follow, each as soon as it is
-// chosen. The loop ends with a token whose Finish says why, or with an error and no token: the
-// options', the context's, the model's. An empty prompt goes on from what the session holds; if
-// that is nothing, from the config's bos_token_id, else its eos_token_id.
+// chosen. The loop ends with a token whose Finish says why, or with an error and no token: an error
+// of the options, the context or the model. An empty prompt continues the tokens that the session
+// holds; if there are none, it stands for the config's bos_token_id, or else its eos_token_id.
 //
-// Leave the session alone until the loop ends. Then, however it ended (a Finish, a break, an error,
-// a cancelled context), the session holds the prompt and every token that was yielded but the last,
-// which is chosen and not yet evaluated. To go on from there, give that token's ID as the prompt.
-// If no token was yielded, the session is as it was, and the prompt has yet to be given again.
-// Where OverflowSlide has dropped tokens the session holds the ones that stay. Its logits are nil
+// Do not use the session until the loop ends. Then, however it ended (a Finish, a break, an error,
+// a cancelled context), the session holds the prompt and every token that was yielded except the
+// last, which is chosen and not yet evaluated. To continue from there, give that token's ID as the
+// prompt. If no token was yielded, the session is as it was, and the prompt has to be given again.
+// Where OverflowSlide has dropped tokens, the session holds those that stay. Its logits are nil
 // where the greatest of them decided ([model.Input].Best).
 //
 // Ranging over the result again generates again, from what the session then holds.
@@ -69,7 +70,7 @@ func Generate(
 		}
 		defer st.Stop()
 		st.SetAccess(AccessAtEnd)
-		if st.pending() == 0 && ctx.Err() != nil { // later on, Eval looks at the context
+		if st.pending() == 0 && ctx.Err() != nil { // later, Eval checks the context
 			yield(Token{}, ctx.Err())
 			return
 		}
@@ -77,15 +78,14 @@ func Generate(
 	}
 }
 
-// together is how many samples share an Eval: enough to read the weights once for many, few enough
-// for their caches.
+// together is how many samples share an Eval: enough that the weights are read once for many, and
+// few enough for their caches.
 const together = 8
 
-// Samples appends prompt to session s once and streams n continuations of it: sample i, marked by
+// Samples appends prompt to session s once and streams n continuations of it. Sample i, marked by
 // Token.Sample, is token for token what Generate gives with Seed+i. Samples 0 to 7 come first, a
 // token of each in turn as they are decoded in one Eval, then 8 to 15, and so on. They run on forks
-// of s, so that s ends as it was after the prompt. An error ends all of them. See Generate for the
-// rest.
+// of s, so s ends as it was after the prompt. An error ends all of them. For the rest see Generate.
 func Samples(
 	ctx context.Context, s *model.Session, prompt []int, n int, o Options,
 ) iter.Seq2[Token, error] {
@@ -105,7 +105,7 @@ func Samples(
 		parent.SetPool(&sample.Pool{})
 		defer parent.Stop()
 		for first := 0; first < n; first += together {
-			// The prompt's evaluation is followed by tokens in any case.
+			// Tokens follow the evaluation of the prompt, even if ctx is cancelled.
 			if err := ctx.Err(); first > 0 && err != nil {
 				yield(Token{}, err)
 				return
@@ -132,8 +132,8 @@ func checkSamples(n int) error {
 	return nil
 }
 
-// Prefill evaluates the context, for forks of the stream that alone choose what follows. After an
-// error the stream is stopped.
+// Prefill evaluates the context, for forks of the stream that alone choose tokens. After an error
+// the stream is stopped.
 func (s *Stream) Prefill(ctx context.Context) error {
 	s.SetAccess(AccessForks)
 	err := model.ErrNoContext
@@ -152,10 +152,10 @@ func (s *Stream) Prefill(ctx context.Context) error {
 }
 
 // run yields tokens in rounds, one of each stream that is not done, or more where guesses were
-// right, and reports whether the caller wants more.
+// right. It reports whether the caller wants more.
 //
-// Eval alone looks at the context: an evaluation that succeeded is followed by its tokens, so that
-// the sessions hold all tokens but the last whenever run returns.
+// Only Eval checks ctx: an evaluation that succeeded is followed by its tokens, so that the
+// sessions hold all tokens except the last whenever run returns.
 func run(
 	ctx context.Context, m *model.Model, streams []*Stream, yield func(Token, error) bool,
 ) bool {
@@ -194,7 +194,7 @@ func run(
 	return true
 }
 
-// evaluate evaluates what the next tokens of streams need.
+// evaluate evaluates what streams need for their next tokens.
 func evaluate(
 	ctx context.Context, m *model.Model, streams []*Stream, batch []model.Input,
 ) error {

@@ -1,6 +1,6 @@
 package decode
 
-// Guidance: away from what the model would say after another context.
+// Guidance: a second context, away from which the text is steered.
 
 import (
 	"fmt"
@@ -8,14 +8,15 @@ import (
 	"picogpt/model"
 )
 
-// A NegativeError says what is wrong with Guidance.Negative: a *model.ContextError if it is too long.
+// A NegativeError is an error of Guidance.Negative: it wraps a *model.ContextError if that is too
+// long.
 type NegativeError struct{ Err error }
 
 func (e *NegativeError) Error() string { return "negative " + e.Err.Error() }
 
 func (e *NegativeError) Unwrap() error { return e.Err }
 
-// A guide is the other context of a stream. Nil is none.
+// A guide is the second context of a stream. Nil means that there is none.
 type guide struct {
 	session *model.Session
 	context []int
@@ -44,7 +45,7 @@ func newGuide(m *model.Model, l limits, prompt []int, o *Options) (*guide, error
 	return &guide{m.NewSession(), append([]int{}, context...)}, nil
 }
 
-// pending returns how many of its tokens are not evaluated yet.
+// pending returns how many tokens of the guide are not evaluated yet.
 func (g *guide) pending() int {
 	if g == nil {
 		return 0
@@ -55,7 +56,7 @@ func (g *guide) pending() int {
 // full reports whether the context has no room for another token.
 func (g *guide) full(l *limits) bool { return g != nil && len(g.context) >= l.context }
 
-// extend adds a token. A full context goes on with its newest half.
+// extend adds a token. A full context continues with its newest half.
 func (g *guide) extend(id int, l *limits) {
 	if g == nil {
 		return
@@ -67,7 +68,7 @@ func (g *guide) extend(id int, l *limits) {
 	}
 }
 
-// fork returns a guide that goes on by itself.
+// fork returns an independent copy of the guide.
 func (g *guide) fork() *guide {
 	if g == nil {
 		return nil
@@ -75,16 +76,16 @@ func (g *guide) fork() *guide {
 	return &guide{g.session.Fork(g.session.Len()), append([]int{}, g.context...)}
 }
 
-// forget gives the memory of the session back.
+// forget gives back the memory of the session.
 func (g *guide) forget() {
 	if g != nil {
 		g.session.Release()
 	}
 }
 
-// Guide returns what the model is to evaluate of the other context, with Options.Guidance, in the
-// Eval of the last of the Inputs before a token, or any other before Next: at most rows tokens, or
-// all if rows is 0. There is nothing, and ok is false, without guidance, or if it is evaluated.
+// Guide returns what the model is to evaluate of the second context, with Options.Guidance, in the
+// Eval of the last of the Inputs before a token, or in any other before Next: at most rows tokens,
+// or all if rows is 0. ok is false without guidance, and if all is evaluated.
 func (s *Stream) Guide(rows int) (in model.Input, ok bool) {
 	n := s.guide.pending()
 	if s.done || n <= 0 {

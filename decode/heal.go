@@ -1,6 +1,6 @@
 package decode
 
-// Token healing: a prompt that ends inside a word goes on as if it had not been cut there.
+// Token healing: a prompt that ends inside a word continues as if it had not been cut there.
 
 import (
 	"bytes"
@@ -15,27 +15,27 @@ import (
 // bytes with longer tokens: a prompt that ends in " gi" is two tokens that seldom come before "rl",
 // and " girl" is one.
 //
-// It goes back to the first token from which on some longer token begins with all bytes up to the
-// prompt's end. The new text then begins with those bytes: until they are spelled, each token is
-// the one that was taken back there, or one that begins with all bytes that are left. Where no
-// token could go on beyond the prompt's end, nothing is taken back.
+// It goes back to the first token for which a longer token exists that begins with all bytes from
+// there to the prompt's end. The new text then begins with those bytes: until they are spelled,
+// each token is either the one that was taken back at that place, or one that begins with all bytes
+// that are left. Where no token could extend beyond the prompt's end, nothing is taken back.
 //
-// Under Options.Constraint the text after those bytes is of the form. What a token has beyond them
-// goes to the constraint byte by byte, each as the id that is this byte alone.
+// Under Options.Constraint, the text after those bytes is of the form. The bytes that a token has
+// beyond them go to the constraint one by one, each as the id of the token of that byte alone.
 type Healing struct {
-	Prompt []int  // what is left of the prompt
-	Bytes  []byte // what is taken back, with which the new text begins
+	Prompt []int  // the prompt without the tokens taken back
+	Bytes  []byte // the bytes of those tokens; the new text begins with them
 
 	tokens [][]byte
-	byID   [256]int // the id that is each byte alone, or -1
+	byID   [256]int // by byte: the id of the token of that byte alone, or -1
 	taken  []int    // ids taken back
-	left   [][]byte // the bytes of each of taken and of those after it
-	longer [][]int  // ids that begin with each of left, in the order of their bytes
+	left   [][]byte // left[i] is the bytes of taken[i:]
+	longer [][]int  // longer[i] is the ids that begin with left[i], in the order of their bytes
 }
 
-// NewHealing heals a prompt, of which it keeps the first least tokens at least. tokens are the
-// bytes of each id of the vocabulary, none for special ones, which are never taken back; see
-// tokenizer.Tokenizer.Bytes.
+// NewHealing heals a prompt, of which it keeps at least the first least tokens. tokens are the
+// bytes of each id of the vocabulary, as tokenizer.Tokenizer.Bytes returns them: none for special
+// tokens, which are never taken back.
 func NewHealing(tokens [][]byte, prompt []int, least int) *Healing {
 	longest := 0
 	for _, t := range tokens {
@@ -62,7 +62,7 @@ func NewHealing(tokens [][]byte, prompt []int, least int) *Healing {
 	return h
 }
 
-// index fills in what does not depend on a text.
+// index computes what does not depend on a text.
 func (h *Healing) index() {
 	for b := range h.byID {
 		h.byID[b] = -1
@@ -86,23 +86,23 @@ func (h *Healing) index() {
 	}
 }
 
-// matcher returns the constraint that the new text is under: its beginning, and then a form, or none
-// if that is nil.
+// matcher returns the constraint on the new text: first the bytes taken back, and then form, or no
+// constraint if form is nil.
 func (h *Healing) matcher(form constrain.Matcher) constrain.Matcher {
 	return &healed{Healing: h, form: form}
 }
 
-// A healed follows one text.
+// A healed is the constraint on one text.
 type healed struct {
 	*Healing
-	form  constrain.Matcher // of the text after Bytes; nil: any
+	form  constrain.Matcher // of the text after Bytes; nil: none
 	steps []healedStep      // of each token
 }
 
-// A healedStep is what a token did.
+// A healedStep is the state after a token.
 type healedStep struct {
-	place int // in taken, after it
-	fed   int // ids that the form was given
+	place int // the index in taken after the token
+	fed   int // how many ids the form accepted for it
 }
 
 func (t *healed) place() int {
@@ -138,14 +138,15 @@ func (t *healed) Mask(open []uint64) error {
 	return nil
 }
 
-// maskLonger sets the ids that begin with all bytes that are left, and whose others fit the form. In
-// the order of bytes, those with a beginning in common follow each other: it is tried once.
+// maskLonger sets the ids that begin with all bytes that are left, and whose further bytes fit the
+// form. In the order of bytes, ids with a common prefix follow each other: the prefix is tried
+// once.
 func (t *healed) maskLonger(at int, set func(id int)) {
 	var trial constrain.Matcher
 	if t.form != nil {
 		trial = t.form.Fork()
 	}
-	var path, dead []byte // that trial has; with which nothing goes on
+	var path, dead []byte // the bytes that trial has accepted; a prefix that does not fit
 	for _, id := range t.longer[at] {
 		rest := t.tokens[id][len(t.left[at]):]
 		if trial == nil {
@@ -171,8 +172,8 @@ func (t *healed) maskLonger(at int, set func(id int)) {
 	}
 }
 
-// feed gives bytes to a form, each as the id that it is alone, until one does not fit. It returns how
-// many did.
+// feed gives bytes to a form, each as the id of its own token, until one does not fit. It returns
+// how many fitted.
 func (t *healed) feed(form constrain.Matcher, text []byte) int {
 	for i, b := range text {
 		if id := t.byID[b]; id < 0 || form.Accept(id) != nil {
@@ -243,7 +244,7 @@ func (t *healed) Fork() constrain.Matcher {
 	return f
 }
 
-// Complete says whether the text is of the form, as it is.
+// Complete reports whether the text so far is of the form.
 func (t *healed) Complete() bool {
 	form, ok := t.form.(interface{ Complete() bool })
 	return t.form == nil || t.place() == len(t.taken) && (!ok || form.Complete())

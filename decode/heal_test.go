@@ -1,6 +1,6 @@
 package decode
 
-// A prompt that ends inside a word goes on with whole tokens.
+// A prompt that ends inside a word continues with whole tokens.
 
 import (
 	"bytes"

@@ -46,18 +46,18 @@ func (s *Stream) spell(t *Token) error {
 	return nil
 }
 
-// named gives alternatives their texts, where the vocabulary tells them.
+// named gives alternatives their texts, where the vocabulary has them.
 func named(top []sample.Alternative, vocabulary Vocabulary) []sample.Alternative {
 	v, ok := vocabulary.(interface{ Text(id int) (string, error) })
 	for i := range top {
 		if ok {
-			top[i].Text, _ = v.Text(top[i].ID) // a row beyond the vocabulary has none
+			top[i].Text, _ = v.Text(top[i].ID) // rows beyond the vocabulary have none
 		}
 	}
 	return top
 }
 
-// endText gives t, the last token, what is still held back of the text.
+// endText gives t, the last token, the text that is still held back.
 func (s *Stream) endText(t *Token) {
 	if s.decoder == nil {
 		return

@@ -1,7 +1,6 @@
 package decode
 
-// Choices that the caller makes: from logits of its own, or by itself, as a search does. Package
-// search is one.
+// Choices that the caller makes, from logits of its own or by itself, as package search does.
 
 import (
 	"errors"
@@ -10,11 +9,11 @@ import (
 	"picogpt/sample"
 )
 
-// ErrBanned is the error of [Stream.Take] where the text now has a banned string.
+// ErrBanned is the error of [Stream.Take] where the text then contains a banned string.
 var ErrBanned = errors.New("stream: the token completes a banned string")
 
-// Push is Next for logits [vocabulary] of the caller's: those of the session, changed, or those of
-// several models together. What Next needs, Push needs.
+// Push is Next for logits [vocabulary] of the caller: those of the session, changed, or those of
+// several models together. It has the same conditions as Next.
 func (s *Stream) Push(logits []float32) (Token, error) {
 	err := s.awaits()
 	if s.bans != nil && !s.done {
@@ -27,8 +26,8 @@ func (s *Stream) Push(logits []float32) (Token, error) {
 	return s.take()
 }
 
-// Take makes a candidate of the caller's the next token, as Next does with what it has chosen. What
-// Next needs, Take needs. With Options.Ban, where Next would go back, the error is ErrBanned.
+// Take makes a candidate of the caller the next token, as Next does with its own choice. It has the
+// same conditions as Next. With Options.Ban, where Next would go back, the error is ErrBanned.
 func (s *Stream) Take(c sample.Candidate) (Token, error) {
 	if err := s.awaits(); err != nil {
 		return Token{Sample: s.sample}, err
@@ -42,7 +41,7 @@ func (s *Stream) Take(c sample.Candidate) (Token, error) {
 	return t, err
 }
 
-// awaits returns the error of a stream whose next token nobody can choose.
+// awaits returns an error if no token can be chosen now.
 func (s *Stream) awaits() error {
 	if s.done {
 		return errors.New("stream: it is done, and takes no more logits")
@@ -56,9 +55,9 @@ func (s *Stream) awaits() error {
 	return nil
 }
 
-// Sampling calls f with the stream's sampler, which knows what the constraint, the banned strings
-// and guidance say of the token after the context. What f changes in the sampler's State is undone.
-// It may run on a worker, for several streams at a time.
+// Sampling calls f with the stream's sampler, prepared with the constraint, the banned strings and
+// the guidance of the next token. Changes that f makes to the sampler's State are undone. It may
+// run on a worker, for several streams at a time.
 func (s *Stream) Sampling(f func(*sample.Sampler) error) error {
 	before := s.sampler.State
 	s.shared.Lend(s.sampler)
@@ -71,7 +70,8 @@ func (s *Stream) Sampling(f func(*sample.Sampler) error) error {
 	return err
 }
 
-// Renew has all of the context evaluated again, what the session held before too.
+// Renew makes the stream evaluate all of its context again, with the tokens that the session held
+// before.
 func (s *Stream) Renew() { s.renew(0) }
 
 // Shorten ends the text n tokens before MaxTokens and the context do, for a search that evaluates

@@ -1,6 +1,6 @@
 package decode
 
-// The text of a stream: stop strings are never shown in part, and runes never split.
+// Stop strings and runes: stop strings are never shown in part, and runes are never split.
 
 import (
 	"bytes"
@@ -10,9 +10,9 @@ import (
 )
 
 // textStream turns the bytes of a text, as they become certain, into text that can be shown at
-// once. It holds back the bytes that may yet turn out to begin a stop string or that begin a rune
-// whose rest has not come. What it gives, put together, is the tokens' bytes exactly, cut before
-// the stop string; bytes that cannot be part of a rune pass as they are.
+// once. It holds back the bytes that may be the beginning of a stop string, or of a rune whose
+// other bytes have not arrived. Its texts, concatenated, are the tokens' bytes exactly, cut before
+// the stop string; bytes that cannot be part of a rune pass unchanged.
 type textStream struct {
 	stops finder
 	heldText
@@ -20,8 +20,8 @@ type textStream struct {
 
 // heldText is the part of a text that is not shown yet.
 type heldText struct {
-	end  textEnd // of the text
-	held []byte  // the bytes before it; every stop string, complete or begun, lies inside
+	end  textEnd // the end of the text
+	held []byte  // the bytes before end; they contain every stop string, complete or not
 }
 
 func (h *heldText) clone() heldText {
@@ -29,21 +29,21 @@ func (h *heldText) clone() heldText {
 	return heldText{end, bytes.Clone(h.held)}
 }
 
-// newTextStream returns a text stream in whose first bytes, so many, no stop string ends.
+// newTextStream returns a text stream; no stop string ends in its first exempt bytes.
 func newTextStream(stops []string, exempt int) *textStream {
 	t := &textStream{}
 	t.stops, t.end = newFinder(stops, exempt)
 	return t
 }
 
-// fork returns a text stream that holds back the same.
+// fork returns an independent copy of the text stream.
 func (t *textStream) fork() *textStream {
 	return &textStream{t.stops.fork(), t.clone()}
 }
 
-// push takes the next bytes and returns the text that is decided. The text ends, and stopped is
-// true, at the first byte where a stop string is complete, and is cut where that string begins (the
-// longest, if several are).
+// push takes the next bytes and returns the text that is decided. At the first byte where a stop
+// string is complete the text ends: stopped is true, and the text is cut where that string begins
+// (the longest, if there are several).
 func (t *textStream) push(certain string) (text string, stopped bool) {
 	for i := range len(certain) {
 		t.held = append(t.held, certain[i])
@@ -53,13 +53,13 @@ func (t *textStream) push(certain string) (text string, stopped bool) {
 			return text, true
 		}
 	}
-	n := tokenizer.WholeRunes(t.held[:len(t.held)-t.stops.begun(&t.end)])
+	n := tokenizer.WholeRunes(t.held[:len(t.held)-t.stops.pendingBytes(&t.end)])
 	text = string(t.held[:n])
 	t.held = append(t.held[:0], t.held[n:]...)
 	return text, false
 }
 
-// flush returns what is held back, at the end of a text that no stop string ended.
+// flush returns the text that is held back, at the end of a text that no stop string ended.
 func (t *textStream) flush() string {
 	text := string(t.held)
 	t.held = t.held[:0]

@@ -1,6 +1,6 @@
 package decode
 
-// One text in the making: what to evaluate next, and the token that follows.
+// One text in progress: what to evaluate next, and the token that follows.
 
 import (
 	"slices"
@@ -11,10 +11,10 @@ import (
 	"picogpt/tokenizer"
 )
 
-// A Stream goes on from a session token by token, and leaves it to its owner when what is evaluated
-// with what else. It is the state machine behind [Generate], [Samples] and package batch: sampling,
-// stop strings, the end of the text, overflow and log-probabilities are all here. A loop of one's
-// own, with any number of streams in one Eval, is
+// A Stream continues a session token by token; its caller decides when to evaluate what, and
+// together with which other inputs. It is the state machine behind [Generate], [Samples] and
+// package batch: sampling, stop strings, the end of the text, overflow and log-probabilities are
+// all here. A loop of a program's own, with any number of streams in one Eval, is
 //
 //	st, err := decode.NewStream(session, prompt, options)
 //	…
@@ -38,7 +38,7 @@ type Stream struct {
 	timeline
 	access Access
 
-	sample  int // the Sample of its tokens
+	sample  int // Token.Sample of its tokens
 	options Options
 	limits  limits
 	sampler *sample.Sampler
@@ -47,7 +47,7 @@ type Stream struct {
 	text    *textStream
 
 	constraint constrain.Matcher // nil: none
-	mask       *mask             // of the constraint, found before it was needed; nil: none
+	mask       *mask             // of the constraint, computed before it was needed; nil: none
 	guide      *guide            // nil: none
 	bans       *bans             // nil: none
 	echo       *echo             // nil: none
@@ -57,14 +57,15 @@ type Stream struct {
 	dropped int   // tokens dropped since the last new one
 	done    bool
 
-	visit func(model.Row) // see, made once: a method value is an allocation
+	visit func(model.Row) // the method see; a method value is an allocation, so it is made once
 	next  choice
 	draft draft
 }
 
-// NewStream returns a stream that goes on from what s holds and prompt. An empty prompt goes on
-// from the session's tokens; if there are none, from the config's bos_token_id, else its
-// eos_token_id. Nothing runs yet. What cannot be followed, or cannot fit the context, is an error.
+// NewStream returns a stream that continues the tokens of s and prompt. An empty prompt continues
+// the session's tokens; if there are none, it stands for the config's bos_token_id, or else its
+// eos_token_id. Nothing runs yet. Options that cannot be followed, and a prompt that does not fit
+// the context, are errors.
 func NewStream(s *model.Session, prompt []int, o Options) (*Stream, error) {
 	if err := o.Draft.Check(s.Model()); err != nil {
 		return nil, err
@@ -79,7 +80,7 @@ func NewStream(s *model.Session, prompt []int, o Options) (*Stream, error) {
 		st.renew(0)
 	case s.Len() == 0:
 	case s.Logits() == nil && (st.pending() == 0 || st.echo != nil):
-		st.renew(s.Len() - 1) // it was truncated: its last token once more
+		st.renew(s.Len() - 1) // truncated: its last token is evaluated again
 	case st.echo != nil:
 		st.echo.follows(sample.WholeRow(s.Logits(), st.limits.leaves), o.Top)
 	}
@@ -104,7 +105,7 @@ func newStream(l limits, held, prompt []int, o Options) (*Stream, error) {
 	}
 	sampler.Leaves = l.leaves
 	if o.Echo == EchoOnly {
-		o.MaxTokens = 1 // which is not chosen
+		o.MaxTokens = 1 // never chosen
 	}
 	if err := l.check(&o); err != nil {
 		return nil, err
@@ -134,11 +135,11 @@ func newStream(l limits, held, prompt []int, o Options) (*Stream, error) {
 	return s, nil
 }
 
-// Fork returns a stream that goes on from here by itself, on a fork of the session, with the same
-// random numbers to come. It costs no arithmetic, and no memory for the cache until the two differ.
+// Fork returns a stream that continues from here independently, on a fork of the session, with the
+// same random numbers to come. It computes nothing, and uses no cache memory until the two differ.
 func (s *Stream) Fork() *Stream {
 	f := *s
-	if s.decoder != nil { // the caller's first: where they panic, nothing is left behind
+	if s.decoder != nil { // first the caller's types: if they panic, nothing is left behind
 		f.decoder = s.decoder.Fork()
 	}
 	if s.constraint != nil {
@@ -151,16 +152,17 @@ func (s *Stream) Fork() *Stream {
 	return &f
 }
 
-// Session returns the stream's session: the one it was given, or a fork's own.
+// Session returns the stream's session: the given one, or a fork's own.
 func (s *Stream) Session() *model.Session { return s.session }
 
 // Done reports whether the text has ended: with a token that has a Finish, an error, or Stop.
 func (s *Stream) Done() bool { return s.done && !s.bans.waiting() }
 
-// ahead returns what of the context is evaluated before the next token: all but with EchoOnly.
+// ahead returns the tokens of the context that are evaluated before the next token: all but with
+// EchoOnly.
 func (s *Stream) ahead() []int { return s.context[:len(s.context)-s.echo.last()] }
 
-// pending returns how many tokens of the context are not evaluated yet, or 1 where only the other
+// pending returns how many tokens of the context are not evaluated yet, or 1 if only the second
 // context has some.
 func (s *Stream) pending() int {
 	n := s.timeline.pending(s.ahead())
@@ -172,8 +174,8 @@ func (s *Stream) pending() int {
 
 // Input returns what the model is to evaluate before the next token: at most rows tokens, or all if
 // rows is 0. The token is chosen during the Eval that evaluates the last of them, by one of its
-// workers (Input.Visit). There is nothing to evaluate, and ok is false, if the stream is done or
-// the logits are at hand.
+// workers (Input.Visit). ok is false, and there is nothing to evaluate, if the stream is done or
+// the logits are known.
 func (s *Stream) Input(rows int) (in model.Input, ok bool) {
 	ahead := s.ahead()
 	n := s.timeline.pending(ahead)
@@ -186,7 +188,7 @@ func (s *Stream) Input(rows int) (in model.Input, ok bool) {
 	case 0 < rows && rows < n:
 		in.Tokens = in.Tokens[:rows]
 	case s.echo.last() > 0: // no token is chosen
-	case s.guide != nil: // Next chooses, when both contexts are evaluated
+	case s.guide != nil: // Next chooses, once both contexts are evaluated
 		in.NoLogits = false
 	default:
 		if in.NoLogits = s.access == AccessNever; s.access != AccessForks {
@@ -200,8 +202,8 @@ func (s *Stream) Input(rows int) (in model.Input, ok bool) {
 	return in, true
 }
 
-// see scores a token of the prompt or chooses the next token, on a worker. A panic, of a constraint
-// for one, would end the Eval of all: it waits for Next.
+// see scores a token of the prompt or chooses the next token, on a worker. A panic, as of a
+// constraint, would end the Eval of all streams: Next raises it instead.
 func (s *Stream) see(r model.Row) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -217,9 +219,10 @@ func (s *Stream) see(r model.Row) {
 	}
 }
 
-// Next returns the next token when the Inputs before it are evaluated; ok is false while there are
-// more of them, and with Options.Ban while a token is held back: then there may be several in turn
-// before the next Input. The stream is done after an error, and the session as Stop leaves it.
+// Next returns the next token once the Inputs before it are evaluated. ok is false while there are
+// more of them, and, with Options.Ban, while a token is held back; several tokens may then follow
+// in turn before the next Input. After an error the stream is done, and the session is as Stop
+// leaves it.
 func (s *Stream) Next() (t Token, ok bool, err error) {
 	if !s.Ready() {
 		return Token{Sample: s.sample}, false, nil
@@ -239,11 +242,11 @@ func (s *Stream) Next() (t Token, ok bool, err error) {
 	return t, err == nil, err
 }
 
-// Stop ends the stream where it is. The session then holds the tokens that it held and the prompt,
-// and every token that Next or Push has returned but the last, which is chosen and not evaluated:
-// to go on from there, begin a stream whose prompt is that token. Where none was returned the
-// session is as it was. Where OverflowSlide has dropped tokens it holds those that stay. After the
-// end Stop does nothing.
+// Stop ends the stream where it is. The session then holds the tokens that it held before, the
+// prompt, and every token that Next or Push has returned except the last, which is chosen and not
+// evaluated. To continue from there, begin a stream whose prompt is that token. If no token was
+// returned, the session is as it was. Where OverflowSlide has dropped tokens, it holds those that
+// stay. After the end of the text Stop does nothing.
 func (s *Stream) Stop() {
 	if s.Done() {
 		return

@@ -1,6 +1,6 @@
 package decode_test
 
-// Streams driven by a loop of one's own: in pieces, in random company, forked, failing and stopped.
+// Streams driven by a test's own loop: in pieces, in random company, forked, failing and stopped.
 
 import (
 	"context"

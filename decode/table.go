@@ -1,7 +1,6 @@
 package decode
 
-// The options as a table: what can be chosen of a text beside how its tokens are drawn, which
-// package sample says.
+// The table of a text's options. Package sample has the table of those that choose a token.
 
 import (
 	"fmt"
@@ -13,17 +12,17 @@ import (
 	"picogpt/internal/quote"
 )
 
-// Table returns all that can be chosen, bound to the fields of o: for commands and servers.
+// Table returns all options, bound to the fields of o: for commands and servers.
 func (o *Options) Table() []option.Option {
 	return slices.Concat(o.lengthTable(), o.Params.Table(), o.wantedTable(), o.guessTable())
 }
 
-// ownTable is the table without what package sample says.
+// ownTable returns the table without package sample's options.
 func (o *Options) ownTable() []option.Option {
 	return slices.Concat(o.lengthTable(), o.wantedTable(), o.guessTable())
 }
 
-// lengthTable is about how long a text is.
+// lengthTable returns the options of a text's length.
 func (o *Options) lengthTable() []option.Option {
 	return []option.Option{{
 		Name: "overflow", Value: (*string)(&o.Overflow), Default: string(OverflowError),
@@ -64,7 +63,7 @@ func (o *Options) lengthTable() []option.Option {
 	}}
 }
 
-// wantedTable is about what is in a text, and what ends it.
+// wantedTable returns the options of a text's contents, and of its end.
 func (o *Options) wantedTable() []option.Option {
 	const in = option.Chat | option.Next | option.Receipts
 	return []option.Option{{
@@ -99,7 +98,7 @@ func (o *Options) wantedTable() []option.Option {
 	}}
 }
 
-// guessTable is about guesses, which change no token.
+// guessTable returns the options of speculation, which changes no token.
 func (o *Options) guessTable() []option.Option {
 	return []option.Option{{
 		Name: "lookup", Value: &o.Lookup, Want: "0 (off) or more", Default: "0", In: option.Chat,
@@ -110,7 +109,8 @@ func (o *Options) guessTable() []option.Option {
 	}}
 }
 
-// SamplesOption is the option of how many texts are written for a prompt, which Options do not say.
+// SamplesOption returns the option of how many texts are written for a prompt, which Options do not
+// have.
 func SamplesOption(n *int) option.Option {
 	return option.Option{
 		Name: "samples", Value: n, Want: "at least 1", Range: option.Range{From: 1}, Default: "1",
@@ -124,10 +124,10 @@ func SamplesOption(n *int) option.Option {
 	}
 }
 
-// ends are Options.EndOfText as an option.
+// ends is Options.EndOfText as the value of an option.
 type ends []int
 
-// Set adds an id, or makes it none at all.
+// Set adds an id, or sets that no id ends the text.
 func (e *ends) Set(s string) error {
 	id, err := strconv.Atoi(s)
 	none := *e != nil && len(*e) == 0

@@ -1,6 +1,6 @@
 package decode
 
-// The session under a stream: where its context grows, and how it goes back.
+// The session of a stream: where its context grows, and how it goes back.
 
 import "picogpt/model"
 
@@ -8,7 +8,7 @@ import "picogpt/model"
 // logits come without one.
 type timeline struct {
 	session *model.Session
-	base    int            // the session's tokens when the last token came, to which undo returns
+	base    int            // the session's length when the last token came: undo returns to it
 	anew    *model.Session // where a context grows that does not begin as the session does, or nil
 }
 
@@ -20,8 +20,8 @@ func (t *timeline) grows() *model.Session {
 	return t.session
 }
 
-// pending returns how many of a context's tokens are not evaluated yet: less than none where a draft
-// is evaluated beyond it.
+// pending returns how many of a context's tokens are not evaluated yet: below 0 where a draft is
+// evaluated beyond it.
 func (t *timeline) pending(context []int) int {
 	if t.session == nil {
 		return 0
@@ -29,8 +29,8 @@ func (t *timeline) pending(context []int) int {
 	return len(context) - t.grows().Len()
 }
 
-// renew lets a context grow that has only its first n tokens in common with the session, which
-// stays as it is until settle.
+// renew prepares for a context that has only its first n tokens in common with the session, which
+// does not change until settle.
 func (t *timeline) renew(n int) {
 	if t.session != nil {
 		if t.anew != nil {
@@ -40,8 +40,8 @@ func (t *timeline) renew(n int) {
 	}
 }
 
-// settle makes the first n tokens the state to which undo returns. They are evaluated, or the
-// session's memory was given back since, and it has yet to hold them again.
+// settle makes the first n tokens the state to which undo returns. They are evaluated, or they have
+// to be evaluated again because the session's memory was given back.
 func (t *timeline) settle(n int) {
 	if t.anew != nil {
 		t.session.Take(t.anew)
@@ -52,14 +52,14 @@ func (t *timeline) settle(n int) {
 	}
 }
 
-// cut forgets what is evaluated beyond the first n tokens.
+// cut removes the evaluated tokens after the first n.
 func (t *timeline) cut(n int) {
 	if t.session != nil {
 		t.grows().Truncate(min(n, t.grows().Len()))
 	}
 }
 
-// goBackTo lets a context grow once more whose last token is to be evaluated again.
+// goBackTo makes the timeline grow a context again whose last token is to be evaluated again.
 func (t *timeline) goBackTo(context []int) {
 	if t.session == nil {
 		return
@@ -77,7 +77,7 @@ func (t *timeline) goBackTo(context []int) {
 	t.grows().Truncate(same)
 }
 
-// undo makes the session hold what it held when settle was last called.
+// undo makes the session hold the tokens that it held when settle was last called.
 func (t *timeline) undo() {
 	if t.anew != nil {
 		t.anew.Release()
@@ -97,7 +97,7 @@ func (t *timeline) forget() {
 	t.base = 0
 }
 
-// leave returns the session that the context grows in, which the timeline has no more: all of the
+// leave returns the session that the context grows in, and removes it from the timeline: all of the
 // context is pending.
 func (t *timeline) leave() *model.Session {
 	left := t.grows()
@@ -109,7 +109,7 @@ func (t *timeline) leave() *model.Session {
 	return left
 }
 
-// fork returns the same on forks of the sessions.
+// fork returns a copy on forks of the sessions.
 func (t *timeline) fork() timeline {
 	f := *t
 	if t.session != nil {
