@@ -15,7 +15,7 @@ import (
 	"picogpt/sample"
 )
 
-// rewritten is what banned strings are to give: it writes a text token by token, and where a banned
+// rewritten returns the text that banned strings should give: it writes a text token by token, and where a banned
 // string is complete it goes back by itself, with a new sampler for each try. It holds nothing back.
 func rewritten(
 	t *testing.T, m *model.Model, v Vocabulary, prompt []int, o Options,
@@ -165,7 +165,7 @@ func TestBannedStringsGoBackToWhereTheyBegan(t *testing.T) {
 }
 
 // TestABreakAmidBannedStringsLeavesTheSession breaks after each token: the session holds the tokens
-// that came, but the last, and what it goes on with is what would have come.
+// that came except the last, and it continues with the tokens that would have come.
 func TestABreakAmidBannedStringsLeavesTheSession(t *testing.T) {
 	m, tok := testmodel.Demo(t, model.Options{}), demoTokenizer(t)
 	prompt, err := tok.Encode("Once upon a time")

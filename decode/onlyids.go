@@ -4,7 +4,7 @@ package decode
 
 import "picogpt/tokenizer"
 
-// OnlyIDs returns a vocabulary of so many ids, but for the gaps, whose tokens have no text.
+// OnlyIDs returns a vocabulary of the ids below size without the gaps. Its tokens have no text.
 func OnlyIDs(size int, gaps []int) Vocabulary { return onlyIDs{size, gaps} }
 
 type onlyIDs struct {

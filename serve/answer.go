@@ -1,6 +1,6 @@
 package serve
 
-// The JSON of an answer, whole or one event of a stream.
+// The JSON of an answer: of a whole one, or of one event of a stream.
 
 import (
 	"bufio"
@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// An answer is the JSON of /v1/completions and /v1/chat/completions, or of an event of a stream.
+// An answer is the JSON of /v1/completions and /v1/chat/completions, or of one event of a stream.
 type answer struct {
 	ID          string     `json:"id"`
 	Object      string     `json:"object"`
@@ -30,8 +30,8 @@ type usage struct {
 	Total      int `json:"total_tokens"` // filled in by newAnswer
 }
 
-// newAnswer returns an answer. used is nil for none; the events of a stream before the last have a
-// null for it.
+// newAnswer returns an answer. used is nil if it has no usage; in the events of a stream before the
+// last, usage is null.
 func (j *job) newAnswer(choices []*choice, used *usage) *answer {
 	a := &answer{
 		ID: "cmpl-" + j.visit.id, Object: "text_completion", Created: j.visit.start.Unix(),
@@ -53,8 +53,8 @@ func (j *job) newAnswer(choices []*choice, used *usage) *answer {
 	return a
 }
 
-// A choiceList is the choices of an answer. Each is forgotten when its JSON is made, unless it is
-// an event's: the JSON of numbers is several times their size.
+// A choiceList is the choices of an answer. Each choice of a whole answer is cleared once its JSON
+// is made: the JSON of numbers is several times their size.
 type choiceList struct {
 	job  *job
 	list []*choice
@@ -75,8 +75,8 @@ func (c choiceList) MarshalJSONTo(e *jsontext.Encoder) error {
 	return e.WriteToken(jsontext.EndArray)
 }
 
-// A choiceJSON is the JSON of a choice: Text of a completion, Message of a conversation, or Delta
-// of a conversation's stream.
+// A choiceJSON is the JSON of a choice. It has Text in a completion, Message in a conversation, and
+// Delta in the stream of a conversation.
 type choiceJSON struct {
 	Index        int          `json:"index"`
 	Text         *string      `json:"text,omitzero"`
@@ -95,7 +95,7 @@ type messageJSON struct {
 }
 
 func (j *job) choiceJSON(c *choice) *choiceJSON {
-	text := characters(c.echo) + characters(string(c.text)) // apart: each is as if it were alone
+	text := characters(c.echo) + characters(string(c.text)) // separately: a character may not span them
 	o := &choiceJSON{Index: c.index}
 	said := &messageJSON{Content: text}
 	if c.first {
@@ -130,7 +130,7 @@ func (j *job) choiceJSON(c *choice) *choiceJSON {
 	return o
 }
 
-// characters returns a text with U+FFFD for each byte that is no part of a character.
+// characters returns a text with U+FFFD in place of each byte that is not part of a character.
 func characters(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -138,7 +138,7 @@ func characters(s string) string {
 	return string([]rune(s))
 }
 
-// A logProb is a log-probability: the shortest digits that give the same number back, so that equal
+// A logProb is a log-probability: the shortest digits that parse to the same number, so that equal
 // numbers are equal texts. NaN is null, and −∞ is OpenAI's −9999.
 type logProb float64
 
@@ -155,14 +155,14 @@ func (x logProb) MarshalJSONTo(e *jsontext.Encoder) error {
 	return e.WriteValue(b)
 }
 
-// wire are the options for all that is sent: names are distinct already, and a byte that is no
+// wire holds the options of all JSON that is sent. Names are distinct already. A byte that is not
 // part of a character becomes U+FFFD.
 var wire = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 // encode returns the JSON of a value.
 func encode(value any) []byte {
 	b, err := json.Marshal(value, wire)
-	if err != nil { // our own types have a JSON
+	if err != nil { // the server's types always have JSON
 		panic(err)
 	}
 	return b
@@ -175,14 +175,14 @@ const sentAtOnce = 64 << 10
 func (v *visit) sendAnswer(a *answer) error {
 	w := bufio.NewWriterSize(answerParts{v}, sentAtOnce)
 	if err := json.MarshalWrite(w, a, wire); err != nil {
-		return errGone // all else has a JSON
+		return errGone // only a write can fail
 	}
 	w.WriteByte('\n')
-	w.Flush() // an error is the client's going
+	w.Flush() // an error means that the client is gone
 	return nil
 }
 
-// answerParts is the body of an answer that is sent in parts.
+// answerParts writes the body of an answer that is sent in parts.
 type answerParts struct{ *visit }
 
 func (p answerParts) Write(b []byte) (int, error) {

@@ -1,6 +1,7 @@
 package serve
 
-// The body of a request, whole: bounded in bytes and in time, alone and together with others.
+// The body of a request, read whole: its bytes and its time are limited, for each and for all
+// together.
 
 import (
 	"errors"
@@ -10,7 +11,7 @@ import (
 	"time"
 )
 
-// bodiesAtOnce bounds the memory of all bodies that are being read or followed, in bodies of the
+// bodiesAtOnce bounds the memory of all bodies that are being read or answered, in bodies of the
 // greatest size.
 const bodiesAtOnce = 2
 
@@ -20,7 +21,7 @@ type budget struct {
 	used atomic.Int64
 }
 
-// take adds n, if there is room.
+// take adds n to the sum and returns true if it fits; else it returns false.
 func (b *budget) take(n int64) bool {
 	if b.used.Add(n) > b.most {
 		b.used.Add(-n)
@@ -31,7 +32,7 @@ func (b *budget) take(n int64) bool {
 
 func (b *budget) give(n int64) { b.used.Add(-n) }
 
-// read returns the body, and what to call when it is not used any more.
+// read returns the body, and a function to call when it is no longer used.
 func (s *Server) read(v *visit) (whole string, release func(), err error) {
 	held := int64(0)
 	give := func() { s.bodies.give(held) }
@@ -40,14 +41,14 @@ func (s *Server) read(v *visit) (whole string, release func(), err error) {
 			give()
 		}
 	}()
-	if v.request.ContentLength > s.options.MaxBody { // it need not come
+	if v.request.ContentLength > s.options.MaxBody { // refused without reading it
 		return "", nil, s.bodyError(&http.MaxBytesError{Limit: s.options.MaxBody})
 	}
-	v.control.SetReadDeadline(time.Now().Add(s.patience.body)) // a writer of tests has none
+	v.control.SetReadDeadline(time.Now().Add(s.patience.body)) // fails for a test's writer
 	defer v.control.SetReadDeadline(time.Time{})
 	in := http.MaxBytesReader(v.ResponseWriter, v.request.Body, s.options.MaxBody)
 	for body := make([]byte, 0, 1024); ; {
-		if len(body) == cap(body) { // memory grows with what has come, not with what was announced
+		if len(body) == cap(body) { // memory follows the bytes received, not those announced
 			n := int64(cap(body))
 			if !s.bodies.take(n) {
 				return "", nil, errorf(http.StatusTooManyRequests, "queue_full",

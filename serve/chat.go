@@ -1,6 +1,6 @@
 package serve
 
-// /v1/chat/completions: conversations, where a template says what the model is given for them.
+// /v1/chat/completions: conversations, which a template turns into a prompt.
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// A message is one of a conversation.
+// A message is one message of a conversation.
 type message struct {
 	role, text string
 }
@@ -19,7 +19,7 @@ type message struct {
 // longestAnswer is the default of max_tokens in a conversation, as in gpt chat.
 const longestAnswer = 256
 
-// mostMessages bounds a conversation, and the parts of all its messages.
+// mostMessages bounds the messages of a conversation, and the parts of all its messages.
 const mostMessages = 10000
 
 func (s *Server) chat(v *visit) error {
@@ -31,7 +31,7 @@ func (s *Server) chat(v *visit) error {
 	return s.generate(v, s.parseChat)
 }
 
-// parseChat reads a body.
+// parseChat reads the body of a request.
 func (s *Server) parseChat(body string) (*completion, error) {
 	q := newCompletion()
 	q.chat, q.MaxTokens = true, -1
@@ -88,7 +88,7 @@ func readMessages(to *[]message, ignored *[]string) field {
 	}
 }
 
-// content reads what a message says: a text, or parts that are texts.
+// content reads the content of a message: a text, or a list of parts that are texts.
 func content(to *string, parts *int, ignored *[]string) field {
 	return func(r *strictjson.Reader) error {
 		if r.Kind() != '[' {
@@ -114,7 +114,7 @@ func content(to *string, parts *int, ignored *[]string) field {
 	}
 }
 
-// conversation returns the ids of messages, of which the last is to be answered.
+// conversation returns the ids of the messages. The model is to answer the last.
 func (s *Server) conversation(messages []message) (all []int, err error) {
 	if len(messages) == 0 || messages[len(messages)-1].role != "user" {
 		return nil, fieldf("messages", "want a message of the user at the end")
@@ -140,7 +140,7 @@ func (s *Server) conversation(messages []message) (all []int, err error) {
 	return s.vocabulary.WithStart(all), nil
 }
 
-// A chatLogprobs is how conversations list the log-probabilities of their tokens.
+// A chatLogprobs is the JSON of the log-probabilities of a conversation's tokens.
 type chatLogprobs struct {
 	Content []chatEntry `json:"content"`
 }

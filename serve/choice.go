@@ -1,6 +1,6 @@
 package serve
 
-// One choice of an answer, as its tokens come.
+// One choice of an answer, as its tokens arrive.
 
 import (
 	"math"
@@ -13,28 +13,28 @@ import (
 	"picogpt/tokenizer"
 )
 
-// A choice is one text of an answer, or what is new of it in a stream.
+// A choice is one text of an answer, or the part of it that a stream has not sent yet.
 type choice struct {
 	index   int
-	echo    string // what comes before text, once; choices of a prompt share it
+	echo    string // the prompt, which precedes text once; choices of a prompt share it
 	text    []byte
 	entries []entry
 	ids     []int
-	finish  string // "" while it goes on
+	finish  string // "" while it continues
 	stop    stopReason
 
-	tokens int     // new ones so far
+	tokens int     // how many new tokens so far
 	sum    float64 // of their log-probabilities
-	first  bool    // nothing of it has been sent
-	raw    []byte  // the bytes of the new tokens, where stop strings are looked for
-	shown  int     // bytes of text so far, the echo's not counted
+	first  bool    // none of it has been sent
+	raw    []byte  // the bytes of the new tokens, in which stop strings are searched
+	shown  int     // bytes of text so far, without the echo's
 	places places
 }
 
-// An entry is what the log-probabilities say of one token.
+// An entry is one token of the log-probabilities.
 type entry struct {
 	id      int
-	logProb float64 // NaN where nothing is before it
+	logProb float64 // NaN if nothing precedes it
 	top     []sample.Alternative
 	offset  int
 }
@@ -46,7 +46,7 @@ type stopReason struct {
 	isID bool
 }
 
-// newChoice begins a choice, with the prompt's text if that is echoed.
+// newChoice returns a choice without tokens, with the prompt's text if that is echoed.
 func (j *job) newChoice(p *prompt, index int) *choice {
 	c := &choice{index: index, first: true}
 	if j.echo {
@@ -62,7 +62,7 @@ func (j *job) newChoice(p *prompt, index int) *choice {
 	return c
 }
 
-// add adds a token.
+// add adds a token to the choice.
 func (c *choice) add(j *job, t *decode.Token) {
 	if j.logprobs != nil {
 		e := entry{id: t.ID, logProb: t.LogProb, top: t.Top, offset: c.places.next(t.ID)}
@@ -85,7 +85,7 @@ func (c *choice) add(j *job, t *decode.Token) {
 	}
 }
 
-// end says why the text ended.
+// end sets why the text ended.
 func (c *choice) end(j *job, t *decode.Token) {
 	c.finish = "stop"
 	switch t.Finish {
@@ -105,7 +105,7 @@ func (c *choice) end(j *job, t *decode.Token) {
 	}
 }
 
-// mean is what best_of compares.
+// mean returns the mean log-probability of the new tokens, by which best_of compares choices.
 func (c *choice) mean() float64 {
 	if c.tokens == 0 {
 		return math.Inf(-1)
@@ -113,25 +113,25 @@ func (c *choice) mean() float64 {
 	return c.sum / float64(c.tokens)
 }
 
-// sent forgets what a stream has sent.
+// sent clears what a stream has sent.
 func (c *choice) sent() {
-	clear(c.entries) // their alternatives are memory, too
+	clear(c.entries) // frees their alternatives
 	c.echo, c.text, c.entries, c.ids, c.first = "", c.text[:0], c.entries[:0], c.ids[:0], false
 	if c.finish != "" {
 		*c = choice{index: c.index, finish: c.finish, tokens: c.tokens}
 	}
 }
 
-// places counts the characters before each token of a text.
+// A runeOffsets counts the characters before each token of a text.
 type places struct {
 	decoder tokenizer.Decoder
-	count   int    // whole characters
-	begun   []byte // of one whose rest has not come
+	count   int    // complete characters so far
+	begun   []byte // bytes of a character that is incomplete so far
 }
 
-// next returns the place of a token: the index of the character that its first byte is in.
+// next returns the offset of a token: the index of the character that has its first byte.
 func (p *places) next(id int) int {
-	text, _ := p.decoder.Push(id) // an id that no token has is no character
+	text, _ := p.decoder.Push(id) // an id without a token has no characters
 	before, at := len(p.begun), p.count
 	p.begun = append(p.begun, text...)
 	i := 0

@@ -1,6 +1,6 @@
 package serve
 
-// /v1/completions: from a request to the texts of its answer.
+// /v1/completions: generates the texts of a request.
 
 import (
 	"context"
@@ -21,9 +21,9 @@ type job struct {
 	visit  *visit
 	used   usage
 
-	mu       sync.Mutex // guards what follows, used, and the visit
-	choices  []*choice  // prompt by prompt, drawn() of each
-	reserved int        // texts of the queue
+	mu       sync.Mutex // guards the fields below, used, and the visit
+	choices  []*choice  // in the order of the prompts, drawn() of each
+	reserved int        // how many texts of the queue are reserved
 }
 
 func (s *Server) completions(v *visit) error { return s.generate(v, s.parseCompletion) }
@@ -35,7 +35,7 @@ func (s *Server) generate(v *visit, parse func(body string) (*completion, error)
 		return err
 	}
 	release = sync.OnceFunc(release)
-	defer release() // after a panic, too
+	defer release() // also after a panic
 	q, err := parse(body)
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func (s *Server) generate(v *visit, parse func(body string) (*completion, error)
 	ctx, cancel := s.bounded(v)
 	defer cancel()
 	err = j.begin(ctx)
-	j.form = form{} // it is compiled, and as large as it likes
+	j.form = form{} // it is compiled, and may be large
 	if release(); err != nil {
 		return s.explain(v, err)
 	}
@@ -55,7 +55,7 @@ func (s *Server) generate(v *visit, parse func(body string) (*completion, error)
 	return j.answerWhole(ctx)
 }
 
-// bounded returns the time of a request.
+// bounded returns the context of a request, with the server's timeout.
 func (s *Server) bounded(v *visit) (context.Context, context.CancelFunc) {
 	if s.options.Timeout > 0 {
 		return context.WithTimeout(v.request.Context(), s.options.Timeout)
@@ -63,7 +63,7 @@ func (s *Server) bounded(v *visit) (context.Context, context.CancelFunc) {
 	return context.WithCancel(v.request.Context())
 }
 
-// begin reserves room, and only then looks at the prompts.
+// begin reserves room in the queue, and only then encodes the prompts.
 func (j *job) begin(ctx context.Context) error {
 	texts := max(1, len(j.prompt)) * j.drawn()
 	if err := j.server.queue.reserve(texts); err != nil {
@@ -103,11 +103,11 @@ func (j *job) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
-// mostEntries bounds the memory of an answer that is sent as a whole: its tokens, and the
-// log-probabilities of each.
+// mostEntries bounds the memory of an answer that is sent as a whole: its tokens and their
+// log-probabilities.
 const mostEntries = 1 << 21
 
-// checkSize refuses what would make an answer without bounds.
+// checkSize refuses a request whose answer would be too large.
 func (j *job) checkSize() error {
 	each := 1
 	if j.logprobs != nil {
@@ -129,12 +129,12 @@ func (j *job) checkSize() error {
 	return nil
 }
 
-// leave gives back what is still reserved, and notes how it went.
+// leave releases the reserved room, and records the outcome for the log.
 func (j *job) leave() {
 	m, left := j.server.metrics, j.reserved
 	j.server.queue.release(left, 0)
 	j.reserved = 0
-	if len(j.choices) == 0 { // it was refused
+	if len(j.choices) == 0 { // the request was refused
 		return
 	}
 	m.finished.WithLabelValues("abort").Add(float64(left))
@@ -143,7 +143,7 @@ func (j *job) leave() {
 	m.newTokens.Observe(float64(j.used.Completion))
 }
 
-// answerWhole writes all texts, and sends the answer.
+// answerWhole generates all texts, and sends the answer.
 func (j *job) answerWhole(ctx context.Context) error {
 	if err := j.write(ctx, func(*choice, *decode.Token) error { return nil }); err != nil {
 		return err
@@ -151,8 +151,8 @@ func (j *job) answerWhole(ctx context.Context) error {
 	return j.visit.sendAnswer(j.newAnswer(j.best(), &j.used))
 }
 
-// best returns the choices that are sent: n of those drawn for each prompt, the likeliest first if
-// more were drawn.
+// best returns the choices that are sent, n for each prompt. If more were drawn, it returns the
+// likeliest, the likeliest first.
 func (j *job) best() []*choice {
 	drawn := j.drawn()
 	if drawn == j.n {
@@ -177,8 +177,8 @@ func (j *job) best() []*choice {
 	return best
 }
 
-// write writes the texts of all prompts side by side. took is told of each token when its choice
-// has it, one at a time.
+// write generates the texts of all prompts concurrently. It calls took, if not nil, for each token
+// after its choice has it, one call at a time.
 func (j *job) write(ctx context.Context, took func(*choice, *decode.Token) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -210,7 +210,7 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.value, e.stack) }
 
-// follow writes the texts of one prompt.
+// follow generates the texts of one prompt.
 func (j *job) follow(
 	ctx context.Context, i int, took func(*choice, *decode.Token) error,
 ) error {
@@ -242,7 +242,7 @@ func (j *job) follow(
 	return nil
 }
 
-// take gives a token to its choice. Nil is the end of a text without any.
+// take adds a token to its choice. A nil token ends a text that has no tokens.
 func (j *job) take(c *choice, t *decode.Token, took func(*choice, *decode.Token) error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -1,6 +1,6 @@
 package serve
 
-// Who comes in: hosts, origins and keys.
+// Access control: hosts, origins and keys.
 
 import (
 	"crypto/sha256"
@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// A door checks a request before anything of it is read but its header.
+// A door checks a request before the server reads more of it than its header.
 type door struct {
 	options *Options
-	keys    [][sha256.Size]byte // digests, so that comparing takes the same time for any length
+	keys    [][sha256.Size]byte // digests, so that comparison takes the same time for every length
 	origin  *http.CrossOriginProtection
 }
 
@@ -28,7 +28,7 @@ func newDoor(o *Options) door {
 	return d
 }
 
-// admit lets a request in, refuses it, or answers it: OPTIONS is done here.
+// admit lets a request in, or refuses it. It answers OPTIONS itself: done is then true.
 func (d *door) admit(v *visit, found route) (done bool, err error) {
 	r := v.request
 	if d.options.Loopback && !d.knows(r.Host) {
@@ -48,7 +48,7 @@ func (d *door) admit(v *visit, found route) (done bool, err error) {
 	if len(d.keys) > 0 && !found.open && !d.hasKey(v) {
 		want := "Bearer"
 		if found.get != nil && !strings.HasPrefix(r.URL.Path, "/v1/") {
-			// a browser then asks for it
+			// browsers then ask for a password
 			want = `Basic realm="gpt"`
 		}
 		v.Header().Set("WWW-Authenticate", want)
@@ -58,7 +58,7 @@ func (d *door) admit(v *visit, found route) (done bool, err error) {
 	return false, nil
 }
 
-// knows reports whether a Host is one that a server on a loopback address has.
+// knows reports whether a Host names a loopback address, or is allowed by the options.
 func (d *door) knows(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -74,7 +74,8 @@ func (d *door) knows(host string) bool {
 	return err == nil && address.IsLoopback()
 }
 
-// allow sends a page of another origin what lets it read the answer, if it may.
+// allow sends the headers that let a page of another origin read the answer, if the origin is
+// allowed.
 func (d *door) allow(v *visit) bool {
 	if len(d.options.Origins) == 0 {
 		return false
@@ -103,8 +104,8 @@ func (d *door) allow(v *visit) bool {
 	return true
 }
 
-// hasKey reports whether a request has one of the keys. It takes the same time whatever it has. Of
-// several keys, each is a client of its own.
+// hasKey reports whether a request has one of the keys. It takes the same time for every request.
+// If there are several keys, each is a client of its own.
 func (d *door) hasKey(v *visit) bool {
 	r := v.request
 	_, key, basic := r.BasicAuth()

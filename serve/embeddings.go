@@ -1,6 +1,6 @@
 package serve
 
-// /v1/embeddings: a vector for each text, from the model's states after ln_f.
+// /v1/embeddings: a vector for each text, from the model's hidden states after ln_f.
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"picogpt/model"
 )
 
-// An embedding is what a request asks for.
+// An embedding is the fields of a request.
 type embedding struct {
 	model      *string
 	input      prompts
@@ -68,7 +68,7 @@ func (s *Server) embeddings(v *visit) error {
 	return nil
 }
 
-// encodeInput makes ids of texts, and returns how many there are.
+// encodeInput returns the ids of the texts, and how many there are.
 func (s *Server) encodeInput(
 	ctx context.Context, client string, input prompts,
 ) (tokens int, err error) {
@@ -84,11 +84,11 @@ func (s *Server) encodeInput(
 	return tokens, nil
 }
 
-// poolRows is how many tokens of a text are evaluated at a time: between them others have their
-// turn.
+// poolRows is how many tokens of a text are evaluated at a time. Other texts have their turns in
+// between.
 const poolRows = 64
 
-// pool returns the vector [n_embd] of a text, of length 1.
+// pool returns the vector [n_embd] of a text, normalised to length 1.
 func (s *Server) pool(ctx context.Context, ids []int) ([]float32, error) {
 	session := s.model.NewSession()
 	defer session.Release()
@@ -122,8 +122,8 @@ func (s *Server) pool(ctx context.Context, ids []int) ([]float32, error) {
 	return normalised(sum), nil
 }
 
-// evaluate evaluates an input when it is its turn: of all texts to be pooled one at a time, so that
-// the batch has every second.
+// evaluate evaluates an input at its turn. Only one text to be pooled is evaluated at a time, so
+// that the batch has every second turn.
 func (s *Server) evaluate(ctx context.Context, in model.Input) error {
 	select {
 	case s.pooling <- struct{}{}:

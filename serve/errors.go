@@ -9,22 +9,22 @@ import (
 	"net/http"
 )
 
-// An apiError is the answer to a request that cannot be followed.
+// An apiError is the answer to a request that fails.
 type apiError struct {
 	status  int
 	message string
-	param   string // the field, "" if it is about none
+	param   string // the field; "" if none is wrong
 	code    string // "" is null
 }
 
 func (e *apiError) Error() string { return e.message }
 
-// errorf makes an apiError.
+// errorf returns an apiError.
 func errorf(status int, code, format string, args ...any) *apiError {
 	return &apiError{status: status, code: code, message: fmt.Sprintf(format, args...)}
 }
 
-// fieldf makes an error of a field, whose name its message begins with.
+// fieldf returns an error about a field; its message begins with the field's name.
 func fieldf(field, format string, args ...any) *apiError {
 	return &apiError{
 		status: http.StatusBadRequest, param: field,
@@ -32,7 +32,7 @@ func fieldf(field, format string, args ...any) *apiError {
 	}
 }
 
-// kinds are the types of errors, by status.
+// kinds holds the types of errors, by status.
 var kinds = map[int]string{
 	http.StatusUnauthorized:       "authentication_error",
 	http.StatusForbidden:          "permission_error",
@@ -59,7 +59,7 @@ func (e *apiError) body() []byte {
 		}
 		return s
 	}
-	b, _ := json.Marshal(map[string]any{"error": struct { // strings have a JSON
+	b, _ := json.Marshal(map[string]any{"error": struct { // strings always have JSON
 		Message string `json:"message"`
 		Type    string `json:"type"`
 		Param   any    `json:"param"`
@@ -68,8 +68,8 @@ func (e *apiError) body() []byte {
 	return b
 }
 
-// asAPI returns err as an apiError. What is not one is the server's own fault, and its message
-// stays in the log.
+// asAPI returns err as an apiError. Any other error is a fault of the server, and its message goes
+// to the log only.
 func asAPI(err error) *apiError {
 	var known *apiError
 	if errors.As(err, &known) {

@@ -1,6 +1,6 @@
 package serve
 
-// What an error of the engine is to a client.
+// Errors of the engine, translated for clients.
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"picogpt/sample"
 )
 
-// explain makes the error of a request's work one that clients understand. What is nobody's fault
-// but the server's stays as it is.
+// explain turns an error of a request's work into one that clients understand. An error that is the
+// server's own fault is returned unchanged.
 func (s *Server) explain(v *visit, err error) error {
 	var (
 		panicked *panicError
@@ -29,7 +29,7 @@ func (s *Server) explain(v *visit, err error) error {
 	case errors.As(err, &panicked):
 		panic(panicked.Error())
 	case errors.Is(err, context.DeadlineExceeded):
-		v.Header().Set("X-Should-Retry", "false") // it would take as long
+		v.Header().Set("X-Should-Retry", "false") // a retry would take as long
 		return errorf(http.StatusGatewayTimeout, "timeout", "the answer took more than %v",
 			s.options.Timeout)
 	case errors.Is(err, context.Canceled):

@@ -1,6 +1,6 @@
 package serve
 
-// Fields of a request: what each takes, and what is said of anything else.
+// Fields of a request: which values each accepts, and the errors for others.
 
 import (
 	"math"
@@ -12,18 +12,18 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// A field reads the value of one field, which is not null. Its error says what was wanted.
+// A field reads the value of one field, which is not null. Its error says which value it wants.
 type field func(*strictjson.Reader) error
 
-// Bounds of what a request has that the server does not know.
+// Limits of the unknown fields of a request.
 const (
 	mostUnknown = 1000 // members of an object
-	keptUnknown = 64   // that are named in the answer
+	keptUnknown = 64   // how many of them the answer names
 	mostName    = 256  // bytes of a name in the answer
 )
 
-// readFields reads an object by a table of fields. It returns the names of those that it does not
-// have, the first keptUnknown. An explicit null is as good as an absent field.
+// readFields reads an object by a table of fields. It returns the names of those that the table
+// lacks, at most keptUnknown. An explicit null counts as an absent field.
 func readFields(body string, fields map[string]field) (ignored []string, err error) {
 	r, unknown := strictjson.NewReader(body), 0
 	err = r.Object(func(name string) error {
@@ -56,18 +56,18 @@ func readFields(body string, fields map[string]field) (ignored []string, err err
 	return ignored, nil
 }
 
-// noted adds a name to those of unknown fields: a copy, for the body does not stay.
+// noted appends the name of an unknown field: a copy, so that the body is not kept in memory.
 func noted(names []string, name string) []string {
 	if len(names) == keptUnknown {
 		return names
 	}
 	if len(name) > mostName {
-		return append(names, name[:mostName]+"…") // which no header can have
+		return append(names, name[:mostName]+"…") // headers leave it out, because of the …
 	}
 	return append(names, strings.Clone(name))
 }
 
-// asBody returns an error of a field as it is, and others as the body's.
+// asBody returns an error of a field as it is, and others as errors of the body.
 func asBody(err error) error {
 	if e, ok := err.(*apiError); ok {
 		return e
@@ -83,7 +83,7 @@ func text(to *string) field {
 	}
 }
 
-// ownString reads a string that is no part of the body, which it would keep for as long as itself.
+// ownString reads a string into memory of its own; as a part of the body it would keep all of that.
 func ownString(r *strictjson.Reader) (string, error) {
 	s, err := r.String()
 	return strings.Clone(s), err
@@ -106,7 +106,7 @@ func mostBytes(most int) func(*string) field {
 	return func(to *string) field { return atMost(to, most) }
 }
 
-// anyText reads a string that nothing comes of.
+// anyText reads a string and drops it.
 func anyText(r *strictjson.Reader) error {
 	_, err := r.String()
 	return err
@@ -144,7 +144,7 @@ func number(to *float64, least, most float64) field {
 	}
 }
 
-// whole reads a whole number from least to most. 16.0 is one, as it is for JavaScript.
+// whole reads a whole number from least to most. It accepts 16.0, as JavaScript does.
 func whole(to *int, least, most int) field {
 	return func(r *strictjson.Reader) error {
 		written, err := r.Number()
@@ -210,7 +210,7 @@ func texts(to *[]string, most int) field {
 	}
 }
 
-// oneOrMore is texts, or a single string. An empty list is none.
+// oneOrMore is texts, or a single string. An empty list counts as absent.
 func oneOrMore(to *[]string, most int) field {
 	return func(r *strictjson.Reader) error {
 		switch r.Kind() {
@@ -245,7 +245,8 @@ func ids(to *[]int, size, most int) field {
 	}
 }
 
-// object reads an object by a table of its own. What it does not have is ignored, with its path.
+// object reads an object by a table of its own. Unknown members are ignored, and noted with their
+// path.
 func object(name string, to *[]string, fields map[string]field) field {
 	return func(r *strictjson.Reader) error {
 		if r.Kind() != '{' {
@@ -263,7 +264,7 @@ func object(name string, to *[]string, fields map[string]field) field {
 	}
 }
 
-// wrong reads a value of a kind that is not wanted, and says so.
+// wrong reads a value of an unwanted kind, and returns an error that names both kinds.
 func wrong(r *strictjson.Reader, want string) error {
 	v, err := r.Raw()
 	if err != nil {
@@ -272,7 +273,7 @@ func wrong(r *strictjson.Reader, want string) error {
 	return r.Errorf("want %s, found %s", want, kindOf(v.Text()))
 }
 
-// kindOf names a value for an error.
+// kindOf returns the kind of a value, for an error.
 func kindOf(value string) string {
 	switch value[0] {
 	case '{':
@@ -285,10 +286,10 @@ func kindOf(value string) string {
 	return short(value)
 }
 
-// short shows what somebody wrote.
+// short returns the beginning of a client's text, for an error.
 func short(s string) string { return quote.Plain(s, 40) }
 
-// header lists names in a header, as far as they can stand there.
+// header returns the names as the value of a header, without those that a header cannot have.
 func header(names []string) string {
 	var shown []string
 	length := 0

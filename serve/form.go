@@ -1,6 +1,6 @@
 package serve
 
-// Forms: what a text can be made to fit, as vLLM's and OpenAI's fields say it.
+// Forms: constraints on a text, by the names of vLLM's and OpenAI's fields.
 
 import (
 	"strings"
@@ -8,22 +8,22 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// A form is what a text has to fit. At most one of its four is given.
+// A form is a constraint on a text. At most one of the four kinds is given.
 type form struct {
 	schema, regex, grammar *string
 	choice                 []string
 
-	fields []string // that give one
+	fields []string // the names of the fields that gave one
 }
 
-// Bounds of forms. What they compile to is bounded by package constrain.
+// Limits of forms. Package constrain bounds what they compile to.
 const (
 	mostForm        = 256 << 10 // bytes of a schema or a grammar
 	mostChoices     = 10000
-	mostChoiceBytes = 1 << 20 // package constrain's
+	mostChoiceBytes = 1 << 20 // package constrain's limit
 )
 
-// addFields adds the fields that say a form: vLLM's, its older ones, and OpenAI's for chats.
+// addFields adds the fields of a form to a table: vLLM's, its older ones, and OpenAI's for chats.
 func (f *form) addFields(table map[string]field, ignored *[]string) {
 	table["structured_outputs"] = object("structured_outputs", ignored, map[string]field{
 		"json":        f.given("structured_outputs.json", asJSON(&f.schema)),
@@ -39,7 +39,7 @@ func (f *form) addFields(table map[string]field, ignored *[]string) {
 	table["response_format"] = f.responseFormat(ignored)
 }
 
-// given reads a field, and notes that it was there.
+// given returns a field that also notes that the request has it.
 func (f *form) given(name string, read field) field {
 	return func(r *strictjson.Reader) error {
 		f.fields = append(f.fields, name)
@@ -47,7 +47,7 @@ func (f *form) given(name string, read field) field {
 	}
 }
 
-// list reads choices. None are as good as no list.
+// list reads choices. An empty list counts as absent.
 func (f *form) list(name string) field {
 	return func(r *strictjson.Reader) error {
 		size := 0
@@ -92,7 +92,7 @@ func asText(to **string) field {
 	}
 }
 
-// asJSON reads a schema: itself, or its text in a string.
+// asJSON reads a schema, as JSON or as a string that has it.
 func asJSON(to **string) field {
 	return func(r *strictjson.Reader) error {
 		if r.Kind() == '"' {
@@ -154,7 +154,7 @@ func (f *form) responseFormat(ignored *[]string) field {
 	}
 }
 
-// check refuses two forms.
+// check refuses a request with two forms.
 func (f *form) check() error {
 	if len(f.fields) > 1 {
 		return fieldf(f.fields[1], "want one form for the text, found %s too", f.fields[0])

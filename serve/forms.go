@@ -1,6 +1,6 @@
 package serve
 
-// Forms, compiled in turns, and those that are kept.
+// Compiled forms: they are compiled in turns, and cached.
 
 import (
 	"container/list"
@@ -13,16 +13,16 @@ import (
 	"picogpt/constrain"
 )
 
-// Bounds of the compiled forms that are kept. What a form holds grows with its texts, so that the
-// sum is taken anew for each that comes.
+// Limits of the cache of compiled forms. A form grows with the texts that use it, so the sum is
+// computed again for each new form.
 const (
 	keptForms     = 64
 	keptFormBytes = 64 << 20
 	mostKeptBytes = keptFormBytes / 4 // of one form; a larger one is compiled each time
 )
 
-// forms compiles, and keeps what it has compiled, for each tenant apart: how long a form takes tells
-// nobody what another asked for. What is refused is kept too, with its error.
+// forms compiles forms and caches them, separately for each tenant: the time that a form takes
+// tells nobody which forms other tenants used. It also caches the errors of refused forms.
 type forms struct {
 	vocabulary func() (*constrain.Vocabulary, error)
 	turns      *turns
@@ -36,12 +36,12 @@ type formKey [sha256.Size]byte
 
 type aForm struct {
 	key        formKey
-	client     string // who came with it
+	client     string // the client that sent it
 	constraint *constrain.Constraint
 	err        error
 }
 
-// bytes is the memory that a form holds now.
+// bytes returns the memory that a form takes now.
 func (f *aForm) bytes() int {
 	if f.constraint == nil {
 		return 1 << 10
@@ -58,7 +58,7 @@ func newForms(v vocabulary, ends []int) *forms {
 	}
 }
 
-// matcher returns what texts of a form follow; nil without a form.
+// matcher returns the constraint of a form; nil if there is no form.
 func (c *forms) matcher(ctx context.Context, v *visit, f *form) (constrain.Matcher, error) {
 	if len(f.fields) == 0 {
 		return nil, nil
@@ -86,7 +86,7 @@ func (c *forms) compiled(ctx context.Context, v *visit, f *form) (*constrain.Con
 		return nil, err
 	}
 	defer c.turns.leave(t)
-	if found := c.find(key); found != nil { // by the one before
+	if found := c.find(key); found != nil { // compiled by the previous turn
 		return found.constraint, found.err
 	}
 	vocabulary, err := c.vocabulary()
@@ -113,7 +113,7 @@ func (c *forms) find(key formKey) *aForm {
 	return e.Value.(*aForm)
 }
 
-// keep keeps a form, and lets others go until all are within bounds.
+// keep adds a form to the cache, and removes others until the cache is within its limits.
 func (c *forms) keep(made *aForm) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,8 +125,8 @@ func (c *forms) keep(made *aForm) {
 	}
 }
 
-// shrink lets a form go if there are too many: one that has come to be too large, or that which was
-// of no use for the longest time among those of the client that holds the most.
+// shrink removes one form if the cache is over its limits: one that has grown too large, or the
+// least recently used one of the client that has the most. It reports whether it removed one.
 func (c *forms) shrink() bool {
 	held, total, most := map[string]int{}, 0, ""
 	for e := c.order.Front(); e != nil; e = e.Next() {
@@ -155,13 +155,13 @@ func (c *forms) shrink() bool {
 
 func (c *forms) drop(e *list.Element) { delete(c.known, c.order.Remove(e).(*aForm).key) }
 
-// key tells forms apart, and those of different tenants.
+// key returns the key of a form in the cache. Tenants have different keys.
 func (f *form) key(tenant string) formKey {
-	b, _ := json.Marshal([]any{tenant, f.schema, f.regex, f.grammar, f.choice}) // strings have a JSON
+	b, _ := json.Marshal([]any{tenant, f.schema, f.regex, f.grammar, f.choice}) // strings always have JSON
 	return sha256.Sum256(b)
 }
 
-// bytes is the length of a form.
+// bytes returns the length of a form's source.
 func (f *form) bytes() (n int) {
 	for _, text := range []*string{f.schema, f.regex, f.grammar} {
 		if text != nil {

@@ -1,6 +1,6 @@
 package serve
 
-// Whether the server lives, and whether it takes requests.
+// /health and /ready: whether the server is alive, and whether it accepts requests.
 
 import "net/http"
 
@@ -9,7 +9,7 @@ func (s *Server) health(v *visit) error {
 	return nil
 }
 
-// ready is for balancers: 503 from the beginning of a shutdown on.
+// ready answers load balancers: 503 once a shutdown has begun.
 func (s *Server) ready(v *visit) error {
 	if _, draining := s.queue.state(); draining {
 		return errDraining()

@@ -1,6 +1,6 @@
 package serve
 
-// What fields of the table of options take beyond numbers: strings, and biases of ids.
+// Fields of options that are lists or objects: strings, and biases of ids.
 
 import (
 	"strconv"
@@ -10,7 +10,7 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// stringList reads the strings of an option, or a single one where that will do.
+// stringList reads the strings of an option, or a single string where that is allowed.
 func stringList(o *option.Option, to *[]string) field {
 	read := texts(to, o.Field.Most)
 	if o.Field.Single {

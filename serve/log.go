@@ -1,6 +1,6 @@
 package serve
 
-// The access log: a line for each request, without texts and keys.
+// The access log: one line for each request, without texts and keys.
 
 import (
 	"context"
@@ -45,8 +45,8 @@ func (s *Server) log(v *visit) {
 	s.options.Log.LogAttrs(context.Background(), level, "request", line...)
 }
 
-// failure is what the log says of an error. A message about a field quotes what the client sent,
-// which may be a text: the kind and the field are enough.
+// failure returns the attributes of an error. A message about a field quotes the client's value,
+// which may be a text: the log has only its kind and the field.
 func failure(err error) []slog.Attr {
 	var known *apiError
 	switch {

@@ -1,6 +1,6 @@
 package serve
 
-// Log-probabilities as completions have them: four lists, an element for each token.
+// Log-probabilities of completions: four lists, each with an element for every token.
 
 import (
 	"math"
@@ -17,7 +17,7 @@ type logprobs struct {
 	Offsets  []int       `json:"text_offset"`
 }
 
-// logprobsJSON returns the log-probabilities of a choice, in the form of its endpoint.
+// logprobsJSON returns the log-probabilities of a choice, in the format of its endpoint.
 func (j *job) logprobsJSON(entries []entry) any {
 	if j.chat {
 		return j.chatLogprobs(entries)
@@ -31,8 +31,8 @@ func (j *job) logprobsJSON(entries []entry) any {
 	return lists
 }
 
-// likeliest is the object of the likeliest tokens in place of one, and of that one if it is not
-// among them: the likeliest first, a name once.
+// likeliest is the JSON object of the likeliest tokens in place of one, and of that one if it is
+// not among them. The likeliest comes first, and each name once.
 type likeliest struct {
 	job   *job
 	entry *entry

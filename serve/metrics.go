@@ -1,6 +1,6 @@
 package serve
 
-// Numbers for Prometheus, under vLLM's names, so that its dashboards and gateways work.
+// Metrics for Prometheus, under vLLM's names, so that its dashboards and gateways work.
 
 import (
 	"net/http"
@@ -13,7 +13,7 @@ import (
 	"picogpt/batch"
 )
 
-// metrics are what is counted here; what the Batcher counts is asked of it.
+// metrics holds the metrics that the server counts; the Batcher has its own.
 type metrics struct {
 	page http.Handler
 
@@ -21,7 +21,7 @@ type metrics struct {
 	answers                          *prometheus.CounterVec // requests, by status
 	firstToken, betweenTokens, whole prometheus.Histogram
 	queued, prefill, decode          prometheus.Histogram
-	promptTokens, newTokens          prometheus.Histogram // of a request
+	promptTokens, newTokens          prometheus.Histogram // per request
 }
 
 func newMetrics(s *Server) *metrics {
@@ -35,7 +35,7 @@ func newMetrics(s *Server) *metrics {
 	counters := func(name, help, label string) *prometheus.CounterVec {
 		o := prometheus.CounterOpts{Name: name, Help: help}
 		c := prometheus.NewCounterVec(o, []string{label})
-		labelled.MustRegister(c) // names that come twice are a mistake here
+		labelled.MustRegister(c) // panics if a name occurs twice
 		return c
 	}
 	histogram := func(name, help string, buckets []float64) prometheus.Histogram {
@@ -47,7 +47,7 @@ func newMetrics(s *Server) *metrics {
 	m.finished = counters("request_success_total", "Texts that came to their end.",
 		"finished_reason")
 	for _, reason := range []string{"stop", "length", "abort"} {
-		m.finished.WithLabelValues(reason) // from the beginning, with 0
+		m.finished.WithLabelValues(reason) // exported as 0 from the start
 	}
 	m.answers = counters("http_requests_total", "Requests that were answered.", "status")
 
@@ -69,7 +69,7 @@ func newMetrics(s *Server) *metrics {
 	return m
 }
 
-// gauges are what is known at any time, without counting here.
+// gauges returns the metrics that are read, not counted.
 func (s *Server) gauges() (all []prometheus.Collector) {
 	gauge := func(name, help string, value func(batch.Stats) float64) {
 		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
@@ -106,7 +106,7 @@ func (s *Server) gauges() (all []prometheus.Collector) {
 		"Tokens that a step of the batch evaluated.", nil, nil)})
 }
 
-// iterations is a histogram of which the Batcher knows the sum and the count.
+// iterations is a histogram of which the Batcher has the sum and the count.
 type iterations struct {
 	batcher *batch.Batcher
 	desc    *prometheus.Desc
@@ -124,13 +124,13 @@ func (s *Server) showMetrics(v *visit) error {
 	return nil
 }
 
-// A pace is when the tokens of one prompt came.
+// A pace records when the tokens of one prompt arrived.
 type pace struct {
 	progress batch.Progress
-	last     []time.Time // of each sample
+	last     []time.Time // by sample
 }
 
-// token notes that a token has come.
+// token records the arrival of a token.
 func (m *metrics) token(p *pace, sample int) {
 	now := time.Now()
 	if last := p.last[sample]; !last.IsZero() {
@@ -139,7 +139,7 @@ func (m *metrics) token(p *pace, sample int) {
 	p.last[sample] = now
 }
 
-// prompt notes how the texts of a prompt went.
+// prompt records the times of a prompt's texts.
 func (m *metrics) prompt(p *pace) {
 	g := &p.progress
 	if g.Placed.IsZero() {

@@ -1,6 +1,6 @@
 package serve
 
-// The one model, as clients ask for it.
+// /v1/models: the one model.
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 	"picogpt/internal/quote"
 )
 
-// aModel is how OpenAI and vLLM describe one.
+// aModel is the JSON of a model, with OpenAI's and vLLM's fields.
 type aModel struct {
 	ID          string `json:"id"`
 	Object      string `json:"object"`
@@ -33,7 +33,7 @@ func (s *Server) models(v *visit) error {
 	}{"list", []aModel{s.describe()}})
 }
 
-// modelPath returns the id of a path of one model. It may have slashes.
+// modelPath returns the model's id in the path of one model. The id may have slashes.
 func modelPath(path string) (id string, ok bool) {
 	id, ok = strings.CutPrefix(path, "/v1/models/")
 	return id, ok && id != ""
@@ -46,7 +46,7 @@ func (s *Server) oneModel(v *visit, id string) error {
 	return v.replyJSON(s.describe())
 }
 
-// checkModel refuses the name of a model that is not there. Nil is the one that is.
+// checkModel returns an error if the name is not that of the model. A nil name is accepted.
 func (s *Server) checkModel(name *string) error {
 	if name == nil || *name == s.options.Name {
 		return nil
@@ -57,7 +57,7 @@ func (s *Server) checkModel(name *string) error {
 	return e
 }
 
-// replyJSON answers with a value.
+// replyJSON answers with the JSON of a value.
 func (v *visit) replyJSON(value any) error {
 	b, err := json.Marshal(value)
 	if err != nil {

@@ -1,6 +1,6 @@
 package serve
 
-// What a Server is made with.
+// The options of a Server.
 
 import (
 	"fmt"
@@ -13,52 +13,52 @@ import (
 	"picogpt/tokenizer"
 )
 
-// Options say what a Server is called, whom it lets in, and how much it takes on. The zero value is
-// useful for a server that nobody else can reach.
+// Options set the name of a Server, who may use it, and its limits. The zero value suits a server
+// that no other machine can reach.
 type Options struct {
 	// Name is the model's id. "" means "model".
 	Name string
 
-	// Fingerprint is the answers' system_fingerprint: what says that two servers give the same
-	// texts, such as a digest of the weights and the number formats. "" means none.
+	// Fingerprint is the answers' system_fingerprint. Servers with the same fingerprint give the
+	// same texts; it is for example a digest of the weights and the number formats. "" means none.
 	Fingerprint string
 
-	// Keys are those of which a request must bring one, as Authorization: Bearer KEY or as the
-	// password of basic authentication, for every path but /health and /ready. None means that
-	// none is wanted.
+	// Keys holds the API keys. A request must have one of them, as Authorization: Bearer KEY or as
+	// the password of basic authentication, for every path but /health and /ready. If there are
+	// none, requests need no key.
 	Keys []string
 
-	// Origins are the web origins, as https://example.org, whose pages may use the server; "null"
-	// is that of pages from files, "*" is any.
+	// Origins holds the web origins, as https://example.org, whose pages may use the server; "null"
+	// is the origin of pages from files, "*" allows all.
 	Origins []string
 
-	// Loopback says that the server listens on a loopback address: then a request's Host must name
-	// one, or be one of Hosts. Otherwise a web page whose name is bound to the address anew could
-	// use the server.
+	// Loopback says that the server listens on a loopback address. A request's Host must then name
+	// one, or be one of Hosts. Without this check, a web page could use the server by rebinding its
+	// host name to the address.
 	Loopback bool
 	Hosts    []string
 
-	MaxQueue   int   // texts that wait at a time; more are refused with 429. 0 means 256
-	MaxPrompts int   // prompts of one request, and their texts; 0 means 1024
-	MaxN       int   // n and best_of of one request; 0 means 128
+	MaxQueue   int   // how many texts may wait; more are refused with 429. 0 means 256
+	MaxPrompts int   // prompts of a request, and their texts; 0 means 1024
+	MaxN       int   // n and best_of of a request; 0 means 128
 	MaxBody    int64 // bytes of a request; 0 means 32 MiB
 
 	// Timeout bounds the time of a request, from its body to the end of the answer. 0 means none.
 	Timeout time.Duration
 
-	// Batcher says how many texts are written at a time, and how long one waits for another.
+	// Batcher sets how many texts are generated at a time, and how long one waits for another.
 	Batcher batch.Options
 
-	// Pooling makes the vector of a text for /v1/embeddings from those of its tokens: "mean", which
-	// "" means too, or "last".
+	// Pooling says how the vectors of a text's tokens become its vector for /v1/embeddings: "mean",
+	// which is the default, or "last".
 	Pooling string
 
-	// Template is what stands around each message of a user for /v1/chat/completions, in the
-	// syntax of text/template with the fields .Text, .Turn (its number, from 0) and .Ended (false).
-	// "" means that conversations are refused.
+	// Template is the text around each message of a user for /v1/chat/completions, in the syntax of
+	// text/template with the fields .Text, .Turn (its number, from 0) and .Ended (false). "" means
+	// that conversations are refused.
 	Template string
 
-	// Log takes a line for each request, and panics; never a text, nor a key. Nil means nothing.
+	// Log receives a line for each request, and panics; never a text or a key. Nil means no log.
 	Log *slog.Logger
 }
 
@@ -86,7 +86,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// orDefault gives what is zero another value.
+// orDefault sets *v to value if it is zero.
 func orDefault[T comparable](v *T, value T) {
 	var zero T
 	if *v == zero {
@@ -94,7 +94,7 @@ func orDefault[T comparable](v *T, value T) {
 	}
 }
 
-// check refuses what cannot be meant.
+// check returns an error for options that cannot be meant.
 func (o *Options) check(m *model.Model, tok *tokenizer.Tokenizer) error {
 	for _, limit := range []struct {
 		name  string

@@ -1,6 +1,6 @@
 package serve
 
-// Prompts: strings, ids, or lists of either, and what the model is given for them.
+// Prompts: strings, ids, or lists of either, and their tokens.
 
 import (
 	"context"
@@ -13,17 +13,17 @@ import (
 	"picogpt/tokenizer"
 )
 
-// A prompt is one of a request's.
+// A prompt is one prompt of a request.
 type prompt struct {
-	text  string // as it is echoed
-	asIDs bool   // it came as ids
+	text  string // as an answer echoes it
+	asIDs bool   // the request gives ids
 	ids   []int
 }
 
-// prompts are all of a request.
+// prompts holds all prompts of a request.
 type prompts []prompt
 
-// read reads a prompt of any of the four shapes. No prompt at all is one, the end of text.
+// read reads a prompt of any of the four types. An absent prompt is one prompt, the end of text.
 func (p *prompts) read(s *Server, name string) field {
 	most := s.options.MaxPrompts
 	return func(r *strictjson.Reader) error {
@@ -69,7 +69,7 @@ func (p *prompts) element(r *strictjson.Reader, kind byte, s *Server, name strin
 		if len(*p) == 0 {
 			*p = prompts{{asIDs: true}}
 		}
-		if len((*p)[0].ids) == positions { // there is no need to hold more
+		if len((*p)[0].ids) == positions { // too long already: hold no more
 			return tooLong(name, positions, positions+1, 0)
 		}
 		(*p)[0].ids = append((*p)[0].ids, int(id))
@@ -91,7 +91,7 @@ func (p *prompts) element(r *strictjson.Reader, kind byte, s *Server, name strin
 	return err
 }
 
-// encode makes ids of the prompts, and texts of ids where those are wanted.
+// encode sets the ids of the prompts, and the texts of those that came as ids if they are wanted.
 func (s *Server) encode(ctx context.Context, client string, q *completion) error {
 	if len(q.prompt) == 0 {
 		q.prompt = prompts{{}}
@@ -105,7 +105,7 @@ func (s *Server) encode(ctx context.Context, client string, q *completion) error
 		case q.echo && p.asIDs:
 			p.text = s.vocabulary.textOf(p.ids)
 		case q.echo:
-			p.text = strings.Clone(p.text) // it is a part of the body, which need not stay
+			p.text = strings.Clone(p.text) // a copy, so that the body is not kept in memory
 		default:
 			p.text = ""
 		}
@@ -113,7 +113,7 @@ func (s *Server) encode(ctx context.Context, client string, q *completion) error
 	return nil
 }
 
-// encodeOne makes ids of a prompt. Together with the new tokens it has to fit the context.
+// encodeOne sets the ids of a prompt. Together with the new tokens it has to fit the context.
 func (s *Server) encodeOne(
 	ctx context.Context, client string, p *prompt, field string, tokens int,
 ) error {
@@ -142,11 +142,11 @@ func (s *Server) encodeOne(
 	return nil
 }
 
-// shortText is how many bytes of a text are encoded without waiting for a turn, and in one.
+// shortText is how many bytes of a text are encoded without a turn and without a pause.
 const shortText = 16 << 10
 
-// idsOf encodes the text of a field. Long texts take turns, so that many of them take neither memory
-// nor processors from others; a client that goes does not wait for its turn.
+// idsOf encodes the text of a field. Long texts take turns, so that many of them do not take memory
+// or processors from other requests; a client that disconnects does not wait for its turn.
 func (s *Server) idsOf(
 	ctx context.Context, client string, t *tokenizer.Tokenizer, text, field string,
 ) ([]int, error) {
@@ -175,7 +175,7 @@ func (s *Server) idsOf(
 	return ids, nil
 }
 
-// tooLong is about a prompt of at least so many tokens.
+// tooLong returns the error for a prompt of at least so many tokens.
 func tooLong(field string, positions, prompt, tokens int) error {
 	e := errorf(http.StatusBadRequest, "context_length_exceeded",
 		"%s: this model's maximum context length is %d tokens, found at least %d, and %d in "+

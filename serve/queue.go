@@ -1,27 +1,27 @@
 package serve
 
-// The queue: how many texts have been asked for and are not written yet.
+// The queue: how many texts are requested and not finished.
 
 import (
 	"net/http"
 	"sync"
 )
 
-// A queue counts texts from the door on, before anything is done for them.
+// A queue counts texts from the start of their request, before any work is done for them.
 type queue struct {
-	most int // texts, waiting and being written
+	most int // how many texts, waiting and in progress
 
 	mu       sync.Mutex
 	texts    int
-	taken    int // of most: less than texts where requests are large
+	taken    int // room taken, up to most; below the number of texts if requests are large
 	draining bool
 }
 
-// share is how much of the queue a request of n texts takes. One that is larger than half of it
-// takes that half, so that nobody shuts all others out; the Batcher gives them their turns.
+// share returns how much of the queue a request of n texts takes: at most half, so that no request
+// shuts all others out. The Batcher gives their texts turns.
 func (q *queue) share(n int) int { return min(n, max(1, q.most/2)) }
 
-// reserve takes room for n texts, or says why there is none.
+// reserve takes room for n texts, or returns an error if there is none.
 func (q *queue) reserve(n int) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -38,7 +38,7 @@ func (q *queue) reserve(n int) error {
 	return nil
 }
 
-// release gives room back: of a request that had so many texts, some are left.
+// release gives room back for a request of had texts, of which left are unfinished.
 func (q *queue) release(had, left int) {
 	q.mu.Lock()
 	q.texts -= had - left
@@ -46,7 +46,7 @@ func (q *queue) release(had, left int) {
 	q.mu.Unlock()
 }
 
-// drain refuses all that comes from now on.
+// drain makes the queue refuse all further requests.
 func (q *queue) drain() {
 	q.mu.Lock()
 	q.draining = true

@@ -1,6 +1,6 @@
 package serve
 
-// The request of /v1/completions: its fields, their types and their bounds.
+// The request of /v1/completions: its fields, their types and their limits.
 
 import (
 	"cmp"
@@ -11,9 +11,9 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// A completion is what a request asks for. Pointers are nil where it does not say.
+// A completion is the fields of a request. Pointers are nil where the request lacks the field.
 type completion struct {
-	decode.Options // what its fields say, and from prepare on all
+	decode.Options // from the fields; complete adds the rest
 
 	model  *string
 	prompt prompts
@@ -25,24 +25,24 @@ type completion struct {
 	stopIDs          []int
 	ignoreEOS        bool
 	echo, stream     bool
-	usage, usages    bool // at the end of a stream; in each of its chunks
+	usage, usages    bool // usage at the end of a stream; in each of its chunks
 	hasStreamOptions bool
 	idTokens, idsToo bool // return_tokens_as_token_ids, return_token_ids
 	form             form
-	chat             bool   // it is of a conversation
-	salt             string // what keeps prompts apart in the cache
+	chat             bool   // the request is of a conversation
+	salt             string // cache_salt: separates prompts in the cache
 
 	ignored []string
 }
 
-// Bounds of fields that have none of their own.
+// Limits of fields that are not in the table of options.
 const (
 	mostTop  = 100  // logprobs
 	mostIDs  = 1000 // stop_token_ids
 	mostSalt = 256  // bytes of cache_salt
 )
 
-// newCompletion returns OpenAI's defaults, and a seed: short enough to type.
+// newCompletion returns OpenAI's defaults, and a random seed, short enough to type.
 func newCompletion() *completion {
 	q := &completion{}
 	for _, o := range q.table(0) {
@@ -54,7 +54,7 @@ func newCompletion() *completion {
 	return q
 }
 
-// table is the options of a request: package decode's, and those that are the server's own.
+// table returns the options of a request: package decode's, and the server's own.
 func (q *completion) table(maxN int) []option.Option {
 	n := decode.SamplesOption(&q.n)
 	n.Field.Range.To = float64(maxN)
@@ -71,13 +71,13 @@ func (q *completion) table(maxN int) []option.Option {
 	})
 }
 
-// parseCompletion reads a body.
+// parseCompletion reads the body of a request.
 func (s *Server) parseCompletion(body string) (*completion, error) {
 	q := newCompletion()
 	return q, q.parse(s, body, q.fields(s), "prompt")
 }
 
-// parse reads a body by a table of fields, of which it needs one.
+// parse reads a body by a table of fields, of which needed must be there.
 func (q *completion) parse(s *Server, body string, table map[string]field, needed string) error {
 	n := needs(table, needed)
 	ignored, err := readFields(body, table)
@@ -92,14 +92,14 @@ func (q *completion) parse(s *Server, body string, table map[string]field, neede
 	return q.check(s)
 }
 
-// fields is what each field is read by.
+// fields returns the table of the fields.
 func (q *completion) fields(s *Server) map[string]field {
 	vocabulary := s.model.Config().VocabSize
 	table := map[string]field{
 		"model":  optional(&q.model, text),
 		"prompt": q.prompt.read(s, "prompt"),
 		"suffix": text(&q.suffix),
-		"user":   anyText, // who asks is of no use here
+		"user":   anyText, // accepted and not used
 
 		"cache_salt": atMost(&q.salt, mostSalt),
 
@@ -128,7 +128,7 @@ func (q *completion) fields(s *Server) map[string]field {
 	return table
 }
 
-// fieldOf is what the field of an option is read by.
+// fieldOf returns the field of an option.
 func fieldOf(o *option.Option, vocabulary int) field {
 	r := o.Field.Range
 	if r == (option.Range{}) {
@@ -153,7 +153,7 @@ func fieldOf(o *option.Option, vocabulary int) field {
 	return nil
 }
 
-// check refuses fields that do not go together.
+// check refuses fields that cannot be combined.
 func (q *completion) check(s *Server) error {
 	if err := s.checkModel(q.model); err != nil {
 		return err
@@ -180,7 +180,7 @@ func (q *completion) check(s *Server) error {
 	return q.form.check()
 }
 
-// drawn is how many texts are written for a prompt, of which n are sent.
+// drawn returns how many texts are generated for a prompt. n of them are sent.
 func (q *completion) drawn() int {
 	if q.bestOf == nil {
 		return q.n

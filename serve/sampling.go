@@ -1,6 +1,6 @@
 package serve
 
-// From fields to package decode's options.
+// From the fields of a request to package decode's options.
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"picogpt/decode"
 )
 
-// complete gives the options of a request what the server knows: ids, and what texts are in them.
+// complete adds to a request's options what only the server knows: ids, and the tokens of texts.
 func (s *Server) complete(ctx context.Context, q *completion) error {
 	o := &q.Options
 	o.Vocabulary = s.vocabulary.Tokenizer
@@ -25,7 +25,7 @@ func (s *Server) complete(ctx context.Context, q *completion) error {
 	switch {
 	case q.ignoreEOS:
 		o.EndOfText = append([]int{}, q.stopIDs...)
-		o.Vocabulary = silent{s.vocabulary.Tokenizer, s.ends} // an end of text is never in a text
+		o.Vocabulary = silent{s.vocabulary.Tokenizer, s.ends} // the end of text adds nothing to a text
 	case len(q.stopIDs) > 0:
 		o.EndOfText = slices.Concat(s.ends, q.stopIDs)
 	}

@@ -8,12 +8,12 @@
 //	defer s.Close()
 //	log.Fatal(http.ListenAndServe("127.0.0.1:8080", s))
 //
-// An answer with a seed depends on the request alone: it is what [decode.Generate] gives, whatever
-// else the server does. Choice j of a prompt has the seed seed + j.
+// An answer with a seed depends on the request alone: it is the text that [decode.Generate] gives,
+// whatever else the server does. Choice j of a prompt has the seed seed + j.
 //
-// The handler guards itself: bodies, prompts and the queue are bounded, slow writers and readers
-// lose their connection, keys and origins are checked. What it leaves to the [http.Server] is
-// ReadHeaderTimeout, which a program that faces others should set.
+// The handler protects itself: it limits bodies, prompts and the queue, drops clients that write or
+// read too slowly, and checks keys and origins. A program that other machines can reach should also
+// set ReadHeaderTimeout of its [http.Server].
 package serve
 
 import (
@@ -32,19 +32,19 @@ import (
 	"picogpt/tokenizer"
 )
 
-// A Server is the handler. It is safe for concurrent use.
+// A Server is the HTTP handler. It is safe for concurrent use.
 type Server struct {
 	options    Options
 	model      *model.Model
 	vocabulary vocabulary
 	ends       []int // the ids that end a text
 	batcher    *batch.Batcher
-	plain      *tokenizer.Tokenizer   // special tokens in a text are text
-	template   *chattemplate.Template // nil: no conversations
+	plain      *tokenizer.Tokenizer   // reads special tokens in a text as text
+	template   *chattemplate.Template // nil: conversations are refused
 	forms      *forms
 	metrics    *metrics
-	pooling    chan struct{} // holds one: one text's part at a time
-	encoding   *turns        // of long texts
+	pooling    chan struct{} // capacity 1: evaluates a part of one text at a time
+	encoding   *turns        // turns of long texts
 	routes     map[string]route
 	page       http.Handler
 	door       door
@@ -57,13 +57,13 @@ type Server struct {
 
 // patience is how long the server waits for clients.
 type patience struct {
-	body  time.Duration // for all of it
-	write time.Duration // for the client to take what is written at a time
-	ping  time.Duration // without a token, until a stream says that it lives
+	body  time.Duration // for the whole body
+	write time.Duration // for the client to receive one write
+	ping  time.Duration // without a token, until a stream sends a comment
 }
 
-// New returns a Server of a model and its tokenizer, which stay the caller's. Close it before the
-// model.
+// New returns a Server of a model and its tokenizer, which the caller owns. Close the Server before
+// the model. An error is about the options.
 func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 	o = o.withDefaults()
 	if err := o.check(m, tok); err != nil {
@@ -94,24 +94,25 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Close ends all requests with an error, and waits for what computes them. A second Close does
+// Close ends all requests with an error, and waits for their computations. A second Close does
 // nothing.
 func (s *Server) Close() error {
 	s.queue.drain()
 	return s.batcher.Close()
 }
 
-// Drain makes the server refuse new work, and /ready say so. Requests that are under way end as
+// Drain makes the server refuse new requests, and /ready report that. Requests in progress end as
 // usual.
 func (s *Server) Drain() { s.queue.drain() }
 
-// A handler answers one request. Its error is the answer, if nothing of another has been sent.
+// A handler answers one request. Its error becomes the answer, unless part of another has been
+// sent.
 type handler func(v *visit) error
 
-// A route is what one path does, by method. GET is HEAD, too.
+// A route is the handlers of a path, by method. GET also serves HEAD.
 type route struct {
 	get, post handler
-	open      bool // without a key
+	open      bool // needs no key
 }
 
 // table returns the routes.
@@ -139,7 +140,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer finds who answers, and lets it.
+// answer finds the route of a request, and calls its handler.
 func (s *Server) answer(v *visit) error {
 	found, ok := s.find(v.request.URL.Path)
 	if done, err := s.door.admit(v, found); done || err != nil {
@@ -178,7 +179,7 @@ func (s *Server) showPage(v *visit) error {
 	return nil
 }
 
-// leave ends a visit. A panic is the end of this request alone.
+// leave ends a visit. A panic ends this request only.
 func (s *Server) leave(v *visit) {
 	if p := recover(); p != nil {
 		if p == http.ErrAbortHandler {
@@ -187,14 +188,14 @@ func (s *Server) leave(v *visit) {
 		}
 		s.options.Log.Error("panic", "request", v.id, "panic", fmt.Sprint(p),
 			"stack", string(debug.Stack()))
-		defer s.end(v) // fail may have to cut the answer off
+		defer s.end(v) // fail may have to abort the answer
 		v.fail(errors.New("panic"))
 		return
 	}
 	s.end(v)
 }
 
-// end notes a visit that is over.
+// end logs a visit, and ends it.
 func (s *Server) end(v *visit) {
 	s.metrics.answers.WithLabelValues(strconv.Itoa(v.status)).Inc()
 	s.metrics.whole.Observe(time.Since(v.start).Seconds())

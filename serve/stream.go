@@ -1,6 +1,6 @@
 package serve
 
-// Answers in parts: server-sent events, one write for each.
+// Streamed answers: server-sent events, one write for each.
 
 import (
 	"context"
@@ -12,21 +12,21 @@ import (
 	"picogpt/decode"
 )
 
-// events is the body of a streamed answer.
+// events writes the body of a streamed answer.
 type events struct {
 	job   *job
 	buf   []byte
 	begun bool
 }
 
-// answerInParts sends each token as it comes. An error before the first is a status.
+// answerInParts sends each token as it arrives. An error before the first token has a status.
 func (j *job) answerInParts(ctx context.Context) error {
 	e := &events{job: j}
 	stop := sync.OnceFunc(e.keepAlive())
-	defer stop() // after a panic, too
+	defer stop() // also after a panic
 	err := j.write(ctx, e.took)
 	stop()
-	j.mu.Lock() // for a comment that is being written
+	j.mu.Lock() // a comment may be being written
 	defer j.mu.Unlock()
 	if err == nil {
 		return e.end()
@@ -37,15 +37,15 @@ func (j *job) answerInParts(ctx context.Context) error {
 	j.visit.failed = err
 	e.buf = append(append(e.buf, "data: "...), asAPI(err).body()...)
 	e.buf = append(e.buf, "\n\ndata: [DONE]\n\n"...)
-	e.send() // the error is the client's going
+	e.send() // an error means that the client is gone
 	return nil
 }
 
-// took sends what a token has brought.
+// took sends the text of a token.
 func (e *events) took(c *choice, t *decode.Token) error {
 	j := e.job
 	if t != nil && t.Prompt && t.Finish == "" {
-		return nil // the prompt's tokens go with the first new one
+		return nil // the prompt's tokens are sent with the first new one
 	}
 	news := len(c.text) + len(c.echo) + len(c.entries) + len(c.ids)
 	if news == 0 && c.finish == "" && !j.usages {
@@ -60,24 +60,24 @@ func (e *events) took(c *choice, t *decode.Token) error {
 	return e.send()
 }
 
-// event adds an event to what is to be sent.
+// event adds an event to the buffer.
 func (e *events) event(choices []*choice, used *usage) {
 	e.buf = append(e.buf, "data: "...)
 	e.buf = append(e.buf, encode(e.job.newAnswer(choices, used))...)
 	e.buf = append(e.buf, "\n\n"...)
 }
 
-// end sends the usage, if it is wanted, and the last line.
+// end sends the usage, if the client wants it, and the last line.
 func (e *events) end() error {
 	if e.job.usage {
 		e.event(nil, &e.job.used)
 	}
 	e.buf = append(e.buf, "data: [DONE]\n\n"...)
-	e.send() // the error is the client's going
+	e.send() // an error means that the client is gone
 	return nil
 }
 
-// send writes what is to be sent.
+// send writes the buffer to the client.
 func (e *events) send() error {
 	v := e.job.visit
 	if !e.begun {
@@ -99,9 +99,9 @@ func (e *events) send() error {
 	return nil
 }
 
-// keepAlive sends comments while no token comes, so that nobody on the way takes the connection for
-// dead; before the first one, too, once it has taken long. Events without data would end OpenAI's
-// client for Python. stop ends it.
+// keepAlive sends comments while no token arrives, so that proxies do not close the connection;
+// also before the first token, if that takes long. It sends comments because events without data
+// would end OpenAI's client for Python. stop ends it.
 func (e *events) keepAlive() (stop func()) {
 	done := make(chan struct{})
 	var sender sync.WaitGroup
@@ -118,7 +118,7 @@ func (e *events) keepAlive() (stop func()) {
 			e.job.mu.Lock()
 			if v := e.job.visit; v.bytes == seen {
 				e.buf = append(e.buf, ": ping\n\n"...)
-				e.send() // the tokens find out that the client is gone
+				e.send() // the next token reports that the client is gone
 			} else {
 				seen = v.bytes
 			}

@@ -1,6 +1,6 @@
 package serve
 
-// Text to ids and back, as vLLM's clients ask for it, and llama-server's.
+// /tokenize and /detokenize, as clients of vLLM and llama-server use them.
 
 import (
 	"net/http"
@@ -9,7 +9,8 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// readRequest reads the body of a request by a table of fields, of which it needs one of several.
+// readRequest reads the body of a request by a table of fields, of which one of needed must be
+// there.
 func (s *Server) readRequest(
 	v *visit, table map[string]field, needed ...string,
 ) (release func(), err error) {
@@ -30,7 +31,7 @@ func (s *Server) readRequest(
 	return release, nil
 }
 
-// mostText bounds a text that /tokenize takes, and one that /detokenize gives, in bytes.
+// mostText is the most bytes of a text that /tokenize accepts, and that /detokenize returns.
 const mostText = 1 << 20
 
 func (s *Server) tokenize(v *visit) error {
@@ -86,7 +87,7 @@ type tokenized struct {
 	*vllm
 }
 
-// vllm is what vLLM says beside the tokens.
+// vllm is vLLM's fields beside the tokens.
 type vllm struct {
 	Count       int       `json:"count"`
 	MaxModelLen int       `json:"max_model_len"`
@@ -102,7 +103,7 @@ func (s *Server) names(ids []int) []string {
 	return names
 }
 
-// A piece is an id with its text; of a part of a character, with its bytes.
+// A piece is an id with its text, or with its bytes if it is a part of a character.
 type piece struct {
 	ID   int `json:"id"`
 	Text any `json:"piece"`
@@ -119,11 +120,11 @@ func (s *Server) pieces(ids []int) []piece {
 	return pieces
 }
 
-// mostAnswers bounds the memory of all answers that are being sent here, in bytes: a client that
-// reads slowly holds its own.
+// mostAnswers bounds the memory of all answers of /tokenize that are being sent, in bytes: a client
+// that reads slowly keeps its answer in memory.
 const mostAnswers = 64 << 20
 
-// replyLarge sends an answer whose size is the client's choice, if there is memory to wait with it.
+// replyLarge sends an answer whose size the client chooses, if mostAnswers has room for it.
 func (s *Server) replyLarge(v *visit, b []byte) error {
 	n := int64(len(b))
 	if !s.answers.take(n) {
@@ -167,18 +168,18 @@ func (s *Server) detokenize(v *visit) error {
 		return fieldf("tokens", "%v", err)
 	}
 	return s.replyLarge(v, encode(struct {
-		Prompt  string `json:"prompt"`  // vLLM's
-		Content string `json:"content"` // llama-server's
+		Prompt  string `json:"prompt"`  // vLLM's field
+		Content string `json:"content"` // llama-server's field
 	}{whole, whole}))
 }
 
-// tokenizerInfo is what a tokenizer_config.json would say.
+// tokenizerInfo returns the contents that a tokenizer_config.json would have.
 func (s *Server) tokenizerInfo(v *visit) error {
 	info := map[string]any{
 		"tokenizer_class": "PreTrainedTokenizerFast", "add_bos_token": false,
 		"model_max_length": s.model.Config().Positions, "vocab_size": len(s.vocabulary.texts),
 	}
-	if id, ok := s.vocabulary.EndOfText(); ok { // GPT-2's one token for all of these
+	if id, ok := s.vocabulary.EndOfText(); ok { // GPT-2 has one token for all of these
 		text := s.vocabulary.texts[id]
 		info["tokenizer_class"] = "GPT2Tokenizer"
 		info["eos_token"], info["bos_token"], info["unk_token"] = text, text, text

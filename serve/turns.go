@@ -10,57 +10,58 @@ import (
 	"sync"
 )
 
-// A form that has computed for so many pauses of the compiler, some 50 µs each, goes to the next
-// level. The forms of a lower level go first. Only so many forms of a level are under way, one of
-// each client, and a form leaves its level when it begins with the next: so those that wait hold
-// the memory of a few pauses.
+// A form that has computed for so many pauses of the compiler, some 50 µs each, moves to the next
+// level. Forms of a lower level go first. Each level has room for only so many forms in progress,
+// one of each client, and a form leaves its level when it begins with the next. Forms that wait
+// therefore hold only the memory of a few pauses.
 var (
 	levels = [...]int{8, 512}
 	rooms  = [...]int{1 << 30, 4, 1}
 )
 
-// afterShort is how many turns short forms have in a row while a long one waits, and slice is for
-// how many pauses it then computes.
+// afterShort is how many turns in a row short forms have while a long one waits, and slice is for
+// how many pauses the long one then computes.
 const (
 	afterShort = 8
 	slice      = 16
 )
 
-// turns says which form may compute. Of the forms of one level, those of the client with the fewest
-// under way go first, then those of the client whose turn was longest ago, then the shortest.
+// turns decides which form may compute. Of the forms of one level, those of the client with the
+// fewest in progress go first, then those of the client whose last turn is the oldest, then the
+// shortest.
 type turns struct {
 	mu      sync.Mutex
 	clients map[string]*client
 	running *turn
-	beside  *turn               // does what cannot pause; only forms of the first level run then
-	under   [len(rooms)][]*turn // those of each level that are under way; none of the first
-	waiting []*turn             // in the order in which they came
-	short   int                 // turns in a row that went past a waiting form of a higher level
+	beside  *turn               // does work that cannot pause; only forms of the first level run then
+	under   [len(rooms)][]*turn // the forms in progress, by level; none of the first
+	waiting []*turn             // in the order of arrival
+	short   int                 // turns in a row for which a form of a higher level has waited
 	clock   int                 // turns so far
 }
 
-// A client is who has forms that wait or compute.
+// A client counts the forms of a client that wait or compute.
 type client struct {
-	forms int // of which so many are here
-	under int // and so many have begun
+	forms int // how many forms it has here
+	under int // how many of them are in progress
 	last  int // the clock at its newest turn
 }
 
-// A turn is one form's.
+// A turn is the turn of one form.
 type turn struct {
 	client *client
 	name   string
 	bytes  int
 	level  int
 	pauses int
-	free   int // pauses for which nobody goes first
+	free   int // pauses before it lets others go first
 	begun  bool
-	ready  chan struct{} // holds one when it may compute
+	ready  chan struct{} // holds a value when it may compute
 }
 
 func newTurns() *turns { return &turns{clients: map[string]*client{}} }
 
-// enter waits until a form of a client may compute. Then leave ends its turn.
+// enter waits until a form of a client may compute; leave ends the turn that it returns.
 func (q *turns) enter(ctx context.Context, name string, bytes int) (*turn, error) {
 	q.mu.Lock()
 	c := q.clients[name]
@@ -90,7 +91,7 @@ func (q *turns) wait(ctx context.Context, t *turn) error {
 	}
 }
 
-// pause lets others go first who should, and texts be written. The compiler calls it.
+// pause lets forms go first that should, and lets the batch run. The compiler calls it.
 func (q *turns) pause(ctx context.Context, t *turn) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -115,7 +116,7 @@ func (q *turns) pause(ctx context.Context, t *turn) error {
 	return q.wait(ctx, t)
 }
 
-// aside calls what takes long and cannot pause, beside the forms of the first level.
+// aside calls work that takes long and cannot pause, concurrently with forms of the first level.
 func (q *turns) aside(ctx context.Context, t *turn, work func()) error {
 	if t.level == 0 {
 		t.pauses = max(t.pauses, levels[0])
@@ -157,7 +158,7 @@ func (q *turns) leave(t *turn) {
 	q.next()
 }
 
-// give gives up the place of a form at its level.
+// give releases the place of a form at its level.
 func (q *turns) give(t *turn) {
 	for i := range q.under {
 		q.under[i] = slices.DeleteFunc(q.under[i], func(u *turn) bool { return u == t })
@@ -199,14 +200,14 @@ func (q *turns) next() {
 	t.ready <- struct{}{}
 }
 
-// mayRun says whether a waiting form's level has room for it.
+// mayRun reports whether the level of a waiting form has room for it.
 func (q *turns) mayRun(t *turn) bool {
 	under := q.under[t.level]
 	return slices.Contains(under, t) || len(under) < rooms[t.level] &&
 		!slices.ContainsFunc(under, func(u *turn) bool { return u.client == t.client })
 }
 
-// best returns the waiting form up to a level that goes first, or nil.
+// best returns the waiting form that goes first among those of levels up to level, or nil.
 func (q *turns) best(level int) (best *turn) {
 	for _, t := range q.waiting {
 		if t.level <= level && q.mayRun(t) && (best == nil || t.before(best)) {

@@ -1,6 +1,6 @@
 package serve
 
-// Fields that the server does not know, in a request that lacks what it is about.
+// Unknown fields in a request that lacks a required field.
 
 import (
 	"maps"
@@ -13,13 +13,13 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// A need is what a request is about: one of several fields.
+// A need is a requirement that a request has at least one of several fields.
 type need struct {
 	fields []string
 	given  bool
 }
 
-// needs returns a need of fields of a table, which notes that one was read.
+// needs returns a need of fields of a table, and makes the table note when one is read.
 func needs(table map[string]field, fields ...string) *need {
 	n := &need{fields: fields}
 	for _, name := range fields {
@@ -32,8 +32,8 @@ func needs(table map[string]field, fields ...string) *need {
 	return n
 }
 
-// check refuses unknown fields of a request without any that it needs: one of them is most likely
-// that, misspelt. The others are as good as absent.
+// check refuses a request without any of the required fields if it has unknown ones: one of those
+// is most likely a required field, misspelt. Otherwise unknown fields count as absent.
 func (n *need) check(unknown []string, table map[string]field) error {
 	if n.given || len(unknown) == 0 {
 		return nil
@@ -55,10 +55,10 @@ func (n *need) check(unknown []string, table map[string]field) error {
 	return e
 }
 
-// nearest returns the field that a misspelt name is most like, "" if it is like none: of several
-// one that is needed, else the first by name.
+// nearest returns the field that is most similar to a misspelt name; "" if none is similar. Of
+// several it returns a required one, or else the first by name.
 func nearest(name string, table map[string]field, needed []string) (near string) {
-	const longest = 40 // bytes of a name that is compared
+	const longest = 40 // bytes of the longest name that is compared
 	if len(name) > longest {
 		return ""
 	}

@@ -1,6 +1,6 @@
 package serve
 
-// A visit: one request, its answer, and what the log says of both.
+// A visit: one request, its answer, and the log's record of both.
 
 import (
 	"crypto/rand"
@@ -18,27 +18,27 @@ type visit struct {
 	http.ResponseWriter
 	request *http.Request
 	control *http.ResponseController
-	id      string // ours: those of clients may be anybody's
-	client  string // who asks, for turns in the queue
-	tenant  string // whose texts share what they have in common; "" is everybody's
+	id      string // the server's: ids from clients need not be unique
+	client  string // identifies the client, for turns in the queue
+	tenant  string // texts of a tenant share cached prefixes; "" is shared by all
 	start   time.Time
 	note    note
 
 	patience time.Duration // for a write
-	deadline time.Time     // of all writes, if not zero
+	deadline time.Time     // of all writes; zero: none
 
 	status int // 0 before the answer begins
 	bytes  int64
 	failed error // to be logged
 }
 
-// A note is what the log says of a request beside what every request has.
+// A note is what the log records of a request beside the fields that every line has.
 type note struct {
 	prompts, choices int
 	promptTokens     int
 	completionTokens int
 	seed             uint64
-	seeded           bool // seed is of use
+	seeded           bool // the seed matters
 	ignored          []string
 	stream           bool
 	firstToken       time.Duration
@@ -63,14 +63,14 @@ func clientOf(address string) string {
 	return address
 }
 
-// saltOf is what keeps the prompts of a tenant and a salt apart from others: a digest, because it
-// stays as long as what was computed.
+// saltOf returns the key that separates the cached prompts of a tenant and a salt from others: a
+// digest, because it is kept as long as the cached state.
 func (v *visit) saltOf(salt string) string {
 	digest := sha256.Sum256([]byte(v.tenant + "\x00" + salt))
 	return string(digest[:])
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap implements the interface of http.ResponseController.
 func (v *visit) Unwrap() http.ResponseWriter { return v.ResponseWriter }
 
 func (v *visit) WriteHeader(status int) {
@@ -88,7 +88,7 @@ func (v *visit) Write(b []byte) (int, error) {
 	if deadline.IsZero() {
 		deadline = time.Now().Add(v.patience)
 	}
-	v.control.SetWriteDeadline(deadline) // what cannot have one needs none
+	v.control.SetWriteDeadline(deadline) // writers without deadlines need none
 	n, err := v.ResponseWriter.Write(b)
 	v.bytes += int64(n)
 	return n, err
@@ -100,7 +100,7 @@ func (v *visit) path() string { return quote.Plain(v.request.URL.Path, 80) }
 // reply sends JSON.
 func (v *visit) reply(status int, body []byte) {
 	v.beginJSON(status)
-	v.Write(append(body, '\n')) // an error is the client's going
+	v.Write(append(body, '\n')) // an error means that the client is gone
 }
 
 func (v *visit) beginJSON(status int) {
@@ -109,8 +109,8 @@ func (v *visit) beginJSON(status int) {
 	v.WriteHeader(status)
 }
 
-// replyPart sends a part of an answer that succeeds: all of it has the time of one write, for what
-// is not sent is held.
+// replyPart sends a part of a successful answer. All parts together have the time of one write,
+// because unsent data stays in memory.
 func (v *visit) replyPart(b []byte) error {
 	if v.status == 0 {
 		v.beginJSON(http.StatusOK)
@@ -122,7 +122,7 @@ func (v *visit) replyPart(b []byte) error {
 	return nil
 }
 
-// fail sends an error, if no other answer has begun. One that has is cut off.
+// fail sends an error if no other answer has begun; if one has, it aborts the connection.
 func (v *visit) fail(err error) {
 	v.failed = err
 	if errors.Is(err, errGone) {
@@ -138,10 +138,10 @@ func (v *visit) fail(err error) {
 	v.reply(e.status, e.body())
 }
 
-// errGone says that the client does not wait for an answer any more.
+// errGone says that the client no longer waits for an answer.
 var errGone = errors.New("the client is gone")
 
-// ignore notes fields that nothing came of, and tells the client.
+// ignore records ignored fields, and names them in a header of the answer.
 func (v *visit) ignore(names []string) {
 	v.note.ignored = names
 	if shown := header(names); shown != "" {

@@ -1,6 +1,6 @@
 package serve
 
-// What the tokens say: their texts, by themselves and in a row.
+// The texts of tokens, singly and in sequence.
 
 import (
 	"strconv"
@@ -10,9 +10,9 @@ import (
 	"picogpt/tokenizer"
 )
 
-// A vocabulary is the tokenizer with what is asked of it at every token.
+// A vocabulary is the tokenizer, with tables that are used at every token.
 type vocabulary struct {
-	*tokenizer.Tokenizer          // special tokens in a text are their ids
+	*tokenizer.Tokenizer          // reads special tokens in a text as their ids
 	texts                []string // of each token by itself; "" where an id has none
 	longest              int      // bytes of the longest
 }
@@ -20,7 +20,7 @@ type vocabulary struct {
 func newVocabulary(t *tokenizer.Tokenizer) vocabulary {
 	v := vocabulary{Tokenizer: t.WithSpecial(), texts: make([]string, t.Size()), longest: 1}
 	for id := range v.texts {
-		v.texts[id], _ = t.Text(id) // a gap has none
+		v.texts[id], _ = t.Text(id) // a gap has no text
 		v.longest = max(v.longest, len(v.texts[id]))
 	}
 	return v
@@ -38,20 +38,20 @@ func (v *vocabulary) bytes(id int) []int {
 	return bytes
 }
 
-// textOf returns the text of ids. Those that no token has are left out.
+// textOf returns the text of ids. It skips ids that have no token.
 func (v *vocabulary) textOf(ids []int) string {
 	var b strings.Builder
 	d := v.NewDecoder(nil)
 	for _, id := range ids {
-		text, _ := d.Push(id) // an unknown id changes nothing
+		text, _ := d.Push(id) // an unknown id has no effect
 		b.WriteString(text)
 	}
 	b.WriteString(d.Flush())
 	return b.String()
 }
 
-// name returns a token as log-probabilities list it. A part of a character has no text that JSON
-// could hold: it is written as OpenAI did, bytes:\xe2\x80.
+// name returns the name of a token in log-probabilities. JSON cannot hold a part of a character: it
+// is written as OpenAI did, bytes:\xe2\x80.
 func (v *vocabulary) name(id int, asID bool) string {
 	if asID || !v.has(id) {
 		return "token_id:" + strconv.Itoa(id)

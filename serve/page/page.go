@@ -1,6 +1,6 @@
-// Package page is the playground: a page, compiled in, that talks to the server it comes from. It
-// is plain HTML, CSS and JavaScript modules, as they are in assets, and asks no other host for
-// anything. The files call the API by addresses relative to the page's.
+// Package page is the playground: a web page, compiled in, that uses the API of the server that
+// serves it. The page is plain HTML, CSS and JavaScript modules, in the folder assets. It requests
+// nothing from other hosts, and calls the API by addresses relative to its own.
 package page
 
 import (
@@ -19,15 +19,15 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// Policy is the Content-Security-Policy of the page: its own scripts and styles, none of them
-// inline, and no other host.
+// Policy is the page's Content-Security-Policy: its own scripts and styles, none of them inline,
+// and no other host.
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; frame-ancestors 'none'"
 
-// folder is where everything but the page itself is.
+// folder is the path of everything but the page itself.
 const folder = "/page/"
 
-// kinds are the media types, whatever the machine's own table says.
+// kinds holds the media types by extension, whatever the machine's own table says.
 var kinds = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
@@ -40,8 +40,8 @@ func Has(path string) bool {
 	return found
 }
 
-// Handler serves the page at / and what it needs under /page/. Browsers may keep what they get, and
-// ask by its ETag whether it is still the same.
+// Handler serves the page at /, and its files under /page/. Browsers may cache them, and check by
+// ETag whether they have changed.
 func Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, data, found := read(r.URL.Path)
