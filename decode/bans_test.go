@@ -15,8 +15,9 @@ import (
 	"picogpt/sample"
 )
 
-// rewritten returns the text that banned strings should give: it writes a text token by token, and where a banned
-// string is complete it goes back by itself, with a new sampler for each try. It holds nothing back.
+// rewritten returns the text that banned strings should give: it writes a text token by token, and
+// where a banned string is complete it goes back by itself, with a new sampler for each try. It
+// holds nothing back.
 func rewritten(
 	t *testing.T, m *model.Model, v Vocabulary, prompt []int, o Options,
 ) (tokens []int) {

@@ -95,7 +95,7 @@ type messageJSON struct {
 }
 
 func (j *job) choiceJSON(c *choice) *choiceJSON {
-	text := characters(c.echo) + characters(string(c.text)) // separately: a character may not span them
+	text := characters(c.echo) + characters(string(c.text)) // no character spans both
 	o := &choiceJSON{Index: c.index}
 	said := &messageJSON{Content: text}
 	if c.first {

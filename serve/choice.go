@@ -23,12 +23,12 @@ type choice struct {
 	finish  string // "" while it continues
 	stop    stopReason
 
-	tokens int     // how many new tokens so far
-	sum    float64 // of their log-probabilities
-	first  bool    // none of it has been sent
-	raw    []byte  // the bytes of the new tokens, in which stop strings are searched
-	shown  int     // bytes of text so far, without the echo's
-	places places
+	tokens  int     // how many new tokens so far
+	sum     float64 // of their log-probabilities
+	first   bool    // none of it has been sent
+	raw     []byte  // the bytes of the new tokens, in which stop strings are searched
+	shown   int     // bytes of text so far, without the echo's
+	offsets runeOffsets
 }
 
 // An entry is one token of the log-probabilities.
@@ -54,9 +54,9 @@ func (j *job) newChoice(p *prompt, index int) *choice {
 	}
 	if j.logprobs != nil {
 		if j.echo {
-			c.places.decoder = j.server.vocabulary.NewDecoder(nil)
+			c.offsets.decoder = j.server.vocabulary.NewDecoder(nil)
 		} else {
-			c.places.decoder = j.server.vocabulary.NewDecoder(p.ids)
+			c.offsets.decoder = j.server.vocabulary.NewDecoder(p.ids)
 		}
 	}
 	return c
@@ -65,7 +65,7 @@ func (j *job) newChoice(p *prompt, index int) *choice {
 // add adds a token to the choice.
 func (c *choice) add(j *job, t *decode.Token) {
 	if j.logprobs != nil {
-		e := entry{id: t.ID, logProb: t.LogProb, top: t.Top, offset: c.places.next(t.ID)}
+		e := entry{id: t.ID, logProb: t.LogProb, top: t.Top, offset: c.offsets.next(t.ID)}
 		c.entries = append(c.entries, e)
 	}
 	if !t.Prompt {
@@ -123,25 +123,25 @@ func (c *choice) sent() {
 }
 
 // A runeOffsets counts the characters before each token of a text.
-type places struct {
+type runeOffsets struct {
 	decoder tokenizer.Decoder
 	count   int    // complete characters so far
-	begun   []byte // bytes of a character that is incomplete so far
+	partial []byte // bytes of a character that is incomplete so far
 }
 
 // next returns the offset of a token: the index of the character that has its first byte.
-func (p *places) next(id int) int {
-	text, _ := p.decoder.Push(id) // an id without a token has no characters
-	before, at := len(p.begun), p.count
-	p.begun = append(p.begun, text...)
+func (o *runeOffsets) next(id int) int {
+	text, _ := o.decoder.Push(id) // an id without a token has no characters
+	before, at := len(o.partial), o.count
+	o.partial = append(o.partial, text...)
 	i := 0
-	for i < len(p.begun) && utf8.FullRune(p.begun[i:]) {
-		_, size := utf8.DecodeRune(p.begun[i:])
+	for i < len(o.partial) && utf8.FullRune(o.partial[i:]) {
+		_, size := utf8.DecodeRune(o.partial[i:])
 		if i += size; i <= before {
 			at++
 		}
-		p.count++
+		o.count++
 	}
-	p.begun = append(p.begun[:0], p.begun[i:]...)
+	o.partial = append(o.partial[:0], o.partial[i:]...)
 	return at
 }

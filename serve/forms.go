@@ -157,7 +157,7 @@ func (c *forms) drop(e *list.Element) { delete(c.known, c.order.Remove(e).(*aFor
 
 // key returns the key of a form in the cache. Tenants have different keys.
 func (f *form) key(tenant string) formKey {
-	b, _ := json.Marshal([]any{tenant, f.schema, f.regex, f.grammar, f.choice}) // strings always have JSON
+	b, _ := json.Marshal([]any{tenant, f.schema, f.regex, f.grammar, f.choice}) // strings have JSON
 	return sha256.Sum256(b)
 }
 

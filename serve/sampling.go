@@ -25,7 +25,7 @@ func (s *Server) complete(ctx context.Context, q *completion) error {
 	switch {
 	case q.ignoreEOS:
 		o.EndOfText = append([]int{}, q.stopIDs...)
-		o.Vocabulary = silent{s.vocabulary.Tokenizer, s.ends} // the end of text adds nothing to a text
+		o.Vocabulary = silent{s.vocabulary.Tokenizer, s.ends} // the end of text adds no text
 	case len(q.stopIDs) > 0:
 		o.EndOfText = slices.Concat(s.ends, q.stopIDs)
 	}

@@ -33,7 +33,7 @@ type turns struct {
 	mu      sync.Mutex
 	clients map[string]*client
 	running *turn
-	beside  *turn               // does work that cannot pause; only forms of the first level run then
+	beside  *turn               // does work that cannot pause; only first-level forms run then
 	under   [len(rooms)][]*turn // the forms in progress, by level; none of the first
 	waiting []*turn             // in the order of arrival
 	short   int                 // turns in a row for which a form of a higher level has waited
