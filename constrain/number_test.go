@@ -110,3 +110,12 @@ func checkNoTraps(t *testing.T, s *numberSpec, random *rand.Rand, about string) 
 		}
 	}
 }
+
+// has reports whether a text is a number of the spec.
+func (s *numberSpec) has(text string) bool {
+	st, ok := numberState{}, true
+	for i := 0; i < len(text) && ok; i++ {
+		st, ok = s.step(st, text[i])
+	}
+	return ok && s.accepts(st)
+}

@@ -139,15 +139,6 @@ func (s *numberSpec) accepts(st numberState) bool {
 	return false
 }
 
-// has reports whether a text is a number of the spec.
-func (s *numberSpec) has(text string) bool {
-	st, ok := numberState{}, true
-	for i := 0; i < len(text) && ok; i++ {
-		st, ok = s.step(st, text[i])
-	}
-	return ok && s.accepts(st)
-}
-
 // possible reports whether there is any number.
 func (s *numberSpec) possible() bool {
 	if s.texts != nil {

@@ -175,7 +175,7 @@ func TestMalformedFilesAreRefusedByName(t *testing.T) {
 			_, err := FromBytes("some.file", c.file)
 			wantError(t, err, append(c.want, "some.file: ")...)
 			dir := put(t, "model.safetensors", string(c.file))
-			_, err = Open(dir)
+			_, err = Open(filepath.Join(dir, "model.safetensors"))
 			wantError(t, err, append(c.want, filepath.Join(dir, "model.safetensors")+": ")...)
 		})
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"picogpt/internal/folder"
 )
 
 // tiny is a file with one F32 tensor of the given name.
@@ -23,58 +25,6 @@ func names(f *Tensors) string {
 	return strings.Join(list, " ")
 }
 
-func TestADirectoryHoldsOneCheckpoint(t *testing.T) {
-	index := `{"metadata":{"total_size":8},"weight_map":{"i":"s1.safetensors"}}`
-	for _, c := range []struct {
-		name  string
-		files []string
-		want  string
-	}{
-		{"model.safetensors wins", []string{"model.safetensors", tiny("m"), "other.safetensors",
-			tiny("o"), "model.safetensors.index.json", index}, "m"},
-		{"then the index", []string{"a.safetensors", tiny("a"), "s1.safetensors", tiny("i"),
-			"model.safetensors.index.json", index}, "i"},
-		{"then the only one", []string{"any.safetensors", tiny("a"), "pytorch_model.bin", "x",
-			"config.json", "{}"}, "a"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			f, err := Open(put(t, c.files...))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
-			if names(f) != c.want {
-				t.Errorf("opened %s, want %s", names(f), c.want)
-			}
-		})
-	}
-}
-
-func TestADirectoryWithoutOneSaysWhatItHas(t *testing.T) {
-	for _, c := range []struct {
-		name     string
-		files    []string
-		notExist bool
-		want     []string
-	}{
-		{"nothing", nil, true, []string{"no safetensors file"}},
-		{"only pytorch", []string{"pytorch_model.bin", "x"}, true,
-			[]string{"pytorch_model.bin", "convert"}},
-		{"only gguf", []string{"gpt2.gguf", "x"}, true, []string{"gpt2.gguf"}},
-		{"two", []string{"a.safetensors", tiny("a"), "b.safetensors", tiny("b")}, false,
-			[]string{"2 safetensors files", "a.safetensors", "b.safetensors"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			dir := put(t, c.files...)
-			_, err := Open(dir)
-			wantError(t, err, append(c.want, dir+": ")...)
-			if errors.Is(err, fs.ErrNotExist) != c.notExist {
-				t.Errorf("errors.Is(%v, ErrNotExist) is %v", err, !c.notExist)
-			}
-		})
-	}
-}
-
 func TestPathsThatAreNoFiles(t *testing.T) {
 	dir := t.TempDir()
 	missing := filepath.Join(dir, "none.safetensors")
@@ -87,6 +37,8 @@ func TestPathsThatAreNoFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Open(dir)
+	wantError(t, err, dir+": a directory, want a safetensors file")
+	_, err = OpenFS(folder.Dir(dir), "model.safetensors")
 	wantError(t, err, "a directory, want a regular file")
 	if err := os.Symlink("nowhere", filepath.Join(dir, "dangling")); err == nil {
 		_, err = Open(filepath.Join(dir, "dangling"))
@@ -115,8 +67,12 @@ func TestShardsMakeOneCheckpoint(t *testing.T) {
 	dir := put(t,
 		"s2.safetensors", tiny("b"), "s1.safetensors", tiny("a"), "s10.safetensors", tiny("c"),
 		"model.safetensors.index.json", `{"weight_map":{"b":"s2.safetensors","c":"s10.safetensors","a":"s1.safetensors"},"metadata":null}`)
-	for _, path := range []string{dir, filepath.Join(dir, "model.safetensors.index.json")} {
-		f, err := Open(path)
+	index := filepath.Join(dir, "model.safetensors.index.json")
+	for _, open := range []func() (*Tensors, error){
+		func() (*Tensors, error) { return Open(index) },
+		func() (*Tensors, error) { return OpenFS(os.DirFS(dir), filepath.Base(index)) },
+	} {
+		f, err := open()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +139,7 @@ func TestMalformedIndexesAreRefusedByName(t *testing.T) {
 			dir := put(t, "model.safetensors.index.json", c.index,
 				"s1.safetensors", tiny("a"), "s2.safetensors", tiny("b"), "again.safetensors",
 				tiny("a"), "bad.safetensors", "x")
-			_, err := Open(dir)
+			_, err := Open(filepath.Join(dir, "model.safetensors.index.json"))
 			wantError(t, err, append(c.want, dir)...)
 		})
 	}
@@ -197,7 +153,7 @@ func TestHeadersOfAllShardsShareOneBound(t *testing.T) {
 	}
 	dir := put(t, "s1.safetensors", half("a"), "s2.safetensors", half("b"),
 		"model.safetensors.index.json", `{"weight_map":{"a":"s1.safetensors","b":"s2.safetensors"}}`)
-	_, err := Open(dir)
+	_, err := Open(filepath.Join(dir, "model.safetensors.index.json"))
 	wantError(t, err, "s2.safetensors: ", "header of", "want at most")
 	f, err := Open(filepath.Join(dir, "s2.safetensors"))
 	if err != nil {

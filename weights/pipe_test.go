@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"picogpt/internal/folder"
 )
 
 // Opening a named pipe would wait for ever for someone to write.
@@ -17,6 +19,6 @@ func TestNamedPipesAreRefusedAtOnce(t *testing.T) {
 	}
 	_, err := Open(path)
 	wantError(t, err, path+": a pipe, want a regular file")
-	_, err = Open(filepath.Dir(path))
+	_, err = OpenFS(folder.Dir(filepath.Dir(path)), "model.safetensors")
 	wantError(t, err, path+": a pipe, want a regular file")
 }

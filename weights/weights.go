@@ -1,9 +1,9 @@
 // Package weights turns checkpoint files into named, typed, checked tensors.
 //
-// Open finds the weights of a checkpoint: a safetensors file, a sharded checkpoint's index, or a
-// directory that holds either. Files are mapped; nothing is read before it is used, and no tensor
-// is copied. OpenFS does the same in any fs.FS, and FromBytes for a file in memory. Readers of
-// other formats pass their tensors to New. The result is always a Tensors, whatever the format.
+// Open opens a safetensors file, or the index of a sharded checkpoint. Files are mapped; nothing is
+// read before it is used, and no tensor is copied. OpenFS does the same in any fs.FS, and FromBytes
+// for a file in memory. Readers of other formats pass their tensors to New. The result is always a
+// Tensors, whatever the format. Package checkpoint finds the weights of a directory.
 //
 // Every file may be hostile: Open reads only a header of bounded size, checks every entry of it
 // against the file, and returns a one-line error that names the file, the tensor, what was wanted

@@ -4,9 +4,9 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"slices"
 
+	"picogpt/checkpoint"
 	"picogpt/model"
 	"picogpt/weights"
 )
@@ -22,10 +22,11 @@ type source struct {
 
 // openCheckpoint opens a directory and refuses what llama.cpp's gpt2 graph cannot compute.
 func openCheckpoint(dir string) (*source, error) {
-	config, err := model.ReadConfigFS(os.DirFS(dir))
+	opened, err := checkpoint.Open(dir)
 	if err != nil {
 		return nil, err
 	}
+	config, file := opened.Config, opened.Tensors
 	tanh := []model.Activation{model.GELUNew, model.GELUPytorchTanh, model.GELUFast}
 	if !slices.Contains(tanh, config.Activation) || !config.ScaleAttnWeights ||
 		config.ScaleAttnByInverseLayerIdx {
@@ -33,10 +34,6 @@ func openCheckpoint(dir string) (*source, error) {
 	}
 	if config.Embd%32 != 0 || config.Inner%32 != 0 {
 		return nil, fmt.Errorf("%s: n_embd %d, n_inner %d: want multiples of 32, the peers' quantized blocks", dir, config.Embd, config.Inner)
-	}
-	file, err := weights.Open(dir)
-	if err != nil {
-		return nil, err
 	}
 	c := &source{config: config, file: file}
 	if _, ok := file.Tensor("wte.weight"); !ok {

@@ -1,0 +1,100 @@
+package checkpoint_test
+
+// Which file of a folder Open takes.
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"picogpt/checkpoint"
+	"picogpt/weights"
+)
+
+// folderOf writes files, name and content by turns, and an empty config.json into a new folder.
+func folderOf(t *testing.T, files ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i, all := 0, append(files, "config.json", "{}"); i < len(all); i += 2 {
+		if err := os.WriteFile(filepath.Join(dir, all[i]), []byte(all[i+1]), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// tiny returns a safetensors file with one tensor.
+func tiny(t *testing.T, name string) string {
+	t.Helper()
+	var b bytes.Buffer
+	err := weights.Write(&b, nil, []weights.Tensor{{Name: name, DType: weights.F32, Shape: []int{2},
+		Data: make([]byte, 8)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestADirectoryHoldsOneCheckpoint(t *testing.T) {
+	index := `{"metadata":{"total_size":8},"weight_map":{"i":"s1.safetensors"}}`
+	for _, c := range []struct {
+		name  string
+		files []string
+		want  string
+	}{
+		{"model.safetensors wins", []string{"model.safetensors", tiny(t, "m"), "other.safetensors",
+			tiny(t, "o"), "model.safetensors.index.json", index}, "m"},
+		{"then the index", []string{"a.safetensors", tiny(t, "a"), "s1.safetensors", tiny(t, "i"),
+			"model.safetensors.index.json", index}, "i"},
+		{"then the only one", []string{"any.safetensors", tiny(t, "a"), "pytorch_model.bin", "x"},
+			"a"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f, err := checkpoint.Open(folderOf(t, c.files...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			if all := f.Tensors.All(); len(all) != 1 || all[0].Name != c.want {
+				t.Errorf("opened %v, want %s", all, c.want)
+			}
+		})
+	}
+}
+
+func TestADirectoryWithoutOneSaysWhatItHas(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		files    []string
+		notExist bool
+		want     []string
+	}{
+		{"nothing", nil, true, []string{"no checkpoint in this directory"}},
+		{"only another program's", []string{"tf_model.h5", "\x89HDF\r\n\x1a\n"}, true,
+			[]string{"tf_model.h5", "HDF5"}},
+		{"only shards", []string{"model-00001-of-00002.safetensors", "x"}, true,
+			[]string{"no index of the shards", "model-00001-of-00002.safetensors"}},
+		{"two", []string{"a.safetensors", tiny(t, "a"), "b.safetensors", tiny(t, "b")}, false,
+			[]string{"a.safetensors and b.safetensors", "which of them"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := folderOf(t, c.files...)
+			_, err := checkpoint.Open(dir)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, want := range append(c.want, dir+": ") {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("error %q does not have %q", err, want)
+				}
+			}
+			if errors.Is(err, fs.ErrNotExist) != c.notExist {
+				t.Errorf("errors.Is(%v, ErrNotExist) is %v", err, !c.notExist)
+			}
+		})
+	}
+}
