@@ -7,26 +7,27 @@ import (
 	"picogpt/sample"
 )
 
-// Options say how Generate chooses tokens and when it stops. The zero value is the command's
-// defaults: temperature 0.8, the 40 likeliest tokens, to the end of the text or of the context.
+// Options say how Generate chooses tokens and when it stops. The zero value has the defaults of the
+// command: temperature 0.8, the 40 likeliest tokens, to the end of the text or of the context.
 type Options struct {
-	MaxTokens int // new tokens at most; 0 is to the end of the text or of the context
+	MaxTokens int // at most so many new tokens; 0: to the end of the text or of the context
 
-	// always the likeliest token: Temperature, TopK, TopP, MinP and Seed do not count
+	// Greedy always chooses the likeliest token; Temperature, TopK, TopP, MinP and Seed have no
+	// effect.
 	Greedy      bool
-	Temperature float64 // 0 is 0.8; more is wilder
-	TopK        int     // only so many of the likeliest tokens; 0 is 40, below 0 is off
-	TopP        float64 // only the likeliest tokens that share this probability; 0 is off
-	MinP        float64 // only tokens at least so many times as likely as the likeliest; 0 is off
-	// The same seed gives the same text, on every machine. 0 draws one for each loop: the last Token
-	// has it.
+	Temperature float64 // 0 is 0.8; a higher one makes less likely tokens more likely
+	TopK        int     // keeps so many of the likeliest tokens; 0 is 40, below 0 is off
+	TopP        float64 // keeps the likeliest tokens that together have this probability; 0 is off
+	MinP        float64 // keeps tokens at least MinP times as likely as the likeliest; 0 is off
+	// The same Seed gives the same text, on every machine. 0 draws one for each loop: the last
+	// Token has it.
 	Seed uint64
 
-	RepeatPenalty float64 // above 1, tokens that were there become less likely; 0 is off
-	RepeatLastN   int     // how many tokens back the penalty looks; 0 is all
+	RepeatPenalty float64 // above 1, tokens that occurred before are less likely; 0 is off
+	RepeatLastN   int     // how many of the last tokens the penalty counts; 0 is all
 
 	Stop     []string        // the text ends before the first of these strings
-	Overflow decode.Overflow // what is done where the context is too short; "" is an error
+	Overflow decode.Overflow // what happens if the context is too short; "" is an error
 }
 
 // The command's defaults.
@@ -35,7 +36,7 @@ const (
 	defaultTopK        = 40
 )
 
-// options are decode's words for o, with a seed of its own where o leaves it open.
+// options returns o as decode.Options, with a drawn seed where o has none.
 func (g *GPT) options(o Options) decode.Options {
 	d := decode.Options{
 		MaxTokens: o.MaxTokens, Stop: o.Stop, Overflow: o.Overflow, Vocabulary: g.tokenizer,

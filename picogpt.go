@@ -9,11 +9,11 @@
 //	answer, err := gpt.Choose(ctx, "I loved it. It was", " good", " bad")
 //
 // A GPT may be used from many goroutines. Texts that are generated at the same time share one
-// batch, so that many users cost little more than one, and each text is the same as if it were
-// alone. [GPT.Scores] and [GPT.Answers] do many texts at once.
+// batch, so that many cost little more than one, and each text is the same as if it were alone.
+// [GPT.Scores] and [GPT.Answers] process many texts at once.
 //
-// What is behind the door can be used by itself: package checkpoint opens the files, model computes
-// logits, decode chooses tokens, eval scores, tokenizer turns text into ids and back.
+// The packages that it uses can be used by themselves: package checkpoint opens the files, model
+// computes logits, decode chooses tokens, eval scores, tokenizer turns text into ids and back.
 package picogpt
 
 import (
@@ -39,13 +39,13 @@ type GPT struct {
 	batcher    *batch.Batcher
 }
 
-// A Config is how a checkpoint is opened. The zero value is every processor, the weights as they
-// are stored, and no limit of memory.
+// A Config says how a checkpoint is opened. The zero value uses every processor, the weights as
+// they are stored, and no limit of memory.
 type Config struct {
-	Checkpoint checkpoint.Options // what some formats leave open
+	Checkpoint checkpoint.Options // settings that some formats leave open
 
 	Model   model.Options // threads, number format, memory for the caches
-	Batcher batch.Options // how many texts at a time, and how long one waits for another
+	Batcher batch.Options // how many texts run at a time, and how long one waits for another
 }
 
 // Open opens the checkpoint at path: a directory with config.json, *.safetensors and, if its
@@ -74,7 +74,7 @@ func (c Config) OpenFS(ctx context.Context, fsys fs.FS) (*GPT, error) {
 	return c.make(ctx, opened)
 }
 
-// make makes a GPT of a checkpoint, which it closes.
+// make returns a GPT of a checkpoint, and closes the checkpoint.
 func (c Config) make(ctx context.Context, opened *checkpoint.Checkpoint) (*GPT, error) {
 	tok, err := opened.Tokenizer()
 	var m *model.Model
@@ -88,8 +88,8 @@ func (c Config) make(ctx context.Context, opened *checkpoint.Checkpoint) (*GPT, 
 	return &GPT{opened, tok, m, batch.New(m, c.Batcher)}, nil
 }
 
-// Close ends what is being generated, and gives all memory back. A second Close does nothing. What
-// is simply forgotten, its Model too, gives it back when the garbage collector finds it.
+// Close ends all texts in progress, and releases all memory. A second Close does nothing. The
+// garbage collector releases the memory of a GPT that is unreachable, as is its Model.
 func (g *GPT) Close() error {
 	return errors.Join(g.batcher.Close(), g.model.Close(), g.checkpoint.Close())
 }
@@ -100,27 +100,27 @@ func (g *GPT) Model() *model.Model { return g.model }
 // Tokenizer returns the checkpoint's tokenizer.
 func (g *GPT) Tokenizer() *tokenizer.Tokenizer { return g.tokenizer }
 
-// A Token is one new token: its Text is whole characters, and its Finish is not "" in the last one.
-// That one also has the Seed that the text came from, 0 where it was Greedy.
+// A Token is one new token. Its Text is whole characters; its Finish is not "" in the last one,
+// which also has the Seed of the text, 0 if it was Greedy.
 type Token = decode.Token
 
 // Generate streams the text that follows prompt, token by token. It ends with the text's end, with
-// Options.MaxTokens, with the model's context, or with an error. A break ends it too.
+// Options.MaxTokens, with the end of the model's context, or with an error. A break ends it too.
 //
-// The caller's mistakes are a *sample.OptionError, a *model.ContextError for a prompt that is too
-// long, and the tokenizer's error for a byte that it has no token for. Other errors are the
-// context's, model.ErrCacheFull, a *model.NonFiniteError and batch.ErrClosed.
+// Mistakes of the caller are a *sample.OptionError, a *model.ContextError for a prompt that is too
+// long, and the tokenizer's error for a byte for which it has no token. Other errors are ctx's,
+// model.ErrCacheFull, a *model.NonFiniteError and batch.ErrClosed.
 //
-// An empty prompt stands for the beginning of a text: anything may come.
+// An empty prompt stands for the beginning of a text.
 func (g *GPT) Generate(ctx context.Context, prompt string, o Options) iter.Seq2[Token, error] {
 	return g.generate(prompt, o, func(ids []int, o decode.Options) iter.Seq2[Token, error] {
 		return g.batcher.Generate(ctx, ids, o)
 	})
 }
 
-// Samples streams n texts that follow prompt, which is read once. Token.Sample says whose a token
-// is: sample i is what Generate gives with the Seed of its last token, which is Options.Seed+i. The
-// tokens of different samples come as they are made.
+// Samples streams n texts that follow prompt, which is evaluated once. Token.Sample is the index of
+// a token's text. Sample i is the text that Generate gives with the Seed of its last token, which
+// is Options.Seed+i. The tokens of different samples come in the order in which they are chosen.
 func (g *GPT) Samples(
 	ctx context.Context, prompt string, n int, o Options,
 ) iter.Seq2[Token, error] {
@@ -129,7 +129,7 @@ func (g *GPT) Samples(
 	})
 }
 
-// generate encodes the prompt, and draws a seed where none is given, when the loop over the result
+// generate encodes the prompt, and draws a seed if none is given, when the loop over the result
 // begins.
 func (g *GPT) generate(
 	prompt string, o Options, tokens func(ids []int, o decode.Options) iter.Seq2[Token, error],
@@ -152,7 +152,7 @@ func (g *GPT) generate(
 	}
 }
 
-// Score says how likely each token of a text is after those before it.
+// Score returns how likely each token of a text is after those before it.
 func (g *GPT) Score(ctx context.Context, text string) (eval.Scored, error) {
 	return eval.ScoreOne(ctx, g.model, g.tokenizer, eval.Request{Text: text}, eval.ScoreOptions{})
 }
@@ -160,16 +160,16 @@ func (g *GPT) Score(ctx context.Context, text string) (eval.Scored, error) {
 // Scores scores many texts in batches, in their order. A text that cannot be scored is an
 // *eval.RequestError, and does not end the loop. See [eval.Score].
 //
-// What is generated at the same time waits for each batch of texts: ScoreOptions.Batch makes them
-// smaller.
+// Texts that are generated at the same time wait for each batch: ScoreOptions.Batch makes the
+// batches smaller.
 func (g *GPT) Scores(
 	ctx context.Context, requests iter.Seq[eval.Request], o eval.ScoreOptions,
 ) iter.Seq2[eval.Scored, error] {
 	return eval.Score(ctx, g.model, g.tokenizer, requests, o)
 }
 
-// Choose says which of some texts follows a context best, and how probable each is if it must be
-// one of them. The space between the context and a choice belongs to the choice: " good". See
+// Choose returns which of some texts follows a context best, and the probability of each if it must
+// be one of them. The space between the context and a choice belongs to the choice: " good". See
 // [eval.Choose].
 func (g *GPT) Choose(ctx context.Context, context string, choices ...string) (eval.Answer, error) {
 	return eval.Choose(ctx, g.model, g.tokenizer, context, choices...)

@@ -1,7 +1,7 @@
 package chattemplate
 
-// What a template may do for one line: templates come with files from elsewhere, and text/template
-// bounds neither loops nor what is written.
+// Limits of a template's work for one line: templates come with files from elsewhere, and
+// text/template limits neither loops nor output.
 
 import (
 	"fmt"
@@ -12,28 +12,29 @@ import (
 )
 
 const (
-	// Longest is how many bytes a template has at most.
+	// Longest is the most bytes of a template.
 	Longest = 64 << 10
 
-	// mostSteps bounds loops and calls. A step is about one action: each list of actions counts by
-	// how much there is in it whenever it begins.
+	// mostSteps limits loops and calls. A step is about one action: each list of actions counts its
+	// length whenever it begins.
 	mostSteps = 100_000
 
-	// callSteps is what a call of another template counts, for each takes much of the stack.
+	// callSteps is how many steps a call of another template counts, because each takes much of the
+	// stack.
 	callSteps = 100
 )
 
-// Bounds that grow with the line: what is written, and what functions make on the way.
+// Limits that grow with the line: the bytes that are written, and those that functions make.
 func mostWritten(line string) int { return 1<<20 + 16*len(line) }
 func mostMade(line string) int    { return 64<<10 + 16*len(line) }
 
-// An execution is what is left of the bounds for one line.
+// An execution holds the rest of the limits for one line.
 type execution struct {
 	steps, written, made int
 	text                 strings.Builder
 }
 
-// Write is io.Writer's.
+// Write implements io.Writer.
 func (x *execution) Write(b []byte) (int, error) {
 	if x.written -= len(b); x.written < 0 {
 		return 0, &Error{"it writes too much for a line: want a shorter text"}
@@ -41,7 +42,7 @@ func (x *execution) Write(b []byte) (int, error) {
 	return x.text.Write(b)
 }
 
-// count takes steps.
+// count uses up n steps.
 func (x *execution) count(n int) (string, error) {
 	if x.steps -= n; x.steps < 0 {
 		return "", &Error{fmt.Sprintf("it takes more than %d steps for a line: want fewer", mostSteps)}
@@ -49,7 +50,7 @@ func (x *execution) count(n int) (string, error) {
 	return "", nil
 }
 
-// make takes what a function makes, which has at most so many bytes.
+// make calls a function, and uses up the bytes that it makes, at most most.
 func (x *execution) make(most int, function func() string) (string, error) {
 	text := ""
 	if most <= 1<<24+4*x.made {
@@ -62,10 +63,10 @@ func (x *execution) make(most int, function func() string) (string, error) {
 	return text, nil
 }
 
-// counter is the function that count is called by. A template that names it is not parsed.
+// counter is the name under which templates call count. A template that uses it is refused.
 const counter = "countSteps"
 
-// functions are those of text/template that make texts, bounded; all others make none.
+// functions returns text/template's functions that make texts, limited; the others make none.
 func (x *execution) functions() template.FuncMap {
 	bounded := func(times int, f func(...any) string) func(...any) (string, error) {
 		return func(args ...any) (string, error) {
@@ -91,7 +92,7 @@ func (x *execution) functions() template.FuncMap {
 // wide matches a verb with a width or a precision of four digits, or of an argument.
 var wide = regexp.MustCompile(`%[-+# 0-9.\[\]]*(\*|[0-9]{4})`)
 
-// sizeOf is at least how long values are when they are printed.
+// sizeOf returns a lower bound of the length of values when they are printed.
 func sizeOf(args []any) int {
 	n := 0
 	for _, arg := range args {
@@ -106,7 +107,7 @@ func sizeOf(args []any) int {
 	return n
 }
 
-// parseBounded is a template that counts its steps.
+// parseBounded returns a template that counts its steps.
 func parseBounded(source string) (*template.Template, error) {
 	if len(source) > Longest {
 		return nil, &Error{fmt.Sprintf("%d bytes, want at most %d", len(source), Longest)}
@@ -121,7 +122,7 @@ func parseBounded(source string) (*template.Template, error) {
 	return t, nil
 }
 
-// addCount puts a count at the beginning of a list and of those in it that are repeated.
+// addCount puts a count at the beginning of a list, and of the lists in it that are repeated.
 func addCount(list *parse.ListNode, steps int) {
 	steps += stepsOf(list)
 	call := template.Must(template.New("").Funcs(template.FuncMap{counter: (&execution{}).count}).
@@ -129,7 +130,7 @@ func addCount(list *parse.ListNode, steps int) {
 	list.Nodes = append([]parse.Node{call.Root.Nodes[0]}, list.Nodes...)
 }
 
-// stepsOf counts the steps of a list without what is repeated in it, which counts for itself.
+// stepsOf returns the steps of a list without the repeated lists in it, which count for themselves.
 func stepsOf(list *parse.ListNode) int {
 	if list == nil {
 		return 0

@@ -1,5 +1,5 @@
-// Package chattemplate makes the ids that a model is given for a line of a conversation, by a
-// template in the syntax of Go's text/template.
+// Package chattemplate turns a line of a conversation into the ids that a model is given for it, by
+// a template in the syntax of Go's text/template.
 package chattemplate
 
 import (
@@ -11,11 +11,11 @@ import (
 	"picogpt/tokenizer"
 )
 
-// A Turn is what a template knows of a line.
+// A Turn is the data of a template: a line of a conversation.
 type Turn struct {
 	Text  string
 	Turn  int  // its number, from 0
-	Ended bool // the answer before it ended with the end of text, which the model has then read
+	Ended bool // the answer before it ended with the end of text, which the model has read
 }
 
 // The templates that need no file.
@@ -24,7 +24,7 @@ const (
 	DialoGPT = `{{if and .Turn (not .Ended)}}<|endoftext|>{{end}}{{.Text}}<|endoftext|>`
 )
 
-// A Template makes ids of lines. It is safe for concurrent use.
+// A Template turns lines into ids. It is safe for concurrent use.
 type Template struct {
 	Source string
 
@@ -33,7 +33,7 @@ type Template struct {
 	special   []string // texts of special tokens
 }
 
-// New reads a template, and tries it. Its errors are an *Error, or that the line is not in it.
+// New parses a template, and tries it. An error is an *Error, or says that the line is not in it.
 func New(source string, t *tokenizer.Tokenizer) (*Template, error) {
 	parsed, err := parseBounded(source)
 	if err != nil {
@@ -53,8 +53,8 @@ func New(source string, t *tokenizer.Tokenizer) (*Template, error) {
 	return made, err
 }
 
-// An Error is a mistake in a template. It begins with the place, line 1:2, and names no type of
-// Go's for what a template is given.
+// An Error is a mistake in a template. It begins with its position, line 1:2, and names no Go
+// types.
 type Error struct{ message string }
 
 func (e *Error) Error() string { return e.message }
@@ -83,7 +83,7 @@ func (c *Template) execute(t Turn) (string, error) {
 }
 
 // Encode returns the ids of a line. Special tokens of the template are single ids; those in the
-// line are ordinary text: marks tear them apart until the others are found.
+// line are ordinary text: marks split them until the template's are found.
 func (c *Template) Encode(t Turn) ([]int, error) {
 	mark, torn := unusedMark(t.Text), false
 	for _, name := range c.special {
@@ -117,7 +117,7 @@ func (c *Template) Encode(t Turn) ([]int, error) {
 	return ids, nil
 }
 
-// unusedMark is a short text that is not in a line: a number between zero bytes.
+// unusedMark returns a short text that does not occur in a line: a number between zero bytes.
 func unusedMark(line string) string {
 	used := map[string]bool{}
 	for part := range strings.SplitSeq(line, "\x00") {
@@ -132,15 +132,17 @@ func unusedMark(line string) string {
 	}
 }
 
-// specials are a text that is cut at special tokens. Each is looked for once from place to place.
+// specials is a text that is cut at its special tokens. It searches for each once from a position
+// on.
 type specials struct {
 	text  string
 	names []string
-	at    int   // what is before it is cut off
-	next  []int // where each name is, at at or later; less where that is not known
+	at    int   // the text before it is cut off
+	next  []int // the position of each name at or after at; less if it is not known
 }
 
-// cut cuts off what is before the first special token, and that: the longest of several there.
+// cut cuts off the text before the first special token, and that token: the longest if several
+// begin there.
 func (s *specials) cut() (before, name string) {
 	from, first := s.at, len(s.text)
 	for i, n := range s.names {

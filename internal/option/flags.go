@@ -1,12 +1,12 @@
 package option
 
-// Flags beside one another: which need others, and which have no effect.
+// Flags in relation to one another: which need others, and which have no effect.
 
 import (
 	"slices"
 )
 
-// In returns the options that one of some surfaces has.
+// In returns the options that belong to at least one of the surfaces.
 func In(options []Option, surfaces Surfaces) []Option {
 	return slices.DeleteFunc(slices.Clone(options), func(o Option) bool {
 		return o.In&surfaces == 0 || o.Flag.Name == ""
@@ -22,7 +22,7 @@ func Find(options []Option, flag string) *Option {
 	return &options[i]
 }
 
-// Wanting calls f with each flag that was given without one that it needs, and with what it needs.
+// Wanting calls f with each flag that was given without any of the flags it needs, and with those.
 func Wanting(options []Option, given func(flag string) bool, f func(flag, want string)) {
 	for _, o := range options {
 		if given(o.Flag.Name) && len(o.With) > 0 && !slices.ContainsFunc(o.With, given) {
@@ -31,7 +31,7 @@ func Wanting(options []Option, given func(flag string) bool, f func(flag, want s
 	}
 }
 
-// wanted lists flags, of which a single one has what stands for its value.
+// wanted returns the flags as a list; a single one has the placeholder of its value.
 func wanted(options []Option, flags []string) string {
 	var names []string
 	for _, flag := range flags {

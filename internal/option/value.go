@@ -1,6 +1,6 @@
 package option
 
-// Values: read as a person writes them, checked, and shown.
+// Values: reading them as a user writes them, checking and printing them.
 
 import (
 	"errors"
@@ -11,23 +11,24 @@ import (
 	"strings"
 )
 
-// A Value is an option with a syntax of its own.
+// A Value is the value of an option that has a syntax of its own.
 type Value interface {
-	// Set reads the value, or adds to it where a flag may be repeated. Its error is as Error.Rest.
+	// Set sets the value, or adds to it if a flag may be repeated. Its error has the form of
+	// Error.Rest.
 	Set(text string) error
 	String() string
 }
 
-// An Error is a mistake in the value of an option. Its text has the name of the Go API.
+// An Error is a mistake in the value of an option. Its text has the option's name in the Go API.
 type Error struct {
 	Option *Option
-	Rest   string // of the message, from the character after the name
+	Rest   string // the message after the name
 }
 
 func (e *Error) Error() string { return e.Option.Name + e.Rest }
 
-// ByFlag returns an error that has the name of the flag in place of the option's, if it is an
-// *Error of one that has a flag.
+// ByFlag returns an error that has the name of the flag in place of the option's, if err is an
+// *Error of an option that has a flag.
 func ByFlag(err error) error {
 	var e *Error
 	if !errors.As(err, &e) || e.Option.Flag.Name == "" {
@@ -36,7 +37,7 @@ func ByFlag(err error) error {
 	return errors.New("--" + e.Option.Flag.Name + e.Rest)
 }
 
-// Errorf returns an *Error of the option of a name, which options have.
+// Errorf returns an *Error of the option of that name, which must be one of options.
 func Errorf(options []Option, name, rest string, args ...any) error {
 	i := slices.IndexFunc(options, func(o Option) bool { return o.Name == name })
 	return options[i].errorf(rest, args...)
@@ -46,7 +47,7 @@ func (o *Option) errorf(rest string, args ...any) error {
 	return &Error{o, fmt.Sprintf(rest, args...)}
 }
 
-// Check returns the *Error of the first option whose value the Go API does not take, or nil.
+// Check returns the *Error of the first option whose value the Go API does not accept, or nil.
 func Check(options []Option) error {
 	for i := range options {
 		if err := options[i].check(); err != nil {
@@ -73,7 +74,7 @@ func (o *Option) check() error {
 	return nil
 }
 
-// has reports whether a value is in the range, or no number.
+// has reports whether a number is in the range. It returns true for other values.
 func (r Range) has(value any) bool {
 	var x float64
 	switch p := value.(type) {
@@ -96,14 +97,14 @@ func (r Range) has(value any) bool {
 	return x >= r.From && x <= most || x == 0 && r.Zero
 }
 
-// A Biases is a Value of numbers by id, which requests have as an object.
+// A Biases is a Value of numbers by id; in a request it is an object.
 type Biases interface {
 	Value
 	Add(id int, x float64)
 }
 
 // CheckFlags returns the *Error of the first option that was given by its flag and whose value a
-// command line does not take, or nil. What it takes is as it was written: Settle comes later.
+// command line does not accept, or nil. It checks values as they were written, before Settle.
 func CheckFlags(options []Option, given func(flag string) bool) error {
 	for i := range options {
 		o := &options[i]
@@ -134,7 +135,7 @@ func CheckFlags(options []Option, given func(flag string) bool) error {
 	return nil
 }
 
-// SetDefaults gives all options their defaults, the usual ones or those of who says nothing.
+// SetDefaults gives all options their defaults: the usual ones, or those of the API.
 func SetDefaults(options []Option, usual bool) error {
 	for i := range options {
 		o := &options[i]
@@ -147,7 +148,7 @@ func SetDefaults(options []Option, usual bool) error {
 	return nil
 }
 
-// First returns the value that an option has at first, "" where it has none.
+// First returns the default of an option, usual or not; "" if it has none.
 func (o *Option) First(usual bool) string {
 	if usual && o.Usual != "" {
 		return o.Usual
@@ -155,7 +156,7 @@ func (o *Option) First(usual bool) string {
 	return o.Default
 }
 
-// Settle turns what was written into what it means to Go.
+// Settle turns all values that a user wrote into their meaning in Go.
 func Settle(options []Option) {
 	for _, o := range options {
 		if o.Settle != nil {
@@ -164,7 +165,7 @@ func Settle(options []Option) {
 	}
 }
 
-// Set gives the option the value that a text says, or adds it to a list. An error is an *Error.
+// Set sets the value of the option from text, or adds to a list. An error is an *Error.
 func (o *Option) Set(text string) (err error) {
 	want := ""
 	switch p := o.Value.(type) {
@@ -208,7 +209,7 @@ func parseInt(text string) (int, error) {
 	return int(n), err
 }
 
-// parseBool reads what people write for true and false.
+// parseBool parses the words for true and false.
 func parseBool(text string) (bool, error) {
 	switch strings.ToLower(text) {
 	case "true", "1", "yes":
@@ -219,7 +220,7 @@ func parseBool(text string) (bool, error) {
 	return false, strconv.ErrSyntax
 }
 
-// listed joins words, with an or before the last.
+// listed joins words, with "or" before the last.
 func listed(words []string) string {
 	last := len(words) - 1
 	if last < 1 {
@@ -228,7 +229,7 @@ func listed(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// String returns the value as Set reads it, as far as one text can say it.
+// String returns the value in the form that Set reads, as far as one text can have it.
 func (o *Option) String() string {
 	switch p := o.Value.(type) {
 	case *[]string:
@@ -252,10 +253,10 @@ func (o *Option) String() string {
 	return fmt.Sprint(deref(o.Value))
 }
 
-// On reports whether the value is another than the one of who says nothing.
+// On reports whether the value differs from the default of the API.
 func (o *Option) On() bool { return o.String() != o.Default }
 
-// NeedsText reports whether the value says something only once there is a tokenizer.
+// NeedsText reports whether the value has an effect only once there is a tokenizer.
 func (o *Option) NeedsText() bool {
 	if v, ok := o.Value.(interface{ NeedsText() bool }); ok {
 		return v.NeedsText()
@@ -274,7 +275,7 @@ func (o *Option) Repeats() bool {
 	return false
 }
 
-// deref returns what a pointer to a number or a string points to.
+// deref returns the value that a pointer to a number or a string points to.
 func deref(value any) any {
 	switch p := value.(type) {
 	case *float64:

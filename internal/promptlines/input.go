@@ -1,5 +1,5 @@
-// Package promptlines is what rows are to whoever continues them: prompts, and texts as lines of
-// JSON. gpt generate --prompts and module picogpt/corpus read and write the same by it.
+// Package promptlines reads prompts from rows, and writes generated texts as lines of JSON. gpt
+// generate --prompts and module picogpt/corpus share it.
 package promptlines
 
 // Prompts from objects and texts.
@@ -15,22 +15,22 @@ import (
 	"picogpt/tokenizer"
 )
 
-// An Input says how objects and texts are prompts.
+// An Input says how objects and texts become prompts.
 type Input struct {
-	TextField string               // the field of the prompt; "" is prompt, or tokens
-	Tokenizer *tokenizer.Tokenizer // nil where there is none
-	Missing   error                // why
-	Special   bool                 // special tokens in a text count as such
+	TextField string               // the field of the prompt; "": prompt, or tokens
+	Tokenizer *tokenizer.Tokenizer // nil if there is none
+	Missing   error                // the error where a text needs one
+	Special   bool                 // reads special tokens in a text as such
 }
 
-// A Prompt is what a row asks for.
+// A Prompt is the prompt of a row.
 type Prompt struct {
-	Text *string // nil where ids were given
+	Text *string // nil if ids were given
 	IDs  []int
-	Seed *uint64 // nil where the row has none of its own
+	Seed *uint64 // nil if the row has none
 }
 
-// Object is the prompt of an object: its field prompt, or tokens, and its seed if it has one.
+// Object returns the prompt of an object: its field prompt, or tokens, and its seed if it has one.
 func (in *Input) Object(o rows.Object) (Prompt, error) {
 	text, errText := o.Text(cmp.Or(in.TextField, "prompt"))
 	var tokens []int
@@ -58,7 +58,7 @@ func (in *Input) Object(o rows.Object) (Prompt, error) {
 	return p, err
 }
 
-// Of is a text as a prompt. An empty one has no ids, and needs no tokenizer.
+// Of returns a text as a prompt. An empty text has no ids, and needs no tokenizer.
 func (in *Input) Of(text string) (Prompt, error) {
 	p := Prompt{Text: &text}
 	switch {
@@ -76,7 +76,7 @@ func (in *Input) Of(text string) (Prompt, error) {
 	return p, err
 }
 
-// seedOf reads an object's own seed.
+// seedOf returns an object's own seed, nil if it has none.
 func seedOf(o rows.Object) (*uint64, error) {
 	v := string(o.Get("seed"))
 	if v == "" || v == "null" {

@@ -10,7 +10,7 @@ import (
 	"picogpt/sample"
 )
 
-// A Record is the object of a text that continues a row's prompt.
+// A Record is the JSON object of a text that continues a row's prompt.
 type Record struct {
 	Source string          `json:"source,omitempty"`
 	Line   int             `json:"line"`
@@ -18,8 +18,8 @@ type Record struct {
 	*Sample
 }
 
-// A Sample is the object of one text. Without its seed and the options nothing is random: they give
-// the same text again.
+// A Sample is the JSON object of one text. It has no seed where nothing is random: the options
+// alone give the same text again.
 type Sample struct {
 	Sample       int                     `json:"sample"`
 	Seed         uint64                  `json:"seed"`
@@ -34,13 +34,13 @@ type Sample struct {
 	FinishReason string                  `json:"finish_reason"`
 }
 
-// A Form says what the objects of a run have.
+// A Form says which fields the objects of a run have.
 type Form struct {
-	Text bool // the texts of tokens are known
-	Top  bool // alternatives were asked for
+	Text bool // the texts of tokens
+	Top  bool // alternatives of tokens
 }
 
-// New begins the object of a sample, of those whose first one has the seed. It keeps the prompt.
+// New returns the object of a sample, given the seed of the first sample. It keeps the prompt.
 func (f Form) New(index int, seed uint64, prompt []int) *Sample {
 	s := &Sample{
 		Sample: index, Seed: seed + uint64(index), PromptIDs: prompt,
@@ -58,7 +58,7 @@ func (f Form) New(index int, seed uint64, prompt []int) *Sample {
 	return s
 }
 
-// Add adds a token. The one that ends the text with <|endoftext|> is not among the ids.
+// Add adds a token. The token that ends the text as <|endoftext|> is not among the ids.
 func (s *Sample) Add(t decode.Token) {
 	if t.Finish != decode.FinishEndOfText {
 		s.IDs = append(s.IDs, t.ID)
@@ -80,7 +80,7 @@ func (s *Sample) Add(t decode.Token) {
 	s.FinishReason = t.Finish
 }
 
-// Collect makes the objects of n samples from their tokens, in whatever order these come.
+// Collect returns the objects of n samples from their tokens, which may come in any order.
 func (f Form) Collect(
 	tokens iter.Seq2[decode.Token, error], n int, seed uint64, prompt []int,
 ) ([]*Sample, error) {

@@ -1,6 +1,6 @@
 package receipt
 
-// Comparing a text that is made again with its receipt.
+// Compares a text that is generated again with its receipt.
 
 import (
 	"fmt"
@@ -11,7 +11,8 @@ import (
 	"picogpt/internal/quote"
 )
 
-// Follow compares the ids of a text as they come, and counts those that are the same.
+// Follow compares the ids of a text with the receipt's as they arrive, and counts the equal ones in
+// same. It returns an error at the first difference.
 func (r *Receipt) Follow(tokens iter.Seq2[decode.Token, error], same *atomic.Int64) error {
 	for t, err := range tokens {
 		n := int(same.Load())
@@ -49,7 +50,7 @@ func (r *Receipt) compareEnd(n int, reason string) error {
 	return nil
 }
 
-// Compare compares the logits of a text of the same ids.
+// Compare returns an error if the logits of a text of the same ids differ.
 func (r *Receipt) Compare(want *Receipt) error {
 	for i, row := range r.TokenLogits {
 		if i >= len(want.TokenLogits) || row != want.TokenLogits[i] {

@@ -1,6 +1,6 @@
 package receipt
 
-// The digest of files that are written and read again as one JSON object: receipts and saved chats.
+// The digest of files that hold one JSON object and are read again: receipts and saved chats.
 
 import (
 	"crypto/sha256"
@@ -11,7 +11,7 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// Digest is the SHA-256 of the one line of JSON that a file without its digest would be.
+// Digest returns the SHA-256 of content as the one line of JSON of a file without a digest.
 func Digest(content any) (*string, error) {
 	line, err := strictjson.Line(content)
 	sum := sha256.Sum256(line)
@@ -20,7 +20,7 @@ func Digest(content any) (*string, error) {
 }
 
 // CheckDigest compares the digest that a file has with that of its content. Files of earlier
-// versions have none: damage may pass, and NoDigest tells the user.
+// versions have none: damage may go unseen, and NoDigest tells the user.
 func CheckDigest(content any, want *string) error {
 	if want == nil {
 		return nil

@@ -1,6 +1,6 @@
 package receipt
 
-// What a receipt has of the text: its ids, and digests of the logits before them.
+// The parts of a receipt about the text: its ids, and digests of the logits before them.
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"picogpt/model"
 )
 
-// Keep returns the tokens, and adds those that pass to all.
+// Keep returns tokens, and appends each that passes to all.
 func Keep(
 	tokens iter.Seq2[decode.Token, error], all *[]decode.Token,
 ) iter.Seq2[decode.Token, error] {
@@ -34,8 +34,8 @@ func Keep(
 	}
 }
 
-// Fill completes the receipt of a text whose model, prompt, options, files and seed it has. start
-// is what the tokens follow: the prompt, or less where its end was healed.
+// Fill completes the receipt of a text whose model, prompt, options, files and seed it has. The
+// tokens follow start: the prompt, or less if its end was healed.
 func (r *Receipt) Fill(m *model.Model, start []int, tokens []decode.Token) error {
 	rows, err := logitsBefore(m, start, tokens)
 	if err != nil {
@@ -61,9 +61,9 @@ func (r *Receipt) Fill(m *model.Model, start []int, tokens []decode.Token) error
 	return nil
 }
 
-// logitsBefore returns the SHA-256 of the logits that the model gave before each token: float32 in
-// little-endian order. They are computed anew, all positions together, which gives the bits that
-// were seen when the tokens were chosen one by one.
+// logitsBefore returns the SHA-256 of the logits that the model gave before each token, as float32
+// in little-endian order. They are computed again, all positions together, which gives the same
+// bits as when the tokens were chosen one by one.
 func logitsBefore(m *model.Model, prompt []int, tokens []decode.Token) ([][32]byte, error) {
 	rows := make([][32]byte, len(tokens))
 	err := visitRows(m, prompt, tokens, func(i int, logits []float32) {
@@ -90,7 +90,7 @@ func visitRows(
 		context = []int{id}
 	}
 	for first < len(tokens) {
-		// Up to the next token before which the context was cut, all is one text.
+		// Up to the next token before which the context was cut, the tokens are one text.
 		context = context[tokens[first].Dropped:]
 		from, end := len(context)-1, first+1
 		for ; end < len(tokens) && tokens[end].Dropped == 0; end++ {
@@ -109,7 +109,7 @@ func visitRows(
 	return nil
 }
 
-// evalOnce evaluates tokens in a session of their own.
+// evalOnce evaluates tokens in a new session.
 func evalOnce(m *model.Model, in model.Input) error {
 	in.Session = m.NewSession()
 	defer in.Session.Release()

@@ -1,5 +1,6 @@
-// Package receipt is how one text was made, as gpt generate --receipt writes it and gpt verify
-// makes it again: the options, the ids, and digests of the logits before each of them.
+// Package receipt records how one text was generated: the options, the ids, and digests of the
+// logits before each of them. gpt generate --receipt writes a receipt, and gpt verify generates the
+// text again.
 package receipt
 
 import (
@@ -11,10 +12,10 @@ import (
 	"picogpt/model"
 )
 
-// Longest bounds a receipt that is read, in bytes: the ids of a very long text.
+// Longest is the most bytes of a receipt that is read: the ids of a very long text.
 const Longest = 256 << 20
 
-// A Receipt says how one text was made. gpt verify makes it again.
+// A Receipt records how one text was generated.
 type Receipt struct {
 	Model        string            `json:"model"` // its digest
 	Formats      Formats           `json:"formats"`
@@ -26,7 +27,7 @@ type Receipt struct {
 	FinishReason string            `json:"finish_reason"`
 	Logits       string            `json:"logits"`           // the digest of all rows
 	TokenLogits  []string          `json:"token_logits"`     // the beginning of each row's digest
-	Digest       *string           `json:"digest,omitempty"` // of all that; nil in older ones
+	Digest       *string           `json:"digest,omitempty"` // nil in files of older versions
 }
 
 // Formats are the number formats of a model.
@@ -35,10 +36,10 @@ type Formats struct {
 	Cache   string `json:"cache"`
 }
 
-// FormatsOf returns those of a model.
+// FormatsOf returns the formats of a model.
 func FormatsOf(m *model.Model) Formats { return Formats{m.Format(), m.CacheFormat()} }
 
-// Check refuses what is no number format.
+// Check returns an error if a format is none that exists.
 func (f Formats) Check() error {
 	if f.Weights == "auto" || !slices.Contains(model.Formats(), f.Weights) {
 		return fmt.Errorf("formats: weights %s: want a number format", quote.Short(f.Weights, 40))
@@ -49,7 +50,7 @@ func (f Formats) Check() error {
 	return nil
 }
 
-// Field reads them, strictly.
+// Field reads the formats, strictly.
 func (f *Formats) Field() strictjson.Field {
 	read := func(r *strictjson.Reader) error {
 		return strictjson.ReadFields(r, []strictjson.Field{
@@ -78,13 +79,14 @@ func Parse(text string) (*Receipt, error) {
 	})
 }
 
-// content is what the digest is of.
+// content returns the receipt without its digest, of which the digest is.
 func (r Receipt) content() Receipt {
 	r.Digest = nil
 	return r
 }
 
-// Check refuses a receipt that was changed since it was written. One without a digest passes.
+// Check returns an error if a receipt was changed since it was written. One without a digest
+// passes.
 func (r *Receipt) Check() error { return CheckDigest(r.content(), r.Digest) }
 
 // Line returns the receipt as a line of JSON, with its digest.

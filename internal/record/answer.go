@@ -2,7 +2,7 @@
 
 package main
 
-// Answers: what is compared of them, and how they are kept.
+// Answers: which parts of them are compared, and how they are stored.
 
 import (
 	"bufio"
@@ -14,13 +14,14 @@ import (
 	"strings"
 )
 
-// An answer is what one line or request gave, in named parts: stdout, stderr, status, and each file.
+// An answer is the result of one line or request, in named parts: stdout, stderr, status, and each
+// file.
 type answer struct {
 	Name  string            `json:"name"`
 	Parts map[string]string `json:"parts"`
 }
 
-// varying is what differs between two runs of one build, and what stands in its place.
+// varying holds patterns that differ between two runs of one build, and their replacements.
 var varying = []struct {
 	re   *regexp.Regexp
 	with string
@@ -34,7 +35,7 @@ var varying = []struct {
 	{regexp.MustCompile(`\.gpt-[0-9a-z]+\.tmp`), `.gpt-N.tmp`},
 }
 
-// settle replaces what no two runs have in common.
+// settle replaces the parts that differ between any two runs.
 func settle(text, folder string) string {
 	text = strings.ReplaceAll(text, folder, "$WORK")
 	for _, v := range varying {
@@ -43,7 +44,7 @@ func settle(text, folder string) string {
 	return text
 }
 
-// difference returns where two answers differ, "" if nowhere.
+// difference describes where two answers differ, "" if they do not.
 func difference(before, after answer) string {
 	var b strings.Builder
 	names := map[string]bool{}
@@ -71,7 +72,7 @@ func difference(before, after answer) string {
 	return b.String()
 }
 
-// shown is one side of a difference on a line.
+// shown returns one side of a difference as a line.
 func shown(text string, there bool) string {
 	if !there {
 		return "(none)"
@@ -83,7 +84,7 @@ func shown(text string, there bool) string {
 	return fmt.Sprintf("%q", text)
 }
 
-// firstDifference leaves out the lines that two texts begin with alike.
+// firstDifference removes the equal lines at the beginning of two texts.
 func firstDifference(x, y string) (string, string) {
 	for {
 		i, j := strings.IndexByte(x, '\n'), strings.IndexByte(y, '\n')
@@ -94,10 +95,10 @@ func firstDifference(x, y string) (string, string) {
 	}
 }
 
-// recordedAnswers are answers by name.
+// recordedAnswers holds answers by name.
 type recordedAnswers map[string]answer
 
-// answers returns those of the items. One that was never recorded is empty.
+// answers returns the answers of the items. The answer of an item that was never recorded is empty.
 func (r recordedAnswers) answers(items []item) ([]answer, error) {
 	out := make([]answer, len(items))
 	for i, it := range items {
@@ -125,7 +126,7 @@ func readAnswers(name string) (recordedAnswers, error) {
 	return recorded, nil
 }
 
-// writeAnswers writes answers, an object a line.
+// writeAnswers writes answers, one object per line.
 func writeAnswers(name string, answers []answer) error {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)

@@ -10,9 +10,9 @@
 //
 // The lines are in testdata/lines.txt, the requests in testdata/requests.txt; those that begin with
 // an asterisk are the marked ones. Each line is run by sh in a folder of its own that has the files
-// of testdata/files and the demo checkpoint as demo. What no two runs have in common (times, speeds,
-// names of folders) is replaced before answers are compared. The exit status is 1 if any differ. Run
-// it in the root of the repository.
+// of testdata/files and the demo checkpoint as demo. Parts that differ between any two runs (times,
+// speeds, names of folders) are replaced before answers are compared. The exit status is 1 if any
+// differ. Run it in the root of the repository.
 package main
 
 import (
@@ -48,7 +48,7 @@ func main() {
 	}
 }
 
-// run makes the answers and compares them. It returns whether all are the same.
+// run makes the answers and compares them. It reports whether all are the same.
 func run(pattern, answers string, write bool, binaries []string) (bool, error) {
 	want := 2
 	if answers != "" {
@@ -96,12 +96,12 @@ func run(pattern, answers string, write bool, binaries []string) (bool, error) {
 // An item is one command line or one request.
 type item struct {
 	text   string
-	server string // of a request, the arguments of gpt serve
+	server string // for a request: the arguments of gpt serve
 }
 
 func (i item) isRequest() bool { return i.server != "" }
 
-// name tells items apart: one request may go to several servers.
+// name returns the name of an item, which is unique: one request may go to several servers.
 func (i item) name() string {
 	if i.isRequest() {
 		return i.server + ": " + i.text
@@ -142,7 +142,7 @@ func read(re *regexp.Regexp, marked bool) ([]item, error) {
 	return items, nil
 }
 
-// compare prints where two sets of answers differ, and returns whether none do.
+// compare prints where two sets of answers differ, and reports whether none do.
 func compare(w io.Writer, items []item, old, new func([]item) ([]answer, error)) (bool, error) {
 	before, err := old(items)
 	if err != nil {

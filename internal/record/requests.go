@@ -35,7 +35,7 @@ func (r *runner) requests(items []item, out []answer) error {
 	return nil
 }
 
-// listening is the line in which gpt serve says where it is.
+// listening matches the line in which gpt serve prints its address.
 var listening = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 
 // server answers the requests of one server.
@@ -88,7 +88,7 @@ var (
 	repeat      = regexp.MustCompile(`REPEAT\((\d+),([^)]*)\)`)
 )
 
-// comparedHeaders are those of an answer that clients read.
+// comparedHeaders are the headers of an answer that clients read.
 var comparedHeaders = []string{"Content-Type", "X-Ignored-Fields", "X-Seed", "Retry-After", "Allow",
 	"Www-Authenticate", "Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Location",
 	"Content-Security-Policy", "Cache-Control"}
@@ -139,7 +139,7 @@ func send(address, line string) (map[string]string, error) {
 	return parts, nil
 }
 
-// metricNames leaves out the numbers of /metrics.
+// metricNames removes the numbers of /metrics.
 func metricNames(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

@@ -2,7 +2,7 @@
 
 package main
 
-// A runner runs command lines with one build of gpt.
+// Runs command lines with one build of gpt.
 
 import (
 	"bytes"
@@ -23,10 +23,10 @@ import (
 	"time"
 )
 
-// hang is how long a line may take before it is ended: a watchdog, and no measure of anything.
+// hang is how long a line may take before it is killed. It measures nothing.
 const hang = 3 * time.Minute
 
-// A runner has a build, and what its lines begin with.
+// A runner runs lines with one build, each from the same beginning.
 type runner struct {
 	binary string
 	folder string // tools/gpt, tools/interrupt and start, the files of a line's folder
@@ -86,8 +86,7 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, content, 0o644)
 }
 
-// answers runs the items, as many side by side as there are processors, and the servers after the
-// lines.
+// answers runs the items: lines, as many in parallel as there are processors, and then the servers.
 func (r *runner) answers(items []item) ([]answer, error) {
 	out := make([]answer, len(items))
 	errs := make([]error, len(items))
@@ -146,14 +145,14 @@ func (r *runner) line(i int, it item) (answer, error) {
 	return answer{it.name(), parts}, nil
 }
 
-// environment is the same whoever runs this.
+// environment returns the environment of a line, the same for every user.
 func (r *runner) environment(folder string) []string {
 	return []string{"PATH=" + filepath.Join(r.folder, "tools") + ":/usr/local/bin:/usr/bin:/bin",
 		"HOME=" + folder, "TERM=dumb", "COLUMNS=80", "LANG=C.UTF-8", "TMPDIR=" + r.folder}
 }
 
-// begin makes the folder of a line, and returns its files' names: they are links to those of start,
-// which no line may write to.
+// begin makes the folder of a line, and returns the names of its files. They are links to the files
+// of start, which no line may write to.
 func (r *runner) begin(folder string) (map[string]bool, error) {
 	start := filepath.Join(r.folder, "start")
 	names := map[string]bool{}
@@ -174,7 +173,7 @@ func (r *runner) begin(folder string) (map[string]bool, error) {
 	return names, err
 }
 
-// changed adds the files that a line left: small new ones whole, others by their sums.
+// changed adds the files that a line left: small new ones whole, others by their checksums.
 func changed(folder string, before map[string]bool, parts map[string]string) error {
 	return filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -198,7 +197,7 @@ func changed(folder string, before map[string]bool, parts map[string]string) err
 }
 
 // interruptName is the tool of lines that end by a signal: interrupt SIGNAL BYTES COMMAND... sends
-// the signal when so many bytes of stdout have come. It prints these bytes and drops the rest.
+// the signal after so many bytes of stdout. It prints these bytes and drops the rest.
 const interruptName = "interrupt"
 
 func interrupt(args []string) int {

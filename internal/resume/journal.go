@@ -1,6 +1,6 @@
 package resume
 
-// The journal: what is in it, and how a file is continued by it.
+// The journal: its contents, and how a file is continued by it.
 
 import (
 	"bufio"
@@ -31,24 +31,24 @@ type header struct {
 // An entry is any other line of a journal.
 type entry struct {
 	Mark
-	Bytes  int64  `json:"bytes"`  // of the file of records
+	Bytes  int64  `json:"bytes"`  // length of the file of records
 	Output string `json:"output"` // SHA-256 of those bytes
-	// the process ended in order: nothing is after those bytes
+	// the process ended in order: nothing follows those bytes
 	Ended bool `json:"ended,omitempty"`
 }
 
-// longestEntry bounds a line of a journal.
+// longestEntry is the most bytes of a line of a journal.
 const longestEntry = 1 << 20
 
 func (f *File) journalPath() string { return f.path + ".resume" }
 
-// mark writes the entry of what is there now.
+// mark writes the entry of the present state.
 func (f *File) mark() error {
 	f.now.Output = hex.EncodeToString(f.digest.Sum(nil))
 	return f.append(f.now)
 }
 
-// append writes one line. Where that fails, the journal is cut back to whole lines, if it can be.
+// append writes one line. If that fails, it cuts the journal back to whole lines, if it can.
 func (f *File) append(v any) error {
 	line, err := json.Marshal(v)
 	if err != nil {
@@ -63,12 +63,12 @@ func (f *File) append(v any) error {
 	return nil
 }
 
-// lockJournal opens the journal, if it is there, and keeps it from other processes.
+// lockJournal opens the journal, if it exists, and locks it against other processes.
 func (f *File) lockJournal() error {
 	if f.locked != nil {
 		return nil
 	}
-	info, err := os.Stat(f.journalPath()) // before opening it: a pipe would wait for a writer
+	info, err := os.Stat(f.journalPath()) // before it is opened: a pipe would wait for a writer
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
@@ -80,17 +80,17 @@ func (f *File) lockJournal() error {
 	if f.locked, err = os.Open(f.journalPath()); err != nil {
 		return err
 	}
-	if runtime.GOOS == "windows" { // where a lock would keep this process from writing, too
+	if runtime.GOOS == "windows" { // where a lock would also keep this process from writing
 		return nil
 	}
-	if taken, _ := filelock.Try(f.locked); taken { // a file system without locks has none
+	if taken, _ := filelock.Try(f.locked); taken { // a file system may have no locks
 		return f.mismatch("another process writes to it")
 	}
 	return nil
 }
 
-// ownJournal reports whether a journal is there, whole or cut off; a file of that name that is none
-// is an error.
+// ownJournal reports whether a journal exists, whole or cut off. A file of that name that is no
+// journal is an error.
 func (f *File) ownJournal() (bool, error) {
 	if err := f.lockJournal(); f.locked == nil || err != nil {
 		return false, err
@@ -103,10 +103,10 @@ func (f *File) ownJournal() (bool, error) {
 	return true, nil
 }
 
-// ErrForeign is in the error for a file that has a journal's name and is none.
+// ErrForeign is wrapped by the error for a file that has a journal's name and is none.
 var ErrForeign = fmt.Errorf("%w, and not a journal of results", outfile.ErrExists)
 
-// headerBegin is how the first line of a journal begins.
+// headerBegin is the beginning of the first line of a journal.
 const headerBegin = `{"program":`
 
 // continues finds the mark to continue from.
@@ -155,7 +155,7 @@ func (f *File) mismatch(format string, args ...any) error {
 	return &MismatchError{f.path, fmt.Sprintf(format, args...)}
 }
 
-// compare names the first setting that is not what it was.
+// compare returns an error that names the first setting that has changed.
 func (f *File) compare(h header) error {
 	if h.Program != f.options.Program {
 		return f.mismatch("%q wrote it, not %q", h.Program, f.options.Program)
@@ -189,7 +189,7 @@ func (f *File) compare(h header) error {
 	return nil
 }
 
-// verify reads the records up to the mark, which must be as they were, and looks at what follows.
+// verify reads the records up to the mark, compares them with it, and checks what follows them.
 func (f *File) verify(records io.Reader, j journal, size int64) error {
 	if _, err := io.CopyN(f.digest, records, j.last.Bytes); err != nil {
 		return err
@@ -217,17 +217,17 @@ func (f *File) verify(records io.Reader, j journal, size int64) error {
 	}
 }
 
-// A journal is what readJournal finds.
+// A journal is the result of readJournal.
 type journal struct {
 	header
-	last entry // the last one that the records still hold
+	last entry // the last one whose records the file still has
 	size int64 // of the journal up to and with that entry
 	more bool  // entries follow it
 
 	unsealed bool // a line has no digest
 }
 
-// readJournal reads a journal whose records have so many bytes.
+// readJournal reads a journal, given the length of its file of records.
 func readJournal(r io.Reader, bytes int64) (j journal, err error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, longestEntry)
@@ -254,11 +254,11 @@ func readJournal(r io.Reader, bytes int64) (j journal, err error) {
 	return j, lines.Err()
 }
 
-// Each line ends with the SHA-256 of the object that it is without that: a journal that was damaged
-// is not continued.
+// Each line ends with the SHA-256 of its object without that field: a damaged journal is not
+// continued.
 const sealBegin = `,"sum":"`
 
-// seal adds its digest to a line, an object.
+// seal adds the digest to a line, which is an object.
 func seal(line []byte) []byte {
 	sum := sha256.Sum256(line)
 	return fmt.Appendf(line[:len(line)-1], "%s%x\"}", sealBegin, sum)

@@ -1,19 +1,18 @@
-// Package resume writes records, one a line, so that a later run can continue
-// where this one was stopped.
+// Package resume writes records, one per line, so that a later run can continue where this one was
+// stopped.
 //
-// Beside the file of records is a journal, FILE.resume. Its first line says what
-// the records depend on: the program, the model, the options. Each further line
-// is a mark: so many lines of the input are answered, they have this digest, and
-// their records are the first so many bytes of the file, which have that digest.
-// A run that continues refuses other settings, another input, and a file that
-// was changed. What a killed process wrote after its last mark is written anew.
+// Beside the file of records is a journal, FILE.resume. Its first line holds what the records
+// depend on: the program, the model, the options. Each further line is a mark: it says how many
+// lines of the input are answered, their digest, how many bytes of the file hold their records, and
+// the digest of those bytes. A run that continues refuses other settings, another input, and a file
+// that was changed. Records that a killed process wrote after its last mark are written again.
 //
-// Each line holds its own digest. Those that earlier versions wrote have none and are taken, too.
+// Each line holds its own digest. Lines of earlier versions have none, and are accepted too.
 //
-// The journal is only appended to: a process that is killed while it writes
-// leaves all marks but the last one whole.
+// The journal is only appended to: a process that is killed while it writes leaves all marks but
+// the last one whole.
 //
-// Devices and pipes are written to without a journal.
+// Devices and pipes are written without a journal.
 package resume
 
 import (
@@ -28,14 +27,14 @@ import (
 	"picogpt/internal/outfile"
 )
 
-// Options say what a File is for.
+// Options say how a File is opened.
 type Options struct {
-	outfile.Options // what may be overwritten where the file begins
+	outfile.Options // which files may be overwritten at the beginning
 
-	Resume   bool      // continue the file, if it is there
+	Resume   bool      // continue the file, if it exists
 	Program  string    // what writes the records, "gpt score" for example
-	Settings []Setting // what the records depend on beside the input
-	Free     []Setting // so do these, but nobody asked for them: a continued file keeps its own
+	Settings []Setting // values that the records depend on, beside the input
+	Free     []Setting // likewise, but not set by the user: a continued file keeps its own
 }
 
 // A Setting is one thing that the records depend on: an option's value, the digest of a file.
@@ -44,11 +43,11 @@ type Setting struct {
 	Value string `json:"value"`
 }
 
-// A Mark says what the records up to a place answer.
+// A Mark says which lines of the input the records up to a position answer.
 type Mark struct {
 	Line  int             `json:"line"`            // of the input, from 1: the last one answered
 	Input string          `json:"input"`           // digest of the input up to there, the caller's
-	State json.RawMessage `json:"state,omitempty"` // what else the caller needs to continue
+	State json.RawMessage `json:"state,omitempty"` // other state that the caller needs to continue
 }
 
 // A MismatchError says why a file cannot be continued.
@@ -56,28 +55,28 @@ type MismatchError struct{ Path, Reason string }
 
 func (e *MismatchError) Error() string { return e.Path + ": " + e.Reason }
 
-// A File is a file of records with its journal. Its methods are for one goroutine.
+// A File is a file of records with its journal. Its methods serve one goroutine.
 type File struct {
 	path     string
 	options  Options
-	resumed  bool  // the file was there and is continued
-	last     entry // from here
+	resumed  bool  // the file existed and is continued
+	last     entry // the entry that it continues from
 	unsealed bool  // its journal has lines without a digest
 	opened   bool
-	locked   *os.File // the journal once more: while it is open, no other process writes
+	locked   *os.File // a second handle of the journal: while it is open, no other process writes
 
-	mu      sync.Mutex // guards what is below: a timer writes marks
+	mu      sync.Mutex // guards the fields below: a timer writes marks
 	records *outfile.Output
-	marks   *outfile.Output // nil where there is no journal
+	marks   *outfile.Output // nil if there is no journal
 	now     entry
-	journal int64     // bytes of whole lines in it
+	journal int64     // the length of its whole lines
 	digest  hash.Hash // of the records
 	timer   *time.Timer
 	err     error // the first one in writing: nothing is written after it
 }
 
 // Open checks that the file at path can begin, or with o.Resume continue. It changes nothing on the
-// disk. What cannot be continued is a *MismatchError.
+// disk. If the file cannot be continued, the error is a *MismatchError.
 func Open(path string, o Options) (f *File, err error) {
 	f = &File{path: path, options: o, digest: sha256.New()}
 	stream := outfile.IsStream(path)
@@ -111,7 +110,7 @@ func (f *File) begins() (err error) {
 		return err
 	}
 	o := f.options.Options
-	if !o.Force { // a journal without its file is of no use
+	if !o.Force { // a journal without its file is useless
 		if o.Force, err = f.ownJournal(); err != nil {
 			return err
 		}
@@ -121,13 +120,13 @@ func (f *File) begins() (err error) {
 }
 
 // Unsealed reports whether the journal that is continued has lines without a digest, as earlier
-// versions wrote them: damage may have passed.
+// versions wrote them: damage may be undetected.
 func (f *File) Unsealed() bool { return f.unsealed }
 
-// Last is the mark that is continued from, the zero Mark where the file begins.
+// Last returns the mark that the file continues from, the zero Mark if the file begins.
 func (f *File) Last() Mark { return f.last.Mark }
 
-// Setting returns the value of a setting that the records depend on, as it was when the file began.
+// Setting returns the value of a setting that the records depend on, from when the file began.
 func (f *File) Setting(name string) string {
 	for _, s := range f.settings() {
 		if s.Name == name {
@@ -139,7 +138,7 @@ func (f *File) Setting(name string) string {
 
 func (f *File) settings() []Setting { return slices.Concat(f.options.Settings, f.options.Free) }
 
-// Write appends one record, a line with its end. m says what is answered with it.
+// Write appends one record, a line with its end. m is the mark after it.
 func (f *File) Write(record []byte, m Mark) error {
 	if err := f.Start(); err != nil {
 		return err
@@ -162,21 +161,21 @@ func (f *File) Write(record []byte, m Mark) error {
 	return nil
 }
 
-// markEvery is how much later than a record its mark is written, at most.
+// markEvery is the longest time from a record to its mark.
 const markEvery = time.Second
 
 func (f *File) markLater() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.timer != nil && f.err == nil { // else Close was quicker, or a Write failed
+	if f.timer != nil && f.err == nil { // else Close came first, or a Write failed
 		f.timer = nil
 		f.err = f.mark()
 	}
 }
 
-// Start opens the file, if it is not open yet. Write calls it; it is also for the end of an input
-// without records, where an empty file is wanted. The journal comes first, so that no file is
-// without.
+// Start opens the file, if it is not open yet. Write calls it; call it also at the end of an input
+// without records, which leaves an empty file. The journal is created first, so that no file is
+// without one.
 func (f *File) Start() error {
 	if f.opened {
 		return nil
@@ -195,7 +194,7 @@ func (f *File) Start() error {
 }
 
 func (f *File) startJournal() error {
-	if err := f.lockJournal(); err != nil { // before it is cut
+	if err := f.lockJournal(); err != nil { // before it is truncated
 		return err
 	}
 	err := f.marks.Open()
@@ -216,7 +215,7 @@ func (f *File) startJournal() error {
 	return err
 }
 
-// dropJournal closes the journal and removes it if it was just begun.
+// dropJournal closes the journal, and removes it if it is new.
 func (f *File) dropJournal() {
 	if f.marks == nil {
 		return
@@ -227,7 +226,8 @@ func (f *File) dropJournal() {
 	}
 }
 
-// Close marks what is written and closes the file. Where nothing was written, nothing changes.
+// Close marks the records that are written, and closes the file. If none were written, nothing
+// changes.
 func (f *File) Close() error {
 	defer f.unlock()
 	if !f.opened {
@@ -244,7 +244,7 @@ func (f *File) Close() error {
 		return f.records.Close()
 	}
 	err := f.err
-	if err != nil { // a part of a record may be there
+	if err != nil { // the file may have a part of a record
 		f.records.Truncate(f.now.Bytes)
 	}
 	if !f.now.Ended {

@@ -9,20 +9,20 @@ import (
 	"picogpt/tokenizer"
 )
 
-// IDs is an eval.Tokenizer that stands in where a checkpoint has none and ids are given. A token's
-// text is Before and its number; without Before, nothing.
+// IDs is an eval.Tokenizer for checkpoints without a tokenizer, whose requests give ids. The text
+// of a token is Before and its number; if Before is "", it is empty.
 type IDs struct {
 	Before  string
-	Missing error // why a text has no ids
+	Missing error // the error for a text
 }
 
-// Encode has no ids for a text.
+// Encode returns Missing: a text has no ids.
 func (t IDs) Encode(string) ([]int, error) { return nil, t.Missing }
 
-// EncodeSpans has none either.
+// EncodeSpans returns Missing.
 func (t IDs) EncodeSpans(string) ([]int, []tokenizer.Span, error) { return nil, nil, t.Missing }
 
-// DecodeSpans puts the texts of ids together.
+// DecodeSpans concatenates the texts of ids.
 func (t IDs) DecodeSpans(ids []int) (string, []tokenizer.Span, error) {
 	var text strings.Builder
 	spans := make([]tokenizer.Span, len(ids))
@@ -34,7 +34,7 @@ func (t IDs) DecodeSpans(ids []int) (string, []tokenizer.Span, error) {
 	return text.String(), spans, nil
 }
 
-// Text is the text of an id.
+// Text returns the text of an id.
 func (t IDs) Text(id int) (string, error) {
 	if t.Before == "" {
 		return "", nil

@@ -1,5 +1,5 @@
-// Package scorelines is what rows are to whoever scores them: requests, and records as lines of
-// JSON. gpt score and module picogpt/corpus read and write the same by it.
+// Package scorelines reads requests for scores from rows, and writes records as lines of JSON. gpt
+// score and module picogpt/corpus share it.
 package scorelines
 
 // Requests from rows.
@@ -14,23 +14,23 @@ import (
 	"picogpt/internal/rows"
 )
 
-// An Input says how the rows of a source ask for scores.
+// An Input says how the rows of a source become requests.
 type Input struct {
-	Source    string // what its records call it; "" where they do not
-	TextField string // the field of the text; "" is text, or context and continuation, or tokens
+	Source    string // its name in records; "" if they do not have it
+	TextField string // the field of the text; "": text, or context and continuation, or tokens
 	IDField   string // of the id; "" is id
 	Texts     bool   // a row is a text, not an object
-	Table     bool   // a field has a name in each row, and tokens is one like any other
+	Table     bool   // rows are of a table: tokens is a column like any other
 }
 
-// A Row is the Tag of a request: the row that it is of.
+// A Row is the Tag of a request: the row that the request comes from.
 type Row struct {
 	rows.Row
 	Source string
-	ID     json.RawMessage // nil where there is none
+	ID     json.RawMessage // nil if there is none
 }
 
-// Request is what a row asks for. It is false for an empty line, which asks for nothing.
+// Request returns the request of a row. It returns false for an empty line, which has none.
 func (in *Input) Request(w rows.Row) (eval.Request, bool) {
 	row := &Row{Row: w, Source: in.Source}
 	if w.Err != nil || in.Texts {
@@ -45,7 +45,7 @@ func (in *Input) Request(w rows.Row) (eval.Request, bool) {
 	return r, true
 }
 
-// Object is what an object asks for, without its Tag.
+// Object returns the request of an object, without its Tag.
 func (in *Input) Object(o rows.Object) (eval.Request, error) {
 	if in.TextField != "" {
 		text, err := o.Text(in.TextField)

@@ -1,6 +1,6 @@
 package scorelines
 
-// Records as lines: which of their fields, and which of the input's.
+// Records as lines: which of their fields they have, and which of the input's.
 
 import (
 	"encoding/json"
@@ -17,12 +17,12 @@ import (
 
 // An Output says how records are written.
 type Output struct {
-	Fields  []string  // of a record, nil for all of them
+	Fields  []string  // of a record; nil means all of them
 	Keep    bool      // the fields of the input's object too
 	Offsets eval.Unit // "" is characters
 }
 
-// A Record is that of a row that is scored.
+// A Record is the record of a row that is scored.
 type Record struct {
 	Source string `json:"source,omitempty"`
 	eval.Record
@@ -36,7 +36,7 @@ type Error struct {
 	Error  string          `json:"error"`
 }
 
-// Fields are the names of the fields of an eval.Record, in their order.
+// Fields returns the names of the fields of an eval.Record, in their order.
 func Fields() (names []string) {
 	t := reflect.TypeFor[eval.Record]()
 	for i := range t.NumField() {
@@ -46,7 +46,8 @@ func Fields() (names []string) {
 	return names
 }
 
-// ParseFields takes the names of a list, without the spaces of "id, text".
+// ParseFields returns the names of a list, without the spaces of "id, text". A name that is not
+// known is an error.
 func ParseFields(list, known []string) ([]string, error) {
 	var names []string
 	for _, name := range list {
@@ -59,7 +60,7 @@ func ParseFields(list, known []string) ([]string, error) {
 	return names, nil
 }
 
-// Record is the record of a request that Input made, from its score.
+// Record returns the record of a request that Input made, from its score.
 func (o *Output) Record(row *Row, s *eval.Scored) Record {
 	r := Record{Source: row.Source, Record: s.Record()}
 	r.Line, r.ID = row.First, row.ID
@@ -69,12 +70,12 @@ func (o *Output) Record(row *Row, s *eval.Scored) Record {
 	return r
 }
 
-// Error is the record of a request that Input made, and that cannot be scored.
+// Error returns the record of a request that Input made, and that cannot be scored.
 func (o *Output) Error(row *Row, err error) Error {
 	return Error{row.Source, row.First, row.ID, quote.OneLine(err)}
 }
 
-// Line is a Record or an Error of the row as a line. An Error is written whole.
+// Line returns a Record or an Error of a row as a line. An Error has all its fields.
 func (o *Output) Line(row *Row, record any) ([]byte, error) {
 	b, err := strictjson.Line(record)
 	if err != nil || o.Fields == nil && !o.Keep {

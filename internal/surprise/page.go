@@ -1,6 +1,6 @@
 package surprise
 
-// The picture as one HTML file that needs nothing besides itself.
+// A scored text as one HTML file that needs no other.
 
 import (
 	_ "embed"
@@ -25,13 +25,13 @@ var pageCSS string
 //go:embed palette.css
 var paletteCSS string
 
-// Palette returns the colours of the page as CSS, light and dark, for other pages to be like it.
+// Palette returns the colours of the page as CSS, light and dark, for other pages.
 func Palette() string { return paletteCSS }
 
 //go:embed page.js
 var pageJS string
 
-// pageData is what page.html shows.
+// pageData is the data of page.html.
 type pageData struct {
 	Title, Model, Summary string
 	By                    Scale
@@ -71,24 +71,25 @@ type pageToken struct {
 	Text    string            `json:"text"`
 	ID      int               `json:"id"`
 	Piece   int               `json:"piece"`
-	Rank    int               `json:"rank"` // -1 if there is nothing before it
+	Rank    int               `json:"rank"` // -1 if nothing precedes it
 	P       sixDigits         `json:"p"`
 	Bits    sixDigits         `json:"bits"`
 	Entropy sixDigits         `json:"entropy"`
 	Top     []pageAlternative `json:"top"` // the likeliest first
 }
 
-// A pageAlternative is its text, its id and its probability.
+// A pageAlternative is the text, the id and the probability of a token.
 type pageAlternative [3]any
 
-// A sixDigits is a number of which people see three: a page has thousands.
+// A sixDigits is a number that is written with six digits: people see three, and a page has
+// thousands.
 type sixDigits float64
 
 func (x sixDigits) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(x), 'g', 6, 64), nil
 }
 
-// Page writes the page.
+// Page writes the text as an HTML page.
 func (p Picture) Page(w io.Writer) error {
 	t, err := template.New("page").Parse(pageHTML)
 	if err != nil {
@@ -116,7 +117,7 @@ func (p Picture) Page(w io.Writer) error {
 			class = fmt.Sprintf("r%d s%d", rank, surprisal)
 		}
 		if strings.HasPrefix(piece.text, "\n") {
-			class += " feed" // drawn, for there to be something to point at
+			class += " feed" // drawn as a sign, which the pointer can reach
 		}
 		d.Pieces = append(d.Pieces, pagePiece{i, class,
 			visible(strings.ToValidUTF8(piece.text, "\uFFFD"), "\n\t")})
@@ -139,7 +140,7 @@ func (p Picture) token(t *eval.Token, piece int) pageToken {
 	return j
 }
 
-// quoted shows a token's spaces and its bytes that are no text.
+// quoted shows a token's spaces, and its bytes that are not text.
 func quoted(s string) string {
 	if !utf8.ValidString(s) {
 		return fmt.Sprintf("bytes % x", s)
@@ -156,7 +157,7 @@ func excerpt(s string) string {
 	return s
 }
 
-// chart draws a bar for each token, the height in bits, and the scale.
+// chart draws a bar for each token, of the height of its surprisal in bits, and the scale.
 func (d *pageData) chart(s *eval.Scored) {
 	highest, at := 0.0, -1
 	for i, t := range s.Tokens {

@@ -18,7 +18,7 @@ type Picture struct {
 	By    Scale
 }
 
-// A Scale is what colours stand for.
+// A Scale is the quantity that colours show.
 type Scale string
 
 const (
@@ -29,7 +29,8 @@ const (
 // Levels is the number of colours.
 const Levels = 5
 
-// Limits are where a scale's levels end: a token below limit i and no other is of level i.
+// Limits returns where a scale's levels end: a token below limit i and at or above limit i-1 has
+// level i.
 func (s Scale) Limits() [Levels - 1]float64 {
 	if s == BySurprisal {
 		return [...]float64{1, 3, 6, 10}
@@ -37,7 +38,7 @@ func (s Scale) Limits() [Levels - 1]float64 {
 	return [...]float64{1, 10, 100, 1000}
 }
 
-// Names describe a scale's levels.
+// Names returns descriptions of a scale's levels.
 func (s Scale) Names() [Levels]string {
 	if s == BySurprisal {
 		return [...]string{"under 1 bit", "under 3", "under 6", "under 10", "10 bits and more"}
@@ -46,7 +47,7 @@ func (s Scale) Names() [Levels]string {
 		"1000 and more"}
 }
 
-// Level is the level of a token, −1 for one with nothing before it.
+// Level returns the level of a token, −1 for one that nothing precedes.
 func (s Scale) Level(t *eval.Token) int {
 	x := float64(t.Rank)
 	if s == BySurprisal {
@@ -66,13 +67,13 @@ func (s Scale) Level(t *eval.Token) int {
 
 func bits(logprob float64) float64 { return -logprob / math.Ln2 }
 
-// A piece is one token or more: tokens that share a character are drawn as one.
+// A piece is one or more tokens: tokens that share a character are drawn as one.
 type piece struct {
 	text        string
 	first, last int // tokens
 }
 
-// pieces cuts the text at tokens that begin with a character.
+// pieces cuts the text at the tokens that begin with a character.
 func pieces(s *eval.Scored) []piece {
 	var all []piece
 	for i, t := range s.Tokens {
@@ -99,8 +100,9 @@ func inside(s string, i int) bool {
 	return false
 }
 
-// visible replaces control characters: what would move a terminal's cursor or change its state,
-// what a page may not hold, and what would turn the rest of the text around. Those of keep stay.
+// visible replaces control characters: those that move a terminal's cursor or change its state,
+// those that a page may not hold, and those that reverse the direction of text. It leaves those of
+// keep.
 func visible(s, keep string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -110,14 +112,15 @@ func visible(s, keep string) string {
 			return 0x2400 + r
 		case r == 0x7f:
 			return 0x2421
-		case r >= 0x80 && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069: // the latter turn the direction of what follows
+		case r >= 0x80 && r < 0xa0,
+			r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069: // change the direction of text
 			return utf8.RuneError
 		}
 		return r
 	}, s)
 }
 
-// summary says in a line how surprising the whole is.
+// summary returns a line that says how surprising the whole text is.
 func summary(s *eval.Scored) string {
 	if s.Count == 0 {
 		return "nothing to score: a single token has nothing before it"

@@ -1,6 +1,6 @@
 package surprise
 
-// The picture in a terminal, and the numbers where there is none.
+// A scored text in a terminal, and as a table of numbers.
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ func coloured(level int, text string) string {
 	return fmt.Sprintf("\x1b[30;48;5;%dm%s%s", backgrounds[level], text, reset)
 }
 
-// Terminal writes the text on coloured grounds, and a legend.
+// Terminal writes the text on coloured backgrounds, and a legend.
 func (p Picture) Terminal(w io.Writer) error {
 	var b strings.Builder
 	for _, piece := range pieces(&p.Score) {
@@ -32,7 +32,7 @@ func (p Picture) Terminal(w io.Writer) error {
 			level = max(level, p.By.Level(&p.Score.Tokens[i]))
 		}
 		for i, line := range strings.Split(visible(piece.text, "\n"), "\n") {
-			if i > 0 { // colour to the line's end would run to the terminal's edge
+			if i > 0 { // else the colour would extend to the terminal's edge
 				b.WriteString(coloured(level, "↵") + "\n")
 			}
 			b.WriteString(coloured(level, line))
