@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"picogpt/decode"
+	"picogpt/internal/option"
 	"picogpt/sample"
 )
 
@@ -30,12 +31,6 @@ type Options struct {
 	Overflow decode.Overflow // what happens if the context is too short; "" is an error
 }
 
-// The command's defaults.
-const (
-	defaultTemperature = 0.8
-	defaultTopK        = 40
-)
-
 // options returns o as decode.Options, with a drawn seed where o has none.
 func (g *GPT) options(o Options) decode.Options {
 	d := decode.Options{
@@ -49,16 +44,22 @@ func (g *GPT) options(o Options) decode.Options {
 	case o.Greedy:
 		d.Temperature = 0
 	case o.Temperature == 0:
-		d.Temperature = defaultTemperature
+		setUsual(&d, "temp")
 	}
 	if d.Seed == 0 && d.Temperature != 0 {
 		d.Seed = 1 + uint64(rand.Uint32N(1<<32-1)) // short enough to type
 	}
 	switch {
 	case o.TopK == 0:
-		d.TopK = defaultTopK
+		setUsual(&d, "top-k")
 	case o.TopK < 0:
 		d.TopK = 0
 	}
 	return d
+}
+
+// setUsual gives d the command's default of a flag.
+func setUsual(d *decode.Options, flag string) {
+	o := option.Find(d.Table(), flag)
+	o.Set(o.First(true))
 }
