@@ -16,8 +16,11 @@ func (p *Params) Table() []option.Option {
 	for _, step := range steps() {
 		from := len(all)
 		all = append(all, step.table(p)...)
-		all[from].Filter = step.kind == filter
-		all[from].Drawn = step.kind == filter || step.kind == instead
+		if step.kind == filter || step.kind == instead {
+			all[from].Filter, all[from].Drawn = step.kind == filter, true
+			all[from].IsOn = func() bool { return step.on(p) }
+		}
+		all[from].Remembers = step.begin != nil
 		for i := range all[from:] {
 			if step.listed() {
 				all[from+i].Step = step.name

@@ -85,8 +85,11 @@ func (b *BeamOptions) check(o *decode.Options) error {
 	case b.Groups > 1 && o.Temperature != 0:
 		return wrong("temperature", " %v: want 0 with beam groups, which do not sample",
 			o.Temperature)
-	case o.Mirostat.Version != 0:
-		return wrong("mirostat", " %d: want none in a search", o.Mirostat.Version)
+	}
+	for i := range table {
+		if row := &table[i]; row.Remembers && row.On() {
+			return wrong(row.Name, " %v: want none in a search", row)
+		}
 	}
 	if err := option.Check(b.Table()); err != nil {
 		return err

@@ -46,6 +46,12 @@ type Option struct {
 	// drawn, and Text those that need a tokenizer when they are on.
 	Filter, Drawn, Text bool
 
+	// Remembers marks options whose effect depends on the tokens that were drawn before.
+	Remembers bool
+
+	// IsOn reports whether the value has an effect. Nil: it has one unless it is Default.
+	IsOn func() bool
+
 	// Idle returns why the value has no effect together with those of other options, or "". Nil: it
 	// has one.
 	Idle func() string

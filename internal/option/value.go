@@ -253,8 +253,13 @@ func (o *Option) String() string {
 	return fmt.Sprint(deref(o.Value))
 }
 
-// On reports whether the value differs from the default of the API.
-func (o *Option) On() bool { return o.String() != o.Default }
+// On reports whether the value has an effect: whether it differs from the default of the API.
+func (o *Option) On() bool {
+	if o.IsOn != nil {
+		return o.IsOn()
+	}
+	return o.String() != o.Default
+}
 
 // NeedsText reports whether the value has an effect only once there is a tokenizer.
 func (o *Option) NeedsText() bool {
