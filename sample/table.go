@@ -16,8 +16,8 @@ func (p *Params) Table() []option.Option {
 	for _, step := range steps() {
 		from := len(all)
 		all = append(all, step.table(p)...)
-		if step.kind == filter || step.kind == instead {
-			all[from].Filter, all[from].Drawn = step.kind == filter, true
+		if step.kind >= filter {
+			all[from].Filter, all[from].Drawn = step.kind != instead, true
 			all[from].IsOn = func() bool { return step.on(p) }
 		}
 		all[from].Remembers = step.begin != nil

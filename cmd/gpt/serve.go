@@ -15,9 +15,11 @@ import (
 	"time"
 
 	"picogpt/batch"
+	"picogpt/decode"
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
+	"picogpt/internal/option"
 	"picogpt/model"
 	"picogpt/serve"
 )
@@ -72,10 +74,7 @@ the server draws one; the header X-Seed tells it.
 
 /v1/completions	string, strings, ids or lists of ids; n, best_of, echo, logprobs, stop, logit_bias,
 	penalties, stream; also top_k, min_p, repetition_penalty, min_tokens, ignore_eos,
-	stop_token_ids, bad_words, structured_outputs; typical_p, epsilon_cutoff, eta_cutoff, top_h,
-	top_n_sigma, xtc_probability, xtc_threshold, dynatemp_range, dynatemp_exponent, mirostat,
-	mirostat_tau, mirostat_eta, no_repeat_ngram_size, dry_multiplier, dry_base,
-	dry_allowed_length, dry_penalty_last_n, dry_sequence_breakers
+	stop_token_ids, bad_words, structured_outputs; ` + manyFields() + `
 /v1/models	the one model
 /v1/embeddings	vectors of texts, made as --pooling says
 /v1/chat/completions	conversations, with --template
@@ -306,4 +305,15 @@ func fingerprint(a *app, m *model.Model) (string, error) {
 	}
 	all := sha256.Sum256(fmt.Appendln(nil, weights, texts, m.Format(), m.CacheFormat()))
 	return "fp_" + hex.EncodeToString(all[:8]), nil
+}
+
+// manyFields lists the fields of the more unusual options.
+func manyFields() string {
+	var names []string
+	for _, o := range new(decode.Options).Table() {
+		if g := o.Flag.Group; o.Field.Name != "" && (g == option.Filters || g == option.Repetition) {
+			names = append(names, o.Field.Name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
