@@ -37,13 +37,14 @@ const (
 	ofHeat                // may be listed; sets the temperature
 	filter                // may be listed; removes ids
 	instead               // replaces all filters, after the temperature
+	last                  // after all others, unless one replaces the filters
 )
 
 // steps returns all steps but those that mask ids, in the order in which help lists their options.
 func steps() []step {
 	return []step{
 		temperatureStep(), topKStep(), topPStep(), minPStep(), typicalStep(), epsilonStep(),
-		etaStep(), topHStep(), topNSigmaStep(), xtcStep(), mirostatStep(),
+		etaStep(), topHStep(), topNSigmaStep(), xtcStep(), mirostatStep(), adaptiveStep(),
 		penaltiesStep(), noRepeatStep(), dryStep(), biasStep(), minTokensStep(), guidanceStep(),
 		lengthDecayStep(),
 	}
@@ -72,6 +73,7 @@ type State struct {
 	random    rand.PCG
 	coins     rand.PCG // XTC's random numbers
 	mu        float64  // Mirostat's limit of the surprise, in bits
+	drawn     average  // of the probabilities of what was drawn, for adaptive-p
 	Generated int      // how many of the newest tokens of the context count as generated
 }
 
@@ -142,6 +144,8 @@ func (s *Sampler) plan(p *Params) error {
 	if others := of(instead); len(others) > 0 {
 		late = slices.DeleteFunc(late, func(s step) bool { return s.kind == filter })
 		late = append(late, others...)
+	} else {
+		late = append(late, of(last)...)
 	}
 	if p.Temperature == 0 { // greedy: no filter precedes them
 		late = slices.DeleteFunc(late, func(s step) bool { return s.kind != ofContext })

@@ -51,6 +51,12 @@
 //  19. One draw: the kept ids in ascending order share [0, 1) in proportion to their probabilities,
 //     and the id whose share holds the next random number is the token.
 //
+// Params.Adaptive, unless Mirostat is on, changes the probabilities before the draw (llama.cpp's
+// adaptive-p). With the target t and the decay d it keeps the sum s and the number n of the
+// probabilities p that drawn tokens had, at first t/(1-d) and 1/(1-d): after each, s is p + d·s and
+// n is 1 + d·n. The goal of a token is g = 2t - s/n, within 0 and 1, and an id of the probability q
+// has the logit 5 - 10·x²/(1+x) with x = |q-g|/0.3.
+//
 // Params.Mirostat takes the place of all filters between the temperature and the draw (llama.cpp's
 // mirostat and mirostat_v2).
 //

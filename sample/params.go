@@ -56,6 +56,10 @@ type Params struct {
 	// Mirostat takes the place of the filters.
 	Mirostat Mirostat
 
+	// Adaptive makes tokens likely whose probability is near a target. It wants a filter such as
+	// MinP, which removes the least likely ids.
+	Adaptive Adaptive
+
 	// Guidance makes tokens likelier that another context makes unlikely. Nil means off.
 	Guidance *Guidance
 

@@ -116,6 +116,18 @@ export const ROWS = [
       "How fast it corrects itself.",
   },
   {
+    group: "More filters", name: "adaptive_target", kind: "number", label: "Adaptive-p, target",
+    value: -1, off: -1, min: -1, max: 1, step: 0.01,
+    help:
+      "Tokens are likely whose probability is near this. Wants Min-p too. -1 is off.",
+  },
+  {
+    group: "More filters", name: "adaptive_decay", kind: "number", label: "Adaptive-p, decay",
+    value: 0.9, off: 0.9, min: 0, max: 0.99, step: 0.01,
+    help:
+      "How much of the tokens before counts for the mean.",
+  },
+  {
     group: "Repetition", name: "repetition_penalty", kind: "number", label: "Repetition penalty",
     value: 1, off: 1, min: 0.1, max: 10, step: 0.05, slider: 2,
     help:
