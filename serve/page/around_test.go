@@ -134,8 +134,7 @@ func TestAroundTheTextInABrowser(t *testing.T) {
 		}
 	})
 	group("paste is plain text", nil, func(t *testing.T, b tab) {
-		b.Call("Browser.grantPermissions", map[string]any{"permissions": []string{
-			"clipboardReadWrite", "clipboardSanitizedWrite"}}, nil)
+		b.Grant("clipboardReadWrite", "clipboardSanitizedWrite")
 		b.JS(`navigator.clipboard.write([new ClipboardItem({
 			'text/html': new Blob(['<b>bold</b><img src=z>'], {type: 'text/html'}),
 			'text/plain': new Blob(['plain'], {type: 'text/plain'})})])`)

@@ -15,6 +15,8 @@ import (
 	"picogpt/internal/testing/testbrowser"
 )
 
+func TestMain(m *testing.M) { testbrowser.Main(m) }
+
 // A tab is the page of a fake in a browser.
 type tab struct {
 	*testbrowser.Tab

@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package testbrowser drives headless Chromium for the tests of pages: one tab, through a pipe with
-// the DevTools protocol. It does not depend on what it tests, and no program imports it.
+// Package testbrowser drives headless Chromium for the tests of pages: tabs, through a pipe with the
+// DevTools protocol. It does not depend on what it tests, and no program imports it.
 package testbrowser
 
 import (
@@ -16,20 +16,54 @@ import (
 	"time"
 )
 
-// A Tab is one tab of a browser. If the browser fails, its methods end the test.
+// A Tab is one tab of a browser, with storage and permissions of its own. If the browser fails, its
+// methods end the test.
 type Tab struct {
+	*browser
 	t       testing.TB
-	in      *os.File
-	out     *bufio.Reader
-	id      int
 	session string
+	context string // of storage and permissions
 
 	Requests []string // URLs that pages requested
 	Troubles []string // exceptions and messages of pages, also violations of their policy
 }
 
-// Open starts a browser, which ends with the test. Without Chromium it skips the test; twin names
-// the test that covers the same without a browser.
+// A browser is a process that is spoken to through a pipe.
+type browser struct {
+	cmd      *exec.Cmd
+	watchdog *time.Timer
+	in       *os.File
+	out      *bufio.Reader
+	id       int
+}
+
+// patience is how long a test may have a browser.
+const patience = 2 * time.Minute
+
+// ofMain holds the browser that the tests of a package share, nil before the first, and its folder.
+var ofMain struct {
+	folder  string
+	browser *browser
+}
+
+// Main is a TestMain that makes the tests of a package share one browser: its start takes longer than
+// most of them.
+func Main(m *testing.M) {
+	folder, err := os.MkdirTemp("", "browser")
+	if err != nil {
+		panic(err)
+	}
+	ofMain.folder = folder
+	status := m.Run()
+	if ofMain.browser != nil {
+		ofMain.browser.close()
+	}
+	os.RemoveAll(folder)
+	os.Exit(status)
+}
+
+// Open opens a tab, which ends with the test. Without Chromium it skips the test; twin names the test
+// that covers the same without a browser.
 func Open(t testing.TB, twin string) *Tab {
 	t.Helper()
 	path := ""
@@ -42,10 +76,31 @@ func Open(t testing.TB, twin string) *Tab {
 	if path == "" {
 		t.Skip("no Chromium on this machine; " + twin)
 	}
-	b := &Tab{t: t}
-	b.start(path)
+	b := &Tab{t: t, browser: ofMain.browser}
+	if b.browser == nil {
+		folder := ofMain.folder
+		if folder == "" {
+			folder = t.TempDir()
+		}
+		b.browser = start(t, path, folder)
+		if ofMain.folder != "" {
+			ofMain.browser = b.browser
+		} else {
+			t.Cleanup(b.browser.close)
+		}
+	}
+	b.watchdog.Reset(patience)
+	var context struct{ BrowserContextID string }
+	b.Call("Target.createBrowserContext", nil, &context)
+	b.context = context.BrowserContextID
+	t.Cleanup(func() {
+		b.session = ""
+		b.call("Target.disposeBrowserContext", map[string]any{"browserContextId": b.context}, nil)
+		b.watchdog.Stop()
+	})
 	var target struct{ TargetID string }
-	b.Call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
+	b.Call("Target.createTarget", map[string]any{"url": "about:blank",
+		"browserContextId": b.context}, &target)
 	var attached struct{ SessionID string }
 	b.Call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true},
 		&attached)
@@ -56,41 +111,50 @@ func Open(t testing.TB, twin string) *Tab {
 	return b
 }
 
-// Use sets the test that failures end, for a subtest that shares the tab.
+// Use makes another test the one that failures end: a subtest that shares the tab.
 func (b *Tab) Use(t testing.TB) { b.t = t }
 
-// start runs the browser and opens the pipe.
-func (b *Tab) start(path string) {
+// Grant grants pages permissions that a person would be asked for.
+func (b *Tab) Grant(permissions ...string) {
+	b.t.Helper()
+	b.Call("Browser.grantPermissions", map[string]any{"permissions": permissions,
+		"browserContextId": b.context}, nil)
+}
+
+// start runs a browser and opens the pipe.
+func start(t testing.TB, path, folder string) *browser {
+	t.Helper()
 	toBrowser, in, err := os.Pipe()
 	if err != nil {
-		b.t.Fatal(err)
+		t.Fatal(err)
 	}
 	out, fromBrowser, err := os.Pipe()
 	if err != nil {
-		b.t.Fatal(err)
+		t.Fatal(err)
 	}
 	cmd := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
 		"--remote-debugging-pipe", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--user-data-dir="+b.t.TempDir(),
+		"--disable-component-update", "--disable-sync", "--user-data-dir="+folder,
 		"about:blank")
-	cmd.ExtraFiles = []*os.File{toBrowser, fromBrowser} // file descriptors 3 and 4
+	cmd.ExtraFiles = []*os.File{toBrowser, fromBrowser} // 3 and 4
 	if err := cmd.Start(); err != nil {
-		b.t.Fatal(err)
+		t.Fatal(err)
 	}
 	toBrowser.Close()
 	fromBrowser.Close()
-	watchdog := time.AfterFunc(2*time.Minute, func() { cmd.Process.Kill() })
-	b.in, b.out = in, bufio.NewReader(out)
-	b.t.Cleanup(func() {
-		b.call("Browser.close", nil, nil)
-		cmd.Wait()
-		watchdog.Stop()
-		in.Close()
-		out.Close()
-	})
+	return &browser{cmd: cmd, in: in, out: bufio.NewReader(out),
+		watchdog: time.AfterFunc(patience, func() { cmd.Process.Kill() })}
 }
 
-// Call makes a call and waits for its answer. It records the events that arrive before it.
+// close ends the browser.
+func (b *browser) close() {
+	(&Tab{browser: b}).call("Browser.close", nil, nil)
+	b.in.Close() // which ends it, too
+	b.cmd.Wait()
+	b.watchdog.Stop()
+}
+
+// Call makes a call and waits for its answer, taking note of events on the way.
 func (b *Tab) Call(method string, params map[string]any, result any) {
 	b.t.Helper()
 	if err := b.call(method, params, result); err != nil {
@@ -133,7 +197,7 @@ func (b *Tab) call(method string, params map[string]any, result any) error {
 	}
 }
 
-// A received is an answer or an event.
+// A received is an answer, or an event.
 type received struct {
 	ID     int
 	Method string
@@ -142,7 +206,7 @@ type received struct {
 	Params json.RawMessage
 }
 
-// note stores events that tests check later.
+// note keeps what tests look at afterwards.
 func (b *Tab) note(m *received) {
 	switch m.Method {
 	case "Network.requestWillBeSent":
