@@ -11,6 +11,7 @@ import (
 // escape; they are sets by their number of characters. The others get a trie of their own.
 func (v *Vocabulary) sortPlain() {
 	isOdd, runes := make([]bool, v.size), map[rune]bool{}
+	var ascii [utf8.RuneSelf]bool // is in runes, which takes longer to ask
 	for i := range v.nodes { // in the order of the bytes
 		for id := v.nodes[i].id; id >= 0; id = v.twins[id] {
 			n := plainLength(v.bytes[id])
@@ -18,7 +19,11 @@ func (v *Vocabulary) sortPlain() {
 				continue
 			}
 			for _, r := range string(v.bytes[id]) {
-				runes[r] = true
+				if r >= utf8.RuneSelf {
+					runes[r] = true
+				} else if !ascii[r] {
+					runes[r], ascii[r] = true, true
+				}
 			}
 			for len(v.plain) <= n {
 				v.plain = append(v.plain, make([]uint64, v.Words()))

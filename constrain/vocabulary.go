@@ -3,9 +3,12 @@ package constrain
 // Vocabulary: the bytes of all ids, arranged once as a trie that all constraints share.
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"sort"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -130,17 +133,33 @@ func (v *Vocabulary) Words() int { return (v.size + 63) / 64 }
 
 // build sorts the ids by their bytes and builds the trie.
 func (v *Vocabulary) build() {
-	var order []int32
+	type key struct {
+		first uint64 // eight bytes, zeros where there are fewer: most keys differ in them
+		id    int32
+	}
+	keys := make([]key, 0, v.size)
 	v.twins = make([]int32, v.size)
-	for id := range v.bytes {
+	for id, b := range v.bytes {
 		v.twins[id] = -1
-		if len(v.bytes[id]) > 0 {
-			order = append(order, int32(id))
+		if len(b) > 0 {
+			var first [8]byte
+			copy(first[:], b)
+			keys = append(keys, key{binary.BigEndian.Uint64(first[:]), int32(id)})
 		}
 	}
-	sort.SliceStable(order, func(i, j int) bool {
-		return string(v.bytes[order[i]]) < string(v.bytes[order[j]])
+	slices.SortFunc(keys, func(a, b key) int {
+		if a.first != b.first {
+			return cmp.Compare(a.first, b.first)
+		}
+		if n := bytes.Compare(v.bytes[a.id], v.bytes[b.id]); n != 0 {
+			return n
+		}
+		return cmp.Compare(a.id, b.id)
 	})
+	order := make([]int32, len(keys))
+	for i, k := range keys {
+		order[i] = k.id
+	}
 	v.nodes = v.trie(order)
 }
 
