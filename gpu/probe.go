@@ -34,6 +34,9 @@ func (d *Device) Probe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if d.trusted {
+		return driver.Close()
+	}
 	err = probeOperations(driver, &d.Info)
 	for f := kernels.F32; err == nil && f <= kernels.Q4; f++ {
 		for _, cache := range []kernels.Format{kernels.F32, kernels.F16} {

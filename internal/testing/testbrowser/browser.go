@@ -111,7 +111,7 @@ func Open(t testing.TB, twin string) *Tab {
 	return b
 }
 
-// Use makes another test the one that failures end: a subtest that shares the tab.
+// Use sets the test that failures end, for a subtest that shares the tab.
 func (b *Tab) Use(t testing.TB) { b.t = t }
 
 // Grant grants pages permissions that a person would be asked for.
@@ -136,7 +136,7 @@ func start(t testing.TB, path, folder string) *browser {
 		"--remote-debugging-pipe", "--no-first-run", "--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--user-data-dir="+folder,
 		"about:blank")
-	cmd.ExtraFiles = []*os.File{toBrowser, fromBrowser} // 3 and 4
+	cmd.ExtraFiles = []*os.File{toBrowser, fromBrowser} // file descriptors 3 and 4
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func (b *browser) close() {
 	b.watchdog.Stop()
 }
 
-// Call makes a call and waits for its answer, taking note of events on the way.
+// Call makes a call and waits for its answer. It records the events that arrive before it.
 func (b *Tab) Call(method string, params map[string]any, result any) {
 	b.t.Helper()
 	if err := b.call(method, params, result); err != nil {
@@ -197,7 +197,7 @@ func (b *Tab) call(method string, params map[string]any, result any) error {
 	}
 }
 
-// A received is an answer, or an event.
+// A received is an answer or an event.
 type received struct {
 	ID     int
 	Method string
@@ -206,7 +206,7 @@ type received struct {
 	Params json.RawMessage
 }
 
-// note keeps what tests look at afterwards.
+// note stores events that tests check later.
 func (b *Tab) note(m *received) {
 	switch m.Method {
 	case "Network.requestWillBeSent":
