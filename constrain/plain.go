@@ -12,7 +12,7 @@ import (
 func (v *Vocabulary) sortPlain() {
 	isOdd, runes := make([]bool, v.size), map[rune]bool{}
 	var ascii [utf8.RuneSelf]bool // is in runes, which takes longer to ask
-	for i := range v.nodes { // in the order of the bytes
+	for i := range v.nodes {      // in the order of the bytes
 		for id := v.nodes[i].id; id >= 0; id = v.twins[id] {
 			n := plainLength(v.bytes[id])
 			if isOdd[id] = n < 0; n < 0 {
