@@ -31,14 +31,19 @@ func TestThePageHasTheTable(t *testing.T) {
 	}
 }
 
-// rowsJS is the module of the settings.
+// rowsJS returns the module of the settings.
 func rowsJS(rows []option.Option) string {
 	var b strings.Builder
-	b.WriteString("// Settings: the rows of the table of options that the page shows. go generate ./serve " +
-		"writes\n// this file.\n//\n" +
-		"// Names are those of the API. value is what a setting has at first, as the command gpt has it, " +
-		"and off\n// the value with which it is not sent, as it is the API's own; a slider may end before " +
-		"max.\n\nimport * as read from \"./values.js\";\n\nexport const ROWS = [\n")
+	b.WriteString(`// Settings: the rows of the table of options that the page shows. go generate ./serve writes
+// this file.
+//
+// Names are those of the API. value is the default of the page and of the command gpt. off is the
+// API's default: a setting with this value is not sent. A slider may end before max.
+
+import * as read from "./values.js";
+
+export const ROWS = [
+`)
 	for i := range rows {
 		if s := &rows[i].Setting; s.Label != "" {
 			fmt.Fprintf(&b, "  {\n    group: %s, name: %s, kind: %s, label: %s,\n", literal(s.Group),
@@ -50,13 +55,13 @@ func rowsJS(rows []option.Option) string {
 	return b.String() + "];\n"
 }
 
-// literal is a string as JavaScript writes it.
+// literal returns a string as a literal of JavaScript.
 func literal(s string) string {
-	b, _ := json.Marshal(s) // a string has a JSON
+	b, _ := json.Marshal(s) // strings have JSON
 	return string(b)
 }
 
-// kindOfSetting is the kind of control that an option has.
+// kindOfSetting returns the kind of control of an option.
 func kindOfSetting(o *option.Option) string {
 	switch o.Value.(type) {
 	case *float64, *int:
@@ -69,7 +74,7 @@ func kindOfSetting(o *option.Option) string {
 	return "lines"
 }
 
-// values are what a control shows and takes.
+// values returns the properties of a control: its value and limits.
 func values(o *option.Option) []string {
 	s, first, off := &o.Setting, o.First(true), o.Default
 	if s.Value != "" {

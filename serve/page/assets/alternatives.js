@@ -1,5 +1,5 @@
-// The panel about one token: its probability, and what else the model thought of. Choosing another
-// token cuts the text there and continues from it.
+// The panel about one token: its probability, and its alternatives. Choosing an alternative cuts
+// the text there and continues from it.
 
 import { byId, make } from "./dom.js";
 import { bits, levelOf, percent, rankOf, sameBytes, spoken, textOf, visible } from "./pieces.js";
@@ -13,8 +13,8 @@ export class Alternatives {
   #piece = null;
   #index = 0; // of the token in the piece
 
-  // pick is called with (piece, index, choice), cut with a piece, move with 1 or -1 to show another
-  // token, closed when the panel closes, with whether it had the focus.
+  // pick is called with (piece, index, choice), cut with a piece, move with 1 or -1 to show the
+  // next or the previous token, and closed when the panel closes, with whether it had the focus.
   constructor({ pick, move, cut, closed }) {
     this.#close = closed;
     this.#list.addEventListener("click", (e) => {
@@ -53,7 +53,7 @@ export class Alternatives {
     return this.#index;
   }
 
-  // open shows token i of a piece beside an element or a range. place says which of how many it is.
+  // open shows token i of a piece beside an element or a range. place is its number and the total.
   open(piece, i, beside, place, focus) {
     this.#piece = piece;
     this.#index = i;
@@ -99,8 +99,8 @@ export class Alternatives {
     this.#list.setAttribute("aria-activedescendant", item.id);
   }
 
-  // place puts the panel under what it is about. In a narrow window the style sheet fixes it to the
-  // bottom, and the text moves up until that is to be seen.
+  // place puts the panel below its token. In a narrow window the style sheet fixes it to the
+  // bottom, and the text scrolls until the token is visible.
   #place(beside) {
     const box = beside.getClientRects()[0] ?? beside.getBoundingClientRect();
     const parent = this.#panel.offsetParent?.getBoundingClientRect();

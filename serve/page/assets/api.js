@@ -2,10 +2,10 @@
 
 import { readTokens } from "./pieces.js";
 
-// HOME is where the server is: the page's address, without a password that may be in it.
+// HOME is the address of the server: the page's, without a password that it may have.
 export const HOME = location.origin + location.pathname.replace(/\/[^/]*$/, "");
 
-// A ServerError has a status, 0 where the server did not answer, and a message for people.
+// A ServerError has a status, 0 if the server did not answer, and a message for people.
 export class ServerError extends Error {
   constructor(status, message, code) {
     super(message);
@@ -38,7 +38,7 @@ export class Server {
     ).json();
   }
 
-  // score returns the tokens of a text, each with the probability that it had.
+  // score returns the tokens of a text, each with its probability.
   async score(body, signal) {
     const answer = await (await this.#post("v1/completions", body, signal)).json();
     const choice = answer.choices[0];
@@ -86,13 +86,13 @@ export class Server {
   }
 }
 
-// failure is the error of a response that is none of success.
+// failure returns the error of a response that did not succeed.
 async function failure(response) {
   let error = {};
   try {
     error = (await response.json()).error ?? {};
   } catch {
-    // a proxy's page, say: the status must do
+    // for example a proxy's page: only the status is known
   }
   const said = sentence(error.message);
   const wait = response.headers.get("Retry-After");
@@ -107,7 +107,7 @@ async function failure(response) {
   return new ServerError(response.status, message, error.code);
 }
 
-// sentence makes a message of the server begin and end as a sentence does.
+// sentence makes a message of the server a sentence, with a capital and a full stop.
 function sentence(message) {
   if (typeof message !== "string" || message === "") return "";
   const end = /[.!?]$/.test(message) ? "" : ".";

@@ -1,4 +1,4 @@
-// Samples side by side: continuations of one text, of which a person keeps one.
+// Samples side by side: continuations of one text, of which the user keeps one.
 
 import { byId, make } from "./dom.js";
 import { nodeOf, runsOf, same } from "./ink.js";
@@ -10,13 +10,14 @@ export class Branches {
   #cards = []; // {card, text, runs, facts, keep}
   #keep;
 
-  // keep is called with the index of the branch that a person keeps.
+  // keep is called with the index of the branch that the user keeps.
   constructor({ keep, drop }) {
     this.#keep = keep;
     byId("drop-branches").addEventListener("click", drop);
   }
 
-  // show shows branches {text, pieces, seed, reason}, whose pieces are places in their own text.
+  // show shows branches {text, pieces, seed, reason}; the offsets of their pieces are in their own
+  // text.
   show(branches, running) {
     this.#section.hidden = branches.length === 0;
     while (this.#cards.length > branches.length) this.#cards.pop().card.remove();
@@ -52,7 +53,7 @@ export class Branches {
   }
 }
 
-// facts says how likely the tokens of a branch are: the geometric mean of their probabilities.
+// facts returns how likely the tokens of a branch are: the geometric mean of their probabilities.
 function facts({ pieces, seed, reason }) {
   const tokens = pieces.flatMap((piece) => piece.tokens).filter((t) => t.logprob !== null);
   const mean = tokens.reduce((sum, t) => sum + t.logprob, 0) / Math.max(1, tokens.length);

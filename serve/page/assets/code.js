@@ -1,6 +1,6 @@
-// "View code": the present request for curl, Python and Go.
+// "View code": the current request for curl, Python and Go.
 
-// openaiFields are those that Python's client takes by name; others go into extra_body.
+// openaiFields are the fields that Python's client takes by name; others go into extra_body.
 const openaiFields = new Set([
   "model",
   "prompt",
@@ -23,7 +23,7 @@ export const LANGUAGES = [
   { name: "Go", write: go },
 ];
 
-// curl is a command for a POSIX shell. The key, if there is one, stays out of all code.
+// curl returns a command for a POSIX shell. No code has the API key.
 function curl(body, origin, keyed) {
   const quoted = "'" + JSON.stringify(body, null, 2).replaceAll("'", "'\\''") + "'";
   return (
@@ -33,7 +33,7 @@ function curl(body, origin, keyed) {
   );
 }
 
-// literal writes a value of JSON as Python does.
+// literal returns a JSON value as a Python literal.
 function literal(value, indent) {
   if (value === null) return "None";
   if (value === true) return "True";

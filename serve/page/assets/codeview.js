@@ -31,7 +31,8 @@ export class CodeView {
     byId("close-code").addEventListener("click", () => this.#dialog.close());
   }
 
-  // open shows the code of a request to a server at an origin. keyed says whether it wants a key.
+  // open shows the code of a request to a server at an origin. keyed says whether the server wants
+  // a key.
   open(body, origin, keyed) {
     this.#sources = LANGUAGES.map(({ write }) => write(body, origin, keyed));
     const chosen = this.#tabs.findIndex((tab) => tab.ariaSelected === "true");

@@ -1,5 +1,5 @@
-// The document: its text, the pieces that tokens are known for, the branches that wait for a
-// choice, and the history of all three. Nothing here knows of the page.
+// The document: its text, the pieces whose tokens are known, the branches that wait for a choice,
+// and the history of all three. It does not depend on the page.
 
 const DEPTH = 200; // steps that can be undone
 const PAUSE = 1000; // ms after which typing is a new step
@@ -21,7 +21,7 @@ export class Document {
     this.#typing.place = -1;
   }
 
-  // step begins a change that one undo takes back.
+  // step begins a change that one undo reverts.
   step() {
     this.#past.push(this.#now());
     if (this.#past.length > DEPTH) this.#past.shift();
@@ -29,7 +29,7 @@ export class Document {
     this.#typing.place = -1;
   }
 
-  // dropStep takes a step back that came to nothing.
+  // dropStep removes a step that changed nothing.
   dropStep() {
     if (this.#past.length > 0) this.#restore(this.#past.pop());
   }
@@ -54,14 +54,14 @@ export class Document {
     this.#restore(this.#future.pop());
   }
 
-  // covered says whether a token is known for each place of the text.
+  // covered reports whether a token is known for each place of the text.
   get covered() {
     const known = this.pieces.reduce((at, piece) => (piece.start === at ? piece.end : -1), 0);
     return known === this.text.length;
   }
 
-  // edit takes a text that was typed or pasted over this one. A token's probability depends on all
-  // that is before it: pieces from the place of the edit on are no longer true.
+  // edit replaces the text by one that was typed or pasted. The probability of a token depends on
+  // all tokens before it: pieces from the place of the edit on are no longer valid.
   edit(text, time) {
     if (text === this.text) return;
     const place = firstDifference(this.text, text);
@@ -82,7 +82,7 @@ export class Document {
     this.branches = [];
   }
 
-  // keep appends a branch; the others go.
+  // keep appends a branch, and removes the others.
   keep(i) {
     const { text, pieces } = this.branches[i];
     const by = this.text.length;
@@ -98,7 +98,7 @@ export class Document {
   }
 }
 
-// firstDifference is the place of the first code unit that differs.
+// firstDifference returns the index of the first code unit that differs.
 export function firstDifference(a, b) {
   const n = Math.min(a.length, b.length);
   let i = 0;

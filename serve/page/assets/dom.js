@@ -1,4 +1,4 @@
-// Small helpers for elements. Text of the model or of a person comes in by textContent only.
+// Helpers for elements. Text of the model or of a user is inserted by textContent only.
 
 export const byId = (id) => document.getElementById(id);
 
@@ -13,7 +13,7 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
-// copy puts text on the clipboard, also where a page has no right to (HTTP on another machine).
+// copy puts text on the clipboard, also where a page has no permission (HTTP on another machine).
 export async function copy(text) {
   if (navigator.clipboard) {
     try {

@@ -1,7 +1,7 @@
-// The editor: a plain textarea, and under it a mirror of the same text, which carries the colours.
-// So typing, input methods, screen readers and the clipboard work as everywhere, and pasted text is
-// plain. The mirror is one text node, whose parts are painted as highlights: elements around them
-// would move letters, and the two texts would no longer lie on each other.
+// The editor: a plain textarea, and under it a mirror of the same text, which has the colours.
+// Typing, input methods, screen readers and the clipboard therefore work as everywhere, and pasted
+// text is plain. The mirror is one text node, whose parts are painted as highlights: elements
+// around them would move letters, and the two texts would no longer align.
 
 import { make } from "./dom.js";
 import { LEVELS, pieceLevel } from "./pieces.js";
@@ -21,7 +21,7 @@ export class Editor {
     this.#highlights.forEach((h, level) => CSS.highlights.set(`level-${level}`, h));
   }
 
-  // A textarea makes \r a line end, which would be another text: it shows a sign instead.
+  // A textarea turns \r into a line end, which changes the text: the editor shows a sign instead.
   get text() {
     return this.#area.value.replaceAll("␍", "\r");
   }
@@ -38,14 +38,13 @@ export class Editor {
     this.#area.readOnly = on;
   }
 
-  // focus puts the caret at a place, or leaves it where it is.
+  // focus puts the caret at a place, or leaves it where it is if there is none.
   focus(place) {
     this.#area.focus({ preventScroll: true });
     if (place !== undefined) this.#area.setSelectionRange(place, place);
   }
 
-  // show makes the editor show a text and its pieces. The selection stays; a caret at the end
-  // follows the end.
+  // show shows a text and its pieces. The selection stays; a caret at the end follows the end.
   show(real, pieces) {
     const area = this.#area;
     const text = real.replaceAll("\r", "␍");
@@ -55,12 +54,12 @@ export class Editor {
       area.value = text;
       area.setSelectionRange(selectionStart, selectionEnd);
     }
-    // A line that ends the text has no height without a character after it.
+    // A line that ends the text has no height unless a character follows it.
     if (this.#text.data !== text + "\u200b") this.#text.data = text + "\u200b";
     this.#paint(pieces);
   }
 
-  // rangeOf is where the mirror shows a piece.
+  // rangeOf returns the range of a piece in the mirror.
   rangeOf(piece) {
     const range = document.createRange();
     range.setStart(this.#text, piece.start);
@@ -68,7 +67,7 @@ export class Editor {
     return range;
   }
 
-  // pieceAt is the piece under a point of the window.
+  // pieceAt returns the piece at a point of the window.
   pieceAt(x, y) {
     const under = ({ left, right, top, bottom }) =>
       left <= x && x < right && top <= y && y < bottom;
@@ -76,7 +75,7 @@ export class Editor {
       ?.piece;
   }
 
-  // ring draws a line around a piece, or none.
+  // ring draws a line around a piece; without a piece it removes the line.
   ring(piece) {
     for (const ring of this.#rings) ring.remove();
     this.#rings = [];
@@ -93,7 +92,7 @@ export class Editor {
     this.#area.before(...this.#rings);
   }
 
-  // paint changes what has changed, which for a text that grows is its end.
+  // paint updates the changed marks, which are at the end if the text has grown.
   #paint(pieces) {
     let same = 0;
     while (same < pieces.length && this.#marks[same]?.piece === pieces[same]) same++;

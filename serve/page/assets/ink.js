@@ -1,4 +1,4 @@
-// A text on the colours of its pieces.
+// A text in the colours of its pieces.
 
 import { pieceLevel } from "./pieces.js";
 
@@ -23,7 +23,7 @@ export function nodeOf({ text, piece }) {
   return span;
 }
 
-// same counts the runs that two lists begin with.
+// same returns how many runs two lists have in common at the beginning.
 export function same(a, b) {
   let n = 0;
   while (n < a.length && n < b.length && a[n].piece === b[n].piece && a[n].text === b[n].text) n++;

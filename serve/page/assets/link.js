@@ -1,10 +1,10 @@
-// The state of the page in the fragment of its address, for links and reloads. Servers never see a
-// fragment. It is z= and JSON, compressed (raw deflate) and in base64url.
+// The state of the page in the fragment of its address, for links and reloads. Servers never see
+// the fragment. It is z= and JSON, compressed (raw deflate) and in base64url.
 
 const MOST = 60_000; // characters of a fragment: chat programs and some browsers cut longer links
 const WHOLE = 1 << 20; // bytes of JSON: a short link could hold a text of gigabytes
 
-// through returns what a stream makes of bytes, null if that is more than WHOLE.
+// through returns the output of a stream for some bytes; null if that is longer than WHOLE.
 async function through(stream, bytes) {
   const reader = new Blob([bytes]).stream().pipeThrough(stream).getReader();
   const parts = [];
@@ -20,7 +20,7 @@ async function through(stream, bytes) {
   }
 }
 
-// pack returns a fragment, null if the state is too long for one.
+// pack returns a fragment; null if the state is too long for one.
 export async function pack(state) {
   const json = new TextEncoder().encode(JSON.stringify(state));
   if (json.length > WHOLE) return null;
@@ -31,7 +31,7 @@ export async function pack(state) {
   return fragment.length <= MOST ? fragment : null;
 }
 
-// unpack returns the state of a fragment, null if it holds none.
+// unpack returns the state of a fragment; null if it has none.
 export async function unpack(fragment) {
   if (fragment.length > MOST + 1) return null;
   const found = /^#?z=([A-Za-z0-9_-]+)$/.exec(fragment);

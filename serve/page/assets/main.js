@@ -1,4 +1,4 @@
-// The playground: makes the parts and connects them to the page.
+// The playground: creates the parts and connects them to the page.
 
 import { HOME, Server } from "./api.js";
 import { CodeView } from "./codeview.js";
@@ -36,14 +36,14 @@ let kept = ""; // the state as it was last kept or loaded
 
 const state = () => ({ version: VERSION, text: doc.text, settings: panel.values });
 
-// update shows what has changed, and keeps it when nothing has for a moment.
+// update shows what has changed, and saves it when nothing has changed for a moment.
 function update() {
   view.show();
   clearTimeout(saving);
   if (!session.running) saving = setTimeout(keep, 400);
 }
 
-// keep saves what a person has changed. A link that was only opened replaces no other text.
+// keep saves the user's changes. A link that was only opened does not replace another text.
 function keep() {
   if (session.model && session.counted === null) session.count();
   const now = JSON.stringify(state());
@@ -141,7 +141,7 @@ text.addEventListener("input", () => {
   update();
 });
 
-// The browser's own undo knows nothing of completions.
+// The browser's own undo does not include completions.
 text.addEventListener("beforeinput", (e) => {
   if (e.inputType !== "historyUndo" && e.inputType !== "historyRedo") return;
   e.preventDefault();
@@ -149,8 +149,8 @@ text.addEventListener("beforeinput", (e) => {
   else session.redo();
 });
 
-// A touch of a coloured token shows its alternatives and leaves the keyboard on the screen where it
-// is; a second one edits.
+// A touch of a coloured token shows its alternatives, and leaves the keyboard on the screen as it
+// is. A second touch edits.
 text.addEventListener("mousedown", (e) => {
   if (touch.matches && document.activeElement !== text && view.isNewAt(e.clientX, e.clientY)) {
     e.preventDefault();
@@ -164,7 +164,7 @@ text.addEventListener("keydown", (e) => {
   if (!view.openAtCaret()) status.say("No token is known here: Surprise finds them.");
 });
 
-// Keys of the whole page. Fields other than the text have an undo of their own.
+// Keys of the whole page. Fields other than the text have their own undo.
 document.addEventListener("keydown", (e) => {
   if (e.isComposing || document.querySelector("dialog[open]")) return;
   const command = e.ctrlKey || e.metaKey;
@@ -187,7 +187,7 @@ function escape() {
   }
 }
 
-// A link that somebody opens in this tab.
+// A link that the user opens in this tab.
 window.addEventListener("hashchange", async () => {
   session.stop();
   doc.step();

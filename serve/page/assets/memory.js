@@ -1,17 +1,17 @@
-// What outlives the page: the text and the settings, in the page's address and in the browser's
-// storage, which also holds texts that are too long for an address.
+// Stored state: the text and the settings, in the page's address and in the browser's storage,
+// which also has texts that are too long for an address.
 
 import { pack, unpack } from "./link.js";
 
 const STORE = "picogpt playground";
 const KEY = "picogpt key";
 
-// save keeps a state {version, text, settings}. It reports whether the address holds all of it.
+// save stores a state {version, text, settings}. It reports whether the address has all of it.
 export async function save(state) {
   try {
     localStorage.setItem(STORE, JSON.stringify(state));
   } catch {
-    // full or forbidden: the address still holds the text
+    // full or forbidden: the address still has the text
   }
   const whole = await pack(state);
   const fragment = whole ?? (await pack({ ...state, text: undefined, stored: true }));
@@ -19,14 +19,14 @@ export async function save(state) {
   return whole !== null;
 }
 
-// restore returns the state that the address has, else the stored one, null where there is none. The
-// text is undefined where there is none. broken says that the address has a link that holds nothing.
+// restore returns the state of the address, or else the stored one; null if there is none. The text
+// is undefined if there is none. broken means that the address has a link that holds nothing.
 export async function restore() {
   let stored = null;
   try {
     stored = JSON.parse(localStorage.getItem(STORE));
   } catch {
-    // forbidden, or not ours
+    // forbidden, or not the page's own
   }
   const linked = await unpack(location.hash);
   const text = linked && !linked.stored ? linked.text : stored?.text;
@@ -37,7 +37,7 @@ export async function restore() {
   };
 }
 
-// The key of the API ends with the tab.
+// The API key is stored until the tab closes.
 export function savedKey() {
   try {
     return sessionStorage.getItem(KEY) ?? "";
@@ -50,6 +50,6 @@ export function saveKey(key) {
   try {
     sessionStorage.setItem(KEY, key);
   } catch {
-    // forbidden: the key ends with the page
+    // forbidden: the key is lost when the page closes
   }
 }

@@ -10,7 +10,7 @@ export class Panel {
   #refused;
   #controls = new Map(); // of a setting's name: {show, node, input}
 
-  // changed is called after each change, and refused with a message where a request would be wrong.
+  // changed is called after each change; refused, with a message, for a value that is wrong.
   constructor(values, { changed, refused }) {
     this.#values = values;
     this.#changed = changed;
@@ -32,20 +32,20 @@ export class Panel {
     }
   }
 
-  // used says which seed the last completion had.
+  // used shows the seed that the last completion had.
   used(seed) {
     byId("seed-used").textContent = String(seed);
     byId("seed-last").hidden = this.#values.seed === String(seed);
   }
 
-  // ignored says which settings the server did not know.
+  // ignored marks the settings that the server did not know.
   ignored(names) {
     for (const { name } of ALL) {
       byId(`ignored-${name}`).hidden = !names.includes(name);
     }
   }
 
-  // limit sets the greatest value of a number.
+  // limit sets the maximum of a number.
   limit(name, max) {
     const setting = ALL.find((s) => s.name === name);
     setting.max = max;
@@ -53,7 +53,7 @@ export class Panel {
     this.#judge(setting);
   }
 
-  // check reports whether all values make sense; if not, it leads to the first that does not.
+  // check reports whether all values are valid; if not, it moves to the first that is not.
   check() {
     const setting = wrong(this.#values);
     if (!setting) return true;
@@ -113,7 +113,8 @@ export class Panel {
 
 const labelFor = (setting, id) => make("label", { htmlFor: id }, setting.label);
 
-// numberControl is a field and a slider, which is for pointers: the field has the same keys.
+// numberControl returns a field and a slider. The slider is for pointers: the field has the same
+// keys.
 function numberControl(setting, set) {
   const { name, min, max, step, slider } = setting;
   const id = `set-${name}`;
@@ -155,7 +156,7 @@ function linesControl(setting, set) {
   return { nodes: [labelFor(setting, id), input], input, show: (value) => (input.value = value) };
 }
 
-// seedControl is a field that may be empty, for a new seed each time, and a die.
+// seedControl returns a field that may be empty, for a new seed each time, and a die.
 function seedControl(setting, set) {
   const id = `set-${setting.name}`;
   const input = make("input", {
@@ -191,12 +192,12 @@ function seedControl(setting, set) {
   return { nodes: [top, last], input, show: (value) => (input.value = value) };
 }
 
-// drawSeed is a number of 32 bits.
+// drawSeed returns a random number of 32 bits.
 export function drawSeed() {
   return crypto.getRandomValues(new Uint32Array(1))[0];
 }
 
-// formControl is a choice of the form's kind and a text that describes it.
+// formControl returns a choice of the form's kind, and a text area for the form.
 function formControl(setting, set) {
   const id = `set-${setting.name}`;
   const input = make(

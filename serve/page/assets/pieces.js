@@ -1,17 +1,18 @@
-// Tokens as they come from the server, and pieces: what of the text one token, or a few that share
-// a character, are responsible for.
+// Tokens as they come from the server, and pieces: a piece is the part of the text that one token,
+// or a few that share a character, produced.
 //
 // A token is {bytes, id, logprob, top}: its bytes, its id or null, the natural logarithm of its
 // probability or null where nothing came before it, and alternatives [{name, bytes, logprob}],
 // the likeliest first. A piece is {start, end, tokens}: start and end are places in the text.
 
-// Where the levels of surprise end, in bits: the limits and names of gpt surprise.
+// LIMITS are the upper ends of the levels of surprise, in bits: limits and names of gpt surprise.
 export const LIMITS = [1, 3, 6, 10];
 export const LEVELS = ["under 1 bit", "under 3", "under 6", "under 10", "10 bits and more"];
 
 const encoder = new TextEncoder();
 
-// tokenBytes reads the name of a token: its text, or bytes:\xe2\x80 for a part of a character.
+// tokenBytes returns the bytes of a token's name: its text, or bytes:\xe2\x80 for a part of a
+// character.
 export function tokenBytes(name) {
   if (!name.startsWith("bytes:")) return encoder.encode(name);
   const bytes = [];
@@ -22,7 +23,7 @@ export function tokenBytes(name) {
   return Uint8Array.from(bytes);
 }
 
-// textOf is the text of bytes, null if they are not whole characters.
+// textOf returns the text of bytes; null if they are not whole characters.
 export function textOf(bytes) {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -44,7 +45,7 @@ export function readTokens(logprobs, ids) {
   }));
 }
 
-// unfinished counts the bytes at the end that begin a character and do not complete it.
+// unfinished returns how many bytes at the end begin a character and do not complete it.
 function unfinished(bytes) {
   for (let n = 1; n <= Math.min(3, bytes.length); n++) {
     const b = bytes[bytes.length - n];
@@ -64,7 +65,7 @@ function joined(tokens) {
   return all;
 }
 
-// A Piecer lays tokens along a text that begins at a place and grows.
+// A Piecer assigns tokens to a text that begins at a place and grows.
 export class Piecer {
   #open = []; // tokens whose last character is not complete
   #at;
@@ -84,7 +85,7 @@ export class Piecer {
     return pieces;
   }
 
-  // end returns the piece of what is left, if anything is.
+  // end returns the piece of the remaining tokens, if there are any.
   end() {
     const pieces = [];
     if (this.#open.length > 0) this.#close(pieces);
@@ -99,14 +100,14 @@ export class Piecer {
   }
 }
 
-// fitting returns the pieces up to the first that is not what the text says, which begins at a
-// place. A text that ends at a stop string ends before its last tokens do.
+// fitting returns the pieces up to the first that differs from the text, which begins at a place. A
+// text that ends at a stop string ends before its last tokens do.
 export function fitting(text, pieces, at = 0) {
   const n = pieces.findIndex((piece) => !text.startsWith(piece.text, piece.start - at));
   return n < 0 ? pieces : pieces.slice(0, n);
 }
 
-// A Writer gathers the chunks of one completion, which begins at a place: its text, and the pieces
+// A Writer collects the chunks of one completion, which begins at a place: its text, and the pieces
 // of its tokens.
 export class Writer {
   text = "";
@@ -137,7 +138,7 @@ export class Writer {
 
 export const bits = (logprob) => -logprob / Math.LN2;
 
-// levelOf is the level of a token, -1 for one with nothing before it.
+// levelOf returns the level of a token, -1 for one that nothing precedes.
 export function levelOf(token) {
   if (token.logprob === null) return -1;
   const surprisal = bits(token.logprob);
@@ -146,7 +147,7 @@ export function levelOf(token) {
 
 export const pieceLevel = (piece) => Math.max(...piece.tokens.map(levelOf));
 
-// rankOf is how many alternatives the model preferred, null if the token is not among them.
+// rankOf returns how many alternatives the model preferred; null if the token is not among them.
 export function rankOf(token) {
   const rank = token.top.filter((other) => other.logprob > token.logprob).length;
   return token.logprob !== null && rank < token.top.length ? rank : null;
@@ -156,7 +157,8 @@ export function sameBytes(a, b) {
   return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }
 
-// visible shows bytes: spaces, line ends and control characters as signs, what is no text in hex.
+// visible returns bytes as text: spaces, line ends and control characters as signs, other bytes in
+// hex.
 export function visible(bytes) {
   const text = textOf(bytes);
   if (text === null) return [...bytes].map((b) => b.toString(16).padStart(2, "0")).join(" ");
@@ -172,7 +174,7 @@ export function visible(bytes) {
 
 const shifted = (c) => String.fromCharCode(0x2400 + c.charCodeAt(0));
 
-// spoken says bytes aloud: "space the".
+// spoken returns bytes for screen readers: "space the".
 export function spoken(bytes) {
   const names = { " ": "space", "\n": "line end", "\t": "tab" };
   const text = textOf(bytes);
@@ -186,7 +188,7 @@ export function percent(p) {
   return x.toLocaleString("en", { maximumSignificantDigits: 3 }) + "\u00a0%";
 }
 
-// summary says in a line how surprising tokens are.
+// summary returns a line that says how surprising tokens are.
 export function summary(pieces) {
   const scored = pieces.flatMap((piece) => piece.tokens).filter((t) => t.logprob !== null);
   if (scored.length === 0) return "Nothing to score: a single token has nothing before it.";

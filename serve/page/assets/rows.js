@@ -1,8 +1,8 @@
 // Settings: the rows of the table of options that the page shows. go generate ./serve writes
 // this file.
 //
-// Names are those of the API. value is what a setting has at first, as the command gpt has it, and off
-// the value with which it is not sent, as it is the API's own; a slider may end before max.
+// Names are those of the API. value is the default of the page and of the command gpt. off is the
+// API's default: a setting with this value is not sent. A slider may end before max.
 
 import * as read from "./values.js";
 

@@ -1,4 +1,4 @@
-// The session: what a person can have done to the document, with or without the server.
+// The session: the actions on the document, with or without the server.
 
 import { ServerError } from "./api.js";
 import { drawSeed } from "./panel.js";
@@ -12,11 +12,11 @@ export class Session {
   #panel;
   #status;
   #changed;
-  #running = null; // the AbortController of what is under way
-  #waiting = null; // what was asked for when the server wanted a key
+  #running = null; // the AbortController of the task in progress
+  #waiting = null; // the task that failed because the server wanted a key
   #counted = { text: null, count: null };
 
-  // changed is called whenever something may look different.
+  // changed is called whenever something visible may have changed.
   constructor({ server, doc, panel, status, changed }) {
     this.#server = server;
     this.#doc = doc;
@@ -29,12 +29,12 @@ export class Session {
     return this.#running !== null;
   }
 
-  // counted is the number of tokens of the text, null where it is not known.
+  // counted returns the number of tokens of the text; null if it is not known.
   get counted() {
     return this.#counted.text === this.#doc.text ? this.#counted.count : null;
   }
 
-  // connect asks which model there is.
+  // connect asks the server for its model.
   async connect() {
     try {
       [this.model] = await this.#server.models();
@@ -46,7 +46,7 @@ export class Session {
     await this.count();
   }
 
-  // useKey connects with another key, and does again what had failed for the lack of one.
+  // useKey connects with another key, and repeats the task that failed without it.
   async useKey(key) {
     this.#server.key = key;
     const task = this.#waiting;
@@ -54,12 +54,12 @@ export class Session {
     if (task && this.model) await this.#run(task);
   }
 
-  // count finds out how many tokens the text has.
+  // count asks the server how many tokens the text has.
   async count() {
     try {
       await this.#tokens();
     } catch {
-      // what is wrong comes to light when the person asks for something
+      // the error is shown when the user starts a task
     }
   }
 
@@ -72,7 +72,7 @@ export class Session {
     return this.#step((signal) => this.#generate(signal));
   }
 
-  // pick puts another token in the place of one, and continues from it.
+  // pick replaces a token by another, and continues from it.
   pick(piece, index, choice) {
     const before = piece.tokens.slice(0, index);
     const chosen = {
@@ -97,7 +97,7 @@ export class Session {
     });
   }
 
-  // score asks how surprising each token of the text is.
+  // score asks the server how surprising each token of the text is.
   score() {
     const doc = this.#doc;
     if (doc.text === "") return this.#status.say("There is no text yet.");
@@ -137,7 +137,7 @@ export class Session {
     if (this.#doc.canRedo) this.#do(() => this.#doc.redo(), "Redone.");
   }
 
-  // body is the request that would continue the text.
+  // body returns the request that would continue the text.
   body() {
     return this.#addressed(sent(this.#panel.values));
   }
@@ -159,7 +159,7 @@ export class Session {
     this.#changed();
   }
 
-  // run does what asks the server, and says what goes wrong.
+  // run runs a task with the server, and shows its error.
   async #run(task) {
     if (this.running) return;
     const controller = new AbortController();
@@ -179,7 +179,7 @@ export class Session {
     }
   }
 
-  // step runs a task whose changes one undo takes back.
+  // step runs a task whose changes one undo reverts.
   #step(task) {
     if (!this.#panel.check()) return;
     return this.#run(async (signal) => {
@@ -213,7 +213,7 @@ export class Session {
     }
   }
 
-  // tokens counts the tokens of the text.
+  // tokens returns how many tokens the text has.
   async #tokens(signal) {
     const { text } = this.#doc;
     if (this.counted === null) {
@@ -224,7 +224,7 @@ export class Session {
     return this.#counted.count;
   }
 
-  // room is how many tokens the context has left, as far as the server says.
+  // room returns how many tokens the context has left, if the server says.
   async #room(signal) {
     if (!this.model?.max_model_len) return Infinity;
     try {
@@ -257,7 +257,7 @@ export class Session {
     else await this.#write(stream, most < max_tokens);
   }
 
-  // write appends a completion as it comes. cramped says that the context's end will cut it.
+  // write appends a completion as it arrives. cramped says that the context's end will cut it.
   async #write(stream, cramped) {
     const doc = this.#doc;
     const { text, pieces } = doc;

@@ -5,20 +5,21 @@ import { number } from "./values.js";
 
 export const ALL = GROUPS.flatMap((group) => group.settings);
 
-// defaults are the values of all settings, by name.
+// defaults returns the values of all settings, by name.
 export function defaults() {
   return Object.fromEntries(ALL.map((s) => [s.name, s.value]));
 }
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
-// VERSION is that of what links hold: all settings. A link without a version holds those that were
-// not as they were at first, which BEFORE says where it is otherwise today.
+// VERSION is the version of links: they hold all settings. A link without a version holds the
+// settings that differed from the defaults of its time; BEFORE has those defaults that have changed
+// since.
 export const VERSION = 1;
 const BEFORE = { temperature: 1, top_k: 0 };
 
-// restored are the values that a state {version, settings} of a link has, as far as they make sense,
-// and the defaults for the others, or without a state.
+// restored returns the valid values of a link's state {version, settings}, and the defaults of the
+// other settings, or of all without a state.
 export function restored(state) {
   const values = defaults();
   if (state && !Number.isInteger(state.version)) Object.assign(values, BEFORE);
@@ -36,13 +37,14 @@ function fits({ kind, value, ...setting }, given) {
   return FORMS.some((form) => form.kind === given.kind) && typeof given.text === "string";
 }
 
-// fieldOf is what the server gets for a value. It throws an Error that says what is wrong with it.
+// fieldOf returns the field of a request for a value. It throws an Error that says what is wrong
+// with it.
 function fieldOf(setting, value) {
   if (setting.kind === "number") return number(value, setting);
   return setting.read ? setting.read(value) : value;
 }
 
-// problem says what is wrong with the value of a setting, "" if nothing is.
+// problem returns what is wrong with the value of a setting; "" if nothing is.
 export function problem(setting, value) {
   try {
     fieldOf(setting, value);
@@ -52,12 +54,12 @@ export function problem(setting, value) {
   }
 }
 
-// wrong is the first setting with a problem, undefined without one.
+// wrong returns the first setting with a problem; undefined if there is none.
 export function wrong(values) {
   return ALL.find((s) => problem(s, values[s.name]) !== "");
 }
 
-// sent are the fields of a request: the settings that are not off, and have no problem.
+// sent returns the fields of a request: the settings that are not off, and have no problem.
 export function sent(values) {
   const fields = {};
   for (const setting of ALL) {

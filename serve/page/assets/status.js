@@ -1,12 +1,12 @@
-// What the page says: one calm line for what happened, one for what went wrong, and the form for
-// the key that a server may want.
+// Messages of the page: one line for what happened, one for what failed, and the form for the key
+// that a server may want.
 
 import { byId } from "./dom.js";
 
 export class Status {
   #retry = null;
 
-  // useKey is called with a key that a person entered.
+  // useKey is called with a key that the user entered.
   constructor(useKey) {
     byId("key-form").addEventListener("submit", (e) => {
       e.preventDefault();
@@ -19,12 +19,12 @@ export class Status {
     });
   }
 
-  // say is for what a person did; screen readers read it when they have time.
+  // say shows the result of a user's action; screen readers read it when they have time.
   say(message) {
     byId("status").textContent = message;
   }
 
-  // fail is for what went wrong. It stays until the next thing goes right.
+  // fail shows an error. It stays until the next success.
   fail(message) {
     byId("error").textContent = message;
     byId("error").hidden = false;
@@ -43,7 +43,8 @@ export class Status {
     byId("key").focus();
   }
 
-  // away says why the server is not there, and asks until it is: alive tells, back is called then.
+  // away shows why the server is unreachable, and calls alive until it succeeds; then it calls
+  // back.
   away(why, alive, back) {
     this.fail(`${why} Your text is safe here; asking again…`);
     clearTimeout(this.#retry);

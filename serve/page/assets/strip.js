@@ -1,10 +1,10 @@
-// The strip: surprise along the text, a bar for each token. It shows what the colours say, at a
+// The strip: surprise along the text, a bar for each token. It shows the same as the colours, at a
 // glance; screen readers have it from the tokens.
 
 import { byId } from "./dom.js";
 import { bits, LEVELS, levelOf } from "./pieces.js";
 
-const LEAST = 12; // bits of the whole height, unless a token has more
+const LEAST = 12; // bits at the full height, unless a token has more
 
 export class Strip {
   #svg = byId("strip");
@@ -16,7 +16,7 @@ export class Strip {
   #tokens = []; // {piece, index}
   #shown = null; // the pieces that the strip shows
 
-  // open is called with (piece, index) of the bar that a person points at.
+  // open is called with (piece, index) of the bar that the user points at.
   constructor(open) {
     this.#svg.append(...this.#paths);
     this.#svg.addEventListener("click", (e) => {
@@ -40,7 +40,7 @@ export class Strip {
       lines[levelOf(token)] += `M${i + 0.1} 100V${top.toFixed(1)}h.8V100z`;
     });
     lines.forEach((line, level) => this.#paths[level].setAttribute("d", line));
-    // A short text does not have wide bars.
+    // The bars of a short text are not wide.
     this.#svg.setAttribute("viewBox", `0 0 ${Math.max(1, all.length)} 100`);
     this.#svg.style.maxWidth = `${all.length}rem`;
     this.#svg.toggleAttribute("hidden", known.length < 2);

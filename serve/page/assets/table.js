@@ -1,5 +1,6 @@
-// The groups of settings, from which come the panel, the request, the link and the code. A group has
-// the settings of rows.js that name it: the first ones here, then the others in the order there.
+// The groups of settings; the panel, the request, the link and the code come from them. A group has
+// the settings of rows.js that name it: first those listed here, then the others in their order
+// there.
 
 import { ROWS } from "./rows.js";
 import * as read from "./values.js";

@@ -1,5 +1,5 @@
-// Bytes and tokens: every token of the text in a box of its own, with its id; spaces, line ends and
-// bytes that are no characters are to be seen.
+// Bytes and tokens: every token of the text in a box of its own, with its id. Spaces, line ends and
+// bytes that are not characters are visible.
 
 import { byId, make } from "./dom.js";
 import { levelOf, percent, spoken, visible } from "./pieces.js";
@@ -10,7 +10,7 @@ export class TokenView {
   #chosen = 0;
   #open;
 
-  // open is called with (piece, index, focus) for the token that a person asks about.
+  // open is called with (piece, index, focus) for the token that the user asks about.
   constructor(open) {
     this.#open = open;
     this.#list.addEventListener("click", (e) => {
@@ -42,7 +42,7 @@ export class TokenView {
     return this.#items.find((item) => item.piece === piece && item.index === index)?.node;
   }
 
-  // choose makes a token the present one.
+  // choose makes a token the current one.
   choose(piece, index) {
     this.#choose(this.#items.findIndex((i) => i.piece === piece && i.index === index));
   }

@@ -1,7 +1,7 @@
-// What people type into settings, as the server wants it. Each function throws an Error that says
-// what is wrong.
+// Values that users type into settings, as the server wants them. Each function throws an Error
+// that says what is wrong.
 
-// strings reads a string a line, in which \n, \t, \r and \\ stand for characters.
+// strings reads one string per line, in which \n, \t, \r and \\ stand for characters.
 export function strings(text) {
   const signs = { n: "\n", t: "\t", r: "\r", "\\": "\\" };
   return text
@@ -10,7 +10,7 @@ export function strings(text) {
     .map((line) => line.replace(/\\([ntr\\])/g, (_, sign) => signs[sign]));
 }
 
-// ids reads token ids with spaces, commas or line ends between them.
+// ids reads token ids, separated by spaces, commas or line ends.
 export function ids(text) {
   const words = text.split(/[\s,]+/).filter((word) => word !== "");
   const odd = words.find((word) => !/^\d+$/.test(word));
@@ -18,7 +18,7 @@ export function ids(text) {
   return words.map(Number);
 }
 
-// bias reads an id and a number a line.
+// bias reads an id and a number per line.
 export function bias(text) {
   const all = {};
   for (const line of text.split("\n").filter((line) => line.trim() !== "")) {
@@ -31,14 +31,14 @@ export function bias(text) {
   return all;
 }
 
-// seed reads a seed; nothing is no seed.
+// seed reads a seed; an empty text is no seed.
 export function seed(text) {
   if (text === "") return undefined;
   if (!/^-?\d{1,15}$/.test(text)) throw new Error("Want a whole number of at most 15 digits.");
   return Number(text);
 }
 
-// form reads {kind, text}; a form without a text is none.
+// form reads {kind, text}; a form without a text counts as none.
 export function form({ kind, text }) {
   if (kind === "" || text.trim() === "") return {};
   if (kind === "choice") return { choice: strings(text) };

@@ -39,7 +39,7 @@ export class View {
     );
   }
 
-  // show brings the page up to date in the next frame, however often it is called.
+  // show updates the page in the next frame, however often it is called.
   show() {
     if (this.#framed) return;
     this.#framed = true;
@@ -71,7 +71,7 @@ export class View {
     if (follow) window.scrollTo(0, document.documentElement.scrollHeight);
   }
 
-  // switch shows that something is under way, or no longer.
+  // switch shows whether a task is in progress.
   #switch(running) {
     this.#wasRunning = running;
     const focused = document.activeElement === byId("stop");
@@ -92,7 +92,7 @@ export class View {
     this.show();
   }
 
-  // then closes the panel of a token, does something and returns to the text.
+  // then closes the panel of a token, calls a function and returns to the text.
   #then(act) {
     if (this.#session.running) return;
     this.closePanel();
@@ -101,7 +101,7 @@ export class View {
     act();
   }
 
-  // openToken shows what the model thought where one token is.
+  // openToken shows the alternatives of a token.
   openToken(piece, index, focus) {
     const all = this.#all();
     const at = all.findIndex((t) => t.piece === piece && t.index === index);
@@ -112,7 +112,7 @@ export class View {
     this.#panel.open(piece, index, beside, `token ${at + 1} of ${all.length}`, focus);
   }
 
-  // openAtCaret does so for the token that the caret is in or behind, and reports whether one is
+  // openAtCaret does so for the token that the caret is in or after, and reports whether one is
   // known there.
   openAtCaret() {
     const { pieces } = this.#doc;
@@ -123,14 +123,14 @@ export class View {
     return piece !== undefined;
   }
 
-  // openAt does so for the token at a point of the window, and closes the panel where none is.
+  // openAt does so for the token at a point of the window; if there is none, it closes the panel.
   openAt(x, y) {
     const piece = this.editor.hasSelection ? undefined : this.editor.pieceAt(x, y);
     if (piece && piece !== this.#panel.piece) this.openToken(piece, 0, false);
     else this.closePanel();
   }
 
-  // isNewAt reports whether a token at a point would be opened.
+  // isNewAt reports whether openAt would open another token.
   isNewAt(x, y) {
     const piece = this.editor.pieceAt(x, y);
     return piece !== undefined && piece !== this.#panel.piece;
