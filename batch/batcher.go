@@ -18,60 +18,60 @@ import (
 
 // Options are what a Batcher is made with. The zero value is useful.
 type Options struct {
-	// MaxStreams bounds how many texts are written at a time, and with them the memory of their
-	// sessions. Others wait for a place, in the order of their calls; different clients in turns, see
-	// Request.Client. 0 means 16.
+	// MaxStreams is the number of slots: how many texts are written at a time, which bounds the
+	// memory of their sessions. Others wait, those of one client in the order of their calls,
+	// different clients in turns (Request.Client). 0 means 16.
 	MaxStreams int
 
-	// MaxDelay bounds the time of a step that evaluates prompts: so long, at most, does the next
-	// token of a neighbour wait for them. Longer prompts are cut. The Batcher learns how many rows
-	// that is from the steps before. Where a step without prompts takes more than half of MaxDelay
-	// (a large model, many streams), prompts add half of MaxDelay to it. More is better for long
-	// prompts, less for everybody else. 0 means 100 ms.
+	// MaxDelay bounds the time of a step that evaluates prompts, and so how long the next token of
+	// other texts waits for them. Longer prompts are cut. The Batcher learns from the steps before
+	// how many rows that is. Where a step without prompts takes more than half of MaxDelay (a large
+	// model, many streams), prompts add half of MaxDelay to it. A higher value makes long prompts
+	// faster and other texts less steady. 0 means 100 ms.
 	MaxDelay time.Duration
 
-	// PrefixBytes keeps the sessions of texts that have ended, while the caches of all sessions of
-	// the model take no more than so many bytes together: a prompt that begins as one of them does
-	// is evaluated from where they differ. Those that were of no use for the longest time go first,
-	// and all of them before a text has to wait for memory. 0 keeps none: then texts share what they
-	// have in common only while they are written. Others who use the model may find its cache full
-	// where this is all of model.Options.CacheBytes.
+	// PrefixBytes stores the sessions of texts that have ended, as long as the caches of all sessions
+	// of the model take no more than so many bytes together: a prompt that begins as one of them does
+	// is evaluated from where they differ. Those that were of no use for the longest time are dropped
+	// first, and all of them before a text has to wait for memory. 0 stores none: then texts share
+	// what they have in common only while they are written. Where this is all of
+	// model.Options.CacheBytes, others who use the model may find its cache full.
 	PrefixBytes int64
 }
 
-// A Batcher writes many texts at once, one continuous batch on one model: each step evaluates the
-// next token of every text, and of new prompts as much as MaxDelay allows. Different prompts and
-// options come from any number of goroutines, join between two steps and leave when they end. Each
-// text is token for token what [decode.Generate] gives with the same prompt and options.
+// A Batcher writes many texts at once, as one continuous batch on one model: each step evaluates the
+// next token of every text, and as much of new prompts as MaxDelay allows. Requests come from any
+// number of goroutines; their texts join between two steps, and leave when they end. Each text is
+// token for token what [decode.Generate] gives with the same prompt and options.
 //
-// A caller that is slow to take its tokens holds up nobody: its text pauses when a few tokens wait,
-// and after ten times MaxDelay it gives its place to others. What it had evaluated is evaluated
-// again when it goes on.
+// A caller that is slow to take its tokens makes nobody wait: its text pauses when a few tokens are
+// not taken, and after ten times MaxDelay it gives its slot to others. When it continues, what it had
+// evaluated may have to be evaluated again.
 //
-// A goroutine runs while there are texts to write, and ends with the last of them, or with Close.
+// A goroutine runs while there are requests, and ends with the last of them, or with Close.
 type Batcher struct {
 	model   *model.Model
 	options Options
 	ctx     context.Context // of Eval; ended by Close
 	cancel  context.CancelFunc
-	wake    chan struct{} // holds one: something has changed
-	finding chan struct{} // holds one: a mask is being found
+	wake    chan struct{} // holds one, if something has changed
+	finding chan struct{} // holds one, while a mask is being found
 	workers sync.WaitGroup
 	pool    sample.Pool
 
-	mu      sync.Mutex // guards what follows
-	queue   queue      // that have had no place yet
-	writing bool       // the goroutine is there
+	mu      sync.Mutex // guards queue, looping and closed
+	queue   queue
+	looping bool // the goroutine runs
 	closed  bool
 
-	schedule // of the goroutine
+	schedule // used by the goroutine only
 	counters counters
 }
 
-// ErrBatcherClosed is the error of texts that Close ended, and of those that came later.
+// ErrClosed is the error of requests that Close ended, and of those that came later.
 var ErrClosed = errors.New("batcher: closed")
 
-// NewBatcher returns a Batcher on m, which stays of use for other work. Close it before m.
+// New returns a Batcher on m, which may be used for other work too. Close the Batcher before m.
 func New(m *model.Model, o Options) *Batcher {
 	if o.MaxStreams <= 0 {
 		o.MaxStreams = 16
@@ -86,7 +86,7 @@ func New(m *model.Model, o Options) *Batcher {
 	return b
 }
 
-// Close ends all texts with ErrBatcherClosed, and waits for that. A second Close does nothing.
+// Close ends all requests with ErrClosed, and waits for that. A second Close does nothing.
 func (b *Batcher) Close() error {
 	b.mu.Lock()
 	b.closed = true
@@ -96,13 +96,13 @@ func (b *Batcher) Close() error {
 	b.workers.Wait()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.sharing.clear()
+	b.prefixes.evictAll()
 	return nil
 }
 
-// Generate streams the tokens that follow prompt. It is [decode.Generate] on a session of its own, in the
-// batch, and may be called from many goroutines at once. A cancelled context ends the text between
-// two steps, a break gives its place to others.
+// Generate streams the tokens that follow prompt. It is [decode.Generate] on a session of its own, in
+// the batch, and may be called from many goroutines at once. A cancelled context and a break end the
+// text between two steps.
 func (b *Batcher) Generate(
 	ctx context.Context, prompt []int, o decode.Options,
 ) iter.Seq2[decode.Token, error] {
@@ -111,14 +111,14 @@ func (b *Batcher) Generate(
 
 // Samples streams n continuations of one prompt, which is evaluated once: sample i, marked by
 // Token.Sample, is token for token what Generate gives with Seed+i. The tokens of a sample come in
-// order, those of different samples as they are made. An error ends all of them.
+// order, those of different samples as they are chosen. An error ends all of them.
 func (b *Batcher) Samples(
 	ctx context.Context, prompt []int, n int, o decode.Options,
 ) iter.Seq2[decode.Token, error] {
 	return b.run(ctx, Request{Prompt: prompt, Options: o}, n)
 }
 
-// Run is Generate, or Samples where the request asks for several, with what else it says.
+// Run streams the tokens of a request, as Generate and Samples do.
 func (b *Batcher) Run(ctx context.Context, r Request) iter.Seq2[decode.Token, error] {
 	return b.run(ctx, r, max(r.Samples, 1))
 }
@@ -130,7 +130,7 @@ func (b *Batcher) run(ctx context.Context, wanted Request, n int) iter.Seq2[deco
 			yield(decode.Token{}, fmt.Errorf("samples %d: want at least 1", n))
 			return
 		}
-		watched, err := watch(ctx)
+		caller, err := watch(ctx)
 		if err != nil {
 			yield(decode.Token{}, err)
 			return
@@ -145,12 +145,12 @@ func (b *Batcher) run(ctx context.Context, wanted Request, n int) iter.Seq2[deco
 		st.SetPool(&b.pool)
 		if st.SetAccess(decode.AccessNever); n > 1 {
 			st.SetAccess(decode.AccessForks)
-			r.paused[0].parent = true
+			r.waiting[0].parent = true
 		}
 		if wanted.Progress != nil {
 			r.progress = wanted.Progress
 		}
-		b.serve(watched, r, yield)
+		b.serve(caller, r, yield)
 	}
 }
 
@@ -161,7 +161,7 @@ func (b *Batcher) Continue(
 	ctx context.Context, s *model.Session, prompt []int, o decode.Options,
 ) iter.Seq2[decode.Token, error] {
 	return func(yield func(decode.Token, error) bool) {
-		watched, err := watch(ctx)
+		caller, err := watch(ctx)
 		switch {
 		case err != nil:
 			yield(decode.Token{}, err)
@@ -181,7 +181,7 @@ func (b *Batcher) Continue(
 		st.SetPool(&b.pool)
 		st.SetAccess(decode.AccessAtEnd)
 		r := newRequest(st, &o, buffered)
-		r.kept = true
+		r.lent = true
 		defer func() {
 			unseen := 0
 			for range r.tokens {
@@ -189,7 +189,7 @@ func (b *Batcher) Continue(
 			}
 			s.Truncate(s.Len() - unseen)
 		}()
-		b.serve(watched, r, yield)
+		b.serve(caller, r, yield)
 	}
 }
 
@@ -202,15 +202,15 @@ func (b *Batcher) submit(r *request) error {
 	}
 	r.progress.Submitted = time.Now()
 	b.queue.push(r)
-	if !b.writing {
-		b.writing = true
+	if !b.looping {
+		b.looping = true
 		b.workers.Add(1)
-		go b.write()
+		go b.loop()
 	}
 	return nil
 }
 
-// kick tells the goroutine that something has changed.
+// kick wakes the goroutine, because something has changed.
 func (b *Batcher) kick() {
 	select {
 	case b.wake <- struct{}{}:

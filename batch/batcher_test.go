@@ -99,7 +99,7 @@ func (v *visitor) visit(t *testing.T, b *Batcher) {
 		if v.random.IntN(8) == 0 {
 			time.Sleep(time.Duration(v.random.IntN(200)) * time.Microsecond)
 		} else if v.random.IntN(40) == 0 {
-			time.Sleep(4 * time.Millisecond) // and the place is gone
+			time.Sleep(4 * time.Millisecond) // and the slot is gone
 		}
 		if way == 1 && n == at {
 			break
@@ -213,7 +213,6 @@ func TestACallerWhoTakesNothingHoldsUpNobody(t *testing.T) {
 	}
 }
 
-// TestPlacesAreGivenInTheOrderOfTheCalls plays the goroutine: it admits and ends requests by hand.
 func TestAnErrorIsItsRequestsAlone(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	b := newBatcher(t, m, Options{})
@@ -420,9 +419,6 @@ func checkGoroutines(t *testing.T, before int) {
 	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
 }
 
-// crowded is the tiny model with room for the caches of so many sessions.
-// A full cache takes the place of the text that came last of those whose memory it gives back, and
-// gives none before another becomes free.
 func TestAClosedModelEndsTheBatch(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	b := newBatcher(t, m, Options{})

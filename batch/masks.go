@@ -1,13 +1,14 @@
 package batch
 
-// Masks that take long are found beside the steps, so that no form makes the texts of others wait.
+// Masks of constraints: one that takes long is found in a goroutine of its own, so that the texts of
+// others do not wait for it.
 
-// quickMask is how many steps the mask of a text may take between two steps of the batch: some
-// 100 µs, of which most masks take a hundredth.
+// quickMask bounds the search for a mask between two steps of the batch, in the searcher's own steps:
+// some 100 µs, of which most masks take a hundredth.
 const quickMask = 1 << 13
 
 // masked reports whether the mask for a text's next token is known, or will be found when the token
-// is chosen. One that takes long is being found after it, and the goroutine is told when it is.
+// is chosen. If not, it is being found, and the loop is woken when it is there.
 func (b *Batcher) masked(t *task) bool {
 	if t.finding != nil {
 		select {
@@ -28,7 +29,7 @@ func (b *Batcher) masked(t *task) bool {
 	return false
 }
 
-// findMask finds a mask, one at a time, unless its request ends before.
+// findMask finds a mask, one at a time, unless the request has ended, as the loop will notice.
 func (b *Batcher) findMask(find func(), r *request, found chan<- struct{}) {
 	defer b.workers.Done()
 	defer b.kick()

@@ -151,8 +151,8 @@ func TestCloseWaitsForAMask(t *testing.T) {
 	}
 }
 
-// TestTextsWithLongMasksGiveTheirPlaces to clients that have fewer, and go on after them.
-func TestTextsWithLongMasksGiveTheirPlaces(t *testing.T) {
+// TestTextsWithLongMasksGiveTheirSlots to clients that have fewer, and go on after them.
+func TestTextsWithLongMasksGiveTheirSlots(t *testing.T) {
 	m, ctx := tiny(t, fixture.Options{}), context.Background()
 	b := newBatcher(t, m, Options{MaxStreams: 2})
 	free, ends := make(chan struct{}), make(chan []int)
@@ -170,7 +170,7 @@ func TestTextsWithLongMasksGiveTheirPlaces(t *testing.T) {
 		}
 		return ids
 	}
-	const held = 5 // two have places, and the others wait
+	const held = 5 // two have slots, and the others wait
 	for i := range held {
 		go func() {
 			ids := text(free, []int{1, 2, i}, func(p []int, o decode.Options) iter.Seq2[decode.Token, error] {
@@ -185,7 +185,7 @@ func TestTextsWithLongMasksGiveTheirPlaces(t *testing.T) {
 		}
 		if n, err := count(b.Run(ctx, Request{Prompt: []int{4, 5}, Options: o, Client: "b"})); err != nil ||
 			n != o.MaxTokens {
-			t.Errorf("of a client without a place: %d tokens, %v", n, err)
+			t.Errorf("of a client without a slot: %d tokens, %v", n, err)
 		}
 	}
 	close(free)

@@ -1,17 +1,17 @@
 package batch
 
-// The requests that have had no place yet: whose turn it is.
+// The queue: requests that have had no slot yet, and whose turn it is.
 
 import "slices"
 
 // A queue holds requests by client, those of each in the order of their calls.
 type queue struct {
 	clients map[string]*client // that have a request here
-	turns   []*client          // the same: who has waited longest for a turn comes first
+	turns   []*client          // the same clients: who has waited longest for a turn comes first
 	n       int                // requests
 }
 
-// A client is who has requests in the queue.
+// A client is one who has requests in the queue.
 type client struct {
 	name     string
 	requests []*request
@@ -30,11 +30,12 @@ func (q *queue) push(r *request) {
 	q.n++
 }
 
-// next returns the request whose turn it is: of the client with the fewest places, or nil.
-func (q *queue) next(places map[string]int) *request {
+// next returns the request whose turn it is, of the client that has the fewest slots. It returns nil
+// if the queue is empty.
+func (q *queue) next(slots map[string]int) *request {
 	var next *client
 	for _, c := range q.turns {
-		if next == nil || places[c.name] < places[next.name] {
+		if next == nil || slots[c.name] < slots[next.name] {
 			next = c
 		}
 	}
@@ -44,7 +45,7 @@ func (q *queue) next(places map[string]int) *request {
 	return next.requests[0]
 }
 
-// pop removes a client's first request. Its next turn comes after all others'.
+// pop removes a request, the first of its client, whose next turn comes after those of all others.
 func (q *queue) pop(r *request) {
 	c := q.clients[r.client]
 	c.requests = slices.Delete(c.requests, 0, 1)
@@ -57,7 +58,7 @@ func (q *queue) pop(r *request) {
 	}
 }
 
-// remove removes the requests that gone says are.
+// remove removes the requests for which gone returns true.
 func (q *queue) remove(gone func(*request) bool) {
 	q.turns = slices.DeleteFunc(q.turns, func(c *client) bool {
 		before := len(c.requests)

@@ -16,27 +16,27 @@ import (
 
 func TestClientsTakeTurns(t *testing.T) {
 	for _, c := range []struct {
-		about  string
-		calls  string         // clients, in the order of their calls
-		places map[string]int // before
-		want   string
+		about string
+		calls string         // clients, in the order of their calls
+		slots map[string]int // before
+		want  string
 	}{
 		{"one client", "aaa", nil, "aaa"},
 		{"one with many, one with one", "aaaaab", nil, "abaaaa"},
 		{"three", "aaabbc", nil, "abcaba"},
-		{"one has places already", "aabb", map[string]int{"a": 2}, "bbaa"},
+		{"one has slots already", "aabb", map[string]int{"a": 2}, "bbaa"},
 		{"both have", "aaabb", map[string]int{"a": 1, "b": 2}, "ababa"},
 	} {
-		q, got, places := newQueue(), "", map[string]int{}
-		for name, n := range c.places {
-			places[name] = n
+		q, got, slots := newQueue(), "", map[string]int{}
+		for name, n := range c.slots {
+			slots[name] = n
 		}
 		for _, name := range c.calls {
 			q.push(&request{client: string(name)})
 		}
-		for r := q.next(places); r != nil; r = q.next(places) {
+		for r := q.next(slots); r != nil; r = q.next(slots) {
 			q.pop(r)
-			places[r.client]++
+			slots[r.client]++
 			got += r.client
 		}
 		if got != c.want || q.n != 0 || len(q.clients)+len(q.turns) != 0 {
@@ -102,7 +102,7 @@ func TestAClientWithManyRequestsDoesNotStarveOneWithOne(t *testing.T) {
 				before++
 			}
 		}
-		if before > 1 { // where the many had no place at that moment, it may have been their turn
+		if before > 1 { // where the many had no slot at that moment, it may have been their turn
 			t.Errorf("%d requests of another client came between", before)
 		}
 	}

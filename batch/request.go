@@ -4,25 +4,25 @@ package batch
 
 import (
 	"context"
-	"picogpt/decode"
 	"sync/atomic"
 	"time"
+
+	"picogpt/decode"
 )
 
 // A Request is what one caller wants of a Batcher.
 type Request struct {
 	Prompt  []int
 	Options decode.Options
-	Samples int // texts, of which each has a seed of its own; 0 means 1
+	Samples int // texts, each with a seed of its own; 0 means 1
 
-	// Client says who asks. Where texts wait for a place, the client that has fewest places now
-	// comes first, and among equals the one who has waited longest for a turn. All that do not say
-	// are one client.
+	// Client says who asks. Where requests wait for a slot, the client that has the fewest slots
+	// comes first, and among equals the one who has waited longest for a turn. Requests that do not
+	// say are of one client.
 	Client string
 
-	// Salt keeps what texts have in common from those of another salt: the prompt is evaluated even
-	// where another one begins as it does. From the time that a prompt takes, nobody then learns
-	// what others wrote.
+	// Salt keeps texts apart: what is evaluated of a prompt is shared only with texts of the same
+	// salt. So nobody learns from the time that a prompt takes what texts of other salts are.
 	Salt string
 
 	// Progress, if not nil, is filled in. It may be read when the first token has come, or the loop
@@ -30,11 +30,11 @@ type Request struct {
 	Progress *Progress
 }
 
-// Progress says when a request came to something. Times are zero where it did not.
+// Progress says when a request reached what. Times are zero where it did not.
 type Progress struct {
 	Submitted time.Time
-	Placed    time.Time // when it was given a place in the batch for the first time
-	First     time.Time // when its first token was there
+	Placed    time.Time // when one of its texts was given a slot for the first time
+	First     time.Time // when its first token was chosen
 	Cached    int       // tokens of the prompt that others had evaluated
 }
 
@@ -45,43 +45,44 @@ const buffered = 16
 type request struct {
 	client   string
 	salt     string
-	prompt   int // tokens of it
+	prompt   int // its length in tokens
 	progress *Progress
-	kept     bool // the session is the caller's
-	scores   bool // of the prompt's tokens are wanted
+	lent     bool // the session is the caller's
+	scored   bool // the tokens of the prompt are wanted, with their scores
 	top      int  // alternatives of each token
-	// at the end of the prompt, where samples are forked; nil before and for one text
-	parent  *task
-	paused  []*task // without a place
-	begun   int     // samples
-	samples int
-	running int // streams that have a place
-	planned int // of those, in the current step
+	samples  int
 
-	// The prompt's tokens, all scored, or nil. They do not go through the channel: set before the
-	// first token is sent, or the channel closed.
-	echo   *decode.PromptTokens
-	tokens chan decode.Token // closed at the end
-	sent   int64             // tokens
-	asked  atomic.Int64      // tokens that the caller has come for
-	left   atomic.Bool       // the caller is gone
-	ended  atomic.Pointer[ending]
+	// The Batcher's goroutine alone uses these.
+	waiting []*task // without a slot
+	parent  *task   // for samples: the prompt, when it is evaluated, until all are forked; else nil
+	forked  int     // samples
+	running int     // tasks that have a slot
+	planned int     // of those, in the current step
+	sent    int64   // tokens
 
-	// Set before tokens is closed.
-	err      error
-	panicked any
+	asked atomic.Int64           // tokens that the caller has come for
+	left  atomic.Bool            // the caller is gone
+	ended atomic.Pointer[ending] // the caller's context has ended, or nil
+
+	// The goroutine writes these before it sends the first token or closes tokens.
+	tokens   chan decode.Token    // closed at the end
+	echo     *decode.PromptTokens // the tokens of a prompt that is scored, or nil
+	err      error                // set before the end
+	panicked any                  // set before the end
 }
 
+// newRequest returns a request whose first text is a stream, with room for so many tokens that the
+// caller has not taken.
 func newRequest(first *decode.Stream, o *decode.Options, tokens int) *request {
 	r := &request{prompt: len(first.Context()), progress: &Progress{}, samples: 1,
-		scores: o.Echo != decode.EchoNone, top: o.Top, tokens: make(chan decode.Token, tokens)}
-	r.paused = []*task{{Stream: first, request: r}}
+		scored: o.Echo != decode.EchoNone, top: o.Top, tokens: make(chan decode.Token, tokens)}
+	r.waiting = []*task{{Stream: first, request: r}}
 	return r
 }
 
-// serve yields a request's tokens until its end or the caller's.
-func (b *Batcher) serve(ctx watched, r *request, yield func(decode.Token, error) bool) {
-	r.ended.Store(ctx.found)
+// serve submits a request and yields its tokens, in the caller's goroutine.
+func (b *Batcher) serve(ctx callerContext, r *request, yield func(decode.Token, error) bool) {
+	r.ended.Store(ctx.ended)
 	if err := b.submit(r); err != nil {
 		close(r.tokens)
 		yield(decode.Token{}, err)

@@ -1,6 +1,6 @@
 package batch
 
-// What a Batcher has done, in numbers for who operates it.
+// What a Batcher has done, in numbers for those who operate it.
 
 import (
 	"sync/atomic"
@@ -8,9 +8,9 @@ import (
 	"picogpt/model"
 )
 
-// Stats are a Batcher's counts since it was made, and what it has at the moment.
+// Stats are a Batcher's counts since it was made, and what it has now.
 type Stats struct {
-	Running int // texts that have a place; each sample is one
+	Running int // texts that have a slot; each sample is one
 	Waiting int // requests of which no text has one
 
 	CacheBytes int64 // that the caches of all sessions of the model take
@@ -20,14 +20,14 @@ type Stats struct {
 	Steps         int64
 	PromptTokens  int64 // of prompts that are evaluated; samples share theirs
 	NewTokens     int64
-	PrefixQueries int64 // tokens of prompts that were looked for among those of other texts
-	PrefixHits    int64 // of these, tokens that others had evaluated
-	Preemptions   int64 // texts that lost their place to others, because the cache was full
+	PrefixQueries int64 // tokens of prompts, each looked for in what others had evaluated
+	PrefixHits    int64 // of these, tokens that were found there
+	Preemptions   int64 // texts that lost their slot because the cache was full
 }
 
 // counters are what Stats are made of. The Batcher's goroutine writes them.
 type counters struct {
-	running, paused                                   atomic.Int64
+	running, waiting                                  atomic.Int64
 	steps, rows, promptTokens, newTokens, preemptions atomic.Int64
 	prefixQueries, prefixHits                         atomic.Int64
 }
@@ -35,11 +35,11 @@ type counters struct {
 // Stats returns the counts. It waits for no step, and costs little.
 func (b *Batcher) Stats() Stats {
 	b.mu.Lock()
-	waiting := b.queue.n
+	queued := b.queue.n
 	b.mu.Unlock()
 	c := &b.counters
 	return Stats{
-		Running: int(c.running.Load()), Waiting: waiting + int(c.paused.Load()),
+		Running: int(c.running.Load()), Waiting: queued + int(c.waiting.Load()),
 		CacheBytes: b.model.CacheBytes(), CacheLimit: b.model.CacheLimit(),
 		Rows: c.rows.Load(), Steps: c.steps.Load(),
 		PromptTokens: c.promptTokens.Load(), NewTokens: c.newTokens.Load(),
@@ -48,16 +48,16 @@ func (b *Batcher) Stats() Stats {
 	}
 }
 
-// state notes who has a place.
-func (c *counters) state(s *schedule) {
-	paused := 0
+// slots counts who has a slot.
+func (c *counters) slots(s *schedule) {
+	waiting := 0
 	for _, r := range s.requests {
 		if r.running == 0 {
-			paused++
+			waiting++
 		}
 	}
 	c.running.Store(int64(len(s.running)))
-	c.paused.Store(int64(paused))
+	c.waiting.Store(int64(waiting))
 }
 
 // step counts a batch that was evaluated.

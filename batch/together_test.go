@@ -148,7 +148,7 @@ func TestTextsAreWhatGenerateGivesWhateverElseRuns(t *testing.T) {
 		b := New(m, Options{MaxStreams: 1 + random.IntN(12),
 			MaxDelay:    []time.Duration{1, 200 * time.Microsecond, 0}[random.IntN(3)],
 			PrefixBytes: one.Bytes() * int64(random.IntN(2)*random.IntN(20))})
-		b.sharing.least = 1 + random.IntN(20)
+		b.prefixes.least = 1 + random.IntN(20)
 		var prompts [][]int
 		guests := make([]*guest, 12)
 		for i := range guests {
@@ -163,9 +163,9 @@ func TestTextsAreWhatGenerateGivesWhateverElseRuns(t *testing.T) {
 		}
 		group.Wait()
 		b.Close()
-		if n := m.CacheBytes(); n != 0 || len(b.sharing.trees)+len(b.sharing.writing) != 0 {
-			t.Fatalf("seed %d: %d bytes, %d trees and %d texts stay", seed, n, len(b.sharing.trees),
-				len(b.sharing.writing))
+		if n := m.CacheBytes(); n != 0 || len(b.prefixes.trees)+len(b.prefixes.live) != 0 {
+			t.Fatalf("seed %d: %d bytes, %d trees and %d texts stay", seed, n, len(b.prefixes.trees),
+				len(b.prefixes.live))
 		}
 		s := b.Stats()
 		sum.PrefixHits += s.PrefixHits

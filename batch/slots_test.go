@@ -1,6 +1,6 @@
 package batch
 
-// Who gets a place in the batch, and who leaves it where the cache is full.
+// Who gets a slot, and who loses it where the cache is full.
 
 import (
 	"context"
@@ -44,7 +44,8 @@ func TestABreakFreesThePlace(t *testing.T) {
 	}
 }
 
-func TestPlacesAreGivenInTheOrderOfTheCalls(t *testing.T) {
+// TestSlotsAreGivenInTheOrderOfTheCalls plays the goroutine: it admits and ends requests by hand.
+func TestSlotsAreGivenInTheOrderOfTheCalls(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	b := newBatcher(t, m, Options{MaxStreams: 2})
 	var calls []*request
@@ -60,22 +61,22 @@ func TestPlacesAreGivenInTheOrderOfTheCalls(t *testing.T) {
 	}
 	for i := range calls {
 		b.admit()
-		var places []*request
+		var slots []*request
 		for _, task := range b.running {
-			places = append(places, task.request)
+			slots = append(slots, task.request)
 		}
-		if want := calls[i:min(i+2, len(calls))]; !slices.Equal(places, want) {
-			t.Fatalf("after %d requests have ended: %d have places, want the next %d",
-				i, len(places), len(want))
+		if want := calls[i:min(i+2, len(calls))]; !slices.Equal(slots, want) {
+			t.Fatalf("after %d requests have ended: %d have slots, want the next %d",
+				i, len(slots), len(want))
 		}
-		b.leave(b.running[0])
+		b.finish(b.running[0])
 	}
 	if b.admit() {
 		t.Error("all requests have ended and there is more to write")
 	}
 }
 
-func TestManySamplesLeavePlacesToOthers(t *testing.T) {
+func TestManySamplesLeaveSlotsToOthers(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	b := newBatcher(t, m, Options{MaxStreams: 3})
 	o := decode.Options{MaxTokens: 5, Params: sample.Params{Temperature: 1}}
@@ -99,6 +100,7 @@ func TestManySamplesLeavePlacesToOthers(t *testing.T) {
 	}
 }
 
+// crowded is the tiny model with room for the caches of so many sessions.
 func crowded(t *testing.T, sessions int64) *model.Model {
 	m := tiny(t, fixture.Options{})
 	s := m.NewSession()
@@ -134,9 +136,9 @@ func TestTextsTakeTurnsWhereTheCacheHasNoRoomForAll(t *testing.T) {
 	}
 }
 
-func TestACancelledTextDoesNotWaitForItsPlace(t *testing.T) {
+func TestACancelledTextDoesNotWaitForItsSlot(t *testing.T) {
 	b := newBatcher(t, tiny(t, fixture.Options{}), Options{
-		MaxStreams: 1, MaxDelay: time.Hour, // a slow caller keeps its place for ten hours
+		MaxStreams: 1, MaxDelay: time.Hour, // a slow caller keeps its slot for ten hours
 	})
 	taken, stop := iter.Pull2(b.Generate(context.Background(), []int{1}, decode.Options{MaxTokens: 20}))
 	defer stop()
@@ -148,10 +150,12 @@ func TestACancelledTextDoesNotWaitForItsPlace(t *testing.T) {
 	}
 }
 
+// A full cache takes the slot of the text that got it last, of those whose memory that gives back, and
+// no slot is given before another becomes free.
 func TestWhoLeavesAFullCache(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	for _, c := range []struct {
-		kept []bool // the texts that have a place: whether their sessions are the callers'
+		lent []bool // the texts that have a slot: whether their sessions are the callers'
 		left int    // which of them has to leave it
 	}{
 		{[]bool{false, false}, 1}, {[]bool{false, true}, 0}, {[]bool{true, true}, 1},
@@ -159,25 +163,25 @@ func TestWhoLeavesAFullCache(t *testing.T) {
 	} {
 		b := newBatcher(t, m, Options{})
 		var tasks []*task
-		for _, kept := range c.kept {
+		for _, lent := range c.lent {
 			st, err := decode.NewStream(m.NewSession(), []int{1, 2}, decode.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			r := newRequest(st, &decode.Options{}, buffered)
-			r.kept = kept
+			r.lent = lent
 			b.queue.push(r)
-			b.fill()
+			b.assign()
 			tasks = append(tasks, b.running[len(b.running)-1])
 		}
 		want := slices.Delete(slices.Clone(tasks), c.left, c.left+1)
 		b.fail(&model.InputError{Err: model.ErrCacheFull})
-		if !slices.Equal(b.running, want) || b.fill() || b.Stats().Preemptions != 1 {
-			t.Errorf("%v: %d texts have a place, want all but number %d", c.kept, len(b.running),
+		if !slices.Equal(b.running, want) || b.assign() || b.Stats().Preemptions != 1 {
+			t.Errorf("%v: %d texts have a slot, want all but number %d", c.lent, len(b.running),
 				c.left)
 		}
-		if b.end(want[0].request, nil); !b.fill() {
-			t.Errorf("%v: a place that has become free is given to nobody", c.kept)
+		if b.end(want[0].request, nil); !b.assign() {
+			t.Errorf("%v: a slot that has become free is given to nobody", c.lent)
 		}
 	}
 }

@@ -8,23 +8,23 @@ import (
 	"testing"
 )
 
-// checkTree fails unless every branch is as it says, and needed.
-func checkTree(t *testing.T, b *branch, root bool) (leaves int) {
+// checkTree fails unless every node is as it says, and needed.
+func checkTree(t *testing.T, n *node, root bool) (leaves int) {
 	t.Helper()
-	if b.leaf != nil {
+	if n.leaf != nil {
 		leaves++
-		if len(b.leaf.tokens) != b.end() {
-			t.Fatalf("a leaf of %d tokens at %d", len(b.leaf.tokens), b.end())
+		if len(n.leaf.tokens) != n.end() {
+			t.Fatalf("a leaf of %d tokens at %d", len(n.leaf.tokens), n.end())
 		}
 	}
-	if !root && (len(b.tokens) == 0 || b.leaf == nil && len(b.next) < 2) {
-		t.Fatalf("a branch with %d tokens, %d branches and leaf %v", len(b.tokens), len(b.next),
-			b.leaf)
+	if !root && (len(n.tokens) == 0 || n.leaf == nil && len(n.next) < 2) {
+		t.Fatalf("a node with %d tokens, %d nodes below and leaf %v", len(n.tokens), len(n.next),
+			n.leaf)
 	}
-	for first, next := range b.next {
-		if next.up != b || next.from != b.end() || next.tokens[0] != first ||
-			!slices.Equal(next.some().tokens[next.from:next.end()], next.tokens) {
-			t.Fatalf("branch %v from %d, under %v", next.tokens, next.from, b.tokens)
+	for first, next := range n.next {
+		if next.parent != n || next.from != n.end() || next.tokens[0] != first ||
+			!slices.Equal(next.any().tokens[next.from:next.end()], next.tokens) {
+			t.Fatalf("node %v from %d, under %v", next.tokens, next.from, n.tokens)
 		}
 		leaves += checkTree(t, next, false)
 	}
@@ -35,7 +35,7 @@ func TestTheTreeFindsWhatAListFinds(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range sized(100, 5000) {
 		tree := newTree()
-		list := map[*origin]*branch{}
+		list := map[*prefix]*node{}
 		for range 60 {
 			tokens := make([]int, 1+random.IntN(8))
 			for i := range tokens {
@@ -48,7 +48,7 @@ func TestTheTreeFindsWhatAListFinds(t *testing.T) {
 					break
 				}
 			} else {
-				f := &origin{tokens: tokens}
+				f := &prefix{tokens: tokens}
 				at := tree.add(f)
 				there := false
 				for other := range list {

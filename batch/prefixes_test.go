@@ -5,6 +5,7 @@ package batch
 import (
 	"context"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -24,8 +25,9 @@ import (
 // A counter is the processor, and counts rows.
 type counter struct {
 	engine.Backend
-	rows, heads atomic.Int64 // and rows whose logits are wanted
-	most        atomic.Int64 // rows of a pass
+	rows, heads atomic.Int64     // and rows whose logits are wanted
+	most        atomic.Int64     // rows of a pass
+	gate        func(rows int64) // if not nil, called before each pass with the rows so far
 }
 
 func (c *counter) Open(
@@ -45,6 +47,9 @@ func (c *counter) Run(ctx context.Context, p *engine.Pass) error {
 				c.heads.Add(1)
 			}
 		}
+	}
+	if c.gate != nil {
+		c.gate(c.rows.Load())
 	}
 	return c.Backend.Run(ctx, p)
 }
@@ -149,7 +154,7 @@ func ask(t *testing.T, b *Batcher, prompt []int, salt string, o decode.Options) 
 func idle(b *Batcher) {
 	for {
 		b.mu.Lock()
-		writing := b.writing
+		writing := b.looping
 		b.mu.Unlock()
 		if !writing {
 			return
@@ -217,11 +222,11 @@ func TestALongerTextTakesThePlaceOfItsBeginning(t *testing.T) {
 		}
 		prompt = append(prompt, 1, 2, 3)
 	}
-	if idle(b); b.sharing.ended.Len() != 1 {
-		t.Errorf("%d sessions stay, want the last", b.sharing.ended.Len())
+	if idle(b); b.prefixes.stored.Len() != 1 {
+		t.Errorf("%d sessions stay, want the last", b.prefixes.stored.Len())
 	}
-	for e := b.sharing.ended.Front(); e != nil; e = e.Next() {
-		if e.Value.(*origin).evaluated.Session.Logits() != nil {
+	for e := b.prefixes.stored.Front(); e != nil; e = e.Next() {
+		if e.Value.(*prefix).evaluated.Session.Logits() != nil {
 			t.Error("a session stays with its logits")
 		}
 	}
@@ -237,17 +242,17 @@ func TestNobodyWaitsForATextWhoseCallerIsSlow(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.queue.push(newRequest(st, &decode.Options{}, buffered))
-		b.fill()
+		b.assign()
 		if i == 2 { // the first goes on from before, and nobody takes its tokens
 			for range buffered {
 				b.running[0].request.tokens <- decode.Token{}
 			}
 		}
-		if b.begin(); b.running[i].begun == waits {
-			t.Errorf("text %d waits: %v, want %v", i, !b.running[i].begun, waits)
+		if b.matchAll(); b.running[i].matched == waits {
+			t.Errorf("text %d waits: %v, want %v", i, !b.running[i].matched, waits)
 		}
 	}
-	if !b.running[1].begun {
+	if !b.running[1].matched {
 		t.Error("a text waits for one whose caller is slow")
 	}
 }
@@ -262,11 +267,24 @@ func TestATextGoesOnFromWhereACancelledOneStopped(t *testing.T) {
 		want := collect(t, m.NewSession(), prompt, o)
 		rows.took()
 		ctx, cancel := context.WithCancel(context.Background())
-		var group sync.WaitGroup
-		group.Go(func() { count(b.Generate(ctx, prompt, o)) })
-		for rows.rows.Load() < 50 {
-			time.Sleep(10 * time.Microsecond)
+		begun, other := make(chan bool), make(chan bool)
+		rows.gate = func(n int64) {
+			if n >= 50 && begun != nil {
+				close(begun)
+				begun = nil
+				<-other
+			}
+			if n >= 100 && ctx.Err() == nil {
+				cancel()
+				for b.requests[0].ended.Load() == nil {
+					runtime.Gosched()
+				}
+			}
 		}
+		var group sync.WaitGroup
+		wait := begun
+		group.Go(func() { count(b.Generate(ctx, prompt, o)) })
+		<-wait
 		group.Go(func() {
 			var got []decode.Token
 			for tok, err := range b.Generate(context.Background(), prompt, o) {
@@ -279,14 +297,15 @@ func TestATextGoesOnFromWhereACancelledOneStopped(t *testing.T) {
 				t.Errorf("after a cancel: %v, want %v", got, want)
 			}
 		})
-		for rows.rows.Load() < 100 {
-			time.Sleep(10 * time.Microsecond)
+		for b.Stats().Waiting == 0 {
+			runtime.Gosched()
 		}
-		cancel()
+		close(other)
 		group.Wait()
-		if n, _ := rows.took(); n > 402 {
+		if n, _ := rows.took(); n < 401 || n > 402 {
 			t.Errorf("%d rows, want 401", n)
 		}
+		rows.gate = nil
 	}
 }
 

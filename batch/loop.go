@@ -1,0 +1,127 @@
+package batch
+
+// The Batcher's goroutine: what it works with, its loop, and what it does after errors.
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"picogpt/decode"
+	"picogpt/model"
+)
+
+// A schedule is what the goroutine of a Batcher works with. Nobody else touches it.
+type schedule struct {
+	requests []*request     // that have or had a slot, and have not ended
+	running  []*task        // that have a slot, in the order in which they got it
+	slots    map[string]int // how many of running each client has
+	full     bool           // the cache had no room: no slot is given before one has become free
+	budget   budget
+	work     work
+	prefixes prefixCache
+
+	// Of the current step.
+	batch    []model.Input
+	batched  []*task // [len(batch)]
+	prompts  []*task
+	portions []*portion // [len(prompts)]
+	load     float64    // the work of the batch
+	cut      bool       // prompts have more rows than the budget allows
+}
+
+// A task is a stream of a request, which has a slot or waits for one.
+type task struct {
+	*decode.Stream
+	request *request
+	parent  bool          // samples are forked from it at the end of the prompt
+	matched bool          // since it has its slot, it has looked for a prefix that is evaluated
+	portion portion       // of its prompt, in the current step
+	stalled time.Time     // since when its caller takes no tokens; zero if it does
+	finding chan struct{} // closed when the mask that it waits for is found; nil: it waits for none
+}
+
+func newSchedule(b *Batcher) schedule {
+	w := workOf(b.model.Config())
+	return schedule{slots: map[string]int{}, prefixes: newPrefixCache(b.options.PrefixBytes),
+		budget: newBudget(b.options.MaxDelay, w), work: w}
+}
+
+// loop makes steps until no request is left.
+func (b *Batcher) loop() {
+	defer b.workers.Done()
+	ended := false
+	defer func() {
+		if !ended {
+			b.abandon(recover())
+		}
+	}()
+	for b.admit() {
+		b.matchAll()
+		taken := b.takeReady()
+		if b.plan(); len(b.batch) > 0 {
+			b.step()
+		} else if !taken {
+			b.wait()
+		}
+	}
+	ended = true // now there may be another goroutine
+}
+
+// wait waits until something has changed, or a text has waited so long for its caller that it may
+// lose its slot.
+func (b *Batcher) wait() {
+	timer := time.NewTimer(b.patience())
+	defer timer.Stop()
+	select {
+	case <-b.wake:
+	case <-timer.C:
+	}
+}
+
+// abandon ends all requests where the loop panics, or Goexit ends it: each caller gets the panic.
+func (b *Batcher) abandon(panicked any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	end := func(r *request) bool {
+		r.panicked = panicked
+		b.end(r, errors.New("batcher: its goroutine was ended from within"))
+		return true
+	}
+	for _, r := range slices.Clone(b.requests) {
+		end(r)
+	}
+	b.queue.remove(end)
+	b.prefixes.evictAll()
+	b.looping = false
+}
+
+// fail does what an error of Eval asks for: it ends the requests that the error is about, or frees
+// memory. The error has changed nothing else.
+func (b *Batcher) fail(err error) {
+	var input *model.InputError
+	switch {
+	case b.ctx.Err() != nil: // closed
+	case errors.Is(err, model.ErrCacheFull) && b.makeRoom():
+	case errors.Is(err, model.ErrCacheFull) && len(b.running) > 1:
+		b.counters.preemptions.Add(1)
+		b.suspend(b.newest(), true)
+		b.full = true
+	case errors.As(err, &input):
+		b.end(b.batched[input.Input].request, input.Err)
+	default:
+		for len(b.requests) > 0 {
+			b.end(b.requests[0], err)
+		}
+	}
+}
+
+// newest returns the task that got its slot last, of those that can give memory back, or else of all.
+func (b *Batcher) newest() *task {
+	for i := len(b.running) - 1; i >= 0; i-- {
+		if !b.running[i].request.lent {
+			return b.running[i]
+		}
+	}
+	return b.running[len(b.running)-1]
+}

@@ -1,0 +1,98 @@
+package batch
+
+// What texts have in common is evaluated once: a text that gets a slot begins with what others have
+// evaluated of its tokens.
+
+import "picogpt/decode"
+
+// matchAll looks for prefixes of the texts that have just been given a slot. A text whose prefix is
+// about to be evaluated for another one waits for that.
+func (b *Batcher) matchAll() {
+	for _, t := range b.running {
+		if t.matched {
+			continue
+		}
+		p := t.Pending()
+		if t.request.lent || p.Held > 0 || p.Rows+p.Guide == 0 {
+			t.matched = true
+		} else {
+			b.match(t)
+		}
+	}
+}
+
+// match has a text take over the longest prefix that is evaluated, unless a longer one is coming.
+func (b *Batcher) match(t *task) {
+	c, n := &b.prefixes, 0
+	p, most := c.match(t)
+	if p != nil {
+		now, tokens := p.now(), t.Context()[:most]
+		held := common(now.Session.Tokens(), tokens)
+		if most >= c.least && held < most && p.coming(tokens) {
+			return
+		}
+		if held >= c.least {
+			n = held
+			t.TakeOver(now, n)
+			c.touch(p)
+		}
+	}
+	t.matched = true
+	b.countMatch(t, n)
+	c.addLive(t)
+}
+
+// match returns the prefix that has the most in common with a text, and how many of its tokens the
+// text can use when they are evaluated.
+func (c *prefixCache) match(t *task) (p *prefix, n int) {
+	r := t.request
+	in := family{r.salt, unscored}
+	if r.scored && r.echo == nil { // else its scores are there already
+		if in.top = r.top; r.top > mostTop {
+			return nil, 0
+		}
+	}
+	tree := c.trees[in]
+	if tree == nil {
+		return nil, 0
+	}
+	if p, n = tree.find(t.Context()); p == nil {
+		return nil, 0
+	}
+	n = t.Usable(p.now(), n)
+	if p.live != nil {
+		n = min(n, len(p.live.ahead()))
+	}
+	return p, n
+}
+
+// countMatch counts how many tokens of a text were found.
+func (b *Batcher) countMatch(t *task, n int) {
+	if t.request.sent > 0 {
+		return // the text was suspended, and is counted already
+	}
+	b.counters.prefixQueries.Add(int64(len(t.Context())))
+	b.counters.prefixHits.Add(int64(n))
+	t.request.progress.Cached = n
+}
+
+// now returns what is evaluated of a prefix.
+func (p *prefix) now() decode.Evaluated {
+	if p.live != nil {
+		return p.live.Evaluated()
+	}
+	return p.evaluated
+}
+
+// coming reports whether all of tokens will be evaluated for the text of a prefix, whose caller is
+// not slow.
+func (p *prefix) coming(tokens []int) bool {
+	return p.live != nil && p.live.request.room() &&
+		common(p.live.ahead(), tokens) == len(tokens)
+}
+
+// ahead returns what of a text's context is evaluated before its next token.
+func (t *task) ahead() []int {
+	p := t.Pending()
+	return t.Context()[:p.Held+p.Rows]
+}
