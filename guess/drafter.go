@@ -1,12 +1,13 @@
 // Package guess drafts: it proposes tokens that may follow texts, so that a model can check several
-// of them in one Eval. Prompt lookup proposes what followed the newest tokens before, a [Model]
-// proposes what a smaller model would choose. How long a draft is depends on what drafts turn out to
-// cost and to bring on this machine. The text never depends on it.
+// of them in one Eval. Prompt lookup proposes the tokens that followed an earlier occurrence of the
+// newest ones; a [Model] proposes the tokens that a smaller model would choose. The length of a
+// draft depends on the measured cost and gain of drafts on this machine. The text never depends on
+// it.
 //
-// Package decode asks a [Drafter] before each step, and checks what it proposes.
+// Package decode asks a [Drafter] before each step, and checks its proposals.
 package guess
 
-// Who guesses for texts that run together, how much, and whether it pays.
+// Drafting for texts that run together: who guesses, how much, and whether it pays.
 
 import (
 	"context"
@@ -16,7 +17,7 @@ import (
 	"picogpt/model"
 )
 
-// A Text is a text that tokens are guessed for.
+// A Text is a text for which tokens are guessed.
 type Text interface {
 	Done() bool        // the text has ended
 	Context() []int    // its tokens so far
@@ -25,70 +26,69 @@ type Text interface {
 	Propose(ids []int) // makes ids the draft, in place of an earlier one
 
 	// Rehearse makes Choose choose as the text will after its context, with the random numbers that
-	// it will use. It changes nothing in the text.
+	// the text will use. It changes nothing in the text.
 	Rehearse()
 
 	// Choose returns the next id, given logits [vocabulary] and the tokens before them.
 	Choose(logits []float32, context []int) (id int, err error)
 }
 
-// Options say who guesses: Lookup or Model.
+// Options say who guesses: prompt lookup or a model.
 type Options struct {
-	Lookup int    // by prompt lookup, at most so many tokens at a time; 0 means Model
-	Model  *Model // a model
+	Lookup int    // the most tokens that prompt lookup guesses at a time; 0 means Model
+	Model  *Model // a model that guesses
 	Ends   []int  // ids that end texts
-	Always bool   // drafts are as long as they can be, whatever they cost: for tests
+	Always bool   // drafts are as long as possible, whatever they cost: for tests
 }
 
 // A Drafter drafts for texts that run together. A nil Drafter drafts nothing. For each step its
-// methods are called in turn: Begin, Drop if the step fails, Took for each token that comes, and
-// Learn. End comes last.
+// methods are called in turn: Begin, Drop if the step fails, Took for each token, and Learn. End is
+// the last call.
 type Drafter struct {
 	guesser  guesser
 	always   bool
 	pace     pace
-	odds     []odds     // of the guesser's kinds of guesses
+	odds     []odds     // by the guesser's kinds of guesses
 	attempts []*attempt // for the texts that have not ended
 
 	// Of the current step.
 	rows     int
 	begun    time.Time
-	guessing time.Duration // until the step itself began
-	pauses   time.Duration // of the caller
+	guessing time.Duration // the time of guessing, before the step itself
+	pauses   time.Duration // the time that callers had the tokens
 }
 
 // A guesser guesses the tokens that follow some texts.
 type guesser interface {
-	// outlook says how many tokens it could guess for a text, at most as many as there is room for,
-	// and of which kind they are.
+	// outlook returns how many tokens it could guess for a text, at most room, and their kind.
 	outlook(t *attempt, room int) (most, kind int)
 
-	// beginning is how long guessing takes for all of the texts before the first token.
+	// beginning returns how long guessing takes for all texts before the first token.
 	beginning(p *pace, attempts []*attempt) float64
 
 	// ready reports whether it can guess now. An error ends the texts.
 	ready(ctx context.Context, p *pace, attempts []*attempt, always bool) (bool, error)
 
-	// guess makes up to n guesses for each attempt, and takes note of the time. An error ends
-	// speculation, and the texts only if it is the context's.
+	// guess makes up to n guesses for each attempt, and records the time. An error ends
+	// speculation, and ends the texts only if it is the context's.
 	guess(ctx context.Context, p *pace, attempts []*attempt, n int) error
 
 	kinds() []odds
 	release()
 }
 
-// An attempt is a text and what is guessed for it.
+// An attempt is a text and the guesses for it.
 type attempt struct {
 	Text
-	place      int // among the texts
+	place      int // index among the texts
 	most, kind int
-	ids        []int // guessed, or what would be; [0 to most]
-	tokens     []int // that came
+	ids        []int // guessed, or that would be guessed; [0 to most]
+	tokens     []int // that came in the step
 	drafted    int
 	back       int // of prompt lookup: how far before its end the text was last found to be copied
 }
 
-// New returns a Drafter for texts that model m writes.
+// New returns a Drafter for texts of model m.
 func New(m *model.Model, o Options, texts []Text) *Drafter {
 	d := &Drafter{always: o.Always, guesser: lookupGuesser{o.Lookup, o.Ends}}
 	if o.Lookup == 0 {
@@ -101,8 +101,8 @@ func New(m *model.Model, o Options, texts []Text) *Drafter {
 	return d
 }
 
-// Begin drafts for a step, in which every text has one token to evaluate; others have no drafts. An
-// error ends the texts.
+// Begin drafts for a step in which every text has one token to evaluate; in other steps there are
+// no drafts. An error ends the texts.
 func (d *Drafter) Begin(ctx context.Context) error {
 	if d == nil {
 		return nil
@@ -147,7 +147,7 @@ func (d *Drafter) Begin(ctx context.Context) error {
 	return nil
 }
 
-// Drop takes the drafts back, and reports whether there were any: a step may have failed because of
+// Drop removes the drafts, and reports whether there were any: a step may have failed because of
 // them.
 func (d *Drafter) Drop() bool {
 	if d == nil {
@@ -162,7 +162,7 @@ func (d *Drafter) Drop() bool {
 	return dropped
 }
 
-// Took notes a token that came in the i-th text, and how long its caller had it.
+// Took records a token of the i-th text, and how long its caller had it.
 func (d *Drafter) Took(i, id int, pause time.Duration) {
 	if d == nil {
 		return
@@ -175,7 +175,7 @@ func (d *Drafter) Took(i, id int, pause time.Duration) {
 	}
 }
 
-// Learn ends a step.
+// Learn ends a step, and records its time.
 func (d *Drafter) Learn() {
 	if d == nil {
 		return
@@ -191,8 +191,8 @@ func (d *Drafter) Learn() {
 	}
 }
 
-// judge counts how often the guesses for a text were right. Those of a guesser that costs nothing
-// count where they were not made, too.
+// judge counts how often the guesses for a text were right. For a guesser that costs nothing, it
+// also counts guesses that were not made.
 func (d *Drafter) judge(t *attempt) {
 	o := &d.odds[t.kind]
 	right := 0
@@ -206,7 +206,7 @@ func (d *Drafter) judge(t *attempt) {
 	o.observe(right, right < min(len(t.ids), len(t.tokens)))
 }
 
-// End ends guessing, and gives the memory back that it took.
+// End ends guessing, and gives back its memory.
 func (d *Drafter) End() {
 	if d == nil {
 		return

@@ -1,20 +1,22 @@
 package guess
 
-// Prompt lookup: what followed the last time that the newest tokens occurred may follow again.
+// Prompt lookup: the tokens that followed an earlier occurrence of the newest ones may follow
+// again.
 
 import (
 	"context"
 	"slices"
 )
 
-// longestMatch bounds how many of the newest tokens prompt lookup compares. The more of them occur
-// before, the more likely is it that they go on in the same way.
+// longestMatch is how many of the newest tokens prompt lookup compares at most. The more of them
+// occur before, the more likely is it that the same tokens follow.
 const longestMatch = 8
 
-// lookup returns up to n tokens [0 to n] that may follow ids, where they stand in ids, and how many
-// of the newest ids occur before them. It is Hugging Face's PromptLookupCandidateGenerator
-// (prompt_lookup_num_tokens n, max_matching_ngram_size longest): the longest n-gram first, of its
-// earlier occurrences the leftmost, and what follows that, cut before an id that ends the text.
+// lookup returns up to n tokens [0 to n] that may follow ids, their position in ids, and how many
+// of the newest ids precede them there. It is Hugging Face's PromptLookupCandidateGenerator
+// (prompt_lookup_num_tokens n, max_matching_ngram_size longest): it takes the longest n-gram first,
+// of its earlier occurrences the leftmost, and the ids that follow it, before an id that ends the
+// text.
 func lookup(ids []int, n, longest int, ends []int) (draft []int, at, match int) {
 	for match = min(longest, len(ids)-1); match > 0; match-- {
 		newest := ids[len(ids)-match:]
@@ -29,7 +31,7 @@ func lookup(ids []int, n, longest int, ends []int) (draft []int, at, match int) 
 	return nil, 0, 0
 }
 
-// copied returns up to n of ids from a place on, before an id that ends the text.
+// copied returns up to n of ids from position at on, before an id that ends the text.
 func copied(ids []int, n, at int, ends []int) []int {
 	draft := ids[at:min(at+n, len(ids))]
 	end := slices.IndexFunc(draft, func(id int) bool { return slices.Contains(ends, id) })
@@ -45,7 +47,8 @@ type lookupGuesser struct {
 	ends []int // ids that end texts
 }
 
-// kinds are by how many of the newest tokens occurred before; the last is the text beside a copy.
+// kinds returns a kind for each number of newest tokens that occurred before; the last is for text
+// beside a copy.
 func (g lookupGuesser) kinds() []odds {
 	kinds := make([]odds, longestMatch+2)
 	for match := range kinds {
@@ -55,8 +58,8 @@ func (g lookupGuesser) kinds() []odds {
 	return kinds
 }
 
-// outlook implements guesser. Where the newest token is a change of a text that is copied, the guess
-// is what stands beside it there.
+// outlook implements guesser. Where the newest token differs from a text that is being copied, the
+// guess is the text after that position.
 func (g lookupGuesser) outlook(t *attempt, room int) (most, kind int) {
 	n := min(room, g.most)
 	context := t.Context()

@@ -1,6 +1,6 @@
 package guess
 
-// A model that guesses for another.
+// Guesses of a smaller model.
 
 import (
 	"context"
@@ -15,18 +15,18 @@ import (
 type Model struct {
 	Model *model.Model // nil if Open is to open it
 
-	// Open is called once, when guessing seems to be worth it. An error of it ends the text. The
-	// caller closes the model.
+	// Open opens the model. It is called once, when guessing seems to pay. An error of it ends the
+	// text. The caller closes the model.
 	Open func(context.Context) (*model.Model, error)
 
-	// Size is about how many bytes the model of Open has, in parts of the one that writes, and
-	// Opening about how long Open takes: they tell what guessing may cost. A size of 0 means that
-	// nobody knows, and stands for a quarter.
+	// Size is the approximate size of Open's model, relative to the model of the text, and Opening
+	// about how long Open takes. Both estimate the cost of guessing. A size of 0 is unknown, and
+	// counts as a quarter.
 	Size    float64
 	Opening time.Duration
 }
 
-// Check returns the error of a model that cannot guess for m, as far as it is known before Open.
+// Check returns an error if the model cannot guess for m, as far as it is known before Open.
 func (d *Model) Check(m *model.Model) error {
 	if d == nil || d.Model == nil {
 		return nil
@@ -41,31 +41,32 @@ func checkVocabulary(draft, m *model.Model) error {
 	return nil
 }
 
-// mostGuessed bounds how many tokens a model guesses at a time.
+// mostGuessed is how many tokens a model guesses at a time at most.
 const mostGuessed = 12
 
-// window is how many of a context's newest tokens a guesser reads where reading all of them would
-// not pay.
+// window is how many of a context's newest tokens a guesser reads if reading all of them would not
+// pay.
 const window = 64
 
-// A modelGuesser guesses what a model would choose: with the text's own sampler and with the random
-// numbers that the text will use, so that two models that nearly agree choose the same tokens.
+// A modelGuesser guesses the tokens that a model would choose, with the text's own sampler and the
+// random numbers that the text will use, so that two models that nearly agree choose the same
+// tokens.
 type modelGuesser struct {
 	draft   *Model
-	target  *model.Model // the one that writes
+	target  *model.Model // the model of the texts
 	ends    []int        // ids that end texts
 	model   *model.Model // nil until it is opened
 	config  model.Config
-	size    float64 // of the model, in parts of the one that writes
+	size    float64 // size of the model, relative to target
 	texts   map[*attempt]*guessedText
-	reading average // of a row of what it reads
+	reading average // time to read a row
 }
 
-// A guessedText is a guesser's own view of a text.
+// A guessedText is a guesser's own state of a text.
 type guessedText struct {
 	session *model.Session
-	from    int   // where in the context it begins to read
-	context []int // the context and the guesses, from where it begins
+	from    int   // the position in the context from which it reads
+	context []int // the context from that position, and the guesses
 	ids     []int
 	err     error // why there is no further guess
 }
@@ -85,8 +86,8 @@ func newModelGuesser(m *model.Model, draft *Model, ends []int) *modelGuesser {
 	return g
 }
 
-// ready implements guesser. It opens the model when what guessing promises for the rest of the
-// texts is well more than opening takes.
+// ready implements guesser. It opens the model when the expected gain for the rest of the texts is
+// well above the time of opening.
 func (g *modelGuesser) ready(
 	ctx context.Context, p *pace, attempts []*attempt, always bool,
 ) (bool, error) {
@@ -109,7 +110,7 @@ func (g *modelGuesser) ready(
 		return false, err
 	}
 	g.model, g.config = draft, draft.Config()
-	return false, nil // from the next step on: this one would be measured with the opening
+	return false, nil // guess from the next step on: the time of this one includes the opening
 }
 
 func (g *modelGuesser) kinds() []odds { return []odds{{prior: 0.7}} }
@@ -122,7 +123,7 @@ func (g *modelGuesser) outlook(t *attempt, room int) (most, kind int) {
 	return most, 0
 }
 
-// text returns the guesser's view of a stream, and how many tokens it has yet to read.
+// text returns the guesser's state of a text, and how many tokens it has yet to read.
 func (g *modelGuesser) text(t *attempt, p *pace) (text *guessedText, unread int) {
 	text = g.texts[t]
 	if text == nil {
@@ -150,7 +151,7 @@ func (g *modelGuesser) text(t *attempt, p *pace) (text *guessedText, unread int)
 	return text, len(context) - text.from - same
 }
 
-// row is how long reading a token takes, when it reads many.
+// row returns how long reading a token takes when many are read together.
 func (g *modelGuesser) row(p *pace) float64 {
 	if g.reading.n > 0 {
 		return g.reading.mean
@@ -159,7 +160,7 @@ func (g *modelGuesser) row(p *pace) float64 {
 }
 
 func (g *modelGuesser) beginning(p *pace, attempts []*attempt) float64 {
-	if p.guess.n == 0 { // a rough idea, until there is a better one
+	if p.guess.n == 0 { // a rough estimate, until there are measurements
 		p.guess.mean = p.step(len(attempts)) * g.size
 	}
 	unread := 0
@@ -194,7 +195,7 @@ func (g *modelGuesser) guess(ctx context.Context, p *pace, attempts []*attempt, 
 	return nil
 }
 
-// read reads what is new in the texts, but for the last tokens.
+// read reads the new tokens of the texts, except the last ones.
 func (g *modelGuesser) read(ctx context.Context, p *pace, attempts []*attempt) error {
 	start, rows := time.Now(), 0
 	var batch []model.Input
@@ -220,7 +221,7 @@ func (g *modelGuesser) read(ctx context.Context, p *pace, attempts []*attempt) e
 	return nil
 }
 
-// batch is what is to be evaluated for the i-th guess, from 0, of each text that wants one.
+// batch returns the inputs of the i-th guess, from 0, of each text that wants one.
 func (g *modelGuesser) batch(attempts []*attempt, i int) (batch []model.Input) {
 	for _, t := range attempts {
 		text := g.texts[t]

@@ -1,32 +1,32 @@
 package guess
 
-// How long a draft should be: what guesses are worth, and what they cost on this machine.
+// The length of a draft: the expected gain of guesses, and their cost on this machine.
 
 import "math"
 
-// A pace learns, while texts are written, how long steps of so many rows take and how often guesses
-// are right, and says how long a draft pays. Times are in seconds.
+// A pace measures, while texts are generated, how long steps of so many rows take and how often
+// guesses are right, and computes the draft length that pays. Times are in seconds.
 //
-// A draft is only tried where what it can lose is small: see spare. The texts do not depend on any
-// of this.
+// A draft is tried only if its possible loss is small: see spare. The texts do not depend on any of
+// this.
 type pace struct {
-	rows   []average // of steps, by their rows
-	guess  average   // of guessing one token for each text with a model
-	plain  float64   // what the steps so far would have taken without drafts
+	rows   []average // time of a step, by its rows
+	guess  average   // time to guess one token for each text with a model
+	plain  float64   // the time that the steps so far would have taken without drafts
 	saved  float64   // how much less they took
 	begun  int       // steps
 	recent int       // steps since the last one without drafts
 
-	promise float64 // how many times faster the length that paid best is
+	promise float64 // the speedup of the best length
 }
 
-// An average is of the newest times, the more so the newer; of the first few, the least.
+// An average weighs newer times more. Of its first few it is the least.
 type average struct {
 	mean float64
 	n    int
 }
 
-// few is how many times tell a time.
+// few is how many times are enough for an estimate.
 const few = 3
 
 func (a *average) add(x float64) {
@@ -34,13 +34,13 @@ func (a *average) add(x float64) {
 	case a.n == 0 || a.n < few && x < a.mean:
 		a.mean = x
 	case a.n >= few:
-		a.mean += 0.15 * (min(x, 2*a.mean) - a.mean) // other programs may have had their turn
+		a.mean += 0.15 * (min(x, 2*a.mean) - a.mean) // other programs may have caused an outlier
 	}
 	a.n++
 }
 
-// observe notes a step: its rows, how many texts it had, how many tokens came, and how long it took
-// after so long a time of guessing.
+// observe records a step: its rows, how many texts it had, how many tokens came, how long it took,
+// and how long the guessing before it took.
 func (p *pace) observe(rows, texts, tokens int, took, guessing float64) {
 	p.begun++
 	for len(p.rows) <= rows {
@@ -57,8 +57,8 @@ func (p *pace) observe(rows, texts, tokens int, took, guessing float64) {
 	}
 }
 
-// step is how long a step of so many rows takes: as measured, or as it lies between what was, or
-// above, where each row is taken to add a sixteenth.
+// step returns how long a step of so many rows takes: measured, or interpolated; beyond the
+// measured rows, each further row adds a sixteenth.
 func (p *pace) step(rows int) float64 {
 	below, above := 0, 0
 	for r, a := range p.rows {
@@ -82,23 +82,23 @@ func (p *pace) step(rows int) float64 {
 	return low + (high-low)*float64(rows-below)/float64(above-below)
 }
 
-// spare is how much a try may lose: two steps, a fortieth of all, and what drafts have saved. So 200
-// tokens take at most 1.04 times what they took without.
+// spare returns how much time a try may lose: two steps, a fortieth of all, and the time that
+// drafts have saved. 200 tokens therefore take at most 1.04 times as long as without drafts.
 func (p *pace) spare(texts int) float64 {
 	return 2*p.step(texts) + p.plain/40 + min(p.saved, p.plain)
 }
 
-// An outlook is what the guesses for one text promise.
+// An outlook is the expected success of the guesses for one text.
 type outlook struct {
-	odds float64 // that a guess is right when those before it are
-	most int     // guesses
+	odds float64 // the probability that a guess is right if those before it are
+	most int     // the most guesses
 }
 
 // length returns how many guesses for each text pay best, 0 if none do. guessing is how long it
-// takes to begin with them.
+// takes before the first guess.
 func (p *pace) length(texts int, all []outlook, guessing float64) int {
 	plain := p.step(texts)
-	if p.begun < few || p.recent >= 32 || plain == 0 { // first, and now and then, know that
+	if p.begun < few || p.recent >= 32 || plain == 0 { // measured at first, and again now and then
 		return 0
 	}
 	best, most := 0, 1.02*float64(texts)/plain
@@ -134,10 +134,10 @@ func longer(all []outlook, k int) bool {
 	return false
 }
 
-// odds count how often guesses of one kind were right. Old ones fade.
+// odds count how often guesses of one kind were right. Old counts fade.
 type odds struct {
 	right, all float64
-	prior      float64 // before any is counted, worth two of them
+	prior      float64 // the odds before any count; it weighs as much as two counts
 }
 
 func (o *odds) observe(right int, wrong bool) {
@@ -152,7 +152,7 @@ func (o *odds) observe(right int, wrong bool) {
 	}
 }
 
-// fade forgets a little, so that a kind that went wrong is tried again some time.
+// fade reduces the counts, so that a kind that was wrong is tried again later.
 func (o *odds) fade() { o.right, o.all = 0.99*o.right, 0.99*o.all }
 
 func (o *odds) value() float64 { return (o.right + 2*o.prior) / (o.all + 2) }

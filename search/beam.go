@@ -11,25 +11,25 @@ import (
 	"picogpt/sample"
 )
 
-// A Beam is a text of a search. Those that [Beams] returns have ended.
+// A Beam is a text of a search. The beams that [Beams] returns have ended.
 type Beam struct {
-	Tokens []decode.Token // the last one has a Finish; Sample is the place among the texts, from 0
-	Score  float64        // when it has ended
+	Tokens []decode.Token // the last one has a Finish; Sample is the rank of the text, from 0
+	Score  float64        // set when it has ended
 
-	// While it runs.
+	// While it runs:
 	stream *decode.Stream
-	place  int     // among those that run
-	sum    float64 // of the log-probabilities as the search sees them
+	place  int     // rank among the running beams
+	sum    float64 // of the log-probabilities that the search uses
 
-	// Of a step.
-	row        sample.Row   // the logits after it, all of them
-	logProbs   []float32    // log-softmax of the logits, [vocabulary]; what processors see
-	candidates []candidate  // that the step may look at
-	after      sample.State // of the sampler after any of them
+	// In a step:
+	row        sample.Row   // the logits after its last token, all of them
+	logProbs   []float32    // log-softmax of the logits, [vocabulary], which processors change
+	candidates []candidate  // the ids after it that the step may consider
+	after      sample.State // of the sampler, the same after each of them
 	err        error
 }
 
-// Text is the text of the tokens, "" without an Options.Vocabulary.
+// Text returns the text of the tokens, "" without an Options.Vocabulary.
 func (b Beam) Text() string {
 	var text strings.Builder
 	for _, t := range b.Tokens {
@@ -41,7 +41,7 @@ func (b Beam) Text() string {
 // last returns the newest token.
 func (b *Beam) last() decode.Token { return b.Tokens[len(b.Tokens)-1] }
 
-// follow returns a beam with one id more, with the top likeliest beside it.
+// follow returns a beam with one more id, with the top likeliest ids beside it.
 func (b *Beam) follow(c candidate, top int) (*Beam, error) {
 	f := &Beam{stream: b.stream.Fork(), sum: c.sum}
 	t, err := f.stream.Take(b.row.Candidate(c.id, top, b.after))
@@ -53,7 +53,7 @@ func (b *Beam) follow(c candidate, top int) (*Beam, error) {
 	return f, nil
 }
 
-// reuse takes the memory of a beam that runs no more.
+// reuse takes the memory of a beam that no longer runs.
 func (b *Beam) reuse(old *Beam) {
 	b.row, b.logProbs, b.candidates = old.row, old.logProbs, old.candidates
 }

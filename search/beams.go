@@ -1,12 +1,12 @@
-// Package search finds texts by more than the logits before the next token: [Beams] follows several
+// Package search finds texts by more than the logits before the next token: [Beams] extends several
 // texts and returns the likeliest, [Contrastive] streams tokens that are likely and do not repeat
-// what the context says.
+// the meaning of the context.
 //
-// Both drive streams of package decode, whose rules for constraints, stop strings, banned strings
-// and the end of a text they share.
+// Both drive streams of package decode, and share its rules for constraints, stop strings, banned
+// strings and the end of a text.
 package search
 
-// Beam search: the calls a Go user sees. A step of the search is in beamstep.go.
+// Beam search: the exported API. A step of the search is in step.go.
 
 import (
 	"context"
@@ -18,20 +18,20 @@ import (
 	"picogpt/sample"
 )
 
-// BeamOptions say how [Beams] searches. The zero value is one beam, whose score is the sum of its
+// BeamOptions are the options of [Beams]. The zero value is one beam, whose score is the sum of its
 // log-probabilities.
 type BeamOptions struct {
-	Beams  int // how many texts run side by side, up to 256; 0 means 1
+	Beams  int // how many texts run together, up to 256; 0 means 1
 	Return int // how many of the best texts are returned, at most Beams; 0 means 1
 
-	// LengthPenalty p makes the score of a text with L new tokens, the one that ends it too, the
-	// sum of their log-probabilities divided by L to the power of p. Above 0 long texts gain, below
-	// short ones. Hugging Face's default is 1.
+	// LengthPenalty p divides the sum of log-probabilities of a text with L new tokens, including
+	// the one that ends it, by L to the power of p: this is its score. Above 0 it favours long
+	// texts, below 0 short ones. Hugging Face's default is 1.
 	LengthPenalty float64
 
 	EarlyStopping EarlyStopping
 
-	// Groups above 1 are diverse beam search (Vijayakumar and others, arXiv 1610.02424): the beams
+	// Groups above 1 is diverse beam search (Vijayakumar and others, arXiv 1610.02424): the beams
 	// are divided into so many groups, and each group's log-probabilities are lowered by Diversity
 	// for each beam of an earlier group that took the same id in this step. Groups divides Beams.
 	Groups    int
@@ -45,20 +45,19 @@ const mostBeams = 256
 type EarlyStopping string
 
 const (
-	// EarlyStoppingFalse, the default, ends it when the best text that runs, at the length it has,
-	// scores no better than the worst that has ended.
+	// EarlyStoppingFalse, the default, ends it when the best running text, scored at its present
+	// length, is no better than the worst that has ended.
 	EarlyStoppingFalse EarlyStopping = "false"
 
 	// EarlyStoppingTrue ends it at once.
 	EarlyStoppingTrue EarlyStopping = "true"
 
-	// EarlyStoppingNever ends it when no text that runs can score better than the worst that has
-	// ended, at whatever length it ends.
+	// EarlyStoppingNever ends it when no running text can score better than the worst that has
+	// ended, whatever its final length.
 	EarlyStoppingNever EarlyStopping = "never"
 )
 
-// Check returns the *sample.OptionError of options that [Beams] refuses whatever the model is, or
-// nil.
+// Check returns the *sample.OptionError of options that [Beams] refuses for every model, or nil.
 func (b BeamOptions) Check(o decode.Options) error {
 	b = b.withDefaults()
 	if err := b.check(&o); err != nil {
@@ -97,7 +96,7 @@ func (b *BeamOptions) check(o *decode.Options) error {
 	return checkSearch(o)
 }
 
-// checkSearch refuses what no search follows.
+// checkSearch returns an error for options that no search supports.
 func checkSearch(o *decode.Options) error {
 	switch {
 	case o.Overflow == decode.OverflowSlide:
@@ -109,7 +108,7 @@ func checkSearch(o *decode.Options) error {
 	return nil
 }
 
-// withDefaults fills in what zero stands for.
+// withDefaults replaces zeros by the defaults.
 func (b BeamOptions) withDefaults() BeamOptions {
 	for _, n := range []*int{&b.Beams, &b.Return, &b.Groups} {
 		if *n == 0 {
@@ -122,24 +121,25 @@ func (b BeamOptions) withDefaults() BeamOptions {
 	return b
 }
 
-// Beams appends prompt to session s and searches for the continuations of the best scores, the best
-// first. It follows Hugging Face transformers from 4.50 on (GenerationMixin._beam_search), in all
-// but the order of equal scores, which is theirs to leave open: here the better beam comes first,
-// then the lower id. With Groups it follows the last release that had them, 4.56.
+// Beams appends prompt to session s and searches for the continuations of the best scores. It
+// returns the best first. It follows Hugging Face transformers from 4.50 on
+// (GenerationMixin._beam_search), in all but the order of equal scores, which they leave open: here
+// the better beam comes first, then the lower id. With Groups it follows the last release that had
+// them, 4.56.
 //
 // In each step every beam is followed by every id. The score of an id is its log-probability after
-// the repetition penalty, which so only ever multiplies. Of all of them the best 2·Beams, or
-// (1+n)·Beams where n ids end the text, are looked at: those that end are kept if they are among
-// the best Beams, and the best Beams of the others run on. The texts that are kept are the best
-// Beams of all that have ended.
+// the repetition penalty, which therefore always multiplies. The step considers the best 2·Beams of
+// all of them, or (1+n)·Beams if n ids end the text. Texts that end are kept if they are among the
+// best Beams, and the best Beams of the others continue. The search returns the best of all ended
+// texts.
 //
 // With a Temperature it is beam sampling: those ids are drawn, without replacement, in proportion
-// to the exponential of a beam's sum, after temperature and filters as for sampling, one random
-// number each. Without, the filters do not apply. One beam gives Generate's text, but for the
-// repetition penalty.
+// to the exponential of a beam's sum, after temperature and filters as in sampling, with one random
+// number each. Without a Temperature, the filters do not apply. One beam gives Generate's text,
+// except for the repetition penalty.
 //
-// All beams are evaluated together, and share what they have in common. Session s ends as it was
-// after the prompt. A search that is cancelled is an error, and so is one that no text is left of.
+// All beams are evaluated together, and share their common tokens. Session s ends as it was after
+// the prompt. A cancelled search is an error, and so is a search without a text left.
 func Beams(
 	ctx context.Context, s *model.Session, prompt []int, b BeamOptions, o decode.Options,
 ) ([]Beam, error) {

@@ -1,6 +1,6 @@
 package search
 
-// Which ids may follow the beams of a group, and which of them a step looks at.
+// The ids that may follow the beams of a group, and which of them a step considers.
 
 import (
 	"cmp"
@@ -11,7 +11,7 @@ import (
 	"picogpt/sample"
 )
 
-// wide returns how many candidates of all beams a step looks at.
+// wide returns how many candidates of all beams a step considers.
 func (g *group) wide() int {
 	if g.Beams == 1 {
 		return 1
@@ -19,8 +19,8 @@ func (g *group) wide() int {
 	return max(2, 1+len(g.ends)) * g.size
 }
 
-// rank finds the candidates after one beam that the step may look at: the best, or all that the
-// filters keep if it draws some.
+// rank finds the candidates after one beam that the step may consider: the best, or, if it draws
+// some, all that the filters keep.
 func (g *group) rank(b *Beam) error {
 	b.candidates = b.candidates[:0]
 	add := func(id int, score float64) {
@@ -29,7 +29,7 @@ func (g *group) rank(b *Beam) error {
 	return b.stream.Sampling(func(s *sample.Sampler) error {
 		if g.options.Temperature != 0 {
 			if g.Beams > 1 {
-				s.KeepAtLeast(g.wide() / g.size) // so that beams have somewhere to go
+				s.KeepAtLeast(g.wide() / g.size) // so that each beam can continue
 			}
 			err := s.EachKept(b.logProbs, b.stream.Context(), add)
 			b.after = s.State.After()
@@ -49,7 +49,7 @@ func (g *group) rank(b *Beam) error {
 	})
 }
 
-// draw takes some of the candidates, without replacement, in proportion to the exponential of their
+// draw draws some of the candidates, without replacement, in proportion to the exponential of their
 // sums.
 func (g *group) draw(all []candidate) []candidate {
 	most := slices.MaxFunc(all, func(a, b candidate) int { return cmp.Compare(a.sum, b.sum) }).sum

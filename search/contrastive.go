@@ -1,6 +1,6 @@
 package search
 
-// Contrastive search: likely tokens that do not repeat the context's meaning.
+// Contrastive search: likely tokens that do not repeat the meaning of the context.
 
 import (
 	"context"
@@ -15,20 +15,21 @@ import (
 	"picogpt/sample"
 )
 
-// defaultCandidates is how many ids contrastive search compares where Options.TopK does not say.
+// defaultCandidates is how many ids contrastive search compares if Options.TopK is 0.
 const defaultCandidates = 4
 
 // Contrastive appends prompt to session s and streams the tokens that contrastive search chooses
 // (Su and others, arXiv 2202.06417; Hugging Face's _contrastive_search). Of the Options.TopK
-// likeliest ids, 4 if it is 0, it takes the v of the greatest (1-alpha)·p(v) - alpha·c, where c is
-// the greatest cosine of v's hidden state and one of the context, the prompt's included; hidden
+// likeliest ids, 4 if it is 0, it takes the v with the greatest (1-alpha)·p(v) - alpha·c, where c
+// is the greatest cosine of v's hidden state and one of the context, the prompt's included; hidden
 // states are the model's final ones, after ln_f. Among equals the likelier id wins. Token.Score is
 // that number. alpha is from 0, which is greedy, to 1; 0.6 is usual.
 //
 // p is the softmax after the repetition penalty. It does not sample: Temperature must be 0, and the
 // filters do not apply. All candidates of a token are evaluated in one Eval before it is chosen, so
-// that each new token, the last too, needs room in the context. The hidden states of what s held
-// before are not known, so that those tokens are evaluated again. See [Generate] for the rest.
+// each new token, including the last, needs room in the context. The hidden states of the tokens
+// that s held before are unknown, so those tokens are evaluated again. For the rest see
+// [decode.Generate].
 func Contrastive(
 	ctx context.Context, s *model.Session, prompt []int, alpha float64, o decode.Options,
 ) iter.Seq2[decode.Token, error] {
@@ -52,8 +53,8 @@ func Contrastive(
 	}
 }
 
-// CheckContrastive returns the *sample.OptionError of what [Contrastive] refuses whatever the model
-// is, or nil.
+// CheckContrastive returns the *sample.OptionError of options that [Contrastive] refuses for every
+// model, or nil.
 func CheckContrastive(alpha float64, o decode.Options) error {
 	asked := &alpha
 	table := append(o.Table(), ContrastiveOption(&asked))
@@ -77,30 +78,30 @@ func CheckContrastive(alpha float64, o decode.Options) error {
 	return nil
 }
 
-// A contrast is a contrastive search between two tokens.
+// A contrast is the state of a contrastive search between two tokens.
 type contrast struct {
 	stream  *decode.Stream
-	grown   *model.Session // in which the context grows
+	grown   *model.Session // the session in which the context grows
 	options decode.Options
 	alpha   float64
-	hidden  []float32 // of the context, each of length 1, [len(context), n_embd]
+	hidden  []float32 // hidden states of the context, normalised, [len(context), n_embd]
 	logits  []float32 // after the context, [vocabulary]
 	tries   []try
 	weights []float64    // of all ids
-	after   sample.State // of the sampler, after any of tries
+	after   sample.State // of the sampler, the same after each of tries
 }
 
-// A try is an id that may come next, and what the model says of it.
+// A try is an id that may come next, and the results of its evaluation.
 type try struct {
 	id      int
 	prob    float64
 	session *model.Session // the context and id
-	hidden  []float32      // of id, of length 1, [n_embd]
+	hidden  []float32      // hidden state of id, normalised, [n_embd]
 	logits  []float32      // after id, [vocabulary]
 	score   float64
 }
 
-// newContrast returns a search before its prompt is evaluated.
+// newContrast returns a search whose prompt is not evaluated yet.
 func newContrast(
 	s *model.Session, prompt []int, alpha float64, o decode.Options,
 ) (*contrast, error) {
@@ -191,14 +192,14 @@ func (c *contrast) candidates(s *sample.Sampler) error {
 	sum := s.Leaves.Sum64(c.weights, 0)
 	c.tries = slices.Grow(c.tries[:0], len(ids))[:0]
 	for _, id := range ids {
-		if c.weights[id] > 0 { // else it is a gap, or as good as
+		if c.weights[id] > 0 { // else it is a gap, or its probability rounds to 0
 			c.tries = append(c.tries, try{id: id, prob: c.weights[id] / sum})
 		}
 	}
 	return nil
 }
 
-// weigh scores a candidate. It may run for several at a time.
+// weigh scores a candidate. It may run for several candidates at the same time.
 func (c *contrast) weigh(t *try, r model.Row) {
 	n := len(r.Hidden)
 	t.hidden, t.logits = make([]float32, n), slices.Clone(r.Logits)
@@ -234,12 +235,12 @@ func unit(dst, x []float32) {
 	}
 }
 
-// dot returns the dot product of a and b in float64, in four sums by i mod 4: the same bits on
-// every machine. The lengths are the same.
+// dot returns the dot product of a and b, which have the same length, in float64, in four sums by i
+// mod 4: the result has the same bits on every machine.
 func dot(a, b []float32) float64 {
 	var s [4]float64
 	for len(a) >= 4 && len(b) >= 4 {
-		s[0] += float64(float64(a[0]) * float64(b[0])) // exact products: no fusing can change a bit
+		s[0] += float64(float64(a[0]) * float64(b[0])) // exact products: fusing changes no bit
 		s[1] += float64(float64(a[1]) * float64(b[1]))
 		s[2] += float64(float64(a[2]) * float64(b[2]))
 		s[3] += float64(float64(a[3]) * float64(b[3]))

@@ -1,26 +1,28 @@
 package search
 
-// Diverse beam search: what groups of beams do otherwise. The rules are those of Hugging Face
-// transformers 4.56 (BeamSearchScorer), which have two differences: an ended text counts when the
-// group asks whether it may stop, and open texts count when the length is reached.
+// Diverse beam search: the special rules of groups of beams. They are those of Hugging Face
+// transformers 4.56 (BeamSearchScorer), which differ in two points: an ended text counts when the
+// group checks whether it may stop, and open texts count when the length is reached.
 
 import "picogpt/decode"
 
-// lower lowers the log-probabilities, after one beam, of ids that earlier groups took in this step.
+// lower lowers the log-probabilities after one beam of the ids that earlier groups took in this
+// step.
 func (g *group) lower(b *Beam, taken map[int]int) {
 	for id, n := range taken {
 		b.logProbs[id] = float32(float64(b.logProbs[id]) - float64(g.Diversity*float64(n)))
 	}
 }
 
-// pad adds to taken what a group takes that is done: an id that ends the text, as padding.
+// pad adds to taken the padding of a group that is done: an id that ends the text.
 func (g *group) pad(taken map[int]int) {
 	if len(g.ends) > 0 {
 		taken[g.ends[0]] += g.size
 	}
 }
 
-// open reports whether a beam that has ended runs on for the rules: one at the greatest length.
+// open reports whether a beam that has ended counts as open by the rules: one at the greatest
+// length.
 func (g *group) open(b *Beam) bool {
 	return g.Groups > 1 && b.last().Finish == decode.FinishLength
 }

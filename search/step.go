@@ -1,6 +1,6 @@
 package search
 
-// A step of beam search: from the logits after each beam to the beams after it.
+// A step of beam search: from the logits after each beam to the next beams.
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 	"picogpt/sample"
 )
 
-// A beamSearch is a search between two evaluations.
+// A beamSearch is the state of a search between two evaluations.
 type beamSearch struct {
 	BeamOptions
 	options decode.Options
@@ -23,16 +23,16 @@ type beamSearch struct {
 	random  rand.PCG
 	ends    []int        // ids that end the text
 	ending  map[int]bool // the same
-	longest int          // new tokens at most
-	length  int          // new tokens of the beams that run
+	longest int          // the most new tokens
+	length  int          // new tokens of the running beams
 }
 
-// A group is beams that compete: all of them, except in diverse beam search.
+// A group is the beams that compete: all of them, except in diverse beam search.
 type group struct {
 	*beamSearch
-	size     int // beams
+	size     int // how many beams
 	running  []*Beam
-	finished []Beam // the best size of those that have ended, the best first
+	finished []Beam // the best ended beams, at most size, the best first
 	done     bool
 }
 
@@ -68,7 +68,7 @@ func (s *beamSearch) done() bool {
 	return !slices.ContainsFunc(s.groups, func(g *group) bool { return !g.done })
 }
 
-// batch returns what the model is to evaluate before the next step: nothing before the first.
+// batch returns the inputs that the model evaluates before the next step: none before the first.
 func (s *beamSearch) batch() []model.Input {
 	var batch []model.Input
 	for _, g := range s.groups {
@@ -88,7 +88,7 @@ func (s *beamSearch) batch() []model.Input {
 	return batch
 }
 
-// see takes the logits after a beam. It may run for several beams at a time.
+// see takes the logits after a beam. It may run for several beams at the same time.
 func (g *group) see(b *Beam, logits []float32) {
 	b.row.Keep(sample.WholeRow(logits, g.leaves))
 	b.logProbs = slices.Grow(b.logProbs[:0], len(logits))[:len(logits)]
@@ -100,10 +100,10 @@ func (g *group) see(b *Beam, logits []float32) {
 	}
 }
 
-// advance makes the step that follows the logits.
+// advance performs the step that follows the logits.
 func (s *beamSearch) advance() error {
 	s.length++
-	taken := map[int]int{} // how many beams of earlier groups took an id
+	taken := map[int]int{} // by id: how many beams of earlier groups took it
 	for _, g := range s.groups {
 		if g.done {
 			g.pad(taken)
@@ -122,11 +122,11 @@ func (s *beamSearch) advance() error {
 	return nil
 }
 
-// ranksLate reports whether candidates depend on more than the logits after their beam: on the
-// groups before, or on the other context of guidance.
+// ranksLate reports whether candidates depend on more than the logits after their beam: on earlier
+// groups, or on the second context of guidance.
 func (g *group) ranksLate() bool { return g.Groups > 1 || g.options.Guidance.On() }
 
-// advance makes the step of one group.
+// advance performs the step of one group.
 func (g *group) advance(taken map[int]int) error {
 	var all []candidate
 	for _, b := range g.running {
@@ -161,14 +161,14 @@ func (g *group) advance(taken map[int]int) error {
 	return err
 }
 
-// follow lets candidates follow their beams, in the order of their ranks. It returns the beams that
-// run on, the best first, and keeps those that end.
+// follow makes candidates follow their beams, in the order of their ranks. It returns the beams
+// that continue, the best first, and keeps those that end.
 func (g *group) follow(all []candidate) (next []*Beam, err error) {
 	for rank, c := range all {
 		if g.enough(rank, len(next)) {
 			break
 		}
-		if rank >= g.size && g.ending[c.id] { // neither kept nor run on
+		if rank >= g.size && g.ending[c.id] { // neither kept nor continued
 			continue
 		}
 		b, err := c.beam.follow(c, g.options.Top)
@@ -187,7 +187,7 @@ func (g *group) follow(all []candidate) (next []*Beam, err error) {
 		}
 		b.stream.Release()
 	}
-	if g.options.Temperature != 0 { // they came in the order of the draws
+	if g.options.Temperature != 0 { // they are in the order of the draws
 		slices.SortStableFunc(next, func(a, b *Beam) int { return cmp.Compare(b.sum, a.sum) })
 	}
 	for _, b := range next[min(len(next), g.size):] {
@@ -196,7 +196,7 @@ func (g *group) follow(all []candidate) (next []*Beam, err error) {
 	return next[:min(len(next), g.size)], nil
 }
 
-// enough reports whether the candidates from rank on cannot change a thing.
+// enough reports whether the candidates from rank on cannot change the result.
 func (g *group) enough(rank, running int) bool {
 	sampled := g.options.Temperature != 0
 	return running == g.size && !sampled && (rank >= g.size || g.Groups > 1)
@@ -213,13 +213,13 @@ func (g *group) finish(b *Beam) {
 	g.finished = g.finished[:min(len(g.finished), g.size)]
 }
 
-// score returns the score of a text of n new tokens. The power is not math.Pow's, whose bits depend
-// on the machine.
+// score returns the score of a text of n new tokens. It does not use math.Pow, whose bits depend on
+// the machine.
 func (s *beamSearch) score(sum float64, n int) float64 {
 	return sum / kernels.Exp64(s.LengthPenalty*kernels.Log64(float64(n)))
 }
 
-// settle notes whether the group is done, after a step that looked at all.
+// settle notes whether the group is done, after a step that considered all candidates.
 func (g *group) settle(all []candidate) {
 	if g.Groups > 1 {
 		g.settleDiverse(all)
@@ -230,8 +230,8 @@ func (g *group) settle(all []candidate) {
 	}
 }
 
-// hopeless reports whether a text that runs, with that sum, is not to be waited for, when as many
-// texts have ended as there are beams.
+// hopeless reports whether no running text, given the best sum, can improve the ended texts when
+// these are as many as there are beams.
 func (g *group) hopeless(sum float64) bool {
 	n := g.length
 	switch {
@@ -243,7 +243,7 @@ func (g *group) hopeless(sum float64) bool {
 	return g.score(sum, n) <= g.finished[len(g.finished)-1].Score
 }
 
-// best returns the best texts of all.
+// best returns the best texts of all groups.
 func (s *beamSearch) best() []Beam {
 	var all []Beam
 	for _, g := range s.groups {
@@ -259,7 +259,7 @@ func (s *beamSearch) best() []Beam {
 	return all
 }
 
-// release gives back the memory of the sessions of what still runs.
+// release gives back the memory of the running beams' sessions.
 func (s *beamSearch) release() {
 	for _, g := range s.groups {
 		g.release()

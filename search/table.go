@@ -1,6 +1,6 @@
 package search
 
-// The options of searches as a table.
+// The table of the options of searches.
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"picogpt/internal/option"
 )
 
-// Table returns what can be chosen of a search by beams, bound to the fields of b: for commands.
+// Table returns all options of a beam search, bound to the fields of b: for commands.
 func (b *BeamOptions) Table() []option.Option {
 	with := []string{"beams"}
 	return []option.Option{{
@@ -63,7 +63,7 @@ func (b *BeamOptions) Table() []option.Option {
 	}}
 }
 
-// ContrastiveOption is the option of [Contrastive]'s alpha, nil where nobody asks for that search.
+// ContrastiveOption returns the option of [Contrastive]'s alpha, which is nil without that search.
 func ContrastiveOption(alpha **float64) option.Option {
 	return option.Option{
 		Name: "contrastive alpha", Value: alpha, Range: option.Range{To: 1},
