@@ -1,7 +1,7 @@
 package batch
 
-// Generation for many callers at once: the calls a Go user sees. What happens to them is in
-// schedule.go.
+// Generation for many callers at once: the exported calls. loop.go has the goroutine that serves
+// them.
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"picogpt/sample"
 )
 
-// Options are what a Batcher is made with. The zero value is useful.
+// Options are the options of a Batcher. The zero value is usable.
 type Options struct {
 	// MaxStreams is the number of slots: how many texts are written at a time, which bounds the
 	// memory of their sessions. Others wait, those of one client in the order of their calls,
@@ -30,12 +30,12 @@ type Options struct {
 	// faster and other texts less steady. 0 means 100 ms.
 	MaxDelay time.Duration
 
-	// PrefixBytes stores the sessions of texts that have ended, as long as the caches of all sessions
-	// of the model take no more than so many bytes together: a prompt that begins as one of them does
-	// is evaluated from where they differ. Those that were of no use for the longest time are dropped
-	// first, and all of them before a text has to wait for memory. 0 stores none: then texts share
-	// what they have in common only while they are written. Where this is all of
-	// model.Options.CacheBytes, others who use the model may find its cache full.
+	// PrefixBytes is how many bytes the caches of all sessions of the model may take together while
+	// the sessions of ended texts are stored: a prompt that begins as one of these does is
+	// evaluated from where they differ. The least recently used ones are dropped first, and all of
+	// them before a text has to wait for memory. 0 stores none: texts then share common beginnings
+	// only while they are written. If it is all of model.Options.CacheBytes, other users of the
+	// model may find its cache full.
 	PrefixBytes int64
 }
 
@@ -44,9 +44,9 @@ type Options struct {
 // number of goroutines; their texts join between two steps, and leave when they end. Each text is
 // token for token what [decode.Generate] gives with the same prompt and options.
 //
-// A caller that is slow to take its tokens makes nobody wait: its text pauses when a few tokens are
-// not taken, and after ten times MaxDelay it gives its slot to others. When it continues, what it had
-// evaluated may have to be evaluated again.
+// A caller that is slow to take its tokens delays no other: its text pauses when a few tokens are
+// not taken, and after ten times MaxDelay it gives its slot to others. When it continues, its
+// tokens may have to be evaluated again.
 //
 // A goroutine runs while there are requests, and ends with the last of them, or with Close.
 type Batcher struct {
@@ -68,7 +68,7 @@ type Batcher struct {
 	counters counters
 }
 
-// ErrClosed is the error of requests that Close ended, and of those that came later.
+// ErrClosed is the error of requests that Close ended, and of later ones.
 var ErrClosed = errors.New("batcher: closed")
 
 // New returns a Batcher on m, which may be used for other work too. Close the Batcher before m.
@@ -154,9 +154,9 @@ func (b *Batcher) run(ctx context.Context, wanted Request, n int) iter.Seq2[deco
 	}
 }
 
-// Continue is [decode.Generate] on the caller's session s, in the batch: when the loop has ended, the
-// session holds the prompt and every token that was yielded but the last. Leave it alone until
-// then. It takes no Options.Echo.
+// Continue is [decode.Generate] on the caller's session s, in the batch: when the loop has ended,
+// the session holds the prompt and every token that was yielded except the last. Do not use it
+// until then. It accepts no Options.Echo.
 func (b *Batcher) Continue(
 	ctx context.Context, s *model.Session, prompt []int, o decode.Options,
 ) iter.Seq2[decode.Token, error] {
@@ -193,7 +193,7 @@ func (b *Batcher) Continue(
 	}
 }
 
-// submit puts a request at the end of the queue, and starts the goroutine if it is not there.
+// submit puts a request at the end of the queue, and starts the goroutine if it does not run.
 func (b *Batcher) submit(r *request) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -50,8 +50,8 @@ func (w work) fit(at, n int, logits bool, most float64) int {
 // A budget learns from each step how long work takes on this machine, and says how much of it a step
 // may have.
 //
-// Time grows with work, and less than in proportion, because the weights are read once for all
-// rows. So if a step took half of the target, a step of twice the work does not take longer than the
+// Time grows with work, but less than in proportion, because the weights are read once for all
+// rows. If a step took half of the target, a step of twice the work therefore takes at most the
 // target: the steps approach it from below.
 type budget struct {
 	delay float64    // Options.MaxDelay, in seconds
@@ -137,9 +137,9 @@ func (p *portion) fit(most float64, w work) int {
 	return max(1, n)
 }
 
-// share divides so much work among prompts: equally, but what a short one does not need goes to the
-// others. The shortest comes first, and has at least one row. It returns the work of all, and
-// whether a prompt was cut.
+// share divides so much work among prompts equally; a share that a short prompt does not need goes
+// to the others. The shortest comes first, and has at least one row. It returns the work of all,
+// and whether a prompt was cut.
 func (w work) share(prompts []*portion, most float64) (sum float64, cut bool) {
 	slices.SortStableFunc(prompts, func(a, b *portion) int {
 		return cmp.Compare(a.pending, b.pending)

@@ -1,8 +1,8 @@
 package batch
 
-// The context of a Batcher's caller. Its methods may be anybody's code: they may panic, wait, or call
-// the Batcher. So they are called in the caller's goroutine, or by package context for it, and never
-// by the Batcher's goroutine, which all texts depend on.
+// The context of a Batcher's caller. Its methods may be any code: they may panic, wait, or call the
+// Batcher. They are therefore called in the caller's goroutine, or by package context for it, and
+// never by the Batcher's goroutine, on which all texts depend.
 
 import (
 	"context"
@@ -59,7 +59,7 @@ func (w callerContext) ending() (e *ending) {
 	return &ending{err: context.Canceled}
 }
 
-// cancelled has the Batcher's goroutine end a request, unless it is told to already.
+// cancelled makes the Batcher's goroutine end a request, unless it is told to already.
 func (b *Batcher) cancelled(r *request, e *ending) {
 	if r.ended.CompareAndSwap(nil, e) {
 		b.kick()

@@ -1,6 +1,6 @@
 package batch
 
-// The Batcher's goroutine: what it works with, its loop, and what it does after errors.
+// The Batcher's goroutine: its state, its loop, and its reactions to errors.
 
 import (
 	"errors"
@@ -11,11 +11,11 @@ import (
 	"picogpt/model"
 )
 
-// A schedule is what the goroutine of a Batcher works with. Nobody else touches it.
+// A schedule is the state of a Batcher's goroutine. Nothing else uses it.
 type schedule struct {
 	requests []*request     // that have or had a slot, and have not ended
 	running  []*task        // that have a slot, in the order in which they got it
-	slots    map[string]int // how many of running each client has
+	slots    map[string]int // by client: how many of running it has
 	full     bool           // the cache had no room: no slot is given before one has become free
 	budget   budget
 	work     work
@@ -79,7 +79,7 @@ func (b *Batcher) wait() {
 	}
 }
 
-// abandon ends all requests where the loop panics, or Goexit ends it: each caller gets the panic.
+// abandon ends all requests if the loop panics, or Goexit ends it: each caller gets the panic.
 func (b *Batcher) abandon(panicked any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,8 +96,8 @@ func (b *Batcher) abandon(panicked any) {
 	b.looping = false
 }
 
-// fail does what an error of Eval asks for: it ends the requests that the error is about, or frees
-// memory. The error has changed nothing else.
+// fail handles an error of Eval: it ends the requests that the error is about, or frees memory. The
+// error has changed nothing else.
 func (b *Batcher) fail(err error) {
 	var input *model.InputError
 	switch {

@@ -1,7 +1,7 @@
 package batch
 
-// Masks of constraints: one that takes long is found in a goroutine of its own, so that the texts of
-// others do not wait for it.
+// Masks of constraints: a slow one is found in a goroutine of its own, so that other texts do not
+// wait for it.
 
 // quickMask bounds the search for a mask between two steps of the batch, in the searcher's own steps:
 // some 100 µs, of which most masks take a hundredth.

@@ -1,7 +1,7 @@
 package batch
 
-// What texts have in common is evaluated once: a text that gets a slot begins with what others have
-// evaluated of its tokens.
+// Sharing: a text that gets a slot begins with the longest prefix of its tokens that other texts
+// have evaluated.
 
 import "picogpt/decode"
 
@@ -21,7 +21,8 @@ func (b *Batcher) matchAll() {
 	}
 }
 
-// match has a text take over the longest prefix that is evaluated, unless a longer one is coming.
+// match makes a text take over the longest evaluated prefix, unless a longer one is being
+// evaluated.
 func (b *Batcher) match(t *task) {
 	c, n := &b.prefixes, 0
 	p, most := c.match(t)
@@ -76,7 +77,7 @@ func (b *Batcher) countMatch(t *task, n int) {
 	t.request.progress.Cached = n
 }
 
-// now returns what is evaluated of a prefix.
+// now returns the evaluated part of a prefix.
 func (p *prefix) now() decode.Evaluated {
 	if p.live != nil {
 		return p.live.Evaluated()
@@ -91,7 +92,7 @@ func (p *prefix) coming(tokens []int) bool {
 		common(p.live.ahead(), tokens) == len(tokens)
 }
 
-// ahead returns what of a text's context is evaluated before its next token.
+// ahead returns the tokens of a text's context that are evaluated before its next token.
 func (t *task) ahead() []int {
 	p := t.Pending()
 	return t.Context()[:p.Held+p.Rows]

@@ -62,7 +62,7 @@ func (r *request) families() []family {
 	return []family{{r.salt, r.top}, {r.salt, unscored}}
 }
 
-// addLive adds a text that is written, where it adds to what is there.
+// addLive adds a text that is written, unless the cache has more of its tokens than it holds.
 func (c *prefixCache) addLive(t *task) {
 	p := &prefix{tokens: slices.Clone(t.Context()), live: t}
 	for _, in := range t.request.families() {
@@ -107,8 +107,8 @@ func (c *prefixCache) store(t *task) {
 	}
 }
 
-// supersede adds a stored prefix to a family and removes the stored ones that it begins with. If
-// another prefix begins with it, that is of use instead.
+// supersede adds a stored prefix to a family and removes the stored prefixes that it begins with.
+// If another prefix begins with it, it is not added, and that one counts as used.
 func (c *prefixCache) supersede(p *prefix, in family) {
 	if tree := c.trees[in]; tree != nil {
 		if other, n := tree.find(p.tokens); n == len(p.tokens) {
@@ -140,8 +140,8 @@ func (c *prefixCache) add(p *prefix, in family) {
 	}
 }
 
-// remove removes a prefix from the families for which from returns true. A stored one that no family
-// has any more is dropped.
+// remove removes a prefix from the families for which from returns true. A stored prefix without a
+// family is dropped.
 func (c *prefixCache) remove(p *prefix, from func(family) bool) {
 	p.entries = slices.DeleteFunc(p.entries, func(e entry) bool {
 		if !from(e.family) {
@@ -159,22 +159,21 @@ func (c *prefixCache) remove(p *prefix, from func(family) bool) {
 
 func everywhere(family) bool { return true }
 
-// drop gives the memory of a stored prefix back.
+// drop gives back the memory of a stored prefix.
 func (c *prefixCache) drop(p *prefix) {
 	c.stored.Remove(p.element)
 	p.element = nil
 	p.evaluated.Session.Release()
 }
 
-// touch notes that a prefix was of use.
+// touch marks a prefix as used.
 func (c *prefixCache) touch(p *prefix) {
 	if p.element != nil {
 		c.stored.MoveToBack(p.element)
 	}
 }
 
-// evict drops the stored prefix that was of no use for the longest time, and reports whether there
-// was one.
+// evict drops the least recently used stored prefix, and reports whether there was one.
 func (c *prefixCache) evict() bool {
 	oldest := c.stored.Front()
 	if oldest != nil {

@@ -11,7 +11,7 @@ type queue struct {
 	n       int                // requests
 }
 
-// A client is one who has requests in the queue.
+// A client is a client that has requests in the queue.
 type client struct {
 	name     string
 	requests []*request

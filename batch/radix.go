@@ -16,7 +16,7 @@ func newTree() *node { return &node{next: map[int]*node{}} }
 // end returns how many tokens there are up to the end of the node's run.
 func (n *node) end() int { return n.from + len(n.tokens) }
 
-// walk follows tokens from the root as far as the tree has them. It returns the node in which that
+// walk follows tokens from the root as far as the tree has them. It returns the node at which it
 // ends, and how many tokens it has followed.
 func (n *node) walk(tokens []int) (at *node, held int) {
 	for {

@@ -1,6 +1,6 @@
 package batch
 
-// What one caller wants of a Batcher, and how the tokens come to it.
+// A caller's request to a Batcher, and the channel of its tokens.
 
 import (
 	"context"
@@ -10,19 +10,19 @@ import (
 	"picogpt/decode"
 )
 
-// A Request is what one caller wants of a Batcher.
+// A Request is a caller's request to a Batcher.
 type Request struct {
 	Prompt  []int
 	Options decode.Options
 	Samples int // texts, each with a seed of its own; 0 means 1
 
-	// Client says who asks. Where requests wait for a slot, the client that has the fewest slots
-	// comes first, and among equals the one who has waited longest for a turn. Requests that do not
-	// say are of one client.
+	// Client identifies the client. Of the requests that wait for a slot, those of the client with
+	// the fewest slots come first, and among equals those of the client that has waited longest for
+	// a turn. Requests without it are of one client.
 	Client string
 
-	// Salt keeps texts apart: what is evaluated of a prompt is shared only with texts of the same
-	// salt. So nobody learns from the time that a prompt takes what texts of other salts are.
+	// Salt keeps texts apart: evaluated prompts are shared only with texts of the same salt. The
+	// time that a prompt takes therefore tells nothing about texts of other salts.
 	Salt string
 
 	// Progress, if not nil, is filled in. It may be read when the first token has come, or the loop
@@ -30,7 +30,8 @@ type Request struct {
 	Progress *Progress
 }
 
-// Progress says when a request reached what. Times are zero where it did not.
+// Progress says when a request reached which state. The time of a state that it did not reach is
+// zero.
 type Progress struct {
 	Submitted time.Time
 	Placed    time.Time // when one of its texts was given a slot for the first time
@@ -60,7 +61,7 @@ type request struct {
 	planned int     // of those, in the current step
 	sent    int64   // tokens
 
-	asked atomic.Int64           // tokens that the caller has come for
+	asked atomic.Int64           // tokens that the caller has asked for
 	left  atomic.Bool            // the caller is gone
 	ended atomic.Pointer[ending] // the caller's context has ended, or nil
 

@@ -48,10 +48,10 @@ func (b *Batcher) endEarly(r *request) bool {
 }
 
 // assign gives a free slot to the task whose turn it is, and reports whether there were both. First
-// come requests that have had a slot and have none now, such as those that were suspended; then the
-// queue; then requests that have a slot and are for several samples, which share what is left
-// equally. Within each the client with the fewest slots comes first, and a request in the queue comes
-// before all whose client has more slots.
+// come requests that have had a slot and have none now, such as suspended ones; then the queue;
+// then requests for several samples that have a slot: they share the rest equally. Within each, the
+// client with the fewest slots comes first, and a request in the queue precedes all requests of
+// clients that have more slots.
 func (b *Batcher) assign() bool {
 	var next *request
 	for _, r := range b.requests {
@@ -125,8 +125,8 @@ func (r *request) pop() (t *task, err error) {
 	return t, nil
 }
 
-// retire stops a task's stream. Its session, unless it is the caller's, is stored for others, or
-// gives its memory back.
+// retire stops a task's stream. Its session, unless it is the caller's, is stored for others or
+// released.
 func (b *Batcher) retire(t *task) {
 	lent := t.request.lent
 	if !lent {
@@ -166,9 +166,9 @@ func (b *Batcher) patience() time.Duration {
 	return max(10*b.options.MaxDelay, time.Millisecond)
 }
 
-// reclaim takes the slot of a text that has waited too long for its caller, or that waits for a mask
-// and whose client has more slots than that of the next request will have. It reports whether there
-// was one.
+// reclaim takes the slot of a text that has waited too long for its caller, or that waits for a
+// mask and whose client has more slots than that of the next request will have. It reports whether
+// it took one.
 func (b *Batcher) reclaim(next *request) bool {
 	for _, t := range b.running {
 		slow := !t.stalled.IsZero() && time.Since(t.stalled) > b.patience()
@@ -180,8 +180,8 @@ func (b *Batcher) reclaim(next *request) bool {
 	return false
 }
 
-// suspend takes a task's slot, and has it wait for another one. Others may have its memory, at once or
-// when they need it: what it held is then evaluated again.
+// suspend takes a task's slot, and makes it wait for another one. Others may have its memory, at
+// once or when they need it: its tokens are then evaluated again.
 func (b *Batcher) suspend(t *task, atOnce bool) {
 	b.freeSlot(t)
 	r := t.request
@@ -192,7 +192,7 @@ func (b *Batcher) suspend(t *task, atOnce bool) {
 	}
 }
 
-// park has a task wait for a slot, without the memory of its session.
+// park makes a task wait for a slot, without the memory of its session.
 func (b *Batcher) park(t *task, atOnce bool) {
 	r := t.request
 	if !r.lent {

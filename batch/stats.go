@@ -1,6 +1,6 @@
 package batch
 
-// What a Batcher has done, in numbers for those who operate it.
+// Counts of a Batcher's work, for operators.
 
 import (
 	"sync/atomic"
@@ -8,20 +8,20 @@ import (
 	"picogpt/model"
 )
 
-// Stats are a Batcher's counts since it was made, and what it has now.
+// Stats are a Batcher's counts since it was made, and its present state.
 type Stats struct {
 	Running int // texts that have a slot; each sample is one
 	Waiting int // requests of which no text has one
 
-	CacheBytes int64 // that the caches of all sessions of the model take
+	CacheBytes int64 // bytes that the caches of all sessions of the model take
 	CacheLimit int64 // model.Options.CacheBytes; 0 for none
 
 	Rows          int64 // tokens that were evaluated
 	Steps         int64
 	PromptTokens  int64 // of prompts that are evaluated; samples share theirs
 	NewTokens     int64
-	PrefixQueries int64 // tokens of prompts, each looked for in what others had evaluated
-	PrefixHits    int64 // of these, tokens that were found there
+	PrefixQueries int64 // tokens of prompts that were looked up in the prefix cache
+	PrefixHits    int64 // of these, tokens that it had
 	Preemptions   int64 // texts that lost their slot because the cache was full
 }
 

@@ -1,6 +1,6 @@
 package batch
 
-// A step: what it evaluates, and where its tokens go.
+// A step: the rows that it evaluates, and the callers of its tokens.
 
 import (
 	"fmt"
@@ -43,8 +43,8 @@ func (b *Batcher) takeReady() (taken bool) {
 func (r *request) room() bool { return len(r.tokens)+r.planned < cap(r.tokens) }
 
 // wanted reports whether the caller wants another token now, and notes since when it does not. A
-// session of the caller's does not slide while tokens wait for the caller, who may break before they
-// are taken: there would be no way back to them.
+// caller's session does not slide while tokens wait for the caller: the caller may break before it
+// takes them, and the session could not go back.
 func (t *task) wanted() bool {
 	r := t.request
 	slides := r.lent && t.Evaluated().Session != t.Session()
@@ -87,7 +87,7 @@ func (b *Batcher) plan() {
 	}
 }
 
-// add adds the next rows of a text, and then those of the context that guides it.
+// add adds the next rows of a text, and then those of its second context, for guidance.
 func (b *Batcher) add(t *task, rows int) {
 	if in, ok := t.Input(rows); ok {
 		b.batch, b.batched = append(b.batch, in), append(b.batched, t)
@@ -123,7 +123,7 @@ func (b *Batcher) step() {
 	}
 }
 
-// take sends a stream's next token to its caller, if it is there.
+// take sends a stream's next token to its caller, if there is one.
 func (b *Batcher) take(t *task) {
 	if b.scored(t) {
 		return
@@ -144,8 +144,8 @@ func (b *Batcher) take(t *task) {
 	}
 }
 
-// scored leaves the tokens of a scored prompt to the caller, when all of them are scored. It reports
-// whether no others are wanted, and the request has ended.
+// scored leaves the tokens of a scored prompt to the caller, once all of them are scored. It
+// reports whether the request has ended, because it wants no others.
 func (b *Batcher) scored(t *task) (ended bool) {
 	echo := t.TakePrompt()
 	if echo == nil {
@@ -159,7 +159,7 @@ func (b *Batcher) scored(t *task) (ended bool) {
 	return t.Done()
 }
 
-// noteFirst notes the first token of a request, if it is that.
+// noteFirst records the time of the first token of a request, when that comes.
 func (b *Batcher) noteFirst(r *request) {
 	if p := r.progress; p.First.IsZero() {
 		p.First = time.Now()
@@ -167,14 +167,14 @@ func (b *Batcher) noteFirst(r *request) {
 	}
 }
 
-// next is the stream's Next, whose panic is its caller's.
+// next is the stream's Next; a panic in it goes to the caller.
 func (t *task) next() (tok decode.Token, ok bool, err error) {
 	defer t.request.recovered(&err)
 	return t.Next()
 }
 
-// recovered, where it is deferred, makes a panic an error of the request, whose caller gets it: a
-// vocabulary or a constraint that a caller brings may panic.
+// recovered, deferred, turns a panic into an error of the request, for its caller: a vocabulary or
+// a constraint of the caller may panic.
 func (r *request) recovered(err *error) {
 	if p := recover(); p != nil {
 		r.panicked, *err = p, fmt.Errorf("panic: %v", p)

@@ -1,7 +1,7 @@
 package sample
 
-// Adaptive-p (llama.cpp): tokens are likely whose probability is near a target, which moves so that
-// the mean probability of what is drawn stays near the one that is asked for.
+// Adaptive-p (llama.cpp): it makes tokens likely whose probability is near a target, and moves the
+// target so that the mean probability of the drawn tokens stays near the requested one.
 
 import (
 	"math"
@@ -9,10 +9,10 @@ import (
 	"picogpt/internal/option"
 )
 
-// Adaptive replaces the probabilities from which a token is drawn, after all filters.
+// Adaptive is the options of adaptive-p, which replaces the probabilities after all filters.
 type Adaptive struct {
 	Target float64 // the mean probability of the drawn tokens, in [0, 1]; 0 means off
-	Decay  float64 // how much each token before counts, in [0, 0.99]; 0.9 is usual
+	Decay  float64 // the weight of a token relative to the next, in [0, 0.99]; 0.9 is usual
 }
 
 func adaptiveStep() step {
@@ -34,7 +34,7 @@ func adaptiveTable(p *Params) []option.Option {
 	return []option.Option{{
 		Name: "adaptive target", Value: &a.Target, Range: option.Range{To: 1},
 		Want: "a number from 0 (off) to 1", Default: "-1",
-		Settle: func() { // below 0 is written for off, and 0 for the least probability
+		Settle: func() { // a user writes a number below 0 for off, and 0 for the least probability
 			leastForZero(&a.Target)
 			a.Target = max(0, a.Target)
 		},
@@ -57,15 +57,15 @@ func adaptiveTable(p *Params) []option.Option {
 	}}
 }
 
-// An average of probabilities, of which older ones count less.
+// An average is the mean of probabilities, of which older ones weigh less.
 type average struct{ sum, n float64 }
 
 func (a *average) add(p, decay float64) {
 	a.sum, a.n = p+float64(decay*a.sum), 1+float64(decay*a.n)
 }
 
-// applyAdaptive gives each id a score by the distance of its probability from the target of this
-// token, and keeps the probabilities for drew.
+// applyAdaptive replaces the score of each id according to the distance of its probability from the
+// target of this token. It keeps the probabilities for drew.
 func (s *Sampler) applyAdaptive() {
 	s.ready()
 	s.nearness = resized(s.nearness, len(s.weights))
