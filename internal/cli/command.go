@@ -88,7 +88,7 @@ func New(root *Command) *Command {
 	}
 	f := NewFlags(root.Flags)
 	f.Group(General)
-	f.Add(&f.help, "-h, --help", "print this help")
+	f.Add(new(bool), "-h, --help", "print this help")
 	f.Add(&f.version, "--version", "print the version")
 	root.flags = f
 	return root

@@ -48,9 +48,6 @@ func (s *scan) refusal() error {
 
 // wrongFlag returns the mistake in the flags, nil if near takes them, or the default command does.
 func (s *scan) wrongFlag(near string) (wrong error) {
-	s.given = slices.DeleteFunc(s.given, func(g given) bool {
-		return g.flag.Name == "help" || g.flag.Name == "version"
-	})
 	meant := []*Command{s.command.Child(near)}
 	if meant[0] == nil {
 		meant[0] = s.command
@@ -59,14 +56,14 @@ func (s *scan) wrongFlag(near string) (wrong error) {
 		meant = append(meant, s.command)
 	}
 	for _, c := range meant {
-		late, err := s.apply(c)
+		err := s.apply(c)
+		if err == nil {
+			err = c.Own().checkListed()
+		}
 		for _, check := range []*Command{c.main(), c.root()} {
-			if err == nil && late == nil {
+			if err == nil {
 				err = check.check(c.Own(), s.words)
 			}
-		}
-		if err == nil {
-			err = late
 		}
 		if err == nil {
 			return nil

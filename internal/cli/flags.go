@@ -20,7 +20,7 @@ type Flags struct {
 	group string
 	given []given
 
-	help, version bool
+	version bool
 }
 
 // A Flag is a flag of a command.
@@ -156,24 +156,44 @@ func (f *Flags) Options(keep func(*Flag) bool) []string {
 // SetOption sets a flag, which f must have, by a text in the form of Options.
 func (f *Flags) SetOption(option string) error {
 	name, value, hasValue := strings.Cut(strings.TrimPrefix(option, "--"), "=")
-	late, err := f.set(newGiven(f.Find(name), "--"+name, value, hasValue))
-	return cmp.Or(err, late)
+	g := newGiven(f.Find(name), "--"+name, value, hasValue)
+	return cmp.Or(f.set(g), g.checkListed())
 }
 
-// set sets a flag that f has. late is the error of a value that is none of those that the flag
-// takes: it counts less than a wish for help.
-func (f *Flags) set(g given) (late, err error) {
+// set sets a flag that f has. Whether the value is one of those that the flag takes, checkListed
+// says.
+func (f *Flags) set(g given) error {
 	if err := g.flag.Value.Set(g.value); err != nil {
 		if g.flag.Option != nil {
-			return nil, fault.Usage{Err: option.ByFlag(err)}
+			return fault.Usage{Err: option.ByFlag(err)}
 		}
-		return nil, fault.Usagef("--%s: %w", g.flag.Name, err)
+		return fault.Usagef("--%s: %w", g.flag.Name, err)
 	}
 	f.given = append(f.given, g)
-	if values := g.flag.Values; values != nil && !slices.Contains(values, g.value) {
-		late = fault.Usagef("--%s: want %s, found %q", g.flag.Name, either(values), g.value)
+	return nil
+}
+
+// checkListed refuses the last value of each flag if it is none of those that the flag takes. A flag
+// without a default may be empty.
+func (f *Flags) checkListed() (err error) {
+	last := map[*Flag]given{}
+	for _, g := range f.given {
+		last[g.flag] = g
 	}
-	return late, nil
+	for _, flag := range f.All {
+		if g, isGiven := last[flag]; isGiven && err == nil {
+			err = g.checkListed()
+		}
+	}
+	return err
+}
+
+func (g given) checkListed() error {
+	values := g.flag.Values
+	if values == nil || slices.Contains(values, g.value) || g.value == "" && g.flag.Default == "" {
+		return nil
+	}
+	return fault.Usagef("--%s: want %s, found %q", g.flag.Name, either(values), g.value)
 }
 
 // either is a list of words with or before the last.

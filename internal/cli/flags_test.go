@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"reflect"
 	"strings"
 	"testing"
@@ -68,6 +69,36 @@ func TestFlagsSetWhatTheyPointTo(t *testing.T) {
 			t.Errorf("%s: %v, want %s", c.options, err, c.err)
 		case c.err == "" && (err != nil || !reflect.DeepEqual(v, c.want)):
 			t.Errorf("%s: %+v, %v, want %+v", c.options, v, err, c.want)
+		}
+	}
+}
+
+// A list of values is looked at when all flags are set, in the order of the flags and not of the line.
+func TestTheLastOfSeveralValuesCounts(t *testing.T) {
+	for line, want := range map[string]string{
+		"--form=c --form=a":   "",
+		"--form=a --form=c":   `--form: want a or b, found "c"`,
+		"--shape=":            "",
+		"--form=":             `--form: want a or b, found ""`,
+		"--shape=z --form=c":  `--form: want a or b, found "c"`,
+		"--form=c --help=no":  "",
+		"--form=c --version":  "",
+		"--form=c --number=x": `--number: want a whole number, found "x"`,
+		"x --form=c":          `"x" is an argument too many`,
+	} {
+		var form, shape string
+		var number int
+		program := New(&Command{Name: "gpt", Commands: []*Command{{
+			Name: "draw", Run: func(*Flags) error { return nil },
+			Flags: func(f *Flags) {
+				f.Add(&form, "--form FORM [a]", "").OneOf("a", "b")
+				f.Add(&shape, "--shape SHAPE", "").OneOf("y", "z")
+				f.Add(&number, "--number N", "")
+			},
+		}}})
+		_, err := Parse(program, strings.Fields("draw "+line))
+		if err == nil && want != "" || err != nil && !strings.Contains(err.Error(), cmp.Or(want, "none")) {
+			t.Errorf("%s: %v, want %s", line, err, want)
 		}
 	}
 }

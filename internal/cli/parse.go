@@ -43,8 +43,9 @@ func Parse(root *Command, args []string) (*Line, error) {
 		return nil, s.refusal()
 	}
 	line := &Line{Command: s.command, Flags: s.command.Own(), Bare: s.bare}
-	asked := func(g given) bool { return g.flag.Name == "help" }
-	if s.command == root && (len(s.words) > 0 || !slices.ContainsFunc(s.given, asked)) {
+	asked := func(g given) bool { return g.flag.Name == "help" } // --help=no is a wish for help too
+	line.Help = slices.ContainsFunc(s.given, asked)
+	if s.command == root && (len(s.words) > 0 || !line.Help) {
 		line.Command = root.main()
 	}
 	return line, line.settle(s)
@@ -52,16 +53,17 @@ func Parse(root *Command, args []string) (*Line, error) {
 
 // settle sets the flags and arguments.
 func (l *Line) settle(s *scan) error {
-	late, err := s.apply(l.Command)
-	if err != nil {
+	if err := s.apply(l.Command); err != nil {
 		return err
 	}
-	arguments := l.Command.main().Args
+	late := l.Flags.checkListed() // which counts less than a wish for help
+	command := l.Command.main()
+	arguments := command.Args
 	for i, word := range s.words {
 		last := len(arguments) - 1
 		if i > last && (last < 0 || !arguments[last].Many) {
-			return fault.Hint(fault.Usagef("%s: %s is an argument too many", l.Command.Path(),
-				quoteShort(word)), "usage: "+l.Command.usage())
+			return fault.Hint(fault.Usagef("%s: %s is an argument too many", command.Path(), quoteShort(word)),
+				"usage: "+command.usage())
 		}
 		arg := arguments[min(i, last)]
 		if arg.Values != nil && !slices.Contains(arg.Values, word) && late == nil {
@@ -69,7 +71,7 @@ func (l *Line) settle(s *scan) error {
 		}
 		arg.Set(word)
 	}
-	l.Help, l.Version = l.Flags.help, l.Flags.version
+	l.Version = l.Flags.version
 	switch {
 	case l.Help || l.Version:
 		return nil
@@ -130,20 +132,18 @@ func newScan(root *Command) *scan {
 	return s
 }
 
-// apply sets the given flags of a command. late is as that of Flags.set.
-func (s *scan) apply(c *Command) (late, err error) {
+// apply sets the given flags of a command.
+func (s *scan) apply(c *Command) error {
 	for _, g := range s.given {
 		name := g.flag.Name
 		if g.flag = c.Own().Find(name); g.flag == nil {
-			return nil, c.unknownFlag(g.typed, name)
+			return c.unknownFlag(g.typed, name)
 		}
-		listed, err := c.Own().set(g)
-		if err != nil {
-			return nil, err
+		if err := c.Own().set(g); err != nil {
+			return err
 		}
-		late = cmp.Or(late, listed)
 	}
-	return late, nil
+	return nil
 }
 
 // take adds one argument, and says how many of the next arguments belong to it.

@@ -65,19 +65,11 @@ func (c *Command) owners(flag string) (paths []string) {
 	c.All(func(c *Command) {
 		for _, f := range c.flags.All {
 			if "--"+f.Name == flag || f.Short != "" && "-"+f.Short == flag {
-				paths = append(paths, c.shortPath())
+				paths = append(paths, c.Path())
 			}
 		}
 	})
 	return slices.Compact(paths)
-}
-
-// shortPath is the path of a command, without its own name where another one runs it by default.
-func (c *Command) shortPath() string {
-	if p := c.parent; p != nil && p.parent != nil && p.Default == c {
-		return p.Path()
-	}
-	return c.Path()
 }
 
 // nearestFlag says which flag of a command a misspelt one is most like, or "".
