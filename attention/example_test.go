@@ -20,9 +20,9 @@ func exampleTeam() *kernels.Team {
 	return team
 }
 
-// Why the scores are divided by √d. The product of two random vectors grows as √d; softmax of large
-// numbers is all or nothing, and where it is, there is no gradient to learn from. Divided by √d,
-// the scores are of the order of one whatever d is.
+// Why the scores are divided by √d. The product of two random vectors grows as √d, and softmax of
+// large numbers gives nearly all the weight to one key: then there is almost no gradient to learn
+// from. Divided by √d, the scores are of the order of one for any d.
 func Example_whyScale() {
 	team := exampleTeam()
 	defer team.Close()
@@ -57,9 +57,9 @@ func randomVectors(r *rand.Rand, n, d int) []float32 {
 	return x
 }
 
-// What a causal mask does: each token looks at itself and at what came before. All scores are equal
-// here, so that a token spreads its attention evenly over what it may see, and the result is the
-// mean of those values.
+// What a causal mask does: each token sees itself and the tokens before it. All scores are equal
+// here, so that a token has equal weights for all tokens that it sees, and the result is the mean
+// of their values.
 func Example_causalMask() {
 	team := exampleTeam()
 	defer team.Close()
@@ -126,9 +126,9 @@ func Example_selfAttention() {
 	// SDPA     [0.7517 0.7517] weights [0.2483 0.2483 0.5035]
 }
 
-// Cross-attention: the queries come from one sequence, the keys and values from another, of another
-// length. Here the keys say which drawer, the values what is in it, and the queries ask loudly for
-// one drawer each, the last for either of two.
+// Cross-attention: the queries come from one sequence, the keys and values from another, which has
+// another length. Here a key is the name of a drawer, its value is the contents, and each query
+// asks for one drawer with a large score, the last one for either of two.
 func Example_crossAttention() {
 	team := exampleTeam()
 	defer team.Close()
@@ -158,9 +158,9 @@ func Example_crossAttention() {
 	// weights [0.500 0.000 0.500] -> [25.00 26.00]
 }
 
-// What softmax and linear attention cost. Softmax must compare each of N queries with each of N
-// keys: 2·N²·d multiplications for one head. Linear attention sums keys and values up once, into a
-// d×d matrix, and asks that: 2·N·d². They cost the same where N = d.
+// What softmax and linear attention cost. Softmax compares each of N queries with each of N keys:
+// 2·N²·d multiplications for one head. Linear attention sums keys and values once, into a d×d
+// matrix, and multiplies each query with that: 2·N·d². They cost the same if N = d.
 func Example_cost() {
 	const d = 64
 	for _, n := range []int{64, 1024, 16384} {
@@ -169,9 +169,9 @@ func Example_cost() {
 			softmax, linear, softmax/linear)
 	}
 
-	// The price: a sum has forgotten which key was which. Two keys that point the same way, one
-	// longer: softmax tells them apart as sharply as the query likes, linear attention with φ =
-	// elu+1 hardly does.
+	// The price: a sum does not know the single keys any more. For two keys of the same direction,
+	// one of them longer, softmax gives any preference, depending on the length of the query;
+	// linear attention with φ = elu+1 prefers the longer one only a little.
 	team := exampleTeam()
 	defer team.Close()
 	s := attention.Sizes{Batch: 1, Heads: 1, Queries: 1, Keys: 2, KeyDim: 1, ValueDim: 1}
@@ -188,8 +188,8 @@ func Example_cost() {
 	// weight of the longer key: softmax 1.0000, linear 0.6667
 }
 
-// A sequence that goes on: the cache holds the keys and values so far, and a token at a time gives
-// what the whole would.
+// A sequence that continues: the cache holds the keys and values so far, and the results token by
+// token are those of the whole sequence.
 func ExampleLayer_Next() {
 	team := exampleTeam()
 	defer team.Close()

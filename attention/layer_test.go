@@ -42,8 +42,8 @@ func layers(r *rand.Rand) map[string]*attention.Layer {
 	}
 }
 
-// Whatever the layout: token by token on a cache or a state gives the bits of the whole sequence,
-// on any team.
+// For every layout, the results token by token with a cache or a state have the bits of the whole
+// sequence, on any team.
 func TestLayersStepByStep(t *testing.T) {
 	const batch, tokens, width = 2, 70, 24
 	r := rand.New(rand.NewPCG(41, 42))
@@ -77,7 +77,7 @@ func TestLayersStepByStep(t *testing.T) {
 	}
 }
 
-// The heads at once are the heads one by one, side by side.
+// Several heads at once give the results of the single heads, side by side.
 func TestHeadsAtOnceAreHeadsByLoop(t *testing.T) {
 	const batch, queries, keys, width, n, dk, dv = 2, 20, 33, 24, 3, 6, 8
 	r := rand.New(rand.NewPCG(43, 44))
@@ -141,7 +141,7 @@ func TestLayerIsShared(t *testing.T) {
 	}
 }
 
-// One input is projected at once; the bits are those of three equal inputs.
+// If the inputs are one slice they are projected at once; the bits are those of three equal inputs.
 func TestOneInputOrThree(t *testing.T) {
 	const batch, tokens, width = 2, 9, 24
 	r := rand.New(rand.NewPCG(49, 50))

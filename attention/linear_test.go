@@ -29,8 +29,7 @@ func elu1(dst, x []float32) {
 	}
 }
 
-// linearByLoop is linear attention as its quadratic form: similarities φ(q)·φ(k) in place of
-// exp(q·k).
+// linearByLoop is linear attention in its quadratic form: similarities φ(q)·φ(k) replace exp(q·k).
 func linearByLoop(
 	q, k, v []float32, s attention.Sizes, o attention.LinearOptions, causal bool,
 ) []float64 {
@@ -107,7 +106,7 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// The causal form: right, and the same bits whatever comes at once, on any team.
+// The causal form is right, and has the same bits for any division into calls, on any team.
 func TestLinearState(t *testing.T) {
 	r, turn := rand.New(rand.NewPCG(23, 24)), 0
 	for name, options := range linearOptions {
@@ -153,7 +152,7 @@ func appendPieces(
 	return out
 }
 
-// The last token of the causal form sees what every token of the other form sees.
+// The last token of the causal form sees the same keys as every token of the other form.
 func TestLinearFormsMeet(t *testing.T) {
 	r := rand.New(rand.NewPCG(25, 26))
 	s := attention.Sizes{Batch: 1, Heads: 1, Queries: 300, Keys: 300, KeyDim: 16, ValueDim: 16}
@@ -173,7 +172,7 @@ func TestLinearFormsMeet(t *testing.T) {
 	}
 }
 
-// A thousand tokens make no memory grow.
+// Memory does not grow with a thousand tokens.
 func TestLinearStateIsConstantMemory(t *testing.T) {
 	s := attention.Sizes{Batch: 1, Heads: 2, Queries: 1, Keys: 1, KeyDim: 8, ValueDim: 8}
 	p := newProblem(rand.New(rand.NewPCG(27, 28)), s, attention.Options{})

@@ -1,7 +1,7 @@
 package attention_test
 
-// What is not finite in the inputs of linear attention stays so, and so does what overflows.
-// Softmax attention has the same tests in package kernels.
+// NaN, infinities and overflows in linear attention never become finite results. Package kernels
+// has the same tests for softmax attention.
 
 import (
 	"fmt"
@@ -33,7 +33,7 @@ func linearForms(team *kernels.Team, s attention.Sizes) map[bool]func(q, k, v []
 	}
 }
 
-// A number of a query reaches the results of that query, a number of a key those of all queries
+// A number of a query affects the results of that query, a number of a key those of all queries
 // that see it, and a number of a value one column of these. The features of −Inf are 0, as in
 // PyTorch.
 func TestLinearKeepsWhatIsNotFinite(t *testing.T) {

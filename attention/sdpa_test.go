@@ -117,8 +117,8 @@ func TestScaledDotProductSameBits(t *testing.T) {
 	}
 }
 
-// One head of many keys takes the shared path, where workers pack together; the head beside others
-// takes the other. Both are the same bits.
+// A single head with many keys takes the shared path, in which workers pack together; one head
+// among several takes the other path. Both give the same bits.
 func TestPathsAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	s := attention.Sizes{Batch: 1, Heads: 40, Queries: 200, Keys: 200, KeyDim: 16, ValueDim: 24}
@@ -156,8 +156,8 @@ func TestCausalIsMinus1e10(t *testing.T) {
 	sameBits(t, "weights", weights, wantWeights)
 }
 
-// A row that sees nothing is zeros, whichever way it is hidden, and the rows beside it are not
-// touched by that.
+// A row that sees nothing is zeros, however the keys are hidden, and does not affect the rows
+// beside it.
 func TestFullyMaskedRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	s := attention.Sizes{Batch: 1, Heads: 2, Queries: 7, Keys: 70, KeyDim: 8, ValueDim: 20}
@@ -196,7 +196,7 @@ func TestFullyMaskedRows(t *testing.T) {
 	}
 }
 
-// A key that a boolean mask hides may be anything.
+// A hidden key may have any value if a boolean mask hides it.
 func TestHiddenKeysMayBeNaN(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	s := attention.Sizes{Batch: 1, Heads: 1, Queries: 3, Keys: 80, KeyDim: 8, ValueDim: 8}

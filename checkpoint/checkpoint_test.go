@@ -107,7 +107,7 @@ func TestTheDemoIsUsedInPlace(t *testing.T) {
 	}
 }
 
-// TestStartAndEndTokens: what the config names counts, else the tokenizer's <|endoftext|>.
+// TestStartAndEndTokens: the ids in the config count, otherwise the tokenizer's <|endoftext|>.
 func TestStartAndEndTokens(t *testing.T) {
 	none := map[string]any{"bos_token_id": nil, "eos_token_id": nil}
 	for _, c := range []struct {

@@ -1,6 +1,7 @@
 package checkpoint_test
 
-// Conversions: the same bits of logits, whatever the way, and refusals where there would be others.
+// Conversions: the same bits of logits after any conversions, and errors for checkpoints that would
+// give others.
 
 import (
 	"bytes"
@@ -49,8 +50,8 @@ func sameLogits(t *testing.T, about string, got, want [][]float32) {
 	}
 }
 
-// TestConvertedCheckpointsGiveTheSameBits goes from each format to each, and from there to each
-// again.
+// TestConvertedCheckpointsGiveTheSameBits converts each format to each other one, and the results
+// to each again.
 func TestConvertedCheckpointsGiveTheSameBits(t *testing.T) {
 	ids := []int{57, 7, 25, 4, 20, 63, 0}
 	for from, targets := range map[string][]string{
@@ -86,7 +87,8 @@ func TestConvertedCheckpointsGiveTheSameBits(t *testing.T) {
 	}
 }
 
-// TestConvertedVocabulariesSayTheSame: where the format of the source has one inside, too.
+// TestConvertedVocabulariesSayTheSame: also if the source format has the vocabulary inside the
+// file.
 func TestConvertedVocabulariesSayTheSame(t *testing.T) {
 	_, texts := goldens(t)
 	for _, from := range []string{"hf", "tf", "gguf/f32.gguf"} {
@@ -134,8 +136,8 @@ func TestTheCharactersOfNanoGPTGoAlong(t *testing.T) {
 	}
 }
 
-// TestOtherTokenizersGoAlong: their files are copied as they are; a GGUF file has no place for
-// them, and they may lie beside it.
+// TestOtherTokenizersGoAlong: their files are copied unchanged; a GGUF file cannot contain them,
+// and they may lie beside it.
 func TestOtherTokenizersGoAlong(t *testing.T) {
 	words := "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\nant\n##s\n"
 	dir := write(t, fixture.Options{Config: map[string]any{"layer_norm_epsilon": 1e-5,
@@ -277,7 +279,8 @@ func TestOurOwnBlocksStay(t *testing.T) {
 	}
 }
 
-// TestConfigFile: the source's own where there is one, else one that Hugging Face's libraries read.
+// TestConfigFile: the source's own if there is one, otherwise one that Hugging Face's libraries
+// read.
 func TestConfigFile(t *testing.T) {
 	c, m := opened(t, filepath.Join(formats, "hf"), checkpoint.Options{})
 	got, err := os.ReadFile(filepath.Join(converted(t, c, m, "safetensors"), "config.json"))
@@ -323,7 +326,7 @@ func TestTheNumberFormatOfTheSourceIsNotSaid(t *testing.T) {
 	}
 }
 
-// TestTheSameBytesEachTime: what is written depends on nothing but the checkpoint.
+// TestTheSameBytesEachTime: the files depend only on the checkpoint.
 func TestTheSameBytesEachTime(t *testing.T) {
 	c, m := opened(t, filepath.Join(formats, "tf"), checkpoint.Options{})
 	for _, to := range checkpoint.Targets() {

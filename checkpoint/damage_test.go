@@ -1,6 +1,6 @@
 package checkpoint_test
 
-// Damaged files: an error or a model, and nothing else.
+// Damaged files give an error or a model, never a panic.
 
 import (
 	"context"
@@ -57,7 +57,8 @@ func TestDamagedFiles(t *testing.T) {
 	}
 }
 
-// use opens a checkpoint and evaluates a token, encodes a text and converts, as far as that goes.
+// use opens a checkpoint, evaluates a token, encodes a text and converts, and stops at the first
+// error.
 func use(t *testing.T, about string, files folder.Memory) {
 	t.Helper()
 	check := func(err error) {

@@ -1,7 +1,7 @@
 package checkpoint_test
 
-// Files that somebody made to do harm: each is refused in one plain line, or is loaded, as its
-// verdict says, in little time and memory. cmd/gpt runs them too, as processes.
+// Files made to do harm: each is refused with one plain line or is loaded, as its verdict says,
+// with little time and memory. cmd/gpt also runs them in processes.
 
 import (
 	"path/filepath"

@@ -1,6 +1,6 @@
 package checkpoint_test
 
-// PyTorch's files: what minGPT and nanoGPT leave open, and what is refused.
+// PyTorch's files: settings that minGPT and nanoGPT leave open, and files that are refused.
 
 import (
 	"bytes"
@@ -18,7 +18,8 @@ import (
 	"picogpt/model"
 )
 
-// TestMinGPT: its bare state dict with a config gives the bits of the same weights elsewhere.
+// TestMinGPT: its bare state dict with a config gives the same bits as these weights in another
+// format.
 func TestMinGPT(t *testing.T) {
 	for path, same := range map[string]string{
 		"testdata/mingpt":          formats + "/hf",
@@ -40,7 +41,7 @@ func TestMinGPT(t *testing.T) {
 	}
 }
 
-// TestMinGPTsOwnConfig: of what minGPT writes beside model.pt only the heads are needed.
+// TestMinGPTsOwnConfig: only the heads of the config that minGPT writes beside model.pt are needed.
 func TestMinGPTsOwnConfig(t *testing.T) {
 	b, err := os.ReadFile("testdata/mingpt/model.pt")
 	if err != nil {
@@ -128,7 +129,7 @@ func nanoGPT(t *testing.T) folder.Memory {
 	return folder.Memory{"ckpt.pt": b}
 }
 
-// TestModelArgs: what nanoGPT's arguments may be. The file's pickle is changed in place.
+// TestModelArgs: the allowed arguments of nanoGPT. The file's pickle is changed in place.
 func TestModelArgs(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
 		{"dropout", "dropour", `model_args: "dropour": nanoGPT has no such argument`},
@@ -204,8 +205,8 @@ func TestNoConfig(t *testing.T) {
 	}
 }
 
-// FuzzNanoGPT: no bytes of ckpt.pt and meta.pkl make a panic, and what is made of them is not much
-// more than they are.
+// FuzzNanoGPT: no bytes of ckpt.pt and meta.pkl cause a panic, and the result takes not much more
+// memory than the files.
 func FuzzNanoGPT(f *testing.F) {
 	dir := f.TempDir()
 	all, err := fixture.Hostiles("testdata/hostile.tar.gz", dir)

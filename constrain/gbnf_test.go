@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// accepts feeds a text byte by byte: whether it is begun, and whether it may end.
+// accepts feeds a text byte by byte. It reports whether the text can begin so, and whether it may
+// end.
 func accepts(t *testing.T, c *Constraint, text string) (begun, complete bool) {
 	t.Helper()
 	m, err := c.Start()

@@ -1,7 +1,7 @@
 package constrain
 
 // Hostile forms of many families, made at random: each is compiled within its bound of work, or
-// refused with one line that names a bound, and is asked whether anybody waits all the while.
+// refused with one line that names a bound. Meanwhile the caller's context is checked often.
 
 import (
 	"context"
@@ -127,8 +127,8 @@ func (f forger) form() (hostile, string) {
 	return hostile{kind: 's'}, f.schema(2)
 }
 
-// mostBetween is how many steps of work there are at most between two times that the caller is
-// asked: a pattern is parsed, and a table is counted, in one.
+// mostBetween is the greatest number of steps of work between two checks of the caller's context:
+// parsing a pattern and counting a table have no checks inside.
 const mostBetween = 8 << 20
 
 func TestHostileFormsAreCompiledWithinTheirBounds(t *testing.T) {

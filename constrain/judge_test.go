@@ -1,6 +1,6 @@
 package constrain
 
-// What random walks write, judged by another program: santhosh-tekuri/jsonschema with formats
+// The texts of random walks, checked by other programs: santhosh-tekuri/jsonschema with formats
 // asserted, and package regexp.
 
 import (
@@ -48,7 +48,7 @@ func (w *walker) write(t *testing.T, m Matcher, complete func() bool, n int) (st
 	return text.String(), complete()
 }
 
-// choose draws an open id; those that end something come more often, above all late in a text.
+// choose draws an open id. Ids that end something are drawn more often, above all late in a text.
 func (w *walker) choose(late bool) int {
 	open := func(id int) bool { return w.mask[id>>6]>>(id&63)&1 != 0 }
 	v := gpt2()

@@ -120,7 +120,8 @@ func checkWalk(t *testing.T, form string, text *Text) int {
 	return visits
 }
 
-// TestKeptMasksAreCounted: what is kept is what is counted, before and after all was forgotten.
+// TestKeptMasksAreCounted: the counted memory is that of the stored masks, before and after all are
+// dropped.
 func TestKeptMasksAreCounted(t *testing.T) {
 	var l lexMasks
 	w := &jsonWalk{most: maxVisits}
@@ -144,7 +145,8 @@ func TestKeptMasksAreCounted(t *testing.T) {
 	}
 }
 
-// TestALongMaskIsGivenUp: within few steps there is no mask and no error, and a later try gives it.
+// TestALongMaskIsGivenUp: with few steps there is no mask and no error, and a later attempt
+// succeeds.
 func TestALongMaskIsGivenUp(t *testing.T) {
 	v := gpt2()
 	for _, x := range counted[5:] {
@@ -169,7 +171,7 @@ func TestALongMaskIsGivenUp(t *testing.T) {
 		if done, err := text.MaskWithin(open, 1<<20); !done || err != nil || !slices.Equal(open, want) {
 			t.Errorf("%s: %v, %v, or another mask", x.text, done, err)
 		}
-		if m, ok := text.a.(*machine); ok { // while somebody else has it
+		if m, ok := text.a.(*machine); ok { // while another text computes it
 			m.mu.Lock()
 			m.long.Add(1)
 			if done, err := text.MaskWithin(open, 1<<20-1); done || err != nil || !text.Busy() {

@@ -83,7 +83,7 @@ func TestNumbersBetweenBounds(t *testing.T) {
 	}
 }
 
-// checkNoTraps walks at random: where a number may not end, some byte continues it.
+// checkNoTraps walks at random: wherever a number may not end, some byte continues it.
 func checkNoTraps(t *testing.T, s *numberSpec, random *rand.Rand, about string) {
 	t.Helper()
 	if !s.possible() {

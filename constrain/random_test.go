@@ -181,7 +181,7 @@ func withoutDoubles(keywords []string) (once []string) {
 	return once
 }
 
-// walk writes a text under a schema and has it judged, if it comes to an end.
+// walk writes a text under a schema and, if the text ends, checks it with the judge.
 func (m maker) walk(t *testing.T, c *Constraint, schema string, judge func(string) error) {
 	t.Helper()
 	w := &walker{m.Rand, make([]uint64, gpt2().Words())}

@@ -1,6 +1,6 @@
 package constrain
 
-// Vocabularies: which are refused, and what ids of the same bytes, of no bytes, and long ones mean.
+// Vocabularies: which are refused, and ids with equal bytes, without bytes, and with many bytes.
 
 import (
 	"slices"

@@ -1,7 +1,7 @@
 package constrain
 
-// Work: what forms cost to compile is counted, grows with their length alone, and is bounded. No
-// clock is read here.
+// Work: the cost of compiling forms is counted, depends only on their length, and is bounded. These
+// tests read no clock.
 
 import (
 	"context"
@@ -190,7 +190,7 @@ var beyond = []struct {
 	}}, 5000, "more than 4096 kinds of characters"},
 }
 
-// TestWorkIsBounded: what costs too much is refused after as many steps as the form may take, in
+// TestWorkIsBounded: a form that costs too much is refused after as many steps as it may take, in
 // one line that names the bound.
 func TestWorkIsBounded(t *testing.T) {
 	for _, x := range beyond {
@@ -210,7 +210,7 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 }
 
-// TestTheWorkStopsWhereNobodyWaits: the caller is asked often, and its error ends the work.
+// TestTheWorkStopsWhereNobodyWaits: the caller is asked often, and its error ends compiling.
 func TestTheWorkStopsWhereNobodyWaits(t *testing.T) {
 	gone := errors.New("gone")
 	for _, h := range linear {
@@ -243,8 +243,8 @@ func TestTheWorkStopsWhereNobodyWaits(t *testing.T) {
 	}
 }
 
-// TestTheFirstPlacesAreWorkToo: where a text may begin in the rules is found while the form is
-// compiled, so that it is counted, and pauses; and what it took is not held.
+// TestTheFirstPlacesAreWorkToo: the positions at which a text may begin are found while the form is
+// compiled, so that this work is counted and pauses, and its memory is not kept.
 func TestTheFirstPlacesAreWorkToo(t *testing.T) {
 	double := func(n int) string {
 		return "root ::= r0\n" + list(n, "\n", func(i int) string {

@@ -22,7 +22,7 @@ import (
 
 func ptr(x float64) *float64 { return &x }
 
-// records are some that differ in one thing each.
+// records are records that differ in one value each.
 func records() []eval.Record {
 	list := []eval.Record{
 		{}, {Tokens: []int{}, LogProbs: []*float64{}, Line: 7, Text: "of no account", Greedy: true},
@@ -50,7 +50,7 @@ func digest(t *testing.T, list ...eval.Record) (d eval.Digest) {
 	return d
 }
 
-// canonical is the documentation in another way: one number after the other, as 8 bytes by
+// canonical follows the documentation in another way: one number after the other, as 8 bytes by
 // division.
 func canonical(id []byte, kind byte, tokens []int, logprobs []uint64) []byte {
 	b := []byte{kind}
@@ -102,7 +102,7 @@ func TestTheDigestTellsRecordsApart(t *testing.T) {
 	seen := map[eval.Digest]int{}
 	for i, r := range records() {
 		d := digest(t, r)
-		// the same but for what does not count
+		// differs only in fields that do not count
 		if j, ok := seen[d]; ok && !(i == 1 && j == 0 || i == 7 && j == 2) {
 			t.Errorf("records %d and %d have one digest", i, j)
 		}

@@ -1,6 +1,7 @@
 package eval_test
 
-// Documents measured each by itself: in any company, added up in order, they are Measure's text.
+// Documents measured separately: measured in any groups and added up in order, they give Measure's
+// result for the text.
 
 import (
 	"context"
@@ -107,8 +108,8 @@ func TestDocumentsMeasuredAnywhereAddUpToMeasure(t *testing.T) {
 	}
 }
 
-// before is what the definition of the protocol has before token i, or none where it does not score
-// the token.
+// before returns what the definition of the protocol puts before token i, or none if it does not
+// score the token.
 func before(o eval.Options, ids []int, i int) []int {
 	w, n := o.Window, len(ids)
 	switch o.Protocol {

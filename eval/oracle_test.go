@@ -1,7 +1,7 @@
 package eval_test
 
-// The protocols, the scores and the readers against testdata/make_oracle.py, which knows their
-// definitions and none of this code.
+// The protocols, the scores and the readers, compared with testdata/make_oracle.py, which follows
+// the definitions and uses none of this code.
 
 import (
 	"context"

@@ -1,6 +1,7 @@
 package eval_test
 
-// Scores: how requests are cut into tokens, and that batches and shared prefixes change nothing.
+// Scores: how requests are divided into tokens, and that batches and shared prefixes do not change
+// the results.
 
 import (
 	"context"
@@ -19,8 +20,7 @@ import (
 	"picogpt/tokenizer"
 )
 
-// logprob is the log-probability that the model gives to the last token after the others, computed
-// the long way.
+// logprob returns the log-probability of the last token after the others, computed without Score.
 func logprob(t testing.TB, m *model.Model, ids ...int) float64 {
 	t.Helper()
 	s := m.NewSession()

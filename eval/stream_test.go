@@ -65,7 +65,8 @@ func TestASlowSourceHasItsAnswersAtOnce(t *testing.T) {
 	}
 }
 
-// Time stands still while anything runs, so that no batch is sent because the machine is slow.
+// The clock does not advance while a goroutine runs, so that no batch is sent early because the
+// machine is slow.
 func TestAQuickSourceFillsItsBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := tinyModel(t, model.Options{})

@@ -28,8 +28,8 @@ func bestByDefinition(logits []float32, k int) (b engine.Best) {
 	return b
 }
 
-// TestTheBestOnADevice straddles the edges of runs, chunks and groups; rows with equal logits, with
-// zeros of both signs, and with what is not finite are among others.
+// TestTheBestOnADevice uses sizes around the edges of runs, chunks and groups; some rows have equal
+// logits, zeros of both signs, or logits that are not finite.
 func TestTheBestOnADevice(t *testing.T) {
 	leaves, _ := open(t)
 	r := rand.New(rand.NewPCG(1, 5))

@@ -1,7 +1,7 @@
 package gpu
 
-// What happens to sessions when a device fails, is full, or is told to stop, with a driver that
-// computes nothing: all logits are 0.
+// The sessions after a device fails, is full, or is told to stop, with a driver that computes
+// nothing: all logits are 0.
 
 import (
 	"context"
@@ -30,7 +30,7 @@ type fakeDriver struct {
 	live     map[Buffer]int64 // sizes
 	next     Buffer
 	calls    int
-	failAt   int    // the call that fails, and all after it but for Alloc, Free and Close
+	failAt   int    // the call that fails, with all calls after it except Alloc, Free and Close
 	once     bool   // it fails alone
 	full     bool   // an Alloc was that call
 	limit    int64  // bytes of memory, 0 for no limit
@@ -161,8 +161,8 @@ func (s *snapshot) check(t *testing.T, at int) {
 	}
 }
 
-// TestADeviceThatFailsAtAnyCall lets each call of some work be the one that fails, one after the
-// other; on a driver that records too, where no call after it fails as well.
+// TestADeviceThatFailsAtAnyCall makes each call of some work fail, one after the other. It also
+// does so with a driver that records, where all later calls fail too.
 func TestADeviceThatFailsAtAnyCall(t *testing.T) {
 	t.Run("for good", func(t *testing.T) { failsAtAnyCall(t, false) })
 	t.Run("once, recorded", func(t *testing.T) { failsAtAnyCall(t, true) })

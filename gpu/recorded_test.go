@@ -2,7 +2,7 @@
 
 package gpu_test
 
-// What is recorded once and replayed gives the same bits as what is launched.
+// Replayed recordings give the same bits as launches.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package hub_test
 
-// A hub, a network and a cache that mean harm.
+// A hostile hub, network and cache.
 
 import (
 	"io"
@@ -14,8 +14,8 @@ import (
 	"picogpt/internal/testing/fakehub"
 )
 
-// TestLinksInTheCacheLeadNothingOut has links to another folder where folders of the cache should
-// be: nothing is written there.
+// TestLinksInTheCacheLeadNothingOut has links to another folder instead of folders of the cache:
+// nothing is written there.
 func TestLinksInTheCacheLeadNothingOut(t *testing.T) {
 	repo := gpt2("a/b")
 	for _, link := range []string{"models--a--b/blobs", "models--a--b/snapshots",
@@ -89,7 +89,7 @@ func TestLinksToNothingAreReplaced(t *testing.T) {
 	wantWhole(t, o, repo, true)
 }
 
-// A transport answers requests in place of a network.
+// A transport answers requests instead of a network.
 type transport func(*http.Request) *http.Response
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) {

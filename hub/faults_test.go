@@ -1,7 +1,7 @@
 package hub_test
 
-// Networks and servers that fail: nothing that is half or wrong ever lies in the cache under a name
-// that it does not deserve.
+// Networks and servers that fail: the cache never has an incomplete or wrong file under its final
+// name.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package kernels
 
-// Attention of what is not finite, held against the softmax's definition in the way that PyTorch
+// Attention with values that are not finite, compared with the softmax's definition as PyTorch
 // computes it: only causality and masks hide a key.
 
 import (
@@ -21,8 +21,8 @@ type spoiled struct {
 	causal, masked bool
 }
 
-// newSpoiled makes a head each of whose queries, keys and values, and each number of its masks, is
-// odd with a probability that is 0 for some heads.
+// newSpoiled returns a head in which each number of the queries, keys, values and masks is unusual
+// with a probability, which is 0 for some heads.
 func newSpoiled(seed uint64) *spoiled {
 	rng := rand.New(rand.NewPCG(seed, 41))
 	queries := 1 + rng.IntN(9)

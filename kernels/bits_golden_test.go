@@ -1,8 +1,8 @@
 package kernels
 
-// The bits themselves: hashes of what every operation computes, the same constants on every
-// machine. The other tests hold a variant against pure Go on one machine; this one would show that
-// a compiler fused or reordered something in pure Go itself.
+// The bits themselves: hashes of the results of every operation, the same constants on every
+// machine. The other tests compare a variant with pure Go on one machine; this one shows if a
+// compiler has fused or reordered operations in pure Go itself.
 
 import (
 	"encoding/binary"
@@ -69,8 +69,8 @@ var goldenBits = map[string]sum{
 }
 
 // elementSizes are the sizes in bytes of the numbers in the operands of the operations on integers,
-// on 16 bits and on float64. Elsewhere all are float32, but for the last operand of a loose test,
-// which is only read.
+// on 16 bits and on float64. All other operands are float32, except the last operand of a loose
+// test, which is only read.
 var elementSizes = map[string][]int{
 	"exp64s": {8, 8}, "exp64s in place": {8}, "sum64": {8}, "sumAtLeast": {8, 8},
 	"widen64": {8, 4}, "maxima": {8, 8}, "within": {4, 8},

@@ -10,7 +10,8 @@ import (
 	"picogpt/internal/testing/sample"
 )
 
-// counted is Zeroed by its definition, and whether all that was not zero is.
+// counted is Zeroed by its definition. It also reports whether all weights that were not zero have
+// become zero.
 func counted(m, src *Matrix) (z Zeroed, all bool) {
 	at := func(m *Matrix, in, out int) float32 {
 		dst := make([]float32, m.In)
@@ -113,8 +114,8 @@ func TestWhatBecomesZeroIsCounted(t *testing.T) {
 	}
 }
 
-// TestWeightsAsThoseOfGPT2BecomeNoZeros: normal ones of 0.02. Single weights that Q8 and Q4 round to
-// zero are none to speak of.
+// TestWeightsAsThoseOfGPT2BecomeNoZeros: normally distributed weights with standard deviation 0.02.
+// Single weights that Q8 and Q4 round to zero are not counted.
 func TestWeightsAsThoseOfGPT2BecomeNoZeros(t *testing.T) {
 	team, err := NewTeam(2, "")
 	if err != nil {

@@ -1,7 +1,7 @@
 package kernels
 
-// What is not finite stays so: every operation with a NaN or an infinity at each position of each
-// input, in every variant. attendfinite_test.go is the same for attention.
+// Values that are not finite stay so: every operation with a NaN or an infinity at each position of
+// each input, in every variant. attendfinite_test.go does the same for attention.
 
 import (
 	"fmt"
@@ -21,8 +21,8 @@ var (
 
 func finite(x float32) bool { return x-x == 0 }
 
-// A plantTest is an operation with its inputs, and the outputs that each number of the inputs is
-// part of.
+// A plantTest is an operation with its inputs, and the outputs that each number of the inputs
+// affects.
 type plantTest struct {
 	name    string
 	inputs  [][]float32
@@ -43,8 +43,8 @@ func (p *plantTest) planting(bad float32, n, at int) []float32 {
 	return p.run(inputs)
 }
 
-// check plants a NaN, +Inf and −Inf in turn at about so many positions of each input. Outputs that
-// it is part of must not be finite, and all others must stay as they are.
+// check plants a NaN, +Inf and −Inf in turn at about that many positions of each input. Outputs
+// that the number affects must not be finite, and all others must not change.
 func (p *plantTest) check(t *testing.T, positions int) {
 	t.Helper()
 	clean := p.planting(0, 0, 0)

@@ -1,6 +1,7 @@
 package kernels
 
-// Bodies that panic or end their goroutine: the caller learns it, and the team goes on.
+// Bodies that panic or end their goroutine: the caller gets the error, and the team can be used
+// again.
 
 import (
 	"errors"
@@ -30,7 +31,7 @@ func outcome(run func(func(*Worker)), body func(*Worker)) (value any, returned b
 	return value, returned
 }
 
-// works fails the test unless the team does all tasks of some operations once, on all of its
+// works fails the test unless the team does all tasks of some operations once, with all of its
 // workers.
 func works(t *testing.T, what string, team *Team) {
 	t.Helper()
@@ -159,7 +160,7 @@ func TestAFailureAlone(t *testing.T) {
 	}
 }
 
-// The caller's own failure counts, whoever was first; else it is one of those that there were.
+// The caller's own failure counts, in any order; otherwise it is one of the other failures.
 func TestWhichFailureCounts(t *testing.T) {
 	team := newTeam(t, 4, "")
 	for range 200 {
@@ -290,7 +291,7 @@ func TestNoRunInsideARun(t *testing.T) {
 	}
 }
 
-// A worker that waits for what another is to pass on does not wait for one that has failed.
+// A worker that waits for another worker's part does not wait for one that has failed.
 func TestAFailureEndsTheWaitForAMark(t *testing.T) {
 	team := newTeam(t, 2, "")
 	defer func() {

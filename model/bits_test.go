@@ -1,6 +1,6 @@
 package model_test
 
-// Promise 2: the same bits, whatever the threads, the batch, the chunks, the cache and the kernels.
+// Promise 2: the same bits for any threads, batch, chunks, cache and kernels.
 
 import (
 	"context"

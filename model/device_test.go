@@ -1,7 +1,7 @@
 package model_test
 
-// The wall between the model and its device: a second backend, which computes nothing like GPT-2,
-// stands behind it.
+// The interface between the model and its device, with a second backend that computes something
+// else than GPT-2.
 
 import (
 	"context"

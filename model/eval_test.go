@@ -224,7 +224,8 @@ func TestCancellingStopsALongEval(t *testing.T) {
 	}
 }
 
-// cancelledAt is a context that is cancelled at one look at it, and then denies that.
+// cancelledAt is a context that is cancelled when it is checked the n-th time, and later reports no
+// error.
 type cancelledAt struct {
 	context.Context
 	look, looks int
@@ -237,7 +238,7 @@ func (c *cancelledAt) Err() error {
 	return nil
 }
 
-// endedWithout is a context that has ended and does not say why.
+// endedWithout is a context that has ended and has no error.
 type endedWithout struct {
 	context.Context
 	done chan struct{}
@@ -245,7 +246,7 @@ type endedWithout struct {
 
 func (c endedWithout) Done() <-chan struct{} { return c.done }
 
-// What a caller's own context says of itself lets nobody in before his turn.
+// A caller whose context behaves in such a way does not get its turn early.
 func TestAnEvalThatWaitsWithAnOddContextEnds(t *testing.T) {
 	m := small(t, model.Options{})
 	watchdog.Start(t, "an Eval inside another one's Visit")

@@ -1,6 +1,7 @@
 package model_test
 
-// A model that nobody has any more gives its workers and its device back, once.
+// The garbage collector gives back the workers and the device of a model that nothing refers to,
+// once.
 
 import (
 	"context"

@@ -1,7 +1,7 @@
 package model_test
 
-// A session's pages are given up once, whoever asks: its methods, the garbage collector, or both at
-// the same time.
+// A session's pages are released once: by its methods, the garbage collector, or both at the same
+// time.
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 	"picogpt/model"
 )
 
-// A watchedDevice is a listDevice whose caches see to it that nobody else uses them during a call,
-// and in that time let the garbage collector find all that is forgotten.
+// A watchedDevice is a listDevice whose caches check that no other goroutine uses them during a
+// call; during the call the garbage collector runs.
 type watchedDevice struct {
 	*listDevice
 	during  func() // called inside every call of a cache, where it is not nil
@@ -93,8 +93,8 @@ func collect() {
 	}
 }
 
-// lastUses are all calls that may be the last one that a session sees. Each takes a session of a few
-// tokens that only it has.
+// lastUses are all calls that may be the last one of a session. Each takes a session of a few
+// tokens to which nothing else refers.
 var lastUses = map[string]func(s *model.Session){
 	"Release":       func(s *model.Session) { s.Release() },
 	"Truncate to 0": func(s *model.Session) { s.Truncate(0) },
@@ -145,7 +145,7 @@ func TestNobodyUsesACacheWhileItIsGivenUp(t *testing.T) {
 	}
 }
 
-// Whatever a session is used again after, all its pages come back.
+// After any of these calls a session can be used again, and later all its pages are released.
 func TestASessionIsUsedAgain(t *testing.T) {
 	config, file := fixture.Checkpoint(fixture.Options{Positions: 150, Layer: 1})
 	m := testmodel.New(t, config, file, model.Options{Threads: 1})

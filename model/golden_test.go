@@ -1,7 +1,7 @@
 package model_test
 
-// The model against answers that other programs gave: PyTorch in float64, and a model that someone
-// else trained.
+// The model compared with answers of other programs: PyTorch in float64, and a model that others
+// trained.
 
 import (
 	"context"

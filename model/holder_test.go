@@ -19,7 +19,7 @@ func (c *slowCache) Release() {
 	<-c.going
 }
 
-// Whoever comes while a cache is being released finds that it has been given up.
+// A goroutine that comes while a cache is being released finds that it is already released.
 func TestACacheIsGivenUpOnce(t *testing.T) {
 	slow := &slowCache{begun: make(chan struct{}), going: make(chan struct{})}
 	h := &holder{cache: slow}

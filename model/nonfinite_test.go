@@ -1,7 +1,7 @@
 package model_test
 
-// What is not finite in a checkpoint, or overflows on the way, ends as a NonFiniteError: in every
-// format, in every variant, and wherever it is.
+// Values of a checkpoint that are not finite, or that overflow, give a NonFiniteError: in every
+// format, in every variant, and at every position.
 
 import (
 	"bytes"
@@ -153,7 +153,7 @@ func TestWeightsThatAreNotFiniteAreAnError(t *testing.T) {
 	}
 }
 
-// The weights are finite, and what they are multiplied to is not.
+// The weights are finite, but their products are not.
 func TestOverflowIsAnError(t *testing.T) {
 	const embd = 15
 	scores := func(query, key float64) []func(tensors) tensors { // the same for every token
@@ -204,7 +204,7 @@ func TestOverflowIsAnError(t *testing.T) {
 	}
 }
 
-// Numbers that no token reaches change nothing.
+// Numbers that no token uses change nothing.
 func TestWeightsThatNoTokenReaches(t *testing.T) {
 	file := checkpointWith(t,
 		plant("wte.weight", 20*15, math.NaN()), plant("wpe.weight", 80*15, math.Inf(1)))

@@ -1,6 +1,6 @@
 package model_test
 
-// Sessions under random operations, held to what a replay of their tokens gives; and their memory.
+// Sessions under random operations, compared with a replay of their tokens; and their memory.
 
 import (
 	"context"
@@ -158,7 +158,7 @@ func (w *world) eval(ctx context.Context, way int, batch []model.Input) (err err
 	return err
 }
 
-// enter calls inside a Visit what waits for the end of its Eval.
+// enter calls methods inside a Visit that would wait for the end of its Eval.
 func (w *world) enter() {
 	s := w.m.NewSession()
 	if err := w.m.Eval(context.Background(),

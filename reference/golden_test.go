@@ -1,4 +1,4 @@
-// The oracle on trial: against PyTorch in float64, whole and step by step.
+// The oracle is compared with PyTorch in float64, as a whole and step by step.
 package reference
 
 import (

@@ -131,7 +131,7 @@ func TestNanoSortSortsEverything(t *testing.T) {
 	}
 }
 
-// Six ids of "Once upon a time, there" from the demo checkpoint: the greedy story goes on.
+// Six ids of "Once upon a time, there" from the demo checkpoint, and the greedy continuation.
 func ExampleGenerate() {
 	hp, err := ParseHParams(demo.Config())
 	if err != nil {

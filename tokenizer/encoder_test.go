@@ -65,8 +65,8 @@ func randomText(random *rand.Rand, letters, size int) string {
 	return b.String()[:size]
 }
 
-// TestLongPiecesInParts compares with the encoding of the whole, and what is certain on the way
-// with what it comes to.
+// TestLongPiecesInParts compares with the encoding of the whole, and checks the ids that are
+// certain before the end.
 func TestLongPiecesInParts(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	rounds := sample.Of(150, 100_000)
@@ -135,7 +135,7 @@ func inParts(t *testing.T, random *rand.Rand, tok *Tokenizer, text string, wait 
 	}
 }
 
-// jumble returns a text of what splitting and merging find hard, often for a long time the same.
+// jumble returns a text that is hard to split and to merge, often with long repetitions.
 func jumble(random *rand.Rand, size int) string {
 	units := []string{" ", " ", "\n", "\u3000", "\u00a0", "a", "Z", "e", "the", " the", "é", "日",
 		"\U00013c06", "1", "٣", "'", "'s",

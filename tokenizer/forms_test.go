@@ -1,4 +1,4 @@
-// Normalization forms against package norm, but for what Hugging Face's library has otherwise.
+// Normalization forms compared with package norm, except where Hugging Face's library differs.
 
 package tokenizer
 

@@ -56,9 +56,9 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestLongWordsTakeLittleMemory counts all that Encode allocates: 8 bytes of each token, six times
-// with what the slice of ids leaves behind as it grows, a few for each byte of the word, and 3 MiB
-// if the collector has taken the scratch. Merging the whole word took 75 more for each byte.
+// TestLongWordsTakeLittleMemory counts all allocations of Encode: 8 bytes for each token, six times
+// that for the outgrown slices of ids, a few bytes for each byte of the word, and 3 MiB if the
+// collector has taken the scratch memory. Merging the whole word took 75 more for each byte.
 func TestLongWordsTakeLittleMemory(t *testing.T) {
 	const n = 1 << 18
 	tok := GPT2()
@@ -102,7 +102,7 @@ func TestAnEncoderWhoseIDsAreTaken(t *testing.T) {
 	}
 }
 
-// TestNoIDIsCertainWhereAByteMayBeUnknown: after an error nothing has been handed on.
+// TestNoIDIsCertainWhereAByteMayBeUnknown: after an error no id has been emitted.
 func TestNoIDIsCertainWhereAByteMayBeUnknown(t *testing.T) {
 	tok := randomMerges(t, rand.New(rand.NewPCG(1, 2)), 2, 3)
 	e := tok.NewEncoder(everyID)
@@ -209,8 +209,8 @@ func randomCharBPE(t testing.TB, random *rand.Rand) *Tokenizer {
 	return tok
 }
 
-// TestLongWordsOfPiecesHaveTheIDsOfTheWhole compares Unigram's search, which hands on what is
-// certain on the way, with a search of the whole word.
+// TestLongWordsOfPiecesHaveTheIDsOfTheWhole compares Unigram's search, which emits certain pieces
+// early, with a search of the whole word.
 func TestLongWordsOfPiecesHaveTheIDsOfTheWhole(t *testing.T) {
 	random, cuts := rand.New(rand.NewPCG(19, 20)), 0
 	toks, twins := kinds(t), kinds(t)
@@ -243,7 +243,7 @@ func TestLongWordsOfPiecesHaveTheIDsOfTheWhole(t *testing.T) {
 	}
 }
 
-// TestALongWordOfPiecesTakesAWindow: the search holds what is not certain, and not the word.
+// TestALongWordOfPiecesTakesAWindow: the search stores only what is not certain yet, not the word.
 func TestALongWordOfPiecesTakesAWindow(t *testing.T) {
 	for name, tok := range kinds(t) {
 		m, ok := tok.model.(*unigram)

@@ -1,4 +1,4 @@
-// Streams: whole runes, nothing lost, errors in their place.
+// Streams: whole runes, no lost bytes, errors in their order.
 
 package tokenizer
 

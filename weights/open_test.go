@@ -145,7 +145,7 @@ func TestMalformedIndexesAreRefusedByName(t *testing.T) {
 	}
 }
 
-// Each shard may be harmless and all together not.
+// Each shard may be harmless while all together are not.
 func TestHeadersOfAllShardsShareOneBound(t *testing.T) {
 	half := func(name string) string {
 		header := fmt.Sprintf(`{"%s":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}`, name)

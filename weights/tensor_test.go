@@ -13,8 +13,8 @@ func noise(n int) []byte {
 	return b
 }
 
-// TestTransposed: shapes around the sizes of pieces, elements of every size, of Data and of Fill,
-// whole and from every kind of place.
+// TestTransposed: shapes around the sizes of pieces, elements of every size, with Data and with
+// Fill, as a whole and from every kind of position.
 func TestTransposed(t *testing.T) {
 	for _, dtype := range []DType{U8, F16, F32, F64} {
 		width := dtype.Size()

@@ -70,7 +70,7 @@ func TestWhatIsWrittenOpensTheSame(t *testing.T) {
 	}
 }
 
-// madeOf is t with a Fill in place of its Data.
+// madeOf returns t with a Fill instead of its Data.
 func madeOf(t Tensor) Tensor {
 	data := t.Data
 	t.Data = nil
@@ -133,8 +133,8 @@ func TestWriteRefusesWhatOpenWould(t *testing.T) {
 	}
 }
 
-// TestReplacingAnOpenFileLeavesItsReaderAlone: where the system does not replace a file that is
-// mapped, writing is an error, and the file stays as it was.
+// TestReplacingAnOpenFileLeavesItsReaderAlone: if the system cannot replace a mapped file, writing
+// returns an error, and the file does not change.
 func TestReplacingAnOpenFileLeavesItsReaderAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.safetensors")
 	const size = 1 << 16

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// The whole ends in time, also where every part takes all it may.
+// The whole run ends in time even if every part takes all its time.
 func TestSharesAreWithinTheLimit(t *testing.T) {
 	for _, short := range []bool{false, true} {
 		sum := 0 * time.Second
@@ -35,7 +35,7 @@ func TestSharesAreWithinTheLimit(t *testing.T) {
 	}
 }
 
-// fakes are parts of ten seconds each, named by what they do.
+// fakes are parts of ten seconds each; the name says what a part does.
 func fakes(names ...string) (all []part) {
 	for _, name := range names {
 		all = append(all, part{name: name, share: 10 * time.Second, args: []string{name, deviceName},
@@ -184,7 +184,7 @@ func TestProcesses(t *testing.T) {
 	if out, err := sh(t.Context(), "echo $XDG_CACHE_HOME"); out != work+"\n" {
 		t.Errorf("%q, error %v, want the directory of the run", out, err)
 	}
-	// one that does not want to end is killed; what it has written is kept
+	// a process that does not end is killed, and its output is kept
 	ctx, cancel := context.WithCancel(t.Context())
 	begun := filepath.Join(t.TempDir(), "begun")
 	go func() {
@@ -229,7 +229,7 @@ func TestOutputIsTakenApart(t *testing.T) {
 	}
 }
 
-// A disk that fills up stops no part; what is known then goes to stdout.
+// A full disk stops no part; the result then goes to stdout.
 func TestAResultThatCannotBeWritten(t *testing.T) {
 	dir := t.TempDir()
 	var stdout bytes.Buffer

@@ -2,8 +2,8 @@
 
 package cuda
 
-// What must not happen while a stream is captured, and what of the host's memory the device may
-// read late: the fake is as strict as any version of CUDA.
+// Calls that must not be made while a stream is captured, and memory of the host that the device
+// may read late: the fake is as strict as any version of CUDA.
 
 import (
 	"bytes"
@@ -46,8 +46,8 @@ func opened(t *testing.T, f *fake, l *library) (*driver, *gpu.Launch) {
 	return d, launch
 }
 
-// TestARecordingIsOfLaunchesAlone: the driver refuses all else before the library does, which would
-// end the capture.
+// TestARecordingIsOfLaunchesAlone: the driver refuses every other call before the library does,
+// because the library would end the capture.
 func TestARecordingIsOfLaunchesAlone(t *testing.T) {
 	f := newFake(t)
 	d, launch := opened(t, f, connections()["callbacks"](f))
@@ -83,7 +83,7 @@ func TestARecordingIsOfLaunchesAlone(t *testing.T) {
 	}
 }
 
-// TestARecordingThatPanics: its capture is ended, and the driver works on.
+// TestARecordingThatPanics: its capture is ended, and the driver continues to work.
 func TestARecordingThatPanics(t *testing.T) {
 	f := newFake(t)
 	d, launch := opened(t, f, connections()["callbacks"](f))
@@ -104,7 +104,7 @@ func TestARecordingThatPanics(t *testing.T) {
 	}
 }
 
-// TestTheFakeIsStrict calls the library behind the driver's back.
+// TestTheFakeIsStrict calls the library directly.
 func TestTheFakeIsStrict(t *testing.T) {
 	f := newFake(t)
 	d, launch := opened(t, f, connections()["callbacks"](f))
@@ -137,7 +137,8 @@ func TestTheFakeIsStrict(t *testing.T) {
 	}
 }
 
-// TestOthersWaitForARecording: models that are opened and closed meanwhile, in the same context.
+// TestOthersWaitForARecording: other models that are opened and closed at the same time, in the
+// same context.
 func TestOthersWaitForARecording(t *testing.T) {
 	f := newFake(t)
 	l := connections()["callbacks"](f)

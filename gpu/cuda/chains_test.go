@@ -40,8 +40,8 @@ func chainCounts(
 	return d.Counts
 }
 
-// TestRowsShareWhatLocalMemoryGives: the more rows, the more multiplications for each number that is
-// read from local memory, and for each instruction.
+// TestRowsShareWhatLocalMemoryGives: with more rows there are more multiplications for each number
+// that is read from local memory, and for each instruction.
 func TestRowsShareWhatLocalMemoryGives(t *testing.T) {
 	const out = 128
 	for _, c := range []struct {

@@ -149,8 +149,8 @@ func TestFreedAndForgotten(t *testing.T) {
 	}
 }
 
-// Call n fails, once or with all after it. It is an error of the library's words; nothing crashes,
-// and what can be given back is.
+// Call n fails, alone or with all calls after it. The error has the library's text; nothing
+// crashes, and everything that can be released is.
 func TestAnyCallCanFail(t *testing.T) {
 	f := newFake(t)
 	l := f.direct()

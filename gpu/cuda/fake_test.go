@@ -2,9 +2,9 @@
 
 package cuda
 
-// A driver library for tests. C's compiler makes it from testdata/libcuda.c, so that each function
-// finds its arguments where cuda.h says; what it does is here, strictly: contexts of threads, kinds
-// of handles, queues that run late, and kernels on the interpreter.
+// A driver library for tests. The C compiler makes it from testdata/libcuda.c, so that each
+// function finds its arguments where cuda.h says. Its functions are here and strict: contexts of
+// threads, kinds of handles, queues that run late, and kernels on the interpreter.
 
 import (
 	"fmt"

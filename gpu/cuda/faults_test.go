@@ -1,8 +1,8 @@
 package cuda
 
-// Faults in the PTX are caught: each barrier removed in turn, and each product that feeds a sum
-// fused with it. What is right is what the PTX gives as it ships, which other tests compare with
-// the processor.
+// Faults in the PTX are detected: each barrier is removed in turn, and each product that is added
+// to a sum is fused with it. The right results are those of the PTX that ships, which other tests
+// compare with the processor.
 
 import (
 	"bytes"

@@ -1,7 +1,7 @@
 package cpu
 
-// How many tasks each operation of a pass has for how many workers. No machine with many processors
-// is needed for that.
+// How many tasks each operation of a pass has for a number of workers. This needs no machine with
+// many processors.
 
 import (
 	"context"
@@ -89,8 +89,8 @@ func count(t *testing.T, p *engine.Params, workers, rows int) (operations []coun
 	return operations
 }
 
-// TestManyWorkersHaveTasks holds the operations that take nearly all of the time to how many of the
-// workers have something to do, were all tasks equal: 0.55 of them, or all heads in a token's
+// TestManyWorkersHaveTasks checks, for the operations that take nearly all of the time, which share
+// of the workers has work if all tasks are equal: at least 0.55, or all heads in a token's
 // attention and where keys are stored. With -v it prints all operations.
 func TestManyWorkersHaveTasks(t *testing.T) {
 	formats, sizes := []kernels.Format{kernels.F32, kernels.Q8}, []int{2, 16, 64}

@@ -122,7 +122,8 @@ func TestTheScreenShowsTheLine(t *testing.T) {
 	}
 }
 
-// TestAPasteIsDrawnOnce: twice the text is at most twice the bytes, in any bursts, at any place.
+// TestAPasteIsDrawnOnce: twice the text writes at most twice the bytes, for any bursts, at any
+// position.
 func TestAPasteIsDrawnOnce(t *testing.T) {
 	const burst = 4095 // as Linux gives them
 	written := func(n int, before string) int {

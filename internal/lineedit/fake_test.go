@@ -64,7 +64,7 @@ func (f *fakeTerminal) Read(b []byte) (int, error) {
 	return copy(b, text), nil
 }
 
-// types types keys, and waits until the editor has come to wait for more.
+// types types keys, and waits until the editor waits for more.
 func (f *fakeTerminal) types(keys string) {
 	for len(keys) > 1<<16 {
 		f.keys <- keys[:1<<16]

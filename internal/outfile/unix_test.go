@@ -42,7 +42,8 @@ func TestDevicesAndPipesNeedNoForce(t *testing.T) {
 	}
 }
 
-// TestWhatTheShellHasOpenedIsAppendedTo: > and >> have said what becomes of the old content.
+// TestWhatTheShellHasOpenedIsAppendedTo: > and >> have already decided what happens to the old
+// contents.
 func TestWhatTheShellHasOpenedIsAppendedTo(t *testing.T) {
 	path := put(t, t.TempDir(), "out", "old ")
 	for way, write := range ways {

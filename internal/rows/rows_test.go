@@ -1,7 +1,6 @@
 package rows
 
-// What a source and its rows make of bytes that are as other programs write them, and of those that
-// are not.
+// Sources and their rows, for files as other programs write them and for malformed ones.
 
 import (
 	"bytes"
@@ -186,7 +185,8 @@ func TestASourceWaitsForNoMoreThanTells(t *testing.T) {
 	}
 }
 
-// TestASourceSaysHowFarItIs: what is read ahead does not count, and all of the file at the end.
+// TestASourceSaysHowFarItIs: bytes that are read ahead do not count; at the end the whole file
+// does.
 func TestASourceSaysHowFarItIs(t *testing.T) {
 	s := NewSource("test", strings.NewReader("ab\nc\n\ndef"))
 	for _, want := range []int64{3, 5, 6, 9, 9} {

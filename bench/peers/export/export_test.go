@@ -1,7 +1,7 @@
 package main
 
-// The formats' details, by hand. That the files as a whole are right, the peers say: run lets each
-// write our own tokens first.
+// The details of the formats, checked by hand. The peers check the files as a whole: run lets each
+// generate our own tokens first.
 
 import (
 	"bytes"

@@ -50,7 +50,7 @@ func corpus(r *rand.Rand, n, values int) []document {
 	return all
 }
 
-// compare is the order of ranks, but for places.
+// compare returns the order of ranks, without positions.
 func (d *document) compare(e *document) int {
 	if c := cmp.Compare(d.halves, e.halves); c != 0 {
 		return c
@@ -94,8 +94,8 @@ func ranked(all []document) []document {
 	return with
 }
 
-// keep are the documents between two shares, in thousandths. Ceilings of both sides are gone:
-// ceil(x) < r is x ≤ r−1, and r ≤ ceil(x) is r−1 < x.
+// keep returns the documents between two shares, in thousandths. It needs no ceilings: ceil(x) < r
+// is x ≤ r−1, and r ≤ ceil(x) is r−1 < x.
 func keep(all []document, low, high int) (kept []document) {
 	with := ranked(all)
 	for i, d := range with { // i is r−1
@@ -106,7 +106,7 @@ func keep(all []document, low, high int) (kept []document) {
 	return kept
 }
 
-// share deals the documents out to pieces, in an order of its own, and sets their places.
+// share distributes the documents over pieces, in a new order, and sets their positions.
 func share(r *rand.Rand, all []document, pieces int) [][]document {
 	all = slices.Clone(all)
 	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
@@ -157,7 +157,7 @@ func write(t *testing.T, command string, pieces [][]document) (*job.Job, []work.
 	return j, all
 }
 
-// add adds up what the pieces came to.
+// add adds up the results of the pieces.
 func add(t *testing.T, j *job.Job, all []work.Summary) *Corpus {
 	t.Helper()
 	c, err := Add(t.Context(), j, all)

@@ -43,8 +43,8 @@ func TestRanksAreExact(t *testing.T) {
 	}
 }
 
-// TestWhatIsKeptDoesNotDependOnFiles: however documents are dealt out, those that stay have the same
-// ids and perplexities.
+// TestWhatIsKeptDoesNotDependOnFiles: for any distribution of documents over files, the kept ones
+// have the same ids and perplexities.
 func TestWhatIsKeptDoesNotDependOnFiles(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	all := corpus(r, 300, 4)

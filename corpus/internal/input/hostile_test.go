@@ -1,7 +1,7 @@
 package input
 
-// Sources that are broken, that change, that vanish, and stores that fail: the rows before come, and
-// then the reason with its line.
+// Sources that are broken, change or vanish, and stores that fail: the rows before the error are
+// read, and the error has its line.
 
 import (
 	"bytes"
@@ -259,7 +259,7 @@ func TestStoresAreTriedAgain(t *testing.T) {
 	}
 }
 
-// Time stands still but for who waits for it.
+// The clock advances only while a test waits.
 func TestALocalFileIsNotTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -341,7 +341,8 @@ func TestAParquetFileOfAStoreIsCopiedAndRemoved(t *testing.T) {
 	}
 }
 
-// TestALineOf100MBIsReadPast in flat memory, which is measured: all that is allocated is less.
+// TestALineOf100MBIsReadPast in constant memory: all allocations together are smaller than the
+// line.
 func TestALineOf100MBIsReadPast(t *testing.T) {
 	const size = 100 << 20
 	var b bytes.Buffer

@@ -1,7 +1,6 @@
 package input
 
-// What is cut and packed and read is what stands in the files: a plain reading of the whole is the
-// judge.
+// Files that are cut, packed and read give the same rows as a plain reading of the whole file.
 
 import (
 	"bufio"
@@ -307,8 +306,8 @@ func TestAnEmptyFileHasNoParts(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoTextIsSetAsideByName: a file that is binary or one JSON array has one row, in error; a
-// line that is no UTF-8 has one; whoever says lines gets all of them as they stand.
+// TestWhatIsNoTextIsSetAsideByName: a binary file or one JSON array gives one row with an error,
+// and so does a line that is not UTF-8; with the form lines, all lines are read unchanged.
 func TestWhatIsNoTextIsSetAsideByName(t *testing.T) {
 	for _, c := range []struct{ name, form, text, want string }{
 		{"a", "", rows.ByteOrderMark + "The\ncat\n", "The|cat"},

@@ -1,7 +1,7 @@
 package input
 
-// Parquet files of other writers hold what those wrote, and so do those of parquet-go in all its
-// encodings. What is wrong with a file is an error, which costs little memory.
+// Parquet files of other writers are read as they were written, and so are those of parquet-go in
+// all its encodings. A malformed file gives an error and costs little memory.
 
 import (
 	"bytes"
@@ -215,8 +215,8 @@ func readAll(t testing.TB, data []byte) (all []rows.Row, err error) {
 	return rowsOf(t.Context(), parts...)
 }
 
-// TestBrokenParquetIsAnError changes bytes of files at random: none ends the process, and none makes
-// it allocate much more than the file without a change.
+// TestBrokenParquetIsAnError changes bytes of files at random: no change ends the process, or makes
+// it allocate much more than the unchanged file.
 func TestBrokenParquetIsAnError(t *testing.T) {
 	const budget = 1 << 30 // of all that is allocated, one after the other
 	rng := rand.New(rand.NewPCG(15, 3))

@@ -40,8 +40,8 @@ func read(t *testing.T, path string) (bars []drawn) {
 	return bars
 }
 
-// Bars stand over the documents that they count, as high as those are many, and change their colour
-// at the cuts.
+// Bars stand at the perplexities of the documents that they count, with a height proportional to
+// the number, and change their colour at the cuts.
 func TestBarsAreTheDocuments(t *testing.T) {
 	documents := logNormal(20_000)
 	for name, r := range map[string]*Report{"all": sample(documents),
@@ -117,8 +117,8 @@ func TestTheLineIsTheShareBelow(t *testing.T) {
 	}
 }
 
-// Whatever the cuts and however wide the picture: no label is over another one or leaves the
-// picture with its margins.
+// For any cuts and any width of the picture, no label covers another one or leaves the picture with
+// its margins.
 func TestLabelsDoNotMeet(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	axis := plot.Log{Low: 1, High: 10000, From: 0, To: chartWidth}

@@ -97,7 +97,8 @@ func TestThePageIsWholeWhateverTheReport(t *testing.T) {
 	}
 }
 
-// What others wrote makes no element and no attribute: the page has those of one with plain words.
+// Text from users makes no element and no attribute: the page has the same ones as with plain
+// words.
 func TestTextsStayTexts(t *testing.T) {
 	r := samples()["hostile"]
 	hostile := page(t, r)

@@ -1,6 +1,7 @@
 package work
 
-// Texts that continue prompts: each is what package decode makes of its seed, whatever is beside it.
+// Texts that continue prompts: each is the text of its seed, whatever other texts are generated
+// with it.
 
 import (
 	"bytes"

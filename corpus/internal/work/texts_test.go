@@ -83,7 +83,7 @@ func pieces(t *testing.T, j *job.Job) (all []job.Piece) {
 	return all
 }
 
-// worked works on all pieces, as many side by side as j.Workers says, and returns what they come to.
+// worked processes all pieces, j.Workers at a time, and returns the results.
 func worked(t *testing.T, p *Process, j *job.Job) (total Summary, digest eval.Digest) {
 	t.Helper()
 	var mu sync.Mutex
@@ -156,7 +156,7 @@ func parsed(t *testing.T, lines []string) (all []written) {
 	return all
 }
 
-// places takes the places from texts, and sorts them.
+// places removes the positions from texts, and sorts the texts.
 func places(all []written) []string {
 	var plain []string
 	for _, w := range all {

@@ -37,7 +37,7 @@ func TestEveryEnvironment(t *testing.T) {
 	}
 }
 
-// TestAWorkerIsKilled: whoever submitted hears of it, and is not left waiting.
+// TestAWorkerIsKilled: the submitter gets an error, and does not wait for ever.
 func TestAWorkerIsKilled(t *testing.T) {
 	server := startPrism(t)
 	pool := startPool(t)
@@ -78,7 +78,8 @@ func TestAWorkerThatNeverWas(t *testing.T) {
 	}
 }
 
-// TestAnotherBuildIsRefused: its reason reaches whoever submitted. A byte more is another build.
+// TestAnotherBuildIsRefused: the submitter gets the reason. A binary with one more byte is another
+// build.
 func TestAnotherBuildIsRefused(t *testing.T) {
 	binary, err := os.ReadFile(os.Args[0])
 	if err != nil {
@@ -120,7 +121,8 @@ func TestBuildsOfOneVersion(t *testing.T) {
 	}
 }
 
-// TestTheJobOfOneWhoLeavesIsCancelled, so that no cluster works for nobody.
+// TestTheJobOfOneWhoLeavesIsCancelled, so that the cluster does not work for a job without a
+// submitter.
 func TestTheJobOfOneWhoLeavesIsCancelled(t *testing.T) {
 	place := place{startPrism(t).Address, "EXTERNAL", startPool(t).Address}
 	f := &toy{Dir: t.TempDir(), Forever: true}
