@@ -1,6 +1,6 @@
 package serve_test
 
-// What attackers did to other servers, each by its name, and bodies that nobody thought of.
+// Attacks on other servers, each named by its number, and random bodies.
 
 import (
 	"bufio"
@@ -20,7 +20,8 @@ import (
 	"picogpt/tokenizer"
 )
 
-// TestFormsThatCost: regexes, schemas and grammars that take long or much, while others are served.
+// TestFormsThatCost: regexes, schemas and grammars that take much time or memory, while others are
+// served.
 func TestFormsThatCost(t *testing.T) {
 	c := start(t, serve.Options{})
 	bodies := []string{
@@ -50,7 +51,7 @@ func TestFormsThatCost(t *testing.T) {
 		`"guided_regex":"(?i)` + strings.Repeat(`[b-\\x{1e942}]`, 3000) + `"`,
 	}
 	var done sync.WaitGroup
-	giveBack := c.server.TakeFormTurn() // so that none is ready before the neighbour has its answer
+	giveBack := c.server.TakeFormTurn() // so that no form is ready before the neighbour has its answer
 	for i, body := range bodies {
 		done.Go(func() {
 			r, text := c.post("/v1/completions", `{"max_tokens":2,"prompt":"a",`+body+"}")
@@ -81,7 +82,7 @@ func TestANewFormEachTime(t *testing.T) {
 	}
 }
 
-// TestLogitBiasForEveryID is a request of half a megabyte that is followed.
+// TestLogitBiasForEveryID: a request of half a megabyte succeeds.
 func TestLogitBiasForEveryID(t *testing.T) {
 	c := start(t, serve.Options{})
 	var b strings.Builder
@@ -100,7 +101,7 @@ func TestLogitBiasForEveryID(t *testing.T) {
 	}
 }
 
-// TestLargeBodiesDoNotAddUp sends more bytes than the server holds at a time, slowly.
+// TestLargeBodiesDoNotAddUp slowly sends more bytes than the server holds at a time.
 func TestLargeBodiesDoNotAddUp(t *testing.T) {
 	m := testmodel.Demo(t, model.Options{})
 	c := startWith(t, m, serve.Options{MaxBody: 1 << 20})
@@ -119,7 +120,7 @@ func TestLargeBodiesDoNotAddUp(t *testing.T) {
 	c.idle(m)
 }
 
-// TestALargeBodyNeedNotCome: the header alone says that it is too large.
+// TestALargeBodyNeedNotCome: the server refuses it after the header.
 func TestALargeBodyNeedNotCome(t *testing.T) {
 	c := start(t, serve.Options{})
 	conn := c.dial("POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n")
@@ -130,7 +131,7 @@ func TestALargeBodyNeedNotCome(t *testing.T) {
 	}
 }
 
-// TestKeysOfOthersShareNothing: the time of a prompt tells nobody what another key asked
+// TestKeysOfOthersShareNothing: the time of a prompt tells nothing about prompts of other keys
 // (CVE-2025-46570).
 func TestKeysOfOthersShareNothing(t *testing.T) {
 	m := testmodel.Demo(t, model.Options{})
@@ -164,7 +165,7 @@ func TestKeysOfOthersShareNothing(t *testing.T) {
 	}
 }
 
-// FuzzBody sends bodies: each is answered, with JSON, and the server goes on.
+// FuzzBody sends bodies: each has an answer in JSON, and the server continues.
 func FuzzBody(f *testing.F) {
 	for _, seed := range []string{
 		`{"prompt":"a","max_tokens":1}`, `{"prompt":[[1,2],[3]],"echo":true,"logprobs":1,"max_tokens":0}`,

@@ -1,6 +1,6 @@
 package serve
 
-// What a request leaves behind: nothing of its body, which may be large.
+// What a request leaves in memory: nothing of its body, which may be large.
 
 import (
 	"net/http/httptest"
@@ -14,14 +14,14 @@ import (
 	"picogpt/tokenizer"
 )
 
-// everyField has a string, or what is made of one, in each field that takes any.
+// everyField has a string in each field that takes one, alone or in a list.
 const everyField = `"model":"model","user":"somebody","cache_salt":"a salt","stop":["one","two"],
 	"bad_words":[" cat"],"dry_multiplier":1,"dry_sequence_breakers":["zz"],"logit_bias":{"7":1},
 	"guided_choice":[" yes"," no"],"an unknown field":{"a":"b"},
 	"stream_options":{"another":1},"stream":true,"n":2`
 
 // TestNothingOfABodyStays looks for strings that are a part of the body, and would keep all of it,
-// in what stays of a request while its texts are written.
+// in the memory of a request while its texts are generated.
 func TestNothingOfABodyStays(t *testing.T) {
 	s, err := New(testmodel.Demo(t, model.Options{}), tokenizer.GPT2(),
 		Options{Template: "{{.Text}}"})
@@ -66,7 +66,7 @@ func TestNothingOfABodyStays(t *testing.T) {
 	}
 }
 
-// TestAPartOfABodyIsFound is the twin: the search sees what it looks for.
+// TestAPartOfABodyIsFound is the counterpart: the search finds such a string.
 func TestAPartOfABodyIsFound(t *testing.T) {
 	body := strings.Repeat("a long body ", 4)
 	look := partsOf{body: body, seen: map[unsafe.Pointer]bool{}}
@@ -126,7 +126,7 @@ func (p *partsOf) in(path string, v reflect.Value) {
 	}
 }
 
-// TestSaltsAreDigests: what is kept of a salt is small, and another one's is another.
+// TestSaltsAreDigests: the digest of a salt is short, and differs for another salt.
 func TestSaltsAreDigests(t *testing.T) {
 	seen := map[string]bool{}
 	for _, tenant := range []string{"", "key 1", "key 2"} {
@@ -141,7 +141,8 @@ func TestSaltsAreDigests(t *testing.T) {
 	}
 }
 
-// TestLargeAnswersAreCounted: where slow readers hold all memory for answers, others are told so.
+// TestLargeAnswersAreCounted: when slow readers hold all memory for answers, other requests are
+// refused.
 func TestLargeAnswersAreCounted(t *testing.T) {
 	s, err := New(testmodel.Demo(t, model.Options{}), tokenizer.GPT2(), Options{})
 	if err != nil {

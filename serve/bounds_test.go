@@ -1,6 +1,6 @@
 package serve_test
 
-// What is bounded in a request, and what is not known.
+// Limits of a request, and its unknown fields.
 
 import (
 	"context"
@@ -70,7 +70,7 @@ func TestTextsOfARequestAreBounded(t *testing.T) {
 	}
 }
 
-// TestLongTextsWaitForTheirTurn: in the queue, and no longer than their clients.
+// TestLongTextsWaitForTheirTurn: in the queue, and not longer than their clients.
 func TestLongTextsWaitForTheirTurn(t *testing.T) {
 	m := testmodel.Demo(t, model.Options{})
 	c := startWith(t, m, serve.Options{MaxQueue: 1})
@@ -106,7 +106,7 @@ func TestLongTextsWaitForTheirTurn(t *testing.T) {
 	}
 }
 
-// TestAMisspeltPromptIsNoPrompt: what the request is about is most likely the unknown field.
+// TestAMisspeltPromptIsNoPrompt: the unknown field is most likely the prompt, misspelt.
 func TestAMisspeltPromptIsNoPrompt(t *testing.T) {
 	c := start(t, serve.Options{Template: "{{.Text}}"})
 	for _, x := range []struct{ path, body, param, message string }{

@@ -1,6 +1,6 @@
 package serve_test
 
-// n, best_of, stops and echoes: what the choices of an answer are.
+// The choices of an answer: n, best_of, stops and echoes.
 
 import (
 	"encoding/json"
@@ -89,7 +89,7 @@ func TestStopsAreCutAndNamed(t *testing.T) {
 			)
 		}
 	}
-	// nothing in an echoed prompt is a stop
+	// an echoed prompt is not searched for stops
 	a := c.complete("{" + prompt + `,"echo":true,"stop":"upon"}`).Choices[0]
 	if a.Text != "Once upon a time"+full {
 		t.Errorf("with an echo %q", a.Text)
@@ -195,7 +195,7 @@ func TestOptionsAreDecodes(t *testing.T) {
 	}
 }
 
-// breakers are those of GPT-2's tokens.
+// breakers returns the DRY breakers of texts, as GPT-2's tokens.
 func breakers(t *testing.T, texts ...string) (all [][]int) {
 	t.Helper()
 	for _, text := range texts {

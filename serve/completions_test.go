@@ -1,6 +1,6 @@
 package serve_test
 
-// Completions are what package decode gives.
+// Completions have the texts of package decode.
 
 import (
 	"strings"
@@ -14,7 +14,7 @@ import (
 	"picogpt/tokenizer"
 )
 
-// direct is what package decode gives for a prompt: the text, and its tokens.
+// direct returns package decode's text for a prompt, and its tokens.
 func direct(
 	t testing.TB,
 	m *model.Model,

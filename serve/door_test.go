@@ -1,6 +1,6 @@
 package serve_test
 
-// Who comes in, and by which methods.
+// Access control, and methods.
 
 import (
 	"encoding/base64"
@@ -11,7 +11,7 @@ import (
 	"picogpt/serve"
 )
 
-// paths are all paths, with the method that each answers.
+// paths holds all paths, with the method that each answers.
 var paths = map[string]string{
 	"/": "GET", "/health": "GET", "/ready": "GET", "/metrics": "GET", "/tokenizer_info": "GET",
 	"/v1/models": "GET", "/v1/models/demo": "GET", "/v1/completions": "POST",

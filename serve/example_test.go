@@ -15,7 +15,7 @@ import (
 	"picogpt/weights/demo"
 )
 
-// A program mounts the server beside what else it serves.
+// A program mounts the server beside its other handlers.
 func Example() {
 	c, err := checkpoint.OpenFS(demo.FS())
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"picogpt/decode"
 )
 
-// What tests look at from outside.
+// Internals that tests use from outside.
 
-// AppendLogProb is how a log-probability is written.
+// AppendLogProb appends a log-probability as answers have it.
 func AppendLogProb(b []byte, x float64) []byte { return append(b, encode(logProb(x))...) }
 
 // SetPatience makes the server wait less for clients.
@@ -22,23 +22,23 @@ func (s *Server) AddRoute(path string, f func()) {
 	s.routes[path] = route{get: func(v *visit) error { f(); return nil }}
 }
 
-// Waiting is how many texts have room in the queue.
+// Waiting returns how many texts have room in the queue.
 func (s *Server) Waiting() int { return s.queue.count() }
 
-// Bodies is how many bytes of bodies are held.
+// Bodies returns how many bytes of bodies are held.
 func (s *Server) Bodies() int64 { return s.bodies.used.Load() }
 
-// KeptForms is how many compiled forms stay.
+// KeptForms is how many compiled forms the cache holds at most.
 const KeptForms = keptForms
 
-// Forms is how many there are.
+// Forms returns how many forms the cache holds.
 func (s *Server) Forms() int {
 	s.forms.mu.Lock()
 	defer s.forms.mu.Unlock()
 	return len(s.forms.known)
 }
 
-// AddStream makes a path stream n tokens that cost nothing to make.
+// AddStream makes a path stream n tokens that cost no computation.
 func (s *Server) AddStream(path string, n int) {
 	s.routes[path] = route{get: func(v *visit) error {
 		j := &job{completion: newCompletion(), server: s, visit: v}
@@ -55,7 +55,7 @@ func (s *Server) AddStream(path string, n int) {
 	}}
 }
 
-// TakeTurn takes the turn of long texts, until it is given back.
+// TakeTurn takes the turn of long texts, until giveBack is called.
 func (s *Server) TakeTurn() (giveBack func()) {
 	turn, err := s.encoding.enter(context.Background(), "somebody", 1)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Server) TakeTurn() (giveBack func()) {
 	return func() { s.encoding.leave(turn) }
 }
 
-// TakeFormTurn takes the turn of forms that are compiled, until it is given back.
+// TakeFormTurn takes the turn of forms that are compiled, until giveBack is called.
 func (s *Server) TakeFormTurn() (giveBack func()) {
 	t, err := s.forms.turns.enter(context.Background(), "the test", 0)
 	if err != nil {

@@ -1,6 +1,6 @@
 package serve_test
 
-// Every field of a completion: what it takes, and what is said of anything else.
+// Every field of a completion: the values that it accepts, and the errors for others.
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"picogpt/serve"
 )
 
-// An apiError is how clients see one.
+// An apiError is the JSON of an error.
 type apiError struct {
 	Error struct {
 		Message, Type, Param, Code string

@@ -1,6 +1,6 @@
 package serve
 
-// Which compiled forms are kept.
+// Which compiled forms are cached.
 
 import (
 	"errors"
@@ -25,8 +25,8 @@ func formsOf(t *testing.T) (*forms, *constrain.Vocabulary) {
 	return newForms(vocabulary{}, nil), v
 }
 
-// TestALargeFormPushesNobodysOut: the forms of a client with large ones go before those of others,
-// and what is too large is not kept at all.
+// TestALargeFormPushesNobodysOut: forms of a client with large ones are removed before those of
+// others, and a form that is too large is not cached at all.
 func TestALargeFormPushesNobodysOut(t *testing.T) {
 	c, v := formsOf(t)
 	put := func(client string, i, bytes int) formKey {
@@ -85,7 +85,7 @@ func TestFormsOfTenantsAreKeptApart(t *testing.T) {
 	}
 }
 
-// TestARefusalIsKept: a form that costs much to be refused is refused once.
+// TestARefusalIsKept: the cache holds the error of a form that is refused at a high cost.
 func TestARefusalIsKept(t *testing.T) {
 	c, v := formsOf(t)
 	c.vocabulary = func() (*constrain.Vocabulary, error) { return v, nil }

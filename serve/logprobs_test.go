@@ -1,6 +1,6 @@
 package serve_test
 
-// Log-probabilities: whose they are, how they are written, and where their tokens stand.
+// Log-probabilities: their tokens, their format, and the offsets of their tokens.
 
 import (
 	"encoding/json"
@@ -85,7 +85,7 @@ func TestNewTokensHaveTheModelsOwnLogProbabilities(t *testing.T) {
 	}
 }
 
-// TestScoresAreThoseOfEval asks as lm-evaluation-harness does: all of a context and a continuation
+// TestScoresAreThoseOfEval asks as lm-evaluation-harness does: with a context and its continuation
 // as a prompt, and one token more.
 func TestScoresAreThoseOfEval(t *testing.T) {
 	m := testmodel.Demo(t, model.Options{})
@@ -130,7 +130,7 @@ func TestScoresAreThoseOfEval(t *testing.T) {
 						best = x
 					}
 				}
-				if (best == got) != token.Greedy { // as texts: one number is written one way
+				if (best == got) != token.Greedy { // as texts: equal numbers are equal texts
 					t.Errorf("%q, token %d: %s and the best %s, greedy is %v", text, k+1, got, best,
 						token.Greedy)
 				}
@@ -150,7 +150,7 @@ func TestScoresAreThoseOfEval(t *testing.T) {
 	}
 }
 
-// checkOffsets checks that each token that is text stands where its offset says.
+// checkOffsets checks that each token that is text is at its offset.
 func checkOffsets(t testing.TB, l *logprobs, text string) {
 	t.Helper()
 	runes := []rune(text)
@@ -165,7 +165,7 @@ func checkOffsets(t testing.TB, l *logprobs, text string) {
 	}
 }
 
-// TestGGUFClientsFindTheContinuation looks for it as lm-evaluation-harness's gguf class does.
+// TestGGUFClientsFindTheContinuation finds it as lm-evaluation-harness's gguf class does.
 func TestGGUFClientsFindTheContinuation(t *testing.T) {
 	c := start(t, serve.Options{})
 	for _, x := range [][2]string{{"Once upon a", " time there"}, {"Où est-ce “là”", " — ici"}} {

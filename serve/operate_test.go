@@ -1,6 +1,6 @@
 package serve_test
 
-// What operators see: full queues, clients that go, stall or send half, panics, shutdowns.
+// Operation: full queues, clients that leave, stall or send half, panics, shutdowns.
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ import (
 	"picogpt/serve"
 )
 
-// eventually waits until what is true holds.
+// eventually waits until holds returns true.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(watchdog.Wait); !holds(); time.Sleep(2 * time.Millisecond) {
@@ -35,7 +35,7 @@ func eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// idle waits until nothing is left of any request.
+// idle waits until nothing of any request is left.
 func (c *client) idle(m *model.Model) {
 	c.t.Helper()
 	eventually(c.t, "all is given back", func() bool {
@@ -78,7 +78,7 @@ func TestAFullQueueRefuses(t *testing.T) {
 	cancel, cancelOther := c.begin(endless), c.begin(endless) // each takes half
 	eventually(t, "256 texts wait", func() bool { return c.server.Waiting() > 200 })
 	c.refused("/v1/completions", `{"n":64,"max_tokens":1}`, 429, "", "64 more are too many")
-	c.refused("/v1/completions", `{"prompt":["a","b"],"n":64}`, 429, "", "128 more") // n as n
+	c.refused("/v1/completions", `{"prompt":["a","b"],"n":64}`, 429, "", "128 more") // counted as n
 	r, _ := c.post("/v1/completions", `{"n":128}`)
 	if r.Header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
@@ -163,7 +163,7 @@ func TestAReaderThatStopsLosesItsConnection(t *testing.T) {
 	conn := c.dial(raw(body))
 	conn.(*net.TCPConn).SetReadBuffer(1 << 10)
 	eventually(t, "it is being written", func() bool { return m.CacheBytes() > 0 })
-	c.idle(m) // megabytes were not read
+	c.idle(m) // the server read no megabytes
 }
 
 func TestABodyThatDoesNotComeIsGivenUp(t *testing.T) {

@@ -1,6 +1,6 @@
 package serve_test
 
-// The paths beside completions: embeddings, the tokenizer, conversations, metrics, health.
+// The other paths: embeddings, the tokenizer, conversations, metrics, health.
 
 import (
 	"encoding/base64"
@@ -95,7 +95,7 @@ func TestEmbeddings(t *testing.T) {
 				}
 			}
 		}
-		// ids give what their text gives
+		// ids have the same result as their text
 		_, ids := c.post("/v1/embeddings", `{"input":[[64,3797]]}`)
 		if !strings.Contains(ids, string(f.Data[0].Embedding)) {
 			t.Errorf("ids give another vector than their text")

@@ -1,6 +1,6 @@
 package serve_test
 
-// A seed is a promise: an answer does not depend on what else the server does.
+// A seed is a promise: an answer does not depend on the server's other requests.
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 	"picogpt/serve"
 )
 
-// seeded is the i-th of many requests, each of another kind than its neighbours.
+// seeded returns the i-th of many requests, each of another kind than its neighbours.
 func seeded(i int) string {
 	r := rand.New(rand.NewPCG(uint64(i), 1))
 	starts := []string{
@@ -51,7 +51,7 @@ func seeded(i int) string {
 	return "{" + body + "}"
 }
 
-// essence is what of an answer the request decides.
+// essence returns the part of an answer that depends on the request alone.
 func essence(t testing.TB, text string) string {
 	t.Helper()
 	i, j := strings.Index(text, `"choices":`), strings.LastIndex(text, `,"system_fingerprint"`)
@@ -85,7 +85,7 @@ func TestSeedsAloneAndUnderLoad(t *testing.T) {
 	c := startWith(t, m, o)
 	ctx, stop := context.WithCancel(t.Context())
 	var noise, clients sync.WaitGroup
-	for k := range 4 { // clients that go at any time
+	for k := range 4 { // clients that leave at any time
 		noise.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(k), 2))
 			for ctx.Err() == nil {
@@ -112,7 +112,7 @@ func TestSeedsAloneAndUnderLoad(t *testing.T) {
 	eventually(t, "all is given back", func() bool { return c.server.Waiting() == 0 })
 }
 
-// leaveEarly asks for something long, and goes while it comes.
+// leaveEarly sends a long request, and leaves during the answer.
 func (c *client) leaveEarly(ctx context.Context, r *rand.Rand) {
 	body := fmt.Sprintf(`{"prompt":"Once upon","max_tokens":%d,"n":%d,"stream":%v,"seed":%d}`,
 		1+r.IntN(200), 1+r.IntN(6), r.IntN(2) == 0, r.Int32())
@@ -137,7 +137,7 @@ func (c *client) leaveEarly(ctx context.Context, r *rand.Rand) {
 	answer.Body.Close()
 }
 
-// TestManyClientsAtOnce sends them all at once: each is answered or told to come back.
+// TestManyClientsAtOnce sends all of them at once: each is answered, or told to try again.
 func TestManyClientsAtOnce(t *testing.T) {
 	clients, each := 60, 2
 	if fixture.Long {
@@ -192,8 +192,8 @@ func TestManyClientsAtOnce(t *testing.T) {
 	c.idle(m)
 }
 
-// TestTextsAreThoseOfDecode compares bytes while others are written. The command is compared in
-// cmd/gpt.
+// TestTextsAreThoseOfDecode compares bytes while others are generated. cmd/gpt compares the
+// command.
 func TestTextsAreThoseOfDecode(t *testing.T) {
 	m := testmodel.Demo(t, model.Options{})
 	c := startWith(t, m, serve.Options{})

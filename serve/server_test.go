@@ -1,6 +1,6 @@
 package serve_test
 
-// A server for tests, and how they ask it.
+// A server for tests, and its clients.
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 	"picogpt/tokenizer"
 )
 
-// A client asks one server.
+// A client sends requests to one server.
 type client struct {
 	t      testing.TB
 	server *serve.Server
@@ -77,7 +77,7 @@ func (c *client) do(method, path, body string, header ...string) (*http.Response
 	return answer, string(text)
 }
 
-// An answer is one of /v1/completions.
+// An answer is the JSON of /v1/completions.
 type answer struct {
 	ID      string
 	Object  string
@@ -119,7 +119,7 @@ func (c *client) complete(body string) answer {
 	return decoded[answer](c.t, text)
 }
 
-// decoded reads JSON.
+// decoded parses JSON.
 func decoded[T any](t testing.TB, text string) (v T) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewBufferString(text))
@@ -130,7 +130,7 @@ func decoded[T any](t testing.TB, text string) (v T) {
 	return v
 }
 
-// events splits a stream into what its events hold.
+// events returns the data of a stream's events.
 func events(t testing.TB, body string) (data []string) {
 	t.Helper()
 	for event := range strings.SplitSeq(strings.TrimSuffix(body, "\n\n"), "\n\n") {

@@ -1,6 +1,6 @@
 package serve_test
 
-// What a streamed token costs beside its making.
+// The cost of streaming a token, beside its computation.
 
 import (
 	"io"
@@ -75,6 +75,6 @@ func TestAStreamedTokenIsOneWrite(t *testing.T) {
 	}
 }
 
-// BenchmarkAStreamedToken is the time of a token's event from the handler to a client on this
-// machine, which reads it.
+// BenchmarkAStreamedToken measures a token's event from the handler to a client on this machine,
+// which reads it.
 func BenchmarkAStreamedToken(b *testing.B) { streamed(b, b.N) }

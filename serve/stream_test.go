@@ -13,7 +13,7 @@ import (
 	"picogpt/serve"
 )
 
-// whole puts a stream together, as one answer.
+// whole puts the events of a stream together into one answer.
 func whole(t testing.TB, body string) (a answer, chunks int) {
 	t.Helper()
 	data := events(t, body)
@@ -145,7 +145,7 @@ func TestTokensComeAsTheyAreMade(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Body.Close() // long before the end
+	defer r.Body.Close() // well before the end
 	if line, err := bufio.NewReader(r.Body).
 		ReadString('\n'); err != nil ||
 		!strings.HasPrefix(line, "data: ") {

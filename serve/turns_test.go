@@ -1,6 +1,6 @@
 package serve
 
-// Whose form is compiled next, by counts of pauses.
+// The order in which forms are compiled, by counts of pauses.
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 )
 
-// A compiling counts what forms do in the turns.
+// A compiling counts the pauses of forms in the turns.
 type compiling struct {
 	*testing.T
 	q     *turns
@@ -21,7 +21,7 @@ type compiling struct {
 	total int      // pauses of all forms
 	ended []string // the forms in the order in which they ended
 	begun map[string]bool
-	most  int // forms that were under way at a time, after the first pauses
+	most  int // the most forms in progress at a time, after the first pauses
 }
 
 // compile computes a form of so many pauses in a goroutine.
@@ -66,7 +66,7 @@ func inTurns(t *testing.T, f func(c *compiling)) {
 	})
 }
 
-// hold keeps a turn until it is let go, so that a test can say who comes in which order.
+// hold keeps a turn until release is called, so that a test can set the order of arrival.
 func (c *compiling) hold() (release func()) {
 	t, err := c.q.enter(c.Context(), "the test", 0)
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *compiling) hold() (release func()) {
 	return func() { c.q.leave(t) }
 }
 
-// TestAShortFormOvertakesLongOnes, whoever sent those, and however many.
+// TestAShortFormOvertakesLongOnes, of any client and any number.
 func TestAShortFormOvertakesLongOnes(t *testing.T) {
 	for _, client := range []string{"a", "b"} {
 		inTurns(t, func(c *compiling) {
@@ -95,8 +95,8 @@ func TestAShortFormOvertakesLongOnes(t *testing.T) {
 	}
 }
 
-// TestAFormWaitsForAPauseOnly: one that comes while a long one computes has its turn at the next
-// pause of that.
+// TestAFormWaitsForAPauseOnly: a form that arrives while a long one computes has its turn at the
+// next pause of that.
 func TestAFormWaitsForAPauseOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, ctx := newTurns(), t.Context()
@@ -134,7 +134,7 @@ func TestAFormWaitsForAPauseOnly(t *testing.T) {
 	})
 }
 
-// TestLongFormsAreUnderWayOneByOne: those that wait hold little memory.
+// TestLongFormsAreUnderWayOneByOne: waiting forms hold little memory.
 func TestLongFormsAreUnderWayOneByOne(t *testing.T) {
 	inTurns(t, func(c *compiling) {
 		for i := range 40 {
@@ -148,7 +148,7 @@ func TestLongFormsAreUnderWayOneByOne(t *testing.T) {
 	})
 }
 
-// TestTheClientWithTheFewestGoesFirst: who has sent many forms does not come before who sent one.
+// TestTheClientWithTheFewestGoesFirst: a client with many forms does not precede one with one form.
 func TestTheClientWithTheFewestGoesFirst(t *testing.T) {
 	for _, pauses := range []int{1, 30, 1000} {
 		inTurns(t, func(c *compiling) {
@@ -168,7 +168,7 @@ func TestTheClientWithTheFewestGoesFirst(t *testing.T) {
 	}
 }
 
-// TestShortFormsDoNotStopALongOne: it has its part of the time however many they are.
+// TestShortFormsDoNotStopALongOne: the long form has its share of the time, however many they are.
 func TestShortFormsDoNotStopALongOne(t *testing.T) {
 	inTurns(t, func(c *compiling) {
 		release := c.hold()
@@ -186,7 +186,7 @@ func TestShortFormsDoNotStopALongOne(t *testing.T) {
 	})
 }
 
-// TestWhoHasLeftDoesNotWait: a form whose request has ended gives its place up, wherever it is.
+// TestWhoHasLeftDoesNotWait: a form whose request has ended gives up its place, whatever its state.
 func TestWhoHasLeftDoesNotWait(t *testing.T) {
 	inTurns(t, func(c *compiling) {
 		release := c.hold()
@@ -262,7 +262,7 @@ func TestShortFormsRunBesideWhatCannotPause(t *testing.T) {
 	}
 }
 
-// TestWhoPanicsAsideGivesUpItsTurn: a panic is its own request's.
+// TestWhoPanicsAsideGivesUpItsTurn: the panic goes to its own request.
 func TestWhoPanicsAsideGivesUpItsTurn(t *testing.T) {
 	inTurns(t, func(c *compiling) {
 		go func() {
