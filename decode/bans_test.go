@@ -1,6 +1,6 @@
 package decode
 
-// Banned strings: what is written where they go back.
+// Banned strings: texts that go back.
 
 import (
 	"context"
@@ -39,7 +39,7 @@ func rewritten(
 		return text, ends
 	}
 	for len(tokens) < o.MaxTokens {
-		// Each position has its own random number, whatever was tried there.
+		// Each position has its own random number, however many tokens were tried there.
 		s, err := sample.NewSampler(plain.Params, idsOf(&plain, end))
 		if err != nil {
 			t.Fatal(err)
@@ -86,8 +86,8 @@ func rewritten(
 	return tokens
 }
 
-// firstOf returns where the string of a list begins that is complete first in a text, the longest of
-// those that end together, or -1.
+// firstOf returns where the string of a list begins that is complete first in a text, the longest
+// if several end together, or -1.
 func firstOf(text string, list []string) int {
 	start, end := -1, len(text)+1
 	for _, s := range list {

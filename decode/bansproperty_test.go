@@ -1,7 +1,7 @@
 package decode
 
-// Banned strings that overlap: each is cut from the text that the ones before it gave, which is where
-// a text goes back and back again.
+// Overlapping banned strings: each is cut from the text that the earlier ones gave, where a text
+// goes back repeatedly.
 
 import (
 	"errors"
@@ -33,14 +33,14 @@ func hasNone(t *testing.T, about string, o Options, text string) {
 	}
 }
 
-// syllables are tokens of which each text has many spellings, and characters that take several.
+// syllables returns tokens that spell each text in many ways, and characters of several tokens.
 func syllables() texted {
 	return texted{pieces{"a", "b", "ab", "ba", "aab", "abb", "\xc3", "\xa9", "é", "é\xc3", "\xa9a", "c",
 		"bc", "ca", "\xe2\x80", "\x99", "\xe2", "\x80\x99", "aa", "bb", "", "abc", "cab", "acb", "bac",
 		"cc", "bca", "cba", "éa"}}
 }
 
-// texted is pieces that tell the text of a token by itself.
+// texted is pieces with the text of each token by itself.
 type texted struct{ pieces }
 
 func (p texted) Text(id int) (string, error) { return p.pieces[id], nil }
@@ -80,8 +80,9 @@ var writers = map[string]writer{
 	},
 }
 
-// TestBansCutFromTheTextBefore writes with one ban, with one more that is cut from what came, and so
-// on, in every way. The text has none of them, and is what going back without holding back gives.
+// TestBansCutFromTheTextBefore generates with one ban, with a second that is cut from the text, and
+// so on, in every way. The text has none of them, and equals the text of going back without holding
+// back.
 func TestBansCutFromTheTextBefore(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	r := rand.New(rand.NewPCG(22, 2))
@@ -129,8 +130,8 @@ func TestBansCutWhereTheContextSlides(t *testing.T) {
 	}
 }
 
-// TestBansCutFromStories does so with the demo model, and with what else makes texts end, begin or
-// go back: stop strings, forms and healed prompts.
+// TestBansCutFromStories does so with the demo model, together with everything else that ends
+// texts, begins them or goes back: stop strings, forms and healed prompts.
 func TestBansCutFromStories(t *testing.T) {
 	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
 	form := regex(t, "[ -~]{20,60}[.!?]")
@@ -177,7 +178,7 @@ func TestBansCutFromStories(t *testing.T) {
 		var none *sample.NoIDError
 		switch {
 		case errors.As(err, &none) && (o.Constraint != nil || healed > 0):
-			stuck++ // where the form or the prompt's end leaves no other way
+			stuck++ // the form or the prompt's end allows no other token
 		case err != nil:
 			t.Errorf("bans %q: %v", o.Ban, err)
 		}
@@ -187,7 +188,7 @@ func TestBansCutFromStories(t *testing.T) {
 	}
 }
 
-// TestBansInWhatTheEndMakesCertain has a vocabulary whose last word is certain at the end only.
+// TestBansInWhatTheEndMakesCertain has a vocabulary whose last word is certain only at the end.
 func TestBansInWhatTheEndMakesCertain(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	var v words

@@ -1,6 +1,7 @@
 package decode_test
 
-// However a generation ends, its session can go on: cancels at every moment, breaks, errors.
+// Sessions can continue however a generation ended: by a cancelled context at every moment, a
+// break, an error.
 
 import (
 	"context"
@@ -16,7 +17,7 @@ import (
 	"picogpt/sample"
 )
 
-// disturbed generates until the end, an error, or the token at which disturb says false.
+// disturbed generates until the end, an error, or the token for which disturb returns false.
 func disturbed(ctx context.Context, s *model.Session, prompt []int, o Options,
 	disturb func(n int) bool) (y yielded) {
 	for tok, err := range Generate(ctx, s, prompt, o) {
@@ -35,7 +36,7 @@ func disturbed(ctx context.Context, s *model.Session, prompt []int, o Options,
 // undisturbed lets a generation run to its end.
 func undisturbed(int) bool { return true }
 
-// expiring is a context that is cancelled from the n-th look at it on.
+// expiring is a context that is cancelled when it is checked for the n-th time.
 type expiring struct {
 	context.Context
 	looks int
@@ -48,8 +49,8 @@ func (e *expiring) Err() error {
 	return nil
 }
 
-// TestACancelAtAnyLookAtTheContextRepeatsNoToken cancels at each of the moments at which anything
-// looks at the context.
+// TestACancelAtAnyLookAtTheContextRepeatsNoToken cancels at each of the moments at which the
+// context is checked.
 func TestACancelAtAnyLookAtTheContextRepeatsNoToken(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	prompt := []int{3, 1, 4}
@@ -117,7 +118,7 @@ func TestRandomDisturbancesRepeatNoToken(t *testing.T) {
 	}
 }
 
-// TestAnEmptyPromptGoesOnAfterACancel starts from what a session holds: with its logits, and
+// TestAnEmptyPromptGoesOnAfterACancel continues the tokens of a session, with its logits and
 // without.
 func TestAnEmptyPromptGoesOnAfterACancel(t *testing.T) {
 	m := tiny(t, fixture.Options{})
@@ -162,8 +163,8 @@ func checkTokens(t *testing.T, got, want []Token) {
 	}
 }
 
-// TestSamplesEndWithTheSessionAfterThePrompt cancels Samples at each look at the context: the
-// session holds the prompt or nothing, and the next Samples gives what an undisturbed one gives.
+// TestSamplesEndWithTheSessionAfterThePrompt cancels Samples at each check of the context: the
+// session holds the prompt or nothing, and the next Samples gives the texts of an undisturbed one.
 func TestSamplesEndWithTheSessionAfterThePrompt(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	prompt := []int{3, 1, 4}
@@ -235,8 +236,8 @@ func TestSamplesOfOneTokenAreCancelledBetweenTheirBatches(t *testing.T) {
 	}
 }
 
-// TestATokenThatCannotBeChosenLeavesTheOneBeforeToBeGivenAgain makes each token of a text, slides
-// among them, fail.
+// TestATokenThatCannotBeChosenLeavesTheOneBeforeToBeGivenAgain makes the choice of each token of a
+// text fail, also where the context slides.
 func TestATokenThatCannotBeChosenLeavesTheOneBeforeToBeGivenAgain(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	prompt := []int{3, 1, 4}

@@ -181,7 +181,7 @@ func TestTheOptionsSayWhichIdsEndAForm(t *testing.T) {
 	}
 }
 
-// A stuck constraint opens nothing, or errs.
+// A stuck constraint opens nothing, or returns an error.
 type stuck struct{ err error }
 
 func (s stuck) Mask(open []uint64) error { clear(open); return s.err }

@@ -1,8 +1,8 @@
 package decode_test
 
-// What filters, beams and guesses cost beside a stream without, at the shape of GPT-2's smallest
-// model with random weights. What is compared takes turns; the least or the median of many counts.
-// Times are only good on a quiet machine:
+// The cost of filters, beams and guesses compared with a stream without them, for the shape of
+// GPT-2's smallest model with random weights. The compared runs take turns; the least or the median
+// of many counts. Times are only good on a quiet machine:
 //
 //	go test -c -o decode.test ./decode
 //	./decode.test -test.run - -test.bench 'Cost' -test.benchtime 1x
@@ -49,13 +49,13 @@ func manyIDs(n int) []int {
 	return ids
 }
 
-// ordinary asks for n tokens, whatever they are.
+// ordinary returns options for n tokens of any kind.
 func ordinary(n int) decode.Options {
 	return decode.Options{MaxTokens: n, EndOfText: []int{}, Params: sample.Params{Temperature: 0.8,
 		TopK: 40}}
 }
 
-// everyFilter has all filters and the steps that look at the context.
+// everyFilter returns options with all filters and the steps that depend on the context.
 func everyFilter() decode.Options {
 	o := decode.Options{EndOfText: []int{}, Params: sample.Params{Temperature: 0.8, TempRange: 0.5,
 		TempExponent: 1, TopNSigma: 3, TopH: 0.9, TopK: 40, TopP: 0.95, MinP: 0.01, Typical: 0.9,
@@ -181,7 +181,7 @@ func BenchmarkCostOfGuesses(b *testing.B) {
 }
 
 // BenchmarkLookupOnAnEdit: the demo writes a story that it has read, or an edit of it. It would not
-// by itself, so that a choice makes it.
+// do so by itself, so Choose makes it.
 func BenchmarkLookupOnAnEdit(b *testing.B) {
 	m, tok := testmodel.Demo(b, model.Options{}), tokenizer.GPT2()
 	tokens, err := tok.Bytes()

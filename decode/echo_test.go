@@ -1,6 +1,7 @@
 package decode_test
 
-// Scored prompts: the numbers of an evaluation of the whole prompt, however it is evaluated.
+// Scored prompts: the numbers are those of an evaluation of the whole prompt, however it is
+// evaluated.
 
 import (
 	"context"
@@ -19,7 +20,7 @@ import (
 	"picogpt/sample"
 )
 
-// scoredPlainly is what an echo of prompt should be: each row of one Eval by itself.
+// scoredPlainly returns the expected echo of prompt: each row of one Eval by itself.
 func scoredPlainly(t *testing.T, m *model.Model, held, prompt []int, top int) (want []Token) {
 	t.Helper()
 	all := slices.Concat(held, prompt)
@@ -43,7 +44,7 @@ func scoredPlainly(t *testing.T, m *model.Model, held, prompt []int, top int) (w
 	return want[len(held):]
 }
 
-// wantEchoed is what a text with a scored prompt should be: the scores, and the text without.
+// wantEchoed returns the expected text with a scored prompt: the scores, and the text without.
 func wantEchoed(t *testing.T, m *model.Model, held, prompt []int, o Options) []Token {
 	t.Helper()
 	dropped := 0
@@ -81,7 +82,7 @@ func named0(tokens []Token, o Options) []Token {
 	return tokens
 }
 
-// unguessed forgets what speculation had guessed.
+// unguessed clears Guessed in the tokens.
 func unguessed(tokens []Token) []Token {
 	for i := range tokens {
 		tokens[i].Guessed = false

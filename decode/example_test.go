@@ -27,7 +27,7 @@ func loadDemo() *model.Model {
 	return m
 }
 
-// encode gives the prompts' ids.
+// encode returns the ids of a text.
 func encode(tok *tokenizer.Tokenizer, text string) []int {
 	ids, err := tok.Encode(text)
 	if err != nil {
@@ -56,8 +56,8 @@ func ExampleGenerate() {
 	// Once upon a time, there was a little girl named Lily. She loved to play outside in the sun. [stop]
 }
 
-// The session keeps what it has read, so that a dialogue, or a second look at one story, costs only
-// what is new.
+// The session keeps the tokens that it has read, so that a dialogue, or a second look at one story,
+// costs only the new tokens.
 func ExampleGenerate_goOn() {
 	m := loadDemo()
 	defer m.Close()

@@ -1,6 +1,6 @@
 package decode
 
-// What tests outside the package use of it, and the other way round.
+// Internals that tests outside the package use, and helpers that they give to it.
 
 import (
 	"iter"
@@ -12,10 +12,10 @@ import (
 // Together is how many samples share an Eval.
 const Together = together
 
-// Named are alternatives with their texts.
+// Named gives alternatives their texts.
 var Named = named
 
-// AlwaysDraft has drafts be as long as they can be, whatever they cost.
+// AlwaysDraft makes drafts as long as they can be, whatever they cost.
 func (o Options) AlwaysDraft() Options {
 	o.alwaysDraft = true
 	return o

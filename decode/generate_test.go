@@ -10,13 +10,13 @@ import (
 	"picogpt/sample"
 )
 
-// script stands for a model whose session holds some tokens: rule gives the logits after any.
+// script is a model whose session holds some tokens: rule returns the logits after any tokens.
 type script struct {
 	rule     func(tokens []int) []float32
-	timeline []int // what the session holds
+	timeline []int // the tokens that the session holds
 }
 
-// counting is sure of the id one above the last, modulo n.
+// counting prefers the id one above the last, modulo n.
 func counting(n int) func([]int) []float32 {
 	return func(tokens []int) []float32 {
 		logits := make([]float32, n)
@@ -25,7 +25,7 @@ func counting(n int) func([]int) []float32 {
 	}
 }
 
-// play generates from what the timeline holds.
+// play generates from the tokens of the timeline.
 func play(s *script, l limits, prompt []int, o Options) (tokens []Token, err error) {
 	st, err := newStream(l, s.timeline, prompt, o)
 	if err != nil {
@@ -49,7 +49,7 @@ func ids(tokens []Token) (ids []int) {
 	return ids
 }
 
-// same reports whether tokens are equal in all that they say.
+// same reports whether tokens are equal in all fields.
 func same(a, b []Token) bool {
 	return slices.EqualFunc(a, b, func(a, b Token) bool {
 		if math.IsNaN(a.LogProb) && math.IsNaN(b.LogProb) { // of a prompt's first token
@@ -127,14 +127,14 @@ func TestTruncateDropsTheOldestPromptTokens(t *testing.T) {
 	}{
 		{0, 6, 6, 0, 0, 6},    // fits as it is
 		{0, 6, 8, 2, 2, 8},    // 4 of the prompt and 8 new ones
-		{0, 20, 3, 11, 11, 3}, // a long prompt leaves room for what was asked
+		{0, 20, 3, 11, 11, 3}, // a long prompt leaves room for the requested tokens
 		{0, 20, 11, 19, 19, 11},
 		{0, 11, 1, 0, 0, 1},
 		{0, 12, 1, 1, 1, 1},
-		{4, 8, 1, 1, 1, 1},     // what the session held is the oldest
+		{4, 8, 1, 1, 1, 1},     // the tokens that the session held are the oldest
 		{0, 6, 12, 0, 0, 6},    // no cut could make 12 fit: the context's end
 		{0, 20, 12, 15, 15, 7}, // nor here: the newest half, then the context's end
-		{0, 20, 0, 15, 15, 7},  // no wish: the same
+		{0, 20, 0, 15, 15, 7},  // no MaxTokens: the same
 		{10, 10, 0, 15, 15, 7}, // the same with held tokens
 		{0, 11, 0, 0, 0, 1},    // a prompt that fits is not cut
 		{0, 11, 999, 0, 0, 1},  // even so

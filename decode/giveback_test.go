@@ -1,6 +1,6 @@
 package decode
 
-// What fails gives its forks back at once: nothing waits for the garbage collector.
+// A failure releases its forks at once: nothing waits for the garbage collector.
 
 import (
 	"context"

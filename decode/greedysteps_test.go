@@ -1,6 +1,6 @@
 package decode
 
-// Whole texts whose options look at the context, against the answers of others.
+// Whole texts with options that depend on the context, against Hugging Face's.
 
 import (
 	"math"

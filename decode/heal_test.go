@@ -153,8 +153,8 @@ func follow(t *testing.T, tokens [][]byte, h *Healing, random *rand.Rand) {
 	}
 }
 
-// TestHealedTextsBeginWithWhatWasTakenBack also says that stop and banned strings in those bytes
-// alone are none, and that speculation and searches heal too.
+// TestHealedTextsBeginWithWhatWasTakenBack also checks that stop and banned strings within those
+// bytes do not count, and that speculation and searches heal too.
 func TestHealedTextsBeginWithWhatWasTakenBack(t *testing.T) {
 	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
 	for prompt, first := range map[string]string{
@@ -225,8 +225,8 @@ func TestStopAndBannedStringsMayBeginInWhatWasTakenBack(t *testing.T) {
 	}
 }
 
-// choosing is the constraint that a text is one of some strings, and what says whether a text begins
-// one.
+// choosing returns the constraint that a text is one of some strings, and a function that reports
+// whether a text begins one.
 func choosing(t *testing.T, list []string) (constrain.Matcher, func(string) bool) {
 	t.Helper()
 	v, err := constrain.NewVocabulary(gpt2Bytes(t), constrain.VocabularyOptions{Ends: []int{50256}})
@@ -246,8 +246,8 @@ func choosing(t *testing.T, list []string) (constrain.Matcher, func(string) bool
 	}
 }
 
-// TestAFormBeginsAfterWhatWasTakenBack compares the ids that may come with brute force, at each place
-// of texts that go on at random and back.
+// TestAFormBeginsAfterWhatWasTakenBack compares the ids that may come with brute force, at each
+// position of texts that continue and go back at random.
 func TestAFormBeginsAfterWhatWasTakenBack(t *testing.T) {
 	tokens, tok := gpt2Bytes(t), tokenizer.GPT2()
 	random := rand.New(rand.NewPCG(5, 5))
@@ -280,7 +280,8 @@ func TestAFormBeginsAfterWhatWasTakenBack(t *testing.T) {
 				for id, b := range tokens {
 					next := now + string(b)
 					beyond, healed := strings.CutPrefix(next, string(h.Bytes))
-					// Before all is spelled, only the tokens that were taken back go on in part.
+					// Before all bytes are spelled, only the tokens that were taken back may spell
+					// a part of them.
 					want := len(b) > 0 && (healed && begins(beyond) || !healed &&
 						slices.Contains(h.taken, id) && strings.HasPrefix(string(h.Bytes), next))
 					if id == 50256 {

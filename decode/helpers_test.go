@@ -1,6 +1,6 @@
 package decode_test
 
-// What these tests share with others, by their short names.
+// Helpers that these tests share with other packages, by short names.
 
 import (
 	"iter"
@@ -36,14 +36,14 @@ var (
 	ways        = texts.Ways
 )
 
-// echoes are options with scored prompts.
+// echoes returns options with scored prompts.
 func echoes() map[string]decode.Options {
 	all := texts.Echoes()
 	all["lookup"] = all["lookup"].AlwaysDraft()
 	return all
 }
 
-// tiny is a random model with a context of 23 and 29 ids.
+// tiny returns a random model with a context of 23 and 29 ids.
 func tiny(t testing.TB, o fixture.Options) *model.Model {
 	t.Helper()
 	config, file := fixture.Checkpoint(o)

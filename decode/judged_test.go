@@ -57,7 +57,7 @@ var judgedRegexes = []string{
 	`(?:(?:a|b){1,9}\B)?c`, `(\d{1,3},){3}\d`, `[ぁ-ん]{2,5}。`,
 }
 
-// choices where some begin as others do.
+// choices of which some begin as others do.
 var judgedChoices = [][]string{
 	{"yes", "no"}, {"Lily", "Lily and Tom", "Tom"}, {"é", "ê", "", "a\nb", "😀", "😁"},
 }
@@ -116,7 +116,7 @@ func judgeOfRegex(re string) func(string) error {
 	return func(text string) error { return verdict(judge.MatchString(text)) }
 }
 
-// isSum is for the sums: no number of theirs begins with 0, which Go would read otherwise.
+// isSum matches the sums: none of their numbers begins with 0, which Go would read as octal.
 func isSum(s string) bool {
 	sum, result, ok := strings.Cut(s, "=")
 	_, err := parser.ParseExpr(sum)
@@ -143,8 +143,8 @@ func palindrome(s string) bool {
 	return slices.Equal(runes, back) && strings.Count(s, "x") == 1 && strings.Trim(s, "aé\nx") == ""
 }
 
-// judgedOptions are ways to choose: the even texts are greedy and the odd ones at temperature 2, and
-// some of both have other steps on top.
+// judgedOptions returns ways to choose: the even texts are greedy and the odd ones at temperature
+// 2, and some of both have other steps as well.
 func judgedOptions(r *rand.Rand, i int) Options {
 	o := Options{MaxTokens: 120, Vocabulary: tokenizer.GPT2(),
 		Params: sample.Params{Seed: r.Uint64()}}

@@ -8,7 +8,7 @@ import (
 	"picogpt/model"
 )
 
-// TestStreamsComputeWithTheModelsKernels holds what chooses tokens to the kernels that the model was
+// TestStreamsComputeWithTheModelsKernels checks that choosing uses the kernels that the model was
 // told to run.
 func TestStreamsComputeWithTheModelsKernels(t *testing.T) {
 	for _, name := range kernels.Variants() {

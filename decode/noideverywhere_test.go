@@ -1,6 +1,6 @@
 package decode
 
-// Where no id is left, every way to write a text says so.
+// Where no id is left, every way to generate a text returns the error.
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 	"picogpt/sample"
 )
 
-// TestALateStepThatLeavesNoIDIsAnErrorEverywhere has a step behind top-k that takes the only id.
+// TestALateStepThatLeavesNoIDIsAnErrorEverywhere has a step after top-k that removes the only id.
 func TestALateStepThatLeavesNoIDIsAnErrorEverywhere(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	for _, rest := range []string{"", ",top-p", ",typical", ",min-p,temperature", ",top-h,xtc,eta"} {

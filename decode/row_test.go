@@ -1,6 +1,6 @@
 package decode
 
-// A device may hand out the best logits of a row where these decide: the texts are the same.
+// A device may return only the best logits of a row where these decide: the texts are the same.
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"picogpt/sample"
 )
 
-// A bestDevice is the processor, but that it hands out a Best wherever it may, and counts.
+// A bestDevice is the processor, except that it returns a Best wherever it may, and counts.
 type bestDevice struct{ whole, best atomic.Int64 }
 
 type bestBackend struct {
@@ -140,7 +140,7 @@ func compareTexts(t *testing.T, got, want *model.Model, o Options) {
 	}
 }
 
-// TestDraftsNeedWholeRows, which they ask for whatever the sampler needs.
+// TestDraftsNeedWholeRows, whatever the sampler needs.
 func TestDraftsNeedWholeRows(t *testing.T) {
 	config, file := fixture.Checkpoint(fixture.Options{Vocab: 90, Positions: 60})
 	m := testmodel.New(t, config, file, model.Options{Device: &bestDevice{}})

@@ -75,13 +75,13 @@ func TestSamplesInOneBatchAreWhatTheirSeedsGiveAlone(t *testing.T) {
 	}
 }
 
-// open makes a model of a checkpoint's bytes.
+// open returns a model of a checkpoint's bytes.
 func open(t testing.TB, config, file []byte, threads int) *model.Model {
 	t.Helper()
 	return testmodel.New(t, config, file, model.Options{Threads: threads})
 }
 
-// tiny is a random model with a context of 23 and 29 ids.
+// tiny returns a random model with a context of 23 and 29 ids.
 func tiny(t testing.TB, o fixture.Options) *model.Model {
 	t.Helper()
 	config, file := fixture.Checkpoint(o)
@@ -116,8 +116,8 @@ func TestGreedyTellsTheStoriesThatPyTorchTells(t *testing.T) {
 	}
 }
 
-// TestASeedIsAPromise holds the tokens of a few seeds, so that another machine, number of threads
-// or build would show.
+// TestASeedIsAPromise compares the tokens of a few seeds with recorded ones, so that it fails if
+// another machine, number of threads or build changes them.
 func TestASeedIsAPromise(t *testing.T) {
 	o := Options{MaxTokens: 12, Params: sample.Params{Temperature: 0.8, TopK: 40, TopP: 0.98,
 		MinP: 0.01, RepeatPenalty: 1.1, RepeatLastN: 64, Seed: 1}}

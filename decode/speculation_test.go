@@ -1,6 +1,6 @@
 package decode
 
-// Speculation changes nothing but the time.
+// Speculation changes only the time.
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 	"picogpt/sample"
 )
 
-// speculations are the ways to guess, for a tiny model: by lookup, by itself in fewer bits, which
-// is right most of the time, and by another model, which is wrong most of the time.
+// speculations returns the ways to guess, for a tiny model: by lookup, by itself in fewer bits,
+// which is right most of the time, and by another model, which is wrong most of the time.
 func speculations(t *testing.T) (*model.Model, map[string]Options) {
 	t.Helper()
 	m := tiny(t, fixture.Options{})
@@ -38,7 +38,7 @@ func opens(m *model.Model, err error) func(context.Context) (*model.Model, error
 	return func(context.Context) (*model.Model, error) { return m, err }
 }
 
-// randomOptions are options of every kind, some in effect and some not.
+// randomOptions returns options of every kind, some in effect and some not.
 func randomOptions(random *rand.Rand) Options {
 	o := Options{MaxTokens: 1 + random.IntN(60), Overflow: OverflowSlide, EndOfText: []int{},
 		Vocabulary: letters(29), Top: random.IntN(3), Params: sample.Params{Seed: random.Uint64()}}
@@ -163,7 +163,7 @@ func TestSpeculationChangesNoToken(t *testing.T) {
 			with := o
 			with.Lookup, with.Draft, with.alwaysDraft = way.Lookup, way.Draft, way.alwaysDraft
 			got, gotHeld := written(t, m, prompt, samples, until, with)
-			if samples > 1 && until < 1<<30 { // the turns of the samples are others
+			if samples > 1 && until < 1<<30 { // the samples take other turns
 				continue
 			}
 			if fmt.Sprint(got) != fmt.Sprint(want) {
@@ -182,8 +182,8 @@ func TestSpeculationChangesNoToken(t *testing.T) {
 	}
 }
 
-// written generates until so many tokens have come, and returns the tokens of each sample and what
-// the session then holds.
+// written generates until so many tokens have come, and returns the tokens of each sample and the
+// tokens that the session then holds.
 func written(
 	t *testing.T, m *model.Model, prompt []int, samples, until int, o Options,
 ) (tokens [][]Token, held []int) {
@@ -208,7 +208,7 @@ func written(
 	return tokens, slices.Clone(s.Tokens())
 }
 
-// TestGuessesComeTrue also says that each of them saves a step.
+// TestGuessesComeTrue also checks that each of them saves a step.
 func TestGuessesComeTrue(t *testing.T) {
 	m, ways := speculations(t)
 	prompt := []int{28, 20, 28, 28, 28}
@@ -236,7 +236,7 @@ func TestGuessesComeTrue(t *testing.T) {
 	}
 }
 
-// A countedContext counts how often Evals look at it: equally often each.
+// A countedContext counts how often Evals check it, which is the same for each.
 type countedContext struct {
 	context.Context
 	looks int
@@ -247,7 +247,7 @@ func (c *countedContext) Err() error {
 	return nil
 }
 
-// TestSpeculationFailsOnlyAsTheTextDoes spoils the draft model, and ends the context.
+// TestSpeculationFailsOnlyAsTheTextDoes makes the draft model fail, and cancels the context.
 func TestSpeculationFailsOnlyAsTheTextDoes(t *testing.T) {
 	m, ways := speculations(t)
 	other, gone := tiny(t, fixture.Options{Vocab: 31}), errors.New("gone")

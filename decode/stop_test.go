@@ -57,8 +57,8 @@ func TestAStopStringIsNeverShownInPart(t *testing.T) {
 	}
 }
 
-// FuzzStop compares the stream with the plain definition on the whole text: the earliest end of a
-// stop string, and of those that end there the longest; whatever the token borders.
+// FuzzStop compares the stream with the definition on the whole text, for all token borders: the
+// earliest end of a stop string, and of those that end there the longest.
 func FuzzStop(f *testing.F) {
 	f.Add("once upon a time", "n a", "tim", uint64(0x123456789))
 	f.Add("aaaaab", "aab", "ab", uint64(0))

@@ -17,7 +17,7 @@ import (
 	"picogpt/sample"
 )
 
-// A drive is a stream of a random drive, and what it should give.
+// A drive is a stream of a random drive, and the text that it should give.
 type drive struct {
 	about  string
 	prompt []int
@@ -47,7 +47,7 @@ func step(t *testing.T, m *model.Model, random *rand.Rand, drives []*drive) {
 		if !ok || random.IntN(3) == 0 {
 			continue
 		}
-		if in.Visit != nil && random.IntN(4) == 0 { // as an Eval does that fails in a later pass
+		if in.Visit != nil && random.IntN(4) == 0 { // like an Eval that fails in a later pass
 			logits := make([]float32, 29)
 			logits[random.IntN(29)] = 9
 			in.Visit(model.Row{Index: len(in.Tokens) - 1, Logits: logits})

@@ -1,6 +1,6 @@
 package decode
 
-// Greedy texts of a toy are those of another program.
+// Greedy texts of a toy model equal those of another program.
 
 import (
 	"slices"

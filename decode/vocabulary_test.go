@@ -18,7 +18,7 @@ type (
 
 var sized = fixture.Sized
 
-// spelled is letters that tell the text of a token by itself.
+// spelled is letters with the text of each token by itself.
 type spelled struct{ letters }
 
 func (s spelled) Text(id int) (string, error) { return s.Push(id) }

@@ -55,7 +55,7 @@ func TestAdaptive(t *testing.T) {
 	}
 }
 
-// draws are the tokens that a sampler draws from always the same logits.
+// draws returns the tokens that a sampler draws repeatedly from the same logits.
 func draws(t *testing.T, p Params, n int) (ids []int) {
 	t.Helper()
 	s := sampler(t, p)
@@ -94,7 +94,7 @@ func TestWhereAdaptiveIsOff(t *testing.T) {
 	}
 }
 
-// TestAdaptiveReachesItsTarget, in the mean of what is drawn.
+// TestAdaptiveReachesItsTarget: the mean probability of the drawn tokens is the target.
 func TestAdaptiveReachesItsTarget(t *testing.T) {
 	s := sampler(t, Params{Temperature: 1, MinP: 0.02})
 	d, err := s.Distribution([]float32{3, 2.5, 2, 1.5, 1, 0.5, 0, -0.5, -1, -9}, nil)
@@ -117,7 +117,7 @@ func TestAdaptiveReachesItsTarget(t *testing.T) {
 	}
 }
 
-// TestAdaptiveGoesBack: a State holds all that later tokens depend on.
+// TestAdaptiveGoesBack: a State has everything that later tokens depend on.
 func TestAdaptiveGoesBack(t *testing.T) {
 	s := sampler(t, Params{Temperature: 1, MinP: 0.05, Adaptive: Adaptive{0.2, 0.9}})
 	logits := []float32{3, 2.5, 2, 1.5, 1, 0.5}

@@ -1,6 +1,6 @@
 package sample
 
-// The sampler's steps against the answers of others: Hugging Face's code and llama.cpp's
+// The sampler's steps against recorded answers: of Hugging Face's code, and of llama.cpp's
 // definitions.
 
 import (
@@ -17,7 +17,8 @@ import (
 	"picogpt/tokenizer"
 )
 
-// An answer is what others keep of a vector of logits, or make of its temperature.
+// An answer is the ids that another program keeps of a vector of logits, or the temperature it
+// computes.
 type answer struct {
 	V       string
 	P       string
@@ -44,7 +45,7 @@ func (a *answer) String() string {
 	return fmt.Sprintf("%s %s %s min_keep %d", a.V, a.P, a.A, a.MinKeep)
 }
 
-// number is the answer's parameter.
+// number returns the answer's parameter.
 func (a *answer) number(t *testing.T) (x float64) {
 	t.Helper()
 	a.parse(t, &x)
@@ -71,8 +72,8 @@ func answers(t *testing.T, key string, atLeast int) (all []answer, vectors map[s
 	return all, vectors
 }
 
-// checkKept compares what is left of a vector with an answer. Where the order among equals is open,
-// only the logits count.
+// checkKept compares the ids that are left of a vector with an answer. Where the order among equals
+// is open, only the logits count.
 func (a *answer) checkKept(t *testing.T, logits []float32, o Params, of ...IDs) {
 	t.Helper()
 	s := sampler(t, o, of...)
@@ -140,7 +141,7 @@ func (a *answer) checkTemperature(t *testing.T, logits []float32, o Params) {
 	}
 }
 
-// setFilter gives a filter, by its name in the answers, its parameter.
+// setFilter sets the parameter of a filter, by its name in the answers.
 func setFilter(t *testing.T, o *Params, name string, x float64) {
 	t.Helper()
 	switch name {
@@ -264,8 +265,8 @@ func softmax(logits []float32) []float64 {
 	return p
 }
 
-// TestTheOrderOfFiltersCounts takes a distribution in which min-p before and after the temperature
-// keeps another set, and XTC before and after top-k too.
+// TestTheOrderOfFiltersCounts has a distribution of which min-p before and after the temperature
+// keeps different sets, and XTC before and after top-k too.
 func TestTheOrderOfFiltersCounts(t *testing.T) {
 	logits := []float32{5, 4, 3, 2, 1, 0}
 	for _, c := range []struct {
@@ -305,7 +306,8 @@ func TestTheOrderOfFiltersCounts(t *testing.T) {
 	}
 }
 
-// TestXTCsCoinHasAStreamOfItsOwn draws with a coin that never falls: the draws are those without.
+// TestXTCsCoinHasAStreamOfItsOwn draws with a coin that never succeeds: the draws are those without
+// XTC.
 func TestXTCsCoinHasAStreamOfItsOwn(t *testing.T) {
 	logits := []float32{5, 4, 3, 2, 1, 0}
 	plain := sampler(t, Params{Temperature: 2, Seed: 7})

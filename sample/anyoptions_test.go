@@ -12,7 +12,7 @@ import (
 	"picogpt/internal/testing/fixture"
 )
 
-// extremeOptions returns options of which many are at or near an end of what is allowed.
+// extremeOptions returns options of which many are at or near a limit.
 func extremeOptions(r *rand.Rand, vocabulary, context int) (o Params, of IDs) {
 	o, of = anyOptions(r, vocabulary, context), anyEnds()
 	some := func(to *float64, values ...float64) {
@@ -67,7 +67,7 @@ func extremeOptions(r *rand.Rand, vocabulary, context int) (o Params, of IDs) {
 	return o, of
 }
 
-// defined checks a choice after another, from logits of a likeness.
+// defined checks one choice after another, from logits of a likeness.
 func defined(
 	t *testing.T, r *rand.Rand, name string, o Params, of IDs, size int, context []int,
 ) (chosen int) {

@@ -1,6 +1,6 @@
 package sample
 
-// The sampler's steps that look at the context, against the answers of others.
+// The sampler's steps that depend on the context, against recorded answers of other programs.
 
 import (
 	"encoding/json"
@@ -82,7 +82,7 @@ func TestContextStepsAreHuggingFaces(t *testing.T) {
 			if string(p[1]) == fmt.Sprint(len(a.Context)) {
 				shut(ids...)
 			}
-		case "forced_eos_token_id": // no option of its own: a constraint of one's own does it
+		case "forced_eos_token_id": // no option of its own: a constraint can do it
 			if int(a.number(t))-len(a.Context) == 1 {
 				open = make([]uint64, (len(logits)+63)/64)
 				open[eos>>6] = 1 << (eos & 63)
@@ -161,7 +161,7 @@ func TestPenaltiesAndDRYAreLlamaCpps(t *testing.T) {
 	}
 }
 
-// TestChainsAreHuggingFaces compares what several steps together leave.
+// TestChainsAreHuggingFaces compares the logits after several steps together.
 func TestChainsAreHuggingFaces(t *testing.T) {
 	all, vectors := answers(t, "chains", 24)
 	for _, a := range all {
@@ -244,7 +244,7 @@ func TestPenaltiesCountWhatTheyAreToCount(t *testing.T) {
 	}
 }
 
-// TestRepeatsIsWhatLookingFindsOut compares the Z-algorithm with two loops.
+// TestRepeatsIsWhatLookingFindsOut compares the Z-algorithm with two nested loops.
 func TestRepeatsIsWhatLookingFindsOut(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 500 {

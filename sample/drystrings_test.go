@@ -12,7 +12,7 @@ import (
 	"picogpt/tokenizer"
 )
 
-// plainBreakers is the definition: it looks at each id and each beginning of a string.
+// plainBreakers is the definition: it checks each id and each prefix of a string.
 func plainBreakers(t *testing.T, v speller, text string) (all [][]int) {
 	t.Helper()
 	for id := range v.Size() {
@@ -56,7 +56,7 @@ func TestDRYStringsBeginWhereTheDefinitionSays(t *testing.T) {
 	}
 }
 
-// TestDRYStringsAreTheirSequences chooses with strings and with what DRYBreakers makes of them.
+// TestDRYStringsAreTheirSequences chooses with strings and with their sequences from DRYBreakers.
 func TestDRYStringsAreTheirSequences(t *testing.T) {
 	v, r := tokenizer.GPT2(), rand.New(rand.NewPCG(22, 5))
 	all := dryTexts()
@@ -107,7 +107,7 @@ func TestDRYStringsAreTheirSequences(t *testing.T) {
 	}
 }
 
-// A countingSpeller counts what it is asked.
+// A countingSpeller counts its calls.
 type countingSpeller struct {
 	speller
 	texts, encoded int

@@ -11,7 +11,7 @@ import (
 	"picogpt/kernels"
 )
 
-// TestEntropiesAreSumsInAscendingOrder holds the entropy to its definition, bit for bit.
+// TestEntropiesAreSumsInAscendingOrder compares the entropy with its definition, bit for bit.
 func TestEntropiesAreSumsInAscendingOrder(t *testing.T) {
 	rows, context := gpt2Rows()
 	for kind, logits := range rows {
@@ -64,8 +64,8 @@ func TestSumsOfScoresAreInAscendingOrder(t *testing.T) {
 	}
 }
 
-// TestLlamaCppsTypicalEqualsASort compares the selection with a sort of all, also where the sums come
-// to what is wanted exactly.
+// TestLlamaCppsTypicalEqualsASort compares the selection with a sort of all, also where a sum
+// equals the limit exactly.
 func TestLlamaCppsTypicalEqualsASort(t *testing.T) {
 	r := rand.New(rand.NewPCG(22, 6))
 	for name, logit := range likenesses {

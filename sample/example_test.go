@@ -7,7 +7,7 @@ import (
 	"picogpt/sample"
 )
 
-// A loop of one's own: the sampler sees one row of logits at a time.
+// A program's own loop: the sampler sees one row of logits at a time.
 func ExampleSampler() {
 	s, err := sample.NewSampler(sample.Params{Temperature: 1, TopP: 0.99, Seed: 4}, sample.IDs{})
 	if err != nil {

@@ -19,8 +19,9 @@ type chance struct {
 	score, weight float64
 }
 
-// plainly is what a sampler does, step by step as the package comment has it: it sorts everything,
-// and adds one number after another. It returns what it draws from, and what it draws with seed 0.
+// plainly is the definition of a sampler, step by step as in the package comment: it sorts
+// everything, and adds one number after another. It returns the distribution, and the draw with
+// seed 0.
 func plainly(o Params, gaps []int, logits []float32, context []int) (drawn int, from []chance) {
 	scores := make([]float64, len(logits))
 	for id, x := range logits {
@@ -86,8 +87,8 @@ func plainly(o Params, gaps []int, logits []float32, context []int) (drawn int, 
 	panic("nothing drawn")
 }
 
-// likenesses make logits: of one size and of many, tied, flat, and such that sums come close to
-// what top-p asks for.
+// likenesses make logits: of one magnitude and of many, tied, flat, and such that sums are close to
+// top-p's limit.
 var likenesses = map[string]func(r *rand.Rand, id int) float64{
 	"normal":    func(r *rand.Rand, _ int) float64 { return r.NormFloat64() * 3 },
 	"wild":      func(r *rand.Rand, _ int) float64 { return r.NormFloat64() * 1e4 },
@@ -157,8 +158,8 @@ func sameChoice(
 	}
 }
 
-// TestTopPWhereSumsAreEqual asks for exactly what the first so many ids have: which sum decides, and
-// how it was rounded, shows here only.
+// TestTopPWhereSumsAreEqual sets exactly the sum of the first few probabilities: only here it
+// matters which sum decides, and how it was rounded.
 func TestTopPWhereSumsAreEqual(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	sorted := 0
@@ -189,8 +190,8 @@ func TestTopPWhereSumsAreEqual(t *testing.T) {
 	}
 }
 
-// TestReachIsTheBeginningOfASort holds the selection by weight to a sort, on weights whose sums are
-// exact.
+// TestReachIsTheBeginningOfASort compares the selection by weight with a sort, for weights whose
+// sums are exact.
 func TestReachIsTheBeginningOfASort(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	s := sampler(t, Params{})

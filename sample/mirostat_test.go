@@ -20,7 +20,7 @@ func TestMirostatIsLlamaCpps(t *testing.T) {
 			t.Fatal(err)
 		}
 		logits := vectors[a.V]
-		// The filters are there and do not count.
+		// The filters are set and have no effect.
 		s := sampler(t, Params{Temperature: 1, TopK: 1, MinP: 1, XTCProbability: 1,
 			Mirostat: Mirostat{version, p.Tau, p.Eta}})
 		if s.State.mu != 2*p.Tau {

@@ -47,7 +47,7 @@ func TestWhereNoIDIsLeftTheErrorSaysWhatTookThem(t *testing.T) {
 	}
 }
 
-// TestALateStepThatLeavesNoIDIsNamed has a step behind top-k that takes the only id.
+// TestALateStepThatLeavesNoIDIsNamed has a step after top-k that removes the only id.
 func TestALateStepThatLeavesNoIDIsNamed(t *testing.T) {
 	o := Params{Temperature: 1, TopK: 1, NoRepeatNgram: 1,
 		Samplers: "top-k,no-repeat-ngram,top-p"}

@@ -1,7 +1,7 @@
 package sample
 
-// A judge that takes each step as the package comment defines it: on all of the scores, one after the
-// other, with nothing put off.
+// A judge that applies each step as the package comment defines it: to all scores, one after the
+// other, without any shortcut.
 
 import (
 	"cmp"
@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// A plainJudge takes steps.
+// A plainJudge applies steps.
 type plainJudge struct {
 	Params
 	context []int
-	scores  []float64 // of each id; -Inf for what is gone
-	close   bool      // rounding may decide: the case says nothing
+	scores  []float64 // by id; -Inf for removed ids
+	close   bool      // rounding may decide: the case proves nothing
 }
 
 // below reports whether a is less than b, and notes where they are nearly the same.
@@ -40,7 +40,7 @@ func (j *plainJudge) probs() []float64 {
 	return p
 }
 
-// ranks returns the ids that are left by what they have most of, of equal ones the lowest first.
+// ranks returns the ids that are left in descending order of by, of equal ones the lowest first.
 func (j *plainJudge) ranks(by []float64) (ids []int) {
 	for id, x := range j.scores {
 		if !math.IsInf(x, -1) {
@@ -63,7 +63,7 @@ func (j *plainJudge) keep(ids []int) {
 	}
 }
 
-// remove removes ids of a kind.
+// remove removes the ids for which gone returns true.
 func (j *plainJudge) remove(gone func(id int) bool) {
 	for id, x := range j.scores {
 		if !math.IsInf(x, -1) && gone(id) {
@@ -72,7 +72,7 @@ func (j *plainJudge) remove(gone func(id int) bool) {
 	}
 }
 
-// counted returns how often each id occurs in the window, in what is generated or in all of it.
+// counted returns how often each id occurs in the window, among generated tokens or all.
 func (j *plainJudge) counted(all bool) map[int]int {
 	from := 0
 	if n := j.RepeatLastN; n > 0 {
@@ -258,7 +258,7 @@ func (j *plainJudge) mirostat() {
 	})
 }
 
-// take takes one step by name, if it is on.
+// take applies one step by name, if it is on.
 func (j *plainJudge) take(name string) {
 	steps := map[string]struct {
 		on   bool
@@ -284,7 +284,7 @@ func (j *plainJudge) take(name string) {
 	}
 }
 
-// judge returns the probabilities of all ids, nil where none is left.
+// judge returns the probabilities of all ids, nil if no id is left.
 func (j *plainJudge) judge(logits []float32) []float64 {
 	j.scores = make([]float64, len(logits))
 	for id, x := range logits {

@@ -100,7 +100,7 @@ func next(t testing.TB, s *Sampler, logits []float32, context []int) int {
 	return id
 }
 
-// distribution returns what the last draw was made from.
+// distribution returns the distribution of the last draw.
 func distribution(s *Sampler) (ids []int, probs []float64) {
 	for i, weight := range s.weights {
 		if weight != 0 {
@@ -310,7 +310,7 @@ func TestChoosingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// gpt2Rows are rows of GPT-2's size: with a likely spread of logits, and with unlikely ones.
+// gpt2Rows returns rows of GPT-2's size: with a typical spread of logits, and with unusual ones.
 func gpt2Rows() (rows map[string][]float32, context []int) {
 	r := rand.New(rand.NewPCG(1, 2))
 	rows = map[string][]float32{}
@@ -377,8 +377,8 @@ func BenchmarkNext(b *testing.B) {
 	})
 }
 
-// sized is how much a test of random things does: some, a fifth of it under -short, which is for
-// the race detector, or all there is to try.
+// sized returns how many cases a random test tries: some, a fifth of them under -short, which is
+// for the race detector, or all.
 func sized(some, all int) int {
 	switch {
 	case fixture.Long:

@@ -1,7 +1,7 @@
 package sample
 
-// Lists of samplers in any order, against a judge that takes each step as the package comment defines
-// it: on all of the scores, one after the other, with nothing put off.
+// Lists of samplers in any order, against a judge that applies each step as the package comment
+// defines it: to all scores, one after the other, without any shortcut.
 
 import (
 	"errors"
@@ -69,7 +69,7 @@ func anyOptions(r *rand.Rand, vocabulary, context int) Params {
 	return o
 }
 
-// TestListsInAnyOrderArePlain compares what is left and how likely it is.
+// TestListsInAnyOrderArePlain compares the ids that are left and their probabilities.
 func TestListsInAnyOrderArePlain(t *testing.T) {
 	r := rand.New(rand.NewPCG(22, 4))
 	judged, empty, late := 0, 0, 0

@@ -51,7 +51,7 @@ func TestFormsThatCost(t *testing.T) {
 		`"guided_regex":"(?i)` + strings.Repeat(`[b-\\x{1e942}]`, 3000) + `"`,
 	}
 	var done sync.WaitGroup
-	giveBack := c.server.TakeFormTurn() // so that no form is ready before the neighbour has its answer
+	giveBack := c.server.TakeFormTurn() // no form is ready before the neighbour's answer
 	for i, body := range bodies {
 		done.Go(func() {
 			r, text := c.post("/v1/completions", `{"max_tokens":2,"prompt":"a",`+body+"}")
