@@ -3,20 +3,13 @@ package main
 // gpt chat: a conversation with a model, on a terminal or line by line through a pipe.
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"io"
-	"strconv"
 	"strings"
 
 	"picogpt/decode"
+	"picogpt/internal/chat"
 	"picogpt/internal/chattemplate"
 	"picogpt/internal/cli"
-	"picogpt/internal/process"
-	"picogpt/internal/rows"
-	"picogpt/internal/textio"
-	"picogpt/model"
+	"picogpt/internal/fault"
 	"picogpt/tokenizer"
 )
 
@@ -86,22 +79,6 @@ Examples:
 	}
 }
 
-// A chat is a conversation on its way.
-type chat struct {
-	*app
-	conversation
-	tokenizer *tokenizer.Tokenizer
-	lines     chatLines
-	interrupt chatInterrupt
-
-	options []string // that were set, --seed not among them
-	idle    []string // what was told of options without effect
-	writer  *generateCommand
-	decode  decode.Options // of writer
-	close   func()         // of what writer has opened
-	seed    uint64         // of the next answer
-}
-
 func (c *chatCommand) Run(a *app, f *cli.Flags) (err error) {
 	given := f.Options(inChat)
 	if _, _, err := parseOptions(given, inChat); err != nil {
@@ -119,160 +96,68 @@ func (c *chatCommand) Run(a *app, f *cli.Flags) (err error) {
 	if err != nil {
 		return err
 	}
-	chat := &chat{app: a, tokenizer: t, close: func() {}}
-	chat.session = m.NewSession()
-	if chat.template, err = a.readChatTemplate(c.Template, t); err != nil {
-		return err
-	}
-	if err := chat.setOptions(given); err != nil {
-		return err
-	}
-	defer func() { chat.close() }()
-	chat.seed = chat.decode.Seed
-	chat.options = without(given, "--seed")
-	chat.logf("seed: %d", chat.seed)
-	chat.lines = a.newChatLines()
-	defer chat.lines.close()
-	chat.watch()
-	defer a.SetCancel(nil)
-	return chat.run()
-}
-
-// run answers lines until there are no more.
-func (c *chat) run() error {
-	if c.lines.terminal() {
-		c.Notef("/help lists the commands, Ctrl-C stops an answer, Ctrl-D ends the program")
-	}
-	for {
-		c.interrupt.prompts(true)
-		line, err := c.lines.next()
-		c.interrupt.prompts(false)
-		switch {
-		case err == io.EOF:
-			return nil
-		case err == nil:
-			err = c.line(line)
-		case !errors.Is(err, rows.ErrLongLine):
-			return c.lines.located(err) // there will be no more lines
-		}
-		switch {
-		case err == errQuit:
-			return nil
-		case err == nil:
-		case !c.lines.terminal() || errors.Is(err, process.ErrClosedPipe) || errors.Is(err, errEnded):
-			return c.lines.located(err)
-		default:
-			c.report(err)
-		}
-	}
-}
-
-// line does what a line asks for.
-func (c *chat) line(line string) error {
-	switch {
-	case strings.TrimSpace(line) == "":
-		return nil
-	case strings.HasPrefix(line, "//"):
-		line = line[1:]
-	case strings.HasPrefix(line, "/"):
-		return c.command(line)
-	}
-	return c.answer(line)
-}
-
-// answer adds a turn.
-func (c *chat) answer(text string) error {
-	ids, err := c.template.Encode(chattemplate.Turn{
-		Text: text, Turn: len(c.turns), Ended: c.hasEnded(),
-	})
+	template, err := a.readChatTemplate(c.Template, t)
 	if err != nil {
 		return err
 	}
-	if len(c.turns) == 0 {
-		ids = c.tokenizer.WithStart(ids)
+	s := &chatSettings{app: a, model: m, tokenizer: t, close: func() {}}
+	if err := s.Set(given); err != nil {
+		return err
 	}
-	o, err := c.optionsOfAnswer()
+	defer func() { s.close() }()
+	s.options = chat.Without(given, "--seed")
+	a.logf("seed: %d", s.decode.Seed)
+	return (&chat.Chat{
+		Console: &a.Console, Signals: &a.Signals, Out: a.stdout, Files: &a.files,
+		Writing: a.writing, Report: a.report, AtEnd: a.atSignal,
+		ModelName: a.modelName(), Digest: a.digest,
+		Tokenizer: t, Template: template, Session: m.NewSession(),
+		Settings: s, Seed: s.decode.Seed,
+	}).Run()
+}
+
+// digest is the digest of the model.
+func (a *app) digest() (string, error) {
+	defer a.ShowProgress(func() string { return "reading " + a.modelName() })()
+	ck, err := a.open()
 	if err != nil {
-		return err
+		return "", err
 	}
-	t := turn{
-		Text: text, PromptIDs: append([]int{}, ids...), Options: c.recorded(), Seed: c.seed,
-		IDs: []int{},
-	}
-	if err := c.stream(&t, o); err != nil {
-		return err
-	}
-	if t.FinishReason == decode.FinishStop {
-		if t.IDs, err = c.cutStop(&t); err != nil {
-			return err
-		}
-	}
-	c.seed++
-	c.turns = append(c.turns, t)
-	return nil
+	return ck.Digest()
 }
 
-// stream prints an answer as it comes, and adds it to t. An answer that is stopped counts as far as
-// it came; without a token it is an error, and nothing has changed.
-func (c *chat) stream(t *turn, o decode.Options) (err error) {
-	ctx, done := c.interrupt.begin()
-	defer done()
-	stop := c.ShowProgress(func() string { return "reading" })
-	defer stop()
-	for token, failed := range c.writer.named(c.generate(ctx, t, o)) {
-		if err = failed; err != nil {
-			break
-		}
-		stop()
-		t.add(token)
-		if token.Incomplete {
-			defer c.Notef("%s: the answer ended before it was complete", c.writer.Form.asked())
-		}
-		if _, err = c.stdout.WriteString(token.Text); err != nil {
-			return err
-		}
+// readChatTemplate returns the template that --template names, the plain one without it.
+func (a *app) readChatTemplate(
+	name *string, t *tokenizer.Tokenizer,
+) (*chattemplate.Template, error) {
+	if name == nil {
+		return chattemplate.New(chattemplate.Plain, t)
 	}
-	stop()
-	if _, failed := c.stdout.WriteString("\n"); failed != nil {
-		return failed
+	source, err := a.chatTemplateSource(*name)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil && strings.TrimSpace(t.shown) == "" {
-		c.Notef("the answer is empty: %s", c.whyEmpty(t))
+	made, err := chattemplate.New(source, t)
+	if err != nil {
+		return nil, usagef("--template %s: %w", *name, err)
 	}
-	switch {
-	case c.interrupt.ended():
-		return errEnded
-	case errors.Is(err, context.Canceled) && len(t.IDs) > 0:
-		t.FinishReason = textio.Interrupted
-		return nil
-	case errors.Is(err, context.Canceled):
-		return errors.New("stopped before the first token: the line is taken back")
-	}
-	return err
+	return made, nil
 }
 
-// whyEmpty says why nothing is to be seen of an answer.
-func (c *chat) whyEmpty(t *turn) string {
-	form := c.writer.Form.asked()
-	switch {
-	case form != "" && t.FinishReason == decode.FinishEndOfText:
-		return "that is a text of " + form
-	case t.FinishReason == decode.FinishEndOfText && len(t.IDs) == 1:
-		return "the model ended the text at once; /retry takes the next seed"
-	case t.FinishReason == decode.FinishEndOfText:
-		return "the model wrote only space before the end of the text"
-	case t.FinishReason == decode.FinishStop:
-		return "a stop string came first"
+// chatTemplateSource returns what --template names.
+func (a *app) chatTemplateSource(name string) (string, error) {
+	switch name {
+	case "":
+		return "", usagef("--template: want dialogpt or a file, found nothing")
+	case "dialogpt":
+		return chattemplate.DialoGPT, nil
 	}
-	return "the tokens that came, " + strconv.Itoa(len(t.IDs)) + ", are only space"
-}
-
-// model is the model that answers.
-func (c *chat) model() *model.Model { return c.session.Model() }
-
-// notice tells people, and no script, what was done.
-func (c *chat) notice(format string, args ...any) {
-	if c.lines.terminal() {
-		fmt.Fprintf(c.Stderr, format+"\n", args...)
+	if name == "-" {
+		return "", usagef("--template -: want dialogpt or a file")
 	}
+	text, err := a.files.Limited(name, "--template", chattemplate.Longest)
+	if err != nil {
+		return "", fault.Hint(err, "--template takes dialogpt or a file")
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r"), nil
 }

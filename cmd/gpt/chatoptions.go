@@ -10,6 +10,8 @@ import (
 	"picogpt/decode"
 	"picogpt/internal/cli"
 	"picogpt/internal/option"
+	"picogpt/model"
+	"picogpt/tokenizer"
 )
 
 // inChat reports whether gpt chat has a flag of gpt generate: those that say which tokens follow,
@@ -33,21 +35,25 @@ func addChatFlags(f *cli.Flags) {
 	}
 }
 
-// optionsOfAnswer are decode's options for the next answer.
-func (c *chat) optionsOfAnswer() (decode.Options, error) {
-	o := c.decode
-	o.Seed, o.Vocabulary, o.Overflow = c.seed, c.tokenizer, decode.OverflowSlide
-	if o.MaxTokens == 0 {
-		o.MaxTokens = longestAnswer
-	}
-	return o, c.writer.openTexts(c.app, c.model(), c.tokenizer, &o)
-}
-
 // longestAnswer is the default of --max-tokens.
 const longestAnswer = 256
 
-// setOptions makes options the flags that choose tokens, or changes nothing.
-func (c *chat) setOptions(options []string) error {
+// chatSettings are the options that are set in a chat: see chat.Settings.
+type chatSettings struct {
+	app       *app
+	model     *model.Model
+	tokenizer *tokenizer.Tokenizer
+
+	options []string // that were set, --seed not among them
+	idle    []string // what was told of options without effect
+	writer  *generateCommand
+	decode  decode.Options // of writer
+	close   func()         // of what writer has opened
+}
+
+func (s *chatSettings) Options() []string { return s.options }
+
+func (s *chatSettings) Set(options []string) error {
 	w, f, err := parseOptions(options, inChat)
 	if err != nil {
 		return err
@@ -60,49 +66,71 @@ func (c *chat) setOptions(options []string) error {
 		return usagef("%s -: want a file, because stdin has the lines", flag)
 	}
 	tried := o
-	if err := w.openTexts(c.app, c.model(), c.tokenizer, &tried); err != nil {
+	if err := w.openTexts(s.app, s.model, s.tokenizer, &tried); err != nil {
 		return err
 	}
-	release, err := w.openDraft(c.app, c.model(), &o)
+	release, err := w.openDraft(s.app, s.model, &o)
 	if err != nil {
 		return err
 	}
-	c.close()
-	c.options, c.writer, c.decode, c.close = options, w, o, release
-	c.noteIdle(f.Given())
+	s.close()
+	s.options, s.writer, s.decode, s.close = options, w, o, release
+	s.noteIdle(f.Given())
 	return nil
 }
 
 // noteIdle tells of the flags that have no effect, each once. Where flags are set one after the
 // other, one that needs another may come first.
-func (c *chat) noteIdle(given map[string]bool) {
-	table := c.decode.Table()
-	notes := withoutEffect(table, &c.decode, given, false)
+func (s *chatSettings) noteIdle(given map[string]bool) {
+	table := s.decode.Table()
+	notes := withoutEffect(table, &s.decode, given, false)
 	wanting(table, given, func(flag, want string) {
 		notes = append(notes, flag+", because it wants "+want+" with it")
 	})
-	c.noteWithout(slices.DeleteFunc(slices.Clone(notes), func(note string) bool {
-		return slices.Contains(c.idle, note)
+	s.app.noteWithout(slices.DeleteFunc(slices.Clone(notes), func(note string) bool {
+		return slices.Contains(s.idle, note)
 	}))
-	c.idle = notes
+	s.idle = notes
 }
 
-// recorded are the options that a save has.
-func (c *chat) recorded() []string {
+func (s *chatSettings) Load(options []string, files map[string]string) error {
+	before := s.app.optionFiles
+	s.app.optionFiles = optionFiles{texts: files, all: true}
+	if err := s.Set(options); err != nil {
+		s.app.optionFiles = before
+		return err
+	}
+	s.app.optionFiles.all = false
+	return nil
+}
+
+func (s *chatSettings) Find(name string) (flag string, repeats, ok bool) {
+	f := generateFlags(new(generateCommand)).Find(name)
+	if f == nil || !inChat(f) {
+		return "", false, false
+	}
+	return f.Name, f.Repeats, true
+}
+
+func (s *chatSettings) Forget(file string) { delete(s.app.optionFiles.texts, file) }
+
+func (s *chatSettings) Files() map[string]string { return s.app.optionFiles.texts }
+
+func (s *chatSettings) Recorded() []string {
 	flags := generateFlags(new(generateCommand))
-	return slices.DeleteFunc(append([]string{}, c.options...), func(option string) bool {
+	return slices.DeleteFunc(append([]string{}, s.options...), func(option string) bool {
 		name, _, _ := strings.Cut(strings.TrimPrefix(option, "--"), "=")
 		return !recordable(flags.Find(name))
 	})
 }
 
-// without are the options but for those of one flag.
-func without(options []string, flag string) (others []string) {
-	others = []string{}
-	for _, option := range options {
-		if name, _, _ := strings.Cut(option, "="); name != flag {
-			others = append(others, option)
-		}
+func (s *chatSettings) Decode(seed uint64) (decode.Options, error) {
+	o := s.decode
+	o.Seed, o.Vocabulary, o.Overflow = seed, s.tokenizer, decode.OverflowSlide
+	if o.MaxTokens == 0 {
+		o.MaxTokens = longestAnswer
 	}
-	return others
+	return o, s.writer.openTexts(s.app, s.model, s.tokenizer, &o)
 }
+
+func (s *chatSettings) Forms() []string { return s.writer.forms() }

@@ -170,16 +170,20 @@ func (c *generateCommand) jsonForm(
 	return textio.Form{Form: promptlines.Form{Text: tok != nil, Top: c.Top > 0}, Begin: begin}
 }
 
+// forms are the flags that the text must fit.
+func (c *generateCommand) forms() (flags []string) {
+	if c.Heal {
+		flags = append(flags, "--heal")
+	}
+	if form := c.Form.asked(); form != "" {
+		flags = append(flags, form)
+	}
+	return flags
+}
+
 // named are tokens whose error names flags.
 func (c *generateCommand) named(
 	tokens iter.Seq2[decode.Token, error],
 ) iter.Seq2[decode.Token, error] {
-	var forms []string
-	if c.Heal {
-		forms = append(forms, "--heal")
-	}
-	if form := c.Form.asked(); form != "" {
-		forms = append(forms, form)
-	}
-	return textio.WithFlags(tokens, forms)
+	return textio.WithFlags(tokens, c.forms())
 }

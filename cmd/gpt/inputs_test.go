@@ -19,7 +19,10 @@ func TestFilesAreOpenedInOnePlace(t *testing.T) {
 		"../../internal/checkpoints/open.go": "checkpoint.OpenTokenizer", // remembered before
 	}
 	var names []string
-	for _, folder := range []string{".", "../../internal/checkpoints", "../../internal/infile"} {
+	for _, folder := range []string{
+		".", "../../internal/chat", "../../internal/checkpoints", "../../internal/infile",
+		"../../internal/textio",
+	} {
 		here, err := filepath.Glob(filepath.Join(folder, "*.go"))
 		if err != nil || len(here) == 0 {
 			t.Fatalf("%s: %q, %v", folder, here, err)

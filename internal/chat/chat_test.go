@@ -1,4 +1,4 @@
-package main
+package chat
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"picogpt/internal/terminal"
 	"picogpt/internal/testing/watchdog"
 )
 
@@ -18,8 +19,7 @@ func (*brokenLines) terminal() bool          { return true }
 func (*brokenLines) located(err error) error { return err }
 
 func TestAChatEndsWhenItsTerminalIsGone(t *testing.T) {
-	c := &chat{app: newApp(), lines: &brokenLines{}}
-	c.Stderr = io.Discard
+	c := &Chat{Console: &terminal.Console{Stderr: io.Discard}, lines: &brokenLines{}}
 	ended := make(chan error, 1)
 	go func() { ended <- c.run() }()
 	select {

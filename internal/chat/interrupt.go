@@ -1,4 +1,4 @@
-package main
+package chat
 
 // Ctrl-C in a chat: it stops the answer and not the program.
 
@@ -13,8 +13,8 @@ import (
 // errEnded says that a signal ends the program, in an orderly way.
 var errEnded = fmt.Errorf("ended by a signal: %w", context.Canceled)
 
-// A chatInterrupt is what signals do at the moment.
-type chatInterrupt struct {
+// A interrupt is what signals do at the moment.
+type interrupt struct {
 	mu     sync.Mutex
 	cancel context.CancelFunc // of the answer that is being made, or nil
 	end    bool               // the program ends when the answer has stopped
@@ -24,7 +24,7 @@ type chatInterrupt struct {
 }
 
 // begin returns the context of an answer. Call done after it.
-func (i *chatInterrupt) begin() (ctx context.Context, done func()) {
+func (i *interrupt) begin() (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	i.set(cancel)
 	return ctx, func() {
@@ -33,14 +33,14 @@ func (i *chatInterrupt) begin() (ctx context.Context, done func()) {
 	}
 }
 
-func (i *chatInterrupt) set(cancel context.CancelFunc) {
+func (i *interrupt) set(cancel context.CancelFunc) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.cancel = cancel
 }
 
 // stop stops the answer, if there is one.
-func (i *chatInterrupt) stop(end bool) (stopped bool) {
+func (i *interrupt) stop(end bool) (stopped bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.cancel == nil || i.end { // a second signal does not wait
@@ -51,14 +51,14 @@ func (i *chatInterrupt) stop(end bool) (stopped bool) {
 	return true
 }
 
-func (i *chatInterrupt) ended() bool {
+func (i *interrupt) ended() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.end
 }
 
 // prompts says that a line is waited for, or that it came.
-func (i *chatInterrupt) prompts(on bool) {
+func (i *interrupt) prompts(on bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.prompting = on
@@ -67,7 +67,7 @@ func (i *chatInterrupt) prompts(on bool) {
 
 // warn reports whether Ctrl-C comes for the first time since the last line, and whether a line is
 // waited for.
-func (i *chatInterrupt) warn() (first, prompting bool) {
+func (i *interrupt) warn() (first, prompting bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	first = !i.warned
@@ -78,29 +78,29 @@ func (i *chatInterrupt) warn() (first, prompting bool) {
 // watch makes signals stop answers. Ctrl-C stops the answer alone where a person types the lines;
 // in a script, and other signals everywhere, it ends the program. Where there is no answer to stop,
 // a second Ctrl-C ends it.
-func (c *chat) watch() {
-	c.SetCancel(func() {
+func (c *Chat) watch() {
+	c.Signals.SetCancel(func() {
 		c.watch()
-		stays := c.CtrlC() && c.lines.terminal()
+		stays := c.Signals.CtrlC() && c.lines.terminal()
 		if c.interrupt.stop(!stays) {
 			return
 		}
 		first, prompting := c.interrupt.warn()
 		if stays && first {
-			fmt.Fprintln(c.Stderr) // after ^C
-			c.Notef(endsAgain)
+			fmt.Fprintln(c.Console.Stderr) // after ^C
+			c.Console.Notef(endsAgain)
 			if prompting {
-				io.WriteString(c.Stderr, chatPrompt)
+				io.WriteString(c.Console.Stderr, prompt)
 			}
 			return
 		}
-		c.EndProgress()
+		c.Console.EndProgress()
 		c.lines.close()
-		c.temps.RemoveAll()
+		c.AtEnd()
 		if stays { // as at a prompt where lines can be edited
-			fmt.Fprintln(c.Stderr)
+			fmt.Fprintln(c.Console.Stderr)
 			os.Exit(0)
 		}
-		os.Exit(c.Status())
+		os.Exit(c.Signals.Status())
 	})
 }

@@ -1,4 +1,4 @@
-package main
+package chat
 
 // The commands of a chat: lines that begin with /.
 
@@ -12,14 +12,15 @@ import (
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
+	"picogpt/internal/quote"
 )
 
 // errQuit is the error of /quit.
 var errQuit = errors.New("quit")
 
-// chatCommands are the names of the commands, in the order of the help, with what follows them and
+// commands are the names of the commands, in the order of the help, with what follows them and
 // what they do.
-var chatCommands = [...]struct{ name, takes, does string }{
+var commands = [...]struct{ name, takes, does string }{
 	{"/undo", "[N]", "take the last turn back, or the last N"},
 	{"/retry", "", "answer the last line again, with the next seed"},
 	{"/seed", "[N]", "make N the seed of the next answer; alone, show the seeds"},
@@ -31,12 +32,12 @@ var chatCommands = [...]struct{ name, takes, does string }{
 }
 
 // command does what a line that begins with / says.
-func (c *chat) command(line string) error {
+func (c *Chat) command(line string) error {
 	name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	rest = strings.TrimSpace(rest)
-	for _, known := range chatCommands {
+	for _, known := range commands {
 		if known.name == name && known.takes == "" && rest != "" {
-			return usagef("%s %s: want nothing after %s", name, quoteShort(rest), name)
+			return fault.Usagef("%s %s: want nothing after %s", name, quote.Short(rest, 40), name)
 		}
 	}
 	switch name {
@@ -58,47 +59,50 @@ func (c *chat) command(line string) error {
 		return errQuit
 	}
 	var names []string
-	for _, known := range chatCommands {
+	for _, known := range commands {
 		names = append(names, known.name)
 	}
 	hint := "/help lists the commands; a line that begins with // is text"
 	if near := cli.Nearest(name, names); near != "" {
 		hint = "did you mean " + near + "? A line that begins with // is text"
 	}
-	return fault.Hint(usagef("%s is not a command of gpt chat", quoteShort(name)), hint)
+	return fault.Hint(fault.Usagef("%s is not a command of gpt chat", quote.Short(name, 40)), hint)
 }
 
-func (c *chat) help() error {
+func (c *Chat) help() error {
 	var b strings.Builder
-	for _, known := range chatCommands {
+	for _, known := range commands {
 		fmt.Fprintf(&b, "%-21s %s\n", known.name+" "+known.takes, known.does)
 	}
-	_, err := c.stdout.WriteString(b.String())
+	_, err := c.Out.WriteString(b.String())
 	return err
 }
 
-func (c *chat) undo(rest string) error {
+func (c *Chat) undo(rest string) error {
 	n := 1
 	if rest != "" {
 		var err error
 		if n, err = strconv.Atoi(rest); err != nil || n < 1 {
-			return usagef("/undo %s: want a number of turns, 1 or more", quoteShort(rest))
+			return fault.Usagef("/undo %s: want a number of turns, 1 or more",
+				quote.Short(rest, 40))
 		}
 	}
 	if n > len(c.turns) {
-		return usagef("/undo: want %s to take back, found %d", amount.Count(n, "turn"), len(c.turns))
+		return fault.Usagef("/undo: want %s to take back, found %d", amount.Count(n, "turn"),
+			len(c.turns))
 	}
 	last := c.turns[len(c.turns)-n]
 	c.turns = c.turns[:len(c.turns)-n]
-	c.notice("taken back from %s on; %s left", quoteShort(last.Text), amount.Count(len(c.turns), "turn"))
+	c.notice("taken back from %s on; %s left", quote.Short(last.Text, 40),
+		amount.Count(len(c.turns), "turn"))
 	return nil
 }
 
 // retry answers the last line again. If that fails, the turn stays as it was.
-func (c *chat) retry() error {
+func (c *Chat) retry() error {
 	n := len(c.turns)
 	if n == 0 {
-		return usagef("/retry: want a line that was answered, found none")
+		return fault.Usagef("/retry: want a line that was answered, found none")
 	}
 	last := c.turns[n-1]
 	c.turns = c.turns[:n-1]
@@ -109,59 +113,70 @@ func (c *chat) retry() error {
 	return err
 }
 
-func (c *chat) setSeed(rest string) error {
+func (c *Chat) setSeed(rest string) error {
 	if rest == "" {
-		text := fmt.Sprintf("the next answer's seed is %d", c.seed)
+		text := fmt.Sprintf("the next answer's seed is %d", c.Seed)
 		if n := len(c.turns); n > 0 {
 			text += fmt.Sprintf(", the last one's was %d", c.turns[n-1].Seed)
 		}
-		_, err := c.stdout.WriteString(text + "\n")
+		_, err := c.Out.WriteString(text + "\n")
 		return err
 	}
 	seed, err := strconv.ParseUint(rest, 10, 64)
 	if err != nil {
-		return usagef("/seed %s: want a whole number, 0 or more", quoteShort(rest))
+		return fault.Usagef("/seed %s: want a whole number, 0 or more", quote.Short(rest, 40))
 	}
-	c.seed = seed
+	c.Seed = seed
 	return nil
 }
 
 // set sets a flag, adds to one that may be repeated, sets it back, or shows what is set. A value
 // that begins with " is a string as Go writes it.
-func (c *chat) set(rest string) error {
+func (c *Chat) set(rest string) error {
+	set := c.Settings.Options()
 	if rest == "" {
 		text := "nothing is set: every flag has its default\n"
-		if len(c.options) > 0 {
-			text = strings.Join(c.options, "\n") + "\n"
+		if len(set) > 0 {
+			text = strings.Join(set, "\n") + "\n"
 		}
-		_, err := c.stdout.WriteString(text)
+		_, err := c.Out.WriteString(text)
 		return err
 	}
 	name, value, hasValue := strings.Cut(rest, " ")
 	name = strings.ReplaceAll(strings.TrimLeft(name, "-"), "_", "-")
-	f := generateFlags(new(generateCommand)).Find(name)
+	value = strings.TrimSpace(value)
+	flag, repeats, ok := c.Settings.Find(name)
 	switch {
 	case name == "seed":
-		return c.setSeed(strings.TrimSpace(value))
-	case f == nil || !inChat(f):
-		return fault.Hint(usagef("/set %s: not a flag that chooses tokens", name),
+		return c.setSeed(value)
+	case !ok:
+		return fault.Hint(fault.Usagef("/set %s: not a flag that chooses tokens", name),
 			"gpt chat --help lists them")
-
+	case !hasValue:
+		return c.Settings.Set(Without(set, "--"+flag))
 	}
-	options := without(c.options, "--"+f.Name)
-	if hasValue && f.Repeats {
-		options = slices.Clone(c.options)
-	}
-	if hasValue {
-		if value = strings.TrimSpace(value); strings.HasPrefix(value, `"`) {
-			unquoted, err := strconv.Unquote(value)
-			if err != nil {
-				return usagef("/set %s: want a string with a quote at its end", f.Name)
-			}
-			value = unquoted
+	if strings.HasPrefix(value, `"`) {
+		unquoted, err := strconv.Unquote(value)
+		if err != nil {
+			return fault.Usagef("/set %s: want a string with a quote at its end", flag)
 		}
-		options = append(options, "--"+f.Name+"="+value)
-		delete(c.optionFiles.texts, value) // it may have changed
+		value = unquoted
 	}
-	return c.setOptions(options)
+	options := slices.Clone(set)
+	if !repeats {
+		options = Without(set, "--"+flag)
+	}
+	c.Settings.Forget(value) // it may have changed
+	return c.Settings.Set(append(options, "--"+flag+"="+value))
+}
+
+// Without returns the options but for those of one flag.
+func Without(options []string, flag string) (others []string) {
+	others = []string{}
+	for _, option := range options {
+		if name, _, _ := strings.Cut(option, "="); name != flag {
+			others = append(others, option)
+		}
+	}
+	return others
 }

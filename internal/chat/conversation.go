@@ -1,6 +1,7 @@
-package main
+package chat
 
-// The turns of a chat, and the session that remembers them.
+// The turns of a chat. The session holds a beginning of their ids, or something else that they have
+// a beginning in common with: it is brought into line before each answer.
 
 import (
 	"context"
@@ -9,8 +10,6 @@ import (
 	"strings"
 
 	"picogpt/decode"
-	"picogpt/internal/chattemplate"
-	"picogpt/model"
 )
 
 // A turn is a line and its answer.
@@ -34,16 +33,8 @@ func (t *turn) add(token decode.Token) {
 	t.shown += token.Text
 }
 
-// A conversation is turns. The session holds a beginning of their ids, or something else that they
-// have a beginning in common with: it is brought into line before each answer.
-type conversation struct {
-	session  *model.Session
-	template *chattemplate.Template
-	turns    []turn
-}
-
 // ids are the ids of all turns that are in the context.
-func (c *conversation) ids() (ids []int) {
+func (c *Chat) ids() (ids []int) {
 	dropped := 0
 	for i := range c.turns {
 		ids = append(append(ids, c.turns[i].PromptIDs...), c.turns[i].IDs...)
@@ -53,28 +44,28 @@ func (c *conversation) ids() (ids []int) {
 }
 
 // hasEnded reports whether the last answer ended with the end-of-text token.
-func (c *conversation) hasEnded() bool {
+func (c *Chat) hasEnded() bool {
 	n := len(c.turns)
 	return n > 0 && c.turns[n-1].FinishReason == decode.FinishEndOfText
 }
 
 // generate streams the answer to t.
-func (c *conversation) generate(
+func (c *Chat) generate(
 	ctx context.Context, t *turn, o decode.Options,
 ) iter.Seq2[decode.Token, error] {
 	ids := append(c.ids(), t.PromptIDs...)
-	held, same := c.session.Tokens(), 0
+	held, same := c.Session.Tokens(), 0
 	for same < min(len(held), len(ids)-1) && held[same] == ids[same] {
 		same++
 	}
-	c.session.Truncate(max(0, same))
-	return decode.Generate(ctx, c.session, slices.Clone(ids[c.session.Len():]), o)
+	c.Session.Truncate(max(0, same))
+	return decode.Generate(ctx, c.Session, slices.Clone(ids[c.Session.Len():]), o)
 }
 
 // cutStop returns the ids of an answer without its stop string. Where that begins inside a token,
 // the rest of the text before it is encoded anew.
-func (c *chat) cutStop(t *turn) ([]int, error) {
-	d := c.tokenizer.NewDecoder(append(c.ids(), t.PromptIDs...))
+func (c *Chat) cutStop(t *turn) ([]int, error) {
+	d := c.Tokenizer.NewDecoder(append(c.ids(), t.PromptIDs...))
 	text, kept, n := "", "", 0
 	for i, id := range t.IDs {
 		part, err := d.Push(id)
@@ -88,6 +79,6 @@ func (c *chat) cutStop(t *turn) ([]int, error) {
 			kept, n = text, i+1
 		}
 	}
-	rest, err := c.tokenizer.Encode(t.shown[len(kept):])
+	rest, err := c.Tokenizer.Encode(t.shown[len(kept):])
 	return append(slices.Clone(t.IDs[:n]), rest...), err
 }

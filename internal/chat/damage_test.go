@@ -1,4 +1,4 @@
-package main
+package chat
 
 // That no damage to a receipt or a saved chat passes.
 

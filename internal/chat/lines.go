@@ -1,4 +1,4 @@
-package main
+package chat
 
 // The lines of a chat: typed on a terminal, with editing and history, or read from stdin.
 
@@ -16,37 +16,37 @@ import (
 	"picogpt/internal/terminal"
 )
 
-// chatLines are where the lines come from.
-type chatLines interface {
+// lines are where the lines come from.
+type lines interface {
 	next() (string, error)   // without its end; io.EOF after the last one
 	terminal() bool          // a person types them
 	located(err error) error // an error of the line that was read last
 	close()                  // gives the terminal back
 }
 
-// chatPrompt stands before what is typed.
-const chatPrompt = "> "
+// prompt stands before what is typed.
+const prompt = "> "
 
-// newChatLines reads from the terminal, if stdin and stdout are one, else from stdin.
-func (a *app) newChatLines() chatLines {
-	a.files.WillRead("-", "")
-	s := rows.NewSource("stdin", a.files.Stdin)
-	if !terminal.Is(a.files.Stdin) {
+// newLines reads from the terminal, if stdin and stdout are one, else from stdin.
+func (c *Chat) newLines() lines {
+	c.Files.WillRead("-", "")
+	s := rows.NewSource("stdin", c.Files.Stdin)
+	if !terminal.Is(c.Files.Stdin) {
 		return &scriptLines{source: s}
 	}
-	editor, err := lineedit.Open(a.files.Stdin, a.stdout.File)
+	editor, err := lineedit.Open(c.Files.Stdin, c.Out.File)
 	if err != nil {
-		return &plainLines{scriptLines{source: s}, a.Stderr}
+		return &plainLines{scriptLines{source: s}, c.Console.Stderr}
 	}
 	editor.Complete = func(line string) (names []string) {
-		for _, known := range chatCommands {
+		for _, known := range commands {
 			if strings.HasPrefix(known.name, line) {
 				names = append(names, known.name)
 			}
 		}
 		return names
 	}
-	return &typedLines{editor, a.Notef}
+	return &typedLines{editor, c.Console.Notef}
 }
 
 // scriptLines are the lines of a file or a pipe.
@@ -81,7 +81,7 @@ type plainLines struct {
 func (p *plainLines) terminal() bool { return true }
 
 func (p *plainLines) next() (string, error) {
-	io.WriteString(p.prompt, chatPrompt)
+	io.WriteString(p.prompt, prompt)
 	return p.scriptLines.next()
 }
 
@@ -106,7 +106,7 @@ const soonAgain = 5 * time.Second
 // forgets what was typed, and ends the lines when it comes twice.
 func (t *typedLines) next() (string, error) {
 	for aborted := (time.Time{}); ; {
-		line, err := t.Line(chatPrompt)
+		line, err := t.Line(prompt)
 		switch {
 		case errors.Is(err, lineedit.ErrAborted) && time.Since(aborted) > soonAgain:
 			t.note(endsAgain)

@@ -1,4 +1,4 @@
-package main
+package chat
 
 // Saved chats: ids and options, from which the conversation goes on with the same bits.
 
@@ -15,6 +15,7 @@ import (
 	"picogpt/internal/chattemplate"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
+	"picogpt/internal/quote"
 	"picogpt/internal/receipt"
 	"picogpt/internal/strictjson"
 	"picogpt/internal/textio"
@@ -39,12 +40,12 @@ func (s savedChat) content() savedChat {
 }
 
 // save writes the conversation.
-func (c *chat) save(rest string) error {
+func (c *Chat) save(rest string) error {
 	path, force := strings.CutPrefix(rest, "--force ")
 	if path = strings.TrimSpace(path); path == "" || path == "--force" {
-		return usagef("/save: want a file, found none")
+		return fault.Usagef("/save: want a file, found none")
 	}
-	o := c.writing(force)
+	o := c.Writing(force)
 	err := outfile.Check(path, o)
 	var b []byte
 	if err == nil {
@@ -68,22 +69,22 @@ func (c *chat) save(rest string) error {
 }
 
 // saved is the conversation as JSON.
-func (c *chat) saved() ([]byte, error) {
-	digest, err := c.digest()
+func (c *Chat) saved() ([]byte, error) {
+	digest, err := c.Digest()
 	if err != nil {
 		return nil, err
 	}
 	s := savedChat{
 		Model: digest, Formats: receipt.FormatsOf(c.model()),
-		Template: c.template.Source, Options: c.recorded(), Files: c.optionFiles.texts,
-		Seed: c.seed, Turns: append([]turn{}, c.turns...),
+		Template: c.Template.Source, Options: c.Settings.Recorded(), Files: c.Settings.Files(),
+		Seed: c.Seed, Turns: append([]turn{}, c.turns...),
 	}
 	for i := range s.Turns { // the ids are what counts
 		s.Turns[i].Text = strings.ToValidUTF8(s.Turns[i].Text, "\uFFFD")
 	}
 	for _, text := range append(slices.Clone(s.Options), s.Template) {
 		if !utf8.ValidString(text) {
-			return nil, fmt.Errorf("/save: %s: want UTF-8", quoteShort(text))
+			return nil, fmt.Errorf("/save: %s: want UTF-8", quote.Short(text, 40))
 		}
 	}
 	if s.Digest, err = receipt.Digest(s); err != nil {
@@ -92,25 +93,15 @@ func (c *chat) saved() ([]byte, error) {
 	return strictjson.Line(s)
 }
 
-// digest is the digest of the model.
-func (c *chat) digest() (string, error) {
-	defer c.ShowProgress(func() string { return "reading " + c.modelName() })()
-	ck, err := c.app.open()
-	if err != nil {
-		return "", err
-	}
-	return ck.Digest()
-}
-
 // load goes on with a saved conversation, or changes nothing.
-func (c *chat) load(path string) error {
+func (c *Chat) load(path string) error {
 	if path == "" {
-		return usagef("/load: want a file, found none")
+		return fault.Usagef("/load: want a file, found none")
 	}
 	if path == "-" {
-		return usagef("/load -: want a file, because stdin has the lines")
+		return fault.Usagef("/load -: want a file, because stdin has the lines")
 	}
-	text, err := c.files.Limited(path, outfile.Continued, receipt.Longest)
+	text, err := c.Files.Limited(path, outfile.Continued, receipt.Longest)
 	if err != nil {
 		return err
 	}
@@ -126,20 +117,21 @@ func (c *chat) load(path string) error {
 }
 
 // take makes the saved conversation of a file this one.
-func (c *chat) take(path string, s *savedChat) error {
-	digest, err := c.digest()
+func (c *Chat) take(path string, s *savedChat) error {
+	digest, err := c.Digest()
 	if err != nil {
 		return err
 	}
 	m := c.model()
 	switch own := receipt.FormatsOf(m); {
 	case digest != s.Model:
-		return fault.Hint(fmt.Errorf("model: %s has the digest %s, want %s", c.modelName(), digest,
-			quoteShort(s.Model)), "gpt chat -m DIR opens another checkpoint")
+		return fault.Hint(fmt.Errorf("model: %s has the digest %s, want %s", c.ModelName, digest,
+			quote.Short(s.Model, 40)), "gpt chat -m DIR opens another checkpoint")
 
 	case own != s.Formats:
 		return fault.Hint(fmt.Errorf("formats: weights %s and cache %s here, want %s and %s",
-			own.Weights, own.Cache, quoteShort(s.Formats.Weights), quoteShort(s.Formats.Cache)),
+			own.Weights, own.Cache, quote.Short(s.Formats.Weights, 40),
+			quote.Short(s.Formats.Cache, 40)),
 			"--dtype and --cache-dtype choose them")
 
 	}
@@ -149,23 +141,19 @@ func (c *chat) take(path string, s *savedChat) error {
 		}
 	}
 	if s.Digest == nil {
-		c.Notef(receipt.NoDigest, path)
+		c.Console.Notef(receipt.NoDigest, path)
 	}
 	if err := receipt.CheckDigest(s.content(), s.Digest); err != nil {
 		return err
 	}
-	t, err := chattemplate.New(s.Template, c.tokenizer)
+	t, err := chattemplate.New(s.Template, c.Tokenizer)
 	if err != nil {
 		return fmt.Errorf("template: %w", err)
 	}
-	before := c.optionFiles
-	c.optionFiles = optionFiles{texts: s.Files, all: true}
-	if err := c.setOptions(s.Options); err != nil {
-		c.optionFiles = before
+	if err := c.Settings.Load(s.Options, s.Files); err != nil {
 		return fmt.Errorf("options: %w", err)
 	}
-	c.optionFiles.all = false
-	c.template, c.seed, c.turns = t, s.Seed, s.Turns
+	c.Template, c.Seed, c.turns = t, s.Seed, s.Turns
 	return nil
 }
 
@@ -182,7 +170,7 @@ func (t *turn) check(vocabulary int) error {
 		textio.Interrupted, ""}
 	if !slices.Contains(reasons, t.FinishReason) {
 		return fmt.Errorf("finish_reason: %s, want that of an answer, such as %s",
-			quoteShort(t.FinishReason), reasons[0])
+			quote.Short(t.FinishReason, 40), reasons[0])
 	}
 	return nil
 }
