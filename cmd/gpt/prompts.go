@@ -14,6 +14,7 @@ import (
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
+	"picogpt/internal/option"
 	"picogpt/internal/promptlines"
 	"picogpt/internal/resume"
 	"picogpt/internal/rows"
@@ -127,12 +128,18 @@ func (r *prompting) bad() error {
 
 func decimal(x uint64) string { return strconv.FormatUint(x, 10) }
 
-// settings are the options that the output depends on, without the seed.
+// settings returns the options that the output depends on, without the seed.
 func (c *generateCommand) settings() (all []resume.Setting) {
 	for _, o := range c.table() {
-		if o.Flag.Name != "" && o.Flag.Name != "seed" {
-			all = append(all, resume.Setting{Name: "--" + o.Flag.Name, Value: o.String()})
+		value, first := o.String(), o.First(true)
+		if list, ok := o.Value.(*[]string); ok {
+			value, first = fmt.Sprintf("%q", *list), "[]"
 		}
+		if o.Flag.Name == "" || o.Flag.Name == "seed" || o.Flag.Group == option.Guessing ||
+			value == "" && first == "" {
+			continue
+		}
+		all = append(all, resume.Setting{Name: "--" + o.Flag.Name, Value: value, Default: first})
 	}
 	return append(all, resume.Setting{Name: "--heal", Value: strconv.FormatBool(c.Heal)},
 		resume.Setting{Name: "--special", Value: strconv.FormatBool(c.Prompt.Special)})

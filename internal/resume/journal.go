@@ -168,9 +168,12 @@ func (f *File) compare(h header) error {
 		was, ok := then[s.Name]
 		delete(then, s.Name)
 		if !ok {
-			return f.mismatch("begun without %s, now with %s", s.Name, s.Value)
+			was = s.Default
 		}
-		if was != s.Value {
+		switch {
+		case !ok && was == "":
+			return f.mismatch("begun without %s, now with %s", s.Name, s.Value)
+		case was != s.Value:
 			return f.mismatch("begun with another %s: %s, now %s", s.Name, was, s.Value)
 		}
 	}

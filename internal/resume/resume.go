@@ -38,10 +38,15 @@ type Options struct {
 }
 
 // A Setting is one thing that the records depend on: an option's value, the digest of a file.
+// A journal does not hold one that has its default, so that journals stay good when there are new
+// options.
 type Setting struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
+	Name    string `json:"name"`
+	Value   string `json:"value"`
+	Default string `json:"-"` // "" if there is none
 }
+
+func (s *Setting) isDefault() bool { return s.Default != "" && s.Value == s.Default }
 
 // A Mark says which lines of the input the records up to a position answer.
 type Mark struct {
@@ -203,7 +208,8 @@ func (f *File) startJournal() error {
 		return err
 	case !f.resumed:
 		if err = f.lockJournal(); err == nil {
-			err = f.append(header{f.options.Program, f.settings()})
+			settings := slices.DeleteFunc(f.settings(), func(s Setting) bool { return s.isDefault() })
+			err = f.append(header{f.options.Program, settings})
 		}
 	case f.last.Ended: // more will follow now
 		f.now.Ended = false

@@ -25,7 +25,7 @@ const inputLines = 12
 
 func options(resume bool) Options {
 	return Options{Resume: resume, Program: "test",
-		Settings: []Setting{{"model", "m"}, {"--top", "0"}}}
+		Settings: []Setting{{Name: "model", Value: "m"}, {Name: "--top", Value: "0"}}}
 }
 
 // run opens path and writes the records that are missing, up to line last. After each line it calls
@@ -210,13 +210,13 @@ func TestWhatCannotBeContinuedIsRefusedAndStays(t *testing.T) {
 		"another program": {func(path string, o *Options) { o.Program = "other" },
 			`out: "test" wrote it, not "other"`},
 		"another model": {func(path string, o *Options) {
-			o.Settings = []Setting{{"model", "n"},
-				{"--top", "0"}}
+			o.Settings = []Setting{{Name: "model", Value: "n"},
+				{Name: "--top", Value: "0"}}
 		},
 			"out: begun with another model: m, now n"},
 		"a new option": {func(path string, o *Options) {
 			o.Settings = append(o.Settings,
-				Setting{"--bos", "true"})
+				Setting{Name: "--bos", Value: "true"})
 		},
 			"out: begun without --bos, now with true"},
 		"an option less": {func(path string, o *Options) { o.Settings = o.Settings[:1] },
@@ -389,5 +389,31 @@ func TestAPipeInPlaceOfAJournalIsNotWaitedFor(t *testing.T) {
 	put(t, path, record(1))
 	if _, err := Open(path, options(true)); !errors.Is(err, outfile.ErrExists) {
 		t.Errorf("%v, want that the journal's name is taken", err)
+	}
+}
+
+// A journal of before an option existed continues while the option has its default.
+func TestANewOptionWithItsDefaultContinues(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out")
+	begin := func(resume bool, value string) error {
+		f, err := Open(path, Options{Program: "test", Resume: resume, Settings: []Setting{
+			{Name: "model", Value: "m"}, {Name: "--new", Value: value, Default: "1"}}})
+		if err == nil {
+			err = errors.Join(f.Start(), f.Close())
+		}
+		return err
+	}
+	if err := begin(false, "1"); err != nil {
+		t.Fatal(err)
+	}
+	if text := read(t, path+".resume"); strings.Contains(text, "--new") {
+		t.Errorf("the journal holds a default: %s", text)
+	}
+	if err := begin(true, "1"); err != nil {
+		t.Error(err)
+	}
+	want := "out: begun with another --new: 1, now 2"
+	if err := begin(true, "2"); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
 	}
 }
