@@ -1,6 +1,6 @@
 package picogpt_test
 
-// That imports run one way: down the list of packages in ARCHITECTURE.md.
+// Imports run one way: down the list of packages in ARCHITECTURE.md.
 
 import (
 	"go/parser"
@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// floors returns the packages of ARCHITECTURE.md's tables, with their places: those for tests stand
-// above all others.
+// floors returns the packages of ARCHITECTURE.md's tables, with their positions. Those for tests
+// are above all others.
 func floors(t *testing.T) map[string]int {
 	t.Helper()
 	text, err := os.ReadFile("ARCHITECTURE.md")
@@ -40,7 +40,7 @@ func floors(t *testing.T) map[string]int {
 	return places
 }
 
-// placeOf returns the place of a package, or of the nearest folder above it that has one.
+// placeOf returns the position of a package, or of the nearest folder above it that has one.
 func placeOf(places map[string]int, name string) (int, bool) {
 	for ; name != "."; name = path.Dir(name) {
 		if place, ok := places[name]; ok {
@@ -51,7 +51,8 @@ func placeOf(places map[string]int, name string) (int, bool) {
 	return place, ok
 }
 
-// imports returns what each package of the module imports of it, but for its tests.
+// imports returns which packages of the module each of its packages imports, without those of
+// tests.
 func imports(t *testing.T) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}

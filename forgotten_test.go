@@ -1,6 +1,6 @@
 package picogpt_test
 
-// A GPT that nobody has any more gives back its workers and its mapped files.
+// A GPT that becomes unreachable gives back its workers and its mapped files.
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ func mappings(path string) (n int, known bool) {
 	return bytes.Count(b, []byte(path)), err == nil
 }
 
-// copied is the path of a checkpoint that only this test opens.
+// copied returns the path of a checkpoint that only this test opens.
 func copied(t *testing.T) string {
 	dir := filepath.Join(t.TempDir(), "checkpoint")
 	if err := fixture.Write(dir, fixture.Options{Vocab: 257}); err != nil {
@@ -41,7 +41,7 @@ func openThreads(t *testing.T, dir string) *picogpt.GPT {
 	return g
 }
 
-// gone collects garbage until a checkpoint's memory and the workers are given back.
+// gone collects garbage until a checkpoint's memory and its workers are given back.
 func gone(t *testing.T, dir string, goroutines int) {
 	t.Helper()
 	for range 2000 {
@@ -72,7 +72,7 @@ func TestAForgottenGPTGivesAllBack(t *testing.T) {
 	gone(t, dir, before)
 }
 
-// What of a GPT is still used keeps what it needs.
+// A part of a GPT that is still used keeps the memory that it needs.
 func TestAPartOfAGPTKeepsTheRest(t *testing.T) {
 	before, dir := runtime.NumGoroutine(), copied(t)
 	ctx := context.Background()
@@ -121,7 +121,7 @@ func TestAPartOfAGPTKeepsTheRest(t *testing.T) {
 	}
 }
 
-// Close beside the garbage collector, twice, and of what is forgotten afterwards.
+// Close runs concurrently with the garbage collector, and twice; then the GPT becomes unreachable.
 func TestCloseIsOnce(t *testing.T) {
 	before, dir := runtime.NumGoroutine(), copied(t)
 	for i := range 20 {

@@ -1,6 +1,7 @@
 package picogpt_test
 
-// The front door on the demo: the same texts as behind it, from many goroutines, and its errors.
+// Package picogpt on the demo: the same texts as by package decode, from many goroutines, and its
+// errors.
 
 import (
 	"context"
@@ -46,7 +47,7 @@ func write(t testing.TB, g *picogpt.GPT, prompt string, o picogpt.Options) strin
 	return b.String()
 }
 
-// behind returns what package decode writes with these options.
+// behind returns the text that package decode generates with these options.
 func behind(t testing.TB, g *picogpt.GPT, prompt string, o decode.Options) string {
 	t.Helper()
 	ids, err := g.Tokenizer().Encode(prompt)
@@ -123,7 +124,7 @@ func TestManyUsersGetTheirOwnTexts(t *testing.T) {
 	}
 }
 
-// Without a seed every loop is another text, and its last token has the seed that gives it again.
+// Without a seed every loop gives another text, and its last token has the seed of that text.
 func TestASeedIsDrawnAndTold(t *testing.T) {
 	g, ctx := openDemo(t), context.Background()
 	type text struct {

@@ -1,6 +1,6 @@
 package batch
 
-// Many callers, one batch: the same tokens as alone, nobody held up, nothing left behind.
+// Many callers, one batch: the same tokens as alone, no caller delayed, nothing left behind.
 
 import (
 	"context"
@@ -32,7 +32,7 @@ func newBatcher(t testing.TB, m *model.Model, o Options) *Batcher {
 	return b
 }
 
-// A visitor is a caller of a Batcher who comes, goes and dawdles at random.
+// A visitor is a caller of a Batcher that arrives, leaves and pauses at random.
 type visitor struct {
 	name   string
 	random *rand.Rand
@@ -68,7 +68,7 @@ func newVisitor(t *testing.T, m *model.Model, random *rand.Rand) *visitor {
 	return v
 }
 
-// visit makes one call and compares what comes until the visitor leaves or the text ends.
+// visit makes one call and compares its tokens until the visitor leaves or the text ends.
 func (v *visitor) visit(t *testing.T, b *Batcher) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -152,8 +152,8 @@ func TestTextsInABatchAreWhatGenerateGivesWhoeverComesAndGoes(t *testing.T) {
 	}
 }
 
-// A prompt that is not cut takes one step, in which its neighbour has a token or two. How many steps a
-// cut one takes depends on the speed of the machine: here some 80.
+// A prompt that is not cut takes one step, in which its neighbour has a token or two. The number of
+// steps of a cut prompt depends on the speed of the machine: here about 80.
 func TestALongPromptIsCutWhileItsNeighbourGoesOn(t *testing.T) {
 	m := testmodel.Demo(t, model.Options{Threads: 2})
 	b := newBatcher(t, m, Options{MaxDelay: time.Nanosecond})

@@ -1,6 +1,6 @@
 package batch
 
-// The budget on machines made up: what a step holds, and how long it would take there.
+// The budget on simulated machines: the work of a step, and its time.
 
 import (
 	"fmt"
@@ -12,7 +12,8 @@ import (
 	"picogpt/model"
 )
 
-// A machine takes at least floor for a step, in which the weights are read, and else speed.
+// A machine takes at least floor for a step, in which it reads the weights, or the work divided by
+// speed.
 type machine struct {
 	floor, speed float64 // seconds, work a second
 	noise        float64 // a step takes up to so much of its time more or less
@@ -51,7 +52,7 @@ func TestAStepWithALongPromptTakesMaxDelayAtMost(t *testing.T) {
 			random := rand.New(rand.NewPCG(1, 1))
 			w := workOf(c.config)
 			b := newBudget(time.Duration(c.delay*1e6), w)
-			for round := range 3 { // the first knows nothing of the machine
+			for round := range 3 { // the first has no measurements
 				decode := float64(c.decodes) * w.rows(100, 1, 1)
 				for range 10 {
 					took := time.Duration(1e9 * c.machine.step(decode, random))
@@ -82,7 +83,7 @@ func TestAStepWithALongPromptTakesMaxDelayAtMost(t *testing.T) {
 	}
 }
 
-// longPrompts are portions of n prompts of 1,000 tokens.
+// longPrompts returns the portions of n prompts of 1,000 tokens.
 func longPrompts(n int, scored bool) (prompts []*portion) {
 	for range n {
 		p := &portion{pending: 1000}
@@ -104,7 +105,7 @@ func TestPromptsShareTheBudget(t *testing.T) {
 	}{
 		{[]int{1000}, 40, "[40]", true},
 		{[]int{1000, 1000}, 40, "[20 20]", true},
-		{[]int{1000, 10}, 40, "[30 10]", true}, // what the short one does not need
+		{[]int{1000, 10}, 40, "[30 10]", true}, // the rest of the short one's share
 		{[]int{1000, 5, 1000, 3}, 40, "[16 5 16 3]", true},
 		{[]int{7, 7}, 40, "[7 7]", false},
 		{[]int{9, 9, 9, 9}, 3, "[1 1 1 0]", true},

@@ -1,6 +1,6 @@
 package batch
 
-// Contexts that panic, wait, contradict themselves or are nil are their callers' alone.
+// Contexts that panic, wait, contradict themselves or are nil affect their own callers only.
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"picogpt/model"
 )
 
-// A hostile is a context one of whose methods does harm, from its call number after on.
+// A hostile is a context of which one method misbehaves, from its call number after on.
 type hostile struct {
 	context.Context
 	method string
@@ -126,7 +126,7 @@ func TestAHostileContextIsItsCallersAlone(t *testing.T) {
 			})
 		}
 	}
-	bystanders.Wait() // those that wait still do
+	bystanders.Wait() // those that wait
 	close(gone)
 	callers.Wait()
 	b.Close()
@@ -135,7 +135,7 @@ func TestAHostileContextIsItsCallersAlone(t *testing.T) {
 	}
 }
 
-// The caller of a context whose Err panics gets the panic, wherever it is called.
+// The caller of a context whose Err panics gets the panic, wherever Err is called.
 func TestAPanicOfAContextComesToItsCaller(t *testing.T) {
 	b := newBatcher(t, tiny(t, fixture.Options{}), Options{})
 	for after := range int32(10) {

@@ -1,6 +1,6 @@
 package batch_test
 
-// What a Batcher's callers feel, at the shape of GPT-2's smallest model with random weights:
+// Latencies of a Batcher's callers, for the shape of GPT-2's smallest model with random weights:
 //
 //	go test ./batch -run - -bench 'Neighbour|EightUsers|SharedPrefix|Overhead|ScoredPairs' -benchtime 3x
 
@@ -20,7 +20,7 @@ import (
 	"picogpt/sample"
 )
 
-// smallest makes the model.
+// smallest returns the model.
 func smallest(b *testing.B) *model.Model {
 	b.Helper()
 	shape, err := bench.Shape("gpt2")
@@ -42,7 +42,7 @@ func manyIDs(n int) []int {
 	return ids
 }
 
-// ordinary asks for n tokens, whatever they are.
+// ordinary returns options for n tokens of any kind.
 func ordinary(n int) decode.Options {
 	return decode.Options{MaxTokens: n, EndOfText: []int{}, Params: sample.Params{Temperature: 0.8,
 		TopK: 40}}
@@ -57,9 +57,9 @@ func consume(b *testing.B, tokens iter.Seq2[decode.Token, error]) {
 	}
 }
 
-// BenchmarkNeighbourOfALongPrompt: a text is written, prompts of 1,000 tokens join after 30 tokens.
-// Reported are the median wait for a token before, the longest one after that and what nine of ten
-// are below, and how long the first token of all prompts took.
+// BenchmarkNeighbourOfALongPrompt: a text is generated, and prompts of 1,000 tokens join after 30
+// tokens. It reports the median wait for a token before, the longest and the 90th percentile of the
+// waits after that, and how long the first token of all prompts took.
 func BenchmarkNeighbourOfALongPrompt(b *testing.B) {
 	m := smallest(b)
 	batcher := batch.New(m, batch.Options{})
@@ -119,8 +119,8 @@ func neighbour(b *testing.B, batcher *batch.Batcher, prompts int, o decode.Optio
 	b.ReportMetric(float64(first.Milliseconds())/float64(b.N), "first-token-ms")
 }
 
-// BenchmarkSharedPrefix: eight prompts of 900 tokens in common and 8 of their own, at the same
-// moment: the time until all have their first token, beside one such prompt alone.
+// BenchmarkSharedPrefix: eight prompts with 900 tokens in common and 8 of their own, at the same
+// time: it reports the time until all have their first token, and that of one such prompt alone.
 func BenchmarkSharedPrefix(b *testing.B) {
 	m := smallest(b)
 	for _, c := range []struct {

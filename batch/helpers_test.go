@@ -1,6 +1,6 @@
 package batch
 
-// What these tests share with others, by their short names.
+// Helpers that these tests share with other packages, by short names.
 
 import (
 	"math/rand/v2"
@@ -31,14 +31,14 @@ var (
 	upTo        = texts.UpTo
 )
 
-// tiny is a random model with a context of 23 and 29 ids.
+// tiny returns a random model with a context of 23 and 29 ids.
 func tiny(t testing.TB, o fixture.Options) *model.Model {
 	t.Helper()
 	config, file := fixture.Checkpoint(o)
 	return testmodel.New(t, config, file, model.Options{Threads: 1})
 }
 
-// randomIDs are ids of the small model.
+// randomIDs returns ids of the small model.
 func randomIDs(random *rand.Rand, n int) []int {
 	ids := make([]int, n)
 	for i := range ids {

@@ -1,6 +1,6 @@
 package batch
 
-// Masks that take long hold up nobody but their own text.
+// Slow masks delay only their own text.
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"picogpt/sample"
 )
 
-// A slow is a constraint whose masks take long: until the test lets them.
+// A slow is a constraint whose masks take until the test releases them.
 type slow struct {
 	let   <-chan struct{}
 	error error
@@ -60,8 +60,8 @@ func gather(tokens iter.Seq2[decode.Token, error]) (all []decode.Token, err erro
 	return all, nil
 }
 
-// TestALongMaskHoldsUpNobodyElse: while the masks of one text are being found, all tokens of another
-// come; and then those of the first, as Generate gives them.
+// TestALongMaskHoldsUpNobodyElse: while the masks of one text are being found, all tokens of
+// another come; then come those of the first, as Generate gives them.
 func TestALongMaskHoldsUpNobodyElse(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	at := func() chan struct{} { c := make(chan struct{}); close(c); return c }()
@@ -127,7 +127,7 @@ func TestALongMaskHoldsUpNobodyElse(t *testing.T) {
 	}
 }
 
-// TestCloseWaitsForAMask: no goroutine is left, whatever is being found.
+// TestCloseWaitsForAMask: no goroutine is left when a mask is being found.
 func TestCloseWaitsForAMask(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	b := New(m, Options{})
@@ -151,7 +151,7 @@ func TestCloseWaitsForAMask(t *testing.T) {
 	}
 }
 
-// TestTextsWithLongMasksGiveTheirSlots to clients that have fewer, and go on after them.
+// TestTextsWithLongMasksGiveTheirSlots to clients that have fewer, and continue after them.
 func TestTextsWithLongMasksGiveTheirSlots(t *testing.T) {
 	m, ctx := tiny(t, fixture.Options{}), context.Background()
 	b := newBatcher(t, m, Options{MaxStreams: 2})

@@ -1,6 +1,6 @@
 package batch
 
-// What texts have in common is evaluated once.
+// Common prefixes of texts are evaluated once.
 
 import (
 	"context"
@@ -54,10 +54,10 @@ func (c *counter) Run(ctx context.Context, p *engine.Pass) error {
 	return c.Backend.Run(ctx, p)
 }
 
-// took returns the rows since it was last called.
+// took returns the rows since its last call.
 func (c *counter) took() (rows, heads int64) { return c.rows.Swap(0), c.heads.Swap(0) }
 
-// counted is a small model with a context of 1,100 that counts its rows.
+// counted returns a small model with a context of 1,100 that counts its rows.
 func counted(t testing.TB, cacheBytes int64) (*model.Model, *counter) {
 	t.Helper()
 	config, file := fixture.Checkpoint(fixture.Options{Positions: 1100})
@@ -139,7 +139,7 @@ func counted0(t testing.TB) *model.Model {
 	return m
 }
 
-// ask makes a request to its end, and returns how many tokens of the prompt others had evaluated.
+// ask runs a request to its end, and returns how many tokens of the prompt others had evaluated.
 func ask(t *testing.T, b *Batcher, prompt []int, salt string, o decode.Options) int {
 	t.Helper()
 	var p Progress
@@ -150,7 +150,7 @@ func ask(t *testing.T, b *Batcher, prompt []int, salt string, o decode.Options) 
 	return p.Cached
 }
 
-// idle waits until a Batcher has nothing to write, and lets the test look at what it has.
+// idle waits until a Batcher has no texts, and lets the test read its state.
 func idle(b *Batcher) {
 	for {
 		b.mu.Lock()
@@ -232,7 +232,7 @@ func TestALongerTextTakesThePlaceOfItsBeginning(t *testing.T) {
 	}
 }
 
-// TestNobodyWaitsForATextWhoseCallerIsSlow plays the goroutine.
+// TestNobodyWaitsForATextWhoseCallerIsSlow acts as the goroutine.
 func TestNobodyWaitsForATextWhoseCallerIsSlow(t *testing.T) {
 	m := counted0(t)
 	b := newBatcher(t, m, Options{})
@@ -243,7 +243,7 @@ func TestNobodyWaitsForATextWhoseCallerIsSlow(t *testing.T) {
 		}
 		b.queue.push(newRequest(st, &decode.Options{}, buffered))
 		b.assign()
-		if i == 2 { // the first goes on from before, and nobody takes its tokens
+		if i == 2 { // the first continues, and its tokens are not taken
 			for range buffered {
 				b.running[0].request.tokens <- decode.Token{}
 			}
@@ -257,8 +257,8 @@ func TestNobodyWaitsForATextWhoseCallerIsSlow(t *testing.T) {
 	}
 }
 
-// TestATextGoesOnFromWhereACancelledOneStopped has the first of two equal prompts end while the
-// other waits for it.
+// TestATextGoesOnFromWhereACancelledOneStopped ends the first of two equal prompts while the other
+// waits for it.
 func TestATextGoesOnFromWhereACancelledOneStopped(t *testing.T) {
 	m, rows := counted(t, 0)
 	for _, o := range []decode.Options{{MaxTokens: 2}, {Echo: decode.EchoPrompt, Top: 2, MaxTokens: 2}} {
@@ -309,7 +309,7 @@ func TestATextGoesOnFromWhereACancelledOneStopped(t *testing.T) {
 	}
 }
 
-// TestThePromptThatGuidesATextIsCutToo has a step take as few rows as it can.
+// TestThePromptThatGuidesATextIsCutToo makes a step evaluate as few rows as it can.
 func TestThePromptThatGuidesATextIsCutToo(t *testing.T) {
 	m, rows := counted(t, 0)
 	b := newBatcher(t, m, Options{MaxDelay: time.Nanosecond})
@@ -328,8 +328,8 @@ func TestThePromptThatGuidesATextIsCutToo(t *testing.T) {
 	}
 }
 
-// TestAPromptTakesNoScoresOfAnotherText: a text slid, so that its session holds other tokens than
-// its prompt, whose scores are kept.
+// TestAPromptTakesNoScoresOfAnotherText: a text slid, so its session holds other tokens than its
+// prompt, whose scores are stored.
 func TestAPromptTakesNoScoresOfAnotherText(t *testing.T) {
 	config, file := fixture.Checkpoint(fixture.Options{Positions: 64})
 	m := testmodel.New(t, config, file, model.Options{Threads: 2})
@@ -338,7 +338,7 @@ func TestAPromptTakesNoScoresOfAnotherText(t *testing.T) {
 	o := decode.Options{Echo: decode.EchoPrompt, MaxTokens: 30, Overflow: decode.OverflowSlide, EndOfText: []int{}}
 	text := ids(collect(t, m.NewSession(), prompt, o))
 	ask(t, b, prompt, "", o)
-	text = text[len(text)-37 : len(text)-1] // what the session holds
+	text = text[len(text)-37 : len(text)-1] // the tokens that the session holds
 	at := 20
 	for text[at] == prompt[at] {
 		at++

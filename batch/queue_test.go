@@ -1,6 +1,6 @@
 package batch
 
-// Turns of clients, and what a Batcher counts.
+// Turns of clients, and the counts of a Batcher.
 
 import (
 	"context"
@@ -63,8 +63,8 @@ func TestRequestsThatAreGoneLeaveTheQueue(t *testing.T) {
 	}
 }
 
-// TestAClientWithManyRequestsDoesNotStarveOneWithOne has a thousand requests, prompts that are
-// scored among them, wait before another client comes.
+// TestAClientWithManyRequestsDoesNotStarveOneWithOne makes a thousand requests, some with scored
+// prompts, wait before another client arrives.
 func TestAClientWithManyRequestsDoesNotStarveOneWithOne(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	b := newBatcher(t, m, Options{MaxStreams: 4})

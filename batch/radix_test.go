@@ -1,6 +1,6 @@
 package batch
 
-// The tree of texts against a list of them.
+// The radix tree compared with a list of texts.
 
 import (
 	"math/rand/v2"
@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// checkTree fails unless every node is as it says, and needed.
+// checkTree fails unless every node is consistent and needed.
 func checkTree(t *testing.T, n *node, root bool) (leaves int) {
 	t.Helper()
 	if n.leaf != nil {

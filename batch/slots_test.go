@@ -1,6 +1,6 @@
 package batch
 
-// Who gets a slot, and who loses it where the cache is full.
+// Which text gets a slot, and which loses it when the cache is full.
 
 import (
 	"context"
@@ -44,7 +44,7 @@ func TestABreakFreesThePlace(t *testing.T) {
 	}
 }
 
-// TestSlotsAreGivenInTheOrderOfTheCalls plays the goroutine: it admits and ends requests by hand.
+// TestSlotsAreGivenInTheOrderOfTheCalls acts as the goroutine: it admits and ends requests by hand.
 func TestSlotsAreGivenInTheOrderOfTheCalls(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	b := newBatcher(t, m, Options{MaxStreams: 2})
@@ -100,7 +100,7 @@ func TestManySamplesLeaveSlotsToOthers(t *testing.T) {
 	}
 }
 
-// crowded is the tiny model with room for the caches of so many sessions.
+// crowded returns the tiny model with room for the caches of so many sessions.
 func crowded(t *testing.T, sessions int64) *model.Model {
 	m := tiny(t, fixture.Options{})
 	s := m.NewSession()
@@ -150,8 +150,8 @@ func TestACancelledTextDoesNotWaitForItsSlot(t *testing.T) {
 	}
 }
 
-// A full cache takes the slot of the text that got it last, of those whose memory that gives back, and
-// no slot is given before another becomes free.
+// A full cache takes the slot of the text that got it last, of those whose memory can be given
+// back, and no slot is given before another becomes free.
 func TestWhoLeavesAFullCache(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	for _, c := range []struct {
@@ -207,8 +207,8 @@ func TestATextThatTheCacheCannotHoldIsAnErrorOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestAGoroutineThatEndsLeavesTheNextAlone has requests come when the Batcher's goroutine has just
-// found that there is nothing left to write. It takes many to meet that moment.
+// TestAGoroutineThatEndsLeavesTheNextAlone makes requests when the Batcher's goroutine has just
+// found that no text is left. It takes many requests to meet that moment.
 func TestAGoroutineThatEndsLeavesTheNextAlone(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	b := newBatcher(t, m, Options{})

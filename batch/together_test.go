@@ -1,7 +1,7 @@
 package batch
 
-// Whatever else a Batcher does, each text is what Generate gives: requests of all kinds come, go,
-// dawdle and begin alike, with little memory and with much, from random seeds.
+// Each text equals Generate's, whatever else a Batcher does: requests of all kinds come, leave,
+// pause and begin alike, with little memory and with much, from random seeds.
 
 import (
 	"context"
@@ -20,10 +20,10 @@ import (
 	"picogpt/model"
 )
 
-// roomy are the options of a tiny model with a context of 150.
+// roomy is the options of a tiny model with a context of 150.
 var roomy = fixture.Options{Positions: 150}
 
-// A guest is one request, what comes of it alone, and how its caller behaves.
+// A guest is one request, its texts when alone, and the behaviour of its caller.
 type guest struct {
 	about   string
 	request Request
@@ -31,7 +31,7 @@ type guest struct {
 	random  *rand.Rand
 }
 
-// kinds are options of all sorts for a context of 150.
+// kinds returns options of all sorts for a context of 150.
 func kinds() map[string]decode.Options {
 	all := texts.Echoes()
 	for name, o := range texts.Ways() {
@@ -83,7 +83,7 @@ func newGuest(t *testing.T, alone *model.Model, random *rand.Rand, prompts *[][]
 	return g
 }
 
-// visit makes the request, and compares what comes until the guest leaves or the texts end.
+// visit makes the request, and compares its tokens until the guest leaves or the texts end.
 func (g *guest) visit(t *testing.T, b *Batcher) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

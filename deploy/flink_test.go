@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A cluster is all of the folder flink.
+// A cluster is everything in the folder flink.
 type cluster struct {
 	config      corev1.ConfigMap
 	service     corev1.Service
@@ -38,7 +38,7 @@ func flink(t *testing.T) *cluster {
 	}
 }
 
-// pods are those of the cluster, by what makes them.
+// pods returns the pod templates of the cluster, by the name of the object that has them.
 func (c *cluster) pods() map[string]corev1.PodTemplateSpec {
 	return map[string]corev1.PodTemplateSpec{
 		"jobmanager":  c.jobManager.Spec.Template,
@@ -69,7 +69,7 @@ func flags(c corev1.Container) map[string]string {
 	return all
 }
 
-// options is Flink's configuration.
+// options returns Flink's configuration.
 func (c *cluster) options(t *testing.T) map[string]string {
 	var all map[string]any
 	if err := yaml.UnmarshalStrict([]byte(c.config.Data["config.yaml"]), &all); err != nil {
@@ -159,7 +159,7 @@ func TestFlinksPorts(t *testing.T) {
 	}
 }
 
-// TestTheJobFitsTheCluster: what the job says of the cluster is so.
+// TestTheJobFitsTheCluster: the job's statements about the cluster are true.
 func TestTheJobFitsTheCluster(t *testing.T) {
 	c := flink(t)
 	spec := c.taskManager.Spec.Template.Spec
@@ -199,7 +199,7 @@ func TestTheJobFitsTheCluster(t *testing.T) {
 	}
 }
 
-// TestTheWorkersSeeTheFiles of whoever submits, under the same names.
+// TestTheWorkersSeeTheFiles under the same names as the job.
 func TestTheWorkersSeeTheFiles(t *testing.T) {
 	c := flink(t)
 	mounted := map[string]string{}

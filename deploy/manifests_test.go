@@ -1,5 +1,5 @@
-// Package deploy holds what runs the server elsewhere: manifests for Kubernetes and a unit for
-// systemd. Its tests hold the manifests to the types of the Kubernetes API.
+// Package deploy holds files that run the server on other machines: manifests for Kubernetes and a
+// unit for systemd. Its tests check the manifests against the types of the Kubernetes API.
 package deploy
 
 import (
@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// load decodes a manifest of one of the folders. A field that the API does not have is an error, and so is one that is
-// there twice.
+// load decodes a manifest of one of the folders. A field that the API does not have is an error,
+// and so is a field that occurs twice.
 func load[T any](t *testing.T, name string) T {
 	t.Helper()
 	text, err := os.ReadFile(name)
@@ -37,7 +37,7 @@ func load[T any](t *testing.T, name string) T {
 	return object
 }
 
-// TestEveryManifestIsKnown: no file in the folders goes unread by the tests below.
+// TestEveryManifestIsKnown: the tests below read every file in the folders.
 func TestEveryManifestIsKnown(t *testing.T) {
 	for folder, want := range map[string]string{
 		"kubernetes": "autoscaler deployment disruptionbudget networkpolicy service",
@@ -91,8 +91,8 @@ func TestDeployment(t *testing.T) {
 	}
 }
 
-// locked errs where a pod's containers have rights or memory without a limit, or mount what is not
-// there.
+// locked fails if a pod's containers have rights, or memory without a limit, or mount a volume that
+// does not exist.
 func locked(t *testing.T, spec corev1.PodSpec) {
 	t.Helper()
 	for _, c := range append(slices.Clone(spec.InitContainers), spec.Containers...) {

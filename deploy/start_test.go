@@ -14,7 +14,7 @@ import (
 )
 
 // TestTheServerTakesTheseArguments starts the server as each deployment does, on another port and
-// with the demo, asks what the probes ask, and ends it as Kubernetes and systemd do.
+// with the demo, sends the requests of the probes, and stops it as Kubernetes and systemd do.
 func TestTheServerTakesTheseArguments(t *testing.T) {
 	gpt := filepath.Join(t.TempDir(), "gpt")
 	build := exec.Command("go", "build", "-o", gpt, "./cmd/gpt")
@@ -43,7 +43,7 @@ func unit(t *testing.T, key string) string {
 	return value
 }
 
-// command returns what the image runs: the words of CMD.
+// command returns the command of the image: the words of CMD.
 func command(t *testing.T) []string {
 	text, err := os.ReadFile("../Containerfile")
 	if err != nil {
@@ -83,7 +83,7 @@ func start(t *testing.T, gpt string, args []string) {
 	if !ok {
 		t.Fatalf("%q: %s", own, lines.Text())
 	}
-	go func() { // what it says besides
+	go func() { // its other output
 		for lines.Scan() {
 		}
 	}()

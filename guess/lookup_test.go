@@ -1,6 +1,6 @@
 package guess
 
-// Prompt lookup finds what Hugging Face's does, and goes on beside a change.
+// Prompt lookup finds the tokens that Hugging Face's finds, and continues beside a change.
 
 import (
 	"slices"
@@ -9,7 +9,7 @@ import (
 	"picogpt/internal/testing/fixture"
 )
 
-// written is a text of which only the tokens are of interest.
+// written is a text that has only tokens.
 type written []int
 
 func (w written) Context() []int { return w }

@@ -1,6 +1,6 @@
 package guess
 
-// Guessing pays, or ends: on machines that are made up.
+// Guessing pays, or stops: on simulated machines.
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A toyMachine says how long things take: in units of a step of one row.
+// A toyMachine holds times in units of a step of one row.
 type toyMachine struct {
 	row   float64 // that a row adds to a step
 	steps int     // rows that cost no more than one, as a tile's do
@@ -26,7 +26,7 @@ func (m toyMachine) step(rows int) float64 {
 	return 1 + float64(tiles-1)*m.row*float64(m.steps)
 }
 
-// write writes so many tokens of each text, and returns how long that took with guesses and
+// write generates so many tokens of each text, and returns how long that took with guesses and
 // without.
 func (m toyMachine) write(texts, tokens, most int, random *rand.Rand) (with, without float64) {
 	var p pace

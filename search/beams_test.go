@@ -1,6 +1,6 @@
 package search
 
-// Searches give what Hugging Face's own code gives.
+// Searches find the texts of Hugging Face's own code.
 
 import (
 	"context"
@@ -55,7 +55,7 @@ func (c *beamCase) String() string {
 		c.Groups, c.EarlyStopping)
 }
 
-// options are the case's.
+// options returns the case's options.
 func (c *beamCase) options() (BeamOptions, decode.Options) {
 	b := BeamOptions{Beams: c.Beams, Return: c.Beams, LengthPenalty: 1, Groups: c.Groups,
 		Diversity: c.Diversity}
@@ -74,7 +74,7 @@ func (c *beamCase) options() (BeamOptions, decode.Options) {
 	return b, o
 }
 
-// check compares what was found.
+// check compares the texts that were found.
 func (c *beamCase) check(t *testing.T, got []Beam) {
 	t.Helper()
 	if len(got) != len(c.Want) {
@@ -146,7 +146,7 @@ func TestOneBeamIsWhatGenerateGives(t *testing.T) {
 	}
 }
 
-// TestStopStringsEndBeams also looks at the text: a beam's is cut as a stream's is.
+// TestStopStringsEndBeams also checks the text: a beam's is cut as a stream's is.
 func TestStopStringsEndBeams(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	o := decode.Options{MaxTokens: 12, Vocabulary: letters(29), EndOfText: []int{}, Top: 2}
@@ -225,7 +225,7 @@ func TestBeamsAreDrawnWithoutReplacement(t *testing.T) {
 	}
 }
 
-// TestSampledBeamsFollowTheSeed also says that they vary, and that filters leave what they leave.
+// TestSampledBeamsFollowTheSeed also checks that seeds differ, and that filters apply.
 func TestSampledBeamsFollowTheSeed(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	b := BeamOptions{Beams: 3, Return: 3, LengthPenalty: 1}
@@ -304,7 +304,7 @@ func TestSearchesRefuseWhatMakesNoSense(t *testing.T) {
 	}
 }
 
-// TestFiltersLeaveEachBeamOneIDMoreThanEndsIt is Hugging Face's min_tokens_to_keep.
+// TestFiltersLeaveEachBeamOneIDMoreThanEndsIt: as Hugging Face's min_tokens_to_keep.
 func TestFiltersLeaveEachBeamOneIDMoreThanEndsIt(t *testing.T) {
 	m := testmodel.Toy(t)
 	for _, ends := range [][]int{{}, {0}, {0, 5}} {

@@ -1,6 +1,6 @@
 package search
 
-// Contrastive search gives what Hugging Face's own code gives.
+// Contrastive search chooses the tokens of Hugging Face's own code.
 
 import (
 	"context"
@@ -71,7 +71,7 @@ func TestContrastiveSearchWithoutPenaltyIsGreedy(t *testing.T) {
 	o := decode.Options{Top: 2, Vocabulary: letters(29), Params: sample.Params{RepeatPenalty: 1.3}}
 	for _, o.MaxTokens = range []int{0, 5, 20} {
 		want := collect(t, decode.Generate(t.Context(), m.NewSession(), []int{3, 1, 4}, o))
-		// A token that takes no position is not chosen: nothing is known of it.
+		// A token that takes no position is not chosen: its hidden state is unknown.
 		want = want[:min(len(want), 20)]
 		want[len(want)-1].Finish = decode.FinishLength
 		got := collectContrast(t, m.NewSession(), []int{3, 1, 4}, 0, o)

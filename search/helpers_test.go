@@ -1,6 +1,6 @@
 package search
 
-// What the tests of searches have in common.
+// Helpers of the tests of searches.
 
 import (
 	"iter"
@@ -18,7 +18,7 @@ import (
 	"picogpt/weights/demo"
 )
 
-// tiny is a random model with a context of 23 and 29 ids.
+// tiny returns a random model with a context of 23 and 29 ids.
 func tiny(t *testing.T, o fixture.Options) *model.Model {
 	t.Helper()
 	config, file := fixture.Checkpoint(o)
@@ -39,7 +39,7 @@ func demoTokenizer(t *testing.T) *tokenizer.Tokenizer {
 	return tok
 }
 
-// collect returns the tokens of a loop that ends well.
+// collect returns the tokens of a loop that ends without an error.
 func collect(t *testing.T, loop iter.Seq2[decode.Token, error]) (tokens []decode.Token) {
 	t.Helper()
 	for tok, err := range loop {

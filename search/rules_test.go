@@ -1,7 +1,7 @@
 package search
 
-// The rules of a stream hold in searches: forms, banned strings, healed prompts, guidance, echo, and
-// what becomes of memory.
+// The rules of a stream hold in searches: forms, banned strings, healed prompts, guidance and echo.
+// Searches give back their memory.
 
 import (
 	"context"
@@ -78,7 +78,7 @@ func TestBeamsHaveNoBannedStrings(t *testing.T) {
 	}
 }
 
-// TestBansCutFromBeams bans a part of what was found, again and again.
+// TestBansCutFromBeams repeatedly bans a part of the text that was found.
 func TestBansCutFromBeams(t *testing.T) {
 	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
 	r := rand.New(rand.NewPCG(22, 3))
@@ -92,7 +92,7 @@ func TestBansCutFromBeams(t *testing.T) {
 		for range 4 {
 			found, err := Beams(t.Context(), m.NewSession(), ids, BeamOptions{Beams: 2 + i}, o)
 			if errors.Is(err, errNoBeam) {
-				stuck++ // the beams leave no other way
+				stuck++ // no beam can continue
 				break
 			}
 			if err != nil {
@@ -198,7 +198,7 @@ func TestSearchesRefuseEcho(t *testing.T) {
 	}
 }
 
-// TestALateStepThatLeavesNoIDEndsBeams has a step behind top-k that takes the only id.
+// TestALateStepThatLeavesNoIDEndsBeams has a step after top-k that removes the only id.
 func TestALateStepThatLeavesNoIDEndsBeams(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	for _, rest := range []string{"", ",top-p", ",typical", ",min-p,temperature", ",top-h,xtc,eta"} {
@@ -261,7 +261,7 @@ func TestSearchesThatFailGiveTheirForksBack(t *testing.T) {
 	}
 }
 
-// A sparing device is the processor, but that it hands out no logits where it need not.
+// A sparing device is the processor, except that it returns no logits where it need not.
 type sparing struct{ engine.Backend }
 
 func (sparing) Open(
@@ -281,7 +281,7 @@ func (s sparing) Run(ctx context.Context, p *engine.Pass) error {
 	return s.Backend.Run(ctx, &own)
 }
 
-// TestSearchesNeedWholeRows, which they ask for whatever the sampler needs.
+// TestSearchesNeedWholeRows, whatever the sampler needs.
 func TestSearchesNeedWholeRows(t *testing.T) {
 	config, file := fixture.Checkpoint(fixture.Options{Vocab: 90, Positions: 60})
 	m := testmodel.New(t, config, file, model.Options{Device: sparing{}})

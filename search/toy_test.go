@@ -1,6 +1,6 @@
 package search
 
-// Searches of a toy are those of another program, step by step.
+// Searches of a toy model equal those of another program, step by step.
 
 import (
 	"encoding/json"

@@ -12,7 +12,7 @@ import (
 	"picogpt/model"
 )
 
-// tiny is a random model in memory.
+// tiny returns a random model in memory.
 func tiny(t *testing.T, o fixture.Options) *model.Model {
 	t.Helper()
 	dir := t.TempDir()

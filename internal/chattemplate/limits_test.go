@@ -10,7 +10,7 @@ import (
 	"picogpt/tokenizer"
 )
 
-// TestATemplateIsBounded: each of these would take minutes or gigabytes.
+// TestATemplateIsBounded: without limits each of these would take minutes or gigabytes.
 func TestATemplateIsBounded(t *testing.T) {
 	doubled := `{{define "0"}}%s{{end}}`
 	for n := 1; n < 40; n++ {
@@ -59,7 +59,7 @@ func TestATemplateIsBounded(t *testing.T) {
 	}
 }
 
-// TestABoundedTemplateWritesWhatItSays compares with text/template itself.
+// TestABoundedTemplateWritesWhatItSays compares the output with text/template's own.
 func TestABoundedTemplateWritesWhatItSays(t *testing.T) {
 	gpt2 := tokenizer.GPT2()
 	for _, source := range []string{
@@ -82,7 +82,7 @@ func TestABoundedTemplateWritesWhatItSays(t *testing.T) {
 			given := chattemplate.Turn{Text: line, Turn: turn}
 			var text strings.Builder
 			if err := plain.Execute(&text, given); err != nil {
-				continue // %5d of what is no number
+				continue // %5d of a value that is not a number
 			}
 			want, err := gpt2.WithSpecial().Encode(text.String())
 			if err != nil {
@@ -97,7 +97,7 @@ func TestABoundedTemplateWritesWhatItSays(t *testing.T) {
 	}
 }
 
-// TestTearingALineIsLinear: zero bytes and special tokens in a line, each in great number.
+// TestTearingALineIsLinear: a line has many zero bytes and special tokens.
 func TestTearingALineIsLinear(t *testing.T) {
 	gpt2 := tokenizer.GPT2()
 	c, err := chattemplate.New("{{.Text}}<|endoftext|>", gpt2)

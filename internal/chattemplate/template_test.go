@@ -8,8 +8,7 @@ import (
 	"picogpt/tokenizer"
 )
 
-// TestSpecialTokensOfALineAreOrdinaryText: those of the template are single ids, whatever the line
-// looks like.
+// TestSpecialTokensOfALineAreOrdinaryText: those of the template are single ids, for every line.
 func TestSpecialTokensOfALineAreOrdinaryText(t *testing.T) {
 	gpt2 := tokenizer.GPT2()
 	c, err := chattemplate.New("User: {{.Text}} ok<|endoftext|>", gpt2)

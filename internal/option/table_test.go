@@ -1,6 +1,6 @@
 package option_test
 
-// The table of all options: what every row must have, and what no two may share.
+// The table of all options: the properties of every row, and those that differ between rows.
 
 import (
 	"fmt"
@@ -15,13 +15,13 @@ import (
 	"picogpt/internal/option"
 )
 
-// table is all options, with the struct that they are bound to.
+// table returns all options, with the struct that they are bound to.
 func table() (*decode.Options, []option.Option) {
 	o, samples := &decode.Options{}, new(int)
 	return o, append(o.Table(), decode.SamplesOption(samples))
 }
 
-// unsaid are the options that no person can choose by a flag, and why.
+// unsaid holds the options without a flag, and why they have none.
 var unsaid = map[string]string{
 	"generated tokens": "gpt next has --new, gpt generate begins with none",
 }
@@ -93,7 +93,7 @@ func TestNoTwoOptionsShareAName(t *testing.T) {
 	}
 }
 
-// TestDefaultsAreTaken: by the Go API, by a command line, by a request and by the page.
+// TestDefaultsAreTaken: the Go API, the command line, requests and the page accept them.
 func TestDefaultsAreTaken(t *testing.T) {
 	for _, usual := range []bool{false, true} {
 		_, all := table()
@@ -126,7 +126,7 @@ func TestDefaultsAreTaken(t *testing.T) {
 	}
 }
 
-// TestBoundsLieWithinBounds: the page's within the API's, and the API's within Go's.
+// TestBoundsLieWithinBounds: the page's limits are within the API's, and the API's within Go's.
 func TestBoundsLieWithinBounds(t *testing.T) {
 	_, all := table()
 	for i := range all {
@@ -163,7 +163,7 @@ func TestBoundsLieWithinBounds(t *testing.T) {
 	}
 }
 
-// TestErrorsNameTheSurface: Go's name of an option, or its flag.
+// TestErrorsNameTheSurface: errors have Go's name of an option, or its flag.
 func TestErrorsNameTheSurface(t *testing.T) {
 	for _, c := range []struct {
 		flag, value, inGo, byFlag string
@@ -232,7 +232,7 @@ func TestFlagsThatNeedOthers(t *testing.T) {
 	}
 }
 
-// TestWhatAPersonWrites means something else in Go: a 0 of --top-p, and a -1 of --dry-last-n.
+// TestWhatAPersonWrites has another meaning in Go: 0 of --top-p, and -1 of --dry-last-n.
 func TestWhatAPersonWrites(t *testing.T) {
 	for flag, means := range map[string]func(*decode.Options) bool{
 		"top-p 0":        func(o *decode.Options) bool { return o.TopP == math.SmallestNonzeroFloat64 },

@@ -1,6 +1,6 @@
 package promptlines
 
-// What rows ask for, and what is written of it. The testscripts of gpt generate show the rest.
+// Prompts of rows, and their texts. The testscripts of gpt generate show the rest.
 
 import (
 	"encoding/json"
@@ -77,7 +77,7 @@ func TestWhatAnObjectAsksFor(t *testing.T) {
 	}
 }
 
-// tokens are those of two samples, which take turns.
+// tokens yields the tokens of two samples, which take turns.
 func tokens(yield func(decode.Token, error) bool) {
 	for _, t := range []decode.Token{
 		{Sample: 1, ID: 5, LogProb: -1, Text: "<", Dropped: 3,

@@ -1,6 +1,6 @@
 package receipt
 
-// That the logits of a receipt are those that were seen when its tokens were chosen.
+// The logits of a receipt are those from which its tokens were chosen.
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"picogpt/weights/demo"
 )
 
-// beams are the tokens of the best text of a search.
+// beams returns the tokens of the best text of a search.
 func beams(
 	ctx context.Context, s *model.Session, prompt []int, o decode.Options,
 ) iter.Seq2[decode.Token, error] {

@@ -1,4 +1,4 @@
-// That a journal that was damaged is not continued to something else.
+// A damaged journal is not continued to a wrong file.
 
 package resume
 
@@ -44,7 +44,7 @@ func TestNoFlippedBitOfAJournalChangesWhatIsWritten(t *testing.T) {
 	}
 }
 
-// TestAJournalWithoutDigestsIsContinued takes one as earlier versions wrote it.
+// TestAJournalWithoutDigestsIsContinued has a journal of an earlier version.
 func TestAJournalWithoutDigestsIsContinued(t *testing.T) {
 	want := whole(t)
 	path := filepath.Join(t.TempDir(), "out")

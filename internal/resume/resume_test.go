@@ -16,7 +16,7 @@ import (
 	"picogpt/internal/outfile"
 )
 
-// records are what the runs of these tests write, one for each line of an input.
+// record returns the record that the runs of these tests write for a line of an input.
 func record(line int) string {
 	return fmt.Sprintf("{\"line\":%d,%q:%d}\n", line, "x", line*line*line)
 }
@@ -65,7 +65,7 @@ func put(t *testing.T, path, text string) {
 	}
 }
 
-// whole returns what an uninterrupted run writes.
+// whole returns the file of an uninterrupted run.
 func whole(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "out")
 	if err := run(t, path, options(false), inputLines, nothing).Close(); err != nil {
@@ -74,8 +74,8 @@ func whole(t *testing.T) string {
 	return read(t, path)
 }
 
-// killed leaves the two files as a process does that was killed after line last, having marked some
-// lines. It returns how long the journal was before the first record.
+// killed leaves the two files as a process that was killed after line last, and that had marked
+// some lines. It returns the length of the journal before the first record.
 func killed(t *testing.T, path string, last int, marked func(line int) bool) (begun int) {
 	f := run(t, path, options(true), last, func(f *File, line int) {
 		f.mu.Lock()
@@ -116,7 +116,7 @@ func TestAKilledRunContinuesToTheSameBytes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for round := range 300 {
 		path := filepath.Join(dir, fmt.Sprint(round))
-		if round%3 == 0 { // after a run that ended
+		if round%3 == 0 { // after a run that has ended
 			if err := run(t, path, options(false), rng.IntN(4), nothing).Close(); err != nil {
 				t.Fatal(err)
 			}

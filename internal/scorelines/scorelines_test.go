@@ -1,6 +1,6 @@
 package scorelines
 
-// What rows ask for, and what is written of them. The testscripts of gpt score show the rest.
+// Requests of rows, and their records. The testscripts of gpt score show the rest.
 
 import (
 	"encoding/json"

@@ -21,7 +21,7 @@ import (
 
 const text = "Once upon a time there was <b>a naïve 🙂 dragon</b> & \"friends\".\n\nThey \u009b[31mlived\x1b[0m.\n"
 
-// picture scores text with the demo checkpoint.
+// picture returns text, scored with the demo checkpoint.
 func picture(t testing.TB, text string, by surprise.Scale) surprise.Picture {
 	t.Helper()
 	m, o := testmodel.Demo(t, model.Options{}), eval.ScoreOptions{Top: 5}
@@ -229,8 +229,8 @@ func TestPageShowsEachToken(t *testing.T) {
 	}
 }
 
-// Colours of text on its ground, light and dark, are readable: a contrast of 4.5 at least (WCAG
-// 2.1, AA).
+// TestPageContrast: colours of text on their backgrounds, light and dark, have a contrast of at
+// least 4.5 (WCAG 2.1, AA).
 func TestPageContrast(t *testing.T) {
 	html := page(t, picture(t, "a b", surprise.ByRank))
 	schemes := regexp.MustCompile(`(?s):root \{(.*?)\}`).FindAllStringSubmatch(html, -1)
