@@ -53,7 +53,7 @@ type Drafter struct {
 
 	// Of the current step.
 	rows     int
-	begun    time.Time
+	start    time.Time
 	guessing time.Duration // the time of guessing, before the step itself
 	pauses   time.Duration // the time that callers had the tokens
 }
@@ -107,7 +107,7 @@ func (d *Drafter) Begin(ctx context.Context) error {
 	if d == nil {
 		return nil
 	}
-	d.begun, d.guessing, d.pauses, d.rows = time.Now(), 0, 0, 0
+	d.start, d.guessing, d.pauses, d.rows = time.Now(), 0, 0, 0
 	d.attempts = slices.DeleteFunc(d.attempts, func(t *attempt) bool { return t.Done() })
 	ready := true
 	var all []outlook
@@ -131,7 +131,7 @@ func (d *Drafter) Begin(ctx context.Context) error {
 		return nil
 	}
 	if ready, err := d.guesser.ready(ctx, &d.pace, d.attempts, d.always); !ready {
-		d.begun = time.Now()
+		d.start = time.Now()
 		return err
 	}
 	if err := d.guesser.guess(ctx, &d.pace, d.attempts, n); err != nil {
@@ -143,7 +143,7 @@ func (d *Drafter) Begin(ctx context.Context) error {
 		t.Propose(t.ids[:t.drafted])
 		d.rows += t.drafted
 	}
-	d.guessing = time.Since(d.begun)
+	d.guessing = time.Since(d.start)
 	return nil
 }
 
@@ -185,7 +185,7 @@ func (d *Drafter) Learn() {
 		tokens, drafted = tokens+len(t.tokens), drafted+t.drafted
 		d.judge(t)
 	}
-	took := time.Since(d.begun) - d.pauses - d.guessing
+	took := time.Since(d.start) - d.pauses - d.guessing
 	if n := len(d.attempts); n > 0 && d.rows == n+drafted { // no prompts
 		d.pace.observe(d.rows, n, tokens, took.Seconds(), d.guessing.Seconds())
 	}

@@ -14,7 +14,7 @@ type pace struct {
 	guess  average   // time to guess one token for each text with a model
 	plain  float64   // the time that the steps so far would have taken without drafts
 	saved  float64   // how much less they took
-	begun  int       // steps
+	steps  int       // so far
 	recent int       // steps since the last one without drafts
 
 	promise float64 // the speedup of the best length
@@ -42,7 +42,7 @@ func (a *average) add(x float64) {
 // observe records a step: its rows, how many texts it had, how many tokens came, how long it took,
 // and how long the guessing before it took.
 func (p *pace) observe(rows, texts, tokens int, took, guessing float64) {
-	p.begun++
+	p.steps++
 	for len(p.rows) <= rows {
 		p.rows = append(p.rows, average{})
 	}
@@ -98,7 +98,7 @@ type outlook struct {
 // takes before the first guess.
 func (p *pace) length(texts int, all []outlook, guessing float64) int {
 	plain := p.step(texts)
-	if p.begun < few || p.recent >= 32 || plain == 0 { // measured at first, and again now and then
+	if p.steps < few || p.recent >= 32 || plain == 0 { // measured at first, and again now and then
 		return 0
 	}
 	best, most := 0, 1.02*float64(texts)/plain

@@ -97,7 +97,7 @@ func (c *forms) compiled(ctx context.Context, v *visit, f *form) (*constrain.Con
 		Pause: func(ctx context.Context) error { return c.turns.pause(ctx, t) },
 		Aside: func(ctx context.Context, f func()) error { return c.turns.aside(ctx, t, f) }})
 	if ctx.Err() == nil {
-		c.keep(&aForm{key, v.client, made, err})
+		c.add(&aForm{key, v.client, made, err})
 	}
 	return made, err
 }
@@ -113,8 +113,8 @@ func (c *forms) find(key formKey) *aForm {
 	return e.Value.(*aForm)
 }
 
-// keep adds a form to the cache, and removes others until the cache is within its limits.
-func (c *forms) keep(made *aForm) {
+// add adds a form to the cache, and removes others until the cache is within its limits.
+func (c *forms) add(made *aForm) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, ok := c.known[made.key]; ok || made.bytes() > mostKeptBytes {

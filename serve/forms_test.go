@@ -39,7 +39,7 @@ func TestALargeFormPushesNobodysOut(t *testing.T) {
 			t.Errorf("a choice of %d bytes holds %d", len(text), n)
 		}
 		key := (&form{choice: []string{text}}).key(client)
-		c.keep(&aForm{key, client, made, nil})
+		c.add(&aForm{key, client, made, nil})
 		return key
 	}
 	small := put("b", 0, 10)

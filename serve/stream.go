@@ -14,9 +14,9 @@ import (
 
 // events writes the body of a streamed answer.
 type events struct {
-	job   *job
-	buf   []byte
-	begun bool
+	job     *job
+	buf     []byte
+	started bool
 }
 
 // answerInParts sends each token as it arrives. An error before the first token has a status.
@@ -31,7 +31,7 @@ func (j *job) answerInParts(ctx context.Context) error {
 	if err == nil {
 		return e.end()
 	}
-	if !e.begun || errors.Is(err, errGone) {
+	if !e.started || errors.Is(err, errGone) {
 		return err
 	}
 	j.visit.failed = err
@@ -80,8 +80,8 @@ func (e *events) end() error {
 // send writes the buffer to the client.
 func (e *events) send() error {
 	v := e.job.visit
-	if !e.begun {
-		e.begun = true
+	if !e.started {
+		e.started = true
 		h := v.Header()
 		h.Set("Content-Type", "text/event-stream; charset=utf-8")
 		h.Set("Cache-Control", "no-store")

@@ -49,14 +49,14 @@ type client struct {
 
 // A turn is the turn of one form.
 type turn struct {
-	client *client
-	name   string
-	bytes  int
-	level  int
-	pauses int
-	free   int // pauses before it lets others go first
-	begun  bool
-	ready  chan struct{} // holds a value when it may compute
+	client  *client
+	name    string
+	bytes   int
+	level   int
+	pauses  int
+	free    int // pauses before it lets others go first
+	started bool
+	ready   chan struct{} // holds a value when it may compute
 }
 
 func newTurns() *turns { return &turns{clients: map[string]*client{}} }
@@ -149,7 +149,7 @@ func (q *turns) leave(t *turn) {
 	}
 	q.waiting = slices.DeleteFunc(q.waiting, func(other *turn) bool { return other == t })
 	q.give(t)
-	if t.begun {
+	if t.started {
 		t.client.under--
 	}
 	if t.client.forms--; t.client.forms == 0 {
@@ -191,8 +191,8 @@ func (q *turns) next() {
 		q.give(t)
 		q.under[t.level] = append(q.under[t.level], t)
 	}
-	if !t.begun {
-		t.begun = true
+	if !t.started {
+		t.started = true
 		t.client.under++
 	}
 	q.clock++

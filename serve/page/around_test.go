@@ -2,8 +2,8 @@
 
 package page_test
 
-// What is around the writing: links, settings, code, keys, faults, and text that wants to be more
-// than text.
+// Everything around the writing: links, settings, code, keys, faults, and text that looks like
+// markup.
 
 import (
 	"fmt"

@@ -2,8 +2,8 @@
 
 package page_test
 
-// The page in a browser, against the fake: the ground of the tests in writing_test.go and
-// around_test.go. Without Chromium, those in page_test.go check what can be checked in the files.
+// The page in a browser, with the fake server: the base of the tests in writing_test.go and
+// around_test.go. Without Chromium, those in page_test.go check the files.
 
 import (
 	"encoding/json"
@@ -24,8 +24,7 @@ type tab struct {
 	t *testing.T
 }
 
-// inABrowser opens the page of a new fake in a wide window. One browser does for all tests of a
-// group.
+// inABrowser opens the page of a new fake in a wide window. All tests of a group share one browser.
 func inABrowser(t *testing.T, b *testbrowser.Tab, change func(*fake)) tab {
 	t.Helper()
 	f := newFake(t)
@@ -54,8 +53,8 @@ func (b tab) load(url string) {
 	b.shown()
 }
 
-// good wants what holds in every test: no exception, message or violation of the policy, and no
-// request to another host. That a request failed is in the console and no fault of the page.
+// good checks what holds in every test: no exception, message or violation of the policy, and no
+// request to another host. A failed request is in the console, and is no fault of the page.
 func (b tab) good() {
 	b.t.Helper()
 	for _, trouble := range b.Troubles {
@@ -104,13 +103,13 @@ func (b tab) token(n int) {
 	b.shown()
 }
 
-// shown waits for the next frame, when all of the page is up to date.
+// shown waits for the next frame, when the whole page is updated.
 func (b tab) shown() {
 	b.t.Helper()
 	b.JS("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 }
 
-// finished waits until nothing is under way.
+// finished waits until no task is in progress.
 func (b tab) finished() {
 	b.t.Helper()
 	b.shown()
@@ -140,7 +139,7 @@ func (b tab) write(text string) {
 	b.shown()
 }
 
-// quoted is a string in JavaScript.
+// quoted returns a string as a literal of JavaScript.
 func quoted(s string) string {
 	b, _ := json.Marshal(s) // strings have a JSON
 	return string(b)

@@ -2,7 +2,7 @@
 
 package page_test
 
-// "View code": what it shows is run, and must send what the page would.
+// "View code": the shown code is run, and must send the page's request.
 
 import (
 	"maps"
@@ -74,8 +74,8 @@ func TestTheCodeSendsTheRequestInABrowser(t *testing.T) {
 	}
 }
 
-// stub is as much of OpenAI's client as the code needs: fields that it does not take by name are an
-// error, as they are there.
+// stub is a part of OpenAI's client that suffices for the code: fields that the client does not
+// take by name are an error, as in the client.
 const stub = `
 import json, urllib.request
 

@@ -1,6 +1,6 @@
 package page_test
 
-// A server of the same wire with a made-up model, whose answers tests know and can hold back.
+// A server of the same API with a made-up model, whose answers tests know and can delay.
 
 import (
 	"encoding/json"
@@ -18,14 +18,14 @@ import (
 	"picogpt/serve/page"
 )
 
-// A fake answers as gpt serve does. Its tokens are words, and what follows is a list of words in
-// its order, from the start at each request.
+// A fake answers as gpt serve does. Its tokens are words, and its text is a list of words in order,
+// from the start at each request.
 type fake struct {
 	*httptest.Server
 	mu      sync.Mutex
-	bodies  []map[string]any // of completions, as they came
-	words   []string         // what the model writes
-	key     string           // what the server wants, "" for nothing
+	bodies  []map[string]any // of completions, in the order of arrival
+	words   []string         // the words that the model writes
+	key     string           // the key that the server wants, "" for none
 	context int
 	pause   time.Duration // before each token
 	ignored string        // X-Ignored-Fields
@@ -52,14 +52,14 @@ func newFake(t *testing.T) *fake {
 	return f
 }
 
-// set changes what the fake does.
+// set changes the behaviour of the fake.
 func (f *fake) set(change func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	change()
 }
 
-// last is the newest request for a completion.
+// last returns the newest request for a completion.
 func (f *fake) last() map[string]any {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,14 +96,14 @@ func (f *fake) tokenize(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"count":%d,"max_model_len":%d,"tokens":[]}`, len(split(q.Prompt)), f.context)
 }
 
-// logprobs are those of tokens from the i-th word on.
+// logprobs is the JSON of the log-probabilities of tokens from the i-th word on.
 type logprobs struct {
 	Tokens []string             `json:"tokens"`
 	Token  []*float64           `json:"token_logprobs"`
 	Top    []map[string]float64 `json:"top_logprobs"`
 }
 
-// chance is the probability of the i-th token: each level of surprise comes in turn.
+// chance returns the probability of the i-th token: the levels of surprise take turns.
 func chance(i int) float64 { return []float64{0.9, 0.3, 0.05, 0.005, 0.0005}[i%5] }
 
 func (l *logprobs) add(i int, token string) {
@@ -195,7 +195,7 @@ func (f *fake) stream(w http.ResponseWriter, r *http.Request, n, most int) {
 			send(map[string]any{"error": map[string]any{"message": failure}})
 			return
 		case cut:
-			time.Sleep(100 * time.Millisecond) // for what was sent to arrive
+			time.Sleep(100 * time.Millisecond) // so that the sent bytes arrive
 			panic(http.ErrAbortHandler)
 		}
 	}

@@ -2,7 +2,7 @@
 
 package page_test
 
-// The page without a mouse, and for those who hear it.
+// The page without a mouse, and for users of screen readers.
 
 import (
 	"slices"
@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// names are the controls that Tab leads to from the text, in order, until the text comes again.
+// names returns the controls that Tab reaches from the text, in order, until it reaches the text
+// again.
 func (b tab) names() []string {
 	b.t.Helper()
 	b.JS(id("text") + ".focus()")
@@ -142,7 +143,7 @@ func TestTheKeyboardAloneInABrowser(t *testing.T) {
 		})
 }
 
-// active are roles of what people act on or look for, by Chromium's names.
+// active holds roles of elements that users operate or look for, by Chromium's names.
 var active = []string{"button", "textbox", "searchbox", "spinbutton", "slider", "checkbox", "combobox",
 	"listbox", "option", "tab", "tabpanel", "meter", "DisclosureTriangle", "dialog", "region",
 	"complementary"}

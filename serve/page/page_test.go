@@ -1,6 +1,6 @@
 package page_test
 
-// What can be checked in the files, without a browser.
+// Checks of the files, without a browser.
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ import (
 	"picogpt/serve/page"
 )
 
-// get asks the handler for a path.
+// get sends the handler a request for a path.
 func get(path string, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, path, nil)
 	for i := 0; i < len(header); i += 2 {
@@ -31,7 +31,7 @@ func get(path string, header ...string) *httptest.ResponseRecorder {
 	return w
 }
 
-// files are the page and all that it needs, by path, as the handler serves them.
+// files returns the page and all files that it needs, by path, as the handler serves them.
 func files(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{"/": get("/").Body.String(),
@@ -85,7 +85,7 @@ func TestThePageAsksNoOtherHost(t *testing.T) {
 	other := regexp.MustCompile(`https?://[^\s"'` + "`" + `]*|["'(]//\w[^\s"')]*`)
 	for path, text := range files(t) {
 		for _, address := range other.FindAllString(text, -1) {
-			if address != "http://www.w3.org/2000/svg" { // a name, which nobody asks
+			if address != "http://www.w3.org/2000/svg" { // a namespace, not an address
 				t.Errorf("%s: %s", path, address)
 			}
 		}
@@ -181,8 +181,7 @@ func TestLevelsAreThoseOfSurprise(t *testing.T) {
 	}
 }
 
-// TestThePageBeginsAsTheCommandDoes: what the API takes where a request says nothing is nonsense of
-// a small model.
+// TestThePageBeginsAsTheCommandDoes: with the API's defaults a small model writes nonsense.
 func TestThePageBeginsAsTheCommandDoes(t *testing.T) {
 	rows, numbers := files(t)["/page/rows.js"], 0
 	for _, o := range new(decode.Options).Table() {
@@ -200,7 +199,7 @@ func TestThePageBeginsAsTheCommandDoes(t *testing.T) {
 	}
 }
 
-// luminance is WCAG's relative luminance of #rrggbb.
+// luminance returns WCAG's relative luminance of #rrggbb.
 func luminance(t *testing.T, colour string) float64 {
 	t.Helper()
 	rgb, err := strconv.ParseUint(strings.TrimPrefix(colour, "#"), 16, 32)

@@ -2,7 +2,7 @@
 
 package page_test
 
-// The page against the server that it belongs to, with the demo.
+// The page with its own server, and the demo.
 
 import (
 	"fmt"
@@ -124,7 +124,7 @@ func TestTheDemoInABrowser(t *testing.T) {
 	b.JS(id("continue") + ".click()")
 	ended()
 	b.want(status+".startsWith('The context is full')", "true")
-	// What the server says of a mistake is shown.
+	// The server's message about a mistake is shown.
 	b.JS(id("reset") + ".click()")
 	b.set("max_tokens", "2")
 	b.set("min_tokens", "9")
