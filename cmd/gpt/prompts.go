@@ -4,34 +4,31 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 
 	"picogpt/checkpoint"
 	"picogpt/decode"
-	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/option"
 	"picogpt/internal/promptlines"
+	"picogpt/internal/receipt"
+	"picogpt/internal/records"
 	"picogpt/internal/resume"
 	"picogpt/internal/rows"
-	"picogpt/internal/terminal"
-	"picogpt/internal/textio"
 	"picogpt/model"
 )
 
 // A promptsSource is a file of prompts and where their texts go.
 type promptsSource struct {
 	Prompts *string
-	Target  recordsTarget
+	Target  records.Target
 }
 
 func (s *promptsSource) flags(f *cli.Flags) {
 	f.Add(&s.Prompts, "--prompts FILE", "JSON objects on lines, each with a prompt; - is stdin")
-	s.Target.flags(f)
+	targetFlags(f, &s.Target)
 }
 
 // checkPrompts refuses what --prompts does not go with.
@@ -68,7 +65,7 @@ func (c *generateCommand) runPrompts(a *app, o decode.Options, seeded bool) erro
 	}
 	defer source.Close()
 	lines := rows.NewReader(source, "jsonl")
-	if err := cmp.Or(lines.Check(), c.Many.Target.check(a)); err != nil {
+	if err := cmp.Or(lines.Check(), c.Many.Target.Check(a.writing(false))); err != nil {
 		return err
 	}
 	m, err := a.openModel()
@@ -76,17 +73,27 @@ func (c *generateCommand) runPrompts(a *app, o decode.Options, seeded bool) erro
 		return err
 	}
 	defer m.Close()
-	run := prompting{app: a, command: c, options: o, model: m, bar: terminal.NewBar("lines")}
-	run.in = &promptInput{Reader: lines}
-	run.in.prompts.Special = c.Prompt.Special
-	if err := run.openTokenizer(); err != nil {
+	run := records.Prompts{
+		Console: &a.Console, Signals: &a.Signals, Logf: a.logf,
+		Bar:   c.Many.Target.Out != nil || !a.stdout.Terminal,
+		Model: m, Options: o, Samples: c.Samples, Forms: c.forms(),
+		Input: &records.Input{Reader: lines},
+	}
+	run.Prompts.Special = c.Prompt.Special
+	t, err := a.openTokenizer()
+	switch {
+	case err == nil:
+		run.Prompts.Tokenizer, run.Options.Vocabulary = t, t
+	case !errors.Is(err, checkpoint.ErrNoTokenizer) || len(o.Stop) > 0:
 		return err
 	}
-	if err := c.openTexts(a, m, run.in.prompts.Tokenizer, &run.options); err != nil {
+	run.Prompts.Missing = err // ids can still be given
+	run.Form = promptlines.Form{Text: t != nil, Top: c.Top > 0}
+	if err := c.openTexts(a, m, t, &run.Options); err != nil {
 		return err
 	}
 	if c.Heal {
-		if run.healer, err = a.newHealer(m); err != nil {
+		if run.Healer, err = a.newHealer(m); err != nil {
 			return err
 		}
 	}
@@ -99,29 +106,12 @@ func (c *generateCommand) runPrompts(a *app, o decode.Options, seeded bool) erro
 	if seeded {
 		settings, seed = append(settings, seed...), nil
 	}
-	run.out, err = c.Many.Target.open(a, m, "gpt generate", settings, seed)
+	run.Out, err = a.openRecords(&c.Many.Target, m, "gpt generate", settings, seed)
 	if err != nil {
 		return err
 	}
-	if err = run.begin(); err == nil {
-		err = run.run()
-	}
-	err = run.out.close(err)
-	if err == nil {
-		err = run.bad()
-	}
-	return err
-}
-
-// bad tells of the lines that could not be continued.
-func (r *prompting) bad() error {
-	n := r.state.Errors
-	if n == 0 {
-		return nil
-	}
-	err := fmt.Errorf("%d of %s could not be continued", n, amount.Count(r.state.Lines, "prompt"))
-	if r.lines > 0 && !r.objects {
-		err = fault.Hint(err, `a line is an object such as {"prompt":"Once upon a time"}`)
+	if err = run.Out.Close(run.Run()); err == nil {
+		err = run.Bad()
 	}
 	return err
 }
@@ -145,54 +135,50 @@ func (c *generateCommand) settings() (all []resume.Setting) {
 		resume.Setting{Name: "--special", Value: strconv.FormatBool(c.Prompt.Special)})
 }
 
-// A prompting is a run of gpt generate --prompts.
-type prompting struct {
-	*app
-	command *generateCommand
-	options decode.Options
-	model   *model.Model
-	form    promptlines.Form
-	in      *promptInput
-	healer  *textio.Healer // nil: without --heal
-	out     *records
-	bar     *terminal.Bar
-	state   promptingState
-	lines   int // answered now
-	tokens  int // made now
-
-	objects bool // some lines were
+// targetFlags adds the flags of a target of records.
+func targetFlags(f *cli.Flags, t *records.Target) {
+	f.Add(&t.Out, "-o, --out FILE", "write to FILE, not to stdout")
+	f.Add(&t.Resume, "--resume", "continue the file of --out where an earlier run was stopped")
+	f.Add(&t.Force, "--force", "write over the file that is to be written, if it is there")
 }
 
-// A promptingState is what a later run needs to continue this one.
-type promptingState struct {
-	Lines  int `json:"lines"`
-	Errors int `json:"errors"`
+// openRecords opens a target for the program that is named and its options. free are options that
+// were chosen and not asked for.
+func (a *app) openRecords(
+	t *records.Target, m *model.Model, program string, options, free []resume.Setting,
+) (*records.Records, error) {
+	o := resume.Options{Options: a.writing(false), Program: program, Free: free}
+	settings := func() ([]resume.Setting, error) {
+		checkpoint, err := a.checkpointSettings(m)
+		return append(checkpoint, options...), err
+	}
+	unsealed := func(journal string) { a.Notef(receipt.NoDigest, journal) }
+	r, err := t.Open(a.stdout, o, settings, unsealed)
+	if err == nil && t.Out != nil && t.Resume {
+		a.logf("%s: continuing after line %d", *t.Out, r.Last().Line)
+	}
+	return r, err
 }
 
-// openTokenizer finds the tokenizer. Where there is none, ids can still be given.
-func (r *prompting) openTokenizer() error {
-	t, err := r.app.openTokenizer()
-	switch {
-	case err == nil:
-		r.in.prompts.Tokenizer, r.options.Vocabulary = t, t
-	case !errors.Is(err, checkpoint.ErrNoTokenizer) || len(r.options.Stop) > 0:
-		return err
+// checkpointSettings are what records depend on in the checkpoint.
+func (a *app) checkpointSettings(m *model.Model) ([]resume.Setting, error) {
+	defer a.ShowProgress(func() string { return "reading " + a.modelName() })()
+	c, err := a.open()
+	if err != nil {
+		return nil, err
 	}
-	r.in.prompts.Missing = err
-	r.form = promptlines.Form{Text: t != nil, Top: r.command.Top > 0}
-	return nil
-}
-
-// begin takes up what an earlier run has done.
-func (r *prompting) begin() (err error) {
-	if r.out.file != nil {
-		if seed := r.out.file.Setting("--seed"); seed != "" { // none in a device
-			r.options.Seed, err = strconv.ParseUint(seed, 10, 64)
-		}
+	weights, err := c.Digest()
+	if err != nil {
+		return nil, err
 	}
-	last := r.out.last()
-	if r.in.from = last; last.State != nil && err == nil {
-		err = json.Unmarshal(last.State, &r.state)
+	tokenizer, err := c.TokenizerDigest()
+	settings := []resume.Setting{
+		{Name: "model", Value: weights}, {Name: "--dtype", Value: m.Format()},
+		{Name: "tokenizer", Value: tokenizer},
 	}
-	return err
+	if m.CacheFormat() != "f32" { // journals were written before there was another
+		settings = append(settings,
+			resume.Setting{Name: "--cache-dtype", Value: m.CacheFormat()})
+	}
+	return settings, err
 }

@@ -3,29 +3,21 @@ package main
 // gpt score: log-likelihoods of many texts, JSON objects out.
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"picogpt/checkpoint"
 	"picogpt/eval"
-	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/process"
-	"picogpt/internal/quote"
+	"picogpt/internal/records"
 	"picogpt/internal/resume"
-	"picogpt/internal/rows"
 	"picogpt/internal/scorelines"
-	"picogpt/internal/strictjson"
-	"picogpt/internal/terminal"
-	"picogpt/model"
 )
 
 type scoreCommand struct {
@@ -44,7 +36,7 @@ type scoreCommand struct {
 	Batch   int
 	Special bool
 
-	Target recordsTarget
+	Target records.Target
 }
 
 func newScore(a *app) *cli.Command {
@@ -81,7 +73,7 @@ func newScore(a *app) *cli.Command {
 			f.Add(&c.Batch, "--batch N",
 				"how many texts run together, which changes no digit; default: chosen for speed")
 			addSpecial(f, &c.Special)
-			c.Target.flags(f)
+			targetFlags(f, &c.Target)
 			a.flags(f, evaluates|cjkSpaces)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
@@ -147,7 +139,8 @@ Examples:
 }
 
 func (c *scoreCommand) Run(a *app) error {
-	if err := cmp.Or(fault.NotNegative("--top", c.Top), fault.NotNegative("--batch", c.Batch)); err != nil {
+	err := cmp.Or(fault.NotNegative("--top", c.Top), fault.NotNegative("--batch", c.Batch))
+	if err != nil {
 		return err
 	}
 	if err := c.checkFields(); err != nil {
@@ -158,7 +151,7 @@ func (c *scoreCommand) Run(a *app) error {
 		return err
 	}
 	defer in.Close()
-	if err := c.Target.check(a); err != nil {
+	if err := c.Target.Check(a.writing(false)); err != nil {
 		return err
 	}
 	t, err := c.tokenizer(a, in)
@@ -170,22 +163,34 @@ func (c *scoreCommand) Run(a *app) error {
 		return err
 	}
 	defer m.Close()
-	out, err := c.Target.open(a, m, "gpt score", c.settings(in), nil)
+	out, err := a.openRecords(&c.Target, m, "gpt score", c.settings(in), nil)
 	if err != nil {
 		return err
 	}
-	run := scoring{command: c, app: a, in: in, out: out, bar: terminal.NewBar("lines")}
-	run.lines = scorelines.Output{Fields: c.Fields, Keep: c.Keep, Offsets: eval.Unit(c.Offsets)}
-	err = run.begin()
-	if err == nil {
-		err = run.run(m, t)
+	run := records.Scores{
+		Console: &a.Console, Signals: &a.Signals, Logf: a.logf,
+		Bar:     c.Target.Out != nil || c.Summary || !a.stdout.Terminal,
+		Options: eval.ScoreOptions{BOS: c.BOS, Top: c.Top, Batch: c.Batch},
+		Input:   &in.Input, Requests: in.lines,
+		Lines:  scorelines.Output{Fields: c.Fields, Keep: c.Keep, Offsets: eval.Unit(c.Offsets)},
+		Out:    out,
+		Silent: c.Summary && c.Target.Out == nil,
 	}
-	err = out.close(err)
+	err = out.Close(run.Run(m, t))
 	if c.Summary && !errors.Is(err, process.ErrClosedPipe) {
-		err = fault.First(run.summary(err != nil), err)
+		err = fault.First(c.summary(a, &run, err != nil), err)
 	}
-	if err == nil && run.total.Errors > 0 {
-		err = fmt.Errorf("%d of %d lines could not be scored", run.total.Errors, run.total.Lines)
+	if err == nil && run.Total.Errors > 0 {
+		err = fmt.Errorf("%d of %d lines could not be scored", run.Total.Errors, run.Total.Lines)
+	}
+	return err
+}
+
+// summary prints what all rows came to, those of an earlier run included.
+func (c *scoreCommand) summary(a *app, run *records.Scores, partial bool) error {
+	line, err := run.Summary(a.digits(), partial)
+	if err == nil {
+		_, err = a.stdout.Write(line)
 	}
 	return err
 }
@@ -238,120 +243,4 @@ func (c *scoreCommand) settings(in *scoreInput) []resume.Setting {
 		{Name: "--fields", Value: strconv.Quote(strings.Join(c.Fields, ","))},
 		{Name: "--keep", Value: strconv.FormatBool(c.Keep)},
 	}
-}
-
-// A scoring is a run of gpt score.
-type scoring struct {
-	*app
-	command *scoreCommand
-	in      *scoreInput
-	out     *records
-	lines   scorelines.Output
-	bar     *terminal.Bar
-	total   eval.Summary // of all lines, those of an earlier run included
-	done    int          // lines, answered now
-	tokens  int          // scored now
-}
-
-// begin takes up what an earlier run has done.
-func (s *scoring) begin() error {
-	last := s.out.last()
-	if s.in.from = last; last.State == nil {
-		return nil
-	}
-	return json.Unmarshal(last.State, &s.total)
-}
-
-// run scores the lines and writes the results, both in their order.
-func (s *scoring) run(m *model.Model, t eval.Tokenizer) error {
-	ctx, release := s.Graceful()
-	defer release()
-	if s.command.Target.Out != nil || s.command.Summary || !s.stdout.Terminal {
-		s.ShowBar(s.bar)
-	}
-	defer s.EndProgress()
-	start := time.Now()
-	o := eval.ScoreOptions{BOS: s.command.BOS, Top: s.command.Top, Batch: s.command.Batch}
-	for score, err := range eval.Score(ctx, m, t, s.in.requests, o) {
-		var bad *eval.RequestError
-		switch {
-		case errors.As(err, &bad):
-			err = s.fail(score.Tag.(*scorelines.Row), bad.Err)
-		case err == nil:
-			err = s.answer(score.Tag.(*scorelines.Row), &score)
-		}
-		if err != nil {
-			return err
-		}
-		s.done++
-		s.bar.Set(s.done, 0, "")
-		if known := s.in.known.Load(); s.in.Size > 0 {
-			s.bar.SetInput(s.in.Read.Load()-known, s.in.Size-known)
-		}
-	}
-	took := time.Since(start)
-	s.logf("%d tokens in %s, %.0f tokens/s", s.tokens, amount.Duration(took), amount.Rate(s.tokens, took))
-	return s.in.err
-}
-
-// answer writes the score of a row.
-func (s *scoring) answer(row *scorelines.Row, score *eval.Scored) error {
-	r := s.lines.Record(row, score)
-	s.tokens += score.Count
-	if err := s.total.Add(&r.Record); err != nil {
-		return err
-	}
-	return s.write(row, r)
-}
-
-// fail tells of a row that cannot be scored, on stderr and in the output.
-func (s *scoring) fail(row *scorelines.Row, err error) error {
-	s.total.Err()
-	s.NoteDuring(s.bar, "%s: line %d: %s", s.in.Name, row.First, quote.OneLine(err))
-	return s.write(row, s.lines.Error(row, err))
-}
-
-// write writes a record, to the file only where stdout is for the summary.
-func (s *scoring) write(row *scorelines.Row, record any) error {
-	if s.command.Summary && s.command.Target.Out == nil {
-		return nil
-	}
-	b, err := s.lines.Line(row, record)
-	if err != nil {
-		return err
-	}
-	state, err := json.Marshal(s.total)
-	if err != nil {
-		return err
-	}
-	return s.out.write(b, resume.Mark{Line: row.Last, Input: row.Digest, State: state})
-}
-
-// withMember is an object as a line, with another value of a member.
-func withMember(line []byte, key, value string) ([]byte, error) {
-	o, err := rows.ParseObject(line)
-	for i := range o {
-		if o[i].Key == key {
-			o[i].Value = json.RawMessage(value)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return o.Line()
-}
-
-// summary prints what all rows came to, those of an earlier run included.
-func (s *scoring) summary(partial bool) error {
-	b, err := strictjson.Line(s.total)
-	if p := s.total.Perplexity(); err == nil && s.stdout.Terminal && p-p == 0 { // a number
-		b, err = withMember(b, "perplexity", strconv.FormatFloat(p, 'g', s.digits(), 64))
-	}
-	if err == nil && partial {
-		b = append(bytes.TrimSuffix(b, []byte("}\n")), ",\"partial\":true}\n"...)
-	}
-	if err == nil {
-		_, err = s.stdout.Write(b)
-	}
-	return err
 }

@@ -6,27 +6,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"regexp"
 	"strings"
-	"sync/atomic"
 
-	"picogpt/eval"
 	"picogpt/internal/fault"
 	"picogpt/internal/infile"
-	"picogpt/internal/resume"
+	"picogpt/internal/records"
 	"picogpt/internal/rows"
 	"picogpt/internal/scorelines"
 )
 
 // A scoreInput reads requests from rows.
 type scoreInput struct {
-	*rows.Reader
+	records.Input
 	lines scorelines.Input
-	from  resume.Mark  // lines up to here have results already
-	known atomic.Int64 // bytes of the file up to there
-	err   error        // of reading; after the last request
 }
 
 // input opens the file, stdin, or the one text.
@@ -114,23 +108,3 @@ func (c *scoreCommand) notText(err error) error {
 
 // plainWord is a file's name that no shell changes.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./-]*$`)
-
-// requests are the rows, for eval.Score, which reads ahead.
-func (in *scoreInput) requests(yield func(eval.Request) bool) {
-	if in.err = skip(in.Reader, in.from); in.err != nil {
-		return
-	}
-	in.known.Store(in.Read.Load())
-	for {
-		w, err := in.Next()
-		if err == io.EOF {
-			return
-		} else if err != nil {
-			in.err = err
-			return
-		}
-		if r, ok := in.lines.Request(w); ok && !yield(r) {
-			return
-		}
-	}
-}
