@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"strconv"
 
 	"picogpt/checkpoint"
