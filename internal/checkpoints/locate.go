@@ -28,7 +28,7 @@ type Finder struct {
 	found string // the snapshot that was logged last
 }
 
-// A Located checkpoint is what a name means.
+// A Located is the checkpoint that a name means.
 type Located struct {
 	Path     string
 	Snapshot *hub.Snapshot // of the cache, nil where the name is a path
@@ -152,7 +152,7 @@ func (f *Finder) NoteTokenizer(name string) {
 	}
 }
 
-// HubOptions are what the environment says of the hub and its cache.
+// HubOptions returns the environment's options of the hub and its cache.
 func (f *Finder) HubOptions() (hub.Options, error) {
 	o, err := hub.Environment()
 	o.UserAgent = f.UserAgent

@@ -12,7 +12,7 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// A screen is what the terminal shows of the line.
+// A screen is the line as the terminal shows it.
 type screen struct {
 	prompt string
 	drawn  []rune // nil before the first drawing

@@ -1,4 +1,4 @@
-// Package process is what a program has of its system: standard streams, and signals that end it.
+// Package process handles a program's standard streams, and the signals that end it.
 package process
 
 import (

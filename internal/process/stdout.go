@@ -12,7 +12,7 @@ import (
 	"picogpt/internal/terminal"
 )
 
-// ErrClosedPipe says that nobody reads what is written any more.
+// ErrClosedPipe says that the reader of the output has closed it.
 var ErrClosedPipe = errors.New("stdout is closed")
 
 // An Output is stdout. Each Write is passed on at once.
@@ -25,7 +25,7 @@ type Output struct {
 // NewOutput returns the Output of a standard stream.
 func NewOutput(f *os.File) *Output { return &Output{f, terminal.Is(f), wasClosed(f)} }
 
-// Write is io.Writer's. Where nobody reads any more, the error is ErrClosedPipe.
+// Write implements io.Writer. If the reader has closed the output, the error is ErrClosedPipe.
 func (o *Output) Write(b []byte) (int, error) {
 	if o.closed {
 		return 0, errors.New("writing to stdout: it is closed")
@@ -47,7 +47,7 @@ func (o *Output) Write(b []byte) (int, error) {
 // WriteString is io.StringWriter's.
 func (o *Output) WriteString(s string) (int, error) { return o.Write([]byte(s)) }
 
-// ClosedPipe reports whether an error of Write is that nobody reads any more.
+// ClosedPipe reports whether an error of Write says that the reader has closed the output.
 func ClosedPipe(err error) bool {
 	const brokenPipe, noData = syscall.Errno(109), syscall.Errno(232) // Windows' words for it
 	return errors.Is(err, syscall.EPIPE) ||

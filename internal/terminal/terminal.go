@@ -1,4 +1,4 @@
-// Package terminal is what a program shows of its work: notes on stderr, one line of progress below
+// Package terminal shows the work of a program: notes on stderr, one line of progress below
 // them on a terminal, and texts that fit its width.
 package terminal
 

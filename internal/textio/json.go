@@ -1,6 +1,6 @@
 package textio
 
-// The forms of output that are JSON: an object for each text, or for each token.
+// Output in JSON: an object for each text, or for each token.
 
 import (
 	"io"
@@ -11,7 +11,7 @@ import (
 	"picogpt/sample"
 )
 
-// A Form says what the objects of a run have.
+// A Form says which fields the objects of a run have.
 type Form struct {
 	promptlines.Form
 	Begin func(*promptlines.Sample) // completes the object of a text that begins; may be nil
@@ -20,7 +20,7 @@ type Form struct {
 // Interrupted is the finish_reason of a text that Ctrl-C or an error ended.
 const Interrupted = "interrupted"
 
-// JSON returns a Printer of an object for each sample when it is complete.
+// JSON returns a Printer of an object for each sample, once the sample is complete.
 func JSON(out io.Writer, form Form, seed uint64, prompt []int) Printer {
 	return inTurn(&jsonPrinter{out: out, form: form, seed: seed, prompt: prompt})
 }
@@ -79,14 +79,14 @@ type interruption struct {
 	FinishReason string `json:"finish_reason"`
 }
 
-// Events returns a Printer of an object for each token as it comes. Samples that are made side by
-// side take turns.
+// Events returns a Printer of an object for each token as it arrives. Samples that are generated
+// together take turns.
 func Events(out io.Writer, form Form) Printer { return &eventPrinter{out: out, form: form} }
 
 type eventPrinter struct {
 	out  io.Writer
 	form Form
-	open []interruption // of the samples that have begun and go on
+	open []interruption // of the samples in progress
 }
 
 func (p *eventPrinter) Streams() bool { return true }

@@ -1,5 +1,5 @@
-// Package textio is what stands between a prompt and its texts on a terminal or in a pipe: prompts
-// are encoded while they are read, and texts are printed as their tokens come.
+// Package textio reads prompts and prints texts on a terminal or in a pipe: it encodes prompts
+// while it reads them, and prints texts as their tokens arrive.
 package textio
 
 import (
@@ -13,12 +13,12 @@ import (
 // A Printer prints the tokens of some samples.
 type Printer interface {
 	Token(t decode.Token) error
-	Interrupt() error // the samples that were begun go no further
-	Streams() bool    // tokens show as they come
+	Interrupt() error // ends the samples in progress
+	Streams() bool    // tokens are printed as they arrive
 }
 
-// Text returns a Printer of the prompt, the text as it comes and a newline, with a line --- between
-// samples. So many bytes at the beginning of the first text are printed already.
+// Text returns a Printer of the prompt, the text as it arrives and a newline, with a line ---
+// between samples. The first printed bytes of the first text are printed already.
 func Text(out io.Writer, prompt string, printed int) Printer {
 	return inTurn(&textPrinter{out: out, prompt: prompt, printed: printed})
 }
@@ -59,7 +59,8 @@ func (p *textPrinter) Interrupt() error {
 	return err
 }
 
-// IDs returns a Printer of an array of ids for each sample, an id as it comes, after the prompt's.
+// IDs returns a Printer of an array of ids for each sample: the prompt's, then each id as it
+// arrives.
 func IDs(out io.Writer, prompt []int) Printer {
 	return inTurn(&idsPrinter{out: out, prompt: prompt})
 }

@@ -1,6 +1,6 @@
 package textio
 
-// Reading a prompt, whatever its length, in memory that does not grow with it.
+// Reads a prompt of any length, in memory that does not grow with it.
 
 import (
 	"errors"
@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// ShownIDs is how many ids of a prompt output in ids or JSON has at most, the newest.
+	// ShownIDs is how many ids of a prompt an output of ids or JSON has at most: the newest.
 	ShownIDs = 1 << 20
 
-	// HeldText is how many bytes of a prompt are held to be printed before each text.
+	// HeldText is how many bytes of a prompt are held at most, to be printed before each text.
 	HeldText = 16 << 20
 )
 
@@ -29,18 +29,18 @@ const (
 type Prompt struct {
 	Tokenizer *tokenizer.Tokenizer
 	Context   int  // n_positions
-	Refuse    bool // more tokens than fit the context: reading stops as soon as that is certain
+	Refuse    bool // refuse more tokens than fit the context, as soon as that is certain
 	Show      bool // print the text, or hold it to be printed
 
 	Out     *process.Output
 	Console *terminal.Console
 }
 
-// Read reads a text to its end. It returns its ids, of very many the newest, how many were dropped
-// before them, and the text where it is to be printed before each text that follows: a longer one
-// is printed while it is read.
+// Read reads a text to its end. It returns the ids, only the newest if there are very many; how
+// many were dropped before them; and the text, if it is to be printed before each text that
+// follows. It prints a longer text while it reads.
 func (p Prompt) Read(source io.Reader) (ids []int, dropped int, text string, err error) {
-	// one more than fits, to be seen not to fit
+	// one more than the context, so that a prompt that does not fit is recognised
 	encoder := p.Tokenizer.ForPrompts().NewEncoder(max(ShownIDs, p.Context+1))
 	r := &promptReader{Prompt: p, encoder: encoder}
 	defer p.Console.ShowProgress(func() string {
@@ -60,7 +60,7 @@ type promptReader struct {
 	encoder *tokenizer.Encoder
 	bytes   atomic.Int64
 	held    strings.Builder
-	printed bool // all that was held, and what came after it
+	printed bool // the held text is printed, and further text is printed as it arrives
 }
 
 // Write takes the next bytes of the prompt.
@@ -98,7 +98,7 @@ func (e *PromptTooLong) Error() string {
 		e.context)
 }
 
-// WithDropped adds the tokens of the prompt that were dropped while it was read to those that each
+// WithDropped adds the tokens that were dropped while the prompt was read to the number that each
 // text reports.
 func WithDropped(
 	tokens iter.Seq2[decode.Token, error], dropped int,
@@ -141,7 +141,7 @@ func (r *lineReader) Read(b []byte) (int, error) {
 		return n, err
 	}
 	if n > 0 {
-		return n, nil // the end comes again
+		return n, nil // the next call returns the end
 	}
 	r.done = true
 	if r.last == '\n' {

@@ -20,11 +20,11 @@ import (
 type Timing struct {
 	Start  time.Time
 	Prompt int  // tokens
-	Whole  bool // the tokens come when all is done
-	Asks   bool // for guesses
+	Whole  bool // the tokens come when the text is complete
+	Asks   bool // the run guesses tokens
 
 	tokens atomic.Int64
-	first  atomic.Int64 // nanoseconds from start to the first token: the prompt is read
+	first  atomic.Int64 // nanoseconds from start to the first token, when the prompt is evaluated
 
 	begun        map[int]bool // samples
 	guessed      int
@@ -32,7 +32,7 @@ type Timing struct {
 	slides, slid int // of the context, and the tokens dropped
 }
 
-// count takes note of a token and returns how many there are.
+// count counts a token, and returns how many there are.
 func (t *Timing) count(token decode.Token) int64 {
 	n := t.tokens.Add(1)
 	if n == 1 {
@@ -53,7 +53,7 @@ func (t *Timing) count(token decode.Token) int64 {
 	return n
 }
 
-// label is for a line of progress; it may be called while t counts.
+// label returns the text of the line of progress; it may be called while t counts.
 func (t *Timing) label() string {
 	n, first := t.tokens.Load(), time.Duration(t.first.Load())
 	if n == 0 && t.Whole {
@@ -66,9 +66,9 @@ func (t *Timing) label() string {
 		amount.Rate(int(n), time.Since(t.Start)-first))
 }
 
-// Print prints texts as they come, in the order of the samples. Ctrl-C calls cancel once there is
-// something to print; before, it just ends the process. Where out is a terminal, the line of
-// progress ends with the first token that shows as it comes.
+// Print prints texts as they arrive, in the order of the samples. Ctrl-C calls cancel once there is
+// output; before that, it ends the process. If out is a terminal, the line of progress ends with
+// the first printed token.
 func (t *Timing) Print(
 	tokens iter.Seq2[decode.Token, error], p Printer, out *process.Output,
 	console *terminal.Console, signals *process.Signals, cancel context.CancelFunc,
@@ -94,7 +94,7 @@ func (t *Timing) Print(
 	return nil
 }
 
-// Log notes what was dropped, and logs the timings. begun is when the process began.
+// Log notes how many tokens were dropped, and logs the timings. The process began at begun.
 func (t *Timing) Log(notef, logf func(format string, args ...any), begun time.Time) {
 	if t.dropped > 0 {
 		notef("the prompt does not fit the context: its oldest %s dropped",

@@ -143,7 +143,7 @@ func UpTo(from, to int) (ids []int) {
 	return ids
 }
 
-// Yielded is what a disturbed generation gave: its new tokens, and the error that it ended with.
+// Yielded is the result of a disturbed generation: its new tokens, and the error that ended it.
 type Yielded struct {
 	IDs    []int
 	Finish string
@@ -167,7 +167,7 @@ func CheckHeld(t *testing.T, s *model.Session, prompt []int, y Yielded) {
 	}
 }
 
-// CheckGoesOn goes on from the session as Generate's comment says, and fails unless the tokens are
+// CheckGoesOn continues the session as Generate's comment says, and fails unless the tokens are
 // the undisturbed ones.
 func CheckGoesOn(t *testing.T, s *model.Session, prompt []int, y Yielded, o decode.Options, want []decode.Token) {
 	t.Helper()
