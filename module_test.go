@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/sample"
+	"picogpt/internal/testing/cases"
 )
 
 // in runs a program in a folder and returns what it prints.
@@ -64,7 +64,7 @@ func TestTheModuleCanBeRenamed(t *testing.T) {
 	} else {
 		in(t, dir, sh, "internal/module.sh", path)
 	}
-	if sample.Long {
+	if cases.Long {
 		in(t, dir, "go", "build", "-trimpath", "-o", os.DevNull, ".")
 	}
 	for dep := range strings.Lines(in(t, dir, "go", "list", "-deps", "-test", "./...")) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"picogpt/attention"
-	"picogpt/internal/testing/sample"
+	"picogpt/internal/testing/cases"
 	"picogpt/kernels"
 )
 
@@ -92,7 +92,7 @@ func TestLinear(t *testing.T) {
 			p, o := newProblem(r, s, attention.Options{}), options(s)
 			var first []float32
 			for i, variant := range slices.Backward(kernels.Variants()) { // "go" first
-				for _, threads := range sample.Some([]int{1, 2, 5}, 1, i) {
+				for _, threads := range cases.Some([]int{1, 2, 5}, 1, i) {
 					out := make([]float32, s.Batch*s.Heads*s.Queries*s.ValueDim)
 					attention.Linear(newTeam(t, threads, variant), out, p.q, p.k, p.v, s, o)
 					if first == nil {
@@ -116,7 +116,7 @@ func TestLinearState(t *testing.T) {
 			for _, variant := range slices.Backward(kernels.Variants()) { // "go" first
 				for _, threads := range []int{1, 3} {
 					all := [][]int{{1000}, {63, 1, 2}, {7, 100}, {64}, {1}}
-					for i, pieces := range sample.Some(all, 2, turn) {
+					for i, pieces := range cases.Some(all, 2, turn) {
 						if testing.Short() && i > 1 {
 							break
 						}

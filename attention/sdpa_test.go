@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"picogpt/attention"
-	"picogpt/internal/testing/sample"
+	"picogpt/internal/testing/cases"
 	"picogpt/kernels"
 )
 
@@ -98,7 +98,7 @@ func TestScaledDotProductSameBits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			want, wantWeights, wantMean := p.run(newTeam(t, 1, "go"))
 			for i, variant := range kernels.Variants() {
-				for _, threads := range sample.Some([]int{5, 2, 1}, 1, i) {
+				for _, threads := range cases.Some([]int{5, 2, 1}, 1, i) {
 					if testing.Short() && threads < 5 {
 						break
 					}

@@ -86,7 +86,7 @@ var writers = map[string]writer{
 func TestBansCutFromTheTextBefore(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	r := rand.New(rand.NewPCG(22, 2))
-	for i := range sized(30, 4000) {
+	for i := range sized(14, 4000) {
 		o := Options{MaxTokens: 12 + r.IntN(10), Vocabulary: syllables(), EndOfText: []int{},
 			Params: sample.Params{Temperature: float64(i%3) / 2, TopK: 5, Seed: uint64(i)}}
 		prompt := []int{1 + r.IntN(28)}
@@ -138,7 +138,7 @@ func TestBansCutFromStories(t *testing.T) {
 	r := rand.New(rand.NewPCG(22, 3))
 	prompts := []string{"Tom said: \"", "Once upon a time", "The little gi", "ran and ran and ran and", "é"}
 	written, stuck := 0, 0
-	for i := range sized(8, 400) {
+	for i := range sized(4, 400) {
 		ids, err := tok.Encode(prompts[r.IntN(len(prompts))])
 		if err != nil {
 			t.Fatal(err)

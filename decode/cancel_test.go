@@ -74,7 +74,7 @@ func TestACancelAtAnyLookAtTheContextRepeatsNoToken(t *testing.T) {
 // deadlines pass, and breaks, at random moments.
 func TestRandomDisturbancesRepeatNoToken(t *testing.T) {
 	m := tiny(t, fixture.Options{})
-	rounds := sized(150, 10_000)
+	rounds := sized(60, 10_000)
 	for name, o := range endings() {
 		t.Run(name, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(1, uint64(len(name))))

@@ -16,8 +16,8 @@ import (
 	"testing"
 
 	"picogpt/eval"
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/sample"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
@@ -124,10 +124,10 @@ func TestDigitsDoNotDependOnBatchThreadsOrKernels(t *testing.T) {
 	var want map[string]string
 	readJSON(t, "testdata/digits.json", &want)
 	options := measured
-	if !sample.Long {
+	if !cases.Long {
 		options = []eval.Options{measured[2], measured[4], measured[6]} // many windows in a batch
 	}
-	for _, c := range sample.Some([]struct{ threads, batch int }{{3, 7}, {1, 1}}, 1, 0) {
+	for _, c := range cases.Some([]struct{ threads, batch int }{{3, 7}, {1, 1}}, 1, 0) {
 		got := digits(t, testmodel.Demo(t, model.Options{Threads: c.threads}), c.batch, options)
 		if len(got) < 6*len(options) {
 			t.Errorf("%d numbers, want more", len(got))
@@ -140,7 +140,7 @@ func TestDigitsDoNotDependOnBatchThreadsOrKernels(t *testing.T) {
 		}
 	}
 	others := kernels.Variants()
-	if !sample.Long { // pure Go takes long, and package model holds it to the others
+	if !cases.Long { // pure Go takes long, and package model holds it to the others
 		others = slices.DeleteFunc(others, func(k string) bool { return k == "go" })
 	}
 	for _, k := range others {
@@ -160,7 +160,7 @@ func TestAgreesWithPyTorchOnStories(t *testing.T) {
 	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
 	for _, want := range stories.Perplexity {
 		// windows that overlap take long, and are in the oracle
-		if !sample.Long && (!strings.HasPrefix(want.Name, "val1") ||
+		if !cases.Long && (!strings.HasPrefix(want.Name, "val1") ||
 			want.Protocol == "hf" && want.Stride < 256) {
 			continue
 		}

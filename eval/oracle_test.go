@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"picogpt/eval"
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/sample"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -163,7 +163,7 @@ func TestPerplexityAgreesWithTheDefinitions(t *testing.T) {
 	for i, want := range o.Perplexity {
 		tokens := o.Random
 		if want.Checkpoint == "demo" {
-			if tokens = ids; i%2 == 0 && !sample.Long {
+			if tokens = ids; i%2 == 0 && !cases.Long {
 				continue // the tiny model has all kinds of windows
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"picogpt/gpu"
 	"picogpt/gpu/cuda"
 	"picogpt/internal/ptx"
-	"picogpt/internal/testing/sample"
+	"picogpt/internal/testing/cases"
 )
 
 func TestAutomaticIsTheFirstGPUThatPasses(t *testing.T) {
@@ -18,7 +18,7 @@ func TestAutomaticIsTheFirstGPUThatPasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	works := ptx.Device(program)
-	if !sample.Long { // the probe takes seconds
+	if !cases.Long { // the probe takes seconds
 		works = works.WithoutProbe()
 	}
 	processor := gpu.NewDevice(gpu.Info{Name: "a processor", Processor: true},

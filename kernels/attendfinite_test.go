@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/internal/testing/sample"
+	"picogpt/internal/testing/cases"
 )
 
 // A spoiled head is a head with masks, some of whose numbers are NaN, infinite, or so large that
@@ -127,7 +127,7 @@ func (s *spoiled) expect(i int) []float64 {
 }
 
 func TestAttendKeepsWhatIsNotFinite(t *testing.T) {
-	kinds, heads := map[string]int{}, sample.Of(400, 1500)
+	kinds, heads := map[string]int{}, cases.Of(400, 1500)
 	if testing.Short() {
 		heads = 150
 	}

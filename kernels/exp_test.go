@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/internal/testing/sample"
+	"picogpt/internal/testing/cases"
 )
 
 // ulps is the distance of got from want in units in the last place of a float32, never below that
@@ -177,7 +177,7 @@ func TestExp64IsAccurate(t *testing.T) {
 func TestLog64IsAccurate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	var worst float64
-	for i := range sample.Of(5000, 20000) {
+	for i := range cases.Of(5000, 20000) {
 		x := math.Exp(rng.Float64()*1400 - 700)
 		switch i % 3 {
 		case 0:

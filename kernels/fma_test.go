@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"picogpt/internal/testing/sample"
+	"picogpt/internal/testing/cases"
 )
 
 // exactFMA is a·b + c by exact arithmetic, rounded once.
@@ -49,7 +49,7 @@ func TestFMARoundsOnce(t *testing.T) {
 			}
 		}
 	}
-	rng, n := rand.New(rand.NewPCG(1, 2)), sample.Of(20000, 100000)
+	rng, n := rand.New(rand.NewPCG(1, 2)), cases.Of(20000, 100000)
 	float := func(low, high int) float32 { // a random number with an exponent in [low, high)
 		return float32(math.Copysign(math.Ldexp(1+float64(rng.Uint32()>>9)/(1<<23),
 			low+rng.IntN(high-low)), rng.Float64()-0.5))

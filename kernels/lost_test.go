@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"picogpt/internal/testing/sample"
+	"picogpt/internal/testing/cases"
 )
 
 // counted is Zeroed by its definition. It also reports whether all weights that were not zero have
@@ -75,7 +75,7 @@ func TestWhatBecomesZeroIsCounted(t *testing.T) {
 	}
 	defer team.Close()
 	rng := rand.New(rand.NewPCG(9, 9))
-	failed, rounds := 0, sample.Of(120, 400)
+	failed, rounds := 0, cases.Of(120, 400)
 	for round := range rounds {
 		src := Matrix{Layout: Layout(round % 2), In: 1 + rng.IntN(80), Out: 1 + rng.IntN(40)}
 		src.F32 = make([]float32, src.In*src.Out)

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/internal/testing/sample"
+	"picogpt/internal/testing/cases"
 )
 
 var (
@@ -84,7 +84,7 @@ func nonzeros(seed uint64) func(n int) []float32 {
 func TestLinearKeepsWhatIsNotFinite(t *testing.T) {
 	const in, out = 37, 35 // two blocks and three tiles of Q8, two panels and a rest of F32
 	numbers := nonzeros(31)
-	positions := sample.Of(4, 9)
+	positions := cases.Of(4, 9)
 	if testing.Short() {
 		positions = 3
 	}
@@ -170,7 +170,7 @@ func TestRowOperationsKeepWhatIsNotFinite(t *testing.T) {
 		} {
 			p.name = variant + ", " + p.name
 			// all three everywhere, in inputs of n numbers twice
-			positions := sample.Of(70, 3*rows*n)
+			positions := cases.Of(70, 3*rows*n)
 			if testing.Short() {
 				positions = 40
 			}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/sample"
+	"picogpt/internal/testing/cases"
 )
 
 // storedWeight reads a weight by the words at the top of quant.go, and by nothing else.
@@ -288,7 +288,7 @@ func TestQuantLinearIsTheSameEverywhere(t *testing.T) {
 				}
 				for _, name := range Variants() {
 					for i, threads := range []int{1, 3} {
-						splits := sample.Some([]int{rows, 7, 1, 100}, 2, i)
+						splits := cases.Some([]int{rows, 7, 1, 100}, 2, i)
 						for _, split := range splits {
 							for from := 0; from < rows; from += split {
 								n := min(split, rows-from)

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/testing/sample"
+	"picogpt/internal/testing/cases"
 )
 
 // outcome runs body on a goroutine of its own, and returns what Run panics with, or that it did not
@@ -203,7 +203,7 @@ func TestWhichFailureCounts(t *testing.T) {
 // Runs that fail at once follow each other while workers may still be leaving the last barrier of
 // the Run before.
 func TestFailuresOneAfterTheOther(t *testing.T) {
-	runs := sample.Of(600, 3000)
+	runs := cases.Of(600, 3000)
 	if testing.Short() {
 		runs = 300
 	}

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/sample"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
@@ -68,7 +68,7 @@ func TestSameBits(t *testing.T) {
 				want[i] = append([]float32(nil), eval(t, s, id)...)
 			}
 			for i, kernel := range kernels.Variants() {
-				teams := sample.Some([]int{2, 7, 1}, 1, i)
+				teams := cases.Some([]int{2, 7, 1}, 1, i)
 				if testing.Short() {
 					teams = []int{2}
 				}
@@ -93,7 +93,7 @@ func checkWays(t *testing.T, m *model.Model, r *rand.Rand, ids []int, want [][]f
 		func() { checkForkAndTruncate(t, m, ids, want) },
 	}
 	if m.Kernel() == "go" {
-		ways = sample.Some(ways, 1, turn)
+		ways = cases.Some(ways, 1, turn)
 	}
 	for _, check := range ways {
 		check()

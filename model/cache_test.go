@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/sample"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
@@ -34,8 +34,8 @@ func TestSameBitsWithACacheInF16(t *testing.T) {
 		for i, id := range ids {
 			want[i] = append([]float32(nil), eval(t, s, id)...)
 		}
-		for _, kernel := range sample.Some(kernels.Variants(), 2, turn) {
-			for _, threads := range sample.Some([]int{2, 7}, 1, turn) {
+		for _, kernel := range cases.Some(kernels.Variants(), 2, turn) {
+			for _, threads := range cases.Some([]int{2, 7}, 1, turn) {
 				t.Run(fmt.Sprintf("%s, %s, %d threads", name, kernel, threads), func(t *testing.T) {
 					options.Threads, options.Kernel = threads, kernel
 					m := testmodel.New(t, config, file, options)

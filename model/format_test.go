@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/sample"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
@@ -29,7 +29,7 @@ func TestFormatsKeepTheirBits(t *testing.T) {
 			t.Run(name+" as "+format, func(t *testing.T) {
 				want := []float32(nil)
 				for i, kernel := range kernels.Variants() {
-					for _, threads := range sample.Some([]int{1, 2}, 1, i) {
+					for _, threads := range cases.Some([]int{1, 2}, 1, i) {
 						m := testmodel.New(t, config, file,
 							model.Options{Threads: threads, Kernel: kernel, Format: format})
 						whole := visit(t, m, []int{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9})

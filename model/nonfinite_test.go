@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/sample"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
@@ -89,7 +89,7 @@ func forFormats(t *testing.T, file []byte, formats string, f func(what string, m
 	t.Helper()
 	config := fixture.Config(longer)
 	for turn, format := range strings.Fields(formats) {
-		for _, kernel := range sample.Some(kernels.Variants(), 2, turn) {
+		for _, kernel := range cases.Some(kernels.Variants(), 2, turn) {
 			o := model.Options{Threads: 2, Kernel: kernel, Format: format}
 			m := testmodel.New(t, config, file, o)
 			f(fmt.Sprintf("%s, %s", format, kernel), m)

@@ -62,7 +62,7 @@ func essence(t testing.TB, text string) string {
 }
 
 func TestSeedsAloneAndUnderLoad(t *testing.T) {
-	n := 40
+	n := 16
 	if fixture.Long {
 		n = 1000
 	}
@@ -139,12 +139,12 @@ func (c *client) leaveEarly(ctx context.Context, r *rand.Rand) {
 
 // TestManyClientsAtOnce sends all of them at once: each is answered, or told to try again.
 func TestManyClientsAtOnce(t *testing.T) {
-	clients, each := 60, 2
+	clients, each := 30, 2
 	if fixture.Long {
 		clients, each = 1000, 10
 	}
 	m := testmodel.Demo(t, model.Options{CacheBytes: 24 << 20})
-	c := startWith(t, m, serve.Options{MaxQueue: 40, Fingerprint: "fp"})
+	c := startWith(t, m, serve.Options{MaxQueue: clients * 2 / 3, Fingerprint: "fp"})
 	want := map[string]string{}
 	for i := range 20 {
 		_, text := c.post("/v1/completions", seeded(i))

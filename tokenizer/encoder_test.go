@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/sample"
 )
 
 // randomMerges returns a vocabulary of the bytes a to d and of random merges of them, in any order,
@@ -69,7 +69,7 @@ func randomText(random *rand.Rand, letters, size int) string {
 // certain before the end.
 func TestLongPiecesInParts(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
-	rounds := sample.Of(150, 100_000)
+	rounds := cases.Of(150, 100_000)
 	for round := range rounds {
 		letters := 1 + random.IntN(4)
 		tok := randomMerges(t, random, letters, 1+random.IntN(30))
@@ -220,7 +220,7 @@ func FuzzEncoder(f *testing.F) {
 // TestEncoderMemory encodes texts of one piece, for which Encode takes 100 bytes for each of the
 // text, and of many. What is certain on the way is nearly all.
 func TestEncoderMemory(t *testing.T) {
-	size := sample.Of(1<<20, 300<<20)
+	size := cases.Of(1<<20, 300<<20)
 	encode(t, GPT2(), strings.Repeat("a", 2*waitFor)) // what is made once
 	for _, unit := range []string{"a", " ", "abracadabra", "0123456789", "=-", "a b"} {
 		e := GPT2().NewEncoder(1000)

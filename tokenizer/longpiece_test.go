@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/sample"
+	"picogpt/internal/testing/cases"
 )
 
 // longWords are words of many kinds, each one piece of about n bytes.
@@ -63,7 +63,7 @@ func TestLongWordsTakeLittleMemory(t *testing.T) {
 	const n = 1 << 18
 	tok := GPT2()
 	words := longWords(rand.New(rand.NewPCG(11, 12)), n)
-	for _, name := range sample.Keys(words, 8, 0) {
+	for _, name := range cases.Keys(words, 8, 0) {
 		word := words[name]
 		encode(t, tok, word) // what is made once
 		var ids []int
@@ -79,7 +79,7 @@ func TestLongWordsTakeLittleMemory(t *testing.T) {
 func TestAnEncoderWhoseIDsAreTaken(t *testing.T) {
 	tok := GPT2()
 	words := longWords(rand.New(rand.NewPCG(13, 14)), 3*waitFor)
-	for _, name := range sample.Keys(words, 8, 1) {
+	for _, name := range cases.Keys(words, 8, 1) {
 		word := words[name]
 		text := "Once " + word + " upon " + word
 		want := encode(t, tok, text)
@@ -251,7 +251,7 @@ func TestALongWordOfPiecesTakesAWindow(t *testing.T) {
 			continue
 		}
 		words := longWords(rand.New(rand.NewPCG(21, 22)), 1<<18)
-		for _, word := range sample.Keys(words, 4, 2) {
+		for _, word := range cases.Keys(words, 4, 2) {
 			text := words[word]
 			e := encoded{}
 			if err := m.tokenize(&e, passage{text: text}); err != nil {

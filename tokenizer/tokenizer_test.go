@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"picogpt/internal/testing/sample"
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/watchdog"
 )
 
@@ -117,7 +117,7 @@ func TestALotOfAnything(t *testing.T) {
 	tok := GPT2()
 	for _, unit := range []string{"a", " ", "7", "!", "\n", "é", "\xff", "ab", "aaaaaaaab", " \n",
 		"a ", "\u3000", "'s", "= ", "日本語"} {
-		text := strings.Repeat(unit, sample.Of(1<<18, 1<<20)/len(unit))
+		text := strings.Repeat(unit, cases.Of(1<<18, 1<<20)/len(unit))
 		stop := watchdog.Start(t, "%q repeated", unit)
 		ids := encode(t, tok, text)
 		stop()

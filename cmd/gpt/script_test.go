@@ -20,9 +20,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/fakehub"
 	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/sample"
 	"picogpt/weights"
 )
 
@@ -59,7 +59,7 @@ func scripts(dir string) testscript.Params {
 			case "gpu": // a program with drivers of GPUs
 				return hasDrivers, nil
 			case "long":
-				return sample.Long, nil
+				return cases.Long, nil
 			}
 			return false, fmt.Errorf("unknown condition %q", name)
 		},

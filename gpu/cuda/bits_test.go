@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"picogpt/internal/ptx"
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/sample"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 )
@@ -84,12 +84,12 @@ func TestPTXGivesTheProcessorsBits(t *testing.T) {
 		"two segments":  {Seed: 2, Vocab: 37, Positions: 99, Embd: 24, Inner: 290, Layer: 1},
 		"one head":      {Seed: 3, Vocab: 67, Positions: 99, Embd: 33, Head: 1, Layer: 2},
 	}
-	for turn, name := range sample.Keys(shapes, len(shapes), 0) {
+	for turn, name := range cases.Keys(shapes, len(shapes), 0) {
 		o := shapes[name]
 		config, file := fixture.Checkpoint(o)
 		ways := all
 		if name != "two segments" {
-			ways = sample.Some(ways[1:4], 1, turn)
+			ways = cases.Some(ways[1:4], 1, turn)
 		}
 		for _, w := range ways {
 			t.Run(fmt.Sprintf("%s, %s, cache %s", name, w.weights, w.cache), func(t *testing.T) {

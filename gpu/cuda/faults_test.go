@@ -16,8 +16,8 @@ import (
 
 	"picogpt/gpu"
 	"picogpt/internal/ptx"
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/sample"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 )
@@ -221,7 +221,7 @@ func TestEveryRemovedBarrierIsCaught(t *testing.T) {
 	if n < 10 {
 		t.Fatalf("%d barriers", n)
 	}
-	at, some := 0, sample.Of(2, 1) // every other one
+	at, some := 0, cases.Of(2, 1) // every other one
 	for i := range n {
 		if at += strings.Index(kernels[at:], barrier); i%some != 0 {
 			at += len(barrier)

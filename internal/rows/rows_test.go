@@ -16,7 +16,7 @@ import (
 	"sync"
 	"testing"
 
-	"picogpt/internal/testing/sample"
+	"picogpt/internal/testing/cases"
 )
 
 // records reads all records of a text.
@@ -204,7 +204,7 @@ func frame(power byte, text string) string {
 }
 
 // longWindow is a power for frame: of 256 MB, or of all 2 GB, which may take seconds to clear.
-var longWindow = byte(sample.Of(18, 21))
+var longWindow = byte(cases.Of(18, 21))
 
 // TestZstdOfALongWindowIsRead: up to that of zstd --long=31, in memory for what is read.
 func TestZstdOfALongWindowIsRead(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package sample says how many of their cases tests do: a sample, or with go test -tags long all.
-package sample
+// Package cases says how many of their cases tests do: a sample, or with go test -tags long all.
+package cases
 
 import (
 	"maps"

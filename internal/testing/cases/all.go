@@ -1,6 +1,6 @@
-//go:build !long
+//go:build long
 
-package sample
+package cases
 
 // Long reports whether a test does all of its cases.
-const Long = false
+const Long = true
