@@ -24,6 +24,16 @@ func TestForksAreRefusedByName(t *testing.T) {
 			}
 		}
 	}
+	for value, names := range map[string]string{
+		"false": "normalize_before do_layer_norm_before pre_layer_norm prenorm",
+		"true": "post_layer_norm apply_residual_connection_post_layernorm use_parallel_residual " +
+			"use_rms_norm qk_norm alibi use_rope multi_query add_cross_attention use_mup",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			_, err := ParseConfig(fmt.Appendf(nil, `{"%s":%s}`, name, value))
+			wantOneLine(t, err, name, name+": "+value)
+		}
+	}
 	_, err := ParseConfig([]byte(`{"model_type":"gpt2","attn_mult":8.0}`)) // datablations/mup
 	wantOneLine(t, err, "mup", "attn_mult: 8.0, want absent: no such scale is applied here")
 	_, err = ParseConfig([]byte(`{"n_head":12,"num_key_value_heads":1}`))

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"picogpt/internal/promptlines"
-	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/watchdog"
 	"picogpt/internal/textio"
 	"picogpt/tokenizer"
@@ -64,7 +64,7 @@ func TestALongPromptIsWhatItsNewestTokensAre(t *testing.T) {
 			t.Fatal(err)
 		}
 		for j, overflow := range []string{"truncate", "slide"} {
-			if i%2 != j && !fixture.Long {
+			if (i%2 != j || i/2 == 1) && !cases.Long {
 				continue
 			}
 			keep := []int{context - fresh + 1, context / 2}[j]

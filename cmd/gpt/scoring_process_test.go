@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/watchdog"
 )
 
@@ -79,7 +80,7 @@ func continuesHoweverItEnds(t *testing.T, line, more string, args ...string) {
 	in, out := filepath.Join(dir, "in"), filepath.Join(dir, "out.jsonl")
 	want := filepath.Join(dir, "want.jsonl")
 	text := ""
-	for i := range 200 {
+	for i := range cases.Of(100, 200) {
 		text += fmt.Sprintf(line, i)
 	}
 	if err := os.WriteFile(in, []byte(text), 0o666); err != nil {
@@ -90,9 +91,11 @@ func continuesHoweverItEnds(t *testing.T, line, more string, args ...string) {
 	if b, err := exec.Command("gpt", with("-o", want)...).CombinedOutput(); err != nil {
 		t.Fatalf("%s, %v", b, err)
 	}
+	ends := []syscall.Signal{syscall.SIGKILL, syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL}
+	ends = ends[:cases.Of(2, 4)]
 	part, stopped := fileSize(want)/12, 0
 	interrupted := append(with("-o", out, "--resume"), strings.Fields(more)...)
-	for _, end := range []syscall.Signal{syscall.SIGKILL, syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
+	for _, end := range ends {
 		before := fileSize(out)
 		cmd, _, _ := started(t, interrupted...)
 		for range 500 {
