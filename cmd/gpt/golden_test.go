@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"picogpt/internal/strictjson"
-	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 )
