@@ -12,7 +12,8 @@ import (
 	"picogpt/internal/quote"
 )
 
-// Table returns all options, bound to the fields of o: for commands and servers.
+// Table returns all options, bound to the fields of o: for the commands and servers of this module,
+// which alone can name the type.
 func (o *Options) Table() []option.Option {
 	return slices.Concat(o.lengthTable(), o.Params.Table(), o.wantedTable(), o.guessTable())
 }

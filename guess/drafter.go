@@ -33,7 +33,7 @@ type Text interface {
 	Choose(logits []float32, context []int) (id int, err error)
 }
 
-// Options say who guesses: prompt lookup or a model.
+// Options say who guesses: prompt lookup or a model. One of the two must be given.
 type Options struct {
 	Lookup int    // the most tokens that prompt lookup guesses at a time; 0 means Model
 	Model  *Model // a model that guesses

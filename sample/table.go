@@ -10,7 +10,8 @@ import (
 	"picogpt/internal/quote"
 )
 
-// Table returns all options, bound to the fields of p: for commands and servers.
+// Table returns all options, bound to the fields of p: for the commands and servers of this module,
+// which alone can name the type.
 func (p *Params) Table() []option.Option {
 	all := make([]option.Option, 0, 48)
 	for _, step := range steps() {
