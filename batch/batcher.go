@@ -39,10 +39,10 @@ type Options struct {
 	PrefixBytes int64
 }
 
-// A Batcher writes many texts at once, as one continuous batch on one model: each step evaluates the
-// next token of every text, and as much of new prompts as MaxDelay allows. Requests come from any
-// number of goroutines; their texts join between two steps, and leave when they end. Each text is
-// token for token what [decode.Generate] gives with the same prompt and options.
+// A Batcher writes many texts at once, as one continuous batch on one model: each step evaluates
+// the next token of every text, and as much of new prompts as MaxDelay allows. Requests come from
+// any number of goroutines; their texts join between two steps, and leave when they end. Each text
+// is token for token what [decode.Generate] gives with the same prompt and options.
 //
 // A caller that is slow to take its tokens delays no other: its text pauses when a few tokens are
 // not taken, and after ten times MaxDelay it gives its slot to others. When it continues, its
@@ -100,9 +100,9 @@ func (b *Batcher) Close() error {
 	return nil
 }
 
-// Generate streams the tokens that follow prompt. It is [decode.Generate] on a session of its own, in
-// the batch, and may be called from many goroutines at once. A cancelled context and a break end the
-// text between two steps.
+// Generate streams the tokens that follow prompt. It is [decode.Generate] on a session of its own,
+// in the batch, and may be called from many goroutines at once. A cancelled context and a break end
+// the text between two steps.
 func (b *Batcher) Generate(
 	ctx context.Context, prompt []int, o decode.Options,
 ) iter.Seq2[decode.Token, error] {

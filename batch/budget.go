@@ -47,8 +47,8 @@ func (w work) fit(at, n int, logits bool, most float64) int {
 	return min(n, int(2*max(0, most)/(linear+root)))
 }
 
-// A budget learns from each step how long work takes on this machine, and says how much of it a step
-// may have.
+// A budget learns from each step how long work takes on this machine, and says how much of it a
+// step may have.
 //
 // Time grows with work, but less than in proportion, because the weights are read once for all
 // rows. If a step took half of the target, a step of twice the work therefore takes at most the
@@ -77,8 +77,8 @@ func (b *budget) without() float64 {
 }
 
 // target returns how long a step with prompts should take: MaxDelay, or, where a step without them
-// takes longer than half of that, half of MaxDelay more than such a step; and somewhat less, because
-// equal steps differ.
+// takes longer than half of that, half of MaxDelay more than such a step; and somewhat less,
+// because equal steps differ.
 func (b *budget) target() float64 {
 	alone := b.without()
 	return alone + 0.8*(max(b.delay, alone+b.delay/2)-alone)

@@ -116,7 +116,8 @@ func (b *Batcher) fail(err error) {
 	}
 }
 
-// newest returns the task that got its slot last, of those that can give memory back, or else of all.
+// newest returns the task that got its slot last, of those that can give memory back, or else of
+// all.
 func (b *Batcher) newest() *task {
 	for i := len(b.running) - 1; i >= 0; i-- {
 		if !b.running[i].request.lent {

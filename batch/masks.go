@@ -3,8 +3,8 @@ package batch
 // Masks of constraints: a slow one is found in a goroutine of its own, so that other texts do not
 // wait for it.
 
-// quickMask bounds the search for a mask between two steps of the batch, in the searcher's own steps:
-// some 100 µs, of which most masks take a hundredth.
+// quickMask bounds the search for a mask between two steps of the batch, in the searcher's own
+// steps: some 100 µs, of which most masks take a hundredth.
 const quickMask = 1 << 13
 
 // masked reports whether the mask for a text's next token is known, or will be found when the token

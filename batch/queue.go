@@ -30,8 +30,8 @@ func (q *queue) push(r *request) {
 	q.n++
 }
 
-// next returns the request whose turn it is, of the client that has the fewest slots. It returns nil
-// if the queue is empty.
+// next returns the request whose turn it is, of the client that has the fewest slots. It returns
+// nil if the queue is empty.
 func (q *queue) next(slots map[string]int) *request {
 	var next *client
 	for _, c := range q.turns {

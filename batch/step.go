@@ -21,8 +21,8 @@ func (b *Batcher) reset() {
 	b.load, b.cut = 0, false
 }
 
-// takeReady takes tokens for which nothing needs to be evaluated, such as the first ones of samples.
-// It reports whether there were any.
+// takeReady takes tokens for which nothing needs to be evaluated, such as the first ones of
+// samples. It reports whether there were any.
 func (b *Batcher) takeReady() (taken bool) {
 	start := time.Now()
 	b.batched = append(b.batched[:0], b.running...)

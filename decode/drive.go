@@ -30,8 +30,8 @@ const (
 // first Input.
 func (s *Stream) SetAccess(a Access) { s.access = a }
 
-// SetPool has the stream, and forks of it that are made later, choose in the memory of p, for streams
-// that run together. Without it each has memory of its own.
+// SetPool has the stream, and forks of it that are made later, choose in the memory of p, for
+// streams that run together. Without it each has memory of its own.
 func (s *Stream) SetPool(p *sample.Pool) { s.shared = p }
 
 // Context returns the tokens that the next one follows: after OverflowSlide, those that stay. The
@@ -58,8 +58,8 @@ func (s *Stream) Pending() Pending {
 func (s *Stream) Ready() bool { return s.bans.waiting() || !s.done && s.pending() <= 0 }
 
 // Sample returns the i-th continuation of the stream's context: a fork whose session is its own,
-// with the random numbers of Options.Seed+i, and i as the Sample of its tokens. The context should be
-// evaluated: else each sample evaluates what is left of it.
+// with the random numbers of Options.Seed+i, and i as the Sample of its tokens. The context should
+// be evaluated: else each sample evaluates what is left of it.
 func (s *Stream) Sample(i int) *Stream {
 	if s.pending() <= 0 {
 		s.settle(len(s.ahead()))

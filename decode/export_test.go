@@ -21,6 +21,7 @@ func (o Options) AlwaysDraft() Options {
 	return o
 }
 
-// InABatch writes samples in a batch of so many streams (0 for its default), which package batch does.
+// InABatch writes samples in a batch of so many streams (0 for its default), which package batch
+// does.
 var InABatch func(t testing.TB, m *model.Model, streams int, prompt []int, samples int,
 	o Options) iter.Seq2[Token, error]

@@ -1,5 +1,5 @@
-// Package sample chooses a token from a row of logits: biases, guidance, penalties, the temperature,
-// the filters, and one draw.
+// Package sample chooses a token from a row of logits: biases, guidance, penalties, the
+// temperature, the filters, and one draw.
 //
 // [Params] are the options. A [Sampler] chooses one token after another: [Sampler.Next] takes the
 // logits after a context and returns a token, [Sampler.Distribution] returns what Next would draw

@@ -66,8 +66,8 @@ type Context struct {
 	Ratio   float64 `json:"ratio"`
 }
 
-// Rows are several rows of one session in one Eval, with logits for each, after At tokens. The lists
-// have an entry for each number of rows that the context holds, beginning with 1.
+// Rows are several rows of one session in one Eval, with logits for each, after At tokens. The
+// lists have an entry for each number of rows that the context holds, beginning with 1.
 type Rows struct {
 	At    int       `json:"at"`
 	Rows  []int     `json:"rows"`

@@ -1,6 +1,7 @@
 package bench
 
-// A row of a table of models: texts that are written greedily, alone and side by side, and a prompt.
+// A row of a table of models: texts that are written greedily, alone and side by side, and a
+// prompt.
 
 import (
 	"context"
