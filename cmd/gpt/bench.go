@@ -5,19 +5,13 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"picogpt/checkpoint"
 	"picogpt/internal/bench"
 	"picogpt/internal/cli"
-	"picogpt/internal/process"
 	"picogpt/internal/terminal"
 	"picogpt/model"
 )
@@ -135,7 +129,7 @@ func (c *benchEngineCommand) Run(a *app) error {
 		_, err = a.stdout.Write(append(b, '\n'))
 		return err
 	}
-	return printBench(a.stdout, r)
+	return r.Print(a.stdout)
 }
 
 func (c *benchEngineCommand) check() error {
@@ -200,70 +194,5 @@ func (a *app) benchStart(ctx context.Context, c model.Config, r *bench.Result) e
 	if a.Device != nil {
 		args = append(args, "--device="+*a.Device)
 	}
-	ids := make([]string, min(5, c.Positions))
-	for i := range ids {
-		ids[i] = strconv.Itoa((i + 1) % c.VocabSize)
-	}
-	withIDs := append(slices.Clone(args), "--tokens="+strings.Join(ids, ","))
-	if r.Start.IDsMS, err = bench.StartUp(ctx, self, withIDs...); err != nil {
-		return err
-	}
-	withText := append(args, "--overflow=truncate", "Once upon a time")
-	if r.Start.TextMS, err = bench.StartUp(ctx, self, withText...); err != nil {
-		a.logf("no text start-up: %v", err) // a checkpoint without a tokenizer
-		r.Start.TextMS = 0
-	}
-	return ctx.Err()
+	return r.MeasureStart(ctx, c, self, args, a.logf)
 }
-
-// printBench prints rows of three columns, of which the last is wrapped.
-func printBench(w *process.Output, r *bench.Result) error {
-	f, rows, left, middle := fmt.Sprintf, [][3]string{}, 0, 0
-	row := func(what, figure, beside string) {
-		rows = append(rows, [3]string{what, figure, beside})
-		left = max(left, utf8.RuneCountInString(what))
-		middle = max(middle, utf8.RuneCountInString(figure))
-	}
-	d, p, b, c := r.Decode, r.Prefill, r.Batch, r.Context
-	row("memory read", f("%.1f GB/s", r.Limits.ReadGBps), "limit of decoding")
-	row("multiply and add", f("%.0f GFLOP/s", r.Limits.FMAGFlops), "limit of prompts")
-	row("decode", f("%.2f ms a token", d.MSPerToken),
-		f("%.2f of the limit (%.3f GB a token), %.0f tokens/s", d.Ratio, d.GBPerToken,
-			1e3/d.MSPerToken))
-	row(f("prompt of %d", p.Tokens), f("%.0f ms", p.MS),
-		f("%.2f of the limit (%.0f GFLOP/s), %.0f tokens/s", p.Ratio, p.GFlops,
-			float64(p.Tokens)/p.MS*1e3))
-	row(f("%d sessions", b.Sessions), f("%.0f tokens/s", b.TokensPerSec),
-		f("%.1f × one session", b.Speedup))
-	row(f("decode at %d, at %d", c.At[0], c.At[1]), f("%.2f ms, %.2f ms", c.MSAt50, c.MSAt900),
-		f("%.2f ×", c.Ratio))
-	at, times := r.Rows, ""
-	for i, n := range at.Rows[1:] {
-		times += f(", %d: %.2f ×", n, at.Ratio[i+1])
-	}
-	row("rows", f("%.2f ms for 1", at.MS[0]), f("at %d, with logits for each%s", at.At, times))
-	row("choosing a token", f("%.3f ms greedy", r.Choosing.GreedyMS),
-		f("%.3f ms top-k 40 and all filters, %.3f ms top-p", r.Choosing.TopKMS, r.Choosing.TopPMS))
-	start := "no tokenizer for text"
-	if r.Start.TextMS > 0 {
-		start = f("%.0f ms with a prompt of text", r.Start.TextMS)
-	}
-	row("exec to first token", f("%.0f ms", r.Start.IDsMS), start)
-	row("memory", f("%.0f MB", r.RSSMB), f("beyond %.0f MB of mapped file", r.MappedMB))
-	row("allocations a token", f("%.0f", r.AllocsPerToken), "")
-
-	out := &cli.Page{Width: benchColumns}
-	out.Wrap("", 0, f("%s, %s, kernels %s, %d threads, medians of %d rounds",
-		r.Model, formats(r.DType, r.Cache), r.Kernel, r.Threads, r.Rounds))
-	out.WriteString("\n")
-	number := regexp.MustCompile("([0-9]) ") // which stays beside its unit
-	for _, row := range rows {
-		first := f("%-*s  %-*s  ", left, row[0], middle, row[1])
-		out.Wrap(first, left+middle+4, number.ReplaceAllString(row[2], "$1\x00"))
-	}
-	_, err := w.WriteString(strings.ReplaceAll(out.String(), "\x00", " "))
-	return err
-}
-
-// benchColumns is how long the lines of gpt bench are at most.
-const benchColumns = 80

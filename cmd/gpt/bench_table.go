@@ -159,18 +159,6 @@ func (c *benchTableCommand) format(
 		_, err = a.stdout.Write(append(b, '\n'))
 		return err
 	}
-	format, read, prompt := r.DType, "", fmt.Sprintf("%.1f ms", r.Prompt.MS)
-	if r.ReadGBps > 0 {
-		read = fmt.Sprintf("%.0f GB/s", r.ReadGBps)
-	}
-	for _, s := range r.Texts {
-		share := ""
-		if s.Share > 0 {
-			share = fmt.Sprintf("%.2f", s.Share)
-		}
-		fmt.Fprintf(t, "  %s\t%s\t%d\t%.0f\t%s\t%s\n", format, read, s.Sessions, s.TokensPerSec, share,
-			prompt)
-		format, read, prompt = "", "", ""
-	}
+	r.Print(t)
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"picogpt/internal/checkpoints"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
+	"picogpt/internal/show"
 	"picogpt/internal/terminal"
 	"picogpt/kernels"
 	"picogpt/model"
@@ -89,8 +90,8 @@ func (a *app) openModel() (*model.Model, error) {
 	c := m.Config()
 	a.logf("model: %s, %d layers of width %d, context %d, vocabulary %d", a.modelName(), c.Layer,
 		c.Embd, c.Positions, c.VocabSize)
-	a.logf("format %s, kernels %s, %d threads", formats(m.Format(), m.CacheFormat()), m.Kernel(),
-		m.Threads())
+	a.logf("format %s, kernels %s, %d threads", show.Formats(m.Format(), m.CacheFormat()),
+		m.Kernel(), m.Threads())
 	a.logf("load: %s", amount.Duration(time.Since(start)))
 	return m, nil
 }
@@ -101,22 +102,6 @@ func (a *app) modelOptions() model.Options {
 		Threads: a.Threads, Format: a.Dtype, Kernel: os.Getenv("GPT_KERNEL"),
 		CacheFormat: a.CacheDtype, CacheBytes: int64(a.CacheBytes), Device: a.chosen.device,
 	}
-}
-
-// formats names the number formats of a model and, where it is not the default, of its cache.
-func formats(dtype, cache string) string {
-	if cache = notF32(cache); cache != "" {
-		dtype += ", cache " + cache
-	}
-	return dtype
-}
-
-// notF32 is the format of a cache where results name it: one of f32 is not mentioned.
-func notF32(cache string) string {
-	if cache == "f32" {
-		return ""
-	}
-	return cache
 }
 
 func (a *app) loadModel(o model.Options) (*model.Model, error) {

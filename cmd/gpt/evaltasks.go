@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
-	"strconv"
 
 	"picogpt/eval"
 	"picogpt/internal/cli"
@@ -18,6 +16,7 @@ import (
 	"picogpt/internal/infile"
 	"picogpt/internal/quote"
 	"picogpt/internal/rows"
+	"picogpt/internal/show"
 	"picogpt/internal/strictjson"
 	"picogpt/internal/terminal"
 	"picogpt/model"
@@ -99,7 +98,8 @@ type taskRun struct {
 // start reads the source line by line: parse takes a line's object, and an error of it is reported
 // by number.
 func (s *taskSource) start(a *app, parse func(o rows.Object) error) (*taskRun, error) {
-	if err := cmp.Or(fault.NotNegative("--limit", s.Limit), fault.NotNegative("--batch", s.Batch)); err != nil {
+	err := cmp.Or(fault.NotNegative("--limit", s.Limit), fault.NotNegative("--batch", s.Batch))
+	if err != nil {
 		return nil, err
 	}
 	name := "-"
@@ -165,8 +165,8 @@ func (r *taskRun) options() eval.TaskOptions {
 }
 
 // run runs the benchmark until it is done or interrupted, and prints what there is.
-func (r *taskRun) run(benchmark func(ctx context.Context) error, object func() any,
-	text func() string) error {
+func (r *taskRun) run(benchmark func(ctx context.Context) error,
+	result func() (object any, text string)) error {
 	ctx, release := r.Graceful()
 	defer release()
 	end := r.ShowBar(r.bar)
@@ -175,10 +175,11 @@ func (r *taskRun) run(benchmark func(ctx context.Context) error, object func() a
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
+	object, text := result()
 	if r.source.JSON {
-		err = fault.First(strictjson.Print(r.stdout, object()), err)
+		err = fault.First(strictjson.Print(r.stdout, object), err)
 	} else {
-		_, e := r.stdout.WriteString(text())
+		_, e := r.stdout.WriteString(text)
 		err = fault.First(e, err)
 	}
 	if err == nil && r.skipped > 0 {
@@ -188,40 +189,9 @@ func (r *taskRun) run(benchmark func(ctx context.Context) error, object func() a
 	return err
 }
 
-// taskJSON is what the results of all benchmarks have.
-type taskJSON struct {
-	Task     string `json:"task"`
-	Examples int    `json:"examples"`
-	Skipped  int    `json:"skipped"`
-	Model    string `json:"model"`
-	DType    string `json:"dtype"`
-	Cache    string `json:"cache_dtype,omitempty"` // where it is not f32
-	Partial  bool   `json:"partial"`
-}
-
-func (r *taskRun) common(task string, examples int, partial bool) taskJSON {
-	return taskJSON{task, examples, r.skipped, r.modelName(), r.model.Format(),
-		notF32(r.model.CacheFormat()), partial}
-}
-
-func (t taskJSON) String() string {
-	s := fmt.Sprintf("%-12s %s, %s\n%-12s %d", "model", t.Model,
-		formats(t.DType, t.Cache), "examples", t.Examples)
-	if t.Skipped > 0 {
-		s += fmt.Sprintf(", %d skipped", t.Skipped)
-	}
-	if t.Partial {
-		s += ", partial: interrupted"
-	}
-	return s + "\n"
-}
-
-// percent is an accuracy for people, with its standard error where there is one.
-func percent(a eval.Accuracy) string {
-	if math.IsNaN(a.StdErr) {
-		return fmt.Sprintf("%.2f %%", 100*a.Value)
-	}
-	return fmt.Sprintf("%.2f %% ± %.2f", 100*a.Value, 100*a.StdErr)
+func (r *taskRun) common(task string, examples int, partial bool) show.Task {
+	return show.Task{Task: task, Examples: examples, Skipped: r.skipped, Model: r.modelName(),
+		DType: r.model.Format(), Cache: show.NotF32(r.model.CacheFormat()), Partial: partial}
 }
 
 func (c *lambadaCommand) Run(a *app) error {
@@ -244,17 +214,7 @@ func (c *lambadaCommand) Run(a *app) error {
 	return run.run(func(ctx context.Context) (err error) {
 		r, err = eval.Lambada(ctx, run.model, run.tok, slices.Values(texts), run.options())
 		return err
-	}, func() any {
-		return struct {
-			taskJSON
-			Perplexity *float64 `json:"perplexity"`
-			Accuracy   *float64 `json:"accuracy"`
-			StdErr     *float64 `json:"accuracy_stderr"`
-		}{run.common("lambada", r.Examples, r.Partial), strictjson.Number(r.Perplexity),
-			strictjson.Number(r.Accuracy.Value), strictjson.Number(r.Accuracy.StdErr)}
-	}, func() string {
-		return fmt.Sprintf("%v%-12s %s per last word\n%-12s %s\n",
-			run.common("lambada", r.Examples, r.Partial), "perplexity",
-			strconv.FormatFloat(r.Perplexity, 'g', a.digits(), 64), "accuracy", percent(r.Accuracy))
+	}, func() (any, string) {
+		return show.Lambada(run.common("lambada", r.Examples, r.Partial), r, a.digits())
 	})
 }

@@ -3,20 +3,14 @@ package main
 // gpt logits: what the model makes of some tokens, as JSON.
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 
-	"picogpt/eval"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/scorelines"
-	"picogpt/internal/strictjson"
-	"picogpt/kernels"
-	"picogpt/model"
-	"picogpt/sample"
+	"picogpt/internal/show"
 )
 
 type logitsCommand struct {
@@ -70,12 +64,9 @@ func (c *logitsCommand) Run(a *app) error {
 	if len(p.ids) == 0 && !p.asText {
 		return usagef("--tokens: want at least one id, found none")
 	}
-	w := logitsWriter{top: c.Top, before: `,"logits":`}
-	if c.Top > 0 {
-		w.before = `,"top":`
-	}
+	w := show.Logits{Top: c.Top}
 	if p.asText || c.Top > 0 {
-		if w.tok, err = c.Prompt.tokenizer(a, &p, scorelines.IDs{}); err != nil {
+		if w.Tokenizer, err = c.Prompt.tokenizer(a, &p, scorelines.IDs{}); err != nil {
 			return err
 		}
 	}
@@ -85,122 +76,16 @@ func (c *logitsCommand) Run(a *app) error {
 	}
 	defer m.Close()
 	ctx := context.Background() // Ctrl-C ends the process
-	w.leaves = m.Leaves()
-	s := m.NewSession()
+	var written atomic.Int64
+	label := func() string { return fmt.Sprintf("reading %d tokens", len(p.ids)) }
 	if c.Positions == "all" {
-		return a.printAllLogits(ctx, s, p.ids, w)
+		label = func() string { return fmt.Sprintf("%d of %d tokens", written.Load(), len(p.ids)) }
 	}
-	if err := a.eval(ctx, s, p.ids); err != nil {
-		return err
+	if c.Positions != "all" || !a.stdout.Terminal {
+		defer a.ShowProgress(label)()
 	}
-	b, err := w.append(w.begin(p.ids), s.Logits())
-	if err != nil {
-		return err
+	if c.Positions == "all" {
+		return w.WriteAll(ctx, a.stdout, m.NewSession(), p.ids, &written)
 	}
-	_, err = a.stdout.Write(append(b, "}\n"...))
-	return err
-}
-
-// A logitsWriter writes what is printed of the logits after one token.
-type logitsWriter struct {
-	before string // the name of it
-	top    int
-	tok    eval.Tokenizer // for top
-	leaves kernels.Leaves // the model's, for top
-}
-
-// begin is the object up to the logits.
-func (w *logitsWriter) begin(ids []int) []byte {
-	return append(strictjson.AppendIDs([]byte(`{"tokens":`), ids), w.before...)
-}
-
-// append appends all logits [vocab_size], or the likeliest as objects.
-func (w *logitsWriter) append(b []byte, logits []float32) ([]byte, error) {
-	if w.top == 0 {
-		return strictjson.AppendFloats(b, logits), nil
-	}
-	type likely struct {
-		ID      int     `json:"id"`
-		Text    string  `json:"text"`
-		Logit   float32 `json:"logit"`
-		LogProb float64 `json:"logprob"`
-	}
-	ids := sample.Likeliest(logits, w.top)
-	top, sum := make([]likely, len(ids)), w.leaves.LogSumExp(logits)
-	for i, id := range ids {
-		text, _ := w.tok.Text(id) // a row beyond the vocabulary has no text
-		top[i] = likely{id, text, logits[id], float64(logits[id]) - sum}
-	}
-	line, err := strictjson.Line(top)
-	return append(b, bytes.TrimSuffix(line, []byte("\n"))...), err
-}
-
-// eval appends ids to s, with progress.
-func (a *app) eval(ctx context.Context, s *model.Session, ids []int) error {
-	defer a.ShowProgress(func() string { return fmt.Sprintf("reading %d tokens", len(ids)) })()
-	return evalOne(ctx, model.Input{Session: s, Tokens: ids})
-}
-
-// evalOne is Eval of one input, whose errors need not say which one they are about.
-func evalOne(ctx context.Context, in model.Input) error {
-	err := in.Session.Model().Eval(ctx, in)
-	var refused *model.InputError
-	if errors.As(err, &refused) {
-		return refused.Err
-	}
-	return err
-}
-
-// printAllLogits evaluates a few tokens at a time, which changes no bit, so that memory does not
-// grow with their number.
-func (a *app) printAllLogits(
-	ctx context.Context, s *model.Session, ids []int, w logitsWriter,
-) error {
-	const few = 32
-	// Each Eval sees only its own tokens, and nothing is to be printed of what another refuses.
-	if err := checkTokens(s.Model().Config(), ids); err != nil {
-		return err
-	}
-	var printed atomic.Int64
-	if !a.stdout.Terminal {
-		defer a.ShowProgress(func() string {
-			return fmt.Sprintf("%d of %d tokens", printed.Load(), len(ids))
-		})()
-	}
-	b := append(w.begin(ids), '[')
-	rows := make([][]float32, few) // [few, vocab_size]
-	for from := 0; from < len(ids); from += few {
-		part := ids[from:min(from+few, len(ids))]
-		visit := func(r model.Row) { rows[r.Index] = append(rows[r.Index][:0], r.Logits...) }
-		err := evalOne(ctx, model.Input{Session: s, Tokens: part, Visit: visit})
-		for i := 0; i < len(part) && err == nil; i++ {
-			if from+i > 0 {
-				b = append(b, ',')
-			}
-			b, err = w.append(b, rows[i])
-		}
-		if err == nil {
-			_, err = a.stdout.Write(b)
-		}
-		if err != nil {
-			return err
-		}
-		b = b[:0]
-		printed.Add(int64(len(part)))
-	}
-	_, err := a.stdout.WriteString("]}\n")
-	return err
-}
-
-// checkTokens says what Eval would say of all ids at once.
-func checkTokens(c model.Config, ids []int) error {
-	for i, id := range ids {
-		if id < 0 || id >= c.VocabSize {
-			return fmt.Errorf("token %d: id %d, want 0 to %d", i, id, c.VocabSize-1)
-		}
-	}
-	if len(ids) > c.Positions {
-		return &model.ContextError{Added: len(ids), Positions: c.Positions}
-	}
-	return nil
+	return w.WriteLast(ctx, a.stdout, m.NewSession(), p.ids)
 }

@@ -3,21 +3,15 @@ package main
 // gpt next: the distribution of the next token, as a table or as JSON.
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"strings"
 
 	"picogpt/checkpoint"
 	"picogpt/decode"
-	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/option"
+	"picogpt/internal/show"
 	"picogpt/internal/strictjson"
-	"picogpt/internal/textio"
-	"picogpt/model"
-	"picogpt/sample"
 	"picogpt/tokenizer"
 )
 
@@ -122,15 +116,15 @@ func (c *nextCommand) Run(a *app, f *cli.Flags) error {
 		return err
 	}
 	defer m.Close()
-	t, err := c.look(m, p.ids, o)
+	t, err := show.LookNext(m, p.ids, o, c.Top)
 	if err != nil {
 		return err
 	}
-	t.name(tok)
+	t.Name(tok)
 	if c.JSON {
 		return strictjson.Print(a.stdout, t)
 	}
-	_, err = a.stdout.WriteString(t.table())
+	_, err = a.stdout.WriteString(t.Table())
 	return err
 }
 
@@ -145,104 +139,4 @@ func (c *nextCommand) tokenizer(a *app, p *prompt) (*tokenizer.Tokenizer, error)
 		err = p.encode(tok.ForPrompts(), c.Prompt.Special)
 	}
 	return tok, err
-}
-
-// A nextTable is what gpt next shows.
-type nextTable struct {
-	PromptIDs  []int         `json:"prompt_ids"`
-	Candidates []nextToken   `json:"candidates"`
-	steps      []sample.Step // and how many ids each left
-	left       int           // candidates in all
-}
-
-// A nextToken is a token that may come next.
-type nextToken struct {
-	ID      int     `json:"id"`
-	Text    *string `json:"text"`
-	Logit   float32 `json:"logit"`
-	LogProb float64 `json:"logprob"`
-	Prob    float64 `json:"prob"`
-}
-
-// look evaluates the prompt and finds the distribution after it.
-func (c *nextCommand) look(m *model.Model, ids []int, o decode.Options) (*nextTable, error) {
-	s := m.NewSession()
-	st, err := decode.NewStream(s, ids, o)
-	var negative *decode.NegativeError
-	if errors.As(err, &negative) {
-		err = fault.Hint(err, "a shorter --negative TEXT fits")
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer st.Stop()
-	for _, input := range []func(rows int) (model.Input, bool){st.Input, st.Guide} {
-		if in, ok := input(0); ok {
-			if err := evalOne(context.Background(), in); err != nil { // Ctrl-C ends the process
-				return nil, err
-			}
-		}
-	}
-	d, err := st.Distribution()
-	if err != nil {
-		return nil, textio.ByFlags(err, nil)
-	}
-	logits, sum := s.Logits(), m.Leaves().LogSumExp(s.Logits())
-	t := &nextTable{ids, []nextToken{}, d.Steps, len(d.Chances)}
-	for i, k := range d.Chances {
-		if c.Top > 0 && i == c.Top {
-			break
-		}
-		x := logits[k.ID]
-		t.Candidates = append(t.Candidates,
-			nextToken{ID: k.ID, Logit: x, LogProb: float64(x) - sum, Prob: k.Prob})
-	}
-	return t, nil
-}
-
-// name gives the tokens their texts, if there is a tokenizer.
-func (t *nextTable) name(tok *tokenizer.Tokenizer) {
-	if tok == nil {
-		return
-	}
-	for i := range t.Candidates {
-		text, _ := tok.Text(t.Candidates[i].ID) // a row beyond the vocabulary has none
-		t.Candidates[i].Text = &text
-	}
-}
-
-// table is the tokens with bars, and what each sampler left.
-func (t *nextTable) table() string {
-	const columns = 30
-	names, width := make([]string, len(t.Candidates)), 5
-	for i, k := range t.Candidates {
-		if k.Text != nil {
-			names[i] = quoteShort(*k.Text)
-		}
-		width = max(width, len([]rune(names[i])))
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%7s  %-*s  %7s  %8s\n", "id", width, "token", "prob", "logit")
-	for i, k := range t.Candidates {
-		pad := strings.Repeat(" ", width-len([]rune(names[i])))
-		bar := strings.Repeat("█", int(k.Prob/t.Candidates[0].Prob*columns+0.5))
-		line := fmt.Sprintf("%7d  %s%s  %6.2f%%  %8.3f  %s", k.ID, names[i], pad, 100*k.Prob,
-			k.Logit, bar)
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
-	if more := t.left - len(t.Candidates); more > 0 {
-		rest := 1.0
-		for _, k := range t.Candidates {
-			rest -= k.Prob
-		}
-		fmt.Fprintf(&b, "%7s  %s with %.2f%% together\n", "", amount.Count(more, "more token"),
-			100*max(0, rest))
-	}
-	if len(t.steps) > 0 {
-		b.WriteString("\ntokens left after each step:\n\n")
-	}
-	for _, s := range t.steps {
-		fmt.Fprintf(&b, "  %-16s  %d\n", s.Name, s.Left)
-	}
-	return b.String()
 }

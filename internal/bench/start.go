@@ -7,8 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"picogpt/model"
 )
 
 // StartUp runs the program with args several times, each a process of its own, and returns the
@@ -48,4 +52,26 @@ func firstByte(ctx context.Context, program string, args []string) (time.Duratio
 			strings.TrimSpace(stderr.String()))
 	}
 	return took, nil
+}
+
+// MeasureStart measures the first token of processes of a program, with a prompt of ids and with
+// one of text, and these arguments beside.
+func (r *Result) MeasureStart(
+	ctx context.Context, c model.Config, program string, args []string,
+	logf func(format string, args ...any),
+) (err error) {
+	ids := make([]string, min(5, c.Positions))
+	for i := range ids {
+		ids[i] = strconv.Itoa((i + 1) % c.VocabSize)
+	}
+	withIDs := append(slices.Clone(args), "--tokens="+strings.Join(ids, ","))
+	if r.Start.IDsMS, err = StartUp(ctx, program, withIDs...); err != nil {
+		return err
+	}
+	withText := append(args, "--overflow=truncate", "Once upon a time")
+	if r.Start.TextMS, err = StartUp(ctx, program, withText...); err != nil {
+		logf("no text start-up: %v", err) // a checkpoint without a tokenizer
+		r.Start.TextMS = 0
+	}
+	return ctx.Err()
 }

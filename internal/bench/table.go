@@ -6,6 +6,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -128,4 +129,21 @@ func firstToken(ctx context.Context, m *model.Model, tokens int) (float64, error
 	err := m.Eval(ctx, model.Input{Session: s, Tokens: prompt, NoLogits: true, Best: 1,
 		VisitFrom: tokens - 1, Visit: func(model.Row) {}})
 	return time.Since(start).Seconds(), err
+}
+
+// Print prints the row, a line for each number of texts, in columns that tabs end.
+func (r *TableRow) Print(t io.Writer) {
+	format, read, prompt := r.DType, "", fmt.Sprintf("%.1f ms", r.Prompt.MS)
+	if r.ReadGBps > 0 {
+		read = fmt.Sprintf("%.0f GB/s", r.ReadGBps)
+	}
+	for _, s := range r.Texts {
+		share := ""
+		if s.Share > 0 {
+			share = fmt.Sprintf("%.2f", s.Share)
+		}
+		fmt.Fprintf(t, "  %s\t%s\t%d\t%.0f\t%s\t%s\n", format, read, s.Sessions, s.TokensPerSec,
+			share, prompt)
+		format, read, prompt = "", "", ""
+	}
 }

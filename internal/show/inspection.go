@@ -1,0 +1,170 @@
+// Package show is what commands show of models: objects for JSON, and the same as text for people.
+package show
+
+// What a checkpoint holds, and what it needs.
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"picogpt/checkpoint"
+	"picogpt/hub"
+	"picogpt/internal/amount"
+	"picogpt/internal/fault"
+	"picogpt/model"
+	"picogpt/weights"
+)
+
+// An Inspection is what gpt inspect prints.
+type Inspection struct {
+	Model    string            `json:"model"`
+	Config   model.Config      `json:"config"`
+	Source   string            `json:"source"`              // the format of the file: "safetensors"
+	Vocab    string            `json:"tokenizer,omitempty"` // its kind
+	Notes    []string          `json:"notes"`               // what the files leave open, and how it was settled
+	Format   string            `json:"format"`              // "" if the model cannot run
+	Metadata map[string]string `json:"metadata"`
+	Tensors  []inspectedTensor `json:"tensors"`
+	Ignored  []string          `json:"ignored"`
+	// of the model: what is ignored or stored twice does not count
+	Parameters int64  `json:"parameters"`
+	Bytes      int64  `json:"bytes"` // of the files
+	Memory     memory `json:"memory"`
+	Problem    string `json:"problem,omitempty"` // why the model cannot run
+}
+
+type inspectedTensor struct {
+	Name    string `json:"name"`
+	DType   string `json:"dtype"`
+	Shape   []int  `json:"shape"`
+	Bytes   int64  `json:"bytes"`
+	Ignored bool   `json:"ignored,omitempty"`
+}
+
+// memory is in bytes, for one session at full context.
+type memory struct {
+	Weights   int64 `json:"weights"`  // mapped from the file, and shared
+	KeyValues int64 `json:"kv_cache"` // in pages of 64 positions
+	Total     int64 `json:"total"`
+}
+
+func newInspection(name string, config model.Config, file *weights.Tensors) *Inspection {
+	i := &Inspection{Model: name, Config: config, Metadata: file.Metadata(), Ignored: []string{},
+		Notes: []string{}, Bytes: file.Size()}
+	for _, t := range file.All() {
+		i.Tensors = append(i.Tensors, inspectedTensor{
+			Name: t.Name, DType: string(t.DType), Shape: append([]int{}, t.Shape...),
+			Bytes: t.Size(),
+		})
+	}
+	return i
+}
+
+func (i *Inspection) ignore(names []string) {
+	i.Ignored = append(i.Ignored, names...)
+	for j := range i.Tensors {
+		i.Tensors[j].Ignored = slices.Contains(names, i.Tensors[j].Name)
+	}
+}
+
+// Inspect inspects a checkpoint that is open. problem says why it cannot run. The memory is for a
+// cache of that number format.
+func Inspect(name string, c *checkpoint.Checkpoint, cache string) (i *Inspection, problem error) {
+	config, file := c.Config, c.Tensors
+	i = newInspection(name, config, file)
+	i.Source, i.Notes = c.Format(), append(i.Notes, c.Notes...)
+	if t, err := c.Tokenizer(); err == nil {
+		i.Vocab = fmt.Sprintf("%s, %d ids", t.Kind(), t.Size())
+	}
+	m, problem := model.New(context.Background(), config, file,
+		model.Options{Threads: 1, CacheFormat: cache})
+	if problem == nil {
+		i.Format = m.Format()
+		i.ignore(m.Ignored())
+		m.Close()
+	} else {
+		i.Problem = problem.Error()
+	}
+	i.measure(config, c.Untied(), cache)
+	return i, problem
+}
+
+// InspectRemote inspects a checkpoint at the hub, of which it reads the headers. problem says why it
+// cannot run, err why it cannot be shown. The memory is for a cache of that number format.
+func InspectRemote(
+	name hub.Name, far *hub.Remote, cache string,
+) (i *Inspection, problem, err error) {
+	for _, f := range far.Files {
+		if path.Ext(f.Name) != ".safetensors" || far.Config == nil {
+			return nil, nil, fault.Hint(fmt.Errorf("%s: only safetensors beside a config.json can be "+
+				"inspected from afar", f.Name),
+				fmt.Sprintf("gpt pull %s downloads it (%s), then gpt inspect %s shows it", name,
+					amount.Size(f.Size), name))
+
+		}
+	}
+	config, err := model.ParseConfig(far.Config)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s/config.json: %w", name.Repo, err)
+	}
+	tensors, err := weights.FromReaders(far.Files...)
+	if err != nil {
+		return nil, nil, err
+	}
+	i = newInspection(name.String(), config, tensors)
+	i.Source = "safetensors"
+	var ignored []string
+	if i.Format, ignored, problem = model.Check(config, tensors); problem == nil {
+		i.ignore(ignored)
+	} else {
+		i.Problem = problem.Error()
+	}
+	head := hasHead(tensors)
+	if head {
+		i.Notes = append(i.Notes, "lm_head.weight counts as weights of its own: only its bytes "+
+			"tell whether it is wte.weight once more")
+	}
+	i.measure(config, head, cache)
+	return i, problem, nil
+}
+
+// measure counts what the config asks for, with a cache of that format.
+func (i *Inspection) measure(c model.Config, untied bool, cache string) {
+	const page = 64
+	n, inner := int64(c.Embd), int64(c.Inner)
+	// ln_1, ln_2; c_attn; c_proj; c_fc; c_proj
+	block := 4*n + n*3*n + 3*n + n*n + n + n*inner + inner + inner*n + n
+	i.Parameters = int64(c.VocabSize)*n + int64(c.Positions)*n + int64(c.Layer)*block + 2*n
+	if untied {
+		i.Parameters += int64(c.VocabSize) * n
+	}
+	for _, t := range i.Tensors {
+		if !t.Ignored && (untied || !isHead(t.Name)) {
+			i.Memory.Weights += t.Bytes
+		}
+	}
+	pages := (int64(c.Positions) + page - 1) / page
+	number := int64(4)
+	if cache == "f16" {
+		number = 2
+	}
+	i.Memory.KeyValues = 2 * int64(c.Layer) * n * pages * page * number
+	i.Memory.Total = i.Memory.Weights + i.Memory.KeyValues
+}
+
+// hasHead reports whether there are weights for the logits beside wte.
+func hasHead(tensors *weights.Tensors) bool {
+	for _, t := range tensors.All() {
+		if isHead(t.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+// isHead reports whether a tensor is weights for the logits. A head that is wte once more is not
+// read.
+func isHead(name string) bool { return strings.HasPrefix(name, "lm_head.") }
