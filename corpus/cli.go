@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
-
-	"picogpt/internal/genflags"
 )
 
 // commands are what the first word may be.
@@ -40,8 +38,12 @@ func parse(args []string, stdout, stderr io.Writer) (command, error) {
 	if err != nil {
 		return nil, err // a mistake in the grammar
 	}
+	c.Generate.given = map[string]bool{}
 	for _, n := range k.Model.Children {
-		fillHelp(n)
+		if n.Name == "generate" {
+			addOptions(n, c.Generate.Options.Table(), c.Generate.given)
+		}
+		tellDefaults(n)
 	}
 	ours, beams := split(k.Model, args)
 	if len(ours) == 0 {
@@ -96,12 +98,9 @@ func split(app *kong.Application, args []string) (ours, beams []string) {
 	return ours, beams
 }
 
-// fillHelp completes the help of a command's flags: that of package genflags does not stand beside
-// them, and defaults are told.
-func fillHelp(n *kong.Node) {
-	help := genflags.Help()
+// tellDefaults adds the defaults to the help of a command's flags.
+func tellDefaults(n *kong.Node) {
 	for _, f := range n.Flags {
-		f.Help = cmp.Or(f.Help, help["--"+f.Name])
 		if f.HasDefault && f.Default != "" {
 			f.Help += "; default: " + f.Default
 		}

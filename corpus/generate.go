@@ -7,13 +7,15 @@ import (
 	"strings"
 
 	"picogpt/corpus/internal/job"
-	"picogpt/internal/genflags"
+	"picogpt/internal/option"
 	"picogpt/internal/scorelines"
 )
 
 type generateCommand struct {
-	runFlags       `embed:""`
-	genflags.Usual `embed:""`
+	runFlags `embed:""`
+
+	Options job.GenerateOptions `kong:"-"` // those of the table
+	given   map[string]bool     // their flags that were given
 
 	Seed uint64 `placeholder:"S" default:"0" group:"Which tokens:" help:"the same seed gives the same texts; that of a record depends on it and on the record's id, or on its prompt where there is none"`
 
@@ -66,9 +68,11 @@ func (c *generateCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if j.Generate, err = c.generateOptions(); err != nil {
+	o, err := c.generateOptions()
+	if err != nil {
 		return usageError{err}
 	}
+	j.Generate = job.GenerationOf(&o)
 	m, err := c.submit(a, j)
 	if err != nil {
 		return err
@@ -78,14 +82,19 @@ func (c *generateCommand) Run(a *app) error {
 
 // generateOptions checks the flags.
 func (c *generateCommand) generateOptions() (job.GenerateOptions, error) {
-	o := job.GenerateOptions{Usual: c.Usual, Seed: c.Seed, Top: c.LogProbs, Keep: c.Keep}
-	means, err := c.Usual.Options()
+	o := c.Options
+	o.Seed, o.Top, o.Keep = c.Seed, c.LogProbs, c.Keep
+	table := o.Table()
+	err := option.CheckFlags(table, func(flag string) bool { return c.given[flag] })
 	if err == nil {
-		err = genflags.Check(means)
+		meant := o
+		table := meant.Table()
+		option.Settle(table)
+		err = option.Check(table)
 	}
 	switch {
 	case err != nil:
-		return o, err
+		return o, option.ByFlag(err)
 	case c.LogProbs < 0:
 		return o, usagef("--logprobs %d: want 0 or more", c.LogProbs)
 	case c.Fields == nil:

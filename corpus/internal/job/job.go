@@ -33,7 +33,7 @@ type Job struct {
 	Score      ScoreOptions      // for score and filter
 	Filter     FilterOptions     // for filter
 	Perplexity PerplexityOptions // for perplexity
-	Generate   GenerateOptions   // for generate
+	Generate   Generation        // for generate
 }
 
 // Fields say which members of an object to use.
@@ -122,7 +122,7 @@ func (j *Job) Described() Options {
 	case Perplexity:
 		o.Perplexity = &j.Perplexity
 	case Generate:
-		o.Generate = &j.Generate
+		o.Generate = j.Generate.Options()
 	}
 	return o
 }

@@ -70,25 +70,22 @@ type generator struct {
 	run     *run
 	batcher *batch.Batcher
 	options decode.Options
+	samples int
 	in      promptlines.Input
 	form    promptlines.Form
 	out     scorelines.Output
 }
 
 func (r *run) newGenerator() (*generator, error) {
-	o, l := &r.job.Generate, r.loaded
-	options, err := o.Usual.Options()
-	if err != nil {
-		return nil, err
-	}
+	o, l := r.job.Generate.Options(), r.loaded
+	options := o.Meant()
 	if l.Tokenizer != nil {
 		options.Vocabulary = l.Tokenizer
 	} else if !errors.Is(l.Missing, checkpoint.ErrNoTokenizer) || len(o.Stop) > 0 {
 		return nil, l.Missing // without a tokenizer, ids can still be continued
 	}
-	options.Top = o.Top
 	return &generator{
-		run: r, options: options,
+		run: r, options: options, samples: o.Samples,
 		// Nobody waits for single tokens here, so that prompts may take their time.
 		batcher: batch.New(l.Model, batch.Options{
 			MaxStreams: textsTogether, MaxDelay: time.Second,
@@ -128,7 +125,7 @@ func (g *generator) begin(ctx context.Context, it *item) *text {
 		return t
 	}
 	t.size += 8 * len(p.IDs)
-	seed := seedOf(g.run.job.Generate.Seed, it.canonical, &p)
+	seed := seedOf(g.options.Seed, it.canonical, &p)
 	go func() {
 		defer close(t.done)
 		err := g.finish(ctx, &t.outcome, p.IDs, seed)
@@ -150,7 +147,7 @@ func ofWork(ctx context.Context, err error) bool {
 
 // finish continues a prompt.
 func (g *generator) finish(ctx context.Context, o *outcome, ids []int, seed uint64) error {
-	options, n := g.options, g.run.job.Generate.Samples
+	options, n := g.options, g.samples
 	options.Seed = seed
 	tokens := g.batcher.Run(ctx, batch.Request{Prompt: ids, Options: options, Samples: n})
 	samples, err := g.form.Collect(tokens, n, seed, ids)

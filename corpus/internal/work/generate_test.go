@@ -43,8 +43,8 @@ func TestEachTextIsWhatDecodeMakesOfItsSeed(t *testing.T) {
 			Seed: w.Seed, PromptIDs: w.PromptIDs, IDs: []int{}, LogProbs: []float64{}}
 		record := eval.Record{ID: w.ID}
 		for token, err := range decode.Generate(t.Context(), m.NewSession(), w.PromptIDs,
-			decode.Options{MaxTokens: *o.MaxTokens, Stop: o.Stop, Vocabulary: tokenizer.GPT2(),
-				Params: sample.Params{Temperature: o.Temp, TopK: o.TopK, TopP: o.TopP,
+			decode.Options{MaxTokens: o.MaxTokens, Stop: o.Stop, Vocabulary: tokenizer.GPT2(),
+				Params: sample.Params{Temperature: o.Temperature, TopK: o.TopK, TopP: o.TopP,
 					RepeatPenalty: o.RepeatPenalty, Seed: w.Seed}}) {
 			if err != nil {
 				t.Fatal(err)
@@ -219,7 +219,7 @@ func TestRowsThatCannotBeContinuedAreSetAside(t *testing.T) {
 
 func TestOptionsThatNoTextCanFollowEndTheRun(t *testing.T) {
 	o := usual()
-	o.Temp = -1
+	o.Temperature = -1
 	j := jobOf(t, o, prompts())
 	piece := pieces(t, j)[0]
 	const want = "temperature -1: want 0 (greedy) or a finite number above it"
@@ -234,8 +234,7 @@ func TestOptionsThatNoTextCanFollowEndTheRun(t *testing.T) {
 func TestFieldsAndThoseOfTheInput(t *testing.T) {
 	o := usual()
 	o.Fields, o.Keep, o.Samples, o.Top = []string{"id", "sample", "top"}, true, 1, 1
-	n := 1
-	o.MaxTokens = &n
+	o.MaxTokens = 1
 	j := jobOf(t, o, []string{`{"prompt":"Once upon a","id":7,"text":"x","more":{"b":[1, 2]}}`})
 	worked(t, newProcess(), j)
 	got := linesOf(t, j, "texts-*")

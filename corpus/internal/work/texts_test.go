@@ -14,8 +14,9 @@ import (
 
 	"picogpt/corpus/internal/input"
 	"picogpt/corpus/internal/job"
+	"picogpt/decode"
 	"picogpt/eval"
-	"picogpt/internal/genflags"
+	"picogpt/sample"
 )
 
 // prompts are prompts of different kinds and lengths, some of them without ids.
@@ -39,9 +40,9 @@ func prompts() (lines []string) {
 
 // usual are options that cut texts in several ways.
 func usual() job.GenerateOptions {
-	n := 7
-	return job.GenerateOptions{Seed: 1, Usual: genflags.Usual{Overflow: "error", MaxTokens: &n,
-		Samples: 2, Stop: []string{" was"}, Temp: 0.9, TopK: 40, TopP: 0.95, RepeatPenalty: 1.1}}
+	return job.GenerateOptions{Samples: 2, Options: decode.Options{Overflow: decode.OverflowError,
+		MaxTokens: 7, Stop: []string{" was"}, Params: sample.Params{Seed: 1, Temperature: 0.9, TopK: 40,
+			TopP: 0.95, RepeatPenalty: 1.1}}}
 }
 
 // jobOf is a run over files with such lines.
@@ -58,7 +59,7 @@ func jobOf(t *testing.T, o job.GenerateOptions, files ...[]string) *job.Job {
 	return &job.Job{Command: job.Generate, Output: out, Work: filepath.Join(out, ".work"),
 		Input:    input.Options{Patterns: []string{filepath.Join(dir, "*")}, PieceBytes: 1 << 20},
 		Model:    job.Model{Dtype: "auto", CacheDtype: "f32"},
-		Generate: o, Workers: 1}
+		Generate: job.GenerationOf(&o), Workers: 1}
 }
 
 // pieces cuts the input of a run.
