@@ -5,9 +5,11 @@ package serve_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
+	"picogpt/decode"
 	"picogpt/serve"
 )
 
@@ -163,6 +165,11 @@ func TestNullsAndEmptyListsAreAbsent(t *testing.T) {
 		guided_regex guided_choice guided_grammar response_format return_token_ids
 		return_tokens_as_token_ids`,
 	)
+	for _, o := range new(decode.Options).Table() {
+		if name := o.Field.Name; name != "" && name != "max_tokens" && !slices.Contains(fields, name) {
+			fields = append(fields, name)
+		}
+	}
 	var values []string
 	for _, name := range fields {
 		values = append(values, name+`":null`)

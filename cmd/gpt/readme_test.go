@@ -1,0 +1,56 @@
+package main
+
+// README.md, help and hints name flags that are there, and no others.
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"picogpt/internal/cli"
+)
+
+// elsewhereFlags are flags of other programs that README.md names.
+var elsewhereFlags = []string{"tasks", "local-dir", "remote", "soak"}
+
+func TestFlagsThatAreNamedAreThere(t *testing.T) {
+	root := commands(newApp())
+	known := map[string]bool{}
+	texts := map[string]string{}
+	root.All(func(c *cli.Command) {
+		for _, f := range c.Own().All {
+			known[f.Name] = true
+			for _, alias := range f.Aliases {
+				known[alias] = true
+			}
+			texts["gpt "+c.Path()+" --"+f.Name] = f.Help
+		}
+		texts["gpt "+c.Path()+" --help"] = c.Long
+	})
+	for _, topic := range root.Topics {
+		texts["gpt help "+topic.Name] = topic.Long
+	}
+	for _, e := range root.Elsewhere {
+		texts["hint "+e[0]] = e[0]
+	}
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts["README.md"] = string(readme)
+	flags := regexp.MustCompile(`(?:^|[\s\x60(|])--([a-z][a-z0-9-]*)`)
+	found := 0
+	for where, text := range texts {
+		for _, m := range flags.FindAllStringSubmatch(text, -1) {
+			found++
+			if !known[m[1]] && !(strings.HasPrefix(where, "README") && slices.Contains(elsewhereFlags, m[1])) {
+				t.Errorf("%s names --%s, which no command has", where, m[1])
+			}
+		}
+	}
+	if found < 100 {
+		t.Errorf("%d flags are named, want more", found)
+	}
+}
