@@ -62,7 +62,7 @@ func (s *chatSettings) Set(options []string) error {
 	if err != nil {
 		return err
 	}
-	if flag := w.Form.ofStdin(); flag != "" {
+	if flag := w.Form.OfStdin(); flag != "" {
 		return usagef("%s -: want a file, because stdin has the lines", flag)
 	}
 	tried := o

@@ -69,7 +69,6 @@ func (c *convertCommand) Run(a *app) error {
 	if a.Dtype == "q8" || a.Dtype == "q4" {
 		return fault.Hint(usagef("--dtype %s: want auto, f32, f16 or bf16, which other programs read",
 			a.Dtype), "gpt quantize writes q8 and q4")
-
 	}
 	if err := a.fromArgument("model", c.From); err != nil {
 		return err

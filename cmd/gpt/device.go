@@ -13,6 +13,7 @@ import (
 	"picogpt/internal/engine"
 	"picogpt/internal/fault"
 	"picogpt/internal/quote"
+	"picogpt/internal/show"
 	"picogpt/internal/strictjson"
 	"picogpt/internal/terminal"
 	"picogpt/kernels"
@@ -96,20 +97,10 @@ Examples:
 	}
 }
 
-// A shownDevice is what gpt devices prints of one.
-type shownDevice struct {
-	Device   string   `json:"device"`
-	Name     string   `json:"name"`
-	Platform string   `json:"platform"`
-	Memory   int64    `json:"memory_bytes,omitempty"`
-	Lacks    []string `json:"lacks"`
-	Probe    string   `json:"probe"` // "passed", or why not
-}
-
 func (c *devicesCommand) Run(a *app) error {
 	ctx, release := a.Graceful()
 	defer release()
-	cpu := shownDevice{Device: "cpu", Name: "the processor", Lacks: []string{}, Probe: "passed",
+	cpu := show.Device{Device: "cpu", Name: "the processor", Lacks: []string{}, Probe: "passed",
 		Platform: "kernels " + kernels.Variants()[0]}
 	devices, missing := probedDevices(ctx)
 	if missing != nil {
@@ -127,29 +118,12 @@ func (c *devicesCommand) Run(a *app) error {
 }
 
 // show prints a device.
-func (c *devicesCommand) show(a *app, d shownDevice) error {
+func (c *devicesCommand) show(a *app, d show.Device) error {
 	if c.JSON {
 		return strictjson.Print(a.stdout, d)
 	}
 	p := &cli.Page{Width: max(60, min(terminal.Columns(a.stdout.File), 100))}
-	d.show(p)
+	d.Show(p)
 	_, err := a.stdout.Write([]byte(p.String()))
 	return err
-}
-
-// show writes a device: its name and memory, its platform, and what the probe says.
-func (d *shownDevice) show(p *cli.Page) {
-	const indent = 10
-	about := d.Name
-	if d.Memory > 0 {
-		about += fmt.Sprintf(", %.1f GB", float64(d.Memory)/1e9)
-	}
-	probe := "probe passed"
-	if d.Probe != "passed" {
-		probe = "refused: " + d.Probe
-	}
-	p.Wrap(fmt.Sprintf("%-*s", indent, d.Device), indent, about)
-	for _, text := range []string{d.Platform, probe} {
-		p.Wrap(strings.Repeat(" ", indent), indent, text)
-	}
 }

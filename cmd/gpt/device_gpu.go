@@ -15,6 +15,7 @@ import (
 	"picogpt/gpu/drivers"
 	"picogpt/internal/engine"
 	"picogpt/internal/quote"
+	"picogpt/internal/show"
 )
 
 const (
@@ -53,12 +54,12 @@ func automaticDevice(ctx context.Context) (engine.Device, string) {
 
 // probedDevices returns all devices, each with the result of its probe when that is known, and what
 // is missing: the kernels may have to be compiled for each, which takes up to a minute.
-func probedDevices(ctx context.Context) (iter.Seq[shownDevice], error) {
+func probedDevices(ctx context.Context) (iter.Seq[show.Device], error) {
 	devices, missing := drivers.Devices()
-	return func(yield func(shownDevice) bool) {
+	return func(yield func(show.Device) bool) {
 		for i, label := range gpu.Labels(devices) {
 			d := devices[i]
-			shown := shownDevice{Device: label, Name: d.Name,
+			shown := show.Device{Device: label, Name: d.Name,
 				Platform: d.Platform + ", " + d.Version, Memory: d.Memory,
 				Lacks: append([]string{}, d.Lacks...), Probe: "passed"}
 			if err := d.Probe(ctx); err != nil {

@@ -11,6 +11,7 @@ import (
 	"iter"
 
 	"picogpt/internal/engine"
+	"picogpt/internal/show"
 )
 
 const (
@@ -29,6 +30,6 @@ func automaticDevice(context.Context) (engine.Device, string) {
 	return nil, "the processor, since " + errNoDrivers.Error()
 }
 
-func probedDevices(context.Context) (iter.Seq[shownDevice], error) {
-	return func(func(shownDevice) bool) {}, errNoDrivers
+func probedDevices(context.Context) (iter.Seq[show.Device], error) {
+	return func(func(show.Device) bool) {}, errNoDrivers
 }

@@ -108,7 +108,6 @@ func (s *taskSource) start(a *app, parse func(o rows.Object) error) (*taskRun, e
 	} else if !infile.Readable(a.files.Stdin) {
 		return nil, fault.Hint(usagef("no examples"),
 			"give a file of JSON objects, one on each line, or such lines through a pipe")
-
 	}
 	in, err := a.files.Rows(name, "")
 	if err != nil {

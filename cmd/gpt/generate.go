@@ -13,6 +13,7 @@ import (
 	"picogpt/decode"
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
+	"picogpt/internal/form"
 	"picogpt/internal/option"
 	"picogpt/internal/process"
 	"picogpt/internal/receipt"
@@ -29,7 +30,7 @@ type generateCommand struct {
 	Samples        int
 
 	Heal   bool
-	Form   constraintFlags
+	Form   form.Form
 	Search searchFlags
 
 	DraftName *string
@@ -69,7 +70,7 @@ func (c *generateCommand) flags(f *cli.Flags) {
 	c.Prompt.flags(f)
 	f.AddOptions(c.table(), true)
 	c.Seed = uint64(rand.Uint32()) // short enough to type
-	c.Form.flags(f)
+	formFlags(f, &c.Form)
 	f.Group(option.Guessing)
 	f.Add(&c.DraftName, "--draft DIR|NAME|q8|q4",
 		"let the checkpoint in DIR guess, or this one in q8 or q4; the text stays the same")
@@ -177,7 +178,9 @@ func (c *generateCommand) declare(a *app) {
 		c.Prompt.Text.File != nil {
 		c.Prompt.Text.declare(a)
 	}
-	c.Form.declare(a)
+	for name, flag := range c.Form.Files {
+		a.files.WillRead(name, flag)
+	}
 	c.declareDraft(a)
 }
 
@@ -194,7 +197,7 @@ func (c *generateCommand) write(
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	incomplete := 0
-	tokens := counted(c.named(c.texts(ctx, m, p.ids, o, scores)), &incomplete)
+	tokens := textio.Counted(c.named(c.texts(ctx, m, p.ids, o, scores)), &incomplete)
 	if c.Receipt.Receipt != nil {
 		tokens = receipt.Keep(tokens, &all)
 	}
@@ -208,7 +211,7 @@ func (c *generateCommand) write(
 		t.Log(a.Notef, a.logf, a.start)
 	}
 	if incomplete > 0 {
-		a.Notef("%s: %s ended before it was complete", c.Form.asked(), amount.Count(incomplete, "text"))
+		a.Notef("%s: %s ended before it was complete", c.Form.Asked(), amount.Count(incomplete, "text"))
 	}
 	return all, overflowHint(err)
 }

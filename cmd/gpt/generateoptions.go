@@ -10,7 +10,7 @@ import (
 
 // takeStdin lets an option have stdin for its file, unless the prompt comes from there.
 func (c *generateCommand) takeStdin(a *app) error {
-	flag, p := c.Form.ofStdin(), &c.Prompt
+	flag, p := c.Form.OfStdin(), &c.Prompt
 	if flag == "" {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (c *generateCommand) settle(given map[string]bool) (decode.Options, error) 
 			"--output json and --output events have")
 	default:
 		err = fault.First(checkEnds(o), checkListed(o, table, given), meant.checkSearch(given),
-			c.checkGuesses(), c.Form.check())
+			c.checkGuesses(), c.Form.Check())
 	}
 	return *o, err
 }

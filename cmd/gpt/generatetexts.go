@@ -29,7 +29,7 @@ func (c *generateCommand) openTexts(
 	if err := openOptions(a, t, o); err != nil {
 		return err
 	}
-	return c.Form.open(a, m, t, o)
+	return a.openForm(&c.Form, m, t, o)
 }
 
 // openOptions gives o what its texts are in tokens. t is the tokenizer, if one is open.
@@ -53,7 +53,7 @@ func openOptions(a *app, t *tokenizer.Tokenizer, o *decode.Options) (err error) 
 
 // needsText reports whether flags need the tokens' text, whatever the prompt and the output are.
 func (c *generateCommand) needsText() bool {
-	return c.Form.asked() != "" || slices.ContainsFunc(c.Options.Table(), func(o option.Option) bool {
+	return c.Form.Asked() != "" || slices.ContainsFunc(c.Options.Table(), func(o option.Option) bool {
 		return o.NeedsText()
 	})
 }
@@ -175,7 +175,7 @@ func (c *generateCommand) forms() (flags []string) {
 	if c.Heal {
 		flags = append(flags, "--heal")
 	}
-	if form := c.Form.asked(); form != "" {
+	if form := c.Form.Asked(); form != "" {
 		flags = append(flags, form)
 	}
 	return flags

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"picogpt/checkpoint"
 	"picogpt/decode"
@@ -37,7 +36,6 @@ func (c *generateCommand) checkGuesses() error {
 	case c.Many.Prompts != nil:
 		return fault.Hint(usagef("%s and --prompts: want one of them", flag),
 			"texts that are written side by side share the work already")
-
 	}
 	return nil
 }
@@ -85,8 +83,8 @@ func (g *generateCommand) openDraft(
 	}
 	var draft *model.Model
 	o.Draft = &guess.Model{
-		Size:    draftSize(c.Config, m, options.Format),
-		Opening: openingTime(c.Config, options.Format),
+		Size:    guess.SizeOf(c.Config, options.Format, m),
+		Opening: guess.OpeningTime(c.Config, options.Format),
 		Open: func(ctx context.Context) (*model.Model, error) {
 			var err error
 			if draft, err = model.New(ctx, c.Config, c.Tensors, options); err != nil {
@@ -106,29 +104,6 @@ func (g *generateCommand) openDraft(
 		}
 		closeFile()
 	}, nil
-}
-
-// draftSize is about how many bytes a draft model will have, in parts of m's.
-func draftSize(c model.Config, m *model.Model, format string) float64 {
-	size := weightsOf(c) / weightsOf(m.Config())
-	bits := map[string]float64{"f32": 32, "f16": 16, "bf16": 16, "q8": 9, "q4": 5}
-	if format != "auto" { // else it is taken to be of the model's format
-		size *= bits[format] / bits[m.Format()]
-	}
-	return size
-}
-
-// openingTime is about how long a draft model takes to load, on two processors: a checkpoint in its
-// own format none, for it is mapped.
-func openingTime(c model.Config, format string) time.Duration {
-	each := map[string]float64{"q8": 5, "q4": 15} // nanoseconds
-	return time.Duration(weightsOf(c) * each[format])
-}
-
-// weightsOf is about how many weights a model has.
-func weightsOf(c model.Config) float64 {
-	n := float64(c.Embd)
-	return float64(c.Layer)*n*(4*n+2*float64(c.Inner)) + n*float64(c.VocabSize)
 }
 
 // openDraftFile opens the checkpoint of a draft model.

@@ -56,7 +56,6 @@ func overflowHint(err error) error {
 		fits := context.Positions - context.Held + 1
 		return fault.Hint(err, fmt.Sprintf("-n %d fits; --overflow=truncate drops the oldest tokens of "+
 			"the prompt, --overflow=slide writes on past the context's end", fits))
-
 	}
 	return fault.Hint(err,
 		"--overflow=truncate and --overflow=slide drop the oldest tokens of the prompt")

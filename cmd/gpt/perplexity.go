@@ -18,6 +18,7 @@ import (
 	"picogpt/internal/infile"
 	"picogpt/internal/strictjson"
 	"picogpt/internal/terminal"
+	"picogpt/internal/textio"
 	"picogpt/model"
 )
 
@@ -203,7 +204,7 @@ func (c *perplexityCommand) read(a *app) ([]string, error) {
 func (c *perplexityCommand) text(a *app, files []string) (eval.Text, error) {
 	defer a.ShowProgress(func() string { return "tokenizing" })()
 	if c.Tokens != nil {
-		ids, err := parseIDs(files[0])
+		ids, err := textio.ParseIDs(files[0])
 		if err != nil {
 			return eval.Text{}, usagef("--tokens: %w", err)
 		}

@@ -4,12 +4,8 @@ package main
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"picogpt/checkpoint"
@@ -119,7 +115,7 @@ func (s *promptSource) read(a *app) (prompt, error) {
 			return prompt{}, errTokensAndText()
 		}
 		a.files.LeaveStdin()
-		ids, err := parseIDs(*s.Tokens)
+		ids, err := textio.ParseIDs(*s.Tokens)
 		if err != nil {
 			return prompt{}, usagef("--tokens: %w", err)
 		}
@@ -247,35 +243,6 @@ func encode(t *tokenizer.Tokenizer, text string, special bool) ([]int, error) {
 		t = t.WithSpecial()
 	}
 	return t.Encode(text)
-}
-
-// parseIDs reads ids as a JSON array, or separated by commas or space.
-func parseIDs(s string) ([]int, error) {
-	s = strings.TrimSpace(s)
-	var words []string
-	if strings.HasPrefix(s, "[") {
-		var values []json.RawMessage
-		if err := json.Unmarshal([]byte(s), &values); err != nil {
-			return nil, fmt.Errorf("want a JSON array of ids: %w", err)
-		}
-		for _, v := range values {
-			words = append(words, string(bytes.TrimSpace(v)))
-		}
-	} else if strings.Contains(s, ",") {
-		words = strings.Split(s, ",")
-	} else {
-		words = strings.Fields(s)
-	}
-	ids := make([]int, len(words))
-	for i, w := range words {
-		id, err := strconv.Atoi(strings.TrimSpace(w))
-		if err != nil {
-			return nil, fmt.Errorf("id %d of %d is %s: want a whole number",
-				i+1, len(words), quoteShort(w))
-		}
-		ids[i] = id
-	}
-	return ids, nil
 }
 
 // quoteShort quotes what a user wrote.

@@ -98,7 +98,7 @@ func (c *generateCommand) runPrompts(a *app, o decode.Options, seeded bool) erro
 			return err
 		}
 	}
-	form, err := c.Form.settings(a)
+	form, err := c.Form.Settings(a.optionFile)
 	if err != nil {
 		return err
 	}

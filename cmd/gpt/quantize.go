@@ -56,7 +56,6 @@ func (c *quantizeCommand) Run(a *app) error {
 	if a.Dtype == "auto" {
 		return fault.Hint(usagef("--dtype: missing, want the format to write"),
 			"--dtype q8 takes a quarter of f32's space, q4 less than a fifth")
-
 	}
 	if err := a.fromArgument("model", c.From); err != nil {
 		return err

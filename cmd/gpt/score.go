@@ -207,7 +207,6 @@ func (c *scoreCommand) checkFields() error {
 	if err != nil {
 		return fault.Hint(usagef("--fields: %w", err),
 			"the fields are "+strings.Join(scorelines.Fields(), ", "))
-
 	}
 	if c.Fields = names; c.Top == 0 && slices.Contains(names, "top") {
 		return usagef("--fields: top wants --top K")

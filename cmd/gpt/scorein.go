@@ -69,7 +69,6 @@ func (in *scoreInput) settle(a *app, c *scoreCommand) error {
 		if in.lines.Texts {
 			return fault.Hint(usagef("--text-field: %s has no fields, its lines are texts", in.Name),
 				"--input says what they are: csv, tsv, jsonl")
-
 		}
 	}
 	if err := in.Check(); err != nil {
@@ -87,7 +86,6 @@ func (in *scoreInput) settle(a *app, c *scoreCommand) error {
 		return fault.Hint(fmt.Errorf("%s: %w; its first line names %s", in.Name, err,
 			quoteShort(strings.Join(in.Header, ", "))),
 			"--text-field NAME says in which column the text is")
-
 	}
 	return nil
 }

@@ -33,7 +33,6 @@ func (c *serveCommand) listen() (*listener, error) {
 	if _, _, err := net.SplitHostPort(c.Addr); err != nil {
 		return nil, fault.Hint(usagef("--addr %s: want HOST:PORT", quoteShort(c.Addr)),
 			"--addr 127.0.0.1:8080 is for this machine alone, --addr 0.0.0.0:8080 for all")
-
 	}
 	l, err := net.Listen("tcp", c.Addr)
 	if err != nil {

@@ -4,12 +4,11 @@ package main
 
 import (
 	"io"
-	"math"
-	"strconv"
 
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/infile"
+	"picogpt/internal/textio"
 	"picogpt/tokenizer"
 )
 
@@ -76,7 +75,7 @@ func (c *tokenizeCommand) Run(a *app) error {
 	case c.Special:
 		t = t.WithSpecial()
 	}
-	return printIDsOf(a, t, text)
+	return textio.WriteIDs(a.stdout, t, text)
 }
 
 // decode prints the text of ids.
@@ -85,7 +84,7 @@ func (c *tokenizeCommand) decode(a *app, t *tokenizer.Tokenizer, list io.Reader)
 	if err != nil {
 		return err
 	}
-	ids, err := parseIDs(written)
+	ids, err := textio.ParseIDs(written)
 	if err != nil {
 		return err
 	}
@@ -97,46 +96,5 @@ func (c *tokenizeCommand) decode(a *app, t *tokenizer.Tokenizer, list io.Reader)
 		text += "\n"
 	}
 	_, err = a.stdout.WriteString(text)
-	return err
-}
-
-// printIDsOf prints the ids of a text as they become certain, as one JSON array: for GPT-2's kind
-// of vocabulary in memory that does not grow with the text.
-func printIDsOf(a *app, t *tokenizer.Tokenizer, text io.Reader) error {
-	e := t.NewEncoder(math.MaxInt) // every id
-	part, out, n := make([]byte, 64<<10), []byte("["), 0
-	add := func(ids []int) {
-		for _, id := range ids {
-			if n++; n > 1 {
-				out = append(out, ',')
-			}
-			out = strconv.AppendInt(out, int64(id), 10)
-		}
-	}
-	for {
-		read, end := text.Read(part)
-		if end != nil && end != io.EOF {
-			return end
-		}
-		if _, err := e.Write(part[:read]); err != nil {
-			return err
-		}
-		add(e.Take())
-		if end == io.EOF {
-			break
-		}
-		if len(out) >= len(part) {
-			if _, err := a.stdout.Write(out); err != nil {
-				return err
-			}
-			out = out[:0]
-		}
-	}
-	ids, _, err := e.End()
-	if err != nil {
-		return err
-	}
-	add(ids)
-	_, err = a.stdout.Write(append(out, "]\n"...))
 	return err
 }

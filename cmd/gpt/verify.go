@@ -188,7 +188,6 @@ func (c *verifyCommand) checkModel(a *app, r *receipt.Receipt) error {
 	if err == nil && digest != r.Model {
 		err = fault.Hint(fmt.Errorf("model: %s has the digest %s, want %s", a.modelName(), digest,
 			quoteShort(r.Model)), "-m names the checkpoint that the text was made with")
-
 	}
 	return err
 }

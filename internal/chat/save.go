@@ -133,7 +133,6 @@ func (c *Chat) take(path string, s *savedChat) error {
 			own.Weights, own.Cache, quote.Short(s.Formats.Weights, 40),
 			quote.Short(s.Formats.Cache, 40)),
 			"--dtype and --cache-dtype choose them")
-
 	}
 	for i := range s.Turns {
 		if err := s.Turns[i].check(m.Config().VocabSize); err != nil {

@@ -113,7 +113,6 @@ func (f *Finder) Open(
 	if where.Snapshot != nil {
 		return nil, fault.Hint(fmt.Errorf("%s: the cache has a part of it: %w", name, err),
 			"gpt pull "+name+" downloads what is missing")
-
 	}
 	return nil, f.hintAtCached(name, err)
 }
@@ -127,7 +126,6 @@ func (f *Finder) hintAtCached(name string, err error) error {
 	if n.Revision = "main"; f.isCached(n) {
 		return fault.Hint(err, fmt.Sprintf("%s is a folder here; -m %s is the model in the "+
 			"Hugging Face cache", name, n))
-
 	}
 	return err
 }

@@ -103,7 +103,6 @@ func InspectRemote(
 				"inspected from afar", f.Name),
 				fmt.Sprintf("gpt pull %s downloads it (%s), then gpt inspect %s shows it", name,
 					amount.Size(f.Size), name))
-
 		}
 	}
 	config, err := model.ParseConfig(far.Config)
