@@ -161,7 +161,6 @@ func (a *app) hintTokenizer(err error) error {
 	}
 	return fault.Hint(err, "give ids with --tokens, or put the model's tokenizer.json "+
 		"(or vocab.json and merges.txt) into "+filepath.Clean(weights.Dir(path)))
-
 }
 
 // modelPath returns where the checkpoint of -m is.

@@ -176,7 +176,7 @@ func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 func (c *generateCommand) declare(a *app) {
 	if c.Many.Prompts == nil && c.Prompt.Prompt == nil && c.Prompt.Tokens == nil ||
 		c.Prompt.Text.File != nil {
-		c.Prompt.Text.declare(a)
+		c.Prompt.Text.Declare(&a.files)
 	}
 	for name, flag := range c.Form.Files {
 		a.files.WillRead(name, flag)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 
 	"picogpt/decode"
@@ -59,16 +58,4 @@ func overflowHint(err error) error {
 	}
 	return fault.Hint(err,
 		"--overflow=truncate and --overflow=slide drop the oldest tokens of the prompt")
-
-}
-
-// hintAtFile says that a text in the arguments is a file's name too, or - for stdin. What would
-// read the file is reads and the name.
-func (a *app) hintAtFile(text, reads string) {
-	if text == "-" {
-		a.Notef(`hint: "-" is taken as text; %s - reads stdin`, reads)
-	} else if info, err := os.Stat(text); err == nil && !info.IsDir() {
-		a.Notef("hint: %s is taken as text; %s FILE reads the file of that name",
-			quoteShort(text), reads)
-	}
 }

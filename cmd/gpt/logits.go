@@ -24,7 +24,7 @@ func newLogits(a *app) *cli.Command {
 	return &cli.Command{
 		Name: "logits", Group: "look",
 		Short: "print the logits of the next token, as JSON",
-		Args:  []cli.Arg{c.Prompt.Text.arg()},
+		Args:  []cli.Arg{wordsArg(&c.Prompt.Text)},
 		Flags: func(f *cli.Flags) {
 			c.Prompt.flags(f)
 			f.Add(&c.Positions, "--positions WHICH [last]",

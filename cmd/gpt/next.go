@@ -29,7 +29,7 @@ func newNext(a *app) *cli.Command {
 	return &cli.Command{
 		Name: "next", Group: "look",
 		Short: "show which tokens may come next, and how likely each is",
-		Args:  []cli.Arg{c.Prompt.Text.arg()},
+		Args:  []cli.Arg{wordsArg(&c.Prompt.Text)},
 		Flags: func(f *cli.Flags) {
 			c.Prompt.flags(f)
 			f.Add(&c.Top, "--top N [10]", "show the N likeliest tokens; 0 is all")

@@ -6,32 +6,23 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"strings"
 
 	"picogpt/checkpoint"
 	"picogpt/eval"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/infile"
 	"picogpt/internal/quote"
 	"picogpt/internal/scorelines"
 	"picogpt/internal/textio"
 	"picogpt/tokenizer"
 )
 
-// A textSource is text in the arguments, in a file, or on stdin if that is no terminal. Every byte
-// counts, a newline at the end included, but for a byte order mark. What is not asked for is not
-// read.
-type textSource struct {
-	Words []string
-	File  *string
-}
-
-func (s *textSource) arg() cli.Arg {
+// wordsArg is the text in the arguments, fileFlag that of a file.
+func wordsArg(s *textio.Source) cli.Arg {
 	return cli.Words(&s.Words, "text", "the text; several words are joined by single spaces")
 }
 
-func (s *textSource) flags(f *cli.Flags) {
+func fileFlag(f *cli.Flags, s *textio.Source) {
 	f.Add(&s.File, "-f, --file FILE", "read the text from FILE; - is stdin")
 }
 
@@ -40,54 +31,15 @@ func addSpecial(f *cli.Flags, p *bool) {
 	f.Add(p, "--special", "read <|endoftext|> and other special tokens in the text as such")
 }
 
-// declare remembers the file that open will open.
-func (s *textSource) declare(a *app) {
-	switch {
-	case s.File != nil:
-		a.files.WillRead(*s.File, "")
-	case len(s.Words) == 0 && infile.Readable(a.files.Stdin):
-		a.files.WillRead("-", "")
-	}
-}
-
-// read returns the text, and false if there is none.
-func (s *textSource) read(a *app) (text string, given bool, err error) {
-	r, err := s.open(a, false)
-	if r == nil || err != nil {
-		return "", false, err
-	}
-	defer r.Close()
-	text, err = infile.Whole(r)
-	return text, true, err
-}
-
-// open returns a reader of the text, nil if there is none.
-func (s *textSource) open(a *app, mark bool) (io.ReadCloser, error) {
-	switch {
-	case len(s.Words) > 0 && s.File != nil:
-		return nil, usagef("text in the arguments and --file: want one of them")
-	case len(s.Words) > 0:
-		text := strings.Join(s.Words, " ")
-		a.hintAtFile(text, "-f")
-		a.files.LeaveStdin()
-		return io.NopCloser(strings.NewReader(text)), nil
-	case s.File != nil:
-		return a.files.OpenText(*s.File, "", mark)
-	case !infile.Readable(a.files.Stdin):
-		return nil, nil
-	}
-	return a.files.OpenText("-", "", mark)
-}
-
 // A promptSource is a text, or ids in its place.
 type promptSource struct {
-	Text    textSource
+	Text    textio.Source
 	Tokens  *string
 	Special bool
 }
 
 func (s *promptSource) flags(f *cli.Flags) {
-	s.Text.flags(f)
+	fileFlag(f, &s.Text)
 	s.addTokens(f)
 	addSpecial(f, &s.Special)
 }
@@ -121,7 +73,7 @@ func (s *promptSource) read(a *app) (prompt, error) {
 		}
 		return prompt{ids: ids}, nil
 	}
-	text, _, err := s.Text.read(a)
+	text, _, err := s.Text.Read(&a.files)
 	return prompt{text: text, asText: text != ""}, err
 }
 
@@ -159,7 +111,7 @@ type generateSource struct {
 
 func (s *generateSource) flags(f *cli.Flags) {
 	f.Group("Prompt:")
-	s.Text.flags(f)
+	fileFlag(f, &s.Text)
 	f.Add(&s.Prompt, "-p, --prompt TEXT", "take TEXT as the prompt, whatever it looks like")
 	f.Group(otherPrompts)
 	s.addTokens(f)
@@ -194,13 +146,11 @@ func (s *generateSource) open(a *app) (p prompt, close func(), err error) {
 func errPromptAndText() error {
 	return fault.Hint(usagef("--prompt and a text in the arguments: want one of them"),
 		"a prompt of several words goes into quotes: -p \"Once upon a time\"")
-
 }
 
 func errTokensAndText() error {
 	return fault.Hint(usagef("--tokens and a text: want one of them"),
 		"several ids are one word: --tokens 1,2,3")
-
 }
 
 // promptText returns a reader of the prompt's text, nil if there is none.
@@ -216,18 +166,7 @@ func (s *generateSource) promptText(a *app) (io.ReadCloser, error) {
 	if s.Tokens != nil {
 		return nil, nil
 	}
-	if s.Text.File == nil || len(words) == 0 {
-		return s.Text.open(a, false)
-	}
-	file, err := a.files.OpenText(*s.Text.File, "", false)
-	if err != nil {
-		return nil, err
-	}
-	both := io.MultiReader(textio.Line(file), strings.NewReader(strings.Join(words, " ")))
-	return struct {
-		io.Reader
-		io.Closer
-	}{both, file}, nil
+	return s.Text.OpenBoth(&a.files)
 }
 
 // encode fills in the ids of a text.

@@ -15,6 +15,7 @@ import (
 	"picogpt/internal/records"
 	"picogpt/internal/rows"
 	"picogpt/internal/scorelines"
+	"picogpt/internal/textio"
 )
 
 // A scoreInput reads requests from rows.
@@ -31,7 +32,7 @@ func (c *scoreCommand) input(a *app) (*scoreInput, error) {
 	case c.Text != nil && c.File != nil:
 		return nil, usagef("--text and a file: want one of them")
 	case c.Text != nil:
-		a.hintAtFile(*c.Text, "gpt score")
+		textio.HintAtFile(a.Notef, *c.Text, "gpt score")
 	case c.File == nil && !infile.Readable(a.files.Stdin):
 		return nil, fault.Hint(usagef("nothing to score"),
 			"give a file of texts, --text TEXT, or texts through a pipe")

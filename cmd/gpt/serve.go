@@ -4,8 +4,6 @@ package main
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -19,8 +17,8 @@ import (
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
+	"picogpt/internal/listen"
 	"picogpt/internal/option"
-	"picogpt/model"
 	"picogpt/serve"
 )
 
@@ -157,7 +155,8 @@ func (c *serveCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	l, err := c.listen()
+	// An address that is taken is known before a model is loaded.
+	l, err := listen.Listen(c.Addr, c.Who.TLSCert, c.Who.TLSKey)
 	if err != nil {
 		return err
 	}
@@ -180,10 +179,20 @@ func (c *serveCommand) Run(a *app) error {
 		}
 		o.Template = template.Source
 	}
-	if o.Fingerprint, err = fingerprint(a, m); err != nil {
+	ck, err := a.open()
+	if err != nil {
 		return err
 	}
-	o.Loopback = l.loopback
+	weights, err := ck.Digest()
+	if err != nil {
+		return err
+	}
+	texts, err := ck.TokenizerDigest()
+	if err != nil {
+		return err
+	}
+	o.Fingerprint = serve.FingerprintOf(m, weights, texts)
+	o.Loopback = l.Loopback
 	o.Batcher.PrefixBytes = prefixBytes
 	if a.CacheBytes > 0 { // embeddings have the rest
 		o.Batcher.PrefixBytes = int64(a.CacheBytes) / 4 * 3
@@ -193,8 +202,14 @@ func (c *serveCommand) Run(a *app) error {
 		return err
 	}
 	defer s.Close()
-	show(fmt.Sprintf("gpt: listening on %s://%s\n", l.scheme, l.Addr()))
-	return c.run(a, s, l)
+	show(fmt.Sprintf("gpt: listening on %s://%s\n", l.Scheme, l.Addr()))
+	ctx, release := a.Graceful()
+	defer release()
+	late, err := l.Serve(ctx, s, c.Much.Drain, s.Drain, func() { s.Close() })
+	if late {
+		a.Notef("--drain %v: requests were cut off", c.Much.Drain)
+	}
+	return err
 }
 
 // options checks the flags, and makes serve's options of them.
@@ -286,25 +301,6 @@ func (c *serveCommand) name(a *app) string {
 		}
 	}
 	return name
-}
-
-// fingerprint tells models and number formats apart: with the same one, and the same seed, the
-// texts are the same.
-func fingerprint(a *app, m *model.Model) (string, error) {
-	c, err := a.open()
-	if err != nil {
-		return "", err
-	}
-	weights, err := c.Digest()
-	if err != nil {
-		return "", err
-	}
-	texts, err := c.TokenizerDigest()
-	if err != nil {
-		return "", err
-	}
-	all := sha256.Sum256(fmt.Appendln(nil, weights, texts, m.Format(), m.CacheFormat()))
-	return "fp_" + hex.EncodeToString(all[:8]), nil
 }
 
 // manyFields lists the fields of the more unusual options.

@@ -31,7 +31,7 @@ func newSurprise(a *app) *cli.Command {
 	return &cli.Command{
 		Name: "surprise", Group: "look",
 		Short: "show how surprising each token of a text is",
-		Args:  []cli.Arg{c.Text.Text.arg()},
+		Args:  []cli.Arg{wordsArg(&c.Text.Text)},
 		Flags: func(f *cli.Flags) {
 			c.Text.flags(f)
 			f.Add(&c.By, "--by SCALE [rank]",
@@ -111,7 +111,7 @@ func (c *surpriseCommand) checkPage(a *app) error {
 		return nil
 	}
 	if c.Text.Tokens == nil {
-		c.Text.Text.declare(a)
+		c.Text.Text.Declare(&a.files)
 	}
 	return outfile.FlagError("--html", outfile.Check(*c.HTML, a.writing(c.Force)))
 }

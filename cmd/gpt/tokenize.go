@@ -13,7 +13,7 @@ import (
 )
 
 type tokenizeCommand struct {
-	Text    textSource
+	Text    textio.Source
 	Decode  bool
 	Special bool
 }
@@ -23,9 +23,9 @@ func newTokenize(a *app) *cli.Command {
 	return &cli.Command{
 		Name: "tokenize", Group: "look",
 		Short: "turn a text into token ids, or ids into text",
-		Args:  []cli.Arg{c.Text.arg()},
+		Args:  []cli.Arg{wordsArg(&c.Text)},
 		Flags: func(f *cli.Flags) {
-			c.Text.flags(f)
+			fileFlag(f, &c.Text)
 			f.Add(&c.Decode, "--decode", "read ids, and print the text that they stand for")
 			addSpecial(f, &c.Special)
 			a.flags(f, modelFlag|cjkSpaces|verbose)
@@ -54,7 +54,7 @@ Examples:
 }
 
 func (c *tokenizeCommand) Run(a *app) error {
-	text, err := c.Text.open(a, !c.Decode)
+	text, err := c.Text.Open(&a.files, !c.Decode)
 	if err != nil {
 		return err
 	}

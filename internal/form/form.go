@@ -130,7 +130,9 @@ func (f *Form) space() (int, error) {
 }
 
 // Compile makes the constraint. What is wrong with it is a fault.Usage.
-func (f *Form) Compile(v *constrain.Vocabulary, read ReadFile) (c *constrain.Constraint, err error) {
+func (f *Form) Compile(
+	v *constrain.Vocabulary, read ReadFile,
+) (c *constrain.Constraint, err error) {
 	switch {
 	case f.Regex != nil:
 		c, err = constrain.Regex(v, *f.Regex)

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// Signals are Ctrl-C, SIGTERM and the signal of a terminal that is closed. Its methods may be called
-// from several goroutines.
+// Signals are Ctrl-C, SIGTERM and the signal of a terminal that is closed. The methods may be
+// called from several goroutines.
 type Signals struct {
 	mu     sync.Mutex
 	cancel context.CancelFunc // what the next signal calls, if not nil
@@ -40,7 +40,8 @@ func (s *Signals) Watch(end func()) {
 	}()
 }
 
-// Status returns the exit status after a signal, 128 and its number: 130 for Ctrl-C, 143 for SIGTERM.
+// Status returns the exit status after a signal, 128 and its number: 130 for Ctrl-C, 143 for
+// SIGTERM.
 func (s *Signals) Status() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -139,8 +139,8 @@ func withMember(line []byte, key, value string) ([]byte, error) {
 	return o.Line()
 }
 
-// Summary returns an object of what all rows came to, those of an earlier run included. The
-// perplexity has so many digits, or all if there are less than 0. partial says that rows are missing.
+// Summary returns the sums of all rows as an object, those of an earlier run included. The
+// perplexity has so many digits, or all where digits is below 0. partial says that rows are missing.
 func (s *Scores) Summary(digits int, partial bool) ([]byte, error) {
 	b, err := strictjson.Line(s.Total)
 	if p := s.Total.Perplexity(); err == nil && digits >= 0 && p-p == 0 { // a number

@@ -92,8 +92,8 @@ func Inspect(name string, c *checkpoint.Checkpoint, cache string) (i *Inspection
 	return i, problem
 }
 
-// InspectRemote inspects a checkpoint at the hub, of which it reads the headers. problem says why it
-// cannot run, err why it cannot be shown. The memory is for a cache of that number format.
+// InspectRemote inspects a checkpoint at the hub, of which it reads the headers. problem says why
+// it cannot run, err why it cannot be shown. The memory is for a cache of that number format.
 func InspectRemote(
 	name hub.Name, far *hub.Remote, cache string,
 ) (i *Inspection, problem, err error) {

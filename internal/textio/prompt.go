@@ -120,8 +120,8 @@ func WithDropped(
 	}
 }
 
-// Line returns a file's text and a newline, unless the text ends in one.
-func Line(file io.Reader) io.Reader { return &lineReader{file: file} }
+// line returns a file's text and a newline, unless the text ends in one.
+func line(file io.Reader) io.Reader { return &lineReader{file: file} }
 
 type lineReader struct {
 	file io.Reader

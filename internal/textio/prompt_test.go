@@ -9,7 +9,7 @@ import (
 func TestLineReader(t *testing.T) {
 	for text, want := range map[string]string{"": "\n", "a": "a\n", "a\n": "a\n", "\n": "\n", "a\nb": "a\nb\n"} {
 		for _, file := range []io.Reader{strings.NewReader(text), dataAndEnd{strings.NewReader(text)}} {
-			got, err := io.ReadAll(io.MultiReader(Line(file), strings.NewReader("z")))
+			got, err := io.ReadAll(io.MultiReader(line(file), strings.NewReader("z")))
 			if string(got) != want+"z" || err != nil {
 				t.Errorf("%q: %q, %v; want %q", text, got, err, want+"z")
 			}
