@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 )
 
@@ -141,6 +142,32 @@ func TestRound16IsAllOfBinary16(t *testing.T) {
 			if got := [3]uint16(dst[3*i:]); got != want {
 				t.Fatalf("%s: around %v: %#04x, want %#04x", v.name, src[3*i], got, want)
 			}
+		}
+	}
+}
+
+// TestHeadsMove: keys and values of heads whose widths differ, to a block with more room.
+func TestHeadsMove(t *testing.T) {
+	const heads, dk, dv, room, roomTo = 3, 3, 5, 8, 16
+	for _, format := range []Format{F32, F16} {
+		k, v := MakeKV(format, heads*dk*room), MakeKV(format, heads*dv*room)
+		team, rng := newTeam(t, 1, ""), rand.New(rand.NewPCG(61, 62))
+		keys, values := randoms(rng, room*heads*dk), randoms(rng, room*heads*dv)
+		kTo, vTo := MakeKV(format, heads*dk*roomTo), MakeKV(format, heads*dv*roomTo)
+		want, wantValues := MakeKV(format, heads*dk*roomTo), MakeKV(format, heads*dv*roomTo)
+		team.Run(func(w *Worker) {
+			for h := range heads {
+				store := func(k, v KV, room int) {
+					w.storeKV(k.from(h*dk*room), v.from(h*dv*room), room, 0, 8, keys[h*dk:], heads*dk,
+						dk, values[h*dv:], heads*dv, dv)
+				}
+				store(k, v, room)
+				store(want, wantValues, roomTo)
+			}
+		})
+		MoveKV(kTo, vTo, roomTo, k, v, room, heads, dk, dv)
+		if !reflect.DeepEqual(kTo, want) || !reflect.DeepEqual(vTo, wantValues) {
+			t.Errorf("%v: other keys or values after the move", format)
 		}
 	}
 }
