@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/internal/testing/texts"
@@ -27,7 +28,7 @@ var (
 	count       = texts.Count
 	ids         = texts.IDs
 	same        = texts.Same
-	sized       = fixture.Sized
+	sized       = cases.Sized
 	upTo        = texts.UpTo
 )
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/cases"
 )
 
 // A forger makes hostile forms.
@@ -132,10 +132,7 @@ func (f forger) form() (hostile, string) {
 const mostBetween = 8 << 20
 
 func TestHostileFormsAreCompiledWithinTheirBounds(t *testing.T) {
-	seeds := 150
-	if fixture.Long {
-		seeds = 10000
-	}
+	seeds := cases.Of(150, 10000)
 	compiled, refused := 0, 0
 	for seed := range seeds {
 		f := forger{rand.New(rand.NewPCG(uint64(seed), 12))}

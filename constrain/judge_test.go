@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/judge"
 )
 
@@ -94,7 +94,7 @@ func (w *walker) choose(late bool) int {
 // walks runs walks with seeds of its own for each constraint.
 func walks(t *testing.T, name string, c *Constraint, n int, judge func(text string) error) {
 	t.Helper()
-	if fixture.Long {
+	if cases.Long {
 		n *= 20
 	}
 	done := 0

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/cases"
 )
 
 // constraints are some of every kind.
@@ -46,10 +46,7 @@ func TestAnIdIsOpenExactlyIfItIsAccepted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		steps := 4
-		if fixture.Long {
-			steps = 40
-		}
+		steps := cases.Of(4, 40)
 		for step := range steps {
 			if err := m.Mask(w.mask); err != nil {
 				t.Fatal(err)
@@ -101,10 +98,7 @@ func smallVocabulary(t *testing.T, r *rand.Rand) *Vocabulary {
 }
 
 func TestMasksOfRandomVocabulariesAndForms(t *testing.T) {
-	n := 250
-	if fixture.Long {
-		n = 5000
-	}
+	n := cases.Of(250, 5000)
 	m := maker{rand.New(rand.NewPCG(4, 12))}
 	for range n {
 		v := smallVocabulary(t, m.Rand)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/cases"
 )
 
 // counted are forms with counted repeats, and others whose masks are found by looking ahead.
@@ -34,7 +34,7 @@ var counted = []struct {
 // repeats need no walk over the vocabulary.
 func TestMasksAreThoseOfAWalk(t *testing.T) {
 	v, seeds := gpt2(), 3
-	if fixture.Long {
+	if cases.Long {
 		seeds = 10
 	}
 	for _, x := range counted {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/cases"
 )
 
 // string7 writes up to seven characters of those that forms are about.
@@ -69,7 +69,7 @@ func (m maker) regex(depth int) string {
 
 func TestRandomRegexesAreThoseOfPackageRegexp(t *testing.T) {
 	n, matches := 300, 0
-	if fixture.Long {
+	if cases.Long {
 		n = 30000
 	}
 	m := maker{rand.New(rand.NewPCG(1, 7))}
@@ -128,7 +128,7 @@ func (m *twin) write(depth int) (grammar, re string) {
 
 func TestRandomGrammarsAreTheRegexesTheyMean(t *testing.T) {
 	n, matches := 150, 0
-	if fixture.Long {
+	if cases.Long {
 		n = 10000
 	}
 	m := maker{rand.New(rand.NewPCG(3, 7))}

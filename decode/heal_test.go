@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"picogpt/constrain"
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
@@ -266,7 +267,7 @@ func TestAFormBeginsAfterWhatWasTakenBack(t *testing.T) {
 		}
 		h := NewHealing(tokens, ids, 0)
 		for j, list := range lists {
-			if !fixture.Long && j != i%len(lists) {
+			if !cases.Long && j != i%len(lists) {
 				continue
 			}
 			form, begins := choosing(t, list)

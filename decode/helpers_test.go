@@ -8,6 +8,7 @@ import (
 
 	"picogpt/batch"
 	"picogpt/decode"
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/internal/testing/texts"
@@ -31,7 +32,7 @@ var (
 	ids         = texts.IDs
 	named       = decode.Named
 	same        = texts.Same
-	sized       = fixture.Sized
+	sized       = cases.Sized
 	upTo        = texts.UpTo
 	ways        = texts.Ways
 )

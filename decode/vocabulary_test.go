@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
-	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/toys"
 	"picogpt/tokenizer"
 	"picogpt/weights/demo"
@@ -16,7 +16,7 @@ type (
 	words   = toys.Words
 )
 
-var sized = fixture.Sized
+var sized = cases.Sized
 
 // spelled is letters with the text of each token by itself.
 type spelled struct{ letters }

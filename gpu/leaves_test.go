@@ -12,7 +12,7 @@ import (
 
 	"picogpt/gpu"
 	"picogpt/internal/engine"
-	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/testdevice"
 	"picogpt/kernels"
 )
@@ -101,7 +101,7 @@ func TestActivationsOnADevice(t *testing.T) {
 	leaves, team := open(t)
 	const each = 1 << 20
 	step := uint32(1<<32/each*2 - 1)
-	if fixture.Long {
+	if cases.Long {
 		step = 1
 	}
 	got, want := make([]float32, each), make([]float32, each)

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testdevice"
 	"picogpt/internal/testing/testmodel"
@@ -30,7 +31,7 @@ func onBoth(
 	d := testdevice.Open(t)
 	for i, format := range []string{"f32", "f16", "bf16", "q8", "q4"} {
 		caches := []string{"f32", "f16"}
-		if !fixture.Long {
+		if !cases.Long {
 			caches = caches[i%2:][:1]
 		}
 		for _, cache := range caches {

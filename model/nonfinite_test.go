@@ -137,7 +137,7 @@ func TestWeightsThatAreNotFiniteAreAnError(t *testing.T) {
 	bad := []float64{math.NaN(), math.Inf(1), math.Inf(-1)}
 	for i, site := range sites {
 		for j, value := range bad {
-			if !fixture.Long && j != i%len(bad) {
+			if !cases.Long && j != i%len(bad) {
 				continue
 			}
 			file := checkpointWith(t, plant(site.tensor, site.at, value))

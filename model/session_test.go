@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
@@ -206,7 +207,7 @@ func TestSessionsHoldWhatAReplayGives(t *testing.T) {
 	switch {
 	case testing.Short():
 		seeds = 1
-	case fixture.Long:
+	case cases.Long:
 		seeds = 100
 	}
 	for seed := range seeds {

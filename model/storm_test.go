@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
@@ -22,7 +23,7 @@ func stormRounds() int {
 	switch {
 	case raced:
 		return 8000
-	case fixture.Long:
+	case cases.Long:
 		return 80_000
 	}
 	return 500

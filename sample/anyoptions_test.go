@@ -9,7 +9,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/cases"
 )
 
 // extremeOptions returns options of which many are at or near a limit.
@@ -115,7 +115,7 @@ func defined(
 func TestAnyOptionsTogetherAreDefined(t *testing.T) {
 	r := rand.New(rand.NewPCG(22, 7))
 	sizes := []int{1, 2, 3, 17, 64, 130}
-	if fixture.Long {
+	if cases.Long {
 		sizes = append(sizes, 1025, 3000)
 	}
 	chosen, rounds := 0, sized(40, 3000)

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/cases"
 	"picogpt/kernels"
 )
 
@@ -107,7 +107,7 @@ var likenesses = map[string]func(r *rand.Rand, id int) float64{
 func TestFiltersEqualASort(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	sizes := []int{1, 2, 3, 17, 64, 65, 400}
-	if fixture.Long {
+	if cases.Long {
 		sizes = append(sizes, 1000, 1024, 1025, 5000, 50257)
 	}
 	for name, logit := range likenesses {

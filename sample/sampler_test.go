@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/cases"
 )
 
 // TestEveryStepAgreesWithHuggingFace compares kept sets, probabilities and draws with
@@ -379,12 +379,4 @@ func BenchmarkNext(b *testing.B) {
 
 // sized returns how many cases a random test tries: some, a fifth of them under -short, which is
 // for the race detector, or all.
-func sized(some, all int) int {
-	switch {
-	case fixture.Long:
-		return all
-	case testing.Short():
-		return max(1, some/5)
-	}
-	return some
-}
+func sized(some, all int) int { return cases.Sized(some, all) }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/cases"
 )
 
 func anyEnds() IDs { return IDs{Ends: []int{0, 1}} }
@@ -74,7 +74,7 @@ func TestListsInAnyOrderArePlain(t *testing.T) {
 	r := rand.New(rand.NewPCG(22, 4))
 	judged, empty, late := 0, 0, 0
 	sizes := []int{3, 5, 8, 40, 130}
-	if fixture.Long {
+	if cases.Long {
 		sizes = append(sizes, 300, 3000)
 	}
 	for i := range sized(400, 6000) {

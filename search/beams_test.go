@@ -15,6 +15,7 @@ import (
 
 	"picogpt/constrain"
 	"picogpt/decode"
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/internal/testing/toys"
@@ -94,13 +95,13 @@ func TestBeamSearchIsHuggingFacesOnTheDemo(t *testing.T) {
 	m := testmodel.Demo(t, model.Options{})
 	tok := demoTokenizer(t)
 	for _, key := range []string{"beam", "group_beam"} {
-		var cases []beamCase
-		if err := fixture.Decoding(key, &cases); err != nil {
+		var known []beamCase
+		if err := fixture.Decoding(key, &known); err != nil {
 			t.Fatal(err)
 		}
-		for i, c := range cases {
+		for i, c := range known {
 			b, o := c.options()
-			if !fixture.Long && c.Beams == 8 && i%3 != 0 {
+			if !cases.Long && c.Beams == 8 && i%3 != 0 {
 				continue
 			}
 			o.Vocabulary = tok

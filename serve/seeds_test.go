@@ -15,7 +15,7 @@ import (
 
 	"picogpt/batch"
 	"picogpt/decode"
-	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
@@ -62,10 +62,7 @@ func essence(t testing.TB, text string) string {
 }
 
 func TestSeedsAloneAndUnderLoad(t *testing.T) {
-	n := 16
-	if fixture.Long {
-		n = 1000
-	}
+	n := cases.Of(16, 1000)
 	m := testmodel.Demo(t, model.Options{CacheBytes: 24 << 20})
 	o := serve.Options{
 		Fingerprint: "fp",
@@ -139,10 +136,7 @@ func (c *client) leaveEarly(ctx context.Context, r *rand.Rand) {
 
 // TestManyClientsAtOnce sends all of them at once: each is answered, or told to try again.
 func TestManyClientsAtOnce(t *testing.T) {
-	clients, each := 30, 2
-	if fixture.Long {
-		clients, each = 1000, 10
-	}
+	clients, each := cases.Of(30, 1000), cases.Of(2, 10)
 	m := testmodel.Demo(t, model.Options{CacheBytes: 24 << 20})
 	c := startWith(t, m, serve.Options{MaxQueue: clients * 2 / 3, Fingerprint: "fp"})
 	want := map[string]string{}

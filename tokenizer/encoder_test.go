@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
 )
 
 // randomMerges returns a vocabulary of the bytes a to d and of random merges of them, in any order,
@@ -185,10 +184,7 @@ func TestEncoderIsEncode(t *testing.T) {
 		toks[name] = tok
 	}
 	random := rand.New(rand.NewPCG(9, 10))
-	rounds := 250
-	if fixture.Long {
-		rounds = 100_000
-	}
+	rounds := cases.Of(250, 100_000)
 	for name, tok := range toks {
 		t.Run(name, func(t *testing.T) {
 			for i := range rounds {

@@ -105,3 +105,20 @@ func checkSpans(t *testing.T, text string, spans []Span) {
 		last = s
 	}
 }
+
+// TestOfEqualWaysUnigramTakesTheFirst, the one whose last piece is the longest, as Hugging Face's
+// library does.
+func TestOfEqualWaysUnigramTakesTheFirst(t *testing.T) {
+	tok, err := Load(write(t, map[string]string{"tokenizer.json": toJSON(object{"model": object{
+		"type": "Unigram", "unk_id": 0,
+		"vocab": [][]any{{"<unk>", 0.0}, {"a", -1.0}, {"b", -1.0}, {"c", -1.0}, {"ab", -2.0}, {"bc", -2.0}},
+	}})}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string][]int{"ab": {4}, "abc": {1, 5}, "ba": {2, 1}} {
+		if got := encode(t, tok, text); !equal(got, want) {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}

@@ -27,7 +27,7 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/watchdog"
 )
 
@@ -201,7 +201,7 @@ func TestTheFirstLineIsTheAddressEvenWithV(t *testing.T) {
 
 // TestAHeaderThatDoesNotComeIsGivenUp is slow-loris.
 func TestAHeaderThatDoesNotComeIsGivenUp(t *testing.T) {
-	if !fixture.Long {
+	if !cases.Long {
 		t.Skip("it waits for 10 s; TestABodyThatDoesNotComeIsGivenUp of package serve is its twin")
 	}
 	s := serveDemo(t, nil, "--log", "off")

@@ -21,6 +21,7 @@ import (
 	"picogpt/gpu"
 	"picogpt/internal/engine"
 	"picogpt/internal/ptx"
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
@@ -329,7 +330,7 @@ func TestTheProbeRecords(t *testing.T) {
 // the processor's bits. With the build tag long a layer takes so long that it is waited for.
 func TestAWideModelThroughTheLibrary(t *testing.T) {
 	texts := 3
-	if fixture.Long {
+	if cases.Long {
 		texts = 64
 	}
 	config, file := fixture.Checkpoint(fixture.Options{Embd: 448, Head: 4, Layer: 1, Positions: 70})

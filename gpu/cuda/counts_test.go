@@ -8,6 +8,7 @@ import (
 
 	"picogpt/gpu"
 	"picogpt/internal/ptx"
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
@@ -45,7 +46,7 @@ func tokenCounts(t *testing.T, format string, embd, layers, vocab int) ptx.Count
 // With the build tag long they have its widths, and -v prints that.
 func TestATokenLoadsEachWeightOnce(t *testing.T) {
 	embd := 64
-	if fixture.Long {
+	if cases.Long {
 		embd = 768
 	}
 	for format, bytes := range map[string]float64{"f32": 4, "f16": 2, "q8": 17. / 16} {

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"picogpt/gpu"
-	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/cases"
 )
 
 // find returns the device that $GPT_DEVICE names. Where it names none of OpenCL, the test is skipped:
@@ -76,7 +76,7 @@ func TestFaultsAreSeen(t *testing.T) {
 		{"a layer norm without its barrier", "lanes[ITEM] = sum;\n\t}\n\tBARRIER;",
 			"lanes[ITEM] = sum;\n\t}", options},
 	}
-	if !fixture.Long {
+	if !cases.Long {
 		faults = faults[:3] // each is compiled anew
 	}
 	for _, f := range faults {

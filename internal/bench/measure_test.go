@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
@@ -25,7 +26,7 @@ func tiny(t *testing.T, o fixture.Options) *model.Model {
 func TestMeasureTakesTinyModels(t *testing.T) {
 	models := []fixture.Options{{Positions: 2, Vocab: 1, Layer: 1},
 		{Positions: 9, Vocab: 70, Layer: 1}}
-	if fixture.Long {
+	if cases.Long {
 		for positions := 3; positions < 40; positions++ {
 			models = append(models, fixture.Options{Positions: positions})
 		}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"picogpt/internal/engine"
-	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/cases"
 	"picogpt/kernels"
 )
 
@@ -25,7 +25,7 @@ type counted struct {
 func shaped(t *testing.T, format kernels.Format) *engine.Params {
 	const embd = 768
 	vocab := 10007 // enough that the head feeds everybody
-	if fixture.Long {
+	if cases.Long {
 		vocab = 50257
 	}
 	matrix := func(layout kernels.Layout, in, out int) kernels.Matrix {
@@ -94,7 +94,7 @@ func count(t *testing.T, p *engine.Params, workers, rows int) (operations []coun
 // attention and where keys are stored. With -v it prints all operations.
 func TestManyWorkersHaveTasks(t *testing.T) {
 	formats, sizes := []kernels.Format{kernels.F32, kernels.Q8}, []int{2, 16, 64}
-	if fixture.Long {
+	if cases.Long {
 		formats = append(formats, kernels.F16, kernels.Q4)
 		sizes = []int{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}
 	}

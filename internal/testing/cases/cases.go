@@ -3,15 +3,21 @@ package cases
 
 import (
 	"maps"
+	"os"
 	"slices"
+	"strconv"
 )
 
-// Of returns how many of a number of cases to do.
+// Of returns how many of a number of cases to do. In long runs the environment variable CASES, if it is
+// set, bounds them: to so many times some.
 func Of(some, all int) int {
-	if Long {
-		return all
+	if !Long {
+		return some
 	}
-	return some
+	if n, err := strconv.Atoi(os.Getenv("CASES")); err == nil {
+		return min(all, n*some)
+	}
+	return all
 }
 
 // Some returns all of a list, or n that are spread over it. The next turn's begin one later, so that a
