@@ -160,16 +160,6 @@ func (e *echo) token(i, sample int) Token {
 	return t
 }
 
-// each yields all tokens of the prompt. It reports whether the caller wants more.
-func (e *echo) each(sample int, yield func(Token, error) bool) bool {
-	for i := range e.scores {
-		if !yield(e.token(i, sample), nil) {
-			return false
-		}
-	}
-	return true
-}
-
 // giveEcho counts the next n tokens of the prompt as returned. With EchoOnly that can end the text.
 func (s *Stream) giveEcho(n int) {
 	e := s.echo

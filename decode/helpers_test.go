@@ -25,7 +25,6 @@ type (
 var (
 	bySample    = texts.BySample
 	checkGoesOn = texts.CheckGoesOn
-	checkHeld   = texts.CheckHeld
 	collect     = texts.Collect
 	count       = texts.Count
 	endings     = texts.Endings
