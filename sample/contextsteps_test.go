@@ -297,3 +297,16 @@ func TestLatePenaltiesSeeWhatFiltersLeft(t *testing.T) {
 		t.Errorf("greedy takes %d, want 2: penalties count wherever they stand", id)
 	}
 }
+
+// TestARepetitionBeginsAfterItsBreaker: 7 came after 5, 9 and 1, of which 9 is a breaker, so that it
+// continues a repetition of one token and not of three.
+func TestARepetitionBeginsAfterItsBreaker(t *testing.T) {
+	context, logits := []int{5, 9, 1, 7, 5, 9, 1}, make([]float32, 12)
+	logits[7] = 1.5
+	for want, breakers := range map[int][][]int{7: {{9}}, 0: nil} {
+		p := Params{DRY: DRY{Multiplier: 1, Base: 2, AllowedLength: 1, Breakers: breakers}}
+		if got := next(t, sampler(t, p), logits, context); got != want {
+			t.Errorf("breakers %v: id %d, want %d", breakers, got, want)
+		}
+	}
+}
