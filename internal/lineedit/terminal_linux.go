@@ -15,10 +15,30 @@ const (
 )
 
 // stop stops the process group, as the terminal does for Ctrl-Z, and returns when it continues. It
-// returns at once if nobody could continue the process and the system ignores the signal. It stops
-// the other processes first: a signal to the group would reach another thread of this process, some
-// time later, but a signal to the sending thread has arrived when the call returns.
+// returns at once if nobody could continue the process and the system ignores the signal.
+//
+// A signal to the whole group would reach another thread of this process, some time after the call;
+// so stop sends one to its own thread. That signal has to wait until the other processes have
+// theirs: from then on a shell may continue the group, and a signal that waits is cancelled by it,
+// but one that is sent later would stop this process for ever.
 func stop() {
+	own, others := unix.Getpid(), othersOfGroup()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var stops, before unix.Sigset_t
+	stops.Val[0] = 1 << (unix.SIGTSTP - 1)
+	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &stops, &before); err != nil {
+		return
+	}
+	unix.Tgkill(own, unix.Gettid(), unix.SIGTSTP)
+	for _, pid := range others {
+		unix.Kill(pid, unix.SIGTSTP)
+	}
+	unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil)
+}
+
+// othersOfGroup returns the numbers of the other processes of this process's group.
+func othersOfGroup() (pids []int) {
 	own, group := unix.Getpid(), unix.Getpgrp()
 	processes, _ := os.ReadDir("/proc")
 	for _, p := range processes {
@@ -27,10 +47,8 @@ func stop() {
 			continue
 		}
 		if of, err := unix.Getpgid(pid); err == nil && of == group {
-			unix.Kill(pid, unix.SIGTSTP)
+			pids = append(pids, pid)
 		}
 	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	unix.Tgkill(own, unix.Gettid(), unix.SIGTSTP)
+	return pids
 }
