@@ -1,6 +1,6 @@
 package main
 
-// README.md, help and hints name flags that are there, and no others.
+// README.md, docs/, help and hints name flags that are there, and no others.
 
 import (
 	"os"
@@ -10,9 +10,10 @@ import (
 	"testing"
 
 	"picogpt/internal/cli"
+	"picogpt/internal/testing/docs"
 )
 
-// elsewhereFlags are flags of other programs that README.md names.
+// elsewhereFlags are flags of other programs that README.md and docs/ name.
 var elsewhereFlags = []string{"tasks", "local-dir", "remote", "soak"}
 
 func TestFlagsThatAreNamedAreThere(t *testing.T) {
@@ -35,17 +36,23 @@ func TestFlagsThatAreNamedAreThere(t *testing.T) {
 	for _, e := range root.Elsewhere {
 		texts["hint "+e[0]] = e[0]
 	}
-	readme, err := os.ReadFile("../../README.md")
+	files, err := docs.Files(project)
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts["README.md"] = string(readme)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[file] = string(text)
+	}
 	flags := regexp.MustCompile(`(?:^|[\s\x60(|])--([a-z][a-z0-9-]*)`)
 	found := 0
 	for where, text := range texts {
 		for _, m := range flags.FindAllStringSubmatch(text, -1) {
 			found++
-			if !known[m[1]] && !(strings.HasPrefix(where, "README") && slices.Contains(elsewhereFlags, m[1])) {
+			if !known[m[1]] && !(strings.HasSuffix(where, ".md") && slices.Contains(elsewhereFlags, m[1])) {
 				t.Errorf("%s names --%s, which no command has", where, m[1])
 			}
 		}

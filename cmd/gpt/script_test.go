@@ -27,7 +27,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"gpt": main})
+	testscript.Main(m, map[string]func(){"gpt": main, "curl": curl})
 }
 
 func TestScripts(t *testing.T) { testscript.Run(t, scripts("testdata/script")) }
