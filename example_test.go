@@ -20,13 +20,11 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer gpt.Close()
-	o := picogpt.Options{MaxTokens: 20, Greedy: true}
-	for t, err := range gpt.Generate(ctx, "Once upon a time", o) {
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Print(t.Text)
+	text, err := gpt.Complete(ctx, "Once upon a time", picogpt.Options{MaxTokens: 20})
+	if err != nil {
+		log.Fatal(err)
 	}
+	fmt.Print(text)
 	// Output: , there was a little girl named Lily. She loved to play outside in the sun. One day
 }
 

@@ -2,6 +2,7 @@
 //
 //	gpt, err := picogpt.Open(ctx, "models/gpt2")
 //	defer gpt.Close()
+//	text, err := gpt.Complete(ctx, "Once upon a time", picogpt.Sampling())
 //	for t, err := range gpt.Generate(ctx, "Once upon a time", picogpt.Options{MaxTokens: 40}) {
 //		fmt.Print(t.Text)
 //	}
@@ -13,15 +14,18 @@
 // [GPT.Scores] and [GPT.Answers] process many texts at once.
 //
 // The packages that it uses can be used by themselves: package checkpoint opens the files, model
-// computes logits, decode chooses tokens, eval scores, tokenizer turns text into ids and back.
+// computes logits, decode chooses tokens, eval scores, tokenizer turns text into ids and back. The
+// folder docs has recipes, in embedding.md, and the folder examples has programs.
 package picogpt
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"iter"
 	"runtime"
+	"strings"
 
 	"picogpt/batch"
 	"picogpt/checkpoint"
@@ -101,8 +105,29 @@ func (g *GPT) Model() *model.Model { return g.model }
 func (g *GPT) Tokenizer() *tokenizer.Tokenizer { return g.tokenizer }
 
 // A Token is one new token. Its Text is whole characters; its Finish is not "" in the last one,
-// which also has the Seed of the text, 0 if it was Greedy.
+// which also has the Seed of the text, 0 if it was greedy.
 type Token = decode.Token
+
+// Complete returns the text that Generate streams. With an error it returns the text before it. A
+// text that ends before it is of the form of Options.Constraint is an error too.
+func (g *GPT) Complete(ctx context.Context, prompt string, o Options) (string, error) {
+	var text strings.Builder
+	tokens := 0
+	for t, err := range g.Generate(ctx, prompt, o) {
+		if err != nil {
+			return text.String(), err
+		}
+		text.WriteString(t.Text)
+		if !t.Prompt {
+			tokens++
+		}
+		if t.Incomplete {
+			return text.String(), fmt.Errorf("constraint: want a text of its form, found its "+
+				"beginning: %d tokens, to finish %q", tokens, t.Finish)
+		}
+	}
+	return text.String(), nil
+}
 
 // Generate streams the text that follows prompt, token by token. It ends with the text's end, with
 // Options.MaxTokens, with the end of the model's context, or with an error. A break ends it too.
@@ -111,9 +136,10 @@ type Token = decode.Token
 // long, and the tokenizer's error for a byte for which it has no token. Other errors are ctx's,
 // model.ErrCacheFull, a *model.NonFiniteError and batch.ErrClosed.
 //
-// An empty prompt stands for the beginning of a text.
+// An empty prompt stands for the beginning of a text. With Options.Healing, the prompt's tokens are
+// Healing.Prompt.
 func (g *GPT) Generate(ctx context.Context, prompt string, o Options) iter.Seq2[Token, error] {
-	return g.generate(prompt, o, func(ids []int, o decode.Options) iter.Seq2[Token, error] {
+	return g.generate(ctx, prompt, o, func(ids []int, o Options) iter.Seq2[Token, error] {
 		return g.batcher.Generate(ctx, ids, o)
 	})
 }
@@ -124,7 +150,7 @@ func (g *GPT) Generate(ctx context.Context, prompt string, o Options) iter.Seq2[
 func (g *GPT) Samples(
 	ctx context.Context, prompt string, n int, o Options,
 ) iter.Seq2[Token, error] {
-	return g.generate(prompt, o, func(ids []int, o decode.Options) iter.Seq2[Token, error] {
+	return g.generate(ctx, prompt, o, func(ids []int, o Options) iter.Seq2[Token, error] {
 		return g.batcher.Samples(ctx, ids, n, o)
 	})
 }
@@ -132,15 +158,22 @@ func (g *GPT) Samples(
 // generate encodes the prompt, and draws a seed if none is given, when the loop over the result
 // begins.
 func (g *GPT) generate(
-	prompt string, o Options, tokens func(ids []int, o decode.Options) iter.Seq2[Token, error],
+	ctx context.Context, prompt string, o Options,
+	tokens func(ids []int, o Options) iter.Seq2[Token, error],
 ) iter.Seq2[Token, error] {
 	return func(yield func(Token, error) bool) {
 		ids, err := g.tokenizer.ForPrompts().Encode(prompt)
+		o := o // each loop draws its own seed
+		if err == nil {
+			o, err = g.opened(ctx, o)
+		}
 		if err != nil {
 			yield(Token{}, err)
 			return
 		}
-		o := g.options(o)
+		if o.Healing != nil {
+			ids = o.Healing.Prompt
+		}
 		for t, err := range tokens(ids, o) {
 			if t.Finish != "" && o.Temperature != 0 {
 				t.Seed = o.Seed + uint64(t.Sample)

@@ -6,7 +6,6 @@ package picogpt_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -16,6 +15,7 @@ import (
 
 	"picogpt"
 	"picogpt/checkpoint"
+	"picogpt/constrain"
 	"picogpt/decode"
 	"picogpt/eval"
 	"picogpt/internal/testing/fixture"
@@ -65,28 +65,97 @@ func behind(t testing.TB, g *picogpt.GPT, prompt string, o decode.Options) strin
 	return b.String()
 }
 
-func TestDefaultsAreTheCommands(t *testing.T) {
+// sampling returns Sampling's options with a length and a seed.
+func sampling(tokens int, seed uint64) picogpt.Options {
+	o := picogpt.Sampling()
+	o.MaxTokens, o.Seed = tokens, seed
+	return o
+}
+
+// A text is that of package decode with the same options: Sampling has the command's, and what
+// needs a tokenizer has the checkpoint's.
+func TestTheOptionsAreDecodes(t *testing.T) {
 	g := openDemo(t)
-	for _, c := range []struct {
-		door   picogpt.Options
-		behind decode.Options
-	}{
-		{picogpt.Options{MaxTokens: 30, Seed: 3},
-			decode.Options{MaxTokens: 30, Params: sample.Params{Seed: 3, Temperature: 0.8,
-				TopK: 40}}},
-		{picogpt.Options{MaxTokens: 30, Greedy: true, Temperature: 2},
-			decode.Options{MaxTokens: 30}},
-		{picogpt.Options{MaxTokens: 30, Seed: 4, TopK: -1, Temperature: 1.5},
-			decode.Options{MaxTokens: 30, Params: sample.Params{Seed: 4, Temperature: 1.5}}},
-		{picogpt.Options{Seed: 5, TopK: 7, TopP: 0.9, MinP: 0.01, RepeatPenalty: 1.2,
-			RepeatLastN: 20, Stop: []string{"."}},
-			decode.Options{Stop: []string{"."}, Params: sample.Params{Seed: 5, Temperature: 0.8,
-				TopK: 7, TopP: 0.9, MinP: 0.01, RepeatPenalty: 1.2, RepeatLastN: 20}}},
+	lily, err := g.Tokenizer().Encode(" Lily")
+	if err != nil || len(lily) != 1 {
+		t.Fatal(lily, err)
+	}
+	command := sample.Params{Temperature: 0.8, TopK: 40, Seed: 3}
+	biased, dry, ends := sampling(30, 3), sampling(60, 3), sampling(0, 3)
+	biased.Bias = []sample.Bias{{Text: " Lily", Value: 9}}
+	dry.DRY.Multiplier = 2
+	ends.Stop, ends.Ban, ends.TopP = []string{"."}, []string{" was"}, 0.9
+	biasedIDs, dryParams, endsParams := command, command, command
+	biasedIDs.Bias = []sample.Bias{{IDs: lily, Value: 9}}
+	dryParams.DRY = sample.DRY{Multiplier: 2, Base: 1.75, AllowedLength: 2}
+	if dryParams.DRYStrings, err = sample.NewDRYStrings(t.Context(), g.Tokenizer(),
+		sample.UsualBreakers()); err != nil {
+		t.Fatal(err)
+	}
+	endsParams.TopP = 0.9
+	for i, c := range []struct{ door, behind decode.Options }{
+		{sampling(30, 3), decode.Options{MaxTokens: 30, Params: command}},
+		{picogpt.Options{MaxTokens: 30}, decode.Options{MaxTokens: 30}},
+		{biased, decode.Options{MaxTokens: 30, Params: biasedIDs}},
+		{dry, decode.Options{MaxTokens: 60, Params: dryParams}},
+		{ends, decode.Options{Stop: ends.Stop, Ban: ends.Ban, Params: endsParams}},
 	} {
 		if got, want := write(t, g, "Lily said", c.door),
 			behind(t, g, "Lily said", c.behind); got != want || got == "" {
-			t.Errorf("%+v writes %q, want %q", c.door, got, want)
+			t.Errorf("%d: %q, want %q", i, got, want)
 		}
+	}
+	if write(t, g, "Lily said", sampling(60, 3)) == write(t, g, "Lily said", dry) {
+		t.Error("DRY changes nothing")
+	}
+}
+
+// A healed prompt is Healing's.
+func TestAPromptIsHealed(t *testing.T) {
+	g := openDemo(t)
+	tokens, err := g.Tokenizer().Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const prompt = "There was a little gi"
+	ids, err := g.Tokenizer().Encode(prompt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := picogpt.Options{MaxTokens: 2, Healing: decode.NewHealing(tokens, ids, 0)}
+	if got, want := write(t, g, prompt, o), " girl named"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestCompleteTellsWhatALoopWould(t *testing.T) {
+	g, ctx := openDemo(t), t.Context()
+	o := sampling(25, 4)
+	if got, err := g.Complete(ctx, "Tom", o); err != nil || got != write(t, g, "Tom", o) {
+		t.Errorf("%q, %v, want %q", got, err, write(t, g, "Tom", o))
+	}
+	done, cancel := context.WithCancel(ctx)
+	cancel()
+	if got, err := g.Complete(done, "Tom", o); !errors.Is(err, context.Canceled) || got != "" {
+		t.Errorf("cancelled: %q, %v", got, err)
+	}
+	v, err := constrain.VocabularyOf(g.Tokenizer(), g.Model().Config().EndTokens())
+	if err != nil {
+		t.Fatal(err)
+	}
+	form, err := constrain.Regex(v, `[a-z ]{20,}\.`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Constraint, err = form.Start(); err != nil {
+		t.Fatal(err)
+	}
+	o.MaxTokens, o.Echo = 3, decode.EchoPrompt
+	const want = "constraint: want a text of its form, found its beginning: 3 tokens, to finish " +
+		`"length"`
+	if got, err := g.Complete(ctx, "Tom", o); err == nil || err.Error() != want ||
+		len(got) < 6 {
+		t.Errorf("no end: %q, %v", got, err)
 	}
 }
 
@@ -96,21 +165,19 @@ func TestManyUsersGetTheirOwnTexts(t *testing.T) {
 		"It was hot."}
 	want := make([]string, len(prompts))
 	for i, p := range prompts {
-		want[i] = write(t, g, p, picogpt.Options{MaxTokens: 25, Seed: uint64(i + 1)})
+		want[i] = write(t, g, p, sampling(25, uint64(i+1)))
 	}
 	var wg sync.WaitGroup
 	for i, p := range prompts {
 		wg.Go(func() {
-			if got := write(t, g, p, picogpt.Options{MaxTokens: 25,
-				Seed: uint64(i + 1)}); got != want[i] {
+			if got := write(t, g, p, sampling(25, uint64(i+1))); got != want[i] {
 				t.Errorf("%q: %q, want %q", p, got, want[i])
 			}
 		})
 	}
 	wg.Wait()
 	samples := make([]string, 3)
-	for tok, err := range g.Samples(context.Background(), prompts[0], 3,
-		picogpt.Options{MaxTokens: 25, Seed: 1}) {
+	for tok, err := range g.Samples(context.Background(), prompts[0], 3, sampling(25, 1)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +212,7 @@ func TestASeedIsDrawnAndTold(t *testing.T) {
 		}
 		return texts
 	}
-	o := picogpt.Options{MaxTokens: 12, Temperature: 1.5, TopK: -1}
+	o := picogpt.Options{MaxTokens: 12, Params: sample.Params{Temperature: 1.5}}
 	again := g.Generate(ctx, "Lily", o)
 	drawn := slices.Concat(read(again, 1), read(again, 1),
 		read(g.Samples(ctx, "Lily", 3, o), 3))
@@ -163,7 +230,7 @@ func TestASeedIsDrawnAndTold(t *testing.T) {
 	if drawn[3].seed != drawn[2].seed+1 || drawn[4].seed != drawn[2].seed+2 {
 		t.Errorf("samples of seeds %d, %d, %d", drawn[2].seed, drawn[3].seed, drawn[4].seed)
 	}
-	o.Seed, o.Greedy = 9, true
+	o.Seed, o.Temperature = 9, 0
 	if got := read(g.Generate(ctx, "Lily", o), 1)[0]; got.seed != 0 {
 		t.Errorf("a greedy text has the seed %d", got.seed)
 	}
@@ -244,13 +311,13 @@ func TestTheDoorSaysWhatIsWrong(t *testing.T) {
 		}
 		t.Errorf("%s: nothing", what)
 	}
-	for _, err := range g.Generate(ctx, "x", picogpt.Options{TopP: 2}) {
+	for _, params := range []sample.Params{{TopP: 2}, {Temperature: -1},
+		{Bias: []sample.Bias{{Text: "two tokens", Value: 1}}}} {
 		var bad *sample.OptionError
-		if !errors.As(err, &bad) {
-			t.Errorf("top-p 2: error %v, want an OptionError", err)
+		if err := last(g.Generate(ctx, "x", picogpt.Options{Params: params})); !errors.As(err, &bad) {
+			t.Errorf("%+v: error %v, want an OptionError", params, err)
 		}
 	}
-	fails("temperature", g.Generate(ctx, "x", picogpt.Options{Temperature: -1}), "temperature")
 	fails("too long", g.Generate(ctx, strings.Repeat("word ", 3000), picogpt.Options{}), "context")
 	fails("samples", g.Samples(ctx, "x", 0, picogpt.Options{}), "samples 0")
 	done, cancel := context.WithCancel(ctx)
@@ -265,25 +332,4 @@ func TestTheDoorSaysWhatIsWrong(t *testing.T) {
 	if _, err := g.Score(ctx, "x y"); !errors.Is(err, model.ErrClosed) {
 		t.Errorf("Score after Close: error %v", err)
 	}
-}
-
-func ExampleGPT_Choose() {
-	ctx := context.Background()
-	gpt, err := picogpt.OpenFS(ctx, demo.FS())
-	if err != nil {
-		panic(err)
-	}
-	defer gpt.Close()
-	labels := []string{" happy", " sad"}
-	for _, story := range []string{"Lily got a new toy. She was very",
-		"Tom lost his ball. He was very"} {
-		a, err := gpt.Choose(ctx, story, labels...)
-		if err != nil {
-			panic(err)
-		}
-		fmt.Printf("%s%s (%.2f)\n", story, labels[a.Best], a.Probabilities[a.Best])
-	}
-	// Output:
-	// Lily got a new toy. She was very happy (0.97)
-	// Tom lost his ball. He was very sad (0.74)
 }

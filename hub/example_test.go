@@ -27,13 +27,13 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer gpt.Close()
-	how := picogpt.Options{MaxTokens: 40, Seed: 1}
-	for t, err := range gpt.Generate(ctx, "In a shocking finding,", how) {
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Print(t.Text)
+	how := picogpt.Sampling()
+	how.MaxTokens, how.Seed = 40, 1
+	text, err := gpt.Complete(ctx, "In a shocking finding,", how)
+	if err != nil {
+		log.Fatal(err)
 	}
+	fmt.Print(text)
 }
 
 // Find looks into the cache and asks nobody.

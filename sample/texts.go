@@ -13,17 +13,21 @@ import (
 )
 
 // Open turns the texts in p into tokens of t: those of Bias, each of which must be one token, that
-// of Guidance, and DRY's breakers. A text that cannot be turned into tokens is an *OptionError.
+// of Guidance, and DRY's breakers unless p has DRYStrings. A text that cannot be turned into tokens
+// is an *OptionError.
 func (p *Params) Open(ctx context.Context, t *tokenizer.Tokenizer) (err error) {
 	if g := p.Guidance; g != nil && g.Text != "" {
 		opened := Guidance{Scale: g.Scale}
 		if opened.Negative, err = t.ForPrompts().Encode(g.Text); err != nil {
-			return option.Errorf(p.Table(), "negative", ": %v", err)
+			return &OptionError{option.Errorf(p.Table(), "negative", ": %v", err)}
 		}
 		p.Guidance = &opened
 	}
-	if err := p.openBias(t); err != nil || p.DRY.Multiplier == 0 {
-		return err
+	if err := p.openBias(t); err != nil {
+		return &OptionError{err}
+	}
+	if p.DRY.Multiplier == 0 || p.DRYStrings != nil {
+		return nil
 	}
 	breakers := p.DRYBreakers
 	if breakers == nil {

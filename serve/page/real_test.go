@@ -61,14 +61,13 @@ func TestTheDemoInABrowser(t *testing.T) {
 	b.set("max_tokens", "30")
 	b.Press("Control+Enter")
 	ended()
-	want := "Once upon a time"
-	o := picogpt.Options{MaxTokens: 30, Temperature: 0.8, TopK: 40, Seed: 7}
-	for token, err := range gpt.Generate(t.Context(), "Once upon a time", o) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		want += token.Text
+	o := picogpt.Sampling()
+	o.MaxTokens, o.Seed = 30, 7
+	want, err := gpt.Complete(t.Context(), "Once upon a time", o)
+	if err != nil {
+		t.Fatal(err)
 	}
+	want = "Once upon a time" + want
 	b.want(value, want)
 
 	// The colours are those of gpt surprise, also where characters have several tokens.

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"picogpt"
+	"picogpt/eval"
+)
+
+func TestPerplexity(t *testing.T) {
+	gpt, err := picogpt.Open(t.Context(), "../../weights/demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gpt.Close()
+	story, err := os.ReadFile("story.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := eval.NewText(eval.HF, gpt.Tokenizer(), string(story))
+	if err != nil {
+		t.Fatal(err)
+	}
+	eval.ExpectPerplexity(t, gpt.Model(), text, eval.Options{}, "19.0893")
+}
