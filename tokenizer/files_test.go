@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"picogpt/tokenizer/r50k"
 )
 
 // encode is Encode for texts that tok has tokens for.
@@ -58,7 +60,7 @@ func gpt2Files() (vocab map[string]int, merges string) {
 		tokens[id] = spell(token)
 		vocab[tokens[id]] = id
 		if id >= 256 {
-			entry := r50k[256+4*(id-256):]
+			entry := r50k.Table()[256+4*(id-256):]
 			left := binary.LittleEndian.Uint16([]byte(entry[:2]))
 			right := binary.LittleEndian.Uint16([]byte(entry[2:4]))
 			fmt.Fprintf(&lines, "%s %s\n", tokens[left], tokens[right])

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"picogpt/tokenizer/r50k"
 )
 
 func equal(a, b []int) bool { return slices.Equal(a, b) }
@@ -73,7 +75,7 @@ func TestGoldens(t *testing.T) {
 // their ids, and all merges are GPT-2's.
 func TestEmbeddedTable(t *testing.T) {
 	hash := func(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
-	if got, want := hash(r50k), "b3515ab51c5bf27366b31118aa4b453a3add43cfbb5d25e6dc49a6c75f1ea023"; got != want {
+	if got, want := hash(r50k.Table()), "b3515ab51c5bf27366b31118aa4b453a3add43cfbb5d25e6dc49a6c75f1ea023"; got != want {
 		t.Errorf("r50k.bin: %s, want %s", got, want)
 	}
 	var ranks strings.Builder

@@ -3,16 +3,11 @@
 package tokenizer
 
 import (
-	_ "embed"
 	"encoding/binary"
 	"sync"
-)
 
-// r50k is written by internal/genr50k, which documents its layout, from the ranks of OpenAI's
-// r50k_base.
-//
-//go:embed r50k.bin
-var r50k string
+	"picogpt/tokenizer/r50k"
+)
 
 // GPT2Size is the number of GPT-2's ids. The last is <|endoftext|>.
 const GPT2Size = 50257
@@ -21,9 +16,9 @@ const GPT2Size = 50257
 // first call, in about 2 ms and 3 MB, and shared by all callers.
 func GPT2() *Tokenizer { return gpt2() }
 
-var gpt2 = sync.OnceValue(func() *Tokenizer { return fromTable(r50k) })
+var gpt2 = sync.OnceValue(func() *Tokenizer { return fromTable(r50k.Table()) })
 
-// fromTable returns the tokenizer for a table in r50k.bin's layout. The merge of rank r makes the
+// fromTable returns the tokenizer for a table in r50k.Table's layout. The merge of rank r makes the
 // id 256 + r.
 func fromTable(table string) *Tokenizer {
 	merges := (len(table) - 256) / 4

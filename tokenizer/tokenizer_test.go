@@ -12,6 +12,7 @@ import (
 
 	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/watchdog"
+	"picogpt/tokenizer/r50k"
 )
 
 func TestAnyBytesRoundTrip(t *testing.T) {
@@ -130,7 +131,7 @@ func TestALotOfAnything(t *testing.T) {
 // TestReadyFast guards the start of a command, which takes about 2 ms: tables are allocated whole,
 // and nothing for each token.
 func TestReadyFast(t *testing.T) {
-	n := testing.AllocsPerRun(3, func() { fromTable(r50k).Encode("Once upon a time") })
+	n := testing.AllocsPerRun(3, func() { fromTable(r50k.Table()).Encode("Once upon a time") })
 	if n > 200 {
 		t.Errorf("%v allocations before the first text, want 200 at most", n)
 	}
@@ -166,7 +167,7 @@ func TestTiktokenGo(t *testing.T) {
 func BenchmarkReady(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		fromTable(r50k)
+		fromTable(r50k.Table())
 	}
 }
 

@@ -1,9 +1,9 @@
-// Command genr50k writes tokenizer/r50k.bin, GPT-2's byte-level BPE in 200,256 bytes, from the
+// Command genr50k writes tokenizer/r50k/r50k.bin, GPT-2's byte-level BPE in 200,256 bytes, from the
 // ranks of OpenAI's r50k_base that github.com/pkoukk/tiktoken-go-loader carries. It is a module of
 // its own so that the loader, which embeds 6.8 MB of other vocabularies, is no dependency of
 // picogpt.
 //
-//	cd tokenizer/internal/genr50k && go run . ../../r50k.bin
+//	cd tokenizer/internal/genr50k && go run . ../../r50k/r50k.bin
 //
 // The layout: 256 bytes, the byte that each of the ids 0 to 255 stands for; then for each of the
 // ids 256 to 50255 the two ids it is merged from, as little-endian uint16s, left before right.
