@@ -3,11 +3,16 @@
 
 // Package reference is picoGPT (jaymody's gpt2.py) in Go: GPT-2 in float64 on gonum, function for
 // function, with the few variations that real checkpoints need. It keeps no cache and computes
-// every position again for every token, so it is slow. It is here to be read, and as the oracle of
-// the tests of the fast packages. It shares no code with them.
+// every position again for every token, so it is slow. It is here to be read, as a second opinion
+// on a checkpoint, and as the oracle of the tests of the fast packages. It shares no code with
+// them.
 //
-// Fill HParams with ParseHParams and Params with FromTensors, then call GPT2 for logits or Generate
-// for greedy tokens.
+//	m, err := reference.Open("models/gpt2")
+//	ids, err := m.Encoder.Encode("Alan Turing theorized that")
+//	for id, err := range m.Generate(ctx, ids, 8, nil) { … }
+//
+// The files are picoGPT's: gpt2.go is gpt2.py on gonum, encoder.go and vocab.go are encoder.py on
+// tiktoken-go, load.go and params.go are utils.py on nlpodyssey/safetensors.
 package reference
 
 import (
@@ -108,6 +113,9 @@ func GPT2(inputs []int, p *Params, hp HParams) (*mat.Dense, error) { // [n_seq] 
 	}
 	x := embed(inputs, p) // [n_seq] -> [n_seq, n_embd]
 	for layer, block := range p.Blocks {
+		if err := p.watch(layer, x); err != nil {
+			return nil, err
+		}
 		x = transformerBlock(x, block, hp, layer)
 	}
 	x = layerNorm(x, p.LNF, hp.Epsilon)

@@ -77,6 +77,17 @@ type Params struct {
 	Blocks []Block    // n_layer of them
 	LNF    LayerNorm
 	Head   *mat.Dense // [n_vocab, n_embd]; WTE itself if the head is tied
+
+	// Watch, if it is not nil, is called before each block with what the block is given,
+	// [n_seq, n_embd]. Its error ends GPT2.
+	Watch func(layer int, x *mat.Dense) error
+}
+
+func (p *Params) watch(layer int, x *mat.Dense) error {
+	if p.Watch == nil {
+		return nil
+	}
+	return p.Watch(layer, x)
 }
 
 // Block is one layer of the stack.
@@ -117,14 +128,31 @@ func FromTensors(
 	hp HParams, get func(name string) (data []float64, shape []int, ok bool),
 ) (*Params, error) {
 	r := reader{get: get}
-	if _, _, ok := get("transformer.wte.weight"); ok {
+	p := r.params(hp)
+	if r.err != nil {
+		return nil, r.err
+	}
+	return p, nil
+}
+
+// reader takes tensors by name and remembers the first error.
+type reader struct {
+	get       func(name string) ([]float64, []int, bool)
+	prefix    string
+	err       error
+	values    int64 // that were asked for
+	shapeOnly bool  // get returns no data
+}
+
+func (r *reader) params(hp HParams) *Params {
+	if _, _, ok := r.get("transformer.wte.weight"); ok {
 		r.prefix = "transformer."
 	}
 	p := &Params{
 		WTE: r.matrix("wte.weight", hp.Vocab, hp.Embd),
 		WPE: r.matrix("wpe.weight", hp.Positions, hp.Embd),
 	}
-	for i := range hp.Layer {
+	for i := 0; i < hp.Layer && r.err == nil; i++ {
 		h := fmt.Sprintf("h.%d.", i)
 		p.Blocks = append(p.Blocks, Block{
 			LN1: r.layerNorm(h+"ln_1", hp.Embd),
@@ -137,17 +165,7 @@ func FromTensors(
 	}
 	p.LNF = r.layerNorm("ln_f", hp.Embd)
 	p.Head = r.head(p.WTE, hp)
-	if r.err != nil {
-		return nil, r.err
-	}
-	return p, nil
-}
-
-// reader takes tensors by name and remembers the first error.
-type reader struct {
-	get    func(name string) ([]float64, []int, bool)
-	prefix string
-	err    error
+	return p
 }
 
 func (r *reader) head(wte *mat.Dense, hp HParams) *mat.Dense { // [n_vocab, n_embd]
@@ -173,7 +191,7 @@ func (r *reader) layerNorm(name string, n int) LayerNorm {
 
 func (r *reader) matrix(name string, rows, cols int) *mat.Dense { // [rows, cols]
 	data := r.tensor(name, rows, cols)
-	if r.err != nil {
+	if r.err != nil || r.shapeOnly {
 		return nil
 	}
 	return mat.NewDense(rows, cols, data)
@@ -194,6 +212,8 @@ func (r *reader) tensor(name string, want ...int) []float64 {
 		r.err = fmt.Errorf("%s: missing, want shape %v", name, want)
 	case !slices.Equal(shape, want):
 		r.err = fmt.Errorf("%s: shape %v, want %v", name, shape, want)
+	case r.shapeOnly:
+		r.values += int64(n)
 	case len(data) != n:
 		r.err = fmt.Errorf("%s: %d values, want %d", name, len(data), n)
 	}

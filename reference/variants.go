@@ -54,3 +54,21 @@ func half(x float64) float64 {
 	}
 	return math.NaN()
 }
+
+// fromHalf returns the value of the bits of a binary16.
+func fromHalf(bits uint16) float64 {
+	exponent, fraction := int(bits>>10&31), float64(bits&(1<<10-1))
+	value := math.Ldexp(fraction, -24) // subnormal
+	switch {
+	case exponent == 31 && fraction == 0:
+		value = math.Inf(1)
+	case exponent == 31:
+		value = math.NaN()
+	case exponent > 0:
+		value = math.Ldexp(1<<10+fraction, exponent-25)
+	}
+	if bits>>15 == 1 {
+		return -value
+	}
+	return value
+}

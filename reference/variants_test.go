@@ -17,6 +17,9 @@ func TestHalfIsTheNearestBinary16(t *testing.T) {
 	const infinity = 31 << 10
 	for i := range infinity {
 		low, high := value(i), value(i+1)
+		if got := fromHalf(uint16(i)); got != low || fromHalf(uint16(i)|1<<15) != -low {
+			t.Fatalf("%#x is %v, want %v", i, got, low)
+		}
 		middle, even := (low+high)/2, value(i+i&1)
 		below, above := math.Nextafter(middle, 0), math.Nextafter(middle, high)
 		if i+1 == infinity {
