@@ -152,6 +152,7 @@ func ExampleGPT_Score() {
 		}
 		fmt.Printf("%.2f nats a token: %s\n", s.Mean, text)
 	}
+
 	// Output:
 	// -4.57 nats a token: The cat sat on the mat.
 	// -6.03 nats a token: The mat sat on the cat.
