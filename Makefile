@@ -1,18 +1,22 @@
 # The commands of this project, each one line to copy. CI runs .ci/run.
 
-.PHONY: build dist image corpus-image test long race fuzz bench gpu-bench gpu-kit lint staticcheck module ptx
+.PHONY: build dist man man-lint image corpus-image test long race fuzz digest bench gpu-bench gpu-kit lint staticcheck module ptx
 
 build: ## one static binary: ./gpt
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o gpt ./cmd/gpt
 
-# The bits depend on the sources, VERSION and the release of Go, and on nothing else: neither on the
-# folder nor on the state of git, which -buildvcs would write into them.
+# The bits depend on the sources, on VERSION with its COMMIT and DATE, and on the release of Go, and on
+# nothing else: neither on the folder nor on the state of git, which -buildvcs would write into them.
 VERSION ?= $(shell git describe --tags --always --dirty)
-RELEASE = env -u GOFLAGS -u GOAMD64 -u GOARM64 -u GOEXPERIMENT CGO_ENABLED=0 \
-	go build -trimpath -buildvcs=false -ldflags="-s -w -buildid= -X main.version=$(VERSION)"
+COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
+DATE ?= $(shell TZ=UTC git log -1 --format=%cd --date=format-local:%Y-%m-%d 2>/dev/null)
+RELEASE_GO = env -u GOFLAGS -u GOAMD64 -u GOARM64 -u GOEXPERIMENT CGO_ENABLED=0
+RELEASE_FLAGS = -trimpath -buildvcs=false -ldflags="-s -w -buildid= \
+	-X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)"
+RELEASE = $(RELEASE_GO) go build $(RELEASE_FLAGS)
 TARGETS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-dist: ## static binaries for six systems, and their sums: dist/gpt-VERSION-OS-ARCH, dist/SHA256SUMS
+dist: ## binaries for six systems, archives with manual pages, and their sums: dist/SHA256SUMS
 	@test -n "$(VERSION)" || { echo "no version: this is no git checkout; make dist VERSION=..."; exit 1; }
 	rm -rf dist && mkdir dist
 	@set -e; for target in $(TARGETS); do \
@@ -22,7 +26,16 @@ dist: ## static binaries for six systems, and their sums: dist/gpt-VERSION-OS-AR
 		echo $$out; \
 		GOOS=$$os GOARCH=$$arch $(RELEASE) -o $$out ./cmd/gpt; \
 	done
+	$(MAKE) man
+	go run ./internal/pack dist/gpt-*
 	cd dist && if command -v sha256sum >/dev/null; then sha256sum gpt-*; else shasum -a 256 gpt-*; fi >SHA256SUMS
+
+man: ## the manual pages, from the texts of --help: dist/man/man1/gpt.1 and one for each command
+	@$(RELEASE_GO) go run $(RELEASE_FLAGS) ./cmd/gpt help --force --man dist/man/man1
+
+man-lint: man ## what mandoc says of them
+	makewhatis dist/man # so that pages find each other
+	MANPATH=$(CURDIR)/dist/man mandoc -T lint -W style dist/man/man1/*.1
 
 # Whichever of these tools is there builds it; podman and buildah need no root.
 ENGINE ?= $(firstword $(foreach tool,podman buildah docker,$(if $(shell command -v $(tool)),$(tool))))
@@ -78,6 +91,9 @@ fuzz: ## every fuzz target for FUZZTIME
 			echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$p || exit 1; \
 		done; \
 	done
+
+digest: ## one SHA-256 of logits and texts in every number format: the same on every machine
+	@go run ./internal/digest
 
 bench: ## each kernel beside gonum's, for benchstat
 	go test -run '^$$' -bench . -count 6 ./kernels ./attention

@@ -8,7 +8,8 @@ import "picogpt/internal/cli"
 func commands(a *app) *cli.Command {
 	generate := newGenerate(a)
 	root := &cli.Command{
-		Name: "gpt", Overview: overview, More: moreHelp, Topics: topics, Elsewhere: elsewhere(),
+		Name: "gpt", Short: "write text with GPT-2 models", Overview: overview, More: moreHelp,
+		Topics: topics, Elsewhere: elsewhere(), Manual: manual,
 		Check:   func(*cli.Flags, []string) error { return a.validate() },
 		Default: generate,
 		Commands: []*cli.Command{
@@ -32,7 +33,7 @@ func parse(a *app, args []string) (run func() error, err error) {
 	case line.Help:
 		return func() error { return a.printPage(line.Command.Help) }, nil
 	case line.Version:
-		return func() error { return printVersion(a) }, nil
+		return func() error { return printVersion(a, false) }, nil
 	}
 	a.bareWord = line.Bare
 	return line.Run, nil

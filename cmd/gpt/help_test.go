@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -119,5 +120,53 @@ func TestHelpIsShort(t *testing.T) {
 		if n := strings.Count(texts[name], "\n"); n > most {
 			t.Errorf("gpt help %s: %d lines, want at most %d", name, n, most)
 		}
+	}
+}
+
+// Each command has a manual page that explains each of its flags, in lines that mandoc reads. CI also
+// runs make man-lint.
+func TestManualPages(t *testing.T) {
+	root := commands(newApp())
+	written := manualPages(root)
+	known := regexp.MustCompile(`^\.(Dd|Dt|Os|Sh|Ss|Nm|Nd|Pp|Bl|El|It|Bd|Ed|Xr)( |$)`)
+	for name, text := range written {
+		open := 0
+		for line := range strings.Lines(text) {
+			line = strings.TrimSuffix(line, "\n")
+			macro, _, _ := strings.Cut(line, " ")
+			switch {
+			case macro == ".Bl" || macro == ".Bd":
+				open++
+			case macro == ".El" || macro == ".Ed":
+				open--
+			}
+			switch {
+			case strings.HasPrefix(line, "'"), strings.HasPrefix(line, ".") && !known.MatchString(line):
+				t.Errorf("%s: %q is a macro, want text", name, line)
+			case strings.TrimRight(line, " ") != line, open < 0, open > 1:
+				t.Errorf("%s: spaces at the end of %q, or a list in a list", name, line)
+			}
+		}
+		if open != 0 {
+			t.Errorf("%s: a list that does not end", name)
+		}
+	}
+	commandsSeen := 0
+	root.All(func(c *cli.Command) {
+		commandsSeen++
+		name := strings.ReplaceAll(strings.TrimSpace("gpt "+c.Path()), " ", "-") + ".1"
+		text, ok := written[name]
+		if !ok || !strings.Contains(text, "\n.Nd "+c.Short[:4]) {
+			t.Errorf("%s: want a page, found %.200q", name, text)
+		}
+		for _, f := range c.Own().All {
+			item := `Fl \-` + strings.ReplaceAll(f.Name, "-", `\-`)
+			if c != root && !regexp.MustCompile(`(?m)^\.It .*`+regexp.QuoteMeta(item)+`( Ar|=BOOL|$)`).MatchString(text) {
+				t.Errorf("%s: no --%s", name, f.Name)
+			}
+		}
+	})
+	if len(written) != commandsSeen {
+		t.Errorf("%d pages, want one for each of %d commands", len(written), commandsSeen)
 	}
 }

@@ -1,29 +1,89 @@
 package main
 
-// gpt version: which build this is.
+// gpt version: which build this is, and what of it the bits of results depend on.
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"time"
 
 	"picogpt/internal/cli"
+	"picogpt/internal/engine"
+	"picogpt/internal/strictjson"
+	"picogpt/kernels"
 )
 
-// version is set by the linker: see make dist. Other builds say what Go knows of them.
-var version string
+// Set by the linker: see make dist. Other builds say what Go knows of them.
+var (
+	version string
+	commit  string
+	date    string // of the commit, as 2006-01-02
+)
+
+type versionCommand struct{ JSON bool }
 
 func newVersion(a *app) *cli.Command {
+	c := &versionCommand{}
 	return &cli.Command{
-		Name: "version", Group: "about", Short: "print the version",
-		Run: func(*cli.Flags) error { return printVersion(a) },
+		Name: "version", Group: "about", Short: "print the version, and what the build is made of",
+		Flags: func(f *cli.Flags) { f.Add(&c.JSON, "--json", "print one JSON object") },
+		Run:   func(*cli.Flags) error { return printVersion(a, c.JSON) },
+		Long: `
+Prints the version, its commit and the release of Go, the fastest kernels that this processor has,
+and the version of the arithmetic. Programs of the same arithmetic give the same bits: the same logits,
+texts of seeds and digests, on every machine.`,
 	}
 }
 
-func printVersion(a *app) error {
-	_, err := fmt.Fprintf(a.stdout, "gpt %s, %s %s/%s\n",
-		versionName(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+// A build is what gpt version --json prints.
+type build struct {
+	Version    string `json:"version"`
+	Commit     string `json:"commit,omitempty"`
+	Date       string `json:"date,omitempty"` // of the commit
+	Go         string `json:"go"`
+	OS         string `json:"os"`
+	Arch       string `json:"arch"`
+	Kernels    string `json:"kernels"`
+	Arithmetic int    `json:"arithmetic"`
+}
+
+func printVersion(a *app, asJSON bool) error {
+	b := thisBuild()
+	if asJSON {
+		return strictjson.Print(a.stdout, b)
+	}
+	text := fmt.Sprintf("gpt %s, %s %s/%s\n", b.Version, b.Go, b.OS, b.Arch)
+	if b.Commit != "" {
+		text += fmt.Sprintf("commit %s, %s\n", b.Commit, b.Date)
+	}
+	text += fmt.Sprintf("kernels %s, arithmetic %d\n", b.Kernels, b.Arithmetic)
+	_, err := a.stdout.WriteString(text)
 	return err
+}
+
+func thisBuild() build {
+	b := build{
+		Version: version, Commit: commit, Date: date, Go: runtime.Version(), OS: runtime.GOOS,
+		Arch: runtime.GOARCH, Kernels: kernels.Variants()[0], Arithmetic: engine.Arithmetic,
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = cmp.Or(b.Commit, s.Value)
+		case "vcs.time":
+			if t, err := time.Parse(time.RFC3339, s.Value); err == nil {
+				b.Date = cmp.Or(b.Date, t.UTC().Format(time.DateOnly))
+			}
+		}
+	}
+	b.Version = cmp.Or(b.Version, info.Main.Version, "(devel)")
+	return b
 }
 
 // versionName is what this build is called.
@@ -31,8 +91,5 @@ func versionName() string {
 	if version != "" {
 		return version
 	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
+	return thisBuild().Version
 }

@@ -39,6 +39,7 @@ type Command struct {
 	Overview  string      // paragraphs above the commands of the overview
 	More      string      // paragraphs below them
 	Topics    []Topic     // pages of flags of the default command
+	Manual    []Topic     // sections of the manual page only, each a name and paragraphs
 	Elsewhere []Elsewhere // what flags are called in other programs
 
 	parent *Command

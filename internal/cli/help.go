@@ -3,6 +3,7 @@ package cli
 // Pages of help: the overview of a program, the page of a command, that of a topic.
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -122,38 +123,53 @@ func (c *Command) inTopics(command *Command) map[string]bool {
 }
 
 func (p *Page) arguments(c *Command) {
-	var rows [][2]string
-	for _, a := range c.Args {
-		if !a.Hidden && a.Help != "" {
-			rows = append(rows, [2]string{strings.ToUpper(a.Name), a.Help})
-		}
-	}
-	if rows != nil {
+	if rows := c.argumentRows(); rows != nil {
 		p.WriteString("\nArguments:\n")
 		p.Rows(rows)
 	}
 }
 
+// argumentRows are the arguments that help explains.
+func (c *Command) argumentRows() (rows [][2]string) {
+	for _, a := range c.Args {
+		if !a.Hidden && a.Help != "" {
+			rows = append(rows, [2]string{strings.ToUpper(a.Name), a.Help})
+		}
+	}
+	return rows
+}
+
 // flags writes the flags of the groups to keep, by their groups in order of appearance.
 func (p *Page) flags(f *Flags, keep func(group string) bool) {
-	var groups []string
-	rows := map[string][][2]string{}
+	for _, group := range f.groups(keep) {
+		p.WriteString("\n" + group.title + "\n")
+		var rows [][2]string
+		for _, flag := range group.flags {
+			rows = append(rows, [2]string{flag.shown(), flag.helpText()})
+		}
+		p.Rows(rows)
+	}
+}
+
+// A flagGroup is flags below one heading.
+type flagGroup struct {
+	title string
+	flags []*Flag
+}
+
+// groups returns the groups of flags to keep, in order of appearance.
+func (f *Flags) groups(keep func(group string) bool) (all []flagGroup) {
+	at := map[string]int{}
 	for _, flag := range f.All {
-		group := flag.Group
-		if !keep(group) {
+		if !keep(flag.Group) {
 			continue
 		}
-		if rows[group] == nil {
-			groups = append(groups, group)
+		if _, ok := at[flag.Group]; !ok {
+			at[flag.Group] = len(all)
+			all = append(all, flagGroup{title: cmp.Or(flag.Group, groupOwn)})
 		}
-		rows[group] = append(rows[group], [2]string{flag.shown(), flag.helpText()})
+		group := &all[at[flag.Group]]
+		group.flags = append(group.flags, flag)
 	}
-	for _, group := range groups {
-		title := group
-		if title == "" {
-			title = groupOwn
-		}
-		p.WriteString("\n" + title + "\n")
-		p.Rows(rows[group])
-	}
+	return all
 }

@@ -17,24 +17,42 @@ type Page struct {
 // first line begins with a space: such lines are examples and stay as they are. Lines with a tab
 // in them are rows of two columns; a line that begins with a tab continues the row before it.
 func (p *Page) Prose(text string) {
-	for i, paragraph := range strings.Split(strings.TrimSpace(text), "\n\n") {
+	for i, paragraph := range paragraphs(text) {
 		if i > 0 {
 			p.WriteString("\n")
 		}
-		switch paragraph = strings.TrimRight(paragraph, "\n"); {
-		case strings.Contains(paragraph, "\t"):
-			var rows [][2]string
-			for line := range strings.Lines(strings.ReplaceAll(paragraph, "\n\t", " ")) {
-				left, right, _ := strings.Cut(strings.TrimRight(line, "\n"), "\t")
-				rows = append(rows, [2]string{left, right})
-			}
-			p.Rows(rows)
-		case strings.HasPrefix(paragraph, " "):
-			p.WriteString(paragraph + "\n")
+		switch {
+		case paragraph.rows != nil:
+			p.Rows(paragraph.rows)
+		case paragraph.example:
+			p.WriteString(paragraph.text + "\n")
 		default:
-			p.Wrap("", 0, paragraph)
+			p.Wrap("", 0, paragraph.text)
 		}
 	}
+}
+
+// A paragraph is rows, an example or words, as Prose says.
+type paragraph struct {
+	rows    [][2]string
+	example bool
+	text    string
+}
+
+// paragraphs returns those of a text.
+func paragraphs(text string) (all []paragraph) {
+	for part := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
+		part = strings.TrimRight(part, "\n")
+		p := paragraph{text: part, example: strings.HasPrefix(part, " ")}
+		if strings.Contains(part, "\t") {
+			for line := range strings.Lines(strings.ReplaceAll(part, "\n\t", " ")) {
+				left, right, _ := strings.Cut(strings.TrimRight(line, "\n"), "\t")
+				p.rows = append(p.rows, [2]string{left, right})
+			}
+		}
+		all = append(all, p)
+	}
+	return all
 }
 
 // Rows writes two columns, the second wrapped. Where the first would leave little of the width, the
