@@ -50,8 +50,8 @@ func TestTheREADMEShowsTheExample(t *testing.T) {
 	}
 }
 
-// TestTheRecipesAreExamples finds each block of docs/embedding.md in a test or a program, and what is
-// printed below it in the example's output.
+// TestTheRecipesAreExamples finds each block of docs/embedding.md in a test or a program, and what
+// is printed below it in the example's output.
 func TestTheRecipesAreExamples(t *testing.T) {
 	var sources []string
 	for _, pattern := range []string{"*_test.go", "hub/*_test.go", "examples/*/*.go"} {
