@@ -150,6 +150,10 @@ func (e *Encoder) Decode(ids []int) (string, error) {
 	return text.String(), nil
 }
 
+// Merges returns the pairs that are merged, by their bytes, in the order of their ranks. The caller
+// must not change the slice.
+func (e *Encoder) Merges() [][2]string { return e.merges }
+
 // Exact returns an error if tiktoken, which merges two neighbours by the rank of what they make,
 // may give other ids than BPE, which merges them by the rank of the pair. The two are the same if
 // no two merges make the same token, and each such token is its own encoding. For suppose that two

@@ -15,7 +15,7 @@ func commands(a *app) *cli.Command {
 		Commands: []*cli.Command{
 			generate, newChat(a), newServe(a), newVerify(a),
 			newNext(a), newLogits(a), newSurprise(a), newTokenize(a),
-			newPerplexity(a), newScore(a), newEval(a), newBench(a),
+			newPerplexity(a), newScore(a), newEval(a), newCheck(a), newBench(a),
 			newPull(a), newModels(a), newInspect(a), newQuantize(a), newConvert(a),
 			newDevices(a), newVersion(a),
 		},

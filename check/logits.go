@@ -1,0 +1,280 @@
+package check
+
+// What the two compute: logits, greedy tokens, perplexity.
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"picogpt/internal/quote"
+	"picogpt/model"
+)
+
+// logits compares the two on the text and on the tokens that follow it.
+func (c *comparison) logits(text []int) error {
+	c.progress("the engine", 0.02)
+	ids, engine, err := evaluate(c.ctx, c.Model, text, len(text), c.report.Greedy)
+	if err != nil {
+		return err
+	}
+	c.progress("the reference", 0.05)
+	oracle, err := c.oracle(ids)
+	if err != nil {
+		return err
+	}
+	c.progress("the results", 0.95)
+	broken := c.compareLogits(ids, engine, oracle)
+	c.greedy(ids, len(text), engine, oracle)
+	c.perplexity(ids[:len(text)], engine, oracle)
+	if !c.exact {
+		c.loss(ids, engine, oracle)
+	}
+	if broken < 0 || c.otherWeights {
+		return nil
+	}
+	// The same numbers, other results: which part of the model?
+	c.progress("the place", 0.96)
+	place, err := c.place(ids[:broken+1], min(len(text), broken+1))
+	if err == nil {
+		c.report.Place = place + ": " + c.report.Place
+	}
+	return err
+}
+
+// oracle returns the reference's logits after each id, [n_seq, n_vocab].
+func (c *comparison) oracle(ids []int) (*mat.Dense, error) {
+	m := *c.Reference
+	p := *m.Params
+	m.Params = &p
+	p.Watch = func(layer int, _ *mat.Dense) error {
+		share := float64(layer) / float64(len(p.Blocks)+1) // the head is about one more
+		c.progress(fmt.Sprintf("the reference, block %d of %d", layer+1, len(p.Blocks)),
+			0.05+0.9*share)
+		return nil
+	}
+	return m.Logits(c.ctx, ids)
+}
+
+// evaluate returns the engine's logits after each id, float32 [n_seq, n_vocab]. The first ids go
+// through the model together, the others one by one, as a text is read and then written; so are
+// new tokens, each with the largest logit, which it appends to ids.
+func evaluate(
+	ctx context.Context, m *model.Model, ids []int, together, new int,
+) ([]int, [][]float32, error) {
+	s := m.NewSession()
+	defer s.Release()
+	rows := make([][]float32, together, len(ids)+new)
+	err := m.Eval(ctx, model.Input{Session: s, Tokens: ids[:together], Visit: func(r model.Row) {
+		rows[r.Index] = append([]float32(nil), r.Logits...)
+	}})
+	ids = ids[:len(ids):len(ids)] // the caller's stay as they are
+	for n := len(ids) + new; err == nil && len(rows) < n; {
+		if len(rows) == len(ids) {
+			ids = append(ids, first(rows[len(rows)-1]))
+		}
+		id := ids[len(rows)]
+		if err = m.Eval(ctx, model.Input{Session: s, Tokens: []int{id}}); err == nil {
+			rows = append(rows, append([]float32(nil), s.Logits()...))
+		}
+	}
+	return ids, rows, err
+}
+
+// first returns the id of the largest logit, the lowest among equals.
+func first(row []float32) int {
+	best := 0
+	for i, v := range row {
+		if v > row[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+// A gap is the largest difference between two rows of logits.
+type gap struct {
+	position, id int
+	diff, size   float64 // |Δ|, and the largest |logit| of the reference's row
+}
+
+// share is the difference as a share of the largest logit.
+func (g gap) share() float64 {
+	if g.diff == 0 || math.IsInf(g.diff, 0) {
+		return g.diff
+	}
+	return g.diff / g.size // infinite where all logits should be 0
+}
+
+// gapOf compares two rows.
+func gapOf(position int, engine []float32, oracle []float64) gap {
+	g := gap{position: position}
+	for i, want := range oracle {
+		d := math.Abs(float64(engine[i]) - want)
+		if math.IsNaN(d) {
+			d = math.Inf(1)
+		}
+		if d > g.diff {
+			g.diff, g.id = d, i
+		}
+		g.size = max(g.size, math.Abs(want))
+	}
+	return g
+}
+
+// compareLogits returns the first position where the promise is broken, -1 if there is none.
+func (c *comparison) compareLogits(ids []int, engine [][]float32, oracle *mat.Dense) int {
+	worst, broken := gap{}, -1
+	for i, row := range engine {
+		g := gapOf(i, row, oracle.RawRowView(i))
+		if g.share() > worst.share() {
+			worst = g
+		}
+		if c.exact && broken < 0 && !(g.share() <= Promise) {
+			broken = i
+		}
+	}
+	row := Row{What: "logits", Difference: worst.share(), Verdict: Within, Bound: Promise,
+		Count:    len(engine) * len(engine[0]),
+		Compared: fmt.Sprintf("%d × %d", len(engine), len(engine[0]))}
+	if worst.diff > 0 {
+		row.Engine = float64(engine[worst.position][worst.id])
+		row.Reference = oracle.At(worst.position, worst.id)
+		row.Where = fmt.Sprintf("after %s, %s: %.6g, reference %.6g",
+			c.position(worst.position, ids), c.token(worst.id), row.Engine, row.Reference)
+	}
+	switch {
+	case !c.exact:
+		row.Verdict, row.Bound = Loss, 0
+	case broken >= 0:
+		row.Verdict = Fault
+		if broken != worst.position {
+			row.Where += fmt.Sprintf("; the first is after %s", c.position(broken, ids))
+		}
+	}
+	c.report.add(row)
+	return broken
+}
+
+// greedy compares the tokens that the engine has chosen with the reference's choice after the same
+// tokens. Two logits that are each off by the bound may change places if they are nearer than twice
+// the bound.
+func (c *comparison) greedy(ids []int, prompt int, engine [][]float32, oracle *mat.Dense) {
+	row := Row{What: "greedy", Verdict: Same, Count: len(ids) - prompt}
+	other, ties := 0, 0
+	for i := prompt; i < len(ids); i++ {
+		want := oracle.RawRowView(i - 1)
+		best := floats.MaxIdx(want)
+		if best == ids[i] {
+			continue
+		}
+		bound := 2 * Promise * gapOf(i, engine[i-1], want).size
+		where := fmt.Sprintf("token %d after %d: %s, reference %s", i-prompt, prompt,
+			c.token(ids[i]), c.token(best))
+		switch distance := want[best] - want[ids[i]]; {
+		case !c.exact:
+			row.Verdict = Loss
+		case distance <= bound:
+			ties++
+			if row.Verdict == Same {
+				row.Verdict = Tie
+			}
+			where += fmt.Sprintf(", whose logits are %.2g apart", distance)
+		case row.Verdict != Fault:
+			row.Verdict, row.Where = Fault, ""
+		}
+		if other++; row.Where == "" {
+			row.Where = where
+		}
+	}
+	row.Compared = fmt.Sprintf("%d tokens", row.Count)
+	if other > 0 {
+		row.Difference = float64(other)
+		row.Compared += fmt.Sprintf(", %d other, %d of them ties", other, ties)
+		if !c.exact {
+			row.Compared = fmt.Sprintf("%d tokens, %d other", row.Count, other)
+		}
+	}
+	c.report.add(row)
+}
+
+// perplexity compares the perplexities of the text. Each log-probability may be off by twice the
+// logits' bound, and the mean by the mean of that.
+func (c *comparison) perplexity(text []int, engine [][]float32, oracle *mat.Dense) {
+	if len(text) < 2 {
+		return
+	}
+	var nll, want, bound float64
+	n := float64(len(text) - 1)
+	for i, id := range text[1:] {
+		row := oracle.RawRowView(i)
+		nll += (logSumExp(widen(engine[i])) - float64(engine[i][id])) / n
+		want += (logSumExp(row) - row[id]) / n
+		bound += 2 * Promise * gapOf(i, engine[i], row).size / n
+	}
+	row := Row{What: "perplexity", Count: len(text) - 1, Difference: math.Abs(nll - want),
+		Bound: bound, Verdict: Within, Engine: math.Exp(nll), Reference: math.Exp(want)}
+	row.Compared = fmt.Sprintf("%.6g, reference %.6g", row.Engine, row.Reference)
+	switch {
+	case !c.exact:
+		row.Verdict, row.Bound = Loss, 0
+	case !(row.Difference <= bound):
+		row.Verdict, row.Where = Fault, "the mean over the text"
+	}
+	c.report.add(row)
+}
+
+// loss adds the Kullback-Leibler divergence from the reference's distributions to the engine's, and
+// how often both have the same first choice.
+func (c *comparison) loss(ids []int, engine [][]float32, oracle *mat.Dense) {
+	mean, most, at, same := 0.0, math.Inf(-1), 0, 0
+	for i, e := range engine {
+		r, x := oracle.RawRowView(i), widen(e)
+		re, ee := logSumExp(r), logSumExp(x)
+		kl := 0.0
+		for j, v := range r {
+			kl += math.Exp(v-re) * ((v - re) - (x[j] - ee))
+		}
+		if mean += kl / float64(len(engine)); kl > most {
+			most, at = kl, i
+		}
+		if first(e) == floats.MaxIdx(r) {
+			same++
+		}
+	}
+	c.report.add(Row{What: "first choice", Count: len(engine), Verdict: Loss,
+		Difference: float64(len(engine) - same),
+		Compared: fmt.Sprintf("%d of %d agree, %.1f %%", same, len(engine),
+			100*float64(same)/float64(len(engine)))})
+	c.report.add(Row{What: "KL", Count: len(engine), Difference: mean, Verdict: Loss,
+		Compared: "mean in nats",
+		Where:    fmt.Sprintf("the largest, %.3g, after %s", most, c.position(at, ids))})
+}
+
+func widen(x []float32) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = float64(v)
+	}
+	return y
+}
+
+func logSumExp(x []float64) float64 { return floats.LogSumExp(x) }
+
+// position names a token of the text.
+func (c *comparison) position(i int, ids []int) string {
+	return fmt.Sprintf("position %d (%s)", i, c.token(ids[i]))
+}
+
+// token is an id with its text.
+func (c *comparison) token(id int) string {
+	if c.Tokenizer != nil {
+		if text, err := c.Tokenizer.Text(id); err == nil {
+			return fmt.Sprintf("id %d %s", id, quote.Short(text, 20))
+		}
+	}
+	return fmt.Sprintf("id %d", id)
+}

@@ -1,0 +1,121 @@
+package check
+
+// Tokenizers: the vocabularies, and the ids of a text.
+
+import (
+	"fmt"
+	"strings"
+
+	"picogpt/internal/quote"
+)
+
+// encode returns the engine's ids of a text, and compares them with the reference's.
+func (c *comparison) encode(text string) ([]int, error) {
+	ids, err := c.Tokenizer.Encode(text)
+	if err != nil {
+		return nil, err
+	}
+	why := c.Reference.NoEncoder
+	if why == nil {
+		why = c.Reference.Encoder.Exact()
+	}
+	if why != nil {
+		row := Row{What: "ids", Verdict: NotCompared, Where: why.Error(), Count: len(ids),
+			Compared: fmt.Sprintf("%d", len(ids))}
+		if back, err := c.Tokenizer.Decode(ids); err == nil && back == text {
+			row.Where += "; decoding gives the text back"
+		}
+		c.report.add(row)
+		return ids, nil
+	}
+	c.vocabulary()
+	row := Row{What: "ids", Verdict: Same}
+	c.compareIDs(text, &row)
+	if text != passage && row.Verdict != Fault {
+		c.compareIDs(passage, &row)
+	}
+	row.Compared = fmt.Sprintf("%d", row.Count)
+	c.report.add(row)
+	return ids, nil
+}
+
+// compareIDs compares the ids of a text, and the text of the ids.
+func (c *comparison) compareIDs(text string, row *Row) {
+	ids, spans, err := c.Tokenizer.EncodeSpans(text)
+	want, second := c.Reference.Encoder.Encode(text)
+	switch {
+	case err != nil && second != nil: // neither has a token for a byte
+		return
+	case second != nil: // bytes that are not UTF-8, which tiktoken does not take
+		row.Where = second.Error()
+		return
+	case err != nil:
+		row.Verdict, row.Where = Fault, err.Error()
+		return
+	}
+	row.Count += len(ids)
+	for i := range max(len(ids), len(want)) {
+		got, wanted, at := "none", "none", len(text)
+		if i < len(ids) {
+			got, at = c.token(ids[i]), spans[i].Start
+		}
+		if i < len(want) {
+			wanted = c.token(want[i])
+		}
+		if got != wanted {
+			row.Verdict = Fault
+			row.Where = fmt.Sprintf("token %d, byte %d: %s, reference %s", i, at, got, wanted)
+			return
+		}
+	}
+	if back, err := c.Tokenizer.Decode(ids); err != nil || back != text {
+		row.Verdict = Fault
+		row.Where = fmt.Sprintf("the text of the ids is not the text: %s", quote.Short(back, 40))
+	}
+}
+
+// vocabulary compares the text of each id, and the merges in their order.
+func (c *comparison) vocabulary() {
+	row := Row{What: "vocabulary", Verdict: Same}
+	parts, ok := c.Tokenizer.Parts()
+	if !ok { // another way to cut texts: only ids tell
+		return
+	}
+	spelled := map[string]string{} // in GPT-2's alphabet of bytes, and the bytes
+	for id, spelling := range parts.Tokens {
+		got, lost := c.Tokenizer.Text(id)
+		want, missing := c.Reference.Encoder.Decode([]int{id})
+		if missing != nil && lost != nil {
+			continue // an id that no token has
+		}
+		spelled[spelling] = got
+		if row.Count++; row.Where == "" && (missing != nil || lost != nil || want != got) {
+			row.Where = fmt.Sprintf("id %d: %s, reference %s", id, quote.Short(got, 20),
+				quote.Short(want, 20))
+		}
+	}
+	merges := c.Reference.Encoder.Merges()
+	for i := range max(len(merges), len(parts.Merges)) {
+		got, want := "none", "none"
+		if i < len(parts.Merges) {
+			got = fmt.Sprintf("%q", splitMerge(parts.Merges[i], spelled))
+		}
+		if i < len(merges) {
+			want = fmt.Sprintf("%q", merges[i])
+		}
+		if row.Count++; got != want && row.Where == "" {
+			row.Where = fmt.Sprintf("merge %d: %s, reference %s", i, got, want)
+		}
+	}
+	if row.Where != "" {
+		row.Verdict = Fault
+	}
+	row.Compared = fmt.Sprintf("%d ids, %d merges", len(parts.Tokens), len(parts.Merges))
+	c.report.add(row)
+}
+
+// splitMerge returns the bytes of the two parts of a merge that is spelled "left right".
+func splitMerge(merge string, spelled map[string]string) [2]string {
+	left, right, _ := strings.Cut(merge, " ")
+	return [2]string{spelled[left], spelled[right]}
+}
