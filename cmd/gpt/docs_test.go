@@ -28,7 +28,8 @@ func documents(t *testing.T) map[string][]docs.Block {
 	}
 	all := map[string][]docs.Block{}
 	for _, file := range files {
-		if all[filepath.Base(file)], err = docs.Read(file); err != nil {
+		name, _ := filepath.Rel(project, file)
+		if all[name], err = docs.Read(file); err != nil {
 			t.Fatal(err)
 		}
 	}
