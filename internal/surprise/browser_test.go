@@ -131,13 +131,13 @@ func TestPageInABrowserWithTheKeyboardOnly(t *testing.T) {
 	b.Press("Tab", "Tab", "ArrowRight", "ArrowRight")
 	b.Shoot("narrow.png")
 
-	for _, url := range b.Requests {
+	for _, url := range b.Requests() {
 		if !strings.HasPrefix(url, "file:") && !strings.HasPrefix(url, "data:") &&
 			url != "about:blank" {
 			t.Errorf("the page asks for %s", url)
 		}
 	}
-	if len(b.Troubles) > 0 {
-		t.Errorf("the browser complains: %s", strings.Join(b.Troubles, "\n"))
+	if troubles := b.Troubles(); len(troubles) > 0 {
+		t.Errorf("the browser complains: %s", strings.Join(troubles, "\n"))
 	}
 }

@@ -11,38 +11,41 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
-	"time"
 )
+
+var clipboard sync.Mutex // the browser has one for all tabs
 
 func format(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
 func TestAroundTheTextInABrowser(t *testing.T) {
-	browser := chromium(t)
-	group := func(name string, change func(*fake), test func(*testing.T, tab)) {
-		t.Run(name, func(t *testing.T) { test(t, inABrowser(t, browser, change)) })
-	}
+	t.Parallel()
+	group, anew := stories(t, inABrowser), stories(t, opened)
+	unopened := stories(t, newTab)
 
-	group("the address holds the text and the settings", nil, func(t *testing.T, b tab) {
+	anew("the address holds the text and the settings", nil, func(t *testing.T, b tab) {
 		text := "A fish 🐟, שלום\nand <b>\"more\"</b> & 'more'"
 		b.write(text)
 		b.set("temperature", "0.35")
 		b.set("stop", `\n\n`)
 		b.set("seed", "12345")
+		b.Elapse()
 		b.Wait("location.hash.length > 10")
-		time.Sleep(500 * time.Millisecond)
 		link := b.JS("location.href")
 		b.load(b.URL)
 		b.want(value, text) // from the storage
 		b.JS("localStorage.clear()")
 		b.load(link)
 		b.want(value, text)
-		time.Sleep(600 * time.Millisecond) // in which a link that is only opened is not stored
+		b.Wait(id("model") + ".textContent === 'fake'")
+		if b.Elapse() == 0 { // a link that is only opened is not stored
+			t.Error("the page would have stored nothing")
+		}
 		b.want("['temperature', 'stop', 'seed', 'top_p'].map(n => "+
 			"document.getElementById('set-' + n).value).join('|')",
 			`0.35|\n\n|12345|1`)
-		b.load(b.URL)
-		b.want(value, "Once upon a time")
+		b.want("localStorage.length", "0")
 	})
 	group("a link has a version and every setting", nil, func(t *testing.T, b tab) {
 		b.want("['temperature', 'top_k'].map(n => document.getElementById('set-' + n).value).join()",
@@ -60,6 +63,8 @@ func TestAroundTheTextInABrowser(t *testing.T) {
 		}
 		b.press("close-code")
 		b.write("A new text")
+		clipboard.Lock()
+		defer clipboard.Unlock()
 		b.press("share")
 		b.Wait(status + ".startsWith('The link is')")
 		b.want(`(async () => {
@@ -70,7 +75,7 @@ func TestAroundTheTextInABrowser(t *testing.T) {
 				settings.temperature, settings.top_k].join();
 		})()`, "true,1,A new text,true,0.8,40")
 	})
-	group("a link without a version is read with the defaults of its time", nil,
+	unopened("a link without a version is read with the defaults of its time", nil,
 		func(t *testing.T, b tab) {
 			// As the page made them: {text, settings: {}} and {text, settings: {stop, top_p, top_k}}.
 			const plain = "#z=q1YqSa0oUbJScsxTyM9JUcjJzMtW0lEqTi0pycxLL1ayqq6tBQA"
@@ -80,7 +85,6 @@ func TestAroundTheTextInABrowser(t *testing.T) {
 				plain: {"temperature": nil, "top_k": nil, "top_p": nil, "stop": nil},
 				three: {"temperature": nil, "top_k": 7.0, "top_p": 0.9, "stop": []any{"\n"}},
 			} {
-				b.Leave()
 				b.load(b.URL + "/" + link)
 				b.want(value, "An old link")
 				b.Press("Control+Enter")
@@ -92,8 +96,7 @@ func TestAroundTheTextInABrowser(t *testing.T) {
 				}
 			}
 		})
-	group("a broken link says so", nil, func(t *testing.T, b tab) {
-		b.Leave()
+	unopened("a broken link says so", nil, func(t *testing.T, b tab) {
 		b.load(b.URL + "/#z=AAAA")
 		b.want(value, "Once upon a time")
 		b.Wait(problem + ".startsWith('The link cannot be read')")
@@ -105,7 +108,8 @@ func TestAroundTheTextInABrowser(t *testing.T) {
 			text.WriteByte("abcdefghijklmnopqrstuvwxyz "[r.IntN(27)])
 		}
 		b.write(text.String())
-		time.Sleep(600 * time.Millisecond)
+		clipboard.Lock()
+		defer clipboard.Unlock()
 		b.press("share")
 		b.Wait(status + ".includes('too long')")
 		b.load(b.JS("location.href"))
@@ -134,6 +138,8 @@ func TestAroundTheTextInABrowser(t *testing.T) {
 		}
 	})
 	group("paste is plain text", nil, func(t *testing.T, b tab) {
+		clipboard.Lock()
+		defer clipboard.Unlock()
 		b.Grant("clipboardReadWrite", "clipboardSanitizedWrite")
 		b.JS(`navigator.clipboard.write([new ClipboardItem({
 			'text/html': new Blob(['<b>bold</b><img src=z>'], {type: 'text/html'}),
@@ -209,7 +215,7 @@ func TestAroundTheTextInABrowser(t *testing.T) {
 			t.Errorf("it sends %v", b.last())
 		}
 	})
-	group("a setting that the server ignores is marked", func(f *fake) { f.ignored = "min_p, x" },
+	anew("a setting that the server ignores is marked", func(f *fake) { f.ignored = "min_p, x" },
 		func(t *testing.T, b tab) {
 			b.set("min_p", "0.1")
 			b.Press("Control+Enter")
@@ -218,7 +224,7 @@ func TestAroundTheTextInABrowser(t *testing.T) {
 				".map(e => e.id).join()",
 				"ignored-min_p")
 		})
-	group("faults in plain words", nil, func(t *testing.T, b tab) {
+	anew("faults in plain words", nil, func(t *testing.T, b tab) {
 		b.set("max_tokens", "64")
 		b.write(strings.TrimSpace(strings.Repeat("word ", 60)))
 		b.Press("Control+Enter")
@@ -238,16 +244,19 @@ func TestAroundTheTextInABrowser(t *testing.T) {
 		b.finished()
 		b.want(problem, "The device is gone.")
 		b.want(value, "Short there")
-		b.fake.set(func() { b.failure, b.cut = "", true })
+		b.fake.set(func() { b.failure, b.cut, b.hold = "", true, 1 })
 		b.Press("Control+Enter")
+		b.Wait(value + " === 'Short there there'")
+		b.resume()
 		b.finished()
 		b.want(problem+".startsWith('The connection')", "true")
 		b.want(value, "Short there there")
 		b.fake.set(func() { b.cut = false })
+		b.Elapse()
 		b.Wait(status + " === 'The server is back.'")
 		b.want(problem, "")
 	})
-	group("a key", func(f *fake) { f.key = "s3cret" }, func(t *testing.T, b tab) {
+	anew("a key", func(f *fake) { f.key = "s3cret" }, func(t *testing.T, b tab) {
 		b.want(problem, "This server wants a key.")
 		b.want(focused, "key")
 		b.Type("wrong")
@@ -269,7 +278,7 @@ func TestAroundTheTextInABrowser(t *testing.T) {
 }
 
 func TestTheLayoutInABrowser(t *testing.T) {
-	browser := chromium(t)
+	t.Parallel()
 	words := func(f *fake) {
 		f.context = 4096
 		f.words = nil
@@ -280,7 +289,7 @@ func TestTheLayoutInABrowser(t *testing.T) {
 			f.words = append(f.words, parts[r.IntN(len(parts))])
 		}
 	}
-	b := inABrowser(t, browser, words)
+	b := opened(t, words)
 	b.set("max_tokens", "1000")
 	b.JS("window.frames_ = 0; (function tick() { frames_++; requestAnimationFrame(tick); })()")
 	before := b.layouts()

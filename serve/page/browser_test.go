@@ -7,15 +7,19 @@ package page_test
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
-	"net/url"
 	"strings"
+	"sync"
 	"testing"
 
 	"picogpt/internal/testing/testbrowser"
 )
 
-func TestMain(m *testing.M) { testbrowser.Main(m) }
+func TestMain(m *testing.M) {
+	flag.Set("test.parallel", "3") // tabs wait for frames more than they compute
+	testbrowser.Main(m)
+}
 
 // A tab is the page of a fake in a browser.
 type tab struct {
@@ -24,50 +28,106 @@ type tab struct {
 	t *testing.T
 }
 
-// inABrowser opens the page of a new fake in a wide window. All tests of a group share one browser.
-func inABrowser(t *testing.T, b *testbrowser.Tab, change func(*fake)) tab {
+// fakes holds the servers of tabs, one for each, and whether its page can be used again.
+var fakes sync.Map
+
+// inABrowser shows the page of a fake in a wide window of a tab that no other test uses. The page may
+// have been another test's, of which nothing is left that users see, but edits that can be undone:
+// to load it costs more than most tests.
+func inABrowser(t *testing.T, change func(*fake)) tab {
 	t.Helper()
-	f := newFake(t)
-	if change != nil {
-		change(f)
+	b := newTab(t, change)
+	if b.used {
+		b.begin()
+	} else {
+		b.load(b.URL)
 	}
-	b.Use(t)
-	b.Leave()
-	b.Requests, b.Troubles = nil, nil
-	on := tab{b, f, t}
+	return b
+}
+
+// opened is inABrowser with a new page, which no other test uses after this one.
+func opened(t *testing.T, change func(*fake)) tab {
+	t.Helper()
+	b := newTab(t, change)
+	t.Cleanup(func() { b.used = false })
+	b.load(b.URL)
+	return b
+}
+
+// newTab returns a tab whose page is not yet as tests want it, with a fake that is as good as new.
+func newTab(t *testing.T, change func(*fake)) tab {
+	t.Helper()
+	b := chromium(t)
+	made, found := fakes.Load(b)
+	if !found {
+		made = newFake()
+		fakes.Store(b, made)
+	}
+	on := tab{b, made.(*fake), t}
+	on.reset()
+	if change != nil {
+		change(on.fake)
+	}
+	b.Forget()
 	b.Window(1280, 900, "light")
-	on.load(f.URL)
-	t.Cleanup(on.good)
+	t.Cleanup(func() {
+		on.used = !t.Failed()
+		on.good()
+		on.JS("localStorage.clear(); sessionStorage.clear()")
+	})
 	return on
+}
+
+// begin brings a page back to its beginning: a link without a text is opened in it.
+func (b tab) begin() {
+	b.t.Helper()
+	b.JS("document.querySelector('dialog[open]')?.close(); scrollTo(0, 0); " +
+		"if (" + id("tokens") + ".hidden === false) " + id("view-tokens") + ".click(); " +
+		"history.replaceState(null, '', '#again'); location.hash = ''; " +
+		"new Promise(done => addEventListener('hashchange', () => setTimeout(done), {once: true}))")
+	b.shown() // what the page has read is shown now
+	b.JS(id("text") + ".dispatchEvent(new Event('input')); " + id("text") + ".focus()")
+	b.shown()
+	b.want("["+value+", "+status+", "+problem+", "+coloured+", "+id("branches")+".hidden, "+
+		id("alternatives")+".hidden, "+id("text")+".selectionStart, "+focused+"].join('|')",
+		"Once upon a time||||true|true|16|text")
+}
+
+// stories returns a function that tells stories of one subject, side by side.
+func stories(t *testing.T, begin func(*testing.T, func(*fake)) tab) func(
+	name string, change func(*fake), test func(*testing.T, tab)) {
+	return func(name string, change func(*fake), test func(*testing.T, tab)) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, begin(t, change))
+		})
+	}
 }
 
 func chromium(t *testing.T) *testbrowser.Tab {
 	t.Helper()
-	return testbrowser.Open(t, "TestThePage… check the files themselves")
+	return testbrowser.Borrow(t, "TestThePage… check the files themselves")
 }
 
 func (b tab) load(url string) {
 	b.t.Helper()
-	b.Open(url, "document.activeElement?.id === 'text' || "+
+	b.Open(url, "/fake|demo/.test(document.getElementById('model')?.textContent) || "+
 		"document.getElementById('key-form')?.hidden === false")
 	b.shown()
 }
 
-// good checks what holds in every test: no exception, message or violation of the policy, and no
-// request to another host. A failed request is in the console, and is no fault of the page.
+// good checks what holds in every test: no exception, message or violation of the policy (a request
+// to another host is one), and no such request. A failed request is in the console, and is no fault
+// of the page.
 func (b tab) good() {
 	b.t.Helper()
-	for _, trouble := range b.Troubles {
+	for _, trouble := range b.Troubles() {
 		if !strings.Contains(trouble, "Failed to load resource") {
 			b.t.Errorf("the browser complains: %s", trouble)
 		}
 	}
-	home, _ := url.Parse(b.URL)
-	for _, asked := range b.Requests {
-		if u, err := url.Parse(asked); asked != "about:blank" && (err != nil || u.Host != home.Host) {
-			b.t.Errorf("the page asks for %s", asked)
-		}
-	}
+	b.want("performance.getEntriesByType('resource').map(e => e.name)"+
+		".filter(url => new URL(url).host !== location.host).join()", "")
 }
 
 // want compares the value of an expression.

@@ -17,7 +17,8 @@ import (
 )
 
 func TestTheCodeSendsTheRequestInABrowser(t *testing.T) {
-	b := inABrowser(t, chromium(t), nil)
+	t.Parallel()
+	b := inABrowser(t, nil)
 	b.write("It's `a` \"test\" \\n $HOME \\ 'x' 🐟\nשלום")
 	b.set("temperature", "0.5")
 	b.set("top_k", "40")

@@ -1,6 +1,6 @@
 package page_test
 
-// A server of the same API with a made-up model, whose answers tests know and can delay.
+// A server of the same API with a made-up model, whose answers tests know and can hold.
 
 import (
 	"encoding/json"
@@ -10,10 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
-	"strings"
 	"sync"
-	"testing"
-	"time"
 
 	"picogpt/serve/page"
 )
@@ -27,29 +24,47 @@ type fake struct {
 	words   []string         // the words that the model writes
 	key     string           // the key that the server wants, "" for none
 	context int
-	pause   time.Duration // before each token
+	hold    int           // after so many tokens, a stream waits for resume; 0 for never
+	resumed chan struct{} // what it waits for
 	ignored string        // X-Ignored-Fields
 	failure string        // an error in the stream after a token
 	cut     bool          // a connection that ends after a token
+	used    bool          // the tab shows its page, and another test may use that
 }
 
-func newFake(t *testing.T) *fake {
-	f := &fake{context: 64, words: strings.SplitAfter(" there| was| a| little| girl|.", "|")}
-	for i, w := range f.words {
-		f.words[i] = strings.TrimSuffix(w, "|")
-	}
+// reset makes a fake as good as new.
+func (f *fake) reset() {
+	f.set(func() {
+		f.bodies, f.words = nil, []string{" there", " was", " a", " little", " girl", "."}
+		f.key, f.context, f.hold, f.resumed = "", 64, 0, make(chan struct{})
+		f.ignored, f.failure, f.cut = "", "", false
+	})
+}
+
+// resume lets streams that wait continue.
+func (f *fake) resume() { f.set(func() { close(f.resumed) }) }
+
+func newFake() *fake {
+	f := &fake{}
+	f.reset()
 	mux := http.NewServeMux()
 	mux.Handle("GET /", page.Handler())
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, r *http.Request) {})
 	mux.HandleFunc("GET /v1/models", f.guard(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"object":"list","data":[{"id":"fake","object":"model","max_model_len":%d}]}`,
-			f.context)
+			f.most())
 	}))
 	mux.HandleFunc("POST /tokenize", f.guard(f.tokenize))
 	mux.HandleFunc("POST /v1/completions", f.guard(f.complete))
 	f.Server = httptest.NewServer(mux)
-	t.Cleanup(f.Close)
 	return f
+}
+
+// most returns the length of the context.
+func (f *fake) most() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.context
 }
 
 // set changes the behaviour of the fake.
@@ -93,7 +108,7 @@ func split(text string) []string { return word.FindAllString(text, -1) }
 func (f *fake) tokenize(w http.ResponseWriter, r *http.Request) {
 	var q struct{ Prompt string }
 	json.NewDecoder(r.Body).Decode(&q)
-	fmt.Fprintf(w, `{"count":%d,"max_model_len":%d,"tokens":[]}`, len(split(q.Prompt)), f.context)
+	fmt.Fprintf(w, `{"count":%d,"max_model_len":%d,"tokens":[]}`, len(split(q.Prompt)), f.most())
 }
 
 // logprobs is the JSON of the log-probabilities of tokens from the i-th word on.
@@ -132,7 +147,7 @@ func (f *fake) complete(w http.ResponseWriter, r *http.Request) {
 	f.set(func() { f.bodies = append(f.bodies, body) })
 	prompt, _ := body["prompt"].(string)
 	most := int(body["max_tokens"].(float64))
-	if len(split(prompt))+most > f.context {
+	if len(split(prompt))+most > f.most() {
 		w.WriteHeader(http.StatusBadRequest)
 		io.WriteString(w, `{"error":{"message":"prompt: too long","code":"context_length_exceeded"}}`)
 		return
@@ -172,15 +187,10 @@ func (f *fake) stream(w http.ResponseWriter, r *http.Request, n, most int) {
 		w.(http.Flusher).Flush()
 	}
 	f.mu.Lock()
-	words, pause, failure, cut := f.words, f.pause, f.failure, f.cut
+	words, hold, resumed, failure, cut := f.words, f.hold, f.resumed, f.failure, f.cut
 	f.mu.Unlock()
 	for i := range min(most, len(words)) {
 		for j := range n {
-			select {
-			case <-time.After(pause):
-			case <-r.Context().Done():
-				return
-			}
 			var l logprobs
 			l.add(i, words[i])
 			c := choice{Index: j, Text: words[i], Logprobs: &l, IDs: []int{100 + i}}
@@ -190,12 +200,18 @@ func (f *fake) stream(w http.ResponseWriter, r *http.Request, n, most int) {
 			}
 			send(map[string]any{"choices": []choice{c}})
 		}
+		if i+1 == hold {
+			select {
+			case <-resumed:
+			case <-r.Context().Done():
+				return
+			}
+		}
 		switch {
 		case failure != "":
 			send(map[string]any{"error": map[string]any{"message": failure}})
 			return
 		case cut:
-			time.Sleep(100 * time.Millisecond) // so that the sent bytes arrive
 			panic(http.ErrAbortHandler)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"picogpt/internal/testing/cases"
 )
@@ -38,10 +37,8 @@ func (b tab) names() []string {
 }
 
 func TestTheKeyboardAloneInABrowser(t *testing.T) {
-	browser := chromium(t)
-	group := func(name string, change func(*fake), test func(*testing.T, tab)) {
-		t.Run(name, func(t *testing.T) { test(t, inABrowser(t, browser, change)) })
-	}
+	t.Parallel()
+	group, anew := stories(t, inABrowser), stories(t, opened)
 
 	group("Tab leads everywhere, in order", nil, func(t *testing.T, b tab) {
 		b.Type(" in May")
@@ -124,7 +121,7 @@ func TestTheKeyboardAloneInABrowser(t *testing.T) {
 		b.want(focused, "toggle-settings")
 		b.want(id("paper")+".inert", "false")
 	})
-	group("the dialog of code keeps the focus and gives it back", nil, func(t *testing.T, b tab) {
+	anew("the dialog of code keeps the focus and gives it back", nil, func(t *testing.T, b tab) {
 		b.JS(id("code") + ".focus()")
 		b.Press("Enter")
 		b.want(focused, "tab-0")
@@ -134,7 +131,7 @@ func TestTheKeyboardAloneInABrowser(t *testing.T) {
 		b.Press("Escape")
 		b.want(focused, "code")
 	})
-	group("Stop gives the focus back", func(f *fake) { f.pause = 50 * time.Millisecond },
+	group("Stop gives the focus back", func(f *fake) { f.hold = 1 },
 		func(t *testing.T, b tab) {
 			b.Press("Control+Enter")
 			b.Wait(busy)
@@ -151,7 +148,8 @@ var active = []string{"button", "textbox", "searchbox", "spinbutton", "slider", 
 	"complementary"}
 
 func TestEverythingHasANameInABrowser(t *testing.T) {
-	b := inABrowser(t, chromium(t), nil)
+	t.Parallel()
+	b := opened(t, nil)
 	b.set("n", "2")
 	b.Press("Control+Enter")
 	b.finished()
@@ -192,7 +190,8 @@ func TestEverythingHasANameInABrowser(t *testing.T) {
 }
 
 func TestEveryWindowInABrowser(t *testing.T) {
-	b := inABrowser(t, chromium(t), nil)
+	t.Parallel()
+	b := inABrowser(t, nil)
 	b.Press("Control+Enter")
 	b.finished()
 	for turn, scheme := range []string{"light", "dark"} {

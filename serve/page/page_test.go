@@ -263,7 +263,7 @@ func TestModules(t *testing.T) {
 	if err != nil {
 		t.Skip("no node on this machine; TestThePage… run the modules in Chromium")
 	}
-	out, err := exec.Command(node, "--test", "testdata/").CombinedOutput()
+	out, err := exec.Command(node, "testdata/modules.test.mjs").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

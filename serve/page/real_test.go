@@ -33,6 +33,10 @@ func withTheDemo(t *testing.T, o serve.Options) tab {
 		listener.Close()
 	})
 	b := tab{chromium(t), &fake{Server: listener}, t}
+	if other, found := fakes.Load(b.Tab); found {
+		other.(*fake).used = false
+	}
+	b.Forget()
 	b.Window(1280, 900, "light")
 	url := listener.URL
 	if len(o.Keys) > 0 {
@@ -44,6 +48,7 @@ func withTheDemo(t *testing.T, o serve.Options) tab {
 }
 
 func TestTheDemoInABrowser(t *testing.T) {
+	t.Parallel()
 	b := withTheDemo(t, serve.Options{})
 	gpt, err := picogpt.OpenFS(t.Context(), demo.FS())
 	if err != nil {
@@ -136,6 +141,7 @@ func TestTheDemoInABrowser(t *testing.T) {
 }
 
 func TestAServerWithAKeyInABrowser(t *testing.T) {
+	t.Parallel()
 	b := withTheDemo(t, serve.Options{Keys: []string{"s3cret"}})
 	b.set("max_tokens", "3")
 	b.Press("Control+Enter")

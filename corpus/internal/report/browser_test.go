@@ -63,13 +63,13 @@ func TestPagesInABrowser(t *testing.T) {
 		}
 	}
 	b.Shoot("kept-dark.png")
-	for _, url := range b.Requests {
+	for _, url := range b.Requests() {
 		if !strings.HasPrefix(url, "file:") && !strings.HasPrefix(url, "data:") &&
 			url != "about:blank" {
 			t.Errorf("a page asks for %s", url)
 		}
 	}
-	if len(b.Troubles) > 0 {
-		t.Errorf("the browser complains: %s", strings.Join(b.Troubles, "\n"))
+	if troubles := b.Troubles(); len(troubles) > 0 {
+		t.Errorf("the browser complains: %s", strings.Join(troubles, "\n"))
 	}
 }

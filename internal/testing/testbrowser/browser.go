@@ -11,39 +11,47 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
 
-// A Tab is one tab of a browser, with storage and permissions of its own. If the browser fails, its
-// methods end the test.
+// A Tab is one tab of a browser, with storage and permissions of its own. Tabs may be used side by
+// side, each by one goroutine. If the browser fails, a tab's methods end the test.
 type Tab struct {
 	*browser
 	t       testing.TB
 	session string
 	context string // of storage and permissions
 
-	Requests []string // URLs that pages requested
-	Troubles []string // exceptions and messages of pages, also violations of their policy
+	requests, troubles []string // under the browser's mu
 }
 
 // A browser is a process that is spoken to through a pipe.
 type browser struct {
-	cmd      *exec.Cmd
-	watchdog *time.Timer
-	in       *os.File
-	out      *bufio.Reader
-	id       int
+	cmd *exec.Cmd
+	out *bufio.Reader
+
+	mu      sync.Mutex
+	in      *os.File
+	id      int                   // of the last call
+	waiting map[int]chan received // for the answers of calls, by their ids
+	tabs    map[string]*Tab       // by session
+	ended   error                 // why the browser gives no more answers
 }
 
-// patience is how long a test may have a browser.
-const patience = 2 * time.Minute
+// patience is how long a call may take, which may wait for what the page does.
+const patience = 30 * time.Second
 
-// ofMain holds the browser that the tests of a package share, nil before the first, and its folder.
+// ofMain holds the browser that the tests of a package share, nil before the first, its folder, and
+// the tabs that no test uses.
 var ofMain struct {
+	sync.Mutex
 	folder  string
 	browser *browser
+	free    []*Tab
 }
 
 // Main is a TestMain that makes the tests of a package share one browser: its start takes longer than
@@ -66,53 +74,111 @@ func Main(m *testing.M) {
 // that covers the same without a browser.
 func Open(t testing.TB, twin string) *Tab {
 	t.Helper()
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if p, err := exec.LookPath(name); err == nil {
-			path = p
-			break
-		}
+	path := find(t, twin)
+	ofMain.Lock()
+	defer ofMain.Unlock()
+	b := ofMain.browser
+	switch {
+	case ofMain.folder == "":
+		b = start(t, path, t.TempDir())
+		t.Cleanup(b.close)
+	case b == nil:
+		b = start(t, path, ofMain.folder)
+		ofMain.browser = b
 	}
-	if path == "" {
-		t.Skip("no Chromium on this machine; " + twin)
-	}
-	b := &Tab{t: t, browser: ofMain.browser}
-	if b.browser == nil {
-		folder := ofMain.folder
-		if folder == "" {
-			folder = t.TempDir()
-		}
-		b.browser = start(t, path, folder)
-		if ofMain.folder != "" {
-			ofMain.browser = b.browser
-		} else {
-			t.Cleanup(b.browser.close)
-		}
-	}
-	b.watchdog.Reset(patience)
-	var context struct{ BrowserContextID string }
-	b.Call("Target.createBrowserContext", nil, &context)
-	b.context = context.BrowserContextID
+	tab := b.open(t)
+	tab.Call("Network.enable", nil, nil)
 	t.Cleanup(func() {
-		b.session = ""
-		b.call("Target.disposeBrowserContext", map[string]any{"browserContextId": b.context}, nil)
-		b.watchdog.Stop()
+		tab.session = ""
+		tab.call("Target.disposeBrowserContext", map[string]any{"browserContextId": tab.context}, nil)
 	})
-	var target struct{ TargetID string }
-	b.Call("Target.createTarget", map[string]any{"url": "about:blank",
-		"browserContextId": b.context}, &target)
-	var attached struct{ SessionID string }
-	b.Call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true},
-		&attached)
-	b.session = attached.SessionID
-	for _, domain := range []string{"Page", "Runtime", "Network", "Log"} {
-		b.Call(domain+".enable", nil, nil)
-	}
-	return b
+	return tab
 }
 
-// Use sets the test that failures end, for a subtest that shares the tab.
-func (b *Tab) Use(t testing.TB) { b.t = t }
+// Borrow is Open for packages with Main. The tab that it returns may have been another test's: it
+// shows the page of that test, with what that has stored. It costs less than a new one. It does not
+// tell Requests.
+func Borrow(t testing.TB, twin string) *Tab {
+	t.Helper()
+	path := find(t, twin)
+	ofMain.Lock()
+	defer ofMain.Unlock()
+	if ofMain.browser == nil {
+		ofMain.browser = start(t, path, ofMain.folder)
+	}
+	var tab *Tab
+	if n := len(ofMain.free); n > 0 {
+		tab, ofMain.free = ofMain.free[n-1], ofMain.free[:n-1]
+		tab.t = t
+	} else {
+		tab = ofMain.browser.open(t)
+	}
+	t.Cleanup(func() {
+		ofMain.Lock()
+		defer ofMain.Unlock()
+		ofMain.free = append(ofMain.free, tab)
+	})
+	return tab
+}
+
+// find returns the path of Chromium.
+func find(t testing.TB, twin string) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Skip("no Chromium on this machine; " + twin)
+	return ""
+}
+
+// open opens a tab.
+func (b *browser) open(t testing.TB) *Tab {
+	t.Helper()
+	tab := &Tab{t: t, browser: b}
+	var context struct{ BrowserContextID string }
+	tab.Call("Target.createBrowserContext", nil, &context)
+	tab.context = context.BrowserContextID
+	var target struct{ TargetID string }
+	tab.Call("Target.createTarget", map[string]any{"url": "about:blank",
+		"browserContextId": tab.context}, &target)
+	var attached struct{ SessionID string }
+	tab.Call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true},
+		&attached)
+	tab.session = attached.SessionID
+	b.mu.Lock()
+	b.tabs[tab.session] = tab
+	b.mu.Unlock()
+	for _, domain := range []string{"Page", "Runtime", "Log"} {
+		tab.Call(domain+".enable", nil, nil)
+	}
+	// Each tab has the focus, as far as its page can tell.
+	tab.Call("Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}, nil)
+	tab.Call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": clock}, nil)
+	return tab
+}
+
+// Requests returns the URLs that pages requested since Forget.
+func (b *Tab) Requests() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.requests)
+}
+
+// Troubles returns exceptions and messages of pages since Forget, also violations of their policy.
+func (b *Tab) Troubles() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.troubles)
+}
+
+// Forget empties Requests and Troubles.
+func (b *Tab) Forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.requests, b.troubles = nil, nil
+}
 
 // Grant grants pages permissions that a person would be asked for.
 func (b *Tab) Grant(permissions ...string) {
@@ -133,7 +199,7 @@ func start(t testing.TB, path, folder string) *browser {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
-		"--remote-debugging-pipe", "--no-first-run", "--disable-background-networking",
+		"--remote-debugging-pipe", "--no-first-run", "--no-startup-window", "--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--user-data-dir="+folder,
 		"about:blank")
 	cmd.ExtraFiles = []*os.File{toBrowser, fromBrowser} // file descriptors 3 and 4
@@ -142,8 +208,10 @@ func start(t testing.TB, path, folder string) *browser {
 	}
 	toBrowser.Close()
 	fromBrowser.Close()
-	return &browser{cmd: cmd, in: in, out: bufio.NewReader(out),
-		watchdog: time.AfterFunc(patience, func() { cmd.Process.Kill() })}
+	b := &browser{cmd: cmd, in: in, out: bufio.NewReader(out), waiting: map[int]chan received{},
+		tabs: map[string]*Tab{}}
+	go b.listen()
+	return b
 }
 
 // close ends the browser.
@@ -151,10 +219,9 @@ func (b *browser) close() {
 	(&Tab{browser: b}).call("Browser.close", nil, nil)
 	b.in.Close() // which ends it, too
 	b.cmd.Wait()
-	b.watchdog.Stop()
 }
 
-// Call makes a call and waits for its answer. It records the events that arrive before it.
+// Call makes a call and waits for its answer.
 func (b *Tab) Call(method string, params map[string]any, result any) {
 	b.t.Helper()
 	if err := b.call(method, params, result); err != nil {
@@ -163,47 +230,83 @@ func (b *Tab) Call(method string, params map[string]any, result any) {
 }
 
 func (b *Tab) call(method string, params map[string]any, result any) error {
-	b.id++
-	message := map[string]any{"id": b.id, "method": method, "params": params}
+	message := map[string]any{"method": method, "params": params}
 	if b.session != "" && !strings.HasPrefix(method, "Browser.") {
 		message["sessionId"] = b.session
 	}
-	raw, err := json.Marshal(message)
+	answer, err := b.send(message)
 	if err != nil {
 		return err
 	}
-	if _, err := b.in.Write(append(raw, 0)); err != nil {
-		return err
-	}
-	for {
-		raw, err := b.out.ReadBytes(0)
-		if err != nil {
-			return err
-		}
-		var m received
-		if err := json.Unmarshal(raw[:len(raw)-1], &m); err != nil {
-			return err
-		}
+	select {
+	case m := <-answer:
 		switch {
-		case m.ID == 0:
-			b.note(&m)
-		case m.ID == b.id && m.Error != nil:
+		case m.Error != nil:
 			return errors.New(string(m.Error))
-		case m.ID == b.id && result != nil:
+		case result != nil:
 			return json.Unmarshal(m.Result, result)
-		case m.ID == b.id:
-			return nil
 		}
+		return nil
+	case <-time.After(patience):
+		return fmt.Errorf("no answer after %v", patience)
 	}
+}
+
+// send sends a call, and returns where its answer comes.
+func (b *browser) send(message map[string]any) (<-chan received, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended != nil {
+		return nil, b.ended
+	}
+	b.id++
+	message["id"] = b.id
+	raw, err := json.Marshal(message)
+	if err != nil {
+		return nil, err
+	}
+	answer := make(chan received, 1)
+	b.waiting[b.id] = answer
+	_, err = b.in.Write(append(raw, 0))
+	return answer, err
 }
 
 // A received is an answer or an event.
 type received struct {
-	ID     int
-	Method string
-	Error  json.RawMessage
-	Result json.RawMessage
-	Params json.RawMessage
+	ID        int
+	SessionID string
+	Method    string
+	Error     json.RawMessage
+	Result    json.RawMessage
+	Params    json.RawMessage
+}
+
+// listen hands answers to those who wait for them, and stores events, until the browser ends.
+func (b *browser) listen() {
+	for {
+		var m received
+		raw, err := b.out.ReadBytes(0)
+		if err == nil {
+			err = json.Unmarshal(raw[:len(raw)-1], &m)
+		}
+		b.mu.Lock()
+		if err != nil {
+			b.ended = err
+			said, _ := json.Marshal(err.Error())
+			for _, answer := range b.waiting {
+				answer <- received{Error: said}
+			}
+			b.mu.Unlock()
+			return
+		}
+		if answer := b.waiting[m.ID]; answer != nil {
+			delete(b.waiting, m.ID)
+			answer <- m
+		} else if tab := b.tabs[m.SessionID]; tab != nil {
+			tab.note(&m)
+		}
+		b.mu.Unlock()
+	}
 }
 
 // note stores events that tests check later.
@@ -212,11 +315,37 @@ func (b *Tab) note(m *received) {
 	case "Network.requestWillBeSent":
 		var p struct{ Request struct{ URL string } }
 		if json.Unmarshal(m.Params, &p) == nil {
-			b.Requests = append(b.Requests, p.Request.URL)
+			b.requests = append(b.requests, p.Request.URL)
 		}
 	case "Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded":
-		b.Troubles = append(b.Troubles, string(m.Params))
+		b.troubles = append(b.troubles, string(m.Params))
 	}
+}
+
+// clock makes the long timers of a page wait for Elapse.
+const clock = `{
+	const set = setTimeout, clear = clearTimeout, held = new Map();
+	let last = 0;
+	window.setTimeout = (f, ms, ...more) => {
+		if (!(ms >= 300)) return set(f, ms, ...more);
+		held.set(--last, f);
+		return last;
+	};
+	window.clearTimeout = (id) => held.delete(id) || clear(id);
+	window.elapse = () => {
+		const all = [...held.values()];
+		held.clear();
+		for (const f of all) f();
+		return all.length;
+	};
+}`
+
+// Elapse lets the time pass that the page waits for: its timers of 0.3 s and more run now, and never
+// by themselves. It returns how many there were.
+func (b *Tab) Elapse() (timers int) {
+	b.t.Helper()
+	fmt.Sscan(b.JS("elapse()"), &timers)
+	return timers
 }
 
 // JS evaluates an expression and returns its value as fmt prints it.
@@ -234,14 +363,23 @@ func (b *Tab) JS(expression string) string {
 	return fmt.Sprint(r.Result.Value)
 }
 
-// Wait waits until an expression is true.
+// Wait waits until an expression is true. It looks again whenever the document has changed, and now
+// and then for what is no part of it.
 func (b *Tab) Wait(expression string) {
 	b.t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
-		if b.JS("Boolean("+expression+")") == "true" {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
+	if b.JS(`new Promise((done, failed) => {
+		const end = (report, value) => { clearInterval(timer); observer.disconnect(); report(value); };
+		const look = () => {
+			try {
+				if (`+expression+`) end(done, true);
+				else if (performance.now() > late) end(done, false);
+			} catch (e) { end(failed, e); }
+		};
+		const late = performance.now() + `+fmt.Sprint((patience/2).Milliseconds())+`;
+		const observer = new MutationObserver(look), timer = setInterval(look, 20);
+		observer.observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
+		look();
+	})`) != "true" {
+		b.t.Fatalf("it does not become true: %s", expression)
 	}
-	b.t.Fatalf("it does not become true: %s", expression)
 }

@@ -27,15 +27,18 @@ func (b *Tab) Window(width, height int, scheme string) {
 func (b *Tab) Leave() {
 	b.t.Helper()
 	b.Call("Page.navigate", map[string]any{"url": "about:blank"}, nil)
-	b.Wait("location.href === 'about:blank'")
 }
 
 // Open loads a page, and waits until an expression is true in it.
 func (b *Tab) Open(url, ready string) {
 	b.t.Helper()
-	b.Leave() // a URL that differs only in its fragment would not load the page again
-	b.Call("Page.navigate", map[string]any{"url": url}, nil)
-	b.Wait("location.href !== 'about:blank' && document.readyState === 'complete' && (" + ready + ")")
+	var r struct{ LoaderID string }
+	b.Call("Page.navigate", map[string]any{"url": url}, &r)
+	if r.LoaderID == "" { // the URL differs from the page's at most in its fragment
+		b.Leave()
+		b.Call("Page.navigate", map[string]any{"url": url}, nil)
+	}
+	b.Wait("document.readyState === 'complete' && (" + ready + ")")
 }
 
 // codes are the key codes of keys other than letters.
