@@ -1,6 +1,6 @@
 # The commands of this project, each one line to copy. CI runs .ci/run.
 
-.PHONY: build dist man man-lint image corpus-image test long race fuzz digest bench gpu-bench gpu-kit lint staticcheck module ptx
+.PHONY: build dist man man-lint image corpus-image test long race fuzz digest bits weights bench gpu-bench gpu-kit lint staticcheck actionlint vulncheck module ptx
 
 build: ## one static binary: ./gpt
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o gpt ./cmd/gpt
@@ -95,6 +95,19 @@ fuzz: ## every fuzz target for FUZZTIME
 digest: ## one SHA-256 of logits and texts in every number format: the same on every machine
 	@go run ./internal/digest
 
+bits: digest ## what a new machine must pass: the digest, and the tests of bits
+	go test -count=1 ./internal/digest
+	go test -short ./kernels ./model ./decode ./tokenizer ./weights
+
+# The texts have copyrights of their own: gpt check tells where they are. Without them it compares
+# what needs none.
+MODEL ?= gpt2
+TEXTS ?=
+weights: ## a model of the hub against the reference and what was published: make weights MODEL=gpt2
+	go run ./cmd/gpt pull '$(MODEL)'
+	go run ./cmd/gpt check -m '$(MODEL)'
+	go run ./cmd/gpt check -m '$(MODEL)' --published $(TEXTS)
+
 bench: ## each kernel beside gonum's, for benchstat
 	go test -run '^$$' -bench . -count 6 ./kernels ./attention
 
@@ -149,6 +162,23 @@ staticcheck: ## what go vet does not find, in every module
 		cd $(CURDIR)/$${module%go.mod} && echo "staticcheck $$module" && $(STATICCHECK) ./...; \
 	done
 
-# PATH is the new name here: the recipe takes the standard utilities' search path instead.
-module: ## rename the module everywhere: make module PATH=github.com/you/picogpt
-	@PATH="$$(command -p getconf PATH)" sh internal/module.sh '$(if $(filter command line,$(origin PATH)),$(PATH))'
+ACTIONLINT = go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+actionlint: ## the workflows in .github
+	$(ACTIONLINT)
+
+GOVULNCHECK = go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
+GOVULNDB ?= https://vuln.go.dev
+vulncheck: ## known vulnerabilities, where the database can be read: make vulncheck GOVULNDB=file:///db
+	@if curl -fsSL -m 30 -o /dev/null '$(GOVULNDB)/index/db.json'; then set -e; \
+		$(GOVULNCHECK) -db '$(GOVULNDB)' ./...; \
+		cd corpus && $(GOVULNCHECK) -db '$(GOVULNDB)' ./...; \
+	else echo 'vulncheck: no database at $(GOVULNDB): vulnerabilities are NOT checked'; fi
+
+# PATH is the module's here. The recipe finds the search path where Linux has make's own, or else takes
+# the usual places.
+MODULE = $(if $(filter command line,$(origin PATH)),$(PATH))
+RELEASED = $(if $(filter command line,$(origin VERSION)),$(VERSION))
+module: ## the module's address, and a version: make module PATH=github.com/you/picogpt VERSION=v0.3.0
+	@path="$$(command -p tr '\0' '\n' 2>/dev/null </proc/$$PPID/environ | command -p sed -n 's/^PATH=//p')"; \
+	PATH="$$path:$$(command -p getconf PATH):/usr/local/go/bin:/opt/homebrew/bin" \
+		go run ./internal/module '$(MODULE)' $(RELEASED)

@@ -55,8 +55,13 @@ func placeOf(places map[string]int, name string) (int, bool) {
 // tests.
 func imports(t *testing.T) map[string][]string {
 	t.Helper()
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	module := strings.Fields(string(mod))[1] // which may have been renamed
 	all := map[string][]string{}
-	err := filepath.WalkDir(".", func(file string, e fs.DirEntry, err error) error {
+	err = filepath.WalkDir(".", func(file string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -83,10 +88,10 @@ func imports(t *testing.T) map[string][]string {
 			if err != nil {
 				return err
 			}
-			if name == "picogpt" {
-				name = "picogpt/."
+			if name == module {
+				name += "/."
 			}
-			if to, ours := strings.CutPrefix(name, "picogpt/"); ours {
+			if to, ours := strings.CutPrefix(name, module+"/"); ours {
 				all[from] = append(all[from], to)
 			}
 		}

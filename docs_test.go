@@ -12,6 +12,7 @@ import (
 	"go/types"
 	"io"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -202,4 +203,16 @@ func (s *source) check(lookup importer.Lookup) (found []error) {
 	}
 	c.Check(s.block.File, s.fset, []*ast.File{s.file}, nil)
 	return found
+}
+
+// in runs a program in a folder and returns what it prints.
+func in(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
+	c := exec.Command(name, args...)
+	c.Dir = dir
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return string(out)
 }

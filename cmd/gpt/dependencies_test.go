@@ -24,28 +24,29 @@ func goTool(t *testing.T, env []string, args ...string) string {
 }
 
 func TestOnlyDriversLinkSystemLibraries(t *testing.T) {
+	module := strings.TrimSpace(goTool(t, nil, "list", "-m")) // which may have been renamed
 	foreign := func(args ...string) (found []string) {
 		list := goTool(t, nil, append([]string{"list", "-deps"}, args...)...)
 		for dep := range strings.Lines(list) {
 			dep = strings.TrimSpace(dep)
-			if strings.Contains(dep, "purego") || strings.HasPrefix(dep, "picogpt/gpu") {
+			if strings.Contains(dep, "purego") || strings.HasPrefix(dep, module+"/gpu") {
 				found = append(found, dep)
 			}
 		}
 		return found
 	}
-	all := strings.Fields(goTool(t, nil, "list", "picogpt/..."))
+	all := strings.Fields(goTool(t, nil, "list", module+"/..."))
 	all = slices.DeleteFunc(all, func(p string) bool {
-		return strings.HasPrefix(p, "picogpt/gpu") || p == "picogpt/internal/ptx" ||
-			p == "picogpt/internal/testing/testdevice"
+		return strings.HasPrefix(p, module+"/gpu") || p == module+"/internal/ptx" ||
+			p == module+"/internal/testing/testdevice"
 	})
 	if found := foreign(all...); len(found) > 0 {
 		t.Errorf("all packages but the drivers import %v", found)
 	}
-	if found := foreign("picogpt/gpu"); !slices.Equal(found, []string{"picogpt/gpu"}) {
+	if found := foreign(module + "/gpu"); !slices.Equal(found, []string{module + "/gpu"}) {
 		t.Errorf("package gpu imports %v", found)
 	}
-	if found := foreign("-tags", "gpu", "."); !slices.Contains(found, "picogpt/gpu/opencl") {
+	if found := foreign("-tags", "gpu", "."); !slices.Contains(found, module+"/gpu/opencl") {
 		t.Errorf("with -tags gpu the program imports %v", found)
 	}
 }

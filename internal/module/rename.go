@@ -1,0 +1,141 @@
+package main
+
+// The files of the project, and the path of the module in them.
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A project is the files of a module and of those nested in it.
+type project struct {
+	root  string
+	path  string   // of the module
+	files []string // with slashes, in order
+}
+
+// open lists the files that git has, or all where there is no git.
+func open(root string) (*project, error) {
+	p := &project{root: root}
+	b, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		return nil, err
+	}
+	found := regexp.MustCompile(`(?m)^module (\S+)$`).FindSubmatch(b)
+	if found == nil {
+		return nil, fmt.Errorf("go.mod: want a line module PATH, found none")
+	}
+	p.path = string(found[1])
+	if _, err := os.Stat(filepath.Join(root, ".git")); err == nil {
+		list := exec.Command("git", "ls-files", "-z")
+		list.Dir = root
+		out, err := list.Output()
+		if err != nil {
+			return nil, fmt.Errorf("git ls-files: %w", err)
+		}
+		p.files = strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	} else {
+		err := fs.WalkDir(os.DirFS(root), ".", func(name string, e fs.DirEntry, err error) error {
+			if err == nil && e.Type().IsRegular() {
+				p.files = append(p.files, name)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(p.files)
+	return p, nil
+}
+
+// modules returns the folders of the modules that others may fetch, "." first.
+func (p *project) modules() (dirs []string) {
+	for _, name := range p.files {
+		if path.Base(name) == "go.mod" && !strings.Contains("/"+name, "/internal/") {
+			dirs = append(dirs, path.Dir(name))
+		}
+	}
+	slices.SortFunc(dirs, func(a, b string) int {
+		return strings.Compare(strings.TrimPrefix(a, "."), strings.TrimPrefix(b, "."))
+	})
+	return dirs
+}
+
+func (p *project) read(name string) ([]byte, error) {
+	return os.ReadFile(filepath.Join(p.root, filepath.FromSlash(name)))
+}
+
+// change rewrites a file, and keeps its mode.
+func (p *project) change(name string, f func(text []byte) []byte) error {
+	b, err := p.read(name)
+	if err != nil {
+		return err
+	}
+	if changed := f(bytes.Clone(b)); !bytes.Equal(b, changed) {
+		return os.WriteFile(filepath.Join(p.root, filepath.FromSlash(name)), changed, 0o666)
+	}
+	return nil
+}
+
+// rename gives the module another path, in every file that names it.
+func (p *project) rename(to string) error {
+	old := regexp.QuoteMeta(p.path)
+	// An import is a line of its own, perhaps with a name before the path.
+	imports := regexp.MustCompile(`(?m)^((?:import )?\s*(?:[A-Za-z_.]\w* )?")` + old + `(["/].*)$`)
+	links := regexp.MustCompile(`\[` + old + `(/[a-z]|\])`) // of doc comments
+	modules := regexp.MustCompile(`(?m)(^module |^(?:require|replace) |^\t)` + old + `([\s/]|$)`)
+	documents := regexp.MustCompile("([\"` ])" + old + `(/[a-z])`)
+	for _, name := range p.files {
+		var err error
+		switch {
+		case strings.HasSuffix(name, ".go"):
+			err = p.change(name, func(b []byte) []byte {
+				return links.ReplaceAll(imports.ReplaceAll(b, []byte("${1}"+to+"$2")), []byte("["+to+"$1"))
+			})
+		case path.Base(name) == "go.mod":
+			err = p.change(name, func(b []byte) []byte {
+				return modules.ReplaceAll(b, []byte("${1}"+to+"$2"))
+			})
+		case strings.HasSuffix(name, ".md"):
+			err = p.change(name, func(b []byte) []byte {
+				b = documents.ReplaceAll(b, []byte("${1}"+to+"$2"))
+				b = bytes.ReplaceAll(b, []byte(`"`+p.path+`"`), []byte(`"`+to+`"`))
+				if name == "README.md" {
+					b = withAddress(b, to)
+				}
+				return b
+			})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	p.path = to
+	return nil
+}
+
+// withAddress gives the README badges below its title, and the command that installs from anywhere.
+func withAddress(readme []byte, to string) []byte {
+	host, rest, _ := strings.Cut(to, "/")
+	if !strings.Contains(host, ".") || bytes.Contains(readme, []byte("pkg.go.dev/badge")) {
+		return readme
+	}
+	badges := fmt.Sprintf("[![Go Reference](https://pkg.go.dev/badge/%s.svg)](https://pkg.go.dev/%[1]s)", to)
+	if host == "github.com" && strings.Count(rest, "/") == 1 {
+		badges += fmt.Sprintf("\n[![ci](https://%s/actions/workflows/ci.yml/badge.svg)]"+
+			"(https://%[1]s/actions/workflows/ci.yml)", to)
+	}
+	title, text, _ := bytes.Cut(readme, []byte("\n"))
+	readme = slices.Concat(title, []byte("\n\n"+badges+"\n"), text)
+	install := regexp.MustCompile(`(?m)^go install \./cmd/gpt`)
+	return install.ReplaceAll(readme, []byte("go install "+to+"/cmd/gpt@latest"))
+}
