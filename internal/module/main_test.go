@@ -159,12 +159,12 @@ func TestOthersInstallIt(t *testing.T) {
 	}
 	dir, proxy := renamed(t)
 	cache := t.TempDir()
+	golang(t, t.TempDir(), proxy, cache, "install", address+"/bench/serve@"+release)
 	golang(t, t.TempDir(), proxy, cache, "install", address+"/cmd/gpt@"+release)
 	out, err := exec.Command(filepath.Join(cache, "gpt"), "version").Output()
 	if err != nil || !strings.HasPrefix(string(out), "gpt "+release+", ") {
 		t.Errorf("%q, %v", out, err)
 	}
-	golang(t, t.TempDir(), proxy, cache, "install", address+"/bench/serve@"+release)
 	golang(t, filepath.Join(dir, "bench", "tokenizers"), proxy, cache, "build", "-o", os.DevNull, ".")
 }
 
