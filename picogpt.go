@@ -52,8 +52,9 @@ type Config struct {
 	Batcher batch.Options // how many texts run at a time, and how long one waits for another
 }
 
-// Open opens the checkpoint at path: a directory with config.json, *.safetensors and, if its
-// tokenizer is not GPT-2's, the tokenizer's files; or one .safetensors file in such a directory.
+// Open opens the checkpoint at path: a file of weights in any format that package checkpoint reads,
+// with config.json and the tokenizer's files beside it where the format needs them, or a directory
+// that holds one. See [checkpoint.Options.Open].
 func Open(ctx context.Context, path string) (*GPT, error) { return Config{}.Open(ctx, path) }
 
 // OpenFS opens the checkpoint whose files are in fsys. OpenFS(ctx, demo.FS()) opens the small model

@@ -195,15 +195,13 @@ func testService(t *testing.T, c *exec.Cmd) {
 	}
 }
 
-// Each says in its first lines how to run it, is short, imports what others can import, and takes
-// the error of every loop.
+// Each says in its first lines how to run it, is short, and imports what others can import.
 func TestTheProgramsAreExamples(t *testing.T) {
 	for name, source := range sources(t) {
 		if n := strings.Count(source, "\n"); n >= 60 {
 			t.Errorf("%s: %d lines, want less than 60", name, n)
 		}
-		fset := token.NewFileSet()
-		file, err := parser.ParseFile(fset, name, source, parser.ParseComments)
+		file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -216,28 +214,43 @@ func TestTheProgramsAreExamples(t *testing.T) {
 		}) {
 			t.Errorf("%s imports an internal package", name)
 		}
-		for _, forgets := range forgetful(fset, file) {
-			t.Errorf("%s: this loop forgets its error", forgets)
-		}
 	}
 }
 
-// forgetful returns where loops over tokens, scores and answers leave out the error.
-func forgetful(fset *token.FileSet, file *ast.File) (places []string) {
-	loops := []string{"Generate", "Samples", "Scores", "Answers", "Score", "MeasureEach"}
-	ast.Inspect(file, func(n ast.Node) bool {
-		r, ok := n.(*ast.RangeStmt)
-		if !ok || r.Value != nil {
-			return true
+// No loop of a program or of an example is over tokens, scores or answers without their errors.
+func TestNoLoopForgetsItsError(t *testing.T) {
+	loops := []string{"Generate", "Samples", "Continue", "Run", "Scores", "Answers", "Score",
+		"MeasureEach", "Contrastive"}
+	fset, seen := token.NewFileSet(), 0
+	for _, pattern := range []string{"*/*.go", "../recipes_test.go", "../example_test.go",
+		"../*/example*_test.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
 		}
-		call, ok := r.X.(*ast.CallExpr)
-		if !ok {
-			return true
+		for _, name := range files {
+			file, err := parser.ParseFile(fset, name, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				r, ok := n.(*ast.RangeStmt)
+				if !ok {
+					return true
+				}
+				if call, ok := r.X.(*ast.CallExpr); ok {
+					f, ok := call.Fun.(*ast.SelectorExpr)
+					if ok && slices.Contains(loops, f.Sel.Name) {
+						if seen++; r.Value == nil {
+							t.Errorf("%s: this loop forgets its error", fset.Position(r.Pos()))
+						}
+					}
+				}
+				return true
+			})
 		}
-		if f, ok := call.Fun.(*ast.SelectorExpr); ok && slices.Contains(loops, f.Sel.Name) {
-			places = append(places, fset.Position(r.Pos()).String())
-		}
-		return true
-	})
-	return places
+	}
+	if seen < 12 {
+		t.Errorf("%d loops, want more", seen)
+	}
 }

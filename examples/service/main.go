@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"time"
 
 	"picogpt"
 )
@@ -35,8 +36,9 @@ func main() {
 		log.Fatal(err)
 	}
 	fmt.Printf("http://%s\n", listener.Addr())
-	context.AfterFunc(ctx, func() { listener.Close() })
-	if err := http.Serve(listener, service{gpt}); ctx.Err() == nil {
+	server := http.Server{Handler: service{gpt}, ReadHeaderTimeout: 10 * time.Second}
+	context.AfterFunc(ctx, func() { server.Close() })
+	if err := server.Serve(listener); ctx.Err() == nil {
 		log.Fatal(err)
 	}
 }
