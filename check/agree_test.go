@@ -14,9 +14,11 @@ import (
 	"testing"
 
 	"picogpt/check"
+	"picogpt/checkpoint"
 	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/fixture"
 	"picogpt/model"
+	"picogpt/reference"
 	"picogpt/tokenizer"
 	"picogpt/weights"
 )
@@ -159,5 +161,94 @@ func TestTextsAreCompared(t *testing.T) {
 	}
 	if n := row(r, "ids").Count; n < 100 {
 		t.Errorf("%d ids compared, want those of the passage too", n)
+	}
+}
+
+// tiktoken merges two tokens whenever they make a token: "q" and "zj" here, though the list only says
+// how "qz" and "j" make "qzj". Then its ids are no second opinion.
+func TestMergesThatTiktokenTakesOtherwiseAreSaid(t *testing.T) {
+	dir := t.TempDir()
+	writeText(t, dir, fixture.Options{Positions: 64}, func(tokens, merges []string) {
+		copy(tokens[len(tokens)-3:], []string{"zj", "qz", "qzj"})
+		copy(merges[len(merges)-3:], []string{"z j", "q z", "qz j"})
+	})
+	r := check.Expect(t, dir, "qzj, the cat")
+	if row := row(r, "ids"); row.Verdict != check.NotCompared || !r.Agree ||
+		!strings.Contains(row.Where, "BPE") ||
+		!strings.HasSuffix(row.Where, "; decoding gives the text back") {
+		t.Errorf("%v", r)
+	}
+}
+
+// Other kinds of tokenizers have no second opinion; the rest is compared.
+func TestOtherTokenizersAreSaid(t *testing.T) {
+	dir := t.TempDir()
+	if err := fixture.Write(dir, fixture.Options{Vocab: 8}); err != nil {
+		t.Fatal(err)
+	}
+	vocab := "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\ncat\n##s\n"
+	if err := os.WriteFile(filepath.Join(dir, "vocab.txt"), []byte(vocab), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r := check.Expect(t, dir, "the cats")
+	if row(r, "ids").Verdict != check.NotCompared || row(r, "logits").Verdict != check.Within {
+		t.Errorf("%v", r)
+	}
+}
+
+// A head that is stored and equal to the embedding is no other head.
+func TestAHeadThatIsTheEmbeddingIsCompared(t *testing.T) {
+	dir := t.TempDir()
+	if err := fixture.Write(dir, fixture.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	tensors := fixture.Tensors(fixture.Options{})
+	head := tensors[0]
+	head.Name = "lm_head.weight"
+	write := func(head weights.Tensor) {
+		err := weights.WriteFile(context.Background(), filepath.Join(dir, "model.safetensors"), nil,
+			append(slices.Clone(tensors), head))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(head)
+	check.Expect(t, dir, "")
+	p, close := open(t, dir, model.Options{})
+	defer close()
+	other := slices.Clone(head.Data)
+	other[4*17] ^= 1
+	head.Data = other
+	dir = t.TempDir()
+	if err := fixture.Write(dir, fixture.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	write(head)
+	second, end := open(t, dir, model.Options{})
+	defer end()
+	p.Reference = second.Reference
+	found(t, p, "weights: lm_head.weight [1 2]: ")
+}
+
+func TestBadInputIsRefusedBeforeAnythingIsRead(t *testing.T) {
+	dir := t.TempDir()
+	if err := fixture.Write(dir, fixture.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	c, err := checkpoint.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	read := func(bytes, _ int64) { t.Errorf("%d bytes were read", bytes) }
+	_, _, err = check.Read(c, nil, reference.Options{Memory: 1000, Progress: read})
+	if err == nil || !strings.Contains(err.Error(), "memory: 9495 weights take") {
+		t.Errorf("1000 bytes of memory: %v", err)
+	}
+	c.Config.Positions = 24 // the engine's reading only
+	_, _, err = check.Read(c, nil, reference.Options{Progress: read})
+	if err == nil || !strings.Contains(err.Error(), "wpe.weight: shape [23 15], want [24 15]; the "+
+		"reference finds no fault") {
+		t.Errorf("another config: %v", err)
 	}
 }

@@ -210,6 +210,10 @@ func TestFaultsOfArithmeticArePlaced(t *testing.T) {
 			b.CFC.Bias = make([]float32, p.Inner)
 		}), "h.2.mlp or ln_2"},
 		{"activation", func(p *engine.Params) { p.Activation = kernels.ReLU }, "h.0.mlp or ln_2"},
+		{"no number", block(1, func(b *engine.Block, p *engine.Params) {
+			b.CFC.Bias = slices.Clone(b.CFC.Bias)
+			b.CFC.Bias[0] = float32(math.NaN())
+		}), "h.1."}, // zero times it is none either
 		{"a block twice", block(1, func(b *engine.Block, p *engine.Params) { *b = p.H[0] }),
 			"h.1.attn"},
 	}

@@ -4,12 +4,14 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"picogpt/eval"
 	"picogpt/internal/quote"
 	"picogpt/model"
 )
@@ -18,6 +20,10 @@ import (
 func (c *comparison) logits(text []int) error {
 	c.progress("the engine", 0.02)
 	ids, engine, err := evaluate(c.ctx, c.Model, text, len(text), c.report.Greedy)
+	var infinite *model.NonFiniteError
+	if errors.As(err, &infinite) {
+		return c.infinite(ids[:infinite.Position+1], min(len(text), infinite.Position+1), infinite)
+	}
 	if err != nil {
 		return err
 	}
@@ -29,16 +35,47 @@ func (c *comparison) logits(text []int) error {
 	c.progress("the results", 0.95)
 	broken := c.compareLogits(ids, engine, oracle)
 	c.greedy(ids, len(text), engine, oracle)
-	c.perplexity(ids[:len(text)], engine, oracle)
+	if err := c.perplexity(ids[:len(text)], oracle); err != nil {
+		return err
+	}
 	if !c.exact {
 		c.loss(ids, engine, oracle)
 	}
-	if broken < 0 || c.otherWeights {
+	if broken < 0 {
 		return nil
 	}
-	// The same numbers, other results: which part of the model?
+	return c.nameThePlace(ids[:broken+1], min(len(text), broken+1))
+}
+
+// infinite compares the last row of logits, which the engine refuses, and returns the engine's error
+// if the reference has no finite numbers there either.
+func (c *comparison) infinite(ids []int, together int, refused error) error {
+	c.progress("the reference", 0.05)
+	oracle, err := c.oracle(ids)
+	if err != nil {
+		return err
+	}
+	for _, v := range oracle.RawRowView(len(ids) - 1) {
+		if math.IsNaN(v) || math.IsInf(v, 0) || math.Abs(v) > math.MaxFloat32 {
+			return refused
+		}
+	}
+	if !c.exact { // the format's range is too small
+		return refused
+	}
+	c.report.add(Row{What: "logits", Verdict: Fault, Count: len(ids), Difference: math.Inf(1),
+		Compared: fmt.Sprintf("%d × %d", len(ids), c.Model.Config().VocabSize),
+		Bound:    Promise, Where: refused.Error() + "; the reference's are finite"})
+	return c.nameThePlace(ids, together)
+}
+
+// nameThePlace looks for the part of the model that differs, where both have the same weights.
+func (c *comparison) nameThePlace(ids []int, together int) error {
+	if c.otherWeights {
+		return nil
+	}
 	c.progress("the place", 0.96)
-	place, err := c.place(ids[:broken+1], min(len(text), broken+1))
+	place, err := c.place(ids, together)
 	if err == nil {
 		c.report.Place = place + ": " + c.report.Place
 	}
@@ -111,7 +148,7 @@ func (g gap) share() float64 {
 
 // gapOf compares two rows.
 func gapOf(position int, engine []float32, oracle []float64) gap {
-	g := gap{position: position}
+	g := gap{position: position, size: size(oracle)}
 	for i, want := range oracle {
 		d := math.Abs(float64(engine[i]) - want)
 		if math.IsNaN(d) {
@@ -120,10 +157,12 @@ func gapOf(position int, engine []float32, oracle []float64) gap {
 		if d > g.diff {
 			g.diff, g.id = d, i
 		}
-		g.size = max(g.size, math.Abs(want))
 	}
 	return g
 }
+
+// size returns the largest |logit| of a row.
+func size(row []float64) float64 { return floats.Norm(row, math.Inf(1)) }
 
 // compareLogits returns the first position where the promise is broken, -1 if there is none.
 func (c *comparison) compareLogits(ids []int, engine [][]float32, oracle *mat.Dense) int {
@@ -171,7 +210,7 @@ func (c *comparison) greedy(ids []int, prompt int, engine [][]float32, oracle *m
 		if best == ids[i] {
 			continue
 		}
-		bound := 2 * Promise * gapOf(i, engine[i-1], want).size
+		bound := 2 * Promise * size(want)
 		where := fmt.Sprintf("token %d after %d: %s, reference %s", i-prompt, prompt,
 			c.token(ids[i]), c.token(best))
 		switch distance := want[best] - want[ids[i]]; {
@@ -201,22 +240,24 @@ func (c *comparison) greedy(ids []int, prompt int, engine [][]float32, oracle *m
 	c.report.add(row)
 }
 
-// perplexity compares the perplexities of the text. Each log-probability may be off by twice the
-// logits' bound, and the mean by the mean of that.
-func (c *comparison) perplexity(text []int, engine [][]float32, oracle *mat.Dense) {
+// perplexity compares package eval's perplexity of the text with that of the reference's logits.
+// Each log-probability may be off by twice the logits' bound, and the mean by the mean of that.
+func (c *comparison) perplexity(text []int, oracle *mat.Dense) error {
 	if len(text) < 2 {
-		return
+		return nil
 	}
-	var nll, want, bound float64
-	n := float64(len(text) - 1)
+	r, err := eval.Perplexity(c.ctx, c.Model, text, eval.Options{Protocol: eval.HF})
+	if err != nil {
+		return err
+	}
+	want, bound, n := 0.0, 0.0, float64(len(text)-1)
 	for i, id := range text[1:] {
 		row := oracle.RawRowView(i)
-		nll += (logSumExp(widen(engine[i])) - float64(engine[i][id])) / n
-		want += (logSumExp(row) - row[id]) / n
-		bound += 2 * Promise * gapOf(i, engine[i], row).size / n
+		want += (floats.LogSumExp(row) - row[id]) / n
+		bound += 2 * Promise * size(row) / n
 	}
-	row := Row{What: "perplexity", Count: len(text) - 1, Difference: math.Abs(nll - want),
-		Bound: bound, Verdict: Within, Engine: math.Exp(nll), Reference: math.Exp(want)}
+	row := Row{What: "perplexity", Count: len(text) - 1, Difference: math.Abs(r.NLL - want),
+		Bound: bound, Verdict: Within, Engine: r.Perplexity, Reference: math.Exp(want)}
 	row.Compared = fmt.Sprintf("%.6g, reference %.6g", row.Engine, row.Reference)
 	switch {
 	case !c.exact:
@@ -225,6 +266,7 @@ func (c *comparison) perplexity(text []int, engine [][]float32, oracle *mat.Dens
 		row.Verdict, row.Where = Fault, "the mean over the text"
 	}
 	c.report.add(row)
+	return nil
 }
 
 // loss adds the Kullback-Leibler divergence from the reference's distributions to the engine's, and
@@ -233,7 +275,7 @@ func (c *comparison) loss(ids []int, engine [][]float32, oracle *mat.Dense) {
 	mean, most, at, same := 0.0, math.Inf(-1), 0, 0
 	for i, e := range engine {
 		r, x := oracle.RawRowView(i), widen(e)
-		re, ee := logSumExp(r), logSumExp(x)
+		re, ee := floats.LogSumExp(r), floats.LogSumExp(x)
 		kl := 0.0
 		for j, v := range r {
 			kl += math.Exp(v-re) * ((v - re) - (x[j] - ee))
@@ -261,8 +303,6 @@ func widen(x []float32) []float64 {
 	}
 	return y
 }
-
-func logSumExp(x []float64) float64 { return floats.LogSumExp(x) }
 
 // position names a token of the text.
 func (c *comparison) position(i int, ids []int) string {

@@ -4,6 +4,7 @@ package check
 // part of the weights zero, are made for both, and the first that differs tells.
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -76,6 +77,10 @@ func (c *comparison) differ(p part, ids []int, together int) (bool, error) {
 	}
 	defer m.Close()
 	_, engine, err := evaluate(c.ctx, m, ids, together, 0)
+	var infinite *model.NonFiniteError
+	if errors.As(err, &infinite) {
+		return true, nil
+	}
 	if err != nil {
 		return false, err
 	}

@@ -153,8 +153,12 @@ func (p *Publication) Compare(
 	for _, claim := range p.Claims {
 		file, ok := given[claim.Text]
 		if !ok && claim.Kind != Continuation {
-			r.add(Row{What: claim.What, Compared: "want " + claim.Want, Verdict: NotCompared,
-				Where: fmt.Sprintf("give %s: %s", claim.Text.Name, claim.Text.From)})
+			r.add(Row{What: claim.What, Compared: "published " + claim.Want, Verdict: NotCompared,
+				Where: "needs " + claim.Text.Name})
+			note := fmt.Sprintf("%s is not given: %s", claim.Text.Name, claim.Text.From)
+			if !slices.Contains(r.Notes, note) {
+				r.Notes = append(r.Notes, note)
+			}
 			continue
 		}
 		row, err := again.claim(claim, file)
@@ -165,6 +169,10 @@ func (p *Publication) Compare(
 			row.Verdict = Loss
 		}
 		r.add(row)
+	}
+	if !r.Agree {
+		r.Notes = append(r.Notes, "the config is that of "+p.Name+
+			": a model that was trained further has the same, and other numbers")
 	}
 	return r, nil
 }

@@ -1,0 +1,39 @@
+package check_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"picogpt/check"
+	"picogpt/model"
+)
+
+// The test of a fine-tuned model.
+func ExampleExpect() {
+	test := func(t *testing.T) {
+		check.Expect(t, "models/mine", "A text of the kind that the model is for.")
+	}
+	_ = test
+}
+
+// What the demo, stored in f16, loses in q8.
+func ExamplePair_Compare() {
+	ctx := context.Background()
+	p, closePair, err := check.Open(ctx, "../weights/demo", model.Options{Format: "q8"})
+	if err != nil {
+		panic(err)
+	}
+	defer closePair()
+	text := "Once upon a time, there was a little girl named Lily."
+	r, err := p.Compare(ctx, check.Options{Text: &text})
+	if err != nil {
+		panic(err)
+	}
+	for _, row := range r.Rows {
+		if row.What == "first choice" {
+			fmt.Println(row.Compared)
+		}
+	}
+	// Output: 45 of 45 agree, 100.0 %
+}
