@@ -2,8 +2,8 @@
 
 package main
 
-// The commands that README.md and docs/ show with their outputs, run. With -write, as in
-// go test ./cmd/gpt -run TestDocuments -write, what they print is put into the documents.
+// The commands that README.md and docs/ show with their outputs, run. With -update, as in
+// go test ./cmd/gpt -run TestDocuments -update, what they print is put into the documents.
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"picogpt/internal/testing/watchdog"
 )
 
-var update = flag.Bool("write", false, "write what commands print into the documents")
+var update = flag.Bool("update", false, "write what commands print into the documents")
 
 // address is where gpt serve listens by default. Commands get the address of a server of their own.
 const address = "127.0.0.1:8080"
