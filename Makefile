@@ -1,6 +1,6 @@
 # The commands of this project, each one line to copy. CI runs .ci/run.
 
-.PHONY: build dist man man-lint image corpus-image test long race fuzz digest bits weights bench gpu-bench gpu-kit lint staticcheck actionlint vulncheck module ptx
+.PHONY: build dist man man-lint image corpus-image test long race fuzz digest bits weights bench gpu-bench gpu-kit pictures lint staticcheck actionlint vulncheck module ptx
 
 build: ## one static binary: ./gpt
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o gpt ./cmd/gpt
@@ -148,6 +148,10 @@ gpu-kit: ## what tries a GPU in nine minutes, for Linux on x86-64: dist/gpu-kit.
 	tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=2000-01-01 -C dist -cf - gpu-kit | \
 		xz $(XZ) >$(KIT).tar.xz
 	@ls -l $(KIT).tar.xz
+
+# Tests compare them: those of terminals byte for byte, those of pages by what they were made from.
+pictures: ## what README and docs/ show, drawn anew in docs/pictures
+	go test -count=1 ./cmd/gpt -run Pictures -update
 
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }

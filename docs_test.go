@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,8 +24,9 @@ import (
 	"picogpt/internal/testing/docs"
 )
 
-// usual are the variables that the documents' Go uses without declaring them.
+// usual are the variables and types that the documents' Go uses without declaring them.
 var usual = map[string]string{
+	"service": "struct{ gpt *picogpt.GPT }", "files": "embed.FS", "t": "*testing.T",
 	"ctx": "context.Context", "err": "error", "gpt": "*picogpt.GPT", "c": "*checkpoint.Checkpoint",
 	"m": "*model.Model", "tok": "*tokenizer.Tokenizer", "s": "*model.Session", "text": "string",
 	"story": "string", "prompt": "string", "ids": "[]int", "mux": "*http.ServeMux",
@@ -32,8 +34,8 @@ var usual = map[string]string{
 
 // standard are packages of the standard library that the documents' Go uses without importing them,
 // and nested ones of this module.
-var standard = []string{"bufio", "bytes", "context", "encoding/json", "errors", "fmt", "io", "iter",
-	"log", "math", "net/http", "net/http/httptest", "os", "slices", "strings", "sync", "testing",
+var standard = []string{"bufio", "bytes", "context", "embed", "encoding/json", "errors", "fmt", "io",
+	"io/fs", "iter", "log", "math", "net/http", "net/http/httptest", "os", "slices", "strings", "sync", "testing",
 	"time"}
 
 // nested are packages of this module that are no folders of its root.
@@ -58,20 +60,22 @@ func pathOf(module, name string) string {
 	return ""
 }
 
+var packageName = regexp.MustCompile(`[a-z]+\.`)
+
 // complete makes a file of a block: a file, declarations, or statements. What it uses of usual
 // variables and of packages is declared and imported.
 func complete(module string, b *docs.Block) (*token.FileSet, *ast.File, error) {
 	fset, code := token.NewFileSet(), strings.Join(b.Code, "\n")
 	line := fmt.Sprintf("//line %s:%d\n", b.File, b.Line)
 	if strings.HasPrefix(code, "package ") {
-		f, err := parser.ParseFile(fset, b.File, line+code, 0)
+		f, err := parser.ParseFile(fset, "block.go", line+code, 0)
 		return fset, f, err
 	}
 	body := line + code
-	f, err := parser.ParseFile(fset, b.File, "package p\n"+body, 0)
+	f, err := parser.ParseFile(fset, "block.go", "package p\n"+body, 0)
 	if err != nil {
 		body = "func _() error {\n" + line + code + "\n}"
-		if f, err = parser.ParseFile(fset, b.File, "package p\n"+body, 0); err != nil {
+		if f, err = parser.ParseFile(fset, "block.go", "package p\n"+body, 0); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -93,12 +97,15 @@ func complete(module string, b *docs.Block) (*token.FileSet, *ast.File, error) {
 			need(unknown.Name)
 		} else if !done[unknown.Name] {
 			done[unknown.Name] = true
-			fmt.Fprintf(&variables, "\nvar %s %s", unknown.Name, kind)
-			name, _, _ := strings.Cut(strings.TrimLeft(kind, "*[]"), ".")
-			need(name)
+			what, name := "var", packageName.FindString(kind)
+			if strings.HasPrefix(kind, "struct") {
+				what = "type"
+			}
+			fmt.Fprintf(&variables, "\n%s %s %s", what, unknown.Name, kind)
+			need(strings.TrimSuffix(name, "."))
 		}
 	}
-	f, err = parser.ParseFile(fset, b.File, "package p\n"+imports.String()+body+variables.String(), 0)
+	f, err = parser.ParseFile(fset, "block.go", "package p\n"+imports.String()+body+variables.String(), 0)
 	return fset, f, err
 }
 

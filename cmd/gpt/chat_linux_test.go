@@ -28,6 +28,7 @@ type typist struct {
 	mu     sync.Mutex
 	text   strings.Builder // all that was on the screen
 	seen   int             // of text
+	over   chan struct{}   // closed when nothing more comes
 }
 
 // chatting starts gpt chat on a terminal, and waits for its prompt.
@@ -58,7 +59,7 @@ func typing(t *testing.T, kind string, columns uint16, program string, args ...s
 	}
 	terminal.Close()
 	t.Cleanup(func() { cmd.Process.Kill() })
-	p := &typist{t: t, cmd: cmd, screen: screen}
+	p := &typist{t: t, cmd: cmd, screen: screen, over: make(chan struct{})}
 	go p.watch()
 	return p
 }
@@ -71,6 +72,7 @@ func (p *typist) watch() {
 		p.text.Write(b[:n])
 		p.mu.Unlock()
 		if err != nil {
+			close(p.over)
 			return
 		}
 	}

@@ -7,7 +7,6 @@ package main
 
 import (
 	"context"
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,10 +15,9 @@ import (
 	"testing"
 
 	"picogpt/internal/testing/docs"
+	"picogpt/internal/testing/picture"
 	"picogpt/internal/testing/watchdog"
 )
-
-var update = flag.Bool("update", false, "write what commands print into the documents")
 
 // address is where gpt serve listens by default. Commands get the address of a server of their own.
 const address = "127.0.0.1:8080"
@@ -33,7 +31,7 @@ func TestDocumentsShowWhatCommandsPrint(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			wrong, outputs := read(t, commands)
-			if *update && len(wrong) > 0 {
+			if picture.Update() && len(wrong) > 0 {
 				if err := docs.Replace(blocks[0].File, wrong, outputs); err != nil {
 					t.Fatal(err)
 				}

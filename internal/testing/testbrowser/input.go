@@ -106,13 +106,19 @@ func (b *Tab) Shoot(name string) {
 	if dir == "" {
 		return
 	}
+	if err := os.WriteFile(filepath.Join(dir, name), b.Screenshot(), 0o666); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// Screenshot returns what the window shows, as PNG.
+func (b *Tab) Screenshot() []byte {
+	b.t.Helper()
 	var r struct{ Data string }
 	b.Call("Page.captureScreenshot", map[string]any{"format": "png"}, &r)
 	png, err := base64.StdEncoding.DecodeString(r.Data)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, name), png, 0o666)
-	}
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	return png
 }

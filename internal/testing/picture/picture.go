@@ -1,0 +1,84 @@
+package picture
+
+// The files of pictures: compared, or written with the flag -update of the tests.
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write what documents show, pictures too, as it is now")
+
+// Update reports whether a test is to write files instead of comparing them.
+func Update() bool { return *update }
+
+const advice = "make pictures draws it anew; look at what has changed"
+
+// Compare compares a picture with its file, or writes it.
+func Compare(t *testing.T, file string, want []byte) {
+	t.Helper()
+	if *update {
+		write(t, file, want)
+		return
+	}
+	got, err := os.ReadFile(file)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%s: not what is shown now (error %v): %s", file, err, advice)
+	}
+}
+
+func write(t *testing.T, file string, data []byte) {
+	t.Helper()
+	err := os.MkdirAll(filepath.Dir(file), 0o777)
+	if err == nil {
+		err = os.WriteFile(file, data, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// largest is the size of a PNG at most, so that a clone stays small.
+const largest = 200_000
+
+// Page compares a PNG that a browser drew with what it was made from, or writes it: shoot draws it,
+// and the file has the digest of from. No browser is needed to compare.
+func Page(t *testing.T, file string, from [][]byte, shoot func() []byte) {
+	t.Helper()
+	mark := digest(from)
+	if *update {
+		write(t, file, marked(shoot(), mark))
+		return
+	}
+	png, err := os.ReadFile(file)
+	if err != nil || !bytes.Contains(png, mark) {
+		t.Errorf("%s: made from something else than what it shows now (error %v): %s", file, err, advice)
+	}
+	if len(png) > largest {
+		t.Errorf("%s: %d bytes, want at most %d", file, len(png), largest)
+	}
+}
+
+// digest is a chunk of a PNG with the sum of what a picture was made from.
+func digest(from [][]byte) []byte {
+	h := sha256.New()
+	for _, part := range from {
+		fmt.Fprintf(h, "%d\n%s", len(part), part)
+	}
+	text := fmt.Sprintf("Source\x00sha256:%x", h.Sum(nil))
+	b := append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), "tEXt"+text...)
+	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[4:]))
+}
+
+// marked returns a PNG with another chunk, before the last one.
+func marked(png, chunk []byte) []byte {
+	at := len(png) - len("\x00\x00\x00\x00IEND\xae\x42\x60\x82")
+	return bytes.Join([][]byte{png[:at], chunk, png[at:]}, nil)
+}
