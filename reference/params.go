@@ -2,6 +2,7 @@
 package reference
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -26,8 +27,9 @@ type HParams struct {
 }
 
 // ParseHParams reads the bytes of a Hugging Face config.json. Absent keys take the defaults of
-// transformers' GPT2Config; n_positions falls back on n_ctx, and n_inner on 4*n_embd. A config that
-// it cannot compute is an error.
+// transformers' GPT2Config; n_positions falls back on n_ctx, and n_inner on 4*n_embd. The names that
+// other models have for the sizes (GPT2Config's attribute_map) count too. A config that it cannot
+// compute is an error.
 func ParseHParams(config []byte) (HParams, error) {
 	c := struct {
 		Vocab      int     `json:"vocab_size"`
@@ -43,17 +45,20 @@ func ParseHParams(config []byte) (HParams, error) {
 		Inverse    bool    `json:"scale_attn_by_inverse_layer_idx"`
 		Tied       bool    `json:"tie_word_embeddings"`
 		Cross      bool    `json:"add_cross_attention"`
-	}{Vocab: 50257, Ctx: 1024, Embd: 768, Head: 12, Layer: 12, Activation: "gelu_new",
-		Epsilon: 1e-5, Scale: true, Tied: true}
+
+		HiddenSize      int `json:"hidden_size"`
+		MaxPositions    int `json:"max_position_embeddings"`
+		AttentionHeads  int `json:"num_attention_heads"`
+		NumHiddenLayers int `json:"num_hidden_layers"`
+	}{Vocab: 50257, Ctx: 1024, Activation: "gelu_new", Epsilon: 1e-5, Scale: true, Tied: true}
 	if err := json.Unmarshal(config, &c); err != nil {
 		return HParams{}, fmt.Errorf("config: %w", err)
 	}
-	if c.Positions == 0 {
-		c.Positions = c.Ctx
-	}
-	if c.Inner == 0 {
-		c.Inner = 4 * c.Embd
-	}
+	c.Positions = cmp.Or(c.Positions, c.MaxPositions, c.Ctx)
+	c.Embd = cmp.Or(c.Embd, c.HiddenSize, 768)
+	c.Head = cmp.Or(c.Head, c.AttentionHeads, 12)
+	c.Layer = cmp.Or(c.Layer, c.NumHiddenLayers, 12)
+	c.Inner = cmp.Or(c.Inner, 4*c.Embd)
 	switch {
 	case c.Cross:
 		return HParams{}, fmt.Errorf("config: add_cross_attention true, want false")

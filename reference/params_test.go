@@ -17,6 +17,11 @@ func TestConfigDefaultsAreGPT2s(t *testing.T) {
 	if err != nil || hp.Positions != 77 || hp.Inner != 40 {
 		t.Errorf("%+v, %v, want 77 positions from n_ctx and n_inner 40", hp, err)
 	}
+	hp, err = ParseHParams([]byte(`{"hidden_size": 10, "num_attention_heads": 5,
+		"num_hidden_layers": 3, "max_position_embeddings": 77, "n_ctx": 5}`))
+	if err != nil || hp.Embd != 10 || hp.Head != 5 || hp.Layer != 3 || hp.Positions != 77 {
+		t.Errorf("%+v, %v, want 3 layers of 5 heads of 2, and 77 positions", hp, err)
+	}
 }
 
 func TestConfigsItCannotComputeAreRefused(t *testing.T) {
