@@ -21,10 +21,11 @@ type limits struct {
 }
 
 // limitsOf returns the limits of a model, as the options change them.
-func limitsOf(m *model.Model, o *Options) limits {
-	c := m.Config()
+func limitsOf(m *model.Model, o *Options) limits { return limitsBy(m.Config(), m.Leaves(), o) }
+
+func limitsBy(c model.Config, leaves kernels.Leaves, o *Options) limits {
 	l := limits{context: c.Positions, vocabulary: c.VocabSize, first: -1, endOfText: o.EndOfText,
-		leaves: m.Leaves()}
+		leaves: leaves}
 	if id, ok := c.StartToken(); ok {
 		l.first = id
 	}

@@ -6,11 +6,25 @@ import (
 	"errors"
 	"fmt"
 
+	"picogpt/kernels"
+	"picogpt/model"
 	"picogpt/sample"
 )
 
 // ErrBanned is the error of [Stream.Take] where the text then contains a banned string.
 var ErrBanned = errors.New("stream: the token completes a banned string")
+
+// NewDetached returns a stream without a session, for logits that no session has: those after
+// [Stream.Context] go to Push, until the stream is done. c has the context's length, the vocabulary
+// and the ids that begin and end texts. Errors are those of NewStream, and one for an option that
+// needs a session: Ban, Echo, Guidance, Lookup, Draft.
+func NewDetached(c model.Config, prompt []int, o Options) (*Stream, error) {
+	if len(o.Ban) > 0 || o.Echo != "" || o.Guidance.On() || o.Lookup > 0 || o.Draft != nil {
+		return nil, errors.New("detached stream: want no banned strings, echo, guidance or guesses, " +
+			"which need a session")
+	}
+	return newStream(limitsBy(c, kernels.Leaves{}, &o), nil, prompt, o)
+}
 
 // Push is Next for logits [vocabulary] of the caller: those of the session, changed, or those of
 // several models together. It has the same conditions as Next.

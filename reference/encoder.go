@@ -3,6 +3,7 @@ package reference
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -153,6 +154,9 @@ func (e *Encoder) Decode(ids []int) (string, error) {
 // Merges returns the pairs that are merged, by their bytes, in the order of their ranks. The caller
 // must not change the slice.
 func (e *Encoder) Merges() [][2]string { return e.merges }
+
+// IDs returns the ids that have a token, the lowest first.
+func (e *Encoder) IDs() []int { return slices.Sorted(maps.Keys(e.texts)) }
 
 // Exact returns an error if tiktoken, which merges two neighbours by the rank of what they make,
 // may give other ids than BPE, which merges them by the rank of the pair. The two are the same if

@@ -27,6 +27,7 @@ type globals struct {
 	CacheDtype string
 	CacheBytes amount.Bytes
 	Device     *string
+	Engine     string
 	CJKSpaces  *bool
 	Verbose    bool
 }
@@ -42,6 +43,7 @@ const (
 	cacheDtype
 	cacheBytes
 	device
+	engineFlag
 	cjkSpaces
 	verbose
 
@@ -82,6 +84,8 @@ func (g *globals) flags(f *cli.Flags, which globalFlags) {
 		{device, &g.Device, "--device NAME",
 			`what computes: cpu, auto (the first GPU that gives the processor's bits), or a part of a
 			name that gpt devices lists; default: $GPT_DEVICE, or cpu`, nil},
+		{engineFlag, &g.Engine, "--engine NAME",
+			"fast, or reference: picoGPT in float64, slow", []string{"fast", "reference"}},
 		{cjkSpaces, &g.CJKSpaces, "--cjk-spaces",
 			`keep a WordPiece vocabulary's spaces between Chinese characters, as Hugging Face does;
 			default: only gpt tokenize --decode does`, nil},

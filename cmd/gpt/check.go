@@ -162,22 +162,25 @@ func (c *compareCommand) pair(
 	a *app, ck *checkpoint.Checkpoint,
 ) (p check.Pair, note string, err error) {
 	p = check.Pair{Tensors: ck.Tensors, Options: a.modelOptions()}
-	if p.Reference, note, err = a.readReference(ck); err != nil {
+	if p.Reference, note, err = a.readReference(ck, 1e9,
+		"the reference takes %s of memory, 8 bytes for each weight"); err != nil {
 		return p, note, err
 	}
 	p.Model, err = a.openModel()
 	return p, note, err
 }
 
-// readReference reads the checkpoint for the reference.
-func (a *app) readReference(ck *checkpoint.Checkpoint) (*reference.Model, string, error) {
+// readReference reads the checkpoint for the reference. If it takes that many bytes, the note, in
+// which %s is their number, comes before.
+func (a *app) readReference(
+	ck *checkpoint.Checkpoint, least int64, note string,
+) (*reference.Model, string, error) {
 	bar := terminal.NewByteBar("loading " + a.modelName() + " as float64")
 	defer a.ShowBar(bar)()
 	o := reference.Options{Memory: process.FreeMemory(), Progress: bar.SetBytes,
 		Before: func(bytes int64) error {
-			if bytes >= 1e9 {
-				a.NoteDuring(bar, "the reference takes %s of memory, 8 bytes for each weight",
-					amount.Size(bytes))
+			if bytes >= least {
+				a.NoteDuring(bar, note, amount.Size(bytes))
 			}
 			return nil
 		}}

@@ -17,6 +17,7 @@ import (
 	"picogpt/internal/option"
 	"picogpt/internal/process"
 	"picogpt/internal/receipt"
+	"picogpt/internal/terminal"
 	"picogpt/internal/textio"
 	"picogpt/model"
 	"picogpt/search"
@@ -57,7 +58,7 @@ func newGenerate(a *app) *cli.Command {
 		Args:  []cli.Arg{cli.Words(&c.Prompt.Text.Words, "text", "")}, // the page has it above
 		Flags: func(f *cli.Flags) {
 			c.flags(f)
-			a.flags(f, evaluates|cjkSpaces)
+			a.flags(f, evaluates|engineFlag|cjkSpaces)
 		},
 		Check: c.checkFlags,
 		Run:   func(f *cli.Flags) error { return c.Run(a, f) },
@@ -114,6 +115,11 @@ func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 	if err := checkNeeds(c.table(), given); err != nil {
 		return err
 	}
+	if a.asReference() {
+		if err := onlyReference(given, c.referenceDoes()...); err != nil {
+			return err
+		}
+	}
 	o, err := c.settle(given)
 	if err == nil {
 		err = c.takeStdin(a)
@@ -130,6 +136,9 @@ func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 	}
 	a.noteWithout(withoutEffect(append(o.Table(), c.Search.Table()...), &o, given,
 		c.Search.asked() != ""))
+	if a.asReference() {
+		return c.runReference(a, o)
+	}
 	if c.Many.Prompts != nil {
 		return c.runPrompts(a, o, given["seed"])
 	}
@@ -165,7 +174,11 @@ func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 	if err := c.healIfAsked(a, m, &p, &o); err != nil {
 		return err
 	}
-	tokens, err := c.write(a, m, tok, p, o)
+	scores := c.Search.newScores()
+	tokens, err := c.write(a, decoderOf(tok), p, o, scores, nil,
+		func(ctx context.Context) iter.Seq2[decode.Token, error] {
+			return c.texts(ctx, m, p.ids, o, scores)
+		})
 	if err != nil || c.Receipt.Receipt == nil {
 		return err
 	}
@@ -185,10 +198,11 @@ func (c *generateCommand) declare(a *app) {
 }
 
 // write writes the texts that follow a prompt. It returns their tokens if a receipt wants them.
+// bar, if it is not nil, shows how far they are.
 func (c *generateCommand) write(
-	a *app, m *model.Model, tok *tokenizer.Tokenizer, p prompt, o decode.Options,
+	a *app, tok decoder, p prompt, o decode.Options, scores *searchScores, bar *terminal.Bar,
+	texts func(context.Context) iter.Seq2[decode.Token, error],
 ) (all []decode.Token, err error) {
-	scores := c.Search.newScores()
 	print, err := c.printer(a, tok, p, o.Seed, scores)
 	if err != nil {
 		return nil, err
@@ -197,13 +211,13 @@ func (c *generateCommand) write(
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	incomplete := 0
-	tokens := textio.Counted(c.named(c.texts(ctx, m, p.ids, o, scores)), &incomplete)
+	tokens := textio.Counted(c.named(texts(ctx)), &incomplete)
 	if c.Receipt.Receipt != nil {
 		tokens = receipt.Keep(tokens, &all)
 	}
 	t := textio.Timing{
 		Start: time.Now(), Prompt: max(1, len(p.ids)), Whole: c.Search.Beams != 0,
-		Asks: o.Lookup > 0 || o.Draft != nil,
+		Asks: o.Lookup > 0 || o.Draft != nil, Bar: bar,
 	}
 	err = t.Print(textio.WithDropped(tokens, p.dropped), print, a.stdout, &a.Console, &a.Signals,
 		cancel)

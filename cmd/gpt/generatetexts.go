@@ -130,9 +130,22 @@ func (c *generateCommand) healIfAsked(
 	return nil
 }
 
+// A decoder gives the text of ids; nil is none.
+type decoder interface {
+	Decode(ids []int) (string, error)
+}
+
+// decoderOf is the tokenizer as a decoder, if there is one.
+func decoderOf(t *tokenizer.Tokenizer) decoder {
+	if t == nil {
+		return nil
+	}
+	return t
+}
+
 // printer makes the printer for --output. tok may be nil, if the ids are there.
 func (c *generateCommand) printer(
-	a *app, tok *tokenizer.Tokenizer, p prompt, seed uint64, scores *searchScores,
+	a *app, tok decoder, p prompt, seed uint64, scores *searchScores,
 ) (textio.Printer, error) {
 	form := c.Output
 	if form == "auto" && tok == nil {
@@ -164,7 +177,7 @@ func (c *generateCommand) printer(
 
 // jsonForm says what the objects have.
 func (c *generateCommand) jsonForm(
-	tok *tokenizer.Tokenizer, scores *searchScores, seed uint64,
+	tok decoder, scores *searchScores, seed uint64,
 ) textio.Form {
 	begin := func(s *promptlines.Sample) { scores.begin(s, seed) }
 	return textio.Form{Form: promptlines.Form{Text: tok != nil, Top: c.Top > 0}, Begin: begin}

@@ -32,13 +32,24 @@ func newLogits(a *app) *cli.Command {
 				OneOf("last", "all")
 			f.Add(&c.Top, "--top K",
 				"print the K likeliest next tokens; default: the logits of all ids")
-			a.flags(f, evaluates|cjkSpaces)
+			a.flags(f, evaluates|engineFlag|cjkSpaces)
 		},
-		Run: func(*cli.Flags) error { return c.Run(a) },
+		Run: func(f *cli.Flags) error {
+			if !a.asReference() {
+				return c.Run(a)
+			}
+			err := onlyReference(f.Given(), "file", "tokens", "special", "positions", "top", "model",
+				"gelu", "verbose")
+			if err != nil {
+				return err
+			}
+			return c.runReference(a)
+		},
 		Long: `
 Prints one object, {"tokens":[…],"logits":[…]}: the ids of the text, and for each id of the
 vocabulary its logit as the next token. Each number is the shortest decimal that gives the same
-float32 back, so the output is the model's arithmetic to the last bit.
+float32 back, so the output is the model's arithmetic to the last bit. Those of --engine reference
+are float64s.
 
 With --top K the object has top in place of logits: the K likeliest ids, the likeliest first, each
 an object with id, text, logit and logprob, the natural logarithm of its probability.

@@ -67,9 +67,18 @@ func newPerplexity(a *app) *cli.Command {
 			f.Add(&c.Tolerance, "--tolerance X",
 				`how far it may be from the NUMBER of --expect; default: half a unit of its last
 				digit`)
-			a.flags(f, evaluates)
+			a.flags(f, evaluates|engineFlag)
 		},
-		Run: func(*cli.Flags) error { return c.Run(a) },
+		Run: func(f *cli.Flags) error {
+			if a.asReference() {
+				err := onlyReference(f.Given(), "protocol", "window", "stride", "wikitext", "tokens",
+					"special", "json", "expect", "tolerance", "model", "gelu", "verbose")
+				if err != nil {
+					return err
+				}
+			}
+			return c.Run(a)
+		},
 		Long: `
 Prints the perplexity of the files: e to the power of the mean negative log-likelihood of
 their tokens. Several files are measured as one text; with --protocol lm-eval each is a document of
@@ -112,16 +121,12 @@ func (c *perplexityCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	text, err := c.text(a, files)
-	if err != nil {
-		return err
+	var r eval.Result
+	if a.asReference() {
+		r, err = c.measureReference(a, files, o)
+	} else {
+		r, err = c.measure(a, files, o)
 	}
-	m, err := a.openModel()
-	if err != nil {
-		return err
-	}
-	defer m.Close()
-	r, err := a.measure(m, text, o)
 	if err != nil && r.Scored == 0 {
 		return err
 	}
@@ -136,6 +141,22 @@ func (c *perplexityCommand) Run(a *app) error {
 		err = expected.Check(r.Perplexity)
 	}
 	return err
+}
+
+// measure measures the files.
+func (c *perplexityCommand) measure(
+	a *app, files []string, o eval.Options,
+) (eval.Result, error) {
+	text, err := c.text(a, files)
+	if err != nil {
+		return eval.Result{}, err
+	}
+	m, err := a.openModel()
+	if err != nil {
+		return eval.Result{}, err
+	}
+	defer m.Close()
+	return a.measure(m, text, o)
 }
 
 // digits is how many digits of a perplexity are printed: 6 for people, −1, which is all, for programs.

@@ -8,8 +8,8 @@ import (
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/infile"
+	"picogpt/internal/strictjson"
 	"picogpt/internal/textio"
-	"picogpt/tokenizer"
 )
 
 type tokenizeCommand struct {
@@ -28,9 +28,17 @@ func newTokenize(a *app) *cli.Command {
 			fileFlag(f, &c.Text)
 			f.Add(&c.Decode, "--decode", "read ids, and print the text that they stand for")
 			addSpecial(f, &c.Special)
-			a.flags(f, modelFlag|cjkSpaces|verbose)
+			a.flags(f, modelFlag|engineFlag|cjkSpaces|verbose)
 		},
-		Run: func(*cli.Flags) error { return c.Run(a) },
+		Run: func(f *cli.Flags) error {
+			if a.asReference() {
+				err := onlyReference(f.Given(), "file", "decode", "special", "model", "verbose")
+				if err != nil {
+					return err
+				}
+			}
+			return c.Run(a)
+		},
 		Long: `
 Prints the ids of the text as one JSON array. With --decode it reads such an array, and
 prints exactly the bytes that the ids stand for; a newline is added on a terminal only.
@@ -62,6 +70,9 @@ func (c *tokenizeCommand) Run(a *app) error {
 		return fault.Hint(usagef("nothing to tokenize"), textHint)
 	}
 	defer text.Close()
+	if a.asReference() {
+		return c.runReference(a, text)
+	}
 	t, err := a.openOnlyTokenizer()
 	if err != nil {
 		return err
@@ -78,8 +89,31 @@ func (c *tokenizeCommand) Run(a *app) error {
 	return textio.WriteIDs(a.stdout, t, text)
 }
 
+// runReference does it with the reference's encoder.
+func (c *tokenizeCommand) runReference(a *app, text io.Reader) error {
+	e, err := a.referenceEncoder()
+	switch {
+	case err != nil:
+		return err
+	case c.Decode:
+		return c.decode(a, e, text)
+	case c.Special:
+		e = e.WithSpecial()
+	}
+	whole, err := infile.Whole(text)
+	if err != nil {
+		return err
+	}
+	ids, err := e.Encode(whole)
+	if err != nil {
+		return err
+	}
+	_, err = a.stdout.Write(append(strictjson.AppendIDs(nil, ids), '\n'))
+	return err
+}
+
 // decode prints the text of ids.
-func (c *tokenizeCommand) decode(a *app, t *tokenizer.Tokenizer, list io.Reader) error {
+func (c *tokenizeCommand) decode(a *app, t decoder, list io.Reader) error {
 	written, err := infile.Whole(list)
 	if err != nil {
 		return err

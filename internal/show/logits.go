@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"sync/atomic"
 
-	"picogpt/eval"
+	"gonum.org/v1/gonum/floats"
+
 	"picogpt/internal/strictjson"
 	"picogpt/model"
 	"picogpt/sample"
@@ -18,8 +20,13 @@ import (
 
 // Logits writes one object of ids and what follows them.
 type Logits struct {
-	Top       int            // the likeliest ids in place of all logits; 0 means all
-	Tokenizer eval.Tokenizer // for Top
+	Top       int   // the likeliest ids in place of all logits; 0 means all
+	Tokenizer Texts // for Top
+}
+
+// Texts gives the text of an id.
+type Texts interface {
+	Text(id int) (string, error)
 }
 
 // begin is the object up to the logits.
@@ -33,17 +40,23 @@ func (w *Logits) begin(ids []int) []byte {
 
 // append appends all logits [vocab_size], or the likeliest as objects.
 func (w *Logits) append(b []byte, m *model.Model, logits []float32) ([]byte, error) {
+	return appendLogits(b, w, logits, m.Leaves().LogSumExp)
+}
+
+func appendLogits[T float32 | float64](
+	b []byte, w *Logits, logits []T, logSumExp func([]T) float64,
+) ([]byte, error) {
 	if w.Top == 0 {
 		return strictjson.AppendFloats(b, logits), nil
 	}
 	type likely struct {
 		ID      int     `json:"id"`
 		Text    string  `json:"text"`
-		Logit   float32 `json:"logit"`
+		Logit   T       `json:"logit"`
 		LogProb float64 `json:"logprob"`
 	}
 	ids := sample.Likeliest(logits, w.Top)
-	top, sum := make([]likely, len(ids)), m.Leaves().LogSumExp(logits)
+	top, sum := make([]likely, len(ids)), logSumExp(logits)
 	for i, id := range ids {
 		text, _ := w.Tokenizer.Text(id) // a row beyond the vocabulary has no text
 		top[i] = likely{id, text, logits[id], float64(logits[id]) - sum}
@@ -67,6 +80,32 @@ func (w *Logits) WriteLast(
 	return err
 }
 
+// Write writes rows of logits [vocab_size] that another program has computed: an array of them, or
+// the one that there is.
+func (w *Logits) Write(out io.Writer, ids []int, rows iter.Seq[[]float64], array bool) error {
+	b, end := w.begin(ids), "}\n"
+	if array {
+		b, end = append(b, '['), "]}\n"
+	}
+	first := true
+	for row := range rows {
+		if !first {
+			b = append(b, ',')
+		}
+		first = false
+		var err error
+		if b, err = appendLogits(b, w, row, floats.LogSumExp); err != nil {
+			return err
+		}
+		if _, err := out.Write(b); err != nil {
+			return err
+		}
+		b = b[:0]
+	}
+	_, err := out.Write(append(b, end...))
+	return err
+}
+
 // WriteAll writes the logits after each of the ids. It evaluates a few at a time, which changes no
 // bit, so that memory does not grow with their number, and counts those that are written.
 func (w *Logits) WriteAll(
@@ -74,7 +113,7 @@ func (w *Logits) WriteAll(
 ) error {
 	const few = 32
 	// Each Eval sees only its own tokens, and nothing is to be printed of what another refuses.
-	if err := checkTokens(s.Model().Config(), ids); err != nil {
+	if err := CheckTokens(s.Model().Config(), ids); err != nil {
 		return err
 	}
 	b := append(w.begin(ids), '[')
@@ -112,8 +151,8 @@ func evalOne(ctx context.Context, in model.Input) error {
 	return err
 }
 
-// checkTokens says what Eval would say of all ids at once.
-func checkTokens(c model.Config, ids []int) error {
+// CheckTokens says what Eval would say of all ids at once.
+func CheckTokens(c model.Config, ids []int) error {
 	for i, id := range ids {
 		if id < 0 || id >= c.VocabSize {
 			return fmt.Errorf("token %d: id %d, want 0 to %d", i, id, c.VocabSize-1)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"unsafe"
 )
 
 // Line returns a value as one line of JSON, with its line feed. It does not escape characters such
@@ -38,13 +39,15 @@ func Number(x float64) *float64 {
 
 // AppendFloats appends a JSON array of numbers, each the shortest decimal that gives the same
 // float32 back.
-func AppendFloats(b []byte, x []float32) []byte {
+func AppendFloats[T float32 | float64](b []byte, x []T) []byte {
+	var zero T
+	bits := 8 * int(unsafe.Sizeof(zero))
 	b = append(b, '[')
 	for i, v := range x {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = strconv.AppendFloat(b, float64(v), 'g', -1, 32)
+		b = strconv.AppendFloat(b, float64(v), 'g', -1, bits)
 	}
 	return append(b, ']')
 }

@@ -23,6 +23,8 @@ type Timing struct {
 	Whole  bool // the tokens come when the text is complete
 	Asks   bool // the run guesses tokens
 
+	Bar *terminal.Bar // shown in place of the numbers of tokens; nil: none
+
 	tokens atomic.Int64
 	first  atomic.Int64 // nanoseconds from start to the first token, when the prompt is evaluated
 
@@ -73,7 +75,11 @@ func (t *Timing) Print(
 	tokens iter.Seq2[decode.Token, error], p Printer, out *process.Output,
 	console *terminal.Console, signals *process.Signals, cancel context.CancelFunc,
 ) (err error) {
-	defer console.ShowProgress(t.label)()
+	if t.Bar == nil {
+		console.ShowProgress(t.label)
+	} else {
+		console.ShowBar(t.Bar)
+	}
 	defer console.EndProgress()
 	for token, failed := range tokens {
 		if failed != nil {

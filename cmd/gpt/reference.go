@@ -1,0 +1,98 @@
+package main
+
+// --engine reference: picoGPT in float64 (package reference) in place of the engine.
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"picogpt/checkpoint"
+	"picogpt/internal/fault"
+	"picogpt/internal/terminal"
+	"picogpt/model"
+	"picogpt/reference"
+	"picogpt/tokenizer"
+	"picogpt/weights"
+	"picogpt/weights/demo"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// asReference reports whether --engine asks for the reference.
+func (g *globals) asReference() bool { return g.Engine == "reference" }
+
+// onlyReference refuses flags that the reference does not do.
+func onlyReference(given map[string]bool, does ...string) error {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if name != "engine" && !slices.Contains(does, name) {
+			return usagef("--%s: want none with --engine reference, which does not do it", name)
+		}
+	}
+	return nil
+}
+
+// referenceEncoder is the checkpoint's tokenizer as package reference reads it.
+func (a *app) referenceEncoder() (e *reference.Encoder, err error) {
+	if a.Model == nil {
+		e, err = reference.OpenEncoderFS(demo.FS())
+	} else {
+		var path string
+		if path, err = a.modelPath(); err != nil {
+			return nil, err
+		}
+		e, err = reference.OpenEncoder(weights.Dir(path))
+	}
+	if err == nil {
+		return e, nil
+	}
+	if t, other := a.openOnlyTokenizer(); other == nil && t == tokenizer.GPT2() {
+		return reference.GPT2Encoder() // of a file that has no config.json beside it
+	}
+	return nil, fault.Hint(fmt.Errorf("--engine reference: %w", err),
+		"it does byte-level BPE only; --tokens takes ids in place of a text")
+}
+
+// openReference loads the checkpoint as float64, and says before what that costs.
+func (a *app) openReference(c *checkpoint.Checkpoint) (*reference.Model, error) {
+	if c.Format() != "safetensors" {
+		a.Notef("--engine reference: config and weights come from the engine's own reader of %s",
+			c.Format())
+	}
+	m, _, err := a.readReference(c, 0, "--engine reference: picoGPT in float64, slow; its weights "+
+		"take %s of memory, 8 bytes each")
+	return m, err
+}
+
+// A referenceWork shows how far the reference is: passes over tokens, block after block.
+type referenceWork struct {
+	bar         *terminal.Bar
+	what        string
+	done, total int // tokens of the passes
+	pass        int // tokens of this pass
+}
+
+// watch makes the model report its blocks.
+func (w *referenceWork) watch(m *reference.Model) {
+	layers := m.HParams.Layer
+	m.Params.Watch = func(layer int, _ *mat.Dense) error {
+		w.bar.SetShare(fmt.Sprintf("%s, block %d of %d", w.what, layer+1, layers),
+			(float64(w.done)+float64(w.pass)*float64(layer)/float64(layers))/float64(max(w.total, 1)))
+		return nil
+	}
+}
+
+// begin says what the next pass is.
+func (w *referenceWork) begin(what string, tokens int) {
+	w.what, w.done, w.pass = what, w.done+w.pass, tokens
+}
+
+// checkIDs refuses ids that the vocabulary does not have, before anything is loaded.
+func checkIDs(c model.Config, ids []int) error {
+	for i, id := range ids {
+		if id < 0 || id >= c.VocabSize {
+			return fmt.Errorf("token %d: id %d, want 0 to %d", i, id, c.VocabSize-1)
+		}
+	}
+	return nil
+}
