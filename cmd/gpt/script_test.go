@@ -10,9 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,6 +30,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Args[0] == workerName {
+		work()
+	}
 	testscript.Main(m, map[string]func(){"gpt": main, "curl": curl})
 }
 
@@ -42,9 +48,15 @@ func scripts(dir string) testscript.Params {
 			e.Values[hubKey{}] = new(*fakehub.Hub)
 			files, err := filepath.Abs("../../checkpoint/testdata")
 			e.Setenv("CHECKPOINTS", files)
-			return err
+			names, e2 := variables(dir, e.Vars)
+			gpt := &scriptGPT{names: names}
+			e.Values[scriptGPTKey{}] = gpt
+			e.Defer(gpt.worker.close)
+			return errors.Join(err, e2)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"runs":          runs,
+			"input":         input,
 			"exits":         exits,
 			"refused":       refused,
 			"checkpoint":    makeCheckpoint,
@@ -67,31 +79,24 @@ func scripts(dir string) testscript.Params {
 	}
 }
 
-// exits STATUS PROGRAM ARG... runs a program that must end with that status.
-func exits(ts *testscript.TestScript, neg bool, args []string) {
-	want, err := strconv.Atoi(args[0])
-	ts.Check(err)
-	got := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) {
-			ts.Fatalf("%v", err)
-		}
-		got = exit.ExitCode()
-	}
-	if (got == want) == neg {
-		ts.Fatalf("exit status %d, want %d", got, want)
-	}
+// runs gpt ARG... runs gpt, which must end with status 0, or with another one after "!".
+func runs(ts *testscript.TestScript, neg bool, args []string) {
+	ended(ts, neg, "0", args)
 }
 
-// refused STATUS PROGRAM ARG... runs a program that must end with that status, print nothing on
-// stdout, and on stderr one line that says why and at most one hint.
+// exits STATUS gpt ARG... runs gpt, which must end with that status.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	ended(ts, neg, args[0], args[1:])
+}
+
+// refused STATUS gpt ARG... runs gpt, which must end with that status, print nothing on stdout, and on
+// stderr one line that says why and at most one hint.
 func refused(ts *testscript.TestScript, neg bool, args []string) {
-	exits(ts, neg, args)
-	if got := ts.ReadFile("stdout"); got != "" {
-		ts.Fatalf("stdout: %q, want nothing", got)
+	stdout, stderr := ended(ts, neg, args[0], args[1:])
+	if stdout != "" {
+		ts.Fatalf("stdout: %q, want nothing", stdout)
 	}
-	lines := strings.SplitAfter(ts.ReadFile("stderr"), "\n")
+	lines := strings.SplitAfter(stderr, "\n")
 	why, hint := lines[0], strings.Join(lines[1:], "")
 	if !strings.HasPrefix(why, "gpt: ") || strings.HasPrefix(why, "gpt: hint: ") ||
 		!strings.HasSuffix(why, "\n") {
@@ -101,6 +106,80 @@ func refused(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("stderr: want at most one hint after the first line")
 	}
 }
+
+// ended runs gpt or another program, which must end with a status.
+func ended(
+	ts *testscript.TestScript, neg bool, status string, args []string,
+) (stdout, stderr string) {
+	want, err := strconv.Atoi(status)
+	ts.Check(err)
+	got := 0
+	if args[0] == "gpt" {
+		r, err := ts.Value(scriptGPTKey{}).(*scriptGPT).run(ts, args[1:])
+		ts.Check(err)
+		stdout, stderr, got = string(r.Stdout), string(r.Stderr), r.Status
+		io.WriteString(ts.Stdout(), stdout)
+		io.WriteString(ts.Stderr(), stderr)
+	} else {
+		err := ts.Exec(args[0], args[1:]...)
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			got, err = exit.ExitCode(), nil
+		}
+		ts.Check(err)
+		stdout, stderr = ts.ReadFile("stdout"), ts.ReadFile("stderr")
+	}
+	if (got == want) == neg {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+	return stdout, stderr
+}
+
+type scriptGPTKey struct{}
+
+// A scriptGPT is gpt in a script.
+type scriptGPT struct {
+	worker worker
+	names  []string // of variables of the environment
+	stdin  string   // of the next run
+}
+
+func (g *scriptGPT) run(ts *testscript.TestScript, args []string) (result, error) {
+	j := job{Args: args, Dir: ts.MkAbs("."), Stdin: []byte(g.stdin)}
+	g.stdin = ""
+	for _, name := range g.names {
+		if value := ts.Getenv(name); value != "" {
+			j.Env = append(j.Env, name+"="+value)
+		}
+	}
+	j.Env = append(j.Env, "PWD="+j.Dir)
+	return g.worker.do(j)
+}
+
+// input FILE gives the next run of gpt a stdin; stdin FILE that of exec.
+func input(ts *testscript.TestScript, neg bool, args []string) {
+	ts.Value(scriptGPTKey{}).(*scriptGPT).stdin = ts.ReadFile(args[0])
+}
+
+// variables returns the names of the variables that an environment and the scripts of a folder have.
+func variables(dir string, environment []string) ([]string, error) {
+	names := map[string]bool{"HF_HOME": true, "HF_ENDPOINT": true} // of the command hub
+	for _, variable := range environment {
+		name, _, _ := strings.Cut(variable, "=")
+		names[name] = true
+	}
+	scripts, err := filepath.Glob(filepath.Join(dir, "*"))
+	for _, path := range scripts {
+		text, e := os.ReadFile(path)
+		err = errors.Join(err, e)
+		for _, m := range envLine.FindAllSubmatch(text, -1) {
+			names[string(m[1])] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names)), err
+}
+
+var envLine = regexp.MustCompile(`(?m)^(?:\[.*\] )*env (\w+)=`)
 
 // makeCheckpoint is the script command checkpoint: checkpoint DIR KEY=VALUE... writes a small
 // random checkpoint; config.KEY=JSON sets a key of its config.json.
