@@ -3,12 +3,16 @@ package main
 // What is linked: drivers of GPUs only where they are asked for.
 
 import (
+	"bytes"
 	"debug/elf"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"picogpt/internal/testing/cases"
 )
 
 // goTool runs the go command and returns what it prints.
@@ -51,7 +55,36 @@ func TestOnlyDriversLinkSystemLibraries(t *testing.T) {
 	}
 }
 
+// TestTheProgramNeedsNoCgo: without cgo, and without directives for the dynamic linker as packages have
+// that load libraries, what Go links is static. TestTheProgramIsStatic looks at it.
+func TestTheProgramNeedsNoCgo(t *testing.T) {
+	files := goTool(t, []string{"CGO_ENABLED=1"}, "list", "-deps", "-f",
+		"{{if not .Standard}}{{$d := .Dir}}{{range .CgoFiles}}\t{{$d}}/{{.}}\n{{end}}"+
+			"{{range .GoFiles}}{{$d}}/{{.}}\n{{end}}{{end}}", ".")
+	n := 0
+	for path := range strings.SplitSeq(strings.TrimSpace(files), "\n") {
+		if strings.HasPrefix(path, "\t") {
+			t.Errorf("%s uses cgo", path[1:])
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(text, []byte("\n//go:cgo_")) {
+			t.Errorf("%s has a directive of cgo", path)
+		}
+		n++
+	}
+	if n < 500 {
+		t.Errorf("%d files, want more", n)
+	}
+}
+
 func TestTheProgramIsStatic(t *testing.T) {
+	if !cases.Long {
+		t.Skip("it links the program; TestTheProgramNeedsNoCgo looks at the sources")
+	}
 	program := filepath.Join(t.TempDir(), "gpt")
 	goTool(t, []string{"CGO_ENABLED=0", "GOOS=linux"}, "build", "-o", program, ".")
 	f, err := elf.Open(program)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -21,17 +20,18 @@ import (
 	"picogpt/model"
 )
 
-// gpt runs the command and returns what it prints.
-func gpt(t *testing.T, args ...string) string {
-	t.Helper()
-	cmd := exec.Command("gpt", args...)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("gpt %q: %v: %s", args, err, &stderr)
+// gpt returns a function that runs the command and returns what it prints.
+func gpt(t *testing.T) func(args ...string) string {
+	w := &worker{}
+	t.Cleanup(w.close)
+	return func(args ...string) string {
+		t.Helper()
+		r, err := w.do(job{Args: args, Env: os.Environ(), Dir: "."})
+		if err != nil || r.Status != 0 {
+			t.Fatalf("gpt %q: %v, exit status %d: %s", args, err, r.Status, r.Stderr)
+		}
+		return string(r.Stdout)
 	}
-	return string(out)
 }
 
 func TestGreedyStoriesArePyTorchs(t *testing.T) {
@@ -39,13 +39,14 @@ func TestGreedyStoriesArePyTorchs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range cases.Some(stories.Greedy, 4, 0) {
+	gpt := gpt(t)
+	for _, s := range cases.Some(stories.Greedy, 2, 0) {
 		n := strconv.Itoa(len(s.IDs))
-		if got, want := gpt(t, "--temp", "0", "-n", n, "--", s.Prompt),
+		if got, want := gpt("--temp", "0", "-n", n, "--", s.Prompt),
 			s.Prompt+s.Text+"\n"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		got := gpt(t, "--temp", "0", "-n", n, "--output", "ids", "--tokens", ids(s.PromptIDs),
+		got := gpt("--temp", "0", "-n", n, "--output", "ids", "--tokens", ids(s.PromptIDs),
 			"--no-display-prompt")
 		if want := ids(s.IDs) + "\n"; got != want {
 			t.Errorf("%q: got %s, want %s", s.Prompt, got, want)
@@ -60,6 +61,7 @@ func TestLogProbsArePyTorchs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	gpt := gpt(t)
 	// The greedy ids' log-probabilities are those of the story's last logits where it gives them:
 	// the first new token's.
 	for _, l := range stories.LogProbs {
@@ -68,7 +70,7 @@ func TestLogProbsArePyTorchs(t *testing.T) {
 				IDs      []int
 				LogProbs []float64
 			}
-			out := gpt(t, "--temp", "0", "-n", "1", "--output", "json", "--tokens", ids(l.IDs[:i]))
+			out := gpt("--temp", "0", "-n", "1", "--output", "json", "--tokens", ids(l.IDs[:i]))
 			if err := json.Unmarshal([]byte(out), &got); err != nil {
 				t.Fatal(err)
 			}
@@ -100,6 +102,7 @@ func TestLogitsAreExact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	gpt := gpt(t)
 	for _, g := range goldens {
 		t.Run(g.Name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -116,8 +119,8 @@ func TestLogitsAreExact(t *testing.T) {
 			}
 
 			var last, all parsed
-			unmarshal(t, gpt(t, "logits", "-m", dir, "--tokens", ids(tokens)), &last)
-			unmarshal(t, gpt(t, "logits", "-m", filepath.Join(dir, "model.safetensors"),
+			unmarshal(t, gpt("logits", "-m", dir, "--tokens", ids(tokens)), &last)
+			unmarshal(t, gpt("logits", "-m", filepath.Join(dir, "model.safetensors"),
 				"--positions", "all", "--tokens", ids(tokens)), &all)
 			if got, want := ids(last.Tokens), ids(tokens); got != want {
 				t.Errorf("tokens %s, want %s", got, want)
@@ -180,7 +183,7 @@ func TestTokenizeMatchesTheGoldens(t *testing.T) {
 	if err != nil {
 		t.Skipf("%v: testdata/script/tokenize.txtar has a few such strings", err)
 	}
-	checked := 0
+	gpt, checked := gpt(t), 0
 	for line := range strings.Lines(string(b)) {
 		var c struct {
 			Text string
@@ -191,7 +194,7 @@ func TestTokenizeMatchesTheGoldens(t *testing.T) {
 			continue // what fits an argument, and a few of them: package tokenizer checks all
 		}
 		checked++
-		if got, want := gpt(t, "tokenize", "--", c.Text), ids(c.IDs)+"\n"; got != want {
+		if got, want := gpt("tokenize", "--", c.Text), ids(c.IDs)+"\n"; got != want {
 			t.Errorf("%q: got %s, want %s", c.Text, got, want)
 		}
 	}

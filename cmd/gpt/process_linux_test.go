@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"picogpt/internal/testing/testterminal"
 )
 
@@ -33,6 +35,14 @@ func onTerminal(t *testing.T, columns uint16, args ...string) string {
 		t.Fatal(err)
 	}
 	return strings.ReplaceAll(string(text), "\r\n", "\n")
+}
+
+// smallPipe lets a pipe hold 4 kB at most.
+func smallPipe(t *testing.T, f *os.File) {
+	t.Helper()
+	if _, err := unix.FcntlInt(f.Fd(), unix.F_SETPIPE_SZ, 4096); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestHelpIsAsWideAsTheTerminalAnd80InAPipe(t *testing.T) {

@@ -89,7 +89,7 @@ func (s *served) post(body string, header ...string) (int, string) {
 }
 
 func TestServeGivesTheTextsOfTheCommand(t *testing.T) {
-	s := serveDemo(t, nil, "--log", "off")
+	s, gpt := serveDemo(t, nil, "--log", "off"), gpt(t)
 	for _, x := range [][2]string{
 		{`"temperature":0.9,"seed":5`, "--temp 0.9 --top-k 0 --seed 5"},
 		{`"top_p":0.8,"seed":6,"frequency_penalty":0.5`, "--temp 1 --top-k 0 --top-p 0.8 --seed 6 --frequency-penalty 0.5"},
@@ -103,12 +103,9 @@ func TestServeGivesTheTextsOfTheCommand(t *testing.T) {
 		for i := range args {
 			args[i] = strings.ReplaceAll(args[i], "\x00", " ")
 		}
-		out, err := exec.Command("gpt", append(args, "Once<|endoftext|>One day")...).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := gpt(append(args, "Once<|endoftext|>One day")...)
 		status, text := s.post(`{"prompt":"Once<|endoftext|>One day","max_tokens":20,` + x[0] + "}")
-		want := between(string(out), `"text":"`, `","`)
+		want := between(out, `"text":"`, `","`)
 		if got := between(text, `"text":"`, `","logprobs"`); status != 200 || got != want {
 			t.Errorf("%s: %d, %q, want %q", x[0], status, got, want)
 		}
@@ -122,12 +119,12 @@ func between(s, before, after string) string {
 	return s
 }
 
-const longAnswer = `{"prompt":"Once","max_tokens":250,"ignore_eos":true,"n":%d,"seed":1}`
+const longAnswer = `{"prompt":"Once","max_tokens":%d,"ignore_eos":true,"n":%d,"seed":1}`
 
 func TestSIGTERMDrains(t *testing.T) {
 	s := serveDemo(t, nil, "--drain", "1h")
 	answered := make(chan int, 1)
-	go func() { status, _ := s.post(fmt.Sprintf(longAnswer, 3)); answered <- status }()
+	go func() { status, _ := s.post(fmt.Sprintf(longAnswer, 120, 3)); answered <- status }()
 	waitForText(t, s)
 	s.Process.Signal(syscall.SIGTERM)
 	if got := <-answered; got != 200 {
@@ -163,7 +160,7 @@ func waitForText(t *testing.T, s *served) {
 
 func TestTheDrainEnds(t *testing.T) {
 	s := serveDemo(t, nil, "--drain", "50ms", "--log", "off")
-	go s.post(fmt.Sprintf(longAnswer, 128))
+	go s.post(fmt.Sprintf(longAnswer, 250, 128))
 	waitForText(t, s)
 	s.Process.Signal(os.Interrupt)
 	log := s.stderr()
@@ -174,7 +171,7 @@ func TestTheDrainEnds(t *testing.T) {
 
 func TestASecondSIGTERMEndsAtOnce(t *testing.T) {
 	s := serveDemo(t, nil, "--drain", "1h", "--log", "off")
-	go s.post(fmt.Sprintf(longAnswer, 128))
+	go s.post(fmt.Sprintf(longAnswer, 250, 128))
 	waitForText(t, s)
 	s.Process.Signal(syscall.SIGTERM)
 	for { // until the first one has its effect: two that come together may be one

@@ -5,7 +5,7 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
+	"encoding/gob"
 	"errors"
 	"io"
 	"os"
@@ -47,8 +47,9 @@ const workerName = "gpt-worker"
 // A worker is such a process. Its zero value is not started yet.
 type worker struct {
 	cmd     *exec.Cmd
-	jobs    io.WriteCloser
-	results *json.Decoder
+	jobs    *gob.Encoder
+	results *gob.Decoder
+	pipe    io.Closer    // of the jobs
 	stderr  bytes.Buffer // what it says when it panics
 }
 
@@ -62,7 +63,7 @@ func (w *worker) do(j job) (r result, err error) {
 			return r, err
 		}
 	}
-	if err = json.NewEncoder(w.jobs).Encode(j); err == nil {
+	if err = w.jobs.Encode(j); err == nil {
 		err = w.results.Decode(&r)
 	}
 	if err != nil {
@@ -92,14 +93,14 @@ func (w *worker) start() error {
 	err = w.cmd.Start()
 	in.Close()
 	results.Close()
-	w.jobs, w.results = out, json.NewDecoder(back)
+	w.jobs, w.results, w.pipe = gob.NewEncoder(out), gob.NewDecoder(back), out
 	return err
 }
 
 // close ends the process.
 func (w *worker) close() {
 	if w.cmd != nil {
-		w.jobs.Close()
+		w.pipe.Close()
 		w.cmd.Wait()
 		w.cmd = nil
 	}

@@ -3,7 +3,7 @@
 package main
 
 import (
-	"encoding/json"
+	"encoding/gob"
 	"io"
 	"os"
 	"runtime/debug"
@@ -17,7 +17,7 @@ const hasWorkers = true
 
 // work is the main function of a worker: its jobs come through descriptor 3, their results go to 4.
 func work() {
-	in, out := json.NewDecoder(os.NewFile(3, "jobs")), json.NewEncoder(os.NewFile(4, "results"))
+	in, out := gob.NewDecoder(os.NewFile(3, "jobs")), gob.NewEncoder(os.NewFile(4, "results"))
 	if fd, err := unix.Dup(2); err == nil {
 		debug.SetCrashOutput(os.NewFile(uintptr(fd), "stderr"), debug.CrashOptions{})
 	}
