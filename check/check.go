@@ -7,7 +7,7 @@
 //		check.Expect(t, "models/mine", "A text of the kind that the model is for.")
 //	}
 //
-// Published compares a known checkpoint with the numbers that others have published of it.
+// A Publication compares a known checkpoint with the numbers that others have published of it.
 package check
 
 import (
@@ -106,7 +106,9 @@ func (o Options) Fits(config model.Config, tok *tokenizer.Tokenizer) error {
 	n := len(o.IDs)
 	switch {
 	case o.N < 0 || o.N > config.Positions:
-		return fmt.Errorf("-n %d: want 1 to n_positions, %d", o.N, config.Positions)
+		return fmt.Errorf("%d tokens to compare: want 1 to n_positions, %d", o.N, config.Positions)
+	case o.IDs != nil && n == 0:
+		return errors.New("no ids")
 	case o.Text != nil && tok == nil:
 		return errors.New("a text needs a tokenizer, which the checkpoint does not have")
 	case o.Text != nil:
@@ -119,8 +121,7 @@ func (o Options) Fits(config model.Config, tok *tokenizer.Tokenizer) error {
 		}
 	}
 	if n > config.Positions && o.N == 0 {
-		return fmt.Errorf("the text has %d tokens, want at most n_positions, %d, or -n N for the first",
-			n, config.Positions)
+		return &LengthError{n, config.Positions}
 	}
 	for i, id := range o.IDs {
 		if id < 0 || id >= config.VocabSize {
@@ -128,6 +129,14 @@ func (o Options) Fits(config model.Config, tok *tokenizer.Tokenizer) error {
 		}
 	}
 	return nil
+}
+
+// A LengthError says that a text is longer than the context. With Options.N its beginning is
+// compared.
+type LengthError struct{ Tokens, Positions int }
+
+func (e *LengthError) Error() string {
+	return fmt.Sprintf("the text has %d tokens, want at most n_positions, %d", e.Tokens, e.Positions)
 }
 
 // text returns the ids that are compared, and compares the tokenizers.
@@ -158,6 +167,11 @@ func (c *comparison) ids() ([]int, error) {
 	text := passage
 	if c.Text != nil {
 		text = *c.Text
+	}
+	// tiktoken-go's time is quadratic in a long word, and N tokens need no more of the text.
+	if n := 1 << 16; len(text) > n {
+		text = text[:tokenizer.WholeRunes(text[:n])]
+		c.note("only the text's first %d bytes are tokenized", len(text))
 	}
 	if c.Tokenizer == nil {
 		return c.random("the checkpoint has no tokenizer"), nil

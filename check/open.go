@@ -23,8 +23,9 @@ import (
 func Read(
 	c *checkpoint.Checkpoint, files fs.FS, o reference.Options,
 ) (m *reference.Model, note string, err error) {
-	if err := c.Portable(); err != nil {
-		return nil, "", fmt.Errorf("%w: compare the checkpoint that it was made of", err)
+	if c.Portable() != nil {
+		return nil, "", fmt.Errorf("%s: quantized weights, which the reference does not read: compare "+
+			"the checkpoint that they were made of, in that number format", c.Tensors.Name())
 	}
 	_, _, mismatch := model.Check(c.Config, c.Tensors)
 	if mismatch != nil { // the reference's opinion is wanted too, and no weights

@@ -49,7 +49,7 @@ func (c *comparison) place(ids []int, together int) (string, error) {
 		block := fmt.Sprintf("h.%d", n-1)
 		switch {
 		case n > all:
-			return "no part of the model by itself"
+			return "the whole model, and no part of it"
 		case !differ(part{layers: n, noMLP: true}):
 			return block + ".mlp or ln_2"
 		case differ(part{layers: n, noMLP: true, noScores: true}):

@@ -68,9 +68,11 @@ func (c *comparison) compareIDs(text string, row *Row) {
 			return
 		}
 	}
-	if back, err := c.Tokenizer.Decode(ids); err != nil || back != text {
+	back, err := c.Tokenizer.Decode(ids)
+	if other, second := c.Reference.Encoder.Decode(want); err != nil || second != nil || back != other {
 		row.Verdict = Fault
-		row.Where = fmt.Sprintf("the text of the ids is not the text: %s", quote.Short(back, 40))
+		row.Where = fmt.Sprintf("the text of the ids is %s, reference %s", quote.Short(back, 40),
+			quote.Short(other, 40))
 	}
 }
 

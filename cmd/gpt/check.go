@@ -102,6 +102,9 @@ func (c *compareCommand) Run(a *app) error {
 	if err == nil {
 		err = o.Fits(ck.Config, tok)
 	}
+	if tooLong := (*check.LengthError)(nil); errors.As(err, &tooLong) {
+		err = fault.Hint(err, "-n N compares the first N tokens")
+	}
 	if err != nil {
 		return err
 	}
