@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -71,7 +72,7 @@ func TestFormsThatCost(t *testing.T) {
 // TestANewFormEachTime fills the cache of compiled forms (CVE-2025-29770).
 func TestANewFormEachTime(t *testing.T) {
 	c := start(t, serve.Options{})
-	for i := range 3 * serve.KeptForms {
+	for i := range serve.KeptForms + 9 {
 		a := c.complete(fmt.Sprintf(`{"max_tokens":9,"guided_choice":["%d"],"prompt":"a"}`, i))
 		if a.Choices[0].Text != fmt.Sprint(i) {
 			t.Errorf("%q, want %d", a.Choices[0].Text, i)
@@ -103,12 +104,12 @@ func TestLogitBiasForEveryID(t *testing.T) {
 
 // TestLargeBodiesDoNotAddUp slowly sends more bytes than the server holds at a time.
 func TestLargeBodiesDoNotAddUp(t *testing.T) {
-	m := testmodel.Demo(t, model.Options{})
+	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{MaxBody: 1 << 20})
-	c.server.SetPatience(2*time.Second, time.Second, time.Minute)
+	var slow []net.Conn
 	for range 8 {
-		c.dial("POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576\r\n\r\n" +
-			strings.Repeat(" ", 700<<10))
+		slow = append(slow, c.dial("POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576\r\n\r\n"+
+			strings.Repeat(" ", 700<<10)))
 	}
 	eventually(t, "the room for bodies is taken", func() bool { return c.server.Bodies() > 1<<20 })
 	if n := c.server.Bodies(); n > 2<<20 {
@@ -116,6 +117,9 @@ func TestLargeBodiesDoNotAddUp(t *testing.T) {
 	}
 	if a := c.complete(`{"max_tokens":1}`); len(a.Choices) != 1 { // a small one has room
 		t.Errorf("%+v", a)
+	}
+	for _, conn := range slow {
+		conn.Close()
 	}
 	c.idle(m)
 }
@@ -134,7 +138,7 @@ func TestALargeBodyNeedNotCome(t *testing.T) {
 // TestKeysOfOthersShareNothing: the time of a prompt tells nothing about prompts of other keys
 // (CVE-2025-46570).
 func TestKeysOfOthersShareNothing(t *testing.T) {
-	m := testmodel.Demo(t, model.Options{})
+	m := testmodel.Demo(t, model.Options{Threads: 1})
 	o := serve.Options{Keys: []string{"a", "b"}}
 	o.Batcher.PrefixBytes = 16 << 20
 	c := startWith(t, m, o)
@@ -176,7 +180,7 @@ func FuzzBody(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	m := testmodel.Demo(f, model.Options{})
+	m := testmodel.Demo(f, model.Options{Threads: 1})
 	s, err := serve.New(
 		m,
 		tokenizer.GPT2(),

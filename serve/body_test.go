@@ -23,7 +23,7 @@ const everyField = `"model":"model","user":"somebody","cache_salt":"a salt","sto
 // TestNothingOfABodyStays looks for strings that are a part of the body, and would keep all of it,
 // in the memory of a request while its texts are generated.
 func TestNothingOfABodyStays(t *testing.T) {
-	s, err := New(testmodel.Demo(t, model.Options{}), tokenizer.GPT2(),
+	s, err := New(testmodel.Demo(t, model.Options{Threads: 1}), tokenizer.GPT2(),
 		Options{Template: "{{.Text}}"})
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func TestSaltsAreDigests(t *testing.T) {
 // TestLargeAnswersAreCounted: when slow readers hold all memory for answers, other requests are
 // refused.
 func TestLargeAnswersAreCounted(t *testing.T) {
-	s, err := New(testmodel.Demo(t, model.Options{}), tokenizer.GPT2(), Options{})
+	s, err := New(testmodel.Demo(t, model.Options{Threads: 1}), tokenizer.GPT2(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func TestTextsOfARequestAreBounded(t *testing.T) {
 	for _, x := range []struct{ path, body, param, message string }{
 		{"/v1/completions", `{"prompt":"a","cache_salt":"` + long(257) + `"}`, "cache_salt",
 			"at most 256 bytes, found 257"},
-		{"/v1/completions", `{"prompt":"a","cache_salt":"` + long(20<<20) + `"}`, "cache_salt",
+		{"/v1/completions", `{"prompt":"a","cache_salt":"` + long(1<<20) + `"}`, "cache_salt",
 			"at most 256 bytes"},
 		{"/v1/chat/completions", `{"messages":[{"role":"user","content":"a"}],"cache_salt":"` +
 			long(257) + `"}`, "cache_salt", "at most 256 bytes"},
@@ -72,7 +72,7 @@ func TestTextsOfARequestAreBounded(t *testing.T) {
 
 // TestLongTextsWaitForTheirTurn: in the queue, and not longer than their clients.
 func TestLongTextsWaitForTheirTurn(t *testing.T) {
-	m := testmodel.Demo(t, model.Options{})
+	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{MaxQueue: 1})
 	long, _ := json.Marshal(strings.Repeat("a long text ", 2000))
 	release := c.server.TakeTurn()

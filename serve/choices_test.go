@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"picogpt/decode"
@@ -19,7 +20,7 @@ import (
 )
 
 func TestBestOfSendsTheLikeliest(t *testing.T) {
-	m := testmodel.Demo(t, model.Options{})
+	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{})
 	type text struct {
 		text string
@@ -126,25 +127,28 @@ func TestEchoIsThePromptAsItCame(t *testing.T) {
 }
 
 func TestOptionsAreDecodes(t *testing.T) {
-	m := testmodel.Demo(t, model.Options{})
+	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{})
-	base := decode.Options{MaxTokens: 24, Params: sample.Params{Temperature: 1, Seed: 11}}
+	base := decode.Options{MaxTokens: 12, Params: sample.Params{Temperature: 1, Seed: 11}}
+	var done sync.WaitGroup
+	const prompt = "One day, a girl saw her. One day, a girl saw"
+	plain, _ := direct(t, m, prompt, base)
 	for fields, set := range map[string]func(o *decode.Options){
-		`"temperature":0`:             func(o *decode.Options) { o.Temperature = 0 },
-		`"temperature":1.5,"top_k":9`: func(o *decode.Options) { o.Temperature, o.TopK = 1.5, 9 },
-		`"top_p":0.5`:                 func(o *decode.Options) { o.TopP = 0.5 },
-		`"top_p":0`:                   func(o *decode.Options) { o.TopP = math.SmallestNonzeroFloat64 },
-		`"min_p":0.2`:                 func(o *decode.Options) { o.MinP = 0.2 },
-		`"repetition_penalty":1.3`:    func(o *decode.Options) { o.RepeatPenalty = 1.3 },
-		`"presence_penalty":1.5`:      func(o *decode.Options) { o.PresencePenalty = 1.5 },
-		`"frequency_penalty":-1`:      func(o *decode.Options) { o.FrequencyPenalty = -1 },
-		`"bad_words":[" the"," a"]`:   func(o *decode.Options) { o.Ban = []string{" the", " a"} },
+		`"temperature":0`:              func(o *decode.Options) { o.Temperature = 0 },
+		`"temperature":1.5,"top_k":9`:  func(o *decode.Options) { o.Temperature, o.TopK = 1.5, 9 },
+		`"top_p":0.5`:                  func(o *decode.Options) { o.TopP = 0.5 },
+		`"top_p":0`:                    func(o *decode.Options) { o.TopP = math.SmallestNonzeroFloat64 },
+		`"min_p":0.2`:                  func(o *decode.Options) { o.MinP = 0.2 },
+		`"repetition_penalty":1.3`:     func(o *decode.Options) { o.RepeatPenalty = 1.3 },
+		`"presence_penalty":1.5`:       func(o *decode.Options) { o.PresencePenalty = 1.5 },
+		`"frequency_penalty":-1`:       func(o *decode.Options) { o.FrequencyPenalty = -1 },
+		`"bad_words":[" ball"," her"]`: func(o *decode.Options) { o.Ban = []string{" ball", " her"} },
 		`"logit_bias":{"257":-100,"11":4.5}`: func(o *decode.Options) {
 			o.Bias = []sample.Bias{{IDs: []int{257}, Value: -100}, {IDs: []int{11}, Value: 4.5}}
 		},
 		`"stop":"."`: func(o *decode.Options) { o.Stop = []string{"."} },
-		`"min_tokens":24,"stop_token_ids":[13]`: func(o *decode.Options) {
-			o.MinTokens, o.EndOfText = 24, []int{50256, 13}
+		`"min_tokens":12,"stop_token_ids":[13]`: func(o *decode.Options) {
+			o.MinTokens, o.EndOfText = 12, []int{50256, 13}
 		},
 		`"typical_p":0.3`:       func(o *decode.Options) { o.Typical = 0.3 },
 		`"typical_p":0`:         func(o *decode.Options) { o.Typical = math.SmallestNonzeroFloat64 },
@@ -156,8 +160,8 @@ func TestOptionsAreDecodes(t *testing.T) {
 		`"xtc_probability":1`: func(o *decode.Options) {
 			o.XTCProbability, o.XTCThreshold = 1, 0.1
 		},
-		`"xtc_probability":1,"xtc_threshold":0.3`: func(o *decode.Options) {
-			o.XTCProbability, o.XTCThreshold = 1, 0.3
+		`"xtc_probability":1,"xtc_threshold":0.05`: func(o *decode.Options) {
+			o.XTCProbability, o.XTCThreshold = 1, 0.05
 		},
 		`"dynatemp_range":0.8`: func(o *decode.Options) { o.TempRange, o.TempExponent = 0.8, 1 },
 		`"dynatemp_range":0.8,"dynatemp_exponent":2`: func(o *decode.Options) {
@@ -173,10 +177,10 @@ func TestOptionsAreDecodes(t *testing.T) {
 		`"dry_multiplier":5,"dry_allowed_length":0`: func(o *decode.Options) {
 			o.DRY = sample.DRY{Multiplier: 5, Base: 1.75, Breakers: breakers(t, "\n", ":", `"`, "*")}
 		},
-		`"dry_multiplier":5,"dry_base":3,"dry_allowed_length":1,"dry_penalty_last_n":9,` +
-			`"dry_sequence_breakers":[" a"]`: func(o *decode.Options) {
-			o.DRY = sample.DRY{Multiplier: 5, Base: 3, AllowedLength: 1, LastN: 9,
-				Breakers: breakers(t, " a")}
+		`"dry_multiplier":5,"dry_base":3,"dry_allowed_length":1,"dry_penalty_last_n":30,` +
+			`"dry_sequence_breakers":[" dog"]`: func(o *decode.Options) {
+			o.DRY = sample.DRY{Multiplier: 5, Base: 3, AllowedLength: 1, LastN: 30,
+				Breakers: breakers(t, " dog")}
 		},
 		`"dry_multiplier":5,"dry_penalty_last_n":0`: func(o *decode.Options) {},
 		`"seed":-3`:                   func(o *decode.Options) { o.Seed = math.MaxUint64 - 2 },
@@ -184,15 +188,21 @@ func TestOptionsAreDecodes(t *testing.T) {
 	} {
 		o := base
 		set(&o)
-		want, _ := direct(t, m, "One day, a girl", o)
+		want, _ := direct(t, m, prompt, o)
+		if off := fields == `"top_n_sigma":-1` || strings.HasSuffix(fields, `last_n":0`); (want == plain) != off {
+			t.Errorf("%s: %q, without it %q", fields, want, plain)
+		}
 		if !strings.Contains(fields, "seed") {
 			fields = `"seed":11,` + fields
 		}
-		a := c.complete(bodyOf("One day, a girl", `"max_tokens":24,`+fields))
-		if got := a.Choices[0].Text; got != want {
-			t.Errorf("%s: %q, want %q", fields, got, want)
-		}
+		done.Go(func() { // beside the others: a pass for several costs less
+			a := c.complete(bodyOf(prompt, `"max_tokens":12,`+fields))
+			if got := a.Choices[0].Text; got != want {
+				t.Errorf("%s: %q, want %q", fields, got, want)
+			}
+		})
 	}
+	done.Wait()
 }
 
 // breakers returns the DRY breakers of texts, as GPT-2's tokens.

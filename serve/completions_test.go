@@ -40,7 +40,7 @@ func direct(
 }
 
 func TestAnAnswerIsWhatDecodeGives(t *testing.T) {
-	m := testmodel.Demo(t, model.Options{})
+	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{})
 	want, _ := direct(
 		t,
@@ -68,7 +68,7 @@ func TestAnAnswerIsWhatDecodeGives(t *testing.T) {
 }
 
 func TestChoicesComePromptByPrompt(t *testing.T) {
-	m := testmodel.Demo(t, model.Options{})
+	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{})
 	a := c.complete(`{"prompt":["Lily","Tom was"],"n":2,"max_tokens":8,"seed":-1}`)
 	seed := ^uint64(0) // -1

@@ -2,8 +2,10 @@ package serve
 
 import (
 	"context"
+	"sync"
 	"time"
 
+	"picogpt/constrain"
 	"picogpt/decode"
 )
 
@@ -30,6 +32,17 @@ func (s *Server) Bodies() int64 { return s.bodies.used.Load() }
 
 // KeptForms is how many compiled forms the cache holds at most.
 const KeptForms = keptForms
+
+var ofDemo struct {
+	once       sync.Once
+	vocabulary func() (*constrain.Vocabulary, error)
+}
+
+// ShareVocabulary makes servers of the demo prepare its vocabulary for forms once for all.
+func (s *Server) ShareVocabulary() {
+	ofDemo.once.Do(func() { ofDemo.vocabulary = s.forms.vocabulary })
+	s.forms.vocabulary = ofDemo.vocabulary
+}
 
 // Forms returns how many forms the cache holds.
 func (s *Server) Forms() int {

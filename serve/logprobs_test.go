@@ -36,7 +36,7 @@ func bodyOf(prompts any, fields string) string {
 }
 
 func TestNewTokensHaveTheModelsOwnLogProbabilities(t *testing.T) {
-	m := testmodel.Demo(t, model.Options{})
+	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{})
 	const prompt = "The cat sat"
 	_, want := direct(
@@ -88,7 +88,7 @@ func TestNewTokensHaveTheModelsOwnLogProbabilities(t *testing.T) {
 // TestScoresAreThoseOfEval asks as lm-evaluation-harness does: with a context and its continuation
 // as a prompt, and one token more.
 func TestScoresAreThoseOfEval(t *testing.T) {
-	m := testmodel.Demo(t, model.Options{})
+	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{})
 	tok := tokenizer.GPT2()
 	texts := []string{"Once upon a time, there was a cat.", "Tom", "Lily saw “stars” — 12 of them",

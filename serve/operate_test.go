@@ -69,7 +69,7 @@ func (c *client) begin(body string) (cancel func()) {
 }
 
 func TestAFullQueueRefuses(t *testing.T) {
-	m := testmodel.Demo(t, model.Options{})
+	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(
 		t,
 		m,
@@ -100,9 +100,9 @@ func TestAFullQueueRefuses(t *testing.T) {
 }
 
 func TestALargeRequestLeavesRoomForOthers(t *testing.T) {
-	m := testmodel.Demo(t, model.Options{})
-	c := startWith(t, m, serve.Options{MaxQueue: 20})
-	cancel := c.begin(endless)
+	m := testmodel.Demo(t, model.Options{Threads: 1})
+	c := startWith(t, m, serve.Options{MaxQueue: 20, Batcher: batch.Options{MaxStreams: 2}})
+	cancel := c.begin(strings.Replace(endless, "250", "40", 1))
 	eventually(t, "128 texts wait", func() bool { return c.server.Waiting() > 100 })
 	if a := c.complete(`{"max_tokens":1,"n":2}`); len(a.Choices) != 2 {
 		t.Errorf("%d choices", len(a.Choices))
@@ -122,7 +122,7 @@ func TestARequestLargerThanTheQueueRunsAlone(t *testing.T) {
 }
 
 func TestAClientThatGoesEndsItsTexts(t *testing.T) {
-	m := testmodel.Demo(t, model.Options{})
+	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{})
 	for _, body := range []string{endless, strings.Replace(endless, "{", `{"stream":true,`, 1),
 		strings.Replace(endless, `"Once"`, `["Once","Tom","Lily"]`, 1)} {
@@ -156,7 +156,7 @@ func raw(body string) string {
 }
 
 func TestAReaderThatStopsLosesItsConnection(t *testing.T) {
-	m := testmodel.Demo(t, model.Options{})
+	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{})
 	c.server.SetPatience(time.Second, 100*time.Millisecond, time.Minute)
 	body := `{"stream":true,"prompt":"Once","max_tokens":250,"ignore_eos":true,"n":128,"logprobs":100}`
@@ -167,7 +167,7 @@ func TestAReaderThatStopsLosesItsConnection(t *testing.T) {
 }
 
 func TestABodyThatDoesNotComeIsGivenUp(t *testing.T) {
-	m := testmodel.Demo(t, model.Options{})
+	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{})
 	c.server.SetPatience(50*time.Millisecond, time.Second, time.Minute)
 	var all []net.Conn
@@ -193,7 +193,7 @@ func TestABodyThatDoesNotComeIsGivenUp(t *testing.T) {
 
 // TestCutsAtEveryStage cuts a request after each byte, and an answer after some.
 func TestCutsAtEveryStage(t *testing.T) {
-	m := testmodel.Demo(t, model.Options{})
+	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{})
 	request := raw(`{"prompt":"Once upon a time","max_tokens":30,"stream":true,"n":3,"seed":1}`)
 	want := c.complete(`{"prompt":"Lily","seed":1}`).Choices[0].Text
@@ -238,7 +238,7 @@ func TestAPanicIsTheEndOfOneRequest(t *testing.T) {
 }
 
 func TestAnAnswerHasATime(t *testing.T) {
-	m := testmodel.Demo(t, model.Options{})
+	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{Timeout: 50 * time.Millisecond})
 	r, text := c.post("/v1/completions", endless)
 	if r.StatusCode != 504 || r.Header.Get("X-Should-Retry") != "false" {
@@ -253,7 +253,7 @@ func TestAnAnswerHasATime(t *testing.T) {
 }
 
 func TestCloseEndsWhatIsBeingWritten(t *testing.T) {
-	m := testmodel.Demo(t, model.Options{})
+	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{})
 	ended := make(chan int)
 	go func() {
@@ -275,8 +275,8 @@ func TestCloseEndsWhatIsBeingWritten(t *testing.T) {
 
 func TestASilentStreamIsKeptAlive(t *testing.T) {
 	c := start(t, serve.Options{Batcher: batch.Options{MaxStreams: 1}})
-	c.server.SetPatience(time.Second, time.Second, 5*time.Millisecond)
-	cancel := c.begin(strings.Replace(endless, `"n":128`, `"n":3`, 1))
+	c.server.SetPatience(time.Second, time.Second, time.Millisecond)
+	cancel := c.begin(`{"prompt":"Once","max_tokens":100,"ignore_eos":true,"n":3,"seed":1}`)
 	defer cancel()
 	eventually(t, "the other is being written", func() bool { return c.server.Waiting() > 0 })
 	_, body := c.post("/v1/completions", `{"prompt":"Tom","max_tokens":3,"stream":true}`)

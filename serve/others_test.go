@@ -59,7 +59,7 @@ func pooled(t testing.TB, m *model.Model, ids []int, last bool) []float32 {
 }
 
 func TestEmbeddings(t *testing.T) {
-	m := testmodel.Demo(t, model.Options{})
+	m := testmodel.Demo(t, model.Options{Threads: 1})
 	texts := []string{"a cat", strings.Repeat("The dog ran home. ", 30)}
 	for _, pooling := range []string{"", "last"} {
 		c := startWith(t, m, serve.Options{Pooling: pooling})
@@ -173,7 +173,7 @@ type conversation struct {
 func TestConversations(t *testing.T) {
 	none := start(t, serve.Options{})
 	none.refused("/v1/chat/completions", `{"messages":[]}`, 404, "", "--template")
-	m := testmodel.Demo(t, model.Options{})
+	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{Template: chattemplate.DialoGPT})
 	// dialogpt: each turn ends with the end of text; special tokens in a message are text
 	prompt := "Hi<|endoftext|>Hello, Tom.<|endoftext|>How are you?<|endoftext|>"
@@ -282,7 +282,7 @@ func TestReadyEndsWithTheDrainAndHealthDoesNot(t *testing.T) {
 }
 
 func TestWhatCannotBeMeant(t *testing.T) {
-	m := testmodel.Demo(t, model.Options{})
+	m := testmodel.Demo(t, model.Options{Threads: 1})
 	for want, o := range map[string]serve.Options{
 		"max queue": {MaxQueue: -1}, "max body": {MaxBody: math.MaxInt64}, "pooling": {Pooling: "max"},
 		"key 1 of 1": {Keys: []string{""}}, "timeout": {Timeout: -1},

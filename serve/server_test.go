@@ -4,8 +4,10 @@ package serve_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -27,7 +29,7 @@ type client struct {
 // start starts a server of the demo.
 func start(t testing.TB, o serve.Options) *client {
 	t.Helper()
-	return startWith(t, testmodel.Demo(t, model.Options{}), o)
+	return startWith(t, testmodel.Demo(t, model.Options{Threads: 1}), o)
 }
 
 func startWith(t testing.TB, m *model.Model, o serve.Options) *client {
@@ -39,7 +41,13 @@ func startWith(t testing.TB, m *model.Model, o serve.Options) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener := httptest.NewServer(s)
+	s.ShareVocabulary()
+	listener := httptest.NewUnstartedServer(s)
+	listener.Config.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+		conn.(*net.TCPConn).SetWriteBuffer(16 << 10) // what readers that stop leave unread is little
+		return ctx
+	}
+	listener.Start()
 	t.Cleanup(func() {
 		s.Close()
 		listener.Close()

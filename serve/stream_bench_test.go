@@ -38,7 +38,7 @@ func (c countingConn) Write(b []byte) (int, error) {
 
 // streamed streams n tokens to a client that reads them, and returns the number of writes.
 func streamed(t testing.TB, n int) int64 {
-	s, err := serve.New(testmodel.Demo(t, model.Options{}), tokenizer.GPT2(), serve.Options{})
+	s, err := serve.New(testmodel.Demo(t, model.Options{Threads: 1}), tokenizer.GPT2(), serve.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 func TestAFieldIsAFlag(t *testing.T) {
-	s, err := New(testmodel.Demo(t, model.Options{}), tokenizer.GPT2(), Options{})
+	s, err := New(testmodel.Demo(t, model.Options{Threads: 1}), tokenizer.GPT2(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
