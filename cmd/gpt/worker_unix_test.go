@@ -56,10 +56,15 @@ func (j job) here(null *os.File) (r result, err error) {
 		}
 	}
 	var all sync.WaitGroup
-	all.Go(func() {
+	stdin := func() {
 		write[0].Write(j.Stdin) // an error if not all is read
 		write[0].Close()
-	})
+	}
+	if len(j.Stdin) < 4096 { // it is there when the run looks
+		stdin()
+	} else {
+		all.Go(stdin)
+	}
 	all.Go(func() { r.Stdout, _ = io.ReadAll(read[1]) })
 	all.Go(func() { r.Stderr, _ = io.ReadAll(read[2]) })
 	for fd, f := range []*os.File{read[0], write[1], write[2]} {
