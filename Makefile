@@ -149,9 +149,11 @@ gpu-kit: ## what tries a GPU in nine minutes, for Linux on x86-64: dist/gpu-kit.
 		xz $(XZ) >$(KIT).tar.xz
 	@ls -l $(KIT).tar.xz
 
-# Tests compare them: those of terminals byte for byte, those of pages by what they were made from.
+# Tests compare them: terminals and charts byte for byte, pages by what they were made from. Pages
+# want Chromium.
 pictures: ## what README and docs/ show, drawn anew in docs/pictures
-	go test -count=1 ./cmd/gpt -run Pictures -update
+	go test -count=1 ./cmd/gpt ./serve/page ./internal/surprise ./internal/testing/picture \
+		-run TestPictures -update
 
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }

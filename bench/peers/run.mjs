@@ -141,6 +141,7 @@ function measureAll() {
     }
   }
   return {
+    date: new Date().toISOString().slice(0, 10), command: ["bench/peers/run", ...process.argv.slice(2)].join(" "),
     model: o.model ? "checkpoint" : `random ${shape}`, processor: cpus()[0].model, threads: Number(o.threads),
     prompt_tokens: made.job.prompt.length, gen_tokens: made.job.feed.length, margin: made.job.greedy.margin, rows,
   };

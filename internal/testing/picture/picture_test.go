@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"image"
 	"image/png"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"picogpt/internal/testing/docs"
 )
 
 func TestAScreen(t *testing.T) {
@@ -71,5 +75,29 @@ func TestAMarkedPNGIsOne(t *testing.T) {
 	}
 	if !bytes.Contains(a, digest([][]byte{{1}, {2}})) || bytes.Contains(a, other) {
 		t.Error("the mark is not that of the parts")
+	}
+}
+
+func TestEveryPictureIsShown(t *testing.T) {
+	pictures, err := filepath.Glob(project + "docs/pictures/*")
+	if err != nil || len(pictures) == 0 {
+		t.Fatalf("pictures: %v, %v", pictures, err)
+	}
+	documents, err := docs.Files(project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, file := range documents {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	for _, file := range pictures {
+		if !strings.Contains(all.String(), "pictures/"+filepath.Base(file)+")") {
+			t.Errorf("%s is in no document", file)
+		}
 	}
 }
