@@ -175,7 +175,7 @@ func (e *Encoder) Exact() error {
 		ranks[m], made[token] = rank, true
 	}
 	for _, m := range e.merges {
-		if parts := bpe(m[0]+m[1], ranks); len(parts) > 1 {
+		if parts := bpe(m[0]+m[1], ranks, nil); len(parts) > 1 {
 			return fmt.Errorf("merges: %q encodes as %q, so that tiktoken's ids may be others than "+
 				"BPE's", m[0]+m[1], parts)
 		}
@@ -184,8 +184,8 @@ func (e *Encoder) Exact() error {
 }
 
 // bpe is the function of that name in encoder.py: it merges a piece, the pair of the lowest rank
-// first, all places of it at once.
-func bpe(piece string, ranks map[[2]string]int) []string {
+// first, all places of it at once. see, if it is not nil, is called with the parts before each merge.
+func bpe(piece string, ranks map[[2]string]int, see func(parts []string)) []string {
 	parts := make([]string, len(piece))
 	for i := range parts {
 		parts[i] = piece[i : i+1]
@@ -201,6 +201,9 @@ func bpe(piece string, ranks map[[2]string]int) []string {
 		}
 		if best == len(ranks) {
 			break
+		}
+		if see != nil {
+			see(parts)
 		}
 		merged := parts[:0]
 		for i := 0; i < len(parts); i++ {

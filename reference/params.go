@@ -232,6 +232,13 @@ func checkInputs(inputs []int, hp HParams) error {
 	if len(inputs) == 0 || len(inputs) > hp.Positions {
 		return fmt.Errorf("%d tokens, want 1 to n_positions, %d", len(inputs), hp.Positions)
 	}
+	return checkIDs(inputs, hp)
+}
+
+func checkIDs(inputs []int, hp HParams) error {
+	if len(inputs) == 0 {
+		return fmt.Errorf("0 tokens, want at least 1")
+	}
 	for i, id := range inputs {
 		if id < 0 || id >= hp.Vocab {
 			return fmt.Errorf("token %d at position %d, want 0 to %d", id, i, hp.Vocab-1)

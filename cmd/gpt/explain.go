@@ -1,0 +1,139 @@
+package main
+
+// gpt explain: the forward pass of one text, step by step.
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strings"
+
+	"picogpt/internal/cli"
+	"picogpt/internal/terminal"
+	"picogpt/reference"
+)
+
+type explainCommand struct {
+	Prompt promptSource
+	Block  *int
+	Head   *int
+}
+
+func newExplain(a *app) *cli.Command {
+	c := &explainCommand{}
+	return &cli.Command{
+		Name: "explain", Group: "look",
+		Short: "show how the model comes to its next token, step by step",
+		Args:  []cli.Arg{wordsArg(&c.Prompt.Text)},
+		Flags: func(f *cli.Flags) {
+			c.Prompt.flags(f)
+			f.Add(&c.Block, "--block N", "show the attention of a head of block N, counted from 0")
+			f.Add(&c.Head, "--head N",
+				"show the attention of head N; default: the head that looks back the most")
+			a.flags(f, opens)
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+		Long: `
+A lesson in nine screens: how GPT-2 turns a text into its next token. Each screen has one step with
+the real shapes and numbers of your text, and the lines of Go that compute it: tokens and ids,
+embeddings, layer norm, queries and keys, one head's attention, the MLP, the residual stream from
+block to block, logits, and the token that is picked. On a terminal, Enter shows the next screen and
+q ends; in a pipe all of them come at once.
+
+The lines are those of reference/gpt2.go, which is picoGPT in Go and fits on a few pages: read it
+whole afterwards. It computes in float64, which takes 8 bytes of memory for each weight. A text of a
+few words, up to 64 tokens, is best: try one in which a word depends on another.
+
+Shapes are written in brackets, rows first: [3, 128] is 3 vectors of 128 numbers. a @ b multiplies
+matrices, and -> leads from what a step is given to what it returns.
+
+Examples:
+
+  gpt explain "The cat"
+  gpt explain --block 0 --head 1 "Lily and Tom went to the park. Lily"
+  gpt -m ~/models/gpt2 explain "The capital of France is" | less`,
+	}
+}
+
+func (c *explainCommand) Run(a *app) error {
+	o := reference.ExplainOptions{Block: -1, Head: -1}
+	for name, flag := range map[string]struct{ from, to *int }{
+		"block": {c.Block, &o.Block}, "head": {c.Head, &o.Head},
+	} {
+		if flag.from == nil {
+			continue
+		}
+		if *flag.to = *flag.from; *flag.to < 0 {
+			return usagef("--%s %d: want 0 or more", name, *flag.to)
+		}
+	}
+	p, err := c.Prompt.given(a)
+	if err != nil {
+		return err
+	}
+	ck, err := a.open()
+	if err != nil {
+		return err
+	}
+	e, err := a.referenceEncoder()
+	if err != nil && p.asText {
+		return err
+	}
+	if p.asText {
+		if c.Prompt.Special {
+			e = e.WithSpecial()
+		}
+		if p.ids, err = e.Encode(p.text); err != nil {
+			return err
+		}
+	}
+	hp := reference.HParams{Vocab: ck.Config.VocabSize, Positions: ck.Config.Positions,
+		Layer: ck.Config.Layer, Head: ck.Config.Head}
+	if err := o.Check(p.ids, hp); err != nil {
+		return err
+	}
+	m, _, err := a.readReference(ck, 1e9, "the lesson takes %s of memory, 8 bytes for each weight")
+	if err != nil {
+		return err
+	}
+	m.Encoder = e
+	w := &referenceWork{bar: terminal.NewShareBar("computing"), total: len(p.ids)}
+	w.begin("computing", len(p.ids))
+	w.watch(m)
+	end := a.ShowBar(w.bar)
+	steps, err := m.Explain(context.Background(), p.ids, o) // Ctrl-C ends the process
+	end()
+	if err != nil {
+		return err
+	}
+	return c.show(a, steps)
+}
+
+// show prints the steps, on a terminal one at a time.
+func (c *explainCommand) show(a *app, steps []reference.Step) error {
+	waits := a.stdout.Terminal && a.Terminal() != nil && terminal.Is(a.files.Stdin)
+	lines := bufio.NewReader(a.files.Stdin)
+	for i, s := range steps {
+		var b strings.Builder
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		title := fmt.Sprintf("%d of %d: %s", i+1, len(steps), s.Title)
+		fmt.Fprintf(&b, "%s\n%s\n\n%s\n", title, strings.Repeat("=", len(title)), s.Text)
+		for line := range strings.Lines(s.Source) {
+			b.WriteString("    " + strings.ReplaceAll(line, "\t", "  "))
+		}
+		b.WriteString("\n")
+		if _, err := a.stdout.WriteString(b.String()); err != nil {
+			return err
+		}
+		if !waits || i == len(steps)-1 {
+			continue
+		}
+		fmt.Fprint(a.Stderr, "\n[Enter: next, q: end] ")
+		if line, err := lines.ReadString('\n'); err != nil || strings.HasPrefix(line, "q") {
+			return nil // Ctrl-D ends it too
+		}
+	}
+	return nil
+}
