@@ -51,7 +51,9 @@ type Options struct {
 
 // Tokens returns how many tokens are compared unless Options.N says it: as many as the context has,
 // but at most so many that tokens times weights is 2·10¹⁰. In float64 that takes seconds.
-func Tokens(weights, positions int) int { return max(1, min(2e10/max(1, weights), positions)) }
+func Tokens(weights, positions int) int {
+	return int(max(1, min(2e10/int64(max(1, weights)), int64(positions))))
+}
 
 // A comparison is a Compare under way.
 type comparison struct {

@@ -85,3 +85,14 @@ func TestRound(t *testing.T) {
 		}
 	}
 }
+
+func TestTokensAreBoundedByWeights(t *testing.T) {
+	for _, c := range [][3]int{
+		{7_259_008, 256, 256}, {124_439_808, 1024, 160}, {1_557_611_200, 1024, 12}, {9495, 23, 23},
+		{math.MaxInt32, 1024, 9}, {0, 3, 3},
+	} {
+		if n := Tokens(c[0], c[1]); n != c[2] {
+			t.Errorf("%d weights, %d positions: %d tokens, want %d", c[0], c[1], n, c[2])
+		}
+	}
+}
