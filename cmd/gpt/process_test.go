@@ -57,7 +57,7 @@ func status(err error) int {
 }
 
 // endless is a generation that would take minutes.
-var endless = []string{"-n", "20", "--seed", "1", "--samples", "1000000", "Once upon a time"}
+var endless = []string{"--threads", "1", "-n", "20", "--seed", "1", "--samples", "1000000", "Once upon a time"}
 
 func TestCtrlCKeepsTheTextSoFarAndExits130(t *testing.T) {
 	want, err := exec.Command("gpt", "-n", "20", "--seed", "1", "--samples", "50", "Once upon a time").Output()

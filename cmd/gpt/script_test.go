@@ -161,7 +161,8 @@ func input(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Value(scriptGPTKey{}).(*scriptGPT).stdin = ts.ReadFile(args[0])
 }
 
-// variables returns the names of the variables that an environment and the scripts of a folder have.
+// variables returns the names of the variables that an environment and the scripts of a folder have,
+// and an error if one of those gives gpt a stdin that it does not get.
 func variables(dir string, environment []string) ([]string, error) {
 	names := map[string]bool{"HF_HOME": true, "HF_ENDPOINT": true} // of the command hub
 	for _, variable := range environment {
@@ -172,12 +173,18 @@ func variables(dir string, environment []string) ([]string, error) {
 	for _, path := range scripts {
 		text, e := os.ReadFile(path)
 		err = errors.Join(err, e)
+		if line := stdinLine.Find(text); line != nil {
+			err = fmt.Errorf("%s: %q: want input in place of stdin before a run of gpt", path, line)
+		}
 		for _, m := range envLine.FindAllSubmatch(text, -1) {
 			names[string(m[1])] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(names)), err
 }
+
+var stdinLine = regexp.MustCompile(
+	`(?m)^(\[.*\] )*stdin .*\n(\[.*\] )*(! )?(runs|exits \d|refused \d) gpt`)
 
 var envLine = regexp.MustCompile(`(?m)^(?:\[.*\] )*env (\w+)=`)
 

@@ -184,7 +184,7 @@ func TestSIGTERMIsLikeCtrlC(t *testing.T) {
 
 // TestNohupKeepsItsMeaning: a process that was started with SIGHUP ignored does not end by it.
 func TestNohupKeepsItsMeaning(t *testing.T) {
-	const script = `trap "" HUP; gpt "$@" & sleep 0.3; kill -HUP $!; kill -TERM $!; wait $!`
+	const script = `trap "" HUP; gpt "$@" & sleep 0.15; kill -HUP $!; kill -TERM $!; wait $!`
 	cmd := exec.Command("sh", append([]string{"-c", script, "sh", "--output", "ids"},
 		endless...)...)
 	if got := status(cmd.Run()); got != 143 {
