@@ -165,6 +165,8 @@ const (
 	kinds
 )
 
+var allKinds = []numbers{ordinary, wide, special, tiny}
+
 var specials = []float32{0, float32(math.Copysign(0, -1)), 1, -1, float32(math.Inf(1)),
 	float32(math.Inf(-1)), float32(math.NaN()),
 	math.MaxFloat32, -math.MaxFloat32, math.SmallestNonzeroFloat32, -math.SmallestNonzeroFloat32,

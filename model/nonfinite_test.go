@@ -141,7 +141,8 @@ func TestWeightsThatAreNotFiniteAreAnError(t *testing.T) {
 				continue
 			}
 			file := checkpointWith(t, plant(site.tensor, site.at, value))
-			forFormats(t, file, allFormats, func(what string, m *model.Model) {
+			formats := strings.Join(cases.Some(strings.Fields(allFormats), 2, i), " ")
+			forFormats(t, file, formats, func(what string, m *model.Model) {
 				for _, tokens := range lengths(m) {
 					if !evalFails(t, m, tokens) {
 						t.Errorf("%s: %v at %d of %s: %d tokens have finite logits",

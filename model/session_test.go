@@ -203,14 +203,7 @@ func (w *world) change() {
 func TestSessionsHoldWhatAReplayGives(t *testing.T) {
 	o := fixture.Options{Seed: 7, Positions: 150, Layer: 2}
 	config, file := fixture.Checkpoint(o)
-	seeds := uint64(3)
-	switch {
-	case testing.Short():
-		seeds = 1
-	case cases.Long:
-		seeds = 100
-	}
-	for seed := range seeds {
+	for seed := range uint64(cases.Sized(2, 100)) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			w := &world{
 				t: t, r: rand.New(rand.NewPCG(seed, 1)), known: map[string][]float32{},

@@ -35,7 +35,8 @@ func TestAroundTheTextInABrowser(t *testing.T) {
 		link := b.JS("location.href")
 		b.load(b.URL)
 		b.want(value, text) // from the storage
-		b.JS("localStorage.clear()")
+		b.write("Another text")
+		b.Elapse()
 		b.load(link)
 		b.want(value, text)
 		b.Wait(id("model") + ".textContent === 'fake'")
@@ -45,7 +46,7 @@ func TestAroundTheTextInABrowser(t *testing.T) {
 		b.want("['temperature', 'stop', 'seed', 'top_p'].map(n => "+
 			"document.getElementById('set-' + n).value).join('|')",
 			`0.35|\n\n|12345|1`)
-		b.want("localStorage.length", "0")
+		b.want("JSON.parse(localStorage.getItem('picogpt playground')).text", "Another text")
 	})
 	group("a link has a version and every setting", nil, func(t *testing.T, b tab) {
 		b.want("['temperature', 'top_k'].map(n => document.getElementById('set-' + n).value).join()",
