@@ -17,6 +17,7 @@ import (
 	"picogpt/internal/amount"
 	"picogpt/internal/checkpoints"
 	"picogpt/internal/fault"
+	"picogpt/internal/folder"
 	"picogpt/internal/outfile"
 	"picogpt/internal/show"
 	"picogpt/internal/terminal"
@@ -137,7 +138,8 @@ func (a *app) openTokenizer() (*tokenizer.Tokenizer, error) {
 // weights.
 func (a *app) openOnlyTokenizer() (*tokenizer.Tokenizer, error) {
 	if a.Model == nil {
-		return checkpoint.OpenTokenizerFS(demo.FS())
+		// without the weights, which would be made
+		return checkpoint.OpenTokenizerFS(folder.Memory{"config.json": demo.Config()})
 	}
 	path, err := a.modelPath()
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package demo holds the demonstration checkpoint, a small GPT-2. It is embedded in every program
-// that imports this package (14.5 MB).
+// that imports this package, in 3.9 MB. Where the weights are used, they take 14.5 MB of memory.
 //
 // It has 4 layers and 4 heads, is 128 wide, has a context of 256 and GPT-2's
 // own vocabulary of 50,257 tokens, tanh GELU and a tied head: 7.26 million
@@ -16,6 +16,7 @@ package demo
 import (
 	_ "embed"
 	"io/fs"
+	"sync"
 
 	"picogpt/internal/folder"
 )
@@ -23,16 +24,29 @@ import (
 //go:embed config.json
 var config []byte
 
-//go:embed model.safetensors
-var weights []byte
+//go:embed model.rows
+var packed []byte
+
+var weights = sync.OnceValue(func() []byte { return unpack(packed) })
 
 // FS returns the checkpoint as a folder with config.json and model.safetensors, for
 // checkpoint.OpenFS. The files are not copied.
-func FS() fs.FS { return folder.Memory{"config.json": config, "model.safetensors": weights} }
+func FS() fs.FS { return files{} }
+
+// files makes the weights when their file, or the list of all, is opened.
+type files struct{}
+
+func (files) Open(name string) (fs.File, error) {
+	all := folder.Memory{"config.json": config, "model.safetensors": nil}
+	if name == "model.safetensors" || name == "." {
+		all["model.safetensors"] = weights()
+	}
+	return all.Open(name)
+}
 
 // Config returns the checkpoint's config.json. The caller must not change it.
 func Config() []byte { return config }
 
-// Weights returns the checkpoint's model.safetensors, for weights.FromBytes.
-// The caller must not change it.
-func Weights() []byte { return weights }
+// Weights returns the checkpoint's model.safetensors, for weights.FromBytes. The first call makes it,
+// which takes milliseconds. The caller must not change it.
+func Weights() []byte { return weights() }

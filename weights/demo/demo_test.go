@@ -1,9 +1,12 @@
 package demo_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"io/fs"
 	"testing"
+	"testing/fstest"
 	"unsafe"
 
 	"picogpt/weights"
@@ -26,6 +29,16 @@ func TestTheCheckpointIsTheOneThatWasTrained(t *testing.T) {
 	}
 }
 
+func TestTheFolderHasTheFiles(t *testing.T) {
+	if err := fstest.TestFS(demo.FS(), "config.json", "model.safetensors"); err != nil {
+		t.Error(err)
+	}
+	b, err := fs.ReadFile(demo.FS(), "model.safetensors")
+	if err != nil || !bytes.Equal(b, demo.Weights()) {
+		t.Errorf("model.safetensors: %d bytes, %v, want Weights", len(b), err)
+	}
+}
+
 func TestTheCheckpointOpensInPlace(t *testing.T) {
 	f, err := weights.FromBytes("demo", demo.Weights())
 	if err != nil {
@@ -42,7 +55,7 @@ func TestTheCheckpointOpensInPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 		if unsafe.Pointer(&bits[0]) != unsafe.Pointer(&tensor.Data[0]) {
-			t.Errorf("%s: copied, want a view of the embedded bytes", tensor.Name)
+			t.Errorf("%s: copied, want a view of the file's bytes", tensor.Name)
 		}
 	}
 	if want := 7_259_008; parameters != want {
