@@ -63,7 +63,7 @@ func TestANilContextIsAnError(t *testing.T) {
 	forms := constrain.Compiler{Vocabulary: v}
 	texts := slices.Values([]string{"a text of words"})
 	for name, got := range map[string]error{
-		"Open":     second(picogpt.Open(none, "weights/demo")),
+		"Open":     second(picogpt.Open(none, "checkpoint/testdata/formats/hf")),
 		"OpenFS":   second(picogpt.OpenFS(none, demo.FS())),
 		"Generate": last(g.Generate(none, "x", picogpt.Options{})),
 		"Samples":  last(g.Samples(none, "x", 2, picogpt.Options{})),

@@ -13,11 +13,12 @@ import (
 	"testing"
 
 	"picogpt"
+	"picogpt/weights/demo"
 )
 
 func Example() {
 	ctx := context.Background()
-	gpt, err := picogpt.Open(ctx, "weights/demo") // a folder with config.json and *.safetensors
+	gpt, err := picogpt.OpenFS(ctx, demo.FS()) // or Open(ctx, "a/folder/of/Hugging/Face")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -251,8 +251,8 @@ func TestAConfigReachesTheModelAndTheBatcher(t *testing.T) {
 			t.Errorf("error %v, want ErrCacheFull", err)
 		}
 	}
-	if _, err := (picogpt.Config{Model: model.Options{Format: "q3"}}).Open(context.Background(),
-		"weights/demo"); err == nil {
+	if _, err := (picogpt.Config{Model: model.Options{Format: "q3"}}).OpenFS(context.Background(),
+		demo.FS()); err == nil {
 		t.Error("format q3 is accepted")
 	}
 }

@@ -48,7 +48,7 @@ func ExampleConfig() {
 		Model:   model.Options{Threads: 2, Format: "q8", CacheBytes: 1 << 30},
 		Batcher: batch.Options{MaxStreams: 8, PrefixBytes: 256 << 20},
 	}
-	gpt, err := c.Open(ctx, "weights/demo")
+	gpt, err := c.OpenFS(ctx, demo.FS())
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -228,12 +228,12 @@ func ExampleGPT() {
 
 // A folder of the program's own, compiled into it.
 //
-//go:embed weights/demo/config.json weights/demo/model.safetensors
+//go:embed checkpoint/testdata/formats/hf
 var files embed.FS
 
 func ExampleOpenFS_embed() {
 	ctx := context.Background()
-	folder, err := fs.Sub(files, "weights/demo")
+	folder, err := fs.Sub(files, "checkpoint/testdata/formats/hf")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -243,8 +243,8 @@ func ExampleOpenFS_embed() {
 	}
 	defer gpt.Close()
 
-	fmt.Println(gpt.Complete(ctx, "The end", picogpt.Options{MaxTokens: 1}))
-	// Output: . <nil>
+	fmt.Println(gpt.Model().Config().Layer, "layers")
+	// Output: 2 layers
 }
 
 func ExampleGPT_Model() {

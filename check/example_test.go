@@ -3,10 +3,12 @@ package check_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"testing"
 
 	"picogpt/check"
 	"picogpt/model"
+	"picogpt/weights/demo"
 )
 
 // The test of a fine-tuned model.
@@ -20,7 +22,12 @@ func ExampleExpect() {
 // What the demo, stored in f16, loses in q8.
 func ExamplePair_Compare() {
 	ctx := context.Background()
-	p, closePair, err := check.Open(ctx, "../weights/demo", model.Options{Format: "q8"})
+	dir, err := demoFolder()
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	p, closePair, err := check.Open(ctx, dir, model.Options{Format: "q8"})
 	if err != nil {
 		panic(err)
 	}
@@ -36,4 +43,13 @@ func ExamplePair_Compare() {
 		}
 	}
 	// Output: 45 of 45 agree, 100.0 %
+}
+
+// demoFolder is the demo as a folder.
+func demoFolder() (string, error) {
+	dir, err := os.MkdirTemp("", "demo")
+	if err == nil {
+		err = os.CopyFS(dir, demo.FS())
+	}
+	return dir, err
 }

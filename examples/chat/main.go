@@ -8,33 +8,32 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"log"
 	"os"
 	"path/filepath"
 
 	"picogpt"
 	"picogpt/batch"
+	"picogpt/weights/demo"
 )
 
 func main() {
-	path := flag.String("m", "weights/demo", "the checkpoint")
+	files := demo.FS()
+	flag.Func("m", "a checkpoint", func(dir string) error { files = os.DirFS(dir); return nil })
 	file := flag.String("save", filepath.Join(os.TempDir(), "chat.txt"), "the conversation")
 	seed := flag.Uint64("seed", 0, "of the answers; 0: another one each time")
 	flag.Parse()
 	ctx := context.Background()
 	// What the conversation was is not evaluated again for each answer: its cache is kept.
-	c := picogpt.Config{Batcher: batch.Options{PrefixBytes: 64 << 20}}
-	gpt, err := c.Open(ctx, *path)
+	gpt, err := picogpt.Config{Batcher: batch.Options{PrefixBytes: 64 << 20}}.OpenFS(ctx, files)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer gpt.Close()
 	text, err := os.ReadFile(*file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !os.IsNotExist(err) {
 		log.Fatal(err)
 	}
 	o := picogpt.Sampling()

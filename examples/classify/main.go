@@ -12,14 +12,17 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"os"
 	"strings"
 
 	"picogpt"
 	"picogpt/eval"
+	"picogpt/weights/demo"
 )
 
 func main() {
-	path := flag.String("m", "weights/demo", "the checkpoint")
+	files := demo.FS()
+	flag.Func("m", "a checkpoint", func(dir string) error { files = os.DirFS(dir); return nil })
 	ask := flag.String("ask", " She was very", "what stands between a text and its label")
 	list := flag.String("labels", " happy, sad", "the labels, with commas between them")
 	flag.Parse()
@@ -29,7 +32,7 @@ func main() {
 	}
 
 	ctx := context.Background()
-	gpt, err := picogpt.Open(ctx, *path)
+	gpt, err := picogpt.OpenFS(ctx, files)
 	if err != nil {
 		log.Fatal(err)
 	}

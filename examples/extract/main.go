@@ -13,20 +13,23 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"os"
 	"regexp"
 
 	"picogpt"
 	"picogpt/constrain"
+	"picogpt/weights/demo"
 )
 
 const schema = `{"type": "object", "required": ["Name", "Feels"], "additionalProperties": false,
 	"properties": {"Name": {"enum": %s}, "Feels": {"enum": ["happy", "sad", "angry"]}}}`
 
 func main() {
-	path := flag.String("m", "weights/demo", "the checkpoint")
+	files := demo.FS()
+	flag.Func("m", "a checkpoint", func(dir string) error { files = os.DirFS(dir); return nil })
 	flag.Parse()
 	text := cmp.Or(flag.Arg(0), "The girl was named Lily. She lost her ball. She was very sad.")
-	gpt, err := picogpt.Open(context.Background(), *path)
+	gpt, err := picogpt.OpenFS(context.Background(), files)
 	check(err)
 	defer gpt.Close()
 

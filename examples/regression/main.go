@@ -16,14 +16,16 @@ import (
 
 	"picogpt"
 	"picogpt/eval"
+	"picogpt/weights/demo"
 )
 
 func main() {
-	path := flag.String("m", "weights/demo", "the checkpoint")
+	files := demo.FS()
+	flag.Func("m", "a checkpoint", func(dir string) error { files = os.DirFS(dir); return nil })
 	file := flag.String("f", "examples/regression/story.txt", "the text")
 	flag.Parse()
 	ctx := context.Background()
-	gpt, err := picogpt.Open(ctx, *path)
+	gpt, err := picogpt.OpenFS(ctx, files)
 	if err != nil {
 		log.Fatal(err)
 	}

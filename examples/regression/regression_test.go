@@ -6,10 +6,11 @@ import (
 
 	"picogpt"
 	"picogpt/eval"
+	"picogpt/weights/demo"
 )
 
 func TestPerplexity(t *testing.T) {
-	gpt, err := picogpt.Open(t.Context(), "../../weights/demo")
+	gpt, err := picogpt.OpenFS(t.Context(), demo.FS())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,14 +12,17 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"os"
 	"slices"
 
 	"picogpt"
 	"picogpt/eval"
+	"picogpt/weights/demo"
 )
 
 func main() {
-	path := flag.String("m", "weights/demo", "the checkpoint")
+	files := demo.FS()
+	flag.Func("m", "a checkpoint", func(dir string) error { files = os.DirFS(dir); return nil })
 	query := flag.String("query", "The dog was happy to have a bone.", "what is looked for")
 	flag.Parse()
 	texts := flag.Args()
@@ -29,7 +32,7 @@ func main() {
 	}
 
 	ctx := context.Background()
-	gpt, err := picogpt.Open(ctx, *path)
+	gpt, err := picogpt.OpenFS(ctx, files)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -8,25 +8,29 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log"
 	"math"
+	"os"
 	"slices"
 
 	"picogpt"
 	"picogpt/model"
+	"picogpt/weights/demo"
 )
 
 func main() {
-	path := flag.String("m", "weights/demo", "the checkpoint")
+	files := demo.FS()
+	flag.Func("m", "a checkpoint", func(dir string) error { files = os.DirFS(dir); return nil })
 	flag.Parse()
 	texts := flag.Args()
 	if len(texts) == 0 {
 		texts = []string{"The puppy ran after the ball.", "Mom baked a cake for the party.",
 			"It was a dark and rainy day.", "The dog likes to run and play with his toy."}
 	}
-	gpt, err := picogpt.Open(context.Background(), *path)
+	gpt, err := picogpt.OpenFS(context.Background(), files)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -37,10 +41,7 @@ func main() {
 		rows, m := make([][]float32, len(ids)), gpt.Model() // [tokens, n_embd]
 		visit := func(r model.Row) { rows[r.Index] = slices.Clone(r.Hidden) }
 		in := model.Input{Session: m.NewSession(), Tokens: ids, Visit: visit, NoLogits: true}
-		if err == nil {
-			err = m.Eval(context.Background(), in)
-		}
-		if err != nil {
+		if err := errors.Join(err, m.Eval(context.Background(), in)); err != nil {
 			log.Fatalf("%q: %v", text, err)
 		}
 		vectors[i] = make([]float64, m.Config().Embd)

@@ -18,15 +18,15 @@ import (
 	"time"
 
 	"picogpt"
+	"picogpt/weights/demo"
 )
 
 func main() {
-	path := flag.String("m", "weights/demo", "the checkpoint")
 	addr := flag.String("addr", "127.0.0.1:8080", "where to listen")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	gpt, err := picogpt.Open(ctx, *path)
+	gpt, err := picogpt.OpenFS(ctx, demo.FS()) // or Open(ctx, "models/gpt2")
 	if err != nil {
 		log.Fatal(err)
 	}
