@@ -18,7 +18,7 @@ import (
 
 func Example() {
 	ctx := context.Background()
-	gpt, err := picogpt.OpenFS(ctx, demo.FS()) // or Open(ctx, "a/folder/of/Hugging/Face")
+	gpt, err := picogpt.OpenFS(ctx, demo.FS()) // or Open(ctx, "models/gpt2")
 	if err != nil {
 		log.Fatal(err)
 	}
