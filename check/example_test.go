@@ -33,7 +33,7 @@ func ExamplePair_Compare() {
 	}
 	defer closePair()
 	text := "Once upon a time, there was a little girl named Lily."
-	r, err := p.Compare(ctx, check.Options{Text: &text})
+	r, err := p.Compare(ctx, check.Options{Text: &text, N: 12})
 	if err != nil {
 		panic(err)
 	}
@@ -42,7 +42,7 @@ func ExamplePair_Compare() {
 			fmt.Println(row.Compared)
 		}
 	}
-	// Output: 45 of 45 agree, 100.0 %
+	// Output: 12 of 12 agree, 100.0 %
 }
 
 // demoFolder is the demo as a folder.

@@ -68,6 +68,9 @@ Tokenizers that are not byte-level BPE, or whose merges tiktoken-go may take in 
 not compared. Files in other formats than safetensors go through the engine's reader. Where that is
 so, the table says it. The reference takes 8 bytes of memory for each weight, and seconds.
 
+With --json the object has rows (what, compared, difference, bound, the engine's and the reference's
+value, where, verdict), place, which is empty where they agree, and agree.
+
 --published measures what others have published of GPT-2: picoGPT's example, perplexities of
 WikiText-2 and LAMBADA. Give the texts as FILEs; the table says where those are that it does not have.
 
