@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """The three perplexity protocols, token scores and the WikiText readers, written from their definitions in float64.
 
-    python3 make_oracle.py        (needs torch and numpy; reads story.txt, story.ids.json, wiki.txt; writes oracle.json)
+    go run ./weights/demo/internal/pack -folder DEMO
+    python3 eval/testdata/make_oracle.py DEMO
+
+It needs torch and numpy, reads story.txt, story.ids.json and wiki.txt, and writes oracle.json.
 
 Nothing here comes from this project's Go, so that the two can disagree. story.ids.json is tiktoken's encoding of story.txt.
 """
@@ -11,6 +14,7 @@ import math
 import os
 import re
 import struct
+import sys
 
 import numpy as np
 import torch
@@ -155,7 +159,7 @@ def wiki(s):
 
 
 def main():
-    demo = GPT2(os.path.join(ROOT, "weights", "demo"))
+    demo = GPT2(sys.argv[1])
     tiny = GPT2(os.path.join(ROOT, "internal", "fixture", "testdata", "goldens", "plain"), bos_token_id=3)
     story = json.load(open(os.path.join(HERE, "story.ids.json")))
     rng = np.random.default_rng(4)

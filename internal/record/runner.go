@@ -21,6 +21,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"picogpt/weights/demo"
 )
 
 // hang is how long a line may take before it is killed. It measures nothing.
@@ -62,19 +64,13 @@ func (r *runner) prepare() error {
 	if err != nil {
 		return err
 	}
-	demo, err := filepath.Abs(filepath.Join("weights", "demo"))
-	if err != nil {
-		return err
-	}
 	start := filepath.Join(r.folder, "start")
 	return errors.Join(
 		os.MkdirAll(tools, 0o755),
 		os.Symlink(r.binary, filepath.Join(tools, "gpt")),
 		os.Symlink(self, filepath.Join(tools, interruptName)),
 		os.CopyFS(start, files),
-		os.MkdirAll(filepath.Join(start, "demo"), 0o755),
-		copyFile(filepath.Join(demo, "model.safetensors"), filepath.Join(start, "demo/model.safetensors")),
-		copyFile(filepath.Join(demo, "config.json"), filepath.Join(start, "demo/config.json")),
+		os.CopyFS(filepath.Join(start, "demo"), demo.FS()),
 	)
 }
 
