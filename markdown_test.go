@@ -215,3 +215,35 @@ func TestNamesInMarkdownAreThere(t *testing.T) {
 		}
 	}
 }
+
+// TestClaimsHaveTheirCommands: a claim of SPEED.md has a command, a machine, a commit and a date; what
+// was not measured says so.
+func TestClaimsHaveTheirCommands(t *testing.T) {
+	claims, machines := 0, map[string]bool{"any": true}
+	machine := regexp.MustCompile(`^\| ([^|]+) \| [^|]+ \|$`)
+	claim := regexp.MustCompile("^\\| .+ \\| (?:.*`.+`|the same) \\| ([^|]+) \\| [0-9a-f]{7} " +
+		"\\| 20[0-9]{2}-[0-9]{2}-[0-9]{2} \\|$")
+	section := ""
+	for i, line := range markdown(t)["SPEED.md"].prose {
+		if strings.HasPrefix(line, "#") {
+			section = line
+			continue
+		}
+		if m := machine.FindStringSubmatch(line); m != nil && !strings.HasPrefix(section, "##") {
+			machines[m[1]] = true
+		}
+		if section != "## Claims" || !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| claim") {
+			continue
+		}
+		claims++
+		m := claim.FindStringSubmatch(line)
+		if m == nil && !strings.Contains(line, "not measured") {
+			t.Errorf("SPEED.md:%d: want a command, a machine, a commit and a date", i+1)
+		} else if m != nil && !machines[strings.TrimSuffix(m[1], ", busy")] {
+			t.Errorf("SPEED.md:%d: machine %q, which the first table does not have", i+1, m[1])
+		}
+	}
+	if claims < 15 {
+		t.Errorf("%d claims, want 15 or more", claims)
+	}
+}
