@@ -137,7 +137,8 @@ func (p *Publication) Texts() (all []KnownText) {
 
 // Compare measures what was published again, on the texts among files. Claims about other texts are
 // rows that say where the text is. A number that differs is a fault in f32; in other formats, whose
-// numbers nobody has published, it is a loss.
+// numbers nobody has published, it is a loss. With an error, such as the context's, it returns the
+// rows before it too.
 func (p *Publication) Compare(
 	ctx context.Context, m *model.Model, tok *tokenizer.Tokenizer, files []string,
 	progress func(what string, share float64),
@@ -163,7 +164,7 @@ func (p *Publication) Compare(
 		}
 		row, err := again.claim(claim, file)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", claim.What, err)
+			return r, fmt.Errorf("%s: %w", claim.What, err)
 		}
 		if row.Verdict == Fault && (r.DType != "f32" || r.Cache != "f32") {
 			row.Verdict = Loss

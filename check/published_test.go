@@ -152,6 +152,15 @@ func TestPublicationsAreMeasured(t *testing.T) {
 		row.Where != "needs words" || !slices.Equal(r.Notes, []string{"words is not given: a shelf"}) {
 		t.Errorf("without one text:\n%v", r)
 	}
+	ended, cancel := context.WithCancel(ctx)
+	r, err := p.Compare(ended, m, tok, []string{wiki}, func(what string, _ float64) {
+		if what == "hf" {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) || len(r.Rows) == 0 || len(r.Rows) > 2 {
+		t.Errorf("ended in the second claim: %v, %v", err, r)
+	}
 	all := p.Claims
 	for i, claim := range all {
 		claim.Want = map[bool]string{true: ", there was a cat", false: "1.2345"}[i == 0]

@@ -253,11 +253,14 @@ func (c *compareCommand) published(a *app) error {
 	bar := terminal.NewShareBar("measuring " + a.modelName())
 	end := a.ShowBar(bar)
 	r, err := p.Compare(ctx, m, tok, files, bar.SetShare)
-	if end(); err != nil {
+	end()
+	if len(r.Rows) == 0 && err != nil {
 		return err
 	}
-	r.Model = a.modelName()
-	return c.print(a, r)
+	if r.Model = a.modelName(); err != nil {
+		r.Notes = append(r.Notes, "ended before the rest was measured")
+	}
+	return fault.First(err, c.print(a, r))
 }
 
 // texts reads the files, which must be texts of the publication.
