@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"picogpt/internal/testing/docs"
+	"picogpt/internal/testing/fakehub"
 	"picogpt/internal/testing/picture"
 	"picogpt/internal/testing/watchdog"
 )
@@ -23,9 +24,10 @@ import (
 const address = "127.0.0.1:8080"
 
 func TestDocumentsShowWhatCommandsPrint(t *testing.T) {
+	all := 0
 	for name, blocks := range documents(t) {
 		commands := shown(blocks)
-		if len(commands) == 0 {
+		if all += len(commands); len(commands) == 0 {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -42,6 +44,9 @@ func TestDocumentsShowWhatCommandsPrint(t *testing.T) {
 					strings.Join(c.Want, "\n"))
 			}
 		})
+	}
+	if all < 12 {
+		t.Errorf("%d commands are shown with their outputs, want more", all)
 	}
 }
 
@@ -77,7 +82,8 @@ func read(t *testing.T, commands []docs.Command) (wrong []docs.Command, outputs 
 type reader struct {
 	t      *testing.T
 	dir    string
-	server *served // nil before the first gpt serve
+	server *served      // nil before the first gpt serve
+	hub    *fakehub.Hub // nil if there is none
 }
 
 // run runs a command and returns what is then on the terminal, and the status. gpt serve lives until
@@ -88,6 +94,11 @@ func (r *reader) run(text string) (string, int) {
 		simple[0][0] == "gpt" && simple[0][1] == "serve" {
 		if r.server != nil {
 			r.server.Process.Kill()
+		}
+		for i, word := range simple[0] {
+			if strings.HasPrefix(word, "~/") {
+				simple[0][i] = filepath.Join(r.dir, word[2:])
+			}
 		}
 		r.server = serveDemo(r.t, r.environment(), simple[0][2:]...)
 		return r.usual("gpt: listening on " + r.server.url + "\n"), 0
@@ -125,8 +136,12 @@ func (s *served) host() string {
 
 // environment is that of somebody who has set nothing.
 func (r *reader) environment() []string {
-	return []string{"HOME=" + r.dir, "HF_HOME=" + filepath.Join(r.dir, "hub"), "HF_HUB_CACHE=",
-		"HF_HUB_OFFLINE=1", "GPT_MODEL=", "GPT_DEVICE=", "GPT_API_KEY=", "GOGC=off", "TERM=dumb"}
+	e := []string{"HOME=" + r.dir, "HF_HOME=" + filepath.Join(r.dir, "hub"), "HF_HUB_CACHE=", "HF_TOKEN=",
+		"GPT_MODEL=", "GPT_DEVICE=", "GPT_API_KEY=", "GOGC=off", "TERM=dumb"}
+	if r.hub != nil {
+		return append(e, "HF_ENDPOINT="+r.hub.URL)
+	}
+	return append(e, "HF_HUB_OFFLINE=1")
 }
 
 // TestWrongOutputsAreFound reads a document of which some outputs are wrong.
