@@ -7,8 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
-
 	"picogpt/reference"
 	"picogpt/weights"
 )
@@ -120,8 +118,8 @@ type tensor struct {
 
 // tensors returns the reference's tensors by Hugging Face's names.
 func tensors(p *reference.Params) (all []tensor) {
-	matrix := func(name string, m *mat.Dense, format bool) {
-		all = append(all, tensor{name, m.RawMatrix().Cols, m.RawMatrix().Data, format})
+	matrix := func(name string, m *reference.Matrix, format bool) {
+		all = append(all, tensor{name, m.Cols, m.Data, format})
 	}
 	vector := func(name string, x []float64) {
 		all = append(all, tensor{name: name, cols: len(x), data: x})

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/gonum/mat"
+	"picogpt/reference"
 )
 
 // The reference goes on with the engine's token: what is compared next is after it.
@@ -27,7 +27,7 @@ func TestATieIsNoFault(t *testing.T) {
 	} {
 		comparison := &comparison{report: &Report{}, exact: c.exact}
 		engine := [][]float32{{1, 5, -10}, {0, 0, 7}, {0, 0, 7}}
-		oracle := mat.NewDense(3, 3, append(c.oracle, 0, 0, 7, 0, 0, 7))
+		oracle := reference.NewMatrix(3, 3, append(c.oracle, 0, 0, 7, 0, 0, 7))
 		comparison.greedy([]int{2, 1, 2}, 1, engine, oracle)
 		row := comparison.report.Rows[0]
 		if row.Verdict != c.verdict || !strings.Contains(row.Where, c.where) || row.Count != 2 {
@@ -40,8 +40,8 @@ func TestATieIsNoFault(t *testing.T) {
 func TestAFaultAfterATieIsNamed(t *testing.T) {
 	c := &comparison{report: &Report{}, exact: true}
 	engine := [][]float32{{5, 5.001, 0}, {0, 5, 9}, {0, 0, 1}}
-	oracle := mat.NewDense(3, 3, []float64{5.001, 5, 10, 0, 9, 5, 0, 0, 1})
-	oracle.Set(0, 2, -10)
+	oracle := reference.NewMatrix(3, 3, []float64{5.001, 5, 10, 0, 9, 5, 0, 0, 1})
+	oracle.Row(0)[2] = -10
 	c.greedy([]int{0, 1, 2}, 1, engine, oracle)
 	if row := c.report.Rows[0]; row.Verdict != Fault || !strings.HasPrefix(row.Where, "token 1") ||
 		!strings.Contains(row.Compared, "2 other, 1 of them ties") {

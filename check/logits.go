@@ -9,11 +9,11 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"picogpt/eval"
 	"picogpt/internal/quote"
 	"picogpt/model"
+	"picogpt/reference"
 )
 
 // logits compares the two on the text and on the tokens that follow it.
@@ -55,7 +55,7 @@ func (c *comparison) infinite(ids []int, together int, refused error) error {
 	if err != nil {
 		return err
 	}
-	for _, v := range oracle.RawRowView(len(ids) - 1) {
+	for _, v := range oracle.Row(len(ids) - 1) {
 		if math.IsNaN(v) || math.IsInf(v, 0) || math.Abs(v) > math.MaxFloat32 {
 			return refused
 		}
@@ -83,11 +83,11 @@ func (c *comparison) nameThePlace(ids []int, together int) error {
 }
 
 // oracle returns the reference's logits after each id, [n_seq, n_vocab].
-func (c *comparison) oracle(ids []int) (*mat.Dense, error) {
+func (c *comparison) oracle(ids []int) (*reference.Matrix, error) {
 	m := *c.Reference
 	p := *m.Params
 	m.Params = &p
-	p.Watch = func(layer int, _ *mat.Dense) error {
+	p.Watch = func(layer int, _ *reference.Matrix) error {
 		share := float64(layer) / float64(len(p.Blocks)+1) // the head is about one more
 		c.progress(fmt.Sprintf("the reference, block %d of %d", layer+1, len(p.Blocks)),
 			0.05+0.9*share)
@@ -165,10 +165,10 @@ func gapOf(position int, engine []float32, oracle []float64) gap {
 func size(row []float64) float64 { return floats.Norm(row, math.Inf(1)) }
 
 // compareLogits returns the first position where the promise is broken, -1 if there is none.
-func (c *comparison) compareLogits(ids []int, engine [][]float32, oracle *mat.Dense) int {
+func (c *comparison) compareLogits(ids []int, engine [][]float32, oracle *reference.Matrix) int {
 	worst, broken := gap{}, -1
 	for i, row := range engine {
-		g := gapOf(i, row, oracle.RawRowView(i))
+		g := gapOf(i, row, oracle.Row(i))
 		if g.share() > worst.share() {
 			worst = g
 		}
@@ -181,7 +181,7 @@ func (c *comparison) compareLogits(ids []int, engine [][]float32, oracle *mat.De
 		Compared: fmt.Sprintf("%d × %d", len(engine), len(engine[0]))}
 	if worst.diff > 0 {
 		row.Engine = float64(engine[worst.position][worst.id])
-		row.Reference = oracle.At(worst.position, worst.id)
+		row.Reference = oracle.Row(worst.position)[worst.id]
 		row.Where = fmt.Sprintf("after %s, %s: %.6g, reference %.6g",
 			c.position(worst.position, ids), c.token(worst.id), row.Engine, row.Reference)
 	}
@@ -201,11 +201,11 @@ func (c *comparison) compareLogits(ids []int, engine [][]float32, oracle *mat.De
 // greedy compares the tokens that the engine has chosen with the reference's choice after the same
 // tokens. Two logits that are each off by the bound may change places if they are nearer than twice
 // the bound.
-func (c *comparison) greedy(ids []int, prompt int, engine [][]float32, oracle *mat.Dense) {
+func (c *comparison) greedy(ids []int, prompt int, engine [][]float32, oracle *reference.Matrix) {
 	row := Row{What: "greedy", Verdict: Same, Count: len(ids) - prompt}
 	other, ties := 0, 0
 	for i := prompt; i < len(ids); i++ {
-		want := oracle.RawRowView(i - 1)
+		want := oracle.Row(i - 1)
 		best := floats.MaxIdx(want)
 		if best == ids[i] {
 			continue
@@ -242,7 +242,7 @@ func (c *comparison) greedy(ids []int, prompt int, engine [][]float32, oracle *m
 
 // perplexity compares package eval's perplexity of the text with that of the reference's logits.
 // Each log-probability may be off by twice the logits' bound, and the mean by the mean of that.
-func (c *comparison) perplexity(text []int, oracle *mat.Dense) error {
+func (c *comparison) perplexity(text []int, oracle *reference.Matrix) error {
 	if len(text) < 2 {
 		return nil
 	}
@@ -252,7 +252,7 @@ func (c *comparison) perplexity(text []int, oracle *mat.Dense) error {
 	}
 	want, bound, n := 0.0, 0.0, float64(len(text)-1)
 	for i, id := range text[1:] {
-		row := oracle.RawRowView(i)
+		row := oracle.Row(i)
 		want += (floats.LogSumExp(row) - row[id]) / n
 		bound += 2 * Promise * size(row) / n
 	}
@@ -271,10 +271,10 @@ func (c *comparison) perplexity(text []int, oracle *mat.Dense) error {
 
 // loss adds the Kullback-Leibler divergence from the reference's distributions to the engine's, and
 // how often both have the same first choice.
-func (c *comparison) loss(ids []int, engine [][]float32, oracle *mat.Dense) {
+func (c *comparison) loss(ids []int, engine [][]float32, oracle *reference.Matrix) {
 	mean, most, at, same := 0.0, math.Inf(-1), 0, 0
 	for i, e := range engine {
-		r, x := oracle.RawRowView(i), widen(e)
+		r, x := oracle.Row(i), widen(e)
 		re, ee := floats.LogSumExp(r), floats.LogSumExp(x)
 		kl := 0.0
 		for j, v := range r {

@@ -10,8 +10,6 @@ import (
 	"sort"
 	"strings"
 
-	"gonum.org/v1/gonum/mat"
-
 	"picogpt/model"
 	"picogpt/reference"
 	"picogpt/weights"
@@ -89,7 +87,7 @@ func (c *comparison) differ(p part, ids []int, together int) (bool, error) {
 		return false, err
 	}
 	for i, row := range engine {
-		if g := gapOf(i, row, oracle.RawRowView(i)); !(g.share() <= Promise) {
+		if g := gapOf(i, row, oracle.Row(i)); !(g.share() <= Promise) {
 			return true, nil
 		}
 	}
@@ -159,11 +157,11 @@ func without(l reference.Linear, share float64) reference.Linear {
 	return reference.Linear{W: zero(l.W, share), B: b}
 }
 
-func zero(m *mat.Dense, share float64) *mat.Dense {
-	m = mat.DenseCopyOf(m)
-	rows, cols := m.Dims()
+func zero(m *reference.Matrix, share float64) *reference.Matrix {
+	m = m.Clone()
+	rows, cols := m.Rows, m.Cols
 	for i := range rows {
-		clear(m.RawRowView(i)[:int(share*float64(cols)+0.5)])
+		clear(m.Row(i)[:int(share*float64(cols)+0.5)])
 	}
 	return m
 }

@@ -95,10 +95,10 @@ func TestACacheInF16AgreesWithTheReference(t *testing.T) {
 	byDefault := testmodel.New(t, config, file, model.Options{Threads: 1})
 	f16, f32, zero := visit(t, inF16, ids), visit(t, inF32, ids), visit(t, byDefault, ids)
 	for i := range ids {
-		checkLogits(t, f16[i], rounded.RawRowView(i))
-		checkLogits(t, f32[i], plain.RawRowView(i))
+		checkLogits(t, f16[i], rounded.Row(i))
+		checkLogits(t, f32[i], plain.Row(i))
 		sameBits(t, "the default", zero[i], f32[i])
-		if apart := distance(f16[i], plain.RawRowView(i)); apart < 5e-3 {
+		if apart := distance(f16[i], plain.Row(i)); apart < 5e-3 {
 			t.Errorf("position %d: rounding changes the logits by %g of the largest: nothing is shown",
 				i, apart)
 		}

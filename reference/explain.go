@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 )
 
 // mostExplained is how many tokens a lesson has room for.
@@ -90,9 +89,9 @@ func (o ExplainOptions) Check(ids []int, hp HParams) error {
 type lesson struct {
 	*Model
 	ids    []int
-	x      *mat.Dense // [n_seq, n_embd]: the embedding
+	x      *Matrix // [n_seq, n_embd]: the embedding
 	blocks []explained
-	logits *mat.Dense // [n_seq, n_vocab]
+	logits *Matrix // [n_seq, n_vocab]
 
 	block, at int // the block and the head that are shown
 	best      int // the token with the largest logit
@@ -100,9 +99,9 @@ type lesson struct {
 
 // explained is one block of it.
 type explained struct {
-	in, normed, attended, middle, added, out *mat.Dense   // [n_seq, n_embd]
-	weights                                  []*mat.Dense // [n_head, n_seq, n_seq]
-	hidden                                   *mat.Dense   // [n_seq, n_inner]
+	in, normed, attended, middle, added, out *Matrix   // [n_seq, n_embd]
+	weights                                  []*Matrix // [n_head, n_seq, n_seq]
+	hidden                                   *Matrix   // [n_seq, n_inner]
 }
 
 // compute is GPT2 with transformerBlock and mha taken apart.
@@ -120,7 +119,7 @@ func (l *lesson) compute(ctx context.Context) error {
 		qkv := split(linear(e.normed, b.Attn.CAttn), 3)
 		q, k := split(qkv[0], hp.Head), split(qkv[1], hp.Head)
 		for h := range hp.Head {
-			scores := add(times(attnScale(hp, layer), matmul(q[h], k[h].T())), causalMask(n))
+			scores := add(times(attnScale(hp, layer), matmulT(q[h], k[h])), causalMask(n))
 			e.weights = append(e.weights, softmax(scores))
 		}
 		e.attended = mha(e.normed, b.Attn, hp, layer)
@@ -133,18 +132,18 @@ func (l *lesson) compute(ctx context.Context) error {
 		l.blocks = append(l.blocks, e)
 	}
 	l.logits = l.read(x)
-	for _, v := range l.logits.RawRowView(n - 1) {
+	for _, v := range l.logits.Row(n - 1) {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return errors.New("logits: want finite numbers, found one that is not")
 		}
 	}
-	l.best = floats.MaxIdx(l.logits.RawRowView(n - 1))
+	l.best = floats.MaxIdx(l.logits.Row(n - 1))
 	return nil
 }
 
 // read is the end of GPT2: logits from a residual stream.
-func (l *lesson) read(x *mat.Dense) *mat.Dense { // [n_seq, n_embd] -> [n_seq, n_vocab]
-	return matmul(layerNorm(x, l.Params.LNF, l.HParams.Epsilon), l.Params.Head.T())
+func (l *lesson) read(x *Matrix) *Matrix { // [n_seq, n_embd] -> [n_seq, n_vocab]
+	return matmulT(layerNorm(x, l.Params.LNF, l.HParams.Epsilon), l.Params.Head)
 }
 
 // choose takes the head whose last token looks most at those before it, the first one left out
@@ -157,7 +156,7 @@ func (l *lesson) choose(o ExplainOptions) {
 			if o.Block >= 0 && i != o.Block || o.Head >= 0 && h != o.Head {
 				continue
 			}
-			row := w.RawRowView(last)
+			row := w.Row(last)
 			back := floats.Sum(row[:last])
 			if last > 1 {
 				back -= row[0]
@@ -200,7 +199,7 @@ func few(row []float64) string {
 // likeliest returns the ids with the largest logits, the largest first, and the probabilities of
 // all.
 func likeliest(logits []float64, n int) (ids []int, probs []float64) {
-	probs = softmax(mat.NewDense(1, len(logits), slices.Clone(logits))).RawRowView(0)
+	probs = softmax(NewMatrix(1, len(logits), slices.Clone(logits))).Row(0)
 	left := slices.Clone(logits)
 	for range min(n, len(left)) {
 		id := floats.MaxIdx(left)

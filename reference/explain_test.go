@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 var anyHead = ExplainOptions{Block: -1, Head: -1}
@@ -28,17 +26,17 @@ func TestALessonIsTheForwardPass(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(l.logits.RawMatrix().Data, want.RawMatrix().Data) {
+		if !slices.Equal(l.logits.Data, want.Data) {
 			t.Errorf("%s: other logits than GPT2's", g.Name)
 		}
 		for i, b := range l.blocks {
 			v := split(split(linear(b.normed, p.Blocks[i].Attn.CAttn), 3)[2], hp.Head)
-			heads := make([]*mat.Dense, hp.Head)
+			heads := make([]*Matrix, hp.Head)
 			for h := range heads {
 				heads[h] = matmul(b.weights[h], v[h])
 			}
 			got := linear(hstack(heads), p.Blocks[i].Attn.CProj)
-			if diff, size := apart(got.RawMatrix().Data, b.attended.RawMatrix().Data); diff > 1e-12*size {
+			if diff, size := apart(got.Data, b.attended.Data); diff > 1e-12*size {
 				t.Errorf("%s: block %d: the weights give other results than mha", g.Name, i)
 			}
 		}

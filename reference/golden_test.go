@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/gonum/mat"
-
 	"picogpt/internal/testing/fixture"
 	"picogpt/weights"
 )
@@ -70,7 +68,7 @@ func logitsApart(t testing.TB, s fixture.Sequence, p *Params, hp HParams) (diff,
 	for _, row := range s.Logits {
 		want = append(want, row...)
 	}
-	return apart(logits.RawMatrix().Data, want)
+	return apart(logits.Data, want)
 }
 
 func TestLogitsAreThoseOfPyTorchInFloat64(t *testing.T) {
@@ -144,7 +142,7 @@ func checkSteps(
 ) {
 	t.Helper()
 	compared := 0
-	check := func(name string, got ...*mat.Dense) {
+	check := func(name string, got ...*Matrix) {
 		t.Helper()
 		want := partial(name)
 		if want == nil {
@@ -152,7 +150,7 @@ func checkSteps(
 		}
 		var all []float64
 		for _, m := range got {
-			all = append(all, mat.DenseCopyOf(m).RawMatrix().Data...)
+			all = append(all, m.Clone().Data...)
 		}
 		if diff, size := apart(all, want); diff > tolerance*math.Max(size, 1) {
 			t.Errorf("%s: off by %.3g of %.3g, want %g of that", name, diff, size, tolerance)
@@ -171,7 +169,7 @@ func checkSteps(
 		check(h+"q", q...)
 		check(h+"k", k...)
 		check(h+"v", v...)
-		attSm := make([]*mat.Dense, hp.Head) // attention over an identity for v is its weights
+		attSm := make([]*Matrix, hp.Head) // attention over an identity for v is its weights
 		for j := range attSm {
 			attSm[j] = attention(q[j], k[j], identity(len(ids)), causalMask(len(ids)),
 				attnScale(hp, i))
@@ -196,10 +194,10 @@ func checkSteps(
 	}
 }
 
-func identity(n int) *mat.Dense { // [n, n]
-	m := mat.NewDense(n, n, nil)
+func identity(n int) *Matrix { // [n, n]
+	m := NewMatrix(n, n, nil)
 	for i := range n {
-		m.Set(i, i, 1)
+		m.Row(i)[i] = 1
 	}
 	return m
 }
@@ -217,7 +215,7 @@ func TestWhatComesLaterChangesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff, size := apart(part.RawRowView(n-1), whole.RawRowView(n-1)); diff > 1e-12*size {
+		if diff, size := apart(part.Row(n-1), whole.Row(n-1)); diff > 1e-12*size {
 			t.Errorf("logits after %d tokens: off by %.3g of %.3g when more follow", n, diff, size)
 		}
 	}

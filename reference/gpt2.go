@@ -19,8 +19,6 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 )
 
 // gelu is the tanh form, GPT-2's own ("gelu_new" in a config); variants.go has the others.
@@ -28,7 +26,7 @@ func gelu(x float64) float64 {
 	return 0.5 * x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
 }
 
-func softmax(x *mat.Dense) *mat.Dense { // [m, n] -> [m, n], each row sums to 1
+func softmax(x *Matrix) *Matrix { // [m, n] -> [m, n], each row sums to 1
 	return eachRow(x, func(row []float64) {
 		top := floats.Max(row) // the largest exponent becomes 0, so nothing overflows
 		for j, v := range row {
@@ -38,32 +36,32 @@ func softmax(x *mat.Dense) *mat.Dense { // [m, n] -> [m, n], each row sums to 1
 	})
 }
 
-func layerNorm(x *mat.Dense, ln LayerNorm, eps float64) *mat.Dense { // [m, n_embd] -> [m, n_embd]
+func layerNorm(x *Matrix, ln LayerNorm, eps float64) *Matrix { // [m, n_embd] -> [m, n_embd]
 	return eachRow(x, func(row []float64) {
-		mean, variance := stat.PopMeanVariance(row, nil)
+		mean, variance := meanVariance(row)
 		for j, v := range row {
 			row[j] = ln.G[j]*(v-mean)/math.Sqrt(variance+eps) + ln.B[j]
 		}
 	})
 }
 
-func linear(x *mat.Dense, l Linear) *mat.Dense { // [m, in], [in, out], [out] -> [m, out]
+func linear(x *Matrix, l Linear) *Matrix { // [m, in], [in, out], [out] -> [m, out]
 	return eachRow(matmul(x, l.W), func(row []float64) { floats.Add(row, l.B) })
 }
 
-func ffn(x *mat.Dense, mlp MLP, hp HParams) *mat.Dense { // [n_seq, n_embd] -> [n_seq, n_embd]
+func ffn(x *Matrix, mlp MLP, hp HParams) *Matrix { // [n_seq, n_embd] -> [n_seq, n_embd]
 	a := each(linear(x, mlp.CFC), activation(hp.Activation)) // [n_seq, n_embd] -> [n_seq, n_inner]
 	return linear(a, mlp.CProj)                              // [n_seq, n_inner] -> [n_seq, n_embd]
 }
 
 // [n_q, d_k], [n_k, d_k], [n_k, d_v], [n_q, n_k] -> [n_q, d_v]
-func attention(q, k, v, mask *mat.Dense, scale float64) *mat.Dense {
-	scores := add(times(scale, matmul(q, k.T())), mask) // [n_q, d_k] @ [d_k, n_k] -> [n_q, n_k]
-	return matmul(softmax(scores), v)                   // [n_q, n_k] @ [n_k, d_v] -> [n_q, d_v]
+func attention(q, k, v, mask *Matrix, scale float64) *Matrix {
+	scores := add(times(scale, matmulT(q, k)), mask) // [n_q, d_k] @ [d_k, n_k] -> [n_q, n_k]
+	return matmul(softmax(scores), v)                // [n_q, n_k] @ [n_k, d_v] -> [n_q, d_v]
 }
 
 // [n_seq, n_embd] -> [n_seq, n_embd]
-func mha(x *mat.Dense, attn Attn, hp HParams, layer int) *mat.Dense {
+func mha(x *Matrix, attn Attn, hp HParams, layer int) *Matrix {
 	// [n_seq, n_embd] -> [n_seq, 3*n_embd] -> [3, n_seq, n_embd]
 	qkv := split(linear(x, attn.CAttn), 3)
 	if hp.HalfCache {
@@ -73,10 +71,10 @@ func mha(x *mat.Dense, attn Attn, hp HParams, layer int) *mat.Dense {
 	k := split(qkv[1], hp.Head)
 	v := split(qkv[2], hp.Head)
 
-	mask := causalMask(x.RawMatrix().Rows) // [n_seq, n_seq]
-	scale := attnScale(hp, layer)          // 1/sqrt(n_embd/n_head), unless one of two flags changes it
+	mask := causalMask(x.Rows)    // [n_seq, n_seq]
+	scale := attnScale(hp, layer) // 1/sqrt(n_embd/n_head), unless one of two flags changes it
 
-	heads := make([]*mat.Dense, hp.Head) // [n_head, n_seq, n_embd/n_head]
+	heads := make([]*Matrix, hp.Head) // [n_head, n_seq, n_embd/n_head]
 	for h := range heads {
 		heads[h] = attention(q[h], k[h], v[h], mask, scale)
 	}
@@ -85,18 +83,18 @@ func mha(x *mat.Dense, attn Attn, hp HParams, layer int) *mat.Dense {
 
 // causalMask hides later positions from position i. Added to scores of ordinary size, -1e10 makes
 // exp(score) 0.
-func causalMask(n int) *mat.Dense { // [n_seq, n_seq]
-	mask := mat.NewDense(n, n, nil)
+func causalMask(n int) *Matrix { // [n_seq, n_seq]
+	mask := NewMatrix(n, n, nil)
 	for i := range n {
 		for j := i + 1; j < n; j++ {
-			mask.Set(i, j, -1e10)
+			mask.Row(i)[j] = -1e10
 		}
 	}
 	return mask
 }
 
 // [n_seq, n_embd] -> [n_seq, n_embd]
-func transformerBlock(x *mat.Dense, b Block, hp HParams, layer int) *mat.Dense {
+func transformerBlock(x *Matrix, b Block, hp HParams, layer int) *Matrix {
 	// each token reads the tokens before it
 	x = add(x, mha(layerNorm(x, b.LN1, hp.Epsilon), b.Attn, hp, layer))
 	x = add(x, ffn(layerNorm(x, b.LN2, hp.Epsilon), b.MLP, hp)) // each token by itself
@@ -107,7 +105,7 @@ func transformerBlock(x *mat.Dense, b Block, hp HParams, layer int) *mat.Dense {
 // unnormalised log-probabilities of the token that follows inputs[0..i]. It returns an error if
 // inputs is empty or longer than hp.Positions, or an id is no row of wte. The computation is that
 // of Radford et al., "Language Models are Unsupervised Multitask Learners" (2019), after picoGPT.
-func GPT2(inputs []int, p *Params, hp HParams) (*mat.Dense, error) { // [n_seq] -> [n_seq, n_vocab]
+func GPT2(inputs []int, p *Params, hp HParams) (*Matrix, error) { // [n_seq] -> [n_seq, n_vocab]
 	if err := checkInputs(inputs, hp); err != nil {
 		return nil, err
 	}
@@ -119,14 +117,14 @@ func GPT2(inputs []int, p *Params, hp HParams) (*mat.Dense, error) { // [n_seq] 
 		x = transformerBlock(x, block, hp, layer)
 	}
 	x = layerNorm(x, p.LNF, hp.Epsilon)
-	return matmul(x, p.Head.T()), nil // [n_seq, n_embd] @ [n_embd, n_vocab] -> [n_seq, n_vocab]
+	return matmulT(x, p.Head), nil // [n_seq, n_embd] @ [n_embd, n_vocab] -> [n_seq, n_vocab]
 }
 
 // [n_seq] -> [n_seq, n_embd]: wte[inputs] + wpe[0..n_seq-1]
-func embed(inputs []int, p *Params) *mat.Dense {
-	x := mat.NewDense(len(inputs), p.WTE.RawMatrix().Cols, nil)
+func embed(inputs []int, p *Params) *Matrix {
+	x := NewMatrix(len(inputs), p.WTE.Cols, nil)
 	for i, id := range inputs {
-		floats.AddTo(x.RawRowView(i), p.WTE.RawRowView(id), p.WPE.RawRowView(i))
+		floats.AddTo(x.Row(i), p.WTE.Row(id), p.WPE.Row(i))
 	}
 	return x
 }
@@ -141,7 +139,7 @@ func Generate(inputs []int, p *Params, hp HParams, n int) ([]int, error) {
 		if err != nil {
 			return nil, err
 		}
-		next := floats.MaxIdx(logits.RawRowView(len(ids) - 1))
+		next := floats.MaxIdx(logits.Row(len(ids) - 1))
 		ids = append(ids, next)
 	}
 	return ids[len(inputs):], nil

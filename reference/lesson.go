@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 )
 
 // shown are the positions that there is room for, the newest.
@@ -83,9 +81,9 @@ wte [n_vocab, n_embd] = [%d, %d]     wpe [n_positions, n_embd] = [%d, %d]
 		row := func(token, name string, i int, values []float64) {
 			fmt.Fprintf(&b, "%-14s %-10s%s\n", token, fmt.Sprintf("%s[%d]", name, i), few(values))
 		}
-		row(token, "wte", l.ids[i], l.Params.WTE.RawRowView(l.ids[i]))
-		row("", "wpe", i, l.Params.WPE.RawRowView(i))
-		row("", "x", i, l.x.RawRowView(i))
+		row(token, "wte", l.ids[i], l.Params.WTE.Row(l.ids[i]))
+		row("", "wpe", i, l.Params.WPE.Row(i))
+		row("", "x", i, l.x.Row(i))
 	}
 	fmt.Fprintf(&b, "\n[n_seq] = [%d]  ->  x [n_seq, n_embd] = [%d, %d]\n", last+1, last+1, hp.Embd)
 	return Step{"Ids become vectors", b.String(), quoted("embed")}
@@ -94,8 +92,8 @@ wte [n_vocab, n_embd] = [%d, %d]     wpe [n_positions, n_embd] = [%d, %d]
 func (l *lesson) norm() Step {
 	last := len(l.ids) - 1
 	e, ln := l.blocks[0], l.Params.Blocks[0].LN1
-	in, out := e.in.RawRowView(last), e.normed.RawRowView(last)
-	mean, variance := stat.PopMeanVariance(in, nil)
+	in, out := e.in.Row(last), e.normed.Row(last)
+	mean, variance := meanVariance(in)
 	var b strings.Builder
 	fmt.Fprintf(&b, `Before each part of a block, every vector is brought to mean 0 and variance 1,
 then scaled by g and shifted by b, which are learned. So each part is given
@@ -128,10 +126,10 @@ together: q · k / √%d.
 
 q of %-10s%s
 
-`, hp.Head, d, l.at, l.block, d, l.text(l.ids[n-1]), few(q.RawRowView(n-1)))
+`, hp.Head, d, l.at, l.block, d, l.text(l.ids[n-1]), few(q.Row(n-1)))
 	for i := l.shown(8); i < n; i++ {
-		score := floats.Dot(q.RawRowView(n-1), k.RawRowView(i)) * attnScale(hp, l.block)
-		fmt.Fprintf(&b, "k of %-10s%s   score %7.3f\n", l.text(l.ids[i]), few(k.RawRowView(i)), score)
+		score := floats.Dot(q.Row(n-1), k.Row(i)) * attnScale(hp, l.block)
+		fmt.Fprintf(&b, "k of %-10s%s   score %7.3f\n", l.text(l.ids[i]), few(k.Row(i)), score)
 	}
 	fmt.Fprintf(&b, "\n[%d, %d] -> [%d, %d] -> [3, %d, %d] -> [3, %d, %d, %d]\n", n, hp.Embd, n,
 		3*hp.Embd, n, hp.Embd, hp.Head, n, d)
@@ -161,7 +159,7 @@ weights of head %d of block %d (a row looks at the columns):
 	for i := from; i < n; i++ {
 		fmt.Fprintf(&b, "%12s", l.text(l.ids[i]))
 		for j := from; j <= i; j++ {
-			fmt.Fprintf(&b, " %7.3f", w.At(i, j))
+			fmt.Fprintf(&b, " %7.3f", w.Row(i)[j])
 		}
 		b.WriteString("\n")
 	}
@@ -179,7 +177,7 @@ func (l *lesson) width() int { return l.HParams.Embd / l.HParams.Head }
 func (l *lesson) mlp() Step {
 	hp, n := l.HParams, len(l.ids)
 	e := l.blocks[l.block]
-	row := e.hidden.RawRowView(n - 1)
+	row := e.hidden.Row(n - 1)
 	active := 0
 	for _, v := range row {
 		if v > 0.1 {
@@ -211,8 +209,8 @@ which the whole model takes, among all %d tokens.
 
 block  length of x  attention adds  MLP adds   place
 %5s  %11.2f  %14s  %8s   %5d
-`, l.text(l.best), l.HParams.Vocab, "-", length(l.x.RawRowView(n-1)), "", "",
-		l.lens(l.x.RawRowView(n-1)))
+`, l.text(l.best), l.HParams.Vocab, "-", length(l.x.Row(n-1)), "", "",
+		l.lens(l.x.Row(n-1)))
 	for i, e := range l.blocks {
 		if len(l.blocks) > 16 && i >= 6 && i < len(l.blocks)-8 {
 			if i == 6 {
@@ -220,9 +218,9 @@ block  length of x  attention adds  MLP adds   place
 			}
 			continue
 		}
-		fmt.Fprintf(&b, "%5d  %11.2f  %14.2f  %8.2f   %5d\n", i, length(e.out.RawRowView(n-1)),
-			length(e.attended.RawRowView(n-1)), length(e.added.RawRowView(n-1)),
-			l.lens(e.out.RawRowView(n-1)))
+		fmt.Fprintf(&b, "%5d  %11.2f  %14.2f  %8.2f   %5d\n", i, length(e.out.Row(n-1)),
+			length(e.attended.Row(n-1)), length(e.added.Row(n-1)),
+			l.lens(e.out.Row(n-1)))
 	}
 	fmt.Fprintf(&b, "\n[%d, %d] -> [%d, %d], %s\n", n, l.HParams.Embd, n, l.HParams.Embd,
 		plural(len(l.blocks), "block"))
@@ -233,7 +231,7 @@ func length(row []float64) float64 { return math.Sqrt(floats.Dot(row, row)) }
 
 // lens is the place of the token that is picked, from 1, by a stream's last vector.
 func (l *lesson) lens(row []float64) int {
-	logits := l.read(mat.NewDense(1, len(row), row)).RawRowView(0)
+	logits := l.read(NewMatrix(1, len(row), row)).Row(0)
 	place := 1
 	for _, v := range logits {
 		if v > logits[l.best] {
@@ -245,7 +243,7 @@ func (l *lesson) lens(row []float64) int {
 
 func (l *lesson) head() Step {
 	hp, n := l.HParams, len(l.ids)
-	logits := l.logits.RawRowView(n - 1)
+	logits := l.logits.Row(n - 1)
 	ids, probs := likeliest(logits, 8)
 	var b strings.Builder
 	tied := "the embedding again: a token is likely if the\nstream points where its own vector does"

@@ -18,10 +18,11 @@ import (
 // The first lesson of package attention by this package's function: the same vectors, the same
 // results. With the causal mask the first vector sees itself alone.
 func Example_attention() {
-	x := mat.NewDense(3, 2, []float64{1, 0, 0, 1, 1, 1}) // [n_seq, d]: queries, keys and values
-	none := mat.NewDense(3, 3, nil)                      // [n_seq, n_seq]: hides nothing
-	for _, mask := range []*mat.Dense{none, causalMask(3)} {
-		fmt.Printf("%.4f\n", mat.Formatted(attention(x, x, x, mask, 1/math.Sqrt2)))
+	x := NewMatrix(3, 2, []float64{1, 0, 0, 1, 1, 1}) // [n_seq, d]: queries, keys and values
+	none := NewMatrix(3, 3, nil)                      // [n_seq, n_seq]: hides nothing
+	for _, mask := range []*Matrix{none, causalMask(3)} {
+		y := attention(x, x, x, mask, 1/math.Sqrt2) // [n_seq, d]
+		fmt.Printf("%.4f\n", mat.Formatted(mat.NewDense(3, 2, y.Data)))
 	}
 	// Output:
 	// ⎡0.8022  0.5989⎤
@@ -57,13 +58,13 @@ func Example_mha() {
 	}
 	defer team.Close()
 	in, out := block.Attn.CAttn, block.Attn.CProj
-	l := layers.NewGPT2(floats32(in.W.RawMatrix().Data), floats32(in.B),
-		floats32(out.W.RawMatrix().Data), floats32(out.B), hp.Embd, hp.Head)
+	l := layers.NewGPT2(floats32(in.W.Data), floats32(in.B),
+		floats32(out.W.Data), floats32(out.B), hp.Embd, hp.Head)
 	got := make([]float32, 4*hp.Embd)
-	l.Self(team, got, floats32(x.RawMatrix().Data), 1, 4, layers.Options{Causal: true})
+	l.Self(team, got, floats32(x.Data), 1, 4, layers.Options{Causal: true})
 
 	largest, apart := 0.0, 0.0
-	for i, v := range want.RawMatrix().Data {
+	for i, v := range want.Data {
 		largest, apart = max(largest, math.Abs(v)), max(apart, math.Abs(v-float64(got[i])))
 	}
 	fmt.Println("the same but for float32's rounding:", apart < 1e-6*largest)

@@ -47,7 +47,7 @@ func TestOpenReadsTheSameWeights(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := m.Logits(context.Background(), ids)
-		if err != nil || !slices.Equal(got.RawMatrix().Data, want.RawMatrix().Data) {
+		if err != nil || !slices.Equal(got.Data, want.Data) {
 			t.Errorf("%s: logits differ, %v", name, err)
 		}
 	}
@@ -215,7 +215,7 @@ func TestPerplexityIsHuggingFacesLoop(t *testing.T) {
 			loss, labels := 0.0, 0
 			for i := begin + 1; i < end; i++ {
 				if i >= end-trgLen {
-					loss -= math.Log(probs.At(i-1-begin, ids[i]))
+					loss -= math.Log(probs.Row(i - 1 - begin)[ids[i]])
 					labels++
 				}
 			}

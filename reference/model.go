@@ -8,7 +8,6 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 )
 
 // A Model is what picoGPT's main has: hyperparameters, weights and an encoder. Open makes one.
@@ -21,9 +20,9 @@ type Model struct {
 }
 
 // Logits is GPT2 with the model's weights. It ends with ctx, between two blocks.
-func (m *Model) Logits(ctx context.Context, ids []int) (*mat.Dense, error) {
+func (m *Model) Logits(ctx context.Context, ids []int) (*Matrix, error) {
 	p := *m.Params
-	p.Watch = func(layer int, x *mat.Dense) error {
+	p.Watch = func(layer int, x *Matrix) error {
 		if m.Params.Watch != nil {
 			if err := m.Params.Watch(layer, x); err != nil {
 				return err
@@ -57,7 +56,7 @@ func (m *Model) Generate(
 				yield(0, err)
 				return
 			}
-			next, err := choose(logits.RawRowView(len(ids) - 1))
+			next, err := choose(logits.Row(len(ids) - 1))
 			if !yield(next, err) || err != nil {
 				return
 			}
@@ -114,7 +113,7 @@ func (m *Model) Perplexity(
 		}
 		sum := 0.0
 		for i := end - targets; i < end; i++ {
-			row := logits.RawRowView(i - begin - 1)
+			row := logits.Row(i - begin - 1)
 			sum += floats.LogSumExp(row) - row[ids[i]]
 		}
 		total += sum / float64(targets) * float64(fresh-1)

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 // HParams are the hyperparameters that change the arithmetic. ParseHParams fills them with GPT-2's
@@ -77,18 +75,18 @@ func ParseHParams(config []byte) (HParams, error) {
 
 // Params are the weights, in the same tree as in picoGPT.
 type Params struct {
-	WTE    *mat.Dense // [n_vocab, n_embd]
-	WPE    *mat.Dense // [n_positions, n_embd]
-	Blocks []Block    // n_layer of them
+	WTE    *Matrix // [n_vocab, n_embd]
+	WPE    *Matrix // [n_positions, n_embd]
+	Blocks []Block // n_layer of them
 	LNF    LayerNorm
-	Head   *mat.Dense // [n_vocab, n_embd]; WTE itself if the head is tied
+	Head   *Matrix // [n_vocab, n_embd]; WTE itself if the head is tied
 
 	// Watch, if it is not nil, is called before each block with what the block is given,
 	// [n_seq, n_embd]. Its error ends GPT2.
-	Watch func(layer int, x *mat.Dense) error
+	Watch func(layer int, x *Matrix) error
 }
 
-func (p *Params) watch(layer int, x *mat.Dense) error {
+func (p *Params) watch(layer int, x *Matrix) error {
 	if p.Watch == nil {
 		return nil
 	}
@@ -118,8 +116,8 @@ type MLP struct {
 
 // Linear is x @ W + B.
 type Linear struct {
-	W *mat.Dense // [in, out]
-	B []float64  // [out]
+	W *Matrix   // [in, out]
+	B []float64 // [out]
 }
 
 // LayerNorm normalizes to mean 0 and variance 1, then scales by G and adds B.
@@ -173,7 +171,7 @@ func (r *reader) params(hp HParams) *Params {
 	return p
 }
 
-func (r *reader) head(wte *mat.Dense, hp HParams) *mat.Dense { // [n_vocab, n_embd]
+func (r *reader) head(wte *Matrix, hp HParams) *Matrix { // [n_vocab, n_embd]
 	r.prefix = "" // the head stands beside the transformer, not in it
 	for _, name := range []string{"lm_head.weight", "lm_head.decoder.weight"} {
 		if _, _, ok := r.get(name); ok {
@@ -194,12 +192,12 @@ func (r *reader) layerNorm(name string, n int) LayerNorm {
 	return LayerNorm{r.tensor(name+".weight", n), r.tensor(name+".bias", n)}
 }
 
-func (r *reader) matrix(name string, rows, cols int) *mat.Dense { // [rows, cols]
+func (r *reader) matrix(name string, rows, cols int) *Matrix { // [rows, cols]
 	data := r.tensor(name, rows, cols)
 	if r.err != nil || r.shapeOnly {
 		return nil
 	}
-	return mat.NewDense(rows, cols, data)
+	return NewMatrix(rows, cols, data)
 }
 
 func (r *reader) tensor(name string, want ...int) []float64 {

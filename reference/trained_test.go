@@ -44,7 +44,7 @@ func TestDemoTellsPyTorchsStory(t *testing.T) {
 			want[i] = float64(v)
 		}
 		// The answers were rounded to float32, which errs by 2^-24 of each.
-		if diff, size := apart(logits.RawRowView(len(l.Tokens)-1), want); diff > 1e-7*size {
+		if diff, size := apart(logits.Row(len(l.Tokens)-1), want); diff > 1e-7*size {
 			t.Errorf("%d tokens: logits off by %.3g of %.3g", len(l.Tokens), diff, size)
 		}
 	}
@@ -105,10 +105,10 @@ func TestNanoSortsIntermediateValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff, size := apart(logits.RawMatrix().Data, of("lm_head")); diff > 1e-5*size {
+		if diff, size := apart(logits.Data, of("lm_head")); diff > 1e-5*size {
 			t.Errorf("lm_head: off by %.3g of %.3g", diff, size)
 		}
-		if diff, _ := apart(softmax(logits).RawMatrix().Data, of("probs")); diff > 1e-5 {
+		if diff, _ := apart(softmax(logits).Data, of("probs")); diff > 1e-5 {
 			t.Errorf("probs: off by %.3g", diff)
 		}
 	}

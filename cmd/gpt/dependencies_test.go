@@ -81,6 +81,15 @@ func TestTheProgramNeedsNoCgo(t *testing.T) {
 	}
 }
 
+// Gonum's package mat would bring its solvers with it, 1.9 MB: the program has its BLAS only.
+func TestNoSolversAreLinked(t *testing.T) {
+	deps := strings.Fields(goTool(t, nil, "list", "-deps", "."))
+	if !slices.Contains(deps, "gonum.org/v1/gonum/blas/gonum") ||
+		slices.Contains(deps, "gonum.org/v1/gonum/mat") {
+		t.Error("want gonum's BLAS and not its package mat")
+	}
+}
+
 func TestTheProgramIsStatic(t *testing.T) {
 	if !cases.Long {
 		t.Skip("it links the program; TestTheProgramNeedsNoCgo looks at the sources")

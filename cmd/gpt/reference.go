@@ -15,8 +15,6 @@ import (
 	"picogpt/tokenizer"
 	"picogpt/weights"
 	"picogpt/weights/demo"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 // asReference reports whether --engine asks for the reference.
@@ -75,7 +73,7 @@ type referenceWork struct {
 // watch makes the model report its blocks.
 func (w *referenceWork) watch(m *reference.Model) {
 	layers := m.HParams.Layer
-	m.Params.Watch = func(layer int, _ *mat.Dense) error {
+	m.Params.Watch = func(layer int, _ *reference.Matrix) error {
 		w.bar.SetShare(fmt.Sprintf("%s, block %d of %d", w.what, layer+1, layers),
 			(float64(w.done)+float64(w.pass)*float64(layer)/float64(layers))/float64(max(w.total, 1)))
 		return nil

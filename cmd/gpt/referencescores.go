@@ -67,7 +67,7 @@ func (c *logitsCommand) runReference(a *app) error {
 	}
 	var rows iter.Seq[[]float64] = func(yield func([]float64) bool) {
 		for i := range p.ids {
-			if (c.Positions == "all" || i == len(p.ids)-1) && !yield(logits.RawRowView(i)) {
+			if (c.Positions == "all" || i == len(p.ids)-1) && !yield(logits.Row(i)) {
 				return
 			}
 		}

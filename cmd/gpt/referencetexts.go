@@ -143,7 +143,7 @@ func referenceTexts(
 					yield(decode.Token{}, err)
 					return
 				}
-				for id, v := range all.RawRowView(len(context) - 1) {
+				for id, v := range all.Row(len(context) - 1) {
 					logits[id] = float32(v)
 				}
 				t, err := st.Push(logits)
