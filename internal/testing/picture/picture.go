@@ -28,9 +28,10 @@ func Compare(t *testing.T, file string, want []byte) {
 		write(t, file, want)
 		return
 	}
-	got, err := os.ReadFile(file)
-	if err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%s: not what is shown now (error %v): %s", file, err, advice)
+	if got, err := os.ReadFile(file); err != nil {
+		t.Errorf("%v: %s", err, advice)
+	} else if !bytes.Equal(got, want) {
+		t.Errorf("%s: not what is shown now: %s", file, advice)
 	}
 }
 
@@ -54,12 +55,19 @@ func Page(t *testing.T, file string, from [][]byte, shoot func() []byte) {
 	t.Helper()
 	mark := digest(from)
 	if *update {
+		defer func() {
+			if t.Skipped() { // by shoot
+				t.Errorf("%s: not drawn", file)
+			}
+		}()
 		write(t, file, marked(shoot(), mark))
 		return
 	}
 	png, err := os.ReadFile(file)
-	if err != nil || !bytes.Contains(png, mark) {
-		t.Errorf("%s: made from something else than what it shows now (error %v): %s", file, err, advice)
+	if err != nil {
+		t.Errorf("%v: %s", err, advice)
+	} else if !bytes.Contains(png, mark) {
+		t.Errorf("%s: made from something else than is there now: %s", file, advice)
 	}
 	if len(png) > largest {
 		t.Errorf("%s: %d bytes, want at most %d", file, len(png), largest)
