@@ -73,14 +73,15 @@ long: ## every case where test takes a sample; make long CASES=3 THIRD=0 is a pa
 	go test -tags long -timeout 180m $$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | \
 		awk -v third='$(THIRD)' 'third == "" || NR % 3 == third % 3')
 
-# Left to test are what the detector multiplies and cannot find anything in: tests of time, of leaves,
-# and of the digits of arithmetic whose threads other tests have too.
-RACELESS := TestALotOfAnything|TestReadyFast|TestVariants|TestBitsAreTheSame
-RACELESS := $(RACELESS)|TestLinear$$|TestLinearState|TestLinearIsItsDefinition|TestScaledDotProductSameBits
-RACELESS := $(RACELESS)|TestDigitsDoNotDepend|TestAgreesWithPyTorch|TestDemoDigits|TestEncoderMemory|TestLongWords|TestALongWord
+# The packages that start goroutines, without what the detector multiplies and cannot find anything in:
+# tests of leaves, and of arithmetic whose threads other tests have too. Where a package only lends
+# what it has to goroutines, the test that does so is run.
+RACELESS := TestVariants|TestBitsAreTheSame|TestLinearIsItsDefinition|TestConvert|AreAccurate|IsAccurate
+RACELESS := $(RACELESS)|KeepWhatIsNotFinite|KeepsWhatIsNotFinite|TestFormatsKeepTheirBits|NotFiniteAreAnError
 
 race: ## what runs side by side, under the race detector
-	go test -race -short -skip '$(RACELESS)' ./kernels ./model ./decode ./batch ./tokenizer ./eval ./attention ./serve ./hub
+	go test -race -short -skip '$(RACELESS)' ./kernels ./model ./batch ./serve
+	go test -race -run 'TestManyGoroutines|TestLayerIsShared' ./tokenizer ./attention
 
 # A number of executions and not a time: at the end of a time, Go before 1.27 may report its own
 # deadline as a failure (go.dev/issue/75804), most often for FuzzRoundTrip on a busy machine.
