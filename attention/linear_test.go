@@ -114,7 +114,7 @@ func TestLinearState(t *testing.T) {
 			p, o := newProblem(r, s, attention.Options{}), options(s)
 			var first []float32
 			for _, variant := range slices.Backward(kernels.Variants()) { // "go" first
-				for _, threads := range []int{1, 3} {
+				for _, threads := range cases.Some([]int{1, 3}, 1, turn) {
 					all := [][]int{{1000}, {63, 1, 2}, {7, 100}, {64}, {1}}
 					for i, pieces := range cases.Some(all, 2, turn) {
 						if testing.Short() && i > 1 {
