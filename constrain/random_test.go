@@ -198,7 +198,7 @@ func (m maker) walk(t *testing.T, c *Constraint, schema string, judge func(strin
 }
 
 func TestWhatIsAcceptedIsWhatIsValid(t *testing.T) {
-	n := cases.Of(400, 20000)
+	n := cases.Of(250, 20000)
 	m := maker{rand.New(rand.NewPCG(1, 12))}
 	followed, valid, invalid := 0, 0, 0
 	for range n {

@@ -97,7 +97,11 @@ func few(t *testing.T, m *model.Model) map[string]string {
 }
 
 func TestDemoDigits(t *testing.T) {
-	got := digits(t, testmodel.Demo(t, model.Options{}), 0, measured)
+	options := measured
+	if !cases.Long && !*update { // the test below has the others
+		options = []eval.Options{measured[0], measured[1], measured[3], measured[5]}
+	}
+	got := digits(t, testmodel.Demo(t, model.Options{}), 0, options)
 	if *update {
 		b, err := json.MarshalIndent(got, "", " ")
 		if err == nil {
@@ -110,12 +114,12 @@ func TestDemoDigits(t *testing.T) {
 	}
 	var want map[string]string
 	readJSON(t, "testdata/digits.json", &want)
-	if len(got) != len(want) {
-		t.Errorf("%d numbers, want %d", len(got), len(want))
+	if len(options) == len(measured) && len(got) != len(want) || len(got) < 6*len(options) {
+		t.Errorf("%d numbers, want %d of all", len(got), len(want))
 	}
-	for name, digits := range want {
-		if got[name] != digits {
-			t.Errorf("%s: %s, want %s", name, got[name], digits)
+	for name, digits := range got {
+		if want[name] != digits {
+			t.Errorf("%s: %s, want %s", name, digits, want[name])
 		}
 	}
 }

@@ -80,7 +80,7 @@ func TestALotOfAnyKind(t *testing.T) {
 	for name, tok := range speedKinds(t) {
 		toks[name] = tok
 	}
-	size := cases.Of(1<<14, 1<<20)
+	size := cases.Of(1<<13, 1<<20)
 	for name, tok := range toks {
 		for _, unit := range []string{"a", " ", "\u0301", "e\u0301\u0323", "7", "!", "▁", "\n", "你",
 			"\xff", "the ", "<|endoftext|>", "[CLS]", "TAG "} {

@@ -270,7 +270,7 @@ func TestTheDriverOnARealDevice(t *testing.T) {
 // TestWidePassesThroughTheLibrary has GPT-2's own widths, whose layers are waited for where they
 // are launched kernel by kernel. The device computes nothing.
 func TestWidePassesThroughTheLibrary(t *testing.T) {
-	for _, s := range []struct{ embd, heads int }{{768, 12}, {1600, 25}, {448, 4}} {
+	for _, s := range cases.Some([]struct{ embd, heads int }{{768, 12}, {1600, 25}, {448, 4}}, 2, 2) {
 		t.Run(fmt.Sprint(s.embd), func(t *testing.T) {
 			config, file := fixture.Checkpoint(fixture.Options{Embd: s.embd, Head: s.heads,
 				Layer: 1, Vocab: 300, Positions: 70, DType: "F16"})
@@ -329,7 +329,7 @@ func TestTheProbeRecords(t *testing.T) {
 // TestAWideModelThroughTheLibrary computes: passes that are launched, recorded and replayed have
 // the processor's bits. With the build tag long a layer takes so long that it is waited for.
 func TestAWideModelThroughTheLibrary(t *testing.T) {
-	texts := 3
+	texts := 2
 	if cases.Long {
 		texts = 64
 	}
