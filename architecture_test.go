@@ -51,17 +51,23 @@ func placeOf(places map[string]int, name string) (int, bool) {
 	return place, ok
 }
 
-// imports returns which packages of the module each of its packages imports, without those of
-// tests.
-func imports(t *testing.T) map[string][]string {
+// modulePath returns the path of the module, which may have been renamed.
+func modulePath(t *testing.T) string {
 	t.Helper()
 	mod, err := os.ReadFile("go.mod")
 	if err != nil {
 		t.Fatal(err)
 	}
-	module := strings.Fields(string(mod))[1] // which may have been renamed
+	return strings.Fields(string(mod))[1]
+}
+
+// imports returns which packages of the module each of its packages imports, without those of
+// tests.
+func imports(t *testing.T) map[string][]string {
+	t.Helper()
+	module := modulePath(t)
 	all := map[string][]string{}
-	err = filepath.WalkDir(".", func(file string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(".", func(file string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
