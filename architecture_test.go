@@ -51,16 +51,6 @@ func placeOf(places map[string]int, name string) (int, bool) {
 	return place, ok
 }
 
-// modulePath returns the path of the module, which may have been renamed.
-func modulePath(t *testing.T) string {
-	t.Helper()
-	mod, err := os.ReadFile("go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.Fields(string(mod))[1]
-}
-
 // imports returns which packages of the module each of its packages imports, without those of
 // tests.
 func imports(t *testing.T) map[string][]string {
