@@ -48,9 +48,7 @@ func (o Options) Open(dir string) (*Model, error) {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		dir, name = filepath.Split(dir)
 	}
-	if dir == "" {
-		dir = "."
-	}
+	dir = filepath.Clean(dir)
 	m, err := o.openFS(os.DirFS(dir), name)
 	var lost *fs.PathError
 	if errors.As(err, &lost) {

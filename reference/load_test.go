@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"picogpt/internal/testing/fixture"
@@ -135,9 +136,11 @@ func TestMemoryIsToldAndBoundedBeforeItIsTaken(t *testing.T) {
 	}
 }
 
+var demoOnce = sync.OnceValues(func() (*Model, error) { return Options{}.OpenFS(demo.FS()) })
+
 func openDemo(t testing.TB) *Model {
 	t.Helper()
-	m, err := Options{}.OpenFS(demo.FS())
+	m, err := demoOnce()
 	if err != nil || m.NoEncoder != nil {
 		t.Fatal(err, m.NoEncoder)
 	}
