@@ -29,6 +29,7 @@ type fake struct {
 	ignored string        // X-Ignored-Fields
 	failure string        // an error in the stream after a token
 	cut     bool          // a connection that ends after a token
+	shift   int           // whose levels of surprise the first token has
 	used    bool          // the tab shows its page, and another test may use that
 }
 
@@ -37,7 +38,7 @@ func (f *fake) reset() {
 	f.set(func() {
 		f.bodies, f.words = nil, []string{" there", " was", " a", " little", " girl", "."}
 		f.key, f.context, f.hold, f.resumed = "", 64, 0, make(chan struct{})
-		f.ignored, f.failure, f.cut = "", "", false
+		f.ignored, f.failure, f.cut, f.shift = "", "", false, 0
 	})
 }
 
@@ -188,11 +189,12 @@ func (f *fake) stream(w http.ResponseWriter, r *http.Request, n, most int) {
 	}
 	f.mu.Lock()
 	words, hold, resumed, failure, cut := f.words, f.hold, f.resumed, f.failure, f.cut
+	shift := f.shift
 	f.mu.Unlock()
 	for i := range min(most, len(words)) {
 		for j := range n {
 			var l logprobs
-			l.add(i, words[i])
+			l.add(i+shift, words[i])
 			c := choice{Index: j, Text: words[i], Logprobs: &l, IDs: []int{100 + i}}
 			if i == min(most, len(words))-1 {
 				reason := "length"

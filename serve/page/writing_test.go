@@ -133,6 +133,14 @@ func TestWritingInABrowser(t *testing.T) {
 		b.Press("Control+z")
 		b.shown()
 		b.want("document.querySelectorAll('#branch-list li').length", "3")
+		// Other samples of the same letters have their own colours.
+		const levels = "[...document.querySelectorAll('#branch-0 span')].map(e => " +
+			"e.className.slice(-1)).join('')"
+		b.want(levels, "012340")
+		b.fake.set(func() { b.shift, b.hold = 1, 0 })
+		b.Press("Control+Enter")
+		b.finished()
+		b.want(levels, "123401")
 		b.press("drop-branches")
 		b.want(id("branches")+".hidden", "true")
 		b.want(value, "Once upon a time")

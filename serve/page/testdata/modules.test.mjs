@@ -6,6 +6,7 @@ import { deflateRawSync } from "node:zlib";
 
 import { LANGUAGES } from "../assets/code.js";
 import { Document } from "../assets/document.js";
+import { runsOf, same } from "../assets/ink.js";
 import { pack, unpack } from "../assets/link.js";
 import {
   fitting,
@@ -93,6 +94,12 @@ test("logprobs become tokens, the likeliest alternatives first", () => {
   assert.equal(rankOf(second), 1);
   assert.equal(rankOf(first), null);
   assert.deepEqual(readTokens(null), []);
+});
+
+test("runs of a text are the same if their pieces are, not their letters", () => {
+  const runs = () => runsOf("one two", new Piecer(0).add([token("one"), token(" two", 0.1)]));
+  const [first, again] = [runs(), runs()];
+  assert.deepEqual([same(first, first), same(first, again)], [3, 0]);
 });
 
 test("levels are in bits", () => {
