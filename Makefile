@@ -98,6 +98,22 @@ fuzz: ## every fuzz target for FUZZTIME
 		done; \
 	done
 
+digest: ## one SHA-256 of logits and texts in every number format: the same on every machine
+	@go run ./internal/digest
+
+bits: digest ## what a new machine must pass: the digest, and the tests of bits
+	go test -count=1 ./internal/digest
+	go test -short ./kernels ./model ./decode ./tokenizer ./weights
+
+# The texts have copyrights of their own: gpt check tells where they are. Without them it compares
+# what needs none.
+MODEL ?= gpt2
+TEXTS ?=
+weights: ## a model of the hub against the reference and what was published: make weights MODEL=gpt2
+	go run ./cmd/gpt pull '$(MODEL)'
+	go run ./cmd/gpt check -m '$(MODEL)'
+	go run ./cmd/gpt check -m '$(MODEL)' --published $(TEXTS)
+
 bench: ## each kernel beside gonum's, for benchstat
 	go test -run '^$$' -bench . -count 6 ./kernels ./attention
 
