@@ -46,7 +46,7 @@ func TestAnIdIsOpenExactlyIfItIsAccepted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		steps := cases.Of(4, 40)
+		steps := cases.Of(3, 40)
 		for step := range steps {
 			if err := m.Mask(w.mask); err != nil {
 				t.Fatal(err)

@@ -163,7 +163,7 @@ func TestPerplexityAgreesWithTheDefinitions(t *testing.T) {
 	for i, want := range o.Perplexity {
 		tokens := o.Random
 		if want.Checkpoint == "demo" {
-			if tokens = ids; i%2 == 0 && !cases.Long {
+			if tokens = ids; i%4 != 1 && !cases.Long {
 				continue // the tiny model has all kinds of windows
 			}
 		}

@@ -63,7 +63,7 @@ func TestLongWordsTakeLittleMemory(t *testing.T) {
 	const n = 1 << 18
 	tok := GPT2()
 	words := longWords(rand.New(rand.NewPCG(11, 12)), n)
-	for _, name := range cases.Keys(words, 8, 0) {
+	for _, name := range cases.Keys(words, 5, 0) {
 		word := words[name]
 		encode(t, tok, word) // what is made once
 		var ids []int
@@ -79,7 +79,7 @@ func TestLongWordsTakeLittleMemory(t *testing.T) {
 func TestAnEncoderWhoseIDsAreTaken(t *testing.T) {
 	tok := GPT2()
 	words := longWords(rand.New(rand.NewPCG(13, 14)), 3*waitFor)
-	for _, name := range cases.Keys(words, 8, 1) {
+	for _, name := range cases.Keys(words, 5, 1) {
 		word := words[name]
 		text := "Once " + word + " upon " + word
 		want := encode(t, tok, text)

@@ -333,7 +333,8 @@ func TestAWideModelThroughTheLibrary(t *testing.T) {
 	if cases.Long {
 		texts = 64
 	}
-	config, file := fixture.Checkpoint(fixture.Options{Embd: 448, Head: 4, Layer: 1, Positions: 70})
+	config, file := fixture.Checkpoint(fixture.Options{Embd: 448, Head: 4, Inner: cases.Of(512, 1792),
+		Layer: 1, Positions: 70})
 	f := newFake(t)
 	rows := func(d engine.Device) (rows [][]float32) {
 		m := testmodel.New(t, config, file, model.Options{Device: d, Format: "f16"})
