@@ -23,7 +23,7 @@ func newInspect(a *app) *cli.Command {
 		Name: "inspect", Group: "models",
 		Short: "show what a checkpoint holds and how much memory it needs",
 		Args: []cli.Arg{
-			cli.OptionalWord(&c.Path, "model", "the checkpoint to show, as for --model"),
+			cli.OptionalWord(&c.Path, "model", "the checkpoint to show, as for --model, or a .gptz file"),
 		},
 		Flags: func(f *cli.Flags) {
 			f.Add(&c.Remote, "--remote",
@@ -40,6 +40,9 @@ Tensors that the model does not use are marked as ignored: masks, and heads of o
 A checkpoint that cannot run is shown as far as it can be read. The reason goes to stderr, and the
 exit status is 1.
 
+Of a file that gpt compress has written it shows what the file wants: the model's digest, number
+formats, window and streams, and how many bytes of text it holds.
+
 With --remote, MODEL is a repository of the hub, as for gpt pull. Its config and the headers of its
 safetensors are read by requests for parts of the files, some 100 kB. With -v, stderr says how many
 bytes came.
@@ -55,6 +58,11 @@ Examples:
 func (c *inspectCommand) Run(a *app) error {
 	if c.Path != nil && *c.Path == "" {
 		return usagef("model: want a directory or a file, found nothing")
+	}
+	if c.Path != nil && !c.Remote {
+		if is, err := a.inspectPacked(*c.Path, c.JSON); is {
+			return err
+		}
 	}
 	inspect := a.inspectLocal
 	if c.Remote {
