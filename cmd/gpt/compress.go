@@ -11,7 +11,6 @@ import (
 
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/infile"
 	"picogpt/textzip"
 )
 
@@ -85,7 +84,7 @@ func (c *compressCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer in.Close()
+	defer in.close()
 	if in.out == "" {
 		in.out = in.name + ".gptz"
 	}
@@ -104,7 +103,7 @@ func (c *compressCommand) Run(a *app) error {
 			return err
 		}
 		if _, err := io.Copy(z, in); err != nil {
-			return infile.Error("", err)
+			return err
 		}
 		return z.Close()
 	})

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
@@ -62,7 +63,7 @@ func (c *decompressCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer in.Close()
+	defer in.close()
 	if in.out == "" {
 		in.out = "-"
 	}
@@ -102,7 +103,7 @@ func (c *decompressCommand) Run(a *app) error {
 // checkPacked checks a file from its beginning to its end, and returns to the beginning. It returns the
 // bytes of the text.
 func checkPacked(in packed, limit int64) (int64, error) {
-	if _, err := in.Seek(0, io.SeekStart); err != nil {
+	if _, err := in.file.Seek(0, io.SeekStart); err != nil {
 		return 0, err
 	}
 	i, err := textzip.Inspect(in)
@@ -110,7 +111,7 @@ func checkPacked(in packed, limit int64) (int64, error) {
 		err = &textzip.LimitError{Limit: limit, Found: i.Text}
 	}
 	if err == nil {
-		_, err = in.Seek(0, io.SeekStart)
+		_, err = in.file.Seek(0, io.SeekStart)
 	}
 	return i.Text, err
 }
@@ -156,7 +157,7 @@ func (c *decompressCommand) failed(in packed, err error) error {
 
 // inspectPacked shows a .gptz file, if in is one.
 func (a *app) inspectPacked(name string, json bool) (is bool, err error) {
-	in, err := a.files.Open(name, "")
+	in, err := os.Open(name)
 	if err != nil {
 		return false, nil // whatever it is, it is no such file
 	}

@@ -17,10 +17,26 @@ import (
 
 // A packed is the input of gpt compress and gpt decompress, and where the output goes.
 type packed struct {
-	*os.File
+	file *os.File
 	name string // "-" is stdin
 	out  string // "-" is stdout, "" is for the command to say
 	size int64  // bytes; 0 if it is not a regular file
+}
+
+// Read is io.Reader's. Its errors name the file.
+func (p packed) Read(b []byte) (n int, err error) {
+	n, err = p.file.Read(b)
+	if err != nil && err != io.EOF {
+		err = infile.Error(p.name, err)
+	}
+	return n, err
+}
+
+// close closes a file, and leaves stdin open.
+func (p packed) close() {
+	if p.name != "-" {
+		p.file.Close()
+	}
 }
 
 // openPacked opens the input, and settles where the output goes if it is said, or the input is
@@ -38,10 +54,10 @@ func (a *app) openPacked(name, out *string, command string) (p packed, err error
 	case p.name == "-":
 		p.out = "-"
 	}
-	if p.File, err = a.files.Open(p.name, ""); err != nil {
+	if p.file, err = a.files.Open(p.name, ""); err != nil {
 		return p, err
 	}
-	info, err := p.Stat()
+	info, err := p.file.Stat()
 	switch {
 	case err == nil && info.IsDir():
 		err = usagef("%s: want a file, found a directory", p.name)
@@ -56,30 +72,48 @@ func (a *app) openPacked(name, out *string, command string) (p packed, err error
 func (a *app) packTo(
 	out string, force bool, total int64,
 	work func(ctx context.Context, w io.Writer, progress func(int64)) error,
-) error {
+) (err error) {
 	ctx, release := a.Graceful()
 	defer release()
-	bar := terminal.NewByteBar("")
-	start, done := time.Now(), int64(0)
+	start, bar := time.Now(), terminal.NewByteBar("")
+	progress := func(n int64) {
+		if bar.Done() == 0 && (out != "-" || !a.stdout.Terminal) {
+			bar.Restart()
+			a.ShowBar(bar)
+		}
+		bar.SetBytes(n, total)
+	}
+	var own error // of the work, which is not about the output
 	run := func(w io.Writer) error {
 		defer a.EndProgress()
-		return work(ctx, w, func(n int64) {
-			if done == 0 && (out != "-" || !a.stdout.Terminal) {
-				bar.Restart()
-				a.ShowBar(bar)
-			}
-			done = n
-			bar.SetBytes(n, total)
-		})
+		to := &failing{Writer: w}
+		err := work(ctx, to, progress)
+		if to.err == nil {
+			own = err
+		}
+		return err
 	}
-	var err error
 	if out == "-" {
 		err = run(a.stdout)
 	} else {
 		err = outfile.FlagError("--out", outfile.WriteFile(ctx, out, a.writing(force), run))
 	}
-	if took := time.Since(start); err == nil {
-		a.logf("%s in %s", amount.Size(done), amount.Duration(took))
+	if err == nil {
+		a.logf("%s in %s", amount.Size(bar.Done()), amount.Duration(time.Since(start)))
 	}
-	return err
+	return fault.First(own, err)
+}
+
+// A failing writer remembers that it could not write.
+type failing struct {
+	io.Writer
+	err error
+}
+
+func (f *failing) Write(b []byte) (n int, err error) {
+	n, err = f.Writer.Write(b)
+	if err != nil {
+		f.err = err
+	}
+	return n, err
 }

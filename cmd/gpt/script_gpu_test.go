@@ -21,7 +21,7 @@ func TestScriptsOnADevice(t *testing.T) {
 		e.Setenv("GPT_DEVICE", device)
 		// compiled kernels are kept in the home directory
 		e.Setenv("HOME", os.Getenv("HOME"))
-		return nil
+		return foreignFiles(e)
 	}
 	testscript.Run(t, params)
 }

@@ -46,8 +46,7 @@ func scripts(dir string) testscript.Params {
 			e.Setenv("GPT_KERNEL", os.Getenv("GPT_KERNEL"))
 			e.Setenv("GOGC", "off") // each process ends soon
 			e.Values[hubKey{}] = new(*fakehub.Hub)
-			files, err := filepath.Abs("../../checkpoint/testdata")
-			e.Setenv("CHECKPOINTS", files)
+			err := foreignFiles(e)
 			names, e2 := variables(dir, e.Vars)
 			gpt := &scriptGPT{names: names}
 			e.Values[scriptGPTKey{}] = gpt
@@ -77,6 +76,20 @@ func scripts(dir string) testscript.Params {
 		},
 		RequireExplicitExec: true,
 	}
+}
+
+// foreignFiles names folders of files that other packages' tests have.
+func foreignFiles(e *testscript.Env) error {
+	for name, dir := range map[string]string{
+		"CHECKPOINTS": "../../checkpoint/testdata", "TEXTZIP": "../../textzip/testdata",
+	} {
+		dir, err := filepath.Abs(dir)
+		if err != nil {
+			return err
+		}
+		e.Setenv(name, dir)
+	}
+	return nil
 }
 
 // runs gpt ARG... runs gpt, which must end with status 0, or with another one after "!".
