@@ -163,6 +163,7 @@ func checkLayers(hp HParams, names []string) error {
 type files struct {
 	tensors map[string]tensor
 	open    []fs.File
+	buffer  []byte // for the bytes of one tensor after another
 }
 
 // A tensor is a place in a file.
@@ -275,7 +276,9 @@ func (f *files) Shape(name string) ([]int, bool) {
 // Read implements Source.
 func (f *files) Read(name string) ([]float64, error) {
 	t := f.tensors[name]
-	b := make([]byte, t.DataOffsets[1]-t.DataOffsets[0])
+	n := int(t.DataOffsets[1] - t.DataOffsets[0])
+	f.buffer = slices.Grow(f.buffer[:0], n)
+	b := f.buffer[:n]
 	if _, err := t.from.ReadAt(b, int64(t.DataOffsets[0])); err != nil {
 		return nil, fmt.Errorf("%s: %s: %w", t.file, name, err)
 	}

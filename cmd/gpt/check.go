@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -181,6 +182,8 @@ func (c *compareCommand) pair(
 func (a *app) readReference(
 	ck *checkpoint.Checkpoint, least int64, note string,
 ) (*reference.Model, string, error) {
+	// Matrices are garbage as soon as they are used. They must not take as much again as the weights.
+	debug.SetGCPercent(10)
 	bar := terminal.NewByteBar("loading " + a.modelName() + " as float64")
 	defer a.ShowBar(bar)()
 	o := reference.Options{Memory: process.FreeMemory(), Progress: bar.SetBytes,
