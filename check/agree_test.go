@@ -180,6 +180,34 @@ func TestMergesThatTiktokenTakesOtherwiseAreSaid(t *testing.T) {
 	}
 }
 
+// A vocabulary that has not all characters of the passage is compared all the same.
+func TestSmallVocabulariesAreCompared(t *testing.T) {
+	write := func(merges string) string {
+		dir := t.TempDir()
+		if err := fixture.Write(dir, fixture.Options{Vocab: 5}); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range map[string]string{"merges.txt": "#version: 0.2\n" + merges,
+			"vocab.json": `{"a": 0, "b": 1, "c": 2, "ab": 3, "bc": 4}`} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return dir
+	}
+	dir := write("a b\nb c\n")
+	r := check.Expect(t, dir, "")
+	if row(r, "vocabulary").Verdict != check.Same || row(r, "ids").Verdict != check.NotCompared {
+		t.Errorf("%v", r)
+	}
+	p, close := open(t, write("b c\na b\n"), model.Options{})
+	defer close()
+	second, end := open(t, dir, model.Options{})
+	defer end()
+	p.Reference = second.Reference
+	found(t, p, `vocabulary: merge 0: ["b" "c"], reference ["a" "b"]`)
+}
+
 // Other kinds of tokenizers have no second opinion; the rest is compared.
 func TestOtherTokenizersAreSaid(t *testing.T) {
 	dir := t.TempDir()

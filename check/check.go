@@ -75,7 +75,7 @@ func (p Pair) Compare(ctx context.Context, o Options) (*Report, error) {
 	}
 	c := &comparison{Pair: p, Options: o, ctx: ctx, report: &Report{
 		DType: m.Format(), Cache: m.CacheFormat(), Kernel: m.Kernel(),
-		Weights: count(p.Reference.Params),
+		Weights: count(p.Reference.Params), Notes: []string{},
 	}}
 	switch m.Format() {
 	case "f32", "f16", "bf16":

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"picogpt/eval"
+	"picogpt/internal/amount"
 	"picogpt/internal/quote"
 	"picogpt/model"
 	"picogpt/reference"
@@ -229,12 +230,12 @@ func (c *comparison) greedy(ids []int, prompt int, engine [][]float32, oracle *r
 			row.Where = where
 		}
 	}
-	row.Compared = fmt.Sprintf("%d tokens", row.Count)
+	row.Compared = amount.Count(row.Count, "token")
 	if other > 0 {
 		row.Difference = float64(other)
-		row.Compared += fmt.Sprintf(", %d other, %d of them ties", other, ties)
-		if !c.exact {
-			row.Compared = fmt.Sprintf("%d tokens, %d other", row.Count, other)
+		row.Compared += fmt.Sprintf(", %d other", other)
+		if c.exact {
+			row.Compared += fmt.Sprintf(", %d of them ties", ties)
 		}
 	}
 	c.report.add(row)
@@ -244,6 +245,8 @@ func (c *comparison) greedy(ids []int, prompt int, engine [][]float32, oracle *r
 // Each log-probability may be off by twice the logits' bound, and the mean by the mean of that.
 func (c *comparison) perplexity(text []int, oracle *reference.Matrix) error {
 	if len(text) < 2 {
+		c.report.add(Row{What: "perplexity", Verdict: NotCompared,
+			Where: "one token has none: it is about those that follow another"})
 		return nil
 	}
 	r, err := eval.Perplexity(c.ctx, c.Model, text, eval.Options{Protocol: eval.HF})

@@ -143,7 +143,8 @@ func (p *Publication) Compare(
 	ctx context.Context, m *model.Model, tok *tokenizer.Tokenizer, files []string,
 	progress func(what string, share float64),
 ) (*Report, error) {
-	r := &Report{DType: m.Format(), Cache: m.CacheFormat(), Kernel: m.Kernel(), Published: p.Name}
+	r := &Report{DType: m.Format(), Cache: m.CacheFormat(), Kernel: m.Kernel(), Published: p.Name,
+		Notes: []string{}}
 	given := map[KnownText]string{}
 	for _, file := range files {
 		if text, ok := p.Known(file); ok {

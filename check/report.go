@@ -103,8 +103,57 @@ func (r *Report) Err() error {
 }
 
 // String is the table, the notes and the verdict.
-func (r *Report) String() string {
-	cells := [][]string{{"", "compared", "difference", "verdict", "where"}}
+func (r *Report) String() string { return r.Text(0) }
+
+// Text is String for a terminal of that many columns: if the places have no room beside the rest of
+// the table, they stand below their rows. 0 is any number of columns.
+func (r *Report) Text(columns int) string {
+	cells, width := r.cells()
+	all := 2 * (len(width) - 1)
+	for _, w := range width {
+		all += w
+	}
+	last := len(width)
+	if columns > 0 && all > columns {
+		last--
+	}
+	var b strings.Builder
+	for n, line := range cells {
+		text := ""
+		for i, cell := range line[:last] {
+			text += cell + strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell)+2)
+		}
+		b.WriteString(strings.TrimRight(text, " ") + "\n")
+		if n > 0 && last < len(line) && line[last] != "" {
+			indented(&b, line[last], max(20, columns-4))
+		}
+	}
+	b.WriteString("\n")
+	for _, note := range r.Notes {
+		b.WriteString(note + "\n")
+	}
+	b.WriteString(r.verdict() + "\n")
+	return b.String()
+}
+
+// indented writes lines of at most that many columns, each after four spaces, cut between words.
+func indented(b *strings.Builder, text string, columns int) {
+	words := strings.Split(text, " ")
+	line := words[0]
+	for _, word := range words[1:] {
+		if utf8.RuneCountInString(line+" "+word) > columns {
+			b.WriteString("    " + line + "\n")
+			line = word
+		} else {
+			line += " " + word
+		}
+	}
+	b.WriteString("    " + line + "\n")
+}
+
+// cells returns the table with its heading, and the width of each column.
+func (r *Report) cells() (cells [][]string, width []int) {
+	cells = [][]string{{"", "compared", "difference", "verdict", "where"}}
 	for _, row := range r.Rows {
 		diff := ""
 		switch {
@@ -115,26 +164,13 @@ func (r *Report) String() string {
 		}
 		cells = append(cells, []string{row.What, row.Compared, diff, string(row.Verdict), row.Where})
 	}
-	width := make([]int, len(cells[0]))
+	width = make([]int, len(cells[0]))
 	for _, line := range cells {
 		for i, cell := range line {
 			width[i] = max(width[i], utf8.RuneCountInString(cell))
 		}
 	}
-	var b strings.Builder
-	for _, line := range cells {
-		text := ""
-		for i, cell := range line {
-			text += cell + strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell)+2)
-		}
-		b.WriteString(strings.TrimRight(text, " ") + "\n")
-	}
-	b.WriteString("\n")
-	for _, note := range r.Notes {
-		b.WriteString(note + "\n")
-	}
-	b.WriteString(r.verdict() + "\n")
-	return b.String()
+	return cells, width
 }
 
 // verdict is one line; where something differs, Err is that line.

@@ -11,13 +11,14 @@ import (
 
 // encode returns the engine's ids of a text, and compares them with the reference's.
 func (c *comparison) encode(text string) ([]int, error) {
+	why := c.Reference.NoEncoder
+	if why == nil {
+		c.vocabulary()
+		why = c.Reference.Encoder.Exact()
+	}
 	ids, err := c.Tokenizer.Encode(text)
 	if err != nil {
 		return nil, err
-	}
-	why := c.Reference.NoEncoder
-	if why == nil {
-		why = c.Reference.Encoder.Exact()
 	}
 	if why != nil {
 		row := Row{What: "ids", Verdict: NotCompared, Where: why.Error(), Count: len(ids),
@@ -28,7 +29,6 @@ func (c *comparison) encode(text string) ([]int, error) {
 		c.report.add(row)
 		return ids, nil
 	}
-	c.vocabulary()
 	row := Row{What: "ids", Verdict: Same}
 	c.compareIDs(text, &row)
 	if text != passage && row.Verdict != Fault {

@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// mostExplained is how many tokens a lesson has room for.
-const mostExplained = 64
+// MostExplained is how many tokens a lesson has room for.
+const MostExplained = 64
 
 //go:embed gpt2.go
 var forwardSource string
@@ -31,7 +31,7 @@ func quoted(name string) string {
 			if at < 0 {
 				continue
 			}
-			from := strings.LastIndex(file[:at], "\n\n") + len("\n\n")
+			from := strings.LastIndex(file[:at+1], "\n\n") + len("\n\n")
 			end := "\n}\n"
 			if strings.HasPrefix(begins, "\nconst") {
 				end = "\n"
@@ -74,9 +74,9 @@ func (m *Model) Explain(ctx context.Context, ids []int, o ExplainOptions) ([]Ste
 // vocabulary, positions, blocks and heads.
 func (o ExplainOptions) Check(ids []int, hp HParams) error {
 	switch {
-	case len(ids) > min(mostExplained, hp.Positions):
+	case len(ids) > min(MostExplained, hp.Positions):
 		return fmt.Errorf("text of %d tokens: want at most %d, which can still be looked at",
-			len(ids), min(mostExplained, hp.Positions))
+			len(ids), min(MostExplained, hp.Positions))
 	case o.Block >= hp.Layer:
 		return fmt.Errorf("block %d: want 0 to %d", o.Block, hp.Layer-1)
 	case o.Head >= hp.Head:

@@ -86,6 +86,16 @@ func TestALessonCanBeRead(t *testing.T) {
 	}
 }
 
+func TestOneFunctionIsQuoted(t *testing.T) {
+	for _, name := range []string{"gelu", "softmax", "layerNorm", "linear", "ffn", "attention", "mha",
+		"transformerBlock", "GPT2", "embed", "Generate"} {
+		code := "\n" + quoted(name)
+		if strings.Count(code, "\nfunc ") != 1 || !strings.Contains(code, "\nfunc "+name+"(") {
+			t.Errorf("%s:%s", name, code)
+		}
+	}
+}
+
 func TestALessonOfIDsAlone(t *testing.T) {
 	for _, g := range goldens(t) {
 		p, hp := load(t, g.Config, g.File)

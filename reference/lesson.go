@@ -101,8 +101,8 @@ numbers of a known size, however large the stream has grown. The last token in
 block 0, before with mean %.4f and variance %.4f:
 
 x       %s
-g        %s
-b        %s
+g       %s
+b       %s
 ln_1(x) %s
 
 [%d, %d] -> [%d, %d]
@@ -122,11 +122,11 @@ func (l *lesson) heads() Step {
 is found by) and a value (what it then gives). They are cut into n_head = %d
 heads of %d numbers, each of which may look for something else. Below, the
 query of the last token and all keys in head %d of block %d, and what they give
-together: q · k / √%d.
+together: q · k %s.
 
 q of %-10s%s
 
-`, hp.Head, d, l.at, l.block, d, l.text(l.ids[n-1]), few(q.Row(n-1)))
+`, hp.Head, d, l.at, l.block, l.scale(d), l.text(l.ids[n-1]), few(q.Row(n-1)))
 	for i := l.shown(8); i < n; i++ {
 		score := floats.Dot(q.Row(n-1), k.Row(i)) * attnScale(hp, l.block)
 		fmt.Fprintf(&b, "k of %-10s%s   score %7.3f\n", l.text(l.ids[i]), few(k.Row(i)), score)
@@ -134,6 +134,14 @@ q of %-10s%s
 	fmt.Fprintf(&b, "\n[%d, %d] -> [%d, %d] -> [3, %d, %d] -> [3, %d, %d, %d]\n", n, hp.Embd, n,
 		3*hp.Embd, n, hp.Embd, hp.Head, n, d)
 	return Step{"Queries, keys, values", b.String(), quoted("mha")}
+}
+
+// scale says what q · k is multiplied by.
+func (l *lesson) scale(d int) string {
+	if hp := l.HParams; !hp.ScaleAttn || hp.InverseLayer {
+		return fmt.Sprintf("· %.4g", attnScale(hp, l.block))
+	}
+	return fmt.Sprintf("/ √%d", d)
 }
 
 func (l *lesson) attention() Step {
@@ -196,7 +204,11 @@ activation%s
 [%d, %d] -> [%d, %d] -> [%d, %d]
 `, hp.Inner, hp.Activation, hp.Embd, l.block, active, hp.Inner, few(row), n, hp.Embd, n, hp.Inner, n,
 		hp.Embd)
-	return Step{"The MLP", b.String(), quoted("ffn") + "\n\n" + quoted("gelu")}
+	source := quoted("linear") + "\n\n" + quoted("ffn")
+	if hp.Activation == "gelu_new" || hp.Activation == "gelu_pytorch_tanh" {
+		source += "\n\n" + quoted("gelu")
+	}
+	return Step{"The MLP", b.String(), source}
 }
 
 func (l *lesson) residual() Step {

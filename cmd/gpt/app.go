@@ -123,11 +123,12 @@ type app struct {
 	files  infile.Files // that are read
 	finder checkpoints.Finder
 
-	opened *checkpoint.Checkpoint // nil until open
-	chosen chosenDevice
-	stdout *process.Output
-	start  time.Time
-	temps  outfile.Temps // of the files being written, removed when the process ends
+	opened  *checkpoint.Checkpoint // nil until open
+	garbage int                    // the percentage of it before readReference; 0: as it was
+	chosen  chosenDevice
+	stdout  *process.Output
+	start   time.Time
+	temps   outfile.Temps // of the files being written, removed when the process ends
 
 	optionFiles optionFiles // that options name
 

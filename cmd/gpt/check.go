@@ -183,7 +183,7 @@ func (a *app) readReference(
 	ck *checkpoint.Checkpoint, least int64, note string,
 ) (*reference.Model, string, error) {
 	// Matrices are garbage as soon as they are used. They must not take as much again as the weights.
-	debug.SetGCPercent(10)
+	a.garbage = debug.SetGCPercent(10)
 	bar := terminal.NewByteBar("loading " + a.modelName() + " as float64")
 	defer a.ShowBar(bar)()
 	o := reference.Options{Memory: process.FreeMemory(), Progress: bar.SetBytes,
@@ -218,7 +218,11 @@ func (c *compareCommand) print(a *app, r *check.Report) error {
 	if c.JSON {
 		err = strictjson.Print(a.stdout, r)
 	} else {
-		_, err = a.stdout.WriteString(r.String())
+		columns := 0 // a pipe or a file has any number
+		if a.stdout.Terminal {
+			columns = terminal.Columns(a.stdout.File)
+		}
+		_, err = a.stdout.WriteString(r.Text(columns))
 	}
 	return fault.First(err, r.Err())
 }

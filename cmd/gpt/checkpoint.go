@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -64,6 +65,9 @@ func (a *app) open() (*checkpoint.Checkpoint, error) {
 
 // close closes the checkpoint, if it is open. No model may use it any more.
 func (a *app) close() {
+	if a.garbage != 0 {
+		debug.SetGCPercent(a.garbage)
+	}
 	if a.opened != nil {
 		a.opened.Close()
 		a.opened = nil

@@ -83,7 +83,7 @@ func (c *explainCommand) Run(a *app) error {
 		if c.Prompt.Special {
 			e = e.WithSpecial()
 		}
-		if p.ids, err = e.Encode(p.text); err != nil {
+		if p.ids, err = encodeAtMost(e, p.text, reference.MostExplained); err != nil {
 			return err
 		}
 	}

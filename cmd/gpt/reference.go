@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"picogpt/checkpoint"
+	"picogpt/internal/amount"
 	"picogpt/internal/fault"
 	"picogpt/internal/terminal"
 	"picogpt/model"
@@ -49,6 +50,24 @@ func (a *app) referenceEncoder() (e *reference.Encoder, err error) {
 	}
 	return nil, fault.Hint(fmt.Errorf("--engine reference: %w", err),
 		"it does byte-level BPE only; --tokens takes ids in place of a text")
+}
+
+// encodeAtMost returns the ids of a text of at most n tokens. One that is too long for that by its
+// bytes is refused first: tiktoken-go's time is quadratic in a long word.
+func encodeAtMost(e *reference.Encoder, text string, n int) ([]int, error) {
+	longest := 0
+	for _, id := range e.IDs() {
+		token, err := e.Decode([]int{id})
+		if err != nil {
+			return nil, err
+		}
+		longest = max(longest, len(token))
+	}
+	if len(text)/max(1, longest) > n {
+		return nil, fmt.Errorf("text of %d bytes: want at most %s, of at most %d bytes each",
+			len(text), amount.Count(n, "token"), longest)
+	}
+	return e.Encode(text)
 }
 
 // openReference loads the checkpoint as float64, and says before what that costs.

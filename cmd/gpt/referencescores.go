@@ -44,7 +44,7 @@ func (c *logitsCommand) runReference(a *app) error {
 			if c.Prompt.Special {
 				e = e.WithSpecial()
 			}
-			if p.ids, err = e.Encode(p.text); err != nil {
+			if p.ids, err = encodeAtMost(e, p.text, ck.Config.Positions); err != nil {
 				return err
 			}
 		}
