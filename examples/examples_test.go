@@ -134,6 +134,15 @@ func TestThePrograms(t *testing.T) {
 			t.Errorf("%s: %v\n%s\nwant\n%s", c.args[0], err, got, c.want)
 		}
 	}
+	for want, args := range map[string][]string{
+		"no-such: no such file or directory":           {"classify", "-m", "no-such"},
+		`"hm": want a name, found no word with a capi`: {"extract", "hm"},
+	} {
+		out, err := command(args...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), want) || strings.Count(string(out), "\n") != 1 {
+			t.Errorf("%q: %v\n%s\nwant a line with %s", args, err, out, want)
+		}
+	}
 	for name := range sources(t) {
 		if !tested[name] {
 			t.Errorf("%s is not run", name)
@@ -180,6 +189,10 @@ func testService(t *testing.T, c *exec.Cmd) {
 		t.Error(err)
 	}
 	cancel()
+	if answer, err := http.Post(strings.TrimSpace(url), "text/plain", nil); err != nil ||
+		answer.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("POST: %v, %v, want 405", answer, err)
+	}
 	text, err := io.ReadAll(ask(t.Context()))
 	if err != nil || len(text) < 2 {
 		t.Errorf("%q, %v", text, err)

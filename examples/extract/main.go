@@ -33,7 +33,11 @@ func main() {
 	check(err)
 	defer gpt.Close()
 
-	names, err := json.Marshal(regexp.MustCompile(`\b[A-Z][a-z]+`).FindAllString(text, -1))
+	words := regexp.MustCompile(`\b[A-Z][a-z]+`).FindAllString(text, -1)
+	if len(words) == 0 {
+		log.Fatalf("%q: want a name, found no word with a capital letter", text)
+	}
+	names, err := json.Marshal(words)
 	check(err)
 	v, err := constrain.VocabularyOf(gpt.Tokenizer(), gpt.Model().Config().EndTokens())
 	check(err)

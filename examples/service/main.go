@@ -1,5 +1,4 @@
-// Command service writes texts over HTTP, each as its tokens come, all of them in one batch. The
-// text of a client that goes away ends; Ctrl-C ends all.
+// Command service streams texts over HTTP, all of them in one batch. Each ends with its client.
 //
 //	go run ./examples/service
 //	curl -N '127.0.0.1:8080/?prompt=Once+upon+a+time'
@@ -36,7 +35,8 @@ func main() {
 		log.Fatal(err)
 	}
 	fmt.Printf("http://%s\n", listener.Addr())
-	server := http.Server{Handler: service{gpt}, ReadHeaderTimeout: 10 * time.Second}
+	http.Handle("GET /{$}", service{gpt})
+	server := http.Server{ReadHeaderTimeout: 10 * time.Second}
 	context.AfterFunc(ctx, func() { server.Close() })
 	if err := server.Serve(listener); ctx.Err() == nil {
 		log.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 )
 
@@ -18,6 +19,9 @@ import (
 func Split(path string) (dir Dir, name string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
+		if path == "" {
+			path = `""`
+		}
 		return "", "", fmt.Errorf("%s: %w", path, Cause(err))
 	}
 	if info.IsDir() {
@@ -69,8 +73,8 @@ func (d Dir) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(d.P
 
 // Path returns the path of a file of fsys for messages.
 func Path(fsys fs.FS, name string) string {
-	if d, ok := fsys.(Dir); ok {
-		return d.Path(name)
+	if dir := reflect.ValueOf(fsys); dir.Kind() == reflect.String { // a Dir, or what os.DirFS returns
+		return Dir(dir.String()).Path(name)
 	}
 	return name
 }

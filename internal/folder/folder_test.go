@@ -53,6 +53,19 @@ func TestReadIsBounded(t *testing.T) {
 	}
 }
 
+// Messages name the files of what os.DirFS returns, too.
+func TestPathsForMessages(t *testing.T) {
+	want := filepath.Join("models", "config.json")
+	for _, fsys := range []fs.FS{folder.Dir("models"), os.DirFS("models")} {
+		if got := folder.Path(fsys, "config.json"); got != want {
+			t.Errorf("%T: %s, want %s", fsys, got, want)
+		}
+	}
+	if got := folder.Path(folder.Memory{}, "config.json"); got != "config.json" {
+		t.Errorf("in memory: %s", got)
+	}
+}
+
 func TestSplit(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a\xff") // no valid UTF-8, which some systems allow in names
@@ -71,6 +84,9 @@ func TestSplit(t *testing.T) {
 	fsys, name, _ := folder.Split(path)
 	if b, err := folder.Read(fsys, name, 9); string(b) != "x" || err != nil {
 		t.Errorf("%q, %v", b, err)
+	}
+	if _, _, err := folder.Split(""); err == nil || !strings.HasPrefix(err.Error(), `"": `) {
+		t.Errorf("no path: %v", err)
 	}
 	if _, _, err := folder.Split(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) ||
 		!strings.HasPrefix(err.Error(), filepath.Join(dir, "none")+": ") {
