@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,8 +60,11 @@ func (f *Finder) Locate(name string) (Located, error) {
 	case err != nil && namesFile(name):
 		return Located{}, absent
 	case errors.Is(err, hub.ErrAbsent), errors.Is(err, hub.ErrNoCache):
-		return Located{}, fault.Hint(fmt.Errorf("%w, and %w", absent, hub.ErrAbsent),
-			"gpt pull "+n.String()+" downloads it"+otherRevisions(n, o))
+		hint := "gpt pull " + n.String() + " downloads it" + otherRevisions(n, o)
+		if name == "demo" {
+			hint = demoHint
+		}
+		return Located{}, fault.Hint(fmt.Errorf("%w, and %w", absent, hub.ErrAbsent), hint)
 
 	case err != nil:
 		return Located{}, err
@@ -114,8 +118,13 @@ func (f *Finder) Open(
 		return nil, fault.Hint(fmt.Errorf("%s: the cache has a part of it: %w", name, err),
 			"gpt pull "+name+" downloads what is missing")
 	}
+	if _, none := os.Lstat(filepath.Join(where.Path, "model.rows")); none == nil {
+		return nil, fault.Hint(err, demoHint) // the demo's source
+	}
 	return nil, f.hintAtCached(name, err)
 }
+
+const demoHint = "the demo is a part of gpt, and runs without -m; gpt convert and quantize take it as demo"
 
 // hintAtCached says how the cached model is named whose name a folder here has, too.
 func (f *Finder) hintAtCached(name string, err error) error {
