@@ -117,16 +117,37 @@ func TestTheModuleIsRenamed(t *testing.T) {
 			t.Errorf("%s/go.mod:\n%s", m, text)
 		}
 	}
-	readme, err := p.read("README.md")
-	if err != nil {
+	checkDocuments(t, p, address)
+	checkSums(t, p, proxy)
+	if err := p.rename(address + "-2"); err != nil { // it moves
 		t.Fatal(err)
 	}
-	for _, want := range []string{"https://pkg.go.dev/" + address, "go install " + address + "/cmd/gpt@latest"} {
-		if !strings.Contains(string(readme), want) {
-			t.Errorf("README.md: no %s", want)
+	checkDocuments(t, p, address+"-2")
+}
+
+// checkDocuments wants an address where documents say how to fetch the module, and no other there.
+func checkDocuments(t *testing.T, p *project, address string) {
+	t.Helper()
+	for name, want := range map[string][]string{
+		"README.md": {"(https://pkg.go.dev/" + address + ")", "badge/" + address + ".svg",
+			"go install " + address + "/cmd/gpt@latest"},
+		"docs/embedding.md": {"\ngo get " + address + "@latest\n"},
+	} {
+		b, err := p.read(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range want {
+			if !strings.Contains(string(b), want) {
+				t.Errorf("%s: no %s", name, want)
+			}
+		}
+		for _, old := range []string{"no address", "-replace", "../picogpt"} {
+			if strings.Contains(string(b), old) {
+				t.Errorf("%s says %q, but there is %s", name, old, address)
+			}
 		}
 	}
-	checkSums(t, p, proxy)
 }
 
 // checkSums compares what the go command says of the module that it has downloaded from the proxy

@@ -107,10 +107,19 @@ func (p *project) rename(to string) error {
 			})
 		case strings.HasSuffix(name, ".md"):
 			err = p.change(name, func(b []byte) []byte {
-				b = documents.ReplaceAll(b, []byte("${1}"+to+"$2"))
-				b = bytes.ReplaceAll(b, []byte(`"`+p.path+`"`), []byte(`"`+to+`"`))
-				if name == "README.md" {
-					b = withAddress(b, to)
+				if strings.Contains(p.path, ".") { // an address, which is nothing else's name
+					b = bytes.ReplaceAll(b, []byte(p.path), []byte(to))
+				} else {
+					b = documents.ReplaceAll(b, []byte("${1}"+to+"$2"))
+					b = bytes.ReplaceAll(b, []byte(`"`+p.path+`"`), []byte(`"`+to+`"`))
+				}
+				switch host, _, _ := strings.Cut(to, "/"); {
+				case !strings.Contains(host, "."):
+				case name == "README.md":
+					return withAddress(b, to)
+				case name == "docs/embedding.md":
+					return withoutCheckout.ReplaceAll(b, []byte("Another module gets the newest "+
+						"release:\n\n```\ngo get "+to+"@latest\n```\n"))
 				}
 				return b
 			})
@@ -123,10 +132,14 @@ func (p *project) rename(to string) error {
 	return nil
 }
 
+// withoutCheckout is what docs/embedding.md says of a module without an address.
+var withoutCheckout = regexp.MustCompile("(?s)The module is called `[^`]*` and has no address.*?" +
+	"renames it\\s+everywhere\\.\n")
+
 // withAddress gives the README badges below its title, and the command that installs from anywhere.
 func withAddress(readme []byte, to string) []byte {
 	host, rest, _ := strings.Cut(to, "/")
-	if !strings.Contains(host, ".") || bytes.Contains(readme, []byte("pkg.go.dev/badge")) {
+	if bytes.Contains(readme, []byte("pkg.go.dev/badge")) {
 		return readme
 	}
 	badges := fmt.Sprintf("[![Go Reference](https://pkg.go.dev/badge/%s.svg)](https://pkg.go.dev/%[1]s)", to)
