@@ -1,5 +1,6 @@
 // Command pack makes the archives of a release: beside each binary a tar.gz, or a zip for Windows,
-// that holds the binary as gpt, the licence, the README, the manual pages and the completions.
+// that holds the binary as gpt, the licence, the manual pages, the completions, and the README with the
+// documents, pictures and examples that it links to.
 //
 //	go run ./internal/pack -man dist/man/man1 dist/gpt-v1.0.0-linux-amd64 dist/gpt-v1.0.0-windows-amd64.exe
 //
@@ -14,9 +15,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,8 +83,15 @@ func contents(root, man, binary string) ([]file, error) {
 		gpt += ".exe"
 	}
 	names := []string{gpt, "LICENSE", "README.md"}
-	from := map[string]string{gpt: binary, "LICENSE": filepath.Join(root, "LICENSE"),
-		"README.md": filepath.Join(root, "README.md")}
+	from := map[string]string{gpt: binary}
+	linked, err := links(root)
+	if err != nil {
+		return nil, err
+	}
+	names = append(names, linked...)
+	for _, name := range names[1:] {
+		from[name] = filepath.Join(root, filepath.FromSlash(name))
+	}
 	for _, page := range pages {
 		name := "man/man1/" + filepath.Base(page)
 		names, from[name] = append(names, name), page
@@ -102,6 +113,35 @@ func contents(root, man, binary string) ([]file, error) {
 		files = append(files, file{"completions/gpt." + shell, 0o644, script})
 	}
 	return files, nil
+}
+
+var link = regexp.MustCompile(`\]\(([^):#]+)(?:#[^)]*)?\)`)
+
+// links returns the files that the README links to, those of folders too, and all of docs. Files that
+// only these link to stay in the repository.
+func links(root string) (names []string, err error) {
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		return nil, err
+	}
+	to := []string{"docs"}
+	for _, found := range link.FindAllSubmatch(readme, -1) {
+		to = append(to, string(found[1]))
+	}
+	for _, target := range to {
+		err := fs.WalkDir(os.DirFS(root), path.Clean(target),
+			func(name string, e fs.DirEntry, err error) error {
+				if err == nil && !e.IsDir() {
+					names = append(names, name)
+				}
+				return err
+			})
+		if err != nil {
+			return nil, fmt.Errorf("README.md: a link: %w", err)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
 }
 
 func writeTar(w io.Writer, folder string, files []file) error {

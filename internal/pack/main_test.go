@@ -28,12 +28,46 @@ func made(t *testing.T, name string) (man, binary string) {
 const inside = `gpt-v1/gptEXE 755
 gpt-v1/LICENSE 644
 gpt-v1/README.md 644
+gpt-v1/docs/README.md 644
+gpt-v1/docs/pictures/page.png 644
+gpt-v1/examples/chat/main.go 644
 gpt-v1/man/man1/gpt-next.1 644
 gpt-v1/man/man1/gpt.1 644
 gpt-v1/completions/gpt.bash 644
 gpt-v1/completions/gpt.zsh 644
 gpt-v1/completions/gpt.fish 644
 `
+
+// checkInside compares the list of an archive with what must be inside, and wants what README.md
+// links to.
+func checkInside(t *testing.T, list, exe string) {
+	t.Helper()
+	for line := range strings.Lines(strings.Replace(inside, "EXE", exe, 1)) {
+		if strings.Count("\n"+list, "\n"+line) != 1 {
+			t.Errorf("want once: %sgot\n%s", line, list)
+		}
+	}
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	links := 0
+	for _, after := range strings.Split(string(readme), "](")[1:] {
+		to, _, _ := strings.Cut(after, ")")
+		to, _, _ = strings.Cut(to, "#")
+		if to == "" || strings.Contains(to, ":") {
+			continue
+		}
+		links++
+		if all := "\n" + list; !strings.Contains(all, "\ngpt-v1/"+to+" ") &&
+			!strings.Contains(all, "\ngpt-v1/"+to+"/") {
+			t.Errorf("README.md links to %s, which is not there", to)
+		}
+	}
+	if links < 20 {
+		t.Errorf("%d links, want more", links)
+	}
+}
 
 func TestAnArchiveHasWhatAUserNeeds(t *testing.T) {
 	man, binary := made(t, "gpt-v1")
@@ -67,9 +101,7 @@ func TestAnArchiveHasWhatAUserNeeds(t *testing.T) {
 			t.Errorf("%s: %d bytes, %v", h.Name, len(b), err)
 		}
 	}
-	if want := strings.Replace(inside, "EXE", "", 1); list.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", list.String(), want)
-	}
+	checkInside(t, list.String(), "")
 }
 
 func TestWindowsHasAZip(t *testing.T) {
@@ -87,9 +119,7 @@ func TestWindowsHasAZip(t *testing.T) {
 	for _, f := range z.File {
 		fmt.Fprintf(&list, "%s %o\n", f.Name, f.Mode())
 	}
-	if want := strings.Replace(inside, "EXE", ".exe", 1); list.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", list.String(), want)
-	}
+	checkInside(t, list.String(), ".exe")
 }
 
 // The folder, the times of the files and their modes leave no trace.
