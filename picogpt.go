@@ -123,8 +123,8 @@ func (g *GPT) Complete(ctx context.Context, prompt string, o Options) (string, e
 			tokens++
 		}
 		if t.Incomplete {
-			return text.String(), fmt.Errorf("constraint: want a text of its form, found its "+
-				"beginning: %d tokens, to finish %q", tokens, t.Finish)
+			return text.String(), fmt.Errorf("constraint: want a text of its form, found the "+
+				"beginning of one: it ended after %d tokens (%s)", tokens, t.Finish)
 		}
 	}
 	return text.String(), nil

@@ -151,8 +151,8 @@ func TestCompleteTellsWhatALoopWould(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.MaxTokens, o.Echo = 3, decode.EchoPrompt
-	const want = "constraint: want a text of its form, found its beginning: 3 tokens, to finish " +
-		`"length"`
+	const want = "constraint: want a text of its form, found the beginning of one: it ended " +
+		"after 3 tokens (length)"
 	if got, err := g.Complete(ctx, "Tom", o); err == nil || err.Error() != want ||
 		len(got) < 6 {
 		t.Errorf("no end: %q, %v", got, err)

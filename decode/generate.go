@@ -27,7 +27,8 @@ type Token struct {
 	Seed    uint64  // set by package picogpt, in a sample's last token; 0 elsewhere
 
 	// Incomplete: the sample ends here before its text is of the form that Options.Constraint
-	// demands. Constraints report that by a method Complete() bool, which *constrain.Text has.
+	// demands. Constraints report that by a method Complete() bool, which *constrain.Text has. They
+	// know the tokens, so that what a stop string cuts off counts as a part of the text.
 	Incomplete bool
 
 	// Top is the likeliest tokens at its position, the likeliest first, if Options.Top asks for
