@@ -1,6 +1,7 @@
 package picogpt_test
 
-// The Makefile has the targets that it lists, and those that CI and documents name.
+// The Makefile has the targets that it lists, and those that CI and documents name. Checkouts have the
+// bytes that were committed.
 
 import (
 	"os"
@@ -50,5 +51,27 @@ func TestTargetsAreThere(t *testing.T) {
 	}
 	if len(wanted) < 20 {
 		t.Errorf("%d targets are named, want more", len(wanted))
+	}
+}
+
+// TestACheckoutHasItsBytes: git for Windows ends lines with CR LF unless .gitattributes forbids it,
+// and digests, recorded outputs and the sums of the module are of the bytes.
+func TestACheckoutHasItsBytes(t *testing.T) {
+	b, err := os.ReadFile(".gitattributes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for line := range strings.Lines(string(b)) {
+		if !strings.HasPrefix(line, "#") {
+			lines = append(lines, line)
+		}
+	}
+	if got := strings.Join(lines, ""); got != "* -text\n" {
+		t.Errorf(".gitattributes has %q, want * -text alone", got)
+	}
+	readme, err := os.ReadFile("README.md")
+	if err != nil || strings.Contains(string(readme), "\r") {
+		t.Errorf("README.md has carriage returns (%v)", err)
 	}
 }
