@@ -3,6 +3,7 @@ package main
 // gpt verify: the text of a receipt once more.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -176,7 +177,7 @@ func (c *verifyCommand) again(a *app, r *receipt.Receipt) (*receipt.Receipt, err
 
 // checkModel compares the checkpoint, before anything is made with another.
 func (c *verifyCommand) checkModel(a *app, r *receipt.Receipt) error {
-	if err := r.Formats.Check(); err != nil {
+	if err := cmp.Or(r.Formats.Check(), r.CheckArithmetic()); err != nil {
 		return err
 	}
 	ck, err := a.open()

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"picogpt/decode"
+	"picogpt/internal/engine"
 	"picogpt/model"
 )
 
@@ -41,7 +42,7 @@ func (r *Receipt) Fill(m *model.Model, start []int, tokens []decode.Token) error
 	if err != nil {
 		return err
 	}
-	r.Formats = FormatsOf(m)
+	r.Formats, r.Arithmetic = FormatsOf(m), engine.Arithmetic
 	for name, text := range r.Files {
 		if !utf8.ValidString(text) {
 			return fmt.Errorf("%s: want UTF-8 for a receipt", name)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"picogpt/internal/engine"
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
@@ -19,6 +20,7 @@ const Longest = 256 << 20
 type Receipt struct {
 	Model        string            `json:"model"` // its digest
 	Formats      Formats           `json:"formats"`
+	Arithmetic   int               `json:"arithmetic,omitempty"` // version; 0 in older files
 	PromptIDs    []int             `json:"prompt_ids"`
 	Options      []string          `json:"options"` // the flags as given, such as --temp=0.9
 	Files        map[string]string `json:"files,omitempty"`
@@ -64,9 +66,12 @@ func (f *Formats) Field() strictjson.Field {
 // Parse reads an object with the keys of a receipt, and no others.
 func Parse(text string) (*Receipt, error) {
 	r := &Receipt{}
+	arithmetic := strictjson.NaturalField("arithmetic", &r.Arithmetic)
+	arithmetic.Optional = true
 	return r, strictjson.ParseFields(text, []strictjson.Field{
 		strictjson.StringField("model", &r.Model),
 		r.Formats.Field(),
+		arithmetic,
 		strictjson.IDsField("prompt_ids", &r.PromptIDs),
 		strictjson.StringsField("options", &r.Options),
 		strictjson.TextsField("files", &r.Files),
@@ -77,6 +82,15 @@ func Parse(text string) (*Receipt, error) {
 		strictjson.StringsField("token_logits", &r.TokenLogits),
 		strictjson.OptionalStringField("digest", &r.Digest),
 	})
+}
+
+// CheckArithmetic returns an error if this program's bits are others than the receipt's.
+func (r *Receipt) CheckArithmetic() error {
+	if r.Arithmetic != 0 && r.Arithmetic != engine.Arithmetic {
+		return fmt.Errorf("arithmetic: version %d, this program computes version %d", r.Arithmetic,
+			engine.Arithmetic)
+	}
+	return nil
 }
 
 // content returns the receipt without its digest, of which the digest is.
