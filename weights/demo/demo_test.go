@@ -3,6 +3,7 @@ package demo_test
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"io/fs"
 	"testing"
@@ -47,14 +48,14 @@ func TestTheCheckpointOpensInPlace(t *testing.T) {
 	if got, want := len(f.All()), 2+4*12+2; got != want {
 		t.Errorf("%d tensors, want %d", got, want)
 	}
-	parameters := 0
+	parameters, little := 0, binary.NativeEndian.Uint16([]byte{1, 0}) == 1 // as the file is
 	for _, tensor := range f.All() {
 		parameters += tensor.Len()
 		bits, err := tensor.Uint16s()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if unsafe.Pointer(&bits[0]) != unsafe.Pointer(&tensor.Data[0]) {
+		if unsafe.Pointer(&bits[0]) != unsafe.Pointer(&tensor.Data[0]) && little {
 			t.Errorf("%s: copied, want a view of the file's bytes", tensor.Name)
 		}
 	}
