@@ -33,7 +33,7 @@ var odd = []fixture.Options{
 	{Inner: 7}, {Inner: 37, Activation: "relu"}, {Inner: 1}, {Epsilon: 1e-3}, {Epsilon: 1e-12},
 	{Embd: 1, Head: 1, Epsilon: 0.1}, {Embd: 2, Head: 2}, {Embd: 16, Head: 1}, {Embd: 33, Head: 11},
 	{Embd: 64, Head: 4, Layer: 2}, {Embd: 65, Head: 5, Layer: 1}, {Layer: 9},
-	{Vocab: 1}, {Vocab: 2}, {Vocab: 517}, {Positions: 1}, {Positions: 2}, {Positions: 3},
+	{Vocab: 1, Positions: 300}, {Vocab: 2}, {Vocab: 257, Scale: 1e-300}, {Vocab: 517}, {Positions: 1}, {Positions: 2}, {Positions: 3},
 	{Positions: 130, Layer: 1}, {Scale: 3}, {Scale: 0.01}, {QKVBias: 2},
 	{DType: weights.F16}, {DType: weights.BF16, Untied: true},
 	{DType: weights.F16, Embd: 48, Head: 6, Activation: "gelu"}, {Shards: 3, Prefix: true},

@@ -61,7 +61,7 @@ func TestGapsCountWhatIsNotFinite(t *testing.T) {
 		{[]float32{0, 1}, []float64{0, 0}, math.Inf(1)},
 		{[]float32{0, 1}, []float64{math.NaN(), 1}, math.Inf(1)},
 	} {
-		if got := gapOf(0, c.engine, c.oracle).share(); got != c.want {
+		if got := gapOf(0, c.engine, reference.NewMatrix(1, len(c.oracle), c.oracle)).share(); got != c.want {
 			t.Errorf("%v, %v: %g, want %g", c.engine, c.oracle, got, c.want)
 		}
 	}

@@ -87,7 +87,7 @@ func (c *comparison) differ(p part, ids []int, together int) (bool, error) {
 		return false, err
 	}
 	for i, row := range engine {
-		if g := gapOf(i, row, oracle.Row(i)); !(g.share() <= Promise) {
+		if g := gapOf(i, row, oracle); !(g.share() <= Promise) {
 			return true, nil
 		}
 	}
