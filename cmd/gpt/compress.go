@@ -3,6 +3,7 @@ package main
 // gpt compress: a text in a file of few bytes.
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"path/filepath"
@@ -20,7 +21,6 @@ type compressCommand struct {
 	Force   bool
 	Streams int
 	Window  int
-	Overlap int
 }
 
 func newCompress(a *app) *cli.Command {
@@ -41,9 +41,6 @@ func newCompress(a *app) *cli.Command {
 				reading faster, which takes as many caches of a window; default: 8`)
 			f.Add(&c.Window, "--window N",
 				"tokens of context at most; default: the model's n_positions")
-			f.Add(&c.Overlap, "--overlap N",
-				`tokens that a window repeats of the one before: more make the file smaller and
-				compressing slower; default: a quarter of the window`)
 			a.flags(f, evaluates)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
@@ -72,13 +69,9 @@ Examples:
 }
 
 func (c *compressCommand) Run(a *app) error {
-	for _, n := range []struct {
-		flag  string
-		value int
-	}{{"--streams", c.Streams}, {"--window", c.Window}, {"--overlap", c.Overlap}} {
-		if err := fault.NotNegative(n.flag, n.value); err != nil {
-			return err
-		}
+	err := cmp.Or(fault.NotNegative("--streams", c.Streams), fault.NotNegative("--window", c.Window))
+	if err != nil {
+		return err
 	}
 	in, err := a.openPacked(c.In, c.Out, "compress")
 	if err != nil {
@@ -96,8 +89,7 @@ func (c *compressCommand) Run(a *app) error {
 		}
 		defer m.Close()
 		z, err := textzip.NewWriter(ctx, w, a.opened, m, textzip.Options{
-			Window: c.Window, Overlap: c.Overlap, Streams: c.Streams, Name: a.shortName(),
-			Progress: progress,
+			Window: c.Window, Streams: c.Streams, Name: a.shortName(), Progress: progress,
 		})
 		if err != nil {
 			return err
