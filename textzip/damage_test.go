@@ -317,8 +317,8 @@ func TestErrorsStay(t *testing.T) {
 		t.Errorf("error %v, want the context's", err)
 	}
 	r.Close()
-	if _, err := r.Read(make([]byte, 1)); !errors.Is(err, ErrClosed) {
-		t.Errorf("error %v, want ErrClosed", err)
+	if _, err := r.Read(make([]byte, 1)); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("error %v, want os.ErrClosed", err)
 	}
 	broken := errors.New("broken")
 	if _, err := NewWriter(t.Context(), failing{broken}, z.c, z.m, Options{}); err != broken {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"os"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -73,9 +74,6 @@ func NewReader(
 	return z, nil
 }
 
-// Header returns the file's header.
-func (z *Reader) Header() Header { return z.codec.Header }
-
 // Read reads text.
 func (z *Reader) Read(b []byte) (n int, err error) {
 	for len(z.left) == 0 && z.err == nil && len(b) > 0 {
@@ -91,7 +89,7 @@ func (z *Reader) Read(b []byte) (n int, err error) {
 
 // Close ends reading. It does not close the reader below.
 func (z *Reader) Close() error {
-	z.left, z.err = nil, ErrClosed
+	z.left, z.err = nil, os.ErrClosed
 	if z.zstd != nil {
 		z.zstd.Close()
 	}

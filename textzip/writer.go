@@ -5,10 +5,10 @@ package textzip
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"os"
 	"unicode/utf8"
 
 	"github.com/klauspost/compress/zstd"
@@ -39,11 +39,8 @@ type Writer struct {
 	group    []byte
 	text     int64 // bytes of the groups that are written
 	zstd     *zstd.Encoder
-	err      error // of an earlier call; ErrClosed after Close
+	err      error // of an earlier call; os.ErrClosed after Close
 }
-
-// ErrClosed is the error of a Writer and a Reader after Close.
-var ErrClosed = errors.New("textzip: closed")
 
 // NewWriter writes the header of a file to w, and returns a Writer whose Close writes the file's
 // end. m is a model of the checkpoint c. The file depends on the text, the model, its number
@@ -110,7 +107,7 @@ func (z *Writer) Close() error {
 	if z.err != nil {
 		return z.err
 	}
-	z.err = ErrClosed
+	z.err = os.ErrClosed
 	return nil
 }
 
