@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
@@ -157,7 +156,10 @@ func (c *decompressCommand) failed(in packed, err error) error {
 
 // inspectPacked shows a .gptz file, if in is one.
 func (a *app) inspectPacked(name string, json bool) (is bool, err error) {
-	in, err := os.Open(name)
+	if name == "-" {
+		return false, nil
+	}
+	in, err := a.files.Open(name, "")
 	if err != nil {
 		return false, nil // whatever it is, it is no such file
 	}
