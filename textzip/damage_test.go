@@ -324,7 +324,8 @@ func TestErrorsStay(t *testing.T) {
 	if _, err := NewWriter(t.Context(), failing{broken}, z.c, z.m, Options{}); err != broken {
 		t.Errorf("error %v, want the writer's", err)
 	}
-	if _, err := NewWriter(nil, io.Discard, z.c, z.m, Options{}); err != model.ErrNoContext {
+	var none context.Context
+	if _, err := NewWriter(none, io.Discard, z.c, z.m, Options{}); err != model.ErrNoContext {
 		t.Errorf("error %v", err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"io"
 	"path/filepath"
-	"strings"
 	"unicode/utf8"
 
 	"picogpt/internal/cli"
@@ -106,7 +105,7 @@ func (a *app) shortName() string {
 	if a.Model == nil {
 		return "demo"
 	}
-	name := filepath.Base(strings.TrimRight(*a.Model, "/"+string(filepath.Separator)))
+	name := filepath.Base(*a.Model)
 	for len(name) > 64 || !utf8.ValidString(name) {
 		name = name[:len(name)-1]
 	}
