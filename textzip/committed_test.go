@@ -5,6 +5,7 @@ package textzip
 import (
 	"bytes"
 	"flag"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"testing"
@@ -31,6 +32,20 @@ func TestTheCommittedStoryIsReadHere(t *testing.T) {
 		}
 		return b[:236]
 	})
+}
+
+// Blocks of zstd have the library's bytes: another release of it may write others.
+func TestCommittedFilesOfZstdAreWrittenHere(t *testing.T) {
+	z := tiny(t, model.Options{Threads: 1})
+	text, err := os.ReadFile("testdata/story.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := z.compress(bytes.Repeat(text, 300), Options{}, nil)
+	i, err := Inspect(bytes.NewReader(file))
+	if sum := crc32.ChecksumIEEE(file); err != nil || i.Blocks["zstd"] != 1 || sum != 0xedbd4947 {
+		t.Errorf("CRC-32 %#x of %d bytes, blocks %v, error %v", sum, len(file), i.Blocks, err)
+	}
 }
 
 func committed(t *testing.T, z zipper, name string, text func() []byte) {
