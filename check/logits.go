@@ -19,7 +19,7 @@ import (
 
 // logits compares the two on the text and on the tokens that follow it.
 func (c *comparison) logits(text []int) error {
-	c.progress("the engine", 0.02)
+	c.progress("the engine", 0.18)
 	ids, engine, err := evaluate(c.ctx, c.Model, text, len(text), c.report.Greedy)
 	var infinite *model.NonFiniteError
 	if errors.As(err, &infinite) {
@@ -28,12 +28,12 @@ func (c *comparison) logits(text []int) error {
 	if err != nil {
 		return err
 	}
-	c.progress("the reference", 0.05)
+	c.progress("the reference", 0.3)
 	oracle, err := c.oracle(ids)
 	if err != nil {
 		return err
 	}
-	c.progress("the results", 0.95)
+	c.progress("the results", 0.93)
 	broken := c.compareLogits(ids, engine, oracle)
 	c.greedy(ids, len(text), engine, oracle)
 	if err := c.perplexity(ids[:len(text)], oracle); err != nil {
@@ -51,7 +51,7 @@ func (c *comparison) logits(text []int) error {
 // infinite compares the last row of logits, which the engine refuses, and returns the engine's error
 // if the reference has no finite numbers there either.
 func (c *comparison) infinite(ids []int, together int, refused error) error {
-	c.progress("the reference", 0.05)
+	c.progress("the reference", 0.3)
 	oracle, err := c.oracle(ids)
 	if err != nil {
 		return err
@@ -89,9 +89,8 @@ func (c *comparison) oracle(ids []int) (*reference.Matrix, error) {
 	p := *m.Params
 	m.Params = &p
 	p.Watch = func(layer int, _ *reference.Matrix) error {
-		share := float64(layer) / float64(len(p.Blocks)+1) // the head is about one more
 		c.progress(fmt.Sprintf("the reference, block %d of %d", layer+1, len(p.Blocks)),
-			0.05+0.9*share)
+			0.3+0.63*p.Share(layer))
 		return nil
 	}
 	return m.Logits(c.ctx, ids)

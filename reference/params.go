@@ -86,6 +86,19 @@ type Params struct {
 	Watch func(layer int, x *Matrix) error
 }
 
+// Share returns the part of GPT2's multiplications that is done when a block begins.
+func (p *Params) Share(layer int) float64 {
+	var done, all int
+	for i, b := range p.Blocks {
+		n := len(b.Attn.CAttn.W.Data) + len(b.Attn.CProj.W.Data) + len(b.MLP.CFC.W.Data) +
+			len(b.MLP.CProj.W.Data)
+		if all += n; i < layer {
+			done += n
+		}
+	}
+	return float64(done) / float64(all+len(p.Head.Data))
+}
+
 func (p *Params) watch(layer int, x *Matrix) error {
 	if p.Watch == nil {
 		return nil

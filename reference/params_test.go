@@ -82,3 +82,16 @@ func TestTensorsThatAreMissingOrMisshapenAreNamed(t *testing.T) {
 		t.Errorf("tied and no lm_head.weight: %v, want the head to be wte", err)
 	}
 }
+
+// A block of the golden model multiplies by 12·n_embd² weights or more, the head by n_vocab·n_embd.
+func TestSharesGrowToTheHeads(t *testing.T) {
+	g := goldens(t)[0]
+	p, hp := load(t, g.Config, g.File)
+	block := hp.Embd * (4*hp.Embd + 2*hp.Inner)
+	all := float64(hp.Layer*block + hp.Vocab*hp.Embd)
+	for layer := range hp.Layer {
+		if got, want := p.Share(layer), float64(layer*block)/all; got != want {
+			t.Errorf("block %d: %g, want %g", layer, got, want)
+		}
+	}
+}

@@ -94,7 +94,7 @@ func (w *referenceWork) watch(m *reference.Model) {
 	layers := m.HParams.Layer
 	m.Params.Watch = func(layer int, _ *reference.Matrix) error {
 		w.bar.SetShare(fmt.Sprintf("%s, block %d of %d", w.what, layer+1, layers),
-			(float64(w.done)+float64(w.pass)*float64(layer)/float64(layers))/float64(max(w.total, 1)))
+			(float64(w.done)+float64(w.pass)*m.Params.Share(layer))/float64(max(w.total, 1)))
 		return nil
 	}
 }
