@@ -6,8 +6,9 @@
 // It runs from the root of the project, where git should have nothing uncommitted: git checkout .
 // undoes it. The path takes the place of the old one in imports, go.mod files and documents, and
 // README.md gets badges. With a version, the nested modules require the root of that version, with
-// its sums, in place of a replace directive, so that go install can fetch them; the last lines say
-// how to commit and tag that. With -proxy DIR it also writes a module proxy with the result into DIR.
+// its sums, in place of a replace directive, so that go install can fetch them; it prints the commands
+// that commit and tag that beside main: there, nested modules stay with the root that lies above them.
+// With -proxy DIR it writes a module proxy with the result into DIR.
 package main
 
 import (
@@ -56,6 +57,7 @@ func run(root string, args []string, proxy string) error {
 	if err != nil {
 		return err
 	}
+	moved := p.path != path
 	if err := p.rename(path); err != nil || version == "" {
 		return err
 	}
@@ -65,10 +67,23 @@ func run(root string, args []string, proxy string) error {
 	if proxy != "" {
 		return p.writeProxy(proxy, version)
 	}
-	fmt.Printf("Look at git diff, commit, and push the tags:\n\ngit commit -am '%s %s'\n", path, version)
-	for _, m := range p.modules() {
-		tag := strings.TrimPrefix(m+"/"+version, "./")
-		fmt.Printf("git tag %s && git push origin %[1]s\n", tag)
-	}
+	fmt.Print(commands(path, version, p.modules(), moved))
 	return nil
+}
+
+// commands are those that release a version whose files are prepared.
+func commands(path, version string, modules []string, moved bool) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "Look at git diff, commit it beside the branch, and push the tags:\n\n"+
+		"git switch --detach && git commit -am '%s %s'\n", path, version)
+	for _, m := range modules {
+		tag := strings.TrimPrefix(m+"/"+version, "./")
+		fmt.Fprintf(&text, "git tag %s && git push origin %[1]s\n", tag)
+	}
+	text.WriteString("git switch -\n")
+	if moved {
+		fmt.Fprintf(&text, "make module PATH=%s && git commit -am %[1]s # the address on the branch\n",
+			path)
+	}
+	return text.String()
 }

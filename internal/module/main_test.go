@@ -189,6 +189,25 @@ func TestOthersInstallIt(t *testing.T) {
 	golang(t, filepath.Join(dir, "bench", "tokenizers"), proxy, cache, "build", "-o", os.DevNull, ".")
 }
 
+// A release is a commit beside the branch, which has the address before.
+func TestTheCommandsOfARelease(t *testing.T) {
+	const want = `Look at git diff, commit it beside the branch, and push the tags:
+
+git switch --detach && git commit -am 'example.com/a v0.3.0'
+git tag v0.3.0 && git push origin v0.3.0
+git tag bench/serve/v0.3.0 && git push origin bench/serve/v0.3.0
+git switch -
+`
+	modules := []string{".", "bench/serve"}
+	if got := commands("example.com/a", "v0.3.0", modules, false); got != want {
+		t.Errorf("%s", got)
+	}
+	const also = "make module PATH=example.com/a && git commit -am example.com/a # the address on the branch\n"
+	if got := commands("example.com/a", "v0.3.0", modules, true); got != want+also {
+		t.Errorf("%s", got)
+	}
+}
+
 func TestWhatCannotBeAnAddress(t *testing.T) {
 	for _, args := range [][]string{
 		nil, {""}, {"/a"}, {"a/"}, {"a b"}, {"a", "v0.3.0"}, {"example.com/a", "0.3.0"},
