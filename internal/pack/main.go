@@ -88,7 +88,9 @@ func contents(root, man, binary string) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	names = append(names, linked...)
+	names = append(names, slices.DeleteFunc(linked, func(name string) bool {
+		return slices.Contains(names, name)
+	})...)
 	for _, name := range names[1:] {
 		from[name] = filepath.Join(root, filepath.FromSlash(name))
 	}
