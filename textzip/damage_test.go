@@ -69,7 +69,7 @@ func TestEveryTruncationIsRefused(t *testing.T) {
 	if got, err := z.decompress(file, ReadOptions{}); err != nil || !bytes.Equal(got, text) {
 		t.Fatalf("%d bytes of %d, error %v", len(got), len(text), err)
 	}
-	step := cases.Of(7, 1)
+	step := cases.Of(23, 1)
 	for n := 0; n < len(file); n += step {
 		refuse(t, z, file[:n], text, "truncation", n)
 	}
@@ -81,7 +81,7 @@ func TestEveryTruncationIsRefused(t *testing.T) {
 func TestEveryFlippedBitIsRefused(t *testing.T) {
 	z := tiny(t, model.Options{Threads: 1})
 	file, text := threeBlocks(t, z)
-	step := cases.Of(37, 1)
+	step := cases.Of(101, 1)
 	for n := 0; n < 8*len(file); n += step {
 		file[n/8] ^= 1 << (n % 8)
 		refuse(t, z, file, text, "bit", n)
@@ -94,7 +94,7 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 	z := tiny(t, model.Options{Threads: 1})
 	file, text := threeBlocks(t, z)
 	random := rand.New(rand.NewPCG(10, 11))
-	for i := range cases.Of(150, 20_000) {
+	for i := range cases.Of(60, 20_000) {
 		bad := bytes.Clone(file)
 		at, n := random.IntN(len(file)), 1+random.IntN(40)
 		end := min(len(file), at+n)
@@ -150,7 +150,7 @@ func TestForgedPayloadsGiveNoWrongByte(t *testing.T) {
 	z := tiny(t, model.Options{Threads: 1})
 	file, text := threeBlocks(t, z)
 	random := rand.New(rand.NewPCG(12, 13))
-	for i := range cases.Of(60, 3000) {
+	for i := range cases.Of(27, 3000) {
 		bad := reframe(t, file, 900, func(j int, b *block) {
 			if j != i%3 {
 				return
