@@ -9,6 +9,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -26,7 +27,7 @@ func threeBlocks(t *testing.T, z zipper) (file, text []byte) {
 	t.Helper()
 	text = z.likely(600, 1, 9)
 	k := z.codec(Options{Streams: 1})
-	payload, err := k.encode(t.Context(), text[:400], func(float64) {})
+	payload, err := k.encode(t.Context(), text[:400], math.MaxInt, func(float64) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ package textzip
 import (
 	"bytes"
 	"context"
+	"math/bits"
 
 	"picogpt/model"
 )
@@ -37,9 +38,11 @@ func (k *codec) windows(tokens []int, symbols []symbol) (all []window) {
 	return all
 }
 
-// encode returns the payload of a group, or nil if its tokens do not give it back. done is called
-// with the share that is evaluated.
-func (k *codec) encode(ctx context.Context, text []byte, done func(float64)) ([]byte, error) {
+// encode returns the payload of a group, or nil if its tokens do not give it back, or as soon as
+// they cost more than most bytes. done is called with the share that is evaluated.
+func (k *codec) encode(
+	ctx context.Context, text []byte, most int, done func(float64),
+) ([]byte, error) {
 	var streams [][]symbol
 	var all []window
 	tokens := 0
@@ -53,7 +56,7 @@ func (k *codec) encode(ctx context.Context, text []byte, done func(float64)) ([]
 		all = append(all, k.windows(ids, symbols)...)
 		tokens += len(ids)
 	}
-	evaluated := 0
+	evaluated, cost := 0, 0 // cost is in bits, each token's rounded down
 	for len(all) > 0 {
 		n, rows := 0, 0
 		for ; n < len(all) && rows < passRows; n++ {
@@ -62,6 +65,14 @@ func (k *codec) encode(ctx context.Context, text []byte, done func(float64)) ([]
 		}
 		if err := k.evaluate(ctx, all[:n]); err != nil {
 			return nil, err
+		}
+		for _, w := range all[:n] {
+			for _, s := range w.symbols {
+				cost += bits.Len64(s.total/s.size) - 1
+			}
+		}
+		if cost/8 > most {
+			return nil, nil
 		}
 		all = all[n:]
 		done(float64(evaluated) / float64(tokens))

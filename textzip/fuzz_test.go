@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"hash/crc32"
+	"math"
 	"testing"
 
 	"picogpt/model"
@@ -48,7 +49,7 @@ func FuzzText(f *testing.F) {
 		o := Options{Window: 1 + int(window)%23, Streams: 1 + int(streams)%maxStreams}
 		o.Overlap = 1 + int(overlap)%o.Window
 		k := zipper{t, z.c, z.m}.codec(o)
-		payload, err := k.encode(t.Context(), text, func(float64) {})
+		payload, err := k.encode(t.Context(), text, math.MaxInt, func(float64) {})
 		if err != nil || payload == nil {
 			t.Fatalf("payload %v, error %v", payload, err)
 		}

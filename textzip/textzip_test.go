@@ -78,7 +78,7 @@ func TestAnyTextComesBack(t *testing.T) {
 			continue
 		}
 		codec := z.codec(o)
-		payload, err := codec.encode(t.Context(), text, func(float64) {})
+		payload, err := codec.encode(t.Context(), text, math.MaxInt, func(float64) {})
 		if err != nil || payload == nil {
 			t.Fatalf("case %d: payload %v, error %v", i, payload, err)
 		}
@@ -126,7 +126,7 @@ func TestPayloadsHaveTheIdealLength(t *testing.T) {
 	}
 	for i, c := range trials {
 		k := c.z.codec(c.o)
-		payload, err := k.encode(t.Context(), c.text, func(float64) {})
+		payload, err := k.encode(t.Context(), c.text, math.MaxInt, func(float64) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +180,7 @@ func TestPayloadsDoNotDependOnTheBatch(t *testing.T) {
 	z := tiny(t, model.Options{})
 	text := sources(t)[:8200]
 	k := z.codec(Options{Streams: 2})
-	want, err := k.encode(t.Context(), text, func(float64) {})
+	want, err := k.encode(t.Context(), text, math.MaxInt, func(float64) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -339,5 +339,31 @@ func TestMemoryDoesNotGrowWithTheText(t *testing.T) {
 	}
 	if n := z.m.CacheBytes(); n != 0 {
 		t.Errorf("caches: %d bytes are held between groups", n)
+	}
+}
+
+// A text that costs the model more than it has bytes is not evaluated to its end.
+func TestTheModelGivesUpOnNoise(t *testing.T) {
+	z := tiny(t, model.Options{})
+	random := rand.New(rand.NewPCG(9, 10))
+	noise := make([]byte, 4000)
+	for i := range noise {
+		noise[i] = byte(random.Uint32())
+	}
+	seen := []int64{0}
+	w, err := NewWriter(t.Context(), io.Discard, z.c, z.m, Options{
+		Progress: func(n int64) { seen = append(seen, n) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(noise); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if evaluated := seen[len(seen)-2]; evaluated > 3600 || seen[len(seen)-1] != 4000 {
+		t.Errorf("progress %v: %d bytes are evaluated of 4000", seen, evaluated)
 	}
 }

@@ -140,7 +140,7 @@ func (z *Writer) block() (block, error) {
 	if len(packed)*plain <= len(z.group) {
 		return b, nil
 	}
-	payload, err := z.codec.encode(z.ctx, z.group, func(share float64) {
+	payload, err := z.codec.encode(z.ctx, z.group, len(b.payload), func(share float64) {
 		z.progress(z.text + int64(share*float64(len(z.group))))
 	})
 	if err == nil && payload != nil && len(payload) < len(b.payload) {
