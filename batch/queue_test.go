@@ -5,6 +5,7 @@ package batch
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,8 @@ import (
 
 	"picogpt/decode"
 	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
+	"picogpt/model"
 )
 
 func TestClientsTakeTurns(t *testing.T) {
@@ -66,7 +69,10 @@ func TestRequestsThatAreGoneLeaveTheQueue(t *testing.T) {
 // TestAClientWithManyRequestsDoesNotStarveOneWithOne makes a thousand requests, some with scored
 // prompts, wait before another client arrives.
 func TestAClientWithManyRequestsDoesNotStarveOneWithOne(t *testing.T) {
-	m := tiny(t, fixture.Options{})
+	wait := make(chan bool)
+	config, file := fixture.Checkpoint(fixture.Options{})
+	m := testmodel.New(t, config, file, model.Options{Threads: 1,
+		Device: &counter{gate: func(int64) { <-wait }}}) // no text goes on before all have come
 	b := newBatcher(t, m, Options{MaxStreams: 4})
 	var group sync.WaitGroup
 	o := decode.Options{MaxTokens: 10, Overflow: decode.OverflowSlide, EndOfText: []int{}}
@@ -85,8 +91,9 @@ func TestAClientWithManyRequestsDoesNotStarveOneWithOne(t *testing.T) {
 		})
 	}
 	for b.Stats().Waiting < many/2 {
-		time.Sleep(10 * time.Microsecond)
+		runtime.Gosched()
 	}
+	close(wait)
 	ones := make([]Progress, 3)
 	for i := range ones {
 		r := Request{Prompt: []int{1}, Options: o, Client: fmt.Sprint("one", i), Progress: &ones[i]}
