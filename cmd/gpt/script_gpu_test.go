@@ -17,11 +17,12 @@ func TestScriptsOnADevice(t *testing.T) {
 		t.Skip("GPT_DEVICE names no GPU, such as pocl or cuda")
 	}
 	params := scripts("testdata/gpu")
+	setup := params.Setup
 	params.Setup = func(e *testscript.Env) error {
 		e.Setenv("GPT_DEVICE", device)
 		// compiled kernels are kept in the home directory
 		e.Setenv("HOME", os.Getenv("HOME"))
-		return foreignFiles(e)
+		return setup(e)
 	}
 	testscript.Run(t, params)
 }
