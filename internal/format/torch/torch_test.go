@@ -335,3 +335,22 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+// TestTensorsEndWithTheirStorage looks at the last number of tensors with and without dimensions.
+func TestTensorsEndWithTheirStorage(t *testing.T) {
+	for _, shape := range [][]int64{{}, {1}, {2}, {1, 2}} {
+		last := int64(2)
+		if n := len(shape); n > 0 {
+			last -= shape[n-1] - 1
+		}
+		for offset := range int64(5) {
+			x := &Tensor{storage: &storage{count: 3}, offset: offset, strides: make([]int64, len(shape))}
+			for i := range x.strides {
+				x.strides[i] = 1
+			}
+			if err := x.check(shape); (err == nil) != (offset <= last) {
+				t.Errorf("shape %v at %d of 3 numbers: %v", shape, offset, err)
+			}
+		}
+	}
+}
