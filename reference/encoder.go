@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/pkoukk/tiktoken-go"
@@ -17,8 +18,11 @@ const pattern = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s
 
 const endOfText = "<|endoftext|>"
 
+// mostPiece is how many bytes a piece may have: tiktoken-go's time is quadratic in them.
+const mostPiece = 1 << 14
+
 // An Encoder is a byte-level BPE vocabulary. Letters and numbers are those of Go's Unicode tables.
-// Its time is quadratic in the length of a piece and of a run of white space.
+// A word, a number or white space of more than 16 KiB is an error.
 type Encoder struct {
 	core    *tiktoken.Tiktoken
 	ids     []int          // [ranks]: first the 256 bytes, then what the merges make; -1 is none
@@ -131,10 +135,38 @@ func (e *Encoder) ordinary(ids []int, text string, at int) ([]int, error) {
 				at+i, text[i])
 		}
 	}
+	if from, n := longestPiece(text); n > mostPiece {
+		return nil, fmt.Errorf("byte %d of the text: %d bytes without a place to cut them, want at "+
+			"most %d: tiktoken-go would take too long", at+from, n, mostPiece)
+	}
 	for _, rank := range e.core.EncodeOrdinary(text) {
 		ids = append(ids, e.ids[rank])
 	}
 	return ids, nil
+}
+
+// longestPiece returns where the longest run of letters, numbers, white space or other characters
+// begins, and its length in bytes: no piece is longer, but for the space before it.
+func longestPiece(text string) (at, n int) {
+	begin, last := 0, 0
+	for i, r := range text {
+		kind := 1
+		switch {
+		case unicode.IsLetter(r):
+			kind = 2
+		case unicode.IsNumber(r):
+			kind = 3
+		case unicode.IsSpace(r):
+			kind = 4
+		}
+		if kind != last {
+			begin, last = i, kind
+		}
+		if length := i + utf8.RuneLen(r) - begin; length > n {
+			at, n = begin, length
+		}
+	}
+	return at, n
 }
 
 // Decode returns the bytes of ids. An id without a token is an error.

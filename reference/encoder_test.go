@@ -2,8 +2,6 @@
 package reference
 
 import (
-	"bufio"
-	"compress/gzip"
 	"encoding/json"
 	"maps"
 	"os"
@@ -32,31 +30,15 @@ func gpt2Encoder(t testing.TB) *Encoder {
 
 // The answers are those of OpenAI's tiktoken (npm package 1.0.22) for 1,510 texts.
 func TestIDsAreTiktokens(t *testing.T) {
-	f, err := os.Open("../tokenizer/testdata/tokenizer.jsonl.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	unzip, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
+	texts, err := fixture.Tiktoken()
+	if err != nil || len(texts) != 1510 {
+		t.Fatalf("%d texts, %v", len(texts), err)
 	}
 	e := gpt2Encoder(t)
 	special := e.WithSpecial()
-	lines := bufio.NewScanner(unzip)
-	lines.Buffer(nil, 1<<24)
-	n := 0
-	for ; lines.Scan(); n++ {
+	for n, want := range texts {
 		if n%cases.Of(5, 1) != 0 {
 			continue
-		}
-		var want struct {
-			Text       string
-			IDs        []int
-			IDsSpecial []int `json:"ids_special"`
-		}
-		if err := json.Unmarshal(lines.Bytes(), &want); err != nil {
-			t.Fatal(err)
 		}
 		if got, err := e.Encode(want.Text); err != nil || !slices.Equal(got, want.IDs) {
 			t.Errorf("%.80q: %v, %v, want %v", want.Text, got, err, want.IDs)
@@ -67,9 +49,6 @@ func TestIDsAreTiktokens(t *testing.T) {
 		if text, err := e.Decode(want.IDs); err != nil || text != want.Text {
 			t.Errorf("%.80q: decodes to %.80q, %v", want.Text, text, err)
 		}
-	}
-	if lines.Err() != nil || n != 1510 {
-		t.Errorf("%d lines, %v", n, lines.Err())
 	}
 }
 
@@ -239,5 +218,24 @@ func TestWhereTiktokenDiffersFromBPEIsSaid(t *testing.T) {
 		if err := e.Exact(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
+	}
+}
+
+// TestLongPieces: tiktoken-go would take hours for them.
+func TestLongPieces(t *testing.T) {
+	e, err := GPT2Encoder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, piece := range []string{"a", "é", "1", "!", "\n", "\u3000"} {
+		begin := strings.Repeat("some words, 10 of them. ", 1<<12) + "x 1 ?"
+		_, err := e.Encode(begin + strings.Repeat(piece, 3<<20/len(piece)))
+		if err == nil || !strings.Contains(err.Error(), "want at most 16384") {
+			t.Errorf("%q: %v, want an error that says the bound", piece, err)
+		}
+	}
+	text := strings.Repeat("no piece is long ", 1<<11)
+	if ids, err := e.Encode(text); err != nil || len(ids) != 4<<11+1 {
+		t.Errorf("%d bytes: %d ids, %v", len(text), len(ids), err)
 	}
 }

@@ -4,20 +4,17 @@
 package tokenizer
 
 import (
-	"bufio"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"iter"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
 
+	"picogpt/internal/testing/fixture"
 	"picogpt/tokenizer/r50k"
 )
 
@@ -36,27 +33,12 @@ func values(ids []int) iter.Seq2[int, error] {
 
 // TestGoldens compares with what OpenAI's tiktoken (npm package 1.0.22) gave for 1,510 texts.
 func TestGoldens(t *testing.T) {
-	f, err := os.Open("testdata/tokenizer.jsonl.gz")
-	if err != nil {
-		t.Fatal(err)
+	texts, err := fixture.Tiktoken()
+	if err != nil || len(texts) != 1510 {
+		t.Fatalf("%d texts, %v", len(texts), err)
 	}
-	defer f.Close()
-	unzip, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(unzip)
-	lines.Buffer(nil, 1<<24)
-	tok, n := GPT2(), 0
-	for ; lines.Scan(); n++ {
-		var want struct {
-			Text       string
-			IDs        []int
-			IDsSpecial []int `json:"ids_special"`
-		}
-		if err := json.Unmarshal(lines.Bytes(), &want); err != nil {
-			t.Fatal(err)
-		}
+	tok := GPT2()
+	for _, want := range texts {
 		if got := encode(t, tok, want.Text); !equal(got, want.IDs) {
 			t.Errorf("%.80q: %v, want %v", want.Text, got, want.IDs)
 		}
@@ -64,9 +46,6 @@ func TestGoldens(t *testing.T) {
 			t.Errorf("%.80q: special %v, want %v", want.Text, got, want.IDsSpecial)
 		}
 		roundTrip(t, tok, want.Text, want.IDs)
-	}
-	if lines.Err() != nil || n != 1510 {
-		t.Errorf("%d lines, %v", n, lines.Err())
 	}
 }
 

@@ -5,22 +5,16 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"runtime/debug"
 	"slices"
 	"strings"
 
 	"picogpt/check"
 	"picogpt/checkpoint"
-	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/process"
 	"picogpt/internal/strictjson"
 	"picogpt/internal/terminal"
 	"picogpt/internal/textio"
-	"picogpt/reference"
-	"picogpt/weights/demo"
 )
 
 type compareCommand struct {
@@ -175,29 +169,6 @@ func (c *compareCommand) pair(
 	}
 	p.Model, err = a.openModel()
 	return p, note, err
-}
-
-// readReference reads the checkpoint for the reference. If it takes that many bytes, the note, in
-// which %s is their number, comes before.
-func (a *app) readReference(
-	ck *checkpoint.Checkpoint, least int64, note string,
-) (*reference.Model, string, error) {
-	// Matrices are garbage as soon as they are used. They must not take as much again as the weights.
-	a.garbage = debug.SetGCPercent(10)
-	bar := terminal.NewByteBar("loading " + a.modelName() + " as float64")
-	defer a.ShowBar(bar)()
-	o := reference.Options{Memory: process.FreeMemory(), Progress: bar.SetBytes,
-		Before: func(bytes int64) error {
-			if bytes >= least {
-				a.NoteDuring(bar, note, amount.Size(bytes))
-			}
-			return nil
-		}}
-	var files fs.FS
-	if a.Model == nil {
-		files = demo.FS()
-	}
-	return check.Read(ck, files, o)
 }
 
 func (c *compareCommand) compare(a *app, p check.Pair, o check.Options) (*check.Report, error) {

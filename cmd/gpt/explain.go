@@ -75,17 +75,9 @@ func (c *explainCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	e, err := a.referenceEncoder()
-	if err != nil && p.asText {
+	e, err := a.referenceIDs(&p, c.Prompt.Special, reference.MostExplained)
+	if err != nil {
 		return err
-	}
-	if p.asText {
-		if c.Prompt.Special {
-			e = e.WithSpecial()
-		}
-		if p.ids, err = encodeAtMost(e, p.text, reference.MostExplained); err != nil {
-			return err
-		}
 	}
 	hp := reference.HParams{Vocab: ck.Config.VocabSize, Positions: ck.Config.Positions,
 		Layer: ck.Config.Layer, Head: ck.Config.Head}

@@ -4,14 +4,17 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"maps"
+	"runtime/debug"
 	"slices"
 
+	"picogpt/check"
 	"picogpt/checkpoint"
 	"picogpt/internal/amount"
 	"picogpt/internal/fault"
+	"picogpt/internal/process"
 	"picogpt/internal/terminal"
-	"picogpt/model"
 	"picogpt/reference"
 	"picogpt/tokenizer"
 	"picogpt/weights"
@@ -52,6 +55,25 @@ func (a *app) referenceEncoder() (e *reference.Encoder, err error) {
 		"it does byte-level BPE only; --tokens takes ids in place of a text")
 }
 
+// referenceIDs returns the reference's tokenizer, and encodes the prompt if it is a text: at most n
+// tokens. A prompt of ids needs no tokenizer, and the Encoder is nil if there is none.
+func (a *app) referenceIDs(p *prompt, special bool, n int) (*reference.Encoder, error) {
+	e, err := a.referenceEncoder()
+	if err != nil {
+		if p.asText {
+			return nil, err
+		}
+		return nil, nil
+	}
+	if p.asText {
+		if special {
+			e = e.WithSpecial()
+		}
+		p.ids, err = encodeAtMost(e, p.text, n)
+	}
+	return e, err
+}
+
 // encodeAtMost returns the ids of a text of at most n tokens. One that is too long for that by its
 // bytes is refused first: tiktoken-go's time is quadratic in a long word.
 func encodeAtMost(e *reference.Encoder, text string, n int) ([]int, error) {
@@ -81,6 +103,29 @@ func (a *app) openReference(c *checkpoint.Checkpoint) (*reference.Model, error) 
 	return m, err
 }
 
+// readReference reads the checkpoint for the reference. If it takes that many bytes, the note, in
+// which %s is their number, comes before.
+func (a *app) readReference(
+	ck *checkpoint.Checkpoint, least int64, note string,
+) (*reference.Model, string, error) {
+	// Matrices are garbage as soon as they are used. They must not take as much again as the weights.
+	a.garbage = debug.SetGCPercent(10)
+	bar := terminal.NewByteBar("loading " + a.modelName() + " as float64")
+	defer a.ShowBar(bar)()
+	o := reference.Options{Memory: process.FreeMemory(), Progress: bar.SetBytes,
+		Before: func(bytes int64) error {
+			if bytes >= least {
+				a.NoteDuring(bar, note, amount.Size(bytes))
+			}
+			return nil
+		}}
+	var files fs.FS
+	if a.Model == nil {
+		files = demo.FS()
+	}
+	return check.Read(ck, files, o)
+}
+
 // A referenceWork shows how far the reference is: passes over tokens, block after block.
 type referenceWork struct {
 	bar         *terminal.Bar
@@ -102,14 +147,4 @@ func (w *referenceWork) watch(m *reference.Model) {
 // begin says what the next pass is.
 func (w *referenceWork) begin(what string, tokens int) {
 	w.what, w.done, w.pass = what, w.done+w.pass, tokens
-}
-
-// checkIDs refuses ids that the vocabulary does not have, before anything is loaded.
-func checkIDs(c model.Config, ids []int) error {
-	for i, id := range ids {
-		if id < 0 || id >= c.VocabSize {
-			return fmt.Errorf("token %d: id %d, want 0 to %d", i, id, c.VocabSize-1)
-		}
-	}
-	return nil
 }

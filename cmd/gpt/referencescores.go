@@ -33,20 +33,12 @@ func (c *logitsCommand) runReference(a *app) error {
 	}
 	w := show.Logits{Top: c.Top, Tokenizer: noTexts{}}
 	if p.asText || c.Top > 0 {
-		e, err := a.referenceEncoder()
-		switch {
-		case err == nil:
-			w.Tokenizer = newReferenceVocabulary(e)
-		case p.asText:
+		e, err := a.referenceIDs(&p, c.Prompt.Special, ck.Config.Positions)
+		if err != nil {
 			return err
 		}
-		if p.asText {
-			if c.Prompt.Special {
-				e = e.WithSpecial()
-			}
-			if p.ids, err = encodeAtMost(e, p.text, ck.Config.Positions); err != nil {
-				return err
-			}
+		if e != nil {
+			w.Tokenizer = newReferenceVocabulary(e)
 		}
 	}
 	if err := show.CheckTokens(ck.Config, p.ids); err != nil {
@@ -100,7 +92,7 @@ func (c *perplexityCommand) measureReference(
 		return r, err
 	}
 	d := text.Documents[0]
-	if err := checkIDs(ck.Config, d.Tokens); err != nil {
+	if err := show.CheckIDs(ck.Config, d.Tokens); err != nil {
 		return r, err
 	}
 	measured := eval.Measured{Tokens: len(d.Tokens), Words: d.Words, Bytes: d.Bytes}

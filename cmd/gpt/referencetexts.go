@@ -13,6 +13,7 @@ import (
 
 	"picogpt/decode"
 	"picogpt/internal/infile"
+	"picogpt/internal/show"
 	"picogpt/internal/terminal"
 	"picogpt/model"
 	"picogpt/reference"
@@ -50,7 +51,7 @@ func (c *generateCommand) runReference(a *app, o decode.Options) error {
 	if err != nil {
 		return err
 	}
-	if err := checkIDs(ck.Config, p.ids); err != nil {
+	if err := show.CheckIDs(ck.Config, p.ids); err != nil {
 		return err
 	}
 	first, err := decode.NewDetached(ck.Config, p.ids, o) // its errors come before the weights

@@ -153,13 +153,21 @@ func evalOne(ctx context.Context, in model.Input) error {
 
 // CheckTokens says what Eval would say of all ids at once.
 func CheckTokens(c model.Config, ids []int) error {
+	if err := CheckIDs(c, ids); err != nil {
+		return err
+	}
+	if len(ids) > c.Positions {
+		return &model.ContextError{Added: len(ids), Positions: c.Positions}
+	}
+	return nil
+}
+
+// CheckIDs refuses ids that the vocabulary does not have.
+func CheckIDs(c model.Config, ids []int) error {
 	for i, id := range ids {
 		if id < 0 || id >= c.VocabSize {
 			return fmt.Errorf("token %d: id %d, want 0 to %d", i, id, c.VocabSize-1)
 		}
-	}
-	if len(ids) > c.Positions {
-		return &model.ContextError{Added: len(ids), Positions: c.Positions}
 	}
 	return nil
 }
