@@ -136,6 +136,17 @@ func (c *Checkpoint) Untied() bool {
 	return false
 }
 
+// Unused returns the names of the tensors that no part of the decoder uses and that are no causal
+// masks, in file order: the heads of other tasks, such as score.weight. Tensors.Tensor returns each.
+// If the decoder itself is not whole there are none: model.New returns that error.
+func (c *Checkpoint) Unused() []string {
+	_, ignored, err := model.Check(c.Config, c.Tensors)
+	if err != nil {
+		return nil
+	}
+	return model.Unused(ignored)
+}
+
 // endWithTokenizers sets the tokens that end a text. It does nothing if the tokenizer cannot be
 // read: Tokenizer returns that error.
 func (c *Checkpoint) endWithTokenizers() {

@@ -58,7 +58,7 @@ func TestConvertedCheckpointsGiveTheSameBits(t *testing.T) {
 		"hf": checkpoint.Targets(), "tf": checkpoint.Targets(), "bin-bf16": checkpoint.Targets(),
 		"llmc/model.bin": checkpoint.Targets(), "llmc/model_bf16.bin": checkpoint.Targets(),
 		"gguf/f16.gguf": checkpoint.Targets(), "gguf/q4_0.gguf": checkpoint.Targets(),
-		"bin-views-f16":   checkpoint.Targets(),
+		"bin-views-f16":   {"safetensors"}, // which keeps score.weight
 		"gguf/mixed.gguf": {"safetensors", "gguf"}, "gguf/kquants.gguf": {"safetensors", "gguf"},
 		"nanogpt": {"safetensors", "nanogpt"},
 	} {
@@ -346,5 +346,43 @@ func TestTheSameBytesEachTime(t *testing.T) {
 		if !bytes.Equal(all[0].Bytes(), all[1].Bytes()) {
 			t.Errorf("%s: other bytes the second time", to)
 		}
+	}
+}
+
+// TestOtherHeadsAreCarried: safetensors keeps each tensor that the decoder does not use, under its
+// name and with its bytes; other formats refuse.
+func TestOtherHeadsAreCarried(t *testing.T) {
+	dir := t.TempDir()
+	if err := fixture.Write(dir, fixture.Options{Heads: true, Masks: true, Untied: true}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"score.weight", "v_head.summary.weight", "v_head.summary.bias",
+		"multiple_choice_head.summary.weight"}
+	c, _ := opened(t, dir, checkpoint.Options{})
+	if got := c.Unused(); !slices.Equal(got, want) {
+		t.Fatalf("unused %v, want %v", got, want)
+	}
+	for _, to := range []string{"gguf", "nanogpt"} {
+		if _, err := c.Convert(to); err == nil ||
+			!strings.Contains(err.Error(), "score.weight: no part of the decoder, and a file of ") {
+			t.Errorf("%s: %v", to, err)
+		}
+	}
+	for _, format := range []string{"auto", "f16", "q8"} {
+		m, err := model.New(t.Context(), c.Config, c.Tensors, model.Options{Format: format})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		back, again := opened(t, converted(t, c, m, "safetensors"), checkpoint.Options{})
+		for _, name := range want {
+			a, _ := c.Tensors.Tensor(name)
+			b, _ := back.Tensors.Tensor(name)
+			if same, err := a.Equal(b); !same || err != nil {
+				t.Errorf("%s: %v %v, want %v %v; %v", name, b.DType, b.Shape, a.DType, a.Shape, err)
+			}
+		}
+		ids := []int{1, 5, 2}
+		sameLogits(t, format, logits(t, again, ids), logits(t, m, ids))
 	}
 }

@@ -23,10 +23,31 @@ func (c *Checkpoint) toSafetensors() (*Conversion, error) {
 		return nil, err
 	}
 	v.Files = []SmallFile{{Name: "config.json", Data: config}}
+	unused := c.Unused()
 	v.write = func(w io.Writer, format string, tensors []weights.Tensor) error {
+		tensors = c.carried(tensors, unused)
 		return weights.Write(w, map[string]string{"format": "pt", "picogpt.format": format}, tensors)
 	}
 	return v, c.companions(v)
+}
+
+// carried returns the decoder's tensors with those that it does not use, as the file has them. The
+// decoder's names begin with "transformer." then, as Hugging Face's models with other heads have
+// them.
+func (c *Checkpoint) carried(tensors []weights.Tensor, unused []string) []weights.Tensor {
+	if len(unused) == 0 {
+		return tensors
+	}
+	for i, t := range tensors {
+		if !strings.HasPrefix(t.Name, "lm_head.") {
+			tensors[i].Name = "transformer." + t.Name
+		}
+	}
+	for _, name := range unused {
+		t, _ := c.Tensors.Tensor(name)
+		tensors = append(tensors, t)
+	}
+	return tensors
 }
 
 // Portable returns an error if the weights are in q8 or q4, in blocks that only this project reads.
@@ -54,6 +75,10 @@ type limit struct {
 func (c *Checkpoint) refuse(format string, more ...limit) error {
 	if err := c.Portable(); err != nil {
 		return err
+	}
+	if unused := c.Unused(); len(unused) > 0 {
+		return fmt.Errorf("%s: %s: no part of the decoder, and a file of %s cannot hold it: "+
+			"one of safetensors can", c.Tensors.Name(), unused[0], format)
 	}
 	f := c.Config
 	for _, l := range append([]limit{

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"runtime"
+	"strings"
 	"sync"
 
 	"picogpt/internal/cpu"
@@ -260,6 +261,17 @@ func (m *Model) CacheLimit() int64 { return m.cache.Limit() }
 // Ignored returns the names of the tensors that the file holds besides the decoder, in file order:
 // causal mask buffers and the heads of other tasks.
 func (m *Model) Ignored() []string { return m.ignored }
+
+// Unused returns the names of a list that Ignored or Check returned without the causal masks, which
+// hold no weights: the heads of other tasks, and whatever else was trained and is not the decoder.
+func Unused(ignored []string) (names []string) {
+	for _, name := range ignored {
+		if !isMask(strings.TrimPrefix(name, "transformer.")) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 // Notes returns what the conversion of the weights to Options.Format has lost besides precision, a
 // sentence each, for users: blocks, rows, or more than 0.1 % of a tensor's weights became zero. If

@@ -132,6 +132,10 @@ type app struct {
 
 	optionFiles optionFiles // that options name
 
+	// uses reports whether the command itself uses a tensor that is not the decoder's; nil: none.
+	// Others are told on stderr.
+	uses func(name string) bool
+
 	bareWord string // the prompt, where the name of a command may stand too; "" for others
 }
 

@@ -92,6 +92,7 @@ func (a *app) openModel() (*model.Model, error) {
 	for _, note := range m.Notes() {
 		a.NoteDuring(bar, "%s", note)
 	}
+	a.noteUnused(bar)
 	c := m.Config()
 	a.logf("model: %s, %d layers of width %d, context %d, vocabulary %d", a.modelName(), c.Layer,
 		c.Embd, c.Positions, c.VocabSize)
@@ -100,6 +101,25 @@ func (a *app) openModel() (*model.Model, error) {
 	a.logf("load: %s", amount.Duration(time.Since(start)))
 	return m, nil
 }
+
+// noteUnused tells in one line which tensors of the checkpoint are trained and used by nothing.
+// bar is what shows the progress now, or nil.
+func (a *app) noteUnused(bar *terminal.Bar) {
+	names := a.opened.Unused()
+	if a.uses != nil {
+		names = slices.DeleteFunc(names, a.uses)
+	}
+	const most = 3
+	if n := len(names) - most; n > 0 {
+		names = append(names[:most:most], fmt.Sprintf("%d more", n))
+	}
+	if len(names) > 0 {
+		a.NoteDuring(bar, "%s: not used, because only the decoder runs", strings.Join(names, ", "))
+	}
+}
+
+// everyTensor is app.uses for commands that use all tensors.
+func everyTensor(string) bool { return true }
 
 // modelOptions are what the flags say of a model, when the device is chosen.
 func (a *app) modelOptions() model.Options {

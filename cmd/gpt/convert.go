@@ -46,7 +46,8 @@ too. The new one gives the same logits, bit for bit.
 
 Matrices keep their number format, or take the one of --dtype: f32, f16 or bf16. What a GGUF file
 quantizes becomes f32, which holds its exact weights. gpt quantize writes q8 and q4, which only this
-program reads. Masks and heads of other tasks are left out.
+program reads. Masks are left out. Tensors that no part of the decoder uses, as the heads of other
+tasks, are carried over as they are to safetensors; other formats cannot hold them, and refuse.
 
 A format that cannot say what the model computes is refused, and the field named: GGUF has only
 GPT-2's activation and scales of attention, nanoGPT only GELU, a head that is the embedding, and an
@@ -92,5 +93,6 @@ func (c *convertCommand) Run(a *app) error {
 	for _, note := range v.Notes {
 		a.Notef("%s", note)
 	}
+	a.uses = everyTensor // the conversion carries them
 	return a.write(out)
 }

@@ -98,6 +98,7 @@ func (a *app) openReference(c *checkpoint.Checkpoint) (*reference.Model, error) 
 		a.Notef("--engine reference: config and weights come from the engine's own reader of %s",
 			c.Format())
 	}
+	a.noteUnused(nil)
 	m, _, err := a.readReference(c, 0, "--engine reference: picoGPT in float64, slow; its weights "+
 		"take %s of memory, 8 bytes each")
 	return m, err
