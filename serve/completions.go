@@ -74,7 +74,7 @@ func (j *job) begin(ctx context.Context) error {
 }
 
 func (j *job) prepare(ctx context.Context) (err error) {
-	if err := j.server.encode(ctx, j.visit.client, j.completion); err != nil {
+	if err := j.server.encode(ctx, j.visit.client.id, j.completion); err != nil {
 		return err
 	}
 	if err := j.checkSize(); err != nil {
@@ -226,7 +226,7 @@ func (j *job) follow(
 	p := &pace{last: make([]time.Time, len(choices))}
 	defer j.server.metrics.prompt(p)
 	for t, err := range j.server.batcher.Run(ctx, batch.Request{
-		Prompt: j.prompt[i].ids, Options: j.Options, Samples: len(choices), Client: j.visit.client,
+		Prompt: j.prompt[i].ids, Options: j.Options, Samples: len(choices), Client: j.visit.client.id,
 		Salt: j.visit.saltOf(j.salt), Progress: &p.progress,
 	}) {
 		if err != nil {

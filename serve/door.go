@@ -3,9 +3,6 @@ package serve
 // Access control: hosts, origins and keys.
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
-	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -16,16 +13,12 @@ import (
 // A door checks a request before the server reads more of it than its header.
 type door struct {
 	options *Options
-	keys    [][sha256.Size]byte // digests, so that comparison takes the same time for every length
+	keys    *keys
 	origin  *http.CrossOriginProtection
 }
 
 func newDoor(o *Options) door {
-	d := door{options: o, origin: http.NewCrossOriginProtection()}
-	for _, key := range o.Keys {
-		d.keys = append(d.keys, sha256.Sum256([]byte(key)))
-	}
-	return d
+	return door{options: o, keys: newKeys(o), origin: http.NewCrossOriginProtection()}
 }
 
 // admit lets a request in, or refuses it. It answers OPTIONS itself: done is then true.
@@ -45,15 +38,14 @@ func (d *door) admit(v *visit, found route) (done bool, err error) {
 		return false, errorf(http.StatusForbidden, "unknown_origin",
 			"Origin: pages of other sites may not use this server")
 	}
-	if len(d.keys) > 0 && !found.open && !d.hasKey(v) {
+	if d.keys.wanted && !found.open && !d.keys.admit(v) {
 		want := "Bearer"
 		if found.get != nil && !strings.HasPrefix(r.URL.Path, "/v1/") {
 			// browsers then ask for a password
 			want = `Basic realm="gpt"`
 		}
 		v.Header().Set("WWW-Authenticate", want)
-		return false, errorf(http.StatusUnauthorized, "invalid_api_key",
-			"Authorization: want Bearer and one of the server's keys")
+		return false, errNoKey()
 	}
 	return false, nil
 }
@@ -102,29 +94,6 @@ func (d *door) allow(v *visit) bool {
 		}
 	}
 	return true
-}
-
-// hasKey reports whether a request has one of the keys. It takes the same time for every request.
-// If there are several keys, each is a client of its own.
-func (d *door) hasKey(v *visit) bool {
-	r := v.request
-	_, key, basic := r.BasicAuth()
-	if !basic {
-		scheme, rest, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		if !strings.EqualFold(scheme, "Bearer") {
-			return false
-		}
-		key = strings.TrimSpace(rest)
-	}
-	digest, found := sha256.Sum256([]byte(key)), 0
-	for i := range d.keys {
-		found |= (i + 1) * subtle.ConstantTimeCompare(digest[:], d.keys[i][:])
-	}
-	if found > 0 && len(d.keys) > 1 {
-		v.tenant = fmt.Sprintf("key %d", found)
-		v.client = v.tenant
-	}
-	return found > 0
 }
 
 // methods lists the methods of a route.

@@ -50,7 +50,7 @@ func (s *Server) embeddings(v *visit) error {
 	defer s.queue.release(len(q.input), 0)
 	ctx, cancel := s.bounded(v)
 	defer cancel()
-	tokens, err := s.encodeInput(ctx, v.client, q.input)
+	tokens, err := s.encodeInput(ctx, v.client.id, q.input)
 	if err != nil {
 		return s.explain(v, err)
 	}

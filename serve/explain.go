@@ -33,7 +33,7 @@ func (s *Server) explain(v *visit, err error) error {
 		return errorf(http.StatusGatewayTimeout, "timeout", "the answer took more than %v",
 			s.options.Timeout)
 	case errors.Is(err, context.Canceled):
-		return errGone
+		return v.gone()
 	case errors.Is(err, batch.ErrClosed), errors.Is(err, model.ErrClosed):
 		return errDraining()
 	case errors.Is(err, model.ErrCacheFull):

@@ -21,8 +21,8 @@ const (
 	mostKeptBytes = keptFormBytes / 4 // of one form; a larger one is compiled each time
 )
 
-// forms compiles forms and caches them, separately for each tenant: the time that a form takes
-// tells nobody which forms other tenants used. It also caches the errors of refused forms.
+// forms compiles forms and caches them, separately for each key: the time that a form takes
+// tells nobody which forms those with other keys used. It also caches the errors of refused forms.
 type forms struct {
 	vocabulary func() (*constrain.Vocabulary, error)
 	turns      *turns
@@ -77,11 +77,11 @@ func (c *forms) matcher(ctx context.Context, v *visit, f *form) (constrain.Match
 }
 
 func (c *forms) compiled(ctx context.Context, v *visit, f *form) (*constrain.Constraint, error) {
-	key := f.key(v.tenant)
+	key := f.key(v.client.key)
 	if found := c.find(key); found != nil {
 		return found.constraint, found.err
 	}
-	t, err := c.turns.enter(ctx, v.client, f.bytes())
+	t, err := c.turns.enter(ctx, v.client.id, f.bytes())
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (c *forms) compiled(ctx context.Context, v *visit, f *form) (*constrain.Con
 		Pause: func(ctx context.Context) error { return c.turns.pause(ctx, t) },
 		Aside: func(ctx context.Context, f func()) error { return c.turns.aside(ctx, t, f) }})
 	if ctx.Err() == nil {
-		c.add(&aForm{key, v.client, made, err})
+		c.add(&aForm{key, v.client.id, made, err})
 	}
 	return made, err
 }

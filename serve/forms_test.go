@@ -95,7 +95,7 @@ func TestARefusalIsKept(t *testing.T) {
 	c.vocabulary = func() (*constrain.Vocabulary, error) { return v, nil }
 	text := `{"enum":[` + strings.Repeat("1e4000,", 20000) + `1]}`
 	f := &form{schema: &text, fields: []string{"guided_json"}}
-	visit := &visit{client: "a"}
+	visit := &visit{client: client{id: "a"}}
 	_, first := c.matcher(t.Context(), visit, f)
 	clock := c.turns.clock
 	_, again := c.matcher(t.Context(), visit, f)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net/netip"
 	"time"
 
 	"picogpt/batch"
@@ -25,8 +26,10 @@ type Options struct {
 
 	// Keys holds the API keys. A request must have one of them, as Authorization: Bearer KEY or as
 	// the password of basic authentication, for every path but /health and /ready. If there are
-	// none, requests need no key.
-	Keys []string
+	// none, requests need no key. Their names are "#1", "#2" and so on; NamedKeys have names of their
+	// own, and SetNamedKeys replaces them. Whoever has the same name is the same client.
+	Keys      []string
+	NamedKeys []Key
 
 	// Origins holds the web origins, as https://example.org, whose pages may use the server; "null"
 	// is the origin of pages from files, "*" allows all.
@@ -37,6 +40,10 @@ type Options struct {
 	// host name to the address.
 	Loopback bool
 	Hosts    []string
+
+	// TrustedProxies are the addresses of proxies whose X-Forwarded-For says who the client is. A
+	// client is a key, where keys have several names, or else an address: the /64 of an IPv6 address.
+	TrustedProxies []netip.Prefix
 
 	MaxQueue   int   // how many texts may wait; more are refused with 429. 0 means 256
 	MaxPrompts int   // prompts of a request, and their texts; 0 means 1024
@@ -113,10 +120,8 @@ func (o *Options) check(m *model.Model, tok *tokenizer.Tokenizer) error {
 	if o.Pooling != "mean" && o.Pooling != "last" {
 		return fmt.Errorf("pooling %q: want mean or last", o.Pooling)
 	}
-	for i, key := range o.Keys {
-		if key == "" {
-			return fmt.Errorf("key %d of %d: want at least one byte, found none", i+1, len(o.Keys))
-		}
+	if err := checkKeys(o.Keys, o.NamedKeys); err != nil {
+		return err
 	}
 	if rows := m.Config().VocabSize; tok.Size() > rows {
 		return fmt.Errorf("the tokenizer has %d ids, want at most the %d of the model", tok.Size(),

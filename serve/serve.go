@@ -134,6 +134,8 @@ func (s *Server) table() map[string]route {
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v := newVisit(w, r, s.patience)
+	v.client = s.options.clientOf(r)
+	defer v.release()
 	defer s.leave(v)
 	if err := s.answer(v); err != nil {
 		v.fail(err)

@@ -63,7 +63,7 @@ func (s *Server) tokenize(v *visit) error {
 	defer s.queue.release(1, 0)
 	ctx, cancel := s.bounded(v)
 	defer cancel()
-	ids, err := s.idsOf(ctx, v.client, s.vocabulary.Tokenizer, *asked, field)
+	ids, err := s.idsOf(ctx, v.client.id, s.vocabulary.Tokenizer, *asked, field)
 	if err != nil {
 		return s.explain(v, err)
 	}

@@ -31,7 +31,7 @@ const (
 // shortest.
 type turns struct {
 	mu      sync.Mutex
-	clients map[string]*client
+	clients map[string]*clientForms
 	running *turn
 	beside  *turn               // does work that cannot pause; only first-level forms run then
 	under   [len(rooms)][]*turn // the forms in progress, by level; none of the first
@@ -40,8 +40,8 @@ type turns struct {
 	clock   int                 // turns so far
 }
 
-// A client counts the forms of a client that wait or compute.
-type client struct {
+// A clientForms counts the forms of a client that wait or compute.
+type clientForms struct {
 	forms int // how many forms it has here
 	under int // how many of them are in progress
 	last  int // the clock at its newest turn
@@ -49,7 +49,7 @@ type client struct {
 
 // A turn is the turn of one form.
 type turn struct {
-	client  *client
+	client  *clientForms
 	name    string
 	bytes   int
 	level   int
@@ -59,14 +59,14 @@ type turn struct {
 	ready   chan struct{} // holds a value when it may compute
 }
 
-func newTurns() *turns { return &turns{clients: map[string]*client{}} }
+func newTurns() *turns { return &turns{clients: map[string]*clientForms{}} }
 
 // enter waits until a form of a client may compute; leave ends the turn that it returns.
 func (q *turns) enter(ctx context.Context, name string, bytes int) (*turn, error) {
 	q.mu.Lock()
 	c := q.clients[name]
 	if c == nil {
-		c = &client{}
+		c = &clientForms{}
 		q.clients[name] = c
 	}
 	c.forms++

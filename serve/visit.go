@@ -3,10 +3,10 @@ package serve
 // A visit: one request, its answer, and the log's record of both.
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
-	"net"
 	"net/http"
 	"time"
 
@@ -19,10 +19,12 @@ type visit struct {
 	request *http.Request
 	control *http.ResponseController
 	id      string // the server's: ids from clients need not be unique
-	client  string // identifies the client, for turns in the queue
-	tenant  string // texts of a tenant share cached prefixes; "" is shared by all
-	start   time.Time
-	note    note
+	client  client
+
+	end   context.CancelCauseFunc // ends the request's context with the error that is its answer
+	stop  []func() bool           // ends what endWith began
+	start time.Time
+	note  note
 
 	patience time.Duration // for a write
 	deadline time.Time     // of all writes; zero: none
@@ -47,26 +49,33 @@ type note struct {
 func newVisit(w http.ResponseWriter, r *http.Request, p patience) *visit {
 	v := &visit{
 		ResponseWriter: w, request: r, control: http.NewResponseController(w), id: rand.Text(),
-		client: clientOf(r.RemoteAddr), start: time.Now(), patience: p.write,
+		start: time.Now(), patience: p.write,
 	}
+	ctx, end := context.WithCancelCause(r.Context())
+	v.request, v.end = r.WithContext(ctx), end
 	h := v.Header()
 	h.Set("X-Request-Id", v.id)
 	h.Set("X-Content-Type-Options", "nosniff")
 	return v
 }
 
-// clientOf returns an address without its port.
-func clientOf(address string) string {
-	if host, _, err := net.SplitHostPort(address); err == nil {
-		return host
-	}
-	return address
+// endWith ends the request when a context ends, with its cause.
+func (v *visit) endWith(ctx context.Context) {
+	v.stop = append(v.stop, context.AfterFunc(ctx, func() { v.end(context.Cause(ctx)) }))
 }
 
-// saltOf returns the key that separates the cached prompts of a tenant and a salt from others: a
+// release releases what waits for the end of the request.
+func (v *visit) release() {
+	for _, stop := range v.stop {
+		stop()
+	}
+	v.end(nil)
+}
+
+// saltOf returns the key that separates the cached prompts of an API key and a salt from others: a
 // digest, because it is kept as long as the cached state.
 func (v *visit) saltOf(salt string) string {
-	digest := sha256.Sum256([]byte(v.tenant + "\x00" + salt))
+	digest := sha256.Sum256([]byte(v.client.key + "\x00" + salt))
 	return string(digest[:])
 }
 
@@ -140,6 +149,15 @@ func (v *visit) fail(err error) {
 
 // errGone says that the client no longer waits for an answer.
 var errGone = errors.New("the client is gone")
+
+// gone returns why a request was ended: an error for its client, or errGone.
+func (v *visit) gone() error {
+	var known *apiError
+	if errors.As(context.Cause(v.request.Context()), &known) {
+		return known
+	}
+	return errGone
+}
 
 // ignore records ignored fields, and names them in a header of the answer.
 func (v *visit) ignore(names []string) {
