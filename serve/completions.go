@@ -224,7 +224,12 @@ func (j *job) follow(
 		return nil
 	}
 	p := &pace{last: make([]time.Time, len(choices))}
-	defer j.server.metrics.prompt(p)
+	defer func() {
+		j.server.metrics.prompt(p)
+		j.mu.Lock()
+		j.visit.note.phases.add(&p.progress)
+		j.mu.Unlock()
+	}()
 	for t, err := range j.server.batcher.Run(ctx, batch.Request{
 		Prompt: j.prompt[i].ids, Options: j.Options, Samples: len(choices), Client: j.visit.client.id,
 		Salt: j.visit.saltOf(j.salt), Progress: &p.progress,
@@ -252,9 +257,9 @@ func (j *job) take(c *choice, t *decode.Token, took func(*choice, *decode.Token)
 		c.add(j, t)
 		if !t.Prompt {
 			j.used.Completion++
-		}
-		if n := &j.visit.note; n.firstToken == 0 {
-			n.firstToken = time.Since(j.visit.start)
+			if n := &j.visit.note; n.firstToken == 0 {
+				n.firstToken = time.Since(j.visit.start)
+			}
 		}
 	}
 	if c.finish != "" {

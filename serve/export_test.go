@@ -21,7 +21,7 @@ func (s *Server) SetPatience(body, write, ping time.Duration) {
 
 // AddRoute makes a path call f.
 func (s *Server) AddRoute(path string, f func()) {
-	s.routes[path] = route{get: func(v *visit) error { f(); return nil }}
+	s.routes[path] = route{get: func(v *visit) error { f(); return nil }, pattern: path}
 }
 
 // Waiting returns how many texts have room in the queue.

@@ -4,6 +4,8 @@ package serve
 
 import (
 	"net/http"
+	"runtime"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -11,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"picogpt/batch"
+	"picogpt/internal/engine"
 )
 
 // metrics holds the metrics that the server counts; the Batcher has its own.
@@ -18,10 +21,33 @@ type metrics struct {
 	page http.Handler
 
 	finished                         *prometheus.CounterVec // texts, by finished_reason
-	answers                          *prometheus.CounterVec // requests, by status
+	answers                          *prometheus.CounterVec // requests, by route and status
 	firstToken, betweenTokens, whole prometheus.Histogram
 	queued, prefill, decode          prometheus.Histogram
 	promptTokens, newTokens          prometheus.Histogram // per request
+}
+
+// The buckets of seconds are vLLM's, of vllm/v1/metrics, so that its dashboards show both; those
+// before them are for small models, whose tokens take less than vLLM's first bucket.
+var (
+	firstTokens = []float64{.001, .005, .01, .02, .04, .06, .08, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10,
+		20, 40, 80, 160, 640, 2560}
+	betweenTokens = []float64{.0005, .001, .0025, .005,
+		.01, .025, .05, .075, .1, .15, .2, .3, .4, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 80}
+	latencies = []float64{.001, .003, .01, .03, .1,
+		.3, .5, .8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680}
+)
+
+// tokenBuckets returns 1, 2, 5, 10, 20, 50 … up to the context, as vLLM has them.
+func tokenBuckets(most int) (all []float64) {
+	for decade := 1; ; decade *= 10 {
+		for _, m := range []int{1, 2, 5} {
+			if m*decade > most {
+				return all
+			}
+			all = append(all, float64(m*decade))
+		}
+	}
 }
 
 func newMetrics(s *Server) *metrics {
@@ -29,13 +55,13 @@ func newMetrics(s *Server) *metrics {
 	// goroutines and the heap, and the process's memory, CPU and files
 	registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	labelled := prometheus.WrapRegistererWith(prometheus.Labels{"model_name": s.options.Name},
-		prometheus.WrapRegistererWithPrefix("vllm:", registry))
+	ours := prometheus.WrapRegistererWith(prometheus.Labels{"model_name": s.options.Name}, registry)
+	labelled := prometheus.WrapRegistererWithPrefix("vllm:", ours)
 	m := &metrics{page: promhttp.HandlerFor(registry, promhttp.HandlerOpts{})}
-	counters := func(name, help, label string) *prometheus.CounterVec {
-		o := prometheus.CounterOpts{Name: name, Help: help}
-		c := prometheus.NewCounterVec(o, []string{label})
-		labelled.MustRegister(c) // panics if a name occurs twice
+	counters := func(to prometheus.Registerer, name, help string, labels ...string,
+	) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+		to.MustRegister(c) // panics if a name occurs twice
 		return c
 	}
 	histogram := func(name, help string, buckets []float64) prometheus.Histogram {
@@ -44,27 +70,36 @@ func newMetrics(s *Server) *metrics {
 		labelled.MustRegister(h)
 		return h
 	}
-	m.finished = counters("request_success_total", "Texts that came to their end.",
+	m.finished = counters(labelled, "request_success_total", "Texts that came to their end.",
 		"finished_reason")
 	for _, reason := range []string{"stop", "length", "abort"} {
 		m.finished.WithLabelValues(reason) // exported as 0 from the start
 	}
-	m.answers = counters("http_requests_total", "Requests that were answered.", "status")
+	m.answers = counters(ours, "http_requests_total",
+		"Requests that were answered, by the route's pattern, or other.", "handler", "status")
 
-	seconds := prometheus.ExponentialBuckets(0.001, 2, 20) // to 524 s
 	m.firstToken = histogram("time_to_first_token_seconds",
-		"From a request to its first new token.", seconds)
+		"From a request to its first new token.", firstTokens)
 	m.betweenTokens = histogram("inter_token_latency_seconds", "From token to token of a text.",
-		prometheus.ExponentialBuckets(0.0005, 2, 14))
-	m.whole = histogram("e2e_request_latency_seconds", "From a request to its end.", seconds)
-	m.queued = histogram("request_queue_time_seconds", "Until a prompt had a place.", seconds)
+		betweenTokens)
+	m.whole = histogram("e2e_request_latency_seconds",
+		"From a request with a prompt to its end.", latencies)
+	m.queued = histogram("request_queue_time_seconds", "Until a prompt had a place.", latencies)
 	m.prefill = histogram("request_prefill_time_seconds", "From a place to the first token.",
-		seconds)
+		latencies)
 	m.decode = histogram("request_decode_time_seconds", "From the first token to the last.",
-		seconds)
-	tokens := prometheus.ExponentialBuckets(1, 2, 14)
+		latencies)
+	tokens := tokenBuckets(s.model.Config().Positions)
 	m.promptTokens = histogram("request_prompt_tokens", "Tokens of a request's prompts.", tokens)
 	m.newTokens = histogram("request_generation_tokens", "New tokens of a request.", tokens)
+	ours.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "gpt_build_info",
+		Help: "1. The labels say which build serves; those of the same arithmetic give the same bits.",
+		ConstLabels: prometheus.Labels{
+			"version": s.options.Version, "commit": s.options.Commit,
+			"goversion": runtime.Version(), "arithmetic": strconv.Itoa(engine.Arithmetic),
+		},
+	}, func() float64 { return 1 }))
 	labelled.MustRegister(s.gauges()...)
 	return m
 }

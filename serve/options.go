@@ -20,6 +20,9 @@ type Options struct {
 	// Name is the model's id. "" means "model".
 	Name string
 
+	// Version and Commit say of which build the program is, for the metric gpt_build_info.
+	Version, Commit string
+
 	// Fingerprint is the answers' system_fingerprint. Servers with the same fingerprint give the
 	// same texts; it is for example a digest of the weights and the number formats. "" means none.
 	Fingerprint string
@@ -65,7 +68,8 @@ type Options struct {
 	// that conversations are refused.
 	Template string
 
-	// Log receives a line for each request, and panics; never a text or a key. Nil means no log.
+	// Log receives a line for each request, and panics; never a text or a key. Those of probes are at
+	// slog.LevelDebug. Nil means no log.
 	Log *slog.Logger
 }
 

@@ -247,7 +247,7 @@ func TestMetricsAreVLLMs(t *testing.T) {
 		`vllm:request_queue_time_seconds_count{model_name="demo"} 3`,
 		`vllm:request_prefill_time_seconds_count{model_name="demo"} 3`,
 		`vllm:request_decode_time_seconds_count{model_name="demo"} 3`,
-		`vllm:http_requests_total{model_name="demo",status="200"} 2`,
+		`http_requests_total{handler="/v1/completions",model_name="demo",status="200"} 2`,
 		`vllm:e2e_request_latency_seconds_bucket{model_name="demo",le="0.001"}`,
 		`vllm:prompt_tokens_total{model_name="demo"} 5`,
 		`vllm:prefix_cache_queries_total{model_name="demo"} `,

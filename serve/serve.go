@@ -112,12 +112,14 @@ type handler func(v *visit) error
 // A route is the handlers of a path, by method. GET also serves HEAD.
 type route struct {
 	get, post handler
-	open      bool // needs no key
+	open      bool   // needs no key
+	probe     bool   // is asked again and again by what watches the server
+	pattern   string // its name in metrics: the path, or what stands for many
 }
 
 // table returns the routes.
 func (s *Server) table() map[string]route {
-	return map[string]route{
+	all := map[string]route{
 		"/v1/completions":      {post: s.completions},
 		"/v1/chat/completions": {post: s.chat},
 		"/v1/embeddings":       {post: s.embeddings},
@@ -125,10 +127,15 @@ func (s *Server) table() map[string]route {
 		"/tokenize":            {post: s.tokenize},
 		"/detokenize":          {post: s.detokenize},
 		"/tokenizer_info":      {get: s.tokenizerInfo},
-		"/health":              {get: s.health, open: true},
-		"/ready":               {get: s.ready, open: true},
-		"/metrics":             {get: s.showMetrics},
+		"/health":              {get: s.health, open: true, probe: true},
+		"/ready":               {get: s.ready, open: true, probe: true},
+		"/metrics":             {get: s.showMetrics, probe: true},
 	}
+	for path, r := range all {
+		r.pattern = path
+		all[path] = r
+	}
+	return all
 }
 
 // ServeHTTP answers a request.
@@ -145,6 +152,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // answer finds the route of a request, and calls its handler.
 func (s *Server) answer(v *visit) error {
 	found, ok := s.find(v.request.URL.Path)
+	v.route = found
 	if done, err := s.door.admit(v, found); done || err != nil {
 		return err
 	}
@@ -168,12 +176,17 @@ func (s *Server) find(path string) (route, bool) {
 		return found, true
 	}
 	if id, ok := modelPath(path); ok {
-		return route{get: func(v *visit) error { return s.oneModel(v, id) }}, true
+		get := func(v *visit) error { return s.oneModel(v, id) }
+		return route{get: get, pattern: "/v1/models/{id}"}, true
 	}
 	if page.Has(path) {
-		return route{get: s.showPage}, true
+		pattern := "/"
+		if path != pattern {
+			pattern = "/page/{file}"
+		}
+		return route{get: s.showPage, pattern: pattern}, true
 	}
-	return route{}, false
+	return route{pattern: "other"}, false
 }
 
 func (s *Server) showPage(v *visit) error {
@@ -188,7 +201,7 @@ func (s *Server) leave(v *visit) {
 			s.end(v)
 			panic(p)
 		}
-		s.options.Log.Error("panic", "request", v.id, "panic", fmt.Sprint(p),
+		s.options.Log.Error("panic", "request", v.name, "panic", fmt.Sprint(p),
 			"stack", string(debug.Stack()))
 		defer s.end(v) // fail may have to abort the answer
 		v.fail(errors.New("panic"))
@@ -199,10 +212,12 @@ func (s *Server) leave(v *visit) {
 
 // end logs a visit, and ends it.
 func (s *Server) end(v *visit) {
-	s.metrics.answers.WithLabelValues(strconv.Itoa(v.status)).Inc()
-	s.metrics.whole.Observe(time.Since(v.start).Seconds())
+	s.metrics.answers.WithLabelValues(v.route.pattern, strconv.Itoa(v.status)).Inc()
+	if v.note.prompts > 0 { // probes and files would hide what texts take
+		s.metrics.whole.Observe(time.Since(v.start).Seconds())
+	}
 	if v.note.firstToken > 0 {
 		s.metrics.firstToken.Observe(v.note.firstToken.Seconds())
 	}
-	s.log(v)
+	v.log(s.options.Log)
 }

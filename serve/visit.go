@@ -3,6 +3,7 @@ package serve
 // A visit: one request, its answer, and the log's record of both.
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -18,7 +19,10 @@ type visit struct {
 	http.ResponseWriter
 	request *http.Request
 	control *http.ResponseController
-	id      string // the server's: ids from clients need not be unique
+	id      string // the server's, for its answers: ids from clients need not be unique
+	name    string // for the log and the client: the client's own X-Request-Id, else id
+	trace   trace
+	route   route
 	client  client
 
 	end   context.CancelCauseFunc // ends the request's context with the error that is its answer
@@ -43,18 +47,22 @@ type note struct {
 	seeded           bool // the seed matters
 	ignored          []string
 	stream           bool
-	firstToken       time.Duration
+	firstToken       time.Duration // of the new ones
+	phases           phases
 }
 
 func newVisit(w http.ResponseWriter, r *http.Request, p patience) *visit {
 	v := &visit{
 		ResponseWriter: w, request: r, control: http.NewResponseController(w), id: rand.Text(),
-		start: time.Now(), patience: p.write,
+		start: time.Now(), patience: p.write, trace: traceOf(r.Header),
+		route: route{pattern: "other"},
 	}
 	ctx, end := context.WithCancelCause(r.Context())
 	v.request, v.end = r.WithContext(ctx), end
+	v.name = cmp.Or(requestID(r.Header), v.id)
 	h := v.Header()
-	h.Set("X-Request-Id", v.id)
+	h.Set("X-Request-Id", v.name)
+	h.Set("Traceparent", v.trace.header)
 	h.Set("X-Content-Type-Options", "nosniff")
 	return v
 }

@@ -52,7 +52,7 @@ func newServe(a *app) *cli.Command {
 				that of the last token`).OneOf("mean", "last")
 			f.Add(&c.Log, "--log FORM [text]",
 				`a line on stderr for each request: text (name=value), json or off; texts are never
-				in it`).OneOf("text", "json", "off")
+				in it, and probes only with -v`).OneOf("text", "json", "off")
 			f.Group("Who may ask:")
 			c.Who.flags(f)
 			f.Group("How much:")
@@ -215,7 +215,9 @@ func (c *serveCommand) Run(a *app) error {
 // options checks the flags, and makes serve's options of them.
 func (c *serveCommand) options(a *app) (serve.Options, error) {
 	who, much := &c.Who, &c.Much
+	build := thisBuild()
 	o := serve.Options{
+		Version: build.Version, Commit: build.Commit,
 		Name: c.name(a), Keys: who.APIKey, Origins: who.CORSOrigin, Hosts: who.AllowHost,
 		MaxQueue: much.MaxQueue, MaxPrompts: much.MaxPrompts, MaxN: much.MaxN,
 		MaxBody: int64(much.MaxBody), Timeout: much.Timeout, Pooling: c.Pooling,
@@ -248,11 +250,15 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 	case c.ModelName != nil && *c.ModelName == "":
 		return o, usagef("--model-name: want at least one byte, found none")
 	}
+	level := &slog.HandlerOptions{}
+	if a.Verbose {
+		level.Level = slog.LevelDebug
+	}
 	switch c.Log {
 	case "text":
-		o.Log = slog.New(slog.NewTextHandler(a.Stderr, nil))
+		o.Log = slog.New(slog.NewTextHandler(a.Stderr, level))
 	case "json":
-		o.Log = slog.New(slog.NewJSONHandler(a.Stderr, nil))
+		o.Log = slog.New(slog.NewJSONHandler(a.Stderr, level))
 	}
 	for _, origin := range o.Origins {
 		if !isOrigin(origin) {
