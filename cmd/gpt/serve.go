@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -105,17 +106,25 @@ const prefixBytes = 256 << 20
 
 // whoFlags say who is let in, and how they are known.
 type whoFlags struct {
-	APIKey     []string
-	CORSOrigin []string
-	AllowHost  []string
-	TLSCert    *string
-	TLSKey     *string
+	APIKey       []string
+	APIKeyFile   *string
+	TrustedProxy []string
+	CORSOrigin   []string
+	AllowHost    []string
+	TLSCert      *string
+	TLSKey       *string
 }
 
 func (w *whoFlags) flags(f *cli.Flags) {
 	f.Add(&w.APIKey, "--api-key KEY",
 		`a request must have this key, or one of several, but on /health and /ready; default:
 		$GPT_API_KEY, or none`)
+	f.Add(&w.APIKeyFile, "--api-key-file FILE",
+		`a name and a key a line; # begins a comment. Each name has its turns and its share. The file
+		is read again when it changes, and texts of keys that are gone end`)
+	f.Add(&w.TrustedProxy, "--trusted-proxy CIDR",
+		`behind proxies of this network, such as 10.0.0.0/8, the client is the last address of
+		X-Forwarded-For outside it; the flag may be repeated`)
 	f.Add(&w.CORSOrigin, "--cors-origin ORIGIN",
 		`let the pages of this web origin use the server, such as https://example.org; null is that
 		of a page from a file, * any; the flag may be repeated`)
@@ -154,6 +163,12 @@ func (c *serveCommand) Run(a *app) error {
 	o, err := c.options(a)
 	if err != nil {
 		return err
+	}
+	var keys []string
+	if c.Who.APIKeyFile != nil {
+		if o.NamedKeys, keys, err = readKeys(*c.Who.APIKeyFile); err != nil {
+			return err
+		}
 	}
 	// An address that is taken is known before a model is loaded.
 	l, err := listen.Listen(c.Addr, c.Who.TLSCert, c.Who.TLSKey)
@@ -205,6 +220,9 @@ func (c *serveCommand) Run(a *app) error {
 	show(fmt.Sprintf("gpt: listening on %s://%s\n", l.Scheme, l.Addr()))
 	ctx, release := a.Graceful()
 	defer release()
+	if c.Who.APIKeyFile != nil {
+		go watchKeys(ctx, *c.Who.APIKeyFile, keys, s, cmp.Or(o.Log, slog.New(slog.DiscardHandler)))
+	}
 	late, err := l.Serve(ctx, s, c.Much.Drain, s.Drain, func() { s.Close() })
 	if late {
 		a.Notef("--drain %v: requests were cut off", c.Much.Drain)
@@ -223,7 +241,7 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 		MaxBody: int64(much.MaxBody), Timeout: much.Timeout, Pooling: c.Pooling,
 		Batcher: batch.Options{MaxStreams: much.MaxStreams, MaxDelay: much.MaxDelay},
 	}
-	if key := os.Getenv("GPT_API_KEY"); key != "" && len(o.Keys) == 0 {
+	if key := os.Getenv("GPT_API_KEY"); key != "" && len(o.Keys) == 0 && who.APIKeyFile == nil {
 		o.Keys = []string{key}
 	}
 	for _, limit := range []struct {
@@ -260,6 +278,14 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 	case "json":
 		o.Log = slog.New(slog.NewJSONHandler(a.Stderr, level))
 	}
+	for _, network := range who.TrustedProxy {
+		prefix, err := parseNetwork(network)
+		if err != nil {
+			return o, usagef("--trusted-proxy %s: want an address or a network, as 10.0.0.0/8",
+				quoteShort(network))
+		}
+		o.TrustedProxies = append(o.TrustedProxies, prefix)
+	}
 	for _, origin := range o.Origins {
 		if !isOrigin(origin) {
 			return o, usagef("--cors-origin %s: want an origin as https://example.org, null or *, and "+
@@ -271,6 +297,15 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 		return o, fault.Usage{Err: err}
 	}
 	return o, nil
+}
+
+// parseNetwork parses a network, or an address as the network that it is alone.
+func parseNetwork(s string) (netip.Prefix, error) {
+	if address, err := netip.ParseAddr(s); err == nil && address.Zone() == "" {
+		return address.Unmap().Prefix(address.Unmap().BitLen())
+	}
+	prefix, err := netip.ParsePrefix(s)
+	return prefix.Masked(), err
 }
 
 // isOrigin reports whether a browser could send it as Origin: it is compared as it stands, so that

@@ -1,0 +1,82 @@
+// Package filewatch reads files again while a program runs: keys and certificates that somebody
+// replaces.
+package filewatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+)
+
+// Every is how often Watch looks at its files.
+const Every = 10 * time.Second
+
+// most is the largest file, in bytes: keys and certificates are small.
+const most = 1 << 20
+
+// Read returns the contents of files, each of at most 1 MiB.
+func Read(names ...string) ([]string, error) {
+	all := make([]string, len(names))
+	for i, name := range names {
+		var err error
+		if all[i], err = read(name); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func read(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
+		return "", wrong(name, "want a file that can be read again, found another kind")
+	}
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && len(text) > most {
+		err = wrong(name, fmt.Sprintf("want at most %d bytes, found more", most))
+	}
+	return string(text), err
+}
+
+func wrong(name, what string) error {
+	return &os.PathError{Op: "read", Path: name, Err: errors.New(what)}
+}
+
+// Watch reads the files again every 10 s, until ctx is done. It calls changed with their contents
+// when these are not the last ones, and with an error when they cannot be read, once for each. It
+// compares contents, because a mounted secret changes by a symbolic link somewhere above the file.
+func Watch(
+	ctx context.Context, last []string, changed func(contents []string, err error), names ...string,
+) {
+	tick := time.NewTicker(Every)
+	defer tick.Stop()
+	told := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now, err := Read(names...)
+		switch {
+		case err != nil:
+			if err.Error() != told {
+				told = err.Error()
+				changed(nil, err)
+			}
+			continue
+		case !slices.Equal(now, last):
+			changed(now, nil)
+			last = now
+		}
+		told = ""
+	}
+}
