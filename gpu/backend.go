@@ -114,6 +114,9 @@ func (b *backend) Run(ctx context.Context, p *engine.Pass) error {
 	if b.lost != nil {
 		return b.lost
 	}
+	if err := b.lastOnly(p); err != nil {
+		return err
+	}
 	b.Begin(b.params, p)
 	defer b.End()
 	if err := b.prepare(p); err != nil {
@@ -123,6 +126,20 @@ func (b *backend) Run(ctx context.Context, p *engine.Pass) error {
 		return b.failed(err)
 	}
 	return b.Err()
+}
+
+// lastOnly makes the spans of a pass that want hidden states after the last layer want logits too,
+// which come with them. Those of other layers are refused.
+func (b *backend) lastOnly(p *engine.Pass) error {
+	for i := range p.Spans {
+		s := &p.Spans[i]
+		if n := len(b.params.H); s.Hidden && s.Layer != n {
+			return fmt.Errorf("hidden states of layer %d: a GPU gives those of layer %d only, want "+
+				"the processor (--device cpu), whose numbers are the same", s.Layer, n)
+		}
+		s.Hidden = false
+	}
+	return nil
 }
 
 // failed returns an error of the device, after which the device is not used again. The error of a

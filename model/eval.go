@@ -30,13 +30,26 @@ type Input struct {
 	// NoLogits says that the session does not need the logits after the last token: its Logits are
 	// then nil. The head is computed only for rows that Visit or the session needs.
 	NoLogits bool
+
+	// States, if not nil, makes Visit get hidden states and no logits. The session gets none
+	// either, as with NoLogits, so that the head is not computed for it.
+	States *States
 }
+
+// States says which hidden states Visit gets. Layer 0 is the embeddings, layer i the residual
+// stream after block i−1, and n_layer the last one after ln_f, as in the hidden_states of Hugging
+// Face's GPT-2.
+//
+// With a Layer below n_layer the blocks after it need not be computed, so that their keys are
+// missing: the session does not take the tokens, and is as it was. A device other than the
+// processor may refuse such a layer.
+type States struct{ Layer int }
 
 // A Row is what Eval computed for one token. Its slices may be read only during the call of Visit.
 type Row struct {
 	Index  int       // of the token in Tokens
-	Logits []float32 // after the token, [vocab_size]
-	Hidden []float32 // the final hidden state, after ln_f, [n_embd]
+	Logits []float32 // after the token, [vocab_size]; nil with Input.States
+	Hidden []float32 // the final hidden state, after ln_f, or that of Input.States, [n_embd]
 	Best   *Best     // nil; or set instead of Logits and Hidden, which are then nil: see Input.Best
 }
 
@@ -79,13 +92,19 @@ func (e *ContextError) Error() string {
 		e.Added, e.Positions)
 }
 
-// A NonFiniteError says that the logits after a token hold a NaN or an infinity.
+// A NonFiniteError says that the logits after a token, or its hidden state, hold a NaN or an
+// infinity.
 type NonFiniteError struct {
-	Position int // of the token in its session, from 0
-	ID       int // the first logit that is not finite
+	Position int     // of the token in its session, from 0
+	ID       int     // the first logit, or element of the hidden state, that is not finite
+	States   *States // the input's
 }
 
 func (e *NonFiniteError) Error() string {
+	if e.States != nil {
+		return fmt.Sprintf("hidden state of layer %d at position %d: element %d is not finite",
+			e.States.Layer, e.Position, e.ID)
+	}
 	return fmt.Sprintf("logits after position %d: id %d is not finite", e.Position, e.ID)
 }
 
@@ -124,6 +143,8 @@ func (m *Model) check(batch []Input) error {
 			return inputErrorf(i, "VisitFrom %d, want 0 or more", in.VisitFrom)
 		case in.Best < 0:
 			return inputErrorf(i, "Best %d, want 0 (all logits) or more", in.Best)
+		case in.States != nil && (in.States.Layer < 0 || in.States.Layer > m.config.Layer):
+			return inputErrorf(i, "States: layer %d, want 0 to %d", in.States.Layer, m.config.Layer)
 		}
 		for j, id := range in.Tokens {
 			if id < 0 || id >= m.config.VocabSize {
@@ -170,6 +191,7 @@ func (e *evaluation) run(ctx context.Context, batch []Input) error {
 	e.reserved, e.whole = 0, false
 	defer e.end()
 	for i := range e.batch {
+		e.batch[i].NoLogits = e.batch[i].NoLogits || e.batch[i].States != nil
 		if err := e.batch[i].Session.reserve(&e.batch[i], &e.spare); err != nil {
 			return &InputError{i, err}
 		}
@@ -189,7 +211,7 @@ func (e *evaluation) run(ctx context.Context, batch []Input) error {
 // drops its references to the callers' memory.
 func (e *evaluation) end() {
 	for i := range e.batch[:e.reserved] {
-		if in := &e.batch[i]; e.whole {
+		if in := &e.batch[i]; e.whole && e.model.keeps(in) {
 			in.Session.commit(in, &e.spare)
 		} else {
 			in.Session.rollback(&e.spare)
@@ -197,6 +219,11 @@ func (e *evaluation) end() {
 	}
 	clear(e.batch[:cap(e.batch)])
 	clear(e.pass.Spans[:cap(e.pass.Spans)])
+}
+
+// keeps reports whether the session of an evaluated input takes its tokens: all blocks have run.
+func (m *Model) keeps(in *Input) bool {
+	return in.States == nil || in.States.Layer == m.config.Layer
 }
 
 // plan makes the next pass: rows from the inputs in order, at most passRows. It returns where the
@@ -214,6 +241,9 @@ func (e *evaluation) plan(next part) part {
 		if in.Visit != nil {
 			span.Visit = min(n, max(0, in.VisitFrom-next.from))
 		}
+		if in.States != nil {
+			span.Hidden, span.Layer = true, in.States.Layer
+		}
 		if end == len(in.Tokens) {
 			span.Logits = in.Session.next // nil if the session does not want them
 		}
@@ -229,7 +259,11 @@ func (e *evaluation) plan(next part) part {
 // visit hands a row of the pass to its input's Visit.
 func (e *evaluation) visit(span, i int, row engine.Row) {
 	p := e.parts[span]
-	e.batch[p.input].Visit(Row{p.from + i, row.Logits, row.Hidden, row.Best})
+	in := &e.batch[p.input]
+	if in.States != nil { // a device may have computed them with the logits
+		row.Logits = nil
+	}
+	in.Visit(Row{p.from + i, row.Logits, row.Hidden, row.Best})
 }
 
 // explain returns a backend's error with the input that it is about.
@@ -239,5 +273,9 @@ func (e *evaluation) explain(err error) error {
 		return err
 	}
 	s := &e.pass.Spans[bad.Span]
-	return &InputError{e.parts[bad.Span].input, &NonFiniteError{s.Position + bad.Token, bad.ID}}
+	n, found := e.parts[bad.Span].input, &NonFiniteError{Position: s.Position + bad.Token, ID: bad.ID}
+	if s.Hidden {
+		found.States = e.batch[n].States
+	}
+	return &InputError{n, found}
 }

@@ -26,6 +26,8 @@ type backend struct {
 	rows  int            // of the pass
 	spans []kernels.Span // the inputs of attention for each span
 	alone bool           // the layers run on one worker
+	depth int            // how many layers run: all, unless every span wants less
+	reads []bool         // [n_layer+1]: whose hidden states spans want; nil: none
 
 	x, norm, sum []float32 // [rows, n_embd]
 	qkv          []float32 // [rows, 3·n_embd]
@@ -95,9 +97,17 @@ func (b *backend) prepare() {
 	grow(&b.sum, b.rows*c.Embd)
 	grow(&b.qkv, b.rows*3*c.Embd)
 	grow(&b.inner, b.rows*c.Inner)
-	b.spans = b.spans[:0]
+	b.spans, b.reads, b.depth = b.spans[:0], nil, 0
 	for i := range b.pass.Spans {
 		b.spans = append(b.spans, b.span(i))
+		s, deep := &b.pass.Spans[i], len(c.H)
+		if s.Hidden {
+			if b.reads == nil {
+				b.reads = make([]bool, len(c.H)+1)
+			}
+			b.reads[s.Layer], deep = true, s.Layer
+		}
+		b.depth = max(b.depth, deep)
 	}
 }
 

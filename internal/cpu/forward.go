@@ -13,7 +13,7 @@ func (b *backend) forward(w *kernels.Worker) {
 	} else {
 		b.layers(w)
 	}
-	if !b.stopped.Load() {
+	if !b.stopped.Load() && b.depth == len(b.params.H) {
 		b.logitsOfRows(w)
 	}
 }
@@ -21,7 +21,8 @@ func (b *backend) forward(w *kernels.Worker) {
 // layers: the embedding and the blocks.
 func (b *backend) layers(w *kernels.Worker) {
 	b.embed(w)
-	for i := range b.params.H {
+	b.handOut(w, 0)
+	for i := range b.depth {
 		if w.ID() == 0 {
 			if err := b.ctx.Err(); err != nil {
 				b.ended = err
@@ -31,7 +32,21 @@ func (b *backend) layers(w *kernels.Worker) {
 		if !b.block(w, i) {
 			return
 		}
+		b.handOut(w, i+1)
 	}
+}
+
+// handOut hands out the hidden states after so many layers, where they are wanted.
+func (b *backend) handOut(w *kernels.Worker, layers int) {
+	if b.reads == nil || !b.reads[layers] {
+		return
+	}
+	x, p := b.x, b.params
+	if layers == len(p.H) {
+		x = b.norm
+		kernels.LayerNorm(w, x, b.x, b.rows, p.LnF.Gain, p.LnF.Bias, p.Epsilon)
+	}
+	b.HandOut(w, layers, x) // [rows, n_embd]
 }
 
 // embed: x = wte[tokens] + wpe[positions]

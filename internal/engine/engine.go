@@ -95,7 +95,7 @@ type Pass struct {
 // A Row is the result of a pass for one token.
 type Row struct {
 	Logits []float32 // [vocab_size]
-	Hidden []float32 // after ln_f, [n_embd]
+	Hidden []float32 // after ln_f, or what Span.Layer says, [n_embd]
 	Best   *Best     // if not nil, it replaces Logits and Hidden: see Span
 }
 
@@ -118,6 +118,12 @@ type Span struct {
 	Best int
 	// memory for the logits after the last token, [vocab_size]; nil if they are not wanted
 	Logits []float32
+
+	// Hidden says that the visitor needs no logits, but the hidden state after the first Layer
+	// blocks; after all of them, that is after ln_f. Logits is then nil. The keys of blocks that no
+	// span of a pass needs may be missing. Run may return an error for a Layer below n_layer.
+	Hidden bool
+	Layer  int
 }
 
 // Rows returns the number of rows of a pass.
@@ -131,11 +137,12 @@ func (p *Pass) Rows() int {
 
 // Wants reports whether the logits after token i are wanted.
 func (s *Span) Wants(i int) bool {
-	return i >= s.Visit || s.Logits != nil && i == len(s.Tokens)-1
+	return !s.Hidden && i >= s.Visit || s.Logits != nil && i == len(s.Tokens)-1
 }
 
 // A NonFiniteError names the first logit of a pass that is not finite, in the order of spans,
-// tokens and ids. Rows before it may have been visited or not.
+// tokens and ids. Rows before it may have been visited or not. For a span with Hidden, ID is an
+// index into the hidden state.
 type NonFiniteError struct {
 	Span, Token, ID int
 }

@@ -136,6 +136,25 @@ func (o *Outputs) Deliver(w *kernels.Worker) {
 	w.Sync()
 }
 
+// HandOut calls Visit for the rows that want the hidden state x [rows, n_embd] of a layer, if it is
+// finite. All workers of a team call HandOut together.
+func (o *Outputs) HandOut(w *kernels.Worker, layer int, x []float32) {
+	n, leaves := o.params.Embd, w.Leaves()
+	for r := w.Next(); r < o.rows; r = w.Next() {
+		span, token := o.At(r)
+		if s := &o.pass.Spans[span]; !s.Hidden || s.Layer != layer || token < s.Visit {
+			continue
+		}
+		hidden := x[r*n : (r+1)*n : (r+1)*n]
+		if !leaves.Finite(hidden) {
+			o.report(&NonFiniteError{Span: span, Token: token, ID: firstNonFinite(hidden)})
+			continue
+		}
+		o.pass.Visit(span, token, Row{Hidden: hidden})
+	}
+	w.Sync()
+}
+
 // row returns row i of the group in the form for the visitor.
 func (o *Outputs) row(i int) Row {
 	if len(o.Best[i].IDs) > 0 {
