@@ -13,7 +13,7 @@ func (b *Batcher) matchAll() {
 			continue
 		}
 		p := t.Pending()
-		if t.request.lent || p.Held > 0 || p.Rows+p.Guide == 0 {
+		if t.request.lent || t.request.apart || p.Held > 0 || p.Rows+p.Guide == 0 {
 			t.matched = true
 		} else {
 			b.match(t)

@@ -56,6 +56,9 @@ func newPrefixCache(bytes int64) prefixCache {
 
 // families returns those that may use the prefixes of a request's texts.
 func (r *request) families() []family {
+	if r.apart {
+		return nil
+	}
 	if !r.scored || r.top > mostTop {
 		return []family{{r.salt, unscored}}
 	}

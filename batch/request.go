@@ -51,6 +51,7 @@ type request struct {
 	lent     bool // the session is the caller's
 	scored   bool // the tokens of the prompt are wanted, with their scores
 	top      int  // alternatives of each token
+	apart    bool // all hidden states are wanted: it neither has nor is a prefix of others
 	samples  int
 
 	// The Batcher's goroutine alone uses these.
@@ -68,6 +69,7 @@ type request struct {
 	// The goroutine writes these before it sends the first token or closes tokens.
 	tokens   chan decode.Token    // closed at the end
 	echo     *decode.PromptTokens // the tokens of a prompt that is scored, or nil
+	states   []float32            // of the tokens whose hidden states are wanted
 	err      error                // set before the end
 	panicked any                  // set before the end
 }

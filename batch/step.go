@@ -144,9 +144,15 @@ func (b *Batcher) take(t *task) {
 	}
 }
 
-// scored leaves the tokens of a scored prompt to the caller, once all of them are scored. It
-// reports whether the request has ended, because it wants no others.
+// scored leaves the tokens of a scored prompt to the caller, once all of them are scored, or the
+// hidden states. It reports whether the request has ended, because it wants no others.
 func (b *Batcher) scored(t *task) (ended bool) {
+	if states := t.TakeStates(); states != nil {
+		t.request.states = states
+		b.noteFirst(t.request)
+		b.end(t.request, nil)
+		return true
+	}
 	echo := t.TakePrompt()
 	if echo == nil {
 		return false

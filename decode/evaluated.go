@@ -36,9 +36,13 @@ func (s *Stream) HandOver() Evaluated {
 
 // Usable returns how many tokens the stream could begin with, given that the first n of its context
 // are those of e, evaluated or yet to be. The context's last token is not among them, because its
-// logits are not kept; nor are tokens of a scored prompt whose next token is not scored in e.
+// logits are not kept; nor are tokens of a scored prompt whose next token is not scored in e, nor
+// those whose hidden states are wanted.
 func (s *Stream) Usable(e Evaluated, n int) int {
 	n = min(n, len(s.context)-1)
+	if s.reading != nil {
+		n = min(n, s.reading.from)
+	}
 	if !s.echo.waiting() {
 		return n
 	}

@@ -51,6 +51,7 @@ type Stream struct {
 	guide      *guide            // nil: none
 	bans       *bans             // nil: none
 	echo       *echo             // nil: none
+	reading    *reading          // nil: none
 
 	context []int // what the next token follows; the session holds the first of them
 	n       int   // new tokens so far
@@ -187,7 +188,7 @@ func (s *Stream) Input(rows int) (in model.Input, ok bool) {
 	switch {
 	case 0 < rows && rows < n:
 		in.Tokens = in.Tokens[:rows]
-	case s.echo.last() > 0: // no token is chosen
+	case s.echo.last() > 0 || s.reading != nil: // no token is chosen
 	case s.guide != nil: // Next chooses, once both contexts are evaluated
 		in.NoLogits = false
 	default:
@@ -199,6 +200,7 @@ func (s *Stream) Input(rows int) (in model.Input, ok bool) {
 		}
 	}
 	s.echo.want(&in, len(ahead)-n, s.visit)
+	s.reading.want(&in, len(ahead)-n, len(ahead))
 	return in, true
 }
 

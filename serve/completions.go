@@ -180,26 +180,33 @@ func (j *job) best() []*choice {
 // write generates the texts of all prompts concurrently. It calls took, if not nil, for each token
 // after its choice has it, one call at a time.
 func (j *job) write(ctx context.Context, took func(*choice, *decode.Token) error) error {
+	return j.server.explain(j.visit, j.server.each(ctx, len(j.prompt),
+		func(ctx context.Context, i int) error { return j.follow(ctx, i, took) }))
+}
+
+// each calls do for 0 to n−1 at the same time, and returns the first error, with which it ends the
+// others.
+func (s *Server) each(ctx context.Context, n int, do func(context.Context, int) error) error {
+	if n == 1 {
+		return do(ctx, 0)
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if len(j.prompt) == 1 {
-		return j.server.explain(j.visit, j.follow(ctx, 0, took))
-	}
-	var writers sync.WaitGroup
-	for i := range j.prompt {
-		writers.Go(func() {
+	var running sync.WaitGroup
+	for i := range n {
+		running.Go(func() {
 			defer func() {
 				if p := recover(); p != nil {
 					cancel(&panicError{p, debug.Stack()})
 				}
 			}()
-			if err := j.follow(ctx, i, took); err != nil {
+			if err := do(ctx, i); err != nil {
 				cancel(err)
 			}
 		})
 	}
-	writers.Wait()
-	return j.server.explain(j.visit, context.Cause(ctx))
+	running.Wait()
+	return context.Cause(ctx)
 }
 
 // A panicError is a panic of another goroutine.

@@ -12,7 +12,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"picogpt/model"
+	"picogpt/batch"
+	"picogpt/eval"
 )
 
 // An embedding is the fields of a request.
@@ -55,14 +56,15 @@ func (s *Server) embeddings(v *visit) error {
 		return s.explain(v, err)
 	}
 	v.note.prompts, v.note.promptTokens = len(q.input), tokens
-	list := embeddings{Object: "list", Model: s.options.Name}
+	list := embeddings{Object: "list", Model: s.options.Name, Data: make([]embedded, len(q.input))}
 	list.Usage.Prompt, list.Usage.Total = tokens, tokens
-	for i := range q.input {
-		pooled, err := s.pool(ctx, q.input[i].ids)
-		if err != nil {
-			return s.explain(v, err)
-		}
-		list.Data = append(list.Data, embedded{"embedding", i, vector{pooled, q.format == "base64"}})
+	how := eval.Pooling(s.options.Pooling)
+	err = s.states(ctx, v, q.input, how.From, func(i int, rows []float32) {
+		pooled := how.Vector(rows, width, true)
+		list.Data[i] = embedded{"embedding", i, vector{pooled, q.format == "base64"}}
+	})
+	if err != nil {
+		return s.explain(v, err)
 	}
 	v.reply(http.StatusOK, encode(&list))
 	return nil
@@ -84,69 +86,26 @@ func (s *Server) encodeInput(
 	return tokens, nil
 }
 
-// poolRows is how many tokens of a text are evaluated at a time. Other texts have their turns in
-// between.
-const poolRows = 64
-
-// pool returns the vector [n_embd] of a text, normalised to length 1.
-func (s *Server) pool(ctx context.Context, ids []int) ([]float32, error) {
-	session := s.model.NewSession()
-	defer session.Release()
-	width := s.model.Config().Embd
-	sum, rows := make([]float64, width), make([]float32, poolRows*width)
-	for from := 0; from < len(ids); from += poolRows {
-		part := ids[from:min(from+poolRows, len(ids))]
-		in := model.Input{
-			Session: session, Tokens: part, NoLogits: true,
-			Visit: func(r model.Row) { copy(rows[r.Index*width:], r.Hidden) },
+// states evaluates texts in the batch, and calls use with the hidden states [tokens, n_embd] of
+// each, from the token on that from returns for a number of tokens.
+func (s *Server) states(
+	ctx context.Context, v *visit, input prompts, from func(n int) int, use func(int, []float32),
+) error {
+	progress := make([]batch.Progress, len(input))
+	defer func() {
+		for i := range progress {
+			v.note.phases.add(&progress[i])
 		}
-		last := s.options.Pooling == "last"
-		if last {
-			in.VisitFrom = len(part) - 1
+	}()
+	return s.each(ctx, len(input), func(ctx context.Context, i int) error {
+		ids := input[i].ids
+		rows, err := s.batcher.States(ctx, batch.Request{Prompt: ids, Client: v.client.id,
+			Salt: v.saltOf(""), Progress: &progress[i]}, from(len(ids)))
+		if err == nil {
+			use(i, rows)
 		}
-		if err := s.evaluate(ctx, in); err != nil {
-			return nil, err
-		}
-		for i := range part {
-			row := rows[i*width : (i+1)*width]
-			for k, x := range row {
-				switch {
-				case !last:
-					sum[k] += float64(x)
-				case from+i == len(ids)-1:
-					sum[k] = float64(x)
-				}
-			}
-		}
-	}
-	return normalised(sum), nil
-}
-
-// evaluate evaluates an input at its turn. Only one text to be pooled is evaluated at a time, so
-// that the batch has every second turn.
-func (s *Server) evaluate(ctx context.Context, in model.Input) error {
-	select {
-	case s.pooling <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	defer func() { <-s.pooling }()
-	return s.model.Eval(ctx, in)
-}
-
-// normalised returns a vector of length 1 in the direction of v.
-func normalised(v []float64) []float32 {
-	squares := 0.0
-	for _, x := range v {
-		squares += float64(x * x)
-	}
-	length, to := math.Sqrt(squares), make([]float32, len(v))
-	for i, x := range v {
-		if length > 0 {
-			to[i] = float32(x / length)
-		}
-	}
-	return to
+		return err
+	})
 }
 
 // embeddings is the JSON of an answer.

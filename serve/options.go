@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"picogpt/batch"
+	"picogpt/eval"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -60,7 +61,7 @@ type Options struct {
 	Batcher batch.Options
 
 	// Pooling says how the vectors of a text's tokens become its vector for /v1/embeddings: "mean",
-	// which is the default, or "last".
+	// which is the default, "last" or "weighted": see [eval.Pooling].
 	Pooling string
 
 	// Template is the text around each message of a user for /v1/chat/completions, in the syntax of
@@ -121,8 +122,8 @@ func (o *Options) check(m *model.Model, tok *tokenizer.Tokenizer) error {
 	if o.MaxBody > math.MaxInt64/bodiesAtOnce {
 		return fmt.Errorf("max body %d: want at most %d", o.MaxBody, int64(math.MaxInt64/bodiesAtOnce))
 	}
-	if o.Pooling != "mean" && o.Pooling != "last" {
-		return fmt.Errorf("pooling %q: want mean or last", o.Pooling)
+	if err := eval.Pooling(o.Pooling).Check(); err != nil {
+		return err
 	}
 	if err := checkKeys(o.Keys, o.NamedKeys); err != nil {
 		return err

@@ -31,7 +31,7 @@ type embeddings struct {
 }
 
 // pooled computes a vector in one Eval, row by row.
-func pooled(t testing.TB, m *model.Model, ids []int, last bool) []float32 {
+func pooled(t testing.TB, m *model.Model, ids []int, pooling string) []float32 {
 	t.Helper()
 	rows := make([][]float32, len(ids))
 	s := m.NewSession()
@@ -41,12 +41,15 @@ func pooled(t testing.TB, m *model.Model, ids []int, last bool) []float32 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if last {
+	if pooling == "last" {
 		rows = rows[len(rows)-1:]
 	}
 	sum, squares := make([]float64, len(rows[0])), 0.0
 	for k := range sum {
-		for _, row := range rows {
+		for i, row := range rows {
+			if pooling == "weighted" {
+				sum[k] += float64(i) * float64(row[k])
+			}
 			sum[k] += float64(row[k])
 		}
 		squares += sum[k] * sum[k]
@@ -61,7 +64,7 @@ func pooled(t testing.TB, m *model.Model, ids []int, last bool) []float32 {
 func TestEmbeddings(t *testing.T) {
 	m := testmodel.Demo(t, model.Options{Threads: 1})
 	texts := []string{"a cat", strings.Repeat("The dog ran home. ", 30)}
-	for _, pooling := range []string{"", "last"} {
+	for _, pooling := range []string{"", "last", "weighted"} {
 		c := startWith(t, m, serve.Options{Pooling: pooling})
 		input, _ := json.Marshal(texts)
 		_, floats := c.post("/v1/embeddings", `{"model":"demo","input":`+string(input)+`}`)
@@ -72,7 +75,7 @@ func TestEmbeddings(t *testing.T) {
 		f, e := decoded[embeddings](t, floats), decoded[embeddings](t, encoded)
 		for i, text := range texts {
 			ids, _ := tokenizer.GPT2().Encode(text)
-			want := pooled(t, m, ids, pooling == "last")
+			want := pooled(t, m, ids, pooling)
 			got := decoded[[]float32](t, string(f.Data[i].Embedding))
 			raw, err := base64.StdEncoding.DecodeString(
 				decoded[string](t, string(e.Data[i].Embedding)),

@@ -43,8 +43,7 @@ type Server struct {
 	template   *chattemplate.Template // nil: conversations are refused
 	forms      *forms
 	metrics    *metrics
-	pooling    chan struct{} // capacity 1: evaluates a part of one text at a time
-	encoding   *turns        // turns of long texts
+	encoding   *turns // turns of long texts
 	routes     map[string]route
 	page       http.Handler
 	door       door
@@ -88,7 +87,7 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 	s.bodies = budget{most: bodiesAtOnce * o.MaxBody}
 	s.answers = budget{most: mostAnswers}
 	s.patience = patience{body: time.Minute, write: 30 * time.Second, ping: 15 * time.Second}
-	s.pooling, s.encoding = make(chan struct{}, 1), newTurns()
+	s.encoding = newTurns()
 	s.metrics = newMetrics(s)
 	s.routes = s.table()
 	return s, nil

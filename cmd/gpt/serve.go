@@ -49,8 +49,9 @@ func newServe(a *app) *cli.Command {
 				has it: dialogpt, or a file in the syntax of Go's text/template; default: refuse
 				chats`)
 			f.Add(&c.Pooling, "--pooling HOW [mean]",
-				`how /v1/embeddings makes one vector of those of a text's tokens: mean, or last for
-				that of the last token`).OneOf("mean", "last")
+				`how /v1/embeddings makes one vector of those of a text's tokens: mean, weighted (the
+				mean with weights 1, 2, 3, …), or last for that of the last token`).
+				OneOf("mean", "weighted", "last")
 			f.Add(&c.Log, "--log FORM [text]",
 				`a line on stderr for each request: text (name=value), json or off; texts are never
 				in it, and probes only with -v`).OneOf("text", "json", "off")
@@ -209,7 +210,7 @@ func (c *serveCommand) Run(a *app) error {
 	o.Fingerprint = serve.FingerprintOf(m, weights, texts)
 	o.Loopback = l.Loopback
 	o.Batcher.PrefixBytes = prefixBytes
-	if a.CacheBytes > 0 { // embeddings have the rest
+	if a.CacheBytes > 0 { // the rest is for texts in progress
 		o.Batcher.PrefixBytes = int64(a.CacheBytes) / 4 * 3
 	}
 	s, err := serve.New(m, t, o)
