@@ -86,6 +86,59 @@ func (c *cache) Truncate(n int) {
 	c.pages, c.held = c.pages[:pages], n
 }
 
+// Read implements engine.Cache.
+func (c *cache) Read(dst kernels.KV, page, n int) error {
+	if c.backend.lost != nil {
+		return c.backend.lost
+	}
+	held, err := c.backend.pool.read(c.pages[page])
+	if err != nil {
+		return c.backend.failed(err)
+	}
+	c.eachHead(held, dst, n, func(k, v, keys, values kernels.KV, dim int) {
+		if k.F16 != nil {
+			kernels.ReadKV(keys, values, k, v, kernels.Block, n, 1, dim, dim)
+			return
+		}
+		kernels.Transpose(keys.F32, dim, k.F32, kernels.Block, dim, n)
+		copy(values.F32, v.F32)
+	})
+	return nil
+}
+
+// Write implements engine.Cache.
+func (c *cache) Write(page, n int, src kernels.KV) error {
+	if c.backend.lost != nil {
+		return c.backend.lost
+	}
+	held := c.backend.pool.make()
+	c.eachHead(held, src, n, func(k, v, keys, values kernels.KV, dim int) {
+		if k.F16 != nil {
+			kernels.WriteKV(k, v, kernels.Block, keys, values, n, 1, dim, dim)
+			return
+		}
+		kernels.Transpose(k.F32, kernels.Block, keys.F32, dim, n, dim)
+		copy(v.F32, values.F32)
+	})
+	return c.backend.failed(c.backend.pool.write(c.pages[page], held))
+}
+
+// eachHead calls f with the keys and values of each head, in the layout of a page (see
+// kernels/attention.cl) and in that of engine.Cache.Read for n positions.
+func (c *cache) eachHead(
+	page, rows kernels.KV, n int, f func(k, v, keys, values kernels.KV, dim int),
+) {
+	p := c.backend.params
+	dim, heads, all := p.HeadDim(), p.Heads, p.Heads*len(p.H)
+	block, each := kernels.Block*dim, n*dim
+	for i := range all {
+		k := (2*(i/heads)*heads + i%heads) * block
+		v := k + heads*block
+		f(page.Part(k, k+block), page.Part(v, v+block), rows.Part(i*each, (i+1)*each),
+			rows.Part((all+i)*each, (all+i+1)*each), dim)
+	}
+}
+
 // Bytes implements engine.Cache.
 func (c *cache) Bytes() int64 { return int64(len(c.pages)) * c.backend.pool.page }
 

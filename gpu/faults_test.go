@@ -4,6 +4,7 @@ package gpu
 // nothing: all logits are 0.
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -176,7 +177,8 @@ func failsAtAnyCall(t *testing.T, recorded bool) {
 		d := newFake(t)
 		d.failAt, d.once = at, recorded
 		m, err := testmodel.Try(config, file, model.Options{Device: &unprobed{fakeDriver: d,
-			record: recorded, info: Info{Doubles: true}}})
+			record: recorded, info: Info{Doubles: true}},
+			Digest: func() (string, error) { return "own", nil }})
 		if err != nil {
 			if d.closed != 1 || !errors.Is(err, errLost) && !errors.Is(err, errFull) {
 				t.Errorf("call %d: closed %d times, error %v", at, d.closed, err)
@@ -220,6 +222,17 @@ func failsOnce(t *testing.T, m *model.Model, at int) bool {
 				model.Input{Session: b, Tokens: []int{3}})
 		},
 	}
+	steps = append(steps, func() error { // through a file
+		var file bytes.Buffer
+		if err := a.Save(ctx, &file); err != nil {
+			return err
+		}
+		restored, err := m.Restore(ctx, bytes.NewReader(file.Bytes()), int64(file.Len()))
+		if err == nil {
+			restored.Release()
+		}
+		return err
+	})
 	for range 3 { // launched, recorded, replayed
 		steps = append(steps, func() error {
 			return m.Eval(ctx, model.Input{Session: b, Tokens: []int{4}, Best: 1, NoLogits: true,

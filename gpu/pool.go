@@ -12,12 +12,13 @@ import (
 
 // A pool allocates and frees pages. A page holds the keys and values of 64 positions for all
 // layers, as kernels/attention.cl describes. Sessions may release pages at any time; the methods
-// that call the driver (get, copy) run only in the model's turn.
+// that call the driver (get, copy, read, write) run only in the model's turn.
 type pool struct {
 	driver Driver
 	info   *Info
 	budget *engine.Budget
-	page   int64 // bytes of one
+	page   int64          // bytes of one
+	format kernels.Format // of its numbers
 
 	buffer Buffer // memory of len(refs) pages; 0 for none
 
@@ -27,7 +28,7 @@ type pool struct {
 }
 
 func newPool(d Driver, info *Info, p *engine.Params, budget *engine.Budget) pool {
-	return pool{driver: d, info: info, budget: budget,
+	return pool{driver: d, info: info, budget: budget, format: p.CacheFormat,
 		page: kernels.KVBytes(p.CacheFormat, 2*len(p.H)*p.Embd*kernels.Block)}
 }
 
@@ -99,6 +100,22 @@ func (p *pool) grow() error {
 func (p *pool) copy(to, from int32) error {
 	return fromDevice(p.driver.Copy(p.buffer, int64(to)*p.page, p.buffer, int64(from)*p.page,
 		p.page))
+}
+
+// make returns memory of the host for the numbers of a page.
+func (p *pool) make() kernels.KV {
+	return kernels.MakeKV(p.format, int(p.page/kernels.KVBytes(p.format, 1)))
+}
+
+// read returns the numbers of a page.
+func (p *pool) read(page int32) (kernels.KV, error) {
+	numbers := p.make()
+	return numbers, fromDevice(p.driver.Read(numbers.Bytes(), p.buffer, int64(page)*p.page))
+}
+
+// write writes the numbers of a page.
+func (p *pool) write(page int32, numbers kernels.KV) error {
+	return fromDevice(p.driver.Write(p.buffer, int64(page)*p.page, numbers.Bytes()))
 }
 
 // share adds one reference to each page.

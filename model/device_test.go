@@ -130,6 +130,21 @@ func (c *listCache) Truncate(n int) {
 	c.tokens = c.tokens[:n]
 }
 
+// Read and Write: every number of a position is its token.
+func (c *listCache) Read(dst kernels.KV, page, n int) error {
+	for i := range dst.F32 {
+		dst.F32[i] = float32(c.tokens[64*page+i/c.device.params.HeadDim()%n])
+	}
+	return nil
+}
+
+func (c *listCache) Write(page, n int, src kernels.KV) error {
+	for i := range n {
+		c.written = append(c.written, int(src.F32[i*c.device.params.HeadDim()]))
+	}
+	return nil
+}
+
 func (c *listCache) Bytes() int64 { return int64(len(c.tokens)) }
 func (c *listCache) Release()     { c.Truncate(0) }
 

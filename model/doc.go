@@ -13,6 +13,9 @@
 // goroutine at a time. [Model.Eval] is the only way to evaluate tokens: a prompt, a decoding step,
 // many sessions at once and the check of many drafted tokens are all calls of it.
 //
+// [Session.Save] and [Model.Restore] write a session to a file and read it, which is much quicker
+// than to evaluate its tokens again, and gives the same bits.
+//
 // The logits are the same to the last bit for any number of threads, any batch, any division of the
 // tokens over calls of Eval, and any kernels.
 //

@@ -6,6 +6,7 @@ package model_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -74,6 +75,16 @@ func (c *watchedCache) Release()       { defer c.use()(); c.Cache.Release() }
 func (c *watchedCache) Commit()        { defer c.use()(); c.Cache.Commit() }
 func (c *watchedCache) Rollback()      { defer c.use()(); c.Cache.Rollback() }
 
+func (c *watchedCache) Read(dst kernels.KV, page, n int) error {
+	defer c.use()()
+	return c.Cache.Read(dst, page, n)
+}
+
+func (c *watchedCache) Write(page, n int, src kernels.KV) error {
+	defer c.use()()
+	return c.Cache.Write(page, n, src)
+}
+
 func (c *watchedCache) Reserve(n int) error {
 	defer c.use()()
 	return c.Cache.Reserve(n)
@@ -103,6 +114,11 @@ var lastUses = map[string]func(s *model.Session){
 	"Fork":          func(s *model.Session) { s.Fork(1) },
 	"Take from":     func(s *model.Session) { s.Model().NewSession().Take(s) },
 	"Take into":     func(s *model.Session) { s.Take(s.Model().NewSession()) },
+	"Save": func(s *model.Session) {
+		if err := s.Save(context.Background(), io.Discard); err != nil {
+			panic(err)
+		}
+	},
 	"Eval": func(s *model.Session) {
 		if err := s.Model().Eval(context.Background(),
 			model.Input{Session: s, Tokens: []int{4}}); err != nil {
@@ -128,7 +144,7 @@ func TestNobodyUsesACacheWhileItIsGivenUp(t *testing.T) {
 	config, file := fixture.Checkpoint(fixture.Options{})
 	for name, use := range lastUses {
 		d := &watchedDevice{listDevice: &listDevice{}}
-		m := testmodel.New(t, config, file, model.Options{Device: d})
+		m := testmodel.New(t, config, file, model.Options{Device: d, Digest: digested("own")})
 		func() {
 			defer func() { _ = recover() }()
 			s := m.NewSession()

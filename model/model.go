@@ -39,6 +39,11 @@ type Options struct {
 
 	Device engine.Device // computes the model; nil for the processor
 
+	// Digest tells the checkpoint from others in what Session.Save writes: the method Digest of a
+	// checkpoint.Checkpoint. It is called at most once, by the first Save or Restore. Without it
+	// both are refused.
+	Digest func() (string, error)
+
 	// Progress, if not nil, is called while the weights are loaded, with the bytes of the tensors
 	// that are done and the bytes of all files. Most of the time is spent on conversions.
 	Progress func(done, total int64)
@@ -54,6 +59,7 @@ type Model struct {
 	ignored []string
 	notes   []string
 	cache   *engine.Budget
+	digest  func() (string, error) // nil for none
 	*resources
 
 	// holds one token: the goroutine that has taken it may use the fields above and eval; Close
@@ -95,6 +101,9 @@ func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*M
 	}
 	m := &Model{config: c, resources: &resources{team: team},
 		cache: engine.NewBudget(o.CacheBytes), turn: make(chan struct{}, 1)}
+	if o.Digest != nil {
+		m.digest = sync.OnceValues(o.Digest)
+	}
 	l := loader{ctx: ctx, config: c, tensors: tensors, team: team, progress: o.Progress}
 	l.wantCacheFormat(o.CacheFormat)
 	if m.params, err = l.load(o.Format); err == nil {

@@ -137,6 +137,24 @@ func (c *cache) Truncate(n int) {
 	c.held = n
 }
 
+// Read implements engine.Cache.
+func (c *cache) Read(dst kernels.KV, page, n int) error {
+	p, heads, dim := c.pages[page], len(c.pool.params.H)*c.pool.params.Heads, c.pool.params.HeadDim()
+	half := heads * n * dim
+	kernels.ReadKV(dst.Part(0, half), dst.Part(half, 2*half), p.keys, p.values, p.room, n, heads, dim,
+		dim)
+	return nil
+}
+
+// Write implements engine.Cache.
+func (c *cache) Write(page, n int, src kernels.KV) error {
+	p, heads, dim := c.pages[page], len(c.pool.params.H)*c.pool.params.Heads, c.pool.params.HeadDim()
+	half := heads * n * dim
+	kernels.WriteKV(p.keys, p.values, p.room, src.Part(0, half), src.Part(half, 2*half), n, heads, dim,
+		dim)
+	return nil
+}
+
 // Bytes implements engine.Cache.
 func (c *cache) Bytes() int64 {
 	n := int64(0)

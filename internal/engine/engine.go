@@ -75,6 +75,14 @@ type Cache interface {
 	// Truncate removes all positions except the first n.
 	Truncate(n int)
 
+	// Read sets dst to the first n positions of a page, which are positions 64·page, …. The layout
+	// is the same on every device: [2, n_layer, n_head, n, head_dim], the keys first, in the
+	// parameters' CacheFormat. Write is the opposite: it sets positions that are reserved and not
+	// committed, and the cache holds none of the page before. The model calls Read, Write and Run
+	// one at a time. The error is the device's.
+	Read(dst kernels.KV, page, n int) error
+	Write(page, n int, src kernels.KV) error
+
 	// Bytes returns the size of the pages, with shared ones.
 	Bytes() int64
 

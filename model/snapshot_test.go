@@ -1,0 +1,260 @@
+package model_test
+
+// Sessions as files: what was saved continues with the same bits, on any kernel.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
+	"picogpt/kernels"
+	"picogpt/model"
+)
+
+// digested is the digest of models in these tests.
+func digested(digest string) func() (string, error) {
+	return func() (string, error) { return digest, nil }
+}
+
+// saved returns the file of a session.
+func saved(t testing.TB, s *model.Session) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := s.Save(context.Background(), &b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func restore(m *model.Model, file []byte) (*model.Session, error) {
+	return m.Restore(context.Background(), bytes.NewReader(file), int64(len(file)))
+}
+
+// A fleet is models of one checkpoint that differ in kernel and threads, in two cache formats.
+type fleet struct {
+	shape  fixture.Options
+	models [2][]*model.Model
+}
+
+// newFleet opens the models, and with each of add one more for each cache format.
+func newFleet(
+	t *testing.T, shape, weights string, add ...func(model.Options) model.Options,
+) *fleet {
+	f := &fleet{shape: shapes[shape]}
+	config, file := fixture.Checkpoint(f.shape)
+	for i, cache := range model.CacheFormats() {
+		o := model.Options{CacheFormat: cache, Format: weights, Digest: digested(shape)}
+		for _, kernel := range kernels.Variants() {
+			for _, threads := range []int{1, 7} {
+				o := o
+				o.Kernel, o.Threads = kernel, threads
+				f.models[i] = append(f.models[i], testmodel.New(t, config, file, o))
+			}
+		}
+		for _, change := range add {
+			f.models[i] = append(f.models[i], testmodel.New(t, config, file, change(o)))
+		}
+	}
+	return f
+}
+
+// check saves a random session on one model, restores it on another, and continues both.
+func (f *fleet) check(t *testing.T, r *rand.Rand) {
+	models := f.models[r.IntN(2)]
+	from, to := models[r.IntN(len(models))], models[r.IntN(len(models))]
+	s := randomSession(t, from, r, f.shape.Vocab)
+	file := saved(t, s)
+	what := fmt.Sprintf("%s to %s, %s, %d tokens", from.Kernel(), to.Kernel(), from.CacheFormat(),
+		s.Len())
+	restored, err := restore(to, file)
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	if !slices.Equal(restored.Tokens(), s.Tokens()) {
+		t.Fatalf("%s: other tokens", what)
+	}
+	if s.Len() > 0 && s.Logits() != nil {
+		sameBits(t, what+", the last token", restored.Logits(), s.Logits())
+	}
+	if again := saved(t, restored); !bytes.Equal(again, file) {
+		t.Fatalf("%s: saved again it is another file", what)
+	}
+	for i := range 50 {
+		id := r.IntN(f.shape.Vocab)
+		sameBits(t, fmt.Sprintf("%s, %d on", what, i+1), eval(t, restored, id), eval(t, s, id))
+	}
+	s.Release()
+	restored.Release()
+}
+
+// randomSession returns a session that was made in chunks, with forks and truncations.
+func randomSession(t *testing.T, m *model.Model, r *rand.Rand, vocab int) *model.Session {
+	s, n := m.NewSession(), r.IntN(150)
+	if r.IntN(3) == 0 {
+		n = 64*r.IntN(3) + r.IntN(3) // at the border of a page
+	}
+	for s.Len() < n {
+		eval(t, s, tokens(r, 1+r.IntN(n-s.Len()), vocab)...)
+		switch r.IntN(4) {
+		case 0:
+			s = s.Fork(s.Len())
+		case 1:
+			s.Truncate(s.Len() - r.IntN(min(20, s.Len())))
+		}
+	}
+	return s
+}
+
+// snapshotFormats are the number formats of the weights, for each of shapes.
+var snapshotFormats = []string{"auto", "f32", "q8", "f16"}
+
+func TestARestoredSessionContinuesWithTheSameBits(t *testing.T) {
+	each := cases.Sized(3, 1000/len(shapes))
+	for i, name := range slices.Sorted(maps.Keys(shapes)) {
+		t.Run(name, func(t *testing.T) {
+			f := newFleet(t, name, snapshotFormats[i%4])
+			r := rand.New(rand.NewPCG(71, uint64(i)))
+			for range each {
+				f.check(t, r)
+			}
+		})
+	}
+}
+
+// damaged returns a copy of a file with some damage.
+func damaged(r *rand.Rand, file []byte) []byte {
+	b, header := slices.Clone(file), min(len(file), 1500)
+	at := r.IntN(len(b))
+	if r.IntN(2) == 0 {
+		at = r.IntN(header)
+	}
+	n := 1 + r.IntN(min(200, len(b)-at))
+	switch r.IntN(8) {
+	case 0, 1:
+		b[at] ^= 1 << r.IntN(8)
+	case 2:
+		for range 1 + r.IntN(20) {
+			b[r.IntN(len(b))] ^= byte(1 + r.IntN(255))
+		}
+	case 3:
+		b = b[:at]
+	case 4:
+		clear(b[at : at+n])
+	case 5: // a block in the place of another
+		copy(b[at:at+n], file[r.IntN(len(file)-n):])
+	case 6:
+		b = slices.Delete(b, at, at+n)
+	case 7: // a digit of the header
+		for range 1 + r.IntN(3) {
+			if at := r.IntN(header); b[at] >= '0' && b[at] <= '9' {
+				b[at] = byte('0' + r.IntN(10))
+			}
+		}
+	}
+	return b
+}
+
+// TestNoDamageChangesAToken restores damaged files, and continues what is left of them.
+func TestNoDamageChangesAToken(t *testing.T) {
+	shape := shapes["two panels"]
+	config, file := fixture.Checkpoint(shape)
+	r := rand.New(rand.NewPCG(73, 74))
+	ids := tokens(r, 150, shape.Vocab)
+	var refused, partly, whole int
+	for _, cache := range model.CacheFormats() {
+		m := testmodel.New(t, config, file, model.Options{CacheFormat: cache, Digest: digested("x")})
+		s := m.NewSession()
+		want := slices.Clone(eval(t, s, ids...))
+		good := saved(t, s)
+		for range cases.Sized(50, 2500) {
+			bad := damaged(r, good)
+			restored, err := restore(m, bad)
+			var part *model.RestoreError
+			switch {
+			case err == nil:
+				whole++ // the damage made the same bytes, or is in the spaces after the header
+				if restored.Len() != len(ids) {
+					t.Fatalf("%d tokens without an error", restored.Len())
+				}
+			case errors.Is(err, model.ErrNoSnapshot):
+				if restored != nil {
+					t.Fatal("a session of no snapshot")
+				}
+				refused++
+				continue
+			case !errors.As(err, &part) || part.Tokens != restored.Len():
+				t.Fatalf("error %v, want a RestoreError with the tokens of the session, %d", err,
+					restored.Len())
+			case part.Tokens > 0:
+				partly++
+			}
+			n := restored.Len()
+			if !slices.Equal(restored.Tokens(), ids[:n]) {
+				t.Fatalf("other tokens, error %v", err)
+			}
+			if n == len(ids) {
+				sameBits(t, "all", restored.Logits(), want)
+			} else {
+				sameBits(t, "the rest evaluated", eval(t, restored, ids[n:]...), want)
+			}
+		}
+		if m.CacheBytes() == 0 {
+			t.Fatal("no session is left")
+		}
+	}
+	if refused == 0 || partly == 0 || whole > refused+partly {
+		t.Errorf("%d files refused, %d taken in part, %d whole", refused, partly, whole)
+	}
+}
+
+// A shrinking reader is a file that another program cuts while it is read.
+type shrinking struct {
+	io.ReaderAt
+	reads int
+}
+
+func (s *shrinking) ReadAt(b []byte, at int64) (int, error) {
+	if s.reads--; s.reads < 0 {
+		return 0, io.EOF
+	}
+	return s.ReaderAt.ReadAt(b, at)
+}
+
+func TestAFileThatShrinksWhileItIsRead(t *testing.T) {
+	shape := shapes["small and odd"]
+	config, file := fixture.Checkpoint(shape)
+	m := testmodel.New(t, config, file, model.Options{Digest: digested("x")})
+	ids := tokens(rand.New(rand.NewPCG(75, 76)), 150, shape.Vocab)
+	s := m.NewSession()
+	want := slices.Clone(eval(t, s, ids...))
+	b := saved(t, s)
+	seen := map[int]bool{}
+	for reads := range 20 {
+		restored, err := m.Restore(context.Background(),
+			&shrinking{bytes.NewReader(b), reads}, int64(len(b)))
+		if err == nil {
+			break
+		}
+		if errors.Is(err, model.ErrNoSnapshot) {
+			continue
+		}
+		var part *model.RestoreError
+		if !errors.As(err, &part) || part.Tokens != restored.Len() {
+			t.Fatalf("%d reads: %v", reads, err)
+		}
+		seen[part.Tokens] = true
+		sameBits(t, "the rest", eval(t, restored, ids[part.Tokens:]...), want)
+	}
+	if !seen[0] || !seen[64] || !seen[128] {
+		t.Errorf("sessions of %v tokens, want 0, 64 and 128", seen)
+	}
+}
