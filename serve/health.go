@@ -11,7 +11,7 @@ func (s *Server) health(v *visit) error {
 
 // ready answers load balancers: 503 once a shutdown has begun.
 func (s *Server) ready(v *visit) error {
-	if _, draining := s.queue.state(); draining {
+	if s.queue.draining.Load() {
 		return errDraining()
 	}
 	v.reply(http.StatusOK, []byte(`{"status":"ready"}`))

@@ -84,8 +84,8 @@ the server draws one; the header X-Seed tells it.
 
 Fields that it does not know are ignored, and named in the header X-Ignored-Fields; in a request
 without a prompt they are errors. /tokenize takes at most 1 MiB of text. The queue is bounded: a
-request that finds it full gets status 429, which clients answer by trying again. A client that goes
-away ends its texts. SIGTERM and Ctrl-C let what is being written come to its end,
+request that finds it full gets status 429, which clients answer by trying again; of the client with
+most texts, the newest makes room for clients that have none. A client that goes away ends its texts. SIGTERM and Ctrl-C let what is being written come to its end,
 for at most --drain, and end the program with status 0; a second one ends it at once.
 
 On 127.0.0.1 only this machine can ask. For others, listen on --addr 0.0.0.0:8080, with a key and
