@@ -21,9 +21,9 @@ type job struct {
 	visit  *visit
 	used   usage
 
-	mu      sync.Mutex // guards the fields below, used, and the visit
-	choices []*choice  // in the order of the prompts, drawn() of each
-	place   *place     // in the queue; nil: refused
+	mu       sync.Mutex // guards the fields below, used, and the visit
+	choices  []*choice  // in the order of the prompts, drawn() of each
+	reserved int        // how many texts of the queue are reserved
 }
 
 func (s *Server) completions(v *visit) error { return s.generate(v, s.parseCompletion) }
@@ -65,11 +65,11 @@ func (s *Server) bounded(v *visit) (context.Context, context.CancelFunc) {
 
 // begin reserves room in the queue, and only then encodes the prompts.
 func (j *job) begin(ctx context.Context) error {
-	var err error
-	j.place, err = j.server.queue.reserve(j.visit, max(1, len(j.prompt))*j.drawn())
-	if err != nil {
+	texts := max(1, len(j.prompt)) * j.drawn()
+	if err := j.server.queue.reserve(texts); err != nil {
 		return err
 	}
+	j.reserved = texts
 	return j.prepare(ctx)
 }
 
@@ -131,11 +131,9 @@ func (j *job) checkSize() error {
 
 // leave releases the reserved room, and records the outcome for the log.
 func (j *job) leave() {
-	if j.place == nil {
-		return
-	}
-	m, left := j.server.metrics, j.place.texts
-	j.place.release()
+	m, left := j.server.metrics, j.reserved
+	j.server.queue.release(left, 0)
+	j.reserved = 0
 	if len(j.choices) == 0 { // the request was refused
 		return
 	}
@@ -241,7 +239,7 @@ func (j *job) follow(
 	}()
 	for t, err := range j.server.batcher.Run(ctx, batch.Request{
 		Prompt: j.prompt[i].ids, Options: j.Options, Samples: len(choices), Client: j.visit.client.id,
-		Salt: j.visit.saltOf(j.salt), Progress: &p.progress, Begun: &j.place.begun,
+		Salt: j.visit.saltOf(j.salt), Progress: &p.progress,
 	}) {
 		if err != nil {
 			return err
@@ -273,7 +271,8 @@ func (j *job) take(c *choice, t *decode.Token, took func(*choice, *decode.Token)
 	}
 	if c.finish != "" {
 		j.server.metrics.finished.WithLabelValues(c.finish).Inc()
-		j.place.finish()
+		j.server.queue.release(j.reserved, j.reserved-1)
+		j.reserved--
 	}
 	return took(c, t)
 }

@@ -25,8 +25,7 @@ func newDoor(o *Options) door {
 func (d *door) admit(v *visit, found route) (done bool, err error) {
 	r := v.request
 	if d.options.Loopback && !d.knows(r.Host) {
-		return false, errorf(http.StatusForbidden, "unknown_host",
-			"Host: want a loopback address or localhost, as the server listens on no other")
+		return false, errUnknownHost()
 	}
 	trusted := d.allow(v)
 	if r.Method == http.MethodOptions {
@@ -48,6 +47,11 @@ func (d *door) admit(v *visit, found route) (done bool, err error) {
 		return false, errNoKey()
 	}
 	return false, nil
+}
+
+func errUnknownHost() error {
+	return errorf(http.StatusForbidden, "unknown_host",
+		"Host: want a loopback address or localhost, as the server listens on no other")
 }
 
 // knows reports whether a Host names a loopback address, or is allowed by the options.

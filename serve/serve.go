@@ -22,6 +22,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"picogpt/batch"
@@ -52,6 +53,7 @@ type Server struct {
 	bodies     budget
 	answers    budget
 	created    time.Time
+	retired    atomic.Bool
 }
 
 // patience is how long the server waits for clients.
@@ -83,7 +85,7 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 	}
 	s.door = newDoor(&s.options)
 	s.forms = newForms(s.vocabulary, s.ends)
-	s.queue.room = newShares(int64(o.MaxQueue + o.Batcher.MaxStreams))
+	s.queue = queue{most: o.MaxQueue + o.Batcher.MaxStreams}
 	s.bodies = budget{most: bodiesAtOnce * o.MaxBody}
 	s.answers = budget{most: mostAnswers}
 	s.patience = patience{body: time.Minute, write: 30 * time.Second, ping: 15 * time.Second}
@@ -99,10 +101,6 @@ func (s *Server) Close() error {
 	s.queue.drain()
 	return s.batcher.Close()
 }
-
-// Drain makes the server refuse new requests, and /ready report that. Requests in progress end as
-// usual.
-func (s *Server) Drain() { s.queue.drain() }
 
 // A handler answers one request. Its error becomes the answer, unless part of another has been
 // sent.
@@ -138,12 +136,18 @@ func (s *Server) table() map[string]route {
 }
 
 // ServeHTTP answers a request.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.visited(w, r, s.answer) }
+
+// visited makes a visit of a request that answer answers.
+func (s *Server) visited(w http.ResponseWriter, r *http.Request, answer handler) {
 	v := newVisit(w, r, s.patience)
+	if s.retired.Load() {
+		v.Header().Set("Connection", "close")
+	}
 	v.client = s.options.clientOf(r)
 	defer v.release()
 	defer s.leave(v)
-	if err := s.answer(v); err != nil {
+	if err := answer(v); err != nil {
 		v.fail(err)
 	}
 }
@@ -155,6 +159,11 @@ func (s *Server) answer(v *visit) error {
 	if done, err := s.door.admit(v, found); done || err != nil {
 		return err
 	}
+	return s.dispatch(v, found, ok)
+}
+
+// dispatch calls the handler that a route has for a request's method.
+func (s *Server) dispatch(v *visit, found route, ok bool) error {
 	if !ok {
 		return errorf(http.StatusNotFound, "", "%s: no such path", v.path())
 	}

@@ -57,11 +57,10 @@ func (s *Server) tokenize(v *visit) error {
 	if asked == nil {
 		asked, field = content, "content"
 	}
-	place, err := s.queue.reserve(v, 1)
-	if err != nil {
+	if err := s.queue.reserve(1); err != nil {
 		return err
 	}
-	defer place.release()
+	defer s.queue.release(1, 0)
 	ctx, cancel := s.bounded(v)
 	defer cancel()
 	ids, err := s.idsOf(ctx, v.client.id, s.vocabulary.Tokenizer, *asked, field)

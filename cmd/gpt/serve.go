@@ -4,8 +4,6 @@ package main
 
 import (
 	"cmp"
-	"fmt"
-	"log/slog"
 	"net/netip"
 	"net/url"
 	"os"
@@ -20,11 +18,13 @@ import (
 	"picogpt/internal/fault"
 	"picogpt/internal/listen"
 	"picogpt/internal/option"
+	"picogpt/model"
 	"picogpt/serve"
 )
 
 type serveCommand struct {
 	Addr      string
+	Metrics   *string
 	ModelName *string
 	Template  *string
 	Pooling   string
@@ -42,6 +42,9 @@ func newServe(a *app) *cli.Command {
 			f.Add(&c.Addr, "--addr HOST:PORT [127.0.0.1:8080]",
 				`address to listen on; port 0 is any free one, and the first line on stderr tells
 				which`)
+			f.Add(&c.Metrics, "--metrics-addr HOST:PORT",
+				`serve /metrics on this address too, without a key and nothing else: for Prometheus, on
+				a network that clients do not reach`)
 			f.Add(&c.ModelName, "--model-name NAME",
 				"the model's id in requests; default: the name of the checkpoint's folder, or demo")
 			f.Add(&c.Template, "--template NAME|FILE",
@@ -80,13 +83,17 @@ the server draws one; the header X-Seed tells it.
 /v1/chat/completions	conversations, with --template
 /tokenize, /detokenize, /tokenizer_info	text to ids and back
 /health, /ready	whether the process lives, and whether it takes requests
-/metrics	numbers for Prometheus
+/metrics	numbers for Prometheus; with --metrics-addr without the key, on another port
 
 Fields that it does not know are ignored, and named in the header X-Ignored-Fields; in a request
 without a prompt they are errors. /tokenize takes at most 1 MiB of text. The queue is bounded: a
-request that finds it full gets status 429, which clients answer by trying again; of the client with
-most texts, the newest makes room for clients that have none. A client that goes away ends its texts. SIGTERM and Ctrl-C let what is being written come to its end,
-for at most --drain, and end the program with status 0; a second one ends it at once.
+request that finds it full gets status 429, which clients answer by trying again. A client that goes
+away ends its texts.
+
+/health is 200 from the start; /ready, and all else, is 503 until the model is loaded. SIGTERM and
+Ctrl-C make /ready 503 at once; requests are answered for --grace more, then no new ones; what is
+being written comes to its end, for at most --drain. Texts that are left get an error, for which
+streams have a second. The status is then 0; a second SIGTERM ends the program at once.
 
 On 127.0.0.1 only this machine can ask. For others, listen on --addr 0.0.0.0:8080, with a key and
 with TLS or behind a proxy. A key in $GPT_API_KEY is not seen in the list of processes.
@@ -144,6 +151,7 @@ type muchFlags struct {
 	MaxN       int
 	MaxBody    amount.Bytes
 	Timeout    time.Duration
+	Grace      time.Duration
 	Drain      time.Duration
 }
 
@@ -157,10 +165,16 @@ func (m *muchFlags) flags(f *cli.Flags) {
 	f.Add(&m.MaxN, "--max-n N [128]", "n and best_of of a request at most")
 	f.Add(&m.MaxBody, "--max-body SIZE [32MiB]", "bytes of a request at most")
 	f.Add(&m.Timeout, "--timeout TIME [10m]", "time of an answer at most; 0 is none")
-	f.Add(&m.Drain, "--drain TIME [10s]", "after SIGTERM, time for what is being written")
+	f.Add(&m.Grace, "--grace TIME [0s]",
+		`after SIGTERM, time in which requests are still answered, while /ready is 503: until
+		balancers send no more`)
+	f.Add(&m.Drain, "--drain TIME [10s]",
+		"then, time for what is being written; what is left after it ends with an error")
 }
 
 func (c *serveCommand) Run(a *app) error {
+	show := a.Hold() // until the first line, which has the address
+	defer show("")
 	o, err := c.options(a)
 	if err != nil {
 		return err
@@ -171,64 +185,77 @@ func (c *serveCommand) Run(a *app) error {
 			return err
 		}
 	}
-	// An address that is taken is known before a model is loaded.
-	l, err := listen.Listen(c.Addr, c.Who.TLSCert, c.Who.TLSKey)
+	on, err := c.listen()
 	if err != nil {
 		return err
 	}
-	defer l.Close()
-	show := a.Hold()
-	defer show("")
+	defer on.close()
+	o.Loopback = on.api.Loopback
+	gate := &serve.Gate{Log: o.Log}
+	running := on.start(gate)
 	m, err := a.openModel()
 	if err != nil {
 		return err
 	}
 	defer m.Close()
-	t, err := a.openTokenizer()
+	s, err := c.newServer(a, m, &o)
 	if err != nil {
 		return err
+	}
+	defer s.Close()
+	ctx, release := a.Graceful()
+	defer release()
+	gate.Open(s)
+	told := c.announce(a, on, m, &o, show)
+	if c.Who.APIKeyFile != nil {
+		go watchKeys(ctx, *c.Who.APIKeyFile, keys, s, told)
+	}
+	if on.certificate != nil {
+		go watchCertificate(ctx, on.certificate, told)
+	}
+	late, err := running.Wait(ctx, listen.Ending{
+		Grace: c.Much.Grace, Retire: s.Retire, Drain: c.Much.Drain, Refuse: s.Drain,
+		Cut: func() { s.Close() },
+	})
+	if late {
+		told.Warn("requests were cut off", "drain", c.Much.Drain.String())
+	}
+	return err
+}
+
+// newServer makes the server of a model, and sets the options that follow from it.
+func (c *serveCommand) newServer(
+	a *app, m *model.Model, o *serve.Options,
+) (*serve.Server, error) {
+	t, err := a.openTokenizer()
+	if err != nil {
+		return nil, err
 	}
 	if c.Template != nil {
 		template, err := a.readChatTemplate(c.Template, t)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		o.Template = template.Source
 	}
 	ck, err := a.open()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	weights, err := ck.Digest()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	texts, err := ck.TokenizerDigest()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	o.Fingerprint = serve.FingerprintOf(m, weights, texts)
-	o.Loopback = l.Loopback
 	o.Batcher.PrefixBytes = prefixBytes
 	if a.CacheBytes > 0 { // the rest is for texts in progress
 		o.Batcher.PrefixBytes = int64(a.CacheBytes) / 4 * 3
 	}
-	s, err := serve.New(m, t, o)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	show(fmt.Sprintf("gpt: listening on %s://%s\n", l.Scheme, l.Addr()))
-	ctx, release := a.Graceful()
-	defer release()
-	if c.Who.APIKeyFile != nil {
-		go watchKeys(ctx, *c.Who.APIKeyFile, keys, s, cmp.Or(o.Log, slog.New(slog.DiscardHandler)))
-	}
-	late, err := l.Serve(ctx, s, c.Much.Drain, s.Drain, func() { s.Close() })
-	if late {
-		a.Notef("--drain %v: requests were cut off", c.Much.Drain)
-	}
-	return err
+	return serve.New(m, t, *o)
 }
 
 // options checks the flags, and makes serve's options of them.
@@ -262,6 +289,8 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 		return o, usagef("--max-delay %v: want more than 0", much.MaxDelay)
 	case much.Timeout < 0:
 		return o, usagef("--timeout %v: want 0 (none) or more", much.Timeout)
+	case much.Grace < 0:
+		return o, usagef("--grace %v: want 0 or more", much.Grace)
 	case much.Drain < 0:
 		return o, usagef("--drain %v: want 0 or more", much.Drain)
 	case (who.TLSCert == nil) != (who.TLSKey == nil):
@@ -269,16 +298,7 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 	case c.ModelName != nil && *c.ModelName == "":
 		return o, usagef("--model-name: want at least one byte, found none")
 	}
-	level := &slog.HandlerOptions{}
-	if a.Verbose {
-		level.Level = slog.LevelDebug
-	}
-	switch c.Log {
-	case "text":
-		o.Log = slog.New(slog.NewTextHandler(a.Stderr, level))
-	case "json":
-		o.Log = slog.New(slog.NewJSONHandler(a.Stderr, level))
-	}
+	o.Log = c.newLog(a)
 	for _, network := range who.TrustedProxy {
 		prefix, err := parseNetwork(network)
 		if err != nil {

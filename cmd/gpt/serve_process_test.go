@@ -12,6 +12,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -35,6 +36,7 @@ import (
 type served struct {
 	*exec.Cmd
 	t      *testing.T
+	first  string // its first line on stderr
 	url    string
 	stderr func() string // after the first line; when the process has ended
 }
@@ -55,11 +57,20 @@ func serveDemo(t *testing.T, env []string, args ...string) *served {
 	}
 	url, ok := strings.CutPrefix(strings.TrimSuffix(first, "\n"), "gpt: listening on ")
 	if !ok {
-		t.Fatalf("first line %q", first)
+		url = listening(t, first)["address"].(string)
 	}
 	rest := make(chan string, 1)
 	go func() { b, _ := io.ReadAll(r); rest <- string(b) }()
-	return &served{cmd, t, url, sync.OnceValue(func() string { return <-rest })}
+	return &served{cmd, t, first, url, sync.OnceValue(func() string { return <-rest })}
+}
+
+// listening returns the fields of the first line of --log json.
+func listening(t *testing.T, line string) (fields map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(line), &fields); err != nil || fields["msg"] != "listening" {
+		t.Fatalf("%q: %v", line, err)
+	}
+	return fields
 }
 
 // post returns the status and the text of an answer, 0 and the error where there is none.
@@ -120,6 +131,20 @@ func between(s, before, after string) string {
 }
 
 const longAnswer = `{"prompt":"Once","max_tokens":%d,"ignore_eos":true,"n":%d,"seed":1}`
+
+func TestTheStartWarnsOfAnOpenDoor(t *testing.T) {
+	const warning = "level=WARN msg=\"--addr 0.0.0.0:0 without a key"
+	for log, keys := range map[string][]string{"text": nil, "off": nil, "off ": {"GPT_API_KEY=secret"}} {
+		s := serveDemo(t, keys, "--addr", "0.0.0.0:0", "--log", strings.TrimSpace(log))
+		s.Process.Signal(syscall.SIGTERM)
+		told := s.stderr()
+		s.Wait()
+		if strings.Contains(told, warning) != (keys == nil) ||
+			strings.Contains(told, "version=") != (log == "text") {
+			t.Errorf("--log %s, keys %v: %s", log, keys, told)
+		}
+	}
+}
 
 func TestSIGTERMDrains(t *testing.T) {
 	s := serveDemo(t, nil, "--drain", "1h")
@@ -283,8 +308,31 @@ func selfSigned(t *testing.T, dir string) (cert, key string) {
 	return cert, key
 }
 
+// TestServeWantsTheKeyOfTheEnvironment, on the listener of the API; that of metrics wants none.
 func TestServeWantsTheKeyOfTheEnvironment(t *testing.T) {
-	s := serveDemo(t, []string{"GPT_API_KEY=secret"}, "--log", "json")
+	s := serveDemo(t, []string{"GPT_API_KEY=secret"}, "--log", "json", "--metrics-addr", "127.0.0.1:0",
+		"--grace", "1ms")
+	first := listening(t, s.first)
+	for name, want := range map[string]string{"level": "INFO", "model": "demo", "format": "f16",
+		"grace": "1ms", "timeout": "10m0s", "max_queue": "256", "keys": "1"} {
+		if got := fmt.Sprint(first[name]); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+	if first["version"] == "" || first["threads"] == nil || first["max_body"] == nil {
+		t.Errorf("the first line is %s", s.first)
+	}
+	for address, want := range map[any]int{first["metrics"]: 200, s.url + "/metrics": 401} {
+		a, err := http.Get(address.(string))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(a.Body)
+		a.Body.Close()
+		if a.StatusCode != want || (want == 200) != strings.Contains(string(text), "gpt_build_info{") {
+			t.Errorf("%v: %d, want %d: %.200s", address, a.StatusCode, want, text)
+		}
+	}
 	const body = `{"max_tokens":1,"prompt":"zebra"}`
 	if got, text := s.post(body); got != 401 {
 		t.Errorf("without a key %d: %s", got, text)
@@ -295,6 +343,11 @@ func TestServeWantsTheKeyOfTheEnvironment(t *testing.T) {
 	s.Process.Signal(syscall.SIGTERM)
 	log := s.stderr()
 	s.Wait()
+	for line := range strings.Lines(log) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("a line %q", line)
+		}
+	}
 	if strings.Contains(log, "secret") || strings.Contains(log, "zebra") ||
 		!strings.Contains(log, `"status":401`) {
 		t.Errorf("the log: %s", log)

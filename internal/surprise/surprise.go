@@ -73,23 +73,16 @@ type piece struct {
 	first, last int // tokens
 }
 
-// pieces cuts the text at the tokens that begin with a character. Text that belongs to no token,
-// because the vocabulary drops it, is drawn with the token after it, and at the end with the last.
+// pieces cuts the text at the tokens that begin with a character.
 func pieces(s *eval.Scored) []piece {
 	var all []piece
-	begin, end := 0, 0 // of the newest piece
 	for i, t := range s.Tokens {
 		if n := len(all); n > 0 && t.Start > 0 && inside(s.Text, t.Start) {
 			all[n-1].last = i
-			all[n-1].text = s.Text[begin:t.End]
-		} else {
-			begin = min(end, t.Start)
-			all = append(all, piece{s.Text[begin:t.End], i, i})
+			all[n-1].text = s.Text[s.Tokens[all[n-1].first].Start:t.End]
+			continue
 		}
-		end = max(end, t.End)
-	}
-	if n := len(all); n > 0 {
-		all[n-1].text = s.Text[begin:]
+		all = append(all, piece{s.Text[t.Start:t.End], i, i})
 	}
 	return all
 }

@@ -3,7 +3,6 @@ package terminal
 // The console: stderr with notes, and at most one line of progress.
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -33,17 +32,6 @@ func (c *Console) NoteDuring(b *Bar, format string, args ...any) {
 	c.Notef(format, args...)
 	if shown {
 		c.ShowBar(b)
-	}
-}
-
-// Hold keeps what would go to stderr until show is called, which writes a text before it.
-func (c *Console) Hold() (show func(first string)) {
-	held, out := new(bytes.Buffer), c.Stderr
-	c.Stderr = held
-	return func(first string) {
-		c.Stderr = out
-		io.WriteString(out, first+held.String()) // nobody to tell, if it fails
-		held.Reset()
 	}
 }
 

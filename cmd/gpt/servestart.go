@@ -1,0 +1,134 @@
+package main
+
+// Where gpt serve listens, and what it says of itself, beside its requests.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"picogpt/internal/listen"
+	"picogpt/internal/quote"
+	"picogpt/internal/show"
+	"picogpt/model"
+	"picogpt/serve"
+)
+
+// places is where the server listens.
+type places struct {
+	api         *listen.Listener
+	metrics     *listen.Listener    // nil without --metrics-addr
+	certificate *listen.Certificate // nil without TLS
+}
+
+// listen binds the addresses: those that are taken are known before a model is loaded.
+func (c *serveCommand) listen() (on *places, err error) {
+	on = &places{}
+	if c.Who.TLSCert != nil {
+		on.certificate, err = listen.ReadCertificate(*c.Who.TLSCert, *c.Who.TLSKey)
+		if err != nil {
+			return nil, err
+		}
+	}
+	if on.api, err = listen.Listen("--addr", c.Addr, on.certificate); err != nil {
+		return nil, err
+	}
+	if c.Metrics != nil {
+		if on.metrics, err = listen.Listen("--metrics-addr", *c.Metrics, nil); err != nil {
+			on.close()
+			return nil, err
+		}
+	}
+	return on, nil
+}
+
+func (p *places) close() error {
+	if p.metrics == nil {
+		return p.api.Close()
+	}
+	return errors.Join(p.api.Close(), p.metrics.Close())
+}
+
+// start begins to answer.
+func (p *places) start(gate *serve.Gate) *listen.Running {
+	if p.metrics != nil {
+		p.metrics.Start(gate.Metrics(p.metrics.Loopback))
+	}
+	return p.api.Start(http.Handler(gate))
+}
+
+// newLog returns the log of --log, nil if that is off.
+func (c *serveCommand) newLog(a *app) *slog.Logger {
+	o := &slog.HandlerOptions{}
+	if a.Verbose {
+		o.Level = slog.LevelDebug
+	}
+	switch c.Log {
+	case "text":
+		return slog.New(slog.NewTextHandler(a.Stderr, o))
+	case "json":
+		return slog.New(slog.NewJSONHandler(a.Stderr, o))
+	}
+	return nil
+}
+
+// announce says where the server listens, in the first line, then what serves, and within which
+// limits. It returns the log of what happens to the server, which is not off if --log is.
+func (c *serveCommand) announce(
+	a *app, on *places, m *model.Model, o *serve.Options, begin func(first string),
+) *slog.Logger {
+	about := []any{"address", on.api.URL()}
+	first := fmt.Sprintf("gpt: listening on %s\n", on.api.URL())
+	if on.metrics != nil {
+		about = append(about, "metrics", on.metrics.URL()+"/metrics")
+		first += fmt.Sprintf("gpt: metrics on %s/metrics\n", on.metrics.URL())
+	}
+	about = append(about, "version", o.Version, "model", o.Name,
+		"format", show.Formats(m.Format(), m.CacheFormat()), "kernels", m.Kernel(),
+		"threads", m.Threads(), "context", m.Config().Positions,
+		"cache_bytes", m.CacheLimit(), "max_streams", c.Much.MaxStreams,
+		"max_delay", c.Much.MaxDelay.String(), "max_queue", o.MaxQueue,
+		"max_prompts", o.MaxPrompts, "max_n", o.MaxN, "max_body", o.MaxBody,
+		"timeout", o.Timeout.String(), "grace", c.Much.Grace.String(),
+		"drain", c.Much.Drain.String(), "keys", len(o.Keys)+len(o.NamedKeys))
+	told := o.Log
+	switch c.Log {
+	case "json":
+		var line bytes.Buffer
+		slog.New(slog.NewJSONHandler(&line, nil)).Info("listening", about...)
+		begin(line.String())
+	case "text":
+		begin(first)
+		told.Info("listening", about...)
+	default:
+		begin(first) // and what goes wrong
+		told = slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	}
+	for _, warning := range c.warnings(on, o) {
+		told.Warn(warning)
+	}
+	return told
+}
+
+// warnings says what is allowed, and probably not meant.
+func (c *serveCommand) warnings(on *places, o *serve.Options) (all []string) {
+	if !on.api.Loopback && len(o.Keys)+len(o.NamedKeys) == 0 {
+		all = append(all, fmt.Sprintf("--addr %s without a key: whoever reaches it may ask; "+
+			"$GPT_API_KEY, --api-key and --api-key-file set one", quote.Plain(c.Addr, 80)))
+	}
+	return all
+}
+
+// watchCertificate reads a certificate again whenever its files change, until ctx is done.
+func watchCertificate(ctx context.Context, c *listen.Certificate, log *slog.Logger) {
+	c.Watch(ctx, func(err error) {
+		if err != nil {
+			log.Error("the certificate is as before", "error", err.Error())
+			return
+		}
+		log.Info("the certificate was read again")
+	})
+}
