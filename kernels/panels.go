@@ -38,6 +38,13 @@ func (w *Worker) Multiply(
 	w.team.variant.multiply(c, ldc, a, lda, rows, p, from, to)
 }
 
+// Multiply is [Worker.Multiply] without a team.
+func (l Leaves) Multiply(
+	c []float32, ldc int, a []float32, lda, rows int, p *Panels, from, to int,
+) {
+	l.variant().multiply(c, ldc, a, lda, rows, p, from, to)
+}
+
 func (v *variant) multiply(
 	c []float32, ldc int, a []float32, lda, rows int, p *Panels, from, to int,
 ) {

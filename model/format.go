@@ -63,9 +63,7 @@ func (l *loader) matrix(name string, layout kernels.Layout, in, out int) kernels
 	switch {
 	case l.err != nil:
 	case l.auto:
-		if layout == kernels.InOut {
-			l.format = m.Format
-		}
+		l.seeFormat(m.Format, layout)
 	case m.Format == want:
 	case m.Blocks != nil:
 		l.fail("%s: stored as %s, want %s: convert the checkpoint that it was made of", name,
@@ -79,6 +77,20 @@ func (l *loader) matrix(name string, layout kernels.Layout, in, out int) kernels
 		m = converted
 	}
 	return m
+}
+
+// seeFormat settles which format the stored matrices have. Where floats of several formats are
+// mixed, as where an adapter is merged into some, it is F32: all of them give the bits of F32.
+func (l *loader) seeFormat(f kernels.Format, layout kernels.Layout) {
+	isFloat := func(f kernels.Format) bool { return f < kernels.Q8 }
+	switch {
+	case !l.seen && (isFloat(f) || layout == kernels.InOut):
+		l.format, l.seen = f, true
+	case l.seen && f != l.format && isFloat(f) && isFloat(l.format):
+		l.format = kernels.F32
+	case layout == kernels.InOut:
+		l.format = f
+	}
 }
 
 // noteZeros records how many weights that are not zero become zero in the format. F16 and BF16 may

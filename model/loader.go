@@ -24,6 +24,7 @@ type loader struct {
 	team    *kernels.Team
 	format  kernels.Format // of the linear layers: the wanted one, or the one that the file has
 	auto    bool           // take the format that the file has
+	seen    bool           // format is that of a matrix of the file
 	cache   kernels.Format // of the keys and values
 	prefix  string         // "transformer." or ""
 	used    map[string]bool

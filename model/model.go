@@ -227,8 +227,9 @@ func (r *resources) close() (err error) {
 // Config returns the model's configuration.
 func (m *Model) Config() Config { return m.config }
 
-// Format returns the number format of the linear layers, as stored or converted: "f32", "f16",
-// "bf16", "q8" or "q4".
+// Format returns the number format of the matrices, as stored or converted: "f32", "f16", "bf16",
+// "q8" or "q4", which has the embedding in q8. It is "f32" of floats in several formats: logits
+// have the bits that they would have if all were converted to it.
 func (m *Model) Format() string { return m.format.String() }
 
 // CacheFormat returns the number format of the sessions' keys and values, "f32" or "f16".
