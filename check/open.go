@@ -32,6 +32,13 @@ func Read(
 		o.Before = func(int64) error { return errFits }
 	}
 	switch path := c.Tensors.Name(); {
+	case c.Adapted():
+		note = "the reference reads no adapters: it has the merged weights from the engine, and only " +
+			"what follows is compared"
+		m, err = converted(c, o)
+		if err == nil && files != nil {
+			m.Encoder, m.NoEncoder = reference.OpenEncoderFS(files)
+		}
 	case c.Format() != "safetensors":
 		note = fmt.Sprintf("the reference reads no %s: it has config and weights from the engine's "+
 			"reader, and only what follows is compared", c.Format())

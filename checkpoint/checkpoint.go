@@ -46,6 +46,7 @@ type Checkpoint struct {
 	own        func() (*tokenizer.Tokenizer, error)
 	vocabulary *vocabulary // nil if the tokenizer is in files of its own
 	files      fs.FS
+	adapted    bool
 }
 
 // Options settle what some formats leave open. The zero value takes what is most likely.
@@ -54,6 +55,10 @@ type Options struct {
 	// have the exact form (erf) since May 2023 and had the tanh form before. "" is the format's
 	// default. If the files say the form, any value other than "" is an error.
 	GELU string
+
+	// Adapters are merged into the weights, in this order, when these are read. The tensors that they
+	// change are F32 afterwards; those that they replace whole have the adapter's number format.
+	Adapters []Adapter
 }
 
 // Open opens the checkpoint at path with the default Options. See [Options.Open].
@@ -97,8 +102,13 @@ func (o Options) open(fsys fs.FS, name string) (*Checkpoint, error) {
 		return nil, fmt.Errorf("gelu: %s, but this checkpoint (%s) says its activation itself: %s",
 			o.GELU, f.format, f.config.Activation)
 	}
+	if len(o.Adapters) > 0 {
+		if err := f.merge(o.Adapters); err != nil {
+			return nil, errors.Join(err, f.tensors.Close())
+		}
+	}
 	c := &Checkpoint{Config: f.config, Tensors: f.tensors, Notes: f.notes, format: f.format,
-		vocabulary: f.vocabulary, files: fsys}
+		vocabulary: f.vocabulary, files: fsys, adapted: len(o.Adapters) > 0}
 	c.own = sync.OnceValues(func() (*tokenizer.Tokenizer, error) {
 		if f.vocabulary != nil {
 			return f.vocabulary.load()
@@ -117,6 +127,9 @@ func (o Options) open(fsys fs.FS, name string) (*Checkpoint, error) {
 // Format returns the format of the weights: "safetensors", "pytorch", "nanogpt", "mingpt", "gguf",
 // "tensorflow" or "llm.c". Tensors.Name returns the file.
 func (c *Checkpoint) Format() string { return c.format }
+
+// Adapted reports whether adapters are merged into the weights, so that these differ from the files'.
+func (c *Checkpoint) Adapted() bool { return c.adapted }
 
 // Untied reports whether the weights hold a head (weights of the logits) whose numbers differ from
 // the embedding's.

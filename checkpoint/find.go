@@ -101,6 +101,17 @@ func matching(names, patterns []string) (all []string) {
 func nothing(fsys fs.FS, names []string) string {
 	const want = "want model.safetensors, pytorch_model.bin, ckpt.pt, a .gguf file, " +
 		"TensorFlow's model.ckpt or llm.c's model.bin"
+	if slices.Contains(names, adapterConfigName) {
+		what := "no checkpoint in this directory, but an adapter, "
+		c, err := readAdapterConfig(fsys)
+		switch {
+		case err != nil:
+			return what + "which is not supported: " + err.Error()
+		case c.base == "":
+			return what + "which names no base model"
+		}
+		return what + "whose base model is " + c.base
+	}
 	for _, name := range matching(names, []string{"*.h5", "*.msgpack", "*.onnx", "*.ot", "*.bin",
 		"*.pt", "*.pth", "*.ckpt", "*.ggml"}) {
 		if p, err := look(fsys, name); err == nil {

@@ -1,0 +1,639 @@
+package checkpoint_test
+
+// LoRA adapters: float64 logits of merged weights, what is merged element by element, and adapters
+// that are refused.
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"picogpt/checkpoint"
+	"picogpt/internal/format/torch"
+	"picogpt/internal/testing/fixture"
+	"picogpt/model"
+	"picogpt/weights"
+	"picogpt/weights/demo"
+)
+
+const adapters = "testdata/adapters"
+
+// TestAdaptersAgreeWithFloat64: the demo's logits with each adapter, by NumPy in float64; expect.json
+// says of what.
+func TestAdaptersAgreeWithFloat64(t *testing.T) {
+	text, err := os.ReadFile(adapters + "/expect.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all map[string]json.RawMessage
+	var ids [][]int
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(all["ids"], &ids); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"plain", "all-rslora-f16", "patterns", "classifier"} {
+		var want map[string]json.RawMessage
+		if err := json.Unmarshal(all[name], &want); err != nil {
+			t.Fatal(err)
+		}
+		for _, scale := range []float64{1, 0.5} {
+			var answers []struct {
+				Top    []int
+				Logits []float64
+			}
+			err := json.Unmarshal(want[fmt.Sprint("scale ", scale)], &answers)
+			if err != nil || len(answers) != len(ids) {
+				t.Fatalf("%s: %v", name, err)
+			}
+			m := adapted(t, checkpoint.Adapter{Path: filepath.Join(adapters, name), Scale: &scale})
+			for i, answer := range answers {
+				rows := logits(t, m, ids[i])
+				row := rows[len(rows)-1]
+				for j, id := range answer.Top {
+					if off := math.Abs(float64(row[id]) - answer.Logits[j]); !(off <= 1e-5*answer.Logits[0]) {
+						t.Errorf("%s times %v: logit %d is %v, want %v", name, scale, id, row[id],
+							answer.Logits[j])
+					}
+				}
+			}
+		}
+	}
+	for name, subject := range map[string]string{"dora": "use_dora: true", "ia3": "peft_type: IA3",
+		"prompt-tuning": "peft_type: PROMPT_TUNING"} {
+		o := checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: filepath.Join(adapters, name)}}}
+		if _, err := o.OpenFS(demo.FS()); err == nil || !strings.Contains(err.Error(), subject) {
+			t.Errorf("%s: %v, want %s", name, err, subject)
+		}
+	}
+}
+
+// adapted returns a model of the demo with adapters.
+func adapted(t *testing.T, with ...checkpoint.Adapter) *model.Model {
+	t.Helper()
+	c, err := checkpoint.Options{Adapters: with}.OpenFS(demo.FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	m, err := model.New(t.Context(), c.Config, c.Tensors, model.Options{Threads: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+// A lora is an adapter in the making.
+type lora struct {
+	config map[string]any
+	rng    *rand.Rand
+	dtype  weights.DType
+	names  []string
+	data   map[string]weights.Tensor
+	values map[string][]float64
+}
+
+func newLora(rank int, alpha float64, dtype weights.DType) *lora {
+	return &lora{
+		config: map[string]any{"peft_type": "LORA", "r": rank, "lora_alpha": alpha},
+		rng:    rand.New(rand.NewPCG(uint64(rank), 5)), dtype: dtype,
+		data: map[string]weights.Tensor{}, values: map[string][]float64{},
+	}
+}
+
+// add adds a tensor of random numbers.
+func (l *lora) add(name string, shape ...int) {
+	t := weights.Tensor{Name: name, DType: l.dtype, Shape: shape}
+	exact := make([]float64, t.Len())
+	for i := range exact {
+		exact[i] = float64(l.rng.IntN(255)-127) / 128 // each format has it
+	}
+	t.Data = encoded(l.dtype, exact)
+	l.names, l.data[name], l.values[name] = append(l.names, name), t, exact
+}
+
+// encoded returns numbers that the type has exactly.
+func encoded(dtype weights.DType, x []float64) (b []byte) {
+	for _, v := range x {
+		switch bits := math.Float32bits(float32(v)); dtype {
+		case weights.F64:
+			b = append(b, le(math.Float64bits(v), 8)...)
+		case weights.BF16:
+			b = append(b, le(uint64(bits>>16), 2)...)
+		case weights.F16:
+			half := uint64(0)
+			if v != 0 {
+				half = uint64(bits>>31<<15 | (bits>>23&255-112)<<10 | bits>>13&1023)
+			}
+			b = append(b, le(half, 2)...)
+		default:
+			b = append(b, le(uint64(bits), 4)...)
+		}
+	}
+	return b
+}
+
+func le(x uint64, n int) (b []byte) {
+	for range n {
+		b, x = append(b, byte(x)), x>>8
+	}
+	return b
+}
+
+// write writes the adapter into a new folder.
+func (l *lora) write(t *testing.T) (dir string) {
+	t.Helper()
+	var all []weights.Tensor
+	for _, name := range l.names {
+		all = append(all, l.data[name])
+	}
+	var b bytes.Buffer
+	if err := weights.Write(&b, map[string]string{"format": "pt"}, all); err != nil {
+		t.Fatal(err)
+	}
+	config, _ := json.Marshal(l.config)
+	return filesIn(t, map[string][]byte{"adapter_config.json": config,
+		"adapter_model.safetensors": b.Bytes()})
+}
+
+func filesIn(t *testing.T, files map[string][]byte) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, b := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+const peft = "base_model.model."
+
+// pair adds the halves for a module of that width.
+func (l *lora) pair(module string, rank, in, out int) {
+	a, b := ".lora_A.weight", ".lora_B.weight"
+	if strings.HasSuffix(module, "wte") || strings.HasSuffix(module, "wpe") {
+		a, b = ".lora_embedding_A", ".lora_embedding_B"
+	}
+	l.add(peft+module+a, rank, in)
+	l.add(peft+module+b, out, rank)
+}
+
+// delta returns B·A of a module in float64, transposed where the base's tensor is [in, out].
+func (l *lora) delta(module string, rank, in, out int, turned bool) []float64 {
+	half := func(name string) []float64 {
+		x, ok := l.values[peft+module+".lora_"+name+".weight"]
+		if !ok {
+			x = l.values[peft+module+".lora_embedding_"+name]
+		}
+		return x
+	}
+	a, b, d := half("A"), half("B"), make([]float64, in*out)
+	for i := range out {
+		for j := range in {
+			at := i*in + j
+			if turned {
+				at = j*out + i
+			}
+			for k := range rank {
+				d[at] += b[i*rank+k] * a[k*in+j]
+			}
+		}
+	}
+	return d
+}
+
+// TestWhatIsMerged: every element of every kind of weight, in every number format of the base and of
+// the adapter, with ranks and widths across the kernels' tiles.
+func TestWhatIsMerged(t *testing.T) {
+	for i, rank := range []int{1, 3, 4, 16, 33} {
+		dtypes := []weights.DType{weights.F32, weights.F16, weights.BF16}
+		base := fixture.Options{Embd: 15 + 6*i, DType: dtypes[i%3], Prefix: i%2 == 1, Vocab: 40 + i,
+			Untied: i == 3}
+		n, alpha, scale := base.Embd, 7.0, 0.75
+		dir := write(t, base, nil)
+		l := newLora(rank, alpha, append(dtypes, weights.F64)[(i+1)%4])
+		for _, m := range modules(n, base.Vocab) {
+			l.pair(m.name, rank, m.in, m.out)
+		}
+		if i == 2 {
+			l.config["use_rslora"] = true
+		}
+		with := checkpoint.Adapter{Path: l.write(t), Scale: &scale}
+		before, err := checkpoint.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer before.Close()
+		c, m := opened(t, dir, checkpoint.Options{Adapters: []checkpoint.Adapter{with}})
+		logits(t, m, []int{1, 2, 3})
+		by := scale * alpha / float64(rank)
+		if i == 2 {
+			by = scale * alpha / math.Sqrt(float64(rank))
+		}
+		for _, x := range modules(n, base.Vocab) {
+			turned := !strings.HasPrefix(x.name, "lm_head")
+			sameAsFloat64(t, before.Tensors, c.Tensors, x.name, by,
+				l.delta(x.name, rank, x.in, x.out, turned))
+		}
+		for _, was := range before.Tensors.All() { // what has no product stays as it is mapped
+			is, _ := c.Tensors.Tensor(was.Name)
+			if was.Name != "lm_head.weight" && len(was.Shape) == 1 && &is.Data[0] == nil {
+				t.Errorf("%s: copied", was.Name)
+			}
+		}
+	}
+}
+
+type module struct {
+	name    string
+	in, out int
+}
+
+// modules are all of a model that may have a product: GPT-2's names, as PEFT writes them.
+func modules(n, vocab int) []module {
+	return []module{
+		{"transformer.wte", vocab, n}, {"transformer.wpe", 23, n},
+		{"transformer.h.0.attn.c_attn", n, 3 * n}, {"transformer.h.1.attn.c_proj", n, n},
+		{"transformer.h.1.mlp.c_fc", n, 4 * n}, {"transformer.h.2.mlp.c_proj", 4 * n, n},
+		{"lm_head", n, vocab},
+	}
+}
+
+// sameAsFloat64 compares a merged tensor with base + by·delta.
+func sameAsFloat64(
+	t *testing.T, before, after *weights.Tensors, module string, by float64, delta []float64,
+) {
+	t.Helper()
+	find := func(of *weights.Tensors, name string) []float32 {
+		for _, name := range []string{name, strings.TrimPrefix(name, "transformer."),
+			"transformer.wte.weight", "wte.weight"} {
+			if x, ok := of.Tensor(name); ok {
+				floats, err := x.Float32s()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return floats
+			}
+		}
+		t.Fatalf("no %s", name)
+		return nil
+	}
+	was, is := find(before, module+".weight"), find(after, module+".weight")
+	if len(is) != len(delta) || len(was) != len(delta) {
+		t.Fatalf("%s: %d numbers, want %d", module, len(is), len(delta))
+	}
+	for i, d := range delta {
+		want := float64(was[i]) + by*d
+		if off := math.Abs(float64(is[i]) - want); !(off <= 2e-6*(1+math.Abs(want))) {
+			t.Fatalf("%s: number %d is %v, want %v", module, i, is[i], want)
+		}
+	}
+}
+
+// TestPartsOfAMergedTensor: any part has the bits of the whole, from mapped and from made weights.
+func TestPartsOfAMergedTensor(t *testing.T) {
+	for _, dir := range []string{"gguf/q8_0.gguf", "nanogpt", "hf"} {
+		path := filepath.Join(formats, dir)
+		c, err := checkpoint.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := c.Config.Embd
+		c.Close()
+		l := newLora(5, 3, weights.F32)
+		l.pair("transformer.h.1.mlp.c_fc", 5, n, 4*n)
+		o := checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: l.write(t)}}}
+		if c, err = o.Open(path); err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		x, ok := c.Tensors.Tensor("h.1.mlp.c_fc.weight")
+		if !ok {
+			x, _ = c.Tensors.Tensor("transformer.h.1.mlp.c_fc.weight")
+		}
+		whole, err := x.Bytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng := rand.New(rand.NewPCG(1, 2))
+		for range 100 {
+			from := rng.IntN(len(whole)/4 + 1)
+			to := from + rng.IntN(len(whole)/4-from+1)
+			part := make([]byte, 4*(to-from))
+			if err := x.Fill(part, int64(4*from)); err != nil || !bytes.Equal(part, whole[4*from:4*to]) {
+				t.Fatalf("%s: elements %d to %d: other bits, %v", dir, from, to, err)
+			}
+		}
+	}
+}
+
+// TestSeveralAdaptersAddUp: two products, and a tensor that one of them replaces.
+func TestSeveralAdaptersAddUp(t *testing.T) {
+	dir := write(t, fixture.Options{}, nil)
+	const module = "transformer.h.1.mlp.c_fc"
+	first, second := newLora(2, 4, weights.F32), newLora(3, 9, weights.F16)
+	first.pair(module, 2, 15, 60)
+	second.pair(module, 3, 15, 60)
+	second.config["bias"] = "lora_only"
+	second.add(peft+module+".bias", 60)
+	half := 0.5
+	with := []checkpoint.Adapter{{Path: first.write(t)}, {Path: second.write(t), Scale: &half}}
+	before, err := checkpoint.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer before.Close()
+	c, _ := opened(t, dir, checkpoint.Options{Adapters: with})
+	sum := first.delta(module, 2, 15, 60, true)
+	for i, d := range second.delta(module, 3, 15, 60, true) {
+		sum[i] = 2*sum[i] + 1.5*d
+	}
+	sameAsFloat64(t, before.Tensors, c.Tensors, module, 1, sum)
+	bias, _ := c.Tensors.Tensor("h.1.mlp.c_fc.bias")
+	x, err := bias.Float32s()
+	if err != nil || float64(x[7]) != second.values[peft+module+".bias"][7] {
+		t.Errorf("bias %v, %v: the scale is of the product only", x, err)
+	}
+	with = append(with, with[1])
+	_, err = checkpoint.Options{Adapters: with}.Open(dir)
+	wantText(t, err, "h.1.mlp.c_fc.bias: ", "replaces that tensor too")
+}
+
+func wantText(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if err == nil || !strings.Contains(err.Error(), part) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("error %v, want %q", err, part)
+		}
+	}
+}
+
+// TestAnAdapterOfTheEmbeddingIsNoneOfTheHead: PEFT multiplies with the base's head then. What is
+// written keeps the two apart.
+func TestAnAdapterOfTheEmbeddingIsNoneOfTheHead(t *testing.T) {
+	dir := write(t, fixture.Options{Vocab: 27}, letters())
+	l := newLora(2, 4, weights.F32)
+	l.pair("transformer.wte", 2, 27, 15)
+	c, m := opened(t, dir, checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: l.write(t)}}})
+	was, err := checkpoint.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer was.Close()
+	head, _ := c.Tensors.Tensor("lm_head.weight")
+	embedding, _ := was.Tensors.Tensor("wte.weight")
+	if same, err := head.Equal(embedding); err != nil || !same || c.Config.TieWordEmbeddings ||
+		!was.Config.TieWordEmbeddings {
+		t.Errorf("a head that is the base's embedding: %t, %v", same, err)
+	}
+	want := logits(t, m, []int{3, 1, 4})
+	v, err := c.Convert("safetensors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(t.TempDir(), "merged")
+	if err := v.Write(t.Context(), to, m); err != nil {
+		t.Fatal(err)
+	}
+	_, again := opened(t, to, checkpoint.Options{})
+	for i, row := range logits(t, again, []int{3, 1, 4}) {
+		if !slices.Equal(row, want[i]) {
+			t.Errorf("row %d: other bits when written", i)
+		}
+	}
+	if first, second := digests(t, to), digestOf(t, c); first[0] != second {
+		t.Errorf("digests %s and %s, want equal ones: the same tensors", first[0], second)
+	}
+}
+
+func digestOf(t *testing.T, c *checkpoint.Checkpoint) string {
+	t.Helper()
+	d, err := c.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestDigestsTellAdaptersAndScalesApart, and not the format of the adapter's file.
+func TestDigestsTellAdaptersAndScalesApart(t *testing.T) {
+	dir := write(t, fixture.Options{}, nil)
+	l := newLora(2, 4, weights.F32)
+	l.pair("transformer.h.0.attn.c_attn", 2, 15, 45)
+	st := l.write(t)
+	var state torch.Dict
+	for _, name := range l.names {
+		state = append(state, torch.Member{Key: name, Value: l.data[name]})
+	}
+	var b bytes.Buffer
+	if err := torch.Write(&b, state); err != nil {
+		t.Fatal(err)
+	}
+	config, _ := json.Marshal(l.config)
+	bin := filesIn(t, map[string][]byte{"adapter_config.json": config, "adapter_model.bin": b.Bytes()})
+	digest := func(with ...checkpoint.Adapter) string {
+		c, err := checkpoint.Options{Adapters: with}.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		return digestOf(t, c)
+	}
+	zero, half := 0.0, 0.5
+	a := checkpoint.Adapter{Path: st}
+	if got, want := digest(checkpoint.Adapter{Path: bin}), digest(a); got != want {
+		t.Errorf("%s from adapter_model.bin, want %s", got, want)
+	}
+	seen := map[string]string{}
+	for what, with := range map[string][]checkpoint.Adapter{"base": nil, "once": {a},
+		"twice": {a, a}, "half": {{Path: st, Scale: &half}}} {
+		d := digest(with...)
+		if other, ok := seen[d]; ok {
+			t.Errorf("%s and %s have the same digest", what, other)
+		}
+		seen[d] = what
+	}
+	if is := seen[digest(checkpoint.Adapter{Path: st, Scale: &zero})]; is != "base" {
+		t.Errorf("zero times it is %q, want the base's float32 weights", is)
+	}
+}
+
+// TestAdaptersThatAreRefused: one line that names the tensor or the key.
+func TestAdaptersThatAreRefused(t *testing.T) {
+	dir := write(t, fixture.Options{}, nil)
+	const module = "transformer.h.1.mlp.c_fc"
+	good := func() *lora {
+		l := newLora(2, 4, weights.F32)
+		l.pair(module, 2, 15, 60)
+		return l
+	}
+	type change = func(l *lora)
+	rename := func(from, to string) change {
+		return func(l *lora) {
+			i := slices.IndexFunc(l.names, func(s string) bool { return strings.Contains(s, from) })
+			x := l.data[l.names[i]]
+			x.Name = strings.Replace(x.Name, from, to, 1)
+			l.names[i], l.data[x.Name] = x.Name, x
+		}
+	}
+	set := func(key string, value any) change { return func(l *lora) { l.config[key] = value } }
+	add := func(name string, shape ...int) change { return func(l *lora) { l.add(name, shape...) } }
+	put := func(at int, x float64) change {
+		return func(l *lora) { copy(l.data[l.names[0]].Data[4*at:], encoded(weights.F32, []float64{x})) }
+	}
+	for what, c := range map[string]struct {
+		change change
+		want   string
+	}{
+		"another width":     {rename("mlp.c_fc.lora_B", "mlp.c_proj.lora_B"), "lora_B is missing"},
+		"no A":              {func(l *lora) { l.names = l.names[1:] }, "its lora_A is missing"},
+		"no B":              {func(l *lora) { l.names = l.names[:1] }, "its lora_B is missing"},
+		"nothing":           {func(l *lora) { l.names = nil }, "no tensors, want lora_A and lora_B"},
+		"a deeper base":     {func(l *lora) { l.pair("transformer.h.3.mlp.c_fc", 2, 15, 60) }, "has no h.3.mlp.c_fc.weight"},
+		"a wider base":      {func(l *lora) { l.pair("transformer.h.0.mlp.c_fc", 2, 16, 64) }, "shape [2 16], want [2 15]"},
+		"a longer base":     {func(l *lora) { l.pair("transformer.h.0.mlp.c_fc", 2, 15, 64) }, "shape [64 2], want [60 2]"},
+		"Llama's":           {func(l *lora) { l.pair("model.layers.0.self_attn.q_proj", 2, 15, 15) }, "has no model.layers.0.self_attn.q_proj.weight"},
+		"a norm":            {func(l *lora) { l.pair("transformer.ln_f", 2, 15, 15) }, "ln_f.weight has shape [15], want two"},
+		"A with no rows":    {add(peft+"transformer.h.0.mlp.c_fc.lora_A.weight", 15), "shape [15], want two dimensions"},
+		"another rank":      {set("r", 3), "lora_A.weight: rank 2, want 3"},
+		"rank 0":            {set("r", 0), "r: 0, want a whole number, 1 or more"},
+		"rank 2.5":          {set("r", 2.5), "r: 2.5, want a whole number"},
+		"a rank in words":   {set("r", "two"), "r: want a number, found a string"},
+		"pattern's rank":    {set("rank_pattern", map[string]any{"c_fc": -1}), "rank_pattern: -1"},
+		"a bad pattern":     {set("alpha_pattern", map[string]any{"c_(fc": 1}), "alpha_pattern: c_(fc: not a regular"},
+		"a look ahead":      {set("rank_pattern", map[string]any{"(?=h)c_fc": 1}), "(?=h)c_fc: not a regular"},
+		"many repetitions":  {set("rank_pattern", map[string]any{"a{1000}{1000}": 1}), "not a regular expression that is"},
+		"patterns' kind":    {set("rank_pattern", []int{1}), "rank_pattern: "},
+		"IA3":               {set("peft_type", "IA3"), "peft_type: IA3, want LORA"},
+		"no kind":           {set("peft_type", nil), "peft_type: missing"},
+		"DoRA":              {set("use_dora", true), "use_dora: true"},
+		"DoRA's tensors":    {add(peft+module+".lora_magnitude_vector", 60), "lora_magnitude_vector: of DoRA"},
+		"what may come":     {set("use_something", true), "use_something: true: not supported"},
+		"PiSSA":             {set("init_lora_weights", "pissa"), "init_lora_weights: "},
+		"tokens":            {set("trainable_token_indices", []int{1}), "trainable_token_indices: "},
+		"biases of B":       {set("lora_bias", true), "lora_bias: true"},
+		"names":             {set("base_model_name_or_path", "a\x1b[1mb"), "base_model_name_or_path: "},
+		"saves":             {set("modules_to_save", "score"), "modules_to_save: want a list of strings"},
+		"a large scale":     {set("lora_alpha", 1e300), "scale 5e+299, want a finite number"},
+		"a large product":   {set("lora_alpha", 6.7e38), "more than float32 holds"},
+		"NaN":               {put(3, math.NaN()), "lora_A.weight: a number that is not finite"},
+		"infinity":          {put(29, math.Inf(1)), "lora_A.weight: a number that is not finite"},
+		"a new whole":       {add(peft+"score.weight", 3, 15), "score.weight: the checkpoint"},
+		"a whole of layers": {add(peft+"transformer.h.7.ln_1.weight", 15), "h.7.ln_1.weight: the checkpoint"},
+		"a whole's shape":   {add(peft+"transformer.h.1.ln_1.weight", 16), "shape [16], want [15]"},
+		"a whole twice": {func(l *lora) {
+			l.add(peft+"transformer.ln_f.weight", 15)
+			l.add(peft+"transformer.ln_f.base_layer.weight", 15)
+		}, "there twice"},
+		"halves twice":        {add(peft+module+".lora_A.default.weight", 2, 15), "there twice"},
+		"an embedding's half": {rename("lora_A.weight", "lora_embedding_A"), "both halves of an embedding"},
+		"no embedding": {func(l *lora) {
+			l.add(peft+"transformer.h.0.mlp.c_fc.lora_embedding_A", 2, 15)
+			l.add(peft+"transformer.h.0.mlp.c_fc.lora_embedding_B", 60, 2)
+		}, "want lora_A and lora_B for a layer"},
+		"an embedding as a layer": {func(l *lora) {
+			l.add(peft+"transformer.wte.lora_A.weight", 2, 29)
+			l.add(peft+"transformer.wte.lora_B.weight", 15, 2)
+		}, "want lora_embedding_A and"},
+	} {
+		l := good()
+		c.change(l)
+		opened, err := checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: l.write(t)}}}.Open(dir)
+		if err == nil { // what only the elements tell
+			_, err = model.New(t.Context(), opened.Config, opened.Tensors, model.Options{Threads: 1})
+			opened.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want %q", what, err, c.want)
+		}
+	}
+	for _, key := range []string{"lora_dropout", "megatron_core", "fan_in_fan_out", "later"} {
+		l := good()
+		l.config[key] = true
+		if c, err := (checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: l.write(t)}}}).Open(dir); err != nil {
+			t.Errorf("%s: %v, want it passed by", key, err)
+		} else {
+			c.Close()
+		}
+	}
+}
+
+// TestFilesOfAdaptersThatAreNotThere, or are other things.
+func TestFilesOfAdaptersThatAreNotThere(t *testing.T) {
+	dir := write(t, fixture.Options{}, nil)
+	config := []byte(`{"peft_type": "LORA", "base_model_name_or_path": "gpt2"}`)
+	infinite := math.Inf(1)
+	for want, a := range map[string]checkpoint.Adapter{
+		"no adapter_config.json in this directory": {Path: t.TempDir()},
+		"no such file": {Path: filepath.Join(dir, "none")},
+		"no adapter_model.safetensors or adapter_model.bin": {
+			Path: filesIn(t, map[string][]byte{"adapter_config.json": config})},
+		"adapter_model.safetensors: ": {Path: filesIn(t, map[string][]byte{
+			"adapter_config.json": config, "adapter_model.safetensors": []byte("lies")})},
+		"adapter_model.bin: not a file of torch.save": {Path: filesIn(t, map[string][]byte{
+			"adapter_config.json": config, "adapter_model.bin": []byte("lies")})},
+		"adapter_config.json: ":            {Path: filesIn(t, map[string][]byte{"adapter_config.json": []byte("{")})},
+		"scale +Inf, want a finite number": {Path: dir, Scale: &infinite},
+	} {
+		_, err := checkpoint.Options{Adapters: []checkpoint.Adapter{a}}.Open(dir)
+		wantText(t, err, want)
+	}
+	// A folder with an adapter is no checkpoint, and says whose it is.
+	_, err := checkpoint.Open(filesIn(t, map[string][]byte{"adapter_config.json": config,
+		"adapter_model.safetensors": nil}))
+	wantText(t, err, "no checkpoint in this directory, but an adapter, whose base model is gpt2")
+	for base, path := range map[string]string{"gpt2": filesIn(t, map[string][]byte{
+		"adapter_config.json": config}), "tinystories": adapters + "/plain/adapter_model.safetensors"} {
+		if got, err := checkpoint.AdapterBase(path); got != base || err != nil {
+			t.Errorf("base %q, %v; want %q", got, err, base)
+		}
+	}
+}
+
+// TestTheFirstPatternThatMatches, at the end of a module's name, after a dot or at its start.
+func TestTheFirstPatternThatMatches(t *testing.T) {
+	dir := write(t, fixture.Options{Layer: 12}, nil)
+	before, err := checkpoint.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer before.Close()
+	l := newLora(1, 2, weights.F32)
+	ranks := map[string]int{"transformer.h.1.mlp.c_fc": 2, "transformer.h.11.mlp.c_fc": 3,
+		"transformer.h.2.mlp.c_fc": 1, "transformer.h.1.attn.c_attn": 5}
+	for _, name := range slices.Sorted(maps.Keys(ranks)) {
+		out := 60
+		if strings.HasSuffix(name, "c_attn") {
+			out = 45
+		}
+		l.pair(name, ranks[name], 15, out)
+	}
+	folder := l.write(t)
+	config := `{"peft_type": "LORA", "r": 1, "lora_alpha": 2, "rank_pattern": {"h.1.mlp.c_fc": 2,
+		"fc": 9, "1.mlp.c_fc|.*1[01].mlp.*": 3, "transformer.h.1.attn.*": 5, "c_attn": 7},
+		"alpha_pattern": {"h.[12].mlp.c_fc": 6}}`
+	if err := os.WriteFile(folder+"/adapter_config.json", []byte(config), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := opened(t, dir, checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: folder}}})
+	for name, by := range map[string]float64{"transformer.h.1.mlp.c_fc": 6.0 / 2,
+		"transformer.h.11.mlp.c_fc": 2.0 / 3, "transformer.h.2.mlp.c_fc": 6,
+		"transformer.h.1.attn.c_attn": 2.0 / 5} {
+		out := 60
+		if strings.HasSuffix(name, "c_attn") {
+			out = 45
+		}
+		sameAsFloat64(t, before.Tensors, c.Tensors, name, by, l.delta(name, ranks[name], 15, out, true))
+	}
+}

@@ -1,0 +1,228 @@
+package checkpoint
+
+// The adapter_config.json of PEFT: which low-rank products are added to which weights, how strongly,
+// and what else an adapter of other kinds would compute.
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"picogpt/internal/folder"
+	"picogpt/internal/quote"
+	"picogpt/internal/strictjson"
+)
+
+const adapterConfigName = "adapter_config.json"
+
+// An adapterConfig is what an adapter_config.json says of a LoRA adapter.
+type adapterConfig struct {
+	base  string // the name of the model that it was trained on, "" if none is said
+	rank  float64
+	alpha float64
+	root  bool // use_rslora: the scale is α/√r
+
+	ranks, alphas []pattern // that differ, the first that matches counts
+	saves         []string  // modules_to_save: whole tensors beside the stack
+}
+
+// A pattern gives the modules whose name ends with a match of a regular expression a value.
+type pattern struct {
+	name  *regexp.Regexp
+	value float64
+}
+
+// AdapterBase returns the name of the model that the LoRA adapter at path was trained on, "" if its
+// adapter_config.json names none. path is the adapter's folder, or a file in it. The error is
+// fs.ErrNotExist if there is no adapter.
+func AdapterBase(path string) (string, error) {
+	fsys, _, err := folder.Split(path)
+	if err != nil {
+		return "", err
+	}
+	c, err := readAdapterConfig(fsys)
+	return c.base, err
+}
+
+// readAdapterConfig reads the config of the adapter in fsys. Errors name the file.
+func readAdapterConfig(fsys fs.FS) (c adapterConfig, err error) {
+	const most = 1 << 20
+	text, err := folder.Read(fsys, adapterConfigName, most)
+	if err == nil {
+		c, err = parseAdapterConfig(text)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", folder.Path(fsys, adapterConfigName), err)
+	}
+	return c, err
+}
+
+// parseAdapterConfig reads an adapter_config.json. A key that asks for other arithmetic than LoRA's
+// is an error that names it.
+func parseAdapterConfig(text []byte) (adapterConfig, error) {
+	c := adapterConfig{rank: 8, alpha: 8} // PEFT's defaults
+	kind := ""
+	var refused error // the kind says more
+	err := strictjson.Members(text, func(key string, value json.RawMessage) (err error) {
+		if string(value) == "null" {
+			return nil
+		}
+		switch key {
+		case "peft_type":
+			err = json.Unmarshal(value, &kind)
+		case "base_model_name_or_path":
+			err = json.Unmarshal(value, &c.base)
+		case "r":
+			err = json.Unmarshal(value, &c.rank)
+		case "lora_alpha":
+			err = json.Unmarshal(value, &c.alpha)
+		case "use_rslora":
+			err = json.Unmarshal(value, &c.root)
+		case "rank_pattern":
+			c.ranks, err = parsePatterns(value)
+		case "alpha_pattern":
+			c.alphas, err = parsePatterns(value)
+		case "modules_to_save":
+			err = json.Unmarshal(value, &c.saves)
+		default:
+			refused = cmp.Or(refused, refuseAdapterKey(key, string(value)))
+		}
+		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+			err = fmt.Errorf("want a %s, found a %s", jsonKind(wrong.Type.Kind()), wrong.Value)
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", key, err)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return c, err
+	case kind == "":
+		return c, errors.New("peft_type: missing, want LORA")
+	case kind != "LORA":
+		return c, fmt.Errorf("peft_type: %s, want LORA: adapters of other kinds are not supported",
+			quote.Plain(kind, 40))
+	}
+	return c, cmp.Or(refused, c.check())
+}
+
+// jsonKind is what JSON calls a value of a Go type.
+func jsonKind(k reflect.Kind) string {
+	switch k {
+	case reflect.Bool:
+		return "bool"
+	case reflect.Float64:
+		return "number"
+	case reflect.Slice:
+		return "list of strings"
+	}
+	return "string"
+}
+
+// check checks values that the types allow.
+func (c *adapterConfig) check() error {
+	if !isRank(c.rank) {
+		return fmt.Errorf("r: %v, want a whole number, 1 or more", c.rank)
+	}
+	for _, p := range c.ranks {
+		if !isRank(p.value) {
+			return fmt.Errorf("rank_pattern: %v, want whole numbers, 1 or more", p.value)
+		}
+	}
+	if len(c.base) > 1000 || strings.ContainsFunc(c.base, func(r rune) bool {
+		return !unicode.IsPrint(r)
+	}) {
+		return fmt.Errorf("base_model_name_or_path: %s, want a name or a path",
+			quote.Plain(c.base, 40))
+	}
+	return nil
+}
+
+func isRank(r float64) bool { return r >= 1 && r <= math.MaxInt32 && r == math.Trunc(r) }
+
+// parsePatterns reads an object of regular expressions with a number each, in their order.
+func parsePatterns(text []byte) (all []pattern, err error) {
+	const most = 1000 // GPT-2's largest has 195 modules
+	err = strictjson.Members(text, func(key string, value json.RawMessage) error {
+		p := pattern{}
+		if err := json.Unmarshal(value, &p.value); err != nil {
+			return fmt.Errorf("%s: want a number", quote.Plain(key, 40))
+		}
+		// as PEFT matches them: at the end of a module's name, after a dot or at its start
+		name, err := regexp.Compile(`^(?:.*\.)?(?:` + key + `)$`)
+		if err != nil || strings.Contains(key, "{") { // which could repeat any number of times
+			return fmt.Errorf("%s: not a regular expression that is supported: want no (?=, \\1 or {",
+				quote.Plain(key, 40))
+		}
+		p.name = name
+		if all = append(all, p); len(all) > most {
+			return fmt.Errorf("more than %d patterns", most)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// of returns the value of the first pattern that matches a module's name, or the usual value.
+func of(patterns []pattern, module string, usual float64) float64 {
+	for _, p := range patterns {
+		if p.name.MatchString(module) {
+			return p.value
+		}
+	}
+	return usual
+}
+
+// rankOf returns the rank of a module's product.
+func (c *adapterConfig) rankOf(module string) int { return int(of(c.ranks, module, c.rank)) }
+
+// scaleOf returns what a module's product is multiplied by: α/r, or α/√r with rank stabilization.
+func (c *adapterConfig) scaleOf(module string) float64 {
+	r, alpha := of(c.ranks, module, c.rank), of(c.alphas, module, c.alpha)
+	if c.root {
+		return alpha / math.Sqrt(r)
+	}
+	return alpha / r
+}
+
+// refuseAdapterKey returns an error for a key that changes the arithmetic. PEFT writes all keys, most
+// of them null, false or empty. Others say how the adapter was trained.
+func refuseAdapterKey(key, value string) error {
+	if slices.Contains([]string{"false", "{}", "[]", `""`}, value) {
+		return nil
+	}
+	why := ""
+	switch key {
+	case "use_dora":
+		why = "DoRA, which also divides by the norms of columns, is not supported"
+	case "trainable_token_indices":
+		why = "embeddings of single tokens are not supported: merge the adapter with PEFT"
+	case "lora_bias", "layer_replication", "target_parameters", "alora_invocation_tokens",
+		"alora_invocation_string", "arrow_config":
+		why = "not supported"
+	case "ensure_weight_tying":
+		why = "embeddings that are trained and tied are not supported: merge the adapter with PEFT"
+	case "init_lora_weights":
+		// the others begin with a part of the base's weights, and take it away there
+		if slices.Contains([]string{"true", `"gaussian"`, `"eva"`, `"orthogonal"`}, value) {
+			return nil
+		}
+		why = "the training also changed the base's weights, which are not in the adapter: convert " +
+			"it with PEFT's path_initial_model_for_weight_conversion"
+	default:
+		if !strings.HasPrefix(key, "use_") || value != "true" {
+			return nil
+		}
+		why = "not supported"
+	}
+	return fmt.Errorf("%s: %s: %s", quote.Plain(key, 40), quote.Plain(value, 40), why)
+}
