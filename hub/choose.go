@@ -55,13 +55,36 @@ func (r *repo) choose(ctx context.Context) error {
 		}
 	}
 	if r.alone != nil {
-		return r.lacks("weights")
+		return r.adapterAlone(ctx)
 	}
 	only, err := r.listedWeights(ctx)
 	if err != nil {
 		return err
 	}
 	return r.wantAll(ctx, append(slices.Clone(companions[:]), only...), only)
+}
+
+// adapterFiles are those of a LoRA adapter, of which one of the two last is there.
+var adapterFiles = [...]string{
+	"adapter_config.json", "adapter_model.safetensors", "adapter_model.bin",
+}
+
+// adapterAlone plans an adapter that the cache has, while the hub cannot be asked.
+func (r *repo) adapterAlone(ctx context.Context) error {
+	var cached []string
+	for _, name := range adapterFiles {
+		has, err := r.find(ctx, name)
+		if err != nil {
+			return err
+		}
+		if has {
+			cached = append(cached, name)
+		}
+	}
+	if len(cached) < 2 {
+		return r.lacks("weights")
+	}
+	return r.wantAll(ctx, append(slices.Clone(companions[:]), cached...), cached)
 }
 
 // listedWeights returns the files of the only checkpoint in the list of a repository's files.
@@ -156,6 +179,13 @@ func onlyCheckpoint(listed []string) ([]string, error) {
 		return append(tensorflow(top, found[0]), found[0]), nil
 	case len(found) > 1:
 		return nil, fmt.Errorf("%w: %s", ErrChoose, few(found))
+	case slices.Contains(top, adapterFiles[0]):
+		for _, name := range adapterFiles[1:] {
+			if slices.Contains(top, name) {
+				return []string{adapterFiles[0], name}, nil
+			}
+		}
+		return nil, fmt.Errorf("%w, only %s", ErrNoWeights, adapterFiles[0])
 	case len(inFolders) > 0:
 		return nil, fmt.Errorf("%w: %s", ErrChoose, few(inFolders))
 	case len(others) > 0:

@@ -21,6 +21,7 @@ import (
 // globals are the flags of many commands.
 type globals struct {
 	Model      *string
+	Adapters   []string
 	GELU       string
 	Threads    int
 	Dtype      string
@@ -37,6 +38,7 @@ type globalFlags int
 
 const (
 	modelFlag globalFlags = 1 << iota
+	adapterFlag
 	geluFlag
 	threads
 	dtype
@@ -47,7 +49,7 @@ const (
 	cjkSpaces
 	verbose
 
-	opens     = modelFlag | geluFlag | verbose                             // a checkpoint
+	opens     = modelFlag | adapterFlag | geluFlag | verbose               // a checkpoint
 	evaluates = opens | threads | dtype | cacheDtype | cacheBytes | device // texts
 )
 
@@ -67,9 +69,12 @@ func (g *globals) flags(f *cli.Flags, which globalFlags) {
 			`checkpoint: a file or a directory (safetensors, PyTorch, nanoGPT, GGUF, TensorFlow,
 			llm.c), or the NAME or NAME@REV of a model that was pulled; default: $GPT_MODEL, or the
 			embedded demo`, nil},
+		{adapterFlag, &g.Adapters, "--adapter DIR|NAME",
+			`LoRA adapter of PEFT, also DIR:SCALE; may be repeated; without -m its base is the model`,
+			nil},
 		{geluFlag, &g.GELU, "--gelu FORM",
-			`GELU where the checkpoint does not say it: erf, or tanh, which nanoGPT's from before May
-			2023 want; default: erf`, []string{"tanh", "erf"}},
+			`GELU where the files do not say it: erf, or tanh, for nanoGPT's of before May 2023;
+			default: erf`, []string{"tanh", "erf"}},
 		{threads, &g.Threads, "--threads N",
 			"worker threads; default: 1 for each processor that the process may use", nil},
 		{dtype, &g.Dtype, "--dtype TYPE [auto]",
@@ -87,8 +92,8 @@ func (g *globals) flags(f *cli.Flags, which globalFlags) {
 		{engineFlag, &g.Engine, "--engine NAME",
 			"fast, or reference: picoGPT in float64, slow", []string{"fast", "reference"}},
 		{cjkSpaces, &g.CJKSpaces, "--cjk-spaces",
-			`keep a WordPiece vocabulary's spaces between Chinese characters, as Hugging Face does;
-			default: only gpt tokenize --decode does`, nil},
+			`keep WordPiece's spaces between Chinese characters; default: only gpt tokenize --decode
+			does`, nil},
 	} {
 		if which&flag.is != 0 {
 			f.Add(flag.p, flag.spec, flag.help).OneOf(flag.values...)
@@ -111,8 +116,10 @@ func (g *globals) validate() error {
 	if g.Threads < 0 || g.Threads > kernels.MaxThreads {
 		return usagef("--threads %d: want 0 to %d", g.Threads, kernels.MaxThreads)
 	}
-	_, _, err := g.deviceName()
-	return err
+	if _, _, err := g.deviceName(); err != nil {
+		return err
+	}
+	return checkpoints.CheckAdapters(g.Adapters)
 }
 
 // An app is what every command has.
@@ -129,6 +136,9 @@ type app struct {
 	stdout  *process.Output
 	start   time.Time
 	temps   outfile.Temps // of the files being written, removed when the process ends
+
+	adapters []checkpoint.Adapter // that --adapter names
+	baseOf   string               // the adapter whose base is the model, "" if -m or $GPT_MODEL says it
 
 	optionFiles optionFiles // that options name
 

@@ -87,6 +87,9 @@ func (c *benchEngineCommand) Run(a *app) error {
 	ctx, release := a.Graceful()
 	defer release()
 	name := a.modelName()
+	if c.Random != "" && len(a.Adapters) > 0 {
+		return usagef("--random and --adapter: want one of them")
+	}
 	if c.Random != "" {
 		dir, err := a.randomModel(ctx, c.Random)
 		if dir != "" {
@@ -187,6 +190,9 @@ func (a *app) benchStart(ctx context.Context, c model.Config, r *bench.Result) e
 		"--cache-dtype=" + a.CacheDtype}
 	if a.Model != nil {
 		args = append(args, "--model="+*a.Model)
+	}
+	for _, adapter := range a.Adapters {
+		args = append(args, "--adapter="+adapter)
 	}
 	if a.GELU != "" {
 		args = append(args, "--gelu="+a.GELU)

@@ -33,10 +33,35 @@ const demoName = "the embedded demo"
 
 // modelName names the checkpoint for people.
 func (g *globals) modelName() string {
-	if g.Model == nil {
-		return demoName
+	name := demoName
+	if g.Model != nil {
+		name = *g.Model
 	}
-	return *g.Model
+	for _, adapter := range g.Adapters {
+		name += " + " + adapter
+	}
+	return name
+}
+
+// settleModel finds the adapters, and takes their base as the model if a flag could have named
+// another and has not.
+func (a *app) settleModel(named bool) error {
+	var err error
+	a.adapters, err = a.finder.Adapters(a.Adapters)
+	if err != nil || a.Model != nil || !named {
+		return err
+	}
+	base, err := checkpoints.AdaptersBase(a.adapters)
+	if err != nil {
+		return err
+	}
+	if err := a.fromArgument("base_model_name_or_path", base); err != nil {
+		return err
+	}
+	if a.Model != nil {
+		a.baseOf = a.Adapters[0]
+	}
+	return nil
 }
 
 // open opens the checkpoint, once in a process; close closes it.
@@ -46,11 +71,14 @@ func (a *app) open() (*checkpoint.Checkpoint, error) {
 	}
 	var c *checkpoint.Checkpoint
 	var err error
-	o := checkpoint.Options{GELU: a.GELU}
+	o := checkpoint.Options{GELU: a.GELU, Adapters: a.adapters}
 	if a.Model == nil {
 		c, err = o.OpenFS(demo.FS())
 	} else {
 		c, err = a.finder.Open(*a.Model, "", o)
+	}
+	if err != nil && a.baseOf != "" {
+		err = a.hintAtBase(err)
 	}
 	if err != nil {
 		return nil, err
@@ -61,6 +89,15 @@ func (a *app) open() (*checkpoint.Checkpoint, error) {
 		a.logf("%s", note)
 	}
 	return c, nil
+}
+
+// hintAtBase says of an error that the model is an adapter's base, if it is not there.
+func (a *app) hintAtBase(err error) error {
+	if _, lost := a.modelPath(); lost == nil {
+		return err
+	}
+	hint := strings.TrimPrefix(fault.HintOf(err)+"; -m says which model takes its place", "; ")
+	return fault.Hint(fmt.Errorf("the base model of %s: %w", a.baseOf, err), hint)
 }
 
 // close closes the checkpoint, if it is open. No model may use it any more.

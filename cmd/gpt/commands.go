@@ -37,5 +37,13 @@ func parse(a *app, args []string) (run func() error, err error) {
 		return func() error { return printVersion(a, false) }, nil
 	}
 	a.bareWord = line.Bare
-	return line.Run, nil
+	if len(a.Adapters) == 0 {
+		return line.Run, nil
+	}
+	return func() error {
+		if err := a.settleModel(line.Flags.Find("model") != nil); err != nil {
+			return err
+		}
+		return line.Run()
+	}, nil
 }

@@ -106,6 +106,9 @@ func (a *app) shortName() string {
 		return "demo"
 	}
 	name := filepath.Base(*a.Model)
+	for _, adapter := range a.Adapters {
+		name += "+" + filepath.Base(adapter)
+	}
 	for len(name) > 64 || !utf8.ValidString(name) {
 		name = name[:len(name)-1]
 	}

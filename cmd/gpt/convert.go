@@ -30,7 +30,7 @@ func newConvert(a *app) *cli.Command {
 				OneOf("safetensors", "gguf", "nanogpt")
 			f.Add(&c.Force, "--force",
 				"write over a file or the files of a checkpoint that is there")
-			a.flags(f, geluFlag|threads|dtype|verbose)
+			a.flags(f, adapterFlag|geluFlag|threads|dtype|verbose)
 		},
 		Run:     func(*cli.Flags) error { return c.Run(a) },
 		Instead: map[string]string{"model": "the checkpoint is an argument: gpt convert MODEL OUT"},
@@ -46,8 +46,9 @@ too. The new one gives the same logits, bit for bit.
 
 Matrices keep their number format, or take the one of --dtype: f32, f16 or bf16. What a GGUF file
 quantizes becomes f32, which holds its exact weights. gpt quantize writes q8 and q4, which only this
-program reads. Masks are left out. Tensors that no part of the decoder uses, as the heads of other
-tasks, are carried over as they are to safetensors; other formats cannot hold them, and refuse.
+program reads. With --adapter the weights are merged in float32 before. Masks are left out. Tensors
+that no part of the decoder uses, as the heads of other tasks, are carried over as they are to
+safetensors; other formats cannot hold them, and refuse.
 
 A format that cannot say what the model computes is refused, and the field named: GGUF has only
 GPT-2's activation and scales of attention, nanoGPT only GELU, a head that is the embedding, and an
@@ -62,7 +63,8 @@ Examples:
 
   gpt convert model.gguf ~/models/mine
   gpt convert ~/models/gpt2 gpt2.gguf --to gguf --dtype f16
-  gpt convert out/ckpt.pt ~/models/mine --gelu tanh`,
+  gpt convert out/ckpt.pt ~/models/mine --gelu tanh
+  gpt convert gpt2 ~/models/merged --adapter ./my-lora`,
 	}
 }
 

@@ -39,7 +39,7 @@ func newLogits(a *app) *cli.Command {
 				return c.Run(a)
 			}
 			err := onlyReference(f.Given(), "file", "tokens", "special", "positions", "top", "model",
-				"gelu", "verbose")
+				"adapter", "gelu", "verbose")
 			if err != nil {
 				return err
 			}

@@ -3,6 +3,8 @@ package main
 // gpt pull: a checkpoint of the Hugging Face hub, into the cache that Python's tools have too.
 
 import (
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"time"
 
@@ -46,7 +48,8 @@ NAME runs the model in every command. The folder of the files is printed.
 Of a repository it takes config.json, the weights (model.safetensors, else pytorch_model.bin, else
 the one other checkpoint that gpt reads) and the tokenizer's files. Where there are several, as of
 GGUF, it lists them, and FILE takes one; the path of that file is printed. A config that gpt cannot
-run ends it before the weights come.
+run ends it before the weights come. Of a LoRA adapter it takes adapter_config.json and its tensors,
+and says which model is its base: gpt pull BASE, then gpt --adapter NAME.
 
 Each file is checked against its hash, and appears in the cache when all of it is right. A
 connection that is cut goes on where it ended, within the run.
@@ -111,6 +114,12 @@ func (c *pullCommand) Run(a *app) error {
 
 // tryPulled opens what was pulled, so that it is known now if it cannot run.
 func (a *app) tryPulled(name hub.Name, path string) {
+	if base, err := checkpoint.AdapterBase(path); err == nil {
+		if _, none := a.finder.OpenAt(path, "", checkpoint.Options{}); errors.Is(none, fs.ErrNotExist) {
+			a.adapterPulled(name, base)
+			return
+		}
+	}
 	c, err := a.finder.OpenAt(path, "", checkpoint.Options{})
 	if err == nil {
 		defer c.Close()
@@ -124,6 +133,20 @@ func (a *app) tryPulled(name hub.Name, path string) {
 	if _, err := c.Tokenizer(); err != nil {
 		a.Notef("%s is in the cache, and runs on ids alone: %s", name,
 			checkpoints.WithoutFolder(quote.OneLine(err), path))
+	}
+}
+
+// adapterPulled says how an adapter is used, and whether its base is there.
+func (a *app) adapterPulled(name hub.Name, base string) {
+	if base == "" {
+		a.Notef("%s is an adapter, which names no base model: gpt -m BASE --adapter %s", name, name)
+		return
+	}
+	a.Notef("%s is an adapter of %s: gpt --adapter %s", name, base, name)
+	if _, err := a.finder.Locate(base); errors.Is(err, hub.ErrAbsent) {
+		a.Notef("gpt pull %s downloads its base model", base)
+	} else if err != nil {
+		a.Notef("its base model is not here: -m says which model takes its place")
 	}
 }
 

@@ -29,7 +29,7 @@ func newQuantize(a *app) *cli.Command {
 		},
 		Flags: func(f *cli.Flags) {
 			f.Add(&c.Force, "--force", "write over the files of a checkpoint that is there")
-			a.flags(f, geluFlag|threads|dtype|verbose)
+			a.flags(f, adapterFlag|geluFlag|threads|dtype|verbose)
 		},
 		Run:     func(*cli.Flags) error { return c.Run(a) },
 		Instead: map[string]string{"model": "the checkpoint is an argument: gpt quantize MODEL OUT"},

@@ -23,7 +23,7 @@ import (
 // referenceDoes are the flags that go with --engine reference: those of sampling whose texts need
 // no tokenizer of the engine's, and those of the prompt, the end and the output.
 func (c *generateCommand) referenceDoes() []string {
-	does := []string{"file", "prompt", "tokens", "special", "model", "gelu", "verbose", "output",
+	does := []string{"file", "prompt", "tokens", "special", "model", "adapter", "gelu", "verbose", "output",
 		"no-display-prompt", "samples", "max-tokens", "overflow", "stop", "eos", "min-tokens",
 		"length-decay", "logprobs"}
 	for _, o := range c.Params.Table() {

@@ -114,6 +114,9 @@ func (f *Finder) Open(
 	if !errors.Is(err, fs.ErrNotExist) {
 		return c, err
 	}
+	if hint := adapterHintAt(name, where.Path); hint != "" {
+		return nil, fault.Hint(err, hint)
+	}
 	if where.Snapshot != nil {
 		return nil, fault.Hint(fmt.Errorf("%s: the cache has a part of it: %w", name, err),
 			"gpt pull "+name+" downloads what is missing")
