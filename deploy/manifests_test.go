@@ -4,6 +4,7 @@ package deploy
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -80,14 +81,93 @@ func TestDeployment(t *testing.T) {
 			t.Errorf("probe %+v, want one of port %s", p, server.Ports[0].Name)
 		}
 	}
-	// A server that is killed while it drains loses texts.
-	grace := time.Duration(*spec.TerminationGracePeriodSeconds) * time.Second
-	for _, arg := range server.Args {
-		if v, ok := strings.CutPrefix(arg, "--drain="); ok {
-			if drain, err := time.ParseDuration(v); err != nil || drain >= grace {
-				t.Errorf("drains for %s, %v; it is killed after %s", v, err, grace)
+	killed := time.Duration(*spec.TerminationGracePeriodSeconds) * time.Second
+	if most := ending(t, server.Args); most >= killed || most < 60*time.Second {
+		t.Errorf("its end takes up to %v; it is killed after %v", most, killed)
+	}
+	if grace := flag(server.Args, "grace"); grace == "" || server.Lifecycle != nil {
+		t.Errorf("--grace is %q, and there is %+v: want the one alone", grace, server.Lifecycle)
+	}
+}
+
+// TestSystemdWaitsForTheEnd of the unit's server.
+func TestSystemdWaitsForTheEnd(t *testing.T) {
+	killed, err := time.ParseDuration(unit(t, "TimeoutStopSec") + "s")
+	if most := ending(t, strings.Fields(unit(t, "ExecStart"))); err != nil || most >= killed {
+		t.Errorf("its end takes up to %v; it is killed after %v, %v", most, killed, err)
+	}
+}
+
+// ending returns how long a server with these arguments takes to end at most. One that is killed
+// before it loses texts.
+func ending(t *testing.T, args []string) time.Duration {
+	t.Helper()
+	sum := time.Second // for the errors of what is left
+	for _, name := range []string{"grace", "drain"} {
+		if v := flag(args, name); v != "" {
+			d, err := time.ParseDuration(v)
+			if err != nil {
+				t.Errorf("--%s: %v", name, err)
+			}
+			sum += d
+		}
+	}
+	return sum
+}
+
+// flag returns the value of a flag in arguments, "" if it is not there.
+func flag(args []string, name string) string {
+	for i, arg := range args {
+		if v, ok := strings.CutPrefix(arg, "--"+name+"="); ok {
+			return v
+		}
+		if arg == "--"+name && i+1 < len(args) {
+			return args[i+1]
+		}
+	}
+	return ""
+}
+
+// TestWhoReachesWhichPort: clients that of the API, and what scrapes that of the metrics, which wants
+// no key.
+func TestWhoReachesWhichPort(t *testing.T) {
+	pod := load[appsv1.Deployment](t, "kubernetes/deployment.yaml").Spec.Template
+	server := pod.Spec.Containers[0]
+	numbers := map[string]string{}
+	for _, p := range server.Ports {
+		numbers[p.Name] = fmt.Sprint(p.ContainerPort)
+	}
+	for name, flagged := range map[string]string{"http": "addr", "metrics": "metrics-addr"} {
+		if _, port, _ := strings.Cut(flag(server.Args, flagged), ":"); port == "" || port != numbers[name] {
+			t.Errorf("--%s has port %q, the container's port %s is %q", flagged, port, name, numbers[name])
+		}
+	}
+	if got := pod.Annotations["prometheus.io/port"]; got != numbers["metrics"] {
+		t.Errorf("the annotations name port %s, want %s", got, numbers["metrics"])
+	}
+	for _, p := range load[corev1.Service](t, "kubernetes/service.yaml").Spec.Ports {
+		if p.TargetPort.StrVal != p.Name || numbers[p.Name] == "" {
+			t.Errorf("the service's port %s is %s of the pods", p.Name, p.TargetPort.StrVal)
+		}
+		delete(numbers, p.Name)
+	}
+	if len(numbers) > 0 {
+		t.Errorf("the service lacks %v", numbers)
+	}
+	var got []string
+	for _, rule := range load[networkingv1.NetworkPolicy](t, "kubernetes/networkpolicy.yaml").Spec.Ingress {
+		for _, p := range rule.Ports {
+			for _, from := range rule.From {
+				who := "pods"
+				if from.NamespaceSelector != nil {
+					who = from.NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"]
+				}
+				got = append(got, who+" "+p.Port.StrVal)
 			}
 		}
+	}
+	if want := []string{"pods http", "monitoring metrics"}; !slices.Equal(got, want) {
+		t.Errorf("the network policy lets in %q, want %q", got, want)
 	}
 }
 
