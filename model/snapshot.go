@@ -183,6 +183,25 @@ func (s *Snapshot) page(i int, to kernels.KV) error {
 	return nil
 }
 
+// Check reads all pages, and returns an error if a checksum does not hold.
+func (s *Snapshot) Check() error {
+	part := make([]byte, 1<<20)
+	for i, want := range s.pages {
+		t, sum := s.tensor(pageName(i)), uint32(0)
+		for at := int64(0); at < t.Size(); at += int64(len(part)) {
+			b := part[:min(int64(len(part)), t.Size()-at)]
+			if err := t.Fill(b, at); err != nil {
+				return fmt.Errorf("%s: %w", t.Name, err)
+			}
+			sum = crc32.Update(sum, castagnoli(), b)
+		}
+		if sum != want {
+			return fmt.Errorf("%s: checksum %08x, want %08x", pageName(i), sum, want)
+		}
+	}
+	return nil
+}
+
 // pageName returns the name of the tensor of page i.
 func pageName(i int) string { return fmt.Sprintf("page.%06d", i) }
 

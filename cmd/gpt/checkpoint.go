@@ -175,6 +175,7 @@ func (a *app) loadModel(o model.Options) (*model.Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.Digest = c.Digest
 	return model.New(context.Background(), c.Config, c.Tensors, o)
 }
 

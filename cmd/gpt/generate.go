@@ -13,6 +13,7 @@ import (
 	"picogpt/decode"
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
+	"picogpt/internal/fault"
 	"picogpt/internal/form"
 	"picogpt/internal/option"
 	"picogpt/internal/process"
@@ -41,7 +42,8 @@ type generateCommand struct {
 
 	Receipt receiptFlag
 
-	Many promptsSource
+	Many    promptsSource
+	Session sessionFlag
 }
 
 // table is the options of the command, bound to c.
@@ -87,6 +89,7 @@ func (c *generateCommand) flags(f *cli.Flags) {
 		`let the new text begin inside the prompt's last word: tokens at its end are taken back, as
 		far as a longer token could begin there`)
 	c.Many.flags(f)
+	c.Session.flags(f)
 }
 
 // generateFlags are the flags of gpt generate, which set c.
@@ -131,6 +134,9 @@ func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 		c.declare(a)
 		err = c.Receipt.check(a, c, f.Options(recordable))
 	}
+	if err == nil {
+		err = c.Session.check(a, c)
+	}
 	if err != nil {
 		return err
 	}
@@ -174,11 +180,16 @@ func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 	if err := c.healIfAsked(a, m, &p, &o); err != nil {
 		return err
 	}
+	s, rest, err := c.Session.open(a, m, p.ids)
+	if err != nil {
+		return err
+	}
 	scores := c.Search.newScores()
 	tokens, err := c.write(a, decoderOf(tok), p, o, scores, nil,
 		func(ctx context.Context) iter.Seq2[decode.Token, error] {
-			return c.texts(ctx, m, p.ids, o, scores)
+			return c.Session.keep(c.texts(ctx, s, rest, o, scores))
 		})
+	err = fault.First(c.Session.save(a, s), err)
 	if err != nil || c.Receipt.Receipt == nil {
 		return err
 	}
@@ -216,7 +227,7 @@ func (c *generateCommand) write(
 		tokens = receipt.Keep(tokens, &all)
 	}
 	t := textio.Timing{
-		Start: time.Now(), Prompt: max(1, len(p.ids)), Whole: c.Search.Beams != 0,
+		Start: time.Now(), Prompt: max(1, len(p.ids)-c.Session.held), Whole: c.Search.Beams != 0,
 		Asks: o.Lookup > 0 || o.Draft != nil, Bar: bar,
 	}
 	err = t.Print(textio.WithDropped(tokens, p.dropped), print, a.stdout, &a.Console, &a.Signals,
@@ -247,9 +258,8 @@ func (c *generateCommand) readText(
 
 // texts are the tokens that follow a prompt.
 func (c *generateCommand) texts(
-	ctx context.Context, m *model.Model, prompt []int, o decode.Options, scores *searchScores,
+	ctx context.Context, s *model.Session, prompt []int, o decode.Options, scores *searchScores,
 ) iter.Seq2[decode.Token, error] {
-	s := m.NewSession()
 	switch {
 	case c.Search.Beams != 0:
 		return c.Search.beams(ctx, s, prompt, o, scores)

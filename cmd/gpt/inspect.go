@@ -23,7 +23,8 @@ func newInspect(a *app) *cli.Command {
 		Name: "inspect", Group: "models",
 		Short: "show what a checkpoint holds and how much memory it needs",
 		Args: []cli.Arg{
-			cli.OptionalWord(&c.Path, "model", "the checkpoint to show, as for --model, or a .gptz file"),
+			cli.OptionalWord(&c.Path, "model", `the checkpoint to show, as for
+				--model, a .gptz file, or a file of --session`),
 		},
 		Flags: func(f *cli.Flags) {
 			f.Add(&c.Remote, "--remote",
@@ -43,6 +44,9 @@ exit status is 1.
 Of a file that gpt compress has written it shows what the file wants: the model's digest, number
 formats, window and streams, and how many bytes of text it holds.
 
+Of a file that --session has written it shows the digest and the number formats of the model that it
+belongs to, and how many tokens it holds; with --json their ids. It checks all checksums.
+
 With --remote, MODEL is a repository of the hub, as for gpt pull. Its config and the headers of its
 safetensors are read by requests for parts of the files, some 100 kB. With -v, stderr says how many
 bytes came.
@@ -61,6 +65,9 @@ func (c *inspectCommand) Run(a *app) error {
 	}
 	if c.Path != nil && !c.Remote {
 		if is, err := a.inspectPacked(*c.Path, c.JSON); is {
+			return err
+		}
+		if is, err := a.inspectSession(*c.Path, c.JSON); is {
 			return err
 		}
 	}

@@ -27,6 +27,8 @@ var otherNames = []cli.Elsewhere{
 	{"--prompt", "text start t-prompt"},
 	{"--file", "input input-file prompt-file text-file in"},
 	{"--prompts", "batch-file prompts-file"},
+	{"--session", "prompt-cache prompt-cache-all prompt-cache-file session-file"},
+	{"--session-read-only", "prompt-cache-ro"},
 	{"--out", "output-file out-file outfile save"},
 	{"--model", "model-path model-name model-name-or-path model-file model-dir ckpt checkpoint " +
 		"weights init-from hf-repo pretrained"},

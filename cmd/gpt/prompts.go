@@ -36,8 +36,9 @@ func (s *promptsSource) flags(f *cli.Flags) {
 func (c *generateCommand) checkPrompts() error {
 	t, one := &c.Many.Target, &c.Prompt
 	switch {
-	case c.Many.Prompts == nil && c.Receipt.Receipt != nil && t.Out == nil && !t.Resume:
-		return nil // --force is about the receipt
+	case c.Many.Prompts == nil && (c.Receipt.Receipt != nil || c.Session.Session != nil) &&
+		t.Out == nil && !t.Resume:
+		return nil // --force is about the receipt and the session
 	case c.Many.Prompts == nil && (t.Out != nil || t.Resume || t.Force):
 		return fault.Hint(usagef("--out, --resume and --force: want --prompts FILE"),
 			"without it the shell can write the output to a file: gpt ... > FILE")

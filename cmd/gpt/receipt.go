@@ -122,6 +122,7 @@ var unrecorded = [...]string{
 	"prompt", "file", "tokens", "special", // prompt_ids
 	"output", "no-display-prompt", "receipt", "force", "prompts", "out", "resume",
 	"draft", // guesses change nothing
+	"session", "session-read-only",
 }
 
 // recordable reports whether the options of a receipt have a flag of gpt generate.

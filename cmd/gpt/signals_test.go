@@ -5,6 +5,7 @@ package main
 // What a signal leaves behind.
 
 import (
+	"bytes"
 	"io"
 	"io/fs"
 	"os"
@@ -44,11 +45,18 @@ func contents(t *testing.T, dir string) string {
 	return strings.Join(all, "\n")
 }
 
-// interrupted runs gpt quantize until a large temporary file is there, sends the signals, and
-// returns the exit status.
+// interrupted is interruptedRun of gpt quantize.
 func interrupted(t *testing.T, dir, out string, signals ...syscall.Signal) int {
 	t.Helper()
-	cmd := exec.Command("gpt", "quantize", "demo", out, "--dtype", "f32", "--force")
+	return interruptedRun(t, dir, []string{"quantize", "demo", out, "--dtype", "f32", "--force"},
+		signals...)
+}
+
+// interruptedRun runs gpt until a large temporary file is there, sends the signals, and returns the
+// exit status.
+func interruptedRun(t *testing.T, dir string, args []string, signals ...syscall.Signal) int {
+	t.Helper()
+	cmd := exec.Command("gpt", args...)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -157,6 +165,38 @@ func TestWhatSIGKILLLeavesIsNoCheckpoint(t *testing.T) {
 	if after, _ := filepath.Glob(filepath.Join(dir, ".picogpt-*")); len(after) != 1 ||
 		after[0] != notes {
 		t.Errorf("%q are left, want %s", after, notes)
+	}
+}
+
+func TestSIGKILLWhileASessionIsWrittenLeavesTheOldOne(t *testing.T) {
+	dir := t.TempDir()
+	path, killed := filepath.Join(dir, "s"), 0
+	run := []string{"--session", path, "--temp", "0", "-n", "240", "--eos", "none", "Lily"}
+	if err := exec.Command("gpt", "--session", path, "-n", "3", "Tom").Run(); err != nil {
+		t.Fatal(err)
+	}
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for try := 0; try < 20 && killed < cases.Of(1, 10); try++ {
+		if interruptedRun(t, dir, run, syscall.SIGKILL) != 0 {
+			killed++
+		}
+		now, err := os.ReadFile(path)
+		if err != nil || !bytes.Equal(now, old) && exec.Command("gpt", "inspect", path).Run() != nil {
+			t.Fatalf("%v: the file is neither the old one nor a new one", err)
+		}
+		os.WriteFile(path, old, 0o600)
+	}
+	if killed == 0 {
+		t.Error("no process was killed while it wrote")
+	}
+	if err := exec.Command("gpt", run...).Run(); err != nil {
+		t.Fatal(err)
+	}
+	if left := contents(t, dir); strings.Contains(left, "\n") {
+		t.Errorf("the folder holds\n%s", left)
 	}
 }
 

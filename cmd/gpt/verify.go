@@ -159,7 +159,7 @@ func (c *verifyCommand) again(a *app, r *receipt.Receipt) (*receipt.Receipt, err
 		return nil, err
 	}
 	var tokens []decode.Token
-	all := g.named(g.texts(context.Background(), m, p.ids, o, g.Search.newScores()))
+	all := g.named(g.texts(context.Background(), m.NewSession(), p.ids, o, g.Search.newScores()))
 	var same atomic.Int64
 	end := a.ShowProgress(func() string {
 		return fmt.Sprintf("token %d of %d", same.Load(), len(r.IDs))

@@ -22,9 +22,10 @@ import (
 
 // Options say what may be overwritten. The zero value overwrites no regular file.
 type Options struct {
-	Force  bool    // regular files may be overwritten
-	Inputs *Inputs // never overwritten, not even with Force
-	Temps  *Temps  // records the temporary files; nil for a new one
+	Force   bool    // regular files may be overwritten
+	Private bool    // of WriteFile: only their owner may read and write the file
+	Inputs  *Inputs // never overwritten, not even with Force
+	Temps   *Temps  // records the temporary files; nil for a new one
 }
 
 // ErrExists is wrapped by the error for a regular file that exists, without Force.

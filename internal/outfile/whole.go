@@ -19,7 +19,7 @@ import (
 // same folder, which is renamed when it is completely on the disk: a reader sees the old file or
 // the new one. After an error, also of a full disk or a cancelled context, the old file is
 // unchanged and no new file remains. A new file has the usual permissions; one that replaces
-// another has that file's.
+// another has that file's. With Options.Private only the owner has any.
 //
 // A device or a pipe is written to directly.
 func WriteFile(ctx context.Context, path string, o Options, write func(w io.Writer) error) error {
@@ -94,9 +94,13 @@ func (o Options) writeTemp(
 	ctx context.Context, dir string, like fs.FileInfo, write func(w io.Writer) error,
 ) (string, error) {
 	var f *os.File
+	mode := fs.FileMode(0o666)
+	if o.Private {
+		mode, like = 0o600, nil
+	}
 	path, err := o.Temps.create(dir, beside, func(path string) (err error) {
 		f.Close() // a file that another process swept; does nothing for nil
-		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 		return err
 	})
 	if err != nil {
