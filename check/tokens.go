@@ -34,6 +34,9 @@ func (c *comparison) encode(text string) ([]int, error) {
 	if text != passage && row.Verdict != Fault {
 		c.compareIDs(passage, &row)
 	}
+	if row.Count == 0 && row.Verdict == Same && row.Where != "" {
+		row.Verdict = NotCompared
+	}
 	row.Compared = fmt.Sprintf("%d", row.Count)
 	c.report.add(row)
 	return ids, nil
@@ -44,9 +47,7 @@ func (c *comparison) compareIDs(text string, row *Row) {
 	ids, spans, err := c.Tokenizer.EncodeSpans(text)
 	want, second := c.Reference.Encoder.Encode(text)
 	switch {
-	case err != nil && second != nil: // neither has a token for a byte
-		return
-	case second != nil: // bytes that are not UTF-8, which tiktoken does not take
+	case second != nil: // bytes that are not UTF-8, or that have no token: tiktoken takes neither
 		row.Where = second.Error()
 		return
 	case err != nil:
