@@ -6,9 +6,11 @@ package hub_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +20,8 @@ import (
 )
 
 // wantWhole checks that all that lies in the cache as a blob or in a snapshot is what the
-// repository has, and that nothing incomplete is left.
+// repository has, and that what is left of a download begins as its file does; with all set nothing
+// is left.
 func wantWhole(t *testing.T, o hub.Options, repo *fakehub.Repo, all bool) {
 	t.Helper()
 	right := map[string]bool{}
@@ -34,7 +37,14 @@ func wantWhole(t *testing.T, o hub.Options, repo *fakehub.Repo, all bool) {
 	blobs, _ := os.ReadDir(filepath.Join(o.Cache, "models--a--b", "blobs"))
 	for _, e := range blobs {
 		b, err := os.ReadFile(filepath.Join(o.Cache, "models--a--b", "blobs", e.Name()))
-		if err != nil || !right[string(b)] || strings.Contains(e.Name(), "incomplete") {
+		etag, _, partial := strings.Cut(e.Name(), ".")
+		if partial && !all && len(b) > 0 && err == nil && slices.ContainsFunc(
+			slices.Collect(maps.Values(repo.Files)), func(whole []byte) bool {
+				return etag == fakehub.Etag(whole, true) && strings.HasPrefix(string(whole), string(b))
+			}) {
+			continue
+		}
+		if err != nil || !right[string(b)] || partial {
 			t.Errorf("blobs/%s: %d bytes, %v", e.Name(), len(b), err)
 		}
 	}
@@ -344,7 +354,7 @@ func TestWithoutAHub(t *testing.T) {
 	}
 }
 
-func TestACancelledPullLeavesNothing(t *testing.T) {
+func TestACancelledPullLeavesNothingWrong(t *testing.T) {
 	for name, fault := range map[string]fakehub.Fault{
 		"in the middle": fakehub.For("files", "GET", weightsFile, 0, fakehub.Hang(100_000)),
 		"in a wait":     fakehub.For("files", "GET", weightsFile, 0, fakehub.Status(503)),

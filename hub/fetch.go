@@ -18,36 +18,54 @@ type download struct {
 	meta   *meta
 	limit  int64 // the most bytes that the file may have
 	file   *os.File
-	have   int64 // bytes of file that were received and not yet found wrong
+	have   int64 // bytes of file that were received, now or by an earlier download
 	most   int64 // the greatest have so far
 	asked  bool  // a request was sent
+	wrong  bool  // what was received, or the disk, is of no use
 	moved  func(have int64)
 	buffer []byte
 }
 
-// fetch downloads a file into file, which is open and empty, and checks its hash.
+// fetch downloads a file into file, which is open and has the first have bytes from an earlier
+// download, and checks its hash. After an error it reports whether the bytes that came are worth to
+// be kept, so that another download can continue after them.
 func (c *client) fetch(
-	ctx context.Context, m *meta, limit int64, file *os.File, moved func(have int64),
-) error {
-	d := &download{client: c, meta: m, limit: limit, file: file, moved: moved,
-		buffer: make([]byte, 256<<10)}
+	ctx context.Context, m *meta, limit int64, file *os.File, have int64, moved func(have int64),
+) (keep bool, err error) {
+	d := &download{client: c, meta: m, limit: limit, file: file, have: have, most: have,
+		moved: moved, buffer: make([]byte, 256<<10)}
 	if m.size > limit {
-		return fmt.Errorf("%d bytes, want at most %d", m.size, limit)
+		return false, fmt.Errorf("%d bytes, want at most %d", m.size, limit)
 	} else if m.size < 0 {
 		d.limit = min(limit, maxSmall) // the hub says the size of every large file
 	}
-	err := c.persist(ctx, m.file, func() int64 { return d.most },
-		func() error { return d.attempt(ctx) })
+	if err = d.complete(ctx); isHash(err) && have > 0 { // the bytes of the earlier download are wrong
+		c.o.Progress(Progress{File: m.file, Total: -1, Note: "what an earlier download has left is " +
+			"wrong: all of it is downloaded"})
+		if err = d.restart(); err == nil {
+			err = d.complete(ctx)
+		}
+	}
+	return d.have > 0 && d.meta.size > 0 && !d.wrong && !isHash(err), err
+}
+
+// complete downloads what is missing and checks all of it.
+func (d *download) complete(ctx context.Context) error {
+	err := error(nil)
+	if d.have == 0 || d.have != d.meta.size {
+		err = d.client.persist(ctx, d.meta.file, func() int64 { return d.most },
+			func() error { return d.attempt(ctx) })
+	}
 	if err != nil {
 		return err
 	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
+	if _, err := d.file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	if err := verify(ctx, file, d.have, m.etag); err != nil {
+	if err := verify(ctx, d.file, d.have, d.meta.etag); err != nil {
 		return err
 	}
-	return file.Sync()
+	return d.file.Sync()
 }
 
 // attempt sends one request for the missing bytes. After a passing error, the received bytes stay.
@@ -124,7 +142,7 @@ func (d *download) refusal(resp *http.Response) error {
 
 // restart empties the file and begins again.
 func (d *download) restart() error {
-	d.have = 0
+	d.have, d.most = 0, 0
 	if err := d.file.Truncate(0); err != nil {
 		return err
 	}
@@ -155,6 +173,7 @@ func (d *download) promised(length int64) error {
 }
 
 func (d *download) wrongSize(got int64) error {
+	d.wrong = true
 	return fmt.Errorf("%d bytes are sent, want %d as the hub says: nothing is kept", got,
 		d.meta.size)
 }
@@ -164,10 +183,12 @@ func (d *download) read(body io.Reader) error {
 	for {
 		n, err := body.Read(d.buffer)
 		if d.have+int64(n) > d.end() {
+			d.wrong = true
 			return fmt.Errorf("more than %d bytes are sent, want that many: nothing is kept",
 				d.end())
 		}
 		if _, err := d.file.Write(d.buffer[:n]); err != nil {
+			d.wrong = true
 			return err
 		}
 		d.have += int64(n)

@@ -1,6 +1,6 @@
 // Locks, so that two processes do not download the same file at the same time. huggingface_hub
-// takes the same ones. Nothing depends on them: without a lock both processes download the file,
-// and the second one replaces the first one's by an equal one.
+// takes the same ones. Without a lock both processes download the file, and the second one replaces
+// the first one's by an equal one; what an earlier download has left is used with a lock only.
 
 package hub
 
@@ -13,33 +13,35 @@ import (
 	"picogpt/internal/filelock"
 )
 
-// lock takes the lock of a blob and returns the function that releases it. It calls wait once if
-// another process has the lock. On a system without locks it takes none.
-func (s *store) lock(ctx context.Context, etag string, wait func()) (unlock func(), err error) {
+// lock takes the lock of a blob and returns the function that releases it, and whether it is taken.
+// It calls wait once if another process has the lock. On a system without locks it takes none.
+func (s *store) lock(
+	ctx context.Context, etag string, wait func(),
+) (unlock func(), held bool, err error) {
 	const often = 100 * time.Millisecond
 	none := func() {}
 	cache, err := os.OpenRoot(s.cache)
 	if err != nil {
-		return none, nil
+		return none, false, nil
 	}
 	defer cache.Close()
 	dir := path.Join(".locks", s.name)
 	if cache.MkdirAll(dir, 0o777) != nil {
-		return none, nil
+		return none, false, nil
 	}
 	for ; ; wait = none {
 		name := path.Join(dir, etag+".lock")
 		f, err := cache.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
 		if err != nil {
-			return none, nil
+			return none, false, nil
 		}
 		taken, err := filelock.Try(f)
 		switch {
 		case err != nil: // the system has no locks
 			f.Close()
-			return none, nil
+			return none, false, nil
 		case !taken && isFile(cache, name, f):
-			return func() { f.Close() }, nil
+			return func() { f.Close() }, true, nil
 		}
 		f.Close()
 		if !taken {
@@ -48,7 +50,7 @@ func (s *store) lock(ctx context.Context, etag string, wait func()) (unlock func
 		wait()
 		select {
 		case <-ctx.Done():
-			return none, ctx.Err()
+			return none, false, ctx.Err()
 		case <-time.After(often):
 		}
 	}

@@ -17,8 +17,9 @@ import (
 // Pull asks the hub for its commit; if the hub is out of reach, Pull returns what the cache has,
 // and tells Options.Progress.
 //
-// After an error, or when the context ends, complete files stay in the cache, and incomplete ones
-// are removed. Errors name the repository and the file, and wrap the errors of this package.
+// After an error, or when the context ends, complete files stay in the cache. What came of the next
+// one stays too, under another name: the next Pull continues after it, or removes it if it is wrong.
+// Errors name the repository and the file, and wrap the errors of this package.
 func Pull(ctx context.Context, name Name, o Options, files ...string) (*Snapshot, error) {
 	switch {
 	case ctx == nil:
@@ -66,7 +67,11 @@ func (r *repo) takeAll(ctx context.Context) error {
 		if err := r.store.open(); err != nil {
 			return err
 		}
-		if err := r.room(r.total - r.done); err != nil {
+		missing := r.total - r.done
+		for _, m := range r.plan {
+			missing -= r.store.left(m)
+		}
+		if err := r.room(missing); err != nil {
 			return fmt.Errorf("%s: %w", r.name, err)
 		}
 	}

@@ -182,7 +182,7 @@ func (r *repo) take(ctx context.Context, m *meta, limit int64) error {
 		p.AllDone, p.AllTotal = r.done+p.Done, max(r.total, r.done+p.Done)
 		r.o.Progress(p)
 	}
-	unlock, err := r.store.lock(ctx, m.etag, func() {
+	unlock, held, err := r.store.lock(ctx, m.etag, func() {
 		at.Note = "another process downloads it: waiting"
 		tell(at)
 		at.Note = ""
@@ -191,7 +191,7 @@ func (r *repo) take(ctx context.Context, m *meta, limit int64) error {
 		return err
 	}
 	defer unlock()
-	err = r.land(ctx, m, limit, func(have int64) {
+	err = r.land(ctx, m, limit, held, func(have int64) {
 		at.Done = have
 		tell(at)
 	})
@@ -205,14 +205,16 @@ func (r *repo) take(ctx context.Context, m *meta, limit int64) error {
 	return nil
 }
 
-// land downloads a file and adds it to the snapshot. The caller must hold its lock.
-func (r *repo) land(ctx context.Context, m *meta, limit int64, moved func(have int64)) error {
+// land downloads a file and adds it to the snapshot. held says whether the caller has its lock.
+func (r *repo) land(
+	ctx context.Context, m *meta, limit int64, held bool, moved func(have int64),
+) error {
 	if r.store.has(pointer(r.commit, m.file)) { // another process has done it
 		return nil
 	}
 	isNew := !r.isWhole(ctx, m)
 	if isNew {
-		if err := r.fill(ctx, m, limit, moved); err != nil {
+		if err := r.fill(ctx, m, limit, held, moved); err != nil {
 			return err
 		}
 	}
@@ -230,15 +232,22 @@ func (r *repo) isWhole(ctx context.Context, m *meta) bool {
 	return (m.size < 0 || m.size == size) && verify(ctx, f, size, m.etag) == nil
 }
 
-// fill downloads a blob. After an error nothing of it stays.
-func (r *repo) fill(ctx context.Context, m *meta, limit int64, moved func(have int64)) error {
-	f, name, err := r.store.create(m.etag)
+// fill downloads a blob. With the lock it continues after what an earlier download has left. After
+// an error, what came stays for another download, unless it is wrong.
+func (r *repo) fill(
+	ctx context.Context, m *meta, limit int64, held bool, moved func(have int64),
+) error {
+	f, name, have, err := r.store.begin(m, held)
 	if err != nil {
 		return err
 	}
-	err = r.room(m.size)
-	if err == nil {
-		err = r.fetch(ctx, m, limit, f, moved)
+	if have > 0 {
+		r.o.Progress(Progress{File: m.file, Total: -1, Note: fmt.Sprintf(
+			"%d bytes of %d are there: the download continues", have, m.size)})
+	}
+	keep := have > 0
+	if err = r.room(m.size - have); err == nil {
+		keep, err = r.fetch(ctx, m, limit, f, have, moved)
 	}
 	if closed := f.Close(); err == nil {
 		err = closed
@@ -246,7 +255,7 @@ func (r *repo) fill(ctx context.Context, m *meta, limit int64, moved func(have i
 	if err == nil {
 		err = r.store.publish(name, m.etag)
 	}
-	if err != nil {
+	if err != nil && !(keep && held) {
 		r.store.root.Remove(name)
 	}
 	return err

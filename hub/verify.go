@@ -7,6 +7,7 @@ import (
 	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -29,6 +30,11 @@ type hashError struct {
 
 func (e *hashError) Error() string {
 	return fmt.Sprintf("%s %s, want %s as the hub says: nothing is kept", e.kind, e.got, e.want)
+}
+
+func isHash(err error) bool {
+	var wrong *hashError
+	return errors.As(err, &wrong)
 }
 
 // verify returns a *hashError unless r has size bytes whose hash is etag.

@@ -51,8 +51,8 @@ GGUF, it lists them, and FILE takes one; the path of that file is printed. A con
 run ends it before the weights come. Of a LoRA adapter it takes adapter_config.json and its tensors,
 and says which model is its base: gpt pull BASE, then gpt --adapter NAME.
 
-Each file is checked against its hash, and appears in the cache when all of it is right. A
-connection that is cut goes on where it ended, within the run.
+Each file is checked against its hash, and appears in the cache when all of it is right. A pull that
+was interrupted, with Ctrl-C or by a crash, continues where it was when it is run again.
 
 NAME is OWNER/REPO or gpt2, gpt2-medium, gpt2-large, gpt2-xl, distilgpt2; NAME@REV is another
 revision than main: a branch, a tag, a commit, or refs/pr/22 for a pull request, which anybody may

@@ -8,7 +8,7 @@ package filelock
 
 import "os"
 
-// Try locks an open file. It returns false if another process has locked the file, or this process
+// Try locks an open file. taken is true if another process has locked the file, or this process
 // through another handle. It returns an error if the system or the file system has no locks.
 func Try(f *os.File) (taken bool, err error) { return try(f, true) }
 
