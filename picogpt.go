@@ -202,6 +202,21 @@ func (g *GPT) Scores(
 	return eval.Score(ctx, g.model, g.tokenizer, requests, o)
 }
 
+// Embed returns the vector [n_embd] of a text: by default the mean of its tokens' last hidden states.
+// GPT-2 was not trained for that: of cosines between such vectors only the order means something.
+// See [eval.EmbedOptions].
+func (g *GPT) Embed(ctx context.Context, text string, o eval.EmbedOptions) ([]float32, error) {
+	e, err := eval.EmbedOne(ctx, g.model, g.tokenizer.ForPrompts(), eval.Request{Text: text}, o)
+	return e.Vector, err
+}
+
+// Embeddings returns the vectors of many texts, in batches and in their order. See [eval.Embed].
+func (g *GPT) Embeddings(
+	ctx context.Context, requests iter.Seq[eval.Request], o eval.EmbedOptions,
+) iter.Seq2[eval.Embedded, error] {
+	return eval.Embed(ctx, g.model, g.tokenizer.ForPrompts(), requests, o)
+}
+
 // Choose returns which of some texts follows a context best, and the probability of each if it must
 // be one of them. The space between the context and a choice belongs to the choice: " good". See
 // [eval.Choose].

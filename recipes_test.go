@@ -16,6 +16,7 @@ import (
 	"picogpt/batch"
 	"picogpt/constrain"
 	"picogpt/decode"
+	"picogpt/eval"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/search"
@@ -171,6 +172,20 @@ func ExampleGPT_Choose() {
 	fmt.Printf("%q %.2f\n", labels[a.Best], a.Probabilities[a.Best])
 
 	// Output: " sad" 0.74
+}
+
+func ExampleGPT_Embed() {
+	gpt := openExample()
+	defer gpt.Close()
+	ctx := context.Background()
+
+	v, err := gpt.Embed(ctx, "The dog ran home.", eval.EmbedOptions{Normalize: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d numbers, the first %.4f\n", len(v), v[0])
+
+	// Output: 128 numbers, the first 0.0407
 }
 
 func ExampleGPT_Complete() {

@@ -19,13 +19,23 @@ type sequence struct {
 	stats  []Stat // [len(tokens)-first], written by run
 	err    error  // why the model refuses the sequence, or nil; written by run
 
+	// For hidden states, in place of stats: all tokens are evaluated, and visit gets the rows from
+	// index first−1 on.
+	visit  func(model.Row)
+	states *model.States
+
 	// For a window of a protocol:
 	weight int // weight of the window's mean: the number of its scored tokens, except in HF
 	end    int // tokens of the document up to the window's last
 }
 
 // inputs returns the tokens that the model evaluates.
-func (s *sequence) inputs() []int { return s.tokens[:len(s.tokens)-1] }
+func (s *sequence) inputs() []int {
+	if s.visit != nil {
+		return s.tokens
+	}
+	return s.tokens[:len(s.tokens)-1]
+}
 
 // A runner evaluates batches of sequences.
 type runner struct {
@@ -69,7 +79,9 @@ func (r *runner) run(ctx context.Context, batch []*sequence) error {
 // together evaluates a batch level by level of the tree of segments.
 func (r *runner) together(ctx context.Context, batch []*sequence) error {
 	for _, s := range batch {
-		s.stats = make([]Stat, len(s.tokens)-s.first)
+		if s.visit == nil {
+			s.stats = make([]Stat, len(s.tokens)-s.first)
+		}
 	}
 	level := r.split(batch)
 	for len(level) > 0 {
@@ -78,7 +90,7 @@ func (r *runner) together(ctx context.Context, batch []*sequence) error {
 			r.inherit(g)
 			inputs[i] = model.Input{
 				Session: g.session, Tokens: g.tokens, NoLogits: true,
-				Visit: r.visitor(g), VisitFrom: g.wanted,
+				Visit: r.visitor(g), VisitFrom: g.wanted, States: g.members[0].states,
 			}
 		}
 		if err := r.model.Eval(ctx, inputs...); err != nil {
@@ -111,6 +123,9 @@ func (r *runner) inherit(g *segment) {
 // visitor returns a Visit that measures the wanted targets of a segment's members. The members have
 // the same targets, except the one after the segment.
 func (r *runner) visitor(g *segment) func(model.Row) {
+	if visit := g.members[0].visit; visit != nil { // such sequences share no segment
+		return visit
+	}
 	return func(row model.Row) {
 		target := g.from + row.Index + 1
 		sum, stat := summary{}, Stat{ID: -1}

@@ -1,8 +1,8 @@
 // Package eval measures text with a model. It has perplexity by the published definition of each
 // protocol (Perplexity, Measure), also for many documents that are measured on several machines and
 // added up (MeasureEach, Total); log-likelihoods token by token (Score); the likeliest of several
-// continuations with their probabilities (Choose, Answers); and the benchmarks that use these
-// (Lambada, Choice).
+// continuations with their probabilities (Choose, Answers); the benchmarks that use these (Lambada,
+// Choice); and the vectors of texts (Embed).
 //
 //	r, err := eval.Perplexity(ctx, m, tokens, eval.Options{Protocol: eval.HF})
 //	fmt.Println(r.Perplexity, r.Scored)

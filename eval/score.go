@@ -108,14 +108,20 @@ func Score(
 func ScoreOne(
 	ctx context.Context, m *model.Model, tok Tokenizer, r Request, o ScoreOptions,
 ) (Scored, error) {
-	for s, err := range Score(ctx, m, tok, slices.Values([]Request{r}), o) {
+	return only(ctx, Score(ctx, m, tok, slices.Values([]Request{r}), o))
+}
+
+// only returns the one answer to one request.
+func only[A any](ctx context.Context, answers iter.Seq2[A, error]) (A, error) {
+	for a, err := range answers {
 		var bad *RequestError
 		if errors.As(err, &bad) {
 			err = bad.Err
 		}
-		return s, err
+		return a, err
 	}
-	return Scored{}, ctx.Err()
+	var none A
+	return none, ctx.Err()
 }
 
 // answer returns the result of a finished job.

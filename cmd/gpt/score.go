@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"picogpt/checkpoint"
 	"picogpt/eval"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
@@ -21,14 +20,10 @@ import (
 )
 
 type scoreCommand struct {
-	File  *string
-	Text  *string
-	Input string
-
-	TextField *string
-	Fields    []string
-	Keep      bool
-	Summary   bool
+	From    textSource
+	Fields  []string
+	Keep    bool
+	Summary bool
 
 	BOS     bool
 	Top     int
@@ -40,24 +35,13 @@ type scoreCommand struct {
 }
 
 func newScore(a *app) *cli.Command {
-	c := &scoreCommand{}
+	c := &scoreCommand{From: textSource{verb: "score"}}
 	return &cli.Command{
 		Name: "score", Group: "measure",
 		Short: "print the log-likelihood of each token of many texts",
-		Args: []cli.Arg{
-			cli.OptionalWord(&c.File, "file",
-				`the texts: lines, JSON objects on lines, or a table; - is stdin; default: what
-				comes through a pipe`),
-		},
+		Args:  []cli.Arg{c.From.arg()},
 		Flags: func(f *cli.Flags) {
-			f.Add(&c.Text, "--text TEXT", "score TEXT, in place of a file")
-			f.Add(&c.Input, "--input, --input-format FORM [auto]",
-				`what the input is: lines (texts, of any bytes), jsonl (an object on each line),
-				csv, tsv (tables) or auto (by the end of the file's name, else jsonl if it begins
-				with {, else lines of UTF-8, and neither binary nor one JSON array)`).
-				OneOf("auto", "lines", "jsonl", "csv", "tsv")
-			f.Add(&c.TextField, "--text-field NAME",
-				"the field or column that holds the text; default: text")
+			c.From.flags(f)
 			f.Add(cli.Commas(&c.Fields), "--fields LIST",
 				"write only these fields, for example id,mean_logprob; default: all")
 			f.Add(&c.Keep, "--keep", "write the fields of the input too")
@@ -146,7 +130,7 @@ func (c *scoreCommand) Run(a *app) error {
 	if err := c.checkFields(); err != nil {
 		return err
 	}
-	in, err := c.input(a)
+	in, err := c.From.open(a)
 	if err != nil {
 		return err
 	}
@@ -154,7 +138,7 @@ func (c *scoreCommand) Run(a *app) error {
 	if err := c.Target.Check(a.writing(false)); err != nil {
 		return err
 	}
-	t, err := c.tokenizer(a, in)
+	t, err := a.idTokenizer(in, c.Special)
 	if err != nil {
 		return err
 	}
@@ -168,13 +152,11 @@ func (c *scoreCommand) Run(a *app) error {
 		return err
 	}
 	run := records.Scores{
-		Console: &a.Console, Signals: &a.Signals, Logf: a.logf,
-		Bar:     c.Target.Out != nil || c.Summary || !a.stdout.Terminal,
+		Texts:   in.texts(a, c.Target.Out != nil || c.Summary),
 		Options: eval.ScoreOptions{BOS: c.BOS, Top: c.Top, Batch: c.Batch},
-		Input:   &in.Input, Requests: in.lines,
-		Lines:  scorelines.Output{Fields: c.Fields, Keep: c.Keep, Offsets: eval.Unit(c.Offsets)},
-		Out:    out,
-		Silent: c.Summary && c.Target.Out == nil,
+		Lines:   scorelines.Output{Fields: c.Fields, Keep: c.Keep, Offsets: eval.Unit(c.Offsets)},
+		Out:     out,
+		Silent:  c.Summary && c.Target.Out == nil,
 	}
 	err = out.Close(run.Run(m, t))
 	if c.Summary && !errors.Is(err, process.ErrClosedPipe) {
@@ -214,32 +196,14 @@ func (c *scoreCommand) checkFields() error {
 	return nil
 }
 
-// tokenizer is the checkpoint's; where there is none, ids can still be scored.
-func (c *scoreCommand) tokenizer(a *app, in *scoreInput) (eval.Tokenizer, error) {
-	t, err := a.openTokenizer()
-	switch {
-	case in.Form == "jsonl" && errors.Is(err, checkpoint.ErrNoTokenizer):
-		return scorelines.IDs{Missing: err}, nil
-	case err == nil && c.Special:
-		return t.WithSpecial(), nil
-	}
-	return t, err
-}
-
 // settings are the options that the output depends on.
-func (c *scoreCommand) settings(in *scoreInput) []resume.Setting {
-	form := in.Form
-	if in.Raw {
-		form += ", as they stand"
-	}
-	return []resume.Setting{
-		{Name: "--input", Value: form},
-		{Name: "--text-field", Value: strconv.Quote(in.lines.TextField)},
+func (c *scoreCommand) settings(in *textInput) []resume.Setting {
+	return append(in.settings(), []resume.Setting{
 		{Name: "--bos", Value: strconv.FormatBool(c.BOS)},
 		{Name: "--top", Value: strconv.Itoa(c.Top)},
 		{Name: "--offsets", Value: c.Offsets},
 		{Name: "--special", Value: strconv.FormatBool(c.Special)},
 		{Name: "--fields", Value: strconv.Quote(strings.Join(c.Fields, ","))},
 		{Name: "--keep", Value: strconv.FormatBool(c.Keep)},
-	}
+	}...)
 }

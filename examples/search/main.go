@@ -8,16 +8,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"log"
-	"math"
 	"os"
-	"slices"
 
 	"picogpt"
-	"picogpt/model"
+	"picogpt/eval"
 	"picogpt/weights/demo"
 )
 
@@ -35,25 +32,26 @@ func main() {
 		log.Fatal(err)
 	}
 	defer gpt.Close()
-	vectors := make([][]float64, len(texts))
-	for i, text := range texts {
-		ids, err := gpt.Tokenizer().Encode(text)
-		rows, m := make([][]float32, len(ids)), gpt.Model() // [tokens, n_embd]
-		visit := func(r model.Row) { rows[r.Index] = slices.Clone(r.Hidden) }
-		in := model.Input{Session: m.NewSession(), Tokens: ids, Visit: visit, NoLogits: true}
-		if err := errors.Join(err, m.Eval(context.Background(), in)); err != nil {
-			log.Fatalf("%q: %v", text, err)
-		}
-		vectors[i] = make([]float64, m.Config().Embd)
-		for _, row := range rows {
-			for k, x := range row {
-				vectors[i][k] += float64(x)
+	requests := func(yield func(eval.Request) bool) {
+		for _, text := range texts {
+			if !yield(eval.Request{Text: text}) {
+				return
 			}
 		}
-		query, ab, aa, bb := vectors[0], 0.0, 0.0, 0.0
-		for k, x := range vectors[i] {
-			ab, aa, bb = ab+query[k]*x, aa+query[k]*query[k], bb+x*x
+	}
+	var query []float32
+	for e, err := range gpt.Embeddings(context.Background(), requests,
+		eval.EmbedOptions{Normalize: true}) { // in batches, in order
+		if err != nil {
+			log.Fatal(err)
 		}
-		fmt.Printf("%.3f %s\n", ab/math.Sqrt(aa*bb), text)
+		if query == nil {
+			query = e.Vector
+		}
+		cosine := 0.0
+		for k, x := range e.Vector {
+			cosine += float64(query[k]) * float64(x)
+		}
+		fmt.Printf("%.3f %s\n", cosine, texts[e.Index])
 	}
 }

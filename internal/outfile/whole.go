@@ -21,7 +21,7 @@ import (
 // unchanged and no new file remains. A new file has the usual permissions; one that replaces
 // another has that file's. With Options.Private only the owner has any.
 //
-// A device or a pipe is written to directly.
+// A device or a pipe is written to directly. The writer of any other file is an io.WriterAt too.
 func WriteFile(ctx context.Context, path string, o Options, write func(w io.Writer) error) error {
 	t, err := o.find(path)
 	if err != nil {
@@ -138,6 +138,11 @@ func syncFolder(dir string) {
 		f.Sync()
 		f.Close()
 	}
+}
+
+// WriteAt is for a header that is known at the end; w is a file.
+func (c cancelWriter) WriteAt(b []byte, at int64) (int, error) {
+	return c.w.(io.WriterAt).WriteAt(b, at)
 }
 
 // Cancellable returns a writer that writes to w, some bytes at a time, until ctx is cancelled.

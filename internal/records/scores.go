@@ -4,50 +4,27 @@ package records
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
-	"errors"
+	"iter"
 	"strconv"
-	"time"
 
 	"picogpt/eval"
-	"picogpt/internal/amount"
-	"picogpt/internal/process"
-	"picogpt/internal/quote"
 	"picogpt/internal/resume"
 	"picogpt/internal/rows"
 	"picogpt/internal/scorelines"
 	"picogpt/internal/strictjson"
-	"picogpt/internal/terminal"
 	"picogpt/model"
 )
 
 // Scores is a run of gpt score. Its exported fields are set before Run.
 type Scores struct {
-	Console *terminal.Console
-	Signals *process.Signals
-	Logf    func(format string, args ...any)
-	Bar     bool // show how far the run is
-
-	Options  eval.ScoreOptions
-	Input    *Input
-	Requests scorelines.Input
-	Lines    scorelines.Output
-	Out      *Records
-	Silent   bool         // write no records
-	Total    eval.Summary // of all lines, those of an earlier run included
-
-	bar    *terminal.Bar
-	done   int // lines, answered now
-	tokens int // scored now
-}
-
-// requests are the rows, for eval.Score, which reads ahead.
-func (s *Scores) requests(yield func(eval.Request) bool) {
-	for w := range s.Input.Rows {
-		if r, ok := s.Requests.Request(w); ok && !yield(r) {
-			return
-		}
-	}
+	Texts
+	Options eval.ScoreOptions
+	Lines   scorelines.Output
+	Out     *Records
+	Silent  bool         // write no records
+	Total   eval.Summary // of all lines, those of an earlier run included
 }
 
 // begin takes up what an earlier run has done.
@@ -64,48 +41,25 @@ func (s *Scores) Run(m *model.Model, t eval.Tokenizer) error {
 	if err := s.begin(); err != nil {
 		return err
 	}
-	s.bar = terminal.NewBar("lines")
-	ctx, release := s.Signals.Graceful()
-	defer release()
-	if s.Bar {
-		s.Console.ShowBar(s.bar)
+	scores := func(ctx context.Context, r iter.Seq[eval.Request]) iter.Seq2[eval.Scored, error] {
+		return eval.Score(ctx, m, t, r, s.Options)
 	}
-	defer s.Console.EndProgress()
-	start := time.Now()
-	for score, err := range eval.Score(ctx, m, t, s.requests, s.Options) {
-		var bad *eval.RequestError
-		switch {
-		case errors.As(err, &bad):
-			err = s.fail(score.Tag.(*scorelines.Row), bad.Err)
-		case err == nil:
-			err = s.answer(score.Tag.(*scorelines.Row), &score)
-		}
-		if err != nil {
-			return err
-		}
-		s.done++
-		s.Input.show(s.bar, s.done)
-	}
-	took := time.Since(start)
-	s.Logf("%d tokens in %s, %.0f tokens/s", s.tokens, amount.Duration(took),
-		amount.Rate(s.tokens, took))
-	return s.Input.Err
+	return Answer(&s.Texts, scores, s.answer, s.fail)
 }
 
 // answer writes the score of a row.
-func (s *Scores) answer(row *scorelines.Row, score *eval.Scored) error {
+func (s *Scores) answer(score *eval.Scored) (tokens int, err error) {
+	row := score.Tag.(*scorelines.Row)
 	r := s.Lines.Record(row, score)
-	s.tokens += score.Count
 	if err := s.Total.Add(&r.Record); err != nil {
-		return err
+		return 0, err
 	}
-	return s.write(row, r)
+	return score.Count, s.write(row, r)
 }
 
-// fail tells of a row that cannot be scored, on stderr and in the output.
+// fail writes why a row cannot be scored.
 func (s *Scores) fail(row *scorelines.Row, err error) error {
 	s.Total.Err()
-	s.Console.NoteDuring(s.bar, "%s: line %d: %s", s.Input.Name, row.First, quote.OneLine(err))
 	return s.write(row, s.Lines.Error(row, err))
 }
 

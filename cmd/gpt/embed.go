@@ -1,0 +1,275 @@
+package main
+
+// gpt embed: vectors of many texts.
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"iter"
+	"strconv"
+	"strings"
+
+	"picogpt/eval"
+	"picogpt/internal/cli"
+	"picogpt/internal/fault"
+	"picogpt/internal/outfile"
+	"picogpt/internal/records"
+	"picogpt/internal/resume"
+	"picogpt/internal/scorelines"
+	"picogpt/model"
+)
+
+type embedCommand struct {
+	From    textSource
+	Options eval.EmbedOptions
+	Pooling string
+	Keep    bool
+	Special bool
+
+	Format *string
+	Target records.Target
+}
+
+func newEmbed(a *app) *cli.Command {
+	c := &embedCommand{From: textSource{verb: "embed"}}
+	return &cli.Command{
+		Name: "embed", Group: "measure",
+		Short: "turn texts into vectors: hidden states, pooled",
+		Args:  []cli.Arg{c.From.arg()},
+		Flags: func(f *cli.Flags) {
+			c.From.flags(f)
+			f.Add(&c.Pooling, "--pooling HOW [mean]",
+				`how a text's tokens become one vector: mean, weighted (the mean with weights 1, 2,
+				3, …, as SGPT), or last (the last token's)`).OneOf("mean", "weighted", "last")
+			f.Add(&c.Options.Layer, "--layer L",
+				`the hidden states: 0 is the embeddings, L those after L layers, the last one after
+				ln_f, as in Hugging Face's hidden_states; default: the last`)
+			f.Add(&c.Options.Normalize, "--normalize", "make each vector's length 1")
+			f.Add(&c.Options.Truncate, "--truncate",
+				"leave out the end of a text that is longer than the context; default: an error")
+			f.Add(&c.Keep, "--keep", "write the fields of the input too")
+			f.Add(&c.Options.Batch, "--batch N",
+				"how many texts run together, which changes no bit; default: chosen for speed")
+			addSpecial(f, &c.Special)
+			f.Add(&c.Format, "--format FORM",
+				`jsonl (an object for each text), npy or safetensors (one matrix of float32, a row
+				for each text); default: by the end of the name of --out, else jsonl`).
+				OneOf("jsonl", "npy", "safetensors")
+			targetFlags(f, &c.Target)
+			a.flags(f, evaluates|cjkSpaces)
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+		Long: `
+Prints an object for each text of the input, in order. The input is what gpt score reads: lines,
+objects or a table; gpt score --help says more. An object of the output has
+
+line	the line on which the text begins, from 1
+id	the id of the input's object, if it has one
+tokens	the ids
+tokens_dropped	with --truncate, how many tokens of the end were left out
+embedding	the vector, n_embd numbers; each is the shortest decimal that gives the same float32
+
+The vectors do not depend on the batch, the threads or the machine. With a layer below the last, the
+layers above are not computed. GPT-2 was not trained for similarity: of cosines between such vectors
+only the order means something, and for short texts the first token, which every vector of it has,
+counts much.
+
+--format npy is one file for numpy.load; --format safetensors has one tensor, embeddings, and in its
+metadata pooling, layer and normalized. Their rows are the objects' order.
+
+A text without a vector, because it is empty, longer than the context, or malformed, gives an object
+with line and error, or a row of NaN, and a message on stderr; the exit status is then 1. Empty
+lines among objects are skipped.
+
+With --out FILE, FILE.resume remembers the model, the options and how much of the input is answered,
+and --resume continues after that, as for gpt score. A matrix appears when it is whole.
+
+Examples:
+
+  gpt embed --text "The cat sat on the mat."
+  gpt embed sentences.txt -o vectors.npy --normalize
+  gpt embed reviews.csv --text-field review --layer 6 -o v.safetensors
+  gpt embed pairs.jsonl -o vectors.jsonl --resume`,
+	}
+}
+
+func (c *embedCommand) Run(a *app) error {
+	if err := fault.NotNegative("--batch", c.Options.Batch); err != nil {
+		return err
+	}
+	c.Options.Pooling = eval.Pooling(c.Pooling)
+	if err := c.settleFormat(); err != nil {
+		return err
+	}
+	in, err := c.From.open(a)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := c.checkTarget(a); err != nil {
+		return err
+	}
+	if err := c.checkLayer(a); err != nil {
+		return err
+	}
+	t, err := a.promptTokenizer(in, c.Special)
+	if err != nil {
+		return err
+	}
+	m, err := a.openModel()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	texts := in.texts(a, c.Target.Out != nil)
+	embed := func(ctx context.Context, r iter.Seq[eval.Request]) iter.Seq2[eval.Embedded, error] {
+		return eval.Embed(ctx, m, t, r, c.Options)
+	}
+	if *c.Format != "jsonl" {
+		return c.matrix(a, m, &texts, embed)
+	}
+	return c.lines(a, in, m, &texts, embed)
+}
+
+type embedder = func(context.Context, iter.Seq[eval.Request]) iter.Seq2[eval.Embedded, error]
+
+// settleFormat settles the format, and refuses what it cannot be.
+func (c *embedCommand) settleFormat() error {
+	out := ""
+	if c.Target.Out != nil {
+		out = *c.Target.Out
+	}
+	if c.Format == nil {
+		c.Format = new("jsonl")
+		for _, f := range []string{"npy", "safetensors"} {
+			if strings.HasSuffix(strings.ToLower(out), "."+f) {
+				c.Format = &f
+			}
+		}
+	}
+	switch {
+	case *c.Format == "jsonl":
+	case out == "" || out == "-" || outfile.IsStream(out):
+		return usagef("--format %s: want --out FILE, and no pipe: the number of rows is written at "+
+			"its beginning, at the end", *c.Format)
+	case c.Target.Resume:
+		return usagef("--resume: want --format jsonl, which is written line by line; found %s",
+			*c.Format)
+	case c.Keep:
+		return usagef("--keep: want --format jsonl, which has fields; found %s", *c.Format)
+	}
+	return nil
+}
+
+// checkTarget refuses what cannot be written.
+func (c *embedCommand) checkTarget(a *app) error {
+	if *c.Format == "jsonl" {
+		return c.Target.Check(a.writing(false))
+	}
+	return outfile.FlagError("--out", outfile.Check(*c.Target.Out, a.writing(c.Target.Force)))
+}
+
+// checkLayer refuses a layer that the model does not have, or not on this device.
+func (c *embedCommand) checkLayer(a *app) error {
+	if c.Options.Layer == nil {
+		return nil
+	}
+	ck, err := a.open()
+	if err != nil {
+		return err
+	}
+	if err := a.chooseDevice(); err != nil {
+		return err
+	}
+	switch l, n := *c.Options.Layer, ck.Config.Layer; {
+	case l < 0 || l > n:
+		return usagef("--layer %d: want 0 (the embeddings) to %d (after ln_f)", l, n)
+	case l < n && a.chosen.device != nil:
+		return usagef("--layer %d: a GPU gives the last layer, %d, only; want --device cpu, whose "+
+			"numbers are the same", l, n)
+	}
+	return nil
+}
+
+// lines writes an object for each text.
+func (c *embedCommand) lines(
+	a *app, in *textInput, m *model.Model, texts *records.Texts, embed embedder,
+) error {
+	settings := append(in.settings(), []resume.Setting{
+		{Name: "--pooling", Value: c.Pooling}, {Name: "--layer", Value: c.layer(m)},
+		{Name: "--normalize", Value: strconv.FormatBool(c.Options.Normalize)},
+		{Name: "--truncate", Value: strconv.FormatBool(c.Options.Truncate)},
+		{Name: "--special", Value: strconv.FormatBool(c.Special)},
+		{Name: "--keep", Value: strconv.FormatBool(c.Keep)},
+	}...)
+	out, err := a.openRecords(&c.Target, m, "gpt embed", settings, nil)
+	if err != nil {
+		return err
+	}
+	l := records.Lines{Output: scorelines.Output{Keep: c.Keep}, Out: out}
+	if err = l.Begin(texts); err == nil {
+		err = records.Answer(texts, embed, func(e *eval.Embedded) (int, error) {
+			row := e.Tag.(*scorelines.Row)
+			return len(e.Tokens), l.Write(row, embedRecord{row.First, row.ID, e.Tokens, e.Dropped,
+				e.Vector})
+		}, l.Fail)
+	}
+	return fault.First(out.Close(err), l.Failed("embedded"))
+}
+
+// An embedRecord is one line of the output.
+type embedRecord struct {
+	Line      int             `json:"line"`
+	ID        json.RawMessage `json:"id,omitempty"`
+	Tokens    []int           `json:"tokens"`
+	Dropped   int             `json:"tokens_dropped,omitempty"`
+	Embedding []float32       `json:"embedding"`
+}
+
+// matrix writes a row for each text.
+func (c *embedCommand) matrix(
+	a *app, m *model.Model, texts *records.Texts, embed embedder,
+) error {
+	width := m.Config().Embd
+	matrix := records.NPY(width)
+	if *c.Format == "safetensors" {
+		matrix = records.Safetensors(width, "embeddings", map[string]string{"pooling": c.Pooling,
+			"layer": c.layer(m), "normalized": strconv.FormatBool(c.Options.Normalize)})
+	}
+	var written, own error // own is not about the output
+	var total records.Lines
+	put := func(row []float32) error {
+		total.Total.Lines++
+		written = matrix.Write(row)
+		return written
+	}
+	err := outfile.WriteFile(context.Background(), *c.Target.Out, a.writing(c.Target.Force),
+		func(w io.Writer) error {
+			if err := matrix.Begin(w); err != nil {
+				return err
+			}
+			err := records.Answer(texts, embed, func(e *eval.Embedded) (int, error) {
+				return len(e.Tokens), put(e.Vector)
+			}, func(*scorelines.Row, error) error {
+				total.Total.Errors++
+				return put(nil)
+			})
+			if err != nil {
+				if written == nil {
+					own = err
+				}
+				return err
+			}
+			return matrix.End()
+		})
+	return fault.First(own, outfile.FlagError("--out", err), total.Failed("embedded"))
+}
+
+// layer is the layer in words.
+func (c *embedCommand) layer(m *model.Model) string {
+	if c.Options.Layer == nil {
+		return strconv.Itoa(m.Config().Layer)
+	}
+	return strconv.Itoa(*c.Options.Layer)
+}
